@@ -1,0 +1,119 @@
+// Package simhash turns weighted features into a 64-bit SimHash (Charikar
+// 2002; Manku, Jain, Das Sarma 2007) and keeps what other implementations
+// throw away: the margin of every bit.
+//
+// Each feature is a 64-bit hash and a weight. Bit b of the fingerprint is the
+// sign of v_b, the sum of the weights of the features that have bit b set,
+// minus the weights of those that have it clear. The magnitude of v_b, scaled
+// so that the mean of v_b² over the 64 bits is 1, is the margin of the bit: a
+// bit with a small margin flips under any edit, one with a large margin does
+// not. For a query q and a stored fingerprint c,
+//
+//	S(q, c) = Σ v_b² over the bits b in which q and c differ
+//
+// is small for copies however many bits flipped, and about 32 for strangers.
+// S is measured with the margins of the query, so it is not symmetric.
+//
+// A text without features has no fingerprint: Print.Empty reports it, and such
+// a text must never be compared by distance.
+package simhash
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"strconv"
+)
+
+// Bits is the width of a Fingerprint.
+const Bits = 64
+
+// Fingerprint is a 64-bit SimHash.
+type Fingerprint uint64
+
+// String returns the fingerprint as 16 lower-case hexadecimal digits.
+func (f Fingerprint) String() string { return fmt.Sprintf("%016x", uint64(f)) }
+
+// Parse reads the form that String writes.
+func Parse(s string) (Fingerprint, error) {
+	if len(s) != 16 {
+		return 0, fmt.Errorf("fingerprint %q: want 16 hexadecimal digits", s)
+	}
+	v, err := strconv.ParseUint(s, 16, 64)
+	if err != nil {
+		return 0, fmt.Errorf("fingerprint %q: want 16 hexadecimal digits", s)
+	}
+	return Fingerprint(v), nil
+}
+
+// Distance is the Hamming distance of two fingerprints, 0…64.
+func Distance(a, b Fingerprint) int { return bits.OnesCount64(uint64(a ^ b)) }
+
+// Print is a fingerprint and the margins it was decided by.
+type Print struct {
+	Fingerprint Fingerprint
+	// Margins[b] is |v_b|, scaled so that the mean of the squares is 1; all
+	// zero where the text had no features.
+	Margins [Bits]float32
+}
+
+// Empty reports whether the text had no features at all.
+func (p *Print) Empty() bool { return p.Margins == [Bits]float32{} }
+
+// S is the margin distance from p, the query, to a stored fingerprint: the sum
+// of squared margins over the differing bits. 0…64; see the package comment.
+func (p *Print) S(c Fingerprint) float32 {
+	var s float32
+	for x := uint64(p.Fingerprint ^ c); x != 0; x &= x - 1 {
+		m := p.Margins[bits.TrailingZeros64(x)]
+		s += m * m
+	}
+	return s
+}
+
+// Sum accumulates features. The zero value is ready; Reset makes it so again.
+// The order in which features are added does not change the fingerprint as
+// long as weights are multiples of 2⁻²⁴ below 2²⁴ (sums are then exact).
+type Sum struct {
+	v     [Bits]float64
+	count int
+}
+
+// Add counts one feature: hash spreads the feature over the bits (a good
+// 64-bit hash of its text), weight > 0 says how much it matters.
+func (s *Sum) Add(hash uint64, weight float32) {
+	w := math.Float64bits(float64(weight))
+	for b := range s.v {
+		// The sign bit is set where bit b of the hash is clear: no branch to
+		// mispredict.
+		s.v[b] += math.Float64frombits(w ^ (^hash>>b&1)<<63)
+	}
+	s.count++
+}
+
+// Len is the number of features added since the last Reset.
+func (s *Sum) Len() int { return s.count }
+
+// Reset empties the sum.
+func (s *Sum) Reset() { *s = Sum{} }
+
+// Print returns the fingerprint and margins of what was added. A sum of
+// exactly zero counts as a clear bit with margin zero.
+func (s *Sum) Print() Print {
+	var p Print
+	var squares float64
+	for b, v := range s.v {
+		if v > 0 {
+			p.Fingerprint |= 1 << b
+		}
+		squares += v * v
+	}
+	if squares == 0 {
+		return Print{}
+	}
+	scale := 1 / math.Sqrt(squares/Bits)
+	for b, v := range s.v {
+		p.Margins[b] = float32(math.Abs(v) * scale)
+	}
+	return p
+}
