@@ -1,0 +1,197 @@
+package segment
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// A class says what a folded rune does to the normal form.
+type class uint8
+
+const (
+	drop      class = iota // invisible: as if it were not there
+	space                  // separates words where words are separated by spaces
+	clause                 // ends a clause
+	sentence               // ends a sentence
+	paragraph              // ends a line
+	joiner                 // stays between two digits (3.5, 12:30), else ends a clause
+	comma                  // groups thousands between digits, else ends a clause
+	percent                // stays behind a digit, else ends a clause
+	digit                  // 0-9
+	word                   // letter of a script that separates words by spaces
+	ideograph              // letter of a script that does not
+)
+
+// A fold is what becomes of one rune: the rune it turns into, or, where one
+// rune turns into several, a string that is folded in turn.
+type fold struct {
+	r     rune
+	class class
+	more  string
+}
+
+// folds holds the fold of every rune of the basic plane; beyond it, where
+// little but rare Han and emoji is found, folds are computed.
+type folds struct {
+	plane    [1 << 16]uint32 // rune | class<<24; several<<28 | index into more
+	more     []string
+	variants map[rune]rune // traditional to simplified, beyond the plane too
+}
+
+const several = 0xf << 24
+
+func newFolds(variants map[rune]rune) *folds {
+	f := &folds{variants: variants}
+	for r := rune(0); r < 1<<16; r++ {
+		x := f.compute(r)
+		if x.more != "" {
+			f.plane[r] = several | uint32(len(f.more))
+			f.more = append(f.more, x.more)
+			continue
+		}
+		f.plane[r] = uint32(x.class)<<24 | uint32(x.r)
+	}
+	return f
+}
+
+func (f *folds) of(r rune) fold {
+	if uint32(r) >= 1<<16 {
+		return f.compute(r)
+	}
+	x := f.plane[r]
+	if x&several == several {
+		return fold{more: f.more[x&0xffffff]}
+	}
+	return fold{r: rune(x & 0xffffff), class: class(x >> 24)}
+}
+
+// compute folds one rune by the Unicode tables: compatibility forms (NFKC),
+// case, diacritics of Latin, Greek and Cyrillic letters, digits of any script,
+// traditional characters.
+func (f *folds) compute(r rune) fold {
+	if r == utf8.RuneError {
+		return fold{class: drop}
+	}
+	s := string(r)
+	if n, ok := enclosed(r); ok {
+		s = n
+	} else if unicode.In(r, unicode.Latin, unicode.Greek, unicode.Cyrillic) {
+		s = strings.Map(dropMark, norm.NFKD.String(s))
+	} else {
+		s = norm.NFKC.String(s)
+	}
+	if utf8.RuneCountInString(s) > 1 {
+		return fold{more: s}
+	}
+	if s == "" {
+		return fold{class: drop}
+	}
+	r, _ = utf8.DecodeRuneInString(s)
+	r = unicode.ToLower(r)
+	if v, ok := f.variants[r]; ok {
+		r = v
+	}
+	if unicode.Is(unicode.Nd, r) && r > '9' {
+		r = '0' + decimal(r)
+	}
+	return fold{r: r, class: classify(r)}
+}
+
+func dropMark(r rune) rune {
+	if unicode.Is(unicode.Mn, r) {
+		return -1
+	}
+	return r
+}
+
+// enclosed covers the numbers and letters in circles and squares that NFKC
+// leaves alone.
+func enclosed(r rune) (string, bool) {
+	number := func(n rune) (string, bool) {
+		if n < 10 {
+			return string('0' + n), true
+		}
+		return string('0'+n/10) + string('0'+n%10), true
+	}
+	switch {
+	case r == '⓿':
+		return number(0)
+	case r >= '❶' && r <= '❿':
+		return number(r - '❶' + 1)
+	case r >= '➀' && r <= '➉':
+		return number(r - '➀' + 1)
+	case r >= '➊' && r <= '➓':
+		return number(r - '➊' + 1)
+	case r >= '⓫' && r <= '⓴':
+		return number(r - '⓫' + 11)
+	case r >= '⓵' && r <= '⓾':
+		return number(r - '⓵' + 1)
+	case r >= '🅐' && r <= '🅩':
+		return string(r - '🅐' + 'a'), true
+	case r >= '🅰' && r <= '🆉':
+		return string(r - '🅰' + 'a'), true
+	}
+	return "", false
+}
+
+// decimal is the value of a digit: every script's digits are a run of ten
+// from 0, and Unicode lists them as such runs.
+func decimal(r rune) rune {
+	for _, t := range unicode.Nd.R16 {
+		if r >= rune(t.Lo) && r <= rune(t.Hi) {
+			return (r - rune(t.Lo)) % 10
+		}
+	}
+	for _, t := range unicode.Nd.R32 {
+		if r >= rune(t.Lo) && r <= rune(t.Hi) {
+			return (r - rune(t.Lo)) % 10
+		}
+	}
+	return 0
+}
+
+func classify(r rune) class {
+	switch r {
+	case '\n', '\r', '\v', '\f', '\u2028', '\u2029', '\u0085':
+		return paragraph
+	case '\t':
+		return space
+	case '。', '!', '?', ';', '…', '｡':
+		return sentence
+	case '.', ':', '/', '-', '\u2044':
+		return joiner
+	case ',':
+		return comma
+	case '%', '‰':
+		return percent
+	}
+	switch {
+	case r >= '0' && r <= '9':
+		return digit
+	case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Bopomofo) && (unicode.IsLetter(r) || unicode.IsNumber(r)):
+		return ideograph
+	case unicode.IsLetter(r), unicode.IsNumber(r):
+		return word
+	case unicode.IsSpace(r):
+		return space
+	case unicode.Is(unicode.M, r):
+		// A mark of a script that writes vowels as marks belongs to its word;
+		// a mark for any script is decoration here.
+		if unicode.Is(unicode.Inherited, r) {
+			return drop
+		}
+		return word
+	case unicode.IsControl(r), unicode.Is(unicode.Cf, r), unicode.Is(unicode.Co, r), unicode.Is(unicode.Cs, r):
+		return drop
+	case unicode.IsPunct(r):
+		return clause
+	case unicode.In(r, unicode.Sm, unicode.Sc):
+		return clause
+	}
+	// Emoji, ornaments, unassigned: strewn between the characters of a word as
+	// often as between words.
+	return space
+}

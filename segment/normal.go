@@ -1,0 +1,223 @@
+package segment
+
+import (
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// A normalizer writes the normal form of the text it is fed. Its separators
+// are lazy: they are remembered, and written when something follows.
+type normalizer struct {
+	folds *folds
+	out   []byte
+	// pending is the strongest separator since the last letter or digit.
+	pending class
+	// held is a joiner, comma or separator behind a digit, waiting to see
+	// whether a digit follows. 0: none.
+	held rune
+	// last is the class of the last byte of out.
+	last class
+	// number is where the number at the end of out begins; grouped says that a
+	// comma is in it.
+	number  int
+	grouped bool
+	// breaks are the separators in out, stronger than a clause.
+	breaks []clauseBreak
+	// composed is room for text that must be composed first.
+	composed []byte
+}
+
+// A clauseBreak is a '\n' in the normal form that ends more than a clause.
+type clauseBreak struct {
+	at    int
+	class class
+}
+
+func (n *normalizer) reset(out []byte) {
+	n.out = out[:0]
+	n.breaks = n.breaks[:0]
+	n.pending, n.held, n.last, n.number, n.grouped = drop, 0, drop, 0, false
+}
+
+// text feeds plain text.
+func (n *normalizer) text(s string) {
+	if needsComposing(s) {
+		n.composed = norm.NFKC.AppendString(n.composed[:0], s)
+		for b := n.composed; len(b) > 0; {
+			r, size := utf8.DecodeRune(b)
+			n.rune(r)
+			b = b[size:]
+		}
+		return
+	}
+	for _, r := range s {
+		n.rune(r)
+	}
+}
+
+// needsComposing reports whether runes of s may combine with each other.
+func needsComposing(s string) bool {
+	for _, r := range s {
+		switch {
+		case r < 0x300:
+		case r < 0x370, r >= 0x1100 && r < 0x1200, r == 0x3099, r == 0x309a, r >= 0xff65 && r < 0xffe0:
+			return true
+		}
+	}
+	return false
+}
+
+// separate feeds a separator that is not written as a character (the end of an
+// HTML block).
+func (n *normalizer) separate(c class) {
+	n.unhold()
+	n.pending = max(n.pending, c)
+}
+
+func (n *normalizer) unhold() {
+	if n.held != 0 {
+		n.held = 0
+		n.pending = max(n.pending, clause)
+	}
+}
+
+func (n *normalizer) rune(r rune) {
+	f := n.folds.of(r)
+	if f.more != "" {
+		for _, r := range f.more {
+			n.folded(n.folds.of(r))
+		}
+		return
+	}
+	n.folded(f)
+}
+
+func (n *normalizer) folded(f fold) {
+	switch f.class {
+	case drop:
+	case space, clause, sentence, paragraph:
+		n.separate(f.class)
+	case joiner, comma:
+		if n.last == digit && n.pending == drop && n.held == 0 {
+			n.held = f.r
+			return
+		}
+		n.separate(clause)
+	case percent:
+		if n.last == digit && n.pending == drop && n.held == 0 {
+			n.endNumber()
+			n.out = utf8.AppendRune(n.out, f.r)
+			n.last = word
+			return
+		}
+		n.separate(clause)
+	default:
+		n.letter(f)
+	}
+}
+
+// letter writes a letter or digit, and the separator before it.
+func (n *normalizer) letter(f fold) {
+	if n.held != 0 && f.class == digit {
+		if n.held == '\u2044' {
+			n.held = '/'
+		}
+		n.out = append(n.out, byte(n.held))
+		n.grouped = n.grouped || n.held == ','
+		n.held = 0
+	}
+	n.unhold()
+	if n.last == digit && (f.class != digit || n.pending != drop) {
+		n.endNumber()
+	}
+	switch {
+	case len(n.out) == 0 || n.pending == drop:
+	case n.pending == space:
+		if n.last != ideograph && f.class != ideograph {
+			n.out = append(n.out, ' ')
+			n.last = space
+		}
+	default:
+		if n.pending > clause {
+			n.breaks = append(n.breaks, clauseBreak{len(n.out), n.pending})
+		}
+		n.out = append(n.out, '\n')
+		n.last = space
+	}
+	n.pending = drop
+	if f.class == digit && n.last != digit {
+		n.number = len(n.out)
+	}
+	if f.r < utf8.RuneSelf {
+		n.out = append(n.out, byte(f.r))
+	} else {
+		n.out = utf8.AppendRune(n.out, f.r)
+	}
+	n.last = f.class
+}
+
+// endNumber settles the commas of the number at the end of out: 1,600,000 is
+// one number and 1,2,3 are three.
+func (n *normalizer) endNumber() {
+	if !n.grouped {
+		return
+	}
+	n.grouped = false
+	s := n.out[n.number:]
+	if !thousands(s) {
+		for i, b := range s {
+			if b == ',' {
+				s[i] = '\n'
+			}
+		}
+		return
+	}
+	kept := s[:0]
+	for _, b := range s {
+		if b != ',' {
+			kept = append(kept, b)
+		}
+	}
+	n.out = n.out[:n.number+len(kept)]
+}
+
+// thousands reports whether s is digits grouped by three, and perhaps a
+// fraction.
+func thousands(s []byte) bool {
+	group, groups := 0, 0
+	for i, b := range s {
+		switch {
+		case b == ',':
+			if group == 0 || group > 3 || groups > 0 && group != 3 {
+				return false
+			}
+			group = 0
+			groups++
+		case b == '.':
+			return group == 3 && groups > 0 && allDigits(s[i+1:])
+		case b < '0' || b > '9':
+			return false
+		default:
+			group++
+		}
+	}
+	return group == 3
+}
+
+func allDigits(s []byte) bool {
+	for _, b := range s {
+		if b < '0' || b > '9' {
+			return false
+		}
+	}
+	return true
+}
+
+// end settles what is open and returns the normal form.
+func (n *normalizer) end() []byte {
+	if n.last == digit {
+		n.endNumber()
+	}
+	return n.out
+}
