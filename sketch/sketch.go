@@ -1,6 +1,36 @@
-// Package sketch keeps of a text what is needed to judge it against another:
-// resemblance, containment both ways, sizes, and the facts.
+// Package sketch keeps of a text what is needed to judge it against another,
+// and judges.
+//
+// A Sketch is at most MaxEncoded bytes: b-bit one-permutation MinHash of the
+// text's shingles (Li, Owen & Zhang 2012; Li & König 2010) at two lengths,
+// sizes, which together give resemblance and containment both ways (Broder
+// 1997), and a digest of the facts: which figure stands in which place.
+// Compare estimates a Comparison from two sketches, CompareTexts measures it
+// on the texts, and Judge decides either.
+//
+// Everything is a pure function of its input and safe for concurrent use.
+// Sketches are compatible within one encoding version; Decode refuses others.
 package sketch
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// MaxEncoded is the most bytes AppendBinary adds.
+const MaxEncoded = 200
+
+// Sizes of the parts of a sketch. They are part of the encoding version.
+const (
+	shingleK = 4 // tokens a shingle
+	softK    = 2 // tokens a soft shingle: survives rewording, tells new content
+	bins     = 96
+	softBins = 48
+	factBins = 32
+	maxSlots = 20
+)
 
 // Input is what a sketch is made from: segment.Text without its fingerprint.
 type Input struct {
@@ -8,71 +38,208 @@ type Input struct {
 	Names       []string // place, company and person names
 }
 
-// Sketch is at most 200 bytes when encoded. The zero Sketch is that of a blank
-// text.
-type Sketch struct{}
+// text is what is compared: the body, or the headline where it is all there is.
+func (in *Input) text() string {
+	if in.Body == "" {
+		return in.Title
+	}
+	return in.Body
+}
+
+// Sketch is at most MaxEncoded bytes when encoded. The zero Sketch is that of
+// a blank text. It holds no pointers.
+type Sketch struct {
+	// Tokens counts the text's units: Han characters, Latin words, figures.
+	Tokens uint32
+	// Digest is a hash of the set of figures and dates, zero where there are
+	// none: two members of a series with one digest are likely copies.
+	Digest uint64
+
+	shingles, soft uint32 // distinct shingles
+	figures        uint32 // distinct figures
+	mins           [bins]byte
+	softMins       [softBins]byte
+	figureMins     [factBins]byte
+	slots          [maxSlots]slot
+	nslots         uint8
+}
+
+// slot is a place for a figure (a hash of the words around it) and a hash of
+// the figure that stands there.
+type slot struct {
+	place uint16
+	value uint8
+}
 
 // Make builds the sketch of a text.
-func Make(in Input) Sketch { return Sketch{} }
+func Make(in Input) Sketch {
+	w := workspaces.Get().(*workspace)
+	defer w.release()
+	w.q.tokens = appendTokens(w.q.tokens[:0], in.text())
+	var s Sketch
+	s.Tokens = uint32(len(w.q.tokens))
+	s.shingles = minhash(&w.table, w.q.tokens, shingleK, s.mins[:])
+	s.soft = minhash(&w.soft, w.q.tokens, softK, s.softMins[:])
+	w.facts = appendFacts(w.facts[:0], w.q.tokens)
+	s.keepFacts(w)
+	return s
+}
 
-// AppendBinary appends the versioned encoding of s to b (at most 200 bytes).
-func (s *Sketch) AppendBinary(b []byte) []byte { return b }
+// minhash fills bins with 4-bit minima, 0 for an empty one, and returns the
+// number of distinct shingles. A text shorter than k is one shingle.
+func minhash(table *grams, tokens []token, k int, bins []byte) uint32 {
+	if len(tokens) == 0 {
+		return 0
+	}
+	k = min(k, len(tokens))
+	table.reset(len(tokens))
+	var least [bins_]uint64
+	sh := newShingler(k)
+	for i := range tokens {
+		h, ok := sh.next(tokens, i)
+		if !ok {
+			continue
+		}
+		if e := table.at(h); e.inQ == 0 {
+			e.inQ = 1
+			b := pick(h, len(bins))
+			if rest := mix(h) | 1; least[b] == 0 || rest < least[b] {
+				least[b] = rest
+			}
+		}
+	}
+	for b := range bins {
+		bins[b] = 0
+		if least[b] != 0 {
+			bins[b] = nibble(least[b])
+		}
+	}
+	return uint32(table.used)
+}
+
+const bins_ = max(bins, softBins, factBins)
+
+// nibble is 1…15: zero is kept for an empty bin.
+func nibble(h uint64) byte { return byte(1 + pick(mix(h), 15)) }
+
+// keepFacts keeps the facts whose places hash lowest, so that two texts keep
+// the same places where both have them.
+func (s *Sketch) keepFacts(w *workspace) {
+	var least [factBins]uint64
+	w.q.numbers = w.q.numbers[:0]
+	for _, f := range w.facts {
+		w.q.numbers = append(w.q.numbers, f.value)
+	}
+	slices.Sort(w.q.numbers)
+	w.q.numbers = slices.Compact(w.q.numbers)
+	for _, v := range w.q.numbers {
+		s.Digest += mix(v)
+		b := pick(mix(v+1), factBins)
+		if rest := mix(v+2) | 1; least[b] == 0 || rest < least[b] {
+			least[b] = rest
+		}
+	}
+	for b := range least {
+		if least[b] != 0 {
+			s.figureMins[b] = nibble(least[b])
+		}
+	}
+	s.figures = uint32(len(w.q.numbers))
+	slices.SortStableFunc(w.facts, func(a, b fact) int { return int(a.place) - int(b.place) })
+	last := -1
+	for _, f := range w.facts {
+		if int(f.place) == last {
+			continue
+		}
+		last = int(f.place)
+		if s.nslots == maxSlots {
+			break
+		}
+		s.slots[s.nslots] = slot{f.place, byte(f.value >> 56)}
+		s.nslots++
+	}
+}
+
+// The encoding, version 1: the version byte; uvarints Tokens, shingles, soft,
+// figures; Digest, 8 bytes little-endian; then the bins, two a byte, low half
+// first: 48 bytes of shingles, 24 of soft shingles, 16 of figures; the number
+// of slots, and each as 3 bytes: place (little-endian), value. A blank text is
+// the version byte alone.
+const version = 1
+
+// ErrEncoding says that bytes are not an encoded sketch of a known version.
+var ErrEncoding = errors.New("not an encoded sketch")
+
+// AppendBinary appends the versioned encoding of s to b (at most MaxEncoded
+// bytes).
+func (s *Sketch) AppendBinary(b []byte) []byte {
+	b = append(b, version)
+	if s.Tokens == 0 {
+		return b
+	}
+	for _, n := range [...]uint32{s.Tokens, s.shingles, s.soft, s.figures} {
+		b = binary.AppendUvarint(b, uint64(n))
+	}
+	b = binary.LittleEndian.AppendUint64(b, s.Digest)
+	b = appendNibbles(b, s.mins[:])
+	b = appendNibbles(b, s.softMins[:])
+	b = appendNibbles(b, s.figureMins[:])
+	b = append(b, s.nslots)
+	for _, t := range s.slots[:s.nslots] {
+		b = append(b, byte(t.place), byte(t.place>>8), t.value)
+	}
+	return b
+}
+
+func appendNibbles(b, bins []byte) []byte {
+	for i := 0; i < len(bins); i += 2 {
+		b = append(b, bins[i]|bins[i+1]<<4)
+	}
+	return b
+}
 
 // Decode reads what AppendBinary wrote. Hostile bytes give an error, never a
 // panic or a large allocation.
-func Decode(b []byte) (Sketch, error) { return Sketch{}, nil }
+func Decode(b []byte) (Sketch, error) {
+	var s Sketch
+	if len(b) == 0 || b[0] != version {
+		return s, fmt.Errorf("%w: unknown version", ErrEncoding)
+	}
+	if b = b[1:]; len(b) == 0 {
+		return s, nil
+	}
+	for _, n := range [...]*uint32{&s.Tokens, &s.shingles, &s.soft, &s.figures} {
+		v, size := binary.Uvarint(b)
+		if size <= 0 || v > 1<<28 {
+			return Sketch{}, fmt.Errorf("%w: bad size", ErrEncoding)
+		}
+		*n, b = uint32(v), b[size:]
+	}
+	const fixed = 8 + (bins+softBins+factBins)/2 + 1
+	if s.Tokens == 0 || len(b) < fixed {
+		return Sketch{}, fmt.Errorf("%w: cut short", ErrEncoding)
+	}
+	s.Digest = binary.LittleEndian.Uint64(b)
+	b = readNibbles(s.mins[:], b[8:])
+	b = readNibbles(s.softMins[:], b)
+	b = readNibbles(s.figureMins[:], b)
+	s.nslots, b = b[0], b[1:]
+	if s.nslots > maxSlots || len(b) != 3*int(s.nslots) {
+		return Sketch{}, fmt.Errorf("%w: bad facts", ErrEncoding)
+	}
+	for i := range s.slots[:s.nslots] {
+		s.slots[i] = slot{binary.LittleEndian.Uint16(b[3*i:]), b[3*i+2]}
+	}
+	return s, nil
+}
+
+func readNibbles(bins, b []byte) []byte {
+	for i := 0; i < len(bins); i += 2 {
+		bins[i], bins[i+1] = b[i/2]&15, b[i/2]>>4
+	}
+	return b[len(bins)/2:]
+}
 
 // Keys are the banded MinHash keys by which a short text is met. Empty for a
 // text long enough for its fingerprint to serve, and for a blank one.
 func (s *Sketch) Keys() []uint64 { return nil }
-
-// Facts says how the facts of two texts go together.
-type Facts struct {
-	Numbers, NumbersShared int      // distinct figures of the smaller side, and how many the other has
-	Agree, Conflict        []string // for people, at most a few; only from Compare with texts
-}
-
-// Comparison is how a query and an earlier text go together.
-type Comparison struct {
-	Resemblance float32 // Jaccard of shingles, 0…1
-	ContainedA  float32 // share of the query's shingles that the earlier text has
-	ContainedB  float32 // share of the earlier text's shingles that the query has
-	Facts       Facts
-	Exact       bool // measured on the texts, not estimated from sketches
-}
-
-// Compare estimates from two sketches; q is the later text.
-func Compare(q, c *Sketch) Comparison { return Comparison{} }
-
-// CompareTexts measures on the texts themselves.
-func CompareTexts(q, c Input) Comparison { return Comparison{Exact: true} }
-
-// Thresholds are the numbers that judgement is made of, all in one place; they
-// are part of the policy hash.
-type Thresholds struct{}
-
-// DefaultThresholds were chosen by cross-validation, see docs/QUALITY.md.
-func DefaultThresholds() Thresholds { return Thresholds{} }
-
-// Kind is what a judgement says of a pair.
-type Kind uint8
-
-// The kinds of judgement, from weakest to strongest.
-const (
-	Unrelated Kind = iota
-	Series         // same form, other facts: another member of a series
-	Suspect        // agreeing text with a large one-sided rest, or in doubt
-	Duplicate      // agreeing text, agreeing facts
-)
-
-// Judgement is the kind and a code that names why; package index puts the code
-// into words.
-type Judgement struct {
-	Kind   Kind
-	Reason string  // a short code, e.g. "same-text", "one-sided", "other-facts"
-	Score  float32 // probability-like, 0…1: how sure the judge is of Duplicate
-}
-
-// Judge decides a comparison. s is the margin distance S of the pair, or a
-// negative number where there is none.
-func Judge(c Comparison, s float32, t Thresholds) Judgement { return Judgement{} }

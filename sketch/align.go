@@ -1,0 +1,107 @@
+package sketch
+
+// run is a maximal stretch of equal tokens.
+type run struct{ q, c, n int32 }
+
+// chainMost bounds how many places of the earlier text are tried for a run.
+const chainMost = 16
+
+// align cuts the query into runs found in the earlier text, greedily from the
+// left: at each place the longest run that starts there, the continuation of
+// the last one where it is as long.
+func (w *workspace) align(k int) {
+	q, c := w.q.tokens, w.c.tokens
+	sh := newShingler(k)
+	for i := range c {
+		if h, ok := sh.next(c, i); ok {
+			e := w.table.at(h)
+			at := int32(i - k + 1)
+			w.chain[at], e.first = e.first, at
+		}
+	}
+	w.runs = w.runs[:0]
+	sh = newShingler(k)
+	expect := int32(0)
+	skip := 0
+	for i := range q {
+		h, ok := sh.next(q, i)
+		at := i - k + 1
+		if !ok || at < skip {
+			continue
+		}
+		e := w.table.find(h)
+		if e == nil || e.first < 0 {
+			continue
+		}
+		best := run{q: int32(at)}
+		for p, tries := e.first, 0; p >= 0 && tries < chainMost; p, tries = w.chain[p], tries+1 {
+			n := int32(extend(q[at:], c[p:]))
+			if n > best.n || n == best.n && (p >= expect) && (best.c < expect || p < best.c) {
+				best.c, best.n = p, n
+			}
+		}
+		if best.n < int32(k) {
+			continue
+		}
+		w.runs = append(w.runs, best)
+		skip = at + int(best.n)
+		expect = best.c + best.n
+	}
+}
+
+func extend(a, b []token) int {
+	n := min(len(a), len(b))
+	for i := range n {
+		if a[i].hash != b[i].hash {
+			return i
+		}
+	}
+	return n
+}
+
+// swapMost bounds the gap that still counts as something swapped in place.
+const swapMost = 60
+
+// layout reads the runs.
+func (w *workspace) layout(r *Comparison) {
+	l := &r.Layout
+	if n := len(w.c.tokens); cap(w.covered) < n {
+		w.covered = make([]bool, n)
+	} else {
+		w.covered = w.covered[:n]
+		clear(w.covered)
+	}
+	l.Runs = len(w.runs)
+	end := int32(0)
+	for i, x := range w.runs {
+		l.Longest = max(l.Longest, int(x.n))
+		gap := int(x.q - end)
+		l.RestA += gap
+		l.LumpA = max(l.LumpA, gap)
+		for j := x.c; j < x.c+x.n; j++ {
+			w.covered[j] = true
+		}
+		if i > 0 {
+			other := int(x.c - w.runs[i-1].c - w.runs[i-1].n)
+			if gap > 0 && other > 0 && gap <= swapMost && other <= swapMost {
+				l.Swaps++
+				l.SwapA += gap
+				l.SwapB += other
+			}
+		}
+		end = x.q + x.n
+	}
+	tail := len(w.q.tokens) - int(end)
+	l.RestA += tail
+	l.LumpA = max(l.LumpA, tail)
+	stretch := 0
+	for _, in := range w.covered {
+		if in {
+			stretch = 0
+			continue
+		}
+		stretch++
+		l.RestB++
+		l.LumpB = max(l.LumpB, stretch)
+	}
+}

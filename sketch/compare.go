@@ -1,0 +1,246 @@
+package sketch
+
+import "slices"
+
+// Comparison is how a query and an earlier text go together.
+type Comparison struct {
+	Resemblance float32 // Jaccard of shingles, 0…1
+	ContainedA  float32 // share of the query's shingles that the earlier text has
+	ContainedB  float32 // share of the earlier text's shingles that the query has
+	// SoftA and SoftB are the same over pairs of tokens: rewording lowers them
+	// little, other content much.
+	SoftA, SoftB float32
+	Facts        Facts
+	// TokensA and TokensB are the sizes of the texts.
+	TokensA, TokensB int
+	// Layout is how the equal runs lie; only from Compare with texts.
+	Layout Layout
+	Exact  bool // measured on the texts, not estimated from sketches
+}
+
+// Layout describes the alignment of two texts, in tokens.
+type Layout struct {
+	Runs    int // maximal equal runs
+	Longest int // the longest of them
+	// Swaps counts the places between two runs that follow each other in both
+	// texts where each has something of its own; SwapA and SwapB are their sizes.
+	Swaps, SwapA, SwapB int
+	// RestA and RestB are tokens in no run; LumpA and LumpB the longest stretch
+	// of them.
+	RestA, RestB, LumpA, LumpB int
+	// EchoA and EchoB count repeated occurrences of token pairs that the other
+	// text has nowhere: a text is about what it repeats.
+	EchoA, EchoB int
+}
+
+// Compare estimates from two sketches; q is the later text.
+func Compare(q, c *Sketch) Comparison {
+	r := Comparison{TokensA: int(q.Tokens), TokensB: int(c.Tokens)}
+	if q.Tokens == 0 || c.Tokens == 0 {
+		return r
+	}
+	j := estimate(q.mins[:], c.mins[:])
+	r.Resemblance = float32(j)
+	r.ContainedA, r.ContainedB = containment(j, q.shingles, c.shingles)
+	r.SoftA, r.SoftB = containment(estimate(q.softMins[:], c.softMins[:]), q.soft, c.soft)
+	if n := min(q.figures, c.figures); n > 0 {
+		shared := estimate(q.figureMins[:], c.figureMins[:])
+		shared = shared / (1 + shared) * float64(q.figures+c.figures)
+		r.Facts.Numbers = int(n)
+		r.Facts.NumbersShared = min(int(n), int(shared+.5))
+	}
+	for i, k := 0, 0; i < int(q.nslots) && k < int(c.nslots); {
+		switch a, b := q.slots[i], c.slots[k]; {
+		case a.place < b.place:
+			i++
+		case a.place > b.place:
+			k++
+		default:
+			if a.value == b.value {
+				r.Facts.SameSlot++
+			} else {
+				r.Facts.OtherSlot++
+			}
+			i, k = i+1, k+1
+		}
+	}
+	return r
+}
+
+// estimate is the Jaccard estimate of two rows of 4-bit minima: bins empty on
+// both sides say nothing, and of two full ones one in fifteen agrees by chance.
+func estimate(a, b []byte) float64 {
+	full, used, same := 0, 0, 0
+	for i := range a {
+		switch {
+		case a[i] == 0 && b[i] == 0:
+			continue
+		case a[i] != 0 && b[i] != 0:
+			full++
+			if a[i] == b[i] {
+				same++
+			}
+		}
+		used++
+	}
+	if used == 0 {
+		return 0
+	}
+	const chance = 1. / 15
+	j := (float64(same) - chance*float64(full)) / (float64(used) * (1 - chance))
+	return min(1, max(0, j))
+}
+
+// containment turns a Jaccard and two set sizes into both containments.
+func containment(j float64, a, b uint32) (inA, inB float32) {
+	shared := j / (1 + j) * float64(a+b)
+	return float32(min(1, shared/float64(max(a, 1)))), float32(min(1, shared/float64(max(b, 1))))
+}
+
+// CompareTexts measures on the texts themselves.
+func CompareTexts(q, c Input) Comparison {
+	w := workspaces.Get().(*workspace)
+	defer w.release()
+	qt, ct := q.text(), c.text()
+	w.q.tokens = appendTokens(w.q.tokens[:0], qt)
+	w.c.tokens = appendTokens(w.c.tokens[:0], ct)
+	r := Comparison{Exact: true, TokensA: len(w.q.tokens), TokensB: len(w.c.tokens)}
+	if r.TokensA == 0 || r.TokensB == 0 {
+		return r
+	}
+	r.Resemblance, r.ContainedA, r.ContainedB = w.overlap(&w.table, shingleK)
+	soft := w.softOverlap(&r)
+	_ = soft
+	w.align(min(shingleK, len(w.q.tokens), len(w.c.tokens)))
+	w.layout(&r)
+	w.compareFacts(&r, qt, ct)
+	return r
+}
+
+// overlap counts distinct shingles of k tokens and chains their positions in
+// the earlier text.
+func (w *workspace) overlap(table *grams, k int) (j, inQ, inC float32) {
+	q, c := w.q.tokens, w.c.tokens
+	k = min(k, len(q), len(c))
+	table.reset(len(q) + len(c))
+	w.chain = slices.Grow(w.chain[:0], len(c))[:len(c)]
+	nq, nc, both := 0, 0, 0
+	sh := newShingler(k)
+	for i := range c {
+		h, ok := sh.next(c, i)
+		if !ok {
+			continue
+		}
+		e := table.at(h)
+		if e.inC == 0 {
+			nc++
+		}
+		e.inC++
+	}
+	sh = newShingler(k)
+	for i := range q {
+		h, ok := sh.next(q, i)
+		if !ok {
+			continue
+		}
+		e := table.at(h)
+		if e.inQ == 0 {
+			nq++
+			if e.inC > 0 {
+				both++
+			}
+		}
+		e.inQ++
+	}
+	return float32(both) / float32(max(1, nq+nc-both)), float32(both) / float32(max(1, nq)), float32(both) / float32(max(1, nc))
+}
+
+// softOverlap is overlap at softK, with the echoes.
+func (w *workspace) softOverlap(r *Comparison) float32 {
+	j, a, b := w.overlap(&w.soft, softK)
+	r.SoftA, r.SoftB = a, b
+	for i := range w.soft.slots {
+		e := &w.soft.slots[i]
+		if e.epoch != w.soft.epoch {
+			continue
+		}
+		if e.inC == 0 && e.inQ > 1 {
+			r.Layout.EchoA += int(e.inQ - 1)
+		}
+		if e.inQ == 0 && e.inC > 1 {
+			r.Layout.EchoB += int(e.inC - 1)
+		}
+	}
+	return j
+}
+
+// compareFacts fills r.Facts: figures as sets, and figures in the same place.
+func (w *workspace) compareFacts(r *Comparison, qt, ct string) {
+	w.facts = appendFacts(w.facts[:0], w.q.tokens)
+	nq := len(w.facts)
+	w.facts = appendFacts(w.facts, w.c.tokens)
+	fq, fc := w.facts[:nq], w.facts[nq:]
+	w.q.numbers, w.c.numbers = distinct(w.q.numbers[:0], fq), distinct(w.c.numbers[:0], fc)
+	r.Facts.Numbers = min(len(w.q.numbers), len(w.c.numbers))
+	for _, v := range w.q.numbers {
+		if _, ok := slices.BinarySearch(w.c.numbers, v); ok {
+			r.Facts.NumbersShared++
+		}
+	}
+	byPlace := func(a, b fact) int { return int(a.place) - int(b.place) }
+	slices.SortStableFunc(fq, byPlace)
+	slices.SortStableFunc(fc, byPlace)
+	for len(fq) > 0 && len(fc) > 0 {
+		a, b := samePlace(fq), samePlace(fc)
+		switch p, o := fq[0].place, fc[0].place; {
+		case p < o:
+			fq = fq[a:]
+		case p > o:
+			fc = fc[b:]
+		default:
+			r.Facts.slot(fq[:a], fc[:b], w, qt, ct)
+			fq, fc = fq[a:], fc[b:]
+		}
+	}
+}
+
+func distinct(dst []uint64, facts []fact) []uint64 {
+	for _, f := range facts {
+		dst = append(dst, f.value)
+	}
+	slices.Sort(dst)
+	return slices.Compact(dst)
+}
+
+// samePlace is the number of facts at the head of the list in one place.
+func samePlace(facts []fact) int {
+	n := 1
+	for n < len(facts) && facts[n].place == facts[0].place {
+		n++
+	}
+	return n
+}
+
+// notes is how many facts are put into words, of each sort.
+const notes = 4
+
+// slot compares what two texts put in one place: the same where any of it is.
+func (f *Facts) slot(a, b []fact, w *workspace, qt, ct string) {
+	for _, x := range a {
+		for _, y := range b {
+			if x.value == y.value {
+				f.SameSlot++
+				if len(f.Agree) < notes {
+					f.Agree = append(f.Agree, w.q.tokens[x.token].in(qt))
+				}
+				return
+			}
+		}
+	}
+	f.OtherSlot++
+	if len(f.Conflict) < notes {
+		f.Conflict = append(f.Conflict, w.q.tokens[a[0].token].in(qt)+" / "+w.c.tokens[b[0].token].in(ct))
+	}
+}
+
+func (t token) in(s string) string { return s[t.start:t.end] }

@@ -1,0 +1,48 @@
+package sketch
+
+// Facts says how the facts of two texts go together.
+type Facts struct {
+	Numbers, NumbersShared int      // distinct figures of the smaller side, and how many the other has
+	SameSlot, OtherSlot    int      // places that both texts fill: with the same figure, with another
+	Agree, Conflict        []string // for people, at most a few; only from Compare with texts
+}
+
+// fact is a figure in its place.
+type fact struct {
+	value uint64
+	place uint16 // hash of the words around it
+	token int32
+}
+
+// appendFacts collects the figures of a text. A figure that is a clause by
+// itself and small is the number of a list item, not a fact.
+func appendFacts(dst []fact, tokens []token) []fact {
+	for i, t := range tokens {
+		if !t.kind.isNumber() || isEnumerator(tokens, i) {
+			continue
+		}
+		h := uint64(t.kind)
+		for j := max(0, i-3); j < i; j++ {
+			h = h*base + placeHash(tokens[j])
+		}
+		if i+1 < len(tokens) {
+			h = h*base + placeHash(tokens[i+1])
+		}
+		dst = append(dst, fact{value: t.hash, place: uint16(mix(h) >> 48), token: int32(i)})
+	}
+	return dst
+}
+
+func isEnumerator(tokens []token, i int) bool {
+	t := tokens[i]
+	return t.kind == number && t.clause && t.end-t.start <= 2 && (i+1 == len(tokens) || tokens[i+1].clause)
+}
+
+// placeHash makes all figures alike, so that a place does not depend on the
+// figures next to it.
+func placeHash(t token) uint64 {
+	if t.kind.isNumber() {
+		return uint64(t.kind) + 1
+	}
+	return t.hash
+}

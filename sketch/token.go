@@ -1,0 +1,296 @@
+package sketch
+
+import (
+	"math"
+	"math/bits"
+	"unicode/utf8"
+)
+
+// kind says what a token is. A Han character is one token, a Latin word is
+// one, and a number is one whatever its length: two texts with 5.99 and 5.94
+// in the same place share neither of the shingles over it, and runs of equal
+// text never end inside a figure.
+type kind uint8
+
+const (
+	han kind = iota
+	word
+	number
+	year
+	month
+	day
+	clock
+	percent
+)
+
+func (k kind) isNumber() bool { return k >= number }
+
+// token is one unit of text. The hash of a number is that of its value and
+// kind, so that 三千, 3000 and 3,000 are one figure, and 12.00 is 12.
+type token struct {
+	hash       uint64
+	start, end int32 // bytes in the normal form
+	kind       kind
+	clause     bool // first of its clause
+}
+
+// mix is the finaliser of MurmurHash3 (Appleby, public domain).
+func mix(h uint64) uint64 {
+	h ^= h >> 33
+	h *= 0xff51afd7ed558ccd
+	h ^= h >> 33
+	h *= 0xc4ceb9fe1a85ec53
+	return h ^ h>>33
+}
+
+// appendTokens cuts a normal form into tokens.
+func appendTokens(dst []token, s string) []token {
+	first := true
+	for i := 0; i < len(s); {
+		c := s[i]
+		switch {
+		case c == '\n':
+			first = true
+			i++
+			continue
+		case isDigit(c):
+			t := scanNumber(s, i)
+			t.clause, first = first, false
+			dst = append(dst, t)
+			i = int(t.end)
+			continue
+		case c < utf8.RuneSelf:
+			j := i
+			h := uint64(14695981039346656037)
+			for j < len(s) && (isLetter(s[j]) || j > i && isDigit(s[j])) {
+				h = (h ^ uint64(s[j])) * 1099511628211
+				j++
+			}
+			if j == i {
+				i++
+				continue
+			}
+			dst = append(dst, token{hash: mix(h), start: int32(i), end: int32(j), kind: word, clause: first})
+			first = false
+			i = j
+			continue
+		}
+		if t, ok := scanHanNumber(s, i); ok {
+			t.clause, first = first, false
+			dst = append(dst, t)
+			i = int(t.end)
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(s[i:])
+		dst = append(dst, token{hash: uint64(r) * 0x9e3779b97f4a7c15, start: int32(i), end: int32(i + n), kind: han, clause: first})
+		first = false
+		i += n
+	}
+	return dst
+}
+
+func isDigit(c byte) bool  { return c-'0' < 10 }
+func isLetter(c byte) bool { return c-'a' < 26 }
+
+// scanNumber reads the figure at s[i], a digit: 3000, 3.5%, 12:30, 1.2亿.
+func scanNumber(s string, i int) token {
+	t := token{start: int32(i), kind: number}
+	j := i
+	value, scale := 0.0, 0.0
+	for ; j < len(s); j++ {
+		switch c := s[j]; {
+		case isDigit(c):
+			value = value*10 + float64(c-'0')
+			scale *= 10
+		case c == '.' && scale == 0 && j+1 < len(s) && isDigit(s[j+1]):
+			scale = 1
+		case c == ':' && j+1 < len(s) && isDigit(s[j+1]):
+			t.kind = clock
+			value *= 100 // 12:30 is 12·1000+30: no clock reads like another
+		default:
+			goto done
+		}
+	}
+done:
+	if scale > 0 {
+		value /= scale
+	}
+	if j < len(s) && s[j] == '%' {
+		t.kind = percent
+		j++
+	}
+	if t.kind == number {
+		value, j = multiplier(s, j, value)
+		t.kind = unitKind(s[j:], value)
+	}
+	t.end = int32(j)
+	t.hash = figure(t.kind, value)
+	return t
+}
+
+func figure(k kind, value float64) uint64 {
+	return mix(math.Float64bits(math.Round(value*1e4)) ^ uint64(k)<<1 ^ 0x5851f42d4c957f2d)
+}
+
+// multiplier reads 千, 万, 亿 and 万亿 after a figure.
+func multiplier(s string, j int, value float64) (float64, int) {
+	for j < len(s) {
+		switch r, n := utf8.DecodeRuneInString(s[j:]); r {
+		case '千':
+			value, j = value*1e3, j+n
+		case '万':
+			value, j = value*1e4, j+n
+		case '亿':
+			value, j = value*1e8, j+n
+		default:
+			return value, j
+		}
+	}
+	return value, j
+}
+
+// unitKind tells dates from other figures by the character after them. Other
+// units carry no information that their value does not (10 名 is 10 人).
+func unitKind(rest string, value float64) kind {
+	switch r, _ := utf8.DecodeRuneInString(rest); r {
+	case '年':
+		if value >= 1900 && value < 2100 {
+			return year
+		}
+	case '月':
+		if value <= 12 {
+			return month
+		}
+	case '日', '号':
+		if value <= 31 {
+			return day
+		}
+	}
+	return number
+}
+
+// scanHanNumber reads a Chinese numeral where it is surely one: it starts with
+// a digit or 十, has a power of ten, and comes to ten or more. 十分, 万一, 三五
+// and 第一 stay words.
+func scanHanNumber(s string, i int) (token, bool) {
+	total, section, digit := 0.0, 0.0, -1.0
+	j, powers, n := i, 0, 0
+scan:
+	for j < len(s) {
+		r, size := utf8.DecodeRuneInString(s[j:])
+		if r < '一' && r != '零' || r > '零' {
+			break
+		}
+		d := -1.0
+		switch r {
+		case '零':
+			d = 0
+		case '一':
+			d = 1
+		case '二', '两':
+			d = 2
+		case '三':
+			d = 3
+		case '四':
+			d = 4
+		case '五':
+			d = 5
+		case '六':
+			d = 6
+		case '七':
+			d = 7
+		case '八':
+			d = 8
+		case '九':
+			d = 9
+		}
+		if d >= 0 {
+			if digit > 0 {
+				return token{}, false
+			}
+			digit = d
+			j, n = j+size, n+1
+			continue
+		}
+		p := 0.0
+		switch r {
+		case '十':
+			p = 10
+		case '百':
+			p = 100
+		case '千':
+			p = 1e3
+		case '万':
+			p = 1e4
+		case '亿':
+			p = 1e8
+		default:
+			break scan
+		}
+		if n == 0 && r != '十' {
+			return token{}, false
+		}
+		if p < 1e4 {
+			if digit < 0 {
+				if n > 0 {
+					break scan
+				}
+				digit = 1
+			}
+			section += digit * p
+		} else {
+			if digit > 0 {
+				section += digit
+			}
+			if section == 0 {
+				break scan
+			}
+			total, section = (total+section)*p, 0
+		}
+		digit = -1
+		powers++
+		j, n = j+size, n+1
+	}
+	if powers == 0 || n < 2 {
+		return token{}, false
+	}
+	if digit > 0 {
+		section += digit
+	}
+	value := total + section
+	k := unitKind(s[j:], value)
+	return token{hash: figure(k, value), start: int32(i), end: int32(j), kind: k}, true
+}
+
+// base of the rolling hash over tokens; odd, so that no bit is ever lost.
+const base = 0x9ddfea08eb382d69
+
+// shingler rolls a hash over every k consecutive tokens.
+type shingler struct {
+	h, drop uint64 // drop is base^k
+	k       int
+}
+
+func newShingler(k int) shingler {
+	s := shingler{k: k, drop: 1}
+	for range k {
+		s.drop *= base
+	}
+	return s
+}
+
+// next takes in tokens[i] and reports the hash of the shingle that ends there,
+// if there are enough tokens for one.
+func (s *shingler) next(tokens []token, i int) (uint64, bool) {
+	s.h = s.h*base + tokens[i].hash
+	if i >= s.k {
+		s.h -= tokens[i-s.k].hash * s.drop
+	}
+	return mix(s.h), i >= s.k-1
+}
+
+// pick maps a hash onto n without the bias of the low bits.
+func pick(h uint64, n int) int {
+	hi, _ := bits.Mul64(h, uint64(n))
+	return int(hi)
+}
