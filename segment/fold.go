@@ -23,6 +23,7 @@ const (
 	digit                  // 0-9
 	word                   // letter of a script that separates words by spaces
 	ideograph              // letter of a script that does not
+	unsettled              // an ideograph that is in question (see variants)
 )
 
 // A fold is what becomes of one rune: the rune it turns into, or, where one
@@ -38,12 +39,12 @@ type fold struct {
 type folds struct {
 	plane    [1 << 16]uint32 // rune | class<<24; several<<28 | index into more
 	more     []string
-	variants map[rune]rune // traditional to simplified, beyond the plane too
+	variants *variants
 }
 
 const several = 0xf << 24
 
-func newFolds(variants map[rune]rune) *folds {
+func newFolds(variants *variants) *folds {
 	f := &folds{variants: variants}
 	for r := rune(0); r < 1<<16; r++ {
 		x := f.compute(r)
@@ -91,11 +92,12 @@ func (f *folds) compute(r rune) fold {
 	}
 	r, _ = utf8.DecodeRuneInString(s)
 	r = unicode.ToLower(r)
-	if v, ok := f.variants[r]; ok {
-		r = v
-	}
+	r = f.variants.fold(r)
 	if unicode.Is(unicode.Nd, r) && r > '9' {
 		r = '0' + decimal(r)
+	}
+	if f.variants.inQuestion(r) {
+		return fold{r: r, class: unsettled}
 	}
 	return fold{r: r, class: classify(r)}
 }

@@ -24,6 +24,10 @@ type normalizer struct {
 	grouped bool
 	// breaks are the separators in out, stronger than a clause.
 	breaks []clauseBreak
+	// questions are where the characters in question are, and answers room for
+	// what they become.
+	questions []int32
+	answers   []rune
 	// composed is room for text that must be composed first.
 	composed []byte
 }
@@ -37,6 +41,7 @@ type clauseBreak struct {
 func (n *normalizer) reset(out []byte) {
 	n.out = out[:0]
 	n.breaks = n.breaks[:0]
+	n.questions = n.questions[:0]
 	n.pending, n.held, n.last, n.number, n.grouped = drop, 0, drop, 0, false
 }
 
@@ -134,7 +139,7 @@ func (n *normalizer) letter(f fold) {
 	switch {
 	case len(n.out) == 0 || n.pending == drop:
 	case n.pending == space:
-		if n.last != ideograph && f.class != ideograph {
+		if n.last != ideograph && f.class < ideograph {
 			n.out = append(n.out, ' ')
 			n.last = space
 		}
@@ -146,6 +151,10 @@ func (n *normalizer) letter(f fold) {
 		n.last = space
 	}
 	n.pending = drop
+	if f.class == unsettled {
+		n.questions = append(n.questions, int32(len(n.out)))
+		f.class = ideograph
+	}
 	if f.class == digit && n.last != digit {
 		n.number = len(n.out)
 	}
@@ -218,6 +227,9 @@ func allDigits(s []byte) bool {
 func (n *normalizer) end() []byte {
 	if n.last == digit {
 		n.endNumber()
+	}
+	if len(n.questions) > 0 {
+		n.answers = n.folds.variants.settle(n.out, n.questions, n.answers)
 	}
 	return n.out
 }

@@ -5,11 +5,9 @@ package segment
 import (
 	"fmt"
 	"io/fs"
-	"math"
 	"unicode/utf8"
 	"unsafe"
 
-	"github.com/go-ego/gse"
 	"github.com/zeebo/xxh3"
 )
 
@@ -27,18 +25,30 @@ type Config struct {
 type Segmenter struct {
 	recipe string
 	folds  *folds
-	gse    gse.Segmenter
+	dict   *dictionary
 }
 
 // New loads the tables.
 func New(cfg Config) (*Segmenter, error) {
-	s := &Segmenter{folds: newFolds(nil)}
-	s.gse.SkipLog, s.gse.NotLoadHMM = true, true
-	if err := s.gse.LoadDictEmbed("zh_s"); err != nil {
-		return nil, fmt.Errorf("load dictionary: %w", err)
+	s := &Segmenter{}
+	file, err := fs.ReadFile(cfg.Data, "tables/variants.txt")
+	if err != nil {
+		return nil, err
 	}
-	if err := s.gse.LoadStopEmbed(); err != nil {
-		return nil, fmt.Errorf("load stop words: %w", err)
+	v, err := readVariants(file)
+	if err != nil {
+		return nil, fmt.Errorf("tables/variants.txt: %w", err)
+	}
+	s.folds = newFolds(v)
+	if s.dict, err = newDictionary(cfg.Data); err != nil {
+		return nil, err
+	}
+	df, err := fs.ReadFile(cfg.Data, "tables/df.txt")
+	if err != nil {
+		return nil, err
+	}
+	if err := s.dict.weigh(string(df)); err != nil {
+		return nil, fmt.Errorf("tables/df.txt: %w", err)
 	}
 	s.recipe = fmt.Sprintf("%016x", xxh3.HashString("jianguo segment 0"))
 	return s, nil
@@ -73,31 +83,35 @@ type Text struct {
 	Terms []Term
 	Names []string
 
-	title, form   normalizer
-	content       []byte
-	titleB, bodyB []byte
+	title, body       normalizer
+	titleOut, bodyOut []byte
+	content           []byte
+	walker            walker
+	words             []token
+	features          features
 }
 
 // Analyze fills t from an article; body is plain text or HTML. It never fails:
 // any bytes have a normal form.
 func (s *Segmenter) Analyze(t *Text, title, body string) {
-	t.title.folds, t.form.folds = s.folds, s.folds
-	t.title.reset(t.titleB)
+	t.title.folds, t.body.folds = s.folds, s.folds
+	t.title.reset(t.titleOut)
 	t.title.body(title)
-	t.titleB = t.title.end()
-	t.form.reset(t.bodyB)
-	t.form.body(body)
-	t.bodyB = t.form.end()
-	t.Title, t.Body = view(t.titleB), view(t.bodyB)
-	t.Blank = len(t.titleB)+len(t.bodyB) == 0
+	t.titleOut = t.title.end()
+	t.body.reset(t.bodyOut)
+	t.body.body(body)
+	t.bodyOut = t.body.end()
+	t.Title, t.Body = view(t.titleOut), view(t.bodyOut)
+	t.Blank = len(t.titleOut)+len(t.bodyOut) == 0
 	t.Exact = [16]byte{}
-	t.Terms, t.Names = t.Terms[:0], t.Names[:0]
+	t.Terms, t.Names, t.words = t.Terms[:0], t.Names[:0], nil
 	if t.Blank {
 		return
 	}
-	t.content = appendContent(t.content[:0], t.titleB, t.bodyB)
+	t.content = appendContent(t.content[:0], t.titleOut, t.bodyOut)
 	t.Exact = xxh3.Hash128(t.content).Bytes()
-	s.terms(t)
+	t.words = t.walker.cut(s.dict, t.content)
+	t.features.of(t, s.dict)
 }
 
 // shortBody is the length, in bytes of normal form, below which a body does
@@ -129,31 +143,13 @@ func appendJoined(dst, form []byte) []byte {
 // spaced reports whether a byte belongs to a Latin word or number.
 func spaced(b byte) bool { return b < utf8.RuneSelf }
 
-func (s *Segmenter) terms(t *Text) {
-	tf := map[string]int{}
-	var order []string
-	for _, seg := range s.gse.Segment(t.content) {
-		w := string(t.content[seg.Start():seg.End()])
-		if w == " " || s.gse.IsStop(w) {
-			continue
+// Words yields the words of the content in order, stop words and numbers
+// included.
+func (t *Text) Words(yield func(string) bool) {
+	for _, w := range t.words {
+		if !yield(view(t.content[w.start:w.end])) {
+			return
 		}
-		switch seg.Token().Pos() {
-		case "nr", "ns", "nt", "nz", "nrt", "nrfg":
-			t.Names = append(t.Names, w)
-		}
-		if allDigits([]byte(w)) {
-			continue
-		}
-		if tf[w]++; tf[w] == 1 {
-			order = append(order, w)
-		}
-	}
-	for _, w := range order {
-		idf := 8.0
-		if freq, _, ok := s.gse.Dict.Find([]byte(w)); ok && freq > 1 {
-			idf = max(1, 16-math.Log(freq))
-		}
-		t.Terms = append(t.Terms, Term{w, xxh3.HashString(w), float32((1 + math.Log(float64(tf[w]))) * idf)})
 	}
 }
 

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-ego/gse"
+)
+
+const variantsHead = `# Traditional characters and what they are in simplified text, one a line: from, tab, to.
+# A line of several characters is an exception: in that phrase (written as it stands in the
+# source, traditional) a character becomes something else than by itself. Both sides have
+# the same number of characters.
+#
+# Made by segment/gentables from the OpenCC data (TSCharacters, TSCharactersExt, TSPhrases and
+# the Taiwan and Hong Kong variants they leave out), https://github.com/BYVoid/OpenCC, Apache
+# License 2.0, and from the words of gse's dictionary that a conversion by characters would spoil.
+`
+
+// zhu are the words in which 著 stands for itself; elsewhere it is the
+// traditional form of 着.
+const zhu = "显著 著名 著作 著称 著书 著录 著者 著述 著文 名著 原著 巨著 专著 编著 合著 新著 杂著 论著 译著 遗著 拙著 撰著 " +
+	"卓著 昭著 素著 土著 执著"
+
+// variants writes the table of traditional characters and phrases.
+func variants(dir, out string) error {
+	chars, err := readPairs(dir, "TSCharactersExt.txt", "TSCharacters.txt")
+	if err != nil {
+		return err
+	}
+	regional, err := readPairs(dir, "TWVariantsRev.txt", "HKVariantsRev.txt")
+	if err != nil {
+		return err
+	}
+	phrases, err := readPairs(dir, "TSPhrases.txt")
+	if err != nil {
+		return err
+	}
+	for from, to := range regional {
+		// 么 is an everyday simplified character; 台 and 只 are simplified too.
+		if _, ok := chars[from]; !ok && from != "么" && from != "台" && from != "只" && from != "顎" {
+			if to = convert(to, chars); to != from {
+				chars[from] = to
+			}
+		}
+	}
+	for _, w := range strings.Fields(zhu) {
+		phrases[w] = w
+	}
+	if err := protect(chars, phrases); err != nil {
+		return err
+	}
+	f, err := os.Create(out)
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriter(f)
+	fmt.Fprint(w, variantsHead)
+	n := 0
+	for _, from := range sorted(chars) {
+		if from != chars[from] && utf8.RuneCountInString(from) == 1 {
+			fmt.Fprintf(w, "%s\t%s\n", from, chars[from])
+			n++
+		}
+	}
+	m := 0
+	for _, from := range sorted(phrases) {
+		to := phrases[from]
+		if convert(from, chars) != to && inPlace(from, to, chars) {
+			fmt.Fprintf(w, "%s\t%s\n", from, to)
+			m++
+		}
+	}
+	fmt.Printf("%s: %d characters, %d phrases\n", out, n, m)
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// protect adds the words of gse's dictionary that conversion would turn into
+// no word.
+func protect(chars, phrases map[string]string) error {
+	var g gse.Segmenter
+	g.SkipLog, g.NotLoadHMM = true, true
+	if err := g.LoadDictEmbed("zh_s"); err != nil {
+		return err
+	}
+	for i := range g.Dict.Tokens {
+		w := g.Dict.Tokens[i].Text()
+		to := convert(w, chars)
+		if to == w || strings.Contains(w, "著") || utf8.RuneCountInString(w) < 2 {
+			continue
+		}
+		if _, _, ok := g.Dict.Find([]byte(to)); !ok {
+			if _, ok := phrases[w]; !ok {
+				phrases[w] = w
+			}
+		}
+	}
+	return nil
+}
+
+// inPlace reports whether an exception changes characters of three bytes into
+// such, one for one, and none so common that looking at it would cost.
+func inPlace(from, to string, chars map[string]string) bool {
+	a, b := []rune(from), []rune(to)
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if convert(string(a[i]), chars) == string(b[i]) {
+			continue
+		}
+		if a[i] == '么' || utf8.RuneLen(a[i]) != 3 || utf8.RuneLen(b[i]) != 3 || len(convert(string(a[i]), chars)) != 3 {
+			return false
+		}
+	}
+	return true
+}
+
+func convert(s string, chars map[string]string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if to, ok := chars[string(r)]; ok {
+			b.WriteString(to)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// readPairs reads OpenCC dictionaries; of several conversions the first counts.
+func readPairs(dir string, names ...string) (map[string]string, error) {
+	m := map[string]string{}
+	for _, name := range names {
+		b, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			return nil, err
+		}
+		for line := range strings.Lines(string(b)) {
+			line = strings.TrimRight(line, "\r\n")
+			from, to, ok := strings.Cut(line, "\t")
+			if !ok || strings.HasPrefix(line, "#") {
+				continue
+			}
+			to, _, _ = strings.Cut(to, " ")
+			m[from] = to
+		}
+	}
+	return m, nil
+}
+
+func sorted(m map[string]string) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	sort.Strings(keys)
+	return keys
+}
