@@ -1,0 +1,358 @@
+package index
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/zeebo/xxh3"
+
+	"jianguo/simhash"
+	"jianguo/sketch"
+)
+
+// version is what the catalogue holds of one version of an item: its row, and
+// its state now.
+type version struct {
+	itemRow
+	flags flags
+	state
+}
+
+// state is the part of a version that can change after its arrival.
+type state struct {
+	verdict  Verdict
+	rule     Rule
+	of       uint32
+	cluster  uint32
+	revision int64
+	seq      uint64
+}
+
+// batch is one transaction of the writer: what it did in memory, so that a
+// failed commit can take it back. Guarded by Index.write.
+type batch struct {
+	x    *Index
+	ctx  context.Context
+	undo []func()
+	// publishable events of this batch are counted here until the commit.
+	ordinal uint32
+	event   uint64
+}
+
+// transaction runs f in a transaction on the writer's connection. Guarded by
+// Index.write.
+func (x *Index) transaction(ctx context.Context, f func() error) error {
+	if x.closed {
+		return ErrClosed
+	}
+	// A batch is finished once begun: its caller's context must not tear it.
+	ctx = context.WithoutCancel(ctx)
+	if _, err := x.w.begin.ExecContext(ctx); err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	err := f()
+	if err == nil {
+		err = x.cfg.Fail("commit")
+	}
+	if err == nil {
+		if _, err = x.w.commit.ExecContext(ctx); err == nil {
+			return nil
+		}
+		err = fmt.Errorf("commit: %w", err)
+	}
+	if _, rerr := x.w.rollback.ExecContext(ctx); rerr != nil {
+		// SQLite ends the transaction by itself on some errors (disk full);
+		// ROLLBACK then has nothing to do and says so.
+		x.log.DebugContext(ctx, "rollback", "error", rerr)
+	}
+	return err
+}
+
+// apply runs f as one batch: a transaction, and the memory that goes with it.
+func (x *Index) apply(ctx context.Context, applied uint64, f func(b *batch) error) error {
+	b := &batch{x: x, ctx: context.WithoutCancel(ctx), ordinal: x.nextOrdinal, event: x.nextEvent}
+	err := x.transaction(ctx, func() error {
+		if err := f(b); err != nil {
+			return err
+		}
+		return x.w.setMeta(b.ctx, "applied", strconv.FormatUint(applied, 10))
+	})
+	if err != nil {
+		for i := len(b.undo) - 1; i >= 0; i-- {
+			b.undo[i]()
+		}
+		return err
+	}
+	x.nextOrdinal, x.nextEvent = b.ordinal, b.event
+	x.state.Lock()
+	x.applied, x.events = applied, b.event-1
+	x.state.Unlock()
+	return nil
+}
+
+// Add applies mutations in order, as one durable transaction, and returns what
+// became of each. Mutations that were applied before change nothing. On an
+// error nothing was applied, in the files or in memory, and the same call may
+// be made again.
+func (x *Index) Add(ctx context.Context, mutations []Mutation) ([]Outcome, error) {
+	x.write.Lock()
+	defer x.write.Unlock()
+	outcomes := make([]Outcome, len(mutations))
+	x.state.RLock()
+	applied := x.applied
+	x.state.RUnlock()
+	err := x.apply(ctx, max(applied, lastSeq(mutations)), func(b *batch) error {
+		for i := range mutations {
+			m := &mutations[i]
+			var err error
+			switch {
+			case m.Article != nil && m.Seq > applied:
+				outcomes[i], err = b.publish(m)
+			case m.Withdraw != nil && m.Seq > applied:
+				outcomes[i], err = b.withdraw(m)
+			default:
+				outcomes[i], err = b.again(m)
+			}
+			if err != nil {
+				return fmt.Errorf("index: item %q (sequence %d): %w", m.id(), m.Seq, err)
+			}
+		}
+		return x.cfg.Fail("batch")
+	})
+	if err != nil {
+		return nil, err
+	}
+	x.metrics.observe(outcomes)
+	return outcomes, nil
+}
+
+func lastSeq(mutations []Mutation) uint64 {
+	var last uint64
+	for i := range mutations {
+		last = max(last, mutations[i].Seq)
+	}
+	return last
+}
+
+func (m *Mutation) id() string {
+	switch {
+	case m.Article != nil:
+		return m.Article.ID
+	case m.Withdraw != nil:
+		return m.Withdraw.ID
+	}
+	return ""
+}
+
+// again answers a mutation that was applied before with the stored verdict.
+func (b *batch) again(m *Mutation) (Outcome, error) {
+	if m.id() == "" {
+		return Outcome{}, nil
+	}
+	v, err := b.find(m.id())
+	if err != nil || v == nil {
+		return Outcome{}, err
+	}
+	return b.unchanged(v)
+}
+
+// unchanged is the outcome that answers with the last event of a version.
+func (b *batch) unchanged(v *version) (Outcome, error) {
+	var e eventRow
+	err := b.x.w.lastEvent.QueryRowContext(b.ctx, v.ordinal).Scan(e.dests()...)
+	if err != nil {
+		return Outcome{}, fmt.Errorf("last event of ordinal %d: %w", v.ordinal, err)
+	}
+	ev, err := b.render(&e, &v.itemRow)
+	return Outcome{Event: ev}, err
+}
+
+// find returns the latest version of an id, nil where there is none.
+func (b *batch) find(id string) (*version, error) {
+	var buf [4]uint32
+	for _, ordinal := range b.x.ids.Get(buf[:0], xxh3.HashString(id)) {
+		v, err := b.version(ordinal)
+		if errors.Is(err, sql.ErrNoRows) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if v.id == id {
+			return v, nil
+		}
+	}
+	return nil, nil
+}
+
+// versions returns the ordinals of all versions of an id.
+func (b *batch) versions(id string) (map[uint32]bool, error) {
+	own := map[uint32]bool{}
+	var buf [8]uint32
+	for _, ordinal := range b.x.ids.Get(buf[:0], xxh3.HashString(id)) {
+		var stored string
+		err := b.x.w.idByOrdinal.QueryRowContext(b.ctx, ordinal).Scan(&stored)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return nil, fmt.Errorf("ordinal %d: %w", ordinal, err)
+		}
+		if err == nil && stored == id {
+			own[ordinal] = true
+		}
+	}
+	return own, nil
+}
+
+// version reads a version and its state.
+func (b *batch) version(ordinal uint32) (*version, error) {
+	v := new(version)
+	if err := v.itemRow.scan(b.x.w.itemByOrdinal.QueryRowContext(b.ctx, ordinal)); err != nil {
+		return nil, fmt.Errorf("ordinal %d: %w", ordinal, err)
+	}
+	v.flags = b.x.columns.flags(ordinal)
+	v.state = state{verdict: v.itemRow.verdict, rule: v.itemRow.rule, of: uint32(v.itemRow.of.Int64), cluster: v.itemRow.cluster,
+		revision: v.itemRow.revision, seq: v.itemRow.seq}
+	var of sql.NullInt64
+	var stored flags
+	err := b.x.w.currentOf.QueryRowContext(b.ctx, ordinal).Scan(&v.state.verdict, &v.state.rule, &of, &v.state.cluster, &stored, &v.state.revision, &v.state.seq)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+	case err != nil:
+		return nil, fmt.Errorf("state of ordinal %d: %w", ordinal, err)
+	default:
+		v.state.of = uint32(of.Int64)
+	}
+	return v, nil
+}
+
+// insert adds the row of a new version, its look-ups and, where it is an
+// exemplar, its postings.
+func (b *batch) insert(r *itemRow, a *Article) error {
+	x := b.x
+	if _, err := x.w.insertItem.ExecContext(b.ctx, r.values()...); err != nil {
+		return fmt.Errorf("insert: %w", err)
+	}
+	if a != nil && a.Packed != nil {
+		if _, err := x.w.insertText.ExecContext(b.ctx, r.ordinal, a.Packed); err != nil {
+			return fmt.Errorf("insert text: %w", err)
+		}
+	}
+	f := arrival(r.verdict, r.exact == nil)
+	x.columns.set(r.ordinal, f, r.cluster, uint32(r.arrivedAt/1000))
+	b.undo = append(b.undo, func() { x.columns.set(r.ordinal, 0, 0, 0) })
+	// The look-ups are not taken back: whoever follows one reads the row and
+	// checks it, so that one that points to nothing, or to another item, is
+	// passed over.
+	x.ids.Put(xxh3.HashString(r.id), r.ordinal)
+	if r.exact != nil {
+		x.exacts.Put(exactKey(r.exact), r.ordinal)
+	}
+	if f&flagExemplar != 0 {
+		b.post(r.ordinal, simhash.Fingerprint(r.fingerprint), a.Sketch.Keys())
+	}
+	b.ordinal++
+	return nil
+}
+
+func (b *batch) post(ordinal uint32, fp simhash.Fingerprint, keys []uint64) {
+	b.x.post(ordinal, fp, keys)
+	b.undo = append(b.undo, func() { b.x.unpost(ordinal, fp, keys) })
+}
+
+func (b *batch) unpost(ordinal uint32, fp simhash.Fingerprint, keys []uint64) {
+	b.x.unpost(ordinal, fp, keys)
+	b.undo = append(b.undo, func() { b.x.post(ordinal, fp, keys) })
+}
+
+// post adds the postings of an exemplar. A fingerprint of 0 is that of a text
+// without terms: it says nothing, and has no postings.
+func (x *Index) post(ordinal uint32, fp simhash.Fingerprint, keys []uint64) {
+	if fp != 0 {
+		x.bands.Add(fp, ordinal)
+	}
+	if len(keys) > 0 {
+		x.bands.AddKeys(keys, ordinal)
+	}
+}
+
+func (x *Index) unpost(ordinal uint32, fp simhash.Fingerprint, keys []uint64) {
+	if fp != 0 {
+		x.bands.Remove(fp, ordinal)
+	}
+	if len(keys) > 0 {
+		x.bands.RemoveKeys(keys, ordinal)
+	}
+}
+
+// setState changes the state of a version: its row in current, what is
+// resident of it, and its postings where it becomes or ceases to be an
+// exemplar.
+func (b *batch) setState(v *version, f flags, s state) error {
+	x := b.x
+	f = f.with(s.verdict)
+	if _, err := x.w.setCurrent.ExecContext(b.ctx, v.ordinal, s.verdict, s.rule, ordinalOrNull(s.of), s.cluster, f, s.revision, s.seq); err != nil {
+		return fmt.Errorf("state of ordinal %d: %w", v.ordinal, err)
+	}
+	was, wasCluster := v.flags, v.state.cluster
+	x.columns.setFlags(v.ordinal, f)
+	x.columns.setCluster(v.ordinal, s.cluster)
+	b.undo = append(b.undo, func() {
+		x.columns.setFlags(v.ordinal, was)
+		x.columns.setCluster(v.ordinal, wasCluster)
+	})
+	if (was^f)&flagExemplar != 0 {
+		sk, err := sketch.Decode(v.sketch)
+		if err != nil {
+			return fmt.Errorf("sketch of ordinal %d: %w", v.ordinal, err)
+		}
+		if f&flagExemplar != 0 {
+			b.post(v.ordinal, simhash.Fingerprint(v.fingerprint), sk.Keys())
+		} else {
+			b.unpost(v.ordinal, simhash.Fingerprint(v.fingerprint), sk.Keys())
+		}
+	}
+	v.flags, v.state = f, s
+	return nil
+}
+
+// emit appends one event and returns it as it will be published.
+func (b *batch) emit(e eventRow, r *itemRow) (Event, error) {
+	e.number = b.event
+	e.ordinal = uint64(r.ordinal)
+	e.policy = b.x.policyStamp
+	if _, err := b.x.w.insertEvent.ExecContext(b.ctx, e.values()...); err != nil {
+		return Event{}, fmt.Errorf("event %d: %w", e.number, err)
+	}
+	b.event++
+	return b.render(&e, r)
+}
+
+func (b *batch) render(e *eventRow, r *itemRow) (Event, error) {
+	var of string
+	if e.of.Valid {
+		if err := b.x.w.idByOrdinal.QueryRowContext(b.ctx, e.of.Int64).Scan(&of); err != nil {
+			return Event{}, fmt.Errorf("ordinal %d: %w", e.of.Int64, err)
+		}
+	}
+	return b.x.event(e, r, of)
+}
+
+// sourceNumber interns a source name; 0 for none.
+func (b *batch) sourceNumber(name string) (sql.NullInt64, error) {
+	if name == "" {
+		return sql.NullInt64{}, nil
+	}
+	x := b.x
+	n, ok := x.sources[name]
+	if !ok {
+		n = int64(len(x.sources) + 1)
+		if _, err := x.w.insertSource.ExecContext(b.ctx, n, name); err != nil {
+			return sql.NullInt64{}, fmt.Errorf("source %q: %w", name, err)
+		}
+		x.sources[name] = n
+		b.undo = append(b.undo, func() { delete(x.sources, name) })
+	}
+	return sql.NullInt64{Int64: n, Valid: true}, nil
+}

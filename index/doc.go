@@ -1,0 +1,40 @@
+// Package index is the catalogue in SQLite, the banded index in memory, and
+// the verdicts that come of both.
+//
+// # Contract
+//
+// Add applies mutations (articles and withdrawals) strictly in the order given
+// and durably; their verdicts are those of applying them one by one. Check
+// answers what an article would get, without storing anything. Readers
+// (Item, Events, Clusters, Cluster) run beside the writer.
+//
+// # Words
+//
+// A version is one text under an id; it has an ordinal, dense from 1. An
+// exemplar is a version that new items are compared with: leads, blocked
+// texts, and old leads of living clusters. A cluster is a lead and its rejected
+// copies; its id is the ordinal of its founder and never changes. A suspect is
+// accepted, and leads a cluster of its own.
+//
+// # Invariants
+//
+//  1. Ordinals and event numbers are gapless from 1.
+//  2. The last event of a version is its state.
+//  3. A current version is accepted if and only if it leads its cluster.
+//  4. The lead of a cluster is accepted, or blocked, or there is none; a cluster
+//     without a lead matches nothing.
+//  5. A duplicate was judged against what then was accepted or blocked, never
+//     against something that was itself rejected.
+//  6. Every exemplar is in every band, and nothing else is.
+//  7. Facts (tables items, texts, events, decisions) are only appended to;
+//     projections (current, clusters, members) can be derived from them.
+//  8. What is resident follows from the files: after a failed batch it is taken
+//     back, after a restart it is built anew.
+//
+// Verify proves 1 to 4, 6 and 8 on a data directory.
+//
+// # Files
+//
+// index.db is the catalogue, SQLite in WAL mode; its tables are described in
+// migrations/. A version of jianguo that finds a newer format refuses it.
+package index

@@ -1,0 +1,66 @@
+package index
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"time"
+
+	"jianguo/simhash"
+)
+
+// event is a row as it is published: the same bytes whenever it is rendered.
+// of is the id behind e.of.
+func (x *Index) event(e *eventRow, r *itemRow, of string) (Event, error) {
+	ev := Event{
+		Number: e.number, ID: r.id, Revision: e.revision, Verdict: e.verdict, Previous: e.previous, Cause: e.cause, Rule: e.rule, Of: of,
+		Cluster: e.cluster, Fingerprint: simhash.Fingerprint(r.fingerprint).String(),
+		Recipe: x.stampHash(r.recipe), Policy: x.stampHash(e.policy), At: time.UnixMilli(e.at).UTC(),
+	}
+	if e.cause == CauseIngest || e.cause == CauseRevision {
+		ev.Series = uint32(r.series.Int64)
+		if r.of.Valid {
+			distance, s, resemblance := -1, float32(-1), float32(math.NaN())
+			if r.distance.Valid {
+				distance = int(r.distance.Int64)
+			}
+			if r.margin.Valid {
+				s = float32(r.margin.Float64)
+			}
+			if r.resemblance.Valid {
+				resemblance = float32(r.resemblance.Float64)
+			}
+			ev.measure(distance, s, resemblance)
+		}
+		if r.evidence.Valid {
+			ev.Facts = new(Facts)
+			if err := json.Unmarshal([]byte(r.evidence.String), ev.Facts); err != nil {
+				return Event{}, fmt.Errorf("evidence of ordinal %d: %w", r.ordinal, err)
+			}
+		}
+	}
+	ev.Why = Why(&ev, x.cfg.Language)
+	if e.note.Valid {
+		ev.Why += noteSeparator(x.cfg.Language) + e.note.String
+	}
+	return ev, nil
+}
+
+// measure fills in what was measured; negative or NaN means that it was not.
+func (e *Event) measure(distance int, s, resemblance float32) {
+	if distance >= 0 {
+		e.Distance = &distance
+	}
+	if s >= 0 {
+		s = round(s, 100)
+		e.Margin = &s
+	}
+	if resemblance == resemblance {
+		resemblance = round(resemblance, 1000)
+		e.Resemblance = &resemblance
+	}
+}
+
+func round(v float32, steps float64) float32 {
+	return float32(math.Round(float64(v)*steps) / steps)
+}

@@ -1,0 +1,322 @@
+package index
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	_ "github.com/mattn/go-sqlite3" // the catalogue's engine
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/database"
+
+	"jianguo/index/bands"
+	"jianguo/index/runs"
+)
+
+// FileName is the catalogue's file inside the data directory.
+const FileName = "index.db"
+
+// Languages in which an event can say why.
+const (
+	Chinese = "zh"
+	English = "en"
+)
+
+// Durability says what a returned Add means.
+type Durability string
+
+// The durabilities.
+const (
+	// DurabilitySynced: the batch has been fsynced.
+	DurabilitySynced Durability = "synced"
+	// DurabilityRelaxed: the operating system has it; a power failure may take
+	// the last batches, a killed process does not.
+	DurabilityRelaxed Durability = "relaxed"
+)
+
+// ErrNotFound says that no such item, cluster or decision is in the catalogue.
+var ErrNotFound = errors.New("not found")
+
+// ErrClosed says that the Index has been closed.
+var ErrClosed = errors.New("index is closed")
+
+// Config configures an Index. Dir is required.
+type Config struct {
+	Dir        string     // the data directory; created if missing
+	Policy     *Policy    // nil: DefaultPolicy
+	Recipe     string     // hash of what made the fingerprints, from segment
+	Language   string     // of Event.Why; empty: Chinese
+	Durability Durability // empty: synced
+	Logger     *slog.Logger
+	// Progress is told how far a long start-up has come; nil: nobody asks.
+	Progress func(stage string, done, total int64)
+	// Fail, where set, is called at named points of a batch; an error it
+	// returns fails the batch there. For tests.
+	Fail func(point string) error
+}
+
+// Index is the catalogue and what is resident of it. Add and Decide are
+// serialised by a lock; all other methods may run beside them and each other.
+type Index struct {
+	cfg    Config
+	policy Policy
+	log    *slog.Logger
+
+	writer *sql.DB // one connection
+	reader *sql.DB // many, read-only
+
+	// write serialises the writers. It guards closed, w, next* and sources.
+	write       sync.Mutex
+	closed      bool
+	w           *statements
+	nextOrdinal uint32
+	nextEvent   uint64
+	nextStamp   map[string]int64 // kind+hash -> stamps.number
+	stampHashes map[int64]string // the inverse; not changed after Open
+	sources     map[string]int64
+	recipeStamp int64
+	policyStamp int64
+
+	// state guards what follows; writers change it under both locks.
+	state   sync.RWMutex
+	applied uint64
+	events  uint64
+	stream  stream
+
+	columns  columns
+	bands    *bands.Bands
+	ids      *runs.Runs // xxh3(id) -> ordinals of its versions
+	exacts   *runs.Runs // first half of Exact -> ordinals
+	clusters clusters
+
+	metrics *metrics
+}
+
+// stream identifies the ITEMS stream that applied sequences come from.
+type stream struct {
+	Identity string
+	Base     uint64 // applied sequence = Base + stream sequence
+}
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// Open opens or creates the catalogue in cfg.Dir and makes its postings
+// resident. The caller keeps other processes out of the directory.
+func Open(ctx context.Context, cfg Config) (*Index, error) {
+	if cfg.Dir == "" {
+		return nil, errors.New("index: no data directory given")
+	}
+	if cfg.Policy == nil {
+		p := DefaultPolicy()
+		cfg.Policy = &p
+	}
+	if err := cfg.Policy.Validate(); err != nil {
+		return nil, err
+	}
+	if cfg.Language == "" {
+		cfg.Language = Chinese
+	}
+	if cfg.Durability == "" {
+		cfg.Durability = DurabilitySynced
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Progress == nil {
+		cfg.Progress = func(string, int64, int64) {}
+	}
+	if cfg.Fail == nil {
+		cfg.Fail = func(string) error { return nil }
+	}
+	if err := os.MkdirAll(cfg.Dir, 0o750); err != nil {
+		return nil, fmt.Errorf("index: %w", err)
+	}
+	x := &Index{
+		cfg:       cfg,
+		policy:    *cfg.Policy,
+		log:       cfg.Logger,
+		bands:     bands.New(bands.Config{}),
+		ids:       runs.New(runs.Config{}),
+		exacts:    runs.New(runs.Config{}),
+		nextStamp: map[string]int64{},
+		sources:   map[string]int64{},
+		metrics:   newMetrics(),
+	}
+	x.clusters.init()
+	if err := x.open(ctx); err != nil {
+		return nil, errors.Join(err, x.Close())
+	}
+	return x, nil
+}
+
+func (x *Index) open(ctx context.Context) error {
+	path := filepath.Join(x.cfg.Dir, FileName)
+	synchronous := "FULL"
+	if x.cfg.Durability == DurabilityRelaxed {
+		synchronous = "NORMAL"
+	}
+	var err error
+	x.writer, err = openDB(path, false, synchronous)
+	if err != nil {
+		return err
+	}
+	x.writer.SetMaxOpenConns(1)
+	if err := migrate(ctx, x.writer); err != nil {
+		return fmt.Errorf("index: %s: %w", path, err)
+	}
+	if x.reader, err = openDB(path, true, synchronous); err != nil {
+		return err
+	}
+	x.reader.SetMaxOpenConns(8)
+	if err := x.load(ctx); err != nil {
+		return fmt.Errorf("index: load %s: %w", path, err)
+	}
+	if x.w, err = prepare(ctx, x.writer); err != nil {
+		return fmt.Errorf("index: %w", err)
+	}
+	if err := x.stamp(ctx); err != nil {
+		return fmt.Errorf("index: %w", err)
+	}
+	return nil
+}
+
+// openDB opens one pool on the catalogue. The pragmas stand in the DSN, so
+// that every connection of the pool has them.
+func openDB(path string, readOnly bool, synchronous string) (*sql.DB, error) {
+	q := url.Values{}
+	q.Set("_journal_mode", "WAL")
+	q.Set("_synchronous", synchronous)
+	q.Set("_busy_timeout", "10000")
+	q.Set("_cache_size", "-65536")
+	if readOnly {
+		q.Set("_query_only", "true")
+		q.Set("_cache_size", "-8192")
+	}
+	db, err := sql.Open("sqlite3", "file:"+(&url.URL{Path: path}).EscapedPath()+"?"+q.Encode())
+	if err != nil {
+		return nil, fmt.Errorf("index: open %s: %w", path, err)
+	}
+	return db, nil
+}
+
+func migrate(ctx context.Context, db *sql.DB) error {
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return err
+	}
+	p, err := goose.NewProvider(database.DialectSQLite3, db, files, goose.WithDisableGlobalRegistry(true))
+	if err != nil {
+		return fmt.Errorf("migrations: %w", err)
+	}
+	if _, err := p.Up(ctx); err != nil {
+		return fmt.Errorf("migrate: %w", err)
+	}
+	return nil
+}
+
+// Close writes what is pending and closes the files. The Index must not be
+// used afterwards.
+func (x *Index) Close() error {
+	x.write.Lock()
+	defer x.write.Unlock()
+	var errs []error
+	x.closed = true
+	if x.w != nil {
+		errs = append(errs, x.w.Close())
+	}
+	if x.reader != nil {
+		errs = append(errs, x.reader.Close())
+	}
+	if x.writer != nil {
+		errs = append(errs, x.writer.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Policy returns the policy in force.
+func (x *Index) Policy() Policy { return x.policy }
+
+// Recipe returns the recipe that new items are stored with.
+func (x *Index) Recipe() string { return x.cfg.Recipe }
+
+// Applied returns the applied sequence of the last message and the number of
+// the last event.
+func (x *Index) Applied() (seq, event uint64) {
+	x.state.RLock()
+	defer x.state.RUnlock()
+	return x.applied, x.events
+}
+
+// Attach says which stream the next messages come from: its identity (it
+// changes when the stream is made anew) and the last sequence it holds.
+// Attach returns the base to add to stream sequences. A stream that is new, or
+// that ends before what was applied of it (its unsynced end was lost), begins
+// a new epoch: its messages are never mistaken for ones applied before.
+func (x *Index) Attach(ctx context.Context, identity string, last uint64) (base uint64, err error) {
+	x.write.Lock()
+	defer x.write.Unlock()
+	s := x.stream
+	if s.Identity == identity && s.Base+last >= x.applied {
+		return s.Base, nil
+	}
+	next := stream{Identity: identity, Base: x.applied}
+	err = x.transaction(ctx, func() error {
+		if err := x.w.setMeta(ctx, "stream_identity", next.Identity); err != nil {
+			return err
+		}
+		return x.w.setMeta(ctx, "stream_base", strconv.FormatUint(next.Base, 10))
+	})
+	if err != nil {
+		return 0, fmt.Errorf("index: attach stream %s: %w", identity, err)
+	}
+	x.state.Lock()
+	x.stream = next
+	x.state.Unlock()
+	x.log.InfoContext(ctx, "new epoch of the item stream", "stream", identity, "base", next.Base)
+	return next.Base, nil
+}
+
+// stamp gives the recipe and the policy in force their numbers.
+func (x *Index) stamp(ctx context.Context) error {
+	return x.transaction(ctx, func() (err error) {
+		if x.recipeStamp, err = x.stampNumber(ctx, "recipe", x.cfg.Recipe, ""); err != nil {
+			return err
+		}
+		x.policyStamp, err = x.stampNumber(ctx, "policy", x.policy.Hash(), x.policy.detail())
+		return err
+	})
+}
+
+func (x *Index) stampNumber(ctx context.Context, kind, hash, detail string) (int64, error) {
+	if n, ok := x.nextStamp[kind+hash]; ok {
+		return n, nil
+	}
+	n := int64(len(x.nextStamp) + 1)
+	if _, err := x.w.conn.ExecContext(ctx, `INSERT INTO stamps (number, kind, hash, detail) VALUES (?, ?, ?, ?)`, n, kind, hash, detail); err != nil {
+		return 0, fmt.Errorf("stamp %s %s: %w", kind, hash, err)
+	}
+	x.nextStamp[kind+hash], x.stampHashes[n] = n, hash
+	return n, nil
+}
+
+func millis(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
+
+func seconds(t time.Time) uint32 { return uint32(max(t.Unix(), 0)) }
+
+func (x *Index) stampHash(number int64) string { return x.stampHashes[number] }

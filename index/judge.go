@@ -1,0 +1,296 @@
+package index
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"jianguo/index/bands"
+	"jianguo/simhash"
+	"jianguo/sketch"
+)
+
+// proposal is an exemplar that an item may be a copy of, and how it was met.
+type proposal struct {
+	ordinal  uint32
+	rule     Rule
+	distance int     // bits; -1: met otherwise, fingerprint not known
+	s        float32 // S from the item's margins; -1 likewise
+}
+
+// judgement is the verdict of an item before it has a row. of is 0 where
+// nothing earlier has to do with it.
+type judgement struct {
+	verdict     Verdict
+	rule        Rule
+	of          uint32 // the lead, or the blocked exemplar
+	cluster     uint32 // 0: its own
+	series      uint32
+	distance    int
+	s           float32
+	resemblance float32 // NaN: not measured
+	facts       *Facts
+}
+
+// rows is what judging reads of the catalogue: the writer's statements, which
+// see the batch that is being applied, or a reader's.
+type rows interface {
+	exact(ctx context.Context, ordinal uint32) ([]byte, error)
+	sketch(ctx context.Context, ordinal uint32) ([]byte, error)
+}
+
+func (s *statements) exact(ctx context.Context, ordinal uint32) (exact []byte, err error) {
+	return exact, s.exactByOrdinal.QueryRowContext(ctx, ordinal).Scan(&exact)
+}
+
+func (s *statements) sketch(ctx context.Context, ordinal uint32) (b []byte, err error) {
+	return b, s.sketchOf.QueryRowContext(ctx, ordinal).Scan(&b)
+}
+
+// reader reads for Check, beside the writer.
+type reader struct{ db *sql.DB }
+
+func (r reader) exact(ctx context.Context, ordinal uint32) (exact []byte, err error) {
+	return exact, r.db.QueryRowContext(ctx, `SELECT exact FROM items WHERE ordinal = ?`, ordinal).Scan(&exact)
+}
+
+func (r reader) sketch(ctx context.Context, ordinal uint32) (b []byte, err error) {
+	return b, r.db.QueryRowContext(ctx, `SELECT sketch FROM items WHERE ordinal = ?`, ordinal).Scan(&b)
+}
+
+// exactKey is the part of an exact hash that the resident look-up knows.
+func exactKey(exact []byte) uint64 { return binary.LittleEndian.Uint64(exact) }
+
+// target is what a proposal stands for: the cluster it belongs to now, and
+// that cluster's lead or the blocked exemplar itself.
+type target struct {
+	cluster, lead uint32
+	blocked       bool
+}
+
+// target resolves a proposal; false where nothing living stands behind it: its
+// cluster has no lead any more, its time is over, or it is the item itself.
+func (x *Index) target(ordinal, at uint32, own map[uint32]bool) (target, bool) {
+	f := x.columns.flags(ordinal)
+	c := x.columns.cluster(ordinal)
+	if f == 0 || c == 0 || own[ordinal] {
+		return target{}, false
+	}
+	cluster, lead := x.clusters.lead(c)
+	if !x.alive(ordinal, cluster, at) {
+		return target{}, false
+	}
+	if f&flagBlocked != 0 {
+		return target{cluster: cluster, lead: ordinal, blocked: true}, true
+	}
+	if lead == 0 || own[lead] {
+		return target{}, false
+	}
+	return target{cluster: cluster, lead: lead, blocked: x.columns.flags(lead)&flagBlocked != 0}, true
+}
+
+// alive applies retention: by arrival, so that the same stream gives the same
+// verdicts whenever the sweep runs.
+func (x *Index) alive(ordinal, cluster, at uint32) bool {
+	window, limit := x.policy.Window.Seconds(), x.policy.Cap.Seconds()
+	born := x.columns.arrived(ordinal)
+	last := max(x.columns.touched(cluster), born)
+	return float64(at) <= float64(last)+window && float64(at) <= float64(born)+limit
+}
+
+// judge gives an article its verdict against everything indexed but the
+// versions of itself.
+func (x *Index) judge(ctx context.Context, r rows, a *Article, at uint32, own map[uint32]bool) (judgement, error) {
+	alone := judgement{verdict: Unique, distance: -1, s: -1, resemblance: float32(math.NaN())}
+	if a.Blank {
+		return alone, nil
+	}
+	if j, ok, err := x.judgeExact(ctx, r, a, at, own); ok || err != nil {
+		return j, err
+	}
+	if x.policy.Rules == RulesHamming {
+		if j, ok := x.judgeHamming(a, at, own); ok {
+			return j, nil
+		}
+		return alone, nil
+	}
+	j, err := x.judgeAll(ctx, r, a, at, own)
+	if err != nil || j.verdict == 0 {
+		return alone, err
+	}
+	return j, nil
+}
+
+// judgeExact looks for the same normal form, rejected copies included. A
+// blocked text wins over a living one, then the oldest.
+func (x *Index) judgeExact(ctx context.Context, r rows, a *Article, at uint32, own map[uint32]bool) (judgement, bool, error) {
+	var buf [16]uint32
+	var best target
+	for _, ordinal := range x.exacts.Get(buf[:0], exactKey(a.Exact[:])) {
+		t, ok := x.target(ordinal, at, own)
+		if !ok || best.lead != 0 && (best.blocked && !t.blocked || best.blocked == t.blocked && best.lead <= t.lead) {
+			continue
+		}
+		exact, err := r.exact(ctx, ordinal)
+		if errors.Is(err, sql.ErrNoRows) {
+			continue
+		}
+		if err != nil {
+			return judgement{}, false, fmt.Errorf("exact hash of ordinal %d: %w", ordinal, err)
+		}
+		if string(exact) == string(a.Exact[:]) {
+			best = t
+		}
+	}
+	if best.lead == 0 {
+		return judgement{}, false, nil
+	}
+	j := judgement{verdict: Duplicate, rule: ByExact, of: best.lead, cluster: best.cluster, distance: 0, s: 0, resemblance: 1,
+		facts: &Facts{Reason: "exact"}}
+	if best.blocked {
+		j.rule = ByBlocked
+	}
+	return j, true, nil
+}
+
+// judgeHamming is the textbook: the nearest exemplar within the distance, the
+// oldest of several, is the original.
+func (x *Index) judgeHamming(a *Article, at uint32, own map[uint32]bool) (judgement, bool) {
+	if a.Print.Empty() {
+		return judgement{}, false
+	}
+	var buf [32]bands.Hit
+	best, bestHit, bestDistance := target{}, bands.Hit{}, simhash.Bits
+	for _, h := range x.bands.Hamming(buf[:0], a.Print.Fingerprint, x.policy.Distance) {
+		d := simhash.Distance(h.Fingerprint, a.Print.Fingerprint)
+		if d > bestDistance || d == bestDistance && best.lead != 0 && h.Ordinal > bestHit.Ordinal {
+			continue
+		}
+		if t, ok := x.target(h.Ordinal, at, own); ok {
+			best, bestHit, bestDistance = t, h, d
+		}
+	}
+	if best.lead == 0 {
+		return judgement{}, false
+	}
+	j := judgement{verdict: Duplicate, rule: ByHamming, of: best.lead, cluster: best.cluster, distance: bestDistance,
+		s: a.Print.S(bestHit.Fingerprint), resemblance: float32(math.NaN()), facts: &Facts{Reason: "distance"}}
+	if best.blocked {
+		j.rule = ByBlocked
+	}
+	return j, true
+}
+
+// propose collects what an article may be a copy of: every exemplar within the
+// Hamming distance, those found over weak bits, and for short texts those that
+// share MinHash keys; each once, the most promising first.
+func (x *Index) propose(a *Article) []proposal {
+	var proposals []proposal
+	seen := map[uint32]bool{}
+	if !a.Print.Empty() {
+		hits := x.bands.Hamming(nil, a.Print.Fingerprint, x.policy.Distance)
+		hits = x.bands.Margin(hits, &a.Print, x.policy.MaxS, bands.Budget{})
+		for _, h := range hits {
+			if seen[h.Ordinal] {
+				continue
+			}
+			seen[h.Ordinal] = true
+			p := proposal{ordinal: h.Ordinal, rule: ByMargin, distance: simhash.Distance(h.Fingerprint, a.Print.Fingerprint), s: a.Print.S(h.Fingerprint)}
+			if p.distance <= x.policy.Distance {
+				p.rule = ByHamming
+			}
+			proposals = append(proposals, p)
+		}
+	}
+	slices.SortFunc(proposals, func(p, q proposal) int {
+		return cmp.Or(cmp.Compare(p.s, q.s), cmp.Compare(p.ordinal, q.ordinal))
+	})
+	if keys := a.Sketch.Keys(); len(keys) > 0 {
+		for _, ordinal := range x.bands.Candidates(nil, keys, x.policy.Judged) {
+			if !seen[ordinal] {
+				seen[ordinal] = true
+				proposals = append(proposals, proposal{ordinal: ordinal, rule: BySketch, distance: -1, s: -1})
+			}
+		}
+	}
+	return proposals
+}
+
+// judgeAll judges all proposals together: the best judgement wins, then
+// resemblance, then age. A zero verdict means that none has to do with it.
+func (x *Index) judgeAll(ctx context.Context, r rows, a *Article, at uint32, own map[uint32]bool) (judgement, error) {
+	var best judgement
+	bestKind, judged := sketch.Unrelated, 0
+	for _, p := range x.propose(a) {
+		if judged >= x.policy.Judged {
+			break
+		}
+		t, ok := x.target(p.ordinal, at, own)
+		if !ok {
+			continue
+		}
+		encoded, err := r.sketch(ctx, p.ordinal)
+		if err != nil {
+			return judgement{}, fmt.Errorf("sketch of ordinal %d: %w", p.ordinal, err)
+		}
+		sk, err := sketch.Decode(encoded)
+		if err != nil {
+			return judgement{}, fmt.Errorf("sketch of ordinal %d: %w", p.ordinal, err)
+		}
+		judged++
+		c := sketch.Compare(&a.Sketch, &sk)
+		k := sketch.Judge(c, p.s, x.policy.Thresholds)
+		if k.Kind < bestKind || k.Kind == sketch.Unrelated ||
+			k.Kind == bestKind && (c.Resemblance < best.resemblance || c.Resemblance == best.resemblance && t.lead >= best.of) {
+			continue
+		}
+		bestKind = k.Kind
+		best = x.verdictOf(k, c, p, t)
+	}
+	return best, nil
+}
+
+// verdictOf turns the judgement of one pair into a verdict.
+func (x *Index) verdictOf(k sketch.Judgement, c sketch.Comparison, p proposal, t target) judgement {
+	j := judgement{rule: p.rule, of: t.lead, distance: p.distance, s: p.s, resemblance: c.Resemblance,
+		facts: &Facts{Reason: k.Reason, Numbers: c.Facts.Numbers, Shared: c.Facts.NumbersShared, Agree: c.Facts.Agree, Conflict: c.Facts.Conflict}}
+	switch k.Kind {
+	case sketch.Duplicate:
+		j.verdict, j.cluster = Duplicate, t.cluster
+		if t.blocked {
+			j.rule = ByBlocked
+		}
+	case sketch.Suspect:
+		j.verdict = Suspect
+		if x.policy.Suspects == SuspectsReject {
+			j.verdict, j.cluster, j.rule = Duplicate, t.cluster, BySuspected
+		}
+	case sketch.Series:
+		j.verdict, j.series = Unique, t.lead
+	}
+	return j
+}
+
+// Check is the verdict an article would get now. It changes nothing, and runs
+// beside the writer.
+func (x *Index) Check(ctx context.Context, a *Article, at uint32) (Event, error) {
+	j, err := x.judge(ctx, reader{x.reader}, a, at, nil)
+	if err != nil {
+		return Event{}, fmt.Errorf("index: check: %w", err)
+	}
+	e := Event{ID: a.ID, Revision: a.Revision, Verdict: j.verdict, Cause: CauseIngest, Rule: j.rule, Cluster: j.cluster, Series: j.series,
+		Facts: j.facts, Fingerprint: a.Print.Fingerprint.String(), Recipe: x.cfg.Recipe, Policy: x.policy.Hash()}
+	if j.of != 0 {
+		if err := x.reader.QueryRowContext(ctx, `SELECT id FROM items WHERE ordinal = ?`, j.of).Scan(&e.Of); err != nil {
+			return Event{}, fmt.Errorf("index: check: ordinal %d: %w", j.of, err)
+		}
+		e.measure(j.distance, j.s, j.resemblance)
+	}
+	e.Why = Why(&e, x.cfg.Language)
+	return e, nil
+}

@@ -1,0 +1,172 @@
+package index
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+)
+
+// clusterRow is a row of clusters. A cluster without a row is its founder
+// alone.
+type clusterRow struct {
+	id, lead, merged uint32
+	size             int64
+	first, last      int64
+}
+
+// row reads a cluster, or derives it from its founder.
+func (b *batch) cluster(id uint32) (clusterRow, error) {
+	c := clusterRow{id: id}
+	err := b.x.w.clusterOf.QueryRowContext(b.ctx, id).Scan(&c.lead, &c.merged, &c.size, &c.first, &c.last)
+	if errors.Is(err, sql.ErrNoRows) {
+		at := int64(b.x.columns.arrived(id)) * 1000
+		return clusterRow{id: id, lead: id, size: 1, first: at, last: at}, nil
+	}
+	if err != nil {
+		return c, fmt.Errorf("cluster %d: %w", id, err)
+	}
+	return c, nil
+}
+
+func (b *batch) setCluster(c clusterRow) error {
+	x := b.x
+	if _, err := x.w.setClusterRow.ExecContext(b.ctx, c.id, c.lead, c.merged, c.size, c.first, c.last); err != nil {
+		return fmt.Errorf("cluster %d: %w", c.id, err)
+	}
+	lead, merged := x.clusters.own(c.id)
+	x.clusters.set(c.id, c.lead, c.merged)
+	b.undo = append(b.undo, func() { x.clusters.set(c.id, lead, merged) })
+	return nil
+}
+
+// join records that ordinal is a copy in a cluster.
+func (b *batch) join(id, ordinal uint32, at int64) error {
+	c, err := b.cluster(id)
+	if err != nil {
+		return err
+	}
+	if c.size == 1 && c.lead != 0 {
+		if err := b.member(id, c.lead); err != nil {
+			return err
+		}
+	}
+	if err := b.member(id, ordinal); err != nil {
+		return err
+	}
+	c.size++
+	c.last = max(c.last, at)
+	x := b.x
+	was := x.columns.touched(id)
+	x.columns.touch(id, max(was, uint32(at/1000)))
+	b.undo = append(b.undo, func() { x.columns.touch(id, was) })
+	return b.setCluster(c)
+}
+
+func (b *batch) member(cluster, ordinal uint32) error {
+	if _, err := b.x.w.addMember.ExecContext(b.ctx, cluster, ordinal); err != nil {
+		return fmt.Errorf("member %d of cluster %d: %w", ordinal, cluster, err)
+	}
+	return nil
+}
+
+// leave records that ordinal is no longer a member of a cluster.
+func (b *batch) leave(id, ordinal uint32) error {
+	res, err := b.x.w.dropMember.ExecContext(b.ctx, id, ordinal)
+	if err != nil {
+		return fmt.Errorf("member %d of cluster %d: %w", ordinal, id, err)
+	}
+	n, err := res.RowsAffected()
+	if err != nil || n == 0 {
+		return err
+	}
+	c, err := b.cluster(id)
+	if err != nil {
+		return err
+	}
+	c.size--
+	return b.setCluster(c)
+}
+
+// setLead gives a cluster another lead, 0 for none.
+func (b *batch) setLead(id, lead uint32) error {
+	c, err := b.cluster(id)
+	if err != nil {
+		return err
+	}
+	c.lead = lead
+	if c.size == 1 && lead == 0 {
+		c.size = 0
+	}
+	return b.setCluster(c)
+}
+
+// succeed makes the new version of a lead the lead in its place.
+func (b *batch) succeed(id, from, to uint32) error {
+	c, err := b.cluster(id)
+	if err != nil {
+		return err
+	}
+	if c.size > 1 {
+		if _, err := b.x.w.dropMember.ExecContext(b.ctx, id, from); err != nil {
+			return fmt.Errorf("member %d of cluster %d: %w", from, id, err)
+		}
+		if err := b.member(id, to); err != nil {
+			return err
+		}
+	}
+	c.lead = to
+	return b.setCluster(c)
+}
+
+// promote makes the oldest copy of a cluster its lead, after the lead `from`
+// has left it. The text of `from` stays an exemplar: an old lead of a living
+// cluster. A cluster without copies is left without a lead, and what was
+// indexed of it matches nothing any more.
+func (b *batch) promote(id, from uint32, at int64) error {
+	if err := b.leave(id, from); err != nil {
+		return err
+	}
+	heir, err := b.oldestCopy(id)
+	if err != nil {
+		return err
+	}
+	if heir == nil {
+		return b.setLead(id, 0)
+	}
+	if err := b.setLead(id, heir.ordinal); err != nil {
+		return err
+	}
+	next := heir.state
+	next.verdict, next.rule, next.of = Unique, NoRule, 0
+	previous := heir.state.verdict
+	if err := b.setState(heir, heir.flags|flagExemplar, next); err != nil {
+		return err
+	}
+	_, err = b.emit(eventRow{at: at, verdict: Unique, previous: previous, cause: CausePromotion, cluster: id, revision: next.revision}, &heir.itemRow)
+	return err
+}
+
+// oldestCopy is the copy of a cluster that arrived first, nil for none.
+func (b *batch) oldestCopy(id uint32) (*version, error) {
+	rows, err := b.x.w.oldestCopies.QueryContext(b.ctx, id)
+	if err != nil {
+		return nil, fmt.Errorf("members of cluster %d: %w", id, err)
+	}
+	var ordinals []uint32
+	for rows.Next() {
+		var o uint32
+		if err := rows.Scan(&o); err != nil {
+			return nil, errors.Join(err, rows.Close())
+		}
+		ordinals = append(ordinals, o)
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return nil, fmt.Errorf("members of cluster %d: %w", id, err)
+	}
+	for _, o := range ordinals {
+		if f := b.x.columns.flags(o); f.verdict() == Duplicate && f&(flagSuperseded|flagBlank) == 0 {
+			return b.version(o)
+		}
+	}
+	return nil, nil
+}

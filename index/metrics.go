@@ -1,0 +1,45 @@
+package index
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// metrics are the index's own; cmd registers them.
+type metrics struct {
+	verdicts  *prometheus.CounterVec
+	unchanged prometheus.Counter
+	all       []prometheus.Collector
+}
+
+func newMetrics() *metrics {
+	m := &metrics{
+		verdicts: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "jianguo_index_verdicts_total", Help: "Verdicts given, by verdict, rule and cause.",
+		}, []string{"verdict", "rule", "cause"}),
+		unchanged: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "jianguo_index_unchanged_total", Help: "Mutations that changed nothing: redelivered, older, or the same text.",
+		}),
+	}
+	m.all = []prometheus.Collector{m.verdicts, m.unchanged}
+	return m
+}
+
+func (m *metrics) observe(outcomes []Outcome) {
+	for i := range outcomes {
+		if o := &outcomes[i]; o.Changed {
+			m.verdicts.WithLabelValues(o.Event.Verdict.String(), o.Event.Rule.String(), o.Event.Cause.String()).Inc()
+		} else {
+			m.unchanged.Inc()
+		}
+	}
+}
+
+// Collectors returns the metrics of the index, to be registered once.
+func (x *Index) Collectors() []prometheus.Collector {
+	gauge := func(name, help string, f func() float64) prometheus.Collector {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, f)
+	}
+	return append(x.metrics.all,
+		gauge("jianguo_index_exemplars", "Exemplars with postings.", func() float64 { return float64(x.bands.Len()) }),
+		gauge("jianguo_index_applied_sequence", "Applied sequence of the item stream.", func() float64 { seq, _ := x.Applied(); return float64(seq) }),
+		gauge("jianguo_index_events", "Number of the last event.", func() float64 { _, n := x.Applied(); return float64(n) }),
+	)
+}

@@ -1,0 +1,92 @@
+package index
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/zeebo/xxh3"
+
+	"jianguo/sketch"
+)
+
+// The rule sets a Policy can follow.
+const (
+	RulesJianguo = "jianguo" // all four proposals, judged together
+	RulesHamming = "hamming" // the textbook: reject at a small distance, no judging
+)
+
+// What a Policy does with suspects.
+const (
+	SuspectsPublish = "publish" // accepted, linked, shown to editors
+	SuspectsHold    = "hold"    // the same, and the event asks the platform to wait for an editor
+	SuspectsReject  = "reject"  // duplicates
+)
+
+// Policy is every number that decides a verdict, apart from the recipe. A
+// change takes effect at once; its hash is stored with each verdict.
+type Policy struct {
+	Rules    string `json:"rules"`    // RulesJianguo or RulesHamming
+	Distance int    `json:"distance"` // proposals `hamming`: bits, 0…3
+	Suspects string `json:"suspects"`
+
+	// MaxS bounds the proposals `margin`: S, 0…64. Strangers have about 32.
+	MaxS float32 `json:"max_s"`
+	// Judged bounds how many proposals an item is judged against, best first.
+	Judged int `json:"judged"`
+	// Texts bounds how many of those are compared on their kept texts.
+	Texts      int               `json:"texts"`
+	Thresholds sketch.Thresholds `json:"thresholds"`
+
+	// Window is how long an exemplar stays after the last copy of its cluster
+	// arrived, Cap how long after it arrived itself.
+	Window time.Duration `json:"window"`
+	Cap    time.Duration `json:"cap"`
+}
+
+// DefaultPolicy is what `jianguo serve` runs with.
+func DefaultPolicy() Policy {
+	return Policy{
+		Rules:      RulesHamming,
+		Distance:   3,
+		Suspects:   SuspectsPublish,
+		MaxS:       8,
+		Judged:     64,
+		Texts:      8,
+		Thresholds: sketch.DefaultThresholds(),
+		Window:     90 * 24 * time.Hour,
+		Cap:        2 * 365 * 24 * time.Hour,
+	}
+}
+
+// Validate names the first field that is out of bounds.
+func (p Policy) Validate() error {
+	switch {
+	case p.Rules != RulesJianguo && p.Rules != RulesHamming:
+		return fmt.Errorf("policy: rule %q: want %s or %s", p.Rules, RulesJianguo, RulesHamming)
+	case p.Distance < 0 || p.Distance > 3:
+		return fmt.Errorf("policy: distance %d: the index finds 0 to 3 without loss", p.Distance)
+	case p.Suspects != SuspectsPublish && p.Suspects != SuspectsHold && p.Suspects != SuspectsReject:
+		return fmt.Errorf("policy: suspects %q: want %s, %s or %s", p.Suspects, SuspectsPublish, SuspectsHold, SuspectsReject)
+	case p.MaxS < 0 || p.MaxS > 64:
+		return fmt.Errorf("policy: max_s %v: want 0 to 64", p.MaxS)
+	case p.Judged < 1 || p.Texts < 0:
+		return fmt.Errorf("policy: judged %d, texts %d: want at least 1 and 0", p.Judged, p.Texts)
+	case p.Window <= 0 || p.Cap < p.Window:
+		return fmt.Errorf("policy: window %v, cap %v: want 0 < window ≤ cap", p.Window, p.Cap)
+	}
+	return nil
+}
+
+// Hash names the policy: 16 hexadecimal digits.
+func (p Policy) Hash() string { return fmt.Sprintf("%016x", xxh3.HashString(p.detail())) }
+
+// detail is the policy as the catalogue keeps it, so that a hash in an old
+// verdict can still be explained.
+func (p Policy) detail() string {
+	b, err := json.Marshal(p)
+	if err != nil {
+		panic(err) // no field of a Policy can fail to encode
+	}
+	return string(b)
+}

@@ -1,0 +1,234 @@
+package index
+
+import (
+	"bytes"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"math"
+)
+
+// publish applies one published article.
+func (b *batch) publish(m *Mutation) (Outcome, error) {
+	a := m.Article
+	prev, err := b.find(a.ID)
+	if err != nil {
+		return Outcome{}, err
+	}
+	if prev != nil {
+		if done, err := b.nothingNew(prev, a, m.Seq); done || err != nil {
+			if err != nil {
+				return Outcome{}, err
+			}
+			return b.unchanged(prev)
+		}
+	}
+	var own map[uint32]bool
+	if prev != nil {
+		if own, err = b.versions(a.ID); err != nil {
+			return Outcome{}, err
+		}
+	}
+	j, err := b.x.judge(b.ctx, b.x.w, a, seconds(m.At), own)
+	if err != nil {
+		return Outcome{}, err
+	}
+	r, err := b.row(m, &j)
+	if err != nil {
+		return Outcome{}, err
+	}
+	cause := CauseIngest
+	var previous Verdict
+	if prev != nil {
+		cause, previous = CauseRevision, prev.state.verdict
+		if r.revision == 0 {
+			r.revision = prev.state.revision
+		}
+		r.cluster = b.inherited(prev, &j, r.cluster)
+	}
+	if err := b.insert(r, a); err != nil {
+		return Outcome{}, err
+	}
+	ev, err := b.emit(eventRow{at: r.arrivedAt, verdict: r.verdict, previous: previous, cause: cause, rule: r.rule, of: r.of,
+		cluster: r.cluster, revision: r.revision}, r)
+	if err != nil {
+		return Outcome{}, err
+	}
+	if prev != nil {
+		if err := b.supersede(prev, r); err != nil {
+			return Outcome{}, err
+		}
+	}
+	if r.verdict == Duplicate {
+		if err := b.join(r.cluster, r.ordinal, r.arrivedAt); err != nil {
+			return Outcome{}, err
+		}
+	}
+	return Outcome{Changed: true, Event: ev}, nil
+}
+
+// nothingNew reports whether a publish of a known id changes nothing: it is
+// older than what is stored, or has the same content. Where only its revision
+// is higher, that is remembered.
+func (b *batch) nothingNew(prev *version, a *Article, seq uint64) (bool, error) {
+	known := prev.state.revision
+	if a.Revision != 0 && a.Revision <= known {
+		return true, nil
+	}
+	if prev.state.verdict == Withdrawn {
+		// Only a higher revision brings a withdrawn item back.
+		return a.Revision <= known, nil
+	}
+	same := a.Title == prev.title && (a.Blank && prev.exact == nil || bytes.Equal(a.Exact[:], prev.exact))
+	if same && a.Revision > known {
+		s := prev.state
+		s.revision, s.seq = a.Revision, seq
+		return true, b.setState(prev, prev.flags, s)
+	}
+	return same, nil
+}
+
+// inherited is the cluster of a new version: an accepted revision of a lead
+// stays the lead of its cluster.
+func (b *batch) inherited(prev *version, j *judgement, cluster uint32) uint32 {
+	if j.verdict == Duplicate {
+		return cluster
+	}
+	c, lead := b.x.clusters.lead(prev.state.cluster)
+	if lead == prev.ordinal {
+		return c
+	}
+	return cluster
+}
+
+// row is the items row of a new version.
+func (b *batch) row(m *Mutation, j *judgement) (*itemRow, error) {
+	a := m.Article
+	r := &itemRow{
+		ordinal: b.ordinal, id: a.ID, seq: m.Seq, revision: a.Revision, title: a.Title,
+		arrivedAt: millis(m.At), fingerprint: int64(a.Print.Fingerprint), recipe: b.x.recipeStamp, policy: b.x.policyStamp,
+		verdict: j.verdict, rule: j.rule, of: ordinalOrNull(j.of), cluster: j.cluster, series: ordinalOrNull(j.series),
+	}
+	if r.cluster == 0 {
+		r.cluster = r.ordinal
+	}
+	if a.URL != "" {
+		r.url = sql.NullString{String: a.URL, Valid: true}
+	}
+	if !a.Published.IsZero() {
+		r.publishedAt = sql.NullInt64{Int64: millis(a.Published), Valid: true}
+	}
+	if !a.Blank {
+		r.exact = a.Exact[:]
+		r.sketch = a.Sketch.AppendBinary(nil)
+	}
+	if j.of != 0 {
+		r.distance = sql.NullInt64{Int64: int64(j.distance), Valid: j.distance >= 0}
+		r.margin = sql.NullFloat64{Float64: float64(j.s), Valid: j.s >= 0}
+		r.resemblance = sql.NullFloat64{Float64: float64(j.resemblance), Valid: !math.IsNaN(float64(j.resemblance))}
+		if j.facts != nil {
+			text, err := json.Marshal(j.facts)
+			if err != nil {
+				return nil, fmt.Errorf("evidence: %w", err)
+			}
+			r.evidence = sql.NullString{String: string(text), Valid: true}
+		}
+	}
+	var err error
+	r.source, err = b.sourceNumber(a.Source)
+	return r, err
+}
+
+// supersede retires the earlier version of an item, r being the new one.
+func (b *batch) supersede(prev *version, r *itemRow) error {
+	was := prev.state
+	cluster, lead := b.x.clusters.lead(was.cluster)
+	f := prev.flags | flagSuperseded
+	if f&flagBlocked != 0 {
+		// The source took its takedown back.
+		f &^= flagBlocked
+	}
+	if err := b.setState(prev, f, was); err != nil {
+		return err
+	}
+	switch {
+	case was.verdict == Duplicate:
+		return b.leave(was.cluster, prev.ordinal)
+	case lead != prev.ordinal:
+		return nil
+	case r.verdict != Duplicate:
+		return b.succeed(cluster, prev.ordinal, r.ordinal)
+	case was.verdict == Withdrawn:
+		return b.setLead(cluster, 0)
+	}
+	return b.promote(cluster, prev.ordinal, r.arrivedAt)
+}
+
+// withdraw applies one withdrawal.
+func (b *batch) withdraw(m *Mutation) (Outcome, error) {
+	w := m.Withdraw
+	v, err := b.find(w.ID)
+	if err != nil {
+		return Outcome{}, err
+	}
+	if v == nil {
+		return b.tombstone(m)
+	}
+	if w.Revision != 0 && w.Revision <= v.state.revision {
+		return b.unchanged(v)
+	}
+	was := v.state
+	next := was
+	next.verdict, next.rule, next.of, next.seq = Withdrawn, NoRule, 0, m.Seq
+	next.revision = max(w.Revision, was.revision)
+	f := v.flags
+	cluster, lead := b.x.clusters.lead(was.cluster)
+	leads := lead == v.ordinal
+	if was.verdict.Accepted() && !w.Promote && f&flagBlank == 0 {
+		f |= flagBlocked
+	}
+	if was.verdict == Withdrawn && next.revision == was.revision && f == v.flags {
+		return b.unchanged(v)
+	}
+	if err := b.setState(v, f, next); err != nil {
+		return Outcome{}, err
+	}
+	e := eventRow{at: millis(m.At), verdict: Withdrawn, previous: was.verdict, cause: CauseWithdrawal, cluster: was.cluster, revision: next.revision}
+	if w.Reason != "" {
+		e.note = sql.NullString{String: w.Reason, Valid: true}
+	}
+	ev, err := b.emit(e, &v.itemRow)
+	if err != nil {
+		return Outcome{}, err
+	}
+	switch {
+	case was.verdict == Duplicate:
+		err = b.leave(was.cluster, v.ordinal)
+	case leads && w.Promote:
+		err = b.promote(cluster, v.ordinal, millis(m.At))
+	case leads && f&flagBlocked == 0:
+		err = b.setLead(cluster, 0)
+	}
+	return Outcome{Changed: true, Event: ev}, err
+}
+
+// tombstone remembers the withdrawal of an item that has not arrived.
+func (b *batch) tombstone(m *Mutation) (Outcome, error) {
+	w := m.Withdraw
+	r := &itemRow{
+		ordinal: b.ordinal, cluster: b.ordinal, id: w.ID, seq: m.Seq, revision: w.Revision, arrivedAt: millis(m.At),
+		recipe: b.x.recipeStamp, policy: b.x.policyStamp, verdict: Withdrawn,
+	}
+	if err := b.insert(r, nil); err != nil {
+		return Outcome{}, err
+	}
+	if err := b.setLead(r.cluster, 0); err != nil {
+		return Outcome{}, err
+	}
+	e := eventRow{at: r.arrivedAt, verdict: Withdrawn, cause: CauseWithdrawal, cluster: r.cluster, revision: r.revision}
+	if w.Reason != "" {
+		e.note = sql.NullString{String: w.Reason, Valid: true}
+	}
+	ev, err := b.emit(e, r)
+	return Outcome{Changed: true, Event: ev}, err
+}

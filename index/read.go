@@ -1,0 +1,305 @@
+package index
+
+import (
+	"context"
+	"database/sql"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/zeebo/xxh3"
+)
+
+// Item is an item as people and the HTTP side see it: its current version.
+type Item struct {
+	ID        string     `json:"id"`
+	Title     string     `json:"title"`
+	Source    string     `json:"source,omitempty"`
+	URL       string     `json:"url,omitempty"`
+	Published *time.Time `json:"published_at,omitempty"`
+	Arrived   time.Time  `json:"arrived_at"`
+	// Event is the last change of its state, History all of them, of every
+	// version, the last one first.
+	Event   Event   `json:"event"`
+	History []Event `json:"history"`
+	// Body is the kept text; nil where it was not kept.
+	Body *string `json:"body,omitempty"`
+}
+
+// Item looks up the current version of an id.
+func (x *Index) Item(ctx context.Context, id string) (*Item, error) {
+	var buf [8]uint32
+	var it *Item
+	for _, ordinal := range x.ids.Get(buf[:0], xxh3.HashString(id)) {
+		var r itemRow
+		var source sql.NullString
+		err := x.reader.QueryRowContext(ctx, `SELECT id, title, url, published_at, arrived_at,
+			(SELECT name FROM sources WHERE number = source) FROM items WHERE ordinal = ?`, ordinal).
+			Scan(&r.id, &r.title, &r.url, &r.publishedAt, &r.arrivedAt, &source)
+		if errors.Is(err, sql.ErrNoRows) || err == nil && r.id != id {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("index: item %q: %w", id, err)
+		}
+		if it == nil {
+			it = &Item{ID: id, Title: r.title, Source: source.String, URL: r.url.String, Arrived: time.UnixMilli(r.arrivedAt).UTC()}
+			if r.publishedAt.Valid {
+				t := time.UnixMilli(r.publishedAt.Int64).UTC()
+				it.Published = &t
+			}
+			if it.Body, err = x.body(ctx, ordinal); err != nil {
+				return nil, fmt.Errorf("index: item %q: %w", id, err)
+			}
+		}
+		events, err := x.queryEvents(ctx, `e.ordinal = ? ORDER BY e.number DESC`, ordinal)
+		if err != nil {
+			return nil, fmt.Errorf("index: item %q: %w", id, err)
+		}
+		it.History = append(it.History, events...)
+	}
+	if it == nil || len(it.History) == 0 {
+		return nil, fmt.Errorf("index: item %q: %w", id, ErrNotFound)
+	}
+	it.Event = it.History[0]
+	return it, nil
+}
+
+// body reads the kept text of a version, nil where there is none.
+func (x *Index) body(ctx context.Context, ordinal uint32) (*string, error) {
+	var packed []byte
+	err := x.reader.QueryRowContext(ctx, `SELECT body FROM texts WHERE ordinal = ?`, ordinal).Scan(&packed)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	text, err := unpackText(packed)
+	return &text, err
+}
+
+// Events returns up to limit events after a number, in order.
+func (x *Index) Events(ctx context.Context, after uint64, limit int) ([]Event, error) {
+	events, err := x.queryEvents(ctx, `e.number > ? ORDER BY e.number LIMIT ?`, after, limit)
+	if err != nil {
+		return nil, fmt.Errorf("index: events after %d: %w", after, err)
+	}
+	return events, nil
+}
+
+func (x *Index) queryEvents(ctx context.Context, where string, args ...any) ([]Event, error) {
+	var events []Event
+	err := each(ctx, x.reader, `SELECT e.number, e.ordinal, e.at, e.verdict, e.previous, e.cause, e.rule, e.of, e.cluster, e.policy, e.revision, e.note,
+		i.id, i.fingerprint, i.recipe, i.of, i.series, i.distance, i.margin, i.resemblance, i.evidence, o.id
+		FROM events e JOIN items i ON i.ordinal = e.ordinal LEFT JOIN items o ON o.ordinal = e.of WHERE `+where,
+		func(rows *sql.Rows) error {
+			var e eventRow
+			var r itemRow
+			var of sql.NullString
+			err := rows.Scan(append(e.dests(), &r.id, &r.fingerprint, &r.recipe, &r.of, &r.series, &r.distance, &r.margin, &r.resemblance, &r.evidence, &of)...)
+			if err != nil {
+				return err
+			}
+			ev, err := x.event(&e, &r, of.String)
+			events = append(events, ev)
+			return err
+		}, args...)
+	return events, err
+}
+
+// Member is one current member of a cluster.
+type Member struct {
+	Ordinal     uint32     `json:"-"`
+	ID          string     `json:"id"`
+	Title       string     `json:"title"`
+	Source      string     `json:"source,omitempty"`
+	Published   *time.Time `json:"published_at,omitempty"`
+	Arrived     time.Time  `json:"arrived_at"`
+	Verdict     Verdict    `json:"verdict"`
+	Rule        Rule       `json:"rule,omitempty"`
+	Distance    *int       `json:"distance,omitempty"`
+	Resemblance *float32   `json:"resemblance,omitempty"`
+	Why         string     `json:"why,omitempty"`
+}
+
+// Cluster is a lead and its rejected copies.
+type Cluster struct {
+	ID uint32 `json:"cluster"`
+	// Lead is nil where none is left. Original is the presumed original: the
+	// member with the earliest credible time of publication.
+	Lead     *Member   `json:"lead"`
+	Original *Member   `json:"original,omitempty"`
+	Size     int64     `json:"size"`
+	Sources  int       `json:"sources"`
+	First    time.Time `json:"first_at"`
+	Last     time.Time `json:"last_at"`
+	Members  []Member  `json:"members,omitempty"`
+}
+
+// ClusterQuery selects clusters of two or more for browsing.
+type ClusterQuery struct {
+	Sort    string // last (default): newest copy first; size: largest first; first: oldest last
+	Source  string // only clusters with a member of this source
+	MinSize int    // 0: 2
+	Since   time.Time
+	Cursor  string // from Page.Next
+	Limit   int    // 0: 50; at most 200
+}
+
+// ClusterPage is one page of clusters; Next is empty at the end.
+type ClusterPage struct {
+	Clusters []Cluster `json:"clusters"`
+	Next     string    `json:"next,omitempty"`
+}
+
+// ErrQuery says that a query's fields do not make sense.
+var ErrQuery = errors.New("bad query")
+
+type cursor struct {
+	Value int64  `json:"v"`
+	ID    uint32 `json:"i"`
+}
+
+// Clusters lists clusters, without their members.
+func (x *Index) Clusters(ctx context.Context, q ClusterQuery) (*ClusterPage, error) {
+	column := map[string]string{"": "last_at", "last": "last_at", "size": "size", "first": "first_at"}[q.Sort]
+	if column == "" {
+		return nil, fmt.Errorf("sort %q: want last, size or first: %w", q.Sort, ErrQuery)
+	}
+	limit := min(max(q.Limit, 0), 200)
+	if limit == 0 {
+		limit = 50
+	}
+	where, args := `size >= ? AND last_at >= ? AND merged_into IS NULL`, []any{max(q.MinSize, 2), millis(q.Since)}
+	if q.Source != "" {
+		where += ` AND id IN (SELECT m.cluster FROM items i JOIN members m ON m.ordinal = i.ordinal WHERE i.source = (SELECT number FROM sources WHERE name = ?))`
+		args = append(args, q.Source)
+	}
+	if q.Cursor != "" {
+		var c cursor
+		b, err := base64.RawURLEncoding.DecodeString(q.Cursor)
+		if err == nil {
+			err = json.Unmarshal(b, &c)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("cursor %q is not one that a page gave: %w", q.Cursor, ErrQuery)
+		}
+		where += ` AND (` + column + `, id) < (?, ?)`
+		args = append(args, c.Value, c.ID)
+	}
+	page := &ClusterPage{Clusters: []Cluster{}}
+	var last cursor
+	err := each(ctx, x.reader, `SELECT id, size, first_at, last_at, `+column+` FROM clusters WHERE `+where+
+		` ORDER BY `+column+` DESC, id DESC LIMIT ?`, func(r *sql.Rows) error {
+		var c Cluster
+		var first, lastAt, value int64
+		if err := r.Scan(&c.ID, &c.Size, &first, &lastAt, &value); err != nil {
+			return err
+		}
+		c.First, c.Last = time.UnixMilli(first).UTC(), time.UnixMilli(lastAt).UTC()
+		if len(page.Clusters) < limit {
+			page.Clusters, last = append(page.Clusters, c), cursor{value, c.ID}
+			return nil
+		}
+		b, err := json.Marshal(last)
+		page.Next = base64.RawURLEncoding.EncodeToString(b)
+		return err
+	}, append(args, limit+1)...)
+	if err != nil {
+		return nil, fmt.Errorf("index: clusters: %w", err)
+	}
+	for i := range page.Clusters {
+		if err := x.fill(ctx, &page.Clusters[i]); err != nil {
+			return nil, err
+		}
+		page.Clusters[i].Members = nil
+	}
+	return page, nil
+}
+
+// Cluster returns a cluster and its members, the lead first, then by arrival.
+// The id of a merged cluster leads to the one it was merged into, the id of an
+// item without copies to a cluster of one.
+func (x *Index) Cluster(ctx context.Context, id uint32) (*Cluster, error) {
+	c := &Cluster{ID: x.clusters.resolve(id)}
+	var first, last int64
+	err := x.reader.QueryRowContext(ctx, `SELECT size, first_at, last_at FROM clusters WHERE id = ?`, c.ID).Scan(&c.Size, &first, &last)
+	if errors.Is(err, sql.ErrNoRows) {
+		c.Size = 1
+		err = x.reader.QueryRowContext(ctx, `SELECT arrived_at, arrived_at FROM items WHERE ordinal = ? AND cluster = ordinal`, c.ID).Scan(&first, &last)
+	}
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, fmt.Errorf("index: cluster %d: %w", id, ErrNotFound)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("index: cluster %d: %w", id, err)
+	}
+	c.First, c.Last = time.UnixMilli(first).UTC(), time.UnixMilli(last).UTC()
+	return c, x.fill(ctx, c)
+}
+
+// fill reads the members of a cluster and what follows from them.
+func (x *Index) fill(ctx context.Context, c *Cluster) error {
+	_, lead := x.clusters.lead(c.ID)
+	seen := map[string]bool{}
+	err := each(ctx, x.reader, `SELECT i.ordinal, i.id, i.title, s.name, i.published_at, i.arrived_at, coalesce(cur.verdict, i.verdict),
+		coalesce(cur.rule, i.rule), i.distance, i.resemblance
+		FROM (SELECT ordinal FROM members WHERE cluster IN (SELECT ? UNION SELECT id FROM clusters WHERE merged_into = ?) UNION SELECT ? WHERE ? != 0) m
+		JOIN items i ON i.ordinal = m.ordinal LEFT JOIN sources s ON s.number = i.source LEFT JOIN current cur ON cur.ordinal = i.ordinal
+		ORDER BY i.ordinal`, func(r *sql.Rows) error {
+		var m Member
+		var source sql.NullString
+		var published, distance sql.NullInt64
+		var resemblance sql.NullFloat64
+		var arrived int64
+		if err := r.Scan(&m.Ordinal, &m.ID, &m.Title, &source, &published, &arrived, &m.Verdict, &m.Rule, &distance, &resemblance); err != nil {
+			return err
+		}
+		m.Source, m.Arrived = source.String, time.UnixMilli(arrived).UTC()
+		if published.Valid {
+			t := time.UnixMilli(published.Int64).UTC()
+			m.Published = &t
+		}
+		if distance.Valid {
+			d := int(distance.Int64)
+			m.Distance = &d
+		}
+		if resemblance.Valid {
+			v := float32(resemblance.Float64)
+			m.Resemblance = &v
+		}
+		if m.Source != "" {
+			seen[m.Source] = true
+		}
+		c.Members = append(c.Members, m)
+		return nil
+	}, c.ID, c.ID, lead, lead)
+	if err != nil {
+		return fmt.Errorf("index: members of cluster %d: %w", c.ID, err)
+	}
+	c.Sources = len(seen)
+	for i := range c.Members {
+		m := &c.Members[i]
+		if m.Ordinal == lead {
+			copied := *m
+			c.Lead = &copied
+		}
+		if credible(m) && (c.Original == nil || m.Published.Before(*c.Original.Published)) {
+			copied := *m
+			c.Original = &copied
+		}
+	}
+	if c.Lead != nil && c.Original != nil && c.Original.ID == c.Lead.ID {
+		c.Original = nil
+	}
+	return nil
+}
+
+// credible reports whether a time of publication can be believed: not after
+// the arrival (an hour for clocks that are wrong), not long before it.
+func credible(m *Member) bool {
+	return m.Published != nil && !m.Published.After(m.Arrived.Add(time.Hour)) && m.Published.Year() > 1990
+}

@@ -1,0 +1,151 @@
+package index
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+)
+
+// statements are the writer's prepared statements on its one connection.
+// Guarded by Index.write.
+type statements struct {
+	conn *sql.Conn
+	all  []*sql.Stmt
+
+	begin, commit, rollback                              *sql.Stmt
+	insertItem, insertText, insertEvent                  *sql.Stmt
+	itemByOrdinal, idByOrdinal, exactByOrdinal, sketchOf *sql.Stmt
+	currentOf, setCurrent                                *sql.Stmt
+	clusterOf, setClusterRow, grow                       *sql.Stmt
+	addMember, dropMember, oldestCopies, countMembers    *sql.Stmt
+	lastEvent, upsertMeta, insertSource                  *sql.Stmt
+}
+
+const itemColumns = `ordinal, id, seq, revision, title, source, url, published_at, arrived_at, exact, fingerprint, sketch,
+	recipe, policy, verdict, rule, of, cluster, series, distance, margin, resemblance, evidence`
+
+const eventColumns = `number, ordinal, at, verdict, previous, cause, rule, of, cluster, policy, revision, note`
+
+func prepare(ctx context.Context, db *sql.DB) (*statements, error) {
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := &statements{conn: conn}
+	for _, p := range []struct {
+		stmt **sql.Stmt
+		text string
+	}{
+		{&s.begin, `BEGIN IMMEDIATE`},
+		{&s.commit, `COMMIT`},
+		{&s.rollback, `ROLLBACK`},
+		{&s.insertItem, `INSERT INTO items (` + itemColumns + `) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`},
+		{&s.insertText, `INSERT INTO texts (ordinal, body) VALUES (?,?)`},
+		{&s.insertEvent, `INSERT INTO events (` + eventColumns + `) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)`},
+		{&s.itemByOrdinal, `SELECT ` + itemColumns + ` FROM items WHERE ordinal = ?`},
+		{&s.idByOrdinal, `SELECT id FROM items WHERE ordinal = ?`},
+		{&s.exactByOrdinal, `SELECT exact FROM items WHERE ordinal = ?`},
+		{&s.sketchOf, `SELECT sketch FROM items WHERE ordinal = ?`},
+		{&s.currentOf, `SELECT verdict, rule, of, cluster, flags, revision, seq FROM current WHERE ordinal = ?`},
+		{&s.setCurrent, `INSERT INTO current (ordinal, verdict, rule, of, cluster, flags, revision, seq) VALUES (?,?,?,?,?,?,?,?)
+			ON CONFLICT (ordinal) DO UPDATE SET verdict = excluded.verdict, rule = excluded.rule, of = excluded.of,
+			cluster = excluded.cluster, flags = excluded.flags, revision = excluded.revision, seq = excluded.seq`},
+		{&s.clusterOf, `SELECT lead, coalesce(merged_into, 0), size, first_at, last_at FROM clusters WHERE id = ?`},
+		{&s.setClusterRow, `INSERT INTO clusters (id, lead, merged_into, size, first_at, last_at) VALUES (?,?,nullif(?,0),?,?,?)
+			ON CONFLICT (id) DO UPDATE SET lead = excluded.lead, merged_into = excluded.merged_into,
+			size = excluded.size, first_at = excluded.first_at, last_at = excluded.last_at`},
+		{&s.grow, `UPDATE clusters SET size = size + ?, last_at = max(last_at, ?) WHERE id = ?`},
+		{&s.addMember, `INSERT OR IGNORE INTO members (cluster, ordinal) VALUES (?,?)`},
+		{&s.dropMember, `DELETE FROM members WHERE cluster = ? AND ordinal = ?`},
+		{&s.oldestCopies, `SELECT ordinal FROM members WHERE cluster = ? ORDER BY ordinal`},
+		{&s.countMembers, `SELECT count(*) FROM members WHERE cluster = ?`},
+		{&s.lastEvent, `SELECT ` + eventColumns + ` FROM events WHERE ordinal = ? ORDER BY number DESC LIMIT 1`},
+		{&s.upsertMeta, `INSERT INTO meta (key, value) VALUES (?,?) ON CONFLICT (key) DO UPDATE SET value = excluded.value`},
+		{&s.insertSource, `INSERT INTO sources (number, name) VALUES (?,?)`},
+	} {
+		stmt, err := conn.PrepareContext(ctx, p.text)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("prepare %q: %w", p.text, err), s.Close())
+		}
+		*p.stmt = stmt
+		s.all = append(s.all, stmt)
+	}
+	return s, nil
+}
+
+// Close releases the statements and their connection.
+func (s *statements) Close() error {
+	var errs []error
+	for _, stmt := range s.all {
+		errs = append(errs, stmt.Close())
+	}
+	return errors.Join(append(errs, s.conn.Close())...)
+}
+
+func (s *statements) setMeta(ctx context.Context, key, value string) error {
+	if _, err := s.upsertMeta.ExecContext(ctx, key, value); err != nil {
+		return fmt.Errorf("meta %s: %w", key, err)
+	}
+	return nil
+}
+
+// itemRow is a row of items: what a version was judged on arrival.
+type itemRow struct {
+	ordinal, cluster    uint32
+	id, title           string
+	seq                 uint64
+	revision            int64
+	source              sql.NullInt64
+	url                 sql.NullString
+	publishedAt         sql.NullInt64
+	arrivedAt           int64
+	exact               []byte
+	fingerprint         int64
+	sketch              []byte
+	recipe, policy      int64
+	verdict             Verdict
+	rule                Rule
+	of, series          sql.NullInt64
+	distance            sql.NullInt64
+	margin, resemblance sql.NullFloat64
+	evidence            sql.NullString
+}
+
+type scanner interface{ Scan(dest ...any) error }
+
+func (r *itemRow) scan(s scanner) error {
+	return s.Scan(&r.ordinal, &r.id, &r.seq, &r.revision, &r.title, &r.source, &r.url, &r.publishedAt, &r.arrivedAt, &r.exact,
+		&r.fingerprint, &r.sketch, &r.recipe, &r.policy, &r.verdict, &r.rule, &r.of, &r.cluster, &r.series, &r.distance,
+		&r.margin, &r.resemblance, &r.evidence)
+}
+
+func (r *itemRow) values() []any {
+	return []any{r.ordinal, r.id, r.seq, r.revision, r.title, r.source, r.url, r.publishedAt, r.arrivedAt, r.exact,
+		r.fingerprint, r.sketch, r.recipe, r.policy, r.verdict, r.rule, r.of, r.cluster, r.series, r.distance,
+		r.margin, r.resemblance, r.evidence}
+}
+
+// eventRow is a row of events.
+type eventRow struct {
+	number, ordinal   uint64
+	at                int64
+	verdict, previous Verdict
+	cause             Cause
+	rule              Rule
+	of                sql.NullInt64
+	cluster           uint32
+	policy            int64
+	revision          int64
+	note              sql.NullString
+}
+
+func (e *eventRow) dests() []any {
+	return []any{&e.number, &e.ordinal, &e.at, &e.verdict, &e.previous, &e.cause, &e.rule, &e.of, &e.cluster, &e.policy, &e.revision, &e.note}
+}
+
+func (e *eventRow) values() []any {
+	return []any{e.number, e.ordinal, e.at, e.verdict, e.previous, e.cause, e.rule, e.of, e.cluster, e.policy, e.revision, e.note}
+}
+
+func ordinalOrNull(o uint32) sql.NullInt64 { return sql.NullInt64{Int64: int64(o), Valid: o != 0} }

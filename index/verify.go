@@ -1,0 +1,150 @@
+package index
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+
+	"github.com/zeebo/xxh3"
+
+	"jianguo/index/bands"
+	"jianguo/simhash"
+	"jianguo/sketch"
+)
+
+// Report is what Verify found.
+type Report struct {
+	Items, Events, Clusters, Exemplars int64
+	// Problems are sentences, at most maxProblems of them; none: the directory
+	// is whole.
+	Problems []string
+}
+
+const maxProblems = 50
+
+func (r *Report) problem(format string, args ...any) {
+	if len(r.Problems) < maxProblems {
+		r.Problems = append(r.Problems, fmt.Sprintf(format, args...))
+	}
+}
+
+// rules are what must hold in a catalogue, each as a query for its exceptions.
+// The first column names the culprit.
+var rules = []struct{ what, query string }{
+	{"ordinal is missing before it", `SELECT ordinal FROM (SELECT ordinal, lag(ordinal, 1, 0) OVER (ORDER BY ordinal) AS before FROM items) WHERE ordinal != before + 1`},
+	{"event is missing before it", `SELECT number FROM (SELECT number, lag(number, 1, 0) OVER (ORDER BY number) AS before FROM events) WHERE number != before + 1`},
+	{"event is about no item", `SELECT number FROM events e WHERE NOT EXISTS (SELECT 1 FROM items i WHERE i.ordinal = e.ordinal)`},
+	{"item has no event", `SELECT ordinal FROM items i WHERE NOT EXISTS (SELECT 1 FROM events e WHERE e.ordinal = i.ordinal)`},
+	{"item's last event differs from its state", `SELECT i.ordinal FROM items i LEFT JOIN current c ON c.ordinal = i.ordinal
+		WHERE coalesce(c.verdict, i.verdict) != (SELECT e.verdict FROM events e WHERE e.ordinal = i.ordinal ORDER BY e.number DESC LIMIT 1)`},
+	{"item has an unknown recipe or policy", `SELECT ordinal FROM items i WHERE NOT EXISTS (SELECT 1 FROM stamps WHERE number = i.recipe AND kind = 'recipe')
+		OR NOT EXISTS (SELECT 1 FROM stamps WHERE number = i.policy AND kind = 'policy')`},
+	{"state is about no item", `SELECT ordinal FROM current c WHERE NOT EXISTS (SELECT 1 FROM items i WHERE i.ordinal = c.ordinal)`},
+	{"item is a copy of something that is neither accepted nor blocked", `SELECT i.ordinal FROM items i LEFT JOIN items o ON o.ordinal = i.of
+		WHERE i.verdict = 3 AND o.ordinal IS NULL`},
+	{"accepted item does not lead its cluster", `SELECT i.ordinal FROM items i LEFT JOIN current c ON c.ordinal = i.ordinal
+		LEFT JOIN clusters k ON k.id = coalesce(c.cluster, i.cluster)
+		WHERE coalesce(c.verdict, i.verdict) IN (1, 2) AND coalesce(c.flags, 0) & 32 = 0 AND coalesce(k.lead, coalesce(c.cluster, i.cluster)) != i.ordinal`},
+	{"cluster's lead is neither accepted nor blocked", `SELECT k.id FROM clusters k JOIN items i ON i.ordinal = k.lead LEFT JOIN current c ON c.ordinal = i.ordinal
+		WHERE k.merged_into IS NULL AND coalesce(c.verdict, i.verdict) NOT IN (1, 2) AND coalesce(c.flags, 0) & 16 = 0`},
+	{"cluster's size is not the number of its members", `SELECT k.id FROM clusters k WHERE k.size > 1 AND k.size != (SELECT count(*) FROM members m WHERE m.cluster = k.id)`},
+	{"copy is not a member of its cluster", `SELECT i.ordinal FROM items i LEFT JOIN current c ON c.ordinal = i.ordinal
+		WHERE coalesce(c.verdict, i.verdict) = 3 AND coalesce(c.flags, 0) & 32 = 0
+		AND NOT EXISTS (SELECT 1 FROM members m WHERE m.cluster = coalesce(c.cluster, i.cluster) AND m.ordinal = i.ordinal)`},
+	{"member belongs to another cluster", `SELECT m.ordinal FROM members m JOIN items i ON i.ordinal = m.ordinal LEFT JOIN current c ON c.ordinal = i.ordinal
+		WHERE coalesce(c.cluster, i.cluster) != m.cluster`},
+	{"kept text belongs to no item", `SELECT ordinal FROM texts t WHERE NOT EXISTS (SELECT 1 FROM items i WHERE i.ordinal = t.ordinal)`},
+}
+
+// Verify proves the catalogue whole: the files by SQLite's own check, the
+// facts against each other, and what is resident against the facts.
+func (x *Index) Verify(ctx context.Context) (*Report, error) {
+	x.write.Lock() // no batch half way
+	defer x.write.Unlock()
+	r := &Report{}
+	err := each(ctx, x.reader, `PRAGMA quick_check(20)`, func(rows *sql.Rows) error {
+		var text string
+		err := rows.Scan(&text)
+		if text != "ok" {
+			r.problem("the file is damaged: %s", text)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("index: verify: %w", err)
+	}
+	err = x.reader.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM items), (SELECT count(*) FROM events), (SELECT count(*) FROM clusters WHERE size > 1)`).
+		Scan(&r.Items, &r.Events, &r.Clusters)
+	if err != nil {
+		return nil, fmt.Errorf("index: verify: %w", err)
+	}
+	for i, rule := range rules {
+		x.cfg.Progress("rules", int64(i), int64(len(rules)))
+		if err := x.verifyRule(ctx, r, rule.what, rule.query); err != nil {
+			return nil, err
+		}
+	}
+	return r, x.verifyResident(ctx, r)
+}
+
+func (x *Index) verifyRule(ctx context.Context, r *Report, what, query string) error {
+	err := each(ctx, x.reader, query+` LIMIT 5`, func(rows *sql.Rows) error {
+		var culprit int64
+		err := rows.Scan(&culprit)
+		r.problem("%d: %s", culprit, what)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("index: verify %q: %w", what, err)
+	}
+	return nil
+}
+
+// verifyResident holds every row against columns, look-ups and postings.
+func (x *Index) verifyResident(ctx context.Context, r *Report) error {
+	var hits []bands.Hit
+	var ordinals []uint32
+	var postings int64
+	err := each(ctx, x.reader, `SELECT ordinal, id, exact, fingerprint, sketch FROM items ORDER BY ordinal`, func(rows *sql.Rows) error {
+		var ordinal uint32
+		var id, exact, encoded sql.RawBytes
+		var fingerprint int64
+		if err := rows.Scan(&ordinal, &id, &exact, &fingerprint, &encoded); err != nil {
+			return err
+		}
+		if ordinals = x.ids.Get(ordinals[:0], xxh3.Hash(id)); !slices.Contains(ordinals, ordinal) {
+			r.problem("%d: id %q is not in the look-up", ordinal, id)
+		}
+		if exact != nil {
+			if len(exact) != 16 {
+				r.problem("%d: exact hash of %d bytes", ordinal, len(exact))
+			} else if ordinals = x.exacts.Get(ordinals[:0], exactKey(exact)); !slices.Contains(ordinals, ordinal) {
+				r.problem("%d: exact hash is not in the look-up", ordinal)
+			}
+		}
+		if _, err := sketch.Decode(encoded); err != nil && exact != nil {
+			r.problem("%d: sketch: %v", ordinal, err)
+		}
+		if x.columns.flags(ordinal)&flagExemplar == 0 {
+			return nil
+		}
+		r.Exemplars++
+		if fingerprint == 0 {
+			return nil
+		}
+		postings++
+		hit := bands.Hit{Fingerprint: simhash.Fingerprint(fingerprint), Ordinal: ordinal}
+		if hits = x.bands.Hamming(hits[:0], hit.Fingerprint, 0); !slices.Contains(hits, hit) {
+			r.problem("%d: exemplar is not in the bands", ordinal)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("index: verify: %w", err)
+	}
+	if n := int64(x.bands.Len()); n != postings {
+		r.problem("%d fingerprints in the bands for %d exemplars that have one", n, postings)
+	}
+	return nil
+}

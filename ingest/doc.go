@@ -1,0 +1,23 @@
+// Package ingest takes items from the bus to their verdicts.
+//
+// A message of the stream ITEMS is decoded, segmented, fingerprinted and
+// sketched by several workers; the index then applies the messages in stream
+// order, one transaction a batch; the events go out on the stream VERDICTS;
+// and the message is acknowledged. What cannot be decoded goes to the stream
+// DEAD with the reason in its headers.
+//
+// # Delivery
+//
+// In: at least once. The index keeps the sequence of the last message applied,
+// so that a message delivered again changes nothing. A message is acknowledged
+// after its batch has been committed, and removed from ITEMS after that.
+//
+// Out: the number of an event is its sequence in VERDICTS. The publisher goes
+// on from the last sequence that the stream holds and states the sequence it
+// expects with every message, so that no event is skipped or doubled, whoever
+// crashed when. A VERDICTS stream that is made anew gets all events again.
+//
+// A publisher that wants the outcome of its own message sets the header
+// Jianguo-Reply to a subject it listens on, and gets an Outcome there once the
+// message has been applied.
+package ingest

@@ -1,0 +1,31 @@
+package ingest
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// metrics are the ingest path's own; cmd registers them.
+type metrics struct {
+	latency prometheus.Histogram
+	batch   prometheus.Histogram
+	stage   *prometheus.HistogramVec
+	dead    prometheus.Counter
+	retries prometheus.Counter
+}
+
+func newMetrics() *metrics {
+	return &metrics{
+		latency: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "jianguo_ingest_latency_seconds",
+			Help: "From the bus taking an item to its verdict being durable.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 16)}),
+		batch: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "jianguo_ingest_batch_items",
+			Help: "Messages in one transaction.", Buckets: prometheus.ExponentialBuckets(1, 2, 10)}),
+		stage: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "jianguo_ingest_stage_seconds",
+			Help: "Time a batch spends in a stage.", Buckets: prometheus.ExponentialBuckets(0.0005, 2, 14)}, []string{"stage"}),
+		dead:    prometheus.NewCounter(prometheus.CounterOpts{Name: "jianguo_ingest_dead_letters_total", Help: "Messages refused."}),
+		retries: prometheus.NewCounter(prometheus.CounterOpts{Name: "jianguo_ingest_retries_total", Help: "Batches that could not be written at first."}),
+	}
+}
+
+// Collectors returns the metrics of the ingest path, to be registered once.
+func (s *Service) Collectors() []prometheus.Collector {
+	m := s.metrics
+	return []prometheus.Collector{m.latency, m.batch, m.stage, m.dead, m.retries}
+}

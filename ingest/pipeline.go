@@ -1,0 +1,319 @@
+package ingest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/sync/errgroup"
+
+	"jianguo/index"
+	"jianguo/segment"
+)
+
+// job is one message on its way.
+type job struct {
+	msg      jetstream.Msg
+	meta     *jetstream.MsgMetadata
+	mutation index.Mutation
+	text     *segment.Text // returned to the pool after the batch
+	refused  error         // why it goes to the dead letters
+}
+
+// Run takes items to their verdicts until ctx is done; what has been started
+// is then finished. It returns nil after an orderly end.
+func (s *Service) Run(ctx context.Context) error {
+	if err := s.attach(ctx); err != nil {
+		return err
+	}
+	consumer, err := s.items.CreateOrUpdateConsumer(ctx, jetstream.ConsumerConfig{
+		Durable: consumerName, AckPolicy: jetstream.AckAllPolicy, DeliverPolicy: jetstream.DeliverAllPolicy,
+		MaxAckPending: 16 * s.cfg.Batch, AckWait: 5 * time.Minute,
+		Description: "the one that applies items to the index",
+	})
+	if err != nil {
+		return fmt.Errorf("ingest: consumer %s: %w", consumerName, err)
+	}
+	messages := make(chan jetstream.Msg, 4*s.cfg.Batch)
+	batches := make(chan []*job, 1)
+	subscription, err := consumer.Consume(func(m jetstream.Msg) { messages <- m }, jetstream.PullMaxMessages(4*s.cfg.Batch),
+		jetstream.ConsumeErrHandler(func(_ jetstream.ConsumeContext, err error) { s.log.WarnContext(ctx, "item consumer", "error", err) }))
+	if err != nil {
+		return fmt.Errorf("ingest: consume: %w", err)
+	}
+	// The pipeline's own context ends with the first error of any part; the
+	// caller's ends the intake, and the parts behind it run dry.
+	g, failed := errgroup.WithContext(context.WithoutCancel(ctx))
+	intake, stop := context.WithCancel(ctx)
+	defer stop()
+	context.AfterFunc(failed, stop)
+	g.Go(func() error {
+		defer close(batches)
+		// The callback may be waiting for room in messages: empty it until the
+		// subscription has ended. What is dropped here was not acknowledged.
+		defer func() {
+			subscription.Stop()
+			for {
+				select {
+				case <-messages:
+				case <-subscription.Closed():
+					return
+				}
+			}
+		}()
+		return s.prepareBatches(intake, failed, messages, batches)
+	})
+	done := make(chan struct{})
+	g.Go(func() error {
+		defer close(done)
+		return s.applyBatches(failed, batches)
+	})
+	g.Go(func() error { return s.outbox.run(failed, done) })
+	return g.Wait()
+}
+
+// prepareBatches gathers what has arrived into batches, and prepares each with
+// all workers while the one before it is being applied.
+func (s *Service) prepareBatches(intake, failed context.Context, messages <-chan jetstream.Msg, batches chan<- []*job) error {
+	for {
+		var batch []*job
+		select {
+		case <-intake.Done():
+			return nil
+		case m := <-messages:
+			batch = append(batch, &job{msg: m})
+		}
+	gather:
+		for len(batch) < s.cfg.Batch {
+			select {
+			case m := <-messages:
+				batch = append(batch, &job{msg: m})
+			default:
+				break gather
+			}
+		}
+		if err := s.prepareBatch(failed, batch); err != nil {
+			return err
+		}
+		select {
+		case batches <- batch:
+		case <-failed.Done():
+			return nil
+		}
+	}
+}
+
+func (s *Service) prepareBatch(ctx context.Context, batch []*job) error {
+	start := time.Now()
+	var next atomic.Int64
+	var g errgroup.Group
+	for range min(s.cfg.Workers, len(batch)) {
+		g.Go(func() error {
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= len(batch) {
+					return nil
+				}
+				if err := s.prepareJob(ctx, batch[i]); err != nil {
+					return err
+				}
+			}
+		})
+	}
+	err := g.Wait()
+	s.metrics.stage.WithLabelValues("prepare").Observe(time.Since(start).Seconds())
+	return err
+}
+
+// prepareJob decodes and analyses one message. A panic of the analysis is the
+// message's fault until shown otherwise: it is tried again, then refused.
+func (s *Service) prepareJob(ctx context.Context, j *job) error {
+	meta, err := j.msg.Metadata()
+	if err != nil {
+		return fmt.Errorf("ingest: message without metadata: %w", err)
+	}
+	j.meta = meta
+	j.mutation.Seq, j.mutation.At = s.base.Load()+meta.Sequence.Stream, meta.Timestamp
+	for attempt := 1; ; attempt++ {
+		err := s.decode(j)
+		var panicked *panicError
+		if !errors.As(err, &panicked) {
+			j.refused = err
+			return nil
+		}
+		s.log.ErrorContext(ctx, "analysis panicked", "sequence", meta.Sequence.Stream, "attempt", attempt, "error", err, "stack", string(panicked.stack))
+		if attempt >= s.cfg.Retries {
+			j.refused = fmt.Errorf("failed %d times: %w", attempt, err)
+			return nil
+		}
+	}
+}
+
+type panicError struct {
+	value any
+	stack []byte
+}
+
+func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
+
+func (s *Service) decode(j *job) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			j.mutation.Article, j.mutation.Withdraw, j.text = nil, nil, nil
+			err = &panicError{value: v, stack: debug.Stack()}
+		}
+	}()
+	if j.msg.Subject() == SubjectWithdraw {
+		w, err := DecodeWithdrawal(j.msg.Data())
+		if err != nil {
+			return err
+		}
+		j.mutation.Withdraw = &index.Withdrawal{ID: w.ID, Revision: w.Revision, Promote: w.Mode == ModePromote, Reason: w.Reason}
+		return nil
+	}
+	it, err := DecodeItem(j.msg.Data())
+	if err != nil {
+		return err
+	}
+	j.text = s.texts.Get().(*segment.Text)
+	j.mutation.Article = s.Prepare(j.text, it)
+	return nil
+}
+
+// applyBatches applies batches in order.
+func (s *Service) applyBatches(ctx context.Context, batches <-chan []*job) error {
+	purge := purger{stream: s.items, log: s.log}
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	for batch := range batches {
+		if err := s.applyBatch(ctx, batch); err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			return err
+		}
+		last := batch[len(batch)-1]
+		purge.applied(ctx, &wg, last.meta.Sequence.Stream)
+	}
+	return nil
+}
+
+func (s *Service) applyBatch(ctx context.Context, batch []*job) error {
+	start := time.Now()
+	for _, j := range batch {
+		if j.refused != nil {
+			if err := s.bury(ctx, j); err != nil {
+				return err
+			}
+		}
+	}
+	mutations := make([]index.Mutation, len(batch))
+	for i, j := range batch {
+		mutations[i] = j.mutation
+	}
+	outcomes, err := s.addPatiently(ctx, mutations)
+	if err != nil {
+		return err
+	}
+	if err := s.cfg.Fail("applied"); err != nil {
+		return err
+	}
+	s.outbox.wake()
+	for i, j := range batch {
+		s.reply(j, &outcomes[i])
+		if j.text != nil {
+			s.texts.Put(j.text)
+		}
+		s.metrics.latency.Observe(time.Since(j.meta.Timestamp).Seconds())
+	}
+	if err := batch[len(batch)-1].msg.Ack(); err != nil {
+		// The index knows what it has applied: a second delivery does no harm.
+		s.log.WarnContext(ctx, "acknowledge", "error", err)
+	}
+	s.metrics.batch.Observe(float64(len(batch)))
+	s.metrics.stage.WithLabelValues("apply").Observe(time.Since(start).Seconds())
+	return nil
+}
+
+// addPatiently applies a batch. When the catalogue cannot be written (a full
+// disk), nothing was applied: it says so, waits and tries again, and the bus
+// keeps the items meanwhile.
+func (s *Service) addPatiently(ctx context.Context, mutations []index.Mutation) ([]index.Outcome, error) {
+	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 10*time.Second) {
+		outcomes, err := s.cfg.Index.Add(ctx, mutations)
+		if err == nil {
+			s.setTrouble(nil)
+			return outcomes, nil
+		}
+		if errors.Is(err, index.ErrClosed) {
+			return nil, err
+		}
+		s.setTrouble(fmt.Errorf("ingest: items wait: %w", err))
+		s.metrics.retries.Inc()
+		s.log.ErrorContext(ctx, "batch not applied, trying again", "items", len(mutations), "wait", wait, "error", err)
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(wait):
+		}
+	}
+}
+
+// reply tells a publisher that asked what became of its message.
+func (s *Service) reply(j *job, o *index.Outcome) {
+	subject := j.msg.Headers().Get(HeaderReply)
+	if subject == "" {
+		return
+	}
+	out := Outcome{Seq: j.meta.Sequence.Stream, Changed: o.Changed}
+	if o.Event.Number != 0 {
+		out.Event = &o.Event
+	}
+	if j.refused != nil {
+		out.Error = j.refused.Error()
+		var f *FieldError
+		if errors.As(j.refused, &f) {
+			out.Error, out.Field = f.Problem, f.Field
+		}
+	}
+	data, err := json.Marshal(&out)
+	if err == nil {
+		err = s.cfg.Conn.Publish(subject, data)
+	}
+	if err != nil {
+		s.log.Warn("reply to publisher", "sequence", out.Seq, "error", err)
+	}
+}
+
+// purger removes applied messages from ITEMS in the background, now and then
+// and many at once.
+type purger struct {
+	stream jetstream.Stream
+	log    interface {
+		WarnContext(ctx context.Context, msg string, args ...any)
+	}
+	last   time.Time
+	active atomic.Bool
+}
+
+const purgeEvery = time.Second
+
+func (p *purger) applied(ctx context.Context, wg *sync.WaitGroup, seq uint64) {
+	if time.Since(p.last) < purgeEvery || !p.active.CompareAndSwap(false, true) {
+		return
+	}
+	p.last = time.Now()
+	wg.Go(func() {
+		defer p.active.Store(false)
+		if err := p.stream.Purge(ctx, jetstream.WithPurgeSequence(seq)); err != nil && ctx.Err() == nil {
+			p.log.WarnContext(ctx, "purge of applied items", "error", err)
+		}
+	})
+}
+
