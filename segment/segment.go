@@ -23,9 +23,10 @@ type Config struct {
 
 // Segmenter is safe for concurrent use; it never changes after New.
 type Segmenter struct {
-	recipe string
-	folds  *folds
-	dict   *dictionary
+	recipe  string
+	folds   *folds
+	dict    *dictionary
+	residue residue
 }
 
 // New loads the tables.
@@ -40,6 +41,13 @@ func New(cfg Config) (*Segmenter, error) {
 		return nil, fmt.Errorf("tables/variants.txt: %w", err)
 	}
 	s.folds = newFolds(v)
+	list, err := fs.ReadFile(cfg.Data, "tables/residue.txt")
+	if err != nil {
+		return nil, err
+	}
+	if err := s.residue.add(string(list), s.normal); err != nil {
+		return nil, fmt.Errorf("tables/residue.txt: %w", err)
+	}
 	if s.dict, err = newDictionary(cfg.Data); err != nil {
 		return nil, err
 	}
@@ -89,6 +97,7 @@ type Text struct {
 	walker            walker
 	words             []token
 	features          features
+	spans             []span
 }
 
 // Analyze fills t from an article; body is plain text or HTML. It never fails:
@@ -101,6 +110,9 @@ func (s *Segmenter) Analyze(t *Text, title, body string) {
 	t.body.reset(t.bodyOut)
 	t.body.body(body)
 	t.bodyOut = t.body.end()
+	if t.spans = s.residue.find(t.spans[:0], t.bodyOut, t.body.breaks); len(t.spans) > 0 {
+		t.bodyOut, t.body.breaks = remove(t.bodyOut, t.spans, t.body.breaks)
+	}
 	t.Title, t.Body = view(t.titleOut), view(t.bodyOut)
 	t.Blank = len(t.titleOut)+len(t.bodyOut) == 0
 	t.Exact = [16]byte{}
@@ -142,6 +154,15 @@ func appendJoined(dst, form []byte) []byte {
 
 // spaced reports whether a byte belongs to a Latin word or number.
 func spaced(b byte) bool { return b < utf8.RuneSelf }
+
+// normal is the normal form of plain text.
+func (s *Segmenter) normal(text string) string {
+	var n normalizer
+	n.folds = s.folds
+	n.reset(nil)
+	n.text(text)
+	return string(n.end())
+}
 
 // Words yields the words of the content in order, stop words and numbers
 // included.

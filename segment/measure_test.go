@@ -1,0 +1,285 @@
+//go:build quality
+
+package segment
+
+import (
+	"bufio"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+	"testing"
+
+	"jianguo/simhash"
+)
+
+type article struct{ ID, Title, Body string }
+
+// corpus is the folder of real text, which is not part of the repository.
+func corpus(t *testing.T) string {
+	dir := os.Getenv("JIANGUO_CORPUS")
+	if dir == "" {
+		t.Fatal("JIANGUO_CORPUS names no folder: this test measures on real text")
+	}
+	return dir
+}
+
+func articles(t *testing.T, name string) (list []article) {
+	f, err := os.Open(filepath.Join(corpus(t), name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for dec := json.NewDecoder(bufio.NewReader(z)); dec.More(); {
+		var a article
+		if err := dec.Decode(&a); err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, a)
+	}
+	return list
+}
+
+func printOf(x *Text) simhash.Print {
+	var sum simhash.Sum
+	for _, t := range x.Terms {
+		sum.Add(t.Hash, t.Weight)
+	}
+	return sum.Print()
+}
+
+// edits are typical changes by republishers, on the original text.
+var edits = []struct {
+	name string
+	edit func(r *rand.Rand, s string, other string) string
+}{
+	{"replace 5%", func(r *rand.Rand, s, other string) string { return replaceWords(r, s, other, 0.05) }},
+	{"replace 10%", func(r *rand.Rand, s, other string) string { return replaceWords(r, s, other, 0.10) }},
+	{"replace 20%", func(r *rand.Rand, s, other string) string { return replaceWords(r, s, other, 0.20) }},
+	{"notice", func(r *rand.Rand, s, other string) string {
+		return s + "。" + string([]rune(other)[:min(60, len([]rune(other)))])
+	}},
+	{"insert 10%", func(r *rand.Rand, s, other string) string {
+		a, o := []rune(s), []rune(other)
+		k := r.IntN(len(a) + 1)
+		return string(a[:k]) + string(o[:min(len(o), len(a)/10)]) + string(a[k:])
+	}},
+	{"cut 25%", func(r *rand.Rand, s, other string) string { a := []rune(s); return string(a[:len(a)*3/4]) }},
+	{"cut 40%", func(r *rand.Rand, s, other string) string { a := []rune(s); return string(a[:len(a)*6/10]) }},
+}
+
+// replaceWords replaces runs of two characters by such from another text.
+func replaceWords(r *rand.Rand, s, other string, share float64) string {
+	a, o := []rune(s), []rune(other)
+	if len(o) < 3 {
+		return s
+	}
+	for range int(float64(len(a)) * share / 2) {
+		k, m := r.IntN(max(1, len(a)-2)), r.IntN(len(o)-2)
+		if len(a) > k+1 {
+			a[k], a[k+1] = o[m], o[m+1]
+		}
+	}
+	return string(a)
+}
+
+// TestMeasure prints how S spreads over labelled pairs, edits, and strangers.
+func TestMeasure(t *testing.T) {
+	s := shipped()
+	for _, set := range []string{"news-dev", "short-dev"} {
+		list := articles(t, set+".jsonl.gz")
+		labels := readLabels(t, set+"-labels.tsv")
+		for _, tn := range tunings() {
+			tuned = tn.tuning
+			measure(t, s, set+" "+tn.name, list, labels)
+		}
+	}
+}
+
+func measure(t *testing.T, s *Segmenter, name string, list []article, labels [][3]string) {
+	prints := make([]simhash.Print, len(list))
+	at := map[string]int{}
+	var x Text
+	for i, a := range list {
+		at[a.ID] = i
+		s.Analyze(&x, a.Title, a.Body)
+		prints[i] = printOf(&x)
+	}
+	dist := map[string][]float32{}
+	for _, l := range labels {
+		a, b := at[l[0]], at[l[1]]
+		dist[l[2]] = append(dist[l[2]], prints[max(a, b)].S(prints[min(a, b)].Fingerprint))
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, e := range edits {
+		for range 1500 {
+			k := r.IntN(len(list))
+			a := list[k]
+			if len(a.Body) < 60 {
+				continue
+			}
+			s.Analyze(&x, a.Title, e.edit(r, a.Body, list[r.IntN(len(list))].Body))
+			p := printOf(&x)
+			dist[e.name] = append(dist[e.name], p.S(prints[k].Fingerprint))
+		}
+	}
+	// A sample of queries against everything: the strangers (fewer than a fifth
+	// of their 5-character shingles shared) under S, of strangers.
+	cache := map[int]map[string]bool{}
+	shingles := func(i int) map[string]bool {
+		if cache[i] == nil {
+			s.Analyze(&x, list[i].Title, list[i].Body)
+			cache[i] = shinglesOf(string(x.content))
+		}
+		return cache[i]
+	}
+	var all []float32
+	pairs := 0
+	for range 1500 {
+		q := r.IntN(len(list))
+		for j := range list {
+			if j != q {
+				pairs++
+				if d := prints[q].S(prints[j].Fingerprint); d < 12 && jaccard(shingles(q), shingles(j)) < 0.2 {
+					all = append(all, d)
+				}
+			}
+		}
+	}
+	sort.Slice(all, func(i, j int) bool { return all[i] < all[j] })
+	share := func(d float32) float64 {
+		return float64(sort.Search(len(all), func(i int) bool { return all[i] >= d })) / float64(pairs)
+	}
+	fmt.Printf("== %s\n", name)
+	fmt.Printf("   strangers, of all pairs: S<1.4 %.1e  <2 %.1e  <3 %.1e  <5 %.1e  <8 %.1e\n", share(1.4), share(2), share(3), share(5), share(8))
+	same := dist["same"]
+	sort.Slice(same, func(i, j int) bool { return same[i] < same[j] })
+	for _, q := range []float64{0.80, 0.90, 0.95, 0.99} {
+		d := same[min(len(same)-1, int(q*float64(len(same))))]
+		fmt.Printf("   %2.0f%% of same at S<=%5.2f: strangers %.1e", 100*q, d, share(d+0.001))
+		for _, k := range []string{"template", "partial", "update", "different"} {
+			n := 0
+			for _, v := range dist[k] {
+				if v <= d {
+					n++
+				}
+			}
+			fmt.Printf("  %s %.0f%%", k, 100*float64(n)/float64(len(dist[k])))
+		}
+		fmt.Println()
+	}
+	// At fixed shares of false candidates, what is found.
+	for _, target := range []float64{1e-7, 1e-6, 1e-5} {
+		d := all[min(len(all)-1, int(target*float64(pairs)))]
+		fmt.Printf("   strangers %.0e (S<%5.2f):", target, d)
+		for _, k := range append([]string{"same", "partial", "update", "template"}, editNames()...) {
+			n := 0
+			for _, v := range dist[k] {
+				if v < d {
+					n++
+				}
+			}
+			fmt.Printf("  %s %.1f", k, 100*float64(n)/float64(len(dist[k])))
+		}
+		fmt.Println()
+	}
+}
+
+func shinglesOf(s string) map[string]bool {
+	r, m := []rune(s), map[string]bool{}
+	for i := range max(0, len(r)-4) {
+		m[string(r[i:i+5])] = true
+	}
+	return m
+}
+
+func jaccard(a, b map[string]bool) float64 {
+	n := 0
+	for x := range a {
+		if b[x] {
+			n++
+		}
+	}
+	return float64(n) / float64(max(1, len(a)+len(b)-n))
+}
+
+func editNames() (names []string) {
+	for _, e := range edits {
+		names = append(names, e.name)
+	}
+	return names
+}
+
+func readLabels(t *testing.T, name string) (rows [][3]string) {
+	b, err := os.ReadFile(filepath.Join(corpus(t), name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, line := range strings.Split(strings.TrimSpace(string(b)), "\n") {
+		if f := strings.Split(line, "\t"); i > 0 {
+			rows = append(rows, [3]string{f[0], f[1], f[2]})
+		}
+	}
+	return rows
+}
+
+type namedTuning struct {
+	name string
+	tuning
+}
+
+func tunings() []namedTuning {
+	return []namedTuning{
+		{"words", tuning{}},
+		{"bigrams .5", tuning{bigram: 0.5}},
+		{"bigrams 1", tuning{bigram: 1}},
+	}
+}
+
+// TestResidue prints what the residue list takes from the corpus.
+func TestResidue(t *testing.T) {
+	s := shipped()
+	for _, set := range []string{"news-dev", "broadcast", "short-dev", "techdocs"} {
+		spans, total, gone, touched, heavy := map[string]int{}, 0, 0, 0, map[int]int{}
+		var sample []string
+		for _, a := range articles(t, set+".jsonl.gz") {
+			var n normalizer
+			n.folds = s.folds
+			n.reset(nil)
+			n.body(a.Body)
+			body := n.end()
+			found := s.residue.find(nil, body, n.breaks)
+			total += len(body)
+			g := 0
+			for _, x := range found {
+				g += x.end - x.start
+				k := string(body[x.start:x.end])
+				k = strings.ReplaceAll(k, "\n", "，")
+				spans[k]++
+				if spans[k] == 1 {
+					sample = append(sample, k)
+				}
+			}
+			gone += g
+			if g > 0 {
+				touched++
+				heavy[10*g/len(body)]++
+			}
+		}
+		fmt.Printf("== %s: %d touched, %.2f%% of bytes, by tenths %v, distinct %d\n", set, touched, 100*float64(gone)/float64(total), heavy, len(spans))
+		sort.Slice(sample, func(i, j int) bool { return spans[sample[i]] > spans[sample[j]] })
+		for i, k := range sample {
+			if i < 40 || i%(1+len(sample)/160) == 0 {
+				fmt.Printf("%6d %s\n", spans[k], string([]rune(k)[:min(60, len([]rune(k)))]))
+			}
+		}
+	}
+}

@@ -1,0 +1,307 @@
+package segment
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// residue recognises what pages wrap around an article. The language of its
+// patterns is described in data/tables/residue.txt.
+type residue struct {
+	// byFirst are the patterns by the first rune of their first literal.
+	byFirst map[rune][]pattern
+	first   [1 << 16 / 64]uint64 // those runes, as a set
+}
+
+type pattern struct {
+	// head and tail are within how many bytes of the body's beginning or end
+	// the pattern must begin; 0 for anywhere. A Han character is three bytes.
+	head, tail int
+	begin      bool // a clause begins here, or up to lead characters before
+	lead       int
+	parts      []part
+}
+
+// A part is one element of a pattern.
+type part struct {
+	kind    partKind
+	literal []byte
+	most    int // characters of a gap
+}
+
+type partKind uint8
+
+const (
+	literalPart partKind = iota
+	gapPart
+	endPart   // $
+	breakPart // ，
+	restPart  // ...
+)
+
+func (r *residue) add(file string, normal func(string) string) error {
+	if r.byFirst == nil {
+		r.byFirst = map[rune][]pattern{}
+	}
+	line := 0
+	for s := range strings.Lines(file) {
+		line++
+		if s = strings.TrimSpace(s); s == "" || s[0] == '#' {
+			continue
+		}
+		p, err := parsePattern(s, normal)
+		if err != nil {
+			return fmt.Errorf("line %d: %q: %w", line, s, err)
+		}
+		c, _ := utf8.DecodeRune(p.parts[0].literal)
+		r.byFirst[c] = append(r.byFirst[c], p)
+		if c < 1<<16 {
+			r.first[c>>6] |= 1 << (c & 63)
+		}
+	}
+	return nil
+}
+
+func parsePattern(s string, normal func(string) string) (p pattern, err error) {
+	where, s, _ := strings.Cut(s, " ")
+	if where != "any" {
+		n := 0
+		if len(where) > 4 {
+			n, err = strconv.Atoi(where[4:])
+		}
+		switch {
+		case n < 1 || n > 999 || err != nil:
+			return p, fmt.Errorf("want any, head1 to head999 or tail1 to tail999 first")
+		case where[:4] == "head":
+			p.head = 3 * n
+		case where[:4] == "tail":
+			p.tail = 3 * n
+		}
+	}
+	s = strings.TrimSpace(s)
+	if s, p.begin = strings.CutPrefix(s, "^"); p.begin && strings.HasPrefix(s, "{") {
+		if p.lead, s, err = parseGap(s); err != nil {
+			return p, err
+		}
+	}
+	for s != "" {
+		var x part
+		switch {
+		case strings.HasPrefix(s, "..."):
+			x.kind, s = restPart, s[3:]
+		case s[0] == '$':
+			x.kind, s = endPart, s[1:]
+		case s[0] == '{':
+			x.kind = gapPart
+			if x.most, s, err = parseGap(s); err != nil {
+				return p, err
+			}
+		default:
+			n := strings.IndexAny(s, "{$.")
+			if n < 0 {
+				n = len(s)
+			}
+			if n == 0 {
+				return p, fmt.Errorf("a single dot means nothing here")
+			}
+			p.parts = appendLiterals(p.parts, normal("x"+s[:n]+"x"))
+			s = s[n:]
+			continue
+		}
+		p.parts = append(p.parts, x)
+	}
+	if len(p.parts) == 0 || p.parts[0].kind != literalPart {
+		return p, fmt.Errorf("want a literal to begin with, or ^{n} and a literal")
+	}
+	if p.head+p.tail > 0 {
+		return p, nil
+	}
+	if n := utf8.RuneCount(p.parts[0].literal); n < 2 {
+		return p, fmt.Errorf("want a literal of two characters or more where a pattern may stand anywhere")
+	}
+	return p, nil
+}
+
+// appendLiterals takes the normal form of a stretch of pattern apart. The x
+// before and after it shows whether breaks are at its ends.
+func appendLiterals(parts []part, form string) []part {
+	for i, c := range strings.Split(form[1:len(form)-1], "\n") {
+		if i > 0 {
+			parts = append(parts, part{kind: breakPart})
+		}
+		if c != "" {
+			parts = append(parts, part{kind: literalPart, literal: []byte(c)})
+		}
+	}
+	return parts
+}
+
+func parseGap(s string) (n int, rest string, err error) {
+	end := strings.IndexByte(s, '}')
+	if end < 0 {
+		return 0, s, fmt.Errorf("{ without }")
+	}
+	if n, err = strconv.Atoi(s[1:end]); err != nil || n < 1 || n > 99 {
+		return 0, s, fmt.Errorf("want {1} to {99}")
+	}
+	return n, s[end+1:], nil
+}
+
+// A span is a stretch of text, in bytes.
+type span struct{ start, end int }
+
+// find appends the spans of body that are residue, in order and apart from
+// each other. breaks are body's ends of sentences.
+func (r *residue) find(spans []span, body []byte, breaks []clauseBreak) []span {
+	for i := 0; i < len(body); {
+		b := body[i]
+		if b < utf8.RuneSelf && r.first[0]|r.first[1] == 0 {
+			i++
+			continue
+		}
+		c, size := rune(b), 1
+		if b >= utf8.RuneSelf {
+			c, size = utf8.DecodeRune(body[i:])
+		}
+		if uint32(c) < 1<<16 && r.first[c>>6]>>(c&63)&1 != 0 {
+			for k := range r.byFirst[c] {
+				if s, ok := r.byFirst[c][k].match(body, i, breaks); ok {
+					spans = merge(spans, s)
+				}
+			}
+		}
+		i += size
+	}
+	return spans
+}
+
+// merge adds s, which does not begin before the last literal found.
+func merge(spans []span, s span) []span {
+	for len(spans) > 0 && spans[len(spans)-1].end >= s.start {
+		last := spans[len(spans)-1]
+		s = span{min(s.start, last.start), max(s.end, last.end)}
+		spans = spans[:len(spans)-1]
+	}
+	return append(spans, s)
+}
+
+// match tries the pattern with its first literal at i.
+func (p *pattern) match(body []byte, i int, breaks []clauseBreak) (span, bool) {
+	if !bytes.HasPrefix(body[i:], p.parts[0].literal) ||
+		p.head > 0 && i > p.head || p.tail > 0 && i < len(body)-p.tail {
+		return span{}, false
+	}
+	start := i
+	if p.begin {
+		for n := p.lead; start > 0 && body[start-1] != '\n'; n-- {
+			if n == 0 {
+				return span{}, false
+			}
+			_, size := utf8.DecodeLastRune(body[:start])
+			start -= size
+		}
+	}
+	end, ok := matchParts(p.parts, body, i, breaks)
+	return span{start, end}, ok
+}
+
+func matchParts(parts []part, body []byte, i int, breaks []clauseBreak) (int, bool) {
+	for k, x := range parts {
+		switch x.kind {
+		case literalPart:
+			if !bytes.HasPrefix(body[i:], x.literal) {
+				return 0, false
+			}
+			i += len(x.literal)
+		case endPart:
+			if i < len(body) && body[i] != '\n' {
+				return 0, false
+			}
+		case breakPart:
+			if i == len(body) {
+				continue
+			}
+			if body[i] != '\n' {
+				return 0, false
+			}
+			i++
+		case restPart:
+			i = sentenceEnd(body, i, breaks)
+		case gapPart:
+			for n := 0; ; n++ {
+				if end, ok := matchParts(parts[k+1:], body, i, breaks); ok {
+					return end, true
+				}
+				if n == x.most || i == len(body) || body[i] == '\n' {
+					return 0, false
+				}
+				_, size := utf8.DecodeRune(body[i:])
+				i += size
+			}
+		}
+	}
+	return i, true
+}
+
+func sentenceEnd(body []byte, i int, breaks []clauseBreak) int {
+	lo, hi := 0, len(breaks)
+	for lo < hi {
+		if mid := (lo + hi) / 2; breaks[mid].at < i {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	if lo < len(breaks) {
+		return breaks[lo].at
+	}
+	return len(body)
+}
+
+// remove takes the spans out of body, in place, and leaves a clause break
+// where each was. It returns body as it is if less than a third would remain.
+func remove(body []byte, spans []span, breaks []clauseBreak) ([]byte, []clauseBreak) {
+	gone := 0
+	for _, s := range spans {
+		gone += s.end - s.start
+	}
+	if 3*(len(body)-gone) < len(body) {
+		return body, breaks
+	}
+	kept, from := body[:0], 0
+	keptBreaks, b := breaks[:0], 0
+	keep := func(end int) {
+		for from < end && body[from] == '\n' {
+			from++
+		}
+		for end > from && body[end-1] == '\n' {
+			end--
+		}
+		if from >= end {
+			return
+		}
+		between := clause
+		for ; b < len(breaks) && breaks[b].at < from; b++ {
+			between = max(between, breaks[b].class)
+		}
+		if len(kept) > 0 {
+			if between > clause {
+				keptBreaks = append(keptBreaks, clauseBreak{len(kept), between})
+			}
+			kept = append(kept, '\n')
+		}
+		for ; b < len(breaks) && breaks[b].at < end; b++ {
+			keptBreaks = append(keptBreaks, clauseBreak{breaks[b].at - from + len(kept), breaks[b].class})
+		}
+		kept = append(kept, body[from:end]...)
+	}
+	for _, s := range spans {
+		keep(s.start)
+		from = s.end
+	}
+	keep(len(body))
+	return kept, keptBreaks
+}
