@@ -96,7 +96,7 @@ func TestSampleItems(t *testing.T) {
 		}
 		if host, ok := strings.CutPrefix(it.URL, "https://"); it.URL != "" {
 			host, _, _ = strings.Cut(host, "/")
-			if !ok || !strings.HasSuffix(host, "example.cn") && !strings.HasSuffix(host, "example.com") {
+			if !ok || !strings.HasSuffix("."+host, ".example.cn") && !strings.HasSuffix("."+host, ".example.com") {
 				t.Errorf("%s: url %q is not on an example domain", it.ID, it.URL)
 			}
 		}
