@@ -1,6 +1,9 @@
 package sketch
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Comparison is how a query and an earlier text go together.
 type Comparison struct {
@@ -48,6 +51,8 @@ func Compare(q, c *Sketch) Comparison {
 		shared = shared / (1 + shared) * float64(q.figures+c.figures)
 		r.Facts.Numbers = int(n)
 		r.Facts.NumbersShared = min(int(n), int(shared+.5))
+		r.Facts.OnlyA = int(q.figures) - r.Facts.NumbersShared
+		r.Facts.OnlyB = int(c.figures) - r.Facts.NumbersShared
 	}
 	for i, k := 0, 0; i < int(q.nslots) && k < int(c.nslots); {
 		switch a, b := q.slots[i], c.slots[k]; {
@@ -109,13 +114,40 @@ func CompareTexts(q, c Input) Comparison {
 		return r
 	}
 	r.Resemblance, r.ContainedA, r.ContainedB = w.overlap(&w.table, shingleK)
-	soft := w.softOverlap(&r)
-	_ = soft
+	w.softOverlap(&r)
 	w.align(min(shingleK, len(w.q.tokens), len(w.c.tokens)))
 	w.layout(&r)
 	w.compareFacts(&r, qt, ct)
+	w.compareNames(&r, &q, &c)
 	return r
 }
+
+// compareNames fills the names of r.Facts. A name that the dictionary found in
+// one text only may still stand in the other, so both are searched.
+func (w *workspace) compareNames(r *Comparison, q, c *Input) {
+	clear(w.names)
+	if w.names == nil {
+		w.names = make(map[string]bool)
+	}
+	count := func(names []string, other *Input, lacking *int) {
+		for _, n := range names[:min(len(names), nameMost)] {
+			if w.names[n] {
+				continue
+			}
+			w.names[n] = true
+			if strings.Contains(other.Body, n) || strings.Contains(other.Title, n) {
+				r.Facts.Names++
+			} else {
+				*lacking++
+			}
+		}
+	}
+	count(q.Names, c, &r.Facts.NamesA)
+	count(c.Names, q, &r.Facts.NamesB)
+}
+
+// nameMost bounds the names of a text that are compared.
+const nameMost = 256
 
 // overlap counts distinct shingles of k tokens and chains their positions in
 // the earlier text.
@@ -156,9 +188,8 @@ func (w *workspace) overlap(table *grams, k int) (j, inQ, inC float32) {
 }
 
 // softOverlap is overlap at softK, with the echoes.
-func (w *workspace) softOverlap(r *Comparison) float32 {
-	j, a, b := w.overlap(&w.soft, softK)
-	r.SoftA, r.SoftB = a, b
+func (w *workspace) softOverlap(r *Comparison) {
+	_, r.SoftA, r.SoftB = w.overlap(&w.soft, softK)
 	for i := range w.soft.slots {
 		e := &w.soft.slots[i]
 		if e.epoch != w.soft.epoch {
@@ -171,7 +202,6 @@ func (w *workspace) softOverlap(r *Comparison) float32 {
 			r.Layout.EchoB += int(e.inC - 1)
 		}
 	}
-	return j
 }
 
 // compareFacts fills r.Facts: figures as sets, and figures in the same place.
@@ -187,6 +217,8 @@ func (w *workspace) compareFacts(r *Comparison, qt, ct string) {
 			r.Facts.NumbersShared++
 		}
 	}
+	r.Facts.OnlyA = len(w.q.numbers) - r.Facts.NumbersShared
+	r.Facts.OnlyB = len(w.c.numbers) - r.Facts.NumbersShared
 	byPlace := func(a, b fact) int { return int(a.place) - int(b.place) }
 	slices.SortStableFunc(fq, byPlace)
 	slices.SortStableFunc(fc, byPlace)

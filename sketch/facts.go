@@ -3,6 +3,9 @@ package sketch
 // Facts says how the facts of two texts go together.
 type Facts struct {
 	Numbers, NumbersShared int      // distinct figures of the smaller side, and how many the other has
+	OnlyA, OnlyB           int      // distinct figures that one text has and the other lacks
+	Names                  int      // distinct names of both texts that both have
+	NamesA, NamesB         int      // distinct names of one text that the other has nowhere
 	SameSlot, OtherSlot    int      // places that both texts fill: with the same figure, with another
 	Agree, Conflict        []string // for people, at most a few; only from Compare with texts
 }

@@ -72,6 +72,7 @@ type workspace struct {
 	runs    []run
 	covered []bool
 	facts   []fact
+	names   map[string]bool
 }
 
 // side is one of the two texts.
