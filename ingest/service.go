@@ -181,18 +181,15 @@ func (s *Service) setTrouble(err error) {
 
 // Prepare makes of an item what the index wants. The result refers to text,
 // whose next use changes it.
-func (s *Service) Prepare(text *segment.Text, it *Item) *index.Article {
+func Prepare(seg *segment.Segmenter, text *segment.Text, it *Item) *index.Article {
 	a := &index.Article{ID: it.ID, Revision: it.Revision, Title: it.Title, Source: it.Source, URL: it.URL}
 	if it.Published != nil {
 		a.Published = *it.Published
 	}
-	s.cfg.Segmenter.Analyze(text, it.Title, it.Body)
+	seg.Analyze(text, it.Title, it.Body)
 	a.Exact, a.Blank, a.Print = text.Exact, text.Blank, Fingerprint(text)
 	a.Text = sketch.Input{Title: text.Title, Body: text.Body, Names: text.Names}
 	a.Sketch = sketch.Make(a.Text)
-	if !s.cfg.DropTexts {
-		a.Packed = index.PackText(it.Body)
-	}
 	return a
 }
 
@@ -200,11 +197,16 @@ func (s *Service) Prepare(text *segment.Text, it *Item) *index.Article {
 func (s *Service) Check(ctx context.Context, it *Item) (index.Event, error) {
 	text := s.texts.Get().(*segment.Text)
 	defer s.texts.Put(text)
-	return s.cfg.Index.Check(ctx, s.Prepare(text, it), uint32(time.Now().Unix()))
+	return s.cfg.Index.Check(ctx, Prepare(s.cfg.Segmenter, text, it), uint32(time.Now().Unix()))
 }
 
+// ErrPending says that the bus has an item for good, but that its outcome did
+// not come while somebody waited for it.
+var ErrPending = errors.New("the item is stored, its verdict did not come in time")
+
 // Submit publishes a payload on subject (SubjectPublish or SubjectWithdraw) and
-// waits for its outcome. It may be called in any process that has the bus.
+// waits for its outcome; when ctx ends after the bus took the message, the error
+// wraps ErrPending. It may be called in any process that has the bus.
 func Submit(ctx context.Context, nc *nats.Conn, js jetstream.JetStream, subject string, payload []byte) (*Outcome, error) {
 	inbox := nc.NewRespInbox()
 	sub, err := nc.SubscribeSync(inbox)
@@ -220,7 +222,7 @@ func Submit(ctx context.Context, nc *nats.Conn, js jetstream.JetStream, subject 
 	}
 	reply, err := sub.NextMsgWithContext(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("ingest: the item is stored, its verdict did not come in time: %w", err)
+		return nil, fmt.Errorf("ingest: %w: %w", ErrPending, err)
 	}
 	var o Outcome
 	if err := json.Unmarshal(reply.Data, &o); err != nil {
