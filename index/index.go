@@ -52,9 +52,12 @@ var ErrClosed = errors.New("index is closed")
 
 // Config configures an Index. Dir is required.
 type Config struct {
-	Dir        string     // the data directory; created if missing
-	Policy     *Policy    // nil: DefaultPolicy
-	Recipe     string     // hash of what made the fingerprints, from segment
+	Dir    string  // the data directory; created if missing
+	Policy *Policy // nil: DefaultPolicy
+	// Recipe returns the hash of what makes the fingerprints (segment's
+	// Recipe). It is asked after loading, so that both can load at once; nil:
+	// the empty recipe.
+	Recipe     func() (string, error)
 	Language   string     // of Event.Why; empty: Chinese
 	Durability Durability // empty: synced
 	Logger     *slog.Logger
@@ -70,6 +73,7 @@ type Config struct {
 type Index struct {
 	cfg    Config
 	policy Policy
+	recipe string
 	log    *slog.Logger
 
 	writer *sql.DB // one connection
@@ -182,6 +186,11 @@ func (x *Index) open(ctx context.Context) error {
 	if err := x.load(ctx); err != nil {
 		return fmt.Errorf("index: load %s: %w", path, err)
 	}
+	if x.cfg.Recipe != nil {
+		if x.recipe, err = x.cfg.Recipe(); err != nil {
+			return fmt.Errorf("index: recipe: %w", err)
+		}
+	}
 	if x.w, err = prepare(ctx, x.writer); err != nil {
 		return fmt.Errorf("index: %w", err)
 	}
@@ -248,7 +257,7 @@ func (x *Index) Close() error {
 func (x *Index) Policy() Policy { return x.policy }
 
 // Recipe returns the recipe that new items are stored with.
-func (x *Index) Recipe() string { return x.cfg.Recipe }
+func (x *Index) Recipe() string { return x.recipe }
 
 // Applied returns the applied sequence of the last message and the number of
 // the last event.
@@ -290,7 +299,7 @@ func (x *Index) Attach(ctx context.Context, identity string, last uint64) (base 
 // stamp gives the recipe and the policy in force their numbers.
 func (x *Index) stamp(ctx context.Context) error {
 	return x.transaction(ctx, func() (err error) {
-		if x.recipeStamp, err = x.stampNumber(ctx, "recipe", x.cfg.Recipe, ""); err != nil {
+		if x.recipeStamp, err = x.stampNumber(ctx, "recipe", x.recipe, ""); err != nil {
 			return err
 		}
 		x.policyStamp, err = x.stampNumber(ctx, "policy", x.policy.Hash(), x.policy.detail())

@@ -284,7 +284,7 @@ func (x *Index) Check(ctx context.Context, a *Article, at uint32) (Event, error)
 		return Event{}, fmt.Errorf("index: check: %w", err)
 	}
 	e := Event{ID: a.ID, Revision: a.Revision, Verdict: j.verdict, Cause: CauseIngest, Rule: j.rule, Cluster: j.cluster, Series: j.series,
-		Facts: j.facts, Fingerprint: a.Print.Fingerprint.String(), Recipe: x.cfg.Recipe, Policy: x.policy.Hash()}
+		Facts: j.facts, Fingerprint: a.Print.Fingerprint.String(), Recipe: x.recipe, Policy: x.policy.Hash()}
 	if j.of != 0 {
 		if err := x.reader.QueryRowContext(ctx, `SELECT id FROM items WHERE ordinal = ?`, j.of).Scan(&e.Of); err != nil {
 			return Event{}, fmt.Errorf("index: check: ordinal %d: %w", j.of, err)

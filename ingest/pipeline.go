@@ -182,7 +182,11 @@ func (s *Service) decode(j *job) (err error) {
 		return err
 	}
 	j.text = s.texts.Get().(*segment.Text)
-	j.mutation.Article = s.Prepare(j.text, it)
+	a := Prepare(s.cfg.Segmenter, j.text, it)
+	if !s.cfg.DropTexts {
+		a.Packed = index.PackText(it.Body)
+	}
+	j.mutation.Article = a
 	return nil
 }
 
@@ -316,4 +320,3 @@ func (p *purger) applied(ctx context.Context, wg *sync.WaitGroup, seq uint64) {
 		}
 	})
 }
-

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"jianguo/index"
+	"jianguo/ingest"
+	"jianguo/segment"
+)
+
+type checkCmd struct {
+	NATS     string `name:"nats" help:"The bus of a running service." placeholder:"URL" xor:"where"`
+	Data     string `help:"A data directory: that of a running service, which is then asked, or one to open in this process." placeholder:"DIR" xor:"where"`
+	JSON     bool   `help:"Print the verdict event as JSON."`
+	Language string `help:"Language of the reason, ${enum}; a running service answers in its own." enum:"zh,en" default:"zh"`
+	File     string `arg:"" optional:"" help:"An item as JSON, or plain text; - is standard input." default:"-"`
+	policyFlags
+	segmentFlags
+}
+
+// Run prints the verdict an article would get.
+func (c *checkCmd) Run(co *console) error {
+	if c.NATS == "" && c.Data == "" {
+		return errors.New("against what? give --data DIR, or --nats URL of a running service")
+	}
+	it, err := c.item(co)
+	if err != nil {
+		return err
+	}
+	e, err := c.ask(co, it)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return json.NewEncoder(co.out).Encode(e)
+	}
+	fmt.Fprintf(co.out, "%s", e.Verdict)
+	if e.Rule != index.NoRule {
+		fmt.Fprintf(co.out, " (%s)", e.Rule)
+	}
+	fmt.Fprintf(co.out, "\n  %s\n  fingerprint %s\n", e.Why, e.Fingerprint)
+	return nil
+}
+
+// item reads the article: JSON if it looks so, else plain text.
+func (c *checkCmd) item(co *console) (*ingest.Item, error) {
+	r := co.in
+	if c.File != "-" {
+		f, err := os.Open(c.File)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		r = f
+	}
+	data, err := io.ReadAll(io.LimitReader(r, maxLine+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(data) > maxLine {
+		return nil, fmt.Errorf("%s is longer than %d bytes", c.File, maxLine)
+	}
+	if trimmed := bytes.TrimSpace(data); len(trimmed) > 0 && trimmed[0] == '{' && json.Valid(trimmed) {
+		return ingest.DecodeDocument(wireItem(trimmed))
+	}
+	it := &ingest.Item{Body: string(data)}
+	return it, it.Validate()
+}
+
+// ask asks a running service, or a house opened for this command.
+func (c *checkCmd) ask(co *console, it *ingest.Item) (*index.Event, error) {
+	url := c.NATS
+	if url == "" {
+		if _, err := os.Stat(c.Data); err != nil {
+			return nil, fmt.Errorf("data directory: %w", err)
+		}
+		h, err := openHouse(co, houseConfig{Command: "check", Data: c.Data, NoBus: true, Language: c.Language, Policy: c.policy(), Segment: c.segmentFlags})
+		var locked *lockedError
+		switch {
+		case err == nil:
+			a := ingest.Prepare(h.segmenter, new(segment.Text), it)
+			e, err := h.index.Check(co.ctx, a, uint32(time.Now().Unix()))
+			return &e, errors.Join(err, h.Close())
+		case errors.As(err, &locked) && locked.holder.NATS != "":
+			url = locked.holder.NATS
+		default:
+			return nil, err
+		}
+	}
+	conn, err := ingest.ConnectURL(co.ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	payload, err := json.Marshal(it)
+	if err != nil {
+		return nil, err
+	}
+	reply, err := conn.RequestWithContext(co.ctx, "items.check", payload)
+	if err != nil {
+		return nil, fmt.Errorf("check: %w", err)
+	}
+	if text := reply.Header.Get("Nats-Service-Error"); text != "" {
+		return nil, fmt.Errorf("check: %s", text)
+	}
+	e := new(index.Event)
+	if err := json.Unmarshal(reply.Data, e); err != nil {
+		return nil, fmt.Errorf("check: %w", err)
+	}
+	return e, nil
+}

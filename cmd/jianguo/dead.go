@@ -1,0 +1,180 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"jianguo/ingest"
+)
+
+type deadCmd struct {
+	NATS string `name:"nats" help:"The bus of a running service." placeholder:"URL" xor:"where"`
+	Data string `help:"A data directory: that of a running service, or one whose bus is opened by this command." placeholder:"DIR" xor:"where"`
+
+	List   deadListCmd   `cmd:"" default:"withargs" help:"List dead letters with their reasons."`
+	Show   deadShowCmd   `cmd:"" help:"Print the payload of one."`
+	Replay deadReplayCmd `cmd:"" help:"Publish dead letters again, and remove them."`
+	Drop   deadDropCmd   `cmd:"" help:"Remove dead letters."`
+}
+
+type deadListCmd struct {
+	After uint64 `help:"Only those whose number is higher."`
+	Limit int    `help:"How many at most." default:"100"`
+	JSON  bool   `help:"Print one JSON object a line."`
+}
+
+type deadShowCmd struct {
+	Number uint64 `arg:"" help:"The letter's number, from list."`
+}
+
+type deadReplayCmd struct {
+	Numbers []uint64 `arg:"" optional:"" help:"The letters' numbers, from list."`
+	All     bool     `help:"Replay all of them."`
+}
+
+type deadDropCmd struct {
+	Numbers []uint64 `arg:"" help:"The letters' numbers, from list."`
+}
+
+// open reaches the dead letters of a running service, or those of a directory
+// that no service holds. A nil DeadLetters: there are none yet.
+func (c *deadCmd) open(co *console) (*ingest.DeadLetters, func(), error) {
+	if c.NATS == "" && c.Data == "" {
+		return nil, nil, errors.New("whose? give --data DIR, or --nats URL of a running service")
+	}
+	url := c.NATS
+	var closers []func()
+	closeAll := func() {
+		for i := len(closers) - 1; i >= 0; i-- {
+			closers[i]()
+		}
+	}
+	var conn *nats.Conn
+	if url == "" {
+		lock, err := lockDir(c.Data, holder{Command: "dead"})
+		var locked *lockedError
+		switch {
+		case err == nil:
+			closers = append(closers, func() { _ = lock.Close() })
+			bus, err := ingest.StartBus(ingest.BusConfig{Dir: filepath.Join(c.Data, "bus")})
+			if err != nil {
+				closeAll()
+				return nil, nil, err
+			}
+			closers = append(closers, bus.Close)
+			if conn, err = bus.Connect(); err != nil {
+				closeAll()
+				return nil, nil, err
+			}
+		case errors.As(err, &locked) && locked.holder.NATS != "":
+			url = locked.holder.NATS
+		default:
+			return nil, nil, err
+		}
+	}
+	if conn == nil {
+		var err error
+		if conn, err = ingest.ConnectURL(co.ctx, url); err != nil {
+			return nil, nil, err
+		}
+	}
+	closers = append(closers, conn.Close)
+	d, err := ingest.OpenDead(co.ctx, conn)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return nil, closeAll, nil
+	}
+	if err != nil {
+		closeAll()
+		return nil, nil, err
+	}
+	return d, closeAll, nil
+}
+
+// with opens the dead letters, calls f and closes them. f is not called where
+// there are none.
+func (c *deadCmd) with(co *console, f func(*ingest.DeadLetters) error) error {
+	d, closeAll, err := c.open(co)
+	if err != nil {
+		return err
+	}
+	defer closeAll()
+	if d == nil {
+		return nil
+	}
+	return f(d)
+}
+
+// Run lists.
+func (c *deadListCmd) Run(co *console, parent *deadCmd) error {
+	return parent.with(co, func(d *ingest.DeadLetters) error {
+		letters, err := d.List(co.ctx, c.After, c.Limit)
+		if err != nil {
+			return err
+		}
+		for _, l := range letters {
+			if c.JSON {
+				if err := json.NewEncoder(co.out).Encode(l); err != nil {
+					return err
+				}
+				continue
+			}
+			fmt.Fprintf(co.out, "%6d  %s  %s  %s\n", l.Number, l.Arrived.Format("2006-01-02 15:04:05"), l.Subject, l.Reason)
+		}
+		return nil
+	})
+}
+
+// Run prints a payload.
+func (c *deadShowCmd) Run(co *console, parent *deadCmd) error {
+	return parent.with(co, func(d *ingest.DeadLetters) error {
+		l, err := d.Get(co.ctx, c.Number)
+		if err != nil {
+			return err
+		}
+		_, err = co.out.Write(append(l.Data, '\n'))
+		return err
+	})
+}
+
+// Run replays.
+func (c *deadReplayCmd) Run(co *console, parent *deadCmd) error {
+	if !c.All && len(c.Numbers) == 0 {
+		return errors.New("which? give numbers from `jianguo dead list`, or --all")
+	}
+	return parent.with(co, func(d *ingest.DeadLetters) error {
+		if c.All {
+			letters, err := d.List(co.ctx, 0, 1<<30)
+			if err != nil {
+				return err
+			}
+			for _, l := range letters {
+				c.Numbers = append(c.Numbers, l.Number)
+			}
+		}
+		return each(co.ctx, c.Numbers, d.Replay, func(n int) { fmt.Fprintln(co.out, plural(n, "letter")+" replayed") })
+	})
+}
+
+// Run drops.
+func (c *deadDropCmd) Run(co *console, parent *deadCmd) error {
+	return parent.with(co, func(d *ingest.DeadLetters) error {
+		return each(co.ctx, c.Numbers, d.Drop, func(n int) { fmt.Fprintln(co.out, plural(n, "letter")+" dropped") })
+	})
+}
+
+func each(ctx context.Context, numbers []uint64, f func(context.Context, uint64) error, done func(int)) error {
+	for i, n := range numbers {
+		if err := f(ctx, n); err != nil {
+			done(i)
+			return err
+		}
+	}
+	done(len(numbers))
+	return nil
+}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/nats-io/nats.go"
+
+	"jianguo/data"
+	"jianguo/index"
+	"jianguo/ingest"
+	"jianguo/segment"
+)
+
+// houseConfig says how to assemble a house.
+type houseConfig struct {
+	Command    string
+	Data       string
+	NATS       string // a bus elsewhere; empty: embedded
+	NATSListen string // of the embedded bus; empty: in-process only
+	NoBus      bool   // only index and segmenter, for commands that look
+	Relaxed    bool
+	DropTexts  bool
+	Language   string
+	Policy     *index.Policy
+	Segment    segmentFlags
+}
+
+// house is the parts of the service, wired. Close takes them down in reverse.
+type house struct {
+	cfg       houseConfig
+	lock      *dirLock
+	bus       *ingest.Bus // nil: elsewhere
+	conn      *nats.Conn
+	segmenter *segment.Segmenter
+	index     *index.Index
+	ingest    *ingest.Service
+	closers   []func() error
+}
+
+func newSegmenter(f segmentFlags) (*segment.Segmenter, error) {
+	return segment.New(segment.Config{Data: data.FS, UserDict: f.UserDict, Residue: f.Residue})
+}
+
+// openHouse locks the data directory and opens what is in it, the dictionary
+// beside the catalogue.
+func openHouse(co *console, cfg houseConfig) (_ *house, err error) {
+	h := &house{cfg: cfg}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, h.Close())
+		}
+	}()
+	if h.lock, err = lockDir(cfg.Data, holder{Command: cfg.Command}); err != nil {
+		return nil, err
+	}
+	h.closers = append(h.closers, h.lock.Close)
+
+	type loaded struct {
+		segmenter *segment.Segmenter
+		err       error
+	}
+	segmenter := make(chan loaded, 1)
+	go func() {
+		s, err := newSegmenter(cfg.Segment)
+		segmenter <- loaded{s, err}
+	}()
+	wait := func() (string, error) {
+		l := <-segmenter
+		h.segmenter = l.segmenter
+		if l.err != nil {
+			return "", l.err
+		}
+		return l.segmenter.Recipe(), nil
+	}
+	durability := index.DurabilitySynced
+	if cfg.Relaxed {
+		durability = index.DurabilityRelaxed
+	}
+	if h.index, err = index.Open(co.ctx, index.Config{Dir: cfg.Data, Policy: cfg.Policy, Recipe: wait, Language: cfg.Language,
+		Durability: durability, Logger: co.log, Progress: co.progress("loading")}); err != nil {
+		return nil, err
+	}
+	h.closers = append(h.closers, h.index.Close)
+	if cfg.NoBus {
+		return h, nil
+	}
+	return h, h.openBus(co)
+}
+
+func (h *house) openBus(co *console) (err error) {
+	if h.cfg.NATS != "" {
+		if h.conn, err = ingest.ConnectURL(co.ctx, h.cfg.NATS); err != nil {
+			return err
+		}
+	} else {
+		if h.bus, err = ingest.StartBus(ingest.BusConfig{Dir: filepath.Join(h.cfg.Data, "bus"), Listen: h.cfg.NATSListen, Relaxed: h.cfg.Relaxed}); err != nil {
+			return err
+		}
+		h.closers = append(h.closers, func() error { h.bus.Close(); return nil })
+		if h.conn, err = h.bus.Connect(); err != nil {
+			return err
+		}
+	}
+	h.closers = append(h.closers, func() error { h.conn.Close(); return nil })
+	h.ingest, err = ingest.New(co.ctx, ingest.Config{Conn: h.conn, Index: h.index, Segmenter: h.segmenter, DropTexts: h.cfg.DropTexts, Logger: co.log})
+	if err != nil {
+		return err
+	}
+	return h.lock.announce(holder{PID: os.Getpid(), Command: h.cfg.Command, NATS: h.natsURL()})
+}
+
+// natsURL is where other processes find the bus; empty: they cannot.
+func (h *house) natsURL() string {
+	if h.bus == nil {
+		return h.cfg.NATS
+	}
+	return h.bus.URL()
+}
+
+// Close takes the parts down in reverse order.
+func (h *house) Close() error {
+	var errs []error
+	for i := len(h.closers) - 1; i >= 0; i-- {
+		errs = append(errs, h.closers[i]())
+	}
+	h.closers = nil
+	return errors.Join(errs...)
+}
+
+// background runs f beside the caller; stop ends it and returns its error.
+func background(ctx context.Context, f func(context.Context) error) (stop func() error) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	done := make(chan error, 1)
+	go func() { done <- f(ctx) }()
+	return func() error {
+		cancel()
+		if err := <-done; err != nil && !errors.Is(err, context.Canceled) {
+			return fmt.Errorf("ingest: %w", err)
+		}
+		return nil
+	}
+}

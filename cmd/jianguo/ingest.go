@@ -1,0 +1,213 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"jianguo/index"
+	"jianguo/ingest"
+)
+
+type ingestCmd struct {
+	NATS       string   `name:"nats" help:"The bus of a running service." placeholder:"URL" xor:"where"`
+	Data       string   `help:"A data directory: that of a running service, which is then used, or one to open in this process." placeholder:"DIR" xor:"where"`
+	JSON       bool     `help:"End with one line of JSON instead of a summary."`
+	Verdicts   string   `help:"Write the verdict events, as published, to this file, one a line." placeholder:"FILE"`
+	Durability string   `help:"With --data and no service: ${enum}; relaxed leaves syncing to the operating system." enum:"synced,relaxed" default:"synced"`
+	NoTexts    bool     `help:"With --data and no service: do not keep bodies."`
+	Language   string   `help:"With --data and no service: language of reasons, ${enum}." enum:"zh,en" default:"zh"`
+	Files      []string `arg:"" help:"Files of one item a line, JSON, maybe gzipped; - is standard input."`
+	policyFlags
+	segmentFlags
+}
+
+// summary is what an ingest ends with.
+type summary struct {
+	Items          int     `json:"items"`
+	Unique         int     `json:"unique"`
+	Suspect        int     `json:"suspect"`
+	Duplicate      int     `json:"duplicate"`
+	Failed         int     `json:"failed"`
+	Seconds        float64 `json:"seconds"`
+	ItemsPerSecond float64 `json:"items_per_second"`
+}
+
+func (s *summary) count(v index.Verdict) {
+	switch v {
+	case index.Unique:
+		s.Unique++
+	case index.Suspect:
+		s.Suspect++
+	case index.Duplicate:
+		s.Duplicate++
+	case index.Withdrawn:
+		s.Failed++ // it had been withdrawn before: it is not published
+	}
+}
+
+// Run publishes files and waits for every verdict.
+func (c *ingestCmd) Run(co *console) (err error) {
+	conn, closeAll, err := c.connect(co)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeAll()) }()
+	s, err := publishFiles(co, conn, c.Files, c.Verdicts, nil)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		err = json.NewEncoder(co.out).Encode(s)
+	} else {
+		_, err = fmt.Fprintf(co.out, "%d items in %.1f s (%.0f/s): %d unique, %d suspect, %d duplicate, %d failed\n",
+			s.Items, s.Seconds, s.ItemsPerSecond, s.Unique, s.Suspect, s.Duplicate, s.Failed)
+	}
+	if err == nil && s.Failed > 0 {
+		return &exitError{code: 1, err: fmt.Errorf("%s failed: see `jianguo dead list`", plural(s.Failed, "item"))}
+	}
+	return err
+}
+
+// connect reaches a running service, or opens a house for this command.
+func (c *ingestCmd) connect(co *console) (*nats.Conn, func() error, error) {
+	url := c.NATS
+	if url == "" && c.Data == "" {
+		return nil, nil, errors.New("where to? give --data DIR, or --nats URL of a running service")
+	}
+	if url == "" {
+		h, err := openHouse(co, houseConfig{Command: "ingest", Data: c.Data, Relaxed: c.Durability == "relaxed", DropTexts: c.NoTexts,
+			Language: c.Language, Policy: c.policy(), Segment: c.segmentFlags})
+		var locked *lockedError
+		switch {
+		case err == nil:
+			stop := background(co.ctx, h.ingest.Run)
+			return h.conn, func() error { return errors.Join(stop(), h.Close()) }, nil
+		case errors.As(err, &locked) && locked.holder.NATS != "":
+			url = locked.holder.NATS
+		default:
+			return nil, nil, err
+		}
+	}
+	conn, err := ingest.ConnectURL(co.ctx, url)
+	if err != nil {
+		return nil, nil, err
+	}
+	return conn, func() error { conn.Close(); return nil }, nil
+}
+
+// publishFiles publishes every line of the files and waits for the outcomes.
+// each, where given, is called with every outcome.
+func publishFiles(co *console, conn *nats.Conn, files []string, verdicts string, each func(*ingest.Outcome)) (*summary, error) {
+	s := new(summary)
+	bar := co.bar(-1, "publishing")
+	var highest uint64
+	p, err := newPublisher(conn, func(line int, o *ingest.Outcome, err error) {
+		s.Items++
+		_ = bar.Add(1)
+		switch {
+		case err == nil && o.Error != "":
+			err = fmt.Errorf("%s: %s", o.Field, o.Error)
+			fallthrough
+		case err != nil:
+			s.Failed++
+			co.log.Error("item failed", "line", line, "error", err)
+		case o.Event != nil:
+			s.count(o.Event.Verdict)
+			highest = max(highest, o.Event.Number)
+		}
+		if each != nil && o != nil {
+			each(o)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer p.close()
+	var tail *verdictTail
+	if verdicts != "" {
+		if tail, err = tailVerdicts(co.ctx, p.js, verdicts); err != nil {
+			return nil, err
+		}
+	}
+	start := time.Now()
+	for _, name := range files {
+		err := readLines(co.in, name, func(number int, line []byte) error {
+			return p.publish(co.ctx, number, wireItem(line))
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	if err := p.wait(co.ctx); err != nil {
+		return nil, err
+	}
+	s.Seconds = time.Since(start).Seconds()
+	s.ItemsPerSecond = float64(s.Items) / max(s.Seconds, 1e-9)
+	_ = bar.Finish()
+	if tail != nil {
+		return s, tail.finish(co.ctx, highest)
+	}
+	return s, nil
+}
+
+// verdictTail writes the events that are published from now on to a file.
+type verdictTail struct {
+	file     *os.File
+	buffer   *bufio.Writer // the consumer's until it has stopped
+	consumer jetstream.ConsumeContext
+	last     atomic.Uint64 // number of the last event written
+}
+
+func tailVerdicts(ctx context.Context, js jetstream.JetStream, name string) (*verdictTail, error) {
+	stream, err := js.Stream(ctx, ingest.StreamVerdicts)
+	if err != nil {
+		return nil, fmt.Errorf("verdicts: %w", err)
+	}
+	last := stream.CachedInfo().State.LastSeq
+	consumer, err := stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: last + 1})
+	if err != nil {
+		return nil, fmt.Errorf("verdicts: %w", err)
+	}
+	t := new(verdictTail)
+	t.last.Store(last)
+	if t.file, err = os.Create(name); err != nil {
+		return nil, fmt.Errorf("verdicts: %w", err)
+	}
+	t.buffer = bufio.NewWriterSize(t.file, 1<<16)
+	t.consumer, err = consumer.Consume(func(m jetstream.Msg) {
+		// A failed write is kept by the buffer, and told by its Flush.
+		_, _ = t.buffer.Write(m.Data())
+		_ = t.buffer.WriteByte('\n')
+		if meta, err := m.Metadata(); err == nil {
+			t.last.Store(meta.Sequence.Stream)
+		}
+	})
+	return t, err
+}
+
+// finish waits until the event with that number has been written.
+func (t *verdictTail) finish(ctx context.Context, number uint64) error {
+	deadline := time.Now().Add(time.Minute)
+	for t.last.Load() < number {
+		if time.Now().After(deadline) {
+			return fmt.Errorf("verdicts: event %d did not come within a minute; the file ends at %d", number, t.last.Load())
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+	t.consumer.Stop()
+	<-t.consumer.Closed()
+	return errors.Join(t.buffer.Flush(), t.file.Close())
+}

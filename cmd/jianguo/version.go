@@ -1,0 +1,32 @@
+package main
+
+import (
+	"fmt"
+	"runtime/debug"
+)
+
+// version is set by the linker for releases.
+var version = "devel"
+
+type versionCmd struct {
+	policyFlags
+	segmentFlags
+}
+
+// Run prints what this binary is and how it would judge.
+func (c *versionCmd) Run(co *console) error {
+	commit := "unknown"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				commit = s.Value
+			}
+		}
+	}
+	s, err := newSegmenter(c.segmentFlags)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(co.out, "jianguo %s\ncommit  %s\nrecipe  %s\npolicy  %s\n", version, commit, s.Recipe(), c.policy().Hash())
+	return err
+}
