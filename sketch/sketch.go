@@ -16,6 +16,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math/bits"
 	"slices"
 )
 
@@ -62,6 +63,10 @@ type Sketch struct {
 	figureMins     [factBins]byte
 	slots          [maxSlots]slot
 	nslots         uint8
+	keys           [bands]uint32
+	passages       [passages]uint32
+	nkeys          uint8
+	npassages      uint8
 }
 
 // slot is a place for a figure (a hash of the words around it) and a hash of
@@ -77,8 +82,12 @@ func Make(in Input) Sketch {
 	defer w.release()
 	w.q.tokens = appendTokens(w.q.tokens[:0], in.text())
 	var s Sketch
+	if len(w.q.tokens) == 0 {
+		return s
+	}
 	s.Tokens = uint32(len(w.q.tokens))
 	s.shingles = minhash(&w.table, w.q.tokens, shingleK, s.mins[:])
+	s.keepKeys(w.q.tokens, &w.table)
 	s.soft = minhash(&w.soft, w.q.tokens, softK, s.softMins[:])
 	w.facts = appendFacts(w.facts[:0], w.q.tokens)
 	s.keepFacts(w)
@@ -146,13 +155,14 @@ func (s *Sketch) keepFacts(w *workspace) {
 	}
 	s.figures = uint32(len(w.q.numbers))
 	slices.SortStableFunc(w.facts, func(a, b fact) int { return int(a.place) - int(b.place) })
+	room := s.slotRoom()
 	last := -1
 	for _, f := range w.facts {
 		if int(f.place) == last {
 			continue
 		}
 		last = int(f.place)
-		if s.nslots == maxSlots {
+		if s.nslots == room {
 			break
 		}
 		s.slots[s.nslots] = slot{f.place, byte(f.value >> 56)}
@@ -162,10 +172,24 @@ func (s *Sketch) keepFacts(w *workspace) {
 
 // The encoding, version 1: the version byte; uvarints Tokens, shingles, soft,
 // figures; Digest, 8 bytes little-endian; then the bins, two a byte, low half
-// first: 48 bytes of shingles, 24 of soft shingles, 16 of figures; the number
-// of slots, and each as 3 bytes: place (little-endian), value. A blank text is
-// the version byte alone.
+// first: 48 bytes of shingles, 24 of soft shingles, 16 of figures; a byte with
+// the number of keys (low half) and of passages; these, 4 bytes each; the
+// number of slots, and each as 3 bytes: place (little-endian), value. A blank
+// text is the version byte alone.
 const version = 1
+
+// fixed is what an encoding has at least after its uvarints.
+const fixed = 8 + (bins+softBins+factBins)/2 + 2
+
+// slotRoom is how many slots fit: keys come first, since what is not met is
+// not judged.
+func (s *Sketch) slotRoom() uint8 {
+	used := 1 + fixed + 4*int(s.nkeys+s.npassages)
+	for _, n := range [...]uint32{s.Tokens, s.shingles, s.soft, s.figures} {
+		used += (bits.Len32(n|1) + 6) / 7
+	}
+	return uint8(min(maxSlots, (MaxEncoded-used)/3))
+}
 
 // ErrEncoding says that bytes are not an encoded sketch of a known version.
 var ErrEncoding = errors.New("not an encoded sketch")
@@ -184,6 +208,13 @@ func (s *Sketch) AppendBinary(b []byte) []byte {
 	b = appendNibbles(b, s.mins[:])
 	b = appendNibbles(b, s.softMins[:])
 	b = appendNibbles(b, s.figureMins[:])
+	b = append(b, s.nkeys|s.npassages<<4)
+	for _, k := range s.keys[:s.nkeys] {
+		b = binary.LittleEndian.AppendUint32(b, k)
+	}
+	for _, k := range s.passages[:s.npassages] {
+		b = binary.LittleEndian.AppendUint32(b, k)
+	}
 	b = append(b, s.nslots)
 	for _, t := range s.slots[:s.nslots] {
 		b = append(b, byte(t.place), byte(t.place>>8), t.value)
@@ -215,7 +246,6 @@ func Decode(b []byte) (Sketch, error) {
 		}
 		*n, b = uint32(v), b[size:]
 	}
-	const fixed = 8 + (bins+softBins+factBins)/2 + 1
 	if s.Tokens == 0 || len(b) < fixed {
 		return Sketch{}, fmt.Errorf("%w: cut short", ErrEncoding)
 	}
@@ -223,6 +253,13 @@ func Decode(b []byte) (Sketch, error) {
 	b = readNibbles(s.mins[:], b[8:])
 	b = readNibbles(s.softMins[:], b)
 	b = readNibbles(s.figureMins[:], b)
+	s.nkeys, s.npassages = b[0]&15, b[0]>>4
+	b = b[1:]
+	if s.nkeys > bands || s.npassages > passages || len(b) < 4*int(s.nkeys+s.npassages)+1 {
+		return Sketch{}, fmt.Errorf("%w: bad keys", ErrEncoding)
+	}
+	b = readKeys(s.keys[:s.nkeys], b)
+	b = readKeys(s.passages[:s.npassages], b)
 	s.nslots, b = b[0], b[1:]
 	if s.nslots > maxSlots || len(b) != 3*int(s.nslots) {
 		return Sketch{}, fmt.Errorf("%w: bad facts", ErrEncoding)
@@ -233,13 +270,16 @@ func Decode(b []byte) (Sketch, error) {
 	return s, nil
 }
 
+func readKeys(keys []uint32, b []byte) []byte {
+	for i := range keys {
+		keys[i] = binary.LittleEndian.Uint32(b[4*i:])
+	}
+	return b[4*len(keys):]
+}
+
 func readNibbles(bins, b []byte) []byte {
 	for i := 0; i < len(bins); i += 2 {
 		bins[i], bins[i+1] = b[i/2]&15, b[i/2]>>4
 	}
 	return b[len(bins)/2:]
 }
-
-// Keys are the banded MinHash keys by which a short text is met. Empty for a
-// text long enough for its fingerprint to serve, and for a blank one.
-func (s *Sketch) Keys() []uint64 { return nil }

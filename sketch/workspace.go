@@ -13,7 +13,8 @@ type gram struct {
 // grams is an open-addressing table that forgets everything by counting its
 // epoch up. Its owner is the workspace that holds it.
 type grams struct {
-	slots []gram
+	all   []gram
+	slots []gram // the part of all in use, a power of two
 	epoch uint32
 	used  int
 }
@@ -24,9 +25,10 @@ func (g *grams) reset(n int) {
 	for size < 2*n {
 		size *= 2
 	}
-	if len(g.slots) < size || g.epoch == ^uint32(0) {
-		g.slots, g.epoch = make([]gram, size), 0
+	if len(g.all) < size || g.epoch == ^uint32(0) {
+		g.all, g.epoch = make([]gram, size), 0
 	}
+	g.slots = g.all[:size]
 	g.epoch++
 	g.used = 0
 }
