@@ -1,9 +1,12 @@
 package bands
 
 import (
-	"encoding/binary"
-	"errors"
+	"fmt"
+	"runtime"
 
+	"golang.org/x/sync/errgroup"
+
+	"jianguo/index/bands/buckets"
 	"jianguo/simhash"
 )
 
@@ -11,81 +14,140 @@ import (
 // page once; a newer page replaces the older one of the same id.
 type PageID struct {
 	Family Family
-	First  uint16 // its first 16-bit key
+	First  uint16 // its first 16-bit key; a page covers 64 of them
 }
+
+func (id PageID) String() string { return fmt.Sprintf("page %d/%d", id.Family, id.First) }
 
 // Family is a posting family. Its numbers are stored.
 type Family uint8
 
 // The posting families.
 const (
-	// Fingerprints: the postings of band 0, which hold whole fingerprints.
-	// The other bands are made from them at load.
+	// Fingerprints are the postings of band 0, which hold whole fingerprints.
+	// The other bands are made from them at load: a quarter of the bytes to
+	// write and to read.
 	Fingerprints Family = 1
-	// Keys: the postings of AddKeys.
+	// Keys are the postings of AddKeys.
 	Keys Family = 2
 )
 
 // ErrPage says that a page is torn, foreign or of another format version: the
 // snapshot has to be made anew from the catalogue.
-var ErrPage = errors.New("bands: not a whole page")
+var ErrPage = buckets.ErrPage
 
 // Snapshot calls emit with every page that changed since the last Snapshot
-// that succeeded (all of them after New), in the order of their ids, while look-ups and the
-// writer go on. The bytes are emit's only until it returns.
+// that succeeded (all of them after New), in the order of their ids, while
+// look-ups and the writer go on. The bytes are emit's only until it returns.
 //
 // A page is not of one moment: it holds every posting that stood all through
 // the call, and may or may not hold one that was added or removed meanwhile.
 // Whoever loads it therefore replays, with Set and Remove, what was changed
-// since the watermark noted before Snapshot was called; since both do nothing where
-// nothing is to do, pages may be newer than the watermark, and a snapshot
-// interrupted half way harms nothing.
+// since the watermark noted before Snapshot was called. Both do nothing where
+// nothing is to do, so pages may be newer than the watermark, and a snapshot
+// interrupted half way harms nothing, as long as only what is already durable
+// is added.
+//
+// After Load no page counts as changed.
 func (b *Bands) Snapshot(emit func(id PageID, page []byte) error) error {
-	b.mu.RLock()
-	defer b.mu.RUnlock()
-	var page []byte
-	for o, fp := range b.fps {
-		page = binary.LittleEndian.AppendUint64(page, uint64(fp))
-		page = binary.LittleEndian.AppendUint32(page, o)
+	b.snapshot.Lock()
+	defer b.snapshot.Unlock()
+	fingerprints, keys := b.bands[0].TakeDirty(), b.keys.TakeDirty()
+	err := b.emit(Fingerprints, b.bands[0], fingerprints, emit)
+	if err == nil {
+		err = b.emit(Keys, b.keys, keys, emit)
 	}
-	if err := emit(PageID{Fingerprints, 0}, page); err != nil {
-		return err
+	if err != nil {
+		b.bands[0].MarkDirty(fingerprints)
+		b.keys.MarkDirty(keys)
+		return fmt.Errorf("bands: snapshot: %w", err)
 	}
-	page = nil
-	for k, os := range b.keys {
-		for _, o := range os {
-			page = binary.LittleEndian.AppendUint64(page, k)
-			page = binary.LittleEndian.AppendUint32(page, o)
-		}
-	}
-	return emit(PageID{Keys, 0}, page)
+	return nil
 }
 
-// Loader builds Bands from pages, from postings, or from both. Its methods
-// may be called by several goroutines at once.
-type Loader struct{ b *Bands }
-
-// NewLoader returns an empty Loader.
-func NewLoader(c Config) *Loader { return &Loader{New(c)} }
-
-// Page adds the postings of one page. An error wraps ErrPage.
-func (l *Loader) Page(id PageID, page []byte) error {
-	if len(page)%12 != 0 {
-		return ErrPage
-	}
-	for ; len(page) > 0; page = page[12:] {
-		v, o := binary.LittleEndian.Uint64(page), binary.LittleEndian.Uint32(page[8:])
-		if id.Family == Keys {
-			l.b.AddKeys([]uint64{v}, o)
-		} else {
-			l.b.Add(simhash.Fingerprint(v), o)
+func (b *Bands) emit(f Family, t *buckets.Table, numbers []int, emit func(PageID, []byte) error) error {
+	var page []byte
+	for _, n := range numbers {
+		id := PageID{f, uint16(n * buckets.PageKeys)}
+		page = t.AppendPage(page[:0], n, uint8(f))
+		if err := emit(id, page); err != nil {
+			return fmt.Errorf("%v: %w", id, err)
 		}
 	}
 	return nil
 }
 
-// Add adds one posting that no page holds.
-func (l *Loader) Add(fp simhash.Fingerprint, ordinal uint32) { l.b.Add(fp, ordinal) }
+// Forget makes the next Snapshot write every page: for a caller whose last one
+// was lost after all.
+func (b *Bands) Forget() {
+	b.bands[0].MarkAllDirty()
+	b.keys.MarkAllDirty()
+}
 
-// Bands returns what was loaded. The Loader is used up.
-func (l *Loader) Bands() (*Bands, error) { return l.b, nil }
+// Loader builds Bands from pages, from postings, or from both. Its methods
+// may be called by several goroutines at once.
+type Loader struct {
+	config             Config
+	fingerprints, keys buckets.Batches
+}
+
+// NewLoader returns an empty Loader.
+func NewLoader(c Config) *Loader { return &Loader{config: c} }
+
+// Page adds the postings of one page. An error wraps ErrPage, and leaves the
+// Loader as it was.
+func (l *Loader) Page(id PageID, page []byte) error {
+	into := &l.fingerprints
+	switch id.Family {
+	case Fingerprints:
+	case Keys:
+		into = &l.keys
+	default:
+		return fmt.Errorf("bands: %v: %w: no such family", id, ErrPage)
+	}
+	p, err := buckets.DecodePage(page, uint8(id.Family), id.First)
+	if err != nil {
+		return fmt.Errorf("bands: %v: %w", id, err)
+	}
+	into.With(p.AppendTo)
+	return nil
+}
+
+// Add adds a fingerprint that no page holds.
+func (l *Loader) Add(fp simhash.Fingerprint, ordinal uint32) {
+	checkOrdinal(ordinal)
+	l.fingerprints.With(func(b *buckets.Batch) { b.Append(uint64(fp), ordinal) })
+}
+
+// AddKeys adds keys that no page holds. They must differ from each other.
+func (l *Loader) AddKeys(keys []uint64, ordinal uint32) {
+	checkOrdinal(ordinal)
+	l.keys.With(func(b *buckets.Batch) {
+		for _, k := range keys {
+			b.Append(k, ordinal)
+		}
+	})
+}
+
+// Bands builds the postings, on all cores. The Loader is used up; while it
+// builds, it needs 12 bytes a posting read beside what Bands take.
+func (l *Loader) Bands() *Bands {
+	b := &Bands{memory: new(buckets.Memory)}
+	c := b.config(l.config)
+	var build errgroup.Group
+	build.SetLimit(runtime.GOMAXPROCS(0))
+	for band := range b.bands {
+		build.Go(func() error {
+			b.bands[band] = l.fingerprints.Build(c, band*bandBits)
+			return nil
+		})
+	}
+	build.Go(func() error {
+		b.keys = l.keys.Build(c, 0)
+		return nil
+	})
+	_ = build.Wait() // none of them can fail
+	l.fingerprints.Release()
+	l.keys.Release()
+	return b
+}

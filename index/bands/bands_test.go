@@ -1,0 +1,379 @@
+package bands
+
+import (
+	"cmp"
+	"errors"
+	"maps"
+	"math/bits"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"jianguo/simhash"
+)
+
+// reference is what the postings should be, kept without any cleverness.
+type reference struct {
+	fps  []Hit
+	keys map[uint64][]uint32 // in the order in which they were added
+}
+
+func (r *reference) hamming(fp simhash.Fingerprint, max int) []Hit {
+	var hits []Hit
+	for _, h := range r.fps {
+		if simhash.Distance(fp, h.Fingerprint) <= max {
+			hits = append(hits, h)
+		}
+	}
+	return hits
+}
+
+var byOrdinal = cmpopts.SortSlices(func(a, b Hit) int {
+	return cmp.Or(cmp.Compare(a.Ordinal, b.Ordinal), cmp.Compare(a.Fingerprint, b.Fingerprint))
+})
+
+func sameHits(t interface {
+	Helper()
+	Fatalf(string, ...any)
+}, what string, want, got []Hit) {
+	t.Helper()
+	if d := gocmp.Diff(want, got, byOrdinal, cmpopts.EquateEmpty()); d != "" {
+		t.Fatalf("%s (-want +got):\n%s", what, d)
+	}
+}
+
+// flip returns fp with n bits flipped.
+func flip(rng *rand.Rand, fp simhash.Fingerprint, n int) simhash.Fingerprint {
+	for _, b := range rng.Perm(simhash.Bits)[:n] {
+		fp ^= 1 << b
+	}
+	return fp
+}
+
+// TestHammingIsLossless compares with brute force on sets made to hurt: random,
+// around few centres, all in one bucket, and three flips spread over three
+// bands, in buckets cold and hot.
+func TestHammingIsLossless(t *testing.T) {
+	sets := map[string]func(rng *rand.Rand) simhash.Fingerprint{
+		"random": func(rng *rand.Rand) simhash.Fingerprint { return simhash.Fingerprint(rng.Uint64()) },
+		"families": func(rng *rand.Rand) simhash.Fingerprint {
+			return flip(rng, simhash.Fingerprint(rng.Uint64N(5)*0x9e3779b97f4a7c15), rng.IntN(7))
+		},
+		"one bucket": func(rng *rand.Rand) simhash.Fingerprint { return simhash.Fingerprint(rng.Uint64() >> 16) },
+		"two bands":  func(rng *rand.Rand) simhash.Fingerprint { return simhash.Fingerprint(rng.Uint64() >> 32) },
+		"identical":  func(rng *rand.Rand) simhash.Fingerprint { return 0xfedcba9876543210 },
+		"three bands": func(rng *rand.Rand) simhash.Fingerprint {
+			fp := simhash.Fingerprint(0x0123456789abcdef)
+			for _, band := range rng.Perm(bandCount)[:3] {
+				fp ^= 1 << (band*bandBits + rng.IntN(bandBits))
+			}
+			return fp
+		},
+	}
+	for name, draw := range sets {
+		for _, hot := range []int{1, 16, 1 << 20} {
+			t.Run(name, func(t *testing.T) {
+				rng := rand.New(rand.NewPCG(1, uint64(hot)))
+				b := New(Config{Hot: hot})
+				defer b.Close()
+				var ref reference
+				for i := range uint32(2000) {
+					fp := draw(rng)
+					b.Add(fp, i)
+					ref.fps = append(ref.fps, Hit{fp, i})
+				}
+				for range 60 {
+					q := flip(rng, ref.fps[rng.IntN(len(ref.fps))].Fingerprint, rng.IntN(6))
+					for max := range MaxDistance + 1 {
+						sameHits(t, "hamming", ref.hamming(q, max), b.Hamming(nil, q, max))
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestHomeExistsAndIsUnique tries every way that up to three of 64 bits flip.
+func TestHomeExistsAndIsUnique(t *testing.T) {
+	for i := range 64 {
+		for j := range 64 {
+			for k := range 64 {
+				x := uint64(1)<<i | 1<<j | 1<<k
+				if band := home(x); x>>(48-16*band)&0xffff != 0 {
+					t.Fatalf("home(%016x) = %d, which differs", x, band)
+				}
+			}
+		}
+	}
+}
+
+// TestOperations drives random sequences of everything that changes postings,
+// snapshots and reloads between them, and compares each answer.
+func TestOperations(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		config := Config{Hot: rapid.SampledFrom([]int{1, 8, 0}).Draw(t, "hot")}
+		b := New(config)
+		defer func() { b.Close() }()
+		ref := reference{keys: map[uint64][]uint32{}}
+		pages := map[PageID][]byte{}
+		var next uint32
+		// Few centres and few flips: collisions are what is interesting.
+		fp := rapid.Custom(func(t *rapid.T) simhash.Fingerprint {
+			f := simhash.Fingerprint(rapid.Uint64Range(0, 3).Draw(t, "centre") * 0x9e3779b97f4a7c15)
+			for _, bit := range rapid.SliceOfN(rapid.IntRange(0, 63), 0, 4).Draw(t, "flips") {
+				f ^= 1 << bit
+			}
+			return f
+		})
+		keys := rapid.SliceOfNDistinct(rapid.Uint64Range(0, 5), 1, 4, rapid.ID)
+		save := func(t *rapid.T) {
+			err := b.Snapshot(func(id PageID, page []byte) error {
+				pages[id] = slices.Clone(page)
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		t.Repeat(map[string]func(*rapid.T){
+			"add": func(t *rapid.T) {
+				h := Hit{fp.Draw(t, "fp"), next}
+				for range rapid.SampledFrom([]int{1, 1, 1, 40}).Draw(t, "copies") {
+					h.Ordinal = next
+					b.Add(h.Fingerprint, next)
+					ref.fps = append(ref.fps, h)
+					next++
+				}
+			},
+			"set": func(t *rapid.T) {
+				if len(ref.fps) > 0 {
+					h := rapid.SampledFrom(ref.fps).Draw(t, "hit")
+					b.Set(h.Fingerprint, h.Ordinal)
+				}
+			},
+			"remove": func(t *rapid.T) {
+				for range rapid.SampledFrom([]int{1, 1, 30}).Draw(t, "times") {
+					if len(ref.fps) == 0 {
+						return
+					}
+					i := rapid.IntRange(0, len(ref.fps)-1).Draw(t, "which")
+					h := ref.fps[i]
+					if !b.Remove(h.Fingerprint, h.Ordinal) || b.Remove(h.Fingerprint, h.Ordinal) {
+						t.Fatalf("%v was not there exactly once", h)
+					}
+					ref.fps = slices.Delete(ref.fps, i, i+1)
+				}
+			},
+			"add keys": func(t *rapid.T) {
+				ks := keys.Draw(t, "keys")
+				b.AddKeys(append(ks, ks[0]), next)
+				for _, k := range ks {
+					ref.keys[k] = append(ref.keys[k], next)
+				}
+				next++
+			},
+			"remove keys": func(t *rapid.T) {
+				k := rapid.Uint64Range(0, 5).Draw(t, "key")
+				if os := ref.keys[k]; len(os) > 0 {
+					o := rapid.SampledFrom(os).Draw(t, "ordinal")
+					if n := b.RemoveKeys([]uint64{k}, o); n != 1 {
+						t.Fatalf("removed %d postings of key %d, ordinal %d", n, k, o)
+					}
+					ref.keys[k] = slices.DeleteFunc(os, func(x uint32) bool { return x == o })
+				}
+			},
+			"snapshot": save,
+			"failing snapshot": func(t *rapid.T) {
+				n := rapid.IntRange(0, 2).Draw(t, "pages")
+				emitted := map[PageID][]byte{}
+				err := b.Snapshot(func(id PageID, page []byte) error {
+					if n--; n < 0 {
+						return errRefused
+					}
+					emitted[id] = slices.Clone(page)
+					return nil
+				})
+				if err == nil { // there were not so many
+					maps.Copy(pages, emitted)
+				} else if !errors.Is(err, errRefused) {
+					t.Fatal(err)
+				}
+			},
+			"reload": func(t *rapid.T) {
+				save(t)
+				l := NewLoader(config)
+				for id, page := range pages {
+					if err := l.Page(id, page); err != nil {
+						t.Fatal(err)
+					}
+				}
+				b.Close()
+				b = l.Bands()
+			},
+			"": func(t *rapid.T) {
+				if b.Len() != len(ref.fps) {
+					t.Fatalf("%d fingerprints, want %d", b.Len(), len(ref.fps))
+				}
+				q, max := fp.Draw(t, "query"), rapid.IntRange(0, 3).Draw(t, "max")
+				sameHits(t, "hamming", ref.hamming(q, max), b.Hamming(nil, q, max))
+				limit := rapid.IntRange(1, 20).Draw(t, "limit")
+				checkLimit(t, &ref, b, q, max, limit)
+				ks := keys.Draw(t, "query keys")
+				if d := gocmp.Diff(ref.candidates(ks, limit), b.Candidates(nil, ks, limit), cmpopts.EquateEmpty()); d != "" {
+					t.Fatalf("candidates (-want +got):\n%s", d)
+				}
+			},
+		})
+	})
+}
+
+var errRefused = errors.New("refused")
+
+func checkLimit(t *rapid.T, ref *reference, b *Bands, q simhash.Fingerprint, max, limit int) {
+	want := ref.hamming(q, max)
+	slices.SortFunc(want, func(x, y Hit) int {
+		return cmp.Or(
+			cmp.Compare(simhash.Distance(q, x.Fingerprint), simhash.Distance(q, y.Fingerprint)),
+			cmp.Compare(y.Ordinal, x.Ordinal))
+	})
+	cut := len(want) > limit
+	want = want[:min(limit, len(want))]
+	got, gotCut := b.HammingLimit(nil, q, max, limit)
+	if d := gocmp.Diff(want, got, cmpopts.EquateEmpty()); d != "" || cut != gotCut {
+		t.Fatalf("limit %d: cut %v, want %v (-want +got):\n%s", limit, gotCut, cut, d)
+	}
+}
+
+func (r *reference) candidates(keys []uint64, limit int) []uint32 {
+	shared := map[uint32]int{}
+	for _, k := range keys {
+		os := r.keys[k]
+		for _, o := range os[max(0, len(os)-limit):] {
+			shared[o]++
+		}
+	}
+	var all []uint32
+	for o := range shared {
+		all = append(all, o)
+	}
+	slices.SortFunc(all, func(x, y uint32) int {
+		return cmp.Or(shared[y]-shared[x], cmp.Compare(y, x))
+	})
+	return all[:min(limit, len(all))]
+}
+
+// print draws margins as simhash leaves them for many features: half-normal.
+func randomPrint(rng *rand.Rand) simhash.Print {
+	var s simhash.Sum
+	for range 60 {
+		s.Add(rng.Uint64(), float32(1+rng.IntN(8)))
+	}
+	return s.Print()
+}
+
+// disturb flips bits of p as edits do: the weak ones first.
+func disturb(rng *rand.Rand, p *simhash.Print, force float64) simhash.Fingerprint {
+	fp := p.Fingerprint
+	for b, m := range p.Margins {
+		if rng.NormFloat64()*force > float64(m) {
+			fp ^= 1 << b
+		}
+	}
+	return fp
+}
+
+// TestMarginReportsWhatItVisits: every hit is one of a full scan's, each once;
+// nothing whose difference in some band is among the probes is left out; and
+// with probes enough, nothing at all.
+func TestMarginReportsWhatItVisits(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 3))
+	b := New(Config{Hot: 64})
+	defer b.Close()
+	var all []Hit
+	var prints []simhash.Print
+	for i := range uint32(20000) {
+		p := randomPrint(rng)
+		if i%4 != 0 {
+			of := &prints[rng.IntN(len(prints))]
+			p = *of
+			p.Fingerprint = disturb(rng, of, 0.4)
+		} else {
+			prints = append(prints, p)
+		}
+		all = append(all, Hit{p.Fingerprint, i})
+		b.Add(p.Fingerprint, i)
+	}
+	found := map[int]int{}
+	scanned := 0
+	for i := range 150 {
+		p := prints[rng.IntN(len(prints))]
+		if i%10 == 0 {
+			p = few(rng)
+		}
+		maxS := []float32{0.5, 3, 5, 8}[i%4]
+		var want []Hit
+		for _, h := range all {
+			if p.S(h.Fingerprint) < maxS {
+				want = append(want, h)
+			}
+		}
+		scanned += len(want)
+		for _, probes := range []int{1, 64, 256, 1024} {
+			got := b.Margin(nil, &p, maxS, Budget{Probes: probes})
+			found[probes] += len(got)
+			var m margin
+			m.prepare(&p, maxS)
+			m.choose(probes)
+			if len(m.probes) > probes || len(m.probes) == 0 || !slices.IsSorted(m.probes) {
+				t.Fatalf("budget of %d probes: %v", probes, m.probes)
+			}
+			reachable := slices.DeleteFunc(slices.Clone(want), func(h Hit) bool { return !reached(&m, h) })
+			sameHits(t, "margin", reachable, got)
+		}
+		if i%10 == 0 { // 2¹⁶ probes are all that four quarters of maxS allow, here
+			if maxS <= 3 {
+				sameHits(t, "margin without a budget", want, b.Margin(nil, &p, maxS, Budget{Probes: maxProbes}))
+			}
+		}
+	}
+	for _, probes := range []int{64, 256, 1024} {
+		t.Logf("%d probes find %.4f of %d", probes, float64(found[probes])/float64(scanned), scanned)
+	}
+	if found[256] < scanned*9/10 || found[1] >= found[256] {
+		t.Errorf("256 probes find %d of %d, one %d", found[256], scanned, found[1])
+	}
+}
+
+// few is the print of a text with so few features that margins are equal or zero.
+func few(rng *rand.Rand) simhash.Print {
+	var s simhash.Sum
+	for range 1 + rng.IntN(3) {
+		s.Add(rng.Uint64(), 1)
+	}
+	return s.Print()
+}
+
+// reached says by the list of probes alone whether a posting is in a bucket
+// that is visited.
+func reached(m *margin, h Hit) bool {
+	x := uint64(m.print.Fingerprint ^ h.Fingerprint)
+	for _, s := range m.probes {
+		if uint16(bits.RotateLeft64(x, 16*s.band())>>48) == s.flips() {
+			return true
+		}
+	}
+	return false
+}
+
+func TestEmptyPrintHasNoRelatives(t *testing.T) {
+	b := New(Config{})
+	defer b.Close()
+	b.Add(0, 1)
+	if got := b.Margin(nil, &simhash.Print{}, 64, Budget{}); len(got) > 0 {
+		t.Errorf("found %v", got)
+	}
+}

@@ -1,0 +1,165 @@
+package buckets
+
+import (
+	"sync"
+	"unsafe"
+)
+
+// batchBlock is how many postings share one allocation of a Batch.
+const batchBlock = 1 << 16
+
+// Batch collects postings from which tables are built, 12 bytes each, off the
+// collector's heap. Not for concurrent use.
+type Batch struct {
+	parts []batchPart
+	n     int
+}
+
+type batchPart struct {
+	keys     []uint64
+	ordinals []uint32
+	block    block
+}
+
+// Append adds a posting.
+func (b *Batch) Append(key uint64, ordinal uint32) {
+	i := b.n % batchBlock
+	if i == 0 {
+		b.parts = append(b.parts, newBatchPart())
+	}
+	part := &b.parts[len(b.parts)-1]
+	part.keys[i], part.ordinals[i] = key, ordinal
+	b.n++
+}
+
+// Len is the number of postings.
+func (b *Batch) Len() int { return b.n }
+
+func newBatchPart() batchPart {
+	m := newBlock(12 * batchBlock)
+	base := unsafe.Pointer(unsafe.SliceData(m.bytes))
+	return batchPart{
+		unsafe.Slice((*uint64)(base), batchBlock),
+		unsafe.Slice((*uint32)(unsafe.Add(base, 8*batchBlock)), batchBlock),
+		m,
+	}
+}
+
+// all calls f with the postings in the order in which they were added.
+func (b *Batch) all(f func(keys []uint64, ordinals []uint32)) {
+	for i, part := range b.parts {
+		n := min(batchBlock, b.n-i*batchBlock)
+		f(part.keys[:n], part.ordinals[:n])
+	}
+}
+
+// Release gives back the batch's memory.
+func (b *Batch) Release() {
+	for _, part := range b.parts {
+		part.block.release()
+	}
+	*b = Batch{}
+}
+
+// Batches are what several goroutines fill at once. The zero value is ready
+// to use.
+type Batches struct {
+	mu        sync.Mutex
+	all, idle []*Batch // guarded by mu
+}
+
+// With calls fill with a batch that is nobody else's meanwhile.
+func (l *Batches) With(fill func(*Batch)) {
+	l.mu.Lock()
+	var b *Batch
+	if n := len(l.idle); n > 0 {
+		b, l.idle = l.idle[n-1], l.idle[:n-1]
+	} else {
+		b = new(Batch)
+		l.all = append(l.all, b)
+	}
+	l.mu.Unlock()
+	fill(b)
+	l.mu.Lock()
+	l.idle = append(l.idle, b)
+	l.mu.Unlock()
+}
+
+// Build is Build of all batches.
+func (l *Batches) Build(c Config, rotate int) *Table { return Build(c, rotate, l.all...) }
+
+// Release gives back the memory of all batches.
+func (l *Batches) Release() {
+	for _, b := range l.all {
+		b.Release()
+	}
+	l.all, l.idle = nil, nil
+}
+
+// Build returns a table of the postings of batches, each under its key rotated
+// left by so many bits. It reads the batches twice and takes about 50 ns a
+// posting at 10 million. Tables that share a Memory may be built side by side.
+// No page of it is dirty.
+func Build(c Config, rotate int, batches ...*Batch) *Table {
+	t := New(c)
+	// Index 65536 places, not 1024 pages: the fill touches one line of this
+	// and one of each array, and nothing else.
+	next := make([]uint32, Keys)
+	for _, b := range batches {
+		b.all(func(keys []uint64, _ []uint32) {
+			for _, k := range keys {
+				next[rotateLeft(k, rotate)>>48]++
+			}
+		})
+		t.live.Add(int64(b.n))
+	}
+	var pages [Pages]*page
+	for i := range pages {
+		pages[i] = t.mem.sized(next[i*PageKeys:][:PageKeys])
+		for j := range PageKeys {
+			next[i*PageKeys+j] = pages[i].buckets[j].start
+		}
+	}
+	for _, b := range batches {
+		b.all(func(keys []uint64, ordinals []uint32) {
+			for i, k := range keys {
+				k = rotateLeft(k, rotate)
+				p, at := pages[k>>54], next[k>>48]
+				next[k>>48] = at + 1
+				p.hi[at], p.lo[at], p.ordinals[at] = uint32(k>>16), uint16(k), ordinals[i]
+			}
+		})
+	}
+	for i, p := range pages {
+		for j := range p.buckets {
+			b := &p.buckets[j]
+			n := next[i*PageKeys+j] - b.start
+			b.n.Store(n)
+			if int(n) > t.hot {
+				t.sorter.merge(p, b.start, p.view(j))
+				b.sorted = n
+			}
+		}
+		if len(p.hi) > 0 {
+			t.pages[i].Store(p)
+		}
+	}
+	return t
+}
+
+func rotateLeft(x uint64, by int) uint64 { return x<<(by&63) | x>>(-by&63) }
+
+// sized returns an empty page with room for so many postings in its buckets;
+// without any block where that is none at all.
+func (m *Memory) sized(counts []uint32) *page {
+	var slots [PageKeys]int
+	total := 0
+	for i, n := range counts {
+		slots[i] = capacity(int(n))
+		total += int(n)
+	}
+	if total == 0 {
+		return new(page)
+	}
+	return m.page(&slots)
+}

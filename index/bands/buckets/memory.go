@@ -1,0 +1,95 @@
+package buckets
+
+import (
+	"math/rand/v2"
+	"sync/atomic"
+)
+
+// readerShards spreads the readers' counters over cache lines, so that pinning
+// is not a meeting place of all cores.
+const readerShards = 32
+
+// Memory is where the blocks of one or more tables live: outside of the
+// garbage collector's heap where the system allows it, because what the
+// collector counts as live it lets grow to twice the size before it looks.
+//
+// A block that a rebuild replaced is given back when every look-up that may
+// still read it has ended (epoch-based reclamation, Fraser 2004). Look-ups
+// say when they begin and end with Pin and Unpin, and never wait. The zero
+// Memory is ready to use.
+type Memory struct {
+	epoch   atomic.Uint64
+	readers [2][readerShards]counter // by the parity of the epoch they began in
+
+	bytes   atomic.Int64 // of all blocks held, retired ones included
+	retired [2][]block   // by the parity of the epoch; owned by the writer
+}
+
+type counter struct {
+	n atomic.Int64
+	_ [56]byte // a cache line each
+}
+
+// block is memory of one page. mapped says that it is not the collector's.
+type block struct {
+	bytes  []byte
+	mapped bool
+}
+
+// Pin is a look-up in progress.
+type Pin struct{ slot *counter }
+
+// Pin keeps every block alive that can be reached from now on until Unpin.
+// Look-ups are to be short: what is replaced meanwhile piles up.
+func (m *Memory) Pin() Pin {
+	shard := rand.Uint32() % readerShards
+	for {
+		e := m.epoch.Load()
+		slot := &m.readers[e&1][shard]
+		slot.n.Add(1)
+		if m.epoch.Load() == e {
+			return Pin{slot}
+		}
+		// The epoch moved on between the two: the writer may not have seen
+		// the count.
+		slot.n.Add(-1)
+	}
+}
+
+// Unpin ends the look-up.
+func (p Pin) Unpin() { p.slot.n.Add(-1) }
+
+// Bytes is the size of all blocks, those waiting for look-ups to end included.
+func (m *Memory) Bytes() int64 { return m.bytes.Load() }
+
+func (m *Memory) alloc(size int) block {
+	b := newBlock(size)
+	m.bytes.Add(int64(len(b.bytes)))
+	return b
+}
+
+// retire gives b back once no look-up can reach it. Writer only; b must be
+// unreachable for look-ups that begin now.
+func (m *Memory) retire(b block) {
+	e := m.epoch.Load()
+	m.retired[e&1] = append(m.retired[e&1], b)
+	// Whoever pinned an epoch before e saw what is in the other list; once
+	// they are gone it is nobody's, and a new epoch can begin.
+	last := &m.readers[(e+1)&1]
+	for i := range last {
+		if last[i].n.Load() != 0 {
+			return
+		}
+	}
+	m.free(int(e+1) & 1)
+	m.epoch.Store(e + 1)
+}
+
+func (m *Memory) free(parity int) {
+	for i, b := range m.retired[parity] {
+		m.bytes.Add(-int64(len(b.bytes)))
+		b.release()
+		m.retired[parity][i] = block{}
+	}
+	m.retired[parity] = m.retired[parity][:0]
+}

@@ -1,0 +1,433 @@
+// Package buckets is the table under the postings of bands and the look-ups
+// of runs: 64-bit keys with a 32-bit ordinal each, any number of them equal.
+//
+// The upper 16 bits of a key choose its bucket; the bucket holds the other 48
+// bits and the ordinal inline, 10 bytes a posting, as three parallel arrays,
+// so that a look-up that compares 32 bits reads 4 bytes a posting. 64
+// neighbouring buckets lie in one block of memory, each with some slack, and
+// an append writes into the slack of its bucket and publishes the new length.
+// A full bucket, or many tombstones, make the writer copy the page into a new
+// block with new slack: the only thing that ever moves, about 10 KB per million
+// postings, so no append waits long. Readers follow one pointer to whichever
+// block is current and see only what was published; they take no lock.
+//
+// A bucket with more postings than Config.Hot is kept sorted by the 48 bits,
+// but for a short tail of the newest, so that a look-up can go straight to the
+// part that it wants. Equal keys keep the order in which they were added.
+//
+// Size: 10 bytes a posting, and slack of an eighth of the bucket and its
+// square root, less above Hot: 12 bytes at 10 million keys, 11.5 at 100
+// million; 64 buckets cost at least 3 KB once one of them is used.
+//
+// One goroutine at a time may change a table or anything that shares its
+// Memory. Look-ups hold a Pin of that Memory while they use a View.
+package buckets
+
+import (
+	"iter"
+	"math"
+	"math/bits"
+	"sort"
+	"sync/atomic"
+	"unsafe"
+)
+
+const (
+	// Keys is the number of buckets of a Table.
+	Keys = 1 << 16
+	// Pages is the number of blocks a Table consists of.
+	Pages = Keys / PageKeys
+	// PageKeys is the number of buckets in one block.
+	PageKeys = 64
+	// MaxOrdinal is the largest ordinal a posting can carry.
+	MaxOrdinal = dead - 1
+
+	dead         = math.MaxUint32 // the ordinal of a tombstone
+	postingBytes = 10
+	defaultHot   = 1024
+)
+
+// Posting is a key and what is found under it.
+type Posting struct {
+	Key     uint64
+	Ordinal uint32
+}
+
+// Config configures a Table. The zero value is ready to use.
+type Config struct {
+	// Memory may be shared by tables with one writer. nil: its own.
+	Memory *Memory
+	// Hot is the size above which a bucket is kept sorted. 0: 1024.
+	Hot int
+}
+
+// Table is a multimap from 64-bit keys to ordinals.
+type Table struct {
+	mem   *Memory
+	hot   int
+	pages [Pages]atomic.Pointer[page]
+	dirty [Pages]atomic.Bool // changed since ClearDirty
+
+	live, tombstones atomic.Int64 // written by the writer
+
+	sorter sorter // owned by the writer
+}
+
+// page is a block and where its buckets are. All but n and ordinals is
+// immutable once the page can be reached.
+type page struct {
+	hi       []uint32 // key bits 16…47
+	lo       []uint16 // key bits 0…15
+	ordinals []uint32 // atomic once published: a tombstone replaces one in place
+	block    block
+	dead     int // tombstones; owned by the writer
+	buckets  [PageKeys]bucket
+}
+
+type bucket struct {
+	start, end uint32        // of its slots in the page's arrays
+	sorted     uint32        // so many of the first slots are sorted by hi, lo
+	n          atomic.Uint32 // slots published; those below n never change but for tombstones
+}
+
+// New returns an empty table.
+func New(c Config) *Table {
+	if c.Memory == nil {
+		c.Memory = new(Memory)
+	}
+	if c.Hot == 0 {
+		c.Hot = defaultHot
+	}
+	return &Table{mem: c.Memory, hot: c.Hot}
+}
+
+// Len is the number of postings, tombstones not counted.
+func (t *Table) Len() int { return int(t.live.Load()) }
+
+// Append adds a posting. Writer only.
+func (t *Table) Append(key uint64, ordinal uint32) {
+	if ordinal > MaxOrdinal {
+		panic("buckets: ordinal beyond MaxOrdinal")
+	}
+	number, slot := int(key>>54), int(key>>48%PageKeys)
+	p := t.pages[number].Load()
+	if p == nil || p.buckets[slot].full() {
+		p = t.rebuild(number, slot)
+	}
+	b := &p.buckets[slot]
+	n := b.n.Load()
+	at := b.start + n
+	p.hi[at], p.lo[at], p.ordinals[at] = uint32(key>>16), uint16(key), ordinal
+	b.n.Store(n + 1)
+	t.live.Add(1)
+	t.dirty[number].Store(true)
+}
+
+func (b *bucket) full() bool { return b.start+b.n.Load() == b.end }
+
+// Remove removes every posting with this key and ordinal, and returns how
+// many there were. Writer only.
+func (t *Table) Remove(key uint64, ordinal uint32) int {
+	number := int(key >> 54)
+	p := t.pages[number].Load()
+	if p == nil {
+		return 0
+	}
+	v := p.view(int(key >> 48 % PageKeys))
+	removed := 0
+	from, to := v.Equal(uint32(key >> 16))
+	for _, span := range [2][2]int{{from, to}, {v.Sorted, len(v.Hi)}} {
+		for i := span[0]; i < span[1]; i++ {
+			if v.Hi[i] == uint32(key>>16) && v.Lo[i] == uint16(key) && v.ordinals[i] == ordinal {
+				atomic.StoreUint32(&v.ordinals[i], dead)
+				removed++
+			}
+		}
+	}
+	if removed == 0 {
+		return 0
+	}
+	p.dead += removed
+	t.live.Add(-int64(removed))
+	t.tombstones.Add(int64(removed))
+	t.dirty[number].Store(true)
+	if p.dead > 4*PageKeys && p.dead > p.published()/4 {
+		t.rebuild(number, -1)
+	}
+	return removed
+}
+
+func (p *page) published() int {
+	n := 0
+	for i := range p.buckets {
+		n += int(p.buckets[i].n.Load())
+	}
+	return n
+}
+
+// capacity is how many slots a bucket of n postings gets. The slack of a hot
+// bucket is also the tail that a look-up has to go through, so it is less.
+func capacity(n int) int {
+	return n + min(n/8, 128+n/64) + int(math.Sqrt(float64(n))) + 4
+}
+
+// rebuild copies a page into a new block, without its tombstones and with new
+// slack: more for the bucket that was full, which may be the one that grows.
+func (t *Table) rebuild(number, full int) *page {
+	old := t.pages[number].Load()
+	if old == nil {
+		old = new(page)
+	}
+	var live, slots [PageKeys]int
+	for i := range slots {
+		live[i] = old.live(i)
+		slots[i] = capacity(live[i])
+		if i == full {
+			slots[i] += min(live[i]/8, 128+live[i]/64)
+		}
+	}
+	p := t.mem.page(&slots)
+	for i := range live {
+		b := &p.buckets[i]
+		from := old.view(i)
+		if live[i] > t.hot {
+			t.sorter.merge(p, b.start, from)
+			b.sorted = uint32(live[i])
+		} else {
+			p.copy(b.start, from)
+		}
+		b.n.Store(uint32(live[i]))
+	}
+	t.pages[number].Store(p)
+	t.tombstones.Add(-int64(old.dead))
+	if old.block.bytes != nil {
+		t.mem.retire(old.block)
+	}
+	return p
+}
+
+// page returns an empty page with so many slots in its buckets.
+func (m *Memory) page(slots *[PageKeys]int) *page {
+	p := new(page)
+	n := 0
+	for i, s := range slots {
+		p.buckets[i].start = uint32(n)
+		n += s
+		p.buckets[i].end = uint32(n)
+	}
+	p.carve(m.alloc(n*postingBytes), n)
+	return p
+}
+
+// carve lays the page's three arrays of n slots into a block.
+func (p *page) carve(b block, n int) {
+	p.block = b
+	if n == 0 {
+		return
+	}
+	// Both the heap and the system align such a block to 8 bytes and more.
+	base := unsafe.Pointer(unsafe.SliceData(b.bytes))
+	p.hi = unsafe.Slice((*uint32)(base), n)
+	p.ordinals = unsafe.Slice((*uint32)(unsafe.Add(base, 4*n)), n)
+	p.lo = unsafe.Slice((*uint16)(unsafe.Add(base, 8*n)), n)
+}
+
+// live counts a bucket's postings. Writer only.
+func (p *page) live(slot int) int {
+	n := int(p.buckets[slot].n.Load())
+	if p.dead == 0 {
+		return n
+	}
+	for _, o := range p.view(slot).ordinals {
+		if o == dead {
+			n--
+		}
+	}
+	return n
+}
+
+// copy writes the live postings of v to the slots from at.
+func (p *page) copy(at uint32, v View) {
+	for i, o := range v.ordinals {
+		if o != dead {
+			p.hi[at], p.lo[at], p.ordinals[at] = v.Hi[i], v.Lo[i], o
+			at++
+		}
+	}
+}
+
+// View is a bucket at one moment. It may be used until the Pin under which it
+// was taken ends.
+type View struct {
+	Hi       []uint32 // key bits 16…47 of each posting
+	Lo       []uint16 // key bits 0…15
+	Sorted   int      // so many of the first postings are sorted by Hi, Lo
+	ordinals []uint32
+}
+
+// Bucket returns the bucket of the keys with these upper 16 bits.
+func (t *Table) Bucket(key uint16) View {
+	p := t.pages[key/PageKeys].Load()
+	if p == nil {
+		return View{}
+	}
+	return p.view(int(key % PageKeys))
+}
+
+func (p *page) view(slot int) View {
+	b := &p.buckets[slot]
+	from, to := b.start, b.start+b.n.Load()
+	return View{p.hi[from:to:to], p.lo[from:to:to], int(b.sorted), p.ordinals[from:to:to]}
+}
+
+// Ordinal is the ordinal of posting i; !ok: it has been removed.
+func (v *View) Ordinal(i int) (ordinal uint32, ok bool) {
+	o := atomic.LoadUint32(&v.ordinals[i])
+	return o, o != dead
+}
+
+// Equal returns which of the sorted postings have these upper bits.
+func (v *View) Equal(hi uint32) (from, to int) { return v.Between(hi, hi) }
+
+// Between returns which of the sorted postings have first ≤ Hi ≤ last.
+func (v *View) Between(first, last uint32) (from, to int) {
+	sorted := v.Hi[:v.Sorted]
+	from = lowerBound(sorted, first)
+	if last == math.MaxUint32 {
+		return from, len(sorted)
+	}
+	return from, from + lowerBound(sorted[from:], last+1)
+}
+
+func lowerBound(sorted []uint32, x uint32) int {
+	return sort.Search(len(sorted), func(i int) bool { return sorted[i] >= x })
+}
+
+// Find yields the ordinals under key, those in the sorted part first, else in the
+// order in which they were added. Take a Pin, or be the writer.
+func (t *Table) Find(key uint64) iter.Seq[uint32] {
+	return func(yield func(uint32) bool) {
+		v := t.Bucket(uint16(key >> 48))
+		hi, lo := uint32(key>>16), uint16(key)
+		from, to := v.Equal(hi)
+		for _, span := range [2][2]int{{from, to}, {v.Sorted, len(v.Hi)}} {
+			for i, h := range v.Hi[span[0]:span[1]] {
+				if h != hi || v.Lo[span[0]+i] != lo {
+					continue
+				}
+				if o, ok := v.Ordinal(span[0] + i); ok && !yield(o) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// sorter sorts postings by their 48 lower key bits, keeping the order of equal
+// ones. It keeps its buffers between calls.
+type sorter struct{ sorted, tail, spare []Posting }
+
+// merge writes the live postings of v, sorted, to the slots from at.
+func (s *sorter) merge(p *page, at uint32, v View) {
+	s.sorted, s.tail = s.sorted[:0], s.tail[:0]
+	for i, o := range v.ordinals {
+		if o == dead {
+			continue
+		}
+		q := Posting{uint64(v.Hi[i])<<16 | uint64(v.Lo[i]), o}
+		if i < v.Sorted {
+			s.sorted = append(s.sorted, q)
+		} else {
+			s.tail = append(s.tail, q)
+		}
+	}
+	s.sortTail()
+	a, b := s.sorted, s.tail
+	for len(a)+len(b) > 0 {
+		var q Posting
+		if len(b) == 0 || len(a) > 0 && a[0].Key <= b[0].Key {
+			q, a = a[0], a[1:]
+		} else {
+			q, b = b[0], b[1:]
+		}
+		p.hi[at], p.lo[at], p.ordinals[at] = uint32(q.Key>>16), uint16(q.Key), q.Ordinal
+		at++
+	}
+	// One hot bucket must not leave its buffers behind for good.
+	if cap(s.sorted)+cap(s.tail) > 1<<20 {
+		*s = sorter{}
+	}
+}
+
+// sortTail sorts by radix, byte by byte, which is stable.
+func (s *sorter) sortTail() {
+	if cap(s.spare) < len(s.tail) {
+		s.spare = make([]Posting, cap(s.tail))
+	}
+	for shift := 0; shift < 48; shift += 8 {
+		var at [257]int
+		for _, q := range s.tail {
+			at[q.Key>>shift&0xff+1]++
+		}
+		for i := range 256 {
+			at[i+1] += at[i]
+		}
+		out := s.spare[:len(s.tail)]
+		for _, q := range s.tail {
+			b := q.Key >> shift & 0xff
+			out[at[b]] = q
+			at[b]++
+		}
+		s.tail, s.spare = out, s.tail
+	}
+}
+
+// Close gives back the memory. Nothing may use the table any more.
+func (t *Table) Close() {
+	for i := range t.pages {
+		if p := t.pages[i].Swap(nil); p != nil && p.block.bytes != nil {
+			t.mem.bytes.Add(-int64(len(p.block.bytes)))
+			p.block.release()
+		}
+	}
+	t.mem.free(0)
+	t.mem.free(1)
+}
+
+// Stats describe a table.
+type Stats struct {
+	Postings   int
+	Tombstones int // removed and still in their slots
+	Slots      int // with slack
+	Largest    int // slots used in the fullest bucket
+	Hot        int // buckets kept sorted
+	// Squares is Σ n² over the buckets: divided by Postings, what the look-up
+	// of a key that was added meets on average.
+	Squares float64
+}
+
+// Stats counts over all buckets.
+func (t *Table) Stats() Stats {
+	pin := t.mem.Pin()
+	defer pin.Unpin()
+	s := Stats{Postings: t.Len(), Tombstones: int(t.tombstones.Load())}
+	for i := range t.pages {
+		p := t.pages[i].Load()
+		if p == nil {
+			continue
+		}
+		s.Slots += len(p.hi)
+		for j := range p.buckets {
+			n := int(p.buckets[j].n.Load())
+			s.Largest = max(s.Largest, n)
+			s.Squares += float64(n) * float64(n)
+			if p.buckets[j].sorted > 0 {
+				s.Hot++
+			}
+		}
+	}
+	return s
+}
+
+// Rotate returns a fingerprint's key in a band: its bits from band·16 first.
+func Rotate(x uint64, band int) uint64 { return bits.RotateLeft64(x, 16*band) }

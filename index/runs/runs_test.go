@@ -1,0 +1,134 @@
+package runs
+
+import (
+	"cmp"
+	"errors"
+	"maps"
+	"slices"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+)
+
+var errRefused = errors.New("refused")
+
+// TestOperations drives random puts, snapshots and reloads, and compares every
+// answer with a plain map.
+func TestOperations(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r := New(Config{})
+		defer func() { r.Close() }()
+		ref := map[uint64][]uint32{}
+		pages := map[PageID][]byte{}
+		total := 0
+		// Keys that differ in the lowest, a middle or the highest bits only.
+		key := rapid.Map(rapid.SliceOfN(rapid.Uint64Range(0, 3), 3, 3), func(p []uint64) uint64 {
+			return p[0]<<62 | p[1]<<30 | p[2]
+		})
+		save := func(t *rapid.T, pagesFirst int) {
+			emitted := map[PageID][]byte{}
+			err := r.Snapshot(func(id PageID, page []byte) error {
+				if pagesFirst--; pagesFirst < 0 {
+					return errRefused
+				}
+				emitted[id] = slices.Clone(page)
+				return nil
+			})
+			switch {
+			case err == nil:
+				maps.Copy(pages, emitted)
+			case !errors.Is(err, errRefused):
+				t.Fatal(err)
+			}
+		}
+		t.Repeat(map[string]func(*rapid.T){
+			"put": func(t *rapid.T) {
+				k, v := key.Draw(t, "key"), rapid.Uint32Range(0, 9).Draw(t, "value")
+				r.Put(k, v)
+				if !slices.Contains(ref[k], v) {
+					ref[k] = append(ref[k], v)
+					total++
+				}
+			},
+			"put many": func(t *rapid.T) {
+				k := key.Draw(t, "key")
+				for v := range rapid.Uint32Range(1, 3000).Draw(t, "values") {
+					r.Put(k, v+100)
+					if !slices.Contains(ref[k], v+100) {
+						ref[k] = append(ref[k], v+100)
+						total++
+					}
+				}
+			},
+			"snapshot": func(t *rapid.T) { save(t, rapid.SampledFrom([]int{0, 1, 1 << 20}).Draw(t, "pages")) },
+			"reload": func(t *rapid.T) {
+				save(t, 1<<20)
+				l := NewLoader(Config{})
+				for id, page := range pages {
+					if err := l.Page(id, page); err != nil {
+						t.Fatal(err)
+					}
+				}
+				r.Close()
+				r = l.Runs()
+			},
+			"": func(t *rapid.T) {
+				k := key.Draw(t, "query")
+				want := slices.Clone(ref[k])
+				slices.SortFunc(want, func(a, b uint32) int { return cmp.Compare(b, a) })
+				if d := gocmp.Diff(want, r.Get(nil, k), cmpopts.EquateEmpty()); d != "" {
+					t.Fatalf("get %x (-want +got):\n%s", k, d)
+				}
+				if r.Len() != total {
+					t.Fatalf("%d pairs, want %d", r.Len(), total)
+				}
+			},
+		})
+	})
+}
+
+func TestLoaderTakesPairsPagesDoNotHold(t *testing.T) {
+	r := New(Config{})
+	defer r.Close()
+	r.Put(7, 1)
+	l := NewLoader(Config{})
+	if err := r.Snapshot(func(id PageID, page []byte) error { return l.Page(id, page) }); err != nil {
+		t.Fatal(err)
+	}
+	l.Add(7, 2)
+	l.Add(7, 1)
+	l.Add(1<<63, 3)
+	loaded := l.Runs()
+	defer loaded.Close()
+	if got := loaded.Get(loaded.Get(nil, 7), 1<<63); !slices.Equal(got, []uint32{2, 1, 3}) {
+		t.Errorf("got %v", got)
+	}
+}
+
+func TestLoaderRefusesForeignPages(t *testing.T) {
+	r := New(Config{})
+	defer r.Close()
+	r.Put(1<<63, 1)
+	err := r.Snapshot(func(id PageID, page []byte) error {
+		l := NewLoader(Config{})
+		if err := l.Page(id+64, page); !errors.Is(err, ErrPage) {
+			t.Errorf("under another id: %v", err)
+		}
+		for i := range page {
+			torn := slices.Clone(page)
+			torn[i] ^= 0x10
+			if err := l.Page(id, torn); !errors.Is(err, ErrPage) {
+				t.Errorf("byte %d changed: %v", i, err)
+			}
+			if err := l.Page(id, page[:i]); !errors.Is(err, ErrPage) {
+				t.Errorf("cut at %d: %v", i, err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
