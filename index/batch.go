@@ -251,6 +251,8 @@ func (b *batch) insert(r *itemRow, a *Article) error {
 	}
 	if f&flagExemplar != 0 {
 		b.post(r.ordinal, simhash.Fingerprint(r.fingerprint), a.Sketch.Keys())
+		x.relatives.add(r.ordinal, a)
+		b.undo = append(b.undo, func() { x.relatives.forget(r.ordinal) })
 	}
 	b.ordinal++
 	return nil

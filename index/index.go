@@ -21,6 +21,7 @@ import (
 
 	"jianguo/index/bands"
 	"jianguo/index/runs"
+	"jianguo/sketch"
 )
 
 // FileName is the catalogue's file inside the data directory.
@@ -57,7 +58,10 @@ type Config struct {
 	// Recipe returns the hash of what makes the fingerprints (segment's
 	// Recipe). It is asked after loading, so that both can load at once; nil:
 	// the empty recipe.
-	Recipe     func() (string, error)
+	Recipe func() (string, error)
+	// Normal makes the normal form of a kept text, for judging on texts; nil:
+	// on sketches only. It is called from several goroutines, after Recipe.
+	Normal     func(title, body string) sketch.Input
 	Language   string     // of Event.Why; empty: Chinese
 	Durability Durability // empty: synced
 	Logger     *slog.Logger
@@ -102,6 +106,8 @@ type Index struct {
 	ids      *runs.Runs // xxh3(id) -> ordinals of its versions
 	exacts   *runs.Runs // first half of Exact -> ordinals
 	clusters clusters
+
+	relatives *relatives
 
 	metrics *metrics
 }
@@ -155,6 +161,7 @@ func Open(ctx context.Context, cfg Config) (*Index, error) {
 		exacts:    runs.New(runs.Config{}),
 		nextStamp: map[string]int64{},
 		sources:   map[string]int64{},
+		relatives: newRelatives(cfg.Normal),
 		metrics:   newMetrics(),
 	}
 	x.clusters.init()

@@ -42,6 +42,7 @@ type judgement struct {
 type rows interface {
 	exact(ctx context.Context, ordinal uint32) ([]byte, error)
 	sketch(ctx context.Context, ordinal uint32) ([]byte, error)
+	text(ctx context.Context, ordinal uint32) (title string, packed []byte, err error)
 }
 
 func (s *statements) exact(ctx context.Context, ordinal uint32) (exact []byte, err error) {
@@ -52,15 +53,29 @@ func (s *statements) sketch(ctx context.Context, ordinal uint32) (b []byte, err 
 	return b, s.sketchOf.QueryRowContext(ctx, ordinal).Scan(&b)
 }
 
-// reader reads for Check, beside the writer.
+func (s *statements) text(ctx context.Context, ordinal uint32) (title string, packed []byte, err error) {
+	return title, packed, s.textByOrdinal.QueryRowContext(ctx, ordinal).Scan(&title, &packed)
+}
+
+const (
+	exactQuery  = `SELECT exact FROM items WHERE ordinal = ?`
+	sketchQuery = `SELECT sketch FROM items WHERE ordinal = ?`
+	textQuery   = `SELECT i.title, t.body FROM items i JOIN texts t ON t.ordinal = i.ordinal WHERE i.ordinal = ?`
+)
+
+// reader reads beside the writer.
 type reader struct{ db *sql.DB }
 
 func (r reader) exact(ctx context.Context, ordinal uint32) (exact []byte, err error) {
-	return exact, r.db.QueryRowContext(ctx, `SELECT exact FROM items WHERE ordinal = ?`, ordinal).Scan(&exact)
+	return exact, r.db.QueryRowContext(ctx, exactQuery, ordinal).Scan(&exact)
 }
 
 func (r reader) sketch(ctx context.Context, ordinal uint32) (b []byte, err error) {
-	return b, r.db.QueryRowContext(ctx, `SELECT sketch FROM items WHERE ordinal = ?`, ordinal).Scan(&b)
+	return b, r.db.QueryRowContext(ctx, sketchQuery, ordinal).Scan(&b)
+}
+
+func (r reader) text(ctx context.Context, ordinal uint32) (title string, packed []byte, err error) {
+	return title, packed, r.db.QueryRowContext(ctx, textQuery, ordinal).Scan(&title, &packed)
 }
 
 // exactKey is the part of an exact hash that the resident look-up knows.
@@ -221,38 +236,86 @@ func (x *Index) propose(a *Article) []proposal {
 	return proposals
 }
 
-// judgeAll judges all proposals together: the best judgement wins, then
-// resemblance, then age. A zero verdict means that none has to do with it.
+// candidate is a proposal that is being judged.
+type candidate struct {
+	proposal
+	target
+	comparison sketch.Comparison
+	judgement  sketch.Judgement
+}
+
+// better orders candidates: the best judgement wins (duplicate, suspect,
+// series), then resemblance, then age.
+func better(a, b *candidate) int {
+	return cmp.Or(cmp.Compare(b.judgement.Kind, a.judgement.Kind), cmp.Compare(b.comparison.Resemblance, a.comparison.Resemblance),
+		cmp.Compare(a.lead, b.lead), cmp.Compare(a.ordinal, b.ordinal))
+}
+
+// likelier orders candidates by how much a closer look may show.
+func likelier(a, b *candidate) int {
+	return cmp.Or(cmp.Compare(b.judgement.Score, a.judgement.Score), cmp.Compare(b.comparison.Resemblance, a.comparison.Resemblance),
+		cmp.Compare(a.ordinal, b.ordinal))
+}
+
+// judgeAll judges all proposals together: every one on its sketch, the
+// likeliest again on their texts. A zero verdict means that none has to do
+// with the article.
 func (x *Index) judgeAll(ctx context.Context, r rows, a *Article, at uint32, own map[uint32]bool) (judgement, error) {
-	var best judgement
-	bestKind, judged := sketch.Unrelated, 0
+	var candidates []*candidate
 	for _, p := range x.propose(a) {
-		if judged >= x.policy.Judged {
+		if len(candidates) >= x.policy.Judged {
 			break
 		}
 		t, ok := x.target(p.ordinal, at, own)
 		if !ok {
 			continue
 		}
-		encoded, err := r.sketch(ctx, p.ordinal)
+		rel, err := x.relatives.get(ctx, r, p.ordinal, false)
 		if err != nil {
-			return judgement{}, fmt.Errorf("sketch of ordinal %d: %w", p.ordinal, err)
+			return judgement{}, err
 		}
-		sk, err := sketch.Decode(encoded)
-		if err != nil {
-			return judgement{}, fmt.Errorf("sketch of ordinal %d: %w", p.ordinal, err)
-		}
-		judged++
-		c := sketch.Compare(&a.Sketch, &sk)
-		k := sketch.Judge(c, p.s, x.policy.Thresholds)
-		if k.Kind < bestKind || k.Kind == sketch.Unrelated ||
-			k.Kind == bestKind && (c.Resemblance < best.resemblance || c.Resemblance == best.resemblance && t.lead >= best.of) {
-			continue
-		}
-		bestKind = k.Kind
-		best = x.verdictOf(k, c, p, t)
+		c := &candidate{proposal: p, target: t, comparison: sketch.Compare(&a.Sketch, &rel.sketch)}
+		c.judgement = sketch.Judge(c.comparison, p.s, x.policy.Thresholds)
+		candidates = append(candidates, c)
 	}
-	return best, nil
+	if len(candidates) == 0 {
+		return judgement{}, nil
+	}
+	slices.SortFunc(candidates, likelier)
+	for _, c := range candidates[:min(len(candidates), x.policy.Texts)] {
+		rel, err := x.relatives.get(ctx, r, c.ordinal, true)
+		if err != nil {
+			return judgement{}, err
+		}
+		if rel.kept && a.Text.Body+a.Text.Title != "" {
+			c.comparison = sketch.CompareTexts(a.Text, rel.text)
+			c.judgement = sketch.Judge(c.comparison, c.s, x.policy.Thresholds)
+		}
+	}
+	best := slices.MinFunc(candidates, better)
+	if best.judgement.Kind == sketch.Unrelated {
+		return judgement{}, nil
+	}
+	return x.verdictOf(best.judgement, best.comparison, best.proposal, best.target), nil
+}
+
+// Prefetch brings into memory what judging an article will read. It changes no
+// verdict, and may run beside the writer and itself: several workers do for
+// the next batch what the one writer would otherwise wait for.
+func (x *Index) Prefetch(ctx context.Context, a *Article) error {
+	if a.Blank || x.policy.Rules == RulesHamming {
+		return nil
+	}
+	r := reader{x.reader}
+	for i, p := range x.propose(a) {
+		if i >= x.policy.Judged {
+			break
+		}
+		if _, err := x.relatives.get(ctx, r, p.ordinal, i < x.policy.Texts); err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return fmt.Errorf("index: prefetch for %q: %w", a.ID, err)
+		}
+	}
+	return nil
 }
 
 // verdictOf turns the judgement of one pair into a verdict.

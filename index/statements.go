@@ -13,13 +13,13 @@ type statements struct {
 	conn *sql.Conn
 	all  []*sql.Stmt
 
-	begin, commit, rollback                              *sql.Stmt
-	insertItem, insertText, insertEvent                  *sql.Stmt
-	itemByOrdinal, idByOrdinal, exactByOrdinal, sketchOf *sql.Stmt
-	currentOf, setCurrent                                *sql.Stmt
-	clusterOf, setClusterRow, grow                       *sql.Stmt
-	addMember, dropMember, oldestCopies, countMembers    *sql.Stmt
-	lastEvent, upsertMeta, insertSource                  *sql.Stmt
+	begin, commit, rollback                                             *sql.Stmt
+	insertItem, insertText, insertEvent                                 *sql.Stmt
+	itemByOrdinal, idByOrdinal, exactByOrdinal, sketchOf, textByOrdinal *sql.Stmt
+	currentOf, setCurrent                                               *sql.Stmt
+	clusterOf, setClusterRow, grow                                      *sql.Stmt
+	addMember, dropMember, oldestCopies, countMembers                   *sql.Stmt
+	lastEvent, upsertMeta, insertSource                                 *sql.Stmt
 }
 
 const itemColumns = `ordinal, id, seq, revision, title, source, url, published_at, arrived_at, exact, fingerprint, sketch,
@@ -45,8 +45,9 @@ func prepare(ctx context.Context, db *sql.DB) (*statements, error) {
 		{&s.insertEvent, `INSERT INTO events (` + eventColumns + `) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)`},
 		{&s.itemByOrdinal, `SELECT ` + itemColumns + ` FROM items WHERE ordinal = ?`},
 		{&s.idByOrdinal, `SELECT id FROM items WHERE ordinal = ?`},
-		{&s.exactByOrdinal, `SELECT exact FROM items WHERE ordinal = ?`},
-		{&s.sketchOf, `SELECT sketch FROM items WHERE ordinal = ?`},
+		{&s.exactByOrdinal, exactQuery},
+		{&s.sketchOf, sketchQuery},
+		{&s.textByOrdinal, textQuery},
 		{&s.currentOf, `SELECT verdict, rule, of, cluster, flags, revision, seq FROM current WHERE ordinal = ?`},
 		{&s.setCurrent, `INSERT INTO current (ordinal, verdict, rule, of, cluster, flags, revision, seq) VALUES (?,?,?,?,?,?,?,?)
 			ON CONFLICT (ordinal) DO UPDATE SET verdict = excluded.verdict, rule = excluded.rule, of = excluded.of,

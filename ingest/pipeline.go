@@ -141,7 +141,7 @@ func (s *Service) prepareJob(ctx context.Context, j *job) error {
 	j.meta = meta
 	j.mutation.Seq, j.mutation.At = s.base.Load()+meta.Sequence.Stream, meta.Timestamp
 	for attempt := 1; ; attempt++ {
-		err := s.decode(j)
+		err := s.decode(ctx, j)
 		var panicked *panicError
 		if !errors.As(err, &panicked) {
 			j.refused = err
@@ -162,7 +162,7 @@ type panicError struct {
 
 func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
 
-func (s *Service) decode(j *job) (err error) {
+func (s *Service) decode(ctx context.Context, j *job) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			j.mutation.Article, j.mutation.Withdraw, j.text = nil, nil, nil
@@ -187,6 +187,10 @@ func (s *Service) decode(j *job) (err error) {
 		a.Packed = index.PackText(it.Body)
 	}
 	j.mutation.Article = a
+	if err := s.cfg.Index.Prefetch(ctx, a); err != nil {
+		// Judging reads for itself what is missing.
+		s.log.DebugContext(ctx, "prefetch", "error", err)
+	}
 	return nil
 }
 

@@ -188,9 +188,14 @@ func Prepare(seg *segment.Segmenter, text *segment.Text, it *Item) *index.Articl
 	}
 	seg.Analyze(text, it.Title, it.Body)
 	a.Exact, a.Blank, a.Print = text.Exact, text.Blank, Fingerprint(text)
-	a.Text = sketch.Input{Title: text.Title, Body: text.Body, Names: text.Names}
+	a.Text = Input(text)
 	a.Sketch = sketch.Make(a.Text)
 	return a
+}
+
+// Input is what a sketch is made from.
+func Input(text *segment.Text) sketch.Input {
+	return sketch.Input{Title: text.Title, Body: text.Body, Names: text.Names}
 }
 
 // Check is the verdict an item would get now; nothing is stored.

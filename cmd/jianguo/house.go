@@ -13,6 +13,7 @@ import (
 	"jianguo/index"
 	"jianguo/ingest"
 	"jianguo/segment"
+	"jianguo/sketch"
 )
 
 // houseConfig says how to assemble a house.
@@ -80,7 +81,8 @@ func openHouse(co *console, cfg houseConfig) (_ *house, err error) {
 	if cfg.Relaxed {
 		durability = index.DurabilityRelaxed
 	}
-	if h.index, err = index.Open(co.ctx, index.Config{Dir: cfg.Data, Policy: cfg.Policy, Recipe: wait, Language: cfg.Language,
+	if h.index, err = index.Open(co.ctx, index.Config{Dir: cfg.Data, Policy: cfg.Policy, Recipe: wait,
+		Normal: h.normal, Language: cfg.Language,
 		Durability: durability, Logger: co.log, Progress: co.progress("loading")}); err != nil {
 		return nil, err
 	}
@@ -89,6 +91,14 @@ func openHouse(co *console, cfg houseConfig) (_ *house, err error) {
 		return h, nil
 	}
 	return h, h.openBus(co)
+}
+
+// normal is the normal form of a kept text. The segmenter is there before
+// anything is judged.
+func (h *house) normal(title, body string) sketch.Input {
+	var text segment.Text
+	h.segmenter.Analyze(&text, title, body)
+	return ingest.Input(&text)
 }
 
 func (h *house) openBus(co *console) (err error) {

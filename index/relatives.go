@@ -1,0 +1,91 @@
+package index
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"jianguo/sketch"
+)
+
+// relative is what judging reads of an exemplar.
+type relative struct {
+	sketch sketch.Sketch
+	text   sketch.Input
+	kept   bool // text is there
+}
+
+// relatives reads exemplars for judging, those used lately from memory:
+// copies follow their original closely. Safe for concurrent use.
+type relatives struct {
+	cache  *lru.Cache[uint32, *relative]
+	normal func(title, body string) sketch.Input // nil: judge on sketches
+}
+
+// relativesCached is how many are kept: at about 3 KB, 100 MB.
+const relativesCached = 32 << 10
+
+func newRelatives(normal func(title, body string) sketch.Input) *relatives {
+	cache, err := lru.New[uint32, *relative](relativesCached)
+	if err != nil {
+		panic(err) // only for a size below 1
+	}
+	return &relatives{cache: cache, normal: normal}
+}
+
+// add remembers an exemplar that has just arrived.
+func (r *relatives) add(ordinal uint32, a *Article) {
+	rel := &relative{sketch: a.Sketch}
+	if r.normal != nil && a.Packed != nil {
+		rel.text, rel.kept = cloneInput(a.Text), true
+	}
+	r.cache.Add(ordinal, rel)
+}
+
+func (r *relatives) forget(ordinal uint32) { r.cache.Remove(ordinal) }
+
+// get reads one exemplar: its sketch, and its text where that is wanted and
+// was kept.
+func (r *relatives) get(ctx context.Context, rows rows, ordinal uint32, text bool) (*relative, error) {
+	rel, ok := r.cache.Get(ordinal)
+	if ok && (rel.kept || !text || r.normal == nil) {
+		return rel, nil
+	}
+	fresh := new(relative)
+	encoded, err := rows.sketch(ctx, ordinal)
+	if err == nil {
+		fresh.sketch, err = sketch.Decode(encoded)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("sketch of ordinal %d: %w", ordinal, err)
+	}
+	if text && r.normal != nil {
+		title, packed, err := rows.text(ctx, ordinal)
+		switch {
+		case errors.Is(err, sql.ErrNoRows): // not kept
+		case err != nil:
+			return nil, fmt.Errorf("text of ordinal %d: %w", ordinal, err)
+		default:
+			body, err := unpackText(packed)
+			if err != nil {
+				return nil, fmt.Errorf("text of ordinal %d: %w", ordinal, err)
+			}
+			fresh.text, fresh.kept = r.normal(title, body), true
+		}
+	}
+	r.cache.Add(ordinal, fresh)
+	return fresh, nil
+}
+
+// cloneInput copies strings whose memory belongs to somebody else.
+func cloneInput(in sketch.Input) sketch.Input {
+	out := sketch.Input{Title: strings.Clone(in.Title), Body: strings.Clone(in.Body), Names: make([]string, len(in.Names))}
+	for i, name := range in.Names {
+		out.Names[i] = strings.Clone(name)
+	}
+	return out
+}
