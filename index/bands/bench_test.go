@@ -1,0 +1,211 @@
+package bands
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"jianguo/index/bands/synth"
+	"jianguo/simhash"
+)
+
+// Sizes to measure at come from JIANGUO_BENCH_N (comma-separated; 100000 if
+// unset): `JIANGUO_BENCH_N=1000000,10000000 go test -bench . -benchtime 1x`.
+func benchSizes(b *testing.B) []int {
+	var sizes []int
+	for s := range strings.SplitSeq(cmp.Or(os.Getenv("JIANGUO_BENCH_N"), "100000"), ",") {
+		n, err := strconv.Atoi(s)
+		if err != nil {
+			b.Fatalf("JIANGUO_BENCH_N: %v", err)
+		}
+		sizes = append(sizes, n)
+	}
+	return sizes
+}
+
+// BenchmarkSizes fills an index with N fingerprints and prints, in one run:
+// inserts, both look-ups (p50, p99 in µs), the share of a full scan's finds,
+// bytes an item, snapshot and load, and a linear popcount scan beside them.
+func BenchmarkSizes(b *testing.B) {
+	for _, n := range benchSizes(b) {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			for b.Loop() {
+				measure(b, n)
+			}
+		})
+	}
+}
+
+const (
+	benchQueries = 4000
+	benchScans   = 24
+	benchShares  = 400 // queries whose margin look-up is held against a full scan
+	benchMaxS    = 5
+)
+
+var benchProbes = []int{64, 128, 256, 512}
+
+func measure(b *testing.B, n int) {
+	population := &synth.Population{Seed: 1}
+	postings := New(Config{})
+	// For the scans, and to draw queries from.
+	all := make([]simhash.Fingerprint, n)
+	for i := range all {
+		all[i] = population.Fingerprint(uint64(i))
+	}
+	start := time.Now()
+	slowest := time.Duration(0)
+	for i, fp := range all {
+		if i%64 == 0 && i > n/2 {
+			at := time.Now()
+			postings.Add(fp, uint32(i))
+			slowest = max(slowest, time.Since(at))
+			continue
+		}
+		postings.Add(fp, uint32(i))
+	}
+	b.ReportMetric(float64(n)/time.Since(start).Seconds(), "inserts/s")
+	b.ReportMetric(float64(slowest.Microseconds()), "slowest_insert_µs")
+	report(b, postings, n)
+
+	// Edited copies of indexed items, little to much.
+	prints := make([]simhash.Print, benchQueries)
+	changes := []float64{0.02, 0.05, 0.1, 0.2}
+	for i := range prints {
+		prints[i] = population.Copy(uint64(i)*uint64(n)/benchQueries, 1, changes[i%len(changes)])
+	}
+	lookups(b, postings, prints)
+	scans(b, postings, all, prints)
+	reload(b, postings, n)
+}
+
+func report(b *testing.B, postings *Bands, n int) {
+	s := postings.Stats()
+	b.ReportMetric(float64(s.Bytes)/float64(n), "B/item")
+	b.ReportMetric(s.Skew, "skew")
+}
+
+func lookups(b *testing.B, postings *Bands, prints []simhash.Print) {
+	var hits []Hit
+	quantiles(b, "hamming", len(prints), func(i int) {
+		hits = postings.Hamming(hits[:0], prints[i].Fingerprint, 3)
+	})
+	for _, probes := range benchProbes {
+		quantiles(b, fmt.Sprintf("margin%d", probes), len(prints), func(i int) {
+			hits = postings.Margin(hits[:0], &prints[i], benchMaxS, Budget{Probes: probes})
+		})
+	}
+}
+
+// scans measures the linear scan, and against it what margin finds.
+func scans(b *testing.B, postings *Bands, all []simhash.Fingerprint, prints []simhash.Print) {
+	near := 0
+	quantiles(b, "scan", benchScans, func(i int) {
+		for _, c := range all {
+			if simhash.Distance(prints[i].Fingerprint, c) <= 3 {
+				near++
+			}
+		}
+	})
+	if near < 0 {
+		b.Fatal("unreachable, and keeps the scan from being optimised away")
+	}
+	// Over queries, not pairs: one query in a family would outweigh all others.
+	asked, share := 0.0, map[int]float64{}
+	for i := 0; i < len(prints); i += len(prints)/benchShares + 1 {
+		p := &prints[i]
+		want := marginScan(all, p, benchMaxS)
+		if want == 0 {
+			continue
+		}
+		asked++
+		for _, probes := range benchProbes {
+			share[probes] += float64(len(postings.Margin(nil, p, benchMaxS, Budget{Probes: probes}))) / float64(want)
+		}
+	}
+	for probes, s := range share {
+		b.ReportMetric(s/asked, fmt.Sprintf("found%d", probes))
+	}
+}
+
+func marginScan(all []simhash.Fingerprint, p *simhash.Print, maxS float32) int {
+	// Who differs in a mass of strong bits need not be summed.
+	var strong simhash.Fingerprint
+	for bit, m := range p.Margins {
+		if m*m >= 0.5 {
+			strong |= 1 << bit
+		}
+	}
+	n := 0
+	for _, c := range all {
+		if x := (p.Fingerprint ^ c) & strong; simhash.Distance(x, 0) <= int(maxS*2) && p.S(c) < maxS {
+			n++
+		}
+	}
+	return n
+}
+
+func reload(b *testing.B, postings *Bands, n int) {
+	pages := map[PageID][]byte{}
+	size := 0
+	start := time.Now()
+	err := postings.Snapshot(func(id PageID, page []byte) error {
+		pages[id] = slices.Clone(page)
+		size += len(page)
+		return nil
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportMetric(time.Since(start).Seconds(), "snapshot_s")
+	b.ReportMetric(float64(size)/float64(n), "snapshot_B/item")
+	postings.Close()
+	runtime.GC()
+
+	start = time.Now()
+	l := NewLoader(Config{})
+	ids := make(chan PageID, len(pages))
+	for id := range pages {
+		ids <- id
+	}
+	close(ids)
+	var wait sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		wait.Go(func() {
+			for id := range ids {
+				if err := l.Page(id, pages[id]); err != nil {
+					b.Error(err)
+				}
+			}
+		})
+	}
+	wait.Wait()
+	loaded := l.Bands()
+	b.ReportMetric(time.Since(start).Seconds(), "load_s")
+	if loaded.Len() != n {
+		b.Fatalf("%d of %d loaded", loaded.Len(), n)
+	}
+	b.ReportMetric(float64(loaded.Stats().Bytes)/float64(n), "loaded_B/item")
+	loaded.Close()
+}
+
+// quantiles calls f n times and reports its median and 99th percentile.
+func quantiles(b *testing.B, name string, n int, f func(i int)) {
+	took := make([]time.Duration, n)
+	for i := range took {
+		at := time.Now()
+		f(i)
+		took[i] = time.Since(at)
+	}
+	slices.Sort(took)
+	µs := func(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }
+	b.ReportMetric(µs(took[n/2]), name+"_p50_µs")
+	b.ReportMetric(µs(took[n*99/100]), name+"_p99_µs")
+}

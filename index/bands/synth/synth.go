@@ -1,0 +1,147 @@
+// Package synth makes fingerprints to measure an index with: random ones or
+// real ones perturbed, families of near-duplicates by the thousand among them,
+// since those are what hurts, and edited copies to ask for. Everything is a
+// function of Config and a number: item 7 is the same in every run, and can be
+// had without the six before it.
+package synth
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"jianguo/simhash"
+)
+
+// Population describes the items. The zero value is random fingerprints, 1 %
+// of them in families of 3,000.
+type Population struct {
+	// Real, where given, are fingerprints to perturb, so that buckets are as
+	// uneven as real text makes them; else strangers are random.
+	Real []simhash.Fingerprint
+	// FamilyShare is the share of items in families. 0: 0.01; below 0: none.
+	FamilyShare float64
+	// FamilySize is how many items a family has. 0: 3000.
+	FamilySize int
+	Seed       uint64
+}
+
+// What the members of a family have of their own, as a share of their weight:
+// bulletins of one form, whose facts differ.
+const familyChange = 0.2
+
+// The kinds of number streams that an item's properties are drawn from.
+const (
+	ofItem = iota
+	ofMargins
+	ofFounder
+	ofMember
+	ofCopy
+)
+
+func (p *Population) stream(kind, i uint64) *rand.Rand {
+	return rand.New(rand.NewPCG(p.Seed*8+kind, i))
+}
+
+// Family is the family of item i, or ok is false.
+func (p *Population) Family(i uint64) (family uint64, ok bool) {
+	share := p.FamilyShare
+	if share == 0 {
+		share = 0.01
+	}
+	if p.stream(ofItem, i).Float64() >= share {
+		return 0, false
+	}
+	size := p.FamilySize
+	if size == 0 {
+		size = 3000
+	}
+	// One family after another, each spread evenly over its stretch.
+	return i / uint64(float64(size)/share), true
+}
+
+// Fingerprint is the fingerprint of item i.
+func (p *Population) Fingerprint(i uint64) simhash.Fingerprint {
+	if _, ok := p.Family(i); ok {
+		print := p.Print(i)
+		return print.Fingerprint
+	}
+	return p.stranger(p.stream(ofItem, i))
+}
+
+func (p *Population) stranger(rng *rand.Rand) simhash.Fingerprint {
+	rng.Float64() // told its family
+	noise := rng.Uint64()
+	if len(p.Real) == 0 {
+		return simhash.Fingerprint(noise)
+	}
+	// Two bands keep what the real one has there, and with it how full its
+	// buckets are; half of the other bits change, so it is no near-duplicate.
+	fp := p.Real[rng.IntN(len(p.Real))]
+	at := 16 * rng.IntN(4)
+	return fp ^ simhash.Fingerprint(noise<<32>>at|noise<<32<<(64-at))
+}
+
+// Print is item i as it would be asked for.
+func (p *Population) Print(i uint64) simhash.Print {
+	sums := p.sums(i)
+	return print(&sums)
+}
+
+// Copy is the copy number k of item i after an edit that replaced the share
+// change, 0…1, of its weight. 5 % of the words are about 0.1 of the weight
+// where features are words and pairs of words: 4 to 7 bits.
+func (p *Population) Copy(i, k uint64, change float64) simhash.Print {
+	sums := p.sums(i)
+	edit(p.stream(ofCopy+8*k, i), &sums, change)
+	return print(&sums)
+}
+
+// sums are the weighted sums of the bits of item i. A sum over many
+// independent features is normal (central limit theorem).
+func (p *Population) sums(i uint64) [simhash.Bits]float64 {
+	if family, ok := p.Family(i); ok {
+		founder := normals(p.stream(ofFounder, family))
+		edit(p.stream(ofMember, i), &founder, familyChange)
+		return founder
+	}
+	sums := normals(p.stream(ofMargins, i))
+	fp := p.stranger(p.stream(ofItem, i))
+	for b := range sums {
+		sums[b] = math.Abs(sums[b])
+		if fp>>b&1 == 0 {
+			sums[b] = -sums[b]
+		}
+	}
+	return sums
+}
+
+func normals(rng *rand.Rand) (v [simhash.Bits]float64) {
+	for b := range v {
+		v[b] = rng.NormFloat64()
+	}
+	return v
+}
+
+// edit replaces a share of the features by others: what stays keeps its sums,
+// what is new adds independent ones.
+func edit(rng *rand.Rand, sums *[simhash.Bits]float64, change float64) {
+	noise := normals(rng)
+	for b := range sums {
+		sums[b] = math.Sqrt(1-change)*sums[b] + math.Sqrt(change)*noise[b]
+	}
+}
+
+func print(sums *[simhash.Bits]float64) simhash.Print {
+	var p simhash.Print
+	squares := 0.0
+	for b, v := range sums {
+		squares += v * v
+		if v > 0 {
+			p.Fingerprint |= 1 << b
+		}
+	}
+	for b, v := range sums {
+		p.Margins[b] = float32(math.Abs(v) / math.Sqrt(squares/simhash.Bits))
+	}
+	return p
+}
