@@ -1,0 +1,291 @@
+package exposure
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/zeebo/xxh3"
+)
+
+// Storage format, version 1. See doc.go for a worked example.
+//
+// A head is everything of a user but the bits of the shards:
+//
+//	u8      version (1)
+//	uvarint last: unix seconds of the newest exposure
+//	uvarint number of shards, then for each, oldest first
+//	        uvarint row, uvarint capacity, uvarint count, uvarint m, u8 k, varint epoch
+//	uvarint number of exceptions, then u32 each
+//	uvarint number of ring entries, then for each u32 key, varint minute − the one before
+//	uvarint number of runs of the tail, then for each varint day − the one before, uvarint keys
+//	u32 ×   the keys of the tail, oldest first
+//	u32     checksum: the low half of XXH3-64 of all before it, seeded with that of
+//	        the row's address, so that a row under another user's name is refused too
+//
+// A shard is
+//
+//	u8      version (1)
+//	u8      k
+//	u16     0
+//	u32     m
+//	u64 ×   ⌈m/64⌉ words, bit i of the filter being bit i%64 of word i/64
+//	u32     checksum, as above, seeded with the row's number
+//
+// Integers are little-endian; uvarint and varint (zig-zag) are those of
+// encoding/binary. A reader refuses what it does not know; version 1 is all there is.
+const (
+	formatVersion = 1
+	shardOverhead = 12
+)
+
+// ErrCorrupt is wrapped by every error about stored bytes that cannot be right.
+var ErrCorrupt = errors.New("corrupt")
+
+func shardBytes(m uint32) int { return shardOverhead + int(m+63)/64*8 }
+
+func checksum(b []byte, seed uint64) uint32 { return uint32(xxh3.HashSeed(b, seed)) }
+
+// appendHead encodes the head of a state. addr is the row's address: history, zero
+// byte, user.
+func appendHead(b []byte, s *state, addr string) []byte {
+	start := len(b)
+	le := binary.LittleEndian
+	b = append(b, formatVersion)
+	b = binary.AppendUvarint(b, uint64(s.last))
+	b = binary.AppendUvarint(b, uint64(len(s.shards)))
+	for i := range s.shards {
+		sh := &s.shards[i]
+		b = binary.AppendUvarint(b, uint64(sh.id))
+		b = binary.AppendUvarint(b, uint64(sh.capacity))
+		b = binary.AppendUvarint(b, uint64(sh.count))
+		b = binary.AppendUvarint(b, uint64(sh.m))
+		b = append(b, sh.k)
+		b = binary.AppendVarint(b, int64(sh.epoch))
+	}
+	b = binary.AppendUvarint(b, uint64(len(s.excepted)))
+	for _, k := range s.excepted {
+		b = le.AppendUint32(b, k)
+	}
+	b = binary.AppendUvarint(b, uint64(len(s.ring)))
+	prev := int64(0)
+	for _, d := range s.ring {
+		b = le.AppendUint32(b, d.key)
+		b = binary.AppendVarint(b, int64(d.minute)-prev)
+		prev = int64(d.minute)
+	}
+	runs := 0
+	for i := range s.tail {
+		if i == 0 || s.tail[i].day != s.tail[i-1].day {
+			runs++
+		}
+	}
+	b = binary.AppendUvarint(b, uint64(runs))
+	prev = 0
+	for i := 0; i < len(s.tail); {
+		j := i + 1
+		for j < len(s.tail) && s.tail[j].day == s.tail[i].day {
+			j++
+		}
+		b = binary.AppendVarint(b, int64(s.tail[i].day)-prev)
+		b = binary.AppendUvarint(b, uint64(j-i))
+		prev = int64(s.tail[i].day)
+		i = j
+	}
+	for _, t := range s.tail {
+		b = le.AppendUint32(b, t.key)
+	}
+	return le.AppendUint32(b, checksum(b[start:], xxh3.HashString(addr)))
+}
+
+// reader walks bytes that may be anything; the first thing wrong sticks.
+type reader struct {
+	b   []byte
+	err error
+}
+
+func (r *reader) fail(what string) {
+	if r.err == nil {
+		r.err = fmt.Errorf("exposure: %s: %w", what, ErrCorrupt)
+	}
+	r.b = nil
+}
+
+func (r *reader) uvarint(what string, max uint64) uint64 {
+	v, n := binary.Uvarint(r.b)
+	if n <= 0 || v > max {
+		r.fail(what)
+		return 0
+	}
+	r.b = r.b[n:]
+	return v
+}
+
+func (r *reader) varint(what string, min, max int64) int64 {
+	v, n := binary.Varint(r.b)
+	if n <= 0 || v < min || v > max {
+		r.fail(what)
+		return 0
+	}
+	r.b = r.b[n:]
+	return v
+}
+
+func (r *reader) u8(what string) uint8 {
+	if len(r.b) < 1 {
+		r.fail(what)
+		return 0
+	}
+	v := r.b[0]
+	r.b = r.b[1:]
+	return v
+}
+
+func (r *reader) u32(what string) uint32 {
+	if len(r.b) < 4 {
+		r.fail(what)
+		return 0
+	}
+	v := binary.LittleEndian.Uint32(r.b)
+	r.b = r.b[4:]
+	return v
+}
+
+// count reads the length of a list whose elements take at least each bytes, so that
+// a lying length never allocates more than the input is long.
+func (r *reader) count(what string, max, each int) int {
+	n := int(r.uvarint(what, uint64(max)))
+	if n*each > len(r.b) {
+		r.fail(what)
+		return 0
+	}
+	return n
+}
+
+// decodeHead reads a head; any input gives a state that later code can use, or an
+// error.
+func decodeHead(b []byte, addr string) (*state, error) {
+	if len(b) < 5 {
+		return nil, fmt.Errorf("exposure: head of %d bytes: %w", len(b), ErrCorrupt)
+	}
+	if b[0] != formatVersion {
+		return nil, fmt.Errorf("exposure: head has format version %d, this program reads %d", b[0], formatVersion)
+	}
+	body := b[:len(b)-4]
+	if binary.LittleEndian.Uint32(b[len(body):]) != checksum(body, xxh3.HashString(addr)) {
+		return nil, fmt.Errorf("exposure: head checksum: %w", ErrCorrupt)
+	}
+	r := &reader{b: body[1:]}
+	s := &state{last: int64(r.uvarint("last", 1<<40))}
+	if n := r.count("shards", maxShards, 6); n > 0 {
+		s.shards = make([]shard, n)
+	}
+	for i := range s.shards {
+		r.shard(&s.shards[i])
+		if i > 0 && s.shards[i].epoch < s.shards[i-1].epoch {
+			r.fail("shard order")
+		}
+	}
+	if n := r.count("exceptions", maxExcepted, 4); n > 0 {
+		s.excepted = make([]uint32, n)
+	}
+	for i := range s.excepted {
+		s.excepted[i] = r.key("exception")
+	}
+	if n := r.count("ring", ringSize, 5); n > 0 {
+		s.ring = make([]delivered, n)
+	}
+	minute := int64(0)
+	for i := range s.ring {
+		s.ring[i].key = r.key("ring key")
+		minute += r.varint("ring minute", -1<<32, 1<<32)
+		if minute < 0 || minute >= 1<<32 {
+			r.fail("ring minute")
+			break
+		}
+		s.ring[i].minute = uint32(minute)
+	}
+	r.tail(s)
+	if len(r.b) != 0 {
+		r.fail("rest")
+	}
+	if r.err != nil {
+		return nil, r.err
+	}
+	return s, nil
+}
+
+// key reads a key; zero is none.
+func (r *reader) key(what string) uint32 {
+	k := r.u32(what)
+	if k == 0 {
+		r.fail(what)
+	}
+	return k
+}
+
+func (r *reader) shard(sh *shard) {
+	sh.id = int64(r.uvarint("shard row", 1<<62))
+	sh.capacity = uint32(r.uvarint("shard capacity", maxCapacity))
+	sh.count = uint32(r.uvarint("shard count", uint64(sh.capacity)))
+	sh.m = uint32(r.uvarint("shard m", 1<<28))
+	sh.k = r.u8("shard k")
+	sh.epoch = int32(r.varint("shard epoch", 0, 1<<20))
+	if sh.id == 0 || sh.m < 64 || sh.k < 4 || sh.k > 64 {
+		r.fail("shard")
+	}
+}
+
+func (r *reader) tail(s *state) {
+	runs := r.count("tail runs", maxTail, 2)
+	d, total := int64(0), 0
+	tail := make([]dated, 0, min(maxTail, len(r.b)/4))
+	for ; runs > 0 && r.err == nil; runs-- {
+		d += r.varint("tail day", -1<<31, 1<<31)
+		n := int(r.uvarint("tail run", maxTail))
+		total += n
+		if d < -1<<30 || d > 1<<30 || n == 0 || total*4 > len(r.b) || total > maxTail {
+			r.fail("tail run")
+			return
+		}
+		for ; n > 0; n-- {
+			tail = append(tail, dated{day: day(d)})
+		}
+	}
+	for i := range tail {
+		tail[i].key = r.key("tail key")
+	}
+	if len(tail) > 0 {
+		s.tail = tail
+	}
+}
+
+// appendShard encodes the bits of a shard.
+func appendShard(b []byte, sh *shard) []byte {
+	start := len(b)
+	le := binary.LittleEndian
+	b = append(b, formatVersion, sh.k, 0, 0)
+	b = le.AppendUint32(b, sh.m)
+	for _, w := range sh.words {
+		b = le.AppendUint64(b, w)
+	}
+	return le.AppendUint32(b, checksum(b[start:], uint64(sh.id)))
+}
+
+// decodeShard fills in the words of a shard whose head has been read.
+func decodeShard(b []byte, sh *shard) error {
+	if len(b) != shardBytes(sh.m) || b[0] != formatVersion || b[1] != sh.k ||
+		binary.LittleEndian.Uint32(b[4:]) != sh.m {
+		return fmt.Errorf("exposure: shard %d: %w", sh.id, ErrCorrupt)
+	}
+	body := b[:len(b)-4]
+	if binary.LittleEndian.Uint32(b[len(body):]) != checksum(body, uint64(sh.id)) {
+		return fmt.Errorf("exposure: shard %d checksum: %w", sh.id, ErrCorrupt)
+	}
+	words := make([]uint64, (len(body)-8)/8)
+	for i := range words {
+		words[i] = binary.LittleEndian.Uint64(body[8+8*i:])
+	}
+	sh.words = words
+	return nil
+}

@@ -1,0 +1,241 @@
+package exposure
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+
+	_ "github.com/mattn/go-sqlite3" // the driver
+)
+
+// schema of the state file. Heads are clustered by user, so that a flush in key
+// order touches each page once; shards are appended by row number, eight to a
+// page for small ones, and rewritten in place. With 16 KiB pages a head always fits
+// its leaf, and neither a shard of 1,000 nor one of 10,000 keys wastes more than
+// a few per cent of what it occupies.
+const schema = `
+PRAGMA page_size = 16384;
+CREATE TABLE meta (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE user (history TEXT NOT NULL, user TEXT NOT NULL, head BLOB NOT NULL,
+	PRIMARY KEY (history, user)) WITHOUT ROWID;
+CREATE TABLE shard (id INTEGER PRIMARY KEY, data BLOB NOT NULL);
+CREATE TABLE quarantine (history TEXT NOT NULL, user TEXT NOT NULL, head BLOB NOT NULL, reason TEXT NOT NULL);
+INSERT INTO meta VALUES ('format', '1'), ('applied', '0'), ('log', '');
+`
+
+// database is the state file: one writer, the flush, and a few readers.
+type database struct {
+	write *sql.DB // one connection
+	read  *sql.DB
+
+	head, shard *sql.Stmt // read
+}
+
+func dsn(path string, options string) string {
+	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + options
+}
+
+// openDatabase opens the file, making it if there is none.
+func openDatabase(ctx context.Context, path string, durability Durability, random io.Reader) (*database, error) {
+	if err := createDatabase(ctx, path, random); err != nil {
+		return nil, fmt.Errorf("exposure: create %s: %w", path, err)
+	}
+	// A flush that is lost is replayed from the log, so NORMAL is enough where the
+	// log itself may lose its end.
+	sync := "FULL"
+	if durability == Relaxed {
+		sync = "NORMAL"
+	}
+	common := "_journal_mode=WAL&_busy_timeout=10000&_secure_delete=on&_synchronous=" + sync
+	d := &database{}
+	var err error
+	if d.write, err = sql.Open("sqlite3", dsn(path, common+"&_txlock=immediate&_cache_size=-65536")); err != nil {
+		return nil, fmt.Errorf("exposure: open %s: %w", path, err)
+	}
+	d.write.SetMaxOpenConns(1)
+	if d.read, err = sql.Open("sqlite3", dsn(path, common+"&_query_only=on&_cache_size=-8192")); err != nil {
+		return nil, fmt.Errorf("exposure: open %s: %w", path, err)
+	}
+	d.read.SetMaxOpenConns(8)
+	d.read.SetMaxIdleConns(8)
+	if _, err = d.write.ExecContext(ctx, "PRAGMA journal_size_limit = 67108864"); err == nil {
+		if d.head, err = d.read.PrepareContext(ctx, "SELECT head FROM user WHERE history = ? AND user = ?"); err == nil {
+			d.shard, err = d.read.PrepareContext(ctx, "SELECT data FROM shard WHERE id = ?")
+		}
+	}
+	if err != nil {
+		d.close()
+		return nil, fmt.Errorf("exposure: open %s: %w", path, err)
+	}
+	return d, nil
+}
+
+// createDatabase writes the schema and the secret. Page size can only be chosen
+// before the file is in WAL mode, hence a connection of its own.
+func createDatabase(ctx context.Context, path string, random io.Reader) error {
+	if fi, err := os.Stat(path); err == nil && fi.Size() > 0 {
+		return nil
+	}
+	db, err := sql.Open("sqlite3", dsn(path, "_txlock=immediate"))
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	if random == nil {
+		random = rand.Reader
+	}
+	var secret [32]byte
+	if _, err := io.ReadFull(random, secret[:]); err != nil {
+		return err
+	}
+	if _, err := db.ExecContext(ctx, "PRAGMA page_size = 16384"); err != nil {
+		return err
+	}
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	if _, err := tx.ExecContext(ctx, schema); err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, "INSERT INTO meta VALUES ('secret', ?)", secret[:]); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+func (d *database) close() error {
+	return errors.Join(d.read.Close(), d.write.Close())
+}
+
+// meta reads one value of the meta table.
+func (d *database) meta(ctx context.Context, name string) ([]byte, error) {
+	var v []byte
+	if err := d.read.QueryRowContext(ctx, "SELECT value FROM meta WHERE name = ?", name).Scan(&v); err != nil {
+		return nil, fmt.Errorf("exposure: meta %s: %w", name, err)
+	}
+	return v, nil
+}
+
+// recover reads what a store needs before its first event.
+func (d *database) recover(ctx context.Context) (secret [32]byte, logID string, applied uint64, lastShard int64, err error) {
+	fail := func(err error) ([32]byte, string, uint64, int64, error) { return secret, "", 0, 0, err }
+	format, err := d.meta(ctx, "format")
+	if err != nil {
+		return fail(err)
+	}
+	if string(format) != strconv.Itoa(formatVersion) {
+		return fail(fmt.Errorf("exposure: the state file has format %s, this program reads %d", format, formatVersion))
+	}
+	v, err := d.meta(ctx, "secret")
+	if err != nil {
+		return fail(err)
+	}
+	copy(secret[:], v)
+	id, err := d.meta(ctx, "log")
+	if err != nil {
+		return fail(err)
+	}
+	if v, err = d.meta(ctx, "applied"); err != nil {
+		return fail(err)
+	}
+	if applied, err = strconv.ParseUint(string(v), 10, 64); err != nil {
+		return fail(fmt.Errorf("exposure: meta applied: %w", err))
+	}
+	var last sql.NullInt64
+	if err := d.read.QueryRowContext(ctx, "SELECT max(id) FROM shard").Scan(&last); err != nil {
+		return fail(fmt.Errorf("exposure: last shard: %w", err))
+	}
+	return secret, string(id), applied, last.Int64, nil
+}
+
+// setApplied moves the watermark outside a flush: the log turned out to be another
+// one, or to have lost its end.
+func (d *database) setApplied(ctx context.Context, logID string, applied uint64) error {
+	_, err := d.write.ExecContext(ctx,
+		"UPDATE meta SET value = CASE name WHEN 'log' THEN ? ELSE ? END WHERE name IN ('log', 'applied')",
+		logID, strconv.FormatUint(applied, 10))
+	if err != nil {
+		return fmt.Errorf("exposure: set applied: %w", err)
+	}
+	return nil
+}
+
+// address is a user in a history: the key of its row and of its entry.
+func address(history, user string) string { return history + "\x00" + user }
+
+func splitAddress(addr string) (history, user string) {
+	history, user, _ = strings.Cut(addr, "\x00")
+	return history, user
+}
+
+// rows reads heads and shards, by the readers' connections or a transaction's.
+type rows struct {
+	ctx         context.Context
+	head, shard *sql.Stmt
+}
+
+// load is the state of an address, without the words of its shards.
+func (r *rows) load(addr string) (*state, error) {
+	history, user := splitAddress(addr)
+	var b sql.RawBytes
+	q, err := r.head.QueryContext(r.ctx, history, user)
+	if err != nil {
+		return nil, fmt.Errorf("exposure: read user %q: %w", user, err)
+	}
+	defer q.Close()
+	if !q.Next() {
+		if err := q.Err(); err != nil {
+			return nil, fmt.Errorf("exposure: read user %q: %w", user, err)
+		}
+		return &state{}, nil
+	}
+	if err := q.Scan(&b); err != nil {
+		return nil, fmt.Errorf("exposure: read user %q: %w", user, err)
+	}
+	s, err := decodeHead(b, addr)
+	if err != nil {
+		return nil, fmt.Errorf("user %q: %w", user, err)
+	}
+	return s, nil
+}
+
+// fetch is a fetcher.
+func (r *rows) fetch(shards []*shard) error {
+	for _, sh := range shards {
+		if err := r.fetchOne(sh); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *rows) fetchOne(sh *shard) error {
+	q, err := r.shard.QueryContext(r.ctx, sh.id)
+	if err != nil {
+		return fmt.Errorf("exposure: read shard %d: %w", sh.id, err)
+	}
+	defer q.Close()
+	if !q.Next() {
+		if err := q.Err(); err != nil {
+			return fmt.Errorf("exposure: read shard %d: %w", sh.id, err)
+		}
+		return fmt.Errorf("exposure: shard %d is missing: %w", sh.id, ErrCorrupt)
+	}
+	var b sql.RawBytes
+	if err := q.Scan(&b); err != nil {
+		return fmt.Errorf("exposure: read shard %d: %w", sh.id, err)
+	}
+	return decodeShard(b, sh)
+}
+
+func (d *database) rows(ctx context.Context) *rows { return &rows{ctx, d.head, d.shard} }

@@ -1,0 +1,59 @@
+// Package exposure remembers what each user has been shown, for tens of millions of
+// users, and answers one question about it: which of these items has this user not
+// seen yet?
+//
+// # Contract
+//
+// No item reported as seen is ever answered while it is within retention, and none
+// reported as delivered while it is among the user's last 100 deliveries of the last
+// 24 hours. Retention is a Policy: with Rotate the last (Slots-1) × Capacity
+// exposures of a user who has been active within TTL; with Calendar the exposures of
+// the current month and of Months whole months before it, of each month at least the
+// last (Slots-1) × Capacity. The price is that an item never seen may be withheld,
+// with a probability of at most Policy.Target (0.1 %) for the user as a whole, all
+// shards full. Both promises are over keys: 32-bit hashes of ids under a seed of
+// the user. Two ids of one user share a key once in four billion pairs.
+//
+// What Expose, Unsee and Forget return from without error is durable, as far as the
+// log is (Durability), and known to every Filter that begins afterwards, on any
+// connection and through a crash in between.
+//
+// # State
+//
+// A user's state grows with the user: a tail of the newest keys, exact and in order
+// of arrival; then shards of 1,000 keys; then, where the policy has a second rung,
+// shards of 10,000. Shards are Bloom filters of bits-and-blooms/bloom/v3 over keys.
+// A full tail folds its older part into the newest shard; a full shard is never
+// written again. The format of both is in codec.go, version 1, and a reader refuses
+// any other. A head, byte by byte: user "u" of the default history, who saw two items
+// on 20 May 2024 (day 19863) with keys 0x11223344 and 0x55667788 and nothing else:
+//
+//	01              format version
+//	80 82 ab b2 06  last: 1715126528 seconds after 1970
+//	00 00 00        no shards, no exceptions, no deliveries
+//	01              one run in the tail:
+//	ae b6 02        day 19863 (zig-zag 39726)
+//	02              two keys
+//	44 33 22 11     the older
+//	88 77 66 55     the newer
+//	xx xx xx xx     checksum, over the above and the row's address
+//
+// # Writing
+//
+// The state file is a function of the log: events are applied in order by one owner,
+// and each flush writes the users they changed together with the sequence reached, in
+// one transaction. A restart goes on from that sequence. Errors of the disk stop the
+// store for good; a restart replays.
+//
+// # Limits
+//
+// 20,000 ids a request, 256 bytes an id, 8 MiB a request, 64 shards a user, 64
+// un-seen items held by shards, 100 deliveries. Past a limit there is an error that
+// names the field, never a cut.
+//
+// # Compatibility
+//
+// Format version 1 is what there is. A changed policy applies to shards made after
+// the change; those made before keep their size and are read as they are. A changed
+// time zone applies to days recorded after it.
+package exposure

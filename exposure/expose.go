@@ -1,0 +1,82 @@
+package exposure
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/zeebo/xxh3"
+)
+
+// maxEventBytes keeps an event well under what a bus carries in one message; longer
+// reports become several events.
+const maxEventBytes = 256 << 10
+
+// Partition is where a user's events go when the stream is split over so many
+// owners: the same for every publisher and every release.
+func Partition(user string, partitions int) int {
+	if partitions <= 1 {
+		return 0
+	}
+	return int(xxh3.HashString(user) % uint64(partitions))
+}
+
+// Expose logs an event and returns when it is durable and applied: the next Filter,
+// on any connection, knows of it. An error that is neither a *RequestError nor
+// ErrFull nor ErrExceptions leaves open whether the event was logged; reporting it
+// again is harmless.
+func (s *Store) Expose(ctx context.Context, ev Event) error {
+	if err := s.Err(); err != nil {
+		return err
+	}
+	if err := ev.check(); err != nil {
+		return err
+	}
+	var last uint64
+	for from := 0; ; {
+		to := ev.chunk(from)
+		seq, err := s.cfg.Log.Append(ctx, ev.subject(Partition(ev.User, s.cfg.Partitions)), ev.appendPayload(nil, from, to))
+		if err == nil {
+			err = s.cfg.Fail("appended")
+		}
+		if err != nil {
+			return fmt.Errorf("report for user %q: %w", ev.User, err)
+		}
+		last = seq
+		// An un-see is all or nothing only within one event, so the outcome of
+		// each part matters; for the others the last one says it all.
+		if ev.Kind == Unsee {
+			if err := s.waitApplied(ctx, seq); err != nil {
+				return err
+			}
+		}
+		if from = to; from >= len(ev.Items) {
+			break
+		}
+	}
+	if ev.Kind == Unsee {
+		return nil
+	}
+	return s.waitApplied(ctx, last)
+}
+
+// chunk is the end of the part of the items that begins at from.
+func (e *Event) chunk(from int) int {
+	size, to := 0, from
+	for to < len(e.Items) && (to == from || size+2*len(e.Items[to])+3 <= maxEventBytes) {
+		size += 2*len(e.Items[to]) + 3
+		to++
+	}
+	return to
+}
+
+// Unsee makes items eligible again: exactly where the tail or the ring holds them,
+// by one of at most 64 exceptions where a shard does (ErrExceptions past that).
+func (s *Store) Unsee(ctx context.Context, user, scene string, items []string) error {
+	return s.Expose(ctx, Event{Kind: Unsee, User: user, Scene: scene, Items: items})
+}
+
+// Forget removes a user from every history. Ids already in the log leave it with the
+// stream's age bound, which is thereby the erasure delay.
+func (s *Store) Forget(ctx context.Context, user string) error {
+	return s.Expose(ctx, Event{Kind: Forget, User: user})
+}

@@ -1,0 +1,412 @@
+package exposure
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/zeebo/xxh3"
+)
+
+// Request asks which items a user has not been shown.
+type Request struct {
+	User  string
+	Items []string
+	Scene string
+	Scope string // "" or "item"; "story" needs Config.Stories
+	// Max cuts the answer; 0 does not.
+	Max int
+	// AtLeast brings back up to so many items that only shards hold, those of
+	// the oldest shard first, never what tail or ring hold.
+	AtLeast int
+	// Mark reports the answer as delivered before it is given. It takes a Max
+	// of at most RingSize: who ranks afterwards reports what was delivered then.
+	Mark bool
+	// Deadline bounds the wait for the user's state; 0 does not.
+	Deadline time.Duration
+}
+
+// Response answers in the order asked. An id asked for twice is answered once.
+type Response struct {
+	Items    []string
+	Relaxed  []string
+	Dropped  int    // ids not answered because seen, delivered or repeated
+	Degraded string // "" or why everything (open) or nothing (closed) was returned
+}
+
+// Outcome is what is known of an answer besides the ids.
+type Outcome struct {
+	Items, Relaxed, Dropped int
+	Degraded                string
+	Count                   int // ids asked for
+}
+
+// Final marks, after those of the kernel.
+const (
+	relaxed = 3
+	cut     = 4 // unseen, but past Max
+	repeat  = 5
+)
+
+var messages = sync.Pool{New: func() any { return new(message) }}
+
+// hash computes the keys of all ids.
+func (m *message) hash(seed uint64) {
+	m.keys = slices.Grow(m.keys[:0], len(m.spans))[:len(m.spans)]
+	for i := range m.spans {
+		if sp := &m.spans[i]; sp.id0&inScratch == 0 {
+			m.keys[i] = keyOf(m.body[sp.id0:sp.id1], seed)
+		} else {
+			m.keys[i] = keyOf(m.id(i), seed)
+		}
+	}
+}
+
+// Filter answers a request.
+func (s *Store) Filter(ctx context.Context, req Request) (Response, error) {
+	m := messages.Get().(*message)
+	defer messages.Put(m)
+	m.reset(nil)
+	m.user, m.scene, m.scope = req.User, req.Scene, req.Scope
+	m.max, m.atLeast, m.deadlineMS = req.Max, req.AtLeast, int(req.Deadline.Milliseconds())
+	if req.Deadline > 0 && m.deadlineMS == 0 {
+		m.deadlineMS = 1
+	}
+	if req.Mark {
+		m.mark = "delivered"
+	}
+	if len(req.Items) > MaxItems {
+		return Response{}, tooLarge("items", "has %d ids, the limit is %d", len(req.Items), MaxItems)
+	}
+	for i, id := range req.Items {
+		if n := len(id); n == 0 || n > MaxIDBytes {
+			return Response{}, idLength(i, n)
+		}
+		if !utf8.ValidString(id) {
+			return Response{}, malformed("items", "id %d is not UTF-8", i)
+		}
+		at := uint32(len(m.scratch))
+		m.scratch = append(m.scratch, id...)
+		m.spans = append(m.spans, span{id0: at | inScratch, id1: uint32(len(m.scratch)) | inScratch})
+	}
+	o, err := s.filter(ctx, m)
+	if err != nil {
+		return Response{}, err
+	}
+	r := Response{Items: make([]string, 0, o.Items), Dropped: o.Dropped, Degraded: o.Degraded}
+	for i, mark := range m.marks {
+		switch mark {
+		case unseen:
+			r.Items = append(r.Items, req.Items[i])
+		case relaxed:
+			r.Relaxed = append(r.Relaxed, req.Items[i])
+		}
+	}
+	return r, nil
+}
+
+// Format is the form of an answer's bytes.
+type Format uint8
+
+const (
+	JSON   Format = iota // {"items":[...],"relaxed":[...],"dropped":n,"degraded":"..."}
+	Bitmap               // bit i%8, from the lowest, of byte i/8 is 1 where item i is in the answer
+)
+
+// FilterJSON answers a JSON request from its bytes, appending to dst. Ids in a JSON
+// answer are copied from the request as they were spelled. A Bitmap of ⌈n/8⌉ bytes
+// is followed by a second one for relaxed items if at_least was given.
+func (s *Store) FilterJSON(ctx context.Context, dst, body []byte, format Format) ([]byte, Outcome, error) {
+	m := messages.Get().(*message)
+	defer messages.Put(m)
+	if err := m.decode(body); err != nil {
+		return dst, Outcome{}, err
+	}
+	if m.has&fItems == 0 {
+		return dst, Outcome{}, invalid("items", "is missing")
+	}
+	o, err := s.filter(ctx, m)
+	if err != nil {
+		return dst, Outcome{}, err
+	}
+	if format == Bitmap {
+		return m.appendBitmaps(dst), o, nil
+	}
+	return m.appendJSON(dst, o), o, nil
+}
+
+// FilterPacked answers a packed request (see packed.go).
+func (s *Store) FilterPacked(ctx context.Context, dst, body []byte, format Format) ([]byte, Outcome, error) {
+	m := messages.Get().(*message)
+	defer messages.Put(m)
+	if err := m.decodePacked(body); err != nil {
+		return dst, Outcome{}, err
+	}
+	o, err := s.filter(ctx, m)
+	if err != nil {
+		return dst, Outcome{}, err
+	}
+	if format == Bitmap {
+		return m.appendBitmaps(dst), o, nil
+	}
+	return m.appendJSON(dst, o), o, nil
+}
+
+func (m *message) checkFilter(s *Store) error {
+	if err := checkName("user", m.user, true); err != nil {
+		return err
+	}
+	if err := checkName("scene", m.scene, false); err != nil {
+		return err
+	}
+	switch {
+	case m.scope != "" && m.scope != "item" && m.scope != "story":
+		return invalid("scope", "is %q: item or story", m.scope)
+	case m.scope == "story" && s.cfg.Stories == nil:
+		return invalid("scope", "story is not available: this server has no index of stories")
+	case m.scope == "story":
+		return invalid("scope", "story is not available yet")
+	case m.mark != "" && m.mark != "delivered":
+		return invalid("mark", "is %q: only delivered can be marked", m.mark)
+	case m.max < 0:
+		return invalid("max", "is negative")
+	case m.atLeast < 0:
+		return invalid("at_least", "is negative")
+	case m.deadlineMS < 0:
+		return invalid("deadline_ms", "is negative")
+	case m.max > 0 && m.atLeast > m.max:
+		return invalid("at_least", "is %d, more than max, which is %d", m.atLeast, m.max)
+	case m.mark != "" && (m.max == 0 || m.max > RingSize):
+		return invalid("mark", "needs max between 1 and %d: report what was delivered to POST /exposures after ranking", RingSize)
+	}
+	return nil
+}
+
+// filter computes the marks of a decoded request.
+func (s *Store) filter(ctx context.Context, m *message) (Outcome, error) {
+	if err := m.checkFilter(s); err != nil {
+		return Outcome{}, err
+	}
+	if errors.Is(s.Err(), ErrClosed) {
+		return Outcome{}, ErrClosed
+	}
+	s.metrics.requests.Inc()
+	s.metrics.candidates.Add(float64(len(m.spans)))
+	if m.deadlineMS > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, time.Duration(m.deadlineMS)*time.Millisecond)
+		defer cancel()
+	}
+	m.marks = slices.Grow(m.marks[:0], len(m.spans))[:len(m.spans)]
+	o := Outcome{Count: len(m.spans)}
+	err := s.look(ctx, m)
+	if err != nil {
+		o.Degraded = s.degrade(m, err)
+	}
+	m.choose(&o)
+	if m.mark != "" && o.Degraded == "" && o.Items+o.Relaxed > 0 {
+		if err := s.markDelivered(ctx, m); err != nil {
+			if ctx.Err() == nil || errors.Is(err, ErrFull) {
+				return Outcome{}, err
+			}
+			// The report is on its way or lost: who asked can only be told.
+			o.Degraded = s.degradeText(err)
+		}
+	}
+	return o, nil
+}
+
+// look runs the kernel over the user's state, reading it if need be.
+func (s *Store) look(ctx context.Context, m *message) error {
+	if !s.ready.Load() {
+		if err := s.Err(); err != nil {
+			return err
+		}
+		return ErrNotReady
+	}
+	m.hash(seedOf(&s.secret, m.user))
+	history := s.history(m.scene)
+	var buf [2*MaxIDBytes + 1]byte
+	addr := append(append(append(buf[:0], history...), 0), m.user...)
+	g := s.segmentOf(addr)
+	e, known := g.acquire(addr, s.policies[history])
+	now := s.cfg.Clock().In(s.cfg.Location)
+
+	e.mu.RLock()
+	if e.st != nil && e.st.view != nil && now.Unix() < e.st.view.until {
+		s.metrics.hits.Inc()
+		s.runKernel(e.st.view, m)
+		e.mu.RUnlock()
+		g.release(e, -1, true)
+		return nil
+	}
+	e.mu.RUnlock()
+
+	e.mu.Lock()
+	err := s.readAndLook(ctx, e, m, now)
+	w := e.weigh()
+	e.mu.Unlock()
+	g.release(e, w, known || err == nil)
+	return err
+}
+
+func (s *Store) readAndLook(ctx context.Context, e *entry, m *message, now time.Time) error {
+	if e.st != nil {
+		s.metrics.hits.Inc()
+	} else {
+		s.metrics.misses.Inc()
+	}
+	r := s.db.rows(ctx)
+	if err := e.load(s, r); err != nil {
+		return err
+	}
+	if err := e.st.need(r.fetch, 0, len(e.st.shards)); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	e.hits++
+	s.runKernel(e.st.look(e.pol, now, e.hits), m)
+	return nil
+}
+
+func (s *Store) runKernel(v *view, m *message) {
+	exact, shards := v.mark(m.keys, m.marks)
+	s.metrics.inExact.Add(float64(exact))
+	s.metrics.inShards.Add(float64(shards))
+	if m.atLeast > 0 {
+		m.rankBy(v)
+	}
+}
+
+// rankBy orders the items that only shards hold by the age of the newest shard
+// that does, oldest first, for at_least.
+func (m *message) rankBy(v *view) {
+	m.order = m.order[:0]
+	for i, mark := range m.marks {
+		if mark == inShards {
+			m.order = append(m.order, uint32(v.rank(m.keys[i]))<<16|uint32(i))
+		}
+	}
+	slices.Sort(m.order)
+}
+
+// degrade answers without the state.
+func (s *Store) degrade(m *message, err error) string {
+	mark := byte(unseen)
+	if s.cfg.FailClosed {
+		mark = inExact
+	}
+	for i := range m.marks {
+		m.marks[i] = mark
+	}
+	m.order = m.order[:0]
+	return s.degradeText(err)
+}
+
+func (s *Store) degradeText(err error) string {
+	s.metrics.degraded.Inc()
+	mode := "open"
+	if s.cfg.FailClosed {
+		mode = "closed"
+	}
+	reason := "the state could not be read"
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		reason = "the deadline passed"
+	case errors.Is(err, context.Canceled):
+		reason = "the request was cancelled"
+	case errors.Is(err, ErrNotReady):
+		reason = "the server is still replaying its log"
+	default:
+		s.cfg.Logger.Error("exposure: filter without state", "mode", mode, "err", err)
+	}
+	return fmt.Sprintf("%s: %s", mode, reason)
+}
+
+// choose turns what the kernel found into the answer: repeats go, max cuts,
+// at_least relaxes.
+func (m *message) choose(o *Outcome) {
+	limit := m.max
+	if limit == 0 {
+		limit = len(m.spans)
+	}
+	m.forgetRepeats()
+	for i, mark := range m.marks {
+		if mark != unseen {
+			o.Dropped++
+			continue
+		}
+		switch {
+		case m.repeated(i):
+			m.marks[i] = repeat
+			o.Dropped++
+		case o.Items == limit:
+			m.marks[i] = cut
+		default:
+			o.Items++
+		}
+	}
+	for _, r := range m.order {
+		if o.Items+o.Relaxed >= m.atLeast {
+			break
+		}
+		if i := int(r & 0xffff); !m.repeated(i) {
+			m.marks[i] = relaxed
+			o.Relaxed++
+			o.Dropped--
+		}
+	}
+}
+
+// forgetRepeats empties the set of ids answered so far.
+func (m *message) forgetRepeats() {
+	size := 64
+	for size < 2*len(m.spans) {
+		size *= 2
+	}
+	if cap(m.seen) < size {
+		m.seen = make([]uint32, size)
+	}
+	m.seen = m.seen[:size]
+	clear(m.seen)
+}
+
+// repeated adds an id to the set and says whether it was there. Equal keys are not
+// enough: two ids of one request may share one, and neither may be lost for it.
+func (m *message) repeated(i int) bool {
+	mask := uint32(len(m.seen) - 1)
+	var at uint32
+	if len(m.keys) == len(m.spans) {
+		at = m.keys[i]
+	} else { // degraded before hashing
+		at = uint32(xxh3.Hash(m.id(i)))
+	}
+	for at = at * 0x9e3779b1 >> 7 & mask; ; at = (at + 1) & mask {
+		j := m.seen[at]
+		if j == 0 {
+			m.seen[at] = uint32(i) + 1
+			return false
+		}
+		if bytes.Equal(m.id(int(j-1)), m.id(i)) {
+			return true
+		}
+	}
+}
+
+// markDelivered reports the answer, and returns when that is durable and applied.
+func (s *Store) markDelivered(ctx context.Context, m *message) error {
+	ev := Event{Kind: Delivered, User: m.user, Scene: m.scene}
+	for i, mark := range m.marks {
+		if mark == unseen || mark == relaxed {
+			ev.Items = append(ev.Items, string(m.id(i)))
+		}
+	}
+	return s.Expose(ctx, ev)
+}

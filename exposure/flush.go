@@ -1,0 +1,218 @@
+package exposure
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// flushLoop writes when enough is unflushed or the oldest of it is old enough.
+func (s *Store) flushLoop(ctx context.Context) {
+	tick := time.NewTicker(max(s.cfg.FlushAge/8, 5*time.Millisecond))
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.kick:
+		case <-tick.C:
+			oldest := s.oldest.Load()
+			if oldest == 0 || time.Since(time.Unix(0, oldest)) < s.cfg.FlushAge {
+				continue
+			}
+		}
+		if s.unflushed.Load() == 0 {
+			continue
+		}
+		if err := s.flush(ctx); err != nil {
+			return
+		}
+	}
+}
+
+// Flush writes everything applied so far and returns when it is in the file.
+func (s *Store) Flush(ctx context.Context) error {
+	if err := s.Err(); err != nil {
+		return err
+	}
+	return s.flush(ctx)
+}
+
+// flush writes all users changed since the last one, and the sequence they were
+// changed up to, in one transaction. A user changed again while it runs is written
+// as it was when it began, so that file and sequence always agree exactly.
+func (s *Store) flush(ctx context.Context) error {
+	s.flushMu.Lock()
+	defer s.flushMu.Unlock()
+	started := time.Now()
+
+	s.applyMu.Lock()
+	list, forgotten := s.dirty, s.forgotten
+	s.dirty, s.forgotten = nil, nil
+	gen, seq, n := s.gen, s.applied.Load(), s.unflushed.Load()
+	s.gen++
+	s.oldest.Store(0)
+	s.applyMu.Unlock()
+	if len(list) == 0 && n == 0 {
+		return nil
+	}
+	slices.SortFunc(list, func(a, b *entry) int { return strings.Compare(a.addr, b.addr) })
+	written, err := s.writeAll(list, forgotten, gen, seq)
+	if err != nil {
+		err = fmt.Errorf("exposure: flush up to %d: %w", seq, err)
+		s.fail(err)
+		return err
+	}
+	s.afterFlush(list)
+	s.flushed.Store(seq)
+	s.unflushed.Add(-n)
+	s.makeRoom()
+	s.metrics.flushes.Observe(time.Since(started).Seconds())
+	s.metrics.flushedUsers.Add(float64(len(list)))
+	s.metrics.flushedBytes.Add(float64(written))
+	if err := s.cfg.Log.Release(context.WithoutCancel(ctx), seq); err != nil {
+		s.cfg.Logger.Warn("exposure: log keeps entries that are in the file", "err", err)
+	}
+	return nil
+}
+
+// flushTx is the transaction of one flush and its statements.
+type flushTx struct {
+	tx                                       *sql.Tx
+	rows                                     rows
+	putHead, delHead, putShard, delShard, qu *sql.Stmt
+	written                                  int
+}
+
+func (s *Store) beginFlush(ctx context.Context) (*flushTx, error) {
+	tx, err := s.db.write.BeginTx(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	f := &flushTx{tx: tx, rows: rows{ctx: ctx}}
+	for _, st := range []struct {
+		to  **sql.Stmt
+		sql string
+	}{
+		{&f.rows.head, "SELECT head FROM user WHERE history = ? AND user = ?"},
+		{&f.rows.shard, "SELECT data FROM shard WHERE id = ?"},
+		{&f.putHead, "INSERT INTO user VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET head = excluded.head"},
+		{&f.delHead, "DELETE FROM user WHERE history = ? AND user = ?"},
+		{&f.putShard, "INSERT INTO shard VALUES (?, ?) ON CONFLICT DO UPDATE SET data = excluded.data"},
+		{&f.delShard, "DELETE FROM shard WHERE id = ?"},
+		{&f.qu, "INSERT INTO quarantine SELECT history, user, head, ? FROM user WHERE history = ? AND user = ?"},
+	} {
+		if *st.to, err = tx.PrepareContext(ctx, st.sql); err != nil {
+			tx.Rollback()
+			return nil, err
+		}
+	}
+	return f, nil
+}
+
+func (s *Store) writeAll(list []*entry, forgotten []string, gen, seq uint64) (written int, err error) {
+	if err := s.cfg.Fail("flush-begin"); err != nil {
+		return 0, err
+	}
+	ctx := context.Background() // a flush that began is finished, whatever became of its caller
+	f, err := s.beginFlush(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer f.tx.Rollback()
+	for _, e := range list {
+		snap, err := s.take(e, gen, &f.rows)
+		if err == nil {
+			err = f.put(e.addr, snap)
+		}
+		if err == nil {
+			err = s.cfg.Fail("flush-write")
+		}
+		if err != nil {
+			return 0, fmt.Errorf("user %q: %w", e.addr, err)
+		}
+		s.metrics.stateBytes.Observe(float64(len(snap.head)))
+	}
+	for _, user := range forgotten {
+		if _, err := f.tx.ExecContext(ctx, "DELETE FROM quarantine WHERE user = ?", user); err != nil {
+			return 0, err
+		}
+	}
+	if _, err := f.tx.ExecContext(ctx, "UPDATE meta SET value = ? WHERE name = 'applied'",
+		strconv.FormatUint(seq, 10)); err != nil {
+		return 0, err
+	}
+	if err := s.cfg.Fail("flush-commit"); err != nil {
+		return 0, err
+	}
+	if err := f.tx.Commit(); err != nil {
+		return 0, err
+	}
+	return f.written, s.cfg.Fail("flush-committed")
+}
+
+// take is the image of an entry as of the barrier of the flush.
+func (s *Store) take(e *entry, gen uint64, r *rows) (*snapshot, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.frozen == nil && e.st == nil {
+		if err := s.loadOrQuarantine(e, r); err != nil {
+			return nil, err
+		}
+	}
+	if snap := e.frozen; snap != nil {
+		e.frozen = nil
+		return snap, nil
+	}
+	if e.gen == gen {
+		e.gen = 0
+	}
+	return s.snapshot(e.addr, e.st), nil
+}
+
+func (f *flushTx) put(addr string, snap *snapshot) error {
+	history, user := splitAddress(addr)
+	if snap.corrupt != "" {
+		if _, err := f.qu.Exec(snap.corrupt, history, user); err != nil {
+			return err
+		}
+	}
+	for _, id := range snap.freed {
+		if _, err := f.delShard.Exec(id); err != nil {
+			return err
+		}
+	}
+	for _, sh := range snap.shards {
+		f.written += len(sh.data)
+		if _, err := f.putShard.Exec(sh.id, sh.data); err != nil {
+			return err
+		}
+	}
+	f.written += len(snap.head)
+	var err error
+	if snap.head == nil {
+		_, err = f.delHead.Exec(history, user)
+	} else {
+		_, err = f.putHead.Exec(history, user, snap.head)
+	}
+	return err
+}
+
+// afterFlush gives the entries back. Users nobody has asked about leave memory at
+// once, so that a stream of reports does not push out those who are asked about.
+func (s *Store) afterFlush(list []*entry) {
+	for _, e := range list {
+		e.mu.Lock()
+		idle := e.gen == 0 && e.hits == 0
+		if idle {
+			e.st = nil
+		}
+		w := e.weigh()
+		e.mu.Unlock()
+		s.segmentOf([]byte(e.addr)).release(e, w, !idle)
+	}
+}

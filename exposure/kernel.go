@@ -1,0 +1,187 @@
+package exposure
+
+import (
+	"encoding/binary"
+	"math/bits"
+
+	"github.com/bits-and-blooms/bloom/v3"
+)
+
+// The kernel reads the very bits that bloom/v3 writes for the four little-endian
+// bytes of a key; TestKernelIsBloom holds the two against each other. It differs in
+// two ways only. It computes the hashes of a key once for all shards, where
+// bloom/v3 computes them once a shard; and where a user has several shards of one
+// (m, k), it reads them transposed: byte i of a lane holds bit i of up to eight
+// shards, so that one load and one AND test all of them, and most candidates
+// are settled after four loads whatever the number of shards.
+
+// hashes are the four base hashes of a key: MurmurHash3_x64_128 (Appleby, public
+// domain) of its four bytes, and of its four bytes followed by 1.
+type hashes [4]uint64
+
+func baseHashes(key uint32) (h hashes) {
+	h[0], h[1] = murmur(uint64(key), 4)
+	h[2], h[3] = murmur(uint64(key)|1<<32, 5)
+	return h
+}
+
+// murmur is MurmurHash3_x64_128, seed 0, of n ≤ 8 bytes given as a little-endian
+// word: only the tail step remains of it.
+func murmur(k1, n uint64) (uint64, uint64) {
+	k1 *= 0x87c37b91114253d5
+	k1 = bits.RotateLeft64(k1, 31)
+	k1 *= 0x4cf5ad432745937f
+	h1, h2 := k1^n, n
+	h1 += h2
+	h2 += h1
+	h1, h2 = fmix(h1), fmix(h2)
+	h1 += h2
+	h2 += h1
+	return h1, h2
+}
+
+func fmix(k uint64) uint64 {
+	k ^= k >> 33
+	k *= 0xff51afd7ed558ccd
+	k ^= k >> 33
+	k *= 0xc4ceb9fe1a85ec53
+	k ^= k >> 33
+	return k
+}
+
+// at is the ith location before reduction, in bloom/v3's order.
+func (h *hashes) at(i uint64) uint64 {
+	return h[i&1] + i*h[2+((i+i&1)&3)>>1]
+}
+
+// modulus reduces by a fixed m without dividing (Barrett): for m < 2³² the
+// estimated quotient is at most one too small.
+type modulus struct{ m, inv uint64 }
+
+func newModulus(m uint32) modulus {
+	return modulus{m: uint64(m), inv: ^uint64(0) / uint64(m)}
+}
+
+func (d modulus) reduce(x uint64) uint64 {
+	q, _ := bits.Mul64(x, d.inv)
+	r := x - q*d.m
+	for r >= d.m { // twice at most: inv is itself rounded down
+		r -= d.m
+	}
+	return r
+}
+
+// testShard asks one shard.
+func testShard(words []uint64, d modulus, k uint64, h *hashes) bool {
+	for i := uint64(0); i < k; i++ {
+		l := d.reduce(h.at(i))
+		if words[l>>6]>>(l&63)&1 == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// group is up to eight shards of one (m, k), tested together.
+type group struct {
+	mod    modulus
+	k      uint64
+	ranks  [8]uint8   // bit in the lane -> index in state.shards
+	words  [][]uint64 // the shards' own bits
+	lane   []byte     // their transposition, m bytes, or nil while not worth building
+	nLanes int
+}
+
+// buildLane transposes the shards. It costs about as much as testing five thousand
+// candidates, so it waits until a user is asked for again.
+func (g *group) buildLane() {
+	n := len(g.words[0]) * 64
+	lane := make([]byte, n)
+	var w [8]uint64
+	for i := 0; i < len(g.words[0]); i++ {
+		for s, words := range g.words {
+			w[s] = words[i]
+		}
+		transpose64(&w, lane[i*64:i*64+64])
+	}
+	g.lane = lane
+}
+
+// transpose64 turns 64 bits of eight shards into 64 bytes, bit s of byte i being
+// bit i of shard s: eight times the 8×8 bit transposition of Warren's Hacker's
+// Delight, section 7-3.
+func transpose64(w *[8]uint64, out []byte) {
+	for b := 0; b < 8; b++ {
+		sh := 8 * b
+		x := w[0]>>sh&255 | w[1]>>sh&255<<8 | w[2]>>sh&255<<16 | w[3]>>sh&255<<24 |
+			w[4]>>sh&255<<32 | w[5]>>sh&255<<40 | w[6]>>sh&255<<48 | w[7]>>sh&255<<56
+		t := (x ^ x>>7) & 0x00aa00aa00aa00aa
+		x ^= t ^ t<<7
+		t = (x ^ x>>14) & 0x0000cccc0000cccc
+		x ^= t ^ t<<14
+		t = (x ^ x>>28) & 0x00000000f0f0f0f0
+		x ^= t ^ t<<28
+		binary.LittleEndian.PutUint64(out[8*b:], x)
+	}
+}
+
+// test is the set of shards of the group, as bits, that hold the key.
+func (g *group) test(h *hashes) byte {
+	if g.lane == nil {
+		var hit byte
+		for s, words := range g.words {
+			if testShard(words, g.mod, g.k, h) {
+				hit |= 1 << s
+			}
+		}
+		return hit
+	}
+	lane, d := g.lane, g.mod
+	// Four independent loads first: five full shards survive them once in four
+	// times, and the loads overlap where a loop would wait for each.
+	acc := lane[d.reduce(h[0])] & lane[d.reduce(h[1]+h[3])] &
+		lane[d.reduce(h[0]+2*h[3])] & lane[d.reduce(h[1]+3*h[2])]
+	for i := uint64(4); acc != 0 && i < g.k; i++ {
+		acc &= lane[d.reduce(h.at(i))]
+	}
+	return acc
+}
+
+// bloomOf wraps words as the filter bloom/v3 knows.
+func bloomOf(words []uint64, m uint32, k uint8) *bloom.BloomFilter {
+	return bloom.FromWithM(words, uint(m), uint(k))
+}
+
+// exactTable is an open-addressing set of the keys that are known exactly (tail
+// and ring). Keys are hashes already, so their low bits are the address.
+type exactTable struct {
+	cells []uint32
+	mask  uint32
+}
+
+func newExactTable(n int) exactTable {
+	size := 16
+	for size < 4*n {
+		size *= 2
+	}
+	return exactTable{cells: make([]uint32, size), mask: uint32(size - 1)}
+}
+
+func (t *exactTable) add(key uint32) {
+	i := key & t.mask
+	for t.cells[i] != 0 && t.cells[i] != key {
+		i = (i + 1) & t.mask
+	}
+	t.cells[i] = key
+}
+
+func (t *exactTable) has(key uint32) bool {
+	for i := key & t.mask; ; i = (i + 1) & t.mask {
+		switch t.cells[i&uint32(len(t.cells)-1)] {
+		case key:
+			return true
+		case 0:
+			return false
+		}
+	}
+}

@@ -1,0 +1,283 @@
+package exposure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Entry is one event as the log holds it.
+type Entry struct {
+	Seq     uint64
+	Subject string
+	Data    []byte // valid during the call only
+	Time    time.Time
+}
+
+// LogState is what a store asks its log when it opens.
+type LogState struct {
+	ID          string // another ID is another log, whose sequences mean nothing here
+	First, Last uint64
+}
+
+// Log is the ordered, durable list of events a store is a function of. Sequences
+// grow by one from one. There is one consumer a store.
+type Log interface {
+	// Append returns once the event is as durable as the log promises, with
+	// ErrFull when there is no room; nothing is ever dropped to make room.
+	Append(ctx context.Context, subject string, data []byte) (uint64, error)
+	State(ctx context.Context) (LogState, error)
+	// Consume calls fn with every entry after a sequence, in order and from one
+	// goroutine, until the context ends or fn fails. fn may block.
+	Consume(ctx context.Context, after uint64, fn func(Entry) error) error
+	// Release says that entries up to a sequence are no longer needed for
+	// replay; a log may forget them when it is short of room.
+	Release(ctx context.Context, upTo uint64) error
+}
+
+// StreamName is the JetStream stream that holds the events.
+const StreamName = "EXPOSURES"
+
+// StreamConfig is how the EXPOSURES stream is made. The zero value is usable.
+type StreamConfig struct {
+	// MaxBytes bounds the stream (default 1 GiB). Past half of it, entries that
+	// are in the state file are released early; what is left is the backlog, and
+	// when that fills the stream, publishers are told so.
+	MaxBytes int64
+	// MaxAge is how long an entry stays at most, and thereby how long after a
+	// forget a user's ids may still be found on disk (default 24 hours). An owner
+	// that is down for longer than this loses what it had not applied.
+	MaxAge time.Duration
+	// Replicas of the stream (default 1).
+	Replicas int
+	// Partition, with Partitions > 1, is the one this store owns.
+	Partition, Partitions int
+}
+
+// NATSLog is a Log on a JetStream stream. How durable an acknowledged event is
+// depends on the server: embedded with SyncAlways it has been written and
+// synced, otherwise the server syncs at intervals.
+type NATSLog struct {
+	js     jetstream.JetStream
+	stream jetstream.Stream
+	cfg    StreamConfig
+	logger *slog.Logger
+}
+
+// OpenNATSLog makes sure the stream exists and is as configured.
+func OpenNATSLog(ctx context.Context, js jetstream.JetStream, cfg StreamConfig, logger *slog.Logger) (*NATSLog, error) {
+	if cfg.MaxBytes == 0 {
+		cfg.MaxBytes = 1 << 30
+	}
+	if cfg.MaxAge == 0 {
+		cfg.MaxAge = 24 * time.Hour
+	}
+	if logger == nil {
+		logger = slog.Default()
+	}
+	var subjects []string
+	for _, k := range kindNames {
+		subjects = append(subjects, subjectPrefix+k, subjectPrefix+k+".*")
+	}
+	stream, err := js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
+		Name:        StreamName,
+		Description: "what users were shown: delivered, seen, un-seen, forgotten",
+		Subjects:    subjects,
+		Discard:     jetstream.DiscardNew,
+		Storage:     jetstream.FileStorage,
+		MaxBytes:    cfg.MaxBytes,
+		MaxAge:      cfg.MaxAge,
+		Replicas:    max(cfg.Replicas, 1),
+		// Reports are idempotent, so the server need not remember message ids.
+		Duplicates: min(time.Second, cfg.MaxAge),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("exposure: stream %s: %w", StreamName, err)
+	}
+	return &NATSLog{js: js, stream: stream, cfg: cfg, logger: logger}, nil
+}
+
+// jsStoreFailed is JetStream's code for a stream that took a message and could
+// not keep it: with Discard New, because it is full.
+const jsStoreFailed = 10077
+
+// Append publishes and waits for the stream's acknowledgement.
+func (l *NATSLog) Append(ctx context.Context, subject string, data []byte) (uint64, error) {
+	ack, err := l.js.PublishMsg(ctx, &nats.Msg{Subject: subject, Data: data})
+	if err != nil {
+		var api *jetstream.APIError
+		if errors.As(err, &api) && (api.ErrorCode == jsStoreFailed || api.ErrorCode == 10023 || api.ErrorCode == 10047) {
+			return 0, fmt.Errorf("%w (%s)", ErrFull, api.Description)
+		}
+		return 0, fmt.Errorf("exposure: publish to %s: %w", subject, err)
+	}
+	return ack.Sequence, nil
+}
+
+// State asks the server.
+func (l *NATSLog) State(ctx context.Context) (LogState, error) {
+	info, err := l.stream.Info(ctx)
+	if err != nil {
+		return LogState{}, fmt.Errorf("exposure: stream %s: %w", StreamName, err)
+	}
+	return LogState{
+		ID:    info.Created.UTC().Format(time.RFC3339Nano),
+		First: info.State.FirstSeq,
+		Last:  info.State.LastSeq,
+	}, nil
+}
+
+// Consume reads through an ordered consumer, which the client recreates wherever a
+// message went missing on the way.
+func (l *NATSLog) Consume(ctx context.Context, after uint64, fn func(Entry) error) error {
+	cfg := jetstream.OrderedConsumerConfig{
+		DeliverPolicy: jetstream.DeliverByStartSequencePolicy,
+		OptStartSeq:   after + 1,
+	}
+	if l.cfg.Partitions > 1 {
+		for _, k := range kindNames {
+			cfg.FilterSubjects = append(cfg.FilterSubjects, fmt.Sprintf("%s%s.%d", subjectPrefix, k, l.cfg.Partition))
+		}
+	}
+	cons, err := l.stream.OrderedConsumer(ctx, cfg)
+	if err != nil {
+		return fmt.Errorf("exposure: consume %s: %w", StreamName, err)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	last := after
+	cc, err := cons.Consume(func(msg jetstream.Msg) {
+		if ctx.Err() != nil {
+			return
+		}
+		meta, err := msg.Metadata()
+		if err != nil {
+			cancel(fmt.Errorf("exposure: consume %s: %w", StreamName, err))
+			return
+		}
+		seq := meta.Sequence.Stream
+		if seq <= last {
+			return
+		}
+		last = seq
+		if err := fn(Entry{Seq: seq, Subject: msg.Subject(), Data: msg.Data(), Time: meta.Timestamp}); err != nil {
+			cancel(err)
+		}
+	}, jetstream.PullMaxMessages(4096), jetstream.ConsumeErrHandler(func(_ jetstream.ConsumeContext, err error) {
+		if ctx.Err() == nil {
+			l.logger.Warn("exposure: consumer", "stream", StreamName, "err", err)
+		}
+	}))
+	if err != nil {
+		return fmt.Errorf("exposure: consume %s: %w", StreamName, err)
+	}
+	<-ctx.Done()
+	cc.Stop()
+	<-cc.Closed()
+	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
+}
+
+// Release purges what the state file holds once the stream is half full.
+func (l *NATSLog) Release(ctx context.Context, upTo uint64) error {
+	info, err := l.stream.Info(ctx)
+	if err != nil {
+		return fmt.Errorf("exposure: stream %s: %w", StreamName, err)
+	}
+	if int64(info.State.Bytes) < l.cfg.MaxBytes/2 || upTo < info.State.FirstSeq || l.cfg.Partitions > 1 {
+		return nil
+	}
+	if err := l.stream.Purge(ctx, jetstream.WithPurgeSequence(upTo+1)); err != nil {
+		return fmt.Errorf("exposure: purge %s: %w", StreamName, err)
+	}
+	return nil
+}
+
+// MemoryLog is a Log for tests and for embedding without NATS. It outlives the
+// stores opened on it, as a stream would, but not the process.
+type MemoryLog struct {
+	// Max bounds the entries held (0: no bound).
+	Max int
+	// Clock stamps entries (nil: time.Now).
+	Clock func() time.Time
+
+	mu      sync.Mutex
+	entries []Entry       // mu
+	first   uint64        // mu; sequence of entries[0], less one
+	grown   chan struct{} // mu; closed and replaced on append
+}
+
+// NewMemoryLog returns an empty log.
+func NewMemoryLog() *MemoryLog { return &MemoryLog{grown: make(chan struct{})} }
+
+func (l *MemoryLog) Append(_ context.Context, subject string, data []byte) (uint64, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.Max > 0 && len(l.entries) >= l.Max {
+		return 0, ErrFull
+	}
+	now := time.Now
+	if l.Clock != nil {
+		now = l.Clock
+	}
+	seq := l.first + uint64(len(l.entries)) + 1
+	l.entries = append(l.entries, Entry{seq, subject, append([]byte(nil), data...), now()})
+	close(l.grown)
+	l.grown = make(chan struct{})
+	return seq, nil
+}
+
+func (l *MemoryLog) State(context.Context) (LogState, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return LogState{ID: "memory", First: l.first + 1, Last: l.first + uint64(len(l.entries))}, nil
+}
+
+func (l *MemoryLog) Consume(ctx context.Context, after uint64, fn func(Entry) error) error {
+	for {
+		l.mu.Lock()
+		after = max(after, l.first)
+		var batch []Entry
+		if i := int(after - l.first); i < len(l.entries) {
+			batch = l.entries[i:]
+		}
+		grown := l.grown
+		l.mu.Unlock()
+		for _, e := range batch {
+			if ctx.Err() != nil {
+				return nil
+			}
+			if err := fn(e); err != nil {
+				return err
+			}
+			after = e.Seq
+		}
+		if len(batch) > 0 {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-grown:
+		}
+	}
+}
+
+func (l *MemoryLog) Release(_ context.Context, upTo uint64) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.Max > 0 && len(l.entries) > l.Max/2 && upTo > l.first {
+		n := min(int(upTo-l.first), len(l.entries))
+		l.entries = append([]Entry(nil), l.entries[n:]...)
+		l.first += uint64(n)
+	}
+	return nil
+}

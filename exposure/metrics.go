@@ -1,0 +1,153 @@
+package exposure
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// metrics are the store's own; whoever runs it registers Collectors.
+type metrics struct {
+	requests, candidates, inExact, inShards prometheus.Counter
+	degraded, hits, misses, dead, corrupt   prometheus.Counter
+	flushedUsers, flushedBytes, swept       prometheus.Counter
+	fprTests, fprPositives, fprExpected     prometheus.Counter
+	flushes, stateBytes                     prometheus.Histogram
+	events                                  [len(kindNames)]prometheus.Counter
+	eventsVec                               *prometheus.CounterVec
+}
+
+func newMetrics() *metrics {
+	counter := func(name, help string) prometheus.Counter {
+		return prometheus.NewCounter(prometheus.CounterOpts{Namespace: "jianguo", Subsystem: "exposure", Name: name, Help: help})
+	}
+	m := &metrics{
+		requests:     counter("filter_requests_total", "Filter requests answered."),
+		candidates:   counter("filter_candidates_total", "Ids asked about."),
+		inExact:      counter("filter_dropped_exact_total", "Ids found in a tail or ring."),
+		inShards:     counter("filter_dropped_shards_total", "Ids found in a shard."),
+		degraded:     counter("filter_degraded_total", "Filter requests answered without the user's state."),
+		hits:         counter("cache_hits_total", "Requests whose user was in memory."),
+		misses:       counter("cache_misses_total", "Requests whose user was read from the file."),
+		dead:         counter("events_refused_total", "Log entries that can never be applied."),
+		corrupt:      counter("states_quarantined_total", "Rows that could not be read and were set aside."),
+		flushedUsers: counter("flushed_users_total", "User rows written."),
+		flushedBytes: counter("flushed_bytes_total", "Bytes of heads and shards written."),
+		swept:        counter("swept_users_total", "Users removed or shrunk because what they held had expired."),
+		fprTests:     counter("fpr_tests_total", "Random keys tested against live states."),
+		fprPositives: counter("fpr_positives_total", "Of those, found: positives / tests is the measured false-positive rate."),
+		fprExpected:  counter("fpr_expected_total", "Of those, expected by theory for the shards as full as they were."),
+		flushes: prometheus.NewHistogram(prometheus.HistogramOpts{Namespace: "jianguo", Subsystem: "exposure",
+			Name: "flush_seconds", Help: "Duration of a flush.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 16)}),
+		stateBytes: prometheus.NewHistogram(prometheus.HistogramOpts{Namespace: "jianguo", Subsystem: "exposure",
+			Name: "head_bytes", Help: "Size of the heads written: tail, ring and directory of a user.",
+			Buckets: prometheus.ExponentialBuckets(32, 2, 9)}),
+		eventsVec: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "jianguo", Subsystem: "exposure",
+			Name: "events_total", Help: "Events applied, by kind."}, []string{"kind"}),
+	}
+	for k, name := range kindNames {
+		m.events[k] = m.eventsVec.WithLabelValues(name)
+	}
+	return m
+}
+
+// Collectors are the store's metrics, for the caller to register.
+func (s *Store) Collectors() []prometheus.Collector {
+	m := s.metrics
+	gauge := func(name, help string, f func() float64) prometheus.Collector {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "jianguo", Subsystem: "exposure", Name: name, Help: help}, f)
+	}
+	return []prometheus.Collector{
+		m.requests, m.candidates, m.inExact, m.inShards, m.degraded, m.hits, m.misses, m.dead, m.corrupt,
+		m.flushedUsers, m.flushedBytes, m.swept, m.fprTests, m.fprPositives, m.fprExpected,
+		m.flushes, m.stateBytes, m.eventsVec,
+		gauge("unflushed_events", "Events applied that are not in the file yet.", func() float64 { return float64(s.unflushed.Load()) }),
+		gauge("unflushed_age_seconds", "Age of the oldest of them.", func() float64 {
+			if t := s.oldest.Load(); t != 0 {
+				return time.Since(time.Unix(0, t)).Seconds()
+			}
+			return 0
+		}),
+		gauge("consumer_lag_events", "Events logged that are not applied yet; -1 when the log does not answer.", s.lag),
+		gauge("cached_users", "Users in memory.", func() float64 { n, _ := s.cached(); return float64(n) }),
+		gauge("cached_bytes", "Memory they take.", func() float64 { _, b := s.cached(); return float64(b) }),
+		gauge("ready", "1 when the log has been replayed and nothing has failed.", func() float64 {
+			if s.Ready() {
+				return 1
+			}
+			return 0
+		}),
+	}
+}
+
+func (s *Store) lag() float64 {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	log, err := s.cfg.Log.State(ctx)
+	if err != nil {
+		return -1
+	}
+	return max(0, float64(log.Last)-float64(s.applied.Load()))
+}
+
+func (s *Store) cached() (users int, bytes int64) {
+	for i := range s.segs {
+		g := &s.segs[i]
+		g.mu.Lock()
+		users += len(g.entries)
+		bytes += g.bytes
+		g.mu.Unlock()
+	}
+	return users, bytes
+}
+
+// rateLoop measures the false-positive rate: now and then a live state is asked about
+// random keys, none of which it was ever given, save one in millions.
+func (s *Store) rateLoop(ctx context.Context) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			s.measureRate(512)
+		}
+	}
+}
+
+// measureRate asks one state about n random keys.
+func (s *Store) measureRate(n int) {
+	g := &s.segs[rand.N(segments)]
+	var e *entry
+	g.mu.Lock()
+	for _, e = range g.entries { // map order is random enough
+		break
+	}
+	if e != nil {
+		e.refs++
+	}
+	g.mu.Unlock()
+	if e == nil {
+		return
+	}
+	e.mu.RLock()
+	if e.st != nil && e.st.view != nil {
+		groups := e.st.view.groups
+		for range n {
+			h := baseHashes(rand.Uint32())
+			for i := range groups {
+				if groups[i].test(&h) != 0 {
+					s.metrics.fprPositives.Inc()
+					break
+				}
+			}
+		}
+		s.metrics.fprTests.Add(float64(n))
+		s.metrics.fprExpected.Add(float64(n) * theoreticalRate(e.st.shards))
+	}
+	e.mu.RUnlock()
+	g.release(e, -1, true)
+}

@@ -1,0 +1,283 @@
+package exposure
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/bits-and-blooms/bloom/v3"
+)
+
+// Kind is the rule by which a history forgets.
+type Kind uint8
+
+const (
+	// Rotate keeps a fixed number of shards and drops the oldest one when a
+	// new one is needed; a user who reports nothing for the TTL is forgotten.
+	Rotate Kind = iota
+	// Calendar keeps a set of shards a month and reads the current month and
+	// a number of whole months before it.
+	Calendar
+)
+
+func (k Kind) String() string {
+	if k == Calendar {
+		return "calendar"
+	}
+	return "rotate"
+}
+
+// Limits that no policy may pass; the decoder relies on them.
+const (
+	maxShards   = 64      // shards a user, whole history
+	maxCapacity = 1 << 20 // keys a shard
+	maxTail     = 4096    // keys in a tail
+	ringSize    = 100     // delivered keys remembered
+	maxExcepted = 64      // un-seen keys that a shard still holds
+	ringTTL     = 24 * time.Hour
+)
+
+// RingSize is the number of delivered ids remembered exactly, and therefore the
+// largest Max that a request with Mark may have.
+const RingSize = ringSize
+
+// Policy says how much of a user's history is kept, and for how long. The zero
+// value is Rotate, 5 shards of 1,000 keys, 5 days.
+//
+// The false-positive budget belongs to the user, not to a shard: with N shards
+// readable at once every shard is built for p = 0.8 × Target / N, so that the
+// union bound over all of them stays under Target with a fifth to spare.
+type Policy struct {
+	Kind Kind
+	// Slots is the number of shards kept: in all for Rotate (default 5), in
+	// each month for Calendar (default 4). The newest (Slots-1) × Capacity
+	// distinct keys, of the user or of the month, are always remembered.
+	Slots int
+	// Capacity is the number of keys of a shard (default 1,000).
+	Capacity int
+	// Large is the second rung of the ladder: shards after the first Small
+	// ones hold this many keys. Zero keeps every shard at Capacity, except
+	// that Calendar has 10,000 by default (negative: no second rung).
+	Large int
+	// Small is the number of shards of Capacity before the first Large one
+	// (default 1 for Rotate, 2 for Calendar; unused without Large).
+	Small int
+	// Target is the user's false-positive budget (default 0.001).
+	Target float64
+	// TTL is the time after a user's newest exposure at which Rotate forgets
+	// all of it (default 5 days). Calendar goes by months instead.
+	TTL time.Duration
+	// Months is the number of whole months Calendar reads besides the current
+	// one (default 3).
+	Months int
+	// Tail is the number of keys held exactly before the first fold (default
+	// 512); with shards behind it a tail folds at half of it and keeps an eighth
+	// to a quarter.
+	Tail int
+}
+
+// withDefaults fills the zero fields and rejects what cannot be kept.
+func (p Policy) withDefaults() (Policy, error) {
+	def := func(v *int, d int) {
+		if *v == 0 {
+			*v = d
+		}
+	}
+	if p.Kind == Calendar {
+		def(&p.Slots, 4)
+		def(&p.Large, 10_000)
+		def(&p.Small, 2)
+		def(&p.Months, 3)
+	} else {
+		def(&p.Slots, 5)
+		def(&p.Small, 1)
+	}
+	def(&p.Capacity, 1000)
+	def(&p.Tail, 512)
+	if p.Large < 0 {
+		p.Large = 0
+	}
+	if p.Target == 0 {
+		p.Target = 0.001
+	}
+	if p.TTL == 0 {
+		p.TTL = 5 * 24 * time.Hour
+	}
+	switch {
+	case p.Kind > Calendar:
+		return p, fmt.Errorf("exposure: policy kind %d is unknown", p.Kind)
+	case p.Slots < 2 || p.slots() > maxShards:
+		return p, fmt.Errorf("exposure: policy has %d shards, want 2 to %d in all", p.slots(), maxShards)
+	case p.Capacity < 64 || p.Capacity > maxCapacity:
+		return p, fmt.Errorf("exposure: policy capacity %d, want 64 to %d", p.Capacity, maxCapacity)
+	case p.Large != 0 && (p.Large < p.Capacity || p.Large > maxCapacity):
+		return p, fmt.Errorf("exposure: policy large capacity %d, want %d to %d", p.Large, p.Capacity, maxCapacity)
+	case p.Small < 0:
+		return p, fmt.Errorf("exposure: policy has %d small shards", p.Small)
+	case !(p.Target > 0 && p.Target <= 0.05):
+		return p, fmt.Errorf("exposure: policy target %g, want above 0, at most 0.05", p.Target)
+	case p.TTL < time.Minute:
+		return p, fmt.Errorf("exposure: policy ttl %s, want a minute or more", p.TTL)
+	case p.Months < 0:
+		return p, fmt.Errorf("exposure: policy reads %d months", p.Months)
+	case p.Tail < 8 || p.Tail > maxTail:
+		return p, fmt.Errorf("exposure: policy tail %d, want 8 to %d", p.Tail, maxTail)
+	}
+	return p, nil
+}
+
+// slots is N: the shards readable at once.
+func (p Policy) slots() int {
+	if p.Kind == Calendar {
+		return p.Slots * (p.Months + 1)
+	}
+	return p.Slots
+}
+
+// ShardRate is p, the false-positive rate each shard is built for when full.
+func (p Policy) ShardRate() float64 { return 0.8 * p.Target / float64(p.slots()) }
+
+// geometry is the (m, k) of a shard of so many keys, by the usual estimate
+// (Bloom 1970; m = -n·ln p / ln²2, k = m/n · ln 2) as bloom/v3 rounds it.
+func (p Policy) geometry(capacity int) (m uint32, k uint8) {
+	mm, kk := bloom.EstimateParameters(uint(capacity), p.ShardRate())
+	return uint32(mm), uint8(kk)
+}
+
+// capacityOf is the ladder: the capacity of the next shard after those given.
+func (p Policy) capacityOf(small int, large bool) int {
+	if p.Large != 0 && (large || small >= p.Small) {
+		return p.Large
+	}
+	return p.Capacity
+}
+
+// A day is the coarse time of a key: days since 1970-01-01 in the store's time
+// zone, fixed when the event is applied, so that a key near midnight belongs to
+// the month its user was in.
+type day int32
+
+func dayOf(t time.Time) day {
+	y, m, d := t.Date()
+	return day(time.Date(y, m, d, 0, 0, 0, 0, time.UTC).Unix() / 86400)
+}
+
+// monthOf numbers months since year 0.
+func monthOf(d day) int32 {
+	t := time.Unix(int64(d)*86400, 0).UTC()
+	return int32(t.Year())*12 + int32(t.Month()) - 1
+}
+
+// epochOf is the set of shards a key of that day folds into.
+func (p *Policy) epochOf(d day) int32 {
+	if p.Kind == Calendar {
+		return monthOf(d)
+	}
+	return 0
+}
+
+// oldestEpoch is the first epoch still readable at a time.
+func (p *Policy) oldestEpoch(now time.Time) int32 {
+	if p.Kind == Calendar {
+		return monthOf(dayOf(now)) - int32(p.Months)
+	}
+	return 0
+}
+
+// nextBoundary is when oldestEpoch changes next.
+func (p *Policy) nextBoundary(now time.Time) time.Time {
+	if p.Kind == Calendar {
+		y, m, _ := now.Date()
+		return time.Date(y, m+1, 1, 0, 0, 0, 0, now.Location())
+	}
+	return now.Add(100 * 365 * 24 * time.Hour)
+}
+
+// clamp moves an event's own time into what is retained: never after now, never
+// before the oldest moment the policy reads.
+func (p *Policy) clamp(at, now time.Time) time.Time {
+	if at.IsZero() || at.After(now) {
+		return now
+	}
+	edge := now.Add(-p.TTL)
+	if p.Kind == Calendar {
+		y, m, _ := now.Date()
+		edge = time.Date(y, m-time.Month(p.Months), 1, 0, 0, 0, 0, now.Location())
+	}
+	if at.Before(edge) {
+		return edge
+	}
+	return at.In(now.Location())
+}
+
+// expired says whether nothing of a user whose newest exposure was at last can
+// be read any more.
+func (p *Policy) expired(last, now time.Time) bool {
+	if p.Kind == Calendar {
+		return monthOf(dayOf(last)) < p.oldestEpoch(now)
+	}
+	return !last.Add(p.TTL).After(now)
+}
+
+// ParsePolicy reads "rotate" or "calendar", optionally followed by settings:
+// "rotate,slots=3,small=1,large=10000,ttl=120h". Settings are slots, capacity,
+// small, large, months, tail, target and ttl.
+func ParsePolicy(s string) (Policy, error) {
+	var p Policy
+	name, rest, _ := strings.Cut(s, ",")
+	switch name {
+	case "rotate", "":
+	case "calendar":
+		p.Kind = Calendar
+	default:
+		return p, fmt.Errorf("exposure: policy %q is neither rotate nor calendar", name)
+	}
+	ints := map[string]*int{"slots": &p.Slots, "capacity": &p.Capacity, "small": &p.Small,
+		"large": &p.Large, "months": &p.Months, "tail": &p.Tail}
+	for rest != "" {
+		var field string
+		field, rest, _ = strings.Cut(rest, ",")
+		k, v, _ := strings.Cut(field, "=")
+		var err error
+		switch {
+		case ints[k] != nil:
+			*ints[k], err = strconv.Atoi(v)
+		case k == "target":
+			p.Target, err = strconv.ParseFloat(v, 64)
+		case k == "ttl":
+			p.TTL, err = time.ParseDuration(v)
+		default:
+			err = errors.New("unknown setting")
+		}
+		if err != nil {
+			return p, fmt.Errorf("exposure: policy setting %q: %w", field, err)
+		}
+	}
+	return p.withDefaults()
+}
+
+// String is the form ParsePolicy reads, with every setting spelled out.
+func (p Policy) String() string {
+	p, _ = p.withDefaults()
+	large := p.Large
+	if large == 0 {
+		large = -1
+	}
+	return fmt.Sprintf("%s,slots=%d,capacity=%d,small=%d,large=%d,months=%d,tail=%d,target=%g,ttl=%s",
+		p.Kind, p.Slots, p.Capacity, p.Small, large, p.Months, p.Tail, p.Target, p.TTL)
+}
+
+// theoreticalRate is the chance that a key never seen tests positive in at least
+// one of the shards given by their (m, k, keys): 1 - Π(1 - (1-e^(-kn/m))^k).
+func theoreticalRate(shards []shard) float64 {
+	miss := 1.0
+	for i := range shards {
+		k := float64(shards[i].k)
+		fill := 1 - math.Exp(-k*float64(shards[i].count)/float64(shards[i].m))
+		miss *= 1 - math.Pow(fill, k)
+	}
+	return 1 - miss
+}

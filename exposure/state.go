@@ -1,0 +1,287 @@
+package exposure
+
+import (
+	"errors"
+	"slices"
+	"time"
+)
+
+// shard is one Bloom filter of a user, bits-and-blooms/bloom/v3's over the
+// little-endian bytes of keys. Full (count = capacity) it is never written again.
+type shard struct {
+	id       int64 // row; 0 until a flush assigns one
+	epoch    int32 // Calendar: month; Rotate: 0
+	capacity uint32
+	count    uint32 // keys added that did not test positive already
+	m        uint32
+	k        uint8
+	dirty    bool     // words differ from the row
+	words    []uint64 // nil while only the head has been read
+}
+
+func (s *shard) bytes() int { return shardBytes(s.m) }
+
+// delivered is one entry of the ring: a key and the unix minute of its delivery.
+type delivered struct {
+	key    uint32
+	minute uint32
+}
+
+// dated is one entry of the tail.
+type dated struct {
+	key uint32
+	day day
+}
+
+// state is everything remembered of one user in one history. It is plain data: who
+// owns it (an entry, under its lock) is the store's business, and time is always
+// handed in, an event's own for changes and the clock's for reads, so that a replay
+// gives the same state.
+type state struct {
+	last     int64       // unix seconds of the newest exposure; 0 for nobody
+	shards   []shard     // by (epoch, creation): index is age, oldest first
+	excepted []uint32    // keys un-seen although a shard holds them, at most 64
+	ring     []delivered // oldest first, at most 100
+	tail     []dated     // arrival order, oldest first
+	freed    []int64     // rows to delete at the next flush
+	corrupt  string      // why the row this state replaces could not be read
+	view     *view       // what the kernel reads; nil after a change
+	groups   []group     // lanes; nil after a shard changed
+}
+
+// fetcher reads shard rows. The words it fills in are the state's own.
+type fetcher func(shards []*shard) error
+
+// ErrExceptions is the answer to an un-see that would need more than 64 exceptions
+// above a user's shards. Nothing of that un-see is applied.
+var ErrExceptions = errors.New("exposure: more than 64 un-seen items are held by older shards")
+
+func (s *state) empty() bool {
+	return len(s.shards)+len(s.ring)+len(s.tail) == 0
+}
+
+// size is the memory a cached state takes, in bytes, near enough for a budget.
+func (s *state) size() int {
+	n := 160 + 8*(len(s.ring)+cap(s.tail)) + 4*len(s.excepted) + 64*len(s.shards)
+	for i := range s.shards {
+		n += 8 * len(s.shards[i].words)
+	}
+	for i := range s.groups {
+		n += 96 + len(s.groups[i].lane)
+	}
+	if s.view != nil {
+		n += 4 * len(s.view.exact.cells)
+	}
+	return n
+}
+
+// reset forgets everything, leaving the rows to be deleted.
+func (s *state) reset() {
+	freed := s.freed
+	for i := range s.shards {
+		if id := s.shards[i].id; id != 0 {
+			freed = append(freed, id)
+		}
+	}
+	*s = state{freed: freed, corrupt: s.corrupt}
+}
+
+// touch drops what has expired by now and notes that the user was active at.
+func (s *state) touch(p *Policy, at, now time.Time) {
+	if s.last != 0 && p.expired(time.Unix(s.last, 0).In(now.Location()), now) {
+		s.reset()
+	}
+	s.dropEpochs(p, now)
+	s.last = max(s.last, at.Unix())
+	s.view = nil
+}
+
+// dropEpochs frees the months no longer read.
+func (s *state) dropEpochs(p *Policy, now time.Time) {
+	if p.Kind != Calendar {
+		return
+	}
+	oldest := p.oldestEpoch(now)
+	for len(s.shards) > 0 && s.shards[0].epoch < oldest {
+		s.drop(0)
+	}
+	if n := len(s.tail); n > 0 {
+		s.tail = slices.DeleteFunc(s.tail, func(d dated) bool { return monthOf(d.day) < oldest })
+		if len(s.tail) != n {
+			s.view = nil
+		}
+	}
+}
+
+func (s *state) drop(i int) {
+	if id := s.shards[i].id; id != 0 {
+		s.freed = append(s.freed, id)
+	}
+	s.shards = slices.Delete(s.shards, i, i+1)
+	s.groups, s.view = nil, nil
+}
+
+// see adds keys to the history, newest last.
+func (s *state) see(p *Policy, keys []uint32, at, now time.Time, fetch fetcher) error {
+	s.touch(p, at, now)
+	d := dayOf(at)
+	for _, key := range keys {
+		if i := slices.Index(s.excepted, key); i >= 0 {
+			s.excepted = slices.Delete(s.excepted, i, i+1)
+		}
+		i := slices.IndexFunc(s.tail, func(t dated) bool { return t.key == key })
+		when := d
+		if i >= 0 { // seen again: it is the newest now, and keeps its newest day
+			when = max(when, s.tail[i].day)
+			s.tail = slices.Delete(s.tail, i, i+1)
+		}
+		s.tail = append(s.tail, dated{key, when})
+		if err := s.fold(p, fetch); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// deliver puts keys into the ring, newest last.
+func (s *state) deliver(p *Policy, keys []uint32, at, now time.Time) {
+	s.touch(p, at, now)
+	minute := uint32(at.Unix() / 60)
+	for _, key := range keys {
+		if i := slices.IndexFunc(s.ring, func(d delivered) bool { return d.key == key }); i >= 0 {
+			minute = max(minute, s.ring[i].minute)
+			s.ring = slices.Delete(s.ring, i, i+1)
+		}
+		if len(s.ring) == ringSize {
+			s.ring = slices.Delete(s.ring, 0, 1)
+		}
+		s.ring = append(s.ring, delivered{key, minute})
+		minute = uint32(at.Unix() / 60)
+	}
+}
+
+// unsee removes keys: exactly from ring and tail, by an exception where a shard
+// tests positive. It applies to all keys or, with ErrExceptions, to none.
+func (s *state) unsee(p *Policy, keys []uint32, now time.Time, fetch fetcher) error {
+	s.dropEpochs(p, now)
+	if err := s.need(fetch, 0, len(s.shards)); err != nil {
+		return err
+	}
+	// Exceptions whose shard has rotated away protect nothing any more.
+	kept := slices.DeleteFunc(slices.Clone(s.excepted), func(k uint32) bool { return s.newestHolding(k) < 0 })
+	for _, key := range keys {
+		if s.newestHolding(key) >= 0 && !slices.Contains(kept, key) {
+			kept = append(kept, key)
+		}
+	}
+	if len(kept) > maxExcepted {
+		return ErrExceptions
+	}
+	s.excepted = kept
+	s.tail = slices.DeleteFunc(s.tail, func(t dated) bool { return slices.Contains(keys, t.key) })
+	s.ring = slices.DeleteFunc(s.ring, func(d delivered) bool { return slices.Contains(keys, d.key) })
+	s.view = nil
+	return nil
+}
+
+// newestHolding is the index of the newest shard that holds the key, or -1. Shards
+// must have been fetched.
+func (s *state) newestHolding(key uint32) int {
+	h := baseHashes(key)
+	for i := len(s.shards) - 1; i >= 0; i-- {
+		sh := &s.shards[i]
+		if testShard(sh.words, newModulus(sh.m), uint64(sh.k), &h) {
+			return i
+		}
+	}
+	return -1
+}
+
+// need makes sure the words of shards [from, to) are in memory.
+func (s *state) need(fetch fetcher, from, to int) error {
+	var missing []*shard
+	for i := from; i < to; i++ {
+		if s.shards[i].words == nil {
+			missing = append(missing, &s.shards[i])
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return fetch(missing)
+}
+
+// fold moves the oldest part of a full tail into shards.
+func (s *state) fold(p *Policy, fetch fetcher) error {
+	limit := p.Tail
+	if len(s.shards) > 0 {
+		limit /= 2
+	}
+	if len(s.tail) <= limit {
+		return nil
+	}
+	n := len(s.tail) - p.Tail/4
+	for _, t := range s.tail[:n] {
+		i := s.open(p, p.epochOf(t.day))
+		if err := s.need(fetch, i, i+1); err != nil {
+			return err
+		}
+		sh := &s.shards[i]
+		f := bloomOf(sh.words, sh.m, sh.k)
+		// A key the shard holds already costs it nothing, so a full shard has room
+		// for any number of repeats, and its rate stays what it was built for.
+		if !f.TestOrAdd([]byte{byte(t.key), byte(t.key >> 8), byte(t.key >> 16), byte(t.key >> 24)}) {
+			sh.count++
+			sh.dirty = true
+		}
+	}
+	s.tail = append(make([]dated, 0, p.Tail/2+1), s.tail[n:]...)
+	s.groups, s.view = nil, nil
+	return nil
+}
+
+// open is the index of the shard of that epoch with room, made if need be: the
+// oldest shard of the epoch gives way, and its row is reused where the new one has
+// the same size, so that a file does not fragment as users rotate.
+func (s *state) open(p *Policy, epoch int32) int {
+	var small, of int
+	var large bool
+	at, first := len(s.shards), -1
+	for i := range s.shards {
+		sh := &s.shards[i]
+		if sh.epoch > epoch {
+			at = min(at, i)
+		}
+		if sh.epoch != epoch {
+			continue
+		}
+		if first < 0 {
+			first = i
+		}
+		of++
+		if int(sh.capacity) > p.Capacity {
+			large = true
+		} else {
+			small++
+		}
+	}
+	if of > 0 && s.shards[at-1].count < s.shards[at-1].capacity {
+		return at - 1
+	}
+	capacity := p.capacityOf(small, large)
+	m, k := p.geometry(capacity)
+	fresh := shard{epoch: epoch, capacity: uint32(capacity), m: m, k: k, dirty: true, words: make([]uint64, (m+63)/64)}
+	for ; of >= p.Slots; of-- {
+		if old := s.shards[first]; old.m == m && fresh.id == 0 {
+			fresh.id, s.shards[first].id = old.id, 0
+		}
+		s.drop(first)
+		at--
+	}
+	for len(s.shards) >= maxShards { // a policy with more slots was in force before
+		s.drop(0)
+		at = max(at-1, 0)
+	}
+	s.shards = slices.Insert(s.shards, at, fresh)
+	return at
+}

@@ -1,0 +1,524 @@
+package exposure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/zeebo/xxh3"
+)
+
+// Durability is what an answered report has survived.
+type Durability uint8
+
+const (
+	// Synced: an answered report survives a power cut. It takes a log that
+	// syncs before it acknowledges.
+	Synced Durability = iota
+	// Relaxed: an answered report survives the end of the process, not
+	// necessarily that of the machine.
+	Relaxed
+)
+
+// StoryFunc names the stories an item belongs to: its cluster's id and that id's
+// aliases. It is the seat for the story scope; without one the scope is refused.
+type StoryFunc func(ctx context.Context, id string) ([]uint64, error)
+
+// Config is what a store is opened with. Path and Log are required; every other zero
+// value is usable.
+type Config struct {
+	Path string // the state file (SQLite)
+	Log  Log    // where events go and come from
+
+	Policies map[string]Policy // by history; "" is the default history
+	Scenes   map[string]string // scene -> history; a scene not listed is in ""
+	// Partitions is the number of owners the stream is split over (0 or 1: one).
+	Partitions int
+	Location   *time.Location   // of days and months; nil: Asia/Shanghai
+	Clock      func() time.Time // nil: time.Now
+
+	MaxUnflushed int           // events applied but not in the file (default 262,144); past it the log waits
+	FlushAge     time.Duration // age of the oldest of them (default 10 s)
+	CacheBytes   int64         // memory for users (default 256 MiB)
+	SweepRate    int           // rows a second looked at for expiry (default 2,000; negative: never)
+	Durability   Durability
+	FailClosed   bool // a filter that cannot be computed returns nothing instead of everything
+
+	Stories StoryFunc
+	Dead    func(e Entry, reason error) // told of entries that cannot be applied; nil: logged only
+	// Fail is called at named points (flush-begin, flush-write, flush-commit,
+	// flush-committed, appended); an error fails there. For tests.
+	Fail   func(point string) error
+	Rand   io.Reader    // for the secret of a new file; nil: crypto/rand
+	Logger *slog.Logger // nil: slog.Default
+}
+
+// Store holds every user's exposures. All methods may be called from any goroutine.
+type Store struct {
+	cfg      Config
+	policies map[string]*Policy
+	secret   [32]byte
+	db       *database
+	metrics  *metrics
+	segs     [segments]segment
+
+	lastShard atomic.Int64
+	applied   atomic.Uint64 // last sequence applied
+	flushed   atomic.Uint64 // last sequence in the file
+	unflushed atomic.Int64  // events between the two
+	oldest    atomic.Int64  // unix nanoseconds when the oldest of them was applied, 0 for none
+	ready     atomic.Bool
+	readyCh   chan struct{} // closed when ready
+	failed    atomic.Pointer[error]
+
+	applyMu sync.Mutex
+	gen     uint64   // applyMu; number of the next flush
+	dirty   []*entry // applyMu; entries due in it, each pinned
+	msg     message  // applyMu; decoding buffer
+	// applyMu; users forgotten since the last flush, whose quarantined rows go too
+	forgotten []string
+
+	flushMu sync.Mutex // one flush at a time
+	kick    chan struct{}
+	roomMu  sync.Mutex
+	room    chan struct{} // roomMu; closed and replaced when a flush has made room
+
+	waitMu  sync.Mutex
+	waiters map[uint64][]chan struct{} // waitMu; by sequence
+	refused map[uint64]error           // waitMu; outcome of recent events that were refused
+
+	stop context.CancelFunc
+	done sync.WaitGroup
+}
+
+// shanghai is the default zone, fixed rather than looked up: a machine without a
+// zone database would otherwise put month ends elsewhere.
+var shanghai = time.FixedZone("Asia/Shanghai", 8*3600)
+
+// Open opens the state file, making it if need be, and starts applying the log.
+// The store answers at once but is Ready only when it has applied everything the
+// log held at this moment.
+func Open(ctx context.Context, cfg Config) (*Store, error) {
+	if cfg.Path == "" || cfg.Log == nil {
+		return nil, errors.New("exposure: Config needs Path and Log")
+	}
+	setDefaults(&cfg)
+	s := &Store{
+		cfg: cfg, policies: map[string]*Policy{}, metrics: newMetrics(), gen: 1,
+		readyCh: make(chan struct{}), kick: make(chan struct{}, 1), room: make(chan struct{}),
+		waiters: map[uint64][]chan struct{}{}, refused: map[uint64]error{},
+	}
+	for _, h := range cfg.Scenes {
+		s.policies[h] = nil
+	}
+	s.policies[""] = nil
+	for h := range s.policies {
+		p, err := cfg.Policies[h].withDefaults()
+		if err != nil {
+			return nil, fmt.Errorf("history %q: %w", h, err)
+		}
+		s.policies[h] = &p
+	}
+	for i := range s.segs {
+		s.segs[i].init(cfg.CacheBytes / segments)
+	}
+	var err error
+	if s.db, err = openDatabase(ctx, cfg.Path, cfg.Durability, cfg.Rand); err != nil {
+		return nil, err
+	}
+	last, err := s.recover(ctx)
+	if err != nil {
+		s.db.close()
+		return nil, err
+	}
+	s.start(last)
+	return s, nil
+}
+
+func setDefaults(cfg *Config) {
+	if cfg.Location == nil {
+		cfg.Location = shanghai
+	}
+	if cfg.Clock == nil {
+		cfg.Clock = time.Now
+	}
+	if cfg.MaxUnflushed <= 0 {
+		cfg.MaxUnflushed = 1 << 18
+	}
+	if cfg.FlushAge <= 0 {
+		cfg.FlushAge = 10 * time.Second
+	}
+	if cfg.CacheBytes <= 0 {
+		cfg.CacheBytes = 256 << 20
+	}
+	if cfg.SweepRate == 0 {
+		cfg.SweepRate = 2000
+	}
+	if cfg.Fail == nil {
+		cfg.Fail = func(string) error { return nil }
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.Default()
+	}
+}
+
+// recover finds where in the log to go on, and the last entry to wait for.
+func (s *Store) recover(ctx context.Context) (last uint64, err error) {
+	secret, logID, applied, lastShard, err := s.db.recover(ctx)
+	if err != nil {
+		return 0, err
+	}
+	log, err := s.cfg.Log.State(ctx)
+	if err != nil {
+		return 0, err
+	}
+	s.secret = secret
+	s.lastShard.Store(lastShard)
+	from := applied
+	switch {
+	case logID != log.ID:
+		// A new log: its sequences begin again, and all it holds is news.
+		from = 0
+	case log.Last < applied:
+		// The log lost its end, as a relaxed one may in a power cut. What the
+		// file knows stays known; the log will use those sequences again.
+		from = log.Last
+	}
+	if logID != "" && from != applied {
+		s.cfg.Logger.Warn("exposure: the log is not where the state file left it",
+			"applied", applied, "log_last", log.Last, "same_log", logID == log.ID)
+	}
+	if from+1 < log.First && logID == log.ID {
+		s.cfg.Logger.Error("exposure: the log has forgotten events that were not applied",
+			"applied", applied, "log_first", log.First, "lost", log.First-from-1)
+	}
+	if from != applied || logID != log.ID {
+		if err := s.db.setApplied(ctx, log.ID, from); err != nil {
+			return 0, err
+		}
+	}
+	s.applied.Store(from)
+	s.flushed.Store(from)
+	return log.Last, nil
+}
+
+func (s *Store) start(last uint64) {
+	ctx, cancel := context.WithCancel(context.Background())
+	s.stop = cancel
+	if s.applied.Load() >= last {
+		s.setReady()
+	}
+	s.done.Go(func() {
+		err := s.cfg.Log.Consume(ctx, s.applied.Load(), func(e Entry) error {
+			if err := s.waitRoom(ctx); err != nil {
+				return err
+			}
+			err := s.apply(ctx, e)
+			if e.Seq >= last && err == nil {
+				s.setReady()
+			}
+			return err
+		})
+		if err != nil && ctx.Err() == nil {
+			s.fail(fmt.Errorf("exposure: consume: %w", err))
+		}
+	})
+	s.done.Go(func() { s.flushLoop(ctx) })
+	s.done.Go(func() { s.sweepLoop(ctx) })
+	s.done.Go(func() { s.rateLoop(ctx) })
+}
+
+func (s *Store) setReady() {
+	if s.ready.CompareAndSwap(false, true) {
+		close(s.readyCh)
+	}
+}
+
+// fail stops the store for good: after an error of the disk nothing in memory can be
+// trusted to reach it, and a restart replays the log from the last good flush.
+func (s *Store) fail(err error) {
+	if s.failed.CompareAndSwap(nil, &err) {
+		s.cfg.Logger.Error("exposure: store failed; restart to replay from the log", "err", err)
+		s.ready.Store(false)
+		s.stop()
+		s.wakeAll()
+	}
+}
+
+// Err is the error that stopped the store, or nil.
+func (s *Store) Err() error {
+	if p := s.failed.Load(); p != nil {
+		return *p
+	}
+	return nil
+}
+
+// Ready says whether everything logged before Open has been applied, and nothing has
+// failed since.
+func (s *Store) Ready() bool { return s.ready.Load() && s.Err() == nil }
+
+// WaitReady waits for Ready.
+func (s *Store) WaitReady(ctx context.Context) error {
+	select {
+	case <-s.readyCh:
+		return s.Err()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Close stops consuming, writes what is unflushed, and closes the file.
+func (s *Store) Close() error {
+	err := ErrClosed
+	if !s.failed.CompareAndSwap(nil, &err) && errors.Is(s.Err(), ErrClosed) {
+		return nil
+	}
+	failed := s.Err()
+	s.ready.Store(false)
+	s.stop()
+	s.wakeAll()
+	s.done.Wait()
+	var flushErr error
+	if errors.Is(failed, ErrClosed) {
+		flushErr = s.flush(context.Background())
+	}
+	return errors.Join(flushErr, s.db.close())
+}
+
+// segmentOf spreads addresses over the cache.
+func (s *Store) segmentOf(addr []byte) *segment { return &s.segs[xxh3.Hash(addr)%segments] }
+
+// history is the history a scene belongs to.
+func (s *Store) history(scene string) string { return s.cfg.Scenes[scene] }
+
+// apply changes the state by one entry of the log. Only the consumer calls it.
+func (s *Store) apply(ctx context.Context, e Entry) error {
+	s.applyMu.Lock()
+	err := s.applyLocked(ctx, e)
+	s.applyMu.Unlock()
+	if errors.Is(err, errStopped) {
+		return err
+	}
+	return nil
+}
+
+var errStopped = errors.New("exposure: stopped")
+
+// applyLocked returns errStopped when the entry has not been applied and must be
+// seen again; any other error is final and belongs to whoever sent the event.
+func (s *Store) applyLocked(ctx context.Context, e Entry) error {
+	if e.Seq <= s.applied.Load() {
+		return nil
+	}
+	kind, ok := kindOfSubject(e.Subject)
+	if !ok {
+		return s.refuse(e, fmt.Errorf("exposure: subject %s means nothing here", e.Subject))
+	}
+	m := &s.msg
+	at, err := s.decodeEvent(m, kind, e.Data)
+	if err != nil {
+		return s.refuse(e, err)
+	}
+	s.metrics.events[kind].Inc()
+	now := e.Time.In(s.cfg.Location)
+	if kind == Forget {
+		err = s.applyForget(ctx, m.user)
+	} else {
+		err = s.applyItems(ctx, kind, m, at, now)
+	}
+	if err != nil && !errors.Is(err, ErrExceptions) {
+		if ctx.Err() == nil {
+			s.fail(err)
+		}
+		return fmt.Errorf("%w: %w", errStopped, err)
+	}
+	s.advance(e.Seq, err)
+	return err
+}
+
+// advance makes an event count as applied and wakes those who wait for it, with what
+// became of it.
+func (s *Store) advance(seq uint64, outcome error) {
+	s.waitMu.Lock()
+	if outcome != nil {
+		if len(s.refused) >= 4096 { // nobody came for these: plain publishers
+			clear(s.refused)
+		}
+		s.refused[seq] = outcome
+	}
+	s.applied.Store(seq)
+	for _, ch := range s.waiters[seq] {
+		close(ch)
+	}
+	delete(s.waiters, seq)
+	s.waitMu.Unlock()
+	s.oldest.CompareAndSwap(0, time.Now().UnixNano())
+	if n := s.unflushed.Add(1); n >= int64(s.cfg.MaxUnflushed)/2 {
+		select {
+		case s.kick <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// refuse sets an entry aside that will never be applicable.
+func (s *Store) refuse(e Entry, reason error) error {
+	s.metrics.dead.Inc()
+	s.cfg.Logger.Warn("exposure: event refused", "seq", e.Seq, "subject", e.Subject, "err", reason)
+	if s.cfg.Dead != nil {
+		s.cfg.Dead(e, reason)
+	}
+	s.advance(e.Seq, reason)
+	return reason
+}
+
+func (s *Store) decodeEvent(m *message, kind EventKind, data []byte) (at time.Time, err error) {
+	if err := m.decode(data); err != nil {
+		return at, err
+	}
+	if err := checkName("user", m.user, true); err != nil {
+		return at, err
+	}
+	if kind != Forget && len(m.spans) == 0 {
+		return at, invalid("items", "is empty")
+	}
+	return eventTime(m.at)
+}
+
+// applyItems applies a delivered, seen or unsee event. Where the user's row has not
+// been read, the first two wait beside it: they need not know it.
+func (s *Store) applyItems(ctx context.Context, kind EventKind, m *message, at, now time.Time) error {
+	history := s.history(m.scene)
+	pol := s.policies[history]
+	at = pol.clamp(at, now)
+	m.hash(seedOf(&s.secret, m.user))
+	addr := []byte(address(history, m.user))
+	g := s.segmentOf(addr)
+	e, _ := g.acquire(addr, pol)
+	e.mu.Lock()
+	s.due(g, e)
+	r := s.db.rows(ctx)
+	var err error
+	if kind == Unsee {
+		if err = s.loadOrQuarantine(e, r); err == nil {
+			err = e.st.unsee(pol, m.keys, now, r.fetch)
+		}
+	} else if e.st == nil {
+		for _, k := range m.keys {
+			e.pending = append(e.pending, op{at.Unix(), now.Unix(), k, kind})
+		}
+	} else if kind == Delivered {
+		e.st.deliver(pol, m.keys, at, now)
+	} else {
+		err = e.st.see(pol, m.keys, at, now, r.fetch)
+	}
+	w := e.weigh()
+	e.mu.Unlock()
+	g.release(e, w, true)
+	return err
+}
+
+// applyForget removes a user from every history.
+func (s *Store) applyForget(ctx context.Context, user string) error {
+	for history, pol := range s.policies {
+		addr := []byte(address(history, user))
+		g := s.segmentOf(addr)
+		e, _ := g.acquire(addr, pol)
+		e.mu.Lock()
+		s.due(g, e)
+		err := s.loadOrQuarantine(e, s.db.rows(ctx))
+		if err == nil {
+			e.st.reset()
+		}
+		w := e.weigh()
+		e.mu.Unlock()
+		g.release(e, w, true)
+		if err != nil {
+			return err
+		}
+	}
+	s.forgotten = append(s.forgotten, user)
+	return nil
+}
+
+// due enters an entry into the next flush, setting aside first what the running one
+// has yet to write. The caller holds applyMu and e.mu.
+func (s *Store) due(g *segment, e *entry) {
+	if e.gen == s.gen {
+		return
+	}
+	if e.gen != 0 {
+		e.freeze(s)
+	}
+	e.gen = s.gen
+	s.dirty = append(s.dirty, e)
+	g.pin(e)
+}
+
+func (s *Store) wakeAll() {
+	s.waitMu.Lock()
+	for seq, chs := range s.waiters {
+		for _, ch := range chs {
+			close(ch)
+		}
+		delete(s.waiters, seq)
+	}
+	s.waitMu.Unlock()
+	s.makeRoom()
+}
+
+// waitApplied waits until an entry has been applied and returns its outcome.
+func (s *Store) waitApplied(ctx context.Context, seq uint64) error {
+	s.waitMu.Lock()
+	var ch chan struct{}
+	if s.applied.Load() < seq && s.Err() == nil {
+		ch = make(chan struct{})
+		s.waiters[seq] = append(s.waiters[seq], ch)
+	}
+	s.waitMu.Unlock()
+	if ch != nil {
+		select {
+		case <-ch:
+		case <-ctx.Done():
+			return fmt.Errorf("exposure: event %d is logged but not yet applied: %w", seq, ctx.Err())
+		}
+	}
+	s.waitMu.Lock()
+	outcome := s.refused[seq]
+	delete(s.refused, seq)
+	s.waitMu.Unlock()
+	if outcome == nil && s.applied.Load() < seq {
+		return fmt.Errorf("exposure: event %d is logged but not applied: %w", seq, s.Err())
+	}
+	return outcome
+}
+
+// waitRoom blocks the consumer while too much is unflushed.
+func (s *Store) waitRoom(ctx context.Context) error {
+	for s.unflushed.Load() >= int64(s.cfg.MaxUnflushed) {
+		s.roomMu.Lock()
+		room := s.room
+		s.roomMu.Unlock()
+		if s.unflushed.Load() < int64(s.cfg.MaxUnflushed) {
+			break
+		}
+		select {
+		case <-room:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return ctx.Err()
+}
+
+func (s *Store) makeRoom() {
+	s.roomMu.Lock()
+	close(s.room)
+	s.room = make(chan struct{})
+	s.roomMu.Unlock()
+}

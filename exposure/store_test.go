@@ -1,0 +1,191 @@
+package exposure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+var benchTime = time.Date(2024, 5, 20, 12, 0, 0, 0, shanghai)
+
+var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
+
+// clock is a time the test moves.
+type clock struct{ unix atomic.Int64 }
+
+func newClock() *clock {
+	c := &clock{}
+	c.unix.Store(benchTime.Unix())
+	return c
+}
+
+func (c *clock) now() time.Time          { return time.Unix(c.unix.Load(), 0) }
+func (c *clock) advance(d time.Duration) { c.unix.Add(int64(d / time.Second)) }
+
+// bench is a store a test can crash and reopen.
+type fixture struct {
+	t     testing.TB
+	cfg   Config
+	clock *clock
+	*Store
+}
+
+func newFixture(t testing.TB, cfg Config) *fixture {
+	t.Helper()
+	f := &fixture{t: t, cfg: cfg, clock: newClock()}
+	if f.cfg.Path == "" {
+		f.cfg.Path = filepath.Join(t.TempDir(), "exposure.db")
+	}
+	if f.cfg.Log == nil {
+		log := NewMemoryLog()
+		log.Clock = f.clock.now
+		f.cfg.Log = log
+	}
+	f.cfg.Clock, f.cfg.Logger = f.clock.now, quiet
+	if f.cfg.SweepRate == 0 {
+		f.cfg.SweepRate = -1
+	}
+	f.open()
+	t.Cleanup(f.end)
+	return f
+}
+
+func (f *fixture) open() {
+	f.t.Helper()
+	s, err := Open(context.Background(), f.cfg)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	f.Store = s
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	if err := s.WaitReady(ctx); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// crash drops everything that is only in memory.
+func (f *fixture) crash() {
+	f.Store.fail(errors.New("crash"))
+	f.Store.Close()
+	f.open()
+}
+
+// restart closes in good order.
+func (f *fixture) restart() {
+	f.t.Helper()
+	if err := f.Store.Close(); err != nil {
+		f.t.Fatal(err)
+	}
+	f.open()
+}
+
+func (f *fixture) end() {
+	f.t.Helper()
+	f.Store.Close()
+	if _, err := Verify(context.Background(), f.cfg.Path); err != nil {
+		f.t.Error(err)
+	}
+}
+
+func (f *fixture) report(kind EventKind, user string, items ...string) {
+	f.t.Helper()
+	if err := f.Expose(context.Background(), Event{Kind: kind, User: user, Items: items}); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+func (f *fixture) unseenOf(user string, items ...string) []string {
+	f.t.Helper()
+	r, err := f.Filter(context.Background(), Request{User: user, Items: items})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	if r.Degraded != "" {
+		f.t.Fatalf("degraded: %s", r.Degraded)
+	}
+	return r.Items
+}
+
+func ids(from, to int) []string {
+	var out []string
+	for i := from; i < to; i++ {
+		out = append(out, fmt.Sprintf("item-%09d", i))
+	}
+	return out
+}
+
+func TestFirstUse(t *testing.T) {
+	f := newFixture(t, Config{})
+	f.report(Seen, "u", "a", "b")
+	f.report(Delivered, "u", "c")
+	if got := f.unseenOf("u", "d", "a", "c", "e", "d", "b"); !slices.Equal(got, []string{"d", "e"}) {
+		t.Fatalf("got %v", got)
+	}
+	if got := f.unseenOf("v", "a"); !slices.Equal(got, []string{"a"}) {
+		t.Fatalf("another user: got %v", got)
+	}
+	f.crash()
+	if got := f.unseenOf("u", "d", "a", "c"); !slices.Equal(got, []string{"d"}) {
+		t.Fatalf("after a crash: got %v", got)
+	}
+	f.clock.advance(25 * time.Hour)
+	if got := f.unseenOf("u", "a", "c"); !slices.Equal(got, []string{"c"}) {
+		t.Fatalf("a day after: got %v", got)
+	}
+	if err := f.Unsee(context.Background(), "u", "", []string{"a"}); err != nil {
+		t.Fatal(err)
+	}
+	f.restart()
+	if got := f.unseenOf("u", "a", "b"); !slices.Equal(got, []string{"a"}) {
+		t.Fatalf("after un-see: got %v", got)
+	}
+	if err := f.Forget(context.Background(), "u"); err != nil {
+		t.Fatal(err)
+	}
+	if got := f.unseenOf("u", "a", "b"); len(got) != 2 {
+		t.Fatalf("after forget: got %v", got)
+	}
+}
+
+func TestManyShards(t *testing.T) {
+	for _, policy := range []Policy{{}, {Slots: 3, Large: 10000}, {Kind: Calendar}} {
+		t.Run(policy.String(), func(t *testing.T) {
+			f := newFixture(t, Config{Policies: map[string]Policy{"": policy}})
+			seen := ids(0, 5000)
+			for i := 0; i < len(seen); i += 37 {
+				f.report(Seen, "u", seen[i:min(i+37, len(seen))]...)
+				if i%1000 < 37 {
+					if err := f.Flush(context.Background()); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			for range 3 {
+				keep := seen
+				if policy.Kind == Rotate && policy.Large == 0 {
+					keep = seen[1000:]
+				}
+				if got := f.unseenOf("u", keep...); len(got) != 0 {
+					t.Fatalf("%d seen ids came back, first %v", len(got), got[0])
+				}
+				if got := f.unseenOf("u", ids(100000, 110000)...); len(got) < 9980 {
+					t.Fatalf("only %d of 10,000 strangers came through", len(got))
+				}
+				f.restart()
+			}
+			info, err := f.Query(context.Background(), "u", "", []string{seen[0], seen[4999]})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("%+v", info)
+		})
+	}
+}

@@ -1,0 +1,131 @@
+package exposure
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+const (
+	sweepBatch = 256
+	sweepGrace = time.Hour // clocks of log and store may differ; expiry is not urgent
+)
+
+// sweepLoop walks the file in key order, at a bounded rate, and frees what has
+// expired. Readers never see expired keys; this is about the room they take.
+func (s *Store) sweepLoop(ctx context.Context) {
+	if s.cfg.SweepRate < 0 {
+		return
+	}
+	tick := time.NewTicker(time.Second * sweepBatch / time.Duration(s.cfg.SweepRate))
+	defer tick.Stop()
+	var after string
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		var err error
+		if after, err = s.sweep(ctx, after, sweepBatch); err != nil && ctx.Err() == nil {
+			s.cfg.Logger.Warn("exposure: sweep", "err", err)
+		}
+	}
+}
+
+// Sweep looks at every row once and frees what has expired.
+func (s *Store) Sweep(ctx context.Context) error {
+	after := ""
+	for {
+		var err error
+		if after, err = s.sweep(ctx, after, sweepBatch); err != nil || after == "" {
+			return err
+		}
+	}
+}
+
+// sweep looks at up to n rows after an address and returns the last one, or "" at the
+// end of the file. It goes by the clock, which events do not; so it does nothing
+// unless every event logged before now has been applied, lest one that kept a user
+// alive come after the sweep that buried him.
+func (s *Store) sweep(ctx context.Context, after string, n int) (string, error) {
+	now := s.cfg.Clock().In(s.cfg.Location).Add(-sweepGrace)
+	log, err := s.cfg.Log.State(ctx)
+	if err != nil {
+		return after, err
+	}
+	if !s.Ready() || s.applied.Load() < log.Last {
+		return after, nil
+	}
+	history, user := splitAddress(after)
+	rows, err := s.db.read.QueryContext(ctx,
+		"SELECT history, user, head FROM user WHERE (history, user) > (?, ?) ORDER BY history, user LIMIT ?", history, user, n)
+	if err != nil {
+		return after, err
+	}
+	defer rows.Close()
+	var stale []string
+	seen := 0
+	for rows.Next() {
+		var head []byte
+		if err := rows.Scan(&history, &user, &head); err != nil {
+			return after, err
+		}
+		seen++
+		after = address(history, user)
+		pol := s.policies[history]
+		if pol == nil {
+			continue // a history no scene leads to any more: kept until somebody decides
+		}
+		if st, err := decodeHead(head, after); err == nil && st.stale(pol, now) {
+			stale = append(stale, after)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return after, err
+	}
+	rows.Close()
+	for _, addr := range stale {
+		if err := s.expire(ctx, addr, now); err != nil {
+			return after, err
+		}
+	}
+	if seen < n {
+		after = ""
+	}
+	return after, nil
+}
+
+// stale says whether a state holds rows that nobody can read any more.
+func (s *state) stale(p *Policy, now time.Time) bool {
+	return s.last != 0 && p.expired(time.Unix(s.last, 0).In(now.Location()), now) ||
+		len(s.shards) > 0 && s.shards[0].epoch < p.oldestEpoch(now)
+}
+
+// expire frees the expired part of one user with the next flush.
+func (s *Store) expire(ctx context.Context, addr string, now time.Time) error {
+	s.applyMu.Lock()
+	defer s.applyMu.Unlock()
+	history, _ := splitAddress(addr)
+	g := s.segmentOf([]byte(addr))
+	e, _ := g.acquire([]byte(addr), s.policies[history])
+	e.mu.Lock()
+	err := e.load(s, s.db.rows(ctx))
+	if err == nil && e.st.stale(e.pol, now) {
+		s.due(g, e)
+		if e.pol.expired(time.Unix(e.st.last, 0).In(now.Location()), now) {
+			e.st.reset()
+		} else {
+			e.st.dropEpochs(e.pol, now)
+		}
+		s.metrics.swept.Inc()
+		s.oldest.CompareAndSwap(0, time.Now().UnixNano())
+	}
+	w := e.weigh()
+	e.mu.Unlock()
+	g.release(e, w, true)
+	if errors.Is(err, ErrCorrupt) {
+		return nil // verify's business
+	}
+	return err
+}

@@ -1,0 +1,180 @@
+package exposure
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math/bits"
+	"strconv"
+)
+
+// Report is what Verify counted.
+type Report struct {
+	Users, Shards, Keys, Quarantined int64
+	Applied                          uint64 // last event in the file
+	HeadBytes, ShardBytes, FileBytes int64
+}
+
+// Verify reads a whole state file and returns an error that joins everything found
+// wrong: pages SQLite cannot vouch for, heads and shards that do not decode, shards
+// that are missing, shared or orphaned, or hold more bits than their count allows. It
+// may run beside a live store.
+func Verify(ctx context.Context, path string) (Report, error) {
+	var rep Report
+	db, err := sql.Open("sqlite3", dsn(path, "mode=ro&_query_only=on&_busy_timeout=10000"))
+	if err != nil {
+		return rep, fmt.Errorf("exposure: verify %s: %w", path, err)
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	tx, err := db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return rep, fmt.Errorf("exposure: verify %s: %w", path, err)
+	}
+	defer tx.Rollback()
+	v := &verifier{ctx: ctx, tx: tx, rep: &rep, owner: map[int64]shardRef{}}
+	for _, step := range []func() error{v.pages, v.meta, v.heads, v.shards} {
+		if err := step(); err != nil {
+			return rep, fmt.Errorf("exposure: verify %s: %w", path, err)
+		}
+	}
+	if v.wrong != nil {
+		return rep, fmt.Errorf("exposure: verify %s: %w", path, errors.Join(v.wrong...))
+	}
+	return rep, nil
+}
+
+type shardRef struct {
+	addr  string
+	shard shard
+}
+
+type verifier struct {
+	ctx   context.Context
+	tx    *sql.Tx
+	rep   *Report
+	owner map[int64]shardRef
+	wrong []error
+}
+
+// say notes something wrong; a hundred are enough to act on.
+func (v *verifier) say(format string, args ...any) {
+	if len(v.wrong) < 100 {
+		v.wrong = append(v.wrong, fmt.Errorf(format, args...))
+	}
+}
+
+func (v *verifier) pages() error {
+	rows, err := v.tx.QueryContext(v.ctx, "PRAGMA integrity_check")
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var msg string
+		if err := rows.Scan(&msg); err != nil {
+			return err
+		}
+		if msg != "ok" {
+			v.say("sqlite: %s", msg)
+		}
+	}
+	return rows.Err()
+}
+
+func (v *verifier) meta() error {
+	var applied string
+	if err := v.tx.QueryRowContext(v.ctx, "SELECT value FROM meta WHERE name = 'applied'").Scan(&applied); err != nil {
+		return err
+	}
+	var err error
+	if v.rep.Applied, err = strconv.ParseUint(applied, 10, 64); err != nil {
+		v.say("meta applied: %w", err)
+	}
+	var secret []byte
+	if err := v.tx.QueryRowContext(v.ctx, "SELECT value FROM meta WHERE name = 'secret'").Scan(&secret); err != nil {
+		return err
+	}
+	if len(secret) != 32 {
+		v.say("meta secret has %d bytes", len(secret))
+	}
+	if err := v.tx.QueryRowContext(v.ctx, "SELECT count(*) FROM quarantine").Scan(&v.rep.Quarantined); err != nil {
+		return err
+	}
+	return v.tx.QueryRowContext(v.ctx,
+		"SELECT page_count * page_size FROM pragma_page_count, pragma_page_size").Scan(&v.rep.FileBytes)
+}
+
+func (v *verifier) heads() error {
+	rows, err := v.tx.QueryContext(v.ctx, "SELECT history, user, head FROM user")
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var history, user string
+		var head sql.RawBytes
+		if err := rows.Scan(&history, &user, &head); err != nil {
+			return err
+		}
+		v.rep.Users++
+		v.rep.HeadBytes += int64(len(head))
+		addr := address(history, user)
+		st, err := decodeHead(head, addr)
+		if err != nil {
+			v.say("user %q: %w", addr, err)
+			continue
+		}
+		v.rep.Keys += int64(len(st.tail))
+		for _, sh := range st.shards {
+			if old, ok := v.owner[sh.id]; ok {
+				v.say("shard %d belongs to %q and to %q", sh.id, old.addr, addr)
+			}
+			v.rep.Keys += int64(sh.count)
+			v.owner[sh.id] = shardRef{addr, sh}
+		}
+	}
+	return rows.Err()
+}
+
+func (v *verifier) shards() error {
+	rows, err := v.tx.QueryContext(v.ctx, "SELECT id, data FROM shard")
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id int64
+		var data sql.RawBytes
+		if err := rows.Scan(&id, &data); err != nil {
+			return err
+		}
+		v.rep.Shards++
+		v.rep.ShardBytes += int64(len(data))
+		ref, ok := v.owner[id]
+		if !ok {
+			if v.rep.Quarantined == 0 { // a quarantined head cannot say which were its own
+				v.say("shard %d belongs to nobody", id)
+			}
+			continue
+		}
+		delete(v.owner, id)
+		sh := ref.shard
+		if err := decodeShard(data, &sh); err != nil {
+			v.say("user %q: %w", ref.addr, err)
+			continue
+		}
+		set := 0
+		for _, w := range sh.words {
+			set += bits.OnesCount64(w)
+		}
+		if set > int(sh.count)*int(sh.k) || (sh.count > 0) != (set > 0) {
+			v.say("user %q: shard %d has %d bits set for %d keys of %d", ref.addr, id, set, sh.count, sh.k)
+		}
+	}
+	for id, ref := range v.owner {
+		v.say("user %q: shard %d is missing", ref.addr, id)
+	}
+	return rows.Err()
+}
