@@ -1,0 +1,149 @@
+package exposure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// startNATS runs the server that the product embeds, with JetStream in a directory.
+func startNATS(t testing.TB, dir string, synced bool) (*server.Server, jetstream.JetStream) {
+	t.Helper()
+	ns, err := server.NewServer(&server.Options{
+		ServerName: "test", DontListen: true, JetStream: true, StoreDir: dir, SyncAlways: synced,
+		NoSigs: true, NoLog: true, MaxPayload: 4 << 20,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ns.Start()
+	if !ns.ReadyForConnections(10 * time.Second) {
+		t.Fatal("the NATS server did not start")
+	}
+	nc, err := nats.Connect("", nats.InProcessServer(ns))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		nc.Close()
+		ns.Shutdown()
+		ns.WaitForShutdown()
+	})
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ns, js
+}
+
+func natsFixture(t testing.TB, stream StreamConfig, cfg Config) (*fixture, jetstream.JetStream) {
+	t.Helper()
+	_, js := startNATS(t, t.TempDir(), false)
+	log, err := OpenNATSLog(context.Background(), js, stream, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.Log = log
+	f := &fixture{t: t, cfg: cfg, clock: newClock()}
+	f.clock.unix.Store(time.Now().Unix() + 1) // the stream stamps by the real clock
+	f.cfg.Path = t.TempDir() + "/exposure.db"
+	f.cfg.Clock, f.cfg.Logger = f.clock.now, quiet
+	f.cfg.SweepRate = -1
+	f.open()
+	t.Cleanup(f.end)
+	return f, js
+}
+
+func TestStream(t *testing.T) {
+	f, js := natsFixture(t, StreamConfig{}, Config{MaxUnflushed: 50})
+	ctx := context.Background()
+	var want []string
+	for i := range 300 {
+		want = append(want, fmt.Sprint("s", i))
+		f.report(Seen, "u", want[i])
+		if i%97 == 0 {
+			f.crash()
+		}
+		if got := f.unseenOf("u", want...); len(got) > 0 {
+			t.Fatalf("after %d reports: %v came back", i+1, got)
+		}
+	}
+	// What others publish, with and without a partition, wrong or right.
+	for _, m := range [][2]string{
+		{"exposures.seen", `{"user":"v","items":["a", 7]}`},
+		{"exposures.delivered.0", `{"user":"v","items":["b"],"at":"2001-01-01T00:00:00Z"}`},
+		{"exposures.seen.0", `{"user":"v","items":"a"}`},
+		{"exposures.seen.0", `{"user":"","items":["a"]}`},
+		{"exposures.seen.0", `{`},
+		{"exposures.seen.0", `{"user":"v","items":["c"],"at":"2999-01-01T00:00:00Z"}`},
+	} {
+		if _, err := js.Publish(ctx, m[0], []byte(m[1])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.report(Seen, "v", "last")
+	if got := f.unseenOf("v", "a", "7", "b", "c", "last", "new"); !slices.Equal(got, []string{"b", "new"}) {
+		t.Fatalf("got %v", got)
+	}
+}
+
+// TestStreamFull: a full stream refuses, by name, and takes reports again once the
+// state file has caught up.
+func TestStreamFull(t *testing.T) {
+	f, _ := natsFixture(t, StreamConfig{MaxBytes: 64 << 10}, Config{FlushAge: time.Hour})
+	ctx := context.Background()
+	long := strings.Repeat("x", 200)
+	full := false
+	for i := 0; i < 1000 && !full; i++ {
+		err := f.Expose(ctx, Event{Kind: Seen, User: "u", Items: []string{fmt.Sprint(long, i)}})
+		if full = errors.Is(err, ErrFull); err != nil && !full {
+			t.Fatal(err)
+		}
+	}
+	if !full {
+		t.Fatal("the stream never filled")
+	}
+	if err := f.Flush(ctx); err != nil {
+		t.Fatal(err)
+	}
+	f.report(Seen, "u", "after")
+	if got := f.unseenOf("u", "after", long+"0", "new"); !slices.Equal(got, []string{"new"}) {
+		t.Fatalf("got %v", got)
+	}
+	f.crash()
+	if got := f.unseenOf("u", "after", long+"0", "new"); !slices.Equal(got, []string{"new"}) {
+		t.Fatalf("after a crash: got %v", got)
+	}
+}
+
+// TestNewLog: a state file that finds another log keeps what it knows and applies all
+// the new log holds.
+func TestNewLog(t *testing.T) {
+	f, _ := natsFixture(t, StreamConfig{}, Config{})
+	f.report(Seen, "u", "a", "b", "c")
+	f.report(Seen, "u", "d")
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, js := startNATS(t, t.TempDir(), false)
+	log, err := OpenNATSLog(context.Background(), js, StreamConfig{}, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := js.Publish(context.Background(), "exposures.seen.0", []byte(`{"user":"u","items":["e"]}`)); err != nil {
+		t.Fatal(err)
+	}
+	f.cfg.Log = log
+	f.open()
+	if got := f.unseenOf("u", "a", "b", "c", "d", "e", "f"); !slices.Equal(got, []string{"f"}) {
+		t.Fatalf("got %v", got)
+	}
+}
