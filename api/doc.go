@@ -1,0 +1,49 @@
+// Package api is what others talk to: HTTP with its OpenAPI description, the
+// request-reply services on the bus, health, metrics, and the pages for people.
+//
+// # Contract
+//
+// Every change of an item goes through the stream ITEMS, a POST /items as much
+// as a message on items.publish: the handler publishes, waits for the verdict
+// and answers with the outcome. The request's body is checked before it is
+// published, so that a caller with a mistake gets an error and the dead letters
+// stay empty. A verdict that does not come within Config.Wait is answered with
+// 202: the item is stored and will be judged. Publishing the same item again
+// is always safe.
+//
+// Everything else reads the index beside its writer, and changes nothing.
+//
+// Errors are problem details (RFC 9457, see Problem) with a sentence and, where
+// one field is at fault, its name. 400 is a mistake of the caller's, 413 a limit
+// of size passed, 429 a full stream, 503 something under us that is not ready or
+// too much at once: try again after Retry-After.
+//
+// # Addresses
+//
+// /openapi.yaml describes them all; the tests hold real traffic against it. An
+// id in a path is percent-encoded as a whole, but slashes may be left as they
+// are: /items/a/b and /items/a%2Fb are the same. Ids that clients rewrite on
+// their way (".", "..") can be asked for as /items?id=.
+//
+// # Limits
+//
+// A body has 4 MiB at most (512 KiB of text in which every character is
+// escaped still fits), headers 64 KiB, a page of events 1,000, a page of clusters
+// 200, a long poll 30 seconds. Config.Concurrency requests are worked on at once
+// and as many may wait for events; what is beyond that is refused at once.
+//
+// # Who may do what
+//
+// Without tokens everything is open, and CheckListen keeps such a service on
+// loopback. With tokens, a request carries one as a bearer token, or as the
+// password of HTTP Basic for reading, which is what browsers offer. Each route
+// names the roles it is for, and the role operator may do everything; health,
+// readiness and the spec are open to all. Requests that change something are
+// refused when a browser says that another site makes them. The tokens do not
+// reach the bus: who can connect to NATS may use all its subjects.
+//
+// # Compatibility
+//
+// Fields and routes are added, not renamed or given another meaning; clients
+// ignore fields they do not know. The pages for people are not an interface.
+package api

@@ -1,0 +1,219 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"jianguo/index"
+	"jianguo/ingest"
+)
+
+// pending answers a publisher whose verdict is late.
+type pending struct {
+	ID     string `json:"id"`
+	Status string `json:"status"` // "pending"
+	Detail string `json:"detail"`
+}
+
+// postItem publishes an item and waits for its verdict.
+func (s *Server) postItem(c echo.Context) error {
+	body, err := readBody(c)
+	if err != nil {
+		return err
+	}
+	it, err := ingest.DecodeItem(body)
+	if err != nil {
+		return err
+	}
+	payload, err := encodeItem(it)
+	if err != nil {
+		return err
+	}
+	return s.submit(c, ingest.SubjectPublish, it.ID, payload)
+}
+
+// encodeItem writes an item anew: however its sender escaped it, what goes on
+// the bus is bounded by the size of its texts.
+func encodeItem(it *ingest.Item) ([]byte, error) {
+	if it.Published != nil {
+		utc := it.Published.UTC()
+		if y := utc.Year(); y < 0 || y > 9999 {
+			return nil, &ingest.FieldError{Field: "published_at", Problem: "is not between the years 0 and 9999"}
+		}
+		it.Published = &utc
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(it); err != nil {
+		return nil, fmt.Errorf("api: item %q: %w", it.ID, err)
+	}
+	return b.Bytes(), nil
+}
+
+// deleteItem withdraws an item, also one that has not arrived yet.
+func (s *Server) deleteItem(c echo.Context) error {
+	id, err := pathID(c)
+	if err != nil {
+		return err
+	}
+	revision, err := queryInt(c, "revision", 0, 0, 1<<63-1)
+	if err != nil {
+		return err
+	}
+	payload, err := json.Marshal(&ingest.Withdrawal{ID: id, Mode: c.QueryParam("mode"), Reason: c.QueryParam("reason"), Revision: revision})
+	if err != nil {
+		return fmt.Errorf("api: withdrawal of %q: %w", id, err)
+	}
+	if _, err := ingest.DecodeWithdrawal(payload); err != nil {
+		return err
+	}
+	return s.submit(c, ingest.SubjectWithdraw, id, payload)
+}
+
+// submit takes a checked payload through ITEMS.
+func (s *Server) submit(c echo.Context, subject, id string, payload []byte) error {
+	if err := s.busReady(); err != nil {
+		return caused(http.StatusServiceUnavailable, "nothing can be published at the moment: "+err.Error(), err)
+	}
+	ctx, cancel := context.WithTimeout(c.Request().Context(), s.cfg.Wait)
+	defer cancel()
+	outcome, err := ingest.Submit(ctx, s.cfg.Conn, s.js, subject, payload)
+	switch {
+	case errors.Is(err, ingest.ErrPending):
+		c.Response().Header().Set(echo.HeaderLocation, itemPath(id))
+		return c.JSON(http.StatusAccepted, pending{ID: id, Status: "pending", Detail: "it is stored and will be judged; ask again at Location, or read /verdicts"})
+	case err != nil:
+		return err
+	case outcome.Error != "":
+		// It passed our check and not that of the ingest path.
+		return NewProblem(http.StatusUnprocessableEntity, outcome.Field, "it was refused, and lies in the dead letters: "+outcome.Error)
+	}
+	return c.JSON(http.StatusOK, outcome)
+}
+
+// busReady is nil when messages can be published.
+func (s *Server) busReady() error {
+	switch {
+	case s.cfg.Conn == nil:
+		return errors.New("this service has no bus")
+	case !s.cfg.Conn.IsConnected():
+		return errors.New("the bus is not connected")
+	}
+	return nil
+}
+
+// checkItem is the verdict an item would get.
+func (s *Server) checkItem(c echo.Context) error {
+	body, err := readBody(c)
+	if err != nil {
+		return err
+	}
+	e, err := s.check(c.Request().Context(), body)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, e)
+}
+
+// check serves POST /items/check and items.check.
+func (s *Server) check(ctx context.Context, body []byte) (*index.Event, error) {
+	if s.cfg.Ingest == nil {
+		return nil, NewProblem(http.StatusServiceUnavailable, "", "this service does not judge items")
+	}
+	it, err := ingest.DecodeDocument(body)
+	if err != nil {
+		return nil, err
+	}
+	e, err := s.cfg.Ingest.Check(ctx, it)
+	if err != nil {
+		return nil, fmt.Errorf("api: check of %q: %w", it.ID, err)
+	}
+	return &e, nil
+}
+
+func (s *Server) getItem(c echo.Context) error {
+	id, err := pathID(c)
+	if err != nil {
+		return err
+	}
+	it, err := s.findItem(c, id)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, it)
+}
+
+// findItem looks up an item.
+func (s *Server) findItem(c echo.Context, id string) (*index.Item, error) {
+	if err := ingest.CheckID(id); err != nil {
+		return nil, err
+	}
+	it, err := s.cfg.Index.Item(c.Request().Context(), id)
+	if errors.Is(err, index.ErrNotFound) {
+		return nil, caused(http.StatusNotFound, fmt.Sprintf("no item has the id %q", id), err)
+	}
+	return it, err
+}
+
+// readBody reads a request's body, which bound has bounded. Its type is not
+// asked for: what is no JSON says so itself.
+func readBody(c echo.Context) ([]byte, error) {
+	body, err := io.ReadAll(c.Request().Body)
+	var tooBig *http.MaxBytesError
+	if err != nil && !errors.As(err, &tooBig) {
+		return nil, caused(http.StatusBadRequest, "the body did not arrive whole", err)
+	}
+	return body, err
+}
+
+func payloadTooLarge(limit int64) string {
+	return fmt.Sprintf("payload has more than %d bytes, which is the most that is taken", limit)
+}
+
+// itemPath is the address of an item.
+func itemPath(id string) string {
+	if id == "." || id == ".." {
+		return "/items?id=" + url.QueryEscape(id)
+	}
+	return "/items/" + url.PathEscape(id)
+}
+
+// pathID reads the id behind /items/, or else the query parameter id. What is
+// taken apart is the path as it was sent: echo's parameters do not say whether
+// a slash or a percent sign was escaped.
+func pathID(c echo.Context) (string, error) {
+	escaped := strings.TrimPrefix(c.Request().URL.EscapedPath(), "/items")
+	escaped = strings.TrimPrefix(escaped, "/")
+	id, err := url.PathUnescape(escaped)
+	if err != nil {
+		return "", &ingest.FieldError{Field: "id", Problem: "is not percent-encoded as a path is"}
+	}
+	if id == "" {
+		id = c.QueryParam("id")
+	}
+	return id, ingest.CheckID(id)
+}
+
+// queryInt reads a whole number between least and most.
+func queryInt(c echo.Context, name string, missing, least, most int64) (int64, error) {
+	given := c.QueryParam(name)
+	if given == "" {
+		return missing, nil
+	}
+	n, err := strconv.ParseInt(given, 10, 64)
+	if err != nil || n < least || n > most {
+		return 0, &ingest.FieldError{Field: name, Problem: fmt.Sprintf("is %.40q, want a whole number from %d to %d", given, least, most)}
+	}
+	return n, nil
+}

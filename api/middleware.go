@@ -1,0 +1,167 @@
+package api
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"strconv"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// gate bounds how many do something at once; who does not get in is told so.
+type gate chan struct{}
+
+func (g gate) enter() error {
+	select {
+	case g <- struct{}{}:
+		return nil
+	default:
+		return NewProblem(http.StatusServiceUnavailable, "", fmt.Sprintf("%d requests are being worked on, which is the limit: try again in a moment", cap(g)))
+	}
+}
+
+func (g gate) leave() { <-g }
+
+// bound takes a place for the time of a request, and bounds its body.
+func bound(g gate, next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if err := g.enter(); err != nil {
+			return err
+		}
+		defer g.leave()
+		if r := c.Request(); r.Body != nil {
+			r.Body = http.MaxBytesReader(c.Response(), r.Body, MaxBody)
+		}
+		return next(c)
+	}
+}
+
+// observe gives a request its id, and counts and logs how it ended.
+func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		start := time.Now()
+		r := c.Request()
+		id := requestID(r.Header.Get(echo.HeaderXRequestID))
+		h := c.Response().Header()
+		h.Set(echo.HeaderXRequestID, id)
+		h.Set("X-Content-Type-Options", "nosniff")
+		err := next(c)
+		if err != nil {
+			c.Error(err)
+		}
+		status, took := c.Response().Status, time.Since(start)
+		route := c.Path()
+		if route == "" {
+			route = "none"
+		}
+		s.metrics.requests.WithLabelValues(methodLabel(r.Method), route, strconv.Itoa(status)).Inc()
+		s.metrics.seconds.WithLabelValues(route).Observe(took.Seconds())
+		level := slog.LevelDebug
+		switch {
+		case status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests:
+			level = slog.LevelWarn
+		case status >= 500:
+			level = slog.LevelError
+		}
+		if s.log.Enabled(r.Context(), level) {
+			s.log.LogAttrs(r.Context(), level, "request", slog.String("request", id), slog.String("method", r.Method), slog.String("path", r.URL.EscapedPath()),
+				slog.Int("status", status), slog.Duration("took", took), slog.String("from", r.RemoteAddr), slog.Any("error", causeOf(err)))
+		}
+		return nil
+	}
+}
+
+// causeOf is what the log says of an error: what is behind it where the wire
+// got only a sentence.
+func causeOf(err error) error {
+	if err == nil {
+		return nil
+	}
+	if cause := errors.Unwrap(problemOf(err)); cause != nil {
+		return cause
+	}
+	return err
+}
+
+// methodLabel keeps clients from inventing time series.
+func methodLabel(method string) string {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodDelete, http.MethodPut, http.MethodPatch, http.MethodOptions:
+		return method
+	}
+	return "other"
+}
+
+// requestID is the caller's id of a request if it is one, else a new one.
+func requestID(given string) string {
+	if len(given) == 0 || len(given) > 64 {
+		return rand.Text()
+	}
+	for i := range len(given) {
+		switch b := given[i]; {
+		case b >= 'a' && b <= 'z', b >= 'A' && b <= 'Z', b >= '0' && b <= '9', b == '-', b == '_', b == '.':
+		default:
+			return rand.Text()
+		}
+	}
+	return given
+}
+
+// recoverPanic makes an error of a panic: one bad request ends alone.
+func (s *Server) recoverPanic(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) (err error) {
+		defer func() {
+			v := recover()
+			if v == nil {
+				return
+			}
+			if v == http.ErrAbortHandler {
+				panic(v)
+			}
+			s.log.ErrorContext(c.Request().Context(), "handler panicked", "request", c.Response().Header().Get(echo.HeaderXRequestID), "panic", v, "stack", string(debug.Stack()))
+			err = fmt.Errorf("api: panic: %v", v)
+		}()
+		return next(c)
+	}
+}
+
+// sameOrigin refuses what a page of another site makes a browser send. Callers
+// that are no browsers are not concerned.
+func sameOrigin(next http.Handler) http.Handler {
+	p := http.NewCrossOriginProtection()
+	p.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", problemType)
+		w.WriteHeader(http.StatusForbidden)
+		// A client that is gone does not read the sentence.
+		_, _ = w.Write([]byte(`{"title":"Forbidden","status":403,"detail":"a page of another site may not make this request"}`))
+	}))
+	return p.Handler(next)
+}
+
+// metrics are the HTTP side's own; cmd registers them.
+type metrics struct {
+	requests *prometheus.CounterVec
+	seconds  *prometheus.HistogramVec
+	services *prometheus.CounterVec
+}
+
+func newMetrics() *metrics {
+	return &metrics{
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "jianguo_http_requests_total", Help: "Requests answered."}, []string{"method", "route", "code"}),
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "jianguo_http_seconds",
+			Help: "From a request's headers to the end of its answer.", Buckets: prometheus.ExponentialBuckets(0.00025, 2, 18)}, []string{"route"}),
+		services: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "jianguo_service_requests_total", Help: "Requests on the bus answered."}, []string{"subject", "code"}),
+	}
+}
+
+// Collectors returns the metrics of the HTTP side and of the services on the
+// bus, to be registered once.
+func (s *Server) Collectors() []prometheus.Collector {
+	return []prometheus.Collector{s.metrics.requests, s.metrics.seconds, s.metrics.services}
+}

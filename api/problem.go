@@ -1,0 +1,137 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"jianguo/index"
+	"jianguo/ingest"
+)
+
+// Problem is the body of every error, RFC 9457's application/problem+json. Its
+// type is left out, which the RFC reads as about:blank: the title is that of
+// the status, and the detail is a sentence the caller can act on.
+type Problem struct {
+	Title  string `json:"title"`
+	Status int    `json:"status"`
+	Detail string `json:"detail"`
+	// Field is the field, query parameter or header at fault, empty where no
+	// single one is; "payload" is the body as a whole.
+	Field string `json:"field,omitempty"`
+	// Request is the id that the log knows the request by.
+	Request string `json:"request,omitempty"`
+
+	retryAfter string // seconds; for 429 and 503
+	challenge  string // WWW-Authenticate; for 401
+	cause      error  // for the log, never for the wire
+}
+
+func (p *Problem) Error() string { return p.Detail }
+
+func (p *Problem) Unwrap() error { return p.cause }
+
+// problemType is the content type of a Problem.
+const problemType = "application/problem+json"
+
+// NewProblem makes a Problem; field may be empty.
+func NewProblem(status int, field, detail string) *Problem {
+	p := &Problem{Title: http.StatusText(status), Status: status, Field: field, Detail: detail}
+	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
+		p.retryAfter = "1"
+	}
+	return p
+}
+
+// codeStoreFailed is JetStream's error code for a message that the stream did
+// not take; under discard-new its one ordinary cause is a full stream.
+const codeStoreFailed jetstream.ErrorCode = 10077
+
+// problemOf says what an error means to the caller. An error that nobody
+// foresaw tells the caller nothing but the request id; the log has the rest.
+func problemOf(err error) *Problem {
+	var (
+		problem *Problem
+		field   *ingest.FieldError
+		other   *echo.HTTPError
+		tooBig  *http.MaxBytesError
+		bus     *jetstream.APIError
+	)
+	switch {
+	case errors.As(err, &problem):
+		return problem
+	case errors.As(err, &field):
+		status := http.StatusBadRequest
+		if field.TooLarge {
+			status = http.StatusRequestEntityTooLarge
+		}
+		return NewProblem(status, field.Field, field.Field+" "+field.Problem)
+	case errors.As(err, &tooBig):
+		return NewProblem(http.StatusRequestEntityTooLarge, "payload", payloadTooLarge(tooBig.Limit))
+	case errors.Is(err, index.ErrNotFound):
+		return NewProblem(http.StatusNotFound, "", err.Error())
+	case errors.As(err, &bus) && bus.ErrorCode == codeStoreFailed:
+		return caused(http.StatusTooManyRequests, "the bus is full and takes no more until what it holds has been worked off: "+bus.Description, err)
+	case errors.As(err, &bus), errors.Is(err, jetstream.ErrNoStreamResponse), errors.Is(err, nats.ErrConnectionClosed), errors.Is(err, nats.ErrTimeout),
+		errors.Is(err, nats.ErrNoResponders), errors.Is(err, nats.ErrConnectionReconnecting), errors.Is(err, nats.ErrReconnectBufExceeded):
+		return caused(http.StatusServiceUnavailable, "the bus does not answer as it should: "+err.Error(), err)
+	case errors.Is(err, nats.ErrMaxPayload):
+		return caused(http.StatusRequestEntityTooLarge, "the message is larger than the bus takes (max_payload of its configuration)", err)
+	case errors.Is(err, index.ErrClosed):
+		return caused(http.StatusServiceUnavailable, "the service is shutting down", err)
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		return caused(http.StatusServiceUnavailable, "the request was given up before it was done", err)
+	case errors.As(err, &other):
+		return caused(other.Code, statusSentence(other.Code), err)
+	}
+	return caused(http.StatusInternalServerError, "something went wrong here; the service's log says what, under this request's id", err)
+}
+
+func caused(status int, detail string, cause error) *Problem {
+	p := NewProblem(status, "", detail)
+	p.cause = cause
+	return p
+}
+
+func statusSentence(status int) string {
+	switch status {
+	case http.StatusNotFound:
+		return "there is nothing at this address; /openapi.yaml lists what there is"
+	case http.StatusMethodNotAllowed:
+		return "this address does not take this method; the header Allow lists those it takes"
+	}
+	return http.StatusText(status)
+}
+
+// problemHandler is echo's error handler: whatever a handler returned becomes
+// a Problem, unless an answer has already begun.
+func (s *Server) problemHandler(err error, c echo.Context) {
+	if c.Response().Committed {
+		return
+	}
+	p := *problemOf(err)
+	p.Request = c.Response().Header().Get(echo.HeaderXRequestID)
+	h := c.Response().Header()
+	if p.retryAfter != "" {
+		h.Set(echo.HeaderRetryAfter, p.retryAfter)
+	}
+	if p.challenge != "" {
+		h.Set(echo.HeaderWWWAuthenticate, p.challenge)
+	}
+	if c.Request().Method == http.MethodHead {
+		err = c.NoContent(p.Status)
+	} else {
+		var body []byte
+		if body, err = json.Marshal(&p); err == nil {
+			err = c.Blob(p.Status, problemType, body)
+		}
+	}
+	if err != nil {
+		s.log.DebugContext(c.Request().Context(), "problem not written", "error", err)
+	}
+}

@@ -1,0 +1,202 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"jianguo/index"
+	"jianguo/ingest"
+)
+
+// Limits of a request.
+const (
+	MaxBody = ingest.MaxPayload // bytes
+	MaxWait = 30 * time.Second  // of a long poll, and for a verdict
+)
+
+// Config configures a Server. Index is required; without Conn or Ingest the
+// routes that need them answer 503.
+type Config struct {
+	Index  *index.Index
+	Ingest *ingest.Service
+	Conn   *nats.Conn
+
+	Logger *slog.Logger
+	// Gatherer is what /metrics shows; nil: the server's own metrics alone.
+	Gatherer prometheus.Gatherer
+	Tokens   Tokens // none: everything is open
+	Version  string // for /healthz and the services on the bus
+	// Ready names what has to be ready besides the bus and Ingest; an error
+	// says what stands in the way.
+	Ready map[string]func() error
+
+	Wait        time.Duration // for a verdict, at most MaxWait; 0: 10 s
+	Concurrency int           // requests at once; 0: 256
+	Drain       time.Duration // for running requests at the end; 0: 15 s
+}
+
+// Server answers HTTP requests and those on the bus.
+type Server struct {
+	cfg     Config
+	log     *slog.Logger
+	js      jetstream.JetStream // nil without Conn
+	echo    *echo.Echo
+	handler http.Handler
+	metrics *metrics
+
+	work      gate
+	waiting   gate
+	endpoints []endpoint
+	draining  chan struct{} // closed by Serve when its ctx ends
+}
+
+// New makes a Server. It does nothing on the bus until Serve.
+func New(cfg Config) (*Server, error) {
+	if cfg.Index == nil {
+		return nil, errors.New("api: no index given")
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Wait == 0 {
+		cfg.Wait = 10 * time.Second
+	}
+	if cfg.Wait < 0 || cfg.Wait > MaxWait {
+		return nil, fmt.Errorf("api: wait %v: want more than 0 and at most %v", cfg.Wait, MaxWait)
+	}
+	if cfg.Concurrency == 0 {
+		cfg.Concurrency = 256
+	}
+	if cfg.Drain == 0 {
+		cfg.Drain = 15 * time.Second
+	}
+	s := &Server{cfg: cfg, log: cfg.Logger, metrics: newMetrics(), echo: echo.New(),
+		work: make(gate, cfg.Concurrency), waiting: make(gate, cfg.Concurrency), draining: make(chan struct{})}
+	if cfg.Gatherer == nil {
+		r := prometheus.NewRegistry()
+		r.MustRegister(s.Collectors()...)
+		s.cfg.Gatherer = r
+	}
+	if cfg.Conn != nil {
+		var err error
+		if s.js, err = jetstream.New(cfg.Conn); err != nil {
+			return nil, fmt.Errorf("api: %w", err)
+		}
+	}
+	s.echo.HideBanner, s.echo.HidePort = true, true
+	s.echo.Logger.SetOutput(io.Discard)
+	s.echo.HTTPErrorHandler = s.problemHandler
+	s.echo.Use(s.observe, s.recoverPanic)
+	s.routes()
+	s.handler = sameOrigin(s.echo)
+	return s, nil
+}
+
+// routes are all routes with the roles that may use them. The pages stand in
+// pages.go.
+func (s *Server) routes() {
+	s.handleWaiting(http.MethodPost, "/items", platform, s.postItem)
+	s.handle(http.MethodPost, "/items/check", platform|editor, s.checkItem)
+	s.handle(http.MethodGet, "/items", platform|editor, s.getItem)
+	s.handle(http.MethodGet, "/items/*", platform|editor, s.getItem)
+	s.handleWaiting(http.MethodDelete, "/items", platform, s.deleteItem)
+	s.handleWaiting(http.MethodDelete, "/items/*", platform, s.deleteItem)
+	s.handleWaiting(http.MethodGet, "/verdicts", platform|editor, s.getVerdicts)
+	s.handle(http.MethodGet, "/clusters", editor, s.getClusters)
+	s.handle(http.MethodGet, "/clusters/:id", editor, s.getCluster)
+	s.pages()
+
+	s.echo.GET("/healthz", s.health)
+	s.echo.GET("/readyz", s.ready)
+	s.echo.GET("/openapi.yaml", s.spec)
+	s.handle(http.MethodGet, "/metrics", 0, echo.WrapHandler(promhttp.HandlerFor(s.cfg.Gatherer, promhttp.HandlerOpts{})))
+
+	s.endpoints = append(s.endpoints, endpoint{"items.check", "the verdict an item would get; nothing is stored", s.checkMessage})
+}
+
+// handle registers a route for some roles, and for operators.
+func (s *Server) handle(method, path string, roles roleSet, h echo.HandlerFunc) {
+	s.register(method, path, roles, s.work, h)
+}
+
+// handleWaiting registers a route that spends its time waiting for the bus or
+// for events; such requests keep no others out.
+func (s *Server) handleWaiting(method, path string, roles roleSet, h echo.HandlerFunc) {
+	s.register(method, path, roles, s.waiting, h)
+}
+
+func (s *Server) register(method, path string, roles roleSet, g gate, h echo.HandlerFunc) {
+	guarded := s.guard(roles|operator, bound(g, h))
+	s.echo.Add(method, path, guarded)
+	if method == http.MethodGet {
+		s.echo.Add(http.MethodHead, path, guarded)
+	}
+}
+
+// Handler returns the HTTP side, for servers other than Serve's.
+func (s *Server) Handler() http.Handler { return s.handler }
+
+// Serve answers on l and on the bus until ctx is done, lets running requests
+// finish for Config.Drain, and returns nil after an orderly end. It is called
+// once.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	stop, err := s.serveBus(ctx)
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	server := &http.Server{
+		Handler:           s.handler,
+		ReadHeaderTimeout: 5 * time.Second,
+		// Once it has passed, a request's context ends even if its body was
+		// read long ago: it must leave room for MaxWait.
+		ReadTimeout:    MaxWait + 15*time.Second,
+		WriteTimeout:   MaxWait + 30*time.Second,
+		IdleTimeout:    2 * time.Minute,
+		MaxHeaderBytes: 64 << 10,
+		ErrorLog:       slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(l) }()
+	s.log.InfoContext(ctx, "listening", "address", l.Addr().String(), "tokens", len(s.cfg.Tokens.list))
+	select {
+	case err := <-failed:
+		return errors.Join(fmt.Errorf("api: %s: %w", l.Addr(), err), stop())
+	case <-ctx.Done():
+	}
+	close(s.draining)
+	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.Drain)
+	defer cancel()
+	err = stop()
+	if shutdown := server.Shutdown(limit); shutdown != nil {
+		err = errors.Join(err, fmt.Errorf("api: requests were still running after %v: %w", s.cfg.Drain, shutdown), server.Close())
+	}
+	return err
+}
+
+// CheckListen refuses to let everybody in by accident: an address that is not
+// loopback needs tokens, or to be asked for explicitly (insecure).
+func CheckListen(addr string, hasTokens, insecure bool) error {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return fmt.Errorf("api: listen address %q: want host:port: %w", addr, err)
+	}
+	if hasTokens || insecure || host == "localhost" {
+		return nil
+	}
+	if ip := net.ParseIP(host); ip != nil && ip.IsLoopback() {
+		return nil
+	}
+	return fmt.Errorf("api: %q can be reached from other machines, and no tokens are configured: give tokens, listen on 127.0.0.1, or ask for it explicitly", addr)
+}

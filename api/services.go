@@ -1,0 +1,160 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/micro"
+)
+
+// endpoint is a request-reply service on the bus.
+type endpoint struct {
+	subject, description string
+	// handle makes the reply of a request; its errors become error replies.
+	handle func(ctx context.Context, data []byte) ([]byte, error)
+}
+
+// serviceName is what the services are found by on the bus.
+const serviceName = "jianguo"
+
+// busConcurrency bounds the requests that are worked on at once; more wait in
+// their subscriptions, whose bounds are below.
+const (
+	busConcurrency = 32
+	pendingMsgs    = 4096
+	pendingBytes   = 64 << 20
+)
+
+// serveBus registers the endpoints. stop takes them away again and waits for
+// the requests that have begun.
+func (s *Server) serveBus(ctx context.Context) (stop func() error, err error) {
+	if s.cfg.Conn == nil || len(s.endpoints) == 0 {
+		return func() error { return nil }, nil
+	}
+	service, err := micro.AddService(s.cfg.Conn, micro.Config{
+		Name:        serviceName,
+		Version:     semanticVersion(s.cfg.Version),
+		Description: "jianguo: has this been seen before?",
+		ErrorHandler: func(_ micro.Service, err *micro.NATSError) {
+			s.log.WarnContext(ctx, "service on the bus", "subject", err.Subject, "error", err.Description)
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("api: services on the bus: %w", err)
+	}
+	// Requests that have begun are finished: they end with their own work, not
+	// with ctx.
+	ctx = context.WithoutCancel(ctx)
+	places, ended := make(gate, busConcurrency), make(chan struct{})
+	stop = func() error {
+		err := service.Stop()
+		close(ended)
+		for range busConcurrency { // every place taken back is a request done
+			places <- struct{}{}
+		}
+		if err != nil {
+			return fmt.Errorf("api: services on the bus: %w", err)
+		}
+		return nil
+	}
+	for _, e := range s.endpoints {
+		handler := micro.HandlerFunc(func(r micro.Request) {
+			select {
+			case places <- struct{}{}:
+				go func() {
+					defer places.leave()
+					s.answer(ctx, e, r.Data(), r.Reply())
+				}()
+			case <-ended:
+			}
+		})
+		if err := service.AddEndpoint(strings.ReplaceAll(e.subject, ".", "-"), handler, micro.WithEndpointSubject(e.subject),
+			micro.WithEndpointPendingLimits(pendingMsgs, pendingBytes),
+			micro.WithEndpointMetadata(map[string]string{"description": e.description})); err != nil {
+			return nil, errors.Join(fmt.Errorf("api: service %s: %w", e.subject, err), stop())
+		}
+	}
+	return stop, nil
+}
+
+// answer replies to one request. An error reply is as micro's Request.Error
+// makes it, with the HTTP status as its code, the sentence as its description
+// and the Problem as its body. It does not go through the Request, which is
+// not to be used any more once its handler has returned.
+func (s *Server) answer(ctx context.Context, e endpoint, data []byte, to string) {
+	reply := nats.NewMsg(to)
+	code := http.StatusOK
+	var err error
+	if reply.Data, err = s.handleMessage(ctx, e, data); err != nil {
+		p := problemOf(err)
+		code = p.Status
+		if code >= 500 {
+			s.log.ErrorContext(ctx, "service on the bus", "subject", e.subject, "error", causeOf(err))
+		}
+		reply.Header.Set(micro.ErrorHeader, oneLine(p.Detail))
+		reply.Header.Set(micro.ErrorCodeHeader, strconv.Itoa(code))
+		if reply.Data, err = json.Marshal(p); err != nil {
+			s.log.ErrorContext(ctx, "problem not encoded", "subject", e.subject, "error", err)
+		}
+	}
+	s.metrics.services.WithLabelValues(e.subject, strconv.Itoa(code)).Inc()
+	if to == "" {
+		return // nobody wants to know
+	}
+	if err := s.cfg.Conn.PublishMsg(reply); err != nil {
+		s.log.WarnContext(ctx, "reply on the bus", "subject", e.subject, "error", err)
+	}
+}
+
+// handleMessage makes an error of a panic: one bad message ends alone.
+func (s *Server) handleMessage(ctx context.Context, e endpoint, data []byte) (reply []byte, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("api: %s: panic: %v", e.subject, v)
+		}
+	}()
+	return e.handle(ctx, data)
+}
+
+// checkMessage serves items.check.
+func (s *Server) checkMessage(ctx context.Context, data []byte) ([]byte, error) {
+	e, err := s.check(ctx, data)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(e)
+}
+
+// oneLine makes a sentence fit for a header.
+func oneLine(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' {
+			return ' '
+		}
+		return r
+	}, s)
+}
+
+var (
+	semantic     = regexp.MustCompile(`^v?(\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?)$`)
+	notInVersion = regexp.MustCompile(`[^0-9A-Za-z-]+`)
+)
+
+// semanticVersion is a version as the bus wants it; one of another form is
+// told as build metadata.
+func semanticVersion(version string) string {
+	if m := semantic.FindStringSubmatch(version); m != nil {
+		return m[1]
+	}
+	if build := strings.Trim(notInVersion.ReplaceAllString(version, "-"), "-"); build != "" {
+		return "0.0.0+" + build
+	}
+	return "0.0.0"
+}
