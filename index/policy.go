@@ -47,7 +47,7 @@ type Policy struct {
 // DefaultPolicy is what `jianguo serve` runs with.
 func DefaultPolicy() Policy {
 	return Policy{
-		Rules:      RulesHamming,
+		Rules:      RulesJianguo,
 		Distance:   3,
 		Suspects:   SuspectsPublish,
 		MaxS:       8,

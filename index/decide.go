@@ -1,0 +1,546 @@
+package index
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// The kinds of decision.
+const (
+	Release  = "release" // it is no copy: a duplicate or suspect becomes unique
+	Reject   = "reject"  // it is a copy: an accepted item becomes a duplicate
+	Block    = "block"   // take a lead down; later copies are rejected
+	Merge    = "merge"   // two clusters are one story
+	MakeLead = "lead"    // choose which member is the original
+	Undo     = "undo"    // take an earlier decision back
+)
+
+// DecisionRequest is what an editor wants. Which fields matter depends on Kind.
+type DecisionRequest struct {
+	Kind string
+	// Item is the id it is about: for Release, Reject and MakeLead; for Block,
+	// instead of Cluster.
+	Item string
+	// Cluster is what Merge merges, and Block blocks.
+	Cluster uint32
+	// Into is the cluster that a Merge or Reject goes into; for Reject, 0
+	// means the one the item was suspected of.
+	Into uint32
+	// Undo is the number of the decision to take back.
+	Undo   uint64
+	By     string // who decides; required
+	Reason string
+	At     time.Time // zero: now
+}
+
+// Decision is one entry of the log of decisions.
+type Decision struct {
+	Number  uint64    `json:"decision"`
+	At      time.Time `json:"at"`
+	By      string    `json:"by"`
+	Kind    string    `json:"kind"`
+	Cluster uint32    `json:"cluster"`
+	Item    string    `json:"item,omitempty"`
+	Other   uint64    `json:"other,omitempty"` // the cluster merged into, or the decision undone
+	Reason  string    `json:"reason,omitempty"`
+	Undone  bool      `json:"undone,omitempty"`
+	Events  []Event   `json:"events,omitempty"` // only from Decide
+}
+
+// ConflictError says that a decision does not fit the present state, most
+// often because somebody decided before; Decision then is theirs.
+type ConflictError struct {
+	Problem  string
+	Decision *Decision
+}
+
+func (e *ConflictError) Error() string {
+	if e.Decision == nil {
+		return e.Problem
+	}
+	return fmt.Sprintf("%s: %s decided %q at %s", e.Problem, e.Decision.By, e.Decision.Kind, e.Decision.At.Format(time.RFC3339))
+}
+
+// cell is the state of an item or a cluster as a decision found or left it.
+type cell struct {
+	Verdict Verdict `json:"verdict,omitempty"`
+	Rule    Rule    `json:"rule,omitempty"`
+	Of      uint32  `json:"of,omitempty"`
+	Flags   flags   `json:"flags,omitempty"`
+	Cluster uint32  `json:"cluster,omitempty"`
+	Lead    uint32  `json:"lead,omitempty"`
+	Merged  uint32  `json:"merged,omitempty"`
+}
+
+// effect is one change a decision made: to the item of that ordinal, or to the
+// cluster of that id.
+type effect struct {
+	Item      uint32 `json:"item,omitempty"`
+	ClusterID uint32 `json:"cluster_id,omitempty"`
+	Before    cell   `json:"before"`
+	After     cell   `json:"after"`
+}
+
+// decision is one decision being applied.
+type decision struct {
+	*batch
+	req     DecisionRequest
+	note    string
+	effects []effect
+	events  []Event
+	cluster uint32
+	item    uint32
+	other   uint64
+}
+
+// Decide applies an editor's decision, as one durable transaction, and logs
+// it. The errors wrap ErrQuery (a field is wrong), ErrNotFound, or are a
+// *ConflictError.
+func (x *Index) Decide(ctx context.Context, req DecisionRequest) (*Decision, error) {
+	if req.By == "" {
+		return nil, fmt.Errorf("by: is missing: a decision has a name: %w", ErrQuery)
+	}
+	if req.At.IsZero() {
+		req.At = time.Now()
+	}
+	x.write.Lock()
+	defer x.write.Unlock()
+	var out *Decision
+	applied, _ := x.Applied()
+	err := x.apply(ctx, applied, func(b *batch) error {
+		d := &decision{batch: b, req: req, note: req.By}
+		if req.Reason != "" {
+			d.note += noteSeparator(x.cfg.Language) + req.Reason
+		}
+		if err := d.apply(); err != nil {
+			return err
+		}
+		var err error
+		out, err = d.log()
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("index: %s: %w", req.Kind, err)
+	}
+	for i := range out.Events {
+		x.metrics.observe([]Outcome{{Changed: true, Event: out.Events[i]}})
+	}
+	return out, nil
+}
+
+func (d *decision) apply() error {
+	switch d.req.Kind {
+	case Release:
+		return d.release()
+	case Reject:
+		return d.reject()
+	case Block:
+		return d.block()
+	case Merge:
+		return d.merge()
+	case MakeLead:
+		return d.lead()
+	case Undo:
+		return d.undoing()
+	}
+	return fmt.Errorf("kind %q: want %s, %s, %s, %s, %s or %s: %w", d.req.Kind, Release, Reject, Block, Merge, MakeLead, Undo, ErrQuery)
+}
+
+// log appends the decision to the catalogue.
+func (d *decision) log() (*Decision, error) {
+	var number uint64
+	if err := d.x.w.conn.QueryRowContext(d.ctx, `SELECT coalesce(max(number), 0) + 1 FROM decisions`).Scan(&number); err != nil {
+		return nil, err
+	}
+	effects, err := json.Marshal(d.effects)
+	if err != nil {
+		return nil, err
+	}
+	_, err = d.x.w.conn.ExecContext(d.ctx, `INSERT INTO decisions (number, at, by, kind, cluster, item, other, reason, effects) VALUES (?,?,?,?,?,?,nullif(?,0),?,?)`,
+		number, millis(d.req.At), d.req.By, d.req.Kind, d.cluster, ordinalOrNull(d.item), d.other, d.req.Reason, string(effects))
+	if err != nil {
+		return nil, err
+	}
+	return &Decision{Number: number, At: d.req.At.UTC().Truncate(time.Millisecond), By: d.req.By, Kind: d.req.Kind, Cluster: d.cluster,
+		Item: d.req.Item, Other: d.other, Reason: d.req.Reason, Events: d.events}, nil
+}
+
+// current finds the version a request is about.
+func (d *decision) current() (*version, error) {
+	if d.req.Item == "" {
+		return nil, fmt.Errorf("item: is missing: %s is about one: %w", d.req.Kind, ErrQuery)
+	}
+	v, err := d.find(d.req.Item)
+	if err == nil && v == nil {
+		err = fmt.Errorf("item %q: %w", d.req.Item, ErrNotFound)
+	}
+	if err != nil {
+		return nil, err
+	}
+	d.item = v.ordinal
+	d.cluster = d.x.clusters.resolve(v.state.cluster)
+	return v, nil
+}
+
+// conflict says that the state does not fit, and who made it so.
+func (d *decision) conflict(problem string) error {
+	e := &ConflictError{Problem: problem}
+	last, err := d.x.decisions(d.ctx, d.x.w.conn, `d.item = ? OR d.item IS NULL AND d.cluster = ? ORDER BY d.number DESC LIMIT 1`, d.item, d.cluster)
+	if err != nil {
+		return err
+	}
+	if len(last) > 0 {
+		e.Decision = &last[0]
+	}
+	return e
+}
+
+func cellOf(v *version) cell {
+	return cell{Verdict: v.state.verdict, Rule: v.state.rule, Of: v.state.of, Flags: v.flags, Cluster: v.state.cluster}
+}
+
+// change gives an item another state, with its event and membership.
+func (d *decision) change(v *version, after cell) error {
+	before := cellOf(v)
+	if before == after {
+		return nil
+	}
+	was := v.state
+	next := was
+	next.verdict, next.rule, next.of, next.cluster = after.Verdict, after.Rule, after.Of, after.Cluster
+	if err := d.setState(v, after.Flags, next); err != nil {
+		return err
+	}
+	gone := after.Verdict == Withdrawn && after.Flags&flagBlocked == 0
+	if was.cluster != after.Cluster || gone {
+		if err := d.leave(was.cluster, v.ordinal); err != nil {
+			return err
+		}
+	}
+	if after.Verdict == Duplicate && (was.cluster != after.Cluster || before.Verdict != Duplicate) {
+		if err := d.enter(after.Cluster, v.ordinal); err != nil {
+			return err
+		}
+	}
+	d.effects = append(d.effects, effect{Item: v.ordinal, Before: before, After: cellOf(v)})
+	if before.Verdict == after.Verdict && before.Of == after.Of && before.Cluster == after.Cluster {
+		return nil
+	}
+	e := eventRow{at: millis(d.req.At), verdict: after.Verdict, previous: before.Verdict, cause: CauseEditor, rule: after.Rule,
+		of: ordinalOrNull(after.Of), cluster: d.x.clusters.resolve(after.Cluster), revision: next.revision, note: sql.NullString{String: d.note, Valid: true}}
+	ev, err := d.emit(e, &v.itemRow)
+	d.events = append(d.events, ev)
+	return err
+}
+
+// enter makes an item a member of a cluster, if it is not one.
+func (d *decision) enter(id, ordinal uint32) error {
+	var there bool
+	err := d.x.w.conn.QueryRowContext(d.ctx, `SELECT count(*) FROM members WHERE cluster = ? AND ordinal = ?`, id, ordinal).Scan(&there)
+	if err != nil || there {
+		return err
+	}
+	c, err := d.batch.cluster(id)
+	if err != nil {
+		return err
+	}
+	if c.size > 0 && c.lead == ordinal {
+		// It led the cluster alone: it becomes a row, the size stays.
+		if err := d.member(id, ordinal); err != nil {
+			return err
+		}
+		return d.setCluster(c)
+	}
+	return d.join(id, ordinal, c.last)
+}
+
+// direct gives a cluster another lead, or merges it.
+func (d *decision) direct(id, lead, merged uint32) error {
+	c, err := d.batch.cluster(id)
+	if err != nil {
+		return err
+	}
+	before := cell{Lead: c.lead, Merged: c.merged}
+	c.lead, c.merged = lead, merged
+	if err := d.setCluster(c); err != nil {
+		return err
+	}
+	d.effects = append(d.effects, effect{ClusterID: id, Before: before, After: cell{Lead: lead, Merged: merged}})
+	return nil
+}
+
+// release: a duplicate leads a cluster of its own; a suspect is accepted.
+func (d *decision) release() error {
+	v, err := d.current()
+	if err != nil {
+		return err
+	}
+	after := cellOf(v)
+	after.Verdict, after.Rule, after.Of = Unique, ByEditor, 0
+	switch v.state.verdict {
+	case Suspect:
+	case Duplicate:
+		after.Cluster = v.ordinal
+		if v.flags&flagBlank == 0 {
+			after.Flags |= flagExemplar
+		}
+		if _, merged := d.x.clusters.own(v.ordinal); merged != 0 || v.state.cluster == v.ordinal {
+			// It founded a cluster that was merged away: that one is free again.
+			if err := d.direct(v.ordinal, v.ordinal, 0); err != nil {
+				return err
+			}
+		}
+	default:
+		return d.conflict(fmt.Sprintf("item %q is %s: only duplicates and suspects can be released", v.id, v.state.verdict))
+	}
+	after.Flags = after.Flags.with(Unique)
+	if err := d.change(v, after); err != nil {
+		return err
+	}
+	if after.Cluster == v.ordinal && v.state.cluster == v.ordinal {
+		c, err := d.batch.cluster(v.ordinal)
+		if err != nil {
+			return err
+		}
+		c.size = max(c.size, 1)
+		return d.setCluster(c)
+	}
+	return nil
+}
+
+// reject: an accepted item becomes a copy, and its cluster part of another.
+func (d *decision) reject() error {
+	v, err := d.current()
+	if err != nil {
+		return err
+	}
+	if !v.state.verdict.Accepted() {
+		return d.conflict(fmt.Sprintf("item %q is %s: only accepted items can be rejected", v.id, v.state.verdict))
+	}
+	into := d.req.Into
+	if into == 0 {
+		if v.state.of == 0 {
+			return fmt.Errorf("into: is missing: item %q is not suspected of being a copy, say of which cluster it is one: %w", v.id, ErrQuery)
+		}
+		into = d.x.columns.cluster(v.state.of)
+	}
+	return d.mergeInto(v, into)
+}
+
+// merge: the lead of one cluster becomes a copy of the other's.
+func (d *decision) merge() error {
+	v, err := d.leadOf(d.req.Cluster, "cluster")
+	if err != nil {
+		return err
+	}
+	d.item = 0
+	if !v.state.verdict.Accepted() {
+		return d.conflict(fmt.Sprintf("cluster %d is led by a %s item", d.cluster, v.state.verdict))
+	}
+	return d.mergeInto(v, d.req.Into)
+}
+
+// leadOf is the lead of a cluster a request names.
+func (d *decision) leadOf(id uint32, field string) (*version, error) {
+	if id == 0 || id >= d.ordinal {
+		return nil, fmt.Errorf("%s %d: %w", field, id, ErrNotFound)
+	}
+	cluster, lead := d.x.clusters.lead(id)
+	d.cluster = cluster
+	if lead == 0 {
+		return nil, d.conflict(fmt.Sprintf("cluster %d has no lead any more", cluster))
+	}
+	v, err := d.version(lead)
+	if err == nil && v.state.cluster != cluster && d.x.clusters.resolve(v.state.cluster) != cluster {
+		err = fmt.Errorf("%s %d: %w", field, id, ErrNotFound)
+	}
+	return v, err
+}
+
+func (d *decision) mergeInto(v *version, into uint32) error {
+	from := d.cluster
+	target, err := d.leadOf(into, "into")
+	if err != nil {
+		return err
+	}
+	to := d.cluster
+	d.cluster, d.other = from, uint64(to)
+	if to == from {
+		return d.conflict(fmt.Sprintf("cluster %d is that one already", from))
+	}
+	after := cellOf(v)
+	after.Verdict, after.Rule, after.Of = Duplicate, ByEditor, target.ordinal
+	after.Flags = after.Flags.with(Duplicate)
+	if err := d.direct(from, v.ordinal, to); err != nil {
+		return err
+	}
+	return d.change(v, after)
+}
+
+// block: the lead is taken down and stays indexed.
+func (d *decision) block() error {
+	var v *version
+	var err error
+	if d.req.Item != "" {
+		if v, err = d.current(); err == nil && !v.state.verdict.Accepted() {
+			return d.conflict(fmt.Sprintf("item %q is %s: block the lead of its cluster", v.id, v.state.verdict))
+		}
+	} else if v, err = d.leadOf(d.req.Cluster, "cluster"); err == nil && v.state.verdict == Withdrawn {
+		return d.conflict(fmt.Sprintf("cluster %d is blocked already", d.cluster))
+	}
+	if err != nil {
+		return err
+	}
+	d.item = v.ordinal
+	after := cellOf(v)
+	after.Verdict, after.Rule, after.Of = Withdrawn, ByEditor, 0
+	after.Flags = (after.Flags | flagBlocked).with(Withdrawn)
+	return d.change(v, after)
+}
+
+// lead: another member becomes the lead, the old one a copy of it.
+func (d *decision) lead() error {
+	v, err := d.current()
+	if err != nil {
+		return err
+	}
+	if v.state.verdict != Duplicate {
+		return d.conflict(fmt.Sprintf("item %q is %s: only a copy can be made the lead", v.id, v.state.verdict))
+	}
+	if v.state.cluster != d.cluster {
+		return d.conflict(fmt.Sprintf("item %q is in a cluster that was merged: undo the merge first", v.id))
+	}
+	item := d.item
+	old, err := d.leadOf(d.cluster, "cluster")
+	if err != nil {
+		return err
+	}
+	d.item = item
+	if !old.state.verdict.Accepted() {
+		return d.conflict(fmt.Sprintf("cluster %d is blocked", d.cluster))
+	}
+	if err := d.direct(d.cluster, v.ordinal, 0); err != nil {
+		return err
+	}
+	up := cellOf(v)
+	up.Verdict, up.Rule, up.Of, up.Flags = Unique, ByEditor, 0, (up.Flags | flagExemplar).with(Unique)
+	if err := d.change(v, up); err != nil {
+		return err
+	}
+	down := cellOf(old)
+	down.Verdict, down.Rule, down.Of, down.Flags = Duplicate, ByEditor, v.ordinal, down.Flags.with(Duplicate)
+	return d.change(old, down)
+}
+
+// undoing takes a decision back: every item and cluster it changed must be as
+// it left them.
+func (d *decision) undoing() error {
+	if d.req.Undo == 0 {
+		return fmt.Errorf("undo: is missing: the number of the decision to take back: %w", ErrQuery)
+	}
+	var kind, text string
+	var item sql.NullInt64
+	err := d.x.w.conn.QueryRowContext(d.ctx, `SELECT kind, cluster, item, effects FROM decisions WHERE number = ?`, d.req.Undo).Scan(&kind, &d.cluster, &item, &text)
+	if errors.Is(err, sql.ErrNoRows) {
+		return fmt.Errorf("decision %d: %w", d.req.Undo, ErrNotFound)
+	}
+	if err != nil {
+		return err
+	}
+	d.item, d.other = uint32(item.Int64), d.req.Undo
+	var undone bool
+	if err := d.x.w.conn.QueryRowContext(d.ctx, `SELECT count(*) FROM decisions WHERE kind = 'undo' AND other = ?`, d.req.Undo).Scan(&undone); err != nil {
+		return err
+	}
+	if kind == Undo || undone {
+		return d.conflict(fmt.Sprintf("decision %d has been taken back, or is itself an undo", d.req.Undo))
+	}
+	var effects []effect
+	if err := json.Unmarshal([]byte(text), &effects); err != nil {
+		return fmt.Errorf("effects of decision %d: %w", d.req.Undo, err)
+	}
+	for i := len(effects) - 1; i >= 0; i-- {
+		if err := d.restore(&effects[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *decision) restore(e *effect) error {
+	if e.ClusterID != 0 {
+		lead, merged := d.x.clusters.own(e.ClusterID)
+		if lead != e.After.Lead || merged != e.After.Merged {
+			return d.conflict(fmt.Sprintf("cluster %d has changed since", e.ClusterID))
+		}
+		return d.direct(e.ClusterID, e.Before.Lead, e.Before.Merged)
+	}
+	v, err := d.version(e.Item)
+	if err != nil {
+		return err
+	}
+	if cellOf(v) != e.After {
+		return d.conflict(fmt.Sprintf("item %q has changed since", v.id))
+	}
+	if e.After.Cluster != e.Before.Cluster {
+		// A released item goes back. Copies that have joined it meanwhile
+		// follow it: their cluster is merged into the one it goes back to.
+		c, err := d.batch.cluster(e.After.Cluster)
+		if err != nil {
+			return err
+		}
+		if err := d.direct(c.id, c.lead, d.x.clusters.resolve(e.Before.Cluster)); err != nil {
+			return err
+		}
+	}
+	return d.change(v, e.Before)
+}
+
+// DecisionQuery selects decisions.
+type DecisionQuery struct {
+	Cluster uint32
+	Item    string
+	After   uint64
+	Limit   int // 0: 50
+}
+
+// Decisions lists decisions, the last one first.
+func (x *Index) Decisions(ctx context.Context, q DecisionQuery) ([]Decision, error) {
+	where, args := `d.number > ?`, []any{q.After}
+	if q.Cluster != 0 {
+		where, args = where+` AND (d.cluster = ? OR d.kind IN ('merge', 'reject') AND d.other = ?)`, append(args, q.Cluster, q.Cluster)
+	}
+	if q.Item != "" {
+		where, args = where+` AND i.id = ?`, append(args, q.Item)
+	}
+	limit := q.Limit
+	if limit <= 0 {
+		limit = 50
+	}
+	list, err := x.decisions(ctx, x.reader, where+` ORDER BY d.number DESC LIMIT ?`, append(args, limit)...)
+	if err != nil {
+		return nil, fmt.Errorf("index: decisions: %w", err)
+	}
+	return list, nil
+}
+
+func (x *Index) decisions(ctx context.Context, db interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}, where string, args ...any) ([]Decision, error) {
+	var list []Decision
+	err := each(ctx, db, `SELECT d.number, d.at, d.by, d.kind, d.cluster, coalesce(i.id, ''), coalesce(d.other, 0), d.reason,
+		EXISTS (SELECT 1 FROM decisions u WHERE u.kind = 'undo' AND u.other = d.number)
+		FROM decisions d LEFT JOIN items i ON i.ordinal = d.item WHERE `+where, func(r *sql.Rows) error {
+		var e Decision
+		var at int64
+		err := r.Scan(&e.Number, &at, &e.By, &e.Kind, &e.Cluster, &e.Item, &e.Other, &e.Reason, &e.Undone)
+		e.At = time.UnixMilli(at).UTC()
+		list = append(list, e)
+		return err
+	}, args...)
+	return list, err
+}
