@@ -1,0 +1,191 @@
+package diff
+
+import (
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+)
+
+// cut makes a word of every Han character and of every run of digits.
+func cut(text string) (tokens []Token) {
+	for i := 0; i < len(text); {
+		r, size := utf8.DecodeRuneInString(text[i:])
+		start := i
+		i += size
+		switch {
+		case unicode.IsDigit(r):
+			for i < len(text) && text[i] >= '0' && text[i] <= '9' {
+				i++
+			}
+			tokens = append(tokens, Token{start, i, text[start:i], true})
+		case unicode.IsLetter(r):
+			tokens = append(tokens, Token{start, i, text[start:i], false})
+		}
+	}
+	return tokens
+}
+
+var texts = rapid.Custom(func(t *rapid.T) string {
+	return strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{
+		"台", "风", "今", "晨", "登", "陆", "海", "的", "的", "，", "。", "\n", "18", "20", " ", "\xff", "全市转移群众", "天气晴朗适合出行游玩",
+	}), 0, 60).Draw(t, "parts"), "")
+})
+
+func compare(a, b string) (*Result, []Row) {
+	ta, tb := cut(a), cut(b)
+	r := Compare(len(a), len(b), ta, tb)
+	return r, r.Rows(a, b, ta, tb)
+}
+
+func part(text string, spans []Span, keep func(Span) bool) string {
+	var s strings.Builder
+	for _, p := range spans {
+		if keep(p) {
+			for _, t := range cut(text[p.Start:p.End]) {
+				s.WriteString(t.Key + "|")
+			}
+		}
+	}
+	return s.String()
+}
+
+func same(p Span) bool { return p.Kind == Same }
+
+func TestInvariants(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := texts.Draw(t, "a"), texts.Draw(t, "b")
+		r, rows := compare(a, b)
+		for _, side := range []struct {
+			text  string
+			spans []Span
+		}{{a, r.A}, {b, r.B}} {
+			at := 0
+			for _, p := range side.spans {
+				if p.Start != at || p.End <= p.Start || (p.Move != 0) != (p.Kind == Moved) {
+					t.Fatalf("span %+v does not follow %d", p, at)
+				}
+				at = p.End
+			}
+			if at != len(side.text) {
+				t.Fatalf("the spans end at %d of %d", at, len(side.text))
+			}
+		}
+		if x, y := part(a, r.A, same), part(b, r.B, same); x != y {
+			t.Fatalf("what is the same is not:\n%s\n%s", x, y)
+		}
+		for n := 1; n <= r.Moves; n++ {
+			moved := func(p Span) bool { return p.Move == n }
+			if x, y := part(a, r.A, moved), part(b, r.B, moved); x != y || x == "" {
+				t.Fatalf("move %d: %q is not %q", n, x, y)
+			}
+		}
+		var left, right strings.Builder
+		for _, row := range rows {
+			for _, p := range row.A {
+				left.WriteString(a[p.Start:p.End])
+			}
+			for _, p := range row.B {
+				right.WriteString(b[p.Start:p.End])
+			}
+			if row.Same && part(a, row.A, same) != part(b, row.B, same) {
+				t.Fatalf("a row that is the same is not: %+v", row)
+			}
+		}
+		if left.String() != a || right.String() != b {
+			t.Fatalf("the rows are not the texts: %q %q", left.String(), right.String())
+		}
+		if r.SharedA > r.TotalA || r.SharedA != r.SharedB || r.Partial {
+			t.Fatalf("shared %d of %d and %d of %d, partial %v", r.SharedA, r.TotalA, r.SharedB, r.TotalB, r.Partial)
+		}
+	})
+}
+
+func TestEqualTextsAreCalm(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a := texts.Draw(t, "a")
+		form := strings.NewReplacer("，", ",", " ", "")
+		r, rows := compare(a, form.Replace(a))
+		for _, row := range rows {
+			if !row.Same {
+				t.Fatalf("row %+v", row)
+			}
+		}
+		if r.SharedA != r.TotalA || r.Moves+r.Conflicts != 0 {
+			t.Fatalf("%+v", r)
+		}
+	})
+}
+
+func TestWhatAReaderSees(t *testing.T) {
+	const (
+		first  = "台风今晨在海岬市登陆，全市转移群众18000人。\n"
+		second = "气象台预计风力将在明天夜里逐渐减弱，请市民减少外出。\n"
+		third  = "电力部门组织抢修队伍待命，停电用户正在恢复供电。\n"
+	)
+	t.Run("figure", func(t *testing.T) {
+		b := strings.Replace(first, "18000", "23000", 1)
+		r, _ := compare(first, b)
+		if r.Conflicts != 1 || part(first, r.A, func(p Span) bool { return p.Kind == Conflict }) != "18000|" {
+			t.Fatalf("%+v", r)
+		}
+	})
+	t.Run("moved paragraph", func(t *testing.T) {
+		a, b := first+second+third, third+first+second
+		r, rows := compare(a, b)
+		if r.Moves != 1 || part(b, r.B, func(p Span) bool { return p.Kind == Moved }) != part(third, []Span{{0, len(third), Same, 0}}, same) {
+			t.Fatalf("%+v", r)
+		}
+		if len(rows) != 4 || !rows[1].Same || !rows[2].Same {
+			t.Fatalf("want the move, two paragraphs, the move; got %+v", rows)
+		}
+	})
+	t.Run("inserted paragraph", func(t *testing.T) {
+		_, rows := compare(first+third, first+second+third)
+		if len(rows) != 3 || !rows[0].Same || rows[1].Same || len(rows[1].A) != 0 || !rows[2].Same {
+			t.Fatalf("want one row for the paragraph that is new; got %+v", rows)
+		}
+	})
+	t.Run("strangers", func(t *testing.T) {
+		r, _ := compare(strings.Repeat("的", 1)+second, "我的猫今天没有吃东西而是一直趴在窗台上晒太阳还打起了呼噜在梦里。")
+		if r.SharedA != 0 {
+			t.Fatalf("stray matches: %+v", r)
+		}
+	})
+}
+
+func TestWorkIsBounded(t *testing.T) {
+	a, b := strings.Repeat("的1", 50_000), strings.Repeat("的2", 50_000)
+	r, _ := compare(a, b)
+	if !r.Partial {
+		t.Fatal("fifty thousand words against as many were compared in full")
+	}
+}
+
+func BenchmarkCompare(b *testing.B) {
+	x := strings.Repeat("台风今晨在海岬市登陆，全市转移群众18000人，气象台预计风力将在明天夜里逐渐减弱，请市民减少外出。\n", 1)
+	var left, right strings.Builder
+	for i := range 60 {
+		s := strings.Map(func(r rune) rune {
+			if unicode.Is(unicode.Han, r) {
+				return 0x4e00 + (r*31+rune(i)*977)%2000
+			}
+			return r
+		}, x)
+		left.WriteString(s)
+		if i%3 == 0 {
+			s = strings.Replace(s, "18000", "20000", 1)
+		}
+		if i%7 != 0 {
+			right.WriteString(s)
+		}
+	}
+	s, u := left.String(), right.String()
+	ts, tu := cut(s), cut(u)
+	b.ReportMetric(float64(utf8.RuneCountInString(s)), "characters")
+	for b.Loop() {
+		Compare(len(s), len(u), ts, tu).Rows(s, u, ts, tu)
+	}
+}

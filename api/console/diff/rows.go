@@ -1,0 +1,104 @@
+package diff
+
+import "strings"
+
+// Piece is a part of a row: text[Start:End] of its side.
+type Piece = Span
+
+// Row is a pair of passages that belong together. Either side may be empty.
+// The passages of a side, row after row, are its text, byte for byte.
+type Row struct {
+	A, B []Piece
+	// Same says that nothing differs in the row.
+	Same bool
+}
+
+// rowLength is how many bytes a row has before a sentence may end it; texts
+// without paragraphs would be one row otherwise.
+const rowLength = 900
+
+// Rows lays a result out: it cuts both texts at the ends of paragraphs, where
+// the words around the cut stand against each other.
+func (r *Result) Rows(textA, textB string, a, b []Token) []Row {
+	l := layout{r: r, a: side{text: textA, tokens: a}, b: side{text: textB, tokens: b}}
+	for _, m := range r.Matches {
+		for k := range m.N {
+			l.cut(m.A+k, m.B+k)
+		}
+		l.cut(m.A+m.N, m.B+m.N)
+	}
+	l.flush(len(textA), len(textB))
+	return l.rows
+}
+
+type side struct {
+	text   string
+	tokens []Token
+	from   int // where the next row begins
+	span   int // the span that is in
+}
+
+type layout struct {
+	r    *Result
+	a, b side
+	rows []Row
+}
+
+// place is where the i-th word begins, and what lies before it.
+func (s *side) place(i int) (at int, before string) {
+	at = len(s.text)
+	if i < len(s.tokens) {
+		at = s.tokens[i].Start
+	}
+	if i == 0 {
+		return 0, ""
+	}
+	return at, s.text[s.tokens[i-1].End:at]
+}
+
+// cut ends the row before these words if a paragraph ends there on either
+// side, or the row is long and a sentence ends on both.
+func (l *layout) cut(i, j int) {
+	atA, beforeA := l.a.place(i)
+	atB, beforeB := l.b.place(j)
+	if atA <= l.a.from && atB <= l.b.from {
+		return
+	}
+	long := max(atA-l.a.from, atB-l.b.from) > rowLength
+	if strings.Contains(beforeA, "\n") || strings.Contains(beforeB, "\n") ||
+		long && strings.ContainsAny(beforeA, "。！？.!?") && strings.ContainsAny(beforeB, "。！？.!?") {
+		l.flush(atA, atB)
+	}
+}
+
+func (l *layout) flush(atA, atB int) {
+	row := Row{A: l.a.take(l.r.A, atA), B: l.b.take(l.r.B, atB)}
+	if len(row.A)+len(row.B) == 0 {
+		return
+	}
+	row.Same = calm(row.A) && calm(row.B)
+	l.rows = append(l.rows, row)
+}
+
+// take cuts the spans up to a place off.
+func (s *side) take(spans []Span, to int) (out []Piece) {
+	for s.from < to && s.span < len(spans) {
+		p := spans[s.span]
+		p.Start, p.End = s.from, min(p.End, to)
+		out = append(out, p)
+		s.from = p.End
+		if p.End == spans[s.span].End {
+			s.span++
+		}
+	}
+	return out
+}
+
+func calm(pieces []Piece) bool {
+	for _, p := range pieces {
+		if p.Kind != Same {
+			return false
+		}
+	}
+	return true
+}
