@@ -34,6 +34,12 @@ type Layout struct {
 	// EchoA and EchoB count repeated occurrences of token pairs that the other
 	// text has nowhere: a text is about what it repeats.
 	EchoA, EchoB int
+	// NovelA and NovelB are tokens in clauses that the other text does not have
+	// even in other words: most of their token pairs stand nowhere in it.
+	NovelA, NovelB int
+	// HeadA and HeadB are the shares of token pairs of one text's headline (its
+	// opening where it has none) that the other text has anywhere.
+	HeadA, HeadB float32
 }
 
 // Compare estimates from two sketches; q is the later text.
@@ -115,6 +121,9 @@ func CompareTexts(q, c Input) Comparison {
 	}
 	r.Resemblance, r.ContainedA, r.ContainedB = w.overlap(&w.table, shingleK)
 	w.softOverlap(&r)
+	r.Layout.NovelA = w.novel(w.q.tokens, func(g *gram) bool { return g.inC > 0 })
+	r.Layout.NovelB = w.novel(w.c.tokens, func(g *gram) bool { return g.inQ > 0 })
+	w.heads(&r, q.Title, c.Title)
 	w.align(min(shingleK, len(w.q.tokens), len(w.c.tokens)))
 	w.layout(&r)
 	w.compareFacts(&r, qt, ct)
@@ -203,6 +212,74 @@ func (w *workspace) softOverlap(r *Comparison) {
 		}
 	}
 }
+
+// novel counts the tokens of clauses with less than a third of their pairs
+// known to the other text.
+func (w *workspace) novel(tokens []token, known func(*gram) bool) int {
+	total := 0
+	for i := 0; i < len(tokens); {
+		n, has := 1, 0
+		for ; i+n < len(tokens) && !tokens[i+n].clause; n++ {
+			if g := w.soft.find(pairHash(tokens[i+n-1:])); g != nil && known(g) {
+				has++
+			}
+		}
+		if n > 1 && 3*has < n-1 {
+			total += n
+		}
+		i += n
+	}
+	return total
+}
+
+// headTokens is how much of a text without a headline stands in for one.
+const headTokens = 24
+
+// heads fills HeadA and HeadB; w.soft holds the pairs of both bodies.
+func (w *workspace) heads(r *Comparison, qTitle, cTitle string) {
+	w.q.head = appendTokens(w.q.head[:0], qTitle)
+	w.c.head = appendTokens(w.c.head[:0], cTitle)
+	q, c := w.q.head, w.c.head
+	if len(q) < softK {
+		q = w.q.tokens[:min(headTokens, len(w.q.tokens))]
+	}
+	if len(c) < softK {
+		c = w.c.tokens[:min(headTokens, len(w.c.tokens))]
+	}
+	q, c = q[:min(len(q), headMost)], c[:min(len(c), headMost)]
+	r.Layout.HeadA = w.known(q, c, func(g *gram) bool { return g.inC > 0 })
+	r.Layout.HeadB = w.known(c, q, func(g *gram) bool { return g.inQ > 0 })
+}
+
+// headMost bounds a headline; longer ones are bodies in the wrong field.
+const headMost = 64
+
+// known is the share of pairs of a headline that the other text has, in its
+// body or in its headline.
+func (w *workspace) known(head, other []token, inBody func(*gram) bool) float32 {
+	pairs, found := 0, 0
+	for i := range len(head) - 1 {
+		h := pairHash(head[i:])
+		pairs++
+		if g := w.soft.find(h); g != nil && inBody(g) {
+			found++
+			continue
+		}
+		for j := range len(other) - 1 {
+			if other[j].hash == head[i].hash && other[j+1].hash == head[i+1].hash {
+				found++
+				break
+			}
+		}
+	}
+	if pairs == 0 {
+		return 1
+	}
+	return float32(found) / float32(pairs)
+}
+
+// pairHash is what a shingler of two gives for the first two tokens.
+func pairHash(t []token) uint64 { return mix(t[0].hash*base + t[1].hash) }
 
 // compareFacts fills r.Facts: figures as sets, and figures in the same place.
 func (w *workspace) compareFacts(r *Comparison, qt, ct string) {

@@ -2,62 +2,95 @@ package sketch
 
 import "math"
 
-// Evidence is a Comparison boiled down to what decides, each a plain number
-// that grows or shrinks with one idea. Logarithms are natural, of 1 + n.
-type Evidence struct {
-	Soft      float64 `json:"soft"`      // the smaller soft containment
-	SoftMost  float64 `json:"soft_most"` // the larger
-	Resembles float64 `json:"resembles"` // resemblance
-	Slots     float64 `json:"slots"`     // share of common places with another figure, damped for few
-	Conflicts float64 `json:"conflicts"` // log of how many
-	Missing   float64 `json:"missing"`   // log of figures of the smaller side that the other lacks
-	News      float64 `json:"news"`      // log of the most figures that one side has alone
-	Longest   float64 `json:"longest"`   // longest run, of the shorter text
-	Rest      float64 `json:"rest"`      // share in no run, of the side that has more of it
-	Excess    float64 `json:"excess"`    // the same, without what was swapped in place
-	Swaps     float64 `json:"swaps"`     // swaps a run
-	Echo      float64 `json:"echo"`      // the smaller share of repeated pairs unknown to the other
-	Names     float64 `json:"names"`     // share of names that both sides lack of each other, damped
-	Bias      float64 `json:"bias"`      // one
-}
+// Clue is one thing that a judgement looks at: a plain number that grows or
+// shrinks with one idea. Sizes are in tokens; logs are natural, of 1 + n.
+type Clue int
 
-// dot is the weighted sum.
-func (e *Evidence) dot(w *Evidence) float64 {
-	return e.Soft*w.Soft + e.SoftMost*w.SoftMost + e.Resembles*w.Resembles +
-		e.Slots*w.Slots + e.Conflicts*w.Conflicts + e.Missing*w.Missing + e.News*w.News +
-		e.Longest*w.Longest + e.Rest*w.Rest + e.Excess*w.Excess + e.Swaps*w.Swaps +
-		e.Echo*w.Echo + e.Names*w.Names + e.Bias*w.Bias
-}
+// The clues. Those after Resembles are measured on texts only, and zero in an
+// estimate from sketches.
+const (
+	SoftLeast Clue = iota // the smaller soft containment
+	SoftMost              // the larger
+	Slots                 // share of common places with other figures, damped for few
+	Conflicts             // log of how many
+	Missing               // share of the smaller side's figures that the other lacks, damped
+	News                  // log of the most figures that one side has alone
+	Agreed                // log of how many figures both have
+	Shared                // log of the size of what they share
+	Resembles             // resemblance
+	Longest               // longest run, as a share of the shorter text
+	MeanRun               // log of the mean length of a run
+	Swaps                 // places swapped, a run
+	RestLeast             // share in no run, of the side that has less of it
+	RestMost              // tokens in no run, of the side that has more, by 650
+	Novel                 // log of the most tokens in novel clauses on one side
+	NovelMost             // the same count by 650
+	Head                  // the larger share of a headline that the other text knows
+	Strangers             // share of names that both sides lack of each other, damped
+	Echo                  // the smaller share of repeated pairs unknown to the other side
+	Clues
+)
+
+// typical is the length of a common news article in tokens, the unit of sizes.
+const typical = 650.
+
+// Evidence is a Comparison boiled down to what decides.
+type Evidence [Clues]float64
 
 // Evidence reads a comparison.
 func (c *Comparison) Evidence() Evidence {
 	f, l := &c.Facts, &c.Layout
 	e := Evidence{
-		Soft:      float64(min(c.SoftA, c.SoftB)),
+		SoftLeast: float64(min(c.SoftA, c.SoftB)),
 		SoftMost:  float64(max(c.SoftA, c.SoftB)),
-		Resembles: float64(c.Resemblance),
 		Slots:     ratio(f.OtherSlot, f.OtherSlot+f.SameSlot+2),
-		Conflicts: math.Log1p(float64(f.OtherSlot)),
-		Missing:   math.Log1p(float64(f.Numbers - f.NumbersShared)),
-		News:      math.Log1p(float64(max(f.OnlyA, f.OnlyB))),
-		Names:     ratio(min(f.NamesA, f.NamesB), f.Names+min(f.NamesA, f.NamesB)+2),
-		Bias:      1,
+		Conflicts: log(f.OtherSlot),
+		Missing:   ratio(f.Numbers-f.NumbersShared, f.Numbers+1),
+		News:      log(max(f.OnlyA, f.OnlyB)),
+		Agreed:    log(f.NumbersShared),
+		Resembles: float64(c.Resemblance),
 	}
-	if c.Exact {
-		e.Longest = ratio(l.Longest, min(c.TokensA, c.TokensB))
-		e.Rest = max(ratio(l.RestA, c.TokensA), ratio(l.RestB, c.TokensB))
-		e.Excess = max(ratio(l.RestA-l.SwapA, c.TokensA), ratio(l.RestB-l.SwapB, c.TokensB))
-		e.Swaps = ratio(l.Swaps, l.Runs+1)
-		e.Echo = min(ratio(l.EchoA, c.TokensA), ratio(l.EchoB, c.TokensB))
+	if !c.Exact {
+		e[Shared] = math.Log1p(float64(min(c.ContainedA*float32(c.TokensA), c.ContainedB*float32(c.TokensB))))
+		return e
 	}
+	shared := min(c.TokensA-l.RestA, c.TokensB-l.RestB)
+	e[Shared] = log(shared)
+	e[Longest] = ratio(l.Longest, min(c.TokensA, c.TokensB))
+	e[MeanRun] = math.Log(ratio(shared+1, l.Runs+1))
+	e[Swaps] = ratio(l.Swaps, l.Runs+1)
+	e[RestLeast] = min(ratio(l.RestA, c.TokensA), ratio(l.RestB, c.TokensB))
+	e[RestMost] = float64(max(l.RestA, l.RestB)) / typical
+	e[Novel] = log(max(l.NovelA, l.NovelB))
+	e[NovelMost] = float64(max(l.NovelA, l.NovelB)) / typical
+	e[Head] = float64(max(l.HeadA, l.HeadB))
+	e[Strangers] = ratio(min(f.NamesA, f.NamesB), f.Names+min(f.NamesA, f.NamesB)+2)
+	e[Echo] = min(ratio(l.EchoA, c.TokensA), ratio(l.EchoB, c.TokensB))
 	return e
 }
+
+func log(n int) float64 { return math.Log1p(float64(max(0, n))) }
 
 func ratio(a, b int) float64 {
 	if b <= 0 {
 		return 0
 	}
 	return float64(a) / float64(b)
+}
+
+// Weights make a logistic score of evidence.
+type Weights struct {
+	Bias float64  `json:"bias"`
+	Of   Evidence `json:"of"` // one for each Clue
+}
+
+// Score is between 0 and 1.
+func (w *Weights) Score(e *Evidence) float64 {
+	x := w.Bias
+	for i, v := range e {
+		x += v * w.Of[i]
+	}
+	return 1 / (1 + math.Exp(-x))
 }
 
 // Thresholds are the numbers that judgement is made of, all in one place; they
@@ -69,25 +102,12 @@ type Thresholds struct {
 	Duplicate float64 `json:"duplicate"` // least Copy score of a duplicate
 	Suspect   float64 `json:"suspect"`   // least Story score of a suspect
 	Doubt     float64 `json:"doubt"`     // least Copy score of a suspect, whatever its Story
-	Contained float64 `json:"contained"` // least soft containment, one way, of a relative
+	Related   float64 `json:"related"`   // least resemblance of a suspect or a series
 
-	Copy, Story             Evidence // weights, measured on texts
-	CopySketch, StorySketch Evidence // weights, estimated from sketches
-}
-
-// DefaultThresholds were chosen by cross-validation, see docs/QUALITY.md.
-func DefaultThresholds() Thresholds {
-	return Thresholds{
-		Duplicate: .6, Suspect: .6, Doubt: .3, Contained: .35,
-		Copy: Evidence{Soft: 5.65, Slots: -6, Conflicts: -1.43, Missing: -.52, News: -.92,
-			Longest: -1.88, Rest: -4.09, Excess: -3.91, Names: -3.44, Bias: 2.12},
-		Story: Evidence{SoftMost: 4.8, Slots: -2, Conflicts: -1.2, Missing: -.6,
-			Longest: -1.8, Excess: 2.5, Swaps: -5, Echo: -50, Names: -4, Bias: 3},
-		CopySketch: Evidence{Resembles: 5, Soft: 8, Slots: -3.5, Conflicts: -1.5, Missing: -.58,
-			News: -1.17, Bias: -4.6},
-		StorySketch: Evidence{SoftMost: 5, Soft: -2.4, Slots: -1, Conflicts: -1.54, Missing: -1.11,
-			News: -1.08, Bias: 2.8},
-	}
+	Copy        Weights `json:"copy"`
+	Story       Weights `json:"story"`
+	CopySketch  Weights `json:"copy_sketch"`
+	StorySketch Weights `json:"story_sketch"`
 }
 
 // Kind is what a judgement says of a pair.
@@ -122,26 +142,26 @@ const (
 // Judge decides a comparison. s is the margin distance S of the pair, or a
 // negative number where there is none; it proposes, and has no say here.
 func Judge(c Comparison, s float32, t Thresholds) Judgement {
+	if c.TokensA == 0 || c.TokensB == 0 {
+		return Judgement{Reason: LittleText}
+	}
 	e := c.Evidence()
 	copies, story := &t.CopySketch, &t.StorySketch
 	if c.Exact {
 		copies, story = &t.Copy, &t.Story
 	}
-	j := Judgement{Reason: LittleText, Score: logistic(e.dot(copies)), Story: logistic(e.dot(story))}
-	related := e.SoftMost >= t.Contained
+	j := Judgement{Reason: LittleText, Score: float32(copies.Score(&e)), Story: float32(story.Score(&e))}
 	switch {
-	case c.TokensA == 0 || c.TokensB == 0 || !related:
-		j.Score = min(j.Score, float32(t.Doubt)/2)
+	case e[Resembles] < t.Related:
+		j.Score = min(j.Score, float32(t.Doubt))
 	case float64(j.Score) >= t.Duplicate:
 		j.Kind, j.Reason = Duplicate, SameText
 	case float64(j.Story) < t.Suspect && float64(j.Score) < t.Doubt:
 		j.Kind, j.Reason = Series, OtherFacts
-	case e.Rest > 1./3:
+	case e[SoftMost]-e[SoftLeast] > .15 || e[NovelMost] > .15:
 		j.Kind, j.Reason = Suspect, OneSided
 	default:
 		j.Kind, j.Reason = Suspect, InDoubt
 	}
 	return j
 }
-
-func logistic(x float64) float32 { return float32(1 / (1 + math.Exp(-x))) }

@@ -80,6 +80,7 @@ type workspace struct {
 // side is one of the two texts.
 type side struct {
 	tokens  []token
+	head    []token
 	numbers []uint64
 	names   []uint64
 }
