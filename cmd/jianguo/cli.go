@@ -25,6 +25,7 @@ type cli struct {
 	Demo        demoCmd        `cmd:"" help:"Run the service on the bundled sample corpus and show its verdicts."`
 	Ingest      ingestCmd      `cmd:"" help:"Publish articles from files and wait for their verdicts."`
 	Check       checkCmd       `cmd:"" help:"Show the verdict an article would get; nothing is stored."`
+	Eval        evalCmd        `cmd:"" help:"Measure detection quality on documents and labels of your own."`
 	Fingerprint fingerprintCmd `cmd:"" help:"Print the fingerprint of every line of standard input."`
 	Verify      verifyCmd      `cmd:"" help:"Prove a data directory whole, or say what is wrong with it."`
 	Dead        deadCmd        `cmd:"" help:"List, show, replay or drop messages that were refused."`

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"jianguo/index"
+	"jianguo/ingest"
+	"jianguo/ingest/eval"
+)
+
+type evalCmd struct {
+	Docs   []string `help:"Documents: JSON lines {id, title, body, …}, may be .gz." placeholder:"FILE" type:"existingfile" required:""`
+	Labels []string `help:"Judge labelled pairs: tab-separated id_a, id_b, label, confidence, reason." placeholder:"FILE" type:"existingfile"`
+	By     string   `help:"Order of arrival: as in the ${enum}." enum:"file,published_at" default:"file"`
+
+	Rule     []string           `help:"Rules to measure side by side: jianguo, hamming, minhash." default:"jianguo,hamming,minhash"`
+	Distance string             `help:"Distances of the rule hamming, as 3 or 0..10; beyond 3 by scan." default:"3"`
+	Set      map[string]float64 `help:"Change numbers of the policy: max_s=5;thresholds.duplicate=.7." placeholder:"NAME=VALUE"`
+	NoTexts  bool               `help:"Keep no texts: judge on sketches alone."`
+	JSON     bool               `help:"Print one JSON document."`
+	Wrong    int                `help:"How many wrongly judged pairs to show; -1: all." default:"10"`
+	Fold     int                `help:"Show this many folds of the pairs by themselves." default:"5"`
+	Seed     uint64             `help:"Seed of everything random." default:"1"`
+	segmentFlags
+}
+
+// evaluation is everything one run has measured.
+type evaluation struct {
+	At      time.Time         `json:"at"`
+	Version string            `json:"version"`
+	Setting eval.Setting      `json:"setting"`
+	Labels  *eval.LabelReport `json:"labels,omitempty"`
+}
+
+// Run measures detection quality on documents and labels.
+func (c *evalCmd) Run(co *console) error {
+	if len(c.Labels) == 0 {
+		return errors.New("what shall be measured? give --labels FILE, --edits or --corpus")
+	}
+	distances, err := eval.Distances(c.Distance)
+	if err != nil {
+		return err
+	}
+	rules, err := eval.Rules(c.Rule, distances)
+	if err != nil {
+		return err
+	}
+	policy := index.DefaultPolicy()
+	policy.Rules = index.RulesJianguo
+	for name, value := range c.Set {
+		if policy, err = eval.Turn(policy, name, value); err != nil {
+			return err
+		}
+	}
+	items, err := readItems(co, c.Docs)
+	if err != nil {
+		return err
+	}
+	segmenter, err := newSegmenter(c.segmentFlags)
+	if err != nil {
+		return err
+	}
+	b, err := eval.Feed(co.ctx, eval.Config{Segmenter: segmenter, Policy: &policy, ByTime: c.By == "published_at", NoTexts: c.NoTexts,
+		Progress: co.progress("eval:")}, items)
+	if err != nil {
+		return err
+	}
+	e, err := c.measure(co, b, rules)
+	if err := errors.Join(err, b.Close()); err != nil {
+		return err
+	}
+	if c.JSON {
+		out := json.NewEncoder(co.out)
+		out.SetIndent("", " ")
+		return out.Encode(e)
+	}
+	e.Setting.Print(co.out)
+	if e.Labels != nil {
+		e.Labels.Print(co.out, c.Wrong)
+	}
+	return nil
+}
+
+func (c *evalCmd) measure(co *console, b *eval.Bench, rules []eval.Rule) (*evaluation, error) {
+	e := &evaluation{At: time.Now().UTC(), Version: version, Setting: b.Setting()}
+	if len(c.Labels) > 0 {
+		pairs, err := readPairs(c.Labels)
+		if err != nil {
+			return nil, err
+		}
+		judged, err := b.Pairs(co.ctx, pairs)
+		if err != nil {
+			return nil, err
+		}
+		e.Labels = eval.Labels(judged, rules, c.Fold, c.Seed)
+	}
+	return e, nil
+}
+
+func readPairs(files []string) ([]eval.Pair, error) {
+	var pairs []eval.Pair
+	for _, name := range files {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		p, err := eval.ReadPairs(f)
+		if err := errors.Join(err, f.Close()); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		pairs = append(pairs, p...)
+	}
+	return pairs, nil
+}
+
+// readItems reads documents. Those that the service would refuse are left out
+// and counted.
+func readItems(co *console, files []string) ([]*ingest.Item, error) {
+	var items []*ingest.Item
+	refused := 0
+	for _, name := range files {
+		err := readLines(co.in, name, func(number int, line []byte) error {
+			it, err := ingest.DecodeItem(wireItem(line))
+			if err != nil {
+				refused++
+				co.log.Warn("document left out", "file", name, "line", number, "error", err)
+				return nil
+			}
+			items = append(items, it)
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	if refused > 0 {
+		fmt.Fprintf(co.err, "jianguo: %s left out\n", plural(refused, "document"))
+	}
+	return items, nil
+}

@@ -1,0 +1,107 @@
+package index
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// A Trial measures how an index judges pairs: what becomes of a later article
+// against one earlier item, as if no other had anything to do with it. The
+// others stay indexed, so that the earlier one has to be found among them.
+//
+// A Trial changes the catalogue (see Stand) and the policy in force: it is for
+// an index that is thrown away afterwards, and must be the only one to use it.
+type Trial struct {
+	x *Index
+	// hidden are the ordinals that judging does not see: all of them, but for
+	// the earlier item while a pair is judged.
+	hidden map[uint32]bool
+}
+
+// Measured is what became of the later article of a pair.
+type Measured struct {
+	Verdict     Verdict
+	Rule        Rule    // how the earlier item was found; NoRule: nothing to do with it
+	Series      bool    // another member of the earlier one's series
+	Met         []Rule  // how the search met the earlier item; empty: never judged
+	Distance    int     // bits; -1: not measured, as are the two below where NaN or negative
+	S           float32 // from the later article's margins
+	Resemblance float32
+	Facts       *Facts
+}
+
+// Trial begins a trial on what has been added so far.
+func (x *Index) Trial() *Trial {
+	x.write.Lock()
+	defer x.write.Unlock()
+	t := &Trial{x: x, hidden: make(map[uint32]bool, x.nextOrdinal)}
+	for ordinal := uint32(1); ordinal < x.nextOrdinal; ordinal++ {
+		t.hidden[ordinal] = true
+	}
+	return t
+}
+
+// SetPolicy judges by another policy from now on.
+func (t *Trial) SetPolicy(p Policy) error {
+	if err := p.Validate(); err != nil {
+		return err
+	}
+	t.x.policy = p
+	return nil
+}
+
+// Stand gives an item that was rejected as a copy its own postings, as if it
+// had been the first to arrive, and returns its ordinal.
+func (t *Trial) Stand(ctx context.Context, id string) (uint32, error) {
+	x := t.x
+	x.write.Lock()
+	defer x.write.Unlock()
+	var ordinal uint32
+	err := x.apply(ctx, x.applied, func(b *batch) error {
+		v, err := b.find(id)
+		if err != nil {
+			return err
+		}
+		if v == nil {
+			return ErrNotFound
+		}
+		ordinal = v.ordinal
+		if v.flags&flagBlank != 0 || v.flags&flagExemplar != 0 && v.state.cluster == v.ordinal {
+			return nil
+		}
+		if err := b.leave(v.state.cluster, v.ordinal); err != nil {
+			return err
+		}
+		s := v.state
+		s.verdict, s.rule, s.of, s.cluster = Unique, NoRule, 0, v.ordinal
+		return b.setState(v, v.flags|flagExemplar, s)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("index: trial: item %q: %w", id, err)
+	}
+	return ordinal, nil
+}
+
+// Pair judges an article that arrives at a time against the item with an
+// ordinal from Stand. Calls must not overlap.
+func (t *Trial) Pair(ctx context.Context, a *Article, at time.Time, earlier uint32) (Measured, error) {
+	delete(t.hidden, earlier)
+	defer func() { t.hidden[earlier] = true }()
+	j, err := t.x.judge(ctx, reader{t.x.reader}, a, seconds(at), t.hidden)
+	if err != nil {
+		return Measured{}, fmt.Errorf("index: trial: item %q: %w", a.ID, err)
+	}
+	m := Measured{Verdict: j.verdict, Rule: j.rule, Series: j.series != 0, Distance: j.distance, S: j.s, Resemblance: j.resemblance, Facts: j.facts}
+	if j.rule == ByExact {
+		m.Met = []Rule{ByExact}
+		return m, nil
+	}
+	for _, p := range t.x.propose(a) {
+		if p.ordinal == earlier && !slices.Contains(m.Met, p.rule) {
+			m.Met = append(m.Met, p.rule)
+		}
+	}
+	return m, nil
+}

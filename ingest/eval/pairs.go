@@ -1,0 +1,190 @@
+package eval
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"jianguo/index"
+	"jianguo/ingest"
+	"jianguo/segment"
+	"jianguo/sketch"
+)
+
+// The labels that the tables know, by what a service should do with the later
+// text; others are counted by their name.
+const (
+	Same      = "same"      // the same article: a duplicate
+	Partial   = "partial"   // much text shared, a substantial rest: at most a suspect
+	Update    = "update"    // the same event, new facts: at most a suspect
+	Template  = "template"  // the same form, other facts: to be let through
+	Different = "different" // nothing in common: to be let through
+)
+
+// Pair is one labelled pair.
+type Pair struct {
+	A          string `json:"a"`
+	B          string `json:"b"`
+	Label      string `json:"label"`
+	Confidence string `json:"confidence,omitempty"`
+	Note       string `json:"note,omitempty"`
+}
+
+// ReadPairs reads tab-separated lines `id_a id_b label [confidence [reason]]`;
+// a first line that says so is passed over.
+func ReadPairs(r io.Reader) ([]Pair, error) {
+	var pairs []Pair
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, 1<<20)
+	for n := 1; lines.Scan(); n++ {
+		line := strings.TrimRight(lines.Text(), "\r")
+		if strings.TrimSpace(line) == "" || n == 1 && strings.HasPrefix(line, "id_a\t") {
+			continue
+		}
+		f := strings.Split(line, "\t")
+		if len(f) < 3 || f[0] == "" || f[1] == "" || f[2] == "" {
+			return nil, fmt.Errorf("line %d: want id_a, id_b, label and maybe confidence and reason, separated by tabs", n)
+		}
+		f = append(f, "", "")
+		pairs = append(pairs, Pair{A: f[0], B: f[1], Label: f[2], Confidence: f[3], Note: f[4]})
+	}
+	return pairs, lines.Err()
+}
+
+// Judged is a pair and what became of it.
+type Judged struct {
+	Pair
+	Earlier     string        `json:"earlier"`
+	Later       string        `json:"later"`
+	Runes       int           `json:"characters"` // of the shorter normal form
+	Verdict     index.Verdict `json:"verdict"`
+	Rule        index.Rule    `json:"rule"`
+	Met         []index.Rule  `json:"met"` // how the search met the earlier text; empty: it did not
+	Series      bool          `json:"series,omitempty"`
+	Reason      string        `json:"reason,omitempty"`
+	Facts       *index.Facts  `json:"facts,omitempty"`
+	Distance    int           `json:"distance"` // bits
+	S           float32       `json:"margin"`   // from the later text's margins
+	Jaccard     float64       `json:"jaccard"`  // of 5-character shingles, exact
+	Containment float64       `json:"containment"`
+	Score       float32       `json:"score"` // of the judge on both texts: the same article
+	Story       float32       `json:"story"` // the same for: one story, not two of a series
+
+	Identical bool `json:"identical,omitempty"` // the same normal form
+
+	heads [2]string
+	lsh   []bool // by MinHash setting: would it be a candidate
+}
+
+// Pairs judges labelled pairs on the bench. Pairs of unknown ids are an error.
+func (b *Bench) Pairs(ctx context.Context, pairs []Pair) ([]Judged, error) {
+	out := make([]Judged, 0, len(pairs))
+	var lsh []*MinHash
+	for _, t := range minHashSettings {
+		lsh = append(lsh, NewMinHash(t))
+	}
+	for n, p := range pairs {
+		j, err := b.pair(ctx, p, lsh)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, j)
+		b.cfg.Progress("judging pairs", int64(n+1), int64(len(pairs)))
+	}
+	return out, nil
+}
+
+func (b *Bench) pair(ctx context.Context, p Pair, lsh []*MinHash) (Judged, error) {
+	first, i, err := b.item(p.A)
+	if err != nil {
+		return Judged{}, err
+	}
+	second, k, err := b.item(p.B)
+	if err != nil {
+		return Judged{}, err
+	}
+	if i > k {
+		first, second, k = second, first, i
+	}
+	later := ingest.Prepare(b.cfg.Segmenter, new(segment.Text), second)
+	m, err := b.judge(ctx, later, first.ID, b.arrived[k])
+	if err != nil {
+		return Judged{}, err
+	}
+	earlier := ingest.Prepare(b.cfg.Segmenter, new(segment.Text), first)
+	j := Judged{Pair: p, Earlier: first.ID, Later: second.ID, Verdict: m.Verdict, Rule: m.Rule, Met: m.Met, Series: m.Series, Facts: m.Facts}
+	if m.Facts != nil {
+		j.Reason = m.Facts.Reason
+	}
+	j.Runes = min(utf8.RuneCountInString(later.Text.Body), utf8.RuneCountInString(earlier.Text.Body))
+	j.Distance, j.S = distance(earlier, later), later.Print.S(earlier.Print.Fingerprint)
+	j.Jaccard, j.Containment = Shingles(content(later), 5).With(Shingles(content(earlier), 5))
+	k2 := sketch.Judge(sketch.CompareTexts(later.Text, earlier.Text), j.S, b.policy.Thresholds)
+	j.Score, j.Story = k2.Score, k2.Story
+	j.Identical = later.Exact == earlier.Exact && !later.Blank
+	j.heads = [2]string{head(first), head(second)}
+	for _, l := range lsh {
+		j.lsh = append(j.lsh, l.Meet(l.Sign(content(later)), l.Sign(content(earlier))))
+	}
+	return j, nil
+}
+
+// distance is the Hamming distance of two articles, 64 where one has no
+// features: such texts are never alike.
+func distance(a, b *index.Article) int {
+	if a.Print.Empty() || b.Print.Empty() {
+		return 64
+	}
+	return hamming(a.Print.Fingerprint, b.Print.Fingerprint)
+}
+
+// head is the beginning of an item for people to recognise it by.
+func head(it *ingest.Item) string {
+	s := it.Title
+	if s == "" {
+		s = it.Body
+	}
+	r := []rune(strings.Join(strings.Fields(s), " "))
+	return string(r[:min(len(r), 60)])
+}
+
+// Wrong reports whether the verdict is not what the label asks for: the same
+// article let through, or another one rejected or, for a template, queued.
+func (j *Judged) Wrong() bool {
+	switch j.Label {
+	case Same:
+		return j.Verdict != index.Duplicate
+	case Partial, Update:
+		return j.Verdict != index.Suspect
+	case Template, Different:
+		return j.Verdict != index.Unique
+	}
+	return false
+}
+
+// gravity orders wrong verdicts: a lost article before a copy let through,
+// before work for nothing, before a relative unseen.
+func (j *Judged) gravity() int {
+	switch {
+	case !j.Wrong():
+		return 0
+	case j.Label != Same && j.Verdict == index.Duplicate:
+		return 4
+	case j.Label == Same && j.Verdict == index.Unique:
+		return 3
+	case j.Label == Same:
+		return 2
+	}
+	return 1
+}
+
+// Worst returns the pairs that were judged wrong, the gravest first.
+func Worst(judged []Judged) []Judged {
+	wrong := slices.DeleteFunc(slices.Clone(judged), func(j Judged) bool { return !j.Wrong() })
+	slices.SortStableFunc(wrong, func(a, b Judged) int { return b.gravity() - a.gravity() })
+	return wrong
+}
