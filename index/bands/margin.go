@@ -18,6 +18,7 @@ type Budget struct {
 const (
 	defaultProbes = 256
 	maxProbes     = 1 << 16 // of 2¹⁸ subsets there are
+	sifted        = 1024    // postings looked at in one go
 )
 
 // Margin appends to dst postings c with S(p, c) < maxS, each once, in no
@@ -38,8 +39,23 @@ func (b *Bands) Margin(dst []Hit, p *simhash.Print, maxS float32, budget Budget)
 
 	pin := b.memory.Pin()
 	defer pin.Unpin()
-	for _, s := range m.probes {
-		dst = m.scan(dst, b.bands[s.band()].Bucket(m.key(s)), s)
+	for group := range slices.Chunk(m.probes, len(m.views)) {
+		for i, s := range group {
+			m.views[i] = b.bands[s.band()].Bucket(m.key(s))
+		}
+		for i := range group {
+			m.touched += m.views[i].Touch()
+		}
+		m.near = m.near[:0]
+		for i, s := range group {
+			m.scan(i, s)
+		}
+		for _, n := range m.near {
+			m.touched += uint32(m.views[n.view].Lo[n.at])
+		}
+		for _, n := range m.near {
+			dst = m.consider(dst, n, group[n.view])
+		}
 	}
 	return dst
 }
@@ -71,9 +87,18 @@ type margin struct {
 	costs  [8][256]uint32
 	probes []subset // in the order of their cost
 	open   heap     // subsets that come next
+
+	// The buckets of a few probes, made ready together.
+	views   [32]buckets.View
+	touched uint32
+	sifted  [sifted]uint32
+	near    []place // postings whose first 48 bits leave something of the limit
 	// unprobed is the cheapest subset not among probes.
 	unprobed subset
 }
+
+// place is posting at of views[view].
+type place struct{ view, at int }
 
 // margins keeps the tables of look-ups that ended.
 var margins = sync.Pool{New: func() any { return new(margin) }}
@@ -145,37 +170,50 @@ func (m *margin) choose(n int) {
 	m.unprobed = m.open.pop().subset
 }
 
-// scan appends the hits in the bucket that probe s visits.
-func (m *margin) scan(dst []Hit, v buckets.View, s subset) []Hit {
+// scan adds to near what is in the bucket that probe s visits, views[view].
+func (m *margin) scan(view int, s subset) {
 	band := s.band()
-	query := buckets.Rotate(uint64(m.print.Fingerprint), band)
-	hi, lo := uint32(query>>16), uint16(query)
+	query := uint32(buckets.Rotate(uint64(m.print.Fingerprint), band) >> 16)
+	left := m.limit - s.cost()
 	c2, c3 := &m.costs[(2*band+2)&7], &m.costs[(2*band+3)&7]
 	c4, c5 := &m.costs[(2*band+4)&7], &m.costs[(2*band+5)&7]
-	c6, c7 := &m.costs[(2*band+6)&7], &m.costs[(2*band+7)&7]
-	left := m.limit - s.cost()
-	for i, h := range v.Hi {
-		x := h ^ hi
-		sum := c2[x>>24] + c3[x>>16&0xff]
-		if sum >= left {
-			continue
+	all := m.views[view].Hi
+	for from := 0; from < len(all); from += len(m.sifted) {
+		hi := all[from:min(from+len(m.sifted), len(all))]
+		n := sift(&m.sifted, hi, query, c2, c3, left)
+		for _, i := range m.sifted[:n] {
+			x := hi[i] ^ query
+			if c2[x>>24]+c3[x>>16&0xff]+c4[x>>8&0xff]+c5[x&0xff] < left {
+				m.near = append(m.near, place{view, from + int(i)})
+			}
 		}
-		sum += c4[x>>8&0xff] + c5[x&0xff]
-		if sum >= left {
-			continue
-		}
-		y := v.Lo[i] ^ lo
-		if sum+c6[y>>8]+c7[y&0xff] >= left {
-			continue
-		}
-		d := buckets.Rotate(uint64(s.flips())<<48|uint64(x)<<16|uint64(y), bandCount-band)
-		if m.seen(d, band) {
-			continue
-		}
-		fp := m.print.Fingerprint ^ simhash.Fingerprint(d)
-		if ordinal, ok := v.Ordinal(i); ok && m.print.S(fp) < m.maxS {
-			dst = append(dst, Hit{fp, ordinal})
-		}
+	}
+}
+
+// sift puts the places of the postings whose first 16 bits leave something of
+// the limit into places, and returns how many those are. One in eight does,
+// so a branch would often be mispredicted: there is none. Costs are below 2³¹.
+func sift(places *[sifted]uint32, hi []uint32, query uint32, costs, costsNext *[256]uint32, left uint32) uint32 {
+	n := uint32(0)
+	for i, h := range hi {
+		x := h ^ query
+		places[n%sifted] = uint32(i)
+		n += (costs[x>>24] + costsNext[x>>16&0xff] - left) >> 31
+	}
+	return n
+}
+
+// consider appends a posting in the bucket that probe s visits, if S says so
+// and no earlier band reports it.
+func (m *margin) consider(dst []Hit, n place, s subset) []Hit {
+	v, band := &m.views[n.view], s.band()
+	key := uint64(m.key(s))<<48 | uint64(v.Hi[n.at])<<16 | uint64(v.Lo[n.at])
+	fp := simhash.Fingerprint(buckets.Rotate(key, bandCount-band))
+	if m.print.S(fp) >= m.maxS || m.seen(uint64(fp^m.print.Fingerprint), band) {
+		return dst
+	}
+	if ordinal, ok := v.Ordinal(n.at); ok {
+		dst = append(dst, Hit{fp, ordinal})
 	}
 	return dst
 }

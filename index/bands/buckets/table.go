@@ -280,6 +280,20 @@ func (p *page) view(slot int) View {
 	return View{p.hi[from:to:to], p.lo[from:to:to], int(b.sorted), p.ordinals[from:to:to]}
 }
 
+// touchMost bounds what Touch reads of one bucket: past that the processor has
+// seen that it is read in sequence.
+const touchMost = 1024
+
+// Touch reads a word of each cache line that a scan of Hi will read, so that
+// the misses of several buckets are under way at once rather than one after
+// another. What it returns means nothing, but has to be used.
+func (v *View) Touch() (sum uint32) {
+	for i := 0; i < min(len(v.Hi), touchMost); i += 16 {
+		sum += v.Hi[i]
+	}
+	return sum
+}
+
 // Ordinal is the ordinal of posting i; !ok: it has been removed.
 func (v *View) Ordinal(i int) (ordinal uint32, ok bool) {
 	o := atomic.LoadUint32(&v.ordinals[i])
