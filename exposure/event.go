@@ -148,3 +148,48 @@ func eventTime(at string) (time.Time, error) {
 	}
 	return t, nil
 }
+
+// DecodeReport reads the JSON body of a report, {user, kind, items, at?, scene?}.
+// With kind Unsee or Forget the body need not (and may not) name another.
+func DecodeReport(body []byte, kind EventKind) (Event, error) {
+	m := messages.Get().(*message)
+	defer messages.Put(m)
+	if err := m.decode(body); err != nil {
+		return Event{}, err
+	}
+	ev := Event{Kind: kind, User: m.user, Scene: m.scene}
+	var err error
+	if kind == Delivered || kind == Seen {
+		if ev.Kind, err = ParseKind(m.kind); err != nil {
+			return ev, err
+		}
+	} else if m.kind != "" && m.kind != kind.String() {
+		return ev, invalid("kind", "is %q, and this is %s", m.kind, kind)
+	}
+	if ev.At, err = eventTime(m.at); err != nil {
+		return ev, err
+	}
+	if kind != Forget {
+		ev.Items = m.strings()
+	}
+	return ev, ev.check()
+}
+
+// DecodeQuery reads {user, scene?, items?}.
+func DecodeQuery(body []byte) (user, scene string, items []string, err error) {
+	m := messages.Get().(*message)
+	defer messages.Put(m)
+	if err := m.decode(body); err != nil {
+		return "", "", nil, err
+	}
+	return m.user, m.scene, m.strings(), nil
+}
+
+// strings copies the ids: messages are pooled and bodies belong to callers.
+func (m *message) strings() []string {
+	out := make([]string, len(m.spans))
+	for i := range out {
+		out[i] = string(m.id(i))
+	}
+	return out
+}

@@ -1,0 +1,298 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"jianguo/exposure"
+)
+
+// Forms of a filter's request and answer besides JSON.
+const (
+	// PackedType is a packed request; package exposure describes its bytes.
+	PackedType = "application/x-jianguo-packed"
+	// BitmapType is a bitmap answer: bit i%8, from the lowest, of byte i/8 is 1
+	// where item i of the request is in the answer. With at_least a second bitmap
+	// of the same length follows: the relaxed items.
+	BitmapType = "application/octet-stream"
+)
+
+// Headers of a bitmap answer, which has no other place for them.
+const (
+	DroppedHeader  = "Jianguo-Dropped"
+	RelaxedHeader  = "Jianguo-Relaxed"
+	DegradedHeader = "Jianguo-Degraded"
+)
+
+// Limits of the exposure routes. Bodies are read before a place among the working
+// requests is taken and memory for them grows with what has arrived, so that
+// clients who are slow, or who announce more than they send, cost others nothing.
+const (
+	exposureBodyWait   = 10 * time.Second
+	exposureBodyBudget = 512 << 20 // bytes of all bodies being read or answered
+	firstRead          = 128 << 10
+)
+
+// exposureRoutes serve /filter and /exposures from one store.
+type exposureRoutes struct {
+	store  *exposure.Store
+	work   gate
+	wait   gate
+	budget atomic.Int64 // bytes of bodies held
+}
+
+// AddExposure registers the routes and bus services of a store: POST /filter,
+// POST /exposures with /query, /unsee and /forget, exposures.filter and
+// exposures.report. It is called between New and Serve. The services answer a packed
+// request with a bitmap and a JSON one with JSON.
+func (s *Server) AddExposure(store *exposure.Store) {
+	r := &exposureRoutes{store: store, work: make(gate, s.cfg.Concurrency), wait: make(gate, 8*s.cfg.Concurrency)}
+	add := func(path string, roles roleSet, g gate, h func(echo.Context, []byte) error) {
+		s.echo.POST(path, s.guard(roles|operator, r.withBody(g, h)))
+	}
+	add("/filter", recall, r.work, r.filter)
+	add("/exposures", recall, r.wait, r.report)
+	add("/exposures/query", recall|editor, r.work, r.query)
+	add("/exposures/unsee", recall, r.wait, r.change(exposure.Unsee))
+	add("/exposures/forget", recall, r.wait, r.change(exposure.Forget))
+	s.endpoints = append(s.endpoints,
+		endpoint{"exposures.filter", "what a user has not seen of some items, as POST /filter", r.filterMessage},
+		endpoint{"exposures.report", "what a user was shown, as POST /exposures", r.reportMessage})
+}
+
+// bodies are buffers of requests and answers. Those that a rare large request has
+// grown are not kept.
+var bodies = sync.Pool{New: func() any { b := make([]byte, 0, firstRead); return &b }}
+
+const keepBody = 1 << 20
+
+// withBody reads the body, then takes a place, then calls h.
+func (r *exposureRoutes) withBody(g gate, h func(echo.Context, []byte) error) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		buf := bodies.Get().(*[]byte)
+		held := int64(0)
+		defer func() {
+			r.budget.Add(-held)
+			if cap(*buf) <= keepBody {
+				bodies.Put(buf)
+			}
+		}()
+		rc := http.NewResponseController(c.Response())
+		// Where a deadline cannot be set the server's own still holds.
+		_ = rc.SetReadDeadline(time.Now().Add(exposureBodyWait))
+		err := r.readBody(c.Request(), buf, &held)
+		_ = rc.SetReadDeadline(time.Time{})
+		if err != nil {
+			return err
+		}
+		if err := g.enter(); err != nil {
+			return err
+		}
+		defer g.leave()
+		return exposureProblem(h(c, *buf))
+	}
+}
+
+// readBody reads what comes, up to the limit, whatever Content-Length says.
+func (r *exposureRoutes) readBody(req *http.Request, buf *[]byte, held *int64) error {
+	if req.ContentLength > exposure.MaxBody {
+		return bodyTooLarge()
+	}
+	b := (*buf)[:0]
+	for {
+		if int64(cap(b)) > *held {
+			if r.budget.Add(int64(cap(b))-*held) > exposureBodyBudget {
+				*held = int64(cap(b))
+				return NewProblem(http.StatusServiceUnavailable, "", "too many large requests are being read: try again in a moment")
+			}
+			*held = int64(cap(b))
+		}
+		n, err := req.Body.Read(b[len(b):cap(b)])
+		b = b[:len(b)+n]
+		*buf = b
+		switch {
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return NewProblem(http.StatusBadRequest, "payload", "the body ended before it was complete, or came too slowly: "+err.Error())
+		case len(b) > exposure.MaxBody:
+			return bodyTooLarge()
+		case len(b) == cap(b):
+			// Double, but not past what a client that tells the truth will send.
+			grow := len(b)
+			if rest := req.ContentLength - int64(len(b)) + 1; rest > 0 && rest < int64(grow) {
+				grow = int(rest)
+			}
+			b = append(make([]byte, 0, len(b)+grow), b...)
+			*buf = b
+		}
+	}
+}
+
+func bodyTooLarge() error {
+	return NewProblem(http.StatusRequestEntityTooLarge, "payload", fmt.Sprintf("the body is larger than %d bytes", exposure.MaxBody))
+}
+
+// exposureProblem says what a store's error means to the caller.
+func exposureProblem(err error) error {
+	var bad *exposure.RequestError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &bad):
+		status := map[exposure.Fault]int{exposure.Malformed: http.StatusBadRequest,
+			exposure.Invalid: http.StatusUnprocessableEntity, exposure.TooLarge: http.StatusRequestEntityTooLarge}[bad.Fault]
+		field, detail := bad.Field, bad.Detail
+		if field == "" {
+			field = "payload"
+		} else {
+			detail = field + " " + detail
+		}
+		return NewProblem(status, field, detail)
+	case errors.Is(err, exposure.ErrFull):
+		return caused(http.StatusTooManyRequests, "the event log is full and takes no reports until those it holds have been worked off", err)
+	case errors.Is(err, exposure.ErrExceptions):
+		return NewProblem(http.StatusConflict, "items", fmt.Sprintf("items cannot be un-seen: %s; nothing was changed", strings.TrimPrefix(exposure.ErrExceptions.Error(), "exposure: ")))
+	case errors.Is(err, exposure.ErrNotReady), errors.Is(err, exposure.ErrClosed):
+		return caused(http.StatusServiceUnavailable, "exposures are not available: "+strings.TrimPrefix(err.Error(), "exposure: "), err)
+	}
+	return err
+}
+
+// filter answers POST /filter.
+func (r *exposureRoutes) filter(c echo.Context, body []byte) error {
+	req := c.Request()
+	format := exposure.JSON
+	if accepts(req.Header.Get(echo.HeaderAccept), BitmapType) {
+		format = exposure.Bitmap
+	}
+	out := bodies.Get().(*[]byte)
+	defer func() {
+		if cap(*out) <= keepBody {
+			bodies.Put(out)
+		}
+	}()
+	answer := r.store.FilterJSON
+	if isPacked(req.Header.Get(echo.HeaderContentType)) {
+		answer = r.store.FilterPacked
+	}
+	b, o, err := answer(req.Context(), (*out)[:0], body, format)
+	*out = b
+	if err != nil {
+		return err
+	}
+	h := c.Response().Header()
+	contentType := echo.MIMEApplicationJSON
+	if format == exposure.Bitmap {
+		contentType = BitmapType
+		h.Set(DroppedHeader, strconv.Itoa(o.Dropped))
+		if o.Relaxed > 0 {
+			h.Set(RelaxedHeader, strconv.Itoa(o.Relaxed))
+		}
+		if o.Degraded != "" {
+			h.Set(DegradedHeader, o.Degraded)
+		}
+	}
+	h.Set(echo.HeaderContentLength, strconv.Itoa(len(b)))
+	return c.Blob(http.StatusOK, contentType, b)
+}
+
+// accepts says whether a type is asked for by name; nothing here weighs qualities.
+func accepts(header, want string) bool {
+	for part := range strings.SplitSeq(header, ",") {
+		name, _, _ := strings.Cut(part, ";")
+		if strings.EqualFold(strings.TrimSpace(name), want) {
+			return true
+		}
+	}
+	return false
+}
+
+func isPacked(header string) bool {
+	if header == "" || header == echo.MIMEApplicationJSON {
+		return false
+	}
+	t, _, err := mime.ParseMediaType(header)
+	return err == nil && t == PackedType
+}
+
+// report answers POST /exposures.
+func (r *exposureRoutes) report(c echo.Context, body []byte) error {
+	ev, err := exposure.DecodeReport(body, exposure.Seen)
+	if err == nil {
+		err = r.store.Expose(c.Request().Context(), ev)
+	}
+	if err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusNoContent)
+}
+
+// change answers the routes whose kind of event is in their name.
+func (r *exposureRoutes) change(kind exposure.EventKind) func(echo.Context, []byte) error {
+	return func(c echo.Context, body []byte) error {
+		ev, err := exposure.DecodeReport(body, kind)
+		if err == nil {
+			err = r.store.Expose(c.Request().Context(), ev)
+		}
+		if err != nil {
+			return err
+		}
+		return c.NoContent(http.StatusNoContent)
+	}
+}
+
+// query answers POST /exposures/query.
+func (r *exposureRoutes) query(c echo.Context, body []byte) error {
+	user, scene, items, err := exposure.DecodeQuery(body)
+	if err != nil {
+		return err
+	}
+	info, err := r.store.Query(c.Request().Context(), user, scene, items)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, info)
+}
+
+// filterMessage serves exposures.filter.
+func (r *exposureRoutes) filterMessage(ctx context.Context, data []byte) ([]byte, error) {
+	var out []byte
+	var err error
+	if strings.HasPrefix(string(data[:min(4, len(data))]), "JGF1") {
+		out, _, err = r.store.FilterPacked(ctx, nil, data, exposure.Bitmap)
+	} else {
+		out, _, err = r.store.FilterJSON(ctx, nil, data, exposure.JSON)
+	}
+	return out, exposureProblem(err)
+}
+
+// busReportWait bounds how long a report on the bus may wait to be applied.
+const busReportWait = 30 * time.Second
+
+// reportMessage serves exposures.report; the reply is an empty object.
+func (r *exposureRoutes) reportMessage(ctx context.Context, data []byte) ([]byte, error) {
+	ev, err := exposure.DecodeReport(data, exposure.Seen)
+	if err == nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, busReportWait)
+		defer cancel()
+		err = r.store.Expose(ctx, ev)
+	}
+	if err != nil {
+		return nil, exposureProblem(err)
+	}
+	return json.RawMessage("{}"), nil
+}

@@ -1,0 +1,395 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nats.go/micro"
+
+	"jianguo/exposure"
+	"jianguo/index"
+)
+
+// exposureServer is a real server on loopback: embedded NATS, state file, HTTP, bus.
+type exposureServer struct {
+	t     *testing.T
+	url   string
+	addr  string
+	conn  *nats.Conn
+	store *exposure.Store
+	path  string
+}
+
+func newExposureServer(t *testing.T, cfg exposure.Config, tokens Tokens) *exposureServer {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	ns, err := server.NewServer(&server.Options{DontListen: true, JetStream: true, StoreDir: t.TempDir(),
+		NoSigs: true, NoLog: true, MaxPayload: 4 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ns.Start()
+	if !ns.ReadyForConnections(10 * time.Second) {
+		t.Fatal("NATS did not start")
+	}
+	nc, err := nats.Connect("", nats.InProcessServer(ns))
+	if err != nil {
+		t.Fatal(err)
+	}
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	quiet := slog.New(slog.DiscardHandler)
+	if cfg.Log, err = exposure.OpenNATSLog(ctx, js, exposure.StreamConfig{}, quiet); err != nil {
+		t.Fatal(err)
+	}
+	cfg.Path, cfg.Logger = t.TempDir()+"/exposure.db", quiet
+	store, err := exposure.Open(ctx, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.WaitReady(ctx); err != nil {
+		t.Fatal(err)
+	}
+	ix, err := index.Open(ctx, index.Config{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv, err := New(Config{Index: ix, Conn: nc, Tokens: tokens})
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv.AddExposure(store)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- srv.Serve(ctx, l) }()
+	x := &exposureServer{t: t, url: "http://" + l.Addr().String(), addr: l.Addr().String(), conn: nc, store: store, path: cfg.Path}
+	t.Cleanup(func() {
+		cancel()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+		ix.Close()
+		nc.Close()
+		ns.Shutdown()
+		ns.WaitForShutdown()
+		if _, err := exposure.Verify(context.Background(), cfg.Path); err != nil {
+			t.Error(err)
+		}
+	})
+	// The bus services are up before HTTP is.
+	resp, err := http.Get(x.url + "/healthz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	return x
+}
+
+// post sends a body and returns status, answer and header.
+func (x *exposureServer) post(path, contentType, accept string, body []byte) (int, []byte, http.Header) {
+	x.t.Helper()
+	req, err := http.NewRequest(http.MethodPost, x.url+path, bytes.NewReader(body))
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", contentType)
+	if accept != "" {
+		req.Header.Set("Accept", accept)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	return resp.StatusCode, b, resp.Header
+}
+
+// json posts JSON and wants a status.
+func (x *exposureServer) json(path, body string, want int) []byte {
+	x.t.Helper()
+	status, b, h := x.post(path, "application/json", "", []byte(body))
+	if status != want {
+		x.t.Fatalf("POST %s %.200s: %d %s, want %d", path, body, status, b, want)
+	}
+	if want >= 400 {
+		var p Problem
+		if err := json.Unmarshal(b, &p); err != nil || h.Get("Content-Type") != problemType || p.Detail == "" || p.Status != want {
+			x.t.Fatalf("POST %s: not a problem: %s", path, b)
+		}
+	}
+	return b
+}
+
+func TestExposureHTTP(t *testing.T) {
+	x := newExposureServer(t, exposure.Config{Scenes: map[string]string{"feed": "feed"}}, Tokens{})
+	x.json("/exposures", `{"user":"u","kind":"seen","items":["a","x\/y",7]}`, 204)
+	x.json("/exposures", `{"user":"u","kind":"delivered","items":["d"],"at":"2001-01-01T00:00:00Z"}`, 204)
+	x.json("/exposures", `{"user":"u","kind":"played","items":["only-feed"],"scene":"feed"}`, 204)
+	for body, want := range map[string]string{
+		`{"user":"u","items":["b","a","x/y","7",7,"d","b","only-feed"]}`:          `{"items":["b","d","only-feed"],"dropped":5}`,
+		`{"user":"u","items":["only-feed","a"],"scene":"feed","extra":{"x":[1]}}`: `{"items":["a"],"dropped":1}`,
+		`{"user":"u","items":[]}`:                                                     `{"items":[],"dropped":0}`,
+		`{"user":"u","items":["p","q","r"],"max":2}`:                                  `{"items":["p","q"],"dropped":0}`,
+		`{ "user" : "u", "items" : [ "p" , "a" , "q" ] }`:                             `{"items":["p","q"],"dropped":1}`,
+		`{"items":["\u4e2d", "中"],"user":"u","scope":"item"}`:                         `{"items":["\u4e2d"],"dropped":1}`,
+		`{"user":"u","items":["m1","m2","m3"],"max":2,"mark":"delivered"}`:            `{"items":["m1","m2"],"dropped":0}`,
+		`{"user":"nobody","items":["a"],"at_least":1,"deadline_ms":5000,"max":20000}`: `{"items":["a"],"relaxed":[],"dropped":0}`,
+	} {
+		if got := string(x.json("/filter", body, 200)); got != want {
+			t.Errorf("%s:\n got %s\nwant %s", body, got, want)
+		}
+	}
+	if got := string(x.json("/filter", `{"user":"u","items":["m1","m2","m3"]}`, 200)); got != `{"items":["m3"],"dropped":2}` {
+		t.Errorf("marked items came back: %s", got)
+	}
+	var info exposure.HistoryInfo
+	if err := json.Unmarshal(x.json("/exposures/query", `{"user":"u","items":["a","zz"]}`, 200), &info); err != nil {
+		t.Fatal(err)
+	}
+	if info.Tail != 3 || !info.Items[0].Tail || info.Items[1].Seen {
+		t.Errorf("query: %+v", info)
+	}
+	x.json("/exposures/unsee", `{"user":"u","items":["a"]}`, 204)
+	if got := string(x.json("/filter", `{"user":"u","items":["a","x/y"]}`, 200)); got != `{"items":["a"],"dropped":1}` {
+		t.Errorf("after un-see: %s", got)
+	}
+	x.json("/exposures/forget", `{"user":"u"}`, 204)
+	if got := string(x.json("/filter", `{"user":"u","items":["a","x/y"]}`, 200)); got != `{"items":["a","x/y"],"dropped":0}` {
+		t.Errorf("after forget: %s", got)
+	}
+}
+
+// TestExposureHostile sends what no client should; each gets an error that names the
+// field, and a bystander is served throughout.
+func TestExposureHostile(t *testing.T) {
+	x := newExposureServer(t, exposure.Config{}, Tokens{})
+	x.json("/exposures", `{"user":"bystander","kind":"seen","items":["a"]}`, 204)
+	many := strings.Repeat(`"a",`, 20000) + `"a"`
+	long := strings.Repeat("x", 300)
+	for _, c := range []struct {
+		path, body string
+		status     int
+		field      string
+	}{
+		{"/filter", `{"user":"u","items":[` + many + `]}`, 413, "items"},
+		{"/filter", `{"user":"u","unknown":1,"items":[` + many + `]}`, 413, "items"},
+		{"/filter", `{"user":"u","items":["` + long + `"]}`, 413, "items"},
+		{"/filter", `{"user":"` + long + `","items":["a"]}`, 413, "user"},
+		{"/filter", `{"user":"u","items":["a"],"scene":"` + long + `"}`, 413, "scene"},
+		{"/filter", `{"user":"u","items":[""]}`, 422, "items"},
+		{"/filter", `{"items":["a"]}`, 422, "user"},
+		{"/filter", `{"user":"u"}`, 422, "items"},
+		{"/filter", `{"user":"u","items":"a"}`, 422, "items"},
+		{"/filter", `{"user":"u","items":[["a"]]}`, 422, "items"},
+		{"/filter", `{"user":"u","items":[null]}`, 422, "items"},
+		{"/filter", `{"user":"u","items":[1.5]}`, 422, "items"},
+		{"/filter", `{"user":"u","items":[99999999999999999999]}`, 422, "items"},
+		{"/filter", `{"user":{},"items":["a"]}`, 422, "user"},
+		{"/filter", `{"user":"u","items":["a"],"max":"1"}`, 422, "max"},
+		{"/filter", `{"user":"u","items":["a"],"max":-1}`, 422, "max"},
+		{"/filter", `{"user":"u","items":["a"],"at_least":3,"max":2}`, 422, "at_least"},
+		{"/filter", `{"user":"u","items":["a"],"mark":"delivered"}`, 422, "mark"},
+		{"/filter", `{"user":"u","items":["a"],"mark":"delivered","max":101}`, 422, "mark"},
+		{"/filter", `{"user":"u","items":["a"],"mark":"seen","max":1}`, 422, "mark"},
+		{"/filter", `{"user":"u","items":["a"],"scope":"story"}`, 422, "scope"},
+		{"/filter", `{"user":"u","items":["\ud800"]}`, 400, "items"},
+		{"/filter", `{"user":"u","items":["\ud800\u0041"]}`, 400, "items"},
+		{"/filter", `{"user":"\udc00","items":["a"]}`, 400, "user"},
+		{"/filter", "{\"user\":\"u\",\"items\":[\"\xff\"]}", 400, "items"},
+		{"/filter", "{\"user\":\"u\",\"items\":[\"a\x00\"]}", 400, "payload"},
+		{"/filter", `{"user":"u","items":["a"`, 400, "payload"},
+		{"/filter", `{"user":"u","items":["a]}`, 400, "payload"},
+		{"/filter", `{"user":"u","items":["a"]}}`, 400, "payload"},
+		{"/filter", `[]`, 400, "payload"},
+		{"/filter", ``, 400, "payload"},
+		{"/filter", strings.Repeat(`{"x":`, 100000), 400, "payload"},
+		{"/filter", `{"user":"u","items":` + strings.Repeat(`[`, 100000) + `}`, 400, "payload"},
+		{"/exposures", `{"user":"u","items":["a"]}`, 422, "kind"},
+		{"/exposures", `{"user":"u","kind":"liked","items":["a"]}`, 422, "kind"},
+		{"/exposures", `{"user":"u","kind":"seen","items":[]}`, 422, "items"},
+		{"/exposures", `{"user":"u","kind":"seen","items":["a"],"at":"yesterday"}`, 422, "at"},
+		{"/exposures/unsee", `{"user":"u"}`, 422, "items"},
+		{"/exposures/forget", `{}`, 422, "user"},
+		{"/exposures/query", `{}`, 422, "user"},
+	} {
+		var p Problem
+		if err := json.Unmarshal(x.json(c.path, c.body, c.status), &p); err != nil || p.Field != c.field {
+			t.Errorf("%s %.80s: field %q, want %q (%s)", c.path, c.body, p.Field, c.field, p.Detail)
+		}
+	}
+	// Every byte value that text can hold is an id like any other.
+	var ids []string
+	for i := range 256 {
+		b, _ := json.Marshal("id-" + string(rune(i)))
+		ids = append(ids, string(b))
+	}
+	list := strings.Join(ids, ",")
+	x.json("/exposures", `{"user":"u","kind":"seen","items":[`+list+`]}`, 204)
+	if got := string(x.json("/filter", `{"user":"u","items":[`+list+`,"id-"]}`, 200)); got != `{"items":["id-"],"dropped":256}` {
+		t.Errorf("every byte value: %.200s", got)
+	}
+	if got := string(x.json("/filter", `{"user":"bystander","items":["a","b"]}`, 200)); got != `{"items":["b"],"dropped":1}` {
+		t.Errorf("bystander: %s", got)
+	}
+}
+
+// TestExposureConnections: clients that lie about their length, or never finish, cost
+// others nothing.
+func TestExposureConnections(t *testing.T) {
+	x := newExposureServer(t, exposure.Config{}, Tokens{})
+	var slow []net.Conn
+	for range 300 { // more than are worked on at once
+		c, err := net.Dial("tcp", x.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		fmt.Fprintf(c, "POST /filter HTTP/1.1\r\nHost: x\r\nContent-Length: 7000000\r\n\r\n{\"user\":")
+		slow = append(slow, c)
+	}
+	for range 50 {
+		if got := string(x.json("/filter", `{"user":"u","items":["a"]}`, 200)); got != `{"items":["a"],"dropped":0}` {
+			t.Fatal(got)
+		}
+	}
+	answer := func(c net.Conn) string {
+		c.SetReadDeadline(time.Now().Add(20 * time.Second))
+		b, _ := io.ReadAll(c)
+		return string(b)
+	}
+	slow[0].(*net.TCPConn).CloseWrite() // less than promised
+	if got := answer(slow[0]); !strings.HasPrefix(got, "HTTP/1.1 400") {
+		t.Errorf("short body: %.100q", got)
+	}
+	c, err := net.Dial("tcp", x.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	fmt.Fprintf(c, "POST /filter HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999\r\n\r\n")
+	if got := answer(c); !strings.HasPrefix(got, "HTTP/1.1 413") {
+		t.Errorf("announced 100 GB: %.100q", got)
+	}
+}
+
+func TestExposureBinary(t *testing.T) {
+	x := newExposureServer(t, exposure.Config{Policies: map[string]exposure.Policy{"": {Slots: 3, Capacity: 64, Tail: 8}}}, Tokens{})
+	var seen []string
+	for i := range 100 {
+		seen = append(seen, fmt.Sprint(i))
+	}
+	x.json("/exposures", `{"user":"u","kind":"seen","items":[`+strings.Join(seen, ",")+`]}`, 204)
+	header := func(kind byte, n, max, atLeast uint32) []byte {
+		b := append([]byte("JGF1"), kind, 0, 1, 0, 0, 0, 0, 0)
+		for _, v := range []uint32{n, max, atLeast, 0} {
+			b = binary.LittleEndian.AppendUint32(b, v)
+		}
+		return append(b, 'u')
+	}
+	ints, bytesReq := header(1, 10, 0, 0), header(2, 10, 0, 0)
+	want := make([]byte, 2)
+	for i := range 10 {
+		v := 95 + i
+		ints = binary.LittleEndian.AppendUint64(ints, uint64(v))
+		bytesReq = binary.LittleEndian.AppendUint16(bytesReq, uint16(len(fmt.Sprint(v))))
+		bytesReq = fmt.Append(bytesReq, v)
+		if v >= 100 {
+			want[i/8] |= 1 << (i % 8)
+		}
+	}
+	for name, req := range map[string][]byte{"int64": ints, "bytes": bytesReq} {
+		status, got, h := x.post("/filter", PackedType, BitmapType, req)
+		if status != 200 || !bytes.Equal(got, want) || h.Get(DroppedHeader) != "5" || h.Get("Content-Type") != BitmapType {
+			t.Errorf("%s: %d %x %v, want %x", name, status, got, h, want)
+		}
+		reply, err := x.conn.Request("exposures.filter", req, 5*time.Second)
+		if err != nil || !bytes.Equal(reply.Data, want) {
+			t.Errorf("%s on the bus: %x %v", name, reply.Data, err)
+		}
+		for n := range len(req) { // cut anywhere, it is an error and not a crash
+			if status, _, _ := x.post("/filter", PackedType, BitmapType, req[:n]); status != 400 {
+				t.Fatalf("%s cut to %d bytes: %d", name, n, status)
+			}
+		}
+	}
+	if _, got, _ := x.post("/filter", PackedType, "", ints); string(got) != `{"items":[100,101,102,103,104],"dropped":5}` {
+		t.Errorf("packed in, JSON out: %s", got)
+	}
+	// Relaxed items, oldest shard first, in a second bitmap.
+	relax := header(1, 100, 0, 3)
+	for i := range 100 {
+		relax = binary.LittleEndian.AppendUint64(relax, uint64(i))
+	}
+	_, got, h := x.post("/filter", PackedType, "text/html, "+BitmapType+";q=1", relax)
+	if len(got) != 26 || !slices.Equal(got[:13], make([]byte, 13)) || got[13] != 7 || h.Get(RelaxedHeader) != "3" {
+		t.Errorf("relaxed: %x %v", got, h)
+	}
+}
+
+func TestExposureBus(t *testing.T) {
+	x := newExposureServer(t, exposure.Config{}, Tokens{})
+	ask := func(subject, body string) *nats.Msg {
+		m, err := x.conn.Request(subject, []byte(body), 5*time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	if m := ask("exposures.report", `{"user":"u","kind":"seen","items":["a"]}`); string(m.Data) != "{}" || m.Header.Get(micro.ErrorCodeHeader) != "" {
+		t.Fatalf("report: %s %v", m.Data, m.Header)
+	}
+	if m := ask("exposures.filter", `{"user":"u","items":["a","b"]}`); string(m.Data) != `{"items":["b"],"dropped":1}` {
+		t.Fatalf("filter: %s", m.Data)
+	}
+	if m := ask("exposures.report", `{"user":"u","kind":"seen"}`); m.Header.Get(micro.ErrorCodeHeader) != "422" {
+		t.Fatalf("bad report: %s %v", m.Data, m.Header)
+	}
+}
+
+func TestExposureRoles(t *testing.T) {
+	tokens, err := ReadTokens(strings.NewReader("r recall recall-token-0123\np platform platform-token-01\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := newExposureServer(t, exposure.Config{}, tokens)
+	for token, want := range map[string]int{"": 401, "platform-token-01": 403, "recall-token-0123": 200} {
+		req, _ := http.NewRequest(http.MethodPost, x.url+"/filter", strings.NewReader(`{"user":"u","items":["a"]}`))
+		if token != "" {
+			req.Header.Set("Authorization", "Bearer "+token)
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != want {
+			t.Errorf("token %q: %d, want %d", token, resp.StatusCode, want)
+		}
+	}
+}
