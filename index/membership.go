@@ -69,14 +69,20 @@ func (b *batch) member(cluster, ordinal uint32) error {
 	return nil
 }
 
-// leave records that ordinal is no longer a member of a cluster.
-func (b *batch) leave(id, ordinal uint32) error {
-	res, err := b.x.w.dropMember.ExecContext(b.ctx, id, ordinal)
+// drop removes a member's row and reports whether there was one.
+func (b *batch) drop(cluster, ordinal uint32) (bool, error) {
+	res, err := b.x.w.dropMember.ExecContext(b.ctx, cluster, ordinal)
 	if err != nil {
-		return fmt.Errorf("member %d of cluster %d: %w", ordinal, id, err)
+		return false, fmt.Errorf("member %d of cluster %d: %w", ordinal, cluster, err)
 	}
 	n, err := res.RowsAffected()
-	if err != nil || n == 0 {
+	return n > 0, err
+}
+
+// leave records that ordinal is no longer a member of a cluster.
+func (b *batch) leave(id, ordinal uint32) error {
+	dropped, err := b.drop(id, ordinal)
+	if err != nil || !dropped {
 		return err
 	}
 	c, err := b.cluster(id)
@@ -106,16 +112,25 @@ func (b *batch) succeed(id, from, to uint32) error {
 	if err != nil {
 		return err
 	}
-	if c.size > 1 {
-		if _, err := b.x.w.dropMember.ExecContext(b.ctx, id, from); err != nil {
-			return fmt.Errorf("member %d of cluster %d: %w", from, id, err)
-		}
+	dropped, err := b.drop(id, from)
+	if err != nil {
+		return err
+	}
+	if dropped {
 		if err := b.member(id, to); err != nil {
 			return err
 		}
 	}
 	c.lead = to
 	return b.setCluster(c)
+}
+
+// orphan leaves a cluster without a lead, after `from`, its lead, has left it.
+func (b *batch) orphan(id, from uint32) error {
+	if err := b.leave(id, from); err != nil {
+		return err
+	}
+	return b.setLead(id, 0)
 }
 
 // promote makes the oldest copy of a cluster its lead, after the lead `from`

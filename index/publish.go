@@ -159,7 +159,7 @@ func (b *batch) supersede(prev *version, r *itemRow) error {
 	case r.verdict != Duplicate:
 		return b.succeed(cluster, prev.ordinal, r.ordinal)
 	case was.verdict == Withdrawn:
-		return b.setLead(cluster, 0)
+		return b.orphan(cluster, prev.ordinal)
 	}
 	return b.promote(cluster, prev.ordinal, r.arrivedAt)
 }
@@ -177,17 +177,22 @@ func (b *batch) withdraw(m *Mutation) (Outcome, error) {
 	if w.Revision != 0 && w.Revision <= v.state.revision {
 		return b.unchanged(v)
 	}
-	was := v.state
+	was, f := v.state, v.flags
 	next := was
 	next.verdict, next.rule, next.of, next.seq = Withdrawn, NoRule, 0, m.Seq
 	next.revision = max(w.Revision, was.revision)
-	f := v.flags
 	cluster, lead := b.x.clusters.lead(was.cluster)
 	leads := lead == v.ordinal
 	if was.verdict.Accepted() && !w.Promote && f&flagBlank == 0 {
 		f |= flagBlocked
 	}
-	if was.verdict == Withdrawn && next.revision == was.revision && f == v.flags {
+	if was.verdict == Withdrawn {
+		// Taken back before: it stays as it was, and the revision counts.
+		if next.revision > was.revision {
+			if err := b.setState(v, v.flags, next); err != nil {
+				return Outcome{}, err
+			}
+		}
 		return b.unchanged(v)
 	}
 	if err := b.setState(v, f, next); err != nil {
@@ -207,7 +212,7 @@ func (b *batch) withdraw(m *Mutation) (Outcome, error) {
 	case leads && w.Promote:
 		err = b.promote(cluster, v.ordinal, millis(m.At))
 	case leads && f&flagBlocked == 0:
-		err = b.setLead(cluster, 0)
+		err = b.orphan(cluster, v.ordinal)
 	}
 	return Outcome{Changed: true, Event: ev}, err
 }

@@ -48,7 +48,7 @@ var rules = []struct{ what, query string }{
 		WHERE coalesce(c.verdict, i.verdict) IN (1, 2) AND coalesce(c.flags, 0) & 32 = 0 AND coalesce(k.lead, coalesce(c.cluster, i.cluster)) != i.ordinal`},
 	{"cluster's lead is neither accepted nor blocked", `SELECT k.id FROM clusters k JOIN items i ON i.ordinal = k.lead LEFT JOIN current c ON c.ordinal = i.ordinal
 		WHERE k.merged_into IS NULL AND coalesce(c.verdict, i.verdict) NOT IN (1, 2) AND coalesce(c.flags, 0) & 16 = 0`},
-	{"cluster's size is not the number of its members", `SELECT k.id FROM clusters k WHERE k.size > 1 AND k.size != (SELECT count(*) FROM members m WHERE m.cluster = k.id)`},
+	{"cluster's size is not the number of its members", `SELECT k.id FROM clusters k WHERE k.size != max((SELECT count(*) FROM members m WHERE m.cluster = k.id), k.size = 1)`},
 	{"copy is not a member of its cluster", `SELECT i.ordinal FROM items i LEFT JOIN current c ON c.ordinal = i.ordinal
 		WHERE coalesce(c.verdict, i.verdict) = 3 AND coalesce(c.flags, 0) & 32 = 0
 		AND NOT EXISTS (SELECT 1 FROM members m WHERE m.cluster = coalesce(c.cluster, i.cluster) AND m.ordinal = i.ordinal)`},

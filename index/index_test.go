@@ -1,0 +1,276 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/bits"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// TestModel drives random publishes, revisions and withdrawals, in batches of
+// any size, through restarts and failed commits, and holds every verdict
+// against the brute-force model.
+func TestModel(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		dir := t.TempDir()
+		distance := rapid.IntRange(0, 3).Draw(rt, "distance")
+		failing := false
+		open := func() *Index {
+			return openTest(t, dir, func(c *Config) {
+				c.Policy.Distance = distance
+				c.Durability = DurabilityRelaxed
+				c.Fail = func(point string) error {
+					if failing && point == "commit" {
+						return errors.New("the disk is full")
+					}
+					return nil
+				}
+			})
+		}
+		x := open()
+		defer func() { _ = x.Close() }()
+		m := newModel(distance)
+		seq := uint64(0)
+		for range rapid.IntRange(1, 12).Draw(rt, "batches") {
+			var batch []Mutation
+			for range rapid.IntRange(1, 8).Draw(rt, "size") {
+				seq++
+				batch = append(batch, drawMutation(rt, seq))
+			}
+			if rapid.IntRange(0, 5).Draw(rt, "fail") == 0 {
+				failing = true
+				if _, err := x.Add(context.Background(), batch); err == nil {
+					rt.Fatal("a failed commit was reported as done")
+				}
+				failing = false
+			}
+			outcomes, err := x.Add(context.Background(), batch)
+			if err != nil {
+				rt.Fatal(err)
+			}
+			for i := range batch {
+				var v *modelVersion
+				if a := batch[i].Article; a != nil {
+					v = m.publish(a)
+				} else {
+					v = m.withdraw(batch[i].Withdraw)
+				}
+				// A promotion inside the batch may have changed it since.
+				if e := outcomes[i].Event; e.ID != v.id {
+					rt.Fatalf("outcome %d is about %q, want %q", i, e.ID, v.id)
+				}
+			}
+			if rapid.IntRange(0, 4).Draw(rt, "restart") == 0 {
+				if err := x.Close(); err != nil {
+					rt.Fatal(err)
+				}
+				x = open()
+			}
+			m.compare(rt, x)
+			again, err := x.Add(context.Background(), batch[:1])
+			if err != nil {
+				rt.Fatal(err)
+			}
+			if again[0].Changed {
+				rt.Fatal("a redelivery changed something")
+			}
+		}
+		mustVerify(rt, x)
+	})
+}
+
+// drawMutation draws from few ids and few texts, so that they meet: texts of a
+// family are one to four bits apart.
+func drawMutation(rt *rapid.T, seq uint64) Mutation {
+	id := fmt.Sprintf("id%d", rapid.IntRange(0, 7).Draw(rt, "id"))
+	m := Mutation{Seq: seq, At: testStart.Add(time.Duration(seq) * time.Second)}
+	revision := int64(rapid.SampledFrom([]int{0, 0, 0, 1, 2, 3, 5}).Draw(rt, "revision"))
+	if rapid.IntRange(0, 4).Draw(rt, "kind") == 0 {
+		m.Withdraw = &Withdrawal{ID: id, Revision: revision, Promote: rapid.Bool().Draw(rt, "promote")}
+		return m
+	}
+	family := uint64(rapid.IntRange(1, 3).Draw(rt, "family")) * 0x0123456789abcdef
+	flips := rapid.SampledFrom([]uint64{0, 1, 3, 7, 0xf, 1 << 20, 1<<20 | 1<<40, 1<<20 | 1<<40 | 1<<60}).Draw(rt, "flips")
+	text := fmt.Sprintf("%x/%x", family, flips)
+	if rapid.IntRange(0, 9).Draw(rt, "blank") == 0 {
+		text, family, flips = "", 0, 0
+	}
+	m.Article = article(id, text, family^flips)
+	m.Article.Revision = revision
+	return m
+}
+
+// TestNothingWithinReachIsMissed holds the index's look-ups against a scan, at
+// every distance, over random and adversarial fingerprints.
+func TestNothingWithinReachIsMissed(t *testing.T) {
+	for distance := range 4 {
+		t.Run(fmt.Sprint(distance), func(t *testing.T) {
+			x := openTest(t, t.TempDir(), func(c *Config) { c.Policy.Distance = distance; c.Durability = DurabilityRelaxed })
+			defer func() { _ = x.Close() }()
+			r := rand.New(rand.NewPCG(7, uint64(distance)))
+			var leads []uint64
+			seq := uint64(0)
+			for range 60 {
+				var batch []Mutation
+				for range 64 {
+					f := r.Uint64() | 1
+					if len(leads) > 0 && r.IntN(2) == 0 {
+						f = leads[r.IntN(len(leads))]
+						for range r.IntN(6) {
+							f ^= 1 << r.IntN(64)
+						}
+					}
+					seq++
+					batch = append(batch, Mutation{Seq: seq, At: testStart, Article: article(fmt.Sprint(seq), fmt.Sprint("text", seq), f)})
+					near := slices.ContainsFunc(leads, func(l uint64) bool { return bits.OnesCount64(l^f) <= distance })
+					if !near {
+						leads = append(leads, f)
+					}
+				}
+
+				if _, err := x.Add(context.Background(), batch); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := x.bands.Len(); got != len(leads) {
+				t.Errorf("%d exemplars, a scan has %d", got, len(leads))
+			}
+			mustVerify(t, x)
+		})
+	}
+}
+
+func TestBlankTextsNeverMeet(t *testing.T) {
+	x := openTest(t, t.TempDir(), nil)
+	defer func() { _ = x.Close() }()
+	for i := range uint64(4) {
+		// A text of stop words only is not blank, and has no fingerprint.
+		text := []string{"", "", "的了", "吗呢"}[i]
+		out, err := x.Add(context.Background(), []Mutation{{Seq: i + 1, At: testStart, Article: article(fmt.Sprint(i), text, 0)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v := out[0].Event.Verdict; v != Unique {
+			t.Errorf("text %q is %s", text, v)
+		}
+	}
+	mustVerify(t, x)
+}
+
+func TestWindow(t *testing.T) {
+	x := openTest(t, t.TempDir(), func(c *Config) { c.Policy.Window, c.Policy.Cap = 10*time.Hour, 25*time.Hour })
+	defer func() { _ = x.Close() }()
+	// A copy every eight hours keeps the story alive, until the cap; then it
+	// is news again.
+	want := []Verdict{Unique, Duplicate, Duplicate, Duplicate, Unique, Duplicate}
+	for i, w := range want {
+		m := Mutation{Seq: uint64(i + 1), At: testStart.Add(time.Duration(i) * 8 * time.Hour), Article: article(fmt.Sprint(i), fmt.Sprint(i), 1<<40|uint64(i%2))}
+		out, err := x.Add(context.Background(), []Mutation{m})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := out[0].Event.Verdict; got != w {
+			t.Errorf("item %d is %s, want %s", i, got, w)
+		}
+	}
+	mustVerify(t, x)
+}
+
+func TestAttachBeginsAnEpochWhereTheStreamLostItsEnd(t *testing.T) {
+	dir := t.TempDir()
+	x := openTest(t, dir, nil)
+	ctx := context.Background()
+	base, err := x.Attach(ctx, "stream-1", 0)
+	if err != nil || base != 0 {
+		t.Fatal(base, err)
+	}
+	if _, err := x.Add(ctx, []Mutation{{Seq: 5, At: testStart, Article: article("a", "a", 1)}}); err != nil {
+		t.Fatal(err)
+	}
+	if base, err = x.Attach(ctx, "stream-1", 7); err != nil || base != 0 {
+		t.Fatalf("the same stream, longer: base %d, %v", base, err)
+	}
+	if base, err = x.Attach(ctx, "stream-1", 3); err != nil || base != 5 {
+		t.Fatalf("the same stream, shorter: base %d, %v", base, err)
+	}
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	x = openTest(t, dir, nil)
+	defer func() { _ = x.Close() }()
+	if base, err = x.Attach(ctx, "stream-1", 3); err != nil || base != 5 {
+		t.Fatalf("after a restart: base %d, %v", base, err)
+	}
+	if base, err = x.Attach(ctx, "stream-2", 9); err != nil || base != 5 {
+		t.Fatalf("another stream: base %d, %v", base, err)
+	}
+	mustVerify(t, x)
+}
+
+func TestCheckStoresNothing(t *testing.T) {
+	x := openTest(t, t.TempDir(), nil)
+	defer func() { _ = x.Close() }()
+	ctx := context.Background()
+	if _, err := x.Add(ctx, []Mutation{{Seq: 1, At: testStart, Article: article("a", "a", 0xff)}}); err != nil {
+		t.Fatal(err)
+	}
+	e, err := x.Check(ctx, article("b", "b", 0xfe), seconds(testStart))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e.Verdict != Duplicate || e.Rule != ByHamming || e.Of != "a" || e.Distance == nil || *e.Distance != 1 {
+		t.Errorf("got %+v", e)
+	}
+	if _, err := x.Item(ctx, "b"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("the checked item was stored: %v", err)
+	}
+	if _, events := x.Applied(); events != 1 {
+		t.Errorf("%d events", events)
+	}
+	mustVerify(t, x)
+}
+
+func TestEventsReadAsTheyWereReturned(t *testing.T) {
+	x := openTest(t, t.TempDir(), nil)
+	defer func() { _ = x.Close() }()
+	ctx := context.Background()
+	out, err := x.Add(ctx, []Mutation{
+		{Seq: 1, At: testStart, Article: article("a", "a", 0xff)},
+		{Seq: 2, At: testStart.Add(time.Millisecond), Article: article("b", "b", 0xfd)},
+		{Seq: 3, At: testStart.Add(time.Second), Withdraw: &Withdrawal{ID: "a", Reason: "版权"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	events, err := x.Events(ctx, 0, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, e := range events {
+		if got, want := fmt.Sprintf("%+v", deref(e)), fmt.Sprintf("%+v", deref(out[i].Event)); got != want {
+			t.Errorf("event %d reads\n%s, was returned as\n%s", i+1, got, want)
+		}
+	}
+	mustVerify(t, x)
+}
+
+// deref makes pointers comparable in print.
+func deref(e Event) any {
+	var distance int
+	var margin float32
+	if e.Distance != nil {
+		distance, margin = *e.Distance, *e.Margin
+	}
+	facts := Facts{}
+	if e.Facts != nil {
+		facts = *e.Facts
+	}
+	e.Distance, e.Margin, e.Facts = nil, nil, nil
+	return []any{e, distance, margin, facts}
+}

@@ -1,0 +1,286 @@
+package index
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"math/bits"
+	"slices"
+	"testing"
+	"time"
+
+	"jianguo/simhash"
+)
+
+// model applies mutations one by one, by brute force and without a file: what
+// the index must come to under the textbook rules. Its shape is not that of
+// the index on purpose: it keeps plain lists and searches all of them.
+type model struct {
+	distance int
+	versions []*modelVersion
+	clusters map[int]*modelCluster // by founder's number
+	events   int
+}
+
+type modelVersion struct {
+	number      int
+	id          string
+	revision    int64
+	fingerprint uint64
+	exact       string
+	title       string
+	verdict     Verdict
+	cluster     int
+	blocked     bool
+	exemplar    bool
+	superseded  bool
+	of          string
+	rule        Rule
+}
+
+type modelCluster struct{ lead *modelVersion }
+
+func newModel(distance int) *model {
+	return &model{distance: distance, clusters: map[int]*modelCluster{}}
+}
+
+func (m *model) latest(id string) *modelVersion {
+	for _, v := range slices.Backward(m.versions) {
+		if v.id == id {
+			return v
+		}
+	}
+	return nil
+}
+
+// match is the lead that a text is a copy of, judged against everything.
+func (m *model) match(id string, fingerprint uint64, exact string) (of *modelVersion, cluster int, rule Rule) {
+	type hit struct {
+		distance, age int
+		rule          Rule
+		of            *modelVersion
+		cluster       int
+	}
+	var hits []hit
+	for _, v := range m.versions {
+		if v.id == id || v.exact == "" {
+			continue
+		}
+		lead := m.clusters[v.cluster].lead
+		of, blocked := lead, lead != nil && lead.blocked
+		if v.blocked {
+			of, blocked = v, true
+		}
+		if of == nil || of.id == id {
+			continue
+		}
+		h := hit{of: of, cluster: v.cluster, age: v.number}
+		switch d := bits.OnesCount64(v.fingerprint ^ fingerprint); {
+		case v.exact == exact:
+			h.distance, h.rule = -1, ByExact
+			if blocked {
+				h.distance = -2
+			}
+			h.age = of.number
+		case v.exemplar && d <= m.distance && fingerprint != 0 && v.fingerprint != 0:
+			h.distance, h.rule = d, ByHamming
+		default:
+			continue
+		}
+		if blocked {
+			h.rule = ByBlocked
+		}
+		hits = append(hits, h)
+	}
+	if len(hits) == 0 {
+		return nil, 0, NoRule
+	}
+	best := slices.MinFunc(hits, func(a, b hit) int {
+		if a.distance != b.distance {
+			return a.distance - b.distance
+		}
+		return a.age - b.age
+	})
+	return best.of, best.cluster, best.rule
+}
+
+func (m *model) publish(a *Article) *modelVersion {
+	prev := m.latest(a.ID)
+	if prev != nil {
+		stale := a.Revision != 0 && a.Revision <= prev.revision
+		if stale || prev.verdict == Withdrawn && a.Revision <= prev.revision {
+			return prev
+		}
+		if prev.verdict != Withdrawn && prev.exact == exactOf(a) && prev.title == a.Title {
+			prev.revision = max(prev.revision, a.Revision)
+			return prev
+		}
+	}
+	v := &modelVersion{number: len(m.versions) + 1, id: a.ID, revision: a.Revision, fingerprint: uint64(a.Print.Fingerprint), exact: exactOf(a),
+		title: a.Title, verdict: Unique}
+	if prev != nil && v.revision == 0 {
+		v.revision = prev.revision
+	}
+	if v.exact != "" {
+		if of, cluster, rule := m.match(a.ID, v.fingerprint, v.exact); of != nil {
+			v.verdict, v.of, v.rule, v.cluster = Duplicate, of.id, rule, cluster
+		}
+	}
+	m.versions = append(m.versions, v)
+	m.events++
+	v.exemplar = v.verdict == Unique && v.exact != ""
+	if v.verdict == Unique {
+		if prev != nil && m.clusters[prev.cluster].lead == prev {
+			v.cluster = prev.cluster
+		} else {
+			v.cluster = v.number
+			m.clusters[v.cluster] = &modelCluster{}
+		}
+	}
+	if prev != nil {
+		m.retire(prev, v)
+	}
+	if v.verdict == Unique {
+		m.clusters[v.cluster].lead = v
+	}
+	return v
+}
+
+func (m *model) retire(prev, v *modelVersion) {
+	prev.superseded, prev.blocked = true, false
+	c := m.clusters[prev.cluster]
+	if c.lead != prev || v.verdict == Unique && v.cluster == prev.cluster {
+		return
+	}
+	c.lead = nil
+	if prev.verdict != Withdrawn {
+		m.promote(prev.cluster)
+	}
+}
+
+func (m *model) promote(cluster int) {
+	m.clusters[cluster].lead = nil
+	for _, v := range m.versions {
+		if v.cluster == cluster && v.verdict == Duplicate && !v.superseded && v.exact != "" {
+			v.verdict, v.exemplar, v.of, v.rule = Unique, true, "", NoRule
+			m.clusters[cluster].lead = v
+			m.events++
+			return
+		}
+	}
+}
+
+func (m *model) withdraw(w *Withdrawal) *modelVersion {
+	v := m.latest(w.ID)
+	if v == nil {
+		v = &modelVersion{number: len(m.versions) + 1, id: w.ID, revision: w.Revision, verdict: Withdrawn}
+		v.cluster = v.number
+		m.versions = append(m.versions, v)
+		m.clusters[v.cluster] = &modelCluster{}
+		m.events++
+		return v
+	}
+	if w.Revision != 0 && w.Revision <= v.revision {
+		return v
+	}
+	if v.verdict == Withdrawn {
+		v.revision = max(v.revision, w.Revision)
+		return v
+	}
+	v.verdict, v.of, v.rule = Withdrawn, "", NoRule
+	v.revision = max(v.revision, w.Revision)
+	m.events++
+	c := m.clusters[v.cluster]
+	switch {
+	case c.lead != v:
+	case w.Promote:
+		m.promote(v.cluster)
+	case v.exact == "":
+		c.lead = nil
+	default:
+		v.blocked = true
+	}
+	return v
+}
+
+func exactOf(a *Article) string {
+	if a.Blank {
+		return ""
+	}
+	return string(a.Exact[:])
+}
+
+// article makes an article of a fingerprint: the text is its name, so that
+// equal names are exact copies.
+func article(id, text string, fingerprint uint64) *Article {
+	a := &Article{ID: id, Title: "t", Packed: PackText(text), Blank: text == ""}
+	sum := sha256.Sum256([]byte(text))
+	copy(a.Exact[:], sum[:])
+	a.Print.Fingerprint = simhash.Fingerprint(fingerprint)
+	for i := range a.Print.Margins {
+		a.Print.Margins[i] = 1
+	}
+	return a
+}
+
+var testStart = time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)
+
+func openTest(t testing.TB, dir string, change func(*Config)) *Index {
+	t.Helper()
+	p := DefaultPolicy()
+	p.Rules = RulesHamming
+	cfg := Config{Dir: dir, Policy: &p, Language: English}
+	if change != nil {
+		change(&cfg)
+	}
+	x, err := Open(context.Background(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// tester is what *testing.T and *rapid.T have in common.
+type tester interface {
+	Helper()
+	Error(args ...any)
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
+}
+
+// mustVerify is how every test that writes ends.
+func mustVerify(t tester, x *Index) {
+	t.Helper()
+	r, err := x.Verify(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range r.Problems {
+		t.Error("verify:", p)
+	}
+}
+
+// compare holds the whole state of an index against the model's.
+func (m *model) compare(t tester, x *Index) {
+	t.Helper()
+	ctx := context.Background()
+	if _, events := x.Applied(); int(events) != m.events {
+		t.Fatalf("%d events, want %d", events, m.events)
+	}
+	seen := map[string]bool{}
+	for _, v := range slices.Backward(m.versions) {
+		if seen[v.id] {
+			continue
+		}
+		seen[v.id] = true
+		it, err := x.Item(ctx, v.id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := fmt.Sprintf("%s %s %q %d r%d", it.Event.Verdict, it.Event.Rule, it.Event.Of, it.Event.Cluster, it.Event.Revision)
+		want := fmt.Sprintf("%s %s %q %d r%d", v.verdict, v.rule, v.of, v.cluster, it.Event.Revision)
+		if got != want {
+			t.Fatalf("item %s is %s, want %s", v.id, got, want)
+		}
+	}
+}
