@@ -15,6 +15,7 @@ import (
 type evalCmd struct {
 	Docs   []string `help:"Documents: JSON lines {id, title, body, …}, may be .gz." placeholder:"FILE" type:"existingfile" required:""`
 	Labels []string `help:"Judge labelled pairs: tab-separated id_a, id_b, label, confidence, reason." placeholder:"FILE" type:"existingfile"`
+	Corpus bool     `help:"Sum up what the feed of all documents did, held against exact resemblance."`
 	By     string   `help:"Order of arrival: as in the ${enum}." enum:"file,published_at" default:"file"`
 
 	Rule     []string           `help:"Rules to measure side by side: jianguo, hamming, minhash." default:"jianguo,hamming,minhash"`
@@ -23,6 +24,7 @@ type evalCmd struct {
 	NoTexts  bool               `help:"Keep no texts: judge on sketches alone."`
 	JSON     bool               `help:"Print one JSON document."`
 	Wrong    int                `help:"How many wrongly judged pairs to show; -1: all." default:"10"`
+	Sample   int                `help:"How many of each verdict of the corpus to show for reading." default:"5"`
 	Fold     int                `help:"Show this many folds of the pairs by themselves." default:"5"`
 	Seed     uint64             `help:"Seed of everything random." default:"1"`
 	segmentFlags
@@ -34,11 +36,12 @@ type evaluation struct {
 	Version string            `json:"version"`
 	Setting eval.Setting      `json:"setting"`
 	Labels  *eval.LabelReport `json:"labels,omitempty"`
+	Corpus  []eval.FeedReport `json:"corpus,omitempty"`
 }
 
 // Run measures detection quality on documents and labels.
 func (c *evalCmd) Run(co *console) error {
-	if len(c.Labels) == 0 {
+	if len(c.Labels) == 0 && !c.Corpus {
 		return errors.New("what shall be measured? give --labels FILE, --edits or --corpus")
 	}
 	distances, err := eval.Distances(c.Distance)
@@ -82,11 +85,20 @@ func (c *evalCmd) Run(co *console) error {
 	if e.Labels != nil {
 		e.Labels.Print(co.out, c.Wrong)
 	}
+	if e.Corpus != nil {
+		eval.PrintCorpus(co.out, e.Corpus)
+	}
 	return nil
 }
 
 func (c *evalCmd) measure(co *console, b *eval.Bench, rules []eval.Rule) (*evaluation, error) {
 	e := &evaluation{At: time.Now().UTC(), Version: version, Setting: b.Setting()}
+	if c.Corpus {
+		var err error
+		if e.Corpus, err = b.Corpus(rules, c.Sample, c.Seed); err != nil {
+			return nil, err
+		}
+	}
 	if len(c.Labels) > 0 {
 		pairs, err := readPairs(c.Labels)
 		if err != nil {
