@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -196,9 +197,15 @@ func (s *Service) decode(ctx context.Context, j *job) (err error) {
 
 // applyBatches applies batches in order.
 func (s *Service) applyBatches(ctx context.Context, batches <-chan []*job) error {
-	purge := purger{stream: s.items, log: s.log}
+	purge := &purger{stream: s.items, log: s.log}
+	if applied, _ := s.cfg.Index.Applied(); applied > s.base.Load() {
+		purge.applied.Store(applied - s.base.Load())
+	}
+	done := make(chan struct{})
 	var wg sync.WaitGroup
 	defer wg.Wait()
+	defer close(done)
+	wg.Go(func() { purge.run(ctx, done) })
 	for batch := range batches {
 		if err := s.applyBatch(ctx, batch); err != nil {
 			if ctx.Err() != nil {
@@ -206,8 +213,7 @@ func (s *Service) applyBatches(ctx context.Context, batches <-chan []*job) error
 			}
 			return err
 		}
-		last := batch[len(batch)-1]
-		purge.applied(ctx, &wg, last.meta.Sequence.Stream)
+		purge.applied.Store(batch[len(batch)-1].meta.Sequence.Stream)
 	}
 	return nil
 }
@@ -299,28 +305,36 @@ func (s *Service) reply(j *job, o *index.Outcome) {
 	}
 }
 
-// purger removes applied messages from ITEMS in the background, now and then
-// and many at once.
+// purger removes applied messages from ITEMS in the background: now and then,
+// many at once, and whether or not more come, since a full stream takes none.
 type purger struct {
-	stream jetstream.Stream
-	log    interface {
-		WarnContext(ctx context.Context, msg string, args ...any)
-	}
-	last   time.Time
-	active atomic.Bool
+	stream  jetstream.Stream
+	log     *slog.Logger
+	applied atomic.Uint64 // sequence of the last message applied; 0: none yet
 }
 
 const purgeEvery = time.Second
 
-func (p *purger) applied(ctx context.Context, wg *sync.WaitGroup, seq uint64) {
-	if time.Since(p.last) < purgeEvery || !p.active.CompareAndSwap(false, true) {
-		return
-	}
-	p.last = time.Now()
-	wg.Go(func() {
-		defer p.active.Store(false)
-		if err := p.stream.Purge(ctx, jetstream.WithPurgeSequence(seq)); err != nil && ctx.Err() == nil {
-			p.log.WarnContext(ctx, "purge of applied items", "error", err)
+func (p *purger) run(ctx context.Context, done <-chan struct{}) {
+	tick := time.NewTicker(purgeEvery)
+	defer tick.Stop()
+	var purged uint64
+	for {
+		select {
+		case <-done:
+			return
+		case <-ctx.Done():
+			return
+		case <-tick.C:
 		}
-	})
+		applied := p.applied.Load()
+		if applied == purged {
+			continue
+		}
+		if err := p.stream.Purge(ctx, jetstream.WithPurgeSequence(applied)); err != nil {
+			p.log.WarnContext(ctx, "purge of applied items", "error", err)
+			continue
+		}
+		purged = applied
+	}
 }
