@@ -20,6 +20,7 @@ import (
 type houseConfig struct {
 	Command    string
 	Data       string
+	HTTP       string // where HTTP is served, to be announced
 	NATS       string // a bus elsewhere; empty: embedded
 	NATSListen string // of the embedded bus; empty: in-process only
 	NoBus      bool   // only index and segmenter, for commands that look
@@ -120,7 +121,7 @@ func (h *house) openBus(co *console) (err error) {
 	if err != nil {
 		return err
 	}
-	return h.lock.announce(holder{PID: os.Getpid(), Command: h.cfg.Command, NATS: h.natsURL()})
+	return h.lock.announce(holder{PID: os.Getpid(), Command: h.cfg.Command, NATS: h.natsURL(), HTTP: h.cfg.HTTP})
 }
 
 // natsURL is where other processes find the bus; empty: they cannot.

@@ -1,9 +1,195 @@
 package main
 
-type serveCmd struct{}
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
 
-func (c *serveCmd) Run(co *console) error { return nil }
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"golang.org/x/sync/errgroup"
 
-type demoCmd struct{}
+	"jianguo/api"
+	"jianguo/exposure"
+)
 
-func (c *demoCmd) Run(co *console) error { return nil }
+// serveFlags are what `serve` and `demo` have in common.
+type serveFlags struct {
+	Listen     string `help:"Address of HTTP and the console." default:"127.0.0.1:8080"`
+	NATS       string `name:"nats" help:"Use this bus instead of the embedded one." placeholder:"URL"`
+	NATSListen string `name:"nats-listen" help:"Address of the embedded bus; empty: in-process only." default:"127.0.0.1:4222"`
+	Durability string `help:"What an acknowledgement means: ${enum}. synced: fsynced; relaxed: the operating system has it." enum:"synced,relaxed" default:"synced"`
+	NoTexts    bool   `help:"Do not keep bodies: no side-by-side view, and judging on sketches only."`
+	Language   string `help:"Language of the reasons in events: ${enum}." enum:"zh,en" default:"zh"`
+	Tokens     string `help:"File of tokens: a line each of name, role (platform, recall, editor, operator) and token." type:"existingfile" placeholder:"FILE"`
+	Insecure   bool   `help:"Allow listening beyond loopback without tokens."`
+
+	ExposurePolicy string `help:"How exposures are kept: 'rotate' or 'calendar', with options." default:"rotate" placeholder:"POLICY"`
+	TimeZone       string `help:"Time zone of days and months." default:"Asia/Shanghai"`
+	FailClosed     bool   `help:"A filter that cannot be computed answers nothing instead of everything."`
+
+	policyFlags
+	segmentFlags
+}
+
+type serveCmd struct {
+	Data string `help:"The data directory; created if missing." default:"${data}" placeholder:"DIR"`
+	serveFlags
+}
+
+// Run serves until the process is told to stop.
+func (c *serveCmd) Run(co *console) error {
+	s, err := c.open(co, "serve", c.Data)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(co.err, "jianguo %s: http://%s  bus %s  data %s  durability %s\n", version, s.http.Addr(), orNone(s.house.natsURL()), c.Data, c.Durability)
+	return s.run(co.ctx)
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "in-process"
+	}
+	return s
+}
+
+// service is everything that runs.
+type service struct {
+	house    *house
+	exposure *exposure.Store
+	api      *api.Server
+	http     net.Listener
+}
+
+// open assembles the service; nothing runs before run.
+func (f *serveFlags) open(co *console, command, dir string) (_ *service, err error) {
+	var tokens api.Tokens
+	if f.Tokens != "" {
+		if tokens, err = readTokens(f.Tokens); err != nil {
+			return nil, err
+		}
+	}
+	if err := api.CheckListen(f.Listen, tokens.Len() > 0, f.Insecure); err != nil {
+		return nil, err
+	}
+	if f.NATS == "" && f.NATSListen != "" {
+		if err := api.CheckListen(f.NATSListen, false, f.Insecure); err != nil {
+			return nil, fmt.Errorf("bus: %w", err)
+		}
+	}
+	s := new(service)
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.close())
+		}
+	}()
+	if s.http, err = net.Listen("tcp", f.Listen); err != nil {
+		return nil, fmt.Errorf("listen: %w", err)
+	}
+	s.house, err = openHouse(co, houseConfig{Command: command, Data: dir, HTTP: "http://" + s.http.Addr().String(), NATS: f.NATS, NATSListen: f.NATSListen,
+		Relaxed: f.Durability == "relaxed", DropTexts: f.NoTexts, Language: f.Language, Policy: f.policy(), Segment: f.segmentFlags})
+	if err != nil {
+		return nil, err
+	}
+	if err := f.openExposure(co, s, dir); err != nil {
+		return nil, err
+	}
+	registry := prometheus.NewRegistry()
+	s.api, err = api.New(api.Config{Index: s.house.index, Ingest: s.house.ingest, Conn: s.house.conn, Logger: co.log, Gatherer: registry,
+		Tokens: tokens, Version: version, Ready: map[string]func() error{"exposure": s.exposureReady}})
+	if err != nil {
+		return nil, err
+	}
+	s.api.AddExposure(s.exposure)
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	for _, part := range [][]prometheus.Collector{s.house.index.Collectors(), s.house.ingest.Collectors(), s.exposure.Collectors(), s.api.Collectors()} {
+		registry.MustRegister(part...)
+	}
+	return s, nil
+}
+
+func readTokens(name string) (api.Tokens, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return api.Tokens{}, err
+	}
+	defer file.Close()
+	tokens, err := api.ReadTokens(file)
+	if err != nil {
+		return tokens, fmt.Errorf("%s: %w", name, err)
+	}
+	return tokens, nil
+}
+
+func (f *serveFlags) openExposure(co *console, s *service, dir string) error {
+	policy, err := exposure.ParsePolicy(f.ExposurePolicy)
+	if err != nil {
+		return err
+	}
+	zone, err := time.LoadLocation(f.TimeZone)
+	if err != nil {
+		return fmt.Errorf("time zone: %w", err)
+	}
+	durability := exposure.Synced
+	if f.Durability == "relaxed" {
+		durability = exposure.Relaxed
+	}
+	js, err := jetstream.New(s.house.conn)
+	if err != nil {
+		return err
+	}
+	log, err := exposure.OpenNATSLog(co.ctx, js, exposure.StreamConfig{}, co.log)
+	if err != nil {
+		return err
+	}
+	s.exposure, err = exposure.Open(co.ctx, exposure.Config{Path: filepath.Join(dir, exposureFile), Log: log, Policies: map[string]exposure.Policy{"": policy},
+		Location: zone, Durability: durability, FailClosed: f.FailClosed, Logger: co.log})
+	return err
+}
+
+func (s *service) exposureReady() error {
+	if !s.exposure.Ready() {
+		return errors.New("exposure: what was reported before the start is still being applied")
+	}
+	return nil
+}
+
+// exposureFile is the state of users inside the data directory.
+const exposureFile = "exposure.db"
+
+// run serves until ctx is done, then lets what has begun finish and closes.
+func (s *service) run(ctx context.Context) error {
+	g, failed := errgroup.WithContext(ctx)
+	// HTTP ends first, then the ingest that its last requests wait for.
+	served := make(chan struct{})
+	g.Go(func() error {
+		defer close(served)
+		return s.api.Serve(failed, s.http)
+	})
+	ingesting, stop := context.WithCancel(context.WithoutCancel(ctx))
+	g.Go(func() error { defer stop(); <-served; return nil })
+	g.Go(func() error { return s.house.ingest.Run(ingesting) })
+	err := g.Wait()
+	return errors.Join(err, s.close())
+}
+
+func (s *service) close() error {
+	var errs []error
+	if s.exposure != nil {
+		errs = append(errs, s.exposure.Close())
+	}
+	if s.house != nil {
+		errs = append(errs, s.house.Close())
+	}
+	if s.http != nil {
+		// Serve has closed it, unless nothing was served.
+		_ = s.http.Close()
+	}
+	return errors.Join(errs...)
+}

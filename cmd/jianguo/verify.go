@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"jianguo/exposure"
 	"jianguo/index"
 )
 
@@ -29,8 +30,15 @@ func (c *verifyCmd) Run(co *console) error {
 		return errors.Join(err, lock.Close())
 	}
 	r, err := x.Verify(co.ctx)
-	if err := errors.Join(err, x.Close(), lock.Close()); err != nil {
+	defer lock.Close()
+	if err := errors.Join(err, x.Close()); err != nil {
 		return err
+	}
+	exposures := filepath.Join(c.Data, exposureFile)
+	if _, err := os.Stat(exposures); err == nil {
+		if _, err := exposure.Verify(co.ctx, exposures); err != nil {
+			r.Problems = append(r.Problems, err.Error())
+		}
 	}
 	if c.JSON {
 		err = json.NewEncoder(co.out).Encode(r)

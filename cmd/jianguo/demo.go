@@ -1,0 +1,156 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/rivo/uniseg"
+
+	"jianguo/data"
+	"jianguo/index"
+	"jianguo/ingest"
+)
+
+type demoCmd struct {
+	Data string `help:"Keep the data here; empty: a temporary directory, removed at the end." placeholder:"DIR"`
+	Once bool   `help:"Exit after the summary; with code 1 if a verdict is not the expected one."`
+	serveFlags
+}
+
+// expectation is one row of sample/expected.jsonl.
+type expectation struct {
+	ID      string        `json:"id"`
+	Family  string        `json:"family"`
+	Kind    string        `json:"kind"`
+	Verdict index.Verdict `json:"verdict"` // an editor's
+	Of      string        `json:"of"`
+	Why     string        `json:"why"`
+	// Gives is what jianguo gives today, where that is not what an editor
+	// would.
+	Gives index.Verdict `json:"gives"`
+}
+
+// Run serves the sample corpus.
+func (c *demoCmd) Run(co *console) (err error) {
+	dir := c.Data
+	if dir == "" {
+		if dir, err = os.MkdirTemp("", "jianguo-demo-"); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	}
+	s, err := c.open(co, "demo", dir)
+	if err != nil {
+		return err
+	}
+	stop := background(co.ctx, s.run)
+	defer func() { err = errors.Join(err, stop()) }()
+
+	corpus := filepath.Join(dir, "sample.jsonl")
+	lines, err := fs.ReadFile(data.FS, "sample/corpus.jsonl")
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(corpus, lines, 0o640); err != nil {
+		return err
+	}
+	outcomes := map[string]*ingest.Outcome{}
+	sum, err := publishFiles(co, s.house.conn, []string{corpus}, "", func(o *ingest.Outcome) {
+		if o.Event != nil {
+			outcomes[o.Event.ID] = o
+		}
+	})
+	if err != nil {
+		return err
+	}
+	wrong, err := showVerdicts(co.out, lines, outcomes)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(co.out, "\n%d items: %d unique, %d suspect, %d duplicate, %d failed, in %.2f s\n", sum.Items, sum.Unique, sum.Suspect, sum.Duplicate, sum.Failed, sum.Seconds)
+	if wrong > 0 || sum.Failed > 0 {
+		err = &exitError{code: 1, err: fmt.Errorf("%s not as data/sample/expected.jsonl says", plural(wrong+sum.Failed, "verdict"))}
+	}
+	if c.Once {
+		return err
+	}
+	address := s.http.Addr()
+	fmt.Fprintf(co.out, "\nopen  http://%s/             the stories and their copies\n      http://%s/openapi.yaml every request this service answers\n      http://%s/metrics      for Prometheus\nbus   %s\n\nCtrl-C ends the demo.\n",
+		address, address, address, orNone(s.house.natsURL()))
+	<-co.ctx.Done()
+	return nil
+}
+
+// showVerdicts prints the sample's items as a table and counts the verdicts
+// that are not the expected ones.
+func showVerdicts(out io.Writer, corpus []byte, outcomes map[string]*ingest.Outcome) (wrong int, err error) {
+	expected, err := readExpected()
+	if err != nil {
+		return 0, err
+	}
+	fmt.Fprintf(out, "\n%s%s%s%s\n", pad("verdict", 11), pad("item", 22), pad("title", 42), "why")
+	decoder := json.NewDecoder(bytes.NewReader(corpus))
+	for decoder.More() {
+		var it struct{ ID, Title string }
+		if err := decoder.Decode(&it); err != nil {
+			return wrong, fmt.Errorf("sample: %w", err)
+		}
+		o := outcomes[it.ID]
+		if o == nil {
+			continue
+		}
+		e, mark := expected[it.ID], ""
+		switch want := e.Verdict; {
+		case e.Gives != 0 && o.Event.Verdict == e.Gives:
+			mark = fmt.Sprintf("  (an editor: %s, %s)", e.Verdict, e.Why)
+		case o.Event.Verdict != want || want == index.Duplicate && e.Of != o.Event.Of:
+			wrong++
+			mark = fmt.Sprintf("  ← expected %s %s: %s", e.Verdict, e.Of, e.Why)
+		}
+		fmt.Fprintf(out, "%s%s%s%s%s\n", pad(o.Event.Verdict.String(), 11), pad(it.ID, 22), pad(oneLine(it.Title), 42), o.Event.Why, mark)
+	}
+	return wrong, nil
+}
+
+func readExpected() (map[string]expectation, error) {
+	raw, err := fs.ReadFile(data.FS, "sample/expected.jsonl")
+	if err != nil {
+		return nil, err
+	}
+	expected := map[string]expectation{}
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	for decoder.More() {
+		var e expectation
+		if err := decoder.Decode(&e); err != nil {
+			return nil, fmt.Errorf("sample/expected.jsonl: %w", err)
+		}
+		expected[e.ID] = e
+	}
+	return expected, nil
+}
+
+// pad fills a text up to a width in terminal cells, in which Han characters
+// take two; a longer one is cut.
+func pad(s string, width int) string {
+	if uniseg.StringWidth(s) > width-1 {
+		var b strings.Builder
+		w := 0
+		graphemes := uniseg.NewGraphemes(s)
+		for graphemes.Next() {
+			if w+graphemes.Width() > width-2 {
+				break
+			}
+			w += graphemes.Width()
+			b.WriteString(graphemes.Str())
+		}
+		s = b.String() + "…"
+	}
+	return s + strings.Repeat(" ", max(width-uniseg.StringWidth(s), 1))
+}
