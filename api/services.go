@@ -24,8 +24,8 @@ type endpoint struct {
 // serviceName is what the services are found by on the bus.
 const serviceName = "jianguo"
 
-// busConcurrency bounds the requests that are worked on at once; more wait in
-// their subscriptions, whose bounds are below.
+// busConcurrency bounds the requests of one endpoint that are worked on at
+// once; more wait in its subscription, whose bounds are below.
 const (
 	busConcurrency = 32
 	pendingMsgs    = 4096
@@ -52,24 +52,28 @@ func (s *Server) serveBus(ctx context.Context) (stop func() error, err error) {
 	// Requests that have begun are finished: they end with their own work, not
 	// with ctx.
 	ctx = context.WithoutCancel(ctx)
-	places, ended := make(gate, busConcurrency), make(chan struct{})
+	places, ended := make([]gate, len(s.endpoints)), make(chan struct{})
 	stop = func() error {
 		err := service.Stop()
 		close(ended)
-		for range busConcurrency { // every place taken back is a request done
-			places <- struct{}{}
+		for _, g := range places {
+			for range cap(g) { // every place taken back is a request done
+				g <- struct{}{}
+			}
 		}
 		if err != nil {
 			return fmt.Errorf("api: services on the bus: %w", err)
 		}
 		return nil
 	}
-	for _, e := range s.endpoints {
+	for i, e := range s.endpoints {
+		g := make(gate, busConcurrency)
+		places[i] = g
 		handler := micro.HandlerFunc(func(r micro.Request) {
 			select {
-			case places <- struct{}{}:
+			case g <- struct{}{}:
 				go func() {
-					defer places.leave()
+					defer g.leave()
 					s.answer(ctx, e, r.Data(), r.Reply())
 				}()
 			case <-ended:

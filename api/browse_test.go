@@ -1,0 +1,265 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"jianguo/index"
+	"jianguo/ingest"
+)
+
+func TestVerdicts(t *testing.T) {
+	r := newRig(t, rigConfig{})
+	var published []index.Event
+	for _, it := range sample(t, 40) {
+		published = append(published, *r.publish(it).Event)
+	}
+	var all []index.Event
+	for {
+		after := uint64(0)
+		if len(all) > 0 {
+			after = all[len(all)-1].Number
+		}
+		page := want[[]index.Event](r, 200, "GET", fmt.Sprintf("/verdicts?limit=7&after=%d", after), nil)
+		if len(page) == 0 {
+			break
+		}
+		all = append(all, page...)
+	}
+	if len(all) != len(published) {
+		t.Fatalf("%d events, published %d", len(all), len(published))
+	}
+	for i := range all {
+		if all[i].Number != uint64(i+1) || !reflect.DeepEqual(all[i], published[i]) {
+			t.Errorf("event %d: %+v, published as %+v", i+1, all[i], published[i])
+		}
+	}
+	rep := r.do("GET", "/verdicts?limit=1000", nil, "Accept", ndjsonType)
+	lines := bytes.Split(bytes.TrimSuffix(rep.body, []byte("\n")), []byte("\n"))
+	if rep.status != 200 || rep.header.Get("Content-Type") != ndjsonType || len(lines) != len(all) {
+		t.Fatalf("lines: %d %s, %d of them", rep.status, rep.header.Get("Content-Type"), len(lines))
+	}
+	for i, line := range lines {
+		var e index.Event
+		if err := json.Unmarshal(line, &e); err != nil || !reflect.DeepEqual(e, all[i]) {
+			t.Errorf("line %d: %s, %v", i+1, line, err)
+		}
+	}
+	if rep := r.do("GET", "/verdicts?after=9223372036854775807", nil); string(bytes.TrimSpace(rep.body)) != "[]" {
+		t.Errorf("after the end: %d %s", rep.status, rep.body)
+	}
+	for query, field := range map[string]string{"after=-1": "after", "after=x": "after", "after=18446744073709551615": "after", "limit=0": "limit",
+		"limit=1001": "limit", "wait=10": "wait", "wait=1h": "wait", "wait=-1s": "wait"} {
+		if p := want[Problem](r, 400, "GET", "/verdicts?"+query, nil); p.Field != field {
+			t.Errorf("%s: field %q", query, p.Field)
+		}
+	}
+}
+
+func TestLongPoll(t *testing.T) {
+	r := newRig(t, rigConfig{})
+	got := make(chan reply, 1)
+	poll := func(after int) {
+		rep, err := r.try("GET", fmt.Sprintf("/verdicts?wait=30s&after=%d", after), nil)
+		if err != nil {
+			t.Error(err)
+		}
+		got <- rep
+	}
+	go poll(0)
+	eventually(t, "the poll waits", func() bool { return len(r.server.waiting) == 1 })
+	r.publish(ingest.Item{ID: "a", Body: article(1)})
+	var events []index.Event
+	if rep := <-got; json.Unmarshal(rep.body, &events) != nil || len(events) != 1 || events[0].ID != "a" {
+		t.Errorf("poll: %d %s", rep.status, rep.body)
+	}
+	if rep := r.do("GET", "/verdicts?after=1&wait=20ms", nil); rep.status != 200 || string(bytes.TrimSpace(rep.body)) != "[]" {
+		t.Errorf("a wait that is over: %d %s", rep.status, rep.body)
+	}
+	// The end of the service does not wait for those who wait.
+	go poll(1)
+	eventually(t, "the poll waits", func() bool { return len(r.server.waiting) == 1 })
+	r.end()
+	if rep := <-got; rep.status != 200 || string(bytes.TrimSpace(rep.body)) != "[]" {
+		t.Errorf("poll at the end: %d %s", rep.status, rep.body)
+	}
+}
+
+// families publishes copies of several articles, and returns the leads' ids.
+func families(r *rig, sizes ...int) (leads []string) {
+	for f, size := range sizes {
+		for n := range size {
+			id := fmt.Sprintf("%d-%d", f, n)
+			if n == 0 {
+				leads = append(leads, id)
+			}
+			r.publish(ingest.Item{ID: id, Title: "稿件" + id, Body: article(f), Source: fmt.Sprint("来源", n)})
+		}
+	}
+	return leads
+}
+
+func TestClusters(t *testing.T) {
+	r := newRig(t, rigConfig{})
+	sizes := []int{3, 1, 2, 5, 4, 2, 3}
+	leads := families(r, sizes...)
+	var seen []index.Cluster
+	query := "/clusters?sort=size&limit=2"
+	for next := query; next != ""; {
+		page := want[index.ClusterPage](r, 200, "GET", next, nil)
+		seen = append(seen, page.Clusters...)
+		next = ""
+		if page.Next != "" {
+			next = query + "&cursor=" + url.QueryEscape(page.Next)
+		}
+	}
+	if len(seen) != 6 {
+		t.Fatalf("%d clusters, want 6", len(seen))
+	}
+	for i, c := range seen {
+		if i > 0 && c.Size > seen[i-1].Size || c.Members != nil {
+			t.Errorf("cluster %d of size %d after one of %d, %d members", c.ID, c.Size, seen[max(i-1, 0)].Size, len(c.Members))
+		}
+	}
+	big := want[index.Cluster](r, 200, "GET", fmt.Sprint("/clusters/", seen[0].ID), nil)
+	if big.Lead == nil || big.Lead.ID != leads[3] || big.Size != 5 || big.Sources != 5 || len(big.Members) != 5 || big.Members[4].Verdict != index.Duplicate {
+		t.Errorf("largest: %+v", big)
+	}
+	single := want[index.Item](r, 200, "GET", "/items/1-0", nil)
+	if c := want[index.Cluster](r, 200, "GET", fmt.Sprint("/clusters/", single.Event.Cluster), nil); c.Size != 1 || c.Lead.ID != "1-0" {
+		t.Errorf("cluster of one: %+v", c)
+	}
+	for query, n := range map[string]int{"size=4": 2, "source=" + url.QueryEscape("来源4"): 1, "source=nobody": 0, "sort=first": 6,
+		"since=" + url.QueryEscape(time.Now().Add(time.Hour).Format(time.RFC3339)): 0, "since=2001-02-03T04:05:06Z": 6} {
+		if page := want[index.ClusterPage](r, 200, "GET", "/clusters?"+query, nil); len(page.Clusters) != n {
+			t.Errorf("%s: %d clusters, want %d", query, len(page.Clusters), n)
+		}
+	}
+	for query, field := range map[string]string{"sort=best": "sort", "size=1": "size", "size=x": "size", "limit=201": "limit", "limit=0": "limit",
+		"since=yesterday": "since", "cursor=%00": "cursor", "cursor=abcd": "cursor", "cursor=AAAA": "cursor"} {
+		if p := want[Problem](r, 400, "GET", "/clusters?"+query, nil); p.Field != field {
+			t.Errorf("%s: field %q", query, p.Field)
+		}
+	}
+	for id, status := range map[string]int{"0": 400, "-1": 400, "x": 400, "1.5": 400, "4294967296": 400, "01": 400, "null": 400, "4294967295": 404, "999": 404} {
+		want[Problem](r, status, "GET", "/clusters/"+id, nil)
+	}
+}
+
+// Whatever a source writes is text on the pages, and nothing else.
+func TestPagesEscape(t *testing.T) {
+	r := newRig(t, rigConfig{})
+	evil := `"><script>alert(1)</script><img src=x onerror=alert(2)>'`
+	for i := range 2 {
+		r.publish(ingest.Item{ID: fmt.Sprint(i, evil), Title: evil, Body: "</pre>" + evil + article(1), Source: evil, URL: "javascript:alert(3)"})
+	}
+	want[ingest.Outcome](r, 200, "DELETE", itemPath("1"+evil)+"?reason="+url.QueryEscape(evil), nil)
+	r.publish(ingest.Item{ID: "third", Title: evil, Body: article(1)})
+	cluster := fmt.Sprint("/cluster?id=", want[index.Item](r, 200, "GET", itemPath("0"+evil), nil).Event.Cluster)
+	for _, path := range []string{"/", "/?source=" + url.QueryEscape(evil), cluster, "/item?id=" + url.QueryEscape("0"+evil), "/item?id=" + url.QueryEscape("1"+evil),
+		"/item?id=" + url.QueryEscape(evil), "/?sort=" + url.QueryEscape(evil), "/?cursor=" + url.QueryEscape(evil), "/cluster?id=" + url.QueryEscape(evil)} {
+		rep := r.do("GET", path, nil)
+		page := string(rep.body)
+		if !strings.HasPrefix(page, "<!doctype html>") || strings.Contains(page, "<script") || strings.Contains(page, "<img") || strings.Contains(page, `href="javascript:`) ||
+			strings.Contains(page, `href="/item?id=0"`) {
+			t.Errorf("%s: %d\n%s", path, rep.status, page)
+		}
+		if policy := rep.header.Get("Content-Security-Policy"); !strings.HasPrefix(policy, "default-src 'none'") || strings.Contains(policy, "unsafe") {
+			t.Errorf("%s: policy %q", path, policy)
+		}
+	}
+}
+
+func TestPages(t *testing.T) {
+	r := newRig(t, rigConfig{})
+	empty := r.do("GET", "/", nil)
+	if empty.status != 200 || !bytes.Contains(empty.body, []byte("没有符合条件的簇")) {
+		t.Errorf("an empty index: %d %s", empty.status, empty.body)
+	}
+	families(r, 2, 3, 12)
+	has := func(path string, status int, texts ...string) {
+		t.Helper()
+		rep := r.do("GET", path, nil)
+		if rep.status != status || !strings.HasPrefix(rep.header.Get("Content-Type"), "text/html") {
+			t.Errorf("%s: %d %s", path, rep.status, rep.header.Get("Content-Type"))
+		}
+		for _, text := range texts {
+			if !bytes.Contains(rep.body, []byte(text)) {
+				t.Errorf("%s has no %q:\n%s", path, text, rep.body)
+			}
+		}
+	}
+	has("/", 200, "稿件0-0", "稿件0-1", "来源1", "重复", "同文", "12 篇", "另有 4 篇", `href="/item?id=2-7"`)
+	has("/?limit=1", 200, "下一页")
+	has("/?size=12", 200, "稿件2-0")
+	has("/item?id=0-1", 200, "稿件0-1", `href="/item?id=0-0"`, "ingest", "第0段第0句")
+	has("/item?id=%200-1%20%0A", 200, "稿件0-1")
+	has("/item?id=none", 404, "没有找到", "none")
+	has("/item", 400, "请求有误")
+	has("/cluster?id=x", 400, "请求有误")
+	cluster := want[index.Item](r, 200, "GET", "/items/2-5", nil).Event.Cluster
+	has(fmt.Sprint("/cluster?id=", cluster), 200, "稿件2-11", "12 个来源")
+	if rep := r.do("GET", "/pages.css", nil); rep.status != 200 || rep.header.Get("Content-Type") != "text/css; charset=utf-8" {
+		t.Errorf("style sheet: %d %s", rep.status, rep.header.Get("Content-Type"))
+	}
+}
+
+func TestHealth(t *testing.T) {
+	r := newRig(t, rigConfig{})
+	r.publish(ingest.Item{ID: "a", Body: article(1)})
+	if h := want[map[string]string](r, 200, "GET", "/healthz", nil); h["status"] != "ok" || h["version"] != "test" {
+		t.Errorf("health: %v", h)
+	}
+	if ready := want[readiness](r, 200, "GET", "/readyz", nil); !ready.Ready || ready.Parts["bus"] != "ok" || ready.Parts["ingest"] != "ok" {
+		t.Errorf("ready: %+v", ready)
+	}
+	if rep := r.do("GET", "/openapi.yaml", nil); rep.status != 200 || !bytes.Equal(rep.body, OpenAPI) {
+		t.Errorf("description: %d", rep.status)
+	}
+	if rep := r.do("GET", "/metrics", nil); !bytes.Contains(rep.body, []byte(`jianguo_http_requests_total{code="200",method="POST",route="/items"} 1`)) {
+		t.Errorf("metrics: %d %s", rep.status, rep.body)
+	}
+}
+
+func TestWrongAddresses(t *testing.T) {
+	r := newRig(t, rigConfig{stalled: true})
+	for _, c := range []struct {
+		method, path string
+		status       int
+		allow        string
+	}{
+		{"GET", "/nothing", 404, ""},
+		{"POST", "/", 405, "GET"},
+		{"PUT", "/items", 405, "POST"},
+		{"PATCH", "/items/a", 405, "DELETE"},
+		{"DELETE", "/verdicts", 405, "GET"},
+		{"POST", "/clusters/1", 405, "GET"},
+		{"GET", "/items/", 400, ""},
+		{"GET", "/items/" + strings.Repeat("a", 257), 413, ""},
+		{"GET", "/items/%ff%fe", 400, ""},
+		{"GET", "/items/a%00b", 400, ""},
+		{"GET", "/items/a%0Ab", 400, ""},
+	} {
+		rep := r.do(c.method, c.path, nil)
+		var p Problem
+		if err := json.Unmarshal(rep.body, &p); err != nil || rep.status != c.status || p.Status != c.status || p.Title != http.StatusText(c.status) ||
+			p.Request == "" || p.Request != rep.header.Get("X-Request-Id") || !strings.Contains(rep.header.Get("Allow"), c.allow) {
+			t.Errorf("%s %.40s: %d, allow %q: %s", c.method, c.path, rep.status, rep.header.Get("Allow"), rep.body)
+		}
+	}
+	if rep := r.do("GET", "/healthz", nil, "X-Request-Id", "abc-1"); rep.header.Get("X-Request-Id") != "abc-1" {
+		t.Errorf("request id became %q", rep.header.Get("X-Request-Id"))
+	}
+	for _, id := range []string{"a b", `a"b`, strings.Repeat("x", 65)} {
+		if rep := r.do("GET", "/healthz", nil, "X-Request-Id", id); rep.header.Get("X-Request-Id") == id {
+			t.Errorf("request id %q was taken over", id)
+		}
+	}
+}

@@ -1,0 +1,389 @@
+package api
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unicode"
+
+	"pgregory.net/rapid"
+
+	"jianguo/data"
+	"jianguo/index"
+	"jianguo/ingest"
+)
+
+// sample reads the first items of the sample corpus.
+func sample(t *testing.T, most int) []ingest.Item {
+	t.Helper()
+	file, err := data.FS.ReadFile("sample/corpus.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var items []ingest.Item
+	lines := bufio.NewScanner(bytes.NewReader(file))
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() && len(items) < most {
+		it, err := ingest.DecodeItem(lines.Bytes())
+		if err != nil {
+			t.Fatal(err)
+		}
+		items = append(items, *it)
+	}
+	return items
+}
+
+// article is a text of its own for every number.
+func article(n int) string {
+	var b strings.Builder
+	for i := range 40 {
+		fmt.Fprintf(&b, "第%d段第%d句说的是%c%c%c与%c%c的往来。", n, i, 0x4e00+(n*7919+i*104729)%20000, 0x4e00+(n*15485863+i*31)%20000,
+			0x4e00+(n*977+i*6700417)%20000, 0x4e00+(n*3571+i*91)%20000, 0x4e00+(n*1000003+i*17)%20000)
+	}
+	return b.String()
+}
+
+func TestPublish(t *testing.T) {
+	r := newRig(t, rigConfig{})
+	first := r.publish(ingest.Item{ID: "a", Title: "一", Body: article(1), Source: "甲报"})
+	if !first.Changed || first.Event.Verdict != index.Unique || first.Event.Number != 1 || first.Event.ID != "a" {
+		t.Errorf("first: %+v", first.Event)
+	}
+	copied := r.publish(ingest.Item{ID: "b", Title: "二", Body: article(1), Source: "乙报"})
+	if copied.Event.Verdict != index.Duplicate || copied.Event.Of != "a" || copied.Event.Cluster != first.Event.Cluster {
+		t.Errorf("copy: %+v", copied.Event)
+	}
+	again := r.publish(ingest.Item{ID: "b", Title: "二", Body: article(1), Source: "乙报"})
+	if again.Changed || again.Event.Number != copied.Event.Number {
+		t.Errorf("the same item again: %+v %+v", again, again.Event)
+	}
+	it := want[index.Item](r, 200, "GET", "/items/b", nil)
+	if it.Event.Number != copied.Event.Number || it.Title != "二" || it.Source != "乙报" || *it.Body != article(1) || len(it.History) != 1 {
+		t.Errorf("stored: %+v", it)
+	}
+	number := want[ingest.Outcome](r, 200, "POST", "/items", `{"id": 17, "body": "`+article(2)+`", "unknown": {"field": []}}`)
+	if number.Event.ID != "17" {
+		t.Errorf("integer id became %q", number.Event.ID)
+	}
+	if rep := r.do("HEAD", "/items/17", nil); rep.status != 200 || len(rep.body) != 0 {
+		t.Errorf("HEAD: %d, %d bytes", rep.status, len(rep.body))
+	}
+}
+
+func TestWithdraw(t *testing.T) {
+	r := newRig(t, rigConfig{})
+	for i, id := range []string{"a", "b", "c"} {
+		r.publish(ingest.Item{ID: id, Body: article(1), Source: fmt.Sprint("来源", i)})
+	}
+	out := want[ingest.Outcome](r, 200, "DELETE", "/items/a?mode=promote&reason="+url.QueryEscape("更正 <错误>"), nil)
+	if out.Event.Verdict != index.Withdrawn || !strings.Contains(out.Event.Why, "更正 <错误>") {
+		t.Errorf("withdrawn: %+v", out.Event)
+	}
+	if it := want[index.Item](r, 200, "GET", "/items/b", nil); it.Event.Verdict != index.Unique || it.Event.Cause != index.CausePromotion {
+		t.Errorf("oldest copy: %+v", it.Event)
+	}
+	want[ingest.Outcome](r, 200, "DELETE", "/items/b", nil)
+	if out := r.publish(ingest.Item{ID: "d", Body: article(1)}); out.Event.Rule != index.ByBlocked {
+		t.Errorf("a copy of something blocked: %+v", out.Event)
+	}
+	early := want[ingest.Outcome](r, 200, "DELETE", "/items?id=later", nil)
+	if late := r.publish(ingest.Item{ID: "later", Body: article(5)}); early.Event.Verdict != index.Withdrawn || late.Event.Verdict != index.Withdrawn {
+		t.Errorf("withdrawn before it came: %+v, then %+v", early.Event, late.Event)
+	}
+	before := r.events()
+	for query, field := range map[string]string{"mode=burn": "mode", "revision=-1": "revision", "revision=x": "revision", "reason=" + strings.Repeat("x", 5000): "reason"} {
+		p := want2[Problem](r, "DELETE", "/items/c?"+query, nil)
+		if p.Field != field {
+			t.Errorf("%.30s: field %q, want %q", query, p.Field, field)
+		}
+	}
+	if r.events() != before {
+		t.Error("a refused withdrawal changed something")
+	}
+}
+
+// want2 makes a request that must be refused as a mistake of the caller's.
+func want2[T any](r *rig, method, path string, body any, header ...string) T {
+	r.t.Helper()
+	rep := r.do(method, path, body, header...)
+	if rep.status < 400 || rep.status >= 500 || rep.header.Get("Content-Type") != problemType {
+		r.t.Fatalf("%s %.80s: %d %s: %.300s", method, path, rep.status, rep.header.Get("Content-Type"), rep.body)
+	}
+	var v T
+	if err := json.Unmarshal(rep.body, &v); err != nil {
+		r.t.Fatal(err)
+	}
+	return v
+}
+
+func TestCheck(t *testing.T) {
+	r := newRig(t, rigConfig{})
+	items := sample(t, 60)
+	for _, it := range items {
+		before := r.events()
+		checked := want[index.Event](r, 200, "POST", "/items/check", it)
+		if r.events() != before {
+			t.Fatalf("%s: a check changed something", it.ID)
+		}
+		if out := r.publish(it); out.Event.Verdict != checked.Verdict || out.Event.Of != checked.Of || out.Event.Rule != checked.Rule {
+			t.Errorf("%s: check said %v of %q, publishing %v of %q", it.ID, checked.Verdict, checked.Of, out.Event.Verdict, out.Event.Of)
+		}
+	}
+	if e := want[index.Event](r, 200, "POST", "/items/check", map[string]string{"title": items[0].Title, "body": items[0].Body}); e.Verdict != index.Duplicate || e.Of != items[0].ID {
+		t.Errorf("without id: %+v", e)
+	}
+}
+
+// hostileIDs are ids that some step on the way might change.
+var hostileIDs = []string{
+	"a/b", "a%2Fb", "a//b", "/", "//", "/a", "a/", "..", ".", "../x", "a/../b", "check", "中文编号", "💥", "x?y#z", "a+b", "a b", " a ", "%", "%zz", "%00",
+	`'"<script>`, "&amp;", "a;b=c", "a\\b", "\u00e9", "e\u0301", "\u202e反", "\ufeff", "\u00a0", "{id}", ":id", "*", strings.Repeat("长", 85), strings.Repeat("%", 256),
+}
+
+func TestItemIDs(t *testing.T) {
+	r := newRig(t, rigConfig{})
+	for i, id := range hostileIDs {
+		if out := r.publish(ingest.Item{ID: id, Title: fmt.Sprint(i), Body: article(i)}); out.Event.ID != id {
+			t.Fatalf("%q became %q", id, out.Event.ID)
+		}
+	}
+	for i, id := range hostileIDs {
+		paths := []string{itemPath(id), "/items?id=" + url.QueryEscape(id)}
+		if strings.Contains(id, "/") {
+			paths = append(paths, "/items/"+strings.ReplaceAll(url.PathEscape(id), "%2F", "/"))
+		}
+		for _, path := range paths {
+			if it := want[index.Item](r, 200, "GET", path, nil); it.ID != id || it.Title != fmt.Sprint(i) {
+				t.Errorf("GET %s: %q, want %q", path, it.ID, id)
+			}
+		}
+		if rep := r.do("GET", "/item?id="+url.QueryEscape(id), nil); rep.status != 200 || !bytes.Contains(rep.body, []byte("<h1>"+fmt.Sprint(i)+"</h1>")) {
+			t.Errorf("page of %q: %d", id, rep.status)
+		}
+		if out := want[ingest.Outcome](r, 200, "DELETE", itemPath(id), nil); out.Event.ID != id || out.Event.Verdict != index.Withdrawn {
+			t.Errorf("DELETE %q: %+v", id, out.Event)
+		}
+	}
+}
+
+// Every id that may be stored can be asked for, whatever is in it.
+func TestAnyID(t *testing.T) {
+	r := newRig(t, rigConfig{stalled: true})
+	handler := r.server.Handler()
+	ids := rapid.StringOfN(rapid.RuneFrom(nil, unicode.Han, unicode.Latin, unicode.Punct, unicode.Space, unicode.Symbol), 1, 64, 256).
+		Filter(func(id string) bool { return ingest.CheckID(id) == nil })
+	rapid.Check(t, func(t *rapid.T) {
+		id := ids.Draw(t, "id")
+		for _, path := range []string{itemPath(id), "/items?id=" + url.QueryEscape(id)} {
+			rec := httptest.NewRecorder()
+			req, err := http.NewRequest("GET", "http://x"+path, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			handler.ServeHTTP(rec, req)
+			var p Problem
+			if err := json.Unmarshal(rec.Body.Bytes(), &p); err != nil || p.Detail != fmt.Sprintf("no item has the id %q", id) {
+				t.Fatalf("GET %s: %s", path, rec.Body)
+			}
+		}
+	})
+}
+
+func TestRefusals(t *testing.T) {
+	r := newRig(t, rigConfig{})
+	long := strings.Repeat("x", 257)
+	for _, c := range []struct {
+		name, body string
+		status     int
+		field      string
+	}{
+		{"nothing", ``, 400, "payload"},
+		{"no JSON", `hello`, 400, "payload"},
+		{"half an object", `{"id":"a","body":"x"`, 400, "payload"},
+		{"trailing garbage", `{"id":"a","body":"x"} x`, 400, "payload"},
+		{"two objects", `{"id":"a","body":"x"}{"id":"b","body":"x"}`, 400, "payload"},
+		{"a list", `[{"id":"a","body":"x"}]`, 400, "payload"},
+		{"null", `null`, 400, "payload"},
+		{"a string", `"x"`, 400, "payload"},
+		{"not UTF-8", "{\"id\":\"a\",\"body\":\"\xff\xfe\"}", 400, "payload"},
+		{"UTF-16", "\xff\xfe{\x00}\x00", 400, "payload"},
+		{"raw control character", "{\"id\":\"a\",\"body\":\"\x01\"}", 400, "payload"},
+		{"deep nesting", `{"id":"a","body":"x","y":` + strings.Repeat("[", 20000) + strings.Repeat("]", 20000) + `}`, 400, "payload"},
+		{"no id", `{"body":"x"}`, 400, "id"},
+		{"null id", `{"id":null,"body":"x"}`, 400, "id"},
+		{"empty id", `{"id":"","body":"x"}`, 400, "id"},
+		{"fraction id", `{"id":1.5,"body":"x"}`, 400, "id"},
+		{"exponent id", `{"id":1e3,"body":"x"}`, 400, "id"},
+		{"large number id", `{"id":99999999999999999999,"body":"x"}`, 400, "id"},
+		{"boolean id", `{"id":true,"body":"x"}`, 400, "id"},
+		{"object id", `{"id":{},"body":"x"}`, 400, "id"},
+		{"long id", `{"id":"` + long + `","body":"x"}`, 413, "id"},
+		{"lone surrogate in id", `{"id":"\ud83d","body":"x"}`, 400, "id"},
+		{"reversed surrogates in id", `{"id":"\udca5\ud83d","body":"x"}`, 400, "id"},
+		{"NUL in id", `{"id":"a\u0000","body":"x"}`, 400, "id"},
+		{"newline in id", `{"id":"a\nb","body":"x"}`, 400, "id"},
+		{"C1 control in id", `{"id":"a\u0085b","body":"x"}`, 400, "id"},
+		{"no text", `{"id":"a"}`, 400, "body"},
+		{"empty text", `{"id":"a","title":"","body":""}`, 400, "body"},
+		{"number body", `{"id":"a","body":7}`, 400, "body"},
+		{"list body", `{"id":"a","body":["x"]}`, 400, "body"},
+		{"number title", `{"id":"a","title":7,"body":"x"}`, 400, "title"},
+		{"object source", `{"id":"a","body":"x","source":{}}`, 400, "source"},
+		{"long url", `{"id":"a","body":"x","url":"` + strings.Repeat("u", 5000) + `"}`, 413, "url"},
+		{"time of another form", `{"id":"a","body":"x","published_at":"昨天"}`, 400, "published_at"},
+		{"time as number", `{"id":"a","body":"x","published_at":1700000000}`, 400, "published_at"},
+		{"time out of range", `{"id":"a","body":"x","published_at":"9999-12-31T23:59:59-23:00"}`, 400, "published_at"},
+		{"negative revision", `{"id":"a","body":"x","revision":-1}`, 400, "revision"},
+		{"fraction revision", `{"id":"a","body":"x","revision":1.5}`, 400, "revision"},
+		{"text revision", `{"id":"a","body":"x","revision":"1"}`, 400, "revision"},
+		{"600 KiB", `{"id":"a","body":"` + strings.Repeat("字", 200<<10) + `"}`, 413, "body"},
+		{"1 MB of one character", `{"id":"a","body":"` + strings.Repeat("a", 1<<20) + `"}`, 413, "body"},
+		{"title and body together", `{"id":"a","title":"` + strings.Repeat("a", 300<<10) + `","body":"` + strings.Repeat("a", 300<<10) + `"}`, 413, "body"},
+		{"5 MiB of space", strings.Repeat(" ", 5<<20) + `{"id":"a","body":"x"}`, 413, "payload"},
+	} {
+		for _, path := range []string{"/items", "/items/check"} {
+			if path == "/items/check" && (c.name == "no id" || c.name == "null id" || c.name == "time out of range") {
+				continue // a check needs no id, and stores no time
+			}
+			p := want2[Problem](r, "POST", path, c.body)
+			if p.Status != c.status || p.Field != c.field || !strings.HasPrefix(p.Detail, c.field+" ") || len(p.Detail) > 300 {
+				t.Errorf("%s to %s: %d, field %q, %q; want %d and %q", c.name, path, p.Status, p.Field, p.Detail, c.status, c.field)
+			}
+		}
+	}
+	if r.events() != 0 {
+		t.Errorf("%d events from refused items", r.events())
+	}
+	dead, err := ingest.OpenDead(context.Background(), r.conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := dead.Len(context.Background()); n != 0 || err != nil {
+		t.Errorf("%d dead letters from refused items, %v", n, err)
+	}
+}
+
+// What is odd, but allowed, is taken.
+func TestOddItems(t *testing.T) {
+	r := newRig(t, rigConfig{})
+	for name, body := range map[string]string{
+		"empty-looking":      `{"id":"a","title":"  ","body":" \n "}`,
+		"emoji":              `{"id":"b","body":"😀😀😀"}`,
+		"NUL":                `{"id":"c","body":"a\u0000b"}`,
+		"lone surrogate":     `{"id":"d","body":"半个\ud83d表情"}`,
+		"full text":          `{"id":"e","body":"` + strings.Repeat("字", ingest.MaxText/3) + `"}`,
+		"full text, escaped": `{"id":"f","body":"` + strings.Repeat(`\u0001`, ingest.MaxText) + `"}`,
+		"angle brackets":     `{"id":"g","body":"` + strings.Repeat(`<`, ingest.MaxText) + `"}`,
+		"HTML, nested":       `{"id":"h","body":"` + strings.Repeat(`<b><div>`, 30000) + `终"}`,
+		"HTML, entities":     `{"id":"i","body":"` + strings.Repeat(`&nbsp;`, 80000) + `"}`,
+		"HTML, one tag":      `{"id":"j","body":"<a ` + strings.Repeat(`x=y `, 100000) + `>z</a>"}`,
+		"duplicate fields":   `{"id":"no","id":"k","body":"x"}`,
+		"nulls":              `{"id":"l","title":null,"body":"x","source":null,"url":null,"published_at":null,"revision":null}`,
+		"old":                `{"id":"m","body":"x","published_at":"0001-01-01T00:00:00Z"}`,
+		"least number":       `{"id":-9223372036854775808,"body":"x"}`,
+		"greatest revision":  `{"id":"n","body":"x","revision":9223372036854775807}`,
+	} {
+		rep := r.do("POST", "/items", body, "Content-Type", "text/plain; charset=gbk")
+		var out ingest.Outcome
+		if err := json.Unmarshal(rep.body, &out); err != nil || rep.status != 200 || out.Event == nil {
+			t.Errorf("%s: %d %.200s", name, rep.status, rep.body)
+			continue
+		}
+		if rep := r.do("GET", itemPath(out.Event.ID), nil); rep.status != 200 {
+			t.Errorf("%s: looked up: %d %.200s", name, rep.status, rep.body)
+		}
+	}
+}
+
+// Of many near-identical items at once, one is accepted.
+func TestPublishAtOnce(t *testing.T) {
+	r := newRig(t, rigConfig{})
+	var wg sync.WaitGroup
+	outcomes := make([]ingest.Outcome, 48)
+	for i := range outcomes {
+		wg.Go(func() {
+			rep, err := r.try("POST", "/items", ingest.Item{ID: fmt.Sprint(i), Title: fmt.Sprint("标题", i), Body: article(3)})
+			if err != nil || rep.status != 200 {
+				t.Errorf("item %d: %d %v %s", i, rep.status, err, rep.body)
+				return
+			}
+			if err := json.Unmarshal(rep.body, &outcomes[i]); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	accepted := 0
+	for i := range outcomes {
+		if e := outcomes[i].Event; e != nil && e.Verdict.Accepted() {
+			accepted++
+		}
+	}
+	if accepted != 1 {
+		t.Errorf("%d of %d accepted", accepted, len(outcomes))
+	}
+}
+
+// A verdict that is late does not lose the item.
+func TestPending(t *testing.T) {
+	r := newRig(t, rigConfig{stalled: true, api: func(c *Config) { c.Wait = 50 * time.Millisecond }})
+	rep := r.do("POST", "/items", ingest.Item{ID: "慢/稿", Body: article(1)})
+	if rep.status != 202 || rep.header.Get("Location") != itemPath("慢/稿") {
+		t.Fatalf("%d, Location %q: %s", rep.status, rep.header.Get("Location"), rep.body)
+	}
+	if rep := r.do("GET", itemPath("慢/稿"), nil); rep.status != 404 {
+		t.Errorf("before its verdict: %d", rep.status)
+	}
+	r.run()
+	eventually(t, "the item has its verdict", func() bool { return r.do("GET", rep.header.Get("Location"), nil).status == 200 })
+}
+
+func TestFullStream(t *testing.T) {
+	r := newRig(t, rigConfig{stalled: true, api: func(c *Config) { c.Wait = 50 * time.Millisecond },
+		ingest: func(c *ingest.Config) { c.Bytes = 16 << 10 }})
+	for n := range 100 {
+		rep := r.do("POST", "/items", ingest.Item{ID: fmt.Sprint(n), Body: article(n)})
+		if rep.status == 202 {
+			continue
+		}
+		if rep.status != 429 || rep.header.Get("Retry-After") == "" || n == 0 {
+			t.Errorf("item %d: %d %s", n, rep.status, rep.body)
+		}
+		r.run()
+		eventually(t, "there is room again", func() bool {
+			return r.do("POST", "/items", ingest.Item{ID: fmt.Sprint(n), Body: article(n)}).status == 200
+		})
+		return
+	}
+	t.Error("the stream never was full")
+}
+
+func TestNoBus(t *testing.T) {
+	r := newRig(t, rigConfig{stalled: true, api: func(c *Config) {
+		c.Ready = map[string]func() error{"moon": func() error { return errors.New("not full") }}
+	}})
+	ready := want[readiness](r, 503, "GET", "/readyz", nil)
+	if ready.Ready || ready.Parts["moon"] != "not full" || ready.Parts["bus"] != "ok" {
+		t.Errorf("ready: %+v", ready)
+	}
+	r.bus.Close()
+	eventually(t, "the bus is gone", func() bool { return r.server.busReady() != nil })
+	if p := want[Problem](r, 503, "POST", "/items", ingest.Item{ID: "a", Body: "x"}); p.Detail == "" {
+		t.Errorf("publish: %+v", p)
+	}
+	if ready := want[readiness](r, 503, "GET", "/readyz", nil); ready.Parts["bus"] == "ok" {
+		t.Errorf("ready: %+v", ready)
+	}
+	// Reading does not need the bus.
+	want[[]index.Event](r, 200, "GET", "/verdicts", nil)
+}

@@ -1,0 +1,392 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+	"github.com/getkin/kin-openapi/routers/gorillamux"
+	"github.com/nats-io/nats.go"
+
+	"jianguo/data"
+	"jianguo/index"
+	"jianguo/ingest"
+	"jianguo/segment"
+)
+
+// Shared by all tests; not changed after TestMain began.
+var (
+	segmenter   *segment.Segmenter
+	description *traffic
+)
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	var err error
+	if segmenter, err = segment.New(segment.Config{Data: data.FS}); err != nil {
+		panic(err)
+	}
+	if description, err = newTraffic(); err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	if code == 0 && flag.Lookup("test.run").Value.String() == "" {
+		if missing := description.unseen(); len(missing) > 0 {
+			fmt.Fprintf(os.Stderr, "FAIL: no test saw these of openapi.yaml: %s\n", strings.Join(missing, ", "))
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+// rig is a service on a directory of its own: bus, index, ingest and server.
+type rig struct {
+	t      *testing.T
+	bus    *ingest.Bus
+	conn   *nats.Conn
+	index  *index.Index
+	ingest *ingest.Service
+	server *Server
+	url    string
+	client *http.Client
+	end    context.CancelFunc // of Serve
+	ended  chan error         // Serve's result
+}
+
+// rigConfig is what a test wants otherwise.
+type rigConfig struct {
+	api     func(*Config)
+	ingest  func(*ingest.Config)
+	stalled bool // items stay on the bus until run
+}
+
+func newRig(t *testing.T, cfg rigConfig) *rig {
+	t.Helper()
+	ctx := context.Background()
+	dir := t.TempDir()
+	r := &rig{t: t, ended: make(chan error, 1)}
+	var err error
+	must := func() {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.bus, err = ingest.StartBus(ingest.BusConfig{Dir: dir + "/bus", Relaxed: true})
+	must()
+	t.Cleanup(r.bus.Close)
+	r.conn, err = r.bus.Connect()
+	must()
+	t.Cleanup(r.conn.Close)
+	r.index, err = index.Open(ctx, index.Config{Dir: dir, Durability: index.DurabilityRelaxed,
+		Recipe: func() (string, error) { return segmenter.Recipe(), nil }})
+	must()
+	t.Cleanup(func() {
+		if err := r.index.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	ic := ingest.Config{Conn: r.conn, Index: r.index, Segmenter: segmenter}
+	if cfg.ingest != nil {
+		cfg.ingest(&ic)
+	}
+	r.ingest, err = ingest.New(ctx, ic)
+	must()
+	t.Cleanup(r.verify)
+	if !cfg.stalled {
+		r.run()
+	}
+	ac := Config{Index: r.index, Ingest: r.ingest, Conn: r.conn, Version: "test"}
+	if cfg.api != nil {
+		cfg.api(&ac)
+	}
+	r.server, err = New(ac)
+	must()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must()
+	r.url = "http://" + l.Addr().String()
+	serveCtx, end := context.WithCancel(ctx)
+	r.end = end
+	go func() { r.ended <- r.server.Serve(serveCtx, l) }()
+	transport := &http.Transport{MaxIdleConnsPerHost: 100}
+	r.client = &http.Client{Transport: held{t: t, next: transport}, Timeout: time.Minute,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	t.Cleanup(func() {
+		end()
+		if err := <-r.ended; err != nil {
+			t.Errorf("Serve: %v", err)
+		}
+		transport.CloseIdleConnections()
+	})
+	return r
+}
+
+// run takes items to their verdicts until the test ends.
+func (r *rig) run() {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- r.ingest.Run(ctx) }()
+	r.t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			r.t.Errorf("ingest: %v", err)
+		}
+	})
+}
+
+func (r *rig) verify() {
+	report, err := r.index.Verify(context.Background())
+	if err != nil {
+		r.t.Error(err)
+		return
+	}
+	for _, p := range report.Problems {
+		r.t.Errorf("verify: %s", p)
+	}
+}
+
+// reply is an answer, read whole.
+type reply struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// do makes a request; body is sent as it is if it is a string or bytes, as
+// JSON otherwise. Further arguments are header names and values.
+func (r *rig) do(method, path string, body any, header ...string) reply {
+	r.t.Helper()
+	rep, err := r.try(method, path, body, header...)
+	if err != nil {
+		r.t.Fatalf("%s %.80s: %v", method, path, err)
+	}
+	return rep
+}
+
+func (r *rig) try(method, path string, body any, header ...string) (reply, error) {
+	var reader io.Reader
+	switch b := body.(type) {
+	case nil:
+	case string:
+		reader = strings.NewReader(b)
+	case []byte:
+		reader = bytes.NewReader(b)
+	case io.Reader:
+		reader = b
+	default:
+		encoded, err := json.Marshal(b)
+		if err != nil {
+			return reply{}, err
+		}
+		reader = bytes.NewReader(encoded)
+	}
+	req, err := http.NewRequest(method, r.url+path, reader)
+	if err != nil {
+		return reply{}, err
+	}
+	for i := 0; i+1 < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	res, err := r.client.Do(req)
+	if err != nil {
+		return reply{}, err
+	}
+	defer res.Body.Close()
+	rep := reply{status: res.StatusCode, header: res.Header}
+	rep.body, err = io.ReadAll(res.Body)
+	return rep, err
+}
+
+// want makes a request whose status must be the given one, and decodes the
+// answer into a T.
+func want[T any](r *rig, status int, method, path string, body any, header ...string) T {
+	r.t.Helper()
+	rep := r.do(method, path, body, header...)
+	if rep.status != status {
+		r.t.Fatalf("%s %.80s: %d, want %d: %.300s", method, path, rep.status, status, rep.body)
+	}
+	var v T
+	if err := json.Unmarshal(rep.body, &v); err != nil {
+		r.t.Fatalf("%s %.80s: %v in %.300s", method, path, err, rep.body)
+	}
+	return v
+}
+
+// publish publishes an item that must be taken.
+func (r *rig) publish(it ingest.Item) ingest.Outcome {
+	r.t.Helper()
+	return want[ingest.Outcome](r, 200, "POST", "/items", it)
+}
+
+// events is the number of the last event.
+func (r *rig) events() uint64 {
+	_, n := r.index.Applied()
+	return n
+}
+
+// eventually waits until something holds.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for range 1000 {
+		if holds() {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatalf("still not: %s", what)
+}
+
+// traffic holds requests and answers against openapi.yaml.
+type traffic struct {
+	doc    *openapi3.T
+	router routers.Router
+	mu     sync.Mutex
+	seen   map[string]bool // operation ids that were answered with 200; under mu
+}
+
+// pagePaths are for people and not in the description.
+var pagePaths = []string{"/", "/cluster", "/item", "/pages.css"}
+
+func newTraffic() (*traffic, error) {
+	doc, err := openapi3.NewLoader().LoadFromData(OpenAPI)
+	if err != nil {
+		return nil, err
+	}
+	if err := doc.Validate(context.Background()); err != nil {
+		return nil, err
+	}
+	// Clients must bear fields that they do not know; here one that the
+	// description does not have is an error.
+	no := false
+	for _, name := range []string{"Outcome", "Event", "Facts", "StoredItem", "Member", "Cluster", "Problem"} {
+		doc.Components.Schemas[name].Value.AdditionalProperties = openapi3.AdditionalProperties{Has: &no}
+	}
+	openapi3filter.RegisterBodyDecoder(ndjsonType, func(r io.Reader, _ http.Header, _ *openapi3.SchemaRef, _ openapi3filter.EncodingFn) (any, error) {
+		b, err := io.ReadAll(r)
+		return string(b), err
+	})
+	router, err := gorillamux.NewRouter(doc)
+	return &traffic{doc: doc, router: router, seen: map[string]bool{}}, err
+}
+
+// unseen lists the operations that no test saw succeed.
+func (tr *traffic) unseen() (ids []string) {
+	for _, item := range tr.doc.Paths.Map() {
+		for _, op := range item.Operations() {
+			if !tr.seen[op.OperationID] {
+				ids = append(ids, op.OperationID)
+			}
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// check says what is wrong with an exchange, if anything is.
+func (tr *traffic) check(req *http.Request, sent []byte, res *http.Response, got []byte) error {
+	ctx := context.Background()
+	method, path := req.Method, req.URL.EscapedPath()
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	// The description's paths know no slash inside an id, and its body has a
+	// type; the service is more lenient.
+	if rest, ok := strings.CutPrefix(path, "/items/"); ok {
+		path = "/items/" + strings.ReplaceAll(rest, "/", "%2F")
+		switch {
+		case rest == "":
+			path = "/items"
+		case rest == "check" && method != http.MethodPost:
+			path = "/items/other" // an id like any other
+		}
+	}
+	clean, err := http.NewRequest(method, path+"?"+req.URL.RawQuery, bytes.NewReader(sent))
+	if err != nil {
+		return err
+	}
+	clean.Header = req.Header.Clone()
+	if len(sent) > 0 {
+		clean.Header.Set("Content-Type", "application/json")
+	} else {
+		clean.Body = http.NoBody
+	}
+	route, params, err := tr.router.FindRoute(clean)
+	if err != nil {
+		if res.StatusCode == 404 || res.StatusCode == 405 || res.StatusCode == 403 || slices.Contains(pagePaths, path) {
+			return nil
+		}
+		return fmt.Errorf("answered with %d, but not in openapi.yaml: %w", res.StatusCode, err)
+	}
+	for name, value := range params {
+		if params[name], err = url.PathUnescape(value); err != nil {
+			return err
+		}
+	}
+	in := &openapi3filter.RequestValidationInput{Request: clean, PathParams: params, Route: route, Options: &openapi3filter.Options{
+		AuthenticationFunc: openapi3filter.NoopAuthenticationFunc, IncludeResponseStatus: true}}
+	if err := openapi3filter.ValidateRequest(ctx, in); err != nil && res.StatusCode < 400 {
+		return fmt.Errorf("taken, though openapi.yaml does not allow it: %w", err)
+	}
+	if res.StatusCode == 200 {
+		tr.mu.Lock()
+		tr.seen[route.Operation.OperationID] = true
+		tr.mu.Unlock()
+	}
+	if req.Method == http.MethodHead {
+		return nil
+	}
+	return openapi3filter.ValidateResponse(ctx, &openapi3filter.ResponseValidationInput{RequestValidationInput: in, Status: res.StatusCode,
+		Header: res.Header, Body: io.NopCloser(bytes.NewReader(got)), Options: in.Options})
+}
+
+// held is a transport whose traffic is held against the description.
+type held struct {
+	t    *testing.T
+	next http.RoundTripper
+}
+
+func (h held) RoundTrip(req *http.Request) (*http.Response, error) {
+	var sent bytes.Buffer
+	if req.Body != nil {
+		req.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.TeeReader(req.Body, &sent), req.Body}
+	}
+	res, err := h.next.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	got, err := io.ReadAll(res.Body)
+	if err := res.Body.Close(); err != nil {
+		h.t.Error(err)
+	}
+	res.Body = io.NopCloser(bytes.NewReader(got))
+	if err != nil {
+		return res, err
+	}
+	// A refused request may not have been read whole, and is still being sent.
+	var body []byte
+	if res.StatusCode < 400 {
+		body = sent.Bytes()
+	}
+	if err := description.check(req, body, res, got); err != nil {
+		h.t.Errorf("%s %.80s: %v", req.Method, req.URL.EscapedPath(), err)
+	}
+	return res, nil
+}

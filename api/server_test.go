@@ -1,0 +1,353 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"github.com/nats-io/nats.go/micro"
+
+	"jianguo/index"
+	"jianguo/ingest"
+)
+
+const (
+	platformToken = "platform-secret-0001"
+	editorToken   = "editor-secret-000002"
+	recallToken   = "recall-secret-000003"
+	operatorToken = "operator-secret-0004"
+)
+
+func testTokens(t *testing.T) Tokens {
+	t.Helper()
+	tokens, err := ReadTokens(strings.NewReader("# who may\n\nshop platform " + platformToken + "\n张三\teditor  " + editorToken +
+		"\nengine recall " + recallToken + "\r\nroot operator " + operatorToken))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tokens
+}
+
+func TestTokens(t *testing.T) {
+	var log bytes.Buffer
+	var mu sync.Mutex
+	r := newRig(t, rigConfig{api: func(c *Config) {
+		c.Tokens = testTokens(t)
+		c.Logger = slog.New(slog.NewTextHandler(&lockedWriter{mu: &mu, w: &log}, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	}})
+	everybody := []string{platformToken, editorToken, recallToken, operatorToken}
+	body := ingest.Item{ID: "a", Body: article(1)}
+	for _, c := range []struct {
+		method, path string
+		body         any
+		may          []string
+	}{
+		{"POST", "/items", body, []string{platformToken, operatorToken}},
+		{"POST", "/items/check", body, []string{platformToken, editorToken, operatorToken}},
+		{"GET", "/items/a", nil, []string{platformToken, editorToken, operatorToken}},
+		{"GET", "/items?id=a", nil, []string{platformToken, editorToken, operatorToken}},
+		{"GET", "/verdicts", nil, []string{platformToken, editorToken, operatorToken}},
+		{"GET", "/clusters", nil, []string{editorToken, operatorToken}},
+		{"GET", "/clusters/1", nil, []string{editorToken, operatorToken}},
+		{"GET", "/", nil, []string{editorToken, operatorToken}},
+		{"GET", "/item?id=a", nil, []string{editorToken, operatorToken}},
+		{"GET", "/metrics", nil, []string{operatorToken}},
+		{"DELETE", "/items/a", nil, []string{platformToken, operatorToken}},
+	} {
+		for _, secret := range everybody {
+			status := 403
+			for _, may := range c.may {
+				if may == secret {
+					status = 200
+				}
+			}
+			if rep := r.do(c.method, c.path, c.body, "Authorization", "Bearer "+secret); rep.status != status {
+				t.Errorf("%s %s with %s: %d, want %d: %s", c.method, c.path, secret, rep.status, status, rep.body)
+			}
+		}
+		for _, header := range []string{"", "Bearer", "Bearer ", "Bearer x", "Bearer " + operatorToken + "x", "Bearer " + operatorToken[:19], "Basic !!!", "Token " + operatorToken} {
+			rep := r.do(c.method, c.path, c.body, "Authorization", header)
+			if rep.status != 401 || !strings.HasPrefix(rep.header.Get("WWW-Authenticate"), "Bearer ") {
+				t.Errorf("%s %s with %q: %d", c.method, c.path, header, rep.status)
+			}
+		}
+	}
+	// Browsers ask for a password, and send it along whoever made the request.
+	basic := func(method, path string, body any) int {
+		req := httptest.NewRequest("GET", "/", nil)
+		req.SetBasicAuth("anybody", operatorToken)
+		return r.do(method, path, body, "Authorization", req.Header.Get("Authorization")).status
+	}
+	if get, post := basic("GET", "/", nil), basic("POST", "/items", body); get != 200 || post != 401 {
+		t.Errorf("with a password: GET %d, POST %d", get, post)
+	}
+	for _, open := range []string{"/healthz", "/readyz", "/openapi.yaml", "/pages.css"} {
+		if rep := r.do("GET", open, nil); rep.status != 200 {
+			t.Errorf("%s without a token: %d", open, rep.status)
+		}
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	for _, secret := range everybody {
+		if strings.Contains(log.String(), secret) || strings.Contains(fmt.Sprintf("%+v", r.server.cfg.Tokens), secret) {
+			t.Errorf("%s can be read in the log or in memory", secret)
+		}
+	}
+	if !strings.Contains(log.String(), "path=/items/a") {
+		t.Error("requests are not logged")
+	}
+}
+
+type lockedWriter struct {
+	mu *sync.Mutex
+	w  io.Writer // under mu
+}
+
+func (l *lockedWriter) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.w.Write(b)
+}
+
+func TestReadTokens(t *testing.T) {
+	for list, problem := range map[string]string{
+		"":                                   "empty",
+		"# only a comment\n":                 "empty",
+		"a platform":                         "line 1",
+		"a platform " + platformToken + " x": "line 1",
+		"\n\na admin " + platformToken:       `line 3: role "admin"`,
+		"a platform short":                   "fewer than 16",
+		"a platform " + platformToken + "\nb editor " + platformToken: "line 2",
+		"a platform " + strings.Repeat("x", 1<<20):                    "too long",
+	} {
+		tokens, err := ReadTokens(strings.NewReader(list))
+		if err == nil || !strings.Contains(err.Error(), problem) || tokens.Len() != 0 {
+			t.Errorf("%.40q: %v, want %q", list, err, problem)
+		}
+		if err != nil && strings.Contains(err.Error(), platformToken) {
+			t.Errorf("%.40q: the error tells the token", list)
+		}
+	}
+}
+
+func FuzzReadTokens(f *testing.F) {
+	f.Add("a platform "+platformToken, platformToken)
+	f.Add("# x\n\n b\teditor\t0123456789abcdef\r\n", "0123456789abcdef")
+	f.Fuzz(func(t *testing.T, list, secret string) {
+		tokens, err := ReadTokens(strings.NewReader(list))
+		if (err == nil) != (tokens.Len() > 0) {
+			t.Errorf("%d tokens, %v", tokens.Len(), err)
+		}
+		if _, ok := tokens.find(secret); ok && !strings.Contains(list, secret) {
+			t.Errorf("%q is not in the list", secret)
+		}
+	})
+}
+
+func TestCheckListen(t *testing.T) {
+	for _, c := range []struct {
+		addr                string
+		hasTokens, insecure bool
+		ok                  bool
+	}{
+		{"127.0.0.1:8080", false, false, true},
+		{"127.9.9.9:0", false, false, true},
+		{"[::1]:8080", false, false, true},
+		{"localhost:8080", false, false, true},
+		{":8080", false, false, false},
+		{"0.0.0.0:8080", false, false, false},
+		{"[::]:8080", false, false, false},
+		{"10.0.0.1:8080", false, false, false},
+		{"example.org:8080", false, false, false},
+		{"localhost.example.org:8080", false, false, false},
+		{"0.0.0.0:8080", true, false, true},
+		{"0.0.0.0:8080", false, true, true},
+		{"8080", true, true, false},
+		{"", true, true, false},
+	} {
+		if err := CheckListen(c.addr, c.hasTokens, c.insecure); (err == nil) != c.ok {
+			t.Errorf("%q, tokens %v, insecure %v: %v", c.addr, c.hasTokens, c.insecure, err)
+		}
+	}
+}
+
+func TestOtherSites(t *testing.T) {
+	r := newRig(t, rigConfig{})
+	body := ingest.Item{ID: "a", Body: article(1)}
+	for _, header := range [][]string{{"Origin", "https://evil.example"}, {"Sec-Fetch-Site", "cross-site"}} {
+		if p := want[Problem](r, 403, "POST", "/items", body, header...); p.Detail == "" {
+			t.Errorf("%v: %+v", header, p)
+		}
+		if rep := r.do("DELETE", "/items/a", nil, header...); rep.status != 403 {
+			t.Errorf("%v: %d", header, rep.status)
+		}
+	}
+	if r.events() != 0 {
+		t.Error("another site changed something")
+	}
+	want[ingest.Outcome](r, 200, "POST", "/items", body, "Origin", r.url, "Sec-Fetch-Site", "same-origin")
+}
+
+// What is too much at once is refused at once, and readers and waiters do not
+// keep each other out.
+func TestTooMuchAtOnce(t *testing.T) {
+	r := newRig(t, rigConfig{api: func(c *Config) { c.Concurrency = 1 }})
+	slow, feed := io.Pipe()
+	done := make(chan reply, 2)
+	request := func(method, path string, body any) {
+		rep, err := r.try(method, path, body)
+		if err != nil {
+			t.Error(err)
+		}
+		done <- rep
+	}
+	go request("POST", "/items/check", slow)
+	eventually(t, "the upload has begun", func() bool { return len(r.server.work) == 1 })
+	if rep := r.do("GET", "/clusters", nil); rep.status != 503 || rep.header.Get("Retry-After") == "" {
+		t.Errorf("beside an upload: %d %s", rep.status, rep.body)
+	}
+	want[ingest.Outcome](r, 200, "POST", "/items", ingest.Item{ID: "a", Body: article(1)})
+	want[map[string]string](r, 200, "GET", "/healthz", nil)
+	go request("GET", "/verdicts?after=1&wait=30s", nil)
+	eventually(t, "the poll waits", func() bool { return len(r.server.waiting) == 1 })
+	if rep := r.do("GET", "/verdicts", nil); rep.status != 503 {
+		t.Errorf("beside a poll: %d", rep.status)
+	}
+	if _, err := feed.Write([]byte(`{"body":"x"}`)); err != nil {
+		t.Fatal(err)
+	}
+	if err := feed.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if rep := <-done; rep.status != 200 {
+		t.Errorf("the upload: %d %s", rep.status, rep.body)
+	}
+	eventually(t, "there is a place again", func() bool { return r.do("GET", "/clusters", nil).status == 200 })
+	r.end()
+	<-done
+}
+
+func TestPanic(t *testing.T) {
+	r := newRig(t, rigConfig{stalled: true})
+	handler := r.server.Handler()
+	r.server.handle(http.MethodGet, "/panics", platform, func(echo.Context) error { panic("secret") })
+	rec := httptest.NewRecorder()
+	handler.ServeHTTP(rec, httptest.NewRequest("GET", "/panics", nil))
+	if rec.Code != 500 || strings.Contains(rec.Body.String(), "secret") || !strings.Contains(rec.Body.String(), rec.Header().Get("X-Request-Id")) {
+		t.Errorf("%d %s", rec.Code, rec.Body)
+	}
+	if len(r.server.work) != 0 {
+		t.Error("a panic keeps its place")
+	}
+}
+
+func TestService(t *testing.T) {
+	r := newRig(t, rigConfig{})
+	r.publish(ingest.Item{ID: "a", Body: article(1)})
+	reply, err := r.conn.Request("items.check", []byte(`{"body":"`+article(1)+`"}`), 5*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var e index.Event
+	if err := json.Unmarshal(reply.Data, &e); err != nil || e.Verdict != index.Duplicate || e.Of != "a" || reply.Header.Get(micro.ErrorHeader) != "" {
+		t.Errorf("check: %s %v", reply.Data, err)
+	}
+	for body, code := range map[string]string{`{"body":7}`: "400", `{"body":"x","url":"\n` + strings.Repeat("x", 5000) + `"}`: "400", ``: "400",
+		`{"body":"` + strings.Repeat("x", 600<<10) + `"}`: "413"} {
+		reply, err := r.conn.Request("items.check", []byte(body), 5*time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var p Problem
+		if err := json.Unmarshal(reply.Data, &p); err != nil || reply.Header.Get(micro.ErrorCodeHeader) != fmt.Sprint(p.Status) || p.Field == "" || p.Detail == "" ||
+			reply.Header.Get(micro.ErrorHeader) == "" {
+			t.Errorf("%.40s: %v %s, want %s", body, reply.Header, reply.Data, code)
+		}
+	}
+	if err := r.conn.Publish("items.check", []byte(`{"body":"x"}`)); err != nil { // nobody waits for the reply
+		t.Fatal(err)
+	}
+	info, err := r.conn.Request("$SRV.INFO.jianguo", nil, 5*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var i micro.Info
+	if err := json.Unmarshal(info.Data, &i); err != nil || i.Version != "0.0.0+test" || len(i.Endpoints) != 1 || i.Endpoints[0].Subject != "items.check" {
+		t.Errorf("info: %s %v", info.Data, err)
+	}
+	var wg sync.WaitGroup
+	for n := range 200 { // more at once than are worked on at once
+		wg.Go(func() {
+			body := fmt.Sprintf(`{"id":"%d","body":"%s"}`, n, article(n%3))
+			reply, err := r.conn.Request("items.check", []byte(body), 10*time.Second)
+			var e index.Event
+			if err != nil || json.Unmarshal(reply.Data, &e) != nil || e.ID != fmt.Sprint(n) {
+				t.Errorf("request %d: %v", n, err)
+			}
+		})
+	}
+	wg.Wait()
+	if r.events() != 1 {
+		t.Error("a check changed something")
+	}
+}
+
+func TestSemanticVersion(t *testing.T) {
+	for given, want := range map[string]string{"": "0.0.0", "1.2.3": "1.2.3", "v1.2.3": "1.2.3", "v0.1.0-4-gabc": "0.1.0-4-gabc", "abc1234": "0.0.0+abc1234",
+		"dev (dirty)": "0.0.0+dev-dirty", "1.2": "0.0.0+1-2", "é": "0.0.0"} {
+		if got := semanticVersion(given); got != want {
+			t.Errorf("%q: %q, want %q", given, got, want)
+		}
+	}
+}
+
+// Without bus and ingest a Server still answers what it can.
+func TestIndexAlone(t *testing.T) {
+	ctx := context.Background()
+	x, err := index.Open(ctx, index.Config{Dir: t.TempDir(), Durability: index.DurabilityRelaxed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := x.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	if _, err := New(Config{}); err == nil {
+		t.Error("a Server without an index")
+	}
+	if _, err := New(Config{Index: x, Wait: time.Hour}); err == nil {
+		t.Error("an hour's wait")
+	}
+	s, err := New(Config{Index: x})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, status := range map[string]int{"GET /verdicts": 200, "GET /clusters": 200, "GET /": 200, "GET /metrics": 200, "GET /healthz": 200, "GET /readyz": 503,
+		"POST /items": 503, "POST /items/check": 503, "DELETE /items/a": 503} {
+		method, path, _ := strings.Cut(path, " ")
+		rec := httptest.NewRecorder()
+		s.Handler().ServeHTTP(rec, httptest.NewRequest(method, path, strings.NewReader(`{"id":"a","body":"x"}`)))
+		if rec.Code != status {
+			t.Errorf("%s %s: %d, want %d: %s", method, path, rec.Code, status, rec.Body)
+		}
+	}
+}
+
+// Nothing of an unforeseen error reaches the caller.
+func TestUnforeseen(t *testing.T) {
+	if p := problemOf(errors.New("open /secret/index.db: no such file")); p.Status != 500 || strings.Contains(p.Detail, "secret") {
+		t.Errorf("%+v", p)
+	}
+}
