@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"time"
 
+	"jianguo/data"
 	"jianguo/index"
 	"jianguo/ingest"
 	"jianguo/ingest/eval"
@@ -16,6 +18,7 @@ type evalCmd struct {
 	Docs   []string `help:"Documents: JSON lines {id, title, body, …}, may be .gz." placeholder:"FILE" type:"existingfile" required:""`
 	Labels []string `help:"Judge labelled pairs: tab-separated id_a, id_b, label, confidence, reason." placeholder:"FILE" type:"existingfile"`
 	Corpus bool     `help:"Sum up what the feed of all documents did, held against exact resemblance."`
+	Edits  bool     `help:"Edit articles in many ways and strengths, and judge them against the originals."`
 	By     string   `help:"Order of arrival: as in the ${enum}." enum:"file,published_at" default:"file"`
 
 	Rule     []string           `help:"Rules to measure side by side: jianguo, hamming, minhash." default:"jianguo,hamming,minhash"`
@@ -25,6 +28,7 @@ type evalCmd struct {
 	JSON     bool               `help:"Print one JSON document."`
 	Wrong    int                `help:"How many wrongly judged pairs to show; -1: all." default:"10"`
 	Sample   int                `help:"How many of each verdict of the corpus to show for reading." default:"5"`
+	Articles int                `help:"How many articles of each length to edit." default:"60"`
 	Fold     int                `help:"Show this many folds of the pairs by themselves." default:"5"`
 	Seed     uint64             `help:"Seed of everything random." default:"1"`
 	segmentFlags
@@ -36,12 +40,13 @@ type evaluation struct {
 	Version string            `json:"version"`
 	Setting eval.Setting      `json:"setting"`
 	Labels  *eval.LabelReport `json:"labels,omitempty"`
+	Edits   []eval.EditResult `json:"edits,omitempty"`
 	Corpus  []eval.FeedReport `json:"corpus,omitempty"`
 }
 
 // Run measures detection quality on documents and labels.
 func (c *evalCmd) Run(co *console) error {
-	if len(c.Labels) == 0 && !c.Corpus {
+	if len(c.Labels) == 0 && !c.Corpus && !c.Edits {
 		return errors.New("what shall be measured? give --labels FILE, --edits or --corpus")
 	}
 	distances, err := eval.Distances(c.Distance)
@@ -85,6 +90,9 @@ func (c *evalCmd) Run(co *console) error {
 	if e.Labels != nil {
 		e.Labels.Print(co.out, c.Wrong)
 	}
+	if e.Edits != nil {
+		eval.PrintEdits(co.out, e.Edits)
+	}
 	if e.Corpus != nil {
 		eval.PrintCorpus(co.out, e.Corpus)
 	}
@@ -109,6 +117,15 @@ func (c *evalCmd) measure(co *console, b *eval.Bench, rules []eval.Rule) (*evalu
 			return nil, err
 		}
 		e.Labels = eval.Labels(judged, rules, c.Fold, c.Seed)
+	}
+	if c.Edits {
+		variants, err := fs.ReadFile(data.FS, "tables/variants.txt")
+		if err != nil {
+			return nil, err
+		}
+		if e.Edits, err = b.Edits(co.ctx, eval.ReadVariants(string(variants)), c.Articles, c.Seed); err != nil {
+			return nil, err
+		}
 	}
 	return e, nil
 }

@@ -1,0 +1,194 @@
+package eval
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"jianguo/index"
+	"jianguo/ingest"
+	"jianguo/segment"
+)
+
+// EditResult is what became of one kind of edit at one strength, on texts of
+// one length.
+type EditResult struct {
+	Edit     string  `json:"edit"`
+	Form     bool    `json:"form_only"`
+	Strength float64 `json:"strength"`
+	Unit     string  `json:"unit,omitempty"`
+	Length   string  `json:"length"`
+	Tally
+	Hamming    int `json:"hamming_3"`   // of the pairs: within three bits
+	MinHash    int `json:"minhash_0.5"` // of the pairs: candidates of MinHash LSH
+	ZeroBits   int `json:"distance_0"`  // of the pairs: the same fingerprint
+	MedianBits int `json:"median_distance"`
+
+	bits []int
+}
+
+// Edits edits up to perLength articles of each length in every way, and judges
+// each edited version against its article on the bench. Articles are drawn by
+// seed; an edit that changes nothing of an article is not counted for it.
+func (b *Bench) Edits(ctx context.Context, variants map[rune]rune, perLength int, seed uint64) ([]EditResult, error) {
+	if len(b.items) == 0 {
+		return nil, fmt.Errorf("eval: no documents to edit")
+	}
+	drawn := b.draw(perLength, seed)
+	e := newEditor(&b.cfg, b.items, seed, variants)
+	l := NewMinHash(minHashSettings[0])
+	var out []EditResult
+	total := 0
+	edits := Edits()
+	for _, d := range edits {
+		total += len(d.Strengths)
+	}
+	for _, d := range edits {
+		for _, strength := range d.Strengths {
+			results, err := b.edit(ctx, e, l, d, strength, drawn)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, results...)
+			total--
+			b.cfg.Progress("editing", int64(len(edits)-min(total, len(edits))), int64(len(edits)))
+		}
+	}
+	return out, nil
+}
+
+// original is an article drawn for editing.
+type original struct {
+	item    *ingest.Item
+	article *index.Article
+	bucket  string
+	sign    *Signature
+}
+
+// shortest is the least characters of an article that is edited.
+const shortest = 20
+
+func (b *Bench) draw(perLength int, seed uint64) []original {
+	rng := rand.New(rand.NewPCG(seed, 3))
+	count := map[string]int{}
+	l := NewMinHash(minHashSettings[0])
+	var out []original
+	for tries, i := range rng.Perm(len(b.items)) {
+		if len(out) == perLength*len(lengthNames) || tries > 50*perLength*len(lengthNames) {
+			break
+		}
+		if b.events[i].Verdict == index.Duplicate {
+			continue
+		}
+		a := ingest.Prepare(b.cfg.Segmenter, new(segment.Text), b.items[i])
+		n := utf8.RuneCountInString(a.Text.Body)
+		bucket := lengthBucket(n)
+		if n < shortest || count[bucket] == perLength {
+			continue
+		}
+		count[bucket]++
+		out = append(out, original{b.items[i], a, bucket, l.Sign(content(a))})
+	}
+	return out
+}
+
+func (b *Bench) edit(ctx context.Context, e *editor, l *MinHash, d Edit, strength float64, drawn []original) ([]EditResult, error) {
+	byLength := map[string]*EditResult{}
+	at := b.arrived[len(b.arrived)-1].Add(time.Second)
+	for i := range drawn {
+		o := &drawn[i]
+		it := *o.item
+		it.ID = "edited " + it.ID
+		d.apply(e, &it, strength)
+		if it.Body == o.item.Body && it.Title == o.item.Title {
+			continue
+		}
+		a := ingest.Prepare(b.cfg.Segmenter, new(segment.Text), &it)
+		m, err := b.judge(ctx, a, o.item.ID, at)
+		if err != nil {
+			return nil, err
+		}
+		r := byLength[o.bucket]
+		if r == nil {
+			r = &EditResult{Edit: d.Name, Form: d.Form, Strength: strength, Unit: d.Unit, Length: o.bucket}
+			byLength[o.bucket] = r
+		}
+		r.Tally.add(&Judged{Verdict: m.Verdict, Series: m.Series, Met: m.Met})
+		bits := distance(a, o.article)
+		r.bits = append(r.bits, bits)
+		if bits <= 3 {
+			r.Hamming++
+		}
+		if bits == 0 {
+			r.ZeroBits++
+		}
+		if l.Meet(l.Sign(content(a)), o.sign) {
+			r.MinHash++
+		}
+	}
+	var out []EditResult
+	for _, name := range lengthNames {
+		if r := byLength[name]; r != nil {
+			slices.Sort(r.bits)
+			r.MedianBits = r.bits[len(r.bits)/2]
+			out = append(out, *r)
+		}
+	}
+	return out, nil
+}
+
+// PrintEdits writes one line for each edit and strength, and how many were
+// rejected by length.
+func PrintEdits(w io.Writer, results []EditResult) {
+	fmt.Fprintln(w, "\nEdited articles, judged against the original; by length: share that is a duplicate")
+	var t table
+	t.row(append([]string{"", "texts", "duplicate", "suspect", "not met", "hamming ≤ 3", "minhash 0.5", "same bits", "median bits"}, lengthNames...)...)
+	for from := 0; from < len(results); {
+		to := from
+		for to < len(results) && results[to].Edit == results[from].Edit && results[to].Strength == results[from].Strength {
+			to++
+		}
+		t.row(editRow(results[from:to])...)
+		from = to
+	}
+	t.print(w)
+}
+
+func editRow(rows []EditResult) []string {
+	var sum EditResult
+	var lengths []string
+	bits := 0
+	for _, name := range lengthNames {
+		i := slices.IndexFunc(rows, func(r EditResult) bool { return r.Length == name })
+		if i < 0 {
+			lengths = append(lengths, "–")
+			continue
+		}
+		r := &rows[i]
+		lengths = append(lengths, percent(share(r.Duplicate, r.Pairs), r.Pairs))
+		sum.Pairs += r.Pairs
+		sum.Duplicate += r.Duplicate
+		sum.Suspect += r.Suspect
+		sum.Unmet += r.Unmet
+		sum.Hamming += r.Hamming
+		sum.MinHash += r.MinHash
+		sum.ZeroBits += r.ZeroBits
+		bits += r.MedianBits * r.Pairs
+	}
+	name := rows[0].Edit
+	switch s := rows[0].Strength; {
+	case s == 1 && rows[0].Unit == "":
+	case rows[0].Unit == "sentences":
+		name += fmt.Sprintf(" %g %s", s, rows[0].Unit)
+	default:
+		name += fmt.Sprintf(" %g %% %s", 100*s, rows[0].Unit)
+	}
+	of := func(n int) string { return percent(share(n, sum.Pairs), sum.Pairs) }
+	return append([]string{name, strconv.Itoa(sum.Pairs), of(sum.Duplicate), of(sum.Suspect), of(sum.Unmet), of(sum.Hamming), of(sum.MinHash),
+		of(sum.ZeroBits), strconv.Itoa(bits / max(1, sum.Pairs))}, lengths...)
+}
