@@ -1,0 +1,31 @@
+# jianguo: two commands for a newcomer, `make demo` and `make test`. They need
+# Go, gcc, git, make and, for what tests need besides, apt.
+
+export CGO_ENABLED = 1
+STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.7.0
+ONCE ?=
+
+.PHONY: all build demo test check quality fuzz clean
+
+all: build
+
+build: ## the binary, in bin/
+	go build -o bin/jianguo ./cmd/jianguo
+
+demo: build ## the service on the sample corpus, with verdicts on screen
+	bin/jianguo demo $(if $(ONCE),--once --listen 127.0.0.1:0 --nats-listen 127.0.0.1:0)
+
+test: ## all tests; installs what they need
+	scripts/install-test-tools
+	scripts/test
+
+check: ## formatting, vet, staticcheck
+	scripts/check
+
+fuzz: ## every fuzz target for a minute
+	scripts/fuzz 60s
+
+clean:
+	rm -rf bin
+
+-include quality.mk console.mk

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"jianguo": main})
+}
+
+// TestScripts runs the real command line through testdata/script.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: filepath.Join("testdata", "script"),
+		Setup: func(e *testscript.Env) error {
+			// Commands that wait for a service give up with the test.
+			e.Setenv("HOME", e.WorkDir)
+			return nil
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"waitfile": waitFile,
+			"damage":   damage,
+		},
+		Deadline: time.Now().Add(2 * time.Minute),
+	})
+}
+
+// waitFile waits until a file holds a text: waitfile FILE TEXT
+func waitFile(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: waitfile FILE TEXT")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	for {
+		data, err := os.ReadFile(ts.MkAbs(args[0]))
+		if err == nil && strings.Contains(string(data), args[1]) {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			ts.Fatalf("%s does not hold %q after 20 s: %s", args[0], args[1], data)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+
+// damage overwrites bytes in the middle of a file: damage FILE
+func damage(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: damage FILE")
+	}
+	f, err := os.OpenFile(ts.MkAbs(args[0]), os.O_RDWR, 0)
+	ts.Check(err)
+	defer f.Close()
+	info, err := f.Stat()
+	ts.Check(err)
+	_, err = f.WriteAt(make([]byte, 4096), info.Size()/2/4096*4096)
+	ts.Check(err)
+}
