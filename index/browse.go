@@ -1,0 +1,511 @@
+package index
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// BrowseFileName is the file of a Browse inside the data directory.
+const BrowseFileName = "browse.db"
+
+// browseFormat is the version of browse.db. A file of another version is made
+// anew: everything in it follows from the catalogue.
+const browseFormat = 1
+
+const browseSchema = `
+CREATE TABLE marks (key TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE stories (cluster INTEGER PRIMARY KEY, lead INTEGER NOT NULL, original INTEGER NOT NULL, size INTEGER NOT NULL, sources INTEGER NOT NULL,
+  rules INTEGER NOT NULL, first_at INTEGER NOT NULL, last_at INTEGER NOT NULL, heat REAL NOT NULL, spark BLOB NOT NULL);
+CREATE INDEX stories_by_last ON stories (last_at, cluster);
+CREATE INDEX stories_by_first ON stories (first_at, cluster);
+CREATE INDEX stories_by_size ON stories (size, cluster);
+CREATE INDEX stories_by_heat ON stories (heat, cluster);
+CREATE TABLE story_sources (source INTEGER, cluster INTEGER, n INTEGER NOT NULL, PRIMARY KEY (source, cluster)) WITHOUT ROWID;
+CREATE INDEX story_sources_by_cluster ON story_sources (cluster);
+CREATE TABLE hours (hour INTEGER PRIMARY KEY, items INTEGER NOT NULL, duplicates INTEGER NOT NULL, suspects INTEGER NOT NULL);
+CREATE TABLE source_days (source INTEGER, day INTEGER, items INTEGER NOT NULL, duplicates INTEGER NOT NULL, suspects INTEGER NOT NULL,
+  PRIMARY KEY (source, day)) WITHOUT ROWID;
+CREATE TABLE pairs (day INTEGER, origin INTEGER, copier INTEGER, n INTEGER NOT NULL, PRIMARY KEY (day, origin, copier)) WITHOUT ROWID;
+CREATE TABLE delays (source INTEGER, bucket INTEGER, n INTEGER NOT NULL, PRIMARY KEY (source, bucket)) WITHOUT ROWID;
+CREATE TABLE queue (ordinal INTEGER PRIMARY KEY, error REAL NOT NULL, series INTEGER NOT NULL);
+CREATE INDEX queue_by_error ON queue (error, ordinal);
+CREATE TABLE rejected (ordinal INTEGER PRIMARY KEY, day INTEGER NOT NULL, doubt REAL NOT NULL, lot INTEGER NOT NULL);
+CREATE INDEX rejected_by_lot ON rejected (day, lot);
+CREATE INDEX rejected_by_doubt ON rejected (doubt, ordinal);
+CREATE TABLE segments (number INTEGER PRIMARY KEY, level INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL);
+CREATE TABLE words (segment INTEGER, word INTEGER, ordinals BLOB NOT NULL, PRIMARY KEY (segment, word)) WITHOUT ROWID;
+`
+
+// BrowseConfig configures a Browse.
+type BrowseConfig struct {
+	// Words returns the words under which an article is found; nil: there is
+	// no search. It is called from one goroutine at a time.
+	Words func(title, body string) []string
+	// Location is whose days the overviews count; nil: eight hours east.
+	Location *time.Location
+	Logger   *slog.Logger
+	// Poll is how long new events may go unnoticed; 0: 200 ms.
+	Poll time.Duration
+}
+
+// Browse is what editors see of a catalogue: stories in several orders,
+// queues, counts by hour and source, and a search over words. It follows the
+// event log and keeps what it derives in a file of its own, so that the
+// writer of the catalogue never waits for it; the file can be removed and is
+// then made again. It lags behind by BrowseConfig.Poll and the time that a batch
+// takes; what it lists is checked against the present state when it is read.
+type Browse struct {
+	x   *Index
+	cfg BrowseConfig
+	log *slog.Logger
+
+	writer, reader *sql.DB
+
+	// follow serialises Follow. It guards stale and slow.
+	follow sync.Mutex
+	stale  map[uint32]bool // stories too large to be counted again at once
+	slow   time.Time       // when they were last
+}
+
+// OpenBrowse opens what browse.db holds; Run brings it up to date.
+func (x *Index) OpenBrowse(ctx context.Context, cfg BrowseConfig) (*Browse, error) {
+	if cfg.Location == nil {
+		cfg.Location = time.FixedZone("UTC+8", 8*3600)
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Poll == 0 {
+		cfg.Poll = 200 * time.Millisecond
+	}
+	b := &Browse{x: x, cfg: cfg, log: cfg.Logger, stale: map[uint32]bool{}}
+	path := filepath.Join(x.cfg.Dir, BrowseFileName)
+	err := b.open(ctx, path)
+	if errors.Is(err, errOtherFormat) {
+		if err = b.Close(); err == nil {
+			for _, suffix := range []string{"", "-wal", "-shm"} {
+				if rerr := os.Remove(path + suffix); rerr != nil && !errors.Is(rerr, fs.ErrNotExist) {
+					err = errors.Join(err, rerr)
+				}
+			}
+		}
+		if err == nil {
+			err = b.open(ctx, path)
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("index: %s: %w", path, err), b.Close())
+	}
+	return b, nil
+}
+
+var errOtherFormat = errors.New("another format")
+
+func (b *Browse) open(ctx context.Context, path string) (err error) {
+	// A projection needs no fsync: what a power failure takes is made again.
+	if b.writer, err = openDB(path, false, "NORMAL"); err != nil {
+		return err
+	}
+	b.writer.SetMaxOpenConns(1)
+	var version int
+	if err := b.writer.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&version); err != nil {
+		return err
+	}
+	switch version {
+	case browseFormat:
+	case 0:
+		if _, err := b.writer.ExecContext(ctx, fmt.Sprintf(`BEGIN; %s PRAGMA user_version = %d; COMMIT`, browseSchema, browseFormat)); err != nil {
+			return err
+		}
+	default:
+		return errOtherFormat
+	}
+	var mark sql.NullInt64
+	if err := b.writer.QueryRowContext(ctx, `SELECT max(value) FROM marks WHERE key = 'event'`).Scan(&mark); err != nil {
+		return err
+	}
+	if _, last := b.x.Applied(); uint64(mark.Int64) > last {
+		// It follows a catalogue that is not this one (a restored backup).
+		return errOtherFormat
+	}
+	if b.reader, err = openDB(path, true, "NORMAL"); err != nil {
+		return err
+	}
+	b.reader.SetMaxOpenConns(8)
+	return nil
+}
+
+// Close closes the file. Run must have ended.
+func (b *Browse) Close() error {
+	var errs []error
+	for _, db := range []*sql.DB{b.reader, b.writer} {
+		if db != nil {
+			errs = append(errs, db.Close())
+		}
+	}
+	b.reader, b.writer = nil, nil
+	return errors.Join(errs...)
+}
+
+// Run follows the event log until ctx is done, and then returns nil. An error
+// of the file ends it.
+func (b *Browse) Run(ctx context.Context) error {
+	tick := time.NewTicker(b.cfg.Poll)
+	defer tick.Stop()
+	for {
+		if err := b.Follow(ctx); err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+// Follow takes in every event there is now.
+func (b *Browse) Follow(ctx context.Context) error {
+	b.follow.Lock()
+	defer b.follow.Unlock()
+	for {
+		n, err := b.step(ctx)
+		if err != nil {
+			return fmt.Errorf("index: follow the events: %w", err)
+		}
+		if n < browseBatch {
+			return nil
+		}
+	}
+}
+
+// browseBatch is how many events one transaction takes in.
+const browseBatch = 1024
+
+// Lag is how many events have not been taken in yet.
+func (b *Browse) Lag(ctx context.Context) (uint64, error) {
+	var mark uint64
+	if err := b.reader.QueryRowContext(ctx, `SELECT coalesce(max(value), 0) FROM marks WHERE key = 'event'`).Scan(&mark); err != nil {
+		return 0, fmt.Errorf("index: lag: %w", err)
+	}
+	_, last := b.x.Applied()
+	return last - min(mark, last), nil
+}
+
+// seen is one event and its item, as the follower reads them.
+type seen struct {
+	number                   uint64
+	ordinal, of, cluster     uint32
+	series                   uint32
+	verdict, previous        Verdict
+	cause                    Cause
+	rule                     Rule
+	source                   int64
+	published, arrived       int64
+	distance                 sql.NullInt64
+	resemblance              sql.NullFloat64
+	evidence                 sql.NullString
+	title                    string
+	body                     []byte
+	ofSource                 int64
+	ofPublished, ofArrived   int64
+	wasCluster, wasOfCluster uint32
+}
+
+const seenQuery = `SELECT e.number, e.ordinal, coalesce(e.of, 0), e.cluster, i.cluster, coalesce(i.series, 0), e.verdict, e.previous, e.cause, e.rule,
+	coalesce(i.source, 0), coalesce(i.published_at, 0), i.arrived_at, i.distance, i.resemblance, i.evidence, i.title,
+	CASE WHEN ? AND e.cause <= 2 THEN (SELECT body FROM texts t WHERE t.ordinal = e.ordinal) END,
+	coalesce(o.source, 0), coalesce(o.published_at, 0), coalesce(o.arrived_at, 0), coalesce(o.cluster, 0)
+	FROM events e JOIN items i ON i.ordinal = e.ordinal LEFT JOIN items o ON o.ordinal = e.of WHERE e.number > ? ORDER BY e.number LIMIT ?`
+
+func (s *seen) scan(r *sql.Rows) error {
+	return r.Scan(&s.number, &s.ordinal, &s.of, &s.cluster, &s.wasCluster, &s.series, &s.verdict, &s.previous, &s.cause, &s.rule,
+		&s.source, &s.published, &s.arrived, &s.distance, &s.resemblance, &s.evidence, &s.title, &s.body,
+		&s.ofSource, &s.ofPublished, &s.ofArrived, &s.wasOfCluster)
+}
+
+// arrives reports whether the event is the arrival of a version.
+func (s *seen) arrives() bool { return s.cause == CauseIngest || s.cause == CauseRevision }
+
+// step takes in one batch of events and returns how many it had.
+func (b *Browse) step(ctx context.Context) (n int, err error) {
+	var mark uint64
+	if err := b.writer.QueryRowContext(ctx, `SELECT coalesce(max(value), 0) FROM marks WHERE key = 'event'`).Scan(&mark); err != nil {
+		return 0, err
+	}
+	var events []seen
+	err = each(ctx, b.x.reader, seenQuery, func(r *sql.Rows) error {
+		var s seen
+		err := s.scan(r)
+		events = append(events, s)
+		return err
+	}, b.cfg.Words != nil, mark, browseBatch)
+	if err != nil {
+		return 0, err
+	}
+	idle := len(events) == 0
+	if idle && (len(b.stale) == 0 || time.Since(b.slow) < slowStories) {
+		return 0, nil
+	}
+	// What takes processor time comes before the transaction.
+	words, err := b.wordsOf(events)
+	if err != nil {
+		return 0, err
+	}
+	tx, err := b.writer.BeginTx(ctx, nil)
+	if err != nil {
+		return 0, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, tx.Rollback())
+		}
+	}()
+	w := &follower{Browse: b, ctx: ctx, tx: tx, touched: map[uint32]bool{}, counts: counts{}}
+	for i := range events {
+		if err := w.take(&events[i]); err != nil {
+			return 0, fmt.Errorf("event %d: %w", events[i].number, err)
+		}
+	}
+	if err := errors.Join(w.counts.write(w), w.stories(), w.index(words)); err != nil {
+		return 0, err
+	}
+	if !idle {
+		if err := w.exec(`INSERT INTO marks VALUES ('event', ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value`, events[len(events)-1].number); err != nil {
+			return 0, err
+		}
+	}
+	return len(events), tx.Commit()
+}
+
+// follower is one transaction of Follow.
+type follower struct {
+	*Browse
+	ctx     context.Context
+	tx      *sql.Tx
+	touched map[uint32]bool // clusters whose story may have changed
+	counts  counts
+}
+
+func (w *follower) exec(query string, args ...any) error {
+	_, err := w.tx.ExecContext(w.ctx, query, args...)
+	return err
+}
+
+// take counts one event, and notes what has to be counted again.
+func (w *follower) take(s *seen) error {
+	for _, c := range []uint32{s.cluster, s.wasCluster, s.wasOfCluster, w.x.columns.cluster(s.ordinal)} {
+		if c != 0 {
+			w.touched[w.x.clusters.resolve(c)] = true
+		}
+	}
+	if s.previous == Duplicate {
+		if err := w.exec(`DELETE FROM rejected WHERE ordinal = ?`, s.ordinal); err != nil {
+			return err
+		}
+	}
+	if s.previous == Suspect && s.verdict != Suspect {
+		if err := w.exec(`DELETE FROM queue WHERE ordinal = ?`, s.ordinal); err != nil {
+			return err
+		}
+	}
+	switch s.verdict {
+	case Suspect:
+		if err := w.exec(`INSERT OR REPLACE INTO queue VALUES (?,?,?)`, s.ordinal, s.likely(), s.series); err != nil {
+			return err
+		}
+	case Duplicate:
+		if s.rule != ByEditor {
+			day := w.day(s.arrived)
+			if err := w.exec(`INSERT OR REPLACE INTO rejected VALUES (?,?,?,?)`, s.ordinal, day, 1-s.likely(), lot(s.ordinal)); err != nil {
+				return err
+			}
+		}
+	}
+	if s.arrives() {
+		w.count(s)
+	}
+	return nil
+}
+
+// day is the number of the day of a time, in the place of the editors.
+func (b *Browse) day(ms int64) int64 {
+	t := time.UnixMilli(ms).In(b.cfg.Location)
+	_, offset := t.Zone()
+	return (t.Unix() + int64(offset)) / 86400
+}
+
+// dayTime is the beginning of a day.
+func (b *Browse) dayTime(day int64) time.Time {
+	y, m, d := time.Unix(day*86400, 0).UTC().Date()
+	return time.Date(y, m, d, 0, 0, 0, 0, b.cfg.Location)
+}
+
+// lot draws an item's place in the daily sample: fixed, but for nobody to
+// foresee who publishes it.
+func lot(ordinal uint32) int64 {
+	h := uint64(ordinal) * 0x9e3779b97f4a7c15
+	h ^= h >> 29
+	h *= 0xbf58476d1ce4e5b9
+	return int64(h >> 33)
+}
+
+// likely is how likely the item is a copy, 0…1, by what was measured: the
+// judge's own score where it is kept, else resemblance, less where figures
+// stand against each other.
+func (s *seen) likely() float64 {
+	if s.rule == ByExact || s.rule == ByBlocked && !s.resemblance.Valid {
+		return 1
+	}
+	p := 0.5
+	switch {
+	case s.resemblance.Valid:
+		p = s.resemblance.Float64
+	case s.distance.Valid:
+		p = 1 - float64(s.distance.Int64)/16
+	}
+	if !s.evidence.Valid {
+		return p
+	}
+	var f struct {
+		Facts
+		Score *float64 `json:"score"`
+	}
+	if json.Unmarshal([]byte(s.evidence.String), &f) != nil {
+		return p
+	}
+	if f.Score != nil {
+		return math.Max(0, math.Min(1, *f.Score))
+	}
+	if f.Numbers > 0 {
+		p *= 0.5 + 0.5*float64(f.Shared)/float64(f.Numbers)
+	}
+	return p
+}
+
+// Brief is a version as lists show it: what it was judged on arrival, and
+// what it is now.
+type Brief struct {
+	Ordinal     uint32
+	ID, Title   string // Title: the beginning of the text where there is none
+	Source, URL string
+	Published   *time.Time
+	Arrived     time.Time
+	Verdict     Verdict // now
+	Rule        Rule    // now
+	Judged      Verdict // on arrival
+	Of          uint32  // now; 0: nobody
+	Cluster     uint32  // now
+	Series      uint32
+	Distance    *int
+	Margin      *float32
+	Resemblance *float32
+	Facts       *Facts
+	Fingerprint uint64
+	Superseded  bool
+}
+
+// When is when it was published, if that can be believed, else when it arrived.
+func (b *Brief) When() time.Time {
+	if credible(&Member{Published: b.Published, Arrived: b.Arrived}) {
+		return *b.Published
+	}
+	return b.Arrived
+}
+
+const briefQuery = `SELECT i.ordinal, i.id, i.title, coalesce(s.name, ''), coalesce(i.url, ''), i.published_at, i.arrived_at, i.verdict,
+	coalesce(c.rule, i.rule), coalesce(CASE WHEN c.ordinal IS NULL THEN i.of ELSE c.of END, 0), coalesce(i.series, 0), i.distance, i.margin, i.resemblance,
+	i.evidence, i.fingerprint, CASE WHEN i.title = '' THEN (SELECT body FROM texts t WHERE t.ordinal = i.ordinal) END
+	FROM items i LEFT JOIN sources s ON s.number = i.source LEFT JOIN current c ON c.ordinal = i.ordinal WHERE i.ordinal `
+
+func (x *Index) scanBrief(r *sql.Rows) (*Brief, error) {
+	b := new(Brief)
+	var published, distance sql.NullInt64
+	var margin, resemblance sql.NullFloat64
+	var evidence sql.NullString
+	var arrived, print int64
+	var body []byte
+	if err := r.Scan(&b.Ordinal, &b.ID, &b.Title, &b.Source, &b.URL, &published, &arrived, &b.Judged, &b.Rule, &b.Of, &b.Series,
+		&distance, &margin, &resemblance, &evidence, &print, &body); err != nil {
+		return nil, err
+	}
+	b.Arrived, b.Fingerprint = time.UnixMilli(arrived).UTC(), uint64(print)
+	if published.Valid {
+		t := time.UnixMilli(published.Int64).UTC()
+		b.Published = &t
+	}
+	if distance.Valid {
+		d := int(distance.Int64)
+		b.Distance = &d
+	}
+	if margin.Valid {
+		v := round(float32(margin.Float64), 100)
+		b.Margin = &v
+	}
+	if resemblance.Valid {
+		v := round(float32(resemblance.Float64), 1000)
+		b.Resemblance = &v
+	}
+	if evidence.Valid {
+		b.Facts = new(Facts)
+		if err := json.Unmarshal([]byte(evidence.String), b.Facts); err != nil {
+			return nil, fmt.Errorf("evidence of ordinal %d: %w", b.Ordinal, err)
+		}
+	}
+	if b.Title == "" && body != nil {
+		text, err := unpackText(body)
+		if err != nil {
+			return nil, fmt.Errorf("ordinal %d: %w", b.Ordinal, err)
+		}
+		b.Title = beginning(text, 40)
+	}
+	f := x.columns.flags(b.Ordinal)
+	b.Verdict, b.Superseded, b.Cluster = f.verdict(), f&flagSuperseded != 0, x.clusters.resolve(x.columns.cluster(b.Ordinal))
+	return b, nil
+}
+
+// beginning is the first n characters of a text on one line.
+func beginning(text string, n int) string {
+	line := []rune(strings.Join(strings.Fields(text[:min(len(text), 8*n)]), " "))
+	if len(line) <= n {
+		return string(line)
+	}
+	return string(line[:n]) + "…"
+}
+
+// Briefs reads versions by their ordinals; unknown ones are left out.
+func (x *Index) Briefs(ctx context.Context, ordinals []uint32) (map[uint32]*Brief, error) {
+	out := make(map[uint32]*Brief, len(ordinals))
+	for part := range slices.Chunk(ordinals, 200) {
+		args := make([]any, len(part))
+		for i, o := range part {
+			args[i] = o
+		}
+		err := each(ctx, x.reader, briefQuery+`IN (?`+strings.Repeat(`,?`, len(part)-1)+`)`, func(r *sql.Rows) error {
+			b, err := x.scanBrief(r)
+			if err == nil {
+				out[b.Ordinal] = b
+			}
+			return err
+		}, args...)
+		if err != nil {
+			return nil, fmt.Errorf("index: briefs: %w", err)
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,343 @@
+package index
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+)
+
+// counts are a batch's additions to the tables of counts, by their keys.
+type counts map[count]tally
+
+type count struct {
+	table string
+	keys  [3]int64
+}
+
+type tally [3]int64
+
+func (c counts) add(table string, t tally, keys ...int64) {
+	k := count{table: table}
+	copy(k.keys[:], keys)
+	have := c[k]
+	for i := range have {
+		have[i] += t[i]
+	}
+	c[k] = have
+}
+
+var countQueries = map[string]string{
+	"hours": `INSERT INTO hours VALUES (?1,?4,?5,?6) ON CONFLICT (hour) DO UPDATE SET
+		items = items + ?4, duplicates = duplicates + ?5, suspects = suspects + ?6`,
+	"source_days": `INSERT INTO source_days VALUES (?1,?2,?4,?5,?6) ON CONFLICT (source, day) DO UPDATE SET
+		items = items + ?4, duplicates = duplicates + ?5, suspects = suspects + ?6`,
+	"pairs":  `INSERT INTO pairs VALUES (?1,?2,?3,?4) ON CONFLICT (day, origin, copier) DO UPDATE SET n = n + ?4`,
+	"delays": `INSERT INTO delays VALUES (?1,?2,?4) ON CONFLICT (source, bucket) DO UPDATE SET n = n + ?4`,
+}
+
+func (c counts) write(w *follower) error {
+	for k, t := range c {
+		if err := w.exec(countQueries[k.table], k.keys[0], k.keys[1], k.keys[2], t[0], t[1], t[2]); err != nil {
+			return fmt.Errorf("%s: %w", k.table, err)
+		}
+	}
+	return nil
+}
+
+// count adds the arrival of a version to what is counted.
+func (w *follower) count(s *seen) {
+	t := tally{1, 0, 0}
+	switch s.verdict {
+	case Duplicate:
+		t[1] = 1
+	case Suspect:
+		t[2] = 1
+	}
+	w.counts.add("hours", t, s.arrived/3_600_000)
+	if s.source == 0 {
+		return
+	}
+	w.counts.add("source_days", t, s.source, w.day(s.arrived))
+	if s.verdict != Duplicate || s.ofSource == 0 {
+		return
+	}
+	// Whose it was is a matter of publication, not of delivery.
+	origin, copier := s.ofSource, s.source
+	mine, theirs := credibleMillis(s.published, s.arrived), credibleMillis(s.ofPublished, s.ofArrived)
+	delay := mine - theirs
+	if delay < 0 && s.published != 0 && s.ofPublished != 0 {
+		origin, copier, delay = copier, origin, -delay
+	}
+	w.counts.add("pairs", tally{1}, w.day(s.arrived), origin, copier)
+	w.counts.add("delays", tally{1}, copier, delayBucket(max(delay, 0)))
+}
+
+func credibleMillis(published, arrived int64) int64 {
+	if published != 0 && published <= arrived+3_600_000 {
+		return published
+	}
+	return arrived
+}
+
+// delayBucket counts quarters of powers of two, in minutes.
+func delayBucket(ms int64) int64 {
+	return int64(math.Round(4 * math.Log2(1+float64(ms)/60_000)))
+}
+
+func bucketDelay(bucket int64) time.Duration {
+	return time.Duration((math.Exp2(float64(bucket)/4) - 1) * float64(time.Minute))
+}
+
+// HourCount is what arrived within one hour.
+type HourCount struct {
+	Hour                        time.Time
+	Items, Duplicates, Suspects int64
+}
+
+// Hours returns the counts by hour of arrival since a time, hours without
+// arrivals left out.
+func (b *Browse) Hours(ctx context.Context, since time.Time) ([]HourCount, error) {
+	var out []HourCount
+	err := each(ctx, b.reader, `SELECT hour, items, duplicates, suspects FROM hours WHERE hour >= ? ORDER BY hour`, func(r *sql.Rows) error {
+		var c HourCount
+		var hour int64
+		err := r.Scan(&hour, &c.Items, &c.Duplicates, &c.Suspects)
+		c.Hour = time.Unix(hour*3600, 0).UTC()
+		out = append(out, c)
+		return err
+	}, since.UnixMilli()/3_600_000)
+	if err != nil {
+		return nil, fmt.Errorf("index: hours: %w", err)
+	}
+	return out, nil
+}
+
+// Totals are the counts that pages show live.
+type Totals struct {
+	Items, Duplicates, Suspects int64 // ever arrived
+	Waiting                     int64 // suspects nobody has decided about
+	Stories                     int64
+	Events                      uint64
+}
+
+// Totals counts.
+func (b *Browse) Totals(ctx context.Context) (Totals, error) {
+	var t Totals
+	err := b.reader.QueryRowContext(ctx, `SELECT coalesce(sum(items), 0), coalesce(sum(duplicates), 0), coalesce(sum(suspects), 0),
+		(SELECT count(*) FROM queue), (SELECT count(*) FROM stories) FROM hours`).Scan(&t.Items, &t.Duplicates, &t.Suspects, &t.Waiting, &t.Stories)
+	if err != nil {
+		return t, fmt.Errorf("index: totals: %w", err)
+	}
+	_, t.Events = b.x.Applied()
+	return t, nil
+}
+
+// SourceCount is what a source delivered.
+type SourceCount struct {
+	Number                      int64
+	Name                        string
+	Items, Duplicates, Suspects int64
+	Delay                       *time.Duration // median behind the original; nil: it copied nothing
+	Policy                      string
+}
+
+// Sources lists the sources that delivered most since a time.
+func (b *Browse) Sources(ctx context.Context, since time.Time, limit int) ([]SourceCount, error) {
+	var out []SourceCount
+	err := each(ctx, b.reader, `SELECT source, sum(items), sum(duplicates), sum(suspects) FROM source_days WHERE day >= ?
+		GROUP BY source ORDER BY 2 DESC, 1 LIMIT ?`, func(r *sql.Rows) error {
+		var c SourceCount
+		err := r.Scan(&c.Number, &c.Items, &c.Duplicates, &c.Suspects)
+		out = append(out, c)
+		return err
+	}, b.day(since.UnixMilli()), limit)
+	if err != nil {
+		return nil, fmt.Errorf("index: sources: %w", err)
+	}
+	policies, err := b.x.SourcePolicies(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i := range out {
+		c := &out[i]
+		if c.Name, err = b.sourceName(ctx, c.Number); err != nil {
+			return nil, err
+		}
+		if c.Delay, err = b.medianDelay(ctx, c.Number); err != nil {
+			return nil, err
+		}
+		c.Policy = SourceNormal
+		if p, ok := policies[c.Name]; ok {
+			c.Policy = p.Policy
+		}
+	}
+	return out, nil
+}
+
+func (b *Browse) sourceName(ctx context.Context, number int64) (name string, err error) {
+	err = b.x.reader.QueryRowContext(ctx, `SELECT name FROM sources WHERE number = ?`, number).Scan(&name)
+	if err != nil {
+		return "", fmt.Errorf("index: source %d: %w", number, err)
+	}
+	return name, nil
+}
+
+func (b *Browse) medianDelay(ctx context.Context, source int64) (*time.Duration, error) {
+	var buckets, ns []int64
+	var total int64
+	err := each(ctx, b.reader, `SELECT bucket, n FROM delays WHERE source = ? ORDER BY bucket`, func(r *sql.Rows) error {
+		var bucket, n int64
+		err := r.Scan(&bucket, &n)
+		buckets, ns, total = append(buckets, bucket), append(ns, n), total+n
+		return err
+	}, source)
+	if err != nil {
+		return nil, fmt.Errorf("index: delays of source %d: %w", source, err)
+	}
+	var sum int64
+	for i, n := range ns {
+		if sum += n; 2*sum >= total {
+			d := bucketDelay(buckets[i])
+			return &d, nil
+		}
+	}
+	return nil, nil
+}
+
+// Copied is how often one source's articles came again from another.
+type Copied struct {
+	Origin, Copier string
+	N              int64
+}
+
+// Matrix says who copied whom since a time: the pairs among the sources that
+// copy or are copied most, and those sources in that order.
+func (b *Browse) Matrix(ctx context.Context, since time.Time, limit int) (names []string, pairs []Copied, err error) {
+	type pair struct{ origin, copier, n int64 }
+	var all []pair
+	sums := map[int64]int64{}
+	err = each(ctx, b.reader, `SELECT origin, copier, sum(n) FROM pairs WHERE day >= ? GROUP BY origin, copier`, func(r *sql.Rows) error {
+		var p pair
+		err := r.Scan(&p.origin, &p.copier, &p.n)
+		all = append(all, p)
+		sums[p.origin] += p.n
+		sums[p.copier] += p.n
+		return err
+	}, b.day(since.UnixMilli()))
+	if err != nil {
+		return nil, nil, fmt.Errorf("index: matrix: %w", err)
+	}
+	order := make([]int64, 0, len(sums))
+	for s := range sums {
+		order = append(order, s)
+	}
+	slices.SortFunc(order, func(a, b int64) int {
+		if sums[a] != sums[b] {
+			return int(sums[b] - sums[a])
+		}
+		return int(a - b)
+	})
+	order = order[:min(len(order), limit)]
+	byNumber := map[int64]string{}
+	for _, s := range order {
+		if byNumber[s], err = b.sourceName(ctx, s); err != nil {
+			return nil, nil, err
+		}
+		names = append(names, byNumber[s])
+	}
+	for _, p := range all {
+		origin, ok := byNumber[p.origin]
+		copier, ok2 := byNumber[p.copier]
+		if ok && ok2 {
+			pairs = append(pairs, Copied{origin, copier, p.n})
+		}
+	}
+	return names, pairs, nil
+}
+
+// The policies a source can have.
+const (
+	SourceNormal    = "normal"
+	SourceLicensed  = "licensed"  // it may republish: never rejected, stays linked
+	SourcePreferred = "preferred" // its articles are the originals
+	SourceWatched   = "watched"   // its suspects come first
+)
+
+// SourcePolicy is what editors hold of a source.
+type SourcePolicy struct {
+	Number         uint64
+	At             time.Time
+	By             string
+	Source, Policy string
+	Reason         string
+}
+
+// SourcePolicies returns the policies in force, by source; sources that are
+// not in it are normal.
+func (x *Index) SourcePolicies(ctx context.Context) (map[string]SourcePolicy, error) {
+	out := map[string]SourcePolicy{}
+	log, err := x.sourcePolicies(ctx, `ORDER BY number`)
+	for _, p := range log {
+		out[p.Source] = p
+	}
+	return out, err
+}
+
+// SourcePolicyLog returns the last changes of policies, the newest first.
+func (x *Index) SourcePolicyLog(ctx context.Context, limit int) ([]SourcePolicy, error) {
+	return x.sourcePolicies(ctx, `ORDER BY number DESC LIMIT ?`, limit)
+}
+
+func (x *Index) sourcePolicies(ctx context.Context, order string, args ...any) ([]SourcePolicy, error) {
+	var out []SourcePolicy
+	err := each(ctx, x.reader, `SELECT number, at, by, source, policy, reason FROM source_policies `+order, func(r *sql.Rows) error {
+		var p SourcePolicy
+		var at int64
+		err := r.Scan(&p.Number, &at, &p.By, &p.Source, &p.Policy, &p.Reason)
+		p.At = time.UnixMilli(at).UTC()
+		out = append(out, p)
+		return err
+	}, args...)
+	if err != nil {
+		return nil, fmt.Errorf("index: source policies: %w", err)
+	}
+	return out, nil
+}
+
+// SetSourcePolicy records a source's policy. Setting what is in force already
+// records nothing.
+func (x *Index) SetSourcePolicy(ctx context.Context, p SourcePolicy) error {
+	switch p.Policy {
+	case SourceNormal, SourceLicensed, SourcePreferred, SourceWatched:
+	default:
+		return fmt.Errorf("policy %q: want normal, licensed, preferred or watched: %w", p.Policy, ErrQuery)
+	}
+	if p.Source == "" || p.By == "" {
+		return fmt.Errorf("source, by: neither may be empty: %w", ErrQuery)
+	}
+	if p.At.IsZero() {
+		p.At = time.Now()
+	}
+	x.write.Lock()
+	defer x.write.Unlock()
+	err := x.transaction(ctx, func() error {
+		var now string
+		err := x.w.conn.QueryRowContext(ctx, `SELECT policy FROM source_policies WHERE source = ? ORDER BY number DESC LIMIT 1`, p.Source).Scan(&now)
+		if errors.Is(err, sql.ErrNoRows) {
+			now, err = SourceNormal, nil
+		}
+		if err != nil || now == p.Policy {
+			return err
+		}
+		_, err = x.w.conn.ExecContext(ctx, `INSERT INTO source_policies (at, by, source, policy, reason) VALUES (?,?,?,?,?)`, millis(p.At), p.By, p.Source, p.Policy, p.Reason)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("index: policy of source %q: %w", p.Source, err)
+	}
+	return nil
+}

@@ -1,0 +1,404 @@
+package index
+
+import (
+	"context"
+	"database/sql"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+)
+
+// Stories of more than largeStory members are counted again every slowStories,
+// not with every batch.
+const (
+	largeStory  = 1000
+	slowStories = 5 * time.Second
+)
+
+// SparkSteps is how many steps a story's sparkline has.
+const SparkSteps = 24
+
+// heatHalf is how long it takes for a copy to count half in the order by
+// recent growth.
+const heatHalf = 12 * time.Hour
+
+var heatEpoch = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// story is what follows from a cluster's members. Heat is the logarithm of the
+// copies' number, each weighed by its age; since all age alike, it is the same
+// whenever it is looked at, and only grows.
+type story struct {
+	lead, original uint32
+	size           int
+	rules          uint32
+	first, last    int64
+	whenFirst      int64 // of publication
+	whenLast       int64
+	heat           float64
+	sources        map[int64]int
+	whens          []int64
+	originalAt     int64
+}
+
+func (s *story) add(ordinal uint32, rule Rule, source int64, published sql.NullInt64, arrived int64) {
+	m := Member{Arrived: time.UnixMilli(arrived)}
+	when := arrived
+	if published.Valid {
+		t := time.UnixMilli(published.Int64)
+		m.Published = &t
+	}
+	if credible(&m) {
+		when = published.Int64
+		if s.original == 0 || when < s.originalAt {
+			s.original, s.originalAt = ordinal, when
+		}
+	}
+	if s.size == 0 {
+		s.first, s.last, s.whenFirst, s.whenLast, s.heat = arrived, arrived, when, when, math.Inf(-1)
+	}
+	s.size++
+	s.first, s.last = min(s.first, arrived), max(s.last, arrived)
+	s.whenFirst, s.whenLast = min(s.whenFirst, when), max(s.whenLast, when)
+	s.whens = append(s.whens, when)
+	if ordinal != s.lead {
+		s.rules |= 1 << rule
+		h := float64(arrived-heatEpoch.UnixMilli()) / float64(heatHalf.Milliseconds())
+		hi, lo := max(h, s.heat), min(h, s.heat)
+		s.heat = hi + math.Log2(1+math.Exp2(lo-hi))
+	}
+	if source != 0 {
+		s.sources[source]++
+	}
+}
+
+// spark is how many were published in each of SparkSteps equal parts of the
+// time between the first and the last, scaled to 255 for the most.
+func (s *story) spark() []byte {
+	var counts [SparkSteps]int
+	most := 1
+	for _, when := range s.whens {
+		i := 0
+		if span := s.whenLast - s.whenFirst; span > 0 {
+			i = int((when - s.whenFirst) * (SparkSteps - 1) / span)
+		}
+		counts[i]++
+		most = max(most, counts[i])
+	}
+	out := make([]byte, SparkSteps)
+	for i, n := range counts {
+		if n > 0 {
+			out[i] = byte(max(1, n*255/most))
+		}
+	}
+	return out
+}
+
+// merged returns the clusters that stand behind one: itself and those that
+// were merged into it.
+func (c *clusters) behind(id uint32) []uint32 {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	out := []uint32{id}
+	for from := range c.merged {
+		if c.resolveLocked(from) == id {
+			out = append(out, from)
+		}
+	}
+	return out
+}
+
+// membersFrom is the part of a query that yields the members of a cluster as m.
+func (x *Index) membersFrom(cluster uint32) (string, []any) {
+	_, lead := x.clusters.lead(cluster)
+	ids := x.clusters.behind(cluster)
+	args := make([]any, len(ids), len(ids)+2)
+	for i, id := range ids {
+		args[i] = id
+	}
+	return `(SELECT ordinal FROM members WHERE cluster IN (?` + strings.Repeat(`,?`, len(ids)-1) + `) UNION SELECT ? WHERE ? != 0) m`, append(args, lead, lead)
+}
+
+// stories counts the touched stories again.
+func (w *follower) stories() error {
+	now := time.Now()
+	late := now.Sub(w.slow) >= slowStories
+	for cluster := range w.touched {
+		var size int
+		// The size is a hint; a story that is not known yet is small.
+		err := w.tx.QueryRowContext(w.ctx, `SELECT coalesce((SELECT size FROM stories WHERE cluster = ?), 0)`, cluster).Scan(&size)
+		if err != nil {
+			return err
+		}
+		if size > largeStory && !late {
+			w.stale[cluster] = true
+			continue
+		}
+		if err := w.story(cluster); err != nil {
+			return fmt.Errorf("story %d: %w", cluster, err)
+		}
+	}
+	if !late {
+		return nil
+	}
+	for cluster := range w.stale {
+		if !w.touched[cluster] {
+			if err := w.story(cluster); err != nil {
+				return fmt.Errorf("story %d: %w", cluster, err)
+			}
+		}
+	}
+	clear(w.stale)
+	w.slow = now
+	return nil
+}
+
+// story counts one story again from the catalogue.
+func (w *follower) story(cluster uint32) error {
+	x := w.x
+	_, lead := x.clusters.lead(cluster)
+	s := story{lead: lead, sources: map[int64]int{}}
+	if x.clusters.resolve(cluster) == cluster {
+		from, args := x.membersFrom(cluster)
+		err := each(w.ctx, x.reader, `SELECT i.ordinal, coalesce(c.rule, i.rule), coalesce(i.source, 0), i.published_at, i.arrived_at FROM `+from+
+			` JOIN items i ON i.ordinal = m.ordinal LEFT JOIN current c ON c.ordinal = i.ordinal`, func(r *sql.Rows) error {
+			var ordinal uint32
+			var rule Rule
+			var source, arrived int64
+			var published sql.NullInt64
+			if err := r.Scan(&ordinal, &rule, &source, &published, &arrived); err != nil {
+				return err
+			}
+			s.add(ordinal, rule, source, published, arrived)
+			return nil
+		}, args...)
+		if err != nil {
+			return err
+		}
+	}
+	if err := w.exec(`DELETE FROM story_sources WHERE cluster = ?`, cluster); err != nil {
+		return err
+	}
+	if s.size < 2 {
+		return w.exec(`DELETE FROM stories WHERE cluster = ?`, cluster)
+	}
+	for source, n := range s.sources {
+		if err := w.exec(`INSERT INTO story_sources VALUES (?,?,?)`, source, cluster, n); err != nil {
+			return err
+		}
+	}
+	return w.exec(`INSERT OR REPLACE INTO stories VALUES (?,?,?,?,?,?,?,?,?,?)`,
+		cluster, s.lead, s.original, s.size, len(s.sources), s.rules, s.first, s.last, s.heat, s.spark())
+}
+
+// Story is a cluster of two or more as lists show it.
+type Story struct {
+	ID             uint32
+	Lead, Original *Brief // nil: none is left; Original nil too where it is the lead
+	Size, Sources  int
+	Rules          []Rule
+	First, Last    time.Time // of arrival
+	Spark          []byte    // SparkSteps numbers, 0…255, over the times of publication
+}
+
+// StoryQuery selects stories.
+type StoryQuery struct {
+	Sort    string // heat (default): most recent copies first; last, first: newest first; size
+	Source  string // only stories with a member of it
+	Rule    Rule   // only stories with a copy found by it
+	MinSize int
+	Since   time.Time // last copy not before
+	Cursor  string    // from StoryPage.Next
+	Limit   int       // 0: 30; at most 100
+	// Clusters, where not nil, are the only ones: those that a search found.
+	Clusters []uint32
+}
+
+// StoryPage is one page of stories; Next is empty at the end.
+type StoryPage struct {
+	Stories []Story
+	Next    string
+}
+
+type storyCursor struct {
+	Value float64 `json:"v"`
+	ID    uint32  `json:"i"`
+}
+
+// Stories lists stories. A page after a cursor goes on where the one before
+// it ended, whatever has arrived since.
+func (b *Browse) Stories(ctx context.Context, q StoryQuery) (*StoryPage, error) {
+	column := map[string]string{"": "heat", "heat": "heat", "last": "last_at", "first": "first_at", "size": "size"}[q.Sort]
+	if column == "" {
+		return nil, fmt.Errorf("sort %q: want heat, last, first or size: %w", q.Sort, ErrQuery)
+	}
+	limit := min(max(q.Limit, 0), 100)
+	if limit == 0 {
+		limit = 30
+	}
+	where, args := []string{`size >= ?`, `last_at >= ?`}, []any{max(q.MinSize, 2), millis(q.Since)}
+	if q.Source != "" {
+		var number int64
+		if err := b.x.reader.QueryRowContext(ctx, `SELECT coalesce((SELECT number FROM sources WHERE name = ?), -1)`, q.Source).Scan(&number); err != nil {
+			return nil, fmt.Errorf("index: stories: %w", err)
+		}
+		where, args = append(where, `cluster IN (SELECT cluster FROM story_sources WHERE source = ?)`), append(args, number)
+	}
+	if q.Rule != NoRule {
+		where, args = append(where, `rules & ? != 0`), append(args, 1<<q.Rule)
+	}
+	if q.Clusters != nil {
+		list, err := json.Marshal(q.Clusters)
+		if err != nil {
+			return nil, err
+		}
+		where, args = append(where, `cluster IN (SELECT value FROM json_each(?))`), append(args, string(list))
+	}
+	if q.Cursor != "" {
+		var c storyCursor
+		raw, err := base64.RawURLEncoding.DecodeString(q.Cursor)
+		if err == nil {
+			err = json.Unmarshal(raw, &c)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("cursor %q is not one that a page gave: %w", q.Cursor, ErrQuery)
+		}
+		where, args = append(where, `(`+column+`, cluster) < (?, ?)`), append(args, c.Value, c.ID)
+	}
+	page := &StoryPage{}
+	var leads, originals []uint32
+	var last storyCursor
+	err := each(ctx, b.reader, `SELECT cluster, lead, original, size, sources, rules, first_at, last_at, spark, `+column+` FROM stories WHERE `+
+		strings.Join(where, ` AND `)+` ORDER BY `+column+` DESC, cluster DESC LIMIT ?`, func(r *sql.Rows) error {
+		var s Story
+		var lead, original, rules uint32
+		var first, lastAt int64
+		var value float64
+		if err := r.Scan(&s.ID, &lead, &original, &s.Size, &s.Sources, &rules, &first, &lastAt, &s.Spark, &value); err != nil {
+			return err
+		}
+		if len(page.Stories) == limit {
+			raw, err := json.Marshal(last)
+			page.Next = base64.RawURLEncoding.EncodeToString(raw)
+			return err
+		}
+		s.First, s.Last, s.Rules = time.UnixMilli(first).UTC(), time.UnixMilli(lastAt).UTC(), ruleList(rules)
+		page.Stories = append(page.Stories, s)
+		leads, originals, last = append(leads, lead), append(originals, original), storyCursor{value, s.ID}
+		return nil
+	}, append(args, limit+1)...)
+	if err != nil {
+		return nil, fmt.Errorf("index: stories: %w", err)
+	}
+	briefs, err := b.x.Briefs(ctx, append(append([]uint32{}, leads...), originals...))
+	if err != nil {
+		return nil, err
+	}
+	for i := range page.Stories {
+		page.Stories[i].Lead = briefs[leads[i]]
+		if originals[i] != leads[i] {
+			page.Stories[i].Original = briefs[originals[i]]
+		}
+	}
+	return page, nil
+}
+
+func ruleList(bits uint32) (rules []Rule) {
+	for r := ByExact; r <= BySuspected; r++ {
+		if bits&(1<<r) != 0 {
+			rules = append(rules, r)
+		}
+	}
+	return rules
+}
+
+// Moment is when a member of a story was published, for its timeline.
+type Moment struct {
+	Ordinal  uint32
+	Source   string
+	When     time.Time // of publication where that can be believed, else of arrival
+	Arrived  time.Time
+	Lead     bool
+	Original bool
+}
+
+// StoryView is one story in full.
+type StoryView struct {
+	Story
+	Members []Brief  // one page of them, the lead first, then by arrival
+	Moments []Moment // at most momentLimit, by arrival
+	Next    uint32   // the ordinal to ask the next page after; 0: the end
+}
+
+const momentLimit = 2000
+
+// Story reads a story and a page of its members: those after an ordinal (0:
+// the first). The id of a merged cluster leads to the one it was merged into,
+// that of an item without copies to a story of one.
+func (b *Browse) Story(ctx context.Context, id, after uint32, limit int) (*StoryView, error) {
+	x := b.x
+	id = x.clusters.resolve(id)
+	from, args := x.membersFrom(id)
+	_, lead := x.clusters.lead(id)
+	v := &StoryView{Story: Story{ID: id}}
+	s := story{lead: lead, sources: map[int64]int{}}
+	var page []uint32
+	err := each(ctx, x.reader, `SELECT i.ordinal, coalesce(c.rule, i.rule), coalesce(i.source, 0), coalesce(n.name, ''), i.published_at, i.arrived_at FROM `+from+
+		` JOIN items i ON i.ordinal = m.ordinal LEFT JOIN current c ON c.ordinal = i.ordinal LEFT JOIN sources n ON n.number = i.source ORDER BY i.ordinal LIMIT ?`,
+		func(r *sql.Rows) error {
+			var ordinal uint32
+			var rule Rule
+			var source, arrived int64
+			var name string
+			var published sql.NullInt64
+			if err := r.Scan(&ordinal, &rule, &source, &name, &published, &arrived); err != nil {
+				return err
+			}
+			s.add(ordinal, rule, source, published, arrived)
+			if len(v.Moments) < momentLimit {
+				v.Moments = append(v.Moments, Moment{Ordinal: ordinal, Source: name, When: time.UnixMilli(s.whens[len(s.whens)-1]).UTC(),
+					Arrived: time.UnixMilli(arrived).UTC(), Lead: ordinal == lead})
+			}
+			if ordinal != lead && ordinal > after {
+				if len(page) < limit {
+					page = append(page, ordinal)
+				} else if v.Next == 0 {
+					v.Next = page[limit-1]
+				}
+			}
+			return nil
+		}, append(args, maxStory)...)
+	if err != nil {
+		return nil, fmt.Errorf("index: story %d: %w", id, err)
+	}
+	if s.size == 0 && x.columns.flags(id) == 0 {
+		return nil, fmt.Errorf("index: story %d: %w", id, ErrNotFound)
+	}
+	v.Size, v.Sources, v.Rules, v.Spark = s.size, len(s.sources), ruleList(s.rules), s.spark()
+	v.First, v.Last = time.UnixMilli(s.first).UTC(), time.UnixMilli(s.last).UTC()
+	for i := range v.Moments {
+		v.Moments[i].Original = v.Moments[i].Ordinal == s.original
+	}
+	briefs, err := x.Briefs(ctx, append(page, lead, s.original))
+	if err != nil {
+		return nil, err
+	}
+	v.Lead = briefs[lead]
+	if s.original != lead {
+		v.Original = briefs[s.original]
+	}
+	if after == 0 && v.Lead != nil {
+		v.Members = append(v.Members, *v.Lead)
+	}
+	for _, o := range page {
+		if m := briefs[o]; m != nil {
+			v.Members = append(v.Members, *m)
+		}
+	}
+	return v, nil
+}
+
+// maxStory bounds what is read of one story.
+const maxStory = 50_000

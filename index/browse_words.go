@@ -1,0 +1,280 @@
+package index
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/zeebo/xxh3"
+)
+
+// The words of articles are kept as segments: sorted runs of (word, ordinals),
+// written once. wordFan segments of one level are merged into one of the next,
+// so that a word is looked up in a few dozen places, and every row is written
+// once a level, in order. A word is the upper half of its xxh3; two words that
+// fall together find each other's articles, once in four billion.
+const wordFan = 8
+
+// wordsOf lists the words of what arrived in a batch.
+func (b *Browse) wordsOf(events []seen) (map[uint32][]uint32, error) {
+	if b.cfg.Words == nil {
+		return nil, nil
+	}
+	words := map[uint32][]uint32{}
+	for i := range events {
+		s := &events[i]
+		if !s.arrives() {
+			continue
+		}
+		var body string
+		if s.body != nil {
+			var err error
+			if body, err = unpackText(s.body); err != nil {
+				return nil, fmt.Errorf("ordinal %d: %w", s.ordinal, err)
+			}
+		}
+		for _, w := range b.cfg.Words(s.title, body) {
+			key := wordKey(w)
+			if list := words[key]; len(list) == 0 || list[len(list)-1] != s.ordinal {
+				words[key] = append(list, s.ordinal)
+			}
+		}
+	}
+	return words, nil
+}
+
+func wordKey(w string) uint32 { return uint32(xxh3.HashString(w) >> 32) }
+
+func appendOrdinals(b []byte, ordinals []uint32) []byte {
+	var before uint32
+	for _, o := range ordinals {
+		b = binary.AppendUvarint(b, uint64(o-before))
+		before = o
+	}
+	return b
+}
+
+func readOrdinals(dst []uint32, b []byte) []uint32 {
+	var at uint32
+	for len(b) > 0 {
+		v, n := binary.Uvarint(b)
+		if n <= 0 {
+			return dst
+		}
+		b = b[n:]
+		at += uint32(v)
+		dst = append(dst, at)
+	}
+	return dst
+}
+
+// index writes the words of a batch as a segment, and merges what is due.
+func (w *follower) index(words map[uint32][]uint32) error {
+	if len(words) == 0 {
+		return nil
+	}
+	keys := make([]uint32, 0, len(words))
+	first, last := ^uint32(0), uint32(0)
+	for k, list := range words {
+		keys = append(keys, k)
+		first, last = min(first, list[0]), max(last, list[len(list)-1])
+	}
+	slices.Sort(keys)
+	segment, err := w.segment(0, first, last)
+	if err != nil {
+		return err
+	}
+	insert, err := w.tx.PrepareContext(w.ctx, `INSERT INTO words VALUES (?,?,?)`)
+	if err != nil {
+		return err
+	}
+	var buf []byte
+	for _, k := range keys {
+		buf = appendOrdinals(buf[:0], words[k])
+		if _, err := insert.ExecContext(w.ctx, segment, k, buf); err != nil {
+			return err
+		}
+	}
+	if err := insert.Close(); err != nil {
+		return err
+	}
+	for level := 0; ; level++ {
+		merged, err := w.merge(level)
+		if err != nil || !merged {
+			return err
+		}
+	}
+}
+
+func (w *follower) segment(level int, first, last uint32) (number int64, err error) {
+	err = w.tx.QueryRowContext(w.ctx, `INSERT INTO segments (level, first, last) VALUES (?,?,?) RETURNING number`, level, first, last).Scan(&number)
+	return number, err
+}
+
+// merge makes one segment of wordFan segments of a level, if there are so many.
+func (w *follower) merge(level int) (bool, error) {
+	var from []any
+	first, last := ^uint32(0), uint32(0)
+	err := each(w.ctx, w.tx, `SELECT number, first, last FROM segments WHERE level = ? ORDER BY first`, func(r *sql.Rows) error {
+		var number int64
+		var a, z uint32
+		err := r.Scan(&number, &a, &z)
+		from, first, last = append(from, number), min(first, a), max(last, z)
+		return err
+	}, level)
+	if err != nil || len(from) < wordFan {
+		return false, err
+	}
+	into, err := w.segment(level+1, first, last)
+	if err != nil {
+		return false, err
+	}
+	// The cursors read what is there while rows are added behind them.
+	cursors := make([]*wordCursor, 0, len(from))
+	for _, number := range from {
+		rows, err := w.tx.QueryContext(w.ctx, `SELECT word, ordinals FROM words WHERE segment = ? ORDER BY word`, number)
+		if err != nil {
+			return false, err
+		}
+		c := &wordCursor{rows: rows}
+		defer rows.Close()
+		if err := c.next(); err != nil {
+			return false, err
+		}
+		cursors = append(cursors, c)
+	}
+	insert, err := w.tx.PrepareContext(w.ctx, `INSERT INTO words VALUES (?,?,?)`)
+	if err != nil {
+		return false, err
+	}
+	defer insert.Close()
+	var all []uint32
+	var buf []byte
+	for {
+		least := slices.MinFunc(cursors, func(a, b *wordCursor) int {
+			if a.done != b.done {
+				if a.done {
+					return 1
+				}
+				return -1
+			}
+			return cmp.Compare(a.word, b.word)
+		})
+		if least.done {
+			break
+		}
+		word := least.word
+		all = all[:0]
+		for _, c := range cursors {
+			if !c.done && c.word == word {
+				all = readOrdinals(all, c.ordinals)
+				if err := c.next(); err != nil {
+					return false, err
+				}
+			}
+		}
+		slices.Sort(all)
+		buf = appendOrdinals(buf[:0], slices.Compact(all))
+		if _, err := insert.ExecContext(w.ctx, into, word, buf); err != nil {
+			return false, err
+		}
+	}
+	for _, number := range from {
+		if err := w.exec(`DELETE FROM words WHERE segment = ?`, number); err != nil {
+			return false, err
+		}
+		if err := w.exec(`DELETE FROM segments WHERE number = ?`, number); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+type wordCursor struct {
+	rows     *sql.Rows
+	word     uint32
+	ordinals []byte
+	done     bool
+}
+
+func (c *wordCursor) next() error {
+	if !c.rows.Next() {
+		c.done = true
+		return c.rows.Err()
+	}
+	return c.rows.Scan(&c.word, &c.ordinals)
+}
+
+// Search returns the versions that have all of the words, the newest first,
+// at most limit of them.
+func (b *Browse) Search(ctx context.Context, words []string, limit int) ([]uint32, error) {
+	if len(words) == 0 {
+		return nil, nil
+	}
+	var segments []int64
+	err := each(ctx, b.reader, `SELECT number FROM segments ORDER BY first DESC`, func(r *sql.Rows) error {
+		var n int64
+		err := r.Scan(&n)
+		segments = append(segments, n)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("index: search: %w", err)
+	}
+	var found []uint32
+	for _, segment := range segments {
+		hits, err := b.searchSegment(ctx, segment, words)
+		if err != nil {
+			return nil, fmt.Errorf("index: search: %w", err)
+		}
+		for i := len(hits) - 1; i >= 0 && len(found) < limit; i-- {
+			if b.x.columns.flags(hits[i])&flagSuperseded == 0 {
+				found = append(found, hits[i])
+			}
+		}
+		if len(found) >= limit {
+			break
+		}
+	}
+	return found, nil
+}
+
+func (b *Browse) searchSegment(ctx context.Context, segment int64, words []string) ([]uint32, error) {
+	var lists [][]byte
+	for _, w := range words {
+		var list []byte
+		err := b.reader.QueryRowContext(ctx, `SELECT ordinals FROM words WHERE segment = ? AND word = ?`, segment, wordKey(w)).Scan(&list)
+		if err == sql.ErrNoRows {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		lists = append(lists, list)
+	}
+	slices.SortFunc(lists, func(a, b []byte) int { return len(a) - len(b) })
+	hits := readOrdinals(nil, lists[0])
+	var other []uint32
+	for _, list := range lists[1:] {
+		other = readOrdinals(other[:0], list)
+		hits = intersect(hits, other)
+	}
+	return hits, nil
+}
+
+// intersect keeps in a what is in b too; both ascend.
+func intersect(a, b []uint32) []uint32 {
+	out, j := a[:0], 0
+	for _, o := range a {
+		for j < len(b) && b[j] < o {
+			j++
+		}
+		if j < len(b) && b[j] == o {
+			out = append(out, o)
+		}
+	}
+	return out
+}
