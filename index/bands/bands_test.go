@@ -328,7 +328,7 @@ func TestMarginReportsWhatItVisits(t *testing.T) {
 			var m margin
 			m.prepare(&p, maxS)
 			m.choose(probes)
-			if len(m.probes) > probes || len(m.probes) == 0 || !slices.IsSorted(m.probes) {
+			if len(m.probes) > probes || len(m.probes) == 0 || slices.Max(m.probes) >= m.unprobed {
 				t.Fatalf("budget of %d probes: %v", probes, m.probes)
 			}
 			reachable := slices.DeleteFunc(slices.Clone(want), func(h Hit) bool { return !reached(&m, h) })
@@ -357,16 +357,54 @@ func few(rng *rand.Rand) simhash.Print {
 	return s.Print()
 }
 
-// reached says by the list of probes alone whether a posting is in a bucket
-// that is visited.
+// reached says by the list of probes alone whether a posting is to be found.
 func reached(m *margin, h Hit) bool {
 	x := uint64(m.print.Fingerprint ^ h.Fingerprint)
 	for _, s := range m.probes {
-		if uint16(bits.RotateLeft64(x, 16*s.band())>>48) == s.flips() {
+		var cost [3]uint32
+		for i := range cost {
+			cost[i] = m.cost((s.band()+i)%bandCount, uint16(bits.RotateLeft64(x, 16*(s.band()+i))>>48))
+		}
+		if uint16(bits.RotateLeft64(x, 16*s.band())>>48) == s.flips() &&
+			cost[0]+cost[1] < m.limit/2 && cost[0]+cost[1]+cost[2] < m.limit/4*3 {
 			return true
 		}
 	}
 	return false
+}
+
+// TestSieve holds the vector instructions to the plain code, and that to the
+// costs.
+func TestSieve(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 5))
+	for range 200 {
+		p := randomPrint(rng)
+		var m margin
+		m.prepare(&p, 8*rng.Float32())
+		hi := make([]uint32, rng.IntN(200))
+		query, band := rng.Uint32(), rng.IntN(bandCount)
+		bound := rng.Uint32N(m.limit/2 + 1)
+		for i := range hi {
+			hi[i] = query ^ rng.Uint32()&rng.Uint32()&rng.Uint32()
+		}
+		var passed []int
+		for i := range m.sieve.pass(hi, query, band, bound) {
+			passed = append(passed, i)
+		}
+		var generic, native [sieveStep / 8]uint8
+		siftGeneric(&generic, hi, query, &m.sieve.nibbles[(band+1)%bandCount], uint8(bound/m.sieve.unit)+1)
+		sift(&native, hi, query, &m.sieve.nibbles[(band+1)%bandCount], uint8(bound/m.sieve.unit)+1)
+		if generic != native {
+			t.Fatalf("%d postings: %x, in plain code %x", len(hi), native, generic)
+		}
+		for i, h := range hi {
+			cost := m.cost((band+1)%bandCount, uint16((h^query)>>16))
+			_, ok := slices.BinarySearch(passed, i)
+			if cost < bound && !ok || cost >= bound+8*m.sieve.unit && ok {
+				t.Fatalf("cost %d, bound %d, unit %d: passes %v", cost, bound, m.sieve.unit, ok)
+			}
+		}
+	}
 }
 
 func TestEmptyPrintHasNoRelatives(t *testing.T) {

@@ -11,14 +11,13 @@ import (
 // Budget bounds a margin look-up. The zero value lets the size of the index
 // decide.
 type Budget struct {
-	// Probes is how many keys are tried in the four bands together. 0: 256.
+	// Probes is how many keys are tried in the four bands together. 0: 512.
 	Probes int
 }
 
 const (
-	defaultProbes = 256
+	defaultProbes = 512
 	maxProbes     = 1 << 16 // of 2¹⁸ subsets there are
-	sifted        = 1024    // postings looked at in one go
 )
 
 // Margin appends to dst postings c with S(p, c) < maxS, each once, in no
@@ -65,8 +64,8 @@ func (b *Bands) Margin(dst []Hit, p *simhash.Print, maxS float32, budget Budget)
 const costBits = 20
 
 // subset is a set of bits of one band that may be flipped: its cost, band and
-// bits in one number, so that no two subsets are equally cheap and "cheaper than
-// the first that was not probed" says exactly what was probed.
+// bits in one number, so that no two subsets are equally cheap and "cheaper
+// than" says exactly what is probed.
 //
 //	bits 18…63 the sum of the squared margins, bits 16 and 17 the band,
 //	bits 0…15 the bits of the key that are flipped
@@ -84,17 +83,18 @@ type margin struct {
 
 	// costs[i][x]: what it costs to flip the bits x of byte i, byte 0 being
 	// the highest of the fingerprint.
-	costs  [8][256]uint32
-	probes []subset // in the order of their cost
-	open   heap     // subsets that come next
+	costs [8][256]uint32
+	// single[b] are the sixteen bits of band b, cheapest first.
+	single [bandCount][bandBits]subset
+	probes []subset // all subsets below unprobed
+	// unprobed is what no probe reaches: a subset as dear as that, or dearer.
+	unprobed subset
 
 	// The buckets of a few probes, made ready together.
 	views   [32]buckets.View
 	touched uint32
-	sifted  [sifted]uint32
 	near    []place // postings whose first 48 bits leave something of the limit
-	// unprobed is the cheapest subset not among probes.
-	unprobed subset
+	sieve   sieve
 }
 
 // place is posting at of views[view].
@@ -107,7 +107,7 @@ func (m *margin) prepare(p *simhash.Print, maxS float32) {
 	m.print, m.maxS = *p, maxS
 	// The sums are rounded down, so that whatever S says is below maxS is
 	// below limit; S has the last word.
-	m.limit = uint32(min(float64(maxS), simhash.Bits)*(1<<costBits)*1.0001) + 1
+	m.limit = uint32(min(float64(maxS), simhash.Bits)*(1<<costBits)*1.0001) + 4
 	for i := range m.costs {
 		for bit := range 8 {
 			v := p.Margins[(7-i)*8+bit]
@@ -117,6 +117,13 @@ func (m *margin) prepare(p *simhash.Print, maxS float32) {
 			}
 		}
 	}
+	for band := range m.single {
+		for bit := range m.single[band] {
+			m.single[band][bit] = m.subset(band, 1<<bit)
+		}
+		slices.Sort(m.single[band][:])
+	}
+	m.sieve.prepare(m)
 }
 
 // cost of a difference of 16 bits in a band.
@@ -133,74 +140,82 @@ func (m *margin) key(s subset) uint16 {
 	return uint16(buckets.Rotate(uint64(m.print.Fingerprint), s.band())>>48) ^ s.flips()
 }
 
-// choose fills probes with the n cheapest subsets of all bands that cost less
-// than a quarter of maxS.
+// choose fills probes with the cheapest subsets of all bands together: at most
+// n of them, at least seven eighths of n, unless fewer cost less than a
+// quarter of maxS.
 func (m *margin) choose(n int) {
-	var single [bandCount][bandBits]subset // by cost
-	for band := range single {
-		for bit := range single[band] {
-			single[band][bit] = m.subset(band, 1<<bit)
+	n = min(n, maxProbes)
+	below, above := subset(0), subset(m.limit/bandCount+1)<<18
+	if m.probe(above, n) {
+		return
+	}
+	for above-below > 1 {
+		middle := below + (above-below)/2
+		if !m.probe(middle, n) {
+			above = middle
+			continue
 		}
-		slices.Sort(single[band][:])
-	}
-	// Every subset but the empty one is made, once, from a cheaper one: of
-	// {…, i} come {…, i, i+1} and {…, i+1}, counting bits by their cost.
-	const bandMask = 3 << 16
-	m.probes, m.open = m.probes[:0], m.open[:0]
-	for band := range single {
-		m.open.push(made{m.subset(band, 0), -1})
-	}
-	stop := subset((m.limit+bandCount-1)/bandCount) << 18
-	for len(m.probes) < min(n, maxProbes) {
-		top := m.open.pop()
-		if top.subset >= stop {
-			m.unprobed = stop
+		below = middle
+		if len(m.probes) >= n-n/8 {
 			return
 		}
-		m.probes = append(m.probes, top.subset)
-		if next := top.last + 1; next < bandBits {
-			bits := &single[top.subset.band()]
-			add := bits[next] &^ bandMask
-			m.open.push(made{top.subset + add, next})
-			if top.last >= 0 {
-				m.open.push(made{top.subset + add - bits[top.last]&^bandMask, next})
-			}
+	}
+	m.probe(below, n)
+}
+
+// probe fills probes with the subsets below unprobed; false: there are more
+// than n.
+func (m *margin) probe(unprobed subset, n int) bool {
+	m.unprobed, m.probes = unprobed, m.probes[:0]
+	for band := range subset(bandCount) {
+		if empty := band << 16; empty < unprobed {
+			m.probes = append(m.probes, empty)
+			m.widen(empty, 0, n)
 		}
 	}
-	m.unprobed = m.open.pop().subset
+	return len(m.probes) <= n
 }
+
+// widen adds the subsets made of s and bits of its band from a place in the
+// order of their cost on.
+func (m *margin) widen(s subset, from, n int) {
+	const bandMask = 3 << 16
+	for i, bit := range m.single[s.band()][from:] {
+		wider := s + bit&^bandMask
+		if wider >= m.unprobed || len(m.probes) > n {
+			return
+		}
+		m.probes = append(m.probes, wider)
+		m.widen(wider, from+i+1, n)
+	}
+}
+
+// A posting in the bucket of a probe is a hit if the differences in that band,
+// in that and the next, and in those and the one after, cost less than one,
+// two and three quarters of maxS. Where probes reach that quarter, nothing is
+// lost by it: going round the four bands, whoever costs less than maxS in all
+// does so from some band on (the pigeonring principle). And it is told from 32
+// bits inline, almost always from 16.
 
 // scan adds to near what is in the bucket that probe s visits, views[view].
 func (m *margin) scan(view int, s subset) {
 	band := s.band()
 	query := uint32(buckets.Rotate(uint64(m.print.Fingerprint), band) >> 16)
-	left := m.limit - s.cost()
+	half, most := m.limit/2, m.limit/4*3
+	if s.cost() >= half {
+		return
+	}
+	half, most = half-s.cost(), most-s.cost()
 	c2, c3 := &m.costs[(2*band+2)&7], &m.costs[(2*band+3)&7]
 	c4, c5 := &m.costs[(2*band+4)&7], &m.costs[(2*band+5)&7]
-	all := m.views[view].Hi
-	for from := 0; from < len(all); from += len(m.sifted) {
-		hi := all[from:min(from+len(m.sifted), len(all))]
-		n := sift(&m.sifted, hi, query, c2, c3, left)
-		for _, i := range m.sifted[:n] {
-			x := hi[i] ^ query
-			if c2[x>>24]+c3[x>>16&0xff]+c4[x>>8&0xff]+c5[x&0xff] < left {
-				m.near = append(m.near, place{view, from + int(i)})
-			}
+	hi := m.views[view].Hi
+	for at := range m.sieve.pass(hi, query, band, half) {
+		x := hi[at] ^ query
+		next := c2[x>>24] + c3[x>>16&0xff]
+		if next < half && next+c4[x>>8&0xff]+c5[x&0xff] < most {
+			m.near = append(m.near, place{view, at})
 		}
 	}
-}
-
-// sift puts the places of the postings whose first 16 bits leave something of
-// the limit into places, and returns how many those are. One in eight does,
-// so a branch would often be mispredicted: there is none. Costs are below 2³¹.
-func sift(places *[sifted]uint32, hi []uint32, query uint32, costs, costsNext *[256]uint32, left uint32) uint32 {
-	n := uint32(0)
-	for i, h := range hi {
-		x := h ^ query
-		places[n%sifted] = uint32(i)
-		n += (costs[x>>24] + costsNext[x>>16&0xff] - left) >> 31
-	}
-	return n
 }
 
 // consider appends a posting in the bucket that probe s visits, if S says so
@@ -209,7 +224,7 @@ func (m *margin) consider(dst []Hit, n place, s subset) []Hit {
 	v, band := &m.views[n.view], s.band()
 	key := uint64(m.key(s))<<48 | uint64(v.Hi[n.at])<<16 | uint64(v.Lo[n.at])
 	fp := simhash.Fingerprint(buckets.Rotate(key, bandCount-band))
-	if m.print.S(fp) >= m.maxS || m.seen(uint64(fp^m.print.Fingerprint), band) {
+	if m.print.S(fp) >= m.maxS || m.home(uint64(fp^m.print.Fingerprint)) != band {
 		return dst
 	}
 	if ordinal, ok := v.Ordinal(n.at); ok {
@@ -218,58 +233,17 @@ func (m *margin) consider(dst []Hit, n place, s subset) []Hit {
 	return dst
 }
 
-// seen reports whether a posting that differs by d is found in an earlier band.
-func (m *margin) seen(d uint64, band int) bool {
-	for b := range band {
-		if m.subset(b, uint16(buckets.Rotate(d, b)>>48)) < m.unprobed {
-			return true
+// home is the first band in which a posting that differs by x is a hit.
+func (m *margin) home(x uint64) int {
+	for band := range bandCount {
+		r := buckets.Rotate(x, band)
+		if m.subset(band, uint16(r>>48)) >= m.unprobed {
+			continue
+		}
+		sum := m.cost(band, uint16(r>>48)) + m.cost((band+1)%bandCount, uint16(r>>32))
+		if sum < m.limit/2 && sum+m.cost((band+2)%bandCount, uint16(r>>16)) < m.limit/4*3 {
+			return band
 		}
 	}
-	return false
-}
-
-// made is a subset and which of its band's bits, by cost, is its dearest.
-type made struct {
-	subset subset
-	last   int
-}
-
-// heap is a binary heap, cheapest first.
-type heap []made
-
-func (h *heap) push(m made) {
-	*h = append(*h, m)
-	s := *h
-	for i := len(s) - 1; i > 0; {
-		up := (i - 1) / 2
-		if s[up].subset <= s[i].subset {
-			return
-		}
-		s[up], s[i] = s[i], s[up]
-		i = up
-	}
-}
-
-func (h *heap) pop() made {
-	s := *h
-	top := s[0]
-	last := len(s) - 1
-	s[0] = s[last]
-	s = s[:last]
-	for i := 0; ; {
-		down := 2*i + 1
-		if down >= len(s) {
-			break
-		}
-		if down+1 < len(s) && s[down+1].subset < s[down].subset {
-			down++
-		}
-		if s[i].subset <= s[down].subset {
-			break
-		}
-		s[i], s[down] = s[down], s[i]
-		i = down
-	}
-	*h = s
-	return top
+	return -1
 }
