@@ -1,11 +1,8 @@
 package segment
 
 import (
-	"bufio"
 	"fmt"
-	"io/fs"
 	"math"
-	"os"
 	"strconv"
 	"strings"
 
@@ -35,27 +32,10 @@ const unlisted = 2
 // names are the parts of speech of place, company, person and other names.
 var names = map[string]bool{"nr": true, "nrt": true, "nrfg": true, "ns": true, "nt": true, "nz": true}
 
-func newDictionary(data fs.FS) (*dictionary, error) {
-	file, err := fs.ReadFile(data, "tables/dict.bin.zst")
-	if err != nil {
-		return nil, err
-	}
-	t, err := readTrie(file)
-	if err != nil {
-		return nil, fmt.Errorf("tables/dict.bin.zst: %w", err)
-	}
-	return &dictionary{trie: t}, nil
-}
-
 // weigh reads the document frequencies: a first line "documents N", then
 // lines "word n"; and takes gse's stop words out.
 func (d *dictionary) weigh(file string) error {
-	d.idf = make([]uint8, len(d.trie.nodes))
 	d.others = map[uint64]uint8{}
-	d.name = make([]bool, len(d.trie.poses))
-	for i, p := range d.trie.poses {
-		d.name[i] = names[p]
-	}
 	documents := 0.0
 	line := 0
 	for s := range strings.Lines(file) {
@@ -71,9 +51,7 @@ func (d *dictionary) weigh(file string) error {
 		if documents == 0 {
 			documents = float64(n)
 			d.rarest = quantize(documents, unlisted)
-			for i := range d.idf {
-				d.idf[i] = d.rarest
-			}
+			d.extend()
 			continue
 		}
 		d.set(word, quantize(documents, float64(n)))
@@ -120,43 +98,64 @@ func (d *dictionary) find(word string) int32 {
 	return p
 }
 
-// addUser adds the words of a gse dictionary file (word, frequency, part of
-// speech; frequency 2 where none is given). A word that is there already takes
-// the new frequency, as when gse loads the user's file first.
-func (d *dictionary) addUser(path string, normal func(string) string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
+// weight returns the idf of the word at a node, or, where the dictionary does
+// not know it (node 0), of the word with a hash; 0 for a stop word.
+func (d *dictionary) weight(node int32, hash uint64) float32 {
+	if node != 0 {
+		return float32(d.idf[node]) / idfUnit
 	}
-	defer f.Close()
-	g := gse.Segmenter{SkipLog: true, NotLoadHMM: true, LoadNoFreq: true}
-	g.Dict = gse.NewDict()
+	if v, ok := d.others[hash]; ok {
+		return float32(v) / idfUnit
+	}
+	return float32(d.rarest) / idfUnit
+}
+
+// addUser adds the words of a gse dictionary (word, frequency, part of speech;
+// frequency 2 where none is given). A word that is there already takes the new
+// frequency, as when gse loads the user's dictionary first.
+func (d *dictionary) addUser(file string, normal func(string) string) error {
+	g := gse.Segmenter{SkipLog: true, NotLoadHMM: true, Dict: gse.NewDict()}
 	g.Init()
-	scan := bufio.NewScanner(f)
-	for line := 1; scan.Scan(); line++ {
-		fields := strings.Fields(scan.Text())
+	line := 0
+	for s := range strings.Lines(file) {
+		line++
+		fields := strings.Fields(s)
 		if len(fields) == 0 || strings.HasPrefix(fields[0], "#") {
 			continue
 		}
-		fields = append(fields, "2", "")[:max(3, len(fields))]
-		freq, err := strconv.ParseFloat(fields[1], 64)
+		frequency, pos := "2", ""
+		if len(fields) > 1 {
+			frequency = fields[1]
+		}
+		if len(fields) > 2 {
+			pos = fields[2]
+		}
 		word := normal(fields[0])
-		if err != nil || freq < g.MinTokenFreq || word == "" || strings.ContainsAny(word, "\n ") {
-			return fmt.Errorf("%s: line %d: %q: want a word, a frequency of at least 2 and a part of speech", path, line, scan.Text())
+		freq := g.Size(len(fields)+1, word, frequency)
+		if freq == 0 || word == "" || strings.ContainsAny(word, "\n ") {
+			return fmt.Errorf("line %d: %q: want a word, a frequency of at least 2 and a part of speech", line, strings.TrimSpace(s))
 		}
-		if err := g.AddToken(word, freq, fields[2]); err != nil {
-			return fmt.Errorf("%s: line %d: %w", path, line, err)
+		if err := g.AddToken(word, freq, pos); err != nil {
+			return fmt.Errorf("line %d: %w", line, err)
 		}
-	}
-	if err := scan.Err(); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
 	}
 	for i := range g.Dict.Tokens {
 		t := &g.Dict.Tokens[i]
 		if err := d.trie.add(gse.SplitWords([]byte(t.Text())), t.Freq(), t.Pos()); err != nil {
-			return fmt.Errorf("%s: %q: %w", path, t.Text(), err)
+			return fmt.Errorf("%q: %w", t.Text(), err)
 		}
 	}
 	d.trie.measure()
+	d.extend()
 	return nil
+}
+
+// extend covers nodes and parts of speech that were added to the trie.
+func (d *dictionary) extend() {
+	for len(d.idf) < len(d.trie.nodes) {
+		d.idf = append(d.idf, d.rarest)
+	}
+	for _, p := range d.trie.poses[len(d.name):] {
+		d.name = append(d.name, names[p])
+	}
 }

@@ -69,6 +69,26 @@ func (f *folds) of(r rune) fold {
 	return fold{r: rune(x & 0xffffff), class: class(x >> 24)}
 }
 
+// spaced reports whether a space belongs between two normal forms: whether
+// both scripts that meet there separate words by spaces.
+func (f *folds) spaced(a, b []byte) bool {
+	if len(a) == 0 || len(b) == 0 {
+		return false
+	}
+	last, _ := utf8.DecodeLastRune(a)
+	first, _ := utf8.DecodeRune(b)
+	return f.of(last).class < ideograph && f.of(first).class < ideograph
+}
+
+// splits reports whether a normal form cut at i is cut in the middle of a Latin
+// word or a number.
+func (f *folds) splits(form []byte, i int) bool {
+	if i == 0 || i == len(form) || separator(form[i-1]) || separator(form[i]) {
+		return false
+	}
+	return f.spaced(form[:i], form[i:])
+}
+
 // compute folds one rune by the Unicode tables: compatibility forms (NFKC),
 // case, diacritics of Latin, Greek and Cyrillic letters, digits of any script,
 // traditional characters.
@@ -109,9 +129,19 @@ func dropMark(r rune) rune {
 	return r
 }
 
-// enclosed covers the numbers and letters in circles and squares that NFKC
-// leaves alone.
+// alike are the characters that NFKC leaves alone, or makes letters of, though
+// they stand for punctuation.
+var alike = map[rune]string{
+	'‐': "-", '‑': "-", '‒': "-", '–': "-", '−': "-", '∶': ":", '∕': "/",
+	'™': " ", '℠': " ", 'ℹ': " ",
+}
+
+// enclosed covers alike, and the numbers and letters in circles and squares
+// that NFKC leaves alone.
 func enclosed(r rune) (string, bool) {
+	if s, ok := alike[r]; ok {
+		return s, true
+	}
 	number := func(n rune) (string, bool) {
 		if n < 10 {
 			return string('0' + n), true
@@ -157,11 +187,11 @@ func decimal(r rune) rune {
 
 func classify(r rune) class {
 	switch r {
-	case '\n', '\r', '\v', '\f', '\u2028', '\u2029', '\u0085':
+	case '\n', '\r', '\v', '\f', '\u0085', '\u2028', '\u2029':
 		return paragraph
 	case '\t':
 		return space
-	case '。', '!', '?', ';', '…', '｡':
+	case '。', '!', '?', '…', '｡':
 		return sentence
 	case '.', ':', '/', '-', '\u2044':
 		return joiner
@@ -169,13 +199,22 @@ func classify(r rune) class {
 		return comma
 	case '%', '‰':
 		return percent
+	case '丨': // a character that nobody writes but as a rule between words
+		return clause
+	case '°':
+		return drop
+	case 'ー':
+		return ideograph
 	}
 	switch {
 	case r >= '0' && r <= '9':
 		return digit
-	case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Bopomofo) && (unicode.IsLetter(r) || unicode.IsNumber(r)):
-		return ideograph
+	case unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r):
+		return drop
 	case unicode.IsLetter(r), unicode.IsNumber(r):
+		if unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Bopomofo) {
+			return ideograph
+		}
 		return word
 	case unicode.IsSpace(r):
 		return space
@@ -186,11 +225,9 @@ func classify(r rune) class {
 			return drop
 		}
 		return word
-	case unicode.IsControl(r), unicode.Is(unicode.Cf, r), unicode.Is(unicode.Co, r), unicode.Is(unicode.Cs, r):
+	case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Cs):
 		return drop
-	case unicode.IsPunct(r):
-		return clause
-	case unicode.In(r, unicode.Sm, unicode.Sc):
+	case unicode.In(r, unicode.P, unicode.Sm, unicode.Sc):
 		return clause
 	}
 	// Emoji, ornaments, unassigned: strewn between the characters of a word as

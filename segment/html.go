@@ -1,8 +1,8 @@
 package segment
 
 import (
+	"bytes"
 	"html"
-	"io"
 	"strings"
 
 	xhtml "golang.org/x/net/html"
@@ -37,6 +37,7 @@ var inline = map[atom.Atom]class{
 	atom.Mark: drop, atom.Q: drop, atom.S: drop, atom.Samp: drop, atom.Small: drop, atom.Span: drop,
 	atom.Strike: drop, atom.Strong: drop, atom.Sub: drop, atom.Sup: drop, atom.Time: drop, atom.Tt: drop,
 	atom.U: drop, atom.Var: drop, atom.Wbr: drop, atom.Ruby: drop, atom.Rb: drop, atom.Nobr: drop,
+	atom.Script: drop, atom.Style: drop, atom.Template: drop, atom.Noscript: drop,
 	atom.Img: space, atom.Input: space, atom.Td: clause, atom.Th: clause, atom.Center: paragraph,
 }
 
@@ -48,28 +49,35 @@ var void = map[atom.Atom]bool{
 }
 
 // markup feeds HTML. Only known elements are markup: a '<' that opens none of
-// them is text, as it is in "x <y and z> w".
+// them is text, as it is in "x <y and z> w", and so is all that follows an
+// element or comment which is never closed though nothing inside is markup.
 func (n *normalizer) markup(s string) {
 	z := xhtml.NewTokenizer(strings.NewReader(s))
 	var skip skipper
+	var open unclosed
+	at := 0 // where the next token begins
 	for {
-		switch z.Next() {
+		kind := z.Next()
+		at += len(z.Raw())
+		switch kind {
 		case xhtml.ErrorToken:
-			if z.Err() != io.EOF {
-				n.text(string(z.Raw()))
-			}
 			return
 		case xhtml.TextToken:
 			if !skip.on() {
-				n.text(string(z.Text()))
+				n.text(view(z.Text()))
+			}
+		case xhtml.CommentToken, xhtml.DoctypeToken:
+			if at == len(s) && s[at-1] != '>' && !skip.on() {
+				n.text(html.UnescapeString(view(z.Raw())))
 			}
 		case xhtml.StartTagToken, xhtml.SelfClosingTagToken:
-			raw := string(z.Raw())
+			raw := z.Raw()
 			name, more := z.TagName()
 			tag := atom.Lookup(name)
-			if !element(tag, name) {
+			if !element(tag, name) || rawText[tag] && open.in(s[at:], tag) {
+				z.NextIsNotRawText()
 				if !skip.on() {
-					n.text(html.UnescapeString(raw))
+					n.text(html.UnescapeString(view(raw)))
 				}
 				continue
 			}
@@ -84,22 +92,58 @@ func (n *normalizer) markup(s string) {
 	}
 }
 
+// rawText are the elements in which nothing is markup but their end.
+var rawText = map[atom.Atom]bool{
+	atom.Script: true, atom.Style: true, atom.Textarea: true, atom.Title: true, atom.Xmp: true,
+	atom.Iframe: true, atom.Noembed: true, atom.Noframes: true, atom.Noscript: true, atom.Plaintext: true,
+}
+
+// unclosed remembers the raw text elements that were found to have no end in
+// the rest of a text, so that none is looked for twice.
+type unclosed map[atom.Atom]bool
+
+// in reports whether tag, which has just begun, has no end in rest.
+func (u *unclosed) in(rest string, tag atom.Atom) bool {
+	if (*u)[tag] {
+		return true
+	}
+	name := tag.String()
+	for {
+		i := strings.Index(rest, "</")
+		if i < 0 {
+			break
+		}
+		if rest = rest[i+2:]; len(rest) >= len(name) && strings.EqualFold(rest[:len(name)], name) {
+			return false
+		}
+	}
+	if *u == nil {
+		*u = unclosed{}
+	}
+	(*u)[tag] = true
+	return true
+}
+
 // element reports whether a tag's name is one of HTML's, or a custom one.
 func element(tag atom.Atom, name []byte) bool {
 	if tag == 0 {
-		return strings.ContainsAny(string(name), "-:")
+		return bytes.ContainsAny(name, "-:")
 	}
 	return elements[tag]
 }
 
 func (n *normalizer) tag(tag atom.Atom) {
-	c, ok := inline[tag]
-	if !ok && tag != 0 {
-		c = paragraph
-	}
-	if c != drop {
+	if c := breaks(tag); c != drop {
 		n.separate(c)
 	}
+}
+
+// breaks is how strongly a tag separates what is before it from what follows.
+func breaks(tag atom.Atom) class {
+	if c, ok := inline[tag]; ok || tag == 0 {
+		return c
+	}
+	return paragraph
 }
 
 // concealed reports whether the attributes of the tag at hand hide it.
@@ -111,9 +155,13 @@ func concealed(z *xhtml.Tokenizer) bool {
 		case "hidden":
 			hide = true
 		case "style":
-			v := strings.ToLower(strings.Join(strings.Fields(string(val)), ""))
-			if strings.Contains(v, "display:none") || strings.Contains(v, "visibility:hidden") || strings.Contains(v, "font-size:0;") {
-				hide = true
+			for rule := range strings.SplitSeq(strings.ToLower(view(val)), ";") {
+				property, value, _ := strings.Cut(rule, ":")
+				value, _, _ = strings.Cut(strings.TrimSpace(value), "!")
+				switch strings.TrimSpace(property) + ":" + strings.TrimSpace(value) {
+				case "display:none", "visibility:hidden", "font-size:0", "font-size:0px", "opacity:0":
+					hide = true
+				}
 			}
 		}
 		if !more {
@@ -122,29 +170,57 @@ func concealed(z *xhtml.Tokenizer) bool {
 	}
 }
 
-// A skipper knows whether the text at hand is inside a hidden element: it
-// counts the open elements of the outermost hidden one's name.
+// A skipper knows whether the text at hand is inside a hidden element. It
+// counts open elements rather than keep them, so that depth costs nothing, and
+// errs on the side of showing: an element that never ends hides nothing past
+// the end of the block around it.
 type skipper struct {
-	tag   atom.Atom
-	depth int
+	tag    atom.Atom // the outermost hidden element, 0 if none
+	same   int       // elements of its name open in it
+	blocks int       // elements that must be closed open in it
 }
 
-func (s *skipper) on() bool { return s.depth > 0 }
+func (s *skipper) on() bool { return s.tag != 0 }
 
 func (s *skipper) start(tag atom.Atom, hide bool) {
+	if s.tag != 0 && optionalEnd[s.tag] && s.blocks == 0 && (tag == s.tag || s.tag == atom.P && breaks(tag) == paragraph || tag == atom.Body) {
+		*s = skipper{}
+	}
 	switch {
 	case void[tag]:
-	case s.depth > 0 && tag == s.tag:
-		s.depth++
-	case s.depth == 0 && hide:
-		s.tag, s.depth = tag, 1
+	case s.tag == 0:
+		if hide {
+			s.tag = tag
+		}
+	case tag == s.tag:
+		s.same++
+	case mustClose(tag):
+		s.blocks++
 	}
 }
 
 func (s *skipper) end(tag atom.Atom) {
-	if s.depth > 0 && tag == s.tag {
-		s.depth--
+	switch {
+	case s.tag == 0:
+	case tag == s.tag:
+		if s.same--; s.same < 0 {
+			*s = skipper{}
+		}
+	case mustClose(tag):
+		if s.blocks--; s.blocks < 0 {
+			*s = skipper{}
+		}
 	}
+}
+
+// optionalEnd are the elements that end without a tag where the next begins.
+var optionalEnd = map[atom.Atom]bool{
+	atom.P: true, atom.Li: true, atom.Dt: true, atom.Dd: true, atom.Tr: true, atom.Td: true, atom.Th: true,
+	atom.Option: true, atom.Thead: true, atom.Tbody: true, atom.Tfoot: true, atom.Head: true,
+}
+
+func mustClose(tag atom.Atom) bool {
+	return breaks(tag) == paragraph && !optionalEnd[tag] && !void[tag]
 }
 
 // elements are HTML's elements, past and present; package atom mixes them

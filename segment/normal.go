@@ -1,6 +1,8 @@
 package segment
 
 import (
+	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
@@ -48,7 +50,7 @@ func (n *normalizer) reset(out []byte) {
 // text feeds plain text.
 func (n *normalizer) text(s string) {
 	if needsComposing(s) {
-		n.composed = norm.NFKC.AppendString(n.composed[:0], s)
+		n.composed = norm.NFKC.AppendString(n.composed[:0], strings.Map(n.visible, s))
 		for b := n.composed; len(b) > 0; {
 			r, size := utf8.DecodeRune(b)
 			n.rune(r)
@@ -59,6 +61,14 @@ func (n *normalizer) text(s string) {
 	for _, r := range s {
 		n.rune(r)
 	}
+}
+
+// visible drops what would stand between runes that combine.
+func (n *normalizer) visible(r rune) rune {
+	if f := n.folds.of(r); f.class == drop && f.more == "" && !unicode.Is(unicode.M, f.r) {
+		return -1
+	}
+	return r
 }
 
 // needsComposing reports whether runes of s may combine with each other.

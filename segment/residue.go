@@ -18,7 +18,8 @@ type residue struct {
 
 type pattern struct {
 	// head and tail are within how many bytes of the body's beginning or end
-	// the pattern must begin; 0 for anywhere. A Han character is three bytes.
+	// the pattern must begin, and in the first or second half of the body; 0
+	// for anywhere. A Han character is three bytes.
 	head, tail int
 	begin      bool // a clause begins here, or up to lead characters before
 	lead       int
@@ -29,7 +30,8 @@ type pattern struct {
 type part struct {
 	kind    partKind
 	literal []byte
-	most    int // characters of a gap
+	// least and most are the characters of a gap.
+	least, most int
 }
 
 type partKind uint8
@@ -83,7 +85,7 @@ func parsePattern(s string, normal func(string) string) (p pattern, err error) {
 	}
 	s = strings.TrimSpace(s)
 	if s, p.begin = strings.CutPrefix(s, "^"); p.begin && strings.HasPrefix(s, "{") {
-		if p.lead, s, err = parseGap(s); err != nil {
+		if _, p.lead, s, err = parseGap(s); err != nil {
 			return p, err
 		}
 	}
@@ -96,7 +98,7 @@ func parsePattern(s string, normal func(string) string) (p pattern, err error) {
 			x.kind, s = endPart, s[1:]
 		case s[0] == '{':
 			x.kind = gapPart
-			if x.most, s, err = parseGap(s); err != nil {
+			if x.least, x.most, s, err = parseGap(s); err != nil {
 				return p, err
 			}
 		default:
@@ -139,23 +141,30 @@ func appendLiterals(parts []part, form string) []part {
 	return parts
 }
 
-func parseGap(s string) (n int, rest string, err error) {
+func parseGap(s string) (least, most int, rest string, err error) {
 	end := strings.IndexByte(s, '}')
 	if end < 0 {
-		return 0, s, fmt.Errorf("{ without }")
+		return 0, 0, s, fmt.Errorf("{ without }")
 	}
-	if n, err = strconv.Atoi(s[1:end]); err != nil || n < 1 || n > 99 {
-		return 0, s, fmt.Errorf("want {1} to {99}")
+	low, high, ranged := strings.Cut(s[1:end], "-")
+	if !ranged {
+		low, high = "0", low
 	}
-	return n, s[end+1:], nil
+	least, err1 := strconv.Atoi(low)
+	most, err2 := strconv.Atoi(high)
+	if err1 != nil || err2 != nil || least < 0 || most < max(1, least) || most > 99 {
+		return 0, 0, s, fmt.Errorf("want {1} to {99}, or {1-2} and the like")
+	}
+	return least, most, s[end+1:], nil
 }
 
 // A span is a stretch of text, in bytes.
 type span struct{ start, end int }
 
 // find appends the spans of body that are residue, in order and apart from
-// each other. breaks are body's ends of sentences.
-func (r *residue) find(spans []span, body []byte, breaks []clauseBreak) []span {
+// each other. breaks are body's ends of sentences. What would begin or end in
+// the middle of a Latin word or a number is none.
+func (r *residue) find(spans []span, body []byte, breaks []clauseBreak, f *folds) []span {
 	for i := 0; i < len(body); {
 		b := body[i]
 		if b < utf8.RuneSelf && r.first[0]|r.first[1] == 0 {
@@ -168,7 +177,7 @@ func (r *residue) find(spans []span, body []byte, breaks []clauseBreak) []span {
 		}
 		if uint32(c) < 1<<16 && r.first[c>>6]>>(c&63)&1 != 0 {
 			for k := range r.byFirst[c] {
-				if s, ok := r.byFirst[c][k].match(body, i, breaks); ok {
+				if s, ok := r.byFirst[c][k].match(body, i, breaks); ok && !f.splits(body, s.start) && !f.splits(body, s.end) {
 					spans = merge(spans, s)
 				}
 			}
@@ -191,7 +200,7 @@ func merge(spans []span, s span) []span {
 // match tries the pattern with its first literal at i.
 func (p *pattern) match(body []byte, i int, breaks []clauseBreak) (span, bool) {
 	if !bytes.HasPrefix(body[i:], p.parts[0].literal) ||
-		p.head > 0 && i > p.head || p.tail > 0 && i < len(body)-p.tail {
+		p.head > 0 && i > min(p.head, len(body)/2) || p.tail > 0 && i < max(len(body)-p.tail, len(body)/2) {
 		return span{}, false
 	}
 	start := i
@@ -232,8 +241,10 @@ func matchParts(parts []part, body []byte, i int, breaks []clauseBreak) (int, bo
 			i = sentenceEnd(body, i, breaks)
 		case gapPart:
 			for n := 0; ; n++ {
-				if end, ok := matchParts(parts[k+1:], body, i, breaks); ok {
-					return end, true
+				if n >= x.least {
+					if end, ok := matchParts(parts[k+1:], body, i, breaks); ok {
+						return end, true
+					}
 				}
 				if n == x.most || i == len(body) || body[i] == '\n' {
 					return 0, false
@@ -274,10 +285,10 @@ func remove(body []byte, spans []span, breaks []clauseBreak) ([]byte, []clauseBr
 	kept, from := body[:0], 0
 	keptBreaks, b := breaks[:0], 0
 	keep := func(end int) {
-		for from < end && body[from] == '\n' {
+		for from < end && separator(body[from]) {
 			from++
 		}
-		for end > from && body[end-1] == '\n' {
+		for end > from && separator(body[end-1]) {
 			end--
 		}
 		if from >= end {
@@ -305,3 +316,5 @@ func remove(body []byte, spans []span, breaks []clauseBreak) ([]byte, []clauseBr
 	keep(len(body))
 	return kept, keptBreaks
 }
+
+func separator(b byte) bool { return b == '\n' || b == ' ' }

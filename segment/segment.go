@@ -1,23 +1,62 @@
 // Package segment turns an article into its normal form and its weighted
-// terms. gse lives here and nowhere else.
+// terms. gse lives here and nowhere else: its dictionary, its stop words and
+// its way of cutting text into words.
+//
+// # The normal form
+//
+// Two texts that differ only in form have the same normal form, the same Exact
+// and the same terms. Form is: HTML or plain text; width, case, ligatures,
+// circled digits and all that Unicode folds (NFKC); diacritics of Latin, Greek
+// and Cyrillic letters; traditional or simplified characters; zero-width and
+// control characters, emoji, combining marks; spaces between Han characters;
+// for Exact and the terms also punctuation and line breaks of any kind. Page
+// residue (原标题, 责任编辑, share prompts, copyright notices; see
+// data/tables/residue.txt) is taken out, and so is a headline that the body
+// repeats as its first words.
+//
+// What is not form: spaces between Latin words, the point in 3.5 and the colon
+// in 12:30. A comma that groups thousands is (1,600 and 1600 are the same).
+//
+// # Terms
+//
+// Terms are words, numbers and pairs of words, weighted as described at
+// weights. They come from the content, which is the body's normal form without
+// separators: words are looked for across clauses, since punctuation is the
+// first thing that republishing changes. A body of fewer than 60 Han
+// characters does not speak for itself, and has its headline put before it.
+//
+// # Limits and compatibility
+//
+// Time and memory are linear in the length of the input; nothing is allocated
+// when a Text is used again for an article of no greater length in plain
+// text. Scripts without spaces other than Han and kana (Thai, Khmer, Lao) are
+// segmented character by character. Everything that Analyze returns may change
+// with the Recipe, and nothing does while the Recipe stays the same.
 package segment
 
 import (
 	"fmt"
+	"hash"
 	"io/fs"
-	"unicode/utf8"
-	"unsafe"
+	"os"
 
 	"github.com/zeebo/xxh3"
 )
+
+// version is part of the recipe: it changes with every change of this code
+// that changes a result.
+const version = "1"
 
 // Config says which tables a Segmenter is built from. Data is required.
 type Config struct {
 	// Data holds the shipped tables (package data's FS).
 	Data fs.FS
-	// UserDict is the path of an optional gse dictionary (word freq pos).
+	// UserDict is the path of an optional gse dictionary: a word, its
+	// frequency (2 if left out) and part of speech a line. Its words go before
+	// the shipped ones.
 	UserDict string
-	// Residue is the path of an optional list of further page residue.
+	// Residue is the path of an optional list of further page residue, in the
+	// form of data/tables/residue.txt.
 	Residue string
 }
 
@@ -27,151 +66,125 @@ type Segmenter struct {
 	folds   *folds
 	dict    *dictionary
 	residue residue
+	weights weights
 }
 
-// New loads the tables.
+// New loads the tables, in about 40 ms.
 func New(cfg Config) (*Segmenter, error) {
-	s := &Segmenter{}
-	file, err := fs.ReadFile(cfg.Data, "tables/variants.txt")
-	if err != nil {
+	s := &Segmenter{weights: shippedWeights}
+	recipe := xxh3.New()
+	fmt.Fprintf(recipe, "jianguo segment %s %v\n", version, s.weights)
+	tables := []struct {
+		name string
+		load func(file []byte) error
+	}{
+		{"variants.txt", func(file []byte) error {
+			v, err := readVariants(file)
+			if err == nil {
+				s.folds = newFolds(v)
+			}
+			return err
+		}},
+		{"residue.txt", func(file []byte) error { return s.residue.add(string(file), s.normal) }},
+		{"dict.bin.zst", func(file []byte) error {
+			t, err := readTrie(file)
+			s.dict = &dictionary{trie: t}
+			return err
+		}},
+		{"df.txt", func(file []byte) error { return s.dict.weigh(string(file)) }},
+	}
+	for _, t := range tables {
+		file, err := fs.ReadFile(cfg.Data, "tables/"+t.name)
+		if err == nil {
+			err = t.load(file)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("table %s: %w", t.name, err)
+		}
+		addToRecipe(recipe, t.name, file)
+	}
+	if err := s.addUser(cfg, recipe); err != nil {
 		return nil, err
 	}
-	v, err := readVariants(file)
-	if err != nil {
-		return nil, fmt.Errorf("tables/variants.txt: %w", err)
-	}
-	s.folds = newFolds(v)
-	list, err := fs.ReadFile(cfg.Data, "tables/residue.txt")
-	if err != nil {
-		return nil, err
-	}
-	if err := s.residue.add(string(list), s.normal); err != nil {
-		return nil, fmt.Errorf("tables/residue.txt: %w", err)
-	}
-	if s.dict, err = newDictionary(cfg.Data); err != nil {
-		return nil, err
-	}
-	df, err := fs.ReadFile(cfg.Data, "tables/df.txt")
-	if err != nil {
-		return nil, err
-	}
-	if err := s.dict.weigh(string(df)); err != nil {
-		return nil, fmt.Errorf("tables/df.txt: %w", err)
-	}
-	s.recipe = fmt.Sprintf("%016x", xxh3.HashString("jianguo segment 0"))
+	s.recipe = fmt.Sprintf("%016x", recipe.Sum64())
 	return s, nil
 }
 
+// addUser adds what the user's own files say.
+func (s *Segmenter) addUser(cfg Config, recipe hash.Hash) error {
+	if cfg.UserDict != "" {
+		file, err := os.ReadFile(cfg.UserDict)
+		if err != nil {
+			return fmt.Errorf("user dictionary: %w", err)
+		}
+		if err := s.dict.addUser(string(file), s.normal); err != nil {
+			return fmt.Errorf("user dictionary %s: %w", cfg.UserDict, err)
+		}
+		addToRecipe(recipe, "user dictionary", file)
+	}
+	if cfg.Residue != "" {
+		file, err := os.ReadFile(cfg.Residue)
+		if err != nil {
+			return fmt.Errorf("residue list: %w", err)
+		}
+		if err := s.residue.add(string(file), s.normal); err != nil {
+			return fmt.Errorf("residue list %s: %w", cfg.Residue, err)
+		}
+		addToRecipe(recipe, "residue list", file)
+	}
+	return nil
+}
+
+func addToRecipe(recipe hash.Hash, name string, file []byte) {
+	fmt.Fprintf(recipe, "%s %d\n", name, len(file))
+	recipe.Write(file)
+}
+
 // Recipe is 16 hexadecimal digits that name everything the result depends on:
-// the code's version, dictionary, weights, variant tables, residue list.
+// the code's version, dictionary, weights, variant tables, residue list, and
+// the user's own.
 func (s *Segmenter) Recipe() string { return s.recipe }
-
-// Term is one weighted feature of a text.
-type Term struct {
-	Text   string  // for people: what the feature is
-	Hash   uint64  // xxh3 of the feature, what simhash.Sum wants
-	Weight float32 // > 0
-}
-
-// Text is what an article comes to. It can be used again by the next Analyze
-// (its buffers are kept), and then everything it handed out changes.
-type Text struct {
-	// Title and Body are the normal forms. Clauses are separated by one '\n';
-	// nothing else but letters, digits, single spaces between Latin words, and
-	// the punctuation that is part of a number (3.5%, 12:30) remains. Page
-	// residue is not in them.
-	Title, Body string
-	// Exact is a 128-bit hash of the content without its separators: equal for
-	// two articles that differ only in form or page residue. Zero for Blank.
-	Exact [16]byte
-	// Blank says that nothing is left to compare: no letter and no digit.
-	Blank bool
-	// Terms are the features of the fingerprint; Names the place, company and
-	// person names that the dictionary knows, in order of appearance.
-	Terms []Term
-	Names []string
-
-	title, body       normalizer
-	titleOut, bodyOut []byte
-	content           []byte
-	walker            walker
-	words             []token
-	features          features
-	spans             []span
-}
 
 // Analyze fills t from an article; body is plain text or HTML. It never fails:
 // any bytes have a normal form.
 func (s *Segmenter) Analyze(t *Text, title, body string) {
-	t.title.folds, t.body.folds = s.folds, s.folds
-	t.title.reset(t.titleOut)
-	t.title.body(title)
-	t.titleOut = t.title.end()
-	t.body.reset(t.bodyOut)
-	t.body.body(body)
-	t.bodyOut = t.body.end()
-	if t.spans = s.residue.find(t.spans[:0], t.bodyOut, t.body.breaks); len(t.spans) > 0 {
+	t.reset()
+	t.titleOut = s.normalize(&t.title, t.titleOut, title)
+	t.bodyOut = s.normalize(&t.body, t.bodyOut, body)
+	t.spans = s.residue.find(t.spans[:0], t.bodyOut, t.body.breaks, s.folds)
+	t.spans = repeated(t.spans, t.titleOut, t.bodyOut, s.folds)
+	if len(t.spans) > 0 {
 		t.bodyOut, t.body.breaks = remove(t.bodyOut, t.spans, t.body.breaks)
 	}
 	t.Title, t.Body = view(t.titleOut), view(t.bodyOut)
-	t.Blank = len(t.titleOut)+len(t.bodyOut) == 0
-	t.Exact = [16]byte{}
-	t.Terms, t.Names, t.words = t.Terms[:0], t.Names[:0], nil
-	if t.Blank {
+	t.divide()
+	if t.Blank = len(t.titleOut)+len(t.bodyOut) == 0; t.Blank {
 		return
 	}
-	t.content = appendContent(t.content[:0], t.titleOut, t.bodyOut)
+	if len(t.bodyOut) < shortBody {
+		t.join(t.titleOut)
+	}
+	t.join(t.bodyOut)
 	t.Exact = xxh3.Hash128(t.content).Bytes()
 	t.words = t.walker.cut(s.dict, t.content)
-	t.features.of(t, s.dict)
+	t.features.of(t, s.dict, &s.weights)
+	t.findNames(s.dict)
 }
 
-// shortBody is the length, in bytes of normal form, below which a body does
-// not speak for itself and the headline counts as part of the text.
+// shortBody is the length, in bytes of normal form (a Han character is three),
+// below which a headline is part of the content.
 const shortBody = 180
 
-func appendContent(dst, title, body []byte) []byte {
-	if len(body) < shortBody {
-		dst = appendJoined(dst, title)
-	}
-	return appendJoined(dst, body)
+func (s *Segmenter) normalize(n *normalizer, out []byte, text string) []byte {
+	n.folds = s.folds
+	n.reset(out)
+	n.body(text)
+	return n.end()
 }
-
-// appendJoined appends a normal form without its separators, except where two
-// words would run together.
-func appendJoined(dst, form []byte) []byte {
-	for i, b := range form {
-		if b == '\n' {
-			if !spaced(form[i-1]) || !spaced(form[i+1]) {
-				continue
-			}
-			b = ' '
-		}
-		dst = append(dst, b)
-	}
-	return dst
-}
-
-// spaced reports whether a byte belongs to a Latin word or number.
-func spaced(b byte) bool { return b < utf8.RuneSelf }
 
 // normal is the normal form of plain text.
 func (s *Segmenter) normal(text string) string {
-	var n normalizer
-	n.folds = s.folds
-	n.reset(nil)
+	n := normalizer{folds: s.folds}
 	n.text(text)
 	return string(n.end())
 }
-
-// Words yields the words of the content in order, stop words and numbers
-// included.
-func (t *Text) Words(yield func(string) bool) {
-	for _, w := range t.words {
-		if !yield(view(t.content[w.start:w.end])) {
-			return
-		}
-	}
-}
-
-func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }

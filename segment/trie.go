@@ -73,6 +73,11 @@ func readTrie(file []byte) (*trie, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %v", errTrie, err)
 	}
+	return parseTrie(b)
+}
+
+// parseTrie reads a dictionary file that has been decompressed.
+func parseTrie(b []byte) (*trie, error) {
 	if len(b) < len(trieMagic) || string(b[:len(trieMagic)]) != trieMagic {
 		return nil, fmt.Errorf("%w: not a dictionary, or of another version", errTrie)
 	}
@@ -81,7 +86,7 @@ func readTrie(file []byte) (*trie, error) {
 	code := uint16(0)
 	for range r.count() {
 		code++
-		t.setRune(rune(r.uvarint()), code)
+		t.setRune(rune(min(r.uvarint(), utf8.MaxRune)), code)
 	}
 	for range r.count() {
 		code++
@@ -97,7 +102,7 @@ func readTrie(file []byte) (*trie, error) {
 		t.poses = append(t.poses, r.string())
 	}
 	n := r.count()
-	if r.err != nil || len(r.b) != 9*n {
+	if r.err != nil || n == 0 || len(r.b) != 9*n {
 		return nil, errTrie
 	}
 	base, label, freq := r.b, r.b[4*n:], r.b[6*n:]

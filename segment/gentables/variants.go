@@ -37,6 +37,10 @@ func variants(dir, out string) error {
 	if err != nil {
 		return err
 	}
+	// What a character becomes must be final: a text converted once stays.
+	for from, to := range chars {
+		chars[from] = convert(to, chars)
+	}
 	phrases, err := readPairs(dir, "TSPhrases.txt")
 	if err != nil {
 		return err

@@ -1,0 +1,97 @@
+package segment
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestResidueIsTaken(t *testing.T) {
+	// Long enough that no pattern takes too much of it.
+	const text = "青禾河治理办公室今天发布年度报告，全河十二个断面水质达标。\n沿岸三十一个乡镇参加了评比，柳桥村名列第一。"
+	want := analyze("", text).Exact
+	for _, c := range []string{
+		"原标题：" + text,
+		"来源：青禾日报\n" + text,
+		"央视网消息（新闻联播）：" + text,
+		text + "\n责任编辑：王小明",
+		text + "（责任编辑：王小明 CN012）",
+		text + "返回搜狐，查看更多责任编辑：",
+		text + "【编辑:王小明】",
+		text + "\n编辑 王小明\n校对 李大明",
+		text + "\n（记者王小明）",
+		text + "\n本报记者 王小明",
+		text + "（完）",
+		text + "\n（来源：青禾日报）分享让更多人看到",
+		text + "\n更多精彩内容请进入社会频道",
+		text + "\n版权声明：本文版权归青禾日报所有，未经授权，不得转载！",
+		text + "\n免责声明：以上内容仅供读者参考；据此操作风险自担。",
+		text + "\n以上内容仅为作者观点，不构成任何投资建议。",
+		text + "\n长按识别二维码，关注我们\n阅读原文",
+		"广告声明：文中链接用于传递信息。" + text,
+		"責任編輯：王小明\n" + text,
+		"責 任 編 輯：王小明\n" + text,
+	} {
+		if x := analyze("", c); x.Exact != want {
+			t.Errorf("%q: residue remains: %q", c, x.Body)
+		}
+	}
+}
+
+func TestResidueSparesText(t *testing.T) {
+	for _, body := range []string{
+		"编辑部的工作人员告诉记者，来源不明的食品不要购买。责任编辑制度由此而来。",
+		"记者从青禾河治理办公室获悉，水质已经达标。记者看到白鹭回来了，河边的人也多了。这一变化来之不易，值得珍惜和学习。",
+		"他说，关注公众健康是每个人的责任，更多的人应当参与进来。",
+		"这家公司的收益来源：一是门票，二是餐饮，三是广告。",
+	} {
+		x := analyze("", body)
+		if got := strings.ReplaceAll(x.Body, "\n", ""); got != strings.ReplaceAll(shipped().normal(body), "\n", "") {
+			t.Errorf("%q: only %q remains", body, x.Body)
+		}
+	}
+}
+
+// However much the patterns match, a third of the text remains.
+func TestResidueHasALimit(t *testing.T) {
+	for _, body := range []string{"责任编辑：王小明", "版权声明：本报所有稿件未经授权不得转载", "短讯。\n免责声明：" + strings.Repeat("以上内容仅供参考，", 20)} {
+		x := analyze("", body)
+		if x.Body != shipped().normal(body) {
+			t.Errorf("%q: only %q remains", body, x.Body)
+		}
+	}
+}
+
+func TestResidueList(t *testing.T) {
+	s := shipped()
+	for _, line := range []string{"责任编辑", "any", "any {3}编辑", "any ^{0}编辑", "any ^{100}编辑", "any ^{x}编辑", "any ^{3编辑", "any 编辑{5-3}", "any 编辑{-3}", "any 编辑{a-b}", "head 编辑", "head0 编辑",
+		"tail1000 编辑", "body 编辑", "any 编", "any 编辑{3", "any 编.辑", "any $", "any ...", "any ^$"} {
+		var r residue
+		if err := r.add("# list\n"+line+"\n", s.normal); err == nil || !strings.HasPrefix(err.Error(), "line 2: ") {
+			t.Errorf("%q: error %v, want one that names line 2", line, err)
+		}
+	}
+	var r residue
+	if err := r.add("any 甲乙{2}丙\nany ^{2}丁戊$\ntail3 己\nhead2 庚\nany ＡＢ，ｃ...\n", s.normal); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ in, want string }{
+		{"一二甲乙三四丙五六", "一二\n五六"},
+		{"一二甲乙三四五丙六", "一二甲乙三四五丙六"},
+		{"一甲乙，三丙二三四五", "一甲乙\n三丙二三四五"},
+		{"一二三四，五六丁戊，七八", "一二三四\n七八"},
+		{"一二三四，五六七丁戊，八", "一二三四\n五六七丁戊\n八"},
+		{"一二三四，五丁戊六，七八", "一二三四\n五丁戊六\n七八"},
+		{"己一二三四五六己七", "己一二三四五六\n七"},
+		{"一庚二三四五六庚七", "一\n二三四五六庚七"},
+		{"一二三四五六七八，abx，c，e。九", "一二三四五六七八\nabx\nc\ne\n九"},
+		{"一二三四五六七八，ab。C，d，e。九", "一二三四五六七八\n九"},
+	} {
+		n := normalizer{folds: s.folds}
+		n.text(c.in)
+		body := n.end()
+		body, _ = remove(body, r.find(nil, body, n.breaks, s.folds), n.breaks)
+		if string(body) != c.want {
+			t.Errorf("%q: %q remains, want %q", c.in, body, c.want)
+		}
+	}
+}
