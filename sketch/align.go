@@ -81,12 +81,16 @@ func (w *workspace) layout(r *Comparison) {
 		for j := x.c; j < x.c+x.n; j++ {
 			w.covered[j] = true
 		}
+		before := int32(0)
 		if i > 0 {
-			other := int(x.c - w.runs[i-1].c - w.runs[i-1].n)
-			if gap > 0 && other > 0 && gap <= swapMost && other <= swapMost {
-				l.Swaps++
-				l.SwapA += gap
-				l.SwapB += other
+			before = w.runs[i-1].c + w.runs[i-1].n
+		}
+		if other := int(x.c - before); gap > 0 && other > 0 && gap <= swapMost && other <= swapMost {
+			l.Swaps++
+			l.SwapA += gap
+			l.SwapB += other
+			if w.foreign(w.q.tokens[end:x.q], w.c.tokens[before:x.c]) {
+				l.Foreign++
 			}
 		}
 		end = x.q + x.n
@@ -104,4 +108,27 @@ func (w *workspace) layout(r *Comparison) {
 		l.RestB++
 		l.LumpB = max(l.LumpB, stretch)
 	}
+}
+
+// foreignMost bounds what may be a name standing for a name.
+const foreignMost = 16
+
+// foreign reports whether both sides of a swap are of some length and say what
+// the other text says nowhere: another name in the same place, not another
+// wording.
+func (w *workspace) foreign(q, c []token) bool {
+	if min(len(q), len(c)) < softK || max(len(q), len(c)) > foreignMost {
+		return false
+	}
+	for i := range len(q) - 1 {
+		if g := w.soft.find(pairHash(q[i:])); g != nil && g.inC > 0 {
+			return false
+		}
+	}
+	for i := range len(c) - 1 {
+		if g := w.soft.find(pairHash(c[i:])); g != nil && g.inQ > 0 {
+			return false
+		}
+	}
+	return true
 }

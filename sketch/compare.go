@@ -28,6 +28,9 @@ type Layout struct {
 	// Swaps counts the places between two runs that follow each other in both
 	// texts where each has something of its own; SwapA and SwapB are their sizes.
 	Swaps, SwapA, SwapB int
+	// Foreign counts the swaps of which neither side stands anywhere in the
+	// other text.
+	Foreign int
 	// RestA and RestB are tokens in no run; LumpA and LumpB the longest stretch
 	// of them.
 	RestA, RestB, LumpA, LumpB int
@@ -134,25 +137,64 @@ func CompareTexts(q, c Input) Comparison {
 // compareNames fills the names of r.Facts. A name that the dictionary found in
 // one text only may still stand in the other, so both are searched.
 func (w *workspace) compareNames(r *Comparison, q, c *Input) {
-	clear(w.names)
-	if w.names == nil {
-		w.names = make(map[string]bool)
-	}
-	count := func(names []string, other *Input, lacking *int) {
-		for _, n := range names[:min(len(names), nameMost)] {
-			if w.names[n] {
-				continue
+	count := func(own, other *Input, lacking, subjects *int) {
+		names := append(w.sorted[:0], own.Names[:min(len(own.Names), nameMost)]...)
+		slices.Sort(names)
+		w.sorted = names
+		for i := 0; i < len(names); {
+			n, k := names[i], i+1
+			for k < len(names) && names[k] == n {
+				k++
 			}
-			w.names[n] = true
-			if strings.Contains(other.Body, n) || strings.Contains(other.Title, n) {
+			switch {
+			case strings.Contains(other.Body, n) || strings.Contains(other.Title, n):
 				r.Facts.Names++
-			} else {
+			case k-i > 1 || strings.Contains(own.Title, n):
+				*subjects++
+				fallthrough
+			default:
 				*lacking++
+			}
+			i = k
+		}
+		clear(names)
+	}
+	count(q, c, &r.Facts.NamesA, &r.Facts.SubjectsA)
+	count(c, q, &r.Facts.NamesB, &r.Facts.SubjectsB)
+	w.q.words = appendWords(w.q.words[:0], w.q.head, w.q.tokens)
+	w.c.words = appendWords(w.c.words[:0], w.c.head, w.c.tokens)
+	r.Facts.SubjectsA += subjects(w.q.words, w.c.words)
+	r.Facts.SubjectsB += subjects(w.c.words, w.q.words)
+}
+
+// appendWords collects the Latin words of a text, products and codes mostly,
+// in order of their hashes.
+func appendWords(dst []uint64, head, body []token) []uint64 {
+	for _, part := range [2][]token{head, body} {
+		for _, t := range part {
+			if t.kind == word && t.end-t.start > 2 {
+				dst = append(dst, t.hash)
 			}
 		}
 	}
-	count(q.Names, c, &r.Facts.NamesA)
-	count(c.Names, q, &r.Facts.NamesB)
+	slices.Sort(dst)
+	return dst
+}
+
+// subjects counts the distinct words that a text repeats and the other lacks.
+func subjects(words, other []uint64) int {
+	n := 0
+	for i := 0; i < len(words); {
+		k := i + 1
+		for k < len(words) && words[k] == words[i] {
+			k++
+		}
+		if _, ok := slices.BinarySearch(other, words[i]); !ok && k-i > 1 {
+			n++
+		}
+		i = k
+	}
+	return n
 }
 
 // nameMost bounds the names of a text that are compared.

@@ -6,6 +6,7 @@ type Facts struct {
 	OnlyA, OnlyB           int      // distinct figures that one text has and the other lacks
 	Names                  int      // distinct names of both texts that both have
 	NamesA, NamesB         int      // distinct names of one text that the other has nowhere
+	SubjectsA, SubjectsB   int      // names and Latin words that one text repeats and the other has nowhere
 	SameSlot, OtherSlot    int      // places that both texts fill: with the same figure, with another
 	Agree, Conflict        []string // for people, at most a few; only from Compare with texts
 }

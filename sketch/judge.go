@@ -26,7 +26,9 @@ const (
 	Novel                 // log of the most tokens in novel clauses on one side
 	NovelMost             // the same count by 650
 	Head                  // the larger share of a headline that the other text knows
-	Strangers             // share of names that both sides lack of each other, damped
+	HeadLeast             // the smaller share
+	Foreign               // swaps that put one name for another, a run
+	Subjects              // log of the smaller number of subjects unknown to the other side
 	Echo                  // the smaller share of repeated pairs unknown to the other side
 	Clues
 )
@@ -64,7 +66,9 @@ func (c *Comparison) Evidence() Evidence {
 	e[Novel] = log(max(l.NovelA, l.NovelB))
 	e[NovelMost] = float64(max(l.NovelA, l.NovelB)) / typical
 	e[Head] = float64(max(l.HeadA, l.HeadB))
-	e[Strangers] = ratio(min(f.NamesA, f.NamesB), f.Names+min(f.NamesA, f.NamesB)+2)
+	e[HeadLeast] = float64(min(l.HeadA, l.HeadB))
+	e[Foreign] = ratio(l.Foreign, l.Runs+1)
+	e[Subjects] = log(min(f.SubjectsA, f.SubjectsB))
 	e[Echo] = min(ratio(l.EchoA, c.TokensA), ratio(l.EchoB, c.TokensB))
 	return e
 }
@@ -154,7 +158,7 @@ func Judge(c Comparison, s float32, t Thresholds) Judgement {
 	switch {
 	case e[Resembles] < t.Related:
 		j.Score = min(j.Score, float32(t.Doubt))
-	case float64(j.Score) >= t.Duplicate:
+	case float64(j.Score) >= t.Duplicate && float64(j.Story) >= t.Doubt:
 		j.Kind, j.Reason = Duplicate, SameText
 	case float64(j.Story) < t.Suspect && float64(j.Score) < t.Doubt:
 		j.Kind, j.Reason = Series, OtherFacts

@@ -74,7 +74,7 @@ type workspace struct {
 	runs    []run
 	covered []bool
 	facts   []fact
-	names   map[string]bool
+	sorted  []string // names; cleared after use, so that no text is held
 }
 
 // side is one of the two texts.
@@ -82,7 +82,7 @@ type side struct {
 	tokens  []token
 	head    []token
 	numbers []uint64
-	names   []uint64
+	words   []uint64
 }
 
 var workspaces = sync.Pool{New: func() any { return new(workspace) }}
