@@ -18,6 +18,9 @@ type Trial struct {
 	// hidden are the ordinals that judging does not see: all of them, but for
 	// the earlier item while a pair is judged.
 	hidden map[uint32]bool
+	// later are the ordinals that Again does not see; they only get more.
+	later map[uint32]bool
+	least uint32 // of later
 }
 
 // Measured is what became of the later article of a pair.
@@ -37,6 +40,7 @@ func (x *Index) Trial() *Trial {
 	x.write.Lock()
 	defer x.write.Unlock()
 	t := &Trial{x: x, hidden: make(map[uint32]bool, x.nextOrdinal)}
+	t.Rewind()
 	for ordinal := uint32(1); ordinal < x.nextOrdinal; ordinal++ {
 		t.hidden[ordinal] = true
 	}
@@ -93,7 +97,7 @@ func (t *Trial) Pair(ctx context.Context, a *Article, at time.Time, earlier uint
 	if err != nil {
 		return Measured{}, fmt.Errorf("index: trial: item %q: %w", a.ID, err)
 	}
-	m := Measured{Verdict: j.verdict, Rule: j.rule, Series: j.series != 0, Distance: j.distance, S: j.s, Resemblance: j.resemblance, Facts: j.facts}
+	m := measured(&j)
 	if j.rule == ByExact {
 		m.Met = []Rule{ByExact}
 		return m, nil
@@ -104,4 +108,26 @@ func (t *Trial) Pair(ctx context.Context, a *Article, at time.Time, earlier uint
 		}
 	}
 	return m, nil
+}
+
+// Again judges the article that became an ordinal once more, by the policy in
+// force now, against what had arrived before it. Which of that are exemplars
+// is still as the first policy made it. Ordinals must fall from call to call;
+// Rewind begins anew.
+func (t *Trial) Again(ctx context.Context, a *Article, at time.Time, ordinal uint32) (Measured, error) {
+	for ; t.least > ordinal; t.least-- {
+		t.later[t.least-1] = true
+	}
+	j, err := t.x.judge(ctx, reader{t.x.reader}, a, seconds(at), t.later)
+	if err != nil {
+		return Measured{}, fmt.Errorf("index: trial: item %q: %w", a.ID, err)
+	}
+	return measured(&j), nil
+}
+
+// Rewind lets the next call of Again take any ordinal.
+func (t *Trial) Rewind() { t.later, t.least = map[uint32]bool{}, t.x.nextOrdinal }
+
+func measured(j *judgement) Measured {
+	return Measured{Verdict: j.verdict, Rule: j.rule, Series: j.series != 0, Distance: j.distance, S: j.s, Resemblance: j.resemblance, Facts: j.facts}
 }

@@ -19,6 +19,7 @@ type evalCmd struct {
 	Labels []string `help:"Judge labelled pairs: tab-separated id_a, id_b, label, confidence, reason." placeholder:"FILE" type:"existingfile"`
 	Corpus bool     `help:"Sum up what the feed of all documents did, held against exact resemblance."`
 	Edits  bool     `help:"Edit articles in many ways and strengths, and judge them against the originals."`
+	Sweep  bool     `help:"Move each number of the policy and judge the labelled pairs, and a sample of the corpus, again."`
 	By     string   `help:"Order of arrival: as in the ${enum}." enum:"file,published_at" default:"file"`
 
 	Rule     []string           `help:"Rules to measure side by side: jianguo, hamming, minhash." default:"jianguo,hamming,minhash"`
@@ -34,6 +35,10 @@ type evalCmd struct {
 	segmentFlags
 }
 
+// sweepSample is how many items of the corpus a sweep judges again, for each
+// value of each number.
+const sweepSample = 1000
+
 // evaluation is everything one run has measured.
 type evaluation struct {
 	At      time.Time         `json:"at"`
@@ -41,11 +46,15 @@ type evaluation struct {
 	Setting eval.Setting      `json:"setting"`
 	Labels  *eval.LabelReport `json:"labels,omitempty"`
 	Edits   []eval.EditResult `json:"edits,omitempty"`
+	Sweep   []eval.SweepRow   `json:"sweep,omitempty"`
 	Corpus  []eval.FeedReport `json:"corpus,omitempty"`
 }
 
 // Run measures detection quality on documents and labels.
 func (c *evalCmd) Run(co *console) error {
+	if c.Sweep && len(c.Labels) == 0 {
+		return errors.New("--sweep judges labelled pairs again: give --labels FILE")
+	}
 	if len(c.Labels) == 0 && !c.Corpus && !c.Edits {
 		return errors.New("what shall be measured? give --labels FILE, --edits or --corpus")
 	}
@@ -90,6 +99,9 @@ func (c *evalCmd) Run(co *console) error {
 	if e.Labels != nil {
 		e.Labels.Print(co.out, c.Wrong)
 	}
+	if e.Sweep != nil {
+		eval.PrintSweep(co.out, e.Sweep)
+	}
 	if e.Edits != nil {
 		eval.PrintEdits(co.out, e.Edits)
 	}
@@ -117,6 +129,11 @@ func (c *evalCmd) measure(co *console, b *eval.Bench, rules []eval.Rule) (*evalu
 			return nil, err
 		}
 		e.Labels = eval.Labels(judged, rules, c.Fold, c.Seed)
+		if c.Sweep {
+			if e.Sweep, err = b.Sweep(co.ctx, judged, sweepSample, c.Seed); err != nil {
+				return nil, err
+			}
+		}
 	}
 	if c.Edits {
 		variants, err := fs.ReadFile(data.FS, "tables/variants.txt")

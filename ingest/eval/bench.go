@@ -194,15 +194,24 @@ func (b *Bench) item(id string) (*ingest.Item, int, error) {
 
 // judge judges a later item against an earlier one of the corpus alone.
 func (b *Bench) judge(ctx context.Context, later *index.Article, earlier string, at time.Time) (index.Measured, error) {
-	ordinal, ok := b.stood[earlier]
-	if !ok {
-		var err error
-		if ordinal, err = b.trial.Stand(ctx, earlier); err != nil {
-			return index.Measured{}, err
-		}
-		b.stood[earlier] = ordinal
+	ordinal, err := b.stand(ctx, earlier)
+	if err != nil {
+		return index.Measured{}, err
 	}
 	return b.trial.Pair(ctx, later, at, ordinal)
+}
+
+// stand lets an item stand for itself, and returns its ordinal.
+func (b *Bench) stand(ctx context.Context, id string) (uint32, error) {
+	if ordinal, ok := b.stood[id]; ok {
+		return ordinal, nil
+	}
+	ordinal, err := b.trial.Stand(ctx, id)
+	if err != nil {
+		return 0, err
+	}
+	b.stood[id] = ordinal
+	return ordinal, nil
 }
 
 // Setting is what a result was measured with, printed with each.

@@ -73,6 +73,9 @@ func (b *Bench) Corpus(rules []Rule, samples int, seed uint64) ([]FeedReport, er
 	var out []FeedReport
 	var c *texts
 	for _, rule := range rules {
+		if rule.pairs {
+			continue
+		}
 		var links []Link
 		if rule.feed == nil {
 			links = b.links()

@@ -76,8 +76,9 @@ type Judged struct {
 
 	Identical bool `json:"identical,omitempty"` // the same normal form
 
-	heads [2]string
-	lsh   []bool // by MinHash setting: would it be a candidate
+	heads   [2]string
+	onTexts sketch.Kind // the judgement on both texts, whether or not they met
+	lsh     []bool      // by MinHash setting: would it be a candidate
 }
 
 // Pairs judges labelled pairs on the bench. Pairs of unknown ids are an error.
@@ -123,8 +124,8 @@ func (b *Bench) pair(ctx context.Context, p Pair, lsh []*MinHash) (Judged, error
 	j.Runes = min(utf8.RuneCountInString(later.Text.Body), utf8.RuneCountInString(earlier.Text.Body))
 	j.Distance, j.S = distance(earlier, later), later.Print.S(earlier.Print.Fingerprint)
 	j.Jaccard, j.Containment = Shingles(content(later), 5).With(Shingles(content(earlier), 5))
-	k2 := sketch.Judge(sketch.CompareTexts(later.Text, earlier.Text), j.S, b.policy.Thresholds)
-	j.Score, j.Story = k2.Score, k2.Story
+	texts := sketch.Judge(sketch.CompareTexts(later.Text, earlier.Text), j.S, b.policy.Thresholds)
+	j.Score, j.Story, j.onTexts = texts.Score, texts.Story, texts.Kind
 	j.Identical = later.Exact == earlier.Exact && !later.Blank
 	j.heads = [2]string{head(first), head(second)}
 	for _, l := range lsh {

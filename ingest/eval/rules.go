@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"jianguo/index"
+	"jianguo/sketch"
 )
 
 // Rule is a way to judge that is measured beside ours.
@@ -17,6 +18,8 @@ type Rule struct {
 	// feed gives the earlier item that each of a corpus is a copy of, or -1;
 	// nil for ours, which the bench has fed already.
 	feed func(c *texts) []int
+	// pairs says that the rule is for pairs only.
+	pairs bool
 }
 
 // Rules makes the rules with these names: jianguo, hamming (once for each
@@ -26,7 +29,7 @@ func Rules(names []string, distances []int) ([]Rule, error) {
 	for _, name := range names {
 		switch name {
 		case "jianguo":
-			rules = append(rules, Rule{Name: "jianguo", verdict: func(j *Judged) index.Verdict { return j.Verdict }})
+			rules = append(rules, Rule{Name: "jianguo", verdict: ours}, Rule{Name: "its judge, had all met", verdict: judge, pairs: true})
 		case "hamming":
 			for _, d := range distances {
 				rules = append(rules, hammingRule(d))
@@ -56,6 +59,18 @@ func minHashRule(i int, threshold float64) Rule {
 		verdict: func(j *Judged) index.Verdict { return rejected(j.Identical || j.lsh[i]) },
 		feed:    func(c *texts) []int { return c.lsh(threshold) },
 	}
+}
+
+// judge is our judgement on both texts, without the search: what is left to
+// win by finding more.
+func judge(j *Judged) index.Verdict {
+	switch {
+	case j.Identical || j.onTexts == sketch.Duplicate:
+		return index.Duplicate
+	case j.onTexts == sketch.Suspect:
+		return index.Suspect
+	}
+	return index.Unique
 }
 
 func rejected(yes bool) index.Verdict {
