@@ -95,7 +95,7 @@ func appendHead(b []byte, s *state, addr string) []byte {
 	for _, t := range s.tail {
 		b = le.AppendUint32(b, t.key)
 	}
-	return le.AppendUint32(b, checksum(b[start:], xxh3.HashString(addr)))
+	return le.AppendUint32(b, checksum(b[start:], checksumSeed(addr)))
 }
 
 // reader walks bytes that may be anything; the first thing wrong sticks.
@@ -172,7 +172,7 @@ func decodeHead(b []byte, addr string) (*state, error) {
 		return nil, fmt.Errorf("exposure: head has format version %d, this program reads %d", b[0], formatVersion)
 	}
 	body := b[:len(b)-4]
-	if binary.LittleEndian.Uint32(b[len(body):]) != checksum(body, xxh3.HashString(addr)) {
+	if binary.LittleEndian.Uint32(b[len(body):]) != checksum(body, checksumSeed(addr)) {
 		return nil, fmt.Errorf("exposure: head checksum: %w", ErrCorrupt)
 	}
 	r := &reader{b: body[1:]}
@@ -289,3 +289,6 @@ func decodeShard(b []byte, sh *shard) error {
 	sh.words = words
 	return nil
 }
+
+// checksumSeed ties a head to its row.
+func checksumSeed(addr string) uint64 { return xxh3.HashString(addr) }

@@ -29,7 +29,7 @@
 // on 20 May 2024 (day 19863) with keys 0x11223344 and 0x55667788 and nothing else:
 //
 //	01              format version
-//	80 82 ab b2 06  last: 1715126528 seconds after 1970
+//	80 a6 aa b2 06  last: 1716163328 seconds after 1970
 //	00 00 00        no shards, no exceptions, no deliveries
 //	01              one run in the tail:
 //	ae b6 02        day 19863 (zig-zag 39726)

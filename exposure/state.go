@@ -124,16 +124,37 @@ func (s *state) drop(i int) {
 // see adds keys to the history, newest last.
 func (s *state) see(p *Policy, keys []uint32, at, now time.Time, fetch fetcher) error {
 	s.touch(p, at, now)
-	d := dayOf(at)
-	for _, key := range keys {
-		if i := slices.Index(s.excepted, key); i >= 0 {
-			s.excepted = slices.Delete(s.excepted, i, i+1)
+	for part := range slices.Chunk(keys, maxTail/16) {
+		if err := s.seePart(p, part, dayOf(at), fetch); err != nil {
+			return err
 		}
-		i := slices.IndexFunc(s.tail, func(t dated) bool { return t.key == key })
+	}
+	return nil
+}
+
+func (s *state) seePart(p *Policy, keys []uint32, d day, fetch fetcher) error {
+	// A long report would search the tail once a key; a table of all that is or
+	// comes into the tail says quickly where there is nothing to find.
+	var table exactTable
+	if len(keys) > 8 {
+		table = newExactTable(len(s.tail) + len(keys))
+		for _, t := range s.tail {
+			table.add(t.key)
+		}
+	}
+	for _, key := range keys {
+		if len(s.excepted) > 0 {
+			s.excepted = slices.DeleteFunc(s.excepted, func(k uint32) bool { return k == key })
+		}
 		when := d
-		if i >= 0 { // seen again: it is the newest now, and keeps its newest day
-			when = max(when, s.tail[i].day)
-			s.tail = slices.Delete(s.tail, i, i+1)
+		if table.cells == nil || table.has(key) {
+			i := slices.IndexFunc(s.tail, func(t dated) bool { return t.key == key })
+			if i >= 0 { // seen again: it is the newest now, and keeps its newest day
+				when = max(when, s.tail[i].day)
+				s.tail = slices.Delete(s.tail, i, i+1)
+			}
+		} else {
+			table.add(key)
 		}
 		s.tail = append(s.tail, dated{key, when})
 		if err := s.fold(p, fetch); err != nil {
@@ -220,17 +241,26 @@ func (s *state) fold(p *Policy, fetch fetcher) error {
 	if len(s.tail) <= limit {
 		return nil
 	}
-	n := len(s.tail) - p.Tail/4
-	for _, t := range s.tail[:n] {
-		i := s.open(p, p.epochOf(t.day))
-		if err := s.need(fetch, i, i+1); err != nil {
-			return err
+	n, last := len(s.tail)-p.Tail/4, -1
+	for i, t := range s.tail[:n] {
+		at, epoch := -1, p.epochOf(t.day)
+		if i > 0 && t.day == s.tail[i-1].day {
+			if sh := &s.shards[last]; sh.count < sh.capacity {
+				at = last
+			}
 		}
-		sh := &s.shards[i]
-		f := bloomOf(sh.words, sh.m, sh.k)
+		if at < 0 {
+			at = s.open(p, epoch)
+			if err := s.need(fetch, at, at+1); err != nil {
+				return err
+			}
+			last = at
+		}
+		sh := &s.shards[at]
+		h := baseHashes(t.key)
 		// A key the shard holds already costs it nothing, so a full shard has room
 		// for any number of repeats, and its rate stays what it was built for.
-		if !f.TestOrAdd([]byte{byte(t.key), byte(t.key >> 8), byte(t.key >> 16), byte(t.key >> 24)}) {
+		if addToShard(sh.words, newModulus(sh.m), uint64(sh.k), &h) {
 			sh.count++
 			sh.dirty = true
 		}
