@@ -3,14 +3,15 @@
 // A message of the stream ITEMS is decoded, segmented, fingerprinted and
 // sketched by several workers; the index then applies the messages in stream
 // order, one transaction a batch; the events go out on the stream VERDICTS;
-// and the message is acknowledged. What cannot be decoded goes to the stream
-// DEAD with the reason in its headers.
+// and the message is removed. What cannot be decoded goes to the stream DEAD
+// with the reason in its headers.
 //
 // # Delivery
 //
-// In: at least once. The index keeps the sequence of the last message applied,
-// so that a message delivered again changes nothing. A message is acknowledged
-// after its batch has been committed, and removed from ITEMS after that.
+// In: at least once, and in order. The index writes the sequence of the last
+// message applied in the transaction that applies it; a service that starts
+// goes on behind that sequence, and removes from ITEMS only what lies before
+// it. A message delivered again changes nothing.
 //
 // Out: the number of an event is its sequence in VERDICTS. The publisher goes
 // on from the last sequence that the stream holds and states the sequence it

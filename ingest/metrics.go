@@ -9,6 +9,7 @@ type metrics struct {
 	stage   *prometheus.HistogramVec
 	dead    prometheus.Counter
 	retries prometheus.Counter
+	pending prometheus.Gauge
 }
 
 func newMetrics() *metrics {
@@ -21,11 +22,12 @@ func newMetrics() *metrics {
 			Help: "Time a batch spends in a stage.", Buckets: prometheus.ExponentialBuckets(0.0005, 2, 14)}, []string{"stage"}),
 		dead:    prometheus.NewCounter(prometheus.CounterOpts{Name: "jianguo_ingest_dead_letters_total", Help: "Messages refused."}),
 		retries: prometheus.NewCounter(prometheus.CounterOpts{Name: "jianguo_ingest_retries_total", Help: "Batches that could not be written at first."}),
+		pending: prometheus.NewGauge(prometheus.GaugeOpts{Name: "jianguo_ingest_pending_messages", Help: "Messages on the bus behind the last batch."}),
 	}
 }
 
 // Collectors returns the metrics of the ingest path, to be registered once.
 func (s *Service) Collectors() []prometheus.Collector {
 	m := s.metrics
-	return []prometheus.Collector{m.latency, m.batch, m.stage, m.dead, m.retries}
+	return []prometheus.Collector{m.latency, m.batch, m.stage, m.dead, m.retries, m.pending}
 }

@@ -33,13 +33,16 @@ func (s *Service) Run(ctx context.Context) error {
 	if err := s.attach(ctx); err != nil {
 		return err
 	}
-	consumer, err := s.items.CreateOrUpdateConsumer(ctx, jetstream.ConsumerConfig{
-		Durable: consumerName, AckPolicy: jetstream.AckAllPolicy, DeliverPolicy: jetstream.DeliverAllPolicy,
-		MaxAckPending: 16 * s.cfg.Batch, AckWait: 5 * time.Minute,
-		Description: "the one that applies items to the index",
+	// The position is the index's, written in the same transaction as what it
+	// stands for; an ordered consumer starts there and never skips or reorders.
+	// (A durable consumer would deliver late what was lost on the way, behind
+	// messages that came after it: too late for an index that goes in order.)
+	applied, _ := s.cfg.Index.Applied()
+	consumer, err := s.items.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{
+		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: applied - s.base.Load() + 1, NamePrefix: consumerName,
 	})
 	if err != nil {
-		return fmt.Errorf("ingest: consumer %s: %w", consumerName, err)
+		return fmt.Errorf("ingest: consumer: %w", err)
 	}
 	messages := make(chan jetstream.Msg, 4*s.cfg.Batch)
 	batches := make(chan []*job, 1)
@@ -57,7 +60,7 @@ func (s *Service) Run(ctx context.Context) error {
 	g.Go(func() error {
 		defer close(batches)
 		// The callback may be waiting for room in messages: empty it until the
-		// subscription has ended. What is dropped here was not acknowledged.
+		// subscription has ended. What is dropped here will come again.
 		defer func() {
 			subscription.Stop()
 			for {
@@ -246,10 +249,7 @@ func (s *Service) applyBatch(ctx context.Context, batch []*job) error {
 		}
 		s.metrics.latency.Observe(time.Since(j.meta.Timestamp).Seconds())
 	}
-	if err := batch[len(batch)-1].msg.Ack(); err != nil {
-		// The index knows what it has applied: a second delivery does no harm.
-		s.log.WarnContext(ctx, "acknowledge", "error", err)
-	}
+	s.metrics.pending.Set(float64(batch[len(batch)-1].meta.NumPending))
 	s.metrics.batch.Observe(float64(len(batch)))
 	s.metrics.stage.WithLabelValues("apply").Observe(time.Since(start).Seconds())
 	return nil

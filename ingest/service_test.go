@@ -1,0 +1,506 @@
+package ingest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"jianguo/data"
+	"jianguo/index"
+	"jianguo/segment"
+	"jianguo/sketch"
+)
+
+// segmenter is shared: it never changes.
+var segmenter *segment.Segmenter
+
+func TestMain(m *testing.M) {
+	var err error
+	if segmenter, err = segment.New(segment.Config{Data: data.FS}); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+// rig is a real bus, a real index and the service between them.
+type rig struct {
+	t     testing.TB
+	dir   string
+	bus   *Bus
+	conn  *nats.Conn
+	js    jetstream.JetStream
+	index *index.Index
+	stop  func() error
+}
+
+func normal(title, body string) sketch.Input {
+	var text segment.Text
+	segmenter.Analyze(&text, title, body)
+	return Input(&text)
+}
+
+// start opens a rig in dir and runs its service.
+func start(t testing.TB, dir string, change func(*Config, *index.Config)) *rig {
+	t.Helper()
+	r := &rig{t: t, dir: dir}
+	var err error
+	if r.bus, err = StartBus(BusConfig{Dir: dir + "/bus", Relaxed: true}); err != nil {
+		t.Fatal(err)
+	}
+	if r.conn, err = r.bus.Connect(); err != nil {
+		t.Fatal(err)
+	}
+	if r.js, err = jetstream.New(r.conn); err != nil {
+		t.Fatal(err)
+	}
+	cfg := Config{Conn: r.conn, Segmenter: segmenter}
+	icfg := index.Config{Dir: dir, Durability: index.DurabilityRelaxed, Language: index.English, Normal: normal,
+		Recipe: func() (string, error) { return segmenter.Recipe(), nil }}
+	if change != nil {
+		change(&cfg, &icfg)
+	}
+	if r.index, err = index.Open(context.Background(), icfg); err != nil {
+		t.Fatal(err)
+	}
+	cfg.Index = r.index
+	s, err := New(context.Background(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+	r.stop = sync.OnceValue(func() error {
+		cancel()
+		return <-done
+	})
+	t.Cleanup(func() { r.close() })
+	return r
+}
+
+// close stops everything, and may be called again.
+func (r *rig) close() {
+	_ = r.stop()
+	_ = r.index.Close()
+	r.conn.Close()
+	r.bus.Close()
+}
+
+func (r *rig) submit(subject string, payload any) *Outcome {
+	r.t.Helper()
+	o, err := r.trySubmit(subject, payload)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return o
+}
+
+func (r *rig) trySubmit(subject string, payload any) (*Outcome, error) {
+	b, ok := payload.([]byte)
+	if !ok {
+		var err error
+		if b, err = json.Marshal(payload); err != nil {
+			return nil, err
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	return Submit(ctx, r.conn, r.js, subject, b)
+}
+
+// verify is how every test that writes ends: the directory is whole, and
+// VERDICTS holds exactly the catalogue's events.
+func (r *rig) verify() {
+	r.t.Helper()
+	ctx := context.Background()
+	report, err := r.index.Verify(ctx)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for _, p := range report.Problems {
+		r.t.Error("verify:", p)
+	}
+	events, err := r.index.Events(ctx, 0, 1<<30)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	stream, err := r.js.Stream(ctx, StreamVerdicts)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		info, err := stream.Info(ctx)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		if int(info.State.LastSeq) == len(events) {
+			break
+		}
+		if time.Now().After(deadline) {
+			r.t.Fatalf("%s ends at %d, the catalogue has %d events", StreamVerdicts, info.State.LastSeq, len(events))
+		}
+	}
+	for _, e := range events {
+		m, err := stream.GetMsg(ctx, e.Number)
+		if err != nil {
+			r.t.Fatalf("event %d: %v", e.Number, err)
+		}
+		want, err := json.Marshal(e)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		if string(m.Data) != string(want) {
+			r.t.Fatalf("event %d was published as\n%s\nthe catalogue says\n%s", e.Number, m.Data, want)
+		}
+	}
+}
+
+var words = strings.Fields(`水库 开闸 泄洪 村民 转移 中学 堤坝 巡查 险情 抢险队 图书馆 新馆 开放 读者 少儿区 借阅 窗口 长队 志愿者 法院 判决 合同
+	赔偿 上诉 公司 股东 大会 决议 增持 股份 台风 登陆 风力 暴雨 预警 学校 停课 地铁 新线 试运行 车站 换乘 客流 博物馆 展览 青铜器 观众 球队 比赛 进球 教练 主场`)
+
+func sentence(r *rand.Rand, n int) []string {
+	s := make([]string, n)
+	for i := range s {
+		s[i] = words[r.IntN(len(words))]
+	}
+	return s
+}
+
+// edited changes a share of the words.
+func edited(r *rand.Rand, s []string, share float64) []string {
+	s = slices.Clone(s)
+	for i := range s {
+		if r.Float64() < share {
+			s[i] = words[r.IntN(len(words))]
+		}
+	}
+	return s
+}
+
+// relatives makes items that meet each other: chains A~B~C in which A and C
+// need not meet, stars, families, exact copies, revisions and withdrawals.
+func relatives(r *rand.Rand, n int) []any {
+	var items []any
+	for len(items) < n {
+		base := sentence(r, 40+r.IntN(120))
+		share := []float64{0, 0.02, 0.05, 0.1}[r.IntN(4)]
+		chain := r.IntN(2) == 0
+		for range 1 + r.IntN(8) {
+			id := fmt.Sprint("i", r.IntN(n))
+			if r.IntN(12) == 0 {
+				items = append(items, Withdrawal{ID: id, Mode: []string{ModeBlock, ModePromote}[r.IntN(2)]})
+				continue
+			}
+			text := edited(r, base, share)
+			if chain {
+				base = text
+			}
+			items = append(items, Item{ID: id, Title: strings.Join(sentence(r, 4), ""), Body: strings.Join(text, "") + "。", Revision: int64(r.IntN(3))})
+		}
+	}
+	return items
+}
+
+func subjectOf(item any) string {
+	if _, ok := item.(Withdrawal); ok {
+		return SubjectWithdraw
+	}
+	return SubjectPublish
+}
+
+// TestSerialEquivalence: whatever the batching, the workers and the number of
+// publishers, the verdicts are those of applying the stream one by one.
+func TestSerialEquivalence(t *testing.T) {
+	for _, rules := range []string{index.RulesJianguo, index.RulesHamming} {
+		t.Run(rules, func(t *testing.T) {
+			policy := index.DefaultPolicy()
+			policy.Rules = rules
+			for round := range 3 {
+				r := rand.New(rand.NewPCG(11, uint64(round)))
+				items := relatives(r, 240)
+				many := start(t, t.TempDir(), func(c *Config, i *index.Config) {
+					c.Workers, c.Batch, i.Policy = 1+r.IntN(6), 1+r.IntN(64), &policy
+				})
+				order := publishAll(many, items, 8)
+				one := start(t, t.TempDir(), func(c *Config, i *index.Config) { c.Workers, c.Batch, i.Policy = 1, 1, &policy })
+				for _, item := range order {
+					one.submit(subjectOf(item), item)
+				}
+				got, want := timeless(t, many), timeless(t, one)
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Fatalf("round %d (-one by one +together):\n%s", round, diff)
+				}
+				many.verify()
+				one.verify()
+			}
+		})
+	}
+}
+
+// publishAll publishes items from several publishers and returns them in the
+// order of the stream.
+func publishAll(r *rig, items []any, publishers int) []any {
+	r.t.Helper()
+	var mu sync.Mutex
+	bySeq := map[uint64]any{}
+	var wg sync.WaitGroup
+	next := make(chan any)
+	for range publishers {
+		wg.Go(func() {
+			for item := range next {
+				o, err := r.trySubmit(subjectOf(item), item)
+				if err != nil {
+					r.t.Error(err)
+					return
+				}
+				mu.Lock()
+				bySeq[o.Seq] = item
+				mu.Unlock()
+			}
+		})
+	}
+	for _, item := range items {
+		next <- item
+	}
+	close(next)
+	wg.Wait()
+	seqs := make([]uint64, 0, len(bySeq))
+	for seq := range bySeq {
+		seqs = append(seqs, seq)
+	}
+	slices.Sort(seqs)
+	order := make([]any, len(seqs))
+	for i, seq := range seqs {
+		order[i] = bySeq[seq]
+	}
+	return order
+}
+
+func timeless(t testing.TB, r *rig) []index.Event {
+	t.Helper()
+	events, err := r.index.Events(context.Background(), 0, 1<<30)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range events {
+		events[i].At = time.Time{}
+	}
+	return events
+}
+
+// TestOneOfManyIsAccepted: of 64 near-identical items at once exactly one is
+// accepted, a hundred rounds over.
+func TestOneOfManyIsAccepted(t *testing.T) {
+	rig := start(t, t.TempDir(), nil)
+	r := rand.New(rand.NewPCG(3, 3))
+	for round := range 100 {
+		text := strings.Join(sentence(r, 90), "")
+		var items []any
+		for i := range 64 {
+			items = append(items, Item{ID: fmt.Sprintf("r%d-%d", round, i), Body: text + strings.Repeat("！", i%7)})
+		}
+		publishAll(rig, items, 16)
+	}
+	events, err := rig.index.Events(context.Background(), 0, 1<<30)
+	if err != nil {
+		t.Fatal(err)
+	}
+	accepted := map[string]int{}
+	for _, e := range events {
+		if e.Verdict.Accepted() {
+			accepted[strings.Split(e.ID, "-")[0]]++
+		}
+	}
+	for round := range 100 {
+		if n := accepted[fmt.Sprint("r", round)]; n != 1 {
+			t.Errorf("round %d: %d accepted", round, n)
+		}
+	}
+	rig.verify()
+}
+
+func TestRevisionsAndWithdrawals(t *testing.T) {
+	rig := start(t, t.TempDir(), nil)
+	r := rand.New(rand.NewPCG(5, 5))
+	first, second := strings.Join(sentence(r, 80), ""), strings.Join(sentence(r, 80), "")
+	expect := func(step string, o *Outcome, verdict index.Verdict, changed bool) {
+		t.Helper()
+		if o.Event == nil || o.Event.Verdict != verdict || o.Changed != changed {
+			t.Fatalf("%s: %+v, want %s, changed %v", step, o, verdict, changed)
+		}
+	}
+	publish := func(id, body string, revision int64) *Outcome {
+		return rig.submit(SubjectPublish, Item{ID: id, Body: body, Revision: revision})
+	}
+	expect("first", publish("a", first, 1), index.Unique, true)
+	expect("revised", publish("a", second, 2), index.Unique, true)
+	expect("an old one, delivered late", publish("a", first, 1), index.Unique, false)
+	expect("a copy of the old text", publish("b", first, 0), index.Duplicate, true)
+	expect("withdrawn", rig.submit(SubjectWithdraw, Withdrawal{ID: "a"}), index.Withdrawn, true)
+	expect("published again after that", publish("a", second, 2), index.Withdrawn, false)
+	expect("without a revision", publish("a", second, 0), index.Withdrawn, false)
+	o := publish("c", second, 0)
+	expect("a copy of a blocked text", o, index.Duplicate, true)
+	if o.Event.Rule != index.ByBlocked {
+		t.Errorf("rule %s", o.Event.Rule)
+	}
+	expect("re-instated", publish("a", second, 3), index.Unique, true)
+	// An edit war: each id takes the other's text in turn.
+	expect("d", publish("d", strings.Join(sentence(r, 80), ""), 1), index.Unique, true)
+	third, fourth := strings.Join(sentence(r, 80), ""), strings.Join(sentence(r, 80), "")
+	expect("war 1", publish("e", third, 1), index.Unique, true)
+	expect("war 2", publish("f", fourth, 1), index.Unique, true)
+	expect("war 3", publish("e", fourth, 2), index.Duplicate, true)
+	expect("war 4", publish("f", third, 2), index.Unique, true)
+	expect("war 5", publish("e", third, 3), index.Duplicate, true)
+	expect("promoted", rig.submit(SubjectWithdraw, Withdrawal{ID: "f", Mode: ModePromote}), index.Withdrawn, true)
+	it, err := rig.index.Item(context.Background(), "e")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if it.Event.Verdict != index.Unique || it.Event.Cause != index.CausePromotion {
+		t.Errorf("the heir is %s by %s", it.Event.Verdict, it.Event.Cause)
+	}
+	rig.verify()
+}
+
+// TestBlankItemsNeverMeet: nothing to compare means nothing in common.
+func TestBlankItemsNeverMeet(t *testing.T) {
+	rig := start(t, t.TempDir(), nil)
+	for i, body := range []string{" ", " ", "\u200b\u200b", "。。。！", "。。。！", "😀😀", "😀😀", "<p> </p>", "<br/><br/>"} {
+		if o := rig.submit(SubjectPublish, Item{ID: fmt.Sprint(i), Body: body}); o.Event == nil || o.Event.Verdict != index.Unique {
+			t.Errorf("%q: %+v", body, o)
+		}
+	}
+	rig.verify()
+}
+
+// TestCrashBetweenCommitAndAck: what was committed and not acknowledged is
+// delivered again, and changes nothing.
+func TestCrashBetweenCommitAndAck(t *testing.T) {
+	dir := t.TempDir()
+	r := rand.New(rand.NewPCG(8, 8))
+	crash := errors.New("crash")
+	applied := 0
+	for round := range 6 {
+		rig := start(t, dir, func(c *Config, _ *index.Config) {
+			c.Batch = 4
+			c.Fail = func(string) error {
+				if applied++; applied%3 == 0 {
+					return crash
+				}
+				return nil
+			}
+		})
+		for i := range 10 {
+			b, err := json.Marshal(Item{ID: fmt.Sprintf("%d-%d", round, i), Body: strings.Join(sentence(r, 60), "")})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := rig.js.Publish(context.Background(), SubjectPublish, b); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(50 * time.Millisecond)
+		if err := rig.stop(); err != nil && !errors.Is(err, crash) {
+			t.Fatal(err)
+		}
+		rig.close()
+	}
+	rig := start(t, dir, nil)
+	rig.submit(SubjectPublish, Item{ID: "last", Body: strings.Join(sentence(r, 60), "")})
+	for round := range 6 {
+		for i := range 10 {
+			if _, err := rig.index.Item(context.Background(), fmt.Sprintf("%d-%d", round, i)); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if _, events := rig.index.Applied(); events != 61 {
+		t.Errorf("%d events, want 61", events)
+	}
+	rig.verify()
+}
+
+// TestDiskFull: items wait on the bus until the catalogue can be written.
+func TestDiskFull(t *testing.T) {
+	var mu sync.Mutex
+	full := false // opening the catalogue needs a disk
+	rig := start(t, t.TempDir(), func(_ *Config, i *index.Config) {
+		i.Fail = func(string) error {
+			mu.Lock()
+			defer mu.Unlock()
+			if full {
+				return errors.New("database or disk is full")
+			}
+			return nil
+		}
+	})
+	rig.submit(SubjectPublish, Item{ID: "before", Body: "地铁新线今天开始试运行，换乘车站的客流平稳。"})
+	mu.Lock()
+	full = true
+	mu.Unlock()
+	go func() {
+		time.Sleep(300 * time.Millisecond)
+		mu.Lock()
+		full = false
+		mu.Unlock()
+	}()
+	if o := rig.submit(SubjectPublish, Item{ID: "x", Body: "水库今晨开闸泄洪，下游的村民已经转移。"}); o.Event.Verdict != index.Unique {
+		t.Errorf("%+v", o)
+	}
+	rig.verify()
+}
+
+func TestDeadLetters(t *testing.T) {
+	rig := start(t, t.TempDir(), nil)
+	ctx := context.Background()
+	for _, c := range []struct{ payload, field string }{
+		{`{`, "payload"}, {`[]`, "payload"}, {`null`, "payload"}, {"\xff", "payload"}, {`{"body":"x"}`, "id"}, {`{"id":"","body":"x"}`, "id"},
+		{`{"id":"a\u0000b","body":"x"}`, "id"}, {`{"id":"\ud800","body":"x"}`, "id"}, {`{"id":1.5,"body":"x"}`, "id"},
+		{`{"id":"` + strings.Repeat("长", 90) + `","body":"x"}`, "id"}, {`{"id":"a"}`, "body"}, {`{"id":"a","body":7}`, "body"},
+		{`{"id":"a","body":"x","revision":-1}`, "revision"}, {`{"id":"a","body":"x","revision":"1"}`, "revision"},
+		{`{"id":"a","body":"x","published_at":"gestern"}`, "published_at"},
+		{`{"id":"a","body":"` + strings.Repeat("文", MaxText/3+1) + `"}`, "body"},
+	} {
+		o, err := rig.trySubmit(SubjectPublish, []byte(c.payload))
+		if err != nil {
+			t.Fatalf("%.40q: %v", c.payload, err)
+		}
+		if o.Error == "" || o.Field != c.field {
+			t.Errorf("%.40q: %+v, want field %s", c.payload, o, c.field)
+		}
+	}
+	dead, err := OpenDead(ctx, rig.conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	letters, err := dead.List(ctx, 0, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(letters) != 16 {
+		t.Errorf("%d dead letters, want 16", len(letters))
+	}
+	if err := dead.Replay(ctx, letters[0].Number); err != nil {
+		t.Fatal(err)
+	}
+	rig.submit(SubjectPublish, Item{ID: "after", Body: "水库今晨开闸泄洪，下游的村民已经转移。"})
+	if letters, err = dead.List(ctx, 0, 100); err != nil || len(letters) != 16 {
+		t.Errorf("after the replay of a letter that is still wrong: %d letters, %v", len(letters), err)
+	}
+	rig.verify()
+}
