@@ -199,7 +199,7 @@ func TestPages(t *testing.T) {
 	has("/", 200, "稿件0-0", "稿件0-1", "来源1", "重复", "同文", "12 篇", "另有 4 篇", `href="/item?id=2-7"`)
 	has("/?limit=1", 200, "下一页")
 	has("/?size=12", 200, "稿件2-0")
-	has("/item?id=0-1", 200, "稿件0-1", `href="/item?id=0-0"`, "ingest", "第0段第0句")
+	has("/item?id=0-1", 200, "稿件0-1", `href="/item?id=0-0"`, "收稿", "第0段第0句")
 	has("/item?id=%200-1%20%0A", 200, "稿件0-1")
 	has("/item?id=none", 404, "没有找到", "none")
 	has("/item", 400, "请求有误")

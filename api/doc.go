@@ -39,7 +39,8 @@
 // password of HTTP Basic for reading, which is what browsers offer. Each route
 // names the roles it is for, and the role operator may do everything; health,
 // readiness and the spec are open to all. Requests that change something are
-// refused when a browser says that another site makes them. The tokens do not
+// refused when a browser says that another site makes them, and without tokens
+// only localhost and addresses are answered to, no names. The tokens do not
 // reach the bus: who can connect to NATS may use all its subjects.
 //
 // # Compatibility

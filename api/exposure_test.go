@@ -118,7 +118,7 @@ func (x *exposureServer) post(path, contentType, accept string, body []byte) (in
 	if accept != "" {
 		req.Header.Set("Accept", accept)
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := held{t: x.t, next: http.DefaultTransport}.RoundTrip(req)
 	if err != nil {
 		x.t.Fatal(err)
 	}
@@ -270,7 +270,7 @@ func TestExposureConnections(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer c.Close()
-		fmt.Fprintf(c, "POST /filter HTTP/1.1\r\nHost: x\r\nContent-Length: 7000000\r\n\r\n{\"user\":")
+		fmt.Fprintf(c, "POST /filter HTTP/1.1\r\nHost: localhost\r\nContent-Length: 7000000\r\n\r\n{\"user\":")
 		slow = append(slow, c)
 	}
 	for range 50 {
@@ -292,7 +292,7 @@ func TestExposureConnections(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	fmt.Fprintf(c, "POST /filter HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999\r\n\r\n")
+	fmt.Fprintf(c, "POST /filter HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999999\r\n\r\n")
 	if got := answer(c); !strings.HasPrefix(got, "HTTP/1.1 413") {
 		t.Errorf("announced 100 GB: %.100q", got)
 	}

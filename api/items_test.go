@@ -102,7 +102,7 @@ func TestWithdraw(t *testing.T) {
 	}
 	before := r.events()
 	for query, field := range map[string]string{"mode=burn": "mode", "revision=-1": "revision", "revision=x": "revision", "reason=" + strings.Repeat("x", 5000): "reason"} {
-		p := want2[Problem](r, "DELETE", "/items/c?"+query, nil)
+		p := refused[Problem](r, "DELETE", "/items/c?"+query, nil)
 		if p.Field != field {
 			t.Errorf("%.30s: field %q, want %q", query, p.Field, field)
 		}
@@ -112,8 +112,8 @@ func TestWithdraw(t *testing.T) {
 	}
 }
 
-// want2 makes a request that must be refused as a mistake of the caller's.
-func want2[T any](r *rig, method, path string, body any, header ...string) T {
+// refused makes a request that must be refused as a mistake of the caller's.
+func refused[T any](r *rig, method, path string, body any, header ...string) T {
 	r.t.Helper()
 	rep := r.do(method, path, body, header...)
 	if rep.status < 400 || rep.status >= 500 || rep.header.Get("Content-Type") != problemType {
@@ -186,7 +186,7 @@ func TestAnyID(t *testing.T) {
 		id := ids.Draw(t, "id")
 		for _, path := range []string{itemPath(id), "/items?id=" + url.QueryEscape(id)} {
 			rec := httptest.NewRecorder()
-			req, err := http.NewRequest("GET", "http://x"+path, nil)
+			req, err := http.NewRequest("GET", "http://[::1]"+path, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -255,7 +255,7 @@ func TestRefusals(t *testing.T) {
 			if path == "/items/check" && (c.name == "no id" || c.name == "null id" || c.name == "time out of range") {
 				continue // a check needs no id, and stores no time
 			}
-			p := want2[Problem](r, "POST", path, c.body)
+			p := refused[Problem](r, "POST", path, c.body)
 			if p.Status != c.status || p.Field != c.field || !strings.HasPrefix(p.Detail, c.field+" ") || len(p.Detail) > 300 {
 				t.Errorf("%s to %s: %d, field %q, %q; want %d and %q", c.name, path, p.Status, p.Field, p.Detail, c.status, c.field)
 			}

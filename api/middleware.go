@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"runtime/debug"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -64,8 +66,9 @@ func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 		s.metrics.seconds.WithLabelValues(route).Observe(took.Seconds())
 		level := slog.LevelDebug
 		switch {
+		case r.Context().Err() != nil: // the client went away
 		case status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests:
-			level = slog.LevelWarn
+			level = slog.LevelInfo
 		case status >= 500:
 			level = slog.LevelError
 		}
@@ -131,17 +134,30 @@ func (s *Server) recoverPanic(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// sameOrigin refuses what a page of another site makes a browser send. Callers
-// that are no browsers are not concerned.
-func sameOrigin(next http.Handler) http.Handler {
-	p := http.NewCrossOriginProtection()
-	p.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", problemType)
-		w.WriteHeader(http.StatusForbidden)
-		// A client that is gone does not read the sentence.
-		_, _ = w.Write([]byte(`{"title":"Forbidden","status":403,"detail":"a page of another site may not make this request"}`))
-	}))
-	return p.Handler(next)
+// ownSite refuses what a page of another site makes a browser send. Callers
+// that are no browsers are not concerned. Where nobody has a token, the service
+// answers only to addresses and to localhost: a name could be another site's,
+// pointed at this machine (DNS rebinding).
+func (s *Server) ownSite(next echo.HandlerFunc) echo.HandlerFunc {
+	origins := http.NewCrossOriginProtection()
+	return func(c echo.Context) error {
+		r := c.Request()
+		if err := origins.Check(r); err != nil {
+			return caused(http.StatusForbidden, "a page of another site may not make this request", err)
+		}
+		if s.cfg.Tokens.Len() == 0 && !s.cfg.AnyHost && !isOwnHost(r.Host) {
+			return NewProblem(http.StatusMisdirectedRequest, "Host", fmt.Sprintf("Host is %.80q: without tokens, this service answers only to localhost and to addresses", r.Host))
+		}
+		return next(c)
+	}
+}
+
+func isOwnHost(hostport string) bool {
+	host, _, err := net.SplitHostPort(hostport)
+	if err != nil {
+		host = strings.Trim(hostport, "[]")
+	}
+	return strings.EqualFold(host, "localhost") || net.ParseIP(host) != nil
 }
 
 // metrics are the HTTP side's own; cmd registers them.

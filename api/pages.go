@@ -27,6 +27,7 @@ var pageTemplates = template.Must(template.New("").Funcs(template.FuncMap{
 	"percent": func(v *float32) string { return fmt.Sprintf("%.0f%%", *v*100) },
 	"verdict": func(v index.Verdict) string { return verdictsInChinese[v] },
 	"rule":    func(r index.Rule) string { return rulesInChinese[r] },
+	"cause":   func(c index.Cause) string { return causesInChinese[c] },
 	"why":     memberWhy,
 	"item":    func(id string) string { return "/item?id=" + url.QueryEscape(id) },
 }).ParseFS(pageFiles, "pages/*.html"))
@@ -38,6 +39,10 @@ var verdictsInChinese = map[index.Verdict]string{
 var rulesInChinese = map[index.Rule]string{
 	index.ByExact: "同文", index.ByHamming: "指纹", index.ByMargin: "弱位", index.BySketch: "短文", index.ByPassage: "段落",
 	index.ByBlocked: "封禁", index.ByEditor: "编辑", index.BySuspected: "疑似拒收",
+}
+
+var causesInChinese = map[index.Cause]string{
+	index.CauseIngest: "收稿", index.CauseRevision: "改稿", index.CauseWithdrawal: "撤回", index.CausePromotion: "递补", index.CauseEditor: "编辑",
 }
 
 func pageTime(v any) string {

@@ -115,6 +115,9 @@ func (s *Server) problemHandler(err error, c echo.Context) {
 		return
 	}
 	p := *problemOf(err)
+	if gone := c.Request().Context().Err(); gone != nil && p.Status == http.StatusInternalServerError {
+		p = *problemOf(gone) // what failed, failed because of that
+	}
 	p.Request = c.Response().Header().Get(echo.HeaderXRequestID)
 	h := c.Response().Header()
 	if p.retryAfter != "" {

@@ -256,7 +256,7 @@ type traffic struct {
 	doc    *openapi3.T
 	router routers.Router
 	mu     sync.Mutex
-	seen   map[string]bool // operation ids that were answered with 200; under mu
+	seen   map[string]bool // operation ids that were answered with 2xx; under mu
 }
 
 // pagePaths are for people and not in the description.
@@ -273,13 +273,15 @@ func newTraffic() (*traffic, error) {
 	// Clients must bear fields that they do not know; here one that the
 	// description does not have is an error.
 	no := false
-	for _, name := range []string{"Outcome", "Event", "Facts", "StoredItem", "Member", "Cluster", "Problem"} {
+	for _, name := range []string{"Outcome", "Event", "Facts", "StoredItem", "Member", "Cluster", "Problem", "Filtered", "History"} {
 		doc.Components.Schemas[name].Value.AdditionalProperties = openapi3.AdditionalProperties{Has: &no}
 	}
-	openapi3filter.RegisterBodyDecoder(ndjsonType, func(r io.Reader, _ http.Header, _ *openapi3.SchemaRef, _ openapi3filter.EncodingFn) (any, error) {
-		b, err := io.ReadAll(r)
-		return string(b), err
-	})
+	for _, opaque := range []string{ndjsonType, PackedType} {
+		openapi3filter.RegisterBodyDecoder(opaque, func(r io.Reader, _ http.Header, _ *openapi3.SchemaRef, _ openapi3filter.EncodingFn) (any, error) {
+			b, err := io.ReadAll(r)
+			return string(b), err
+		})
+	}
 	router, err := gorillamux.NewRouter(doc)
 	return &traffic{doc: doc, router: router, seen: map[string]bool{}}, err
 }
@@ -320,9 +322,10 @@ func (tr *traffic) check(req *http.Request, sent []byte, res *http.Response, got
 		return err
 	}
 	clean.Header = req.Header.Clone()
-	if len(sent) > 0 {
+	if clean.Header.Get("Content-Type") != PackedType {
 		clean.Header.Set("Content-Type", "application/json")
-	} else {
+	}
+	if len(sent) == 0 {
 		clean.Body = http.NoBody
 	}
 	route, params, err := tr.router.FindRoute(clean)
@@ -342,7 +345,7 @@ func (tr *traffic) check(req *http.Request, sent []byte, res *http.Response, got
 	if err := openapi3filter.ValidateRequest(ctx, in); err != nil && res.StatusCode < 400 {
 		return fmt.Errorf("taken, though openapi.yaml does not allow it: %w", err)
 	}
-	if res.StatusCode == 200 {
+	if res.StatusCode/100 == 2 {
 		tr.mu.Lock()
 		tr.seen[route.Operation.OperationID] = true
 		tr.mu.Unlock()

@@ -37,7 +37,10 @@ type Config struct {
 	// Gatherer is what /metrics shows; nil: the server's own metrics alone.
 	Gatherer prometheus.Gatherer
 	Tokens   Tokens // none: everything is open
-	Version  string // for /healthz and the services on the bus
+	// AnyHost answers requests for any host name though there are no tokens;
+	// without it, only for localhost and addresses.
+	AnyHost bool
+	Version string // for /healthz and the services on the bus
 	// Ready names what has to be ready besides the bus and Ingest; an error
 	// says what stands in the way.
 	Ready map[string]func() error
@@ -53,7 +56,6 @@ type Server struct {
 	log     *slog.Logger
 	js      jetstream.JetStream // nil without Conn
 	echo    *echo.Echo
-	handler http.Handler
 	metrics *metrics
 
 	work      gate
@@ -98,9 +100,8 @@ func New(cfg Config) (*Server, error) {
 	s.echo.HideBanner, s.echo.HidePort = true, true
 	s.echo.Logger.SetOutput(io.Discard)
 	s.echo.HTTPErrorHandler = s.problemHandler
-	s.echo.Use(s.observe, s.recoverPanic)
+	s.echo.Use(s.observe, s.recoverPanic, s.ownSite)
 	s.routes()
-	s.handler = sameOrigin(s.echo)
 	return s, nil
 }
 
@@ -146,7 +147,7 @@ func (s *Server) register(method, path string, roles roleSet, g gate, h echo.Han
 }
 
 // Handler returns the HTTP side, for servers other than Serve's.
-func (s *Server) Handler() http.Handler { return s.handler }
+func (s *Server) Handler() http.Handler { return s.echo }
 
 // Serve answers on l and on the bus until ctx is done, lets running requests
 // finish for Config.Drain, and returns nil after an orderly end. It is called
@@ -157,7 +158,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		return errors.Join(err, l.Close())
 	}
 	server := &http.Server{
-		Handler:           s.handler,
+		Handler:           s.echo,
 		ReadHeaderTimeout: 5 * time.Second,
 		// Once it has passed, a request's context ends even if its body was
 		// read long ago: it must leave room for MaxWait.

@@ -197,6 +197,53 @@ func TestOtherSites(t *testing.T) {
 		t.Error("another site changed something")
 	}
 	want[ingest.Outcome](r, 200, "POST", "/items", body, "Origin", r.url, "Sec-Fetch-Site", "same-origin")
+	status := func(h http.Handler, host string) int {
+		rec := httptest.NewRecorder()
+		req := httptest.NewRequest("GET", "/verdicts", nil)
+		req.Host = host
+		h.ServeHTTP(rec, req)
+		return rec.Code
+	}
+	named, err := New(Config{Index: r.index, AnyHost: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := New(Config{Index: r.index, Tokens: testTokens(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for host, own := range map[string]bool{"localhost": true, "LocalHost:80": true, "127.0.0.1": true, "127.0.0.1:8080": true, "[::1]:8080": true, "[::1]": true,
+		"10.1.2.3:80": true, "evil.example": false, "evil.example:8080": false, "localhost.evil.example": false, "127.0.0.1.evil.example:80": false, "": false} {
+		if got := status(r.server.Handler(), host); (got == 200) != own || got != 200 && got != 421 {
+			t.Errorf("host %q: %d", host, got)
+		}
+		if got := status(named.Handler(), host); got != 200 {
+			t.Errorf("host %q, any allowed: %d", host, got)
+		}
+		if got := status(secret.Handler(), host); got != 401 {
+			t.Errorf("host %q, with tokens: %d", host, got)
+		}
+	}
+}
+
+// A request that has begun gets its answer, though the service ends.
+func TestDrain(t *testing.T) {
+	r := newRig(t, rigConfig{stalled: true})
+	done := make(chan reply)
+	go func() {
+		rep, err := r.try("POST", "/items", ingest.Item{ID: "a", Body: article(1)})
+		if err != nil {
+			t.Error(err)
+		}
+		done <- rep
+	}()
+	eventually(t, "the item is published", func() bool { return len(r.server.waiting) == 1 })
+	r.end()
+	eventually(t, "nothing new is taken", func() bool { _, err := r.try("GET", "/healthz", nil); return err != nil })
+	r.run()
+	if rep := <-done; rep.status != 200 {
+		t.Errorf("%d %s", rep.status, rep.body)
+	}
 }
 
 // What is too much at once is refused at once, and readers and waiters do not
@@ -243,7 +290,7 @@ func TestPanic(t *testing.T) {
 	handler := r.server.Handler()
 	r.server.handle(http.MethodGet, "/panics", platform, func(echo.Context) error { panic("secret") })
 	rec := httptest.NewRecorder()
-	handler.ServeHTTP(rec, httptest.NewRequest("GET", "/panics", nil))
+	handler.ServeHTTP(rec, httptest.NewRequest("GET", "http://localhost/panics", nil))
 	if rec.Code != 500 || strings.Contains(rec.Body.String(), "secret") || !strings.Contains(rec.Body.String(), rec.Header().Get("X-Request-Id")) {
 		t.Errorf("%d %s", rec.Code, rec.Body)
 	}
@@ -338,7 +385,7 @@ func TestIndexAlone(t *testing.T) {
 		"POST /items": 503, "POST /items/check": 503, "DELETE /items/a": 503} {
 		method, path, _ := strings.Cut(path, " ")
 		rec := httptest.NewRecorder()
-		s.Handler().ServeHTTP(rec, httptest.NewRequest(method, path, strings.NewReader(`{"id":"a","body":"x"}`)))
+		s.Handler().ServeHTTP(rec, httptest.NewRequest(method, "http://127.0.0.1:1"+path, strings.NewReader(`{"id":"a","body":"x"}`)))
 		if rec.Code != status {
 			t.Errorf("%s %s: %d, want %d: %s", method, path, rec.Code, status, rec.Body)
 		}

@@ -27,7 +27,7 @@ type serveFlags struct {
 	NoTexts    bool   `help:"Do not keep bodies: no side-by-side view, and judging on sketches only."`
 	Language   string `help:"Language of the reasons in events: ${enum}." enum:"zh,en" default:"zh"`
 	Tokens     string `help:"File of tokens: a line each of name, role (platform, recall, editor, operator) and token." type:"existingfile" placeholder:"FILE"`
-	Insecure   bool   `help:"Allow listening beyond loopback without tokens."`
+	Insecure   bool   `help:"Without tokens, allow listening beyond loopback and requests for any host name."`
 
 	ExposurePolicy string `help:"How exposures are kept: 'rotate' or 'calendar', with options." default:"rotate" placeholder:"POLICY"`
 	TimeZone       string `help:"Time zone of days and months." default:"Asia/Shanghai"`
@@ -102,7 +102,7 @@ func (f *serveFlags) open(co *console, command, dir string) (_ *service, err err
 	}
 	registry := prometheus.NewRegistry()
 	s.api, err = api.New(api.Config{Index: s.house.index, Ingest: s.house.ingest, Conn: s.house.conn, Logger: co.log, Gatherer: registry,
-		Tokens: tokens, Version: version, Ready: map[string]func() error{"exposure": s.exposureReady}})
+		Tokens: tokens, AnyHost: f.Insecure, Version: version, Ready: map[string]func() error{"exposure": s.exposureReady}})
 	if err != nil {
 		return nil, err
 	}
