@@ -17,7 +17,7 @@ import (
 type evalCmd struct {
 	Docs   []string `help:"Documents: JSON lines {id, title, body, …}, may be .gz." placeholder:"FILE" type:"existingfile" required:""`
 	Labels []string `help:"Judge labelled pairs: tab-separated id_a, id_b, label, confidence, reason." placeholder:"FILE" type:"existingfile"`
-	Corpus bool     `help:"Sum up what the feed of all documents did, held against exact resemblance."`
+	Corpus bool     `help:"Sum up what the feed of all documents did, held against exact resemblance." env:"-"`
 	Edits  bool     `help:"Edit articles in many ways and strengths, and judge them against the originals."`
 	Sweep  bool     `help:"Move each number of the policy and judge the labelled pairs, and a sample of the corpus, again."`
 	By     string   `help:"Order of arrival: as in the ${enum}." enum:"file,published_at" default:"file"`
@@ -27,7 +27,7 @@ type evalCmd struct {
 	Set      map[string]float64 `help:"Change numbers of the policy: max_s=5;thresholds.duplicate=.7." placeholder:"NAME=VALUE"`
 	NoTexts  bool               `help:"Keep no texts: judge on sketches alone."`
 	JSON     bool               `help:"Print one JSON document."`
-	Wrong    int                `help:"How many wrongly judged pairs to show; -1: all." default:"10"`
+	Wrong    int                `help:"How many wrongly judged pairs to show; --wrong=-1 for all." default:"10"`
 	Sample   int                `help:"How many of each verdict of the corpus to show for reading." default:"5"`
 	Articles int                `help:"How many articles of each length to edit." default:"60"`
 	Fold     int                `help:"Show this many folds of the pairs by themselves." default:"5"`

@@ -15,6 +15,7 @@ import (
 	"jianguo/index"
 	"jianguo/ingest"
 	"jianguo/segment"
+	"jianguo/sketch"
 )
 
 // Config configures a Bench. Segmenter is required.
@@ -44,7 +45,7 @@ type Bench struct {
 	trial    *index.Trial
 	stood    map[string]uint32 // ids that stand for themselves in the trial, and their ordinals
 	feeding  time.Duration
-	text     segment.Text
+	texts    [batchSize]segment.Text // of the batch that is being fed
 }
 
 // batchSize is how many items the bench adds in one transaction.
@@ -73,7 +74,7 @@ func Feed(ctx context.Context, cfg Config, items []*ingest.Item) (_ *Bench, err 
 			err = errors.Join(err, b.Close())
 		}
 	}()
-	b.index, err = index.Open(ctx, index.Config{Dir: b.dir, Policy: &b.policy, Durability: index.DurabilityRelaxed,
+	b.index, err = index.Open(ctx, index.Config{Dir: b.dir, Policy: &b.policy, Durability: index.DurabilityRelaxed, Normal: b.normal(),
 		Recipe: func() (string, error) { return cfg.Segmenter.Recipe(), nil }})
 	if err != nil {
 		return nil, err
@@ -88,6 +89,18 @@ func Feed(ctx context.Context, cfg Config, items []*ingest.Item) (_ *Bench, err 
 	b.feeding = time.Since(start)
 	b.trial = b.index.Trial()
 	return b, nil
+}
+
+// normal makes the normal form of a kept text; nil where none are kept.
+func (b *Bench) normal() func(title, body string) sketch.Input {
+	if b.cfg.NoTexts {
+		return nil
+	}
+	return func(title, body string) sketch.Input {
+		var text segment.Text
+		b.cfg.Segmenter.Analyze(&text, title, body)
+		return ingest.Input(&text)
+	}
 }
 
 // arrange puts the items into order of arrival and gives each its time.
@@ -128,9 +141,12 @@ func (b *Bench) feed(ctx context.Context, from, to int) error {
 	mutations := make([]index.Mutation, to-from)
 	err := parallel(b.cfg.Workers, to-from, func(i int) error {
 		it := b.items[from+i]
-		a := ingest.Prepare(b.cfg.Segmenter, new(segment.Text), it)
+		a := ingest.Prepare(b.cfg.Segmenter, &b.texts[i], it)
 		if !b.cfg.NoTexts {
 			a.Packed = index.PackText(it.Body)
+		}
+		if err := b.index.Prefetch(ctx, a); err != nil {
+			return err
 		}
 		mutations[i] = index.Mutation{Seq: uint64(from + i + 1), At: b.arrived[from+i], Article: a}
 		return nil

@@ -81,7 +81,7 @@ func (b *Bench) Corpus(rules []Rule, samples int, seed uint64) ([]FeedReport, er
 			links = b.links()
 		} else {
 			if c == nil {
-				c = b.texts()
+				c = b.others()
 			}
 			for i, of := range rule.feed(c) {
 				if of >= 0 {

@@ -20,7 +20,7 @@ type texts struct {
 	first []int
 }
 
-func (b *Bench) texts() *texts {
+func (b *Bench) others() *texts {
 	n := len(b.items)
 	c := &texts{cfg: &b.cfg, items: b.items, prints: make([]simhash.Print, n), exact: make([][16]byte, n), blank: make([]bool, n), first: make([]int, n)}
 	_ = parallel(b.cfg.Workers, n, func(i int) error {
