@@ -40,6 +40,9 @@ type Layout struct {
 	// NovelA and NovelB are tokens in clauses that the other text does not have
 	// even in other words: most of their token pairs stand nowhere in it.
 	NovelA, NovelB int
+	// Developments counts the words that speak of a story moving on (此前, 最新,
+	// 回应 and such) and stand in one of the texts only.
+	Developments int
 	// HeadA and HeadB are the shares of token pairs of one text's headline (its
 	// opening where it has none) that the other text has anywhere.
 	HeadA, HeadB float32
@@ -131,8 +134,16 @@ func CompareTexts(q, c Input) Comparison {
 	w.layout(&r)
 	w.compareFacts(&r, qt, ct)
 	w.compareNames(&r, &q, &c)
+	for _, m := range developments {
+		if strings.Contains(qt, m) != strings.Contains(ct, m) {
+			r.Layout.Developments++
+		}
+	}
 	return r
 }
+
+// developments are words by which a report says that the story has moved on.
+var developments = [...]string{"此前", "最新", "回应", "通报", "后续", "进展"}
 
 // compareNames fills the names of r.Facts. A name that the dictionary found in
 // one text only may still stand in the other, so both are searched.

@@ -9,27 +9,29 @@ type Clue int
 // The clues. Those after Resembles are measured on texts only, and zero in an
 // estimate from sketches.
 const (
-	SoftLeast Clue = iota // the smaller soft containment
-	SoftMost              // the larger
-	Slots                 // share of common places with other figures, damped for few
-	Conflicts             // log of how many
-	Missing               // share of the smaller side's figures that the other lacks, damped
-	News                  // log of the most figures that one side has alone
-	Agreed                // log of how many figures both have
-	Shared                // log of the size of what they share
-	Resembles             // resemblance
-	Longest               // longest run, as a share of the shorter text
-	MeanRun               // log of the mean length of a run
-	Swaps                 // places swapped, a run
-	RestLeast             // share in no run, of the side that has less of it
-	RestMost              // tokens in no run, of the side that has more, by 650
-	Novel                 // log of the most tokens in novel clauses on one side
-	NovelMost             // the same count by 650
-	Head                  // the larger share of a headline that the other text knows
-	HeadLeast             // the smaller share
-	Foreign               // swaps that put one name for another, a run
-	Subjects              // log of the smaller number of subjects unknown to the other side
-	Echo                  // the smaller share of repeated pairs unknown to the other side
+	SoftLeast    Clue = iota // the smaller soft containment
+	SoftMost                 // the larger
+	Slots                    // share of common places with other figures, damped for few
+	Conflicts                // log of how many
+	Missing                  // share of the smaller side's figures that the other lacks, damped
+	News                     // log of the most figures that one side has alone
+	Agreed                   // log of how many figures both have
+	Shared                   // log of the size of what they share
+	Resembles                // resemblance
+	Longest                  // longest run, as a share of the shorter text
+	MeanRun                  // log of the mean length of a run
+	Swaps                    // places swapped, a run
+	RestLeast                // share in no run, of the side that has less of it
+	RestMost                 // tokens in no run, of the side that has more, by 650
+	Overhang                 // share in no run over three tenths, of the side that has more
+	Novel                    // log of the most tokens in novel clauses on one side
+	NovelMost                // the same count by 650
+	Head                     // the larger share of a headline that the other text knows
+	HeadLeast                // the smaller share
+	Foreign                  // swaps that put one name for another, a run
+	Subjects                 // log of the smaller number of subjects unknown to the other side
+	Developments             // words of a story moving on that one side has alone
+	Echo                     // the smaller share of repeated pairs unknown to the other side
 	Clues
 )
 
@@ -63,9 +65,11 @@ func (c *Comparison) Evidence() Evidence {
 	e[Swaps] = ratio(l.Swaps, l.Runs+1)
 	e[RestLeast] = min(ratio(l.RestA, c.TokensA), ratio(l.RestB, c.TokensB))
 	e[RestMost] = float64(max(l.RestA, l.RestB)) / typical
+	e[Overhang] = max(0, max(ratio(l.RestA, c.TokensA), ratio(l.RestB, c.TokensB))-.3)
 	e[Novel] = log(max(l.NovelA, l.NovelB))
 	e[NovelMost] = float64(max(l.NovelA, l.NovelB)) / typical
 	e[Head] = float64(max(l.HeadA, l.HeadB))
+	e[Developments] = float64(l.Developments)
 	e[HeadLeast] = float64(min(l.HeadA, l.HeadB))
 	e[Foreign] = ratio(l.Foreign, l.Runs+1)
 	e[Subjects] = log(min(f.SubjectsA, f.SubjectsB))
@@ -162,7 +166,7 @@ func Judge(c Comparison, s float32, t Thresholds) Judgement {
 		j.Kind, j.Reason = Duplicate, SameText
 	case float64(j.Story) < t.Suspect && float64(j.Score) < t.Doubt:
 		j.Kind, j.Reason = Series, OtherFacts
-	case e[SoftMost]-e[SoftLeast] > .15 || e[NovelMost] > .15:
+	case e[Overhang] > 0 || e[SoftLeast] < .7:
 		j.Kind, j.Reason = Suspect, OneSided
 	default:
 		j.Kind, j.Reason = Suspect, InDoubt
