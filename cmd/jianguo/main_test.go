@@ -52,7 +52,6 @@ func waitFile(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-
 // damage overwrites bytes in the middle of a file: damage FILE
 func damage(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {

@@ -1,0 +1,242 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"jianguo/index"
+	"jianguo/ingest"
+)
+
+// TestKill kills the real binary with SIGKILL at random moments of an ingest,
+// starts it again and goes on. Then every item that was acknowledged has its
+// verdict, and no event that anyone saw is missing or different.
+// JIANGUO_KILLS says how often; the default keeps the test short.
+func TestKill(t *testing.T) {
+	kills := 12
+	if s := os.Getenv("JIANGUO_KILLS"); s != "" {
+		var err error
+		if kills, err = strconv.Atoi(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dir := t.TempDir()
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 1))
+	k := &killed{t: t, data: filepath.Join(dir, "data"), acked: map[string]bool{}, events: map[uint64]string{}}
+	k.binary = filepath.Join(dir, "jianguo")
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(self, k.binary); err != nil {
+		t.Fatal(err)
+	}
+	for round := range kills {
+		k.round(round, time.Duration(r.IntN(400))*time.Millisecond)
+	}
+	k.end()
+}
+
+type killed struct {
+	t            *testing.T
+	binary, data string
+
+	mu     sync.Mutex
+	acked  map[string]bool
+	events map[uint64]string
+}
+
+// serve starts the binary and waits until its bus answers.
+func (k *killed) serve() (*exec.Cmd, string) {
+	k.t.Helper()
+	cmd := exec.Command(k.binary, "serve", "--data", k.data, "--listen", "127.0.0.1:0", "--nats-listen", "127.0.0.1:0")
+	var out strings.Builder
+	cmd.Stderr = &out
+	if err := cmd.Start(); err != nil {
+		k.t.Fatal(err)
+	}
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		raw, err := os.ReadFile(filepath.Join(k.data, lockName))
+		var h holder
+		if err == nil && json.Unmarshal(raw, &h) == nil && h.PID == cmd.Process.Pid && h.NATS != "" {
+			return cmd, h.NATS
+		}
+	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	k.t.Fatalf("the service did not start: %s", out.String())
+	return nil, ""
+}
+
+// round publishes until the process is killed.
+func (k *killed) round(n int, life time.Duration) {
+	k.t.Helper()
+	cmd, url := k.serve()
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	for publisher := range 3 {
+		wg.Go(func() { k.publish(ctx, url, fmt.Sprintf("%d-%d", n, publisher)) })
+	}
+	wg.Go(func() { k.watch(ctx, url) })
+	time.Sleep(life)
+	if err := cmd.Process.Signal(syscall.SIGKILL); err != nil {
+		k.t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	cancel()
+	wg.Wait()
+}
+
+// publish sends items until the bus is gone, and remembers those acknowledged.
+func (k *killed) publish(ctx context.Context, url, prefix string) {
+	conn, err := ingest.ConnectURL(ctx, url)
+	if err != nil {
+		return // killed before it answered
+	}
+	defer conn.Close()
+	js, err := jetstream.New(conn)
+	if err != nil {
+		k.t.Error(err)
+		return
+	}
+	for i := 0; ctx.Err() == nil; i++ {
+		id := fmt.Sprintf("%s-%d", prefix, i)
+		body := fmt.Sprintf("第%d号抢险队今晨在%s号堤坝巡查，村民已经转移到中学，编号%s。", i%7, prefix, id)
+		if i%5 == 4 {
+			body = "地铁新线今天开始试运行，换乘车站的客流平稳，志愿者在站台上引导乘客。"
+		}
+		b, err := json.Marshal(ingest.Item{ID: id, Body: body})
+		if err != nil {
+			k.t.Error(err)
+			return
+		}
+		attempt, cancel := context.WithTimeout(ctx, time.Second)
+		_, err = js.Publish(attempt, ingest.SubjectPublish, b)
+		cancel()
+		if err == nil {
+			k.mu.Lock()
+			k.acked[id] = true
+			k.mu.Unlock()
+		} else if !conn.IsConnected() {
+			return
+		}
+	}
+}
+
+// watch reads every event from the first on, and holds those that it has seen
+// before against what they were.
+func (k *killed) watch(ctx context.Context, url string) {
+	conn, err := ingest.ConnectURL(ctx, url)
+	if err != nil {
+		return
+	}
+	defer conn.Close()
+	js, err := jetstream.New(conn)
+	if err != nil {
+		k.t.Error(err)
+		return
+	}
+	consumer, err := js.OrderedConsumer(ctx, ingest.StreamVerdicts, jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverAllPolicy})
+	if err != nil {
+		return // killed before it had the stream
+	}
+	consuming, err := consumer.Consume(func(m jetstream.Msg) {
+		var e index.Event
+		if err := json.Unmarshal(m.Data(), &e); err != nil {
+			k.t.Error(err)
+			return
+		}
+		k.saw(e.Number, string(m.Data()))
+	})
+	if err != nil {
+		return
+	}
+	<-ctx.Done()
+	consuming.Stop()
+	<-consuming.Closed()
+}
+
+func (k *killed) saw(number uint64, data string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if before, ok := k.events[number]; ok && before != data {
+		k.t.Errorf("event %d was\n%s\nand then\n%s", number, before, data)
+	}
+	k.events[number] = data
+}
+
+// end starts the service once more, lets it finish, and checks everything.
+func (k *killed) end() {
+	k.t.Helper()
+	cmd, url := k.serve()
+	conn, err := ingest.ConnectURL(context.Background(), url)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	js, err := jetstream.New(conn)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	defer cancel()
+	b, err := json.Marshal(ingest.Item{ID: "last", Body: "青铜器展览今天在博物馆开幕。"})
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	if _, err := ingest.Submit(ctx, conn, js, ingest.SubjectPublish, b); err != nil {
+		k.t.Fatal(err)
+	}
+	conn.Close()
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		k.t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		k.t.Fatalf("an orderly end: %v", err)
+	}
+	if out, err := exec.Command(k.binary, "verify", "--data", k.data).CombinedOutput(); err != nil {
+		k.t.Fatalf("verify: %v\n%s", err, out)
+	}
+	x, err := index.Open(ctx, index.Config{Dir: k.data})
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	defer x.Close()
+	for id := range k.acked {
+		if _, err := x.Item(ctx, id); err != nil {
+			k.t.Errorf("acknowledged and lost: %v", err)
+		}
+	}
+	events, err := x.Events(ctx, 0, 1<<30)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	for i, e := range events {
+		if e.Number != uint64(i+1) {
+			k.t.Fatalf("event %d stands at %d", e.Number, i+1)
+		}
+		data, err := json.Marshal(e)
+		if err != nil {
+			k.t.Fatal(err)
+		}
+		k.saw(e.Number, string(data))
+	}
+	k.t.Logf("%d items acknowledged, %d events", len(k.acked), len(events))
+	if len(k.acked) == 0 || len(k.events) > len(events) {
+		k.t.Errorf("%d items acknowledged, %d events seen, %d in the catalogue", len(k.acked), len(k.events), len(events))
+	}
+}
