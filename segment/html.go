@@ -14,6 +14,17 @@ func (n *normalizer) body(s string) {
 	switch {
 	case strings.IndexByte(s, '<') >= 0:
 		n.markup(s)
+	default:
+		n.escaped(s, 0)
+	}
+}
+
+// escaped feeds text with character references, which begins at an offset of
+// the body.
+func (n *normalizer) escaped(s string, at int) {
+	switch {
+	case n.origin != nil:
+		n.tracedEscaped(s, at)
 	case strings.IndexByte(s, '&') >= 0:
 		n.text(html.UnescapeString(s))
 	default:
@@ -55,29 +66,27 @@ func (n *normalizer) markup(s string) {
 	z := xhtml.NewTokenizer(strings.NewReader(s))
 	var skip skipper
 	var open unclosed
-	at := 0 // where the next token begins
-	for {
+	for at, end := 0, 0; ; at = end { // a token is s[at:end]
 		kind := z.Next()
-		at += len(z.Raw())
+		end += len(z.Raw())
 		switch kind {
 		case xhtml.ErrorToken:
 			return
 		case xhtml.TextToken:
 			if !skip.on() {
-				n.text(view(z.Text()))
+				n.escaped(s[at:end], at)
 			}
 		case xhtml.CommentToken, xhtml.DoctypeToken:
-			if at == len(s) && s[at-1] != '>' && !skip.on() {
-				n.text(html.UnescapeString(view(z.Raw())))
+			if end == len(s) && s[end-1] != '>' && !skip.on() {
+				n.escaped(s[at:end], at)
 			}
 		case xhtml.StartTagToken, xhtml.SelfClosingTagToken:
-			raw := z.Raw()
 			name, more := z.TagName()
 			tag := atom.Lookup(name)
-			if !element(tag, name) || rawText[tag] && open.in(s[at:], tag) {
+			if !element(tag, name) || rawText[tag] && open.in(s[end:], tag) {
 				z.NextIsNotRawText()
 				if !skip.on() {
-					n.text(html.UnescapeString(view(raw)))
+					n.escaped(s[at:end], at)
 				}
 				continue
 			}

@@ -32,6 +32,9 @@ type normalizer struct {
 	answers   []rune
 	// composed is room for text that must be composed first.
 	composed []byte
+	// origin, if it is not nil, records by byte of out where it comes from in
+	// the text that is fed (see Tokens).
+	origin *origin
 }
 
 // A clauseBreak is a '\n' in the normal form that ends more than a clause.
@@ -49,6 +52,10 @@ func (n *normalizer) reset(out []byte) {
 
 // text feeds plain text.
 func (n *normalizer) text(s string) {
+	if n.origin != nil {
+		n.traced(s, 0)
+		return
+	}
 	if needsComposing(s) {
 		n.composed = norm.NFKC.AppendString(n.composed[:0], strings.Map(n.visible, s))
 		for b := n.composed; len(b) > 0; {
@@ -184,6 +191,9 @@ func (n *normalizer) endNumber() {
 	}
 	n.grouped = false
 	s := n.out[n.number:]
+	if n.origin != nil {
+		n.origin.ungroup(n.number, s)
+	}
 	if !thousands(s) {
 		for i, b := range s {
 			if b == ',' {

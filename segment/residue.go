@@ -272,14 +272,19 @@ func sentenceEnd(body []byte, i int, breaks []clauseBreak) int {
 	return len(body)
 }
 
-// remove takes the spans out of body, in place, and leaves a clause break
-// where each was. It returns body as it is if less than a third would remain.
-func remove(body []byte, spans []span, breaks []clauseBreak) ([]byte, []clauseBreak) {
+// tooMuch reports whether less than a third of body lies outside the spans.
+func tooMuch(body []byte, spans []span) bool {
 	gone := 0
 	for _, s := range spans {
 		gone += s.end - s.start
 	}
-	if 3*(len(body)-gone) < len(body) {
+	return 3*(len(body)-gone) < len(body)
+}
+
+// remove takes the spans out of body, in place, and leaves a clause break
+// where each was. It returns body as it is if less than a third would remain.
+func remove(body []byte, spans []span, breaks []clauseBreak) ([]byte, []clauseBreak) {
+	if tooMuch(body, spans) {
 		return body, breaks
 	}
 	kept, from := body[:0], 0
