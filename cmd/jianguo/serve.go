@@ -30,6 +30,7 @@ type serveFlags struct {
 	Insecure   bool   `help:"Without tokens, allow listening beyond loopback and requests for any host name."`
 
 	ExposurePolicy string `help:"How exposures are kept: 'rotate' or 'calendar', with options." default:"rotate" placeholder:"POLICY"`
+	ExposureCache  int64  `help:"Memory for users that are asked about, in MiB." default:"256"`
 	TimeZone       string `help:"Time zone of days and months." default:"Asia/Shanghai"`
 	FailClosed     bool   `help:"A filter that cannot be computed answers nothing instead of everything."`
 
@@ -149,7 +150,7 @@ func (f *serveFlags) openExposure(co *console, s *service, dir string) error {
 		return err
 	}
 	s.exposure, err = exposure.Open(co.ctx, exposure.Config{Path: filepath.Join(dir, exposureFile), Log: log, Policies: map[string]exposure.Policy{"": policy},
-		Location: zone, Durability: durability, FailClosed: f.FailClosed, Logger: co.log})
+		Location: zone, Durability: durability, CacheBytes: f.ExposureCache << 20, FailClosed: f.FailClosed, Logger: co.log})
 	return err
 }
 
