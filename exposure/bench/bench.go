@@ -1,0 +1,256 @@
+// Package bench measures POST /filter against a real server process and against
+// plain Redis, in one run on one machine.
+//
+// The server runs in a process of its own on one processor, the load comes from this
+// process on the others; where there is only one they share it, and the result says
+// so. Peak rates are those of a closed loop on one connection. Latencies come from
+// an open loop: requests are due at fixed intervals whatever the server does, and each
+// latency counts from when its request was due, so that a stall is charged to every
+// request it delayed (no coordinated omission). All clients are of the same kind: a
+// socket, a prepared request, a parser that does no more than find the answer.
+//
+// Numbers are of one machine at one time. Compare within a run, not between runs.
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"time"
+
+	"jianguo/exposure"
+)
+
+// Options say what to run. Start is required; the zero values of the others are those
+// of the documented benchmark.
+type Options struct {
+	// Start returns the command of a server: jianguo serve, on this directory and
+	// these addresses, not yet started.
+	Start func(a ServerArgs) *exec.Cmd
+	Dir   string // for state; default a temporary directory, removed at the end
+
+	Seen, Candidates int           // of the hot user; 5,000 and 5,000
+	Overlap          float64       // share of the candidates that are seen; 0.5
+	Seconds          time.Duration // of each measurement; 5 s
+	Redis            string        // path of redis-server; empty: no comparison
+	Pipeline         int           // commands in flight to Redis; 4
+
+	Users  int              // of the mix; 0: no mix
+	Mix    []exposure.Share // 60x50,30x500,10x20000
+	Policy exposure.Policy  // of the mix; rotate, 3 slots, 10,000 after the first 1,000
+	Events int              // single-item events to publish; 0: none
+
+	Log io.Writer // progress, for people; default none
+}
+
+// ServerArgs are what a server is started with.
+type ServerArgs struct {
+	Dir        string
+	HTTP, NATS string // addresses
+	Relaxed    bool
+	Policy     string // as exposure.ParsePolicy reads it
+	CacheMB    int
+}
+
+// Result is one run. Rates are per second.
+type Result struct {
+	JSON        float64 `json:"json_rps"`
+	Bitmap      float64 `json:"bitmap_rps"`
+	SMIsMember  float64 `json:"smismember_rps"`
+	ZRange      float64 `json:"zrange_map_rps"`
+	Blobs       float64 `json:"bloom_blobs_rps"`
+	KernelNS    float64 `json:"kernel_ns"`
+	CPU         float64 `json:"cpu_us_per_request"`        // of the server, JSON
+	CPUBitmap   float64 `json:"cpu_us_per_bitmap_request"` // of the server
+	Bytes30     int     `json:"bytes_per_user_30"`
+	Bytes500    int     `json:"bytes_per_user_500"`
+	Bytes5000   int     `json:"bytes_per_user_5000"`
+	FileMix     float64 `json:"file_bytes_per_user_mix"`
+	ColdP50     float64 `json:"cold_p50_us"`
+	ColdP99     float64 `json:"cold_p99_us"`
+	FPR         float64 `json:"fpr"`
+	EventsSync  float64 `json:"events_per_second_synced"`
+	EventsRelax float64 `json:"events_per_second_relaxed"`
+
+	Peak10k    float64 `json:"peak_10000_rps"`  // 10,000 candidates, as many connections as it takes
+	P50At70    float64 `json:"p50_at_70_us"`    // the same at 70 % of that peak
+	P99At70    float64 `json:"p99_at_70_us"`    //
+	ColdRate   float64 `json:"cold_rps"`        // at which cold latencies were measured: half of the peak
+	ColdUsers  int     `json:"cold_users"`      // asked once each
+	MixUsers   int     `json:"mix_users"`       //
+	Syncs      float64 `json:"fdatasync_per_s"` // of the disk, 4 KiB appended each time
+	CPUs       int     `json:"cpus"`            //
+	Pinned     bool    `json:"pinned"`          // server and load on processors of their own
+	Seen       int     `json:"seen"`            //
+	Candidates int     `json:"candidates"`      //
+	Overlap    float64 `json:"overlap"`         //
+	Theory     float64 `json:"fpr_theory"`      //
+	Latencies  []Point `json:"latency_at_70,omitempty"`
+}
+
+// Point is a quantile of the latencies at 70 % of the peak.
+type Point struct {
+	Quantile float64 `json:"q"`
+	Micros   float64 `json:"us"`
+}
+
+func (o *Options) defaults() {
+	def := func(v *int, d int) {
+		if *v == 0 {
+			*v = d
+		}
+	}
+	def(&o.Seen, 5000)
+	def(&o.Candidates, 5000)
+	def(&o.Pipeline, 4)
+	if o.Overlap == 0 {
+		o.Overlap = 0.5
+	}
+	if o.Seconds == 0 {
+		o.Seconds = 5 * time.Second
+	}
+	if o.Mix == nil {
+		o.Mix = []exposure.Share{{Part: 0.6, Keys: 50}, {Part: 0.3, Keys: 500}, {Part: 0.1, Keys: 20000}}
+	}
+	if o.Policy == (exposure.Policy{}) {
+		o.Policy = exposure.Policy{Slots: 3, Large: 10000}
+	}
+	if o.Log == nil {
+		o.Log = io.Discard
+	}
+}
+
+// Run measures everything asked for.
+func Run(ctx context.Context, o Options) (*Result, error) {
+	o.defaults()
+	if o.Dir == "" {
+		dir, err := os.MkdirTemp("", "jianguo-bench-")
+		if err != nil {
+			return nil, err
+		}
+		defer os.RemoveAll(dir)
+		o.Dir = dir
+	}
+	r := &Result{Seen: o.Seen, Candidates: o.Candidates, Overlap: o.Overlap}
+	serverCPU, loadCPUs := cpus()
+	r.CPUs = len(loadCPUs) + 1
+	r.Pinned = pinSelf(loadCPUs) == nil && len(loadCPUs) > 0
+	b := &bench{Options: o, ctx: ctx, r: r, cpu: serverCPU}
+	steps := []struct {
+		name string
+		do   func() error
+		on   bool
+	}{
+		{"sizes, kernel, false positives", b.inProcess, true},
+		{"one hot user over HTTP", b.hot, true},
+		{"the same work on Redis", b.redis, o.Redis != ""},
+		{"events", b.events, o.Events > 0},
+		{"a user base of the mix", b.mix, o.Users > 0},
+	}
+	for _, s := range steps {
+		if !s.on {
+			continue
+		}
+		fmt.Fprintf(o.Log, "%s\n", s.name)
+		if err := s.do(); err != nil {
+			return r, fmt.Errorf("bench: %s: %w", s.name, err)
+		}
+		if err := ctx.Err(); err != nil {
+			return r, err
+		}
+	}
+	return r, nil
+}
+
+type bench struct {
+	Options
+	ctx context.Context
+	r   *Result
+	cpu int // of the server
+}
+
+func (b *bench) say(format string, args ...any) { fmt.Fprintf(b.Log, "  "+format+"\n", args...) }
+
+// inProcess are the figures that need no server.
+func (b *bench) inProcess() error {
+	sizes, err := exposure.Sizes(exposure.Policy{}, 30, 500, 5000)
+	if err != nil {
+		return err
+	}
+	b.r.Bytes30, b.r.Bytes500, b.r.Bytes5000 = sizes[0].Bytes, sizes[1].Bytes, sizes[2].Bytes
+	if _, b.r.KernelNS, err = exposure.KernelCost(exposure.Policy{}, b.Seen, b.Candidates); err != nil {
+		return err
+	}
+	if b.r.FPR, b.r.Theory, err = exposure.MeasuredRate(exposure.Policy{}, 10, 5_000_000); err != nil {
+		return err
+	}
+	b.say("kernel %.1f ns a candidate; false positives %.4f %% (by formula %.4f %%)", b.r.KernelNS, 100*b.r.FPR, 100*b.r.Theory)
+	return nil
+}
+
+// seenID and newID are ids of 14 characters.
+func seenID(i int) string { return fmt.Sprintf("seen-%09d", i) }
+func newID(i int) string  { return fmt.Sprintf("news-%09d", i) }
+
+// candidates mixes seen and new ids in a fixed order that is no order.
+func (b *bench) candidates(n int) []string {
+	ids := make([]string, n)
+	for i := range ids {
+		if float64(uint32(i)*2654435761)/(1<<32) < b.Overlap {
+			ids[i] = seenID((i * 7919) % b.Seen)
+		} else {
+			ids[i] = newID(i)
+		}
+	}
+	return ids
+}
+
+func filterBody(user string, ids []string) []byte {
+	body, _ := json.Marshal(map[string]any{"user": user, "items": ids})
+	return body
+}
+
+// hot measures one user with everything in memory.
+func (b *bench) hot() error {
+	srv, err := b.startServer(ServerArgs{Relaxed: true, Policy: "rotate", CacheMB: 256})
+	if err != nil {
+		return err
+	}
+	defer srv.stop()
+	seen := make([]string, b.Seen)
+	for i := range seen {
+		seen[i] = seenID(i)
+	}
+	body, _ := json.Marshal(map[string]any{"user": "hot", "kind": "seen", "items": seen})
+	if err := srv.post("/exposures", body); err != nil {
+		return err
+	}
+	body = filterBody("hot", b.candidates(b.Candidates))
+	for _, m := range []struct {
+		accept   string
+		rps, cpu *float64
+	}{{"application/json", &b.r.JSON, &b.r.CPU}, {"application/octet-stream", &b.r.Bitmap, &b.r.CPUBitmap}} {
+		if *m.rps, *m.cpu, err = srv.closedLoop(b.ctx, httpRequest("/filter", m.accept, body), b.Seconds); err != nil {
+			return err
+		}
+		b.say("%s: %.0f requests/s on one connection, %.0f µs of the server's processor each", m.accept, *m.rps, *m.cpu)
+	}
+	req := httpRequest("/filter", "application/octet-stream", filterBody("hot", b.candidates(10_000)))
+	one := func(int) []byte { return req }
+	if b.r.Peak10k, err = srv.peak(b.ctx, one, b.Seconds); err != nil {
+		return err
+	}
+	lat, err := srv.openLoop(b.ctx, one, 0.7*b.r.Peak10k, b.Seconds)
+	if err != nil {
+		return err
+	}
+	b.r.P50At70, b.r.P99At70 = lat.at(0.5), lat.at(0.99)
+	for _, q := range []float64{0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.995, 0.999, 1} {
+		b.r.Latencies = append(b.r.Latencies, Point{q, lat.at(q)})
+	}
+	b.say("10,000 candidates: peak %.0f/s; at 70 %% of it p50 %.0f µs, p99 %.0f µs", b.r.Peak10k, b.r.P50At70, b.r.P99At70)
+	return nil
+}

@@ -1,0 +1,9 @@
+package bench
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+func datasync(f *os.File) error { return unix.Fdatasync(int(f.Fd())) }

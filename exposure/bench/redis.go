@@ -1,0 +1,263 @@
+package bench
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/bits-and-blooms/bloom/v3"
+)
+
+// redis measures the three plain ways to ask Redis the same question: SMISMEMBER of a
+// set; ZRANGE of a sorted set into a map here; and Bloom filters kept as strings,
+// fetched and tested here with bloom/v3, five of 1,000 ids. Commands are pipelined,
+// which HTTP cannot be: while Redis works on one, this process works on the last.
+func (b *bench) redis() error {
+	addr, err := freeAddr()
+	if err != nil {
+		return err
+	}
+	_, port, _ := net.SplitHostPort(addr)
+	dir, err := os.MkdirTemp(b.Dir, "redis-")
+	if err != nil {
+		return err
+	}
+	r := &child{addr: addr, cmd: exec.Command(b.Redis, "--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", dir)}
+	r.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := startOn(r.cmd, b.cpu); err != nil {
+		return err
+	}
+	defer r.stop()
+	var c *resp
+	for range 100 {
+		if c, err = dialRESP(addr); err == nil {
+			break
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	if err != nil {
+		return err
+	}
+	defer c.c.Close()
+	if err := b.fillRedis(c); err != nil {
+		return err
+	}
+	ids := b.candidates(b.Candidates)
+	for _, m := range []struct {
+		name   string
+		cmd    []byte
+		answer func() (int, error)
+		rps    *float64
+	}{
+		{"SMISMEMBER", command(append([]string{"SMISMEMBER", "set"}, ids...)...), func() (int, error) { return c.smismember() }, &b.r.SMIsMember},
+		{"ZRANGE + map", command("ZRANGE", "zset", "0", "-1"), func() (int, error) { return c.zrange(ids) }, &b.r.ZRange},
+		{"blobs + bloom/v3", command("MGET", "b0", "b1", "b2", "b3", "b4"), func() (int, error) { return c.blobs(ids) }, &b.r.Blobs},
+	} {
+		if *m.rps, err = b.pipelined(c, m.cmd, m.answer); err != nil {
+			return fmt.Errorf("%s: %w", m.name, err)
+		}
+		b.say("%s: %.0f requests/s, %d in flight", m.name, *m.rps, b.Pipeline)
+	}
+	return nil
+}
+
+func (b *bench) fillRedis(c *resp) error {
+	set, zset := []string{"SADD", "set"}, []string{"ZADD", "zset"}
+	filters := make([]*bloom.BloomFilter, 5)
+	for i := range filters {
+		filters[i] = bloom.NewWithEstimates(uint(b.Seen/5+1), 0.001)
+	}
+	for i := range b.Seen {
+		set = append(set, seenID(i))
+		zset = append(zset, strconv.Itoa(i), seenID(i))
+		filters[i*5/b.Seen].AddString(seenID(i))
+	}
+	cmds := [][]string{set, zset}
+	for i, f := range filters {
+		blob, err := f.MarshalBinary()
+		if err != nil {
+			return err
+		}
+		cmds = append(cmds, []string{"SET", "b" + strconv.Itoa(i), string(blob)})
+	}
+	for _, cmd := range cmds {
+		if _, err := c.c.Write(command(cmd...)); err != nil {
+			return err
+		}
+		if _, err := c.line(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pipelined keeps a number of commands in flight on one connection.
+func (b *bench) pipelined(c *resp, cmd []byte, answer func() (int, error)) (float64, error) {
+	free := make(chan struct{}, b.Pipeline)
+	for range b.Pipeline {
+		free <- struct{}{}
+	}
+	sent := make(chan error, 1)
+	start := time.Now()
+	warm := b.Seconds / 5
+	go func() {
+		for range free {
+			if _, err := c.c.Write(cmd); err != nil {
+				sent <- err
+				return
+			}
+		}
+		sent <- nil
+	}()
+	n, outstanding := 0, b.Pipeline
+	var from time.Time
+	want := -1
+	for outstanding > 0 {
+		unseen, err := answer()
+		if err != nil {
+			return 0, err
+		}
+		if want < 0 {
+			want = unseen
+		}
+		if unseen != want || unseen == 0 {
+			return 0, fmt.Errorf("%d unseen, and %d before", unseen, want)
+		}
+		outstanding--
+		if from.IsZero() && time.Since(start) > warm {
+			from, n = time.Now(), 0
+		} else {
+			n++
+		}
+		if from.IsZero() || time.Since(from) < b.Seconds {
+			outstanding++
+			free <- struct{}{}
+		}
+	}
+	took := time.Since(from)
+	close(free)
+	return float64(n) / took.Seconds(), <-sent
+}
+
+// resp is a connection in Redis' protocol.
+type resp struct {
+	c    net.Conn
+	r    *bufio.Reader
+	buf  []byte
+	seen map[string]struct{}
+}
+
+func dialRESP(addr string) (*resp, error) {
+	c, err := net.Dial("tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	return &resp{c: c, r: bufio.NewReaderSize(c, 128<<10)}, nil
+}
+
+func command(args ...string) []byte {
+	b := fmt.Appendf(nil, "*%d\r\n", len(args))
+	for _, a := range args {
+		b = fmt.Appendf(b, "$%d\r\n%s\r\n", len(a), a)
+	}
+	return b
+}
+
+func (c *resp) line() ([]byte, error) {
+	l, err := c.r.ReadSlice('\n')
+	if err != nil {
+		return nil, err
+	}
+	if len(l) < 3 || l[0] == '-' {
+		return nil, fmt.Errorf("redis: %s", bytes.TrimSpace(l))
+	}
+	return l[:len(l)-2], nil
+}
+
+func (c *resp) number(kind byte) (int, error) {
+	l, err := c.line()
+	if err != nil {
+		return 0, err
+	}
+	if l[0] != kind {
+		return 0, errors.New("redis: another answer than expected")
+	}
+	n := 0
+	for _, d := range l[1:] {
+		n = n*10 + int(d-'0')
+	}
+	return n, nil
+}
+
+// bulk reads a string, valid until the next one.
+func (c *resp) bulk() ([]byte, error) {
+	n, err := c.number('$')
+	if err != nil {
+		return nil, err
+	}
+	if cap(c.buf) < n+2 {
+		c.buf = make([]byte, n+2)
+	}
+	_, err = io.ReadFull(c.r, c.buf[:n+2])
+	return c.buf[:n], err
+}
+
+func (c *resp) smismember() (unseen int, err error) {
+	n, err := c.number('*')
+	for ; n > 0 && err == nil; n-- {
+		var in int
+		in, err = c.number(':')
+		unseen += 1 - in
+	}
+	return unseen, err
+}
+
+func (c *resp) zrange(ids []string) (unseen int, err error) {
+	n, err := c.number('*')
+	c.seen = make(map[string]struct{}, n)
+	for ; n > 0 && err == nil; n-- {
+		var id []byte
+		if id, err = c.bulk(); err == nil {
+			c.seen[string(id)] = struct{}{}
+		}
+	}
+	for _, id := range ids {
+		if _, in := c.seen[id]; !in {
+			unseen++
+		}
+	}
+	return unseen, err
+}
+
+func (c *resp) blobs(ids []string) (unseen int, err error) {
+	n, err := c.number('*')
+	var filters []*bloom.BloomFilter
+	for ; n > 0 && err == nil; n-- {
+		var blob []byte
+		if blob, err = c.bulk(); err == nil {
+			f := new(bloom.BloomFilter)
+			err = f.UnmarshalBinary(blob)
+			filters = append(filters, f)
+		}
+	}
+	for _, id := range ids {
+		in := false
+		for _, f := range filters {
+			if in = f.TestString(id); in {
+				break
+			}
+		}
+		if !in {
+			unseen++
+		}
+	}
+	return unseen, err
+}

@@ -1,0 +1,206 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// child is a process measured from outside.
+type child struct {
+	cmd    *exec.Cmd
+	addr   string // where it is asked
+	stderr bytes.Buffer
+}
+
+// cpus are the processor for a server and those left for the load.
+func cpus() (server int, load []int) {
+	var set unix.CPUSet
+	if unix.SchedGetaffinity(0, &set) != nil {
+		return -1, nil
+	}
+	server = -1
+	for i := range 1024 {
+		switch {
+		case !set.IsSet(i):
+		case server < 0:
+			server = i
+		default:
+			load = append(load, i)
+		}
+	}
+	return server, load
+}
+
+// pinSelf moves every thread of this process to the given processors.
+func pinSelf(to []int) error {
+	if len(to) == 0 {
+		return errors.New("no processor to spare")
+	}
+	var set unix.CPUSet
+	for _, c := range to {
+		set.Set(c)
+	}
+	runtime.GOMAXPROCS(max(2, len(to)))
+	tasks, err := os.ReadDir("/proc/self/task")
+	if err != nil {
+		return err
+	}
+	for _, t := range tasks {
+		tid, _ := strconv.Atoi(t.Name())
+		if err := unix.SchedSetaffinity(tid, &set); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// startOn starts a command on one processor: the thread that forks is moved there for
+// the moment, and the child inherits that.
+func startOn(cmd *exec.Cmd, cpu int) error {
+	if cpu < 0 {
+		return cmd.Start()
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var old, set unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &old); err != nil {
+		return cmd.Start()
+	}
+	set.Set(cpu)
+	if err := unix.SchedSetaffinity(0, &set); err != nil {
+		return cmd.Start()
+	}
+	defer unix.SchedSetaffinity(0, &old)
+	return cmd.Start()
+}
+
+func freeAddr() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer l.Close()
+	return l.Addr().String(), nil
+}
+
+// server is a running jianguo.
+type server struct {
+	child
+	args ServerArgs
+}
+
+// startServer starts a server on an empty directory, unless one is given, and waits
+// until it is ready.
+func (b *bench) startServer(a ServerArgs) (*server, error) {
+	var err error
+	if a.Dir == "" {
+		if a.Dir, err = os.MkdirTemp(b.Dir, "server-"); err != nil {
+			return nil, err
+		}
+	}
+	if a.HTTP, err = freeAddr(); err != nil {
+		return nil, err
+	}
+	if a.NATS, err = freeAddr(); err != nil {
+		return nil, err
+	}
+	s := &server{child: child{cmd: b.Start(a), addr: a.HTTP}, args: a}
+	s.cmd.Stderr = &s.stderr
+	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := startOn(s.cmd, b.cpu); err != nil {
+		return nil, err
+	}
+	for range 1200 {
+		resp, err := http.Get("http://" + a.HTTP + "/readyz")
+		if err == nil {
+			resp.Body.Close()
+			if resp.StatusCode == http.StatusOK {
+				return s, nil
+			}
+		}
+		if b.ctx.Err() != nil || s.cmd.Process.Signal(syscall.Signal(0)) != nil {
+			break
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	s.stop()
+	return nil, fmt.Errorf("the server did not become ready: %s", s.stderr.String())
+}
+
+func (c *child) stop() {
+	c.cmd.Process.Signal(syscall.SIGTERM)
+	done := make(chan struct{})
+	go func() { c.cmd.Wait(); close(done) }()
+	select {
+	case <-done:
+	case <-time.After(60 * time.Second):
+		c.cmd.Process.Kill()
+		<-done
+	}
+}
+
+// cpuTime is the processor time the child has used, user and system.
+func (c *child) cpuTime() (time.Duration, error) {
+	b, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(c.cmd.Process.Pid), "stat"))
+	if err != nil {
+		return 0, err
+	}
+	// Fields 14 and 15, counted from behind the name, which may hold anything; in
+	// ticks of 10 ms on every Linux Go runs on.
+	f := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+2:]))
+	user, err1 := strconv.ParseInt(f[11], 10, 64)
+	system, err2 := strconv.ParseInt(f[12], 10, 64)
+	return time.Duration(user+system) * 10 * time.Millisecond, errors.Join(err1, err2)
+}
+
+// post sends one request the ordinary way.
+func (s *server) post(path string, body []byte) error {
+	resp, err := http.Post("http://"+s.addr+path, "application/json", bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode >= 300 {
+		msg, _ := io.ReadAll(io.LimitReader(resp.Body, 1000))
+		return fmt.Errorf("POST %s: %s: %s", path, resp.Status, msg)
+	}
+	return nil
+}
+
+// metric reads one value of /metrics.
+func (s *server) metric(ctx context.Context, name string) (float64, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.addr+"/metrics", nil)
+	if err != nil {
+		return 0, err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, err
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return 0, err
+	}
+	m := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(name) + ` (\S+)$`).FindSubmatch(b)
+	if m == nil {
+		return 0, fmt.Errorf("no metric %s", name)
+	}
+	return strconv.ParseFloat(string(m[1]), 64)
+}
