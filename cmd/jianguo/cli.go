@@ -26,6 +26,7 @@ type cli struct {
 	Ingest      ingestCmd      `cmd:"" help:"Publish articles from files and wait for their verdicts."`
 	Check       checkCmd       `cmd:"" help:"Show the verdict an article would get; nothing is stored."`
 	Eval        evalCmd        `cmd:"" help:"Measure detection quality on documents and labels of your own."`
+	Explain     explainCmd     `cmd:"" help:"Show how a later text is judged against an earlier one, and every number behind it."`
 	Fingerprint fingerprintCmd `cmd:"" help:"Print the fingerprint of every line of standard input."`
 	Verify      verifyCmd      `cmd:"" help:"Prove a data directory whole, or say what is wrong with it."`
 	Dead        deadCmd        `cmd:"" help:"List, show, replay or drop messages that were refused."`

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"jianguo/index"
+	"jianguo/ingest"
+)
+
+type explainCmd struct {
+	A        string `arg:"" help:"An item: an id of --data, a file (JSON or plain text), or - for standard input."`
+	B        string `arg:"" help:"Another. Of two ids the one that arrived later is the query, else this one."`
+	Data     string `help:"A data directory that no service is using, to look ids up in." placeholder:"DIR"`
+	Terms    int    `help:"How many terms to show." default:"16"`
+	JSON     bool   `help:"Print one JSON document."`
+	Language string `help:"Language of the reason: ${enum}." enum:"zh,en" default:"zh"`
+	policyFlags
+	segmentFlags
+}
+
+// Run explains how two texts are judged.
+func (c *explainCmd) Run(co *console) error {
+	if c.A == "-" && c.B == "-" {
+		return errors.New("standard input can be one of the two, not both")
+	}
+	earlier, later, err := c.items(co)
+	if err != nil {
+		return err
+	}
+	s, err := newSegmenter(c.segmentFlags)
+	if err != nil {
+		return err
+	}
+	x := ingest.Explain(s, *c.policy(), c.Language, later, earlier, c.Terms)
+	if c.JSON {
+		out := json.NewEncoder(co.out)
+		out.SetIndent("", " ")
+		return out.Encode(x)
+	}
+	printExplanation(co, x)
+	return nil
+}
+
+// items reads both, the earlier one first.
+func (c *explainCmd) items(co *console) (earlier, later *ingest.Item, err error) {
+	if c.Data == "" {
+		if earlier, err = readItem(co, c.A); err == nil {
+			later, err = readItem(co, c.B)
+		}
+		return earlier, later, err
+	}
+	if _, err := os.Stat(c.Data); err != nil {
+		return nil, nil, fmt.Errorf("data directory: %w", err)
+	}
+	h, err := openHouse(co, houseConfig{Command: "explain", Data: c.Data, NoBus: true, Segment: c.segmentFlags})
+	if err != nil {
+		return nil, nil, err
+	}
+	earlier, first, err := lookUp(co, h.index, c.A)
+	later, second, err2 := lookUp(co, h.index, c.B)
+	if err := errors.Join(err, err2, h.Close()); err != nil {
+		return nil, nil, err
+	}
+	if !first.IsZero() && !second.IsZero() && second.Before(first) {
+		earlier, later = later, earlier
+	}
+	return earlier, later, nil
+}
+
+// lookUp finds an item by its id, and else reads it as a file. Its arrival is
+// zero for a file.
+func lookUp(co *console, x *index.Index, name string) (*ingest.Item, time.Time, error) {
+	if name == "-" {
+		it, err := readItem(co, name)
+		return it, time.Time{}, err
+	}
+	stored, err := x.Item(co.ctx, name)
+	if errors.Is(err, index.ErrNotFound) {
+		if _, statErr := os.Stat(name); statErr == nil {
+			it, err := readItem(co, name)
+			return it, time.Time{}, err
+		}
+	}
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	if stored.Body == nil {
+		return nil, time.Time{}, fmt.Errorf("the text of %q was not kept: there is nothing to compare", name)
+	}
+	return &ingest.Item{ID: stored.ID, Title: stored.Title, Body: *stored.Body, Source: stored.Source}, stored.Arrived, nil
+}
+
+func readItem(co *console, name string) (*ingest.Item, error) {
+	c := checkCmd{File: name}
+	it, err := c.item(co)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if it.ID == "" {
+		it.ID = name
+	}
+	return it, nil
+}
+
+func printExplanation(co *console, x *ingest.Explanation) {
+	w := co.out
+	fmt.Fprintf(w, "%s", x.Verdict)
+	if x.Series {
+		fmt.Fprint(w, ", another of a series")
+	}
+	if x.Rule != index.NoRule {
+		fmt.Fprintf(w, " (met by %s)", x.Rule)
+	}
+	fmt.Fprintf(w, "\n  %s\n  %s\n", x.Why, x.Decided)
+	fmt.Fprintln(w, "\ntexts")
+	for _, s := range []struct {
+		name string
+		side *ingest.Side
+	}{{"query  ", &x.Query}, {"earlier", &x.Earlier}} {
+		fmt.Fprintf(w, "  %s  %s  %d tokens  %s  %s\n", s.name, s.side.Fingerprint, s.side.Tokens, s.side.ID, oneLine(s.side.Title))
+	}
+	fmt.Fprintln(w, "\nproposals that would have met the earlier text")
+	for _, m := range x.Proposals {
+		fmt.Fprintf(w, "  %-8s %-4s %s\n", m.Rule, map[bool]string{true: "yes", false: "no"}[m.Met], m.Detail)
+	}
+	printBits(co, x)
+	printTerms(co, x)
+	fmt.Fprintln(w, "\njudgement         on texts  on sketches")
+	row := func(name string, a, b float32) { fmt.Fprintf(w, "  %-17s %6.3f  %6.3f\n", name, a, b) }
+	m, e := &x.Measured, &x.Estimated
+	row("resemblance", m.Resemblance, e.Resemblance)
+	row("query contained", m.QueryContained, e.QueryContained)
+	row("earlier contained", m.EarlierContained, e.EarlierContained)
+	row("score", m.Score, e.Score)
+	row("story", m.Story, e.Story)
+	fmt.Fprintf(w, "  %-17s %s (%s), %s (%s)\n", "kind", m.Kind, m.Reason, e.Kind, e.Reason)
+	f := &m.Facts
+	fmt.Fprintf(w, "\nfacts\n  figures  %d of %d shared; only in the query %d, only in the earlier %d\n", f.FiguresShared, f.Figures, f.FiguresQuery, f.FiguresEarlier)
+	fmt.Fprintf(w, "  places   %d with the same figure, %d with another\n", f.SamePlace, f.OtherPlace)
+	fmt.Fprintf(w, "  names    %d shared; only in the query %d, only in the earlier %d\n", f.Names, f.NamesQuery, f.NamesEarlier)
+	if len(f.Agree) > 0 {
+		fmt.Fprintf(w, "  agree    %s\n", strings.Join(f.Agree, "; "))
+	}
+	if len(f.Conflict) > 0 {
+		fmt.Fprintf(w, "  conflict %s (query / earlier)\n", strings.Join(f.Conflict, "; "))
+	}
+	fmt.Fprintf(w, "\nrecipe %s, policy %s\n", x.Recipe, x.Policy)
+}
+
+// flippedShown is how many flipped bits are shown, the heaviest first.
+const flippedShown = 12
+
+func printBits(co *console, x *ingest.Explanation) {
+	fmt.Fprintf(co.out, "\nfingerprints differ in %d bits; S is %.2f from the query, %.2f the other way\n", x.Distance, x.S, x.SReverse)
+	if len(x.Flipped) == 0 {
+		return
+	}
+	fmt.Fprintln(co.out, "  bit   margin in query   in earlier")
+	for _, b := range x.Flipped[:min(len(x.Flipped), flippedShown)] {
+		fmt.Fprintf(co.out, "  %3d   %15.3f   %10.3f\n", b.Bit, b.Query, b.Earlier)
+	}
+	if n := len(x.Flipped) - flippedShown; n > 0 {
+		fmt.Fprintf(co.out, "  and %s with smaller margins\n", plural(n, "bit"))
+	}
+}
+
+func printTerms(co *console, x *ingest.Explanation) {
+	fmt.Fprintf(co.out, "\nterms: %.0f %% of the query's weight is shared, %.0f %% of the earlier's\n", 100*x.QueryShare, 100*x.EarlierShare)
+	var shared, query, earlier []string
+	for _, t := range x.Terms {
+		switch {
+		case t.Earlier == 0:
+			query = append(query, fmt.Sprintf("%s %.1f", t.Text, t.Query))
+		case t.Query == 0:
+			earlier = append(earlier, fmt.Sprintf("%s %.1f", t.Text, t.Earlier))
+		default:
+			shared = append(shared, fmt.Sprintf("%s %.1f/%.1f", t.Text, t.Query, t.Earlier))
+		}
+	}
+	for _, l := range []struct {
+		name  string
+		terms []string
+	}{{"shared", shared}, {"only in the query", query}, {"only in the earlier", earlier}} {
+		if len(l.terms) > 0 {
+			fmt.Fprintf(co.out, "  %s: %s\n", l.name, strings.Join(l.terms, ", "))
+		}
+	}
+}
