@@ -35,6 +35,35 @@ const (
 	Clues
 )
 
+var clueNames = [Clues]string{
+	"SoftLeast",
+	"SoftMost",
+	"Slots",
+	"Conflicts",
+	"Missing",
+	"News",
+	"Agreed",
+	"Shared",
+	"Resembles",
+	"Longest",
+	"MeanRun",
+	"Swaps",
+	"RestLeast",
+	"RestMost",
+	"Overhang",
+	"Novel",
+	"NovelMost",
+	"Head",
+	"HeadLeast",
+	"Foreign",
+	"Subjects",
+	"Developments",
+	"Echo",
+}
+
+// String is the name of the constant.
+func (c Clue) String() string { return clueNames[c] }
+
 // typical is the length of a common news article in tokens, the unit of sizes.
 const typical = 650.
 
@@ -116,6 +145,16 @@ type Thresholds struct {
 	Story       Weights `json:"story"`
 	CopySketch  Weights `json:"copy_sketch"`
 	StorySketch Weights `json:"story_sketch"`
+}
+
+// DefaultThresholds were chosen by cross-validation on labelled pairs; the
+// weights are fitted (see quality_test.go, which prints the tables).
+func DefaultThresholds() Thresholds {
+	return Thresholds{
+		Duplicate: .6, Suspect: .74, Doubt: .42, Related: .26,
+		Copy: copyWeights, Story: storyWeights,
+		CopySketch: copySketchWeights, StorySketch: storySketchWeights,
+	}
 }
 
 // Kind is what a judgement says of a pair.

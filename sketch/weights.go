@@ -1,15 +1,5 @@
 package sketch
 
-// DefaultThresholds were chosen by cross-validation; the quality test of this
-// package fits the weights, prints the table, and says when they have drifted.
-func DefaultThresholds() Thresholds {
-	return Thresholds{
-		Duplicate: .6, Suspect: .7, Doubt: .42, Related: .27,
-		Copy: copyWeights, Story: storyWeights,
-		CopySketch: copySketchWeights, StorySketch: storySketchWeights,
-	}
-}
-
 // copyWeights: is it the same article, measured on texts.
 var copyWeights = Weights{Bias: -5.29, Of: Evidence{
 	SoftLeast:    2.03,
