@@ -250,7 +250,7 @@ func (b *batch) insert(r *itemRow, a *Article) error {
 		x.exacts.Put(exactKey(r.exact), r.ordinal)
 	}
 	if f&flagExemplar != 0 {
-		b.post(r.ordinal, simhash.Fingerprint(r.fingerprint), a.Sketch.Keys())
+		b.post(r.ordinal, simhash.Fingerprint(r.fingerprint), postingKeys(&a.Sketch))
 		x.relatives.add(r.ordinal, a)
 		b.undo = append(b.undo, func() { x.relatives.forget(r.ordinal) })
 	}
@@ -267,6 +267,10 @@ func (b *batch) unpost(ordinal uint32, fp simhash.Fingerprint, keys []uint64) {
 	b.x.unpost(ordinal, fp, keys)
 	b.undo = append(b.undo, func() { b.x.post(ordinal, fp, keys) })
 }
+
+// postingKeys are all keys that an exemplar is posted under, besides its
+// fingerprint.
+func postingKeys(s *sketch.Sketch) []uint64 { return append(s.Keys(), s.PassageKeys()...) }
 
 // post adds the postings of an exemplar. A fingerprint of 0 is that of a text
 // without terms: it says nothing, and has no postings.
@@ -310,9 +314,9 @@ func (b *batch) setState(v *version, f flags, s state) error {
 			return fmt.Errorf("sketch of ordinal %d: %w", v.ordinal, err)
 		}
 		if f&flagExemplar != 0 {
-			b.post(v.ordinal, simhash.Fingerprint(v.fingerprint), sk.Keys())
+			b.post(v.ordinal, simhash.Fingerprint(v.fingerprint), postingKeys(&sk))
 		} else {
-			b.unpost(v.ordinal, simhash.Fingerprint(v.fingerprint), sk.Keys())
+			b.unpost(v.ordinal, simhash.Fingerprint(v.fingerprint), postingKeys(&sk))
 		}
 	}
 	v.flags, v.state = f, s

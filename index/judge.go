@@ -202,8 +202,9 @@ func (x *Index) judgeHamming(a *Article, at uint32, own map[uint32]bool) (judgem
 }
 
 // propose collects what an article may be a copy of: every exemplar within the
-// Hamming distance, those found over weak bits, and for short texts those that
-// share MinHash keys; each once, the most promising first.
+// Hamming distance, those found over weak bits, for short texts those that
+// share MinHash keys, and those that share a passage or all figures; each
+// once, the most promising first.
 func (x *Index) propose(a *Article) []proposal {
 	var proposals []proposal
 	seen := map[uint32]bool{}
@@ -225,11 +226,18 @@ func (x *Index) propose(a *Article) []proposal {
 	slices.SortFunc(proposals, func(p, q proposal) int {
 		return cmp.Or(cmp.Compare(p.s, q.s), cmp.Compare(p.ordinal, q.ordinal))
 	})
-	if keys := a.Sketch.Keys(); len(keys) > 0 {
-		for _, ordinal := range x.bands.Candidates(nil, keys, x.policy.Judged) {
+	for _, by := range []struct {
+		rule  Rule
+		keys  []uint64
+		limit int
+	}{{BySketch, a.Sketch.Keys(), x.policy.Judged}, {ByPassage, a.Sketch.PassageKeys(), x.policy.Passages}} {
+		if len(by.keys) == 0 {
+			continue
+		}
+		for _, ordinal := range x.bands.Candidates(nil, by.keys, by.limit) {
 			if !seen[ordinal] {
 				seen[ordinal] = true
-				proposals = append(proposals, proposal{ordinal: ordinal, rule: BySketch, distance: -1, s: -1})
+				proposals = append(proposals, proposal{ordinal: ordinal, rule: by.rule, distance: -1, s: -1})
 			}
 		}
 	}

@@ -143,7 +143,7 @@ func (x *Index) loadItems(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("sketch of ordinal %d: %w", ordinal, err)
 		}
-		x.post(ordinal, simhash.Fingerprint(fingerprint), sk.Keys())
+		x.post(ordinal, simhash.Fingerprint(fingerprint), postingKeys(&sk))
 		if ordinal%65536 == 0 {
 			x.cfg.Progress("postings", int64(ordinal), total)
 		}

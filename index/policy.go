@@ -32,6 +32,9 @@ type Policy struct {
 
 	// MaxS bounds the proposals `margin`: S, 0…64. Strangers have about 32.
 	MaxS float32 `json:"max_s"`
+	// Passages bounds the proposals `passage`, newest first: a passage that
+	// more texts have is boilerplate.
+	Passages int `json:"passages"`
 	// Judged bounds how many proposals an item is judged against, best first.
 	Judged int `json:"judged"`
 	// Texts bounds how many of those are compared on their kept texts.
@@ -51,6 +54,7 @@ func DefaultPolicy() Policy {
 		Distance:   3,
 		Suspects:   SuspectsPublish,
 		MaxS:       8,
+		Passages:   16,
 		Judged:     64,
 		Texts:      8,
 		Thresholds: sketch.DefaultThresholds(),
@@ -70,8 +74,8 @@ func (p Policy) Validate() error {
 		return fmt.Errorf("policy: suspects %q: want %s, %s or %s", p.Suspects, SuspectsPublish, SuspectsHold, SuspectsReject)
 	case p.MaxS < 0 || p.MaxS > 64:
 		return fmt.Errorf("policy: max_s %v: want 0 to 64", p.MaxS)
-	case p.Judged < 1 || p.Texts < 0:
-		return fmt.Errorf("policy: judged %d, texts %d: want at least 1 and 0", p.Judged, p.Texts)
+	case p.Judged < 1 || p.Texts < 0 || p.Passages < 0:
+		return fmt.Errorf("policy: judged %d, texts %d, passages %d: want at least 1, 0 and 0", p.Judged, p.Texts, p.Passages)
 	case p.Window <= 0 || p.Cap < p.Window:
 		return fmt.Errorf("policy: window %v, cap %v: want 0 < window ≤ cap", p.Window, p.Cap)
 	}
