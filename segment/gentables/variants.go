@@ -24,8 +24,14 @@ const variantsHead = `# Traditional characters and what they are in simplified t
 
 // zhu are the words in which 著 stands for itself; elsewhere it is the
 // traditional form of 着.
-const zhu = "显著 著名 著作 著称 著书 著录 著者 著述 著文 名著 原著 巨著 专著 编著 合著 新著 杂著 论著 译著 遗著 拙著 撰著 " +
-	"卓著 昭著 素著 土著 执著"
+const zhu = "显著 著名 著作 著称 名著 原著 巨著 专著 编著 卓著 昭著 土著"
+
+// same are characters, and words, that simplified text too writes in two ways,
+// and that conversion to traditional characters and back mixes up.
+var same = map[string]string{
+	"钜": "巨", "薰": "熏", "伕": "夫", "揹": "背", "暱": "昵", "谘": "咨", "想像": "想象", "座標": "坐標", "座标": "坐标",
+	"藉著": "借着", "藉着": "借着",
+}
 
 // variants writes the table of traditional characters and phrases.
 func variants(dir, out string) error {
@@ -36,6 +42,11 @@ func variants(dir, out string) error {
 	regional, err := readPairs(dir, "TWVariantsRev.txt", "HKVariantsRev.txt")
 	if err != nil {
 		return err
+	}
+	for from, to := range same {
+		if utf8.RuneCountInString(from) == 1 {
+			chars[from] = to
+		}
 	}
 	// What a character becomes must be final: a text converted once stays.
 	for from, to := range chars {
@@ -51,6 +62,19 @@ func variants(dir, out string) error {
 			if to = convert(to, chars); to != from {
 				chars[from] = to
 			}
+		}
+	}
+	for from, to := range phrases {
+		for _, r := range to {
+			if v, ok := same[string(r)]; ok {
+				to = strings.ReplaceAll(to, string(r), v)
+			}
+		}
+		phrases[from] = to
+	}
+	for from, to := range same {
+		if utf8.RuneCountInString(from) > 1 {
+			phrases[from] = convert(to, chars)
 		}
 	}
 	for _, w := range strings.Fields(zhu) {
@@ -98,7 +122,7 @@ func protect(chars, phrases map[string]string) error {
 	for i := range g.Dict.Tokens {
 		w := g.Dict.Tokens[i].Text()
 		to := convert(w, chars)
-		if to == w || strings.Contains(w, "著") || utf8.RuneCountInString(w) < 2 {
+		if to == w || strings.ContainsAny(w, "著钜薰伕揹暱谘") || utf8.RuneCountInString(w) < 2 {
 			continue
 		}
 		if _, _, ok := g.Dict.Find([]byte(to)); !ok {
