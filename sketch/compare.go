@@ -386,8 +386,13 @@ func samePlace(facts []fact) int {
 // notes is how many facts are put into words, of each sort.
 const notes = 4
 
+// slotMost bounds how many figures in one place are compared: more of them are
+// a table, and say nothing about each other.
+const slotMost = 16
+
 // slot compares what two texts put in one place: the same where any of it is.
 func (f *Facts) slot(a, b []fact, w *workspace, qt, ct string) {
+	a, b = a[:min(len(a), slotMost)], b[:min(len(b), slotMost)]
 	for _, x := range a {
 		for _, y := range b {
 			if x.value == y.value {
