@@ -251,9 +251,12 @@ func checkLimit(t *rapid.T, ref *reference, b *Bands, q simhash.Fingerprint, max
 func (r *reference) candidates(keys []uint64, limit int) []uint32 {
 	shared := map[uint32]int{}
 	for _, k := range keys {
-		os := r.keys[k]
-		for _, o := range os[max(0, len(os)-limit):] {
-			shared[o]++
+		os, weight := r.keys[k], 1000
+		if len(os) > limit {
+			os, weight = os[len(os)-limit:], 1
+		}
+		for _, o := range os {
+			shared[o] += weight
 		}
 	}
 	var all []uint32

@@ -34,19 +34,20 @@ func (b *Bands) RemoveKeys(keys []uint64, ordinal uint32) int {
 	return removed
 }
 
-// Candidates appends to dst at most limit ordinals that share one of keys:
-// those that share most keys first, newest (highest) first among equals. Of one key
-// only the newest limit postings are looked at (those added last), so that a
-// key that everyone has costs no more than a rare one.
+// Candidates appends to dst at most limit ordinals that share one of keys. Of
+// each key only the newest limit postings are looked at (those added last), so
+// that a key that everyone has costs no more than a rare one.
 //
-// To be sure of meeting the right members of a hot family, add and ask for a
-// narrower key beside the wide one (the same hash mixed with the digest of the
-// facts): it is as rare as its facts, and who shares both comes first.
+// Those come first that share most of the keys that were looked at in full,
+// then those that share most of the others, then the newest (highest). So a
+// hot key never displaces a rare one. To be sure of meeting the right members
+// of a hot family, add and ask for a narrower key beside the wide one (the
+// same hash mixed with the digest of the facts).
 func (b *Bands) Candidates(dst []uint32, keys []uint64, limit int) []uint32 {
 	if limit <= 0 {
 		return dst
 	}
-	var buf [64]uint32
+	var buf [64]candidate
 	met := buf[:0]
 	pin := b.memory.Pin()
 	for i, k := range keys {
@@ -55,30 +56,41 @@ func (b *Bands) Candidates(dst []uint32, keys []uint64, limit int) []uint32 {
 		}
 	}
 	pin.Unpin()
-	slices.Sort(met)
-	type candidate struct {
-		ordinal uint32
-		shared  int
-	}
-	candidates := make([]candidate, 0, len(met))
-	for _, o := range met {
-		if n := len(candidates); n > 0 && candidates[n-1].ordinal == o {
-			candidates[n-1].shared++
-		} else {
-			candidates = append(candidates, candidate{o, 1})
+	slices.SortFunc(met, func(x, y candidate) int { return cmp.Compare(x.ordinal, y.ordinal) })
+	n := 0
+	for _, c := range met {
+		if n > 0 && met[n-1].ordinal == c.ordinal {
+			met[n-1].shared += c.shared
+			continue
 		}
+		met[n] = c
+		n++
 	}
-	slices.SortFunc(candidates, func(x, y candidate) int {
-		return cmp.Or(y.shared-x.shared, cmp.Compare(y.ordinal, x.ordinal))
+	met = met[:n]
+	slices.SortFunc(met, func(x, y candidate) int {
+		return cmp.Or(cmp.Compare(y.shared, x.shared), cmp.Compare(y.ordinal, x.ordinal))
 	})
-	for _, c := range candidates[:min(limit, len(candidates))] {
+	for _, c := range met[:min(limit, n)] {
 		dst = append(dst, c.ordinal)
 	}
 	return dst
 }
 
+// candidate is an ordinal and what it shares with the query: whole for a key
+// that was looked at in full, part for another.
+type candidate struct {
+	ordinal uint32
+	shared  uint64
+}
+
+const (
+	part  = 1
+	whole = 1 << 32 // more than any number of parts
+)
+
 // newest appends at most limit ordinals of key, the last added first.
-func newest(dst []uint32, v buckets.View, key uint64, limit int) []uint32 {
+func newest(met []candidate, v buckets.View, key uint64, limit int) []candidate {
+	start := len(met)
 	hi, lo := uint32(key>>16), uint16(key)
 	from, to := v.Equal(hi)
 	for _, span := range [2][2]int{{v.Sorted, len(v.Hi)}, {from, to}} {
@@ -86,14 +98,18 @@ func newest(dst []uint32, v buckets.View, key uint64, limit int) []uint32 {
 			if v.Hi[i] != hi || v.Lo[i] != lo {
 				continue
 			}
-			if limit == 0 {
-				return dst
+			o, ok := v.Ordinal(i)
+			if !ok {
+				continue
 			}
-			if o, ok := v.Ordinal(i); ok {
-				dst = append(dst, o)
-				limit--
+			if len(met)-start == limit { // one more: the key is not looked at in full
+				for j := range met[start:] {
+					met[start+j].shared = part
+				}
+				return met
 			}
+			met = append(met, candidate{o, whole})
 		}
 	}
-	return dst
+	return met
 }

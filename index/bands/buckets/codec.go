@@ -9,9 +9,7 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// Version is the version of the page format; a page of another one is refused.
-//
-//	1  2026-11: the first.
+// Version is the version of the page format; see the package comment.
 const Version = 1
 
 const (

@@ -21,6 +21,40 @@
 //
 // One goroutine at a time may change a table or anything that shares its
 // Memory. Look-ups hold a Pin of that Memory while they use a View.
+//
+// # Pages
+//
+// AppendPage writes the 64 buckets of one block, all numbers little-endian:
+//
+//	0    3 bytes   "jgp"
+//	3    1 byte    the version of the format, 1
+//	4    1 byte    the posting family: 1 fingerprints, 2 keys of short texts
+//	               (package bands), 3 hashes of ids and forms (package runs)
+//	5    1 byte    0
+//	6    2 bytes   upper 16 bits of the first key, a multiple of 64
+//	8    4 bytes   n, the number of postings
+//	12   256 bytes how many are in each bucket, 4 bytes each
+//	268  4n bytes  key bits 16…47 of each, by bucket and then as they were added,
+//	               but that those of a hot bucket may be sorted
+//	     2n bytes  key bits 0…15
+//	     4n bytes  ordinals, below 2³²−1
+//	     8 bytes   XXH3-64 of all that comes before
+//
+// A page with the keys 0001 0123456789ab, ordinal 7, and 0003 fedcba987654,
+// ordinal 1, of fingerprints, in 296 bytes:
+//
+//	0    6a6770 01 01 00 0000 02000000      | "jgp", version, family, first key, n
+//	12   00000000 01000000 00000000 01000000 | buckets 0 to 3
+//	…    00000000                            | and 60 empty ones
+//	268  67452301 98badcfe                   | the next 32 bits of the keys
+//	276  ab89 5476                           | the last 16
+//	280  07000000 01000000                   | the ordinals
+//	288  7aefddfe3e0fdace                   | the sum
+//
+// Version history: 1, November 2026, the first.
+//
+// A page of another version, torn or changed is refused with ErrPage; what it
+// held can be had from the catalogue.
 package buckets
 
 import (

@@ -1,0 +1,308 @@
+package buckets
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/zeebo/xxh3"
+	"pgregory.net/rapid"
+)
+
+// held is every posting of the table, bucket by bucket, with the order inside
+// a key kept.
+func held(t *Table) map[uint64][]uint32 {
+	all := map[uint64][]uint32{}
+	for k := range Keys {
+		if t.pages[k/PageKeys].Load() == nil {
+			continue
+		}
+		v := t.Bucket(uint16(k))
+		for i := range v.Hi {
+			if o, ok := v.Ordinal(i); ok {
+				key := uint64(k)<<48 | uint64(v.Hi[i])<<16 | uint64(v.Lo[i])
+				all[key] = append(all[key], o)
+			}
+		}
+	}
+	return all
+}
+
+func same(t interface {
+	Helper()
+	Fatalf(string, ...any)
+}, want, got map[uint64][]uint32) {
+	t.Helper()
+	for k, os := range want {
+		if !slices.Equal(os, got[k]) {
+			t.Fatalf("key %016x: %v, want %v", k, got[k], os)
+		}
+	}
+	for k, os := range got {
+		if len(want[k]) == 0 {
+			t.Fatalf("key %016x: %v, want none", k, os)
+		}
+	}
+}
+
+// check holds the table to its own invariants.
+func check(t *rapid.T, table *Table) {
+	blocks := int64(0)
+	for i := range table.pages {
+		p := table.pages[i].Load()
+		if p == nil {
+			continue
+		}
+		blocks += int64(len(p.block.bytes))
+		dead := 0
+		for slot := range PageKeys {
+			v := p.view(slot)
+			for j := range v.Hi {
+				if _, ok := v.Ordinal(j); !ok {
+					dead++
+				}
+				if j > 0 && j < v.Sorted && (v.Hi[j-1] > v.Hi[j] || v.Hi[j-1] == v.Hi[j] && v.Lo[j-1] > v.Lo[j]) {
+					t.Fatalf("page %d, bucket %d: not sorted at %d", i, slot, j)
+				}
+			}
+		}
+		if dead != p.dead {
+			t.Fatalf("page %d: %d tombstones, %d counted", i, dead, p.dead)
+		}
+	}
+	waiting := int64(0)
+	for _, list := range table.mem.retired {
+		for _, b := range list {
+			waiting += int64(len(b.bytes))
+		}
+	}
+	if got := table.mem.Bytes(); got != blocks+waiting {
+		t.Fatalf("%d bytes accounted for, %d in use and %d waiting", got, blocks, waiting)
+	}
+	// No look-up is under way: at most what the last two epochs retired waits.
+	if n := len(table.mem.retired[0]) + len(table.mem.retired[1]); n > 2 {
+		t.Fatalf("%d blocks wait for nobody", n)
+	}
+}
+
+func TestTable(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		config := Config{Hot: rapid.SampledFrom([]int{1, 10, 0}).Draw(t, "hot")}
+		table := New(config)
+		want := map[uint64][]uint32{}
+		total := 0
+		// Two pages, two buckets each, few keys in a bucket.
+		key := rapid.Map(rapid.SliceOfN(rapid.Uint64Range(0, 3), 4, 4), func(p []uint64) uint64 {
+			return p[0]<<62 | p[1]<<48 | p[2]<<16 | p[3]
+		})
+		t.Repeat(map[string]func(*rapid.T){
+			"append": func(t *rapid.T) {
+				k := key.Draw(t, "key")
+				for range rapid.SampledFrom([]int{1, 7, 300}).Draw(t, "times") {
+					o := rapid.Uint32Range(0, 50).Draw(t, "ordinal")
+					table.Append(k, o)
+					want[k] = append(want[k], o)
+					total++
+				}
+			},
+			"remove": func(t *rapid.T) {
+				k, o := key.Draw(t, "key"), rapid.Uint32Range(0, 50).Draw(t, "ordinal")
+				n := len(want[k])
+				want[k] = slices.DeleteFunc(want[k], func(x uint32) bool { return x == o })
+				total -= n - len(want[k])
+				if got := table.Remove(k, o); got != n-len(want[k]) {
+					t.Fatalf("removed %d, want %d", got, n-len(want[k]))
+				}
+			},
+			"rebuild from pages": func(t *rapid.T) {
+				var b Batch
+				for i := range Pages {
+					p, err := DecodePage(table.AppendPage(nil, i, 9), 9, uint16(i*PageKeys))
+					if err != nil {
+						t.Fatal(err)
+					}
+					p.AppendTo(&b)
+				}
+				if b.Len() != total {
+					t.Fatalf("%d in the pages, want %d", b.Len(), total)
+				}
+				table.Close()
+				if n := table.mem.Bytes(); n != 0 {
+					t.Fatalf("%d bytes left when closed", n)
+				}
+				table = Build(config, 0, &b)
+				b.Release()
+			},
+			"": func(t *rapid.T) {
+				check(t, table)
+				same(t, want, held(table))
+				if table.Len() != total {
+					t.Fatalf("length %d, want %d", table.Len(), total)
+				}
+			},
+		})
+		table.Close()
+	})
+}
+
+func TestBuildRotates(t *testing.T) {
+	rng := rand.New(rand.NewPCG(6, 7))
+	var a, b Batch
+	defer a.Release()
+	defer b.Release()
+	want := map[uint64][]uint32{}
+	for i := range uint32(3 * batchBlock) {
+		k := rng.Uint64() >> (i % 3 * 8) // some of it crowded
+		into := &a
+		if i >= 2*batchBlock {
+			into = &b
+		}
+		into.Append(k, i)
+		want[Rotate(k, 3)] = append(want[Rotate(k, 3)], i)
+	}
+	table := Build(Config{}, 48, &a, &b)
+	defer table.Close()
+	same(t, want, held(table))
+}
+
+func TestPinKeepsBlocks(t *testing.T) {
+	table := New(Config{})
+	defer table.Close()
+	fill := func(from, to uint32) {
+		for i := range to - from {
+			table.Append(0, from+i)
+		}
+	}
+	fill(0, 100)
+	pin := table.mem.Pin()
+	v := table.Bucket(0)
+	fill(100, 20000) // many rebuilds
+	if n := len(table.mem.retired[0]) + len(table.mem.retired[1]); n < 5 {
+		t.Errorf("%d blocks kept for the look-up under way", n)
+	}
+	for i := range 100 {
+		if o, ok := v.Ordinal(i); !ok || o != uint32(i) || v.Hi[i] != 0 {
+			t.Fatalf("posting %d became %d %v", i, o, ok)
+		}
+	}
+	pin.Unpin()
+	fill(20000, 80000)
+	if n := len(table.mem.retired[0]) + len(table.mem.retired[1]); n > 2 {
+		t.Errorf("%d blocks wait for nobody", n)
+	}
+}
+
+// example is the page of the package comment.
+func example() []byte {
+	table := New(Config{})
+	defer table.Close()
+	table.Append(0x0001_0123_4567_89ab, 7)
+	table.Append(0x0003_fedc_ba98_7654, 1)
+	return table.AppendPage(nil, 0, 1)
+}
+
+func TestExamplePage(t *testing.T) {
+	source, err := os.ReadFile("table.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, ok := strings.Cut(string(source), "in 296 bytes:\n//\n")
+	if !ok {
+		t.Fatal("the package comment has no example")
+	}
+	var want []byte
+	at := 0
+	for line := range strings.Lines(after) {
+		line, ok := strings.CutPrefix(line, "//\t")
+		if !ok {
+			break
+		}
+		fields := strings.Fields(line)
+		if fields[0] == "…" {
+			at = len(example()) - 8 - 2*postingBytes
+			want = append(want, make([]byte, at-len(want))...)
+			continue
+		}
+		for _, f := range fields[1:slices.Index(fields, "|")] {
+			b, err := hex.DecodeString(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want = append(want, b...)
+		}
+	}
+	if got := example(); !slices.Equal(got, want) {
+		t.Errorf("the example in the package comment is\n%x, but the page is\n%x", want, got)
+	}
+}
+
+func TestDecodePageNamesWhatIsWrong(t *testing.T) {
+	page := example()
+	if _, err := DecodePage(page, 1, 0); err != nil {
+		t.Fatal(err)
+	}
+	resum := func(b []byte) []byte {
+		end := len(b) - sumBytes
+		return binary.LittleEndian.AppendUint64(b[:end:end], xxh3.Hash(b[:end]))
+	}
+	for name, change := range map[string]func(b []byte) []byte{
+		"cut":              func(b []byte) []byte { return b[:len(b)-1] },
+		"flipped":          func(b []byte) []byte { b[headerBytes] ^= 1; return b },
+		"magic":            func(b []byte) []byte { b[0] = 'x'; return resum(b) },
+		"version":          func(b []byte) []byte { b[3]++; return resum(b) },
+		"tag":              func(b []byte) []byte { b[4]++; return resum(b) },
+		"reserved":         func(b []byte) []byte { b[5]++; return resum(b) },
+		"first key":        func(b []byte) []byte { b[6]++; return resum(b) },
+		"another page":     func(b []byte) []byte { b[6] += PageKeys; return resum(b) },
+		"count":            func(b []byte) []byte { b[8]++; return resum(b) },
+		"bucket too full":  func(b []byte) []byte { b[12]++; return resum(b) },
+		"tombstone inside": func(b []byte) []byte { copy(b[len(b)-12:], "\xff\xff\xff\xff"); return resum(b) },
+	} {
+		if _, err := DecodePage(change(slices.Clone(page)), 1, 0); !errors.Is(err, ErrPage) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// FuzzDecodePage gives every input a right checksum, or the fuzzer would never
+// come past it.
+func FuzzDecodePage(f *testing.F) {
+	page := example()
+	f.Add(page[:len(page)-sumBytes], uint8(1), uint16(0))
+	f.Add([]byte{}, uint8(0), uint16(64))
+	f.Fuzz(func(t *testing.T, body []byte, tag uint8, first uint16) {
+		if p, err := DecodePage(body, tag, first); err == nil {
+			t.Fatalf("%d bytes without a sum are page %+v", len(body), p)
+		}
+		p, err := DecodePage(binary.LittleEndian.AppendUint64(slices.Clone(body), xxh3.Hash(body)), tag, first)
+		if err != nil {
+			if !errors.Is(err, ErrPage) {
+				t.Fatal(err)
+			}
+			return
+		}
+		var b Batch
+		defer b.Release()
+		p.AppendTo(&b)
+		table := Build(Config{Hot: 3}, 0, &b)
+		defer table.Close()
+		if table.Len() != b.Len() {
+			t.Fatalf("%d postings became %d", b.Len(), table.Len())
+		}
+		again, err := DecodePage(table.AppendPage(nil, int(first)/PageKeys, tag), tag, first)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var c Batch
+		defer c.Release()
+		again.AppendTo(&c)
+		second := Build(Config{Hot: 3}, 0, &c)
+		defer second.Close()
+		same(t, held(table), held(second))
+	})
+}

@@ -1,0 +1,177 @@
+package bands
+
+import (
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"jianguo/simhash"
+)
+
+// fingerprintOf is the fingerprint of an ordinal, so that readers can tell a
+// torn posting: a third of them in one bucket, the rest all over the place.
+func fingerprintOf(ordinal uint32) simhash.Fingerprint {
+	x := uint64(ordinal) * 0x9e3779b97f4a7c15
+	if ordinal%3 == 0 {
+		x >>= 16
+	}
+	return simhash.Fingerprint(x ^ x>>29)
+}
+
+func printOf(ordinal uint32) simhash.Print {
+	p := simhash.Print{Fingerprint: fingerprintOf(ordinal)}
+	for b := range p.Margins {
+		p.Margins[b] = 0.4 + float32(b%7)*0.2
+	}
+	return p
+}
+
+// TestReadersBesideTheWriter looks things up and takes snapshots while the
+// writer adds, removes and so rebuilds pages: what stands all along is always
+// found, what is found is what was added, and once. The race detector, where
+// it is on, watches the rest.
+func TestReadersBesideTheWriter(t *testing.T) {
+	const standing, rounds, churn = 3000, 12, 2000
+	b := New(Config{Hot: 200})
+	defer b.Close()
+	keysOf := func(o uint32) []uint64 { return []uint64{uint64(o) % 50 << 40, uint64(o+1) * 0x9e3779b97f4a7c15} }
+	for o := range uint32(standing) {
+		b.Add(fingerprintOf(o), o)
+		b.AddKeys(keysOf(o), o)
+	}
+	var done atomic.Bool
+	var readers sync.WaitGroup
+	// Done even where the writer panics, or the readers would hide why.
+	defer readers.Wait()
+	defer done.Store(true)
+	for r := range uint64(3) {
+		readers.Go(func() {
+			rng := rand.New(rand.NewPCG(r, 8))
+			for !done.Load() && !t.Failed() {
+				look(t, b, rng.Uint32N(standing), keysOf)
+			}
+		})
+	}
+	readers.Go(func() {
+		for !done.Load() && !t.Failed() {
+			snapshotHolds(t, b, standing)
+		}
+	})
+	next := uint32(standing)
+	for range rounds {
+		first := next
+		for ; next < first+churn; next++ {
+			b.Add(fingerprintOf(next), next)
+			b.AddKeys(keysOf(next), next)
+		}
+		for o := first; o < next; o++ {
+			if o%2 == 0 {
+				b.Set(fingerprintOf(o), o)
+			}
+			if !b.Remove(fingerprintOf(o), o) || b.RemoveKeys(keysOf(o), o) != 2 {
+				t.Errorf("ordinal %d was not there to be removed", o)
+			}
+		}
+	}
+	if b.Len() != standing {
+		t.Errorf("%d left, want %d", b.Len(), standing)
+	}
+}
+
+func look(t *testing.T, b *Bands, o uint32, keysOf func(uint32) []uint64) {
+	query := fingerprintOf(o)
+	print := printOf(o)
+	for name, hits := range map[string][]Hit{
+		"hamming": b.Hamming(nil, query^1<<20, 3),
+		"margin":  b.Margin(nil, &print, 2, Budget{}),
+	} {
+		ordinals := make([]uint32, 0, len(hits))
+		for _, h := range hits {
+			if h.Fingerprint != fingerprintOf(h.Ordinal) {
+				t.Errorf("%s found %v, which never was", name, h)
+			}
+			ordinals = append(ordinals, h.Ordinal)
+		}
+		slices.Sort(ordinals)
+		if len(slices.Compact(slices.Clone(ordinals))) != len(ordinals) {
+			t.Errorf("%s found something twice: %v", name, ordinals)
+		}
+		if _, ok := slices.BinarySearch(ordinals, o); !ok {
+			t.Errorf("%s did not find %d", name, o)
+		}
+	}
+	if got := b.Candidates(nil, keysOf(o)[1:], 3); !slices.Equal(got, []uint32{o}) {
+		t.Errorf("candidates of %d: %v", o, got)
+	}
+	if got := b.Candidates(nil, keysOf(o), 10); len(got) != 10 || got[0] != o {
+		t.Errorf("candidates of %d and its hot key: %v", o, got)
+	}
+}
+
+func snapshotHolds(t *testing.T, b *Bands, standing uint32) {
+	l := NewLoader(Config{})
+	b.Forget()
+	if err := b.Snapshot(l.Page); err != nil {
+		t.Error(err)
+		return
+	}
+	loaded := l.Bands()
+	defer loaded.Close()
+	for o := range standing {
+		if !slices.Contains(loaded.Hamming(nil, fingerprintOf(o), 0), Hit{fingerprintOf(o), o}) {
+			t.Errorf("the snapshot has lost %d", o)
+			return
+		}
+	}
+}
+
+func TestLoaderRefusesForeignPages(t *testing.T) {
+	b := New(Config{})
+	defer b.Close()
+	b.Add(1<<63, 1)
+	b.AddKeys([]uint64{1 << 63}, 1)
+	err := b.Snapshot(func(id PageID, page []byte) error {
+		l := NewLoader(Config{})
+		for _, wrong := range []PageID{{id.Family, id.First + 64}, {id.Family%2 + 1, id.First}, {9, id.First}} {
+			if err := l.Page(wrong, page); err == nil {
+				t.Errorf("%v is taken for %v", id, wrong)
+			}
+		}
+		if err := l.Page(id, page[1:]); err == nil {
+			t.Errorf("a part of %v is taken for it", id)
+		}
+		loaded := l.Bands()
+		defer loaded.Close()
+		if s := loaded.Stats(); s.Fingerprints != 0 || s.KeyPostings != 0 || s.Bytes != 0 {
+			t.Errorf("refused pages left %+v", s)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestStats(t *testing.T) {
+	b := New(Config{Hot: 50})
+	defer b.Close()
+	rng := rand.New(rand.NewPCG(9, 9))
+	for i := range uint32(200000) {
+		b.Add(simhash.Fingerprint(rng.Uint64()), i)
+	}
+	if s := b.Stats(); s.Skew < 0.9 || s.Skew > 1.1 || s.HotBuckets != 0 || s.Fingerprints != 200000 {
+		t.Errorf("random: %+v", s)
+	}
+	for i := range uint32(5000) {
+		b.Add(7, i)
+		b.AddKeys([]uint64{uint64(i)}, i)
+	}
+	for i := range uint32(100) {
+		b.Remove(7, i)
+	}
+	if s := b.Stats(); s.Skew < 5 || s.LargestBucket < 4900 || s.HotBuckets < 4 || s.Tombstones == 0 || s.KeyPostings != 5000 {
+		t.Errorf("5,000 of one fingerprint: %+v", s)
+	}
+}
