@@ -1,83 +1,94 @@
 package index
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+
+	"jianguo/sketch"
+)
+
+// phrases are the sentences of one language. %s is the earlier item's id.
+type phrases struct {
+	withdrawn, promoted, edited, unseen  string
+	blocked, exact, distance, same       string
+	oneSided, inDoubt, series            string
+	figuresAgree, figuresDiffer, against string
+	note, comma                          string
+}
+
+var chinese = phrases{
+	withdrawn: "来源方撤回", promoted: "原首发稿撤回，最早的副本转为首发", edited: "编辑决定", unseen: "未见过相近的稿件",
+	blocked: "与已封禁的 %s 同文", exact: "与 %s 同文，仅格式不同", distance: "与 %s 的指纹相差 %d 位", same: "与 %s 同文",
+	oneSided: "疑似：与 %s 大段相同，但一方另有较多内容", inDoubt: "疑似：与 %s 同文，但事实不尽一致", series: "系列稿：与 %s 格式相同，事实不同",
+	figuresAgree: "%d 处数字全部相同", figuresDiffer: "%d 处数字中 %d 处不同", against: "如 %s",
+	note: "：", comma: "，",
+}
+
+var english = phrases{
+	withdrawn: "withdrawn by its source", promoted: "the former lead was taken back; this is its oldest copy", edited: "an editor decided so", unseen: "nothing like it has been seen",
+	blocked: "the same text as %s, which is blocked", exact: "the same text as %s, but for its form", distance: "its fingerprint and that of %s differ in %d bits", same: "the same text as %s",
+	oneSided: "suspect: much in common with %s, but one side has a good deal more", inDoubt: "suspect: the text of %s, but not all of its facts", series: "a series: the form of %s with other facts",
+	figuresAgree: "all %d figures agree", figuresDiffer: "of %d figures %d differ", against: "as %s",
+	note: ": ", comma: ", ",
+}
+
+func phrasesOf(language string) *phrases {
+	if language == English {
+		return &english
+	}
+	return &chinese
+}
 
 // Why puts an event into one sentence, in Chinese or English.
 func Why(e *Event, language string) string {
-	zh := language != English
-	pick := func(chinese, english string) string {
-		if zh {
-			return chinese
-		}
-		return english
-	}
+	p := phrasesOf(language)
 	switch e.Cause {
 	case CauseWithdrawal:
-		return pick("来源方撤回", "withdrawn by its source")
+		return p.withdrawn
 	case CausePromotion:
-		return pick("原首发撤回，最早的副本转为首发", "the former lead was taken back; this is its oldest copy")
+		return p.promoted
 	case CauseEditor:
-		return pick("编辑决定", "an editor decided so")
+		return p.edited
 	}
-	switch e.Verdict {
-	case Duplicate:
-		return whyDuplicate(e, zh)
-	case Suspect:
-		return fmt.Sprintf(pick("疑似：与《%s》%s", "suspect: like %s: %s"), e.Of, whyFacts(e.Facts, zh))
-	}
-	if e.Series != 0 {
-		return fmt.Sprintf(pick("系列稿：与 %s 同格式，%s", "a series: the form of %s, %s"), e.Of, whyFacts(e.Facts, zh))
-	}
-	return pick("未见过相近的稿件", "nothing like it has been seen")
-}
-
-func whyDuplicate(e *Event, zh bool) string {
-	pick := func(chinese, english string) string {
-		if zh {
-			return chinese
-		}
-		return english
-	}
-	switch e.Rule {
-	case ByBlocked:
-		return fmt.Sprintf(pick("与已封禁的 %s 同文", "the same text as %s, which is blocked"), e.Of)
-	case ByExact:
-		return fmt.Sprintf(pick("与 %s 同文，仅格式不同", "the same text as %s, but for its form"), e.Of)
-	case ByHamming:
-		if e.Resemblance == nil && e.Distance != nil {
-			return fmt.Sprintf(pick("与 %s 的指纹相差 %d 位", "its fingerprint is %[2]d bits from that of %[1]s"), e.Of, *e.Distance)
-		}
-	}
-	return fmt.Sprintf(pick("与 %s %s", "like %s: %s"), e.Of, whyFacts(e.Facts, zh))
-}
-
-// whyFacts says how two texts go together.
-func whyFacts(f *Facts, zh bool) string {
-	if f == nil {
-		if zh {
-			return "同文"
-		}
-		return "the same text"
-	}
-	different := f.Numbers - f.Shared
 	switch {
-	case f.Numbers > 0 && different > 0 && zh:
-		return fmt.Sprintf("同文，%d 处数字中 %d 处不同", f.Numbers, different)
-	case f.Numbers > 0 && different > 0:
-		return fmt.Sprintf("the same text, %d of %d figures differ", different, f.Numbers)
-	case f.Numbers > 0 && zh:
-		return fmt.Sprintf("同文，%d 处数字全部相同", f.Numbers)
-	case f.Numbers > 0:
-		return fmt.Sprintf("the same text, all %d figures agree", f.Numbers)
-	case zh:
-		return "同文"
+	case e.Of == "":
+		return p.unseen
+	case e.Rule == ByBlocked:
+		return fmt.Sprintf(p.blocked, e.Of)
+	case e.Rule == ByExact:
+		return fmt.Sprintf(p.exact, e.Of)
+	case e.Resemblance == nil && e.Distance != nil:
+		return fmt.Sprintf(p.distance, e.Of, *e.Distance)
 	}
-	return "the same text"
+	form := p.same
+	switch {
+	case e.Series != 0:
+		form = p.series
+	case e.Facts != nil && e.Facts.Reason == sketch.OneSided:
+		form = p.oneSided
+	case e.Facts != nil && e.Facts.Reason == sketch.InDoubt:
+		form = p.inDoubt
+	}
+	return fmt.Sprintf(form, e.Of) + p.facts(e.Facts)
 }
 
-func noteSeparator(language string) string {
-	if language == English {
-		return ": "
+// facts says how the figures of two texts go together.
+func (p *phrases) facts(f *Facts) string {
+	if f == nil {
+		return ""
 	}
-	return "："
+	var s string
+	switch {
+	case f.Numbers == 0:
+	case f.Numbers == f.Shared:
+		s = p.comma + fmt.Sprintf(p.figuresAgree, f.Numbers)
+	default:
+		s = p.comma + fmt.Sprintf(p.figuresDiffer, f.Numbers, f.Numbers-f.Shared)
+	}
+	if len(f.Conflict) > 0 {
+		s += p.comma + fmt.Sprintf(p.against, strings.Join(f.Conflict[:min(2, len(f.Conflict))], p.comma))
+	}
+	return s
 }
+
+func noteSeparator(language string) string { return phrasesOf(language).note }
