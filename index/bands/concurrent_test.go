@@ -33,7 +33,7 @@ func printOf(ordinal uint32) simhash.Print {
 // found, what is found is what was added, and once. The race detector, where
 // it is on, watches the rest.
 func TestReadersBesideTheWriter(t *testing.T) {
-	const standing, rounds, churn = 3000, 12, 2000
+	const standing, rounds, churn = 3000, 8, 1500
 	b := New(Config{Hot: 200})
 	defer b.Close()
 	keysOf := func(o uint32) []uint64 { return []uint64{uint64(o) % 50 << 40, uint64(o+1) * 0x9e3779b97f4a7c15} }
@@ -158,10 +158,10 @@ func TestStats(t *testing.T) {
 	b := New(Config{Hot: 50})
 	defer b.Close()
 	rng := rand.New(rand.NewPCG(9, 9))
-	for i := range uint32(200000) {
+	for i := range uint32(100000) {
 		b.Add(simhash.Fingerprint(rng.Uint64()), i)
 	}
-	if s := b.Stats(); s.Skew < 0.9 || s.Skew > 1.1 || s.HotBuckets != 0 || s.Fingerprints != 200000 {
+	if s := b.Stats(); s.Skew < 0.9 || s.Skew > 1.1 || s.HotBuckets != 0 || s.Fingerprints != 100000 {
 		t.Errorf("random: %+v", s)
 	}
 	for i := range uint32(5000) {

@@ -1,6 +1,7 @@
 package buckets
 
 import (
+	"slices"
 	"sync"
 	"unsafe"
 )
@@ -102,8 +103,8 @@ func (l *Batches) Release() {
 // No page of it is dirty.
 func Build(c Config, rotate int, batches ...*Batch) *Table {
 	t := New(c)
-	// Index 65536 places, not 1024 pages: the fill touches one line of this
-	// and one of each array, and nothing else.
+	// One counter a bucket, then the slot of its next posting: the fill touches
+	// a line of this and one of each array, and nothing else.
 	next := make([]uint32, Keys)
 	for _, b := range batches {
 		b.all(func(keys []uint64, _ []uint32) {
@@ -116,9 +117,6 @@ func Build(c Config, rotate int, batches ...*Batch) *Table {
 	var pages [Pages]*page
 	for i := range pages {
 		pages[i] = t.mem.sized(next[i*PageKeys:][:PageKeys])
-		for j := range PageKeys {
-			next[i*PageKeys+j] = pages[i].buckets[j].start
-		}
 	}
 	for _, b := range batches {
 		b.all(func(keys []uint64, ordinals []uint32) {
@@ -131,35 +129,43 @@ func Build(c Config, rotate int, batches ...*Batch) *Table {
 		})
 	}
 	for i, p := range pages {
-		for j := range p.buckets {
-			b := &p.buckets[j]
-			n := next[i*PageKeys+j] - b.start
-			b.n.Store(n)
-			if int(n) > t.hot {
-				t.sorter.merge(p, b.start, p.view(j))
-				b.sorted = n
-			}
-		}
-		if len(p.hi) > 0 {
-			t.pages[i].Store(p)
+		if p != nil {
+			t.publish(i, p, next[i*PageKeys:])
 		}
 	}
 	return t
 }
 
-func rotateLeft(x uint64, by int) uint64 { return x<<(by&63) | x>>(-by&63) }
+// publish makes a filled page reachable; ends are where its buckets' postings
+// end.
+func (t *Table) publish(number int, p *page, ends []uint32) {
+	for i := range p.buckets {
+		b := &p.buckets[i]
+		n := ends[i] - b.start
+		b.n.Store(n)
+		if int(n) > t.hot {
+			t.sorter.merge(p, b.start, p.view(i))
+			b.sorted = n
+		}
+	}
+	t.pages[number].Store(p)
+}
 
-// sized returns an empty page with room for so many postings in its buckets;
-// without any block where that is none at all.
+// sized returns an empty page with room for counts[i] postings in bucket i,
+// and leaves in counts where each begins; nil if there are none at all.
 func (m *Memory) sized(counts []uint32) *page {
+	if slices.Max(counts) == 0 {
+		return nil
+	}
 	var slots [PageKeys]int
-	total := 0
 	for i, n := range counts {
 		slots[i] = capacity(int(n))
-		total += int(n)
 	}
-	if total == 0 {
-		return new(page)
+	p := m.page(&slots)
+	for i := range counts {
+		counts[i] = p.buckets[i].start
 	}
-	return m.page(&slots)
+	return p
 }
+
+func rotateLeft(x uint64, by int) uint64 { return x<<(by&63) | x>>(-by&63) }
