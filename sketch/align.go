@@ -33,7 +33,7 @@ func (w *workspace) align(k int) {
 		if e == nil || e.first < 0 {
 			continue
 		}
-		best := run{q: int32(at)}
+		best := run{q: int32(at), c: expect, n: int32(extend(q[at:], c[min(int(expect), len(c)):]))}
 		for p, tries := e.first, 0; p >= 0 && tries < chainMost; p, tries = w.chain[p], tries+1 {
 			n := int32(extend(q[at:], c[p:]))
 			if n > best.n || n == best.n && (p >= expect) && (best.c < expect || p < best.c) {

@@ -137,9 +137,12 @@ func (w *Weights) Score(e *Evidence) float64 {
 // comparisons.
 type Thresholds struct {
 	Duplicate float64 `json:"duplicate"` // least Copy score of a duplicate
-	Suspect   float64 `json:"suspect"`   // least Story score of a suspect
-	Doubt     float64 `json:"doubt"`     // least Copy score of a suspect, whatever its Story
-	Related   float64 `json:"related"`   // least resemblance of a suspect or a series
+	// DuplicateShort is the same for two texts of at most 200 tokens, where there
+	// is less to go by and scores lie nearer the middle.
+	DuplicateShort float64 `json:"duplicate_short"`
+	Suspect        float64 `json:"suspect"` // least Story score of a suspect
+	Doubt          float64 `json:"doubt"`   // least Copy score of a suspect, whatever its Story
+	Related        float64 `json:"related"` // least resemblance of a suspect or a series
 
 	Copy        Weights `json:"copy"`
 	Story       Weights `json:"story"`
@@ -151,7 +154,7 @@ type Thresholds struct {
 // weights are fitted (see quality_test.go, which prints the tables).
 func DefaultThresholds() Thresholds {
 	return Thresholds{
-		Duplicate: .6, Suspect: .74, Doubt: .42, Related: .26,
+		Duplicate: .6, DuplicateShort: .53, Suspect: .74, Doubt: .42, Related: .26,
 		Copy: copyWeights, Story: storyWeights,
 		CopySketch: copySketchWeights, StorySketch: storySketchWeights,
 	}
@@ -198,10 +201,14 @@ func Judge(c Comparison, s float32, t Thresholds) Judgement {
 		copies, story = &t.Copy, &t.Story
 	}
 	j := Judgement{Reason: LittleText, Score: float32(copies.Score(&e)), Story: float32(story.Score(&e))}
+	least := t.Duplicate
+	if max(c.TokensA, c.TokensB) <= shortTokens {
+		least = t.DuplicateShort
+	}
 	switch {
 	case e[Resembles] < t.Related:
 		j.Score = min(j.Score, float32(t.Doubt))
-	case float64(j.Score) >= t.Duplicate && float64(j.Story) >= t.Doubt:
+	case float64(j.Score) >= least && float64(j.Story) >= t.Doubt:
 		j.Kind, j.Reason = Duplicate, SameText
 	case float64(j.Story) < t.Suspect && float64(j.Score) < t.Doubt:
 		j.Kind, j.Reason = Series, OtherFacts
