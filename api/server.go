@@ -54,9 +54,10 @@ type Config struct {
 type Server struct {
 	cfg     Config
 	log     *slog.Logger
-	js      jetstream.JetStream // nil without Conn
 	echo    *echo.Echo
 	metrics *metrics
+
+	publisher *publisher // nil without Conn
 
 	work      gate
 	waiting   gate
@@ -92,10 +93,11 @@ func New(cfg Config) (*Server, error) {
 		s.cfg.Gatherer = r
 	}
 	if cfg.Conn != nil {
-		var err error
-		if s.js, err = jetstream.New(cfg.Conn); err != nil {
+		js, err := jetstream.New(cfg.Conn, jetstream.WithPublishAsyncMaxPending(4*batchMessages))
+		if err != nil {
 			return nil, fmt.Errorf("api: %w", err)
 		}
+		s.publisher = &publisher{conn: cfg.Conn, js: js}
 	}
 	s.echo.HideBanner, s.echo.HidePort = true, true
 	s.echo.Logger.SetOutput(io.Discard)
