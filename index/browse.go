@@ -39,6 +39,7 @@ CREATE TABLE source_days (source INTEGER, day INTEGER, items INTEGER NOT NULL, d
   PRIMARY KEY (source, day)) WITHOUT ROWID;
 CREATE TABLE pairs (day INTEGER, origin INTEGER, copier INTEGER, n INTEGER NOT NULL, PRIMARY KEY (day, origin, copier)) WITHOUT ROWID;
 CREATE TABLE delays (source INTEGER, bucket INTEGER, n INTEGER NOT NULL, PRIMARY KEY (source, bucket)) WITHOUT ROWID;
+CREATE TABLE families (series INTEGER PRIMARY KEY, n INTEGER NOT NULL);
 CREATE TABLE queue (ordinal INTEGER PRIMARY KEY, error REAL NOT NULL, series INTEGER NOT NULL);
 CREATE INDEX queue_by_error ON queue (error, ordinal);
 CREATE TABLE rejected (ordinal INTEGER PRIMARY KEY, day INTEGER NOT NULL, doubt REAL NOT NULL, lot INTEGER NOT NULL);
@@ -220,7 +221,7 @@ type seen struct {
 	distance                 sql.NullInt64
 	resemblance              sql.NullFloat64
 	evidence                 sql.NullString
-	title                    string
+	title, url               string
 	body                     []byte
 	ofSource                 int64
 	ofPublished, ofArrived   int64
@@ -228,14 +229,14 @@ type seen struct {
 }
 
 const seenQuery = `SELECT e.number, e.ordinal, coalesce(e.of, 0), e.cluster, i.cluster, coalesce(i.series, 0), e.verdict, e.previous, e.cause, e.rule,
-	coalesce(i.source, 0), coalesce(i.published_at, 0), i.arrived_at, i.distance, i.resemblance, i.evidence, i.title,
+	coalesce(i.source, 0), coalesce(i.published_at, 0), i.arrived_at, i.distance, i.resemblance, i.evidence, i.title, coalesce(i.url, ''),
 	CASE WHEN ? AND e.cause <= 2 THEN (SELECT body FROM texts t WHERE t.ordinal = e.ordinal) END,
 	coalesce(o.source, 0), coalesce(o.published_at, 0), coalesce(o.arrived_at, 0), coalesce(o.cluster, 0)
 	FROM events e JOIN items i ON i.ordinal = e.ordinal LEFT JOIN items o ON o.ordinal = e.of WHERE e.number > ? ORDER BY e.number LIMIT ?`
 
 func (s *seen) scan(r *sql.Rows) error {
 	return r.Scan(&s.number, &s.ordinal, &s.of, &s.cluster, &s.wasCluster, &s.series, &s.verdict, &s.previous, &s.cause, &s.rule,
-		&s.source, &s.published, &s.arrived, &s.distance, &s.resemblance, &s.evidence, &s.title, &s.body,
+		&s.source, &s.published, &s.arrived, &s.distance, &s.resemblance, &s.evidence, &s.title, &s.url, &s.body,
 		&s.ofSource, &s.ofPublished, &s.ofArrived, &s.wasOfCluster)
 }
 
@@ -421,7 +422,7 @@ type Brief struct {
 }
 
 // When is when it was published, if that can be believed, else when it arrived.
-func (b *Brief) When() time.Time {
+func (b Brief) When() time.Time {
 	if credible(&Member{Published: b.Published, Arrived: b.Arrived}) {
 		return *b.Published
 	}

@@ -35,8 +35,9 @@ var countQueries = map[string]string{
 		items = items + ?4, duplicates = duplicates + ?5, suspects = suspects + ?6`,
 	"source_days": `INSERT INTO source_days VALUES (?1,?2,?4,?5,?6) ON CONFLICT (source, day) DO UPDATE SET
 		items = items + ?4, duplicates = duplicates + ?5, suspects = suspects + ?6`,
-	"pairs":  `INSERT INTO pairs VALUES (?1,?2,?3,?4) ON CONFLICT (day, origin, copier) DO UPDATE SET n = n + ?4`,
-	"delays": `INSERT INTO delays VALUES (?1,?2,?4) ON CONFLICT (source, bucket) DO UPDATE SET n = n + ?4`,
+	"pairs":    `INSERT INTO pairs VALUES (?1,?2,?3,?4) ON CONFLICT (day, origin, copier) DO UPDATE SET n = n + ?4`,
+	"families": `INSERT INTO families VALUES (?1,?4) ON CONFLICT (series) DO UPDATE SET n = n + ?4`,
+	"delays":   `INSERT INTO delays VALUES (?1,?2,?4) ON CONFLICT (source, bucket) DO UPDATE SET n = n + ?4`,
 }
 
 func (c counts) write(w *follower) error {
@@ -58,6 +59,9 @@ func (w *follower) count(s *seen) {
 		t[2] = 1
 	}
 	w.counts.add("hours", t, s.arrived/3_600_000)
+	if s.series != 0 {
+		w.counts.add("families", tally{1}, int64(s.series))
+	}
 	if s.source == 0 {
 		return
 	}
@@ -340,4 +344,31 @@ func (x *Index) SetSourcePolicy(ctx context.Context, p SourcePolicy) error {
 		return fmt.Errorf("index: policy of source %q: %w", p.Source, err)
 	}
 	return nil
+}
+
+// Family is a series of bulletins: one form filled with other facts.
+type Family struct {
+	First *Brief // its first known member
+	N     int64  // members that followed
+}
+
+// Families lists the largest series.
+func (b *Browse) Families(ctx context.Context, limit int) ([]Family, error) {
+	var out []Family
+	var firsts []uint32
+	err := each(ctx, b.reader, `SELECT series, n FROM families ORDER BY n DESC LIMIT ?`, func(r *sql.Rows) error {
+		var f Family
+		var first uint32
+		err := r.Scan(&first, &f.N)
+		out, firsts = append(out, f), append(firsts, first)
+		return err
+	}, limit)
+	if err != nil {
+		return nil, fmt.Errorf("index: families: %w", err)
+	}
+	briefs, err := b.x.Briefs(ctx, firsts)
+	for i := range out {
+		out[i].First = briefs[firsts[i]]
+	}
+	return out, err
 }

@@ -6,7 +6,9 @@ import (
 	"database/sql"
 	"encoding/binary"
 	"fmt"
+	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/zeebo/xxh3"
 )
@@ -36,7 +38,11 @@ func (b *Browse) wordsOf(events []seen) (map[uint32][]uint32, error) {
 				return nil, fmt.Errorf("ordinal %d: %w", s.ordinal, err)
 			}
 		}
-		for _, w := range b.cfg.Words(s.title, body) {
+		list := b.cfg.Words(s.title, body)
+		if s.url != "" {
+			list = append(list, URLWord(s.url))
+		}
+		for _, w := range list {
 			key := wordKey(w)
 			if list := words[key]; len(list) == 0 || list[len(list)-1] != s.ordinal {
 				words[key] = append(list, s.ordinal)
@@ -277,4 +283,24 @@ func intersect(a, b []uint32) []uint32 {
 		}
 	}
 	return out
+}
+
+// URLWord is the word under which Search finds an address: scheme, a trailing
+// slash and what only counts visitors do not matter.
+func URLWord(address string) string {
+	u, err := url.Parse(strings.TrimSpace(address))
+	if err != nil {
+		return "\x01" + address
+	}
+	q := u.Query()
+	for k := range q {
+		if strings.HasPrefix(k, "utm_") || k == "from" || k == "spm" {
+			q.Del(k)
+		}
+	}
+	word := "\x01" + strings.TrimPrefix(strings.ToLower(u.Host), "www.") + strings.TrimSuffix(u.EscapedPath(), "/")
+	if len(q) > 0 {
+		word += "?" + q.Encode()
+	}
+	return word
 }

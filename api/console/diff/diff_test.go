@@ -52,6 +52,18 @@ func part(text string, spans []Span, keep func(Span) bool) string {
 	return s.String()
 }
 
+func text(text string, spans []Span, keep func(Span) bool) string {
+	var s strings.Builder
+	for _, p := range spans {
+		if keep(p) {
+			s.WriteString(text[p.Start:p.End])
+		}
+	}
+	return s.String()
+}
+
+func all(Span) bool { return true }
+
 func same(p Span) bool { return p.Kind == Same }
 
 func TestInvariants(t *testing.T) {
@@ -83,7 +95,25 @@ func TestInvariants(t *testing.T) {
 			}
 		}
 		var left, right strings.Builder
+		ta, tb := cut(a), cut(b)
 		for _, row := range rows {
+			var first, second strings.Builder
+			for _, p := range r.Inline(row, ta, tb) {
+				switch {
+				case p.Side == 'b':
+					second.WriteString(b[p.Start:p.End])
+				case p.Kind != Same:
+					first.WriteString(a[p.Start:p.End])
+				default:
+					t.Fatalf("a line has what is the same twice: %+v", p)
+				}
+			}
+			if want := text(b, row.B, all); second.String() != want {
+				t.Fatalf("one column has %q of the second text, want %q", second.String(), want)
+			}
+			if want := text(a, row.A, func(p Span) bool { return !same(p) }); first.String() != want {
+				t.Fatalf("one column has %q of the first text, want %q", first.String(), want)
+			}
 			for _, p := range row.A {
 				left.WriteString(a[p.Start:p.End])
 			}

@@ -1,6 +1,9 @@
 package diff
 
-import "strings"
+import (
+	"sort"
+	"strings"
+)
 
 // Piece is a part of a row: text[Start:End] of its side.
 type Piece = Span
@@ -101,4 +104,54 @@ func calm(pieces []Piece) bool {
 		}
 	}
 	return true
+}
+
+// Inline is a part of a row for reading in one column: of side 'b' what it
+// has, with what side 'a' alone has put in where it was.
+type Inline struct {
+	Side byte
+	Piece
+}
+
+// Inline lays a row out in one column.
+func (r *Result) Inline(row Row, a, b []Token) []Inline {
+	out := make([]Inline, 0, len(row.A)+len(row.B))
+	rest := row.B
+	var at int // what of rest's first piece has been written
+	advance := func(to int) {
+		for len(rest) > 0 && rest[0].Start < to {
+			p := rest[0]
+			p.Start, p.End = max(p.Start, at), min(p.End, to)
+			if p.End > p.Start {
+				out = append(out, Inline{'b', p})
+				at = p.End
+			}
+			if rest[0].End > to {
+				return
+			}
+			rest = rest[1:]
+		}
+	}
+	for _, p := range row.A {
+		if p.Kind != Same {
+			advance(r.opposite(p.Start, a, b))
+			out = append(out, Inline{'a', p})
+		}
+	}
+	if n := len(row.B); n > 0 {
+		advance(row.B[n-1].End)
+	}
+	return out
+}
+
+// opposite is the place in the second text behind the last word that stands
+// before a place in the first and is the same.
+func (r *Result) opposite(place int, a, b []Token) int {
+	i := sort.Search(len(r.Matches), func(i int) bool { return a[r.Matches[i].A].Start >= place })
+	if i == 0 {
+		return 0
+	}
+	m := r.Matches[i-1]
+	n := sort.Search(m.N, func(k int) bool { return a[m.A+k].Start >= place })
+	return b[m.B+n-1].End
 }

@@ -1,0 +1,34 @@
+package console
+
+import (
+	"net/url"
+	"strings"
+)
+
+// maxReason bounds a reason, in characters.
+const maxReason = 500
+
+func limited(reason string) string {
+	r := []rune(strings.TrimSpace(reason))
+	return string(r[:min(len(r), maxReason)])
+}
+
+// with adds a parameter to a way back, in place of what the last step said.
+func with(to, key, value string) string {
+	u, err := url.Parse(to)
+	if err != nil {
+		return "/"
+	}
+	q := u.Query()
+	for _, k := range []string{"done", "conflict", "saved"} {
+		q.Del(k)
+	}
+	q.Set(key, value)
+	u.RawQuery = q.Encode()
+	return u.String()
+}
+
+func splitLines(text string) []string { return strings.Split(text, "\n") }
+
+// oneLine makes a field of a table of a text.
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -1,0 +1,78 @@
+// Keys and live counters. Everything works without this file; nothing here
+// knows about one page in particular.
+"use strict";
+
+// Keys: an element with data-key="x" (or data-key2) is clicked by that key;
+// data-focus is focused. Never while somebody types, or while an input method
+// is composing a character.
+document.addEventListener("keydown", (e) => {
+  if (e.isComposing || e.keyCode === 229 || e.ctrlKey || e.metaKey || e.altKey || e.repeat) return;
+  const typing = e.target.closest("input:not([type=checkbox]), textarea, select, [contenteditable]");
+  if (e.key === "Escape" && typing) {
+    typing.blur();
+    return;
+  }
+  if (typing || e.key.length !== 1) return;
+  const key = e.key.toLowerCase();
+  const field = document.querySelector('[data-focus="' + CSS.escape(key) + '"]');
+  if (field) {
+    e.preventDefault();
+    field.focus();
+    field.select();
+    return;
+  }
+  const target = document.querySelector('[data-key="' + CSS.escape(key) + '"], [data-key2="' + CSS.escape(key) + '"]');
+  if (target) {
+    e.preventDefault();
+    target.click();
+  }
+});
+
+// A choice that is saved as soon as it is made.
+document.addEventListener("change", (e) => {
+  if (e.target.matches("[data-submit]")) e.target.form.requestSubmit();
+});
+
+// A form is sent once, however often its button is pressed.
+document.addEventListener("htmx:beforeRequest", (e) => {
+  const form = e.target.closest("form");
+  if (!form) return;
+  if (form.dataset.sent) e.preventDefault();
+  form.dataset.sent = "1";
+});
+document.addEventListener("htmx:afterRequest", (e) => {
+  const form = e.target.closest("form");
+  if (form) delete form.dataset.sent;
+});
+
+// A passage that moved: pointing at one side shows the other.
+for (const [event, on] of [["mouseover", true], ["mouseout", false]]) {
+  document.addEventListener(event, (e) => {
+    const moved = e.target.closest && e.target.closest("[data-move]");
+    if (!moved) return;
+    for (const m of moved.closest(".diff").querySelectorAll('[data-move="' + moved.dataset.move + '"]')) m.classList.toggle("pointed", on);
+  });
+}
+
+// Counters stay live while a page with them is open.
+let stream = null;
+function live() {
+  const here = document.querySelector("[data-live]");
+  if (!here) {
+    if (stream) stream.close();
+    stream = null;
+    return;
+  }
+  if (stream) return;
+  stream = new EventSource(here.dataset.live);
+  stream.onmessage = (e) => {
+    const counts = JSON.parse(e.data);
+    for (const el of document.querySelectorAll("[data-count]")) {
+      const now = counts[el.dataset.count];
+      if (now !== undefined && el.textContent !== String(now)) el.textContent = now;
+    }
+  };
+}
+document.addEventListener("DOMContentLoaded", live);
+document.addEventListener("htmx:afterSettle", live);
+document.documentElement.classList.add("js");

@@ -1,0 +1,132 @@
+package console
+
+import (
+	"context"
+	"strings"
+	"unicode/utf8"
+
+	"jianguo/api/console/diff"
+	"jianguo/index"
+)
+
+// comparison is two articles side by side, as the template shows them.
+type comparison struct {
+	A, B   *index.Item
+	Groups []group
+	// SharedA and SharedB are how much of each text the other has, 0…1.
+	SharedA, SharedB float64
+	Moves, Conflicts int
+	Missing          []string // of the two, whose text was not kept
+	Cut, Partial     bool
+	AllSame          bool
+}
+
+// group is one row that differs, or several that do not, folded.
+type group struct {
+	Rows       []row
+	Fold       bool
+	Paragraphs int
+	Characters int
+}
+
+type row struct {
+	A, B, Inline []piece
+	Same         bool
+}
+
+// piece is a part of a text with what it is to the other.
+type piece struct {
+	Text string
+	Kind string // same, only, moved, conflict
+	Side string // a or b
+	Move int
+}
+
+// foldFrom is how many characters that are the same are worth folding.
+const foldFrom = 120
+
+// comparing puts two items side by side; the title counts as the first
+// paragraph of each.
+func (p *page) comparing(_ context.Context, a, b *index.Item) *comparison {
+	v := &comparison{A: a, B: b}
+	textA, textB := v.text(a), v.text(b)
+	tokensA, tokensB := p.c.words.Tokens(textA), p.c.words.Tokens(textB)
+	r := diff.Compare(len(textA), len(textB), tokensA, tokensB)
+	v.Moves, v.Conflicts, v.Partial = r.Moves, r.Conflicts, r.Partial
+	if r.TotalA > 0 && r.TotalB > 0 {
+		v.SharedA, v.SharedB = float64(r.SharedA)/float64(r.TotalA), float64(r.SharedB)/float64(r.TotalB)
+	}
+	v.AllSame = true
+	var same []row
+	flush := func() {
+		if len(same) == 0 {
+			return
+		}
+		g := group{Rows: same, Paragraphs: len(same)}
+		for _, s := range same {
+			for _, piece := range s.B {
+				g.Characters += utf8.RuneCountInString(piece.Text)
+			}
+		}
+		g.Fold = g.Characters >= foldFrom
+		v.Groups = append(v.Groups, g)
+		same = nil
+	}
+	for _, d := range r.Rows(textA, textB, tokensA, tokensB) {
+		s := row{A: pieces(textA, d.A, "a"), B: pieces(textB, d.B, "b"), Same: d.Same}
+		if d.Same {
+			same = append(same, s)
+			continue
+		}
+		flush()
+		v.AllSame = false
+		for _, in := range r.Inline(d, tokensA, tokensB) {
+			text := textB
+			if in.Side == 'a' {
+				text = textA
+			}
+			s.Inline = append(s.Inline, pieceOf(text, in.Piece, string(in.Side)))
+		}
+		v.Groups = append(v.Groups, group{Rows: []row{s}})
+	}
+	flush()
+	return v
+}
+
+func (v *comparison) text(it *index.Item) string {
+	if it.Body == nil {
+		v.Missing = append(v.Missing, it.ID)
+		return visible(it.Title)
+	}
+	text, cut := plain(*it.Body)
+	v.Cut = v.Cut || cut
+	if title := strings.TrimSpace(visible(it.Title)); title != "" {
+		return title + "\n" + text
+	}
+	return text
+}
+
+func pieces(text string, spans []diff.Piece, side string) (out []piece) {
+	for _, s := range spans {
+		out = append(out, pieceOf(text, s, side))
+	}
+	return out
+}
+
+func pieceOf(text string, s diff.Piece, side string) piece {
+	return piece{Text: text[s.Start:s.End], Kind: s.Kind.String(), Side: side, Move: s.Move}
+}
+
+// compare is the page of two items side by side.
+func (c *Console) compare(ctx context.Context, p *page) (string, error) {
+	a, err := c.cfg.Index.Item(ctx, p.e.QueryParam("a"))
+	if err != nil {
+		return "", err
+	}
+	b, err := c.cfg.Index.Item(ctx, p.e.QueryParam("b"))
+	if err != nil {
+		return "", err
+	}
+	p.Title, p.Data = p.T("对照", "Side by side"), p.comparing(ctx, a, b)
+	return "compare", nil
+}

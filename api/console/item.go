@@ -1,0 +1,235 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+
+	"jianguo/index"
+	"jianguo/ingest"
+	"jianguo/segment"
+	"jianguo/simhash"
+)
+
+// itemView is what the page of an item shows.
+type itemView struct {
+	*index.Item
+	Lead      *index.Item // what it was judged against; nil: nothing
+	Cluster   uint32
+	Size      int // members of its story
+	Leads     bool
+	Compare   *comparison
+	Text      []string // its paragraphs, where there is nothing to compare it with
+	Cut       bool
+	Decisions []index.Decision
+	Prints    []printView
+	Policy    string // of its source
+}
+
+// printView is a fingerprint as a picture.
+type printView struct {
+	ID   string
+	Hex  string
+	Bits []bit
+}
+
+// bit is one of the 64 squares of a fingerprint's picture.
+type bit struct {
+	X, Y   int
+	Set    bool
+	Weak   int // 0 (strong) to 3
+	Differ bool
+}
+
+func (c *Console) item(ctx context.Context, p *page) (string, error) {
+	id := p.e.QueryParam("id")
+	p.notices(ctx)
+	it, err := c.cfg.Index.Item(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	v, err := c.itemView(ctx, p, it)
+	if err != nil {
+		return "", err
+	}
+	p.Title, p.Data = it.Title, v
+	if p.Title == "" {
+		p.Title = it.ID
+	}
+	return "item", nil
+}
+
+func (c *Console) itemView(ctx context.Context, p *page, it *index.Item) (*itemView, error) {
+	v := &itemView{Item: it, Cluster: it.Event.Cluster}
+	against := it.Event.Of
+	if against == "" {
+		// Released or withdrawn: what it was once judged against still explains it.
+		for _, e := range it.History {
+			if against = e.Of; against != "" {
+				break
+			}
+		}
+	}
+	story, err := c.cfg.Browse.Story(ctx, v.Cluster, 0, 1)
+	switch {
+	case errors.Is(err, index.ErrNotFound):
+	case err != nil:
+		return nil, err
+	default:
+		v.Cluster, v.Size = story.ID, story.Size
+		v.Leads = story.Lead != nil && story.Lead.ID == it.ID
+	}
+	if against != "" && against != it.ID {
+		if v.Lead, err = c.cfg.Index.Item(ctx, against); err != nil && !errors.Is(err, index.ErrNotFound) {
+			return nil, err
+		}
+	}
+	if v.Lead != nil {
+		v.Compare = p.comparing(ctx, v.Lead, it)
+	} else if it.Body != nil {
+		text, cut := plain(*it.Body)
+		v.Text, v.Cut = lines(text), cut
+	}
+	if v.Decisions, err = c.cfg.Index.Decisions(ctx, index.DecisionQuery{Item: it.ID, Limit: 20}); err != nil {
+		return nil, err
+	}
+	policies, err := c.cfg.Index.SourcePolicies(ctx)
+	if err != nil {
+		return nil, err
+	}
+	v.Policy = policies[it.Source].Policy
+	v.Prints = c.prints(it, v.Lead)
+	return v, nil
+}
+
+func lines(text string) (out []string) {
+	for _, line := range splitLines(text) {
+		if line != "" {
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
+// prints draws the fingerprints of an item and of what it was judged against.
+// How weak a bit is follows from the text, where it was kept.
+func (c *Console) prints(it, lead *index.Item) []printView {
+	own, ok := c.print(it)
+	if !ok {
+		return nil
+	}
+	views := []printView{{ID: it.ID, Hex: own.Fingerprint.String(), Bits: bits(own, own.Fingerprint)}}
+	if lead == nil {
+		return views
+	}
+	if other, ok := c.print(lead); ok {
+		views[0].Bits = bits(own, other.Fingerprint)
+		views = append(views, printView{ID: lead.ID, Hex: other.Fingerprint.String(), Bits: bits(other, own.Fingerprint)})
+	}
+	return views
+}
+
+func (c *Console) print(it *index.Item) (simhash.Print, bool) {
+	f, err := simhash.Parse(it.Event.Fingerprint)
+	if err != nil {
+		return simhash.Print{}, false
+	}
+	p := simhash.Print{Fingerprint: f}
+	if it.Body != nil {
+		text := c.words.texts.Get().(*segment.Text)
+		defer c.words.texts.Put(text)
+		a := ingest.Prepare(c.cfg.Segmenter, text, &ingest.Item{ID: it.ID, Title: it.Title, Body: *it.Body})
+		if a.Print.Fingerprint == f { // else it was made by another recipe
+			p.Margins = a.Print.Margins
+		}
+	}
+	return p, true
+}
+
+func bits(p simhash.Print, other simhash.Fingerprint) []bit {
+	out := make([]bit, simhash.Bits)
+	var sum float64
+	for _, m := range p.Margins {
+		sum += float64(m)
+	}
+	for i := range out {
+		n := simhash.Bits - 1 - i // the highest bit first, as it is written
+		out[i] = bit{X: i % 8, Y: i / 8, Set: p.Fingerprint>>n&1 == 1, Differ: (p.Fingerprint^other)>>n&1 == 1}
+		if sum > 0 {
+			// The margins' mean square is 1.
+			out[i].Weak = 3 - int(math.Min(3, float64(p.Margins[n])*3))
+		}
+	}
+	return out
+}
+
+// notices reads from the address what the last step did.
+func (p *page) notices(ctx context.Context) {
+	number := func(key string) *index.Decision {
+		n, err := strconv.ParseUint(p.e.QueryParam(key), 10, 64)
+		if err != nil {
+			return nil
+		}
+		d, err := p.c.cfg.Index.Decision(ctx, n)
+		if err != nil {
+			return nil
+		}
+		return d
+	}
+	if d := number("done"); d != nil {
+		p.Notice = &notice{Done: d}
+	} else if d := number("conflict"); d != nil {
+		p.Notice = &notice{Conflict: d}
+	} else if p.e.QueryParam("conflict") != "" {
+		p.Notice = &notice{Text: p.T("未能执行：这一条的状态已经变了，请看当前内容再决定。", "Not done: this has changed in the meantime. See how it stands now, then decide.")}
+	} else if n := p.e.QueryParam("saved"); n != "" {
+		p.Notice = &notice{Text: p.T("已记录。", "Recorded.")}
+	}
+}
+
+// decide applies a decision of the signed-in editor and returns to where it
+// was made.
+func (c *Console) decide(ctx context.Context, p *page) (string, error) {
+	form := p.e.Request().PostForm
+	items := form["item"]
+	if len(items) == 0 {
+		items = []string{""}
+	}
+	if len(items) > 200 {
+		return "", fmt.Errorf("%d items at once, 200 are the limit: %w", len(items), index.ErrQuery)
+	}
+	number := func(key string) uint64 {
+		n, _ := strconv.ParseUint(form.Get(key), 10, 64) // 0 is refused where one is needed
+		return n
+	}
+	back := inside(form.Get("to"))
+	last := ""
+	for _, item := range items {
+		d, err := c.cfg.Index.Decide(ctx, index.DecisionRequest{
+			Kind: form.Get("kind"), Item: item, Cluster: uint32(number("cluster")), Into: uint32(number("into")), Undo: number("undo"),
+			By: p.Name, Reason: limited(form.Get("reason")), At: c.cfg.Now(),
+		})
+		var conflict *index.ConflictError
+		switch {
+		case errors.As(err, &conflict):
+			n := "1e0" // no number: nobody decided, the state is otherwise
+			if conflict.Decision != nil {
+				n = strconv.FormatUint(conflict.Decision.Number, 10)
+			}
+			return with(back, "conflict", n), nil
+		case err != nil:
+			return "", err
+		}
+		last = strconv.FormatUint(d.Number, 10)
+	}
+	if err := c.cfg.Browse.Follow(ctx); err != nil {
+		// The decision stands; lists will show it in a moment.
+		c.log.WarnContext(ctx, "console: lists are behind", "error", err)
+	}
+	if next := form.Get("next"); next != "" {
+		back = inside(next)
+	}
+	return with(back, "done", last), nil
+}

@@ -1,0 +1,205 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"jianguo/index"
+	"jianguo/ingest"
+)
+
+type operatorsView struct {
+	Ready     error
+	Rate      string // items a minute, over the last hour
+	Pending   string // messages that wait in ITEMS
+	Applied   uint64
+	Events    uint64
+	Lag       uint64 // events that lists do not show yet
+	Totals    index.Totals
+	Dead      []ingest.DeadLetter
+	DeadCount string
+	Files     []file
+	Families  []index.Family
+	Recipe    string
+	Policy    index.Policy
+	Version   string
+	Go        string
+	Heap      int64
+}
+
+type file struct {
+	Name string
+	Size int64
+}
+
+func (c *Console) operators(ctx context.Context, p *page) (string, error) {
+	p.Title, p.Section = p.T("运维", "Operators"), "operators"
+	if p.e.QueryParam("saved") != "" {
+		p.Notice = &notice{Text: p.T("已重新投递。", "Published again.")}
+	}
+	x := c.cfg.Index
+	v := &operatorsView{Recipe: x.Recipe(), Policy: x.Policy(), Version: c.cfg.Version, Go: runtime.Version(), Pending: "—", DeadCount: "—"}
+	v.Applied, v.Events = x.Applied()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	v.Heap = int64(m.HeapInuse)
+	if c.cfg.Ingest != nil {
+		v.Ready = c.cfg.Ingest.Ready()
+	}
+	var err error
+	if v.Lag, err = c.cfg.Browse.Lag(ctx); err != nil {
+		return "", err
+	}
+	if v.Totals, err = c.cfg.Browse.Totals(ctx); err != nil {
+		return "", err
+	}
+	if v.Families, err = c.cfg.Browse.Families(ctx, 8); err != nil {
+		return "", err
+	}
+	hours, err := c.cfg.Browse.Hours(ctx, c.cfg.Now().Add(-time.Hour))
+	if err != nil {
+		return "", err
+	}
+	var items int64
+	for _, h := range hours {
+		items += h.Items
+	}
+	minutes := 60 + float64(c.cfg.Now().Minute())
+	v.Rate = strconv.FormatFloat(float64(items)/minutes, 'f', 1, 64)
+	if v.Files, err = sizes(c.cfg.Dir); err != nil {
+		return "", err
+	}
+	// A bus that does not answer is something to show, not a reason to fail.
+	if err := c.bus(ctx, p, v); err != nil {
+		v.Ready = errors.Join(v.Ready, err)
+	}
+	p.Data = v
+	return "operators", nil
+}
+
+func (c *Console) bus(ctx context.Context, p *page, v *operatorsView) error {
+	if c.cfg.Conn == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	js, err := jetstream.New(c.cfg.Conn)
+	if err != nil {
+		return err
+	}
+	stream, err := js.Stream(ctx, ingest.StreamItems)
+	if err != nil {
+		return fmt.Errorf("%s: %w", ingest.StreamItems, err)
+	}
+	v.Pending = p.Number(stream.CachedInfo().State.Msgs)
+	dead, err := ingest.OpenDead(ctx, c.cfg.Conn)
+	if err != nil {
+		return err
+	}
+	n, err := dead.Len(ctx)
+	if err != nil {
+		return err
+	}
+	v.DeadCount = p.Number(n)
+	v.Dead, err = dead.List(ctx, 0, 20)
+	return err
+}
+
+// sizes are the files of the data directory, the bus as one.
+func sizes(dir string) (out []file, err error) {
+	if dir == "" {
+		return nil, nil
+	}
+	sum := map[string]int64{}
+	var names []string
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if errors.Is(err, os.ErrNotExist) {
+			return nil // files come and go
+		}
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return nil
+		}
+		rel, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		for filepath.Dir(rel) != "." {
+			rel = filepath.Dir(rel)
+		}
+		if _, ok := sum[rel]; !ok {
+			names = append(names, rel)
+		}
+		sum[rel] += info.Size()
+		return nil
+	})
+	for _, n := range names {
+		out = append(out, file{n, sum[n]})
+	}
+	return out, err
+}
+
+type deadView struct {
+	ingest.DeadLetter
+	Text string
+	Cut  bool
+}
+
+func (c *Console) deadLetter(ctx context.Context, number string) (*ingest.DeadLetters, *ingest.DeadLetter, error) {
+	n, err := strconv.ParseUint(number, 10, 64)
+	if err != nil {
+		return nil, nil, fmt.Errorf("number %q: want a number: %w", number, index.ErrQuery)
+	}
+	if c.cfg.Conn == nil {
+		return nil, nil, index.ErrNotFound
+	}
+	dead, err := ingest.OpenDead(ctx, c.cfg.Conn)
+	if err != nil {
+		return nil, nil, err
+	}
+	d, err := dead.Get(ctx, n)
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		err = index.ErrNotFound
+	}
+	return dead, d, err
+}
+
+func (c *Console) dead(ctx context.Context, p *page) (string, error) {
+	_, d, err := c.deadLetter(ctx, p.e.QueryParam("number"))
+	if err != nil {
+		return "", err
+	}
+	v := &deadView{DeadLetter: *d, Text: string(d.Data)}
+	if len(v.Text) > 4*maxShown {
+		v.Text, v.Cut = v.Text[:4*maxShown], true
+	}
+	if !utf8.ValidString(v.Text) {
+		v.Text = fmt.Sprintf("%q", v.Text)
+	}
+	p.Title, p.Section, p.Data = p.T("死信", "Dead letter"), "operators", v
+	return "dead", nil
+}
+
+func (c *Console) replay(ctx context.Context, p *page) (string, error) {
+	dead, d, err := c.deadLetter(ctx, p.e.FormValue("number"))
+	if err == nil {
+		err = dead.Replay(ctx, d.Number)
+	}
+	if err != nil {
+		return "", err
+	}
+	return "/console/operators?saved=1", nil
+}

@@ -1,0 +1,177 @@
+package console
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"jianguo/index"
+)
+
+type overviewView struct {
+	Counts    counts
+	Chart     template.HTML
+	Hours     int
+	Stories   []index.Story
+	Suspects  []index.SuspectRow
+	Of        map[uint32]*index.Brief
+	Decisions []index.Decision
+	Precision index.Precision
+}
+
+// counts are the numbers that stay live.
+type counts struct {
+	Items      string `json:"items"`
+	Duplicates string `json:"duplicates"`
+	Share      string `json:"share"`
+	Waiting    string `json:"waiting"`
+	Stories    string `json:"stories"`
+	Events     uint64 `json:"events"`
+}
+
+func (c *Console) counts(ctx context.Context, p *page) (counts, error) {
+	t, err := c.cfg.Browse.Totals(ctx)
+	if err != nil {
+		return counts{}, err
+	}
+	now := c.now()
+	midnight := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, c.cfg.Location)
+	hours, err := c.cfg.Browse.Hours(ctx, midnight)
+	if err != nil {
+		return counts{}, err
+	}
+	var items, duplicates int64
+	for _, h := range hours {
+		items, duplicates = items+h.Items, duplicates+h.Duplicates
+	}
+	return counts{Items: p.Number(items), Duplicates: p.Number(duplicates), Share: p.Share(duplicates, items),
+		Waiting: p.Number(t.Waiting), Stories: p.Number(t.Stories), Events: t.Events}, nil
+}
+
+func (c *Console) overview(ctx context.Context, p *page) (string, error) {
+	p.Title, p.Section = p.T("今日", "Overview"), "overview"
+	v := &overviewView{Hours: 48}
+	p.Data = v
+	var err error
+	if v.Counts, err = c.counts(ctx, p); err != nil {
+		return "", err
+	}
+	if p.e.QueryParam("hours") == "336" {
+		v.Hours = 336
+	}
+	hours, err := c.cfg.Browse.Hours(ctx, c.cfg.Now().Add(-time.Duration(v.Hours)*time.Hour))
+	if err != nil {
+		return "", err
+	}
+	v.Chart = p.hourChart(hours, v.Hours)
+	stories, err := c.cfg.Browse.Stories(ctx, index.StoryQuery{Limit: 8})
+	if err != nil {
+		return "", err
+	}
+	v.Stories = stories.Stories
+	if v.Suspects, err = c.cfg.Browse.Suspects(ctx, 6); err != nil {
+		return "", err
+	}
+	if v.Decisions, err = c.cfg.Index.Decisions(ctx, index.DecisionQuery{Limit: 6}); err != nil {
+		return "", err
+	}
+	v.Precision, _, err = c.cfg.Browse.Precision(ctx)
+	return "overview", err
+}
+
+// liveFor bounds one stream of counters; the browser asks for the next.
+const liveFor = 10 * time.Minute
+
+// live sends the counters whenever they change.
+func (c *Console) live(e echo.Context) error {
+	s, ok := c.session(e)
+	if !ok {
+		return e.NoContent(http.StatusUnauthorized)
+	}
+	p := c.newPage(e, s)
+	w := e.Response()
+	// The server's limit on writing an answer is not meant for this one; a
+	// writer that has no deadlines has none to lift.
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
+	w.Header().Set(echo.HeaderContentType, "text/event-stream")
+	w.Header().Set(echo.HeaderCacheControl, "no-store")
+	w.Header().Set("X-Accel-Buffering", "no")
+	w.WriteHeader(http.StatusOK)
+	ctx := e.Request().Context()
+	tick, end := time.NewTicker(2*time.Second), time.After(liveFor)
+	defer tick.Stop()
+	var last counts
+	quiet := 0
+	for {
+		now, err := c.counts(ctx, p)
+		if err != nil {
+			return nil // the stream has begun: its end says it all
+		}
+		switch {
+		case now != last:
+			b, err := json.Marshal(now)
+			if err != nil {
+				return err
+			}
+			if _, err := fmt.Fprintf(w, "retry: 3000\ndata: %s\n\n", b); err != nil {
+				return nil
+			}
+			last, quiet = now, 0
+			w.Flush()
+		case quiet == 7:
+			// Proxies close what says nothing.
+			if _, err := fmt.Fprint(w, ": still here\n\n"); err != nil {
+				return nil
+			}
+			quiet = 0
+			w.Flush()
+		default:
+			quiet++
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-c.cfg.Done:
+			return nil
+		case <-end:
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+type decisionsView struct {
+	Decisions []index.Decision
+	Policies  []index.SourcePolicy
+	Next      uint64
+}
+
+func (c *Console) decisions(ctx context.Context, p *page) (string, error) {
+	p.notices(ctx)
+	p.Title, p.Section = p.T("决定", "Decisions"), "decisions"
+	var before uint64
+	if s := p.e.QueryParam("before"); s != "" {
+		if _, err := fmt.Sscan(s, &before); err != nil {
+			return "", fmt.Errorf("before %q: want a number: %w", s, index.ErrQuery)
+		}
+	}
+	const limit = 50
+	list, err := c.cfg.Index.DecisionsBefore(ctx, before, limit+1)
+	if err != nil {
+		return "", err
+	}
+	v := &decisionsView{Decisions: list}
+	if len(list) > limit {
+		v.Decisions, v.Next = list[:limit], list[limit-1].Number
+	}
+	if v.Policies, err = c.cfg.Index.SourcePolicyLog(ctx, 20); err != nil {
+		return "", err
+	}
+	p.Data = v
+	return "decisions", nil
+}

@@ -1,0 +1,240 @@
+// Package rig runs a whole service on the sample corpus, for the console's
+// tests and pictures: bus, index, ingest, and the console on a loopback port.
+package rig
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"jianguo/api/console"
+	"jianguo/data"
+	"jianguo/index"
+	"jianguo/ingest"
+	"jianguo/segment"
+)
+
+// Config configures a Rig. Dir is required.
+type Config struct {
+	Dir       string
+	Segmenter *segment.Segmenter // nil: one of the shipped tables
+	// Backdate lets the sample arrive when it was published, straight into the
+	// index, and sets the clock to the end of it; else it comes over the bus,
+	// now.
+	Backdate bool
+	// Corpus is lines of items; nil: the sample.
+	Corpus []byte
+	// Tokens maps tokens to names; all are editors', those of names that begin
+	// with "ops" operators'. nil: everybody is let in.
+	Tokens  map[string]string
+	Console func(*console.Config)
+	Logger  *slog.Logger
+}
+
+// Rig is a running service.
+type Rig struct {
+	URL       string
+	Index     *index.Index
+	Browse    *index.Browse
+	Ingest    *ingest.Service
+	Conn      *nats.Conn
+	Segmenter *segment.Segmenter
+	// Ahead is added to the console's clock, in nanoseconds.
+	Ahead   atomic.Int64
+	Now     time.Time // where the clock began, if backdated
+	closers []func() error
+}
+
+// Start starts a service and returns when every item has its verdict.
+func Start(ctx context.Context, cfg Config) (_ *Rig, err error) {
+	r := &Rig{Segmenter: cfg.Segmenter}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, r.Close())
+		}
+	}()
+	if r.Segmenter == nil {
+		if r.Segmenter, err = segment.New(segment.Config{Data: data.FS}); err != nil {
+			return nil, err
+		}
+	}
+	if cfg.Corpus == nil {
+		if cfg.Corpus, err = data.FS.ReadFile("sample/corpus.jsonl"); err != nil {
+			return nil, err
+		}
+	}
+	if err := r.open(ctx, cfg); err != nil {
+		return nil, err
+	}
+	if cfg.Backdate {
+		err = r.backdate(ctx, cfg.Corpus)
+	} else {
+		err = r.publish(ctx, cfg.Corpus)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := r.Browse.Follow(ctx); err != nil {
+		return nil, err
+	}
+	return r, r.serve(cfg)
+}
+
+func (r *Rig) open(ctx context.Context, cfg Config) (err error) {
+	p := index.DefaultPolicy()
+	p.Rules = index.RulesJianguo
+	r.Index, err = index.Open(ctx, index.Config{Dir: cfg.Dir, Policy: &p, Durability: index.DurabilityRelaxed, Logger: cfg.Logger,
+		Recipe: func() (string, error) { return r.Segmenter.Recipe(), nil }})
+	if err != nil {
+		return err
+	}
+	r.closers = append(r.closers, r.Index.Close)
+	if r.Browse, err = r.Index.OpenBrowse(ctx, index.BrowseConfig{Words: console.IndexWords(r.Segmenter), Poll: 50 * time.Millisecond, Logger: cfg.Logger}); err != nil {
+		return err
+	}
+	r.closers = append(r.closers, r.Browse.Close, r.background(r.Browse.Run))
+	bus, err := ingest.StartBus(ingest.BusConfig{Dir: filepath.Join(cfg.Dir, "bus"), Relaxed: true})
+	if err != nil {
+		return err
+	}
+	r.closers = append(r.closers, func() error { bus.Close(); return nil })
+	if r.Conn, err = bus.Connect(); err != nil {
+		return err
+	}
+	r.closers = append(r.closers, func() error { r.Conn.Close(); return nil })
+	if r.Ingest, err = ingest.New(ctx, ingest.Config{Conn: r.Conn, Index: r.Index, Segmenter: r.Segmenter, Logger: cfg.Logger}); err != nil {
+		return err
+	}
+	r.closers = append(r.closers, r.background(r.Ingest.Run))
+	return nil
+}
+
+// background runs f until the returned function is called.
+func (r *Rig) background(f func(context.Context) error) func() error {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- f(ctx) }()
+	return func() error {
+		cancel()
+		if err := <-done; err != nil && !errors.Is(err, context.Canceled) {
+			return err
+		}
+		return nil
+	}
+}
+
+// publish sends the corpus over the bus and waits for the last verdict.
+func (r *Rig) publish(ctx context.Context, corpus []byte) error {
+	js, err := jetstream.New(r.Conn)
+	if err != nil {
+		return err
+	}
+	return lines(corpus, func(line []byte) error {
+		_, err := ingest.Submit(ctx, r.Conn, js, ingest.SubjectPublish, line)
+		return err
+	})
+}
+
+// backdate adds the corpus as if it had arrived when it was published.
+func (r *Rig) backdate(ctx context.Context, corpus []byte) error {
+	var text segment.Text
+	var seq uint64
+	at := time.Time{}
+	err := lines(corpus, func(line []byte) error {
+		it, err := ingest.DecodeItem(line)
+		if err != nil {
+			return err
+		}
+		if it.Published != nil && it.Published.Add(2*time.Minute).After(at) {
+			at = it.Published.Add(2 * time.Minute)
+		}
+		seq++
+		a := ingest.Prepare(r.Segmenter, &text, it)
+		a.Packed = index.PackText(it.Body)
+		_, err = r.Index.Add(ctx, []index.Mutation{{Seq: seq, At: at, Article: a}})
+		return err
+	})
+	r.Now = at.Add(17 * time.Minute)
+	return err
+}
+
+func lines(corpus []byte, f func([]byte) error) error {
+	sc := bufio.NewScanner(bytes.NewReader(corpus))
+	sc.Buffer(nil, 16<<20)
+	for n := 1; sc.Scan(); n++ {
+		if err := f(bytes.Clone(sc.Bytes())); err != nil {
+			return fmt.Errorf("line %d: %w", n, err)
+		}
+	}
+	return sc.Err()
+}
+
+func (r *Rig) serve(cfg Config) error {
+	began := time.Now()
+	cc := console.Config{Index: r.Index, Browse: r.Browse, Segmenter: r.Segmenter, Ingest: r.Ingest, Conn: r.Conn, Dir: cfg.Dir, Logger: cfg.Logger, Version: "rig",
+		Now: func() time.Time {
+			now := time.Now()
+			if !r.Now.IsZero() {
+				now = r.Now.Add(now.Sub(began))
+			}
+			return now.Add(time.Duration(r.Ahead.Load()))
+		}}
+	done := make(chan struct{})
+	cc.Done = done
+	if cfg.Tokens != nil {
+		cc.Authenticate = func(token string) (string, string, bool) {
+			name, ok := cfg.Tokens[token]
+			role := console.RoleEditor
+			if len(name) > 3 && name[:3] == "ops" {
+				role = console.RoleOperator
+			}
+			return name, role, ok
+		}
+	}
+	if cfg.Console != nil {
+		cfg.Console(&cc)
+	}
+	e := echo.New()
+	if err := console.Register(e, cc); err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	r.URL = "http://" + l.Addr().String()
+	server := &http.Server{Handler: e, ReadHeaderTimeout: 5 * time.Second}
+	go func() { _ = server.Serve(l) }() // it ends when Close closes it
+	r.closers = append(r.closers, func() error {
+		close(done)
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		if server.Shutdown(ctx) != nil {
+			return server.Close()
+		}
+		return nil
+	})
+	return nil
+}
+
+// Close stops the service.
+func (r *Rig) Close() error {
+	var errs []error
+	for i := len(r.closers) - 1; i >= 0; i-- {
+		errs = append(errs, r.closers[i]())
+	}
+	r.closers = nil
+	return errors.Join(errs...)
+}

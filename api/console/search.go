@@ -1,0 +1,133 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"jianguo/index"
+	"jianguo/ingest"
+)
+
+type searchView struct {
+	Text  string
+	Found []index.Brief
+	Of    map[uint32]*index.Brief
+	// Check is the verdict a pasted text would get, Nearest what it is like.
+	Check   *index.Event
+	Nearest *index.Item
+	Compare *comparison
+	Exact   bool
+}
+
+// pasted is how many characters make a text, not a search.
+const pasted = 60
+
+// search takes whatever an editor has at hand: an id, an address, words, or a
+// whole text.
+func (c *Console) search(ctx context.Context, p *page) (string, error) {
+	text := p.e.QueryParam("q")
+	trimmed := strings.TrimSpace(text)
+	p.Query, p.Title = trimmed, p.T("查找", "Search")
+	v := &searchView{Text: trimmed}
+	p.Data = v
+	if trimmed == "" {
+		return "search", nil
+	}
+	for _, id := range []string{trimmed, text} {
+		if len(id) > 256 {
+			continue
+		}
+		_, err := c.cfg.Index.Item(ctx, id)
+		if err == nil {
+			return "", p.e.Redirect(http.StatusSeeOther, p.ItemURL(id))
+		}
+		if !errors.Is(err, index.ErrNotFound) {
+			return "", err
+		}
+	}
+	if n, ok := strings.CutPrefix(trimmed, "#"); ok {
+		if id, err := strconv.ParseUint(n, 10, 32); err == nil {
+			return "", p.e.Redirect(http.StatusSeeOther, p.ClusterURL(uint32(id)))
+		}
+	}
+	long := utf8.RuneCountInString(trimmed) >= pasted
+	var err error
+	var found []uint32
+	if p.LinkOf(trimmed) != "" {
+		found, err = c.cfg.Browse.Search(ctx, []string{index.URLWord(trimmed)}, 50)
+		long = false
+	} else if !long {
+		found, err = c.find(ctx, trimmed, 50)
+	}
+	if err != nil {
+		return "", err
+	}
+	if long || len(found) == 0 {
+		if err := c.nearest(ctx, p, v, trimmed); err != nil {
+			return "", err
+		}
+	}
+	briefs, err := c.cfg.Index.Briefs(ctx, found)
+	if err != nil {
+		return "", err
+	}
+	var ofs []uint32
+	for _, o := range found {
+		if b := briefs[o]; b != nil {
+			v.Found = append(v.Found, *b)
+			ofs = append(ofs, b.Of)
+		}
+	}
+	if v.Of, err = c.cfg.Index.Briefs(ctx, ofs); err != nil {
+		return "", err
+	}
+	return "search", nil
+}
+
+// nearest asks what verdict the text would get, and puts it beside what it is
+// like.
+func (c *Console) nearest(ctx context.Context, p *page, v *searchView, text string) error {
+	if c.cfg.Ingest == nil || p.LinkOf(text) != "" {
+		return nil
+	}
+	body := text[:min(len(text), 512<<10)]
+	e, err := c.cfg.Ingest.Check(ctx, &ingest.Item{ID: "\x00 pasted", Body: strings.ToValidUTF8(body, "")})
+	if err != nil {
+		return err
+	}
+	v.Check = &e
+	if e.Of == "" {
+		return nil
+	}
+	if v.Nearest, err = c.cfg.Index.Item(ctx, e.Of); err != nil {
+		return err
+	}
+	now := c.cfg.Now()
+	v.Compare = p.comparing(ctx, v.Nearest, &index.Item{Title: "", Arrived: now, Body: &body})
+	return nil
+}
+
+// find looks words up; where too few articles have them as words, those whose
+// headline has the same characters follow.
+func (c *Console) find(ctx context.Context, text string, limit int) ([]uint32, error) {
+	words, pairs := c.words.query(text)
+	found, err := c.cfg.Browse.Search(ctx, words, limit)
+	if err != nil || len(found) >= limit || len(pairs) == 0 {
+		return found, err
+	}
+	more, err := c.cfg.Browse.Search(ctx, pairs, limit)
+	seen := map[uint32]bool{}
+	for _, o := range found {
+		seen[o] = true
+	}
+	for _, o := range more {
+		if !seen[o] && len(found) < limit {
+			found = append(found, o)
+		}
+	}
+	return found, err
+}

@@ -1,0 +1,165 @@
+package console
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+)
+
+const (
+	sessionCookie  = "jianguo_session"
+	languageCookie = "jianguo_language"
+	themeCookie    = "jianguo_theme"
+)
+
+// session is who is signed in. It is the cookie's content: nothing of it is
+// kept here.
+type session struct {
+	Name string `json:"n"`
+	Role string `json:"r"`
+	End  int64  `json:"e"` // seconds since 1970
+	Salt string `json:"s"`
+}
+
+func (c *Console) sign(what string, data []byte) []byte {
+	h := hmac.New(sha256.New, c.cfg.Key)
+	h.Write([]byte(what))
+	h.Write(data)
+	return h.Sum(nil)
+}
+
+// session is who makes a request; false: nobody is signed in.
+func (c *Console) session(e echo.Context) (session, bool) {
+	if name := c.proxied(e.Request()); name != "" {
+		return session{Name: name, Role: RoleEditor, Salt: "proxy " + name}, true
+	}
+	s, ok := c.readCookie(e.Request())
+	if ok {
+		return s, true
+	}
+	if c.cfg.Authenticate != nil || c.cfg.Header != "" {
+		return session{}, false
+	}
+	s = c.newSession("editor", RoleOperator)
+	c.writeCookie(e, s)
+	return s, true
+}
+
+// proxied is the name a trusted proxy gives a request.
+func (c *Console) proxied(r *http.Request) string {
+	if c.cfg.Header == "" {
+		return ""
+	}
+	from, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return ""
+	}
+	for _, p := range c.cfg.Proxies {
+		if p.Contains(from.Addr().Unmap()) {
+			return strings.TrimSpace(r.Header.Get(c.cfg.Header))
+		}
+	}
+	return ""
+}
+
+func (c *Console) newSession(name, role string) session {
+	return session{Name: name, Role: role, End: c.cfg.Now().Add(c.cfg.Session).Unix(), Salt: rand.Text()}
+}
+
+func (c *Console) readCookie(r *http.Request) (s session, ok bool) {
+	cookie, err := r.Cookie(sessionCookie)
+	if err != nil {
+		return s, false
+	}
+	content, mac, _ := strings.Cut(cookie.Value, ".")
+	sum, err := base64.RawURLEncoding.DecodeString(mac)
+	if err != nil || !hmac.Equal(sum, c.sign("session", []byte(content))) {
+		return s, false
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(content)
+	if err != nil || json.Unmarshal(raw, &s) != nil {
+		return s, false
+	}
+	return s, c.cfg.Now().Unix() < s.End
+}
+
+func (c *Console) writeCookie(e echo.Context, s session) {
+	raw, err := json.Marshal(s)
+	if err != nil {
+		panic(err) // no field of a session can fail to encode
+	}
+	content := base64.RawURLEncoding.EncodeToString(raw)
+	cookie := &http.Cookie{Name: sessionCookie, Value: content + "." + base64.RawURLEncoding.EncodeToString(c.sign("session", []byte(content))),
+		Path: "/", HttpOnly: true, Secure: e.Request().TLS != nil, SameSite: http.SameSiteLaxMode, Expires: time.Now().Add(c.cfg.Session)}
+	e.SetCookie(cookie)
+	// What is answered now belongs to that session too.
+	e.Request().AddCookie(cookie)
+}
+
+// formToken is what a form of a session carries.
+func (c *Console) formToken(s session) string {
+	return base64.RawURLEncoding.EncodeToString(c.sign("form", []byte(s.Salt)))
+}
+
+// formIsOurs reports whether a form came from a page of the same session. To
+// sign in, where there is none, the browser's word that no other site sent the
+// form has to do.
+func (c *Console) formIsOurs(e echo.Context, s session) bool {
+	site := e.Request().Header.Get("Sec-Fetch-Site")
+	if s.Salt == "" {
+		return site == "" || site == "same-origin" || site == "none"
+	}
+	return hmac.Equal([]byte(e.FormValue("form")), []byte(c.formToken(s)))
+}
+
+func (c *Console) toSignIn(e echo.Context) error {
+	to := "/console/signin"
+	if r := e.Request(); r.Method == http.MethodGet {
+		to += "?to=" + url.QueryEscape(r.URL.RequestURI())
+	}
+	return e.Redirect(http.StatusSeeOther, to)
+}
+
+// inside keeps a way back to this console: anything else becomes /.
+func inside(to string) string {
+	u, err := url.Parse(to)
+	if err != nil || u.Scheme != "" || u.Host != "" || !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") || strings.Contains(to, "\\") {
+		return "/"
+	}
+	return to
+}
+
+func (c *Console) signInPage(_ context.Context, p *page) (string, error) {
+	p.Title, p.Data = p.T("登录", "Sign in"), inside(p.e.QueryParam("to"))
+	return "signin", nil
+}
+
+func (c *Console) signIn(_ context.Context, p *page) (string, error) {
+	to := inside(p.e.FormValue("to"))
+	if c.cfg.Authenticate == nil {
+		return to, nil
+	}
+	name, role, ok := c.cfg.Authenticate(strings.TrimSpace(p.e.FormValue("token")))
+	if !ok || role != RoleEditor && role != RoleOperator {
+		p.Title, p.Data = p.T("登录", "Sign in"), to
+		p.Problem = p.T("口令不对，或不是给编辑用的。", "This token is not known, or not for editors.")
+		return "", p.write(http.StatusUnauthorized, "signin")
+	}
+	c.writeCookie(p.e, c.newSession(name, role))
+	return to, nil
+}
+
+func (c *Console) signOut(_ context.Context, p *page) (string, error) {
+	p.e.SetCookie(&http.Cookie{Name: sessionCookie, Path: "/", HttpOnly: true, MaxAge: -1})
+	return "/console/signin", nil
+}

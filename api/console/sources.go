@@ -1,0 +1,85 @@
+package console
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"jianguo/index"
+)
+
+type sourcesView struct {
+	Days    int
+	Sources []index.SourceCount
+	Names   []string
+	Cells   [][]matrixCell // by who was copied, then by who copied
+	Most    int64
+	Log     []index.SourcePolicy
+}
+
+// matrixCell is one square: Step 0 (none) to 5 (most).
+type matrixCell struct {
+	Origin, Copier string
+	N              int64
+	Step           int
+	Self           bool
+}
+
+func (c *Console) sources(ctx context.Context, p *page) (string, error) {
+	p.notices(ctx)
+	p.Title, p.Section = p.T("来源", "Sources"), "sources"
+	v := &sourcesView{Days: 30}
+	if s := p.e.QueryParam("days"); s != "" {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < 1 || n > 3650 {
+			return "", fmt.Errorf("days %q: want 1 to 3650: %w", s, index.ErrQuery)
+		}
+		v.Days = n
+	}
+	since := c.cfg.Now().AddDate(0, 0, -v.Days)
+	var err error
+	if v.Sources, err = c.cfg.Browse.Sources(ctx, since, 60); err != nil {
+		return "", err
+	}
+	names, pairs, err := c.cfg.Browse.Matrix(ctx, since, 12)
+	if err != nil {
+		return "", err
+	}
+	v.Names = names
+	at := map[string]int{}
+	for i, n := range names {
+		at[n] = i
+		row := make([]matrixCell, len(names))
+		for j := range row {
+			row[j] = matrixCell{Origin: n, Copier: names[j], Self: i == j}
+		}
+		v.Cells = append(v.Cells, row)
+	}
+	for _, pair := range pairs {
+		v.Cells[at[pair.Origin]][at[pair.Copier]].N = pair.N
+		if pair.Origin != pair.Copier {
+			v.Most = max(v.Most, pair.N)
+		}
+	}
+	for i := range v.Cells {
+		for j := range v.Cells[i] {
+			if m := &v.Cells[i][j]; m.N > 0 && v.Most > 0 {
+				m.Step = int(min(5, 1+4*m.N/v.Most))
+			}
+		}
+	}
+	if v.Log, err = c.cfg.Index.SourcePolicyLog(ctx, 10); err != nil {
+		return "", err
+	}
+	p.Data = v
+	return "sources", nil
+}
+
+func (c *Console) setPolicy(ctx context.Context, p *page) (string, error) {
+	form := p.e.Request().PostForm
+	err := c.cfg.Index.SetSourcePolicy(ctx, index.SourcePolicy{At: c.cfg.Now(), By: p.Name, Source: form.Get("source"), Policy: form.Get("policy"), Reason: limited(form.Get("reason"))})
+	if err != nil {
+		return "", err
+	}
+	return with(inside(form.Get("to")), "saved", "1"), nil
+}

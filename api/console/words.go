@@ -1,0 +1,263 @@
+package console
+
+import (
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+
+	"jianguo/api/console/diff"
+	"jianguo/segment"
+)
+
+// A cutter cuts articles into words, for comparing and for finding them. It is
+// safe for concurrent use.
+type cutter struct {
+	segmenter *segment.Segmenter
+	texts     sync.Pool // *segment.Text
+	mu        sync.RWMutex
+	folds     map[rune]string // guarded by mu; what a letter or digit is in the normal form
+}
+
+func newCutter(s *segment.Segmenter) *cutter {
+	c := &cutter{segmenter: s, folds: map[rune]string{}}
+	c.texts.New = func() any { return new(segment.Text) }
+	return c
+}
+
+// maxFolds bounds the folds that are remembered; a text of all of Unicode
+// starts over.
+const maxFolds = 1 << 16
+
+// fold returns what the letters and digits of a text are in the normal form:
+// the segmenter is asked once for each of them, many at a time.
+func (c *cutter) fold(runes []rune) map[rune]string {
+	out := make(map[rune]string, 512)
+	var unknown []rune
+	c.mu.RLock()
+	for _, r := range runes {
+		if _, ok := out[r]; ok {
+			continue
+		}
+		f, ok := c.folds[r]
+		if !ok {
+			unknown = append(unknown, r)
+		}
+		out[r] = f
+	}
+	c.mu.RUnlock()
+	if len(unknown) == 0 {
+		return out
+	}
+	var lines strings.Builder
+	for _, r := range unknown {
+		lines.WriteRune(r)
+		lines.WriteByte('\n')
+	}
+	t := c.texts.Get().(*segment.Text)
+	defer c.texts.Put(t)
+	c.segmenter.Analyze(t, "", lines.String())
+	forms := strings.Split(t.Body, "\n")
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.folds) > maxFolds {
+		clear(c.folds)
+	}
+	for i, r := range unknown {
+		form := strings.Clone(strings.ToLower(string(r)))
+		if len(forms) == len(unknown) {
+			form = strings.Clone(forms[i])
+		}
+		c.folds[r], out[r] = form, form
+	}
+	return out
+}
+
+// letter is a letter or digit of a text and what it is in the normal form.
+type letter struct {
+	start, end int
+	form       rune
+}
+
+// Tokens cuts a plain text into words with their places in it. The words are
+// the segmenter's; where its normal form leaves something out (page residue),
+// a word is a character, or a run of Latin letters or digits.
+func (c *cutter) Tokens(text string) []diff.Token {
+	var runes []rune
+	for _, r := range text {
+		if unicode.IsLetter(r) || unicode.IsNumber(r) {
+			runes = append(runes, r)
+		}
+	}
+	folds := c.fold(runes)
+	letters := make([]letter, 0, len(runes))
+	for i, r := range text {
+		if !unicode.IsLetter(r) && !unicode.IsNumber(r) {
+			continue
+		}
+		for _, f := range folds[r] {
+			letters = append(letters, letter{i, i + utf8.RuneLen(r), f})
+		}
+	}
+	t := c.texts.Get().(*segment.Text)
+	defer c.texts.Put(t)
+	// The text is not markup, whatever it looks like.
+	c.segmenter.Analyze(t, "", strings.NewReplacer("<", "\u2039", "&", "\u00b7").Replace(text))
+	a := aligner{letters: letters}
+	t.Words(func(w string) bool {
+		a.word(w)
+		return true
+	})
+	a.singles(len(letters))
+	return a.tokens
+}
+
+// An aligner finds the words of a normal form in the letters of its original.
+type aligner struct {
+	letters []letter
+	at      int
+	tokens  []diff.Token
+	word16  []rune
+}
+
+// skip is how many letters may be missing from the normal form in one place.
+const skip = 400
+
+func (a *aligner) word(w string) {
+	a.word16 = a.word16[:0]
+	for _, r := range w {
+		if unicode.IsLetter(r) || unicode.IsNumber(r) {
+			a.word16 = append(a.word16, r)
+		}
+	}
+	n := len(a.word16)
+	if n == 0 {
+		return
+	}
+	for k := 0; k <= skip && a.at+k+n <= len(a.letters); k++ {
+		if a.matches(a.at + k) {
+			a.singles(a.at + k)
+			a.add(w, n)
+			return
+		}
+	}
+}
+
+// matches reports whether the word stands at the i-th letter. One character of
+// three may be another: a few become something else in context.
+func (a *aligner) matches(i int) bool {
+	wrong := 0
+	for k, r := range a.word16 {
+		if a.letters[i+k].form != r {
+			wrong++
+		}
+	}
+	return wrong == 0 || wrong == 1 && len(a.word16) >= 3
+}
+
+func (a *aligner) add(key string, n int) {
+	first, last := a.letters[a.at], a.letters[a.at+n-1]
+	if k := len(a.tokens); k > 0 && a.tokens[k-1].End > first.start {
+		// One rune that folds to several letters, cut in two by the segmenter.
+		a.tokens[k-1].Key += key
+		a.tokens[k-1].End = max(a.tokens[k-1].End, last.end)
+	} else {
+		a.tokens = append(a.tokens, diff.Token{Start: first.start, End: last.end, Key: strings.Clone(key), Figure: key[0] >= '0' && key[0] <= '9'})
+	}
+	a.at += n
+}
+
+// singles makes words of the letters up to the i-th that no word was found for.
+func (a *aligner) singles(i int) {
+	for a.at < i {
+		n := 1
+		if first := a.letters[a.at].form; first < 0x2e80 {
+			for a.at+n < i && a.letters[a.at+n].form < 0x2e80 && a.letters[a.at+n].start == a.letters[a.at+n-1].end &&
+				unicode.IsDigit(a.letters[a.at+n].form) == unicode.IsDigit(first) {
+				n++
+			}
+		}
+		var key strings.Builder
+		for _, l := range a.letters[a.at : a.at+n] {
+			key.WriteRune(l.form)
+		}
+		a.add(key.String(), n)
+	}
+}
+
+// leading is how many bytes of a body are searched for words, markup included.
+const leading = 1200
+
+// IndexWords are the words an article is found by: those of its headline and
+// of its beginning, and all pairs of characters of the headline. It has the
+// type of index.BrowseConfig.Words.
+func IndexWords(s *segment.Segmenter) func(title, body string) []string {
+	c := newCutter(s)
+	return func(title, body string) []string {
+		body = body[:min(len(body), leading)]
+		for !utf8.ValidString(body) && len(body) > 0 && len(body)%leading > leading-utf8.UTFMax {
+			body = body[:len(body)-1]
+		}
+		words := c.words(nil, title, true)
+		return c.words(words, body, title == "")
+	}
+}
+
+// words appends the words of a text. A word of one Han character says little:
+// in its place stand the pairs it makes with its neighbours. With pairs, all
+// pairs of characters of a text are added, marked as such.
+func (c *cutter) words(dst []string, text string, pairs bool) []string {
+	t := c.texts.Get().(*segment.Text)
+	defer c.texts.Put(t)
+	c.segmenter.Analyze(t, "", text)
+	var before string
+	t.Words(func(w string) bool {
+		if !single(w) && w != "" {
+			dst = append(dst, strings.Clone(w))
+		}
+		if before != "" && han(w) && (single(w) || single(before)) {
+			_, last := utf8.DecodeLastRuneInString(before)
+			_, first := utf8.DecodeRuneInString(w)
+			dst = append(dst, before[len(before)-last:]+w[:first])
+		}
+		before = ""
+		if han(w) {
+			before = strings.Clone(w)
+		}
+		return true
+	})
+	if pairs {
+		dst = appendPairs(dst, t.Body)
+	}
+	return dst
+}
+
+const pairMark = "\x02"
+
+func appendPairs(dst []string, form string) []string {
+	var before rune
+	for _, r := range form {
+		if before != 0 && unicode.Is(unicode.Han, r) && unicode.Is(unicode.Han, before) {
+			dst = append(dst, pairMark+string(before)+string(r))
+		}
+		before = r
+	}
+	return dst
+}
+
+func han(w string) bool {
+	r, _ := utf8.DecodeRuneInString(w)
+	return unicode.Is(unicode.Han, r)
+}
+
+func single(w string) bool { return han(w) && utf8.RuneCountInString(w) == 1 }
+
+// query returns the words to search for, and the pairs of characters to fall
+// back on.
+func (c *cutter) query(text string) (words, pairs []string) {
+	t := c.texts.Get().(*segment.Text)
+	c.segmenter.Analyze(t, "", text)
+	pairs = appendPairs(nil, t.Body)
+	c.texts.Put(t)
+	return c.words(nil, text, false), pairs
+}
