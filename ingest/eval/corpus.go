@@ -176,12 +176,12 @@ func (b *Bench) sum(rule string, links []Link, samples int, seed uint64) FeedRep
 		}
 	}
 	r.Unique = r.Items - r.Duplicate - r.Suspect
-	r.Samples = sample(links, samples, seed)
+	r.Samples = drawLinks(links, samples, seed)
 	return r
 }
 
-// sample draws up to n links of each verdict.
-func sample(links []Link, n int, seed uint64) []Link {
+// drawLinks draws up to n links of each verdict.
+func drawLinks(links []Link, n int, seed uint64) []Link {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	drawn := map[index.Verdict]int{}
 	var out []Link

@@ -85,8 +85,8 @@ func newEditor(cfg *Config, items []*ingest.Item, seed uint64, variants map[rune
 		for w := range e.text.Words {
 			n := utf8.RuneCountInString(w)
 			if n > 1 && n < len(e.vocabulary) && !seen[w] && isHan(w) {
-				seen[w] = true
 				w = strings.Clone(w)
+				seen[w] = true
 				e.vocabulary[n] = append(e.vocabulary[n], w)
 			}
 		}

@@ -1,0 +1,158 @@
+package eval
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"jianguo/data"
+	"jianguo/index"
+	"jianguo/ingest"
+	"jianguo/segment"
+)
+
+var update = flag.Bool("update", false, "write testdata/quality.golden anew")
+
+// expectation is a row of the sample's expected.jsonl.
+type expectation struct {
+	ID, Family, Kind, Verdict, Of, Textbook string
+}
+
+func sampleFile[T any](t testing.TB, name string, decode func([]byte) (T, error)) []T {
+	t.Helper()
+	file, err := data.FS.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []T
+	lines := bufio.NewScanner(bytes.NewReader(file))
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		v, err := decode(lines.Bytes())
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+func sample(t testing.TB) ([]*ingest.Item, []expectation) {
+	t.Helper()
+	return sampleFile(t, "sample/corpus.jsonl", ingest.DecodeItem),
+		sampleFile(t, "sample/expected.jsonl", func(line []byte) (e expectation, err error) { return e, json.Unmarshal(line, &e) })
+}
+
+func segmenter(t testing.TB) *segment.Segmenter {
+	t.Helper()
+	s, err := segment.New(segment.Config{Data: data.FS})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// bench feeds items under a policy; nil for our own.
+func bench(t testing.TB, items []*ingest.Item, change func(*index.Policy)) *Bench {
+	t.Helper()
+	p := index.DefaultPolicy()
+	p.Rules = index.RulesJianguo
+	if change != nil {
+		change(&p)
+	}
+	b, err := Feed(t.Context(), Config{Segmenter: segmenter(t), Policy: &p, Dir: t.TempDir()}, items)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return b
+}
+
+// TestQualityGolden feeds the bundled sample through the default policy and
+// holds every verdict against what an editor would say. The golden file is the
+// result, not the goal: a change of detection shows in its diff.
+func TestQualityGolden(t *testing.T) {
+	items, rows := sample(t)
+	b := bench(t, items, nil)
+	got := goldenText(b, rows)
+	const name = "testdata/quality.golden"
+	if *update {
+		if err := os.WriteFile(name, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := gocmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
+		t.Errorf("detection has changed (-was +is); where that is meant, run go test ./ingest/eval -update\n%s", diff)
+	}
+}
+
+func goldenText(b *Bench, rows []expectation) string {
+	var out strings.Builder
+	out.WriteString("Verdicts on the bundled sample, by what was made of an item, against an editor's.\n\n")
+	type count struct{ items, right, lead int }
+	kinds := map[string]*count{}
+	var wrong table
+	wrong.row("item", "kind", "editor", "of", "verdict", "of", "why")
+	asked, given := map[string]int{}, map[string]int{}
+	for _, r := range rows {
+		c := kinds[r.Kind]
+		if c == nil {
+			c = new(count)
+			kinds[r.Kind] = c
+		}
+		c.items++
+		e, _ := b.Event(r.ID)
+		asked[r.Verdict]++
+		given[e.Verdict.String()]++
+		of, why := e.Of, "-"
+		if e.Facts != nil {
+			why = e.Facts.Reason
+		}
+		if e.Verdict == index.Unique {
+			of = ""
+		}
+		if e.Verdict.String() == r.Verdict {
+			c.right++
+			if of == r.Of {
+				c.lead++
+				continue
+			}
+		}
+		wrong.row(r.ID, r.Kind, r.Verdict, cmp.Or(r.Of, "-"), e.Verdict.String(), cmp.Or(of, "-"), why)
+	}
+	var t table
+	t.row("kind", "items", "verdict right", "and of")
+	var names []string
+	for k := range kinds {
+		names = append(names, k)
+	}
+	slices.Sort(names)
+	for _, k := range names {
+		c := kinds[k]
+		t.row(k, fmt.Sprint(c.items), fmt.Sprint(c.right), fmt.Sprint(c.lead))
+	}
+	t.print(&out)
+	for _, v := range []string{"unique", "suspect", "duplicate"} {
+		fmt.Fprintf(&out, "\n%s: %d by the editor, %d by jianguo", v, asked[v], given[v])
+	}
+	fmt.Fprintf(&out, "\n\nItems whose verdict, or earlier item, is another than the editor's: %d\n\n", len(wrong.rows)-1)
+	wrong.print(&out)
+	return out.String()
+}

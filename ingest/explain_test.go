@@ -1,0 +1,111 @@
+package ingest_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"jianguo/data"
+	"jianguo/index"
+	"jianguo/ingest"
+	"jianguo/segment"
+	"jianguo/sketch"
+)
+
+// TestExplainAgreesWithIndex holds explanations against what the index does
+// with the same two texts.
+func TestExplainAgreesWithIndex(t *testing.T) {
+	seg, err := segment.New(segment.Config{Data: data.FS})
+	if err != nil {
+		t.Fatal(err)
+	}
+	items := map[string]*ingest.Item{}
+	for line := range sampleLines(t, "sample/corpus.jsonl") {
+		it, err := ingest.DecodeItem(line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		items[it.ID] = it
+	}
+	kinds := map[string]int{}
+	compared := 0
+	for line := range sampleLines(t, "sample/expected.jsonl") {
+		var row struct{ ID, Kind, Of string }
+		if err := json.Unmarshal(line, &row); err != nil {
+			t.Fatal(err)
+		}
+		if row.Of == "" || kinds[row.Kind] == 3 {
+			continue
+		}
+		kinds[row.Kind]++
+		compared++
+		compareWithIndex(t, seg, items[row.ID], items[row.Of])
+	}
+	if compared < 40 {
+		t.Fatalf("only %d pairs in the sample", compared)
+	}
+}
+
+func compareWithIndex(t *testing.T, seg *segment.Segmenter, later, earlier *ingest.Item) {
+	t.Helper()
+	policy := index.DefaultPolicy()
+	policy.Rules = index.RulesJianguo
+	x, err := index.Open(t.Context(), index.Config{Dir: t.TempDir(), Policy: &policy, Durability: index.DurabilityRelaxed,
+		Normal: func(title, body string) sketch.Input {
+			var text segment.Text
+			seg.Analyze(&text, title, body)
+			return ingest.Input(&text)
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	var last index.Event
+	for i, it := range []*ingest.Item{earlier, later} {
+		a := ingest.Prepare(seg, new(segment.Text), it)
+		a.Packed = index.PackText(it.Body)
+		out, err := x.Add(t.Context(), []index.Mutation{{Seq: uint64(i + 1), At: at, Article: a}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		last = out[0].Event
+	}
+	e := ingest.Explain(seg, policy, index.English, later, earlier, 8)
+	if e.Verdict != last.Verdict || e.Series != (last.Series != 0) || e.Decided == "" {
+		t.Errorf("%s after %s: explained as %s (%s), the index says %s (%s)", later.ID, earlier.ID, e.Verdict, e.Decided, last.Verdict, last.Why)
+	}
+	if last.Distance != nil && last.Rule != index.ByExact && *last.Distance != e.Distance {
+		t.Errorf("%s after %s: distance %d, the index says %d", later.ID, earlier.ID, e.Distance, *last.Distance)
+	}
+	if len(e.Flipped) != e.Distance {
+		t.Errorf("%s after %s: %d flipped bits at distance %d", later.ID, earlier.ID, len(e.Flipped), e.Distance)
+	}
+	var s float32
+	for _, b := range e.Flipped {
+		s += b.Query * b.Query
+	}
+	if diff := s - e.S; diff > 1e-3 || diff < -1e-3 {
+		t.Errorf("%s after %s: flipped bits sum to %v, S is %v", later.ID, earlier.ID, s, e.S)
+	}
+}
+
+// sampleLines yields the lines of a file of the sample.
+func sampleLines(t *testing.T, name string) func(yield func([]byte) bool) {
+	t.Helper()
+	file, err := data.FS.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(yield func([]byte) bool) {
+		lines := bufio.NewScanner(bytes.NewReader(file))
+		lines.Buffer(nil, 1<<20)
+		for lines.Scan() {
+			if !yield(lines.Bytes()) {
+				return
+			}
+		}
+	}
+}
