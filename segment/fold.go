@@ -199,6 +199,8 @@ func classify(r rune) class {
 		return comma
 	case '%', '‰':
 		return percent
+	case '*', '_', '^', '`', '·', '•', '・', '‧', '∙', '⋅':
+		return space // in names of people, and between the characters of what is to be hidden
 	case '丨': // a character that nobody writes but as a rule between words
 		return clause
 	case '°':

@@ -7,12 +7,14 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"fmt"
+	"html"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"sort"
 	"strings"
 	"testing"
+	"unicode"
 
 	"jianguo/simhash"
 )
@@ -320,4 +322,80 @@ func TestLikeGSE(t *testing.T) {
 		other += wrong
 	}
 	fmt.Printf("%d of %d articles cut alike; of %d words %d end where gse ends none\n", same, total, words, other)
+}
+
+// TestForms counts, on real articles, what changes of form alone do.
+func TestForms(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	han := func(what ...string) func(string) string {
+		return func(s string) string {
+			var b strings.Builder
+			last := 'a'
+			for _, c := range s {
+				if unicode.Is(unicode.Han, last) && unicode.Is(unicode.Han, c) && r.IntN(3) == 0 {
+					b.WriteString(what[r.IntN(len(what))])
+				}
+				b.WriteRune(c)
+				last = c
+			}
+			return b.String()
+		}
+	}
+	for _, set := range []string{"news-dev", "broadcast", "short-dev"} {
+		list := articles(t, set+".jsonl.gz")
+		for _, f := range []struct {
+			name   string
+			change func(string) string
+		}{
+			{"HTML", func(s string) string {
+				return "<div><p>" + strings.ReplaceAll(html.EscapeString(s), "。", "。</p>\n<p>") + "</p></div>"
+			}},
+			{"full width", func(s string) string {
+				return strings.Map(func(c rune) rune {
+					if c > ' ' && c < 0x7f {
+						return c + 0xfee0
+					}
+					return c
+				}, s)
+			}},
+			{"zero width", func(s string) string { return strings.Join(strings.Split(s, ""), "\u200b") }},
+			{"traditional", traditional},
+			{"spaces between Han", han(" ", "\u3000")},
+			{"dots between Han", han(".", "·")},
+			{"emoji between Han", han("🔥", "👍")},
+			{"other punctuation", func(s string) string {
+				return strings.NewReplacer("，", "；", "。", "！\n", "“", "「", "”", "」", "、", "，", "：", " ").Replace(s)
+			}},
+			{"no line breaks", func(s string) string { return strings.ReplaceAll(s, "\n", "") }},
+			{"editor below", func(s string) string { return s + "\n责任编辑：王小明" }},
+			{"notice below", func(s string) string {
+				return s + "\n版权声明：本文版权归原作者所有，未经授权不得转载。"
+			}},
+			{"headline above", func(s string) string { return "原标题：" + s }},
+		} {
+			exact, zero, near, n := 0, 0, 0, 0
+			for range 2000 {
+				a := list[r.IntN(len(list))]
+				x := analyze(a.Title, a.Body)
+				if x.Blank {
+					continue
+				}
+				y := analyze(a.Title, f.change(a.Body))
+				n++
+				p, q := fingerprint(x), fingerprint(y)
+				d := simhash.Distance(p.Fingerprint, q.Fingerprint)
+				if x.Exact == y.Exact {
+					exact++
+				}
+				if d == 0 {
+					zero++
+				}
+				if d <= 3 {
+					near++
+				}
+			}
+			fmt.Printf("%-10s %-20s exact %6.2f%%  distance 0 %6.2f%%  distance <= 3 %6.2f%%\n", set, f.name,
+				100*float64(exact)/float64(n), 100*float64(zero)/float64(n), 100*float64(near)/float64(n))
+		}
+	}
 }

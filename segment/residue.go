@@ -3,6 +3,7 @@ package segment
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -17,9 +18,9 @@ type residue struct {
 }
 
 type pattern struct {
-	// head and tail are within how many bytes of the body's beginning or end
-	// the pattern must begin, and in the first or second half of the body; 0
-	// for anywhere. A Han character is three bytes.
+	// head and tail are within how many bytes of the text's beginning or end
+	// the pattern must begin, and in its first or second half; 0 for anywhere.
+	// Other residue does not count. A Han character is three bytes.
 	head, tail int
 	begin      bool // a clause begins here, or up to lead characters before
 	lead       int
@@ -32,6 +33,7 @@ type part struct {
 	literal []byte
 	// least and most are the characters of a gap.
 	least, most int
+	must        bool // a break that must be there
 }
 
 type partKind uint8
@@ -40,7 +42,7 @@ const (
 	literalPart partKind = iota
 	gapPart
 	endPart   // $
-	breakPart // ，
+	breakPart // ， or ：
 	restPart  // ...
 )
 
@@ -102,11 +104,15 @@ func parsePattern(s string, normal func(string) string) (p pattern, err error) {
 				return p, err
 			}
 		default:
-			n := strings.IndexAny(s, "{$.")
-			if n < 0 {
+			n := strings.IndexAny(s, "{$.：")
+			switch {
+			case n < 0:
 				n = len(s)
-			}
-			if n == 0 {
+			case n == 0 && strings.HasPrefix(s, "："):
+				p.parts = append(p.parts, part{kind: breakPart, must: true})
+				s = s[len("："):]
+				continue
+			case n == 0:
 				return p, fmt.Errorf("a single dot means nothing here")
 			}
 			p.parts = appendLiterals(p.parts, normal("x"+s[:n]+"x"))
@@ -162,32 +168,90 @@ func parseGap(s string) (least, most int, rest string, err error) {
 type span struct{ start, end int }
 
 // find appends the spans of body that are residue, in order and apart from
-// each other. breaks are body's ends of sentences. What would begin or end in
-// the middle of a Latin word or a number is none.
+// each other; none, if less than a third of body would remain. breaks are
+// body's ends of sentences. What would begin or end in the middle of a Latin
+// word or a number is no residue.
 func (r *residue) find(spans []span, body []byte, breaks []clauseBreak, f *folds) []span {
+	var near []nearMatch
 	for i := 0; i < len(body); {
-		b := body[i]
-		if b < utf8.RuneSelf && r.first[0]|r.first[1] == 0 {
-			i++
-			continue
-		}
-		c, size := rune(b), 1
-		if b >= utf8.RuneSelf {
+		c, size := rune(body[i]), 1
+		if c >= utf8.RuneSelf {
 			c, size = utf8.DecodeRune(body[i:])
 		}
 		if uint32(c) < 1<<16 && r.first[c>>6]>>(c&63)&1 != 0 {
 			for k := range r.byFirst[c] {
-				if s, ok := r.byFirst[c][k].match(body, i, breaks); ok && !f.splits(body, s.start) && !f.splits(body, s.end) {
+				p := &r.byFirst[c][k]
+				s, ok := p.match(body, i, breaks)
+				switch {
+				case !ok || f.splits(body, s.start) || f.splits(body, s.end):
+				case p.head+p.tail > 0:
+					near = append(near, nearMatch{s, p})
+				default:
 					spans = merge(spans, s)
 				}
 			}
 		}
 		i += size
 	}
+	if len(near) > 0 {
+		spans = addNear(spans, near, len(body))
+	}
+	if _, outside := outside(spans, 0, len(body)); 3*outside < len(body) {
+		return spans[:0]
+	}
 	return spans
 }
 
-// merge adds s, which does not begin before the last literal found.
+// A nearMatch counts if it is near enough to one of the ends of the text.
+type nearMatch struct {
+	span
+	*pattern
+}
+
+// addNear adds the matches that are, other residue aside, as near to the
+// beginning or the end as their patterns ask; so what stands further out does
+// not push them away.
+func addNear(spans []span, near []nearMatch, length int) []span {
+	for _, m := range near {
+		if before, after := outside(spans, m.start, length); m.head > 0 && before <= min(m.head, after) {
+			spans = insert(spans, m.span)
+		}
+	}
+	for i := len(near) - 1; i >= 0; i-- {
+		m := near[i]
+		if before, after := outside(spans, m.start, length); m.tail > 0 && after <= min(m.tail, before) {
+			spans = insert(spans, m.span)
+		}
+	}
+	return spans
+}
+
+// outside returns how many bytes before and after at lie outside the spans.
+func outside(spans []span, at, length int) (before, after int) {
+	before, after = at, length-at
+	for _, s := range spans {
+		before -= max(0, min(s.end, at)-s.start)
+		after -= max(0, s.end-max(s.start, at))
+	}
+	return before, after
+}
+
+// insert adds s at its place.
+func insert(spans []span, s span) []span {
+	i := len(spans)
+	for i > 0 && spans[i-1].start > s.start {
+		i--
+	}
+	rest := slices.Clone(spans[i:])
+	spans = merge(spans[:i], s)
+	for _, s := range rest {
+		spans = merge(spans, s)
+	}
+	return spans
+}
+
+// merge adds s, whose end is not before those of spans, or which overlaps the
+// last.
 func merge(spans []span, s span) []span {
 	for len(spans) > 0 && spans[len(spans)-1].end >= s.start {
 		last := spans[len(spans)-1]
@@ -199,8 +263,8 @@ func merge(spans []span, s span) []span {
 
 // match tries the pattern with its first literal at i.
 func (p *pattern) match(body []byte, i int, breaks []clauseBreak) (span, bool) {
-	if !bytes.HasPrefix(body[i:], p.parts[0].literal) ||
-		p.head > 0 && i > min(p.head, len(body)/2) || p.tail > 0 && i < max(len(body)-p.tail, len(body)/2) {
+	end, ok := matchParts(p.parts, body, i, breaks)
+	if !ok {
 		return span{}, false
 	}
 	start := i
@@ -213,18 +277,18 @@ func (p *pattern) match(body []byte, i int, breaks []clauseBreak) (span, bool) {
 			start -= size
 		}
 	}
-	end, ok := matchParts(p.parts, body, i, breaks)
-	return span{start, end}, ok
+	return span{start, end}, true
 }
 
 func matchParts(parts []part, body []byte, i int, breaks []clauseBreak) (int, bool) {
 	for k, x := range parts {
 		switch x.kind {
 		case literalPart:
-			if !bytes.HasPrefix(body[i:], x.literal) {
+			n := matchLiteral(body[i:], x.literal)
+			if n < 0 {
 				return 0, false
 			}
-			i += len(x.literal)
+			i += n
 		case endPart:
 			if i < len(body) && body[i] != '\n' {
 				return 0, false
@@ -234,7 +298,10 @@ func matchParts(parts []part, body []byte, i int, breaks []clauseBreak) (int, bo
 				continue
 			}
 			if body[i] != '\n' {
-				return 0, false
+				if x.must {
+					return 0, false
+				}
+				continue
 			}
 			i++
 		case restPart:
@@ -257,6 +324,25 @@ func matchParts(parts []part, body []byte, i int, breaks []clauseBreak) (int, bo
 	return i, true
 }
 
+// matchLiteral returns how many bytes of body literal takes, separators aside;
+// -1 if body does not begin with it.
+func matchLiteral(body, literal []byte) int {
+	if bytes.HasPrefix(body, literal) {
+		return len(literal)
+	}
+	i := 0
+	for _, b := range literal {
+		for i > 0 && i < len(body) && body[i] == '\n' {
+			i++
+		}
+		if i == len(body) || body[i] != b {
+			return -1
+		}
+		i++
+	}
+	return i
+}
+
 func sentenceEnd(body []byte, i int, breaks []clauseBreak) int {
 	lo, hi := 0, len(breaks)
 	for lo < hi {
@@ -272,21 +358,9 @@ func sentenceEnd(body []byte, i int, breaks []clauseBreak) int {
 	return len(body)
 }
 
-// tooMuch reports whether less than a third of body lies outside the spans.
-func tooMuch(body []byte, spans []span) bool {
-	gone := 0
-	for _, s := range spans {
-		gone += s.end - s.start
-	}
-	return 3*(len(body)-gone) < len(body)
-}
-
 // remove takes the spans out of body, in place, and leaves a clause break
-// where each was. It returns body as it is if less than a third would remain.
+// where each was.
 func remove(body []byte, spans []span, breaks []clauseBreak) ([]byte, []clauseBreak) {
-	if tooMuch(body, spans) {
-		return body, breaks
-	}
 	kept, from := body[:0], 0
 	keptBreaks, b := breaks[:0], 0
 	keep := func(end int) {

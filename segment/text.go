@@ -115,12 +115,16 @@ func (t *Text) findNames(d *dictionary) {
 // shortTitle is the length in bytes below which a headline may be any words.
 const shortTitle = 18
 
-// repeated adds the span of a headline that the body begins with.
+// repeated adds the span of a headline that the body begins with, if the body
+// goes on.
 func repeated(spans []span, title, body []byte, f *folds) []span {
 	if len(title) < shortTitle {
 		return spans
 	}
-	i := 0
+	start, i := 0, 0
+	if len(spans) > 0 && spans[0].start == 0 {
+		start, i = spans[0].end, spans[0].end // 原标题 goes before a headline
+	}
 	for _, b := range title {
 		if separator(b) {
 			continue
@@ -133,17 +137,10 @@ func repeated(spans []span, title, body []byte, f *folds) []span {
 		}
 		i++
 	}
-	if f.splits(body, i) {
+	if i == len(body) || f.splits(body, i) {
 		return spans
 	}
-	for len(spans) > 0 && spans[0].start <= i {
-		i = max(i, spans[0].end)
-		spans = spans[:copy(spans, spans[1:])]
-	}
-	spans = append(spans, span{})
-	copy(spans[1:], spans)
-	spans[0] = span{0, i}
-	return spans
+	return insert(spans, span{start, i})
 }
 
 // view is b as a string, without a copy: good as long as b stays the same.

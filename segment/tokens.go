@@ -32,9 +32,6 @@ func (s *Segmenter) Tokens(dst []Token, original string) []Token {
 	n.body(original)
 	out := n.end()
 	spans := s.residue.find(nil, out, n.breaks, s.folds)
-	if tooMuch(out, spans) {
-		spans = nil
-	}
 	var t Text
 	t.body.folds = s.folds
 	t.join(out)
