@@ -31,6 +31,9 @@ func TestVerdicts(t *testing.T) {
 		if len(page) == 0 {
 			break
 		}
+		if len(page) > 7 {
+			t.Errorf("%d events, limit 7", len(page))
+		}
 		all = append(all, page...)
 	}
 	if len(all) != len(published) {
@@ -114,6 +117,9 @@ func TestClusters(t *testing.T) {
 	query := "/clusters?sort=size&limit=2"
 	for next := query; next != ""; {
 		page := want[index.ClusterPage](r, 200, "GET", next, nil)
+		if len(page.Clusters) != 2 {
+			t.Errorf("%d clusters, limit 2", len(page.Clusters))
+		}
 		seen = append(seen, page.Clusters...)
 		next = ""
 		if page.Next != "" {

@@ -41,6 +41,11 @@ type Config struct {
 	// without it, only for localhost and addresses.
 	AnyHost bool
 	Version string // for /healthz and the services on the bus
+	// Console registers the pages for people; nil: the plain ones. What it is
+	// given: bound takes a place among the requests that are worked on and is to
+	// be put around every route that does not wait for long; done is closed
+	// when the server is about to end.
+	Console func(e *echo.Echo, bound echo.MiddlewareFunc, done <-chan struct{}) error
 	// Ready names what has to be ready besides the bus and Ingest; an error
 	// says what stands in the way.
 	Ready map[string]func() error
@@ -104,11 +109,16 @@ func New(cfg Config) (*Server, error) {
 	s.echo.HTTPErrorHandler = s.problemHandler
 	s.echo.Use(s.observe, s.recoverPanic, s.ownSite)
 	s.routes()
+	if cfg.Console == nil {
+		s.pages()
+	} else if err := cfg.Console(s.echo, func(next echo.HandlerFunc) echo.HandlerFunc { return bound(s.work, next) }, s.draining); err != nil {
+		return nil, err
+	}
 	return s, nil
 }
 
-// routes are all routes with the roles that may use them. The pages stand in
-// pages.go.
+// routes are the routes with the roles that may use them. Exposures have
+// theirs in exposure.go, the pages in pages.go.
 func (s *Server) routes() {
 	s.handleWaiting(http.MethodPost, "/items", platform, s.postItem)
 	s.handle(http.MethodPost, "/items/check", platform|editor, s.checkItem)
@@ -119,7 +129,6 @@ func (s *Server) routes() {
 	s.handleWaiting(http.MethodGet, "/verdicts", platform|editor, s.getVerdicts)
 	s.handle(http.MethodGet, "/clusters", editor, s.getClusters)
 	s.handle(http.MethodGet, "/clusters/:id", editor, s.getCluster)
-	s.pages()
 
 	s.echo.GET("/healthz", s.health)
 	s.echo.GET("/readyz", s.ready)

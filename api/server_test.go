@@ -141,6 +141,53 @@ func TestReadTokens(t *testing.T) {
 	}
 }
 
+func TestAuthenticate(t *testing.T) {
+	tokens := testTokens(t)
+	for secret, want := range map[string][2]string{platformToken: {"shop", "platform"}, editorToken: {"张三", "editor"}, recallToken: {"engine", "recall"},
+		operatorToken: {"root", "operator"}, "": {}, editorToken + " ": {}} {
+		name, role, ok := tokens.Authenticate(secret)
+		if name != want[0] || role != want[1] || ok != (want[0] != "") {
+			t.Errorf("%q: %q, %q, %v", secret, name, role, ok)
+		}
+	}
+}
+
+// Another console takes the place of the plain pages.
+func TestConsole(t *testing.T) {
+	begun := make(chan struct{})
+	r := newRig(t, rigConfig{api: func(c *Config) {
+		c.Concurrency = 1
+		c.Console = func(e *echo.Echo, bound echo.MiddlewareFunc, done <-chan struct{}) error {
+			e.GET("/", func(c echo.Context) error { return c.String(200, "a console") }, bound)
+			e.GET("/cluster", func(c echo.Context) error { close(begun); <-done; return c.String(200, "the end") })
+			return nil
+		}
+	}})
+	if rep := r.do("GET", "/", nil); rep.status != 200 || string(rep.body) != "a console" {
+		t.Errorf("%d %s", rep.status, rep.body)
+	}
+	if rep := r.do("GET", "/item", nil); rep.status != 404 {
+		t.Errorf("a plain page beside the console: %d", rep.status)
+	}
+	last := make(chan reply, 1)
+	go func() {
+		rep, err := r.try("GET", "/cluster", nil)
+		if err != nil {
+			t.Error(err)
+		}
+		last <- rep
+	}()
+	<-begun
+	r.end()
+	if rep := <-last; string(rep.body) != "the end" {
+		t.Errorf("%d %s", rep.status, rep.body)
+	}
+	failed := errors.New("no console")
+	if _, err := New(Config{Index: r.index, Console: func(*echo.Echo, echo.MiddlewareFunc, <-chan struct{}) error { return failed }}); !errors.Is(err, failed) {
+		t.Error(err)
+	}
+}
+
 func FuzzReadTokens(f *testing.F) {
 	f.Add("a platform "+platformToken, platformToken)
 	f.Add("# x\n\n b\teditor\t0123456789abcdef\r\n", "0123456789abcdef")

@@ -80,6 +80,17 @@ func ReadTokens(r io.Reader) (Tokens, error) {
 	return t, nil
 }
 
+// Authenticate says whose token it is and what their role is.
+func (t Tokens) Authenticate(secret string) (name, role string, ok bool) {
+	tok, ok := t.find(secret)
+	for name, set := range roleNames {
+		if ok && set == tok.role {
+			role = name
+		}
+	}
+	return tok.name, role, ok
+}
+
 // find returns whose token it is. Every hash is compared in constant time.
 func (t Tokens) find(secret string) (found token, ok bool) {
 	hash := sha256.Sum256([]byte(secret))
