@@ -43,6 +43,35 @@ func BenchmarkSizes(b *testing.B) {
 	}
 }
 
+// BenchmarkLookups measures the look-ups alone, in postings loaded at once.
+func BenchmarkLookups(b *testing.B) {
+	for _, n := range benchSizes(b) {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			population := &synth.Population{Seed: 1}
+			l := NewLoader(Config{})
+			for i := range n {
+				l.Add(population.Fingerprint(uint64(i)), uint32(i))
+			}
+			postings := l.Bands()
+			defer postings.Close()
+			prints := queries(population, n)
+			for b.Loop() {
+				lookups(b, postings, prints)
+			}
+		})
+	}
+}
+
+// queries are edited copies of indexed items, little to much.
+func queries(population *synth.Population, n int) []simhash.Print {
+	prints := make([]simhash.Print, benchQueries)
+	changes := []float64{0.02, 0.05, 0.1, 0.2}
+	for i := range prints {
+		prints[i] = population.Copy(uint64(i)*uint64(n)/benchQueries, 1, changes[i%len(changes)])
+	}
+	return prints
+}
+
 const (
 	benchQueries = 4000
 	benchScans   = 24
@@ -75,12 +104,7 @@ func measure(b *testing.B, n int) {
 	b.ReportMetric(float64(slowest.Microseconds()), "slowest_insert_µs")
 	report(b, postings, n)
 
-	// Edited copies of indexed items, little to much.
-	prints := make([]simhash.Print, benchQueries)
-	changes := []float64{0.02, 0.05, 0.1, 0.2}
-	for i := range prints {
-		prints[i] = population.Copy(uint64(i)*uint64(n)/benchQueries, 1, changes[i%len(changes)])
-	}
+	prints := queries(population, n)
 	lookups(b, postings, prints)
 	scans(b, postings, all, prints)
 	reload(b, postings, n)
