@@ -1,0 +1,334 @@
+package exposure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"reflect"
+	"sync"
+	"testing"
+	"time"
+)
+
+// stateOf is a user's state as a store holds it, row numbers left out: they are given
+// when a shard is first written, which depends on when that was.
+func stateOf(t *testing.T, s *Store, user string) *state {
+	t.Helper()
+	addr := []byte(address("", user))
+	g := s.segmentOf(addr)
+	e, _ := g.acquire(addr, s.policies[""])
+	defer g.release(e, -1, true)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	r := s.db.rows(context.Background())
+	if err := e.load(s, r); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.st.need(r.fetch, 0, len(e.st.shards)); err != nil {
+		t.Fatal(err)
+	}
+	c := &state{last: e.st.last, excepted: append([]uint32{}, e.st.excepted...), ring: append([]delivered{}, e.st.ring...), tail: append([]dated{}, e.st.tail...)}
+	for _, sh := range e.st.shards {
+		sh.id, sh.dirty = 0, false
+		c.shards = append(c.shards, sh)
+	}
+	return c
+}
+
+// TestFlushIsABarrier stops a flush in the middle, changes users it has written and
+// users it has yet to write, read or unread, lets it finish, and crashes. The file must
+// then hold exactly what the events up to its sequence make of each user: not one more,
+// not one fewer.
+func TestFlushIsABarrier(t *testing.T) {
+	halfway, goOn := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	var armed bool
+	writes := 0
+	log := NewMemoryLog()
+	clk := newClock()
+	log.Clock = clk.now
+	cfg := Config{Log: log, Policies: map[string]Policy{"": {Slots: 3, Capacity: 64, Tail: 16}}, FlushAge: time.Hour,
+		Rand: zeros{}, Path: filepath.Join(t.TempDir(), "a.db")}
+	cfg.Fail = func(point string) error {
+		if point == "flush-write" && armed {
+			if writes++; writes == 10 {
+				once.Do(func() { close(halfway); <-goOn })
+			}
+		}
+		return nil
+	}
+	f := &fixture{t: t, cfg: cfg, clock: clk}
+	f.cfg.Clock, f.cfg.Logger, f.cfg.SweepRate = clk.now, quiet, -1
+	f.open()
+	t.Cleanup(f.end)
+	users := make([]string, 20)
+	n := 0
+	report := func(count int) {
+		for u := range users {
+			users[u] = fmt.Sprintf("u%02d", u)
+			var items []string
+			for range count {
+				n++
+				items = append(items, fmt.Sprint(n))
+			}
+			f.report(EventKind(n/7%2), users[u], items...)
+		}
+	}
+	report(30)
+	f.report(Seen, "gone", "x")
+	if err := f.Flush(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	f.restart() // so that nobody is in memory
+	report(40)
+	f.unseenOf("u03", "1") // these are read before the flush
+	f.unseenOf("u17", "1")
+	armed = true
+	barrier := f.applied.Load()
+	flushed := make(chan error)
+	go func() { flushed <- f.Flush(context.Background()) }()
+	<-halfway
+	report(50)
+	f.unseenOf("u04", "1") // and these in its midst
+	f.unseenOf("u18", "1")
+	if err := f.Forget(context.Background(), "u16"); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Unsee(context.Background(), "u15", "", []string{fmt.Sprint(n), "1"}); err != nil {
+		t.Fatal(err)
+	}
+	report(3)
+	close(goOn)
+	if err := <-flushed; err != nil {
+		t.Fatal(err)
+	}
+	live := map[string]*state{}
+	for _, u := range users {
+		live[u] = stateOf(t, f.Store, u)
+	}
+	f.Store.fail(errors.New("crash"))
+	f.Store.Close()
+
+	// What the file holds, by a store whose log ends at the barrier; and what it should
+	// hold, by a store that applied those events one by one.
+	prefix := NewMemoryLog()
+	prefix.entries = append(prefix.entries, log.entries[:barrier]...)
+	open := func(path string, l Log) *Store {
+		c := f.cfg
+		c.Path, c.Log, c.Fail = path, l, nil
+		s, err := Open(context.Background(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.WaitReady(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	file := open(f.cfg.Path, prefix)
+	if got := file.applied.Load(); got != barrier {
+		t.Fatalf("the file says %d, the barrier was %d", got, barrier)
+	}
+	want := open(filepath.Join(t.TempDir(), "b.db"), prefix)
+	for _, u := range users {
+		if got, want := stateOf(t, file, u), stateOf(t, want, u); !reflect.DeepEqual(got, want) {
+			t.Errorf("user %s in the file:\n got %+v\nwant %+v", u, got, want)
+		}
+	}
+	want.Close()
+	file.Close()
+	// And replayed to the end it is what it was before the crash.
+	again := open(f.cfg.Path, log)
+	for _, u := range users {
+		if got := stateOf(t, again, u); !reflect.DeepEqual(got, live[u]) {
+			t.Errorf("user %s after replay:\n got %+v\nwant %+v", u, got, live[u])
+		}
+	}
+	again.Close()
+	f.open()
+}
+
+// zeros gives every store the same secret, so that states can be compared.
+type zeros struct{}
+
+func (zeros) Read(b []byte) (int, error) { return len(b), nil }
+
+// TestQuarantine: a row that cannot be read is told of by verify, answered without as
+// configured, and set aside when the user's next event is written.
+func TestQuarantine(t *testing.T) {
+	for _, closed := range []bool{false, true} {
+		f := newFixture(t, Config{FailClosed: closed})
+		f.report(Seen, "u", "a")
+		f.report(Seen, "v", "a")
+		if err := f.Flush(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.db.write.Exec("UPDATE user SET head = substr(head, 1, 5) || x'ffff' || substr(head, 8) WHERE user = 'u'"); err != nil {
+			t.Fatal(err)
+		}
+		f.Store.Close()
+		if _, err := Verify(context.Background(), f.cfg.Path); !errors.Is(err, ErrCorrupt) {
+			t.Fatalf("verify: %v", err)
+		}
+		f.open()
+		r, err := f.Filter(context.Background(), Request{User: "u", Items: []string{"a", "b"}})
+		if want := map[bool]int{false: 2, true: 0}[closed]; err != nil || len(r.Items) != want || r.Degraded == "" {
+			t.Fatalf("fail closed %v: %+v, %v", closed, r, err)
+		}
+		f.report(Seen, "u", "b")
+		f.restart()
+		if got := f.unseenOf("u", "a", "b"); len(got) != 1 || got[0] != "a" {
+			t.Fatalf("anew: %v", got)
+		}
+		rep, err := Verify(context.Background(), f.cfg.Path)
+		if err != nil || rep.Quarantined != 1 || rep.Users != 2 {
+			t.Fatalf("%+v, %v", rep, err)
+		}
+		if err := f.Forget(context.Background(), "u"); err != nil {
+			t.Fatal(err)
+		}
+		f.restart()
+		if rep, err = Verify(context.Background(), f.cfg.Path); err != nil || rep.Quarantined != 0 || rep.Users != 1 {
+			t.Fatalf("after forget: %+v, %v", rep, err)
+		}
+	}
+}
+
+// TestDeadline: past its deadline a request is answered as configured, and says so.
+func TestDeadline(t *testing.T) {
+	f := newFixture(t, Config{})
+	f.report(Seen, "u", "a")
+	f.restart()
+	// Whoever holds the entry keeps the request waiting for longer than it may.
+	addr := []byte(address("", "u"))
+	e, _ := f.segmentOf(addr).acquire(addr, f.policies[""])
+	e.mu.Lock()
+	time.AfterFunc(60*time.Millisecond, e.mu.Unlock)
+	r, err := f.Filter(context.Background(), Request{User: "u", Items: []string{"a", "b"}, Deadline: 10 * time.Millisecond})
+	if err != nil || r.Degraded != "open: the deadline passed" || len(r.Items) != 2 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if got := f.unseenOf("u", "a", "b"); len(got) != 1 {
+		t.Fatalf("%v", got)
+	}
+}
+
+// TestSweep: what has expired leaves the file, and only that.
+func TestSweep(t *testing.T) {
+	f := newFixture(t, Config{Scenes: map[string]string{"news": "monthly"},
+		Policies: map[string]Policy{"": {Capacity: 64, Tail: 16}, "monthly": {Kind: Calendar, Capacity: 64, Large: -1, Tail: 16, Months: 1}}})
+	ctx := context.Background()
+	see := func(user, scene string, n int) {
+		if err := f.Expose(ctx, Event{Kind: Seen, User: user, Scene: scene, Items: ids(0, n)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	see("old", "", 300)
+	see("old", "news", 100)
+	f.clock.advance(6 * 24 * time.Hour)
+	see("young", "", 300)
+	if err := f.Flush(ctx); err != nil {
+		t.Fatal(err)
+	}
+	count := func() (users, shards int64) {
+		if err := f.Sweep(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Flush(ctx); err != nil {
+			t.Fatal(err)
+		}
+		rep, err := Verify(ctx, f.cfg.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return rep.Users, rep.Shards
+	}
+	if users, shards := count(); users != 2 || shards != 5+2 {
+		t.Fatalf("after six days: %d users, %d shards", users, shards)
+	}
+	f.clock.advance(30 * 24 * time.Hour) // 25 June: May is still read
+	see("old", "news", 10)
+	if users, shards := count(); users != 1 || shards != 3 {
+		t.Fatalf("in June: %d users, %d shards", users, shards)
+	}
+	f.clock.advance(30 * 24 * time.Hour) // 25 July: May is not
+	if users, shards := count(); users != 1 || shards != 1 {
+		t.Fatalf("in July: %d users, %d shards", users, shards)
+	}
+	f.clock.advance(60 * 24 * time.Hour)
+	if users, shards := count(); users != 0 || shards != 0 {
+		t.Fatalf("in September: %d users, %d shards", users, shards)
+	}
+}
+
+// TestRelax: at_least gives back what only shards hold, oldest shard first, and never
+// what the tail or the ring hold.
+func TestRelax(t *testing.T) {
+	f := newFixture(t, Config{Policies: map[string]Policy{"": {Slots: 5, Capacity: 64, Tail: 16}}})
+	all := ids(0, 250)
+	for _, id := range all {
+		f.report(Seen, "u", id)
+	}
+	f.report(Delivered, "u", "d")
+	ask := append([]string{"d", "new"}, all...)
+	prev := 0
+	for _, n := range []int{1, 2, 10, 64, 100, 400} {
+		r, err := f.Filter(context.Background(), Request{User: "u", Items: ask, AtLeast: n})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(r.Items) != 1 || r.Items[0] != "new" {
+			t.Fatalf("at least %d: items %v", n, r.Items)
+		}
+		if n < 200 && len(r.Relaxed) != n-1 {
+			t.Fatalf("at least %d: %d relaxed", n, len(r.Relaxed))
+		}
+		if r.Dropped+len(r.Relaxed) != 251 {
+			t.Fatalf("at least %d: %d dropped, %d relaxed", n, r.Dropped, len(r.Relaxed))
+		}
+		for i, id := range r.Relaxed {
+			// Shards fill in order of arrival, so whole shards come back in order.
+			if full := (n - 1) / 64 * 64; i < full && id != all[i] {
+				t.Fatalf("at least %d: relaxed %d is %s", n, i, id)
+			}
+			if id == "d" || id >= all[243] {
+				t.Fatalf("at least %d: %s is in tail or ring", n, id)
+			}
+		}
+		if len(r.Relaxed) < prev {
+			t.Fatalf("asking for more gave less")
+		}
+		prev = len(r.Relaxed)
+	}
+	if prev < 200 {
+		t.Fatalf("everything in shards should have come: %d", prev)
+	}
+}
+
+// TestExceptionsAreBounded: the 65th exception is refused as a whole.
+func TestExceptionsAreBounded(t *testing.T) {
+	f := newFixture(t, Config{Policies: map[string]Policy{"": {Slots: 5, Capacity: 64, Tail: 16}}})
+	ctx := context.Background()
+	all := ids(0, 150)
+	for _, id := range all {
+		f.report(Seen, "u", id)
+	}
+	if err := f.Unsee(ctx, "u", "", all[:60]); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Unsee(ctx, "u", "", all[60:70]); !errors.Is(err, ErrExceptions) {
+		t.Fatalf("got %v", err)
+	}
+	f.crash()
+	if got := f.unseenOf("u", all...); len(got) != 60 {
+		t.Fatalf("%d of 60 un-seen items come back", len(got))
+	}
+	f.report(Seen, "u", all[:30]...) // seen again, they need no exception
+	if err := f.Unsee(ctx, "u", "", all[60:70]); err != nil {
+		t.Fatal(err)
+	}
+	if got := f.unseenOf("u", all...); len(got) != 40 || got[0] != all[30] {
+		t.Fatalf("%d come back", len(got))
+	}
+}
