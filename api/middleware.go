@@ -74,7 +74,8 @@ func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		if s.log.Enabled(r.Context(), level) {
 			s.log.LogAttrs(r.Context(), level, "request", slog.String("request", id), slog.String("method", r.Method), slog.String("path", r.URL.EscapedPath()),
-				slog.Int("status", status), slog.Duration("took", took), slog.String("from", r.RemoteAddr), slog.Any("error", causeOf(err)))
+				slog.Int("status", status), slog.Duration("took", took), slog.String("from", r.RemoteAddr),
+				slog.String("by", callerName(c.Request().Context())), slog.Any("error", causeOf(err)))
 		}
 		return nil
 	}

@@ -104,8 +104,10 @@ func TestTokens(t *testing.T) {
 			t.Errorf("%s can be read in the log or in memory", secret)
 		}
 	}
-	if !strings.Contains(log.String(), "path=/items/a") {
-		t.Error("requests are not logged")
+	for _, logged := range []string{"path=/items/a", "by=shop", "by=张三"} {
+		if !strings.Contains(log.String(), logged) {
+			t.Errorf("%s is not logged", logged)
+		}
 	}
 }
 
