@@ -132,7 +132,7 @@ func (q *near) scan(from, to int) {
 
 // compare reports posting i if it is near enough and this is its band.
 func (q *near) compare(i int) {
-	x := uint64(q.view.Hi[i])<<16 | uint64(q.view.Lo[i])
+	x := uint64(q.view.Hi[i])<<16 | uint64(q.view.Lo(i))
 	x ^= q.query & (1<<48 - 1)
 	distance := bits.OnesCount64(x)
 	if distance > q.max || home(buckets.Rotate(x, bandCount-q.band)) != q.band {

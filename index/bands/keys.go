@@ -95,7 +95,7 @@ func newest(met []candidate, v buckets.View, key uint64, limit int) []candidate 
 	from, to := v.Equal(hi)
 	for _, span := range [2][2]int{{v.Sorted, len(v.Hi)}, {from, to}} {
 		for i := span[1] - 1; i >= span[0]; i-- {
-			if v.Hi[i] != hi || v.Lo[i] != lo {
+			if v.Hi[i] != hi || v.Lo(i) != lo {
 				continue
 			}
 			o, ok := v.Ordinal(i)

@@ -1,6 +1,9 @@
 package bands
 
 import (
+	"cmp"
+	"math"
+	"math/bits"
 	"slices"
 	"sync"
 
@@ -24,9 +27,34 @@ const (
 // order: those that the probes of the budget reach. A print without features
 // has none.
 func (b *Bands) Margin(dst []Hit, p *simhash.Print, maxS float32, budget Budget) []Hit {
+	dst, _ = b.margin(dst, p, maxS, budget, 0)
+	return dst
+}
+
+// MarginLimit is Margin bounded: of more than limit postings it appends those
+// with the smallest S, the newest (highest ordinal) of equals. cut says that
+// there were more. A family of ten thousand bulletins then costs a pass over
+// its buckets, and no more.
+func (b *Bands) MarginLimit(dst []Hit, p *simhash.Print, maxS float32, budget Budget, limit int) (hits []Hit, cut bool) {
+	return b.margin(dst, p, maxS, budget, max(limit, 1))
+}
+
+// nearest keeps the limit hits of smallest S, in that order, and returns the S
+// of the last.
+func nearest(hits []Hit, p *simhash.Print, limit int) ([]Hit, float32) {
+	slices.SortFunc(hits, func(a, b Hit) int {
+		return cmp.Or(cmp.Compare(p.S(a.Fingerprint), p.S(b.Fingerprint)), cmp.Compare(b.Ordinal, a.Ordinal))
+	})
+	hits = hits[:limit]
+	return hits, p.S(hits[limit-1].Fingerprint)
+}
+
+// margin does both; limit 0: none.
+func (b *Bands) margin(dst []Hit, p *simhash.Print, maxS float32, budget Budget, limit int) (hits []Hit, cut bool) {
 	if maxS <= 0 || p.Empty() {
-		return dst
+		return dst, false
 	}
+	start := len(dst)
 	probes := budget.Probes
 	if probes <= 0 {
 		probes = defaultProbes
@@ -50,13 +78,23 @@ func (b *Bands) Margin(dst []Hit, p *simhash.Print, maxS float32, budget Budget)
 			m.scan(i, s)
 		}
 		for _, n := range m.near {
-			m.touched += uint32(m.views[n.view].Lo[n.at])
+			m.touched += uint32(m.views[n.view].Lo(n.at))
 		}
 		for _, n := range m.near {
 			dst = m.consider(dst, n, group[n.view])
 		}
+		if limit > 0 && len(dst)-start > 2*limit {
+			kept, last := nearest(dst[start:], p, limit)
+			dst, cut = dst[:start+len(kept)], true
+			// What is as far as the last may still be newer than it.
+			m.maxS = min(m.maxS, math.Nextafter32(last, simhash.Bits))
+		}
 	}
-	return dst
+	if limit > 0 && len(dst)-start > limit {
+		kept, _ := nearest(dst[start:], p, limit)
+		dst, cut = dst[:start+len(kept)], true
+	}
+	return dst, cut
 }
 
 // Costs are squared margins in fixed point, so that sums do not depend on
@@ -208,12 +246,18 @@ func (m *margin) scan(view int, s subset) {
 	half, most = half-s.cost(), most-s.cost()
 	c2, c3 := &m.costs[(2*band+2)&7], &m.costs[(2*band+3)&7]
 	c4, c5 := &m.costs[(2*band+4)&7], &m.costs[(2*band+5)&7]
-	hi := m.views[view].Hi
-	for at := range m.sieve.pass(hi, query, band, half) {
-		x := hi[at] ^ query
-		next := c2[x>>24] + c3[x>>16&0xff]
-		if next < half && next+c4[x>>8&0xff]+c5[x&0xff] < most {
-			m.near = append(m.near, place{view, at})
+	all := m.views[view].Hi
+	for from := 0; from < len(all); from += sieveStep {
+		hi := all[from:min(from+sieveStep, len(all))]
+		for i, mask := range m.sieve.pass(hi, query, band, half) {
+			for ; mask != 0; mask &= mask - 1 {
+				at := 64*i + bits.TrailingZeros64(mask)
+				x := hi[at] ^ query
+				next := c2[x>>24] + c3[x>>16&0xff]
+				if next < half && next+c4[x>>8&0xff]+c5[x&0xff] < most {
+					m.near = append(m.near, place{view, from + at})
+				}
+			}
 		}
 	}
 }
@@ -222,7 +266,7 @@ func (m *margin) scan(view int, s subset) {
 // and no earlier band reports it.
 func (m *margin) consider(dst []Hit, n place, s subset) []Hit {
 	v, band := &m.views[n.view], s.band()
-	key := uint64(m.key(s))<<48 | uint64(v.Hi[n.at])<<16 | uint64(v.Lo[n.at])
+	key := uint64(m.key(s))<<48 | uint64(v.Hi[n.at])<<16 | uint64(v.Lo(n.at))
 	fp := simhash.Fingerprint(buckets.Rotate(key, bandCount-band))
 	if m.print.S(fp) >= m.maxS || m.home(uint64(fp^m.print.Fingerprint)) != band {
 		return dst

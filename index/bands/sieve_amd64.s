@@ -1,6 +1,6 @@
 #include "textflag.h"
 
-// func siftAVX2(masks *uint8, hi *uint32, eights int, query uint32, nibbles *[4][16]uint8, units uint8)
+// func siftAVX2(masks *sieveMasks, hi *uint32, eights int, query uint32, nibbles *[4][16]uint8, units uint8)
 //
 // A lane of 32 bits a posting. Shifted and masked, its lowest byte is a nibble
 // and its other bytes are 0, the cost of which is 0 in every table: VPSHUFB leaves

@@ -25,7 +25,7 @@ func held(t *Table) map[uint64][]uint32 {
 		v := t.Bucket(uint16(k))
 		for i := range v.Hi {
 			if o, ok := v.Ordinal(i); ok {
-				key := uint64(k)<<48 | uint64(v.Hi[i])<<16 | uint64(v.Lo[i])
+				key := uint64(k)<<48 | uint64(v.Hi[i])<<16 | uint64(v.Lo(i))
 				all[key] = append(all[key], o)
 			}
 		}
@@ -66,7 +66,7 @@ func check(t *rapid.T, table *Table) {
 				if _, ok := v.Ordinal(j); !ok {
 					dead++
 				}
-				if j > 0 && j < v.Sorted && (v.Hi[j-1] > v.Hi[j] || v.Hi[j-1] == v.Hi[j] && v.Lo[j-1] > v.Lo[j]) {
+				if j > 0 && j < v.Sorted && (v.Hi[j-1] > v.Hi[j] || v.Hi[j-1] == v.Hi[j] && v.Lo(j-1) > v.Lo(j)) {
 					t.Fatalf("page %d, bucket %d: not sorted at %d", i, slot, j)
 				}
 			}

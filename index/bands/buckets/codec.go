@@ -48,7 +48,7 @@ func (t *Table) AppendPage(dst []byte, number int, tag uint8) []byte {
 	for i := range views {
 		views[i] = p.view(i)
 		n := 0
-		for j := range views[i].ordinals {
+		for j := range views[i].Hi {
 			o, ok := views[i].Ordinal(j)
 			ordinals = append(ordinals, o)
 			if ok {
@@ -70,12 +70,12 @@ func (t *Table) AppendPage(dst []byte, number int, tag uint8) []byte {
 	}
 	at = 0
 	for _, v := range views {
-		for j, lo := range v.Lo {
+		for j := range v.Hi {
 			if ordinals[at+j] != dead {
-				dst = binary.LittleEndian.AppendUint16(dst, lo)
+				dst = binary.LittleEndian.AppendUint16(dst, v.Lo(j))
 			}
 		}
-		at += len(v.Lo)
+		at += len(v.Hi)
 	}
 	for _, o := range ordinals {
 		if o != dead {

@@ -168,12 +168,12 @@ func (t *Table) Remove(key uint64, ordinal uint32) int {
 		return 0
 	}
 	v := p.view(int(key >> 48 % PageKeys))
-	removed := 0
+	removed, ordinals := 0, v.ordinals()
 	from, to := v.Equal(uint32(key >> 16))
 	for _, span := range [2][2]int{{from, to}, {v.Sorted, len(v.Hi)}} {
 		for i := span[0]; i < span[1]; i++ {
-			if v.Hi[i] == uint32(key>>16) && v.Lo[i] == uint16(key) && v.ordinals[i] == ordinal {
-				atomic.StoreUint32(&v.ordinals[i], dead)
+			if v.Hi[i] == uint32(key>>16) && v.Lo(i) == uint16(key) && ordinals[i] == ordinal {
+				atomic.StoreUint32(&ordinals[i], dead)
 				removed++
 			}
 		}
@@ -272,7 +272,8 @@ func (p *page) live(slot int) int {
 	if p.dead == 0 {
 		return n
 	}
-	for _, o := range p.view(slot).ordinals {
+	v := p.view(slot)
+	for _, o := range v.ordinals() {
 		if o == dead {
 			n--
 		}
@@ -282,9 +283,9 @@ func (p *page) live(slot int) int {
 
 // copy writes the live postings of v to the slots from at.
 func (p *page) copy(at uint32, v View) {
-	for i, o := range v.ordinals {
+	for i, o := range v.ordinals() {
 		if o != dead {
-			p.hi[at], p.lo[at], p.ordinals[at] = v.Hi[i], v.Lo[i], o
+			p.hi[at], p.lo[at], p.ordinals[at] = v.Hi[i], v.Lo(i), o
 			at++
 		}
 	}
@@ -293,10 +294,10 @@ func (p *page) copy(at uint32, v View) {
 // View is a bucket at one moment. It may be used until the Pin under which it
 // was taken ends.
 type View struct {
-	Hi       []uint32 // key bits 16…47 of each posting
-	Lo       []uint16 // key bits 0…15
-	Sorted   int      // so many of the first postings are sorted by Hi, Lo
-	ordinals []uint32
+	Hi     []uint32 // key bits 16…47 of each posting
+	Sorted int      // so many of the first postings are sorted by Hi, Lo
+	page   *page
+	from   uint32 // of the page's slots
 }
 
 // Bucket returns the bucket of the keys with these upper 16 bits.
@@ -310,9 +311,19 @@ func (t *Table) Bucket(key uint16) View {
 
 func (p *page) view(slot int) View {
 	b := &p.buckets[slot]
-	from, to := b.start, b.start+b.n.Load()
-	return View{p.hi[from:to:to], p.lo[from:to:to], int(b.sorted), p.ordinals[from:to:to]}
+	return View{p.hi[b.start:][:b.n.Load()], int(b.sorted), p, b.start}
 }
+
+// ordinals are those of all postings, tombstones included.
+func (v *View) ordinals() []uint32 {
+	if v.page == nil {
+		return nil
+	}
+	return v.page.ordinals[v.from:][:len(v.Hi)]
+}
+
+// Lo is key bits 0…15 of posting i.
+func (v *View) Lo(i int) uint16 { return v.page.lo[int(v.from)+i] }
 
 // touchMost bounds what Touch reads of one bucket: past that the processor has
 // seen that it is read in sequence.
@@ -330,7 +341,7 @@ func (v *View) Touch() (sum uint32) {
 
 // Ordinal is the ordinal of posting i; !ok: it has been removed.
 func (v *View) Ordinal(i int) (ordinal uint32, ok bool) {
-	o := atomic.LoadUint32(&v.ordinals[i])
+	o := atomic.LoadUint32(&v.page.ordinals[int(v.from)+i])
 	return o, o != dead
 }
 
@@ -360,7 +371,7 @@ func (t *Table) Find(key uint64) iter.Seq[uint32] {
 		from, to := v.Equal(hi)
 		for _, span := range [2][2]int{{from, to}, {v.Sorted, len(v.Hi)}} {
 			for i, h := range v.Hi[span[0]:span[1]] {
-				if h != hi || v.Lo[span[0]+i] != lo {
+				if h != hi || v.Lo(span[0]+i) != lo {
 					continue
 				}
 				if o, ok := v.Ordinal(span[0] + i); ok && !yield(o) {
@@ -378,11 +389,11 @@ type sorter struct{ sorted, tail, spare []Posting }
 // merge writes the live postings of v, sorted, to the slots from at.
 func (s *sorter) merge(p *page, at uint32, v View) {
 	s.sorted, s.tail = s.sorted[:0], s.tail[:0]
-	for i, o := range v.ordinals {
+	for i, o := range v.ordinals() {
 		if o == dead {
 			continue
 		}
-		q := Posting{uint64(v.Hi[i])<<16 | uint64(v.Lo[i]), o}
+		q := Posting{uint64(v.Hi[i])<<16 | uint64(v.Lo(i)), o}
 		if i < v.Sorted {
 			s.sorted = append(s.sorted, q)
 		} else {

@@ -1,0 +1,47 @@
+package bands
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"jianguo/simhash"
+)
+
+// TestMarginLimit holds the bounded look-up against the first of the unbounded
+// one's finds, in a family much larger than the bound.
+func TestMarginLimit(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	b := New(Config{})
+	defer b.Close()
+	family := r.Uint64()
+	for i := range uint32(3000) {
+		f := family
+		for range r.IntN(7) {
+			f ^= 1 << r.IntN(64)
+		}
+		b.Add(simhash.Fingerprint(f), i+1)
+	}
+	for _, limit := range []int{1, 7, 64, 5000} {
+		p := simhash.Print{Fingerprint: simhash.Fingerprint(family ^ 1<<r.IntN(64))}
+		for i := range p.Margins {
+			p.Margins[i] = float32(r.IntN(8)) / 4
+		}
+		all := b.Margin(nil, &p, 6, Budget{})
+		want, wantCut := all, len(all) > limit
+		if wantCut {
+			want, _ = nearest(slices.Clone(all), &p, limit)
+		}
+		got, cut := b.MarginLimit([]Hit{{Ordinal: 9999}}, &p, 6, Budget{}, limit)
+		if got[0].Ordinal != 9999 {
+			t.Fatal("what was in dst is gone")
+		}
+		got = got[1:]
+		order := func(a, b Hit) int { return int(a.Ordinal) - int(b.Ordinal) }
+		slices.SortFunc(got, order)
+		slices.SortFunc(want, order)
+		if !slices.Equal(got, want) || cut != wantCut {
+			t.Errorf("limit %d: %d hits, cut %v; want %d, %v (of %d)", limit, len(got), cut, len(want), wantCut, len(all))
+		}
+	}
+}
