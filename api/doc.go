@@ -11,12 +11,15 @@
 // 202: the item is stored and will be judged. Publishing the same item again
 // is always safe.
 //
-// Everything else reads the index beside its writer, and changes nothing.
+// Exposures go through their own log in the same way (AddExposure). Everything
+// else reads the index beside its writer, and changes nothing.
 //
 // Errors are problem details (RFC 9457, see Problem) with a sentence and, where
-// one field is at fault, its name. 400 is a mistake of the caller's, 413 a limit
-// of size passed, 429 a full stream, 503 something under us that is not ready or
-// too much at once: try again after Retry-After.
+// one field is at fault, its name. 400 is a mistake in what was sent, 422 one in
+// what it means, 413 a limit of size passed, 429 a full stream, 503 something
+// under us that is not ready or too much at once: try again after Retry-After.
+// Every answer has an X-Request-Id, the caller's if it sent one, which the log
+// knows the request by.
 //
 // # Addresses
 //
@@ -28,9 +31,10 @@
 // # Limits
 //
 // A body has 4 MiB at most (512 KiB of text in which every character is
-// escaped still fits), headers 64 KiB, a page of events 1,000, a page of clusters
-// 200, a long poll 30 seconds. Config.Concurrency requests are worked on at once
-// and as many may wait for events; what is beyond that is refused at once.
+// escaped still fits; exposures 8 MiB), headers 64 KiB, a page of events 1,000,
+// a page of clusters 200, a long poll 30 seconds. Config.Concurrency requests
+// are worked on at once and as many may wait, for a verdict or for events; what
+// is beyond that is refused at once.
 //
 // # Who may do what
 //
