@@ -43,22 +43,66 @@ func BenchmarkSizes(b *testing.B) {
 	}
 }
 
-// BenchmarkLookups measures the look-ups alone, in postings loaded at once.
+// BenchmarkLookups measures building from postings read at once, look-ups, and
+// the snapshot: what a start-up does.
 func BenchmarkLookups(b *testing.B) {
 	for _, n := range benchSizes(b) {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			population := &synth.Population{Seed: 1}
 			l := NewLoader(Config{})
-			for i := range n {
-				l.Add(population.Fingerprint(uint64(i)), uint32(i))
+			var wait sync.WaitGroup
+			workers := runtime.GOMAXPROCS(0)
+			for w := range workers {
+				wait.Go(func() {
+					for i := w; i < n; i += workers {
+						l.Add(population.Fingerprint(uint64(i)), uint32(i))
+					}
+				})
 			}
+			wait.Wait()
+			start := time.Now()
 			postings := l.Bands()
 			defer postings.Close()
+			b.ReportMetric(time.Since(start).Seconds(), "build_s")
+			report(b, postings, n)
 			prints := queries(population, n)
 			for b.Loop() {
 				lookups(b, postings, prints)
 			}
+			copies(b, postings, population, prints, n)
+			pages, size := 0, 0
+			postings.Forget()
+			start = time.Now()
+			err := postings.Snapshot(func(_ PageID, page []byte) error {
+				pages, size = pages+1, size+len(page)
+				return nil
+			})
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.ReportMetric(time.Since(start).Seconds(), "snapshot_s")
+			b.ReportMetric(float64(size)/float64(n), "snapshot_B/item")
 		})
+	}
+}
+
+// copies reports the share of the edited copies within S that find the item
+// they are a copy of.
+func copies(b *testing.B, postings *Bands, population *synth.Population, prints []simhash.Print, n int) {
+	for _, probes := range benchProbes {
+		asked, found := 0, 0
+		for i := range prints {
+			of := original(i, n)
+			h := Hit{population.Fingerprint(of), uint32(of)}
+			if prints[i].S(h.Fingerprint) >= benchMaxS {
+				continue
+			}
+			asked++
+			if slices.Contains(postings.Margin(nil, &prints[i], benchMaxS, Budget{Probes: probes}), h) {
+				found++
+			}
+		}
+		b.ReportMetric(float64(found)/float64(asked), fmt.Sprintf("copies_found%d", probes))
 	}
 }
 
@@ -67,10 +111,13 @@ func queries(population *synth.Population, n int) []simhash.Print {
 	prints := make([]simhash.Print, benchQueries)
 	changes := []float64{0.02, 0.05, 0.1, 0.2}
 	for i := range prints {
-		prints[i] = population.Copy(uint64(i)*uint64(n)/benchQueries, 1, changes[i%len(changes)])
+		prints[i] = population.Copy(original(i, n), 1, changes[i%len(changes)])
 	}
 	return prints
 }
+
+// original is the item that query i is a copy of.
+func original(i, n int) uint64 { return uint64(i) * uint64(n) / benchQueries }
 
 const (
 	benchQueries = 4000
@@ -79,7 +126,7 @@ const (
 	benchMaxS    = 5
 )
 
-var benchProbes = []int{64, 128, 256, 512}
+var benchProbes = []int{64, 256, 384, 512}
 
 func measure(b *testing.B, n int) {
 	population := &synth.Population{Seed: 1}
@@ -106,6 +153,7 @@ func measure(b *testing.B, n int) {
 
 	prints := queries(population, n)
 	lookups(b, postings, prints)
+	copies(b, postings, population, prints, n)
 	scans(b, postings, all, prints)
 	reload(b, postings, n)
 }

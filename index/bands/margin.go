@@ -14,12 +14,15 @@ import (
 // Budget bounds a margin look-up. The zero value lets the size of the index
 // decide.
 type Budget struct {
-	// Probes is how many keys are tried in the four bands together. 0: 512.
+	// Probes is how many keys are tried at most in the four bands together. 0:
+	// 384, and less in proportion past 100 million fingerprints, so that a
+	// look-up visits no more postings than it does there.
 	Probes int
 }
 
 const (
-	defaultProbes = 512
+	defaultProbes = 384
+	fewerFrom     = 100_000_000 // fingerprints
 	maxProbes     = 1 << 16 // of 2¹⁸ subsets there are
 )
 
@@ -57,7 +60,7 @@ func (b *Bands) margin(dst []Hit, p *simhash.Print, maxS float32, budget Budget,
 	start := len(dst)
 	probes := budget.Probes
 	if probes <= 0 {
-		probes = defaultProbes
+		probes = max(defaultProbes*fewerFrom/max(b.Len(), fewerFrom), bandCount)
 	}
 	m := margins.Get().(*margin)
 	defer margins.Put(m)
