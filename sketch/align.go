@@ -91,6 +91,7 @@ func (w *workspace) layout(r *Comparison) {
 			l.SwapB += other
 			if w.foreign(w.q.tokens[end:x.q], w.c.tokens[before:x.c]) {
 				l.Foreign++
+				w.conflict = append(w.conflict, spot{span{end, x.q}, span{before, x.c}})
 			}
 		}
 		end = x.q + x.n

@@ -130,6 +130,7 @@ func CompareTexts(q, c Input) Comparison {
 	r.Layout.NovelA = w.novel(w.q.tokens, func(g *gram) bool { return g.inC > 0 })
 	r.Layout.NovelB = w.novel(w.c.tokens, func(g *gram) bool { return g.inQ > 0 })
 	w.heads(&r, q.Title, c.Title)
+	w.conflict = w.conflict[:0]
 	w.align(min(shingleK, len(w.q.tokens), len(w.c.tokens)))
 	w.layout(&r)
 	w.compareFacts(&r, qt, ct)
@@ -352,6 +353,7 @@ func (w *workspace) compareFacts(r *Comparison, qt, ct string) {
 	byPlace := func(a, b fact) int { return int(a.place) - int(b.place) }
 	slices.SortStableFunc(fq, byPlace)
 	slices.SortStableFunc(fc, byPlace)
+	w.agree = w.agree[:0]
 	for len(fq) > 0 && len(fc) > 0 {
 		a, b := samePlace(fq), samePlace(fc)
 		switch p, o := fq[0].place, fc[0].place; {
@@ -360,10 +362,12 @@ func (w *workspace) compareFacts(r *Comparison, qt, ct string) {
 		case p > o:
 			fc = fc[b:]
 		default:
-			r.Facts.slot(fq[:a], fc[:b], w, qt, ct)
+			w.slot(&r.Facts, fq[:a], fc[:b])
 			fq, fc = fq[a:], fc[b:]
 		}
 	}
+	r.Facts.Agree = w.note(w.agree, qt, ct)
+	r.Facts.Conflict = w.note(w.conflict, qt, ct)
 }
 
 func distinct(dst []uint64, facts []fact) []uint64 {
@@ -383,31 +387,63 @@ func samePlace(facts []fact) int {
 	return n
 }
 
-// notes is how many facts are put into words, of each sort.
-const notes = 4
-
 // slotMost bounds how many figures in one place are compared: more of them are
 // a table, and say nothing about each other.
 const slotMost = 16
 
 // slot compares what two texts put in one place: the same where any of it is.
-func (f *Facts) slot(a, b []fact, w *workspace, qt, ct string) {
+func (w *workspace) slot(f *Facts, a, b []fact) {
 	a, b = a[:min(len(a), slotMost)], b[:min(len(b), slotMost)]
 	for _, x := range a {
 		for _, y := range b {
 			if x.value == y.value {
 				f.SameSlot++
-				if len(f.Agree) < notes {
-					f.Agree = append(f.Agree, w.q.tokens[x.token].in(qt))
-				}
+				w.agree = append(w.agree, spot{w.q.figureAt(x.token), w.c.figureAt(y.token)})
 				return
 			}
 		}
 	}
 	f.OtherSlot++
-	if len(f.Conflict) < notes {
-		f.Conflict = append(f.Conflict, w.q.tokens[a[0].token].in(qt)+" / "+w.c.tokens[b[0].token].in(ct))
-	}
+	w.conflict = append(w.conflict, spot{w.q.figureAt(a[0].token), w.c.figureAt(b[0].token)})
 }
 
-func (t token) in(s string) string { return s[t.start:t.end] }
+// span is some tokens of a text, spot a span in each of two texts.
+type (
+	span struct{ from, to int32 }
+	spot struct{ q, c span }
+)
+
+// figureAt is a figure with the character after it, which mostly is its unit.
+func (s *side) figureAt(i int32) span {
+	if n := int(i) + 1; n < len(s.tokens) && s.tokens[i].kind != percent && s.tokens[n].kind == han && s.tokens[n].start == s.tokens[i].end {
+		return span{i, i + 2}
+	}
+	return span{i, i + 1}
+}
+
+// in is the text of a span.
+func (s *side) in(x span, text string) string {
+	return strings.ReplaceAll(text[s.tokens[x.from].start:s.tokens[x.to-1].end], "\n", " ")
+}
+
+// notes is how many facts are put into words, of each sort.
+const notes = 4
+
+// note puts the first spots of the query into words: what both have, or what
+// one has / what the other has.
+func (w *workspace) note(spots []spot, qt, ct string) []string {
+	slices.SortFunc(spots, func(a, b spot) int { return int(a.q.from - b.q.from) })
+	var words []string
+	for _, s := range spots {
+		word, other := w.q.in(s.q, qt), w.c.in(s.c, ct)
+		if word != other {
+			word += " / " + other
+		}
+		if !slices.Contains(words, word) {
+			if words = append(words, word); len(words) == notes {
+				break
+			}
+		}
+	}
+	return words
+}

@@ -8,7 +8,7 @@ type Facts struct {
 	NamesA, NamesB         int      // distinct names of one text that the other has nowhere
 	SubjectsA, SubjectsB   int      // names and Latin words that one text repeats and the other has nowhere
 	SameSlot, OtherSlot    int      // places that both texts fill: with the same figure, with another
-	Agree, Conflict        []string // for people, at most a few; only from Compare with texts
+	Agree, Conflict        []string // for people, at most four of each in the order of the query, as "5.99元 / 5.94元"; only from CompareTexts
 }
 
 // fact is a figure in its place.

@@ -151,7 +151,7 @@ type Thresholds struct {
 }
 
 // DefaultThresholds were chosen by cross-validation on labelled pairs; the
-// weights are fitted (see quality_test.go, which prints the tables).
+// weights are fitted (quality_test.go does it, and prints what they are worth).
 func DefaultThresholds() Thresholds {
 	return Thresholds{
 		Duplicate: .6, DuplicateShort: .53, Suspect: .74, Doubt: .42, Related: .26,

@@ -3,6 +3,7 @@ package sketch
 import (
 	"math"
 	"math/bits"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -75,13 +76,15 @@ func appendTokens(dst []token, s string) []token {
 			i = j
 			continue
 		}
-		if t, ok := scanHanNumber(s, i); ok {
-			t.clause, first = first, false
-			dst = append(dst, t)
-			i = int(t.end)
-			continue
-		}
 		r, n := utf8.DecodeRuneInString(s[i:])
+		if hanDigit(r) >= 0 || r == '十' {
+			if t, ok := scanHanNumber(s, i); ok {
+				t.clause, first = first, false
+				dst = append(dst, t)
+				i = int(t.end)
+				continue
+			}
+		}
 		dst = append(dst, token{hash: uint64(r) * 0x9e3779b97f4a7c15, start: int32(i), end: int32(i + n), kind: han, clause: first})
 		first = false
 		i += n
@@ -170,40 +173,83 @@ func unitKind(rest string, value float64) kind {
 }
 
 // scanHanNumber reads a Chinese numeral where it is surely one: it starts with
-// a digit or 十, has a power of ten, and comes to ten or more. 十分, 万一, 三五
-// and 第一 stay words.
+// a digit or 十, has a power of ten, and comes to ten or more (十分, 万一 and
+// 三五 stay words); or it is a year, digit by digit (二〇二四年); or one digit
+// after 第 or before 届 and 次会议 (第三次, 二次会议).
 func scanHanNumber(s string, i int) (token, bool) {
-	total, section, digit := 0.0, 0.0, -1.0
-	j, powers, n := i, 0, 0
-scan:
-	for j < len(s) {
+	if t, ok := scanHanPowers(s, i); ok {
+		return t, true
+	}
+	value, n := 0., 0
+	j := i
+	for j < len(s) && n < 4 {
 		r, size := utf8.DecodeRuneInString(s[j:])
-		if r < '一' && r != '零' || r > '零' {
+		d := hanDigit(r)
+		if d < 0 {
 			break
 		}
-		d := -1.0
-		switch r {
-		case '零':
-			d = 0
-		case '一':
-			d = 1
-		case '二', '两':
-			d = 2
-		case '三':
-			d = 3
-		case '四':
-			d = 4
-		case '五':
-			d = 5
-		case '六':
-			d = 6
-		case '七':
-			d = 7
-		case '八':
-			d = 8
-		case '九':
-			d = 9
-		}
+		value, n, j = value*10+d, n+1, j+size
+	}
+	switch {
+	case n == 4 && unitKind(s[j:], value) == year:
+		return token{hash: figure(year, value), start: int32(i), end: int32(j), kind: year}, true
+	case n == 1 && (strings.HasSuffix(s[:i], "第") || strings.HasPrefix(s[j:], "届") || strings.HasPrefix(s[j:], "次会")):
+		k := unitKind(s[j:], value)
+		return token{hash: figure(k, value), start: int32(i), end: int32(j), kind: k}, true
+	}
+	return token{}, false
+}
+
+// hanDigit is the value of a Chinese digit, or -1.
+func hanDigit(r rune) float64 {
+	switch r {
+	case '零', '〇':
+		return 0
+	case '一':
+		return 1
+	case '二', '两':
+		return 2
+	case '三':
+		return 3
+	case '四':
+		return 4
+	case '五':
+		return 5
+	case '六':
+		return 6
+	case '七':
+		return 7
+	case '八':
+		return 8
+	case '九':
+		return 9
+	}
+	return -1
+}
+
+// hanPower is the value of a Chinese power of ten, or 0.
+func hanPower(r rune) float64 {
+	switch r {
+	case '十':
+		return 10
+	case '百':
+		return 100
+	case '千':
+		return 1e3
+	case '万':
+		return 1e4
+	case '亿':
+		return 1e8
+	}
+	return 0
+}
+
+func scanHanPowers(s string, i int) (token, bool) {
+	total, section, digit := 0.0, 0.0, -1.0
+	j, powers, n := i, 0, 0
+	for j < len(s) {
+		r, size := utf8.DecodeRuneInString(s[j:])
+		d := hanDigit(r)
 		if d >= 0 {
 			if digit > 0 {
 				return token{}, false
@@ -212,20 +258,9 @@ scan:
 			j, n = j+size, n+1
 			continue
 		}
-		p := 0.0
-		switch r {
-		case '十':
-			p = 10
-		case '百':
-			p = 100
-		case '千':
-			p = 1e3
-		case '万':
-			p = 1e4
-		case '亿':
-			p = 1e8
-		default:
-			break scan
+		p := hanPower(r)
+		if p == 0 {
+			break
 		}
 		if n == 0 && r != '十' {
 			return token{}, false
@@ -233,7 +268,7 @@ scan:
 		if p < 1e4 {
 			if digit < 0 {
 				if n > 0 {
-					break scan
+					break
 				}
 				digit = 1
 			}
@@ -243,7 +278,7 @@ scan:
 				section += digit
 			}
 			if section == 0 {
-				break scan
+				break
 			}
 			total, section = (total+section)*p, 0
 		}

@@ -4,10 +4,10 @@ import "sync"
 
 // gram is what the tables know of one shingle.
 type gram struct {
-	hash         uint64
-	epoch        uint32
-	inQ, inC     uint32 // occurrences in the query and in the earlier text
-	first, lastQ int32  // head of the chain of positions in the earlier text
+	hash     uint64
+	epoch    uint32
+	inQ, inC uint32 // occurrences in the query and in the earlier text
+	first    int32  // head of the chain of positions in the earlier text
 }
 
 // grams is an open-addressing table that forgets everything by counting its
@@ -67,14 +67,15 @@ func (g *grams) find(h uint64) *gram {
 // workspace holds the buffers of one Make or CompareTexts, so that neither
 // allocates once warm.
 type workspace struct {
-	q, c    side
-	table   grams
-	soft    grams
-	chain   []int32
-	runs    []run
-	covered []bool
-	facts   []fact
-	sorted  []string // names; cleared after use, so that no text is held
+	q, c            side
+	table           grams
+	soft            grams
+	chain           []int32
+	runs            []run
+	covered         []bool
+	facts           []fact
+	agree, conflict []spot
+	sorted          []string // names; cleared after use, so that no text is held
 }
 
 // side is one of the two texts.
