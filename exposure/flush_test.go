@@ -332,3 +332,23 @@ func TestExceptionsAreBounded(t *testing.T) {
 		t.Fatalf("%d come back", len(got))
 	}
 }
+
+// TestSeenAgainKeepsItsNewestDay: a late report of an older showing does not shorten
+// the memory of the newer one, whether the key is still in the tail or not.
+func TestSeenAgainKeepsItsNewestDay(t *testing.T) {
+	for _, between := range []int{0, 100} {
+		f := newFixture(t, Config{Policies: map[string]Policy{"": {Kind: Calendar, Capacity: 64, Tail: 16, Months: 1}}})
+		f.report(Seen, "u", "a")
+		for _, id := range ids(0, between) {
+			f.report(Seen, "u", id)
+		}
+		// Before: in April, which is forgotten in June; now it is May.
+		if err := f.Expose(context.Background(), Event{Kind: Seen, User: "u", Items: []string{"a"}, At: f.clock.now().Add(-40 * 24 * time.Hour)}); err != nil {
+			t.Fatal(err)
+		}
+		f.clock.advance(30 * 24 * time.Hour)
+		if got := f.unseenOf("u", "a", "new"); len(got) != 1 || got[0] != "new" {
+			t.Fatalf("%d between: in June, got %v", between, got)
+		}
+	}
+}

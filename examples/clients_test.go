@@ -1,0 +1,136 @@
+// Package examples holds clients in other languages; its test builds each of them and
+// runs it against a real server.
+package examples
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+const token = "recall-token-of-the-test"
+
+// startServer builds jianguo and runs it on loopback with a token.
+func startServer(t *testing.T) (url string) {
+	t.Helper()
+	dir := t.TempDir()
+	binary := filepath.Join(dir, "jianguo")
+	run(t, "..", "go", "build", "-o", binary, "./cmd/jianguo")
+	tokens := filepath.Join(dir, "tokens")
+	if err := os.WriteFile(tokens, []byte("example recall "+token+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	addr := freeAddr(t)
+	cmd := exec.Command(binary, "serve", "--data", filepath.Join(dir, "data"), "--listen", addr,
+		"--nats-listen", freeAddr(t), "--durability", "relaxed", "--tokens", tokens)
+	var log bytes.Buffer
+	cmd.Stderr, cmd.Stdout = &log, &log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	exited := make(chan error, 1)
+	go func() { exited <- cmd.Wait() }()
+	t.Cleanup(func() {
+		cmd.Process.Signal(syscall.SIGTERM)
+		select {
+		case <-exited:
+		case <-time.After(30 * time.Second):
+			cmd.Process.Kill()
+			t.Error("the server did not end")
+		}
+		run(t, "..", binary, "verify", "--data", filepath.Join(dir, "data"))
+	})
+	url = "http://" + addr
+	for deadline := time.Now().Add(60 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		resp, err := http.Get(url + "/readyz")
+		if err == nil {
+			io.Copy(io.Discard, resp.Body)
+			resp.Body.Close()
+			if resp.StatusCode == http.StatusOK {
+				return url
+			}
+		}
+		select {
+		case err := <-exited:
+			exited <- err
+			t.Fatalf("the server ended: %v\n%s", err, log.String())
+		default:
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the server did not become ready\n%s", log.String())
+		}
+	}
+}
+
+func freeAddr(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+func run(t *testing.T, dir, name string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command(name, args...)
+	cmd.Dir = dir
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s %s: %v\n%s%s", name, strings.Join(args, " "), err, out, stderr.String())
+	}
+	return string(out)
+}
+
+func TestClients(t *testing.T) {
+	url := startServer(t)
+	dir := t.TempDir()
+	run(t, "..", "go", "build", "-o", filepath.Join(dir, "go-client"), "./examples/go")
+	run(t, "cpp", "g++", "-std=c++17", "-Wall", "-Wextra", "-Werror", "-O2", "-o", filepath.Join(dir, "cpp-client"), "client.cpp", "-lcurl")
+	run(t, "java", "javac", "-encoding", "UTF-8", "-Xlint:all", "-Werror", "-d", dir, "ExposureClient.java")
+	for name, cmd := range map[string][]string{
+		"go":   {filepath.Join(dir, "go-client")},
+		"cpp":  {filepath.Join(dir, "cpp-client")},
+		"java": {"java", "-cp", dir, "ExposureClient"},
+	} {
+		args := append(cmd[1:], url, "user-of-"+name, token)
+		want := "{\"items\":[\"1002\",\"new\"],\"dropped\":2}\n[1002, 1004]\n"
+		if got := run(t, dir, cmd[0], args...); got != want {
+			t.Errorf("%s: got\n%swant\n%s", name, got, want)
+		}
+		args[len(args)-1] = "not-the-token-at-all"
+		if out, err := exec.Command(cmd[0], args...).CombinedOutput(); err == nil || !strings.Contains(string(out), "401") {
+			t.Errorf("%s with a wrong token: %v, %s", name, err, out)
+		}
+	}
+}
+
+// TestClientsAreShort keeps the promise that each is a hundred lines at most.
+func TestClientsAreShort(t *testing.T) {
+	for _, name := range []string{"java/ExposureClient.java", "cpp/client.cpp", "go/main.go"} {
+		f, err := os.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		lines := 0
+		for sc := bufio.NewScanner(f); sc.Scan(); lines++ {
+		}
+		if lines > 100 {
+			t.Errorf("%s has %d lines", name, lines)
+		}
+	}
+}
