@@ -17,11 +17,19 @@
 // and no longer the size of the bucket.
 //
 // Margin finds what is further away over weak bits: S(p, c) < maxS. In each
-// band it visits the keys reached by flipping the query's weakest bits,
-// likeliest subset first, that is, in the order of the sum of their squared
-// margins, over all four bands together. It stops at its budget, or when the
-// next subset of every band costs maxS/4 or more: who differs by that much in
-// every band has an S of maxS or more, so by then nothing can be missing.
+// band it visits the keys reached by flipping the query's weakest bits: the
+// subsets of bits with the smallest sums of squared margins, over all four
+// bands together, as many as the budget allows. Going round the bands, whoever
+// has S < maxS differs in some band by less than maxS/4, in that and the next
+// by less than maxS/2, in those and the one after by less than 3·maxS/4 (the
+// same principle, over costs). So it stops at maxS/4, by when nothing can be
+// missing, and of a bucket it takes whoever keeps within these bounds, which
+// 16 bits almost always tell: eight postings at a time with AVX2.
+//
+// On 114 hand-labelled pairs of real reprints with S < 5, 256 probes in all find
+// 95 %, 384 (the default) and 512 find 99 %, 1024 all of them; of
+// everything that a full scan finds at S < 5, strangers included,
+// 70, 79, 85 and 94 %.
 //
 // # Keys
 //

@@ -23,7 +23,7 @@ type Budget struct {
 const (
 	defaultProbes = 384
 	fewerFrom     = 100_000_000 // fingerprints
-	maxProbes     = 1 << 16 // of 2¹⁸ subsets there are
+	maxProbes     = 1 << 16     // of 2¹⁸ subsets there are
 )
 
 // Margin appends to dst postings c with S(p, c) < maxS, each once, in no
