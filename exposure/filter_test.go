@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 )
@@ -38,4 +39,36 @@ func BenchmarkFilter(b *testing.B) {
 			b.ReportMetric(float64(best.Microseconds()), "best-µs")
 		})
 	}
+}
+
+// BenchmarkCold is a request for a user of the mix who is not in memory.
+func BenchmarkCold(b *testing.B) {
+	mix, _ := ParseMix("60x50,30x500,10x20000")
+	pol := Policy{Slots: 3, Large: 10000}
+	path := b.TempDir() + "/mix.db"
+	const users = 2000
+	if err := BuildMix(context.Background(), path, pol, users, mix, 4, nil); err != nil {
+		b.Fatal(err)
+	}
+	f := newFixture(b, Config{Path: path, CacheBytes: 1, Policies: map[string]Policy{"": pol}})
+	cands := ids(0, 5000)
+	n := 0
+	var took []time.Duration
+	body := make([][]byte, users)
+	for i := range body {
+		body[i], _ = json.Marshal(map[string]any{"user": MixUser(i), "items": cands})
+	}
+	var out []byte
+	for b.Loop() {
+		start := time.Now()
+		var err error
+		if out, _, err = f.FilterJSON(context.Background(), out[:0], body[n%users], Bitmap); err != nil {
+			b.Fatal(err)
+		}
+		took = append(took, time.Since(start))
+		n++
+	}
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)/2].Microseconds()), "p50-µs")
+	b.ReportMetric(float64(took[len(took)*99/100].Microseconds()), "p99-µs")
 }

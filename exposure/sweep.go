@@ -7,7 +7,8 @@ import (
 )
 
 const (
-	sweepBatch = 256
+	sweepBatch = 64        // few enough that nobody waits noticeably behind them
+	sweepPeek  = 64        // bytes of a head that tell when it expires
 	sweepGrace = time.Hour // clocks of log and store may differ; expiry is not urgent
 )
 
@@ -59,7 +60,7 @@ func (s *Store) sweep(ctx context.Context, after string, n int) (string, error) 
 	}
 	history, user := splitAddress(after)
 	rows, err := s.db.read.QueryContext(ctx,
-		"SELECT history, user, head FROM user WHERE (history, user) > (?, ?) ORDER BY history, user LIMIT ?", history, user, n)
+		"SELECT history, user, substr(head, 1, ?) FROM user WHERE (history, user) > (?, ?) ORDER BY history, user LIMIT ?", sweepPeek, history, user, n)
 	if err != nil {
 		return after, err
 	}
@@ -77,7 +78,7 @@ func (s *Store) sweep(ctx context.Context, after string, n int) (string, error) 
 		if pol == nil {
 			continue // a history no scene leads to any more: kept until somebody decides
 		}
-		if st, err := decodeHead(head, after); err == nil && st.stale(pol, now) {
+		if peekHead(head).stale(pol, now) {
 			stale = append(stale, after)
 		}
 	}
@@ -94,6 +95,25 @@ func (s *Store) sweep(ctx context.Context, after string, n int) (string, error) 
 		after = ""
 	}
 	return after, nil
+}
+
+// peekHead reads the beginning of a head, as far as expiry goes by it; whoever acts on
+// it decodes the whole first.
+func peekHead(head []byte) *state {
+	s := &state{}
+	if len(head) == 0 || head[0] != formatVersion {
+		return s
+	}
+	r := &reader{b: head[1:]}
+	s.last = int64(r.uvarint("last", 1<<40))
+	if r.uvarint("shards", maxShards) > 0 {
+		s.shards = make([]shard, 1)
+		r.shard(&s.shards[0])
+	}
+	if r.err != nil {
+		return &state{}
+	}
+	return s
 }
 
 // stale says whether a state holds rows that nobody can read any more.
