@@ -239,6 +239,19 @@ func (r *rig) events() uint64 {
 	return n
 }
 
+// noDeadLetters: what is refused here does not reach the bus.
+func (r *rig) noDeadLetters() {
+	r.t.Helper()
+	ctx := context.Background()
+	dead, err := ingest.OpenDead(ctx, r.conn)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if n, err := dead.Len(ctx); n != 0 || err != nil {
+		r.t.Errorf("%d dead letters, %v", n, err)
+	}
+}
+
 // eventually waits until something holds.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
