@@ -14,7 +14,7 @@ type Term struct {
 
 // Text is what an article comes to. It can be used again by the next Analyze
 // (its buffers are kept), and then everything it handed out changes: clone
-// strings that must last.
+// strings that must last. Copies of a Text share its buffers.
 type Text struct {
 	// Title and Body are the normal forms. Clauses are separated by one '\n';
 	// nothing else but letters, digits, single spaces between Latin words, and
