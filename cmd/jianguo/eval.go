@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"jianguo/data"
@@ -20,6 +22,7 @@ type evalCmd struct {
 	Corpus bool     `help:"Sum up what the feed of all documents did, held against exact resemblance." env:"-"`
 	Edits  bool     `help:"Edit articles in many ways and strengths, and judge them against the originals."`
 	Sweep  bool     `help:"Move each number of the policy and judge the labelled pairs, and a sample of the corpus, again."`
+	Plot   string   `help:"Draw precision and recall, and the distances of the labelled pairs, into an .svg or .png file." placeholder:"FILE"`
 	By     string   `help:"Order of arrival: as in the ${enum}." enum:"file,published_at" default:"file"`
 
 	Rule     []string           `help:"Rules to measure side by side: jianguo, hamming, minhash." default:"jianguo,hamming,minhash"`
@@ -52,6 +55,9 @@ type evaluation struct {
 
 // Run measures detection quality on documents and labels.
 func (c *evalCmd) Run(co *console) error {
+	if c.Plot != "" && (len(c.Labels) == 0 || plotFormat(c.Plot) == "") {
+		return errors.New("--plot draws labelled pairs into a file that ends in .svg or .png: give --labels FILE too")
+	}
 	if c.Sweep && len(c.Labels) == 0 {
 		return errors.New("--sweep judges labelled pairs again: give --labels FILE")
 	}
@@ -129,6 +135,11 @@ func (c *evalCmd) measure(co *console, b *eval.Bench, rules []eval.Rule) (*evalu
 			return nil, err
 		}
 		e.Labels = eval.Labels(judged, rules, c.Fold, c.Seed)
+		if c.Plot != "" {
+			if err := c.plot(b, e); err != nil {
+				return nil, err
+			}
+		}
 		if c.Sweep {
 			if e.Sweep, err = b.Sweep(co.ctx, judged, sweepSample, c.Seed); err != nil {
 				return nil, err
@@ -145,6 +156,27 @@ func (c *evalCmd) measure(co *console, b *eval.Bench, rules []eval.Rule) (*evalu
 		}
 	}
 	return e, nil
+}
+
+// plotFormat is how a file with that name is drawn; empty where it cannot be.
+func plotFormat(name string) string {
+	switch ext := strings.ToLower(strings.TrimPrefix(filepath.Ext(name), ".")); ext {
+	case eval.SVG, eval.PNG:
+		return ext
+	}
+	return ""
+}
+
+// plotStrangers is how many pairs of strangers are drawn.
+const plotStrangers = 400
+
+func (c *evalCmd) plot(b *eval.Bench, e *evaluation) error {
+	f, err := os.Create(c.Plot)
+	if err != nil {
+		return err
+	}
+	err = e.Labels.Plot(f, plotFormat(c.Plot), &e.Setting.Policy, b.Strangers(plotStrangers, c.Seed))
+	return errors.Join(err, f.Close())
 }
 
 func readPairs(files []string) ([]eval.Pair, error) {

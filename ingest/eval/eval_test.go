@@ -130,6 +130,17 @@ func TestPairs(t *testing.T) {
 	if !strings.Contains(out.String(), "not met") || json.NewEncoder(&out).Encode(r) != nil {
 		t.Error("the report cannot be printed")
 	}
+	strangers := b.Strangers(20, 1)
+	policy := b.Setting().Policy
+	for format, magic := range map[string]string{SVG: "<?xml", PNG: "\x89PNG"} {
+		var picture bytes.Buffer
+		if err := r.Plot(&picture, format, &policy, strangers); err != nil || !strings.HasPrefix(picture.String(), magic) {
+			t.Errorf("%s: %v, begins with %.8q", format, err, picture.String())
+		}
+	}
+	if err := r.Plot(&out, "gif87", &policy, strangers); err == nil {
+		t.Error("an unknown format is drawn")
+	}
 }
 
 func TestPairsOfUnknownItems(t *testing.T) {

@@ -1,0 +1,156 @@
+//go:build quality
+
+package eval
+
+import (
+	"bufio"
+	"compress/gzip"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"jianguo/ingest"
+)
+
+// corpus reads a file of the labelled corpora that JIANGUO_CORPUS points to.
+func corpus(t *testing.T, name string) []*ingest.Item {
+	t.Helper()
+	f, err := os.Open(filepath.Join(corpusDir(t), name+".jsonl.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var items []*ingest.Item
+	lines := bufio.NewScanner(z)
+	lines.Buffer(nil, 8<<20)
+	for lines.Scan() {
+		var it struct{ ID, Title, Body string }
+		if err := json.Unmarshal(lines.Bytes(), &it); err != nil {
+			t.Fatal(err)
+		}
+		items = append(items, &ingest.Item{ID: it.ID, Title: it.Title, Body: it.Body})
+	}
+	if lines.Err() != nil || len(items) == 0 {
+		t.Fatalf("%s: %d items, %v", name, len(items), lines.Err())
+	}
+	return items
+}
+
+func corpusDir(t *testing.T) string {
+	t.Helper()
+	dir := os.Getenv("JIANGUO_CORPUS")
+	if dir == "" {
+		t.Fatal("JIANGUO_CORPUS is not set: it names the folder of the labelled corpora (news-dev.jsonl.gz, news-dev-labels.tsv, …), which are not part of this repository")
+	}
+	return dir
+}
+
+func labels(t *testing.T, name string) []Pair {
+	t.Helper()
+	f, err := os.Open(filepath.Join(corpusDir(t), name+"-labels.tsv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	pairs, err := ReadPairs(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pairs
+}
+
+// bound is what a share may be, a little wider than what is reached, so that
+// only a loss of quality fails.
+type bound struct {
+	name        string
+	value       float64
+	least, most float64
+}
+
+func check(t *testing.T, bounds []bound) {
+	t.Helper()
+	for _, b := range bounds {
+		t.Logf("%-44s %6.2f %%  (%.1f to %.1f)", b.name, 100*b.value, 100*b.least, 100*b.most)
+		if b.value < b.least || b.value > b.most {
+			t.Errorf("%s is %.2f %%, want %.1f to %.1f", b.name, 100*b.value, 100*b.least, 100*b.most)
+		}
+	}
+}
+
+func measure(t *testing.T, name string) (*Bench, Rates) {
+	t.Helper()
+	b := bench(t, corpus(t, name), nil)
+	judged, err := b.Pairs(t.Context(), labels(t, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b, rates(name, judged, ours)
+}
+
+func TestNewsQuality(t *testing.T) {
+	b, r := measure(t, "news-dev")
+	check(t, []bound{
+		{"same → duplicate", r.SameDuplicate, .85, 1},
+		{"same → duplicate or suspect", r.SameCaught, .97, 1},
+		{"template, different → duplicate", r.OthersDuplicate, 0, .015},
+		{"partial, update → duplicate", r.RelativeDuplicate, 0, .14},
+		{"partial, update → suspect or duplicate", r.RelativeCaught, .6, 1},
+	})
+	checkFeed(t, b, .05)
+}
+
+func TestShortQuality(t *testing.T) {
+	_, r := measure(t, "short-dev")
+	check(t, []bound{
+		{"same → duplicate", r.SameDuplicate, .72, 1},
+		{"template, different → duplicate", r.OthersDuplicate, 0, .04},
+	})
+}
+
+func TestBroadcastQuality(t *testing.T) {
+	checkFeed(t, bench(t, corpus(t, "broadcast"), nil), .012)
+}
+
+// checkFeed bounds what the feed of a whole corpus queued and rejected.
+func checkFeed(t *testing.T, b *Bench, suspects float64) {
+	t.Helper()
+	rules, err := Rules([]string{"jianguo"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reports, err := b.Corpus(rules, 0, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := reports[0]
+	check(t, []bound{
+		{"suspects, of all items", share(r.Suspect, r.Items), 0, suspects},
+		{"suspects with resemblance below .2", share(r.UnlikeSuspects, r.Items), 0, .002},
+	})
+	for _, l := range r.Strangers {
+		t.Errorf("stranger rejected: %s as a copy of %s (%s)", l.ID, l.Of, l.Verdict)
+	}
+}
+
+// TestFormEditsQuality edits real articles in form only.
+func TestFormEditsQuality(t *testing.T) {
+	b := bench(t, corpus(t, "news-dev")[:4000], nil)
+	table, err := os.ReadFile("../../data/tables/variants.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	results, err := b.Edits(t.Context(), ReadVariants(string(table)), 40, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range results {
+		if r.Form && r.Edit != "dots" && r.Duplicate != r.Pairs {
+			t.Errorf("%s %g, %s: %d of %d are duplicates", r.Edit, r.Strength, r.Length, r.Duplicate, r.Pairs)
+		}
+	}
+}

@@ -1,0 +1,28 @@
+# Detection quality. The bundled sample is measured always; the labelled
+# corpora, which are not part of the repository, where JIANGUO_CORPUS names
+# their folder.
+
+EVAL = go run ./cmd/jianguo eval
+NEWS = --docs $(JIANGUO_CORPUS)/news-dev.jsonl.gz
+SHORT = --docs $(JIANGUO_CORPUS)/short-dev.jsonl.gz
+
+.PHONY: quality quality-report
+
+quality: ## Hold detection quality against its golden file and, with JIANGUO_CORPUS, against real labels.
+	go test ./ingest/eval -run TestQualityGolden
+ifdef JIANGUO_CORPUS
+	go test ./ingest/eval -tags quality -run 'Quality$$' -v -timeout 30m
+else
+	@echo 'JIANGUO_CORPUS is not set: only the bundled sample was measured.'
+endif
+
+quality-report: ## Print every table of docs/QUALITY.md and draw its plots anew; needs JIANGUO_CORPUS.
+ifdef JIANGUO_CORPUS
+	$(EVAL) $(NEWS) --labels $(JIANGUO_CORPUS)/news-dev-labels.tsv --distance 0..10 --corpus --edits --sweep --sample 0 --wrong 0 --plot docs/quality-news.svg
+	$(EVAL) $(SHORT) --labels $(JIANGUO_CORPUS)/short-dev-labels.tsv --distance 3,6,10 --corpus --sample 0 --wrong 0 --plot docs/quality-short.svg
+	$(EVAL) --docs $(JIANGUO_CORPUS)/broadcast.jsonl.gz --corpus --sample 0
+	$(EVAL) --docs $(JIANGUO_CORPUS)/techdocs.jsonl.gz --corpus --sample 0
+else
+	@echo 'JIANGUO_CORPUS is not set: it names the folder of the labelled corpora.'
+	@exit 1
+endif
