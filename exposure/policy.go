@@ -97,8 +97,8 @@ func (p Policy) withDefaults() (Policy, error) {
 	}
 	def(&p.Capacity, 1000)
 	def(&p.Tail, 512)
-	if p.Large < 0 {
-		p.Large = 0
+	if p.Large <= 0 {
+		p.Large = -1 // and not zero, so that defaults can be filled in twice
 	}
 	if p.Target == 0 {
 		p.Target = 0.001
@@ -113,7 +113,7 @@ func (p Policy) withDefaults() (Policy, error) {
 		return p, fmt.Errorf("exposure: policy has %d shards, want 2 to %d in all", p.slots(), maxShards)
 	case p.Capacity < 64 || p.Capacity > maxCapacity:
 		return p, fmt.Errorf("exposure: policy capacity %d, want 64 to %d", p.Capacity, maxCapacity)
-	case p.Large != 0 && (p.Large < p.Capacity || p.Large > maxCapacity):
+	case p.Large > 0 && (p.Large < p.Capacity || p.Large > maxCapacity):
 		return p, fmt.Errorf("exposure: policy large capacity %d, want %d to %d", p.Large, p.Capacity, maxCapacity)
 	case p.Small < 0:
 		return p, fmt.Errorf("exposure: policy has %d small shards", p.Small)
@@ -149,7 +149,7 @@ func (p Policy) geometry(capacity int) (m uint32, k uint8) {
 
 // capacityOf is the ladder: the capacity of the next shard after those given.
 func (p Policy) capacityOf(small int, large bool) int {
-	if p.Large != 0 && (large || small >= p.Small) {
+	if p.Large > 0 && (large || small >= p.Small) {
 		return p.Large
 	}
 	return p.Capacity
@@ -262,12 +262,8 @@ func ParsePolicy(s string) (Policy, error) {
 // String is the form ParsePolicy reads, with every setting spelled out.
 func (p Policy) String() string {
 	p, _ = p.withDefaults()
-	large := p.Large
-	if large == 0 {
-		large = -1
-	}
 	return fmt.Sprintf("%s,slots=%d,capacity=%d,small=%d,large=%d,months=%d,tail=%d,target=%g,ttl=%s",
-		p.Kind, p.Slots, p.Capacity, p.Small, large, p.Months, p.Tail, p.Target, p.TTL)
+		p.Kind, p.Slots, p.Capacity, p.Small, p.Large, p.Months, p.Tail, p.Target, p.TTL)
 }
 
 // theoreticalRate is the chance that a key never seen tests positive in at least

@@ -1,0 +1,95 @@
+package exposure
+
+import (
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// TestMonthEnds: what was seen in a month of the store's zone is held to the last second
+// of the third month after it, and let go in the next, in the tail as in a shard.
+func TestMonthEnds(t *testing.T) {
+	zones := []*time.Location{shanghai, time.UTC, time.FixedZone("", -8*3600), time.FixedZone("", 5*3600+1800)}
+	rapid.Check(t, func(t *rapid.T) {
+		zone := rapid.SampledFrom(zones).Draw(t, "zone")
+		p, err := Policy{Kind: Calendar, Capacity: 64, Tail: 16}.withDefaults()
+		if err != nil {
+			t.Fatal(err)
+		}
+		year, month := rapid.IntRange(2020, 2030).Draw(t, "year"), rapid.IntRange(1, 12).Draw(t, "month")
+		begin := time.Date(year, time.Month(month), 1, 0, 0, 0, 0, zone)
+		end := time.Date(year, time.Month(month)+1, 1, 0, 0, 0, 0, zone)
+		at := begin.Add(rapid.SampledFrom([]time.Duration{0, time.Second, 15 * 24 * time.Hour, end.Sub(begin) - time.Second}).Draw(t, "at"))
+		s := &state{}
+		if err := s.see(&p, []uint32{7}, at, at, nil); err != nil {
+			t.Fatal(err)
+		}
+		for i := range rapid.SampledFrom([]uint32{0, 100}).Draw(t, "more") {
+			if err := s.see(&p, []uint32{100 + i}, at, at, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		last := time.Date(year, time.Month(month)+4, 1, 0, 0, 0, 0, zone)
+		for now, want := range map[time.Time]byte{at: 1, end: 1, last.Add(-time.Second): 1, last: 0, last.AddDate(1, 0, 0): 0} {
+			var mark [1]byte
+			s.look(&p, now, 9).mark([]uint32{7}, mark[:])
+			if (mark[0] != unseen) != (want == 1) {
+				t.Fatalf("seen %s, asked %s: %d", at, now, mark[0])
+			}
+		}
+		// A view built before the boundary is not used after it.
+		if v := s.look(&p, last.Add(-time.Second), 9); v.until > last.Unix() {
+			t.Fatalf("view until %s", time.Unix(v.until, 0).In(zone))
+		}
+	})
+}
+
+func TestClamp(t *testing.T) {
+	now := time.Date(2024, 3, 31, 23, 59, 59, 0, shanghai)
+	rotate, _ := Policy{}.withDefaults()
+	calendar, _ := Policy{Kind: Calendar}.withDefaults()
+	for _, c := range []struct {
+		p        Policy
+		at, want time.Time
+	}{
+		{rotate, time.Time{}, now},
+		{rotate, now.Add(time.Second), now},
+		{rotate, now.Add(-time.Hour), now.Add(-time.Hour)},
+		{rotate, now.AddDate(-1, 0, 0), now.Add(-5 * 24 * time.Hour)},
+		{calendar, now.AddDate(-1, 0, 0), time.Date(2023, 12, 1, 0, 0, 0, 0, shanghai)},
+		{calendar, time.Date(2023, 12, 1, 0, 0, 0, 0, shanghai), time.Date(2023, 12, 1, 0, 0, 0, 0, shanghai)},
+		{calendar, time.Date(2023, 12, 31, 16, 0, 0, 0, time.UTC), time.Date(2024, 1, 1, 0, 0, 0, 0, shanghai)},
+	} {
+		if got := c.p.clamp(c.at, now); !got.Equal(c.want) {
+			t.Errorf("%s: clamp %s: %s, want %s", c.p.Kind, c.at, got, c.want)
+		}
+	}
+}
+
+func TestParsePolicy(t *testing.T) {
+	for in, want := range map[string]string{
+		"":                                   "rotate,slots=5,capacity=1000,small=1,large=-1,months=0,tail=512,target=0.001,ttl=120h0m0s",
+		"rotate":                             "rotate,slots=5,capacity=1000,small=1,large=-1,months=0,tail=512,target=0.001,ttl=120h0m0s",
+		"rotate,slots=3,large=10000,ttl=48h": "rotate,slots=3,capacity=1000,small=1,large=10000,months=0,tail=512,target=0.001,ttl=48h0m0s",
+		"calendar,large=-1":                  "calendar,slots=4,capacity=1000,small=2,large=-1,months=3,tail=512,target=0.001,ttl=120h0m0s",
+		"calendar,months=1":                  "calendar,slots=4,capacity=1000,small=2,large=10000,months=1,tail=512,target=0.001,ttl=120h0m0s",
+	} {
+		p, err := ParsePolicy(in)
+		if err != nil || p.String() != want {
+			t.Errorf("%q: %s, %v", in, p, err)
+		}
+		if again, err := p.withDefaults(); err != nil || again != p {
+			t.Errorf("%q changes when defaults are filled in again: %v", p, again)
+		}
+		if again, err := ParsePolicy(p.String()); err != nil || again != p {
+			t.Errorf("%q does not read back: %v, %v", p, again, err)
+		}
+	}
+	for _, bad := range []string{"weekly", "rotate,slots=1", "rotate,slots=65", "rotate,slots", "rotate,colour=3", "rotate,capacity=10",
+		"rotate,large=5", "rotate,target=0.9", "rotate,target=NaN", "rotate,ttl=-1h", "calendar,slots=40", "rotate,tail=9999"} {
+		if p, err := ParsePolicy(bad); err == nil {
+			t.Errorf("%q is taken: %s", bad, p)
+		}
+	}
+}
