@@ -72,3 +72,26 @@ func BenchmarkCold(b *testing.B) {
 	b.ReportMetric(float64(took[len(took)/2].Microseconds()), "p50-µs")
 	b.ReportMetric(float64(took[len(took)*99/100].Microseconds()), "p99-µs")
 }
+
+// TestSharedKey: two new ids that happen to have one key for a user are both answered;
+// a repeated id is answered once.
+func TestSharedKey(t *testing.T) {
+	f := newFixture(t, Config{Rand: zeros{}})
+	seed := seedOf(&f.secret, "u")
+	by := map[uint32]string{}
+	for i := 0; ; i++ {
+		id := fmt.Sprint(i)
+		key := keyOf([]byte(id), seed)
+		if other, ok := by[key]; ok {
+			if got := f.unseenOf("u", id, other, id, "x", other); !slices.Equal(got, []string{id, other, "x"}) {
+				t.Fatalf("ids %s and %s: %v", id, other, got)
+			}
+			f.report(Seen, "u", id)
+			if got := f.unseenOf("u", id, other, "x"); !slices.Equal(got, []string{"x"}) {
+				t.Fatalf("seen by key: %v", got)
+			}
+			return
+		}
+		by[key] = id
+	}
+}
