@@ -26,10 +26,9 @@
 // missing, and of a bucket it takes whoever keeps within these bounds, which
 // 16 bits almost always tell: eight postings at a time with AVX2.
 //
-// On 114 hand-labelled pairs of real reprints with S < 5, 256 probes in all find
-// 95 %, 384 (the default) and 512 find 99 %, 1024 all of them; of
-// everything that a full scan finds at S < 5, strangers included,
-// 70, 79, 85 and 94 %.
+// On 114 hand-labelled pairs of real reprints with S < 5, 256 probes find 95 %,
+// 320 (the default) 97 %, 512 find 99 % and 1024 all of them; of everything that a full
+// scan finds at S < 5, strangers included, 70, 75, 85 and 94 %.
 //
 // # Keys
 //

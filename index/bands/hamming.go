@@ -1,9 +1,7 @@
 package bands
 
 import (
-	"cmp"
 	"math/bits"
-	"slices"
 
 	"jianguo/index/bands/buckets"
 	"jianguo/simhash"
@@ -22,36 +20,16 @@ func (b *Bands) Hamming(dst []Hit, fp simhash.Fingerprint, max int) []Hit {
 // HammingLimit is Hamming bounded: of more than limit postings at distance ≤
 // max it appends the nearest, and of those at one distance the newest (the
 // highest ordinals), best first. cut says that there were more. It visits what
-// Hamming visits, about 1 ns a posting that shares 31 bits; the bound is on what the caller has to
-// judge and on memory: 2·limit hits.
+// Hamming visits, about 1 ns a posting that shares 31 bits; what is bounded is
+// the caller's work, and memory.
 func (b *Bands) HammingLimit(dst []Hit, fp simhash.Fingerprint, max, limit int) (hits []Hit, cut bool) {
 	if limit <= 0 {
 		return dst, false
 	}
-	start := len(dst)
-	better := func(x, y Hit) int {
-		return cmp.Or(
-			cmp.Compare(simhash.Distance(fp, x.Fingerprint), simhash.Distance(fp, y.Fingerprint)),
-			cmp.Compare(y.Ordinal, x.Ordinal))
-	}
-	prune := func() {
-		slices.SortFunc(dst[start:], better)
-		if len(dst)-start > limit {
-			dst, cut = dst[:start+limit], true
-		}
-	}
-	b.hamming(fp, max, func(h Hit, _ int) {
-		// Once cut, dst[start:start+limit] are the best so far, in order.
-		if cut && better(h, dst[start+limit-1]) > 0 {
-			return
-		}
-		dst = append(dst, h)
-		if len(dst)-start == 2*limit {
-			prune()
-		}
-	})
-	prune()
-	return dst, cut
+	var nearest best
+	nearest.reset(limit)
+	b.hamming(fp, max, func(h Hit, distance int) { nearest.add(h, float32(distance)) })
+	return nearest.appendTo(dst)
 }
 
 // hamming calls found once for every posting at distance ≤ max.
@@ -74,8 +52,8 @@ func (b *Bands) hamming(fp simhash.Fingerprint, max int, found func(h Hit, dista
 	_ = touched
 	for band := range views {
 		q := near{band: band, query: buckets.Rotate(uint64(fp), band), max: max, view: &views[band], found: found}
-		q.sorted()
 		q.scan(q.view.Sorted, len(q.view.Hi))
+		q.sorted()
 	}
 }
 
@@ -120,11 +98,11 @@ func (q *near) run(prefix uint32, width int) {
 	q.scan(q.view.Between(first, first|(1<<(32-width)-1)))
 }
 
-// scan compares postings from…to of the bucket.
+// scan compares postings from…to of the bucket, the newest of equals first.
 func (q *near) scan(from, to int) {
-	query, max := uint32(q.query>>16), q.max
-	for i, hi := range q.view.Hi[from:to] {
-		if bits.OnesCount32(hi^query) <= max {
+	query, max, hi := uint32(q.query>>16), q.max, q.view.Hi[from:to]
+	for i := len(hi) - 1; i >= 0; i-- {
+		if bits.OnesCount32(hi[i]^query) <= max {
 			q.compare(from + i)
 		}
 	}

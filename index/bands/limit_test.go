@@ -1,6 +1,7 @@
 package bands
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -30,7 +31,11 @@ func TestMarginLimit(t *testing.T) {
 		all := b.Margin(nil, &p, 6, Budget{})
 		want, wantCut := all, len(all) > limit
 		if wantCut {
-			want, _ = nearest(slices.Clone(all), &p, limit)
+			want = slices.Clone(all)
+			slices.SortFunc(want, func(a, b Hit) int {
+				return cmp.Or(cmp.Compare(p.S(a.Fingerprint), p.S(b.Fingerprint)), cmp.Compare(b.Ordinal, a.Ordinal))
+			})
+			want = want[:limit]
 		}
 		got, cut := b.MarginLimit([]Hit{{Ordinal: 9999}}, &p, 6, Budget{}, limit)
 		if got[0].Ordinal != 9999 {

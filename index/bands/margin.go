@@ -1,7 +1,6 @@
 package bands
 
 import (
-	"cmp"
 	"math"
 	"math/bits"
 	"slices"
@@ -15,13 +14,13 @@ import (
 // decide.
 type Budget struct {
 	// Probes is how many keys are tried at most in the four bands together. 0:
-	// 384, and less in proportion past 100 million fingerprints, so that a
+	// 320, and less in proportion past 100 million fingerprints, so that a
 	// look-up visits no more postings than it does there.
 	Probes int
 }
 
 const (
-	defaultProbes = 384
+	defaultProbes = 320
 	fewerFrom     = 100_000_000 // fingerprints
 	maxProbes     = 1 << 16     // of 2¹⁸ subsets there are
 )
@@ -30,34 +29,22 @@ const (
 // order: those that the probes of the budget reach. A print without features
 // has none.
 func (b *Bands) Margin(dst []Hit, p *simhash.Print, maxS float32, budget Budget) []Hit {
-	dst, _ = b.margin(dst, p, maxS, budget, 0)
+	dst, _ = b.margin(dst, p, maxS, budget, math.MaxInt)
 	return dst
 }
 
 // MarginLimit is Margin bounded: of more than limit postings it appends those
-// with the smallest S, the newest (highest ordinal) of equals. cut says that
-// there were more. A family of ten thousand bulletins then costs a pass over
-// its buckets, and no more.
+// with the smallest S, the newest (highest ordinal) of equals, best first. cut
+// says that there were more. A family of ten thousand bulletins then costs a
+// pass over its buckets, and no more.
 func (b *Bands) MarginLimit(dst []Hit, p *simhash.Print, maxS float32, budget Budget, limit int) (hits []Hit, cut bool) {
 	return b.margin(dst, p, maxS, budget, max(limit, 1))
 }
 
-// nearest keeps the limit hits of smallest S, in that order, and returns the S
-// of the last.
-func nearest(hits []Hit, p *simhash.Print, limit int) ([]Hit, float32) {
-	slices.SortFunc(hits, func(a, b Hit) int {
-		return cmp.Or(cmp.Compare(p.S(a.Fingerprint), p.S(b.Fingerprint)), cmp.Compare(b.Ordinal, a.Ordinal))
-	})
-	hits = hits[:limit]
-	return hits, p.S(hits[limit-1].Fingerprint)
-}
-
-// margin does both; limit 0: none.
 func (b *Bands) margin(dst []Hit, p *simhash.Print, maxS float32, budget Budget, limit int) (hits []Hit, cut bool) {
 	if maxS <= 0 || p.Empty() {
 		return dst, false
 	}
-	start := len(dst)
 	probes := budget.Probes
 	if probes <= 0 {
 		probes = max(defaultProbes*fewerFrom/max(b.Len(), fewerFrom), bandCount)
@@ -66,6 +53,7 @@ func (b *Bands) margin(dst []Hit, p *simhash.Print, maxS float32, budget Budget,
 	defer margins.Put(m)
 	m.prepare(p, maxS)
 	m.choose(probes)
+	m.best.reset(limit)
 
 	pin := b.memory.Pin()
 	defer pin.Unpin()
@@ -83,21 +71,11 @@ func (b *Bands) margin(dst []Hit, p *simhash.Print, maxS float32, budget Budget,
 		for _, n := range m.near {
 			m.touched += uint32(m.views[n.view].Lo(n.at))
 		}
-		for _, n := range m.near {
-			dst = m.consider(dst, n, group[n.view])
-		}
-		if limit > 0 && len(dst)-start > 2*limit {
-			kept, last := nearest(dst[start:], p, limit)
-			dst, cut = dst[:start+len(kept)], true
-			// What is as far as the last may still be newer than it.
-			m.maxS = min(m.maxS, math.Nextafter32(last, simhash.Bits))
+		for _, n := range slices.Backward(m.near) { // newest first
+			m.consider(n, group[n.view])
 		}
 	}
-	if limit > 0 && len(dst)-start > limit {
-		kept, _ := nearest(dst[start:], p, limit)
-		dst, cut = dst[:start+len(kept)], true
-	}
-	return dst, cut
+	return m.best.appendTo(dst)
 }
 
 // Costs are squared margins in fixed point, so that sums do not depend on
@@ -136,6 +114,7 @@ type margin struct {
 	touched uint32
 	near    []place // postings whose first 48 bits leave something of the limit
 	sieve   sieve
+	best    best
 }
 
 // place is posting at of views[view].
@@ -265,19 +244,19 @@ func (m *margin) scan(view int, s subset) {
 	}
 }
 
-// consider appends a posting in the bucket that probe s visits, if S says so
+// consider takes a posting in the bucket that probe s visits, if S says so
 // and no earlier band reports it.
-func (m *margin) consider(dst []Hit, n place, s subset) []Hit {
+func (m *margin) consider(n place, s subset) {
 	v, band := &m.views[n.view], s.band()
 	key := uint64(m.key(s))<<48 | uint64(v.Hi[n.at])<<16 | uint64(v.Lo(n.at))
 	fp := simhash.Fingerprint(buckets.Rotate(key, bandCount-band))
-	if m.print.S(fp) >= m.maxS || m.home(uint64(fp^m.print.Fingerprint)) != band {
-		return dst
+	score := m.print.S(fp)
+	if score >= m.maxS || score > m.best.worst || m.home(uint64(fp^m.print.Fingerprint)) != band {
+		return
 	}
 	if ordinal, ok := v.Ordinal(n.at); ok {
-		dst = append(dst, Hit{fp, ordinal})
+		m.best.add(Hit{fp, ordinal}, score)
 	}
-	return dst
 }
 
 // home is the first band in which a posting that differs by x is a hit.
