@@ -90,7 +90,7 @@ func (w *workspace) layout(r *Comparison) {
 			l.SwapA += gap
 			l.SwapB += other
 			if w.foreign(w.q.tokens[end:x.q], w.c.tokens[before:x.c]) {
-				l.Foreign++
+				l.Foreign += min(gap, other)
 				w.conflict = append(w.conflict, spot{span{end, x.q}, span{before, x.c}})
 			}
 		}

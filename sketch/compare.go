@@ -28,8 +28,8 @@ type Layout struct {
 	// Swaps counts the places between two runs that follow each other in both
 	// texts where each has something of its own; SwapA and SwapB are their sizes.
 	Swaps, SwapA, SwapB int
-	// Foreign counts the swaps of which neither side stands anywhere in the
-	// other text.
+	// Foreign is the size of the swaps of which neither side stands anywhere in
+	// the other text, each by its smaller side.
 	Foreign int
 	// RestA and RestB are tokens in no run; LumpA and LumpB the longest stretch
 	// of them.

@@ -28,7 +28,7 @@ const (
 	NovelMost                // the same count by 650
 	Head                     // the larger share of a headline that the other text knows
 	HeadLeast                // the smaller share
-	Foreign                  // swaps that put one name for another, a run
+	Foreign                  // share of the shorter text that is a name put for another
 	Subjects                 // log of the smaller number of subjects unknown to the other side
 	Developments             // words of a story moving on that one side has alone
 	Echo                     // the smaller share of repeated pairs unknown to the other side
@@ -100,7 +100,7 @@ func (c *Comparison) Evidence() Evidence {
 	e[Head] = float64(max(l.HeadA, l.HeadB))
 	e[Developments] = float64(l.Developments)
 	e[HeadLeast] = float64(min(l.HeadA, l.HeadB))
-	e[Foreign] = ratio(l.Foreign, l.Runs+1)
+	e[Foreign] = ratio(l.Foreign, min(c.TokensA, c.TokensB))
 	e[Subjects] = log(min(f.SubjectsA, f.SubjectsB))
 	e[Echo] = min(ratio(l.EchoA, c.TokensA), ratio(l.EchoB, c.TokensB))
 	return e
@@ -154,7 +154,7 @@ type Thresholds struct {
 // weights are fitted (quality_test.go does it, and prints what they are worth).
 func DefaultThresholds() Thresholds {
 	return Thresholds{
-		Duplicate: .6, DuplicateShort: .53, Suspect: .74, Doubt: .42, Related: .26,
+		Duplicate: .58, DuplicateShort: .53, Suspect: .74, Doubt: .42, Related: .26,
 		Copy: copyWeights, Story: storyWeights,
 		CopySketch: copySketchWeights, StorySketch: storySketchWeights,
 	}
