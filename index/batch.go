@@ -90,6 +90,7 @@ func (x *Index) apply(ctx context.Context, applied uint64, f func(b *batch) erro
 	x.state.Lock()
 	x.applied, x.events = applied, b.event-1
 	x.state.Unlock()
+	x.snapshotWhenDue(ctx)
 	return nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	_ "github.com/mattn/go-sqlite3" // the catalogue's engine
@@ -108,6 +109,13 @@ type Index struct {
 	clusters clusters
 
 	relatives *relatives
+
+	catalogue     int64        // identity, what a snapshot must be of
+	snapshots     sync.Mutex   // serialises Snapshot; guards columnHashes
+	columnHashes  []uint64     // of the pages of columns as last written
+	snapshotting  atomic.Bool  // one is under way in the background
+	snapshotEvent atomic.Int64 // number of the last event in the last snapshot
+	background    sync.WaitGroup
 
 	metrics *metrics
 }
@@ -244,10 +252,17 @@ func migrate(ctx context.Context, db *sql.DB) error {
 // Close writes what is pending and closes the files. The Index must not be
 // used afterwards.
 func (x *Index) Close() error {
+	var errs []error
+	x.write.Lock()
+	opened := x.w != nil && !x.closed
+	x.closed = true
+	x.write.Unlock()
+	x.background.Wait()
+	if _, last := x.Applied(); opened && snapshotWorth(int64(last)-x.snapshotEvent.Load(), int64(last)) {
+		errs = append(errs, x.Snapshot(context.Background()))
+	}
 	x.write.Lock()
 	defer x.write.Unlock()
-	var errs []error
-	x.closed = true
 	if x.w != nil {
 		errs = append(errs, x.w.Close())
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math/bits"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -66,9 +68,17 @@ func TestModel(t *testing.T) {
 					rt.Fatalf("outcome %d is about %q, want %q", i, e.ID, v.id)
 				}
 			}
+			if rapid.IntRange(0, 3).Draw(rt, "snapshot") == 0 {
+				if err := x.Snapshot(context.Background()); err != nil {
+					rt.Fatal(err)
+				}
+			}
 			if rapid.IntRange(0, 4).Draw(rt, "restart") == 0 {
 				if err := x.Close(); err != nil {
 					rt.Fatal(err)
+				}
+				if rapid.IntRange(0, 3).Draw(rt, "damage") == 0 {
+					damageSnapshot(rt, dir, rapid.IntRange(0, 1<<20).Draw(rt, "where"))
 				}
 				x = open()
 			}
@@ -83,6 +93,91 @@ func TestModel(t *testing.T) {
 		}
 		mustVerify(rt, x)
 	})
+}
+
+// damageSnapshot flips a byte of the snapshot, if there is one.
+func damageSnapshot(t tester, dir string, where int) {
+	t.Helper()
+	path := filepath.Join(dir, SnapshotFileName)
+	b, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	b[where%len(b)] ^= 0x40
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestSnapshotIsUsed: a start reads the snapshot and only what came after it;
+// one that belongs to another catalogue, or is newer than the catalogue, is
+// thrown away.
+func TestSnapshotIsUsed(t *testing.T) {
+	ctx := context.Background()
+	dir := t.TempDir()
+	x := openTest(t, dir, nil)
+	add := func(n int) {
+		t.Helper()
+		if _, err := x.Add(ctx, []Mutation{{Seq: uint64(n), At: testStart, Article: article(fmt.Sprint(n), fmt.Sprint("text", n), uint64(n)<<32|0xffff)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	reopen := func() {
+		t.Helper()
+		if err := x.Close(); err != nil {
+			t.Fatal(err)
+		}
+		x = openTest(t, dir, nil)
+	}
+	for n := range 40 {
+		add(n + 1)
+	}
+	if err := x.Snapshot(ctx); err != nil {
+		t.Fatal(err)
+	}
+	old, err := os.ReadFile(filepath.Join(dir, SnapshotFileName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	add(41)
+	reopen()
+	if got := x.snapshotEvent.Load(); got != 40 {
+		t.Errorf("the snapshot used ends at event %d, want 40", got)
+	}
+	mustVerify(t, x)
+	for _, c := range []struct{ what, statement string }{
+		{"of another catalogue", `UPDATE marks SET value = value + 1 WHERE key = 'catalogue'`},
+		{"newer than the catalogue", `UPDATE marks SET value = 999 WHERE key = 'high_event'`},
+		{"of another format", `UPDATE marks SET value = 99 WHERE key = 'format'`},
+		{"torn", `UPDATE pages SET data = x'00' WHERE id = (SELECT min(id) FROM pages)`},
+		{"without columns", `DELETE FROM pages WHERE id >> 32 = 4`},
+		{"with an older watermark", `UPDATE marks SET value = value - 1 WHERE key = 'ordinal'`},
+	} {
+		if err := os.WriteFile(filepath.Join(dir, SnapshotFileName), old, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		db, err := x.openSnapshot(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.ExecContext(ctx, c.statement); err != nil {
+			t.Fatal(err)
+		}
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+		reopen()
+		if got := x.snapshotEvent.Load(); got != 0 {
+			t.Errorf("a snapshot %s was used", c.what)
+		}
+		mustVerify(t, x)
+	}
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // drawMutation draws from few ids and few texts, so that they meet: texts of a

@@ -209,8 +209,9 @@ func (x *Index) propose(a *Article) []proposal {
 	var proposals []proposal
 	seen := map[uint32]bool{}
 	if !a.Print.Empty() {
-		hits := x.bands.Hamming(nil, a.Print.Fingerprint, x.policy.Distance)
-		hits = x.bands.Margin(hits, &a.Print, x.policy.MaxS, bands.Budget{})
+		// Bounded: of a family of thousands the nearest are judged.
+		hits, _ := x.bands.HammingLimit(nil, a.Print.Fingerprint, x.policy.Distance, x.policy.Judged)
+		hits, _ = x.bands.MarginLimit(hits, &a.Print, x.policy.MaxS, bands.Budget{}, x.policy.Judged)
 		for _, h := range hits {
 			if seen[h.Ordinal] {
 				continue
@@ -290,7 +291,8 @@ func (x *Index) judgeAll(ctx context.Context, r rows, a *Article, at uint32, own
 		return judgement{}, nil
 	}
 	slices.SortFunc(candidates, likelier)
-	for _, c := range candidates[:min(len(candidates), x.policy.Texts)] {
+	looked := 0
+	for i, c := range candidates[:min(len(candidates), x.policy.Texts)] {
 		rel, err := x.relatives.get(ctx, r, c.ordinal, true)
 		if err != nil {
 			return judgement{}, err
@@ -298,7 +300,15 @@ func (x *Index) judgeAll(ctx context.Context, r rows, a *Article, at uint32, own
 		if rel.kept && a.Text.Body+a.Text.Title != "" {
 			c.comparison = sketch.CompareTexts(a.Text, rel.text)
 			c.judgement = sketch.Judge(c.comparison, c.s, x.policy.Thresholds)
+			looked = i + 1
 		}
+		if c.judgement.Kind == sketch.Duplicate {
+			break // the likeliest comes first: another could only be a copy of the same
+		}
+	}
+	if looked > 0 {
+		// What a text has shown is not outdone by an estimate.
+		candidates = candidates[:looked]
 	}
 	best := slices.MinFunc(candidates, better)
 	if best.judgement.Kind == sketch.Unrelated {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/zeebo/xxh3"
 
+	"jianguo/index/bands"
+	"jianguo/index/runs"
 	"jianguo/simhash"
 	"jianguo/sketch"
 )
@@ -82,12 +84,34 @@ func (x *Index) loadClusters(ctx context.Context) error {
 	})
 }
 
-// loadItems rebuilds columns, look-ups and postings from the rows: first what
-// each row says, then what `current` says of those that changed, then the
-// postings of those that are exemplars.
-func (x *Index) loadItems(ctx context.Context) error {
+// loadItems makes columns, look-ups and postings resident: from the snapshot
+// and what has changed since, or from every row.
+func (x *Index) loadItems(ctx context.Context) (err error) {
+	if x.catalogue, err = x.identity(ctx); err != nil {
+		return err
+	}
+	m, err := x.loadSnapshot(ctx, x.catalogue)
+	switch {
+	case errors.Is(err, errSnapshot):
+		if err != errSnapshot || x.nextOrdinal > 100_000 {
+			x.log.WarnContext(ctx, "building the resident index from the catalogue", "items", x.nextOrdinal-1, "reason", err)
+		}
+		if err := x.discardSnapshot(); err != nil {
+			return err
+		}
+		return x.rebuild(ctx)
+	case err != nil:
+		return err
+	}
+	x.snapshotEvent.Store(m.event)
+	return x.replay(ctx, m)
+}
+
+// loadRows sets columns and look-ups from the rows after an ordinal, and puts
+// what has changed since arrival on top.
+func (x *Index) loadRows(ctx context.Context, after int64, put func(ordinal uint32, id, exact []byte)) error {
 	total := int64(x.nextOrdinal) - 1
-	err := each(ctx, x.reader, `SELECT ordinal, id, exact, arrived_at, verdict, cluster FROM items ORDER BY ordinal`, func(r *sql.Rows) error {
+	err := each(ctx, x.reader, `SELECT ordinal, id, exact, arrived_at, verdict, cluster FROM items WHERE ordinal > ? ORDER BY ordinal`, func(r *sql.Rows) error {
 		var ordinal, cluster uint32
 		var id, exact sql.RawBytes
 		var arrivedAt int64
@@ -96,15 +120,12 @@ func (x *Index) loadItems(ctx context.Context) error {
 			return err
 		}
 		x.columns.set(ordinal, arrival(verdict, exact == nil), cluster, uint32(arrivedAt/1000))
-		x.ids.Put(xxh3.Hash(id), ordinal)
-		if exact != nil {
-			x.exacts.Put(exactKey(exact), ordinal)
-		}
+		put(ordinal, id, exact)
 		if ordinal%65536 == 0 {
 			x.cfg.Progress("items", int64(ordinal), total)
 		}
 		return nil
-	})
+	}, after)
 	if err != nil {
 		return err
 	}
@@ -119,17 +140,22 @@ func (x *Index) loadItems(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = each(ctx, x.reader, `SELECT id, last_at FROM clusters`, func(r *sql.Rows) error {
+	// A cluster that has grown since was touched after the last row known then;
+	// a day is for clocks that go back.
+	since := int64(x.columns.arrived(uint32(after)))*1000 - 24*3600*1000
+	return each(ctx, x.reader, `SELECT id, last_at FROM clusters WHERE last_at >= ?`, func(r *sql.Rows) error {
 		var id uint32
 		var last int64
 		err := r.Scan(&id, &last)
-		x.columns.touch(id, uint32(last/1000))
+		x.columns.touch(id, max(x.columns.touched(id), uint32(last/1000)))
 		return err
-	})
-	if err != nil {
-		return err
-	}
-	return each(ctx, x.reader, `SELECT ordinal, fingerprint, sketch FROM items ORDER BY ordinal`, func(r *sql.Rows) error {
+	}, since)
+}
+
+// postings calls f for every exemplar after an ordinal.
+func (x *Index) postings(ctx context.Context, after int64, f func(ordinal uint32, fp simhash.Fingerprint, keys []uint64)) error {
+	total := int64(x.nextOrdinal) - 1
+	return each(ctx, x.reader, `SELECT ordinal, fingerprint, sketch FROM items WHERE ordinal > ? ORDER BY ordinal`, func(r *sql.Rows) error {
 		var ordinal uint32
 		var fingerprint int64
 		var encoded sql.RawBytes
@@ -143,12 +169,91 @@ func (x *Index) loadItems(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("sketch of ordinal %d: %w", ordinal, err)
 		}
-		x.post(ordinal, simhash.Fingerprint(fingerprint), postingKeys(&sk))
+		f(ordinal, simhash.Fingerprint(fingerprint), postingKeys(&sk))
 		if ordinal%65536 == 0 {
 			x.cfg.Progress("postings", int64(ordinal), total)
 		}
 		return nil
+	}, after)
+}
+
+// rebuild makes everything resident anew from the rows.
+func (x *Index) rebuild(ctx context.Context) error {
+	ids, exacts, fingerprints := runs.NewLoader(runs.Config{}), runs.NewLoader(runs.Config{}), bands.NewLoader(bands.Config{})
+	err := x.loadRows(ctx, 0, func(ordinal uint32, id, exact []byte) {
+		ids.Add(xxh3.Hash(id), ordinal)
+		if exact != nil {
+			exacts.Add(exactKey(exact), ordinal)
+		}
 	})
+	if err != nil {
+		return err
+	}
+	err = x.postings(ctx, 0, func(ordinal uint32, fp simhash.Fingerprint, keys []uint64) {
+		if fp != 0 {
+			fingerprints.Add(fp, ordinal)
+		}
+		if len(keys) > 0 {
+			fingerprints.AddKeys(keys, ordinal)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	x.bands, x.ids, x.exacts = fingerprints.Bands(), ids.Runs(), exacts.Runs()
+	// No snapshot holds any of it.
+	x.bands.Forget()
+	x.ids.Forget()
+	x.exacts.Forget()
+	return nil
+}
+
+// replay brings what a snapshot held up to the catalogue. Its pages may hold
+// some of that already, so that everything here can be done twice.
+func (x *Index) replay(ctx context.Context, m *marks) error {
+	err := x.loadRows(ctx, m.ordinal, func(ordinal uint32, id, exact []byte) {
+		x.ids.Put(xxh3.Hash(id), ordinal)
+		if exact != nil {
+			x.exacts.Put(exactKey(exact), ordinal)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if err := x.postings(ctx, m.ordinal, x.repost); err != nil {
+		return err
+	}
+	// Older versions that have changed: whether they are exemplars now.
+	return each(ctx, x.reader, `SELECT ordinal, fingerprint, sketch FROM items
+		WHERE ordinal IN (SELECT ordinal FROM events WHERE number > ?) AND ordinal <= ?`, func(r *sql.Rows) error {
+		var ordinal uint32
+		var fingerprint int64
+		var encoded sql.RawBytes
+		if err := r.Scan(&ordinal, &fingerprint, &encoded); err != nil {
+			return err
+		}
+		sk, err := sketch.Decode(encoded)
+		if err != nil {
+			return nil // blank: it has no postings
+		}
+		if x.columns.flags(ordinal)&flagExemplar != 0 {
+			x.repost(ordinal, simhash.Fingerprint(fingerprint), postingKeys(&sk))
+		} else {
+			x.unpost(ordinal, simhash.Fingerprint(fingerprint), postingKeys(&sk))
+		}
+		return nil
+	}, m.event, m.ordinal)
+}
+
+// repost makes sure that the postings of an exemplar are there, once.
+func (x *Index) repost(ordinal uint32, fp simhash.Fingerprint, keys []uint64) {
+	if fp != 0 {
+		x.bands.Set(fp, ordinal)
+	}
+	if len(keys) > 0 {
+		x.bands.RemoveKeys(keys, ordinal)
+		x.bands.AddKeys(keys, ordinal)
+	}
 }
 
 // each calls f for every row of a query.

@@ -93,15 +93,31 @@ func (b *batch) leave(id, ordinal uint32) error {
 	return b.setCluster(c)
 }
 
-// setLead gives a cluster another lead, 0 for none.
+// setLead gives a cluster another lead.
 func (b *batch) setLead(id, lead uint32) error {
 	c, err := b.cluster(id)
 	if err != nil {
 		return err
 	}
 	c.lead = lead
-	if c.size == 1 && lead == 0 {
-		c.size = 0
+	return b.setCluster(c)
+}
+
+// vacate takes the lead `from` out of a cluster, which then has none.
+func (b *batch) vacate(id, from uint32) error {
+	dropped, err := b.drop(id, from)
+	if err != nil {
+		return err
+	}
+	c, err := b.cluster(id)
+	if err != nil {
+		return err
+	}
+	c.lead = 0
+	if dropped {
+		c.size--
+	} else {
+		c.size = 0 // it was alone, and had no row
 	}
 	return b.setCluster(c)
 }
@@ -125,28 +141,17 @@ func (b *batch) succeed(id, from, to uint32) error {
 	return b.setCluster(c)
 }
 
-// orphan leaves a cluster without a lead, after `from`, its lead, has left it.
-func (b *batch) orphan(id, from uint32) error {
-	if err := b.leave(id, from); err != nil {
-		return err
-	}
-	return b.setLead(id, 0)
-}
-
 // promote makes the oldest copy of a cluster its lead, after the lead `from`
 // has left it. The text of `from` stays an exemplar: an old lead of a living
 // cluster. A cluster without copies is left without a lead, and what was
 // indexed of it matches nothing any more.
 func (b *batch) promote(id, from uint32, at int64) error {
-	if err := b.leave(id, from); err != nil {
+	if err := b.vacate(id, from); err != nil {
 		return err
 	}
 	heir, err := b.oldestCopy(id)
-	if err != nil {
+	if err != nil || heir == nil {
 		return err
-	}
-	if heir == nil {
-		return b.setLead(id, 0)
 	}
 	if err := b.setLead(id, heir.ordinal); err != nil {
 		return err

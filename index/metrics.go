@@ -6,6 +6,7 @@ import "github.com/prometheus/client_golang/prometheus"
 type metrics struct {
 	verdicts  *prometheus.CounterVec
 	unchanged prometheus.Counter
+	snapshot  prometheus.Gauge
 	all       []prometheus.Collector
 }
 
@@ -18,7 +19,8 @@ func newMetrics() *metrics {
 			Name: "jianguo_index_unchanged_total", Help: "Mutations that changed nothing: redelivered, older, or the same text.",
 		}),
 	}
-	m.all = []prometheus.Collector{m.verdicts, m.unchanged}
+	m.snapshot = prometheus.NewGauge(prometheus.GaugeOpts{Name: "jianguo_index_snapshot_seconds", Help: "How long the last snapshot took."})
+	m.all = []prometheus.Collector{m.verdicts, m.unchanged, m.snapshot}
 	return m
 }
 
@@ -39,6 +41,8 @@ func (x *Index) Collectors() []prometheus.Collector {
 	}
 	return append(x.metrics.all,
 		gauge("jianguo_index_exemplars", "Exemplars with postings.", func() float64 { return float64(x.bands.Len()) }),
+		gauge("jianguo_index_bands_bytes", "Resident bytes of the postings.", func() float64 { return float64(x.bands.Stats().Bytes) }),
+		gauge("jianguo_index_bands_skew", "Postings met in a band over what equal buckets would hold.", func() float64 { return x.bands.Stats().Skew }),
 		gauge("jianguo_index_applied_sequence", "Applied sequence of the item stream.", func() float64 { seq, _ := x.Applied(); return float64(seq) }),
 		gauge("jianguo_index_events", "Number of the last event.", func() float64 { _, n := x.Applied(); return float64(n) }),
 	)

@@ -159,7 +159,7 @@ func (b *batch) supersede(prev *version, r *itemRow) error {
 	case r.verdict != Duplicate:
 		return b.succeed(cluster, prev.ordinal, r.ordinal)
 	case was.verdict == Withdrawn:
-		return b.orphan(cluster, prev.ordinal)
+		return b.vacate(cluster, prev.ordinal)
 	}
 	return b.promote(cluster, prev.ordinal, r.arrivedAt)
 }
@@ -212,7 +212,7 @@ func (b *batch) withdraw(m *Mutation) (Outcome, error) {
 	case leads && w.Promote:
 		err = b.promote(cluster, v.ordinal, millis(m.At))
 	case leads && f&flagBlocked == 0:
-		err = b.orphan(cluster, v.ordinal)
+		err = b.vacate(cluster, v.ordinal)
 	}
 	return Outcome{Changed: true, Event: ev}, err
 }
@@ -227,7 +227,7 @@ func (b *batch) tombstone(m *Mutation) (Outcome, error) {
 	if err := b.insert(r, nil); err != nil {
 		return Outcome{}, err
 	}
-	if err := b.setLead(r.cluster, 0); err != nil {
+	if err := b.vacate(r.cluster, r.ordinal); err != nil {
 		return Outcome{}, err
 	}
 	e := eventRow{at: r.arrivedAt, verdict: Withdrawn, cause: CauseWithdrawal, cluster: r.cluster, revision: r.revision}

@@ -64,7 +64,7 @@ type killed struct {
 // serve starts the binary and waits until its bus answers.
 func (k *killed) serve() (*exec.Cmd, string) {
 	k.t.Helper()
-	cmd := exec.Command(k.binary, "serve", "--data", k.data, "--listen", "127.0.0.1:0", "--nats-listen", "127.0.0.1:0")
+	cmd := exec.Command(k.binary, "serve", "--log-level", "info", "--data", k.data, "--listen", "127.0.0.1:0", "--nats-listen", "127.0.0.1:0")
 	var out strings.Builder
 	cmd.Stderr = &out
 	if err := cmd.Start(); err != nil {
@@ -199,7 +199,9 @@ func (k *killed) end() {
 		k.t.Fatal(err)
 	}
 	if _, err := ingest.Submit(ctx, conn, js, ingest.SubjectPublish, b); err != nil {
-		k.t.Fatal(err)
+		_ = cmd.Process.Signal(syscall.SIGQUIT) // where it hangs
+		_ = cmd.Wait()
+		k.t.Fatalf("%v\n%s", err, cmd.Stderr)
 	}
 	conn.Close()
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {

@@ -1,0 +1,470 @@
+package index
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/zeebo/xxh3"
+	"golang.org/x/sync/errgroup"
+
+	"jianguo/index/bands"
+	"jianguo/index/runs"
+)
+
+// SnapshotFileName is the file inside the data directory that holds what is
+// resident, so that a start need not derive it from every row. It can be
+// removed: the next start then takes longer, and makes it again.
+const SnapshotFileName = "snapshot.db"
+
+// snapshotFormat is the version of the file as a whole; the pages have
+// versions of their own. Another version is discarded.
+//
+// Version 1: table pages (id = kind << 32 | number, data), table marks. Kinds:
+// 1 postings (number: family << 16 | first key, see package bands), 2 id
+// look-up and 3 exact look-up (number: upper 16 bits of the key, see package
+// runs), 4 columns (number: ordinal / 65536; the 16 bytes of each ordinal in
+// four arrays of uint32 little-endian: flags, cluster, arrived, touched; then
+// their xxh3). A row carries the xxh3 of its data; the mark manifest is the
+// exclusive or, over all rows, of the xxh3 of id and hash, and the mark sum is the
+// xxh3 of the other marks: a row that is damaged, missing or too many is
+// noticed, whatever SQLite makes of the file.
+const snapshotFormat = 1
+
+const snapshotSchema = `
+CREATE TABLE IF NOT EXISTS pages (id INTEGER PRIMARY KEY, hash INTEGER NOT NULL, data BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS marks (key TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;`
+
+const (
+	pagePostings = 1
+	pageIDs      = 2
+	pageExacts   = 3
+	pageColumns  = 4
+)
+
+func pageID(kind, number uint32) int64 { return int64(kind)<<32 | int64(number) }
+
+// marks are what a snapshot says of itself. Pages hold everything up to
+// Ordinal and Event, and may hold more, up to HighOrdinal and HighEvent.
+type marks struct {
+	format, catalogue      int64
+	ordinal, event         int64
+	highOrdinal, highEvent int64
+	manifest, sum          int64
+}
+
+// check is the sum that the marks should carry.
+func (m *marks) check() int64 {
+	var b []byte
+	for _, v := range []int64{m.format, m.catalogue, m.ordinal, m.event, m.highOrdinal, m.highEvent, m.manifest} {
+		b = binary.LittleEndian.AppendUint64(b, uint64(v))
+	}
+	return int64(xxh3.Hash(b))
+}
+
+// entry is what a row adds to the manifest.
+func entry(id, hash int64) int64 {
+	b := binary.LittleEndian.AppendUint64(nil, uint64(id))
+	return int64(xxh3.Hash(binary.LittleEndian.AppendUint64(b, uint64(hash))))
+}
+
+func (m *marks) fields() map[string]*int64 {
+	return map[string]*int64{"format": &m.format, "catalogue": &m.catalogue, "ordinal": &m.ordinal, "event": &m.event,
+		"high_ordinal": &m.highOrdinal, "high_event": &m.highEvent, "manifest": &m.manifest, "sum": &m.sum}
+}
+
+// errSnapshot says that a snapshot is missing, torn, or not of this catalogue.
+var errSnapshot = errors.New("no usable snapshot")
+
+// identity is a random number that ties a snapshot to its catalogue.
+func (x *Index) identity(ctx context.Context) (int64, error) {
+	var text string
+	err := x.reader.QueryRowContext(ctx, `SELECT value FROM meta WHERE key = 'identity'`).Scan(&text)
+	if errors.Is(err, sql.ErrNoRows) {
+		var b [8]byte
+		_, _ = rand.Read(b[:]) // does not fail
+		text = hex.EncodeToString(b[:])
+		_, err = x.writer.ExecContext(ctx, `INSERT INTO meta (key, value) VALUES ('identity', ?)`, text)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("identity: %w", err)
+	}
+	b, err := hex.DecodeString(text)
+	if err != nil || len(b) != 8 {
+		return 0, fmt.Errorf("identity %q of the catalogue is damaged", text)
+	}
+	return int64(binary.LittleEndian.Uint64(b) >> 1), nil
+}
+
+func (x *Index) openSnapshot(ctx context.Context) (*sql.DB, error) {
+	db, err := openDB(filepath.Join(x.cfg.Dir, SnapshotFileName), false, "NORMAL")
+	if err != nil {
+		return nil, err
+	}
+	if _, err := db.ExecContext(ctx, snapshotSchema); err != nil {
+		return nil, errors.Join(fmt.Errorf("snapshot: %w", err), db.Close())
+	}
+	return db, nil
+}
+
+// discardSnapshot removes the file; a snapshot is only ever a saving.
+func (x *Index) discardSnapshot() error {
+	var errs []error
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		if err := os.Remove(filepath.Join(x.cfg.Dir, SnapshotFileName+suffix)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// loadSnapshot makes resident what the snapshot holds and returns its marks.
+// The error wraps errSnapshot where there is none that can be used; nothing
+// has been changed then.
+func (x *Index) loadSnapshot(ctx context.Context, catalogue int64) (*marks, error) {
+	if _, err := os.Stat(filepath.Join(x.cfg.Dir, SnapshotFileName)); err != nil {
+		return nil, errSnapshot
+	}
+	db, err := x.openSnapshot(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errSnapshot, err)
+	}
+	defer db.Close()
+	m, err := readMarks(ctx, db)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errSnapshot, err)
+	}
+	switch {
+	case m.sum != m.check():
+		return nil, fmt.Errorf("%w: its marks are damaged", errSnapshot)
+	case m.format != snapshotFormat || m.event == 0:
+		return nil, fmt.Errorf("%w: format %d, event %d", errSnapshot, m.format, m.event)
+	case m.catalogue != catalogue:
+		return nil, fmt.Errorf("%w: it is of another catalogue", errSnapshot)
+	case m.highOrdinal >= int64(x.nextOrdinal) || m.highEvent >= int64(x.nextEvent):
+		return nil, fmt.Errorf("%w: it is newer than the catalogue, whose end was lost", errSnapshot)
+	}
+	if err := x.loadPages(ctx, db, m); err != nil {
+		return nil, fmt.Errorf("%w: %w", errSnapshot, err)
+	}
+	return m, nil
+}
+
+func readMarks(ctx context.Context, db *sql.DB) (*marks, error) {
+	m := new(marks)
+	fields := m.fields()
+	return m, each(ctx, db, `SELECT key, value FROM marks`, func(r *sql.Rows) error {
+		var key string
+		var value int64
+		err := r.Scan(&key, &value)
+		if f := fields[key]; f != nil {
+			*f = value
+		}
+		return err
+	})
+}
+
+// loadPages reads all pages, decoding on all cores.
+func (x *Index) loadPages(ctx context.Context, db *sql.DB, m *marks) error {
+	postings, ids, exacts := bands.NewLoader(bands.Config{}), runs.NewLoader(runs.Config{}), runs.NewLoader(runs.Config{})
+	columns := new(columns)
+	columns.grow(uint32(m.highOrdinal))
+	var total int64
+	if err := db.QueryRowContext(ctx, `SELECT count(*) FROM pages`).Scan(&total); err != nil {
+		return err
+	}
+	type page struct {
+		id, hash int64
+		data     []byte
+	}
+	pages := make(chan page, 64)
+	g, ctx := errgroup.WithContext(ctx)
+	for range runtime.GOMAXPROCS(0) {
+		g.Go(func() error {
+			for p := range pages {
+				number := uint32(p.id)
+				if int64(xxh3.Hash(p.data)) != p.hash {
+					return fmt.Errorf("page %x is damaged", p.id)
+				}
+				var err error
+				switch p.id >> 32 {
+				case pagePostings:
+					err = postings.Page(bands.PageID{Family: bands.Family(number >> 16), First: uint16(number)}, p.data)
+				case pageIDs:
+					err = ids.Page(runs.PageID(number), p.data)
+				case pageExacts:
+					err = exacts.Page(runs.PageID(number), p.data)
+				case pageColumns:
+					err = columns.load(number, p.data)
+				}
+				if err != nil {
+					return fmt.Errorf("page %x: %w", p.id, err)
+				}
+			}
+			return nil
+		})
+	}
+	var done, manifest int64
+	err := each(ctx, db, `SELECT id, hash, data FROM pages ORDER BY id`, func(r *sql.Rows) error {
+		var p page
+		if err := r.Scan(&p.id, &p.hash, &p.data); err != nil {
+			return err
+		}
+		manifest ^= entry(p.id, p.hash)
+		if done++; done%256 == 0 {
+			x.cfg.Progress("snapshot", done, total)
+		}
+		select {
+		case pages <- p:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	})
+	close(pages)
+	if err := errors.Join(g.Wait(), err); err != nil {
+		return err
+	}
+	if manifest != m.manifest {
+		return errors.New("pages are missing, or are not those that were written")
+	}
+	x.bands, x.ids, x.exacts = postings.Bands(), ids.Runs(), exacts.Runs()
+	x.columns.chunks.Store(columns.chunks.Load())
+	return nil
+}
+
+// Snapshot writes what is resident beside the catalogue, while everything else
+// goes on: only the pages that have changed since the last time.
+func (x *Index) Snapshot(ctx context.Context) error {
+	x.snapshots.Lock()
+	defer x.snapshots.Unlock()
+	start := time.Now()
+	db, err := x.openSnapshot(ctx)
+	if err != nil {
+		return fmt.Errorf("index: %w", err)
+	}
+	manifest, err := snapshotManifest(ctx, db)
+	if err != nil {
+		return errors.Join(fmt.Errorf("index: snapshot: %w", err), db.Close())
+	}
+	// Pages are made under the writers' lock, so that none holds a part of a
+	// batch that may yet fail; emit lets go of it while it writes.
+	x.write.Lock()
+	w := &pageWriter{x: x, ctx: ctx, db: db, marks: marks{format: snapshotFormat, catalogue: x.catalogue, manifest: manifest, ordinal: int64(x.nextOrdinal) - 1, event: int64(x.nextEvent) - 1}}
+	err = w.all()
+	x.write.Unlock()
+	if err == nil {
+		err = w.finish()
+	}
+	if err != nil {
+		x.bands.Forget()
+		x.ids.Forget()
+		x.exacts.Forget()
+		x.columnHashes = nil
+	}
+	if err := errors.Join(err, db.Close()); err != nil {
+		return fmt.Errorf("index: snapshot: %w", err)
+	}
+	x.snapshotEvent.Store(w.marks.event)
+	x.metrics.snapshot.Set(time.Since(start).Seconds())
+	x.log.InfoContext(ctx, "snapshot written", "items", w.marks.ordinal, "pages", w.pages, "seconds", time.Since(start).Seconds())
+	return nil
+}
+
+// snapshotManifest is the manifest of the rows that are there.
+func snapshotManifest(ctx context.Context, db *sql.DB) (int64, error) {
+	m, err := readMarks(ctx, db)
+	return m.manifest, err
+}
+
+// pageWriter writes pages in transactions of bounded size.
+type pageWriter struct {
+	x       *Index
+	ctx     context.Context
+	db      *sql.DB
+	marks   marks
+	pending []pendingPage
+	bytes   int
+	pages   int
+}
+
+type pendingPage struct {
+	id   int64
+	data []byte
+}
+
+// all emits every page; Index.write is held when it is called and when it
+// returns.
+func (w *pageWriter) all() error {
+	x := w.x
+	err := x.bands.Snapshot(func(id bands.PageID, page []byte) error {
+		return w.emit(pageID(pagePostings, uint32(id.Family)<<16|uint32(id.First)), page)
+	})
+	if err != nil {
+		return err
+	}
+	for kind, r := range map[uint32]*runs.Runs{pageIDs: x.ids, pageExacts: x.exacts} {
+		if err := r.Snapshot(func(id runs.PageID, page []byte) error { return w.emit(pageID(kind, uint32(id)), page) }); err != nil {
+			return err
+		}
+	}
+	for n := range uint32(w.marks.ordinal/columnChunk) + 1 {
+		page := x.columns.page(n)
+		hash := binary.LittleEndian.Uint64(page[columnBytes:])
+		if int(n) < len(x.columnHashes) && x.columnHashes[n] == hash {
+			continue
+		}
+		if err := w.emit(pageID(pageColumns, n), page); err != nil {
+			return err
+		}
+		x.columnHashes = append(x.columnHashes[:min(int(n), len(x.columnHashes))], append([]uint64{hash}, x.columnHashes[min(int(n)+1, len(x.columnHashes)):]...)...)
+	}
+	return nil
+}
+
+// emit copies a page and writes it, with others, without the lock.
+func (w *pageWriter) emit(id int64, page []byte) error {
+	w.pending = append(w.pending, pendingPage{id, append([]byte(nil), page...)})
+	w.bytes += len(page)
+	w.pages++
+	if w.bytes < 4<<20 {
+		return nil
+	}
+	w.marks.highOrdinal, w.marks.highEvent = int64(w.x.nextOrdinal)-1, int64(w.x.nextEvent)-1
+	w.x.write.Unlock()
+	defer w.x.write.Lock()
+	return w.flush(false)
+}
+
+func (w *pageWriter) finish() error {
+	w.marks.highOrdinal, w.marks.highEvent = max(w.marks.highOrdinal, w.marks.ordinal), max(w.marks.highEvent, w.marks.event)
+	return w.flush(true)
+}
+
+// flush writes what is pending with the high marks, so that pages which a
+// catalogue has lost the rows of can be told; last, the low ones too.
+func (w *pageWriter) flush(last bool) error {
+	tx, err := w.db.BeginTx(w.ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }() // nothing to do after a commit
+	stmt, err := tx.PrepareContext(w.ctx, `INSERT INTO pages (id, hash, data) VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE SET hash = excluded.hash, data = excluded.data`)
+	if err != nil {
+		return err
+	}
+	defer stmt.Close()
+	marks := w.marks
+	for _, p := range w.pending {
+		hash := int64(xxh3.Hash(p.data))
+		var before int64
+		err := tx.QueryRowContext(w.ctx, `SELECT hash FROM pages WHERE id = ?`, p.id).Scan(&before)
+		switch {
+		case err == nil:
+			marks.manifest ^= entry(p.id, before)
+		case !errors.Is(err, sql.ErrNoRows):
+			return fmt.Errorf("page %x: %w", p.id, err)
+		}
+		marks.manifest ^= entry(p.id, hash)
+		if _, err := stmt.ExecContext(w.ctx, p.id, hash, p.data); err != nil {
+			return fmt.Errorf("page %x: %w", p.id, err)
+		}
+	}
+	w.marks.manifest = marks.manifest
+	if !last {
+		// The low marks stay those of the snapshot that is being replaced.
+		before, err := readMarks(w.ctx, w.db)
+		if err != nil {
+			return err
+		}
+		marks.ordinal, marks.event = before.ordinal, before.event
+	}
+	marks.sum = marks.check()
+	for key, value := range marks.fields() {
+		if _, err := tx.ExecContext(w.ctx, `INSERT INTO marks (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value`, key, *value); err != nil {
+			return fmt.Errorf("mark %s: %w", key, err)
+		}
+	}
+	w.pending, w.bytes = nil, 0
+	return tx.Commit()
+}
+
+// columnBytes is the size of a page of columns without its checksum.
+const columnBytes = 4 * 4 * columnChunk
+
+// page encodes one chunk.
+func (c *columns) page(n uint32) []byte {
+	out := make([]byte, 0, columnBytes+8)
+	ch, _ := c.at(n * columnChunk)
+	if ch == nil {
+		ch = new(chunk)
+	}
+	for i := range columnChunk {
+		out = binary.LittleEndian.AppendUint32(out, ch.flags[i].Load())
+	}
+	for i := range columnChunk {
+		out = binary.LittleEndian.AppendUint32(out, ch.cluster[i].Load())
+	}
+	for i := range columnChunk {
+		out = binary.LittleEndian.AppendUint32(out, ch.arrived[i].Load())
+	}
+	for i := range columnChunk {
+		out = binary.LittleEndian.AppendUint32(out, ch.touched[i].Load())
+	}
+	return binary.LittleEndian.AppendUint64(out, xxh3.Hash(out))
+}
+
+// load decodes one chunk into columns that have grown far enough.
+func (c *columns) load(n uint32, data []byte) error {
+	if len(data) != columnBytes+8 || binary.LittleEndian.Uint64(data[columnBytes:]) != xxh3.Hash(data[:columnBytes]) {
+		return errors.New("columns: not a whole page")
+	}
+	if n > 1<<32/columnChunk-1 {
+		return errors.New("columns: number out of range")
+	}
+	ch, _ := c.at(n * columnChunk)
+	if ch == nil {
+		return errors.New("columns: a page beyond the end")
+	}
+	value := func(array, i int) uint32 { return binary.LittleEndian.Uint32(data[4*(array*columnChunk+i):]) }
+	for i := range columnChunk {
+		ch.flags[i].Store(value(0, i))
+		ch.cluster[i].Store(value(1, i))
+		ch.arrived[i].Store(value(2, i))
+		ch.touched[i].Store(value(3, i))
+	}
+	return nil
+}
+
+// snapshotDue says how much has to change before the next snapshot: a
+// twentieth of the index, so that writing it costs no more than a few times
+// what was added.
+func snapshotDue(since, total int64) bool { return since >= max(200_000, total/20) }
+
+// snapshotWorth says whether one is worth the wait at an orderly end.
+func snapshotWorth(since, total int64) bool { return since >= max(20_000, total/500) }
+
+// snapshotWhenDue starts a snapshot in the background after a batch. Guarded
+// by Index.write.
+func (x *Index) snapshotWhenDue(ctx context.Context) {
+	event := int64(x.nextEvent) - 1
+	if !snapshotDue(event-x.snapshotEvent.Load(), event) || !x.snapshotting.CompareAndSwap(false, true) {
+		return
+	}
+	x.background.Go(func() {
+		defer x.snapshotting.Store(false)
+		if err := x.Snapshot(context.WithoutCancel(ctx)); err != nil {
+			// The catalogue has everything: only the next start takes longer.
+			x.log.ErrorContext(ctx, "snapshot", "error", err)
+			x.snapshotEvent.Store(event)
+		}
+	})
+}
