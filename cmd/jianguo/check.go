@@ -25,7 +25,7 @@ type checkCmd struct {
 }
 
 // Run prints the verdict an article would get.
-func (c *checkCmd) Run(co *console) error {
+func (c *checkCmd) Run(co *streams) error {
 	if c.NATS == "" && c.Data == "" {
 		return errors.New("against what? give --data DIR, or --nats URL of a running service")
 	}
@@ -49,7 +49,7 @@ func (c *checkCmd) Run(co *console) error {
 }
 
 // item reads the article: JSON if it looks so, else plain text.
-func (c *checkCmd) item(co *console) (*ingest.Item, error) {
+func (c *checkCmd) item(co *streams) (*ingest.Item, error) {
 	r := co.in
 	if c.File != "-" {
 		f, err := os.Open(c.File)
@@ -74,7 +74,7 @@ func (c *checkCmd) item(co *console) (*ingest.Item, error) {
 }
 
 // ask asks a running service, or a house opened for this command.
-func (c *checkCmd) ask(co *console, it *ingest.Item) (*index.Event, error) {
+func (c *checkCmd) ask(co *streams, it *ingest.Item) (*index.Event, error) {
 	url := c.NATS
 	if url == "" {
 		if _, err := os.Stat(c.Data); err != nil {

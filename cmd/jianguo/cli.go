@@ -33,8 +33,8 @@ type cli struct {
 	Version     versionCmd     `cmd:"" help:"Print version, commit, recipe and policy."`
 }
 
-// console is what a command reads from and writes to.
-type console struct {
+// streams are what a command reads from and writes to.
+type streams struct {
 	ctx    context.Context
 	in     io.Reader
 	out    io.Writer
@@ -83,7 +83,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	}
 	kctx, err := parser.Parse(args)
 	parser.FatalIfErrorf(err)
-	co := &console{ctx: ctx, in: in, out: out, err: errOut,
+	co := &streams{ctx: ctx, in: in, out: out, err: errOut,
 		log: slog.New(slog.NewTextHandler(errOut, &slog.HandlerOptions{Level: c.LogLevel}))}
 	if f, ok := errOut.(*os.File); ok {
 		co.screen = term.IsTerminal(int(f.Fd()))

@@ -44,7 +44,7 @@ type deadDropCmd struct {
 
 // open reaches the dead letters of a running service, or those of a directory
 // that no service holds. A nil DeadLetters: there are none yet.
-func (c *deadCmd) open(co *console) (*ingest.DeadLetters, func(), error) {
+func (c *deadCmd) open(co *streams) (*ingest.DeadLetters, func(), error) {
 	if c.NATS == "" && c.Data == "" {
 		return nil, nil, errors.New("whose? give --data DIR, or --nats URL of a running service")
 	}
@@ -98,7 +98,7 @@ func (c *deadCmd) open(co *console) (*ingest.DeadLetters, func(), error) {
 
 // with opens the dead letters, calls f and closes them. f is not called where
 // there are none.
-func (c *deadCmd) with(co *console, f func(*ingest.DeadLetters) error) error {
+func (c *deadCmd) with(co *streams, f func(*ingest.DeadLetters) error) error {
 	d, closeAll, err := c.open(co)
 	if err != nil {
 		return err
@@ -111,7 +111,7 @@ func (c *deadCmd) with(co *console, f func(*ingest.DeadLetters) error) error {
 }
 
 // Run lists.
-func (c *deadListCmd) Run(co *console, parent *deadCmd) error {
+func (c *deadListCmd) Run(co *streams, parent *deadCmd) error {
 	return parent.with(co, func(d *ingest.DeadLetters) error {
 		letters, err := d.List(co.ctx, c.After, c.Limit)
 		if err != nil {
@@ -131,7 +131,7 @@ func (c *deadListCmd) Run(co *console, parent *deadCmd) error {
 }
 
 // Run prints a payload.
-func (c *deadShowCmd) Run(co *console, parent *deadCmd) error {
+func (c *deadShowCmd) Run(co *streams, parent *deadCmd) error {
 	return parent.with(co, func(d *ingest.DeadLetters) error {
 		l, err := d.Get(co.ctx, c.Number)
 		if err != nil {
@@ -143,7 +143,7 @@ func (c *deadShowCmd) Run(co *console, parent *deadCmd) error {
 }
 
 // Run replays.
-func (c *deadReplayCmd) Run(co *console, parent *deadCmd) error {
+func (c *deadReplayCmd) Run(co *streams, parent *deadCmd) error {
 	if !c.All && len(c.Numbers) == 0 {
 		return errors.New("which? give numbers from `jianguo dead list`, or --all")
 	}
@@ -162,7 +162,7 @@ func (c *deadReplayCmd) Run(co *console, parent *deadCmd) error {
 }
 
 // Run drops.
-func (c *deadDropCmd) Run(co *console, parent *deadCmd) error {
+func (c *deadDropCmd) Run(co *streams, parent *deadCmd) error {
 	return parent.with(co, func(d *ingest.DeadLetters) error {
 		return each(co.ctx, c.Numbers, d.Drop, func(n int) { fmt.Fprintln(co.out, plural(n, "letter")+" dropped") })
 	})

@@ -38,7 +38,7 @@ type expectation struct {
 }
 
 // Run serves the sample corpus.
-func (c *demoCmd) Run(co *console) (err error) {
+func (c *demoCmd) Run(co *streams) (err error) {
 	dir := c.Data
 	if dir == "" {
 		if dir, err = os.MkdirTemp("", "jianguo-demo-"); err != nil {

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -18,7 +20,7 @@ import (
 
 type evalCmd struct {
 	Docs   []string `help:"Documents: JSON lines {id, title, body, …}, may be .gz." placeholder:"FILE" type:"existingfile" required:""`
-	Labels []string `help:"Judge labelled pairs: tab-separated id_a, id_b, label, confidence, reason." placeholder:"FILE" type:"existingfile"`
+	Labels []string `help:"Judge labelled pairs: tab-separated id_a, id_b, label, confidence, reason; or .jsonl {a, b, label}." placeholder:"FILE" type:"existingfile"`
 	Corpus bool     `help:"Sum up what the feed of all documents did, held against exact resemblance." env:"-"`
 	Edits  bool     `help:"Edit articles in many ways and strengths, and judge them against the originals."`
 	Sweep  bool     `help:"Move each number of the policy and judge the labelled pairs, and a sample of the corpus, again."`
@@ -54,7 +56,7 @@ type evaluation struct {
 }
 
 // Run measures detection quality on documents and labels.
-func (c *evalCmd) Run(co *console) error {
+func (c *evalCmd) Run(co *streams) error {
 	if c.Plot != "" && (len(c.Labels) == 0 || plotFormat(c.Plot) == "") {
 		return errors.New("--plot draws labelled pairs into a file that ends in .svg or .png: give --labels FILE too")
 	}
@@ -117,7 +119,7 @@ func (c *evalCmd) Run(co *console) error {
 	return nil
 }
 
-func (c *evalCmd) measure(co *console, b *eval.Bench, rules []eval.Rule) (*evaluation, error) {
+func (c *evalCmd) measure(co *streams, b *eval.Bench, rules []eval.Rule) (*evaluation, error) {
 	e := &evaluation{At: time.Now().UTC(), Version: version, Setting: b.Setting()}
 	if c.Corpus {
 		var err error
@@ -182,12 +184,8 @@ func (c *evalCmd) plot(b *eval.Bench, e *evaluation) error {
 func readPairs(files []string) ([]eval.Pair, error) {
 	var pairs []eval.Pair
 	for _, name := range files {
-		f, err := os.Open(name)
+		p, err := readPairFile(name)
 		if err != nil {
-			return nil, err
-		}
-		p, err := eval.ReadPairs(f)
-		if err := errors.Join(err, f.Close()); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		pairs = append(pairs, p...)
@@ -195,9 +193,30 @@ func readPairs(files []string) ([]eval.Pair, error) {
 	return pairs, nil
 }
 
+func readPairFile(name string) ([]eval.Pair, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	r := io.Reader(f)
+	plain := strings.TrimSuffix(name, ".gz")
+	if plain != name {
+		z, err := gzip.NewReader(f)
+		if err != nil {
+			return nil, err
+		}
+		r = z
+	}
+	if strings.HasSuffix(plain, ".jsonl") {
+		return eval.ReadPairsJSON(r)
+	}
+	return eval.ReadPairs(r)
+}
+
 // readItems reads documents. Those that the service would refuse are left out
 // and counted.
-func readItems(co *console, files []string) ([]*ingest.Item, error) {
+func readItems(co *streams, files []string) ([]*ingest.Item, error) {
 	var items []*ingest.Item
 	refused := 0
 	for _, name := range files {

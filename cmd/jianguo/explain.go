@@ -24,7 +24,7 @@ type explainCmd struct {
 }
 
 // Run explains how two texts are judged.
-func (c *explainCmd) Run(co *console) error {
+func (c *explainCmd) Run(co *streams) error {
 	if c.A == "-" && c.B == "-" {
 		return errors.New("standard input can be one of the two, not both")
 	}
@@ -47,7 +47,7 @@ func (c *explainCmd) Run(co *console) error {
 }
 
 // items reads both, the earlier one first.
-func (c *explainCmd) items(co *console) (earlier, later *ingest.Item, err error) {
+func (c *explainCmd) items(co *streams) (earlier, later *ingest.Item, err error) {
 	if c.Data == "" {
 		if earlier, err = readItem(co, c.A); err == nil {
 			later, err = readItem(co, c.B)
@@ -74,7 +74,7 @@ func (c *explainCmd) items(co *console) (earlier, later *ingest.Item, err error)
 
 // lookUp finds an item by its id, and else reads it as a file. Its arrival is
 // zero for a file.
-func lookUp(co *console, x *index.Index, name string) (*ingest.Item, time.Time, error) {
+func lookUp(co *streams, x *index.Index, name string) (*ingest.Item, time.Time, error) {
 	if name == "-" {
 		it, err := readItem(co, name)
 		return it, time.Time{}, err
@@ -95,7 +95,7 @@ func lookUp(co *console, x *index.Index, name string) (*ingest.Item, time.Time, 
 	return &ingest.Item{ID: stored.ID, Title: stored.Title, Body: *stored.Body, Source: stored.Source}, stored.Arrived, nil
 }
 
-func readItem(co *console, name string) (*ingest.Item, error) {
+func readItem(co *streams, name string) (*ingest.Item, error) {
 	c := checkCmd{File: name}
 	it, err := c.item(co)
 	if err != nil {
@@ -107,7 +107,7 @@ func readItem(co *console, name string) (*ingest.Item, error) {
 	return it, nil
 }
 
-func printExplanation(co *console, x *ingest.Explanation) {
+func printExplanation(co *streams, x *ingest.Explanation) {
 	w := co.out
 	fmt.Fprintf(w, "%s", x.Verdict)
 	if x.Series {
@@ -155,7 +155,7 @@ func printExplanation(co *console, x *ingest.Explanation) {
 // flippedShown is how many flipped bits are shown, the heaviest first.
 const flippedShown = 12
 
-func printBits(co *console, x *ingest.Explanation) {
+func printBits(co *streams, x *ingest.Explanation) {
 	fmt.Fprintf(co.out, "\nfingerprints differ in %d bits; S is %.2f from the query, %.2f the other way\n", x.Distance, x.S, x.SReverse)
 	if len(x.Flipped) == 0 {
 		return
@@ -169,7 +169,7 @@ func printBits(co *console, x *ingest.Explanation) {
 	}
 }
 
-func printTerms(co *console, x *ingest.Explanation) {
+func printTerms(co *streams, x *ingest.Explanation) {
 	fmt.Fprintf(co.out, "\nterms: %.0f %% of the query's weight is shared, %.0f %% of the earlier's\n", 100*x.QueryShare, 100*x.EarlierShare)
 	var shared, query, earlier []string
 	for _, t := range x.Terms {

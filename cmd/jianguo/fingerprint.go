@@ -17,7 +17,7 @@ type fingerprintCmd struct {
 }
 
 // Run prints one fingerprint a line of input; that of an empty text is 0.
-func (c *fingerprintCmd) Run(co *console) error {
+func (c *fingerprintCmd) Run(co *streams) error {
 	s, err := newSegmenter(c.segmentFlags)
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 
@@ -34,6 +35,7 @@ type houseConfig struct {
 // house is the parts of the service, wired. Close takes them down in reverse.
 type house struct {
 	cfg       houseConfig
+	log       *slog.Logger
 	lock      *dirLock
 	bus       *ingest.Bus // nil: elsewhere
 	conn      *nats.Conn
@@ -49,8 +51,8 @@ func newSegmenter(f segmentFlags) (*segment.Segmenter, error) {
 
 // openHouse locks the data directory and opens what is in it, the dictionary
 // beside the catalogue.
-func openHouse(co *console, cfg houseConfig) (_ *house, err error) {
-	h := &house{cfg: cfg}
+func openHouse(co *streams, cfg houseConfig) (_ *house, err error) {
+	h := &house{cfg: cfg, log: co.log}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, h.Close())
@@ -102,7 +104,7 @@ func (h *house) normal(title, body string) sketch.Input {
 	return ingest.Input(&text)
 }
 
-func (h *house) openBus(co *console) (err error) {
+func (h *house) openBus(co *streams) (err error) {
 	if h.cfg.NATS != "" {
 		if h.conn, err = ingest.ConnectURL(co.ctx, h.cfg.NATS); err != nil {
 			return err

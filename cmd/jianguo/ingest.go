@@ -55,7 +55,7 @@ func (s *summary) count(v index.Verdict) {
 }
 
 // Run publishes files and waits for every verdict.
-func (c *ingestCmd) Run(co *console) (err error) {
+func (c *ingestCmd) Run(co *streams) (err error) {
 	conn, closeAll, err := c.connect(co)
 	if err != nil {
 		return err
@@ -78,7 +78,7 @@ func (c *ingestCmd) Run(co *console) (err error) {
 }
 
 // connect reaches a running service, or opens a house for this command.
-func (c *ingestCmd) connect(co *console) (*nats.Conn, func() error, error) {
+func (c *ingestCmd) connect(co *streams) (*nats.Conn, func() error, error) {
 	url := c.NATS
 	if url == "" && c.Data == "" {
 		return nil, nil, errors.New("where to? give --data DIR, or --nats URL of a running service")
@@ -106,7 +106,7 @@ func (c *ingestCmd) connect(co *console) (*nats.Conn, func() error, error) {
 
 // publishFiles publishes every line of the files and waits for the outcomes.
 // each, where given, is called with every outcome.
-func publishFiles(co *console, conn *nats.Conn, files []string, verdicts string, each func(*ingest.Outcome)) (*summary, error) {
+func publishFiles(co *streams, conn *nats.Conn, files []string, verdicts string, each func(*ingest.Outcome)) (*summary, error) {
 	s := new(summary)
 	bar := co.bar(-1, "publishing")
 	var highest uint64

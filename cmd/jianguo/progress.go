@@ -7,7 +7,7 @@ import (
 )
 
 // bar draws progress on a terminal, and nothing elsewhere. total < 0: unknown.
-func (co *console) bar(total int64, what string) *progressbar.ProgressBar {
+func (co *streams) bar(total int64, what string) *progressbar.ProgressBar {
 	return progressbar.NewOptions64(total, progressbar.OptionSetDescription(what), progressbar.OptionSetWriter(co.err),
 		progressbar.OptionSetVisibility(co.screen), progressbar.OptionShowCount(), progressbar.OptionShowIts(),
 		progressbar.OptionSetItsString("items"), progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish(),
@@ -15,7 +15,7 @@ func (co *console) bar(total int64, what string) *progressbar.ProgressBar {
 }
 
 // progress returns a callback that draws a bar for each stage in turn.
-func (co *console) progress(what string) func(stage string, done, total int64) {
+func (co *streams) progress(what string) func(stage string, done, total int64) {
 	var bar *progressbar.ProgressBar
 	current := ""
 	return func(stage string, done, total int64) {

@@ -9,25 +9,29 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/labstack/echo/v4"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"golang.org/x/sync/errgroup"
 
 	"jianguo/api"
+	"jianguo/api/console"
 	"jianguo/exposure"
+	"jianguo/index"
 )
 
 // serveFlags are what `serve` and `demo` have in common.
 type serveFlags struct {
-	Listen     string `help:"Address of HTTP and the console." default:"127.0.0.1:8080"`
-	NATS       string `name:"nats" help:"Use this bus instead of the embedded one." placeholder:"URL"`
-	NATSListen string `name:"nats-listen" help:"Address of the embedded bus; empty: in-process only." default:"127.0.0.1:4222"`
-	Durability string `help:"What an acknowledgement means: ${enum}. synced: fsynced; relaxed: the operating system has it." enum:"synced,relaxed" default:"synced"`
-	NoTexts    bool   `help:"Do not keep bodies: no side-by-side view, and judging on sketches only."`
-	Language   string `help:"Language of the reasons in events: ${enum}." enum:"zh,en" default:"zh"`
-	Tokens     string `help:"File of tokens: a line each of name, role (platform, recall, editor, operator) and token." type:"existingfile" placeholder:"FILE"`
-	Insecure   bool   `help:"Without tokens, allow listening beyond loopback and requests for any host name."`
+	Listen       string `help:"Address of HTTP and the console." default:"127.0.0.1:8080"`
+	NATS         string `name:"nats" help:"Use this bus instead of the embedded one." placeholder:"URL"`
+	NATSListen   string `name:"nats-listen" help:"Address of the embedded bus; empty: in-process only." default:"127.0.0.1:4222"`
+	Durability   string `help:"What an acknowledgement means: ${enum}. synced: fsynced; relaxed: the operating system has it." enum:"synced,relaxed" default:"synced"`
+	NoTexts      bool   `help:"Do not keep bodies: no side-by-side view, and judging on sketches only."`
+	Language     string `help:"Language of the reasons in events: ${enum}." enum:"zh,en" default:"zh"`
+	Tokens       string `help:"File of tokens: a line each of name, role (platform, recall, editor, operator) and token." type:"existingfile" placeholder:"FILE"`
+	EditorHeader string `help:"Header in which a proxy on loopback names the editor who is signed in." placeholder:"NAME"`
+	Insecure     bool   `help:"Without tokens, allow listening beyond loopback and requests for any host name."`
 
 	ExposurePolicy string `help:"How exposures are kept: 'rotate' or 'calendar', with options." default:"rotate" placeholder:"POLICY"`
 	ExposureCache  int64  `help:"Memory for users that are asked about, in MiB." default:"256"`
@@ -44,7 +48,7 @@ type serveCmd struct {
 }
 
 // Run serves until the process is told to stop.
-func (c *serveCmd) Run(co *console) error {
+func (c *serveCmd) Run(co *streams) error {
 	s, err := c.open(co, "serve", c.Data)
 	if err != nil {
 		return err
@@ -64,12 +68,13 @@ func orNone(s string) string {
 type service struct {
 	house    *house
 	exposure *exposure.Store
+	browse   *index.Browse
 	api      *api.Server
 	http     net.Listener
 }
 
 // open assembles the service; nothing runs before run.
-func (f *serveFlags) open(co *console, command, dir string) (_ *service, err error) {
+func (f *serveFlags) open(co *streams, command, dir string) (_ *service, err error) {
 	var tokens api.Tokens
 	if f.Tokens != "" {
 		if tokens, err = readTokens(f.Tokens); err != nil {
@@ -102,6 +107,9 @@ func (f *serveFlags) open(co *console, command, dir string) (_ *service, err err
 		return nil, err
 	}
 	registry := prometheus.NewRegistry()
+	if s.browse, err = s.house.index.OpenBrowse(co.ctx, index.BrowseConfig{Words: console.IndexWords(s.house.segmenter), Logger: co.log}); err != nil {
+		return nil, err
+	}
 	s.api, err = api.New(api.Config{Index: s.house.index, Ingest: s.house.ingest, Conn: s.house.conn, Logger: co.log, Gatherer: registry,
 		Tokens: tokens, AnyHost: f.Insecure, Version: version, Ready: map[string]func() error{"exposure": s.exposureReady}})
 	if err != nil {
@@ -113,6 +121,19 @@ func (f *serveFlags) open(co *console, command, dir string) (_ *service, err err
 		registry.MustRegister(part...)
 	}
 	return s, nil
+}
+
+// console mounts the editors' pages.
+func (f *serveFlags) console(s *service, co *streams, dir string, tokens api.Tokens) func(*echo.Echo, echo.MiddlewareFunc, <-chan struct{}) error {
+	cfg := console.Config{Index: s.house.index, Browse: s.browse, Segmenter: s.house.segmenter, Ingest: s.house.ingest, Conn: s.house.conn,
+		Dir: dir, Logger: co.log, Version: version, Header: f.EditorHeader}
+	if tokens.Len() > 0 {
+		cfg.Authenticate = tokens.Authenticate
+	}
+	return func(e *echo.Echo, bound echo.MiddlewareFunc, done <-chan struct{}) error {
+		cfg.Done, cfg.Middleware = done, []echo.MiddlewareFunc{bound}
+		return console.Register(e, cfg)
+	}
 }
 
 func readTokens(name string) (api.Tokens, error) {
@@ -128,7 +149,7 @@ func readTokens(name string) (api.Tokens, error) {
 	return tokens, nil
 }
 
-func (f *serveFlags) openExposure(co *console, s *service, dir string) error {
+func (f *serveFlags) openExposure(co *streams, s *service, dir string) error {
 	policy, err := exposure.ParsePolicy(f.ExposurePolicy)
 	if err != nil {
 		return err
@@ -176,14 +197,35 @@ func (s *service) run(ctx context.Context) error {
 	ingesting, stop := context.WithCancel(context.WithoutCancel(ctx))
 	g.Go(func() error { defer stop(); <-served; return nil })
 	g.Go(func() error { return s.house.ingest.Run(ingesting) })
+	g.Go(func() error { s.follow(failed); return nil })
 	err := g.Wait()
 	return errors.Join(err, s.close())
+}
+
+// follow keeps what editors browse up to the catalogue. Trouble with that file
+// is no reason to stop taking items.
+func (s *service) follow(ctx context.Context) {
+	for {
+		err := s.browse.Run(ctx)
+		if err == nil {
+			return
+		}
+		s.house.log.ErrorContext(ctx, "the console lags behind", "error", err)
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(5 * time.Second):
+		}
+	}
 }
 
 func (s *service) close() error {
 	var errs []error
 	if s.exposure != nil {
 		errs = append(errs, s.exposure.Close())
+	}
+	if s.browse != nil {
+		errs = append(errs, s.browse.Close())
 	}
 	if s.house != nil {
 		errs = append(errs, s.house.Close())

@@ -17,7 +17,7 @@ type verifyCmd struct {
 }
 
 // Run proves a directory whole; exit code 1 says that it is not.
-func (c *verifyCmd) Run(co *console) error {
+func (c *verifyCmd) Run(co *streams) error {
 	if _, err := os.Stat(filepath.Join(c.Data, index.FileName)); err != nil {
 		return fmt.Errorf("%s is no data directory: %w", c.Data, err)
 	}

@@ -14,7 +14,7 @@ type versionCmd struct {
 }
 
 // Run prints what this binary is and how it would judge.
-func (c *versionCmd) Run(co *console) error {
+func (c *versionCmd) Run(co *streams) error {
 	commit := "unknown"
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {
