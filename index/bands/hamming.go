@@ -49,7 +49,7 @@ func (b *Bands) hamming(fp simhash.Fingerprint, max int, found func(h Hit, dista
 			touched += views[band].Touch()
 		}
 	}
-	_ = touched
+	buckets.Touched(touched)
 	for band := range views {
 		q := near{band: band, query: buckets.Rotate(uint64(fp), band), max: max, view: &views[band], found: found}
 		q.scan(q.view.Sorted, len(q.view.Hi))

@@ -61,16 +61,18 @@ func (b *Bands) margin(dst []Hit, p *simhash.Print, maxS float32, budget Budget,
 		for i, s := range group {
 			m.views[i] = b.bands[s.band()].Bucket(m.key(s))
 		}
+		touched := uint32(0)
 		for i := range group {
-			m.touched += m.views[i].Touch()
+			touched += m.views[i].Touch()
 		}
 		m.near = m.near[:0]
 		for i, s := range group {
 			m.scan(i, s)
 		}
 		for _, n := range m.near {
-			m.touched += uint32(m.views[n.view].Lo(n.at))
+			touched += uint32(m.views[n.view].Lo(n.at)) // these misses overlap too
 		}
+		buckets.Touched(touched)
 		for _, n := range slices.Backward(m.near) { // newest first
 			m.consider(n, group[n.view])
 		}
@@ -110,11 +112,10 @@ type margin struct {
 	unprobed subset
 
 	// The buckets of a few probes, made ready together.
-	views   [32]buckets.View
-	touched uint32
-	near    []place // postings whose first 48 bits leave something of the limit
-	sieve   sieve
-	best    best
+	views [32]buckets.View
+	near  []place // postings whose first 48 bits leave something of the limit
+	sieve sieve
+	best  best
 }
 
 // place is posting at of views[view].

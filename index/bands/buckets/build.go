@@ -98,8 +98,8 @@ func (l *Batches) Release() {
 }
 
 // Build returns a table of the postings of batches, each under its key rotated
-// left by so many bits. It reads the batches twice and takes about 50 ns a
-// posting at 10 million. Tables that share a Memory may be built side by side.
+// left by so many bits. It reads the batches twice and orders them
+// by page, a million at a time, in 32 MB of its own. Tables that share a Memory may be built side by side.
 // No page of it is dirty.
 func Build(c Config, rotate int, batches ...*Batch) *Table {
 	t := New(c)
@@ -118,22 +118,59 @@ func Build(c Config, rotate int, batches ...*Batch) *Table {
 	for i := range pages {
 		pages[i] = t.mem.sized(next[i*PageKeys:][:PageKeys])
 	}
+	f := fill{pages: &pages, next: next}
 	for _, b := range batches {
 		b.all(func(keys []uint64, ordinals []uint32) {
 			for i, k := range keys {
-				k = rotateLeft(k, rotate)
-				p, at := pages[k>>54], next[k>>48]
-				next[k>>48] = at + 1
-				p.hi[at], p.lo[at], p.ordinals[at] = uint32(k>>16), uint16(k), ordinals[i]
+				f.add(rotateLeft(k, rotate), ordinals[i])
 			}
 		})
 	}
+	f.flush()
 	for i, p := range pages {
 		if p != nil {
 			t.publish(i, p, next[i*PageKeys:])
 		}
 	}
 	return t
+}
+
+// fill writes postings into pages, so many at a time, ordered by page: to write
+// each where it falls would miss the cache four times a posting.
+type fill struct {
+	pages            *[Pages]*page
+	next             []uint32 // the slot of each bucket's next posting
+	waiting, ordered []Posting
+}
+
+const fillAtOnce = 1 << 20
+
+func (f *fill) add(key uint64, ordinal uint32) {
+	if f.waiting = append(f.waiting, Posting{key, ordinal}); len(f.waiting) == fillAtOnce {
+		f.flush()
+	}
+}
+
+func (f *fill) flush() {
+	var at [Pages + 1]int
+	for _, q := range f.waiting {
+		at[q.Key>>54+1]++
+	}
+	for i := range Pages {
+		at[i+1] += at[i]
+	}
+	f.ordered = slices.Grow(f.ordered[:0], len(f.waiting))[:len(f.waiting)]
+	for _, q := range f.waiting {
+		i := &at[q.Key>>54]
+		f.ordered[*i] = q
+		*i++
+	}
+	for _, q := range f.ordered {
+		p, to := f.pages[q.Key>>54], f.next[q.Key>>48]
+		f.next[q.Key>>48] = to + 1
+		p.hi[to], p.lo[to], p.ordinals[to] = uint32(q.Key>>16), uint16(q.Key), q.Ordinal
+	}
+	f.waiting = f.waiting[:0]
 }
 
 // publish makes a filled page reachable; ends are where its buckets' postings
