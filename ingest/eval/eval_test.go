@@ -286,6 +286,18 @@ func TestReadPairs(t *testing.T) {
 	}
 }
 
+func TestReadPairsJSON(t *testing.T) {
+	got, err := ReadPairsJSON(strings.NewReader(`{"a":"x","b":"y","label":"near_dup","jaccard8":0.9}` + "\n"))
+	if err != nil || len(got) != 1 || got[0] != (Pair{A: "x", B: "y", Label: "near_dup"}) {
+		t.Errorf("got %v, %v", got, err)
+	}
+	for _, in := range []string{`{"a":"x","b":"y"}`, `{"a":1}`, `[`} {
+		if _, err := ReadPairsJSON(strings.NewReader(in)); err == nil || !strings.Contains(err.Error(), "pair 1") {
+			t.Errorf("%s: got %v, want an error that names pair 1", in, err)
+		}
+	}
+}
+
 func TestDistances(t *testing.T) {
 	for in, want := range map[string]int{"3": 1, "0..10": 11, "3,6, 3": 2, "0..2,1..4": 5} {
 		if got, err := Distances(in); err != nil || len(got) != want {

@@ -3,6 +3,8 @@ package eval
 import (
 	"bufio"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -53,6 +55,26 @@ func ReadPairs(r io.Reader) ([]Pair, error) {
 		pairs = append(pairs, Pair{A: f[0], B: f[1], Label: f[2], Confidence: f[3], Note: f[4]})
 	}
 	return pairs, lines.Err()
+}
+
+// ReadPairsJSON reads JSON lines {"a", "b", "label"}, as tools write them.
+func ReadPairsJSON(r io.Reader) ([]Pair, error) {
+	var pairs []Pair
+	lines := json.NewDecoder(r)
+	for {
+		var p Pair
+		err := lines.Decode(&p)
+		if errors.Is(err, io.EOF) {
+			return pairs, nil
+		}
+		if err == nil && (p.A == "" || p.B == "" || p.Label == "") {
+			err = errors.New("want a, b and label")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("pair %d: %w", len(pairs)+1, err)
+		}
+		pairs = append(pairs, p)
+	}
 }
 
 // Judged is a pair and what became of it.
