@@ -154,7 +154,7 @@ type Thresholds struct {
 // weights are fitted (quality_test.go does it, and prints what they are worth).
 func DefaultThresholds() Thresholds {
 	return Thresholds{
-		Duplicate: .58, DuplicateShort: .53, Suspect: .74, Doubt: .42, Related: .26,
+		Duplicate: .58, DuplicateShort: .5, Suspect: .74, Doubt: .42, Related: .26,
 		Copy: copyWeights, Story: storyWeights,
 		CopySketch: copySketchWeights, StorySketch: storySketchWeights,
 	}

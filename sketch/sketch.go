@@ -39,10 +39,14 @@ type Input struct {
 	Names       []string // place, company and person names
 }
 
-// text is what is compared: the body, or the headline where it is all there is.
+// shortBody is the length in bytes (a Han character is three) below which a
+// body does not speak for itself, and has its headline put before it.
+const shortBody = 180
+
+// text is what is compared.
 func (in *Input) text() string {
-	if in.Body == "" {
-		return in.Title
+	if len(in.Body) < shortBody && in.Title != in.Body {
+		return in.Title + "\n" + in.Body
 	}
 	return in.Body
 }
