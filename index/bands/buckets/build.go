@@ -118,7 +118,7 @@ func Build(c Config, rotate int, batches ...*Batch) *Table {
 	for i := range pages {
 		pages[i] = t.mem.sized(next[i*PageKeys:][:PageKeys])
 	}
-	f := fill{pages: &pages, next: next}
+	f := fill{pages: &pages, next: next, waiting: make([]Posting, 0, min(t.Len(), fillAtOnce))}
 	for _, b := range batches {
 		b.all(func(keys []uint64, ordinals []uint32) {
 			for i, k := range keys {
