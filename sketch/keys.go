@@ -16,7 +16,7 @@ const (
 	shortTokens   = 200 // most tokens of a text that has Keys
 	bands         = 12
 	rows          = 2
-	passageTokens = 64 // least tokens of a text that has PassageKeys
+	passageTokens = 48 // least tokens of a text that has PassageKeys
 	passageK      = 8  // tokens of a passage's shingle
 	passages      = 6
 	digestFigures = 4 // least figures that make a digest tell one text from others
@@ -32,7 +32,7 @@ func (s *Sketch) Keys() []uint64 {
 // PassageKeys are the keys by which a text is met that has a long passage in
 // common with another, or all its figures. At most 7: six of passages, and for
 // a text with at least four figures one of its Digest, by which the copy of a
-// bulletin is met among its siblings. Empty for texts of under 64 tokens, but
+// bulletin is met among its siblings. Empty for texts of under 48 tokens, but
 // for the Digest.
 func (s *Sketch) PassageKeys() []uint64 {
 	keys := expand(nil, s.passages[:s.npassages], 1+bands)
