@@ -1,9 +1,6 @@
 package exposure
 
-import (
-	"bytes"
-	"strconv"
-)
+import "strconv"
 
 // appendJSON writes {"items":[...],"dropped":n} and what else there is to say.
 func (m *message) appendJSON(dst []byte, o Outcome) []byte {
@@ -26,23 +23,21 @@ func (m *message) appendJSON(dst []byte, o Outcome) []byte {
 // neighbours in the request are copied as one piece, commas and all.
 func (m *message) appendIDs(dst []byte, want byte) []byte {
 	dst = append(dst, '[')
-	first := true
-	for i := 0; i < len(m.marks); {
-		n := bytes.IndexByte(m.marks[i:], want)
-		if n < 0 {
-			break
+	marks, start := m.marks, len(dst)
+	for i := 0; i < len(marks); i++ {
+		if marks[i] != want {
+			continue
 		}
-		i += n
 		j := i + 1
-		for j < len(m.marks) && m.marks[j] == want {
+		for j < len(marks) && marks[j] == want {
 			j++
 		}
-		if !first {
-			dst = append(dst, ',')
-		}
-		first = false
 		dst = append(dst, m.body[m.spans[i].raw0:m.spans[j-1].raw1]...)
+		dst = append(dst, ',')
 		i = j
+	}
+	if len(dst) > start {
+		dst = dst[:len(dst)-1]
 	}
 	return append(dst, ']')
 }

@@ -13,29 +13,21 @@ import (
 // shards, so that one load and one AND test all of them, and most candidates
 // are settled after four loads whatever the number of shards.
 
-// hashes are the four base hashes of a key: MurmurHash3_x64_128 (Appleby, public
-// domain) of its four bytes, and of its four bytes followed by 1.
-type hashes [4]uint64
+// hashes are the four base hashes of a key (MurmurHash3: Appleby, public domain).
+// A struct and not an array: those the compiler keeps in registers.
+type hashes struct{ h0, h1, h2, h3 uint64 }
 
+// baseHashes is MurmurHash3_x64_128, seed 0, twice: of the key's four bytes, and of
+// those and a 1. Of so few bytes only the tail step and the end remain.
 func baseHashes(key uint32) (h hashes) {
-	h[0], h[1] = murmur(uint64(key), 4)
-	h[2], h[3] = murmur(uint64(key)|1<<32, 5)
+	const c1, c2 = 0x87c37b91114253d5, 0x4cf5ad432745937f
+	p := bits.RotateLeft64(uint64(key)*c1, 31) * c2
+	q := bits.RotateLeft64((uint64(key)|1<<32)*c1, 31) * c2
+	a, b := fmix((p^4)+4), fmix((p^4)+8)
+	c, d := fmix((q^5)+5), fmix((q^5)+10)
+	h.h0, h.h1 = a+b, a+2*b
+	h.h2, h.h3 = c+d, c+2*d
 	return h
-}
-
-// murmur is MurmurHash3_x64_128, seed 0, of n ≤ 8 bytes given as a little-endian
-// word: only the tail step remains of it.
-func murmur(k1, n uint64) (uint64, uint64) {
-	k1 *= 0x87c37b91114253d5
-	k1 = bits.RotateLeft64(k1, 31)
-	k1 *= 0x4cf5ad432745937f
-	h1, h2 := k1^n, n
-	h1 += h2
-	h2 += h1
-	h1, h2 = fmix(h1), fmix(h2)
-	h1 += h2
-	h2 += h1
-	return h1, h2
 }
 
 func fmix(k uint64) uint64 {
@@ -48,8 +40,15 @@ func fmix(k uint64) uint64 {
 }
 
 // at is the ith location before reduction, in bloom/v3's order.
-func (h *hashes) at(i uint64) uint64 {
-	return h[i&1] + i*h[2+((i+i&1)&3)>>1]
+func (h hashes) at(i uint64) uint64 {
+	base, step := h.h0, h.h2
+	if i&1 != 0 {
+		base = h.h1
+	}
+	if (i+i&1)&2 != 0 {
+		step = h.h3
+	}
+	return base + i*step
 }
 
 // modulus reduces by a fixed m without dividing (Barrett): with inv = ⌊2⁶⁴/m⌋ the
@@ -69,7 +68,7 @@ func (d modulus) reduce(x uint64) uint64 {
 }
 
 // testShard asks one shard.
-func testShard(words []uint64, d modulus, k uint64, h *hashes) bool {
+func testShard(words []uint64, d modulus, k uint64, h hashes) bool {
 	for i := uint64(0); i < k; i++ {
 		l := d.reduce(h.at(i))
 		if words[l>>6]>>(l&63)&1 == 0 {
@@ -81,7 +80,7 @@ func testShard(words []uint64, d modulus, k uint64, h *hashes) bool {
 
 // addToShard sets a key's bits and says whether any was clear: bloom/v3's TestOrAdd,
 // the other way round.
-func addToShard(words []uint64, d modulus, k uint64, h *hashes) (added bool) {
+func addToShard(words []uint64, d modulus, k uint64, h hashes) (added bool) {
 	for i := uint64(0); i < k; i++ {
 		l := d.reduce(h.at(i))
 		if bit := uint64(1) << (l & 63); words[l>>6]&bit == 0 {
@@ -136,7 +135,7 @@ func transpose64(w *[8]uint64, out []byte) {
 }
 
 // test is the set of shards of the group, as bits, that hold the key.
-func (g *group) test(h *hashes) byte {
+func (g *group) test(h hashes) byte {
 	if g.lane == nil {
 		var hit byte
 		for s, words := range g.words {
@@ -150,10 +149,10 @@ func (g *group) test(h *hashes) byte {
 	// loads of a round overlap where a loop of single ones would wait for each. Of
 	// candidates that five full shards do not hold, three in four end here.
 	lane, d := g.lane, g.mod
-	a, b, c, e := h[0], h[1]+h[3], h[0]+2*h[3], h[1]+3*h[2]
+	a, b, c, e := h.h0, h.h1+h.h3, h.h0+2*h.h3, h.h1+3*h.h2
 	acc := lane[d.reduce(a)] & lane[d.reduce(b)] & lane[d.reduce(c)] & lane[d.reduce(e)]
 	i := uint64(4)
-	for s2, s3 := 4*h[2], 4*h[3]; acc != 0 && i+4 <= g.k; i += 4 {
+	for s2, s3 := 4*h.h2, 4*h.h3; acc != 0 && i+4 <= g.k; i += 4 {
 		a, b, c, e = a+s2, b+s3, c+s3, e+s2
 		acc &= lane[d.reduce(a)] & lane[d.reduce(b)] & lane[d.reduce(c)] & lane[d.reduce(e)]
 	}

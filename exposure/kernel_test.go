@@ -37,7 +37,7 @@ func TestKernelIsBloom(t *testing.T) {
 			for range rng.IntN(capacity + 1) {
 				key := rng.Uint32N(5000)
 				h := baseHashes(key)
-				if added, known := addToShard(words, newModulus(m), uint64(k), &h), f.TestOrAdd(keyBytes(key)); added == known {
+				if added, known := addToShard(words, newModulus(m), uint64(k), h), f.TestOrAdd(keyBytes(key)); added == known {
 					t.Fatalf("key %d: added %v, bloom/v3 knew it: %v", key, added, known)
 				}
 			}

@@ -63,7 +63,7 @@ func MeasuredRate(p Policy, users, tests int) (measured, theory float64, err err
 				sh := &s.shards[i]
 				for sh.count < sh.capacity {
 					h := baseHashes(rand.Uint32())
-					if addToShard(sh.words, newModulus(sh.m), uint64(sh.k), &h) {
+					if addToShard(sh.words, newModulus(sh.m), uint64(sh.k), h) {
 						sh.count++
 					}
 				}

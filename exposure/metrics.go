@@ -139,7 +139,7 @@ func (s *Store) measureRate(n int) {
 		for range n {
 			h := baseHashes(rand.Uint32())
 			for i := range groups {
-				if groups[i].test(&h) != 0 {
+				if groups[i].test(h) != 0 {
 					s.metrics.fprPositives.Inc()
 					break
 				}

@@ -88,10 +88,16 @@ func plain(b []byte) bool {
 		return false
 	}
 	const high, low = 0x8080808080808080, 0x2020202020202020
-	var bad uint64
+	var bad uint64 // a byte under 0x20 borrows into its high bit
+	le := binary.LittleEndian
+	for len(b) >= 32 {
+		w, x, y, z := le.Uint64(b), le.Uint64(b[8:]), le.Uint64(b[16:]), le.Uint64(b[24:])
+		bad |= w | (w - low) | x | (x - low) | y | (y - low) | z | (z - low)
+		b = b[32:]
+	}
 	for len(b) >= 8 {
-		w := binary.LittleEndian.Uint64(b)
-		bad |= w | (w - low) // a byte under 0x20 borrows into its high bit
+		w := le.Uint64(b)
+		bad |= w | (w - low)
 		b = b[8:]
 	}
 	for _, c := range b {
@@ -313,6 +319,9 @@ func (m *message) scanItems(s *scanner) (bool, error) {
 		if s.i >= len(b) {
 			return false, nil
 		}
+		if s.plain && b[s.i] == '"' {
+			m.scanStrings(s)
+		}
 		if len(m.spans) == MaxItems {
 			return false, tooLarge("items", "has more than %d ids", MaxItems)
 		}
@@ -346,6 +355,36 @@ func (m *message) scanItems(s *scanner) (bool, error) {
 		}
 		return s.next(']'), nil
 	}
+}
+
+// scanStrings reads on while strings follow each other with nothing but a comma
+// between them, and leaves the last one, or whatever is unusual, to its caller.
+func (m *message) scanStrings(s *scanner) {
+	const ones, highs, quotes = 0x0101010101010101, 0x8080808080808080, 0x2222222222222222
+	b, i := s.b, s.i
+	spans := m.spans
+	for len(spans) < MaxItems {
+		j := i + 1
+		for {
+			if j+10 > len(b) {
+				s.i, m.spans = i, spans
+				return
+			}
+			w := binary.LittleEndian.Uint64(b[j:]) ^ quotes
+			if z := (w - ones) &^ w & highs; z != 0 {
+				j += bits.TrailingZeros64(z) >> 3
+				break
+			}
+			j += 8
+		}
+		n := j - i - 1
+		if n-1 >= MaxIDBytes || n == 0 || j+2 >= len(b) || binary.LittleEndian.Uint16(b[j+1:]) != ','|'"'<<8 {
+			break
+		}
+		spans = append(spans, span{uint32(i), uint32(j + 1), uint32(i + 1), uint32(j)})
+		i = j + 2
+	}
+	s.i, m.spans = i, spans
 }
 
 // quote is the index of the first quote, or len(b).
@@ -391,4 +430,3 @@ func idLength(i, n int) error {
 	}
 	return tooLarge("items", "id %d has %d bytes, the limit is %d", i, n, MaxIDBytes)
 }
-

@@ -211,7 +211,7 @@ func (s *state) newestHolding(key uint32) int {
 	h := baseHashes(key)
 	for i := len(s.shards) - 1; i >= 0; i-- {
 		sh := &s.shards[i]
-		if testShard(sh.words, newModulus(sh.m), uint64(sh.k), &h) {
+		if testShard(sh.words, newModulus(sh.m), uint64(sh.k), h) {
 			return i
 		}
 	}
@@ -260,7 +260,7 @@ func (s *state) fold(p *Policy, fetch fetcher) error {
 		h := baseHashes(t.key)
 		// A key the shard holds already costs it nothing, so a full shard has room
 		// for any number of repeats, and its rate stays what it was built for.
-		if addToShard(sh.words, newModulus(sh.m), uint64(sh.k), &h) {
+		if addToShard(sh.words, newModulus(sh.m), uint64(sh.k), h) {
 			sh.count++
 			sh.dirty = true
 		}

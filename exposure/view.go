@@ -106,7 +106,7 @@ func (v *view) mark(keys []uint32, marks []byte) (exact, shards int) {
 		}
 		h := baseHashes(key)
 		for g := range v.groups {
-			if v.groups[g].test(&h) != 0 {
+			if v.groups[g].test(h) != 0 {
 				if len(v.excepted) == 0 || !slices.Contains(v.excepted, key) {
 					marks[i] = inShards
 					shards++
@@ -123,7 +123,7 @@ func (v *view) rank(key uint32) uint8 {
 	h := baseHashes(key)
 	var newest uint8
 	for i := range v.groups {
-		hit := v.groups[i].test(&h)
+		hit := v.groups[i].test(h)
 		for b := 0; hit != 0; b, hit = b+1, hit>>1 {
 			if hit&1 != 0 {
 				newest = max(newest, v.groups[i].ranks[b])

@@ -20,22 +20,21 @@ import (
 // set; ZRANGE of a sorted set into a map here; and Bloom filters kept as strings,
 // fetched and tested here with bloom/v3, five of 1,000 ids. Commands are pipelined,
 // which HTTP cannot be: while Redis works on one, this process works on the last.
-func (b *bench) redis() error {
+func (b *bench) redis() (ways []*contender, stop func(), err error) {
 	addr, err := freeAddr()
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	_, port, _ := net.SplitHostPort(addr)
 	dir, err := os.MkdirTemp(b.Dir, "redis-")
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	r := &child{addr: addr, cmd: exec.Command(b.Redis, "--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", dir)}
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := startOn(r.cmd, b.cpu); err != nil {
-		return err
+		return nil, nil, err
 	}
-	defer r.stop()
 	var c *resp
 	for range 100 {
 		if c, err = dialRESP(addr); err == nil {
@@ -43,30 +42,30 @@ func (b *bench) redis() error {
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		err = b.fillRedis(c)
 	}
-	defer c.c.Close()
-	if err := b.fillRedis(c); err != nil {
-		return err
+	if err != nil {
+		r.stop()
+		return nil, nil, err
 	}
 	ids := b.candidates(b.Candidates)
 	for _, m := range []struct {
 		name   string
 		cmd    []byte
 		answer func() (int, error)
-		rps    *float64
+		to     *float64
 	}{
-		{"SMISMEMBER", command(append([]string{"SMISMEMBER", "set"}, ids...)...), func() (int, error) { return c.smismember() }, &b.r.SMIsMember},
+		{"SMISMEMBER", command(append([]string{"SMISMEMBER", "set"}, ids...)...), c.smismember, &b.r.SMIsMember},
 		{"ZRANGE + map", command("ZRANGE", "zset", "0", "-1"), func() (int, error) { return c.zrange(ids) }, &b.r.ZRange},
 		{"blobs + bloom/v3", command("MGET", "b0", "b1", "b2", "b3", "b4"), func() (int, error) { return c.blobs(ids) }, &b.r.Blobs},
 	} {
-		if *m.rps, err = b.pipelined(c, m.cmd, m.answer); err != nil {
-			return fmt.Errorf("%s: %w", m.name, err)
-		}
-		b.say("%s: %.0f requests/s, %d in flight", m.name, *m.rps, b.Pipeline)
+		name := fmt.Sprintf("Redis, %s, %d in flight", m.name, b.Pipeline)
+		ways = append(ways, &contender{name: name, to: m.to, run: func(d time.Duration) (float64, error) {
+			return b.pipelined(c, m.cmd, m.answer, d)
+		}})
 	}
-	return nil
+	return ways, func() { c.c.Close(); r.stop() }, nil
 }
 
 func (b *bench) fillRedis(c *resp) error {
@@ -100,14 +99,14 @@ func (b *bench) fillRedis(c *resp) error {
 }
 
 // pipelined keeps a number of commands in flight on one connection.
-func (b *bench) pipelined(c *resp, cmd []byte, answer func() (int, error)) (float64, error) {
+func (b *bench) pipelined(c *resp, cmd []byte, answer func() (int, error), d time.Duration) (float64, error) {
 	free := make(chan struct{}, b.Pipeline)
 	for range b.Pipeline {
 		free <- struct{}{}
 	}
 	sent := make(chan error, 1)
 	start := time.Now()
-	warm := b.Seconds / 5
+	warm := d / 5
 	go func() {
 		for range free {
 			if _, err := c.c.Write(cmd); err != nil {
@@ -137,7 +136,7 @@ func (b *bench) pipelined(c *resp, cmd []byte, answer func() (int, error)) (floa
 		} else {
 			n++
 		}
-		if from.IsZero() || time.Since(from) < b.Seconds {
+		if from.IsZero() || time.Since(from) < d {
 			outstanding++
 			free <- struct{}{}
 		}
