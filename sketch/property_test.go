@@ -289,3 +289,16 @@ func TestBlank(t *testing.T) {
 		}
 	}
 }
+
+// TestExcerptsAreSuspect: a fifth of an article, and nothing else.
+func TestExcerptsAreSuspect(t *testing.T) {
+	for seed := range 8 {
+		x := article(60, seed)
+		at := strings.Index(x[len(x)/3:], "\n") + len(x)/3 + 1
+		to := strings.Index(x[at+len(x)/5:], "\n") + at + len(x)/5
+		c := CompareTexts(Input{Body: x[at:to]}, Input{Body: x})
+		if j := Judge(c, -1, DefaultThresholds()); j.Kind != Suspect || j.Reason != OneSided {
+			t.Errorf("%+v of %+v", j, c)
+		}
+	}
+}
