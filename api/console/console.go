@@ -49,6 +49,7 @@ import (
 	"net/netip"
 	"path"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -71,7 +72,7 @@ type Config struct {
 	Index     *index.Index
 	Browse    *index.Browse
 	Segmenter *segment.Segmenter
-	Ingest    *ingest.Service // nil: pasted text is only searched for
+	Ingest    *ingest.Service // nil: the operators' page does not say whether it runs
 	Conn      *nats.Conn      // nil: no dead letters, no lag
 	Dir       string          // the data directory, for the sizes of its files
 
@@ -107,6 +108,8 @@ type Console struct {
 	words  *cutter
 	assets map[string]asset
 	hash   string // of all assets: part of their addresses
+
+	deciding sync.Mutex // serialises decisions made here
 }
 
 type asset struct {

@@ -88,7 +88,7 @@ func (p *page) hourChart(counts []index.HourCount, hours int) template.HTML {
 			}
 			d.f(`</g>`)
 		}
-		if label := hourLabel(from, hours, group); label != "" {
+		if label := hourLabel(from, hours, group); label != "" && x+step/2 < float64(width-20) {
 			d.f(`<text x="%.1f" y="%d" text-anchor="middle">%s</text>`, x+step/2, height-6, label)
 		}
 	}

@@ -206,7 +206,16 @@ func (c *Console) decide(ctx context.Context, p *page) (string, error) {
 	}
 	back := inside(form.Get("to"))
 	last := ""
+	// Whether an item still is what the editor saw, and the decision about it,
+	// are one step: two editors may press their keys at the same moment.
+	c.deciding.Lock()
+	defer c.deciding.Unlock()
 	for _, item := range items {
+		if changed, err := c.changed(ctx, item, form.Get("was")); err != nil {
+			return "", err
+		} else if changed {
+			return with(back, "conflict", c.lastDecision(ctx, item)), nil
+		}
 		d, err := c.cfg.Index.Decide(ctx, index.DecisionRequest{
 			Kind: form.Get("kind"), Item: item, Cluster: uint32(number("cluster")), Into: uint32(number("into")), Undo: number("undo"),
 			By: p.Name, Reason: limited(form.Get("reason")), At: c.cfg.Now(),
@@ -214,7 +223,7 @@ func (c *Console) decide(ctx context.Context, p *page) (string, error) {
 		var conflict *index.ConflictError
 		switch {
 		case errors.As(err, &conflict):
-			n := "1e0" // no number: nobody decided, the state is otherwise
+			n := nobodyDecided
 			if conflict.Decision != nil {
 				n = strconv.FormatUint(conflict.Decision.Number, 10)
 			}
@@ -232,4 +241,29 @@ func (c *Console) decide(ctx context.Context, p *page) (string, error) {
 		back = inside(next)
 	}
 	return with(back, "done", last), nil
+}
+
+// nobodyDecided says that a state is other than an editor saw without a
+// decision behind it: a revision or a withdrawal arrived.
+const nobodyDecided = "state"
+
+// changed reports whether an item is no longer what an editor saw.
+func (c *Console) changed(ctx context.Context, id, was string) (bool, error) {
+	if was == "" || id == "" {
+		return false, nil
+	}
+	it, err := c.cfg.Index.Item(ctx, id)
+	if err != nil {
+		return false, err
+	}
+	return it.Event.Verdict.String() != was, nil
+}
+
+// lastDecision is the number of the last decision about an item.
+func (c *Console) lastDecision(ctx context.Context, id string) string {
+	list, err := c.cfg.Index.Decisions(ctx, index.DecisionQuery{Item: id, Limit: 1})
+	if err != nil || len(list) == 0 {
+		return nobodyDecided
+	}
+	return strconv.FormatUint(list[0].Number, 10)
 }

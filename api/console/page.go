@@ -293,7 +293,7 @@ func (p *page) Short(v any) string {
 	case t.YearDay() != now.YearDay():
 		return t.Format("01-02 15:04")
 	}
-	return t.Format("15:04")
+	return p.T("今天 ", "today ") + t.Format("15:04")
 }
 
 // ISO is a time for machines.

@@ -10,6 +10,7 @@ import (
 
 	"jianguo/index"
 	"jianguo/ingest"
+	"jianguo/segment"
 )
 
 type searchView struct {
@@ -91,11 +92,14 @@ func (c *Console) search(ctx context.Context, p *page) (string, error) {
 // nearest asks what verdict the text would get, and puts it beside what it is
 // like.
 func (c *Console) nearest(ctx context.Context, p *page, v *searchView, text string) error {
-	if c.cfg.Ingest == nil || p.LinkOf(text) != "" {
+	if p.LinkOf(text) != "" {
 		return nil
 	}
-	body := text[:min(len(text), 512<<10)]
-	e, err := c.cfg.Ingest.Check(ctx, &ingest.Item{ID: "\x00 pasted", Body: strings.ToValidUTF8(body, "")})
+	body := strings.ToValidUTF8(text[:min(len(text), ingest.MaxText)], "")
+	words := c.words.texts.Get().(*segment.Text)
+	defer c.words.texts.Put(words)
+	a := ingest.Prepare(c.cfg.Segmenter, words, &ingest.Item{Body: body})
+	e, err := c.cfg.Index.Check(ctx, a, uint32(c.cfg.Now().Unix()))
 	if err != nil {
 		return err
 	}

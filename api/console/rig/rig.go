@@ -135,6 +135,23 @@ func (r *Rig) background(f func(context.Context) error) func() error {
 	}
 }
 
+// Publish sends one item over the bus, waits for its verdict, and for the lists
+// to show it. The error says so where it became a dead letter.
+func (r *Rig) Publish(ctx context.Context, payload []byte) error {
+	js, err := jetstream.New(r.Conn)
+	if err != nil {
+		return err
+	}
+	o, err := ingest.Submit(ctx, r.Conn, js, ingest.SubjectPublish, payload)
+	if err != nil {
+		return err
+	}
+	if o.Error != "" {
+		return fmt.Errorf("%s %s", o.Field, o.Error)
+	}
+	return r.Browse.Follow(ctx)
+}
+
 // publish sends the corpus over the bus and waits for the last verdict.
 func (r *Rig) publish(ctx context.Context, corpus []byte) error {
 	js, err := jetstream.New(r.Conn)

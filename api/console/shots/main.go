@@ -1,2 +1,174 @@
+// Command shots takes the pictures of docs/console.md: it runs a service on
+// the sample corpus, lets three invented editors work on it for a while, and
+// photographs every page in headless Chromium.
+//
+//	go run ./api/console/shots docs/console
 package main
-func main(){}
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"jianguo/api/console/rig"
+	"jianguo/index"
+)
+
+// shot is one picture.
+type shot struct {
+	name, path    string
+	width, height int64
+	settings      string // language and theme, as parameters
+	before        string // a statement to run first
+}
+
+const (
+	zh   = "lang=zh&theme=light"
+	en   = "lang=en&theme=light"
+	dark = "lang=zh&theme=dark"
+)
+
+var shots = []shot{
+	{"overview", "/?hours=48", 1280, 1180, zh, ""},
+	{"overview-en", "/?hours=48", 1280, 1180, en, ""},
+	{"overview-dark", "/?hours=336", 1280, 1180, dark, ""},
+	{"overview-narrow", "/?hours=48", 390, 1000, zh, ""},
+	{"item", "/console/item?id=kiln-reword", 1280, 1180, zh, ""},
+	{"item-en", "/console/item?id=kiln-reword", 1280, 1180, en, ""},
+	{"item-narrow", "/console/item?id=kiln-reword", 390, 1100, zh, ""},
+	{"item-technical", "/console/item?id=typhoon-reword", 1280, 620, zh, `document.querySelector(".technical").open = true; document.querySelector(".technical").scrollIntoView()`},
+	{"compare", "/console/compare?a=typhoon&b=typhoon-update", 1280, 760, zh, ""},
+	{"compare-moved", "/console/compare?a=rider&b=rider-moved", 1280, 760, zh, ""},
+	{"compare-moved-dark", "/console/compare?a=rider&b=rider-moved", 1280, 760, dark, ""},
+	{"clusters", "/console/clusters?sort=size", 1280, 900, zh, ""},
+	{"clusters-narrow", "/console/clusters", 390, 1000, zh, ""},
+	{"cluster", "/console/cluster?id=1", 1280, 1150, zh, ""},
+	{"cluster-dark", "/console/cluster?id=1", 1280, 1150, dark, ""},
+	{"suspects", "/console/suspects", 1280, 1000, zh, ""},
+	{"suspects-en", "/console/suspects", 1280, 1000, en, ""},
+	{"suspects-dark", "/console/suspects", 1280, 1000, dark, ""},
+	{"suspects-narrow", "/console/suspects", 390, 1000, zh, ""},
+	{"review", "/console/review?drawn=doubt", 1280, 1000, zh, ""},
+	{"review-narrow", "/console/review?drawn=doubt", 390, 1000, dark, ""},
+	{"sources", "/console/sources", 1280, 1180, zh, ""},
+	{"sources-en", "/console/sources", 1280, 1180, en, ""},
+	{"decisions", "/console/decisions", 1280, 620, zh, ""},
+	{"search", "/console/search?q=%E5%8F%B0%E9%A3%8E", 1280, 620, zh, ""},
+	{"operators", "/console/operators", 1280, 1180, zh, ""},
+	{"operators-en", "/console/operators", 1280, 1180, en, ""},
+}
+
+func main() {
+	if len(os.Args) != 2 {
+		fmt.Fprintln(os.Stderr, "usage: shots DIR")
+		os.Exit(2)
+	}
+	if err := run(context.Background(), os.Args[1]); err != nil {
+		fmt.Fprintln(os.Stderr, "shots:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, out string) (err error) {
+	dir, err := os.MkdirTemp("", "jianguo-shots-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	r, err := rig.Start(ctx, rig.Config{Dir: filepath.Join(dir, "data"), Backdate: true})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	if err := work(ctx, r); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(out, 0o750); err != nil {
+		return err
+	}
+	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(filepath.Join(dir, "chromium")),
+		chromedp.Flag("disable-component-update", true))
+	browser, cancel := chromedp.NewExecAllocator(ctx, options...)
+	defer cancel()
+	tab, cancel := chromedp.NewContext(browser)
+	defer cancel()
+	for _, s := range shots {
+		if err := take(tab, r.URL, out, s); err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+	}
+	return nil
+}
+
+func take(tab context.Context, url, out string, s shot) error {
+	join := "?"
+	if strings.Contains(s.path, "?") {
+		join = "&"
+	}
+	steps := []chromedp.Action[chromedp.Void]{
+		chromedp.EmulateViewport(s.width, s.height),
+		chromedp.Navigate(url + s.path + join + s.settings),
+	}
+	if s.before != "" {
+		steps = append(steps, chromedp.Evaluate[chromedp.Void](s.before))
+	}
+	steps = append(steps, chromedp.Sleep(150*time.Millisecond))
+	if err := chromedp.Do(tab, steps...); err != nil {
+		return err
+	}
+	picture, err := chromedp.Run(tab, chromedp.CaptureScreenshot())
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(out, s.name+".png"), picture, 0o644)
+}
+
+// work makes a few weeks of editors' work.
+func work(ctx context.Context, r *rig.Rig) error {
+	ago := func(d time.Duration) time.Time { return r.Now.Add(-d) }
+	for _, d := range []index.DecisionRequest{
+		{Kind: index.Release, Item: "fishpond-reword", By: "林编辑", Reason: "作者本人授权修订稿", At: ago(26 * time.Hour)},
+		{Kind: index.Block, Item: "healthfraud", By: "吴编辑", Reason: "来源要求下线", At: ago(20 * time.Hour)},
+		{Kind: index.Undo, Undo: 2, By: "吴编辑", Reason: "来源撤回要求", At: ago(19 * time.Hour)},
+		{Kind: index.MakeLead, Item: "kitten-reword", By: "陈编辑", At: ago(3 * time.Hour)},
+	} {
+		if _, err := r.Index.Decide(ctx, d); err != nil {
+			return err
+		}
+	}
+	for source, policy := range map[string]string{"晨帆网": index.SourceLicensed, "海岬气象台": index.SourcePreferred, "众览客户端": index.SourceWatched} {
+		if err := r.Index.SetSourcePolicy(ctx, index.SourcePolicy{At: ago(50 * time.Hour), By: "林编辑", Source: source, Policy: policy}); err != nil {
+			return err
+		}
+	}
+	if err := r.Publish(ctx, []byte(`{"id":"broken","title":7,"body":"……"}`)); err == nil {
+		return errors.New("a broken item was taken")
+	}
+	// Some of each day's draw, over the weeks since.
+	n := 0
+	for day := range 9 {
+		drawn, err := r.Browse.Draw(ctx, index.DrawnRandom, ago(time.Duration(day)*24*time.Hour), 14)
+		if err != nil {
+			return err
+		}
+		for _, item := range drawn {
+			n++
+			finding := index.FoundRight
+			if n%23 == 0 {
+				finding = index.FoundWrong
+			}
+			if err := r.Index.Confirm(ctx, index.Review{At: ago(time.Duration(n%6) * 7 * 24 * time.Hour), By: []string{"林编辑", "吴编辑", "陈编辑"}[n%3], Item: item.ID,
+				Drawn: index.DrawnRandom, Finding: finding}); err != nil {
+				return err
+			}
+		}
+	}
+	return r.Browse.Follow(ctx)
+}

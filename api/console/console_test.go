@@ -1,0 +1,346 @@
+package console_test
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+
+	"jianguo/api/console/rig"
+	"jianguo/data"
+	"jianguo/index"
+	"jianguo/ingest"
+	"jianguo/segment"
+)
+
+// Shared by all tests; not changed after TestMain began.
+var (
+	segmenter *segment.Segmenter
+	chromium  context.Context // the browser; every test opens tabs of its own in it
+)
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	var err error
+	if segmenter, err = segment.New(segment.Config{Data: data.FS}); err != nil {
+		panic(err)
+	}
+	profile, err := os.MkdirTemp("", "jianguo-chromium-")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(profile)
+	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.NoSandbox, chromedp.UserDataDir(profile),
+		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-gpu", true))
+	allocator, cancel := chromedp.NewExecAllocator(context.Background(), options...)
+	defer cancel()
+	ctx, cancel := chromedp.NewContext(allocator)
+	defer cancel()
+	if err := chromedp.Do(ctx); err != nil {
+		panic(fmt.Sprintf("Chromium does not start (the Debian packages are chromium and fonts-noto-cjk): %v", err))
+	}
+	chromium = ctx
+	return m.Run()
+}
+
+var tokens = map[string]string{"lin-secret-token-1": "林编辑", "wu-secret-token-22": "吴编辑", "ops-secret-token-3": "ops-qin"}
+
+// start runs a service for one test, and proves its catalogue whole at the end.
+func start(t *testing.T, change ...func(*rig.Config)) *rig.Rig {
+	t.Helper()
+	cfg := rig.Config{Dir: t.TempDir(), Segmenter: segmenter, Tokens: tokens, Backdate: true}
+	for _, f := range change {
+		f(&cfg)
+	}
+	r, err := rig.Start(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		report, err := r.Index.Verify(context.Background())
+		if err != nil {
+			t.Error(err)
+		} else if len(report.Problems) > 0 {
+			t.Errorf("the catalogue is not whole: %v", report.Problems)
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+// tab is a page of the browser. At its end there must have been no error on
+// its console and no request to another host.
+type tab struct {
+	t   *testing.T
+	r   *rig.Rig
+	ctx context.Context
+
+	mu     sync.Mutex
+	errors []string // guarded by mu
+}
+
+// open opens a tab with cookies of its own.
+func open(t *testing.T, r *rig.Rig, width, height int64) *tab {
+	t.Helper()
+	ctx, cancel := chromedp.NewContext(chromium, chromedp.WithNewBrowserContext())
+	b := &tab{t: t, r: r, ctx: ctx}
+	problem := func(format string, args ...any) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.errors = append(b.errors, fmt.Sprintf(format, args...))
+	}
+	// The tab lives as long as the context it is first used with.
+	if err := chromedp.Do(ctx); err != nil {
+		t.Fatal(err)
+	}
+	err := chromedp.Listen(ctx, func(ev any) {
+		switch ev := ev.(type) {
+		case *runtime.EventExceptionThrown:
+			raw, _ := json.Marshal(ev.ExceptionDetails)
+			problem("exception: %s", raw)
+		case *log.EventEntryAdded:
+			// A status that the page is about is no error of the page.
+			if ev.Entry.Level == log.EntryLevelError && !strings.Contains(ev.Entry.Text, "the server responded with a status of 4") {
+				problem("log: %s %s", ev.Entry.Text, ev.Entry.URL)
+			}
+		case *runtime.EventConsoleAPICalled:
+			if ev.Type == runtime.ConsoleAPICalledTypeError || ev.Type == runtime.ConsoleAPICalledTypeWarning {
+				raw, _ := json.Marshal(ev.Args)
+				problem("console: %s", raw)
+			}
+		case *network.EventRequestWillBeSent:
+			if !strings.HasPrefix(ev.Request.URL, r.URL+"/") && !strings.HasPrefix(ev.Request.URL, "data:") {
+				problem("a request left the host: %s", ev.Request.URL)
+			}
+		case *network.EventResponseReceived:
+			if ev.Response.Status >= 500 {
+				problem("%v: %s", ev.Response.Status, ev.Response.URL)
+			}
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := chromedp.Call(ctx, network.Enable, network.EnableParams{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := chromedp.Call(ctx, log.Enable, cdp.Empty{}); err != nil {
+		t.Fatal(err)
+	}
+	b.do(chromedp.EmulateViewport(width, height))
+	t.Cleanup(func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if len(b.errors) > 0 {
+			t.Errorf("the browser had something to say: %s", strings.Join(b.errors, "\n"))
+		}
+		cancel()
+	})
+	return b
+}
+
+// patience is how long a tab is waited for.
+const patience = 20 * time.Second
+
+func (b *tab) do(actions ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	if err := chromedp.Do(ctx, actions...); err != nil {
+		b.t.Fatalf("%v (at %s)\n%s", err, b.address(), b.text("body"))
+	}
+}
+
+func (b *tab) to(path string) {
+	b.t.Helper()
+	b.do(chromedp.Navigate(b.r.URL + path))
+}
+
+func (b *tab) signIn(token, path string) {
+	b.t.Helper()
+	b.to("/console/signin?to=" + url.QueryEscape(path))
+	b.enter("#token", token)
+	b.click("main button")
+	b.shown(".who")
+}
+
+func (b *tab) address() string {
+	at, err := run1(b, chromedp.Location())
+	if err != nil {
+		return err.Error()
+	}
+	return strings.TrimPrefix(at, b.r.URL)
+}
+
+func run1[V any](b *tab, a chromedp.Action[V]) (V, error) {
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	return chromedp.Run(ctx, a)
+}
+
+// eval returns the value of an expression.
+func eval[V any](b *tab, expression string) V {
+	b.t.Helper()
+	v, err := run1(b, chromedp.Evaluate[V](expression))
+	if err != nil {
+		b.t.Fatalf("%s: %v", expression, err)
+	}
+	return v
+}
+
+// text is the visible text of the first element a selector finds.
+func (b *tab) text(selector string) string {
+	s, err := run1(b, chromedp.Evaluate[string](fmt.Sprintf(`(document.querySelector(%q)||{}).innerText||""`, selector)))
+	if err != nil {
+		return err.Error()
+	}
+	return s
+}
+
+// until waits for an expression to become true, over any number of pages.
+func (b *tab) until(expression string) {
+	b.t.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+		// A page that is going away has no answer yet.
+		if ok, err := run1(b, chromedp.Evaluate[bool](expression)); err == nil && ok {
+			return
+		} else if time.Now().After(end) {
+			b.t.Fatalf("%s did not become true: %v (at %s)\n%s", expression, err, b.address(), b.text("main"))
+		}
+	}
+}
+
+// shown waits until an element is there.
+func (b *tab) shown(selector string) {
+	b.t.Helper()
+	b.until(fmt.Sprintf(`!!document.querySelector(%q) && document.querySelector(%q).checkVisibility()`, selector, selector))
+}
+
+// seen waits until an element shows a text.
+func (b *tab) seen(selector, text string) {
+	b.t.Helper()
+	b.until(fmt.Sprintf(`[...document.querySelectorAll(%q)].some(e => e.innerText.includes(%q))`, selector, text))
+}
+
+func (b *tab) click(selector string) {
+	b.t.Helper()
+	b.do(chromedp.Click(chromedp.CSS(selector)))
+}
+
+// enter types into a field.
+func (b *tab) enter(selector, text string) {
+	b.t.Helper()
+	b.do(chromedp.SendKeys(chromedp.CSS(selector), text))
+}
+
+// script runs a statement.
+func (b *tab) script(statement string) {
+	b.t.Helper()
+	b.do(chromedp.Evaluate[chromedp.Void](statement))
+}
+
+func (b *tab) key(k string) {
+	b.t.Helper()
+	b.do(chromedp.KeyEvent(k))
+}
+
+// verdict is the state of an item in the index.
+func verdict(t *testing.T, r *rig.Rig, id string) index.Verdict {
+	t.Helper()
+	it, err := r.Index.Item(context.Background(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return it.Event.Verdict
+}
+
+// suspects are the ids in the queue, in its order.
+func suspects(t *testing.T, r *rig.Rig) (ids []string) {
+	t.Helper()
+	rows, err := r.Browse.Suspects(context.Background(), 40)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range rows {
+		ids = append(ids, row.Items[0].ID)
+	}
+	return ids
+}
+
+// submit publishes an item over the bus and waits for the lists to know it.
+func submit(t *testing.T, r *rig.Rig, item ingest.Item) {
+	t.Helper()
+	payload, err := json.Marshal(item)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Publish(t.Context(), payload); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// get asks without a browser.
+func get(t *testing.T, r *rig.Rig, path string, cookies ...*http.Cookie) (*http.Response, string) {
+	t.Helper()
+	req, err := http.NewRequest(http.MethodGet, r.URL+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ask(t, req, cookies...)
+}
+
+func ask(t *testing.T, req *http.Request, cookies ...*http.Cookie) (*http.Response, string) {
+	t.Helper()
+	for _, c := range cookies {
+		req.AddCookie(c)
+	}
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	resp, err := client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var body strings.Builder
+	if _, err := fmt.Fprint(&body, readAll(t, resp)); err != nil {
+		t.Fatal(err)
+	}
+	return resp, body.String()
+}
+
+// session signs in without a browser.
+func session(t *testing.T, r *rig.Rig, token string) *http.Cookie {
+	t.Helper()
+	req, err := http.NewRequest(http.MethodPost, r.URL+"/console/signin", strings.NewReader(url.Values{"token": {token}}.Encode()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	resp, body := ask(t, req)
+	for _, c := range resp.Cookies() {
+		if c.Name == "jianguo_session" && c.HttpOnly && c.SameSite == http.SameSiteLaxMode {
+			return c
+		}
+	}
+	t.Fatalf("no session: %d %s", resp.StatusCode, body)
+	return nil
+}

@@ -1,0 +1,279 @@
+package console_test
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"jianguo/api/console/rig"
+	"jianguo/index"
+)
+
+// onTheBus lets the sample arrive now, the way items do.
+func onTheBus(c *rig.Config) { c.Backdate = false }
+
+func itoa(n uint32) string { return strconv.FormatUint(uint64(n), 10) }
+
+func formToken(t *testing.T, page string) string {
+	t.Helper()
+	m := regexp.MustCompile(`name="form" value="([^"]+)"`).FindStringSubmatch(page)
+	if m == nil {
+		t.Fatal("the page has no form")
+	}
+	return m[1]
+}
+
+// undo takes back what the notice tells of.
+func (b *tab) undo(id, badge string) {
+	b.t.Helper()
+	b.key("u")
+	b.seen(".notice", "已撤销")
+	b.to("/console/item?id=" + id)
+	b.seen("article .badge."+badge, "")
+}
+
+func TestComplaint(t *testing.T) {
+	r := start(t)
+	b := open(t, r, 1280, 900)
+	b.signIn("lin-secret-token-1", "/")
+	b.enter("#q", "kiln-reword\r")
+	b.seen(".verdict", "同文")
+	b.seen(".diff del", "昨日")
+	b.seen(".diff ins", "昨天")
+	b.enter("#reason", "作者本人投稿")
+	b.click(".acts .good")
+	b.seen(".notice", "作者本人投稿")
+	b.seen(".badge.unique", "")
+	b.seen(".log", "林编辑")
+	if got := verdict(t, r, "kiln-reword"); got != index.Unique {
+		t.Fatalf("the item is %v", got)
+	}
+	b.undo("kiln-reword", "duplicate")
+	if got := verdict(t, r, "kiln-reword"); got != index.Duplicate {
+		t.Fatalf("after the undo the item is %v", got)
+	}
+}
+
+func TestDecisionsAndTheirUndo(t *testing.T) {
+	r := start(t)
+	b := open(t, r, 1280, 900)
+	b.signIn("lin-secret-token-1", "/")
+	check := func(id string, want index.Verdict) {
+		t.Helper()
+		if got := verdict(t, r, id); got != want {
+			t.Errorf("%s is %v, want %v", id, got, want)
+		}
+	}
+	t.Run("lead", func(t *testing.T) {
+		b.to("/console/item?id=kiln-reword")
+		b.click(`.acts button[value=lead]`)
+		b.seen(".notice", "设为首发")
+		check("kiln-reword", index.Unique)
+		check("kiln", index.Duplicate)
+		b.undo("kiln-reword", "duplicate")
+		check("kiln", index.Unique)
+	})
+	t.Run("block", func(t *testing.T) {
+		b.to("/console/item?id=fishpond")
+		b.click(`.acts button[value=block]`)
+		b.seen(".notice", "封禁")
+		check("fishpond", index.Withdrawn)
+		b.undo("fishpond", "unique")
+		check("fishpond", index.Unique)
+	})
+	t.Run("merge", func(t *testing.T) {
+		into, err := r.Index.Item(t.Context(), "kiln")
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.to("/console/cluster?id=4")
+		b.enter(".stack input[name=into]", itoa(into.Event.Cluster))
+		b.click(`.stack button[value=merge]`)
+		b.seen(".notice", "合并")
+		check("fishpond", index.Duplicate)
+		b.to("/console/cluster?id=4")
+		b.seen("tbody", "fishpond")
+		b.seen("tbody", "kiln-reword")
+		b.to("/console/decisions")
+		b.click(".log form button")
+		b.seen(".notice", "已撤销")
+		check("fishpond", index.Unique)
+	})
+	t.Run("several at once", func(t *testing.T) {
+		b.to("/console/cluster?id=4")
+		b.script(`[...document.querySelectorAll("tbody input[type=checkbox]")].slice(0, 2).forEach(e => e.click())`)
+		b.click(`.batch button[value=release]`)
+		b.seen(".notice", "放行")
+		list, err := r.Index.DecisionsBefore(t.Context(), 0, 2)
+		if err != nil || len(list) != 2 || list[0].Kind != index.Release || list[1].Kind != index.Release || list[0].By != "林编辑" {
+			t.Errorf("%+v %v", list, err)
+		}
+	})
+	t.Run("reject an accepted item", func(t *testing.T) {
+		b.to("/console/item?id=rider")
+		b.click(".more summary")
+		b.enter(".more input[name=into]", "4")
+		b.click(".more button")
+		b.seen(".notice", "判为重复")
+		check("rider", index.Duplicate)
+		b.undo("rider", "unique")
+	})
+	t.Run("labels", func(t *testing.T) {
+		_, body := get(t, r, "/console/labels.tsv", session(t, r, "lin-secret-token-1"))
+		lines := strings.Split(strings.TrimSpace(body), "\n")
+		if len(lines) != 3 || lines[0] != "id_a\tid_b\tlabel\tconfidence\treason" || !strings.HasPrefix(lines[1], "fishpond\tfishpond-") || !strings.Contains(lines[1], "\tdifferent\thigh\t") {
+			t.Errorf("labels: %q", lines)
+		}
+	})
+}
+
+func TestSuspectsByKeyboard(t *testing.T) {
+	r := start(t)
+	queue := suspects(t, r)
+	if len(queue) < 4 {
+		t.Fatalf("the sample has %d suspects", len(queue))
+	}
+	b := open(t, r, 1280, 900)
+	b.signIn("lin-secret-token-1", "/console/suspects")
+	open := func(id string) {
+		t.Helper()
+		b.until(`document.querySelector(".actbar input[name=item]").value === "` + id + `"`)
+	}
+	open(queue[0])
+
+	// While an input method composes, a letter is not a key.
+	b.script(`document.body.dispatchEvent(new KeyboardEvent("keydown", {key: "a", isComposing: true, bubbles: true}));
+		document.body.dispatchEvent(new KeyboardEvent("keydown", {key: "a", keyCode: 229, bubbles: true}));
+		document.body.dispatchEvent(new KeyboardEvent("keydown", {key: "a", ctrlKey: true, bubbles: true}))`)
+	// Nor while somebody types a reason.
+	b.enter(".actbar input[name=reason]", "are")
+	b.script(`document.activeElement.blur()`)
+	if got := verdict(t, r, queue[0]); got != index.Suspect {
+		t.Fatalf("a letter that was typed decided: %v", got)
+	}
+	b.to("/console/suspects")
+	b.key("s")
+	open(queue[1])
+	b.key("k")
+	open(queue[0])
+	b.key("a")
+	open(queue[1])
+	b.seen(".notice", "放行")
+	if got := verdict(t, r, queue[0]); got != index.Unique {
+		t.Errorf("accepted, it is %v", got)
+	}
+	b.key("r")
+	open(queue[2])
+	b.seen(".notice", "判为重复")
+	if got := verdict(t, r, queue[1]); got != index.Duplicate {
+		t.Errorf("rejected, it is %v", got)
+	}
+	b.key("u")
+	b.seen(".notice", "已撤销")
+	b.until(`!document.querySelector(".notice button")`)
+	if got := verdict(t, r, queue[1]); got != index.Suspect {
+		t.Errorf("taken back, it is %v", got)
+	}
+	if !strings.Contains(b.text("aside"), itoa(uint32(len(queue)-1))) {
+		t.Errorf("the queue says %q", b.text("aside"))
+	}
+}
+
+func TestTwoEditors(t *testing.T) {
+	r := start(t)
+	id := suspects(t, r)[0]
+	lin, wu := open(t, r, 1280, 900), open(t, r, 1280, 900)
+	lin.signIn("lin-secret-token-1", "/console/suspects")
+	wu.signIn("wu-secret-token-22", "/console/suspects")
+	lin.key("a")
+	lin.seen(".notice", "放行")
+	wu.key("r")
+	wu.seen(".notice.conflict", "林编辑")
+	wu.seen(".notice.conflict", "放行")
+	wu.seen(".notice.conflict", "没有执行")
+	if got := verdict(t, r, id); got != index.Unique {
+		t.Errorf("the first decision does not stand: %v", got)
+	}
+	// Two at the same moment: one of them decides, the other is told.
+	lin.to("/console/suspects")
+	wu.to("/console/suspects")
+	before, err := r.Index.DecisionsBefore(t.Context(), 0, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error)
+	for _, b := range []*tab{lin, wu} {
+		go func() {
+			done <- chromedp.Do(b.ctx, chromedp.KeyEvent("r"), chromedp.WaitVisible(chromedp.CSS(".notice")))
+		}()
+	}
+	for range 2 {
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+	}
+	after, err := r.Index.DecisionsBefore(t.Context(), 0, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(after) != len(before)+1 || strings.Count(lin.text(".notice")+wu.text(".notice"), "没有执行") != 1 {
+		t.Errorf("%d decisions; %q, %q", len(after)-len(before), lin.text(".notice"), wu.text(".notice"))
+	}
+}
+
+func TestReview(t *testing.T) {
+	r := start(t)
+	b := open(t, r, 1280, 900)
+	b.signIn("lin-secret-token-1", "/console/review?day=2025-06-11")
+	first := eval[string](b, `document.querySelector(".actbar input[name=item]").value`)
+	b.key("a")
+	b.seen(".notice", "已记录")
+	wrong := eval[string](b, `document.querySelector(".actbar input[name=item]").value`)
+	if wrong == first {
+		t.Fatal("the same item comes again")
+	}
+	b.key("r")
+	b.seen(".notice", "放行")
+	b.seen(".figure-big", "50.0%")
+	b.seen(".precision", "9.5% – 90.5%") // Wilson's interval of one in two
+	if got := verdict(t, r, wrong); got != index.Unique {
+		t.Errorf("wrongly rejected, it is %v", got)
+	}
+	if got := verdict(t, r, first); got != index.Duplicate {
+		t.Errorf("rightly rejected, it is %v", got)
+	}
+	b.to("/console/review?drawn=doubt")
+	b.key("n")
+	b.seen(".notice", "已记录")
+	b.seen(".figure-big", "50.0%") // what was not drawn at random does not count
+}
+
+func TestSourcePolicy(t *testing.T) {
+	r := start(t)
+	b := open(t, r, 1280, 900)
+	b.signIn("lin-secret-token-1", "/console/sources")
+	b.script(`(() => { const s = [...document.querySelectorAll("select[data-submit]")].find(e => e.form.source.value === "晨帆网");
+		s.value = "licensed"; s.dispatchEvent(new Event("change", {bubbles: true})) })()`)
+	b.seen(".log", "授权转载")
+	policies, err := r.Index.SourcePolicies(t.Context())
+	if err != nil || policies["晨帆网"].Policy != index.SourceLicensed || policies["晨帆网"].By != "林编辑" {
+		t.Errorf("%+v %v", policies, err)
+	}
+}
+
+func TestDeadLetter(t *testing.T) {
+	r := start(t)
+	if err := r.Publish(t.Context(), []byte(`{"id":"broken","title":7}`)); err == nil {
+		t.Fatal("a broken item was taken")
+	}
+	b := open(t, r, 1280, 900)
+	b.signIn("ops-secret-token-3", "/console/operators")
+	b.seen("main", "title")
+	b.click("table a[href^='/console/dead']")
+	b.seen("pre", `{"id":"broken","title":7}`)
+	b.click("main button.primary")
+	b.seen(".notice", "已重新投递")
+}

@@ -1,0 +1,385 @@
+package console_test
+
+import (
+	"encoding/csv"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+
+	"jianguo/ingest"
+)
+
+func readAll(t *testing.T, resp *http.Response) string {
+	t.Helper()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// pages are all pages, and a text in each language that shows that it is the
+// right one.
+var pages = []struct{ path, zh, en string }{
+	{"/", "正在被转载", "Being copied now"},
+	{"/?hours=336", "到达与重复", "Arrivals and duplicates"},
+	{"/console/clusters", "近期增长", "Recent growth"},
+	{"/console/clusters?sort=size&size=4&rule=margin&since=168", "筛选", "Filter"},
+	{"/console/cluster?id=1", "谁在什么时候发的", "Who published when"},
+	{"/console/item?id=typhoon", "首发", "unique"},
+	{"/console/item?id=kiln-reword", "见于先到稿", "is in the earlier one"},
+	{"/console/compare?a=typhoon&b=typhoon-update", "数字不一致", "figures differ"},
+	{"/console/suspects", "判为重复", "Reject"},
+	{"/console/review?drawn=doubt", "误拒，放行", "Wrong: release it"},
+	{"/console/review", "拒收精确率", "Precision of what we reject"},
+	{"/console/sources", "谁转谁的", "Who copies whom"},
+	{"/console/decisions", "还没有决定", "No decisions yet"},
+	{"/console/operators", "目录与索引", "Catalogue and index"},
+	{"/console/search?q=%E5%8F%B0%E9%A3%8E", "找到", "items"},
+	{"/console/item?id=nobody", "没有找到这一条", "There is no such thing here"},
+}
+
+func TestPages(t *testing.T) {
+	r := start(t)
+	ops := session(t, r, "ops-secret-token-3")
+	b := open(t, r, 1280, 900)
+	b.signIn("ops-secret-token-3", "/")
+	phone := open(t, r, 375, 740)
+	phone.signIn("ops-secret-token-3", "/")
+	for _, p := range pages {
+		join := "?"
+		if strings.Contains(p.path, "?") {
+			join = "&"
+		}
+		for lang, want := range map[string]string{"zh": p.zh, "en": p.en} {
+			b.to(p.path + join + "lang=" + lang)
+			if got := b.text("main"); !strings.Contains(got, want) {
+				t.Errorf("%s in %s does not say %q:\n%s", p.path, lang, want, got)
+			}
+			if got := eval[string](b, "document.documentElement.lang"); !strings.HasPrefix(got, lang) {
+				t.Errorf("%s: lang is %q", p.path, got)
+			}
+			phone.to(p.path + join + "lang=" + lang)
+			if over := eval[int](phone, "document.documentElement.scrollWidth - innerWidth"); over > 0 {
+				t.Errorf("%s in %s is %d pixels too wide for a phone", p.path, lang, over)
+			}
+		}
+		resp, body := get(t, r, p.path, ops)
+		if n := len(body); n > 60<<10 {
+			t.Errorf("%s has %d bytes", p.path, n)
+		}
+		csp := resp.Header.Get("Content-Security-Policy")
+		if !strings.Contains(csp, "default-src 'none'") || strings.Contains(csp, "unsafe") {
+			t.Errorf("%s: policy %q", p.path, csp)
+		}
+		// What a reader's software needs: one heading, names for all controls.
+		b.to(p.path)
+		if n := eval[int](b, "document.querySelectorAll('h1').length"); n != 1 {
+			t.Errorf("%s has %d headings of the first level", p.path, n)
+		}
+		nameless := eval[int](b, `[...document.querySelectorAll("main input:not([type=hidden]), main select, main button, main a")]
+			.filter(e => !(e.textContent||"").trim() && !e.ariaLabel && !e.placeholder && !(e.labels && e.labels.length)).length`)
+		if nameless > 0 {
+			t.Errorf("%s has %d controls without a name", p.path, nameless)
+		}
+	}
+}
+
+func TestDark(t *testing.T) {
+	r := start(t)
+	b := open(t, r, 1280, 900)
+	b.signIn("lin-secret-token-1", "/")
+	light := eval[string](b, "getComputedStyle(document.documentElement).backgroundColor")
+	b.click(".me a[href*=theme]")
+	b.until(`document.documentElement.dataset.theme === "dark"`)
+	b.to("/console/item?id=kiln-reword")
+	if dark := eval[string](b, "getComputedStyle(document.documentElement).backgroundColor"); dark == light {
+		t.Errorf("dark is %s, as light is", dark)
+	}
+	// Text on marks stays readable: WCAG's contrast of 4.5, in both themes.
+	for _, theme := range []string{"dark", "light"} {
+		b.until(`document.documentElement.dataset.theme === "` + theme + `"`)
+		low := eval[[]string](b, contrast)
+		if len(low) > 0 {
+			t.Errorf("too little contrast: %v", low)
+		}
+		b.click(".me a[href*=theme]")
+	}
+}
+
+// contrast lists the elements whose own text has a contrast below 4.5 to what
+// is behind it.
+const contrast = `(() => {
+	const rgb = c => { const m = c.match(/[\d.]+/g).map(Number); return c.startsWith("color(") ? m.slice(0, 3).map(v => v * 255).concat(m[3] ?? 1) : m.concat(1).slice(0, 4) };
+	const light = c => { const [r, g, b] = c.map(v => { v /= 255; return v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4 }); return .2126 * r + .7152 * g + .0722 * b };
+	const out = [];
+	for (const e of document.querySelectorAll("main *, .bar *")) {
+		if (![...e.childNodes].some(n => n.nodeType === 3 && n.data.trim()) || !e.checkVisibility() || e.closest(".hidden, kbd, svg")) continue;
+		let behind = e, back = [0, 0, 0, 0];
+		while (behind && back[3] === 0) { back = rgb(getComputedStyle(behind).backgroundColor); behind = behind.parentElement }
+		const a = light(rgb(getComputedStyle(e).color).slice(0, 3)), b = light(back.slice(0, 3));
+		const ratio = (Math.max(a, b) + .05) / (Math.min(a, b) + .05);
+		if (ratio < 4.5) out.push(e.tagName + "." + e.className + " " + ratio.toFixed(2) + " " + e.textContent.slice(0, 20));
+	}
+	return out;
+})()`
+
+func TestSearch(t *testing.T) {
+	r := start(t)
+	b := open(t, r, 1280, 900)
+	b.signIn("lin-secret-token-1", "/")
+	find := func(what string) {
+		t.Helper()
+		b.to("/")
+		b.key("/")
+		b.until(`document.activeElement.id === "q"`)
+		b.script(`document.activeElement.value = ""`) // the driver types what a browser would not
+		b.enter("#q", what+"\r")
+	}
+	t.Run("id", func(t *testing.T) {
+		find("fishpond")
+		b.seen("h1", "鱼塘承包十年后被收回")
+	})
+	t.Run("address", func(t *testing.T) {
+		find("http://www.haijia-met.example.cn/2025/0609/07.html?utm_source=x")
+		b.seen("main", "台风“青鸾”今晨登陆")
+	})
+	t.Run("two characters", func(t *testing.T) {
+		find("鱼塘")
+		b.seen("main .title", "鱼塘承包十年后被收回")
+	})
+	t.Run("a name no dictionary has", func(t *testing.T) {
+		find("海岬")
+		b.seen("main .title", "海岬")
+	})
+	t.Run("traditional characters", func(t *testing.T) {
+		find("魚塘")
+		b.seen("main .title", "鱼塘承包十年后被收回")
+	})
+	t.Run("nothing", func(t *testing.T) {
+		find("量子纠缠鲸鱼")
+		b.seen("main", "没有相近的稿件")
+	})
+	t.Run("pasted text", func(t *testing.T) {
+		it, err := r.Index.Item(t.Context(), "fishpond")
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.to("/console/search?q=" + url.QueryEscape("据本报：\n"+strings.Replace(*it.Body, "32亩", "35亩", 1)))
+		b.seen("main .title", "鱼塘承包十年后被收回")
+		b.seen("main .figure", "35")
+	})
+}
+
+func TestStories(t *testing.T) {
+	r := start(t, onTheBus)
+	b := open(t, r, 1280, 900)
+	b.signIn("lin-secret-token-1", "/console/clusters?sort=size")
+	t.Run("pages do not shift", func(t *testing.T) {
+		first := eval[[]string](b, `[...document.querySelectorAll("tbody .title")].map(e => e.href)`)
+		next := eval[string](b, `document.querySelector("a[rel=next]").href`)
+		// Copies arrive while the page is read: they must not push what was
+		// seen onto the next one.
+		for i := range 3 {
+			it, err := r.Index.Item(t.Context(), "fishpond")
+			if err != nil {
+				t.Fatal(err)
+			}
+			submit(t, r, ingest.Item{ID: "late-" + string(rune('a'+i)), Title: it.Title, Body: *it.Body, Source: "新来源"})
+		}
+		b.do(chromedp.Navigate(next))
+		for _, href := range eval[[]string](b, `[...document.querySelectorAll("tbody .title")].map(e => e.href)`) {
+			for _, seen := range first {
+				if href == seen {
+					t.Errorf("%s is on both pages", href)
+				}
+			}
+		}
+	})
+	t.Run("filters", func(t *testing.T) {
+		b.to("/console/clusters?source=" + url.QueryEscape("新来源"))
+		if n := eval[int](b, `document.querySelectorAll("tbody .title").length`); n != 1 {
+			t.Errorf("%d stories have the new source", n)
+		}
+		b.to("/console/clusters?words=" + url.QueryEscape("鱼塘"))
+		b.seen("tbody .title", "鱼塘承包十年后被收回")
+		b.to("/console/clusters?rule=nonsense")
+		b.seen("main", "请求有误")
+	})
+	t.Run("table", func(t *testing.T) {
+		resp, body := get(t, r, "/console/cluster.csv?id=4", session(t, r, "lin-secret-token-1"))
+		rows, err := csv.NewReader(strings.NewReader(strings.TrimPrefix(body, "\ufeff"))).ReadAll()
+		if err != nil || resp.StatusCode != 200 || len(rows) < 5 || rows[1][0] != "fishpond" {
+			t.Errorf("%d, %v, %d rows: %q", resp.StatusCode, err, len(rows), body)
+		}
+	})
+}
+
+func TestLiveCounters(t *testing.T) {
+	r := start(t, onTheBus)
+	b := open(t, r, 1280, 900)
+	b.signIn("lin-secret-token-1", "/")
+	b.until(`document.querySelector("[data-count=items]").innerText !== ""`)
+	before := b.text("[data-count=items]")
+	submit(t, r, ingest.Item{ID: "new", Title: "一条新稿件", Body: "今天下午，河边的芦苇荡里飞来了一群白鹭，附近的居民纷纷前去观看。"})
+	b.until(`document.querySelector("[data-count=items]").innerText !== "` + before + `"`)
+}
+
+func TestHostileText(t *testing.T) {
+	r := start(t, onTheBus)
+	const attack = `</title><script>window.pwned=1</script><img src=x onerror="window.pwned=2">`
+	body := attack + "\u202e\u2066 <svg onload=window.pwned=3> javascript:alert(1) {{.}} " + strings.Repeat("这是一篇很长很长的稿件，内容没有任何意义。", 8000)
+	submit(t, r, ingest.Item{ID: `h"><script>window.pwned=4</script>`, Title: attack + "\u202e倒写", Source: attack, URL: "javascript:window.pwned=5", Body: body})
+	submit(t, r, ingest.Item{ID: "hostile copy", Title: "又一篇" + strings.Repeat("\u0301", 500), Source: "=HYPERLINK(1)", Body: strings.Replace(body, "没有任何", "毫无", 3)})
+	b := open(t, r, 1280, 900)
+	id := url.QueryEscape(`h"><script>window.pwned=4</script>`)
+	b.signIn("lin-secret-token-1", "/console/item?id="+id)
+	for _, path := range []string{"/console/item?id=" + id, "/console/item?id=hostile+copy", "/console/compare?a=" + id + "&b=hostile+copy", "/", "/console/clusters?sort=last",
+		"/console/sources", "/console/search?q=" + url.QueryEscape(attack), "/console/suspects", "/console/review"} {
+		b.to(path)
+		b.until(`document.readyState === "complete"`)
+		if eval[bool](b, "window.pwned !== undefined") {
+			t.Fatalf("%s ran a script of an article", path)
+		}
+		if n := eval[int](b, `document.querySelectorAll("main script, main img, main [onload], main [onerror], main a[href^=javascript]").length`); n > 0 {
+			t.Errorf("%s has %d elements of an article", path, n)
+		}
+	}
+	b.to("/console/item?id=" + id)
+	b.seen("h1", "<script>")
+	_, page := get(t, r, "/console/item?id="+id, session(t, r, "lin-secret-token-1"))
+	if n := len(page); n > 160<<10 {
+		t.Errorf("an article of %d bytes makes a page of %d", len(body), n)
+	}
+	story, err := r.Index.Item(t.Context(), "hostile copy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, table := get(t, r, "/console/cluster.csv?id="+itoa(story.Event.Cluster), session(t, r, "lin-secret-token-1")); strings.Contains(table, ",=HYPERLINK") {
+		t.Error("a spreadsheet would take a source for a formula")
+	}
+}
+
+func TestWithoutScript(t *testing.T) {
+	r := start(t)
+	b := open(t, r, 1280, 900)
+	if _, err := chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}); err != nil {
+		t.Fatal(err)
+	}
+	b.signIn("lin-secret-token-1", "/")
+	for _, p := range pages[:12] {
+		b.to(p.path)
+		if got := b.text("main"); !strings.Contains(got, p.zh) {
+			t.Errorf("%s does not say %q:\n%s", p.path, p.zh, got)
+		}
+	}
+	b.to("/console/item?id=kiln-reword")
+	b.enter("#reason", "作者授权")
+	b.click(".acts .good")
+	b.shown(".notice")
+	if got := verdict(t, r, "kiln-reword").String(); got != "unique" {
+		t.Errorf("after a release the item is %s", got)
+	}
+	b.click(".notice button")
+	b.shown(".badge.duplicate")
+	if got := verdict(t, r, "kiln-reword").String(); got != "duplicate" {
+		t.Errorf("after its undo the item is %s", got)
+	}
+}
+
+func TestSession(t *testing.T) {
+	r := start(t)
+	t.Run("nobody", func(t *testing.T) {
+		for _, p := range pages {
+			if resp, _ := get(t, r, p.path); resp.StatusCode != http.StatusSeeOther || !strings.HasPrefix(resp.Header.Get("Location"), "/console/signin") {
+				t.Errorf("%s answers %d to nobody", p.path, resp.StatusCode)
+			}
+		}
+	})
+	t.Run("wrong token", func(t *testing.T) {
+		b := open(t, r, 1280, 900)
+		b.to("/console/signin")
+		b.enter("#token", "not a token")
+		b.click("main button")
+		b.shown(".problem")
+	})
+	t.Run("only to this host", func(t *testing.T) {
+		for _, to := range []string{"//elsewhere.example/", "https://elsewhere.example/", `/\elsewhere.example`} {
+			req, err := http.NewRequest(http.MethodPost, r.URL+"/console/signin", strings.NewReader(url.Values{"token": {"lin-secret-token-1"}, "to": {to}}.Encode()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+			if resp, _ := ask(t, req); resp.Header.Get("Location") != "/" {
+				t.Errorf("%q leads to %q", to, resp.Header.Get("Location"))
+			}
+		}
+	})
+	t.Run("forged", func(t *testing.T) {
+		c := session(t, r, "lin-secret-token-1")
+		post := func(form url.Values) int {
+			form.Set("kind", "release")
+			form.Set("item", "kiln-reword")
+			req, err := http.NewRequest(http.MethodPost, r.URL+"/console/decide", strings.NewReader(form.Encode()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+			resp, _ := ask(t, req, c)
+			return resp.StatusCode
+		}
+		if code := post(url.Values{}); code != http.StatusForbidden {
+			t.Errorf("a form without a token: %d", code)
+		}
+		other := session(t, r, "wu-secret-token-22")
+		_, page := get(t, r, "/console/item?id=kiln-reword", other)
+		token := formToken(t, page)
+		if code := post(url.Values{"form": {token}}); code != http.StatusForbidden {
+			t.Errorf("a form with the token of another session: %d", code)
+		}
+		tampered := *c
+		tampered.Value = "A" + c.Value[1:]
+		if resp, _ := get(t, r, "/", &tampered); resp.StatusCode != http.StatusSeeOther {
+			t.Errorf("a tampered cookie: %d", resp.StatusCode)
+		}
+		if got := verdict(t, r, "kiln-reword").String(); got != "duplicate" {
+			t.Errorf("a forged form made the item %s", got)
+		}
+	})
+	t.Run("roles", func(t *testing.T) {
+		c := session(t, r, "lin-secret-token-1")
+		if resp, _ := get(t, r, "/console/operators", c); resp.StatusCode != http.StatusForbidden {
+			t.Errorf("an editor gets %d on the operators' page", resp.StatusCode)
+		}
+	})
+	t.Run("end", func(t *testing.T) {
+		b := open(t, r, 1280, 900)
+		b.signIn("lin-secret-token-1", "/console/suspects")
+		r.Ahead.Add(int64(13 * time.Hour))
+		defer r.Ahead.Store(0)
+		b.key("a") // a decision, too late
+		b.shown("#token")
+		if n := len(suspects(t, r)); n == 0 {
+			t.Fatal("no suspects")
+		}
+		list, err := r.Index.DecisionsBefore(t.Context(), 0, 10)
+		if err != nil || len(list) != 0 {
+			t.Errorf("an ended session decided: %v %v", list, err)
+		}
+		b.to("/console/sources")
+		b.enter("#token", "wu-secret-token-22")
+		b.click("main button")
+		b.shown(".matrix")
+		if got := b.text(".who"); got != "吴编辑" {
+			t.Errorf("signed in as %q", got)
+		}
+		b.click("header .me form button")
+		b.shown("#token")
+	})
+}
