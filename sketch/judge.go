@@ -157,7 +157,7 @@ type Thresholds struct {
 // weights are fitted (quality_test.go does it, and prints what they are worth).
 func DefaultThresholds() Thresholds {
 	return Thresholds{
-		Duplicate: .58, DuplicateShort: .5, Suspect: .74, Doubt: .42, Related: .26, Excerpt: .8,
+		Duplicate: .58, DuplicateShort: .5, Suspect: .77, Doubt: .42, Related: .26, Excerpt: .8,
 		Copy: copyWeights, Story: storyWeights,
 		CopySketch: copySketchWeights, StorySketch: storySketchWeights,
 	}
