@@ -81,7 +81,7 @@ type Hit struct {
 // Config configures Bands. The zero value is ready to use.
 type Config struct {
 	// Hot is the number of postings above which a bucket is kept sorted.
-	// 0: 1024.
+	// 0: 2048.
 	Hot int
 }
 

@@ -54,7 +54,7 @@ func TestOperations(t *testing.T) {
 			},
 			"put many": func(t *rapid.T) {
 				k := key.Draw(t, "key")
-				for v := range rapid.Uint32Range(1, 3000).Draw(t, "values") {
+				for v := range rapid.Uint32Range(1, 2200).Draw(t, "values") {
 					r.Put(k, v+100)
 					if !slices.Contains(ref[k], v+100) {
 						ref[k] = append(ref[k], v+100)

@@ -78,7 +78,7 @@ const (
 
 	dead         = math.MaxUint32 // the ordinal of a tombstone
 	postingBytes = 10
-	defaultHot   = 1024
+	defaultHot   = 2048
 )
 
 // Posting is a key and what is found under it.
@@ -91,7 +91,7 @@ type Posting struct {
 type Config struct {
 	// Memory may be shared by tables with one writer. nil: its own.
 	Memory *Memory
-	// Hot is the size above which a bucket is kept sorted. 0: 1024.
+	// Hot is the size above which a bucket is kept sorted. 0: 2048.
 	Hot int
 }
 
