@@ -43,11 +43,12 @@
 //
 // # Size
 //
-// 12 bytes a posting (10 and slack), four postings a fingerprint, one a key: about 48 bytes a
-// fingerprint at 10 million and 46 at 100 million, off the garbage collector's
-// heap, plus at most 3 MB a million postings of pages that wait for look-ups to
-// end. The empty index takes nothing, the first postings a 3 KB page in each place
-// they fall: 12 MB by the time all are in use.
+// Four postings a fingerprint, one a key, 10 bytes each and slack: 46 to 49
+// bytes a fingerprint at 10 million, 45 at 100 million, 58 to 63 at one
+// million, off the garbage collector's heap. A page that was replaced (120 KB
+// at 10 million fingerprints, 1.2 MB at 100 million) stays until the look-ups
+// of that moment have ended. An empty index takes next to nothing; the first
+// postings cost up to 3 KB each, 14 MB by the time all pages are in use.
 //
 // # Pages
 //

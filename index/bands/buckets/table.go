@@ -15,9 +15,9 @@
 // but for a short tail of the newest, so that a look-up can go straight to the
 // part that it wants. Equal keys keep the order in which they were added.
 //
-// Size: 10 bytes a posting, and slack of an eighth of the bucket and its
-// square root, less above Hot: 12 bytes at 10 million keys, 11.5 at 100
-// million; 64 buckets cost at least 3 KB once one of them is used.
+// Size: 10 bytes a posting, and slack: 11.5 to 12.3 bytes at 10 million, 11.3
+// at 100 million. A page costs at least 3 KB once it is used, and there are
+// 1,024.
 //
 // One goroutine at a time may change a table or anything that shares its
 // Memory. Look-ups hold a Pin of that Memory while they use a View.
