@@ -56,13 +56,13 @@ func (s *Store) applyLocked(ctx context.Context, e Entry) error {
 		}
 		return fmt.Errorf("%w: %w", errStopped, err)
 	}
-	s.advance(e.Seq, err)
+	s.advance(e.Seq, len(m.spans), err)
 	return err
 }
 
 // advance makes an event count as applied and wakes those who wait for it, with what
 // became of it.
-func (s *Store) advance(seq uint64, outcome error) {
+func (s *Store) advance(seq uint64, keys int, outcome error) {
 	s.waitMu.Lock()
 	if outcome != nil {
 		if len(s.refused) >= 4096 { // nobody came for these: plain publishers
@@ -77,7 +77,7 @@ func (s *Store) advance(seq uint64, outcome error) {
 	delete(s.waiters, seq)
 	s.waitMu.Unlock()
 	s.oldest.CompareAndSwap(0, time.Now().UnixNano())
-	if n := s.unflushed.Add(1); n >= int64(s.cfg.MaxUnflushed)/2 {
+	if n := s.unflushed.Add(int64(max(keys, 1))); n >= int64(s.cfg.MaxUnflushed)/2 {
 		select {
 		case s.kick <- struct{}{}:
 		default:
@@ -92,7 +92,7 @@ func (s *Store) refuse(e Entry, reason error) error {
 	if s.cfg.Dead != nil {
 		s.cfg.Dead(e, reason)
 	}
-	s.advance(e.Seq, reason)
+	s.advance(e.Seq, 0, reason)
 	return reason
 }
 

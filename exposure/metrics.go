@@ -63,7 +63,7 @@ func (s *Store) Collectors() []prometheus.Collector {
 		m.requests, m.candidates, m.inExact, m.inShards, m.degraded, m.hits, m.misses, m.dead, m.corrupt,
 		m.flushedUsers, m.flushedBytes, m.swept, m.fprTests, m.fprPositives, m.fprExpected,
 		m.flushes, m.stateBytes, m.eventsVec,
-		gauge("unflushed_events", "Events applied that are not in the file yet.", func() float64 { return float64(s.unflushed.Load()) }),
+		gauge("unflushed_keys", "Keys of events applied that are not in the file yet.", func() float64 { return float64(s.unflushed.Load()) }),
 		gauge("unflushed_age_seconds", "Age of the oldest of them.", func() float64 {
 			if t := s.oldest.Load(); t != 0 {
 				return time.Since(time.Unix(0, t)).Seconds()

@@ -40,7 +40,7 @@ type Config struct {
 	Location   *time.Location   // of days and months; nil: Asia/Shanghai
 	Clock      func() time.Time // nil: time.Now
 
-	MaxUnflushed int           // events applied but not in the file (default 262,144); past it the log waits
+	MaxUnflushed int           // keys of events applied but not in the file (default 262,144); past it the log waits
 	FlushAge     time.Duration // age of the oldest of them (default 10 s)
 	CacheBytes   int64         // memory for users (default 256 MiB)
 	SweepRate    int           // rows a second looked at for expiry (default 2,000; negative: never)
@@ -68,7 +68,7 @@ type Store struct {
 	lastShard atomic.Int64
 	applied   atomic.Uint64 // last sequence applied
 	flushed   atomic.Uint64 // last sequence in the file
-	unflushed atomic.Int64  // events between the two
+	unflushed atomic.Int64  // keys of the events between the two
 	oldest    atomic.Int64  // unix nanoseconds when the oldest of them was applied, 0 for none
 	ready     atomic.Bool
 	readyCh   chan struct{} // closed when ready
