@@ -33,10 +33,12 @@ type serveFlags struct {
 	EditorHeader string `help:"Header in which a proxy on loopback names the editor who is signed in." placeholder:"NAME"`
 	Insecure     bool   `help:"Without tokens, allow listening beyond loopback and requests for any host name."`
 
-	ExposurePolicy string `help:"How exposures are kept: 'rotate' or 'calendar', with options." default:"rotate" placeholder:"POLICY"`
-	ExposureCache  int64  `help:"Memory for users that are asked about, in MiB." default:"256"`
-	TimeZone       string `help:"Time zone of days and months." default:"Asia/Shanghai"`
-	FailClosed     bool   `help:"A filter that cannot be computed answers nothing instead of everything."`
+	ExposurePolicy string            `help:"How exposures are kept: 'rotate' or 'calendar', with options." default:"rotate" placeholder:"POLICY"`
+	ExposureCache  int64             `help:"Memory for users that are asked about, in MiB." default:"256"`
+	Histories      map[string]string `help:"Further histories with policies of their own, as video=calendar;ads=rotate." placeholder:"NAME=POLICY;..."`
+	Scenes         map[string]string `help:"Which history a scene goes into; a scene not named goes into the default one." placeholder:"SCENE=HISTORY;..."`
+	TimeZone       string            `help:"Time zone of days and months." default:"Asia/Shanghai"`
+	FailClosed     bool              `help:"A filter that cannot be computed answers nothing instead of everything."`
 
 	policyFlags
 	segmentFlags
@@ -154,6 +156,12 @@ func (f *serveFlags) openExposure(co *streams, s *service, dir string) error {
 	if err != nil {
 		return err
 	}
+	policies := map[string]exposure.Policy{"": policy}
+	for name, text := range f.Histories {
+		if policies[name], err = exposure.ParsePolicy(text); err != nil {
+			return fmt.Errorf("history %s: %w", name, err)
+		}
+	}
 	zone, err := time.LoadLocation(f.TimeZone)
 	if err != nil {
 		return fmt.Errorf("time zone: %w", err)
@@ -170,7 +178,7 @@ func (f *serveFlags) openExposure(co *streams, s *service, dir string) error {
 	if err != nil {
 		return err
 	}
-	s.exposure, err = exposure.Open(co.ctx, exposure.Config{Path: filepath.Join(dir, exposureFile), Log: log, Policies: map[string]exposure.Policy{"": policy},
+	s.exposure, err = exposure.Open(co.ctx, exposure.Config{Path: filepath.Join(dir, exposureFile), Log: log, Policies: policies, Scenes: f.Scenes,
 		Location: zone, Durability: durability, CacheBytes: f.ExposureCache << 20, FailClosed: f.FailClosed, Logger: co.log})
 	return err
 }
