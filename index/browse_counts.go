@@ -166,15 +166,20 @@ func (b *Browse) Sources(ctx context.Context, since time.Time, limit int) ([]Sou
 	if err != nil {
 		return nil, err
 	}
+	names, err := b.sourceNames(ctx)
+	if err != nil {
+		return nil, err
+	}
+	delays, err := b.medianDelays(ctx)
+	if err != nil {
+		return nil, err
+	}
 	for i := range out {
 		c := &out[i]
-		if c.Name, err = b.sourceName(ctx, c.Number); err != nil {
-			return nil, err
+		c.Name, c.Policy = names[c.Number], SourceNormal
+		if d, ok := delays[c.Number]; ok {
+			c.Delay = &d
 		}
-		if c.Delay, err = b.medianDelay(ctx, c.Number); err != nil {
-			return nil, err
-		}
-		c.Policy = SourceNormal
 		if p, ok := policies[c.Name]; ok {
 			c.Policy = p.Policy
 		}
@@ -182,34 +187,46 @@ func (b *Browse) Sources(ctx context.Context, since time.Time, limit int) ([]Sou
 	return out, nil
 }
 
-func (b *Browse) sourceName(ctx context.Context, number int64) (name string, err error) {
-	err = b.x.reader.QueryRowContext(ctx, `SELECT name FROM sources WHERE number = ?`, number).Scan(&name)
+// sourceNames returns the names of all sources. There are few thousands of
+// them, however many items.
+func (b *Browse) sourceNames(ctx context.Context) (map[int64]string, error) {
+	names := map[int64]string{}
+	err := each(ctx, b.x.reader, `SELECT number, name FROM sources`, func(r *sql.Rows) error {
+		var number int64
+		var name string
+		err := r.Scan(&number, &name)
+		names[number] = name
+		return err
+	})
 	if err != nil {
-		return "", fmt.Errorf("index: source %d: %w", number, err)
+		return nil, fmt.Errorf("index: sources: %w", err)
 	}
-	return name, nil
+	return names, nil
 }
 
-func (b *Browse) medianDelay(ctx context.Context, source int64) (*time.Duration, error) {
-	var buckets, ns []int64
-	var total int64
-	err := each(ctx, b.reader, `SELECT bucket, n FROM delays WHERE source = ? ORDER BY bucket`, func(r *sql.Rows) error {
-		var bucket, n int64
-		err := r.Scan(&bucket, &n)
-		buckets, ns, total = append(buckets, bucket), append(ns, n), total+n
+func (b *Browse) medianDelays(ctx context.Context) (map[int64]time.Duration, error) {
+	type half struct{ source, bucket, n int64 }
+	var all []half
+	total := map[int64]int64{}
+	err := each(ctx, b.reader, `SELECT source, bucket, n FROM delays ORDER BY source, bucket`, func(r *sql.Rows) error {
+		var h half
+		err := r.Scan(&h.source, &h.bucket, &h.n)
+		all = append(all, h)
+		total[h.source] += h.n
 		return err
-	}, source)
+	})
 	if err != nil {
-		return nil, fmt.Errorf("index: delays of source %d: %w", source, err)
+		return nil, fmt.Errorf("index: delays: %w", err)
 	}
-	var sum int64
-	for i, n := range ns {
-		if sum += n; 2*sum >= total {
-			d := bucketDelay(buckets[i])
-			return &d, nil
+	medians, sum := map[int64]time.Duration{}, map[int64]int64{}
+	for _, h := range all {
+		if sum[h.source] += h.n; 2*sum[h.source] >= total[h.source] {
+			if _, ok := medians[h.source]; !ok {
+				medians[h.source] = bucketDelay(h.bucket)
+			}
 		}
 	}
-	return nil, nil
+	return medians, nil
 }
 
 // Copied is how often one source's articles came again from another.
@@ -246,11 +263,13 @@ func (b *Browse) Matrix(ctx context.Context, since time.Time, limit int) (names 
 		return int(a - b)
 	})
 	order = order[:min(len(order), limit)]
+	known, err := b.sourceNames(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
 	byNumber := map[int64]string{}
 	for _, s := range order {
-		if byNumber[s], err = b.sourceName(ctx, s); err != nil {
-			return nil, nil, err
-		}
+		byNumber[s] = known[s]
 		names = append(names, byNumber[s])
 	}
 	for _, p := range all {

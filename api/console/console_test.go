@@ -182,6 +182,7 @@ func (b *tab) signIn(token, path string) {
 	b.enter("#token", token)
 	b.click("main button")
 	b.shown(".who")
+	b.until(`document.readyState === "complete"`) // keys work from here on
 }
 
 func (b *tab) address() string {

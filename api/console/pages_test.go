@@ -287,7 +287,7 @@ func TestWithoutScript(t *testing.T) {
 		t.Errorf("after a release the item is %s", got)
 	}
 	b.click(".notice button")
-	b.shown(".badge.duplicate")
+	b.seen(".notice", "已撤销")
 	if got := verdict(t, r, "kiln-reword").String(); got != "duplicate" {
 		t.Errorf("after its undo the item is %s", got)
 	}

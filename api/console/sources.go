@@ -38,7 +38,7 @@ func (c *Console) sources(ctx context.Context, p *page) (string, error) {
 	}
 	since := c.cfg.Now().AddDate(0, 0, -v.Days)
 	var err error
-	if v.Sources, err = c.cfg.Browse.Sources(ctx, since, 60); err != nil {
+	if v.Sources, err = c.cfg.Browse.Sources(ctx, since, 40); err != nil {
 		return "", err
 	}
 	names, pairs, err := c.cfg.Browse.Matrix(ctx, since, 12)
