@@ -3,6 +3,7 @@ package exposure
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -48,6 +49,11 @@ func (s *Store) Flush(ctx context.Context) error {
 func (s *Store) flush(ctx context.Context) error {
 	s.flushMu.Lock()
 	defer s.flushMu.Unlock()
+	// One that failed took its users' changes with it; another, had it waited for
+	// this lock meanwhile, would write a sequence that claims them.
+	if err := s.Err(); err != nil && !errors.Is(err, ErrClosed) {
+		return err
+	}
 	started := time.Now()
 
 	s.applyMu.Lock()

@@ -265,7 +265,8 @@ func TestSweep(t *testing.T) {
 // TestRelax: at_least gives back what only shards hold, oldest shard first, and never
 // what the tail or the ring hold.
 func TestRelax(t *testing.T) {
-	f := newFixture(t, Config{Policies: map[string]Policy{"": {Slots: 5, Capacity: 64, Tail: 16}}})
+	// The secret is fixed: by chance a newer shard may seem to hold an older one's key.
+	f := newFixture(t, Config{Rand: zeros{}, Policies: map[string]Policy{"": {Slots: 5, Capacity: 64, Tail: 16}}})
 	all := ids(0, 250)
 	for _, id := range all {
 		f.report(Seen, "u", id)
