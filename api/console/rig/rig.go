@@ -1,5 +1,5 @@
 // Package rig runs a whole service on the sample corpus, for the console's
-// tests and pictures: bus, index, ingest, and the console on a loopback port.
+// tests and pictures: bus, index, ingest, and the HTTP side with the console on a loopback port.
 package rig
 
 import (
@@ -10,8 +10,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/http"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -19,6 +19,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"jianguo/api"
 	"jianguo/api/console"
 	"jianguo/data"
 	"jianguo/index"
@@ -38,9 +39,8 @@ type Config struct {
 	Corpus []byte
 	// Tokens maps tokens to names; all are editors', those of names that begin
 	// with "ops" operators'. nil: everybody is let in.
-	Tokens  map[string]string
-	Console func(*console.Config)
-	Logger  *slog.Logger
+	Tokens map[string]string
+	Logger *slog.Logger
 }
 
 // Rig is a running service.
@@ -200,7 +200,7 @@ func lines(corpus []byte, f func([]byte) error) error {
 
 func (r *Rig) serve(cfg Config) error {
 	began := time.Now()
-	cc := console.Config{Index: r.Index, Browse: r.Browse, Segmenter: r.Segmenter, Ingest: r.Ingest, Conn: r.Conn, Dir: cfg.Dir, Logger: cfg.Logger, Version: "rig",
+	cc := console.Config{Index: r.Index, Browse: r.Browse, Segmenter: r.Segmenter, Ingest: r.Ingest, Conn: r.Conn, Dir: cfg.Dir, Logger: cfg.Logger, Version: "sample",
 		Now: func() time.Time {
 			now := time.Now()
 			if !r.Now.IsZero() {
@@ -208,23 +208,28 @@ func (r *Rig) serve(cfg Config) error {
 			}
 			return now.Add(time.Duration(r.Ahead.Load()))
 		}}
-	done := make(chan struct{})
-	cc.Done = done
+	ac := api.Config{Index: r.Index, Ingest: r.Ingest, Conn: r.Conn, Logger: cfg.Logger}
 	if cfg.Tokens != nil {
-		cc.Authenticate = func(token string) (string, string, bool) {
-			name, ok := cfg.Tokens[token]
+		var list strings.Builder
+		for token, name := range cfg.Tokens {
 			role := console.RoleEditor
-			if len(name) > 3 && name[:3] == "ops" {
+			if strings.HasPrefix(name, "ops") {
 				role = console.RoleOperator
 			}
-			return name, role, ok
+			fmt.Fprintln(&list, name, role, token)
 		}
+		var err error
+		if ac.Tokens, err = api.ReadTokens(strings.NewReader(list.String())); err != nil {
+			return err
+		}
+		cc.Authenticate = ac.Tokens.Authenticate
 	}
-	if cfg.Console != nil {
-		cfg.Console(&cc)
+	ac.Console = func(e *echo.Echo, bound echo.MiddlewareFunc, done <-chan struct{}) error {
+		cc.Middleware, cc.Done = []echo.MiddlewareFunc{bound}, done
+		return console.Register(e, cc)
 	}
-	e := echo.New()
-	if err := console.Register(e, cc); err != nil {
+	server, err := api.New(ac)
+	if err != nil {
 		return err
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -232,17 +237,7 @@ func (r *Rig) serve(cfg Config) error {
 		return err
 	}
 	r.URL = "http://" + l.Addr().String()
-	server := &http.Server{Handler: e, ReadHeaderTimeout: 5 * time.Second}
-	go func() { _ = server.Serve(l) }() // it ends when Close closes it
-	r.closers = append(r.closers, func() error {
-		close(done)
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		defer cancel()
-		if server.Shutdown(ctx) != nil {
-			return server.Close()
-		}
-		return nil
-	})
+	r.closers = append(r.closers, r.background(func(ctx context.Context) error { return server.Serve(ctx, l) }))
 	return nil
 }
 
