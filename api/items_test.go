@@ -3,7 +3,6 @@ package api
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -326,60 +325,6 @@ func TestPublishAtOnce(t *testing.T) {
 	}
 	if accepted != 1 {
 		t.Errorf("%d of %d accepted", accepted, len(outcomes))
-	}
-}
-
-// What waits for the bus goes on together, and each gets its own answer.
-func TestPublishBatches(t *testing.T) {
-	for name, room := range map[string]int64{"room for all": 0, "room for some": 256 << 10} {
-		t.Run(name, func(t *testing.T) {
-			r := newRig(t, rigConfig{stalled: true, ingest: func(c *ingest.Config) { c.Bytes = room }, api: func(c *Config) { c.Wait = 20 * time.Second }})
-			p := r.server.publisher
-			p.flushing = true // nothing leaves before all are here
-			const n = 3 * batchMessages / 2
-			outcomes := make(chan *ingest.Outcome, n)
-			full := make(chan error, n)
-			for i := range n {
-				go func() {
-					payload, err := json.Marshal(ingest.Item{ID: fmt.Sprint(i), Body: article(i)})
-					if err != nil {
-						t.Error(err)
-					}
-					out, err := p.submit(context.Background(), ingest.SubjectPublish, payload)
-					if err != nil {
-						full <- err
-						return
-					}
-					outcomes <- out
-				}()
-			}
-			eventually(t, "all are pending", func() bool {
-				p.mu.Lock()
-				defer p.mu.Unlock()
-				return len(p.pending) == n
-			})
-			p.flush()
-			r.run()
-			refused := 0
-			for range n {
-				select {
-				case out := <-outcomes:
-					if out.Event == nil || out.Event.Verdict == 0 {
-						t.Errorf("outcome %+v", out)
-					}
-				case err := <-full:
-					if refused++; problemOf(err).Status != 429 {
-						t.Error(err)
-					}
-				}
-			}
-			if stored := r.events(); int(stored) != n-refused || (refused > 0) != (room > 0) || stored == 0 {
-				t.Errorf("%d stored, %d refused of %d", stored, refused, n)
-			}
-			if p.flushing || p.pending != nil || p.single {
-				t.Errorf("flushing %v, %d pending, single %v", p.flushing, len(p.pending), p.single)
-			}
-		})
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
@@ -62,7 +61,7 @@ type Server struct {
 	echo    *echo.Echo
 	metrics *metrics
 
-	publisher *publisher // nil without Conn
+	publisher *ingest.Publisher // nil without Conn
 
 	work      gate
 	waiting   gate
@@ -98,11 +97,10 @@ func New(cfg Config) (*Server, error) {
 		s.cfg.Gatherer = r
 	}
 	if cfg.Conn != nil {
-		js, err := jetstream.New(cfg.Conn, jetstream.WithPublishAsyncMaxPending(4*batchMessages))
-		if err != nil {
+		var err error
+		if s.publisher, err = ingest.NewPublisher(cfg.Conn); err != nil {
 			return nil, fmt.Errorf("api: %w", err)
 		}
-		s.publisher = &publisher{conn: cfg.Conn, js: js}
 	}
 	s.echo.HideBanner, s.echo.HidePort = true, true
 	s.echo.Logger.SetOutput(io.Discard)

@@ -272,6 +272,10 @@ func (x *Index) Close() error {
 	if x.writer != nil {
 		errs = append(errs, x.writer.Close())
 	}
+	// Their memory is not the garbage collector's.
+	x.bands.Close()
+	x.ids.Close()
+	x.exacts.Close()
 	return errors.Join(errs...)
 }
 

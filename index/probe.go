@@ -24,15 +24,15 @@ func (p Probe) Margin(q *simhash.Print) int {
 	return len(hits)
 }
 
-// Within counts the exemplars that the margin look-up finds at S < s.
-func (p Probe) Within(q *simhash.Print, s float32) int {
-	n := 0
+// Within are the exemplars that the margin look-up finds at S < s.
+func (p Probe) Within(q *simhash.Print, s float32) []simhash.Fingerprint {
+	var found []simhash.Fingerprint
 	for _, h := range p.x.bands.Margin(nil, q, p.x.policy.MaxS, bands.Budget{}) {
 		if q.S(h.Fingerprint) < s {
-			n++
+			found = append(found, h.Fingerprint)
 		}
 	}
-	return n
+	return found
 }
 
 // Judged is how many proposals an article is judged against.

@@ -31,6 +31,9 @@ type job struct {
 // is then finished. It returns nil after an orderly end.
 func (s *Service) Run(ctx context.Context) error {
 	if err := s.attach(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil // told to end before it began
+		}
 		return err
 	}
 	// The position is the index's, written in the same transaction as what it
@@ -41,6 +44,9 @@ func (s *Service) Run(ctx context.Context) error {
 	consumer, err := s.items.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{
 		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: applied - s.base.Load() + 1, NamePrefix: consumerName,
 	})
+	if ctx.Err() != nil {
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("ingest: consumer: %w", err)
 	}

@@ -2,7 +2,6 @@ package ingest
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -205,33 +204,7 @@ func (s *Service) Check(ctx context.Context, it *Item) (index.Event, error) {
 	return s.cfg.Index.Check(ctx, Prepare(s.cfg.Segmenter, text, it), uint32(time.Now().Unix()))
 }
 
-// ErrPending says that the bus has an item for good, but that its outcome did
-// not come while somebody waited for it.
-var ErrPending = errors.New("the item is stored, its verdict did not come in time")
-
-// Submit publishes a payload on subject (SubjectPublish or SubjectWithdraw) and
-// waits for its outcome; when ctx ends after the bus took the message, the error
-// wraps ErrPending. It may be called in any process that has the bus.
+// Submit publishes one payload and waits for its outcome; see Publisher.Submit.
 func Submit(ctx context.Context, nc *nats.Conn, js jetstream.JetStream, subject string, payload []byte) (*Outcome, error) {
-	inbox := nc.NewRespInbox()
-	sub, err := nc.SubscribeSync(inbox)
-	if err != nil {
-		return nil, fmt.Errorf("ingest: submit: %w", err)
-	}
-	defer func() { _ = sub.Unsubscribe() }()
-	msg := nats.NewMsg(subject)
-	msg.Header.Set(HeaderReply, inbox)
-	msg.Data = payload
-	if _, err := js.PublishMsg(ctx, msg); err != nil {
-		return nil, fmt.Errorf("ingest: submit: %w", err)
-	}
-	reply, err := sub.NextMsgWithContext(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("ingest: %w: %w", ErrPending, err)
-	}
-	var o Outcome
-	if err := json.Unmarshal(reply.Data, &o); err != nil {
-		return nil, fmt.Errorf("ingest: outcome: %w", err)
-	}
-	return &o, nil
+	return (&Publisher{conn: nc, js: js}).Submit(ctx, subject, payload)
 }

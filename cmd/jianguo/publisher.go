@@ -27,6 +27,7 @@ const publishTries = 3
 type publisher struct {
 	conn   *nats.Conn
 	js     jetstream.JetStream
+	bus    *ingest.Publisher
 	inbox  string
 	sub    *nats.Subscription
 	done   func(line int, o *ingest.Outcome, err error) // called once an item, one at a time
@@ -46,11 +47,15 @@ type submission struct {
 }
 
 func newPublisher(conn *nats.Conn, done func(line int, o *ingest.Outcome, err error)) (*publisher, error) {
-	js, err := jetstream.New(conn, jetstream.WithPublishAsyncMaxPending(inFlight), jetstream.WithPublishAsyncTimeout(outcomeWait))
+	js, err := jetstream.New(conn)
 	if err != nil {
 		return nil, err
 	}
-	p := &publisher{conn: conn, js: js, inbox: conn.NewInbox() + ".", done: done, window: make(chan struct{}, inFlight), waiting: map[string]*submission{}}
+	bus, err := ingest.NewPublisher(conn)
+	if err != nil {
+		return nil, err
+	}
+	p := &publisher{conn: conn, js: js, bus: bus, inbox: conn.NewInbox() + ".", done: done, window: make(chan struct{}, inFlight), waiting: map[string]*submission{}}
 	if p.sub, err = conn.Subscribe(p.inbox+"*", p.outcome); err != nil {
 		return nil, err
 	}
@@ -83,15 +88,9 @@ func (p *publisher) send(token string, s *submission) {
 	msg := nats.NewMsg(ingest.SubjectPublish)
 	msg.Header.Set(ingest.HeaderReply, p.inbox+token)
 	msg.Data = s.payload
-	future, err := p.js.PublishMsgAsync(msg)
-	if err != nil {
-		p.retry(token, err)
-		return
-	}
+	stored := p.bus.PublishAsync(msg)
 	go func() {
-		select {
-		case <-future.Ok():
-		case err := <-future.Err():
+		if err := <-stored; err != nil {
 			p.retry(token, err)
 		}
 	}()

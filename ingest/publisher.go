@@ -1,4 +1,4 @@
-package api
+package ingest
 
 import (
 	"context"
@@ -12,15 +12,14 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/nats-io/nuid"
-
-	"jianguo/ingest"
 )
 
-// publisher puts payloads on ITEMS for many requests at once: what comes while
+// Publisher puts messages on ITEMS for many callers at once: what comes while
 // messages are being stored goes on together afterwards, and as one atomic
 // batch where there are enough of them. The bus syncs once a batch, and a sync
-// is what publishing costs.
-type publisher struct {
+// is what publishing costs. Messages are stored in the order they were handed
+// in. It may be used in any process that has the bus.
+type Publisher struct {
 	conn *nats.Conn
 	js   jetstream.JetStream
 
@@ -47,35 +46,60 @@ const (
 	storeWait = 10 * time.Second
 )
 
-// submit publishes a payload and waits for its outcome. When ctx ends after the
-// bus has taken the message, the error wraps ingest.ErrPending.
-func (p *publisher) submit(ctx context.Context, subject string, payload []byte) (*ingest.Outcome, error) {
+// NewPublisher returns a Publisher on a connection.
+func NewPublisher(conn *nats.Conn) (*Publisher, error) {
+	js, err := jetstream.New(conn, jetstream.WithPublishAsyncMaxPending(4*batchMessages))
+	if err != nil {
+		return nil, fmt.Errorf("ingest: publisher: %w", err)
+	}
+	return &Publisher{conn: conn, js: js}, nil
+}
+
+// ErrPending says that the bus has an item for good, but that its outcome did
+// not come while somebody waited for it.
+var ErrPending = errors.New("the item is stored, its verdict did not come in time")
+
+// Submit publishes a payload on subject (SubjectPublish or SubjectWithdraw) and
+// waits for its outcome. When ctx ends after the bus has taken the message, the
+// error wraps ErrPending.
+func (p *Publisher) Submit(ctx context.Context, subject string, payload []byte) (*Outcome, error) {
 	inbox := p.conn.NewRespInbox()
 	sub, err := p.conn.SubscribeSync(inbox)
 	if err != nil {
-		return nil, fmt.Errorf("api: submit: %w", err)
+		return nil, fmt.Errorf("ingest: submit: %w", err)
 	}
 	defer func() { _ = sub.Unsubscribe() }()
 	msg := nats.NewMsg(subject)
-	msg.Header.Set(ingest.HeaderReply, inbox)
+	msg.Header.Set(HeaderReply, inbox)
 	msg.Data = payload
-	if err := p.publish(ctx, msg); err != nil {
-		return nil, fmt.Errorf("api: submit: %w", err)
+	if err := p.Publish(ctx, msg); err != nil {
+		return nil, fmt.Errorf("ingest: submit: %w", err)
 	}
 	reply, err := sub.NextMsgWithContext(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("api: %w: %w", ingest.ErrPending, err)
+		return nil, fmt.Errorf("ingest: %w: %w", ErrPending, err)
 	}
-	var o ingest.Outcome
+	var o Outcome
 	if err := json.Unmarshal(reply.Data, &o); err != nil {
-		return nil, fmt.Errorf("api: outcome: %w", err)
+		return nil, fmt.Errorf("ingest: outcome: %w", err)
 	}
 	return &o, nil
 }
 
-// publish returns once the bus has stored a message. After another error than
+// Publish returns once the bus has stored a message. After another error than
 // one of the bus it may still be stored.
-func (p *publisher) publish(ctx context.Context, msg *nats.Msg) error {
+func (p *Publisher) Publish(ctx context.Context, msg *nats.Msg) error {
+	select {
+	case err := <-p.PublishAsync(msg):
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// PublishAsync hands a message in and returns where its one answer comes: nil
+// once the bus has stored it.
+func (p *Publisher) PublishAsync(msg *nats.Msg) <-chan error {
 	s := &submission{msg: msg, stored: make(chan error, 1)}
 	p.mu.Lock()
 	p.pending = append(p.pending, s)
@@ -84,16 +108,11 @@ func (p *publisher) publish(ctx context.Context, msg *nats.Msg) error {
 		go p.flush()
 	}
 	p.mu.Unlock()
-	select {
-	case err := <-s.stored:
-		return err
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return s.stored
 }
 
 // flush publishes until nothing is pending.
-func (p *publisher) flush() {
+func (p *Publisher) flush() {
 	for {
 		batch := p.take()
 		if len(batch) == 0 {
@@ -117,7 +136,7 @@ func (p *publisher) flush() {
 }
 
 // take returns the next batch; with an empty one the flush is over.
-func (p *publisher) take() []*submission {
+func (p *Publisher) take() []*submission {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	n, bytes := 0, 0
@@ -143,13 +162,13 @@ const (
 var errNoBatches = errors.New("the bus does not know atomic batches")
 
 // store publishes a batch that is stored as a whole or not at all.
-func (p *publisher) store(batch []*submission) error {
+func (p *Publisher) store(batch []*submission) error {
 	ctx, cancel := context.WithTimeout(context.Background(), storeWait)
 	defer cancel()
 	id := nuid.Next()
 	for i, s := range batch {
 		m := &nats.Msg{Subject: s.msg.Subject, Data: s.msg.Data, Header: nats.Header{
-			ingest.HeaderReply: s.msg.Header[ingest.HeaderReply], headerBatchID: {id}, headerBatchSequence: {strconv.Itoa(i + 1)}}}
+			HeaderReply: s.msg.Header[HeaderReply], headerBatchID: {id}, headerBatchSequence: {strconv.Itoa(i + 1)}}}
 		if i < len(batch)-1 {
 			if err := p.conn.PublishMsg(m); err != nil {
 				return err
@@ -179,7 +198,7 @@ func (p *publisher) store(batch []*submission) error {
 }
 
 // storeEach publishes messages without waiting for one before the next.
-func (p *publisher) storeEach(batch []*submission) {
+func (p *Publisher) storeEach(batch []*submission) {
 	ctx, cancel := context.WithTimeout(context.Background(), storeWait)
 	defer cancel()
 	var wg sync.WaitGroup
