@@ -15,6 +15,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/zeebo/xxh3"
 )
 
 // BrowseFileName is the file of a Browse inside the data directory.
@@ -221,7 +223,7 @@ type seen struct {
 	distance                 sql.NullInt64
 	resemblance              sql.NullFloat64
 	evidence                 sql.NullString
-	title, url               string
+	id, title, url           string
 	body                     []byte
 	ofSource                 int64
 	ofPublished, ofArrived   int64
@@ -229,14 +231,14 @@ type seen struct {
 }
 
 const seenQuery = `SELECT e.number, e.ordinal, coalesce(e.of, 0), e.cluster, i.cluster, coalesce(i.series, 0), e.verdict, e.previous, e.cause, e.rule,
-	coalesce(i.source, 0), coalesce(i.published_at, 0), i.arrived_at, i.distance, i.resemblance, i.evidence, i.title, coalesce(i.url, ''),
+	coalesce(i.source, 0), coalesce(i.published_at, 0), i.arrived_at, i.distance, i.resemblance, i.evidence, i.id, i.title, coalesce(i.url, ''),
 	CASE WHEN ? AND e.cause <= 2 THEN (SELECT body FROM texts t WHERE t.ordinal = e.ordinal) END,
 	coalesce(o.source, 0), coalesce(o.published_at, 0), coalesce(o.arrived_at, 0), coalesce(o.cluster, 0)
 	FROM events e JOIN items i ON i.ordinal = e.ordinal LEFT JOIN items o ON o.ordinal = e.of WHERE e.number > ? ORDER BY e.number LIMIT ?`
 
 func (s *seen) scan(r *sql.Rows) error {
 	return r.Scan(&s.number, &s.ordinal, &s.of, &s.cluster, &s.wasCluster, &s.series, &s.verdict, &s.previous, &s.cause, &s.rule,
-		&s.source, &s.published, &s.arrived, &s.distance, &s.resemblance, &s.evidence, &s.title, &s.url, &s.body,
+		&s.source, &s.published, &s.arrived, &s.distance, &s.resemblance, &s.evidence, &s.id, &s.title, &s.url, &s.body,
 		&s.ofSource, &s.ofPublished, &s.ofArrived, &s.wasOfCluster)
 }
 
@@ -315,6 +317,11 @@ func (w *follower) take(s *seen) error {
 			w.touched[w.x.clusters.resolve(c)] = true
 		}
 	}
+	if s.cause == CauseRevision {
+		if err := w.superseded(s); err != nil {
+			return err
+		}
+	}
 	if s.previous == Duplicate {
 		if err := w.exec(`DELETE FROM rejected WHERE ordinal = ?`, s.ordinal); err != nil {
 			return err
@@ -340,6 +347,24 @@ func (w *follower) take(s *seen) error {
 	}
 	if s.arrives() {
 		w.count(s)
+	}
+	return nil
+}
+
+// superseded takes the earlier versions of a revised item out of the queues;
+// their stories have lost a member, which no event of their own says.
+func (w *follower) superseded(s *seen) error {
+	var buf [8]uint32
+	for _, ordinal := range w.x.ids.Get(buf[:0], xxh3.HashString(s.id)) {
+		if ordinal >= s.ordinal {
+			continue
+		}
+		w.touched[w.x.clusters.resolve(w.x.columns.cluster(ordinal))] = true
+		for _, table := range []string{"queue", "rejected"} {
+			if err := w.exec(`DELETE FROM `+table+` WHERE ordinal = ?`, ordinal); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
