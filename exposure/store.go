@@ -71,7 +71,8 @@ type Store struct {
 	unflushed atomic.Int64  // keys of the events between the two
 	oldest    atomic.Int64  // unix nanoseconds when the oldest of them was applied, 0 for none
 	ready     atomic.Bool
-	readyCh   chan struct{} // closed when ready
+	readyCh   chan struct{} // closed by readyOnce, when first ready
+	readyOnce sync.Once
 	failed    atomic.Pointer[error]
 
 	applyMu sync.Mutex
@@ -232,9 +233,13 @@ func (s *Store) start(last uint64) {
 }
 
 func (s *Store) setReady() {
-	if s.ready.CompareAndSwap(false, true) {
+	s.readyOnce.Do(func() {
+		s.ready.Store(true)
+		if s.Err() != nil { // failed meanwhile
+			s.ready.Store(false)
+		}
 		close(s.readyCh)
-	}
+	})
 }
 
 // fail stops the store for good: after an error of the disk nothing in memory can be
