@@ -140,9 +140,12 @@ type Thresholds struct {
 	// DuplicateShort is the same for two texts of at most 200 tokens, where there
 	// is less to go by and scores lie nearer the middle.
 	DuplicateShort float64 `json:"duplicate_short"`
-	Suspect        float64 `json:"suspect"` // least Story score of a suspect
-	Doubt          float64 `json:"doubt"`   // least Copy score of a suspect, whatever its Story
-	Related        float64 `json:"related"` // least resemblance of a suspect or a series
+	// Certain is the Copy score from which the Story is not asked: words put in
+	// the place of others look like another story's, until nearly all is shared.
+	Certain float64 `json:"certain"`
+	Suspect float64 `json:"suspect"` // least Story score of a suspect
+	Doubt   float64 `json:"doubt"`   // least Copy score of a suspect, whatever its Story
+	Related float64 `json:"related"` // least resemblance of a suspect or a series
 	// Excerpt is the least containment, one way, of a suspect or a series that
 	// resembles less: a passage of some length taken out of a longer text.
 	Excerpt float64 `json:"excerpt"`
@@ -157,7 +160,7 @@ type Thresholds struct {
 // weights are fitted (quality_test.go does it, and prints what they are worth).
 func DefaultThresholds() Thresholds {
 	return Thresholds{
-		Duplicate: .58, DuplicateShort: .5, Suspect: .77, Doubt: .42, Related: .26, Excerpt: .8,
+		Duplicate: .58, DuplicateShort: .5, Certain: .85, Suspect: .77, Doubt: .42, Related: .26, Excerpt: .8,
 		Copy: copyWeights, Story: storyWeights,
 		CopySketch: copySketchWeights, StorySketch: storySketchWeights,
 	}
@@ -208,11 +211,12 @@ func Judge(c Comparison, s float32, t Thresholds) Judgement {
 	if max(c.TokensA, c.TokensB) <= shortTokens {
 		least = t.DuplicateShort
 	}
+	oneStory := float64(j.Story) >= t.Doubt || float64(j.Score) >= t.Certain
 	excerpt := float64(max(c.ContainedA, c.ContainedB)) >= t.Excerpt && min(c.TokensA, c.TokensB) >= passageTokens
 	switch {
 	case e[Resembles] < t.Related && !excerpt:
 		j.Score = min(j.Score, float32(t.Doubt))
-	case float64(j.Score) >= least && e[Resembles] >= t.Related && float64(j.Story) >= t.Doubt:
+	case float64(j.Score) >= least && e[Resembles] >= t.Related && oneStory:
 		j.Kind, j.Reason = Duplicate, SameText
 	case float64(j.Story) < t.Suspect && float64(j.Score) < t.Doubt:
 		j.Kind, j.Reason = Series, OtherFacts
