@@ -256,7 +256,8 @@ func (x *Explanation) decide(q, c *index.Article, p *index.Policy) {
 
 func (x *Explanation) judged(m *Judgement, p *index.Policy) {
 	t := &p.Thresholds
-	score := fmt.Sprintf("score %.3f (duplicate from %g, doubt from %g), story %.3f (suspect from %g)", m.Score, t.Duplicate, t.Doubt, m.Story, t.Suspect)
+	score := fmt.Sprintf("score %.3f (duplicate from %g, a short text from %g; doubt from %g), story %.3f (suspect from %g)",
+		m.Score, t.Duplicate, t.DuplicateShort, t.Doubt, m.Story, t.Suspect)
 	x.Decided = m.Reason + ": " + score
 	switch m.kind {
 	case sketch.Duplicate:
