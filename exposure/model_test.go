@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -155,7 +156,7 @@ func TestModel(t *testing.T) {
 type modelStore struct {
 	*Store
 	cfg   Config
-	fault string
+	fault atomic.Value // string; the flush loop reads it
 }
 
 func (f *modelStore) must(t *rapid.T, err error) {
@@ -200,7 +201,7 @@ func newHistory(t *testing.T, rt *rapid.T, pol Policy) *modelHistory {
 		h.f.cfg.CacheBytes = 1 << 20
 	}
 	h.f.cfg.Fail = func(point string) error {
-		if point == h.f.fault {
+		if point == h.f.fault.Load() {
 			return errors.New("broken at " + point)
 		}
 		return nil
@@ -273,9 +274,9 @@ func (h *modelHistory) wait(t *rapid.T) {
 // failFlush breaks a flush at one of its points, "committed, but nobody heard of it"
 // included, and reopens what is left.
 func (h *modelHistory) failFlush(t *rapid.T) {
-	h.f.fault = rapid.SampledFrom([]string{"flush-begin", "flush-write", "flush-commit", "flush-committed"}).Draw(t, "point")
+	h.f.fault.Store(rapid.SampledFrom([]string{"flush-begin", "flush-write", "flush-commit", "flush-committed"}).Draw(t, "point"))
 	h.f.Flush(context.Background())
-	h.f.fault = ""
+	h.f.fault.Store("")
 	h.f.Close()
 	h.f.reopen(t)
 }
