@@ -284,11 +284,16 @@ func (d *decision) release() error {
 	switch v.state.verdict {
 	case Suspect:
 	case Duplicate:
+		own, merged := d.x.clusters.own(v.ordinal)
+		if v.state.cluster == v.ordinal && merged == 0 && own != v.ordinal {
+			// Its own cluster's id is taken by those it would be released from.
+			return d.conflict(fmt.Sprintf("item %q founded cluster %d, which another item leads: make it the lead again, then release the other", v.id, v.ordinal))
+		}
 		after.Cluster = v.ordinal
 		if v.flags&flagBlank == 0 {
 			after.Flags |= flagExemplar
 		}
-		if _, merged := d.x.clusters.own(v.ordinal); merged != 0 || v.state.cluster == v.ordinal {
+		if merged != 0 || v.state.cluster == v.ordinal {
 			// It founded a cluster that was merged away: that one is free again.
 			if err := d.direct(v.ordinal, v.ordinal, 0); err != nil {
 				return err
