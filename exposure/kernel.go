@@ -93,12 +93,11 @@ func addToShard(words []uint64, d modulus, k uint64, h hashes) (added bool) {
 
 // group is up to eight shards of one (m, k), tested together.
 type group struct {
-	mod    modulus
-	k      uint64
-	ranks  [8]uint8   // bit in the lane -> index in state.shards
-	words  [][]uint64 // the shards' own bits
-	lane   []byte     // their transposition, m bytes, or nil while not worth building
-	nLanes int
+	mod   modulus
+	k     uint64
+	ranks [8]uint8   // bit in the lane -> index in state.shards
+	words [][]uint64 // the shards' own bits
+	lane  []byte     // their transposition, m bytes, or nil while not worth building
 }
 
 // buildLane transposes the shards. It costs about as much as testing five thousand

@@ -61,8 +61,6 @@ func (m *message) id(i int) []byte {
 	return m.body[sp.id0:sp.id1]
 }
 
-func (m *message) raw(i int) []byte { return m.body[m.spans[i].raw0:m.spans[i].raw1] }
-
 // decode reads a JSON request or event. The scanner does what requests look like in
 // practice; whatever it will not vouch for (unknown or repeated fields, escaped
 // field names, broken text) goes to encoding/json, which has the last word.

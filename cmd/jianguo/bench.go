@@ -100,7 +100,7 @@ func (c *benchFilterCmd) Run(co *streams) error {
 	if err != nil {
 		return err
 	}
-	o := filterbench.Options{Dir: c.Dir, Seconds: c.Seconds, Users: c.Users, Mix: mix, Events: c.Events, Log: co.err,
+	o := filterbench.Options{Dir: c.Dir, Each: c.Seconds, Users: c.Users, Mix: mix, Events: c.Events, Log: co.err,
 		Start: func(a filterbench.ServerArgs) *exec.Cmd {
 			durability := "synced"
 			if a.Relaxed {

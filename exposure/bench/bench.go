@@ -35,7 +35,7 @@ type Options struct {
 
 	Seen, Candidates int           // of the hot user; 5,000 and 5,000
 	Overlap          float64       // share of the candidates that are seen; 0.5
-	Seconds          time.Duration // of each measurement; 5 s
+	Each             time.Duration // measurement takes this long; 5 s
 	Redis            string        // path of redis-server; empty: no comparison
 	Pipeline         int           // commands in flight to Redis; 4
 
@@ -110,8 +110,8 @@ func (o *Options) defaults() {
 	if o.Overlap == 0 {
 		o.Overlap = 0.5
 	}
-	if o.Seconds == 0 {
-		o.Seconds = 5 * time.Second
+	if o.Each == 0 {
+		o.Each = 5 * time.Second
 	}
 	if o.Mix == nil {
 		o.Mix = []exposure.Share{{Part: 0.6, Keys: 50}, {Part: 0.3, Keys: 500}, {Part: 0.1, Keys: 20000}}
@@ -250,7 +250,7 @@ func (b *bench) rounds(srv *server) error {
 	}
 	for range rounds {
 		for _, w := range ways {
-			rps, err := w.run(b.Seconds / rounds * 2)
+			rps, err := w.run(b.Each / rounds * 2)
 			if err != nil {
 				return fmt.Errorf("%s: %w", w.name, err)
 			}
@@ -286,10 +286,10 @@ func (b *bench) hot() error {
 	}
 	req := httpRequest("/filter", "application/octet-stream", filterBody("hot", b.candidates(10_000)))
 	one := func(int) []byte { return req }
-	if b.r.Peak10k, err = srv.peak(b.ctx, one, b.Seconds); err != nil {
+	if b.r.Peak10k, err = srv.peak(b.ctx, one, b.Each); err != nil {
 		return err
 	}
-	lat, err := srv.openLoop(b.ctx, one, 0.7*b.r.Peak10k, b.Seconds)
+	lat, err := srv.openLoop(b.ctx, one, 0.7*b.r.Peak10k, b.Each)
 	if err != nil {
 		return err
 	}

@@ -54,13 +54,13 @@ func (b *bench) mix() error {
 		i := perm[int(asked.Add(1)-1)%b.Users]
 		return b.coldRequest(i)
 	}
-	peak, err := srv.peak(b.ctx, next, b.Seconds)
+	peak, err := srv.peak(b.ctx, next, b.Each)
 	if err != nil {
 		return err
 	}
 	from := asked.Load()
 	b.r.ColdRate = peak / 2
-	lat, err := srv.openLoop(b.ctx, next, b.r.ColdRate, b.Seconds)
+	lat, err := srv.openLoop(b.ctx, next, b.r.ColdRate, b.Each)
 	if err != nil {
 		return err
 	}
