@@ -80,6 +80,8 @@ type Browse struct {
 	follow sync.Mutex
 	stale  map[uint32]bool // stories too large to be counted again at once
 	slow   time.Time       // when they were last
+
+	matrices matrices
 }
 
 // OpenBrowse opens what browse.db holds; Run brings it up to date.
@@ -312,7 +314,11 @@ func (w *follower) exec(query string, args ...any) error {
 
 // take counts one event, and notes what has to be counted again.
 func (w *follower) take(s *seen) error {
-	for _, c := range []uint32{s.cluster, s.wasCluster, s.wasOfCluster, w.x.columns.cluster(s.ordinal)} {
+	clusters := []uint32{s.cluster, s.wasCluster, s.wasOfCluster, w.x.columns.cluster(s.ordinal)}
+	if s.cause == CauseIngest && s.verdict != Duplicate {
+		clusters = nil // it is alone in a cluster of its own
+	}
+	for _, c := range clusters {
 		if c != 0 {
 			w.touched[w.x.clusters.resolve(c)] = true
 		}

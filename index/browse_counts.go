@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 	"time"
 )
 
@@ -235,9 +236,43 @@ type Copied struct {
 	N              int64
 }
 
-// Matrix says who copied whom since a time: the pairs among the sources that
-// copy or are copied most, and those sources in that order.
-func (b *Browse) Matrix(ctx context.Context, since time.Time, limit int) (names []string, pairs []Copied, err error) {
+// Matrix is who copied whom.
+type Matrix struct {
+	Names []string // those that copy or are copied most, in that order
+	Pairs []Copied // among them
+}
+
+// matrixAge is how old a Matrix may be: it adds up months.
+const matrixAge = 30 * time.Second
+
+// matrices are the last ones, by what was asked for.
+type matrices struct {
+	mu    sync.Mutex
+	at    map[[2]int64]time.Time
+	known map[[2]int64]*Matrix
+}
+
+// Matrix says who copied whom since the day of a time. It may be matrixAge old.
+func (b *Browse) Matrix(ctx context.Context, since time.Time, limit int) (*Matrix, error) {
+	key := [2]int64{b.day(since.UnixMilli()), int64(limit)}
+	b.matrices.mu.Lock()
+	defer b.matrices.mu.Unlock()
+	if m := b.matrices.known[key]; m != nil && time.Since(b.matrices.at[key]) < matrixAge {
+		return m, nil
+	}
+	m := new(Matrix)
+	var err error
+	if m.Names, m.Pairs, err = b.matrix(ctx, key[0], limit); err != nil {
+		return nil, err
+	}
+	if len(b.matrices.known) > 16 || b.matrices.known == nil {
+		b.matrices.known, b.matrices.at = map[[2]int64]*Matrix{}, map[[2]int64]time.Time{}
+	}
+	b.matrices.known[key], b.matrices.at[key] = m, time.Now()
+	return m, nil
+}
+
+func (b *Browse) matrix(ctx context.Context, day int64, limit int) (names []string, pairs []Copied, err error) {
 	type pair struct{ origin, copier, n int64 }
 	var all []pair
 	sums := map[int64]int64{}
@@ -248,7 +283,7 @@ func (b *Browse) Matrix(ctx context.Context, since time.Time, limit int) (names 
 		sums[p.origin] += p.n
 		sums[p.copier] += p.n
 		return err
-	}, b.day(since.UnixMilli()))
+	}, day)
 	if err != nil {
 		return nil, nil, fmt.Errorf("index: matrix: %w", err)
 	}

@@ -30,12 +30,13 @@ func (p *page) Spark(s index.Story) template.HTML {
 	label := fmt.Sprintf(p.T("%s 至 %s 的发布时间分布", "publications from %s to %s"), p.Short(s.First), p.Short(s.Last))
 	d.f(`<svg class="spark" viewBox="0 0 %d %d" width="%d" height="%d" role="img" aria-label="%s">`, step*index.SparkSteps, height, step*index.SparkSteps, height, html.EscapeString(label))
 	d.f(`<path class="axis" d="M0 %[1]d.5H%[2]d"/>`, height-1, step*index.SparkSteps)
+	d.f(`<path d="`)
 	for i, v := range s.Spark {
 		if v > 0 {
-			h := max(2, int(v)*(height-3)/255)
-			d.f(`<rect x="%d" y="%d" width="%d" height="%d" rx=".5"/>`, i*step, height-1-h, step-1, h)
+			d.f("M%d %dv-%d", i*step+1, height-1, max(2, int(v)*(height-3)/255))
 		}
 	}
+	d.f(`"/>`)
 	return d.done()
 }
 
@@ -169,12 +170,23 @@ func (p *page) timeline(s *index.StoryView) template.HTML {
 		y := top + high*i + high/2
 		d.f(`<path class="grid" d="M%d %d.5H%d"/><text x="%d" y="%d" text-anchor="end">%s</text>`, left, y, width, left-10, y+5, html.EscapeString(visible(name)))
 	}
+	drawn := map[[2]int]bool{}
 	for _, m := range moments {
+		// Dots that would lie on each other are one.
+		place := [2]int{lane[m.Source], int(x(m.When)) / 4}
+		if !m.Lead && !m.Original && drawn[place] {
+			continue
+		}
+		drawn[place] = true
 		class, r := "copy", 5
 		if m.Lead {
 			class, r = "lead", 7
 		} else if m.Original {
 			class, r = "original", 7
+		}
+		if len(moments) > 300 && class == "copy" {
+			d.f(`<circle class="copy" cx="%.0f" cy="%d" r="4"/>`, x(m.When), top+high*lane[m.Source]+high/2)
+			continue
 		}
 		d.f(`<circle class="%s" cx="%.1f" cy="%d" r="%d"><title>%s %s</title></circle>`, class, x(m.When), top+high*lane[m.Source]+high/2, r,
 			html.EscapeString(m.When.In(p.c.cfg.Location).Format("01-02 15:04")), html.EscapeString(visible(m.Source)))

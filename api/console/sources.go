@@ -41,21 +41,21 @@ func (c *Console) sources(ctx context.Context, p *page) (string, error) {
 	if v.Sources, err = c.cfg.Browse.Sources(ctx, since, 40); err != nil {
 		return "", err
 	}
-	names, pairs, err := c.cfg.Browse.Matrix(ctx, since, 12)
+	matrix, err := c.cfg.Browse.Matrix(ctx, since, 12)
 	if err != nil {
 		return "", err
 	}
-	v.Names = names
+	v.Names = matrix.Names
 	at := map[string]int{}
-	for i, n := range names {
+	for i, n := range matrix.Names {
 		at[n] = i
-		row := make([]matrixCell, len(names))
+		row := make([]matrixCell, len(matrix.Names))
 		for j := range row {
-			row[j] = matrixCell{Origin: n, Copier: names[j], Self: i == j}
+			row[j] = matrixCell{Origin: n, Copier: matrix.Names[j], Self: i == j}
 		}
 		v.Cells = append(v.Cells, row)
 	}
-	for _, pair := range pairs {
+	for _, pair := range matrix.Pairs {
 		v.Cells[at[pair.Origin]][at[pair.Copier]].N = pair.N
 		if pair.Origin != pair.Copier {
 			v.Most = max(v.Most, pair.N)

@@ -55,7 +55,7 @@ func (c *Console) clusters(ctx context.Context, p *page) (string, error) {
 		q.Since = c.cfg.Now().Add(-time.Duration(hours) * time.Hour)
 	}
 	if v.Words != "" {
-		found, err := c.find(ctx, v.Words, 2000)
+		found, err := c.find(ctx, v.Words, 800)
 		if err != nil {
 			return "", err
 		}
@@ -93,7 +93,7 @@ type clusterView struct {
 	Blocked   bool
 }
 
-const memberPage = 50
+const memberPage = 40
 
 func (c *Console) storyOf(ctx context.Context, p *page, limit int) (*index.StoryView, uint32, error) {
 	id, err := strconv.ParseUint(p.e.QueryParam("id"), 10, 32)

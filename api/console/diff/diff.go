@@ -75,8 +75,9 @@ type Match struct{ A, B, N int }
 const Work = 8 << 20
 
 // minMove is the weight, in bytes, of the shortest passage that can have
-// moved: eight Chinese characters.
-const minMove = 24
+// moved: sixteen Chinese characters. The name of an office may well stand in
+// two places.
+const minMove = 48
 
 type state struct {
 	a, b   []int32   // interned keys

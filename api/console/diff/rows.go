@@ -24,11 +24,15 @@ const rowLength = 900
 // the words around the cut stand against each other.
 func (r *Result) Rows(textA, textB string, a, b []Token) []Row {
 	l := layout{r: r, a: side{text: textA, tokens: a}, b: side{text: textB, tokens: b}}
-	for _, m := range r.Matches {
+	for n, m := range r.Matches {
 		for k := range m.N {
-			l.cut(m.A+k, m.B+k)
+			l.cut(m.A+k, m.B+k, false, false)
 		}
-		l.cut(m.A+m.N, m.B+m.N)
+		next := Match{A: len(a), B: len(b)}
+		if n+1 < len(r.Matches) {
+			next = r.Matches[n+1]
+		}
+		l.cut(m.A+m.N, m.B+m.N, m.A+m.N < next.A, m.B+m.N < next.B)
 	}
 	l.flush(len(textA), len(textB))
 	return l.rows
@@ -60,15 +64,21 @@ func (s *side) place(i int) (at int, before string) {
 }
 
 // cut ends the row before these words if a paragraph ends there on either
-// side, or the row is long and a sentence ends on both.
-func (l *layout) cut(i, j int) {
+// side, or the row is long and a sentence ends on both. Words that one side
+// alone has (onlyA, onlyB) and that follow without a new paragraph stay in the
+// row of what they follow.
+func (l *layout) cut(i, j int, onlyA, onlyB bool) {
 	atA, beforeA := l.a.place(i)
 	atB, beforeB := l.b.place(j)
 	if atA <= l.a.from && atB <= l.b.from {
 		return
 	}
+	endsA, endsB := strings.Contains(beforeA, "\n"), strings.Contains(beforeB, "\n")
+	if onlyA && !endsA || onlyB && !endsB {
+		return
+	}
 	long := max(atA-l.a.from, atB-l.b.from) > rowLength
-	if strings.Contains(beforeA, "\n") || strings.Contains(beforeB, "\n") ||
+	if endsA || endsB ||
 		long && strings.ContainsAny(beforeA, "。！？.!?") && strings.ContainsAny(beforeB, "。！？.!?") {
 		l.flush(atA, atB)
 	}

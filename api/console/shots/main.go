@@ -127,6 +127,14 @@ func take(tab context.Context, url, out string, s shot) error {
 	if err != nil {
 		return err
 	}
+	paint, err := chromedp.Run(tab, chromedp.Evaluate[float64](`performance.getEntriesByName("first-contentful-paint")[0].startTime`))
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%-20s first contentful paint %4.0f ms\n", s.name, paint)
+	if picture, err = small(picture); err != nil {
+		return err
+	}
 	return os.WriteFile(filepath.Join(out, s.name+".png"), picture, 0o644)
 }
 
