@@ -1,0 +1,60 @@
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"jianguo/exposure"
+)
+
+// TestRun measures everything once, small and short, with the real server and a real
+// Redis: every figure must be there, and the ways must have agreed on the answer, which
+// pipelined checks. What the figures are is not a test's business.
+func TestRun(t *testing.T) {
+	dir := t.TempDir()
+	binary := filepath.Join(dir, "jianguo")
+	build := exec.Command("go", "build", "-o", binary, "./cmd/jianguo")
+	build.Dir = "../.."
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	redis, err := exec.LookPath("redis-server")
+	if err != nil {
+		t.Fatalf("%v (Debian: apt-get install redis-server)", err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	r, err := Run(ctx, Options{Dir: dir, Redis: redis, Each: 100 * time.Millisecond, Seen: 500, Candidates: 500, Users: 200, Events: 1000,
+		Mix: []exposure.Share{{Part: 0.9, Keys: 50}, {Part: 0.1, Keys: 2000}},
+		Start: func(a ServerArgs) *exec.Cmd {
+			durability := "synced"
+			if a.Relaxed {
+				durability = "relaxed"
+			}
+			return exec.Command(binary, "serve", "--data", a.Dir, "--listen", a.HTTP, "--nats-listen", a.NATS,
+				"--durability", durability, "--exposure-policy", a.Policy, "--exposure-cache", strconv.Itoa(a.CacheMB))
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	line, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%s", line)
+	var fields map[string]any
+	if err := json.Unmarshal(line, &fields); err != nil {
+		t.Fatal(err)
+	}
+	for name, v := range fields {
+		if n, ok := v.(float64); ok && n <= 0 && !slices.Contains([]string{"cpu_us_per_request", "cpu_us_per_bitmap_request"}, name) {
+			t.Errorf("%s is %v", name, n) // processor time comes in ticks of 10 ms
+		}
+	}
+}
