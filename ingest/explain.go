@@ -124,8 +124,12 @@ func Explain(seg *segment.Segmenter, policy index.Policy, language string, later
 	x.share(qt.Terms, et.Terms, terms)
 	x.meet(q, c, &policy)
 	x.decide(q, c, &policy)
-	x.Why = index.Why(&index.Event{ID: q.ID, Verdict: x.Verdict, Cause: index.CauseIngest, Rule: x.Rule, Of: cmp.Or(c.ID, c.Title),
-		Series: map[bool]uint32{true: 1}[x.Series], Distance: &x.Distance, Facts: x.Facts}, language)
+	e := index.Event{ID: q.ID, Verdict: x.Verdict, Cause: index.CauseIngest, Rule: x.Rule, Of: cmp.Or(c.ID, c.Title),
+		Series: map[bool]uint32{true: 1}[x.Series], Distance: &x.Distance, Facts: x.Facts}
+	if policy.Rules != index.RulesHamming {
+		e.Resemblance = &x.Measured.Resemblance
+	}
+	x.Why = index.Why(&e, language)
 	return x
 }
 
