@@ -117,25 +117,28 @@ type aligner struct {
 	letters []letter
 	at      int
 	tokens  []diff.Token
-	word16  []rune
+	runes   []rune
 }
 
 // skip is how many letters may be missing from the normal form in one place.
 const skip = 400
 
 func (a *aligner) word(w string) {
-	a.word16 = a.word16[:0]
+	a.runes = a.runes[:0]
 	for _, r := range w {
 		if unicode.IsLetter(r) || unicode.IsNumber(r) {
-			a.word16 = append(a.word16, r)
+			a.runes = append(a.runes, r)
 		}
 	}
-	n := len(a.word16)
+	n := len(a.runes)
 	if n == 0 {
 		return
 	}
 	for k := 0; k <= skip && a.at+k+n <= len(a.letters); k++ {
-		if a.matches(a.at + k) {
+		if k > 1 && n == 1 {
+			return // a lone character is found anywhere
+		}
+		if wrong := a.wrong(a.at + k); wrong == 0 || wrong == 1 && n > 1 && k == 0 {
 			a.singles(a.at + k)
 			a.add(w, n)
 			return
@@ -143,16 +146,16 @@ func (a *aligner) word(w string) {
 	}
 }
 
-// matches reports whether the word stands at the i-th letter. One character of
-// three may be another: a few become something else in context.
-func (a *aligner) matches(i int) bool {
-	wrong := 0
-	for k, r := range a.word16 {
+// wrong counts the letters in which the word differs from what begins at the
+// i-th. Where the word is expected, one may: a few characters become something
+// else in context (乾 in 饼乾 and in 乾隆).
+func (a *aligner) wrong(i int) (n int) {
+	for k, r := range a.runes {
 		if a.letters[i+k].form != r {
-			wrong++
+			n++
 		}
 	}
-	return wrong == 0 || wrong == 1 && len(a.word16) >= 3
+	return n
 }
 
 func (a *aligner) add(key string, n int) {

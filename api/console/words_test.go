@@ -1,0 +1,116 @@
+package console
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+
+	"jianguo/api/console/diff"
+	"jianguo/data"
+	"jianguo/segment"
+)
+
+func testCutter(t testing.TB) *cutter {
+	t.Helper()
+	s, err := segment.New(segment.Config{Data: data.FS})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newCutter(s)
+}
+
+func (c *cutter) keys(text string) (keys []string) {
+	for _, t := range c.Tokens(text) {
+		keys = append(keys, t.Key)
+	}
+	return keys
+}
+
+// TestTokensKeepTheirPlaces: whatever the text, tokens ascend, do not overlap,
+// and no letter or digit is outside of them.
+func TestTokensKeepTheirPlaces(t *testing.T) {
+	c := testCutter(t)
+	parts := rapid.SampledFrom([]string{"台风", "颱風", "登陆", "1,246艘", "３．５％", "ﬁ", "㎡", "e\u0301", "<b>", "&amp;", "责任编辑：张三", "\n", "，", " ", "ABC", "\u200b",
+		"①", "乾隆", "饼乾", "\xff", "😀", "ㄅ", "한국", "本文来源：某报\n", "x <y", "2025年6月9日", "½"})
+	rapid.Check(t, func(t *rapid.T) {
+		text := strings.ToValidUTF8(strings.Join(rapid.SliceOfN(parts, 0, 40).Draw(t, "parts"), ""), "\ufffd")
+		at := 0
+		var between strings.Builder
+		for _, k := range c.Tokens(text) {
+			if k.Start < at || k.End <= k.Start || k.End > len(text) || k.Key == "" {
+				t.Fatalf("token %+v behind %d in %q", k, at, text)
+			}
+			between.WriteString(text[at:k.Start])
+			at = k.End
+		}
+		between.WriteString(text[at:])
+		for _, r := range between.String() {
+			if c.fold([]rune{r})[r] != "" && (r >= 0x4e00 && r < 0xa000 || r >= '0' && r <= '9' || r >= 'a' && r <= 'z') {
+				t.Fatalf("%c is in no word of %q", r, text)
+			}
+		}
+	})
+}
+
+// TestFormsAreEqual: what only differs in form has the same words.
+func TestFormsAreEqual(t *testing.T) {
+	c := testCutter(t)
+	for _, pair := range [][2]string{
+		{"台风今晨登陆海岬市，转移群众1.8万人。", "颱風今晨登陸海岬市,轉移羣眾１．８萬人."},
+		{"1246艘渔船回港", "1,246 艘漁船回港"},
+		{"乾隆年间的饼干", "乾隆年間的餅乾"},
+	} {
+		a, b := c.Tokens(pair[0]), c.Tokens(pair[1])
+		r := diff.Compare(len(pair[0]), len(pair[1]), a, b)
+		for _, s := range append(r.A, r.B...) {
+			if s.Kind != diff.Same {
+				t.Errorf("%q and %q differ: %v %v", pair[0], pair[1], c.keys(pair[0]), c.keys(pair[1]))
+				break
+			}
+		}
+	}
+}
+
+func TestPlain(t *testing.T) {
+	for in, want := range map[string]string{
+		"<p>一</p><script>alert(1)</script><div>二<b>三</b></div>": "一\n二三",
+		"a < b 和 x <y> z":             "a < b 和 x <y> z",
+		"甲&nbsp;乙&lt;script&gt;":      "甲 乙<script>",
+		"\u202e倒\u200b写\r\n\r\n  下一行": "倒写\n下一行",
+		"<style>p{}</style>文<br>字":    "文\n字",
+	} {
+		if got, cut := plain(in); got != want || cut {
+			t.Errorf("plain(%q) = %q, %v; want %q", in, got, cut, want)
+		}
+	}
+	long, cut := plain(strings.Repeat("字", maxShown+5))
+	if utf8.RuneCountInString(long) != maxShown || !cut {
+		t.Errorf("%d characters are shown, cut %v", utf8.RuneCountInString(long), cut)
+	}
+}
+
+// BenchmarkCompareArticles cuts and compares two articles of 3,000 characters.
+func BenchmarkCompareArticles(b *testing.B) {
+	c := testCutter(b)
+	corpus, err := data.FS.ReadFile("sample/corpus.jsonl")
+	if err != nil {
+		b.Fatal(err)
+	}
+	var text strings.Builder
+	for line := range strings.Lines(string(corpus)) {
+		if _, body, ok := strings.Cut(line, `"body":"`); ok && text.Len() < 9000 {
+			body, _, _ = strings.Cut(body, `","`)
+			text.WriteString(strings.ReplaceAll(body, `\n`, "\n") + "\n")
+		}
+	}
+	first := string([]rune(text.String())[:3000])
+	second := strings.NewReplacer("的", "之", "9", "8", "登陆", "抵达").Replace(first[:len(first)/2]) + first[len(first)/3:]
+	second = strings.ToValidUTF8(second, "")
+	b.ResetTimer()
+	for b.Loop() {
+		ta, tb := c.Tokens(first), c.Tokens(second)
+		diff.Compare(len(first), len(second), ta, tb).Rows(first, second, ta, tb)
+	}
+}
