@@ -16,6 +16,7 @@ import (
 // itemView is what the page of an item shows.
 type itemView struct {
 	*index.Item
+	Title     string      // the beginning of the text where there is none
 	Lead      *index.Item // what it was judged against; nil: nothing
 	Cluster   uint32
 	Size      int // members of its story
@@ -54,7 +55,7 @@ func (c *Console) item(ctx context.Context, p *page) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	p.Title, p.Data = it.Title, v
+	p.Title, p.Data = v.Title, v
 	if p.Title == "" {
 		p.Title = it.ID
 	}
@@ -62,7 +63,15 @@ func (c *Console) item(ctx context.Context, p *page) (string, error) {
 }
 
 func (c *Console) itemView(ctx context.Context, p *page, it *index.Item) (*itemView, error) {
-	v := &itemView{Item: it, Cluster: it.Event.Cluster}
+	v := &itemView{Item: it, Title: it.Title, Cluster: it.Event.Cluster}
+	if v.Title == "" && it.Body != nil {
+		text, _ := plain(*it.Body)
+		if line := []rune(splitLines(text)[0]); len(line) > 40 {
+			v.Title = string(line[:40]) + "…"
+		} else {
+			v.Title = string(line)
+		}
+	}
 	against := it.Event.Of
 	if against == "" {
 		// Released or withdrawn: what it was once judged against still explains it.
