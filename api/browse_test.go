@@ -159,64 +159,6 @@ func TestClusters(t *testing.T) {
 	}
 }
 
-// Whatever a source writes is text on the pages, and nothing else.
-func TestPagesEscape(t *testing.T) {
-	r := newRig(t, rigConfig{})
-	evil := `"><script>alert(1)</script><img src=x onerror=alert(2)>'`
-	for i := range 2 {
-		r.publish(ingest.Item{ID: fmt.Sprint(i, evil), Title: evil, Body: "</pre>" + evil + article(1), Source: evil, URL: "javascript:alert(3)"})
-	}
-	want[ingest.Outcome](r, 200, "DELETE", itemPath("1"+evil)+"?reason="+url.QueryEscape(evil), nil)
-	r.publish(ingest.Item{ID: "third", Title: evil, Body: article(1)})
-	cluster := fmt.Sprint("/cluster?id=", want[index.Item](r, 200, "GET", itemPath("0"+evil), nil).Event.Cluster)
-	for _, path := range []string{"/", "/?source=" + url.QueryEscape(evil), cluster, "/item?id=" + url.QueryEscape("0"+evil), "/item?id=" + url.QueryEscape("1"+evil),
-		"/item?id=" + url.QueryEscape(evil), "/?sort=" + url.QueryEscape(evil), "/?cursor=" + url.QueryEscape(evil), "/cluster?id=" + url.QueryEscape(evil)} {
-		rep := r.do("GET", path, nil)
-		page := string(rep.body)
-		if !strings.HasPrefix(page, "<!doctype html>") || strings.Contains(page, "<script") || strings.Contains(page, "<img") || strings.Contains(page, `href="javascript:`) ||
-			strings.Contains(page, `href="/item?id=0"`) {
-			t.Errorf("%s: %d\n%s", path, rep.status, page)
-		}
-		if policy := rep.header.Get("Content-Security-Policy"); !strings.HasPrefix(policy, "default-src 'none'") || strings.Contains(policy, "unsafe") {
-			t.Errorf("%s: policy %q", path, policy)
-		}
-	}
-}
-
-func TestPages(t *testing.T) {
-	r := newRig(t, rigConfig{})
-	empty := r.do("GET", "/", nil)
-	if empty.status != 200 || !bytes.Contains(empty.body, []byte("没有符合条件的簇")) {
-		t.Errorf("an empty index: %d %s", empty.status, empty.body)
-	}
-	families(r, 2, 3, 12)
-	has := func(path string, status int, texts ...string) {
-		t.Helper()
-		rep := r.do("GET", path, nil)
-		if rep.status != status || !strings.HasPrefix(rep.header.Get("Content-Type"), "text/html") {
-			t.Errorf("%s: %d %s", path, rep.status, rep.header.Get("Content-Type"))
-		}
-		for _, text := range texts {
-			if !bytes.Contains(rep.body, []byte(text)) {
-				t.Errorf("%s has no %q:\n%s", path, text, rep.body)
-			}
-		}
-	}
-	has("/", 200, "稿件0-0", "稿件0-1", "来源1", "重复", "同文", "12 篇", "另有 4 篇", `href="/item?id=2-7"`)
-	has("/?limit=1", 200, "下一页")
-	has("/?size=12", 200, "稿件2-0")
-	has("/item?id=0-1", 200, "稿件0-1", `href="/item?id=0-0"`, "收稿", "第0段第0句")
-	has("/item?id=%200-1%20%0A", 200, "稿件0-1")
-	has("/item?id=none", 404, "没有找到", "none")
-	has("/item", 400, "请求有误")
-	has("/cluster?id=x", 400, "请求有误")
-	cluster := want[index.Item](r, 200, "GET", "/items/2-5", nil).Event.Cluster
-	has(fmt.Sprint("/cluster?id=", cluster), 200, "稿件2-11", "12 个来源")
-	if rep := r.do("GET", "/pages.css", nil); rep.status != 200 || rep.header.Get("Content-Type") != "text/css; charset=utf-8" {
-		t.Errorf("style sheet: %d %s", rep.status, rep.header.Get("Content-Type"))
-	}
-}
-
 func TestHealth(t *testing.T) {
 	r := newRig(t, rigConfig{})
 	r.publish(ingest.Item{ID: "a", Body: article(1)})
@@ -242,7 +184,6 @@ func TestWrongAddresses(t *testing.T) {
 		allow        string
 	}{
 		{"GET", "/nothing", 404, ""},
-		{"POST", "/", 405, "GET"},
 		{"PUT", "/items", 405, "POST"},
 		{"PATCH", "/items/a", 405, "DELETE"},
 		{"DELETE", "/verdicts", 405, "GET"},

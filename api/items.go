@@ -151,7 +151,46 @@ func (s *Server) getItem(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, it)
+	if !c.QueryParams().Has("why") {
+		return c.JSON(http.StatusOK, it)
+	}
+	e, err := s.explain(c, it, c.QueryParam("why"))
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, struct {
+		*index.Item
+		Explanation *ingest.Explanation `json:"explanation"`
+	}{it, e})
+}
+
+// explainedTerms is how many terms an explanation lists.
+const explainedTerms = 30
+
+// explain judges an item against another, that of its verdict where none is
+// named. The later of the two is the query.
+func (s *Server) explain(c echo.Context, it *index.Item, other string) (*ingest.Explanation, error) {
+	if s.cfg.Ingest == nil {
+		return nil, NewProblem(http.StatusServiceUnavailable, "", "this service does not judge")
+	}
+	if other == "" {
+		other = it.Event.Of
+	}
+	if other == "" {
+		return nil, NewProblem(http.StatusBadRequest, "why", "is empty, and the item's verdict names no other item: name one")
+	}
+	earlier, err := s.findItem(c, other)
+	if err != nil {
+		return nil, err
+	}
+	if it.Body == nil || earlier.Body == nil {
+		return nil, NewProblem(http.StatusConflict, "why", "the text of one of the two was not kept")
+	}
+	later := it
+	if later.Arrived.Before(earlier.Arrived) {
+		later, earlier = earlier, later
+	}
+	return s.cfg.Ingest.Explain(later, earlier, explainedTerms), nil
 }
 
 // findItem looks up an item.

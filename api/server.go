@@ -40,7 +40,7 @@ type Config struct {
 	// without it, only for localhost and addresses.
 	AnyHost bool
 	Version string // for /healthz and the services on the bus
-	// Console registers the pages for people; nil: the plain ones. What it is
+	// Console registers the pages for people; nil: there are none. What it is
 	// given: bound takes a place among the requests that are worked on and is to
 	// be put around every route that does not wait for long; done is closed
 	// when the server is about to end.
@@ -108,15 +108,16 @@ func New(cfg Config) (*Server, error) {
 	s.echo.Use(s.observe, s.recoverPanic, s.ownSite)
 	s.routes()
 	if cfg.Console == nil {
-		s.pages()
-	} else if err := cfg.Console(s.echo, func(next echo.HandlerFunc) echo.HandlerFunc { return bound(s.work, next) }, s.draining); err != nil {
+		return s, nil
+	}
+	if err := cfg.Console(s.echo, func(next echo.HandlerFunc) echo.HandlerFunc { return bound(s.work, next) }, s.draining); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
 // routes are the routes with the roles that may use them. Exposures have
-// theirs in exposure.go, the pages in pages.go.
+// theirs in exposure.go.
 func (s *Server) routes() {
 	s.handleWaiting(http.MethodPost, "/items", platform, s.postItem)
 	s.handle(http.MethodPost, "/items/check", platform|editor, s.checkItem)

@@ -282,6 +282,9 @@ func (x *Index) Close() error {
 // Policy returns the policy in force.
 func (x *Index) Policy() Policy { return x.policy }
 
+// Language returns the language in which events say why.
+func (x *Index) Language() string { return x.cfg.Language }
+
 // Recipe returns the recipe that new items are stored with.
 func (x *Index) Recipe() string { return x.recipe }
 

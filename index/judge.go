@@ -339,7 +339,7 @@ func (x *Index) Prefetch(ctx context.Context, a *Article) error {
 // verdictOf turns the judgement of one pair into a verdict.
 func (x *Index) verdictOf(k sketch.Judgement, c sketch.Comparison, p proposal, t target) judgement {
 	j := judgement{rule: p.rule, of: t.lead, distance: p.distance, s: p.s, resemblance: c.Resemblance,
-		facts: &Facts{Reason: k.Reason, Numbers: c.Facts.Numbers, Shared: c.Facts.NumbersShared, Agree: c.Facts.Agree, Conflict: c.Facts.Conflict}}
+		facts: &Facts{Reason: k.Reason, Score: round(k.Score, 1000), Numbers: c.Facts.Numbers, Shared: c.Facts.NumbersShared, Agree: c.Facts.Agree, Conflict: c.Facts.Conflict}}
 	switch k.Kind {
 	case sketch.Duplicate:
 		j.verdict, j.cluster = Duplicate, t.cluster

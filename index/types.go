@@ -159,6 +159,7 @@ type Outcome struct {
 // together.
 type Facts struct {
 	Reason   string   `json:"reason,omitempty"`   // the judge's code
+	Score    float32  `json:"score,omitempty"`    // how sure the judge is that it is a copy, 0…1
 	Numbers  int      `json:"numbers,omitempty"`  // distinct figures of the smaller side
 	Shared   int      `json:"shared,omitempty"`   // of those, how many both have
 	Agree    []string `json:"agree,omitempty"`    // a few of them

@@ -204,6 +204,17 @@ func (s *Service) Check(ctx context.Context, it *Item) (index.Event, error) {
 	return s.cfg.Index.Check(ctx, Prepare(s.cfg.Segmenter, text, it), uint32(time.Now().Unix()))
 }
 
+// Explain judges a later stored item against an earlier one, by the policy in
+// force. The texts of both must have been kept.
+func (s *Service) Explain(later, earlier *index.Item, terms int) *Explanation {
+	return Explain(s.cfg.Segmenter, s.cfg.Index.Policy(), s.cfg.Index.Language(), stored(later), stored(earlier), terms)
+}
+
+// stored is a stored item as it was published.
+func stored(it *index.Item) *Item {
+	return &Item{ID: it.ID, Title: it.Title, Body: *it.Body, Source: it.Source, URL: it.URL, Published: it.Published, Revision: it.Event.Revision}
+}
+
 // Submit publishes one payload and waits for its outcome; see Publisher.Submit.
 func Submit(ctx context.Context, nc *nats.Conn, js jetstream.JetStream, subject string, payload []byte) (*Outcome, error) {
 	return (&Publisher{conn: nc, js: js}).Submit(ctx, subject, payload)

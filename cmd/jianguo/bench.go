@@ -84,7 +84,7 @@ type benchFilterCmd struct {
 	Users   int           `help:"Users of the mix; 0: leave it out." default:"1000000"`
 	Mix     string        `help:"Shares of users by how much they have seen." default:"60x50,30x500,10x20000"`
 	Events  int           `help:"Single-item events to publish; 0: leave them out." default:"200000"`
-	Seconds time.Duration `help:"How long each measurement takes." default:"5s"`
+	Each    time.Duration `help:"How long each measurement takes." default:"5s"`
 	Dir     string        `help:"For state; empty: a temporary directory." placeholder:"DIR"`
 	JSON    bool          `help:"Print one line of JSON."`
 	Plot    string        `help:"Draw latencies at 70 % of the peak to this file, .svg or .png." placeholder:"FILE"`
@@ -100,7 +100,7 @@ func (c *benchFilterCmd) Run(co *streams) error {
 	if err != nil {
 		return err
 	}
-	o := filterbench.Options{Dir: c.Dir, Each: c.Seconds, Users: c.Users, Mix: mix, Events: c.Events, Log: co.err,
+	o := filterbench.Options{Dir: c.Dir, Each: c.Each, Users: c.Users, Mix: mix, Events: c.Events, Log: co.err,
 		Start: func(a filterbench.ServerArgs) *exec.Cmd {
 			durability := "synced"
 			if a.Relaxed {

@@ -12,7 +12,7 @@ import (
 
 func main() {
 	args := os.Args[1:]
-	err := fmt.Errorf("usage: gentables dict OUT | variants OPENCC OUT | df OUT CORPUS...")
+	err := fmt.Errorf("usage: gentables dict OUT, variants OPENCC OUT, or df OUT CORPUS")
 	switch {
 	case len(args) == 2 && args[0] == "dict":
 		err = dict(args[1])
