@@ -187,7 +187,7 @@ func (s *Server) explain(c echo.Context, it *index.Item, other string) (*ingest.
 		return nil, NewProblem(http.StatusConflict, "why", "the text of one of the two was not kept")
 	}
 	later := it
-	if later.Arrived.Before(earlier.Arrived) {
+	if later.Before(earlier) {
 		later, earlier = earlier, later
 	}
 	return s.cfg.Ingest.Explain(later, earlier, explainedTerms), nil

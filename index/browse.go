@@ -318,9 +318,17 @@ func (w *follower) take(s *seen) error {
 	if s.cause == CauseIngest && s.verdict != Duplicate {
 		clusters = nil // it is alone in a cluster of its own
 	}
+	if s.cause != CauseIngest {
+		// Rare, and able to move whole clusters: every story that any version of
+		// the item was ever in is counted again.
+		var err error
+		if clusters, err = w.everIn(s.id, clusters); err != nil {
+			return err
+		}
+	}
 	for _, c := range clusters {
 		if c != 0 {
-			w.touched[w.x.clusters.resolve(c)] = true
+			w.touched[c], w.touched[w.x.clusters.resolve(c)] = true, true
 		}
 	}
 	if s.cause == CauseRevision {
@@ -355,6 +363,23 @@ func (w *follower) take(s *seen) error {
 		w.count(s)
 	}
 	return nil
+}
+
+// everIn appends the clusters that the versions of an id have been in.
+func (w *follower) everIn(id string, clusters []uint32) ([]uint32, error) {
+	var buf [8]uint32
+	for _, ordinal := range w.x.ids.Get(buf[:0], xxh3.HashString(id)) {
+		err := each(w.ctx, w.x.reader, `SELECT cluster FROM items WHERE ordinal = ? UNION SELECT cluster FROM events WHERE ordinal = ?`, func(r *sql.Rows) error {
+			var c uint32
+			err := r.Scan(&c)
+			clusters = append(clusters, c, w.x.columns.cluster(ordinal))
+			return err
+		}, ordinal, ordinal)
+		if err != nil {
+			return nil, err
+		}
+	}
+	return clusters, nil
 }
 
 // superseded takes the earlier versions of a revised item out of the queues;

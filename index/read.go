@@ -28,6 +28,13 @@ type Item struct {
 	Body *string `json:"body,omitempty"`
 }
 
+// Before reports whether it was known before another: by the number of its
+// first event, since many items arrive in one millisecond.
+func (it *Item) Before(other *Item) bool {
+	first := func(i *Item) uint64 { return i.History[len(i.History)-1].Number }
+	return first(it) < first(other)
+}
+
 // Item looks up the current version of an id.
 func (x *Index) Item(ctx context.Context, id string) (*Item, error) {
 	var buf [8]uint32

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"time"
 
 	"jianguo/index"
 	"jianguo/ingest"
@@ -66,33 +65,33 @@ func (c *explainCmd) items(co *streams) (earlier, later *ingest.Item, err error)
 	if err := errors.Join(err, err2, h.Close()); err != nil {
 		return nil, nil, err
 	}
-	if !first.IsZero() && !second.IsZero() && second.Before(first) {
+	if first != nil && second != nil && second.Before(first) {
 		earlier, later = later, earlier
 	}
 	return earlier, later, nil
 }
 
-// lookUp finds an item by its id, and else reads it as a file. Its arrival is
-// zero for a file.
-func lookUp(co *streams, x *index.Index, name string) (*ingest.Item, time.Time, error) {
+// lookUp finds an item by its id, and else reads it as a file. The stored
+// item is nil for a file.
+func lookUp(co *streams, x *index.Index, name string) (*ingest.Item, *index.Item, error) {
 	if name == "-" {
 		it, err := readItem(co, name)
-		return it, time.Time{}, err
+		return it, nil, err
 	}
 	stored, err := x.Item(co.ctx, name)
 	if errors.Is(err, index.ErrNotFound) {
 		if _, statErr := os.Stat(name); statErr == nil {
 			it, err := readItem(co, name)
-			return it, time.Time{}, err
+			return it, nil, err
 		}
 	}
 	if err != nil {
-		return nil, time.Time{}, err
+		return nil, nil, err
 	}
 	if stored.Body == nil {
-		return nil, time.Time{}, fmt.Errorf("the text of %q was not kept: there is nothing to compare", name)
+		return nil, nil, fmt.Errorf("the text of %q was not kept: there is nothing to compare", name)
 	}
-	return &ingest.Item{ID: stored.ID, Title: stored.Title, Body: *stored.Body, Source: stored.Source}, stored.Arrived, nil
+	return &ingest.Item{ID: stored.ID, Title: stored.Title, Body: *stored.Body, Source: stored.Source}, stored, nil
 }
 
 func readItem(co *streams, name string) (*ingest.Item, error) {
