@@ -232,9 +232,12 @@ func (x *Index) replay(ctx context.Context, m *marks) error {
 		if err := r.Scan(&ordinal, &fingerprint, &encoded); err != nil {
 			return err
 		}
+		if len(encoded) == 0 {
+			return nil // blank: it has no postings
+		}
 		sk, err := sketch.Decode(encoded)
 		if err != nil {
-			return nil // blank: it has no postings
+			return fmt.Errorf("sketch of ordinal %d: %w", ordinal, err)
 		}
 		if x.columns.flags(ordinal)&flagExemplar != 0 {
 			x.repost(ordinal, simhash.Fingerprint(fingerprint), postingKeys(&sk))

@@ -1,6 +1,9 @@
 package index
 
 import (
+	"context"
+	"database/sql"
+
 	"jianguo/index/bands"
 	"jianguo/simhash"
 )
@@ -39,21 +42,18 @@ func (p Probe) Within(q *simhash.Print, s float32) []simhash.Fingerprint {
 func (p Probe) Judged(a *Article) int { return min(len(p.x.propose(a)), p.x.policy.Judged) }
 
 // Fingerprints are those of all exemplars.
-func (p Probe) Fingerprints() []simhash.Fingerprint {
+func (p Probe) Fingerprints(ctx context.Context) ([]simhash.Fingerprint, error) {
 	var all []simhash.Fingerprint
-	rows, err := p.x.reader.Query(`SELECT ordinal, fingerprint FROM items`)
-	if err != nil {
-		return nil
-	}
-	defer rows.Close()
-	for rows.Next() {
+	err := each(ctx, p.x.reader, `SELECT ordinal, fingerprint FROM items`, func(r *sql.Rows) error {
 		var ordinal uint32
 		var f int64
-		if rows.Scan(&ordinal, &f) == nil && p.x.columns.flags(ordinal)&flagExemplar != 0 {
+		err := r.Scan(&ordinal, &f)
+		if p.x.columns.flags(ordinal)&flagExemplar != 0 {
 			all = append(all, simhash.Fingerprint(f))
 		}
-	}
-	return all
+		return err
+	})
+	return all, err
 }
 
 // Bytes are resident bytes: of the fingerprints' bands, and of all postings,

@@ -23,9 +23,12 @@ const scanS = 5
 // the margin look-up against a scan at S < scanS: of the copies of indexed
 // items, and of everything, most of which are strangers that happen to be as
 // near.
-func (b *run) scan(context.Context) error {
+func (b *run) scan(ctx context.Context) error {
 	probe := b.x.Probe()
-	all := probe.Fingerprints()
+	all, err := probe.Fingerprints(ctx)
+	if err != nil {
+		return err
+	}
 	queries := min(b.Queries, max(20, int(400_000_000/b.N)))
 	indexed := make(map[simhash.Fingerprint]bool, len(all))
 	for _, f := range all {
@@ -69,7 +72,7 @@ func (b *run) scan(context.Context) error {
 
 func share(part, of int) float64 {
 	if of == 0 {
-		return 1
+		return 0 // nothing was asked for: that is no success
 	}
 	return float64(part) / float64(of)
 }
