@@ -279,25 +279,3 @@ func (x *Index) Labels(ctx context.Context) ([]Label, error) {
 	}
 	return out, nil
 }
-
-// Decision looks up one entry of the log of decisions.
-func (x *Index) Decision(ctx context.Context, number uint64) (*Decision, error) {
-	list, err := x.decisions(ctx, x.reader, `d.number = ?`, number)
-	if err == nil && len(list) == 0 {
-		err = ErrNotFound
-	}
-	if err != nil {
-		return nil, fmt.Errorf("index: decision %d: %w", number, err)
-	}
-	return &list[0], nil
-}
-
-// DecisionsBefore lists decisions, the last one first, from before a number
-// on (0: from the end).
-func (x *Index) DecisionsBefore(ctx context.Context, number uint64, limit int) ([]Decision, error) {
-	list, err := x.decisions(ctx, x.reader, `? = 0 OR d.number < ? ORDER BY d.number DESC LIMIT ?`, number, number, limit)
-	if err != nil {
-		return nil, fmt.Errorf("index: decisions before %d: %w", number, err)
-	}
-	return list, nil
-}

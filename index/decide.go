@@ -3,8 +3,6 @@ package index
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 )
@@ -148,25 +146,6 @@ func (d *decision) apply() error {
 		return d.undoing()
 	}
 	return fmt.Errorf("kind %q: want %s, %s, %s, %s, %s or %s: %w", d.req.Kind, Release, Reject, Block, Merge, MakeLead, Undo, ErrQuery)
-}
-
-// log appends the decision to the catalogue.
-func (d *decision) log() (*Decision, error) {
-	var number uint64
-	if err := d.x.w.conn.QueryRowContext(d.ctx, `SELECT coalesce(max(number), 0) + 1 FROM decisions`).Scan(&number); err != nil {
-		return nil, err
-	}
-	effects, err := json.Marshal(d.effects)
-	if err != nil {
-		return nil, err
-	}
-	_, err = d.x.w.conn.ExecContext(d.ctx, `INSERT INTO decisions (number, at, by, kind, cluster, item, other, reason, effects) VALUES (?,?,?,?,?,?,nullif(?,0),?,?)`,
-		number, millis(d.req.At), d.req.By, d.req.Kind, d.cluster, ordinalOrNull(d.item), d.other, d.req.Reason, string(effects))
-	if err != nil {
-		return nil, err
-	}
-	return &Decision{Number: number, At: d.req.At.UTC().Truncate(time.Millisecond), By: d.req.By, Kind: d.req.Kind, Cluster: d.cluster,
-		Item: d.req.Item, Other: d.other, Reason: d.req.Reason, Events: d.events}, nil
 }
 
 // current finds the version a request is about.
@@ -439,113 +418,4 @@ func (d *decision) lead() error {
 	down := cellOf(old)
 	down.Verdict, down.Rule, down.Of, down.Flags = Duplicate, ByEditor, v.ordinal, down.Flags.with(Duplicate)
 	return d.change(old, down)
-}
-
-// undoing takes a decision back: every item and cluster it changed must be as
-// it left them.
-func (d *decision) undoing() error {
-	if d.req.Undo == 0 {
-		return fmt.Errorf("undo: is missing: the number of the decision to take back: %w", ErrQuery)
-	}
-	var kind, text string
-	var item sql.NullInt64
-	err := d.x.w.conn.QueryRowContext(d.ctx, `SELECT kind, cluster, item, effects FROM decisions WHERE number = ?`, d.req.Undo).Scan(&kind, &d.cluster, &item, &text)
-	if errors.Is(err, sql.ErrNoRows) {
-		return fmt.Errorf("decision %d: %w", d.req.Undo, ErrNotFound)
-	}
-	if err != nil {
-		return err
-	}
-	d.item, d.other = uint32(item.Int64), d.req.Undo
-	var undone bool
-	if err := d.x.w.conn.QueryRowContext(d.ctx, `SELECT count(*) FROM decisions WHERE kind = 'undo' AND other = ?`, d.req.Undo).Scan(&undone); err != nil {
-		return err
-	}
-	if kind == Undo || undone {
-		return d.conflict(fmt.Sprintf("decision %d has been taken back, or is itself an undo", d.req.Undo))
-	}
-	var effects []effect
-	if err := json.Unmarshal([]byte(text), &effects); err != nil {
-		return fmt.Errorf("effects of decision %d: %w", d.req.Undo, err)
-	}
-	for i := len(effects) - 1; i >= 0; i-- {
-		if err := d.restore(&effects[i]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (d *decision) restore(e *effect) error {
-	if e.ClusterID != 0 {
-		lead, merged := d.x.clusters.own(e.ClusterID)
-		if lead != e.After.Lead || merged != e.After.Merged {
-			return d.conflict(fmt.Sprintf("cluster %d has changed since", e.ClusterID))
-		}
-		return d.direct(e.ClusterID, e.Before.Lead, e.Before.Merged)
-	}
-	v, err := d.version(e.Item)
-	if err != nil {
-		return err
-	}
-	if cellOf(v) != e.After {
-		return d.conflict(fmt.Sprintf("item %q has changed since", v.id))
-	}
-	if e.After.Cluster != e.Before.Cluster {
-		// A released item goes back. Copies that have joined it meanwhile
-		// follow it: their cluster is merged into the one it goes back to.
-		c, err := d.batch.cluster(e.After.Cluster)
-		if err != nil {
-			return err
-		}
-		if err := d.direct(c.id, c.lead, d.x.clusters.resolve(e.Before.Cluster)); err != nil {
-			return err
-		}
-	}
-	return d.change(v, e.Before)
-}
-
-// DecisionQuery selects decisions.
-type DecisionQuery struct {
-	Cluster uint32
-	Item    string
-	After   uint64
-	Limit   int // 0: 50
-}
-
-// Decisions lists decisions, the last one first.
-func (x *Index) Decisions(ctx context.Context, q DecisionQuery) ([]Decision, error) {
-	where, args := `d.number > ?`, []any{q.After}
-	if q.Cluster != 0 {
-		where, args = where+` AND (d.cluster = ? OR d.kind IN ('merge', 'reject') AND d.other = ?)`, append(args, q.Cluster, q.Cluster)
-	}
-	if q.Item != "" {
-		where, args = where+` AND i.id = ?`, append(args, q.Item)
-	}
-	limit := q.Limit
-	if limit <= 0 {
-		limit = 50
-	}
-	list, err := x.decisions(ctx, x.reader, where+` ORDER BY d.number DESC LIMIT ?`, append(args, limit)...)
-	if err != nil {
-		return nil, fmt.Errorf("index: decisions: %w", err)
-	}
-	return list, nil
-}
-
-func (x *Index) decisions(ctx context.Context, db interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-}, where string, args ...any) ([]Decision, error) {
-	var list []Decision
-	err := each(ctx, db, `SELECT d.number, d.at, d.by, d.kind, d.cluster, coalesce(i.id, ''), coalesce(d.other, 0), d.reason,
-		EXISTS (SELECT 1 FROM decisions u WHERE u.kind = 'undo' AND u.other = d.number)
-		FROM decisions d LEFT JOIN items i ON i.ordinal = d.item WHERE `+where, func(r *sql.Rows) error {
-		var e Decision
-		var at int64
-		err := r.Scan(&e.Number, &at, &e.By, &e.Kind, &e.Cluster, &e.Item, &e.Other, &e.Reason, &e.Undone)
-		e.At = time.UnixMilli(at).UTC()
-		list = append(list, e)
-		return err
-	}, args...)
-	return list, err
 }

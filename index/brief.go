@@ -1,0 +1,123 @@
+package index
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Brief is a version as lists show it: what it was judged on arrival, and
+// what it is now.
+type Brief struct {
+	Ordinal     uint32
+	ID, Title   string // Title: the beginning of the text where there is none
+	Source, URL string
+	Published   *time.Time
+	Arrived     time.Time
+	Verdict     Verdict // now
+	Rule        Rule    // now
+	Judged      Verdict // on arrival
+	Of          uint32  // now; 0: nobody
+	Cluster     uint32  // now
+	Series      uint32
+	Distance    *int
+	Margin      *float32
+	Resemblance *float32
+	Facts       *Facts
+	Fingerprint uint64
+	Superseded  bool
+}
+
+// When is when it was published, if that can be believed, else when it arrived.
+func (b Brief) When() time.Time {
+	if credible(&Member{Published: b.Published, Arrived: b.Arrived}) {
+		return *b.Published
+	}
+	return b.Arrived
+}
+
+const briefQuery = `SELECT i.ordinal, i.id, i.title, coalesce(s.name, ''), coalesce(i.url, ''), i.published_at, i.arrived_at, i.verdict,
+	coalesce(c.rule, i.rule), coalesce(CASE WHEN c.ordinal IS NULL THEN i.of ELSE c.of END, 0), coalesce(i.series, 0), i.distance, i.margin, i.resemblance,
+	i.evidence, i.fingerprint, CASE WHEN i.title = '' THEN (SELECT body FROM texts t WHERE t.ordinal = i.ordinal) END
+	FROM items i LEFT JOIN sources s ON s.number = i.source LEFT JOIN current c ON c.ordinal = i.ordinal WHERE i.ordinal `
+
+func (x *Index) scanBrief(r *sql.Rows) (*Brief, error) {
+	b := new(Brief)
+	var published, distance sql.NullInt64
+	var margin, resemblance sql.NullFloat64
+	var evidence sql.NullString
+	var arrived, print int64
+	var body []byte
+	if err := r.Scan(&b.Ordinal, &b.ID, &b.Title, &b.Source, &b.URL, &published, &arrived, &b.Judged, &b.Rule, &b.Of, &b.Series,
+		&distance, &margin, &resemblance, &evidence, &print, &body); err != nil {
+		return nil, err
+	}
+	b.Arrived, b.Fingerprint = time.UnixMilli(arrived).UTC(), uint64(print)
+	if published.Valid {
+		t := time.UnixMilli(published.Int64).UTC()
+		b.Published = &t
+	}
+	if distance.Valid {
+		d := int(distance.Int64)
+		b.Distance = &d
+	}
+	if margin.Valid {
+		v := round(float32(margin.Float64), 100)
+		b.Margin = &v
+	}
+	if resemblance.Valid {
+		v := round(float32(resemblance.Float64), 1000)
+		b.Resemblance = &v
+	}
+	if evidence.Valid {
+		b.Facts = new(Facts)
+		if err := json.Unmarshal([]byte(evidence.String), b.Facts); err != nil {
+			return nil, fmt.Errorf("evidence of ordinal %d: %w", b.Ordinal, err)
+		}
+	}
+	if b.Title == "" && body != nil {
+		text, err := unpackText(body)
+		if err != nil {
+			return nil, fmt.Errorf("ordinal %d: %w", b.Ordinal, err)
+		}
+		b.Title = beginning(text, 40)
+	}
+	f := x.columns.flags(b.Ordinal)
+	b.Verdict, b.Superseded, b.Cluster = f.verdict(), f&flagSuperseded != 0, x.clusters.resolve(x.columns.cluster(b.Ordinal))
+	return b, nil
+}
+
+// beginning is the first n characters of a text on one line.
+func beginning(text string, n int) string {
+	line := []rune(strings.Join(strings.Fields(text[:min(len(text), 8*n)]), " "))
+	if len(line) <= n {
+		return string(line)
+	}
+	return string(line[:n]) + "…"
+}
+
+// Briefs reads versions by their ordinals; unknown ones are left out.
+func (x *Index) Briefs(ctx context.Context, ordinals []uint32) (map[uint32]*Brief, error) {
+	out := make(map[uint32]*Brief, len(ordinals))
+	for part := range slices.Chunk(ordinals, 200) {
+		args := make([]any, len(part))
+		for i, o := range part {
+			args[i] = o
+		}
+		err := each(ctx, x.reader, briefQuery+`IN (?`+strings.Repeat(`,?`, len(part)-1)+`)`, func(r *sql.Rows) error {
+			b, err := x.scanBrief(r)
+			if err == nil {
+				out[b.Ordinal] = b
+			}
+			return err
+		}, args...)
+		if err != nil {
+			return nil, fmt.Errorf("index: briefs: %w", err)
+		}
+	}
+	return out, nil
+}

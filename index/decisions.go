@@ -1,0 +1,95 @@
+package index
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// log appends the decision to the catalogue.
+func (d *decision) log() (*Decision, error) {
+	var number uint64
+	if err := d.x.w.conn.QueryRowContext(d.ctx, `SELECT coalesce(max(number), 0) + 1 FROM decisions`).Scan(&number); err != nil {
+		return nil, err
+	}
+	effects, err := json.Marshal(d.effects)
+	if err != nil {
+		return nil, err
+	}
+	_, err = d.x.w.conn.ExecContext(d.ctx, `INSERT INTO decisions (number, at, by, kind, cluster, item, other, reason, effects) VALUES (?,?,?,?,?,?,nullif(?,0),?,?)`,
+		number, millis(d.req.At), d.req.By, d.req.Kind, d.cluster, ordinalOrNull(d.item), d.other, d.req.Reason, string(effects))
+	if err != nil {
+		return nil, err
+	}
+	return &Decision{Number: number, At: d.req.At.UTC().Truncate(time.Millisecond), By: d.req.By, Kind: d.req.Kind, Cluster: d.cluster,
+		Item: d.req.Item, Other: d.other, Reason: d.req.Reason, Events: d.events}, nil
+}
+
+// DecisionQuery selects decisions.
+type DecisionQuery struct {
+	Cluster uint32
+	Item    string
+	After   uint64
+	Limit   int // 0: 50
+}
+
+// Decisions lists decisions, the last one first.
+func (x *Index) Decisions(ctx context.Context, q DecisionQuery) ([]Decision, error) {
+	where, args := `d.number > ?`, []any{q.After}
+	if q.Cluster != 0 {
+		where, args = where+` AND (d.cluster = ? OR d.kind IN ('merge', 'reject') AND d.other = ?)`, append(args, q.Cluster, q.Cluster)
+	}
+	if q.Item != "" {
+		where, args = where+` AND i.id = ?`, append(args, q.Item)
+	}
+	limit := q.Limit
+	if limit <= 0 {
+		limit = 50
+	}
+	list, err := x.decisions(ctx, x.reader, where+` ORDER BY d.number DESC LIMIT ?`, append(args, limit)...)
+	if err != nil {
+		return nil, fmt.Errorf("index: decisions: %w", err)
+	}
+	return list, nil
+}
+
+func (x *Index) decisions(ctx context.Context, db interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}, where string, args ...any) ([]Decision, error) {
+	var list []Decision
+	err := each(ctx, db, `SELECT d.number, d.at, d.by, d.kind, d.cluster, coalesce(i.id, ''), coalesce(d.other, 0), d.reason,
+		EXISTS (SELECT 1 FROM decisions u WHERE u.kind = 'undo' AND u.other = d.number)
+		FROM decisions d LEFT JOIN items i ON i.ordinal = d.item WHERE `+where, func(r *sql.Rows) error {
+		var e Decision
+		var at int64
+		err := r.Scan(&e.Number, &at, &e.By, &e.Kind, &e.Cluster, &e.Item, &e.Other, &e.Reason, &e.Undone)
+		e.At = time.UnixMilli(at).UTC()
+		list = append(list, e)
+		return err
+	}, args...)
+	return list, err
+}
+
+// Decision looks up one entry of the log of decisions.
+func (x *Index) Decision(ctx context.Context, number uint64) (*Decision, error) {
+	list, err := x.decisions(ctx, x.reader, `d.number = ?`, number)
+	if err == nil && len(list) == 0 {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return nil, fmt.Errorf("index: decision %d: %w", number, err)
+	}
+	return &list[0], nil
+}
+
+// DecisionsBefore lists decisions, the last one first, from before a number
+// on (0: from the end).
+func (x *Index) DecisionsBefore(ctx context.Context, number uint64, limit int) ([]Decision, error) {
+	list, err := x.decisions(ctx, x.reader, `? = 0 OR d.number < ? ORDER BY d.number DESC LIMIT ?`, number, number, limit)
+	if err != nil {
+		return nil, fmt.Errorf("index: decisions before %d: %w", number, err)
+	}
+	return list, nil
+}

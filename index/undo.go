@@ -1,0 +1,72 @@
+package index
+
+import (
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// undoing takes a decision back: every item and cluster it changed must be as
+// it left them.
+func (d *decision) undoing() error {
+	if d.req.Undo == 0 {
+		return fmt.Errorf("undo: is missing: the number of the decision to take back: %w", ErrQuery)
+	}
+	var kind, text string
+	var item sql.NullInt64
+	err := d.x.w.conn.QueryRowContext(d.ctx, `SELECT kind, cluster, item, effects FROM decisions WHERE number = ?`, d.req.Undo).Scan(&kind, &d.cluster, &item, &text)
+	if errors.Is(err, sql.ErrNoRows) {
+		return fmt.Errorf("decision %d: %w", d.req.Undo, ErrNotFound)
+	}
+	if err != nil {
+		return err
+	}
+	d.item, d.other = uint32(item.Int64), d.req.Undo
+	var undone bool
+	if err := d.x.w.conn.QueryRowContext(d.ctx, `SELECT count(*) FROM decisions WHERE kind = 'undo' AND other = ?`, d.req.Undo).Scan(&undone); err != nil {
+		return err
+	}
+	if kind == Undo || undone {
+		return d.conflict(fmt.Sprintf("decision %d has been taken back, or is itself an undo", d.req.Undo))
+	}
+	var effects []effect
+	if err := json.Unmarshal([]byte(text), &effects); err != nil {
+		return fmt.Errorf("effects of decision %d: %w", d.req.Undo, err)
+	}
+	for i := len(effects) - 1; i >= 0; i-- {
+		if err := d.restore(&effects[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *decision) restore(e *effect) error {
+	if e.ClusterID != 0 {
+		lead, merged := d.x.clusters.own(e.ClusterID)
+		if lead != e.After.Lead || merged != e.After.Merged {
+			return d.conflict(fmt.Sprintf("cluster %d has changed since", e.ClusterID))
+		}
+		return d.direct(e.ClusterID, e.Before.Lead, e.Before.Merged)
+	}
+	v, err := d.version(e.Item)
+	if err != nil {
+		return err
+	}
+	if cellOf(v) != e.After {
+		return d.conflict(fmt.Sprintf("item %q has changed since", v.id))
+	}
+	if e.After.Cluster != e.Before.Cluster {
+		// A released item goes back. Copies that have joined it meanwhile
+		// follow it: their cluster is merged into the one it goes back to.
+		c, err := d.batch.cluster(e.After.Cluster)
+		if err != nil {
+			return err
+		}
+		if err := d.direct(c.id, c.lead, d.x.clusters.resolve(e.Before.Cluster)); err != nil {
+			return err
+		}
+	}
+	return d.change(v, e.Before)
+}
