@@ -20,6 +20,8 @@ import (
 const (
 	maxEvents   = 1000
 	maxClusters = 200
+	maxMembers  = 1000
+	maxSearch   = 1024 // bytes
 )
 
 // ndjsonType is the content type of one JSON value a line.
@@ -105,13 +107,42 @@ func queryWait(c echo.Context) (time.Duration, error) {
 	return d, nil
 }
 
+// foundVersions is how many of the newest items with the words of a search
+// their clusters are taken of.
+const foundVersions = 800
+
+// clusterPage is one page of clusters; Next is empty at the end.
+type clusterPage struct {
+	Clusters []index.Cluster `json:"clusters"`
+	Next     string          `json:"next,omitempty"`
+}
+
+// getClusters lists clusters of two or more, without their members.
+func (s *Server) getClusters(c echo.Context) error {
+	q, err := s.clusterQuery(c)
+	if err != nil {
+		return err
+	}
+	stories, err := s.cfg.Browse.Stories(c.Request().Context(), q)
+	if err != nil {
+		return cursorProblem(err, q.Cursor)
+	}
+	page := clusterPage{Clusters: make([]index.Cluster, len(stories.Stories)), Next: stories.Next}
+	for i := range stories.Stories {
+		page.Clusters[i] = clusterOf(&stories.Stories[i])
+	}
+	return c.JSON(http.StatusOK, page)
+}
+
 // clusterQuery reads what to list.
-func clusterQuery(c echo.Context) (q index.ClusterQuery, err error) {
-	q = index.ClusterQuery{Sort: c.QueryParam("sort"), Source: c.QueryParam("source"), Cursor: c.QueryParam("cursor")}
+func (s *Server) clusterQuery(c echo.Context) (q index.StoryQuery, err error) {
+	q = index.StoryQuery{Sort: c.QueryParam("sort"), Source: c.QueryParam("source"), Cursor: c.QueryParam("cursor")}
 	switch q.Sort {
-	case "", "last", "size", "first":
+	case "":
+		q.Sort = "last"
+	case "last", "heat", "size", "first":
 	default:
-		return q, &ingest.FieldError{Field: "sort", Problem: fmt.Sprintf("is %.40q, want last, size or first", q.Sort)}
+		return q, &ingest.FieldError{Field: "sort", Problem: fmt.Sprintf("is %.40q, want last, heat, size or first", q.Sort)}
 	}
 	size, err := queryInt(c, "size", 2, 2, math.MaxInt32)
 	if err != nil {
@@ -127,48 +158,162 @@ func clusterQuery(c echo.Context) (q index.ClusterQuery, err error) {
 			return q, &ingest.FieldError{Field: "since", Problem: fmt.Sprintf("is %.40q, want RFC 3339 as in 2026-01-02T15:04:05Z", since)}
 		}
 	}
-	return q, nil
+	if words := strings.TrimSpace(c.QueryParam("search")); words != "" {
+		q.Clusters, err = s.search(c.Request().Context(), words)
+	}
+	return q, err
 }
 
-// listClusters asks the index for a page of clusters.
-func (s *Server) listClusters(c echo.Context, q index.ClusterQuery) (*index.ClusterPage, error) {
-	page, err := s.cfg.Index.Clusters(c.Request().Context(), q)
+// search finds the clusters of the newest items that have some words.
+func (s *Server) search(ctx context.Context, words string) ([]uint32, error) {
+	if s.cfg.Find == nil {
+		return nil, NewProblem(http.StatusServiceUnavailable, "search", "this service has no search")
+	}
+	if len(words) > maxSearch {
+		return nil, &ingest.FieldError{Field: "search", Problem: fmt.Sprintf("has %d bytes, at most %d are taken", len(words), maxSearch)}
+	}
+	found, err := s.cfg.Find(ctx, words, foundVersions)
+	if err != nil {
+		return nil, err
+	}
+	briefs, err := s.cfg.Index.Briefs(ctx, found)
+	clusters := []uint32{}
+	for _, b := range briefs {
+		clusters = append(clusters, b.Cluster)
+	}
+	return clusters, err
+}
+
+// cursorProblem makes of a refused query one of its cursor: the rest of it has
+// been checked before.
+func cursorProblem(err error, cursor string) error {
 	if errors.Is(err, index.ErrQuery) {
-		// The rest of the query has been checked already.
-		return nil, &ingest.FieldError{Field: "cursor", Problem: fmt.Sprintf("is %.40q, which no page has given as its next", q.Cursor)}
+		return &ingest.FieldError{Field: "cursor", Problem: fmt.Sprintf("is %.40q, which no page has given as its next", cursor)}
 	}
-	return page, err
+	return err
 }
 
-func (s *Server) getClusters(c echo.Context) error {
-	q, err := clusterQuery(c)
+// clusterOf is a story as the wire has it.
+func clusterOf(st *index.Story) index.Cluster {
+	return index.Cluster{ID: st.ID, Lead: memberOf(st.Lead), Original: memberOf(st.Original), Size: int64(st.Size), Sources: st.Sources, First: st.First, Last: st.Last}
+}
+
+// memberOf is a version as the wire has it.
+func memberOf(b *index.Brief) *index.Member {
+	if b == nil {
+		return nil
+	}
+	return &index.Member{Ordinal: b.Ordinal, ID: b.ID, Title: b.Title, Source: b.Source, Published: b.Published, Arrived: b.Arrived,
+		Verdict: b.Verdict, Rule: b.Rule, Distance: b.Distance, Resemblance: b.Resemblance}
+}
+
+// getCluster is a cluster with a page of its members.
+func (s *Server) getCluster(c echo.Context) error {
+	id, err := clusterID(c.Param("id"))
 	if err != nil {
 		return err
 	}
-	page, err := s.listClusters(c, q)
+	limit, err := queryInt(c, "limit", maxClusters, 1, maxMembers)
 	if err != nil {
 		return err
+	}
+	after, err := queryInt(c, "cursor", 0, 0, math.MaxUint32)
+	if err != nil {
+		return err
+	}
+	view, err := s.cfg.Browse.Story(c.Request().Context(), id, uint32(after), int(limit))
+	if errors.Is(err, index.ErrNotFound) {
+		return caused(http.StatusNotFound, fmt.Sprintf("no cluster has the number %d", id), err)
+	}
+	if err != nil {
+		return err
+	}
+	page := struct {
+		index.Cluster
+		Next string `json:"next,omitempty"`
+	}{Cluster: clusterOf(&view.Story)}
+	for i := range view.Members {
+		page.Members = append(page.Members, *memberOf(&view.Members[i]))
+	}
+	if view.Next != 0 {
+		page.Next = fmt.Sprint(view.Next)
 	}
 	return c.JSON(http.StatusOK, page)
 }
 
-// findCluster looks up a cluster by its number in text.
-func (s *Server) findCluster(c echo.Context, field, number string) (*index.Cluster, error) {
-	var id uint32
-	if err := json.Unmarshal([]byte(number), &id); err != nil || id == 0 {
-		return nil, &ingest.FieldError{Field: field, Problem: fmt.Sprintf("is %.40q, want the number of a cluster", number)}
-	}
-	cluster, err := s.cfg.Index.Cluster(c.Request().Context(), id)
-	if errors.Is(err, index.ErrNotFound) {
-		return nil, caused(http.StatusNotFound, fmt.Sprintf("no cluster has the number %d", id), err)
-	}
-	return cluster, err
+// suspect is an item that waits for a decision.
+type suspect struct {
+	ID          string       `json:"id"`
+	Title       string       `json:"title"`
+	Source      string       `json:"source,omitempty"`
+	URL         string       `json:"url,omitempty"`
+	Published   *time.Time   `json:"published_at,omitempty"`
+	Arrived     time.Time    `json:"arrived_at"`
+	Cluster     uint32       `json:"cluster"`
+	Series      uint32       `json:"series,omitempty"`
+	Of          string       `json:"of,omitempty"`
+	Rule        index.Rule   `json:"rule,omitempty"`
+	Distance    *int         `json:"distance,omitempty"`
+	Margin      *float32     `json:"margin,omitempty"`
+	Resemblance *float32     `json:"resemblance,omitempty"`
+	Facts       *index.Facts `json:"facts,omitempty"`
 }
 
-func (s *Server) getCluster(c echo.Context) error {
-	cluster, err := s.findCluster(c, "id", c.Param("id"))
+// suspectRow is one suspect, or a series of them.
+type suspectRow struct {
+	Likely  float64   `json:"likely"`
+	Watched bool      `json:"watched,omitempty"`
+	Waiting int       `json:"waiting"`
+	Items   []suspect `json:"items"`
+}
+
+// getSuspects lists what waits for a decision.
+func (s *Server) getSuspects(c echo.Context) error {
+	limit, err := queryInt(c, "limit", 40, 1, maxClusters)
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, cluster)
+	ctx := c.Request().Context()
+	q := index.SuspectQuery{Source: c.QueryParam("source"), Cursor: c.QueryParam("cursor"), Limit: int(limit)}
+	queue, err := s.cfg.Browse.Suspects(ctx, q)
+	if err != nil {
+		return cursorProblem(err, q.Cursor)
+	}
+	var ofs []uint32
+	for _, row := range queue.Rows {
+		for i := range row.Items {
+			ofs = append(ofs, row.Items[i].Of)
+		}
+	}
+	of, err := s.cfg.Index.Briefs(ctx, ofs)
+	if err != nil {
+		return err
+	}
+	page := struct {
+		Suspects []suspectRow `json:"suspects"`
+		Next     string       `json:"next,omitempty"`
+	}{Suspects: []suspectRow{}, Next: queue.Next}
+	for _, row := range queue.Rows {
+		r := suspectRow{Likely: row.Error, Watched: row.Watched, Waiting: row.Waiting}
+		for _, b := range row.Items {
+			it := suspect{ID: b.ID, Title: b.Title, Source: b.Source, URL: b.URL, Published: b.Published, Arrived: b.Arrived, Cluster: b.Cluster,
+				Series: b.Series, Rule: b.Rule, Distance: b.Distance, Margin: b.Margin, Resemblance: b.Resemblance, Facts: b.Facts}
+			if other := of[b.Of]; other != nil {
+				it.Of = other.ID
+			}
+			r.Items = append(r.Items, it)
+		}
+		page.Suspects = append(page.Suspects, r)
+	}
+	return c.JSON(http.StatusOK, page)
+}
+
+// browsing guards a route that needs what lists are made of.
+func (s *Server) browsing(h echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if s.cfg.Browse == nil {
+			return NewProblem(http.StatusServiceUnavailable, "", "this service keeps no lists of clusters")
+		}
+		return h(c)
+	}
 }

@@ -95,6 +95,9 @@ func TestLongPoll(t *testing.T) {
 	}
 }
 
+// stories are what the families of families are about.
+var stories = []string{"台风", "地铁", "银行", "博物馆", "运动会", "粮食", "航班"}
+
 // families publishes copies of several articles, and returns the leads' ids.
 func families(r *rig, sizes ...int) (leads []string) {
 	for f, size := range sizes {
@@ -103,7 +106,7 @@ func families(r *rig, sizes ...int) (leads []string) {
 			if n == 0 {
 				leads = append(leads, id)
 			}
-			r.publish(ingest.Item{ID: id, Title: "稿件" + id, Body: article(f), Source: fmt.Sprint("来源", n)})
+			r.publish(ingest.Item{ID: id, Title: stories[f] + "稿件" + id, Body: article(f), Source: fmt.Sprint("来源", n)})
 		}
 	}
 	return leads
@@ -113,10 +116,11 @@ func TestClusters(t *testing.T) {
 	r := newRig(t, rigConfig{})
 	sizes := []int{3, 1, 2, 5, 4, 2, 3}
 	leads := families(r, sizes...)
+	r.follow()
 	var seen []index.Cluster
 	query := "/clusters?sort=size&limit=2"
 	for next := query; next != ""; {
-		page := want[index.ClusterPage](r, 200, "GET", next, nil)
+		page := want[clusterPage](r, 200, "GET", next, nil)
 		if len(page.Clusters) != 2 {
 			t.Errorf("%d clusters, limit 2", len(page.Clusters))
 		}
@@ -138,17 +142,31 @@ func TestClusters(t *testing.T) {
 	if big.Lead == nil || big.Lead.ID != leads[3] || big.Size != 5 || big.Sources != 5 || len(big.Members) != 5 || big.Members[4].Verdict != index.Duplicate {
 		t.Errorf("largest: %+v", big)
 	}
+	for cursor, pages, members := "", 1, 0; ; pages++ {
+		page := want[struct {
+			Members []index.Member
+			Next    string
+		}](r, 200, "GET", fmt.Sprintf("/clusters/%d?limit=2&cursor=%s", seen[0].ID, cursor), nil)
+		if members += len(page.Members); page.Next != "" {
+			cursor = page.Next
+			continue
+		}
+		if pages != 2 || members != 5 {
+			t.Errorf("%d pages with %d members", pages, members)
+		}
+		break
+	}
 	single := want[index.Item](r, 200, "GET", "/items/1-0", nil)
 	if c := want[index.Cluster](r, 200, "GET", fmt.Sprint("/clusters/", single.Event.Cluster), nil); c.Size != 1 || c.Lead.ID != "1-0" {
 		t.Errorf("cluster of one: %+v", c)
 	}
-	for query, n := range map[string]int{"size=4": 2, "source=" + url.QueryEscape("来源4"): 1, "source=nobody": 0, "sort=first": 6,
+	for query, n := range map[string]int{"size=4": 2, "sort=heat": 6, "search=" + url.QueryEscape("博物馆 稿件"): 1, "search=nothing": 0, "source=" + url.QueryEscape("来源4"): 1, "source=nobody": 0, "sort=first": 6,
 		"since=" + url.QueryEscape(time.Now().Add(time.Hour).Format(time.RFC3339)): 0, "since=2001-02-03T04:05:06Z": 6} {
-		if page := want[index.ClusterPage](r, 200, "GET", "/clusters?"+query, nil); len(page.Clusters) != n {
+		if page := want[clusterPage](r, 200, "GET", "/clusters?"+query, nil); len(page.Clusters) != n {
 			t.Errorf("%s: %d clusters, want %d", query, len(page.Clusters), n)
 		}
 	}
-	for query, field := range map[string]string{"sort=best": "sort", "size=1": "size", "size=x": "size", "limit=201": "limit", "limit=0": "limit",
+	for query, field := range map[string]string{"sort=best": "sort", "search=" + strings.Repeat("x", 1025): "search", "size=1": "size", "size=x": "size", "limit=201": "limit", "limit=0": "limit",
 		"since=yesterday": "since", "cursor=%00": "cursor", "cursor=abcd": "cursor", "cursor=AAAA": "cursor"} {
 		if p := want[Problem](r, 400, "GET", "/clusters?"+query, nil); p.Field != field {
 			t.Errorf("%s: field %q", query, p.Field)

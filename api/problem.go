@@ -26,6 +26,8 @@ type Problem struct {
 	Field string `json:"field,omitempty"`
 	// Request is the id that the log knows the request by.
 	Request string `json:"request,omitempty"`
+	// Decision is, of a conflict, the one that somebody else made before.
+	Decision *index.Decision `json:"decision,omitempty"`
 
 	retryAfter string // seconds; for 429 and 503
 	challenge  string // WWW-Authenticate; for 401

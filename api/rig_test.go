@@ -23,6 +23,7 @@ import (
 	"github.com/getkin/kin-openapi/routers/gorillamux"
 	"github.com/nats-io/nats.go"
 
+	"jianguo/api/console"
 	"jianguo/data"
 	"jianguo/index"
 	"jianguo/ingest"
@@ -60,6 +61,7 @@ type rig struct {
 	bus    *ingest.Bus
 	conn   *nats.Conn
 	index  *index.Index
+	browse *index.Browse
 	ingest *ingest.Service
 	server *Server
 	url    string
@@ -101,6 +103,13 @@ func newRig(t *testing.T, cfg rigConfig) *rig {
 			t.Error(err)
 		}
 	})
+	r.browse, err = r.index.OpenBrowse(ctx, index.BrowseConfig{Words: console.IndexWords(segmenter)})
+	must()
+	t.Cleanup(func() {
+		if err := r.browse.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 	ic := ingest.Config{Conn: r.conn, Index: r.index, Segmenter: segmenter}
 	if cfg.ingest != nil {
 		cfg.ingest(&ic)
@@ -111,7 +120,7 @@ func newRig(t *testing.T, cfg rigConfig) *rig {
 	if !cfg.stalled {
 		r.run()
 	}
-	ac := Config{Index: r.index, Ingest: r.ingest, Conn: r.conn, Version: "test"}
+	ac := Config{Browse: r.browse, Find: console.Finder(r.browse, segmenter), Index: r.index, Ingest: r.ingest, Conn: r.conn, Version: "test"}
 	if cfg.api != nil {
 		cfg.api(&ac)
 	}
@@ -233,6 +242,14 @@ func (r *rig) publish(it ingest.Item) ingest.Outcome {
 	return want[ingest.Outcome](r, 200, "POST", "/items", it)
 }
 
+// follow brings the lists up to date.
+func (r *rig) follow() {
+	r.t.Helper()
+	if err := r.browse.Follow(context.Background()); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
 // events is the number of the last event.
 func (r *rig) events() uint64 {
 	_, n := r.index.Applied()
@@ -286,7 +303,7 @@ func newTraffic() (*traffic, error) {
 	// Clients must bear fields that they do not know; here one that the
 	// description does not have is an error.
 	no := false
-	for _, name := range []string{"Outcome", "Event", "Facts", "StoredItem", "Member", "Cluster", "Problem", "Filtered", "History"} {
+	for _, name := range []string{"Outcome", "Event", "Facts", "StoredItem", "Member", "Cluster", "Problem", "Filtered", "History", "Decision", "SuspectRow", "Suspect"} {
 		doc.Components.Schemas[name].Value.AdditionalProperties = openapi3.AdditionalProperties{Has: &no}
 	}
 	for _, opaque := range []string{ndjsonType, PackedType} {

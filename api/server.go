@@ -31,6 +31,12 @@ type Config struct {
 	Index  *index.Index
 	Ingest *ingest.Service
 	Conn   *nats.Conn
+	// Browse is what the lists of clusters and suspects are made of. They follow
+	// the events; a moment may pass until they show one.
+	Browse *index.Browse
+	// Find looks words up for searches, as console.Finder does; nil: there are
+	// none.
+	Find func(ctx context.Context, words string, limit int) (versions []uint32, err error)
 
 	Logger *slog.Logger
 	// Gatherer is what /metrics shows; nil: the server's own metrics alone.
@@ -126,8 +132,11 @@ func (s *Server) routes() {
 	s.handleWaiting(http.MethodDelete, "/items", platform, s.deleteItem)
 	s.handleWaiting(http.MethodDelete, "/items/*", platform, s.deleteItem)
 	s.handleWaiting(http.MethodGet, "/verdicts", platform|editor, s.getVerdicts)
-	s.handle(http.MethodGet, "/clusters", editor, s.getClusters)
-	s.handle(http.MethodGet, "/clusters/:id", editor, s.getCluster)
+	s.handle(http.MethodGet, "/clusters", editor, s.browsing(s.getClusters))
+	s.handle(http.MethodGet, "/clusters/:id", editor, s.browsing(s.getCluster))
+	s.handle(http.MethodGet, "/clusters/:id/decisions", editor, s.getDecisions)
+	s.handle(http.MethodPost, "/clusters/:id/decisions", editor, s.postDecision)
+	s.handle(http.MethodGet, "/suspects", editor, s.browsing(s.getSuspects))
 
 	s.echo.GET("/healthz", s.health)
 	s.echo.GET("/readyz", s.ready)

@@ -60,6 +60,8 @@ func TestTokens(t *testing.T) {
 		{"GET", "/verdicts", nil, []string{platformToken, editorToken, operatorToken}},
 		{"GET", "/clusters", nil, []string{editorToken, operatorToken}},
 		{"GET", "/clusters/1", nil, []string{editorToken, operatorToken}},
+		{"GET", "/clusters/1/decisions", nil, []string{editorToken, operatorToken}},
+		{"GET", "/suspects", nil, []string{editorToken, operatorToken}},
 		{"GET", "/metrics", nil, []string{operatorToken}},
 		{"DELETE", "/items/a", nil, []string{platformToken, operatorToken}},
 	} {
@@ -428,7 +430,7 @@ func TestIndexAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for path, status := range map[string]int{"GET /verdicts": 200, "GET /clusters": 200, "GET /": 404, "GET /metrics": 200, "GET /healthz": 200, "GET /readyz": 503,
+	for path, status := range map[string]int{"GET /verdicts": 200, "GET /clusters": 503, "GET /clusters/1": 503, "GET /suspects": 503, "GET /": 404, "GET /metrics": 200, "GET /healthz": 200, "GET /readyz": 503,
 		"POST /items": 503, "POST /items/check": 503, "DELETE /items/a": 503} {
 		method, path, _ := strings.Cut(path, " ")
 		rec := httptest.NewRecorder()

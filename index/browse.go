@@ -22,16 +22,17 @@ const BrowseFileName = "browse.db"
 
 // browseFormat is the version of browse.db. A file of another version is made
 // anew: everything in it follows from the catalogue.
-const browseFormat = 1
+const browseFormat = 2
 
 const browseSchema = `
 CREATE TABLE marks (key TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE stories (cluster INTEGER PRIMARY KEY, lead INTEGER NOT NULL, original INTEGER NOT NULL, size INTEGER NOT NULL, sources INTEGER NOT NULL,
-  rules INTEGER NOT NULL, first_at INTEGER NOT NULL, last_at INTEGER NOT NULL, heat REAL NOT NULL, spark BLOB NOT NULL);
+  rules INTEGER NOT NULL, first_at INTEGER NOT NULL, last_at INTEGER NOT NULL, heat REAL NOT NULL, pull REAL NOT NULL, spark BLOB NOT NULL);
 CREATE INDEX stories_by_last ON stories (last_at, cluster);
 CREATE INDEX stories_by_first ON stories (first_at, cluster);
 CREATE INDEX stories_by_size ON stories (size, cluster);
 CREATE INDEX stories_by_heat ON stories (heat, cluster);
+CREATE INDEX stories_by_pull ON stories (pull, cluster);
 CREATE TABLE story_sources (source INTEGER, cluster INTEGER, n INTEGER NOT NULL, PRIMARY KEY (source, cluster)) WITHOUT ROWID;
 CREATE INDEX story_sources_by_cluster ON story_sources (cluster);
 CREATE TABLE hours (hour INTEGER PRIMARY KEY, items INTEGER NOT NULL, duplicates INTEGER NOT NULL, suspects INTEGER NOT NULL);
@@ -40,8 +41,9 @@ CREATE TABLE source_days (source INTEGER, day INTEGER, items INTEGER NOT NULL, d
 CREATE TABLE pairs (day INTEGER, origin INTEGER, copier INTEGER, n INTEGER NOT NULL, PRIMARY KEY (day, origin, copier)) WITHOUT ROWID;
 CREATE TABLE delays (source INTEGER, bucket INTEGER, n INTEGER NOT NULL, PRIMARY KEY (source, bucket)) WITHOUT ROWID;
 CREATE TABLE families (series INTEGER PRIMARY KEY, n INTEGER NOT NULL);
-CREATE TABLE queue (ordinal INTEGER PRIMARY KEY, error REAL NOT NULL, series INTEGER NOT NULL);
-CREATE INDEX queue_by_error ON queue (error, ordinal);
+CREATE TABLE queue (ordinal INTEGER PRIMARY KEY, error REAL NOT NULL, series INTEGER NOT NULL, source INTEGER NOT NULL);
+CREATE INDEX queue_by_error ON queue (error, ordinal, series, source);
+CREATE INDEX queue_by_series ON queue (series, error, ordinal);
 CREATE TABLE rejected (ordinal INTEGER PRIMARY KEY, day INTEGER NOT NULL, doubt REAL NOT NULL, lot INTEGER NOT NULL);
 CREATE INDEX rejected_by_lot ON rejected (day, lot);
 CREATE INDEX rejected_by_doubt ON rejected (doubt, ordinal);
@@ -346,7 +348,7 @@ func (w *follower) take(s *seen) error {
 	}
 	switch s.verdict {
 	case Suspect:
-		if err := w.exec(`INSERT OR REPLACE INTO queue VALUES (?,?,?)`, s.ordinal, s.likely(), s.series); err != nil {
+		if err := w.exec(`INSERT OR REPLACE INTO queue VALUES (?,?,?,?)`, s.ordinal, s.likely(), s.series, s.source); err != nil {
 			return err
 		}
 	case Duplicate:

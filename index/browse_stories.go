@@ -39,6 +39,7 @@ type story struct {
 	whenLast       int64
 	heat           float64
 	sources        map[int64]int
+	recent         map[int64]int64 // when a source last had it; 0 is one without a name
 	whens          []int64
 	originalAt     int64
 }
@@ -65,13 +66,33 @@ func (s *story) add(ordinal uint32, rule Rule, source int64, published sql.NullI
 	s.whens = append(s.whens, when)
 	if ordinal != s.lead {
 		s.rules |= 1 << rule
-		h := float64(arrived-heatEpoch.UnixMilli()) / float64(heatHalf.Milliseconds())
-		hi, lo := max(h, s.heat), min(h, s.heat)
-		s.heat = hi + math.Log2(1+math.Exp2(lo-hi))
+		s.heat = addHeat(s.heat, heatAt(arrived))
 	}
 	if source != 0 {
 		s.sources[source]++
 	}
+	s.recent[source] = max(s.recent[source], arrived)
+}
+
+// heatAt is the heat of one thing that happened at a time.
+func heatAt(ms int64) float64 {
+	return float64(ms-heatEpoch.UnixMilli()) / float64(heatHalf.Milliseconds())
+}
+
+// addHeat adds two heats, which are logarithms to the base of 2.
+func addHeat(a, b float64) float64 {
+	hi, lo := max(a, b), min(a, b)
+	return hi + math.Log2(1+math.Exp2(lo-hi))
+}
+
+// pull is as heat, of sources instead of copies: one that copies a story ten
+// times counts once, by the last.
+func (s *story) pull() float64 {
+	pull := math.Inf(-1)
+	for _, at := range s.recent {
+		pull = addHeat(pull, heatAt(at))
+	}
+	return pull
 }
 
 // spark is how many were published in each of SparkSteps equal parts of the
@@ -159,7 +180,7 @@ func (w *follower) stories() error {
 func (w *follower) story(cluster uint32) error {
 	x := w.x
 	_, lead := x.clusters.lead(cluster)
-	s := story{lead: lead, sources: map[int64]int{}}
+	s := story{lead: lead, sources: map[int64]int{}, recent: map[int64]int64{}}
 	if x.clusters.resolve(cluster) == cluster {
 		from, args := x.membersFrom(cluster)
 		err := each(w.ctx, x.reader, `SELECT i.ordinal, coalesce(c.rule, i.rule), coalesce(i.source, 0), i.published_at, i.arrived_at FROM `+from+
@@ -189,8 +210,8 @@ func (w *follower) story(cluster uint32) error {
 			return err
 		}
 	}
-	return w.exec(`INSERT OR REPLACE INTO stories VALUES (?,?,?,?,?,?,?,?,?,?)`,
-		cluster, s.lead, s.original, s.size, len(s.sources), s.rules, s.first, s.last, s.heat, s.spark())
+	return w.exec(`INSERT OR REPLACE INTO stories VALUES (?,?,?,?,?,?,?,?,?,?,?)`,
+		cluster, s.lead, s.original, s.size, len(s.sources), s.rules, s.first, s.last, s.heat, s.pull(), s.spark())
 }
 
 // Story is a cluster of two or more as lists show it.
@@ -234,7 +255,7 @@ func (b *Browse) Stories(ctx context.Context, q StoryQuery) (*StoryPage, error) 
 	if column == "" {
 		return nil, fmt.Errorf("sort %q: want heat, last, first or size: %w", q.Sort, ErrQuery)
 	}
-	limit := min(max(q.Limit, 0), 100)
+	limit := min(max(q.Limit, 0), 200)
 	if limit == 0 {
 		limit = 30
 	}
@@ -343,7 +364,7 @@ func (b *Browse) Story(ctx context.Context, id, after uint32, limit int) (*Story
 	from, args := x.membersFrom(id)
 	_, lead := x.clusters.lead(id)
 	v := &StoryView{Story: Story{ID: id}}
-	s := story{lead: lead, sources: map[int64]int{}}
+	s := story{lead: lead, sources: map[int64]int{}, recent: map[int64]int64{}}
 	var page []uint32
 	err := each(ctx, x.reader, `SELECT i.ordinal, coalesce(c.rule, i.rule), coalesce(i.source, 0), coalesce(n.name, ''), i.published_at, i.arrived_at FROM `+from+
 		` JOIN items i ON i.ordinal = m.ordinal LEFT JOIN current c ON c.ordinal = i.ordinal LEFT JOIN sources n ON n.number = i.source ORDER BY i.ordinal LIMIT ?`,

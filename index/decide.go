@@ -28,8 +28,14 @@ type DecisionRequest struct {
 	// Into is the cluster that a Merge or Reject goes into; for Reject, 0
 	// means the one the item was suspected of.
 	Into uint32
+	// In, where given, is the cluster that Item must be in, or that the
+	// decision to undo must have been about; else it is a conflict.
+	In uint32
 	// Undo is the number of the decision to take back.
-	Undo   uint64
+	Undo uint64
+	// Expect, where given, is what whoever decides saw: the verdict of Item, or
+	// of the lead of Cluster. Another one by now is a conflict.
+	Expect Verdict
 	By     string // who decides; required
 	Reason string
 	At     time.Time // zero: now
@@ -162,7 +168,18 @@ func (d *decision) current() (*version, error) {
 	}
 	d.item = v.ordinal
 	d.cluster = d.x.clusters.resolve(v.state.cluster)
-	return v, nil
+	if d.req.In != 0 && d.x.clusters.resolve(d.req.In) != d.cluster {
+		return nil, d.conflict(fmt.Sprintf("item %q is in cluster %d, not in %d", v.id, d.cluster, d.req.In))
+	}
+	return v, d.expected(v)
+}
+
+// expected is a conflict where an item is no longer what was seen of it.
+func (d *decision) expected(v *version) error {
+	if d.req.Expect == 0 || d.req.Expect == v.state.verdict {
+		return nil
+	}
+	return d.conflict(fmt.Sprintf("item %q is %s by now, not %s", v.id, v.state.verdict, d.req.Expect))
 }
 
 // conflict says that the state does not fit, and who made it so.
@@ -322,6 +339,9 @@ func (d *decision) merge() error {
 		return err
 	}
 	d.item = 0
+	if err := d.expected(v); err != nil {
+		return err
+	}
 	if !v.state.verdict.Accepted() {
 		return d.conflict(fmt.Sprintf("cluster %d is led by a %s item", d.cluster, v.state.verdict))
 	}
@@ -373,8 +393,11 @@ func (d *decision) block() error {
 		if v, err = d.current(); err == nil && !v.state.verdict.Accepted() {
 			return d.conflict(fmt.Sprintf("item %q is %s: block the lead of its cluster", v.id, v.state.verdict))
 		}
-	} else if v, err = d.leadOf(d.req.Cluster, "cluster"); err == nil && v.state.verdict == Withdrawn {
-		return d.conflict(fmt.Sprintf("cluster %d is blocked already", d.cluster))
+	} else if v, err = d.leadOf(d.req.Cluster, "cluster"); err == nil {
+		if v.state.verdict == Withdrawn {
+			return d.conflict(fmt.Sprintf("cluster %d is blocked already", d.cluster))
+		}
+		err = d.expected(v)
 	}
 	if err != nil {
 		return err

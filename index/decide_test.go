@@ -102,6 +102,53 @@ func TestDecisionsUndone(t *testing.T) {
 	})
 }
 
+// TestDecisionExpects: a decision about what is no longer there says so, and
+// who made it so.
+func TestDecisionExpects(t *testing.T) {
+	ctx := context.Background()
+	x := openTest(t, t.TempDir(), nil)
+	defer func() { _ = x.Close() }()
+	for i, a := range []*Article{article("lead", "lead", 0b111_0000), article("copy", "copy", 0b111_0111), article("other", "other", 1<<40-1)} {
+		if _, err := x.Add(ctx, []Mutation{{Seq: uint64(i + 1), At: testStart, Article: a}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	refused := func(req DecisionRequest, by string) {
+		t.Helper()
+		req.By = "李四"
+		before := standing(t, x)
+		_, err := x.Decide(ctx, req)
+		var conflict *ConflictError
+		if !errors.As(err, &conflict) || by == "" != (conflict.Decision == nil) || by != "" && conflict.Decision.By != by {
+			t.Errorf("%+v: %v", req, err)
+		}
+		if diff := cmp.Diff(before, standing(t, x)); diff != "" {
+			t.Errorf("%+v was refused and changed something:\n%s", req, diff)
+		}
+	}
+	refused(DecisionRequest{Kind: Release, Item: "copy", In: 3}, "")
+	refused(DecisionRequest{Kind: Release, Item: "copy", Expect: Suspect}, "")
+	refused(DecisionRequest{Kind: Block, Cluster: 1, Expect: Suspect}, "")
+	refused(DecisionRequest{Kind: Merge, Cluster: 3, Into: 1, Expect: Suspect}, "")
+	d, err := x.Decide(ctx, DecisionRequest{Kind: Release, Item: "copy", In: 1, Expect: Duplicate, By: "张三"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused(DecisionRequest{Kind: Release, Item: "copy", Expect: Duplicate}, "张三")
+	refused(DecisionRequest{Kind: Reject, Item: "copy", Into: 3, In: 1}, "张三")
+	refused(DecisionRequest{Kind: Undo, Undo: d.Number, In: 3}, "张三")
+	// It can be taken back where it was made, and where it left the item.
+	for _, in := range []uint32{2, 1} {
+		if _, err := x.Decide(ctx, DecisionRequest{Kind: Undo, Undo: d.Number, In: in, By: "李四"}); err != nil {
+			t.Fatal(err)
+		}
+		if d, err = x.Decide(ctx, DecisionRequest{Kind: Release, Item: "copy", By: "张三"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mustVerify(t, x)
+}
+
 // TestReleasedItemLeads: what an editor releases is an original from then on,
 // and the undo takes the copies that have joined it along.
 func TestReleasedItemLeads(t *testing.T) {

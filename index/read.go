@@ -3,8 +3,6 @@ package index
 import (
 	"context"
 	"database/sql"
-	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -146,86 +144,8 @@ type Cluster struct {
 	Members  []Member  `json:"members,omitempty"`
 }
 
-// ClusterQuery selects clusters of two or more for browsing.
-type ClusterQuery struct {
-	Sort    string // last (default): newest copy first; size: largest first; first: oldest last
-	Source  string // only clusters with a member of this source
-	MinSize int    // 0: 2
-	Since   time.Time
-	Cursor  string // from Page.Next
-	Limit   int    // 0: 50; at most 200
-}
-
-// ClusterPage is one page of clusters; Next is empty at the end.
-type ClusterPage struct {
-	Clusters []Cluster `json:"clusters"`
-	Next     string    `json:"next,omitempty"`
-}
-
 // ErrQuery says that a query's fields do not make sense.
 var ErrQuery = errors.New("bad query")
-
-type cursor struct {
-	Value int64  `json:"v"`
-	ID    uint32 `json:"i"`
-}
-
-// Clusters lists clusters, without their members.
-func (x *Index) Clusters(ctx context.Context, q ClusterQuery) (*ClusterPage, error) {
-	column := map[string]string{"": "last_at", "last": "last_at", "size": "size", "first": "first_at"}[q.Sort]
-	if column == "" {
-		return nil, fmt.Errorf("sort %q: want last, size or first: %w", q.Sort, ErrQuery)
-	}
-	limit := min(max(q.Limit, 0), 200)
-	if limit == 0 {
-		limit = 50
-	}
-	where, args := `size >= ? AND last_at >= ? AND merged_into IS NULL`, []any{max(q.MinSize, 2), millis(q.Since)}
-	if q.Source != "" {
-		where += ` AND id IN (SELECT m.cluster FROM items i JOIN members m ON m.ordinal = i.ordinal WHERE i.source = (SELECT number FROM sources WHERE name = ?))`
-		args = append(args, q.Source)
-	}
-	if q.Cursor != "" {
-		var c cursor
-		b, err := base64.RawURLEncoding.DecodeString(q.Cursor)
-		if err == nil {
-			err = json.Unmarshal(b, &c)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("cursor %q is not one that a page gave: %w", q.Cursor, ErrQuery)
-		}
-		where += ` AND (` + column + `, id) < (?, ?)`
-		args = append(args, c.Value, c.ID)
-	}
-	page := &ClusterPage{Clusters: []Cluster{}}
-	var last cursor
-	err := each(ctx, x.reader, `SELECT id, size, first_at, last_at, `+column+` FROM clusters WHERE `+where+
-		` ORDER BY `+column+` DESC, id DESC LIMIT ?`, func(r *sql.Rows) error {
-		var c Cluster
-		var first, lastAt, value int64
-		if err := r.Scan(&c.ID, &c.Size, &first, &lastAt, &value); err != nil {
-			return err
-		}
-		c.First, c.Last = time.UnixMilli(first).UTC(), time.UnixMilli(lastAt).UTC()
-		if len(page.Clusters) < limit {
-			page.Clusters, last = append(page.Clusters, c), cursor{value, c.ID}
-			return nil
-		}
-		b, err := json.Marshal(last)
-		page.Next = base64.RawURLEncoding.EncodeToString(b)
-		return err
-	}, append(args, limit+1)...)
-	if err != nil {
-		return nil, fmt.Errorf("index: clusters: %w", err)
-	}
-	for i := range page.Clusters {
-		if err := x.fill(ctx, &page.Clusters[i]); err != nil {
-			return nil, err
-		}
-		page.Clusters[i].Members = nil
-	}
-	return page, nil
-}
 
 // Cluster returns a cluster and its members, the lead first, then by arrival.
 // The id of a merged cluster leads to the one it was merged into, the id of an

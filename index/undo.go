@@ -30,6 +30,9 @@ func (d *decision) undoing() error {
 	if kind == Undo || undone {
 		return d.conflict(fmt.Sprintf("decision %d has been taken back, or is itself an undo", d.req.Undo))
 	}
+	if in := d.req.In; in != 0 && !d.about(in) {
+		return d.conflict(fmt.Sprintf("decision %d was about cluster %d, not about %d", d.req.Undo, d.cluster, in))
+	}
 	var effects []effect
 	if err := json.Unmarshal([]byte(text), &effects); err != nil {
 		return fmt.Errorf("effects of decision %d: %w", d.req.Undo, err)
@@ -42,9 +45,19 @@ func (d *decision) undoing() error {
 	return nil
 }
 
+// about reports whether the decision to undo was about a cluster: it was made
+// there, merged into it, or left its item there.
+func (d *decision) about(cluster uint32) bool {
+	cluster = d.x.clusters.resolve(cluster)
+	return cluster == d.x.clusters.resolve(d.cluster) || d.item != 0 && cluster == d.x.clusters.resolve(d.x.columns.cluster(d.item))
+}
+
 func (d *decision) restore(e *effect) error {
 	if e.ClusterID != 0 {
 		lead, merged := d.x.clusters.own(e.ClusterID)
+		if lead == e.Before.Lead && merged == e.Before.Merged {
+			return nil // the item that went back took it along
+		}
 		if lead != e.After.Lead || merged != e.After.Merged {
 			return d.conflict(fmt.Sprintf("cluster %d has changed since", e.ClusterID))
 		}

@@ -165,9 +165,14 @@ func (f fields) id(required bool) (string, error) {
 		}
 		return "", nil
 	}
-	var id string
+	return ParseID(raw)
+}
+
+// ParseID reads an id from JSON: text, or an integer, which equals its decimal
+// string. Its errors are *FieldError.
+func ParseID(raw json.RawMessage) (id string, err error) {
 	switch {
-	case raw[0] == '"':
+	case len(raw) > 0 && raw[0] == '"':
 		if loneSurrogate(raw) {
 			return "", &FieldError{Field: "id", Problem: "has half of a surrogate pair, which no text has"}
 		}
@@ -181,10 +186,7 @@ func (f fields) id(required bool) (string, error) {
 		}
 		id = strconv.FormatInt(n, 10)
 	}
-	if err := CheckID(id); err != nil {
-		return "", err
-	}
-	return id, nil
+	return id, CheckID(id)
 }
 
 // CheckID checks an id's length and characters. Its errors are *FieldError.

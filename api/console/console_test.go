@@ -278,11 +278,11 @@ func verdict(t *testing.T, r *rig.Rig, id string) index.Verdict {
 // suspects are the ids in the queue, in its order.
 func suspects(t *testing.T, r *rig.Rig) (ids []string) {
 	t.Helper()
-	rows, err := r.Browse.Suspects(context.Background(), 40)
+	queue, err := r.Browse.Suspects(context.Background(), index.SuspectQuery{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, row := range rows {
+	for _, row := range queue.Rows {
 		ids = append(ids, row.Items[0].ID)
 	}
 	return ids

@@ -74,9 +74,11 @@ func (c *Console) overview(ctx context.Context, p *page) (string, error) {
 		return "", err
 	}
 	v.Stories = stories.Stories
-	if v.Suspects, err = c.cfg.Browse.Suspects(ctx, 6); err != nil {
+	suspects, err := c.cfg.Browse.Suspects(ctx, index.SuspectQuery{Limit: 6})
+	if err != nil {
 		return "", err
 	}
+	v.Suspects = suspects.Rows
 	if v.Decisions, err = c.cfg.Index.Decisions(ctx, index.DecisionQuery{Limit: 6}); err != nil {
 		return "", err
 	}

@@ -115,6 +115,12 @@ func (c *Console) nearest(ctx context.Context, p *page, v *searchView, text stri
 	return nil
 }
 
+// Finder returns the search of the console, for others to use: it has the type
+// of api.Config.Find.
+func Finder(b *index.Browse, s *segment.Segmenter) func(ctx context.Context, words string, limit int) ([]uint32, error) {
+	return (&Console{cfg: Config{Browse: b}, words: newCutter(s)}).find
+}
+
 // find looks words up; where too few articles have them as words, those whose
 // headline has the same characters follow.
 func (c *Console) find(ctx context.Context, text string, limit int) ([]uint32, error) {

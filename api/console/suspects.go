@@ -41,10 +41,11 @@ func queueURL(path, id string, more ...string) string {
 func (c *Console) suspects(ctx context.Context, p *page) (string, error) {
 	p.notices(ctx)
 	p.Title, p.Section = p.T("待审", "Suspects"), "suspects"
-	rows, err := c.cfg.Browse.Suspects(ctx, queueLength)
+	queue, err := c.cfg.Browse.Suspects(ctx, index.SuspectQuery{Limit: queueLength})
 	if err != nil {
 		return "", err
 	}
+	rows := queue.Rows
 	totals, err := c.cfg.Browse.Totals(ctx)
 	if err != nil {
 		return "", err

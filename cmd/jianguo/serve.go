@@ -113,6 +113,7 @@ func (f *serveFlags) open(co *streams, command, dir string) (_ *service, err err
 		return nil, err
 	}
 	s.api, err = api.New(api.Config{Index: s.house.index, Ingest: s.house.ingest, Conn: s.house.conn, Logger: co.log, Gatherer: registry,
+		Browse: s.browse, Find: console.Finder(s.browse, s.house.segmenter),
 		Tokens: tokens, AnyHost: f.Insecure, Version: version, Console: f.console(s, co, dir, tokens), Ready: map[string]func() error{"exposure": s.exposureReady}})
 	if err != nil {
 		return nil, err

@@ -1,0 +1,178 @@
+package api
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"unicode"
+
+	"github.com/labstack/echo/v4"
+
+	"jianguo/index"
+	"jianguo/ingest"
+)
+
+// Bounds of a decision.
+const (
+	maxReason    = 2000 // bytes
+	maxName      = 256  // bytes
+	maxDecisions = 200  // a page
+)
+
+// decisionBody is the body of POST /clusters/{id}/decisions.
+type decisionBody struct {
+	Kind     string          `json:"kind"`
+	Item     json.RawMessage `json:"item"`
+	Into     uint32          `json:"into"`
+	Decision uint64          `json:"decision"` // to undo
+	Expect   string          `json:"expect"`
+	By       string          `json:"by"`
+	Reason   string          `json:"reason"`
+}
+
+// postDecision applies an editor's decision about a cluster.
+func (s *Server) postDecision(c echo.Context) error {
+	cluster, err := clusterID(c.Param("id"))
+	if err != nil {
+		return err
+	}
+	body, err := readBody(c)
+	if err != nil {
+		return err
+	}
+	req, err := decodeDecision(body)
+	if err != nil {
+		return err
+	}
+	if req.By, err = decider(callerName(c.Request().Context()), req.By); err != nil {
+		return err
+	}
+	switch {
+	case req.Kind == index.Merge, req.Kind == index.Block && req.Item == "":
+		req.Cluster = cluster
+	default:
+		req.In = cluster
+	}
+	d, err := s.cfg.Index.Decide(c.Request().Context(), *req)
+	if err != nil {
+		return decisionProblem(err)
+	}
+	return c.JSON(http.StatusOK, d)
+}
+
+// decodeDecision reads a body and checks that it has what its kind needs.
+func decodeDecision(data []byte) (*index.DecisionRequest, error) {
+	var b decisionBody
+	var wrong *json.UnmarshalTypeError
+	switch err := json.Unmarshal(data, &b); {
+	case errors.As(err, &wrong) && wrong.Field != "":
+		return nil, &ingest.FieldError{Field: wrong.Field, Problem: fmt.Sprintf("is a JSON %s, which it cannot be", wrong.Value)}
+	case err != nil:
+		return nil, &ingest.FieldError{Field: "payload", Problem: "is not a JSON object: " + err.Error()}
+	}
+	var expect index.Verdict
+	if b.Expect != "" {
+		if err := expect.UnmarshalText([]byte(b.Expect)); err != nil {
+			return nil, &ingest.FieldError{Field: "expect", Problem: fmt.Sprintf("is %.40q, which is no verdict", b.Expect)}
+		}
+	}
+	req := &index.DecisionRequest{Kind: b.Kind, Into: b.Into, Undo: b.Decision, Expect: expect, By: b.By, Reason: b.Reason}
+	if len(b.Item) > 0 && string(b.Item) != "null" {
+		id, err := ingest.ParseID(b.Item)
+		var f *ingest.FieldError
+		if errors.As(err, &f) {
+			return nil, &ingest.FieldError{Field: "item", Problem: f.Problem, TooLarge: f.TooLarge}
+		}
+		req.Item = id
+	}
+	missing := func(field, what string) (*index.DecisionRequest, error) {
+		return nil, &ingest.FieldError{Field: field, Problem: "is missing: " + what}
+	}
+	switch b.Kind {
+	case index.Release, index.Reject, index.MakeLead:
+		if req.Item == "" {
+			return missing("item", b.Kind+" is about one item of the cluster")
+		}
+	case index.Block:
+	case index.Merge:
+		if b.Into == 0 {
+			return missing("into", "the cluster to merge this one into")
+		}
+	case index.Undo:
+		if b.Decision == 0 {
+			return missing("decision", "the number of the decision to take back")
+		}
+	default:
+		return nil, &ingest.FieldError{Field: "kind", Problem: fmt.Sprintf("is %.40q, want release, reject, block, merge, lead or undo", b.Kind)}
+	}
+	if len(b.Reason) > maxReason {
+		return nil, &ingest.FieldError{Field: "reason", Problem: fmt.Sprintf("has %d bytes, at most %d are taken", len(b.Reason), maxReason), TooLarge: true}
+	}
+	return req, nil
+}
+
+// decider is in whose name a decision is made: that of the token, or the one
+// given where there are no tokens.
+func decider(token, given string) (string, error) {
+	switch {
+	case token != "" && given != "" && given != token:
+		return "", &ingest.FieldError{Field: "by", Problem: fmt.Sprintf("is %.80q, but the token is that of %q: leave it out", given, token)}
+	case token != "":
+		return token, nil
+	case strings.TrimSpace(given) == "":
+		return "", &ingest.FieldError{Field: "by", Problem: "is missing: a decision has a name, and without tokens nobody knows yours"}
+	case len(given) > maxName || strings.ContainsFunc(given, unicode.IsControl):
+		return "", &ingest.FieldError{Field: "by", Problem: fmt.Sprintf("is no name: want at most %d bytes without control characters", maxName)}
+	}
+	return given, nil
+}
+
+// decisionProblem says what an error of Decide means to the caller.
+func decisionProblem(err error) error {
+	var conflict *index.ConflictError
+	switch {
+	case errors.As(err, &conflict):
+		p := NewProblem(http.StatusConflict, "", conflict.Error())
+		p.Decision = conflict.Decision
+		return p
+	case errors.Is(err, index.ErrQuery):
+		return NewProblem(http.StatusUnprocessableEntity, "", strings.TrimSuffix(err.Error(), ": "+index.ErrQuery.Error()))
+	}
+	return err
+}
+
+// decisionPage is one page of decisions, the last one first.
+type decisionPage struct {
+	Decisions []index.Decision `json:"decisions"`
+}
+
+// getDecisions lists what was decided about a cluster.
+func (s *Server) getDecisions(c echo.Context) error {
+	cluster, err := clusterID(c.Param("id"))
+	if err != nil {
+		return err
+	}
+	limit, err := queryInt(c, "limit", 50, 1, maxDecisions)
+	if err != nil {
+		return err
+	}
+	list, err := s.cfg.Index.Decisions(c.Request().Context(), index.DecisionQuery{Cluster: cluster, Limit: int(limit)})
+	if err != nil {
+		return err
+	}
+	if list == nil {
+		list = []index.Decision{}
+	}
+	return c.JSON(http.StatusOK, decisionPage{Decisions: list})
+}
+
+// clusterID reads the number of a cluster.
+func clusterID(number string) (uint32, error) {
+	var id uint32
+	if err := json.Unmarshal([]byte(number), &id); err != nil || id == 0 {
+		return 0, &ingest.FieldError{Field: "id", Problem: fmt.Sprintf("is %.40q, want the number of a cluster", number)}
+	}
+	return id, nil
+}

@@ -1,0 +1,122 @@
+package index
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// TestSuspectPages: whatever the pages' sizes, the queue is read once and in
+// order: watched sources, then likelihood, a series in the place of its
+// likeliest member.
+func TestSuspectPages(t *testing.T) {
+	ctx := context.Background()
+	x := openTest(t, t.TempDir(), nil)
+	defer func() { _ = x.Close() }()
+	b := openBrowse(t, x)
+	defer func() { _ = b.Close() }()
+	const items = 60
+	for i := 1; i <= items; i++ {
+		a := article(fmt.Sprint("i", i), "", uint64(i)*0x9e3779b97f4a7c15)
+		a.Source = fmt.Sprint("source", i%5)
+		if _, err := x.Add(ctx, []Mutation{{Seq: uint64(i), At: testStart.Add(time.Duration(i) * time.Second), Article: a}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.Follow(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := x.SetSourcePolicy(ctx, SourcePolicy{By: "张三", Source: "source3", Policy: SourceWatched}); err != nil {
+		t.Fatal(err)
+	}
+	type waiting struct {
+		ordinal, series uint32
+		error           float64
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		if _, err := b.writer.Exec(`DELETE FROM queue`); err != nil {
+			rt.Fatal(err)
+		}
+		series := map[uint32][]waiting{} // lone ones under numbers of their own
+		for o := uint32(1); o <= items; o++ {
+			x.columns.setFlags(o, x.columns.flags(o).with(Unique))
+			if !rapid.Bool().Draw(rt, "waits") {
+				continue
+			}
+			w := waiting{o, uint32(rapid.IntRange(0, 6).Draw(rt, "series")), float64(rapid.IntRange(0, 4).Draw(rt, "error")) / 4}
+			x.columns.setFlags(o, x.columns.flags(o).with(Suspect))
+			number, err := b.sourceNumber(ctx, fmt.Sprint("source", o%5))
+			if err != nil {
+				rt.Fatal(err)
+			}
+			if _, err := b.writer.Exec(`INSERT INTO queue VALUES (?,?,?,?)`, o, w.error, w.series, number); err != nil {
+				rt.Fatal(err)
+			}
+			key := w.series
+			if key == 0 {
+				key = 1000 + o
+			}
+			series[key] = append(series[key], w)
+		}
+		byRank := func(a, b waiting) int {
+			return cmp.Or(cmp.Compare(b.error, a.error), cmp.Compare(b.ordinal, a.ordinal))
+		}
+		var heads []waiting
+		want := map[uint32]string{}
+		for _, members := range series {
+			slices.SortFunc(members, byRank)
+			heads = append(heads, members[0])
+			for _, m := range members {
+				want[members[0].ordinal] += fmt.Sprint(" i", m.ordinal)
+			}
+		}
+		watched := func(w waiting) int { return map[bool]int{true: 0, false: 1}[w.ordinal%5 == 3] }
+		slices.SortFunc(heads, func(a, b waiting) int { return cmp.Or(watched(a)-watched(b), byRank(a, b)) })
+		q := SuspectQuery{Limit: rapid.IntRange(1, 20).Draw(rt, "limit")}
+		for n := 0; ; {
+			page, err := b.Suspects(ctx, q)
+			if err != nil {
+				rt.Fatal(err)
+			}
+			for _, row := range page.Rows {
+				if n == len(heads) {
+					rt.Fatalf("a row too many: %+v", row)
+				}
+				got := ""
+				for _, item := range row.Items {
+					got += " " + item.ID
+				}
+				h := heads[n]
+				if got != want[h.ordinal] || row.Error != h.error || row.Waiting != len(row.Items) || row.Watched != (watched(h) == 0) {
+					rt.Fatalf("row %d is%s (%v, watched %v), want%s (%v)", n, got, row.Error, row.Watched, want[h.ordinal], h.error)
+				}
+				n++
+			}
+			if q.Cursor = page.Next; q.Cursor == "" {
+				if n != len(heads) {
+					rt.Fatalf("%d rows of %d", n, len(heads))
+				}
+				return
+			}
+			if len(page.Rows) != q.Limit {
+				rt.Fatalf("a page of %d that is not the last, limit %d", len(page.Rows), q.Limit)
+			}
+		}
+	})
+	for o := uint32(1); o <= items; o++ {
+		x.columns.setFlags(o, x.columns.flags(o).with(Unique))
+	}
+	if page, err := b.Suspects(ctx, SuspectQuery{}); err != nil || len(page.Rows) != 0 || page.Next != "" {
+		t.Errorf("all decided: %+v, %v", page, err)
+	}
+	if _, err := b.Suspects(ctx, SuspectQuery{Cursor: "x"}); !errors.Is(err, ErrQuery) {
+		t.Error(err)
+	}
+	mustVerify(t, x)
+}
