@@ -84,6 +84,7 @@ func (x *Index) apply(ctx context.Context, applied uint64, f func(b *batch) erro
 		for i := len(b.undo) - 1; i >= 0; i-- {
 			b.undo[i]()
 		}
+		x.journal.forget()
 		return err
 	}
 	x.nextOrdinal, x.nextEvent = b.ordinal, b.event
@@ -251,9 +252,9 @@ func (b *batch) insert(r *itemRow, a *Article) error {
 		x.exacts.Put(exactKey(r.exact), r.ordinal)
 	}
 	if f&flagExemplar != 0 {
-		b.post(r.ordinal, simhash.Fingerprint(r.fingerprint), postingKeys(&a.Sketch))
 		x.relatives.add(r.ordinal, a)
 		b.undo = append(b.undo, func() { x.relatives.forget(r.ordinal) })
+		b.post(r.ordinal, simhash.Fingerprint(r.fingerprint), postingKeys(&a.Sketch))
 	}
 	b.ordinal++
 	return nil
@@ -261,11 +262,13 @@ func (b *batch) insert(r *itemRow, a *Article) error {
 
 func (b *batch) post(ordinal uint32, fp simhash.Fingerprint, keys []uint64) {
 	b.x.post(ordinal, fp, keys)
+	b.x.journal.add(change{fingerprint: fp, ordinal: ordinal, keys: keys})
 	b.undo = append(b.undo, func() { b.x.unpost(ordinal, fp, keys) })
 }
 
 func (b *batch) unpost(ordinal uint32, fp simhash.Fingerprint, keys []uint64) {
 	b.x.unpost(ordinal, fp, keys)
+	b.x.journal.add(change{fingerprint: fp, ordinal: ordinal, removed: true, keys: keys})
 	b.undo = append(b.undo, func() { b.x.post(ordinal, fp, keys) })
 }
 

@@ -93,7 +93,7 @@ func (t *Trial) Stand(ctx context.Context, id string) (uint32, error) {
 func (t *Trial) Pair(ctx context.Context, a *Article, at time.Time, earlier uint32) (Measured, error) {
 	delete(t.hidden, earlier)
 	defer func() { t.hidden[earlier] = true }()
-	j, err := t.x.judge(ctx, reader{t.x.reader}, a, seconds(at), t.hidden)
+	j, err := t.x.judge(ctx, t.x.beside, a, seconds(at), t.hidden, nil)
 	if err != nil {
 		return Measured{}, fmt.Errorf("index: trial: item %q: %w", a.ID, err)
 	}
@@ -118,7 +118,7 @@ func (t *Trial) Again(ctx context.Context, a *Article, at time.Time, ordinal uin
 	for ; t.least > ordinal; t.least-- {
 		t.later[t.least-1] = true
 	}
-	j, err := t.x.judge(ctx, reader{t.x.reader}, a, seconds(at), t.later)
+	j, err := t.x.judge(ctx, t.x.beside, a, seconds(at), t.later, nil)
 	if err != nil {
 		return Measured{}, fmt.Errorf("index: trial: item %q: %w", a.ID, err)
 	}

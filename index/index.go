@@ -83,6 +83,7 @@ type Index struct {
 
 	writer *sql.DB // one connection
 	reader *sql.DB // many, read-only
+	beside *reader // reader's statements for judging
 
 	// write serialises the writers. It guards closed, w, next* and sources.
 	write       sync.Mutex
@@ -109,6 +110,7 @@ type Index struct {
 	clusters clusters
 
 	relatives *relatives
+	journal   journal
 
 	catalogue     int64        // identity, what a snapshot must be of
 	snapshots     sync.Mutex   // serialises Snapshot; guards columnHashes
@@ -207,6 +209,9 @@ func (x *Index) open(ctx context.Context) error {
 		}
 	}
 	if x.w, err = prepare(ctx, x.writer); err != nil {
+		return fmt.Errorf("index: %w", err)
+	}
+	if x.beside, err = newReader(ctx, x.reader); err != nil {
 		return fmt.Errorf("index: %w", err)
 	}
 	if err := x.stamp(ctx); err != nil {

@@ -64,18 +64,32 @@ const (
 )
 
 // reader reads beside the writer.
-type reader struct{ db *sql.DB }
+type reader struct{ exactByOrdinal, sketchOf, textByOrdinal *sql.Stmt }
 
-func (r reader) exact(ctx context.Context, ordinal uint32) (exact []byte, err error) {
-	return exact, r.db.QueryRowContext(ctx, exactQuery, ordinal).Scan(&exact)
+func newReader(ctx context.Context, db *sql.DB) (*reader, error) {
+	r := new(reader)
+	for _, p := range []struct {
+		stmt **sql.Stmt
+		text string
+	}{{&r.exactByOrdinal, exactQuery}, {&r.sketchOf, sketchQuery}, {&r.textByOrdinal, textQuery}} {
+		var err error
+		if *p.stmt, err = db.PrepareContext(ctx, p.text); err != nil {
+			return nil, fmt.Errorf("prepare %q: %w", p.text, err) // closed with db
+		}
+	}
+	return r, nil
 }
 
-func (r reader) sketch(ctx context.Context, ordinal uint32) (b []byte, err error) {
-	return b, r.db.QueryRowContext(ctx, sketchQuery, ordinal).Scan(&b)
+func (r *reader) exact(ctx context.Context, ordinal uint32) (exact []byte, err error) {
+	return exact, r.exactByOrdinal.QueryRowContext(ctx, ordinal).Scan(&exact)
 }
 
-func (r reader) text(ctx context.Context, ordinal uint32) (title string, packed []byte, err error) {
-	return title, packed, r.db.QueryRowContext(ctx, textQuery, ordinal).Scan(&title, &packed)
+func (r *reader) sketch(ctx context.Context, ordinal uint32) (b []byte, err error) {
+	return b, r.sketchOf.QueryRowContext(ctx, ordinal).Scan(&b)
+}
+
+func (r *reader) text(ctx context.Context, ordinal uint32) (title string, packed []byte, err error) {
+	return title, packed, r.textByOrdinal.QueryRowContext(ctx, ordinal).Scan(&title, &packed)
 }
 
 // exactKey is the part of an exact hash that the resident look-up knows.
@@ -119,8 +133,8 @@ func (x *Index) alive(ordinal, cluster, at uint32) bool {
 }
 
 // judge gives an article its verdict against everything indexed but the
-// versions of itself.
-func (x *Index) judge(ctx context.Context, r rows, a *Article, at uint32, own map[uint32]bool) (judgement, error) {
+// versions of itself. v is what was found out beforehand, nil for nothing.
+func (x *Index) judge(ctx context.Context, r rows, a *Article, at uint32, own map[uint32]bool, v *preview) (judgement, error) {
 	alone := judgement{verdict: Unique, distance: -1, s: -1, resemblance: float32(math.NaN())}
 	if a.Blank {
 		return alone, nil
@@ -134,7 +148,10 @@ func (x *Index) judge(ctx context.Context, r rows, a *Article, at uint32, own ma
 		}
 		return alone, nil
 	}
-	j, err := x.judgeAll(ctx, r, a, at, own)
+	proposals, m := x.recall(a, v)
+	j, err := x.judgeAll(ctx, r, a, proposals, at, own, m)
+	x.metrics.judged.Observe(float64(len(m.sketches)))
+	x.metrics.looked.Observe(float64(len(m.texts)))
 	if err != nil || j.verdict == 0 {
 		return alone, err
 	}
@@ -201,77 +218,32 @@ func (x *Index) judgeHamming(a *Article, at uint32, own map[uint32]bool) (judgem
 	return j, true
 }
 
-// propose collects what an article may be a copy of: every exemplar within the
-// Hamming distance, those found over weak bits, for short texts those that
-// share MinHash keys, and those that share a passage or all figures; each
-// once, the most promising first.
-func (x *Index) propose(a *Article) []proposal {
-	var proposals []proposal
-	seen := map[uint32]bool{}
-	if !a.Print.Empty() {
-		// Bounded: of a family of thousands the nearest are judged.
-		hits, _ := x.bands.HammingLimit(nil, a.Print.Fingerprint, x.policy.Distance, x.policy.Judged)
-		hits, _ = x.bands.MarginLimit(hits, &a.Print, x.policy.MaxS, bands.Budget{}, x.policy.Judged)
-		for _, h := range hits {
-			if seen[h.Ordinal] {
-				continue
-			}
-			seen[h.Ordinal] = true
-			p := proposal{ordinal: h.Ordinal, rule: ByMargin, distance: simhash.Distance(h.Fingerprint, a.Print.Fingerprint), s: a.Print.S(h.Fingerprint)}
-			if p.distance <= x.policy.Distance {
-				p.rule = ByHamming
-			}
-			proposals = append(proposals, p)
-		}
-	}
-	slices.SortFunc(proposals, func(p, q proposal) int {
-		return cmp.Or(cmp.Compare(p.s, q.s), cmp.Compare(p.ordinal, q.ordinal))
-	})
-	for _, by := range []struct {
-		rule  Rule
-		keys  []uint64
-		limit int
-	}{{BySketch, a.Sketch.Keys(), x.policy.Judged}, {ByPassage, a.Sketch.PassageKeys(), x.policy.Passages}} {
-		if len(by.keys) == 0 {
-			continue
-		}
-		for _, ordinal := range x.bands.Candidates(nil, by.keys, by.limit) {
-			if !seen[ordinal] {
-				seen[ordinal] = true
-				proposals = append(proposals, proposal{ordinal: ordinal, rule: by.rule, distance: -1, s: -1})
-			}
-		}
-	}
-	return proposals
-}
-
 // candidate is a proposal that is being judged.
 type candidate struct {
 	proposal
 	target
-	comparison sketch.Comparison
-	judgement  sketch.Judgement
+	*opinion
 }
 
 // better orders candidates: the best judgement wins (duplicate, suspect,
 // series), then resemblance, then age.
 func better(a, b *candidate) int {
 	return cmp.Or(cmp.Compare(b.judgement.Kind, a.judgement.Kind), cmp.Compare(b.comparison.Resemblance, a.comparison.Resemblance),
-		cmp.Compare(a.lead, b.lead), cmp.Compare(a.ordinal, b.ordinal))
+		cmp.Compare(a.lead, b.lead), cmp.Compare(a.proposal.ordinal, b.proposal.ordinal))
 }
 
 // likelier orders candidates by how much a closer look may show.
 func likelier(a, b *candidate) int {
 	return cmp.Or(cmp.Compare(b.judgement.Score, a.judgement.Score), cmp.Compare(b.comparison.Resemblance, a.comparison.Resemblance),
-		cmp.Compare(a.ordinal, b.ordinal))
+		cmp.Compare(a.proposal.ordinal, b.proposal.ordinal))
 }
 
 // judgeAll judges all proposals together: every one on its sketch, the
 // likeliest again on their texts. A zero verdict means that none has to do
-// with the article.
-func (x *Index) judgeAll(ctx context.Context, r rows, a *Article, at uint32, own map[uint32]bool) (judgement, error) {
+// with the article. What m remembers is not compared again.
+func (x *Index) judgeAll(ctx context.Context, r rows, a *Article, proposals []proposal, at uint32, own map[uint32]bool, m *memo) (judgement, error) {
 	var candidates []*candidate
-	for _, p := range x.propose(a) {
+	for _, p := range proposals {
 		if len(candidates) >= x.policy.Judged {
 			break
 		}
@@ -279,13 +251,14 @@ func (x *Index) judgeAll(ctx context.Context, r rows, a *Article, at uint32, own
 		if !ok {
 			continue
 		}
-		rel, err := x.relatives.get(ctx, r, p.ordinal, false)
+		o, err := x.onSketch(ctx, r, a, &p, m)
+		if errors.Is(err, errUnseen) {
+			continue
+		}
 		if err != nil {
 			return judgement{}, err
 		}
-		c := &candidate{proposal: p, target: t, comparison: sketch.Compare(&a.Sketch, &rel.sketch)}
-		c.judgement = sketch.Judge(c.comparison, p.s, x.policy.Thresholds)
-		candidates = append(candidates, c)
+		candidates = append(candidates, &candidate{proposal: p, target: t, opinion: o})
 	}
 	if len(candidates) == 0 {
 		return judgement{}, nil
@@ -293,13 +266,12 @@ func (x *Index) judgeAll(ctx context.Context, r rows, a *Article, at uint32, own
 	slices.SortFunc(candidates, likelier)
 	looked := 0
 	for i, c := range candidates[:min(len(candidates), x.policy.Texts)] {
-		rel, err := x.relatives.get(ctx, r, c.ordinal, true)
-		if err != nil {
+		o, err := x.onText(ctx, r, a, &c.proposal, m)
+		if err != nil && !errors.Is(err, errUnseen) {
 			return judgement{}, err
 		}
-		if rel.kept && a.Text.Body+a.Text.Title != "" {
-			c.comparison = sketch.CompareTexts(a.Text, rel.text)
-			c.judgement = sketch.Judge(c.comparison, c.s, x.policy.Thresholds)
+		if o != nil {
+			c.opinion = o
 			looked = i + 1
 		}
 		if c.judgement.Kind == sketch.Duplicate {
@@ -315,25 +287,6 @@ func (x *Index) judgeAll(ctx context.Context, r rows, a *Article, at uint32, own
 		return judgement{}, nil
 	}
 	return x.verdictOf(best.judgement, best.comparison, best.proposal, best.target), nil
-}
-
-// Prefetch brings into memory what judging an article will read. It changes no
-// verdict, and may run beside the writer and itself: several workers do for
-// the next batch what the one writer would otherwise wait for.
-func (x *Index) Prefetch(ctx context.Context, a *Article) error {
-	if a.Blank || x.policy.Rules == RulesHamming {
-		return nil
-	}
-	r := reader{x.reader}
-	for i, p := range x.propose(a) {
-		if i >= x.policy.Judged {
-			break
-		}
-		if _, err := x.relatives.get(ctx, r, p.ordinal, i < x.policy.Texts); err != nil && !errors.Is(err, sql.ErrNoRows) {
-			return fmt.Errorf("index: prefetch for %q: %w", a.ID, err)
-		}
-	}
-	return nil
 }
 
 // verdictOf turns the judgement of one pair into a verdict.
@@ -360,7 +313,7 @@ func (x *Index) verdictOf(k sketch.Judgement, c sketch.Comparison, p proposal, t
 // Check is the verdict an article would get now. It changes nothing, and runs
 // beside the writer.
 func (x *Index) Check(ctx context.Context, a *Article, at uint32) (Event, error) {
-	j, err := x.judge(ctx, reader{x.reader}, a, at, nil)
+	j, err := x.judge(ctx, x.beside, a, at, nil, nil)
 	if err != nil {
 		return Event{}, fmt.Errorf("index: check: %w", err)
 	}

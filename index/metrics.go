@@ -7,6 +7,9 @@ type metrics struct {
 	verdicts  *prometheus.CounterVec
 	unchanged prometheus.Counter
 	snapshot  prometheus.Gauge
+	judged    prometheus.Histogram
+	looked    prometheus.Histogram
+	searches  *prometheus.CounterVec
 	all       []prometheus.Collector
 }
 
@@ -20,7 +23,13 @@ func newMetrics() *metrics {
 		}),
 	}
 	m.snapshot = prometheus.NewGauge(prometheus.GaugeOpts{Name: "jianguo_index_snapshot_seconds", Help: "How long the last snapshot took."})
-	m.all = []prometheus.Collector{m.verdicts, m.unchanged, m.snapshot}
+	m.judged = prometheus.NewHistogram(prometheus.HistogramOpts{Name: "jianguo_index_judged_proposals",
+		Help: "Exemplars an article was compared with on sketches.", Buckets: []float64{0, 1, 2, 4, 8, 16, 32, 64, 128}})
+	m.looked = prometheus.NewHistogram(prometheus.HistogramOpts{Name: "jianguo_index_judged_texts",
+		Help: "Exemplars an article was compared with on texts.", Buckets: []float64{0, 1, 2, 4, 8, 16}})
+	m.searches = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "jianguo_index_searches_total",
+		Help: "Searches for an article's relatives: made before its turn and brought up to date, or made again in its turn."}, []string{"made"})
+	m.all = []prometheus.Collector{m.verdicts, m.unchanged, m.snapshot, m.judged, m.looked, m.searches}
 	return m
 }
 

@@ -29,7 +29,7 @@ func (b *batch) publish(m *Mutation) (Outcome, error) {
 			return Outcome{}, err
 		}
 	}
-	j, err := b.x.judge(b.ctx, b.x.w, a, seconds(m.At), own)
+	j, err := b.x.judge(b.ctx, b.x.w, a, seconds(m.At), own, a.preview)
 	if err != nil {
 		return Outcome{}, err
 	}

@@ -124,6 +124,8 @@ type Article struct {
 	Text   sketch.Input // the normal form; nil strings where judging on texts is off
 	Print  simhash.Print
 	Sketch sketch.Sketch
+
+	preview *preview // what Index.Preview left; nil: nothing
 }
 
 // Withdrawal takes an item back.

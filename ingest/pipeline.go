@@ -197,9 +197,9 @@ func (s *Service) decode(ctx context.Context, j *job) (err error) {
 		a.Packed = index.PackText(it.Body)
 	}
 	j.mutation.Article = a
-	if err := s.cfg.Index.Prefetch(ctx, a); err != nil {
-		// Judging reads for itself what is missing.
-		s.log.DebugContext(ctx, "prefetch", "error", err)
+	if err := s.cfg.Index.Preview(ctx, a, j.mutation.At); err != nil {
+		// Judging finds out for itself what is missing.
+		s.log.DebugContext(ctx, "preview", "error", err)
 	}
 	return nil
 }

@@ -57,6 +57,7 @@
 package bands
 
 import (
+	"cmp"
 	"fmt"
 	"sync"
 
@@ -84,6 +85,9 @@ type Config struct {
 	// Hot is the number of postings above which a bucket is kept sorted.
 	// 0: 2048.
 	Hot int
+	// Full is the number of fingerprints up to which margin look-ups have their
+	// full budget. 0: 100 million.
+	Full int
 }
 
 // Bands are resident postings.
@@ -93,13 +97,14 @@ type Bands struct {
 	memory *buckets.Memory
 	bands  [bandCount]*buckets.Table // of fingerprints rotated by 16 bits a band
 	keys   *buckets.Table
+	full   int // Config.Full
 	// snapshot serialises calls of Snapshot.
 	snapshot sync.Mutex
 }
 
 // New returns empty postings.
 func New(c Config) *Bands {
-	b := &Bands{memory: new(buckets.Memory)}
+	b := &Bands{memory: new(buckets.Memory), full: cmp.Or(c.Full, defaultFull)}
 	for i := range b.bands {
 		b.bands[i] = buckets.New(b.config(c))
 	}

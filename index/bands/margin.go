@@ -14,22 +14,37 @@ import (
 // decide.
 type Budget struct {
 	// Probes is how many keys are tried at most in the four bands together. 0:
-	// 320, and less in proportion past 100 million fingerprints, so that a
-	// look-up visits no more postings than it does there.
+	// 320, and less in proportion past 100 million fingerprints (Config.Full), so
+	// that a look-up visits no more postings than it does there. It then falls in
+	// steps, eight until the index is twice as large: look-ups made a little apart
+	// mostly reach equally far.
 	Probes int
 }
 
 const (
 	defaultProbes = 320
-	fewerFrom     = 100_000_000 // fingerprints
+	defaultFull   = 100_000_000 // fingerprints
 	maxProbes     = 1 << 16     // of 2¹⁸ subsets there are
 )
+
+// probes is what a budget comes to at the present size.
+func (b *Bands) probes(budget Budget) int {
+	if budget.Probes > 0 {
+		return budget.Probes
+	}
+	n := b.Len()
+	if n <= b.full {
+		return defaultProbes
+	}
+	step := max(1<<(bits.Len(uint(n))-1)/8, 1)
+	return max(defaultProbes*b.full/((n+step-1)/step*step), bandCount)
+}
 
 // Margin appends to dst postings c with S(p, c) < maxS, each once, in no
 // order: those that the probes of the budget reach. A print without features
 // has none.
 func (b *Bands) Margin(dst []Hit, p *simhash.Print, maxS float32, budget Budget) []Hit {
-	dst, _ = b.margin(dst, p, maxS, budget, math.MaxInt)
+	dst, _ = b.margin(dst, p, maxS, b.probes(budget), math.MaxInt, nil)
 	return dst
 }
 
@@ -38,22 +53,21 @@ func (b *Bands) Margin(dst []Hit, p *simhash.Print, maxS float32, budget Budget)
 // says that there were more. A family of ten thousand bulletins then costs a
 // pass over its buckets, and no more.
 func (b *Bands) MarginLimit(dst []Hit, p *simhash.Print, maxS float32, budget Budget, limit int) (hits []Hit, cut bool) {
-	return b.margin(dst, p, maxS, budget, max(limit, 1))
+	return b.margin(dst, p, maxS, b.probes(budget), max(limit, 1), nil)
 }
 
-func (b *Bands) margin(dst []Hit, p *simhash.Print, maxS float32, budget Budget, limit int) (hits []Hit, cut bool) {
+func (b *Bands) margin(dst []Hit, p *simhash.Print, maxS float32, probes, limit int, reach *Reach) (hits []Hit, cut bool) {
 	if maxS <= 0 || p.Empty() {
 		return dst, false
-	}
-	probes := budget.Probes
-	if probes <= 0 {
-		probes = max(defaultProbes*fewerFrom/max(b.Len(), fewerFrom), bandCount)
 	}
 	m := margins.Get().(*margin)
 	defer margins.Put(m)
 	m.prepare(p, maxS)
 	m.choose(probes)
 	m.best.reset(limit)
+	if reach != nil {
+		reach.set(m)
+	}
 
 	pin := b.memory.Pin()
 	defer pin.Unpin()

@@ -1,6 +1,7 @@
 package bands
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 
@@ -132,7 +133,7 @@ func (l *Loader) AddKeys(keys []uint64, ordinal uint32) {
 // Bands builds the postings, on all cores. The Loader is used up; while it
 // builds, it needs 12 bytes a posting read beside what Bands take.
 func (l *Loader) Bands() *Bands {
-	b := &Bands{memory: new(buckets.Memory)}
+	b := &Bands{memory: new(buckets.Memory), full: cmp.Or(l.config.Full, defaultFull)}
 	c := b.config(l.config)
 	var build errgroup.Group
 	build.SetLimit(runtime.GOMAXPROCS(0))

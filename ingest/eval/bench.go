@@ -145,7 +145,7 @@ func (b *Bench) feed(ctx context.Context, from, to int) error {
 		if !b.cfg.NoTexts {
 			a.Packed = index.PackText(it.Body)
 		}
-		if err := b.index.Prefetch(ctx, a); err != nil {
+		if err := b.index.Preview(ctx, a, b.arrived[from+i]); err != nil {
 			return err
 		}
 		mutations[i] = index.Mutation{Seq: uint64(from + i + 1), At: b.arrived[from+i], Article: a}

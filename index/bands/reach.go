@@ -1,0 +1,80 @@
+package bands
+
+import (
+	"math/bits"
+
+	"jianguo/simhash"
+)
+
+// Reach says of any fingerprint whether a margin look-up that was made would
+// have met it, had it been there. A look-up made some time ago is brought up to
+// now by asking it about what has been added since.
+type Reach struct {
+	print    simhash.Print
+	maxS     float32
+	limit    uint32 // 0: it meets nothing
+	unprobed subset
+	probes   int
+	costs    [simhash.Bits]uint32 // of flipping each bit, as margin has them
+	// heavy[i] are the bits that cost at least maxS/16, /8, /4 and /2.
+	heavy [4]uint64
+}
+
+// MarginReach is MarginLimit, and what it reaches.
+func (b *Bands) MarginReach(dst []Hit, p *simhash.Print, maxS float32, budget Budget, limit int, r *Reach) (hits []Hit, cut bool) {
+	*r = Reach{probes: b.probes(budget)}
+	if maxS <= 0 || p.Empty() {
+		return dst, false
+	}
+	return b.margin(dst, p, maxS, r.probes, max(limit, 1), r)
+}
+
+// Holds reports whether the same look-up would reach as far now: the budget
+// shrinks where the index grows past Config.Full.
+func (r *Reach) Holds(b *Bands, budget Budget) bool { return r.probes == b.probes(budget) }
+
+func (r *Reach) set(m *margin) {
+	r.print, r.maxS, r.limit, r.unprobed = m.print, m.maxS, m.limit, m.unprobed
+	for bit := range r.costs {
+		r.costs[bit] = m.costs[(simhash.Bits-1-bit)/8][1<<(bit%8)]
+		v := m.print.Margins[bit]
+		for i := range r.heavy {
+			if v*v >= m.maxS/float32(int(16)>>i) {
+				r.heavy[i] |= 1 << bit
+			}
+		}
+	}
+}
+
+// Meets reports whether the look-up would have found fp, and at which S.
+func (r *Reach) Meets(fp simhash.Fingerprint) (s float32, ok bool) {
+	x := uint64(fp ^ r.print.Fingerprint)
+	// Nearly all are strangers, and told by four counts: S is at least this
+	// many sixteenths of maxS, and one more is for rounding.
+	if least := bits.OnesCount64(x&r.heavy[0]) + bits.OnesCount64(x&r.heavy[1]) + 2*bits.OnesCount64(x&r.heavy[2]) +
+		4*bits.OnesCount64(x&r.heavy[3]); least > 16 || r.limit == 0 {
+		return 0, false
+	}
+	s = r.print.S(fp)
+	return s, s < r.maxS && r.home(x)
+}
+
+// home is margin.home, without its tables.
+func (r *Reach) home(x uint64) bool {
+	var costs [bandCount]uint32
+	for y := x; y != 0; y &= y - 1 {
+		bit := bits.TrailingZeros64(y)
+		costs[bandCount-1-bit/bandBits] += r.costs[bit]
+	}
+	for band := range bandCount {
+		flips := uint16(x >> (bandBits * (bandCount - 1 - band)))
+		if subset(costs[band])<<18|subset(band)<<16|subset(flips) >= r.unprobed {
+			continue
+		}
+		sum := costs[band] + costs[(band+1)%bandCount]
+		if sum < r.limit/2 && sum+costs[(band+2)%bandCount] < r.limit/4*3 {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,86 @@
+package index
+
+import (
+	"sync/atomic"
+
+	"jianguo/simhash"
+)
+
+// journal is the last changes of the postings, in order: what a search that
+// was made a little earlier may have missed. The writer owns it but for next.
+type journal struct {
+	// next is the number of the next change. A change stands in the postings
+	// before it stands here: whoever reads next and then searches, misses
+	// nothing that is numbered below it.
+	next    atomic.Uint64
+	changes [journalLength]change
+	begin   uint64            // before it, nothing is known
+	keys    map[uint64]uint64 // key -> number of the last change under it
+}
+
+// change is one exemplar's postings added or removed.
+type change struct {
+	fingerprint simhash.Fingerprint // 0: none
+	ordinal     uint32
+	removed     bool
+	keys        []uint64
+}
+
+// journalLength is how many changes are remembered: several batches' worth.
+const journalLength = 4096
+
+func (j *journal) add(c change) {
+	if j.keys == nil {
+		j.keys = map[uint64]uint64{}
+	}
+	n := j.next.Load()
+	slot := &j.changes[n%journalLength]
+	if n-j.begin >= journalLength {
+		j.begin = n - journalLength + 1
+		for _, k := range slot.keys {
+			if j.keys[k] == n-journalLength {
+				delete(j.keys, k)
+			}
+		}
+	}
+	*slot = c
+	for _, k := range c.keys {
+		j.keys[k] = n
+	}
+	j.next.Store(n + 1)
+}
+
+// forget makes every search made so far one of which too little is known.
+func (j *journal) forget() {
+	clear(j.keys)
+	clear(j.changes[:])
+	j.begin = j.next.Add(1)
+}
+
+// knows reports whether every change from a number on is remembered.
+func (j *journal) knows(number uint64) bool { return number >= j.begin }
+
+// since are the changes from a number on, in two parts.
+func (j *journal) since(number uint64) (parts [2][]change) {
+	next := j.next.Load()
+	if number >= next {
+		return parts
+	}
+	from, to := number%journalLength, (next-1)%journalLength+1
+	if from < to {
+		parts[0] = j.changes[from:to]
+		return parts
+	}
+	parts[0], parts[1] = j.changes[from:], j.changes[:to]
+	return parts
+}
+
+// sharing reports whether a change from a number on was under one of keys.
+func (j *journal) sharing(keys []uint64, since uint64) bool {
+	for _, k := range keys {
+		if n, ok := j.keys[k]; ok && n >= since {
+			return true
+		}
+	}
+	return false
+}
