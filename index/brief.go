@@ -73,11 +73,8 @@ func (x *Index) scanBrief(r *sql.Rows) (*Brief, error) {
 		v := round(float32(resemblance.Float64), 1000)
 		b.Resemblance = &v
 	}
-	if evidence.Valid {
-		b.Facts = new(Facts)
-		if err := json.Unmarshal([]byte(evidence.String), b.Facts); err != nil {
-			return nil, fmt.Errorf("evidence of ordinal %d: %w", b.Ordinal, err)
-		}
+	if err := b.evidence(evidence); err != nil {
+		return nil, fmt.Errorf("ordinal %d: %w", b.Ordinal, err)
 	}
 	if b.Title == "" && body != nil {
 		text, err := unpackText(body)
@@ -89,6 +86,30 @@ func (x *Index) scanBrief(r *sql.Rows) (*Brief, error) {
 	f := x.columns.flags(b.Ordinal)
 	b.Verdict, b.Superseded, b.Cluster = f.verdict(), f&flagSuperseded != 0, x.clusters.resolve(x.columns.cluster(b.Ordinal))
 	return b, nil
+}
+
+func (b *Brief) evidence(text sql.NullString) error {
+	if !text.Valid {
+		return nil
+	}
+	b.Facts = new(Facts)
+	if err := json.Unmarshal([]byte(text.String), b.Facts); err != nil {
+		return fmt.Errorf("evidence: %w", err)
+	}
+	return nil
+}
+
+// Why puts what it is now into one sentence; of is what to call the item it
+// was judged against, empty for none.
+func (b *Brief) Why(of, language string) string {
+	e := Event{Verdict: b.Verdict, Rule: b.Rule, Of: of, Distance: b.Distance, Resemblance: b.Resemblance, Facts: b.Facts, Series: b.Series}
+	switch {
+	case b.Rule == ByEditor:
+		e.Cause = CauseEditor
+	case b.Rule == ByPreference && b.Verdict == Duplicate:
+		e.Cause = CausePromotion
+	}
+	return Why(&e, language)
 }
 
 // beginning is the first n characters of a text on one line.

@@ -247,6 +247,13 @@ func (s *seen) scan(r *sql.Rows) error {
 // arrives reports whether the event is the arrival of a version.
 func (s *seen) arrives() bool { return s.cause == CauseIngest || s.cause == CauseRevision }
 
+// copied reports whether the event says for the first time that one item is a
+// copy of another: rejected, licensed, or found out by the arrival of what it
+// copied.
+func (s *seen) copied() bool {
+	return s.arrives() && (s.verdict == Duplicate || s.rule == ByLicence) || s.cause == CausePromotion && s.rule == ByPreference
+}
+
 // step takes in one batch of events and returns how many it had.
 func (b *Browse) step(ctx context.Context) (n int, err error) {
 	var mark uint64
@@ -352,7 +359,7 @@ func (w *follower) take(s *seen) error {
 			return err
 		}
 	case Duplicate:
-		if s.rule != ByEditor {
+		if s.rule != ByEditor && s.rule != ByPreference { // nothing that detection has to answer for
 			day := w.day(s.arrived)
 			if err := w.exec(`INSERT OR REPLACE INTO rejected VALUES (?,?,?,?)`, s.ordinal, day, 1-s.likely(), lot(s.ordinal)); err != nil {
 				return err
@@ -361,6 +368,9 @@ func (w *follower) take(s *seen) error {
 	}
 	if s.arrives() {
 		w.count(s)
+	}
+	if s.copied() {
+		w.countPair(s)
 	}
 	return nil
 }

@@ -66,7 +66,11 @@ func (w *follower) count(s *seen) {
 		return
 	}
 	w.counts.add("source_days", t, s.source, w.day(s.arrived))
-	if s.verdict != Duplicate || s.ofSource == 0 {
+}
+
+// countPair adds a copy to what is known of who copies whom.
+func (w *follower) countPair(s *seen) {
+	if s.source == 0 || s.ofSource == 0 {
 		return
 	}
 	// Whose it was is a matter of publication, not of delivery.

@@ -327,7 +327,7 @@ func (b *Browse) Stories(ctx context.Context, q StoryQuery) (*StoryPage, error) 
 }
 
 func ruleList(bits uint32) (rules []Rule) {
-	for r := ByExact; r <= BySuspected; r++ {
+	for r := ByExact; r <= ByPreference; r++ {
 		if bits&(1<<r) != 0 {
 			rules = append(rules, r)
 		}

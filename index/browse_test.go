@@ -80,6 +80,11 @@ func TestBrowseFollows(t *testing.T) {
 		}
 		x := openTest(t, dir, func(c *Config) { c.Durability = DurabilityRelaxed })
 		defer func() { _ = x.Close() }()
+		for source, policy := range map[string]string{"source1": SourceLicensed, "source2": SourcePreferred} {
+			if err := x.SetSourcePolicy(ctx, SourcePolicy{Source: source, Policy: policy, By: "editor"}); err != nil {
+				rt.Fatal(err)
+			}
+		}
 		b := openBrowse(t, x)
 		seq := uint64(0)
 		for range rapid.IntRange(1, 15).Draw(rt, "steps") {

@@ -19,26 +19,29 @@ const (
 
 // DecisionRequest is what an editor wants. Which fields matter depends on Kind.
 type DecisionRequest struct {
-	Kind string
+	Kind string `json:"kind"`
 	// Item is the id it is about: for Release, Reject and MakeLead; for Block,
 	// instead of Cluster.
-	Item string
+	Item string `json:"item,omitempty"`
 	// Cluster is what Merge merges, and Block blocks.
-	Cluster uint32
+	Cluster uint32 `json:"cluster,omitempty"`
 	// Into is the cluster that a Merge or Reject goes into; for Reject, 0
 	// means the one the item was suspected of.
-	Into uint32
+	Into uint32 `json:"into,omitempty"`
 	// In, where given, is the cluster that Item must be in, or that the
 	// decision to undo must have been about; else it is a conflict.
-	In uint32
+	In uint32 `json:"in,omitempty"`
 	// Undo is the number of the decision to take back.
-	Undo uint64
+	Undo uint64 `json:"undo,omitempty"`
 	// Expect, where given, is what whoever decides saw: the verdict of Item, or
 	// of the lead of Cluster. Another one by now is a conflict.
-	Expect Verdict
-	By     string // who decides; required
-	Reason string
-	At     time.Time // zero: now
+	Expect Verdict `json:"expect,omitempty"`
+	// Seen, where given, is the number of the last event of it that they saw: a
+	// later one is a conflict, even where the verdict is the same again.
+	Seen   uint64    `json:"seen,omitempty"`
+	By     string    `json:"by"` // who decides; required
+	Reason string    `json:"reason,omitempty"`
+	At     time.Time `json:"at,omitzero"` // zero: now
 }
 
 // Decision is one entry of the log of decisions.
@@ -174,18 +177,37 @@ func (d *decision) current() (*version, error) {
 	return v, d.expected(v)
 }
 
-// expected is a conflict where an item is no longer what was seen of it.
+// expected is a conflict where an item is no longer what was seen of it; with
+// nobody, where its source or another item changed it.
 func (d *decision) expected(v *version) error {
-	if d.req.Expect == 0 || d.req.Expect == v.state.verdict {
+	if d.req.Expect == 0 && d.req.Seen == 0 {
 		return nil
 	}
-	return d.conflict(fmt.Sprintf("item %q is %s by now, not %s", v.id, v.state.verdict, d.req.Expect))
+	var e eventRow
+	if err := d.x.w.lastEvent.QueryRowContext(d.ctx, v.ordinal).Scan(e.dests()...); err != nil {
+		return fmt.Errorf("last event of ordinal %d: %w", v.ordinal, err)
+	}
+	var problem string
+	switch {
+	case d.req.Expect != 0 && d.req.Expect != v.state.verdict:
+		problem = fmt.Sprintf("item %q is %s by now, not %s", v.id, v.state.verdict, d.req.Expect)
+	case d.req.Seen != 0 && d.req.Seen != e.number:
+		problem = fmt.Sprintf("item %q has changed since: it is %s by event %d", v.id, v.state.verdict, e.number)
+	default:
+		return nil
+	}
+	d.item = v.ordinal
+	if e.cause != CauseEditor {
+		return &ConflictError{Problem: problem}
+	}
+	return d.conflict(problem)
 }
 
 // conflict says that the state does not fit, and who made it so.
 func (d *decision) conflict(problem string) error {
 	e := &ConflictError{Problem: problem}
-	last, err := d.x.decisions(d.ctx, d.x.w.conn, `d.item = ? OR d.item IS NULL AND d.cluster = ? ORDER BY d.number DESC LIMIT 1`, d.item, d.cluster)
+	last, err := d.x.decisions(d.ctx, d.x.w.conn, `d.item = ?1 OR d.cluster = ?2 AND (d.item IS NULL
+		OR EXISTS (SELECT 1 FROM json_each(d.effects) WHERE json_extract(value, '$.item') = ?1)) ORDER BY d.number DESC LIMIT 1`, d.item, d.cluster)
 	if err != nil {
 		return err
 	}
@@ -269,50 +291,6 @@ func (d *decision) direct(id, lead, merged uint32) error {
 	return nil
 }
 
-// release: a duplicate leads a cluster of its own; a suspect is accepted.
-func (d *decision) release() error {
-	v, err := d.current()
-	if err != nil {
-		return err
-	}
-	after := cellOf(v)
-	after.Verdict, after.Rule, after.Of = Unique, ByEditor, 0
-	switch v.state.verdict {
-	case Suspect:
-	case Duplicate:
-		own, merged := d.x.clusters.own(v.ordinal)
-		if v.state.cluster == v.ordinal && merged == 0 && own != v.ordinal {
-			// Its own cluster's id is taken by those it would be released from.
-			return d.conflict(fmt.Sprintf("item %q founded cluster %d, which another item leads: make it the lead again, then release the other", v.id, v.ordinal))
-		}
-		after.Cluster = v.ordinal
-		if v.flags&flagBlank == 0 {
-			after.Flags |= flagExemplar
-		}
-		if merged != 0 || v.state.cluster == v.ordinal {
-			// It founded a cluster that was merged away: that one is free again.
-			if err := d.direct(v.ordinal, v.ordinal, 0); err != nil {
-				return err
-			}
-		}
-	default:
-		return d.conflict(fmt.Sprintf("item %q is %s: only duplicates and suspects can be released", v.id, v.state.verdict))
-	}
-	after.Flags = after.Flags.with(Unique)
-	if err := d.change(v, after); err != nil {
-		return err
-	}
-	if after.Cluster == v.ordinal && v.state.cluster == v.ordinal {
-		c, err := d.batch.cluster(v.ordinal)
-		if err != nil {
-			return err
-		}
-		c.size = max(c.size, 1)
-		return d.setCluster(c)
-	}
-	return nil
-}
-
 // reject: an accepted item becomes a copy, and its cluster part of another.
 func (d *decision) reject() error {
 	v, err := d.current()
@@ -338,10 +316,10 @@ func (d *decision) merge() error {
 	if err != nil {
 		return err
 	}
-	d.item = 0
 	if err := d.expected(v); err != nil {
 		return err
 	}
+	d.item = 0
 	if !v.state.verdict.Accepted() {
 		return d.conflict(fmt.Sprintf("cluster %d is led by a %s item", d.cluster, v.state.verdict))
 	}

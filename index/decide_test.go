@@ -196,3 +196,228 @@ func TestReleasedItemLeads(t *testing.T) {
 	}
 	mustVerify(t, x)
 }
+
+// story adds a lead and copies of it, and returns what decides on them.
+func storyOf(t *testing.T, x *Index, ids ...string) (decide func(DecisionRequest) *Decision, add func(id string, fp uint64) Event) {
+	t.Helper()
+	seq := uint64(0)
+	add = func(id string, fp uint64) Event {
+		t.Helper()
+		seq++
+		out, err := x.Add(context.Background(), []Mutation{{Seq: seq, At: testStart.Add(time.Duration(seq) * time.Second), Article: article(id, id, fp)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out[0].Event
+	}
+	for i, id := range ids {
+		add(id, 0xffff_0000^uint64(i))
+	}
+	return func(req DecisionRequest) *Decision {
+		t.Helper()
+		req.By = "张三"
+		d, err := x.Decide(context.Background(), req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustVerify(t, x)
+		return d
+	}, add
+}
+
+// TestFounderIsReleased: the item whose number a story bears leaves it while
+// another leads it, as often as one likes, and the story keeps its number.
+func TestFounderIsReleased(t *testing.T) {
+	ctx := context.Background()
+	x := openTest(t, t.TempDir(), nil)
+	defer func() { _ = x.Close() }()
+	decide, add := storyOf(t, x, "founder", "heir", "copy")
+	decide(DecisionRequest{Kind: MakeLead, Item: "heir"})
+	before := standing(t, x)
+	first := decide(DecisionRequest{Kind: Release, Item: "founder"})
+	if c, err := x.Cluster(ctx, 1); err != nil || c.Lead == nil || c.Lead.ID != "heir" || len(c.Members) != 2 {
+		t.Errorf("the story is %+v, %v", c, err)
+	}
+	own := first.Events[0].Cluster
+	if c, err := x.Cluster(ctx, own); err != nil || own == 1 || c.Lead == nil || c.Lead.ID != "founder" || len(c.Members) != 1 || c.Size != 1 {
+		t.Errorf("the founder's own cluster is %+v, %v", c, err)
+	}
+	if e := add("of the founder", 0xffff_0000|1<<40); e.Verdict != Duplicate || e.Of != "founder" || e.Cluster != own {
+		t.Errorf("a copy of the founder is %+v", e)
+	}
+	// The one whose number the founder bears finds another.
+	lead := decide(DecisionRequest{Kind: MakeLead, Item: "copy"})
+	heir := decide(DecisionRequest{Kind: Release, Item: "heir"})
+	if at := heir.Events[0].Cluster; at == 1 || at == own {
+		t.Errorf("two clusters have the number %d", at)
+	}
+	decide(DecisionRequest{Kind: Undo, Undo: heir.Number})
+	decide(DecisionRequest{Kind: Undo, Undo: lead.Number})
+	decide(DecisionRequest{Kind: Undo, Undo: first.Number})
+	if c, err := x.Cluster(ctx, own); err != nil || c.ID != 1 || c.Lead.ID != "heir" || len(c.Members) != 4 {
+		t.Errorf("after the undo the story is %+v, %v", c, err)
+	}
+	again := decide(DecisionRequest{Kind: Release, Item: "founder"})
+	if c, err := x.Cluster(ctx, again.Events[0].Cluster); err != nil || c.ID != own || c.Size != 2 || len(c.Members) != 2 {
+		t.Errorf("released again, its cluster is %+v, %v", c, err)
+	}
+	decide(DecisionRequest{Kind: Undo, Undo: again.Number})
+	for i, line := range before {
+		if after := standing(t, x)[i]; !strings.HasPrefix(after, line) {
+			t.Errorf("line %d was %q and is %q", i, line, after)
+		}
+	}
+}
+
+// TestUndoAcrossAMerge: a release is not taken back into a story that has been
+// merged into the released one.
+func TestUndoAcrossAMerge(t *testing.T) {
+	ctx := context.Background()
+	x := openTest(t, t.TempDir(), nil)
+	defer func() { _ = x.Close() }()
+	decide, _ := storyOf(t, x, "lead", "copy")
+	release := decide(DecisionRequest{Kind: Release, Item: "copy"})
+	merge := decide(DecisionRequest{Kind: Merge, Cluster: 1, Into: 2})
+	var conflict *ConflictError
+	if _, err := x.Decide(ctx, DecisionRequest{Kind: Undo, Undo: release.Number, By: "李四"}); !errors.As(err, &conflict) {
+		t.Fatalf("undone across the merge: %v", err)
+	}
+	mustVerify(t, x)
+	decide(DecisionRequest{Kind: Undo, Undo: merge.Number})
+	decide(DecisionRequest{Kind: Undo, Undo: release.Number})
+}
+
+// TestChainsOfMerges: stories merged into stories that are merged in turn are
+// one, on the page of any of them.
+func TestChainsOfMerges(t *testing.T) {
+	ctx := context.Background()
+	dir := t.TempDir()
+	x := openTest(t, dir, nil)
+	decide, add := storyOf(t, x)
+	for i := range 4 {
+		fp := uint64(0x0123456789abcdef) * uint64(i+1)
+		add(fmt.Sprint("lead", i), fp)
+		add(fmt.Sprint("copy", i), fp^1)
+	}
+	var merges []uint64
+	for _, m := range [][2]uint32{{1, 3}, {3, 5}, {7, 1}} {
+		merges = append(merges, decide(DecisionRequest{Kind: Merge, Cluster: m[0], Into: m[1]}).Number)
+	}
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	x = openTest(t, dir, nil)
+	defer func() { _ = x.Close() }()
+	for _, id := range []uint32{1, 3, 5, 7} {
+		c, err := x.Cluster(ctx, id)
+		if err != nil || c.ID != 5 || c.Size != 8 || len(c.Members) != 8 || c.Lead == nil || c.Lead.ID != "lead2" || !c.First.Equal(testStart.Add(time.Second)) {
+			t.Errorf("cluster %d is %+v, %v", id, c, err)
+		}
+	}
+	b := openBrowse(t, x)
+	defer func() { _ = b.Close() }()
+	if err := b.Follow(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if page, err := b.Stories(ctx, StoryQuery{}); err != nil || len(page.Stories) != 1 || page.Stories[0].Size != 8 {
+		t.Errorf("stories %+v, %v", page, err)
+	}
+	for i := len(merges) - 1; i >= 0; i-- {
+		if _, err := x.Decide(ctx, DecisionRequest{Kind: Undo, Undo: merges[i], By: "张三"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, id := range []uint32{1, 3, 5, 7} {
+		if c, err := x.Cluster(ctx, id); err != nil || c.ID != id || len(c.Members) != 2 || c.Lead == nil {
+			t.Errorf("cluster %d is %+v, %v", id, c, err)
+		}
+	}
+	mustVerify(t, x)
+}
+
+// TestExpected: whoever decides on what is no longer so is told who was first,
+// even where the verdict is the same again; nobody, where its source changed it.
+func TestExpected(t *testing.T) {
+	ctx := context.Background()
+	x := openTest(t, t.TempDir(), nil)
+	defer func() { _ = x.Close() }()
+	decide, _ := storyOf(t, x, "lead", "copy", "other copy")
+	it, err := x.Item(ctx, "copy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	saw := it.Event.Number
+	first := decide(DecisionRequest{Kind: Release, Item: "copy", Expect: Duplicate, Seen: saw})
+	back := decide(DecisionRequest{Kind: Undo, Undo: first.Number})
+	refused := func(req DecisionRequest, by uint64) {
+		t.Helper()
+		req.By = "李四"
+		_, err := x.Decide(ctx, req)
+		var conflict *ConflictError
+		if !errors.As(err, &conflict) {
+			t.Fatalf("%+v: %v", req, err)
+		}
+		if by == 0 && conflict.Decision != nil || by != 0 && (conflict.Decision == nil || conflict.Decision.Number != by) {
+			t.Errorf("%+v: the conflict is with %+v, want %d", req, conflict.Decision, by)
+		}
+	}
+	refused(DecisionRequest{Kind: Release, Item: "copy", Expect: Duplicate, Seen: saw}, back.Number)
+	refused(DecisionRequest{Kind: MakeLead, Item: "copy", Expect: Unique}, back.Number)
+	lead := decide(DecisionRequest{Kind: MakeLead, Item: "other copy"})
+	refused(DecisionRequest{Kind: Block, Item: "lead", Expect: Unique}, lead.Number)
+	refused(DecisionRequest{Kind: Block, Cluster: 1, Seen: 1}, lead.Number)
+	out, err := x.Add(ctx, []Mutation{{Seq: 9, At: testStart.Add(time.Minute), Article: article("copy", "rewritten", 0x1234_5678_9abc_0000)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := out[0].Event
+	refused(DecisionRequest{Kind: Reject, Item: "copy", Into: 1, Seen: e.Number - 1}, 0)
+	decide(DecisionRequest{Kind: Reject, Item: "copy", Into: 1, Expect: Unique, Seen: e.Number})
+}
+
+// TestDecisionsAtRandom: whatever arrives and is decided, taken back or not,
+// the directory is whole, nothing runs in circles, and a restart changes nothing.
+func TestDecisionsAtRandom(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		ctx := context.Background()
+		dir := t.TempDir()
+		open := func() *Index {
+			return openTest(t, dir, func(c *Config) { c.Durability = DurabilityRelaxed })
+		}
+		x := open()
+		defer func() { _ = x.Close() }()
+		for source, policy := range map[string]string{"a": SourceLicensed, "b": SourcePreferred} {
+			if err := x.SetSourcePolicy(ctx, SourcePolicy{Source: source, Policy: policy, By: "editor"}); err != nil {
+				rt.Fatal(err)
+			}
+		}
+		for seq := range uint64(rapid.IntRange(5, 40).Draw(rt, "steps")) {
+			if rapid.Bool().Draw(rt, "arrival") {
+				if _, err := x.Add(ctx, []Mutation{drawMutation(rt, seq+1)}); err != nil {
+					rt.Fatal(err)
+				}
+				continue
+			}
+			was := standing(rt, x)
+			_, err := x.Decide(ctx, drawDecision(rt, seq))
+			var conflict *ConflictError
+			if err != nil && !errors.Is(err, ErrQuery) && !errors.Is(err, ErrNotFound) && !errors.As(err, &conflict) {
+				rt.Fatal(err)
+			}
+			if err != nil {
+				if diff := cmp.Diff(was, standing(rt, x)); diff != "" {
+					rt.Fatalf("refused (%v), and yet something changed:\n%s", err, diff)
+				}
+			}
+			mustVerify(rt, x)
+		}
+		was := standing(rt, x)
+		if err := x.Close(); err != nil {
+			rt.Fatal(err)
+		}
+		x = open()
+		if diff := cmp.Diff(was, standing(rt, x)); diff != "" {
+			rt.Fatalf("after a restart:\n%s", diff)
+		}
+	})
+}

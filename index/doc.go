@@ -13,8 +13,18 @@
 // A version is one text under an id; it has an ordinal, dense from 1. An
 // exemplar is a version that new items are compared with: leads, blocked
 // texts, and old leads of living clusters. A cluster is a lead and its rejected
-// copies; its id is the ordinal of its founder and never changes. A suspect is
-// accepted, and leads a cluster of its own.
+// copies; its id never changes. It is the ordinal of the version that founded
+// it, or, where that one's cluster is led by another, of a version that founded
+// none: an id says no more than which cluster it is. A suspect is accepted, and
+// leads a cluster of its own.
+//
+// # Sources
+//
+// What the judge makes of a text can be changed by the policy of its source:
+// licensed ones are accepted, preferred ones take the lead over (sources.go).
+// A policy is part of the catalogue, set by the same writer between two
+// batches, so that the same stream and the same policies at the same places of
+// it give the same verdicts. SourcesFileName is a copy of it for people.
 //
 // # Invariants
 //

@@ -109,6 +109,8 @@ type Index struct {
 	exacts   *runs.Runs // first half of Exact -> ordinals
 	clusters clusters
 
+	sourcePolicy atomic.Pointer[map[string]string] // written under write
+
 	relatives *relatives
 	journal   journal
 
@@ -215,6 +217,9 @@ func (x *Index) open(ctx context.Context) error {
 		return fmt.Errorf("index: %w", err)
 	}
 	if err := x.stamp(ctx); err != nil {
+		return fmt.Errorf("index: %w", err)
+	}
+	if err := x.openSources(ctx); err != nil {
 		return fmt.Errorf("index: %w", err)
 	}
 	return nil

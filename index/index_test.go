@@ -38,8 +38,17 @@ func TestModel(t *testing.T) {
 		x := open()
 		defer func() { _ = x.Close() }()
 		m := newModel(distance)
+		if rapid.Bool().Draw(rt, "policies") {
+			for source, policy := range map[string]string{"a": SourceLicensed, "b": SourcePreferred, "c": SourcePreferred} {
+				setPolicy(rt, x, m, source, policy)
+			}
+		}
 		seq := uint64(0)
 		for range rapid.IntRange(1, 12).Draw(rt, "batches") {
+			if rapid.IntRange(0, 2).Draw(rt, "set a policy") == 0 {
+				setPolicy(rt, x, m, rapid.SampledFrom([]string{"a", "b", "c", "d"}).Draw(rt, "of source"),
+					rapid.SampledFrom([]string{SourceNormal, SourceLicensed, SourcePreferred, SourceWatched}).Draw(rt, "policy"))
+			}
 			var batch []Mutation
 			for range rapid.IntRange(1, 8).Draw(rt, "size") {
 				seq++
@@ -93,6 +102,13 @@ func TestModel(t *testing.T) {
 		}
 		mustVerify(rt, x)
 	})
+}
+
+func setPolicy(rt *rapid.T, x *Index, m *model, source, policy string) {
+	if err := x.SetSourcePolicy(context.Background(), SourcePolicy{Source: source, Policy: policy, By: "张三"}); err != nil {
+		rt.Fatal(err)
+	}
+	m.policies[source] = policy
 }
 
 // damageSnapshot flips a byte of the snapshot, if there is one.
@@ -197,6 +213,7 @@ func drawMutation(rt *rapid.T, seq uint64) Mutation {
 		text, family, flips = "", 0, 0
 	}
 	m.Article = article(id, text, family^flips)
+	m.Article.Source = rapid.SampledFrom([]string{"", "a", "b", "c", "d"}).Draw(rt, "source")
 	m.Article.Revision = revision
 	return m
 }

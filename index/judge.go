@@ -43,6 +43,7 @@ type rows interface {
 	exact(ctx context.Context, ordinal uint32) ([]byte, error)
 	sketch(ctx context.Context, ordinal uint32) ([]byte, error)
 	text(ctx context.Context, ordinal uint32) (title string, packed []byte, err error)
+	standing(ctx context.Context, ordinal uint32) (source string, rule Rule, err error)
 }
 
 func (s *statements) exact(ctx context.Context, ordinal uint32) (exact []byte, err error) {
@@ -64,14 +65,14 @@ const (
 )
 
 // reader reads beside the writer.
-type reader struct{ exactByOrdinal, sketchOf, textByOrdinal *sql.Stmt }
+type reader struct{ exactByOrdinal, sketchOf, textByOrdinal, standingOf *sql.Stmt }
 
 func newReader(ctx context.Context, db *sql.DB) (*reader, error) {
 	r := new(reader)
 	for _, p := range []struct {
 		stmt **sql.Stmt
 		text string
-	}{{&r.exactByOrdinal, exactQuery}, {&r.sketchOf, sketchQuery}, {&r.textByOrdinal, textQuery}} {
+	}{{&r.exactByOrdinal, exactQuery}, {&r.sketchOf, sketchQuery}, {&r.textByOrdinal, textQuery}, {&r.standingOf, standingQuery}} {
 		var err error
 		if *p.stmt, err = db.PrepareContext(ctx, p.text); err != nil {
 			return nil, fmt.Errorf("prepare %q: %w", p.text, err) // closed with db
@@ -132,9 +133,10 @@ func (x *Index) alive(ordinal, cluster, at uint32) bool {
 	return float64(at) <= float64(last)+window && float64(at) <= float64(born)+limit
 }
 
-// judge gives an article its verdict against everything indexed but the
-// versions of itself. v is what was found out beforehand, nil for nothing.
-func (x *Index) judge(ctx context.Context, r rows, a *Article, at uint32, own map[uint32]bool, v *preview) (judgement, error) {
+// judgeText gives an article its verdict against everything indexed but the
+// versions of itself, whoever its source is. v is what was found out
+// beforehand, nil for nothing.
+func (x *Index) judgeText(ctx context.Context, r rows, a *Article, at uint32, own map[uint32]bool, v *preview) (judgement, error) {
 	alone := judgement{verdict: Unique, distance: -1, s: -1, resemblance: float32(math.NaN())}
 	if a.Blank {
 		return alone, nil

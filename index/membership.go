@@ -11,7 +11,7 @@ import (
 type clusterRow struct {
 	id, lead, merged uint32
 	size             int64
-	first, last      int64
+	first, last      int64 // milliseconds since 1970, as all times of the catalogue
 }
 
 // row reads a cluster, or derives it from its founder.
@@ -19,8 +19,9 @@ func (b *batch) cluster(id uint32) (clusterRow, error) {
 	c := clusterRow{id: id}
 	err := b.x.w.clusterOf.QueryRowContext(b.ctx, id).Scan(&c.lead, &c.merged, &c.size, &c.first, &c.last)
 	if errors.Is(err, sql.ErrNoRows) {
-		at := int64(b.x.columns.arrived(id)) * 1000
-		return clusterRow{id: id, lead: id, size: 1, first: at, last: at}, nil
+		c = clusterRow{id: id, lead: id, size: 1}
+		err = b.x.w.arrivedAt.QueryRowContext(b.ctx, id).Scan(&c.first)
+		c.last = c.first
 	}
 	if err != nil {
 		return c, fmt.Errorf("cluster %d: %w", id, err)

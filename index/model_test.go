@@ -19,6 +19,7 @@ type model struct {
 	distance int
 	versions []*modelVersion
 	clusters map[int]*modelCluster // by founder's number
+	policies map[string]string     // of sources
 	events   int
 }
 
@@ -29,6 +30,7 @@ type modelVersion struct {
 	fingerprint uint64
 	exact       string
 	title       string
+	source      string
 	verdict     Verdict
 	cluster     int
 	blocked     bool
@@ -41,7 +43,7 @@ type modelVersion struct {
 type modelCluster struct{ lead *modelVersion }
 
 func newModel(distance int) *model {
-	return &model{distance: distance, clusters: map[int]*modelCluster{}}
+	return &model{distance: distance, clusters: map[int]*modelCluster{}, policies: map[string]string{}}
 }
 
 func (m *model) latest(id string) *modelVersion {
@@ -117,19 +119,27 @@ func (m *model) publish(a *Article) *modelVersion {
 		}
 	}
 	v := &modelVersion{number: len(m.versions) + 1, id: a.ID, revision: a.Revision, fingerprint: uint64(a.Print.Fingerprint), exact: exactOf(a),
-		title: a.Title, verdict: Unique}
+		title: a.Title, source: a.Source, verdict: Unique}
 	if prev != nil && v.revision == 0 {
 		v.revision = prev.revision
 	}
+	var yields *modelVersion
 	if v.exact != "" {
 		if of, cluster, rule := m.match(a.ID, v.fingerprint, v.exact); of != nil {
 			v.verdict, v.of, v.rule, v.cluster = Duplicate, of.id, rule, cluster
+			switch {
+			case rule == ByBlocked:
+			case m.policies[v.source] == SourceLicensed:
+				v.verdict, v.rule, v.cluster = Unique, ByLicence, 0
+			case m.policies[v.source] == SourcePreferred && m.policies[of.source] != SourcePreferred:
+				v.verdict, v.rule, yields = Unique, ByPreference, of
+			}
 		}
 	}
 	m.versions = append(m.versions, v)
 	m.events++
 	v.exemplar = v.verdict == Unique && v.exact != ""
-	if v.verdict == Unique {
+	if v.verdict == Unique && yields == nil {
 		if prev != nil && m.clusters[prev.cluster].lead == prev {
 			v.cluster = prev.cluster
 		} else {
@@ -143,7 +153,20 @@ func (m *model) publish(a *Article) *modelVersion {
 	if v.verdict == Unique {
 		m.clusters[v.cluster].lead = v
 	}
+	if yields != nil {
+		m.yield(yields, v)
+	}
 	return v
+}
+
+// yield takes the lead from a version, v having it now.
+func (m *model) yield(old, v *modelVersion) {
+	old.verdict, old.rule, old.of = Duplicate, ByPreference, v.id
+	if m.policies[old.source] == SourceLicensed {
+		old.verdict, old.rule, old.cluster = Unique, ByLicence, v.number
+		m.clusters[v.number] = &modelCluster{lead: old}
+	}
+	m.events++
 }
 
 func (m *model) retire(prev, v *modelVersion) {

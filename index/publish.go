@@ -59,12 +59,13 @@ func (b *batch) publish(m *Mutation) (Outcome, error) {
 			return Outcome{}, err
 		}
 	}
-	if r.verdict == Duplicate {
-		if err := b.join(r.cluster, r.ordinal, r.arrivedAt); err != nil {
-			return Outcome{}, err
-		}
+	switch {
+	case r.verdict == Duplicate:
+		err = b.join(r.cluster, r.ordinal, r.arrivedAt)
+	case r.rule == ByPreference:
+		err = b.takeOver(r)
 	}
-	return Outcome{Changed: true, Event: ev}, nil
+	return Outcome{Changed: true, Event: ev}, err
 }
 
 // nothingNew reports whether a publish of a known id changes nothing: it is
@@ -91,7 +92,7 @@ func (b *batch) nothingNew(prev *version, a *Article, seq uint64) (bool, error) 
 // inherited is the cluster of a new version: an accepted revision of a lead
 // stays the lead of its cluster.
 func (b *batch) inherited(prev *version, j *judgement, cluster uint32) uint32 {
-	if j.verdict == Duplicate {
+	if j.verdict == Duplicate || j.rule == ByPreference {
 		return cluster
 	}
 	c, lead := b.x.clusters.lead(prev.state.cluster)
@@ -156,7 +157,7 @@ func (b *batch) supersede(prev *version, r *itemRow) error {
 		return b.leave(was.cluster, prev.ordinal)
 	case lead != prev.ordinal:
 		return nil
-	case r.verdict != Duplicate:
+	case r.verdict != Duplicate && r.rule != ByPreference:
 		return b.succeed(cluster, prev.ordinal, r.ordinal)
 	case was.verdict == Withdrawn:
 		return b.vacate(cluster, prev.ordinal)

@@ -127,7 +127,7 @@ type Member struct {
 	Rule        Rule       `json:"rule,omitempty"`
 	Distance    *int       `json:"distance,omitempty"`
 	Resemblance *float32   `json:"resemblance,omitempty"`
-	Why         string     `json:"why,omitempty"`
+	Why         string     `json:"why,omitempty"` // empty where it has to do with no other
 }
 
 // Cluster is a lead and its rejected copies.
@@ -171,18 +171,21 @@ func (x *Index) Cluster(ctx context.Context, id uint32) (*Cluster, error) {
 // fill reads the members of a cluster and what follows from them.
 func (x *Index) fill(ctx context.Context, c *Cluster) error {
 	_, lead := x.clusters.lead(c.ID)
+	from, args := x.membersFrom(c.ID)
 	seen := map[string]bool{}
 	err := each(ctx, x.reader, `SELECT i.ordinal, i.id, i.title, s.name, i.published_at, i.arrived_at, coalesce(cur.verdict, i.verdict),
-		coalesce(cur.rule, i.rule), i.distance, i.resemblance
-		FROM (SELECT ordinal FROM members WHERE cluster IN (SELECT ? UNION SELECT id FROM clusters WHERE merged_into = ?) UNION SELECT ? WHERE ? != 0) m
-		JOIN items i ON i.ordinal = m.ordinal LEFT JOIN sources s ON s.number = i.source LEFT JOIN current cur ON cur.ordinal = i.ordinal
+		coalesce(cur.rule, i.rule), i.distance, i.resemblance, i.evidence, coalesce(o.id, '')
+		FROM `+from+` JOIN items i ON i.ordinal = m.ordinal LEFT JOIN sources s ON s.number = i.source LEFT JOIN current cur ON cur.ordinal = i.ordinal
+		LEFT JOIN items o ON o.ordinal = CASE WHEN cur.ordinal IS NULL THEN i.of ELSE cur.of END
 		ORDER BY i.ordinal`, func(r *sql.Rows) error {
 		var m Member
 		var source sql.NullString
 		var published, distance sql.NullInt64
 		var resemblance sql.NullFloat64
+		var evidence sql.NullString
 		var arrived int64
-		if err := r.Scan(&m.Ordinal, &m.ID, &m.Title, &source, &published, &arrived, &m.Verdict, &m.Rule, &distance, &resemblance); err != nil {
+		var of string
+		if err := r.Scan(&m.Ordinal, &m.ID, &m.Title, &source, &published, &arrived, &m.Verdict, &m.Rule, &distance, &resemblance, &evidence, &of); err != nil {
 			return err
 		}
 		m.Source, m.Arrived = source.String, time.UnixMilli(arrived).UTC()
@@ -201,15 +204,32 @@ func (x *Index) fill(ctx context.Context, c *Cluster) error {
 		if m.Source != "" {
 			seen[m.Source] = true
 		}
+		if of != "" || m.Rule == ByEditor {
+			b := Brief{Verdict: m.Verdict, Rule: m.Rule, Distance: m.Distance, Resemblance: m.Resemblance}
+			if err := b.evidence(evidence); err != nil {
+				return fmt.Errorf("ordinal %d: %w", m.Ordinal, err)
+			}
+			m.Why = b.Why(of, x.cfg.Language)
+		}
 		c.Members = append(c.Members, m)
 		return nil
-	}, c.ID, c.ID, lead, lead)
+	}, args...)
 	if err != nil {
 		return fmt.Errorf("index: members of cluster %d: %w", c.ID, err)
 	}
 	c.Sources = len(seen)
+	if len(c.Members) > 0 {
+		// Of all that were merged, whatever the row of one of them says.
+		c.Size, c.First, c.Last = int64(len(c.Members)), c.Members[0].Arrived, c.Members[0].Arrived
+	}
 	for i := range c.Members {
 		m := &c.Members[i]
+		if m.Arrived.Before(c.First) {
+			c.First = m.Arrived
+		}
+		if m.Arrived.After(c.Last) {
+			c.Last = m.Arrived
+		}
 		if m.Ordinal == lead {
 			copied := *m
 			c.Lead = &copied

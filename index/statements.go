@@ -16,6 +16,7 @@ type statements struct {
 	begin, commit, rollback                                             *sql.Stmt
 	insertItem, insertText, insertEvent                                 *sql.Stmt
 	itemByOrdinal, idByOrdinal, exactByOrdinal, sketchOf, textByOrdinal *sql.Stmt
+	standingOf, arrivedAt                                               *sql.Stmt
 	currentOf, setCurrent                                               *sql.Stmt
 	clusterOf, setClusterRow, grow                                      *sql.Stmt
 	addMember, dropMember, oldestCopies, countMembers                   *sql.Stmt
@@ -48,6 +49,8 @@ func prepare(ctx context.Context, db *sql.DB) (*statements, error) {
 		{&s.exactByOrdinal, exactQuery},
 		{&s.sketchOf, sketchQuery},
 		{&s.textByOrdinal, textQuery},
+		{&s.standingOf, standingQuery},
+		{&s.arrivedAt, `SELECT arrived_at FROM items WHERE ordinal = ?`},
 		{&s.currentOf, `SELECT verdict, rule, of, cluster, flags, revision, seq FROM current WHERE ordinal = ?`},
 		{&s.setCurrent, `INSERT INTO current (ordinal, verdict, rule, of, cluster, flags, revision, seq) VALUES (?,?,?,?,?,?,?,?)
 			ON CONFLICT (ordinal) DO UPDATE SET verdict = excluded.verdict, rule = excluded.rule, of = excluded.of,

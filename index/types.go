@@ -51,9 +51,13 @@ const (
 	ByBlocked   Rule = 6 // a copy of something blocked
 	ByEditor    Rule = 7 // an editor said so
 	BySuspected Rule = 8 // a suspect, rejected because the policy rejects suspects
+
+	// What the policy of a source made of a verdict.
+	ByLicence    Rule = 9  // a copy, accepted because its source may republish
+	ByPreference Rule = 10 // a copy that took the lead over because its source has the originals; or the lead it took over from
 )
 
-var ruleNames = []string{"", "exact", "hamming", "margin", "sketch", "passage", "blocked", "editor", "suspected"}
+var ruleNames = []string{"", "exact", "hamming", "margin", "sketch", "passage", "blocked", "editor", "suspected", "licensed", "preferred"}
 
 func (r Rule) String() string { return nameOf(ruleNames, int(r)) }
 
@@ -75,7 +79,7 @@ const (
 	CauseIngest     Cause = 1
 	CauseRevision   Cause = 2
 	CauseWithdrawal Cause = 3
-	CausePromotion  Cause = 4
+	CausePromotion  Cause = 4 // another item took the lead, or left it
 	CauseEditor     Cause = 5
 )
 

@@ -12,6 +12,7 @@ type phrases struct {
 	withdrawn, promoted, edited, unseen  string
 	blocked, exact, distance, same       string
 	oneSided, inDoubt, series            string
+	licensed, preferred, yielded         string
 	figuresAgree, figuresDiffer, against string
 	note, comma                          string
 }
@@ -20,6 +21,7 @@ var chinese = phrases{
 	withdrawn: "来源方撤回", promoted: "原首发稿撤回，最早的副本转为首发", edited: "编辑决定", unseen: "未见过相近的稿件",
 	blocked: "与已封禁的 %s 同文", exact: "与 %s 同文，仅格式不同", distance: "与 %s 的指纹相差 %d 位", same: "与 %s 同文",
 	oneSided: "疑似：与 %s 大段相同，但一方另有较多内容", inDoubt: "疑似：与 %s 同文，但事实不尽一致", series: "系列稿：与 %s 格式相同，事实不同",
+	licensed: "授权转载：与 %s 同文，照发", preferred: "优先首发：与 %s 同文，由本稿接替首发", yielded: "优先来源的 %s 到达，本稿转为它的副本",
 	figuresAgree: "%d 处数字全部相同", figuresDiffer: "%d 处数字中 %d 处不同", against: "如 %s",
 	note: "：", comma: "，",
 }
@@ -28,6 +30,8 @@ var english = phrases{
 	withdrawn: "withdrawn by its source", promoted: "the former lead was taken back; this is its oldest copy", edited: "an editor decided so", unseen: "nothing like it has been seen",
 	blocked: "the same text as %s, which is blocked", exact: "the same text as %s, but for its form", distance: "its fingerprint and that of %s differ in %d bits", same: "the same text as %s",
 	oneSided: "suspect: much in common with %s, but one side has a good deal more", inDoubt: "suspect: the text of %s, but not all of its facts", series: "a series: the form of %s with other facts",
+	licensed: "licensed: the text of %s, which its source may republish", preferred: "preferred: the text of %s, which it takes the lead from",
+	yielded:      "a copy of %s, which came from a preferred source and takes the lead",
 	figuresAgree: "all %d figures agree", figuresDiffer: "of %d figures %d differ", against: "as %s",
 	note: ": ", comma: ", ",
 }
@@ -46,13 +50,23 @@ func Why(e *Event, language string) string {
 	case CauseWithdrawal:
 		return p.withdrawn
 	case CausePromotion:
-		return p.promoted
+		if e.Of == "" {
+			return p.promoted
+		}
+		if e.Rule == ByLicence {
+			return fmt.Sprintf(p.licensed, e.Of)
+		}
+		return fmt.Sprintf(p.yielded, e.Of)
 	case CauseEditor:
 		return p.edited
 	}
 	switch {
 	case e.Of == "":
 		return p.unseen
+	case e.Rule == ByLicence:
+		return fmt.Sprintf(p.licensed, e.Of) + p.facts(e.Facts)
+	case e.Rule == ByPreference:
+		return fmt.Sprintf(p.preferred, e.Of) + p.facts(e.Facts)
 	case e.Rule == ByBlocked:
 		return fmt.Sprintf(p.blocked, e.Of)
 	case e.Rule == ByExact:

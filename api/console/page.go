@@ -340,14 +340,11 @@ func (p *page) Why(e index.Event) string { return p.finish(index.Why(&e, p.Langu
 
 // BriefWhy is a listed item's verdict in a sentence.
 func (p *page) BriefWhy(b *index.Brief, of *index.Brief) string {
-	e := index.Event{Verdict: b.Verdict, Rule: b.Rule, Distance: b.Distance, Resemblance: b.Resemblance, Facts: b.Facts, Series: b.Series}
-	if b.Rule == index.ByEditor {
-		e.Cause = index.CauseEditor
-	}
+	name := ""
 	if of != nil {
-		e.Of = of.ID
+		name = of.ID
 	}
-	return p.finish(index.Why(&e, p.Language))
+	return p.finish(b.Why(name, p.Language))
 }
 
 // finish ends a sentence.

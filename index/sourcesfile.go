@@ -1,0 +1,172 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// SourcesFileName is the file of the sources' policies inside the data
+// directory: for people to read, and to edit while nothing runs on the
+// directory. A line is a policy and the name of a source:
+//
+//	licensed	晨帆网
+//	preferred	"a name with \t, or quotes in front"
+//
+// The line `# change N` says which change of the catalogue's log the file was
+// written after. When the directory is opened, what differs from the catalogue
+// as it was then is taken for an edit, and wins; where the file is only older,
+// the catalogue wins. A file without that line is taken as it stands; a missing
+// one is written anew.
+const SourcesFileName = "sources.txt"
+
+const sourcesHead = `# 来源的策略，每行一条：策略、来源名称。没有列出的来源是 normal（普通）。
+# Policies of sources, one a line: the policy, then the source's name. A source that is not listed is normal.
+#   licensed   授权转载：不拒收，标明转自哪篇        never rejected, stays linked
+#   preferred  优先首发：后到也接替首发              takes the lead even when a copy arrived first
+#   watched    重点关注：它的疑似稿排在最前          its suspects come first
+# 服务停止时可以改动此文件，下次启动生效。 It may be edited while the service is stopped.
+`
+
+// editedBy signs changes that were found in the sources file.
+const editedBy = SourcesFileName
+
+// openSources puts the catalogue's policies in force, takes over what was
+// edited in the file, and brings the file up to date.
+func (x *Index) openSources(ctx context.Context) error {
+	now, err := x.sourcePoliciesAt(ctx, -1)
+	if err != nil {
+		return err
+	}
+	force := map[string]string{}
+	for source, p := range now {
+		force[source] = p.Policy
+	}
+	x.sourcePolicy.Store(&force)
+	raw, err := os.ReadFile(filepath.Join(x.cfg.Dir, SourcesFileName))
+	if errors.Is(err, fs.ErrNotExist) {
+		if len(force) == 0 {
+			return nil
+		}
+		return x.writeSources(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	listed, change, err := parseSources(string(raw))
+	if err != nil {
+		return fmt.Errorf("%s: %w", SourcesFileName, err)
+	}
+	then, err := x.sourcePoliciesAt(ctx, change)
+	if err != nil {
+		return err
+	}
+	var edits []SourcePolicy
+	edit := func(source, policy string) {
+		edits = append(edits, SourcePolicy{At: time.Now(), By: editedBy, Source: source, Policy: policy})
+	}
+	for source, policy := range listed {
+		if then[source].Policy != policy && force[source] != policy {
+			edit(source, policy)
+		}
+	}
+	for source := range then {
+		if _, ok := listed[source]; !ok && force[source] != "" {
+			edit(source, SourceNormal)
+		}
+	}
+	slices.SortFunc(edits, func(a, b SourcePolicy) int { return strings.Compare(a.Source, b.Source) })
+	if len(edits) > 0 {
+		x.log.InfoContext(ctx, "policies of sources were edited", "file", SourcesFileName, "changes", len(edits))
+		if err := x.setSourcePolicies(ctx, edits); err != nil {
+			return fmt.Errorf("%s: %w", SourcesFileName, err)
+		}
+	}
+	return x.writeSources(ctx)
+}
+
+// parseSources reads a sources file: policies by source, and the change it was
+// written after, -1 where it does not say.
+func parseSources(text string) (listed map[string]string, change int64, err error) {
+	listed, change = map[string]string{}, -1
+	n := 0
+	for line := range strings.Lines(text) {
+		n++
+		line = strings.TrimSpace(strings.TrimPrefix(line, "\ufeff"))
+		if rest, ok := strings.CutPrefix(line, "#"); ok {
+			if number, ok := strings.CutPrefix(strings.TrimSpace(rest), "change "); ok {
+				if change, err = strconv.ParseInt(number, 10, 64); err != nil || change < 0 {
+					return nil, 0, fmt.Errorf("line %d: change %q: want a number", n, number)
+				}
+			}
+			continue
+		}
+		if line == "" {
+			continue
+		}
+		cut := strings.IndexFunc(line, unicode.IsSpace)
+		if cut < 0 {
+			return nil, 0, fmt.Errorf("line %d: want a policy and the name of a source", n)
+		}
+		policy, source := line[:cut], strings.TrimSpace(line[cut:])
+		if source[0] == '"' {
+			if source, err = strconv.Unquote(source); err != nil {
+				return nil, 0, fmt.Errorf("line %d: the name is not quoted well", n)
+			}
+		}
+		if err := checkSourcePolicy(source, policy); err != nil {
+			return nil, 0, fmt.Errorf("line %d: %w", n, err)
+		}
+		if _, twice := listed[source]; twice {
+			return nil, 0, fmt.Errorf("line %d: %q is listed twice", n, source)
+		}
+		listed[source] = policy
+		if policy == SourceNormal {
+			delete(listed, source)
+		}
+	}
+	return listed, change, nil
+}
+
+// writeSources writes the file anew from what is in force; a reader sees the
+// whole of one or of the other.
+func (x *Index) writeSources(ctx context.Context) error {
+	var change int64
+	if err := x.reader.QueryRowContext(ctx, `SELECT coalesce(max(number), 0) FROM source_policies`).Scan(&change); err != nil {
+		return err
+	}
+	var lines []string
+	for source, policy := range x.sourcePolicyMap() {
+		if strings.ContainsFunc(source, func(r rune) bool { return !unicode.IsPrint(r) }) || source[0] == '"' || strings.TrimSpace(source) != source {
+			source = strconv.Quote(source)
+		}
+		lines = append(lines, policy+"\t"+source+"\n")
+	}
+	slices.Sort(lines)
+	text := fmt.Sprintf("%s# change %d\n%s", sourcesHead, change, strings.Join(lines, ""))
+	path := filepath.Join(x.cfg.Dir, SourcesFileName)
+	if have, err := os.ReadFile(path); err == nil && string(have) == text {
+		return nil
+	}
+	f, err := os.CreateTemp(x.cfg.Dir, SourcesFileName+".*")
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
+}
