@@ -44,8 +44,9 @@
 // names the roles it is for, and the role operator may do everything; health,
 // readiness and the spec are open to all. Requests that change something are
 // refused when a browser says that another site makes them, and without tokens
-// only localhost and addresses are answered to, no names. The tokens do not
-// reach the bus: who can connect to NATS may use all its subjects.
+// only localhost and addresses are answered to, no names. On an embedded bus the
+// same tokens let clients in, and their roles become permissions on subjects
+// (Tokens.BusUser); a bus elsewhere has permissions of its own.
 //
 // # Compatibility
 //

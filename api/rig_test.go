@@ -74,6 +74,7 @@ type rig struct {
 type rigConfig struct {
 	api     func(*Config)
 	ingest  func(*ingest.Config)
+	bus     func(*ingest.BusConfig)
 	stalled bool // items stay on the bus until run
 }
 
@@ -89,7 +90,11 @@ func newRig(t *testing.T, cfg rigConfig) *rig {
 			t.Fatal(err)
 		}
 	}
-	r.bus, err = ingest.StartBus(ingest.BusConfig{Dir: dir + "/bus", Relaxed: true})
+	bc := ingest.BusConfig{Dir: dir + "/bus", Relaxed: true}
+	if cfg.bus != nil {
+		cfg.bus(&bc)
+	}
+	r.bus, err = ingest.StartBus(bc)
 	must()
 	t.Cleanup(r.bus.Close)
 	r.conn, err = r.bus.Connect()

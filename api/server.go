@@ -143,7 +143,7 @@ func (s *Server) routes() {
 	s.echo.GET("/openapi.yaml", s.spec)
 	s.handle(http.MethodGet, "/metrics", 0, echo.WrapHandler(promhttp.HandlerFor(s.cfg.Gatherer, promhttp.HandlerOpts{})))
 
-	s.endpoints = append(s.endpoints, endpoint{"items.check", "the verdict an item would get; nothing is stored", s.checkMessage})
+	s.endpoints = append(s.endpoints, endpoint{checkSubject, "the verdict an item would get; nothing is stored", s.checkMessage})
 }
 
 // handle registers a route for some roles, and for operators.

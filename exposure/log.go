@@ -44,6 +44,9 @@ type Log interface {
 // StreamName is the JetStream stream that holds the events.
 const StreamName = "EXPOSURES"
 
+// Subjects are all that reports and services of exposures are published on.
+const Subjects = subjectPrefix + ">"
+
 // StreamConfig is how the EXPOSURES stream is made. The zero value is usable.
 type StreamConfig struct {
 	// MaxBytes bounds the stream (default 1 GiB). Past half of it, entries that

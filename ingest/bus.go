@@ -1,11 +1,15 @@
 package ingest
 
 import (
-	"context"
+	"cmp"
+	"crypto/rand"
+	"crypto/subtle"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"time"
 
@@ -17,6 +21,10 @@ import (
 // of MaxText in which every character is escaped still fits.
 const MaxPayload = 4 << 20
 
+// MinPayload is what a bus elsewhere must take, in bytes: a text of MaxText as
+// our own publishers escape it.
+const MinPayload = 1 << 20
+
 // BusConfig configures an embedded Bus. Dir is required.
 type BusConfig struct {
 	Dir    string // JetStream files; created if missing
@@ -24,16 +32,35 @@ type BusConfig struct {
 	// Relaxed leaves syncing to the operating system; without it JetStream
 	// syncs a message before it acknowledges it.
 	Relaxed bool
+	// Authenticate says whose secret a client gives, as its token or password;
+	// nil: everybody is let in who reaches Listen.
+	Authenticate func(secret string) (BusUser, bool)
+	Logger       *slog.Logger
+}
+
+// BusUser is a client of an embedded Bus and the subjects it may use, which may
+// have wildcards. Where both lists are nil, it may use all.
+type BusUser struct {
+	Name               string
+	Publish, Subscribe []string
 }
 
 // Bus is a NATS server with JetStream inside this process.
-type Bus struct{ server *server.Server }
+type Bus struct {
+	server *server.Server
+	secret string // lets this process in; empty: everybody is
+}
 
 // StartBus starts an embedded bus and waits until it answers.
 func StartBus(cfg BusConfig) (*Bus, error) {
 	options := &server.Options{
 		ServerName: "jianguo", JetStream: true, StoreDir: filepath.Clean(cfg.Dir), SyncAlways: !cfg.Relaxed,
 		MaxPayload: MaxPayload, DontListen: cfg.Listen == "", NoSigs: true, NoLog: true,
+	}
+	b := new(Bus)
+	if cfg.Authenticate != nil {
+		b.secret = rand.Text()
+		options.CustomClientAuthentication = &doorkeeper{secret: b.secret, authenticate: cfg.Authenticate, log: cfg.Logger}
 	}
 	if cfg.Listen != "" {
 		host, port, err := net.SplitHostPort(cfg.Listen)
@@ -48,21 +75,55 @@ func StartBus(cfg BusConfig) (*Bus, error) {
 			options.Port = server.RANDOM_PORT
 		}
 	}
-	s, err := server.NewServer(options)
-	if err != nil {
+	var err error
+	if b.server, err = server.NewServer(options); err != nil {
 		return nil, fmt.Errorf("bus: %w", err)
 	}
-	s.Start()
-	if !s.ReadyForConnections(30 * time.Second) {
-		s.Shutdown()
+	b.server.Start()
+	if !b.server.ReadyForConnections(30 * time.Second) {
+		b.Close()
 		return nil, fmt.Errorf("bus: the embedded NATS server did not start within 30 s (address %q in use?)", cfg.Listen)
 	}
-	return &Bus{server: s}, nil
+	return b, nil
 }
+
+// doorkeeper lets clients in by their secret.
+type doorkeeper struct {
+	secret       string
+	authenticate func(string) (BusUser, bool)
+	log          *slog.Logger // may be nil
+}
+
+// Check is called by the server for every client.
+func (d *doorkeeper) Check(c server.ClientAuthentication) bool {
+	o := c.GetOpts()
+	given := cmp.Or(o.Token, o.Password, o.Username)
+	if subtle.ConstantTimeCompare([]byte(given), []byte(d.secret)) == 1 {
+		c.RegisterUser(&server.User{Username: "jianguo"})
+		return true
+	}
+	u, ok := d.authenticate(given)
+	if !ok {
+		if d.log != nil {
+			d.log.Warn("the bus refused a client: it knows no such token", "from", c.RemoteAddress(), "client", o.Name)
+		}
+		return false
+	}
+	user := &server.User{Username: u.Name}
+	if u.Publish != nil || u.Subscribe != nil {
+		user.Permissions = &server.Permissions{Publish: &server.SubjectPermission{Allow: u.Publish}, Subscribe: &server.SubjectPermission{Allow: u.Subscribe}}
+	}
+	c.RegisterUser(user)
+	return true
+}
+
+// Secret lets a client in that may do everything, as long as this bus runs;
+// empty where nobody needs one.
+func (b *Bus) Secret() string { return b.secret }
 
 // Connect opens a connection that does not leave the process.
 func (b *Bus) Connect() (*nats.Conn, error) {
-	nc, err := nats.Connect("", nats.InProcessServer(b.server), nats.Name("jianguo"), nats.MaxReconnects(-1))
+	nc, err := nats.Connect("", nats.InProcessServer(b.server), nats.Name("jianguo"), nats.MaxReconnects(-1), nats.Token(b.secret))
 	if err != nil {
 		return nil, fmt.Errorf("bus: %w", err)
 	}
@@ -84,20 +145,27 @@ func (b *Bus) Close() {
 	b.server.WaitForShutdown()
 }
 
+// ErrRefused says that a bus does not know a client's token, or wants one.
+var ErrRefused = errors.New("the bus refused the token, or wants one")
+
 // ConnectURL connects to a bus elsewhere and checks that it can carry what
-// jianguo sends.
-func ConnectURL(ctx context.Context, url string, options ...nats.Option) (*nats.Conn, error) {
+// jianguo sends. A URL may carry the client's token: nats://TOKEN@host:4222.
+func ConnectURL(url string, options ...nats.Option) (*nats.Conn, error) {
 	nc, err := nats.Connect(url, append([]nats.Option{nats.Name("jianguo"), nats.MaxReconnects(-1), nats.Timeout(5 * time.Second)}, options...)...)
+	if errors.Is(err, nats.ErrAuthorization) {
+		err = ErrRefused
+	}
 	if err != nil {
-		return nil, fmt.Errorf("bus %s: %w", url, err)
+		return nil, fmt.Errorf("bus %s: %w", RedactURL(url), err)
 	}
-	if limit := nc.MaxPayload(); limit < 1<<20 {
+	if limit := nc.MaxPayload(); limit < MinPayload {
 		nc.Close()
-		return nil, fmt.Errorf("bus %s: max_payload is %d bytes, items need at least %d: raise max_payload in the server's configuration", url, limit, 1<<20)
-	}
-	if !nc.IsConnected() {
-		nc.Close()
-		return nil, errors.Join(fmt.Errorf("bus %s: not connected", url), ctx.Err())
+		return nil, fmt.Errorf("bus %s: max_payload is %d bytes, items need at least %d: raise max_payload in the server's configuration", RedactURL(url), limit, MinPayload)
 	}
 	return nc, nil
 }
+
+var credentials = regexp.MustCompile(`//[^@/,]*@`)
+
+// RedactURL leaves the token or password out of the address of a bus.
+func RedactURL(url string) string { return credentials.ReplaceAllString(url, "//") }

@@ -15,8 +15,7 @@ import (
 )
 
 type checkCmd struct {
-	NATS     string `name:"nats" help:"The bus of a running service." placeholder:"URL" xor:"where"`
-	Data     string `help:"A data directory: that of a running service, which is then asked, or one to open in this process." placeholder:"DIR" xor:"where"`
+	busFlags
 	JSON     bool   `help:"Print the verdict event as JSON."`
 	Language string `help:"Language of the reason, ${enum}; a running service answers in its own." enum:"zh,en" default:"zh"`
 	File     string `arg:"" optional:"" help:"An item as JSON, or plain text; - is standard input." default:"-"`
@@ -75,8 +74,7 @@ func (c *checkCmd) item(co *streams) (*ingest.Item, error) {
 
 // ask asks a running service, or a house opened for this command.
 func (c *checkCmd) ask(co *streams, it *ingest.Item) (*index.Event, error) {
-	url := c.NATS
-	if url == "" {
+	if c.NATS == "" {
 		if _, err := os.Stat(c.Data); err != nil {
 			return nil, fmt.Errorf("data directory: %w", err)
 		}
@@ -88,12 +86,12 @@ func (c *checkCmd) ask(co *streams, it *ingest.Item) (*index.Event, error) {
 			e, err := h.index.Check(co.ctx, a, uint32(time.Now().Unix()))
 			return &e, errors.Join(err, h.Close())
 		case errors.As(err, &locked) && locked.holder.NATS != "":
-			url = locked.holder.NATS
+			c.busFlags = locked.holder.bus()
 		default:
 			return nil, err
 		}
 	}
-	conn, err := ingest.ConnectURL(co.ctx, url)
+	conn, err := c.connectBus(co)
 	if err != nil {
 		return nil, err
 	}

@@ -91,6 +91,9 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 		co.screen = term.IsTerminal(int(f.Fd()))
 	}
 	err = kctx.Run(co)
+	if cause := context.Cause(co.ctx); errors.Is(err, context.Canceled) && cause != nil {
+		err = cause // why it was given up
+	}
 	var exit *exitError
 	switch {
 	case err == nil:

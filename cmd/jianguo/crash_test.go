@@ -104,7 +104,7 @@ func (k *killed) round(n int, life time.Duration) {
 
 // publish sends items until the bus is gone, and remembers those acknowledged.
 func (k *killed) publish(ctx context.Context, url, prefix string) {
-	conn, err := ingest.ConnectURL(ctx, url)
+	conn, err := ingest.ConnectURL(url)
 	if err != nil {
 		return // killed before it answered
 	}
@@ -141,7 +141,7 @@ func (k *killed) publish(ctx context.Context, url, prefix string) {
 // watch reads every event from the first on, and holds those that it has seen
 // before against what they were.
 func (k *killed) watch(ctx context.Context, url string) {
-	conn, err := ingest.ConnectURL(ctx, url)
+	conn, err := ingest.ConnectURL(url)
 	if err != nil {
 		return
 	}
@@ -184,7 +184,7 @@ func (k *killed) saw(number uint64, data string) {
 func (k *killed) end() {
 	k.t.Helper()
 	cmd, url := k.serve()
-	conn, err := ingest.ConnectURL(context.Background(), url)
+	conn, err := ingest.ConnectURL(url)
 	if err != nil {
 		k.t.Fatal(err)
 	}

@@ -14,8 +14,7 @@ import (
 )
 
 type deadCmd struct {
-	NATS string `name:"nats" help:"The bus of a running service." placeholder:"URL" xor:"where"`
-	Data string `help:"A data directory: that of a running service, or one whose bus is opened by this command." placeholder:"DIR" xor:"where"`
+	busFlags
 
 	List   deadListCmd   `cmd:"" default:"withargs" help:"List dead letters with their reasons."`
 	Show   deadShowCmd   `cmd:"" help:"Print the payload of one."`
@@ -48,7 +47,6 @@ func (c *deadCmd) open(co *streams) (*ingest.DeadLetters, func(), error) {
 	if c.NATS == "" && c.Data == "" {
 		return nil, nil, errors.New("whose? give --data DIR, or --nats URL of a running service")
 	}
-	url := c.NATS
 	var closers []func()
 	closeAll := func() {
 		for i := len(closers) - 1; i >= 0; i-- {
@@ -56,7 +54,7 @@ func (c *deadCmd) open(co *streams) (*ingest.DeadLetters, func(), error) {
 		}
 	}
 	var conn *nats.Conn
-	if url == "" {
+	if c.NATS == "" {
 		lock, err := lockDir(c.Data, holder{Command: "dead"})
 		var locked *lockedError
 		switch {
@@ -73,14 +71,14 @@ func (c *deadCmd) open(co *streams) (*ingest.DeadLetters, func(), error) {
 				return nil, nil, err
 			}
 		case errors.As(err, &locked) && locked.holder.NATS != "":
-			url = locked.holder.NATS
+			c.busFlags = locked.holder.bus()
 		default:
 			return nil, nil, err
 		}
 	}
 	if conn == nil {
 		var err error
-		if conn, err = ingest.ConnectURL(co.ctx, url); err != nil {
+		if conn, err = c.connectBus(co); err != nil {
 			return nil, nil, err
 		}
 	}

@@ -21,10 +21,12 @@ import (
 type houseConfig struct {
 	Command    string
 	Data       string
-	HTTP       string // where HTTP is served, to be announced
-	NATS       string // a bus elsewhere; empty: embedded
-	NATSListen string // of the embedded bus; empty: in-process only
-	NoBus      bool   // only index and segmenter, for commands that look
+	HTTP       string                                     // where HTTP is served, to be announced
+	NATS       string                                     // a bus elsewhere; empty: embedded
+	NATSCreds  string                                     // file of credentials for it
+	NATSListen string                                     // of the embedded bus; empty: in-process only
+	NATSUsers  func(secret string) (ingest.BusUser, bool) // of the embedded bus; nil: everybody
+	NoBus      bool                                       // only index and segmenter, for commands that look
 	Relaxed    bool
 	DropTexts  bool
 	Language   string
@@ -106,11 +108,12 @@ func (h *house) normal(title, body string) sketch.Input {
 
 func (h *house) openBus(co *streams) (err error) {
 	if h.cfg.NATS != "" {
-		if h.conn, err = ingest.ConnectURL(co.ctx, h.cfg.NATS); err != nil {
+		if h.conn, err = ingest.ConnectURL(h.cfg.NATS, credentials(h.cfg.NATSCreds)...); err != nil {
 			return err
 		}
 	} else {
-		if h.bus, err = ingest.StartBus(ingest.BusConfig{Dir: filepath.Join(h.cfg.Data, "bus"), Listen: h.cfg.NATSListen, Relaxed: h.cfg.Relaxed}); err != nil {
+		if h.bus, err = ingest.StartBus(ingest.BusConfig{Dir: filepath.Join(h.cfg.Data, "bus"), Listen: h.cfg.NATSListen, Relaxed: h.cfg.Relaxed,
+			Authenticate: h.cfg.NATSUsers, Logger: co.log}); err != nil {
 			return err
 		}
 		h.closers = append(h.closers, func() error { h.bus.Close(); return nil })
@@ -123,13 +126,22 @@ func (h *house) openBus(co *streams) (err error) {
 	if err != nil {
 		return err
 	}
-	return h.lock.announce(holder{PID: os.Getpid(), Command: h.cfg.Command, NATS: h.natsURL(), HTTP: h.cfg.HTTP})
+	return h.announce()
+}
+
+// announce tells other commands on this directory how to reach the service.
+func (h *house) announce() error {
+	at := holder{PID: os.Getpid(), Command: h.cfg.Command, NATS: h.natsURL(), HTTP: h.cfg.HTTP}
+	if h.bus != nil {
+		at.Token = h.bus.Secret()
+	}
+	return h.lock.announce(at)
 }
 
 // natsURL is where other processes find the bus; empty: they cannot.
 func (h *house) natsURL() string {
 	if h.bus == nil {
-		return h.cfg.NATS
+		return ingest.RedactURL(h.cfg.NATS)
 	}
 	return h.bus.URL()
 }

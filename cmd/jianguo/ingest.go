@@ -18,8 +18,7 @@ import (
 )
 
 type ingestCmd struct {
-	NATS       string   `name:"nats" help:"The bus of a running service." placeholder:"URL" xor:"where"`
-	Data       string   `help:"A data directory: that of a running service, which is then used, or one to open in this process." placeholder:"DIR" xor:"where"`
+	busFlags
 	JSON       bool     `help:"End with one line of JSON instead of a summary."`
 	Verdicts   string   `help:"Write the verdict events, as published, to this file, one a line." placeholder:"FILE"`
 	Durability string   `help:"With --data and no service: ${enum}; relaxed leaves syncing to the operating system." enum:"synced,relaxed" default:"synced"`
@@ -79,11 +78,10 @@ func (c *ingestCmd) Run(co *streams) (err error) {
 
 // connect reaches a running service, or opens a house for this command.
 func (c *ingestCmd) connect(co *streams) (*nats.Conn, func() error, error) {
-	url := c.NATS
-	if url == "" && c.Data == "" {
+	if c.NATS == "" && c.Data == "" {
 		return nil, nil, errors.New("where to? give --data DIR, or --nats URL of a running service")
 	}
-	if url == "" {
+	if c.NATS == "" {
 		h, err := openHouse(co, houseConfig{Command: "ingest", Data: c.Data, Relaxed: c.Durability == "relaxed", DropTexts: c.NoTexts,
 			Language: c.Language, Policy: c.policy(), Segment: c.segmentFlags})
 		var locked *lockedError
@@ -92,12 +90,12 @@ func (c *ingestCmd) connect(co *streams) (*nats.Conn, func() error, error) {
 			stop := background(co.ctx, h.ingest.Run)
 			return h.conn, func() error { return errors.Join(stop(), h.Close()) }, nil
 		case errors.As(err, &locked) && locked.holder.NATS != "":
-			url = locked.holder.NATS
+			c.busFlags = locked.holder.bus()
 		default:
 			return nil, nil, err
 		}
 	}
-	conn, err := ingest.ConnectURL(co.ctx, url)
+	conn, err := c.connectBus(co)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -17,7 +17,8 @@ const lockName = "LOCK"
 type holder struct {
 	PID     int    `json:"pid"`
 	Command string `json:"command"`
-	NATS    string `json:"nats,omitempty"` // where it can be reached
+	NATS    string `json:"nats,omitempty"`  // where it can be reached
+	Token   string `json:"token,omitempty"` // and with what: whoever reads this may read everything here
 	HTTP    string `json:"http,omitempty"`
 }
 
@@ -44,7 +45,7 @@ func lockDir(dir string, h holder) (*dirLock, error) {
 	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
-	f, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE, 0o640)
+	f, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
@@ -57,6 +58,9 @@ func lockDir(dir string, h holder) (*dirLock, error) {
 		// A holder that has not written yet leaves the fields empty.
 		_ = json.NewDecoder(f).Decode(&locked.holder)
 		return nil, locked
+	}
+	if err := f.Chmod(0o600); err != nil {
+		return nil, errors.Join(fmt.Errorf("data directory: %w", err), f.Close())
 	}
 	l := &dirLock{file: f}
 	h.PID = os.Getpid()

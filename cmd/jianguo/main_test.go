@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -27,6 +28,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"waitfile": waitFile,
 			"damage":   damage,
+			"busurl":   busURL,
 		},
 		Deadline: time.Now().Add(2 * time.Minute),
 	})
@@ -64,4 +66,16 @@ func damage(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	_, err = f.WriteAt(make([]byte, 4096), info.Size()/2/4096*4096)
 	ts.Check(err)
+}
+
+// busURL sets BUS to where the service on a directory has its bus: busurl DIR
+func busURL(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: busurl DIR")
+	}
+	var h holder
+	if err := json.Unmarshal([]byte(ts.ReadFile(filepath.Join(args[0], lockName))), &h); err != nil {
+		ts.Fatalf("%v", err)
+	}
+	ts.Setenv("BUS", h.NATS)
 }

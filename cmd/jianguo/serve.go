@@ -19,12 +19,14 @@ import (
 	"jianguo/api/console"
 	"jianguo/exposure"
 	"jianguo/index"
+	"jianguo/ingest"
 )
 
 // serveFlags are what `serve` and `demo` have in common.
 type serveFlags struct {
 	Listen       string `help:"Address of HTTP and the console." default:"127.0.0.1:8080"`
 	NATS         string `name:"nats" help:"Use this bus instead of the embedded one." placeholder:"URL"`
+	NATSCreds    string `name:"nats-creds" help:"Credentials for a bus elsewhere; a token or password may also stand in its URL." type:"existingfile" placeholder:"FILE"`
 	NATSListen   string `name:"nats-listen" help:"Address of the embedded bus; empty: in-process only." default:"127.0.0.1:4222"`
 	Durability   string `help:"What an acknowledgement means: ${enum}. synced: fsynced; relaxed: the operating system has it." enum:"synced,relaxed" default:"synced"`
 	NoTexts      bool   `help:"Do not keep bodies: no side-by-side view, and judging on sketches only."`
@@ -87,7 +89,7 @@ func (f *serveFlags) open(co *streams, command, dir string) (_ *service, err err
 		return nil, err
 	}
 	if f.NATS == "" && f.NATSListen != "" {
-		if err := api.CheckListen(f.NATSListen, false, f.Insecure); err != nil {
+		if err := api.CheckListen(f.NATSListen, tokens.Len() > 0, f.Insecure); err != nil {
 			return nil, fmt.Errorf("bus: %w", err)
 		}
 	}
@@ -100,7 +102,7 @@ func (f *serveFlags) open(co *streams, command, dir string) (_ *service, err err
 	if s.http, err = net.Listen("tcp", f.Listen); err != nil {
 		return nil, fmt.Errorf("listen: %w", err)
 	}
-	s.house, err = openHouse(co, houseConfig{Command: command, Data: dir, HTTP: "http://" + s.http.Addr().String(), NATS: f.NATS, NATSListen: f.NATSListen,
+	s.house, err = openHouse(co, houseConfig{Command: command, Data: dir, HTTP: "http://" + s.http.Addr().String(), NATS: f.NATS, NATSCreds: f.NATSCreds, NATSListen: f.NATSListen, NATSUsers: busUsers(tokens),
 		Relaxed: f.Durability == "relaxed", DropTexts: f.NoTexts, Language: f.Language, Policy: f.policy(), Segment: f.segmentFlags})
 	if err != nil {
 		return nil, err
@@ -137,6 +139,14 @@ func (f *serveFlags) console(s *service, co *streams, dir string, tokens api.Tok
 		cfg.Done, cfg.Middleware = done, []echo.MiddlewareFunc{bound}
 		return console.Register(e, cfg)
 	}
+}
+
+// busUsers are who may use the embedded bus; nil: everybody.
+func busUsers(tokens api.Tokens) func(string) (ingest.BusUser, bool) {
+	if tokens.Len() == 0 {
+		return nil
+	}
+	return tokens.BusUser
 }
 
 func readTokens(name string) (api.Tokens, error) {

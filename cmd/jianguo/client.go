@@ -1,0 +1,52 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/nats-io/nats.go"
+
+	"jianguo/ingest"
+)
+
+// busFlags are how commands reach a running service: by its bus.
+type busFlags struct {
+	NATS      string `name:"nats" help:"The bus of a running service." placeholder:"URL" xor:"where"`
+	Data      string `help:"A data directory: that of a running service, which is then used, or one to open in this process." placeholder:"DIR" xor:"where"`
+	Token     string `help:"With --nats: the token for a bus that wants one." placeholder:"TOKEN"`
+	NATSCreds string `name:"nats-creds" help:"With --nats: file of credentials for the bus." type:"existingfile" placeholder:"FILE"`
+}
+
+// bus is how the service that holds a directory is reached.
+func (h holder) bus() busFlags { return busFlags{NATS: h.NATS, Token: h.Token} }
+
+// connectBus connects to the bus of a running service. What the bus will not let
+// this command do ends the command, with a sentence about it.
+func (f *busFlags) connectBus(co *streams) (*nats.Conn, error) {
+	ctx, giveUp := context.WithCancelCause(co.ctx)
+	co.ctx = ctx
+	options := append(credentials(f.NATSCreds), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+		if errors.Is(err, nats.ErrPermissionViolation) {
+			giveUp(fmt.Errorf("bus %s: the token given is not for this: %w", ingest.RedactURL(f.NATS), err))
+			return
+		}
+		co.log.Warn("bus", "error", err)
+	}))
+	if f.Token != "" {
+		options = append(options, nats.Token(f.Token))
+	}
+	conn, err := ingest.ConnectURL(f.NATS, options...)
+	if errors.Is(err, ingest.ErrRefused) {
+		err = fmt.Errorf("%w: give one that it knows with --token or JIANGUO_TOKEN", err)
+	}
+	return conn, err
+}
+
+// credentials are the options for a file of credentials, if there is one.
+func credentials(file string) []nats.Option {
+	if file == "" {
+		return nil
+	}
+	return []nats.Option{nats.UserCredentials(file)}
+}
