@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/zeebo/xxh3"
 
@@ -128,6 +129,7 @@ func (x *Index) Add(ctx context.Context, mutations []Mutation) ([]Outcome, error
 		return nil, err
 	}
 	x.metrics.observe(outcomes)
+	x.rate.add(time.Now(), len(mutations))
 	return outcomes, nil
 }
 

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/zeebo/xxh3"
 )
 
 // Brief is a version as lists show it: what it was judged on arrival, and
@@ -86,6 +88,27 @@ func (x *Index) scanBrief(r *sql.Rows) (*Brief, error) {
 	f := x.columns.flags(b.Ordinal)
 	b.Verdict, b.Superseded, b.Cluster = f.verdict(), f&flagSuperseded != 0, x.clusters.resolve(x.columns.cluster(b.Ordinal))
 	return b, nil
+}
+
+// BriefsByID reads the current versions of ids; unknown ones are left out.
+func (x *Index) BriefsByID(ctx context.Context, ids []string) (map[string]*Brief, error) {
+	var ordinals []uint32
+	for _, id := range ids {
+		ordinals = x.ids.Get(ordinals, xxh3.HashString(id))
+	}
+	briefs, err := x.Briefs(ctx, ordinals)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[string]*Brief, len(ids))
+	for _, id := range ids {
+		for _, ordinal := range x.ids.Get(ordinals[:0], xxh3.HashString(id)) {
+			if b := briefs[ordinal]; b != nil && b.ID == id && (out[id] == nil || out[id].Ordinal < ordinal) {
+				out[id] = b
+			}
+		}
+	}
+	return out, nil
 }
 
 func (b *Brief) evidence(text sql.NullString) error {

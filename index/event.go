@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"jianguo/simhash"
@@ -44,6 +45,16 @@ func (x *Index) event(e *eventRow, r *itemRow, of string) (Event, error) {
 		ev.Why += noteSeparator(x.cfg.Language) + e.note.String
 	}
 	return ev, nil
+}
+
+// Note is the name and reason, or the source's reason, that an event's
+// sentence ends with; empty for most.
+func (x *Index) Note(e *Event) string {
+	rest, ok := strings.CutPrefix(e.Why, Why(e, x.cfg.Language))
+	if !ok {
+		return ""
+	}
+	return strings.TrimPrefix(rest, noteSeparator(x.cfg.Language))
 }
 
 // measure fills in what was measured; negative or NaN means that it was not.

@@ -122,6 +122,7 @@ type Index struct {
 	background    sync.WaitGroup
 
 	metrics *metrics
+	rate    rate // of messages applied
 }
 
 // stream identifies the ITEMS stream that applied sequences come from.
@@ -177,6 +178,7 @@ func Open(ctx context.Context, cfg Config) (*Index, error) {
 		metrics:   newMetrics(),
 	}
 	x.clusters.init()
+	x.rate.add(time.Now(), 0)
 	if err := x.open(ctx); err != nil {
 		return nil, errors.Join(err, x.Close())
 	}

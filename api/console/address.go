@@ -23,6 +23,17 @@ func with(to, key, value string) string {
 	for _, k := range []string{"done", "conflict", "saved"} {
 		q.Del(k)
 	}
+	u.RawQuery = q.Encode()
+	return and(u.String(), key, value)
+}
+
+// and adds a parameter to an address.
+func and(to, key, value string) string {
+	u, err := url.Parse(to)
+	if err != nil {
+		return "/"
+	}
+	q := u.Query()
 	q.Set(key, value)
 	u.RawQuery = q.Encode()
 	return u.String()

@@ -49,7 +49,6 @@ import (
 	"net/netip"
 	"path"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -108,8 +107,6 @@ type Console struct {
 	words  *cutter
 	assets map[string]asset
 	hash   string // of all assets: part of their addresses
-
-	deciding sync.Mutex // serialises decisions made here
 }
 
 type asset struct {

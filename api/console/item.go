@@ -3,9 +3,7 @@ package console
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
-	"strconv"
 
 	"jianguo/index"
 	"jianguo/ingest"
@@ -104,6 +102,7 @@ func (c *Console) itemView(ctx context.Context, p *page, it *index.Item) (*itemV
 	if v.Decisions, err = c.cfg.Index.Decisions(ctx, index.DecisionQuery{Item: it.ID, Limit: 20}); err != nil {
 		return nil, err
 	}
+	p.knowDecisions(ctx, v.Decisions)
 	policies, err := c.cfg.Index.SourcePolicies(ctx)
 	if err != nil {
 		return nil, err
@@ -172,107 +171,4 @@ func bits(p simhash.Print, other simhash.Fingerprint) []bit {
 		}
 	}
 	return out
-}
-
-// notices reads from the address what the last step did.
-func (p *page) notices(ctx context.Context) {
-	number := func(key string) *index.Decision {
-		n, err := strconv.ParseUint(p.e.QueryParam(key), 10, 64)
-		if err != nil {
-			return nil
-		}
-		d, err := p.c.cfg.Index.Decision(ctx, n)
-		if err != nil {
-			return nil
-		}
-		return d
-	}
-	if d := number("done"); d != nil {
-		p.Notice = &notice{Done: d}
-	} else if d := number("conflict"); d != nil {
-		p.Notice = &notice{Conflict: d}
-	} else if p.e.QueryParam("conflict") != "" {
-		p.Notice = &notice{Text: p.T("未能执行：这一条的状态已经变了，请看当前内容再决定。", "Not done: this has changed in the meantime. See how it stands now, then decide.")}
-	} else if n := p.e.QueryParam("saved"); n != "" {
-		p.Notice = &notice{Text: p.T("已记录。", "Recorded.")}
-	}
-}
-
-// decide applies a decision of the signed-in editor and returns to where it
-// was made.
-func (c *Console) decide(ctx context.Context, p *page) (string, error) {
-	form := p.e.Request().PostForm
-	items := form["item"]
-	if len(items) == 0 {
-		items = []string{""}
-	}
-	if len(items) > 200 {
-		return "", fmt.Errorf("%d items at once, 200 are the limit: %w", len(items), index.ErrQuery)
-	}
-	number := func(key string) uint64 {
-		n, _ := strconv.ParseUint(form.Get(key), 10, 64) // 0 is refused where one is needed
-		return n
-	}
-	back := inside(form.Get("to"))
-	last := ""
-	// Whether an item still is what the editor saw, and the decision about it,
-	// are one step: two editors may press their keys at the same moment.
-	c.deciding.Lock()
-	defer c.deciding.Unlock()
-	for _, item := range items {
-		if changed, err := c.changed(ctx, item, form.Get("was")); err != nil {
-			return "", err
-		} else if changed {
-			return with(back, "conflict", c.lastDecision(ctx, item)), nil
-		}
-		d, err := c.cfg.Index.Decide(ctx, index.DecisionRequest{
-			Kind: form.Get("kind"), Item: item, Cluster: uint32(number("cluster")), Into: uint32(number("into")), Undo: number("undo"),
-			By: p.Name, Reason: limited(form.Get("reason")), At: c.cfg.Now(),
-		})
-		var conflict *index.ConflictError
-		switch {
-		case errors.As(err, &conflict):
-			n := nobodyDecided
-			if conflict.Decision != nil {
-				n = strconv.FormatUint(conflict.Decision.Number, 10)
-			}
-			return with(back, "conflict", n), nil
-		case err != nil:
-			return "", err
-		}
-		last = strconv.FormatUint(d.Number, 10)
-	}
-	if err := c.cfg.Browse.Follow(ctx); err != nil {
-		// The decision stands; lists will show it in a moment.
-		c.log.WarnContext(ctx, "console: lists are behind", "error", err)
-	}
-	if next := form.Get("next"); next != "" {
-		back = inside(next)
-	}
-	return with(back, "done", last), nil
-}
-
-// nobodyDecided says that a state is other than an editor saw without a
-// decision behind it: a revision or a withdrawal arrived.
-const nobodyDecided = "state"
-
-// changed reports whether an item is no longer what an editor saw.
-func (c *Console) changed(ctx context.Context, id, was string) (bool, error) {
-	if was == "" || id == "" {
-		return false, nil
-	}
-	it, err := c.cfg.Index.Item(ctx, id)
-	if err != nil {
-		return false, err
-	}
-	return it.Event.Verdict.String() != was, nil
-}
-
-// lastDecision is the number of the last decision about an item.
-func (c *Console) lastDecision(ctx context.Context, id string) string {
-	list, err := c.cfg.Index.Decisions(ctx, index.DecisionQuery{Item: id, Limit: 1})
-	if err != nil || len(list) == 0 {
-		return nobodyDecided
-	}
-	return strconv.FormatUint(list[0].Number, 10)
 }

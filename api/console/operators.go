@@ -20,7 +20,8 @@ import (
 
 type operatorsView struct {
 	Ready     error
-	Rate      string // items a minute, over the last hour
+	Rate      string // messages applied in the last minute
+	Young     string // how much of it there was, right after a start
 	Pending   string // messages that wait in ITEMS
 	Applied   uint64
 	Events    uint64
@@ -66,16 +67,11 @@ func (c *Console) operators(ctx context.Context, p *page) (string, error) {
 	if v.Families, err = c.cfg.Browse.Families(ctx, 8); err != nil {
 		return "", err
 	}
-	hours, err := c.cfg.Browse.Hours(ctx, c.cfg.Now().Add(-time.Hour))
-	if err != nil {
-		return "", err
+	messages, watched := x.Rate()
+	v.Rate, v.Young = p.Number(messages), ""
+	if watched < time.Minute {
+		v.Young = p.Span(watched)
 	}
-	var items int64
-	for _, h := range hours {
-		items += h.Items
-	}
-	minutes := 60 + float64(c.cfg.Now().Minute())
-	v.Rate = strconv.FormatFloat(float64(items)/minutes, 'f', 1, 64)
 	if v.Files, err = sizes(c.cfg.Dir); err != nil {
 		return "", err
 	}

@@ -82,6 +82,7 @@ func (c *Console) overview(ctx context.Context, p *page) (string, error) {
 	if v.Decisions, err = c.cfg.Index.Decisions(ctx, index.DecisionQuery{Limit: 6}); err != nil {
 		return "", err
 	}
+	p.knowDecisions(ctx, v.Decisions)
 	v.Precision, _, err = c.cfg.Browse.Precision(ctx)
 	return "overview", err
 }
@@ -167,6 +168,7 @@ func (c *Console) decisions(ctx context.Context, p *page) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	p.knowDecisions(ctx, list)
 	v := &decisionsView{Decisions: list}
 	if len(list) > limit {
 		v.Decisions, v.Next = list[:limit], list[limit-1].Number

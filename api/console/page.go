@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -48,12 +47,15 @@ type page struct {
 	Query    string // in the search box
 	Body     template.HTML
 	Data     any
+
+	briefs map[string]*index.Brief // by id, as far as they were asked for; nil: there is none
 }
 
 // notice tells what the last step did.
 type notice struct {
-	Done     *index.Decision // it can be taken back
-	Conflict *index.Decision // somebody else decided before
+	Done     *index.Decision  // the last of what was decided
+	All      []index.Decision // all of it, the last one first: it can be taken back
+	Conflict *index.Decision  // somebody else decided before
 	Text     string
 }
 
@@ -111,7 +113,7 @@ func (p *page) Here(pairs ...string) string {
 	for k, v := range p.e.QueryParams() {
 		q[k] = v
 	}
-	for _, k := range []string{"lang", "theme", "done", "conflict"} {
+	for _, k := range []string{"lang", "theme", "done", "conflict", "saved"} {
 		q.Del(k)
 	}
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -163,6 +165,7 @@ func (p *page) Verdict(v index.Verdict) string {
 var ruleNames = map[index.Rule][2]string{
 	index.ByExact: {"同文", "exact"}, index.ByHamming: {"指纹", "fingerprint"}, index.ByMargin: {"弱位", "margin"}, index.BySketch: {"短文", "sketch"},
 	index.ByPassage: {"段落", "passage"}, index.ByBlocked: {"封禁", "blocked"}, index.ByEditor: {"编辑", "editor"}, index.BySuspected: {"疑似拒收", "suspected"},
+	index.ByLicence: {"授权转载", "licensed"}, index.ByPreference: {"优先首发", "preferred"},
 }
 
 // Rule names a rule.
@@ -170,7 +173,7 @@ func (p *page) Rule(r index.Rule) string { n := ruleNames[r]; return p.T(n[0], n
 
 // Rules are all rules a filter can ask for.
 func (p *page) Rules() []index.Rule {
-	return []index.Rule{index.ByExact, index.ByHamming, index.ByMargin, index.BySketch, index.ByPassage, index.ByBlocked, index.ByEditor}
+	return []index.Rule{index.ByExact, index.ByHamming, index.ByMargin, index.BySketch, index.ByPassage, index.ByBlocked, index.ByEditor, index.ByPreference}
 }
 
 // Cause names a cause.
@@ -333,26 +336,6 @@ func (p *page) Size(n int64) string {
 		f, unit = f/1024, unit+1
 	}
 	return strconv.FormatFloat(f, 'f', map[bool]int{true: 0, false: 1}[unit == 0], 64) + [...]string{" B", " KB", " MB", " GB", " TB"}[unit]
-}
-
-// Why is an event in a sentence.
-func (p *page) Why(e index.Event) string { return p.finish(index.Why(&e, p.Language)) }
-
-// BriefWhy is a listed item's verdict in a sentence.
-func (p *page) BriefWhy(b *index.Brief, of *index.Brief) string {
-	name := ""
-	if of != nil {
-		name = of.ID
-	}
-	return p.finish(b.Why(name, p.Language))
-}
-
-// finish ends a sentence.
-func (p *page) finish(s string) string {
-	if s == "" || strings.HasSuffix(s, "。") || strings.HasSuffix(s, ".") {
-		return s
-	}
-	return s + p.T("。", ".")
 }
 
 // JSON shows a value indented, as text.

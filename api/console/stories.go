@@ -119,6 +119,7 @@ func (c *Console) cluster(ctx context.Context, p *page) (string, error) {
 	if v.Decisions, err = c.cfg.Index.Decisions(ctx, index.DecisionQuery{Cluster: story.ID, Limit: 20}); err != nil {
 		return "", err
 	}
+	p.knowDecisions(ctx, v.Decisions)
 	p.Title, p.Section, p.Data = fmt.Sprintf("%s %d", p.T("故事", "Story"), story.ID), "clusters", v
 	if story.Lead != nil {
 		p.Title = story.Lead.Title

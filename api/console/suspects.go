@@ -156,12 +156,16 @@ func (c *Console) review(ctx context.Context, p *page) (string, error) {
 func (c *Console) confirm(ctx context.Context, p *page) (string, error) {
 	form := p.e.Request().PostForm
 	r := index.Review{At: c.cfg.Now(), By: p.Name, Item: form.Get("item"), Drawn: form.Get("drawn"), Finding: form.Get("finding"), Reason: limited(form.Get("reason"))}
+	if by, changed, err := c.changed(ctx, r.Item, form.Get("seen")); err != nil {
+		return "", err
+	} else if changed {
+		return with(inside(form.Get("to")), "conflict", by), nil
+	}
 	if err := c.cfg.Index.Confirm(ctx, r); err != nil {
 		return "", err
 	}
 	if r.Finding == index.FoundWrong {
 		form.Set("kind", index.Release)
-		form.Set("to", form.Get("next"))
 		return c.decide(ctx, p)
 	}
 	return with(inside(form.Get("next")), "saved", "1"), nil

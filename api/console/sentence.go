@@ -1,0 +1,91 @@
+package console
+
+import (
+	"context"
+	"strings"
+
+	"jianguo/index"
+)
+
+// sentence says why, with the article it speaks of by its headline.
+type sentence struct {
+	Before, After string
+	Of            *index.Brief // nil: it speaks of none
+}
+
+// place stands for the other article while a sentence is made.
+const place = "\x00"
+
+func (p *page) sentence(text string, of *index.Brief, note string) sentence {
+	if note != "" {
+		text += p.T("：", ": ") + note
+	}
+	if text != "" && !strings.HasSuffix(text, "。") && !strings.HasSuffix(text, ".") {
+		text += p.T("。", ".")
+	}
+	before, after, found := strings.Cut(text, place)
+	if !found {
+		of = nil
+	}
+	if p.Language == index.Chinese {
+		// The title's own marks stand in for the spaces around an id.
+		before, after = strings.TrimSuffix(before, " "), strings.TrimPrefix(after, " ")
+	}
+	return sentence{Before: before, After: after, Of: of}
+}
+
+// Why is an event in a sentence.
+func (p *page) Why(e index.Event) sentence {
+	note := p.c.cfg.Index.Note(&e)
+	of := p.Brief(e.Of)
+	if of != nil {
+		e.Of = place
+	}
+	return p.sentence(index.Why(&e, p.Language), of, note)
+}
+
+// BriefWhy is a listed item's verdict in a sentence.
+func (p *page) BriefWhy(b *index.Brief, of *index.Brief) sentence {
+	name := ""
+	if of != nil {
+		name = place
+	}
+	return p.sentence(b.Why(name, p.Language), of, "")
+}
+
+// Brief is the article of an id, nil where there is none.
+func (p *page) Brief(id string) *index.Brief {
+	if id == "" {
+		return nil
+	}
+	if _, known := p.briefs[id]; !known {
+		p.know(p.e.Request().Context(), []string{id})
+	}
+	return p.briefs[id]
+}
+
+// know looks many ids up at once, for Brief. A page without headlines is
+// better than none, so that an error is only noted.
+func (p *page) know(ctx context.Context, ids []string) {
+	if p.briefs == nil {
+		p.briefs = map[string]*index.Brief{}
+	}
+	found, err := p.c.cfg.Index.BriefsByID(ctx, ids)
+	if err != nil {
+		p.c.log.WarnContext(ctx, "console: headlines", "error", err)
+	}
+	for _, id := range ids {
+		p.briefs[id] = found[id]
+	}
+}
+
+// knowDecisions looks up what decisions are about.
+func (p *page) knowDecisions(ctx context.Context, list []index.Decision) {
+	var ids []string
+	for _, d := range list {
+		if d.Item != "" {
+			ids = append(ids, d.Item)
+		}
+	}
+	p.know(ctx, ids)
+}

@@ -1,0 +1,49 @@
+package index
+
+import (
+	"sync"
+	"time"
+)
+
+// rate counts what happened in each of the last rateSpan seconds.
+type rate struct {
+	mu      sync.Mutex
+	counts  [rateSpan]int64 // guarded by mu, as all of it
+	seconds [rateSpan]int64 // which second a count is of
+	began   int64
+}
+
+const rateSpan = 60
+
+func (r *rate) add(at time.Time, n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := at.Unix()
+	if r.began == 0 {
+		r.began = now
+	}
+	i := now % rateSpan
+	if r.seconds[i] != now {
+		r.seconds[i], r.counts[i] = now, 0
+	}
+	r.counts[i] += int64(n)
+}
+
+// perMinute is how many there were in the last minute, and how much of it has
+// been watched: less than a minute after a start.
+func (r *rate) perMinute(at time.Time) (n int64, watched time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := at.Unix()
+	for i, second := range r.seconds {
+		if second <= now && now-second < rateSpan {
+			n += r.counts[i]
+		}
+	}
+	return n, time.Duration(min(rateSpan, max(0, now-r.began+1))) * time.Second
+}
+
+// Rate returns how many messages have been applied during the last minute, by
+// the clock of this process. There is no minute yet in the first one after
+// Open: watched says how much of it there was.
+func (x *Index) Rate() (messages int64, watched time.Duration) { return x.rate.perMinute(time.Now()) }
