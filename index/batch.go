@@ -232,9 +232,10 @@ func (b *batch) version(ordinal uint32) (*version, error) {
 }
 
 // insert adds the row of a new version, its look-ups and, where it is an
-// exemplar, its postings.
+// exemplar, its postings. The next event emitted is to be the version's first.
 func (b *batch) insert(r *itemRow, a *Article) error {
 	x := b.x
+	r.event = b.event
 	if _, err := x.w.insertItem.ExecContext(b.ctx, r.values()...); err != nil {
 		return fmt.Errorf("insert: %w", err)
 	}

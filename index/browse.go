@@ -379,7 +379,7 @@ func (w *follower) take(s *seen) error {
 func (w *follower) everIn(id string, clusters []uint32) ([]uint32, error) {
 	var buf [8]uint32
 	for _, ordinal := range w.x.ids.Get(buf[:0], xxh3.HashString(id)) {
-		err := each(w.ctx, w.x.reader, `SELECT cluster FROM items WHERE ordinal = ? UNION SELECT cluster FROM events WHERE ordinal = ?`, func(r *sql.Rows) error {
+		err := each(w.ctx, w.x.reader, `SELECT cluster FROM items WHERE ordinal = ? UNION SELECT cluster FROM events WHERE ordinal = ? AND cause > 2`, func(r *sql.Rows) error {
 			var c uint32
 			err := r.Scan(&c)
 			clusters = append(clusters, c, w.x.columns.cluster(ordinal))

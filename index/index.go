@@ -115,8 +115,8 @@ type Index struct {
 	journal   journal
 
 	catalogue     int64        // identity, what a snapshot must be of
-	snapshots     sync.Mutex   // serialises Snapshot; guards columnHashes
-	columnHashes  []uint64     // of the pages of columns as last written
+	snapshots     sync.Mutex   // serialises Snapshot; guards snapshotSum
+	snapshotSum   int64        // the mark sum of the file as last read or written; 0: none
 	snapshotting  atomic.Bool  // one is under way in the background
 	snapshotEvent atomic.Int64 // number of the last event in the last snapshot
 	background    sync.WaitGroup

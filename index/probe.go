@@ -65,9 +65,6 @@ func (p Probe) Bytes() (inBands, all int64) {
 		// The four bands' share of the postings.
 		inBands = s.Bytes * 4 * int64(s.Fingerprints) / (4*int64(s.Fingerprints) + int64(s.KeyPostings))
 	}
-	var columns int64
-	if c := p.x.columns.chunks.Load(); c != nil {
-		columns = int64(len(*c)) * columnBytes
-	}
+	columns := int64(len(p.x.columns.all())) * chunkBytes
 	return inBands, s.Bytes + ids.Bytes + exacts.Bytes + columns
 }

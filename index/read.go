@@ -59,7 +59,7 @@ func (x *Index) Item(ctx context.Context, id string) (*Item, error) {
 				return nil, fmt.Errorf("index: item %q: %w", id, err)
 			}
 		}
-		events, err := x.queryEvents(ctx, `e.ordinal = ? ORDER BY e.number DESC`, ordinal)
+		events, err := x.queryEvents(ctx, `e.number IN (`+eventsOf+`) ORDER BY e.number DESC`, ordinal)
 		if err != nil {
 			return nil, fmt.Errorf("index: item %q: %w", id, err)
 		}

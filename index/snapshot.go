@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/mattn/go-sqlite3"
 	"github.com/zeebo/xxh3"
 	"golang.org/x/sync/errgroup"
 
@@ -28,16 +29,17 @@ const SnapshotFileName = "snapshot.db"
 // snapshotFormat is the version of the file as a whole; the pages have
 // versions of their own. Another version is discarded.
 //
-// Version 1: table pages (id = kind << 32 | number, data), table marks. Kinds:
+// Version 2: table pages (id = kind << 32 | number, data), table marks. Kinds:
 // 1 postings (number: family << 16 | first key, see package bands), 2 id
 // look-up and 3 exact look-up (number: upper 16 bits of the key, see package
-// runs), 4 columns (number: ordinal / 65536; the 16 bytes of each ordinal in
-// four arrays of uint32 little-endian: flags, cluster, arrived, touched; then
-// their xxh3). A row carries the xxh3 of its data; the mark manifest is the
-// exclusive or, over all rows, of the xxh3 of id and hash, and the mark sum is the
-// xxh3 of the other marks: a row that is damaged, missing or too many is
-// noticed, whatever SQLite makes of the file.
-const snapshotFormat = 1
+// runs), 4 columns (number: ordinal / 65536; see columns.go). A row carries the
+// xxh3 of its data; the mark manifest is the exclusive or, over all rows, of the
+// xxh3 of id and hash, and the mark sum is the xxh3 of the other marks: a row
+// that is damaged, missing or too many is noticed, whatever SQLite makes of the
+// file.
+//
+// Version 1 had postings of format 1, and columns as four arrays of numbers.
+const snapshotFormat = 2
 
 const snapshotSchema = `
 CREATE TABLE IF NOT EXISTS pages (id INTEGER PRIMARY KEY, hash INTEGER NOT NULL, data BLOB NOT NULL);
@@ -117,6 +119,7 @@ func (x *Index) openSnapshot(ctx context.Context) (*sql.DB, error) {
 
 // discardSnapshot removes the file; a snapshot is only ever a saving.
 func (x *Index) discardSnapshot() error {
+	x.snapshotSum = 0
 	var errs []error
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		if err := os.Remove(filepath.Join(x.cfg.Dir, SnapshotFileName+suffix)); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -236,6 +239,7 @@ func (x *Index) loadPages(ctx context.Context, db *sql.DB, m *marks) error {
 	if manifest != m.manifest {
 		return errors.New("pages are missing, or are not those that were written")
 	}
+	x.snapshotSum = m.sum
 	x.bands, x.ids, x.exacts = postings.Bands(), ids.Runs(), exacts.Runs()
 	x.columns.chunks.Store(columns.chunks.Load())
 	return nil
@@ -246,32 +250,42 @@ func (x *Index) loadPages(ctx context.Context, db *sql.DB, m *marks) error {
 func (x *Index) Snapshot(ctx context.Context) error {
 	x.snapshots.Lock()
 	defer x.snapshots.Unlock()
-	start := time.Now()
-	db, err := x.openSnapshot(ctx)
-	if err != nil {
-		return fmt.Errorf("index: %w", err)
+	err := x.writeSnapshot(ctx)
+	var broken sqlite3.Error
+	if errors.As(err, &broken) && (broken.Code == sqlite3.ErrCorrupt || broken.Code == sqlite3.ErrNotADB) {
+		x.log.WarnContext(ctx, "the snapshot's file is damaged: writing another", "error", err)
+		err = x.discardSnapshot()
+		if err == nil {
+			err = x.writeSnapshot(ctx)
+		}
 	}
-	manifest, err := snapshotManifest(ctx, db)
 	if err != nil {
-		return errors.Join(fmt.Errorf("index: snapshot: %w", err), db.Close())
+		return fmt.Errorf("index: snapshot: %w", err)
+	}
+	return nil
+}
+
+func (x *Index) writeSnapshot(ctx context.Context) (err error) {
+	start := time.Now()
+	db, before, err := x.continueSnapshot(ctx)
+	if err != nil {
+		return err
 	}
 	// Pages are made under the writers' lock, so that none holds a part of a
 	// batch that may yet fail; emit lets go of it while it writes.
 	x.write.Lock()
-	w := &pageWriter{x: x, ctx: ctx, db: db, marks: marks{format: snapshotFormat, catalogue: x.catalogue, manifest: manifest, ordinal: int64(x.nextOrdinal) - 1, event: int64(x.nextEvent) - 1}}
+	w := &pageWriter{x: x, ctx: ctx, db: db, marks: marks{format: snapshotFormat, catalogue: x.catalogue, manifest: before.manifest, ordinal: int64(x.nextOrdinal) - 1, event: int64(x.nextEvent) - 1}}
 	err = w.all()
 	x.write.Unlock()
 	if err == nil {
 		err = w.finish()
 	}
 	if err != nil {
-		x.bands.Forget()
-		x.ids.Forget()
-		x.exacts.Forget()
-		x.columnHashes = nil
+		// What was written is whole, and older marks hold of it.
+		x.forget()
 	}
 	if err := errors.Join(err, db.Close()); err != nil {
-		return fmt.Errorf("index: snapshot: %w", err)
+		return err
 	}
 	x.snapshotEvent.Store(w.marks.event)
 	x.metrics.snapshot.Set(time.Since(start).Seconds())
@@ -279,10 +293,36 @@ func (x *Index) Snapshot(ctx context.Context) error {
 	return nil
 }
 
-// snapshotManifest is the manifest of the rows that are there.
-func snapshotManifest(ctx context.Context, db *sql.DB) (int64, error) {
+// continueSnapshot opens the file that this process has read or written, to
+// write into it what has changed; any other is replaced by an empty one.
+func (x *Index) continueSnapshot(ctx context.Context) (*sql.DB, *marks, error) {
+	db, err := x.openSnapshot(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
 	m, err := readMarks(ctx, db)
-	return m.manifest, err
+	if err != nil {
+		return nil, nil, errors.Join(err, db.Close())
+	}
+	if m.sum == x.snapshotSum && m.sum != 0 {
+		return db, m, nil
+	}
+	if err := errors.Join(db.Close(), x.discardSnapshot()); err != nil {
+		return nil, nil, err
+	}
+	x.forget()
+	db, err = x.openSnapshot(ctx)
+	return db, new(marks), err
+}
+
+// forget makes everything that is resident wanting in the snapshot.
+func (x *Index) forget() {
+	x.bands.Forget()
+	x.ids.Forget()
+	x.exacts.Forget()
+	for _, ch := range x.columns.all() {
+		ch.dirty.Store(true)
+	}
 }
 
 // pageWriter writes pages in transactions of bounded size.
@@ -316,16 +356,13 @@ func (w *pageWriter) all() error {
 			return err
 		}
 	}
-	for n := range uint32(w.marks.ordinal/columnChunk) + 1 {
-		page := x.columns.page(n)
-		hash := binary.LittleEndian.Uint64(page[columnBytes:])
-		if int(n) < len(x.columnHashes) && x.columnHashes[n] == hash {
+	for n, ch := range x.columns.all() {
+		if !ch.dirty.Swap(false) {
 			continue
 		}
-		if err := w.emit(pageID(pageColumns, n), page); err != nil {
+		if err := w.emit(pageID(pageColumns, uint32(n)), x.columns.page(uint32(n))); err != nil {
 			return err
 		}
-		x.columnHashes = append(x.columnHashes[:min(int(n), len(x.columnHashes))], append([]uint64{hash}, x.columnHashes[min(int(n)+1, len(x.columnHashes)):]...)...)
 	}
 	return nil
 }
@@ -394,53 +431,10 @@ func (w *pageWriter) flush(last bool) error {
 		}
 	}
 	w.pending, w.bytes = nil, 0
-	return tx.Commit()
-}
-
-// columnBytes is the size of a page of columns without its checksum.
-const columnBytes = 4 * 4 * columnChunk
-
-// page encodes one chunk.
-func (c *columns) page(n uint32) []byte {
-	out := make([]byte, 0, columnBytes+8)
-	ch, _ := c.at(n * columnChunk)
-	if ch == nil {
-		ch = new(chunk)
+	if err := tx.Commit(); err != nil {
+		return err
 	}
-	for i := range columnChunk {
-		out = binary.LittleEndian.AppendUint32(out, ch.flags[i].Load())
-	}
-	for i := range columnChunk {
-		out = binary.LittleEndian.AppendUint32(out, ch.cluster[i].Load())
-	}
-	for i := range columnChunk {
-		out = binary.LittleEndian.AppendUint32(out, ch.arrived[i].Load())
-	}
-	for i := range columnChunk {
-		out = binary.LittleEndian.AppendUint32(out, ch.touched[i].Load())
-	}
-	return binary.LittleEndian.AppendUint64(out, xxh3.Hash(out))
-}
-
-// load decodes one chunk into columns that have grown far enough.
-func (c *columns) load(n uint32, data []byte) error {
-	if len(data) != columnBytes+8 || binary.LittleEndian.Uint64(data[columnBytes:]) != xxh3.Hash(data[:columnBytes]) {
-		return errors.New("columns: not a whole page")
-	}
-	if n > 1<<32/columnChunk-1 {
-		return errors.New("columns: number out of range")
-	}
-	ch, _ := c.at(n * columnChunk)
-	if ch == nil {
-		return errors.New("columns: a page beyond the end")
-	}
-	value := func(array, i int) uint32 { return binary.LittleEndian.Uint32(data[4*(array*columnChunk+i):]) }
-	for i := range columnChunk {
-		ch.flags[i].Store(value(0, i))
-		ch.cluster[i].Store(value(1, i))
-		ch.arrived[i].Store(value(2, i))
-		ch.touched[i].Store(value(3, i))
-	}
+	w.x.snapshotSum = marks.sum
 	return nil
 }
 

@@ -24,9 +24,12 @@ type statements struct {
 }
 
 const itemColumns = `ordinal, id, seq, revision, title, source, url, published_at, arrived_at, exact, fingerprint, sketch,
-	recipe, policy, verdict, rule, of, cluster, series, distance, margin, resemblance, evidence`
+	recipe, policy, verdict, rule, of, cluster, series, distance, margin, resemblance, evidence, event`
 
 const eventColumns = `number, ordinal, at, verdict, previous, cause, rule, of, cluster, policy, revision, note`
+
+// eventsOf are the numbers of the events of the version with ordinal ?1.
+const eventsOf = `SELECT event FROM items WHERE ordinal = ?1 UNION SELECT number FROM events WHERE ordinal = ?1 AND cause > 2`
 
 func prepare(ctx context.Context, db *sql.DB) (*statements, error) {
 	conn, err := db.Conn(ctx)
@@ -41,7 +44,7 @@ func prepare(ctx context.Context, db *sql.DB) (*statements, error) {
 		{&s.begin, `BEGIN IMMEDIATE`},
 		{&s.commit, `COMMIT`},
 		{&s.rollback, `ROLLBACK`},
-		{&s.insertItem, `INSERT INTO items (` + itemColumns + `) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`},
+		{&s.insertItem, `INSERT INTO items (` + itemColumns + `) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`},
 		{&s.insertText, `INSERT INTO texts (ordinal, body) VALUES (?,?)`},
 		{&s.insertEvent, `INSERT INTO events (` + eventColumns + `) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)`},
 		{&s.itemByOrdinal, `SELECT ` + itemColumns + ` FROM items WHERE ordinal = ?`},
@@ -64,7 +67,7 @@ func prepare(ctx context.Context, db *sql.DB) (*statements, error) {
 		{&s.dropMember, `DELETE FROM members WHERE cluster = ? AND ordinal = ?`},
 		{&s.oldestCopies, `SELECT ordinal FROM members WHERE cluster = ? ORDER BY ordinal`},
 		{&s.countMembers, `SELECT count(*) FROM members WHERE cluster = ?`},
-		{&s.lastEvent, `SELECT ` + eventColumns + ` FROM events WHERE ordinal = ? ORDER BY number DESC LIMIT 1`},
+		{&s.lastEvent, `SELECT ` + eventColumns + ` FROM events WHERE number IN (` + eventsOf + `) ORDER BY number DESC LIMIT 1`},
 		{&s.upsertMeta, `INSERT INTO meta (key, value) VALUES (?,?) ON CONFLICT (key) DO UPDATE SET value = excluded.value`},
 		{&s.insertSource, `INSERT INTO sources (number, name) VALUES (?,?)`},
 	} {
@@ -114,6 +117,7 @@ type itemRow struct {
 	distance            sql.NullInt64
 	margin, resemblance sql.NullFloat64
 	evidence            sql.NullString
+	event               uint64 // its first
 }
 
 type scanner interface{ Scan(dest ...any) error }
@@ -121,13 +125,13 @@ type scanner interface{ Scan(dest ...any) error }
 func (r *itemRow) scan(s scanner) error {
 	return s.Scan(&r.ordinal, &r.id, &r.seq, &r.revision, &r.title, &r.source, &r.url, &r.publishedAt, &r.arrivedAt, &r.exact,
 		&r.fingerprint, &r.sketch, &r.recipe, &r.policy, &r.verdict, &r.rule, &r.of, &r.cluster, &r.series, &r.distance,
-		&r.margin, &r.resemblance, &r.evidence)
+		&r.margin, &r.resemblance, &r.evidence, &r.event)
 }
 
 func (r *itemRow) values() []any {
 	return []any{r.ordinal, r.id, r.seq, r.revision, r.title, r.source, r.url, r.publishedAt, r.arrivedAt, r.exact,
 		r.fingerprint, r.sketch, r.recipe, r.policy, r.verdict, r.rule, r.of, r.cluster, r.series, r.distance,
-		r.margin, r.resemblance, r.evidence}
+		r.margin, r.resemblance, r.evidence, r.event}
 }
 
 // eventRow is a row of events.

@@ -35,9 +35,13 @@ var rules = []struct{ what, query string }{
 	{"ordinal is missing before it", `SELECT ordinal FROM (SELECT ordinal, lag(ordinal, 1, 0) OVER (ORDER BY ordinal) AS before FROM items) WHERE ordinal != before + 1`},
 	{"event is missing before it", `SELECT number FROM (SELECT number, lag(number, 1, 0) OVER (ORDER BY number) AS before FROM events) WHERE number != before + 1`},
 	{"event is about no item", `SELECT number FROM events e WHERE NOT EXISTS (SELECT 1 FROM items i WHERE i.ordinal = e.ordinal)`},
-	{"item has no event", `SELECT ordinal FROM items i WHERE NOT EXISTS (SELECT 1 FROM events e WHERE e.ordinal = i.ordinal)`},
+	{"item's first event is not there, or about another", `SELECT i.ordinal FROM items i LEFT JOIN events e ON e.number = i.event WHERE e.ordinal IS NOT i.ordinal`},
+	{"arrival is not the first event of its item", `SELECT e.number FROM events e JOIN items i ON i.ordinal = e.ordinal WHERE e.cause <= 2 AND e.number != i.event`},
+	{"event comes before the first of its item", `SELECT e.number FROM events e JOIN items i ON i.ordinal = e.ordinal WHERE e.cause > 2 AND e.number < i.event`},
 	{"item's last event differs from its state", `SELECT i.ordinal FROM items i LEFT JOIN current c ON c.ordinal = i.ordinal
-		WHERE coalesce(c.verdict, i.verdict) != (SELECT e.verdict FROM events e WHERE e.ordinal = i.ordinal ORDER BY e.number DESC LIMIT 1)`},
+		WHERE coalesce(c.verdict, i.verdict) IS NOT coalesce(
+			(SELECT e.verdict FROM events e WHERE e.ordinal = i.ordinal AND e.cause > 2 ORDER BY e.number DESC LIMIT 1),
+			(SELECT e.verdict FROM events e WHERE e.number = i.event))`},
 	{"item has an unknown recipe or policy", `SELECT ordinal FROM items i WHERE NOT EXISTS (SELECT 1 FROM stamps WHERE number = i.recipe AND kind = 'recipe')
 		OR NOT EXISTS (SELECT 1 FROM stamps WHERE number = i.policy AND kind = 'policy')`},
 	{"state is about no item", `SELECT ordinal FROM current c WHERE NOT EXISTS (SELECT 1 FROM items i WHERE i.ordinal = c.ordinal)`},

@@ -16,10 +16,20 @@ func (b *Bands) AddKeys(keys []uint64, ordinal uint32) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for i, k := range keys {
-		if !slices.Contains(keys[:i], k) {
+		if !known(keys[:i], k) {
 			b.keys.Append(k, ordinal)
 		}
 	}
+}
+
+// known reports whether a key is among others, as far as keys are kept.
+func known(keys []uint64, key uint64) bool {
+	for _, k := range keys {
+		if k>>16 == key>>16 {
+			return true
+		}
+	}
+	return false
 }
 
 // RemoveKeys removes the ordinal from each of keys, and returns how many
@@ -51,7 +61,7 @@ func (b *Bands) Candidates(dst []uint32, keys []uint64, limit int) []uint32 {
 	met := buf[:0]
 	pin := b.memory.Pin()
 	for i, k := range keys {
-		if !slices.Contains(keys[:i], k) {
+		if !known(keys[:i], k) {
 			met = newest(met, b.keys.Bucket(uint16(k>>48)), k, limit)
 		}
 	}
@@ -91,11 +101,11 @@ const (
 // newest appends at most limit ordinals of key, the last added first.
 func newest(met []candidate, v buckets.View, key uint64, limit int) []candidate {
 	start := len(met)
-	hi, lo := uint32(key>>16), uint16(key)
+	hi := uint32(key >> 16)
 	from, to := v.Equal(hi)
 	for _, span := range [2][2]int{{v.Sorted, len(v.Hi)}, {from, to}} {
 		for i := span[1] - 1; i >= span[0]; i-- {
-			if v.Hi[i] != hi || v.Lo(i) != lo {
+			if v.Hi[i] != hi {
 				continue
 			}
 			o, ok := v.Ordinal(i)

@@ -106,11 +106,9 @@ func (l *Loader) Page(id PageID, page []byte) error {
 	default:
 		return fmt.Errorf("bands: %v: %w: no such family", id, ErrPage)
 	}
-	p, err := buckets.DecodePage(page, uint8(id.Family), id.First)
-	if err != nil {
+	if err := into.AppendPage(page, uint8(id.Family), id.First); err != nil {
 		return fmt.Errorf("bands: %v: %w", id, err)
 	}
-	into.With(p.AppendTo)
 	return nil
 }
 
@@ -144,7 +142,7 @@ func (l *Loader) Bands() *Bands {
 		})
 	}
 	build.Go(func() error {
-		b.keys = l.keys.Build(c, 0)
+		b.keys = l.keys.Build(narrow(c), 0)
 		return nil
 	})
 	_ = build.Wait() // none of them can fail

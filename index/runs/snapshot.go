@@ -50,11 +50,9 @@ func NewLoader(Config) *Loader { return new(Loader) }
 // Page adds the pairs of one page. An error wraps ErrPage, and leaves the
 // Loader as it was.
 func (l *Loader) Page(id PageID, page []byte) error {
-	p, err := buckets.DecodePage(page, tag, uint16(id))
-	if err != nil {
+	if err := l.batches.AppendPage(page, tag, uint16(id)); err != nil {
 		return fmt.Errorf("runs: page %d: %w", id, err)
 	}
-	l.batches.With(p.AppendTo)
 	return nil
 }
 
@@ -70,7 +68,7 @@ func (l *Loader) Add(key uint64, value uint32) {
 // Runs returns what was loaded. The Loader is used up.
 func (l *Loader) Runs() *Runs {
 	m := new(buckets.Memory)
-	r := &Runs{memory: m, table: l.batches.Build(buckets.Config{Memory: m}, 0)}
+	r := &Runs{memory: m, table: l.batches.Build(buckets.Config{Memory: m, Narrow: true}, 0)}
 	l.batches.Release()
 	return r
 }

@@ -92,7 +92,7 @@ func check(t *rapid.T, table *Table) {
 
 func TestTable(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		config := Config{Hot: rapid.SampledFrom([]int{1, 10, 0}).Draw(t, "hot")}
+		config := Config{Hot: rapid.SampledFrom([]int{1, 10, 0}).Draw(t, "hot"), Narrow: rapid.Bool().Draw(t, "narrow")}
 		table := New(config)
 		want := map[uint64][]uint32{}
 		total := 0
@@ -106,27 +106,26 @@ func TestTable(t *testing.T) {
 				for range rapid.SampledFrom([]int{1, 7, 100}).Draw(t, "times") {
 					o := rapid.Uint32Range(0, 50).Draw(t, "ordinal")
 					table.Append(k, o)
-					want[k] = append(want[k], o)
+					want[k&table.mask] = append(want[k&table.mask], o)
 					total++
 				}
 			},
 			"remove": func(t *rapid.T) {
 				k, o := key.Draw(t, "key"), rapid.Uint32Range(0, 50).Draw(t, "ordinal")
-				n := len(want[k])
-				want[k] = slices.DeleteFunc(want[k], func(x uint32) bool { return x == o })
-				total -= n - len(want[k])
-				if got := table.Remove(k, o); got != n-len(want[k]) {
-					t.Fatalf("removed %d, want %d", got, n-len(want[k]))
+				kept := k & table.mask
+				n := len(want[kept])
+				want[kept] = slices.DeleteFunc(want[kept], func(x uint32) bool { return x == o })
+				total -= n - len(want[kept])
+				if got := table.Remove(k, o); got != n-len(want[kept]) {
+					t.Fatalf("removed %d, want %d", got, n-len(want[kept]))
 				}
 			},
 			"rebuild from pages": func(t *rapid.T) {
 				var b Batch
 				for i := 0; i < Pages; i += 64 { // all that the keys fall into
-					p, err := DecodePage(table.AppendPage(nil, i, 9), 9, uint16(i*PageKeys))
-					if err != nil {
+					if err := b.AppendPage(table.AppendPage(nil, i, 9), 9, uint16(i*PageKeys)); err != nil {
 						t.Fatal(err)
 					}
-					p.AppendTo(&b)
 				}
 				if b.Len() != total {
 					t.Fatalf("%d in the pages, want %d", b.Len(), total)
@@ -203,6 +202,7 @@ func example() []byte {
 	defer table.Close()
 	table.Append(0x0001_0123_4567_89ab, 7)
 	table.Append(0x0003_fedc_ba98_7654, 1)
+	table.Append(0x0003_fedc_ba98_7654, 300)
 	return table.AppendPage(nil, 0, 1)
 }
 
@@ -211,7 +211,7 @@ func TestExamplePage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, after, ok := strings.Cut(string(source), "in 296 bytes:\n//\n")
+	_, after, ok := strings.Cut(string(source), "in 107 bytes:\n//\n")
 	if !ok {
 		t.Fatal("the package comment has no example")
 	}
@@ -224,7 +224,7 @@ func TestExamplePage(t *testing.T) {
 		}
 		fields := strings.Fields(line)
 		if fields[0] == "…" {
-			at = len(example()) - 8 - 2*postingBytes
+			at = len(example()) - sumBytes
 			want = append(want, make([]byte, at-len(want))...)
 			continue
 		}
@@ -241,11 +241,14 @@ func TestExamplePage(t *testing.T) {
 	}
 }
 
-func TestDecodePageNamesWhatIsWrong(t *testing.T) {
+func TestAppendPageNamesWhatIsWrong(t *testing.T) {
+	var b Batch
+	defer b.Release()
 	page := example()
-	if _, err := DecodePage(page, 1, 0); err != nil {
+	if err := b.AppendPage(page, 1, 0); err != nil {
 		t.Fatal(err)
 	}
+	good := b.Len()
 	resum := func(b []byte) []byte {
 		end := len(b) - sumBytes
 		return binary.LittleEndian.AppendUint64(b[:end:end], xxh3.Hash(b[:end]))
@@ -256,52 +259,65 @@ func TestDecodePageNamesWhatIsWrong(t *testing.T) {
 		"magic":            func(b []byte) []byte { b[0] = 'x'; return resum(b) },
 		"version":          func(b []byte) []byte { b[3]++; return resum(b) },
 		"tag":              func(b []byte) []byte { b[4]++; return resum(b) },
-		"reserved":         func(b []byte) []byte { b[5]++; return resum(b) },
+		"kind of table":    func(b []byte) []byte { b[5] = 2; return resum(b) },
+		"narrow":           func(b []byte) []byte { b[5] = 1; return resum(b) },
 		"first key":        func(b []byte) []byte { b[6]++; return resum(b) },
 		"another page":     func(b []byte) []byte { b[6] += PageKeys; return resum(b) },
 		"count":            func(b []byte) []byte { b[8]++; return resum(b) },
-		"bucket too full":  func(b []byte) []byte { b[12]++; return resum(b) },
-		"tombstone inside": func(b []byte) []byte { copy(b[len(b)-12:], "\xff\xff\xff\xff"); return resum(b) },
+		"bucket too full":  func(b []byte) []byte { b[13]++; return resum(b) },
+		"sorted beyond":    func(b []byte) []byte { b[14] = 2; return resum(b) },
+		"bytes over":       func(b []byte) []byte { return resum(append(b, 0)) },
+		"bytes missing":    func(b []byte) []byte { return resum(b[:len(b)-1]) },
+		"a long number":    func(b []byte) []byte { return resum(slices.Insert(b, 12, 0xff, 0xff, 0xff, 0xff, 0xff)) },
+		"tombstone inside": func(b []byte) []byte { return resum(slices.Replace(b, 21, 22, 0xff, 0xff, 0xff, 0xff, 0x0f)) },
 	} {
-		if _, err := DecodePage(change(slices.Clone(page)), 1, 0); !errors.Is(err, ErrPage) {
+		if err := b.AppendPage(change(slices.Clone(page)), 1, 0); !errors.Is(err, ErrPage) {
 			t.Errorf("%s: %v", name, err)
+		}
+		if b.Len() != good {
+			t.Errorf("%s: %d postings of it were kept", name, b.Len()-good)
 		}
 	}
 }
 
-// FuzzDecodePage gives every input a right checksum, or the fuzzer would never
+// FuzzAppendPage gives every input a right checksum, or the fuzzer would never
 // come past it.
-func FuzzDecodePage(f *testing.F) {
+func FuzzAppendPage(f *testing.F) {
 	page := example()
 	f.Add(page[:len(page)-sumBytes], uint8(1), uint16(0))
 	f.Add([]byte{}, uint8(0), uint16(64))
+	sorted := New(Config{Hot: 1, Narrow: true})
+	for i := range uint32(40) {
+		sorted.Append(uint64(i*i)<<40, i)
+	}
+	page = sorted.AppendPage(nil, 0, 2)
+	f.Add(page[:len(page)-sumBytes], uint8(2), uint16(0))
+	sorted.Close()
 	f.Fuzz(func(t *testing.T, body []byte, tag uint8, first uint16) {
-		if p, err := DecodePage(body, tag, first); err == nil {
-			t.Fatalf("%d bytes without a sum are page %+v", len(body), p)
+		var b Batch
+		defer b.Release()
+		if err := b.AppendPage(body, tag, first); err == nil {
+			t.Fatalf("%d bytes without a sum are a page", len(body))
 		}
-		p, err := DecodePage(binary.LittleEndian.AppendUint64(slices.Clone(body), xxh3.Hash(body)), tag, first)
+		err := b.AppendPage(binary.LittleEndian.AppendUint64(slices.Clone(body), xxh3.Hash(body)), tag, first)
 		if err != nil {
-			if !errors.Is(err, ErrPage) {
-				t.Fatal(err)
+			if !errors.Is(err, ErrPage) || b.Len() > 0 {
+				t.Fatal(b.Len(), err)
 			}
 			return
 		}
-		var b Batch
-		defer b.Release()
-		p.AppendTo(&b)
-		table := Build(Config{Hot: 3}, 0, &b)
+		config := Config{Hot: 3, Narrow: body[5] == isNarrow}
+		table := Build(config, 0, &b)
 		defer table.Close()
 		if table.Len() != b.Len() {
 			t.Fatalf("%d postings became %d", b.Len(), table.Len())
 		}
-		again, err := DecodePage(table.AppendPage(nil, int(first)/PageKeys, tag), tag, first)
-		if err != nil {
-			t.Fatal(err)
-		}
 		var c Batch
 		defer c.Release()
-		again.AppendTo(&c)
-		second := Build(Config{Hot: 3}, 0, &c)
+		if err := c.AppendPage(table.AppendPage(nil, int(first)/PageKeys, tag), tag, first); err != nil {
+			t.Fatal(err)
+		}
+		second := Build(config, 0, &c)
 		defer second.Close()
 		same(t, held(table), held(second))
 	})

@@ -25,13 +25,16 @@ type batchPart struct {
 // Append adds a posting.
 func (b *Batch) Append(key uint64, ordinal uint32) {
 	i := b.n % batchBlock
-	if i == 0 {
+	if b.n/batchBlock == len(b.parts) {
 		b.parts = append(b.parts, newBatchPart())
 	}
-	part := &b.parts[len(b.parts)-1]
+	part := &b.parts[b.n/batchBlock]
 	part.keys[i], part.ordinals[i] = key, ordinal
 	b.n++
 }
+
+// cut takes back all but the first n postings.
+func (b *Batch) cut(n int) { b.n = n }
 
 // Len is the number of postings.
 func (b *Batch) Len() int { return b.n }
@@ -50,6 +53,9 @@ func newBatchPart() batchPart {
 func (b *Batch) all(f func(keys []uint64, ordinals []uint32)) {
 	for i, part := range b.parts {
 		n := min(batchBlock, b.n-i*batchBlock)
+		if n <= 0 {
+			return // what was cut off
+		}
 		f(part.keys[:n], part.ordinals[:n])
 	}
 }
@@ -71,19 +77,35 @@ type Batches struct {
 
 // With calls fill with a batch that is nobody else's meanwhile.
 func (l *Batches) With(fill func(*Batch)) {
-	l.mu.Lock()
-	var b *Batch
-	if n := len(l.idle); n > 0 {
-		b, l.idle = l.idle[n-1], l.idle[:n-1]
-	} else {
-		b = new(Batch)
-		l.all = append(l.all, b)
-	}
-	l.mu.Unlock()
+	b := l.take()
+	defer l.give(b)
 	fill(b)
+}
+
+// AppendPage is AppendPage of a batch that is nobody else's meanwhile.
+func (l *Batches) AppendPage(page []byte, tag uint8, first uint16) error {
+	b := l.take()
+	defer l.give(b)
+	return b.AppendPage(page, tag, first)
+}
+
+func (l *Batches) take() *Batch {
 	l.mu.Lock()
+	defer l.mu.Unlock()
+	if n := len(l.idle); n > 0 {
+		b := l.idle[n-1]
+		l.idle = l.idle[:n-1]
+		return b
+	}
+	b := new(Batch)
+	l.all = append(l.all, b)
+	return b
+}
+
+func (l *Batches) give(b *Batch) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.idle = append(l.idle, b)
-	l.mu.Unlock()
 }
 
 // Build is Build of all batches.
@@ -116,7 +138,7 @@ func Build(c Config, rotate int, batches ...*Batch) *Table {
 	}
 	var pages [Pages]*page
 	for i := range pages {
-		pages[i] = t.mem.sized(next[i*PageKeys:][:PageKeys])
+		pages[i] = t.mem.sized(next[i*PageKeys:][:PageKeys], t.narrow())
 	}
 	f := fill{pages: &pages, next: next, waiting: make([]Posting, 0, min(t.Len(), fillAtOnce))}
 	for _, b := range batches {
@@ -168,7 +190,7 @@ func (f *fill) flush() {
 	for _, q := range f.ordered {
 		p, to := f.pages[q.Key>>54], f.next[q.Key>>48]
 		f.next[q.Key>>48] = to + 1
-		p.hi[to], p.lo[to], p.ordinals[to] = uint32(q.Key>>16), uint16(q.Key), q.Ordinal
+		p.put(to, q.Key, q.Ordinal)
 	}
 	f.waiting = f.waiting[:0]
 }
@@ -190,7 +212,7 @@ func (t *Table) publish(number int, p *page, ends []uint32) {
 
 // sized returns an empty page with room for counts[i] postings in bucket i,
 // and leaves in counts where each begins; nil if there are none at all.
-func (m *Memory) sized(counts []uint32) *page {
+func (m *Memory) sized(counts []uint32, narrow bool) *page {
 	if slices.Max(counts) == 0 {
 		return nil
 	}
@@ -198,7 +220,7 @@ func (m *Memory) sized(counts []uint32) *page {
 	for i, n := range counts {
 		slots[i] = capacity(int(n))
 	}
-	p := m.page(&slots)
+	p := m.page(&slots, narrow)
 	for i := range counts {
 		counts[i] = p.buckets[i].start
 	}

@@ -4,19 +4,19 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/zeebo/xxh3"
 )
 
 // Version is the version of the page format; see the package comment.
-const Version = 1
+const Version = 2
 
 const (
-	headerBytes = 12 + 4*PageKeys
+	headerBytes = 12
 	sumBytes    = 8
-	// MaxPagePostings bounds a page (and so what a hostile length can claim).
-	MaxPagePostings = 1 << 28
+	isNarrow    = 1 // in byte 5
 )
 
 var magic = [3]byte{'j', 'g', 'p'}
@@ -33,128 +33,214 @@ func (t *Table) AppendPage(dst []byte, number int, tag uint8) []byte {
 	start := len(dst)
 	dst = append(dst, magic[:]...)
 	dst = append(dst, Version, tag, 0)
+	if t.narrow() {
+		dst[start+5] = isNarrow
+	}
 	dst = binary.LittleEndian.AppendUint16(dst, uint16(number*PageKeys))
-	dst = append(dst, make([]byte, headerBytes-8)...)
-	head := dst[start:]
-
+	dst = append(dst, 0, 0, 0, 0)
 	p := t.pages[number].Load()
 	if p == nil {
 		p = new(page)
 	}
-	// One look at each bucket: what the writer does meanwhile must not part
-	// the arrays from each other.
-	var views [PageKeys]View
+	total := 0
 	var ordinals []uint32
-	for i := range views {
-		views[i] = p.view(i)
-		n := 0
-		for j := range views[i].Hi {
-			o, ok := views[i].Ordinal(j)
-			ordinals = append(ordinals, o)
-			if ok {
-				n++
-			}
-		}
-		binary.LittleEndian.PutUint32(head[12+4*i:], uint32(n))
-	}
-	dst = slices.Grow(dst, len(ordinals)*postingBytes+sumBytes)
-	total, at := 0, 0
-	for _, v := range views {
-		for j, hi := range v.Hi {
-			if ordinals[at+j] != dead {
-				dst = binary.LittleEndian.AppendUint32(dst, hi)
-				total++
-			}
-		}
-		at += len(v.Hi)
-	}
-	at = 0
-	for _, v := range views {
+	for i := range PageKeys {
+		// One look at each bucket: what the writer does meanwhile must not part
+		// the arrays from each other.
+		v := p.view(i)
+		ordinals = ordinals[:0]
+		n, sorted := 0, 0
 		for j := range v.Hi {
-			if ordinals[at+j] != dead {
-				dst = binary.LittleEndian.AppendUint16(dst, v.Lo(j))
+			o, ok := v.Ordinal(j)
+			ordinals = append(ordinals, o)
+			if !ok {
+				continue
+			}
+			n++
+			if j < v.Sorted {
+				sorted++
 			}
 		}
-		at += len(v.Hi)
-	}
-	for _, o := range ordinals {
-		if o != dead {
-			dst = binary.LittleEndian.AppendUint32(dst, o)
+		dst = binary.AppendUvarint(dst, uint64(n))
+		if n > 0 {
+			dst = binary.AppendUvarint(dst, uint64(sorted))
+			dst = v.appendTo(slices.Grow(dst, wideBytes*n), ordinals)
 		}
+		total += n
 	}
 	binary.LittleEndian.PutUint32(dst[start+8:], uint32(total))
 	return binary.LittleEndian.AppendUint64(dst, xxh3.Hash(dst[start:]))
 }
 
-// Page is a decoded page. Its arrays lie in the bytes it was decoded from.
-type Page struct {
-	tag                      uint8
-	number                   int
-	counts, hi, lo, ordinals []byte
-}
-
-// DecodePage checks that b is one whole page with that tag and first key.
-// Whatever b is, it returns a page whose postings can be read or an error that
-// wraps ErrPage.
-func DecodePage(b []byte, tag uint8, first uint16) (Page, error) {
-	p, err := decodePage(b)
-	if err == nil && (p.tag != tag || p.number*PageKeys != int(first)) {
-		err = fmt.Errorf("%w: it is page %d/%d", ErrPage, p.tag, p.number*PageKeys)
-	}
-	return p, err
-}
-
-func decodePage(b []byte) (Page, error) {
-	if len(b) < headerBytes+sumBytes {
-		return Page{}, fmt.Errorf("%w: %d bytes", ErrPage, len(b))
-	}
-	if [3]byte(b) != magic {
-		return Page{}, fmt.Errorf("%w: no page begins so", ErrPage)
-	}
-	if b[3] != Version {
-		return Page{}, fmt.Errorf("%w: version %d, this is %d", ErrPage, b[3], Version)
-	}
-	end := len(b) - sumBytes
-	if sum := xxh3.Hash(b[:end]); sum != binary.LittleEndian.Uint64(b[end:]) {
-		return Page{}, fmt.Errorf("%w: checksum", ErrPage)
-	}
-	first := int(binary.LittleEndian.Uint16(b[6:]))
-	n := int(binary.LittleEndian.Uint32(b[8:]))
-	if first%PageKeys != 0 || b[5] != 0 || n > MaxPagePostings || len(b) != headerBytes+n*postingBytes+sumBytes {
-		return Page{}, fmt.Errorf("%w: %d postings from key %d in %d bytes", ErrPage, n, first, len(b))
-	}
-	p := Page{tag: b[4], number: first / PageKeys, counts: b[12:headerBytes]}
-	p.hi = b[headerBytes:][:4*n]
-	p.lo = b[headerBytes+4*n:][:2*n]
-	p.ordinals = b[headerBytes+6*n:][:4*n]
-	sum := 0
-	for i := range PageKeys {
-		sum += int(binary.LittleEndian.Uint32(p.counts[4*i:]))
-	}
-	if sum != n {
-		return Page{}, fmt.Errorf("%w: buckets of %d postings in all, not %d", ErrPage, sum, n)
-	}
-	for i := range n {
-		if binary.LittleEndian.Uint32(p.ordinals[4*i:]) == dead {
-			return Page{}, fmt.Errorf("%w: posting %d has the ordinal of a tombstone", ErrPage, i)
+// appendTo appends the three arrays of a bucket with these ordinals, without
+// its tombstones.
+func (v *View) appendTo(dst []byte, ordinals []uint32) []byte {
+	last := uint32(0)
+	for j, hi := range v.Hi {
+		switch {
+		case ordinals[j] == dead:
+		case j < v.Sorted:
+			dst = binary.AppendUvarint(dst, uint64(hi-last))
+			last = hi
+		default:
+			dst = binary.LittleEndian.AppendUint32(dst, hi)
 		}
 	}
-	return p, nil
+	if len(v.Hi) > 0 && v.page.lo != nil {
+		for j := range v.Hi {
+			if ordinals[j] != dead {
+				dst = binary.LittleEndian.AppendUint16(dst, v.Lo(j))
+			}
+		}
+	}
+	last = 0
+	for j, o := range ordinals {
+		switch {
+		case o == dead:
+		case j < v.Sorted:
+			dst = binary.AppendUvarint(dst, uint64(o))
+		default:
+			dst = binary.AppendUvarint(dst, uint64(o-last))
+			last = o
+		}
+	}
+	return dst
 }
 
-// AppendTo adds the page's postings to a batch, bucket by bucket, in the order
-// in which they were added to each.
-func (p *Page) AppendTo(b *Batch) {
-	at := 0
+// AppendPage adds the postings of a page with that tag and first key, bucket by
+// bucket, in the order in which they were added to each. Whatever page is, an
+// error wraps ErrPage and leaves the batch as it was.
+func (b *Batch) AppendPage(page []byte, tag uint8, first uint16) error {
+	before := b.n
+	err := b.appendPage(page, tag, first)
+	if err != nil {
+		b.cut(before)
+		return fmt.Errorf("%w: %w", ErrPage, err)
+	}
+	return nil
+}
+
+func (b *Batch) appendPage(page []byte, tag uint8, first uint16) error {
+	if len(page) < headerBytes+PageKeys+sumBytes {
+		return fmt.Errorf("%d bytes", len(page))
+	}
+	if [3]byte(page) != magic {
+		return errors.New("no page begins so")
+	}
+	if page[3] != Version {
+		return fmt.Errorf("version %d, this is %d", page[3], Version)
+	}
+	end := len(page) - sumBytes
+	if sum := xxh3.Hash(page[:end]); sum != binary.LittleEndian.Uint64(page[end:]) {
+		return errors.New("checksum")
+	}
+	if at := binary.LittleEndian.Uint16(page[6:]); page[4] != tag || at != first || first%PageKeys != 0 {
+		return fmt.Errorf("it is page %d/%d", page[4], at)
+	}
+	if page[5] > isNarrow {
+		return fmt.Errorf("unknown kind of table %d", page[5])
+	}
+	r := pageReader{rest: page[headerBytes:end], narrow: page[5] == isNarrow}
+	total := 0
 	for slot := range PageKeys {
-		upper := uint64(p.number*PageKeys+slot) << 48
-		for range int(binary.LittleEndian.Uint32(p.counts[4*slot:])) {
-			hi := uint64(binary.LittleEndian.Uint32(p.hi[4*at:]))
-			lo := uint64(binary.LittleEndian.Uint16(p.lo[2*at:]))
-			b.Append(upper|hi<<16|lo, binary.LittleEndian.Uint32(p.ordinals[4*at:]))
-			at++
+		n, err := r.bucket(b, (uint64(first)+uint64(slot))<<48)
+		if err != nil {
+			return fmt.Errorf("bucket %d: %w", slot, err)
 		}
+		total += n
 	}
+	if n := binary.LittleEndian.Uint32(page[8:]); uint64(n) != uint64(total) || len(r.rest) > 0 {
+		return fmt.Errorf("%d postings, not %d; %d bytes over", total, n, len(r.rest))
+	}
+	return nil
+}
+
+// pageReader reads what stands between header and sum.
+type pageReader struct {
+	rest   []byte
+	narrow bool
+	keys   []uint64 // of one bucket
+}
+
+var errCut = errors.New("cut short")
+
+// uvarint reads a number of at most 32 bits.
+func (r *pageReader) uvarint() (uint32, error) {
+	if len(r.rest) > 0 && r.rest[0] < 0x80 {
+		v := r.rest[0]
+		r.rest = r.rest[1:]
+		return uint32(v), nil
+	}
+	v, size := binary.Uvarint(r.rest)
+	if size <= 0 || v > math.MaxUint32 {
+		return 0, errCut
+	}
+	r.rest = r.rest[size:]
+	return uint32(v), nil
+}
+
+// bucket reads one bucket, whose keys begin with upper, into b.
+func (r *pageReader) bucket(b *Batch, upper uint64) (int, error) {
+	count, err := r.uvarint()
+	if err != nil || count == 0 {
+		return 0, err
+	}
+	sorted, err := r.uvarint()
+	n := int(count)
+	if err != nil || n > len(r.rest) || sorted > count {
+		return 0, errCut // a posting takes a byte at least: no length can claim more
+	}
+	if err := r.readKeys(n, int(sorted), upper); err != nil {
+		return 0, err
+	}
+	last := uint32(0)
+	for i, key := range r.keys {
+		o, err := r.uvarint()
+		if err != nil {
+			return 0, err
+		}
+		if i >= int(sorted) {
+			o += last
+			last = o
+		}
+		if o == dead {
+			return 0, errors.New("the ordinal of a tombstone")
+		}
+		b.Append(key, o)
+	}
+	return n, nil
+}
+
+func (r *pageReader) readKeys(n, sorted int, upper uint64) error {
+	r.keys = slices.Grow(r.keys[:0], n)[:n]
+	last := uint32(0)
+	for i := range r.keys[:sorted] {
+		step, err := r.uvarint()
+		if err != nil || last+step < last {
+			return errCut
+		}
+		last += step
+		r.keys[i] = upper | uint64(last)<<16
+	}
+	others := r.keys[sorted:]
+	if len(r.rest) < 4*len(others) {
+		return errCut
+	}
+	for i := range others {
+		others[i] = upper | uint64(binary.LittleEndian.Uint32(r.rest[4*i:]))<<16
+	}
+	r.rest = r.rest[4*len(others):]
+	if r.narrow {
+		return nil
+	}
+	if len(r.rest) < 2*n {
+		return errCut
+	}
+	for i := range r.keys {
+		r.keys[i] |= uint64(binary.LittleEndian.Uint16(r.rest[2*i:]))
+	}
+	r.rest = r.rest[2*n:]
+	return nil
 }
 
 // TakeDirty returns the numbers of the pages that changed since the last call,
