@@ -85,7 +85,7 @@ type Index struct {
 	reader *sql.DB // many, read-only
 	beside *reader // reader's statements for judging
 
-	// write serialises the writers. It guards closed, w, next* and sources.
+	// write serialises the writers. It guards closed, w, next*, sources and trusting.
 	write       sync.Mutex
 	closed      bool
 	w           *statements
@@ -96,6 +96,7 @@ type Index struct {
 	sources     map[string]int64
 	recipeStamp int64
 	policyStamp int64
+	trusting    bool // only equal forms are copies: see Probe.Insert
 
 	// state guards what follows; writers change it under both locks.
 	state   sync.RWMutex

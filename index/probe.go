@@ -2,9 +2,11 @@ package index
 
 import (
 	"context"
-	"database/sql"
+	"errors"
+	"math"
 
 	"jianguo/index/bands"
+	"jianguo/index/runs"
 	"jianguo/simhash"
 )
 
@@ -41,30 +43,73 @@ func (p Probe) Within(q *simhash.Print, s float32) []simhash.Fingerprint {
 // Judged is how many proposals an article is judged against.
 func (p Probe) Judged(a *Article) int { return min(len(p.x.propose(a)), p.x.policy.Judged) }
 
-// Fingerprints are those of all exemplars.
-func (p Probe) Fingerprints(ctx context.Context) ([]simhash.Fingerprint, error) {
-	var all []simhash.Fingerprint
-	err := each(ctx, p.x.reader, `SELECT ordinal, fingerprint FROM items`, func(r *sql.Rows) error {
-		var ordinal uint32
-		var f int64
-		err := r.Scan(&ordinal, &f)
-		if p.x.columns.flags(ordinal)&flagExemplar != 0 {
-			all = append(all, simhash.Fingerprint(f))
-		}
-		return err
-	})
-	return all, err
+// Insert is Add without judging: only an equal normal form makes a copy. What is
+// left is what it costs to keep an item, durably.
+func (p Probe) Insert(ctx context.Context, mutations []Mutation) error {
+	p.x.write.Lock()
+	p.x.trusting = true
+	p.x.write.Unlock()
+	_, err := p.x.Add(ctx, mutations)
+	p.x.write.Lock()
+	p.x.trusting = false
+	p.x.write.Unlock()
+	return err
 }
 
-// Bytes are resident bytes: of the fingerprints' bands, and of all postings,
-// look-ups and columns together.
-func (p Probe) Bytes() (inBands, all int64) {
-	s, ids, exacts := p.x.bands.Stats(), p.x.ids.Stats(), p.x.exacts.Stats()
+// Post makes fingerprints resident, and nothing else of them: first is the
+// ordinal of the first.
+func (p Probe) Post(first uint32, fingerprints []simhash.Fingerprint) {
+	p.x.write.Lock()
+	defer p.x.write.Unlock()
+	for i, fp := range fingerprints {
+		p.x.bands.Add(fp, first+uint32(i))
+	}
+}
+
+// Reload lets go of what is resident and reads the snapshot again. Nobody else
+// may use the index.
+func (p Probe) Reload(ctx context.Context) error {
+	x := p.x
+	x.bands.Close()
+	x.ids.Close()
+	x.exacts.Close()
+	x.bands, x.ids, x.exacts = bands.New(bands.Config{}), runs.New(runs.Config{}), runs.New(runs.Config{})
+	db, err := x.openSnapshot(ctx)
+	if err != nil {
+		return err
+	}
+	m, err := readMarks(ctx, db)
+	if err == nil {
+		err = x.loadPages(ctx, db, m)
+	}
+	return errors.Join(err, db.Close())
+}
+
+// Exemplar reports whether the version with an ordinal is one.
+func (p Probe) Exemplar(ordinal uint32) bool { return p.x.columns.flags(ordinal)&flagExemplar != 0 }
+
+// Bytes are resident bytes: of the fingerprints' bands, and of everything by
+// part.
+func (p Probe) Bytes() (inBands int64, parts map[string]int64) {
+	s := p.x.bands.Stats()
 	inBands = s.Bytes
 	if s.Fingerprints > 0 {
 		// The four bands' share of the postings.
-		inBands = s.Bytes * 4 * int64(s.Fingerprints) / (4*int64(s.Fingerprints) + int64(s.KeyPostings))
+		wide, narrow := 4*int64(s.Fingerprints)*bands.PostingBytes, int64(s.KeyPostings)*bands.KeyBytes
+		inBands = int64(float64(s.Bytes) * float64(wide) / float64(wide+narrow))
 	}
-	columns := int64(len(p.x.columns.all())) * chunkBytes
-	return inBands, s.Bytes + ids.Bytes + exacts.Bytes + columns
+	return inBands, map[string]int64{
+		"bands": inBands, "keys": s.Bytes - inBands, "ids": p.x.ids.Stats().Bytes, "exact": p.x.exacts.Stats().Bytes,
+		"columns": int64(len(p.x.columns.all())) * chunkBytes,
+	}
+}
+
+// judgeForm takes every article for new whose normal form is.
+func (x *Index) judgeForm(ctx context.Context, r rows, a *Article, at uint32, own map[uint32]bool, _ *preview) (judgement, error) {
+	if !a.Blank {
+		if j, ok, err := x.judgeExact(ctx, r, a, at, own); ok || err != nil {
+			return j, err
+		}
+	}
+	return judgement{verdict: Unique, distance: -1, s: -1, resemblance: float32(math.NaN())}, nil
 }

@@ -29,7 +29,11 @@ func (b *batch) publish(m *Mutation) (Outcome, error) {
 			return Outcome{}, err
 		}
 	}
-	j, err := b.x.judge(b.ctx, b.x.w, a, seconds(m.At), own, a.preview)
+	judge := b.x.judge
+	if b.x.trusting {
+		judge = b.x.judgeForm
+	}
+	j, err := judge(b.ctx, b.x.w, a, seconds(m.At), own, a.preview)
 	if err != nil {
 		return Outcome{}, err
 	}

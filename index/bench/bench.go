@@ -6,17 +6,22 @@
 // perturbed, 1 % of them in families of near-duplicates by the thousand. Their
 // sketches are of random text, family members of one text with other figures.
 // Numbers are of one machine at one time: compare within a run.
+//
+// Three rates are told apart. A durable insert is what it costs to keep an
+// item whose verdict is known: row, sketch, event, postings, look-ups, in
+// batches of 256, each committed with synchronous=FULL; snapshots are written
+// meanwhile, as in service. A judged insert is the same with the verdict made
+// (an ingest without the segmenting), measured on the last items of the run.
+// Without a catalogue there are only resident inserts: postings in memory.
+// Time to make up the items is in none of them.
 package bench
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
-	"runtime"
 	"slices"
 	"time"
 
@@ -28,22 +33,34 @@ import (
 
 // Options say what to run. N is required.
 type Options struct {
-	N        uint64
-	Real     []simhash.Fingerprint // to perturb; nil: random
-	Dir      string                // for the files; empty: a temporary directory, removed at the end
-	Batch    int                   // items a transaction; 0: 256
-	Queries  int                   // look-ups of each kind; 0: 2,000
-	Rows     int                   // items of the SQLite-rows baseline, at most; 0: 2,000,000
-	Seed     uint64
-	Progress func(stage string, done, total int64)
+	N    uint64
+	Real []simhash.Fingerprint // to perturb; nil: random
+	Dir  string                // for the files; empty: a temporary directory, removed at the end
+	// NoCatalogue builds fingerprint postings and their snapshot, and nothing
+	// else.
+	NoCatalogue bool
+	Batch       int    // items a transaction; 0: 256
+	Judged      uint64 // how many items are inserted with judging, at the end; 0: 20,000, at most a tenth
+	Queries     int    // look-ups of each kind; 0: 2,000
+	Rows        int    // items of the SQLite-rows baseline, at most; 0: 2,000,000
+	Seed        uint64
+	Progress    func(stage string, done, total int64)
 }
 
 // Result is one run. Latencies are microseconds.
 type Result struct {
-	N                 uint64  `json:"n"`
+	N           uint64 `json:"n"`
+	NoCatalogue bool   `json:"no_catalogue,omitempty"`
+	// InsertsPerSecond are durable inserts: see the package comment. 0 without a
+	// catalogue.
 	InsertsPerSecond  float64 `json:"inserts_per_second"`
 	InsertsFirstTenth float64 `json:"inserts_per_second_first_tenth"`
 	InsertsLastTenth  float64 `json:"inserts_per_second_last_tenth"`
+	SlowestBatch      float64 `json:"slowest_batch_ms"`
+	// JudgedPerSecond are inserts with judging, the last JudgedN of N.
+	JudgedPerSecond   float64 `json:"judged_inserts_per_second"`
+	JudgedN           uint64  `json:"judged_n"`
+	ResidentPerSecond float64 `json:"resident_inserts_per_second,omitempty"` // only without a catalogue
 
 	HammingP50  float64 `json:"hamming_p50_us"`
 	HammingP99  float64 `json:"hamming_p99_us"`
@@ -51,9 +68,11 @@ type Result struct {
 	MarginP50   float64 `json:"margin_p50_us"`
 	MarginP99   float64 `json:"margin_p99_us"`
 	MarginP999  float64 `json:"margin_p999_us"`
-	// MarginFound is the share of copies of indexed items, at S < ScanS, that
-	// are found; MarginFoundAll that of everything a scan finds, strangers too.
+	// MarginFound is the share of the copies asked for, at S < ScanS from an
+	// indexed item, that find it; MarginFoundAll that of everything a scan finds
+	// there, most of it strangers.
 	MarginFound    float64 `json:"margin_found"`
+	MarginCopies   int     `json:"margin_copies"` // how many those were
 	MarginFoundAll float64 `json:"margin_found_all"`
 	ScanS          float64 `json:"scan_s"`
 	VerdictP50     float64 `json:"verdict_p50_us"`
@@ -62,24 +81,31 @@ type Result struct {
 	Judged         float64 `json:"judged_per_item"` // proposals, mean
 	JudgedMost     int     `json:"judged_most"`
 
-	BandsBytes    float64 `json:"bands_bytes_per_item"`    // resident, the four bands
-	ResidentBytes float64 `json:"resident_bytes_per_item"` // resident, everything of ours
-	DiskBytes     float64 `json:"disk_bytes_per_item"`     // catalogue and snapshot, no kept texts
-	StartSeconds  float64 `json:"start_seconds"`
+	BandsBytes    float64            `json:"bands_bytes_per_item"`    // resident, the four bands
+	ResidentBytes float64            `json:"resident_bytes_per_item"` // resident, everything of ours
+	Resident      map[string]float64 `json:"resident_bytes_by_part"`
+	DiskBytes     float64            `json:"disk_bytes_per_item"` // catalogue and snapshot, no kept texts
+	Disk          map[string]float64 `json:"disk_bytes_by_part"`
+	SnapshotTook  float64            `json:"snapshot_seconds"` // the last one, when closing
+	StartSeconds  float64            `json:"start_seconds"`
+	BuildSeconds  float64            `json:"build_seconds"` // wall clock, making up the items included
 
 	ScanP50 float64 `json:"scan_p50_us"` // linear popcount scan
 	RowsP50 float64 `json:"rows_p50_us"` // the same bands as SQLite rows
 	RowsN   int     `json:"rows_n"`
 	Rows    float64 `json:"rows_inserts_per_second"`
 
-	// Curve is inserts a second against size.
+	// Curve is inserts a second (durable, or resident without a catalogue) and
+	// look-ups against size.
 	Curve []Point `json:"curve"`
 }
 
-// Point is a rate at a size.
+// Point is what was measured on the way, at a size.
 type Point struct {
-	N    uint64  `json:"n"`
-	Rate float64 `json:"inserts_per_second"`
+	N          uint64  `json:"n"`
+	Rate       float64 `json:"inserts_per_second"`
+	HammingP50 float64 `json:"hamming_p50_us"`
+	MarginP50  float64 `json:"margin_p50_us"`
 }
 
 // run is one measurement under way.
@@ -107,6 +133,12 @@ func Run(ctx context.Context, o Options) (_ *Result, err error) {
 	if o.Rows == 0 {
 		o.Rows = 2_000_000
 	}
+	if o.Judged == 0 {
+		o.Judged = min(20_000, o.N/10)
+	}
+	if o.NoCatalogue {
+		o.Judged = 0
+	}
 	if o.Progress == nil {
 		o.Progress = func(string, int64, int64) {}
 	}
@@ -116,8 +148,8 @@ func Run(ctx context.Context, o Options) (_ *Result, err error) {
 		}
 		defer func() { err = errors.Join(err, os.RemoveAll(o.Dir)) }()
 	}
-	b := &run{Options: o, p: synth.Population{Real: o.Real, Seed: o.Seed}, r: rand.New(rand.NewPCG(o.Seed, 7)), res: Result{N: o.N}}
-	for _, step := range []func(context.Context) error{b.build, b.restart, b.lookups, b.verdicts, b.sizes, b.scan, b.rows} {
+	b := &run{Options: o, p: synth.Population{Real: o.Real, Seed: o.Seed}, r: rand.New(rand.NewPCG(o.Seed, 7)), res: Result{N: o.N, NoCatalogue: o.NoCatalogue, JudgedN: o.Judged}}
+	for _, step := range b.steps() {
 		if err := step(ctx); err != nil {
 			if b.x != nil {
 				err = errors.Join(err, b.x.Close())
@@ -126,6 +158,13 @@ func Run(ctx context.Context, o Options) (_ *Result, err error) {
 		}
 	}
 	return &b.res, b.x.Close()
+}
+
+func (b *run) steps() []func(context.Context) error {
+	if b.NoCatalogue {
+		return []func(context.Context) error{b.post, b.reload, b.lookups, b.sizes, b.scan, b.rows}
+	}
+	return []func(context.Context) error{b.build, b.restart, b.lookups, b.verdicts, b.sizes, b.scan, b.rows}
 }
 
 func (b *run) open(ctx context.Context) (err error) {
@@ -162,113 +201,49 @@ func text(r, figures *rand.Rand) string {
 	return string(out)
 }
 
-// build inserts everything, durably, as the ingest path does: articles are
-// made by other goroutines, one batch ahead.
-func (b *run) build(ctx context.Context) error {
-	if err := b.open(ctx); err != nil {
-		return err
-	}
-	batches := make(chan []index.Mutation, 2)
-	go b.produce(batches)
-	start, last, lastN := time.Now(), time.Now(), uint64(0)
-	var done uint64
-	for batch := range batches {
-		if _, err := b.x.Add(ctx, batch); err != nil {
-			return err
-		}
-		done += uint64(len(batch))
-		b.Progress("inserting", int64(done), int64(b.N))
-		if done-lastN >= b.N/40+1 || done == b.N {
-			b.res.Curve = append(b.res.Curve, Point{done, float64(done-lastN) / time.Since(last).Seconds()})
-			last, lastN = time.Now(), done
-		}
-	}
-	b.res.InsertsPerSecond = float64(b.N) / time.Since(start).Seconds()
-	tenth := max(len(b.res.Curve)/10, 1)
-	b.res.InsertsFirstTenth, b.res.InsertsLastTenth = mean(b.res.Curve[:tenth]), mean(b.res.Curve[len(b.res.Curve)-tenth:])
-	return nil
-}
-
-func mean(points []Point) float64 {
-	var s float64
-	for _, p := range points {
-		s += p.Rate
-	}
-	return s / float64(len(points))
-}
-
 var began = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// produce makes batches in order, each by all processors.
-func (b *run) produce(out chan<- []index.Mutation) {
-	defer close(out)
-	for from := uint64(0); from < b.N; from += uint64(b.Batch) {
-		n := min(uint64(b.Batch), b.N-from)
-		batch := make([]index.Mutation, n)
-		parallel(int(n), func(k int) {
-			i := from + uint64(k)
-			batch[k] = index.Mutation{Seq: i + 1, At: began.Add(time.Duration(i) * time.Millisecond), Article: b.article(i, b.p.Print(i))}
-		})
-		out <- batch
-	}
-}
-
-func parallel(n int, f func(int)) {
-	workers := runtime.GOMAXPROCS(0)
-	done := make(chan struct{}, workers)
-	for w := range workers {
-		go func() {
-			for k := w; k < n; k += workers {
-				f(k)
-			}
-			done <- struct{}{}
-		}()
-	}
-	for range workers {
-		<-done
-	}
-}
-
-// restart closes the index (which writes a snapshot) and times a start.
-func (b *run) restart(ctx context.Context) error {
-	if err := b.x.Close(); err != nil {
-		return err
-	}
-	runtime.GC()
-	start := time.Now()
-	if err := b.open(ctx); err != nil {
-		return err
-	}
-	b.res.StartSeconds = time.Since(start).Seconds()
-	return nil
-}
-
-// query is what is asked for, and the fingerprint it is a copy of: two copies
-// of known items in three, one stranger (original 0).
-func (b *run) query(k int) (q simhash.Print, original simhash.Fingerprint) {
+// query is what is asked of the first n items, the fingerprint and the number
+// of the item it is a copy of: two copies of known items in three, one
+// stranger.
+func (b *run) query(k int, n uint64) (q simhash.Print, original simhash.Fingerprint, item uint64) {
 	if k%3 == 2 {
-		return b.p.Print(b.N + uint64(k)), 0
+		return b.p.Print(b.N + uint64(k)), 0, b.N
 	}
-	i := b.r.Uint64N(b.N)
-	return b.p.Copy(i, uint64(k), []float64{0.03, 0.1, 0.2}[k/3%3]), b.p.Fingerprint(i)
+	i := b.r.Uint64N(n)
+	return b.p.Copy(i, uint64(k), []float64{0.03, 0.1, 0.2}[k/3%3]), b.p.Fingerprint(i), i
 }
 
 func (b *run) lookups(context.Context) error {
 	var hamming, margin []float64
 	probe := b.x.Probe()
+	found := 0
 	for k := range b.Queries {
 		b.Progress("look-ups", int64(k), int64(b.Queries))
-		q, _ := b.query(k)
+		q, original, i := b.query(k, b.N)
 		start := time.Now()
 		probe.Hamming(&q)
 		middle := time.Now()
 		probe.Margin(&q)
 		margin = append(margin, micros(time.Since(middle)))
 		hamming = append(hamming, micros(middle.Sub(start)))
+		if b.indexed(i) && q.S(original) < scanS {
+			b.res.MarginCopies++
+			if slices.Contains(probe.Within(&q, scanS), original) {
+				found++
+			}
+		}
 	}
+	b.res.MarginFound = share(found, b.res.MarginCopies)
 	b.res.HammingP50, b.res.HammingP99, b.res.HammingP999 = percentiles(hamming)
 	b.res.MarginP50, b.res.MarginP99, b.res.MarginP999 = percentiles(margin)
 	return nil
+}
+
+// indexed reports whether an item is an exemplar; numbers of strangers are
+// beyond those of all items.
+func (b *run) indexed(i uint64) bool {
+	return i < b.N && (b.NoCatalogue || b.x.Probe().Exemplar(uint32(i+1)))
 }
 
 // verdicts times whole dry runs: copies of members of families among them, in
@@ -294,16 +269,28 @@ func (b *run) verdicts(ctx context.Context) error {
 	return nil
 }
 
-func (b *run) sizes(context.Context) error {
-	bands, resident := b.x.Probe().Bytes()
-	b.res.BandsBytes, b.res.ResidentBytes = float64(bands)/float64(b.N), float64(resident)/float64(b.N)
-	var disk int64
-	for _, name := range []string{index.FileName, index.FileName + "-wal", index.SnapshotFileName, index.SnapshotFileName + "-wal"} {
-		if info, err := os.Stat(filepath.Join(b.Dir, name)); err == nil {
-			disk += info.Size()
+func (b *run) sizes(ctx context.Context) error {
+	n := float64(b.N)
+	inBands, parts := b.x.Probe().Bytes()
+	b.res.BandsBytes, b.res.Resident = float64(inBands)/n, map[string]float64{}
+	for part, bytes := range parts {
+		b.res.Resident[part] = float64(bytes) / n
+		b.res.ResidentBytes += float64(bytes) / n
+	}
+	sizes, err := b.x.Sizes(ctx)
+	if err != nil {
+		return err
+	}
+	b.res.Disk = map[string]float64{}
+	for _, s := range sizes {
+		if s.Kept || b.NoCatalogue && s.File == index.FileName {
+			continue
+		}
+		b.res.DiskBytes += float64(s.Bytes) / n
+		if per := float64(s.Bytes) / n; per >= 0.05 {
+			b.res.Disk[s.File+" "+s.Part] = per
 		}
 	}
-	b.res.DiskBytes = float64(disk) / float64(b.N)
 	return nil
 }
 
@@ -313,22 +300,4 @@ func percentiles(v []float64) (p50, p99, p999 float64) {
 	slices.Sort(v)
 	at := func(q float64) float64 { return v[min(int(q*float64(len(v))), len(v)-1)] }
 	return at(0.5), at(0.99), at(0.999)
-}
-
-// Print writes a result for people.
-func (r *Result) Print(w io.Writer) error {
-	_, err := fmt.Fprintf(w, `%d items
-inserts, durable     %9.0f /s     first tenth %.0f, last tenth %.0f
-hamming              %9.1f µs p50 %9.1f p99 %9.1f p99.9
-margin               %9.1f µs p50 %9.1f p99 %9.1f p99.9     finds %.1f %% of copies, %.1f %% of all a scan finds, at S < %g
-to the verdict       %9.1f µs p50 %9.1f p99 %9.1f p99.9     %.1f proposals judged an item, %d at most
-linear scan          %9.1f µs p50
-SQLite rows          %9.1f µs p50     %.0f inserts/s, at %d items
-resident             %9.1f bytes an item in the bands, %.1f in all
-disk                 %9.1f bytes an item, kept texts left out
-start to ready       %9.2f s
-`, r.N, r.InsertsPerSecond, r.InsertsFirstTenth, r.InsertsLastTenth, r.HammingP50, r.HammingP99, r.HammingP999,
-		r.MarginP50, r.MarginP99, r.MarginP999, 100*r.MarginFound, 100*r.MarginFoundAll, r.ScanS, r.VerdictP50, r.VerdictP99, r.VerdictP999, r.Judged, r.JudgedMost,
-		r.ScanP50, r.RowsP50, r.Rows, r.RowsN, r.BandsBytes, r.ResidentBytes, r.DiskBytes, r.StartSeconds)
-	return err
 }

@@ -1,4 +1,4 @@
--- Events are found from their item, format 4: of most versions the first event
+-- Events are found from their item, format 5: of most versions the first event
 -- is the only one, so that an index over all of them costs more than a number
 -- in the row of each item. items.event is a version's first event; causes 1 and
 -- 2 (arrivals) are nothing but first events, and only the others are indexed.
