@@ -58,6 +58,7 @@ type exposureRoutes struct {
 // exposures.report. It is called between New and Serve. The services answer a packed
 // request with a bitmap and a JSON one with JSON.
 func (s *Server) AddExposure(store *exposure.Store) {
+	s.exposure = store
 	r := &exposureRoutes{store: store, work: make(gate, s.cfg.Concurrency), wait: make(gate, 8*s.cfg.Concurrency)}
 	add := func(path string, roles roleSet, g gate, h func(echo.Context, []byte) error) {
 		s.echo.POST(path, s.guard(roles|operator, r.withBody(g, h)))

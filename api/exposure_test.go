@@ -2,12 +2,10 @@ package api
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"slices"
@@ -15,96 +13,22 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 	"github.com/nats-io/nats.go/micro"
 
 	"jianguo/exposure"
-	"jianguo/index"
 )
 
-// exposureServer is a real server on loopback: embedded NATS, state file, HTTP, bus.
+// exposureServer is a rig with exposures, asked as raw as can be.
 type exposureServer struct {
-	t     *testing.T
-	url   string
-	addr  string
-	conn  *nats.Conn
-	store *exposure.Store
-	path  string
+	*rig
+	addr string
 }
 
 func newExposureServer(t *testing.T, cfg exposure.Config, tokens Tokens) *exposureServer {
 	t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	ns, err := server.NewServer(&server.Options{DontListen: true, JetStream: true, StoreDir: t.TempDir(),
-		NoSigs: true, NoLog: true, MaxPayload: 4 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ns.Start()
-	if !ns.ReadyForConnections(10 * time.Second) {
-		t.Fatal("NATS did not start")
-	}
-	nc, err := nats.Connect("", nats.InProcessServer(ns))
-	if err != nil {
-		t.Fatal(err)
-	}
-	js, err := jetstream.New(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
-	quiet := slog.New(slog.DiscardHandler)
-	if cfg.Log, err = exposure.OpenNATSLog(ctx, js, exposure.StreamConfig{}, quiet); err != nil {
-		t.Fatal(err)
-	}
-	cfg.Path, cfg.Logger = t.TempDir()+"/exposure.db", quiet
-	store, err := exposure.Open(ctx, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := store.WaitReady(ctx); err != nil {
-		t.Fatal(err)
-	}
-	ix, err := index.Open(ctx, index.Config{Dir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	srv, err := New(Config{Index: ix, Conn: nc, Tokens: tokens})
-	if err != nil {
-		t.Fatal(err)
-	}
-	srv.AddExposure(store)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	served := make(chan error, 1)
-	go func() { served <- srv.Serve(ctx, l) }()
-	x := &exposureServer{t: t, url: "http://" + l.Addr().String(), addr: l.Addr().String(), conn: nc, store: store, path: cfg.Path}
-	t.Cleanup(func() {
-		cancel()
-		if err := <-served; err != nil {
-			t.Error(err)
-		}
-		if err := store.Close(); err != nil {
-			t.Error(err)
-		}
-		ix.Close()
-		nc.Close()
-		ns.Shutdown()
-		ns.WaitForShutdown()
-		if _, err := exposure.Verify(context.Background(), cfg.Path); err != nil {
-			t.Error(err)
-		}
-	})
-	// The bus services are up before HTTP is.
-	resp, err := http.Get(x.url + "/healthz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp.Body.Close()
-	return x
+	r := newRig(t, rigConfig{exposure: &cfg, api: func(c *Config) { c.Tokens = tokens }})
+	return &exposureServer{rig: r, addr: strings.TrimPrefix(r.url, "http://")}
 }
 
 // post sends a body and returns status, answer and header.
@@ -328,7 +252,7 @@ func TestExposureBinary(t *testing.T) {
 		if status != 200 || !bytes.Equal(got, want) || h.Get(DroppedHeader) != "5" || h.Get("Content-Type") != BitmapType {
 			t.Errorf("%s: %d %x %v, want %x", name, status, got, h, want)
 		}
-		reply, err := x.conn.Request("exposures.filter", req, 5*time.Second)
+		reply, err := x.Conn.Request("exposures.filter", req, 5*time.Second)
 		if err != nil || !bytes.Equal(reply.Data, want) {
 			t.Errorf("%s on the bus: %x %v", name, reply.Data, err)
 		}
@@ -355,7 +279,7 @@ func TestExposureBinary(t *testing.T) {
 func TestExposureBus(t *testing.T) {
 	x := newExposureServer(t, exposure.Config{}, Tokens{})
 	ask := func(subject, body string) *nats.Msg {
-		m, err := x.conn.Request(subject, []byte(body), 5*time.Second)
+		m, err := x.Conn.Request(subject, []byte(body), 5*time.Second)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -336,7 +336,7 @@ func TestPending(t *testing.T) {
 	if rep := r.do("GET", itemPath("慢/稿"), nil); rep.status != 404 {
 		t.Errorf("before its verdict: %d", rep.status)
 	}
-	r.run()
+	r.Run()
 	eventually(t, "the item has its verdict", func() bool { return r.do("GET", rep.header.Get("Location"), nil).status == 200 })
 }
 
@@ -351,7 +351,7 @@ func TestFullStream(t *testing.T) {
 		if rep.status != 429 || rep.header.Get("Retry-After") == "" || n == 0 {
 			t.Errorf("item %d: %d %s", n, rep.status, rep.body)
 		}
-		r.run()
+		r.Run()
 		eventually(t, "there is room again", func() bool {
 			return r.do("POST", "/items", ingest.Item{ID: fmt.Sprint(n), Body: article(n)}).status == 200
 		})
@@ -368,7 +368,7 @@ func TestNoBus(t *testing.T) {
 	if ready.Ready || ready.Parts["moon"] != "not full" || ready.Parts["bus"] != "ok" {
 		t.Errorf("ready: %+v", ready)
 	}
-	r.bus.Close()
+	r.Bus.Close()
 	eventually(t, "the bus is gone", func() bool { return r.server.busReady() != nil })
 	if p := want[Problem](r, 503, "POST", "/items", ingest.Item{ID: "a", Body: "x"}); p.Detail == "" {
 		t.Errorf("publish: %+v", p)

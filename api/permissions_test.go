@@ -54,7 +54,7 @@ func TestBusRoles(t *testing.T) {
 		bus: func(c *ingest.BusConfig) { c.Listen, c.Authenticate = "127.0.0.1:0", tokens.BusUser },
 		api: func(c *Config) { c.Tokens = tokens },
 	})
-	js, err := jetstream.New(r.conn)
+	js, err := jetstream.New(r.Conn)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func TestBusRoles(t *testing.T) {
 	all := []string{platformToken, recallToken, editorToken, operatorToken}
 	members := map[string]*member{}
 	for _, secret := range all {
-		members[secret] = join(t, r.bus.URL(), secret)
+		members[secret] = join(t, r.Bus.URL(), secret)
 	}
 	for _, c := range []struct {
 		kind, subject string
@@ -126,7 +126,7 @@ func TestBusRoles(t *testing.T) {
 func TestBusRolesAtWork(t *testing.T) {
 	tokens := testTokens(t)
 	r := newRig(t, rigConfig{bus: func(c *ingest.BusConfig) { c.Listen, c.Authenticate = "127.0.0.1:0", tokens.BusUser }})
-	shop, desk := join(t, r.bus.URL(), platformToken), join(t, r.bus.URL(), editorToken)
+	shop, desk := join(t, r.Bus.URL(), platformToken), join(t, r.Bus.URL(), editorToken)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	publisher, err := ingest.NewPublisher(shop.conn)

@@ -7,10 +7,12 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -21,27 +23,21 @@ import (
 	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/getkin/kin-openapi/routers"
 	"github.com/getkin/kin-openapi/routers/gorillamux"
-	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"jianguo/api/console"
-	"jianguo/data"
+	"jianguo/exposure"
 	"jianguo/index"
 	"jianguo/ingest"
-	"jianguo/segment"
+	rigs "jianguo/ingest/rig"
 )
 
-// Shared by all tests; not changed after TestMain began.
-var (
-	segmenter   *segment.Segmenter
-	description *traffic
-)
+// description is shared by all tests; it is not replaced after TestMain began.
+var description *traffic
 
 func TestMain(m *testing.M) {
 	flag.Parse()
 	var err error
-	if segmenter, err = segment.New(segment.Config{Data: data.FS}); err != nil {
-		panic(err)
-	}
 	if description, err = newTraffic(); err != nil {
 		panic(err)
 	}
@@ -55,123 +51,98 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// rig is a service on a directory of its own: bus, index, ingest and server.
+// rig is a service on a directory of its own: bus, index, ingest, exposures and
+// server.
 type rig struct {
-	t      *testing.T
-	bus    *ingest.Bus
-	conn   *nats.Conn
-	index  *index.Index
-	browse *index.Browse
-	ingest *ingest.Service
-	server *Server
-	url    string
-	client *http.Client
-	end    context.CancelFunc // of Serve
-	ended  chan error         // Serve's result
+	*rigs.Rig
+	t        *testing.T
+	browse   *index.Browse
+	exposure *exposure.Store // nil unless asked for
+	server   *Server
+	url      string
+	client   *http.Client
+	end      context.CancelFunc // of Serve
 }
 
 // rigConfig is what a test wants otherwise.
 type rigConfig struct {
-	api     func(*Config)
-	ingest  func(*ingest.Config)
-	bus     func(*ingest.BusConfig)
-	stalled bool // items stay on the bus until run
+	api      func(*Config)
+	ingest   func(*ingest.Config)
+	bus      func(*ingest.BusConfig)
+	exposure *exposure.Config // what of it does not go without saying; nil: no exposures
+	stalled  bool             // items stay on the bus until Run
 }
 
 func newRig(t *testing.T, cfg rigConfig) *rig {
 	t.Helper()
 	ctx := context.Background()
-	dir := t.TempDir()
-	r := &rig{t: t, ended: make(chan error, 1)}
-	var err error
-	must := func() {
+	r := &rig{t: t}
+	must := func(err error) {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	bc := ingest.BusConfig{Dir: dir + "/bus", Relaxed: true}
-	if cfg.bus != nil {
-		cfg.bus(&bc)
+	var err error
+	r.Rig, err = rigs.Open(ctx, rigs.Config{Dir: t.TempDir(), Bus: cfg.bus, Ingest: cfg.ingest})
+	must(err)
+	t.Cleanup(func() { must(r.Close()) })
+	r.OnClose(func() error { return r.Verify(ctx) })
+	r.browse, err = r.Index.OpenBrowse(ctx, index.BrowseConfig{Words: console.IndexWords(r.Segmenter)})
+	must(err)
+	r.OnClose(r.browse.Close)
+	if cfg.exposure != nil {
+		must(r.openExposure(ctx, *cfg.exposure))
 	}
-	r.bus, err = ingest.StartBus(bc)
-	must()
-	t.Cleanup(r.bus.Close)
-	r.conn, err = r.bus.Connect()
-	must()
-	t.Cleanup(r.conn.Close)
-	r.index, err = index.Open(ctx, index.Config{Dir: dir, Durability: index.DurabilityRelaxed,
-		Recipe: func() (string, error) { return segmenter.Recipe(), nil }})
-	must()
-	t.Cleanup(func() {
-		if err := r.index.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	r.browse, err = r.index.OpenBrowse(ctx, index.BrowseConfig{Words: console.IndexWords(segmenter)})
-	must()
-	t.Cleanup(func() {
-		if err := r.browse.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	ic := ingest.Config{Conn: r.conn, Index: r.index, Segmenter: segmenter}
-	if cfg.ingest != nil {
-		cfg.ingest(&ic)
-	}
-	r.ingest, err = ingest.New(ctx, ic)
-	must()
-	t.Cleanup(r.verify)
 	if !cfg.stalled {
-		r.run()
+		r.Run()
 	}
-	ac := Config{Browse: r.browse, Find: console.Finder(r.browse, segmenter), Index: r.index, Ingest: r.ingest, Conn: r.conn, Version: "test"}
+	ac := Config{Browse: r.browse, Find: console.Finder(r.browse, r.Segmenter), Index: r.Index, Ingest: r.Ingest, Conn: r.Conn, Version: "test"}
 	if cfg.api != nil {
 		cfg.api(&ac)
 	}
 	r.server, err = New(ac)
-	must()
+	must(err)
+	if r.exposure != nil {
+		r.server.AddExposure(r.exposure)
+	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must()
+	must(err)
 	r.url = "http://" + l.Addr().String()
 	serveCtx, end := context.WithCancel(ctx)
 	r.end = end
-	go func() { r.ended <- r.server.Serve(serveCtx, l) }()
+	r.Background("Serve", func(ctx context.Context) error {
+		context.AfterFunc(ctx, end)
+		return r.server.Serve(serveCtx, l)
+	})
 	transport := &http.Transport{MaxIdleConnsPerHost: 100}
 	r.client = &http.Client{Transport: held{t: t, next: transport}, Timeout: time.Minute,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	t.Cleanup(func() {
-		end()
-		if err := <-r.ended; err != nil {
-			t.Errorf("Serve: %v", err)
-		}
-		transport.CloseIdleConnections()
-	})
+	r.OnClose(func() error { transport.CloseIdleConnections(); return nil })
+	// The services on the bus are there before HTTP is.
+	r.do("GET", "/healthz", nil)
 	return r
 }
 
-// run takes items to their verdicts until the test ends.
-func (r *rig) run() {
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- r.ingest.Run(ctx) }()
-	r.t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			r.t.Errorf("ingest: %v", err)
-		}
-	})
-}
-
-func (r *rig) verify() {
-	report, err := r.index.Verify(context.Background())
+func (r *rig) openExposure(ctx context.Context, cfg exposure.Config) error {
+	js, err := jetstream.New(r.Conn)
 	if err != nil {
-		r.t.Error(err)
-		return
+		return err
 	}
-	for _, p := range report.Problems {
-		r.t.Errorf("verify: %s", p)
+	cfg.Logger = slog.New(slog.DiscardHandler)
+	if cfg.Log, err = exposure.OpenNATSLog(ctx, js, exposure.StreamConfig{}, cfg.Logger); err != nil {
+		return err
 	}
+	cfg.Path = filepath.Join(r.Dir, "exposure.db")
+	if r.exposure, err = exposure.Open(ctx, cfg); err != nil {
+		return err
+	}
+	r.OnClose(func() error {
+		_, err := exposure.Verify(ctx, cfg.Path)
+		return err
+	})
+	r.OnClose(r.exposure.Close)
+	return r.exposure.WaitReady(ctx)
 }
 
 // reply is an answer, read whole.
@@ -257,7 +228,7 @@ func (r *rig) follow() {
 
 // events is the number of the last event.
 func (r *rig) events() uint64 {
-	_, n := r.index.Applied()
+	_, n := r.Index.Applied()
 	return n
 }
 
@@ -265,7 +236,7 @@ func (r *rig) events() uint64 {
 func (r *rig) noDeadLetters() {
 	r.t.Helper()
 	ctx := context.Background()
-	dead, err := ingest.OpenDead(ctx, r.conn)
+	dead, err := ingest.OpenDead(ctx, r.Conn)
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"jianguo/exposure"
 	"jianguo/index"
 	"jianguo/ingest"
 )
@@ -68,6 +69,8 @@ type Server struct {
 	metrics *metrics
 
 	publisher *ingest.Publisher // nil without Conn
+	exposure  *exposure.Store   // nil until AddExposure
+	hotList   hotList
 
 	work      gate
 	waiting   gate
@@ -136,6 +139,7 @@ func (s *Server) routes() {
 	s.handle(http.MethodGet, "/clusters/:id", editor, s.browsing(s.getCluster))
 	s.handle(http.MethodGet, "/clusters/:id/decisions", editor, s.getDecisions)
 	s.handle(http.MethodPost, "/clusters/:id/decisions", editor, s.postDecision)
+	s.handle(http.MethodGet, "/hot", recall|editor, s.browsing(s.getHot))
 	s.handle(http.MethodGet, "/suspects", editor, s.browsing(s.getSuspects))
 
 	s.echo.GET("/healthz", s.health)

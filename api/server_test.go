@@ -185,7 +185,7 @@ func TestConsole(t *testing.T) {
 		t.Errorf("%d %s", rep.status, rep.body)
 	}
 	failed := errors.New("no console")
-	if _, err := New(Config{Index: r.index, Console: func(*echo.Echo, echo.MiddlewareFunc, <-chan struct{}) error { return failed }}); !errors.Is(err, failed) {
+	if _, err := New(Config{Index: r.Index, Console: func(*echo.Echo, echo.MiddlewareFunc, <-chan struct{}) error { return failed }}); !errors.Is(err, failed) {
 		t.Error(err)
 	}
 }
@@ -253,11 +253,11 @@ func TestOtherSites(t *testing.T) {
 		h.ServeHTTP(rec, req)
 		return rec.Code
 	}
-	named, err := New(Config{Index: r.index, AnyHost: true})
+	named, err := New(Config{Index: r.Index, AnyHost: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	secret, err := New(Config{Index: r.index, Tokens: testTokens(t)})
+	secret, err := New(Config{Index: r.Index, Tokens: testTokens(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -289,7 +289,7 @@ func TestDrain(t *testing.T) {
 	eventually(t, "the item is published", func() bool { return len(r.server.waiting) == 1 })
 	r.end()
 	eventually(t, "nothing new is taken", func() bool { _, err := r.try("GET", "/healthz", nil); return err != nil })
-	r.run()
+	r.Run()
 	if rep := <-done; rep.status != 200 {
 		t.Errorf("%d %s", rep.status, rep.body)
 	}
@@ -351,7 +351,7 @@ func TestPanic(t *testing.T) {
 func TestService(t *testing.T) {
 	r := newRig(t, rigConfig{})
 	r.publish(ingest.Item{ID: "a", Body: article(1)})
-	reply, err := r.conn.Request("items.check", []byte(`{"body":"`+article(1)+`"}`), 5*time.Second)
+	reply, err := r.Conn.Request("items.check", []byte(`{"body":"`+article(1)+`"}`), 5*time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -361,7 +361,7 @@ func TestService(t *testing.T) {
 	}
 	for body, code := range map[string]string{`{"body":7}`: "400", `{"body":"x","url":"\n` + strings.Repeat("x", 5000) + `"}`: "400", ``: "400",
 		`{"body":"` + strings.Repeat("x", 600<<10) + `"}`: "413"} {
-		reply, err := r.conn.Request("items.check", []byte(body), 5*time.Second)
+		reply, err := r.Conn.Request("items.check", []byte(body), 5*time.Second)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -371,10 +371,10 @@ func TestService(t *testing.T) {
 			t.Errorf("%.40s: %v %s, want %s", body, reply.Header, reply.Data, code)
 		}
 	}
-	if err := r.conn.Publish("items.check", []byte(`{"body":"x"}`)); err != nil { // nobody waits for the reply
+	if err := r.Conn.Publish("items.check", []byte(`{"body":"x"}`)); err != nil { // nobody waits for the reply
 		t.Fatal(err)
 	}
-	info, err := r.conn.Request("$SRV.INFO.jianguo", nil, 5*time.Second)
+	info, err := r.Conn.Request("$SRV.INFO.jianguo", nil, 5*time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -386,7 +386,7 @@ func TestService(t *testing.T) {
 	for n := range 200 { // more at once than are worked on at once
 		wg.Go(func() {
 			body := fmt.Sprintf(`{"id":"%d","body":"%s"}`, n, article(n%3))
-			reply, err := r.conn.Request("items.check", []byte(body), 10*time.Second)
+			reply, err := r.Conn.Request("items.check", []byte(body), 10*time.Second)
 			var e index.Event
 			if err != nil || json.Unmarshal(reply.Data, &e) != nil || e.ID != fmt.Sprint(n) {
 				t.Errorf("request %d: %v", n, err)

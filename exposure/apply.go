@@ -49,6 +49,9 @@ func (s *Store) applyLocked(ctx context.Context, e Entry) error {
 		err = s.applyForget(ctx, m.user)
 	} else {
 		err = s.applyItems(ctx, kind, m, at, now)
+		if err == nil && kind == Seen {
+			s.popular.add(m, now)
+		}
 	}
 	if err != nil && !errors.Is(err, ErrExceptions) {
 		if ctx.Err() == nil {

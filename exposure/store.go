@@ -63,6 +63,7 @@ type Store struct {
 	secret   [32]byte
 	db       *database
 	metrics  *metrics
+	popular  popular
 	segs     [segments]segment
 
 	lastShard atomic.Int64
@@ -129,6 +130,9 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	var err error
 	if s.db, err = openDatabase(ctx, cfg.Path, cfg.Durability, cfg.Rand); err != nil {
 		return nil, err
+	}
+	if err := s.popular.load(cfg.Path + PopularSuffix); err != nil {
+		cfg.Logger.Warn("exposure: counts of popular items begin anew", "err", err)
 	}
 	last, err := s.recover(ctx)
 	if err != nil {
@@ -230,6 +234,7 @@ func (s *Store) start(last uint64) {
 	s.done.Go(func() { s.flushLoop(ctx) })
 	s.done.Go(func() { s.sweepLoop(ctx) })
 	s.done.Go(func() { s.rateLoop(ctx) })
+	s.done.Go(func() { s.popularLoop(ctx) })
 }
 
 func (s *Store) setReady() {
@@ -290,5 +295,5 @@ func (s *Store) Close() error {
 	if errors.Is(failed, ErrClosed) {
 		flushErr = s.flush(context.Background())
 	}
-	return errors.Join(flushErr, s.db.close())
+	return errors.Join(flushErr, s.db.close(), s.popular.save(s.cfg.Path+PopularSuffix, s.cfg.Clock()))
 }

@@ -1,5 +1,6 @@
 // Package rig runs a whole service on the sample corpus, for the console's
-// tests and pictures: bus, index, ingest, and the HTTP side with the console on a loopback port.
+// tests and pictures: the parts of ingest/rig, and the HTTP side with the console
+// on a loopback port.
 package rig
 
 import (
@@ -10,13 +11,11 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/labstack/echo/v4"
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"jianguo/api"
@@ -24,6 +23,7 @@ import (
 	"jianguo/data"
 	"jianguo/index"
 	"jianguo/ingest"
+	"jianguo/ingest/rig"
 	"jianguo/segment"
 )
 
@@ -45,38 +45,41 @@ type Config struct {
 
 // Rig is a running service.
 type Rig struct {
-	URL       string
-	Index     *index.Index
-	Browse    *index.Browse
-	Ingest    *ingest.Service
-	Conn      *nats.Conn
-	Segmenter *segment.Segmenter
+	*rig.Rig
+	URL    string
+	Browse *index.Browse
 	// Ahead is added to the console's clock, in nanoseconds.
-	Ahead   atomic.Int64
-	Now     time.Time // where the clock began, if backdated
-	closers []func() error
+	Ahead atomic.Int64
+	Now   time.Time // where the clock began, if backdated
 }
 
 // Start starts a service and returns when every item has its verdict.
 func Start(ctx context.Context, cfg Config) (_ *Rig, err error) {
-	r := &Rig{Segmenter: cfg.Segmenter}
+	r := new(Rig)
+	if r.Rig, err = rig.Open(ctx, rig.Config{Dir: cfg.Dir, Segmenter: cfg.Segmenter,
+		Index: func(c *index.Config) {
+			p := index.DefaultPolicy()
+			p.Rules = index.RulesJianguo
+			c.Policy, c.Logger = &p, cfg.Logger
+		},
+		Ingest: func(c *ingest.Config) { c.Logger = cfg.Logger }}); err != nil {
+		return nil, err
+	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, r.Close())
 		}
 	}()
-	if r.Segmenter == nil {
-		if r.Segmenter, err = segment.New(segment.Config{Data: data.FS}); err != nil {
-			return nil, err
-		}
+	if r.Browse, err = r.Index.OpenBrowse(ctx, index.BrowseConfig{Words: console.IndexWords(r.Segmenter), Poll: 50 * time.Millisecond, Logger: cfg.Logger}); err != nil {
+		return nil, err
 	}
+	r.OnClose(r.Browse.Close)
+	r.Background("browse", r.Browse.Run)
+	r.Run()
 	if cfg.Corpus == nil {
 		if cfg.Corpus, err = data.FS.ReadFile("sample/corpus.jsonl"); err != nil {
 			return nil, err
 		}
-	}
-	if err := r.open(ctx, cfg); err != nil {
-		return nil, err
 	}
 	if cfg.Backdate {
 		err = r.backdate(ctx, cfg.Corpus)
@@ -90,49 +93,6 @@ func Start(ctx context.Context, cfg Config) (_ *Rig, err error) {
 		return nil, err
 	}
 	return r, r.serve(cfg)
-}
-
-func (r *Rig) open(ctx context.Context, cfg Config) (err error) {
-	p := index.DefaultPolicy()
-	p.Rules = index.RulesJianguo
-	r.Index, err = index.Open(ctx, index.Config{Dir: cfg.Dir, Policy: &p, Durability: index.DurabilityRelaxed, Logger: cfg.Logger,
-		Recipe: func() (string, error) { return r.Segmenter.Recipe(), nil }})
-	if err != nil {
-		return err
-	}
-	r.closers = append(r.closers, r.Index.Close)
-	if r.Browse, err = r.Index.OpenBrowse(ctx, index.BrowseConfig{Words: console.IndexWords(r.Segmenter), Poll: 50 * time.Millisecond, Logger: cfg.Logger}); err != nil {
-		return err
-	}
-	r.closers = append(r.closers, r.Browse.Close, r.background(r.Browse.Run))
-	bus, err := ingest.StartBus(ingest.BusConfig{Dir: filepath.Join(cfg.Dir, "bus"), Relaxed: true})
-	if err != nil {
-		return err
-	}
-	r.closers = append(r.closers, func() error { bus.Close(); return nil })
-	if r.Conn, err = bus.Connect(); err != nil {
-		return err
-	}
-	r.closers = append(r.closers, func() error { r.Conn.Close(); return nil })
-	if r.Ingest, err = ingest.New(ctx, ingest.Config{Conn: r.Conn, Index: r.Index, Segmenter: r.Segmenter, Logger: cfg.Logger}); err != nil {
-		return err
-	}
-	r.closers = append(r.closers, r.background(r.Ingest.Run))
-	return nil
-}
-
-// background runs f until the returned function is called.
-func (r *Rig) background(f func(context.Context) error) func() error {
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- f(ctx) }()
-	return func() error {
-		cancel()
-		if err := <-done; err != nil && !errors.Is(err, context.Canceled) {
-			return err
-		}
-		return nil
-	}
 }
 
 // Publish sends one item over the bus, waits for its verdict, and for the lists
@@ -237,16 +197,6 @@ func (r *Rig) serve(cfg Config) error {
 		return err
 	}
 	r.URL = "http://" + l.Addr().String()
-	r.closers = append(r.closers, r.background(func(ctx context.Context) error { return server.Serve(ctx, l) }))
+	r.Background("Serve", func(ctx context.Context) error { return server.Serve(ctx, l) })
 	return nil
-}
-
-// Close stops the service.
-func (r *Rig) Close() error {
-	var errs []error
-	for i := len(r.closers) - 1; i >= 0; i-- {
-		errs = append(errs, r.closers[i]())
-	}
-	r.closers = nil
-	return errors.Join(errs...)
 }

@@ -1,0 +1,94 @@
+package exposure
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+func counted(t *testing.T, p *popular, at time.Time, items ...string) {
+	t.Helper()
+	m := new(message)
+	body := fmt.Sprintf(`{"user":"u","items":%s]}`, "["+quoted(items))
+	if err := m.decode([]byte(body)); err != nil {
+		t.Fatal(err)
+	}
+	p.add(m, at)
+}
+
+func quoted(items []string) (out string) {
+	for i, item := range items {
+		if i > 0 {
+			out += ","
+		}
+		out += `"` + item + `"`
+	}
+	return out
+}
+
+func TestPopular(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state"+PopularSuffix)
+	p := new(popular)
+	if err := p.load(path); err != nil {
+		t.Fatal(err)
+	}
+	now := time.Unix(1_800_000_000, 0)
+	counted(t, p, now.Add(-2*PopularHalf), "old", "old", "old", "both")
+	counted(t, p, now.Add(-PopularHalf), "both", "half")
+	counted(t, p, now, "new", "both")
+	want := []Popular{{"both", 1.75, now}, {"new", 1, now}, {"old", 0.75, now}, {"half", 0.5, now}}
+	check := func(p *popular) {
+		t.Helper()
+		top := p.top(3, now)
+		if len(top) != 3 {
+			t.Fatalf("%d of 3", len(top))
+		}
+		for i, e := range top {
+			if e.Item != want[i].Item || math.Abs(e.Weight-want[i].Weight) > 1e-9 {
+				t.Errorf("%d: %+v, want %+v", i, e, want[i])
+			}
+		}
+	}
+	check(p)
+	if err := p.save(path, now); err != nil {
+		t.Fatal(err)
+	}
+	again := new(popular)
+	if err := again.load(path); err != nil {
+		t.Fatal(err)
+	}
+	check(again)
+	if err := os.WriteFile(path, []byte(`[{"item":`), 0o640); err != nil {
+		t.Fatal(err)
+	}
+	if err := again.load(path); err == nil || len(again.counts) != 0 {
+		t.Errorf("a torn file: %v, %d items", err, len(again.counts))
+	}
+}
+
+// However many items there are, memory is bounded, and the heavy ones stay.
+func TestPopularBounded(t *testing.T) {
+	p := &popular{counts: map[string]weighed{}}
+	now := time.Unix(1_800_000_000, 0)
+	for i := range 5 * popularLimit {
+		counted(t, p, now, fmt.Sprint("once", i))
+		if i%1000 == 0 {
+			counted(t, p, now, "often", fmt.Sprint("often", i%7000))
+		}
+	}
+	if len(p.counts) >= 2*popularLimit {
+		t.Errorf("%d items are counted", len(p.counts))
+	}
+	top := p.top(8, now)
+	if top[0].Item != "often" || top[0].Weight != math.Ceil(5*popularLimit/1000.) {
+		t.Errorf("%+v", top[0])
+	}
+	for _, e := range top[1:] {
+		if e.Weight < 20 {
+			t.Errorf("%+v", e)
+		}
+	}
+}
