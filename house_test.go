@@ -24,6 +24,7 @@ var arrows = map[string][]string{
 	"api":      {"segment", "ingest", "index", "exposure"},
 	"cmd":      {"data", "segment", "simhash", "sketch", "index", "ingest", "exposure", "api"},
 	// Not part of the service.
+	"powercut": nil,
 	"scripts":  nil,
 	"examples": nil,
 }

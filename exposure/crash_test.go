@@ -6,19 +6,15 @@ import (
 	"bufio"
 	"context"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
-	"sync"
 	"testing"
 	"time"
-	"unsafe"
 
-	"golang.org/x/sys/unix"
+	"jianguo/powercut"
 )
 
 // childEnv makes the test binary a reporter: a process with the embedded bus and a
@@ -104,12 +100,9 @@ func TestPowerCut(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), mode)
 			acked := 0
 			for cut := range 4 {
-				disk := &shadow{live: dir, kept: fmt.Sprintf("%s-kept-%d", dir, cut), synced: map[string]bool{}}
-				if err := os.CopyFS(disk.kept, os.DirFS(disk.live)); err != nil && !os.IsNotExist(err) {
-					t.Fatal(err)
-				}
-				last, syncs := runUntilCut(t, disk, acked, 20+rand.IntN(150))
-				dir = disk.kept
+				kept := fmt.Sprintf("%s-kept-%d", dir, cut)
+				last, syncs := runUntilCut(t, dir, kept, acked, 20+rand.IntN(150))
+				dir = kept
 				s := openDir(t, dir)
 				r, err := s.Filter(context.Background(), Request{User: "u0", Items: itemsOf(0, last)})
 				if err != nil || r.Degraded != "" {
@@ -164,21 +157,25 @@ func itemsOf(user, last int) []string {
 }
 
 // runUntilCut starts a reporter at number from, kills it some answers later, and
-// returns the number after the last one answered.
-func runUntilCut(t *testing.T, disk *shadow, from, answers int) (last, syncs int) {
+// returns the number after the last one answered. What is left of its files is in kept.
+func runUntilCut(t *testing.T, live, kept string, from, answers int) (last, syncs int) {
 	t.Helper()
+	disk, err := powercut.New(live, kept)
+	if err != nil {
+		t.Fatal(err)
+	}
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(self)
-	cmd.Env = append(os.Environ(), childEnv+"="+disk.live, fmt.Sprint(childFrom, "=", from))
+	cmd.Env = append(os.Environ(), childEnv+"="+live, fmt.Sprint(childFrom, "=", from))
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	stop, err := disk.startWatched(cmd)
+	stop, err := disk.Start(cmd)
 	if err != nil {
 		t.Fatalf("start with a seccomp listener: %v", err)
 	}
@@ -196,199 +193,5 @@ func runUntilCut(t *testing.T, disk *shadow, from, answers int) (last, syncs int
 	cmd.Process.Kill()
 	cmd.Wait()
 	stop()
-	disk.mu.Lock()
-	defer disk.mu.Unlock()
-	for path := range disk.synced { // opened to sync every write
-		disk.keep(path)
-	}
-	return last, disk.syncs
-}
-
-// shadow is what a disk keeps of a directory when the power goes: each file as it was
-// when last synced. Names are taken to be durable at once, contents never are.
-type shadow struct {
-	live, kept string
-	mu         sync.Mutex
-	synced     map[string]bool // mu; opened with O_SYNC
-	syncs      int             // mu
-}
-
-// inside is a path's place in the kept directory.
-func (d *shadow) inside(path string) (string, bool) {
-	rel, err := filepath.Rel(d.live, path)
-	if err != nil || strings.HasPrefix(rel, "..") {
-		return "", false
-	}
-	return filepath.Join(d.kept, rel), true
-}
-
-func (d *shadow) keep(path string) {
-	to, ok := d.inside(path)
-	if !ok {
-		return
-	}
-	from, err := os.Open(path)
-	if err != nil {
-		return
-	}
-	defer from.Close()
-	if fi, err := from.Stat(); err != nil || !fi.Mode().IsRegular() {
-		return
-	}
-	os.MkdirAll(filepath.Dir(to), 0o755)
-	f, err := os.Create(to)
-	if err != nil {
-		return
-	}
-	defer f.Close()
-	io.Copy(f, from)
-	d.syncs++
-}
-
-// system calls the shadow needs to know of.
-var watchedCalls = []uint32{unix.SYS_FSYNC, unix.SYS_FDATASYNC, unix.SYS_OPENAT, unix.SYS_RENAME, unix.SYS_RENAMEAT,
-	unix.SYS_RENAMEAT2, unix.SYS_UNLINK, unix.SYS_UNLINKAT}
-
-type notification struct {
-	id    uint64
-	pid   uint32
-	flags uint32
-	nr    int32
-	arch  uint32
-	ip    uint64
-	args  [6]uint64
-}
-
-type response struct {
-	id    uint64
-	val   int64
-	err   int32
-	flags uint32
-}
-
-const (
-	ioctlReceive = 0xc0502100
-	ioctlSend    = 0xc0182101
-)
-
-// watch is told of each watched call before it happens, and lets it happen.
-func (d *shadow) watch(listener int, quit <-chan struct{}) {
-	for {
-		fds := []unix.PollFd{{Fd: int32(listener), Events: unix.POLLIN}}
-		unix.Poll(fds, 20)
-		if fds[0].Revents&unix.POLLIN == 0 {
-			select {
-			case <-quit:
-				return
-			default:
-				continue
-			}
-		}
-		var n notification
-		if _, _, e := unix.Syscall(unix.SYS_IOCTL, uintptr(listener), ioctlReceive, uintptr(unsafe.Pointer(&n))); e != 0 {
-			continue
-		}
-		d.mu.Lock()
-		d.before(&n)
-		d.mu.Unlock()
-		r := response{id: n.id, flags: 1} // SECCOMP_USER_NOTIF_FLAG_CONTINUE
-		unix.Syscall(unix.SYS_IOCTL, uintptr(listener), ioctlSend, uintptr(unsafe.Pointer(&r)))
-	}
-}
-
-func (d *shadow) before(n *notification) {
-	switch n.nr {
-	case unix.SYS_FSYNC, unix.SYS_FDATASYNC:
-		if path, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", n.pid, n.args[0])); err == nil {
-			d.keep(path)
-		}
-	case unix.SYS_OPENAT:
-		if n.args[2]&(unix.O_SYNC|unix.O_DSYNC) != 0 {
-			d.synced[readString(n.pid, n.args[1])] = true
-		}
-	case unix.SYS_RENAME:
-		d.rename(readString(n.pid, n.args[0]), readString(n.pid, n.args[1]))
-	case unix.SYS_RENAMEAT, unix.SYS_RENAMEAT2:
-		d.rename(readString(n.pid, n.args[1]), readString(n.pid, n.args[3]))
-	case unix.SYS_UNLINK:
-		d.remove(readString(n.pid, n.args[0]))
-	case unix.SYS_UNLINKAT:
-		d.remove(readString(n.pid, n.args[1]))
-	}
-}
-
-// rename moves what was kept; contents that were never synced are gone, and only the
-// new name remains.
-func (d *shadow) rename(from, to string) {
-	f, ok1 := d.inside(from)
-	k, ok2 := d.inside(to)
-	if !ok1 || !ok2 {
-		return
-	}
-	if d.synced[from] {
-		d.keep(from)
-		delete(d.synced, from)
-	}
-	if os.Rename(f, k) != nil {
-		if fi, err := os.Stat(from); err == nil && fi.Mode().IsRegular() {
-			os.MkdirAll(filepath.Dir(k), 0o755)
-			os.WriteFile(k, nil, 0o644)
-		}
-	}
-}
-
-func (d *shadow) remove(path string) {
-	if k, ok := d.inside(path); ok {
-		delete(d.synced, path)
-		os.RemoveAll(k)
-	}
-}
-
-// readString reads a path from the memory of the stopped thread.
-func readString(pid uint32, addr uint64) string {
-	f, err := os.Open(fmt.Sprintf("/proc/%d/mem", pid))
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	buf := make([]byte, 1024)
-	n, _ := f.ReadAt(buf, int64(addr))
-	s, _, _ := strings.Cut(string(buf[:n]), "\x00")
-	return s
-}
-
-// startWatched starts a command under a seccomp filter that hands the watched calls to
-// a listener, and serves it. A filter belongs to a thread and is inherited, so it is put
-// on a thread that forks and is then thrown away; what that thread itself opens meanwhile
-// is answered like the rest. stop is called when the command has ended.
-func (d *shadow) startWatched(cmd *exec.Cmd) (stop func(), err error) {
-	prog := []unix.SockFilter{{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0}}
-	for i, nr := range watchedCalls {
-		prog = append(prog, unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jt: uint8(len(watchedCalls) - i), K: nr})
-	}
-	prog = append(prog, unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: 0x7fff0000}, // allow
-		unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: 0x7fc00000}) // tell the listener
-	fprog := unix.SockFprog{Len: uint16(len(prog)), Filter: &prog[0]}
-	quit, over, started := make(chan struct{}), make(chan struct{}), make(chan error)
-	go func() {
-		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
-		if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-			started <- err
-			return
-		}
-		const setModeFilter, newListener = 1, 8
-		fd, _, e := unix.Syscall(unix.SYS_SECCOMP, setModeFilter, newListener, uintptr(unsafe.Pointer(&fprog)))
-		if e != 0 {
-			started <- e
-			return
-		}
-		unix.CloseOnExec(int(fd))
-		go func() {
-			d.watch(int(fd), quit)
-			unix.Close(int(fd))
-			close(over)
-		}()
-		started <- cmd.Start()
-	}()
-	return func() { close(quit); <-over }, <-started
+	return last, disk.Cut()
 }

@@ -65,7 +65,10 @@ type Config struct {
 	Normal     func(title, body string) sketch.Input
 	Language   string     // of Event.Why; empty: Chinese
 	Durability Durability // empty: synced
-	Logger     *slog.Logger
+	// SnapshotEvery is the least number of events between two snapshots in the
+	// background. 0: 200,000.
+	SnapshotEvery int64
+	Logger        *slog.Logger
 	// Progress is told how far a long start-up has come; nil: nobody asks.
 	Progress func(stage string, done, total int64)
 	// Fail, where set, is called at named points of a batch; an error it
@@ -153,6 +156,9 @@ func Open(ctx context.Context, cfg Config) (*Index, error) {
 	}
 	if cfg.Durability == "" {
 		cfg.Durability = DurabilitySynced
+	}
+	if cfg.SnapshotEvery == 0 {
+		cfg.SnapshotEvery = defaultSnapshotEvery
 	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
@@ -271,7 +277,7 @@ func (x *Index) Close() error {
 	x.closed = true
 	x.write.Unlock()
 	x.background.Wait()
-	if _, last := x.Applied(); opened && snapshotWorth(int64(last)-x.snapshotEvent.Load(), int64(last)) {
+	if _, last := x.Applied(); opened && x.snapshotWorth(int64(last)) {
 		errs = append(errs, x.Snapshot(context.Background()))
 	}
 	x.write.Lock()

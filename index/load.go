@@ -103,6 +103,7 @@ func (x *Index) loadItems(ctx context.Context) (err error) {
 	case err != nil:
 		return err
 	}
+	x.log.DebugContext(ctx, "snapshot loaded", "items", m.ordinal, "of", x.nextOrdinal-1, "events", m.event)
 	x.snapshotEvent.Store(m.event)
 	return x.replay(ctx, m)
 }

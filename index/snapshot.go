@@ -438,19 +438,30 @@ func (w *pageWriter) flush(last bool) error {
 	return nil
 }
 
-// snapshotDue says how much has to change before the next snapshot: a
-// twentieth of the index, so that writing it costs no more than a few times
-// what was added.
-func snapshotDue(since, total int64) bool { return since >= max(200_000, total/20) }
+// Config.SnapshotEvery's default, and the share of the index that has to have
+// changed: an eighth, so that over the years a snapshot costs about eight times
+// what was added, and a start after a crash replays no more than an eighth.
+const (
+	defaultSnapshotEvery = 200_000
+	snapshotShare        = 8
+)
 
-// snapshotWorth says whether one is worth the wait at an orderly end.
-func snapshotWorth(since, total int64) bool { return since >= max(20_000, total/500) }
+// snapshotDue says whether enough has changed for the next snapshot.
+func (x *Index) snapshotDue(event int64) bool {
+	return event-x.snapshotEvent.Load() >= max(x.cfg.SnapshotEvery, event/snapshotShare)
+}
+
+// snapshotWorth says whether one is worth the wait at an orderly end: what it
+// saves the next start is more than what writing it takes.
+func (x *Index) snapshotWorth(event int64) bool {
+	return event-x.snapshotEvent.Load() >= max(x.cfg.SnapshotEvery/10, event/500)
+}
 
 // snapshotWhenDue starts a snapshot in the background after a batch. Guarded
 // by Index.write.
 func (x *Index) snapshotWhenDue(ctx context.Context) {
 	event := int64(x.nextEvent) - 1
-	if !snapshotDue(event-x.snapshotEvent.Load(), event) || !x.snapshotting.CompareAndSwap(false, true) {
+	if !x.snapshotDue(event) || !x.snapshotting.CompareAndSwap(false, true) {
 		return
 	}
 	x.background.Go(func() {

@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -21,23 +23,26 @@ import (
 	"jianguo/ingest"
 )
 
-// TestKill kills the real binary with SIGKILL at random moments of an ingest,
-// starts it again and goes on. Then every item that was acknowledged has its
-// verdict, and no event that anyone saw is missing or different.
-// JIANGUO_KILLS says how often; the default keeps the test short.
-func TestKill(t *testing.T) {
-	kills := 12
-	if s := os.Getenv("JIANGUO_KILLS"); s != "" {
-		var err error
-		if kills, err = strconv.Atoi(s); err != nil {
-			t.Fatal(err)
-		}
+// kills is how often a test ends the process; JIANGUO_KILLS is for longer runs.
+func kills(t *testing.T, usually int) int {
+	t.Helper()
+	s := os.Getenv("JIANGUO_KILLS")
+	if s == "" {
+		return usually
 	}
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func newKilled(t *testing.T) (*killed, *rand.Rand) {
+	t.Helper()
 	dir := t.TempDir()
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
-	r := rand.New(rand.NewPCG(seed, 1))
-	k := &killed{t: t, data: filepath.Join(dir, "data"), acked: map[string]bool{}, events: map[uint64]string{}}
+	k := &killed{t: t, data: filepath.Join(dir, "data"), start: (*exec.Cmd).Start, acked: map[string]bool{}, events: map[uint64]string{}, snapshots: map[string]int{}}
 	k.binary = filepath.Join(dir, "jianguo")
 	self, err := os.Executable()
 	if err != nil {
@@ -46,8 +51,18 @@ func TestKill(t *testing.T) {
 	if err := os.Symlink(self, k.binary); err != nil {
 		t.Fatal(err)
 	}
-	for round := range kills {
+	return k, rand.New(rand.NewPCG(seed, 1))
+}
+
+// TestKill kills the real binary with SIGKILL at random moments of an ingest
+// that writes one snapshot after the other, starts it again and goes on. Each
+// time the directory is whole; in the end every item that was acknowledged has
+// its verdict, and no event that anyone saw is missing or different.
+func TestKill(t *testing.T) {
+	k, r := newKilled(t)
+	for round := range kills(t, 12) {
 		k.round(round, time.Duration(r.IntN(400))*time.Millisecond)
+		k.whole(round)
 	}
 	k.end()
 }
@@ -55,19 +70,22 @@ func TestKill(t *testing.T) {
 type killed struct {
 	t            *testing.T
 	binary, data string
+	start        func(*exec.Cmd) error // how the binary is started
 
 	mu     sync.Mutex
 	acked  map[string]bool
 	events map[uint64]string
+
+	snapshots map[string]int // what a start after a kill made of the snapshot
 }
 
 // serve starts the binary and waits until its bus answers.
 func (k *killed) serve() (*exec.Cmd, string) {
 	k.t.Helper()
-	cmd := exec.Command(k.binary, "serve", "--log-level", "info", "--data", k.data, "--listen", "127.0.0.1:0", "--nats-listen", "127.0.0.1:0")
+	cmd := exec.Command(k.binary, "serve", "--log-level", "info", "--data", k.data, "--snapshot-every", "30", "--listen", "127.0.0.1:0", "--nats-listen", "127.0.0.1:0")
 	var out strings.Builder
 	cmd.Stderr = &out
-	if err := cmd.Start(); err != nil {
+	if err := k.start(cmd); err != nil {
 		k.t.Fatal(err)
 	}
 	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
@@ -171,6 +189,59 @@ func (k *killed) watch(ctx context.Context, url string) {
 	<-consuming.Closed()
 }
 
+// forget removes a directory that is not needed any more.
+func (k *killed) forget(dir string) {
+	k.t.Helper()
+	if err := os.RemoveAll(dir); err != nil {
+		k.t.Fatal(err)
+	}
+}
+
+// whole verifies a copy of what a kill left, so that the next start still finds
+// it as it was.
+func (k *killed) whole(round int) {
+	k.t.Helper()
+	dir := filepath.Join(k.t.TempDir(), "copy")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		k.t.Fatal(err)
+	}
+	defer k.forget(dir)
+	files, err := filepath.Glob(filepath.Join(k.data, "*.db*"))
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	for _, name := range files {
+		b, err := os.ReadFile(name)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, filepath.Base(name)), b, 0o600)
+		}
+		if err != nil {
+			k.t.Fatal(err)
+		}
+	}
+	var log strings.Builder
+	ctx := context.Background()
+	x, err := index.Open(ctx, index.Config{Dir: dir, Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	if err != nil {
+		k.t.Fatalf("round %d: %v", round, err)
+	}
+	r, err := x.Verify(ctx)
+	if err := errors.Join(err, x.Close()); err != nil {
+		k.t.Fatal(err)
+	}
+	if len(r.Problems) > 0 {
+		k.t.Fatalf("round %d: %s\n%s", round, strings.Join(r.Problems, "\n"), log.String())
+	}
+	switch {
+	case strings.Contains(log.String(), "snapshot loaded"):
+		k.snapshots["loaded"]++
+	case strings.Contains(log.String(), "building the resident index"):
+		k.snapshots["rebuilt"]++
+	default:
+		k.snapshots["none"]++
+	}
+}
+
 func (k *killed) saw(number uint64, data string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -237,7 +308,7 @@ func (k *killed) end() {
 		}
 		k.saw(e.Number, string(data))
 	}
-	k.t.Logf("%d items acknowledged, %d events", len(k.acked), len(events))
+	k.t.Logf("%d items acknowledged, %d events; snapshots after the ends: %v", len(k.acked), len(events), k.snapshots)
 	if len(k.acked) == 0 || len(k.events) > len(events) {
 		k.t.Errorf("%d items acknowledged, %d events seen, %d in the catalogue", len(k.acked), len(k.events), len(events))
 	}

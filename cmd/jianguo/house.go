@@ -31,7 +31,9 @@ type houseConfig struct {
 	DropTexts  bool
 	Language   string
 	Policy     *index.Policy
-	Segment    segmentFlags
+
+	SnapshotEvery int64 // 0: the index's default
+	Segment       segmentFlags
 }
 
 // house is the parts of the service, wired. Close takes them down in reverse.
@@ -88,7 +90,7 @@ func openHouse(co *streams, cfg houseConfig) (_ *house, err error) {
 	}
 	if h.index, err = index.Open(co.ctx, index.Config{Dir: cfg.Data, Policy: cfg.Policy, Recipe: wait,
 		Normal: h.normal, Language: cfg.Language,
-		Durability: durability, Logger: co.log, Progress: co.progress("loading")}); err != nil {
+		Durability: durability, SnapshotEvery: cfg.SnapshotEvery, Logger: co.log, Progress: co.progress("loading")}); err != nil {
 		return nil, err
 	}
 	h.closers = append(h.closers, h.index.Close)

@@ -39,6 +39,7 @@ type serveFlags struct {
 	ExposureCache  int64             `help:"Memory for users that are asked about, in MiB." default:"256"`
 	Histories      map[string]string `help:"Further histories with policies of their own, as video=calendar;ads=rotate." placeholder:"NAME=POLICY;..."`
 	Scenes         map[string]string `help:"Which history a scene goes into; a scene not named goes into the default one." placeholder:"SCENE=HISTORY;..."`
+	SnapshotEvery  int64             `help:"Least number of events between two snapshots of what is resident; besides, an eighth of all." default:"200000"`
 	TimeZone       string            `help:"Time zone of days and months." default:"Asia/Shanghai"`
 	FailClosed     bool              `help:"A filter that cannot be computed answers nothing instead of everything."`
 
@@ -103,7 +104,7 @@ func (f *serveFlags) open(co *streams, command, dir string) (_ *service, err err
 		return nil, fmt.Errorf("listen: %w", err)
 	}
 	s.house, err = openHouse(co, houseConfig{Command: command, Data: dir, HTTP: "http://" + s.http.Addr().String(), NATS: f.NATS, NATSCreds: f.NATSCreds, NATSListen: f.NATSListen, NATSUsers: busUsers(tokens),
-		Relaxed: f.Durability == "relaxed", DropTexts: f.NoTexts, Language: f.Language, Policy: f.policy(), Segment: f.segmentFlags})
+		Relaxed: f.Durability == "relaxed", DropTexts: f.NoTexts, Language: f.Language, Policy: f.policy(), SnapshotEvery: f.SnapshotEvery, Segment: f.segmentFlags})
 	if err != nil {
 		return nil, err
 	}
