@@ -1,14 +1,24 @@
 package exposure
 
-import "strconv"
+import (
+	"encoding/binary"
+	"slices"
+	"strconv"
+)
 
 // appendJSON writes {"items":[...],"dropped":n} and what else there is to say.
 func (m *message) appendJSON(dst []byte, o Outcome) []byte {
 	dst = append(dst, `{"items":`...)
-	dst = m.appendIDs(dst, unseen)
+	dst = m.appendIDs(dst, m.answer)
 	if o.Relaxed > 0 || m.atLeast > 0 {
+		m.answer = m.answer[:0]
+		for i, mark := range m.marks {
+			if mark == relaxed {
+				m.answer = append(m.answer, uint32(i))
+			}
+		}
 		dst = append(dst, `,"relaxed":`...)
-		dst = m.appendIDs(dst, relaxed)
+		dst = m.appendIDs(dst, m.answer)
 	}
 	dst = append(dst, `,"dropped":`...)
 	dst = strconv.AppendInt(dst, int64(o.Dropped), 10)
@@ -19,27 +29,34 @@ func (m *message) appendJSON(dst []byte, o Outcome) []byte {
 	return append(dst, '}')
 }
 
-// appendIDs writes the ids with a mark. Neighbours in the answer that were
-// neighbours in the request are copied as one piece, commas and all.
-func (m *message) appendIDs(dst []byte, want byte) []byte {
+// shortToken is what appendIDs copies at once, whether a token is that long or not.
+const shortToken = 32
+
+// appendIDs writes the tokens of ids as they came.
+func (m *message) appendIDs(dst []byte, ids []uint32) []byte {
 	dst = append(dst, '[')
-	marks, start := m.marks, len(dst)
-	for i := 0; i < len(marks); i++ {
-		if marks[i] != want {
+	if len(ids) == 0 {
+		return append(dst, ']')
+	}
+	body := m.body
+	for _, i := range ids {
+		from, to := m.token(int(i))
+		if cap(dst)-len(dst) < shortToken {
+			dst = slices.Grow(dst, max(len(body)/2, shortToken))
+		}
+		at, n := len(dst), int(to-from)
+		if n < shortToken && int(from)+shortToken <= len(body) {
+			// Less than a call to copy: two loads, two stores, and what is too
+			// much is overwritten by what comes next.
+			*(*[shortToken]byte)(dst[at : at+shortToken]) = *(*[shortToken]byte)(body[from:])
+			dst = dst[:at+n+1]
+			dst[at+n] = ','
 			continue
 		}
-		j := i + 1
-		for j < len(marks) && marks[j] == want {
-			j++
-		}
-		dst = append(dst, m.body[m.spans[i].raw0:m.spans[j-1].raw1]...)
-		dst = append(dst, ',')
-		i = j
+		dst = append(append(dst, body[from:to]...), ',')
 	}
-	if len(dst) > start {
-		dst = dst[:len(dst)-1]
-	}
-	return append(dst, ']')
+	dst[len(dst)-1] = ']'
+	return dst
 }
 
 // appendBitmaps writes ⌈n/8⌉ bytes for the items and, if at_least was given, as
@@ -53,12 +70,23 @@ func (m *message) appendBitmaps(dst []byte) []byte {
 }
 
 func (m *message) appendBitmap(dst []byte, want byte) []byte {
-	start := len(dst)
-	dst = append(dst, make([]byte, (len(m.marks)+7)/8)...)
-	for i, mark := range m.marks {
-		if mark == want {
-			dst[start+i>>3] |= 1 << (i & 7)
+	// Marks are small numbers, so eight of them are compared at once without one
+	// borrowing from the next, and their high bits gathered by a multiplication.
+	const ones, highs, gather = 0x0101010101010101, 0x8080808080808080, 0x0002040810204081
+	marks := m.marks
+	for len(marks) >= 8 {
+		w := highs - (binary.LittleEndian.Uint64(marks) ^ uint64(want)*ones)
+		dst = append(dst, byte(w&highs*gather>>56))
+		marks = marks[8:]
+	}
+	if len(marks) > 0 {
+		var last byte
+		for i, mark := range marks {
+			if mark == want {
+				last |= 1 << i
+			}
 		}
+		dst = append(dst, last)
 	}
 	return dst
 }

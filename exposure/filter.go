@@ -3,14 +3,13 @@ package exposure
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
 	"sync"
 	"time"
 	"unicode/utf8"
-
-	"github.com/zeebo/xxh3"
 )
 
 // Request asks which items a user has not been shown.
@@ -58,11 +57,15 @@ var messages = sync.Pool{New: func() any { return new(message) }}
 // hash computes the keys of all ids.
 func (m *message) hash(seed uint64) {
 	m.keys = slices.Grow(m.keys[:0], len(m.spans))[:len(m.spans)]
-	for i := range m.spans {
-		if sp := &m.spans[i]; sp.id0&inScratch == 0 {
-			m.keys[i] = keyOf(m.body[sp.id0:sp.id1], seed)
+	body, keys := m.body, m.keys
+	for i, sp := range m.spans {
+		// Most ids have 9 to 16 bytes. Nothing is called for those, so that the
+		// multiplications of one overlap with those of the next.
+		if n := sp.to - sp.from; n-9 <= 7 && sp.from&isOdd == 0 {
+			id := body[sp.from:sp.to]
+			keys[i] = nonZero(hash16(binary.LittleEndian.Uint64(id), binary.LittleEndian.Uint64(id[len(id)-8:]), uint64(n), seed))
 		} else {
-			m.keys[i] = keyOf(m.id(i), seed)
+			keys[i] = keyOf(m.id(i), seed)
 		}
 	}
 }
@@ -90,20 +93,20 @@ func (s *Store) Filter(ctx context.Context, req Request) (Response, error) {
 		if !utf8.ValidString(id) {
 			return Response{}, malformed("items", "id %d is not UTF-8", i)
 		}
-		at := uint32(len(m.scratch))
+		from := len(m.scratch)
 		m.scratch = append(m.scratch, id...)
-		m.spans = append(m.spans, span{id0: at | inScratch, id1: uint32(len(m.scratch)) | inScratch})
+		m.addOdd(0, 0, from)
 	}
 	o, err := s.filter(ctx, m)
 	if err != nil {
 		return Response{}, err
 	}
 	r := Response{Items: make([]string, 0, o.Items), Dropped: o.Dropped, Degraded: o.Degraded}
+	for _, i := range m.answer {
+		r.Items = append(r.Items, req.Items[i])
+	}
 	for i, mark := range m.marks {
-		switch mark {
-		case unseen:
-			r.Items = append(r.Items, req.Items[i])
-		case relaxed:
+		if mark == relaxed {
 			r.Relaxed = append(r.Relaxed, req.Items[i])
 		}
 	}
@@ -203,6 +206,7 @@ func (s *Store) filter(ctx context.Context, m *message) (Outcome, error) {
 		defer cancel()
 	}
 	m.marks = slices.Grow(m.marks[:0], len(m.spans))[:len(m.spans)]
+	m.hash(seedOf(&s.secret, m.user))
 	o := Outcome{Count: len(m.spans)}
 	err := s.look(ctx, m)
 	if err != nil {
@@ -229,7 +233,6 @@ func (s *Store) look(ctx context.Context, m *message) error {
 		}
 		return ErrNotReady
 	}
-	m.hash(seedOf(&s.secret, m.user))
 	history := s.history(m.scene)
 	var buf [2*MaxIDBytes + 1]byte
 	addr := append(append(append(buf[:0], history...), 0), m.user...)
@@ -337,27 +340,38 @@ func (m *message) choose(o *Outcome) {
 	if limit == 0 {
 		limit = len(m.spans)
 	}
-	m.forgetRepeats()
+	// Which are unseen is as good as random, and a branch on it would be
+	// mispredicted half of the time: so they are listed without one first.
+	m.answer = slices.Grow(m.answer[:0], len(m.marks))[:len(m.marks)]
+	n := 0
 	for i, mark := range m.marks {
-		if mark != unseen {
-			o.Dropped++
-			continue
+		m.answer[n] = uint32(i)
+		if mark == unseen {
+			n++
 		}
+	}
+	o.Dropped = len(m.marks) - n
+	m.forgetRepeats(n + len(m.order))
+	list := m.answer[:n]
+	n = 0
+	for _, i := range list {
 		switch {
 		case m.repeated(i):
 			m.marks[i] = repeat
 			o.Dropped++
-		case o.Items == limit:
+		case n == limit:
 			m.marks[i] = cut
 		default:
-			o.Items++
+			m.answer[n] = i
+			n++
 		}
 	}
+	m.answer, o.Items = m.answer[:n], n
 	for _, r := range m.order {
 		if o.Items+o.Relaxed >= m.atLeast {
 			break
 		}
-		if i := int(r & 0xffff); !m.repeated(i) {
+		if i := r & 0xffff; !m.repeated(i) {
 			m.marks[i] = relaxed
 			o.Relaxed++
 			o.Dropped--
@@ -365,36 +379,27 @@ func (m *message) choose(o *Outcome) {
 	}
 }
 
-// forgetRepeats empties the set of ids answered so far.
-func (m *message) forgetRepeats() {
+// forgetRepeats empties the set of ids answered so far, to hold up to n.
+func (m *message) forgetRepeats(n int) {
 	size := 64
-	for size < 2*len(m.spans) {
+	for size < 2*n {
 		size *= 2
 	}
-	if cap(m.seen) < size {
-		m.seen = make([]uint32, size)
-	}
-	m.seen = m.seen[:size]
+	m.seen = slices.Grow(m.seen[:0], size)[:size]
 	clear(m.seen)
 }
 
 // repeated adds an id to the set and says whether it was there. Equal keys are not
 // enough: two ids of one request may share one, and neither may be lost for it.
-func (m *message) repeated(i int) bool {
-	mask := uint32(len(m.seen) - 1)
-	var at uint32
-	if len(m.keys) == len(m.spans) {
-		at = m.keys[i]
-	} else { // degraded before hashing
-		at = uint32(xxh3.Hash(m.id(i)))
-	}
-	for at = at * 0x9e3779b1 >> 7 & mask; ; at = (at + 1) & mask {
+func (m *message) repeated(i uint32) bool {
+	key, mask := m.keys[i], uint32(len(m.seen)-1)
+	for at := key & mask; ; at = (at + 1) & mask {
 		j := m.seen[at]
 		if j == 0 {
-			m.seen[at] = uint32(i) + 1
+			m.seen[at] = uint16(i + 1)
 			return false
 		}
-		if bytes.Equal(m.id(int(j-1)), m.id(i)) {
+		if m.keys[j-1] == key && bytes.Equal(m.id(int(j-1)), m.id(int(i))) {
 			return true
 		}
 	}

@@ -100,11 +100,14 @@ type group struct {
 	lane  []byte     // their transposition, m bytes, or nil while not worth building
 }
 
+// lanePad are bytes behind a lane that may be read with the last one.
+const lanePad = 8
+
 // buildLane transposes the shards. It costs about as much as testing five thousand
 // candidates, so it waits until a user is asked for again.
 func (g *group) buildLane() {
 	n := len(g.words[0]) * 64
-	lane := make([]byte, n)
+	lane := make([]byte, n, n+lanePad)
 	var w [8]uint64
 	for i := 0; i < len(g.words[0]); i++ {
 		for s, words := range g.words {
@@ -135,7 +138,7 @@ func transpose64(w *[8]uint64, out []byte) {
 
 // test is the set of shards of the group, as bits, that hold the key.
 func (g *group) test(h hashes) byte {
-	if g.lane == nil {
+	if g.lane == nil || g.k < 4 { // and no policy makes k so small
 		var hit byte
 		for s, words := range g.words {
 			if testShard(words, g.mod, g.k, h) {
@@ -161,22 +164,81 @@ func (g *group) test(h hashes) byte {
 	return acc
 }
 
+// batch is how many candidates go through the kernel together: what is known of them
+// between its steps stays in the first cache.
+const batch = 256
+
+// testAll is test for up to a batch of keys.
+func (g *group) testAll(keys []uint32, hits *[batch]byte) {
+	n := g.testVector(keys, hits)
+	if n == 0 && g.lane != nil && g.k >= 4 {
+		n = g.testBatch(keys, hits)
+	}
+	for ; n < len(keys); n++ {
+		hits[n] = g.test(baseHashes(keys[n]))
+	}
+}
+
+// testBatch is testAll over a lane, in steps without a branch that depends on a
+// candidate: a lane of half its bits set answers at random, and a processor that has
+// guessed wrong has lost the time of a dozen loads.
+func (g *group) testBatch(keys []uint32, hits *[batch]byte) int {
+	var all [batch]hashes
+	var left [batch]uint16 // those that may still be held
+	lane, d := g.lane, g.mod
+	m := 0
+	for i, key := range keys {
+		h := baseHashes(key)
+		all[i] = h
+		acc := lane[d.reduce(h.h0)] & lane[d.reduce(h.h1+h.h3)] & lane[d.reduce(h.h0+2*h.h3)] & lane[d.reduce(h.h1+3*h.h2)]
+		hits[i] = acc
+		left[m&(batch-1)] = uint16(i)
+		if acc != 0 {
+			m++
+		}
+	}
+	for _, i := range left[:m] {
+		h := &all[i&(batch-1)]
+		acc := hits[i&(batch-1)]
+		a, b, c, e, s2, s3 := h.h0, h.h1+h.h3, h.h0+2*h.h3, h.h1+3*h.h2, 4*h.h2, 4*h.h3
+		j := uint64(4)
+		for ; acc != 0 && j+4 <= g.k; j += 4 {
+			a, b, c, e = a+s2, b+s3, c+s3, e+s2
+			acc &= lane[d.reduce(a)] & lane[d.reduce(b)] & lane[d.reduce(c)] & lane[d.reduce(e)]
+		}
+		for ; acc != 0 && j < g.k; j++ {
+			acc &= lane[d.reduce(h.at(j))]
+		}
+		hits[i&(batch-1)] = acc
+	}
+	return len(keys)
+}
+
 // exactTable is an open-addressing set of the keys that are known exactly (tail
-// and ring). Keys are hashes already, so their low bits are the address.
+// and ring). Keys are hashes already, so their low bits are the address. Their high
+// bits are that of a bit in a map of 1/32 or less ones, which sends most strangers
+// away without a look at the cells.
 type exactTable struct {
 	cells []uint32
 	mask  uint32
+	bits  []uint64
+	shift uint8
 }
 
 func newExactTable(n int) exactTable {
-	size := 16
-	for size < 4*n {
+	size, shift := 16, uint8(32-9)
+	for size < 2*n {
 		size *= 2
 	}
-	return exactTable{cells: make([]uint32, size), mask: uint32(size - 1)}
+	for 1<<(32-shift) < 32*n {
+		shift--
+	}
+	return exactTable{cells: make([]uint32, size), mask: uint32(size - 1), bits: make([]uint64, 1<<(32-shift)/64), shift: shift}
 }
 
 func (t *exactTable) add(key uint32) {
+	at := key >> t.shift
+	t.bits[at>>6] |= 1 << (at & 63)
 	i := key & t.mask
 	for t.cells[i] != 0 && t.cells[i] != key {
 		i = (i + 1) & t.mask
@@ -184,7 +246,16 @@ func (t *exactTable) add(key uint32) {
 	t.cells[i] = key
 }
 
+// may is false for most keys that are not in the table.
+func (t *exactTable) may(key uint32) bool {
+	at := key >> t.shift
+	return t.bits[at>>6]>>(at&63)&1 != 0
+}
+
 func (t *exactTable) has(key uint32) bool {
+	if !t.may(key) {
+		return false
+	}
 	for i := key & t.mask; ; i = (i + 1) & t.mask {
 		switch t.cells[i&uint32(len(t.cells)-1)] {
 		case key:

@@ -161,9 +161,9 @@ func BenchmarkKernel(b *testing.B) {
 			s, seed := benchState(b, &p, n)
 			var m message
 			for i := 0; i < 5000; i++ {
-				at := uint32(len(m.scratch))
-				m.scratch = append(m.scratch, benchID(n-2500+i)...)
-				m.spans = append(m.spans, span{id0: at | inScratch, id1: uint32(len(m.scratch)) | inScratch})
+				from := uint32(len(m.body))
+				m.body = append(m.body, benchID(n-2500+i)...)
+				m.spans = append(m.spans, span{from, uint32(len(m.body))})
 			}
 			m.marks = make([]byte, 5000)
 			v := s.look(&p, benchTime, c.hits)

@@ -29,9 +29,9 @@ func KernelCost(p Policy, seen, candidates int) (time.Duration, float64, error) 
 	}
 	var m message
 	for i := range candidates {
-		at := uint32(len(m.scratch))
-		m.scratch = append(m.scratch, id(seen-candidates/2+i)...)
-		m.spans = append(m.spans, span{id0: at | inScratch, id1: uint32(len(m.scratch)) | inScratch})
+		from := uint32(len(m.body))
+		m.body = append(m.body, id(seen-candidates/2+i)...)
+		m.spans = append(m.spans, span{from, uint32(len(m.body))})
 	}
 	m.marks = make([]byte, candidates)
 	v := s.look(&p, now, laneHits)

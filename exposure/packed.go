@@ -84,10 +84,10 @@ func (m *message) packedInts(b []byte, n int) error {
 		if i > 0 {
 			body = append(body, ',')
 		}
-		start := uint32(len(body))
+		start, from := len(body), len(m.scratch)
 		body = strconv.AppendInt(body, int64(binary.LittleEndian.Uint64(b[8*i:])), 10)
-		end := uint32(len(body))
-		m.spans = append(m.spans, span{start, end, start, end})
+		m.scratch = append(m.scratch, body[start:]...)
+		m.addOdd(start, len(body), from)
 	}
 	m.body = body
 	return nil
@@ -111,10 +111,10 @@ func (m *message) packedBytes(b []byte, n int) error {
 		if i > 0 {
 			body = append(body, ',')
 		}
-		start, from := uint32(len(body)), uint32(len(m.scratch))
+		start, from := len(body), len(m.scratch)
 		body = appendString(body, id)
 		m.scratch = append(m.scratch, id...)
-		m.spans = append(m.spans, span{start, uint32(len(body)), from | inScratch, uint32(len(m.scratch)) | inScratch})
+		m.addOdd(start, len(body), from)
 	}
 	if len(b) != 0 {
 		return malformed("items", "%d bytes follow the last id", len(b))

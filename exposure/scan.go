@@ -2,31 +2,34 @@ package exposure
 
 import (
 	"bytes"
-	"encoding/binary"
 	"math/bits"
 	"strconv"
 	"unicode/utf8"
 )
 
-// span is one id of a request: raw is its token as it came (with its quotes), to
-// answer with; id is its decoded bytes, to hash. Offsets into message.body, or with
-// inScratch set into message.scratch.
-type span struct {
-	raw0, raw1 uint32
-	id0, id1   uint32
-}
+// span is one id of a request: its decoded bytes in message.body, between quotes
+// that belong to the token to answer with. With isOdd set in from, it is one of
+// message.odd instead.
+type span struct{ from, to uint32 }
 
-const inScratch = 1 << 31
+const isOdd = 1 << 31
+
+// oddSpan is an id that is not its token without the quotes: an integer, or a string
+// with escapes. Its token is in message.body, its decoded bytes in message.scratch.
+type oddSpan struct{ raw0, raw1, id0, id1 uint32 }
 
 // message is a decoded request or event. It is pooled; its slices are reused.
 type message struct {
 	body    []byte
 	scratch []byte
+	quotes  quoteMap
 	spans   []span
+	odd     []oddSpan
 	keys    []uint32
 	marks   []byte
 	order   []uint32
-	seen    []uint32 // open-addressing set of span numbers, to find repeats
+	answer  []uint32 // span numbers of what is answered
+	seen    []uint16 // open-addressing set of span numbers + 1, to find repeats
 
 	user, scene, scope, mark, kind, at string
 	max, atLeast, deadlineMS           int
@@ -49,16 +52,34 @@ const (
 )
 
 func (m *message) reset(body []byte) {
-	*m = message{body: body, scratch: m.scratch[:0], spans: m.spans[:0], keys: m.keys[:0],
-		marks: m.marks[:0], order: m.order[:0], seen: m.seen}
+	*m = message{body: body, scratch: m.scratch[:0], quotes: m.quotes, spans: m.spans[:0], odd: m.odd[:0], keys: m.keys[:0],
+		marks: m.marks[:0], order: m.order[:0], answer: m.answer[:0], seen: m.seen}
 }
 
+// id is the decoded bytes of an id.
 func (m *message) id(i int) []byte {
-	sp := &m.spans[i]
-	if sp.id0&inScratch != 0 {
-		return m.scratch[sp.id0&^inScratch : sp.id1&^inScratch]
+	sp := m.spans[i]
+	if sp.from&isOdd != 0 {
+		o := &m.odd[sp.from&^isOdd]
+		return m.scratch[o.id0:o.id1]
 	}
-	return m.body[sp.id0:sp.id1]
+	return m.body[sp.from:sp.to]
+}
+
+// token is where in the body an id is as it came, quotes and all.
+func (m *message) token(i int) (from, to uint32) {
+	sp := m.spans[i]
+	if sp.from&isOdd != 0 {
+		o := &m.odd[sp.from&^isOdd]
+		return o.raw0, o.raw1
+	}
+	return sp.from - 1, sp.to + 1
+}
+
+// addOdd adds an id whose decoded bytes are those of scratch from id0 on.
+func (m *message) addOdd(raw0, raw1, id0 int) {
+	m.spans = append(m.spans, span{from: uint32(len(m.odd)) | isOdd})
+	m.odd = append(m.odd, oddSpan{uint32(raw0), uint32(raw1), uint32(id0), uint32(len(m.scratch))})
 }
 
 // decode reads a JSON request or event. The scanner does what requests look like in
@@ -79,34 +100,9 @@ func (m *message) decode(body []byte) error {
 	return nil
 }
 
-// plain says that a body is printable ASCII without backslashes, so that the end of
-// a string is simply its next quote.
-func plain(b []byte) bool {
-	if bytes.IndexByte(b, '\\') >= 0 {
-		return false
-	}
-	const high, low = 0x8080808080808080, 0x2020202020202020
-	var bad uint64 // a byte under 0x20 borrows into its high bit
-	le := binary.LittleEndian
-	for len(b) >= 32 {
-		w, x, y, z := le.Uint64(b), le.Uint64(b[8:]), le.Uint64(b[16:]), le.Uint64(b[24:])
-		bad |= w | (w - low) | x | (x - low) | y | (y - low) | z | (z - low)
-		b = b[32:]
-	}
-	for len(b) >= 8 {
-		w := le.Uint64(b)
-		bad |= w | (w - low)
-		b = b[8:]
-	}
-	for _, c := range b {
-		bad |= uint64(c) | (uint64(c)-0x20)&0x80
-	}
-	return bad&high == 0
-}
-
 // scan reports false where it gives up in favour of the slow way.
 func (m *message) scan() (bool, error) {
-	s := &scanner{b: m.body, plain: plain(m.body)}
+	s := &scanner{b: m.body, plain: m.quotes.read(m.body)}
 	if !s.next('{') {
 		return false, nil
 	}
@@ -325,14 +321,14 @@ func (m *message) scanItems(s *scanner) (bool, error) {
 		}
 		start := s.i
 		if b[start] == '"' && s.plain {
-			end := start + 1 + quote(b[start+1:])
-			if end >= len(b) {
+			end := m.quotes.next(start + 1)
+			if end < 0 {
 				return false, nil
 			}
 			if n := end - start - 1; n == 0 || n > MaxIDBytes {
 				return false, idLength(len(m.spans), n)
 			}
-			m.spans = append(m.spans, span{uint32(start), uint32(end + 1), uint32(start + 1), uint32(end)})
+			m.spans = append(m.spans, span{uint32(start + 1), uint32(end)})
 			s.i = end + 1
 		} else {
 			n := tokenLen(b[start:])
@@ -355,52 +351,39 @@ func (m *message) scanItems(s *scanner) (bool, error) {
 	}
 }
 
-// scanStrings reads on while strings follow each other with nothing but a comma
-// between them, and leaves the last one, or whatever is unusual, to its caller.
+// scanStrings reads on while strings follow each other with nothing but a comma, or
+// a comma and a space, between them, and leaves the last one, or whatever is unusual,
+// to its caller.
 func (m *message) scanStrings(s *scanner) {
-	const ones, highs, quotes = 0x0101010101010101, 0x8080808080808080, 0x2222222222222222
-	b, i := s.b, s.i
-	spans := m.spans
+	b, q, spans, i := s.b, m.quotes, m.spans, s.i
+	defer func() { s.i, m.spans = i, spans }()
+	w := i >> 6
+	x := q[w] >> (i & 63) << (i & 63) // quotes not yet passed of word w
+	x &= x - 1                        // the one at i opens the first string
 	for len(spans) < MaxItems {
-		j := i + 1
-		for {
-			if j+10 > len(b) {
-				s.i, m.spans = i, spans
+		for x == 0 {
+			if w++; w == len(q) {
 				return
 			}
-			w := binary.LittleEndian.Uint64(b[j:]) ^ quotes
-			if z := (w - ones) &^ w & highs; z != 0 {
-				j += bits.TrailingZeros64(z) >> 3
-				break
+			x = q[w]
+		}
+		end := w<<6 + bits.TrailingZeros64(x)
+		x &= x - 1
+		for x == 0 {
+			if w++; w == len(q) {
+				return
 			}
-			j += 8
+			x = q[w]
 		}
-		n := j - i - 1
-		if n-1 >= MaxIDBytes || n == 0 || j+2 >= len(b) || binary.LittleEndian.Uint16(b[j+1:]) != ','|'"'<<8 {
-			break
+		open := w<<6 + bits.TrailingZeros64(x)
+		x &= x - 1
+		gap := open - end
+		if uint(end-i-2) >= MaxIDBytes || b[end+1] != ',' || gap != 2 && (gap != 3 || b[end+2] != ' ') {
+			return
 		}
-		spans = append(spans, span{uint32(i), uint32(j + 1), uint32(i + 1), uint32(j)})
-		i = j + 2
+		spans = append(spans, span{uint32(i + 1), uint32(end)})
+		i = open
 	}
-	s.i, m.spans = i, spans
-}
-
-// quote is the index of the first quote, or len(b).
-func quote(b []byte) int {
-	const ones, highs, quotes = 0x0101010101010101, 0x8080808080808080, 0x2222222222222222
-	i := 0
-	for ; i+8 <= len(b); i += 8 {
-		w := binary.LittleEndian.Uint64(b[i:]) ^ quotes
-		if z := (w - ones) &^ w & highs; z != 0 {
-			return i + bits.TrailingZeros64(z)>>3
-		}
-	}
-	for ; i < len(b); i++ {
-		if b[i] == '"' {
-			return i
-		}
-	}
-	return len(b)
 }
 
 // tokenLen is the length of a string or integer token at the start of b, 0 for

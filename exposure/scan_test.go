@@ -57,6 +57,9 @@ func FuzzDecode(f *testing.F) {
 		`{"us\u0065r":"u","items":["a"]}`,
 		`{"user":null,"items":null,"max":null}`,
 		`{}`, `[]`, `null`, `{"user":"u","items":["a"]} x`,
+		`{"user":"u","items":["` + strings.Repeat(`item-000000001","`, 20) + `"]}`,
+		`{"user":"u","items":["` + strings.Repeat(`item-1", "`, 20) + `,",","x" ,"y",7,"中"]}`,
+		`{"items":["` + strings.Repeat("x", 250) + `","` + strings.Repeat("y", 257) + `"]}`,
 	} {
 		f.Add([]byte(s))
 	}
@@ -81,6 +84,7 @@ func FuzzDecode(f *testing.F) {
 			if string(m.id(i)) != id {
 				t.Fatalf("%q: id %d is %q, want %q", body, i, m.id(i), id)
 			}
+			m.answer = append(m.answer, uint32(i))
 		}
 		answer := m.appendJSON(nil, Outcome{Items: len(ids)})
 		_, back, ok := slowIDs(answer)
@@ -116,10 +120,11 @@ func TestRuns(t *testing.T) {
 	}
 	ids := []string{"a", "2", "c", "d", "5"}
 	for mask := range 32 {
-		m.marks = make([]byte, 5)
+		m.answer = m.answer[:0]
 		want := []string{}
 		for i := range 5 {
-			if m.marks[i] = byte(mask >> i & 1); m.marks[i] == unseen {
+			if mask>>i&1 == 0 {
+				m.answer = append(m.answer, uint32(i))
 				want = append(want, ids[i])
 			}
 		}

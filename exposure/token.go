@@ -12,37 +12,34 @@ import (
 func (m *message) addToken(start, end int) error {
 	i := len(m.spans)
 	tok := m.body[start:end]
-	sp := span{raw0: uint32(start), raw1: uint32(end)}
 	from := len(m.scratch)
-	switch {
-	case tok[0] != '"':
+	if tok[0] != '"' {
 		v, err := strconv.ParseInt(string(tok), 10, 64)
 		if err != nil {
 			return invalid("items", "id %d is a number, but not one of 64 bits", i)
 		}
 		m.scratch = strconv.AppendInt(m.scratch, v, 10)
-	default:
-		inside := tok[1 : len(tok)-1]
-		if !utf8.Valid(inside) {
-			return malformed("items", "id %d is not UTF-8", i)
-		}
-		if bytes.IndexByte(inside, '\\') < 0 {
-			sp.id0, sp.id1 = uint32(start+1), uint32(end-1)
-			break
-		}
+		m.addOdd(start, end, from)
+		return nil
+	}
+	inside := tok[1 : len(tok)-1]
+	if !utf8.Valid(inside) {
+		return malformed("items", "id %d is not UTF-8", i)
+	}
+	n := len(inside)
+	if bytes.IndexByte(inside, '\\') < 0 {
+		m.spans = append(m.spans, span{uint32(start + 1), uint32(end - 1)})
+	} else {
 		var ok bool
 		if m.scratch, ok = unescape(m.scratch, inside); !ok {
 			return malformed("items", "id %d has a bad escape or half a surrogate pair", i)
 		}
+		n = len(m.scratch) - from
+		m.addOdd(start, end, from)
 	}
-	if sp.id1 == 0 {
-		sp.id0, sp.id1 = uint32(from)|inScratch, uint32(len(m.scratch))|inScratch
-	}
-	n := int(sp.id1&^inScratch) - int(sp.id0&^inScratch)
 	if n == 0 || n > MaxIDBytes {
 		return idLength(i, n)
 	}
-	m.spans = append(m.spans, sp)
 	return nil
 }
 

@@ -94,26 +94,38 @@ const (
 
 // mark writes for each key where it was found, and returns the counts.
 func (v *view) mark(keys []uint32, marks []byte) (exact, shards int) {
-	for i, key := range keys {
-		if v.exact.has(key) {
-			marks[i] = inExact
-			exact++
-			continue
-		}
-		marks[i] = unseen
-		if len(v.groups) == 0 {
-			continue
-		}
-		h := baseHashes(key)
-		for g := range v.groups {
-			if v.groups[g].test(h) != 0 {
-				if len(v.excepted) == 0 || !slices.Contains(v.excepted, key) {
-					marks[i] = inShards
-					shards++
-				}
-				break
+	var hits, more [batch]byte
+	for len(keys) > 0 {
+		part := keys[:min(len(keys), batch)]
+		for i := range v.groups {
+			if i == 0 {
+				v.groups[i].testAll(part, &hits)
+				continue
+			}
+			v.groups[i].testAll(part, &more)
+			for j := range hits {
+				hits[j] |= more[j]
 			}
 		}
+		if len(v.excepted) > 0 {
+			for j, key := range part {
+				if hits[j] != 0 && slices.Contains(v.excepted, key) {
+					hits[j] = 0
+				}
+			}
+		}
+		out := marks[:len(part)]
+		for j, key := range part {
+			in := (hits[j] | -hits[j]) >> 7 // 1 where there is a hit
+			out[j] = inShards * in
+			shards += int(in)
+			if v.exact.may(key) && v.exact.has(key) {
+				out[j] = inExact
+				shards -= int(in)
+				exact++
+			}
+		}
+		keys, marks = keys[len(part):], marks[len(part):]
 	}
 	return exact, shards
 }

@@ -1,0 +1,61 @@
+#include "textflag.h"
+
+// func mapQuotesAVX2(b *byte, n int, to *uint64) (has byte)
+//
+// Y0 '"', Y1 '\\', Y2 the last control character; Y3 is where there were backslashes
+// or control characters, Y8 all bytes or-ed.
+TEXT ·mapQuotesAVX2(SB), NOSPLIT, $0-25
+	MOVQ b+0(FP), SI
+	MOVQ n+8(FP), CX
+	MOVQ to+16(FP), DI
+	MOVL $0x22222222, AX
+	VMOVD AX, X0
+	VPBROADCASTD X0, Y0
+	MOVL $0x5c5c5c5c, AX
+	VMOVD AX, X1
+	VPBROADCASTD X1, Y1
+	MOVL $0x1f1f1f1f, AX
+	VMOVD AX, X2
+	VPBROADCASTD X2, Y2
+	VPXOR Y3, Y3, Y3
+	VPXOR Y8, Y8, Y8
+
+block:
+	VMOVDQU (SI), Y4
+	VMOVDQU 32(SI), Y5
+	VPCMPEQB Y0, Y4, Y6
+	VPCMPEQB Y0, Y5, Y7
+	VPMOVMSKB Y6, AX
+	VPMOVMSKB Y7, BX
+	SHLQ $32, BX
+	ORQ  BX, AX
+	MOVQ AX, (DI)
+	VPOR Y4, Y8, Y8
+	VPOR Y5, Y8, Y8
+	VPMINUB Y2, Y4, Y6
+	VPMINUB Y2, Y5, Y7
+	VPCMPEQB Y4, Y6, Y6
+	VPCMPEQB Y5, Y7, Y7
+	VPCMPEQB Y1, Y4, Y4
+	VPCMPEQB Y1, Y5, Y5
+	VPOR Y6, Y7, Y6
+	VPOR Y4, Y5, Y4
+	VPOR Y4, Y6, Y4
+	VPOR Y4, Y3, Y3
+	ADDQ $64, SI
+	ADDQ $8, DI
+	DECQ CX
+	JNZ  block
+
+	VPMOVMSKB Y8, BX
+	XORL AX, AX
+	XORL DX, DX
+	TESTL BX, BX
+	SETNE DX
+	VPTEST Y3, Y3
+	SETNE AX
+	SHLL $1, DX
+	ORL  DX, AX
+	MOVB AX, has+24(FP)
+	VZEROUPPER
+	RET

@@ -1,0 +1,5 @@
+//go:build !amd64
+
+package exposure
+
+func mapQuotes(b []byte, to []uint64) (has byte) { return mapQuotesGo(b, to) }
