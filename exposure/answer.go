@@ -46,9 +46,14 @@ func (m *message) appendIDs(dst []byte, ids []uint32) []byte {
 		}
 		at, n := len(dst), int(to-from)
 		if n < shortToken && int(from)+shortToken <= len(body) {
-			// Less than a call to copy: two loads, two stores, and what is too
+			// Less than a call to copy: four loads, four stores, and what is too
 			// much is overwritten by what comes next.
-			*(*[shortToken]byte)(dst[at : at+shortToken]) = *(*[shortToken]byte)(body[from:])
+			to, from := dst[at:at+shortToken], body[from:][:shortToken]
+			le := binary.LittleEndian
+			le.PutUint64(to, le.Uint64(from))
+			le.PutUint64(to[8:], le.Uint64(from[8:]))
+			le.PutUint64(to[16:], le.Uint64(from[16:]))
+			le.PutUint64(to[24:], le.Uint64(from[24:]))
 			dst = dst[:at+n+1]
 			dst[at+n] = ','
 			continue

@@ -14,36 +14,34 @@
 	VPSRLQ  $33, x, t \
 	VPXORQ  t, x, x
 
-// REDUCE is r = x mod m. The quotient is estimated in floating point, and is one too
-// large or one too small at most (see vectorMinimum): a remainder below zero is a
-// huge number, and the smaller of it and it plus m is the right one; then likewise with m
-// less. t is lost.
-#define REDUCE(x, r, t) \
-	VCVTUQQ2PD  x, r      \
-	VMULPD      Z21, r, r \
-	VCVTTPD2UQQ r, r      \
-	VPMULLQ     Z20, r, r \
-	VPSUBQ      r, x, r   \
-	VPADDQ      Z20, r, t \
-	VPMINUQ     t, r, r   \
-	VPSUBQ      Z20, r, t \
-	VPMINUQ     t, r, r
+// REDUCE is z = x mod m. The quotient is estimated in floating point, and is right or
+// one too small (see newReciprocal), so that 32 bits of the remainder say it all: the
+// smaller of it and it less m is the right one, because below zero is a huge number. K3
+// clears what the upper 32 bits hold. t is lost.
+#define REDUCE(x, z, t) \
+	VCVTUQQ2PD  x, z       \
+	VMULPD      Z21, z, z  \
+	VCVTTPD2UQQ z, z       \
+	VPMULUDQ    Z20, z, z  \
+	VPSUBD      z, x, z    \
+	VPSUBD      Z20, z, t  \
+	VPMINUD.Z   t, z, K3, z
 
 // PROBE ands the bytes of the lane at x mod m into the accumulator Y15. y is the lower
 // half of t.
-#define PROBE(x, r, t, y) \
-	REDUCE(x, r, t)             \
+#define PROBE(x, z, t, y) \
+	REDUCE(x, z, t)             \
 	VPXORD     y, y, y          \
 	KXNORB     K1, K1, K1       \
-	VPGATHERQD (AX)(r*1), K1, y \
+	VPGATHERQD (AX)(z*1), K1, y \
 	VPANDD     y, Y15, Y15
 
 // PROBEBIT ands the bits of the shard at x mod m into the accumulator Y15, of which
-// only the lowest bits count. q is the lower half of r, y is lost.
-#define PROBEBIT(x, r, t, q, y) \
-	REDUCE(x, r, t)             \
-	VPSRLQ     $5, r, t         \
-	VPMOVQD    r, q             \
+// only the lowest bits count. q is the lower half of z, y is lost.
+#define PROBEBIT(x, z, t, q, y) \
+	REDUCE(x, z, t)             \
+	VPSRLQ     $5, z, t         \
+	VPMOVQD    z, q             \
 	VPANDD     Y29, q, q        \
 	VPXORD     y, y, y          \
 	KXNORB     K1, K1, K1       \
@@ -52,6 +50,8 @@
 	VPANDD     y, Y15, Y15
 
 #define CONSTANTS \
+	MOVL $0x5555, BX             \
+	KMOVW BX, K3                 \
 	MOVQ $0x87c37b91114253d5, BX \
 	VPBROADCASTQ BX, Z16         \
 	MOVQ $0x4cf5ad432745937f, BX \
