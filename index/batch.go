@@ -38,9 +38,10 @@ type batch struct {
 	x    *Index
 	ctx  context.Context
 	undo []func()
-	// publishable events of this batch are counted here until the commit.
+	// What this batch has come to, until the commit.
 	ordinal uint32
 	event   uint64
+	events  []Event
 }
 
 // transaction runs f in a transaction on the writer's connection. Guarded by
@@ -92,6 +93,7 @@ func (x *Index) apply(ctx context.Context, applied uint64, f func(b *batch) erro
 	x.state.Lock()
 	x.applied, x.events = applied, b.event-1
 	x.state.Unlock()
+	x.recent.add(b.events)
 	x.snapshotWhenDue(ctx)
 	return nil
 }
@@ -339,7 +341,9 @@ func (b *batch) emit(e eventRow, r *itemRow) (Event, error) {
 		return Event{}, fmt.Errorf("event %d: %w", e.number, err)
 	}
 	b.event++
-	return b.render(&e, r)
+	ev, err := b.render(&e, r)
+	b.events = append(b.events, ev)
+	return ev, err
 }
 
 func (b *batch) render(e *eventRow, r *itemRow) (Event, error) {

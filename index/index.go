@@ -117,6 +117,7 @@ type Index struct {
 
 	relatives *relatives
 	journal   journal
+	recent    recent
 
 	catalogue     int64        // identity, what a snapshot must be of
 	snapshots     sync.Mutex   // serialises Snapshot; guards snapshotSum

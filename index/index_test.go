@@ -360,13 +360,22 @@ func TestEventsReadAsTheyWereReturned(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	events, err := x.Events(ctx, 0, 10)
+	remembered, err := x.Events(ctx, 0, 10)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, e := range events {
-		if got, want := fmt.Sprintf("%+v", deref(e)), fmt.Sprintf("%+v", deref(out[i].Event)); got != want {
-			t.Errorf("event %d reads\n%s, was returned as\n%s", i+1, got, want)
+	read, err := x.queryEvents(ctx, `1 ORDER BY e.number`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, events := range [][]Event{remembered, read} {
+		if len(events) != len(out) {
+			t.Fatalf("%d events, want %d", len(events), len(out))
+		}
+		for i, e := range events {
+			if got, want := fmt.Sprintf("%+v", deref(e)), fmt.Sprintf("%+v", deref(out[i].Event)); got != want {
+				t.Errorf("event %d reads\n%s, was returned as\n%s", i+1, got, want)
+			}
 		}
 	}
 	mustVerify(t, x)

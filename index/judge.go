@@ -268,6 +268,9 @@ func (x *Index) judgeAll(ctx context.Context, r rows, a *Article, proposals []pr
 	slices.SortFunc(candidates, likelier)
 	looked := 0
 	for i, c := range candidates[:min(len(candidates), x.policy.Texts)] {
+		if c.hopeless(&x.policy) {
+			continue
+		}
 		o, err := x.onText(ctx, r, a, &c.proposal, m)
 		if err != nil && !errors.Is(err, errUnseen) {
 			return judgement{}, err

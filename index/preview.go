@@ -38,6 +38,12 @@ type opinion struct {
 	noText     bool // the exemplar's text was not kept
 }
 
+// hopeless says of an opinion on sketches that texts will not better it.
+func (o *opinion) hopeless(p *Policy) bool {
+	c := &o.comparison
+	return o.judgement.Kind == sketch.Unrelated && c.Resemblance < p.Look && float64(max(c.ContainedA, c.ContainedB)) < p.Thresholds.Excerpt/2
+}
+
 // memo remembers opinions of one article. The zero value and nil are empty.
 type memo struct {
 	sketches, texts []*opinion

@@ -88,6 +88,9 @@ func (x *Index) body(ctx context.Context, ordinal uint32) (*string, error) {
 
 // Events returns up to limit events after a number, in order.
 func (x *Index) Events(ctx context.Context, after uint64, limit int) ([]Event, error) {
+	if events, ok := x.recent.after(after, limit); ok {
+		return events, nil
+	}
 	events, err := x.queryEvents(ctx, `e.number > ? ORDER BY e.number LIMIT ?`, after, limit)
 	if err != nil {
 		return nil, fmt.Errorf("index: events after %d: %w", after, err)

@@ -71,6 +71,13 @@ func decodeFields(data []byte) (fields, error) {
 
 // DecodeItem reads a payload of items.publish. Its errors are *FieldError.
 func DecodeItem(data []byte) (*Item, error) {
+	if it, ok := quickItem(data); ok {
+		return it, nil
+	}
+	return decodeItem(data)
+}
+
+func decodeItem(data []byte) (*Item, error) {
 	f, err := decodeFields(data)
 	if err != nil {
 		return nil, err

@@ -19,7 +19,7 @@ func newMetrics() *metrics {
 		batch: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "jianguo_ingest_batch_items",
 			Help: "Messages in one transaction.", Buckets: prometheus.ExponentialBuckets(1, 2, 10)}),
 		stage: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "jianguo_ingest_stage_seconds",
-			Help: "Time a batch spends in a stage.", Buckets: prometheus.ExponentialBuckets(0.0005, 2, 14)}, []string{"stage"}),
+			Help: "Time a message spends being prepared, a batch being applied.", Buckets: prometheus.ExponentialBuckets(0.0001, 2, 16)}, []string{"stage"}),
 		dead:    prometheus.NewCounter(prometheus.CounterOpts{Name: "jianguo_ingest_dead_letters_total", Help: "Messages refused."}),
 		retries: prometheus.NewCounter(prometheus.CounterOpts{Name: "jianguo_ingest_retries_total", Help: "Batches that could not be written at first."}),
 		pending: prometheus.NewGauge(prometheus.GaugeOpts{Name: "jianguo_ingest_pending_messages", Help: "Messages on the bus behind the last batch."}),

@@ -25,6 +25,16 @@ type job struct {
 	mutation index.Mutation
 	text     *segment.Text // returned to the pool after the batch
 	refused  error         // why it goes to the dead letters
+	ready    chan struct{} // closed when it has been prepared
+}
+
+func (j *job) isReady() bool {
+	select {
+	case <-j.ready:
+		return true
+	default:
+		return false
+	}
 }
 
 // Run takes items to their verdicts until ctx is done; what has been started
@@ -50,8 +60,7 @@ func (s *Service) Run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("ingest: consumer: %w", err)
 	}
-	messages := make(chan jetstream.Msg, 4*s.cfg.Batch)
-	batches := make(chan []*job, 1)
+	messages := make(chan jetstream.Msg, s.cfg.Batch)
 	subscription, err := consumer.Consume(func(m jetstream.Msg) { messages <- m }, jetstream.PullMaxMessages(4*s.cfg.Batch),
 		jetstream.ConsumeErrHandler(func(_ jetstream.ConsumeContext, err error) { s.log.WarnContext(ctx, "item consumer", "error", err) }))
 	if err != nil {
@@ -63,8 +72,13 @@ func (s *Service) Run(ctx context.Context) error {
 	intake, stop := context.WithCancel(ctx)
 	defer stop()
 	context.AfterFunc(failed, stop)
+	// A message goes to the workers and, in order, to the one who applies: two
+	// batches' worth is on its way at most.
+	order := make(chan *job, 2*s.cfg.Batch)
+	work := make(chan *job, cap(order)+2) // sending to it never waits: see takeIn
 	g.Go(func() error {
-		defer close(batches)
+		defer close(order)
+		defer close(work)
 		// The callback may be waiting for room in messages: empty it until the
 		// subscription has ended. What is dropped here will come again.
 		defer func() {
@@ -77,68 +91,57 @@ func (s *Service) Run(ctx context.Context) error {
 				}
 			}
 		}()
-		return s.prepareBatches(intake, failed, messages, batches)
+		takeIn(intake, messages, work, order)
+		return nil
 	})
+	for range s.cfg.Workers {
+		g.Go(func() error { return s.prepareJobs(failed, work) })
+	}
 	done := make(chan struct{})
 	g.Go(func() error {
 		defer close(done)
-		return s.applyBatches(failed, batches)
+		return s.applyBatches(failed, order)
 	})
 	g.Go(func() error { return s.outbox.run(failed, done) })
 	return g.Wait()
 }
 
-// prepareBatches gathers what has arrived into batches, and prepares each with
-// all workers while the one before it is being applied.
-func (s *Service) prepareBatches(intake, failed context.Context, messages <-chan jetstream.Msg, batches chan<- []*job) error {
+// takeIn hands messages on as they come, until intake ends.
+func takeIn(intake context.Context, messages <-chan jetstream.Msg, work, order chan<- *job) {
 	for {
-		var batch []*job
 		select {
 		case <-intake.Done():
-			return nil
+			return
 		case m := <-messages:
-			batch = append(batch, &job{msg: m})
-		}
-	gather:
-		for len(batch) < s.cfg.Batch {
+			j := &job{msg: m, ready: make(chan struct{})}
 			select {
-			case m := <-messages:
-				batch = append(batch, &job{msg: m})
-			default:
-				break gather
+			case order <- j: // all in work are in order too, but for one that waits to be applied
+				work <- j
+			case <-intake.Done():
+				return
 			}
-		}
-		if err := s.prepareBatch(failed, batch); err != nil {
-			return err
-		}
-		select {
-		case batches <- batch:
-		case <-failed.Done():
-			return nil
 		}
 	}
 }
 
-func (s *Service) prepareBatch(ctx context.Context, batch []*job) error {
-	start := time.Now()
-	var next atomic.Int64
-	var g errgroup.Group
-	for range min(s.cfg.Workers, len(batch)) {
-		g.Go(func() error {
-			for {
-				i := int(next.Add(1)) - 1
-				if i >= len(batch) {
-					return nil
-				}
-				if err := s.prepareJob(ctx, batch[i]); err != nil {
-					return err
-				}
+// prepareJobs is one worker.
+func (s *Service) prepareJobs(ctx context.Context, work <-chan *job) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case j, ok := <-work:
+			if !ok {
+				return nil
 			}
-		})
+			start := time.Now()
+			if err := s.prepareJob(ctx, j); err != nil {
+				return err
+			}
+			close(j.ready)
+			s.metrics.stage.WithLabelValues("prepare").Observe(time.Since(start).Seconds())
+		}
 	}
-	err := g.Wait()
-	s.metrics.stage.WithLabelValues("prepare").Observe(time.Since(start).Seconds())
-	return err
 }
 
 // prepareJob decodes and analyses one message. A panic of the analysis is the
@@ -204,8 +207,8 @@ func (s *Service) decode(ctx context.Context, j *job) (err error) {
 	return nil
 }
 
-// applyBatches applies batches in order.
-func (s *Service) applyBatches(ctx context.Context, batches <-chan []*job) error {
+// applyBatches applies what has been prepared, in order.
+func (s *Service) applyBatches(ctx context.Context, order <-chan *job) error {
 	purge := &purger{stream: s.items, log: s.log}
 	if applied, _ := s.cfg.Index.Applied(); applied > s.base.Load() {
 		purge.applied.Store(applied - s.base.Load())
@@ -215,7 +218,12 @@ func (s *Service) applyBatches(ctx context.Context, batches <-chan []*job) error
 	defer wg.Wait()
 	defer close(done)
 	wg.Go(func() { purge.run(ctx, done) })
-	for batch := range batches {
+	var first *job
+	for {
+		var batch []*job
+		if batch, first = s.gather(ctx, order, first); len(batch) == 0 {
+			return nil
+		}
 		if err := s.applyBatch(ctx, batch); err != nil {
 			if ctx.Err() != nil {
 				return nil
@@ -224,7 +232,51 @@ func (s *Service) applyBatches(ctx context.Context, batches <-chan []*job) error
 		}
 		purge.applied.Store(batch[len(batch)-1].meta.Sequence.Stream)
 	}
-	return nil
+}
+
+// gather returns the next batch: what is ready, without waiting for more. Only
+// where many wait it waits for a share of them, so that under load a commit
+// serves many. left is a job that has been taken from order and not into the
+// batch; it comes first next time. The batch is empty at the end.
+func (s *Service) gather(ctx context.Context, order <-chan *job, first *job) (batch []*job, left *job) {
+	for len(batch) < s.cfg.Batch {
+		j := first
+		if first = nil; j == nil {
+			var ok bool
+			if j, ok = next(ctx, order, len(batch) == 0); !ok {
+				return batch, nil
+			}
+		}
+		if len(batch) > 0 && len(batch) >= len(order)/gatherShare && !j.isReady() {
+			return batch, j
+		}
+		select {
+		case <-j.ready:
+			batch = append(batch, j)
+		case <-ctx.Done():
+			return nil, nil
+		}
+	}
+	return batch, nil
+}
+
+// gatherShare: a batch holds at least one in so many of those that wait.
+const gatherShare = 4
+
+// next takes a job from order; without wait, only if one is there.
+func next(ctx context.Context, order <-chan *job, wait bool) (j *job, ok bool) {
+	if !wait {
+		select {
+		case j, ok = <-order:
+		default:
+		}
+		return j, ok
+	}
+	select {
+	case j, ok = <-order:
+	case <-ctx.Done():
+	}
+	return j, ok
 }
 
 func (s *Service) applyBatch(ctx context.Context, batch []*job) error {

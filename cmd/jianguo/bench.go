@@ -18,6 +18,7 @@ import (
 
 type benchCmd struct {
 	Index  benchIndexCmd  `cmd:"" help:"Build an index of N items and measure it."`
+	Ingest benchIngestCmd `cmd:"" help:"Measure ingest over its bus: articles a second, and publish to verdict at half of that."`
 	Filter benchFilterCmd `cmd:"" help:"Measure POST /filter on a server of its own, and Redis beside it."`
 }
 

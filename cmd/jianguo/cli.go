@@ -30,7 +30,7 @@ type cli struct {
 	Fingerprint fingerprintCmd `cmd:"" help:"Print the fingerprint of every line of standard input."`
 	Verify      verifyCmd      `cmd:"" help:"Prove a data directory whole, or say what is wrong with it."`
 	Dead        deadCmd        `cmd:"" help:"List, show, replay or drop messages that were refused."`
-	Bench       benchCmd       `cmd:"" help:"Measure the index, or POST /filter, on this machine."`
+	Bench       benchCmd       `cmd:"" help:"Measure the index, ingest, or POST /filter, on this machine."`
 	Exposure    exposureCmd    `cmd:"" help:"What users' histories take."`
 	Version     versionCmd     `cmd:"" help:"Print version, commit, recipe and policy."`
 }
