@@ -69,6 +69,8 @@ func decodeDecision(data []byte) (*index.DecisionRequest, error) {
 	switch err := json.Unmarshal(data, &b); {
 	case errors.As(err, &wrong) && wrong.Field != "":
 		return nil, &ingest.FieldError{Field: wrong.Field, Problem: fmt.Sprintf("is a JSON %s, which it cannot be", wrong.Value)}
+	case wrong != nil:
+		return nil, &ingest.FieldError{Field: "payload", Problem: "is a JSON " + wrong.Value + ", not an object"}
 	case err != nil:
 		return nil, &ingest.FieldError{Field: "payload", Problem: "is not a JSON object: " + err.Error()}
 	}

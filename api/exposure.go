@@ -5,13 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"mime"
 	"net/http"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -36,21 +33,12 @@ const (
 	DegradedHeader = "Jianguo-Degraded"
 )
 
-// Limits of the exposure routes. Bodies are read before a place among the working
-// requests is taken and memory for them grows with what has arrived, so that
-// clients who are slow, or who announce more than they send, cost others nothing.
-const (
-	exposureBodyWait   = 10 * time.Second
-	exposureBodyBudget = 512 << 20 // bytes of all bodies being read or answered
-	firstRead          = 128 << 10
-)
-
 // exposureRoutes serve /filter and /exposures from one store.
 type exposureRoutes struct {
 	store  *exposure.Store
 	work   gate
 	wait   gate
-	budget atomic.Int64 // bytes of bodies held
+	bodies *bodyReader
 }
 
 // AddExposure registers the routes and bus services of a store: POST /filter,
@@ -59,7 +47,7 @@ type exposureRoutes struct {
 // request with a bitmap and a JSON one with JSON.
 func (s *Server) AddExposure(store *exposure.Store) {
 	s.exposure = store
-	r := &exposureRoutes{store: store, work: make(gate, s.cfg.Concurrency), wait: make(gate, 8*s.cfg.Concurrency)}
+	r := &exposureRoutes{store: store, bodies: &s.bodies, work: make(gate, s.cfg.Concurrency), wait: make(gate, 8*s.cfg.Concurrency)}
 	add := func(path string, roles roleSet, g gate, h func(echo.Context, []byte) error) {
 		s.echo.POST(path, s.guard(roles|operator, r.withBody(g, h)))
 	}
@@ -73,28 +61,11 @@ func (s *Server) AddExposure(store *exposure.Store) {
 		endpoint{"exposures.report", "what a user was shown, as POST /exposures", r.reportMessage})
 }
 
-// bodies are buffers of requests and answers. Those that a rare large request has
-// grown are not kept.
-var bodies = sync.Pool{New: func() any { b := make([]byte, 0, firstRead); return &b }}
-
-const keepBody = 1 << 20
-
 // withBody reads the body, then takes a place, then calls h.
 func (r *exposureRoutes) withBody(g gate, h func(echo.Context, []byte) error) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		buf := bodies.Get().(*[]byte)
-		held := int64(0)
-		defer func() {
-			r.budget.Add(-held)
-			if cap(*buf) <= keepBody {
-				bodies.Put(buf)
-			}
-		}()
-		rc := http.NewResponseController(c.Response())
-		// Where a deadline cannot be set the server's own still holds.
-		_ = rc.SetReadDeadline(time.Now().Add(exposureBodyWait))
-		err := r.readBody(c.Request(), buf, &held)
-		_ = rc.SetReadDeadline(time.Time{})
+		body, release, err := r.bodies.read(c, exposure.MaxBody)
+		defer release()
 		if err != nil {
 			return err
 		}
@@ -102,48 +73,8 @@ func (r *exposureRoutes) withBody(g gate, h func(echo.Context, []byte) error) ec
 			return err
 		}
 		defer g.leave()
-		return exposureProblem(h(c, *buf))
+		return exposureProblem(h(c, body))
 	}
-}
-
-// readBody reads what comes, up to the limit, whatever Content-Length says.
-func (r *exposureRoutes) readBody(req *http.Request, buf *[]byte, held *int64) error {
-	if req.ContentLength > exposure.MaxBody {
-		return bodyTooLarge()
-	}
-	b := (*buf)[:0]
-	for {
-		if int64(cap(b)) > *held {
-			if r.budget.Add(int64(cap(b))-*held) > exposureBodyBudget {
-				*held = int64(cap(b))
-				return NewProblem(http.StatusServiceUnavailable, "", "too many large requests are being read: try again in a moment")
-			}
-			*held = int64(cap(b))
-		}
-		n, err := req.Body.Read(b[len(b):cap(b)])
-		b = b[:len(b)+n]
-		*buf = b
-		switch {
-		case err == io.EOF:
-			return nil
-		case err != nil:
-			return NewProblem(http.StatusBadRequest, "payload", "the body ended before it was complete, or came too slowly: "+err.Error())
-		case len(b) > exposure.MaxBody:
-			return bodyTooLarge()
-		case len(b) == cap(b):
-			// Double, but not past what a client that tells the truth will send.
-			grow := len(b)
-			if rest := req.ContentLength - int64(len(b)) + 1; rest > 0 && rest < int64(grow) {
-				grow = int(rest)
-			}
-			b = append(make([]byte, 0, len(b)+grow), b...)
-			*buf = b
-		}
-	}
-}
-
-func bodyTooLarge() error {
-	return NewProblem(http.StatusRequestEntityTooLarge, "payload", fmt.Sprintf("the body is larger than %d bytes", exposure.MaxBody))
 }
 
 // exposureProblem says what a store's error means to the caller.
@@ -179,10 +110,10 @@ func (r *exposureRoutes) filter(c echo.Context, body []byte) error {
 	if accepts(req.Header.Get(echo.HeaderAccept), BitmapType) {
 		format = exposure.Bitmap
 	}
-	out := bodies.Get().(*[]byte)
+	out := buffers.Get().(*[]byte)
 	defer func() {
 		if cap(*out) <= keepBody {
-			bodies.Put(out)
+			buffers.Put(out)
 		}
 	}()
 	answer := r.store.FilterJSON

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -203,21 +202,6 @@ func (s *Server) findItem(c echo.Context, id string) (*index.Item, error) {
 		return nil, caused(http.StatusNotFound, fmt.Sprintf("no item has the id %q", id), err)
 	}
 	return it, err
-}
-
-// readBody reads a request's body, which bound has bounded. Its type is not
-// asked for: what is no JSON says so itself.
-func readBody(c echo.Context) ([]byte, error) {
-	body, err := io.ReadAll(c.Request().Body)
-	var tooBig *http.MaxBytesError
-	if err != nil && !errors.As(err, &tooBig) {
-		return nil, caused(http.StatusBadRequest, "the body did not arrive whole", err)
-	}
-	return body, err
-}
-
-func payloadTooLarge(limit int64) string {
-	return fmt.Sprintf("payload has more than %d bytes, which is the most that is taken", limit)
 }
 
 // itemPath is the address of an item.

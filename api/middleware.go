@@ -30,20 +30,6 @@ func (g gate) enter() error {
 
 func (g gate) leave() { <-g }
 
-// bound takes a place for the time of a request, and bounds its body.
-func bound(g gate, next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		if err := g.enter(); err != nil {
-			return err
-		}
-		defer g.leave()
-		if r := c.Request(); r.Body != nil {
-			r.Body = http.MaxBytesReader(c.Response(), r.Body, MaxBody)
-		}
-		return next(c)
-	}
-}
-
 // observe gives a request its id, and counts and logs how it ended.
 func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {

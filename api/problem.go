@@ -61,7 +61,6 @@ func problemOf(err error) *Problem {
 		problem *Problem
 		field   *ingest.FieldError
 		other   *echo.HTTPError
-		tooBig  *http.MaxBytesError
 		bus     *jetstream.APIError
 	)
 	switch {
@@ -73,8 +72,6 @@ func problemOf(err error) *Problem {
 			status = http.StatusRequestEntityTooLarge
 		}
 		return NewProblem(status, field.Field, field.Field+" "+field.Problem)
-	case errors.As(err, &tooBig):
-		return NewProblem(http.StatusRequestEntityTooLarge, "payload", payloadTooLarge(tooBig.Limit))
 	case errors.Is(err, index.ErrNotFound):
 		return NewProblem(http.StatusNotFound, "", err.Error())
 	case errors.As(err, &bus) && bus.ErrorCode == codeStoreFailed:

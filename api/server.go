@@ -72,6 +72,7 @@ type Server struct {
 	exposure  *exposure.Store   // nil until AddExposure
 	hotList   hotList
 
+	bodies    bodyReader
 	work      gate
 	waiting   gate
 	endpoints []endpoint
@@ -119,7 +120,7 @@ func New(cfg Config) (*Server, error) {
 	if cfg.Console == nil {
 		return s, nil
 	}
-	if err := cfg.Console(s.echo, func(next echo.HandlerFunc) echo.HandlerFunc { return bound(s.work, next) }, s.draining); err != nil {
+	if err := cfg.Console(s.echo, func(next echo.HandlerFunc) echo.HandlerFunc { return s.bound(s.work, next) }, s.draining); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -162,7 +163,7 @@ func (s *Server) handleWaiting(method, path string, roles roleSet, h echo.Handle
 }
 
 func (s *Server) register(method, path string, roles roleSet, g gate, h echo.HandlerFunc) {
-	guarded := s.guard(roles|operator, bound(g, h))
+	guarded := s.guard(roles|operator, s.bound(g, h))
 	s.echo.Add(method, path, guarded)
 	if method == http.MethodGet {
 		s.echo.Add(http.MethodHead, path, guarded)

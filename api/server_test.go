@@ -295,8 +295,8 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// What is too much at once is refused at once, and readers and waiters do not
-// keep each other out.
+// What is too much at once is refused at once; readers and waiters do not keep
+// each other out, nor does who takes long to send a body.
 func TestTooMuchAtOnce(t *testing.T) {
 	r := newRig(t, rigConfig{api: func(c *Config) { c.Concurrency = 1 }})
 	slow, feed := io.Pipe()
@@ -309,9 +309,13 @@ func TestTooMuchAtOnce(t *testing.T) {
 		done <- rep
 	}
 	go request("POST", "/items/check", slow)
-	eventually(t, "the upload has begun", func() bool { return len(r.server.work) == 1 })
+	eventually(t, "the upload has begun", func() bool { return r.server.bodies.held.Load() > 0 })
+	if rep := r.do("GET", "/clusters", nil); rep.status != 200 {
+		t.Errorf("beside a slow upload: %d %s", rep.status, rep.body)
+	}
+	r.server.work <- struct{}{} // the one place is taken
 	if rep := r.do("GET", "/clusters", nil); rep.status != 503 || rep.header.Get("Retry-After") == "" {
-		t.Errorf("beside an upload: %d %s", rep.status, rep.body)
+		t.Errorf("beside other work: %d %s", rep.status, rep.body)
 	}
 	want[ingest.Outcome](r, 200, "POST", "/items", ingest.Item{ID: "a", Body: article(1)})
 	want[map[string]string](r, 200, "GET", "/healthz", nil)
@@ -320,6 +324,7 @@ func TestTooMuchAtOnce(t *testing.T) {
 	if rep := r.do("GET", "/verdicts", nil); rep.status != 503 {
 		t.Errorf("beside a poll: %d", rep.status)
 	}
+	r.server.work.leave()
 	if _, err := feed.Write([]byte(`{"body":"x"}`)); err != nil {
 		t.Fatal(err)
 	}
@@ -329,7 +334,7 @@ func TestTooMuchAtOnce(t *testing.T) {
 	if rep := <-done; rep.status != 200 {
 		t.Errorf("the upload: %d %s", rep.status, rep.body)
 	}
-	eventually(t, "there is a place again", func() bool { return r.do("GET", "/clusters", nil).status == 200 })
+	eventually(t, "nothing of bodies is held", func() bool { return r.server.bodies.held.Load() == 0 })
 	r.end()
 	<-done
 }

@@ -3,6 +3,7 @@ package ingest
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -60,7 +61,10 @@ func decodeFields(data []byte) (fields, error) {
 		return nil, &FieldError{Field: "payload", Problem: "is not UTF-8"}
 	}
 	var f fields
-	if err := json.Unmarshal(data, &f); err != nil {
+	var other *json.UnmarshalTypeError
+	if err := json.Unmarshal(data, &f); errors.As(err, &other) {
+		return nil, &FieldError{Field: "payload", Problem: "is a JSON " + other.Value + ", not an object"}
+	} else if err != nil {
 		return nil, &FieldError{Field: "payload", Problem: "is not a JSON object: " + err.Error()}
 	}
 	if f == nil {

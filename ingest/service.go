@@ -201,7 +201,10 @@ func Input(text *segment.Text) sketch.Input {
 func (s *Service) Check(ctx context.Context, it *Item) (index.Event, error) {
 	text := s.texts.Get().(*segment.Text)
 	defer s.texts.Put(text)
-	return s.cfg.Index.Check(ctx, Prepare(s.cfg.Segmenter, text, it), uint32(time.Now().Unix()))
+	now := time.Now().UTC()
+	e, err := s.cfg.Index.Check(ctx, Prepare(s.cfg.Segmenter, text, it), uint32(now.Unix()))
+	e.At = now.Truncate(time.Millisecond)
+	return e, err
 }
 
 // Explain judges a later stored item against an earlier one, by the policy in
