@@ -134,6 +134,9 @@ func (s *Service) ensureStreams(ctx context.Context) error {
 	} {
 		c.Replicas, c.Storage = s.cfg.Replicas, jetstream.FileStorage
 		stream, err := s.js.CreateOrUpdateStream(ctx, c)
+		if errors.Is(err, nats.ErrNoResponders) || errors.Is(err, jetstream.ErrJetStreamNotEnabled) {
+			return fmt.Errorf("ingest: stream %s: the bus has no JetStream, or not for this account: enable it there: %w", c.Name, err)
+		}
 		if err != nil {
 			return fmt.Errorf("ingest: stream %s: %w", c.Name, err)
 		}

@@ -92,7 +92,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	}
 	err = kctx.Run(co)
 	if cause := context.Cause(co.ctx); errors.Is(err, context.Canceled) && cause != nil {
-		err = cause // why it was given up
+		err = cause // a signal, or what the bus refused
 	}
 	var exit *exitError
 	switch {

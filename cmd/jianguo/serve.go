@@ -55,6 +55,9 @@ type serveCmd struct {
 // Run serves until the process is told to stop.
 func (c *serveCmd) Run(co *streams) error {
 	s, err := c.open(co, "serve", c.Data)
+	if errors.Is(err, context.Canceled) {
+		return nil // told to stop before it had begun
+	}
 	if err != nil {
 		return err
 	}
