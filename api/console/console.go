@@ -79,10 +79,12 @@ type Config struct {
 	// are no tokens, and everybody is let in.
 	Authenticate func(token string) (name, role string, ok bool)
 	// Header, where set, names the header in which a proxy says who is signed
-	// in (as editor). It is believed of requests from Proxies alone; none given:
-	// of loopback.
-	Header  string
-	Proxies []netip.Prefix
+	// in, RoleHeader the one in which it says their role; without a role they are
+	// an editor, with one that is not known nobody. Both are believed of requests
+	// from Proxies alone; none given: of loopback. A header that comes twice is
+	// not believed: one of the two is not the proxy's.
+	Header, RoleHeader string
+	Proxies            []netip.Prefix
 
 	Key      []byte        // signs cookies; nil: a new one, so that a restart signs everybody out
 	Session  time.Duration // of a sign-in; 0: 12 h

@@ -12,6 +12,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
 )
@@ -40,8 +42,8 @@ func (c *Console) sign(what string, data []byte) []byte {
 
 // session is who makes a request; false: nobody is signed in.
 func (c *Console) session(e echo.Context) (session, bool) {
-	if name := c.proxied(e.Request()); name != "" {
-		return session{Name: name, Role: RoleEditor, Salt: "proxy " + name}, true
+	if s, ok := c.proxied(e.Request()); ok {
+		return s, true
 	}
 	s, ok := c.readCookie(e.Request())
 	if ok {
@@ -55,21 +57,53 @@ func (c *Console) session(e echo.Context) (session, bool) {
 	return s, true
 }
 
-// proxied is the name a trusted proxy gives a request.
-func (c *Console) proxied(r *http.Request) string {
-	if c.cfg.Header == "" {
-		return ""
+// proxied is who a trusted proxy says makes a request.
+func (c *Console) proxied(r *http.Request) (session, bool) {
+	if c.cfg.Header == "" || !c.fromProxy(r) {
+		return session{}, false
 	}
-	from, err := netip.ParseAddrPort(r.RemoteAddr)
-	if err != nil {
-		return ""
+	name, ok := lone(r.Header, c.cfg.Header)
+	if !ok || name == "" {
+		return session{}, false
 	}
-	for _, p := range c.cfg.Proxies {
-		if p.Contains(from.Addr().Unmap()) {
-			return strings.TrimSpace(r.Header.Get(c.cfg.Header))
+	s := session{Name: name, Role: RoleEditor, Salt: "proxy " + name}
+	if c.cfg.RoleHeader != "" {
+		switch role, ok := lone(r.Header, c.cfg.RoleHeader); {
+		case !ok || role != "" && role != RoleEditor && role != RoleOperator:
+			return session{}, false
+		case role != "":
+			s.Role = role
 		}
 	}
-	return ""
+	return s, true
+}
+
+func (c *Console) fromProxy(r *http.Request) bool {
+	from, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return false
+	}
+	for _, p := range c.cfg.Proxies {
+		if p.Contains(from.Addr().Unmap().WithZone("")) {
+			return true
+		}
+	}
+	return false
+}
+
+// maxName bounds a name that a proxy gives, in bytes.
+const maxName = 200
+
+// lone is the value of a header, empty where it is missing; false where it
+// comes twice, or is no name that a log could show.
+func lone(h http.Header, key string) (string, bool) {
+	values := h.Values(key)
+	if len(values) > 1 {
+		return "", false
+	}
+	value := strings.TrimSpace(strings.Join(values, ""))
+	ok := len(value) <= maxName && utf8.ValidString(value) && !strings.ContainsFunc(value, func(r rune) bool { return !unicode.IsPrint(r) })
+	return value, ok
 }
 
 func (c *Console) newSession(name, role string) session {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"time"
@@ -24,16 +25,18 @@ import (
 
 // serveFlags are what `serve` and `demo` have in common.
 type serveFlags struct {
-	Listen       string `help:"Address of HTTP and the console." default:"127.0.0.1:8080"`
-	NATS         string `name:"nats" help:"Use this bus instead of the embedded one." placeholder:"URL"`
-	NATSCreds    string `name:"nats-creds" help:"Credentials for a bus elsewhere; a token or password may also stand in its URL." type:"existingfile" placeholder:"FILE"`
-	NATSListen   string `name:"nats-listen" help:"Address of the embedded bus; empty: in-process only." default:"127.0.0.1:4222"`
-	Durability   string `help:"What an acknowledgement means: ${enum}. synced: fsynced; relaxed: the operating system has it." enum:"synced,relaxed" default:"synced"`
-	NoTexts      bool   `help:"Do not keep bodies: no side-by-side view, and judging on sketches only."`
-	Language     string `help:"Language of the reasons in events: ${enum}." enum:"zh,en" default:"zh"`
-	Tokens       string `help:"File of tokens: a line each of name, role (platform, recall, editor, operator) and token." type:"existingfile" placeholder:"FILE"`
-	EditorHeader string `help:"Header in which a proxy on loopback names the editor who is signed in." placeholder:"NAME"`
-	Insecure     bool   `help:"Without tokens, allow listening beyond loopback and requests for any host name."`
+	Listen       string   `help:"Address of HTTP and the console." default:"127.0.0.1:8080"`
+	NATS         string   `name:"nats" help:"Use this bus instead of the embedded one." placeholder:"URL"`
+	NATSCreds    string   `name:"nats-creds" help:"Credentials for a bus elsewhere; a token or password may also stand in its URL." type:"existingfile" placeholder:"FILE"`
+	NATSListen   string   `name:"nats-listen" help:"Address of the embedded bus; empty: in-process only." default:"127.0.0.1:4222"`
+	Durability   string   `help:"What an acknowledgement means: ${enum}. synced: fsynced; relaxed: the operating system has it." enum:"synced,relaxed" default:"synced"`
+	NoTexts      bool     `help:"Do not keep bodies: no side-by-side view, and judging on sketches only."`
+	Language     string   `help:"Language of the reasons in events: ${enum}." enum:"zh,en" default:"zh"`
+	Tokens       string   `help:"File of tokens: a line each of name, role (platform, recall, editor, operator) and token." type:"existingfile" placeholder:"FILE"`
+	EditorHeader string   `help:"Header in which a trusted proxy names the editor who is signed in." placeholder:"NAME"`
+	EditorRole   string   `name:"editor-role-header" help:"Header in which it says their role: editor or operator; without it they are editors." placeholder:"NAME"`
+	EditorProxy  []string `name:"editor-proxy" help:"Address or network of that proxy, as 10.1.2.0/24; none: loopback." placeholder:"NETWORK"`
+	Insecure     bool     `help:"Without tokens, allow listening beyond loopback and requests for any host name."`
 
 	ExposurePolicy string            `help:"How exposures are kept: 'rotate' or 'calendar', with options." default:"rotate" placeholder:"POLICY"`
 	ExposureCache  int64             `help:"Memory for users that are asked about, in MiB." default:"256"`
@@ -89,6 +92,10 @@ func (f *serveFlags) open(co *streams, command, dir string) (_ *service, err err
 			return nil, err
 		}
 	}
+	proxies, err := networks(f.EditorProxy)
+	if err != nil {
+		return nil, err
+	}
 	if err := api.CheckListen(f.Listen, tokens.Len() > 0, f.Insecure); err != nil {
 		return nil, err
 	}
@@ -120,7 +127,7 @@ func (f *serveFlags) open(co *streams, command, dir string) (_ *service, err err
 	}
 	s.api, err = api.New(api.Config{Index: s.house.index, Ingest: s.house.ingest, Conn: s.house.conn, Logger: co.log, Gatherer: registry,
 		Browse: s.browse, Find: console.Finder(s.browse, s.house.segmenter),
-		Tokens: tokens, AnyHost: f.Insecure, Version: version, Console: f.console(s, co, dir, tokens), Ready: map[string]func() error{"exposure": s.exposureReady}})
+		Tokens: tokens, AnyHost: f.Insecure, Version: version, Console: f.console(s, co, dir, tokens, proxies), Ready: map[string]func() error{"exposure": s.exposureReady}})
 	if err != nil {
 		return nil, err
 	}
@@ -133,9 +140,9 @@ func (f *serveFlags) open(co *streams, command, dir string) (_ *service, err err
 }
 
 // console mounts the editors' pages.
-func (f *serveFlags) console(s *service, co *streams, dir string, tokens api.Tokens) func(*echo.Echo, echo.MiddlewareFunc, <-chan struct{}) error {
+func (f *serveFlags) console(s *service, co *streams, dir string, tokens api.Tokens, proxies []netip.Prefix) func(*echo.Echo, echo.MiddlewareFunc, <-chan struct{}) error {
 	cfg := console.Config{Index: s.house.index, Browse: s.browse, Segmenter: s.house.segmenter, Ingest: s.house.ingest, Conn: s.house.conn,
-		Dir: dir, Logger: co.log, Version: version, Header: f.EditorHeader}
+		Dir: dir, Logger: co.log, Version: version, Header: f.EditorHeader, RoleHeader: f.EditorRole, Proxies: proxies}
 	if tokens.Len() > 0 {
 		cfg.Authenticate = tokens.Authenticate
 	}
@@ -151,6 +158,21 @@ func busUsers(tokens api.Tokens) func(string) (ingest.BusUser, bool) {
 		return nil
 	}
 	return tokens.BusUser
+}
+
+// networks reads addresses and networks.
+func networks(list []string) (out []netip.Prefix, err error) {
+	for _, text := range list {
+		prefix, err := netip.ParsePrefix(text)
+		if addr, aerr := netip.ParseAddr(text); aerr == nil {
+			prefix, err = netip.PrefixFrom(addr, addr.BitLen()), nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("--editor-proxy %q: want an address or a network, as 10.1.2.0/24", text)
+		}
+		out = append(out, prefix)
+	}
+	return out, nil
 }
 
 func readTokens(name string) (api.Tokens, error) {

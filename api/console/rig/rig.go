@@ -40,7 +40,9 @@ type Config struct {
 	// Tokens maps tokens to names; all are editors', those of names that begin
 	// with "ops" operators'. nil: everybody is let in.
 	Tokens map[string]string
-	Logger *slog.Logger
+	// Console changes the console's configuration; nil: nothing.
+	Console func(*console.Config)
+	Logger  *slog.Logger
 }
 
 // Rig is a running service.
@@ -183,6 +185,9 @@ func (r *Rig) serve(cfg Config) error {
 			return err
 		}
 		cc.Authenticate = ac.Tokens.Authenticate
+	}
+	if cfg.Console != nil {
+		cfg.Console(&cc)
 	}
 	ac.Console = func(e *echo.Echo, bound echo.MiddlewareFunc, done <-chan struct{}) error {
 		cc.Middleware, cc.Done = []echo.MiddlewareFunc{bound}, done
