@@ -188,49 +188,73 @@ func (a *aligner) singles(i int) {
 	}
 }
 
-// leading is how many bytes of a body are searched for words, markup included.
-const leading = 1200
-
 // IndexWords are the words an article is found by: those of its headline and
-// of its beginning, and all pairs of characters of the headline. It has the
-// type of index.BrowseConfig.Words.
+// of its text, and all pairs of characters of the headline. It has the type of
+// index.BrowseConfig.Words.
 func IndexWords(s *segment.Segmenter) func(title, body string) []string {
 	c := newCutter(s)
 	return func(title, body string) []string {
-		body = body[:min(len(body), leading)]
-		for !utf8.ValidString(body) && len(body) > 0 && len(body)%leading > leading-utf8.UTFMax {
-			body = body[:len(body)-1]
-		}
-		words := c.words(nil, title, true)
-		return c.words(words, body, title == "")
+		words := c.words(nil, title, true, true)
+		return c.words(words, body, true, title == "")
 	}
 }
 
+// particles are characters that are hardly ever part of a name.
+const particles = "的了在是和与及或把被对从向到着过就也都而且但则之其此这那我你他她它们个为以于将由又还很更最不没有上下中里后前时等各每该并使让给比吗呢吧啊"
+
 // words appends the words of a text. A word of one Han character says little:
-// in its place stand the pairs it makes with its neighbours. With pairs, all
-// pairs of characters of a text are added, marked as such.
-func (c *cutter) words(dst []string, text string, pairs bool) []string {
+// where two of them meet, which is how a name looks that no dictionary has, the
+// pair is a word. With inner, so are the pairs of characters in longer words (an
+// article about 气象台 is found by 气象); with pairs, all pairs of characters of
+// the text are added, marked as such.
+func (c *cutter) words(dst []string, text string, inner, pairs bool) []string {
 	t := c.texts.Get().(*segment.Text)
 	defer c.texts.Put(t)
 	c.segmenter.Analyze(t, "", text)
-	var before string
+	before := "" // a single character that may be part of a name
 	t.Words(func(w string) bool {
-		if !single(w) && w != "" {
-			dst = append(dst, strings.Clone(w))
-		}
-		if before != "" && han(w) && (single(w) || single(before)) {
-			_, last := utf8.DecodeLastRuneInString(before)
-			_, first := utf8.DecodeRuneInString(w)
-			dst = append(dst, before[len(before)-last:]+w[:first])
-		}
-		before = ""
-		if han(w) {
+		switch {
+		case !han(w):
+			if w != "" {
+				dst = append(dst, strings.Clone(w))
+			}
+			before = ""
+		case !single(w):
+			w = strings.Clone(w)
+			dst = append(dst, w)
+			if inner {
+				dst = appendInner(dst, w)
+			}
+			before = ""
+		case strings.Contains(particles, w):
+			before = ""
+		default:
+			if before != "" {
+				dst = append(dst, before+w)
+			}
 			before = strings.Clone(w)
 		}
 		return true
 	})
 	if pairs {
 		dst = appendPairs(dst, t.Body)
+	}
+	return dst
+}
+
+// appendInner appends the pairs of Han characters in a word of three or more.
+func appendInner(dst []string, word string) []string {
+	if utf8.RuneCountInString(word) < 3 {
+		return dst
+	}
+	last := -1 // where the character before begins
+	for i, r := range word {
+		if last >= 0 && unicode.Is(unicode.Han, r) {
+			dst = append(dst, word[last:i+utf8.RuneLen(r)])
+		}
+		if last = i; !unicode.Is(unicode.Han, r) {
+			last = -1
+		}
 	}
 	return dst
 }
@@ -262,5 +286,5 @@ func (c *cutter) query(text string) (words, pairs []string) {
 	c.segmenter.Analyze(t, "", text)
 	pairs = appendPairs(nil, t.Body)
 	c.texts.Put(t)
-	return c.words(nil, text, false), pairs
+	return c.words(nil, text, false, false), pairs
 }
