@@ -6,15 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"math"
-	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
 	"github.com/zeebo/xxh3"
+	"golang.org/x/sync/errgroup"
 )
 
 // BrowseFileName is the file of a Browse inside the data directory.
@@ -22,10 +20,9 @@ const BrowseFileName = "browse.db"
 
 // browseFormat is the version of browse.db. A file of another version is made
 // anew: everything in it follows from the catalogue.
-const browseFormat = 2
+const browseFormat = 3
 
 const browseSchema = `
-CREATE TABLE marks (key TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE stories (cluster INTEGER PRIMARY KEY, lead INTEGER NOT NULL, original INTEGER NOT NULL, size INTEGER NOT NULL, sources INTEGER NOT NULL,
   rules INTEGER NOT NULL, first_at INTEGER NOT NULL, last_at INTEGER NOT NULL, heat REAL NOT NULL, pull REAL NOT NULL, spark BLOB NOT NULL);
 CREATE INDEX stories_by_last ON stories (last_at, cluster);
@@ -47,8 +44,7 @@ CREATE INDEX queue_by_series ON queue (series, error, ordinal);
 CREATE TABLE rejected (ordinal INTEGER PRIMARY KEY, day INTEGER NOT NULL, doubt REAL NOT NULL, lot INTEGER NOT NULL);
 CREATE INDEX rejected_by_lot ON rejected (day, lot);
 CREATE INDEX rejected_by_doubt ON rejected (doubt, ordinal);
-CREATE TABLE segments (number INTEGER PRIMARY KEY, level INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL);
-CREATE TABLE words (segment INTEGER, word INTEGER, ordinals BLOB NOT NULL, PRIMARY KEY (segment, word)) WITHOUT ROWID;
+CREATE TABLE licensed (of INTEGER, ordinal INTEGER, PRIMARY KEY (of, ordinal)) WITHOUT ROWID;
 `
 
 // BrowseConfig configures a Browse.
@@ -65,27 +61,28 @@ type BrowseConfig struct {
 
 // Browse is what editors see of a catalogue: stories in several orders,
 // queues, counts by hour and source, and a search over words. It follows the
-// event log and keeps what it derives in a file of its own, so that the
-// writer of the catalogue never waits for it; the file can be removed and is
-// then made again. It lags behind by BrowseConfig.Poll and the time that a batch
-// takes; what it lists is checked against the present state when it is read.
+// event log and keeps what it derives in two files of its own, so that the
+// writer of the catalogue never waits for it, and the lists never wait for the
+// search; both can be removed and are then made again. It lags behind by
+// BrowseConfig.Poll and the time that a batch takes; what it lists is checked
+// against the present state when it is read.
 type Browse struct {
 	x   *Index
 	cfg BrowseConfig
 	log *slog.Logger
+	projection
 
-	writer, reader *sql.DB
-
-	// follow serialises Follow. It guards stale and slow.
+	// follow serialises FollowLists. It guards stale and slow.
 	follow sync.Mutex
 	stale  map[uint32]bool // stories too large to be counted again at once
 	slow   time.Time       // when they were last
 
 	matrices matrices
+	words    *wordIndex // nil: there is no search
 }
 
-// OpenBrowse opens what browse.db holds; Run brings it up to date.
-func (x *Index) OpenBrowse(ctx context.Context, cfg BrowseConfig) (*Browse, error) {
+// OpenBrowse opens what there is of the files; Run brings them up to date.
+func (x *Index) OpenBrowse(ctx context.Context, cfg BrowseConfig) (_ *Browse, err error) {
 	if cfg.Location == nil {
 		cfg.Location = time.FixedZone("UTC+8", 8*3600)
 	}
@@ -96,96 +93,56 @@ func (x *Index) OpenBrowse(ctx context.Context, cfg BrowseConfig) (*Browse, erro
 		cfg.Poll = 200 * time.Millisecond
 	}
 	b := &Browse{x: x, cfg: cfg, log: cfg.Logger, stale: map[uint32]bool{}}
-	path := filepath.Join(x.cfg.Dir, BrowseFileName)
-	err := b.open(ctx, path)
-	if errors.Is(err, errOtherFormat) {
-		if err = b.Close(); err == nil {
-			for _, suffix := range []string{"", "-wal", "-shm"} {
-				if rerr := os.Remove(path + suffix); rerr != nil && !errors.Is(rerr, fs.ErrNotExist) {
-					err = errors.Join(err, rerr)
-				}
-			}
-		}
-		if err == nil {
-			err = b.open(ctx, path)
-		}
+	b.projection, err = x.openProjection(ctx, BrowseFileName, browseSchema, browseFormat)
+	if err == nil && cfg.Words != nil {
+		b.words = &wordIndex{x: x, of: cfg.Words}
+		b.words.projection, err = x.openProjection(ctx, WordsFileName, wordsSchema, wordsFormat)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("index: %s: %w", path, err), b.Close())
+		return nil, errors.Join(err, b.Close())
 	}
 	return b, nil
 }
 
-var errOtherFormat = errors.New("another format")
-
-func (b *Browse) open(ctx context.Context, path string) (err error) {
-	// A projection needs no fsync: what a power failure takes is made again.
-	if b.writer, err = openDB(path, false, "NORMAL"); err != nil {
-		return err
-	}
-	b.writer.SetMaxOpenConns(1)
-	var version int
-	if err := b.writer.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&version); err != nil {
-		return err
-	}
-	switch version {
-	case browseFormat:
-	case 0:
-		if _, err := b.writer.ExecContext(ctx, fmt.Sprintf(`BEGIN; %s PRAGMA user_version = %d; COMMIT`, browseSchema, browseFormat)); err != nil {
-			return err
-		}
-	default:
-		return errOtherFormat
-	}
-	var mark sql.NullInt64
-	if err := b.writer.QueryRowContext(ctx, `SELECT max(value) FROM marks WHERE key = 'event'`).Scan(&mark); err != nil {
-		return err
-	}
-	if _, last := b.x.Applied(); uint64(mark.Int64) > last {
-		// It follows a catalogue that is not this one (a restored backup).
-		return errOtherFormat
-	}
-	if b.reader, err = openDB(path, true, "NORMAL"); err != nil {
-		return err
-	}
-	b.reader.SetMaxOpenConns(8)
-	return nil
-}
-
-// Close closes the file. Run must have ended.
+// Close closes the files. Run must have ended.
 func (b *Browse) Close() error {
-	var errs []error
-	for _, db := range []*sql.DB{b.reader, b.writer} {
-		if db != nil {
-			errs = append(errs, db.Close())
-		}
+	err := b.projection.close()
+	if b.words != nil {
+		err = errors.Join(err, b.words.close())
 	}
-	b.reader, b.writer = nil, nil
-	return errors.Join(errs...)
+	return err
 }
 
 // Run follows the event log until ctx is done, and then returns nil. An error
-// of the file ends it.
+// of a file ends it.
 func (b *Browse) Run(ctx context.Context) error {
-	tick := time.NewTicker(b.cfg.Poll)
-	defer tick.Stop()
-	for {
-		if err := b.Follow(ctx); err != nil {
-			if ctx.Err() != nil {
-				return nil
+	g, inner := errgroup.WithContext(ctx)
+	for _, follow := range []func(context.Context) error{b.FollowLists, b.followWords} {
+		g.Go(func() error {
+			tick := time.NewTicker(b.cfg.Poll)
+			defer tick.Stop()
+			for {
+				if err := follow(inner); err != nil && inner.Err() == nil {
+					return err
+				}
+				select {
+				case <-inner.Done():
+					return nil
+				case <-tick.C:
+				}
 			}
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
+		})
 	}
+	return g.Wait()
 }
 
 // Follow takes in every event there is now.
 func (b *Browse) Follow(ctx context.Context) error {
+	return errors.Join(b.FollowLists(ctx), b.followWords(ctx))
+}
+
+// FollowLists takes every event there is now into all but the search.
+func (b *Browse) FollowLists(ctx context.Context) error {
 	b.follow.Lock()
 	defer b.follow.Unlock()
 	for {
@@ -199,17 +156,29 @@ func (b *Browse) Follow(ctx context.Context) error {
 	}
 }
 
+func (b *Browse) followWords(ctx context.Context) error {
+	if b.words == nil {
+		return nil
+	}
+	if err := b.words.followAll(ctx); err != nil {
+		return fmt.Errorf("index: follow the words: %w", err)
+	}
+	return nil
+}
+
 // browseBatch is how many events one transaction takes in.
 const browseBatch = 1024
 
-// Lag is how many events have not been taken in yet.
-func (b *Browse) Lag(ctx context.Context) (uint64, error) {
-	var mark uint64
-	if err := b.reader.QueryRowContext(ctx, `SELECT coalesce(max(value), 0) FROM marks WHERE key = 'event'`).Scan(&mark); err != nil {
-		return 0, fmt.Errorf("index: lag: %w", err)
+// Lag is how many events the lists have not taken in yet, and how many the
+// search has not.
+func (b *Browse) Lag(ctx context.Context) (lists, search uint64, err error) {
+	if lists, err = b.lag(ctx, b.x); err == nil && b.words != nil {
+		search, err = b.words.lag(ctx, b.x)
 	}
-	_, last := b.x.Applied()
-	return last - min(mark, last), nil
+	if err != nil {
+		return 0, 0, fmt.Errorf("index: lag: %w", err)
+	}
+	return lists, search, nil
 }
 
 // seen is one event and its item, as the follower reads them.
@@ -225,23 +194,19 @@ type seen struct {
 	distance                 sql.NullInt64
 	resemblance              sql.NullFloat64
 	evidence                 sql.NullString
-	id, title, url           string
-	body                     []byte
+	id                       string
 	ofSource                 int64
 	ofPublished, ofArrived   int64
 	wasCluster, wasOfCluster uint32
 }
 
 const seenQuery = `SELECT e.number, e.ordinal, coalesce(e.of, 0), e.cluster, i.cluster, coalesce(i.series, 0), e.verdict, e.previous, e.cause, e.rule,
-	coalesce(i.source, 0), coalesce(i.published_at, 0), i.arrived_at, i.distance, i.resemblance, i.evidence, i.id, i.title, coalesce(i.url, ''),
-	CASE WHEN ? AND e.cause <= 2 THEN (SELECT body FROM texts t WHERE t.ordinal = e.ordinal) END,
-	coalesce(o.source, 0), coalesce(o.published_at, 0), coalesce(o.arrived_at, 0), coalesce(o.cluster, 0)
+	coalesce(i.source, 0), coalesce(i.published_at, 0), i.arrived_at, i.distance, i.resemblance, i.evidence, i.id, coalesce(o.source, 0), coalesce(o.published_at, 0), coalesce(o.arrived_at, 0), coalesce(o.cluster, 0)
 	FROM events e JOIN items i ON i.ordinal = e.ordinal LEFT JOIN items o ON o.ordinal = e.of WHERE e.number > ? ORDER BY e.number LIMIT ?`
 
 func (s *seen) scan(r *sql.Rows) error {
 	return r.Scan(&s.number, &s.ordinal, &s.of, &s.cluster, &s.wasCluster, &s.series, &s.verdict, &s.previous, &s.cause, &s.rule,
-		&s.source, &s.published, &s.arrived, &s.distance, &s.resemblance, &s.evidence, &s.id, &s.title, &s.url, &s.body,
-		&s.ofSource, &s.ofPublished, &s.ofArrived, &s.wasOfCluster)
+		&s.source, &s.published, &s.arrived, &s.distance, &s.resemblance, &s.evidence, &s.id, &s.ofSource, &s.ofPublished, &s.ofArrived, &s.wasOfCluster)
 }
 
 // arrives reports whether the event is the arrival of a version.
@@ -256,8 +221,8 @@ func (s *seen) copied() bool {
 
 // step takes in one batch of events and returns how many it had.
 func (b *Browse) step(ctx context.Context) (n int, err error) {
-	var mark uint64
-	if err := b.writer.QueryRowContext(ctx, `SELECT coalesce(max(value), 0) FROM marks WHERE key = 'event'`).Scan(&mark); err != nil {
+	mark, err := b.mark(ctx)
+	if err != nil {
 		return 0, err
 	}
 	var events []seen
@@ -266,18 +231,13 @@ func (b *Browse) step(ctx context.Context) (n int, err error) {
 		err := s.scan(r)
 		events = append(events, s)
 		return err
-	}, b.cfg.Words != nil, mark, browseBatch)
+	}, mark, browseBatch)
 	if err != nil {
 		return 0, err
 	}
 	idle := len(events) == 0
 	if idle && (len(b.stale) == 0 || time.Since(b.slow) < slowStories) {
 		return 0, nil
-	}
-	// What takes processor time comes before the transaction.
-	words, err := b.wordsOf(events)
-	if err != nil {
-		return 0, err
 	}
 	tx, err := b.writer.BeginTx(ctx, nil)
 	if err != nil {
@@ -294,11 +254,11 @@ func (b *Browse) step(ctx context.Context) (n int, err error) {
 			return 0, fmt.Errorf("event %d: %w", events[i].number, err)
 		}
 	}
-	if err := errors.Join(w.counts.write(w), w.stories(), w.index(words)); err != nil {
+	if err := errors.Join(w.counts.write(w), w.stories()); err != nil {
 		return 0, err
 	}
 	if !idle {
-		if err := w.exec(`INSERT INTO marks VALUES ('event', ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value`, events[len(events)-1].number); err != nil {
+		if err := setMark(ctx, tx, events[len(events)-1].number); err != nil {
 			return 0, err
 		}
 	}
@@ -371,6 +331,9 @@ func (w *follower) take(s *seen) error {
 	}
 	if s.copied() {
 		w.countPair(s)
+	}
+	if s.rule == ByLicence && s.of != 0 {
+		return w.exec(`INSERT OR IGNORE INTO licensed VALUES (?,?)`, s.of, s.ordinal)
 	}
 	return nil
 }

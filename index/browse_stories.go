@@ -350,10 +350,16 @@ type StoryView struct {
 	Story
 	Members []Brief  // one page of them, the lead first, then by arrival
 	Moments []Moment // at most momentLimit, by arrival
-	Next    uint32   // the ordinal to ask the next page after; 0: the end
+	// Licensed are accepted copies of it, whose sources may republish: at most
+	// licensedLimit, the newest first.
+	Licensed []Brief
+	Next     uint32 // the ordinal to ask the next page after; 0: the end
 }
 
-const momentLimit = 2000
+const (
+	momentLimit   = 2000
+	licensedLimit = 50
+)
 
 // Story reads a story and a page of its members: those after an ordinal (0:
 // the first). The id of a merged cluster leads to the one it was merged into,
@@ -418,7 +424,40 @@ func (b *Browse) Story(ctx context.Context, id, after uint32, limit int) (*Story
 			v.Members = append(v.Members, *m)
 		}
 	}
+	if err := b.licensed(ctx, v); err != nil {
+		return nil, fmt.Errorf("index: story %d: %w", id, err)
+	}
 	return v, nil
+}
+
+// licensed reads the accepted copies of a story's members.
+func (b *Browse) licensed(ctx context.Context, v *StoryView) error {
+	of := make([]uint32, 0, len(v.Moments)+1)
+	for i := range v.Moments {
+		of = append(of, v.Moments[i].Ordinal)
+	}
+	list, err := json.Marshal(append(of, v.ID))
+	if err != nil {
+		return err
+	}
+	var ordinals []uint32
+	err = each(ctx, b.reader, `SELECT DISTINCT ordinal FROM licensed WHERE of IN (SELECT value FROM json_each(?)) ORDER BY ordinal DESC LIMIT ?`, func(r *sql.Rows) error {
+		var o uint32
+		err := r.Scan(&o)
+		ordinals = append(ordinals, o)
+		return err
+	}, string(list), 2*licensedLimit)
+	if err != nil {
+		return err
+	}
+	briefs, err := b.x.Briefs(ctx, ordinals)
+	for _, o := range ordinals {
+		// What it was is checked against what it is.
+		if m := briefs[o]; m != nil && m.Rule == ByLicence && m.Verdict.Accepted() && !m.Superseded && len(v.Licensed) < licensedLimit {
+			v.Licensed = append(v.Licensed, *m)
+		}
+	}
+	return err
 }
 
 // maxStory bounds what is read of one story.

@@ -5,13 +5,20 @@ import (
 	"context"
 	"database/sql"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/zeebo/xxh3"
 )
+
+// WordsFileName is the file of the search inside the data directory.
+const WordsFileName = "words.db"
+
+const wordsFormat = 1
 
 // The words of articles are kept as segments: sorted runs of (word, ordinals),
 // written once. wordFan segments of one level are merged into one of the next,
@@ -20,36 +27,105 @@ import (
 // fall together find each other's articles, once in four billion.
 const wordFan = 8
 
-// wordsOf lists the words of what arrived in a batch.
-func (b *Browse) wordsOf(events []seen) (map[uint32][]uint32, error) {
-	if b.cfg.Words == nil {
-		return nil, nil
+const wordsSchema = `
+CREATE TABLE segments (number INTEGER PRIMARY KEY, level INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL);
+CREATE TABLE words (segment INTEGER, word INTEGER, ordinals BLOB NOT NULL, PRIMARY KEY (segment, word)) WITHOUT ROWID;
+`
+
+// wordIndex is the search: what versions have a word in headline or text. It
+// has a file and a pace of its own, since it costs a hundred times what the
+// lists do.
+type wordIndex struct {
+	x  *Index
+	of func(title, body string) []string
+	projection
+	follow sync.Mutex // serialises followAll
+}
+
+// maxIndexed is how much of a text is searched, in bytes.
+const maxIndexed = 64 << 10
+
+func (s *wordIndex) followAll(ctx context.Context) error {
+	s.follow.Lock()
+	defer s.follow.Unlock()
+	for {
+		if n, err := s.step(ctx); err != nil || n < browseBatch {
+			return err
+		}
+	}
+}
+
+// step takes in one batch of events and returns how many it had.
+func (s *wordIndex) step(ctx context.Context) (n int, err error) {
+	mark, err := s.mark(ctx)
+	if err != nil {
+		return 0, err
 	}
 	words := map[uint32][]uint32{}
-	for i := range events {
-		s := &events[i]
-		if !s.arrives() {
-			continue
+	// What takes processor time comes before the transaction.
+	err = each(ctx, s.x.reader, `SELECT e.number, e.ordinal, e.cause, i.title, coalesce(i.url, ''),
+		CASE WHEN e.cause IN (1, 2) THEN (SELECT body FROM texts t WHERE t.ordinal = e.ordinal) END
+		FROM events e JOIN items i ON i.ordinal = e.ordinal WHERE e.number > ? ORDER BY e.number LIMIT ?`, func(r *sql.Rows) error {
+		var ordinal uint32
+		var cause Cause
+		var title, url string
+		var body []byte
+		if err := r.Scan(&mark, &ordinal, &cause, &title, &url, &body); err != nil {
+			return err
 		}
-		var body string
-		if s.body != nil {
-			var err error
-			if body, err = unpackText(s.body); err != nil {
-				return nil, fmt.Errorf("ordinal %d: %w", s.ordinal, err)
-			}
+		if n++; cause != CauseIngest && cause != CauseRevision {
+			return nil
 		}
-		list := b.cfg.Words(s.title, body)
-		if s.url != "" {
-			list = append(list, URLWord(s.url))
-		}
-		for _, w := range list {
-			key := wordKey(w)
-			if list := words[key]; len(list) == 0 || list[len(list)-1] != s.ordinal {
-				words[key] = append(list, s.ordinal)
-			}
+		return s.add(words, ordinal, title, url, body)
+	}, mark, browseBatch)
+	if err != nil || n == 0 {
+		return n, err
+	}
+	tx, err := s.writer.BeginTx(ctx, nil)
+	if err != nil {
+		return 0, err
+	}
+	w := &wordWriter{ctx: ctx, tx: tx}
+	if err := errors.Join(w.index(words), setMark(ctx, tx, mark)); err != nil {
+		return 0, errors.Join(err, tx.Rollback())
+	}
+	return n, tx.Commit()
+}
+
+// add notes the words of one version.
+func (s *wordIndex) add(words map[uint32][]uint32, ordinal uint32, title, url string, packed []byte) error {
+	var body string
+	if packed != nil {
+		var err error
+		if body, err = unpackText(packed); err != nil {
+			return fmt.Errorf("ordinal %d: %w", ordinal, err)
 		}
 	}
-	return words, nil
+	if len(body) > maxIndexed {
+		body = strings.ToValidUTF8(body[:maxIndexed], "")
+	}
+	list := s.of(title, body)
+	if url != "" {
+		list = append(list, URLWord(url))
+	}
+	for _, w := range list {
+		key := wordKey(w)
+		if list := words[key]; len(list) == 0 || list[len(list)-1] != ordinal {
+			words[key] = append(list, ordinal)
+		}
+	}
+	return nil
+}
+
+// wordWriter is one transaction of a wordIndex.
+type wordWriter struct {
+	ctx context.Context
+	tx  *sql.Tx
+}
+
+func (w *wordWriter) exec(query string, args ...any) error {
+	_, err := w.tx.ExecContext(w.ctx, query, args...)
+	return err
 }
 
 func wordKey(w string) uint32 { return uint32(xxh3.HashString(w) >> 32) }
@@ -78,7 +154,7 @@ func readOrdinals(dst []uint32, b []byte) []uint32 {
 }
 
 // index writes the words of a batch as a segment, and merges what is due.
-func (w *follower) index(words map[uint32][]uint32) error {
+func (w *wordWriter) index(words map[uint32][]uint32) error {
 	if len(words) == 0 {
 		return nil
 	}
@@ -115,13 +191,13 @@ func (w *follower) index(words map[uint32][]uint32) error {
 	}
 }
 
-func (w *follower) segment(level int, first, last uint32) (number int64, err error) {
+func (w *wordWriter) segment(level int, first, last uint32) (number int64, err error) {
 	err = w.tx.QueryRowContext(w.ctx, `INSERT INTO segments (level, first, last) VALUES (?,?,?) RETURNING number`, level, first, last).Scan(&number)
 	return number, err
 }
 
 // merge makes one segment of wordFan segments of a level, if there are so many.
-func (w *follower) merge(level int) (bool, error) {
+func (w *wordWriter) merge(level int) (bool, error) {
 	var from []any
 	first, last := ^uint32(0), uint32(0)
 	err := each(w.ctx, w.tx, `SELECT number, first, last FROM segments WHERE level = ? ORDER BY first`, func(r *sql.Rows) error {
@@ -217,24 +293,37 @@ func (c *wordCursor) next() error {
 // Search returns the versions that have all of the words, the newest first,
 // at most limit of them.
 func (b *Browse) Search(ctx context.Context, words []string, limit int) ([]uint32, error) {
-	if len(words) == 0 {
+	if len(words) == 0 || b.words == nil {
 		return nil, nil
 	}
+	// One state of the file throughout: a merge may replace segments meanwhile.
+	tx, err := b.words.reader.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return nil, fmt.Errorf("index: search: %w", err)
+	}
+	found, err := b.search(ctx, tx, words, limit)
+	if err = errors.Join(err, tx.Rollback()); err != nil {
+		return nil, fmt.Errorf("index: search: %w", err)
+	}
+	return found, nil
+}
+
+func (b *Browse) search(ctx context.Context, tx *sql.Tx, words []string, limit int) ([]uint32, error) {
 	var segments []int64
-	err := each(ctx, b.reader, `SELECT number FROM segments ORDER BY first DESC`, func(r *sql.Rows) error {
+	err := each(ctx, tx, `SELECT number FROM segments ORDER BY first DESC`, func(r *sql.Rows) error {
 		var n int64
 		err := r.Scan(&n)
 		segments = append(segments, n)
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("index: search: %w", err)
+		return nil, err
 	}
 	var found []uint32
 	for _, segment := range segments {
-		hits, err := b.searchSegment(ctx, segment, words)
+		hits, err := searchSegment(ctx, tx, segment, words)
 		if err != nil {
-			return nil, fmt.Errorf("index: search: %w", err)
+			return nil, err
 		}
 		for i := len(hits) - 1; i >= 0 && len(found) < limit; i-- {
 			if b.x.columns.flags(hits[i])&flagSuperseded == 0 {
@@ -248,12 +337,12 @@ func (b *Browse) Search(ctx context.Context, words []string, limit int) ([]uint3
 	return found, nil
 }
 
-func (b *Browse) searchSegment(ctx context.Context, segment int64, words []string) ([]uint32, error) {
+func searchSegment(ctx context.Context, tx *sql.Tx, segment int64, words []string) ([]uint32, error) {
 	var lists [][]byte
 	for _, w := range words {
 		var list []byte
-		err := b.reader.QueryRowContext(ctx, `SELECT ordinals FROM words WHERE segment = ? AND word = ?`, segment, wordKey(w)).Scan(&list)
-		if err == sql.ErrNoRows {
+		err := tx.QueryRowContext(ctx, `SELECT ordinals FROM words WHERE segment = ? AND word = ?`, segment, wordKey(w)).Scan(&list)
+		if errors.Is(err, sql.ErrNoRows) {
 			return nil, nil
 		}
 		if err != nil {

@@ -137,7 +137,7 @@ func (c *Console) decide(ctx context.Context, p *page) (string, error) {
 
 // follow brings the lists up to what was decided.
 func (c *Console) follow(ctx context.Context) {
-	if err := c.cfg.Browse.Follow(ctx); err != nil {
+	if err := c.cfg.Browse.FollowLists(ctx); err != nil {
 		// The decision stands; lists will show it in a moment.
 		c.log.WarnContext(ctx, "console: lists are behind", "error", err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"jianguo/api/console/rig"
 	"jianguo/index"
+	"jianguo/ingest"
 )
 
 // onTheBus lets the sample arrive now, the way items do.
@@ -35,12 +36,25 @@ func (b *tab) undo(id, badge string) {
 	b.seen("article .badge."+badge, "")
 }
 
+func titleOf(t *testing.T, r *rig.Rig, id string) string {
+	t.Helper()
+	it, err := r.Index.Item(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return it.Title
+}
+
 func TestComplaint(t *testing.T) {
 	r := start(t)
 	b := open(t, r, 1280, 900)
 	b.signIn("lin-secret-token-1", "/")
 	b.enter("#q", "kiln-reword\r")
 	b.seen(".verdict", "同文")
+	b.until(`document.querySelector(".verdict a").innerText === ` + strconv.Quote(titleOf(t, r, "kiln")))
+	b.to("/console/item?id=kiln-reword&lang=en")
+	b.seen(".verdict", "the same text as “"+titleOf(t, r, "kiln")+"”")
+	b.to("/console/item?id=kiln-reword&lang=zh")
 	b.seen(".diff del", "昨日")
 	b.seen(".diff ins", "昨天")
 	b.enter("#reason", "作者本人投稿")
@@ -111,6 +125,21 @@ func TestDecisionsAndTheirUndo(t *testing.T) {
 		if err != nil || len(list) != 2 || list[0].Kind != index.Release || list[1].Kind != index.Release || list[0].By != "林编辑" {
 			t.Errorf("%+v %v", list, err)
 		}
+		// What was decided together is taken back together; then once more, for the labels.
+		again := eval[string](b, `location.pathname + location.search`)
+		b.seen(".notice", "2 篇")
+		b.key("u")
+		b.seen(".notice", "已撤销 2 篇")
+		for _, d := range list {
+			check(d.Item, index.Duplicate)
+		}
+		b.to(strings.SplitN(again, "&done", 2)[0])
+		b.script(`[...document.querySelectorAll("tbody input[type=checkbox]")].slice(0, 2).forEach(e => e.click())`)
+		b.click(`.batch button[value=release]`)
+		b.seen(".notice", "放行")
+		b.to("/console/cluster?id=4")
+		b.click(`.batch button[value=release]`) // with nothing picked
+		b.seen("main", "没有勾选")
 	})
 	t.Run("reject an accepted item", func(t *testing.T) {
 		b.to("/console/item?id=rider")
@@ -252,7 +281,7 @@ func TestReview(t *testing.T) {
 }
 
 func TestSourcePolicy(t *testing.T) {
-	r := start(t)
+	r := start(t, onTheBus)
 	b := open(t, r, 1280, 900)
 	b.signIn("lin-secret-token-1", "/console/sources")
 	b.script(`(() => { const s = [...document.querySelectorAll("select[data-submit]")].find(e => e.form.source.value === "晨帆网");
@@ -262,6 +291,22 @@ func TestSourcePolicy(t *testing.T) {
 	if err != nil || policies["晨帆网"].Policy != index.SourceLicensed || policies["晨帆网"].By != "林编辑" {
 		t.Errorf("%+v %v", policies, err)
 	}
+	// At once: its next copy is accepted, linked, and shown with its story.
+	it, err := r.Index.Item(t.Context(), "fishpond")
+	if err != nil {
+		t.Fatal(err)
+	}
+	submit(t, r, ingest.Item{ID: "licensed copy", Title: it.Title, Body: *it.Body, Source: "晨帆网"})
+	if got := verdict(t, r, "licensed copy"); got != index.Unique {
+		t.Errorf("a licensed copy is %v", got)
+	}
+	b.to("/console/item?id=licensed+copy")
+	b.seen(".verdict", "授权转载：与《"+it.Title+"》同文，照发")
+	b.to("/console/cluster?id=4")
+	b.seen("main", "授权转载（未拒收）")
+	b.to("/console/sources")
+	b.click(".log button")
+	b.seen(".log", "授权转载 → 普通")
 }
 
 func TestDeadLetter(t *testing.T) {

@@ -26,6 +26,7 @@ type operatorsView struct {
 	Applied   uint64
 	Events    uint64
 	Lag       uint64 // events that lists do not show yet
+	SearchLag uint64 // and that the search does not find yet
 	Totals    index.Totals
 	Dead      []ingest.DeadLetter
 	DeadCount string
@@ -58,7 +59,7 @@ func (c *Console) operators(ctx context.Context, p *page) (string, error) {
 		v.Ready = c.cfg.Ingest.Ready()
 	}
 	var err error
-	if v.Lag, err = c.cfg.Browse.Lag(ctx); err != nil {
+	if v.Lag, v.SearchLag, err = c.cfg.Browse.Lag(ctx); err != nil {
 		return "", err
 	}
 	if v.Totals, err = c.cfg.Browse.Totals(ctx); err != nil {

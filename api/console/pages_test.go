@@ -131,7 +131,7 @@ const contrast = `(() => {
 })()`
 
 func TestSearch(t *testing.T) {
-	r := start(t)
+	r := start(t, onTheBus)
 	b := open(t, r, 1280, 900)
 	b.signIn("lin-secret-token-1", "/")
 	find := func(what string) {
@@ -161,6 +161,13 @@ func TestSearch(t *testing.T) {
 	t.Run("traditional characters", func(t *testing.T) {
 		find("魚塘")
 		b.seen("main .title", "鱼塘承包十年后被收回")
+	})
+	t.Run("deep in a text", func(t *testing.T) {
+		submit(t, r, ingest.Item{ID: "long", Title: "一篇长稿", Body: strings.Repeat("河边的芦苇荡里飞来了一群白鹭。", 600) + "最后提到掌山瀑布管理局的公告，以及岬滩村。"})
+		for _, word := range []string{"掌山", "瀑布", "管理", "公告", "岬滩"} { // alone, inside a longer word, in no dictionary
+			find(word)
+			b.seen("main .title", "一篇长稿")
+		}
 	})
 	t.Run("nothing", func(t *testing.T) {
 		find("量子纠缠鲸鱼")

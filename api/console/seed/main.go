@@ -15,11 +15,13 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -71,15 +73,30 @@ func run(ctx context.Context, dir string, items, rounds int) (err error) {
 	}
 	defer func() { err = errors.Join(err, b.Close()) }()
 	began := time.Now()
-	lag, err := b.Lag(ctx)
+	lag, search, err := b.Lag(ctx)
 	if err != nil {
 		return err
 	}
-	if err := b.Follow(ctx); err != nil {
+	if err := b.FollowLists(ctx); err != nil {
 		return err
 	}
 	if took := time.Since(began); lag > 0 {
 		fmt.Printf("lists followed %d events in %.1f s (%.0f/s)\n", lag, took.Seconds(), float64(lag)/took.Seconds())
+	}
+	began = time.Now()
+	if err := b.Follow(ctx); err != nil {
+		return err
+	}
+	if took := time.Since(began); search > 0 {
+		fmt.Printf("search followed %d events in %.1f s (%.0f/s)\n", search, took.Seconds(), float64(search)/took.Seconds())
+	}
+	for _, name := range []string{index.FileName, index.BrowseFileName, index.WordsFileName} {
+		info, err := os.Stat(filepath.Join(dir, name))
+		if err != nil {
+			return err
+		}
+		_, events := x.Applied()
+		fmt.Printf("%-10s %.0f bytes an item\n", name, float64(info.Size())/float64(events))
 	}
 	return measure(ctx, x, b, seg, dir, rounds)
 }
@@ -96,6 +113,50 @@ func headline(r *rand.Rand) string {
 	return fmt.Sprintf("%s%s%s%s 第%d号", pick(places), pick(subjects), pick(acts), pick(objects), r.IntN(100_000))
 }
 
+// vocabulary is the words of the table of document frequencies, the most
+// frequent first.
+func vocabulary() (words []string, err error) {
+	table, err := data.FS.ReadFile("tables/df.txt")
+	if err != nil {
+		return nil, err
+	}
+	type entry struct {
+		word string
+		n    int
+	}
+	var entries []entry
+	for line := range strings.Lines(string(table)) {
+		var e entry
+		if n, err := fmt.Sscan(line, &e.word, &e.n); err == nil && n == 2 {
+			entries = append(entries, e)
+		}
+	}
+	slices.SortStableFunc(entries, func(a, b entry) int { return b.n - a.n })
+	for _, e := range entries {
+		words = append(words, e.word)
+	}
+	if len(words) == 0 {
+		return nil, errors.New("the table of document frequencies has no words")
+	}
+	return words, nil
+}
+
+// prose is about n characters of words, the common ones most often, as in
+// texts: the frequency of a word falls with its rank.
+func prose(r *rand.Rand, words []string, n int) string {
+	var b strings.Builder
+	for k := 0; b.Len() < 3*n; k++ {
+		b.WriteString(words[int(math.Exp(r.Float64()*math.Log(float64(len(words)))))%len(words)])
+		if k%9 == 8 {
+			b.WriteString("，")
+		}
+		if k%40 == 39 {
+			b.WriteString("。\n")
+		}
+	}
+	return b.String()
+}
+
 // origin is an item that others copy.
 type origin struct {
 	title, body string
@@ -105,6 +166,10 @@ type origin struct {
 }
 
 func fill(ctx context.Context, x *index.Index, items int) error {
+	words, err := vocabulary()
+	if err != nil {
+		return err
+	}
 	r := rand.New(rand.NewPCG(6, 2025))
 	at := time.Now().Add(-30 * 24 * time.Hour)
 	step := 30 * 24 * time.Hour / time.Duration(items)
@@ -124,7 +189,7 @@ func fill(ctx context.Context, x *index.Index, items int) error {
 				}
 			} else {
 				o = &origin{title: headline(r), published: at.Add(-time.Duration(r.IntN(600)) * time.Second)}
-				o.body = strings.Repeat(o.title+"。"+headline(r)+"，"+headline(r)+"。\n", 4)
+				o.body = o.title + "。\n" + prose(r, words, 700)
 				binary.LittleEndian.PutUint64(o.exact[:], r.Uint64())
 				binary.LittleEndian.PutUint64(o.exact[8:], r.Uint64())
 				o.print.Fingerprint = simhash.Fingerprint(r.Uint64())

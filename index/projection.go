@@ -1,0 +1,108 @@
+package index
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// A projection is a file that follows the event log: everything in it follows
+// from the catalogue. Its table marks holds the number of the last event it has
+// taken in.
+type projection struct{ writer, reader *sql.DB }
+
+const projectionSchema = `CREATE TABLE marks (key TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;`
+
+var errOtherFormat = errors.New("another format")
+
+// openProjection opens a projection. One of another format, or of another
+// catalogue (a backup was restored), is made anew.
+func (x *Index) openProjection(ctx context.Context, name, schema string, format int) (projection, error) {
+	path := filepath.Join(x.cfg.Dir, name)
+	p, err := x.tryProjection(ctx, path, schema, format)
+	if errors.Is(err, errOtherFormat) {
+		err = p.close()
+		for _, suffix := range []string{"", "-wal", "-shm"} {
+			if rerr := os.Remove(path + suffix); rerr != nil && !errors.Is(rerr, fs.ErrNotExist) {
+				err = errors.Join(err, rerr)
+			}
+		}
+		if err == nil {
+			p, err = x.tryProjection(ctx, path, schema, format)
+		}
+	}
+	if err != nil {
+		return projection{}, errors.Join(fmt.Errorf("index: %s: %w", path, err), p.close())
+	}
+	return p, nil
+}
+
+func (x *Index) tryProjection(ctx context.Context, path, schema string, format int) (p projection, err error) {
+	// It needs no fsync: what a power failure takes is made again.
+	if p.writer, err = openDB(path, false, "NORMAL"); err != nil {
+		return p, err
+	}
+	p.writer.SetMaxOpenConns(1)
+	var version int
+	if err := p.writer.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&version); err != nil {
+		return p, err
+	}
+	switch version {
+	case format:
+	case 0:
+		if _, err := p.writer.ExecContext(ctx, fmt.Sprintf(`BEGIN; %s %s PRAGMA user_version = %d; COMMIT`, projectionSchema, schema, format)); err != nil {
+			return p, err
+		}
+	default:
+		return p, errOtherFormat
+	}
+	mark, err := p.mark(ctx)
+	if err != nil {
+		return p, err
+	}
+	if _, last := x.Applied(); mark > last {
+		return p, errOtherFormat
+	}
+	if p.reader, err = openDB(path, true, "NORMAL"); err != nil {
+		return p, err
+	}
+	p.reader.SetMaxOpenConns(8)
+	return p, nil
+}
+
+func (p *projection) close() error {
+	var errs []error
+	for _, db := range []*sql.DB{p.reader, p.writer} {
+		if db != nil {
+			errs = append(errs, db.Close())
+		}
+	}
+	p.reader, p.writer = nil, nil
+	return errors.Join(errs...)
+}
+
+const markQuery = `SELECT coalesce(max(value), 0) FROM marks WHERE key = 'event'`
+
+// mark is the last event taken in, as the writer sees it.
+func (p *projection) mark(ctx context.Context) (event uint64, err error) {
+	return event, p.writer.QueryRowContext(ctx, markQuery).Scan(&event)
+}
+
+func setMark(ctx context.Context, tx *sql.Tx, event uint64) error {
+	_, err := tx.ExecContext(ctx, `INSERT INTO marks VALUES ('event', ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value`, event)
+	return err
+}
+
+// lag is how many events have not been taken in yet.
+func (p *projection) lag(ctx context.Context, x *Index) (uint64, error) {
+	var event uint64
+	if err := p.reader.QueryRowContext(ctx, markQuery).Scan(&event); err != nil {
+		return 0, err
+	}
+	_, last := x.Applied()
+	return last - min(event, last), nil
+}
