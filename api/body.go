@@ -46,8 +46,11 @@ func (r *bodyReader) read(c echo.Context, limit int64) (body []byte, release fun
 	rc := http.NewResponseController(c.Response())
 	// Where a deadline cannot be set the server's own still holds.
 	_ = rc.SetReadDeadline(time.Now().Add(bodyWait))
-	err = r.fill(c.Request(), buf, &held, limit)
-	_ = rc.SetReadDeadline(time.Time{})
+	if err = r.fill(c.Request(), buf, &held, limit); err == nil {
+		// Else it stands: before it answers, the server reads what is left of a
+		// body, and would wait for it.
+		_ = rc.SetReadDeadline(time.Time{})
+	}
 	return *buf, release, err
 }
 

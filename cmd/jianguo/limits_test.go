@@ -1,0 +1,336 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"jianguo/index"
+	"jianguo/ingest"
+)
+
+// hostile is what no client should send, and what becomes of it: the status on
+// HTTP, and the field at fault.
+type hostile struct {
+	name, payload string
+	status        int
+	field         string
+}
+
+func hostileItems() []hostile {
+	body := func(id, text string) string {
+		b, err := json.Marshal(ingest.Item{ID: id, Body: text})
+		if err != nil {
+			panic(err) // texts always marshal
+		}
+		return string(b)
+	}
+	// filled is a piece as often as fits.
+	filled := func(piece string) string { return strings.Repeat(piece, ingest.MaxText/len(piece)) }
+	var han, words, facts strings.Builder
+	for i := range 100_000 {
+		fmt.Fprintf(&han, "%c", 0x4e00+(i*7919)%20000)
+		fmt.Fprintf(&words, "w%d ", i%60_000)
+		fmt.Fprintf(&facts, "%d月%d日%d万元，", i%12+1, i%28+1, i)
+	}
+	return []hostile{
+		{"cut", `{"id":`, 400, "payload"},
+		{"an array", `[]`, 400, "payload"},
+		{"nothing", ``, 400, "payload"},
+		{"deep objects", strings.Repeat(`{"x":`, 100_000), 400, "payload"},
+		{"deep arrays", `{"id":"x","body":` + strings.Repeat(`[`, 500_000), 400, "payload"},
+		{"not UTF-8", "{\"id\":\"x\",\"body\":\"\xff\"}", 400, "payload"},
+		{"no id", `{"body":"一段正文"}`, 400, "id"},
+		{"an empty id", `{"id":"","body":"一段正文"}`, 400, "id"},
+		{"half an id", `{"id":"\ud800","body":"一段正文"}`, 400, "id"},
+		{"control characters", `{"id":"a\u0001b","body":"一段正文"}`, 400, "id"},
+		{"a line break", `{"id":"a\nb","body":"一段正文"}`, 400, "id"},
+		{"a long id", body(strings.Repeat("x", 257), "一段正文"), 413, "id"},
+		{"an id that is true", `{"id":true,"body":"一段正文"}`, 400, "id"},
+		{"a body that is a number", `{"id":"x","body":5}`, 400, "body"},
+		{"no text", `{"id":"x"}`, 400, "body"},
+		{"a negative revision", `{"id":"x","body":"一段正文","revision":-1}`, 400, "revision"},
+		{"yesterday", `{"id":"x","body":"一段正文","published_at":"yesterday"}`, 400, "published_at"},
+		{"a megabyte of one character", body("x", strings.Repeat("的", (1<<20)/3)), 413, "body"},
+		{"a byte too many", body("x", strings.Repeat("a", ingest.MaxText+1)), 413, "body"},
+
+		{"as much as fits", body("full", filled("a")), 200, ""},
+		{"as much as fits, escaped", strings.ReplaceAll(body("escaped", filled("甲")), "甲", `\u7532`), 200, ""},
+		{"emoji only", body("emoji", filled("😀")), 200, ""},
+		{"half a text", `{"id":"half","body":"前半段正文 \ud83d"}`, 200, ""},
+		{"zero width", body("zero", filled("\u200b")), 200, ""},
+		{"accents", body("accents", "a"+strings.Repeat("\u0301", 200_000)), 200, ""},
+		{"what expands", body("expands", filled("\ufdfa")), 200, ""},
+		{"spaces", body("spaces", filled(" ")), 200, ""},
+		{"digits", body("digits", filled("1234567890")), 200, ""},
+		{"all different", body("different", han.String()), 200, ""},
+		{"words", body("words", words.String()[:ingest.MaxText]), 200, ""},
+		{"facts", body("facts", facts.String()[:300_000]), 200, ""},
+		{"deep HTML", body("deep", filled("<div>")), 200, ""},
+		{"tables", body("tables", filled("<table><b>")), 200, ""},
+		{"misnested", body("misnested", strings.Repeat("<b><i><a>", 20_000)+strings.Repeat("<p>", 20_000)), 200, ""},
+		{"foreign", body("foreign", filled("<svg><math>")), 200, ""},
+		{"attributes", body("attributes", "<a "+strings.Repeat("x=1 ", 120_000)+">一段正文</a>"), 200, ""},
+		{"entities", body("entities", filled("&amp;")), 200, ""},
+		{"comments", body("comments", filled("<!--")), 200, ""},
+		{"brackets", body("brackets", filled("<")), 200, ""},
+	}
+}
+
+// TestHostileItems: whatever is published, over HTTP and over the bus, gets an
+// error that names the field or a verdict; nobody else notices.
+func TestHostileItems(t *testing.T) {
+	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0")
+	conn, err := ingest.ConnectURL(s.at.NATS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	publisher, err := ingest.NewPublisher(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	refused := 0
+	for _, h := range hostileItems() {
+		status, answer, err := s.post("/items", []byte(h.payload))
+		var p struct{ Field, Detail string }
+		if err == nil && status != 200 {
+			err = json.Unmarshal(answer, &p)
+		}
+		if err != nil || status != h.status || p.Field != h.field || status != 200 && p.Detail == "" {
+			t.Errorf("%s: %d, field %q, want %d, %q: %.200s %v", h.name, status, p.Field, h.status, h.field, answer, err)
+		}
+		o, err := publisher.Submit(ctx, ingest.SubjectPublish, []byte(h.payload))
+		if err != nil {
+			t.Fatalf("%s on the bus: %v", h.name, err)
+		}
+		if o.Field != h.field || (o.Error != "") != (h.status != 200) {
+			t.Errorf("%s on the bus: field %q, want %q: %s", h.name, o.Field, h.field, o.Error)
+		}
+		if h.status != 200 {
+			refused++
+		}
+	}
+	dead, err := ingest.OpenDead(ctx, conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	letters, err := dead.List(ctx, 0, 1000)
+	if err != nil || len(letters) != refused {
+		t.Fatalf("%d dead letters of %d, %v", len(letters), refused, err)
+	}
+	for _, l := range letters {
+		if l.Reason == "" || l.Field == "" {
+			t.Errorf("a dead letter without a reason: %+v", l)
+		}
+	}
+	if status, answer, err := s.post("/items", article(1)); status != 200 || !bytes.Contains(answer, []byte(`"unique"`)) {
+		t.Errorf("an ordinary item afterwards: %d %s %v", status, answer, err)
+	}
+	s.stop()
+}
+
+// TestOversizePayload: what is larger than the bus takes is an error where it
+// is sent, and who announces it nevertheless loses the connection alone.
+func TestOversizePayload(t *testing.T) {
+	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0")
+	conn, err := ingest.ConnectURL(s.at.NATS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if err := conn.Publish(ingest.SubjectPublish, make([]byte, ingest.MaxPayload+1)); !errors.Is(err, nats.ErrMaxPayload) {
+		t.Errorf("one byte too many: %v", err)
+	}
+	raw, err := net.Dial("tcp", strings.TrimPrefix(s.at.NATS, "nats://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer raw.Close()
+	fmt.Fprintf(raw, "CONNECT {\"verbose\":false}\r\nPUB items.publish 999999999\r\n")
+	said, err := io.ReadAll(raw)
+	if err != nil || !bytes.Contains(said, []byte("Maximum Payload Violation")) {
+		t.Errorf("a gigabyte announced: %.300s, %v", said, err)
+	}
+	if status, answer, err := s.post("/items", article(1)); status != 200 {
+		t.Errorf("an ordinary item afterwards: %d %s %v", status, answer, err)
+	}
+	s.stop()
+}
+
+// TestSlowClients: who sends nothing, or never comes to an end, is let go.
+func TestSlowClients(t *testing.T) {
+	t.Parallel() // it waits most of the time
+	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0")
+	address := strings.TrimPrefix(s.at.HTTP, "http://")
+	var wg sync.WaitGroup
+	for what, sent := range map[string]string{
+		"nothing":     "",
+		"half a line": "POST /items HTT",
+		"headers":     "POST /items HTTP/1.1\r\nHost: localhost\r\nX-A: ",
+		"a body":      "POST /items HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{\"id\":",
+	} {
+		wg.Go(func() {
+			conn, err := net.Dial("tcp", address)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer conn.Close()
+			if _, err := io.WriteString(conn, sent); err != nil {
+				t.Error(err)
+			}
+			if err := conn.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+				t.Error(err)
+			}
+			answer, err := io.ReadAll(conn)
+			if errors.Is(err, os.ErrDeadlineExceeded) || what == "a body" && !bytes.HasPrefix(answer, []byte("HTTP/1.1 400")) {
+				t.Errorf("%s: %.100s, %v", what, answer, err)
+			}
+		})
+	}
+	var many []net.Conn
+	for range 600 { // more than are worked on and wait at once
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		fmt.Fprintf(conn, "POST /items HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n{\"id\":")
+		many = append(many, conn)
+	}
+	for n := range 20 {
+		if status, answer, err := s.post("/items", article(n)); status != 200 {
+			t.Fatalf("beside %d slow clients: %d %s %v", len(many), status, answer, err)
+		}
+	}
+	wg.Wait()
+	s.stop()
+}
+
+// TestTerminate: what was accepted before SIGTERM is answered, and everything
+// that was answered is there afterwards.
+func TestTerminate(t *testing.T) {
+	exe, data := binary(t), filepath.Join(t.TempDir(), "data")
+	var answered sync.Map
+	number := 0
+	for range 3 {
+		s := serve(t, exe, data, "--nats-listen", "127.0.0.1:0")
+		var wg sync.WaitGroup
+		var mu sync.Mutex
+		ok := 0
+		for range 8 {
+			wg.Go(func() {
+				for {
+					mu.Lock()
+					number++
+					n := number
+					mu.Unlock()
+					status, answer, err := s.post("/items", article(n))
+					switch {
+					case err == nil && (status == http.StatusOK || status == http.StatusAccepted):
+						answered.Store(n, true)
+						mu.Lock()
+						ok++
+						mu.Unlock()
+					case err == nil && status != http.StatusServiceUnavailable:
+						t.Errorf("item %d: %d %s", n, status, answer)
+						return
+					case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET):
+						// An idle connection that was closed as it was used again.
+						return
+					case err != nil && !errors.Is(err, syscall.ECONNREFUSED):
+						t.Errorf("item %d, which had been taken: %v", n, err)
+						return
+					default:
+						return
+					}
+				}
+			})
+		}
+		s.eventually("items are published", func() bool { mu.Lock(); defer mu.Unlock(); return ok > 50 })
+		if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		wg.Wait()
+		s.stopped()
+	}
+	x, err := index.Open(t.Context(), index.Config{Dir: data})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	count := 0
+	answered.Range(func(n, _ any) bool {
+		count++
+		if _, err := x.Item(t.Context(), fmt.Sprint("n", n)); err != nil {
+			t.Errorf("answered and lost: %v", err)
+		}
+		return true
+	})
+	t.Logf("%d items answered", count)
+}
+
+// TestStreamFull: past the bounds of ITEMS publishers are told so, and what was
+// taken is not lost.
+func TestStreamFull(t *testing.T) {
+	b := startBroker(t, nil)
+	exe, data := binary(t), filepath.Join(t.TempDir(), "data")
+	s := serve(t, exe, data, "--nats", b.url())
+	s.eventually("ready", func() bool { return s.status("/readyz") == 200 })
+	s.stop()
+	// Nobody takes items while the service is away; the bounds are made narrow.
+	conn, err := ingest.ConnectURL(b.url())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	js, err := jetstream.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream, err := js.Stream(t.Context(), ingest.StreamItems)
+	if err != nil {
+		t.Fatal(err)
+	}
+	narrow := stream.CachedInfo().Config
+	narrow.MaxBytes = 64 << 10
+	if _, err := js.UpdateStream(t.Context(), narrow); err != nil {
+		t.Fatal(err)
+	}
+	taken := 0
+	for ; taken < 1000; taken++ {
+		if _, err = js.Publish(t.Context(), ingest.SubjectPublish, article(taken)); err != nil {
+			break
+		}
+	}
+	var full *jetstream.APIError
+	if !errors.As(err, &full) || taken == 0 {
+		t.Fatalf("%d items were taken, then %v", taken, err)
+	}
+	s = serve(t, exe, data, "--nats", b.url())
+	s.eventually("what was taken has its verdicts", func() bool { return s.status(fmt.Sprint("/items/n", taken-1)) == 200 })
+	for n := range taken {
+		if got := s.status(fmt.Sprint("/items/n", n)); got != 200 {
+			t.Errorf("item %d was taken: %d", n, got)
+		}
+	}
+	s.stop()
+}
