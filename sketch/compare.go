@@ -34,9 +34,6 @@ type Layout struct {
 	// RestA and RestB are tokens in no run; LumpA and LumpB the longest stretch
 	// of them.
 	RestA, RestB, LumpA, LumpB int
-	// EchoA and EchoB count repeated occurrences of token pairs that the other
-	// text has nowhere: a text is about what it repeats.
-	EchoA, EchoB int
 	// NovelA and NovelB are tokens in clauses that the other text does not have
 	// even in other words: most of their token pairs stand nowhere in it.
 	NovelA, NovelB int
@@ -46,6 +43,7 @@ type Layout struct {
 	// HeadA and HeadB are the shares of token pairs of one text's headline (its
 	// opening where it has none) that the other text has anywhere.
 	HeadA, HeadB float32
+	Topics       Topics
 }
 
 // Compare estimates from two sketches; q is the later text.
@@ -126,10 +124,10 @@ func CompareTexts(q, c Input) Comparison {
 		return r
 	}
 	r.Resemblance, r.ContainedA, r.ContainedB = w.overlap(&w.table, shingleK)
-	w.softOverlap(&r)
+	_, r.SoftA, r.SoftB = w.overlap(&w.soft, softK)
 	r.Layout.NovelA = w.novel(w.q.tokens, func(g *gram) bool { return g.inC > 0 })
 	r.Layout.NovelB = w.novel(w.c.tokens, func(g *gram) bool { return g.inQ > 0 })
-	w.heads(&r, q.Title, c.Title)
+	w.heads(&r, &q, &c)
 	w.conflict = w.conflict[:0]
 	w.align(min(shingleK, len(w.q.tokens), len(w.c.tokens)))
 	w.layout(&r)
@@ -173,40 +171,8 @@ func (w *workspace) compareNames(r *Comparison, q, c *Input) {
 	}
 	count(q, c, &r.Facts.NamesA, &r.Facts.SubjectsA)
 	count(c, q, &r.Facts.NamesB, &r.Facts.SubjectsB)
-	w.q.words = appendWords(w.q.words[:0], w.q.head, w.q.tokens)
-	w.c.words = appendWords(w.c.words[:0], w.c.head, w.c.tokens)
 	r.Facts.SubjectsA += subjects(w.q.words, w.c.words)
 	r.Facts.SubjectsB += subjects(w.c.words, w.q.words)
-}
-
-// appendWords collects the Latin words of a text, products and codes mostly,
-// in order of their hashes.
-func appendWords(dst []uint64, head, body []token) []uint64 {
-	for _, part := range [2][]token{head, body} {
-		for _, t := range part {
-			if t.kind == word && t.end-t.start > 2 {
-				dst = append(dst, t.hash)
-			}
-		}
-	}
-	slices.Sort(dst)
-	return dst
-}
-
-// subjects counts the distinct words that a text repeats and the other lacks.
-func subjects(words, other []uint64) int {
-	n := 0
-	for i := 0; i < len(words); {
-		k := i + 1
-		for k < len(words) && words[k] == words[i] {
-			k++
-		}
-		if _, ok := slices.BinarySearch(other, words[i]); !ok && k-i > 1 {
-			n++
-		}
-		i = k
-	}
-	return n
 }
 
 // nameMost bounds the names of a text that are compared.
@@ -250,23 +216,6 @@ func (w *workspace) overlap(table *grams, k int) (j, inQ, inC float32) {
 	return float32(both) / float32(max(1, nq+nc-both)), float32(both) / float32(max(1, nq)), float32(both) / float32(max(1, nc))
 }
 
-// softOverlap is overlap at softK, with the echoes.
-func (w *workspace) softOverlap(r *Comparison) {
-	_, r.SoftA, r.SoftB = w.overlap(&w.soft, softK)
-	for i := range w.soft.slots {
-		e := &w.soft.slots[i]
-		if e.epoch != w.soft.epoch {
-			continue
-		}
-		if e.inC == 0 && e.inQ > 1 {
-			r.Layout.EchoA += int(e.inQ - 1)
-		}
-		if e.inQ == 0 && e.inC > 1 {
-			r.Layout.EchoB += int(e.inC - 1)
-		}
-	}
-}
-
 // novel counts the tokens of clauses with less than a third of their pairs
 // known to the other text.
 func (w *workspace) novel(tokens []token, known func(*gram) bool) int {
@@ -284,52 +233,6 @@ func (w *workspace) novel(tokens []token, known func(*gram) bool) int {
 		i += n
 	}
 	return total
-}
-
-// headTokens is how much of a text without a headline stands in for one.
-const headTokens = 24
-
-// heads fills HeadA and HeadB; w.soft holds the pairs of both bodies.
-func (w *workspace) heads(r *Comparison, qTitle, cTitle string) {
-	w.q.head = appendTokens(w.q.head[:0], qTitle)
-	w.c.head = appendTokens(w.c.head[:0], cTitle)
-	q, c := w.q.head, w.c.head
-	if len(q) < softK {
-		q = w.q.tokens[:min(headTokens, len(w.q.tokens))]
-	}
-	if len(c) < softK {
-		c = w.c.tokens[:min(headTokens, len(w.c.tokens))]
-	}
-	q, c = q[:min(len(q), headMost)], c[:min(len(c), headMost)]
-	r.Layout.HeadA = w.known(q, c, func(g *gram) bool { return g.inC > 0 })
-	r.Layout.HeadB = w.known(c, q, func(g *gram) bool { return g.inQ > 0 })
-}
-
-// headMost bounds a headline; longer ones are bodies in the wrong field.
-const headMost = 64
-
-// known is the share of pairs of a headline that the other text has, in its
-// body or in its headline.
-func (w *workspace) known(head, other []token, inBody func(*gram) bool) float32 {
-	pairs, found := 0, 0
-	for i := range len(head) - 1 {
-		h := pairHash(head[i:])
-		pairs++
-		if g := w.soft.find(h); g != nil && inBody(g) {
-			found++
-			continue
-		}
-		for j := range len(other) - 1 {
-			if other[j].hash == head[i].hash && other[j+1].hash == head[i+1].hash {
-				found++
-				break
-			}
-		}
-	}
-	if pairs == 0 {
-		return 1
-	}
-	return float32(found) / float32(pairs)
 }
 
 // pairHash is what a shingler of two gives for the first two tokens.
@@ -350,6 +253,7 @@ func (w *workspace) compareFacts(r *Comparison, qt, ct string) {
 	}
 	r.Facts.OnlyA = len(w.q.numbers) - r.Facts.NumbersShared
 	r.Facts.OnlyB = len(w.c.numbers) - r.Facts.NumbersShared
+	r.Facts.LeadA, r.Facts.LeadB = w.lead(fq, w.c.numbers), w.lead(fc, w.q.numbers)
 	byPlace := func(a, b fact) int { return int(a.place) - int(b.place) }
 	slices.SortStableFunc(fq, byPlace)
 	slices.SortStableFunc(fc, byPlace)
@@ -368,6 +272,24 @@ func (w *workspace) compareFacts(r *Comparison, qt, ct string) {
 	}
 	r.Facts.Agree = w.note(w.agree, qt, ct)
 	r.Facts.Conflict = w.note(w.conflict, qt, ct)
+}
+
+// leadTokens is how much of a text is its lead.
+const leadTokens = 100
+
+// lead counts the distinct figures of a lead that the other text has nowhere;
+// facts are in the order of the text.
+func (w *workspace) lead(facts []fact, others []uint64) int {
+	w.lacking = w.lacking[:0]
+	for _, f := range facts {
+		if f.token >= leadTokens {
+			break
+		}
+		if _, ok := slices.BinarySearch(others, f.value); !ok && !slices.Contains(w.lacking, f.value) {
+			w.lacking = append(w.lacking, f.value)
+		}
+	}
+	return len(w.lacking)
 }
 
 func distinct(dst []uint64, facts []fact) []uint64 {

@@ -4,6 +4,7 @@ package sketch
 type Facts struct {
 	Numbers, NumbersShared int      // distinct figures of the smaller side, and how many the other has
 	OnlyA, OnlyB           int      // distinct figures that one text has and the other lacks
+	LeadA, LeadB           int      // the same, of the first hundred tokens of each; only from CompareTexts
 	Names                  int      // distinct names of both texts that both have
 	NamesA, NamesB         int      // distinct names of one text that the other has nowhere
 	SubjectsA, SubjectsB   int      // names and Latin words that one text repeats and the other has nowhere

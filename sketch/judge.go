@@ -21,17 +21,19 @@ const (
 	Longest                  // longest run, as a share of the shorter text
 	MeanRun                  // log of the mean length of a run
 	Swaps                    // places swapped, a run
-	RestLeast                // share in no run, of the side that has less of it
 	RestMost                 // tokens in no run, of the side that has more, by 650
 	Overhang                 // share in no run over three tenths, of the side that has more
 	Novel                    // log of the most tokens in novel clauses on one side
 	NovelMost                // the same count by 650
 	Head                     // the larger share of a headline that the other text knows
-	HeadLeast                // the smaller share
 	Foreign                  // share of the shorter text that is a name put for another
 	Subjects                 // log of the smaller number of subjects unknown to the other side
 	Developments             // words of a story moving on that one side has alone
-	Echo                     // the smaller share of repeated pairs unknown to the other side
+	Topic                    // log of the smaller number of topics unknown to the other side
+	Titled                   // the same, of two texts with headlines
+	Words                    // log of the smaller number of Latin words unknown to the other side
+	Label                    // 1 where the headlines name two different things in Latin letters
+	Lead                     // log of the smaller number of a lead's figures unknown to the other side
 	Clues
 )
 
@@ -48,17 +50,19 @@ var clueNames = [Clues]string{
 	"Longest",
 	"MeanRun",
 	"Swaps",
-	"RestLeast",
 	"RestMost",
 	"Overhang",
 	"Novel",
 	"NovelMost",
 	"Head",
-	"HeadLeast",
 	"Foreign",
 	"Subjects",
 	"Developments",
-	"Echo",
+	"Topic",
+	"Titled",
+	"Words",
+	"Label",
+	"Lead",
 }
 
 // String is the name of the constant.
@@ -92,17 +96,24 @@ func (c *Comparison) Evidence() Evidence {
 	e[Longest] = ratio(l.Longest, min(c.TokensA, c.TokensB))
 	e[MeanRun] = math.Log(ratio(shared+1, l.Runs+1))
 	e[Swaps] = ratio(l.Swaps, l.Runs+1)
-	e[RestLeast] = min(ratio(l.RestA, c.TokensA), ratio(l.RestB, c.TokensB))
 	e[RestMost] = float64(max(l.RestA, l.RestB)) / typical
 	e[Overhang] = max(0, max(ratio(l.RestA, c.TokensA), ratio(l.RestB, c.TokensB))-.3)
 	e[Novel] = log(max(l.NovelA, l.NovelB))
 	e[NovelMost] = float64(max(l.NovelA, l.NovelB)) / typical
 	e[Head] = float64(max(l.HeadA, l.HeadB))
 	e[Developments] = float64(l.Developments)
-	e[HeadLeast] = float64(min(l.HeadA, l.HeadB))
+	t := &l.Topics
+	e[Topic] = log(min(t.A, t.B))
+	if t.Titled {
+		e[Titled] = e[Topic]
+	}
+	e[Words] = log(min(t.WordsA, t.WordsB))
+	if t.Labels {
+		e[Label] = 1
+	}
+	e[Lead] = log(min(f.LeadA, f.LeadB))
 	e[Foreign] = ratio(l.Foreign, min(c.TokensA, c.TokensB))
 	e[Subjects] = log(min(f.SubjectsA, f.SubjectsB))
-	e[Echo] = min(ratio(l.EchoA, c.TokensA), ratio(l.EchoB, c.TokensB))
 	return e
 }
 
@@ -160,7 +171,7 @@ type Thresholds struct {
 // weights are fitted (quality_test.go does it, and prints what they are worth).
 func DefaultThresholds() Thresholds {
 	return Thresholds{
-		Duplicate: .58, DuplicateShort: .5, Certain: .85, Suspect: .77, Doubt: .42, Related: .26, Excerpt: .8,
+		Duplicate: .6, DuplicateShort: .54, Certain: .85, Suspect: .82, Doubt: .42, Related: .28, Excerpt: .8,
 		Copy: copyWeights, Story: storyWeights,
 		CopySketch: copySketchWeights, StorySketch: storySketchWeights,
 	}

@@ -43,9 +43,12 @@ type Input struct {
 // body does not speak for itself, and has its headline put before it.
 const shortBody = 180
 
+// headed says that the headline is compared with the body.
+func (in *Input) headed() bool { return len(in.Body) < shortBody && in.Title != in.Body }
+
 // text is what is compared.
 func (in *Input) text() string {
-	if len(in.Body) < shortBody && in.Title != in.Body {
+	if in.headed() {
 		return in.Title + "\n" + in.Body
 	}
 	return in.Body

@@ -75,6 +75,7 @@ type workspace struct {
 	covered         []bool
 	facts           []fact
 	agree, conflict []spot
+	lacking         []uint64
 	sorted          []string // names; cleared after use, so that no text is held
 }
 

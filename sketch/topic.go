@@ -1,0 +1,192 @@
+package sketch
+
+import "slices"
+
+// Topics says what one of two texts is about and the other is not: the two
+// bulletins of one form part here, however much of their text is the form.
+type Topics struct {
+	// A and B count the Latin words and token pairs that one text has in its
+	// headline (in its opening, where it has none), says again below, and the
+	// other has nowhere.
+	A, B int
+	// Titled says that both texts have a headline.
+	Titled bool
+	// WordsA and WordsB count the distinct Latin words that the other text lacks.
+	WordsA, WordsB int
+	// Labels says that both headlines carry a Latin word that the other headline
+	// lacks, and that the texts bear it out: the other has one of them nowhere.
+	Labels bool
+}
+
+const (
+	headTokens    = 24 // how much of a text without a headline stands in for one
+	openingTokens = 60 // how much of it says what it is about
+	headMost      = 64 // tokens of a headline; longer ones are bodies in the wrong field
+	wordBytes     = 3  // least length of a Latin word that names something
+	// identifier is the length in bytes of a Latin word that is a topic although
+	// it is said but once.
+	identifier = 8
+)
+
+// heads fills HeadA, HeadB and Topics; w.soft holds the pairs of both bodies.
+func (w *workspace) heads(r *Comparison, qin, cin *Input) {
+	w.q.head = appendTokens(w.q.head[:0], qin.Title)
+	w.c.head = appendTokens(w.c.head[:0], cin.Title)
+	w.q.head, w.c.head = w.q.head[:min(len(w.q.head), headMost)], w.c.head[:min(len(w.c.head), headMost)]
+	inC, inQ := func(g *gram) bool { return g.inC > 0 }, func(g *gram) bool { return g.inQ > 0 }
+	q, c := w.q.opening(headTokens), w.c.opening(headTokens)
+	r.Layout.HeadA, r.Layout.HeadB = w.known(q, c, inC), w.known(c, q, inQ)
+
+	t := &r.Layout.Topics
+	t.Titled = len(w.q.head) >= softK && len(w.c.head) >= softK
+	w.q.words, w.c.words = appendWords(w.q.words[:0], w.q.tokens), appendWords(w.c.words[:0], w.c.tokens)
+	apart := lacking(w.q.words, w.c.words) > 0 && lacking(w.c.words, w.q.words) > 0
+	labelA, alone := w.q.label(&w.c, apart)
+	labelB, alone2 := w.c.label(&w.q, apart)
+	t.Labels = labelA && labelB && (alone || alone2)
+	q, c = w.q.opening(openingTokens), w.c.opening(openingTokens)
+	t.A = w.topics(q, c, w.q.words, w.c.words, w.q.inside(qin), func(g *gram) (own, other uint32) { return g.inQ, g.inC })
+	t.B = w.topics(c, q, w.c.words, w.q.words, w.c.inside(cin), func(g *gram) (own, other uint32) { return g.inC, g.inQ })
+
+	if !qin.headed() {
+		w.q.words = appendWords(w.q.words, w.q.head)
+	}
+	if !cin.headed() {
+		w.c.words = appendWords(w.c.words, w.c.head)
+	}
+	t.WordsA, t.WordsB = lacking(w.q.words, w.c.words), lacking(w.c.words, w.q.words)
+}
+
+// opening is the headline, or so many tokens of a text without one.
+func (s *side) opening(n int) []token {
+	if len(s.head) >= softK {
+		return s.head
+	}
+	return s.tokens[:min(n, len(s.tokens))]
+}
+
+// inside is how often the tokens hold what the opening says: once where it is
+// part of them.
+func (s *side) inside(in *Input) uint32 {
+	if len(s.head) >= softK && !in.headed() {
+		return 0
+	}
+	return 1
+}
+
+// known is the share of pairs of a headline that the other text has, in its
+// body or in its headline.
+func (w *workspace) known(head, other []token, inBody func(*gram) bool) float32 {
+	pairs, found := 0, 0
+	for i := range len(head) - 1 {
+		pairs++
+		if g := w.soft.find(pairHash(head[i:])); g != nil && inBody(g) || hasPair(other, head[i:]) {
+			found++
+		}
+	}
+	if pairs == 0 {
+		return 1
+	}
+	return float32(found) / float32(pairs)
+}
+
+// topics counts the words and pairs of an opening that its text says more
+// than inside times, and the other text neither in its body nor in its opening.
+func (w *workspace) topics(head, other []token, words, others []uint64, inside uint32, of func(*gram) (own, other uint32)) int {
+	n := 0
+	for i, t := range head {
+		if t.names() {
+			said := t.end-t.start >= identifier || countOf(words, t.hash) > int(inside)
+			if said && countOf(others, t.hash) == 0 && !hasToken(other, t.hash) {
+				n++
+			}
+			continue
+		}
+		if i+1 == len(head) || head[i+1].clause || head[i+1].kind == word || t.kind.isNumber() && head[i+1].kind.isNumber() {
+			continue
+		}
+		g := w.soft.find(pairHash(head[i:]))
+		if g == nil {
+			continue
+		}
+		if own, there := of(g); own > inside && there == 0 && !hasPair(other, head[i:]) {
+			n++
+		}
+	}
+	return n
+}
+
+// label reports whether a headline has a Latin word that the other headline
+// lacks, and whether one of these is nowhere in the other text though the body
+// here has it; where each of the bodies has words that the other lacks, though
+// only the headline has it.
+func (s *side) label(other *side, apart bool) (has, alone bool) {
+	for _, t := range s.head {
+		if !t.names() || hasToken(other.head, t.hash) {
+			continue
+		}
+		has = true
+		alone = alone || countOf(other.words, t.hash) == 0 && (apart || countOf(s.words, t.hash) > 0)
+	}
+	return has, alone
+}
+
+// names reports whether a token is a Latin word that may name something.
+func (t *token) names() bool { return t.kind == word && t.end-t.start >= wordBytes }
+
+func hasToken(tokens []token, hash uint64) bool {
+	return slices.ContainsFunc(tokens, func(t token) bool { return t.hash == hash })
+}
+
+func hasPair(tokens, pair []token) bool {
+	for j := range len(tokens) - 1 {
+		if tokens[j].hash == pair[0].hash && tokens[j+1].hash == pair[1].hash {
+			return true
+		}
+	}
+	return false
+}
+
+// appendWords adds the Latin words of tokens, products and codes mostly, to
+// a list in order of their hashes.
+func appendWords(dst []uint64, tokens []token) []uint64 {
+	for _, t := range tokens {
+		if t.names() {
+			dst = append(dst, t.hash)
+		}
+	}
+	slices.Sort(dst)
+	return dst
+}
+
+// countOf is how often a list in order holds v.
+func countOf(sorted []uint64, v uint64) int {
+	i, ok := slices.BinarySearch(sorted, v)
+	n := 0
+	for ok && i+n < len(sorted) && sorted[i+n] == v {
+		n++
+	}
+	return n
+}
+
+// lacking counts the distinct words that the other list lacks.
+func lacking(words, other []uint64) int {
+	n := 0
+	for i, v := range words {
+		if (i == 0 || words[i-1] != v) && countOf(other, v) == 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// subjects counts the distinct words that a text repeats and the other lacks.
+func subjects(words, other []uint64) int {
+	n := 0
+	for i := 1; i < len(words); i++ {
+		if words[i] == words[i-1] && (i == 1 || words[i-2] != words[i]) && countOf(other, words[i]) == 0 {
+			n++
+		}
+	}
+	return n
+}
