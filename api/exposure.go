@@ -138,6 +138,7 @@ func (r *exposureRoutes) filter(c echo.Context, body []byte) error {
 		}
 	}
 	h.Set(echo.HeaderContentLength, strconv.Itoa(len(b)))
+	joinWrites(req.Context(), len(b))
 	return c.Blob(http.StatusOK, contentType, b)
 }
 

@@ -3,7 +3,8 @@
 //
 // The server runs in a process of its own on one processor, the load comes from this
 // process on the others; where there is only one they share it, and the result says
-// so. Peak rates are those of a closed loop on one connection. Latencies come from
+// so. Peak rates are those of a closed loop on one connection, with one request in
+// flight and with several, the same number for every way. Latencies come from
 // an open loop: requests are due at fixed intervals whatever the server does, and each
 // latency counts from when its request was due, so that a stall is charged to every
 // request it delayed (no coordinated omission). All clients are of the same kind: a
@@ -37,7 +38,7 @@ type Options struct {
 	Overlap          float64       // share of the candidates that are seen; 0.5
 	Each             time.Duration // measurement takes this long; 5 s
 	Redis            string        // path of redis-server; empty: no comparison
-	Pipeline         int           // commands in flight to Redis; 4
+	Pipeline         int           // requests in flight on one connection, where they are pipelined; 4
 
 	Users  int              // of the mix; 0: no mix
 	Mix    []exposure.Share // 60x50,30x500,10x20000
@@ -58,11 +59,20 @@ type ServerArgs struct {
 
 // Result is one run. Rates are per second.
 type Result struct {
-	JSON        float64 `json:"json_rps"`
-	Bitmap      float64 `json:"bitmap_rps"`
-	SMIsMember  float64 `json:"smismember_rps"`
-	ZRange      float64 `json:"zrange_map_rps"`
-	Blobs       float64 `json:"bloom_blobs_rps"`
+	// One connection, InFlight requests on it.
+	JSON       float64 `json:"json_rps"`
+	Bitmap     float64 `json:"bitmap_rps"`
+	SMIsMember float64 `json:"smismember_rps"`
+	ZRange     float64 `json:"zrange_map_rps"`
+	Blobs      float64 `json:"bloom_blobs_rps"`
+	InFlight   int     `json:"in_flight"`
+	// One connection, one request on it.
+	JSON1       float64 `json:"json_rps_1"`
+	Bitmap1     float64 `json:"bitmap_rps_1"`
+	SMIsMember1 float64 `json:"smismember_rps_1"`
+	ZRange1     float64 `json:"zrange_map_rps_1"`
+	Blobs1      float64 `json:"bloom_blobs_rps_1"`
+
 	KernelNS    float64 `json:"kernel_ns"`
 	CPU         float64 `json:"cpu_us_per_request"`        // of the server, JSON
 	CPUBitmap   float64 `json:"cpu_us_per_bitmap_request"` // of the server
@@ -135,7 +145,7 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 		defer os.RemoveAll(dir)
 		o.Dir = dir
 	}
-	r := &Result{Seen: o.Seen, Candidates: o.Candidates, Overlap: o.Overlap}
+	r := &Result{Seen: o.Seen, Candidates: o.Candidates, Overlap: o.Overlap, InFlight: o.Pipeline}
 	serverCPU, loadCPUs := cpus()
 	r.CPUs = len(loadCPUs) + 1
 	r.Pinned = pinSelf(loadCPUs) == nil && len(loadCPUs) > 0
@@ -170,6 +180,8 @@ type bench struct {
 	ctx context.Context
 	r   *Result
 	cpu int // of the server
+
+	json, bitmap, smismember, zrange, blobs rates
 }
 
 func (b *bench) say(format string, args ...any) { fmt.Fprintf(b.Log, "  "+format+"\n", args...) }
@@ -213,12 +225,22 @@ func filterBody(user string, ids []string) []byte {
 	return body
 }
 
+// rates of one way, in each round, with one request in flight and with several.
+type rates struct{ one, several []float64 }
+
+func median(rates []float64) float64 {
+	if len(rates) == 0 {
+		return 0
+	}
+	slices.Sort(rates)
+	return rates[len(rates)/2]
+}
+
 // contender is one way to do the same work.
 type contender struct {
-	name  string
-	run   func(d time.Duration) (rps float64, err error)
-	to    *float64
-	rates []float64
+	name string
+	run  func(inFlight int, d time.Duration) (rps float64, err error)
+	to   *rates
 }
 
 // rounds measures all ways in turn, several times over, and takes the median of each:
@@ -228,12 +250,13 @@ func (b *bench) rounds(srv *server) error {
 	body := filterBody("hot", b.candidates(b.Candidates))
 	var ways []*contender
 	for _, m := range []struct {
-		accept   string
-		rps, cpu *float64
-	}{{"application/json", &b.r.JSON, &b.r.CPU}, {"application/octet-stream", &b.r.Bitmap, &b.r.CPUBitmap}} {
+		accept string
+		to     *rates
+		cpu    *float64
+	}{{"application/json", &b.json, &b.r.CPU}, {"application/octet-stream", &b.bitmap, &b.r.CPUBitmap}} {
 		req := httpRequest("/filter", m.accept, body)
-		ways = append(ways, &contender{name: "POST /filter, " + m.accept, to: m.rps, run: func(d time.Duration) (float64, error) {
-			rps, cpu, err := srv.closedLoop(b.ctx, req, d)
+		ways = append(ways, &contender{name: "POST /filter, " + m.accept, to: m.to, run: func(inFlight int, d time.Duration) (float64, error) {
+			rps, cpu, err := srv.ask(b.ctx, req, inFlight, d)
 			if *m.cpu == 0 || cpu < *m.cpu {
 				*m.cpu = cpu
 			}
@@ -250,19 +273,32 @@ func (b *bench) rounds(srv *server) error {
 	}
 	for range rounds {
 		for _, w := range ways {
-			rps, err := w.run(b.Each / rounds * 2)
-			if err != nil {
-				return fmt.Errorf("%s: %w", w.name, err)
+			for _, m := range []struct {
+				inFlight int
+				to       *[]float64
+			}{{1, &w.to.one}, {b.Pipeline, &w.to.several}} {
+				rps, err := w.run(m.inFlight, b.Each/rounds)
+				if err != nil {
+					return fmt.Errorf("%s, %d in flight: %w", w.name, m.inFlight, err)
+				}
+				*m.to = append(*m.to, rps)
 			}
-			w.rates = append(w.rates, rps)
 		}
 	}
 	for _, w := range ways {
-		slices.Sort(w.rates)
-		*w.to = w.rates[rounds/2]
-		b.say("%s: %.0f requests/s (%.0f to %.0f)", w.name, *w.to, w.rates[0], w.rates[rounds-1])
+		for _, m := range []struct {
+			inFlight int
+			rates    []float64
+		}{{1, w.to.one}, {b.Pipeline, w.to.several}} {
+			b.say("%s, %d in flight: %.0f requests/s (%.0f to %.0f)", w.name, m.inFlight, median(m.rates), slices.Min(m.rates), slices.Max(m.rates))
+		}
 	}
 	b.say("processor time of the server: %.0f µs a request in JSON, %.0f µs with a bitmap", b.r.CPU, b.r.CPUBitmap)
+	b.r.JSON1, b.r.JSON = median(b.json.one), median(b.json.several)
+	b.r.Bitmap1, b.r.Bitmap = median(b.bitmap.one), median(b.bitmap.several)
+	b.r.SMIsMember1, b.r.SMIsMember = median(b.smismember.one), median(b.smismember.several)
+	b.r.ZRange1, b.r.ZRange = median(b.zrange.one), median(b.zrange.several)
+	b.r.Blobs1, b.r.Blobs = median(b.blobs.one), median(b.blobs.several)
 	return nil
 }
 

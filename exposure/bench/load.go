@@ -46,6 +46,11 @@ func (h *httpConn) do(req []byte) ([]byte, error) {
 	if _, err := h.c.Write(req); err != nil {
 		return nil, err
 	}
+	return h.answer()
+}
+
+// answer reads an answer.
+func (h *httpConn) answer() ([]byte, error) {
 	length, ok := -1, false
 	for {
 		line, err := h.r.ReadSlice('\n')
@@ -80,36 +85,103 @@ func (h *httpConn) do(req []byte) ([]byte, error) {
 	return h.buf[:length], nil
 }
 
-// closedLoop sends one request after the other on one connection, for a time, after
-// a warm-up of a fifth of it.
-func (s *server) closedLoop(ctx context.Context, req []byte, d time.Duration) (rps, cpuMicros float64, err error) {
+// asker is a connection that is asked the same thing over and over. answer reads one
+// answer and returns its size, in ids or bytes, which must not change.
+type asker struct {
+	c      net.Conn
+	req    []byte
+	answer func() (int, error)
+}
+
+// closedLoop keeps a number of requests in flight for a time, after a warm-up of a
+// fifth of it. warm, if not nil, is called in between.
+func (a *asker) closedLoop(ctx context.Context, inFlight int, d time.Duration, warm func() error) (n int, rps float64, err error) {
+	want := -1
+	one := func() error {
+		got, err := a.answer()
+		switch {
+		case err != nil:
+			return err
+		case want < 0:
+			want = got
+		case got != want || got == 0:
+			return fmt.Errorf("an answer of %d, and of %d before", got, want)
+		}
+		return ctx.Err()
+	}
+	write := func() error { _, err := a.c.Write(a.req); return err }
+	if inFlight > 1 {
+		// Writing is a goroutine's: a large request may not fit the socket
+		// before an answer has been read.
+		due := make(chan struct{}, inFlight)
+		failed := make(chan error, 1)
+		go func() {
+			for range due {
+				if _, err := a.c.Write(a.req); err != nil {
+					failed <- err
+					a.c.Close() // the reader is to notice
+					return
+				}
+			}
+			failed <- nil
+		}()
+		for range inFlight - 1 {
+			due <- struct{}{}
+		}
+		write = func() error { due <- struct{}{}; return nil }
+		defer func() {
+			for i := 0; i < inFlight-1 && err == nil; i++ {
+				err = one()
+			}
+			if err != nil {
+				a.c.Close() // the writer may be waiting for room
+			}
+			close(due)
+			err = errors.Join(err, <-failed)
+		}()
+	}
+	loop := func(d time.Duration) (n int, took time.Duration, err error) {
+		for start := time.Now(); ; {
+			if took = time.Since(start); took >= d {
+				return n, took, nil
+			}
+			if err = write(); err == nil {
+				err = one()
+			}
+			if err != nil {
+				return n, took, err
+			}
+			n++
+		}
+	}
+	if _, _, err = loop(d / 5); err != nil {
+		return 0, 0, err
+	}
+	if warm != nil {
+		if err = warm(); err != nil {
+			return 0, 0, err
+		}
+	}
+	n, took, err := loop(d)
+	return n, float64(n) / took.Seconds(), err
+}
+
+// ask is one way's closed loop on a connection of its own, with the processor time
+// the server took for each request.
+func (s *server) ask(ctx context.Context, req []byte, inFlight int, d time.Duration) (rps, cpuMicros float64, err error) {
 	c, err := dialHTTP(s.addr)
 	if err != nil {
 		return 0, 0, err
 	}
 	defer c.c.Close()
-	run := func(d time.Duration) (n int, took time.Duration, err error) {
-		start := time.Now()
-		for ; time.Since(start) < d && ctx.Err() == nil; n++ {
-			if _, err := c.do(req); err != nil {
-				return n, 0, err
-			}
-		}
-		return n, time.Since(start), ctx.Err()
-	}
-	if _, _, err = run(d / 5); err != nil {
-		return 0, 0, err
-	}
-	before, err := s.cpuTime()
+	a := asker{c: c.c, req: req, answer: func() (int, error) { b, err := c.answer(); return len(b), err }}
+	var before, after time.Duration
+	n, rps, err := a.closedLoop(ctx, inFlight, d, func() error { before, err = s.cpuTime(); return err })
 	if err != nil {
 		return 0, 0, err
 	}
-	n, took, err := run(d)
-	if err != nil {
-		return 0, 0, err
-	}
-	after, err := s.cpuTime()
-	return float64(n) / took.Seconds(), float64((after - before).Microseconds()) / float64(n), err
+	after, err = s.cpuTime()
+	return rps, float64((after - before).Microseconds()) / float64(n), err
 }
 
 // connections is how many an open loop may have in flight.

@@ -18,8 +18,7 @@ import (
 
 // redis measures the three plain ways to ask Redis the same question: SMISMEMBER of a
 // set; ZRANGE of a sorted set into a map here; and Bloom filters kept as strings,
-// fetched and tested here with bloom/v3, five of 1,000 ids. Commands are pipelined,
-// which HTTP cannot be: while Redis works on one, this process works on the last.
+// fetched and tested here with bloom/v3, five of 1,000 ids.
 func (b *bench) redis() (ways []*contender, stop func(), err error) {
 	addr, err := freeAddr()
 	if err != nil {
@@ -54,15 +53,16 @@ func (b *bench) redis() (ways []*contender, stop func(), err error) {
 		name   string
 		cmd    []byte
 		answer func() (int, error)
-		to     *float64
+		to     *rates
 	}{
-		{"SMISMEMBER", command(append([]string{"SMISMEMBER", "set"}, ids...)...), c.smismember, &b.r.SMIsMember},
-		{"ZRANGE + map", command("ZRANGE", "zset", "0", "-1"), func() (int, error) { return c.zrange(ids) }, &b.r.ZRange},
-		{"blobs + bloom/v3", command("MGET", "b0", "b1", "b2", "b3", "b4"), func() (int, error) { return c.blobs(ids) }, &b.r.Blobs},
+		{"SMISMEMBER", command(append([]string{"SMISMEMBER", "set"}, ids...)...), c.smismember, &b.smismember},
+		{"ZRANGE + map", command("ZRANGE", "zset", "0", "-1"), func() (int, error) { return c.zrange(ids) }, &b.zrange},
+		{"blobs + bloom/v3", command("MGET", "b0", "b1", "b2", "b3", "b4"), func() (int, error) { return c.blobs(ids) }, &b.blobs},
 	} {
-		name := fmt.Sprintf("Redis, %s, %d in flight", m.name, b.Pipeline)
-		ways = append(ways, &contender{name: name, to: m.to, run: func(d time.Duration) (float64, error) {
-			return b.pipelined(c, m.cmd, m.answer, d)
+		a := asker{c: c.c, req: m.cmd, answer: m.answer}
+		ways = append(ways, &contender{name: "Redis, " + m.name, to: m.to, run: func(inFlight int, d time.Duration) (float64, error) {
+			_, rps, err := a.closedLoop(b.ctx, inFlight, d, nil)
+			return rps, err
 		}})
 	}
 	return ways, func() { c.c.Close(); r.stop() }, nil
@@ -96,54 +96,6 @@ func (b *bench) fillRedis(c *resp) error {
 		}
 	}
 	return nil
-}
-
-// pipelined keeps a number of commands in flight on one connection.
-func (b *bench) pipelined(c *resp, cmd []byte, answer func() (int, error), d time.Duration) (float64, error) {
-	free := make(chan struct{}, b.Pipeline)
-	for range b.Pipeline {
-		free <- struct{}{}
-	}
-	sent := make(chan error, 1)
-	start := time.Now()
-	warm := d / 5
-	go func() {
-		for range free {
-			if _, err := c.c.Write(cmd); err != nil {
-				sent <- err
-				return
-			}
-		}
-		sent <- nil
-	}()
-	n, outstanding := 0, b.Pipeline
-	var from time.Time
-	want := -1
-	for outstanding > 0 {
-		unseen, err := answer()
-		if err != nil {
-			return 0, err
-		}
-		if want < 0 {
-			want = unseen
-		}
-		if unseen != want || unseen == 0 {
-			return 0, fmt.Errorf("%d unseen, and %d before", unseen, want)
-		}
-		outstanding--
-		if from.IsZero() && time.Since(start) > warm {
-			from, n = time.Now(), 0
-		} else {
-			n++
-		}
-		if from.IsZero() || time.Since(from) < d {
-			outstanding++
-			free <- struct{}{}
-		}
-	}
-	took := time.Since(from)
-	close(free)
-	return float64(n) / took.Seconds(), <-sent
 }
 
 // resp is a connection in Redis' protocol.
