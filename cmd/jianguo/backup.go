@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/sys/unix"
+
+	"jianguo/exposure"
+	"jianguo/index"
+	"jianguo/ingest"
+)
+
+type backupCmd struct {
+	Data     string `help:"The data directory; a service may be running on it." required:"" placeholder:"DIR"`
+	To       string `arg:"" help:"The directory to make; to restore it, let a service run on it."`
+	NoVerify bool   `help:"Do not prove the copy whole, which takes as long as a start."`
+}
+
+// Run copies a data directory, which holds then all that was acknowledged before
+// the copy began.
+func (c *backupCmd) Run(co *streams) error {
+	if _, err := os.Stat(filepath.Join(c.Data, index.FileName)); err != nil {
+		return fmt.Errorf("%s is no data directory: %w", c.Data, err)
+	}
+	if err := os.Mkdir(c.To, 0o750); err != nil {
+		return fmt.Errorf("a backup is a new directory: %w", err)
+	}
+	if err := c.copy(co); err != nil {
+		return fmt.Errorf("backup not complete, remove %s: %w", c.To, err)
+	}
+	if c.NoVerify {
+		return syncDir(c.To)
+	}
+	return errors.Join((&verifyCmd{Data: c.To}).Run(co), os.Remove(filepath.Join(c.To, lockName)), syncDir(c.To))
+}
+
+// copy copies a directory in use with the help of its bus, another one as it
+// lies there.
+func (c *backupCmd) copy(co *streams) error {
+	lock, err := lockDir(c.Data, holder{Command: "backup"})
+	var locked *lockedError
+	switch {
+	case err == nil:
+		defer lock.Close()
+		err := os.CopyFS(filepath.Join(c.To, "bus"), os.DirFS(filepath.Join(c.Data, "bus")))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return c.files(co.ctx, 0)
+	case errors.As(err, &locked) && locked.holder.NATS != "":
+		return c.copyLive(co, locked.holder)
+	}
+	return err
+}
+
+// copyLive waits until what the bus holds is in the files. What of the bus is
+// not in them are the dead letters; events are published again from the
+// catalogue.
+func (c *backupCmd) copyLive(co *streams, at holder) error {
+	bus := at.bus()
+	conn, err := bus.connectBus(co)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	js, err := jetstream.New(conn)
+	if err != nil {
+		return err
+	}
+	exposures, err := js.Stream(co.ctx, exposure.StreamName)
+	if err != nil {
+		return fmt.Errorf("stream %s: %w", exposure.StreamName, err)
+	}
+	if err := ingest.AwaitApplied(co.ctx, conn); err != nil {
+		return err
+	}
+	if _, err := ingest.CopyDead(co.ctx, conn, filepath.Join(c.To, "bus")); err != nil {
+		return err
+	}
+	return c.files(co.ctx, exposures.CachedInfo().State.LastSeq)
+}
+
+func (c *backupCmd) files(ctx context.Context, exposures uint64) error {
+	if err := index.Backup(ctx, c.Data, c.To); err != nil {
+		return err
+	}
+	path := filepath.Join(c.Data, exposureFile)
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return exposure.Backup(ctx, path, filepath.Join(c.To, exposureFile), exposures)
+}
+
+// syncDir syncs the file system that a directory is on.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(unix.Syncfs(int(d.Fd())), d.Close())
+}
