@@ -39,7 +39,7 @@ func TestNormalForm(t *testing.T) {
 		{"the  quick\tbrown fox", "the quick brown fox"},
 		{"café Ｃａｆé cafe\u0301", "cafe cafe cafe"},
 		{"中\u0301国\u20dd很\ufe0f大", "中国很大"},
-		{"京.东·物 流\u200b集\u00ad团", "京\n东物流集团"},
+		{"京.东·物 流\u200b集\u00ad团", "京东物流集团"},
 		{"股🔥票💰大📈涨", "股票大涨"},
 		{"①②❸⑷㈤", "123\n4\n五"},
 		{"1,2,3", "1\n2\n3"},

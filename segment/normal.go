@@ -16,7 +16,8 @@ type normalizer struct {
 	// pending is the strongest separator since the last letter or digit.
 	pending class
 	// held is a joiner, comma or separator behind a digit, waiting to see
-	// whether a digit follows. 0: none.
+	// whether a digit follows, or a dot behind an ideograph, waiting for another.
+	// 0: none.
 	held rune
 	// last is the class of the last byte of out.
 	last class
@@ -125,6 +126,12 @@ func (n *normalizer) folded(f fold) {
 			n.held = f.r
 			return
 		}
+		// A dot between the characters of a word hides it; no sentence of
+		// ideographs ends in one and goes on without a space.
+		if f.r == '.' && n.last == ideograph && n.pending == drop && n.held == 0 {
+			n.held = f.r
+			return
+		}
 		n.separate(clause)
 	case percent:
 		if n.last == digit && n.pending == drop && n.held == 0 {
@@ -141,7 +148,13 @@ func (n *normalizer) folded(f fold) {
 
 // letter writes a letter or digit, and the separator before it.
 func (n *normalizer) letter(f fold) {
-	if n.held != 0 && f.class == digit {
+	switch {
+	case n.held == 0:
+	case n.last == ideograph:
+		if f.class >= ideograph {
+			n.held = 0
+		}
+	case f.class == digit:
 		if n.held == '\u2044' {
 			n.held = '/'
 		}
