@@ -85,10 +85,12 @@ type Judgement struct {
 	QueryContained   float32 `json:"query_contained"`   // share of the query that the earlier text has
 	EarlierContained float32 `json:"earlier_contained"` // and the other way
 	Facts            Facts   `json:"facts"`
-	Kind             string  `json:"kind"` // duplicate, suspect, series or unrelated
-	Reason           string  `json:"reason"`
-	Score            float32 `json:"score"` // the same article
-	Story            float32 `json:"story"` // one story, not two of a series
+	// Clues are what the scores are made of, those against a copy first.
+	Clues  []Weighed `json:"clues"`
+	Kind   string    `json:"kind"` // duplicate, suspect, series or unrelated
+	Reason string    `json:"reason"`
+	Score  float32   `json:"score"` // the same article
+	Story  float32   `json:"story"` // one story, not two of a series
 
 	kind sketch.Kind
 }
@@ -142,7 +144,7 @@ var kindNames = map[sketch.Kind]string{sketch.Unrelated: "unrelated", sketch.Ser
 func judgement(c sketch.Comparison, s float32, t sketch.Thresholds) Judgement {
 	k := sketch.Judge(c, s, t)
 	return Judgement{Resemblance: c.Resemblance, QueryContained: c.ContainedA, EarlierContained: c.ContainedB, Facts: facts(&c.Facts),
-		Kind: kindNames[k.Kind], Reason: k.Reason, Score: k.Score, Story: k.Story, kind: k.Kind}
+		Clues: weigh(&c, &t), Kind: kindNames[k.Kind], Reason: k.Reason, Score: k.Score, Story: k.Story, kind: k.Kind}
 }
 
 func facts(f *sketch.Facts) Facts {

@@ -138,6 +138,10 @@ func printExplanation(co *streams, x *ingest.Explanation) {
 	row("score", m.Score, e.Score)
 	row("story", m.Story, e.Story)
 	fmt.Fprintf(w, "  %-17s %s (%s), %s (%s)\n", "kind", m.Kind, m.Reason, e.Kind, e.Reason)
+	fmt.Fprintln(w, "\nclues on texts      score   story")
+	for _, c := range m.Clues {
+		fmt.Fprintf(w, "  %-15s %+7.2f %+7.2f  %s\n", c.Clue, c.Score, c.Story, c.Words)
+	}
 	f := &m.Facts
 	fmt.Fprintf(w, "\nfacts\n  figures  %d of %d shared; only in the query %d, only in the earlier %d\n", f.FiguresShared, f.Figures, f.FiguresQuery, f.FiguresEarlier)
 	fmt.Fprintf(w, "  places   %d with the same figure, %d with another\n", f.SamePlace, f.OtherPlace)
