@@ -90,6 +90,18 @@ func (x *Index) scanBrief(r *sql.Rows) (*Brief, error) {
 	return b, nil
 }
 
+// Text returns the kept text of a version, false where there is none.
+func (x *Index) Text(ctx context.Context, ordinal uint32) (string, bool, error) {
+	text, err := x.body(ctx, ordinal)
+	if err != nil {
+		return "", false, fmt.Errorf("index: text of ordinal %d: %w", ordinal, err)
+	}
+	if text == nil {
+		return "", false, nil
+	}
+	return *text, true, nil
+}
+
 // BriefsByID reads the current versions of ids; unknown ones are left out.
 func (x *Index) BriefsByID(ctx context.Context, ids []string) (map[string]*Brief, error) {
 	var ordinals []uint32

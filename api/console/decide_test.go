@@ -184,6 +184,12 @@ func TestSuspectsByKeyboard(t *testing.T) {
 		t.Fatalf("a letter that was typed decided: %v", got)
 	}
 	b.to("/console/suspects")
+	// Keys do not decide behind the list of keys.
+	b.key("?")
+	b.shown("dialog[open]")
+	b.key("a")
+	b.key("?")
+	b.until(`!document.querySelector("dialog[open]")`)
 	b.key("s")
 	open(queue[1])
 	b.key("k")

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -137,6 +138,8 @@ func sizes(dir string) (out []file, err error) {
 		for filepath.Dir(rel) != "." {
 			rel = filepath.Dir(rel)
 		}
+		// A database is one file to people, whatever stands beside it.
+		rel = strings.TrimSuffix(strings.TrimSuffix(rel, "-wal"), "-shm")
 		if _, ok := sum[rel]; !ok {
 			names = append(names, rel)
 		}

@@ -167,6 +167,7 @@ func TestSearch(t *testing.T) {
 		for _, word := range []string{"掌山", "瀑布", "管理", "公告", "岬滩"} { // alone, inside a longer word, in no dictionary
 			find(word)
 			b.seen("main .title", "一篇长稿")
+			b.seen("main .passage mark", word)
 		}
 	})
 	t.Run("nothing", func(t *testing.T) {
@@ -179,7 +180,7 @@ func TestSearch(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.to("/console/search?q=" + url.QueryEscape("据本报：\n"+strings.Replace(*it.Body, "32亩", "35亩", 1)))
-		b.seen("main .title", "鱼塘承包十年后被收回")
+		b.seen("main .verdict a", "鱼塘承包十年后被收回")
 		b.seen("main .figure", "35")
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -17,6 +18,9 @@ type searchView struct {
 	Text  string
 	Found []index.Brief
 	Of    map[uint32]*index.Brief
+	// Passages are where the words stand in the text, by ordinal; none where
+	// the headline has them all.
+	Passages map[uint32][]piece
 	// Check is the verdict a pasted text would get, Nearest what it is like.
 	Check   *index.Event
 	Nearest *index.Item
@@ -86,7 +90,104 @@ func (c *Console) search(ctx context.Context, p *page) (string, error) {
 	if v.Of, err = c.cfg.Index.Briefs(ctx, ofs); err != nil {
 		return "", err
 	}
-	return "search", nil
+	return "search", c.passages(ctx, v, trimmed)
+}
+
+// passages puts those first that have the words in their headline, and shows
+// of the others where they stand in the text.
+func (c *Console) passages(ctx context.Context, v *searchView, text string) error {
+	words, _ := c.words.query(text)
+	words = append(words, strings.Fields(text)...)
+	words = slices.DeleteFunc(words, func(w string) bool { return w == "" })
+	inTitle := func(b *index.Brief) bool {
+		return strings.Contains(b.Title, text) || len(words) > 0 && !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(b.Title, w) })
+	}
+	slices.SortStableFunc(v.Found, func(a, b index.Brief) int {
+		switch x, y := inTitle(&a), inTitle(&b); {
+		case x && !y:
+			return -1
+		case y && !x:
+			return 1
+		}
+		return 0
+	})
+	v.Passages = map[uint32][]piece{}
+	for i := range v.Found {
+		b := &v.Found[i]
+		if inTitle(b) {
+			continue
+		}
+		body, ok, err := c.cfg.Index.Text(ctx, b.Ordinal)
+		if err != nil {
+			return err
+		}
+		if ok {
+			shown, _ := plain(body)
+			v.Passages[b.Ordinal] = passage(oneLine(shown), words)
+		}
+	}
+	return nil
+}
+
+// around is how many characters of a passage stand before the first word found,
+// and how many follow.
+const around, follow = 16, 70
+
+// passage is the part of a text in which most of the words stand together, all
+// of them marked; nil where none does (other characters stand for them).
+func passage(text string, words []string) []piece {
+	first, most := -1, 0
+	for at, tries := 0, 0; tries < 100; tries++ {
+		next := -1
+		for _, w := range words {
+			if i := strings.Index(text[at:], w); i >= 0 && (next < 0 || at+i < next) {
+				next = at + i
+			}
+		}
+		if next < 0 {
+			break
+		}
+		near := text[next:min(len(text), next+3*follow)]
+		n := 0
+		for _, w := range words {
+			if strings.Contains(near, w) {
+				n++
+			}
+		}
+		if n > most {
+			first, most = next, n
+		}
+		_, size := utf8.DecodeRuneInString(text[next:])
+		at = next + size
+	}
+	if first < 0 {
+		return nil
+	}
+	before, after := []rune(text[:first]), []rune(text[first:])
+	text = string(before[max(0, len(before)-around):]) + string(after[:min(len(after), follow)])
+	var out []piece
+	if len(before) > around {
+		out = append(out, piece{Text: "…", Kind: "same"})
+	}
+	for text != "" {
+		at, length := len(text), 0
+		for _, w := range words {
+			if i := strings.Index(text, w); i >= 0 && (i < at || i == at && len(w) > length) {
+				at, length = i, len(w)
+			}
+		}
+		if at > 0 {
+			out = append(out, piece{Text: text[:at], Kind: "same"})
+		}
+		if length > 0 {
+			out = append(out, piece{Text: text[at : at+length], Kind: "found"})
+		}
+		text = text[at+length:]
+	}
+	if len(after) > follow {
+		out = append(out, piece{Text: "…", Kind: "same"})
+	}
+	return out
 }
 
 // nearest asks what verdict the text would get, and puts it beside what it is

@@ -13,6 +13,9 @@ type sentence struct {
 	Of            *index.Brief // nil: it speaks of none
 }
 
+// Line is a headline on one line, without what has no face of its own.
+func (p *page) Line(title string) string { return oneLine(visible(title)) }
+
 // place stands for the other article while a sentence is made.
 const place = "\x00"
 
@@ -23,6 +26,8 @@ func (p *page) sentence(text string, of *index.Brief, note string) sentence {
 	if text != "" && !strings.HasSuffix(text, "。") && !strings.HasSuffix(text, ".") {
 		text += p.T("。", ".")
 	}
+	// The badge beside the sentence says this already.
+	text = strings.TrimPrefix(text, p.T("疑似：", "suspect: "))
 	before, after, found := strings.Cut(text, place)
 	if !found {
 		of = nil

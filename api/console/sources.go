@@ -1,9 +1,12 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	"jianguo/index"
 )
@@ -14,6 +17,7 @@ type sourcesView struct {
 	Names   []string
 	Cells   [][]matrixCell // by who was copied, then by who copied
 	Most    int64
+	Top     []index.Copied // the pairs that copy most
 	Log     []index.SourcePolicy
 }
 
@@ -61,6 +65,11 @@ func (c *Console) sources(ctx context.Context, p *page) (string, error) {
 			v.Most = max(v.Most, pair.N)
 		}
 	}
+	v.Top = slices.DeleteFunc(slices.Clone(matrix.Pairs), func(c index.Copied) bool { return c.Origin == c.Copier })
+	slices.SortFunc(v.Top, func(a, b index.Copied) int {
+		return cmp.Or(cmp.Compare(b.N, a.N), strings.Compare(a.Copier, b.Copier), strings.Compare(a.Origin, b.Origin))
+	})
+	v.Top = v.Top[:min(len(v.Top), 10)]
 	for i := range v.Cells {
 		for j := range v.Cells[i] {
 			if m := &v.Cells[i][j]; m.N > 0 && v.Most > 0 {

@@ -21,6 +21,14 @@ document.addEventListener("keydown", (e) => {
     field.select();
     return;
   }
+  const keys = document.getElementById("keys");
+  if (keys && key === "?") {
+    e.preventDefault();
+    if (keys.open) keys.close();
+    else keys.showModal();
+    return;
+  }
+  if (keys && keys.open) return;
   const target = document.querySelector('[data-key="' + CSS.escape(key) + '"], [data-key2="' + CSS.escape(key) + '"]');
   if (target) {
     e.preventDefault();
