@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"jianguo/index/bands"
 	"jianguo/simhash"
@@ -42,6 +43,7 @@ type judgement struct {
 type rows interface {
 	exact(ctx context.Context, ordinal uint32) ([]byte, error)
 	sketch(ctx context.Context, ordinal uint32) ([]byte, error)
+	sketches(ctx context.Context, ordinals []uint32, f func(ordinal uint32, encoded []byte) error) error
 	text(ctx context.Context, ordinal uint32) (title string, packed []byte, err error)
 	standing(ctx context.Context, ordinal uint32) (source string, rule Rule, err error)
 }
@@ -54,6 +56,10 @@ func (s *statements) sketch(ctx context.Context, ordinal uint32) (b []byte, err 
 	return b, s.sketchOf.QueryRowContext(ctx, ordinal).Scan(&b)
 }
 
+func (s *statements) sketches(ctx context.Context, ordinals []uint32, f func(ordinal uint32, encoded []byte) error) error {
+	return sketchesOf(ctx, s.sketchesOf, ordinals, f)
+}
+
 func (s *statements) text(ctx context.Context, ordinal uint32) (title string, packed []byte, err error) {
 	return title, packed, s.textByOrdinal.QueryRowContext(ctx, ordinal).Scan(&title, &packed)
 }
@@ -64,15 +70,49 @@ const (
 	textQuery   = `SELECT i.title, t.body FROM items i JOIN texts t ON t.ordinal = i.ordinal WHERE i.ordinal = ?`
 )
 
+// sketchesAtOnce is how many sketches one query reads: of 64, one at a time,
+// most of the time is the way to SQLite and back.
+const sketchesAtOnce = 32
+
+var sketchesQuery = `SELECT ordinal, sketch FROM items WHERE ordinal IN (?` + strings.Repeat(`,?`, sketchesAtOnce-1) + `)`
+
+// sketchesOf calls f for those of the ordinals that have a row.
+func sketchesOf(ctx context.Context, stmt *sql.Stmt, ordinals []uint32, f func(ordinal uint32, encoded []byte) error) error {
+	for part := range slices.Chunk(ordinals, sketchesAtOnce) {
+		args := make([]any, sketchesAtOnce)
+		for i := range args {
+			args[i] = part[min(i, len(part)-1)]
+		}
+		rows, err := stmt.QueryContext(ctx, args...)
+		if err != nil {
+			return err
+		}
+		for rows.Next() {
+			var ordinal uint32
+			var encoded sql.RawBytes
+			if err = rows.Scan(&ordinal, &encoded); err == nil {
+				err = f(ordinal, encoded)
+			}
+			if err != nil {
+				return errors.Join(err, rows.Close())
+			}
+		}
+		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // reader reads beside the writer.
-type reader struct{ exactByOrdinal, sketchOf, textByOrdinal, standingOf *sql.Stmt }
+type reader struct{ exactByOrdinal, sketchOf, sketchesOf, textByOrdinal, standingOf *sql.Stmt }
 
 func newReader(ctx context.Context, db *sql.DB) (*reader, error) {
 	r := new(reader)
 	for _, p := range []struct {
 		stmt **sql.Stmt
 		text string
-	}{{&r.exactByOrdinal, exactQuery}, {&r.sketchOf, sketchQuery}, {&r.textByOrdinal, textQuery}, {&r.standingOf, standingQuery}} {
+	}{{&r.exactByOrdinal, exactQuery}, {&r.sketchOf, sketchQuery}, {&r.sketchesOf, sketchesQuery}, {&r.textByOrdinal, textQuery}, {&r.standingOf, standingQuery}} {
 		var err error
 		if *p.stmt, err = db.PrepareContext(ctx, p.text); err != nil {
 			return nil, fmt.Errorf("prepare %q: %w", p.text, err) // closed with db
@@ -87,6 +127,10 @@ func (r *reader) exact(ctx context.Context, ordinal uint32) (exact []byte, err e
 
 func (r *reader) sketch(ctx context.Context, ordinal uint32) (b []byte, err error) {
 	return b, r.sketchOf.QueryRowContext(ctx, ordinal).Scan(&b)
+}
+
+func (r *reader) sketches(ctx context.Context, ordinals []uint32, f func(ordinal uint32, encoded []byte) error) error {
+	return sketchesOf(ctx, r.sketchesOf, ordinals, f)
 }
 
 func (r *reader) text(ctx context.Context, ordinal uint32) (title string, packed []byte, err error) {
@@ -244,6 +288,9 @@ func likelier(a, b *candidate) int {
 // likeliest again on their texts. A zero verdict means that none has to do
 // with the article. What m remembers is not compared again.
 func (x *Index) judgeAll(ctx context.Context, r rows, a *Article, proposals []proposal, at uint32, own map[uint32]bool, m *memo) (judgement, error) {
+	if err := x.relatives.fetch(ctx, r, proposals[:min(len(proposals), x.policy.Judged)], m); err != nil {
+		return judgement{}, err
+	}
 	var candidates []*candidate
 	for _, p := range proposals {
 		if len(candidates) >= x.policy.Judged {

@@ -17,6 +17,7 @@ type relative struct {
 	sketch sketch.Sketch
 	text   sketch.Input
 	kept   bool // text is there
+	asked  bool // text was looked for
 }
 
 // relatives reads exemplars for judging, those used lately from memory:
@@ -52,18 +53,23 @@ func (r *relatives) forget(ordinal uint32) { r.cache.Remove(ordinal) }
 // was kept.
 func (r *relatives) get(ctx context.Context, rows rows, ordinal uint32, text bool) (*relative, error) {
 	rel, ok := r.cache.Get(ordinal)
-	if ok && (rel.kept || !text || r.normal == nil) {
+	if ok && (rel.kept || rel.asked || !text || r.normal == nil) {
 		return rel, nil
 	}
 	fresh := new(relative)
-	encoded, err := rows.sketch(ctx, ordinal)
-	if err == nil {
-		fresh.sketch, err = sketch.Decode(encoded)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("sketch of ordinal %d: %w", ordinal, err)
+	if ok {
+		fresh.sketch = rel.sketch
+	} else {
+		encoded, err := rows.sketch(ctx, ordinal)
+		if err == nil {
+			fresh.sketch, err = sketch.Decode(encoded)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("sketch of ordinal %d: %w", ordinal, err)
+		}
 	}
 	if text && r.normal != nil {
+		fresh.asked = true
 		title, packed, err := rows.text(ctx, ordinal)
 		switch {
 		case errors.Is(err, sql.ErrNoRows): // not kept
@@ -79,6 +85,30 @@ func (r *relatives) get(ctx context.Context, rows rows, ordinal uint32, text boo
 	}
 	r.cache.Add(ordinal, fresh)
 	return fresh, nil
+}
+
+// fetch brings into memory the sketches of proposals that are not there and
+// that m has no opinion on, many at a time: those of a family of thousands are
+// seldom there. A row that is not there yet is passed over.
+func (r *relatives) fetch(ctx context.Context, rows rows, proposals []proposal, m *memo) error {
+	var missing []uint32
+	for i := range proposals {
+		p := &proposals[i]
+		if !r.cache.Contains(p.ordinal) && recalled(m.sketches, p) == nil {
+			missing = append(missing, p.ordinal)
+		}
+	}
+	if len(missing) < 2 {
+		return nil // reading one is not dearer
+	}
+	return rows.sketches(ctx, missing, func(ordinal uint32, encoded []byte) error {
+		sk, err := sketch.Decode(encoded)
+		if err != nil {
+			return fmt.Errorf("sketch of ordinal %d: %w", ordinal, err)
+		}
+		r.cache.ContainsOrAdd(ordinal, &relative{sketch: sk})
+		return nil
+	})
 }
 
 // cloneInput copies strings whose memory belongs to somebody else.

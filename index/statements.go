@@ -13,14 +13,14 @@ type statements struct {
 	conn *sql.Conn
 	all  []*sql.Stmt
 
-	begin, commit, rollback                                             *sql.Stmt
-	insertItem, insertText, insertEvent                                 *sql.Stmt
-	itemByOrdinal, idByOrdinal, exactByOrdinal, sketchOf, textByOrdinal *sql.Stmt
-	standingOf, arrivedAt                                               *sql.Stmt
-	currentOf, setCurrent                                               *sql.Stmt
-	clusterOf, setClusterRow, grow                                      *sql.Stmt
-	addMember, dropMember, oldestCopies, countMembers                   *sql.Stmt
-	lastEvent, upsertMeta, insertSource                                 *sql.Stmt
+	begin, commit, rollback                                                         *sql.Stmt
+	insertItem, insertText, insertEvent                                             *sql.Stmt
+	itemByOrdinal, idByOrdinal, exactByOrdinal, sketchOf, sketchesOf, textByOrdinal *sql.Stmt
+	standingOf, arrivedAt                                                           *sql.Stmt
+	currentOf, setCurrent                                                           *sql.Stmt
+	clusterOf, setClusterRow, grow                                                  *sql.Stmt
+	addMember, dropMember, oldestCopies, countMembers                               *sql.Stmt
+	lastEvent, upsertMeta, insertSource                                             *sql.Stmt
 }
 
 const itemColumns = `ordinal, id, seq, revision, title, source, url, published_at, arrived_at, exact, fingerprint, sketch,
@@ -51,6 +51,7 @@ func prepare(ctx context.Context, db *sql.DB) (*statements, error) {
 		{&s.idByOrdinal, `SELECT id FROM items WHERE ordinal = ?`},
 		{&s.exactByOrdinal, exactQuery},
 		{&s.sketchOf, sketchQuery},
+		{&s.sketchesOf, sketchesQuery},
 		{&s.textByOrdinal, textQuery},
 		{&s.standingOf, standingQuery},
 		{&s.arrivedAt, `SELECT arrived_at FROM items WHERE ordinal = ?`},

@@ -88,6 +88,9 @@ func (b *run) build(ctx context.Context) error {
 	var judged time.Duration
 	err = each(b, unjudged, b.N, func(batch []index.Mutation) error {
 		start := time.Now()
+		parallel(len(batch), func(k int) {
+			_ = b.x.Preview(ctx, batch[k].Article, batch[k].At) // what is missing, Add finds out
+		})
 		_, err := b.x.Add(ctx, batch)
 		judged += time.Since(start)
 		b.Progress("inserting with judging", int64(batch[0].Seq-unjudged), int64(b.Options.Judged))

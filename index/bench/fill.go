@@ -10,7 +10,8 @@ import (
 )
 
 // Fill puts o.N items into a catalogue in o.Dir for another measurement, the
-// first of them arriving at began and the others a millisecond apart.
+// first of them arriving at began and the others a millisecond apart. They are
+// not judged (Probe.Insert).
 func Fill(ctx context.Context, o Options, began time.Time) (err error) {
 	const size = 1024
 	b := &run{Options: o, p: synth.Population{Real: o.Real, Seed: o.Seed}}
@@ -24,9 +25,8 @@ func Fill(ctx context.Context, o Options, began time.Time) (err error) {
 		parallel(len(batch), func(k int) {
 			i := from + uint64(k)
 			batch[k] = index.Mutation{Seq: i + 1, At: began.Add(time.Duration(i) * time.Millisecond), Article: b.article(i, b.p.Print(i))}
-			_ = x.Preview(ctx, batch[k].Article, batch[k].At) // what is missing, Add finds out
 		})
-		if _, err := x.Add(ctx, batch); err != nil {
+		if err := x.Probe().Insert(ctx, batch); err != nil {
 			return err
 		}
 		o.Progress("filling", int64(from)+int64(len(batch)), int64(o.N))

@@ -1,0 +1,49 @@
+package index
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// BenchmarkFamily is the verdict of a bulletin that has thousands of siblings,
+// none of them in memory.
+func BenchmarkFamily(b *testing.B) {
+	ctx := context.Background()
+	x := openTest(b, b.TempDir(), func(c *Config) { *c.Policy, c.Durability = DefaultPolicy(), DurabilityRelaxed })
+	defer func() { _ = x.Close() }()
+	p := &press{r: rand.New(rand.NewPCG(1, 2))}
+	story := p.words(300)
+	bulletin := func(i int) *Article {
+		text := append([]rune{}, story...)
+		for range 6 {
+			copy(text[p.r.IntN(280):], []rune(fmt.Sprintf("%07d", p.r.IntN(1e7))))
+		}
+		return textArticle(fmt.Sprint("b", i), string(text))
+	}
+	const n = 5000
+	for from := 0; from < n; from += 500 {
+		var batch []Mutation
+		for i := from; i < from+500; i++ {
+			batch = append(batch, Mutation{Seq: uint64(i + 1), At: testStart, Article: bulletin(i)})
+		}
+		if err := x.Probe().Insert(ctx, batch); err != nil {
+			b.Fatal(err)
+		}
+	}
+	at := seconds(testStart.Add(time.Minute))
+	judged := 0
+	for b.Loop() {
+		b.StopTimer()
+		x.relatives = newRelatives(nil)
+		a := bulletin(n)
+		judged += x.Probe().Judged(a)
+		b.StartTimer()
+		if _, err := x.Check(ctx, a, at); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(judged)/float64(b.N), "judged/op")
+}
