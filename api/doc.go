@@ -16,7 +16,7 @@
 //
 // Errors are problem details (RFC 9457, see Problem) with a sentence and, where
 // one field is at fault, its name. 400 is a mistake in what was sent, 422 one in
-// what it means, 413 a limit of size passed, 429 a full stream, 503 something
+// what it means, 413 a limit of size passed, 429 a full stream, 507 a disk that is nearly full, 503 something
 // under us that is not ready or too much at once: try again after Retry-After.
 // Every answer has an X-Request-Id, the caller's if it sent one, which the log
 // knows the request by.

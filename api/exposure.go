@@ -39,6 +39,7 @@ type exposureRoutes struct {
 	work   gate
 	wait   gate
 	bodies *bodyReader
+	room   func() error
 }
 
 // AddExposure registers the routes and bus services of a store: POST /filter,
@@ -47,7 +48,7 @@ type exposureRoutes struct {
 // request with a bitmap and a JSON one with JSON.
 func (s *Server) AddExposure(store *exposure.Store) {
 	s.exposure = store
-	r := &exposureRoutes{store: store, bodies: &s.bodies, work: make(gate, s.cfg.Concurrency), wait: make(gate, 8*s.cfg.Concurrency)}
+	r := &exposureRoutes{store: store, bodies: &s.bodies, room: s.cfg.Room, work: make(gate, s.cfg.Concurrency), wait: make(gate, 8*s.cfg.Concurrency)}
 	add := func(path string, roles roleSet, g gate, h func(echo.Context, []byte) error) {
 		s.echo.POST(path, s.guard(roles|operator, r.withBody(g, h)))
 	}
@@ -163,6 +164,9 @@ func isPacked(header string) bool {
 
 // report answers POST /exposures.
 func (r *exposureRoutes) report(c echo.Context, body []byte) error {
+	if err := r.room(); err != nil {
+		return caused(http.StatusInsufficientStorage, "nothing is taken at the moment: "+err.Error(), err)
+	}
 	ev, err := exposure.DecodeReport(body, exposure.Seen)
 	if err == nil {
 		err = r.store.Expose(c.Request().Context(), ev)

@@ -82,6 +82,9 @@ func (s *Server) deleteItem(c echo.Context) error {
 
 // submit takes a checked payload through ITEMS.
 func (s *Server) submit(c echo.Context, subject, id string, payload []byte) error {
+	if err := s.cfg.Room(); err != nil {
+		return caused(http.StatusInsufficientStorage, "nothing is taken at the moment: "+err.Error(), err)
+	}
 	if err := s.busReady(); err != nil {
 		return caused(http.StatusServiceUnavailable, "nothing can be published at the moment: "+err.Error(), err)
 	}

@@ -53,7 +53,7 @@ func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 		level := slog.LevelDebug
 		switch {
 		case r.Context().Err() != nil: // the client went away
-		case status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests:
+		case status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests || status == http.StatusInsufficientStorage:
 			level = slog.LevelInfo
 		case status >= 500:
 			level = slog.LevelError

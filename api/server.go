@@ -52,6 +52,9 @@ type Config struct {
 	// be put around every route that does not wait for long; done is closed
 	// when the server is about to end.
 	Console func(e *echo.Echo, bound echo.MiddlewareFunc, done <-chan struct{}) error
+	// Room is nil while there is room for more; else nothing is taken, and the
+	// error says why. nil: there always is.
+	Room func() error
 	// Ready names what has to be ready besides the bus and Ingest; an error
 	// says what stands in the way.
 	Ready map[string]func() error
@@ -105,6 +108,9 @@ func New(cfg Config) (*Server, error) {
 		r := prometheus.NewRegistry()
 		r.MustRegister(s.Collectors()...)
 		s.cfg.Gatherer = r
+	}
+	if cfg.Room == nil {
+		s.cfg.Room = func() error { return nil }
 	}
 	if cfg.Conn != nil {
 		var err error

@@ -55,7 +55,11 @@ type Bus struct {
 func StartBus(cfg BusConfig) (*Bus, error) {
 	options := &server.Options{
 		ServerName: "jianguo", JetStream: true, StoreDir: filepath.Clean(cfg.Dir), SyncAlways: !cfg.Relaxed,
-		MaxPayload: MaxPayload, DontListen: cfg.Listen == "", NoSigs: true, NoLog: true,
+		// Its own bound would be three quarters of what is free at the start, and
+		// no stream whose bound is more than that could be made. Streams have
+		// bounds of their own, and a disk that is full says so.
+		JetStreamMaxStore: 1 << 42,
+		MaxPayload:        MaxPayload, DontListen: cfg.Listen == "", NoSigs: true, NoLog: true,
 	}
 	b := new(Bus)
 	if cfg.Authenticate != nil {

@@ -288,6 +288,31 @@ func TestTerminate(t *testing.T) {
 	t.Logf("%d items answered", count)
 }
 
+// TestDiskNearlyFull: what would be written is refused before the disk is full,
+// and what is only read is answered.
+func TestDiskNearlyFull(t *testing.T) {
+	exe, data := binary(t), filepath.Join(t.TempDir(), "data")
+	s := serve(t, exe, data, "--nats-listen", "127.0.0.1:0")
+	if status, answer, err := s.post("/items", article(1)); status != 200 {
+		t.Fatal(status, string(answer), err)
+	}
+	s.stop()
+	s = serve(t, exe, data, "--nats-listen", "127.0.0.1:0", "--disk-reserve", "99999999999")
+	s.eventually("it is said not to be ready", func() bool { return s.status("/readyz") == 503 })
+	for path, body := range map[string][]byte{"/items": article(2), "/exposures": []byte(`{"user":"u","kind":"seen","items":["n1"]}`)} {
+		if status, answer, err := s.post(path, body); status != 507 || !bytes.Contains(answer, []byte("the reserve is 99999999999 MiB")) {
+			t.Errorf("%s: %d %s %v", path, status, answer, err)
+		}
+	}
+	if got := s.status("/items/n1"); got != 200 {
+		t.Errorf("an item: %d", got)
+	}
+	if status, answer, err := s.post("/filter", []byte(`{"user":"u","items":["n1"]}`)); status != 200 {
+		t.Errorf("a filter: %d %s %v", status, answer, err)
+	}
+	s.stop()
+}
+
 // TestStreamFull: past the bounds of ITEMS publishers are told so, and what was
 // taken is not lost.
 func TestStreamFull(t *testing.T) {

@@ -5,12 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/netip"
-	"os"
 	"path/filepath"
 	"time"
 
-	"github.com/labstack/echo/v4"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -20,7 +17,6 @@ import (
 	"jianguo/api/console"
 	"jianguo/exposure"
 	"jianguo/index"
-	"jianguo/ingest"
 )
 
 // serveFlags are what `serve` and `demo` have in common.
@@ -44,6 +40,7 @@ type serveFlags struct {
 	Scenes         map[string]string `help:"Which history a scene goes into; a scene not named goes into the default one." placeholder:"SCENE=HISTORY;..."`
 	SnapshotEvery  int64             `help:"Least number of events between two snapshots of what is resident; besides, an eighth of all." default:"200000"`
 	TimeZone       string            `help:"Time zone of days and months." default:"Asia/Shanghai"`
+	DiskReserve    uint64            `help:"Take nothing over HTTP while less than this is free on the data directory's disk, in MiB." default:"256"`
 	FailClosed     bool              `help:"A filter that cannot be computed answers nothing instead of everything."`
 
 	policyFlags
@@ -77,118 +74,83 @@ func orNone(s string) string {
 
 // service is everything that runs.
 type service struct {
-	house    *house
+	dir      string
+	command  string
+	access   access
+	disk     disk
+	http     net.Listener
+	house    *house // lock, index, bus and ingest
 	exposure *exposure.Store
 	browse   *index.Browse
+	metrics  *prometheus.Registry
 	api      *api.Server
-	http     net.Listener
 }
 
 // open assembles the service; nothing runs before run.
 func (f *serveFlags) open(co *streams, command, dir string) (_ *service, err error) {
-	var tokens api.Tokens
-	if f.Tokens != "" {
-		if tokens, err = readTokens(f.Tokens); err != nil {
-			return nil, err
-		}
-	}
-	proxies, err := networks(f.EditorProxy)
-	if err != nil {
-		return nil, err
-	}
-	if err := api.CheckListen(f.Listen, tokens.Len() > 0, f.Insecure); err != nil {
-		return nil, err
-	}
-	if f.NATS == "" && f.NATSListen != "" {
-		if err := api.CheckListen(f.NATSListen, tokens.Len() > 0, f.Insecure); err != nil {
-			return nil, fmt.Errorf("bus: %w", err)
-		}
-	}
-	s := new(service)
+	s := &service{dir: dir, command: command, disk: disk{dir: dir, reserve: f.DiskReserve << 20}, metrics: prometheus.NewRegistry()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.close())
 		}
 	}()
-	if s.http, err = net.Listen("tcp", f.Listen); err != nil {
-		return nil, fmt.Errorf("listen: %w", err)
-	}
-	s.house, err = openHouse(co, houseConfig{Command: command, Data: dir, HTTP: "http://" + s.http.Addr().String(), NATS: f.NATS, NATSCreds: f.NATSCreds, NATSListen: f.NATSListen, NATSUsers: busUsers(tokens),
-		Relaxed: f.Durability == "relaxed", DropTexts: f.NoTexts, Language: f.Language, Policy: f.policy(), SnapshotEvery: f.SnapshotEvery, Segment: f.segmentFlags})
-	if err != nil {
-		return nil, err
-	}
-	if err := f.openExposure(co, s, dir); err != nil {
-		return nil, err
-	}
-	registry := prometheus.NewRegistry()
-	if s.browse, err = s.house.index.OpenBrowse(co.ctx, index.BrowseConfig{Words: console.IndexWords(s.house.segmenter), Logger: co.log}); err != nil {
-		return nil, err
-	}
-	s.api, err = api.New(api.Config{Index: s.house.index, Ingest: s.house.ingest, Conn: s.house.conn, Logger: co.log, Gatherer: registry,
-		Browse: s.browse, Find: console.Finder(s.browse, s.house.segmenter),
-		Tokens: tokens, AnyHost: f.Insecure, Version: version, Console: f.console(s, co, dir, tokens, proxies), Ready: map[string]func() error{"exposure": s.exposureReady}})
-	if err != nil {
-		return nil, err
-	}
-	s.api.AddExposure(s.exposure)
-	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	for _, part := range [][]prometheus.Collector{s.house.index.Collectors(), s.house.ingest.Collectors(), s.exposure.Collectors(), s.api.Collectors()} {
-		registry.MustRegister(part...)
+	for _, open := range []func(*streams, *service) error{
+		f.openAccess,   // who may do what
+		f.openHTTP,     // the address; nothing is answered yet
+		f.openHouse,    // the catalogue, the bus, and the way between them
+		f.openExposure, // what users have seen
+		f.openBrowse,   // what editors browse
+		f.openAPI,      // HTTP, the console, the services on the bus
+		f.openMetrics,
+	} {
+		if err := open(co, s); err != nil {
+			return nil, err
+		}
 	}
 	return s, nil
 }
 
-// console mounts the editors' pages.
-func (f *serveFlags) console(s *service, co *streams, dir string, tokens api.Tokens, proxies []netip.Prefix) func(*echo.Echo, echo.MiddlewareFunc, <-chan struct{}) error {
-	cfg := console.Config{Index: s.house.index, Browse: s.browse, Segmenter: s.house.segmenter, Ingest: s.house.ingest, Conn: s.house.conn,
-		Dir: dir, Logger: co.log, Version: version, Header: f.EditorHeader, RoleHeader: f.EditorRole, Proxies: proxies}
-	if tokens.Len() > 0 {
-		cfg.Authenticate = tokens.Authenticate
+func (f *serveFlags) openHTTP(_ *streams, s *service) (err error) {
+	if s.http, err = net.Listen("tcp", f.Listen); err != nil {
+		return fmt.Errorf("listen: %w", err)
 	}
-	return func(e *echo.Echo, bound echo.MiddlewareFunc, done <-chan struct{}) error {
-		cfg.Done, cfg.Middleware = done, []echo.MiddlewareFunc{bound}
-		return console.Register(e, cfg)
-	}
+	return nil
 }
 
-// busUsers are who may use the embedded bus; nil: everybody.
-func busUsers(tokens api.Tokens) func(string) (ingest.BusUser, bool) {
-	if tokens.Len() == 0 {
-		return nil
-	}
-	return tokens.BusUser
+func (f *serveFlags) openHouse(co *streams, s *service) (err error) {
+	s.house, err = openHouse(co, houseConfig{Command: s.command, Data: s.dir, HTTP: "http://" + s.http.Addr().String(),
+		NATS: f.NATS, NATSCreds: f.NATSCreds, NATSListen: f.NATSListen, NATSUsers: s.access.bus(),
+		Relaxed: f.Durability == "relaxed", DropTexts: f.NoTexts, Language: f.Language, Policy: f.policy(), SnapshotEvery: f.SnapshotEvery, Segment: f.segmentFlags})
+	return err
 }
 
-// networks reads addresses and networks.
-func networks(list []string) (out []netip.Prefix, err error) {
-	for _, text := range list {
-		prefix, err := netip.ParsePrefix(text)
-		if addr, aerr := netip.ParseAddr(text); aerr == nil {
-			prefix, err = netip.PrefixFrom(addr, addr.BitLen()), nil
-		}
-		if err != nil {
-			return nil, fmt.Errorf("--editor-proxy %q: want an address or a network, as 10.1.2.0/24", text)
-		}
-		out = append(out, prefix)
-	}
-	return out, nil
+func (f *serveFlags) openBrowse(co *streams, s *service) (err error) {
+	s.browse, err = s.house.index.OpenBrowse(co.ctx, index.BrowseConfig{Words: console.IndexWords(s.house.segmenter), Logger: co.log})
+	return err
 }
 
-func readTokens(name string) (api.Tokens, error) {
-	file, err := os.Open(name)
-	if err != nil {
-		return api.Tokens{}, err
+func (f *serveFlags) openAPI(co *streams, s *service) (err error) {
+	s.api, err = api.New(api.Config{Index: s.house.index, Ingest: s.house.ingest, Conn: s.house.conn,
+		Browse: s.browse, Find: console.Finder(s.browse, s.house.segmenter), Console: f.console(s, co),
+		Tokens: s.access.tokens, AnyHost: f.Insecure, Room: s.disk.room,
+		Ready:  map[string]func() error{"exposure": s.exposureReady, "disk": s.disk.room},
+		Logger: co.log, Gatherer: s.metrics, Version: version})
+	if err == nil {
+		s.api.AddExposure(s.exposure)
 	}
-	defer file.Close()
-	tokens, err := api.ReadTokens(file)
-	if err != nil {
-		return tokens, fmt.Errorf("%s: %w", name, err)
-	}
-	return tokens, nil
+	return err
 }
 
-func (f *serveFlags) openExposure(co *streams, s *service, dir string) error {
+func (f *serveFlags) openMetrics(_ *streams, s *service) error {
+	s.metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		buildInfo(s.house.segmenter.Recipe(), f.policy().Hash()))
+	for _, part := range [][]prometheus.Collector{s.house.index.Collectors(), s.house.ingest.Collectors(), s.exposure.Collectors(), s.api.Collectors(), s.disk.collectors()} {
+		s.metrics.MustRegister(part...)
+	}
+	return nil
+}
+
+func (f *serveFlags) openExposure(co *streams, s *service) error {
 	policy, err := exposure.ParsePolicy(f.ExposurePolicy)
 	if err != nil {
 		return err
@@ -215,7 +177,7 @@ func (f *serveFlags) openExposure(co *streams, s *service, dir string) error {
 	if err != nil {
 		return err
 	}
-	s.exposure, err = exposure.Open(co.ctx, exposure.Config{Path: filepath.Join(dir, exposureFile), Log: log, Policies: policies, Scenes: f.Scenes,
+	s.exposure, err = exposure.Open(co.ctx, exposure.Config{Path: filepath.Join(s.dir, exposureFile), Log: log, Policies: policies, Scenes: f.Scenes,
 		Location: zone, Durability: durability, CacheBytes: f.ExposureCache << 20, FailClosed: f.FailClosed, Logger: co.log})
 	return err
 }

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sys/unix"
+)
+
+// disk watches what is free where the data directory is. A disk that fills up
+// to the last byte leaves an embedded bus unable to write until it is started
+// again; so nothing is taken any more before that.
+type disk struct {
+	dir     string
+	reserve uint64 // bytes
+}
+
+// free is how many bytes are free for a process without privileges.
+func (d disk) free() (uint64, error) {
+	var s unix.Statfs_t
+	if err := unix.Statfs(d.dir, &s); err != nil {
+		return 0, fmt.Errorf("disk: %s: %w", d.dir, err)
+	}
+	return s.Bavail * uint64(s.Bsize), nil
+}
+
+// room is nil while there is more than the reserve.
+func (d disk) room() error {
+	free, err := d.free()
+	if err != nil || free >= d.reserve {
+		return err
+	}
+	return fmt.Errorf("disk: %d MiB are free where the data directory is, and the reserve is %d MiB: make room", free>>20, d.reserve>>20)
+}
+
+func (d disk) collectors() []prometheus.Collector {
+	return []prometheus.Collector{prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "jianguo_disk_free_bytes", Help: "Free where the data directory is."}, func() float64 {
+		free, err := d.free()
+		if err != nil {
+			return -1
+		}
+		return float64(free)
+	})}
+}
+
+// buildInfo is a metric that says what is running.
+func buildInfo(recipe, policy string) prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "jianguo_build_info", Help: "1, with version, recipe and policy as labels.",
+		ConstLabels: prometheus.Labels{"version": version, "recipe": recipe, "policy": policy}}, func() float64 { return 1 })
+}
