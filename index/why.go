@@ -14,6 +14,7 @@ type phrases struct {
 	oneSided, inDoubt, series            string
 	licensed, preferred, yielded         string
 	figuresAgree, figuresDiffer, against string
+	otherwise                            string // where figures agree, or there are none, and yet something stands against each other
 	note, comma                          string
 }
 
@@ -22,7 +23,7 @@ var chinese = phrases{
 	blocked: "与已封禁的 %s 同文", exact: "与 %s 同文，仅格式不同", distance: "与 %s 的指纹相差 %d 位", same: "与 %s 同文",
 	oneSided: "疑似：与 %s 大段相同，但一方另有较多内容", inDoubt: "疑似：与 %s 同文，但事实不尽一致", series: "系列稿：与 %s 格式相同，事实不同",
 	licensed: "授权转载：与 %s 同文，照发", preferred: "优先首发：与 %s 同文，由本稿接替首发", yielded: "优先来源的 %s 到达，本稿转为它的副本",
-	figuresAgree: "%d 处数字全部相同", figuresDiffer: "%d 处数字中 %d 处不同", against: "如 %s",
+	figuresAgree: "%d 处数字全部相同", figuresDiffer: "%d 处数字中 %d 处不同", against: "如 %s", otherwise: "不同处：%s",
 	note: "：", comma: "，",
 }
 
@@ -32,7 +33,7 @@ var english = phrases{
 	oneSided: "suspect: much in common with %s, but one side has a good deal more", inDoubt: "suspect: the text of %s, but not all of its facts", series: "a series: the form of %s with other facts",
 	licensed: "licensed: the text of %s, which its source may republish", preferred: "preferred: the text of %s, which it takes the lead from",
 	yielded:      "a copy of %s, which came from a preferred source and takes the lead",
-	figuresAgree: "all %d figures agree", figuresDiffer: "of %d figures %d differ", against: "as %s",
+	figuresAgree: "all %d figures agree", figuresDiffer: "of %d figures %d differ", against: "as %s", otherwise: "what differs: %s",
 	note: ": ", comma: ", ",
 }
 
@@ -100,7 +101,11 @@ func (p *phrases) facts(f *Facts) string {
 		s = p.comma + fmt.Sprintf(p.figuresDiffer, f.Numbers, f.Numbers-f.Shared)
 	}
 	if len(f.Conflict) > 0 {
-		s += p.comma + fmt.Sprintf(p.against, strings.Join(f.Conflict[:min(2, len(f.Conflict))], p.comma))
+		form := p.otherwise
+		if f.Numbers > f.Shared {
+			form = p.against
+		}
+		s += p.comma + fmt.Sprintf(form, strings.Join(f.Conflict[:min(2, len(f.Conflict))], p.comma))
 	}
 	return s
 }

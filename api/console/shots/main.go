@@ -151,8 +151,8 @@ func work(ctx context.Context, r *rig.Rig) error {
 			return err
 		}
 	}
-	for source, policy := range map[string]string{"晨帆网": index.SourceLicensed, "海岬气象台": index.SourcePreferred, "众览客户端": index.SourceWatched} {
-		if err := r.Index.SetSourcePolicy(ctx, index.SourcePolicy{At: ago(50 * time.Hour), By: "林编辑", Source: source, Policy: policy}); err != nil {
+	for _, p := range [][2]string{{"晨帆网", index.SourceLicensed}, {"海岬气象台", index.SourcePreferred}, {"众览客户端", index.SourceWatched}} {
+		if err := r.Index.SetSourcePolicy(ctx, index.SourcePolicy{At: ago(50 * time.Hour), By: "林编辑", Source: p[0], Policy: p[1]}); err != nil {
 			return err
 		}
 	}
