@@ -112,7 +112,7 @@ func (f *serveFlags) open(co *streams, command, dir string) (_ *service, err err
 
 func (f *serveFlags) openHTTP(_ *streams, s *service) (err error) {
 	if s.http, err = net.Listen("tcp", f.Listen); err != nil {
-		return fmt.Errorf("listen: %w", err)
+		return fmt.Errorf("--listen: %w", err)
 	}
 	return nil
 }

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var (
+	metricName  = regexp.MustCompile(`jianguo_[a-z_]+[a-z]`)
+	histogrammy = regexp.MustCompile(`_(bucket|sum|count)$`)
+)
+
+// metricNames are those in a text, of histograms without their parts.
+func metricNames(text string) map[string]bool {
+	names := map[string]bool{}
+	for _, name := range metricName.FindAllString(text, -1) {
+		names[histogrammy.ReplaceAllString(name, "")] = true
+	}
+	return names
+}
+
+// TestMetricsAreDocumented: docs/OPERATIONS.md names every metric of the service,
+// and it and the alert rules name no others.
+func TestMetricsAreDocumented(t *testing.T) {
+	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0")
+	for path, body := range map[string]string{"/items": string(article(1)), "/exposures": `{"user":"u","kind":"seen","items":["n1"]}`} {
+		if status, answer, err := s.post(path, []byte(body)); status/100 != 2 {
+			t.Fatal(status, string(answer), err)
+		}
+	}
+	res, err := http.Get(s.at.HTTP + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	shown, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.stop()
+	var given strings.Builder
+	for line := range strings.Lines(string(shown)) {
+		if rest, ok := strings.CutPrefix(line, "# TYPE "); ok {
+			given.WriteString(rest)
+		}
+	}
+	names := metricNames(given.String())
+	names["jianguo_service_requests_total"] = true // shown once the bus was asked
+	read := func(file string) map[string]bool {
+		text, err := os.ReadFile(filepath.Join("..", "..", "docs", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return metricNames(string(text))
+	}
+	documented, alerts := read("OPERATIONS.md"), read("alerts.yml")
+	for name := range names {
+		if !documented[name] {
+			t.Errorf("%s is not in OPERATIONS.md", name)
+		}
+	}
+	for name := range documented {
+		if !names[name] {
+			t.Errorf("OPERATIONS.md names %s, which is no metric", name)
+		}
+	}
+	for name := range alerts {
+		if !names[name] {
+			t.Errorf("alerts.yml names %s, which is no metric", name)
+		}
+	}
+}
