@@ -53,7 +53,7 @@ func TestComplaint(t *testing.T) {
 	b.seen(".verdict", "同文")
 	b.until(`document.querySelector(".verdict a").innerText === ` + strconv.Quote(titleOf(t, r, "kiln")))
 	b.to("/console/item?id=kiln-reword&lang=en")
-	b.seen(".verdict", "the same text as “"+titleOf(t, r, "kiln")+"”")
+	b.seen(".verdict", `the same text as "`+titleOf(t, r, "kiln")+`"`)
 	b.to("/console/item?id=kiln-reword&lang=zh")
 	b.seen(".diff del", "昨日")
 	b.seen(".diff ins", "昨天")

@@ -210,7 +210,7 @@ func (p *page) WeekChart(weeks []index.Precision) template.HTML {
 		return ""
 	}
 	weeks = weeks[max(0, len(weeks)-26):]
-	const width, height, left, bottom = 480, 150, 44, 22
+	const width, height, left, bottom = 380, 104, 44, 22
 	low := 0.9
 	for _, w := range weeks {
 		for low > 0 && w.Low < low {

@@ -16,6 +16,14 @@ type sentence struct {
 // Line is a headline on one line, without what has no face of its own.
 func (p *page) Line(title string) string { return oneLine(visible(title)) }
 
+// Cited is a headline as a sentence quotes it: without its own full stop.
+func (p *page) Cited(b *index.Brief) string {
+	if title := strings.TrimRight(p.Line(b.Title), "。."); title != "" {
+		return title
+	}
+	return b.ID
+}
+
 // place stands for the other article while a sentence is made.
 const place = "\x00"
 
