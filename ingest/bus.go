@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -24,6 +25,8 @@ const MaxPayload = 4 << 20
 // MinPayload is what a bus elsewhere must take, in bytes: a text of MaxText as
 // our own publishers escape it.
 const MinPayload = 1 << 20
+
+const maxStore = 1 << 50
 
 // BusConfig configures an embedded Bus. Dir is required.
 type BusConfig struct {
@@ -47,8 +50,11 @@ type BusUser struct {
 
 // Bus is a NATS server with JetStream inside this process.
 type Bus struct {
-	server *server.Server
-	secret string // lets this process in; empty: everybody is
+	server  *server.Server
+	secret  string // lets this process in; empty: everybody is
+	closing sync.Once
+	done    chan struct{} // closed by Close
+	mended  chan struct{} // closed when mend has ended
 }
 
 // StartBus starts an embedded bus and waits until it answers.
@@ -58,10 +64,10 @@ func StartBus(cfg BusConfig) (*Bus, error) {
 		// Its own bound would be three quarters of what is free at the start, and
 		// no stream whose bound is more than that could be made. Streams have
 		// bounds of their own, and a disk that is full says so.
-		JetStreamMaxStore: 1 << 42,
+		JetStreamMaxStore: maxStore,
 		MaxPayload:        MaxPayload, DontListen: cfg.Listen == "", NoSigs: true, NoLog: true,
 	}
-	b := new(Bus)
+	b := &Bus{done: make(chan struct{}), mended: make(chan struct{})}
 	if cfg.Authenticate != nil {
 		b.secret = rand.Text()
 		options.CustomClientAuthentication = &doorkeeper{secret: b.secret, authenticate: cfg.Authenticate, log: cfg.Logger}
@@ -84,6 +90,7 @@ func StartBus(cfg BusConfig) (*Bus, error) {
 		return nil, fmt.Errorf("bus: %w", err)
 	}
 	b.server.Start()
+	go b.mend(cfg)
 	if !b.server.ReadyForConnections(30 * time.Second) {
 		b.Close()
 		return nil, fmt.Errorf("bus: the embedded NATS server did not start within 30 s (address %q in use?)", cfg.Listen)
@@ -145,6 +152,8 @@ func (b *Bus) URL() string {
 
 // Close stops the server after its files are closed.
 func (b *Bus) Close() {
+	b.closing.Do(func() { close(b.done) })
+	<-b.mended
 	b.server.Shutdown()
 	b.server.WaitForShutdown()
 }

@@ -1,0 +1,118 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"jianguo/index"
+	"jianguo/ingest"
+)
+
+// TestDiskFull fills the disk under the real service, at once or so that the
+// service itself takes the last of it. What is acknowledged meanwhile, if
+// anything, is kept; as soon as there is room, ingest goes on by itself.
+func TestDiskFull(t *testing.T) {
+	onSmallDisk(t, func(t *testing.T, disk string) {
+		for _, leave := range []int64{0, 64 << 10, 512 << 10} {
+			t.Run(fmt.Sprint(leave), func(t *testing.T) { diskFull(t, filepath.Join(disk, fmt.Sprint(leave)), leave) })
+		}
+	})
+}
+
+func diskFull(t *testing.T, disk string, leave int64) {
+	if err := os.Mkdir(disk, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	k, _ := newKilled(t)
+	k.data = filepath.Join(disk, "data")
+	cmd, url := k.serve()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	conn, err := ingest.ConnectURL(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	js, err := jetstream.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	submit := func(id string, wait time.Duration) error {
+		b, err := json.Marshal(ingest.Item{ID: id, Body: fmt.Sprintf("编号%s的堤坝今晨完成巡查，抢险队已经撤回驻地休整。", id)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		attempt, cancel := context.WithTimeout(ctx, wait)
+		defer cancel()
+		_, err = ingest.Submit(attempt, conn, js, ingest.SubjectPublish, b)
+		if err == nil {
+			k.acked[id] = true
+		}
+		return err
+	}
+	for i := range 20 {
+		if err := submit(fmt.Sprint("before-", i), 20*time.Second); err != nil {
+			t.Fatalf("%v\n%s", err, cmd.Stderr)
+		}
+	}
+	release := fill(t, disk, leave)
+	refused := 0
+	for i := 0; refused < 6; i++ {
+		if err := submit(fmt.Sprint("meanwhile-", i), 500*time.Millisecond); err != nil {
+			refused++
+		}
+		if ctx.Err() != nil {
+			t.Fatal("a full disk was no trouble at all")
+		}
+	}
+	release()
+	for i := 0; ; i++ {
+		err := submit(fmt.Sprint("after-", i), 2*time.Second)
+		if err == nil {
+			break
+		}
+		if ctx.Err() != nil {
+			_ = cmd.Process.Signal(syscall.SIGQUIT)
+			_ = cmd.Wait()
+			t.Fatalf("there is room again, and still: %v\n%s", err, cmd.Stderr)
+		}
+	}
+	conn.Close()
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	// Where it hangs, it is made to say so.
+	hangs := time.AfterFunc(40*time.Second, func() { _ = cmd.Process.Signal(syscall.SIGQUIT) })
+	defer hangs.Stop()
+	if err := cmd.Wait(); err != nil {
+		t.Fatalf("an orderly end: %v\n%s", err, cmd.Stderr)
+	}
+	if out, err := exec.Command(k.binary, "verify", "--data", k.data).CombinedOutput(); err != nil {
+		t.Fatalf("verify: %v\n%s", err, out)
+	}
+	x, err := index.Open(ctx, index.Config{Dir: k.data})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id := range k.acked {
+		if _, err := x.Item(ctx, id); err != nil {
+			t.Errorf("acknowledged and lost: %v", err)
+		}
+	}
+	if err := x.Close(); err != nil {
+		t.Error(err)
+	}
+	t.Logf("%d items acknowledged", len(k.acked))
+	k.forget(disk)
+}

@@ -1,0 +1,54 @@
+package ingest
+
+import (
+	"path/filepath"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+)
+
+// A stream whose write failed refuses all that follow until it is opened again.
+// So once there is room again on a disk that was as good as full, JetStream is
+// opened anew; what it has acknowledged is in its files.
+const (
+	fullBelow = 8 << 20 // bytes free: two messages of the largest size
+	roomAbove = 16 << 20
+	mendEvery = 200 * time.Millisecond
+)
+
+// mend watches the disk until the bus is closed.
+func (b *Bus) mend(cfg BusConfig) {
+	defer close(b.mended)
+	tick := time.NewTicker(mendEvery)
+	defer tick.Stop()
+	full := false
+	for {
+		select {
+		case <-b.done:
+			return
+		case <-tick.C:
+		}
+		free, ok := freeBytes(cfg.Dir)
+		switch {
+		case !ok:
+		case free < fullBelow:
+			if !full && cfg.Logger != nil {
+				cfg.Logger.Error("the disk of the bus is full: items are refused", "dir", cfg.Dir, "free", free)
+			}
+			full = true
+		case full && free > roomAbove:
+			err := b.restartJetStream(cfg)
+			if cfg.Logger != nil {
+				cfg.Logger.Warn("there is room again on the disk of the bus", "dir", cfg.Dir, "free", free, "error", err)
+			}
+			full = err != nil
+		}
+	}
+}
+
+func (b *Bus) restartJetStream(cfg BusConfig) error {
+	if err := b.server.ShutdownJetStream(); err != nil {
+		return err
+	}
+	return b.server.EnableJetStream(&server.JetStreamConfig{StoreDir: filepath.Clean(cfg.Dir), SyncAlways: !cfg.Relaxed, MaxStore: maxStore, MaxMemory: 64 << 20, Strict: true})
+}
