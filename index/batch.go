@@ -95,6 +95,7 @@ func (x *Index) apply(ctx context.Context, applied uint64, f func(b *batch) erro
 	x.state.Unlock()
 	x.recent.add(b.events)
 	x.snapshotWhenDue(ctx)
+	x.sweepWhenDue(ctx)
 	return nil
 }
 
@@ -217,7 +218,7 @@ func (b *batch) version(ordinal uint32) (*version, error) {
 	if err := v.itemRow.scan(b.x.w.itemByOrdinal.QueryRowContext(b.ctx, ordinal)); err != nil {
 		return nil, fmt.Errorf("ordinal %d: %w", ordinal, err)
 	}
-	v.flags = b.x.columns.flags(ordinal)
+	v.flags = b.x.columns.flags(ordinal) &^ flagSwept
 	v.state = state{verdict: v.itemRow.verdict, rule: v.itemRow.rule, of: uint32(v.itemRow.of.Int64), cluster: v.itemRow.cluster,
 		revision: v.itemRow.revision, seq: v.itemRow.seq}
 	var of sql.NullInt64
@@ -306,6 +307,9 @@ func (x *Index) unpost(ordinal uint32, fp simhash.Fingerprint, keys []uint64) {
 // exemplar.
 func (b *batch) setState(v *version, f flags, s state) error {
 	x := b.x
+	if err := b.revive(v.ordinal); err != nil {
+		return err
+	}
 	f = f.with(s.verdict)
 	if _, err := x.w.setCurrent.ExecContext(b.ctx, v.ordinal, s.verdict, s.rule, ordinalOrNull(s.of), s.cluster, f, s.revision, s.seq); err != nil {
 		return fmt.Errorf("state of ordinal %d: %w", v.ordinal, err)

@@ -20,6 +20,7 @@ const (
 	flagBlocked    flags = 1 << 4 // copies of it are rejected with rule `blocked`
 	flagSuperseded flags = 1 << 5 // a later version of the same id exists
 	flagBlank      flags = 1 << 6 // it has neither fingerprint nor exact hash
+	flagSwept      flags = 1 << 7 // an exemplar whose postings were removed; not stored in the catalogue
 )
 
 func (f flags) verdict() Verdict { return Verdict(f & flagVerdict) }

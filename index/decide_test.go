@@ -24,7 +24,7 @@ func standing(t tester, x *Index) []string {
 			return err
 		}
 		cluster, lead := x.clusters.lead(x.columns.cluster(ordinal))
-		lines = append(lines, fmt.Sprintf("item %d: %s flags %x cluster %d led by %d", ordinal, x.columns.flags(ordinal).verdict(), uint32(x.columns.flags(ordinal)), cluster, lead))
+		lines = append(lines, fmt.Sprintf("item %d: %s flags %x cluster %d led by %d", ordinal, x.columns.flags(ordinal).verdict(), uint32(x.columns.flags(ordinal)&^flagSwept), cluster, lead))
 		c, err := x.Cluster(context.Background(), cluster)
 		if err != nil {
 			return err

@@ -68,7 +68,10 @@ type Config struct {
 	// SnapshotEvery is the least number of events between two snapshots in the
 	// background. 0: 200,000.
 	SnapshotEvery int64
-	Logger        *slog.Logger
+	// SweepEvery is how much time of the stream passes between two sweeps of
+	// exemplars whose time is over. 0: a 64th of the window; below: never.
+	SweepEvery time.Duration
+	Logger     *slog.Logger
 	// Progress is told how far a long start-up has come; nil: nobody asks.
 	Progress func(stage string, done, total int64)
 	// Fail, where set, is called at named points of a batch; an error it
@@ -119,11 +122,15 @@ type Index struct {
 	journal   journal
 	recent    recent
 
-	catalogue     int64        // identity, what a snapshot must be of
-	snapshots     sync.Mutex   // serialises Snapshot; guards snapshotSum
-	snapshotSum   int64        // the mark sum of the file as last read or written; 0: none
-	snapshotting  atomic.Bool  // one is under way in the background
-	snapshotEvent atomic.Int64 // number of the last event in the last snapshot
+	catalogue     int64       // identity, what a snapshot must be of
+	snapshots     sync.Mutex  // serialises Snapshot; guards snapshotSum
+	snapshotSum   int64       // the mark sum of the file as last read or written; 0: none
+	snapshotting  atomic.Bool // one is under way in the background
+	sweeping      atomic.Bool // likewise
+	sweptAt       uint32      // arrival after which the last sweep began; guarded by write
+	ending        context.Context
+	end           context.CancelFunc // of ending: Close has begun
+	snapshotEvent atomic.Int64       // number of the last event in the last snapshot
 	background    sync.WaitGroup
 
 	metrics *metrics
@@ -186,6 +193,7 @@ func Open(ctx context.Context, cfg Config) (*Index, error) {
 		metrics:   newMetrics(),
 	}
 	x.clusters.init()
+	x.ending, x.end = context.WithCancel(context.Background())
 	x.rate.add(time.Now(), 0)
 	if err := x.open(ctx); err != nil {
 		return nil, errors.Join(err, x.Close())
@@ -277,6 +285,7 @@ func (x *Index) Close() error {
 	opened := x.w != nil && !x.closed
 	x.closed = true
 	x.write.Unlock()
+	x.end()
 	x.background.Wait()
 	if _, last := x.Applied(); opened && x.snapshotWorth(int64(last)) {
 		errs = append(errs, x.Snapshot(context.Background()))

@@ -134,7 +134,7 @@ func (x *Index) loadRows(ctx context.Context, after int64, put func(ordinal uint
 		var ordinal, cluster uint32
 		var f flags
 		err := r.Scan(&ordinal, &cluster, &f)
-		x.columns.setFlags(ordinal, f)
+		x.columns.setFlags(ordinal, f|x.columns.flags(ordinal)&flagSwept)
 		x.columns.setCluster(ordinal, cluster)
 		return err
 	})
@@ -222,6 +222,9 @@ func (x *Index) replay(ctx context.Context, m *marks) error {
 		return err
 	}
 	if err := x.postings(ctx, m.ordinal, x.repost); err != nil {
+		return err
+	}
+	if err := x.settle(ctx, m.event); err != nil {
 		return err
 	}
 	// Older versions that have changed: whether they are exemplars now.

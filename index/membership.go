@@ -31,6 +31,9 @@ func (b *batch) cluster(id uint32) (clusterRow, error) {
 
 func (b *batch) setCluster(c clusterRow) error {
 	x := b.x
+	if err := b.revive(c.id); err != nil {
+		return err
+	}
 	if _, err := x.w.setClusterRow.ExecContext(b.ctx, c.id, c.lead, c.merged, c.size, c.first, c.last); err != nil {
 		return fmt.Errorf("cluster %d: %w", c.id, err)
 	}

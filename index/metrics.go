@@ -7,6 +7,8 @@ type metrics struct {
 	verdicts  *prometheus.CounterVec
 	unchanged prometheus.Counter
 	snapshot  prometheus.Gauge
+	swept     prometheus.Counter
+	sweep     prometheus.Gauge
 	judged    prometheus.Histogram
 	looked    prometheus.Histogram
 	searches  *prometheus.CounterVec
@@ -29,7 +31,9 @@ func newMetrics() *metrics {
 		Help: "Exemplars an article was compared with on texts.", Buckets: []float64{0, 1, 2, 4, 8, 16}})
 	m.searches = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "jianguo_index_searches_total",
 		Help: "Searches for an article's relatives: made before its turn and brought up to date, or made again in its turn."}, []string{"made"})
-	m.all = []prometheus.Collector{m.verdicts, m.unchanged, m.snapshot, m.judged, m.looked, m.searches}
+	m.swept = prometheus.NewCounter(prometheus.CounterOpts{Name: "jianguo_index_swept_total", Help: "Exemplars whose postings were removed because their time was over."})
+	m.sweep = prometheus.NewGauge(prometheus.GaugeOpts{Name: "jianguo_index_sweep_progress", Help: "How far the last sweep has come, 0 to 1."})
+	m.all = []prometheus.Collector{m.swept, m.sweep, m.verdicts, m.unchanged, m.snapshot, m.judged, m.looked, m.searches}
 	return m
 }
 

@@ -345,6 +345,17 @@ type pendingPage struct {
 // returns.
 func (w *pageWriter) all() error {
 	x := w.x
+	// Columns come first: what they call posted may not be swept before the
+	// postings are written (the sweep waits), and what is posted again meanwhile
+	// is told from the events.
+	for n, ch := range x.columns.all() {
+		if !ch.dirty.Swap(false) {
+			continue
+		}
+		if err := w.emit(pageID(pageColumns, uint32(n)), x.columns.page(uint32(n))); err != nil {
+			return err
+		}
+	}
 	err := x.bands.Snapshot(func(id bands.PageID, page []byte) error {
 		return w.emit(pageID(pagePostings, uint32(id.Family)<<16|uint32(id.First)), page)
 	})
@@ -353,14 +364,6 @@ func (w *pageWriter) all() error {
 	}
 	for kind, r := range map[uint32]*runs.Runs{pageIDs: x.ids, pageExacts: x.exacts} {
 		if err := r.Snapshot(func(id runs.PageID, page []byte) error { return w.emit(pageID(kind, uint32(id)), page) }); err != nil {
-			return err
-		}
-	}
-	for n, ch := range x.columns.all() {
-		if !ch.dirty.Swap(false) {
-			continue
-		}
-		if err := w.emit(pageID(pageColumns, uint32(n)), x.columns.page(uint32(n))); err != nil {
 			return err
 		}
 	}

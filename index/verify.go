@@ -105,6 +105,11 @@ func (x *Index) verifyRule(ctx context.Context, r *Report, what, query string) e
 	return nil
 }
 
+// posted reports whether a fingerprint is in the bands.
+func (x *Index) posted(fp simhash.Fingerprint, ordinal uint32) bool {
+	return slices.Contains(x.bands.Hamming(nil, fp, 0), bands.Hit{Fingerprint: fp, Ordinal: ordinal})
+}
+
 // verifyResident holds every row against columns, look-ups and postings.
 func (x *Index) verifyResident(ctx context.Context, r *Report) error {
 	var hits []bands.Hit
@@ -135,6 +140,9 @@ func (x *Index) verifyResident(ctx context.Context, r *Report) error {
 		}
 		r.Exemplars++
 		if fingerprint == 0 {
+			return nil
+		}
+		if x.columns.flags(ordinal)&flagSwept != 0 && !x.posted(simhash.Fingerprint(fingerprint), ordinal) {
 			return nil
 		}
 		postings++

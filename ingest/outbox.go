@@ -93,6 +93,10 @@ func (o *outbox) resume(ctx context.Context) (uint64, error) {
 // outboxBatch is how many events are on their way at once.
 const outboxBatch = 512
 
+// outboxPatience is how long they may take. A stream that is closed on the way
+// (after a full disk, or elsewhere) takes messages without an answer.
+const outboxPatience = 10 * time.Second
+
 // publish sends the next events and returns how many VERDICTS has taken.
 func (o *outbox) publish(ctx context.Context, after uint64) (int, error) {
 	events, err := o.index.Events(ctx, after, outboxBatch)
@@ -111,8 +115,12 @@ func (o *outbox) publish(ctx context.Context, after uint64) (int, error) {
 			return 0, fmt.Errorf("event %d: %w", e.Number, err)
 		}
 	}
+	late := time.NewTimer(outboxPatience)
+	defer late.Stop()
 	for i, f := range futures {
 		select {
+		case <-late.C:
+			return i, fmt.Errorf("event %d: no acknowledgement of it for %v", events[i].Number, outboxPatience)
 		case ack := <-f.Ok():
 			if ack.Sequence != events[i].Number {
 				return i, fmt.Errorf("event %d became message %d of %s", events[i].Number, ack.Sequence, StreamVerdicts)

@@ -1,0 +1,225 @@
+package index
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"jianguo/simhash"
+	"jianguo/sketch"
+)
+
+// Retention. Judging passes over exemplars whose time is over (alive), so that
+// verdicts do not depend on when their postings are removed; the sweep removes
+// them, to give memory back and make look-ups short. Only exemplars go that
+// nothing can bring back unnoticed: those older than Policy.Cap, and founders that
+// lead their own cluster, untouched for Policy.Window. A change of such an item or
+// cluster (a revision, a merge, an editor's word) posts it again.
+//
+// Look-ups that are bounded (a family's nearest, a hot key's newest) count the
+// dead as long as they are posted: there a sweep makes room for the living.
+
+// sweepSlack is how far clocks may go back between two messages of the stream.
+const sweepSlack = 24 * 3600
+
+// sweepGroup is how many exemplars are removed under the writers' lock at once,
+// sweepPause what writers get between two groups: 25,000 a second at most.
+const (
+	sweepGroup = 256
+	sweepPause = 10 * time.Millisecond
+)
+
+// over reports whether an exemplar is of no use any more at a time, and can be
+// removed from the postings.
+func (x *Index) over(ordinal, at uint32) bool {
+	f := x.columns.flags(ordinal)
+	if f&flagExemplar == 0 {
+		return false
+	}
+	if float64(at) > float64(x.columns.arrived(ordinal))+x.policy.Cap.Seconds() {
+		return true
+	}
+	if f&flagSuperseded != 0 || x.columns.cluster(ordinal) != ordinal {
+		return false
+	}
+	if lead, merged := x.clusters.own(ordinal); lead != ordinal || merged != 0 {
+		return false
+	}
+	return !x.alive(ordinal, ordinal, at)
+}
+
+// horizon is the latest time that is over for every message to come. Guarded by
+// Index.write.
+func (x *Index) horizon() uint32 {
+	at := x.columns.arrived(x.nextOrdinal - 1)
+	return at - min(at, sweepSlack)
+}
+
+// Sweep removes the postings of exemplars whose time is over, and returns how
+// many those were. Everything else goes on meanwhile.
+func (x *Index) Sweep(ctx context.Context) (int, error) {
+	x.write.Lock()
+	at, end := x.horizon(), x.nextOrdinal
+	x.write.Unlock()
+	swept := 0
+	var group []uint32
+	for ordinal := uint32(1); ordinal < end; ordinal++ {
+		if x.over(ordinal, at) && x.columns.flags(ordinal)&flagSwept == 0 {
+			group = append(group, ordinal)
+		}
+		if ordinal%columnChunk == 0 {
+			x.metrics.sweep.Set(float64(ordinal) / float64(end))
+			if ctx.Err() != nil {
+				return swept, ctx.Err()
+			}
+		}
+		if len(group) == sweepGroup || ordinal == end-1 && len(group) > 0 {
+			n, err := x.sweep(ctx, group, at)
+			swept += n
+			if err != nil {
+				return swept, fmt.Errorf("index: sweep: %w", err)
+			}
+			group = group[:0]
+		}
+	}
+	x.metrics.sweep.Set(1)
+	return swept, nil
+}
+
+// posting is what an exemplar is found by.
+type posting struct {
+	fingerprint simhash.Fingerprint
+	keys        []uint64
+}
+
+func (x *Index) readPosting(ctx context.Context, ordinal uint32) (posting, error) {
+	var fingerprint int64
+	var encoded []byte
+	err := x.reader.QueryRowContext(ctx, `SELECT fingerprint, sketch FROM items WHERE ordinal = ?`, ordinal).Scan(&fingerprint, &encoded)
+	if err != nil {
+		return posting{}, fmt.Errorf("ordinal %d: %w", ordinal, err)
+	}
+	sk, err := sketch.Decode(encoded)
+	if err != nil {
+		return posting{}, fmt.Errorf("sketch of ordinal %d: %w", ordinal, err)
+	}
+	return posting{simhash.Fingerprint(fingerprint), postingKeys(&sk)}, nil
+}
+
+// sweep removes a group. Between the pages and the columns of a snapshot
+// nothing is swept, so that what the columns call posted is in the pages.
+func (x *Index) sweep(ctx context.Context, group []uint32, at uint32) (int, error) {
+	postings := make([]posting, len(group))
+	for i, ordinal := range group {
+		var err error
+		if postings[i], err = x.readPosting(ctx, ordinal); err != nil {
+			return 0, err
+		}
+	}
+	x.snapshots.Lock()
+	x.write.Lock()
+	n := 0
+	for i, ordinal := range group {
+		f := x.columns.flags(ordinal)
+		if x.closed || f&flagSwept != 0 || !x.over(ordinal, at) {
+			continue // changed since
+		}
+		p := &postings[i]
+		x.unpost(ordinal, p.fingerprint, p.keys)
+		x.journal.add(change{fingerprint: p.fingerprint, ordinal: ordinal, removed: true, keys: p.keys})
+		x.columns.setFlags(ordinal, f|flagSwept)
+		x.relatives.forget(ordinal)
+		n++
+	}
+	x.write.Unlock()
+	x.snapshots.Unlock()
+	x.metrics.swept.Add(float64(n))
+	select {
+	case <-ctx.Done():
+		return n, ctx.Err()
+	case <-time.After(sweepPause):
+		return n, nil
+	}
+}
+
+// revive posts an exemplar again that was swept: its item or cluster changes.
+func (b *batch) revive(ordinal uint32) error {
+	x := b.x
+	f := x.columns.flags(ordinal)
+	if f&flagSwept == 0 {
+		return nil
+	}
+	v, err := b.version(ordinal)
+	if err != nil {
+		return err
+	}
+	sk, err := sketch.Decode(v.sketch)
+	if err != nil {
+		return fmt.Errorf("sketch of ordinal %d: %w", ordinal, err)
+	}
+	b.post(ordinal, simhash.Fingerprint(v.fingerprint), postingKeys(&sk))
+	x.columns.setFlags(ordinal, f&^flagSwept)
+	b.undo = append(b.undo, func() { x.columns.setFlags(ordinal, f) })
+	return nil
+}
+
+// settle makes postings and columns agree after a start: a snapshot's columns
+// may still call swept what was posted again while it was written.
+func (x *Index) settle(ctx context.Context, after int64) error {
+	at := x.horizon()
+	changed := map[uint32]bool{}
+	err := each(ctx, x.reader, `SELECT ordinal, cluster FROM events WHERE number > ?`, func(r *sql.Rows) error {
+		var ordinal, cluster uint32
+		err := r.Scan(&ordinal, &cluster)
+		changed[ordinal], changed[cluster] = true, true
+		return err
+	}, after)
+	if err != nil {
+		return err
+	}
+	for ordinal := uint32(1); ordinal < x.nextOrdinal; ordinal++ {
+		f := x.columns.flags(ordinal)
+		if f&flagSwept == 0 || x.over(ordinal, at) && !changed[ordinal] {
+			continue
+		}
+		x.columns.setFlags(ordinal, f&^flagSwept)
+		if f&flagExemplar == 0 {
+			continue
+		}
+		p, err := x.readPosting(ctx, ordinal)
+		if err != nil {
+			return err
+		}
+		x.repost(ordinal, p.fingerprint, p.keys)
+	}
+	return nil
+}
+
+// sweepWhenDue starts a sweep in the background after a batch, once a 64th of
+// the window has gone by in the stream's time. Guarded by Index.write.
+func (x *Index) sweepWhenDue(ctx context.Context) {
+	every := x.cfg.SweepEvery
+	if every == 0 {
+		every = x.policy.Window / 64
+	}
+	now := x.columns.arrived(x.nextOrdinal - 1)
+	if every < 0 || float64(now) < float64(x.sweptAt)+every.Seconds() || !x.sweeping.CompareAndSwap(false, true) {
+		return
+	}
+	x.sweptAt = now
+	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
+	context.AfterFunc(x.ending, stop)
+	x.background.Go(func() {
+		defer stop()
+		defer x.sweeping.Store(false)
+		n, err := x.Sweep(ctx)
+		switch {
+		case ctx.Err() != nil: // the end of the service
+		case err != nil:
+			x.log.ErrorContext(ctx, "sweep", "error", err)
+		case n > 0:
+			x.log.InfoContext(ctx, "exemplars whose time is over were removed", "exemplars", n)
+		}
+	})
+}

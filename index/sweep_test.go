@@ -1,0 +1,214 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// twins are two indexes of one stream: the first is swept whenever that may be,
+// the second never.
+type twins [2]*Index
+
+func openTwins(t *testing.T, dirs [2]string) (x twins) {
+	for i := range x {
+		x[i] = openTest(t, dirs[i], func(c *Config) {
+			c.Policy.Window, c.Policy.Cap = 10*time.Hour, 60*time.Hour
+			c.Durability = DurabilityRelaxed
+			c.SweepEvery = -1
+		})
+	}
+	return x
+}
+
+func (x twins) close(t tester) {
+	for _, one := range x {
+		if err := one.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestSweepChangesNoVerdict: what is swept was dead, and what comes back to life
+// by a revision, a merge or an editor is there again, through snapshots and
+// restarts.
+func TestSweepChangesNoVerdict(t *testing.T) {
+	swept := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		ctx := context.Background()
+		dirs := [2]string{t.TempDir(), t.TempDir()}
+		x := openTwins(t, dirs)
+		defer func() { x.close(rt) }()
+		at := testStart
+		seq := uint64(0)
+		for range rapid.IntRange(3, 9).Draw(rt, "steps") {
+			at = at.Add(time.Duration(rapid.SampledFrom([]int{0, 1, 4, 9, 30, 70}).Draw(rt, "hours")) * time.Hour)
+			var batch []Mutation
+			for range rapid.IntRange(1, 4).Draw(rt, "size") {
+				seq++
+				m := drawMutation(rt, seq)
+				m.At = at
+				batch = append(batch, m)
+			}
+			request := drawAnyDecision(rt, seq, at)
+			var outcomes [2][]Outcome
+			var decided [2]string
+			for i, one := range x {
+				var err error
+				if outcomes[i], err = one.Add(ctx, batch); err != nil {
+					rt.Fatal(err)
+				}
+				_, err = one.Decide(ctx, request)
+				decided[i] = fmt.Sprint(err)
+				var conflict *ConflictError
+				if err != nil && !errors.As(err, &conflict) && !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrQuery) {
+					rt.Fatal(err)
+				}
+			}
+			if diff := cmp.Diff(outcomes[1], outcomes[0]); diff != "" {
+				rt.Fatalf("the sweep changed outcomes (-never swept +swept):\n%s", diff)
+			}
+			if decided[0] != decided[1] {
+				rt.Fatalf("the decision %+v: %q where swept, else %q", request, decided[0], decided[1])
+			}
+			n, err := x[0].Sweep(ctx)
+			if err != nil {
+				rt.Fatal(err)
+			}
+			swept += n
+			if rapid.IntRange(0, 2).Draw(rt, "snapshot") == 0 {
+				if err := x[0].Snapshot(ctx); err != nil {
+					rt.Fatal(err)
+				}
+			}
+			if rapid.IntRange(0, 3).Draw(rt, "restart") == 0 {
+				x.close(rt)
+				x = openTwins(t, dirs)
+			}
+			if diff := cmp.Diff(standing(rt, x[1]), standing(rt, x[0])); diff != "" {
+				rt.Fatalf("(-never swept +swept):\n%s", diff)
+			}
+		}
+		mustVerify(rt, x[0])
+	})
+	if swept == 0 {
+		t.Error("nothing was ever swept")
+	}
+}
+
+func drawAnyDecision(rt *rapid.T, n uint64, at time.Time) DecisionRequest {
+	return DecisionRequest{
+		Kind: rapid.SampledFrom([]string{"none", Release, Reject, Block, Merge, MakeLead}).Draw(rt, "decision"),
+		Item: fmt.Sprint("id", rapid.IntRange(0, 7).Draw(rt, "item")), Cluster: uint32(rapid.Uint64Range(1, n).Draw(rt, "cluster")),
+		Into: uint32(rapid.Uint64Range(1, n).Draw(rt, "into")), By: "张三", At: at,
+	}
+}
+
+// TestSweepGivesMemoryBack: of a stream much longer than the window, the
+// postings of the window are what stays.
+func TestSweepGivesMemoryBack(t *testing.T) {
+	ctx := context.Background()
+	x := openTest(t, t.TempDir(), func(c *Config) {
+		c.Policy.Window, c.Policy.Cap = 10*time.Hour, 60*time.Hour
+		c.Durability = DurabilityRelaxed
+		c.SweepEvery = -1
+	})
+	defer func() { _ = x.Close() }()
+	seq := uint64(0)
+	var sizes []int64
+	for round := range 6 {
+		var batch []Mutation
+		for range 4000 {
+			seq++
+			a := article(fmt.Sprint(seq), fmt.Sprint("text", seq), seq*0x9e3779b97f4a7c15)
+			batch = append(batch, Mutation{Seq: seq, At: testStart.Add(time.Duration(round) * 50 * time.Hour), Article: a})
+		}
+		if _, err := x.Add(ctx, batch); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := x.Sweep(ctx); err != nil {
+			t.Fatal(err)
+		}
+		sizes = append(sizes, x.bands.Stats().Bytes)
+		if n := x.bands.Len(); n != 4000 {
+			t.Errorf("round %d: %d fingerprints stay, want 4000", round, n)
+		}
+	}
+	if most := slices.Max(sizes[2:]); most > 2*sizes[1] {
+		t.Errorf("postings take %v bytes round by round", sizes)
+	}
+	mustVerify(t, x)
+}
+
+// TestSweptComesBack: a merge, or a revision, touches a cluster whose
+// founder was swept; copies of it are copies again, after a restart too.
+func TestSweptComesBack(t *testing.T) {
+	ctx := context.Background()
+	for _, c := range []struct {
+		name  string
+		touch func(x *Index, at time.Time) error
+	}{
+		{"revised and copied", func(x *Index, at time.Time) error {
+			_, err := x.Add(ctx, []Mutation{{Seq: 3, At: at, Article: article("a", "rewritten", 0x77<<40)}, {Seq: 4, At: at, Article: article("e", "its copy", 0x77<<40|1)}})
+			return err
+		}},
+		{"merged into a living one", func(x *Index, at time.Time) error {
+			_, err := x.Decide(ctx, DecisionRequest{Kind: Merge, Cluster: 1, Into: 2, By: "张三", At: at})
+			return err
+		}},
+	} {
+		for _, restart := range []bool{false, true} {
+			t.Run(fmt.Sprint(c.name, ", restarted ", restart), func(t *testing.T) {
+				dirs := [2]string{t.TempDir(), t.TempDir()}
+				x := openTwins(t, dirs)
+				later := testStart.Add(20 * time.Hour)
+				for i, one := range x {
+					for n, m := range []Mutation{{Seq: 1, At: testStart, Article: article("a", "a", 0xff<<20)}, {Seq: 2, At: later.Add(24 * time.Hour), Article: article("b", "b", 0xff)}} {
+						if _, err := one.Add(ctx, []Mutation{m}); err != nil {
+							t.Fatal(n, err)
+						}
+					}
+					if i == 1 {
+						continue
+					}
+					n, err := one.Sweep(ctx)
+					if err != nil || n != 1 {
+						t.Fatalf("%d swept, %v", n, err)
+					}
+					if err := one.Snapshot(ctx); err != nil {
+						t.Fatal(err)
+					}
+				}
+				later = later.Add(25 * time.Hour)
+				for _, one := range x {
+					if err := c.touch(one, later); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if restart {
+					x.close(t)
+					x = openTwins(t, dirs)
+				}
+				defer func() { x.close(t) }()
+				mustVerify(t, x[0])
+				var verdicts [2]Verdict
+				for i, one := range x {
+					out, err := one.Add(ctx, []Mutation{{Seq: 9, At: later.Add(time.Hour), Article: article("copy", "copy", 0xff<<20|1)}})
+					if err != nil {
+						t.Fatal(err)
+					}
+					verdicts[i] = out[0].Event.Verdict
+				}
+				if verdicts[0] != verdicts[1] || verdicts[0] != Duplicate {
+					t.Errorf("a copy is %v where it was swept, else %v", verdicts[0], verdicts[1])
+				}
+			})
+		}
+	}
+}
