@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -55,6 +56,7 @@ type Bus struct {
 	closing sync.Once
 	done    chan struct{} // closed by Close
 	mended  chan struct{} // closed when mend has ended
+	full    atomic.Bool   // the disk was full, and JetStream has not been opened anew
 }
 
 // StartBus starts an embedded bus and waits until it answers.
@@ -149,6 +151,11 @@ func (b *Bus) URL() string {
 	}
 	return b.server.ClientURL()
 }
+
+// Full reports whether the disk was too full to write, so that streams may be
+// broken until there is room and they are opened anew. Purging one that has
+// failed to write locks the server up for good (nats-server 2.15).
+func (b *Bus) Full() bool { return b.full.Load() }
 
 // Close stops the server after its files are closed.
 func (b *Bus) Close() {

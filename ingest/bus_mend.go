@@ -21,7 +21,6 @@ func (b *Bus) mend(cfg BusConfig) {
 	defer close(b.mended)
 	tick := time.NewTicker(mendEvery)
 	defer tick.Stop()
-	full := false
 	for {
 		select {
 		case <-b.done:
@@ -32,16 +31,15 @@ func (b *Bus) mend(cfg BusConfig) {
 		switch {
 		case !ok:
 		case free < fullBelow:
-			if !full && cfg.Logger != nil {
+			if !b.full.Swap(true) && cfg.Logger != nil {
 				cfg.Logger.Error("the disk of the bus is full: items are refused", "dir", cfg.Dir, "free", free)
 			}
-			full = true
-		case full && free > roomAbove:
+		case b.full.Load() && free > roomAbove:
 			err := b.restartJetStream(cfg)
 			if cfg.Logger != nil {
 				cfg.Logger.Warn("there is room again on the disk of the bus", "dir", cfg.Dir, "free", free, "error", err)
 			}
-			full = err != nil
+			b.full.Store(err != nil)
 		}
 	}
 }

@@ -209,7 +209,7 @@ func (s *Service) decode(ctx context.Context, j *job) (err error) {
 
 // applyBatches applies what has been prepared, in order.
 func (s *Service) applyBatches(ctx context.Context, order <-chan *job) error {
-	purge := &purger{stream: s.items, log: s.log}
+	purge := &purger{stream: s.items, log: s.log, full: s.cfg.Full}
 	if applied, _ := s.cfg.Index.Applied(); applied > s.base.Load() {
 		purge.applied.Store(applied - s.base.Load())
 	}
@@ -369,6 +369,7 @@ type purger struct {
 	stream  jetstream.Stream
 	log     *slog.Logger
 	applied atomic.Uint64 // sequence of the last message applied; 0: none yet
+	full    func() bool   // nil: never
 }
 
 const purgeEvery = time.Second
@@ -386,7 +387,7 @@ func (p *purger) run(ctx context.Context, done <-chan struct{}) {
 		case <-tick.C:
 		}
 		applied := p.applied.Load()
-		if applied == purged {
+		if applied == purged || p.full != nil && p.full() {
 			continue
 		}
 		if err := p.stream.Purge(ctx, jetstream.WithPurgeSequence(applied)); err != nil {

@@ -49,6 +49,9 @@ type Config struct {
 	// before it goes to the dead letters; 0: 3.
 	Retries int
 	Logger  *slog.Logger
+	// Full, where set, says that the bus cannot write now and is not to be
+	// purged: Bus.Full.
+	Full func() bool
 	// Fail, where set, is called at named points; an error stops the service
 	// there as a crash would. For tests.
 	Fail func(point string) error

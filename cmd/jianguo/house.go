@@ -124,7 +124,11 @@ func (h *house) openBus(co *streams) (err error) {
 		}
 	}
 	h.closers = append(h.closers, func() error { h.conn.Close(); return nil })
-	h.ingest, err = ingest.New(co.ctx, ingest.Config{Conn: h.conn, Index: h.index, Segmenter: h.segmenter, DropTexts: h.cfg.DropTexts, Logger: co.log})
+	var full func() bool
+	if h.bus != nil {
+		full = h.bus.Full
+	}
+	h.ingest, err = ingest.New(co.ctx, ingest.Config{Full: full, Conn: h.conn, Index: h.index, Segmenter: h.segmenter, DropTexts: h.cfg.DropTexts, Logger: co.log})
 	if err != nil {
 		return err
 	}
