@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
@@ -23,19 +24,51 @@ type relative struct {
 // relatives reads exemplars for judging, those used lately from memory:
 // copies follow their original closely. Safe for concurrent use.
 type relatives struct {
-	cache  *lru.Cache[uint32, *relative]
 	normal func(title, body string) sketch.Input // nil: judge on sketches
+
+	mu    sync.Mutex
+	cache *lru.Cache[uint32, *relative] // changed under mu
+	bytes int64                         // of what is in cache; under mu
 }
 
-// relativesCached is how many are kept: at about 3 KB, 100 MB.
-const relativesCached = 32 << 10
+// Bounds of what is kept: by number, at about 3 KB 100 MB, and by bytes, for
+// texts that are longer than most.
+const (
+	relativesCached = 32 << 10
+	relativesBytes  = 128 << 20
+)
 
 func newRelatives(normal func(title, body string) sketch.Input) *relatives {
-	cache, err := lru.New[uint32, *relative](relativesCached)
+	r := &relatives{normal: normal}
+	var err error
+	r.cache, err = lru.NewWithEvict(relativesCached, func(_ uint32, rel *relative) { r.bytes -= rel.size() })
 	if err != nil {
 		panic(err) // only for a size below 1
 	}
-	return &relatives{cache: cache, normal: normal}
+	return r
+}
+
+// size is about what a relative takes, its place in the cache included.
+func (rel *relative) size() int64 {
+	n := 600 + len(rel.text.Title) + len(rel.text.Body)
+	for _, name := range rel.text.Names {
+		n += 16 + len(name)
+	}
+	return int64(n)
+}
+
+// put remembers a relative.
+func (r *relatives) put(ordinal uint32, rel *relative) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if was, ok := r.cache.Peek(ordinal); ok {
+		r.bytes -= was.size()
+	}
+	r.bytes += rel.size()
+	r.cache.Add(ordinal, rel)
+	for r.bytes > relativesBytes && r.cache.Len() > 1 {
+		r.cache.RemoveOldest()
+	}
 }
 
 // add remembers an exemplar that has just arrived.
@@ -44,10 +77,14 @@ func (r *relatives) add(ordinal uint32, a *Article) {
 	if r.normal != nil && a.Packed != nil {
 		rel.text, rel.kept = cloneInput(a.Text), true
 	}
-	r.cache.Add(ordinal, rel)
+	r.put(ordinal, rel)
 }
 
-func (r *relatives) forget(ordinal uint32) { r.cache.Remove(ordinal) }
+func (r *relatives) forget(ordinal uint32) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.cache.Remove(ordinal)
+}
 
 // get reads one exemplar: its sketch, and its text where that is wanted and
 // was kept.
@@ -83,7 +120,7 @@ func (r *relatives) get(ctx context.Context, rows rows, ordinal uint32, text boo
 			fresh.text, fresh.kept = r.normal(title, body), true
 		}
 	}
-	r.cache.Add(ordinal, fresh)
+	r.put(ordinal, fresh)
 	return fresh, nil
 }
 
@@ -106,7 +143,9 @@ func (r *relatives) fetch(ctx context.Context, rows rows, proposals []proposal, 
 		if err != nil {
 			return fmt.Errorf("sketch of ordinal %d: %w", ordinal, err)
 		}
-		r.cache.ContainsOrAdd(ordinal, &relative{sketch: sk})
+		if !r.cache.Contains(ordinal) {
+			r.put(ordinal, &relative{sketch: sk})
+		}
 		return nil
 	})
 }

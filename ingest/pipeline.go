@@ -13,6 +13,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
 
 	"jianguo/index"
 	"jianguo/segment"
@@ -26,6 +27,7 @@ type job struct {
 	text     *segment.Text // returned to the pool after the batch
 	refused  error         // why it goes to the dead letters
 	ready    chan struct{} // closed when it has been prepared
+	weight   int64         // its share of inFlightBytes
 }
 
 func (j *job) isReady() bool {
@@ -60,8 +62,9 @@ func (s *Service) Run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("ingest: consumer: %w", err)
 	}
-	messages := make(chan jetstream.Msg, s.cfg.Batch)
-	subscription, err := consumer.Consume(func(m jetstream.Msg) { messages <- m }, jetstream.PullMaxMessages(4*s.cfg.Batch),
+	s.room = semaphore.NewWeighted(inFlightBytes)
+	messages := make(chan jetstream.Msg, 1)
+	subscription, err := consumer.Consume(func(m jetstream.Msg) { messages <- m }, jetstream.PullMaxMessages(2*s.cfg.Batch),
 		jetstream.ConsumeErrHandler(func(_ jetstream.ConsumeContext, err error) { s.log.WarnContext(ctx, "item consumer", "error", err) }))
 	if err != nil {
 		return fmt.Errorf("ingest: consume: %w", err)
@@ -91,7 +94,7 @@ func (s *Service) Run(ctx context.Context) error {
 				}
 			}
 		}()
-		takeIn(intake, messages, work, order)
+		s.takeIn(intake, messages, work, order)
 		return nil
 	})
 	for range s.cfg.Workers {
@@ -107,22 +110,30 @@ func (s *Service) Run(ctx context.Context) error {
 }
 
 // takeIn hands messages on as they come, until intake ends.
-func takeIn(intake context.Context, messages <-chan jetstream.Msg, work, order chan<- *job) {
+func (s *Service) takeIn(intake context.Context, messages <-chan jetstream.Msg, work, order chan<- *job) {
 	for {
 		select {
 		case <-intake.Done():
 			return
 		case m := <-messages:
-			j := &job{msg: m, ready: make(chan struct{})}
+			j := &job{msg: m, ready: make(chan struct{}), weight: min(int64(len(m.Data())), inFlightBytes)}
+			if s.room.Acquire(intake, j.weight) != nil {
+				return
+			}
 			select {
 			case order <- j: // all in work are in order too, but for one that waits to be applied
 				work <- j
 			case <-intake.Done():
+				s.room.Release(j.weight)
 				return
 			}
 		}
 	}
 }
+
+// inFlightBytes bounds the payloads between intake and commit, which take about
+// ten times that while they are worked on. One message fits always.
+const inFlightBytes = 32 << 20
 
 // prepareJobs is one worker.
 func (s *Service) prepareJobs(ctx context.Context, work <-chan *job) error {
@@ -305,6 +316,7 @@ func (s *Service) applyBatch(ctx context.Context, batch []*job) error {
 		if j.text != nil {
 			s.texts.Put(j.text)
 		}
+		s.room.Release(j.weight)
 		s.metrics.latency.Observe(time.Since(j.meta.Timestamp).Seconds())
 	}
 	s.metrics.pending.Set(float64(batch[len(batch)-1].meta.NumPending))

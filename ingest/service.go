@@ -12,6 +12,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/sync/semaphore"
 
 	"jianguo/index"
 	"jianguo/segment"
@@ -75,7 +76,8 @@ type Service struct {
 	metrics *metrics
 	outbox  *outbox
 
-	texts sync.Pool // *segment.Text
+	texts sync.Pool           // *segment.Text
+	room  *semaphore.Weighted // of inFlightBytes; held from intake to commit
 
 	base    atomic.Uint64 // applied sequence = base + stream sequence
 	trouble atomic.Pointer[error]

@@ -24,6 +24,7 @@ type benchIngestCmd struct {
 	Rate       float64       `help:"Articles a second while latency is measured; 0: a share of what was reached flat out."`
 	Share      float64       `help:"That share." default:"0.5"`
 	Duration   time.Duration `help:"How long latency is measured, at most: as long as half of the articles last." default:"20s"`
+	Grouped    bool          `help:"While latency is measured, let articles that come while the bus syncs go on together, as the HTTP side does."`
 	Prefill    uint64        `help:"Synthetic items to put into the catalogue first."`
 	Durability string        `help:"Of the service that is started: ${enum}." enum:"synced,relaxed" default:"synced"`
 	NoTexts    bool          `help:"Of the service that is started: do not keep bodies."`
@@ -101,7 +102,7 @@ func (c *benchIngestCmd) child(co *streams, url string) (*ingestBenchResult, err
 		return nil, err
 	}
 	cmd := exec.CommandContext(co.ctx, self, "bench", "ingest", "--nats", url, "--json", "--rate", fmt.Sprint(c.Rate), "--share", fmt.Sprint(c.Share),
-		"--duration", c.Duration.String(), c.File)
+		"--duration", c.Duration.String(), fmt.Sprintf("--grouped=%t", c.Grouped), c.File)
 	cmd.Stderr = co.err
 	out, err := cmd.Output()
 	if err != nil {
@@ -126,7 +127,8 @@ func (c *benchIngestCmd) load(co *streams) error {
 	if err != nil {
 		return err
 	}
-	res, err := ingestbench.Run(co.ctx, ingestbench.Options{URL: c.NATS, Items: items, Rate: c.Rate, Share: c.Share, Duration: c.Duration, Progress: co.progress("bench")})
+	res, err := ingestbench.Run(co.ctx, ingestbench.Options{URL: c.NATS, Items: items, Rate: c.Rate, Share: c.Share, Duration: c.Duration,
+		Grouped: c.Grouped, Progress: co.progress("bench")})
 	if err != nil {
 		return err
 	}

@@ -31,7 +31,11 @@ type Options struct {
 	Rate     float64
 	Share    float64       // 0: 0.5
 	Duration time.Duration // of that; 0: 20 s, and as long as half of the items last
-	Window   int           // articles on their way at once, flat out; 0: 2,048
+	// Grouped publishes, while latency is measured, through ingest.Publisher: what
+	// comes while the bus syncs goes on together. Without it every article is
+	// published by itself, and the bus syncs as often.
+	Grouped  bool
+	Window   int // articles on their way at once, flat out; 0: 2,048
 	Progress func(stage string, done, total int64)
 }
 
@@ -249,21 +253,21 @@ func (l *load) steady(ctx context.Context, from, n int, res *Result) error {
 		}
 	}
 	stored := make([]time.Time, n)
-	futures := make(chan jetstream.PubAckFuture, n)
+	outcomes := make(chan (<-chan error), n)
 	acks := make(chan error, 1)
-	go func() { acks <- acknowledged(ctx, futures, stored) }()
+	go func() { acks <- acknowledged(ctx, outcomes, stored) }()
 	start, step := time.Now(), time.Duration(float64(time.Second)/res.Rate)
 	due := func(k int) time.Time { return start.Add(time.Duration(k) * step) }
 	for k, m := range messages {
 		time.Sleep(time.Until(due(k)))
-		future, err := l.js.PublishMsgAsync(m)
+		outcome, err := l.publish(m)
 		if err != nil {
 			return fmt.Errorf("bench: article %d: %w", from+k, err)
 		}
-		futures <- future
+		outcomes <- outcome
 		l.Progress("steady", int64(k), int64(n))
 	}
-	close(futures)
+	close(outcomes)
 	if err := errors.Join(<-acks, l.await(ctx, from+n)); err != nil {
 		return err
 	}
@@ -281,16 +285,38 @@ func (l *load) steady(ctx context.Context, from, n int, res *Result) error {
 	return nil
 }
 
+// publish hands one article to the bus; its outcome is nil once it is stored.
+func (l *load) publish(m *nats.Msg) (<-chan error, error) {
+	if l.Grouped {
+		return l.pub.PublishAsync(m), nil
+	}
+	future, err := l.js.PublishMsgAsync(m)
+	if err != nil {
+		return nil, err
+	}
+	outcome := make(chan error, 1)
+	go func() {
+		select {
+		case <-future.Ok():
+			outcome <- nil
+		case err := <-future.Err():
+			outcome <- err
+		}
+	}()
+	return outcome, nil
+}
+
 // acknowledged notes when the bus acknowledged each article; acknowledgements
 // come in order.
-func acknowledged(ctx context.Context, futures <-chan jetstream.PubAckFuture, stored []time.Time) error {
+func acknowledged(ctx context.Context, outcomes <-chan (<-chan error), stored []time.Time) error {
 	k := 0
-	for f := range futures {
+	for outcome := range outcomes {
 		select {
-		case <-f.Ok():
+		case err := <-outcome:
+			if err != nil {
+				return fmt.Errorf("bench: not stored: %w", err)
+			}
 			stored[k] = time.Now()
-		case err := <-f.Err():
-			return fmt.Errorf("bench: not stored: %w", err)
 		case <-ctx.Done():
 			return ctx.Err()
 		}
