@@ -43,6 +43,17 @@
 //
 // Verify proves 1 to 4, 6 and 8 on a data directory.
 //
+// # Judging
+//
+// Preview judges an article beforehand, beside the writer; Add brings that up to
+// date. Verdicts are those of judging in turn (preview.go says why). An article
+// that was not previewed is judged in turn.
+//
+// # Memory
+//
+// All look-ups are resident; what they take, and every other bound, stands in
+// ARCHITECTURE.md under Memory.
+//
 // # Files
 //
 // index.db is the catalogue, SQLite in WAL mode; its tables are described in

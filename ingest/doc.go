@@ -1,9 +1,9 @@
 // Package ingest takes items from the bus to their verdicts.
 //
-// A message of the stream ITEMS is decoded, segmented, fingerprinted and
-// sketched by several workers; the index then applies the messages in stream
-// order, one transaction a batch; the events go out on the stream VERDICTS;
-// and the message is removed. What cannot be decoded goes to the stream DEAD
+// A message of the stream ITEMS is decoded, segmented, fingerprinted, sketched
+// and judged beforehand by several workers; the index then applies the messages
+// in stream order, as many a transaction as are ready; the events go out on the
+// stream VERDICTS; and the message is removed. What cannot be decoded goes to the stream DEAD
 // with the reason in its headers.
 //
 // # Delivery
