@@ -44,7 +44,7 @@ type rows interface {
 	exact(ctx context.Context, ordinal uint32) ([]byte, error)
 	sketch(ctx context.Context, ordinal uint32) ([]byte, error)
 	sketches(ctx context.Context, ordinals []uint32, f func(ordinal uint32, encoded []byte) error) error
-	text(ctx context.Context, ordinal uint32) (title string, packed []byte, err error)
+	text(ctx context.Context, ordinal uint32) (keptText, error)
 	standing(ctx context.Context, ordinal uint32) (source string, rule Rule, err error)
 }
 
@@ -60,14 +60,23 @@ func (s *statements) sketches(ctx context.Context, ordinals []uint32, f func(ord
 	return sketchesOf(ctx, s.sketchesOf, ordinals, f)
 }
 
-func (s *statements) text(ctx context.Context, ordinal uint32) (title string, packed []byte, err error) {
-	return title, packed, s.textByOrdinal.QueryRowContext(ctx, ordinal).Scan(&title, &packed)
+func (s *statements) text(ctx context.Context, ordinal uint32) (t keptText, err error) {
+	return t, t.scan(s.textByOrdinal.QueryRowContext(ctx, ordinal))
 }
+
+// keptText is a text as it lies in the catalogue.
+type keptText struct {
+	title     string
+	packed    []byte
+	published sql.NullInt64 // milliseconds since 1970
+}
+
+func (t *keptText) scan(r *sql.Row) error { return r.Scan(&t.title, &t.packed, &t.published) }
 
 const (
 	exactQuery  = `SELECT exact FROM items WHERE ordinal = ?`
 	sketchQuery = `SELECT sketch FROM items WHERE ordinal = ?`
-	textQuery   = `SELECT i.title, t.body FROM items i JOIN texts t ON t.ordinal = i.ordinal WHERE i.ordinal = ?`
+	textQuery   = `SELECT i.title, t.body, i.published_at FROM items i JOIN texts t ON t.ordinal = i.ordinal WHERE i.ordinal = ?`
 )
 
 // sketchesAtOnce is how many sketches one query reads: of 64, one at a time,
@@ -133,8 +142,8 @@ func (r *reader) sketches(ctx context.Context, ordinals []uint32, f func(ordinal
 	return sketchesOf(ctx, r.sketchesOf, ordinals, f)
 }
 
-func (r *reader) text(ctx context.Context, ordinal uint32) (title string, packed []byte, err error) {
-	return title, packed, r.textByOrdinal.QueryRowContext(ctx, ordinal).Scan(&title, &packed)
+func (r *reader) text(ctx context.Context, ordinal uint32) (t keptText, err error) {
+	return t, t.scan(r.textByOrdinal.QueryRowContext(ctx, ordinal))
 }
 
 // exactKey is the part of an exact hash that the resident look-up knows.

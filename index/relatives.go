@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
@@ -107,17 +108,20 @@ func (r *relatives) get(ctx context.Context, rows rows, ordinal uint32, text boo
 	}
 	if text && r.normal != nil {
 		fresh.asked = true
-		title, packed, err := rows.text(ctx, ordinal)
+		kept, err := rows.text(ctx, ordinal)
 		switch {
 		case errors.Is(err, sql.ErrNoRows): // not kept
 		case err != nil:
 			return nil, fmt.Errorf("text of ordinal %d: %w", ordinal, err)
 		default:
-			body, err := unpackText(packed)
+			body, err := unpackText(kept.packed)
 			if err != nil {
 				return nil, fmt.Errorf("text of ordinal %d: %w", ordinal, err)
 			}
-			fresh.text, fresh.kept = r.normal(title, body), true
+			fresh.text, fresh.kept = r.normal(kept.title, body), true
+			if kept.published.Valid {
+				fresh.text.Published = sketch.Day(time.UnixMilli(kept.published.Int64))
+			}
 		}
 	}
 	r.put(ordinal, fresh)
@@ -152,7 +156,7 @@ func (r *relatives) fetch(ctx context.Context, rows rows, proposals []proposal, 
 
 // cloneInput copies strings whose memory belongs to somebody else.
 func cloneInput(in sketch.Input) sketch.Input {
-	out := sketch.Input{Title: strings.Clone(in.Title), Body: strings.Clone(in.Body), Names: make([]string, len(in.Names))}
+	out := sketch.Input{Title: strings.Clone(in.Title), Body: strings.Clone(in.Body), Names: make([]string, len(in.Names)), Published: in.Published}
 	for i, name := range in.Names {
 		out.Names[i] = strings.Clone(name)
 	}

@@ -44,6 +44,7 @@ var clueWords = map[sketch.Clue]string{
 	sketch.Titled:       "two headlines about what the other text has nowhere",
 	sketch.Words:        "Latin words on each side that the other lacks",
 	sketch.Label:        "headlines that name two different things in Latin letters",
+	sketch.Apart:        "days between their times of publication, more than three",
 	sketch.Lead:         "figures in each lead that the other text has nowhere",
 }
 

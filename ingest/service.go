@@ -196,6 +196,7 @@ func Prepare(seg *segment.Segmenter, text *segment.Text, it *Item) *index.Articl
 	seg.Analyze(text, it.Title, it.Body)
 	a.Exact, a.Blank, a.Print = text.Exact, text.Blank, Fingerprint(text)
 	a.Text = Input(text)
+	a.Text.Published = sketch.Day(a.Published)
 	a.Sketch = sketch.Make(a.Text)
 	return a
 }

@@ -16,6 +16,8 @@ type Comparison struct {
 	Facts        Facts
 	// TokensA and TokensB are the sizes of the texts.
 	TokensA, TokensB int
+	// Days is how many days apart they were published; 0 where that is not known.
+	Days int
 	// Layout is how the equal runs lie; only from Compare with texts.
 	Layout Layout
 	Exact  bool // measured on the texts, not estimated from sketches
@@ -133,6 +135,9 @@ func CompareTexts(q, c Input) Comparison {
 	w.layout(&r)
 	w.compareFacts(&r, qt, ct)
 	w.compareNames(&r, &q, &c)
+	if q.Published > 0 && c.Published > 0 {
+		r.Days = int(max(q.Published-c.Published, c.Published-q.Published))
+	}
 	for _, m := range developments {
 		if strings.Contains(qt, m) != strings.Contains(ct, m) {
 			r.Layout.Developments++

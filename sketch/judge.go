@@ -34,6 +34,7 @@ const (
 	Words                    // log of the smaller number of Latin words unknown to the other side
 	Label                    // 1 where the headlines name two different things in Latin letters
 	Lead                     // log of the smaller number of a lead's figures unknown to the other side
+	Apart                    // log of the days between them, from three to sixty
 	Clues
 )
 
@@ -63,6 +64,7 @@ var clueNames = [Clues]string{
 	"Words",
 	"Label",
 	"Lead",
+	"Apart",
 }
 
 // String is the name of the constant.
@@ -112,10 +114,18 @@ func (c *Comparison) Evidence() Evidence {
 		e[Label] = 1
 	}
 	e[Lead] = log(min(f.LeadA, f.LeadB))
+	e[Apart] = math.Log(float64(max(apartLeast, min(apartMost, c.Days))) / apartLeast)
 	e[Foreign] = ratio(l.Foreign, min(c.TokensA, c.TokensB))
 	e[Subjects] = log(min(f.SubjectsA, f.SubjectsB))
 	return e
 }
+
+// Days that count as apart: crawlers are late by a day or two, and what is
+// older than two months is not told from what is older still.
+const (
+	apartLeast = 3
+	apartMost  = 60
+)
 
 func log(n int) float64 { return math.Log1p(float64(max(0, n))) }
 
@@ -171,7 +181,7 @@ type Thresholds struct {
 // weights are fitted (quality_test.go does it, and prints what they are worth).
 func DefaultThresholds() Thresholds {
 	return Thresholds{
-		Duplicate: .6, DuplicateShort: .54, Certain: .85, Suspect: .82, Doubt: .42, Related: .28, Excerpt: .8,
+		Duplicate: .62, DuplicateShort: .54, Certain: .85, Suspect: .82, Doubt: .42, Related: .28, Excerpt: .8,
 		Copy: copyWeights, Story: storyWeights,
 		CopySketch: copySketchWeights, StorySketch: storySketchWeights,
 	}

@@ -29,6 +29,7 @@ type pair struct {
 	weight                 float64
 	text, estimate         sketch.Comparison
 	textClues, sketchClues sketch.Evidence
+	timeless               sketch.Evidence // textClues, as if no times were known
 }
 
 func (p *pair) news() bool { return p.set == "news" || p.set == "news-more" }
@@ -108,6 +109,8 @@ func (c *collector) add(later, earlier *doc, p pair) {
 	x, y := sketch.Make(later.in), sketch.Make(earlier.in)
 	p.text, p.estimate = sketch.CompareTexts(later.in, earlier.in), sketch.Compare(&x, &y)
 	p.textClues, p.sketchClues = p.text.Evidence(), p.estimate.Evidence()
+	p.timeless = p.textClues
+	p.timeless[sketch.Apart] = 0
 	c.pairs = append(c.pairs, p)
 }
 
@@ -212,7 +215,8 @@ func read(t *testing.T, seg *segment.Segmenter, dir, name string) *documents {
 			t.Fatal(err)
 		}
 		seg.Analyze(&text, r.Title, r.Body)
-		d := doc{id: r.ID, in: sketch.Input{Title: strings.Clone(text.Title), Body: strings.Clone(text.Body)}, published: when(r.Published)}
+		at := when(r.Published)
+		d := doc{id: r.ID, in: sketch.Input{Title: strings.Clone(text.Title), Body: strings.Clone(text.Body), Published: sketch.Day(at)}, published: at}
 		for _, n := range text.Names {
 			d.in.Names = append(d.in.Names, strings.Clone(n))
 		}
@@ -222,16 +226,19 @@ func read(t *testing.T, seg *segment.Segmenter, dir, name string) *documents {
 	return out
 }
 
-// when reads a date, a date-time, or milliseconds since 1970.
+// when reads a date, a date-time, or seconds or milliseconds since 1970.
 func when(v any) time.Time {
 	s := fmt.Sprint(v)
 	if f, ok := v.(float64); ok {
+		if f < 1e11 {
+			return time.Unix(int64(f), 0)
+		}
 		return time.UnixMilli(int64(f))
 	}
 	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
 		return time.UnixMilli(n)
 	}
-	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02"} {
+	for _, layout := range []string{time.RFC3339, time.RubyDate, "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02"} {
 		if at, err := time.Parse(layout, s); err == nil {
 			return at
 		}

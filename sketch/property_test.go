@@ -302,3 +302,42 @@ func TestExcerptsAreSuspect(t *testing.T) {
 		}
 	}
 }
+
+// TestTimeApart: weeks between two texts speak against a copy; a day or two,
+// or not knowing, says nothing.
+func TestTimeApart(t *testing.T) {
+	x := article(30, 1)
+	th := DefaultThresholds()
+	score := func(q, c int32) float32 {
+		return Judge(CompareTexts(Input{Body: x + article(6, 2), Published: q}, Input{Body: x, Published: c}), -1, th).Score
+	}
+	near := score(19602, 19600)
+	if unknown := score(0, 19600); unknown != near {
+		t.Errorf("score %v two days apart, %v where one time is not known", near, unknown)
+	}
+	if far, back := score(19640, 19600), score(19600, 19640); far >= near || far != back {
+		t.Errorf("score %v two days apart, %v and %v forty days", near, far, back)
+	}
+}
+
+// TestTopicsPart: two pages of one form, and a copy under another headline.
+func TestTopicsPart(t *testing.T) {
+	page := func(name string) Input {
+		form := "存储下列属性的值\n" + name + "\n适用于桌面版\n" + article(12, 3) + "\n另请参阅" + name + "的示例\n"
+		return Input{Title: name + " 规范属性", Body: form}
+	}
+	a, b := page("pidtagassistant"), page("pidtagbirthday")
+	c := CompareTexts(b, a)
+	if l := c.Layout.Topics; l.A == 0 || l.B == 0 || !l.Labels || l.WordsA != 1 || l.WordsB != 1 {
+		t.Errorf("topics of two pages: %+v", l)
+	}
+	th := DefaultThresholds()
+	if j := Judge(c, -1, th); j.Kind == Duplicate {
+		t.Errorf("two pages of one form: %+v", j)
+	}
+	copied := a
+	copied.Title = "pidtagbirthday 常见问题"
+	if j := Judge(CompareTexts(copied, a), -1, th); j.Kind != Duplicate {
+		t.Errorf("a copy under another headline: %+v", j)
+	}
+}

@@ -67,7 +67,9 @@ func clues(from, to sketch.Clue, without []sketch.Clue) (c []sketch.Clue) {
 	return c
 }
 
-// fitted are the weights of a model for those pairs.
+// fitted are the weights of a model for those pairs. A pair counts half with
+// its times and half without: many texts come without, and must be judged as
+// well.
 func (m *model) fitted(pairs []pair, in func(i int) bool) sketch.Weights {
 	var x [][]float64
 	var y, weight []float64
@@ -76,15 +78,24 @@ func (m *model) fitted(pairs []pair, in func(i int) bool) sketch.Weights {
 			continue
 		}
 		p := &pairs[i]
-		row := make([]float64, len(m.clues))
-		for j, c := range m.clues {
-			row[j] = p.evidence(m.exact)[c]
-		}
 		is := 0.
 		if m.positive[p.label] {
 			is = 1
 		}
-		x, y, weight = append(x, row), append(y, is), append(weight, p.weight)
+		add := func(e *sketch.Evidence, w float64) {
+			row := make([]float64, len(m.clues))
+			for j, c := range m.clues {
+				row[j] = e[c]
+			}
+			x, y, weight = append(x, row), append(y, is), append(weight, w)
+		}
+		e := p.evidence(m.exact)
+		if !m.exact || e[sketch.Apart] == 0 {
+			add(e, p.weight)
+			continue
+		}
+		add(e, p.weight/2)
+		add(&p.timeless, p.weight/2)
 	}
 	w := fit(x, y, weight)
 	out := sketch.Weights{Bias: w[0]}

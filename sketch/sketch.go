@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
+	"time"
 )
 
 // MaxEncoded is the most bytes AppendBinary adds.
@@ -37,6 +38,17 @@ const (
 type Input struct {
 	Title, Body string   // normal forms, clauses separated by '\n'
 	Names       []string // place, company and person names
+	// Published is the day it was published, in days since 1970; 0 is unknown.
+	// Only CompareTexts looks at it.
+	Published int32
+}
+
+// Day is the day of a time, for Input.Published; unknown for the zero time.
+func Day(t time.Time) int32 {
+	if t.IsZero() {
+		return 0
+	}
+	return int32(t.Unix() / (24 * 60 * 60))
 }
 
 // shortBody is the length in bytes (a Han character is three) below which a

@@ -91,7 +91,7 @@ func lookUp(co *streams, x *index.Index, name string) (*ingest.Item, *index.Item
 	if stored.Body == nil {
 		return nil, nil, fmt.Errorf("the text of %q was not kept: there is nothing to compare", name)
 	}
-	return &ingest.Item{ID: stored.ID, Title: stored.Title, Body: *stored.Body, Source: stored.Source}, stored, nil
+	return &ingest.Item{ID: stored.ID, Title: stored.Title, Body: *stored.Body, Source: stored.Source, Published: stored.Published}, stored, nil
 }
 
 func readItem(co *streams, name string) (*ingest.Item, error) {
