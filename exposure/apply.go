@@ -2,6 +2,7 @@ package exposure
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -36,12 +37,12 @@ func (s *Store) applyLocked(ctx context.Context, e Entry) error {
 	}
 	kind, ok := kindOfSubject(e.Subject)
 	if !ok {
-		return s.refuse(e, fmt.Errorf("exposure: subject %s means nothing here", e.Subject))
+		return s.refuse(ctx, e, fmt.Errorf("exposure: subject %s means nothing here", e.Subject))
 	}
 	m := &s.msg
 	at, err := s.decodeEvent(m, kind, e.Data)
 	if err != nil {
-		return s.refuse(e, err)
+		return s.refuse(ctx, e, err)
 	}
 	s.metrics.events[kind].Inc()
 	now := e.Time.In(s.cfg.Location)
@@ -50,7 +51,7 @@ func (s *Store) applyLocked(ctx context.Context, e Entry) error {
 	} else {
 		err = s.applyItems(ctx, kind, m, at, now)
 		if err == nil && kind == Seen {
-			s.popular.add(m, now)
+			s.countPopular(m, now)
 		}
 	}
 	if err != nil && !errors.Is(err, ErrExceptions) {
@@ -61,6 +62,13 @@ func (s *Store) applyLocked(ctx context.Context, e Entry) error {
 	}
 	s.advance(e.Seq, len(m.spans), err)
 	return err
+}
+
+// countPopular leaves out what a benchmark makes up: nobody shares its items.
+func (s *Store) countPopular(m *message, now time.Time) {
+	if !s.cfg.unpopular {
+		s.popular.add(m, now)
+	}
 }
 
 // advance makes an event count as applied and wakes those who wait for it, with what
@@ -89,14 +97,51 @@ func (s *Store) advance(seq uint64, keys int, outcome error) {
 }
 
 // refuse sets an entry aside that will never be applicable.
-func (s *Store) refuse(e Entry, reason error) error {
+func (s *Store) refuse(ctx context.Context, e Entry, reason error) error {
 	s.metrics.dead.Inc()
 	s.cfg.Logger.Warn("exposure: event refused", "seq", e.Seq, "subject", e.Subject, "err", reason)
 	if s.cfg.Dead != nil {
-		s.cfg.Dead(e, reason)
+		user := userOf(e.Data)
+		if err := s.insist(ctx, "keep a refused event", func() error { return s.cfg.Dead(ctx, e, user, reason) }); err != nil {
+			return err
+		}
 	}
 	s.advance(e.Seq, 0, reason)
 	return reason
+}
+
+// insist does what must have happened before an entry counts as applied, until it
+// has.
+func (s *Store) insist(ctx context.Context, what string, do func() error) error {
+	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 10*time.Second) {
+		err := do()
+		if err == nil {
+			return nil
+		}
+		if ctx.Err() == nil {
+			s.cfg.Logger.Error("exposure: events wait, trying again", "to", what, "err", err)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %s: %w", errStopped, what, err)
+		case <-time.After(wait):
+		}
+	}
+}
+
+// userOf is the user that a refused event names, as far as one can tell.
+func userOf(data []byte) string {
+	var v struct {
+		User json.RawMessage `json:"user"`
+	}
+	if json.Unmarshal(data, &v) != nil || v.User == nil {
+		return ""
+	}
+	user, err := stringToken("user", v.User)
+	if err != nil {
+		return ""
+	}
+	return user
 }
 
 func (s *Store) decodeEvent(m *message, kind EventKind, data []byte) (at time.Time, err error) {
@@ -147,6 +192,11 @@ func (s *Store) applyItems(ctx context.Context, kind EventKind, m *message, at, 
 
 // applyForget removes a user from every history.
 func (s *Store) applyForget(ctx context.Context, user string) error {
+	if s.cfg.Forgotten != nil {
+		if err := s.insist(ctx, "forget a user elsewhere", func() error { return s.cfg.Forgotten(ctx, user) }); err != nil {
+			return err
+		}
+	}
 	for history, pol := range s.policies {
 		addr := []byte(address(history, user))
 		g := s.segmentOf(addr)

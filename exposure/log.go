@@ -47,6 +47,10 @@ const StreamName = "EXPOSURES"
 // Subjects are all that reports and services of exposures are published on.
 const Subjects = subjectPrefix + ">"
 
+// DefaultMaxAge is how long an event stays in the log at most, and thereby how long
+// after a forget the user's ids may be found there.
+const DefaultMaxAge = 24 * time.Hour
+
 // StreamConfig is how the EXPOSURES stream is made. The zero value is usable.
 type StreamConfig struct {
 	// MaxBytes bounds the stream (default 1 GiB). Past half of it, entries that
@@ -79,7 +83,7 @@ func OpenNATSLog(ctx context.Context, js jetstream.JetStream, cfg StreamConfig, 
 		cfg.MaxBytes = 1 << 30
 	}
 	if cfg.MaxAge == 0 {
-		cfg.MaxAge = 24 * time.Hour
+		cfg.MaxAge = DefaultMaxAge
 	}
 	if logger == nil {
 		logger = slog.Default()

@@ -88,7 +88,7 @@ func MeasuredRate(p Policy, users, tests int) (measured, theory float64, err err
 func BuildMix(ctx context.Context, path string, p Policy, users int, mix []Share, rounds int, progress func(done, of int)) error {
 	log := &mixLog{users: users, mix: mix, rounds: rounds, progress: progress}
 	s, err := Open(ctx, Config{Path: path, Log: log, Policies: map[string]Policy{"": p}, Durability: Relaxed,
-		MaxUnflushed: 1 << 21, FlushAge: time.Hour, SweepRate: -1})
+		MaxUnflushed: 1 << 21, FlushAge: time.Hour, SweepRate: -1, unpopular: true})
 	if err != nil {
 		return err
 	}

@@ -48,12 +48,20 @@ type Config struct {
 	FailClosed   bool // a filter that cannot be computed returns nothing instead of everything
 
 	Stories StoryFunc
-	Dead    func(e Entry, reason error) // told of entries that cannot be applied; nil: logged only
+	// Dead keeps an entry that can never be applied, whose user is "" where that
+	// cannot be read. The entry counts as applied once Dead has returned nil, and
+	// until then it is called again and everything behind waits. nil: logged only.
+	Dead func(ctx context.Context, e Entry, user string, reason error) error
+	// Forgotten removes what is kept of a user elsewhere, dead letters for one. It
+	// is called like Dead, before a forget counts as applied.
+	Forgotten func(ctx context.Context, user string) error
 	// Fail is called at named points (flush-begin, flush-write, flush-commit,
 	// flush-committed, appended); an error fails there. For tests.
 	Fail   func(point string) error
 	Rand   io.Reader    // for the secret of a new file; nil: crypto/rand
 	Logger *slog.Logger // nil: slog.Default
+
+	unpopular bool // nobody will ask what is popular
 }
 
 // Store holds every user's exposures. All methods may be called from any goroutine.

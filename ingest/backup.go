@@ -62,7 +62,7 @@ func CopyDead(ctx context.Context, from *nats.Conn, dir string) (n int, err erro
 	if err != nil {
 		return 0, err
 	}
-	if _, err := js.CreateStream(ctx, jetstream.StreamConfig{Name: StreamDead, Subjects: []string{SubjectDead}}); err != nil {
+	if _, err := js.CreateStream(ctx, jetstream.StreamConfig{Name: StreamDead, Subjects: deadSubjects, AllowMsgTTL: true}); err != nil {
 		return 0, fmt.Errorf("dead letters: %w", err)
 	}
 	info, err := dead.stream.Info(ctx)
@@ -75,7 +75,7 @@ func CopyDead(ctx context.Context, from *nats.Conn, dir string) (n int, err erro
 			continue
 		}
 		if err == nil {
-			_, err = js.PublishMsg(ctx, &nats.Msg{Subject: SubjectDead, Header: m.Header, Data: m.Data})
+			_, err = js.PublishMsg(ctx, &nats.Msg{Subject: m.Subject, Header: m.Header, Data: m.Data})
 		}
 		if err != nil {
 			return n, fmt.Errorf("dead letter %d: %w", number, err)

@@ -2,9 +2,12 @@ package ingest
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -20,19 +23,39 @@ const (
 	HeaderArrived  = "Jianguo-Arrived"  // when ITEMS took it, RFC 3339
 )
 
+// Refused is a message that becomes a dead letter.
+type Refused struct {
+	Subject  string // it was published on
+	Data     []byte
+	Sequence uint64 // in its stream
+	Arrived  time.Time
+	Reason   string
+	Field    string // at fault, if one is
+	ID       string // the letter is stored once for each
+}
+
+func (r *Refused) message(subject string) *nats.Msg {
+	msg := nats.NewMsg(subject)
+	msg.Data = r.Data
+	msg.Header.Set(HeaderReason, headerValue(r.Reason))
+	if r.Field != "" {
+		msg.Header.Set(HeaderField, r.Field)
+	}
+	msg.Header.Set(HeaderSubject, r.Subject)
+	msg.Header.Set(HeaderSequence, strconv.FormatUint(r.Sequence, 10))
+	msg.Header.Set(HeaderArrived, r.Arrived.UTC().Format(time.RFC3339Nano))
+	return msg
+}
+
 // bury puts a refused message on the stream DEAD, once however often it is
 // delivered.
 func (s *Service) bury(ctx context.Context, j *job) error {
-	msg := nats.NewMsg(SubjectDead)
-	msg.Data = j.msg.Data()
-	msg.Header.Set(HeaderReason, headerValue(j.refused.Error()))
+	r := Refused{Subject: j.msg.Subject(), Data: j.msg.Data(), Sequence: j.meta.Sequence.Stream, Arrived: j.meta.Timestamp, Reason: j.refused.Error()}
 	var f *FieldError
 	if errors.As(j.refused, &f) {
-		msg.Header.Set(HeaderField, f.Field)
+		r.Field = f.Field
 	}
-	msg.Header.Set(HeaderSubject, j.msg.Subject())
-	msg.Header.Set(HeaderSequence, strconv.FormatUint(j.meta.Sequence.Stream, 10))
-	msg.Header.Set(HeaderArrived, j.meta.Timestamp.UTC().Format(time.RFC3339Nano))
+	msg := r.message(SubjectDead)
 	id := fmt.Sprintf("%d", j.mutation.Seq)
 	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 10*time.Second) {
 		_, err := s.js.PublishMsg(ctx, msg, jetstream.WithMsgID(id))
@@ -49,6 +72,40 @@ func (s *Service) bury(ctx context.Context, j *job) error {
 		case <-time.After(wait):
 		}
 	}
+}
+
+// deadSubjects are those of the stream DEAD.
+var deadSubjects = []string{SubjectDead, SubjectDead + ".user.*"}
+
+// deadOf is the subject of the letters that concern a user; they can be removed
+// together. Letters whose user is not known share one.
+func deadOf(user string) string {
+	if user == "" {
+		return SubjectDead + ".user.unknown"
+	}
+	sum := sha256.Sum256([]byte(user))
+	return SubjectDead + ".user." + hex.EncodeToString(sum[:16])
+}
+
+// BuryOf makes a dead letter of a message that concerns a user. One whose user
+// could not be read is removed by itself after keep, because Forget will not find it.
+func (d *DeadLetters) BuryOf(ctx context.Context, user string, r Refused, keep time.Duration) error {
+	opts := []jetstream.PublishOpt{jetstream.WithMsgID(r.ID)}
+	if user == "" {
+		opts = append(opts, jetstream.WithMsgTTL(keep))
+	}
+	if _, err := d.js.PublishMsg(ctx, r.message(deadOf(user)), opts...); err != nil {
+		return fmt.Errorf("dead letter of %s %d: %w", r.Subject, r.Sequence, err)
+	}
+	return nil
+}
+
+// Forget removes the letters that concern a user.
+func (d *DeadLetters) Forget(ctx context.Context, user string) error {
+	if err := d.stream.Purge(ctx, jetstream.WithPurgeSubject(deadOf(user))); err != nil {
+		return fmt.Errorf("dead letters of a user: %w", err)
+	}
+	return nil
 }
 
 // headerValue makes a text fit for a header: one line, of bounded length.
@@ -147,7 +204,7 @@ func (d *DeadLetters) Replay(ctx context.Context, number uint64) error {
 		return err
 	}
 	subject := l.Subject
-	if subject != SubjectPublish && subject != SubjectWithdraw {
+	if subject != SubjectPublish && subject != SubjectWithdraw && !strings.HasPrefix(subject, "exposures.") {
 		return fmt.Errorf("dead letter %d: was published on %q, which is not ours to replay", number, subject)
 	}
 	if _, err := d.js.Publish(ctx, subject, l.Data); err != nil {

@@ -134,7 +134,7 @@ func (s *Service) ensureStreams(ctx context.Context) error {
 			AllowAtomicPublish: true, Description: "items on their way to a verdict; removed once applied"},
 		{Name: StreamVerdicts, Subjects: []string{SubjectVerdicts + ">"}, MaxBytes: 1 << 30, PersistMode: persist, AllowDirect: true,
 			Description: "events, numbered by their sequence; old ones are forgotten here, never by the catalogue"},
-		{Name: StreamDead, Subjects: []string{SubjectDead}, MaxBytes: 1 << 30, AllowDirect: true,
+		{Name: StreamDead, Subjects: deadSubjects, MaxBytes: 1 << 30, AllowDirect: true, AllowMsgTTL: true,
 			Description: "messages that were refused, with the reason in their headers"},
 	} {
 		c.Replicas, c.Storage = s.cfg.Replicas, jetstream.FileStorage

@@ -17,6 +17,7 @@ import (
 	"jianguo/api/console"
 	"jianguo/exposure"
 	"jianguo/index"
+	"jianguo/ingest"
 )
 
 // serveFlags are what `serve` and `demo` have in common.
@@ -177,8 +178,21 @@ func (f *serveFlags) openExposure(co *streams, s *service) error {
 	if err != nil {
 		return err
 	}
+	dead, err := ingest.OpenDead(co.ctx, s.house.conn)
+	if err != nil {
+		return err
+	}
 	s.exposure, err = exposure.Open(co.ctx, exposure.Config{Path: filepath.Join(s.dir, exposureFile), Log: log, Policies: policies, Scenes: f.Scenes,
-		Location: zone, Durability: durability, CacheBytes: f.ExposureCache << 20, FailClosed: f.FailClosed, Logger: co.log})
+		Location: zone, Durability: durability, CacheBytes: f.ExposureCache << 20, FailClosed: f.FailClosed, Logger: co.log,
+		Dead: func(ctx context.Context, e exposure.Entry, user string, reason error) error {
+			r := ingest.Refused{Subject: e.Subject, Data: e.Data, Sequence: e.Seq, Arrived: e.Time, Reason: reason.Error(), ID: fmt.Sprintf("exposures-%d", e.Seq)}
+			var bad *exposure.RequestError
+			if errors.As(reason, &bad) {
+				r.Field = bad.Field
+			}
+			return dead.BuryOf(ctx, user, r, exposure.DefaultMaxAge)
+		},
+		Forgotten: dead.Forget})
 	return err
 }
 

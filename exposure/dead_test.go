@@ -1,0 +1,75 @@
+package exposure
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+)
+
+// TestDead: an event that cannot be applied is kept before any later one counts, and
+// again after a crash in between; so is a forget told of.
+func TestDead(t *testing.T) {
+	log := NewMemoryLog()
+	for _, e := range [][2]string{
+		{"seen.0", `{"user":"u","items":["a"]}`},
+		{"seen.0", `{"user":"\u0062ob","items":7}`},
+		{"nonsense", `{"user":["x"]}`},
+		{"forget.0", `{"user":"v"}`},
+		{"seen.0", `{"user":"u","items":["b"]}`},
+	} {
+		if _, err := log.Append(context.Background(), subjectPrefix+e[0], []byte(e[1])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var kept []string // by the consumer's goroutine, read after Close
+	failures := 2
+	try := func(what string) error {
+		if failures--; failures >= 0 {
+			return errors.New("no room")
+		}
+		kept = append(kept, what)
+		return nil
+	}
+	cfg := Config{Path: t.TempDir() + "/e.db", Log: log, Logger: quiet, FlushAge: time.Hour,
+		Dead:      func(_ context.Context, e Entry, user string, _ error) error { return try(e.Subject + " of " + user) },
+		Forgotten: func(_ context.Context, user string) error { return try("forget " + user) }}
+	want := []string{"exposures.seen.0 of bob", "exposures.nonsense of ", "forget v"}
+	for range 2 {
+		s, err := Open(context.Background(), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		if err := s.WaitReady(ctx); err != nil {
+			t.Fatal(err)
+		}
+		cancel()
+		r, err := s.Filter(context.Background(), Request{User: "u", Items: []string{"a", "b", "c"}})
+		if err != nil || !slices.Equal(r.Items, []string{"c"}) {
+			t.Fatal(r, err)
+		}
+		s.fail(errors.New("crash")) // nothing was flushed
+		s.Close()
+		if !slices.Equal(kept, want) {
+			t.Fatalf("kept %q, want %q", kept, want)
+		}
+		kept, failures = nil, 1
+	}
+	// One who is told to stop meanwhile has not applied the event.
+	failures = 1 << 30
+	s, err := Open(context.Background(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(20 * time.Second); s.applied.Load() < 1 && time.Now().Before(deadline); {
+		time.Sleep(time.Millisecond)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.flushed.Load(); got != 1 {
+		t.Fatalf("flushed up to %d, want 1", got)
+	}
+}
