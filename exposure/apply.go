@@ -44,6 +44,23 @@ func (s *Store) applyLocked(ctx context.Context, e Entry) error {
 	if err != nil {
 		return s.refuse(ctx, e, err)
 	}
+	if p := Partition(m.user, s.cfg.Partitions); p != s.cfg.Partition {
+		if e.Subject != subjectPrefix+kind.String() {
+			return s.refuse(ctx, e, fmt.Errorf("%w: the user's is %d of %d", ErrPartition, p, s.cfg.Partitions))
+		}
+		subject := fmt.Sprintf("%s%s.%d", subjectPrefix, kind, p)
+		if err := s.insist(ctx, "route an event", func() error { return s.cfg.Log.Route(ctx, e, subject) }); err != nil {
+			return err
+		}
+		s.advance(e.Seq, 0, nil)
+		return nil
+	}
+	// A router that crashed routes again what its file does not know of, behind
+	// events that came meanwhile and may have undone it.
+	if e.Origin != 0 && e.Origin <= s.routed {
+		s.advance(e.Seq, 0, nil)
+		return nil
+	}
 	s.metrics.events[kind].Inc()
 	now := e.Time.In(s.cfg.Location)
 	if kind == Forget {
@@ -60,6 +77,7 @@ func (s *Store) applyLocked(ctx context.Context, e Entry) error {
 		}
 		return fmt.Errorf("%w: %w", errStopped, err)
 	}
+	s.routed = max(s.routed, e.Origin)
 	s.advance(e.Seq, len(m.spans), err)
 	return err
 }

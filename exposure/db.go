@@ -158,12 +158,27 @@ func (d *database) recover(ctx context.Context) (secret [32]byte, logID string, 
 	return secret, string(id), applied, last.Int64, nil
 }
 
+// routed is the highest origin of an entry that was routed here.
+func (d *database) routed(ctx context.Context) (uint64, error) {
+	v, err := d.meta(ctx, "routed")
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	return strconv.ParseUint(string(v), 10, 64)
+}
+
 // setApplied moves the watermark outside a flush: the log turned out to be another
 // one, or to have lost its end.
 func (d *database) setApplied(ctx context.Context, logID string, applied uint64) error {
 	_, err := d.write.ExecContext(ctx,
 		"UPDATE meta SET value = CASE name WHEN 'log' THEN ? ELSE ? END WHERE name IN ('log', 'applied')",
 		logID, strconv.FormatUint(applied, 10))
+	if err == nil {
+		_, err = d.write.ExecContext(ctx, "DELETE FROM meta WHERE name = 'routed'") // those sequences come again
+	}
 	if err != nil {
 		return fmt.Errorf("exposure: set applied: %w", err)
 	}

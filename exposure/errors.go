@@ -17,6 +17,8 @@ var (
 	ErrFull     = errors.New("exposure: the event log is full, report again later")
 	ErrClosed   = errors.New("exposure: the store is closed")
 	ErrNotReady = errors.New("exposure: the store is still replaying its log")
+	// ErrPartition: the user's events go to another owner, who is to be asked.
+	ErrPartition = errors.New("exposure: another partition's user")
 )
 
 // Fault says what is wrong with a request.

@@ -20,6 +20,15 @@ func Partition(user string, partitions int) int {
 	return int(xxh3.HashString(user) % uint64(partitions))
 }
 
+// owns says whether a user's events go to this store. Another one's state is not
+// here, and an answer without it would show everything again.
+func (s *Store) owns(user string) error {
+	if p := Partition(user, s.cfg.Partitions); p != s.cfg.Partition {
+		return fmt.Errorf("%w: user %q is in partition %d of %d, this is %d", ErrPartition, user, p, s.cfg.Partitions, s.cfg.Partition)
+	}
+	return nil
+}
+
 // Expose logs an event and returns when it is durable and applied: the next Filter,
 // on any connection, knows of it. An error that is neither a *RequestError nor
 // ErrFull nor ErrExceptions leaves open whether the event was logged; reporting it
@@ -31,10 +40,13 @@ func (s *Store) Expose(ctx context.Context, ev Event) error {
 	if err := ev.check(); err != nil {
 		return err
 	}
+	if err := s.owns(ev.User); err != nil {
+		return err
+	}
 	var last uint64
 	for from := 0; ; {
 		to := ev.chunk(from)
-		seq, err := s.cfg.Log.Append(ctx, ev.subject(Partition(ev.User, s.cfg.Partitions)), ev.appendPayload(nil, from, to))
+		seq, err := s.cfg.Log.Append(ctx, ev.subject(s.cfg.Partition), ev.appendPayload(nil, from, to))
 		if err == nil {
 			err = s.cfg.Fail("appended")
 		}

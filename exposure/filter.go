@@ -198,6 +198,9 @@ func (s *Store) filter(ctx context.Context, m *message) (Outcome, error) {
 	if errors.Is(s.Err(), ErrClosed) {
 		return Outcome{}, ErrClosed
 	}
+	if err := s.owns(m.user); err != nil {
+		return Outcome{}, err
+	}
 	s.metrics.requests.Inc()
 	s.metrics.candidates.Add(float64(len(m.spans)))
 	if m.deadlineMS > 0 {

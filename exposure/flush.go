@@ -59,7 +59,7 @@ func (s *Store) flush(ctx context.Context) error {
 	s.applyMu.Lock()
 	list, forgotten := s.dirty, s.forgotten
 	s.dirty, s.forgotten = nil, nil
-	gen, seq, n := s.gen, s.applied.Load(), s.unflushed.Load()
+	gen, seq, n, routed := s.gen, s.applied.Load(), s.unflushed.Load(), s.routed
 	s.gen++
 	s.oldest.Store(0)
 	s.applyMu.Unlock()
@@ -67,7 +67,7 @@ func (s *Store) flush(ctx context.Context) error {
 		return nil
 	}
 	slices.SortFunc(list, func(a, b *entry) int { return strings.Compare(a.addr, b.addr) })
-	written, err := s.writeAll(list, forgotten, gen, seq)
+	written, err := s.writeAll(list, forgotten, gen, seq, routed)
 	if err != nil {
 		err = fmt.Errorf("exposure: flush up to %d: %w", seq, err)
 		s.fail(err)
@@ -120,7 +120,7 @@ func (s *Store) beginFlush(ctx context.Context) (*flushTx, error) {
 	return f, nil
 }
 
-func (s *Store) writeAll(list []*entry, forgotten []string, gen, seq uint64) (written int, err error) {
+func (s *Store) writeAll(list []*entry, forgotten []string, gen, seq, routed uint64) (written int, err error) {
 	if err := s.cfg.Fail("flush-begin"); err != nil {
 		return 0, err
 	}
@@ -151,6 +151,11 @@ func (s *Store) writeAll(list []*entry, forgotten []string, gen, seq uint64) (wr
 	if _, err := f.tx.ExecContext(ctx, "UPDATE meta SET value = ? WHERE name = 'applied'",
 		strconv.FormatUint(seq, 10)); err != nil {
 		return 0, err
+	}
+	if routed > 0 {
+		if _, err := f.tx.ExecContext(ctx, "INSERT OR REPLACE INTO meta VALUES ('routed', ?)", strconv.FormatUint(routed, 10)); err != nil {
+			return 0, err
+		}
 	}
 	if err := s.cfg.Fail("flush-commit"); err != nil {
 		return 0, err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"sync"
 	"time"
 
@@ -18,12 +19,17 @@ type Entry struct {
 	Subject string
 	Data    []byte // valid during the call only
 	Time    time.Time
+	// Origin is the sequence of the entry this one was routed from, 0 for none.
+	Origin uint64
 }
 
 // LogState is what a store asks its log when it opens.
 type LogState struct {
 	ID          string // another ID is another log, whose sequences mean nothing here
 	First, Last uint64
+	// Mine is the last entry that Consume will give, of those in the log now; it
+	// is Last but where the log is split into partitions.
+	Mine uint64
 }
 
 // Log is the ordered, durable list of events a store is a function of. Sequences
@@ -33,6 +39,8 @@ type Log interface {
 	// ErrFull when there is no room; nothing is ever dropped to make room.
 	Append(ctx context.Context, subject string, data []byte) (uint64, error)
 	State(ctx context.Context) (LogState, error)
+	// Route appends an entry again, for the owner of another partition.
+	Route(ctx context.Context, e Entry, subject string) error
 	// Consume calls fn with every entry after a sequence, in order and from one
 	// goroutine, until the context ends or fn fails. fn may block.
 	Consume(ctx context.Context, after uint64, fn func(Entry) error) error
@@ -63,7 +71,8 @@ type StreamConfig struct {
 	MaxAge time.Duration
 	// Replicas of the stream (default 1).
 	Replicas int
-	// Partition, with Partitions > 1, is the one this store owns.
+	// Partition, with Partitions > 1, is the one this store owns. The owner of
+	// partition 0 also reads what was published without one, and routes it.
 	Partition, Partitions int
 }
 
@@ -133,11 +142,51 @@ func (l *NATSLog) State(ctx context.Context) (LogState, error) {
 	if err != nil {
 		return LogState{}, fmt.Errorf("exposure: stream %s: %w", StreamName, err)
 	}
-	return LogState{
+	st := LogState{
 		ID:    info.Created.UTC().Format(time.RFC3339Nano),
 		First: info.State.FirstSeq,
 		Last:  info.State.LastSeq,
-	}, nil
+		Mine:  info.State.LastSeq,
+	}
+	if l.cfg.Partitions > 1 {
+		st.Mine = 0
+		for _, subject := range l.subjects() {
+			m, err := l.stream.GetLastMsgForSubject(ctx, subject)
+			switch {
+			case err == nil:
+				st.Mine = max(st.Mine, m.Sequence)
+			case !errors.Is(err, jetstream.ErrMsgNotFound):
+				return st, fmt.Errorf("exposure: stream %s, last of %s: %w", StreamName, subject, err)
+			}
+		}
+	}
+	return st, nil
+}
+
+// subjects are those that the owner of a partition reads.
+func (l *NATSLog) subjects() (subjects []string) {
+	for _, k := range kindNames {
+		subjects = append(subjects, fmt.Sprintf("%s%s.%d", subjectPrefix, k, l.cfg.Partition))
+		if l.cfg.Partition == 0 {
+			subjects = append(subjects, subjectPrefix+k)
+		}
+	}
+	return subjects
+}
+
+// originHeader holds the Origin of a routed entry.
+const originHeader = "Jianguo-Origin"
+
+// Route publishes and waits for the acknowledgement. Who is refused for want of room
+// tries again: the entry is still in the log where it was.
+func (l *NATSLog) Route(ctx context.Context, e Entry, subject string) error {
+	msg := nats.NewMsg(subject)
+	msg.Data = e.Data
+	msg.Header.Set(originHeader, strconv.FormatUint(e.Seq, 10))
+	if _, err := l.js.PublishMsg(ctx, msg); err != nil {
+		return fmt.Errorf("exposure: route %d to %s: %w", e.Seq, subject, err)
+	}
+	return nil
 }
 
 // Consume reads through an ordered consumer, which the client recreates wherever a
@@ -148,9 +197,7 @@ func (l *NATSLog) Consume(ctx context.Context, after uint64, fn func(Entry) erro
 		OptStartSeq:   after + 1,
 	}
 	if l.cfg.Partitions > 1 {
-		for _, k := range kindNames {
-			cfg.FilterSubjects = append(cfg.FilterSubjects, fmt.Sprintf("%s%s.%d", subjectPrefix, k, l.cfg.Partition))
-		}
+		cfg.FilterSubjects = l.subjects()
 	}
 	cons, err := l.stream.OrderedConsumer(ctx, cfg)
 	if err != nil {
@@ -173,7 +220,9 @@ func (l *NATSLog) Consume(ctx context.Context, after uint64, fn func(Entry) erro
 			return
 		}
 		last = seq
-		if err := fn(Entry{Seq: seq, Subject: msg.Subject(), Data: msg.Data(), Time: meta.Timestamp}); err != nil {
+		// Whoever forges an origin only keeps the event from being applied.
+		origin, _ := strconv.ParseUint(msg.Headers().Get(originHeader), 10, 64)
+		if err := fn(Entry{Seq: seq, Subject: msg.Subject(), Data: msg.Data(), Time: meta.Timestamp, Origin: origin}); err != nil {
 			cancel(err)
 		}
 	}, jetstream.PullMaxMessages(4096), jetstream.ConsumeErrHandler(func(_ jetstream.ConsumeContext, err error) {
@@ -199,7 +248,15 @@ func (l *NATSLog) Release(ctx context.Context, upTo uint64) error {
 	if err != nil {
 		return fmt.Errorf("exposure: stream %s: %w", StreamName, err)
 	}
-	if int64(info.State.Bytes) < l.cfg.MaxBytes/2 || upTo < info.State.FirstSeq || l.cfg.Partitions > 1 {
+	if int64(info.State.Bytes) < l.cfg.MaxBytes/2 || upTo < info.State.FirstSeq {
+		return nil
+	}
+	if l.cfg.Partitions > 1 { // each owner releases what is its own
+		for _, subject := range l.subjects() {
+			if err := l.stream.Purge(ctx, jetstream.WithPurgeSubject(subject), jetstream.WithPurgeSequence(upTo+1)); err != nil {
+				return fmt.Errorf("exposure: purge %s of %s: %w", subject, StreamName, err)
+			}
+		}
 		return nil
 	}
 	if err := l.stream.Purge(ctx, jetstream.WithPurgeSequence(upTo+1)); err != nil {
@@ -236,7 +293,7 @@ func (l *MemoryLog) Append(_ context.Context, subject string, data []byte) (uint
 		now = l.Clock
 	}
 	seq := l.first + uint64(len(l.entries)) + 1
-	l.entries = append(l.entries, Entry{seq, subject, append([]byte(nil), data...), now()})
+	l.entries = append(l.entries, Entry{Seq: seq, Subject: subject, Data: append([]byte(nil), data...), Time: now()})
 	close(l.grown)
 	l.grown = make(chan struct{})
 	return seq, nil
@@ -245,7 +302,13 @@ func (l *MemoryLog) Append(_ context.Context, subject string, data []byte) (uint
 func (l *MemoryLog) State(context.Context) (LogState, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return LogState{ID: "memory", First: l.first + 1, Last: l.first + uint64(len(l.entries))}, nil
+	last := l.first + uint64(len(l.entries))
+	return LogState{ID: "memory", First: l.first + 1, Last: last, Mine: last}, nil
+}
+
+// Route is not for a log that has one owner.
+func (l *MemoryLog) Route(context.Context, Entry, string) error {
+	return errors.New("exposure: a memory log has no partitions")
 }
 
 func (l *MemoryLog) Consume(ctx context.Context, after uint64, fn func(Entry) error) error {

@@ -125,10 +125,12 @@ type mixLog struct {
 }
 
 func (l *mixLog) Append(context.Context, string, []byte) (uint64, error) { return 0, ErrFull }
+func (l *mixLog) Route(context.Context, Entry, string) error             { return ErrFull }
 func (l *mixLog) Release(context.Context, uint64) error                  { return nil }
 
 func (l *mixLog) State(context.Context) (LogState, error) {
-	return LogState{ID: "mix", First: 1, Last: uint64(l.users * l.rounds)}, nil
+	last := uint64(l.users * l.rounds)
+	return LogState{ID: "mix", First: 1, Last: last, Mine: last}, nil
 }
 
 func (l *mixLog) Consume(ctx context.Context, after uint64, fn func(Entry) error) error {

@@ -56,6 +56,9 @@ func (s *Store) Query(ctx context.Context, user, scene string, items []string) (
 	if err := s.Err(); err != nil {
 		return info, err
 	}
+	if err := s.owns(user); err != nil {
+		return info, err
+	}
 	history := s.history(scene)
 	pol := s.policies[history]
 	addr := []byte(address(history, user))

@@ -35,10 +35,11 @@ type Config struct {
 
 	Policies map[string]Policy // by history; "" is the default history
 	Scenes   map[string]string // scene -> history; a scene not listed is in ""
-	// Partitions is the number of owners the stream is split over (0 or 1: one).
-	Partitions int
-	Location   *time.Location   // of days and months; nil: Asia/Shanghai
-	Clock      func() time.Time // nil: time.Now
+	// Partitions is the number of owners the stream is split over (0 or 1: one),
+	// and Partition which of them this store is; its Log must be made alike.
+	Partition, Partitions int
+	Location              *time.Location   // of days and months; nil: Asia/Shanghai
+	Clock                 func() time.Time // nil: time.Now
 
 	MaxUnflushed int           // keys of events applied but not in the file (default 262,144); past it the log waits
 	FlushAge     time.Duration // age of the oldest of them (default 10 s)
@@ -77,6 +78,7 @@ type Store struct {
 	lastShard atomic.Int64
 	applied   atomic.Uint64 // last sequence applied
 	flushed   atomic.Uint64 // last sequence in the file
+	routed    uint64        // applyMu; the highest Origin applied
 	unflushed atomic.Int64  // keys of the events between the two
 	oldest    atomic.Int64  // unix nanoseconds when the oldest of them was applied, 0 for none
 	ready     atomic.Bool
@@ -114,6 +116,9 @@ var shanghai = time.FixedZone("Asia/Shanghai", 8*3600)
 func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if cfg.Path == "" || cfg.Log == nil {
 		return nil, errors.New("exposure: Config needs Path and Log")
+	}
+	if cfg.Partition < 0 || cfg.Partition >= max(cfg.Partitions, 1) {
+		return nil, fmt.Errorf("exposure: partition %d of %d", cfg.Partition, cfg.Partitions)
 	}
 	setDefaults(&cfg)
 	s := &Store{
@@ -181,6 +186,9 @@ func setDefaults(cfg *Config) {
 // recover finds where in the log to go on, and the last entry to wait for.
 func (s *Store) recover(ctx context.Context) (last uint64, err error) {
 	secret, logID, applied, lastShard, err := s.db.recover(ctx)
+	if err == nil {
+		s.routed, err = s.db.routed(ctx)
+	}
 	if err != nil {
 		return 0, err
 	}
@@ -204,18 +212,19 @@ func (s *Store) recover(ctx context.Context) (last uint64, err error) {
 		s.cfg.Logger.Warn("exposure: the log is not where the state file left it",
 			"applied", applied, "log_last", log.Last, "same_log", logID == log.ID)
 	}
-	if from+1 < log.First && logID == log.ID {
+	if from+1 < log.First && logID == log.ID && s.cfg.Partitions <= 1 { // others release theirs
 		s.cfg.Logger.Error("exposure: the log has forgotten events that were not applied",
 			"applied", applied, "log_first", log.First, "lost", log.First-from-1)
 	}
 	if from != applied || logID != log.ID {
+		s.routed = 0
 		if err := s.db.setApplied(ctx, log.ID, from); err != nil {
 			return 0, err
 		}
 	}
 	s.applied.Store(from)
 	s.flushed.Store(from)
-	return log.Last, nil
+	return log.Mine, nil
 }
 
 func (s *Store) start(last uint64) {
