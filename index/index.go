@@ -237,6 +237,9 @@ func (x *Index) open(ctx context.Context) error {
 	if err := x.stamp(ctx); err != nil {
 		return fmt.Errorf("index: %w", err)
 	}
+	if err := x.warnOfRecipe(ctx); err != nil {
+		return fmt.Errorf("index: %w", err)
+	}
 	if err := x.openSources(ctx); err != nil {
 		return fmt.Errorf("index: %w", err)
 	}
@@ -352,6 +355,20 @@ func (x *Index) Attach(ctx context.Context, identity string, last uint64) (base 
 	x.state.Unlock()
 	x.log.InfoContext(ctx, "new epoch of the item stream", "stream", identity, "base", next.Base)
 	return next.Base, nil
+}
+
+// warnOfRecipe says so where the oldest items have fingerprints of another
+// recipe: the whole table would take a while to ask.
+func (x *Index) warnOfRecipe(ctx context.Context) error {
+	var first int64
+	err := x.reader.QueryRowContext(ctx, `SELECT recipe FROM items ORDER BY ordinal LIMIT 1`).Scan(&first)
+	if errors.Is(err, sql.ErrNoRows) || err == nil && first == x.recipeStamp {
+		return nil
+	}
+	if err == nil && x.cfg.Recipe != nil {
+		x.log.WarnContext(ctx, "older items have fingerprints of another recipe, and meet new texts less well", "recipe", x.recipe, "theirs", x.stampHash(first))
+	}
+	return err
 }
 
 // stamp gives the recipe and the policy in force their numbers.

@@ -16,6 +16,9 @@ import (
 // Report is what Verify found.
 type Report struct {
 	Items, Events, Clusters, Exemplars int64
+	// Recipes are those that items were fingerprinted with, the oldest first,
+	// where they are more than one: texts of different recipes meet less well.
+	Recipes []string `json:",omitempty"`
 	// Problems are sentences, at most maxProblems of them; none: the directory
 	// is whole.
 	Problems []string
@@ -83,6 +86,9 @@ func (x *Index) Verify(ctx context.Context) (*Report, error) {
 	if err != nil {
 		return nil, fmt.Errorf("index: verify: %w", err)
 	}
+	if r.Recipes, err = x.recipes(ctx); err != nil {
+		return nil, fmt.Errorf("index: verify: %w", err)
+	}
 	for i, rule := range rules {
 		x.cfg.Progress("rules", int64(i), int64(len(rules)))
 		if err := x.verifyRule(ctx, r, rule.what, rule.query); err != nil {
@@ -90,6 +96,21 @@ func (x *Index) Verify(ctx context.Context) (*Report, error) {
 		}
 	}
 	return r, x.verifyResident(ctx, r)
+}
+
+// recipes are those in use, nil where there is only one.
+func (x *Index) recipes(ctx context.Context) ([]string, error) {
+	var hashes []string
+	err := each(ctx, x.reader, `SELECT hash FROM stamps WHERE kind = 'recipe' AND number IN (SELECT DISTINCT recipe FROM items) ORDER BY number`, func(rows *sql.Rows) error {
+		var hash string
+		err := rows.Scan(&hash)
+		hashes = append(hashes, hash)
+		return err
+	})
+	if len(hashes) < 2 {
+		return nil, err
+	}
+	return hashes, err
 }
 
 func (x *Index) verifyRule(ctx context.Context, r *Report, what, query string) error {

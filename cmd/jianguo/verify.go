@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"jianguo/exposure"
 	"jianguo/index"
@@ -14,6 +15,8 @@ import (
 type verifyCmd struct {
 	Data string `help:"The data directory." required:"" placeholder:"DIR"`
 	JSON bool   `help:"Print the report as JSON."`
+
+	Sizes bool `help:"Print what takes how much room on disk, too."`
 }
 
 // Run proves a directory whole; exit code 1 says that it is not.
@@ -30,6 +33,10 @@ func (c *verifyCmd) Run(co *streams) error {
 		return errors.Join(err, lock.Close())
 	}
 	r, err := x.Verify(co.ctx)
+	var sizes []index.Size
+	if err == nil && c.Sizes {
+		sizes, err = x.Sizes(co.ctx)
+	}
 	defer lock.Close()
 	if err := errors.Join(err, x.Close()); err != nil {
 		return err
@@ -41,10 +48,19 @@ func (c *verifyCmd) Run(co *streams) error {
 		}
 	}
 	if c.JSON {
-		err = json.NewEncoder(co.out).Encode(r)
+		err = json.NewEncoder(co.out).Encode(struct {
+			*index.Report
+			Sizes []index.Size `json:",omitempty"`
+		}{r, sizes})
 	} else {
 		for _, p := range r.Problems {
 			fmt.Fprintln(co.out, p)
+		}
+		if len(r.Recipes) > 0 {
+			fmt.Fprintf(co.out, "fingerprints of %d recipes, %s: those of an older one meet newer texts less well\n", len(r.Recipes), strings.Join(r.Recipes, ", "))
+		}
+		for _, s := range sizes {
+			fmt.Fprintf(co.out, "%14d bytes %8.1f an item  %s %s\n", s.Bytes, float64(s.Bytes)/float64(max(r.Items, 1)), s.File, s.Part)
 		}
 		_, err = fmt.Fprintf(co.out, "%s: %d items, %d events, %d clusters, %d exemplars\n", verdictOn(r), r.Items, r.Events, r.Clusters, r.Exemplars)
 	}

@@ -1,0 +1,161 @@
+//go:build linux
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"jianguo/index"
+	"jianguo/ingest"
+)
+
+// filled is a service whose directory holds n items and, once it has ended, a
+// snapshot. end ends it.
+func (k *killed) filled(n int, end syscall.Signal) {
+	k.t.Helper()
+	cmd, url := k.serve()
+	conn, err := ingest.ConnectURL(url)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	defer conn.Close()
+	js, err := jetstream.New(conn)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	for i := range n {
+		b, err := json.Marshal(ingest.Item{ID: fmt.Sprint("item-", i), Body: fmt.Sprintf("第%d号抢险队今晨在%d号堤坝巡查，村民已经转移到中学，编号%d。", i, i*7, i*i)})
+		if err != nil {
+			k.t.Fatal(err)
+		}
+		if _, err := ingest.Submit(k.t.Context(), conn, js, ingest.SubjectPublish, b); err != nil {
+			k.t.Fatal(err)
+		}
+	}
+	// A snapshot of the first thirty is on its way.
+	for deadline := time.Now().Add(20 * time.Second); n > 30 && time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		if info, err := os.Stat(filepath.Join(k.data, index.SnapshotFileName)); err == nil && info.Size() > 0 {
+			break
+		}
+	}
+	if err := cmd.Process.Signal(end); err != nil {
+		k.t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil && end == syscall.SIGINT {
+		k.t.Fatalf("an orderly end: %v\n%s", err, cmd.Stderr)
+	}
+}
+
+// verify runs the command on a copy of the data directory in which files have
+// been changed, and returns what it says.
+func (k *killed) verify(change func(dir string)) (string, error) {
+	k.t.Helper()
+	dir := filepath.Join(k.t.TempDir(), "copy")
+	if err := os.CopyFS(dir, os.DirFS(k.data)); err != nil {
+		k.t.Fatal(err)
+	}
+	defer k.forget(dir)
+	change(dir)
+	out, err := exec.Command(k.binary, "verify", "--data", dir).CombinedOutput()
+	return string(out), err
+}
+
+// TestDamagedSnapshot: whatever becomes of the snapshot, the next start is
+// right all the same.
+func TestDamagedSnapshot(t *testing.T) {
+	k, r := newKilled(t)
+	k.filled(60, syscall.SIGINT)
+	whole, err := os.ReadFile(filepath.Join(k.data, index.SnapshotFileName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(dir string, b []byte) {
+		if err := os.WriteFile(filepath.Join(dir, index.SnapshotFileName), b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	changes := map[string]func(dir string){
+		"as it is": func(string) {},
+		"empty":    func(dir string) { write(dir, nil) },
+		"half":     func(dir string) { write(dir, whole[:len(whole)/2]) },
+		"no file of SQLite": func(dir string) {
+			write(dir, []byte(strings.Repeat("见过", 4000)))
+		},
+		"gone": func(dir string) {
+			if err := os.Remove(filepath.Join(dir, index.SnapshotFileName)); err != nil {
+				t.Fatal(err)
+			}
+		},
+	}
+	for range 12 {
+		at, bit := r.IntN(len(whole)), r.IntN(8)
+		changes[fmt.Sprintf("bit %d of byte %d", bit, at)] = func(dir string) {
+			b := append([]byte(nil), whole...)
+			b[at] ^= 1 << bit
+			write(dir, b)
+		}
+	}
+	for name, change := range changes {
+		if out, err := k.verify(change); err != nil || !strings.Contains(out, "whole: 60 items") {
+			t.Errorf("snapshot %s: %v\n%s", name, err, out)
+		}
+	}
+}
+
+// TestCutLog: a log of the catalogue that was cut short loses its end, and
+// nothing else.
+func TestCutLog(t *testing.T) {
+	k, r := newKilled(t)
+	k.filled(40, syscall.SIGKILL)
+	log, err := os.ReadFile(filepath.Join(k.data, index.FileName+"-wal"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 8 {
+		at := r.IntN(len(log))
+		out, err := k.verify(func(dir string) {
+			if err := os.Truncate(filepath.Join(dir, index.FileName+"-wal"), int64(at)); err != nil {
+				t.Fatal(err)
+			}
+		})
+		if err != nil || !strings.Contains(out, "whole: ") {
+			t.Errorf("cut at %d of %d: %v\n%s", at, len(log), err, out)
+		}
+	}
+}
+
+// TestReadOnlyDisk: nothing can be written, and the reason is named; with a disk
+// that can be written again, everything is there.
+func TestReadOnlyDisk(t *testing.T) {
+	onSmallDisk(t, func(t *testing.T, disk string) {
+		k, _ := newKilled(t)
+		k.data = filepath.Join(disk, "data")
+		k.filled(20, syscall.SIGINT)
+		remount := func(flags uintptr) {
+			if err := syscall.Mount("", disk, "", syscall.MS_REMOUNT|flags, ""); err != nil {
+				t.Fatalf("remount: %v", err)
+			}
+		}
+		remount(syscall.MS_RDONLY)
+		for _, args := range [][]string{{"verify"}, {"serve", "--listen", "127.0.0.1:0", "--nats-listen", "127.0.0.1:0"}} {
+			out, err := exec.Command(k.binary, append(args, "--data", k.data)...).CombinedOutput()
+			if err == nil || !strings.Contains(string(out), "read-only") || strings.Contains(string(out), "goroutine ") {
+				t.Errorf("%v on a read-only disk: %v\n%s", args, err, out)
+			}
+		}
+		remount(0)
+		if out, err := exec.Command(k.binary, "verify", "--data", k.data).CombinedOutput(); err != nil || !strings.Contains(string(out), "whole: 20 items") {
+			t.Errorf("%v\n%s", err, out)
+		}
+	})
+}
