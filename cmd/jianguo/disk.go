@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// disk watches what is free where the data directory is. A disk that fills up
-// to the last byte leaves an embedded bus unable to write until it is started
-// again; so nothing is taken any more before that.
+// disk watches what is free where the data directory is. On a disk that fills up
+// to the last byte a request waits for an answer that cannot come; so HTTP says
+// before that, at once, that nothing is taken.
 type disk struct {
 	dir     string
 	reserve uint64 // bytes
