@@ -89,7 +89,8 @@ func (s *Store) lag() float64 {
 	if err != nil {
 		return -1
 	}
-	return max(0, float64(log.Last)-float64(s.applied.Load()))
+	// Of several partitions those of others count in between, but nothing is left at 0.
+	return max(0, float64(log.Mine)-float64(s.applied.Load()))
 }
 
 func (s *Store) cached() (users int, bytes int64) {
