@@ -149,7 +149,7 @@ func TestFormEditsQuality(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, r := range results {
-		if r.Form && r.Edit != "dots" && r.Duplicate != r.Pairs {
+		if r.Form && r.Duplicate != r.Pairs {
 			t.Errorf("%s %g, %s: %d of %d are duplicates", r.Edit, r.Strength, r.Length, r.Duplicate, r.Pairs)
 		}
 	}
