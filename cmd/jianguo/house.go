@@ -34,6 +34,8 @@ type houseConfig struct {
 
 	SnapshotEvery int64 // 0: the index's default
 	Segment       segmentFlags
+	// Progress is told how far loading has come, besides the terminal; nil: nobody.
+	Progress func(stage string, done, total int64)
 }
 
 // house is the parts of the service, wired. Close takes them down in reverse.
@@ -90,7 +92,7 @@ func openHouse(co *streams, cfg houseConfig) (_ *house, err error) {
 	}
 	if h.index, err = index.Open(co.ctx, index.Config{Dir: cfg.Data, Policy: cfg.Policy, Recipe: wait,
 		Normal: h.normal, Language: cfg.Language,
-		Durability: durability, SnapshotEvery: cfg.SnapshotEvery, Logger: co.log, Progress: co.progress("loading")}); err != nil {
+		Durability: durability, SnapshotEvery: cfg.SnapshotEvery, Logger: co.log, Progress: cfg.loading(co)}); err != nil {
 		return nil, err
 	}
 	h.closers = append(h.closers, h.index.Close)
@@ -98,6 +100,18 @@ func openHouse(co *streams, cfg houseConfig) (_ *house, err error) {
 		return h, nil
 	}
 	return h, h.openBus(co)
+}
+
+// loading tells the terminal, and whoever else asked.
+func (c *houseConfig) loading(co *streams) func(stage string, done, total int64) {
+	screen := co.progress("loading")
+	if c.Progress == nil {
+		return screen
+	}
+	return func(stage string, done, total int64) {
+		screen(stage, done, total)
+		c.Progress(stage, done, total)
+	}
 }
 
 // normal is the normal form of a kept text. The segmenter is there before

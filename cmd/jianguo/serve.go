@@ -79,7 +79,8 @@ type service struct {
 	command  string
 	access   access
 	disk     disk
-	http     net.Listener
+	http     *net.TCPListener
+	starting *api.Starting // answers on http until the api does
 	house    *house // lock, index, bus and ingest
 	exposure *exposure.Store
 	browse   *index.Browse
@@ -97,7 +98,7 @@ func (f *serveFlags) open(co *streams, command, dir string) (_ *service, err err
 	}()
 	for _, open := range []func(*streams, *service) error{
 		f.openAccess,   // who may do what
-		f.openHTTP,     // the address; nothing is answered yet
+		f.openHTTP,     // the address, and an answer to whoever comes early
 		f.openHouse,    // the catalogue, the bus, and the way between them
 		f.openExposure, // what users have seen
 		f.openBrowse,   // what editors browse
@@ -111,17 +112,21 @@ func (f *serveFlags) open(co *streams, command, dir string) (_ *service, err err
 	return s, nil
 }
 
-func (f *serveFlags) openHTTP(_ *streams, s *service) (err error) {
-	if s.http, err = net.Listen("tcp", f.Listen); err != nil {
+func (f *serveFlags) openHTTP(_ *streams, s *service) error {
+	l, err := net.Listen("tcp", f.Listen)
+	if err != nil {
 		return fmt.Errorf("--listen: %w", err)
 	}
+	s.http = l.(*net.TCPListener)
+	s.starting = api.Start(s.http, version)
 	return nil
 }
 
 func (f *serveFlags) openHouse(co *streams, s *service) (err error) {
 	s.house, err = openHouse(co, houseConfig{Command: s.command, Data: s.dir, HTTP: "http://" + s.http.Addr().String(),
 		NATS: f.NATS, NATSCreds: f.NATSCreds, NATSListen: f.NATSListen, NATSUsers: s.access.bus(),
-		Relaxed: f.Durability == "relaxed", DropTexts: f.NoTexts, Language: f.Language, Policy: f.policy(), SnapshotEvery: f.SnapshotEvery, Segment: f.segmentFlags})
+		Relaxed: f.Durability == "relaxed", DropTexts: f.NoTexts, Language: f.Language, Policy: f.policy(), SnapshotEvery: f.SnapshotEvery, Segment: f.segmentFlags,
+		Progress: s.starting.Progress})
 	return err
 }
 
@@ -208,6 +213,11 @@ const exposureFile = "exposure.db"
 
 // run serves until ctx is done, then lets what has begun finish and closes.
 func (s *service) run(ctx context.Context) error {
+	err := s.starting.End()
+	s.starting = nil
+	if err != nil {
+		return errors.Join(err, s.close())
+	}
 	g, failed := errgroup.WithContext(ctx)
 	// HTTP ends first, then the ingest that its last requests wait for.
 	served := make(chan struct{})
@@ -219,8 +229,7 @@ func (s *service) run(ctx context.Context) error {
 	g.Go(func() error { defer stop(); <-served; return nil })
 	g.Go(func() error { return s.house.ingest.Run(ingesting) })
 	g.Go(func() error { s.follow(failed); return nil })
-	err := g.Wait()
-	return errors.Join(err, s.close())
+	return errors.Join(g.Wait(), s.close())
 }
 
 // follow keeps what editors browse up to the catalogue. Trouble with that file
@@ -250,6 +259,9 @@ func (s *service) close() error {
 	}
 	if s.house != nil {
 		errs = append(errs, s.house.Close())
+	}
+	if s.starting != nil {
+		_ = s.starting.End() // nothing was served, and what went wrong is known
 	}
 	if s.http != nil {
 		// Serve has closed it, unless nothing was served.
