@@ -81,7 +81,7 @@ type service struct {
 	disk     disk
 	http     *net.TCPListener
 	starting *api.Starting // answers on http until the api does
-	house    *house // lock, index, bus and ingest
+	house    *house        // lock, index, bus and ingest
 	exposure *exposure.Store
 	browse   *index.Browse
 	metrics  *prometheus.Registry
