@@ -109,7 +109,9 @@ func (f *serveFlags) open(co *streams, command, dir string) (_ *service, err err
 			return nil, err
 		}
 	}
-	return s, nil
+	// From here on whoever comes waits the moment until run.
+	err, s.starting = s.starting.End(), nil
+	return s, err
 }
 
 func (f *serveFlags) openHTTP(_ *streams, s *service) error {
@@ -213,11 +215,6 @@ const exposureFile = "exposure.db"
 
 // run serves until ctx is done, then lets what has begun finish and closes.
 func (s *service) run(ctx context.Context) error {
-	err := s.starting.End()
-	s.starting = nil
-	if err != nil {
-		return errors.Join(err, s.close())
-	}
 	g, failed := errgroup.WithContext(ctx)
 	// HTTP ends first, then the ingest that its last requests wait for.
 	served := make(chan struct{})

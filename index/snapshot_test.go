@@ -1,0 +1,45 @@
+package index
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestSnapshotOfAnotherHand: a file that was removed or replaced while the
+// service ran is not continued, which would leave out what had not changed.
+func TestSnapshotOfAnotherHand(t *testing.T) {
+	ctx := context.Background()
+	dir := t.TempDir()
+	x := openTest(t, dir, nil)
+	add := func(n uint64) {
+		t.Helper()
+		if _, err := x.Add(ctx, []Mutation{{Seq: n, At: testStart, Article: article(fmt.Sprint(n), fmt.Sprint(n), n<<40|n)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for n := range uint64(30) {
+		add(n + 1)
+	}
+	if err := x.Snapshot(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(dir, SnapshotFileName)); err != nil {
+		t.Fatal(err)
+	}
+	add(31)
+	if err := x.Snapshot(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	x = openTest(t, dir, nil)
+	defer func() { _ = x.Close() }()
+	if got := x.snapshotEvent.Load(); got != 31 {
+		t.Errorf("the snapshot used ends at event %d, want 31", got)
+	}
+	mustVerify(t, x)
+}
