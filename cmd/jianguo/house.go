@@ -36,6 +36,9 @@ type houseConfig struct {
 	Segment       segmentFlags
 	// Progress is told how far loading has come, besides the terminal; nil: nobody.
 	Progress func(stage string, done, total int64)
+	// Loaded is called once the catalogue is, before where to reach the house is
+	// announced; nil: nobody waits for it.
+	Loaded func() error
 }
 
 // house is the parts of the service, wired. Close takes them down in reverse.
@@ -96,6 +99,11 @@ func openHouse(co *streams, cfg houseConfig) (_ *house, err error) {
 		return nil, err
 	}
 	h.closers = append(h.closers, h.index.Close)
+	if cfg.Loaded != nil {
+		if err := cfg.Loaded(); err != nil {
+			return nil, err
+		}
+	}
 	if cfg.NoBus {
 		return h, nil
 	}

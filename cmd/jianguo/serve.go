@@ -109,9 +109,7 @@ func (f *serveFlags) open(co *streams, command, dir string) (_ *service, err err
 			return nil, err
 		}
 	}
-	// From here on whoever comes waits the moment until run.
-	err, s.starting = s.starting.End(), nil
-	return s, err
+	return s, nil
 }
 
 func (f *serveFlags) openHTTP(_ *streams, s *service) error {
@@ -128,8 +126,16 @@ func (f *serveFlags) openHouse(co *streams, s *service) (err error) {
 	s.house, err = openHouse(co, houseConfig{Command: s.command, Data: s.dir, HTTP: "http://" + s.http.Addr().String(),
 		NATS: f.NATS, NATSCreds: f.NATSCreds, NATSListen: f.NATSListen, NATSUsers: s.access.bus(),
 		Relaxed: f.Durability == "relaxed", DropTexts: f.NoTexts, Language: f.Language, Policy: f.policy(), SnapshotEvery: f.SnapshotEvery, Segment: f.segmentFlags,
-		Progress: s.starting.Progress})
+		Progress: s.starting.Progress, Loaded: s.loaded})
 	return err
+}
+
+// loaded ends the early answers: the rest opens in a moment, for which whoever
+// comes may wait.
+func (s *service) loaded() error {
+	starting := s.starting
+	s.starting = nil
+	return starting.End()
 }
 
 func (f *serveFlags) openBrowse(co *streams, s *service) (err error) {
