@@ -95,25 +95,25 @@ func measure(t *testing.T, name string) (*Bench, Rates) {
 func TestNewsQuality(t *testing.T) {
 	b, r := measure(t, "news-dev")
 	check(t, []bound{
-		{"same → duplicate", r.SameDuplicate, .85, 1},
+		{"same → duplicate", r.SameDuplicate, .88, 1},
 		{"same → duplicate or suspect", r.SameCaught, .97, 1},
 		{"template, different → duplicate", r.OthersDuplicate, 0, .015},
-		{"partial, update → duplicate", r.RelativeDuplicate, 0, .14},
+		{"partial, update → duplicate", r.RelativeDuplicate, 0, .12},
 		{"partial, update → suspect or duplicate", r.RelativeCaught, .6, 1},
 	})
-	checkFeed(t, b, .05)
+	checkFeed(t, b, .04)
 }
 
 func TestShortQuality(t *testing.T) {
 	_, r := measure(t, "short-dev")
 	check(t, []bound{
-		{"same → duplicate", r.SameDuplicate, .72, 1},
+		{"same → duplicate", r.SameDuplicate, .75, 1},
 		{"template, different → duplicate", r.OthersDuplicate, 0, .04},
 	})
 }
 
 func TestBroadcastQuality(t *testing.T) {
-	checkFeed(t, bench(t, corpus(t, "broadcast"), nil), .012)
+	checkFeed(t, bench(t, corpus(t, "broadcast"), nil), .01)
 }
 
 // checkFeed bounds what the feed of a whole corpus queued and rejected.
