@@ -7,7 +7,9 @@ import (
 	"jianguo/ingest"
 )
 
-// What each role may do on an embedded bus; operators may do everything.
+// What each role may do on an embedded bus; operators may do everything. Where there
+// are no tokens, everybody is everyone but an operator: what would break the streams
+// for all, or look like a verdict, is left to commands on the data directory.
 var (
 	busPublish = map[roleSet][]string{
 		platform: slices.Concat([]string{ingest.SubjectPublish, ingest.SubjectWithdraw, checkSubject}, reading(ingest.StreamVerdicts)),
@@ -40,13 +42,26 @@ func reading(stream string) []string {
 
 // BusUser says whose secret it is and what they may do on an embedded bus: it
 // has the type of ingest.BusConfig.Authenticate. Besides its own, every role
-// may look for the services there are ($SRV) and has replies under _INBOX.
+// may look for the services there are ($SRV) and has an inbox that is nobody else's.
+// The zero Tokens let everybody in.
 func (t Tokens) BusUser(secret string) (ingest.BusUser, bool) {
-	tok, ok := t.find(secret)
-	u := ingest.BusUser{Name: tok.name}
-	if ok && tok.role != operator {
-		u.Publish = append(slices.Clip(busPublish[tok.role]), "$SRV.>")
-		u.Subscribe = append(slices.Clip(busSubscribe[tok.role]), "_INBOX.>")
+	if t.Len() == 0 {
+		return busUser("anonymous", ingest.AnonymousInbox, platform, recall, editor), true
 	}
-	return u, ok
+	tok, ok := t.find(secret)
+	if !ok || tok.role == operator {
+		return ingest.BusUser{Name: tok.name}, ok
+	}
+	u := busUser(tok.name, ingest.InboxOf(tok.name), tok.role)
+	u.Subscribe = append(u.Subscribe, ingest.InboxOfSecret(secret)+".>")
+	return u, true
+}
+
+func busUser(name, inbox string, roles ...roleSet) ingest.BusUser {
+	u := ingest.BusUser{Name: name, Publish: []string{"$SRV.>"}, Subscribe: []string{inbox + ".>"}}
+	for _, r := range roles {
+		u.Publish = append(u.Publish, busPublish[r]...)
+		u.Subscribe = append(u.Subscribe, busSubscribe[r]...)
+	}
+	return u
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -89,37 +90,124 @@ func TestBusRoles(t *testing.T) {
 		{"subscribe", "items.>", []string{operatorToken}},
 		{"subscribe", "items.check", []string{operatorToken}}, // nobody answers in our stead
 		{"subscribe", "exposures.>", []string{operatorToken}},
-		{"subscribe", "_INBOX.x.y", all},
+		{"subscribe", "_INBOX.>", []string{operatorToken}},
+		{"subscribe", "_INBOX_shop.>", []string{platformToken, operatorToken}},
+		{"subscribe", "_INBOX_张三.x.*", []string{editorToken, operatorToken}},
+		{"subscribe", ingest.InboxOfSecret(recallToken) + ".x.*", []string{recallToken, operatorToken}},
+		{"subscribe", "_INBOX_.>", []string{operatorToken}}, // the service's own
+		{"publish", "_INBOX_shop.x.y", []string{operatorToken}},
 		{"subscribe", ">", []string{operatorToken}},
 	} {
 		for _, secret := range all {
-			m, may := members[secret], false
-			for _, s := range c.may {
-				may = may || s == secret
-			}
-			if c.kind == "subscribe" {
-				sub, err := m.conn.SubscribeSync(c.subject)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if m.refused(c.subject) == may {
-					t.Errorf("%s on %s with %s: may %v", c.kind, c.subject, secret, may)
-				}
-				_ = sub.Unsubscribe()
-				continue
-			}
 			// Nothing that a stream takes, nor an API that understands it.
 			if strings.HasPrefix(c.subject, "$JS.API.STREAM") && secret == operatorToken {
 				continue
 			}
-			if err := m.conn.Publish(c.subject, []byte("{")); err != nil {
-				t.Fatal(err)
-			}
-			if m.refused(c.subject) == may {
-				t.Errorf("%s on %s with %s: may %v", c.kind, c.subject, secret, may)
+			if may := slices.Contains(c.may, secret); members[secret].may(c.kind, c.subject) != may {
+				t.Errorf("%s on %s with %s: want %v", c.kind, c.subject, secret, may)
 			}
 		}
 	}
+}
+
+// may tries to publish or subscribe on a subject.
+func (m *member) may(kind, subject string) bool {
+	m.t.Helper()
+	if kind == "publish" {
+		if err := m.conn.Publish(subject, []byte("{")); err != nil {
+			m.t.Fatal(err)
+		}
+		return !m.refused(subject)
+	}
+	sub, err := m.conn.SubscribeSync(subject)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	defer func() { _ = sub.Unsubscribe() }()
+	return !m.refused(subject)
+}
+
+// Without tokens everybody may do what clients do, and nobody what would pass for a
+// verdict or break a stream.
+func TestBusWithoutTokens(t *testing.T) {
+	r := newRig(t, rigConfig{bus: func(c *ingest.BusConfig) { c.Listen, c.Authenticate = "127.0.0.1:0", Tokens{}.BusUser }})
+	m := join(t, r.Bus.URL(), "")
+	for _, subject := range []string{"verdicts.unique", "verdicts.x", "items.dead", "$JS.API.STREAM.DELETE.ITEMS", "$JS.API.STREAM.PURGE.VERDICTS",
+		"$JS.API.STREAM.UPDATE.ITEMS", "$JS.API.STREAM.CREATE.MINE", "$JS.API.STREAM.MSG.DELETE.DEAD", "$JS.API.CONSUMER.CREATE.ITEMS.x", "$JS.API.STREAM.RESTORE.ITEMS"} {
+		if m.may("publish", subject) {
+			t.Errorf("may publish on %s", subject)
+		}
+	}
+	for _, subject := range []string{">", "items.check", "items.publish", "exposures.>", "_INBOX_.>", "_INBOX_shop.>"} {
+		if m.may("subscribe", subject) {
+			t.Errorf("may subscribe to %s", subject)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	m = join(t, r.Bus.URL(), "")
+	payload, _ := json.Marshal(ingest.Item{ID: "0", Body: article(0)})
+	if o, err := ingest.Submit(ctx, m.conn, m.js, ingest.SubjectPublish, payload); err != nil || o.Event.Verdict != index.Unique {
+		t.Fatalf("%+v, %v", o, err)
+	}
+	if reply, err := m.conn.RequestWithContext(ctx, checkSubject, []byte(`{"body":"`+article(0)+`"}`)); err != nil || !strings.Contains(string(reply.Data), `"duplicate"`) {
+		t.Errorf("check: %s, %v", reply.Data, err)
+	}
+	verdicts, err := m.js.OrderedConsumer(ctx, ingest.StreamVerdicts, jetstream.OrderedConsumerConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if msg, err := verdicts.Next(jetstream.FetchMaxWait(10 * time.Second)); err != nil || !strings.Contains(string(msg.Data()), `"id":"0"`) {
+		t.Errorf("verdicts: %v", err)
+	}
+	if err := m.conn.LastError(); err != nil {
+		t.Errorf("something ordinary was refused: %v", err)
+	}
+}
+
+// A client that has its answers sent to a subject of ours gets none: what the
+// service may publish is not for it to say.
+func TestSteeredReplies(t *testing.T) {
+	r := newRig(t, rigConfig{bus: func(c *ingest.BusConfig) { c.Listen, c.Authenticate = "127.0.0.1:0", Tokens{}.BusUser }})
+	m := join(t, r.Bus.URL(), "")
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	payload, _ := json.Marshal(ingest.Item{ID: "0", Body: article(0)})
+	for _, to := range []string{"verdicts.unique", "items.withdraw", "exposures.seen.0", "$JS.API.STREAM.PURGE.ITEMS"} {
+		if err := m.conn.PublishRequest(checkSubject, to, payload); err != nil {
+			t.Fatal(err)
+		}
+		msg := nats.NewMsg(ingest.SubjectPublish)
+		msg.Header.Set(ingest.HeaderReply, to)
+		msg.Data = payload
+		if _, err := m.js.PublishMsg(ctx, msg); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 3 {
+		payload, _ := json.Marshal(ingest.Item{ID: fmt.Sprint("later-", i), Body: article(i)})
+		if _, err := ingest.Submit(ctx, m.conn, m.js, ingest.SubjectPublish, payload); err != nil {
+			t.Fatal(err)
+		}
+	}
+	events, err := r.Index.Events(ctx, 0, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	verdicts, err := m.js.OrderedConsumer(ctx, ingest.StreamVerdicts, jetstream.OrderedConsumerConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range events {
+		want, err := json.Marshal(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if msg, err := verdicts.Next(jetstream.FetchMaxWait(10 * time.Second)); err != nil || string(msg.Data()) != string(want) {
+			t.Fatalf("event %d: %v", e.Number, err)
+		}
+	}
+	r.noDeadLetters() // of a withdrawal that nobody has published
 }
 
 // What each role is for works from one end to the other.

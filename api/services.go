@@ -12,6 +12,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/micro"
+
+	"jianguo/ingest"
 )
 
 // endpoint is a request-reply service on the bus.
@@ -109,8 +111,8 @@ func (s *Server) answer(ctx context.Context, e endpoint, data []byte, to string)
 		}
 	}
 	s.metrics.services.WithLabelValues(e.subject, strconv.Itoa(code)).Inc()
-	if to == "" {
-		return // nobody wants to know
+	if !ingest.MayAnswer(to) {
+		return // nobody wants to know, or somebody who must not
 	}
 	if err := s.cfg.Conn.PublishMsg(reply); err != nil {
 		s.log.WarnContext(ctx, "reply on the bus", "subject", e.subject, "error", err)

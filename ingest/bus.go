@@ -27,7 +27,10 @@ const MaxPayload = 4 << 20
 // our own publishers escape it.
 const MinPayload = 1 << 20
 
-const maxStore = 1 << 50
+const (
+	maxStore   = 1 << 50
+	serverName = "jianguo"
+)
 
 // BusConfig configures an embedded Bus. Dir is required.
 type BusConfig struct {
@@ -62,7 +65,7 @@ type Bus struct {
 // StartBus starts an embedded bus and waits until it answers.
 func StartBus(cfg BusConfig) (*Bus, error) {
 	options := &server.Options{
-		ServerName: "jianguo", JetStream: true, StoreDir: filepath.Clean(cfg.Dir), SyncAlways: !cfg.Relaxed,
+		ServerName: serverName, JetStream: true, StoreDir: filepath.Clean(cfg.Dir), SyncAlways: !cfg.Relaxed,
 		// Its own bound would be three quarters of what is free at the start, and
 		// no stream whose bound is more than that could be made. Streams have
 		// bounds of their own, and a disk that is full says so.
@@ -136,7 +139,8 @@ func (b *Bus) Secret() string { return b.secret }
 
 // Connect opens a connection that does not leave the process.
 func (b *Bus) Connect() (*nats.Conn, error) {
-	nc, err := nats.Connect("", nats.InProcessServer(b.server), nats.Name("jianguo"), nats.MaxReconnects(-1), nats.Token(b.secret))
+	nc, err := nats.Connect("", nats.InProcessServer(b.server), nats.Name("jianguo"), nats.MaxReconnects(-1), nats.Token(b.secret),
+		nats.CustomInboxPrefix(ownInbox+rand.Text()))
 	if err != nil {
 		return nil, fmt.Errorf("bus: %w", err)
 	}
@@ -182,6 +186,7 @@ func ConnectURL(url string, options ...nats.Option) (*nats.Conn, error) {
 		nc.Close()
 		return nil, fmt.Errorf("bus %s: max_payload is %d bytes, items need at least %d: raise max_payload in the server's configuration", RedactURL(url), limit, MinPayload)
 	}
+	moveIn(nc, url)
 	return nc, nil
 }
 

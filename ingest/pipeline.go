@@ -352,7 +352,7 @@ func (s *Service) addPatiently(ctx context.Context, mutations []index.Mutation) 
 // reply tells a publisher that asked what became of its message.
 func (s *Service) reply(j *job, o *index.Outcome) {
 	subject := j.msg.Headers().Get(HeaderReply)
-	if subject == "" {
+	if !MayAnswer(subject) {
 		return
 	}
 	out := Outcome{Seq: j.meta.Sequence.Stream, Changed: o.Changed}

@@ -33,7 +33,8 @@ const (
 	consumerName = "ingest"
 )
 
-// HeaderReply names the subject that the Outcome of a message goes to.
+// HeaderReply names the subject that the Outcome of a message goes to, if MayAnswer
+// says so.
 const HeaderReply = "Jianguo-Reply"
 
 // Config configures a Service. Conn, Index and Segmenter are required.

@@ -9,7 +9,6 @@ import (
 
 	"jianguo/api"
 	"jianguo/api/console"
-	"jianguo/ingest"
 )
 
 // access is who may do what.
@@ -38,14 +37,6 @@ func (f *serveFlags) openAccess(_ *streams, s *service) (err error) {
 		}
 	}
 	return nil
-}
-
-// bus is who may use the embedded bus; nil: everybody.
-func (a *access) bus() func(string) (ingest.BusUser, bool) {
-	if a.tokens.Len() == 0 {
-		return nil
-	}
-	return a.tokens.BusUser
 }
 
 // networks reads addresses and networks.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/nats-io/nats.go"
 
@@ -28,7 +29,7 @@ func (f *busFlags) connectBus(co *streams) (*nats.Conn, error) {
 	co.ctx = ctx
 	options := append(credentials(f.NATSCreds), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
 		if errors.Is(err, nats.ErrPermissionViolation) {
-			giveUp(fmt.Errorf("bus %s: the token given is not for this: %w", ingest.RedactURL(f.NATS), err))
+			giveUp(fmt.Errorf("bus %s: %s: %w", ingest.RedactURL(f.NATS), f.notAllowed(), err))
 			return
 		}
 		co.log.Warn("bus", "error", err)
@@ -41,6 +42,14 @@ func (f *busFlags) connectBus(co *streams) (*nats.Conn, error) {
 		err = fmt.Errorf("%w: give one that it knows with --token or JIANGUO_TOKEN", err)
 	}
 	return conn, err
+}
+
+// notAllowed says why the bus has not let this command do something.
+func (f *busFlags) notAllowed() string {
+	if f.Token == "" && !strings.Contains(f.NATS, "@") {
+		return "without a token this is not allowed; on its machine, --data and the service's directory will do"
+	}
+	return "the token given is not for this"
 }
 
 // credentials are the options for a file of credentials, if there is one.

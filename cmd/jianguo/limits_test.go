@@ -96,7 +96,7 @@ func hostileItems() []hostile {
 // error that names the field or a verdict; nobody else notices.
 func TestHostileItems(t *testing.T) {
 	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0")
-	conn, err := ingest.ConnectURL(s.at.NATS)
+	conn, err := ingest.ConnectURL(s.at.NATS, nats.Token(s.at.Token))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -124,7 +124,7 @@ func (f *serveFlags) openHTTP(_ *streams, s *service) error {
 
 func (f *serveFlags) openHouse(co *streams, s *service) (err error) {
 	s.house, err = openHouse(co, houseConfig{Command: s.command, Data: s.dir, HTTP: "http://" + s.http.Addr().String(),
-		NATS: f.NATS, NATSCreds: f.NATSCreds, NATSListen: f.NATSListen, NATSUsers: s.access.bus(),
+		NATS: f.NATS, NATSCreds: f.NATSCreds, NATSListen: f.NATSListen, NATSUsers: s.access.tokens.BusUser,
 		Relaxed: f.Durability == "relaxed", DropTexts: f.NoTexts, Language: f.Language, Policy: f.policy(), SnapshotEvery: f.SnapshotEvery, Segment: f.segmentFlags,
 		Progress: s.starting.Progress, Loaded: s.loaded})
 	return err
