@@ -221,8 +221,10 @@ func (s *Store) filter(ctx context.Context, m *message) (Outcome, error) {
 			if ctx.Err() == nil || errors.Is(err, ErrFull) {
 				return Outcome{}, err
 			}
-			// The report is on its way or lost: who asked can only be told.
-			o.Degraded = s.degradeText(err)
+			// The report is on its way or lost: who asked can only be told. The
+			// answer itself goes by the user's state.
+			s.metrics.degraded.Inc()
+			o.Degraded = "mark: " + reasonOf(err) + ", and the report may or may not count"
 		}
 	}
 	return o, nil
@@ -243,22 +245,55 @@ func (s *Store) look(ctx context.Context, m *message) error {
 	e, known := g.acquire(addr, s.policies[history])
 	now := s.cfg.Clock().In(s.cfg.Location)
 
-	e.mu.RLock()
-	if e.st != nil && e.st.view != nil && now.Unix() < e.st.view.until {
-		s.metrics.hits.Inc()
-		s.runKernel(e.st.view, m)
-		e.mu.RUnlock()
-		g.release(e, -1, true)
-		return nil
+	done, err := s.enter(ctx, e, m, now)
+	if done || err != nil {
+		g.release(e, -1, known || err == nil)
+		return err
 	}
-	e.mu.RUnlock()
-
-	e.mu.Lock()
-	err := s.readAndLook(ctx, e, m, now)
+	err = s.readAndLook(ctx, e, m, now)
 	w := e.weigh()
 	e.mu.Unlock()
 	g.release(e, w, known || err == nil)
 	return err
+}
+
+// enter answers from what is in memory, or else locks the entry. A request with a
+// deadline does not wait beyond it for whoever is reading the user's row.
+func (s *Store) enter(ctx context.Context, e *entry, m *message, now time.Time) (done bool, err error) {
+	if m.deadlineMS == 0 {
+		e.mu.RLock()
+		done = s.lookView(e, m, now)
+		e.mu.RUnlock()
+		if !done {
+			e.mu.Lock()
+		}
+		return done, nil
+	}
+	for wait := 20 * time.Microsecond; ; wait = min(2*wait, time.Millisecond) {
+		if e.mu.TryRLock() {
+			done = s.lookView(e, m, now)
+			e.mu.RUnlock()
+		}
+		if done || e.mu.TryLock() {
+			return done, nil
+		}
+		select {
+		case <-ctx.Done():
+			return false, ctx.Err()
+		case <-time.After(wait):
+		}
+	}
+}
+
+// lookView runs the kernel over the view, if there is one that still holds. The caller
+// holds e.mu for reading.
+func (s *Store) lookView(e *entry, m *message, now time.Time) bool {
+	if e.st == nil || e.st.view == nil || now.Unix() >= e.st.view.until {
+		return false
+	}
+	s.metrics.hits.Inc()
+	s.runKernel(e.st.view, m)
+	return true
 }
 
 func (s *Store) readAndLook(ctx context.Context, e *entry, m *message, now time.Time) error {
@@ -322,18 +357,25 @@ func (s *Store) degradeText(err error) string {
 	if s.cfg.FailClosed {
 		mode = "closed"
 	}
-	reason := "the state could not be read"
-	switch {
-	case errors.Is(err, context.DeadlineExceeded):
-		reason = "the deadline passed"
-	case errors.Is(err, context.Canceled):
-		reason = "the request was cancelled"
-	case errors.Is(err, ErrNotReady):
-		reason = "the server is still replaying its log"
-	default:
+	reason := reasonOf(err)
+	if reason == unread {
 		s.cfg.Logger.Error("exposure: filter without state", "mode", mode, "err", err)
 	}
 	return fmt.Sprintf("%s: %s", mode, reason)
+}
+
+const unread = "the state could not be read"
+
+func reasonOf(err error) string {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return "the deadline passed"
+	case errors.Is(err, context.Canceled):
+		return "the request was cancelled"
+	case errors.Is(err, ErrNotReady):
+		return "the server is still replaying its log"
+	}
+	return unread
 }
 
 // choose turns what the kernel found into the answer: repeats go, max cuts,

@@ -26,9 +26,7 @@ func (s *Store) flushLoop(ctx context.Context) {
 				continue
 			}
 		}
-		if s.unflushed.Load() == 0 {
-			continue
-		}
+		// What was swept is due though no key is unflushed.
 		if err := s.flush(ctx); err != nil {
 			return
 		}

@@ -195,22 +195,149 @@ func TestQuarantine(t *testing.T) {
 	}
 }
 
-// TestDeadline: past its deadline a request is answered as configured, and says so.
+// TestDeadline: a request does not wait beyond its deadline for whoever has the user's
+// row, and is answered as configured, which it says.
 func TestDeadline(t *testing.T) {
+	for _, closed := range []bool{false, true} {
+		f := newFixture(t, Config{FailClosed: closed})
+		f.report(Seen, "u", "a")
+		f.restart()
+		addr := []byte(address("", "u"))
+		g := f.segmentOf(addr)
+		e, _ := g.acquire(addr, f.policies[""])
+		e.mu.Lock() // until the answer is there: whoever waits for it waits for good
+		want := map[bool]Response{
+			false: {Items: []string{"a", "b"}, Degraded: "open: the deadline passed"},
+			true:  {Items: []string{}, Dropped: 2, Degraded: "closed: the deadline passed"},
+		}[closed]
+		for _, mark := range []bool{false, true} {
+			r, err := f.Filter(context.Background(), Request{User: "u", Items: []string{"a", "b"}, Deadline: time.Millisecond, Max: 2, Mark: mark})
+			if err != nil || !reflect.DeepEqual(r, want) {
+				t.Errorf("%+v, %v, want %+v", r, err, want)
+			}
+		}
+		e.mu.Unlock()
+		g.release(e, -1, true)
+		r, err := f.Filter(context.Background(), Request{User: "u", Items: []string{"a", "b"}, Deadline: time.Hour})
+		if err != nil || r.Degraded != "" || len(r.Items) != 1 || r.Items[0] != "b" {
+			t.Errorf("in time: %+v, %v", r, err)
+		}
+	}
+}
+
+// TestMarkTooLate: a mark that is not known to have been kept by the deadline is told
+// of in the answer, which goes by the user's state all the same.
+func TestMarkTooLate(t *testing.T) {
 	f := newFixture(t, Config{})
 	f.report(Seen, "u", "a")
-	f.restart()
-	// Whoever holds the entry keeps the request waiting for longer than it may.
-	addr := []byte(address("", "u"))
-	e, _ := f.segmentOf(addr).acquire(addr, f.policies[""])
-	e.mu.Lock()
-	time.AfterFunc(60*time.Millisecond, e.mu.Unlock)
-	r, err := f.Filter(context.Background(), Request{User: "u", Items: []string{"a", "b"}, Deadline: 10 * time.Millisecond})
-	if err != nil || r.Degraded != "open: the deadline passed" || len(r.Items) != 2 {
+	f.applyMu.Lock() // the report is logged, and applied only after the answer
+	r, err := f.Filter(context.Background(), Request{User: "u", Items: []string{"a", "b"}, Deadline: 100 * time.Millisecond, Max: 2, Mark: true})
+	f.applyMu.Unlock()
+	if err != nil || len(r.Items) != 1 || r.Items[0] != "b" || r.Degraded != "mark: the deadline passed, and the report may or may not count" {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	if got := f.unseenOf("u", "a", "b"); len(got) != 1 {
-		t.Fatalf("%v", got)
+}
+
+// gatedLog is a log whose entries come when the gate is opened.
+type gatedLog struct {
+	*MemoryLog
+	open chan struct{}
+}
+
+func (l gatedLog) Consume(ctx context.Context, after uint64, fn func(Entry) error) error {
+	return l.MemoryLog.Consume(ctx, after, func(e Entry) error {
+		select {
+		case <-l.open:
+			return fn(e)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	})
+}
+
+// TestReplaying: until everything logged before the start is applied, nobody is
+// answered as if it were.
+func TestReplaying(t *testing.T) {
+	for _, closed := range []bool{false, true} {
+		log := gatedLog{NewMemoryLog(), make(chan struct{})}
+		for _, id := range []string{"a", "b"} {
+			if _, err := log.Append(t.Context(), "exposures.seen.0", []byte(`{"user":"u","items":["`+id+`"]}`)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s, err := Open(t.Context(), Config{Path: filepath.Join(t.TempDir(), "e.db"), Log: log, Logger: quiet, FailClosed: closed})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		r, err := s.Filter(t.Context(), Request{User: "u", Items: []string{"a", "c"}})
+		want := map[bool]string{false: "open: the server is still replaying its log", true: "closed: the server is still replaying its log"}[closed]
+		if err != nil || s.Ready() || r.Degraded != want || len(r.Items) != map[bool]int{false: 2, true: 0}[closed] {
+			t.Errorf("%+v, %v, ready %v", r, err, s.Ready())
+		}
+		close(log.open)
+		if err := s.WaitReady(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if r, err = s.Filter(t.Context(), Request{User: "u", Items: []string{"a", "b", "c"}}); err != nil || r.Degraded != "" || len(r.Items) != 1 {
+			t.Errorf("%+v, %v", r, err)
+		}
+	}
+}
+
+// TestUnflushedIsBounded: while a flush hangs the consumer takes no more than may be
+// unflushed, and the rest when it has ended.
+func TestUnflushedIsBounded(t *testing.T) {
+	const bound, each, events = 100, 7, 200
+	goOn := make(chan struct{})
+	log := NewMemoryLog()
+	f := newFixture(t, Config{Log: log, MaxUnflushed: bound, FlushAge: time.Hour, Fail: func(point string) error {
+		if point == "flush-begin" {
+			<-goOn
+		}
+		return nil
+	}})
+	for i := range events {
+		if _, err := log.Append(t.Context(), "exposures.seen.0", fmt.Appendf(nil, `{"user":"u%d","items":[1,2,3,4,5,6,7]}`, i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for f.unflushed.Load() < bound {
+		time.Sleep(time.Millisecond)
+	}
+	time.Sleep(20 * time.Millisecond) // for a consumer that would go on
+	if n := f.unflushed.Load(); n >= bound+each {
+		t.Errorf("%d keys are unflushed, the bound is %d", n, bound)
+	}
+	close(goOn)
+	if err := f.waitApplied(t.Context(), events); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestSweepLoop: what has expired leaves the file by itself, at the rate given.
+func TestSweepLoop(t *testing.T) {
+	f := newFixture(t, Config{SweepRate: 6400, SweepRest: time.Millisecond, FlushAge: 10 * time.Millisecond})
+	const users = 300
+	for i := range users {
+		f.report(Seen, fmt.Sprint("u", i), "a")
+	}
+	if err := f.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	left := func() int64 {
+		rep, err := Verify(t.Context(), f.cfg.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return rep.Users
+	}
+	if got := left(); got != users {
+		t.Fatalf("%d users", got)
+	}
+	f.clock.advance(6 * 24 * time.Hour)
+	for left() > 0 {
+		time.Sleep(10 * time.Millisecond)
 	}
 }
 

@@ -119,9 +119,19 @@ func (s *Store) rateLoop(ctx context.Context) {
 	}
 }
 
-// measureRate asks one state about n random keys.
+// measureRate asks one state about n random keys: that of the first segment, from a
+// random one on, which has a state that is asked about.
 func (s *Store) measureRate(n int) {
-	g := &s.segs[rand.N(segments)]
+	from := rand.N(segments)
+	for i := range segments {
+		if s.measureIn(&s.segs[(from+i)%segments], n) {
+			return
+		}
+	}
+}
+
+// measureIn measures a state of a segment, if the one it comes upon can be.
+func (s *Store) measureIn(g *segment, n int) bool {
 	var e *entry
 	g.mu.Lock()
 	for _, e = range g.entries { // map order is random enough
@@ -132,23 +142,26 @@ func (s *Store) measureRate(n int) {
 	}
 	g.mu.Unlock()
 	if e == nil {
-		return
+		return false
 	}
+	defer g.release(e, -1, true)
 	e.mu.RLock()
-	if e.st != nil && e.st.view != nil {
-		groups := e.st.view.groups
-		for range n {
-			h := baseHashes(rand.Uint32())
-			for i := range groups {
-				if groups[i].test(h) != 0 {
-					s.metrics.fprPositives.Inc()
-					break
-				}
+	defer e.mu.RUnlock()
+	now := s.cfg.Clock().In(s.cfg.Location)
+	if e.st == nil || e.st.view == nil || now.Unix() >= e.st.view.until {
+		return false
+	}
+	groups := e.st.view.groups
+	for range n {
+		h := baseHashes(rand.Uint32())
+		for i := range groups {
+			if groups[i].test(h) != 0 {
+				s.metrics.fprPositives.Inc()
+				break
 			}
 		}
-		s.metrics.fprTests.Add(float64(n))
-		s.metrics.fprExpected.Add(float64(n) * theoreticalRate(e.st.shards))
 	}
-	e.mu.RUnlock()
-	g.release(e, -1, true)
+	s.metrics.fprTests.Add(float64(n))
+	s.metrics.fprExpected.Add(float64(n) * e.st.rate(e.pol, now))
+	return true
 }

@@ -191,21 +191,36 @@ func (p *Policy) oldestEpoch(now time.Time) int32 {
 func (p *Policy) nextBoundary(now time.Time) time.Time {
 	if p.Kind == Calendar {
 		y, m, _ := now.Date()
-		return time.Date(y, m+1, 1, 0, 0, 0, 0, now.Location())
+		return monthStart(y, m+1, now.Location())
 	}
 	return now.Add(100 * 365 * 24 * time.Hour)
 }
 
+// monthStart is the first moment of a month. Where clocks go forward at that very
+// midnight, time.Date gives a moment of the day before.
+func monthStart(y int, m time.Month, zone *time.Location) time.Time {
+	t := time.Date(y, m, 1, 0, 0, 0, 0, zone)
+	for t.Day() != 1 {
+		t = t.Add(time.Minute)
+	}
+	return t
+}
+
+// lateKept is how long a report is remembered at least, however old it says it is:
+// an answered report must be known to the next filter. Half of a TTL that is shorter
+// than two of them.
+const lateKept = 24 * time.Hour
+
 // clamp moves an event's own time into what is retained: never after now, never
-// before the oldest moment the policy reads.
+// before the oldest moment that the policy still reads lateKept from now.
 func (p *Policy) clamp(at, now time.Time) time.Time {
 	if at.IsZero() || at.After(now) {
 		return now
 	}
-	edge := now.Add(-p.TTL)
+	edge := now.Add(min(lateKept, p.TTL/2) - p.TTL)
 	if p.Kind == Calendar {
-		y, m, _ := now.Date()
-		edge = time.Date(y, m-time.Month(p.Months), 1, 0, 0, 0, 0, now.Location())
+		y, m, _ := now.Add(lateKept).Date()
+		edge = monthStart(y, m-time.Month(p.Months), now.Location())
 	}
 	if at.Before(edge) {
 		return edge
@@ -276,4 +291,13 @@ func theoreticalRate(shards []shard) float64 {
 		miss *= 1 - math.Pow(fill, k)
 	}
 	return 1 - miss
+}
+
+// rate is the theoretical rate of the shards that are read at a time.
+func (s *state) rate(p *Policy, now time.Time) float64 {
+	from, oldest := 0, p.oldestEpoch(now)
+	for from < len(s.shards) && s.shards[from].epoch < oldest {
+		from++
+	}
+	return theoreticalRate(s.shards[from:])
 }

@@ -1,6 +1,8 @@
 package exposure
 
 import (
+	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -46,24 +48,86 @@ func TestMonthEnds(t *testing.T) {
 }
 
 func TestClamp(t *testing.T) {
-	now := time.Date(2024, 3, 31, 23, 59, 59, 0, shanghai)
+	now := time.Date(2024, 3, 20, 23, 59, 59, 0, shanghai)
+	eve := time.Date(2024, 3, 31, 23, 59, 59, 0, shanghai)
+	day := 24 * time.Hour
 	rotate, _ := Policy{}.withDefaults()
+	hours, _ := Policy{TTL: 4 * time.Hour}.withDefaults()
 	calendar, _ := Policy{Kind: Calendar}.withDefaults()
+	december := time.Date(2023, 12, 1, 0, 0, 0, 0, shanghai)
 	for _, c := range []struct {
-		p        Policy
-		at, want time.Time
+		p             Policy
+		now, at, want time.Time
 	}{
-		{rotate, time.Time{}, now},
-		{rotate, now.Add(time.Second), now},
-		{rotate, now.Add(-time.Hour), now.Add(-time.Hour)},
-		{rotate, now.AddDate(-1, 0, 0), now.Add(-5 * 24 * time.Hour)},
-		{calendar, now.AddDate(-1, 0, 0), time.Date(2023, 12, 1, 0, 0, 0, 0, shanghai)},
-		{calendar, time.Date(2023, 12, 1, 0, 0, 0, 0, shanghai), time.Date(2023, 12, 1, 0, 0, 0, 0, shanghai)},
-		{calendar, time.Date(2023, 12, 31, 16, 0, 0, 0, time.UTC), time.Date(2024, 1, 1, 0, 0, 0, 0, shanghai)},
+		{rotate, now, time.Time{}, now},
+		{rotate, now, now.Add(time.Second), now},
+		{rotate, now, now.AddDate(9, 0, 0), now},
+		{rotate, now, now.Add(-time.Hour), now.Add(-time.Hour)},
+		{rotate, now, now.Add(-4 * day), now.Add(-4 * day)},
+		{rotate, now, now.Add(-5 * day), now.Add(-4 * day)},
+		{rotate, now, now.AddDate(-1, 0, 0), now.Add(-4 * day)},
+		{hours, now, now.AddDate(-1, 0, 0), now.Add(-2 * time.Hour)},
+		{calendar, now, now.AddDate(-1, 0, 0), december},
+		{calendar, now, december, december},
+		{calendar, now, december.Add(-time.Second), december},
+		{calendar, now, time.Date(2023, 12, 31, 16, 0, 0, 0, time.UTC), time.Date(2024, 1, 1, 0, 0, 0, 0, shanghai)},
+		// On the last day of a month the next one's oldest counts.
+		{calendar, eve, december, time.Date(2024, 1, 1, 0, 0, 0, 0, shanghai)},
 	} {
-		if got := c.p.clamp(c.at, now); !got.Equal(c.want) {
+		got := c.p.clamp(c.at, c.now)
+		if !got.Equal(c.want) {
 			t.Errorf("%s: clamp %s: %s, want %s", c.p.Kind, c.at, got, c.want)
 		}
+		if c.p.expired(got, c.now.Add(min(lateKept, c.p.TTL/2)-time.Second)) {
+			t.Errorf("%s: %s is forgotten within a day of the report", c.p.Kind, c.at)
+		}
+	}
+}
+
+// TestLateReport: however old an exposure is when it is reported, the filter that
+// follows the answer knows it, and so does one after a crash.
+func TestLateReport(t *testing.T) {
+	for _, p := range []Policy{{}, {TTL: time.Hour}, {Kind: Calendar}, {Kind: Calendar, Months: 1}} {
+		f := newFixture(t, Config{Policies: map[string]Policy{"": p}})
+		f.clock.unix.Store(time.Date(2024, 5, 31, 23, 59, 0, 0, shanghai).Unix())
+		for i, at := range []time.Time{f.clock.now().AddDate(-30, 0, 0), f.clock.now().AddDate(0, -2, 0), f.clock.now().AddDate(30, 0, 0)} {
+			user := string(rune('a' + i))
+			if err := f.Expose(context.Background(), Event{Kind: Seen, User: user, Items: []string{"late"}, At: at}); err != nil {
+				t.Fatal(err)
+			}
+			if got := f.unseenOf(user, "late", "new"); !slices.Equal(got, []string{"new"}) {
+				t.Errorf("%v, reported of %s: %q", p.Kind, at, got)
+			}
+			f.clock.advance(2 * time.Minute) // into the next month
+			f.crash()
+			if got := f.unseenOf(user, "late", "new"); !slices.Equal(got, []string{"new"}) {
+				t.Errorf("%v, reported of %s, after a crash: %q", p.Kind, at, got)
+			}
+		}
+	}
+}
+
+// TestClocksGoForward: where the first of a month begins at one o'clock, as in
+// Asunción in October 2023, its start is not taken for the day before.
+func TestClocksGoForward(t *testing.T) {
+	zone, err := time.LoadLocation("America/Asuncion")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, _ := Policy{Kind: Calendar}.withDefaults()
+	october := time.Date(2023, 10, 1, 1, 0, 0, 0, zone)
+	for now, want := range map[time.Time]time.Time{
+		time.Date(2023, 9, 30, 12, 0, 0, 0, zone):  october,
+		time.Date(2023, 9, 30, 23, 59, 0, 0, zone): october,
+		october: time.Date(2023, 11, 1, 0, 0, 0, 0, zone),
+	} {
+		if got := p.nextBoundary(now); !got.Equal(want) {
+			t.Errorf("after %s the boundary is %s, want %s", now, got, want)
+		}
+	}
+	now := time.Date(2024, 1, 15, 12, 0, 0, 0, zone)
+	if got := p.clamp(now.AddDate(-1, 0, 0), now); !got.Equal(october) || p.expired(got, now) {
+		t.Errorf("clamped to %s, want %s", got, october)
 	}
 }
 

@@ -121,6 +121,6 @@ func (s *state) describe(p *Policy, now time.Time) HistoryInfo {
 	if !s.empty() {
 		info.Bytes += len(appendHead(nil, s, ""))
 	}
-	info.Rate = theoreticalRate(s.shards)
+	info.Rate = s.rate(p, now)
 	return info
 }

@@ -45,6 +45,7 @@ type Config struct {
 	FlushAge     time.Duration // age of the oldest of them (default 10 s)
 	CacheBytes   int64         // memory for users (default 256 MiB)
 	SweepRate    int           // rows a second looked at for expiry (default 2,000; negative: never)
+	SweepRest    time.Duration // between two walks over the file (default a minute)
 	Durability   Durability
 	FailClosed   bool // a filter that cannot be computed returns nothing instead of everything
 
@@ -174,6 +175,9 @@ func setDefaults(cfg *Config) {
 	}
 	if cfg.SweepRate == 0 {
 		cfg.SweepRate = 2000
+	}
+	if cfg.SweepRest <= 0 {
+		cfg.SweepRest = time.Minute
 	}
 	if cfg.Fail == nil {
 		cfg.Fail = func(string) error { return nil }

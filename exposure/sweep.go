@@ -13,7 +13,7 @@ const (
 )
 
 // sweepLoop walks the file in key order, at a bounded rate, and frees what has
-// expired. Readers never see expired keys; this is about the room they take.
+// expired; then it rests. Readers never see expired keys; this is about the room they take.
 func (s *Store) sweepLoop(ctx context.Context) {
 	if s.cfg.SweepRate < 0 {
 		return
@@ -30,6 +30,12 @@ func (s *Store) sweepLoop(ctx context.Context) {
 		var err error
 		if after, err = s.sweep(ctx, after, sweepBatch); err != nil && ctx.Err() == nil {
 			s.cfg.Logger.Warn("exposure: sweep", "err", err)
+		}
+		if after == "" && err == nil {
+			select {
+			case <-ctx.Done():
+			case <-time.After(s.cfg.SweepRest):
+			}
 		}
 	}
 }

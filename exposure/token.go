@@ -3,6 +3,7 @@ package exposure
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -147,7 +148,10 @@ func (m *message) decodeSlow(body []byte) error {
 		tok := []byte(*f.raw)
 		if n := m.number(f.f); n != nil {
 			v, err := strconv.ParseInt(string(tok), 10, 32)
-			if err != nil {
+			switch {
+			case errors.Is(err, strconv.ErrRange):
+				return invalid(f.name, "is %.40s, out of the range of 32 bits", tok)
+			case err != nil:
 				return invalid(f.name, "is not an integer")
 			}
 			*n = int(v)

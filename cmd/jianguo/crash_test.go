@@ -71,6 +71,8 @@ type killed struct {
 	t            *testing.T
 	binary, data string
 	start        func(*exec.Cmd) error // how the binary is started
+	args         []string              // and with what besides
+	at           holder                // where it was reached last
 
 	mu     sync.Mutex
 	acked  map[string]bool
@@ -83,6 +85,7 @@ type killed struct {
 func (k *killed) serve() (*exec.Cmd, string) {
 	k.t.Helper()
 	cmd := exec.Command(k.binary, "serve", "--log-level", "info", "--data", k.data, "--snapshot-every", "30", "--listen", "127.0.0.1:0", "--nats-listen", "127.0.0.1:0")
+	cmd.Args = append(cmd.Args, k.args...)
 	var out strings.Builder
 	cmd.Stderr = &out
 	if err := k.start(cmd); err != nil {
@@ -92,6 +95,7 @@ func (k *killed) serve() (*exec.Cmd, string) {
 		raw, err := os.ReadFile(filepath.Join(k.data, lockName))
 		var h holder
 		if err == nil && json.Unmarshal(raw, &h) == nil && h.PID == cmd.Process.Pid && h.NATS != "" {
+			k.at = h
 			return cmd, h.NATS
 		}
 	}

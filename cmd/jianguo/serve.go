@@ -37,6 +37,7 @@ type serveFlags struct {
 
 	ExposurePolicy string            `help:"How exposures are kept: 'rotate' or 'calendar', with options." default:"rotate" placeholder:"POLICY"`
 	ExposureCache  int64             `help:"Memory for users that are asked about, in MiB." default:"256"`
+	ExposureFlush  time.Duration     `help:"How long exposures may wait in memory before they are written into the state file; meanwhile the bus holds them." default:"10s"`
 	Histories      map[string]string `help:"Further histories with policies of their own, as video=calendar;ads=rotate." placeholder:"NAME=POLICY;..."`
 	Scenes         map[string]string `help:"Which history a scene goes into; a scene not named goes into the default one." placeholder:"SCENE=HISTORY;..."`
 	SnapshotEvery  int64             `help:"Least number of events between two snapshots of what is resident; besides, an eighth of all." default:"200000"`
@@ -196,7 +197,7 @@ func (f *serveFlags) openExposure(co *streams, s *service) error {
 		return err
 	}
 	s.exposure, err = exposure.Open(co.ctx, exposure.Config{Path: filepath.Join(s.dir, exposureFile), Log: log, Policies: policies, Scenes: f.Scenes,
-		Location: zone, Durability: durability, CacheBytes: f.ExposureCache << 20, FailClosed: f.FailClosed, Logger: co.log,
+		Location: zone, Durability: durability, CacheBytes: f.ExposureCache << 20, FlushAge: f.ExposureFlush, FailClosed: f.FailClosed, Logger: co.log,
 		Dead: func(ctx context.Context, e exposure.Entry, user string, reason error) error {
 			r := ingest.Refused{Subject: e.Subject, Data: e.Data, Sequence: e.Seq, Arrived: e.Time, Reason: reason.Error(), ID: fmt.Sprintf("exposures-%d", e.Seq)}
 			var bad *exposure.RequestError
