@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
+	"github.com/nats-io/nats.go"
 
 	"jianguo/exposure"
 )
@@ -132,17 +134,22 @@ func (r *exposureRoutes) filter(c echo.Context, body []byte) error {
 	contentType := echo.MIMEApplicationJSON
 	if format == exposure.Bitmap {
 		contentType = BitmapType
-		h.Set(DroppedHeader, strconv.Itoa(o.Dropped))
-		if o.Relaxed > 0 {
-			h.Set(RelaxedHeader, strconv.Itoa(o.Relaxed))
-		}
-		if o.Degraded != "" {
-			h.Set(DegradedHeader, o.Degraded)
-		}
+		tellOutcome(h.Set, o)
 	}
 	h.Set(echo.HeaderContentLength, strconv.Itoa(len(b)))
 	joinWrites(req.Context(), len(b))
 	return c.Blob(http.StatusOK, contentType, b)
+}
+
+// tellOutcome sets the headers of a bitmap answer.
+func tellOutcome(set func(name, value string), o exposure.Outcome) {
+	set(DroppedHeader, strconv.Itoa(o.Dropped))
+	if o.Relaxed > 0 {
+		set(RelaxedHeader, strconv.Itoa(o.Relaxed))
+	}
+	if o.Degraded != "" {
+		set(DegradedHeader, o.Degraded)
+	}
 }
 
 // accepts says whether a type is asked for by name; nothing here weighs qualities.
@@ -206,14 +213,15 @@ func (r *exposureRoutes) query(c echo.Context, body []byte) error {
 	return c.JSON(http.StatusOK, info)
 }
 
-// filterMessage serves exposures.filter.
-func (r *exposureRoutes) filterMessage(ctx context.Context, data []byte) ([]byte, error) {
-	var out []byte
-	var err error
-	if strings.HasPrefix(string(data[:min(4, len(data))]), "JGF1") {
-		out, _, err = r.store.FilterPacked(ctx, nil, data, exposure.Bitmap)
-	} else {
-		out, _, err = r.store.FilterJSON(ctx, nil, data, exposure.JSON)
+// filterMessage serves exposures.filter. A bitmap has its headers as on HTTP.
+func (r *exposureRoutes) filterMessage(ctx context.Context, data []byte, header nats.Header) ([]byte, error) {
+	if !bytes.HasPrefix(data, []byte("JGF1")) {
+		out, _, err := r.store.FilterJSON(ctx, nil, data, exposure.JSON)
+		return out, exposureProblem(err)
+	}
+	out, o, err := r.store.FilterPacked(ctx, nil, data, exposure.Bitmap)
+	if err == nil {
+		tellOutcome(header.Set, o)
 	}
 	return out, exposureProblem(err)
 }
@@ -222,7 +230,7 @@ func (r *exposureRoutes) filterMessage(ctx context.Context, data []byte) ([]byte
 const busReportWait = 30 * time.Second
 
 // reportMessage serves exposures.report; the reply is an empty object.
-func (r *exposureRoutes) reportMessage(ctx context.Context, data []byte) ([]byte, error) {
+func (r *exposureRoutes) reportMessage(ctx context.Context, data []byte, _ nats.Header) ([]byte, error) {
 	ev, err := exposure.DecodeReport(data, exposure.Seen)
 	if err == nil {
 		var cancel context.CancelFunc

@@ -2,18 +2,21 @@ package api
 
 import (
 	"bytes"
+	"database/sql"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/nats-io/nats.go/micro"
 
 	"jianguo/exposure"
@@ -253,8 +256,8 @@ func TestExposureBinary(t *testing.T) {
 			t.Errorf("%s: %d %x %v, want %x", name, status, got, h, want)
 		}
 		reply, err := x.Conn.Request("exposures.filter", req, 5*time.Second)
-		if err != nil || !bytes.Equal(reply.Data, want) {
-			t.Errorf("%s on the bus: %x %v", name, reply.Data, err)
+		if err != nil || !bytes.Equal(reply.Data, want) || reply.Header.Get(DroppedHeader) != "5" {
+			t.Errorf("%s on the bus: %x %v %v", name, reply.Data, reply.Header, err)
 		}
 		for n := range len(req) { // cut anywhere, it is an error and not a crash
 			if status, _, _ := x.post("/filter", PackedType, BitmapType, req[:n]); status != 400 {
@@ -293,6 +296,146 @@ func TestExposureBus(t *testing.T) {
 	}
 	if m := ask("exposures.report", `{"user":"u","kind":"seen"}`); m.Header.Get(micro.ErrorCodeHeader) != "422" {
 		t.Fatalf("bad report: %s %v", m.Data, m.Header)
+	}
+}
+
+// TestExposureDegraded: whoever is answered without the user's state is told so, in
+// every form of the answer.
+func TestExposureDegraded(t *testing.T) {
+	for _, closed := range []bool{false, true} {
+		x := newExposureServer(t, exposure.Config{FailClosed: closed}, Tokens{})
+		x.json("/exposures", `{"user":"u","kind":"seen","items":["1"]}`, 204)
+		must := func(err error) {
+			t.Helper()
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		must(x.exposure.Flush(t.Context()))
+		db, err := sql.Open("sqlite3", filepath.Join(x.Dir, "exposure.db"))
+		must(err)
+		defer db.Close()
+		var head []byte
+		must(db.QueryRow("SELECT head FROM user").Scan(&head))
+		_, err = db.Exec("UPDATE user SET head = x'01'")
+		must(err)
+		items, bits, mode := `["1",2]`, byte(3), "open: the state could not be read"
+		if closed {
+			items, bits, mode = `[]`, 0, "closed: the state could not be read"
+		}
+		dropped := map[bool]string{false: "0", true: "2"}[closed]
+		want := `{"items":` + items + `,"dropped":` + dropped + `,"degraded":"` + mode + `"}`
+		if got := string(x.json("/filter", `{"user":"u","items":["1",2]}`, 200)); got != want {
+			t.Errorf("JSON: %s, want %s", got, want)
+		}
+		_, b, h := x.post("/filter", "application/json", BitmapType, []byte(`{"user":"u","items":["1",2]}`))
+		if !bytes.Equal(b, []byte{bits}) || h.Get(DegradedHeader) != mode || h.Get(DroppedHeader) != dropped {
+			t.Errorf("bitmap: %x %v", b, h)
+		}
+		packed := append([]byte("JGF1\x01\x00\x01\x00\x00\x00\x00\x00\x02"), make([]byte, 15)...)
+		packed = append(packed, "u\x01\x00\x00\x00\x00\x00\x00\x00\x02\x00\x00\x00\x00\x00\x00\x00"...)
+		m, err := x.Conn.Request("exposures.filter", packed, 5*time.Second)
+		must(err)
+		if !bytes.Equal(m.Data, []byte{bits}) || m.Header.Get(DegradedHeader) != mode || m.Header.Get(DroppedHeader) != dropped {
+			t.Errorf("packed on the bus: %x %v", m.Data, m.Header)
+		}
+		_, err = db.Exec("UPDATE user SET head = ?", head) // for the verify at the end
+		must(err)
+	}
+}
+
+// TestExposureFull: a full stream refuses reports, un-sees, forgets and marks with 429,
+// on HTTP as on the bus; what was taken counts, what was refused does not, and once
+// there is room everything is taken again.
+func TestExposureFull(t *testing.T) {
+	x := newExposureServer(t, exposure.Config{FlushAge: time.Hour}, Tokens{})
+	js, err := jetstream.New(x.Conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream, err := js.Stream(t.Context(), exposure.StreamName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resize := func(bytes int64) {
+		t.Helper()
+		cfg := stream.CachedInfo().Config
+		cfg.MaxBytes = bytes
+		if _, err := js.UpdateStream(t.Context(), cfg); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wide := stream.CachedInfo().Config.MaxBytes
+	resize(16 << 10)
+	long := strings.Repeat("x", 200)
+	taken := 0
+	for ; ; taken++ {
+		status, b, h := x.post("/exposures", "application/json", "", fmt.Appendf(nil, `{"user":"u","kind":"seen","items":["%s%d"]}`, long, taken))
+		if status == 429 {
+			if h.Get("Retry-After") == "" || !bytes.Contains(b, []byte("full")) {
+				t.Errorf("429: %s %v", b, h)
+			}
+			break
+		}
+		if status != 204 || taken > 1000 {
+			t.Fatalf("report %d: %d %s", taken, status, b)
+		}
+	}
+	big := fmt.Sprintf(`{"user":"u","kind":"%%s","items":["%s"]}`, strings.Repeat("y", 250))
+	x.json("/exposures/unsee", fmt.Sprintf(big, "unsee"), 429)
+	x.json("/exposures/forget", `{"user":"`+strings.Repeat("u", 250)+`"}`, 429)
+	x.json("/filter", `{"user":"u","max":9,"mark":"delivered","items":["`+strings.Repeat("z", 250)+`"]}`, 429)
+	m, err := x.Conn.Request("exposures.report", fmt.Appendf(nil, big, "delivered"), 5*time.Second)
+	if err != nil || m.Header.Get(micro.ErrorCodeHeader) != "429" {
+		t.Errorf("report on the bus: %v %s %v", m.Header, m.Data, err)
+	}
+	if _, err := js.Publish(t.Context(), "exposures.seen", fmt.Appendf(nil, big, "seen")); err == nil {
+		t.Error("a full stream took what was published")
+	}
+	var ids []string
+	for i := range taken {
+		ids = append(ids, fmt.Sprintf("%q", fmt.Sprint(long, i)))
+	}
+	ask := `{"user":"u","items":["` + strings.Repeat("y", 250) + `",` + strings.Join(ids, ",") + `]}`
+	want := fmt.Sprintf(`{"items":["%s"],"dropped":%d}`, strings.Repeat("y", 250), taken)
+	if got := string(x.json("/filter", ask, 200)); taken < 10 || got != want {
+		t.Errorf("%d were taken: %s", taken, got)
+	}
+	resize(wide)
+	x.json("/exposures", fmt.Sprintf(big, "seen"), 204)
+	if got := string(x.json("/filter", ask, 200)); got != fmt.Sprintf(`{"items":[],"dropped":%d}`, taken+1) {
+		t.Errorf("with room again: %s", got)
+	}
+}
+
+// TestExposureUsers: every byte that text can hold may be in a user, whose name is an
+// integer's decimal text too; each is somebody else, before and after the file.
+func TestExposureUsers(t *testing.T) {
+	x := newExposureServer(t, exposure.Config{CacheBytes: 1}, Tokens{})
+	users := []string{`7`, `"a\u0000b"`, `"a\u0000c"`, `"a"`, `"\u0000a"`, `"a/b"`, `"A"`, `"a "`, `"中"`, `"\ud83d\ude00"`, `"%00"`, `"*"`, `"a.b"`, `"` + strings.Repeat("é", 128) + `"`}
+	for i, u := range users {
+		x.json("/exposures", fmt.Sprintf(`{"user":%s,"kind":"seen","items":["i%d"]}`, u, i), 204)
+	}
+	for range 2 {
+		for i, u := range append(slices.Clone(users), `"7"`, `"a\/b"`) {
+			is := i
+			if i >= len(users) {
+				is = slices.Index(users, map[string]string{`"7"`: `7`, `"a\/b"`: `"a/b"`}[u])
+			}
+			if got := string(x.json("/filter", fmt.Sprintf(`{"user":%s,"items":["i%d","i%d"]}`, u, is, is+100), 200)); got != fmt.Sprintf(`{"items":["i%d"],"dropped":1}`, is+100) {
+				t.Errorf("user %s: %s", u, got)
+			}
+		}
+		if err := x.exposure.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	x.json("/exposures/forget", `{"user":"a\u0000b"}`, 204)
+	for u, want := range map[string]int{`"a\u0000b"`: 0, `"a\u0000c"`: 1, `"a"`: 1} {
+		i := slices.Index(users, u)
+		if got := string(x.json("/filter", fmt.Sprintf(`{"user":%s,"items":["i%d","x"]}`, u, i), 200)); !strings.HasSuffix(got, fmt.Sprintf(`"dropped":%d}`, want)) {
+			t.Errorf("after one was forgotten, user %s: %s", u, got)
+		}
 	}
 }
 

@@ -19,8 +19,9 @@ import (
 // endpoint is a request-reply service on the bus.
 type endpoint struct {
 	subject, description string
-	// handle makes the reply of a request; its errors become error replies.
-	handle func(ctx context.Context, data []byte) ([]byte, error)
+	// handle makes the reply of a request, and may set headers of it; its errors
+	// become error replies.
+	handle func(ctx context.Context, data []byte, header nats.Header) ([]byte, error)
 }
 
 // serviceName is what the services are found by on the bus.
@@ -98,7 +99,7 @@ func (s *Server) answer(ctx context.Context, e endpoint, data []byte, to string)
 	reply := nats.NewMsg(to)
 	code := http.StatusOK
 	var err error
-	if reply.Data, err = s.handleMessage(ctx, e, data); err != nil {
+	if reply.Data, err = s.handleMessage(ctx, e, data, reply.Header); err != nil {
 		p := problemOf(err)
 		code = p.Status
 		if code >= 500 {
@@ -120,17 +121,17 @@ func (s *Server) answer(ctx context.Context, e endpoint, data []byte, to string)
 }
 
 // handleMessage makes an error of a panic: one bad message ends alone.
-func (s *Server) handleMessage(ctx context.Context, e endpoint, data []byte) (reply []byte, err error) {
+func (s *Server) handleMessage(ctx context.Context, e endpoint, data []byte, header nats.Header) (reply []byte, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("api: %s: panic: %v", e.subject, v)
 		}
 	}()
-	return e.handle(ctx, data)
+	return e.handle(ctx, data, header)
 }
 
 // checkMessage serves items.check.
-func (s *Server) checkMessage(ctx context.Context, data []byte) ([]byte, error) {
+func (s *Server) checkMessage(ctx context.Context, data []byte, _ nats.Header) ([]byte, error) {
 	e, err := s.check(ctx, data)
 	if err != nil {
 		return nil, err
