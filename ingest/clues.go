@@ -45,6 +45,10 @@ var clueWords = map[sketch.Clue]string{
 	sketch.Words:        "Latin words on each side that the other lacks",
 	sketch.Label:        "headlines that name two different things in Latin letters",
 	sketch.Apart:        "days between their times of publication, more than three",
+	sketch.Moved:        "equal runs in another order",
+	sketch.Grown:        "the later text is the longer one",
+	sketch.Amid:         "new sentences amid what is in common",
+	sketch.Inserted:     "text put between long equal runs",
 	sketch.Lead:         "figures in each lead that the other text has nowhere",
 }
 

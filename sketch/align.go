@@ -73,7 +73,12 @@ func (w *workspace) layout(r *Comparison) {
 	}
 	l.Runs = len(w.runs)
 	end := int32(0)
+	first, last := int32(len(w.c.tokens)), int32(0)
 	for i, x := range w.runs {
+		first, last = min(first, x.c), max(last, x.c+x.n)
+		if i > 0 && x.c < w.runs[i-1].c {
+			l.Moved++
+		}
 		l.Longest = max(l.Longest, int(x.n))
 		gap := int(x.q - end)
 		l.RestA += gap
@@ -99,6 +104,9 @@ func (w *workspace) layout(r *Comparison) {
 	tail := len(w.q.tokens) - int(end)
 	l.RestA += tail
 	l.LumpA = max(l.LumpA, tail)
+	if len(w.runs) > 0 {
+		l.AmidA, l.AmidB = w.q.novelWithin(w.runs[0].q, end), w.c.novelWithin(first, last)
+	}
 	stretch := 0
 	for _, in := range w.covered {
 		if in {

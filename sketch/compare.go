@@ -39,6 +39,10 @@ type Layout struct {
 	// NovelA and NovelB are tokens in clauses that the other text does not have
 	// even in other words: most of their token pairs stand nowhere in it.
 	NovelA, NovelB int
+	// AmidA and AmidB are those of them between the first run and the last.
+	AmidA, AmidB int
+	// Moved counts the runs that begin before the last one in the earlier text.
+	Moved int
 	// Developments counts the words that speak of a story moving on (此前, 最新,
 	// 回应 and such) and stand in one of the texts only.
 	Developments int
@@ -127,8 +131,8 @@ func CompareTexts(q, c Input) Comparison {
 	}
 	r.Resemblance, r.ContainedA, r.ContainedB = w.overlap(&w.table, shingleK)
 	_, r.SoftA, r.SoftB = w.overlap(&w.soft, softK)
-	r.Layout.NovelA = w.novel(w.q.tokens, func(g *gram) bool { return g.inC > 0 })
-	r.Layout.NovelB = w.novel(w.c.tokens, func(g *gram) bool { return g.inQ > 0 })
+	r.Layout.NovelA = w.novel(&w.q, func(g *gram) bool { return g.inC > 0 })
+	r.Layout.NovelB = w.novel(&w.c, func(g *gram) bool { return g.inQ > 0 })
 	w.heads(&r, &q, &c)
 	w.conflict = w.conflict[:0]
 	w.align(min(shingleK, len(w.q.tokens), len(w.c.tokens)))
@@ -221,10 +225,11 @@ func (w *workspace) overlap(table *grams, k int) (j, inQ, inC float32) {
 	return float32(both) / float32(max(1, nq+nc-both)), float32(both) / float32(max(1, nq)), float32(both) / float32(max(1, nc))
 }
 
-// novel counts the tokens of clauses with less than a third of their pairs
-// known to the other text.
-func (w *workspace) novel(tokens []token, known func(*gram) bool) int {
-	total := 0
+// novel finds the clauses with less than a third of their pairs known to the
+// other text, and counts their tokens.
+func (w *workspace) novel(s *side, known func(*gram) bool) int {
+	tokens, total := s.tokens, 0
+	s.novel = s.novel[:0]
 	for i := 0; i < len(tokens); {
 		n, has := 1, 0
 		for ; i+n < len(tokens) && !tokens[i+n].clause; n++ {
@@ -234,10 +239,20 @@ func (w *workspace) novel(tokens []token, known func(*gram) bool) int {
 		}
 		if n > 1 && 3*has < n-1 {
 			total += n
+			s.novel = append(s.novel, span{int32(i), int32(i + n)})
 		}
 		i += n
 	}
 	return total
+}
+
+// novelWithin counts the tokens of novel clauses from from to to.
+func (s *side) novelWithin(from, to int32) int {
+	n := 0
+	for _, x := range s.novel {
+		n += max(0, int(min(x.to, to)-max(x.from, from)))
+	}
+	return n
 }
 
 // pairHash is what a shingler of two gives for the first two tokens.

@@ -5,7 +5,7 @@ package sketch_test
 import "math"
 
 // ridge is the weight of the squared weights, in pairs.
-const ridge = 1
+const ridge = 2
 
 // fit is logistic regression with a ridge on standardised columns, by Newton's
 // method; the first weight is the bias, the others are for the columns as given.

@@ -35,6 +35,10 @@ const (
 	Label                    // 1 where the headlines name two different things in Latin letters
 	Lead                     // log of the smaller number of a lead's figures unknown to the other side
 	Apart                    // log of the days between them, from three to sixty
+	Moved                    // share of the runs that go back in the earlier text
+	Grown                    // log of how many times as long the later text is, 0 where it is not
+	Amid                     // log of the most tokens in novel clauses between the first run and the last
+	Inserted                 // RestMost × MeanRun: what is added to equal text, more than put in other words
 	Clues
 )
 
@@ -65,6 +69,10 @@ var clueNames = [Clues]string{
 	"Label",
 	"Lead",
 	"Apart",
+	"Moved",
+	"Grown",
+	"Amid",
+	"Inserted",
 }
 
 // String is the name of the constant.
@@ -115,10 +123,17 @@ func (c *Comparison) Evidence() Evidence {
 	}
 	e[Lead] = log(min(f.LeadA, f.LeadB))
 	e[Apart] = math.Log(float64(max(apartLeast, min(apartMost, c.Days))) / apartLeast)
+	e[Moved] = ratio(l.Moved, l.Runs+1)
+	e[Grown] = max(0, math.Log(ratio(c.TokensA+grownSlack, c.TokensB+grownSlack)))
+	e[Amid] = log(max(l.AmidA, l.AmidB))
+	e[Inserted] = e[RestMost] * e[MeanRun]
 	e[Foreign] = ratio(l.Foreign, min(c.TokensA, c.TokensB))
 	e[Subjects] = log(min(f.SubjectsA, f.SubjectsB))
 	return e
 }
+
+// grownSlack keeps a few tokens from doubling a text of a few.
+const grownSlack = 10
 
 // Days that count as apart: crawlers are late by a day or two, and what is
 // older than two months is not told from what is older still.
@@ -185,7 +200,7 @@ type Thresholds struct {
 // weights are fitted (quality_test.go does it, and prints what they are worth).
 func DefaultThresholds() Thresholds {
 	return Thresholds{
-		Duplicate: .62, DuplicateShort: .54, Certain: .85, Suspect: .82, Doubt: .42, Related: .28, Excerpt: .8, Figures: .5,
+		Duplicate: .57, DuplicateShort: .54, Certain: .85, Suspect: .82, Doubt: .42, Related: .28, Excerpt: .8, Figures: .5,
 		Copy: copyWeights, Story: storyWeights,
 		CopySketch: copySketchWeights, StorySketch: storySketchWeights,
 	}

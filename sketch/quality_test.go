@@ -48,11 +48,11 @@ var (
 	stories = map[string]bool{"same": true, "partial": true, "update": true}
 	// Clues that help to tell another story from this one, but only blur what is
 	// a copy: cross-validation is better without them there.
-	storyOnly = []sketch.Clue{sketch.SoftMost, sketch.Missing, sketch.Swaps}
+	storyOnly = []sketch.Clue{sketch.SoftMost, sketch.Missing, sketch.Swaps, sketch.Developments}
 	estimated = clues(0, sketch.Resembles+1, nil)
 	models    = []model{
 		{"copyWeights", "is it the same article, measured on texts", true, clues(0, sketch.Clues, append(storyOnly, sketch.Resembles)), copies},
-		{"storyWeights", "is it the same story, measured on texts", true, clues(0, sketch.Clues, []sketch.Clue{sketch.Resembles}), stories},
+		{"storyWeights", "is it the same story, measured on texts", true, clues(0, sketch.Clues, []sketch.Clue{sketch.Resembles, sketch.Moved, sketch.Grown, sketch.Amid, sketch.Inserted}), stories},
 		{"copySketchWeights", "is it the same article, estimated from sketches", false, estimated, copies},
 		{"storySketchWeights", "is it the same story, estimated from sketches", false, estimated, stories},
 	}

@@ -85,6 +85,7 @@ type side struct {
 	head    []token
 	numbers []uint64
 	words   []uint64
+	novel   []span // clauses
 }
 
 var workspaces = sync.Pool{New: func() any { return new(workspace) }}
