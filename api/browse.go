@@ -204,7 +204,7 @@ func memberOf(b *index.Brief) *index.Member {
 		return nil
 	}
 	return &index.Member{Ordinal: b.Ordinal, ID: b.ID, Title: b.Title, Source: b.Source, Published: b.Published, Arrived: b.Arrived,
-		Verdict: b.Verdict, Rule: b.Rule, Distance: b.Distance, Resemblance: b.Resemblance}
+		Verdict: b.Verdict, Rule: b.Rule, Distance: b.Distance, Resemblance: b.Resemblance, Event: b.Event}
 }
 
 // getCluster is a cluster with a page of its members.
@@ -257,6 +257,7 @@ type suspect struct {
 	Margin      *float32     `json:"margin,omitempty"`
 	Resemblance *float32     `json:"resemblance,omitempty"`
 	Facts       *index.Facts `json:"facts,omitempty"`
+	Event       uint64       `json:"event"`
 }
 
 // suspectRow is one suspect, or a series of them.
@@ -264,6 +265,7 @@ type suspectRow struct {
 	Likely  float64   `json:"likely"`
 	Watched bool      `json:"watched,omitempty"`
 	Waiting int       `json:"waiting"`
+	Family  uint32    `json:"family,omitempty"`
 	Items   []suspect `json:"items"`
 }
 
@@ -294,10 +296,10 @@ func (s *Server) getSuspects(c echo.Context) error {
 		Next     string       `json:"next,omitempty"`
 	}{Suspects: []suspectRow{}, Next: queue.Next}
 	for _, row := range queue.Rows {
-		r := suspectRow{Likely: row.Error, Watched: row.Watched, Waiting: row.Waiting}
+		r := suspectRow{Likely: row.Error, Watched: row.Watched, Waiting: row.Waiting, Family: s.cfg.Index.ClusterOf(row.Family)}
 		for _, b := range row.Items {
 			it := suspect{ID: b.ID, Title: b.Title, Source: b.Source, URL: b.URL, Published: b.Published, Arrived: b.Arrived, Cluster: b.Cluster,
-				Series: b.Series, Rule: b.Rule, Distance: b.Distance, Margin: b.Margin, Resemblance: b.Resemblance, Facts: b.Facts}
+				Series: b.Series, Rule: b.Rule, Distance: b.Distance, Margin: b.Margin, Resemblance: b.Resemblance, Facts: b.Facts, Event: b.Event}
 			if other := of[b.Of]; other != nil {
 				it.Of = other.ID
 			}

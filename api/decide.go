@@ -25,11 +25,19 @@ const (
 type decisionBody struct {
 	Kind     string          `json:"kind"`
 	Item     json.RawMessage `json:"item"`
+	Items    []decisionItem  `json:"items"`
 	Into     uint32          `json:"into"`
 	Decision uint64          `json:"decision"` // to undo
 	Expect   string          `json:"expect"`
+	Seen     uint64          `json:"seen"`
 	By       string          `json:"by"`
 	Reason   string          `json:"reason"`
+}
+
+// decisionItem is one of several items that are decided about together.
+type decisionItem struct {
+	Item json.RawMessage `json:"item"`
+	Seen uint64          `json:"seen"`
 }
 
 // postDecision applies an editor's decision about a cluster.
@@ -80,21 +88,31 @@ func decodeDecision(data []byte) (*index.DecisionRequest, error) {
 			return nil, &ingest.FieldError{Field: "expect", Problem: fmt.Sprintf("is %.40q, which is no verdict", b.Expect)}
 		}
 	}
-	req := &index.DecisionRequest{Kind: b.Kind, Into: b.Into, Undo: b.Decision, Expect: expect, By: b.By, Reason: b.Reason}
-	if len(b.Item) > 0 && string(b.Item) != "null" {
-		id, err := ingest.ParseID(b.Item)
-		var f *ingest.FieldError
-		if errors.As(err, &f) {
-			return nil, &ingest.FieldError{Field: "item", Problem: f.Problem, TooLarge: f.TooLarge}
+	req := &index.DecisionRequest{Kind: b.Kind, Into: b.Into, Undo: b.Decision, Expect: expect, Seen: b.Seen, By: b.By, Reason: b.Reason}
+	var err error
+	if req.Item, err = decisionID("item", b.Item); err != nil {
+		return nil, err
+	}
+	if len(b.Items) > index.MaxTogether {
+		return nil, &ingest.FieldError{Field: "items", Problem: fmt.Sprintf("has %d of them, at most %d are taken", len(b.Items), index.MaxTogether), TooLarge: true}
+	}
+	for i, it := range b.Items {
+		field := fmt.Sprintf("items[%d].item", i)
+		id, err := decisionID(field, it.Item)
+		if err == nil && id == "" {
+			err = &ingest.FieldError{Field: field, Problem: "is missing"}
 		}
-		req.Item = id
+		if err != nil {
+			return nil, err
+		}
+		req.Items = append(req.Items, index.DecisionItem{Item: id, Seen: it.Seen})
 	}
 	missing := func(field, what string) (*index.DecisionRequest, error) {
 		return nil, &ingest.FieldError{Field: field, Problem: "is missing: " + what}
 	}
 	switch b.Kind {
 	case index.Release, index.Reject, index.MakeLead:
-		if req.Item == "" {
+		if req.Item == "" && (len(req.Items) == 0 || b.Kind == index.MakeLead) {
 			return missing("item", b.Kind+" is about one item of the cluster")
 		}
 	case index.Block:
@@ -113,6 +131,19 @@ func decodeDecision(data []byte) (*index.DecisionRequest, error) {
 		return nil, &ingest.FieldError{Field: "reason", Problem: fmt.Sprintf("has %d bytes, at most %d are taken", len(b.Reason), maxReason), TooLarge: true}
 	}
 	return req, nil
+}
+
+// decisionID reads an id, which may be missing.
+func decisionID(field string, raw json.RawMessage) (string, error) {
+	if len(raw) == 0 || string(raw) == "null" {
+		return "", nil
+	}
+	id, err := ingest.ParseID(raw)
+	var f *ingest.FieldError
+	if errors.As(err, &f) {
+		return "", &ingest.FieldError{Field: field, Problem: f.Problem, TooLarge: f.TooLarge}
+	}
+	return id, err
 }
 
 // decider is in whose name a decision is made: that of the token, or the one

@@ -238,3 +238,54 @@ func TestSuspects(t *testing.T) {
 		t.Error("the decided one still waits")
 	}
 }
+
+// A decision says what its editor saw: whatever happened since is told, and by
+// whom, even where the verdict is the same again.
+func TestDecisionSeen(t *testing.T) {
+	r := newRig(t, rigConfig{})
+	families(r, 5)
+	const path = "/clusters/1/decisions"
+	r.follow()
+	seen := map[string]uint64{}
+	for _, m := range want[index.Cluster](r, 200, "GET", "/clusters/1", nil).Members {
+		seen[m.ID] = m.Event
+	}
+	if len(seen) != 5 || seen["0-1"] == 0 {
+		t.Fatalf("events of the members: %v", seen)
+	}
+	body := func(format string, args ...any) string { return fmt.Sprintf(format, args...) }
+	d := want[index.Decision](r, 200, "POST", path, body(`{"kind":"release","item":"0-1","seen":%d,"by":"张三"}`, seen["0-1"]))
+	want[index.Decision](r, 200, "POST", path, body(`{"kind":"undo","decision":%d,"by":"张三"}`, d.Number))
+	// It is a duplicate again, but not the one that was seen.
+	for _, stale := range []string{
+		body(`{"kind":"release","item":"0-1","seen":%d,"by":"李四"}`, seen["0-1"]),
+		body(`{"kind":"release","item":"0-1","expect":"duplicate","seen":%d,"by":"李四"}`, seen["0-1"]),
+		body(`{"kind":"release","items":[{"item":"0-2","seen":%d},{"item":"0-1","seen":%d}],"by":"李四"}`, seen["0-2"], seen["0-1"]),
+	} {
+		if p := want[Problem](r, 409, "POST", path, stale); p.Decision == nil || p.Decision.By != "张三" || p.Decision.Kind != index.Undo || !strings.Contains(p.Detail, "张三") {
+			t.Errorf("%s is told %+v", stale, p)
+		}
+	}
+	if e := want[index.Item](r, 200, "GET", "/items/0-2", nil).Event; e.Number != seen["0-2"] {
+		t.Errorf("half of a refused decision was made: %+v", e)
+	}
+	// Of a whole cluster, it is the lead that was seen.
+	want[Problem](r, 409, "POST", path, body(`{"kind":"block","seen":%d,"by":"李四"}`, seen["0-0"]+1000))
+	now := want[index.Item](r, 200, "GET", "/items/0-1", nil).Event.Number
+	d = want[index.Decision](r, 200, "POST", path, body(`{"kind":"release","items":[{"item":"0-1","seen":%d},{"item":"0-2"},{"item":"0-3"}],"by":"李四"}`, now))
+	if d.Count != 3 || d.Item != "0-1" || len(d.Events) != 3 || d.Cluster != 1 {
+		t.Errorf("several at once: %+v", d)
+	}
+	for bad, field := range map[string]string{`"seen":-1`: "seen", `"seen":"x"`: "seen", `"items":[{}]`: "items[0].item", `"items":[{"item":""}]`: "items[0].item", `"items":7`: "items"} {
+		if p := want[Problem](r, 400, "POST", path, `{"kind":"release","by":"张三",`+bad+`}`); p.Field != field {
+			t.Errorf("%s: %+v", bad, p)
+		}
+	}
+	want[Problem](r, 413, "POST", path, `{"kind":"release","by":"张三","items":[{"item":"x"}`+strings.Repeat(`,{"item":"x"}`, index.MaxTogether)+`]}`)
+	d = want[index.Decision](r, 200, "POST", path, body(`{"kind":"undo","decision":%d,"by":"李四"}`, d.Number))
+	if len(d.Events) != 3 || d.Count != 3 {
+		t.Errorf("taken back: %+v", d)
+	}
+	r.follow()
+	r.noDeadLetters()
+}

@@ -24,6 +24,7 @@ type Brief struct {
 	Rule        Rule    // now
 	Judged      Verdict // on arrival
 	Of          uint32  // now; 0: nobody
+	Against     uint32  // what it was judged against on arrival; 0: nobody
 	Cluster     uint32  // now
 	Series      uint32
 	Distance    *int
@@ -32,6 +33,7 @@ type Brief struct {
 	Facts       *Facts
 	Fingerprint uint64
 	Superseded  bool
+	Event       uint64 // the number of its last event
 }
 
 // When is when it was published, if that can be believed, else when it arrived.
@@ -43,8 +45,9 @@ func (b Brief) When() time.Time {
 }
 
 const briefQuery = `SELECT i.ordinal, i.id, i.title, coalesce(s.name, ''), coalesce(i.url, ''), i.published_at, i.arrived_at, i.verdict,
-	coalesce(c.rule, i.rule), coalesce(CASE WHEN c.ordinal IS NULL THEN i.of ELSE c.of END, 0), coalesce(i.series, 0), i.distance, i.margin, i.resemblance,
-	i.evidence, i.fingerprint, CASE WHEN i.title = '' THEN (SELECT body FROM texts t WHERE t.ordinal = i.ordinal) END
+	coalesce(c.rule, i.rule), coalesce(CASE WHEN c.ordinal IS NULL THEN i.of ELSE c.of END, 0), coalesce(i.of, 0), coalesce(i.series, 0), i.distance, i.margin, i.resemblance,
+	i.evidence, i.fingerprint, CASE WHEN i.title = '' THEN (SELECT body FROM texts t WHERE t.ordinal = i.ordinal) END,
+	coalesce((SELECT max(number) FROM events e WHERE e.ordinal = i.ordinal AND e.cause > 2), i.event)
 	FROM items i LEFT JOIN sources s ON s.number = i.source LEFT JOIN current c ON c.ordinal = i.ordinal WHERE i.ordinal `
 
 func (x *Index) scanBrief(r *sql.Rows) (*Brief, error) {
@@ -54,8 +57,8 @@ func (x *Index) scanBrief(r *sql.Rows) (*Brief, error) {
 	var evidence sql.NullString
 	var arrived, print int64
 	var body []byte
-	if err := r.Scan(&b.Ordinal, &b.ID, &b.Title, &b.Source, &b.URL, &published, &arrived, &b.Judged, &b.Rule, &b.Of, &b.Series,
-		&distance, &margin, &resemblance, &evidence, &print, &body); err != nil {
+	if err := r.Scan(&b.Ordinal, &b.ID, &b.Title, &b.Source, &b.URL, &published, &arrived, &b.Judged, &b.Rule, &b.Of, &b.Against, &b.Series,
+		&distance, &margin, &resemblance, &evidence, &print, &body, &b.Event); err != nil {
 		return nil, err
 	}
 	b.Arrived, b.Fingerprint = time.UnixMilli(arrived).UTC(), uint64(print)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"runtime"
 	"sync"
 	"time"
 
@@ -20,7 +21,7 @@ const BrowseFileName = "browse.db"
 
 // browseFormat is the version of browse.db. A file of another version is made
 // anew: everything in it follows from the catalogue.
-const browseFormat = 3
+const browseFormat = 4
 
 const browseSchema = `
 CREATE TABLE stories (cluster INTEGER PRIMARY KEY, lead INTEGER NOT NULL, original INTEGER NOT NULL, size INTEGER NOT NULL, sources INTEGER NOT NULL,
@@ -50,8 +51,11 @@ CREATE TABLE licensed (of INTEGER, ordinal INTEGER, PRIMARY KEY (of, ordinal)) W
 // BrowseConfig configures a Browse.
 type BrowseConfig struct {
 	// Words returns the words under which an article is found; nil: there is
-	// no search. It is called from one goroutine at a time.
+	// no search. It is called from several goroutines.
 	Words func(title, body string) []string
+	// Workers is how many texts are cut into words at a time; 0: half as many as
+	// there are processors, which leaves the rest to ingest.
+	Workers int
 	// Location is whose days the overviews count; nil: eight hours east.
 	Location *time.Location
 	Logger   *slog.Logger
@@ -92,10 +96,13 @@ func (x *Index) OpenBrowse(ctx context.Context, cfg BrowseConfig) (_ *Browse, er
 	if cfg.Poll == 0 {
 		cfg.Poll = 200 * time.Millisecond
 	}
+	if cfg.Workers <= 0 {
+		cfg.Workers = (runtime.GOMAXPROCS(0) + 1) / 2
+	}
 	b := &Browse{x: x, cfg: cfg, log: cfg.Logger, stale: map[uint32]bool{}}
 	b.projection, err = x.openProjection(ctx, BrowseFileName, browseSchema, browseFormat)
 	if err == nil && cfg.Words != nil {
-		b.words = &wordIndex{x: x, of: cfg.Words}
+		b.words = &wordIndex{x: x, of: cfg.Words, workers: cfg.Workers}
 		b.words.projection, err = x.openProjection(ctx, WordsFileName, wordsSchema, wordsFormat)
 	}
 	if err != nil {
@@ -196,17 +203,18 @@ type seen struct {
 	evidence                 sql.NullString
 	id                       string
 	ofSource                 int64
+	ofSeries                 uint32
 	ofPublished, ofArrived   int64
 	wasCluster, wasOfCluster uint32
 }
 
 const seenQuery = `SELECT e.number, e.ordinal, coalesce(e.of, 0), e.cluster, i.cluster, coalesce(i.series, 0), e.verdict, e.previous, e.cause, e.rule,
-	coalesce(i.source, 0), coalesce(i.published_at, 0), i.arrived_at, i.distance, i.resemblance, i.evidence, i.id, coalesce(o.source, 0), coalesce(o.published_at, 0), coalesce(o.arrived_at, 0), coalesce(o.cluster, 0)
+	coalesce(i.source, 0), coalesce(i.published_at, 0), i.arrived_at, i.distance, i.resemblance, i.evidence, i.id, coalesce(o.source, 0), coalesce(o.published_at, 0), coalesce(o.arrived_at, 0), coalesce(o.cluster, 0), coalesce(o.series, 0)
 	FROM events e JOIN items i ON i.ordinal = e.ordinal LEFT JOIN items o ON o.ordinal = e.of WHERE e.number > ? ORDER BY e.number LIMIT ?`
 
 func (s *seen) scan(r *sql.Rows) error {
 	return r.Scan(&s.number, &s.ordinal, &s.of, &s.cluster, &s.wasCluster, &s.series, &s.verdict, &s.previous, &s.cause, &s.rule,
-		&s.source, &s.published, &s.arrived, &s.distance, &s.resemblance, &s.evidence, &s.id, &s.ofSource, &s.ofPublished, &s.ofArrived, &s.wasOfCluster)
+		&s.source, &s.published, &s.arrived, &s.distance, &s.resemblance, &s.evidence, &s.id, &s.ofSource, &s.ofPublished, &s.ofArrived, &s.wasOfCluster, &s.ofSeries)
 }
 
 // arrives reports whether the event is the arrival of a version.
@@ -315,7 +323,7 @@ func (w *follower) take(s *seen) error {
 	}
 	switch s.verdict {
 	case Suspect:
-		if err := w.exec(`INSERT OR REPLACE INTO queue VALUES (?,?,?,?)`, s.ordinal, s.likely(), s.series, s.source); err != nil {
+		if err := w.exec(`INSERT OR REPLACE INTO queue VALUES (?,?,?,?)`, s.ordinal, s.likely(), FamilyOf(s.series, s.of, s.ofSeries), s.source); err != nil {
 			return err
 		}
 	case Duplicate:

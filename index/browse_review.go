@@ -196,7 +196,8 @@ func (x *Index) Labels(ctx context.Context) ([]Label, error) {
 	var out []Label
 	err := each(ctx, x.reader, `
 		SELECT a.id, b.id, CASE d.kind WHEN 'release' THEN 'different' ELSE 'same' END, d.by, d.reason, d.at
-		FROM decisions d JOIN items b ON b.ordinal = d.item JOIN items a ON a.ordinal = b.of
+		FROM decisions d JOIN (SELECT number, item FROM decisions WHERE item IS NOT NULL UNION SELECT decision, item FROM decision_items) m ON m.number = d.number
+		JOIN items b ON b.ordinal = m.item JOIN items a ON a.ordinal = b.of
 		WHERE d.kind IN ('release', 'reject') AND NOT EXISTS (SELECT 1 FROM decisions u WHERE u.kind = 'undo' AND u.other = d.number)
 		UNION ALL
 		SELECT a.id, b.id, CASE r.finding WHEN 'right' THEN 'same' ELSE 'different' END, r.by, r.reason, r.at

@@ -12,10 +12,12 @@ import (
 // seriesShown is how many members of a series a row of the queue carries.
 const seriesShown = 50
 
-// SuspectRow is one row of the queue of suspects: one, or a series.
+// SuspectRow is one row of the queue of suspects: one, or those of a family
+// (FamilyOf): of one series, or like the same article.
 type SuspectRow struct {
-	Items   []Brief // of a series, those that wait; the likeliest first, at most 50
+	Items   []Brief // those that wait; the likeliest first, at most 50
 	Waiting int     // how many wait in it
+	Family  uint32  // 0: it is of none
 	Error   float64 // how likely publishing it was a mistake, 0…1
 	Watched bool    // its source is watched
 }
@@ -42,7 +44,7 @@ type suspectCursor struct {
 }
 
 // Suspects lists the suspects nobody has decided about: those of watched
-// sources first, then those most likely to be copies. A series is one row, in
+// sources first, then those most likely to be copies. A family is one row, in
 // the place of its likeliest member. What is decided between two pages leaves
 // the order of the rest as it was.
 func (b *Browse) Suspects(ctx context.Context, q SuspectQuery) (*SuspectPage, error) {
@@ -127,7 +129,7 @@ func (b *Browse) suspects(ctx context.Context, page *SuspectPage, at *suspectCur
 		}
 		at.Error, at.Ordinal = h.error, h.ordinal
 		if len(row.Items) > 0 {
-			row.Error, row.Watched = h.error, !at.Rest
+			row.Error, row.Watched, row.Family = h.error, !at.Rest, h.series
 			page.Rows = append(page.Rows, row)
 		}
 	}
@@ -138,7 +140,7 @@ func (b *Browse) suspects(ctx context.Context, page *SuspectPage, at *suspectCur
 func (b *Browse) suspectRow(ctx context.Context, head, series uint32) (row SuspectRow, err error) {
 	ordinals := []uint32{}
 	waits := func(o uint32) {
-		if f := b.x.columns.flags(o); f.verdict() == Suspect && f&flagSuperseded == 0 {
+		if b.x.waits(o) {
 			if row.Waiting++; len(ordinals) < seriesShown {
 				ordinals = append(ordinals, o)
 			}
@@ -161,6 +163,41 @@ func (b *Browse) suspectRow(ctx context.Context, head, series uint32) (row Suspe
 		}
 	}
 	return row, err
+}
+
+// waits reports whether a version is a suspect that nobody has decided about.
+func (x *Index) waits(ordinal uint32) bool {
+	f := x.columns.flags(ordinal)
+	return f.verdict() == Suspect && f&flagSuperseded == 0
+}
+
+// FamilyWaiting lists those of a family that wait and have not changed since an
+// event, the likeliest first: what an editor who saw the row then decides
+// about.
+func (b *Browse) FamilyWaiting(ctx context.Context, family uint32, since uint64) ([]DecisionItem, error) {
+	var ordinals []uint32
+	err := each(ctx, b.reader, `SELECT ordinal FROM queue WHERE series = ? ORDER BY error DESC, ordinal DESC`, func(r *sql.Rows) error {
+		var o uint32
+		err := r.Scan(&o)
+		if b.x.waits(o) {
+			ordinals = append(ordinals, o)
+		}
+		return err
+	}, family)
+	if err != nil {
+		return nil, fmt.Errorf("index: family %d: %w", family, err)
+	}
+	briefs, err := b.x.Briefs(ctx, ordinals)
+	if err != nil {
+		return nil, err
+	}
+	var items []DecisionItem
+	for _, o := range ordinals {
+		if m := briefs[o]; m != nil && m.Event <= since {
+			items = append(items, DecisionItem{Item: m.ID, Seen: m.Event})
+		}
+	}
+	return items, nil
 }
 
 // watched lists the numbers of the watched sources, for a query.

@@ -13,12 +13,20 @@ import (
 	"sync"
 
 	"github.com/zeebo/xxh3"
+	"golang.org/x/sync/errgroup"
 )
 
 // WordsFileName is the file of the search inside the data directory.
 const WordsFileName = "words.db"
 
 const wordsFormat = 1
+
+// wordBatch is how many events one segment takes in at most: the more, the
+// fewer rows are written of a word. wordBytes bounds their texts, packed.
+const (
+	wordBatch = 8192
+	wordBytes = 16 << 20
+)
 
 // The words of articles are kept as segments: sorted runs of (word, ordinals),
 // written once. wordFan segments of one level are merged into one of the next,
@@ -39,7 +47,8 @@ type wordIndex struct {
 	x  *Index
 	of func(title, body string) []string
 	projection
-	follow sync.Mutex // serialises followAll
+	workers int
+	follow  sync.Mutex // serialises followAll
 }
 
 // maxIndexed is how much of a text is searched, in bytes.
@@ -49,72 +58,113 @@ func (s *wordIndex) followAll(ctx context.Context) error {
 	s.follow.Lock()
 	defer s.follow.Unlock()
 	for {
-		if n, err := s.step(ctx); err != nil || n < browseBatch {
+		if more, err := s.step(ctx); err != nil || !more {
 			return err
 		}
 	}
 }
 
-// step takes in one batch of events and returns how many it had.
-func (s *wordIndex) step(ctx context.Context) (n int, err error) {
+// errFull ends a batch of large texts early.
+var errFull = errors.New("the batch is full")
+
+// step takes in one batch of events and reports whether there may be more.
+// What takes processor time, the cutting of texts, comes before the
+// transaction and is shared by several goroutines.
+func (s *wordIndex) step(ctx context.Context) (more bool, err error) {
 	mark, err := s.mark(ctx)
 	if err != nil {
-		return 0, err
+		return false, err
 	}
-	words := map[uint32][]uint32{}
-	// What takes processor time comes before the transaction.
-	err = each(ctx, s.x.reader, `SELECT e.number, e.ordinal, e.cause, i.title, coalesce(i.url, ''),
-		CASE WHEN e.cause IN (1, 2) THEN (SELECT body FROM texts t WHERE t.ordinal = e.ordinal) END
-		FROM events e JOIN items i ON i.ordinal = e.ordinal WHERE e.number > ? ORDER BY e.number LIMIT ?`, func(r *sql.Rows) error {
-		var ordinal uint32
-		var cause Cause
-		var title, url string
-		var body []byte
-		if err := r.Scan(&mark, &ordinal, &cause, &title, &url, &body); err != nil {
-			return err
-		}
-		if n++; cause != CauseIngest && cause != CauseRevision {
+	n, size := 0, 0
+	g, inner := errgroup.WithContext(ctx)
+	versions := make(chan wordVersion, 64)
+	lists := make([][]wordPosting, s.workers)
+	for i := range lists {
+		g.Go(func() (err error) {
+			for v := range versions {
+				if lists[i], err = s.add(lists[i], &v); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	g.Go(func() error {
+		defer close(versions)
+		err := each(inner, s.x.reader, `SELECT e.number, e.ordinal, e.cause, i.title, coalesce(i.url, ''),
+			CASE WHEN e.cause IN (1, 2) THEN (SELECT body FROM texts t WHERE t.ordinal = e.ordinal) END
+			FROM events e JOIN items i ON i.ordinal = e.ordinal WHERE e.number > ? ORDER BY e.number LIMIT ?`, func(r *sql.Rows) error {
+			var v wordVersion
+			if err := r.Scan(&mark, &v.ordinal, &v.cause, &v.title, &v.url, &v.body); err != nil {
+				return err
+			}
+			if n++; v.cause == CauseIngest || v.cause == CauseRevision {
+				select {
+				case versions <- v:
+				case <-inner.Done():
+					return inner.Err()
+				}
+			}
+			if size += len(v.body); size > wordBytes {
+				return errFull
+			}
+			return nil
+		}, mark, wordBatch)
+		if errors.Is(err, errFull) {
 			return nil
 		}
-		return s.add(words, ordinal, title, url, body)
-	}, mark, browseBatch)
-	if err != nil || n == 0 {
-		return n, err
+		return err
+	})
+	if err := g.Wait(); err != nil || n == 0 {
+		return false, err
 	}
+	postings := slices.Concat(lists...)
+	slices.Sort(postings)
 	tx, err := s.writer.BeginTx(ctx, nil)
 	if err != nil {
-		return 0, err
+		return false, err
 	}
 	w := &wordWriter{ctx: ctx, tx: tx}
-	if err := errors.Join(w.index(words), setMark(ctx, tx, mark)); err != nil {
-		return 0, errors.Join(err, tx.Rollback())
+	if err := errors.Join(w.index(slices.Compact(postings)), setMark(ctx, tx, mark)); err != nil {
+		return false, errors.Join(err, tx.Rollback())
 	}
-	return n, tx.Commit()
+	return n == wordBatch || size > wordBytes, tx.Commit()
 }
 
-// add notes the words of one version.
-func (s *wordIndex) add(words map[uint32][]uint32, ordinal uint32, title, url string, packed []byte) error {
+// wordVersion is a version to be cut into words.
+type wordVersion struct {
+	ordinal    uint32
+	cause      Cause
+	title, url string
+	body       []byte
+}
+
+// wordPosting is a word and a version that has it: the word's key, and the ordinal.
+type wordPosting uint64
+
+func (p wordPosting) word() uint32    { return uint32(p >> 32) }
+func (p wordPosting) ordinal() uint32 { return uint32(p) }
+
+// add appends the words of one version.
+func (s *wordIndex) add(dst []wordPosting, v *wordVersion) ([]wordPosting, error) {
 	var body string
-	if packed != nil {
+	if v.body != nil {
 		var err error
-		if body, err = unpackText(packed); err != nil {
-			return fmt.Errorf("ordinal %d: %w", ordinal, err)
+		if body, err = unpackText(v.body); err != nil {
+			return nil, fmt.Errorf("ordinal %d: %w", v.ordinal, err)
 		}
 	}
 	if len(body) > maxIndexed {
 		body = strings.ToValidUTF8(body[:maxIndexed], "")
 	}
-	list := s.of(title, body)
-	if url != "" {
-		list = append(list, URLWord(url))
+	list := s.of(v.title, body)
+	if v.url != "" {
+		list = append(list, URLWord(v.url))
 	}
 	for _, w := range list {
-		key := wordKey(w)
-		if list := words[key]; len(list) == 0 || list[len(list)-1] != ordinal {
-			words[key] = append(list, ordinal)
-		}
+		dst = append(dst, wordPosting(wordKey(w))<<32|wordPosting(v.ordinal))
 	}
-	return nil
+	return dst, nil
 }
 
 // wordWriter is one transaction of a wordIndex.
@@ -153,18 +203,16 @@ func readOrdinals(dst []uint32, b []byte) []uint32 {
 	return dst
 }
 
-// index writes the words of a batch as a segment, and merges what is due.
-func (w *wordWriter) index(words map[uint32][]uint32) error {
-	if len(words) == 0 {
+// index writes the words of a batch, sorted, as a segment, and merges what is
+// due.
+func (w *wordWriter) index(postings []wordPosting) error {
+	if len(postings) == 0 {
 		return nil
 	}
-	keys := make([]uint32, 0, len(words))
 	first, last := ^uint32(0), uint32(0)
-	for k, list := range words {
-		keys = append(keys, k)
-		first, last = min(first, list[0]), max(last, list[len(list)-1])
+	for _, p := range postings {
+		first, last = min(first, p.ordinal()), max(last, p.ordinal())
 	}
-	slices.Sort(keys)
 	segment, err := w.segment(0, first, last)
 	if err != nil {
 		return err
@@ -174,9 +222,15 @@ func (w *wordWriter) index(words map[uint32][]uint32) error {
 		return err
 	}
 	var buf []byte
-	for _, k := range keys {
-		buf = appendOrdinals(buf[:0], words[k])
-		if _, err := insert.ExecContext(w.ctx, segment, k, buf); err != nil {
+	for len(postings) > 0 {
+		word, before, n := postings[0].word(), uint32(0), 0
+		buf = buf[:0]
+		for ; n < len(postings) && postings[n].word() == word; n++ {
+			buf = binary.AppendUvarint(buf, uint64(postings[n].ordinal()-before))
+			before = postings[n].ordinal()
+		}
+		postings = postings[n:]
+		if _, err := insert.ExecContext(w.ctx, segment, word, buf); err != nil {
 			return err
 		}
 	}

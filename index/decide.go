@@ -23,13 +23,17 @@ type DecisionRequest struct {
 	// Item is the id it is about: for Release, Reject and MakeLead; for Block,
 	// instead of Cluster.
 	Item string `json:"item,omitempty"`
+	// Items, instead of Item, are several that one Release or Reject is about:
+	// all of them, or, if one of them does not fit, none.
+	Items []DecisionItem `json:"items,omitempty"`
 	// Cluster is what Merge merges, and Block blocks.
 	Cluster uint32 `json:"cluster,omitempty"`
 	// Into is the cluster that a Merge or Reject goes into; for Reject, 0
 	// means the one the item was suspected of.
 	Into uint32 `json:"into,omitempty"`
 	// In, where given, is the cluster that Item must be in, or that the
-	// decision to undo must have been about; else it is a conflict.
+	// decision to undo must have been about; else it is a conflict. Each of Items
+	// may also be of the family (FamilyOf) of that cluster's founder.
 	In uint32 `json:"in,omitempty"`
 	// Undo is the number of the decision to take back.
 	Undo uint64 `json:"undo,omitempty"`
@@ -44,6 +48,12 @@ type DecisionRequest struct {
 	At     time.Time `json:"at,omitzero"` // zero: now
 }
 
+// DecisionItem is one of several items that are decided about together.
+type DecisionItem struct {
+	Item string `json:"item"`
+	Seen uint64 `json:"seen,omitempty"` // as DecisionRequest.Seen
+}
+
 // Decision is one entry of the log of decisions.
 type Decision struct {
 	Number  uint64    `json:"decision"`
@@ -51,7 +61,8 @@ type Decision struct {
 	By      string    `json:"by"`
 	Kind    string    `json:"kind"`
 	Cluster uint32    `json:"cluster"`
-	Item    string    `json:"item,omitempty"`
+	Item    string    `json:"item,omitempty"`  // the first one of several
+	Count   int       `json:"count,omitempty"` // how many items it is about, where that is several
 	Other   uint64    `json:"other,omitempty"` // the cluster merged into, or the decision undone
 	Reason  string    `json:"reason,omitempty"`
 	Undone  bool      `json:"undone,omitempty"`
@@ -102,6 +113,7 @@ type decision struct {
 	cluster uint32
 	item    uint32
 	other   uint64
+	items   []uint32 // where it is about several
 }
 
 // Decide applies an editor's decision, as one durable transaction, and logs
@@ -140,6 +152,9 @@ func (x *Index) Decide(ctx context.Context, req DecisionRequest) (*Decision, err
 }
 
 func (d *decision) apply() error {
+	if len(d.req.Items) > 0 {
+		return d.together()
+	}
 	switch d.req.Kind {
 	case Release:
 		return d.release()
@@ -171,7 +186,7 @@ func (d *decision) current() (*version, error) {
 	}
 	d.item = v.ordinal
 	d.cluster = d.x.clusters.resolve(v.state.cluster)
-	if d.req.In != 0 && d.x.clusters.resolve(d.req.In) != d.cluster {
+	if in := d.x.clusters.resolve(d.req.In); in != 0 && in != d.cluster && (len(d.req.Items) == 0 || in != d.familyCluster(v)) {
 		return nil, d.conflict(fmt.Sprintf("item %q is in cluster %d, not in %d", v.id, d.cluster, d.req.In))
 	}
 	return v, d.expected(v)
@@ -206,7 +221,7 @@ func (d *decision) expected(v *version) error {
 // conflict says that the state does not fit, and who made it so.
 func (d *decision) conflict(problem string) error {
 	e := &ConflictError{Problem: problem}
-	last, err := d.x.decisions(d.ctx, d.x.w.conn, `d.item = ?1 OR d.cluster = ?2 AND (d.item IS NULL
+	last, err := d.x.decisions(d.ctx, d.x.w.conn, `d.item = ?1 OR d.number IN (SELECT decision FROM decision_items WHERE item = ?1) OR d.cluster = ?2 AND (d.item IS NULL
 		OR EXISTS (SELECT 1 FROM json_each(d.effects) WHERE json_extract(value, '$.item') = ?1)) ORDER BY d.number DESC LIMIT 1`, d.item, d.cluster)
 	if err != nil {
 		return err

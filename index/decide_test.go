@@ -70,6 +70,12 @@ func TestDecisionsUndone(t *testing.T) {
 				Item: fmt.Sprint("i", rapid.IntRange(0, n-1).Draw(rt, "item")), Cluster: uint32(rapid.IntRange(1, n).Draw(rt, "cluster")),
 				Into: uint32(rapid.IntRange(1, n).Draw(rt, "into")), By: "张三", At: testStart,
 			}
+			if (req.Kind == Release || req.Kind == Reject) && rapid.Bool().Draw(rt, "several") {
+				req.Item = ""
+				for _, i := range rapid.SliceOfNDistinct(rapid.IntRange(0, n-1), 1, 3, rapid.ID).Draw(rt, "items together") {
+					req.Items = append(req.Items, DecisionItem{Item: fmt.Sprint("i", i)})
+				}
+			}
 			d, err := x.Decide(ctx, req)
 			var conflict *ConflictError
 			switch {

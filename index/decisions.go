@@ -4,8 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
+
+	"github.com/zeebo/xxh3"
 )
 
 // log appends the decision to the catalogue.
@@ -23,8 +26,13 @@ func (d *decision) log() (*Decision, error) {
 	if err != nil {
 		return nil, err
 	}
+	for _, item := range d.items {
+		if _, err := d.x.w.conn.ExecContext(d.ctx, `INSERT INTO decision_items (item, decision) VALUES (?,?)`, item, number); err != nil {
+			return nil, err
+		}
+	}
 	return &Decision{Number: number, At: d.req.At.UTC().Truncate(time.Millisecond), By: d.req.By, Kind: d.req.Kind, Cluster: d.cluster,
-		Item: d.req.Item, Other: d.other, Reason: d.req.Reason, Events: d.events}, nil
+		Item: d.req.Item, Count: len(d.items), Other: d.other, Reason: d.req.Reason, Events: d.events}, nil
 }
 
 // DecisionQuery selects decisions.
@@ -42,7 +50,12 @@ func (x *Index) Decisions(ctx context.Context, q DecisionQuery) ([]Decision, err
 		where, args = where+` AND (d.cluster = ? OR d.kind IN ('merge', 'reject') AND d.other = ?)`, append(args, q.Cluster, q.Cluster)
 	}
 	if q.Item != "" {
-		where, args = where+` AND i.id = ?`, append(args, q.Item)
+		list, err := x.ordinalsOf(ctx, q.Item)
+		if err != nil {
+			return nil, fmt.Errorf("index: decisions: %w", err)
+		}
+		where, args = where+` AND d.number IN (SELECT number FROM decisions WHERE item IN (SELECT value FROM json_each(?))
+			UNION SELECT decision FROM decision_items WHERE item IN (SELECT value FROM json_each(?)))`, append(args, list, list)
 	}
 	limit := q.Limit
 	if limit <= 0 {
@@ -55,16 +68,35 @@ func (x *Index) Decisions(ctx context.Context, q DecisionQuery) ([]Decision, err
 	return list, nil
 }
 
+// ordinalsOf are the versions of an id as a JSON array, for a query.
+func (x *Index) ordinalsOf(ctx context.Context, id string) (string, error) {
+	var buf [8]uint32
+	ordinals := []uint32{}
+	for _, ordinal := range x.ids.Get(buf[:0], xxh3.HashString(id)) {
+		var stored string
+		err := x.reader.QueryRowContext(ctx, `SELECT id FROM items WHERE ordinal = ?`, ordinal).Scan(&stored)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return "", err
+		}
+		if stored == id {
+			ordinals = append(ordinals, ordinal)
+		}
+	}
+	list, err := json.Marshal(ordinals)
+	return string(list), err
+}
+
 func (x *Index) decisions(ctx context.Context, db interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }, where string, args ...any) ([]Decision, error) {
 	var list []Decision
 	err := each(ctx, db, `SELECT d.number, d.at, d.by, d.kind, d.cluster, coalesce(i.id, ''), coalesce(d.other, 0), d.reason,
+		(SELECT count(*) FROM decision_items m WHERE m.decision = d.number),
 		EXISTS (SELECT 1 FROM decisions u WHERE u.kind = 'undo' AND u.other = d.number)
 		FROM decisions d LEFT JOIN items i ON i.ordinal = d.item WHERE `+where, func(r *sql.Rows) error {
 		var e Decision
 		var at int64
-		err := r.Scan(&e.Number, &at, &e.By, &e.Kind, &e.Cluster, &e.Item, &e.Other, &e.Reason, &e.Undone)
+		err := r.Scan(&e.Number, &at, &e.By, &e.Kind, &e.Cluster, &e.Item, &e.Other, &e.Reason, &e.Count, &e.Undone)
 		e.At = time.UnixMilli(at).UTC()
 		list = append(list, e)
 		return err

@@ -131,6 +131,7 @@ type Member struct {
 	Distance    *int       `json:"distance,omitempty"`
 	Resemblance *float32   `json:"resemblance,omitempty"`
 	Why         string     `json:"why,omitempty"` // empty where it has to do with no other
+	Event       uint64     `json:"event"`         // the number of its last event
 }
 
 // Cluster is a lead and its rejected copies.

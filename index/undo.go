@@ -42,7 +42,12 @@ func (d *decision) undoing() error {
 			return err
 		}
 	}
-	return nil
+	return each(d.ctx, d.x.w.conn, `SELECT item FROM decision_items WHERE decision = ? ORDER BY item`, func(r *sql.Rows) error {
+		var ordinal uint32
+		err := r.Scan(&ordinal)
+		d.items = append(d.items, ordinal)
+		return err
+	}, d.req.Undo)
 }
 
 // about reports whether the decision to undo was about a cluster: it was made

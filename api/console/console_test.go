@@ -283,7 +283,9 @@ func suspects(t *testing.T, r *rig.Rig) (ids []string) {
 		t.Fatal(err)
 	}
 	for _, row := range queue.Rows {
-		ids = append(ids, row.Items[0].ID)
+		for i := range row.Items {
+			ids = append(ids, row.Items[i].ID)
+		}
 	}
 	return ids
 }

@@ -47,7 +47,15 @@ func (p *page) notices(ctx context.Context) {
 }
 
 // Together reports whether several things were decided at once.
-func (n *notice) Together() bool { return len(n.All) > 1 }
+func (n *notice) Together() bool { return n.Count() > 1 }
+
+// Count is how many items were decided about.
+func (n *notice) Count() (count int) {
+	for _, d := range n.All {
+		count += max(1, d.Count)
+	}
+	return count
+}
 
 // Undoable lists the decisions of the notice that can be taken back, the last
 // one first.
@@ -61,7 +69,7 @@ func (n *notice) Undoable() (numbers []uint64) {
 }
 
 // requests are the decisions that a form asks for.
-func (c *Console) requests(p *page) ([]index.DecisionRequest, error) {
+func (c *Console) requests(ctx context.Context, p *page) ([]index.DecisionRequest, error) {
 	form := p.e.Request().PostForm
 	number := func(key string) uint64 {
 		n, _ := strconv.ParseUint(form.Get(key), 10, 64) // 0 is refused where one is needed
@@ -73,6 +81,11 @@ func (c *Console) requests(p *page) ([]index.DecisionRequest, error) {
 		if err := req.Expect.UnmarshalText([]byte(was)); err != nil {
 			return nil, fmt.Errorf("was %q: %w", was, index.ErrQuery)
 		}
+	}
+	if family := number("family"); family != 0 {
+		var err error
+		req.Items, err = c.family(ctx, p, uint32(family), number("upto"), int(number("waiting")))
+		return []index.DecisionRequest{req}, err
 	}
 	several, each := form["item"], func(req *index.DecisionRequest, value string) { req.Item = value }
 	if req.Kind == index.Undo {
@@ -102,22 +115,22 @@ func (c *Console) requests(p *page) ([]index.DecisionRequest, error) {
 // were made. Whoever comes second is shown who decided what.
 func (c *Console) decide(ctx context.Context, p *page) (string, error) {
 	form := p.e.Request().PostForm
-	requests, err := c.requests(p)
+	back := inside(form.Get("to"))
+	requests, err := c.requests(ctx, p)
+	var stale *index.ConflictError
+	if errors.As(err, &stale) {
+		return with(back, "conflict", conflictNumber(stale)), nil
+	}
 	if err != nil {
 		return "", err
 	}
-	back := inside(form.Get("to"))
 	var done []string
 	for i := range requests {
 		d, err := c.cfg.Index.Decide(ctx, requests[i])
 		var conflict *index.ConflictError
 		if errors.As(err, &conflict) {
-			n := nobodyDecided
-			if conflict.Decision != nil {
-				n = strconv.FormatUint(conflict.Decision.Number, 10)
-			}
 			c.follow(ctx)
-			back = with(back, "conflict", n)
+			back = with(back, "conflict", conflictNumber(conflict))
 			if len(done) > 0 {
 				back = and(back, "done", strings.Join(done, "."))
 			}
@@ -133,6 +146,51 @@ func (c *Console) decide(ctx context.Context, p *page) (string, error) {
 		back = inside(next)
 	}
 	return with(back, "done", strings.Join(done, ".")), nil
+}
+
+// family is all of a row of the queue that an editor saw, who saw so many
+// waiting when the last event was upto. Where there are fewer by now, somebody
+// has decided about one of them.
+func (c *Console) family(ctx context.Context, p *page, family uint32, upto uint64, waiting int) ([]index.DecisionItem, error) {
+	items, err := c.cfg.Browse.FamilyWaiting(ctx, family, upto)
+	if err != nil {
+		return nil, err
+	}
+	if len(items) == waiting {
+		return items[:min(len(items), index.MaxTogether)], nil
+	}
+	conflict := &index.ConflictError{Problem: p.T("这一组的状态已经变了", "some of these have changed")}
+	list, err := c.cfg.Index.DecisionsBefore(ctx, 0, 50)
+	if err != nil {
+		return nil, err
+	}
+	for i := range list {
+		it := p.Brief(list[i].Item)
+		if it == nil {
+			continue
+		}
+		of, err := c.cfg.Index.Briefs(ctx, []uint32{it.Against})
+		if err != nil {
+			return nil, err
+		}
+		var ofSeries uint32
+		if b := of[it.Against]; b != nil {
+			ofSeries = b.Series
+		}
+		if index.FamilyOf(it.Series, it.Against, ofSeries) == family {
+			conflict.Decision = &list[i]
+			break
+		}
+	}
+	return nil, conflict
+}
+
+// conflictNumber is how an address says who decided before.
+func conflictNumber(e *index.ConflictError) string {
+	if e.Decision == nil {
+		return nobodyDecided
+	}
+	return strconv.FormatUint(e.Decision.Number, 10)
 }
 
 // follow brings the lists up to what was decided.

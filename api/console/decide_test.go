@@ -328,3 +328,87 @@ func TestDeadLetter(t *testing.T) {
 	b.click("main button.primary")
 	b.seen(".notice", "已重新投递")
 }
+
+// roundUps publishes an article and longer ones that have it in them.
+func roundUps(t *testing.T, r *rig.Rig, n int) (ids []string) {
+	t.Helper()
+	it, err := r.Index.Item(t.Context(), "fishpond")
+	if err != nil {
+		t.Fatal(err)
+	}
+	others := []string{"kiln", "rider", "typhoon", "kitten", "healthfraud"}
+	for i := range n {
+		other, err := r.Index.Item(t.Context(), others[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		id := "round-up-" + itoa(uint32(i+1))
+		submit(t, r, ingest.Item{ID: id, Title: "一周综述 " + itoa(uint32(i+1)), Body: *it.Body + "\n" + *other.Body, Source: "综述网"})
+		if verdict(t, r, id) == index.Suspect {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+func TestWholeRow(t *testing.T) {
+	r := start(t, onTheBus)
+	ids := roundUps(t, r, 5)
+	if len(ids) < 3 {
+		t.Fatalf("%d of the round-ups are suspects", len(ids))
+	}
+	all := func(want index.Verdict) {
+		t.Helper()
+		for _, id := range ids {
+			if got := verdict(t, r, id); got != want {
+				t.Errorf("%s is %v, want %v", id, got, want)
+			}
+		}
+	}
+	b, wu := open(t, r, 1280, 900), open(t, r, 1280, 900)
+	path := "/console/suspects?at=" + ids[0]
+	b.signIn("lin-secret-token-1", path)
+	wu.signIn("wu-secret-token-22", path)
+	b.seen(".series", "整组放行")
+	waiting := strings.Count(b.text("aside ol"), "\n")
+	// With shift, a letter that is a decision about one is one about all.
+	b.key("A")
+	b.seen(".notice", "放行")
+	b.seen(".notice", itoa(uint32(len(ids)))+" 篇")
+	all(index.Unique)
+	list, err := r.Index.DecisionsBefore(t.Context(), 0, 10)
+	if err != nil || len(list) != 1 || list[0].Count != len(ids) || list[0].By != "林编辑" {
+		t.Fatalf("%+v %v", list, err)
+	}
+	if left := strings.Count(b.text("aside ol"), "\n"); left >= waiting {
+		t.Errorf("the row still waits: %d lines, %d before", left, waiting)
+	}
+	// The second editor, who still sees the row, is told.
+	wu.key("R")
+	wu.seen(".notice.conflict", "林编辑")
+	all(index.Unique)
+	b.to("/console/item?id=" + ids[1])
+	b.seen(".log", "放行")
+	b.to("/console/decisions")
+	b.seen(".log", "等 "+itoa(uint32(len(ids)))+" 篇")
+	b.click(".log form button")
+	b.seen(".notice", "已撤销")
+	all(index.Suspect)
+	b.to(path)
+	b.key("R")
+	b.seen(".notice", "判为重复")
+	all(index.Duplicate)
+	b.key("u")
+	b.seen(".notice", "已撤销")
+	all(index.Suspect)
+	// Once one of them is decided, the row that wu sees is another one.
+	wu.to(path)
+	b.to(path)
+	b.key("a")
+	b.seen(".notice", "放行")
+	wu.key("A")
+	wu.seen(".notice.conflict", "林编辑")
+	if got := verdict(t, r, ids[1]); got != index.Suspect {
+		t.Errorf("%s is %v", ids[1], got)
+	}
+}

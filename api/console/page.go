@@ -234,6 +234,9 @@ func (p *page) Number(v any) string {
 	return s
 }
 
+// Less is one less.
+func (p *page) Less(n int) int { return n - 1 }
+
 // Percent shows a share, 0…1.
 func (p *page) Percent(v any) string {
 	var f float64

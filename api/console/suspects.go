@@ -21,6 +21,8 @@ type suspectsView struct {
 	Row     *index.SuspectRow
 	Item    *itemView
 	Next    string // address of the page after this one is decided or passed over
+	After   string // and after its whole row is
+	Upto    uint64 // the last event when the row was read
 	Before  string
 }
 
@@ -41,6 +43,7 @@ func queueURL(path, id string, more ...string) string {
 func (c *Console) suspects(ctx context.Context, p *page) (string, error) {
 	p.notices(ctx)
 	p.Title, p.Section = p.T("待审", "Suspects"), "suspects"
+	_, upto := c.cfg.Index.Applied()
 	queue, err := c.cfg.Browse.Suspects(ctx, index.SuspectQuery{Limit: queueLength})
 	if err != nil {
 		return "", err
@@ -50,7 +53,7 @@ func (c *Console) suspects(ctx context.Context, p *page) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	v := &suspectsView{Rows: rows, At: p.e.QueryParam("at"), Waiting: totals.Waiting}
+	v := &suspectsView{Rows: rows, At: p.e.QueryParam("at"), Waiting: totals.Waiting, Upto: upto}
 	p.Data = v
 	at := 0
 	for i := range rows {
@@ -75,13 +78,21 @@ func (c *Console) suspects(ctx context.Context, p *page) (string, error) {
 	if len(rows) == 1 {
 		v.Next = "/console/suspects"
 	}
+	v.After = v.Next
 	if at > 0 {
-		v.Before = queueURL("/console/suspects", rows[at-1].Items[0].ID)
+		before := rows[at-1].Items
+		v.Before = queueURL("/console/suspects", before[len(before)-1].ID)
 	}
-	// Within a series, the next member comes first.
-	for j := range v.Row.Items {
-		if v.Row.Items[j].ID == open && j+1 < len(v.Row.Items) {
-			v.Next = queueURL("/console/suspects", v.Row.Items[j+1].ID)
+	// Within a row, it goes from member to member.
+	for j, items := 0, v.Row.Items; j < len(items); j++ {
+		if items[j].ID != open {
+			continue
+		}
+		if j+1 < len(items) {
+			v.Next = queueURL("/console/suspects", items[j+1].ID)
+		}
+		if j > 0 {
+			v.Before = queueURL("/console/suspects", items[j-1].ID)
 		}
 	}
 	it, err := c.cfg.Index.Item(ctx, open)

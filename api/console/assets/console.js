@@ -2,8 +2,8 @@
 // knows about one page in particular.
 "use strict";
 
-// Keys: an element with data-key="x" (or data-key2) is clicked by that key;
-// data-focus is focused. Never while somebody types, or while an input method
+// Keys: an element with data-key="x" (or data-key2) is clicked by that key, one
+// with data-all="x" by that key with shift; data-focus is focused. Never while somebody types, or while an input method
 // is composing a character.
 document.addEventListener("keydown", (e) => {
   if (e.isComposing || e.keyCode === 229 || e.ctrlKey || e.metaKey || e.altKey || e.repeat) return;
@@ -29,7 +29,8 @@ document.addEventListener("keydown", (e) => {
     return;
   }
   if (keys && keys.open) return;
-  const target = document.querySelector('[data-key="' + CSS.escape(key) + '"], [data-key2="' + CSS.escape(key) + '"]');
+  const name = CSS.escape(key);
+  const target = document.querySelector(e.shiftKey ? '[data-all="' + name + '"]' : '[data-key="' + name + '"], [data-key2="' + name + '"]');
   if (target) {
     e.preventDefault();
     target.click();

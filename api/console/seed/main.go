@@ -11,19 +11,17 @@ package main
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"flag"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -32,8 +30,6 @@ import (
 	"jianguo/data"
 	"jianguo/index"
 	"jianguo/segment"
-	"jianguo/simhash"
-	"jianguo/sketch"
 )
 
 func main() {
@@ -55,19 +51,17 @@ func run(ctx context.Context, dir string, items, rounds int) (err error) {
 	if err != nil {
 		return err
 	}
-	policy := index.DefaultPolicy()
-	policy.Rules = index.RulesHamming
-	x, err := index.Open(ctx, index.Config{Dir: dir, Policy: &policy, Durability: index.DurabilityRelaxed})
+	x, err := index.Open(ctx, index.Config{Dir: dir, Durability: index.DurabilityRelaxed})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, x.Close()) }()
 	if applied, _ := x.Applied(); applied == 0 {
-		if err := fill(ctx, x, items); err != nil {
+		if err := fill(ctx, x, seg, items); err != nil {
 			return err
 		}
 	}
-	b, err := x.OpenBrowse(ctx, index.BrowseConfig{Words: console.IndexWords(seg)})
+	b, err := x.OpenBrowse(ctx, index.BrowseConfig{Words: console.IndexWords(seg), Workers: runtime.GOMAXPROCS(0)})
 	if err != nil {
 		return err
 	}
@@ -99,124 +93,6 @@ func run(ctx context.Context, dir string, items, rounds int) (err error) {
 		fmt.Printf("%-10s %.0f bytes an item\n", name, float64(info.Size())/float64(events))
 	}
 	return measure(ctx, x, b, seg, dir, rounds)
-}
-
-var (
-	subjects = strings.Fields("市政府 气象台 法院 研究所 大学 博物馆 医院 消防队 公安局 税务局 交通局 农业部门 银行 电力公司 图书馆 动物园 体育局 铁路部门 水务局 文化馆")
-	acts     = strings.Fields("发布 公布 启动 完成 推进 检查 调整 恢复 关闭 扩建 修复 通报 查处 试点 招募 表彰 宣布 延长 取消 升级")
-	objects  = strings.Fields("暴雨预警 招生计划 地铁线路 医保政策 停水通知 道路施工 食品抽检 考古成果 夏粮收购 电价方案 新航线 防汛演练 公租房 体育赛事 图书借阅 垃圾分类 旅游专列 养老服务 科技项目 生态修复")
-	places   = strings.Fields("海岬 江澜 青禾 云崖 朔原 南屏 澜东 掌山 枫湾 柳港")
-)
-
-func headline(r *rand.Rand) string {
-	pick := func(list []string) string { return list[r.IntN(len(list))] }
-	return fmt.Sprintf("%s%s%s%s 第%d号", pick(places), pick(subjects), pick(acts), pick(objects), r.IntN(100_000))
-}
-
-// vocabulary is the words of the table of document frequencies, the most
-// frequent first.
-func vocabulary() (words []string, err error) {
-	table, err := data.FS.ReadFile("tables/df.txt")
-	if err != nil {
-		return nil, err
-	}
-	type entry struct {
-		word string
-		n    int
-	}
-	var entries []entry
-	for line := range strings.Lines(string(table)) {
-		var e entry
-		if n, err := fmt.Sscan(line, &e.word, &e.n); err == nil && n == 2 {
-			entries = append(entries, e)
-		}
-	}
-	slices.SortStableFunc(entries, func(a, b entry) int { return b.n - a.n })
-	for _, e := range entries {
-		words = append(words, e.word)
-	}
-	if len(words) == 0 {
-		return nil, errors.New("the table of document frequencies has no words")
-	}
-	return words, nil
-}
-
-// prose is about n characters of words, the common ones most often, as in
-// texts: the frequency of a word falls with its rank.
-func prose(r *rand.Rand, words []string, n int) string {
-	var b strings.Builder
-	for k := 0; b.Len() < 3*n; k++ {
-		b.WriteString(words[int(math.Exp(r.Float64()*math.Log(float64(len(words)))))%len(words)])
-		if k%9 == 8 {
-			b.WriteString("，")
-		}
-		if k%40 == 39 {
-			b.WriteString("。\n")
-		}
-	}
-	return b.String()
-}
-
-// origin is an item that others copy.
-type origin struct {
-	title, body string
-	exact       [16]byte
-	print       simhash.Print
-	published   time.Time
-}
-
-func fill(ctx context.Context, x *index.Index, items int) error {
-	words, err := vocabulary()
-	if err != nil {
-		return err
-	}
-	r := rand.New(rand.NewPCG(6, 2025))
-	at := time.Now().Add(-30 * 24 * time.Hour)
-	step := 30 * 24 * time.Hour / time.Duration(items)
-	empty := sketch.Make(sketch.Input{})
-	var recent, loud []*origin
-	began := time.Now()
-	for seq := 1; seq <= items; {
-		var batch []index.Mutation
-		for ; len(batch) < 1000 && seq <= items; seq++ {
-			at = at.Add(step)
-			var o *origin
-			if len(recent) > 100 && len(loud) > 0 && r.IntN(100) < 35 {
-				// Most stories are copied a few times, a few all the time.
-				o = recent[len(recent)-1-int(float64(len(recent))*r.Float64()*r.Float64())]
-				if r.IntN(4) == 0 {
-					o = loud[int(float64(len(loud))*r.Float64()*r.Float64())]
-				}
-			} else {
-				o = &origin{title: headline(r), published: at.Add(-time.Duration(r.IntN(600)) * time.Second)}
-				o.body = o.title + "。\n" + prose(r, words, 700)
-				binary.LittleEndian.PutUint64(o.exact[:], r.Uint64())
-				binary.LittleEndian.PutUint64(o.exact[8:], r.Uint64())
-				o.print.Fingerprint = simhash.Fingerprint(r.Uint64())
-				for i := range o.print.Margins {
-					o.print.Margins[i] = 1
-				}
-				if seq%5000 == 1 {
-					loud = append([]*origin{o}, loud[:min(len(loud), 30)]...)
-				}
-				if recent = append(recent, o); len(recent) > 20_000 {
-					recent = slices.Clone(recent[10_000:])
-				}
-			}
-			a := &index.Article{ID: fmt.Sprintf("item-%d", seq), Title: o.title, Source: fmt.Sprintf("来源%03d", int(200*r.Float64()*r.Float64())),
-				URL: fmt.Sprintf("https://example.cn/%d.html", seq), Published: o.published.Add(time.Duration(r.IntN(7200)) * time.Second),
-				Packed: index.PackText(o.body), Exact: o.exact, Print: o.print, Sketch: empty}
-			if r.IntN(4) == 0 {
-				a.Exact[0]++ // found by its fingerprint
-			}
-			batch = append(batch, index.Mutation{Seq: uint64(seq), At: at, Article: a})
-		}
-		if _, err := x.Add(ctx, batch); err != nil {
-			return err
-		}
-	}
-	fmt.Printf("%d items in %.1f s\n", items, time.Since(began).Seconds())
-	return nil
 }
 
 func measure(ctx context.Context, x *index.Index, b *index.Browse, seg *segment.Segmenter, dir string, rounds int) error {
