@@ -1,11 +1,17 @@
 package main
 
 import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
 	"os/exec"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"jianguo/exposure"
 	"jianguo/ingest"
 )
 
@@ -65,6 +71,148 @@ func TestDeadExposures(t *testing.T) {
 	}
 	if _, body, err := s.post("/filter", []byte(`{"user":"ann","items":["kept","new"]}`)); string(body) != `{"items":["new"],"dropped":1}` || err != nil {
 		t.Errorf("the good event among the bad: %s %v", body, err)
+	}
+	s.stop()
+}
+
+// ask posts JSON and decodes the answer, which must be there.
+func (s *running) ask(path, body string, answer any) {
+	s.t.Helper()
+	status, b, err := s.post(path, []byte(body))
+	if err != nil || status/100 != 2 {
+		s.t.Fatalf("%s %.200s: %d %s %v", path, body, status, b, err)
+	}
+	if answer != nil {
+		if err := json.Unmarshal(b, answer); err != nil {
+			s.t.Fatalf("%s: %s: %v", path, b, err)
+		}
+	}
+}
+
+// TestScenes: many scenes share a history, which is kept by its own policy or, where it
+// has none, by the default one; days are those of the zone given.
+func TestScenes(t *testing.T) {
+	s := serve(t, binary(t), t.TempDir(), "--nats-listen", "127.0.0.1:0", "--exposure-policy", "calendar,months=2", "--time-zone", "America/Asuncion",
+		"--scenes", "feed=video;player=video;search=finds", "--histories", "video=rotate,slots=3")
+	s.eventually("ready", func() bool { return s.status("/readyz") == 200 })
+	s.ask("/exposures", `{"user":"u","kind":"seen","items":["f"],"scene":"feed"}`, nil)
+	s.ask("/exposures", `{"user":"u","kind":"seen","items":["s"],"scene":"search"}`, nil)
+	s.ask("/exposures", `{"user":"u","kind":"seen","items":["d"],"scene":"nobody-said-where"}`, nil)
+	for scene, want := range map[string]string{"feed": "s d", "player": "s d", "search": "f d", "": "f s", "elsewhere": "f s"} {
+		var got struct{ Items []string }
+		s.ask("/filter", `{"user":"u","items":["f","s","d"],"scene":"`+scene+`"}`, &got)
+		if strings.Join(got.Items, " ") != want {
+			t.Errorf("scene %q: %v, want %s", scene, got.Items, want)
+		}
+	}
+	zone, err := time.LoadLocation("America/Asuncion")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for scene, want := range map[string][2]string{"player": {"video", "rotate,slots=3,"}, "search": {"finds", "calendar,slots=4,"}, "": {"", "calendar,slots=4,"}} {
+		var got exposure.HistoryInfo
+		s.ask("/exposures/query", `{"user":"u","scene":"`+scene+`"}`, &got)
+		if got.History != want[0] || !strings.HasPrefix(got.Policy, want[1]) || got.Last == nil {
+			t.Fatalf("scene %q: %+v", scene, got)
+		}
+		_, offset := got.Last.Zone()
+		if _, is := got.Last.In(zone).Zone(); offset != is {
+			t.Errorf("scene %q: the time is %s", scene, got.Last)
+		}
+	}
+	s.ask("/exposures/forget", `{"user":"u"}`, nil)
+	for _, scene := range []string{"feed", "search", ""} {
+		var got struct{ Items []string }
+		if s.ask("/filter", `{"user":"u","items":["f","s","d"],"scene":"`+scene+`"}`, &got); len(got.Items) != 3 {
+			t.Errorf("forgotten, scene %q: %v", scene, got.Items)
+		}
+	}
+	s.stop()
+}
+
+// TestExposureMetrics: the numbers of /metrics are those of what was done.
+func TestExposureMetrics(t *testing.T) {
+	s := serve(t, binary(t), t.TempDir(), "--nats-listen", "127.0.0.1:0", "--exposure-policy", "rotate,slots=5,capacity=64,tail=16", "--exposure-flush", "50ms")
+	s.eventually("ready", func() bool { return s.status("/readyz") == 200 })
+	conn, err := ingest.ConnectURL(s.at.NATS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	var ids []string
+	for i := range 250 {
+		ids = append(ids, fmt.Sprintf(`"i%d"`, i))
+	}
+	list := strings.Join(ids, ",")
+	s.ask("/exposures", `{"user":"u","kind":"seen","items":[`+list+`]}`, nil)
+	s.ask("/exposures", `{"user":"u","kind":"delivered","items":["d1","d2"]}`, nil)
+	s.ask("/exposures", `{"user":"v","kind":"played","items":["x"]}`, nil)
+	s.ask("/exposures/unsee", `{"user":"u","items":["i200","i249"]}`, nil)
+	s.ask("/exposures/forget", `{"user":"v"}`, nil)
+	if _, err := conn.Request("exposures.seen", []byte(`{"user":"w"}`), 10*time.Second); err != nil {
+		t.Fatal(err)
+	}
+	get := func() map[string]float64 {
+		t.Helper()
+		res, err := http.Get(s.at.HTTP + "/metrics")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		b, err := io.ReadAll(res.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := map[string]float64{}
+		for line := range strings.Lines(string(b)) {
+			if rest, ok := strings.CutPrefix(line, "jianguo_exposure_"); ok {
+				name, value, _ := strings.Cut(strings.TrimSpace(rest), " ")
+				if m[name], err = strconv.ParseFloat(value, 64); err != nil {
+					t.Fatal(line, err)
+				}
+			}
+		}
+		return m
+	}
+	// Nobody has been asked about, so nobody stays in memory once written.
+	s.eventually("flushed and refused", func() bool { m := get(); return m["unflushed_keys"] == 0 && m["events_refused_total"] == 1 })
+	dropped := 0
+	const asked = 20
+	for range asked {
+		var got struct{ Dropped int }
+		s.ask("/filter", `{"user":"u","items":["d1","d2","new","i249",`+list+`]}`, &got) // i249 twice
+		dropped += got.Dropped - 1
+	}
+	s.eventually("measured", func() bool { return get()["fpr_tests_total"] > 0 })
+	m := get()
+	var state exposure.HistoryInfo
+	s.ask("/exposures/query", `{"user":"u"}`, &state)
+	for name, want := range map[string]float64{
+		"ready": 1, "consumer_lag_events": 0, "unflushed_keys": 0, "unflushed_age_seconds": 0,
+		`events_total{kind="seen"}`: 2, `events_total{kind="delivered"}`: 1, `events_total{kind="unsee"}`: 1, `events_total{kind="forget"}`: 1,
+		"filter_requests_total": asked, "filter_candidates_total": asked * 254, "filter_degraded_total": 0,
+		"filter_dropped_exact_total":  float64(asked * (state.Tail + state.Delivered)),
+		"filter_dropped_shards_total": float64(dropped - asked*(state.Tail+state.Delivered)),
+		"cache_hits_total":            asked - 1, "cache_misses_total": 1,
+		"states_quarantined_total": 0, "swept_users_total": 0,
+	} {
+		if m[name] != want {
+			t.Errorf("%s is %v, want %v", name, m[name], want)
+		}
+	}
+	if len(state.Shards) != 4 || dropped != asked*250 { // 250 and 2 delivered, less 2 un-seen
+		t.Errorf("%d dropped, state %+v", dropped, state)
+	}
+	for _, name := range []string{"flushed_users_total", "flushed_bytes_total", "flush_seconds_count", "head_bytes_count", "cached_users", "cached_bytes", "fpr_expected_total"} {
+		if m[name] <= 0 {
+			t.Errorf("%s is %v", name, m[name])
+		}
+	}
+	if m["fpr_expected_total"] > 0.001*m["fpr_tests_total"] || m["fpr_positives_total"] > 0.01*m["fpr_tests_total"] {
+		t.Errorf("%v of %v random keys are held, %v expected", m["fpr_positives_total"], m["fpr_tests_total"], m["fpr_expected_total"])
+	}
+	if bytes := float64(state.Bytes); m["flushed_bytes_total"] < bytes {
+		t.Errorf("%v bytes flushed, the user takes %v", m["flushed_bytes_total"], bytes)
 	}
 	s.stop()
 }

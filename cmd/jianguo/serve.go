@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"path/filepath"
+	"slices"
 	"time"
+	_ "time/tzdata" // where months begin, on machines without a zone database too
 
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/prometheus/client_golang/prometheus"
@@ -166,19 +169,13 @@ func (f *serveFlags) openMetrics(_ *streams, s *service) error {
 }
 
 func (f *serveFlags) openExposure(co *streams, s *service) error {
-	policy, err := exposure.ParsePolicy(f.ExposurePolicy)
+	policies, err := f.exposurePolicies()
 	if err != nil {
 		return err
 	}
-	policies := map[string]exposure.Policy{"": policy}
-	for name, text := range f.Histories {
-		if policies[name], err = exposure.ParsePolicy(text); err != nil {
-			return fmt.Errorf("history %s: %w", name, err)
-		}
-	}
 	zone, err := time.LoadLocation(f.TimeZone)
 	if err != nil {
-		return fmt.Errorf("time zone: %w", err)
+		return fmt.Errorf("--time-zone: %w", err)
 	}
 	durability := exposure.Synced
 	if f.Durability == "relaxed" {
@@ -208,6 +205,28 @@ func (f *serveFlags) openExposure(co *streams, s *service) error {
 		},
 		Forgotten: dead.Forget})
 	return err
+}
+
+// exposurePolicies are those of all histories; one that has none of its own is kept
+// as the default one is.
+func (f *serveFlags) exposurePolicies() (map[string]exposure.Policy, error) {
+	policy, err := exposure.ParsePolicy(f.ExposurePolicy)
+	if err != nil {
+		return nil, fmt.Errorf("--exposure-policy: %w", err)
+	}
+	policies := map[string]exposure.Policy{"": policy}
+	for _, name := range f.Scenes {
+		policies[name] = policy
+	}
+	for _, name := range slices.Sorted(maps.Keys(f.Histories)) {
+		if _, used := policies[name]; !used {
+			return nil, fmt.Errorf("--histories: no scene of --scenes goes into history %q", name)
+		}
+		if policies[name], err = exposure.ParsePolicy(f.Histories[name]); err != nil {
+			return nil, fmt.Errorf("--histories: history %q: %w", name, err)
+		}
+	}
+	return policies, nil
 }
 
 func (s *service) exposureReady() error {
