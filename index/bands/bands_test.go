@@ -382,29 +382,40 @@ func reached(m *margin, h Hit) bool {
 // costs.
 func TestSieve(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 5))
+	passed := 0
 	for range 200 {
 		p := randomPrint(rng)
 		var m margin
 		m.prepare(&p, 8*rng.Float32())
-		hi := make([]uint32, rng.IntN(200))
+		// With and without room behind the end.
+		hi := make([]uint32, rng.IntN(200), 200+rng.IntN(8))
+		if rng.IntN(2) == 0 {
+			hi = slices.Clip(hi)
+		}
 		query, band := rng.Uint32(), rng.IntN(bandCount)
-		bound := rng.Uint32N(m.limit/2 + 1)
+		next, both := rng.Uint32N(m.limit/2+1), rng.Uint32N(m.limit/4*3+1)
 		for i := range hi {
 			hi[i] = query ^ rng.Uint32()&rng.Uint32()&rng.Uint32()
 		}
-		masks := m.sieve.pass(hi, query, band, bound)
+		masks := m.sieve.pass(hi, query, band, next, both)
 		var generic sieveMasks
-		siftGeneric(&generic, hi, 0, query, &m.sieve.nibbles[(band+1)%bandCount], uint8(bound/m.sieve.unit)+1)
+		siftGeneric(&generic, hi, 0, query, (*sieveTables)(m.sieve.nibbles[(band+1)%bandCount:]),
+			sieveBounds{next/m.sieve.unit + 1, both/m.sieve.unit + 1})
 		if !slices.Equal(masks, generic[:len(masks)]) {
 			t.Fatalf("%d postings: %x, in plain code %x", len(hi), masks, generic)
 		}
 		for i, h := range hi {
-			cost := m.cost((band+1)%bandCount, uint16((h^query)>>16))
+			first := m.cost((band+1)%bandCount, uint16((h^query)>>16))
+			sum := first + m.cost((band+2)%bandCount, uint16(h^query))
 			ok := masks[i/64]>>(i%64)&1 == 1
-			if cost < bound && !ok || cost >= bound+8*m.sieve.unit && ok {
-				t.Fatalf("cost %d, bound %d, unit %d: passes %v", cost, bound, m.sieve.unit, ok)
+			passed += int(masks[i/64] >> (i % 64) & 1)
+			if first < next && sum < both && !ok || (first >= next+8*m.sieve.unit || sum >= both+12*m.sieve.unit) && ok {
+				t.Fatalf("costs %d and %d, bounds %d and %d, unit %d: passes %v", first, sum, next, both, m.sieve.unit, ok)
 			}
 		}
+	}
+	if passed < 100 {
+		t.Errorf("only %d passed: this proves little", passed)
 	}
 }
 

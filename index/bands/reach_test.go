@@ -71,10 +71,13 @@ func TestBudgetFallsInSteps(t *testing.T) {
 	b := New(Config{Full: 64})
 	defer b.Close()
 	last, steps := b.probes(Budget{}), 0
-	for i := range uint32(4096) {
+	for i := range uint32(8192) {
 		b.Add(simhash.Fingerprint(i)*0x9e3779b97f4a7c15, i+1)
 		n := b.probes(Budget{})
 		if i < 64 && n != defaultProbes {
+			t.Fatalf("%d probes at %d fingerprints", n, i+1)
+		}
+		if i < 64*vast && n < leastProbes {
 			t.Fatalf("%d probes at %d fingerprints", n, i+1)
 		}
 		if n > last {
@@ -83,11 +86,11 @@ func TestBudgetFallsInSteps(t *testing.T) {
 		if n < last {
 			steps, last = steps+1, n
 		}
-		if n*int(i+1) > defaultProbes*64 && i >= 64 && n > bandCount {
-			t.Fatalf("%d probes at %d fingerprints visit more than %d at %d", n, i+1, defaultProbes, 64)
+		if i >= 64*vast && n*int(i+1) > leastProbes*64*vast {
+			t.Fatalf("%d probes at %d fingerprints visit more than %d at %d", n, i+1, leastProbes, 64*vast)
 		}
 	}
-	if steps < 6 || steps > 6*8+1 || last != defaultProbes*64/4096 {
+	if steps < 20 || steps > 8+8*3 || last != leastProbes*64*vast/8192 {
 		t.Fatalf("%d steps, down to %d", steps, last)
 	}
 }

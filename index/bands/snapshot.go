@@ -1,7 +1,6 @@
 package bands
 
 import (
-	"cmp"
 	"fmt"
 	"runtime"
 
@@ -86,27 +85,29 @@ func (b *Bands) Forget() {
 }
 
 // Loader builds Bands from pages, from postings, or from both. Its methods
-// may be called by several goroutines at once.
+// may be called by several goroutines at once, where they do not say otherwise.
 type Loader struct {
-	config             Config
+	config Config
+	bands  *Bands // what pages made of band 0 and of the keys
+	// Of Add and AddKeys.
 	fingerprints, keys buckets.Batches
 }
 
 // NewLoader returns an empty Loader.
-func NewLoader(c Config) *Loader { return &Loader{config: c} }
+func NewLoader(c Config) *Loader { return &Loader{config: c, bands: New(c)} }
 
-// Page adds the postings of one page. An error wraps ErrPage, and leaves the
-// Loader as it was.
+// Page adds the postings of one page: each page once, before anything is added
+// otherwise. An error wraps ErrPage, and leaves the Loader as it was.
 func (l *Loader) Page(id PageID, page []byte) error {
-	into := &l.fingerprints
+	into := l.bands.bands[0]
 	switch id.Family {
 	case Fingerprints:
 	case Keys:
-		into = &l.keys
+		into = l.bands.keys
 	default:
 		return fmt.Errorf("bands: %v: %w: no such family", id, ErrPage)
 	}
-	if err := into.AppendPage(page, uint8(id.Family), id.First); err != nil {
+	if err := into.LoadPage(page, uint8(id.Family), id.First); err != nil {
 		return fmt.Errorf("bands: %v: %w", id, err)
 	}
 	return nil
@@ -128,23 +129,57 @@ func (l *Loader) AddKeys(keys []uint64, ordinal uint32) {
 	})
 }
 
-// Bands builds the postings, on all cores. The Loader is used up; while it
-// builds, it needs 12 bytes a posting read beside what Bands take.
+// Close gives back the memory of a Loader that nothing was made of.
+func (l *Loader) Close() {
+	l.bands.Close()
+	l.fingerprints.Release()
+	l.keys.Release()
+}
+
+// Derive returns work that can be done once every page of Fingerprints has been
+// read, and before Bands is called, where nothing is added otherwise: a function
+// for each of the other bands, to be called once, by whom there is.
+func (l *Loader) Derive() []func() {
+	var work []func()
+	for band := 1; band < bandCount; band++ {
+		work = append(work, func() { l.derive(band) })
+	}
+	return work
+}
+
+func (l *Loader) derive(band int) {
+	from := l.bands.bands[0]
+	l.bands.bands[band] = from.Rotated(l.bands.config(l.config), band*bandBits)
+}
+
+// Bands builds what is not there yet, on all cores. The Loader is used up;
+// while it builds, it needs 12 bytes for each posting that was added by Add and
+// AddKeys beside what Bands take.
 func (l *Loader) Bands() *Bands {
-	b := &Bands{memory: new(buckets.Memory), full: cmp.Or(l.config.Full, defaultFull)}
+	b := l.bands
 	c := b.config(l.config)
 	var build errgroup.Group
 	build.SetLimit(runtime.GOMAXPROCS(0))
-	for band := range b.bands {
-		build.Go(func() error {
-			b.bands[band] = l.fingerprints.Build(c, band*bandBits)
-			return nil
-		})
+	work := func(f func()) {
+		build.Go(func() error { f(); return nil })
 	}
-	build.Go(func() error {
-		b.keys = l.keys.Build(narrow(c), 0)
-		return nil
-	})
+	paged := b.Len() > 0
+	if paged {
+		l.fingerprints.AppendTo(b.bands[0])
+	}
+	for band, t := range b.bands {
+		switch {
+		case !paged:
+			work(func() { b.bands[band] = l.fingerprints.Build(c, band*bandBits) })
+		case t.Len() < b.Len():
+			work(func() { l.derive(band) })
+		}
+	}
+	if b.keys.Len() > 0 {
+		work(func() { l.keys.AppendTo(b.keys) })
+	} else {
+		work(func() { b.keys = l.keys.Build(narrow(c), 0) })
+	}
 	_ = build.Wait() // none of them can fail
 	l.fingerprints.Release()
 	l.keys.Release()

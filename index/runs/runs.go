@@ -45,9 +45,12 @@ type Runs struct {
 
 // New returns an empty map.
 func New(Config) *Runs {
-	m := new(buckets.Memory)
-	return &Runs{memory: m, table: buckets.New(buckets.Config{Memory: m, Narrow: true})}
+	r := &Runs{memory: new(buckets.Memory)}
+	r.table = buckets.New(r.config())
+	return r
 }
+
+func (r *Runs) config() buckets.Config { return buckets.Config{Memory: r.memory, Narrow: true} }
 
 // Close releases the memory. Nothing may use r beside it or after it.
 func (r *Runs) Close() {

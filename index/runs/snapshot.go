@@ -41,16 +41,17 @@ func (r *Runs) Forget() { r.table.MarkAllDirty() }
 // Loader builds Runs from pages, from pairs, or from both. Its methods may be
 // called by several goroutines at once.
 type Loader struct {
+	runs    *Runs // what pages made
 	batches buckets.Batches
 }
 
 // NewLoader returns an empty Loader.
-func NewLoader(Config) *Loader { return new(Loader) }
+func NewLoader(c Config) *Loader { return &Loader{runs: New(c)} }
 
-// Page adds the pairs of one page. An error wraps ErrPage, and leaves the
-// Loader as it was.
+// Page adds the pairs of one page: each page once. An error wraps ErrPage, and
+// leaves the Loader as it was.
 func (l *Loader) Page(id PageID, page []byte) error {
-	if err := l.batches.AppendPage(page, tag, uint16(id)); err != nil {
+	if err := l.runs.table.LoadPage(page, tag, uint16(id)); err != nil {
 		return fmt.Errorf("runs: page %d: %w", id, err)
 	}
 	return nil
@@ -65,10 +66,20 @@ func (l *Loader) Add(key uint64, value uint32) {
 	l.batches.With(func(b *buckets.Batch) { b.Append(key, value) })
 }
 
+// Close gives back the memory of a Loader that nothing was made of.
+func (l *Loader) Close() {
+	l.runs.Close()
+	l.batches.Release()
+}
+
 // Runs returns what was loaded. The Loader is used up.
 func (l *Loader) Runs() *Runs {
-	m := new(buckets.Memory)
-	r := &Runs{memory: m, table: l.batches.Build(buckets.Config{Memory: m, Narrow: true}, 0)}
+	r := l.runs
+	if r.Len() > 0 {
+		l.batches.AppendTo(r.table)
+	} else {
+		r.table = l.batches.Build(r.config(), 0)
+	}
 	l.batches.Release()
 	return r
 }

@@ -120,22 +120,26 @@ func TestTable(t *testing.T) {
 					t.Fatalf("removed %d, want %d", got, n-len(want[kept]))
 				}
 			},
-			"rebuild from pages": func(t *rapid.T) {
-				var b Batch
+			"load pages": func(t *rapid.T) {
+				other := Config{Hot: rapid.SampledFrom([]int{1, 10, 0}).Draw(t, "hot"), Narrow: config.Narrow}
+				loaded := New(other)
 				for i := 0; i < Pages; i += 64 { // all that the keys fall into
-					if err := b.AppendPage(table.AppendPage(nil, i, 9), 9, uint16(i*PageKeys)); err != nil {
+					page := table.AppendPage(nil, i, 9)
+					if err := loaded.LoadPage(page, 9, uint16(i*PageKeys)); err != nil {
 						t.Fatal(err)
 					}
+					if err := loaded.LoadPage(page, 9, uint16(i*PageKeys)); (err != nil) != (loaded.pages[i].Load() != nil) {
+						t.Fatalf("the same page again: %v", err)
+					}
 				}
-				if b.Len() != total {
-					t.Fatalf("%d in the pages, want %d", b.Len(), total)
+				if dirty := loaded.TakeDirty(); len(dirty) > 0 {
+					t.Fatalf("pages %v count as changed", dirty)
 				}
 				table.Close()
 				if n := table.mem.Bytes(); n != 0 {
 					t.Fatalf("%d bytes left when closed", n)
 				}
-				table = Build(config, 0, &b)
-				b.Release()
+				table = loaded
 			},
 			"": func(t *rapid.T) {
 				check(t, table)
@@ -167,6 +171,24 @@ func TestBuildRotates(t *testing.T) {
 	table := Build(Config{}, 48, &a, &b)
 	defer table.Close()
 	same(t, want, held(table))
+
+	// The same from a table, tombstones and all.
+	straight := Build(Config{}, 0, &a, &b)
+	defer straight.Close()
+	for k, os := range held(straight) {
+		for _, o := range os {
+			if o%5 == 0 {
+				straight.Remove(k, o)
+				want[Rotate(k, 3)] = slices.DeleteFunc(want[Rotate(k, 3)], func(x uint32) bool { return x == o })
+			}
+		}
+	}
+	rotated := straight.Rotated(Config{}, 48)
+	defer rotated.Close()
+	same(t, want, held(rotated))
+	if rotated.Len() != straight.Len() {
+		t.Errorf("%d postings became %d", straight.Len(), rotated.Len())
+	}
 }
 
 func TestPinKeepsBlocks(t *testing.T) {
@@ -241,14 +263,10 @@ func TestExamplePage(t *testing.T) {
 	}
 }
 
-func TestAppendPageNamesWhatIsWrong(t *testing.T) {
-	var b Batch
-	defer b.Release()
+func TestLoadPageNamesWhatIsWrong(t *testing.T) {
 	page := example()
-	if err := b.AppendPage(page, 1, 0); err != nil {
-		t.Fatal(err)
-	}
-	good := b.Len()
+	table := New(Config{})
+	defer table.Close()
 	resum := func(b []byte) []byte {
 		end := len(b) - sumBytes
 		return binary.LittleEndian.AppendUint64(b[:end:end], xxh3.Hash(b[:end]))
@@ -271,18 +289,21 @@ func TestAppendPageNamesWhatIsWrong(t *testing.T) {
 		"a long number":    func(b []byte) []byte { return resum(slices.Insert(b, 12, 0xff, 0xff, 0xff, 0xff, 0xff)) },
 		"tombstone inside": func(b []byte) []byte { return resum(slices.Replace(b, 21, 22, 0xff, 0xff, 0xff, 0xff, 0x0f)) },
 	} {
-		if err := b.AppendPage(change(slices.Clone(page)), 1, 0); !errors.Is(err, ErrPage) {
+		if err := table.LoadPage(change(slices.Clone(page)), 1, 0); !errors.Is(err, ErrPage) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if b.Len() != good {
-			t.Errorf("%s: %d postings of it were kept", name, b.Len()-good)
+		if n := table.Len(); n > 0 || table.mem.Bytes() > 0 {
+			t.Errorf("%s: %d postings of it were kept", name, n)
 		}
+	}
+	if err := table.LoadPage(page, 1, 0); err != nil || table.Len() != 3 {
+		t.Errorf("a whole page: %v, %d postings", err, table.Len())
 	}
 }
 
-// FuzzAppendPage gives every input a right checksum, or the fuzzer would never
+// FuzzLoadPage gives every input a right checksum, or the fuzzer would never
 // come past it.
-func FuzzAppendPage(f *testing.F) {
+func FuzzLoadPage(f *testing.F) {
 	page := example()
 	f.Add(page[:len(page)-sumBytes], uint8(1), uint16(0))
 	f.Add([]byte{}, uint8(0), uint16(64))
@@ -294,31 +315,24 @@ func FuzzAppendPage(f *testing.F) {
 	f.Add(page[:len(page)-sumBytes], uint8(2), uint16(0))
 	sorted.Close()
 	f.Fuzz(func(t *testing.T, body []byte, tag uint8, first uint16) {
-		var b Batch
-		defer b.Release()
-		if err := b.AppendPage(body, tag, first); err == nil {
+		config := Config{Hot: 3, Narrow: len(body) > 5 && body[5] == isNarrow}
+		table := New(config)
+		defer table.Close()
+		if err := table.LoadPage(body, tag, first); err == nil {
 			t.Fatalf("%d bytes without a sum are a page", len(body))
 		}
-		err := b.AppendPage(binary.LittleEndian.AppendUint64(slices.Clone(body), xxh3.Hash(body)), tag, first)
+		err := table.LoadPage(binary.LittleEndian.AppendUint64(slices.Clone(body), xxh3.Hash(body)), tag, first)
 		if err != nil {
-			if !errors.Is(err, ErrPage) || b.Len() > 0 {
-				t.Fatal(b.Len(), err)
+			if !errors.Is(err, ErrPage) || table.Len() > 0 {
+				t.Fatal(table.Len(), err)
 			}
 			return
 		}
-		config := Config{Hot: 3, Narrow: body[5] == isNarrow}
-		table := Build(config, 0, &b)
-		defer table.Close()
-		if table.Len() != b.Len() {
-			t.Fatalf("%d postings became %d", b.Len(), table.Len())
-		}
-		var c Batch
-		defer c.Release()
-		if err := c.AppendPage(table.AppendPage(nil, int(first)/PageKeys, tag), tag, first); err != nil {
+		second := New(config)
+		defer second.Close()
+		if err := second.LoadPage(table.AppendPage(nil, int(first)/PageKeys, tag), tag, first); err != nil {
 			t.Fatal(err)
 		}
-		second := Build(config, 0, &c)
-		defer second.Close()
 		same(t, held(table), held(second))
 	})
 }

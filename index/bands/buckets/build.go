@@ -33,9 +33,6 @@ func (b *Batch) Append(key uint64, ordinal uint32) {
 	b.n++
 }
 
-// cut takes back all but the first n postings.
-func (b *Batch) cut(n int) { b.n = n }
-
 // Len is the number of postings.
 func (b *Batch) Len() int { return b.n }
 
@@ -53,9 +50,6 @@ func newBatchPart() batchPart {
 func (b *Batch) all(f func(keys []uint64, ordinals []uint32)) {
 	for i, part := range b.parts {
 		n := min(batchBlock, b.n-i*batchBlock)
-		if n <= 0 {
-			return // what was cut off
-		}
 		f(part.keys[:n], part.ordinals[:n])
 	}
 }
@@ -82,13 +76,6 @@ func (l *Batches) With(fill func(*Batch)) {
 	fill(b)
 }
 
-// AppendPage is AppendPage of a batch that is nobody else's meanwhile.
-func (l *Batches) AppendPage(page []byte, tag uint8, first uint16) error {
-	b := l.take()
-	defer l.give(b)
-	return b.AppendPage(page, tag, first)
-}
-
 func (l *Batches) take() *Batch {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -108,6 +95,26 @@ func (l *Batches) give(b *Batch) {
 	l.idle = append(l.idle, b)
 }
 
+// AppendTo appends all postings to a table. Writer only.
+func (l *Batches) AppendTo(t *Table) {
+	for _, b := range l.all {
+		b.all(func(keys []uint64, ordinals []uint32) {
+			for i, k := range keys {
+				t.Append(k, ordinals[i])
+			}
+		})
+	}
+}
+
+// Len is the number of postings in all batches. Nobody may fill one meanwhile.
+func (l *Batches) Len() int {
+	n := 0
+	for _, b := range l.all {
+		n += b.n
+	}
+	return n
+}
+
 // Build is Build of all batches.
 func (l *Batches) Build(c Config, rotate int) *Table { return Build(c, rotate, l.all...) }
 
@@ -120,34 +127,68 @@ func (l *Batches) Release() {
 }
 
 // Build returns a table of the postings of batches, each under its key rotated
-// left by so many bits. It reads the batches twice and orders them
-// by page, a million at a time, in 32 MB of its own. Tables that share a Memory may be built side by side.
+// left by so many bits. Tables that share a Memory may be built side by side.
 // No page of it is dirty.
 func Build(c Config, rotate int, batches ...*Batch) *Table {
+	return build(c, rotate, func(f func(keys []uint64, ordinals []uint32)) {
+		for _, b := range batches {
+			b.all(f)
+		}
+	})
+}
+
+// Rotated is Build of the postings of t, and of batches. Nobody may change t
+// meanwhile.
+func (t *Table) Rotated(c Config, rotate int) *Table {
+	return build(c, rotate, t.all)
+}
+
+// all calls f with the live postings, bucket by bucket.
+func (t *Table) all(f func(keys []uint64, ordinals []uint32)) {
+	var keys []uint64
+	var ordinals []uint32
+	for number := range t.pages {
+		p := t.pages[number].Load()
+		if p == nil {
+			continue
+		}
+		keys, ordinals = keys[:0], ordinals[:0]
+		for slot := range PageKeys {
+			upper := uint64(number*PageKeys+slot) << 48
+			v := p.view(slot)
+			for i, o := range v.ordinals() {
+				if o != dead {
+					keys, ordinals = append(keys, upper|v.low(i)), append(ordinals, o)
+				}
+			}
+		}
+		f(keys, ordinals)
+	}
+}
+
+// build reads the postings twice, all calling its argument with parts of them,
+// and orders them by page, a million at a time, in 32 MB of its own.
+func build(c Config, rotate int, all func(func(keys []uint64, ordinals []uint32))) *Table {
 	t := New(c)
 	// One counter a bucket, then the slot of its next posting: the fill touches
 	// a line of this and one of each array, and nothing else.
 	next := make([]uint32, Keys)
-	for _, b := range batches {
-		b.all(func(keys []uint64, _ []uint32) {
-			for _, k := range keys {
-				next[rotateLeft(k, rotate)>>48]++
-			}
-		})
-		t.live.Add(int64(b.n))
-	}
+	all(func(keys []uint64, _ []uint32) {
+		for _, k := range keys {
+			next[rotateLeft(k, rotate)>>48]++
+		}
+		t.live.Add(int64(len(keys)))
+	})
 	var pages [Pages]*page
 	for i := range pages {
 		pages[i] = t.mem.sized(next[i*PageKeys:][:PageKeys], t.narrow())
 	}
 	f := fill{pages: &pages, next: next, waiting: make([]Posting, 0, min(t.Len(), fillAtOnce))}
-	for _, b := range batches {
-		b.all(func(keys []uint64, ordinals []uint32) {
-			for i, k := range keys {
-				f.add(rotateLeft(k, rotate), ordinals[i])
-			}
-		})
-	}
+	all(func(keys []uint64, ordinals []uint32) {
+		for i, k := range keys {
+			f.add(rotateLeft(k, rotate), ordinals[i])
+		}
+	})
 	f.flush()
 	for i, p := range pages {
 		if p != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 
 	"github.com/zeebo/xxh3"
 )
@@ -107,20 +108,59 @@ func (v *View) appendTo(dst []byte, ordinals []uint32) []byte {
 	return dst
 }
 
-// AppendPage adds the postings of a page with that tag and first key, bucket by
-// bucket, in the order in which they were added to each. Whatever page is, an
-// error wraps ErrPage and leaves the batch as it was.
-func (b *Batch) AppendPage(page []byte, tag uint8, first uint16) error {
-	before := b.n
-	err := b.appendPage(page, tag, first)
-	if err != nil {
-		b.cut(before)
+// LoadPage makes what AppendPage wrote, of that tag and first key, the page of a
+// table in which nothing of it is yet. Different pages may be loaded side by
+// side. The page does not count as changed. Whatever data is, an error wraps
+// ErrPage and leaves the table as it was.
+func (t *Table) LoadPage(data []byte, tag uint8, first uint16) error {
+	c := contents.Get().(*content)
+	defer contents.Put(c)
+	if err := c.read(data, tag, first, t.narrow()); err != nil {
 		return fmt.Errorf("%w: %w", ErrPage, err)
 	}
+	number := int(first) / PageKeys
+	if t.pages[number].Load() != nil {
+		return fmt.Errorf("%w: a second page %d/%d", ErrPage, tag, first)
+	}
+	counts := c.counts
+	p := t.mem.sized(counts[:], t.narrow())
+	if p == nil {
+		return nil
+	}
+	var s sorter
+	at := 0
+	for i := range p.buckets {
+		b, n := &p.buckets[i], int(c.counts[i])
+		for k := range n {
+			p.put(b.start+uint32(k), c.keys[at+k], c.ordinals[at+k])
+		}
+		at += n
+		b.n.Store(uint32(n))
+		b.sorted = c.sorted[i]
+		if n > t.hot && b.sorted == 0 { // of a table that called other buckets hot
+			s.merge(p, b.start, p.view(i))
+			b.sorted = uint32(n)
+		}
+	}
+	t.live.Add(int64(at))
+	t.pages[number].Store(p)
 	return nil
 }
 
-func (b *Batch) appendPage(page []byte, tag uint8, first uint16) error {
+// content is what a page says, bucket by bucket, in the order in which the
+// postings were added to each.
+type content struct {
+	keys           []uint64 // the lower 48 bits of each
+	ordinals       []uint32
+	counts, sorted [PageKeys]uint32
+
+	rest   []byte // still to be read
+	narrow bool
+}
+
+var contents = sync.Pool{New: func() any { return new(content) }}
+
+func (c *content) read(page []byte, tag uint8, first uint16, narrow bool) error {
 	if len(page) < headerBytes+PageKeys+sumBytes {
 		return fmt.Errorf("%d bytes", len(page))
 	}
@@ -137,109 +177,110 @@ func (b *Batch) appendPage(page []byte, tag uint8, first uint16) error {
 	if at := binary.LittleEndian.Uint16(page[6:]); page[4] != tag || at != first || first%PageKeys != 0 {
 		return fmt.Errorf("it is page %d/%d", page[4], at)
 	}
-	if page[5] > isNarrow {
-		return fmt.Errorf("unknown kind of table %d", page[5])
+	if page[5] > isNarrow || page[5] == isNarrow != narrow {
+		return fmt.Errorf("another kind of table: %d", page[5])
 	}
-	r := pageReader{rest: page[headerBytes:end], narrow: page[5] == isNarrow}
-	total := 0
+	c.rest, c.narrow = page[headerBytes:end], narrow
+	c.keys, c.ordinals = c.keys[:0], c.ordinals[:0]
 	for slot := range PageKeys {
-		n, err := r.bucket(b, (uint64(first)+uint64(slot))<<48)
-		if err != nil {
+		if err := c.bucket(slot); err != nil {
 			return fmt.Errorf("bucket %d: %w", slot, err)
 		}
-		total += n
 	}
-	if n := binary.LittleEndian.Uint32(page[8:]); uint64(n) != uint64(total) || len(r.rest) > 0 {
-		return fmt.Errorf("%d postings, not %d; %d bytes over", total, n, len(r.rest))
+	if n := binary.LittleEndian.Uint32(page[8:]); uint64(n) != uint64(len(c.keys)) || len(c.rest) > 0 {
+		return fmt.Errorf("%d postings, not %d; %d bytes over", len(c.keys), n, len(c.rest))
 	}
 	return nil
 }
 
-// pageReader reads what stands between header and sum.
-type pageReader struct {
-	rest   []byte
-	narrow bool
-	keys   []uint64 // of one bucket
-}
-
 var errCut = errors.New("cut short")
 
-// uvarint reads a number of at most 32 bits.
-func (r *pageReader) uvarint() (uint32, error) {
-	if len(r.rest) > 0 && r.rest[0] < 0x80 {
-		v := r.rest[0]
-		r.rest = r.rest[1:]
-		return uint32(v), nil
+// uvarint reads a number of at most 32 bits; most take one byte or two.
+func (c *content) uvarint() (uint32, error) {
+	if r := c.rest; len(r) > 1 {
+		if r[0] < 0x80 {
+			c.rest = r[1:]
+			return uint32(r[0]), nil
+		}
+		if r[1] < 0x80 {
+			c.rest = r[2:]
+			return uint32(r[0]&0x7f) | uint32(r[1])<<7, nil
+		}
 	}
-	v, size := binary.Uvarint(r.rest)
+	v, size := binary.Uvarint(c.rest)
 	if size <= 0 || v > math.MaxUint32 {
 		return 0, errCut
 	}
-	r.rest = r.rest[size:]
+	c.rest = c.rest[size:]
 	return uint32(v), nil
 }
 
-// bucket reads one bucket, whose keys begin with upper, into b.
-func (r *pageReader) bucket(b *Batch, upper uint64) (int, error) {
-	count, err := r.uvarint()
+func (c *content) bucket(slot int) error {
+	c.counts[slot], c.sorted[slot] = 0, 0
+	count, err := c.uvarint()
 	if err != nil || count == 0 {
-		return 0, err
+		return err
 	}
-	sorted, err := r.uvarint()
+	sorted, err := c.uvarint()
 	n := int(count)
-	if err != nil || n > len(r.rest) || sorted > count {
-		return 0, errCut // a posting takes a byte at least: no length can claim more
+	if err != nil || n > len(c.rest) || sorted > count {
+		return errCut // a posting takes a byte at least: no length can claim more
 	}
-	if err := r.readKeys(n, int(sorted), upper); err != nil {
-		return 0, err
+	c.counts[slot], c.sorted[slot] = count, sorted
+	if err := c.readKeys(n, int(sorted)); err != nil {
+		return err
 	}
+	at := len(c.ordinals)
+	c.ordinals = slices.Grow(c.ordinals, n)[:at+n]
 	last := uint32(0)
-	for i, key := range r.keys {
-		o, err := r.uvarint()
+	for i := range c.ordinals[at:] {
+		o, err := c.uvarint()
 		if err != nil {
-			return 0, err
+			return err
 		}
 		if i >= int(sorted) {
 			o += last
 			last = o
 		}
 		if o == dead {
-			return 0, errors.New("the ordinal of a tombstone")
+			return errors.New("the ordinal of a tombstone")
 		}
-		b.Append(key, o)
+		c.ordinals[at+i] = o
 	}
-	return n, nil
+	return nil
 }
 
-func (r *pageReader) readKeys(n, sorted int, upper uint64) error {
-	r.keys = slices.Grow(r.keys[:0], n)[:n]
+func (c *content) readKeys(n, sorted int) error {
+	at := len(c.keys)
+	c.keys = slices.Grow(c.keys, n)[:at+n]
+	keys := c.keys[at:]
 	last := uint32(0)
-	for i := range r.keys[:sorted] {
-		step, err := r.uvarint()
+	for i := range keys[:sorted] {
+		step, err := c.uvarint()
 		if err != nil || last+step < last {
 			return errCut
 		}
 		last += step
-		r.keys[i] = upper | uint64(last)<<16
+		keys[i] = uint64(last) << 16
 	}
-	others := r.keys[sorted:]
-	if len(r.rest) < 4*len(others) {
+	others := keys[sorted:]
+	if len(c.rest) < 4*len(others) {
 		return errCut
 	}
 	for i := range others {
-		others[i] = upper | uint64(binary.LittleEndian.Uint32(r.rest[4*i:]))<<16
+		others[i] = uint64(binary.LittleEndian.Uint32(c.rest[4*i:])) << 16
 	}
-	r.rest = r.rest[4*len(others):]
-	if r.narrow {
+	c.rest = c.rest[4*len(others):]
+	if c.narrow {
 		return nil
 	}
-	if len(r.rest) < 2*n {
+	if len(c.rest) < 2*n {
 		return errCut
 	}
-	for i := range r.keys {
-		r.keys[i] |= uint64(binary.LittleEndian.Uint16(r.rest[2*i:]))
+	for i := range keys {
+		keys[i] |= uint64(binary.LittleEndian.Uint16(c.rest[2*i:]))
 	}
-	r.rest = r.rest[2*n:]
+	c.rest = c.rest[2*n:]
 	return nil
 }
 

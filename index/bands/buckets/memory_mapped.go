@@ -9,7 +9,7 @@ const mappedFrom = 16 << 10
 
 func newBlock(size int) block {
 	if size >= mappedFrom {
-		b, err := syscall.Mmap(-1, 0, size, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+		b, err := syscall.Mmap(-1, 0, size, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE|populate)
 		if err == nil {
 			return block{b, true}
 		}
