@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/zeebo/xxh3"
 )
@@ -206,20 +207,22 @@ func (c *columns) load(n uint32, data []byte) error {
 	if len(raw) < columnChunk {
 		return errColumns
 	}
+	// Nobody else knows these columns yet: plain stores do.
+	cells := ch.cells()
 	for i := range columnChunk {
-		ch.flags[i].Store(uint32(raw[i]))
+		cells.flags[i] = uint32(raw[i])
 	}
 	r := columnReader{raw[columnChunk:]}
 	for i := range columnChunk {
-		ch.cluster[i].Store(n*columnChunk + uint32(i) - uint32(r.uvarint()))
+		cells.cluster[i] = n*columnChunk + uint32(i) - uint32(r.uvarint())
 	}
 	at := int64(0)
 	for i := range columnChunk {
 		at += r.varint()
-		ch.arrived[i].Store(uint32(at))
+		cells.arrived[i] = uint32(at)
 	}
 	for i := range columnChunk {
-		ch.touched[i].Store(uint32(int64(ch.arrived[i].Load()) + r.varint()))
+		cells.touched[i] = uint32(int64(cells.arrived[i]) + r.varint())
 	}
 	if r.rest == nil || len(r.rest) > 0 {
 		return errColumns
@@ -227,19 +230,29 @@ func (c *columns) load(n uint32, data []byte) error {
 	return nil
 }
 
+// cells are a chunk that one goroutine has for itself. An atomic number is laid
+// out as the number.
+type cells struct{ flags, cluster, arrived, touched [columnChunk]uint32 }
+
+func (ch *chunk) cells() *cells { return (*cells)(unsafe.Pointer(ch)) }
+
 // columnReader reads varints; rest is nil once they were cut short.
 type columnReader struct{ rest []byte }
 
 func (r *columnReader) uvarint() uint64 {
+	if len(r.rest) > 1 && r.rest[0] < 0x80 { // nearly all
+		v := r.rest[0]
+		r.rest = r.rest[1:]
+		return uint64(v)
+	}
 	v, size := binary.Uvarint(r.rest)
 	r.skip(size)
 	return v
 }
 
 func (r *columnReader) varint() int64 {
-	v, size := binary.Varint(r.rest)
-	r.skip(size)
-	return v
+	v := r.uvarint()
+	return int64(v>>1) ^ -int64(v&1)
 }
 
 func (r *columnReader) skip(size int) {

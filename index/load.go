@@ -108,10 +108,15 @@ func (x *Index) loadItems(ctx context.Context) (err error) {
 	return x.replay(ctx, m)
 }
 
+// loadStep is how many rows pass between two reports of progress. What is
+// reported is the rows that a snapshot does not hold: its tail after a crash,
+// or all of them.
+const loadStep = 8192
+
 // loadRows sets columns and look-ups from the rows after an ordinal, and puts
 // what has changed since arrival on top.
 func (x *Index) loadRows(ctx context.Context, after int64, put func(ordinal uint32, id, exact []byte)) error {
-	total := int64(x.nextOrdinal) - 1
+	total := int64(x.nextOrdinal) - 1 - after
 	err := each(ctx, x.reader, `SELECT ordinal, id, exact, arrived_at, verdict, cluster FROM items WHERE ordinal > ? ORDER BY ordinal`, func(r *sql.Rows) error {
 		var ordinal, cluster uint32
 		var id, exact sql.RawBytes
@@ -122,8 +127,8 @@ func (x *Index) loadRows(ctx context.Context, after int64, put func(ordinal uint
 		}
 		x.columns.set(ordinal, arrival(verdict, exact == nil), cluster, uint32(arrivedAt/1000))
 		put(ordinal, id, exact)
-		if ordinal%65536 == 0 {
-			x.cfg.Progress("items", int64(ordinal), total)
+		if ordinal%loadStep == 0 {
+			x.cfg.Progress("items", int64(ordinal)-after, total)
 		}
 		return nil
 	}, after)
@@ -155,7 +160,7 @@ func (x *Index) loadRows(ctx context.Context, after int64, put func(ordinal uint
 
 // postings calls f for every exemplar after an ordinal.
 func (x *Index) postings(ctx context.Context, after int64, f func(ordinal uint32, fp simhash.Fingerprint, keys []uint64)) error {
-	total := int64(x.nextOrdinal) - 1
+	total := int64(x.nextOrdinal) - 1 - after
 	return each(ctx, x.reader, `SELECT ordinal, fingerprint, sketch FROM items WHERE ordinal > ? ORDER BY ordinal`, func(r *sql.Rows) error {
 		var ordinal uint32
 		var fingerprint int64
@@ -171,8 +176,8 @@ func (x *Index) postings(ctx context.Context, after int64, f func(ordinal uint32
 			return fmt.Errorf("sketch of ordinal %d: %w", ordinal, err)
 		}
 		f(ordinal, simhash.Fingerprint(fingerprint), postingKeys(&sk))
-		if ordinal%65536 == 0 {
-			x.cfg.Progress("postings", int64(ordinal), total)
+		if ordinal%loadStep == 0 {
+			x.cfg.Progress("postings", int64(ordinal)-after, total)
 		}
 		return nil
 	}, after)
@@ -228,6 +233,7 @@ func (x *Index) replay(ctx context.Context, m *marks) error {
 		return err
 	}
 	// Older versions that have changed: whether they are exemplars now.
+	var changed int64
 	return each(ctx, x.reader, `SELECT ordinal, fingerprint, sketch FROM items
 		WHERE ordinal IN (SELECT ordinal FROM events WHERE number > ?) AND ordinal <= ?`, func(r *sql.Rows) error {
 		var ordinal uint32
@@ -235,6 +241,9 @@ func (x *Index) replay(ctx context.Context, m *marks) error {
 		var encoded sql.RawBytes
 		if err := r.Scan(&ordinal, &fingerprint, &encoded); err != nil {
 			return err
+		}
+		if changed++; changed%loadStep == 0 {
+			x.cfg.Progress("changes", changed, int64(x.nextEvent)-1-m.event)
 		}
 		if len(encoded) == 0 {
 			return nil // blank: it has no postings

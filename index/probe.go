@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"path/filepath"
 
 	"jianguo/index/bands"
 	"jianguo/index/runs"
@@ -74,7 +75,7 @@ func (p Probe) Reload(ctx context.Context) error {
 	x.ids.Close()
 	x.exacts.Close()
 	x.bands, x.ids, x.exacts = bands.New(bands.Config{}), runs.New(runs.Config{}), runs.New(runs.Config{})
-	db, err := x.openSnapshot(ctx)
+	db, err := openDB(filepath.Join(x.cfg.Dir, SnapshotFileName), true, "NORMAL")
 	if err != nil {
 		return err
 	}

@@ -10,12 +10,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"time"
 
 	"github.com/mattn/go-sqlite3"
 	"github.com/zeebo/xxh3"
-	"golang.org/x/sync/errgroup"
 
 	"jianguo/index/bands"
 	"jianguo/index/runs"
@@ -136,7 +134,7 @@ func (x *Index) loadSnapshot(ctx context.Context, catalogue int64) (*marks, erro
 	if _, err := os.Stat(filepath.Join(x.cfg.Dir, SnapshotFileName)); err != nil {
 		return nil, errSnapshot
 	}
-	db, err := x.openSnapshot(ctx)
+	db, err := openDB(filepath.Join(x.cfg.Dir, SnapshotFileName), true, "NORMAL")
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errSnapshot, err)
 	}
@@ -173,76 +171,6 @@ func readMarks(ctx context.Context, db *sql.DB) (*marks, error) {
 		}
 		return err
 	})
-}
-
-// loadPages reads all pages, decoding on all cores.
-func (x *Index) loadPages(ctx context.Context, db *sql.DB, m *marks) error {
-	postings, ids, exacts := bands.NewLoader(bands.Config{}), runs.NewLoader(runs.Config{}), runs.NewLoader(runs.Config{})
-	columns := new(columns)
-	columns.grow(uint32(m.highOrdinal))
-	var total int64
-	if err := db.QueryRowContext(ctx, `SELECT count(*) FROM pages`).Scan(&total); err != nil {
-		return err
-	}
-	type page struct {
-		id, hash int64
-		data     []byte
-	}
-	pages := make(chan page, 64)
-	g, ctx := errgroup.WithContext(ctx)
-	for range runtime.GOMAXPROCS(0) {
-		g.Go(func() error {
-			for p := range pages {
-				number := uint32(p.id)
-				if int64(xxh3.Hash(p.data)) != p.hash {
-					return fmt.Errorf("page %x is damaged", p.id)
-				}
-				var err error
-				switch p.id >> 32 {
-				case pagePostings:
-					err = postings.Page(bands.PageID{Family: bands.Family(number >> 16), First: uint16(number)}, p.data)
-				case pageIDs:
-					err = ids.Page(runs.PageID(number), p.data)
-				case pageExacts:
-					err = exacts.Page(runs.PageID(number), p.data)
-				case pageColumns:
-					err = columns.load(number, p.data)
-				}
-				if err != nil {
-					return fmt.Errorf("page %x: %w", p.id, err)
-				}
-			}
-			return nil
-		})
-	}
-	var done, manifest int64
-	err := each(ctx, db, `SELECT id, hash, data FROM pages ORDER BY id`, func(r *sql.Rows) error {
-		var p page
-		if err := r.Scan(&p.id, &p.hash, &p.data); err != nil {
-			return err
-		}
-		manifest ^= entry(p.id, p.hash)
-		if done++; done%256 == 0 {
-			x.cfg.Progress("snapshot", done, total)
-		}
-		select {
-		case pages <- p:
-			return nil
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	})
-	close(pages)
-	if err := errors.Join(g.Wait(), err); err != nil {
-		return err
-	}
-	if manifest != m.manifest {
-		return errors.New("pages are missing, or are not those that were written")
-	}
-	x.snapshotSum = m.sum
-	x.bands, x.ids, x.exacts = postings.Bands(), ids.Runs(), exacts.Runs()
-	x.columns.chunks.Store(columns.chunks.Load())
-	return nil
 }
 
 // Snapshot writes what is resident beside the catalogue, while everything else
