@@ -20,6 +20,9 @@ func FuzzQuickItem(f *testing.F) {
 		`{"id":"a","body":"b",}`, `{"id":"a","body":"b"} x`, `{"ID":"a","body":"b"}`, `{"id":"a","body":"b","extra":[1,{}]}`, `{}`, `{"id":"a"}`,
 		`{"id":"","body":"b"}`, "{\"id\":\"a\x01\",\"body\":\"b\"}", `{"id":"a\n","body":"b"}`, `{"id":"a","body":"b","published_at":"gestern"}`,
 		`{"id":"a","body":"b","published_at":""}`, `{"id":"a","body":"b","revision": }`, `{"id":"a","body":"b`, `{"id":"a","body":"\`, "\xff",
+		`{"id":"\u003ca\u003e","body":"\ud83d\ude00\u00e9\uD83D\uDE00","published":"2023\u002d08"}`, `{"id":"a","body":"\ud83d\u0041"}`,
+		`{"id":"a","body":"\ude00"}`, `{"id":"a","body":"\u00g0"}`, `{"id":"a","body":"\u+123"}`, `{"id":"a","body":"\u12`, `{"id":"a","body":"\ud83d\`,
+		`{"id":"a","extra":"x","extra":"y","body":"b"}`, `{"id":"a","extra":"\ud83d","body":"b"}`, `{"id":"a","body":"1234567\u00001234567"}`,
 	} {
 		f.Add([]byte(s))
 	}
@@ -39,10 +42,10 @@ func FuzzQuickItem(f *testing.F) {
 }
 
 // TestQuickItemIsTaken: what encoding/json writes of an item goes the quick
-// way, but for \u escapes.
+// way.
 func TestQuickItemIsTaken(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC)
-	it := &Item{ID: "a", Title: "题", Body: "正文\n\t\"引\" \\ " + strings.Repeat("长", 1000), Source: "s", URL: "https://x/y?a=b", Published: &at, Revision: 3}
+	it := &Item{ID: "a", Title: "题", Body: "<b>正文</b>\n\t\"引\" \\ \u2028 " + strings.Repeat("长", 1000), Source: "s", URL: "https://x/y?a=b", Published: &at, Revision: 3}
 	data, err := json.Marshal(it)
 	if err != nil {
 		t.Fatal(err)
@@ -53,6 +56,21 @@ func TestQuickItemIsTaken(t *testing.T) {
 	}
 	if diff := cmp.Diff(it, got); diff != "" {
 		t.Fatal(diff)
+	}
+}
+
+// TestPlain: wherever in a word a byte that ends a run stands, it is found.
+func TestPlain(t *testing.T) {
+	for length := range 20 {
+		for at := range length {
+			for _, c := range []byte("\"\\\x00\x1f") {
+				b := []byte(strings.Repeat("\x7f长 !", length))[:length]
+				b[at] = c
+				if got := plain(b); got != at {
+					t.Fatalf("%q: %d, want %d", b, got, at)
+				}
+			}
+		}
 	}
 }
 
