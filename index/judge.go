@@ -322,12 +322,14 @@ func (x *Index) judgeAll(ctx context.Context, r rows, a *Article, proposals []pr
 		return judgement{}, nil
 	}
 	slices.SortFunc(candidates, likelier)
+	var q query
+	defer q.close()
 	looked := 0
 	for i, c := range candidates[:min(len(candidates), x.policy.Texts)] {
 		if c.hopeless(&x.policy) {
 			continue
 		}
-		o, err := x.onText(ctx, r, a, &c.proposal, m)
+		o, err := x.onText(ctx, r, a, &c.proposal, m, &q)
 		if err != nil && !errors.Is(err, errUnseen) {
 			return judgement{}, err
 		}

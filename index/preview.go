@@ -89,7 +89,7 @@ func (x *Index) onSketch(ctx context.Context, r rows, a *Article, p *proposal, m
 
 // onText compares an article with a proposal by their texts; nil where one of
 // them was not kept.
-func (x *Index) onText(ctx context.Context, r rows, a *Article, p *proposal, m *memo) (*opinion, error) {
+func (x *Index) onText(ctx context.Context, r rows, a *Article, p *proposal, m *memo, q *query) (*opinion, error) {
 	if a.Text.Body == "" && a.Text.Title == "" {
 		return nil, nil
 	}
@@ -101,8 +101,7 @@ func (x *Index) onText(ctx context.Context, r rows, a *Article, p *proposal, m *
 		}
 		o = &opinion{ordinal: p.ordinal, s: p.s, noText: !rel.kept}
 		if rel.kept {
-			o.comparison = sketch.CompareTexts(a.Text, rel.text)
-			o.judgement = sketch.Judge(o.comparison, p.s, x.policy.Thresholds)
+			o.comparison, o.judgement = q.of(a).Judge(rel.text, p.s, x.policy.Thresholds)
 		}
 		m.texts = append(m.texts, o)
 	}
@@ -110,6 +109,25 @@ func (x *Index) onText(ctx context.Context, r rows, a *Article, p *proposal, m *
 		return nil, nil
 	}
 	return o, nil
+}
+
+// query is an article's text, prepared when it is first compared.
+type query struct {
+	sketch.Query
+	ready bool
+}
+
+func (q *query) of(a *Article) sketch.Query {
+	if !q.ready {
+		q.Query, q.ready = sketch.NewQuery(a.Text), true
+	}
+	return q.Query
+}
+
+func (q *query) close() {
+	if q.ready {
+		q.Close()
+	}
 }
 
 // recall is what an article is to be judged against, and what is known of it

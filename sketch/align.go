@@ -11,30 +11,15 @@ const chainMost = 16
 // the last one where it is as long.
 func (w *workspace) align(k int) {
 	q, c := w.q.tokens, w.c.tokens
-	sh := newShingler(k)
-	for i := range c {
-		if h, ok := sh.next(c, i); ok {
-			e := w.table.at(h)
-			at := int32(i - k + 1)
-			w.chain[at], e.first = e.first, at
-		}
-	}
 	w.runs = w.runs[:0]
-	sh = newShingler(k)
 	expect := int32(0)
 	skip := 0
-	for i := range q {
-		h, ok := sh.next(q, i)
-		at := i - k + 1
-		if !ok || at < skip {
-			continue
-		}
-		e := w.table.find(h)
-		if e == nil || e.first < 0 {
+	for at, id := range w.q.shingles {
+		if at < skip || w.first[id] < 0 {
 			continue
 		}
 		best := run{q: int32(at), c: expect, n: int32(extend(q[at:], c[min(int(expect), len(c)):]))}
-		for p, tries := e.first, 0; p >= 0 && tries < chainMost; p, tries = w.chain[p], tries+1 {
+		for p, tries := w.first[id], 0; p >= 0 && tries < chainMost; p, tries = w.chain[p], tries+1 {
 			n := int32(extend(q[at:], c[p:]))
 			if n > best.n || n == best.n && (p >= expect) && (best.c < expect || p < best.c) {
 				best.c, best.n = p, n
@@ -94,7 +79,7 @@ func (w *workspace) layout(r *Comparison) {
 			l.Swaps++
 			l.SwapA += gap
 			l.SwapB += other
-			if w.foreign(w.q.tokens[end:x.q], w.c.tokens[before:x.c]) {
+			if w.foreign(span{end, x.q}, span{before, x.c}) {
 				l.Foreign += min(gap, other)
 				w.conflict = append(w.conflict, spot{span{end, x.q}, span{before, x.c}})
 			}
@@ -125,17 +110,18 @@ const foreignMost = 16
 // foreign reports whether both sides of a swap are of some length and say what
 // the other text says nowhere: another name in the same place, not another
 // wording.
-func (w *workspace) foreign(q, c []token) bool {
-	if min(len(q), len(c)) < softK || max(len(q), len(c)) > foreignMost {
+func (w *workspace) foreign(q, c span) bool {
+	nq, nc := q.to-q.from, c.to-c.from
+	if min(nq, nc) < softK || max(nq, nc) > foreignMost {
 		return false
 	}
-	for i := range len(q) - 1 {
-		if g := w.soft.find(pairHash(q[i:])); g != nil && g.inC > 0 {
+	for _, id := range w.q.pairs[q.from : q.to-1] {
+		if w.inC[id] > 0 {
 			return false
 		}
 	}
-	for i := range len(c) - 1 {
-		if g := w.soft.find(pairHash(c[i:])); g != nil && g.inQ > 0 {
+	for _, id := range w.c.pairs[c.from : c.to-1] {
+		if id >= 0 {
 			return false
 		}
 	}

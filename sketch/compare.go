@@ -118,36 +118,30 @@ func containment(j float64, a, b uint32) (inA, inB float32) {
 	return float32(min(1, shared/float64(max(a, 1)))), float32(min(1, shared/float64(max(b, 1))))
 }
 
-// CompareTexts measures on the texts themselves.
-func CompareTexts(q, c Input) Comparison {
-	w := workspaces.Get().(*workspace)
-	defer w.release()
-	qt, ct := q.text(), c.text()
-	w.q.tokens = appendTokens(w.q.tokens[:0], qt)
-	w.c.tokens = appendTokens(w.c.tokens[:0], ct)
-	r := Comparison{Exact: true, TokensA: len(w.q.tokens), TokensB: len(w.c.tokens)}
+// measure fills in what overlaps has not: all but resemblance, containment and
+// sizes.
+func (w *workspace) measure(r *Comparison) {
 	if r.TokensA == 0 || r.TokensB == 0 {
-		return r
+		return
 	}
-	r.Resemblance, r.ContainedA, r.ContainedB = w.overlap(&w.table, shingleK)
-	_, r.SoftA, r.SoftB = w.overlap(&w.soft, softK)
-	r.Layout.NovelA = w.novel(&w.q, func(g *gram) bool { return g.inC > 0 })
-	r.Layout.NovelB = w.novel(&w.c, func(g *gram) bool { return g.inQ > 0 })
-	w.heads(&r, &q, &c)
+	w.c.digest()
+	r.SoftA, r.SoftB = w.sharedPairs()
+	r.Layout.NovelA = w.novel(&w.q, func(pair int32) bool { return w.inC[pair] > 0 })
+	r.Layout.NovelB = w.novel(&w.c, func(pair int32) bool { return pair >= 0 })
+	w.heads(r)
 	w.conflict = w.conflict[:0]
 	w.align(min(shingleK, len(w.q.tokens), len(w.c.tokens)))
-	w.layout(&r)
-	w.compareFacts(&r, qt, ct)
-	w.compareNames(&r, &q, &c)
-	if q.Published > 0 && c.Published > 0 {
-		r.Days = int(max(q.Published-c.Published, c.Published-q.Published))
+	w.layout(r)
+	w.compareFacts(r)
+	w.compareNames(r)
+	if q, c := w.q.in.Published, w.c.in.Published; q > 0 && c > 0 {
+		r.Days = int(max(q-c, c-q))
 	}
-	for _, m := range developments {
-		if strings.Contains(qt, m) != strings.Contains(ct, m) {
+	for i := range developments {
+		if w.q.says[i] != w.c.says[i] {
 			r.Layout.Developments++
 		}
 	}
-	return r
 }
 
 // developments are words by which a report says that the story has moved on.
@@ -155,20 +149,18 @@ var developments = [...]string{"此前", "最新", "回应", "通报", "后续",
 
 // compareNames fills the names of r.Facts. A name that the dictionary found in
 // one text only may still stand in the other, so both are searched.
-func (w *workspace) compareNames(r *Comparison, q, c *Input) {
-	count := func(own, other *Input, lacking, subjects *int) {
-		names := append(w.sorted[:0], own.Names[:min(len(own.Names), nameMost)]...)
-		slices.Sort(names)
-		w.sorted = names
+func (w *workspace) compareNames(r *Comparison) {
+	count := func(own, other *side, has func(h uint64) bool, lacking, subjects *int) {
+		names := own.names
 		for i := 0; i < len(names); {
 			n, k := names[i], i+1
 			for k < len(names) && names[k] == n {
 				k++
 			}
 			switch {
-			case strings.Contains(other.Body, n) || strings.Contains(other.Title, n):
+			case !w.lacks(n, has) && strings.Contains(other.in.Body, n) || strings.Contains(other.in.Title, n):
 				r.Facts.Names++
-			case k-i > 1 || strings.Contains(own.Title, n):
+			case k-i > 1 || strings.Contains(own.in.Title, n):
 				*subjects++
 				fallthrough
 			default:
@@ -176,64 +168,28 @@ func (w *workspace) compareNames(r *Comparison, q, c *Input) {
 			}
 			i = k
 		}
-		clear(names)
 	}
-	count(q, c, &r.Facts.NamesA, &r.Facts.SubjectsA)
-	count(c, q, &r.Facts.NamesB, &r.Facts.SubjectsB)
-	r.Facts.SubjectsA += subjects(w.q.words, w.c.words)
-	r.Facts.SubjectsB += subjects(w.c.words, w.q.words)
+	count(&w.q, &w.c, w.pairInC, &r.Facts.NamesA, &r.Facts.SubjectsA)
+	count(&w.c, &w.q, w.pairInQ, &r.Facts.NamesB, &r.Facts.SubjectsB)
+	r.Facts.SubjectsA += subjects(w.q.known, w.c.known)
+	r.Facts.SubjectsB += subjects(w.c.known, w.q.known)
 }
 
 // nameMost bounds the names of a text that are compared.
 const nameMost = 256
 
-// overlap counts distinct shingles of k tokens and chains their positions in
-// the earlier text.
-func (w *workspace) overlap(table *grams, k int) (j, inQ, inC float32) {
-	q, c := w.q.tokens, w.c.tokens
-	k = min(k, len(q), len(c))
-	table.reset(len(q) + len(c))
-	w.chain = slices.Grow(w.chain[:0], len(c))[:len(c)]
-	nq, nc, both := 0, 0, 0
-	sh := newShingler(k)
-	for i := range c {
-		h, ok := sh.next(c, i)
-		if !ok {
-			continue
-		}
-		e := table.at(h)
-		if e.inC == 0 {
-			nc++
-		}
-		e.inC++
-	}
-	sh = newShingler(k)
-	for i := range q {
-		h, ok := sh.next(q, i)
-		if !ok {
-			continue
-		}
-		e := table.at(h)
-		if e.inQ == 0 {
-			nq++
-			if e.inC > 0 {
-				both++
-			}
-		}
-		e.inQ++
-	}
-	return float32(both) / float32(max(1, nq+nc-both)), float32(both) / float32(max(1, nq)), float32(both) / float32(max(1, nc))
-}
-
 // novel finds the clauses with less than a third of their pairs known to the
-// other text, and counts their tokens.
-func (w *workspace) novel(s *side, known func(*gram) bool) int {
-	tokens, total := s.tokens, 0
+// other text, given the number of a pair, and counts their tokens.
+func (w *workspace) novel(s *side, known func(pair int32) bool) int {
+	tokens, pairs, total := s.tokens, s.pairs, 0
 	s.novel = s.novel[:0]
+	if w.kPairs < softK {
+		known = func(int32) bool { return false } // these are no pairs
+	}
 	for i := 0; i < len(tokens); {
 		n, has := 1, 0
 		for ; i+n < len(tokens) && !tokens[i+n].clause; n++ {
-			if g := w.soft.find(pairHash(tokens[i+n-1:])); g != nil && known(g) {
+			if known(pairs[i+n-1]) {
 				has++
 			}
 		}
@@ -259,12 +215,7 @@ func (s *side) novelWithin(from, to int32) int {
 func pairHash(t []token) uint64 { return mix(t[0].hash*base + t[1].hash) }
 
 // compareFacts fills r.Facts: figures as sets, and figures in the same place.
-func (w *workspace) compareFacts(r *Comparison, qt, ct string) {
-	w.facts = appendFacts(w.facts[:0], w.q.tokens)
-	nq := len(w.facts)
-	w.facts = appendFacts(w.facts, w.c.tokens)
-	fq, fc := w.facts[:nq], w.facts[nq:]
-	w.q.numbers, w.c.numbers = distinct(w.q.numbers[:0], fq), distinct(w.c.numbers[:0], fc)
+func (w *workspace) compareFacts(r *Comparison) {
 	r.Facts.Numbers = min(len(w.q.numbers), len(w.c.numbers))
 	for _, v := range w.q.numbers {
 		if _, ok := slices.BinarySearch(w.c.numbers, v); ok {
@@ -273,10 +224,8 @@ func (w *workspace) compareFacts(r *Comparison, qt, ct string) {
 	}
 	r.Facts.OnlyA = len(w.q.numbers) - r.Facts.NumbersShared
 	r.Facts.OnlyB = len(w.c.numbers) - r.Facts.NumbersShared
-	r.Facts.LeadA, r.Facts.LeadB = w.lead(fq, w.c.numbers), w.lead(fc, w.q.numbers)
-	byPlace := func(a, b fact) int { return int(a.place) - int(b.place) }
-	slices.SortStableFunc(fq, byPlace)
-	slices.SortStableFunc(fc, byPlace)
+	r.Facts.LeadA, r.Facts.LeadB = w.lead(w.q.facts, w.c.numbers), w.lead(w.c.facts, w.q.numbers)
+	fq, fc := w.q.placed, w.c.placed
 	w.agree = w.agree[:0]
 	for len(fq) > 0 && len(fc) > 0 {
 		a, b := samePlace(fq), samePlace(fc)
@@ -290,8 +239,8 @@ func (w *workspace) compareFacts(r *Comparison, qt, ct string) {
 			fq, fc = fq[a:], fc[b:]
 		}
 	}
-	r.Facts.Agree = w.note(w.agree, qt, ct)
-	r.Facts.Conflict = w.note(w.conflict, qt, ct)
+	r.Facts.Agree = w.note(w.agree)
+	r.Facts.Conflict = w.note(w.conflict)
 }
 
 // leadTokens is how much of a text is its lead.
@@ -363,9 +312,9 @@ func (s *side) figureAt(i int32) span {
 	return span{i, i + 1}
 }
 
-// in is the text of a span.
-func (s *side) in(x span, text string) string {
-	return strings.ReplaceAll(text[s.tokens[x.from].start:s.tokens[x.to-1].end], "\n", " ")
+// at is the text of a span.
+func (s *side) at(x span) string {
+	return strings.ReplaceAll(s.text[s.tokens[x.from].start:s.tokens[x.to-1].end], "\n", " ")
 }
 
 // notes is how many facts are put into words, of each sort.
@@ -373,11 +322,11 @@ const notes = 4
 
 // note puts the first spots of the query into words: what both have, or what
 // one has / what the other has.
-func (w *workspace) note(spots []spot, qt, ct string) []string {
+func (w *workspace) note(spots []spot) []string {
 	slices.SortFunc(spots, func(a, b spot) int { return int(a.q.from - b.q.from) })
 	var words []string
 	for _, s := range spots {
-		word, other := w.q.in(s.q, qt), w.c.in(s.c, ct)
+		word, other := w.q.at(s.q), w.c.at(s.c)
 		if word != other {
 			word += " / " + other
 		}

@@ -211,6 +211,13 @@ func (c *Comparison) otherFigures(least float64) bool {
 	return c.Exact && c.Facts.Numbers >= 4 && float64(c.Facts.NumbersShared) < least*float64(c.Facts.Numbers)
 }
 
+// little reports whether two texts have too little in common to be related, and
+// neither is a passage of the other.
+func (c *Comparison) little(t *Thresholds) bool {
+	excerpt := float64(max(c.ContainedA, c.ContainedB)) >= t.Excerpt && min(c.TokensA, c.TokensB) >= passageTokens
+	return float64(c.Resemblance) < t.Related && !excerpt
+}
+
 // Kind is what a judgement says of a pair.
 type Kind uint8
 
@@ -257,9 +264,8 @@ func Judge(c Comparison, s float32, t Thresholds) Judgement {
 		least = t.DuplicateShort
 	}
 	oneStory := (float64(j.Story) >= t.Doubt || float64(j.Score) >= t.Certain) && !c.otherFigures(t.Figures)
-	excerpt := float64(max(c.ContainedA, c.ContainedB)) >= t.Excerpt && min(c.TokensA, c.TokensB) >= passageTokens
 	switch {
-	case e[Resembles] < t.Related && !excerpt:
+	case c.little(&t):
 		j.Score = min(j.Score, float32(t.Doubt))
 	case float64(j.Score) >= least && e[Resembles] >= t.Related && oneStory:
 		j.Kind, j.Reason = Duplicate, SameText

@@ -57,14 +57,14 @@ func expand(dst []uint64, stored []uint32, band int) []uint64 {
 // keepKeys fills the keys; distinct holds the distinct shingles of the text.
 func (s *Sketch) keepKeys(tokens []token, distinct *grams) {
 	if len(tokens) <= shortTokens {
+		var buf [shortTokens]uint64
+		hashes := distinct.appendTo(buf[:0])
 		for b := range bands {
 			var h uint64
 			for r := range rows {
 				least, seed := ^uint64(0), mix(uint64(b*rows+r+1))
-				for i := range distinct.slots {
-					if e := &distinct.slots[i]; e.epoch == distinct.epoch {
-						least = min(least, mix(e.hash^seed))
-					}
+				for _, x := range hashes {
+					least = min(least, mix(x^seed))
 				}
 				h = mix(h ^ least)
 			}

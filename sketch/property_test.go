@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
 
@@ -135,13 +136,14 @@ func TestRuns(t *testing.T) {
 		x, y := drawText(t, "query"), drawText(t, "earlier")
 		y += "\n" + x[:len(x)/2]
 		y = strings.ToValidUTF8(y, "")
-		w := new(workspace)
-		w.q.tokens, w.c.tokens = tokensOf(x), tokensOf(y)
+		q := NewQuery(Input{Body: x})
+		defer q.Close()
+		w := q.w
+		w.overlaps(&Input{Body: y})
 		if len(w.q.tokens) == 0 || len(w.c.tokens) == 0 {
 			return
 		}
 		k := min(shingleK, len(w.q.tokens), len(w.c.tokens))
-		w.overlap(&w.table, shingleK)
 		w.align(k)
 		end := int32(0)
 		for _, r := range w.runs {
@@ -156,6 +158,66 @@ func TestRuns(t *testing.T) {
 			}
 			if int(end) < len(w.q.tokens) && int(r.c+r.n) < len(w.c.tokens) && w.q.tokens[end].hash == w.c.tokens[r.c+r.n].hash {
 				t.Fatalf("run %v could be longer", r)
+			}
+		}
+	})
+}
+
+// TestQueryForgets: a comparison does not depend on those that the query had
+// before, and judging leaves out only what cannot matter.
+func TestQueryForgets(t *testing.T) {
+	names := func(s string) []string {
+		return strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '的' })
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		in := func(label string) Input {
+			s := drawText(t, label)
+			return Input{Title: drawText(t, label+" title"), Body: s, Names: names(s), Published: rapid.Int32Range(0, 90).Draw(t, "day")}
+		}
+		first := in("query")
+		q := NewQuery(first)
+		defer q.Close()
+		th := DefaultThresholds()
+		for range 4 {
+			c := in("earlier")
+			switch rapid.IntRange(0, 3).Draw(t, "kind") {
+			case 0:
+				c.Body = strings.ToValidUTF8(first.Body[:len(first.Body)*3/4], "") + c.Body
+			case 1:
+				c.Title, c.Body = "", rapid.SampledFrom([]string{"", "三", "前", "此前", "此\n前"}).Draw(t, "short")
+			case 2:
+				c.Names = names(first.Body)
+			}
+			want := CompareTexts(first, c)
+			if diff := cmp.Diff(want, q.Compare(c)); diff != "" {
+				t.Fatal(diff)
+			}
+			k := Judge(want, -1, th)
+			got, j := q.Judge(c, -1, th)
+			if k.Kind == Unrelated && j.Kind == Unrelated && got.Resemblance == want.Resemblance {
+				continue
+			}
+			if diff := cmp.Diff(want, got) + cmp.Diff(k, j); diff != "" {
+				t.Fatal(diff)
+			}
+		}
+	})
+}
+
+// TestLacks: what is told from pairs is what looking for the word tells.
+func TestLacks(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		draw := rapid.StringOfN(rapid.RuneFrom([]rune("此前三十万百年九a1 .\n最新é")), 1, 8, -1)
+		q := NewQuery(Input{Body: draw.Draw(t, "query")})
+		defer q.Close()
+		q.Compare(Input{Body: draw.Draw(t, "earlier")})
+		word := draw.Draw(t, "word")
+		for _, x := range []struct {
+			s   *side
+			has func(uint64) bool
+		}{{&q.w.q, q.w.pairInQ}, {&q.w.c, q.w.pairInC}} {
+			if q.w.lacks(word, x.has) && !strings.Contains(word, "\n") && strings.Contains(x.s.in.Body, word) {
+				t.Fatalf("%q does not lack %q", x.s.in.Body, word)
 			}
 		}
 	})

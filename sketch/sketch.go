@@ -105,9 +105,9 @@ func Make(in Input) Sketch {
 		return s
 	}
 	s.Tokens = uint32(len(w.q.tokens))
-	s.shingles = minhash(&w.table, w.q.tokens, shingleK, s.mins[:])
-	s.keepKeys(w.q.tokens, &w.table)
-	s.soft = minhash(&w.soft, w.q.tokens, softK, s.softMins[:])
+	s.shingles = minhash(&w.shingles, w.q.tokens, shingleK, s.mins[:])
+	s.keepKeys(w.q.tokens, &w.shingles)
+	s.soft = minhash(&w.pairs, w.q.tokens, softK, s.softMins[:])
 	w.facts = appendFacts(w.facts[:0], w.q.tokens)
 	s.keepFacts(w)
 	return s
@@ -128,8 +128,7 @@ func minhash(table *grams, tokens []token, k int, bins []byte) uint32 {
 		if !ok {
 			continue
 		}
-		if e := table.at(h); e.inQ == 0 {
-			e.inQ = 1
+		if _, fresh := table.put(h); fresh {
 			b := pick(h, len(bins))
 			if rest := mix(h) | 1; least[b] == 0 || rest < least[b] {
 				least[b] = rest

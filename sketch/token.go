@@ -76,8 +76,13 @@ func appendTokens(dst []token, s string) []token {
 			i = j
 			continue
 		}
-		r, n := utf8.DecodeRuneInString(s[i:])
-		if hanDigit(r) >= 0 || r == '十' {
+		r, n := rune(0), 3
+		if i+2 < len(s) && c > 0xe0 && c < 0xed && s[i+1]&0xc0 == 0x80 && s[i+2]&0xc0 == 0x80 {
+			r = rune(c&0xf)<<12 | rune(s[i+1]&0x3f)<<6 | rune(s[i+2]&0x3f) // as most are
+		} else {
+			r, n = utf8.DecodeRuneInString(s[i:])
+		}
+		if numerals>>(r&63)&1 != 0 && (hanDigit(r) >= 0 || r == '十') {
 			if t, ok := scanHanNumber(s, i); ok {
 				t.clause, first = first, false
 				dst = append(dst, t)
@@ -85,12 +90,20 @@ func appendTokens(dst []token, s string) []token {
 				continue
 			}
 		}
-		dst = append(dst, token{hash: uint64(r) * 0x9e3779b97f4a7c15, start: int32(i), end: int32(i + n), kind: han, clause: first})
+		dst = append(dst, token{hash: hanHash(r), start: int32(i), end: int32(i + n), kind: han, clause: first})
 		first = false
 		i += n
 	}
 	return dst
 }
+
+// hanHash is the hash of a character that is a token by itself.
+func hanHash(r rune) uint64 { return uint64(r) * 0x9e3779b97f4a7c15 }
+
+// numerals has the low six bits of the Chinese digits and 十: most characters
+// are told from them at once.
+const numerals = 1<<('零'&63) | 1<<('〇'&63) | 1<<('一'&63) | 1<<('二'&63) | 1<<('两'&63) | 1<<('三'&63) | 1<<('四'&63) |
+	1<<('五'&63) | 1<<('六'&63) | 1<<('七'&63) | 1<<('八'&63) | 1<<('九'&63) | 1<<('十'&63)
 
 func isDigit(c byte) bool  { return c-'0' < 10 }
 func isLetter(c byte) bool { return c-'a' < 26 }

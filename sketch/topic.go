@@ -28,33 +28,20 @@ const (
 	identifier = 8
 )
 
-// heads fills HeadA, HeadB and Topics; w.soft holds the pairs of both bodies.
-func (w *workspace) heads(r *Comparison, qin, cin *Input) {
-	w.q.head = appendTokens(w.q.head[:0], qin.Title)
-	w.c.head = appendTokens(w.c.head[:0], cin.Title)
-	w.q.head, w.c.head = w.q.head[:min(len(w.q.head), headMost)], w.c.head[:min(len(w.c.head), headMost)]
-	inC, inQ := func(g *gram) bool { return g.inC > 0 }, func(g *gram) bool { return g.inQ > 0 }
+// heads fills HeadA, HeadB and Topics, from the pairs of both bodies.
+func (w *workspace) heads(r *Comparison) {
 	q, c := w.q.opening(headTokens), w.c.opening(headTokens)
-	r.Layout.HeadA, r.Layout.HeadB = w.known(q, c, inC), w.known(c, q, inQ)
+	r.Layout.HeadA, r.Layout.HeadB = known(q, c, w.pairInC), known(c, q, w.pairInQ)
 
 	t := &r.Layout.Topics
 	t.Titled = len(w.q.head) >= softK && len(w.c.head) >= softK
-	w.q.words, w.c.words = appendWords(w.q.words[:0], w.q.tokens), appendWords(w.c.words[:0], w.c.tokens)
 	apart := lacking(w.q.words, w.c.words) > 0 && lacking(w.c.words, w.q.words) > 0
 	labelA, alone := w.q.label(&w.c, apart)
 	labelB, alone2 := w.c.label(&w.q, apart)
 	t.Labels = labelA && labelB && (alone || alone2)
-	q, c = w.q.opening(openingTokens), w.c.opening(openingTokens)
-	t.A = w.topics(q, c, w.q.words, w.c.words, w.q.inside(qin), func(g *gram) (own, other uint32) { return g.inQ, g.inC })
-	t.B = w.topics(c, q, w.c.words, w.q.words, w.c.inside(cin), func(g *gram) (own, other uint32) { return g.inC, g.inQ })
-
-	if !qin.headed() {
-		w.q.words = appendWords(w.q.words, w.q.head)
-	}
-	if !cin.headed() {
-		w.c.words = appendWords(w.c.words, w.c.head)
-	}
-	t.WordsA, t.WordsB = lacking(w.q.words, w.c.words), lacking(w.c.words, w.q.words)
+	t.A = w.q.topics(&w.c, func(h uint64) (own, other int32) { return w.pairIn(h) })
+	t.B = w.c.topics(&w.q, func(h uint64) (own, other int32) { other, own = w.pairIn(h); return own, other })
+	t.WordsA, t.WordsB = lacking(w.q.known, w.c.known), lacking(w.c.known, w.q.known)
 }
 
 // opening is the headline, or so many tokens of a text without one.
@@ -67,8 +54,8 @@ func (s *side) opening(n int) []token {
 
 // inside is how often the tokens hold what the opening says: once where it is
 // part of them.
-func (s *side) inside(in *Input) uint32 {
-	if len(s.head) >= softK && !in.headed() {
+func (s *side) inside() int32 {
+	if len(s.head) >= softK && !s.in.headed() {
 		return 0
 	}
 	return 1
@@ -76,11 +63,11 @@ func (s *side) inside(in *Input) uint32 {
 
 // known is the share of pairs of a headline that the other text has, in its
 // body or in its headline.
-func (w *workspace) known(head, other []token, inBody func(*gram) bool) float32 {
+func known(head, other []token, inBody func(h uint64) bool) float32 {
 	pairs, found := 0, 0
 	for i := range len(head) - 1 {
 		pairs++
-		if g := w.soft.find(pairHash(head[i:])); g != nil && inBody(g) || hasPair(other, head[i:]) {
+		if inBody(pairHash(head[i:])) || hasPair(other, head[i:]) {
 			found++
 		}
 	}
@@ -92,12 +79,13 @@ func (w *workspace) known(head, other []token, inBody func(*gram) bool) float32 
 
 // topics counts the words and pairs of an opening that its text says more
 // than inside times, and the other text neither in its body nor in its opening.
-func (w *workspace) topics(head, other []token, words, others []uint64, inside uint32, of func(*gram) (own, other uint32)) int {
+func (s *side) topics(o *side, in func(h uint64) (own, other int32)) int {
 	n := 0
+	head, other, inside := s.opening(openingTokens), o.opening(openingTokens), s.inside()
 	for i, t := range head {
 		if t.names() {
-			said := t.end-t.start >= identifier || countOf(words, t.hash) > int(inside)
-			if said && countOf(others, t.hash) == 0 && !hasToken(other, t.hash) {
+			said := t.end-t.start >= identifier || countOf(s.words, t.hash) > int(inside)
+			if said && countOf(o.words, t.hash) == 0 && !hasToken(other, t.hash) {
 				n++
 			}
 			continue
@@ -105,11 +93,7 @@ func (w *workspace) topics(head, other []token, words, others []uint64, inside u
 		if i+1 == len(head) || head[i+1].clause || head[i+1].kind == word || t.kind.isNumber() && head[i+1].kind.isNumber() {
 			continue
 		}
-		g := w.soft.find(pairHash(head[i:]))
-		if g == nil {
-			continue
-		}
-		if own, there := of(g); own > inside && there == 0 && !hasPair(other, head[i:]) {
+		if own, there := in(pairHash(head[i:])); own > inside && there == 0 && !hasPair(other, head[i:]) {
 			n++
 		}
 	}

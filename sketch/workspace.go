@@ -2,90 +2,110 @@ package sketch
 
 import "sync"
 
-// gram is what the tables know of one shingle.
-type gram struct {
-	hash     uint64
-	epoch    uint32
-	inQ, inC uint32 // occurrences in the query and in the earlier text
-	first    int32  // head of the chain of positions in the earlier text
-}
-
-// grams is an open-addressing table that forgets everything by counting its
-// epoch up. Its owner is the workspace that holds it.
+// grams numbers the distinct shingles of a text from 0, in order of their first
+// appearance. Its owner is the workspace that holds it.
 type grams struct {
-	all   []gram
-	slots []gram // the part of all in use, a power of two
-	epoch uint32
-	used  int
+	hashes []uint64 // open addressing; 0 is a free place
+	ids    []int32  // beside them
+	used   int
 }
 
-// reset makes room for n shingles.
+// reset forgets everything and makes room for n shingles.
 func (g *grams) reset(n int) {
 	size := 64
 	for size < 2*n {
 		size *= 2
 	}
-	if len(g.all) < size || g.epoch == ^uint32(0) {
-		g.all, g.epoch = make([]gram, size), 0
+	if cap(g.hashes) < size {
+		g.hashes, g.ids = make([]uint64, size), make([]int32, size)
+	} else {
+		g.hashes, g.ids = g.hashes[:size], g.ids[:size]
+		clear(g.hashes)
 	}
-	g.slots = g.all[:size]
-	g.epoch++
 	g.used = 0
 }
 
-// at returns the entry of a hash, a fresh one when it is new. Callers put in
-// no more than reset was told.
-func (g *grams) at(h uint64) *gram {
-	mask := uint64(len(g.slots) - 1)
-	for i := h & mask; ; i = (i + 1) & mask {
-		e := &g.slots[i]
-		if e.epoch != g.epoch {
-			*e = gram{hash: h, epoch: g.epoch, first: -1}
-			g.used++
-			return e
-		}
-		if e.hash == h {
-			return e
+// place is where a hash is, or would be; found says which. Callers put in no
+// more hashes than reset was told.
+func (g *grams) place(h uint64) (i uint64, found bool) {
+	mask := uint64(len(g.hashes) - 1)
+	for i = h & mask; i < uint64(len(g.hashes)); i = (i + 1) & mask {
+		switch g.hashes[i] {
+		case h:
+			return i, true
+		case 0:
+			return i, false
 		}
 	}
+	return 0, false // not reached: a power of two is never exceeded
 }
 
-// find returns the entry of a hash, or nil.
-func (g *grams) find(h uint64) *gram {
-	mask := uint64(len(g.slots) - 1)
-	for i := h & mask; ; i = (i + 1) & mask {
-		e := &g.slots[i]
-		if e.epoch != g.epoch {
-			return nil
-		}
-		if e.hash == h {
-			return e
+// put returns the number of a hash, a new one when it is new.
+func (g *grams) put(h uint64) (id int32, fresh bool) {
+	h = max(h, 1)
+	i, found := g.place(h)
+	if !found {
+		g.hashes[i], g.ids[i] = h, int32(g.used)
+		g.used++
+	}
+	return g.ids[i], !found
+}
+
+// find returns the number of a hash, -1 for none.
+func (g *grams) find(h uint64) int32 {
+	if i, found := g.place(max(h, 1)); found {
+		return g.ids[i]
+	}
+	return -1
+}
+
+// appendTo appends the hashes, in no order.
+func (g *grams) appendTo(dst []uint64) []uint64 {
+	for _, h := range g.hashes {
+		if h != 0 {
+			dst = append(dst, h)
 		}
 	}
+	return dst
 }
 
-// workspace holds the buffers of one Make or CompareTexts, so that neither
-// allocates once warm.
+// workspace holds the buffers of one Make or Query, so that neither allocates
+// once warm.
 type workspace struct {
-	q, c            side
-	table           grams
-	soft            grams
-	chain           []int32
+	q, c side
+	// shingles and pairs number the grams of the query, others those of the
+	// earlier text that the query lacks; othersIn counts its pairs among them.
+	shingles, pairs, others grams
+	othersIn                []int32
+	// k and kPairs are the tokens of a gram in shingles and pairs.
+	k, kPairs int
+	inQ, inC  []int32 // by the number of a pair of the query: occurrences in each text
+	// first and chain are where the earlier text has a shingle: the last place by
+	// the shingle's number, and by place the one before; -1 ends it.
+	first, chain    []int32
 	runs            []run
 	covered         []bool
 	facts           []fact
 	agree, conflict []spot
 	lacking         []uint64
-	sorted          []string // names; cleared after use, so that no text is held
 }
 
-// side is one of the two texts.
+// side is one of the two texts, and what is worked out of it alone.
 type side struct {
-	tokens  []token
-	head    []token
-	numbers []uint64
-	words   []uint64
-	novel   []span // clauses
+	in     Input
+	text   string // what is compared of it
+	tokens []token
+	// shingles and pairs are the numbers of its grams by the token they begin
+	// with: those of the query's grams, -1 for others.
+	shingles, pairs []int32
+	head            []token
+	words           []uint64 // Latin words of the text, in order
+	known           []uint64 // the same, the headline's added
+	facts, placed   []fact   // in the order of the text, and of their places
+	numbers         []uint64 // distinct figures, in order
+	names           []string // in order
+	novel           []span   // clauses
+	says            [len(developments)]bool
 }
 
 var workspaces = sync.Pool{New: func() any { return new(workspace) }}
@@ -95,6 +115,10 @@ var workspaces = sync.Pool{New: func() any { return new(workspace) }}
 const keepTokens = 1 << 14
 
 func (w *workspace) release() {
+	for _, s := range [...]*side{&w.q, &w.c} { // so that no text is held
+		s.in, s.text = Input{}, ""
+		clear(s.names)
+	}
 	if cap(w.q.tokens) > keepTokens || cap(w.c.tokens) > keepTokens {
 		return
 	}
