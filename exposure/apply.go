@@ -49,8 +49,18 @@ func (s *Store) applyLocked(ctx context.Context, e Entry) error {
 			return s.refuse(ctx, e, fmt.Errorf("%w: the user's is %d of %d", ErrPartition, p, s.cfg.Partitions))
 		}
 		subject := fmt.Sprintf("%s%s.%d", subjectPrefix, kind, p)
-		if err := s.insist(ctx, "route an event", func() error { return s.cfg.Log.Route(ctx, e, subject) }); err != nil {
+		var never error
+		if err := s.insist(ctx, "route an event", func() error {
+			err := s.cfg.Log.Route(ctx, e, subject)
+			if errors.Is(err, errTooLong) {
+				never, err = err, nil
+			}
 			return err
+		}); err != nil {
+			return err
+		}
+		if never != nil {
+			return s.refuse(ctx, e, never)
 		}
 		s.advance(e.Seq, 0, nil)
 		return nil

@@ -36,7 +36,7 @@ func ParseKind(s string) (EventKind, error) {
 	case "":
 		return 0, invalid("kind", "is missing: delivered or seen")
 	}
-	return 0, invalid("kind", "is %q: delivered or seen", s)
+	return 0, invalid("kind", "is %.60q: delivered or seen", s)
 }
 
 // Event is one entry of the log: what happened to some items of one user. On the
@@ -144,7 +144,7 @@ func eventTime(at string) (time.Time, error) {
 	}
 	t, err := time.Parse(time.RFC3339Nano, at)
 	if err != nil {
-		return t, invalid("at", "is %q, want RFC 3339 such as 2024-05-06T07:08:09+08:00", at)
+		return t, invalid("at", "is %.60q, want RFC 3339 such as 2024-05-06T07:08:09+08:00", at)
 	}
 	return t, nil
 }
@@ -164,7 +164,7 @@ func DecodeReport(body []byte, kind EventKind) (Event, error) {
 			return ev, err
 		}
 	} else if m.kind != "" && m.kind != kind.String() {
-		return ev, invalid("kind", "is %q, and this is %s", m.kind, kind)
+		return ev, invalid("kind", "is %.60q, and this is %s", m.kind, kind)
 	}
 	if ev.At, err = eventTime(m.at); err != nil {
 		return ev, err

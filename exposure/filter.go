@@ -169,13 +169,11 @@ func (m *message) checkFilter(s *Store) error {
 	}
 	switch {
 	case m.scope != "" && m.scope != "item" && m.scope != "story":
-		return invalid("scope", "is %q: item or story", m.scope)
-	case m.scope == "story" && s.cfg.Stories == nil:
-		return invalid("scope", "story is not available: this server has no index of stories")
-	case m.scope == "story":
-		return invalid("scope", "story is not available yet")
+		return invalid("scope", "is %.60q: item or story", m.scope)
+	case m.scope == "story": // the seat of Config.Stories
+		return invalid("scope", "story is not available: this version filters item by item")
 	case m.mark != "" && m.mark != "delivered":
-		return invalid("mark", "is %q: only delivered can be marked", m.mark)
+		return invalid("mark", "is %.60q: only delivered can be marked", m.mark)
 	case m.max < 0:
 		return invalid("max", "is negative")
 	case m.atLeast < 0:

@@ -177,13 +177,20 @@ func (l *NATSLog) subjects() (subjects []string) {
 // originHeader holds the Origin of a routed entry.
 const originHeader = "Jianguo-Origin"
 
+// errTooLong: with the header of a routed entry it is more than the bus takes.
+var errTooLong = errors.New("exposure: too long to be routed, publish it under the partition")
+
 // Route publishes and waits for the acknowledgement. Who is refused for want of room
 // tries again: the entry is still in the log where it was.
 func (l *NATSLog) Route(ctx context.Context, e Entry, subject string) error {
 	msg := nats.NewMsg(subject)
 	msg.Data = e.Data
 	msg.Header.Set(originHeader, strconv.FormatUint(e.Seq, 10))
-	if _, err := l.js.PublishMsg(ctx, msg); err != nil {
+	_, err := l.js.PublishMsg(ctx, msg)
+	if errors.Is(err, nats.ErrMaxPayload) {
+		return fmt.Errorf("%w: event %d fills a message, without its partition", errTooLong, e.Seq)
+	}
+	if err != nil {
 		return fmt.Errorf("exposure: route %d to %s: %w", e.Seq, subject, err)
 	}
 	return nil

@@ -24,7 +24,7 @@ const (
 )
 
 // StoryFunc names the stories an item belongs to: its cluster's id and that id's
-// aliases. It is the seat for the story scope; without one the scope is refused.
+// aliases. It is the seat of the story scope, which is refused until there is one.
 type StoryFunc func(ctx context.Context, id string) ([]uint64, error)
 
 // Config is what a store is opened with. Path and Log are required; every other zero

@@ -21,7 +21,12 @@ const (
 	HeaderSubject  = "Jianguo-Subject"  // the subject it was published on
 	HeaderSequence = "Jianguo-Sequence" // its sequence in ITEMS
 	HeaderArrived  = "Jianguo-Arrived"  // when ITEMS took it, RFC 3339
+	HeaderCut      = "Jianguo-Cut"      // bytes of the original, where it did not fit
 )
+
+// deadRoom is left in a dead letter for its headers: a message that fills all that
+// the bus takes must not be what the refused wait for.
+const deadRoom = 8 << 10
 
 // Refused is a message that becomes a dead letter.
 type Refused struct {
@@ -34,9 +39,14 @@ type Refused struct {
 	ID       string // the letter is stored once for each
 }
 
-func (r *Refused) message(subject string) *nats.Msg {
+// message is the letter, of at most limit bytes, headers included.
+func (r *Refused) message(subject string, limit int64) *nats.Msg {
 	msg := nats.NewMsg(subject)
 	msg.Data = r.Data
+	if room := int(max(limit-deadRoom, 0)); len(r.Data) > room {
+		msg.Data = r.Data[:room]
+		msg.Header.Set(HeaderCut, strconv.Itoa(len(r.Data)))
+	}
 	msg.Header.Set(HeaderReason, headerValue(r.Reason))
 	if r.Field != "" {
 		msg.Header.Set(HeaderField, r.Field)
@@ -55,7 +65,7 @@ func (s *Service) bury(ctx context.Context, j *job) error {
 	if errors.As(j.refused, &f) {
 		r.Field = f.Field
 	}
-	msg := r.message(SubjectDead)
+	msg := r.message(SubjectDead, s.js.Conn().MaxPayload())
 	id := fmt.Sprintf("%d", j.mutation.Seq)
 	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 10*time.Second) {
 		_, err := s.js.PublishMsg(ctx, msg, jetstream.WithMsgID(id))
@@ -94,7 +104,7 @@ func (d *DeadLetters) BuryOf(ctx context.Context, user string, r Refused, keep t
 	if user == "" {
 		opts = append(opts, jetstream.WithMsgTTL(keep))
 	}
-	if _, err := d.js.PublishMsg(ctx, r.message(deadOf(user)), opts...); err != nil {
+	if _, err := d.js.PublishMsg(ctx, r.message(deadOf(user), d.js.Conn().MaxPayload()), opts...); err != nil {
 		return fmt.Errorf("dead letter of %s %d: %w", r.Subject, r.Sequence, err)
 	}
 	return nil
@@ -129,6 +139,7 @@ type DeadLetter struct {
 	Field   string    `json:"field,omitempty"`
 	Subject string    `json:"subject"`
 	Arrived time.Time `json:"arrived_at"`
+	Cut     int       `json:"cut,omitempty"` // bytes of the original, of which Data is the beginning; 0: Data is all
 	Data    []byte    `json:"-"`
 }
 
@@ -192,7 +203,8 @@ func (d *DeadLetters) Get(ctx context.Context, number uint64) (*DeadLetter, erro
 	if err != nil {
 		arrived = m.Time
 	}
-	return &DeadLetter{Number: number, Reason: m.Header.Get(HeaderReason), Field: m.Header.Get(HeaderField),
+	cut, _ := strconv.Atoi(m.Header.Get(HeaderCut)) // 0 where there is none
+	return &DeadLetter{Number: number, Cut: cut, Reason: m.Header.Get(HeaderReason), Field: m.Header.Get(HeaderField),
 		Subject: m.Header.Get(HeaderSubject), Arrived: arrived.UTC(), Data: m.Data}, nil
 }
 
@@ -202,6 +214,9 @@ func (d *DeadLetters) Replay(ctx context.Context, number uint64) error {
 	l, err := d.Get(ctx, number)
 	if err != nil {
 		return err
+	}
+	if l.Cut > 0 {
+		return fmt.Errorf("dead letter %d: only the beginning of the %d bytes is kept: publish the original", number, l.Cut)
 	}
 	subject := l.Subject
 	if subject != SubjectPublish && subject != SubjectWithdraw && !strings.HasPrefix(subject, "exposures.") {

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
 	"jianguo/exposure"
 	"jianguo/ingest"
 )
@@ -213,6 +215,67 @@ func TestExposureMetrics(t *testing.T) {
 	}
 	if bytes := float64(state.Bytes); m["flushed_bytes_total"] < bytes {
 		t.Errorf("%v bytes flushed, the user takes %v", m["flushed_bytes_total"], bytes)
+	}
+	s.stop()
+}
+
+// TestLargestMessages: messages as large as the bus takes, which nobody can apply, end
+// as dead letters that say what was cut, and hold up nothing behind them; no answer
+// repeats what was sent at length.
+func TestLargestMessages(t *testing.T) {
+	s := serve(t, binary(t), t.TempDir(), "--nats-listen", "127.0.0.1:0")
+	s.eventually("ready", func() bool { return s.status("/readyz") == 200 })
+	conn, err := ingest.ConnectURL(s.at.NATS, nats.Token(s.at.Token)) // who may read dead letters
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	most := int(conn.MaxPayload())
+	long := strings.Repeat("x", 2500<<10)
+	for _, m := range [][2]string{
+		{"exposures.seen", `{"user":"u","items":["a"],"at":"` + long + `"}`},
+		{"exposures.seen.0", strings.Repeat("[", most)},
+		{"exposures.delivered", `{"items":["a"],"user":"` + strings.Repeat("u", most-25) + `"}`},
+		{"items.publish", strings.Repeat("{", most)},
+	} {
+		if _, err := conn.Request(m[0], []byte(m[1]), 10*time.Second); err != nil {
+			t.Fatal(m[0], err)
+		}
+	}
+	s.ask("/exposures", `{"user":"u","kind":"seen","items":["b"]}`, nil)
+	if status, answer, err := s.post("/items", article(1)); status != 200 {
+		t.Errorf("an item behind them: %d %s %v", status, answer, err)
+	}
+	dead, err := ingest.OpenDead(t.Context(), conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	letters, err := dead.List(t.Context(), 0, 10)
+	if err != nil || len(letters) != 4 {
+		t.Fatalf("%d letters, %v", len(letters), err)
+	}
+	for _, l := range letters {
+		if whole := strings.Contains(l.Reason, "RFC 3339"); whole != (l.Cut == 0) || l.Cut > 0 && (l.Cut != most || len(l.Data) >= most) {
+			t.Errorf("%s: %d bytes, cut from %d: %s", l.Subject, len(l.Data), l.Cut, l.Reason)
+		}
+		if err := dead.Replay(t.Context(), l.Number); (err == nil) != (l.Cut == 0) {
+			t.Errorf("replay of %d, cut %d: %v", l.Number, l.Cut, err)
+		}
+	}
+	for _, body := range []string{`{"user":"u","kind":"seen","items":["c"],"at":"` + long + `"}`, `{"user":"u","items":["c"],"kind":"` + long + `"}`} {
+		status, answer, err := s.post("/exposures", []byte(body))
+		if status != 422 || len(answer) > 1000 {
+			t.Errorf("%d, %d bytes, %v", status, len(answer), err)
+		}
+		reply, err := conn.Request("exposures.report", []byte(body), 10*time.Second)
+		if err != nil || reply.Header.Get("Nats-Service-Error-Code") != "422" || len(reply.Data) > 1000 {
+			t.Errorf("on the bus: %v", err)
+		}
+	}
+	for _, field := range []string{"scope", "mark"} {
+		if status, answer, err := s.post("/filter", []byte(`{"user":"u","items":["c"],"`+field+`":"`+long+`"}`)); status != 422 || len(answer) > 1000 {
+			t.Errorf("%s: %d, %d bytes, %v", field, status, len(answer), err)
+		}
 	}
 	s.stop()
 }
