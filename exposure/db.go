@@ -133,8 +133,8 @@ func (d *database) recover(ctx context.Context) (secret [32]byte, logID string, 
 	if err != nil {
 		return fail(err)
 	}
-	if string(format) != strconv.Itoa(formatVersion) {
-		return fail(fmt.Errorf("exposure: the state file has format %s, this program reads %d", format, formatVersion))
+	if err := checkFormat(string(format)); err != nil {
+		return fail(fmt.Errorf("exposure: %w", err))
 	}
 	v, err := d.meta(ctx, "secret")
 	if err != nil {
@@ -156,6 +156,13 @@ func (d *database) recover(ctx context.Context) (secret [32]byte, logID string, 
 		return fail(fmt.Errorf("exposure: last shard: %w", err))
 	}
 	return secret, string(id), applied, last.Int64, nil
+}
+
+func checkFormat(format string) error {
+	if format != strconv.Itoa(formatVersion) {
+		return fmt.Errorf("the state file has format %s, and this program reads %d: start the jianguo that wrote it", format, formatVersion)
+	}
+	return nil
 }
 
 // routed is the highest origin of an entry that was routed here.

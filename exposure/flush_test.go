@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -479,4 +480,34 @@ func TestSeenAgainKeepsItsNewestDay(t *testing.T) {
 			t.Fatalf("%d between: in June, got %v", between, got)
 		}
 	}
+}
+
+// TestNewerStateFile: a program neither opens nor finds whole what a later one has
+// written.
+func TestNewerStateFile(t *testing.T) {
+	f := newFixture(t, Config{})
+	f.report(Seen, "u", "a")
+	if _, err := f.db.write.Exec("UPDATE meta SET value = '99' WHERE name = 'format'"); err != nil {
+		t.Fatal(err)
+	}
+	f.Store.Close()
+	_, verr := Verify(context.Background(), f.cfg.Path)
+	s, err := Open(context.Background(), f.cfg)
+	if err == nil {
+		s.Close()
+	}
+	for what, err := range map[string]error{"verify": verr, "open": err} {
+		if err == nil || !strings.Contains(err.Error(), "format 99, and this program reads 1") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	f.db, err = openDatabase(context.Background(), f.cfg.Path, Synced, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.db.write.Exec("UPDATE meta SET value = '1' WHERE name = 'format'"); err != nil {
+		t.Fatal(err)
+	}
+	f.db.close()
+	f.open()
 }

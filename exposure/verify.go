@@ -84,6 +84,13 @@ func (v *verifier) pages() error {
 }
 
 func (v *verifier) meta() error {
+	var format string
+	if err := v.tx.QueryRowContext(v.ctx, "SELECT value FROM meta WHERE name = 'format'").Scan(&format); err != nil {
+		return err
+	}
+	if err := checkFormat(format); err != nil {
+		return err
+	}
 	var applied string
 	if err := v.tx.QueryRowContext(v.ctx, "SELECT value FROM meta WHERE name = 'applied'").Scan(&applied); err != nil {
 		return err

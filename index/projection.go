@@ -19,12 +19,13 @@ const projectionSchema = `CREATE TABLE marks (key TEXT PRIMARY KEY, value INTEGE
 
 var errOtherFormat = errors.New("another format")
 
-// openProjection opens a projection. One of another format, or of another
-// catalogue (a backup was restored), is made anew.
+// openProjection opens a projection. One that is damaged, of another format, or of
+// another catalogue (a backup was restored), is made anew.
 func (x *Index) openProjection(ctx context.Context, name, schema string, format int) (projection, error) {
 	path := filepath.Join(x.cfg.Dir, name)
 	p, err := x.tryProjection(ctx, path, schema, format)
-	if errors.Is(err, errOtherFormat) {
+	if errors.Is(err, errOtherFormat) || Damaged(err) {
+		x.log.WarnContext(ctx, "the file is made anew from the catalogue", "file", path, "because", err)
 		err = p.close()
 		for _, suffix := range []string{"", "-wal", "-shm"} {
 			if rerr := os.Remove(path + suffix); rerr != nil && !errors.Is(rerr, fs.ErrNotExist) {
@@ -65,7 +66,7 @@ func (x *Index) tryProjection(ctx context.Context, path, schema string, format i
 		return p, err
 	}
 	if _, last := x.Applied(); mark > last {
-		return p, errOtherFormat
+		return p, fmt.Errorf("%w: it knows more events than the catalogue", errOtherFormat)
 	}
 	if p.reader, err = openDB(path, true, "NORMAL"); err != nil {
 		return p, err

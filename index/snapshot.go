@@ -84,6 +84,12 @@ func (m *marks) fields() map[string]*int64 {
 // errSnapshot says that a snapshot is missing, torn, or not of this catalogue.
 var errSnapshot = errors.New("no usable snapshot")
 
+// Damaged reports whether an error says that a file is not what SQLite has written.
+func Damaged(err error) bool {
+	var broken sqlite3.Error
+	return errors.As(err, &broken) && (broken.Code == sqlite3.ErrCorrupt || broken.Code == sqlite3.ErrNotADB)
+}
+
 // identity is a random number that ties a snapshot to its catalogue.
 func (x *Index) identity(ctx context.Context) (int64, error) {
 	var text string
@@ -179,8 +185,7 @@ func (x *Index) Snapshot(ctx context.Context) error {
 	x.snapshots.Lock()
 	defer x.snapshots.Unlock()
 	err := x.writeSnapshot(ctx)
-	var broken sqlite3.Error
-	if errors.As(err, &broken) && (broken.Code == sqlite3.ErrCorrupt || broken.Code == sqlite3.ErrNotADB) {
+	if Damaged(err) {
 		x.log.WarnContext(ctx, "the snapshot's file is damaged: writing another", "error", err)
 		err = x.discardSnapshot()
 		if err == nil {

@@ -94,11 +94,15 @@ func StartBus(cfg BusConfig) (*Bus, error) {
 	if b.server, err = server.NewServer(options); err != nil {
 		return nil, fmt.Errorf("bus: %w", err)
 	}
+	said := new(lastWords)
+	b.server.SetLoggerV2(said, false, false, false)
 	b.server.Start()
 	go b.mend(cfg)
-	if !b.server.ReadyForConnections(30 * time.Second) {
-		b.Close()
-		return nil, fmt.Errorf("bus: the embedded NATS server did not start within 30 s (address %q in use?)", cfg.Listen)
+	for deadline := time.Now().Add(30 * time.Second); !b.server.ReadyForConnections(250 * time.Millisecond); {
+		if why := said.get(); why != "" || time.Now().After(deadline) {
+			b.Close()
+			return nil, fmt.Errorf("bus: the embedded NATS server did not start (%s, listen %q): %s", cfg.Dir, cfg.Listen, cmp.Or(why, "no answer within 30 s"))
+		}
 	}
 	return b, nil
 }
@@ -176,8 +180,11 @@ var ErrRefused = errors.New("the bus refused the token, or wants one")
 // jianguo sends. A URL may carry the client's token: nats://TOKEN@host:4222.
 func ConnectURL(url string, options ...nats.Option) (*nats.Conn, error) {
 	nc, err := nats.Connect(url, append([]nats.Option{nats.Name("jianguo"), nats.MaxReconnects(-1), nats.Timeout(5 * time.Second)}, options...)...)
-	if errors.Is(err, nats.ErrAuthorization) {
+	switch {
+	case errors.Is(err, nats.ErrAuthorization):
 		err = ErrRefused
+	case errors.Is(err, nats.ErrNoServers):
+		err = fmt.Errorf("nobody answers there: is the service running? %w", err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("bus %s: %w", RedactURL(url), err)

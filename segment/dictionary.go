@@ -133,7 +133,7 @@ func (d *dictionary) addUser(file string, normal func(string) string) error {
 		word := normal(fields[0])
 		freq := g.Size(len(fields)+1, word, frequency)
 		if freq == 0 || word == "" || strings.ContainsAny(word, "\n ") {
-			return fmt.Errorf("line %d: %q: want a word, a frequency of at least 2 and a part of speech", line, strings.TrimSpace(s))
+			return fmt.Errorf("line %d: %.40q: want a word, a frequency of at least 2 and a part of speech", line, strings.TrimSpace(s))
 		}
 		if err := g.AddToken(word, freq, pos); err != nil {
 			return fmt.Errorf("line %d: %w", line, err)

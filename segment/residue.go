@@ -58,7 +58,7 @@ func (r *residue) add(file string, normal func(string) string) error {
 		}
 		p, err := parsePattern(s, normal)
 		if err != nil {
-			return fmt.Errorf("line %d: %q: %w", line, s, err)
+			return fmt.Errorf("line %d: %.40q: %w", line, s, err)
 		}
 		c, _ := utf8.DecodeRune(p.parts[0].literal)
 		r.byFirst[c] = append(r.byFirst[c], p)

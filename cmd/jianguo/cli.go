@@ -106,6 +106,9 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 		return exit.code
 	}
 	fmt.Fprintln(errOut, "jianguo:", err)
+	if index.Damaged(err) {
+		fmt.Fprintln(errOut, "jianguo: the file named is damaged: put a backup of the data directory in its place (docs/OPERATIONS.md, When something is wrong)")
+	}
 	return 1
 }
 

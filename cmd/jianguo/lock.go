@@ -42,6 +42,9 @@ type dirLock struct{ file *os.File }
 
 // lockDir takes a data directory, making it if need be.
 func lockDir(dir string, h holder) (*dirLock, error) {
+	if dir == "" {
+		return nil, errors.New("data directory: --data is empty")
+	}
 	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}

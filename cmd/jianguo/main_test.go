@@ -68,7 +68,8 @@ func damage(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 }
 
-// busURL sets BUS to where the service on a directory has its bus: busurl DIR
+// busURL sets BUS, and ADDRESS without its scheme, to where the service on a
+// directory has its bus: busurl DIR
 func busURL(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: busurl DIR")
@@ -78,4 +79,5 @@ func busURL(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("%v", err)
 	}
 	ts.Setenv("BUS", h.NATS)
+	ts.Setenv("ADDRESS", strings.TrimPrefix(h.NATS, "nats://"))
 }

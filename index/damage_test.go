@@ -1,0 +1,187 @@
+package index
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"jianguo/index/bands"
+	"jianguo/sketch"
+)
+
+// fill adds articles that have postings of both families.
+func fill(t *testing.T, x *Index, from, to int) {
+	t.Helper()
+	for n := from; n < to; n++ {
+		a := article(fmt.Sprint("id", n), fmt.Sprint("text", n), uint64(n)<<40|uint64(n)<<8|0xff)
+		a.Sketch = sketch.Make(sketch.Input{Body: strings.Repeat(fmt.Sprintf("第%d号堤坝今晨完成了第%d次巡查。", n, n*7), 3)})
+		if _, err := x.Add(context.Background(), []Mutation{{Seq: uint64(n), At: testStart, Article: a}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestDamagedPages damages one page of a snapshot of each kind, in each way: the
+// snapshot is then not used, and what is resident is whole all the same.
+func TestDamagedPages(t *testing.T) {
+	ctx := context.Background()
+	dir := t.TempDir()
+	path := filepath.Join(dir, SnapshotFileName)
+	x := openTest(t, dir, nil)
+	fill(t, x, 1, 80)
+	if err := errors.Join(x.Snapshot(ctx), x.Close()); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x = openTest(t, dir, nil)
+	if x.snapshotEvent.Load() == 0 {
+		t.Fatal("there is no snapshot to damage")
+	}
+	kinds := map[string]string{
+		"fingerprints": fmt.Sprintf("id >> 32 = %d AND (id >> 16) & 0xffff = %d", pagePostings, bands.Fingerprints),
+		"keys":         fmt.Sprintf("id >> 32 = %d AND (id >> 16) & 0xffff = %d", pagePostings, bands.Keys),
+		"ids":          fmt.Sprintf("id >> 32 = %d", pageIDs),
+		"exacts":       fmt.Sprintf("id >> 32 = %d", pageExacts),
+		"columns":      fmt.Sprintf("id >> 32 = %d", pageColumns),
+	}
+	ways := map[string]func(page []byte) []byte{
+		"cut":   func(p []byte) []byte { return p[:rand.IntN(len(p))] },
+		"a bit": func(p []byte) []byte { p[rand.IntN(len(p))] ^= 1 << rand.IntN(8); return p },
+		"long":  func(p []byte) []byte { return append(p, 0) },
+		"gone":  func([]byte) []byte { return nil },
+	}
+	for kind, where := range kinds {
+		for way, damage := range ways {
+			if err := os.WriteFile(path, whole, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			db, err := x.openSnapshot(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			damageRow(t, db, where, damage)
+			if err := db.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if err := x.Close(); err != nil {
+				t.Fatal(err)
+			}
+			x = openTest(t, dir, nil)
+			if got := x.snapshotEvent.Load(); got != 0 {
+				t.Errorf("%s, %s: the snapshot was used", kind, way)
+			}
+			mustVerify(t, x)
+		}
+	}
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// damageRow changes one page of a kind at random, as no snapshot was written.
+func damageRow(t *testing.T, db *sql.DB, where string, damage func([]byte) []byte) {
+	t.Helper()
+	var id int64
+	var page []byte
+	if err := db.QueryRow(`SELECT id, data FROM pages WHERE `+where+` ORDER BY random() LIMIT 1`).Scan(&id, &page); err != nil {
+		t.Fatalf("no page with %s: %v", where, err)
+	}
+	statement, args := `UPDATE pages SET data = ? WHERE id = ?`, []any{damage(page), id}
+	if args[0].([]byte) == nil {
+		statement, args = `DELETE FROM pages WHERE id = ?`, []any{id}
+	}
+	if _, err := db.Exec(statement, args...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestDamagedProjections: a file that SQLite does not take for its own is made
+// anew, and holds what it held.
+func TestDamagedProjections(t *testing.T) {
+	ctx := context.Background()
+	dir := t.TempDir()
+	x := openTest(t, dir, nil)
+	defer func() { _ = x.Close() }()
+	fill(t, x, 1, 60)
+	b := openBrowse(t, x)
+	follow := func() (map[string][]string, []uint32) {
+		t.Helper()
+		if err := b.Follow(ctx); err != nil {
+			t.Fatal(err)
+		}
+		found, err := b.Search(ctx, []string{"t"}, 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lists := dump(t, b)
+		if err := b.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return lists, found
+	}
+	lists, found := follow()
+	if len(lists["stories"]) < 10 || len(found) == 0 {
+		t.Fatalf("%d stories, %d found", len(lists["stories"]), len(found))
+	}
+	for _, name := range []string{BrowseFileName, WordsFileName} {
+		for way, damage := range map[string]func([]byte) []byte{
+			"cut":     func(f []byte) []byte { return f[:len(f)/2] },
+			"foreign": func(f []byte) []byte { return slices.Repeat([]byte("见过"), len(f)/6) },
+			"empty":   func([]byte) []byte { return nil },
+		} {
+			path := filepath.Join(dir, name)
+			f, err := os.ReadFile(path)
+			if err == nil {
+				err = os.WriteFile(path, damage(f), 0o600)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			b = openBrowse(t, x)
+			lists2, found2 := follow()
+			if diff := cmp.Diff(lists, lists2); diff != "" || !slices.Equal(found, found2) {
+				t.Errorf("%s, %s: found %d, want %d; lists (-want +got):\n%s", name, way, len(found2), len(found), diff)
+			}
+		}
+	}
+	mustVerify(t, x)
+}
+
+// TestNewerCatalogue: a program does not touch what a later one has written.
+func TestNewerCatalogue(t *testing.T) {
+	dir := t.TempDir()
+	x := openTest(t, dir, nil)
+	fill(t, x, 1, 3)
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	db, err := openDB(filepath.Join(dir, FileName), false, "FULL")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec(`INSERT INTO goose_db_version (version_id, is_applied) VALUES (999, 1)`); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	x, err = Open(context.Background(), Config{Dir: dir})
+	if err == nil {
+		_ = x.Close()
+	}
+	if err == nil || !strings.Contains(err.Error(), "version 999") || !strings.Contains(err.Error(), "newer jianguo") {
+		t.Errorf("opened: %v", err)
+	}
+}
