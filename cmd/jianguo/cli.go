@@ -131,8 +131,8 @@ func (f policyFlags) policy() *index.Policy {
 
 // segmentFlags are what the recipe is made of.
 type segmentFlags struct {
-	UserDict string `help:"Further words for the segmenter: word, frequency and part of speech a line." type:"existingfile"`
-	Residue  string `help:"Further page residue (share prompts, notices) that carries no weight." type:"existingfile"`
+	UserDict string `help:"Further words for the segmenter: word, frequency and part of speech a line." type:"existingfile" placeholder:"FILE"`
+	Residue  string `help:"Further page residue (share prompts, notices) that carries no weight." type:"existingfile" placeholder:"FILE"`
 }
 
 // plural is "1 item", "2 items".

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"jianguo/index"
@@ -65,7 +66,11 @@ func diskFull(t *testing.T, disk string, leave int64) {
 		}
 		return err
 	}
+	seen := seenOnBus{js: js, conn: conn}
 	for i := range 20 {
+		if err := seen.report(ctx, 20*time.Second); err != nil {
+			t.Fatalf("%v\n%s", err, cmd.Stderr)
+		}
 		if err := submit(fmt.Sprint("before-", i), 20*time.Second); err != nil {
 			t.Fatalf("%v\n%s", err, cmd.Stderr)
 		}
@@ -76,6 +81,7 @@ func diskFull(t *testing.T, disk string, leave int64) {
 		if err := submit(fmt.Sprint("meanwhile-", i), 500*time.Millisecond); err != nil {
 			refused++
 		}
+		_ = seen.report(ctx, 500*time.Millisecond)
 		if ctx.Err() != nil {
 			t.Fatal("a full disk was no trouble at all")
 		}
@@ -92,6 +98,16 @@ func diskFull(t *testing.T, disk string, leave int64) {
 			t.Fatalf("there is room again, and still: %v\n%s", err, cmd.Stderr)
 		}
 	}
+	for {
+		err := seen.report(ctx, 2*time.Second)
+		if err == nil {
+			break
+		}
+		if ctx.Err() != nil {
+			t.Fatalf("there is room again, and still: %v\n%s", err, cmd.Stderr)
+		}
+	}
+	seen.all(ctx, t)
 	conn.Close()
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
@@ -117,6 +133,53 @@ func diskFull(t *testing.T, disk string, leave int64) {
 	if err := x.Close(); err != nil {
 		t.Error(err)
 	}
-	t.Logf("%d items acknowledged", len(k.acked))
+	t.Logf("%d items acknowledged, %d exposures", len(k.acked), len(seen.acked))
 	k.forget(disk)
+}
+
+// seenOnBus reports one item after another as seen by one user.
+type seenOnBus struct {
+	js    jetstream.JetStream
+	conn  *nats.Conn
+	n     int
+	acked []string
+}
+
+func (s *seenOnBus) report(ctx context.Context, wait time.Duration) error {
+	s.n++
+	item := fmt.Sprint("seen-", s.n)
+	attempt, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	_, err := s.js.Publish(attempt, "exposures.seen.0", fmt.Appendf(nil, `{"user":"u","items":[%q]}`, item))
+	if err == nil {
+		s.acked = append(s.acked, item)
+	}
+	return err
+}
+
+// all waits until everything that was acknowledged is filtered out.
+func (s *seenOnBus) all(ctx context.Context, t *testing.T) {
+	t.Helper()
+	request, err := json.Marshal(map[string]any{"user": "u", "items": s.acked})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		var got struct{ Items []string }
+		reply, err := s.conn.RequestWithContext(ctx, "exposures.filter", request)
+		if err == nil {
+			err = json.Unmarshal(reply.Data, &got)
+		}
+		if err != nil {
+			t.Fatalf("filter: %v", err)
+		}
+		if reply.Header.Get("Nats-Service-Error") == "" && len(got.Items) == 0 {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatalf("acknowledged and not filtered: %s %v", got.Items, reply.Header)
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -72,6 +73,39 @@ func TestMetricsAreDocumented(t *testing.T) {
 	for name := range alerts {
 		if !names[name] {
 			t.Errorf("alerts.yml names %s, which is no metric", name)
+		}
+	}
+}
+
+var flagName = regexp.MustCompile(`--[a-z][a-z-]+`)
+
+// TestFlagsAreDocumented: README.md and docs name every flag of the service.
+func TestFlagsAreDocumented(t *testing.T) {
+	help, err := exec.Command(binary(t), "serve", "--help").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join("..", "..", "docs", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	documented := map[string]bool{"--help": true}
+	for _, file := range append(files, filepath.Join("..", "..", "README.md")) {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range flagName.FindAllString(string(text), -1) {
+			documented[name] = true
+		}
+	}
+	names := flagName.FindAllString(string(help), -1)
+	if len(names) < 20 {
+		t.Fatalf("%d flags in the help", len(names))
+	}
+	for _, name := range names {
+		if !documented[name] {
+			t.Errorf("%s is in neither README.md nor docs", name)
 		}
 	}
 }
