@@ -62,14 +62,7 @@ func (x *Index) scanBrief(r *sql.Rows) (*Brief, error) {
 		return nil, err
 	}
 	b.Arrived, b.Fingerprint = time.UnixMilli(arrived).UTC(), uint64(print)
-	if published.Valid {
-		t := time.UnixMilli(published.Int64).UTC()
-		b.Published = &t
-	}
-	if distance.Valid {
-		d := int(distance.Int64)
-		b.Distance = &d
-	}
+	b.Published, b.Distance = optionalTime(published), optionalInt(distance)
 	if margin.Valid {
 		v := round(float32(margin.Float64), 100)
 		b.Margin = &v

@@ -48,20 +48,23 @@ type rows interface {
 	standing(ctx context.Context, ordinal uint32) (source string, rule Rule, err error)
 }
 
-func (s *statements) exact(ctx context.Context, ordinal uint32) (exact []byte, err error) {
-	return exact, s.exactByOrdinal.QueryRowContext(ctx, ordinal).Scan(&exact)
+// reader is what rows are read with: by the writer, or beside it.
+type reader struct{ exactByOrdinal, sketchOf, sketchesOf, textByOrdinal, standingOf *sql.Stmt }
+
+func (r *reader) exact(ctx context.Context, ordinal uint32) (exact []byte, err error) {
+	return exact, r.exactByOrdinal.QueryRowContext(ctx, ordinal).Scan(&exact)
 }
 
-func (s *statements) sketch(ctx context.Context, ordinal uint32) (b []byte, err error) {
-	return b, s.sketchOf.QueryRowContext(ctx, ordinal).Scan(&b)
+func (r *reader) sketch(ctx context.Context, ordinal uint32) (b []byte, err error) {
+	return b, r.sketchOf.QueryRowContext(ctx, ordinal).Scan(&b)
 }
 
-func (s *statements) sketches(ctx context.Context, ordinals []uint32, f func(ordinal uint32, encoded []byte) error) error {
-	return sketchesOf(ctx, s.sketchesOf, ordinals, f)
+func (r *reader) sketches(ctx context.Context, ordinals []uint32, f func(ordinal uint32, encoded []byte) error) error {
+	return sketchesOf(ctx, r.sketchesOf, ordinals, f)
 }
 
-func (s *statements) text(ctx context.Context, ordinal uint32) (t keptText, err error) {
-	return t, t.scan(s.textByOrdinal.QueryRowContext(ctx, ordinal))
+func (r *reader) text(ctx context.Context, ordinal uint32) (t keptText, err error) {
+	return t, t.scan(r.textByOrdinal.QueryRowContext(ctx, ordinal))
 }
 
 // keptText is a text as it lies in the catalogue.
@@ -113,9 +116,6 @@ func sketchesOf(ctx context.Context, stmt *sql.Stmt, ordinals []uint32, f func(o
 	return nil
 }
 
-// reader reads beside the writer.
-type reader struct{ exactByOrdinal, sketchOf, sketchesOf, textByOrdinal, standingOf *sql.Stmt }
-
 func newReader(ctx context.Context, db *sql.DB) (*reader, error) {
 	r := new(reader)
 	for _, p := range []struct {
@@ -128,22 +128,6 @@ func newReader(ctx context.Context, db *sql.DB) (*reader, error) {
 		}
 	}
 	return r, nil
-}
-
-func (r *reader) exact(ctx context.Context, ordinal uint32) (exact []byte, err error) {
-	return exact, r.exactByOrdinal.QueryRowContext(ctx, ordinal).Scan(&exact)
-}
-
-func (r *reader) sketch(ctx context.Context, ordinal uint32) (b []byte, err error) {
-	return b, r.sketchOf.QueryRowContext(ctx, ordinal).Scan(&b)
-}
-
-func (r *reader) sketches(ctx context.Context, ordinals []uint32, f func(ordinal uint32, encoded []byte) error) error {
-	return sketchesOf(ctx, r.sketchesOf, ordinals, f)
-}
-
-func (r *reader) text(ctx context.Context, ordinal uint32) (t keptText, err error) {
-	return t, t.scan(r.textByOrdinal.QueryRowContext(ctx, ordinal))
 }
 
 // exactKey is the part of an exact hash that the resident look-up knows.

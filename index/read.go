@@ -51,10 +51,7 @@ func (x *Index) Item(ctx context.Context, id string) (*Item, error) {
 		}
 		if it == nil {
 			it = &Item{ID: id, Title: r.title, Source: source.String, URL: r.url.String, Arrived: time.UnixMilli(r.arrivedAt).UTC()}
-			if r.publishedAt.Valid {
-				t := time.UnixMilli(r.publishedAt.Int64).UTC()
-				it.Published = &t
-			}
+			it.Published = optionalTime(r.publishedAt)
 			if it.Body, err = x.body(ctx, ordinal); err != nil {
 				return nil, fmt.Errorf("index: item %q: %w", id, err)
 			}
@@ -193,14 +190,7 @@ func (x *Index) fill(ctx context.Context, c *Cluster) error {
 			return err
 		}
 		m.Source, m.Arrived = source.String, time.UnixMilli(arrived).UTC()
-		if published.Valid {
-			t := time.UnixMilli(published.Int64).UTC()
-			m.Published = &t
-		}
-		if distance.Valid {
-			d := int(distance.Int64)
-			m.Distance = &d
-		}
+		m.Published, m.Distance = optionalTime(published), optionalInt(distance)
 		if resemblance.Valid {
 			v := float32(resemblance.Float64)
 			m.Resemblance = &v
@@ -253,4 +243,21 @@ func (x *Index) fill(ctx context.Context, c *Cluster) error {
 // the arrival (an hour for clocks that are wrong), not long before it.
 func credible(m *Member) bool {
 	return m.Published != nil && !m.Published.After(m.Arrived.Add(time.Hour)) && m.Published.Year() > 1990
+}
+
+// optionalTime is a moment in milliseconds, or nil.
+func optionalTime(n sql.NullInt64) *time.Time {
+	if !n.Valid {
+		return nil
+	}
+	t := time.UnixMilli(n.Int64).UTC()
+	return &t
+}
+
+func optionalInt(n sql.NullInt64) *int {
+	if !n.Valid {
+		return nil
+	}
+	i := int(n.Int64)
+	return &i
 }

@@ -191,10 +191,6 @@ func (x *Index) judge(ctx context.Context, r rows, a *Article, at uint32, own ma
 const standingQuery = `SELECT coalesce(s.name, ''), coalesce(c.rule, i.rule) FROM items i LEFT JOIN sources s ON s.number = i.source
 	LEFT JOIN current c ON c.ordinal = i.ordinal WHERE i.ordinal = ?`
 
-func (s *statements) standing(ctx context.Context, ordinal uint32) (source string, rule Rule, err error) {
-	return source, rule, s.standingOf.QueryRowContext(ctx, ordinal).Scan(&source, &rule)
-}
-
 func (r *reader) standing(ctx context.Context, ordinal uint32) (source string, rule Rule, err error) {
 	return source, rule, r.standingOf.QueryRowContext(ctx, ordinal).Scan(&source, &rule)
 }

@@ -13,14 +13,15 @@ type statements struct {
 	conn *sql.Conn
 	all  []*sql.Stmt
 
-	begin, commit, rollback                                                         *sql.Stmt
-	insertItem, insertText, insertEvent                                             *sql.Stmt
-	itemByOrdinal, idByOrdinal, exactByOrdinal, sketchOf, sketchesOf, textByOrdinal *sql.Stmt
-	standingOf, arrivedAt                                                           *sql.Stmt
-	currentOf, setCurrent                                                           *sql.Stmt
-	clusterOf, setClusterRow, grow                                                  *sql.Stmt
-	addMember, dropMember, oldestCopies, countMembers                               *sql.Stmt
-	lastEvent, upsertMeta, insertSource                                             *sql.Stmt
+	begin, commit, rollback             *sql.Stmt
+	insertItem, insertText, insertEvent *sql.Stmt
+	reader
+	itemByOrdinal, idByOrdinal                        *sql.Stmt
+	arrivedAt                                         *sql.Stmt
+	currentOf, setCurrent                             *sql.Stmt
+	clusterOf, setClusterRow, grow                    *sql.Stmt
+	addMember, dropMember, oldestCopies, countMembers *sql.Stmt
+	lastEvent, upsertMeta, insertSource               *sql.Stmt
 }
 
 const itemColumns = `ordinal, id, seq, revision, title, source, url, published_at, arrived_at, exact, fingerprint, sketch,
