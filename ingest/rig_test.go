@@ -1,0 +1,220 @@
+package ingest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"jianguo/data"
+	"jianguo/index"
+	"jianguo/segment"
+	"jianguo/sketch"
+)
+
+// segmenter is shared: it never changes.
+var segmenter *segment.Segmenter
+
+func TestMain(m *testing.M) {
+	var err error
+	if segmenter, err = segment.New(segment.Config{Data: data.FS}); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+// rig is a real bus, a real index and the service between them.
+type rig struct {
+	t     testing.TB
+	dir   string
+	bus   *Bus
+	conn  *nats.Conn
+	js    jetstream.JetStream
+	index *index.Index
+	stop  func() error
+}
+
+func normal(title, body string) sketch.Input {
+	var text segment.Text
+	segmenter.Analyze(&text, title, body)
+	return Input(&text)
+}
+
+// start opens a rig in dir and runs its service.
+func start(t testing.TB, dir string, change func(*Config, *index.Config)) *rig {
+	t.Helper()
+	r := &rig{t: t, dir: dir}
+	var err error
+	if r.bus, err = StartBus(BusConfig{Dir: dir + "/bus", Relaxed: true}); err != nil {
+		t.Fatal(err)
+	}
+	if r.conn, err = r.bus.Connect(); err != nil {
+		t.Fatal(err)
+	}
+	if r.js, err = jetstream.New(r.conn); err != nil {
+		t.Fatal(err)
+	}
+	cfg := Config{Conn: r.conn, Segmenter: segmenter}
+	icfg := index.Config{Dir: dir, Durability: index.DurabilityRelaxed, Language: index.English, Normal: normal,
+		Recipe: func() (string, error) { return segmenter.Recipe(), nil }}
+	if change != nil {
+		change(&cfg, &icfg)
+	}
+	if r.index, err = index.Open(context.Background(), icfg); err != nil {
+		t.Fatal(err)
+	}
+	cfg.Index = r.index
+	s, err := New(context.Background(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+	r.stop = sync.OnceValue(func() error {
+		cancel()
+		return <-done
+	})
+	t.Cleanup(func() { r.close() })
+	return r
+}
+
+// close stops everything, and may be called again.
+func (r *rig) close() {
+	_ = r.stop()
+	_ = r.index.Close()
+	r.conn.Close()
+	r.bus.Close()
+}
+
+func (r *rig) submit(subject string, payload any) *Outcome {
+	r.t.Helper()
+	o, err := r.trySubmit(subject, payload)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return o
+}
+
+func (r *rig) trySubmit(subject string, payload any) (*Outcome, error) {
+	b, ok := payload.([]byte)
+	if !ok {
+		var err error
+		if b, err = json.Marshal(payload); err != nil {
+			return nil, err
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	return Submit(ctx, r.conn, r.js, subject, b)
+}
+
+// verify is how every test that writes ends: the directory is whole, and
+// VERDICTS holds exactly the catalogue's events.
+func (r *rig) verify() {
+	r.t.Helper()
+	ctx := context.Background()
+	report, err := r.index.Verify(ctx)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for _, p := range report.Problems {
+		r.t.Error("verify:", p)
+	}
+	events, err := r.index.Events(ctx, 0, 1<<30)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	stream, err := r.js.Stream(ctx, StreamVerdicts)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		info, err := stream.Info(ctx)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		if int(info.State.LastSeq) == len(events) {
+			break
+		}
+		if time.Now().After(deadline) {
+			r.t.Fatalf("%s ends at %d, the catalogue has %d events", StreamVerdicts, info.State.LastSeq, len(events))
+		}
+	}
+	for _, e := range events {
+		m, err := stream.GetMsg(ctx, e.Number)
+		if err != nil {
+			r.t.Fatalf("event %d: %v", e.Number, err)
+		}
+		want, err := json.Marshal(e)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		if string(m.Data) != string(want) {
+			r.t.Fatalf("event %d was published as\n%s\nthe catalogue says\n%s", e.Number, m.Data, want)
+		}
+	}
+}
+
+var words = strings.Fields(`水库 开闸 泄洪 村民 转移 中学 堤坝 巡查 险情 抢险队 图书馆 新馆 开放 读者 少儿区 借阅 窗口 长队 志愿者 法院 判决 合同
+	赔偿 上诉 公司 股东 大会 决议 增持 股份 台风 登陆 风力 暴雨 预警 学校 停课 地铁 新线 试运行 车站 换乘 客流 博物馆 展览 青铜器 观众 球队 比赛 进球 教练 主场`)
+
+func sentence(r *rand.Rand, n int) []string {
+	s := make([]string, n)
+	for i := range s {
+		s[i] = words[r.IntN(len(words))]
+	}
+	return s
+}
+
+// edited changes a share of the words.
+func edited(r *rand.Rand, s []string, share float64) []string {
+	s = slices.Clone(s)
+	for i := range s {
+		if r.Float64() < share {
+			s[i] = words[r.IntN(len(words))]
+		}
+	}
+	return s
+}
+
+// relatives makes items that meet each other: chains A~B~C in which A and C
+// need not meet, stars, families, exact copies, revisions and withdrawals.
+func relatives(r *rand.Rand, n int) []any {
+	var items []any
+	for len(items) < n {
+		base := sentence(r, 40+r.IntN(120))
+		share := []float64{0, 0.02, 0.05, 0.1}[r.IntN(4)]
+		chain := r.IntN(2) == 0
+		for range 1 + r.IntN(8) {
+			id := fmt.Sprint("i", r.IntN(n))
+			if r.IntN(12) == 0 {
+				items = append(items, Withdrawal{ID: id, Mode: []string{ModeBlock, ModePromote}[r.IntN(2)]})
+				continue
+			}
+			text := edited(r, base, share)
+			if chain {
+				base = text
+			}
+			items = append(items, Item{ID: id, Title: strings.Join(sentence(r, 4), ""), Body: strings.Join(text, "") + "。", Revision: int64(r.IntN(3))})
+		}
+	}
+	return items
+}
+
+func subjectOf(item any) string {
+	if _, ok := item.(Withdrawal); ok {
+		return SubjectWithdraw
+	}
+	return SubjectPublish
+}
