@@ -1,6 +1,8 @@
 package sketch
 
 import (
+	"encoding/binary"
+	"math/bits"
 	"slices"
 	"strings"
 )
@@ -88,21 +90,21 @@ func Compare(q, c *Sketch) Comparison {
 	return r
 }
 
-// estimate is the Jaccard estimate of two rows of 4-bit minima: bins empty on
-// both sides say nothing, and of two full ones one in fifteen agrees by chance.
+// estimate is the Jaccard estimate of two rows of 4-bit minima, a multiple of
+// eight: bins empty on both sides say nothing, and of two full ones one in fifteen
+// agrees by chance.
 func estimate(a, b []byte) float64 {
+	// Eight bins at a time: a byte of at most 15 plus 127 has its highest bit set
+	// unless it is 0.
+	const top, below = 0x8080808080808080, 0x7f7f7f7f7f7f7f7f
 	full, used, same := 0, 0, 0
-	for i := range a {
-		switch {
-		case a[i] == 0 && b[i] == 0:
-			continue
-		case a[i] != 0 && b[i] != 0:
-			full++
-			if a[i] == b[i] {
-				same++
-			}
-		}
-		used++
+	for i := 0; i+8 <= len(a); i += 8 {
+		x, y := binary.LittleEndian.Uint64(a[i:]), binary.LittleEndian.Uint64(b[i:])
+		inX, inY := x+below, y+below
+		both := inX & inY & top
+		full += bits.OnesCount64(both)
+		used += bits.OnesCount64((inX | inY) & top)
+		same += bits.OnesCount64(both &^ ((x ^ y) + below))
 	}
 	if used == 0 {
 		return 0

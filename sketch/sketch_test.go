@@ -65,3 +65,37 @@ func FuzzCompareTexts(f *testing.F) {
 		}
 	})
 }
+
+// TestEstimate holds the estimate that looks at eight bins at once to one that
+// looks at each.
+func TestEstimate(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := 8 * rapid.IntRange(0, 12).Draw(t, "eights")
+		bin := rapid.SliceOfN(rapid.ByteRange(0, 15), n, n)
+		a, b := bin.Draw(t, "a"), bin.Draw(t, "b")
+		for i := range a {
+			if rapid.IntRange(0, 2).Draw(t, "agree") > 0 {
+				b[i] = a[i]
+			}
+		}
+		full, used, same := 0., 0., 0.
+		for i := range a {
+			if a[i] != 0 || b[i] != 0 {
+				used++
+			}
+			if a[i] != 0 && b[i] != 0 {
+				full++
+				if a[i] == b[i] {
+					same++
+				}
+			}
+		}
+		want := 0.
+		if used > 0 {
+			want = min(1, max(0, (same-full/15)/(used*14/15)))
+		}
+		if got := estimate(a, b); max(got-want, want-got) > 1e-12 {
+			t.Fatalf("estimate(%v, %v) = %v, want %v", a, b, got, want)
+		}
+	})
+}
