@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -14,11 +15,23 @@ func (co *streams) bar(total int64, what string) *progressbar.ProgressBar {
 		progressbar.OptionSetWidth(30))
 }
 
-// progress returns a callback that draws a bar for each stage in turn.
+// progressEvery is how often progress is told where nothing can be drawn: seldom
+// enough that a run of seconds says nothing.
+const progressEvery = 30 * time.Second
+
+// progress returns a callback that draws a bar for each stage in turn, or, where
+// there is no terminal, prints a line from time to time.
 func (co *streams) progress(what string) func(stage string, done, total int64) {
 	var bar *progressbar.ProgressBar
-	current := ""
+	current, last := "", time.Now()
 	return func(stage string, done, total int64) {
+		if !co.screen {
+			if now := time.Now(); now.Sub(last) >= progressEvery {
+				last = now
+				fmt.Fprintf(co.err, "%s %s: %d of %d\n", what, stage, done, total)
+			}
+			return
+		}
 		if stage != current {
 			current, bar = stage, co.bar(total, what+" "+stage)
 		}
