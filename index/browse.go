@@ -21,7 +21,7 @@ const BrowseFileName = "browse.db"
 
 // browseFormat is the version of browse.db. A file of another version is made
 // anew: everything in it follows from the catalogue.
-const browseFormat = 4
+const browseFormat = 5
 
 const browseSchema = `
 CREATE TABLE stories (cluster INTEGER PRIMARY KEY, lead INTEGER NOT NULL, original INTEGER NOT NULL, size INTEGER NOT NULL, sources INTEGER NOT NULL,
@@ -33,6 +33,7 @@ CREATE INDEX stories_by_heat ON stories (heat, cluster);
 CREATE INDEX stories_by_pull ON stories (pull, cluster);
 CREATE TABLE story_sources (source INTEGER, cluster INTEGER, n INTEGER NOT NULL, PRIMARY KEY (source, cluster)) WITHOUT ROWID;
 CREATE INDEX story_sources_by_cluster ON story_sources (cluster);
+CREATE TABLE story_rules (rule INTEGER, cluster INTEGER, PRIMARY KEY (rule, cluster)) WITHOUT ROWID;
 CREATE TABLE hours (hour INTEGER PRIMARY KEY, items INTEGER NOT NULL, duplicates INTEGER NOT NULL, suspects INTEGER NOT NULL);
 CREATE TABLE source_days (source INTEGER, day INTEGER, items INTEGER NOT NULL, duplicates INTEGER NOT NULL, suspects INTEGER NOT NULL,
   PRIMARY KEY (source, day)) WITHOUT ROWID;
@@ -82,6 +83,7 @@ type Browse struct {
 	slow   time.Time       // when they were last
 
 	matrices matrices
+	few      int        // fewStories, but for tests
 	words    *wordIndex // nil: there is no search
 }
 
@@ -99,7 +101,7 @@ func (x *Index) OpenBrowse(ctx context.Context, cfg BrowseConfig) (_ *Browse, er
 	if cfg.Workers <= 0 {
 		cfg.Workers = (runtime.GOMAXPROCS(0) + 1) / 2
 	}
-	b := &Browse{x: x, cfg: cfg, log: cfg.Logger, stale: map[uint32]bool{}}
+	b := &Browse{x: x, cfg: cfg, log: cfg.Logger, few: fewStories, stale: map[uint32]bool{}}
 	b.projection, err = x.openProjection(ctx, BrowseFileName, browseSchema, browseFormat)
 	if err == nil && cfg.Words != nil {
 		b.words = &wordIndex{x: x, of: cfg.Words, workers: cfg.Workers}

@@ -191,6 +191,26 @@ func (b *Browse) Sources(ctx context.Context, since time.Time, limit int) ([]Sou
 	return out, nil
 }
 
+// SourceNames lists the sources that delivered most since the day of a time, by
+// name.
+func (b *Browse) SourceNames(ctx context.Context, since time.Time, limit int) ([]string, error) {
+	known, err := b.sourceNames(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	err = each(ctx, b.reader, `SELECT source, sum(items) FROM source_days WHERE day >= ? GROUP BY source ORDER BY 2 DESC, 1 LIMIT ?`, func(r *sql.Rows) error {
+		var number, n int64
+		err := r.Scan(&number, &n)
+		names = append(names, known[number])
+		return err
+	}, b.day(since.UnixMilli()), limit)
+	if err != nil {
+		return nil, fmt.Errorf("index: sources: %w", err)
+	}
+	return names, nil
+}
+
 // sourceNames returns the names of all sources. There are few thousands of
 // them, however many items.
 func (b *Browse) sourceNames(ctx context.Context) (map[int64]string, error) {

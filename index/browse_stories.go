@@ -3,7 +3,6 @@ package index
 import (
 	"context"
 	"database/sql"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -199,8 +198,31 @@ func (w *follower) story(cluster uint32) error {
 			return err
 		}
 	}
+	return w.write(cluster, &s)
+}
+
+// write puts a story, as it was counted, in the place of what there was.
+func (w *follower) write(cluster uint32, s *story) error {
 	if err := w.exec(`DELETE FROM story_sources WHERE cluster = ?`, cluster); err != nil {
 		return err
+	}
+	var had uint32
+	if err := w.tx.QueryRowContext(w.ctx, `SELECT coalesce((SELECT rules FROM stories WHERE cluster = ?), 0)`, cluster).Scan(&had); err != nil {
+		return err
+	}
+	has := s.rules
+	if s.size < 2 {
+		has = 0
+	}
+	for _, rule := range ruleList(had &^ has) {
+		if err := w.exec(`DELETE FROM story_rules WHERE rule = ? AND cluster = ?`, rule, cluster); err != nil {
+			return err
+		}
+	}
+	for _, rule := range ruleList(has &^ had) {
+		if err := w.exec(`INSERT INTO story_rules VALUES (?,?)`, rule, cluster); err != nil {
+			return err
+		}
 	}
 	if s.size < 2 {
 		return w.exec(`DELETE FROM stories WHERE cluster = ?`, cluster)
@@ -212,127 +234,6 @@ func (w *follower) story(cluster uint32) error {
 	}
 	return w.exec(`INSERT OR REPLACE INTO stories VALUES (?,?,?,?,?,?,?,?,?,?,?)`,
 		cluster, s.lead, s.original, s.size, len(s.sources), s.rules, s.first, s.last, s.heat, s.pull(), s.spark())
-}
-
-// Story is a cluster of two or more as lists show it.
-type Story struct {
-	ID             uint32
-	Lead, Original *Brief // nil: none is left; Original nil too where it is the lead
-	Size, Sources  int
-	Rules          []Rule
-	First, Last    time.Time // of arrival
-	Spark          []byte    // SparkSteps numbers, 0…255, over the times of publication
-}
-
-// StoryQuery selects stories.
-type StoryQuery struct {
-	Sort    string // heat (default): most recent copies first; last, first: newest first; size
-	Source  string // only stories with a member of it
-	Rule    Rule   // only stories with a copy found by it
-	MinSize int
-	Since   time.Time // last copy not before
-	Cursor  string    // from StoryPage.Next
-	Limit   int       // 0: 30; at most 100
-	// Clusters, where not nil, are the only ones: those that a search found.
-	Clusters []uint32
-}
-
-// StoryPage is one page of stories; Next is empty at the end.
-type StoryPage struct {
-	Stories []Story
-	Next    string
-}
-
-type storyCursor struct {
-	Value float64 `json:"v"`
-	ID    uint32  `json:"i"`
-}
-
-// Stories lists stories. A page after a cursor goes on where the one before
-// it ended, whatever has arrived since.
-func (b *Browse) Stories(ctx context.Context, q StoryQuery) (*StoryPage, error) {
-	column := map[string]string{"": "heat", "heat": "heat", "last": "last_at", "first": "first_at", "size": "size"}[q.Sort]
-	if column == "" {
-		return nil, fmt.Errorf("sort %q: want heat, last, first or size: %w", q.Sort, ErrQuery)
-	}
-	limit := min(max(q.Limit, 0), 200)
-	if limit == 0 {
-		limit = 30
-	}
-	where, args := []string{`size >= ?`, `last_at >= ?`}, []any{max(q.MinSize, 2), millis(q.Since)}
-	if q.Source != "" {
-		var number int64
-		if err := b.x.reader.QueryRowContext(ctx, `SELECT coalesce((SELECT number FROM sources WHERE name = ?), -1)`, q.Source).Scan(&number); err != nil {
-			return nil, fmt.Errorf("index: stories: %w", err)
-		}
-		where, args = append(where, `cluster IN (SELECT cluster FROM story_sources WHERE source = ?)`), append(args, number)
-	}
-	if q.Rule != NoRule {
-		where, args = append(where, `rules & ? != 0`), append(args, 1<<q.Rule)
-	}
-	if q.Clusters != nil {
-		list, err := json.Marshal(q.Clusters)
-		if err != nil {
-			return nil, err
-		}
-		where, args = append(where, `cluster IN (SELECT value FROM json_each(?))`), append(args, string(list))
-	}
-	if q.Cursor != "" {
-		var c storyCursor
-		raw, err := base64.RawURLEncoding.DecodeString(q.Cursor)
-		if err == nil {
-			err = json.Unmarshal(raw, &c)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("cursor %q is not one that a page gave: %w", q.Cursor, ErrQuery)
-		}
-		where, args = append(where, `(`+column+`, cluster) < (?, ?)`), append(args, c.Value, c.ID)
-	}
-	page := &StoryPage{}
-	var leads, originals []uint32
-	var last storyCursor
-	err := each(ctx, b.reader, `SELECT cluster, lead, original, size, sources, rules, first_at, last_at, spark, `+column+` FROM stories WHERE `+
-		strings.Join(where, ` AND `)+` ORDER BY `+column+` DESC, cluster DESC LIMIT ?`, func(r *sql.Rows) error {
-		var s Story
-		var lead, original, rules uint32
-		var first, lastAt int64
-		var value float64
-		if err := r.Scan(&s.ID, &lead, &original, &s.Size, &s.Sources, &rules, &first, &lastAt, &s.Spark, &value); err != nil {
-			return err
-		}
-		if len(page.Stories) == limit {
-			raw, err := json.Marshal(last)
-			page.Next = base64.RawURLEncoding.EncodeToString(raw)
-			return err
-		}
-		s.First, s.Last, s.Rules = time.UnixMilli(first).UTC(), time.UnixMilli(lastAt).UTC(), ruleList(rules)
-		page.Stories = append(page.Stories, s)
-		leads, originals, last = append(leads, lead), append(originals, original), storyCursor{value, s.ID}
-		return nil
-	}, append(args, limit+1)...)
-	if err != nil {
-		return nil, fmt.Errorf("index: stories: %w", err)
-	}
-	briefs, err := b.x.Briefs(ctx, append(append([]uint32{}, leads...), originals...))
-	if err != nil {
-		return nil, err
-	}
-	for i := range page.Stories {
-		page.Stories[i].Lead = briefs[leads[i]]
-		if originals[i] != leads[i] {
-			page.Stories[i].Original = briefs[originals[i]]
-		}
-	}
-	return page, nil
-}
-
-func ruleList(bits uint32) (rules []Rule) {
-	for r := ByExact; r <= ByPreference; r++ {
-		if bits&(1<<r) != 0 {
-			rules = append(rules, r)
-		}
-	}
-	return rules
 }
 
 // Moment is when a member of a story was published, for its timeline.

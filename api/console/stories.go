@@ -74,12 +74,8 @@ func (c *Console) clusters(ctx context.Context, p *page) (string, error) {
 		return "", err
 	}
 	v.Stories, v.Next = page.Stories, page.Next
-	sources, err := c.cfg.Browse.Sources(ctx, c.cfg.Now().AddDate(0, 0, -30), 60)
-	if err != nil {
+	if v.Sources, err = c.cfg.Browse.SourceNames(ctx, c.cfg.Now().AddDate(0, 0, -30), 60); err != nil {
 		return "", err
-	}
-	for _, s := range sources {
-		v.Sources = append(v.Sources, s.Name)
 	}
 	p.Title, p.Section, p.Data = p.T("故事", "Stories"), "clusters", v
 	return "clusters", nil

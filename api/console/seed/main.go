@@ -21,7 +21,9 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/pprof"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -35,18 +37,26 @@ import (
 func main() {
 	items := flag.Int("items", 1_000_000, "how many items an empty directory is filled with")
 	rounds := flag.Int("rounds", 60, "how often each page is asked for")
+	only := flag.String("only", "", "measure pages with this in their names")
+	profile := flag.String("profile", "", "write a processor profile of the pages to this `file`")
 	flag.Parse()
 	if flag.NArg() != 1 {
 		fmt.Fprintln(os.Stderr, "usage: seed [-items N] [-rounds N] DIR")
 		os.Exit(2)
 	}
-	if err := run(context.Background(), flag.Arg(0), *items, *rounds); err != nil {
+	if err := run(context.Background(), flag.Arg(0), *items, pages{*rounds, *only, *profile}); err != nil {
 		fmt.Fprintln(os.Stderr, "seed:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, dir string, items, rounds int) (err error) {
+// pages is what to measure.
+type pages struct {
+	rounds        int
+	only, profile string
+}
+
+func run(ctx context.Context, dir string, items int, what pages) (err error) {
 	seg, err := segment.New(segment.Config{Data: data.FS})
 	if err != nil {
 		return err
@@ -92,10 +102,21 @@ func run(ctx context.Context, dir string, items, rounds int) (err error) {
 		_, events := x.Applied()
 		fmt.Printf("%-10s %.0f bytes an item\n", name, float64(info.Size())/float64(events))
 	}
-	return measure(ctx, x, b, seg, dir, rounds)
+	if what.profile != "" {
+		f, err := os.Create(what.profile)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		if err := pprof.StartCPUProfile(f); err != nil {
+			return err
+		}
+		defer pprof.StopCPUProfile()
+	}
+	return measure(ctx, x, b, seg, dir, what)
 }
 
-func measure(ctx context.Context, x *index.Index, b *index.Browse, seg *segment.Segmenter, dir string, rounds int) error {
+func measure(ctx context.Context, x *index.Index, b *index.Browse, seg *segment.Segmenter, dir string, what pages) error {
 	e := echo.New()
 	if err := console.Register(e, console.Config{Index: x, Browse: b, Segmenter: seg, Dir: dir}); err != nil {
 		return err
@@ -122,7 +143,12 @@ func measure(ctx context.Context, x *index.Index, b *index.Browse, seg *segment.
 		{"/console/clusters of a source, by size, large", func() string {
 			return fmt.Sprintf("/console/clusters?source=来源%03d&sort=size&size=20", r.IntN(200))
 		}},
-		{"/console/clusters by a rule", func() string { return "/console/clusters?rule=hamming&sort=last" }},
+		{"/console/clusters of a source, by size, many", func() string {
+			return fmt.Sprintf("/console/clusters?source=来源%03d&sort=first&size=8", r.IntN(5))
+		}},
+		{"/console/clusters of a day, by size", func() string { return "/console/clusters?since=24&sort=size" }},
+		{"/console/clusters by a rule", func() string { return "/console/clusters?rule=margin&sort=last" }},
+		{"/console/clusters by a rare rule", func() string { return "/console/clusters?rule=blocked&sort=first" }},
 		{"/console/clusters with words", func() string { return "/console/clusters?words=" + word() }},
 		{"/console/cluster (the 100 largest)", func() string { return fmt.Sprintf("/console/cluster?id=%d", story()) }},
 		{"/console/suspects", func() string { return "/console/suspects" }},
@@ -137,9 +163,12 @@ func measure(ctx context.Context, x *index.Index, b *index.Browse, seg *segment.
 		{"/console/decisions", func() string { return "/console/decisions" }},
 		{"/console/operators", func() string { return "/console/operators" }},
 	} {
+		if !strings.Contains(p.name, what.only) {
+			continue
+		}
 		var took []time.Duration
 		size := 0
-		for range rounds {
+		for range what.rounds {
 			req := httptest.NewRequestWithContext(ctx, http.MethodGet, p.path(), nil)
 			rec := httptest.NewRecorder()
 			began := time.Now()

@@ -1,0 +1,178 @@
+package index
+
+import (
+	"context"
+	"database/sql"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Story is a cluster of two or more as lists show it.
+type Story struct {
+	ID             uint32
+	Lead, Original *Brief // nil: none is left; Original nil too where it is the lead
+	Size, Sources  int
+	Rules          []Rule
+	First, Last    time.Time // of arrival
+	Spark          []byte    // SparkSteps numbers, 0…255, over the times of publication
+}
+
+// StoryQuery selects stories.
+type StoryQuery struct {
+	Sort    string // heat (default): most recent copies first; last, first: newest first; size
+	Source  string // only stories with a member of it
+	Rule    Rule   // only stories with a copy found by it
+	MinSize int
+	Since   time.Time // last copy not before
+	Cursor  string    // from StoryPage.Next
+	Limit   int       // 0: 30; at most 100
+	// Clusters, where not nil, are the only ones: those that a search found.
+	Clusters []uint32
+}
+
+// StoryPage is one page of stories; Next is empty at the end.
+type StoryPage struct {
+	Stories []Story
+	Next    string
+}
+
+type storyCursor struct {
+	Value float64 `json:"v"`
+	ID    uint32  `json:"i"`
+}
+
+// Stories lists stories. A page after a cursor goes on where the one before
+// it ended, whatever has arrived since.
+func (b *Browse) Stories(ctx context.Context, q StoryQuery) (*StoryPage, error) {
+	column := map[string]string{"": "heat", "heat": "heat", "last": "last_at", "first": "first_at", "size": "size"}[q.Sort]
+	if column == "" {
+		return nil, fmt.Errorf("sort %q: want heat, last, first or size: %w", q.Sort, ErrQuery)
+	}
+	limit := min(max(q.Limit, 0), 200)
+	if limit == 0 {
+		limit = 30
+	}
+	from, where, args, err := b.storiesFrom(ctx, &q, column)
+	if err != nil {
+		return nil, fmt.Errorf("index: stories: %w", err)
+	}
+	if q.Cursor != "" {
+		var c storyCursor
+		raw, err := base64.RawURLEncoding.DecodeString(q.Cursor)
+		if err == nil {
+			err = json.Unmarshal(raw, &c)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("cursor %q is not one that a page gave: %w", q.Cursor, ErrQuery)
+		}
+		where, args = append(where, `(`+column+`, cluster) < (?, ?)`), append(args, c.Value, c.ID)
+	}
+	page := &StoryPage{}
+	var leads, originals []uint32
+	var last storyCursor
+	err = each(ctx, b.reader, `SELECT cluster, lead, original, size, sources, rules, first_at, last_at, spark, `+column+` FROM stories `+from+` WHERE `+
+		strings.Join(where, ` AND `)+` ORDER BY `+column+` DESC, cluster DESC LIMIT ?`, func(r *sql.Rows) error {
+		var s Story
+		var lead, original, rules uint32
+		var first, lastAt int64
+		var value float64
+		if err := r.Scan(&s.ID, &lead, &original, &s.Size, &s.Sources, &rules, &first, &lastAt, &s.Spark, &value); err != nil {
+			return err
+		}
+		if len(page.Stories) == limit {
+			raw, err := json.Marshal(last)
+			page.Next = base64.RawURLEncoding.EncodeToString(raw)
+			return err
+		}
+		s.First, s.Last, s.Rules = time.UnixMilli(first).UTC(), time.UnixMilli(lastAt).UTC(), ruleList(rules)
+		page.Stories = append(page.Stories, s)
+		leads, originals, last = append(leads, lead), append(originals, original), storyCursor{value, s.ID}
+		return nil
+	}, append(args, limit+1)...)
+	if err != nil {
+		return nil, fmt.Errorf("index: stories: %w", err)
+	}
+	briefs, err := b.x.Briefs(ctx, append(append([]uint32{}, leads...), originals...))
+	if err != nil {
+		return nil, err
+	}
+	for i := range page.Stories {
+		page.Stories[i].Lead = briefs[leads[i]]
+		if originals[i] != leads[i] {
+			page.Stories[i].Original = briefs[originals[i]]
+		}
+	}
+	return page, nil
+}
+
+// fewStories is how many stories are read and sorted rather than looked for
+// along an order.
+const fewStories = 2000
+
+// storiesFrom plans the reading of stories: the index to read along, and what to
+// ask of each. Where a filter leaves few stories those are read and sorted;
+// else each filter leaves many, and they are met soon enough along the order
+// itself. Either way it is far less than all.
+func (b *Browse) storiesFrom(ctx context.Context, q *StoryQuery, column string) (from string, where []string, args []any, err error) {
+	few := func(query string, args ...any) bool {
+		n := 0
+		if from == "" && err == nil {
+			err = b.reader.QueryRowContext(ctx, `SELECT count(*) FROM (`+query+` LIMIT ?)`, append(args, b.few+1)...).Scan(&n)
+		}
+		return from == "" && err == nil && n <= b.few
+	}
+	ask := func(condition string, values ...any) { where, args = append(where, condition), append(args, values...) }
+	if q.Clusters != nil {
+		list, merr := json.Marshal(q.Clusters)
+		if merr != nil {
+			return "", nil, nil, merr
+		}
+		from = `NOT INDEXED`
+		ask(`cluster IN (SELECT value FROM json_each(?))`, string(list))
+	}
+	type facet struct {
+		table, key string
+		value      any
+	}
+	var facets []facet
+	if q.Source != "" {
+		number, err := b.sourceNumber(ctx, q.Source)
+		if err != nil {
+			return "", nil, nil, err
+		}
+		facets = append(facets, facet{"story_sources", "source", number})
+	}
+	if q.Rule != NoRule {
+		facets = append(facets, facet{"story_rules", "rule", q.Rule})
+	}
+	for _, f := range facets {
+		if few(`SELECT 1 FROM `+f.table+` WHERE `+f.key+` = ?`, f.value) {
+			from = `NOT INDEXED`
+			ask(`cluster IN (SELECT cluster FROM `+f.table+` WHERE `+f.key+` = ?)`, f.value)
+		} else {
+			ask(`EXISTS (SELECT 1 FROM `+f.table+` f WHERE f.`+f.key+` = ? AND f.cluster = stories.cluster)`, f.value)
+		}
+	}
+	if ask(`size >= ?`, max(q.MinSize, 2)); q.MinSize > 2 && few(`SELECT 1 FROM stories INDEXED BY stories_by_size WHERE size >= ?`, q.MinSize) {
+		from = `INDEXED BY stories_by_size`
+	}
+	if ask(`last_at >= ?`, millis(q.Since)); !q.Since.IsZero() && few(`SELECT 1 FROM stories INDEXED BY stories_by_last WHERE last_at >= ?`, millis(q.Since)) {
+		from = `INDEXED BY stories_by_last`
+	}
+	if from == "" {
+		from = `INDEXED BY stories_by_` + strings.TrimSuffix(column, "_at")
+	}
+	return from, where, args, err
+}
+
+func ruleList(bits uint32) (rules []Rule) {
+	for r := ByExact; r <= ByPreference; r++ {
+		if bits&(1<<r) != 0 {
+			rules = append(rules, r)
+		}
+	}
+	return rules
+}

@@ -1,0 +1,84 @@
+package index
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// TestStoryFilters: whichever way a list is read, along an order or from what a
+// filter leaves, its pages are the stories that fit, in order, each once.
+func TestStoryFilters(t *testing.T) {
+	ctx := context.Background()
+	x := openTest(t, t.TempDir(), nil)
+	defer func() { _ = x.Close() }()
+	b := openBrowse(t, x)
+	defer func() { _ = b.Close() }()
+	seq := uint64(0)
+	for story := range 40 {
+		for n := range 2 + story*7%11 {
+			seq++
+			a := article(fmt.Sprintf("s%d-%d", story, n), fmt.Sprint(story, n%2), uint64(story+1)*0x9e3779b97f4a7c15^uint64(n&3))
+			a.Source = fmt.Sprint("source", (story*n)%5)
+			if _, err := x.Add(ctx, []Mutation{{Seq: seq, At: testStart.Add(time.Duration(seq*37%997) * time.Minute), Article: a}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := b.Follow(ctx); err != nil {
+		t.Fatal(err)
+	}
+	list := func(t tester, q StoryQuery) (ids []uint32) {
+		for {
+			page, err := b.Stories(ctx, q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range page.Stories {
+				ids = append(ids, page.Stories[i].ID)
+			}
+			if q.Cursor = page.Next; q.Cursor == "" {
+				return ids
+			}
+		}
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		sort := rapid.SampledFrom([]string{"heat", "last", "first", "size"}).Draw(rt, "sort")
+		q := StoryQuery{Sort: sort, Limit: rapid.IntRange(1, 9).Draw(rt, "limit"), MinSize: rapid.IntRange(0, 12).Draw(rt, "size"),
+			Rule: rapid.SampledFrom([]Rule{NoRule, ByExact, ByHamming, ByBlocked}).Draw(rt, "rule")}
+		if n := rapid.IntRange(-1, 5).Draw(rt, "source"); n >= 0 {
+			q.Source = fmt.Sprint("source", n)
+		}
+		if n := rapid.IntRange(0, 16).Draw(rt, "hours"); n > 0 {
+			q.Since = testStart.Add(time.Duration(n) * time.Hour)
+		}
+		b.few = 1000
+		var want []uint32
+		for _, id := range list(rt, StoryQuery{Sort: sort, Limit: 100}) {
+			v, err := b.Story(ctx, id, 0, 100)
+			if err != nil {
+				rt.Fatal(err)
+			}
+			if v.Size < q.MinSize || v.Last.Before(q.Since) || q.Rule != NoRule && !slices.Contains(v.Rules, q.Rule) {
+				continue
+			}
+			if q.Source == "" || slices.ContainsFunc(v.Members, func(m Brief) bool { return m.Source == q.Source }) {
+				want = append(want, id)
+			}
+		}
+		if rapid.Bool().Draw(rt, "found by words") {
+			q.Clusters = rapid.SliceOfDistinct(rapid.SampledFrom(append(want, 1, 2, 3)), rapid.ID).Draw(rt, "clusters")
+			want = slices.DeleteFunc(want, func(id uint32) bool { return !slices.Contains(q.Clusters, id) })
+		}
+		for _, few := range []int{0, 3, 1000} {
+			b.few = few
+			if got := list(rt, q); !slices.Equal(got, want) {
+				rt.Fatalf("few = %d, %+v:\n%v, want\n%v", few, q, got, want)
+			}
+		}
+	})
+}
