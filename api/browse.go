@@ -176,12 +176,7 @@ func (s *Server) search(ctx context.Context, words string) ([]uint32, error) {
 	if err != nil {
 		return nil, err
 	}
-	briefs, err := s.cfg.Index.Briefs(ctx, found)
-	clusters := []uint32{}
-	for _, b := range briefs {
-		clusters = append(clusters, b.Cluster)
-	}
-	return clusters, err
+	return s.cfg.Index.VersionClusters(found), nil
 }
 
 // cursorProblem makes of a refused query one of its cursor: the rest of it has

@@ -21,7 +21,7 @@ const BrowseFileName = "browse.db"
 
 // browseFormat is the version of browse.db. A file of another version is made
 // anew: everything in it follows from the catalogue.
-const browseFormat = 5
+const browseFormat = 6
 
 const browseSchema = `
 CREATE TABLE stories (cluster INTEGER PRIMARY KEY, lead INTEGER NOT NULL, original INTEGER NOT NULL, size INTEGER NOT NULL, sources INTEGER NOT NULL,
@@ -37,7 +37,8 @@ CREATE TABLE story_rules (rule INTEGER, cluster INTEGER, PRIMARY KEY (rule, clus
 CREATE TABLE hours (hour INTEGER PRIMARY KEY, items INTEGER NOT NULL, duplicates INTEGER NOT NULL, suspects INTEGER NOT NULL);
 CREATE TABLE source_days (source INTEGER, day INTEGER, items INTEGER NOT NULL, duplicates INTEGER NOT NULL, suspects INTEGER NOT NULL,
   PRIMARY KEY (source, day)) WITHOUT ROWID;
-CREATE TABLE pairs (day INTEGER, origin INTEGER, copier INTEGER, n INTEGER NOT NULL, PRIMARY KEY (day, origin, copier)) WITHOUT ROWID;
+CREATE TABLE pairs (origin INTEGER, copier INTEGER, day INTEGER, n INTEGER NOT NULL, PRIMARY KEY (origin, copier, day)) WITHOUT ROWID;
+CREATE TABLE pairings (source INTEGER, day INTEGER, n INTEGER NOT NULL, PRIMARY KEY (source, day)) WITHOUT ROWID;
 CREATE TABLE delays (source INTEGER, bucket INTEGER, n INTEGER NOT NULL, PRIMARY KEY (source, bucket)) WITHOUT ROWID;
 CREATE TABLE families (series INTEGER PRIMARY KEY, n INTEGER NOT NULL);
 CREATE TABLE queue (ordinal INTEGER PRIMARY KEY, error REAL NOT NULL, series INTEGER NOT NULL, source INTEGER NOT NULL);
@@ -82,9 +83,8 @@ type Browse struct {
 	stale  map[uint32]bool // stories too large to be counted again at once
 	slow   time.Time       // when they were last
 
-	matrices matrices
-	few      int        // fewStories, but for tests
-	words    *wordIndex // nil: there is no search
+	few   int        // fewStories, but for tests
+	words *wordIndex // nil: there is no search
 }
 
 // OpenBrowse opens what there is of the files; Run brings them up to date.

@@ -3,10 +3,9 @@ package index
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
 	"math"
-	"slices"
-	"sync"
 	"time"
 )
 
@@ -35,7 +34,8 @@ var countQueries = map[string]string{
 		items = items + ?4, duplicates = duplicates + ?5, suspects = suspects + ?6`,
 	"source_days": `INSERT INTO source_days VALUES (?1,?2,?4,?5,?6) ON CONFLICT (source, day) DO UPDATE SET
 		items = items + ?4, duplicates = duplicates + ?5, suspects = suspects + ?6`,
-	"pairs":    `INSERT INTO pairs VALUES (?1,?2,?3,?4) ON CONFLICT (day, origin, copier) DO UPDATE SET n = n + ?4`,
+	"pairs":    `INSERT INTO pairs VALUES (?1,?2,?3,?4) ON CONFLICT (origin, copier, day) DO UPDATE SET n = n + ?4`,
+	"pairings": `INSERT INTO pairings VALUES (?1,?2,?4) ON CONFLICT (source, day) DO UPDATE SET n = n + ?4`,
 	"families": `INSERT INTO families VALUES (?1,?4) ON CONFLICT (series) DO UPDATE SET n = n + ?4`,
 	"delays":   `INSERT INTO delays VALUES (?1,?2,?4) ON CONFLICT (source, bucket) DO UPDATE SET n = n + ?4`,
 }
@@ -80,7 +80,10 @@ func (w *follower) countPair(s *seen) {
 	if delay < 0 && s.published != 0 && s.ofPublished != 0 {
 		origin, copier, delay = copier, origin, -delay
 	}
-	w.counts.add("pairs", tally{1}, w.day(s.arrived), origin, copier)
+	day := w.day(s.arrived)
+	w.counts.add("pairs", tally{1}, origin, copier, day)
+	w.counts.add("pairings", tally{1}, origin, day)
+	w.counts.add("pairings", tally{1}, copier, day)
 	w.counts.add("delays", tally{1}, copier, delayBucket(max(delay, 0)))
 }
 
@@ -265,79 +268,43 @@ type Matrix struct {
 	Pairs []Copied // among them
 }
 
-// matrixAge is how old a Matrix may be: it adds up months.
-const matrixAge = 30 * time.Second
-
-// matrices are the last ones, by what was asked for.
-type matrices struct {
-	mu    sync.Mutex
-	at    map[[2]int64]time.Time
-	known map[[2]int64]*Matrix
-}
-
-// Matrix says who copied whom since the day of a time. It may be matrixAge old.
+// Matrix says who copied whom since the day of a time, among those that copied
+// or were copied most.
 func (b *Browse) Matrix(ctx context.Context, since time.Time, limit int) (*Matrix, error) {
-	key := [2]int64{b.day(since.UnixMilli()), int64(limit)}
-	b.matrices.mu.Lock()
-	defer b.matrices.mu.Unlock()
-	if m := b.matrices.known[key]; m != nil && time.Since(b.matrices.at[key]) < matrixAge {
-		return m, nil
-	}
-	m := new(Matrix)
-	var err error
-	if m.Names, m.Pairs, err = b.matrix(ctx, key[0], limit); err != nil {
-		return nil, err
-	}
-	if len(b.matrices.known) > 16 || b.matrices.known == nil {
-		b.matrices.known, b.matrices.at = map[[2]int64]*Matrix{}, map[[2]int64]time.Time{}
-	}
-	b.matrices.known[key], b.matrices.at[key] = m, time.Now()
-	return m, nil
-}
-
-func (b *Browse) matrix(ctx context.Context, day int64, limit int) (names []string, pairs []Copied, err error) {
-	type pair struct{ origin, copier, n int64 }
-	var all []pair
-	sums := map[int64]int64{}
-	err = each(ctx, b.reader, `SELECT origin, copier, sum(n) FROM pairs WHERE day >= ? GROUP BY origin, copier`, func(r *sql.Rows) error {
-		var p pair
-		err := r.Scan(&p.origin, &p.copier, &p.n)
-		all = append(all, p)
-		sums[p.origin] += p.n
-		sums[p.copier] += p.n
-		return err
-	}, day)
-	if err != nil {
-		return nil, nil, fmt.Errorf("index: matrix: %w", err)
-	}
-	order := make([]int64, 0, len(sums))
-	for s := range sums {
-		order = append(order, s)
-	}
-	slices.SortFunc(order, func(a, b int64) int {
-		if sums[a] != sums[b] {
-			return int(sums[b] - sums[a])
-		}
-		return int(a - b)
-	})
-	order = order[:min(len(order), limit)]
+	day := b.day(since.UnixMilli())
 	known, err := b.sourceNames(ctx)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	byNumber := map[int64]string{}
-	for _, s := range order {
-		byNumber[s] = known[s]
-		names = append(names, byNumber[s])
+	m := new(Matrix)
+	var numbers []int64
+	err = each(ctx, b.reader, `SELECT source, sum(n) FROM pairings WHERE day >= ? GROUP BY source ORDER BY 2 DESC, 1 LIMIT ?`, func(r *sql.Rows) error {
+		var source, n int64
+		err := r.Scan(&source, &n)
+		numbers, m.Names = append(numbers, source), append(m.Names, known[source])
+		return err
+	}, day, limit)
+	if err != nil {
+		return nil, fmt.Errorf("index: matrix: %w", err)
 	}
-	for _, p := range all {
-		origin, ok := byNumber[p.origin]
-		copier, ok2 := byNumber[p.copier]
-		if ok && ok2 {
-			pairs = append(pairs, Copied{origin, copier, p.n})
-		}
+	list, err := json.Marshal(numbers)
+	if err != nil {
+		return nil, err
 	}
-	return names, pairs, nil
+	// A look-up for each pair of the few, whatever the others did.
+	err = each(ctx, b.reader, `SELECT o.value, c.value, (SELECT sum(n) FROM pairs p WHERE p.origin = o.value AND p.copier = c.value AND p.day >= ?1) AS n
+		FROM json_each(?2) o, json_each(?2) c WHERE n > 0`, func(r *sql.Rows) error {
+		var origin, copier int64
+		var c Copied
+		err := r.Scan(&origin, &copier, &c.N)
+		c.Origin, c.Copier = known[origin], known[copier]
+		m.Pairs = append(m.Pairs, c)
+		return err
+	}, day, string(list))
+	if err != nil {
+		return nil, fmt.Errorf("index: matrix: %w", err)
+	}
+	return m, nil
 }
 
 // Family is a series of bulletins: one form filled with other facts.

@@ -1,6 +1,9 @@
 package index
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // MaxTogether bounds how many items one decision may be about.
 const MaxTogether = 2000
@@ -69,6 +72,16 @@ func FamilyOf(series, of, ofSeries uint32) uint32 {
 // ClusterOf is the cluster that a version is in now, 0 for none.
 func (x *Index) ClusterOf(ordinal uint32) uint32 {
 	return x.clusters.resolve(x.columns.cluster(ordinal))
+}
+
+// VersionClusters are the clusters that versions are in now, each once.
+func (x *Index) VersionClusters(ordinals []uint32) []uint32 {
+	clusters := make([]uint32, 0, len(ordinals))
+	for _, o := range ordinals {
+		clusters = append(clusters, x.ClusterOf(o))
+	}
+	slices.Sort(clusters)
+	return slices.Compact(clusters)
 }
 
 // familyCluster is the cluster of the first of an item's family; its own for

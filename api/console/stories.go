@@ -60,14 +60,7 @@ func (c *Console) clusters(ctx context.Context, p *page) (string, error) {
 			return "", err
 		}
 		v.Found = len(found)
-		briefs, err := c.cfg.Index.Briefs(ctx, found)
-		if err != nil {
-			return "", err
-		}
-		q.Clusters = []uint32{}
-		for _, b := range briefs {
-			q.Clusters = append(q.Clusters, b.Cluster)
-		}
+		q.Clusters = c.cfg.Index.VersionClusters(found)
 	}
 	page, err := c.cfg.Browse.Stories(ctx, q)
 	if err != nil {
