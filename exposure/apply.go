@@ -78,7 +78,7 @@ func (s *Store) applyLocked(ctx context.Context, e Entry) error {
 	} else {
 		err = s.applyItems(ctx, kind, m, at, now)
 		if err == nil && kind == Seen {
-			s.countPopular(m, now)
+			s.popular.add(m, now)
 		}
 	}
 	if err != nil && !errors.Is(err, ErrExceptions) {
@@ -90,13 +90,6 @@ func (s *Store) applyLocked(ctx context.Context, e Entry) error {
 	s.routed = max(s.routed, e.Origin)
 	s.advance(e.Seq, len(m.spans), err)
 	return err
-}
-
-// countPopular leaves out what a benchmark makes up: nobody shares its items.
-func (s *Store) countPopular(m *message, now time.Time) {
-	if !s.cfg.unpopular {
-		s.popular.add(m, now)
-	}
 }
 
 // advance makes an event count as applied and wakes those who wait for it, with what

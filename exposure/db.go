@@ -32,11 +32,13 @@ INSERT INTO meta VALUES ('format', '1'), ('applied', '0'), ('log', '');
 
 // database is the state file: one writer, the flush, and a few readers.
 type database struct {
-	write *sql.DB // one connection
-	read  *sql.DB
-
-	head, shard *sql.Stmt // read
+	write *sql.DB  // one connection
+	read  *sql.DB  // whatever is not a row by its key
+	keyed *readers // rows by their keys
 }
+
+// readConnections is how many requests may read a row at once.
+const readConnections = 8
 
 func dsn(path string, options string) string {
 	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + options
@@ -60,15 +62,13 @@ func openDatabase(ctx context.Context, path string, durability Durability, rando
 		return nil, fmt.Errorf("exposure: open %s: %w", path, err)
 	}
 	d.write.SetMaxOpenConns(1)
-	if d.read, err = sql.Open("sqlite3", dsn(path, common+"&_query_only=on&_cache_size=-8192")); err != nil {
+	toRead := dsn(path, common+"&_query_only=on&_cache_size=-8192")
+	if d.read, err = sql.Open("sqlite3", toRead); err != nil {
 		return nil, fmt.Errorf("exposure: open %s: %w", path, err)
 	}
-	d.read.SetMaxOpenConns(8)
-	d.read.SetMaxIdleConns(8)
+	d.read.SetMaxOpenConns(2)
 	if _, err = d.write.ExecContext(ctx, "PRAGMA journal_size_limit = 67108864"); err == nil {
-		if d.head, err = d.read.PrepareContext(ctx, "SELECT head FROM user WHERE history = ? AND user = ?"); err == nil {
-			d.shard, err = d.read.PrepareContext(ctx, "SELECT data FROM shard WHERE id = ?")
-		}
+		d.keyed, err = openReaders(toRead, readConnections)
 	}
 	if err != nil {
 		d.close()
@@ -114,7 +114,11 @@ func createDatabase(ctx context.Context, path string, random io.Reader) error {
 }
 
 func (d *database) close() error {
-	return errors.Join(d.read.Close(), d.write.Close())
+	var err error
+	if d.keyed != nil {
+		err = d.keyed.close()
+	}
+	return errors.Join(err, d.read.Close(), d.write.Close())
 }
 
 // meta reads one value of the meta table.
@@ -202,27 +206,45 @@ func splitAddress(addr string) (history, user string) {
 
 // rows reads heads and shards, by the readers' connections or a transaction's.
 type rows struct {
-	ctx         context.Context
-	head, shard *sql.Stmt
+	ctx context.Context
+	by  rowReader
+}
+
+// rowReader reads a row by its key; ok is false where there is none. The bytes are
+// valid until the next call.
+type rowReader interface {
+	readHead(ctx context.Context, history, user string) (b []byte, ok bool, err error)
+	readShard(ctx context.Context, id int64) (b []byte, ok bool, err error)
+}
+
+// txRows reads inside a transaction, and sees what that has written.
+type txRows struct{ head, shard *sql.Stmt }
+
+func (t *txRows) readHead(ctx context.Context, history, user string) ([]byte, bool, error) {
+	return scanOne(t.head.QueryRowContext(ctx, history, user))
+}
+
+func (t *txRows) readShard(ctx context.Context, id int64) ([]byte, bool, error) {
+	return scanOne(t.shard.QueryRowContext(ctx, id))
+}
+
+func scanOne(row *sql.Row) (b []byte, ok bool, err error) {
+	err = row.Scan(&b)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, false, nil
+	}
+	return b, err == nil, err
 }
 
 // load is the state of an address, without the words of its shards.
 func (r *rows) load(addr string) (*state, error) {
 	history, user := splitAddress(addr)
-	var b sql.RawBytes
-	q, err := r.head.QueryContext(r.ctx, history, user)
+	b, ok, err := r.by.readHead(r.ctx, history, user)
 	if err != nil {
 		return nil, fmt.Errorf("exposure: read user %q: %w", user, err)
 	}
-	defer q.Close()
-	if !q.Next() {
-		if err := q.Err(); err != nil {
-			return nil, fmt.Errorf("exposure: read user %q: %w", user, err)
-		}
+	if !ok {
 		return &state{}, nil
-	}
-	if err := q.Scan(&b); err != nil {
-		return nil, fmt.Errorf("exposure: read user %q: %w", user, err)
 	}
 	s, err := decodeHead(b, addr)
 	if err != nil {
@@ -234,30 +256,18 @@ func (r *rows) load(addr string) (*state, error) {
 // fetch is a fetcher.
 func (r *rows) fetch(shards []*shard) error {
 	for _, sh := range shards {
-		if err := r.fetchOne(sh); err != nil {
+		b, ok, err := r.by.readShard(r.ctx, sh.id)
+		switch {
+		case err != nil:
+			return fmt.Errorf("exposure: read shard %d: %w", sh.id, err)
+		case !ok:
+			return fmt.Errorf("exposure: shard %d is missing: %w", sh.id, ErrCorrupt)
+		}
+		if err := decodeShard(b, sh); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (r *rows) fetchOne(sh *shard) error {
-	q, err := r.shard.QueryContext(r.ctx, sh.id)
-	if err != nil {
-		return fmt.Errorf("exposure: read shard %d: %w", sh.id, err)
-	}
-	defer q.Close()
-	if !q.Next() {
-		if err := q.Err(); err != nil {
-			return fmt.Errorf("exposure: read shard %d: %w", sh.id, err)
-		}
-		return fmt.Errorf("exposure: shard %d is missing: %w", sh.id, ErrCorrupt)
-	}
-	var b sql.RawBytes
-	if err := q.Scan(&b); err != nil {
-		return fmt.Errorf("exposure: read shard %d: %w", sh.id, err)
-	}
-	return decodeShard(b, sh)
-}
-
-func (d *database) rows(ctx context.Context) *rows { return &rows{ctx, d.head, d.shard} }
+func (d *database) rows(ctx context.Context) *rows { return &rows{ctx, d.keyed} }

@@ -97,13 +97,14 @@ func (s *Store) beginFlush(ctx context.Context) (*flushTx, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &flushTx{tx: tx, rows: rows{ctx: ctx}}
+	by := &txRows{}
+	f := &flushTx{tx: tx, rows: rows{ctx: ctx, by: by}}
 	for _, st := range []struct {
 		to  **sql.Stmt
 		sql string
 	}{
-		{&f.rows.head, "SELECT head FROM user WHERE history = ? AND user = ?"},
-		{&f.rows.shard, "SELECT data FROM shard WHERE id = ?"},
+		{&by.head, selectHead},
+		{&by.shard, selectShard},
 		{&f.putHead, "INSERT INTO user VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET head = excluded.head"},
 		{&f.delHead, "DELETE FROM user WHERE history = ? AND user = ?"},
 		{&f.putShard, "INSERT INTO shard VALUES (?, ?) ON CONFLICT DO UPDATE SET data = excluded.data"},

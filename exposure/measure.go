@@ -1,8 +1,6 @@
 package exposure
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -81,27 +79,6 @@ func MeasuredRate(p Policy, users, tests int) (measured, theory float64, err err
 	return float64(hits) / float64(tests/users*users), theory, nil
 }
 
-// BuildMix writes the state file of a user base, through the same path that events
-// take: users "u0" to "u<n-1>", of which each share has seen the ids "<user>-000000"
-// and on, reported in rounds spread over all users, as they would be in life. It is
-// for benchmarks; the log of the events is not kept.
-func BuildMix(ctx context.Context, path string, p Policy, users int, mix []Share, rounds int, progress func(done, of int)) error {
-	log := &mixLog{users: users, mix: mix, rounds: rounds, progress: progress}
-	s, err := Open(ctx, Config{Path: path, Log: log, Policies: map[string]Policy{"": p}, Durability: Relaxed,
-		MaxUnflushed: 1 << 21, FlushAge: time.Hour, SweepRate: -1, unpopular: true})
-	if err != nil {
-		return err
-	}
-	if err := s.WaitReady(ctx); err != nil {
-		s.Close()
-		return err
-	}
-	if err := s.Close(); err != nil {
-		return err
-	}
-	return nil
-}
-
 // MixUser is the user with a number, and MixKeys how many ids he has seen: shares are
 // dealt out by a multiplicative hash, so that neighbours in the file differ.
 func MixUser(i int) string { return fmt.Sprintf("u%d", i) }
@@ -115,56 +92,4 @@ func MixKeys(i int, mix []Share) int {
 		}
 	}
 	return mix[len(mix)-1].Keys
-}
-
-// mixLog is a log that makes its events up as they are read.
-type mixLog struct {
-	users, rounds int
-	mix           []Share
-	progress      func(done, of int)
-}
-
-func (l *mixLog) Append(context.Context, string, []byte) (uint64, error) { return 0, ErrFull }
-func (l *mixLog) Route(context.Context, Entry, string) error             { return ErrFull }
-func (l *mixLog) Release(context.Context, uint64) error                  { return nil }
-
-func (l *mixLog) State(context.Context) (LogState, error) {
-	last := uint64(l.users * l.rounds)
-	return LogState{ID: "mix", First: 1, Last: last, Mine: last}, nil
-}
-
-func (l *mixLog) Consume(ctx context.Context, after uint64, fn func(Entry) error) error {
-	now := time.Now()
-	var body []byte
-	for n := int(after); n < l.users*l.rounds; n++ {
-		// A fixed permutation: users report in no order the file could like.
-		round, i := n/l.users, int(uint64(n%l.users)*2654435761%uint64(l.users))
-		if l.users%2654435761 == 0 {
-			i = n % l.users
-		}
-		keys := MixKeys(i, l.mix)
-		user := MixUser(i)
-		name, _ := json.Marshal(user)
-		body = append(append(append(body[:0], `{"user":`...), name...), `,"items":[`...)
-		from, to := keys*round/l.rounds, keys*(round+1)/l.rounds
-		for k := from; k < to; k++ {
-			if k > from {
-				body = append(body, ',')
-			}
-			body = append(append(append(body, '"'), user...), '-',
-				byte('0'+k/100000%10), byte('0'+k/10000%10), byte('0'+k/1000%10), byte('0'+k/100%10), byte('0'+k/10%10), byte('0'+k%10), '"')
-		}
-		body = append(body, "]}"...)
-		if to == from {
-			continue
-		}
-		if err := fn(Entry{Seq: uint64(n) + 1, Subject: subjectPrefix + "seen.0", Data: body, Time: now}); err != nil {
-			return err
-		}
-		if l.progress != nil && n%1000 == 0 {
-			l.progress(n, l.users*l.rounds)
-		}
-	}
-	<-ctx.Done()
-	return nil
 }

@@ -34,20 +34,40 @@ const popularLimit = 1 << 15
 // takes the last minute of it.
 const PopularSuffix = ".popular"
 
-// popular counts what all users together were shown.
+// popular counts what all users together were shown. Decay runs forward (Cormode et al.
+// 2009): an exposure at t adds 2^((t-landmark)/half), so that weights of all ages compare
+// as they stand and a count is one addition; who asks scales by his own time.
 type popular struct {
-	mu     sync.Mutex
-	counts map[string]weighed // under mu
-	dirty  bool               // under mu; not in the file yet
+	mu       sync.Mutex
+	counts   map[string]*float64 // under mu
+	landmark int64               // under mu; unix seconds
+	at       int64               // under mu; unix seconds of the last event, which adds one
+	one      float64             // under mu
+	dirty    bool                // under mu; not in the file yet
 }
 
-type weighed struct {
-	weight float64
-	at     int64 // unix seconds
-}
+// farthest is how many halves the landmark may lie behind: sums are moved then, long
+// before they leave what a float64 holds.
+const farthest = 64
 
-func (w weighed) when(now int64) float64 {
-	return w.weight * math.Exp2(-float64(now-w.at)/PopularHalf.Seconds())
+// weight is what an exposure at a time adds. The caller holds mu.
+func (p *popular) weight(at int64) float64 {
+	if at == p.at && p.one != 0 {
+		return p.one
+	}
+	half := int64(PopularHalf / time.Second)
+	if p.landmark == 0 {
+		p.landmark = at
+	}
+	if at-p.landmark > farthest*half {
+		scale := math.Exp2(-float64(at-p.landmark) / float64(half))
+		for _, w := range p.counts {
+			*w *= scale
+		}
+		p.landmark = at
+	}
+	p.at, p.one = at, math.Exp2(float64(at-p.landmark)/float64(half))
+	return p.one
 }
 
 // add counts the items of an event.
@@ -55,38 +75,71 @@ func (p *popular) add(m *message, at time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.dirty = true
-	now := at.Unix()
+	one := p.weight(at.Unix())
 	for i := range m.spans {
 		id := m.id(i)
-		w, known := p.counts[string(id)]
-		w.weight, w.at = w.when(max(now, w.at))+1, max(now, w.at)
-		p.counts[string(id)] = w
-		if !known && len(p.counts) >= 2*popularLimit {
-			p.shrink(now)
+		if w := p.counts[string(id)]; w != nil {
+			*w += one
+			continue
 		}
+		if len(p.counts) >= 2*popularLimit-1 {
+			p.shrink()
+		}
+		w := one
+		p.counts[string(id)] = &w
 	}
 }
 
-func (p *popular) shrink(now int64) {
+// shrink keeps the heavier half.
+func (p *popular) shrink() {
 	weights := make([]float64, 0, len(p.counts))
 	for _, w := range p.counts {
-		weights = append(weights, w.when(now))
+		weights = append(weights, *w)
 	}
-	slices.Sort(weights)
-	least := weights[len(weights)-popularLimit]
+	least := nth(weights, len(weights)-popularLimit)
 	for id, w := range p.counts {
-		if w.when(now) <= least {
+		if *w <= least {
 			delete(p.counts, id)
 		}
 	}
 }
 
+// nth is the nth smallest (Hoare's quickselect), in linear time where sorting would
+// take sixteen times as long. It moves the elements.
+func nth(v []float64, n int) float64 {
+	for lo, hi := 0, len(v)-1; lo < hi; {
+		pivot, i, j := v[lo+(hi-lo)/2], lo, hi
+		for i <= j {
+			for v[i] < pivot {
+				i++
+			}
+			for v[j] > pivot {
+				j--
+			}
+			if i <= j {
+				v[i], v[j] = v[j], v[i]
+				i, j = i+1, j-1
+			}
+		}
+		switch {
+		case n <= j:
+			hi = j
+		case n >= i:
+			lo = i
+		default:
+			return v[n]
+		}
+	}
+	return v[n]
+}
+
 // top lists the heaviest items.
 func (p *popular) top(n int, at time.Time) []Popular {
 	p.mu.Lock()
+	scale := math.Exp2(-float64(at.Unix()-p.landmark) / PopularHalf.Seconds())
 	out := make([]Popular, 0, len(p.counts))
 	for id, w := range p.counts {
-		out = append(out, Popular{Item: id, Weight: w.when(at.Unix()), At: at})
+		out = append(out, Popular{Item: id, Weight: *w * scale, At: at})
 	}
 	p.mu.Unlock()
 	slices.SortFunc(out, func(a, b Popular) int { return cmp.Or(cmp.Compare(b.Weight, a.Weight), cmp.Compare(a.Item, b.Item)) })
@@ -95,7 +148,7 @@ func (p *popular) top(n int, at time.Time) []Popular {
 
 // load reads the file; a file that is missing, or cannot be read, is none.
 func (p *popular) load(path string) error {
-	p.counts = map[string]weighed{}
+	p.counts = map[string]*float64{}
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -105,7 +158,8 @@ func (p *popular) load(path string) error {
 		err = json.Unmarshal(b, &list)
 	}
 	for _, e := range list {
-		p.counts[e.Item] = weighed{e.Weight, e.At.Unix()}
+		w := e.Weight * p.weight(e.At.Unix())
+		p.counts[e.Item] = &w
 	}
 	return err
 }

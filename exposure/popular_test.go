@@ -71,7 +71,7 @@ func TestPopular(t *testing.T) {
 
 // However many items there are, memory is bounded, and the heavy ones stay.
 func TestPopularBounded(t *testing.T) {
-	p := &popular{counts: map[string]weighed{}}
+	p := &popular{counts: map[string]*float64{}}
 	now := time.Unix(1_800_000_000, 0)
 	for i := range 5 * popularLimit {
 		counted(t, p, now, fmt.Sprint("once", i))
@@ -89,6 +89,21 @@ func TestPopularBounded(t *testing.T) {
 	for _, e := range top[1:] {
 		if e.Weight < 20 {
 			t.Errorf("%+v", e)
+		}
+	}
+}
+
+// However long the service runs, what is new counts one and what is old what it should.
+func TestPopularForLong(t *testing.T) {
+	p := &popular{counts: map[string]*float64{}}
+	now := time.Unix(1_800_000_000, 0)
+	for i := range 3 * farthest {
+		counted(t, p, now.Add(time.Duration(i)*PopularHalf), "always", fmt.Sprint("once", i))
+	}
+	end := now.Add((3*farthest - 1) * PopularHalf)
+	for i, want := range []Popular{{"always", 2, end}, {fmt.Sprint("once", 3*farthest-1), 1, end}, {fmt.Sprint("once", 3*farthest-2), 0.5, end}} {
+		if got := p.top(3, end)[i]; got.Item != want.Item || math.Abs(got.Weight-want.Weight) > 1e-9 {
+			t.Errorf("%+v, want %+v", got, want)
 		}
 	}
 }

@@ -30,6 +30,8 @@ type message struct {
 	order   []uint32
 	answer  []uint32 // span numbers of what is answered
 	seen    []uint16 // open-addressing set of span numbers + 1, to find repeats
+	// bits of keys that some, and that more than one, of those to be answered have
+	once, twice bitmap
 
 	user, scene, scope, mark, kind, at string
 	max, atLeast, deadlineMS           int
@@ -52,8 +54,10 @@ const (
 )
 
 func (m *message) reset(body []byte) {
-	*m = message{body: body, scratch: m.scratch[:0], quotes: m.quotes, spans: m.spans[:0], odd: m.odd[:0], keys: m.keys[:0],
-		marks: m.marks[:0], order: m.order[:0], answer: m.answer[:0], seen: m.seen}
+	m.body, m.scratch, m.spans, m.odd, m.keys = body, m.scratch[:0], m.spans[:0], m.odd[:0], m.keys[:0]
+	m.marks, m.order, m.answer = m.marks[:0], m.order[:0], m.answer[:0]
+	m.user, m.scene, m.scope, m.mark, m.kind, m.at = "", "", "", "", "", ""
+	m.max, m.atLeast, m.deadlineMS, m.has = 0, 0, 0, 0
 }
 
 // id is the decoded bytes of an id.

@@ -62,8 +62,6 @@ type Config struct {
 	Fail   func(point string) error
 	Rand   io.Reader    // for the secret of a new file; nil: crypto/rand
 	Logger *slog.Logger // nil: slog.Default
-
-	unpopular bool // nobody will ask what is popular
 }
 
 // Store holds every user's exposures. All methods may be called from any goroutine.

@@ -105,6 +105,7 @@ type benchFilterCmd struct {
 	Events  int           `help:"Single-item events to publish; 0: leave them out." default:"200000"`
 	Each    time.Duration `help:"How long each measurement takes." default:"5s"`
 	Dir     string        `help:"For state; empty: a temporary directory." placeholder:"DIR"`
+	Only    []string      `help:"Only these parts: process, hot, load, events, mix." enum:"process,hot,load,events,mix" placeholder:"PART"`
 	JSON    bool          `help:"Print one line of JSON."`
 	Plot    string        `help:"Draw latencies at 70 % of the peak to this file, .svg or .png." placeholder:"FILE"`
 }
@@ -119,7 +120,7 @@ func (c *benchFilterCmd) Run(co *streams) error {
 	if err != nil {
 		return err
 	}
-	o := filterbench.Options{Dir: c.Dir, Each: c.Each, Users: c.Users, Mix: mix, Events: c.Events, Log: co.err,
+	o := filterbench.Options{Dir: c.Dir, Each: c.Each, Users: c.Users, Mix: mix, Events: c.Events, Only: c.Only, Log: co.err,
 		Start: func(a filterbench.ServerArgs) *exec.Cmd {
 			durability := "synced"
 			if a.Relaxed {

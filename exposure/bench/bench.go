@@ -45,8 +45,13 @@ type Options struct {
 	Policy exposure.Policy  // of the mix; rotate, 3 slots, 10,000 after the first 1,000
 	Events int              // single-item events to publish; 0: none
 
+	Only []string // names of Parts; none: all that the sizes above do not leave out
+
 	Log io.Writer // progress, for people; default none
 }
+
+// Parts are what a run consists of, in its order.
+var Parts = []string{"process", "hot", "load", "events", "mix"}
 
 // ServerArgs are what a server is started with.
 type ServerArgs struct {
@@ -150,18 +155,20 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	r.CPUs = len(loadCPUs) + 1
 	r.Pinned = pinSelf(loadCPUs) == nil && len(loadCPUs) > 0
 	b := &bench{Options: o, ctx: ctx, r: r, cpu: serverCPU}
-	steps := []struct {
+	steps := map[string]struct {
 		name string
 		do   func() error
 		on   bool
 	}{
-		{"sizes, kernel, false positives", b.inProcess, true},
-		{"one hot user", b.hot, true},
-		{"events", b.events, o.Events > 0},
-		{"a user base of the mix", b.mix, o.Users > 0},
+		"process": {"sizes, kernel, false positives", b.inProcess, true},
+		"hot":     {"one hot user", b.hot, true},
+		"load":    {"one hot user, 10,000 candidates, at 70 % of the peak", b.load, true},
+		"events":  {"events", b.events, o.Events > 0},
+		"mix":     {"a user base of the mix", b.mix, o.Users > 0},
 	}
-	for _, s := range steps {
-		if !s.on {
+	for _, part := range Parts {
+		s := steps[part]
+		if !s.on || len(o.Only) > 0 && !slices.Contains(o.Only, part) {
 			continue
 		}
 		fmt.Fprintf(o.Log, "%s\n", s.name)
@@ -302,34 +309,47 @@ func (b *bench) rounds(srv *server) error {
 	return nil
 }
 
-// hot measures one user with everything in memory.
-func (b *bench) hot() error {
+// hotServer is a server with one user who has seen what he is asked about.
+func (b *bench) hotServer() (*server, error) {
 	srv, err := b.startServer(ServerArgs{Relaxed: true, Policy: "rotate", CacheMB: 256})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer srv.stop()
 	seen := make([]string, b.Seen)
 	for i := range seen {
 		seen[i] = seenID(i)
 	}
 	body, _ := json.Marshal(map[string]any{"user": "hot", "kind": "seen", "items": seen})
 	if err := srv.post("/exposures", body); err != nil {
-		return err
+		srv.stop()
+		return nil, err
 	}
-	if err := b.rounds(srv); err != nil {
-		return err
-	}
-	req := httpRequest("/filter", "application/octet-stream", filterBody("hot", b.candidates(10_000)))
-	one := func(int) []byte { return req }
-	if b.r.Peak10k, err = srv.peak(b.ctx, one, b.Each); err != nil {
-		return err
-	}
-	lat, err := srv.openLoop(b.ctx, one, 0.7*b.r.Peak10k, b.Each)
+	return srv, nil
+}
+
+// hot measures one user with everything in memory, one way after the other.
+func (b *bench) hot() error {
+	srv, err := b.hotServer()
 	if err != nil {
 		return err
 	}
-	b.r.P50At70, b.r.P99At70 = lat.at(0.5), lat.at(0.99)
+	defer srv.stop()
+	return b.rounds(srv)
+}
+
+// load measures latencies with 10,000 candidates at 70 % of the peak.
+func (b *bench) load() error {
+	srv, err := b.hotServer()
+	if err != nil {
+		return err
+	}
+	defer srv.stop()
+	req := httpRequest("/filter", "application/octet-stream", filterBody("hot", b.candidates(10_000)))
+	one := func(int) []byte { return req }
+	var lat latencies
+	if b.r.Peak10k, lat, b.r.P50At70, b.r.P99At70, err = srv.steady(b.ctx, one, 0.7, b.Each); err != nil {
+		return err
+	}
 	for _, q := range []float64{0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.995, 0.999, 1} {
 		b.r.Latencies = append(b.r.Latencies, Point{q, lat.at(q)})
 	}

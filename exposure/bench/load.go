@@ -187,10 +187,10 @@ func (s *server) ask(ctx context.Context, req []byte, inFlight int, d time.Durat
 // connections is how many an open loop may have in flight.
 const connections = 16
 
-// peak is the rate of a closed loop on a few connections, each always busy. next
-// gives the nth request.
+// peak is the rate of a closed loop on the connections of the open one, each always
+// busy. next gives the nth request.
 func (s *server) peak(ctx context.Context, next func(n int) []byte, d time.Duration) (float64, error) {
-	const busy = 4
+	const busy = connections
 	var n atomic.Int64
 	var wg sync.WaitGroup
 	errs := make([]error, busy)
@@ -227,10 +227,12 @@ func (l latencies) at(q float64) float64 {
 
 // openLoop sends requests at fixed intervals. A request is due when it is due, and its
 // latency counts from then, however late a connection comes free for it.
+//
+// A thread of its own keeps the time: Go's timers wait in whole milliseconds when
+// nothing else is to be done, and that would be charged to the server.
 func (s *server) openLoop(ctx context.Context, next func(n int) []byte, rps float64, d time.Duration) (latencies, error) {
 	total := int(rps * d.Seconds())
 	interval := time.Duration(float64(time.Second) / rps)
-	var n atomic.Int64
 	var wg sync.WaitGroup
 	errs := make([]error, connections)
 	all := make(latencies, total)
@@ -242,26 +244,56 @@ func (s *server) openLoop(ctx context.Context, next func(n int) []byte, rps floa
 		}
 		defer conns[i].c.Close()
 	}
-	start := time.Now().Add(10 * time.Millisecond)
+	type turn struct {
+		k   int
+		due time.Time
+		req []byte
+	}
+	turns := make(chan turn, total) // whoever is late finds the others waiting
 	for i := range connections {
 		wg.Go(func() {
-			for ctx.Err() == nil {
-				k := int(n.Add(1) - 1)
-				if k >= total {
-					return
-				}
-				due := start.Add(time.Duration(k) * interval)
-				req := next(k)
-				time.Sleep(time.Until(due))
-				if _, err := conns[i].do(req); err != nil {
+			for t := range turns {
+				if _, err := conns[i].do(t.req); err != nil {
 					errs[i] = err
 					return
 				}
-				all[k] = float64(time.Since(due).Nanoseconds()) / 1000
+				all[t.k] = float64(time.Since(t.due).Nanoseconds()) / 1000
 			}
 		})
 	}
+	wg.Go(func() {
+		defer close(turns)
+		defer preciseThread()()
+		start := time.Now().Add(10 * time.Millisecond)
+		for k := 0; k < total && ctx.Err() == nil; k++ {
+			t := turn{k, start.Add(time.Duration(k) * interval), next(k)}
+			sleepUntil(t.due)
+			turns <- t
+		}
+	})
 	wg.Wait()
 	slices.Sort(all)
 	return all, errors.Join(errors.Join(errs...), ctx.Err())
+}
+
+// steady is what openLoop measures at a share of the peak: the medians of some rounds,
+// each of which finds out the peak anew, since that of a shared machine moves.
+func (s *server) steady(ctx context.Context, next func(n int) []byte, share float64, d time.Duration) (peak float64, lat latencies, p50, p99 float64, err error) {
+	const rounds = 3
+	var peaks, halves, tails []float64
+	for range rounds {
+		p, err := s.peak(ctx, next, d/2)
+		if err != nil {
+			return 0, nil, 0, 0, err
+		}
+		l, err := s.openLoop(ctx, next, share*p, d)
+		if err != nil {
+			return 0, nil, 0, 0, err
+		}
+		peaks, halves, tails = append(peaks, p), append(halves, l.at(0.5)), append(tails, l.at(0.99))
+		if slices.Sort(tails); l.at(0.99) == tails[len(tails)/2] {
+			lat = l
+		}
+	}
+	return median(peaks), lat, median(halves), median(tails), nil
 }

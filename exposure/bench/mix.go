@@ -54,18 +54,12 @@ func (b *bench) mix() error {
 		i := perm[int(asked.Add(1)-1)%b.Users]
 		return b.coldRequest(i)
 	}
-	peak, err := srv.peak(b.ctx, next, b.Each)
+	peak, _, p50, p99, err := srv.steady(b.ctx, next, 0.5, b.Each)
 	if err != nil {
 		return err
 	}
-	from := asked.Load()
-	b.r.ColdRate = peak / 2
-	lat, err := srv.openLoop(b.ctx, next, b.r.ColdRate, b.Each)
-	if err != nil {
-		return err
-	}
-	b.r.ColdUsers = int(asked.Load() - from)
-	b.r.ColdP50, b.r.ColdP99 = lat.at(0.5), lat.at(0.99)
+	b.r.ColdRate, b.r.ColdUsers = peak/2, int(asked.Load())
+	b.r.ColdP50, b.r.ColdP99 = p50, p99
 	hits, err1 := srv.metric(b.ctx, "jianguo_exposure_cache_hits_total")
 	misses, err2 := srv.metric(b.ctx, "jianguo_exposure_cache_misses_total")
 	if err1 != nil || err2 != nil {

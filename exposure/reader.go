@@ -1,0 +1,133 @@
+package exposure
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/mattn/go-sqlite3"
+)
+
+const (
+	selectHead  = "SELECT head FROM user WHERE history = ? AND user = ?"
+	selectShard = "SELECT data FROM shard WHERE id = ?"
+)
+
+// readers are connections that do nothing but read one row by its key: the driver's
+// own, since database/sql starts a goroutine a query to watch for its end, and locks
+// and copies in between cost more than SQLite does for a row in its cache.
+type readers struct {
+	free chan struct{} // one for each connection that is not in use
+
+	mu    sync.Mutex
+	stack []*readConn // under mu; last used first used, so that few caches are warm
+}
+
+// readConn is owned by whoever took it from the stack.
+type readConn struct {
+	conn        driver.Conn
+	head, shard driver.Stmt
+	heads       [2]driver.Value // arguments
+	shards      [1]driver.Value
+	row         [1]driver.Value
+}
+
+func openReaders(dsn string, n int) (_ *readers, err error) {
+	r := &readers{free: make(chan struct{}, n)}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, r.close())
+		}
+	}()
+	for range n {
+		c := &readConn{}
+		if c.conn, err = (&sqlite3.SQLiteDriver{}).Open(dsn); err != nil {
+			return nil, err
+		}
+		r.stack = append(r.stack, c)
+		if c.head, err = c.conn.Prepare(selectHead); err != nil {
+			return nil, err
+		}
+		if c.shard, err = c.conn.Prepare(selectShard); err != nil {
+			return nil, err
+		}
+		r.free <- struct{}{}
+	}
+	return r, nil
+}
+
+// close closes those that are free. Whoever reads on is left his connection, and
+// finds no other.
+func (r *readers) close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var errs []error
+	for _, c := range r.stack {
+		for _, s := range []driver.Stmt{c.head, c.shard} {
+			if s != nil {
+				errs = append(errs, s.Close())
+			}
+		}
+		errs = append(errs, c.conn.Close())
+	}
+	r.stack = nil
+	return errors.Join(errs...)
+}
+
+// one reads the row of a key; ok is false where there is none. The bytes are the
+// caller's.
+func (r *readers) one(ctx context.Context, query func(*readConn) (driver.Rows, error)) (b []byte, ok bool, err error) {
+	select {
+	case <-r.free:
+	case <-ctx.Done():
+		return nil, false, ctx.Err()
+	}
+	defer func() { r.free <- struct{}{} }()
+	r.mu.Lock()
+	if len(r.stack) == 0 {
+		r.mu.Unlock()
+		return nil, false, ErrClosed
+	}
+	c := r.stack[len(r.stack)-1]
+	r.stack = r.stack[:len(r.stack)-1]
+	r.mu.Unlock()
+	defer func() {
+		r.mu.Lock()
+		r.stack = append(r.stack, c)
+		r.mu.Unlock()
+	}()
+	q, err := query(c)
+	if err != nil {
+		return nil, false, err
+	}
+	defer func() { err = errors.Join(err, q.Close()) }()
+	c.row[0] = nil
+	switch err := q.Next(c.row[:]); {
+	case errors.Is(err, io.EOF):
+		return nil, false, nil
+	case err != nil:
+		return nil, false, err
+	}
+	b, ok = c.row[0].([]byte)
+	if !ok {
+		return nil, false, fmt.Errorf("a row that is no blob: %w", ErrCorrupt)
+	}
+	return b, true, ctx.Err()
+}
+
+func (r *readers) readHead(ctx context.Context, history, user string) ([]byte, bool, error) {
+	return r.one(ctx, func(c *readConn) (driver.Rows, error) {
+		c.heads = [2]driver.Value{history, user}
+		return c.head.Query(c.heads[:]) //nolint:staticcheck // the one with a context starts a goroutine
+	})
+}
+
+func (r *readers) readShard(ctx context.Context, id int64) ([]byte, bool, error) {
+	return r.one(ctx, func(c *readConn) (driver.Rows, error) {
+		c.shards[0] = id
+		return c.shard.Query(c.shards[:]) //nolint:staticcheck // see readHead
+	})
+}
