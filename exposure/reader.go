@@ -29,9 +29,9 @@ type readers struct {
 // readConn is owned by whoever took it from the stack.
 type readConn struct {
 	conn        driver.Conn
-	head, shard driver.Stmt
-	heads       [2]driver.Value // arguments
-	shards      [1]driver.Value
+	stmts       []driver.Stmt
+	head, shard driver.StmtQueryContext
+	args        [2]driver.NamedValue
 	row         [1]driver.Value
 }
 
@@ -48,11 +48,16 @@ func openReaders(dsn string, n int) (_ *readers, err error) {
 			return nil, err
 		}
 		r.stack = append(r.stack, c)
-		if c.head, err = c.conn.Prepare(selectHead); err != nil {
-			return nil, err
-		}
-		if c.shard, err = c.conn.Prepare(selectShard); err != nil {
-			return nil, err
+		for _, st := range []struct {
+			to  *driver.StmtQueryContext
+			sql string
+		}{{&c.head, selectHead}, {&c.shard, selectShard}} {
+			stmt, err := c.conn.Prepare(st.sql)
+			if err != nil {
+				return nil, err
+			}
+			c.stmts = append(c.stmts, stmt)
+			*st.to = stmt.(driver.StmtQueryContext)
 		}
 		r.free <- struct{}{}
 	}
@@ -66,10 +71,8 @@ func (r *readers) close() error {
 	defer r.mu.Unlock()
 	var errs []error
 	for _, c := range r.stack {
-		for _, s := range []driver.Stmt{c.head, c.shard} {
-			if s != nil {
-				errs = append(errs, s.Close())
-			}
+		for _, s := range c.stmts {
+			errs = append(errs, s.Close())
 		}
 		errs = append(errs, c.conn.Close())
 	}
@@ -118,16 +121,19 @@ func (r *readers) one(ctx context.Context, query func(*readConn) (driver.Rows, e
 	return b, true, ctx.Err()
 }
 
+// A query is not given the request's context: the driver would start a goroutine to
+// watch it, and a row is read sooner than that could interrupt it.
+
 func (r *readers) readHead(ctx context.Context, history, user string) ([]byte, bool, error) {
 	return r.one(ctx, func(c *readConn) (driver.Rows, error) {
-		c.heads = [2]driver.Value{history, user}
-		return c.head.Query(c.heads[:]) //nolint:staticcheck // the one with a context starts a goroutine
+		c.args = [2]driver.NamedValue{{Ordinal: 1, Value: history}, {Ordinal: 2, Value: user}}
+		return c.head.QueryContext(context.Background(), c.args[:2])
 	})
 }
 
 func (r *readers) readShard(ctx context.Context, id int64) ([]byte, bool, error) {
 	return r.one(ctx, func(c *readConn) (driver.Rows, error) {
-		c.shards[0] = id
-		return c.shard.Query(c.shards[:]) //nolint:staticcheck // see readHead
+		c.args[0] = driver.NamedValue{Ordinal: 1, Value: id}
+		return c.shard.QueryContext(context.Background(), c.args[:1])
 	})
 }
