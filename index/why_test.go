@@ -15,6 +15,8 @@ func TestWhy(t *testing.T) {
 			"与 a 同文，4 处数字全部相同，不同处：比较 / 较为", "the same text as a, all 4 figures agree, what differs: 比较 / 较为"},
 		{Event{Verdict: Duplicate, Cause: CauseIngest, Rule: ByMargin, Of: "a", Resemblance: &resemblance, Facts: &Facts{Numbers: 4, Shared: 3, Conflict: []string{"35亩 / 32亩"}}},
 			"与 a 同文，4 处数字中 1 处不同，如 35亩 / 32亩", "the same text as a, of 4 figures 1 differ, as 35亩 / 32亩"},
+		{Event{Verdict: Unique, Cause: CauseIngest, Of: "a", Resemblance: &resemblance, Facts: &Facts{Reason: "little-text", Numbers: 4, Shared: 3}},
+			"与 a 相同之处很少", "little in common with a"},
 		{Event{Verdict: Unique, Cause: CauseIngest, Rule: ByLicence, Of: "a"}, "授权转载：与 a 同文，照发", "licensed: the text of a, which its source may republish"},
 		{Event{Verdict: Unique, Cause: CauseRevision, Rule: ByPreference, Of: "a"}, "优先首发：与 a 同文，由本稿接替首发", "preferred: the text of a, which it takes the lead from"},
 		{Event{Verdict: Duplicate, Cause: CausePromotion, Rule: ByPreference, Of: "a"}, "优先来源的 a 到达，本稿转为它的副本", "a copy of a, which came from a preferred source and takes the lead"},

@@ -131,6 +131,9 @@ func Explain(seg *segment.Segmenter, policy index.Policy, language string, later
 	if policy.Rules != index.RulesHamming {
 		e.Resemblance = &x.Measured.Resemblance
 	}
+	if x.Facts == nil {
+		e.Of = "" // not judged: nothing can be said of it
+	}
 	x.Why = index.Why(&e, language)
 	return x
 }
@@ -264,6 +267,9 @@ func (x *Explanation) judged(m *Judgement, p *index.Policy) {
 	t := &p.Thresholds
 	score := fmt.Sprintf("score %.3f (duplicate from %g, a short text from %g; doubt from %g), story %.3f (suspect from %g)",
 		m.Score, t.Duplicate, t.DuplicateShort, t.Doubt, m.Story, t.Suspect)
+	if f := &m.Facts; m == &x.Measured && f.OtherPlace >= 2 && m.kind != sketch.Duplicate {
+		score += fmt.Sprintf(", %d of %d places have another figure (no duplicate from %g)", f.OtherPlace, f.SamePlace+f.OtherPlace, t.Places)
+	}
 	x.Decided = m.Reason + ": " + score
 	switch m.kind {
 	case sketch.Duplicate:
@@ -276,7 +282,7 @@ func (x *Explanation) judged(m *Judgement, p *index.Policy) {
 	case sketch.Series:
 		x.Series = true
 	default:
-		x.Rule, x.Facts = index.NoRule, nil
+		x.Rule, x.Facts = index.NoRule, &index.Facts{Reason: m.Reason}
 		x.Decided = fmt.Sprintf("%s: resemblance %.3f (related from %g), %s", m.Reason, m.Resemblance, t.Related, score)
 	}
 }

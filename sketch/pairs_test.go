@@ -96,7 +96,7 @@ func collect(t *testing.T, dir string) []pair {
 	c.labelled(short, "testdata/labels-short.tsv", "short-more", 1)
 	c.apart(short, 20*24*time.Hour, "readhub", 2, .05)
 	reference := read(t, seg, dir, "techdocs")
-	c.labelled(reference, "testdata/labels-techdocs.tsv", "techdocs", .03)
+	c.labelled(reference, "testdata/labels-techdocs.tsv", "techdocs", .09)
 	c.apart(reference, 0, "", 1, .02)
 	broadcast := read(t, seg, dir, "broadcast")
 	c.labelled(broadcast, "testdata/labels-broadcast.tsv", "broadcast", .15)

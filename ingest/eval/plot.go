@@ -106,8 +106,8 @@ type curve struct {
 func (r *LabelReport) curves() (*plot.Plot, error) {
 	p := plot.New()
 	p.Title.Text = "Rejected as a copy: precision and recall over thresholds"
-	p.X.Label.Text = "recall: share of the pairs labelled same that is rejected"
-	p.Y.Label.Text = "precision: share of the rejected that is labelled same"
+	p.X.Label.Text = "recall: share of same that is rejected"
+	p.Y.Label.Text = "precision: share of rejected that is same"
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 0, 1, 0, 1.02
 	p.X.Tick.Marker, p.Y.Tick.Marker = ticks(1, .2), ticks(1, .2)
 	p.Legend.Left, p.Legend.YOffs, p.Legend.XOffs = true, 6, 6
@@ -178,7 +178,7 @@ func (r *LabelReport) cloud(policy *index.Policy, strangers []Point) (*plot.Plot
 	p := plot.New()
 	p.Title.Text = "Copies flip weak bits, strangers strong ones"
 	p.X.Label.Text = "Hamming distance, bits"
-	p.Y.Label.Text = "S: sum of squared margins over the differing bits"
+	p.Y.Label.Text = "S: squared margins of differing bits"
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 0, 50, 0, 50
 	p.X.Tick.Marker, p.Y.Tick.Marker = ticks(50, 10), ticks(50, 10)
 	p.Legend.Left, p.Legend.Top, p.Legend.XOffs, p.Legend.YOffs = true, true, 40, -4
