@@ -5,12 +5,17 @@ export CGO_ENABLED = 1
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.7.0
 ONCE ?=
 
-.PHONY: all build demo test check quality fuzz clean
+# What the compiler is told of where time goes. Only the binary is built with it:
+# a build by a profile shares no package with tests, which would then all be
+# compiled twice.
+PROFILE = cmd/jianguo/ingest.pgo
+
+.PHONY: all build demo test check quality fuzz profile clean
 
 all: build
 
 build: ## the binary, in bin/
-	go build -o bin/jianguo ./cmd/jianguo
+	go build -pgo=$(PROFILE) -o bin/jianguo ./cmd/jianguo
 
 demo: build ## the service on the sample corpus, with verdicts on screen
 	bin/jianguo demo $(if $(ONCE),--once --listen 127.0.0.1:0 --nats-listen 127.0.0.1:0)
@@ -24,6 +29,15 @@ check: ## formatting, vet, staticcheck
 
 fuzz: ## every fuzz target for a minute
 	scripts/fuzz 60s
+
+profile: ## take $(PROFILE) anew, from an ingest of the news corpus that JIANGUO_CORPUS has
+	@test -n "$(JIANGUO_CORPUS)" || { echo 'JIANGUO_CORPUS is not set: it names the folder of the corpora.'; exit 1; }
+	mkdir -p bin
+	go build -o bin/jianguo-profiled ./cmd/jianguo
+	rm -rf bin/profiled
+	bin/jianguo-profiled ingest --data bin/profiled --cpu-profile bin/cpu.prof $(JIANGUO_CORPUS)/news-dev.jsonl.gz
+	go run ./scripts/barepgo <bin/cpu.prof >$(PROFILE)
+	rm -rf bin/profiled bin/jianguo-profiled bin/cpu.prof
 
 clean:
 	rm -rf bin

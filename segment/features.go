@@ -28,17 +28,10 @@ var shippedWeights = weights{single: 0.5, number: 4, pairs: 80}
 
 // features counts the features of one text and weighs them.
 type features struct {
-	// slots is an open-addressing table from a feature's hash to its index in
-	// counts; a slot of another round is free.
-	slots  []slot
-	round  uint32
+	// slots is an open-addressing table from a feature's hash to its place in
+	// counts: the upper half of the hash, and one more than the place; 0 is free.
+	slots  []uint64
 	counts []counted
-}
-
-type slot struct {
-	hash  uint64
-	round uint32
-	index int32
 }
 
 type counted struct {
@@ -99,29 +92,33 @@ func (f *features) stopWords(t *Text) {
 // begin empties the counts, with room for the features of n words.
 func (f *features) begin(n int) {
 	f.counts = f.counts[:0]
-	if size := 4 << bits.Len(uint(n)); len(f.slots) < size {
-		f.slots = make([]slot, size)
-		f.round = 0
+	size := 4 << bits.Len(uint(n))
+	if cap(f.slots) < size {
+		f.slots = make([]uint64, size)
+		return
 	}
-	if f.round++; f.round == 0 {
-		clear(f.slots)
-		f.round = 1
-	}
+	// No more than are needed: a long text before would else leave a table
+	// whose every slot is far away.
+	f.slots = f.slots[:size]
+	clear(f.slots)
 }
 
 func (f *features) count(c counted) {
+	const upper = 0xffffffff << 32
 	mask := uint64(len(f.slots) - 1)
 	for i := c.hash & mask; ; i = (i + 1) & mask {
-		s := &f.slots[i]
-		if s.round != f.round {
-			*s = slot{c.hash, f.round, int32(len(f.counts))}
+		s := f.slots[i]
+		if s == 0 {
 			c.tf = 1
 			f.counts = append(f.counts, c)
+			f.slots[i] = c.hash&upper | uint64(len(f.counts))
 			return
 		}
-		if s.hash == c.hash {
-			f.counts[s.index].tf++
-			return
+		if (s^c.hash)&upper == 0 {
+			if x := &f.counts[uint32(s)-1]; x.hash == c.hash {
+				x.tf++
+				return
+			}
 		}
 	}
 }

@@ -22,6 +22,7 @@ type token struct {
 // rounding, with it its ties, depends on all that came before.
 type walker struct {
 	atoms []atomAt
+	pairs []int32 // by atom: see lookAhead
 	best  []hop
 	words []token
 }
@@ -56,6 +57,7 @@ func (w *walker) cut(d *dictionary, content []byte) []token {
 	}
 	best := w.best[:n]
 	clear(best)
+	w.lookAhead(d.trie)
 	start, reach := 0, 0
 	var base float32
 	for i := range n {
@@ -65,7 +67,7 @@ func (w *walker) cut(d *dictionary, content []byte) []token {
 		} else if i > start {
 			base = best[i-1].distance
 		}
-		reach = max(reach, d.step(w.atoms[i:n], best[i:], base, int32(i))+i)
+		reach = max(reach, d.step(w.atoms[i:n], w.pairs[i], best[i:], base, int32(i))+i)
 	}
 	w.trace(best, start, n)
 	return w.words
@@ -89,27 +91,61 @@ func (w *walker) trace(best []hop, start, end int) {
 	}
 }
 
+// lookAhead finds what the dictionary has for every atom and the next: the node
+// of both, 0 for none. The dictionary is larger than what a processor keeps near,
+// and nearly every look-up waits for memory; here none depends on the one
+// before, nor on a guess, so that many wait at once.
+func (w *walker) lookAhead(t *trie) {
+	n := len(w.atoms) - 1
+	if cap(w.pairs) < n {
+		w.pairs = make([]int32, n+n/4)
+	}
+	w.pairs = w.pairs[:n]
+	for i := range w.pairs {
+		w.pairs[i] = 0
+		a, b := w.atoms[i], w.atoms[i+1]
+		if i+1 == n || b.gap || b.code == 0 {
+			continue
+		}
+		p := t.child(0, a.code)
+		if p == 0 {
+			continue
+		}
+		if t.extra != nil {
+			w.pairs[i] = t.child(p, b.code)
+			continue
+		}
+		c := t.nodes[p].base + int32(b.code)
+		if uint32(c) >= uint32(len(t.nodes)) {
+			continue
+		}
+		// All ones where the label is the code, without a branch.
+		w.pairs[i] = c & ((int32(t.nodes[c].label^b.code) - 1) >> 31)
+	}
+}
+
 // step extends the ways that reach the first atom by every word that begins
-// there, and returns how many atoms the longest has.
-func (d *dictionary) step(atoms []atomAt, best []hop, base float32, from int32) int {
+// there, and returns how many atoms the longest has. pair is the node of the
+// first two.
+func (d *dictionary) step(atoms []atomAt, pair int32, best []hop, base float32, from int32) int {
 	t := d.trie
-	reach, single := 1, false
-	p := int32(0)
-	for k := range atoms {
-		if k > 0 && atoms[k].gap {
-			break
-		}
-		if p = t.child(p, atoms[k].code); p == 0 {
-			break
-		}
+	reach := 1
+	p := t.child(0, atoms[0].code)
+	if f := t.nodes[p].freq; p != 0 && f != 0 {
+		best[0].improve(base+t.distances[f], from, p)
+	} else {
+		best[0].improve(base+unknown, from, 0)
+	}
+	p = pair
+	for k := 1; p != 0; k++ {
 		if f := t.nodes[p].freq; f != 0 {
 			best[k].improve(base+t.distances[f], from, p)
-			single = single || k == 0
 			reach = k + 1
 		}
-	}
-	if !single {
-		best[0].improve(base+unknown, from, 0)
+		if k+1 == len(atoms) || atoms[k+1].gap {
+			break
+		}
+		p = t.child(p, atoms[k+1].code)
 	}
 	return reach
 }
