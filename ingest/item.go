@@ -30,7 +30,7 @@ func (e *FieldError) Error() string { return e.Field + ": " + e.Problem }
 
 // Item is the payload of items.publish.
 type Item struct {
-	ID        string     `json:"id"`
+	ID        string     `json:"id,omitempty"`
 	Title     string     `json:"title"`
 	Body      string     `json:"body"` // plain text or HTML
 	Source    string     `json:"source,omitempty"`

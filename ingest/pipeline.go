@@ -402,7 +402,8 @@ func (p *purger) run(ctx context.Context, done <-chan struct{}) {
 		if applied == purged || p.full != nil && p.full() {
 			continue
 		}
-		if err := p.stream.Purge(ctx, jetstream.WithPurgeSequence(applied)); err != nil {
+		// A purge leaves the sequence it names.
+		if err := p.stream.Purge(ctx, jetstream.WithPurgeSequence(applied+1)); err != nil {
 			p.log.WarnContext(ctx, "purge of applied items", "error", err)
 			continue
 		}

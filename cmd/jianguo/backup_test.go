@@ -53,6 +53,7 @@ func TestBackup(t *testing.T) {
 	if o, err := publisher.Submit(t.Context(), ingest.SubjectPublish, []byte(`{"id":""}`)); err != nil || o.Error == "" {
 		t.Fatalf("a dead letter: %+v, %v", o, err)
 	}
+	backup(filepath.Join(dir, "quiet")) // nothing arrives that would push the last item on
 	var done atomic.Bool
 	written := make(chan int)
 	go func() {
