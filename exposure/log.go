@@ -55,6 +55,14 @@ const StreamName = "EXPOSURES"
 // Subjects are all that reports and services of exposures are published on.
 const Subjects = subjectPrefix + ">"
 
+// LogSubjects are those of the stream: reports, with their partition or without.
+func LogSubjects() (subjects []string) {
+	for _, k := range kindNames {
+		subjects = append(subjects, subjectPrefix+k, subjectPrefix+k+".*")
+	}
+	return subjects
+}
+
 // DefaultMaxAge is how long an event stays in the log at most, and thereby how long
 // after a forget the user's ids may be found there.
 const DefaultMaxAge = 24 * time.Hour
@@ -71,6 +79,9 @@ type StreamConfig struct {
 	MaxAge time.Duration
 	// Replicas of the stream (default 1).
 	Replicas int
+	// Batches lets the stream take atomic batches, which a gate before it on an
+	// embedded bus stores with one sync each (nats-server 2.12 or later).
+	Batches bool
 	// Partition, with Partitions > 1, is the one this store owns. The owner of
 	// partition 0 also reads what was published without one, and routes it.
 	Partition, Partitions int
@@ -97,14 +108,10 @@ func OpenNATSLog(ctx context.Context, js jetstream.JetStream, cfg StreamConfig, 
 	if logger == nil {
 		logger = slog.Default()
 	}
-	var subjects []string
-	for _, k := range kindNames {
-		subjects = append(subjects, subjectPrefix+k, subjectPrefix+k+".*")
-	}
 	stream, err := js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
 		Name:        StreamName,
 		Description: "what users were shown: delivered, seen, un-seen, forgotten",
-		Subjects:    subjects,
+		Subjects:    LogSubjects(),
 		Discard:     jetstream.DiscardNew,
 		Storage:     jetstream.FileStorage,
 		MaxBytes:    cfg.MaxBytes,
@@ -112,6 +119,7 @@ func OpenNATSLog(ctx context.Context, js jetstream.JetStream, cfg StreamConfig, 
 		Replicas:    max(cfg.Replicas, 1),
 		// Reports are idempotent, so the server need not remember message ids.
 		Duplicates: min(time.Second, cfg.MaxAge),
+		AllowAtomicPublish: cfg.Batches,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("exposure: stream %s: %w", StreamName, err)

@@ -60,6 +60,7 @@ type Bus struct {
 	done    chan struct{} // closed by Close
 	mended  chan struct{} // closed when mend has ended
 	full    atomic.Bool   // the disk was full, and JetStream has not been opened anew
+	gates   gates
 }
 
 // StartBus starts an embedded bus and waits until it answers.
@@ -72,7 +73,7 @@ func StartBus(cfg BusConfig) (*Bus, error) {
 		JetStreamMaxStore: maxStore,
 		MaxPayload:        MaxPayload, DontListen: cfg.Listen == "", NoSigs: true, NoLog: true,
 	}
-	b := &Bus{done: make(chan struct{}), mended: make(chan struct{})}
+	b := &Bus{done: make(chan struct{}), mended: make(chan struct{}), gates: gates{synced: !cfg.Relaxed, out: "_gate.out." + rand.Text(), log: cfg.Logger}}
 	if cfg.Authenticate != nil {
 		b.secret = rand.Text()
 		options.CustomClientAuthentication = &doorkeeper{secret: b.secret, authenticate: cfg.Authenticate, log: cfg.Logger}
@@ -131,7 +132,7 @@ func (d *doorkeeper) Check(c server.ClientAuthentication) bool {
 	}
 	user := &server.User{Username: u.Name}
 	if u.Publish != nil || u.Subscribe != nil {
-		user.Permissions = &server.Permissions{Publish: &server.SubjectPermission{Allow: u.Publish}, Subscribe: &server.SubjectPermission{Allow: u.Subscribe}}
+		user.Permissions = &server.Permissions{Publish: &server.SubjectPermission{Allow: throughGates(u.Publish)}, Subscribe: &server.SubjectPermission{Allow: u.Subscribe}}
 	}
 	c.RegisterUser(user)
 	return true
@@ -169,6 +170,7 @@ func (b *Bus) Full() bool { return b.full.Load() }
 func (b *Bus) Close() {
 	b.closing.Do(func() { close(b.done) })
 	<-b.mended
+	b.closeGates()
 	b.server.Shutdown()
 	b.server.WaitForShutdown()
 }

@@ -36,6 +36,7 @@ func (b *Bus) mend(cfg BusConfig) {
 			}
 		case b.full.Load() && free > roomAbove:
 			err := b.restartJetStream(cfg)
+			b.abandon() // what was on its way then has no answer
 			if cfg.Logger != nil {
 				cfg.Logger.Warn("there is room again on the disk of the bus", "dir", cfg.Dir, "free", free, "error", err)
 			}

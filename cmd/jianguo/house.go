@@ -154,6 +154,11 @@ func (h *house) openBus(co *streams) (err error) {
 	if err != nil {
 		return err
 	}
+	if h.bus != nil {
+		if err := h.bus.Gate(ingest.StreamItems, ingest.SubjectPublish, ingest.SubjectWithdraw); err != nil {
+			return err
+		}
+	}
 	return h.announce()
 }
 

@@ -162,6 +162,9 @@ func (f *serveFlags) openAPI(co *streams, s *service) (err error) {
 func (f *serveFlags) openMetrics(_ *streams, s *service) error {
 	s.metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		buildInfo(s.house.segmenter.Recipe(), f.policy().Hash()))
+	if s.house.bus != nil {
+		s.metrics.MustRegister(s.house.bus.Collectors()...)
+	}
 	for _, part := range [][]prometheus.Collector{s.house.index.Collectors(), s.house.ingest.Collectors(), s.exposure.Collectors(), s.api.Collectors(), s.disk.collectors()} {
 		s.metrics.MustRegister(part...)
 	}
@@ -185,9 +188,14 @@ func (f *serveFlags) openExposure(co *streams, s *service) error {
 	if err != nil {
 		return err
 	}
-	log, err := exposure.OpenNATSLog(co.ctx, js, exposure.StreamConfig{}, co.log)
+	log, err := exposure.OpenNATSLog(co.ctx, js, exposure.StreamConfig{Batches: s.house.bus != nil}, co.log)
 	if err != nil {
 		return err
+	}
+	if s.house.bus != nil {
+		if err := s.house.bus.Gate(exposure.StreamName, exposure.LogSubjects()...); err != nil {
+			return err
+		}
 	}
 	dead, err := ingest.OpenDead(co.ctx, s.house.conn)
 	if err != nil {

@@ -1,0 +1,536 @@
+package ingest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// gated is a bus with a stream that has a gate, and one without.
+type gated struct {
+	t   *testing.T
+	bus *Bus
+	nc  *nats.Conn
+	js  jetstream.JetStream
+}
+
+func newGated(t *testing.T, dir string, stream jetstream.StreamConfig, fail func(string) error) *gated {
+	t.Helper()
+	bus, err := StartBus(BusConfig{Dir: dir, Listen: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(bus.Close)
+	g := &gated{t: t, bus: bus}
+	g.nc, g.js = g.join()
+	stream.Name, stream.Subjects, stream.AllowAtomicPublish, stream.Discard = "S", []string{"s.a", "s.b.*"}, true, jetstream.DiscardNew
+	if _, err := g.js.CreateOrUpdateStream(t.Context(), stream); err != nil {
+		t.Fatal(err)
+	}
+	if err := bus.openGate("S", stream.Subjects, fail); err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// join connects as a client of another process would.
+func (g *gated) join() (*nats.Conn, jetstream.JetStream) {
+	g.t.Helper()
+	nc, err := nats.Connect(g.bus.URL())
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	g.t.Cleanup(nc.Close)
+	js, err := jetstream.New(nc, jetstream.WithPublishAsyncMaxPending(4096), jetstream.WithPublishAsyncTimeout(30*time.Second))
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return nc, js
+}
+
+// stored is all that the stream holds, by sequence.
+func (g *gated) stored() map[uint64]*jetstream.RawStreamMsg {
+	g.t.Helper()
+	stream, err := g.js.Stream(g.t.Context(), "S")
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	all, last := map[uint64]*jetstream.RawStreamMsg{}, stream.CachedInfo().State.LastSeq
+	for seq := stream.CachedInfo().State.FirstSeq; seq <= last; seq++ {
+		m, err := stream.GetMsg(g.t.Context(), seq)
+		if err != nil {
+			g.t.Fatalf("message %d: %v", seq, err)
+		}
+		all[seq] = m
+	}
+	return all
+}
+
+// plain is a message without what a batch adds.
+func plain(subject string, h nats.Header, data []byte) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %q", subject, data)
+	for _, key := range []string{"Nats-Msg-Id", "Colour", "colour"} {
+		fmt.Fprintf(&b, " %s=%q", key, h[key])
+	}
+	return b.String()
+}
+
+// Many publish at once, with headers, ids, the same ids again and without
+// wanting an answer. Each message acknowledged stands where its acknowledgement
+// says, as it was sent; of one publisher all stand in order; and an id stands
+// once.
+func TestGateKeeps(t *testing.T) {
+	g := newGated(t, t.TempDir(), jetstream.StreamConfig{}, nil)
+	const publishers, each = 8, 400
+	type sent struct {
+		plain string
+		ack   *jetstream.PubAck
+	}
+	all := make([][]sent, publishers)
+	var wg sync.WaitGroup
+	for p := range publishers {
+		nc, js := g.join()
+		r := rand.New(rand.NewPCG(uint64(p), 1))
+		all[p] = make([]sent, each)
+		wg.Go(func() {
+			futures := make([]jetstream.PubAckFuture, each)
+			for i := range each {
+				m := nats.NewMsg("s.a")
+				if i%3 == 0 {
+					m.Subject = fmt.Sprint("s.b.", p)
+				}
+				m.Data = []byte(fmt.Sprintf("%d %d %s", p, i, strings.Repeat("x", r.IntN(300))))
+				switch r.IntN(5) {
+				case 0:
+					m.Header.Set("Colour", "red")
+					m.Header.Add("Colour", "green, blue")
+					m.Header.Set("colour", "")
+				case 1:
+					m.Header.Set("Nats-Msg-Id", fmt.Sprintf("%d-%d", p, i))
+				case 2:
+					m.Header.Set("Nats-Msg-Id", fmt.Sprint("shared-", r.IntN(40)))
+				case 3:
+					all[p][i].plain = plain(m.Subject, m.Header, m.Data)
+					if err := nc.PublishMsg(m); err != nil {
+						t.Error(err)
+					}
+					continue
+				}
+				all[p][i].plain = plain(m.Subject, m.Header, m.Data)
+				var err error
+				if futures[i], err = js.PublishMsgAsync(m); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+			for i, f := range futures {
+				if f == nil {
+					continue
+				}
+				select {
+				case all[p][i].ack = <-f.Ok():
+				case err := <-f.Err():
+					t.Errorf("publisher %d, message %d: %v", p, i, err)
+				}
+			}
+			if err := nc.Flush(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	// What wanted no answer is stored before the next that does.
+	if _, err := g.js.Publish(t.Context(), "s.a", []byte("last")); err != nil {
+		t.Fatal(err)
+	}
+	stored, batched, duplicates := g.stored(), 0, 0
+	at, ids := map[string]uint64{}, map[string]bool{}
+	for seq, m := range stored {
+		at[plain(m.Subject, m.Header, m.Data)] = seq
+		if m.Header.Get("Nats-Batch-Id") != "" {
+			batched++
+		}
+		if id := m.Header.Get("Nats-Msg-Id"); id != "" {
+			if ids[id] {
+				t.Errorf("%q stands twice", id)
+			}
+			ids[id] = true
+		}
+	}
+	for p, sent := range all {
+		var before uint64
+		for i, s := range sent {
+			seq := at[s.plain]
+			switch {
+			case s.ack != nil && s.ack.Duplicate:
+				duplicates++
+				if m := stored[s.ack.Sequence]; m == nil || m.Header.Get("Nats-Msg-Id") == "" {
+					t.Errorf("publisher %d, message %d: duplicate of %d, which is %v", p, i, s.ack.Sequence, m)
+				}
+				continue
+			case seq == 0:
+				t.Errorf("publisher %d, message %d is lost: %s", p, i, s.plain)
+			case s.ack != nil && (s.ack.Sequence != seq || s.ack.Stream != "S"):
+				t.Errorf("publisher %d, message %d stands at %d: %+v", p, i, seq, s.ack)
+			case seq < before:
+				t.Errorf("publisher %d, message %d stands at %d, the one before at %d", p, i, seq, before)
+			}
+			before = seq
+		}
+	}
+	if batched == 0 || duplicates == 0 {
+		t.Errorf("%d messages in batches, %d duplicates: nothing was tried", batched, duplicates)
+	}
+	t.Logf("%d messages, %d of them in batches, %d duplicates", len(stored), batched, duplicates)
+}
+
+// A gate and the stream itself answer alike, whatever is asked: the same script
+// on either gives the same answers, byte for byte.
+func TestGateAnswersAsTheStream(t *testing.T) {
+	script := []struct {
+		subject string
+		header  nats.Header
+		data    string
+	}{
+		{"s.a", nil, "one"},
+		{"s.a", nil, ""},
+		{"s.b.x", nats.Header{"Nats-Msg-Id": {"m"}}, "three"},
+		{"s.b.x", nats.Header{"Nats-Msg-Id": {"m"}}, "three again"},
+		{"s.a", nats.Header{"Nats-Expected-Last-Sequence": {"3"}}, "four"},
+		{"s.a", nats.Header{"Nats-Expected-Last-Sequence": {"1"}}, "wrong"},
+		{"s.a", nats.Header{"Nats-Expected-Stream": {"S"}}, "five"},
+		{"s.a", nats.Header{"Nats-Expected-Stream": {"T"}}, "wrong"},
+		{"s.a", nats.Header{"Nats-Expected-Last-Msg-Id": {"other"}}, "wrong"},
+		{"s.b.x", nats.Header{"Nats-Expected-Last-Subject-Sequence": {"3"}}, "six"},
+		{"s.b.x", nats.Header{"Nats-Expected-Last-Subject-Sequence": {"3"}}, "wrong"},
+		{"s.a", nats.Header{"Nats-TTL": {"1h"}}, "not allowed"},
+		{"s.a", nats.Header{"Nats-Rollup": {"all"}}, "not allowed"},
+		{"s.a", nats.Header{"Nats-Batch-Id": {"b"}, "Nats-Batch-Sequence": {"1"}}, "seven"},
+		{"s.a", nats.Header{"Nats-Batch-Id": {"b"}, "Nats-Batch-Sequence": {"2"}, "Nats-Batch-Commit": {"1"}}, "eight"},
+		{"s.a", nats.Header{"Nats-Batch-Id": {"c"}, "Nats-Batch-Sequence": {"2"}, "Nats-Batch-Commit": {"1"}}, "no beginning"},
+		{"s.a", nats.Header{"Nats-Batch-Id": {strings.Repeat("c", 65)}, "Nats-Batch-Sequence": {"1"}}, "too long"},
+		{"s.a", nil, strings.Repeat("x", 3000)}, // more than a message may have
+		{"s.a", nats.Header{"Colour": {strings.Repeat("x", 70_000)}}, "too much of a header"},
+		{"s.a", nats.Header{"Nats-Msg-Id": {"n"}}, strings.Repeat("x", 3000)},
+		{"s.a", nats.Header{"Nats-Msg-Id": {""}}, "nine"},
+		{"s.nobody", nil, "nobody listens"},
+	}
+	run := func(g *gated) (answers []string) {
+		for _, s := range script {
+			m := &nats.Msg{Subject: s.subject, Header: s.header, Data: []byte(s.data)}
+			reply, err := g.nc.RequestMsg(m, 10*time.Second)
+			if err != nil {
+				answers = append(answers, err.Error())
+				continue
+			}
+			answers = append(answers, string(reply.Data))
+		}
+		return answers
+	}
+	limits := jetstream.StreamConfig{MaxMsgSize: 2000}
+	with := newGated(t, t.TempDir(), limits, nil)
+	without := newGated(t, t.TempDir(), limits, nil)
+	without.bus.closeGates()
+	for _, s := range []string{"s.a", "s.b.*"} {
+		if !without.bus.server.GlobalAccount().RemoveMapping(s) {
+			t.Fatalf("%s was not mapped", s)
+		}
+	}
+	got, want := run(with), run(without)
+	for i := range script {
+		if got[i] != want[i] {
+			t.Errorf("%s %v: %s, and without a gate %s", script[i].subject, script[i].header, got[i], want[i])
+		}
+	}
+	a, b := with.stored(), without.stored()
+	if len(a) != len(b) || len(a) == 0 {
+		t.Errorf("%d messages, and %d without a gate", len(a), len(b))
+	}
+}
+
+// In a batch, too, what the stream refuses is answered as the stream answers,
+// and only that.
+func TestGateRefusedInBatch(t *testing.T) {
+	g := newGated(t, t.TempDir(), jetstream.StreamConfig{MaxMsgSize: 2000}, nil)
+	if _, err := g.js.Publish(t.Context(), "s.a", nil, jetstream.WithMsgID("old")); err != nil {
+		t.Fatal(err)
+	}
+	futures := make([]jetstream.PubAckFuture, 1000)
+	for i := range futures {
+		m := nats.NewMsg("s.a")
+		m.Data = []byte(strconv.Itoa(i))
+		switch {
+		case i%97 == 96:
+			m.Data = make([]byte, 3000)
+		case i%89 == 88:
+			m.Header.Set("Nats-Msg-Id", "old")
+		}
+		var err error
+		if futures[i], err = g.js.PublishMsgAsync(m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stored, before := map[uint64]int{}, uint64(1)
+	for i, f := range futures {
+		select {
+		case ack := <-f.Ok():
+			switch {
+			case i%97 == 96:
+				t.Errorf("message %d was too large: %+v", i, ack)
+			case i%89 == 88:
+				if !ack.Duplicate || ack.Sequence != 1 {
+					t.Errorf("message %d was a duplicate of 1: %+v", i, ack)
+				}
+			default:
+				if ack.Duplicate || ack.Sequence != before+1 {
+					t.Errorf("message %d behind %d: %+v", i, before, ack)
+				}
+				before = ack.Sequence
+				stored[ack.Sequence] = i
+			}
+		case err := <-f.Err():
+			var api *jetstream.APIError
+			if i%97 != 96 || !errors.As(err, &api) || api.ErrorCode != 10054 {
+				t.Errorf("message %d: %v", i, err)
+			}
+		}
+	}
+	batched := 0
+	for seq, m := range g.stored() {
+		if i, ok := stored[seq]; seq > 1 && (!ok || string(m.Data) != strconv.Itoa(i)) {
+			t.Errorf("message %d is %q", seq, m.Data)
+		}
+		if m.Header.Get("Nats-Batch-Id") != "" {
+			batched++
+		}
+	}
+	if batched == 0 {
+		t.Error("nothing went in a batch")
+	}
+}
+
+// A stream that is full refuses what does not fit, and nothing else.
+func TestGateFull(t *testing.T) {
+	g := newGated(t, t.TempDir(), jetstream.StreamConfig{MaxBytes: 100_000}, nil)
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	acked, refused := map[uint64]string{}, 0
+	for p := range 4 {
+		_, js := g.join()
+		wg.Go(func() {
+			for range 3 {
+				var futures []jetstream.PubAckFuture
+				for i := range 300 {
+					f, err := js.PublishAsync("s.a", []byte(fmt.Sprintf("%d-%d-%s", p, i, strings.Repeat("x", 100))))
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					futures = append(futures, f)
+				}
+				for _, f := range futures {
+					select {
+					case ack := <-f.Ok():
+						mu.Lock()
+						acked[ack.Sequence] = string(f.Msg().Data)
+						mu.Unlock()
+					case err := <-f.Err():
+						var api *jetstream.APIError
+						if !errors.As(err, &api) || api.ErrorCode != 10077 {
+							t.Error(err)
+						}
+						mu.Lock()
+						refused++
+						mu.Unlock()
+					}
+				}
+			}
+		})
+	}
+	wg.Wait()
+	stored := g.stored()
+	for seq, data := range acked {
+		if m := stored[seq]; m == nil || string(m.Data) != data {
+			t.Errorf("acknowledged %d %s, stored %v", seq, data, m)
+		}
+	}
+	if len(stored) != len(acked) || refused == 0 || len(acked) < 100 {
+		t.Errorf("%d stored, %d acknowledged, %d refused", len(stored), len(acked), refused)
+	}
+}
+
+// Where the stream has stored messages and the gate dies before it says so,
+// publishers hear nothing, publish again under the same id, and each message
+// stands once and in order. The bus is closed and opened under way.
+func TestGateLostAcks(t *testing.T) {
+	dir := t.TempDir()
+	var lost atomic.Int64
+	var mu sync.Mutex
+	r := rand.New(rand.NewPCG(5, 6))
+	fail := func(string) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if r.IntN(3) == 0 {
+			lost.Add(1)
+			return errors.New("lost")
+		}
+		return nil
+	}
+	const publishers, each = 6, 60
+	next := make([]int, publishers) // of each publisher, the first that it has no acknowledgement of
+	acked := map[uint64]string{}
+	var before uint64
+	for round := 0; ; round++ {
+		g := newGated(t, dir, jetstream.StreamConfig{Duplicates: time.Hour}, fail)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(300+100*round)*time.Millisecond)
+		var wg sync.WaitGroup
+		for p := range publishers {
+			_, js := g.join()
+			wg.Go(func() {
+				for next[p] < each && ctx.Err() == nil {
+					// A few at once: what has no acknowledgement is sent again, and
+					// what comes behind it with it.
+					var futures []jetstream.PubAckFuture
+					for i := next[p]; i < min(next[p]+8, each); i++ {
+						f, err := js.PublishAsync("s.a", []byte(fmt.Sprintf("%d %d", p, i)), jetstream.WithMsgID(fmt.Sprintf("%d-%d", p, i)))
+						if err != nil {
+							t.Error(err)
+							return
+						}
+						futures = append(futures, f)
+					}
+					patience := time.After(100 * time.Millisecond)
+					for _, f := range futures {
+						select {
+						case ack := <-f.Ok():
+							mu.Lock()
+							acked[ack.Sequence] = string(f.Msg().Data)
+							mu.Unlock()
+							next[p]++
+							continue
+						case <-f.Err():
+						case <-patience:
+						}
+						break
+					}
+				}
+			})
+		}
+		wg.Wait()
+		cancel()
+		done := 0
+		for _, n := range next {
+			done += n
+		}
+		if done == publishers*each {
+			stored, at := g.stored(), map[string]uint64{}
+			for seq, m := range stored {
+				if at[string(m.Data)] != 0 {
+					t.Errorf("%q stands twice", m.Data)
+				}
+				at[string(m.Data)] = seq
+			}
+			for seq, data := range acked {
+				if at[data] != seq {
+					t.Errorf("%q was acknowledged as %d and stands at %d", data, seq, at[data])
+				}
+			}
+			for p := range publishers {
+				before = 0
+				for i := range each {
+					seq := at[fmt.Sprintf("%d %d", p, i)]
+					if seq <= before {
+						t.Errorf("publisher %d: message %d stands at %d, the one before at %d", p, i, seq, before)
+					}
+					before = seq
+				}
+			}
+			t.Logf("%d rounds, %d answers lost", round+1, lost.Load())
+			if lost.Load() == 0 {
+				t.Error("nothing was lost")
+			}
+			return
+		}
+		if round == 60 {
+			t.Fatalf("%d of %d after %d rounds", done, publishers*each, round)
+		}
+		g.bus.Close()
+	}
+}
+
+// While the bus closes, what is acknowledged is stored, and nobody waits long.
+func TestGateClose(t *testing.T) {
+	dir := t.TempDir()
+	g := newGated(t, dir, jetstream.StreamConfig{}, nil)
+	_, js := g.join()
+	var futures []jetstream.PubAckFuture
+	for i := range 3000 {
+		f, err := js.PublishAsync("s.a", []byte(strconv.Itoa(i)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		futures = append(futures, f)
+	}
+	<-futures[0].Ok()
+	g.bus.Close()
+	acked := map[string]bool{}
+	for i, f := range futures {
+		select {
+		case <-f.Ok():
+			acked[strconv.Itoa(i)] = true
+		default:
+		}
+	}
+	g = newGated(t, dir, jetstream.StreamConfig{}, nil)
+	stored := map[string]bool{}
+	for _, m := range g.stored() {
+		stored[string(m.Data)] = true
+	}
+	for data := range acked {
+		if !stored[data] {
+			t.Errorf("%s was acknowledged and is lost", data)
+		}
+	}
+	t.Logf("%d acknowledged, %d stored", len(acked), len(stored))
+}
+
+// Acknowledgements of a batch look as the stream's own do.
+func TestGateAnswerIsJetStreams(t *testing.T) {
+	g := newGated(t, t.TempDir(), jetstream.StreamConfig{}, nil)
+	reply, err := g.nc.Request("s.a", []byte("x"), 5*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	single := string(reply.Data)
+	inbox := g.nc.NewRespInbox()
+	sub, err := g.nc.SubscribeSync(inbox)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 400 {
+		if err := g.nc.PublishRequest("s.a", inbox, []byte("x")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 400 {
+		m, err := sub.NextMsg(10 * time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := strings.Replace(single, "1", strconv.Itoa(i+2), 1); string(m.Data) != want || !json.Valid(m.Data) {
+			t.Fatalf("answer %d is %s, not %s", i, m.Data, want)
+		}
+	}
+}
