@@ -16,6 +16,7 @@ import (
 	"jianguo/exposure"
 	"jianguo/index"
 	"jianguo/ingest"
+	busgate "jianguo/ingest/gate"
 )
 
 // member is a client on the bus of a rig that has tokens.
@@ -46,20 +47,33 @@ func (m *member) refused(subject string) bool {
 		m.t.Error(err)
 	}
 	err := m.conn.LastError()
-	return errors.Is(err, nats.ErrPermissionViolation) && strings.Contains(err.Error(), `"`+subject+`"`)
+	return errors.Is(err, nats.ErrPermissionViolation) &&
+		(strings.Contains(err.Error(), `"`+subject+`"`) || strings.Contains(err.Error(), `"`+busgate.Prefix+subject+`"`))
 }
 
+// Who may do what is the same whether or not there are gates before the streams.
 func TestBusRoles(t *testing.T) {
+	t.Run("gates", func(t *testing.T) { busRoles(t, false) })
+	t.Run("relaxed", func(t *testing.T) { busRoles(t, true) })
+}
+
+func busRoles(t *testing.T, relaxed bool) {
 	tokens := testTokens(t)
 	r := newRig(t, rigConfig{
-		bus: func(c *ingest.BusConfig) { c.Listen, c.Authenticate = "127.0.0.1:0", tokens.BusUser },
+		bus: func(c *ingest.BusConfig) {
+			c.Listen, c.Authenticate, c.Relaxed = "127.0.0.1:0", tokens.BusUser, relaxed
+		},
 		api: func(c *Config) { c.Tokens = tokens },
 	})
 	js, err := jetstream.New(r.Conn)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := exposure.OpenNATSLog(t.Context(), js, exposure.StreamConfig{}, nil); err != nil {
+	if _, err := exposure.OpenNATSLog(t.Context(), js, exposure.StreamConfig{Batches: true}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(r.Bus.Gate(ingest.StreamItems, ingest.SubjectPublish, ingest.SubjectWithdraw),
+		r.Bus.Gate(exposure.StreamName, exposure.LogSubjects()...)); err != nil {
 		t.Fatal(err)
 	}
 	all := []string{platformToken, recallToken, editorToken, operatorToken}
@@ -77,6 +91,14 @@ func TestBusRoles(t *testing.T) {
 		{"publish", "items.dead", []string{operatorToken}},
 		{"publish", "verdicts.unique", []string{operatorToken}},
 		{"publish", "exposures.seen.0", []string{recallToken, operatorToken}},
+		{"publish", "exposures.seen", []string{recallToken, operatorToken}},
+		{"publish", busgate.Prefix + "items.publish", []string{platformToken, operatorToken}},
+		{"publish", busgate.Prefix + "items.dead", []string{operatorToken}},
+		{"publish", busgate.Prefix + "exposures.seen.0", []string{recallToken, operatorToken}},
+		{"publish", "_gate.out.guessed.items.publish", []string{operatorToken}},
+		{"publish", "_gate.ack.guessed.1", []string{operatorToken}},
+		{"subscribe", "_gate.>", []string{operatorToken}},
+		{"subscribe", busgate.Prefix + "items.publish", []string{operatorToken}},
 		{"publish", "exposures.filter", []string{recallToken, operatorToken}},
 		{"publish", "$JS.API.STREAM.DELETE.ITEMS", []string{operatorToken}},
 		{"publish", "$JS.API.STREAM.PURGE.VERDICTS", []string{operatorToken}},

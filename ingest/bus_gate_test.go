@@ -77,8 +77,8 @@ func (g *gated) stored() map[uint64]*jetstream.RawStreamMsg {
 	return all
 }
 
-// plain is a message without what a batch adds.
-func plain(subject string, h nats.Header, data []byte) string {
+// asSent is a message without what a batch adds.
+func asSent(subject string, h nats.Header, data []byte) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %q", subject, data)
 	for _, key := range []string{"Nats-Msg-Id", "Colour", "colour"} {
@@ -122,13 +122,13 @@ func TestGateKeeps(t *testing.T) {
 				case 2:
 					m.Header.Set("Nats-Msg-Id", fmt.Sprint("shared-", r.IntN(40)))
 				case 3:
-					all[p][i].plain = plain(m.Subject, m.Header, m.Data)
+					all[p][i].plain = asSent(m.Subject, m.Header, m.Data)
 					if err := nc.PublishMsg(m); err != nil {
 						t.Error(err)
 					}
 					continue
 				}
-				all[p][i].plain = plain(m.Subject, m.Header, m.Data)
+				all[p][i].plain = asSent(m.Subject, m.Header, m.Data)
 				var err error
 				if futures[i], err = js.PublishMsgAsync(m); err != nil {
 					t.Error(err)
@@ -158,7 +158,7 @@ func TestGateKeeps(t *testing.T) {
 	stored, batched, duplicates := g.stored(), 0, 0
 	at, ids := map[string]uint64{}, map[string]bool{}
 	for seq, m := range stored {
-		at[plain(m.Subject, m.Header, m.Data)] = seq
+		at[asSent(m.Subject, m.Header, m.Data)] = seq
 		if m.Header.Get("Nats-Batch-Id") != "" {
 			batched++
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"jianguo/ingest"
+	"jianguo/ingest/gate"
 )
 
 // busFlags are how commands reach a running service: by its bus.
@@ -29,7 +30,8 @@ func (f *busFlags) connectBus(co *streams) (*nats.Conn, error) {
 	co.ctx = ctx
 	options := append(credentials(f.NATSCreds), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
 		if errors.Is(err, nats.ErrPermissionViolation) {
-			giveUp(fmt.Errorf("bus %s: %s: %w", ingest.RedactURL(f.NATS), f.notAllowed(), err))
+			// The bus names the subject that it mapped the public one to.
+			giveUp(fmt.Errorf("bus %s: %s: %s", ingest.RedactURL(f.NATS), f.notAllowed(), strings.Replace(err.Error(), gate.Prefix, "", 1)))
 			return
 		}
 		co.log.Warn("bus", "error", err)

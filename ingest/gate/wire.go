@@ -107,6 +107,12 @@ func inspect(header []byte) (id string, alone bool) {
 	for len(lines) > 0 {
 		line, rest, _ := bytes.Cut(lines, []byte("\r\n"))
 		lines = rest
+		if len(line) == 0 && len(rest) == 0 {
+			break
+		}
+		if bytes.IndexByte(line, ':') <= 0 || bytes.ContainsAny(line, "\r\n") || line[0] == ' ' || line[0] == '\t' {
+			return "", true
+		}
 		if len(line) < 5 || !bytes.EqualFold(line[:5], []byte("Nats-")) {
 			continue
 		}
