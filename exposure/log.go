@@ -118,7 +118,7 @@ func OpenNATSLog(ctx context.Context, js jetstream.JetStream, cfg StreamConfig, 
 		MaxAge:      cfg.MaxAge,
 		Replicas:    max(cfg.Replicas, 1),
 		// Reports are idempotent, so the server need not remember message ids.
-		Duplicates: min(time.Second, cfg.MaxAge),
+		Duplicates:         min(time.Second, cfg.MaxAge),
 		AllowAtomicPublish: cfg.Batches,
 	})
 	if err != nil {
