@@ -427,7 +427,10 @@ func (d *decision) lead() error {
 		return err
 	}
 	up := cellOf(v)
-	up.Verdict, up.Rule, up.Of, up.Flags = Unique, ByEditor, 0, (up.Flags | flagExemplar).with(Unique)
+	up.Verdict, up.Rule, up.Of, up.Flags = Unique, ByEditor, 0, up.Flags.with(Unique)
+	if v.flags&flagBlank == 0 {
+		up.Flags |= flagExemplar
+	}
 	if err := d.change(v, up); err != nil {
 		return err
 	}
