@@ -59,7 +59,7 @@ func readLines(in io.Reader, name string, f func(number int, line []byte) error)
 }
 
 // publishedLayouts are the forms of time that corpora have besides RFC 3339.
-var publishedLayouts = []string{time.RFC3339Nano, "2006-01-02 15:04:05", "2006-01-02T15:04:05", "2006-01-02", "2006/01/02", "01/02/2006"}
+var publishedLayouts = []string{time.RFC3339Nano, "2006-01-02 15:04:05", "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02", "2006/01/02", "01/02/2006"}
 
 // wireItem makes a corpus line an item of the wire, in memory of its own:
 // corpora often have `published`, in many forms, for `published_at`. Times

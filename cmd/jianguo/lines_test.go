@@ -14,6 +14,7 @@ import (
 func TestWireItem(t *testing.T) {
 	for _, c := range []struct{ line, at string }{
 		{`{"id":"a","body":"b","published":"2023-08-16 17:58:01"}`, "2023-08-16T17:58:01+08:00"},
+		{`{"id":"a","body":"b","published":"2023-08-16T17:58"}`, "2023-08-16T17:58:00+08:00"},
 		{`{ "published" : "2023-08-16" , "id":"a","body":"\"published\": \\"}`, "2023-08-16T00:00:00+08:00"},
 		{`{"id":"a","title":"published","more":{"published":"x"},"list":["published",{"published":1}],"published": 1692180000000 }`, "2023-08-16T18:00:00+08:00"},
 		{`{"id":"a","body":"\\\"published\":","published":"2023-08-16T17:58:01Z"}`, "2023-08-16T17:58:01Z"},
