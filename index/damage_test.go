@@ -90,6 +90,46 @@ func TestDamagedPages(t *testing.T) {
 	}
 }
 
+// TestSnapshotHeader: whatever the header of a snapshot says, the index is whole
+// with it, and can write the next one. One byte makes a file read-only without
+// hurting what is in it.
+func TestSnapshotHeader(t *testing.T) {
+	ctx := context.Background()
+	dir := t.TempDir()
+	path := filepath.Join(dir, SnapshotFileName)
+	x := openTest(t, dir, func(c *Config) { c.Durability = DurabilityRelaxed })
+	fill(t, x, 1, 10)
+	if err := errors.Join(x.Snapshot(ctx), x.Close()); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at := range 108 { // the header, and that of the first page
+		b := slices.Clone(whole)
+		b[at] ^= 4
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		x = openTest(t, dir, func(c *Config) { c.Durability = DurabilityRelaxed })
+		mustVerify(t, x)
+		if err := x.Snapshot(ctx); err != nil {
+			t.Errorf("byte %d: %v", at, err)
+		}
+		if err := x.Close(); err != nil {
+			t.Fatal(err)
+		}
+		x = openTest(t, dir, func(c *Config) { c.Durability = DurabilityRelaxed })
+		if x.snapshotEvent.Load() == 0 {
+			t.Errorf("byte %d: the next snapshot was not used", at)
+		}
+		if err := x.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // damageRow changes one page of a kind at random, as no snapshot was written.
 func damageRow(t *testing.T, db *sql.DB, where string, damage func([]byte) []byte) {
 	t.Helper()
@@ -140,6 +180,8 @@ func TestDamagedProjections(t *testing.T) {
 			"cut":     func(f []byte) []byte { return f[:len(f)/2] },
 			"foreign": func(f []byte) []byte { return slices.Repeat([]byte("见过"), len(f)/6) },
 			"empty":   func([]byte) []byte { return nil },
+			// The version of its format that may be written, in SQLite's header.
+			"not to be written": func(f []byte) []byte { f[18] = 9; return f },
 		} {
 			path := filepath.Join(dir, name)
 			f, err := os.ReadFile(path)

@@ -24,7 +24,7 @@ var errOtherFormat = errors.New("another format")
 func (x *Index) openProjection(ctx context.Context, name, schema string, format int) (projection, error) {
 	path := filepath.Join(x.cfg.Dir, name)
 	p, err := x.tryProjection(ctx, path, schema, format)
-	if errors.Is(err, errOtherFormat) || Damaged(err) {
+	if errors.Is(err, errOtherFormat) || replaceable(err) {
 		x.log.WarnContext(ctx, "the file is made anew from the catalogue", "file", path, "because", err)
 		err = p.close()
 		for _, suffix := range []string{"", "-wal", "-shm"} {
@@ -62,6 +62,9 @@ func (x *Index) tryProjection(ctx context.Context, path, schema string, format i
 		return p, errOtherFormat
 	}
 	mark, err := p.mark(ctx)
+	if err == nil {
+		_, err = p.writer.ExecContext(ctx, `BEGIN IMMEDIATE; ROLLBACK`) // it can be written
+	}
 	if err != nil {
 		return p, err
 	}

@@ -90,6 +90,14 @@ func Damaged(err error) bool {
 	return errors.As(err, &broken) && (broken.Code == sqlite3.ErrCorrupt || broken.Code == sqlite3.ErrNotADB)
 }
 
+// replaceable reports whether a file that follows from the catalogue has to be
+// made anew: it is damaged, or says of itself that it is not to be written (one
+// byte of a header does). On a disk that is read-only, making it anew fails.
+func replaceable(err error) bool {
+	var broken sqlite3.Error
+	return Damaged(err) || errors.As(err, &broken) && broken.Code == sqlite3.ErrReadonly
+}
+
 // identity is a random number that ties a snapshot to its catalogue.
 func (x *Index) identity(ctx context.Context) (int64, error) {
 	var text string
@@ -185,7 +193,7 @@ func (x *Index) Snapshot(ctx context.Context) error {
 	x.snapshots.Lock()
 	defer x.snapshots.Unlock()
 	err := x.writeSnapshot(ctx)
-	if Damaged(err) {
+	if replaceable(err) {
 		x.log.WarnContext(ctx, "the snapshot's file is damaged: writing another", "error", err)
 		err = x.discardSnapshot()
 		if err == nil {
