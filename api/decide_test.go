@@ -38,7 +38,7 @@ func TestDecisions(t *testing.T) {
 		t.Errorf("released: %+v", e)
 	}
 	// The event is published as every other is.
-	if last := want[[]index.Event](r, 200, "GET", fmt.Sprintf("/verdicts?wait=5s&after=%d", d.Events[0].Number-1), nil); len(last) != 1 || last[0].ID != "0-1" {
+	if last := want[[]index.Event](r, 200, "GET", fmt.Sprintf("/verdicts?wait=30s&after=%d", d.Events[0].Number-1), nil); len(last) != 1 || last[0].ID != "0-1" {
 		t.Errorf("events: %+v", last)
 	}
 	p := want[Problem](r, 409, "POST", path, `{"kind":"release","item":"0-1","expect":"duplicate","by":"李四"}`)

@@ -206,7 +206,7 @@ func TestExposureConnections(t *testing.T) {
 		}
 	}
 	answer := func(c net.Conn) string {
-		c.SetReadDeadline(time.Now().Add(20 * time.Second))
+		c.SetReadDeadline(time.Now().Add(patience))
 		b, _ := io.ReadAll(c)
 		return string(b)
 	}
@@ -255,7 +255,7 @@ func TestExposureBinary(t *testing.T) {
 		if status != 200 || !bytes.Equal(got, want) || h.Get(DroppedHeader) != "5" || h.Get("Content-Type") != BitmapType {
 			t.Errorf("%s: %d %x %v, want %x", name, status, got, h, want)
 		}
-		reply, err := x.Conn.Request("exposures.filter", req, 5*time.Second)
+		reply, err := x.Conn.Request("exposures.filter", req, patience)
 		if err != nil || !bytes.Equal(reply.Data, want) || reply.Header.Get(DroppedHeader) != "5" {
 			t.Errorf("%s on the bus: %x %v %v", name, reply.Data, reply.Header, err)
 		}
@@ -282,7 +282,7 @@ func TestExposureBinary(t *testing.T) {
 func TestExposureBus(t *testing.T) {
 	x := newExposureServer(t, exposure.Config{}, Tokens{})
 	ask := func(subject, body string) *nats.Msg {
-		m, err := x.Conn.Request(subject, []byte(body), 5*time.Second)
+		m, err := x.Conn.Request(subject, []byte(body), patience)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -334,7 +334,7 @@ func TestExposureDegraded(t *testing.T) {
 		}
 		packed := append([]byte("JGF1\x01\x00\x01\x00\x00\x00\x00\x00\x02"), make([]byte, 15)...)
 		packed = append(packed, "u\x01\x00\x00\x00\x00\x00\x00\x00\x02\x00\x00\x00\x00\x00\x00\x00"...)
-		m, err := x.Conn.Request("exposures.filter", packed, 5*time.Second)
+		m, err := x.Conn.Request("exposures.filter", packed, patience)
 		must(err)
 		if !bytes.Equal(m.Data, []byte{bits}) || m.Header.Get(DegradedHeader) != mode || m.Header.Get(DroppedHeader) != dropped {
 			t.Errorf("packed on the bus: %x %v", m.Data, m.Header)
@@ -385,7 +385,7 @@ func TestExposureFull(t *testing.T) {
 	x.json("/exposures/unsee", fmt.Sprintf(big, "unsee"), 429)
 	x.json("/exposures/forget", `{"user":"`+strings.Repeat("u", 250)+`"}`, 429)
 	x.json("/filter", `{"user":"u","max":9,"mark":"delivered","items":["`+strings.Repeat("z", 250)+`"]}`, 429)
-	m, err := x.Conn.Request("exposures.report", fmt.Appendf(nil, big, "delivered"), 5*time.Second)
+	m, err := x.Conn.Request("exposures.report", fmt.Appendf(nil, big, "delivered"), patience)
 	if err != nil || m.Header.Get(micro.ErrorCodeHeader) != "429" {
 		t.Errorf("report on the bus: %v %s %v", m.Header, m.Data, err)
 	}

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -43,7 +42,7 @@ func join(t *testing.T, url, secret string) *member {
 // refused reports whether the last thing that the server has refused was about
 // a subject.
 func (m *member) refused(subject string) bool {
-	if err := m.conn.FlushTimeout(10 * time.Second); err != nil {
+	if err := m.conn.FlushTimeout(patience); err != nil {
 		m.t.Error(err)
 	}
 	err := m.conn.LastError()
@@ -165,7 +164,7 @@ func TestBusWithoutTokens(t *testing.T) {
 			t.Errorf("may subscribe to %s", subject)
 		}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	m = join(t, r.Bus.URL(), "")
 	payload, _ := json.Marshal(ingest.Item{ID: "0", Body: article(0)})
@@ -179,7 +178,7 @@ func TestBusWithoutTokens(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if msg, err := verdicts.Next(jetstream.FetchMaxWait(10 * time.Second)); err != nil || !strings.Contains(string(msg.Data()), `"id":"0"`) {
+	if msg, err := verdicts.Next(jetstream.FetchMaxWait(patience)); err != nil || !strings.Contains(string(msg.Data()), `"id":"0"`) {
 		t.Errorf("verdicts: %v", err)
 	}
 	if err := m.conn.LastError(); err != nil {
@@ -192,7 +191,7 @@ func TestBusWithoutTokens(t *testing.T) {
 func TestSteeredReplies(t *testing.T) {
 	r := newRig(t, rigConfig{bus: func(c *ingest.BusConfig) { c.Listen, c.Authenticate = "127.0.0.1:0", Tokens{}.BusUser }})
 	m := join(t, r.Bus.URL(), "")
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	payload, _ := json.Marshal(ingest.Item{ID: "0", Body: article(0)})
 	for _, to := range []string{"verdicts.unique", "items.withdraw", "exposures.seen.0", "$JS.API.STREAM.PURGE.ITEMS"} {
@@ -225,7 +224,7 @@ func TestSteeredReplies(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if msg, err := verdicts.Next(jetstream.FetchMaxWait(10 * time.Second)); err != nil || string(msg.Data()) != string(want) {
+		if msg, err := verdicts.Next(jetstream.FetchMaxWait(patience)); err != nil || string(msg.Data()) != string(want) {
 			t.Fatalf("event %d: %v", e.Number, err)
 		}
 	}
@@ -237,7 +236,7 @@ func TestBusRolesAtWork(t *testing.T) {
 	tokens := testTokens(t)
 	r := newRig(t, rigConfig{bus: func(c *ingest.BusConfig) { c.Listen, c.Authenticate = "127.0.0.1:0", tokens.BusUser }})
 	shop, desk := join(t, r.Bus.URL(), platformToken), join(t, r.Bus.URL(), editorToken)
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	publisher, err := ingest.NewPublisher(shop.conn)
 	if err != nil {
@@ -263,7 +262,7 @@ func TestBusRolesAtWork(t *testing.T) {
 		}
 		for i := range 3 {
 			for kind, consumer := range map[string]jetstream.Consumer{"ordered": ordered, "durable": durable} {
-				msg, err := consumer.Next(jetstream.FetchMaxWait(10 * time.Second))
+				msg, err := consumer.Next(jetstream.FetchMaxWait(patience))
 				if err != nil {
 					t.Fatal(name, kind, err)
 				}

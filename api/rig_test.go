@@ -97,7 +97,7 @@ func newRig(t *testing.T, cfg rigConfig) *rig {
 	if !cfg.stalled {
 		r.Run()
 	}
-	ac := Config{Browse: r.browse, Find: console.Finder(r.browse, r.Segmenter), Index: r.Index, Ingest: r.Ingest, Conn: r.Conn, Version: "test"}
+	ac := Config{Wait: MaxWait, Browse: r.browse, Find: console.Finder(r.browse, r.Segmenter), Index: r.Index, Ingest: r.Ingest, Conn: r.Conn, Version: "test"}
 	if cfg.api != nil {
 		cfg.api(&ac)
 	}
@@ -245,14 +245,16 @@ func (r *rig) noDeadLetters() {
 	}
 }
 
+// patience is how long anything is waited for, on however slow a machine.
+const patience = time.Minute
+
 // eventually waits until something holds.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for range 1000 {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		if holds() {
 			return
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
 	t.Fatalf("still not: %s", what)
 }

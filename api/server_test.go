@@ -356,7 +356,7 @@ func TestPanic(t *testing.T) {
 func TestService(t *testing.T) {
 	r := newRig(t, rigConfig{})
 	r.publish(ingest.Item{ID: "a", Body: article(1)})
-	reply, err := r.Conn.Request("items.check", []byte(`{"body":"`+article(1)+`"}`), 5*time.Second)
+	reply, err := r.Conn.Request("items.check", []byte(`{"body":"`+article(1)+`"}`), patience)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -366,7 +366,7 @@ func TestService(t *testing.T) {
 	}
 	for body, code := range map[string]string{`{"body":7}`: "400", `{"body":"x","url":"\n` + strings.Repeat("x", 5000) + `"}`: "400", ``: "400",
 		`{"body":"` + strings.Repeat("x", 600<<10) + `"}`: "413"} {
-		reply, err := r.Conn.Request("items.check", []byte(body), 5*time.Second)
+		reply, err := r.Conn.Request("items.check", []byte(body), patience)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -379,7 +379,7 @@ func TestService(t *testing.T) {
 	if err := r.Conn.Publish("items.check", []byte(`{"body":"x"}`)); err != nil { // nobody waits for the reply
 		t.Fatal(err)
 	}
-	info, err := r.Conn.Request("$SRV.INFO.jianguo", nil, 5*time.Second)
+	info, err := r.Conn.Request("$SRV.INFO.jianguo", nil, patience)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -391,7 +391,7 @@ func TestService(t *testing.T) {
 	for n := range 200 { // more at once than are worked on at once
 		wg.Go(func() {
 			body := fmt.Sprintf(`{"id":"%d","body":"%s"}`, n, article(n%3))
-			reply, err := r.Conn.Request("items.check", []byte(body), 10*time.Second)
+			reply, err := r.Conn.Request("items.check", []byte(body), patience)
 			var e index.Event
 			if err != nil || json.Unmarshal(reply.Data, &e) != nil || e.ID != fmt.Sprint(n) {
 				t.Errorf("request %d: %v", n, err)

@@ -5,8 +5,8 @@ package examples
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -29,9 +29,9 @@ func startServer(t *testing.T) (url string) {
 	if err := os.WriteFile(tokens, []byte("example recall "+token+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	addr := freeAddr(t)
-	cmd := exec.Command(binary, "serve", "--data", filepath.Join(dir, "data"), "--listen", addr,
-		"--nats-listen", freeAddr(t), "--durability", "relaxed", "--tokens", tokens)
+	data := filepath.Join(dir, "data")
+	cmd := exec.Command(binary, "serve", "--data", data, "--listen", "127.0.0.1:0",
+		"--nats-listen", "127.0.0.1:0", "--durability", "relaxed", "--tokens", tokens)
 	var log bytes.Buffer
 	cmd.Stderr, cmd.Stdout = &log, &log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -44,14 +44,19 @@ func startServer(t *testing.T) (url string) {
 		cmd.Process.Signal(syscall.SIGTERM)
 		select {
 		case <-exited:
-		case <-time.After(30 * time.Second):
+		case <-time.After(2 * time.Minute):
 			cmd.Process.Kill()
 			t.Error("the server did not end")
 		}
-		run(t, "..", binary, "verify", "--data", filepath.Join(dir, "data"))
+		run(t, "..", binary, "verify", "--data", data)
 	})
-	url = "http://" + addr
-	for deadline := time.Now().Add(60 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		// The server says in its directory which port it got.
+		var at struct{ HTTP string }
+		raw, err := os.ReadFile(filepath.Join(data, "LOCK"))
+		if err == nil && json.Unmarshal(raw, &at) == nil {
+			url = at.HTTP
+		}
 		resp, err := http.Get(url + "/readyz")
 		if err == nil {
 			io.Copy(io.Discard, resp.Body)
@@ -70,16 +75,6 @@ func startServer(t *testing.T) (url string) {
 			t.Fatalf("the server did not become ready\n%s", log.String())
 		}
 	}
-}
-
-func freeAddr(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 func run(t *testing.T, dir, name string, args ...string) string {

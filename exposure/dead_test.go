@@ -41,7 +41,7 @@ func TestDead(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		if err := s.WaitReady(ctx); err != nil {
 			t.Fatal(err)
 		}
@@ -63,7 +63,7 @@ func TestDead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(20 * time.Second); s.applied.Load() < 1 && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(patience); s.applied.Load() < 1 && time.Now().Before(deadline); {
 		time.Sleep(time.Millisecond)
 	}
 	if err := s.Close(); err != nil {

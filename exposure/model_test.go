@@ -176,7 +176,7 @@ func (f *modelStore) reopen(t *rapid.T) {
 	s, err := Open(context.Background(), f.cfg)
 	f.must(t, err)
 	f.Store = s
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	f.must(t, s.WaitReady(ctx))
 }

@@ -25,7 +25,7 @@ func startNATS(t testing.TB, dir string, synced bool) (*server.Server, jetstream
 		t.Fatal(err)
 	}
 	ns.Start()
-	if !ns.ReadyForConnections(10 * time.Second) {
+	if !ns.ReadyForConnections(patience) {
 		t.Fatal("the NATS server did not start")
 	}
 	nc, err := nats.Connect("", nats.InProcessServer(ns))

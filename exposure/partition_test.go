@@ -16,7 +16,7 @@ import (
 func TestPartitions(t *testing.T) {
 	const n = 3
 	_, js := startNATS(t, t.TempDir(), false)
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 	defer cancel()
 	dir := t.TempDir()
 	var owners [n]*Store

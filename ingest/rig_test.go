@@ -33,6 +33,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// patience is how long anything is waited for, on however slow a machine.
+const patience = 2 * time.Minute
+
 // rig is a real bus, a real index and the service between them.
 type rig struct {
 	t     testing.TB
@@ -114,9 +117,19 @@ func (r *rig) trySubmit(subject string, payload any) (*Outcome, error) {
 			return nil, err
 		}
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	return Submit(ctx, r.conn, r.js, subject, b)
+}
+
+// eventually waits until something holds.
+func (r *rig) eventually(what string, holds func() bool) {
+	r.t.Helper()
+	for deadline := time.Now().Add(patience); !holds(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			r.t.Fatalf("still not: %s", what)
+		}
+	}
 }
 
 // verify is how every test that writes ends: the directory is whole, and
@@ -139,18 +152,13 @@ func (r *rig) verify() {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	r.eventually(fmt.Sprintf("%s ends at %d", StreamVerdicts, len(events)), func() bool {
 		info, err := stream.Info(ctx)
 		if err != nil {
 			r.t.Fatal(err)
 		}
-		if int(info.State.LastSeq) == len(events) {
-			break
-		}
-		if time.Now().After(deadline) {
-			r.t.Fatalf("%s ends at %d, the catalogue has %d events", StreamVerdicts, info.State.LastSeq, len(events))
-		}
-	}
+		return int(info.State.LastSeq) == len(events)
+	})
 	for _, e := range events {
 		m, err := stream.GetMsg(ctx, e.Number)
 		if err != nil {

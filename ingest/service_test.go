@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -194,10 +195,12 @@ func TestCrashBetweenCommitAndAck(t *testing.T) {
 	crash := errors.New("crash")
 	applied := 0
 	for round := range 6 {
+		var crashed atomic.Bool
 		rig := start(t, dir, func(c *Config, _ *index.Config) {
 			c.Batch = 4
 			c.Fail = func(string) error {
 				if applied++; applied%3 == 0 {
+					crashed.Store(true)
 					return crash
 				}
 				return nil
@@ -212,7 +215,10 @@ func TestCrashBetweenCommitAndAck(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		time.Sleep(50 * time.Millisecond)
+		rig.eventually("crashed, or done", func() bool {
+			_, events := rig.index.Applied()
+			return crashed.Load() || int(events) == 10*(round+1)
+		})
 		if err := rig.stop(); err != nil && !errors.Is(err, crash) {
 			t.Fatal(err)
 		}
@@ -235,30 +241,22 @@ func TestCrashBetweenCommitAndAck(t *testing.T) {
 
 // TestDiskFull: items wait on the bus until the catalogue can be written.
 func TestDiskFull(t *testing.T) {
-	var mu sync.Mutex
-	full := false // opening the catalogue needs a disk
+	var full atomic.Int64 // how often more there is no room
 	rig := start(t, t.TempDir(), func(_ *Config, i *index.Config) {
 		i.Fail = func(string) error {
-			mu.Lock()
-			defer mu.Unlock()
-			if full {
+			if full.Add(-1) >= 0 {
 				return errors.New("database or disk is full")
 			}
 			return nil
 		}
 	})
 	rig.submit(SubjectPublish, Item{ID: "before", Body: "地铁新线今天开始试运行，换乘车站的客流平稳。"})
-	mu.Lock()
-	full = true
-	mu.Unlock()
-	go func() {
-		time.Sleep(300 * time.Millisecond)
-		mu.Lock()
-		full = false
-		mu.Unlock()
-	}()
+	full.Store(3)
 	if o := rig.submit(SubjectPublish, Item{ID: "x", Body: "水库今晨开闸泄洪，下游的村民已经转移。"}); o.Event.Verdict != index.Unique {
 		t.Errorf("%+v", o)
+	}
+	if full.Load() >= 0 {
+		t.Error("the disk was never full")
 	}
 	rig.verify()
 }

@@ -160,7 +160,7 @@ func open(t *testing.T, r *rig.Rig, width, height int64) *tab {
 }
 
 // patience is how long a tab is waited for.
-const patience = 20 * time.Second
+const patience = 2 * time.Minute
 
 func (b *tab) do(actions ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
@@ -260,8 +260,10 @@ func (b *tab) script(statement string) {
 	b.do(chromedp.Evaluate[chromedp.Void](statement))
 }
 
+// key presses a key once the page hears it.
 func (b *tab) key(k string) {
 	b.t.Helper()
+	b.until(`document.readyState === "complete"`)
 	b.do(chromedp.KeyEvent(k))
 }
 

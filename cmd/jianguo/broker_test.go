@@ -3,12 +3,13 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
@@ -16,11 +17,14 @@ import (
 	"jianguo/ingest"
 )
 
-// broker is a NATS server elsewhere, which may go away and come back.
+// broker is a NATS server elsewhere, which may go away and come back. Its address
+// is a door that stays: a port that was given up might be another's by then.
 type broker struct {
 	t       *testing.T
 	options server.Options
 	server  *server.Server
+	door    net.Listener
+	at      atomic.Pointer[string] // the server's own address; nil: it is away
 }
 
 func startBroker(t *testing.T, change func(*server.Options)) *broker {
@@ -30,10 +34,40 @@ func startBroker(t *testing.T, change func(*server.Options)) *broker {
 	if change != nil {
 		change(&b.options)
 	}
+	var err error
+	if b.door, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+		t.Fatal(err)
+	}
+	go b.admit()
 	b.start()
-	b.options.Port = b.server.Addr().(*net.TCPAddr).Port
-	t.Cleanup(b.stop)
+	t.Cleanup(func() { b.stop(); _ = b.door.Close() })
 	return b
+}
+
+// admit leads whoever comes to the server, and turns them away while it is not there.
+func (b *broker) admit() {
+	for {
+		client, err := b.door.Accept()
+		if err != nil {
+			return // the door was closed
+		}
+		go func() {
+			defer client.Close()
+			at := b.at.Load()
+			if at == nil {
+				return
+			}
+			inside, err := net.Dial("tcp", *at)
+			if err != nil {
+				return // it has just gone
+			}
+			go func() {
+				_, _ = io.Copy(inside, client)
+				_ = inside.Close()
+			}()
+			_, _ = io.Copy(client, inside)
+		}()
+	}
 }
 
 func (b *broker) start() {
@@ -44,17 +78,20 @@ func (b *broker) start() {
 		b.t.Fatal(err)
 	}
 	b.server.Start()
-	if !b.server.ReadyForConnections(20 * time.Second) {
+	if !b.server.ReadyForConnections(patience) {
 		b.t.Fatal("the broker did not start")
 	}
+	at := b.server.Addr().String()
+	b.at.Store(&at)
 }
 
 func (b *broker) stop() {
+	b.at.Store(nil)
 	b.server.Shutdown()
 	b.server.WaitForShutdown()
 }
 
-func (b *broker) url() string { return fmt.Sprintf("nats://127.0.0.1:%d", b.options.Port) }
+func (b *broker) url() string { return "nats://" + b.door.Addr().String() }
 
 // A broker that goes away is told to whoever asks; when it comes back, everything
 // goes on by itself, and nothing is lost or doubled.

@@ -91,7 +91,7 @@ func (k *killed) serve() (*exec.Cmd, string) {
 	if err := k.start(cmd); err != nil {
 		k.t.Fatal(err)
 	}
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		raw, err := os.ReadFile(filepath.Join(k.data, lockName))
 		var h holder
 		if err == nil && json.Unmarshal(raw, &h) == nil && h.PID == cmd.Process.Pid && h.NATS != "" {
@@ -115,13 +115,26 @@ func (k *killed) round(n int, life time.Duration) {
 		wg.Go(func() { k.publish(ctx, url, fmt.Sprintf("%d-%d", n, publisher)) })
 	}
 	wg.Go(func() { k.watch(ctx, url) })
-	time.Sleep(life)
+	k.live(life, n, func() bool {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		return len(k.acked) > 0
+	})
 	if err := cmd.Process.Signal(syscall.SIGKILL); err != nil {
 		k.t.Fatal(err)
 	}
 	_ = cmd.Wait()
 	cancel()
 	wg.Wait()
+}
+
+// live waits for so long, in the first round also until something has been tried:
+// a slow machine may not come to it by then.
+func (k *killed) live(life time.Duration, round int, tried func() bool) {
+	time.Sleep(life)
+	for deadline := time.Now().Add(patience); round == 0 && !tried() && time.Now().Before(deadline); {
+		time.Sleep(5 * time.Millisecond)
+	}
 }
 
 // publish sends items until the bus is gone, and remembers those acknowledged.
@@ -267,7 +280,7 @@ func (k *killed) end() {
 	if err != nil {
 		k.t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	b, err := json.Marshal(ingest.Item{ID: "last", Body: "青铜器展览今天在博物馆开幕。"})
 	if err != nil {

@@ -43,9 +43,12 @@ func (k *killed) filled(n int, end syscall.Signal) {
 		}
 	}
 	// A snapshot of the first thirty is on its way.
-	for deadline := time.Now().Add(20 * time.Second); n > 30 && time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); n > 30; time.Sleep(5 * time.Millisecond) {
 		if info, err := os.Stat(filepath.Join(k.data, index.SnapshotFileName)); err == nil && info.Size() > 0 {
 			break
+		}
+		if time.Now().After(deadline) {
+			k.t.Fatalf("no snapshot was written\n%s", cmd.Stderr)
 		}
 	}
 	if err := cmd.Process.Signal(end); err != nil {

@@ -42,7 +42,7 @@ func diskFull(t *testing.T, disk string, leave int64) {
 	k, _ := newKilled(t)
 	k.data = filepath.Join(disk, "data")
 	cmd, url := k.serve()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 	defer cancel()
 	conn, err := ingest.ConnectURL(url)
 	if err != nil {
@@ -68,10 +68,10 @@ func diskFull(t *testing.T, disk string, leave int64) {
 	}
 	seen := seenOnBus{js: js, conn: conn}
 	for i := range 20 {
-		if err := seen.report(ctx, 20*time.Second); err != nil {
+		if err := seen.report(ctx, patience); err != nil {
 			t.Fatalf("%v\n%s", err, cmd.Stderr)
 		}
-		if err := submit(fmt.Sprint("before-", i), 20*time.Second); err != nil {
+		if err := submit(fmt.Sprint("before-", i), patience); err != nil {
 			t.Fatalf("%v\n%s", err, cmd.Stderr)
 		}
 	}
@@ -113,7 +113,7 @@ func diskFull(t *testing.T, disk string, leave int64) {
 		t.Fatal(err)
 	}
 	// Where it hangs, it is made to say so.
-	hangs := time.AfterFunc(40*time.Second, func() { _ = cmd.Process.Signal(syscall.SIGQUIT) })
+	hangs := time.AfterFunc(patience, func() { _ = cmd.Process.Signal(syscall.SIGQUIT) })
 	defer hangs.Stop()
 	if err := cmd.Wait(); err != nil {
 		t.Fatalf("an orderly end: %v\n%s", err, cmd.Stderr)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -32,8 +33,8 @@ func TestKillExposures(t *testing.T) {
 	k, r := newKilled(t)
 	x := newExposed(k)
 	n := kills(t, 8)
-	for range n {
-		x.round(time.Duration(100+r.IntN(700)) * time.Millisecond)
+	for round := range n {
+		x.round(round, time.Duration(100+r.IntN(700))*time.Millisecond)
 	}
 	x.end(n)
 }
@@ -58,20 +59,20 @@ type exposed struct {
 	how string
 
 	mu       sync.Mutex
-	users    []*shown       // mu
-	answered map[string]int // mu; by what was asked
-	lost     int            // mu; answers that never came
-	withheld int            // of the free, by false positives
-	offered  int
+	users    []*shown        // mu
+	answered map[string]int  // mu; by what was asked
+	lost     int             // mu; answers that never came
+	free     map[string]bool // what was taken back, and asked for: whether a false positive withheld it
+	asked    int             // how often it was asked for
 }
 
 func newExposed(k *killed) *exposed {
 	k.args = []string{"--exposure-policy", "rotate,slots=20,capacity=64,tail=16", "--exposure-flush", "50ms"}
-	return &exposed{killed: k, how: "kills", answered: map[string]int{}}
+	return &exposed{killed: k, how: "kills", answered: map[string]int{}, free: map[string]bool{}}
 }
 
 // round serves, checks what came before, and lets clients work until the kill.
-func (x *exposed) round(life time.Duration) {
+func (x *exposed) round(n int, life time.Duration) {
 	x.t.Helper()
 	cmd, url := x.serve()
 	x.check()
@@ -80,7 +81,11 @@ func (x *exposed) round(life time.Duration) {
 	for client := range 4 {
 		wg.Go(func() { x.client(ctx, url, client%2 == 0) })
 	}
-	time.Sleep(life)
+	x.live(life, n, func() bool {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		return x.answered["seen"] > 0 && x.answered["unsee"] > 0 && x.answered["forget"] > 0
+	})
 	if err := cmd.Process.Signal(syscall.SIGKILL); err != nil {
 		x.t.Fatal(err)
 	}
@@ -185,7 +190,7 @@ func (x *exposed) askHTTP(ctx context.Context, what string, body []byte) error {
 
 // askBus reports through the service or into the stream, the rest into the stream.
 func askBus(ctx context.Context, conn *nats.Conn, what string, body []byte) error {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	if what == "seen" && rand.IntN(2) == 0 {
 		reply, err := conn.RequestWithContext(ctx, "exposures.report", body)
@@ -209,7 +214,7 @@ func askBus(ctx context.Context, conn *nats.Conn, what string, body []byte) erro
 // check asks the service about every id there ever was, once it is ready.
 func (x *exposed) check() {
 	x.t.Helper()
-	for deadline := time.Now().Add(60 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
 		res, err := http.Get(x.at.HTTP + "/readyz")
 		if err == nil {
 			res.Body.Close()
@@ -261,11 +266,9 @@ func (x *exposed) checkSome(u *shown, ids []string) {
 		switch is := u.ids[id]; {
 		case is == held && offered[id]:
 			x.t.Errorf("%s of %s was reported, and is offered again", id, u.name)
-		case is == free && !offered[id]:
-			x.withheld++
-		}
-		if u.ids[id] == free {
-			x.offered++
+		case is == free:
+			x.free[u.name+" "+id] = x.free[u.name+" "+id] || !offered[id]
+			x.asked++
 		}
 	}
 }
@@ -284,7 +287,7 @@ func (x *exposed) end(rounds int) {
 	if out, err := exec.Command(x.binary, "verify", "--data", x.data).CombinedOutput(); err != nil {
 		x.t.Fatalf("verify: %v\n%s", err, out)
 	}
-	all, kept := 0, 0
+	all, kept, withheld := 0, 0, 0
 	for _, u := range x.users {
 		for _, is := range u.ids {
 			all++
@@ -293,13 +296,20 @@ func (x *exposed) end(rounds int) {
 			}
 		}
 	}
+	for _, refused := range x.free {
+		if refused {
+			withheld++
+		}
+	}
 	x.t.Logf("%d %s: answered before them %d reports, %d un-sees, %d forgets, of %d ids of %d users; %d answers never came; "+
-		"after each start all %d ids that were to be held were held, and %d of %d askings for ids taken back were refused; the files were whole",
-		rounds, x.how, x.answered["seen"], x.answered["unsee"], x.answered["forget"], all, len(x.users), x.lost, kept, x.withheld, x.offered)
+		"after each start all %d ids that were to be held were held, and %d of %d taken back were ever refused, asked for %d times; the files were whole",
+		rounds, x.how, x.answered["seen"], x.answered["unsee"], x.answered["forget"], all, len(x.users), x.lost, kept, withheld, len(x.free), x.asked)
 	if x.answered["seen"] == 0 || x.answered["unsee"] == 0 || x.answered["forget"] == 0 {
 		x.t.Errorf("too little was tried: %v", x.answered)
 	}
-	if x.withheld*100 > x.offered { // false positives: 0.1 % are promised
-		x.t.Errorf("%d of %d ids taken back are withheld", x.withheld, x.offered)
+	// False positives: 0.1 % are promised, and each time of the same ids but for
+	// shards that came since. Beyond is what chance does not do once in a million.
+	if most := 0.001 * float64(len(x.free)); float64(withheld) > most+5*math.Sqrt(most)+3 {
+		x.t.Errorf("%d of %d ids taken back are withheld", withheld, len(x.free))
 	}
 }

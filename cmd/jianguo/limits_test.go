@@ -107,7 +107,7 @@ func TestHostileItems(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 	defer cancel()
 	refused := 0
 	for _, h := range hostileItems() {
@@ -199,7 +199,7 @@ func TestSlowClients(t *testing.T) {
 			if _, err := io.WriteString(conn, sent); err != nil {
 				t.Error(err)
 			}
-			if err := conn.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+			if err := conn.SetReadDeadline(time.Now().Add(patience)); err != nil {
 				t.Error(err)
 			}
 			answer, err := io.ReadAll(conn)
@@ -293,7 +293,7 @@ func (s *running) halfPosted(path string, body []byte) func() int {
 		s.t.Fatal(err)
 	}
 	s.t.Cleanup(func() { conn.Close() })
-	if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
 		s.t.Fatal(err)
 	}
 	from := bufio.NewReader(conn)

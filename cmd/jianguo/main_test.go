@@ -30,7 +30,7 @@ func TestScripts(t *testing.T) {
 			"damage":   damage,
 			"busurl":   busURL,
 		},
-		Deadline: time.Now().Add(2 * time.Minute),
+		Deadline: time.Now().Add(8 * time.Minute),
 	})
 }
 
@@ -39,7 +39,7 @@ func waitFile(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: waitfile FILE TEXT")
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	for {
 		data, err := os.ReadFile(ts.MkAbs(args[0]))
@@ -48,7 +48,7 @@ func waitFile(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		select {
 		case <-ctx.Done():
-			ts.Fatalf("%s does not hold %q after 20 s: %s", args[0], args[1], data)
+			ts.Fatalf("%s does not hold %q after %v: %s", args[0], args[1], patience, data)
 		case <-time.After(20 * time.Millisecond):
 		}
 	}

@@ -29,8 +29,8 @@ func TestPowerCutExposures(t *testing.T) {
 	x := newExposed(k)
 	x.how = "power cuts"
 	n := kills(t, 5)
-	syncs := k.cuts(n, func(int) {
-		x.round(time.Duration(200+r.IntN(600)) * time.Millisecond)
+	syncs := k.cuts(n, func(round int) {
+		x.round(round, time.Duration(200+r.IntN(600))*time.Millisecond)
 	}, func(int) {})
 	x.end(n)
 	t.Logf("%d syncs", syncs)

@@ -17,6 +17,9 @@ import (
 	"jianguo/ingest"
 )
 
+// patience is how long anything is waited for, on however slow a machine.
+const patience = 2 * time.Minute
+
 // binary is a path under which the test binary is jianguo.
 func binary(t *testing.T) string {
 	t.Helper()
@@ -69,7 +72,7 @@ func serve(t *testing.T, binary, data string, args ...string) *running {
 	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		raw, err := os.ReadFile(filepath.Join(data, lockName))
 		if err == nil && json.Unmarshal(raw, &s.at) == nil && s.at.PID == s.cmd.Process.Pid && s.at.NATS != "" {
 			return s
@@ -126,11 +129,10 @@ func (s *running) status(path string) int {
 // eventually waits until something holds.
 func (s *running) eventually(what string, holds func() bool) {
 	s.t.Helper()
-	for range 6000 {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		if holds() {
 			return
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
 	s.t.Fatalf("still not: %s\n%s", what, s.said)
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -20,31 +21,11 @@ import (
 // set; ZRANGE of a sorted set into a map here; and Bloom filters kept as strings,
 // fetched and tested here with bloom/v3, five of 1,000 ids.
 func (b *bench) redis() (ways []*contender, stop func(), err error) {
-	addr, err := freeAddr()
+	r, c, err := b.startRedis()
 	if err != nil {
 		return nil, nil, err
 	}
-	_, port, _ := net.SplitHostPort(addr)
-	dir, err := os.MkdirTemp(b.Dir, "redis-")
-	if err != nil {
-		return nil, nil, err
-	}
-	r := &child{addr: addr, cmd: exec.Command(b.Redis, "--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", dir)}
-	r.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := startOn(r.cmd, b.cpu); err != nil {
-		return nil, nil, err
-	}
-	var c *resp
-	for range 100 {
-		if c, err = dialRESP(addr); err == nil {
-			break
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-	if err == nil {
-		err = b.fillRedis(c)
-	}
-	if err != nil {
+	if err = b.fillRedis(c); err != nil {
 		r.stop()
 		return nil, nil, err
 	}
@@ -66,6 +47,42 @@ func (b *bench) redis() (ways []*contender, stop func(), err error) {
 		}})
 	}
 	return ways, func() { c.c.Close(); r.stop() }, nil
+}
+
+// startRedis starts a server on a port that was free a moment ago, or on another
+// where somebody has taken that one meanwhile.
+func (b *bench) startRedis() (*child, *resp, error) {
+	for {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, nil, err
+		}
+		addr := l.Addr().String()
+		_, port, _ := net.SplitHostPort(addr)
+		dir, err := os.MkdirTemp(b.Dir, "redis-")
+		if err := errors.Join(err, l.Close()); err != nil {
+			return nil, nil, err
+		}
+		r := &child{addr: addr, cmd: exec.Command(b.Redis, "--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", dir)}
+		var said bytes.Buffer
+		r.cmd.Stdout = &said
+		r.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+		if err := startOn(r.cmd, b.cpu); err != nil {
+			return nil, nil, err
+		}
+		for deadline := time.Now().Add(time.Minute); !r.exited(); time.Sleep(50 * time.Millisecond) {
+			if c, err := dialRESP(addr); err == nil && !r.exited() {
+				return r, c, nil
+			}
+			if b.ctx.Err() != nil || time.Now().After(deadline) {
+				break
+			}
+		}
+		r.stop()
+		if !strings.Contains(said.String(), "in use") || b.ctx.Err() != nil {
+			return nil, nil, fmt.Errorf("Redis does not start: %s", said.String())
+		}
+	}
 }
 
 func (b *bench) fillRedis(c *resp) error {

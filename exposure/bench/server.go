@@ -3,10 +3,10 @@ package bench
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -90,15 +90,6 @@ func startOn(cmd *exec.Cmd, cpu int) error {
 	return cmd.Start()
 }
 
-func freeAddr() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	defer l.Close()
-	return l.Addr().String(), nil
-}
-
 // server is a running jianguo.
 type server struct {
 	child
@@ -114,33 +105,52 @@ func (b *bench) startServer(a ServerArgs) (*server, error) {
 			return nil, err
 		}
 	}
-	if a.HTTP, err = freeAddr(); err != nil {
-		return nil, err
-	}
-	if a.NATS, err = freeAddr(); err != nil {
-		return nil, err
-	}
-	s := &server{child: child{cmd: b.Start(a), addr: a.HTTP}, args: a}
+	a.HTTP, a.NATS = "127.0.0.1:0", "127.0.0.1:0" // it says which ports it got
+	s := &server{child: child{cmd: b.Start(a)}, args: a}
 	s.cmd.Stderr = &s.stderr
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := startOn(s.cmd, b.cpu); err != nil {
 		return nil, err
 	}
 	for range 1200 {
-		resp, err := http.Get("http://" + a.HTTP + "/readyz")
-		if err == nil {
-			resp.Body.Close()
-			if resp.StatusCode == http.StatusOK {
-				return s, nil
+		if s.located() {
+			resp, err := http.Get("http://" + s.addr + "/readyz")
+			if err == nil {
+				resp.Body.Close()
+				if resp.StatusCode == http.StatusOK {
+					return s, nil
+				}
 			}
 		}
-		if b.ctx.Err() != nil || s.cmd.Process.Signal(syscall.Signal(0)) != nil {
+		if b.ctx.Err() != nil || s.exited() {
 			break
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
 	s.stop()
 	return nil, fmt.Errorf("the server did not become ready: %s", s.stderr.String())
+}
+
+// located reads from the data directory where the server can be reached, once it has
+// written that there.
+func (s *server) located() bool {
+	raw, err := os.ReadFile(filepath.Join(s.args.Dir, "LOCK"))
+	var at struct {
+		PID        int
+		HTTP, NATS string
+	}
+	if err != nil || json.Unmarshal(raw, &at) != nil || at.PID != s.cmd.Process.Pid || at.HTTP == "" || at.NATS == "" {
+		return false
+	}
+	s.addr, s.args.NATS = strings.TrimPrefix(at.HTTP, "http://"), strings.TrimPrefix(at.NATS, "nats://")
+	return true
+}
+
+// exited reports whether the child has ended, which stop has yet to be told.
+func (c *child) exited() bool {
+	var info unix.Siginfo
+	err := unix.Waitid(unix.P_PID, c.cmd.Process.Pid, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
+	return err != nil || info.Signo != 0
 }
 
 func (c *child) stop() {
