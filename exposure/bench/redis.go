@@ -80,7 +80,7 @@ func (b *bench) startRedis() (*child, *resp, error) {
 		}
 		r.stop()
 		if !strings.Contains(said.String(), "in use") || b.ctx.Err() != nil {
-			return nil, nil, fmt.Errorf("Redis does not start: %s", said.String())
+			return nil, nil, fmt.Errorf("redis-server does not start: %s", said.String())
 		}
 	}
 }
