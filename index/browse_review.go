@@ -16,6 +16,7 @@ const (
 	FoundRight  = "right"
 	FoundWrong  = "wrong"
 	FoundUnsure = "unsure"
+	FoundUndone = "undone" // takes back what was found of the item before
 )
 
 // Review is a rejection that was looked at.
@@ -43,7 +44,8 @@ func (b *Browse) Draw(ctx context.Context, drawn string, day time.Time, limit in
 		if err := r.Scan(&o); err != nil || len(ordinals) == limit || b.x.columns.flags(o).verdict() != Duplicate {
 			return err
 		}
-		if err := b.x.reader.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM reviews WHERE ordinal = ?)`, o).Scan(&reviewed); err != nil {
+		if err := b.x.reader.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM reviews WHERE ordinal = ?1
+			AND number = (SELECT max(number) FROM reviews WHERE ordinal = ?1) AND finding != 'undone')`, o).Scan(&reviewed); err != nil {
 			return err
 		}
 		if !reviewed {
@@ -71,8 +73,8 @@ func (b *Browse) Draw(ctx context.Context, drawn string, day time.Time, limit in
 // verdict: a wrong one is released by a decision.
 func (x *Index) Confirm(ctx context.Context, r Review) error {
 	switch {
-	case r.Finding != FoundRight && r.Finding != FoundWrong && r.Finding != FoundUnsure:
-		return fmt.Errorf("finding %q: want right, wrong or unsure: %w", r.Finding, ErrQuery)
+	case r.Finding != FoundRight && r.Finding != FoundWrong && r.Finding != FoundUnsure && r.Finding != FoundUndone:
+		return fmt.Errorf("finding %q: want right, wrong, unsure or undone: %w", r.Finding, ErrQuery)
 	case r.Drawn != DrawnRandom && r.Drawn != DrawnDoubt:
 		return fmt.Errorf("drawn %q: want random or doubt: %w", r.Drawn, ErrQuery)
 	case r.By == "":
@@ -150,7 +152,7 @@ func (b *Browse) Precision(ctx context.Context) (all Precision, weeks []Precisio
 	var right, wrong int
 	order := []int64{}
 	byWeek := map[int64]*[2]int{}
-	err = each(ctx, b.x.reader, `SELECT r.at, r.finding FROM reviews r WHERE r.drawn = 'random' AND r.finding != 'unsure'
+	err = each(ctx, b.x.reader, `SELECT r.at, r.finding FROM reviews r WHERE r.drawn = 'random' AND r.finding IN ('right', 'wrong')
 		AND r.number = (SELECT max(number) FROM reviews q WHERE q.ordinal = r.ordinal) ORDER BY r.at`, func(rows *sql.Rows) error {
 		var at int64
 		var finding string
@@ -191,7 +193,7 @@ type Label struct {
 }
 
 // Labels returns what decisions and reviews say of pairs, for measuring the
-// judge: decisions that were undone and findings that are unsure left out.
+// judge: decisions and findings that were taken back, and unsure ones, left out.
 func (x *Index) Labels(ctx context.Context) ([]Label, error) {
 	var out []Label
 	err := each(ctx, x.reader, `
@@ -202,7 +204,7 @@ func (x *Index) Labels(ctx context.Context) ([]Label, error) {
 		UNION ALL
 		SELECT a.id, b.id, CASE r.finding WHEN 'right' THEN 'same' ELSE 'different' END, r.by, r.reason, r.at
 		FROM reviews r JOIN items b ON b.ordinal = r.ordinal JOIN items a ON a.ordinal = b.of
-		WHERE r.finding != 'unsure' AND r.number = (SELECT max(number) FROM reviews q WHERE q.ordinal = r.ordinal)
+		WHERE r.finding IN ('right', 'wrong') AND r.number = (SELECT max(number) FROM reviews q WHERE q.ordinal = r.ordinal)
 		ORDER BY 6`, func(r *sql.Rows) error {
 		var l Label
 		var at int64

@@ -13,6 +13,9 @@ func limited(reason string) string {
 	return string(r[:min(len(r), maxReason)])
 }
 
+// said are the parameters in which a page is told what the last step did.
+var said = []string{"done", "conflict", "saved", "of"}
+
 // with adds a parameter to a way back, in place of what the last step said.
 func with(to, key, value string) string {
 	u, err := url.Parse(to)
@@ -20,7 +23,7 @@ func with(to, key, value string) string {
 		return "/"
 	}
 	q := u.Query()
-	for _, k := range []string{"done", "conflict", "saved"} {
+	for _, k := range said {
 		q.Del(k)
 	}
 	u.RawQuery = q.Encode()

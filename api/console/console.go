@@ -267,13 +267,13 @@ func (c *Console) file(h func(ctx context.Context, p *page) error) echo.HandlerF
 // post wraps a handler that changes something; it returns where to go next.
 func (c *Console) post(a access, h func(ctx context.Context, p *page) (to string, err error)) echo.HandlerFunc {
 	return func(e echo.Context) error {
+		// A form is a few fields; decisions about many items a few kilobytes.
+		e.Request().Body = http.MaxBytesReader(e.Response(), e.Request().Body, 1<<20)
 		s, ok := c.session(e)
 		if a != nobody && !ok {
 			return c.toSignIn(e)
 		}
 		p := c.newPage(e, s)
-		// A form is a few fields; decisions about many items a few kilobytes.
-		e.Request().Body = http.MaxBytesReader(e.Response(), e.Request().Body, 1<<20)
 		if err := e.Request().ParseForm(); err != nil {
 			return p.fail(http.StatusBadRequest, p.T("表单无法读取。", "The form could not be read."))
 		}

@@ -10,9 +10,6 @@ import (
 	"jianguo/index"
 )
 
-// maxTogether is how many items one form may decide about.
-const maxTogether = 200
-
 // notices reads from the address what the last step did.
 func (p *page) notices(ctx context.Context) {
 	decision := func(number string) *index.Decision {
@@ -27,125 +24,99 @@ func (p *page) notices(ctx context.Context) {
 		return d
 	}
 	q := p.e.QueryParams()
-	v := &notice{}
-	for i, number := range strings.Split(q.Get("done"), ".") {
-		if d := decision(number); d != nil && i < maxTogether {
-			v.All = append([]index.Decision{*d}, v.All...)
-			v.Done = &v.All[0]
-		}
-	}
+	v := &notice{Done: decision(q.Get("done"))}
 	if q.Get("conflict") != "" {
 		if v.Conflict = decision(q.Get("conflict")); v.Conflict == nil {
 			v.Text = p.T("未能执行：这一条的状态已经变了，请看当前内容再决定。", "Not done: this has changed in the meantime. See how it stands now, then decide.")
 		}
 	} else if v.Done == nil && q.Get("saved") != "" {
-		v.Text = p.T("已记录。", "Recorded.")
+		v.Text, v.Of = p.T("已记录", "Recorded"), q.Get("of")
+		if name := p.Finding(q.Get("saved")); name != "" {
+			v.Text += p.T("：", ": ") + name
+		}
+		v.Found = v.Of != "" && q.Get("saved") != index.FoundUndone
+		if v.Of == "" {
+			v.Text += p.T("。", ".")
+		}
 	}
 	if v.Done != nil || v.Conflict != nil || v.Text != "" {
 		p.Notice = v
 	}
 }
 
-// Together reports whether several things were decided at once.
-func (n *notice) Together() bool { return n.Count() > 1 }
-
 // Count is how many items were decided about.
-func (n *notice) Count() (count int) {
-	for _, d := range n.All {
-		count += max(1, d.Count)
-	}
-	return count
-}
+func (n *notice) Count() int { return max(1, n.Done.Count) }
 
-// Undoable lists the decisions of the notice that can be taken back, the last
-// one first.
-func (n *notice) Undoable() (numbers []uint64) {
-	for _, d := range n.All {
-		if d.Kind != index.Undo && !d.Undone {
-			numbers = append(numbers, d.Number)
-		}
-	}
-	return numbers
-}
+// Undoable reports whether what was done can be taken back.
+func (n *notice) Undoable() bool { return n.Done.Kind != index.Undo && !n.Done.Undone }
 
-// requests are the decisions that a form asks for.
-func (c *Console) requests(ctx context.Context, p *page) ([]index.DecisionRequest, error) {
+// request is the decision that a form asks for.
+func (c *Console) request(ctx context.Context, p *page) (req index.DecisionRequest, err error) {
 	form := p.e.Request().PostForm
 	number := func(key string) uint64 {
 		n, _ := strconv.ParseUint(form.Get(key), 10, 64) // 0 is refused where one is needed
 		return n
 	}
-	req := index.DecisionRequest{Kind: form.Get("kind"), Cluster: uint32(number("cluster")), Into: uint32(number("into")), Undo: number("undo"),
+	req = index.DecisionRequest{Kind: form.Get("kind"), Item: form.Get("item"), Cluster: uint32(number("cluster")), Into: uint32(number("into")), Undo: number("undo"),
 		Seen: number("seen"), By: p.Name, Reason: limited(form.Get("reason")), At: c.cfg.Now()}
 	if was := form.Get("was"); was != "" {
 		if err := req.Expect.UnmarshalText([]byte(was)); err != nil {
-			return nil, fmt.Errorf("was %q: %w", was, index.ErrQuery)
+			return req, fmt.Errorf("was %q: %w", was, index.ErrQuery)
 		}
 	}
 	if family := number("family"); family != 0 {
-		var err error
 		req.Items, err = c.family(ctx, p, uint32(family), number("upto"), int(number("waiting")))
-		return []index.DecisionRequest{req}, err
+		return req, err
 	}
-	several, each := form["item"], func(req *index.DecisionRequest, value string) { req.Item = value }
-	if req.Kind == index.Undo {
-		several, each = form["undo"], func(req *index.DecisionRequest, value string) { req.Undo, _ = strconv.ParseUint(value, 10, 64) }
+	if !form.Has("several") {
+		return req, nil
 	}
-	if len(several) > maxTogether {
-		return nil, fmt.Errorf("%d at once, %d are the limit: %w", len(several), maxTogether, index.ErrQuery)
-	}
-	if len(several) == 0 {
-		if form.Has("several") {
-			return nil, fmt.Errorf("%s: %w", p.T("没有勾选任何一篇", "nothing was picked"), index.ErrQuery)
+	// What was picked of a list, each with the last event of it that was shown.
+	for _, value := range form["pick"] {
+		seen, id, _ := strings.Cut(value, " ")
+		n, err := strconv.ParseUint(seen, 10, 64)
+		if err != nil {
+			return req, fmt.Errorf("pick %q: %w", value, index.ErrQuery)
 		}
-		return []index.DecisionRequest{req}, nil
+		req.Items = append(req.Items, index.DecisionItem{Item: id, Seen: n})
 	}
-	if len(several) > 1 {
-		req.Seen = 0
+	switch {
+	case len(req.Items) == 0:
+		return req, fmt.Errorf("%s: %w", p.T("没有勾选任何一篇", "nothing was picked"), index.ErrQuery)
+	case req.Kind == index.MakeLead && len(req.Items) > 1:
+		return req, fmt.Errorf("%s: %w", p.T("首发只有一篇，请只勾选一篇", "one item leads a story: pick one"), index.ErrQuery)
+	case len(req.Items) == 1:
+		req.Item, req.Seen, req.Items = req.Items[0].Item, req.Items[0].Seen, nil
 	}
-	var list []index.DecisionRequest
-	for _, value := range several {
-		each(&req, value)
-		list = append(list, req)
-	}
-	return list, nil
+	return req, nil
 }
 
-// decide applies decisions of the signed-in editor and returns to where they
-// were made. Whoever comes second is shown who decided what.
+// decide applies a decision of the signed-in editor and returns to where it
+// was made. Whoever comes second is shown who decided what.
 func (c *Console) decide(ctx context.Context, p *page) (string, error) {
 	form := p.e.Request().PostForm
 	back := inside(form.Get("to"))
-	requests, err := c.requests(ctx, p)
-	var stale *index.ConflictError
-	if errors.As(err, &stale) {
-		return with(back, "conflict", conflictNumber(stale)), nil
+	req, err := c.request(ctx, p)
+	var d *index.Decision
+	if err == nil {
+		d, err = c.cfg.Index.Decide(ctx, req)
+	}
+	var conflict *index.ConflictError
+	if errors.As(err, &conflict) {
+		c.follow(ctx)
+		return with(back, "conflict", conflictNumber(conflict)), nil
 	}
 	if err != nil {
 		return "", err
-	}
-	var done []string
-	for i := range requests {
-		d, err := c.cfg.Index.Decide(ctx, requests[i])
-		var conflict *index.ConflictError
-		if errors.As(err, &conflict) {
-			c.follow(ctx)
-			back = with(back, "conflict", conflictNumber(conflict))
-			if len(done) > 0 {
-				back = and(back, "done", strings.Join(done, "."))
-			}
-			return back, nil
-		}
-		if err != nil {
-			return "", err
-		}
-		done = append(done, strconv.FormatUint(d.Number, 10))
 	}
 	c.follow(ctx)
 	if next := form.Get("next"); next != "" {
 		back = inside(next)
 	}
-	return with(back, "done", strings.Join(done, ".")), nil
+	if d.Kind == index.Undo && form.Has("again") {
+		back = and(back, "at", form.Get("again"))
+	}
+	return with(back, "done", strconv.FormatUint(d.Number, 10)), nil
 }
 
 // family is all of a row of the queue that an editor saw, who saw so many

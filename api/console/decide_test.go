@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"context"
 	"regexp"
 	"strconv"
 	"strings"
@@ -71,6 +72,20 @@ func TestComplaint(t *testing.T) {
 	}
 }
 
+// pickTwo picks the first two members of a story that can be.
+const pickTwo = `[...document.querySelectorAll("tbody input[type=checkbox]")].slice(0, 2).forEach(e => e.click())`
+
+// released are those of some items that are unique.
+func released(t *testing.T, r *rig.Rig, ids []string) (list []string) {
+	t.Helper()
+	for _, id := range ids {
+		if verdict(t, r, id) == index.Unique {
+			list = append(list, id)
+		}
+	}
+	return list
+}
+
 func TestDecisionsAndTheirUndo(t *testing.T) {
 	r := start(t)
 	b := open(t, r, 1280, 900)
@@ -118,25 +133,40 @@ func TestDecisionsAndTheirUndo(t *testing.T) {
 	})
 	t.Run("several at once", func(t *testing.T) {
 		b.to("/console/cluster?id=4")
-		b.script(`[...document.querySelectorAll("tbody input[type=checkbox]")].slice(0, 2).forEach(e => e.click())`)
+		picked := eval[[]string](b, `[...document.querySelectorAll("tbody input[type=checkbox]")].slice(0, 2).map(e => e.value.split(" ")[1])`)
+		b.script(pickTwo)
 		b.click(`.batch button[value=release]`)
 		b.seen(".notice", "放行")
-		list, err := r.Index.DecisionsBefore(t.Context(), 0, 2)
-		if err != nil || len(list) != 2 || list[0].Kind != index.Release || list[1].Kind != index.Release || list[0].By != "林编辑" {
+		b.seen(".notice", "2 篇")
+		list, err := r.Index.DecisionsBefore(t.Context(), 0, 1)
+		if err != nil || len(list) != 1 || list[0].Kind != index.Release || list[0].Count != 2 || list[0].By != "林编辑" {
 			t.Errorf("%+v %v", list, err)
+		}
+		if before := len(released(t, r, picked)); before != 2 {
+			t.Errorf("%d of two are released", before)
 		}
 		// What was decided together is taken back together; then once more, for the labels.
 		again := eval[string](b, `location.pathname + location.search`)
-		b.seen(".notice", "2 篇")
 		b.key("u")
 		b.seen(".notice", "已撤销 2 篇")
-		for _, d := range list {
-			check(d.Item, index.Duplicate)
+		if left := released(t, r, picked); len(left) > 0 {
+			t.Errorf("after the undo, %v are still released", left)
 		}
 		b.to(strings.SplitN(again, "&done", 2)[0])
-		b.script(`[...document.querySelectorAll("tbody input[type=checkbox]")].slice(0, 2).forEach(e => e.click())`)
+		b.script(pickTwo)
+		b.click(`.batch button[value=lead]`) // two cannot both lead
+		b.seen("main", "请只勾选一篇")
+		b.to("/console/cluster?id=4")
+		// Whoever picks what somebody else has decided about meanwhile is told, and
+		// nothing of it is done.
+		wu := open(t, r, 1280, 900)
+		wu.signIn("wu-secret-token-22", "/console/cluster?id=4")
+		wu.script(pickTwo)
+		b.script(pickTwo)
 		b.click(`.batch button[value=release]`)
 		b.seen(".notice", "放行")
+		wu.click(`.batch button[value=release]`)
+		wu.seen(".notice.conflict", "林编辑")
 		b.to("/console/cluster?id=4")
 		b.click(`.batch button[value=release]`) // with nothing picked
 		b.seen("main", "没有勾选")
@@ -209,6 +239,11 @@ func TestSuspectsByKeyboard(t *testing.T) {
 	b.key("u")
 	b.seen(".notice", "已撤销")
 	b.until(`!document.querySelector(".notice button")`)
+	open(queue[1]) // it is looked at again, for the reason it was a suspect
+	if why := b.text(".verdict"); strings.Contains(why, "编辑决定") {
+		t.Errorf("taken back, it is a suspect because of %q", why)
+	}
+	b.until(`document.activeElement.id === "main"`)
 	if got := verdict(t, r, queue[1]); got != index.Suspect {
 		t.Errorf("taken back, it is %v", got)
 	}
@@ -242,7 +277,9 @@ func TestTwoEditors(t *testing.T) {
 	done := make(chan error)
 	for _, b := range []*tab{lin, wu} {
 		go func() {
-			done <- chromedp.Do(b.ctx, chromedp.KeyEvent("r"), chromedp.WaitVisible(chromedp.CSS(".notice")))
+			ctx, cancel := context.WithTimeout(b.ctx, patience)
+			defer cancel()
+			done <- chromedp.Do(ctx, chromedp.KeyEvent("r"), chromedp.WaitVisible(chromedp.CSS(".notice")))
 		}()
 	}
 	for range 2 {
@@ -265,7 +302,24 @@ func TestReview(t *testing.T) {
 	b.signIn("lin-secret-token-1", "/console/review?day=2025-06-11")
 	first := eval[string](b, `document.querySelector(".actbar input[name=item]").value`)
 	b.key("a")
-	b.seen(".notice", "已记录")
+	b.seen(".notice", "已记录：拒得对")
+	b.seen(".figure-big", "100.0%")
+	// A slip of the finger is taken back, and asked about again.
+	b.key("u")
+	b.seen(".notice", "撤回")
+	b.seen(".figure-big", "—")
+	b.until(`document.querySelector(".actbar input[name=item]").value === ` + strconv.Quote(first))
+	b.key("r")
+	b.seen(".notice", "放行")
+	b.key("u")
+	b.seen(".notice", "撤回")
+	b.until(`document.querySelector(".actbar input[name=item]").value === ` + strconv.Quote(first))
+	b.seen(".figure-big", "—")
+	if got := verdict(t, r, first); got != index.Duplicate {
+		t.Errorf("taken back, it is %v", got)
+	}
+	b.key("a")
+	b.seen(".notice", "已记录：拒得对")
 	wrong := eval[string](b, `document.querySelector(".actbar input[name=item]").value`)
 	if wrong == first {
 		t.Fatal("the same item comes again")

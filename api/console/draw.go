@@ -40,9 +40,10 @@ func (p *page) Spark(s index.Story) template.HTML {
 	return d.done()
 }
 
-// hourChart draws what arrived by hour as stacked bars, up to now.
-func (p *page) hourChart(counts []index.HourCount, hours int) template.HTML {
-	width, height, bottom, left := 960, 200, 24, 44
+// hourChart draws what arrived by hour as stacked bars, up to now, in a width
+// of so many pixels.
+func (p *page) hourChart(counts []index.HourCount, hours, width int) template.HTML {
+	height, bottom, left := 200, 24, 44
 	group := 1
 	if hours > 100 {
 		group = 6
@@ -65,7 +66,7 @@ func (p *page) hourChart(counts []index.HourCount, hours int) template.HTML {
 	}
 	top := roundUp(most)
 	var d drawing
-	d.f(`<svg class="chart" viewBox="0 0 %d %d" role="img" aria-label="%s">`, width, height, html.EscapeString(p.T("每小时到达的稿件", "items by hour of arrival")))
+	d.f(`<svg class="chart bars" viewBox="0 0 %d %d" role="img" aria-label="%s">`, width, height, html.EscapeString(p.T("每小时到达的稿件", "items by hour of arrival")))
 	plot := height - bottom - 8
 	y := func(v int64) float64 { return 8 + float64(plot) - float64(v)*float64(plot)/float64(top) }
 	for k := int64(0); k <= 4; k++ {
@@ -83,27 +84,29 @@ func (p *page) hourChart(counts []index.HourCount, hours int) template.HTML {
 				n     int64
 			}{{"unique", b.unique}, {"suspect", b.suspects}, {"duplicate", b.duplicates}} {
 				if part.n > 0 {
-					d.f(`<rect class="%s" x="%.1f" y="%.1f" width="%.1f" height="%.1f"/>`, part.class, x+1, y(sum+part.n), step-2, y(sum)-y(sum+part.n))
+					d.f(`<rect class="%s" x="%.1f" y="%.1f" width="%.1f" height="%.1f"/>`, part.class, x+step/12, y(sum+part.n), step*5/6, y(sum)-y(sum+part.n))
 					sum += part.n
 				}
 			}
 			d.f(`</g>`)
 		}
-		if label := hourLabel(from, hours, group); label != "" && x+step/2 < float64(width-20) {
+		if label := hourLabel(from, group, step); label != "" && x+step/2 < float64(width-20) {
 			d.f(`<text x="%.1f" y="%d" text-anchor="middle">%s</text>`, x+step/2, height-6, label)
 		}
 	}
 	return d.done()
 }
 
-func hourLabel(t time.Time, hours, group int) string {
-	switch {
-	case hours > 100 && t.Hour() < group && t.Day()%2 == 0:
+// hourLabel is what stands under a bar of so many hours: as much as bars of
+// that width leave room for.
+func hourLabel(t time.Time, group int, step float64) string {
+	switch narrow := step < 10; {
+	case group > 1 && t.Hour() < group && (t.Day()%2 == 0 && !narrow || t.Day()%4 == 0):
 		return t.Format("01-02")
-	case hours > 100:
+	case group > 1:
 	case t.Hour() == 0:
 		return t.Format("01-02")
-	case t.Hour()%6 == 0:
+	case t.Hour() == 12, t.Hour()%6 == 0 && !narrow:
 		return t.Format("15:04")
 	}
 	return ""

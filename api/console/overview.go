@@ -16,6 +16,7 @@ import (
 type overviewView struct {
 	Counts    counts
 	Chart     template.HTML
+	Small     template.HTML // the same for a phone
 	Hours     int
 	Stories   []index.Story
 	Suspects  []index.SuspectRow
@@ -68,7 +69,7 @@ func (c *Console) overview(ctx context.Context, p *page) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	v.Chart = p.hourChart(hours, v.Hours)
+	v.Chart, v.Small = p.hourChart(hours, v.Hours, 960), p.hourChart(hours, v.Hours, 360)
 	stories, err := c.cfg.Browse.Stories(ctx, index.StoryQuery{Limit: 8})
 	if err != nil {
 		return "", err

@@ -53,10 +53,11 @@ type page struct {
 
 // notice tells what the last step did.
 type notice struct {
-	Done     *index.Decision  // the last of what was decided
-	All      []index.Decision // all of it, the last one first: it can be taken back
-	Conflict *index.Decision  // somebody else decided before
+	Done     *index.Decision // what was decided
+	Conflict *index.Decision // somebody else decided before
 	Text     string
+	Of       string // id of what the text is about
+	Found    bool   // it was a finding, which can be taken back
 }
 
 func (c *Console) newPage(e echo.Context, s session) *page {
@@ -97,6 +98,14 @@ func (p *page) T(zh, en string) string {
 // HTMLLanguage is the page's language for browsers and screen readers.
 func (p *page) HTMLLanguage() string { return p.T("zh-Hans", "en") }
 
+// Chinese marks what articles and people say on a page in another language.
+func (p *page) Chinese() template.HTMLAttr {
+	if p.Language == index.English {
+		return `lang="zh"`
+	}
+	return ""
+}
+
 // Asset is the address of an embedded file.
 func (p *page) Asset(name string) string { return "/console/assets/" + p.c.hash + "/" + name }
 
@@ -113,7 +122,7 @@ func (p *page) Here(pairs ...string) string {
 	for k, v := range p.e.QueryParams() {
 		q[k] = v
 	}
-	for _, k := range []string{"lang", "theme", "done", "conflict", "saved"} {
+	for _, k := range append([]string{"lang", "theme"}, said...) {
 		q.Del(k)
 	}
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -212,6 +221,21 @@ func (p *page) Kind(kind string) string {
 	return kind
 }
 
+// Finding names what was found about a rejection.
+func (p *page) Finding(finding string) string {
+	switch finding {
+	case index.FoundRight:
+		return p.T("拒得对", "rightly rejected")
+	case index.FoundWrong:
+		return p.T("误拒", "wrong")
+	case index.FoundUnsure:
+		return p.T("说不准", "unsure")
+	case index.FoundUndone:
+		return p.T("撤回前次结论", "taken back")
+	}
+	return ""
+}
+
 // SourcePolicy names a policy of a source.
 func (p *page) SourcePolicy(policy string) string {
 	switch policy {
@@ -255,6 +279,18 @@ func (p *page) Percent(v any) string {
 		return "—"
 	}
 	return strconv.FormatFloat(100*f, 'f', 1, 64) + "%"
+}
+
+// Chance shows a probability as people speak of one: in whole percents, and
+// where there is nearly none or nearly no doubt, as that.
+func (p *page) Chance(f float64) string {
+	switch {
+	case f < .01:
+		return "<1%"
+	case f > .99:
+		return ">99%"
+	}
+	return strconv.Itoa(int(math.Round(100*f))) + "%"
 }
 
 // Share is a part of a whole as a percentage.

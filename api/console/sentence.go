@@ -57,6 +57,19 @@ func (p *page) Why(e index.Event) sentence {
 	return p.sentence(index.Why(&e, p.Language), of, note)
 }
 
+// WhyNow is why an item is what it is now. What an editor's undo brought back
+// is explained by what made it so before.
+func (p *page) WhyNow(it *index.Item) sentence {
+	if it.Event.Cause == index.CauseEditor && it.Event.Verdict != index.Unique {
+		for _, e := range it.History {
+			if e.Cause != index.CauseEditor && e.Verdict == it.Event.Verdict && e.Of == it.Event.Of {
+				return p.Why(e)
+			}
+		}
+	}
+	return p.Why(it.Event)
+}
+
 // BriefWhy is a listed item's verdict in a sentence.
 func (p *page) BriefWhy(b *index.Brief, of *index.Brief) sentence {
 	name := ""

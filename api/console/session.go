@@ -156,12 +156,23 @@ func (c *Console) formIsOurs(e echo.Context, s session) bool {
 	return hmac.Equal([]byte(e.FormValue("form")), []byte(c.formToken(s)))
 }
 
+// toSignIn asks who it is, and leads back to where they were. What a form
+// asked for is not done: nobody knows yet who asks.
 func (c *Console) toSignIn(e echo.Context) error {
-	to := "/console/signin"
-	if r := e.Request(); r.Method == http.MethodGet {
-		to += "?to=" + url.QueryEscape(r.URL.RequestURI())
+	q := url.Values{}
+	r := e.Request()
+	if r.Method == http.MethodGet {
+		q.Set("to", r.URL.RequestURI())
+		if _, err := e.Cookie(sessionCookie); err == nil {
+			q.Set("ended", r.Method)
+		}
+	} else {
+		q.Set("ended", r.Method)
+		if err := r.ParseForm(); err == nil && r.PostForm.Get("to") != "" {
+			q.Set("to", r.PostForm.Get("to"))
+		}
 	}
-	return e.Redirect(http.StatusSeeOther, to)
+	return e.Redirect(http.StatusSeeOther, "/console/signin?"+q.Encode())
 }
 
 // inside keeps a way back to this console: anything else becomes /.
@@ -175,6 +186,12 @@ func inside(to string) string {
 
 func (c *Console) signInPage(_ context.Context, p *page) (string, error) {
 	p.Title, p.Data = p.T("登录", "Sign in"), inside(p.e.QueryParam("to"))
+	switch p.e.QueryParam("ended") {
+	case http.MethodGet:
+		p.Problem = p.T("登录已过期，请重新登录。", "Your sign-in has ended: sign in again.")
+	case http.MethodPost:
+		p.Problem = p.T("登录已过期，刚才的操作没有执行。重新登录后会回到原处。", "Your sign-in has ended, and what you asked for was not done. Once signed in, you are back where you were.")
+	}
 	return "signin", nil
 }
 

@@ -2,7 +2,9 @@ package console
 
 import (
 	"context"
+	"errors"
 	"net/url"
+	"strconv"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -167,10 +169,14 @@ func (c *Console) review(ctx context.Context, p *page) (string, error) {
 func (c *Console) confirm(ctx context.Context, p *page) (string, error) {
 	form := p.e.Request().PostForm
 	r := index.Review{At: c.cfg.Now(), By: p.Name, Item: form.Get("item"), Drawn: form.Get("drawn"), Finding: form.Get("finding"), Reason: limited(form.Get("reason"))}
+	back := inside(form.Get("to"))
+	if r.Finding == index.FoundUndone {
+		return c.takeBack(ctx, p, r, and(back, "at", r.Item))
+	}
 	if by, changed, err := c.changed(ctx, r.Item, form.Get("seen")); err != nil {
 		return "", err
 	} else if changed {
-		return with(inside(form.Get("to")), "conflict", by), nil
+		return with(back, "conflict", by), nil
 	}
 	if err := c.cfg.Index.Confirm(ctx, r); err != nil {
 		return "", err
@@ -179,7 +185,26 @@ func (c *Console) confirm(ctx context.Context, p *page) (string, error) {
 		form.Set("kind", index.Release)
 		return c.decide(ctx, p)
 	}
-	return with(inside(form.Get("next")), "saved", "1"), nil
+	return and(with(inside(form.Get("next")), "saved", r.Finding), "of", r.Item), nil
+}
+
+// takeBack takes a finding back, and the release that came with it.
+func (c *Console) takeBack(ctx context.Context, p *page, r index.Review, back string) (string, error) {
+	if number, err := strconv.ParseUint(p.e.Request().PostForm.Get("undo"), 10, 64); err == nil {
+		_, err := c.cfg.Index.Decide(ctx, index.DecisionRequest{Kind: index.Undo, Undo: number, By: r.By, At: r.At})
+		c.follow(ctx)
+		var conflict *index.ConflictError
+		if errors.As(err, &conflict) {
+			return with(back, "conflict", conflictNumber(conflict)), nil
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+	if err := c.cfg.Index.Confirm(ctx, r); err != nil {
+		return "", err
+	}
+	return and(with(back, "saved", r.Finding), "of", r.Item), nil
 }
 
 // labelsTSV is what editors decided, in the form that the evaluation reads.

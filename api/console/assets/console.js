@@ -63,6 +63,23 @@ for (const [event, on] of [["mouseover", true], ["mouseout", false]]) {
   });
 }
 
+// In a queue, the open one is in sight.
+function inSight() {
+  const at = document.querySelector(".queue aside ol [aria-current]");
+  if (!at) return;
+  const list = at.closest("aside"), a = at.getBoundingClientRect(), l = list.getBoundingClientRect();
+  if (a.top < l.top || a.bottom > l.bottom) list.scrollTop += a.top - l.top - Math.max(0, l.height - a.height) / 3;
+}
+
+// A page that came in another's place is where the focus goes, as it would on
+// a new page: keys are keys again, and what reads aloud begins there.
+document.addEventListener("htmx:afterSettle", (e) => {
+  if (e.target !== document.body) return;
+  if (!document.querySelector("[autofocus]")) document.getElementById("main").focus({ preventScroll: true });
+  inSight();
+});
+document.addEventListener("DOMContentLoaded", inSight);
+
 // Counters stay live while a page with them is open.
 let stream = null;
 function live() {

@@ -24,7 +24,12 @@
 // that is Partial: what was not looked at counts as different.
 package diff
 
-import "slices"
+import (
+	"math"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+)
 
 // Token is a word: text[Start:End], byte offsets into the original. Tokens are
 // in order and do not overlap.
@@ -290,6 +295,7 @@ func (s *state) conflicts(a, b []Token, matches []Match) (count int) {
 			return at
 		}
 		fa, fb := figures(a, s.kindA, i, a1), figures(b, s.kindB, j, b1)
+		fa, fb = unequal(a, b, fa, fb)
 		if len(fa) == 0 || len(fb) == 0 {
 			return
 		}
@@ -307,6 +313,42 @@ func (s *state) conflicts(a, b []Token, matches []Match) (count int) {
 	}
 	gap(len(a), len(b))
 	return count
+}
+
+// unequal leaves out the figures that say the same amount in another way, such
+// as 20000元 and 2万元.
+func unequal(a, b []Token, fa, fb []int) (ra, rb []int) {
+	rb = fb
+	for _, k := range fa {
+		v, known := amount(a, k)
+		same := slices.IndexFunc(rb, func(m int) bool {
+			w, ok := amount(b, m)
+			return known && ok && math.Abs(v-w) <= 1e-9*v
+		})
+		if same < 0 {
+			ra = append(ra, k)
+		} else {
+			rb = slices.Delete(slices.Clone(rb), same, same+1)
+		}
+	}
+	return ra, rb
+}
+
+// amount is what a figure amounts to with the 万 or 亿 that follows it.
+func amount(tokens []Token, k int) (float64, bool) {
+	v, err := strconv.ParseFloat(tokens[k].Key, 64)
+	if err != nil {
+		return 0, false
+	}
+	if k+1 < len(tokens) && tokens[k+1].Start <= tokens[k].End+1 {
+		switch r, _ := utf8.DecodeRuneInString(tokens[k+1].Key); r {
+		case '万':
+			v *= 1e4
+		case '亿':
+			v *= 1e8
+		}
+	}
+	return v, true
 }
 
 // spans tiles a text. What lies between two words goes with them where they

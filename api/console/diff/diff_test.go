@@ -219,3 +219,17 @@ func BenchmarkCompare(b *testing.B) {
 		Compare(len(s), len(u), ts, tu).Rows(s, u, ts, tu)
 	}
 }
+
+// TestSameAmount: a figure said in another way stands against nothing.
+func TestSameAmount(t *testing.T) {
+	for pair, want := range map[[2]string]int{
+		{"法院判决赔偿20000元，驳回其他请求", "法院判决赔偿2万元，驳回其他请求"}: 0,
+		{"法院判决赔偿20000元，驳回其他请求", "法院判决赔偿3万元，驳回其他请求"}: 1,
+		{"全年营收300000000元，同比持平", "全年营收3亿元，同比持平"}:     0,
+		{"共20000元和15人，驳回其他请求", "共2万元和16人，驳回其他请求"}:   1,
+	} {
+		if r, _ := compare(pair[0], pair[1]); r.Conflicts != want {
+			t.Errorf("%q: %d figures differ, want %d", pair, r.Conflicts, want)
+		}
+	}
+}
