@@ -92,7 +92,8 @@ type Judgement struct {
 	Score  float32   `json:"score"` // the same article
 	Story  float32   `json:"story"` // one story, not two of a series
 
-	kind sketch.Kind
+	kind   sketch.Kind
+	layout sketch.Layout
 }
 
 // Facts counts what is claimed on both sides, and what is not.
@@ -147,7 +148,7 @@ var kindNames = map[sketch.Kind]string{sketch.Unrelated: "unrelated", sketch.Ser
 func judgement(c sketch.Comparison, s float32, t sketch.Thresholds) Judgement {
 	k := sketch.Judge(c, s, t)
 	return Judgement{Resemblance: c.Resemblance, QueryContained: c.ContainedA, EarlierContained: c.ContainedB, Facts: facts(&c.Facts),
-		Clues: weigh(&c, &t), Kind: kindNames[k.Kind], Reason: k.Reason, Score: k.Score, Story: k.Story, kind: k.Kind}
+		Clues: weigh(&c, &t), Kind: kindNames[k.Kind], Reason: k.Reason, Score: k.Score, Story: k.Story, kind: k.Kind, layout: c.Layout}
 }
 
 func facts(f *sketch.Facts) Facts {
@@ -270,6 +271,9 @@ func (x *Explanation) judged(m *Judgement, p *index.Policy) {
 	if f := &m.Facts; m == &x.Measured && f.OtherPlace >= 2 && m.kind != sketch.Duplicate {
 		score += fmt.Sprintf(", %d of %d places have another figure (no duplicate from %g)", f.OtherPlace, f.SamePlace+f.OtherPlace, t.Places)
 	}
+	if m == &x.Measured && m.kind != sketch.Duplicate {
+		score += changes(&m.layout)
+	}
 	x.Decided = m.Reason + ": " + score
 	switch m.kind {
 	case sketch.Duplicate:
@@ -285,4 +289,16 @@ func (x *Explanation) judged(m *Judgement, p *index.Policy) {
 		x.Rule, x.Facts = index.NoRule, &index.Facts{Reason: m.Reason}
 		x.Decided = fmt.Sprintf("%s: resemblance %.3f (related from %g), %s", m.Reason, m.Resemblance, t.Related, score)
 	}
+}
+
+// changes says what was changed in place, where that may have decided.
+func changes(l *sketch.Layout) string {
+	s := ""
+	if l.Replaced > 0 {
+		s += fmt.Sprintf(", %d figures put for others in %d of %d changes", l.Replaced, l.ReplacedGaps, l.Gaps)
+	}
+	if n := max(l.Renamed, l.Retitled); n > 0 {
+		s += fmt.Sprintf(", one name put for another %d times", n)
+	}
+	return s
 }

@@ -44,9 +44,6 @@ func extend(a, b []token) int {
 	return n
 }
 
-// swapMost bounds the gap that still counts as something swapped in place.
-const swapMost = 60
-
 // layout reads the runs.
 func (w *workspace) layout(r *Comparison) {
 	l := &r.Layout
@@ -57,8 +54,10 @@ func (w *workspace) layout(r *Comparison) {
 		clear(w.covered)
 	}
 	l.Runs = len(w.runs)
+	w.renames = w.renames[:0]
 	end := int32(0)
 	first, last := int32(len(w.c.tokens)), int32(0)
+	before := int32(0)
 	for i, x := range w.runs {
 		first, last = min(first, x.c), max(last, x.c+x.n)
 		if i > 0 && x.c < w.runs[i-1].c {
@@ -71,25 +70,14 @@ func (w *workspace) layout(r *Comparison) {
 		for j := x.c; j < x.c+x.n; j++ {
 			w.covered[j] = true
 		}
-		before := int32(0)
-		if i > 0 {
-			before = w.runs[i-1].c + w.runs[i-1].n
-		}
-		if other := int(x.c - before); gap > 0 && other > 0 && gap <= swapMost && other <= swapMost {
-			l.Swaps++
-			l.SwapA += gap
-			l.SwapB += other
-			if w.foreign(span{end, x.q}, span{before, x.c}) {
-				l.Foreign += min(gap, other)
-				w.conflict = append(w.conflict, spot{span{end, x.q}, span{before, x.c}})
-			}
-		}
-		end = x.q + x.n
+		w.gap(l, span{end, x.q}, span{before, x.c})
+		end, before = x.q+x.n, x.c+x.n
 	}
 	tail := len(w.q.tokens) - int(end)
 	l.RestA += tail
 	l.LumpA = max(l.LumpA, tail)
 	if len(w.runs) > 0 {
+		w.gap(l, span{end, int32(len(w.q.tokens))}, span{before, int32(len(w.c.tokens))})
 		l.AmidA, l.AmidB = w.q.novelWithin(w.runs[0].q, end), w.c.novelWithin(first, last)
 	}
 	stretch := 0
@@ -102,28 +90,4 @@ func (w *workspace) layout(r *Comparison) {
 		l.RestB++
 		l.LumpB = max(l.LumpB, stretch)
 	}
-}
-
-// foreignMost bounds what may be a name standing for a name.
-const foreignMost = 16
-
-// foreign reports whether both sides of a swap are of some length and say what
-// the other text says nowhere: another name in the same place, not another
-// wording.
-func (w *workspace) foreign(q, c span) bool {
-	nq, nc := q.to-q.from, c.to-c.from
-	if min(nq, nc) < softK || max(nq, nc) > foreignMost {
-		return false
-	}
-	for _, id := range w.q.pairs[q.from : q.to-1] {
-		if w.inC[id] > 0 {
-			return false
-		}
-	}
-	for _, id := range w.c.pairs[c.from : c.to-1] {
-		if id >= 0 {
-			return false
-		}
-	}
-	return true
 }

@@ -43,6 +43,16 @@ type Layout struct {
 	NovelA, NovelB int
 	// AmidA and AmidB are those of them between the first run and the last.
 	AmidA, AmidB int
+	// Gaps counts the places between two runs, and at the ends, where either text
+	// has something of its own.
+	Gaps int
+	// Replaced counts the figures put for others in swaps that are else the same,
+	// ReplacedGaps those swaps.
+	Replaced, ReplacedGaps int
+	// Renamed is how often one name stands where the earlier text has one other,
+	// if two times or more. Retitled is the same of shorter words that stand so
+	// in both openings: names, or two words for one thing.
+	Renamed, Retitled int
 	// Moved counts the runs that begin before the last one in the earlier text.
 	Moved int
 	// Developments counts the words that speak of a story moving on (此前, 最新,

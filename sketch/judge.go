@@ -194,6 +194,16 @@ type Thresholds struct {
 	// 480 labelled copies none had that many, of bulletins with a quarter of their
 	// figures changed two in five.
 	Places float64 `json:"places"`
+	// Edits is the share of what was changed between two texts from which on they
+	// are no duplicates, if it is figures put for others in the same words: two of
+	// them or more, or one that is most of the change and has that share of the
+	// figures. Editors change words; another day changes figures.
+	Edits float64 `json:"edits"`
+	// Retitled is the share of what was changed that is one short word put for
+	// another in the openings and below, from which on no Copy score is Certain, and
+	// two texts that are no duplicates are rather of one series than in doubt. A
+	// longer name put for another, twice or more, never leaves a duplicate.
+	Retitled float64 `json:"retitled"`
 
 	Copy        Weights `json:"copy"`
 	Story       Weights `json:"story"`
@@ -205,7 +215,7 @@ type Thresholds struct {
 // weights are fitted (quality_test.go does it, and prints what they are worth).
 func DefaultThresholds() Thresholds {
 	return Thresholds{
-		Duplicate: .57, DuplicateShort: .54, Certain: .85, Suspect: .84, Doubt: .42, Related: .28, Excerpt: .8, Figures: .5, Places: .15,
+		Duplicate: .57, DuplicateShort: .54, Certain: .85, Suspect: .84, Doubt: .42, Related: .28, Excerpt: .8, Figures: .5, Places: .15, Edits: .15, Retitled: .2,
 		Copy: copyWeights, Story: storyWeights,
 		CopySketch: copySketchWeights, StorySketch: storySketchWeights,
 	}
@@ -217,6 +227,25 @@ func (t *Thresholds) otherFigures(c *Comparison) bool {
 	f := &c.Facts
 	return c.Exact && (f.Numbers >= 4 && float64(f.NumbersShared) < t.Figures*float64(f.Numbers) ||
 		f.OtherSlot >= 2 && float64(f.OtherSlot) >= t.Places*float64(f.OtherSlot+f.SameSlot))
+}
+
+// otherDay reports whether the change is one of figures.
+func (t *Thresholds) otherDay(c *Comparison) bool {
+	l := &c.Layout
+	switch {
+	case l.Replaced == 1:
+		return 2*l.ReplacedGaps > l.Gaps && 1 >= t.Edits*float64(c.Facts.Numbers)
+	default:
+		return l.Replaced > 1 && float64(l.ReplacedGaps) >= t.Edits*float64(l.Gaps)
+	}
+}
+
+// renamed reports whether the texts are about two things of one kind: surely, or
+// so it seems.
+func (t *Thresholds) renamed(c *Comparison) (surely, maybe bool) {
+	l := &c.Layout
+	surely = l.Renamed > 1
+	return surely, surely || l.Retitled > 1 && float64(l.Retitled) >= t.Retitled*float64(l.Gaps)
 }
 
 // little reports whether two texts have too little in common to be related, and
@@ -271,13 +300,15 @@ func Judge(c Comparison, s float32, t Thresholds) Judgement {
 	if max(c.TokensA, c.TokensB) <= shortTokens {
 		least = t.DuplicateShort
 	}
-	oneStory := (float64(j.Story) >= t.Doubt || float64(j.Score) >= t.Certain) && !t.otherFigures(&c)
+	surely, renamed := t.renamed(&c)
+	oneStory := (float64(j.Story) >= t.Doubt || float64(j.Score) >= t.Certain && !renamed) &&
+		!surely && !t.otherFigures(&c) && !t.otherDay(&c)
 	switch {
 	case c.little(&t):
 		j.Score = min(j.Score, float32(t.Doubt))
 	case float64(j.Score) >= least && e[Resembles] >= t.Related && oneStory:
 		j.Kind, j.Reason = Duplicate, SameText
-	case float64(j.Story) < t.Suspect && float64(j.Score) < t.Doubt:
+	case float64(j.Story) < t.Suspect && (float64(j.Score) < t.Doubt || renamed):
 		j.Kind, j.Reason = Series, OtherFacts
 	case e[Overhang] > 0 || e[SoftLeast] < .7:
 		j.Kind, j.Reason = Suspect, OneSided

@@ -88,6 +88,7 @@ type workspace struct {
 	facts           []fact
 	agree, conflict []spot
 	lacking         []uint64
+	renames         []renaming
 }
 
 // side is one of the two texts, and what is worked out of it alone.

@@ -1,0 +1,152 @@
+package sketch
+
+import "strings"
+
+// swapMost bounds the gap that still counts as something swapped in place.
+const swapMost = 60
+
+// gap reads what lies between two runs that follow each other in the query, or
+// at an end: q in the query, c in the earlier text, where it is less than empty
+// if the runs changed places.
+func (w *workspace) gap(l *Layout, q, c span) {
+	inQ, inC := int(q.to-q.from), int(c.to-c.from)
+	if inQ > 0 || inC > 0 {
+		l.Gaps++
+	}
+	if inQ <= 0 || inC <= 0 || inQ > swapMost || inC > swapMost {
+		return
+	}
+	if n := w.replaced(q, c); n > 0 {
+		l.Replaced += n
+		l.ReplacedGaps++
+	}
+	if q.to == int32(len(w.q.tokens)) {
+		return // what follows the last run is no swap, but a rest
+	}
+	l.Swaps++
+	l.SwapA += inQ
+	l.SwapB += inC
+	if w.foreign(q, c) {
+		l.Foreign += min(inQ, inC)
+		w.conflict = append(w.conflict, spot{q, c})
+		w.rename(l, q, c)
+	}
+}
+
+// foreignMost bounds what may be a name standing for a name.
+const foreignMost = 16
+
+// foreign reports whether both sides of a swap are of some length and say what
+// the other text says nowhere: another name in the same place, not another
+// wording.
+func (w *workspace) foreign(q, c span) bool {
+	nq, nc := q.to-q.from, c.to-c.from
+	if min(nq, nc) < softK || max(nq, nc) > foreignMost {
+		return false
+	}
+	for _, id := range w.q.pairs[q.from : q.to-1] {
+		if w.inC[id] > 0 {
+			return false
+		}
+	}
+	for _, id := range w.c.pairs[c.from : c.to-1] {
+		if id >= 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// replaced counts the figures of a swap whose two sides are the same words with
+// other figures in them; one that is only written otherwise is none of these.
+func (w *workspace) replaced(q, c span) int {
+	if q.to-q.from != c.to-c.from {
+		return 0
+	}
+	n := 0
+	for i := range q.to - q.from {
+		a, b := &w.q.tokens[q.from+i], &w.c.tokens[c.from+i]
+		switch {
+		case a.hash == b.hash:
+		case !a.kind.isNumber() || !b.kind.isNumber():
+			return 0
+		case !sameDigits(w.q.text[a.start:a.end], w.c.text[b.start:b.end]):
+			n++
+		}
+	}
+	return n
+}
+
+// sameDigits reports whether two figures have the same digits: a point, a
+// percent sign or a power of ten was lost or put in, or the number of a list
+// item runs into the figure that follows it (1.7月).
+func sameDigits(a, b string) bool {
+	if strings.HasSuffix(a, "."+b) || strings.HasSuffix(b, "."+a) {
+		return true
+	}
+	i, j, n := 0, 0, 0
+	for {
+		for i < len(a) && !isDigit(a[i]) {
+			i++
+		}
+		for j < len(b) && !isDigit(b[j]) {
+			j++
+		}
+		if i == len(a) || j == len(b) {
+			return i == len(a) && j == len(b) && n > 0
+		}
+		if a[i] != b[j] {
+			return false
+		}
+		i, j, n = i+1, j+1, n+1
+	}
+}
+
+// renaming is one name put for another.
+type renaming struct {
+	pair    uint64 // of both names
+	times   int
+	name    bool // of three tokens or more on both sides
+	opening bool // first in the openings of both texts
+}
+
+// nameTokens is the least length of what is surely a name: shorter ones may be
+// two words for one thing, which an editor, too, changes wherever they stand.
+const nameTokens = 3
+
+// rename notes a swap of foreign words, if they have no token in common and no
+// figure in them.
+func (w *workspace) rename(l *Layout, q, c span) {
+	h := uint64(0)
+	for _, a := range w.q.tokens[q.from:q.to] {
+		if a.kind.isNumber() || hasToken(w.c.tokens[c.from:c.to], a.hash) {
+			return
+		}
+		h = h*base + a.hash
+	}
+	h = mix(h)
+	for _, b := range w.c.tokens[c.from:c.to] {
+		if b.kind.isNumber() {
+			return
+		}
+		h = h*base + b.hash
+	}
+	for i := range w.renames {
+		r := &w.renames[i]
+		if r.pair != h {
+			continue
+		}
+		r.times++
+		if r.name {
+			l.Renamed = max(l.Renamed, r.times)
+		} else if r.opening {
+			l.Retitled = max(l.Retitled, r.times)
+		}
+		return
+	}
+	w.renames = append(w.renames, renaming{
+		pair: h, times: 1,
+		name:    min(q.to-q.from, c.to-c.from) >= nameTokens,
+		opening: max(q.from, c.from) < openingTokens,
+	})
+}
