@@ -110,9 +110,9 @@ func TestRecipe(t *testing.T) {
 	recipe("user dictionary", Config{Data: data.FS, UserDict: file(t, userDict)})
 	recipe("another user dictionary", Config{Data: data.FS, UserDict: file(t, userDict+"白鹭 9 n\n")})
 	recipe("residue", Config{Data: data.FS, Residue: file(t, "any 青禾日报\n")})
-	for _, table := range []string{"variants.txt", "residue.txt", "df.txt"} {
+	for _, table := range []string{"variants.txt", "lookalikes.txt", "residue.txt", "df.txt"} {
 		changed := fstest.MapFS{}
-		for _, name := range []string{"variants.txt", "residue.txt", "df.txt", "dict.bin.zst"} {
+		for _, name := range []string{"variants.txt", "lookalikes.txt", "residue.txt", "df.txt", "dict.bin.zst"} {
 			b, err := data.FS.ReadFile("tables/" + name)
 			if err != nil {
 				t.Fatal(err)

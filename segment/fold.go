@@ -1,6 +1,7 @@
 package segment
 
 import (
+	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -40,12 +41,15 @@ type folds struct {
 	plane    [1 << 16]uint32 // rune | class<<24; several<<28 | index into more
 	more     []string
 	variants *variants
+	// lookalikes are characters that NFKC leaves alone, though they are written
+	// where an ideograph is meant.
+	lookalikes map[rune]rune
 }
 
 const several = 0xf << 24
 
-func newFolds(variants *variants) *folds {
-	f := &folds{variants: variants}
+func newFolds(variants *variants, lookalikes map[rune]rune) *folds {
+	f := &folds{variants: variants, lookalikes: lookalikes}
 	for r := rune(0); r < 1<<16; r++ {
 		x := f.compute(r)
 		if x.more != "" {
@@ -111,6 +115,9 @@ func (f *folds) compute(r rune) fold {
 		return fold{class: drop}
 	}
 	r, _ = utf8.DecodeRuneInString(s)
+	if to, ok := f.lookalikes[r]; ok {
+		r = to
+	}
 	r = unicode.ToLower(r)
 	r = f.variants.fold(r)
 	if unicode.Is(unicode.Nd, r) && r > '9' {
@@ -120,6 +127,26 @@ func (f *folds) compute(r rune) fold {
 		return fold{r: r, class: unsettled}
 	}
 	return fold{r: r, class: classify(r)}
+}
+
+// readLookalikes reads data/tables/lookalikes.txt; the format is described there.
+func readLookalikes(file []byte) (map[rune]rune, error) {
+	pairs := map[rune]rune{}
+	n := 0
+	for line := range strings.Lines(string(file)) {
+		n++
+		line = strings.TrimRight(line, "\n")
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		from, to, _ := strings.Cut(line, "\t")
+		if utf8.RuneCountInString(from) != 1 || utf8.RuneCountInString(to) != 1 {
+			return nil, fmt.Errorf("line %d: %q: want one character on both sides of a tab", n, line)
+		}
+		r, _ := utf8.DecodeRuneInString(from)
+		pairs[r], _ = utf8.DecodeRuneInString(to)
+	}
+	return pairs, nil
 }
 
 func dropMark(r rune) rune {

@@ -33,6 +33,8 @@ type normalizer struct {
 	answers   []rune
 	// composed is room for text that must be composed first.
 	composed []byte
+	// together is room for text whose characters were set apart.
+	together []byte
 	// origin, if it is not nil, records by byte of out where it comes from in
 	// the text that is fed (see Tokens).
 	origin *origin
@@ -54,8 +56,12 @@ func (n *normalizer) reset(out []byte) {
 // text feeds plain text.
 func (n *normalizer) text(s string) {
 	if n.origin != nil {
-		n.traced(s, 0)
+		n.traced(s, 0, &hider{hidden: n.folds.apart(s)})
 		return
+	}
+	if hidden := n.folds.apart(s); hidden != nil {
+		n.together = without(n.together[:0], s, hidden)
+		s = view(n.together)
 	}
 	if needsComposing(s) {
 		n.composed = norm.NFKC.AppendString(n.composed[:0], strings.Map(n.visible, s))

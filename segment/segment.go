@@ -45,7 +45,7 @@ import (
 
 // version is part of the recipe: it changes with every change of this code
 // that changes a result.
-const version = "2"
+const version = "3"
 
 // Config says which tables a Segmenter is built from. Data is required.
 type Config struct {
@@ -74,14 +74,19 @@ func New(cfg Config) (*Segmenter, error) {
 	s := &Segmenter{weights: shippedWeights}
 	recipe := xxh3.New()
 	fmt.Fprintf(recipe, "jianguo segment %s %v\n", version, s.weights)
+	var v *variants
 	tables := []struct {
 		name string
 		load func(file []byte) error
 	}{
-		{"variants.txt", func(file []byte) error {
-			v, err := readVariants(file)
+		{"variants.txt", func(file []byte) (err error) {
+			v, err = readVariants(file)
+			return err
+		}},
+		{"lookalikes.txt", func(file []byte) error {
+			l, err := readLookalikes(file)
 			if err == nil {
-				s.folds = newFolds(v)
+				s.folds = newFolds(v, l)
 			}
 			return err
 		}},

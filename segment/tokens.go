@@ -92,14 +92,18 @@ func (o *origin) ungroup(start int, number []byte) {
 
 // traced feeds text that begins at an offset of the original, and records
 // where its characters come from.
-func (n *normalizer) traced(s string, at int) {
+func (n *normalizer) traced(s string, at int, h *hider) {
 	composing := needsComposing(s)
 	for i := 0; i < len(s); {
 		r, size := utf8.DecodeRuneInString(s[i:])
-		if !composing {
-			n.rune(r)
-		} else {
+		if composing {
 			size = max(size, norm.NFKC.NextBoundaryInString(s[i:], true))
+		}
+		switch {
+		case h.next(size):
+		case !composing:
+			n.rune(r)
+		default:
 			for _, r := range norm.NFKC.String(strings.Map(n.visible, s[i:i+size])) {
 				n.rune(r)
 			}
@@ -111,22 +115,25 @@ func (n *normalizer) traced(s string, at int) {
 
 // tracedEscaped is traced for text with character references.
 func (n *normalizer) tracedEscaped(s string, at int) {
+	h := &hider{hidden: n.folds.apart(html.UnescapeString(s))}
 	for {
 		i := strings.IndexByte(s, '&')
 		if i < 0 {
-			n.traced(s, at)
+			n.traced(s, at, h)
 			return
 		}
-		n.traced(s[:i], at)
+		n.traced(s[:i], at, h)
 		s, at = s[i:], at+i
 		size := referenceEnd(s)
 		if plain := html.UnescapeString(s[:size]); plain != s[:size] {
 			for _, r := range plain {
-				n.rune(r)
+				if !h.next(utf8.RuneLen(r)) {
+					n.rune(r)
+				}
 			}
 			n.origin.upTo(n.out, span{at, at + size})
 		} else {
-			n.traced(s[:size], at)
+			n.traced(s[:size], at, h)
 		}
 		s, at = s[size:], at+size
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/zeebo/xxh3"
 	"pgregory.net/rapid"
 )
 
@@ -81,4 +82,29 @@ func FuzzTokens(f *testing.F) {
 			end = x.End
 		}
 	})
+}
+
+// TestTokensApart: the words of a text whose characters are set apart, and where
+// they stand in it, also where references set them apart.
+func TestTokensApart(t *testing.T) {
+	s := shipped()
+	for _, body := range []string{
+		"青 禾 河 全 长 1 8 7 . 5 公 里 流 经 四 县",
+		"<p>青&nbsp;禾&nbsp;河&nbsp;全&nbsp;长&nbsp;1&nbsp;8&nbsp;7&nbsp;.&nbsp;5&nbsp;公&nbsp;里&nbsp;流&nbsp;经&nbsp;四&nbsp;县</p>",
+		"青。禾。河", // nothing is set apart
+	} {
+		var got, want []uint64
+		for _, x := range s.Tokens(nil, body) {
+			got = append(got, x.Key)
+			if x.Start >= x.End {
+				t.Errorf("%q: a word from %d to %d", body, x.Start, x.End)
+			}
+		}
+		for _, w := range wordsOf(analyze("", body)) {
+			want = append(want, xxh3.HashString(w))
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("%q: %s", body, d)
+		}
+	}
 }

@@ -34,6 +34,8 @@ func Edits() []Edit {
 		{Name: "zero-width", Form: true, Strengths: []float64{.05, .5}, Unit: "of characters", apply: between("\u200b", "\u200d", "\ufeff")},
 		{Name: "spacing", Form: true, Strengths: []float64{.05, .5}, Unit: "of characters", apply: between(" ", "\u3000")},
 		{Name: "dots", Form: true, Strengths: []float64{.05, .5}, Unit: "of characters", apply: between("·", ".")},
+		{Name: "set apart", Form: true, Strengths: once, apply: (*editor).apart},
+		{Name: "radicals", Form: true, Strengths: once, apply: (*editor).radicals},
 		{Name: "emoji", Form: true, Strengths: []float64{.02, .1}, Unit: "of characters", apply: between("😀", "🔥", "👍")},
 		{Name: "punctuation", Form: true, Strengths: once, apply: (*editor).punctuation},
 		{Name: "boilerplate", Form: true, Strengths: once, apply: (*editor).boilerplate},
@@ -175,6 +177,18 @@ func between(marks ...string) func(*editor, *ingest.Item, float64) {
 		it.Body = b.String()
 	}
 }
+
+// apart puts one mark between every two characters, whatever they are.
+func (e *editor) apart(it *ingest.Item, _ float64) {
+	marks := []string{" ", "·", ".", "-", "|"}
+	mark := marks[e.rng.IntN(len(marks))]
+	it.Body = strings.Join(strings.Split(it.Body, ""), mark)
+}
+
+var radicals = strings.NewReplacer("长", "⻓", "车", "⻋", "见", "⻅", "风", "⻛", "龙", "⻰", "马", "⻢", "门", "⻔", "页", "⻚", "飞", "⻜", "民", "⺠", "西", "⻄",
+	"人", "⼈", "大", "⼤", "日", "⽇", "月", "⽉", "水", "⽔", "一", "⼀", "心", "⼼", "口", "ロ", "工", "エ", "力", "カ")
+
+func (e *editor) radicals(it *ingest.Item, _ float64) { it.Body = radicals.Replace(it.Body) }
 
 var halfWidth = strings.NewReplacer("，", ",", "。", "｡", "“", "\"", "”", "\"", "：", ":", "；", ";", "（", "(", "）", ")", "、", "，", "！", "!!", "？", "?")
 

@@ -1,0 +1,157 @@
+package segment
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// apartLeast is how many single characters in a row are set apart on purpose.
+const apartLeast = 12
+
+// apart finds what does nothing but set the characters of a text apart, one by
+// one (你 好 2 0 2 3, 你.好.2.0.2.3): nil nearly always. Between ideographs that
+// needs no look ahead; figures and Latin words come together again only where a
+// whole stretch is so, half of it ideographs. What stands alone between two
+// characters of the stretch is hidden; where more stands between them, as does
+// the punctuation of the text, the first and the last of it.
+func (f *folds) apart(s string) (hidden []span) {
+	if !mayBeApart(s) {
+		return nil
+	}
+	var stretch []span // characters with something between each and the next
+	ideographs, end := 0, -1
+	together, between := false, false
+	flush := func() {
+		if len(stretch) >= apartLeast && 2*ideographs >= len(stretch) {
+			hidden = f.fillers(hidden, s, stretch)
+		}
+		stretch, ideographs = stretch[:0], 0
+	}
+	for i := 0; i < len(s); {
+		r, size := utf8.DecodeRuneInString(s[i:])
+		switch x := f.of(r); {
+		case x.more == "" && x.class == drop:
+		case x.more == "" && x.class < digit:
+			between = true
+		default:
+			if end >= 0 && !between { // the last one was no single character, nor is this
+				if n := len(stretch); n > 0 {
+					if f.of(firstRune(s[stretch[n-1].start:])).class >= ideograph {
+						ideographs--
+					}
+					stretch = stretch[:n-1]
+				}
+				flush()
+				together = true
+			} else {
+				if together {
+					together = false
+					flush()
+				}
+				stretch = append(stretch, span{start: i, end: i + size})
+				if x.class >= ideograph {
+					ideographs++
+				}
+			}
+			end, between = i+size, false
+		}
+		i += size
+	}
+	flush()
+	return hidden
+}
+
+func firstRune(s string) rune {
+	r, _ := utf8.DecodeRuneInString(s)
+	return r
+}
+
+// proper is the punctuation that no one sets characters apart with: it is the
+// text's own even where it stands alone.
+const proper = "，。、；：？！,;:?!“”‘’\"'（）()《》〈〉【】[]…—%‰"
+
+// fillers appends what is hidden between the characters of a stretch.
+func (f *folds) fillers(hidden []span, s string, stretch []span) []span {
+	gap := func(i int) string { return s[stretch[i].end:stretch[i+1].start] }
+	var fill []rune
+	for i := range len(stretch) - 1 {
+		if r, size := utf8.DecodeRuneInString(gap(i)); size == len(gap(i)) && !strings.ContainsRune(proper, r) && !slices.Contains(fill, r) {
+			fill = append(fill, r)
+		}
+	}
+	for i := range len(stretch) - 1 {
+		g, at := gap(i), stretch[i].end
+		first, size := utf8.DecodeRuneInString(g)
+		if slices.Contains(fill, first) {
+			hidden = append(hidden, span{start: at, end: at + size})
+		}
+		if last, n := utf8.DecodeLastRuneInString(g); len(g) > size && slices.Contains(fill, last) {
+			hidden = append(hidden, span{start: at + len(g) - n, end: at + len(g)})
+		}
+	}
+	tail := s[stretch[len(stretch)-1].end:]
+	first, size := utf8.DecodeRuneInString(tail)
+	if slices.Contains(fill, first) && !strings.ContainsFunc(tail, func(r rune) bool { x := f.of(r); return x.more != "" || x.class >= digit }) {
+		hidden = append(hidden, span{start: len(s) - len(tail), end: len(s) - len(tail) + size})
+	}
+	return hidden
+}
+
+// mayBeApart is a quick look, by bytes: whatever is neither a Latin letter, a
+// digit nor an ideograph separates.
+func mayBeApart(s string) bool {
+	singles, run := 0, 0
+	for i := 0; i < len(s); {
+		b, size := s[i], 1
+		letter := b-'0' < 10 || (b|0x20)-'a' < 26
+		switch {
+		case b >= 0xf0:
+			size = 4
+		case b >= 0xe0:
+			letter, size = b > 0xe3 && b < 0xee, 3
+		case b >= 0xc0:
+			size = 2
+		}
+		i += size
+		if letter {
+			run++
+			continue
+		}
+		if run == 1 {
+			singles++
+		} else if run > 1 {
+			singles = 0
+		}
+		if run = 0; singles >= apartLeast-1 {
+			return true
+		}
+	}
+	return false
+}
+
+// without appends s without what is hidden.
+func without(dst []byte, s string, hidden []span) []byte {
+	from := 0
+	for _, h := range hidden {
+		dst = append(dst, s[from:h.start]...)
+		from = h.end
+	}
+	return append(dst, s[from:]...)
+}
+
+// A hider says of a text that is read from its beginning what is hidden of it.
+type hider struct {
+	hidden []span
+	at     int
+}
+
+// next goes on by size bytes, and reports whether they are hidden.
+func (h *hider) next(size int) bool {
+	for len(h.hidden) > 0 && h.hidden[0].end <= h.at {
+		h.hidden = h.hidden[1:]
+	}
+	is := len(h.hidden) > 0 && h.hidden[0].start <= h.at
+	h.at += size
+	return is
+}
