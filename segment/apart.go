@@ -12,7 +12,7 @@ const apartLeast = 12
 // apart finds what does nothing but set the characters of a text apart, one by
 // one (你 好 2 0 2 3, 你.好.2.0.2.3): nil nearly always. Between ideographs that
 // needs no look ahead; figures and Latin words come together again only where a
-// whole stretch is so, half of it ideographs. What stands alone between two
+// whole stretch is so, a third of it ideographs. What stands alone between two
 // characters of the stretch is hidden; where more stands between them, as does
 // the punctuation of the text, the first and the last of it.
 func (f *folds) apart(s string) (hidden []span) {
@@ -23,7 +23,7 @@ func (f *folds) apart(s string) (hidden []span) {
 	ideographs, end := 0, -1
 	together, between := false, false
 	flush := func() {
-		if len(stretch) >= apartLeast && 2*ideographs >= len(stretch) {
+		if len(stretch) >= apartLeast && 3*ideographs >= len(stretch) {
 			hidden = f.fillers(hidden, s, stretch)
 		}
 		stretch, ideographs = stretch[:0], 0

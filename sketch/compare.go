@@ -62,6 +62,9 @@ type Layout struct {
 	// opening where it has none) that the other text has anywhere.
 	HeadA, HeadB float32
 	Topics       Topics
+	// SameBody says that the bodies are equal and of some length, and that one of
+	// the texts has no headline: the other's may have been put there by anyone.
+	SameBody bool
 }
 
 // Compare estimates from two sketches; q is the later text.
@@ -141,6 +144,8 @@ func (w *workspace) measure(r *Comparison) {
 	r.Layout.NovelA = w.novel(&w.q, func(pair int32) bool { return w.inC[pair] > 0 })
 	r.Layout.NovelB = w.novel(&w.c, func(pair int32) bool { return pair >= 0 })
 	w.heads(r)
+	q, c := &w.q, &w.c
+	r.Layout.SameBody = (q.in.Title == "") != (c.in.Title == "") && q.in.Body == c.in.Body && min(len(q.tokens), len(c.tokens)) >= bodyTokens
 	w.conflict = w.conflict[:0]
 	w.align(min(shingleK, len(w.q.tokens), len(w.c.tokens)))
 	w.layout(r)
@@ -155,6 +160,10 @@ func (w *workspace) measure(r *Comparison) {
 		}
 	}
 }
+
+// bodyTokens is the least length of a body that speaks for itself where it is
+// all that two texts have in common.
+const bodyTokens = 16
 
 // developments are words by which a report says that the story has moved on.
 var developments = [...]string{"此前", "最新", "回应", "通报", "后续", "进展"}

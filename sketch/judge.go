@@ -306,6 +306,8 @@ func Judge(c Comparison, s float32, t Thresholds) Judgement {
 	switch {
 	case c.little(&t):
 		j.Score = min(j.Score, float32(t.Doubt))
+	case c.Layout.SameBody:
+		j.Kind, j.Reason, j.Score = Duplicate, SameText, max(j.Score, float32(least))
 	case float64(j.Score) >= least && e[Resembles] >= t.Related && oneStory:
 		j.Kind, j.Reason = Duplicate, SameText
 	case float64(j.Story) < t.Suspect && (float64(j.Score) < t.Doubt || renamed):

@@ -91,3 +91,28 @@ func TestRenamed(t *testing.T) {
 		}
 	}
 }
+
+// TestSameBody: a headline put before a short body that had none leaves a copy,
+// but a body of a few words says nothing.
+func TestSameBody(t *testing.T) {
+	th := DefaultThresholds()
+	long, few := strings.TrimSpace(clauses(2, 0)), "详情见图"
+	headline := strings.ReplaceAll(strings.TrimSpace(clauses(3, 50)), "\n", "")
+	for _, c := range []struct {
+		name string
+		q, c Input
+		want Kind
+	}{
+		{"a headline more", Input{Title: headline, Body: long}, Input{Body: long}, Duplicate},
+		{"a headline less", Input{Body: long}, Input{Title: headline, Body: long}, Duplicate},
+		{"a few words", Input{Title: headline, Body: few}, Input{Body: few}, Unrelated},
+	} {
+		if j := Judge(CompareTexts(c.q, c.c), -1, th); j.Kind != c.want {
+			t.Errorf("%s: %+v", c.name, j)
+		}
+	}
+	other := strings.ReplaceAll(strings.TrimSpace(clauses(3, 60)), "\n", "")
+	if r := CompareTexts(Input{Title: headline, Body: long}, Input{Title: other, Body: long}); r.Layout.SameBody {
+		t.Error("two headlines: the same body is taken for the same text")
+	}
+}

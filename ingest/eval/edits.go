@@ -34,7 +34,7 @@ func Edits() []Edit {
 		{Name: "zero-width", Form: true, Strengths: []float64{.05, .5}, Unit: "of characters", apply: between("\u200b", "\u200d", "\ufeff")},
 		{Name: "spacing", Form: true, Strengths: []float64{.05, .5}, Unit: "of characters", apply: between(" ", "\u3000")},
 		{Name: "dots", Form: true, Strengths: []float64{.05, .5}, Unit: "of characters", apply: between("·", ".")},
-		{Name: "set apart", Form: true, Strengths: once, apply: (*editor).apart},
+		{Name: "set apart", Strengths: once, apply: (*editor).apart},
 		{Name: "radicals", Form: true, Strengths: once, apply: (*editor).radicals},
 		{Name: "emoji", Form: true, Strengths: []float64{.02, .1}, Unit: "of characters", apply: between("😀", "🔥", "👍")},
 		{Name: "punctuation", Form: true, Strengths: once, apply: (*editor).punctuation},
@@ -178,7 +178,8 @@ func between(marks ...string) func(*editor, *ingest.Item, float64) {
 	}
 }
 
-// apart puts one mark between every two characters, whatever they are.
+// apart puts one mark between every two characters, whatever they are. It is no
+// edit of form alone: a text that is mostly Latin stays apart.
 func (e *editor) apart(it *ingest.Item, _ float64) {
 	marks := []string{" ", "·", ".", "-", "|"}
 	mark := marks[e.rng.IntN(len(marks))]
