@@ -145,11 +145,22 @@ func (x *Index) Decide(ctx context.Context, req DecisionRequest) (*Decision, err
 	if err != nil {
 		return nil, fmt.Errorf("index: %s: %w", req.Kind, err)
 	}
+	if len(out.Events) > 0 {
+		select {
+		case x.decided <- struct{}{}:
+		default:
+		}
+	}
 	for i := range out.Events {
 		x.metrics.observe([]Outcome{{Changed: true, Event: out.Events[i]}})
 	}
 	return out, nil
 }
+
+// Decided is sent to after decisions that made events, which wait to be
+// published: one who publishes them may receive from it. Several decisions may
+// be one signal.
+func (x *Index) Decided() <-chan struct{} { return x.decided }
 
 func (d *decision) apply() error {
 	if len(d.req.Items) > 0 {

@@ -91,6 +91,8 @@ type Index struct {
 	reader *sql.DB // many, read-only
 	beside *reader // reader's statements for judging
 
+	decided chan struct{} // sent to by Decide; never closed
+
 	// write serialises the writers. It guards closed, w, next*, sources and trusting.
 	write       sync.Mutex
 	closed      bool
@@ -191,6 +193,7 @@ func Open(ctx context.Context, cfg Config) (*Index, error) {
 		sources:   map[string]int64{},
 		relatives: newRelatives(cfg.Normal),
 		metrics:   newMetrics(),
+		decided:   make(chan struct{}, 1),
 	}
 	x.clusters.init()
 	x.ending, x.end = context.WithCancel(context.Background())

@@ -65,6 +65,7 @@ func (o *outbox) run(ctx context.Context, done <-chan struct{}) error {
 		default:
 			select {
 			case <-o.kick:
+			case <-o.index.Decided():
 			case <-done:
 				if _, last := o.index.Applied(); last == after {
 					return nil

@@ -261,6 +261,46 @@ func TestDiskFull(t *testing.T) {
 	rig.verify()
 }
 
+// TestDecisionsArePublished: what an editor decides is on VERDICTS at once, not
+// with the next article.
+func TestDecisionsArePublished(t *testing.T) {
+	rig := start(t, t.TempDir(), nil)
+	sub, err := rig.conn.SubscribeSync(SubjectVerdicts + ">")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const body = "水库今晨开闸泄洪，下游的村民已经转移到高处，电站停机检修三天，渡口同时封航。"
+	rig.submit(SubjectPublish, Item{ID: "first", Body: body})
+	rig.submit(SubjectPublish, Item{ID: "copy", Body: body})
+	next := func() (e index.Event) {
+		t.Helper()
+		m, err := sub.NextMsg(time.Minute)
+		if err == nil {
+			err = json.Unmarshal(m.Data, &e)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+	next()
+	next()
+	d, err := rig.index.Decide(context.Background(), index.DecisionRequest{Kind: index.Release, Item: "copy", By: "editor"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e := next(); e.ID != "copy" || e.Verdict != index.Unique || e.Cause != index.CauseEditor {
+		t.Errorf("%+v", e)
+	}
+	if _, err := rig.index.Decide(context.Background(), index.DecisionRequest{Kind: index.Undo, Undo: d.Number, By: "editor"}); err != nil {
+		t.Fatal(err)
+	}
+	if e := next(); e.ID != "copy" || e.Verdict != index.Duplicate {
+		t.Errorf("%+v", e)
+	}
+	rig.verify()
+}
+
 func TestDeadLetters(t *testing.T) {
 	rig := start(t, t.TempDir(), nil)
 	ctx := context.Background()
