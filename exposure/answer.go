@@ -39,7 +39,9 @@ func (m *message) appendIDs(dst []byte, ids []uint32) []byte {
 		return append(dst, ']')
 	}
 	body := m.body
-	for _, i := range ids {
+	dst = slices.Grow(dst, min(len(ids)*shortToken, len(body)+len(ids)+shortToken))
+	dst, done := m.appendTokens(dst, ids)
+	for _, i := range ids[done:] {
 		from, to := m.token(int(i))
 		if cap(dst)-len(dst) < shortToken {
 			dst = slices.Grow(dst, max(len(body)/2, shortToken))

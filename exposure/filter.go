@@ -58,14 +58,18 @@ var messages = sync.Pool{New: func() any { return new(message) }}
 func (m *message) hash(seed uint64) {
 	m.keys = slices.Grow(m.keys[:0], len(m.spans))[:len(m.spans)]
 	body, keys := m.body, m.keys
-	for i, sp := range m.spans {
-		// Most ids have 9 to 16 bytes. Nothing is called for those, so that the
-		// multiplications of one overlap with those of the next.
-		if n := sp.to - sp.from; n-9 <= 7 && sp.from&isOdd == 0 {
-			id := body[sp.from:sp.to]
-			keys[i] = nonZero(hash16(binary.LittleEndian.Uint64(id), binary.LittleEndian.Uint64(id[len(id)-8:]), uint64(n), seed))
-		} else {
-			keys[i] = keyOf(m.id(i), seed)
+	for i := 0; i < len(keys); {
+		i += m.hashVector(i, seed)
+		for end := min(i+8, len(keys)); i < end; i++ {
+			// Most ids have 9 to 16 bytes. Nothing is called for those, so that the
+			// multiplications of one overlap with those of the next.
+			sp := m.spans[i]
+			if n := sp.to - sp.from; n-9 <= 7 && sp.from&isOdd == 0 {
+				id := body[sp.from:sp.to]
+				keys[i] = nonZero(hash16(binary.LittleEndian.Uint64(id), binary.LittleEndian.Uint64(id[len(id)-8:]), uint64(n), seed))
+			} else {
+				keys[i] = keyOf(m.id(i), seed)
+			}
 		}
 	}
 }
@@ -386,10 +390,10 @@ func (m *message) choose(o *Outcome) {
 	// Which are unseen is as good as random, and a branch on it would be
 	// mispredicted half of the time: so they are listed without one first.
 	m.answer = slices.Grow(m.answer[:0], len(m.marks))[:len(m.marks)]
-	n := 0
-	for i, mark := range m.marks {
+	from, n := listVector(m.marks, m.answer)
+	for i := from; i < len(m.marks); i++ {
 		m.answer[n] = uint32(i)
-		if mark == unseen {
+		if m.marks[i] == unseen {
 			n++
 		}
 	}

@@ -34,11 +34,17 @@ func nonZero(hash uint64) uint32 {
 	return k
 }
 
+// Words of XXH3's secret (Collet, xxHash specification).
+const (
+	secretLo = 0x1f67b3b7a4a44072 ^ 0x78e5c0cc4ee679cb
+	secretHi = 0x2172ffcc7dd05a82 ^ 0x8e2443f7744608b8
+)
+
 // hash16 is XXH3-64 of n bytes, 9 to 16, given as the first and the last eight of
-// them. The constants are words of XXH3's secret (Collet, xxHash specification).
+// them.
 func hash16(first, last, n, seed uint64) uint64 {
-	lo := first ^ (0x1f67b3b7a4a44072 ^ 0x78e5c0cc4ee679cb + seed)
-	hi := last ^ (0x2172ffcc7dd05a82 ^ 0x8e2443f7744608b8 - seed)
+	lo := first ^ (secretLo + seed)
+	hi := last ^ (secretHi - seed)
 	a, b := bits.Mul64(lo, hi)
 	h := n + bits.ReverseBytes64(lo) + hi + (a ^ b)
 	h ^= h >> 37

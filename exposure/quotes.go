@@ -82,3 +82,11 @@ func (q quoteMap) next(i int) int {
 		}
 	}
 }
+
+// count is how many there are.
+func (q quoteMap) count() (n int) {
+	for _, x := range q {
+		n += bits.OnesCount64(x)
+	}
+	return n
+}

@@ -210,6 +210,7 @@ type scanner struct {
 	b     []byte
 	i     int
 	plain bool
+	tries int // of scanVector, which looks at all the rest each time
 }
 
 func (s *scanner) space() {
@@ -359,6 +360,9 @@ func (m *message) scanItems(s *scanner) (bool, error) {
 // a comma and a space, between them, and leaves the last one, or whatever is unusual,
 // to its caller.
 func (m *message) scanStrings(s *scanner) {
+	if s.tries++; s.tries <= 4 {
+		s.i = m.scanVector(s.i)
+	}
 	b, q, spans, i := s.b, m.quotes, m.spans, s.i
 	defer func() { s.i, m.spans = i, spans }()
 	w := i >> 6

@@ -2,6 +2,7 @@ package exposure
 
 import (
 	"math"
+	"math/bits"
 	"slices"
 	"time"
 )
@@ -114,18 +115,37 @@ func (v *view) mark(keys []uint32, marks []byte) (exact, shards int) {
 				}
 			}
 		}
-		out := marks[:len(part)]
-		for j, key := range part {
-			in := (hits[j] | -hits[j]) >> 7 // 1 where there is a hit
-			out[j] = inShards * in
-			shards += int(in)
-			if v.exact.may(key) && v.exact.has(key) {
+		e, in := v.sortOut(part, &hits, marks[:len(part)])
+		exact, shards = exact+e, shards+in
+		keys, marks = keys[len(part):], marks[len(part):]
+	}
+	return exact, shards
+}
+
+// sortOut writes the marks of up to a batch of keys, of which shards hold those with a
+// hit, and returns the counts.
+func (v *view) sortOut(part []uint32, hits *[batch]byte, out []byte) (exact, shards int) {
+	var may [batch / 64]uint64
+	n, shards := v.exact.sortOutVector(part, hits, out, &may)
+	for i, x := range may[:n/64] {
+		for ; x != 0; x &= x - 1 {
+			if j := i*64 + bits.TrailingZeros64(x); v.exact.has(part[j]) {
+				shards -= int(out[j] / inShards)
 				out[j] = inExact
-				shards -= int(in)
 				exact++
 			}
 		}
-		keys, marks = keys[len(part):], marks[len(part):]
+	}
+	for j := n; j < len(part); j++ {
+		key := part[j]
+		in := (hits[j] | -hits[j]) >> 7 // 1 where there is a hit
+		out[j] = inShards * in
+		shards += int(in)
+		if v.exact.may(key) && v.exact.has(key) {
+			out[j] = inExact
+			shards -= int(in)
+			exact++
+		}
 	}
 	return exact, shards
 }
