@@ -96,41 +96,13 @@ func (p *popular) shrink() {
 	for _, w := range p.counts {
 		weights = append(weights, *w)
 	}
-	least := nth(weights, len(weights)-popularLimit)
+	slices.Sort(weights) // some milliseconds, once for popularLimit new items
+	least := weights[len(weights)-popularLimit]
 	for id, w := range p.counts {
 		if *w <= least {
 			delete(p.counts, id)
 		}
 	}
-}
-
-// nth is the nth smallest (Hoare's quickselect), in linear time where sorting would
-// take sixteen times as long. It moves the elements.
-func nth(v []float64, n int) float64 {
-	for lo, hi := 0, len(v)-1; lo < hi; {
-		pivot, i, j := v[lo+(hi-lo)/2], lo, hi
-		for i <= j {
-			for v[i] < pivot {
-				i++
-			}
-			for v[j] > pivot {
-				j--
-			}
-			if i <= j {
-				v[i], v[j] = v[j], v[i]
-				i, j = i+1, j-1
-			}
-		}
-		switch {
-		case n <= j:
-			hi = j
-		case n >= i:
-			lo = i
-		default:
-			return v[n]
-		}
-	}
-	return v[n]
 }
 
 // top lists the heaviest items.

@@ -22,8 +22,9 @@ const (
 type readers struct {
 	free chan struct{} // one for each connection that is not in use
 
-	mu    sync.Mutex
-	stack []*readConn // under mu; last used first used, so that few caches are warm
+	mu     sync.Mutex
+	stack  []*readConn // under mu; last used first used, so that few caches are warm
+	closed bool        // under mu
 }
 
 // readConn is owned by whoever took it from the stack.
@@ -64,44 +65,64 @@ func openReaders(dsn string, n int) (_ *readers, err error) {
 	return r, nil
 }
 
-// close closes those that are free. Whoever reads on is left his connection, and
-// finds no other.
+// close closes those that are free. Whoever reads on is left his connection until he
+// gives it back, and finds no other.
 func (r *readers) close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var errs []error
 	for _, c := range r.stack {
-		for _, s := range c.stmts {
-			errs = append(errs, s.Close())
-		}
-		errs = append(errs, c.conn.Close())
+		errs = append(errs, c.close())
 	}
-	r.stack = nil
+	r.stack, r.closed = nil, true
 	return errors.Join(errs...)
+}
+
+func (c *readConn) close() error {
+	var errs []error
+	for _, s := range c.stmts {
+		errs = append(errs, s.Close())
+	}
+	return errors.Join(append(errs, c.conn.Close())...)
+}
+
+// take waits for a connection.
+func (r *readers) take(ctx context.Context) (*readConn, error) {
+	select {
+	case <-r.free:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.stack) == 0 {
+		r.free <- struct{}{}
+		return nil, ErrClosed
+	}
+	c := r.stack[len(r.stack)-1]
+	r.stack = r.stack[:len(r.stack)-1]
+	return c, nil
+}
+
+func (r *readers) giveBack(c *readConn) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	defer func() { r.free <- struct{}{} }()
+	if r.closed {
+		return c.close()
+	}
+	r.stack = append(r.stack, c)
+	return nil
 }
 
 // one reads the row of a key; ok is false where there is none. The bytes are the
 // caller's.
 func (r *readers) one(ctx context.Context, query func(*readConn) (driver.Rows, error)) (b []byte, ok bool, err error) {
-	select {
-	case <-r.free:
-	case <-ctx.Done():
-		return nil, false, ctx.Err()
+	c, err := r.take(ctx)
+	if err != nil {
+		return nil, false, err
 	}
-	defer func() { r.free <- struct{}{} }()
-	r.mu.Lock()
-	if len(r.stack) == 0 {
-		r.mu.Unlock()
-		return nil, false, ErrClosed
-	}
-	c := r.stack[len(r.stack)-1]
-	r.stack = r.stack[:len(r.stack)-1]
-	r.mu.Unlock()
-	defer func() {
-		r.mu.Lock()
-		r.stack = append(r.stack, c)
-		r.mu.Unlock()
-	}()
+	defer func() { err = errors.Join(err, r.giveBack(c)) }()
 	q, err := query(c)
 	if err != nil {
 		return nil, false, err

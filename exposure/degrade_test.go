@@ -1,0 +1,106 @@
+package exposure
+
+import (
+	"context"
+	"path/filepath"
+	"reflect"
+	"testing"
+	"time"
+)
+
+// TestDeadline: a request does not wait beyond its deadline for whoever has the user's
+// row, and is answered as configured, which it says.
+func TestDeadline(t *testing.T) {
+	for _, closed := range []bool{false, true} {
+		f := newFixture(t, Config{FailClosed: closed})
+		f.report(Seen, "u", "a")
+		f.restart()
+		addr := []byte(address("", "u"))
+		g := f.segmentOf(addr)
+		e, _ := g.acquire(addr, f.policies[""])
+		e.mu.Lock() // until the answer is there: whoever waits for it waits for good
+		want := map[bool]Response{
+			false: {Items: []string{"a", "b"}, Degraded: "open: the deadline passed"},
+			true:  {Items: []string{}, Dropped: 2, Degraded: "closed: the deadline passed"},
+		}[closed]
+		for _, mark := range []bool{false, true} {
+			r, err := f.Filter(context.Background(), Request{User: "u", Items: []string{"a", "b"}, Deadline: time.Millisecond, Max: 2, Mark: mark})
+			if err != nil || !reflect.DeepEqual(r, want) {
+				t.Errorf("%+v, %v, want %+v", r, err, want)
+			}
+		}
+		e.mu.Unlock()
+		g.release(e, -1, true)
+		r, err := f.Filter(context.Background(), Request{User: "u", Items: []string{"a", "b"}, Deadline: time.Hour})
+		if err != nil || r.Degraded != "" || len(r.Items) != 1 || r.Items[0] != "b" {
+			t.Errorf("in time: %+v, %v", r, err)
+		}
+	}
+}
+
+// TestMarkTooLate: a mark that is not known to have been kept by the deadline is told
+// of in the answer, which goes by the user's state all the same.
+func TestMarkTooLate(t *testing.T) {
+	f := newFixture(t, Config{})
+	f.report(Seen, "u", "a")
+	f.applyMu.Lock() // the report is logged, and applied only after the answer
+	defer f.applyMu.Unlock()
+	var r Response
+	var err error
+	for deadline := 100 * time.Millisecond; deadline < time.Minute; deadline *= 4 {
+		r, err = f.Filter(context.Background(), Request{User: "u", Items: []string{"a", "b"}, Deadline: deadline, Max: 2, Mark: true})
+		if r.Degraded != "open: the deadline passed" { // else even the state was not read in time
+			break
+		}
+	}
+	if err != nil || len(r.Items) != 1 || r.Items[0] != "b" || r.Degraded != "mark: the deadline passed, and the report may or may not count" {
+		t.Fatalf("%+v, %v", r, err)
+	}
+}
+
+// gatedLog is a log whose entries come when the gate is opened.
+type gatedLog struct {
+	*MemoryLog
+	open chan struct{}
+}
+
+func (l gatedLog) Consume(ctx context.Context, after uint64, fn func(Entry) error) error {
+	return l.MemoryLog.Consume(ctx, after, func(e Entry) error {
+		select {
+		case <-l.open:
+			return fn(e)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	})
+}
+
+// TestReplaying: until everything logged before the start is applied, nobody is
+// answered as if it were.
+func TestReplaying(t *testing.T) {
+	for _, closed := range []bool{false, true} {
+		log := gatedLog{NewMemoryLog(), make(chan struct{})}
+		for _, id := range []string{"a", "b"} {
+			if _, err := log.Append(t.Context(), "exposures.seen.0", []byte(`{"user":"u","items":["`+id+`"]}`)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s, err := Open(t.Context(), Config{Path: filepath.Join(t.TempDir(), "e.db"), Log: log, Logger: quiet, FailClosed: closed})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		r, err := s.Filter(t.Context(), Request{User: "u", Items: []string{"a", "c"}})
+		want := map[bool]string{false: "open: the server is still replaying its log", true: "closed: the server is still replaying its log"}[closed]
+		if err != nil || s.Ready() || r.Degraded != want || len(r.Items) != map[bool]int{false: 2, true: 0}[closed] {
+			t.Errorf("%+v, %v, ready %v", r, err, s.Ready())
+		}
+		close(log.open)
+		if err := s.WaitReady(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if r, err = s.Filter(t.Context(), Request{User: "u", Items: []string{"a", "b", "c"}}); err != nil || r.Degraded != "" || len(r.Items) != 1 {
+			t.Errorf("%+v, %v", r, err)
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package exposure
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+)
+
+// TestSweepLoop: what has expired leaves the file by itself, at the rate given.
+func TestSweepLoop(t *testing.T) {
+	f := newFixture(t, Config{SweepRate: 6400, SweepRest: time.Millisecond, FlushAge: 10 * time.Millisecond})
+	const users = 300
+	for i := range users {
+		f.report(Seen, fmt.Sprint("u", i), "a")
+	}
+	if err := f.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	left := func() int64 {
+		rep, err := Verify(t.Context(), f.cfg.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return rep.Users
+	}
+	if got := left(); got != users {
+		t.Fatalf("%d users", got)
+	}
+	f.clock.advance(6 * 24 * time.Hour)
+	for left() > 0 {
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// TestSweep: what has expired leaves the file, and only that.
+func TestSweep(t *testing.T) {
+	f := newFixture(t, Config{Scenes: map[string]string{"news": "monthly"},
+		Policies: map[string]Policy{"": {Capacity: 64, Tail: 16}, "monthly": {Kind: Calendar, Capacity: 64, Large: -1, Tail: 16, Months: 1}}})
+	ctx := context.Background()
+	see := func(user, scene string, n int) {
+		if err := f.Expose(ctx, Event{Kind: Seen, User: user, Scene: scene, Items: ids(0, n)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	see("old", "", 300)
+	see("old", "news", 100)
+	f.clock.advance(6 * 24 * time.Hour)
+	see("young", "", 300)
+	if err := f.Flush(ctx); err != nil {
+		t.Fatal(err)
+	}
+	count := func() (users, shards int64) {
+		if err := f.Sweep(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Flush(ctx); err != nil {
+			t.Fatal(err)
+		}
+		rep, err := Verify(ctx, f.cfg.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return rep.Users, rep.Shards
+	}
+	if users, shards := count(); users != 2 || shards != 5+2 {
+		t.Fatalf("after six days: %d users, %d shards", users, shards)
+	}
+	f.clock.advance(30 * 24 * time.Hour) // 25 June: May is still read
+	see("old", "news", 10)
+	if users, shards := count(); users != 1 || shards != 3 {
+		t.Fatalf("in June: %d users, %d shards", users, shards)
+	}
+	f.clock.advance(30 * 24 * time.Hour) // 25 July: May is not
+	if users, shards := count(); users != 1 || shards != 1 {
+		t.Fatalf("in July: %d users, %d shards", users, shards)
+	}
+	f.clock.advance(60 * 24 * time.Hour)
+	if users, shards := count(); users != 0 || shards != 0 {
+		t.Fatalf("in September: %d users, %d shards", users, shards)
+	}
+}
