@@ -2,6 +2,7 @@ package exposure
 
 import (
 	"context"
+	"fmt"
 	"runtime"
 	"slices"
 	"strings"
@@ -10,8 +11,15 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// mixBatch is how many users BuildMix writes in a transaction.
-const mixBatch = 2000
+// BuildMix writes so many users at once, and commits after so many. Users in no order
+// touch a page of the tree each; what is written with a commit is every page touched,
+// and with few enough commits that is each page once or twice a round. Until then the
+// writer's cache is to hold them.
+const (
+	mixBatch   = 2000
+	mixCommit  = 125 * mixBatch
+	mixCacheKB = 1 << 20
+)
 
 // BuildMix writes the state file of a user base: users "u0" to "u<n-1>", of which each
 // share has seen the ids "<user>-000000" and on, reported in rounds spread over all
@@ -24,28 +32,14 @@ func BuildMix(ctx context.Context, path string, p Policy, users int, mix []Share
 		return err
 	}
 	defer s.Close()
-	for _, pragma := range []string{"PRAGMA synchronous = OFF", "PRAGMA wal_autocheckpoint = 16384"} {
+	for _, pragma := range []string{"PRAGMA synchronous = OFF", "PRAGMA wal_autocheckpoint = 16384", fmt.Sprintf("PRAGMA cache_size = -%d", mixCacheKB)} {
 		if _, err := s.db.write.ExecContext(ctx, pragma); err != nil {
 			return err
 		}
 	}
 	b := &mixBuilder{s: s, mix: mix, rounds: rounds, now: time.Now().In(s.cfg.Location)}
 	for round := range rounds {
-		var write errgroup.Group // of the batch before: users of a round are written once
-		for from := 0; from < users; from += mixBatch {
-			batch, err := b.batch(ctx, round, from, min(from+mixBatch, users), users)
-			if err == nil {
-				err = write.Wait()
-			}
-			if err != nil {
-				return err
-			}
-			write.Go(func() error { return b.write(ctx, batch) })
-			if progress != nil {
-				progress(round*users+from, rounds*users)
-			}
-		}
-		if err := write.Wait(); err != nil {
+		if err := b.round(ctx, round, users, progress); err != nil {
 			return err
 		}
 	}
@@ -57,6 +51,48 @@ type mixBuilder struct {
 	mix    []Share
 	rounds int
 	now    time.Time
+}
+
+// round reports once for every user. Batches are made while the one before is written.
+func (b *mixBuilder) round(ctx context.Context, round, users int, progress func(done, of int)) error {
+	var write errgroup.Group // of the batch before: users of a round are written once
+	var f *flushTx           // owned by write, and by this between two batches
+	defer func() {
+		_ = write.Wait()
+		if f != nil {
+			_ = f.tx.Rollback()
+		}
+	}()
+	for from := 0; from < users; from += mixBatch {
+		to := min(from+mixBatch, users)
+		batch, err := b.batch(ctx, round, from, to, users)
+		if err == nil {
+			err = write.Wait()
+		}
+		if err == nil && f == nil {
+			f, err = b.s.beginFlush(ctx)
+		}
+		if err != nil {
+			return err
+		}
+		write.Go(func() error {
+			for _, r := range batch {
+				if err := f.put(r.addr, r.snap); err != nil {
+					return err
+				}
+			}
+			if to%mixCommit != 0 && to < users {
+				return nil
+			}
+			done := f
+			f = nil
+			return done.tx.Commit()
+		})
+		if progress != nil {
+			progress(round*users+from, b.rounds*users)
+		}
+	}
+	return write.Wait()
 }
 
 type mixRow struct {
@@ -117,20 +153,6 @@ func (b *mixBuilder) report(ctx context.Context, i, round int) (mixRow, error) {
 		return mixRow{}, err
 	}
 	return mixRow{addr, b.s.snapshot(addr, st)}, nil
-}
-
-func (b *mixBuilder) write(ctx context.Context, batch []mixRow) error {
-	f, err := b.s.beginFlush(ctx)
-	if err != nil {
-		return err
-	}
-	defer f.tx.Rollback()
-	for _, r := range batch {
-		if err := f.put(r.addr, r.snap); err != nil {
-			return err
-		}
-	}
-	return f.tx.Commit()
 }
 
 // noLog is a log without events.
