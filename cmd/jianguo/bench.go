@@ -20,6 +20,7 @@ type benchCmd struct {
 	Index  benchIndexCmd  `cmd:"" help:"Build an index of N items and measure it."`
 	Ingest benchIngestCmd `cmd:"" help:"Measure ingest over its bus: articles a second, and publish to verdict at half of that."`
 	Filter benchFilterCmd `cmd:"" help:"Measure POST /filter on a server of its own, and Redis beside it."`
+	Noop   benchNoopCmd   `cmd:"" hidden:"" help:"Serve what does nothing: the control of bench filter."`
 }
 
 type benchIndexCmd struct {
@@ -133,6 +134,9 @@ func (c *benchFilterCmd) Run(co *streams) error {
 			}
 			return exec.CommandContext(co.ctx, self, args...)
 		}}
+	o.Noop = func(answer int) *exec.Cmd {
+		return exec.CommandContext(co.ctx, self, "bench", "noop", "--answer", fmt.Sprint(answer))
+	}
 	if c.Against == "redis" {
 		if o.Redis, err = exec.LookPath(c.Redis); err != nil {
 			return fmt.Errorf("--against redis: %w (Debian: apt-get install redis-server)", err)
@@ -153,6 +157,15 @@ func (c *benchFilterCmd) Run(co *streams) error {
 	out := json.NewEncoder(co.out)
 	out.SetIndent("", "  ")
 	return out.Encode(res)
+}
+
+type benchNoopCmd struct {
+	Answer int `help:"Bytes of an answer." default:"0"`
+}
+
+// Run serves until it is told to stop.
+func (c *benchNoopCmd) Run(co *streams) error {
+	return filterbench.ServeNoop(co.ctx, co.out, c.Answer)
 }
 
 // exposureCmd are things to know about exposure state.

@@ -26,13 +26,15 @@ import (
 	"jianguo/exposure"
 )
 
-// Options say what to run. Start is required; the zero values of the others are those
+// Options say what to run. Start and Noop are required; the zero values of the others are those
 // of the documented benchmark.
 type Options struct {
 	// Start returns the command of a server: jianguo serve, on this directory and
 	// these addresses, not yet started.
 	Start func(a ServerArgs) *exec.Cmd
-	Dir   string // for state; default a temporary directory, removed at the end
+	// Noop returns the command of a server that runs ServeNoop.
+	Noop func(answer int) *exec.Cmd
+	Dir  string // for state; default a temporary directory, removed at the end
 
 	Seen, Candidates int           // of the hot user; 5,000 and 5,000
 	Overlap          float64       // share of the candidates that are seen; 0.5
@@ -91,19 +93,22 @@ type Result struct {
 	EventsSync  float64 `json:"events_per_second_synced"`
 	EventsRelax float64 `json:"events_per_second_relaxed"`
 
-	Peak10k    float64 `json:"peak_10000_rps"`  // 10,000 candidates, as many connections as it takes
-	P50At70    float64 `json:"p50_at_70_us"`    // the same at 70 % of that peak
-	P99At70    float64 `json:"p99_at_70_us"`    //
-	ColdRate   float64 `json:"cold_rps"`        // at which cold latencies were measured: half of the peak
-	ColdUsers  int     `json:"cold_users"`      // asked once each
-	MixUsers   int     `json:"mix_users"`       //
-	Syncs      float64 `json:"fdatasync_per_s"` // of the disk, 4 KiB appended each time
-	CPUs       int     `json:"cpus"`            //
-	Pinned     bool    `json:"pinned"`          // server and load on processors of their own
-	Seen       int     `json:"seen"`            //
-	Candidates int     `json:"candidates"`      //
-	Overlap    float64 `json:"overlap"`         //
-	Theory     float64 `json:"fpr_theory"`      //
+	Peak10k    float64 `json:"peak_10000_rps"`   // 10,000 candidates, as many connections as it takes
+	P50At70    float64 `json:"p50_at_70_us"`     // the same at 70 % of that peak
+	P99At70    float64 `json:"p99_at_70_us"`     //
+	NoopP50    float64 `json:"noop_p50_us"`      // ServeNoop at that rate, in turns with it
+	NoopP99    float64 `json:"noop_p99_us"`      //
+	NoopCold99 float64 `json:"noop_cold_p99_us"` // and at the rate of cold users
+	ColdRate   float64 `json:"cold_rps"`         // at which cold latencies were measured: half of the peak
+	ColdUsers  int     `json:"cold_users"`       // asked once each
+	MixUsers   int     `json:"mix_users"`        //
+	Syncs      float64 `json:"fdatasync_per_s"`  // of the disk, 4 KiB appended each time
+	CPUs       int     `json:"cpus"`             //
+	Pinned     bool    `json:"pinned"`           // server and load on processors of their own
+	Seen       int     `json:"seen"`             //
+	Candidates int     `json:"candidates"`       //
+	Overlap    float64 `json:"overlap"`          //
+	Theory     float64 `json:"fpr_theory"`       //
 	Latencies  []Point `json:"latency_at_70,omitempty"`
 }
 
@@ -346,13 +351,20 @@ func (b *bench) load() error {
 	defer srv.stop()
 	req := httpRequest("/filter", "application/octet-stream", filterBody("hot", b.candidates(10_000)))
 	one := func(int) []byte { return req }
-	var lat latencies
-	if b.r.Peak10k, lat, b.r.P50At70, b.r.P99At70, err = srv.steady(b.ctx, one, 0.7, b.Each); err != nil {
+	noop, err := b.startNoop(10_000 / 8)
+	if err != nil {
 		return err
 	}
-	for _, q := range []float64{0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.995, 0.999, 1} {
-		b.r.Latencies = append(b.r.Latencies, Point{q, lat.at(q)})
+	defer noop.stop()
+	st, err := srv.steady(b.ctx, one, noop, one, 0.7, b.Each)
+	if err != nil {
+		return err
 	}
-	b.say("10,000 candidates: peak %.0f/s; at 70 %% of it p50 %.0f µs, p99 %.0f µs", b.r.Peak10k, b.r.P50At70, b.r.P99At70)
+	b.r.Peak10k, b.r.P50At70, b.r.P99At70, b.r.NoopP50, b.r.NoopP99 = st.peak, st.p50, st.p99, st.noop50, st.noop99
+	for _, q := range []float64{0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.995, 0.999, 1} {
+		b.r.Latencies = append(b.r.Latencies, Point{q, st.lat.at(q)})
+	}
+	b.say("10,000 candidates: peak %.0f/s; at 70 %% of it p50 %.0f µs, p99 %.0f µs; a handler that does nothing, at that rate: %.0f and %.0f µs",
+		b.r.Peak10k, b.r.P50At70, b.r.P99At70, b.r.NoopP50, b.r.NoopP99)
 	return nil
 }

@@ -32,6 +32,9 @@ func TestRun(t *testing.T) {
 	defer cancel()
 	r, err := Run(ctx, Options{Dir: dir, Redis: redis, Each: 100 * time.Millisecond, Seen: 500, Candidates: 500, Users: 200, Events: 1000,
 		Mix: []exposure.Share{{Part: 0.9, Keys: 50}, {Part: 0.1, Keys: 2000}},
+		Noop: func(answer int) *exec.Cmd {
+			return exec.Command(binary, "bench", "noop", "--answer", strconv.Itoa(answer))
+		},
 		Start: func(a ServerArgs) *exec.Cmd {
 			durability := "synced"
 			if a.Relaxed {

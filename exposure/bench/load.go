@@ -276,24 +276,38 @@ func (s *server) openLoop(ctx context.Context, next func(n int) []byte, rps floa
 	return all, errors.Join(errors.Join(errs...), ctx.Err())
 }
 
+// steadiness is what steady measures; latencies in microseconds.
+type steadiness struct {
+	peak                     float64   // requests a second
+	lat                      latencies // of the round whose p99 is the median
+	p50, p99, noop50, noop99 float64
+}
+
 // steady is what openLoop measures at a share of the peak: the medians of some rounds,
-// each of which finds out the peak anew, since that of a shared machine moves.
-func (s *server) steady(ctx context.Context, next func(n int) []byte, share float64, d time.Duration) (peak float64, lat latencies, p50, p99 float64, err error) {
+// each of which finds out the peak anew, since that of a shared machine moves. In each,
+// noop is asked the like at the same rate: what it takes is not the server's.
+func (s *server) steady(ctx context.Context, next func(n int) []byte, noop *server, like func(n int) []byte, share float64, d time.Duration) (st steadiness, err error) {
 	const rounds = 3
-	var peaks, halves, tails []float64
+	var peaks, halves, tails, noop50, noop99 []float64
 	for range rounds {
 		p, err := s.peak(ctx, next, d/2)
 		if err != nil {
-			return 0, nil, 0, 0, err
+			return st, err
 		}
 		l, err := s.openLoop(ctx, next, share*p, d)
 		if err != nil {
-			return 0, nil, 0, 0, err
+			return st, err
+		}
+		control, err := noop.openLoop(ctx, like, share*p, d)
+		if err != nil {
+			return st, fmt.Errorf("noop: %w", err)
 		}
 		peaks, halves, tails = append(peaks, p), append(halves, l.at(0.5)), append(tails, l.at(0.99))
+		noop50, noop99 = append(noop50, control.at(0.5)), append(noop99, control.at(0.99))
 		if slices.Sort(tails); l.at(0.99) == tails[len(tails)/2] {
-			lat = l
+			st.lat = l
 		}
 	}
-	return median(peaks), lat, median(halves), median(tails), nil
+	st.peak, st.p50, st.p99, st.noop50, st.noop99 = median(peaks), median(halves), median(tails), median(noop50), median(noop99)
+	return st, nil
 }
