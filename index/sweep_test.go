@@ -212,3 +212,39 @@ func TestSweptComesBack(t *testing.T) {
 		}
 	}
 }
+
+// TestSweptIsCopiedByAClockGoneBack: a message from before the sweep finds by its
+// normal form what was swept, and with that the story lives again for whatever
+// comes near it. No version of the story changes, only its cluster.
+func TestSweptIsCopiedByAClockGoneBack(t *testing.T) {
+	ctx := context.Background()
+	x := openTwins(t, [2]string{t.TempDir(), t.TempDir()})
+	defer func() { x.close(t) }()
+	seq := uint64(0)
+	add := func(hours int, a *Article) (verdicts [2]Verdict) {
+		t.Helper()
+		seq++
+		for i, one := range x {
+			out, err := one.Add(ctx, []Mutation{{Seq: seq, At: testStart.Add(time.Duration(hours) * time.Hour), Article: a}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			verdicts[i] = out[0].Event.Verdict
+		}
+		return verdicts
+	}
+	add(0, article("a", "a", 0xff<<20))
+	add(44, article("b", "b", 0xff))
+	if n, err := x[0].Sweep(ctx); err != nil || n != 1 {
+		t.Fatalf("%d swept, %v", n, err)
+	}
+	for _, c := range []struct {
+		hours int
+		a     *Article
+	}{{9, article("same", "a", 0xff<<20)}, {18, article("near", "near", 0xff<<20|1)}} {
+		if got := add(c.hours, c.a); got != [2]Verdict{Duplicate, Duplicate} {
+			t.Errorf("%q is %v where it was swept, else %v", c.a.ID, got[0], got[1])
+		}
+	}
+	mustVerify(t, x[0])
+}
