@@ -109,11 +109,18 @@ type decision struct {
 	req     DecisionRequest
 	note    string
 	effects []effect
+	changes []changeOf // what there are events to be of
 	events  []Event
 	cluster uint32
 	item    uint32
 	other   uint64
 	items   []uint32 // where it is about several
+}
+
+// changeOf is a change of an item's state, and the item.
+type changeOf struct {
+	event eventRow
+	item  *itemRow
 }
 
 // Decide applies an editor's decision, as one durable transaction, and logs
@@ -136,6 +143,9 @@ func (x *Index) Decide(ctx context.Context, req DecisionRequest) (*Decision, err
 			d.note += noteSeparator(x.cfg.Language) + req.Reason
 		}
 		if err := d.apply(); err != nil {
+			return err
+		}
+		if err := d.tell(); err != nil {
 			return err
 		}
 		var err error
@@ -275,10 +285,23 @@ func (d *decision) change(v *version, after cell) error {
 		return nil
 	}
 	e := eventRow{at: millis(d.req.At), verdict: after.Verdict, previous: before.Verdict, cause: CauseEditor, rule: after.Rule,
-		of: ordinalOrNull(after.Of), cluster: d.x.clusters.resolve(after.Cluster), revision: next.revision, note: sql.NullString{String: d.note, Valid: true}}
-	ev, err := d.emit(e, &v.itemRow)
-	d.events = append(d.events, ev)
-	return err
+		of: ordinalOrNull(after.Of), cluster: after.Cluster, revision: next.revision, note: sql.NullString{String: d.note, Valid: true}}
+	d.changes = append(d.changes, changeOf{e, &v.itemRow})
+	return nil
+}
+
+// tell emits an event for each change, once all are made: only then is it known
+// which cluster an item is in. An undo takes a merge back after its items.
+func (d *decision) tell() error {
+	for _, c := range d.changes {
+		c.event.cluster = d.x.clusters.resolve(c.event.cluster)
+		ev, err := d.emit(c.event, c.item)
+		if err != nil {
+			return err
+		}
+		d.events = append(d.events, ev)
+	}
+	return nil
 }
 
 // enter makes an item a member of a cluster, if it is not one.

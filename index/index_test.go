@@ -17,7 +17,8 @@ import (
 
 // TestModel drives random publishes, revisions and withdrawals, in batches of
 // any size, through restarts and failed commits, and holds every verdict
-// against the brute-force model.
+// against the brute-force model. Decisions that are taken back, in reverse order,
+// leave everything as the model has it, which never hears of them.
 func TestModel(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		dir := t.TempDir()
@@ -82,7 +83,10 @@ func TestModel(t *testing.T) {
 					rt.Fatal(err)
 				}
 			}
-			if rapid.IntRange(0, 4).Draw(rt, "restart") == 0 {
+			restart := func() {
+				if rapid.IntRange(0, 4).Draw(rt, "restart") != 0 {
+					return
+				}
 				if err := x.Close(); err != nil {
 					rt.Fatal(err)
 				}
@@ -91,6 +95,13 @@ func TestModel(t *testing.T) {
 				}
 				x = open()
 			}
+			restart()
+			m.compare(rt, x)
+			decided := decideSome(rt, x, seq)
+			restart()
+			undoAll(rt, x, decided)
+			_, events := x.Applied()
+			m.events = int(events) // of decisions and their undos, too
 			m.compare(rt, x)
 			again, err := x.Add(context.Background(), batch[:1])
 			if err != nil {
@@ -102,6 +113,33 @@ func TestModel(t *testing.T) {
 		}
 		mustVerify(rt, x)
 	})
+}
+
+// decideSome takes up to four decisions, and returns the numbers of those that fit.
+func decideSome(rt *rapid.T, x *Index, seq uint64) (numbers []uint64) {
+	for range rapid.IntRange(0, 4).Draw(rt, "decisions") {
+		req := drawDecision(rt, seq)
+		if req.Kind == Undo { // of an earlier one, which has been taken back
+			req.Kind = Release
+		}
+		d, err := x.Decide(context.Background(), req)
+		var conflict *ConflictError
+		switch {
+		case err == nil:
+			numbers = append(numbers, d.Number)
+		case !errors.Is(err, ErrQuery) && !errors.Is(err, ErrNotFound) && !errors.As(err, &conflict):
+			rt.Fatal(err)
+		}
+	}
+	return numbers
+}
+
+func undoAll(rt *rapid.T, x *Index, numbers []uint64) {
+	for _, n := range slices.Backward(numbers) {
+		if _, err := x.Decide(context.Background(), DecisionRequest{Kind: Undo, Undo: n, By: "张三"}); err != nil {
+			rt.Fatalf("the undo of decision %d: %v", n, err)
+		}
+	}
 }
 
 func setPolicy(rt *rapid.T, x *Index, m *model, source, policy string) {

@@ -42,7 +42,7 @@ func newKilled(t *testing.T) (*killed, *rand.Rand) {
 	dir := t.TempDir()
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
-	k := &killed{t: t, data: filepath.Join(dir, "data"), start: (*exec.Cmd).Start, acked: map[string]bool{}, events: map[uint64]string{}, snapshots: map[string]int{}}
+	k := &killed{t: t, data: filepath.Join(dir, "data"), start: startChild, acked: map[string]bool{}, events: map[uint64]string{}, snapshots: map[string]int{}}
 	k.binary = filepath.Join(dir, "jianguo")
 	self, err := os.Executable()
 	if err != nil {
@@ -52,6 +52,12 @@ func newKilled(t *testing.T) (*killed, *rand.Rand) {
 		t.Fatal(err)
 	}
 	return k, rand.New(rand.NewPCG(seed, 1))
+}
+
+// startChild starts a command that does not outlive the test, should that be ended.
+func startChild(cmd *exec.Cmd) error {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	return cmd.Start()
 }
 
 // TestKill kills the real binary with SIGKILL at random moments of an ingest

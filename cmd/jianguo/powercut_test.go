@@ -58,6 +58,6 @@ func (k *killed) cuts(rounds int, round, whole func(int)) (syncs int) {
 		k.data = kept
 		whole(n)
 	}
-	k.start = (*exec.Cmd).Start
+	k.start = startChild
 	return syncs
 }
