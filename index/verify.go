@@ -95,7 +95,29 @@ func (x *Index) Verify(ctx context.Context) (*Report, error) {
 			return nil, err
 		}
 	}
+	if err := x.verifyTexts(ctx, r); err != nil {
+		return nil, err
+	}
 	return r, x.verifyResident(ctx, r)
+}
+
+// verifyTexts unpacks every kept text: each carries a checksum.
+func (x *Index) verifyTexts(ctx context.Context, r *Report) error {
+	err := each(ctx, x.reader, `SELECT ordinal, body FROM texts`, func(rows *sql.Rows) error {
+		var ordinal int64
+		var packed sql.RawBytes
+		if err := rows.Scan(&ordinal, &packed); err != nil {
+			return err
+		}
+		if _, err := unpackText(packed); err != nil {
+			r.problem("%d: the kept text is damaged: %v", ordinal, err)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("index: verify texts: %w", err)
+	}
+	return nil
 }
 
 // recipes are those in use, nil where there is only one.

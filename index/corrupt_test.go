@@ -1,0 +1,245 @@
+package index
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+)
+
+// files are those of a data directory, by name.
+type files map[string][]byte
+
+func readFiles(t *testing.T, dir string) files {
+	t.Helper()
+	all := files{}
+	for _, name := range []string{FileName, FileName + "-wal", SnapshotFileName, SnapshotFileName + "-wal"} {
+		b, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Fatal(err)
+		}
+		if err == nil {
+			all[name] = b
+		}
+	}
+	return all
+}
+
+// opened is what an index says of a directory with such files: nothing, if err
+// is one.
+func (f files) opened(t *testing.T) (events, rows, problems []string, err error) {
+	t.Helper()
+	dir, err := os.MkdirTemp(t.TempDir(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	for name, b := range f {
+		if err := os.WriteFile(filepath.Join(dir, name), b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := DefaultPolicy()
+	p.Rules = RulesHamming
+	x, err := Open(context.Background(), Config{Dir: dir, Policy: &p, Language: English, Durability: DurabilityRelaxed})
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	defer func() { _ = x.Close() }()
+	if events, rows, err = said(x); err != nil {
+		return nil, nil, nil, err
+	}
+	r, err := x.Verify(context.Background())
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	return events, rows, r.Problems, nil
+}
+
+// said is every event of an index as it is published, and then every row it has.
+func said(x *Index) (events, rows []string, err error) {
+	ctx := context.Background()
+	all, err := x.queryEvents(ctx, `1 ORDER BY e.number`)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, e := range all {
+		b, err := json.Marshal(e)
+		if err != nil {
+			return nil, nil, err
+		}
+		events = append(events, string(b))
+	}
+	for _, table := range []string{"items", "texts", "events", "current", "clusters", "members", "decisions", "decision_items", "sources", "source_policies", "stamps", "meta"} {
+		err := each(ctx, x.reader, `SELECT * FROM `+table, func(r *sql.Rows) error {
+			names, err := r.Columns()
+			if err != nil {
+				return err
+			}
+			values, into := make([]any, len(names)), make([]any, len(names))
+			for i := range values {
+				into[i] = &values[i]
+			}
+			err = r.Scan(into...)
+			rows = append(rows, table+fmt.Sprintf(" %q", values))
+			return err
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	return events, rows, nil
+}
+
+// eventful has all that a catalogue can hold: copies, revisions, withdrawals,
+// decisions and their undo.
+func eventful(t *testing.T, x *Index) {
+	t.Helper()
+	fill(t, x, 1, 40)
+	add := func(n int, m Mutation) {
+		t.Helper()
+		m.Seq, m.At = uint64(n), testStart.Add(time.Duration(n)*time.Second)
+		if _, err := x.Add(context.Background(), []Mutation{m}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for n := 40; n < 60; n++ {
+		add(n, Mutation{Article: article(fmt.Sprint("copy", n), fmt.Sprint("copy", n), uint64(n-39)<<40|uint64(n-39)<<8|0xfe)})
+	}
+	add(60, Mutation{Article: article("id3", "rewritten", 0x77<<50)})
+	add(61, Mutation{Withdraw: &Withdrawal{ID: "id4", Promote: true}})
+	add(62, Mutation{Withdraw: &Withdrawal{ID: "id5", Reason: "版权"}})
+	for _, req := range []DecisionRequest{{Kind: Release, Item: "copy45"}, {Kind: MakeLead, Item: "copy46"}, {Kind: Undo, Undo: 2}} {
+		req.By, req.At = "张三", testStart.Add(time.Hour)
+		if _, err := x.Decide(context.Background(), req); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestDamagedLog flips bits in SQLite's log of the catalogue, and cuts it, all over:
+// what is behind the damage is lost as if it had never been committed, and nothing
+// else is, or is different.
+func TestDamagedLog(t *testing.T) {
+	dir := t.TempDir()
+	x := openTest(t, dir, func(c *Config) { c.Durability = DurabilityRelaxed })
+	eventful(t, x)
+	if err := x.Snapshot(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	whole := readFiles(t, dir)
+	want, _, err := said(x)
+	if err := errors.Join(err, x.Close()); err != nil {
+		t.Fatal(err)
+	}
+	const log = FileName + "-wal"
+	size := len(whole[log])
+	if size < 100*4096 {
+		t.Fatalf("the log has %d bytes", size)
+	}
+	r := rand.New(rand.NewPCG(1, 1))
+	at := []int{size - 1}
+	for i := range 28 { // its header, and that of the first frame
+		at = append(at, 2*i)
+	}
+	for range 20 {
+		frame := 32 + r.IntN((size-32)/(24+4096))*(24+4096)
+		at = append(at, frame+r.IntN(24), frame+24+r.IntN(4096))
+	}
+	shorter := 0
+	for _, where := range at {
+		for what, b := range map[string][]byte{"flipped": slices.Clone(whole[log]), "cut": whole[log][:where]} {
+			if what == "flipped" {
+				b[where] ^= 1 << r.IntN(8)
+			}
+			damaged := maps.Clone(whole)
+			damaged[log] = b
+			got, _, problems, err := damaged.opened(t)
+			if err != nil || len(problems) > 0 {
+				t.Fatalf("%s at %d: %v %v", what, where, err, problems)
+			}
+			if len(got) > len(want) || !slices.Equal(got, want[:len(got)]) {
+				t.Fatalf("%s at %d: %d events, and not the first of those that were", what, where, len(got))
+			}
+			if len(got) < len(want) {
+				shorter++
+			}
+		}
+	}
+	t.Logf("%d of %d times the end was lost", shorter, 2*len(at))
+	if shorter < len(at) {
+		t.Error("hardly anything was damaged")
+	}
+}
+
+// TestDamagedCatalogue flips bits all over the catalogue's file, and cuts it. A file
+// that was cut is refused. SQLite has no checksums of rows: of the flips, those inside
+// of a value may go unnoticed where nothing else says the same, such as a bit of a
+// sketch; most are refused at the start, or found by Verify.
+func TestDamagedCatalogue(t *testing.T) {
+	dir := t.TempDir()
+	x := openTest(t, dir, func(c *Config) { c.Durability = DurabilityRelaxed })
+	eventful(t, x)
+	want, wantRows, err := said(x)
+	if err := errors.Join(err, x.Snapshot(context.Background()), x.Close()); err != nil {
+		t.Fatal(err)
+	}
+	whole := readFiles(t, dir)
+	size := len(whole[FileName])
+	r := rand.New(rand.NewPCG(2, 2))
+	var at []int
+	for i := range 54 { // the header, and that of the first page
+		at = append(at, 2*i)
+	}
+	for page := 0; page < size; page += 4096 {
+		for _, region := range []int{8, 64, 4096} { // its header, its pointers, its cells
+			for range 2 {
+				at = append(at, page+r.IntN(region))
+			}
+		}
+	}
+	flips, silent := 0, 0
+	outcomes := map[string]int{}
+	for _, where := range at {
+		damaged := maps.Clone(whole)
+		if where > 0 && where%7 == 0 {
+			damaged[FileName] = whole[FileName][:where]
+			if _, _, problems, err := damaged.opened(t); err == nil && len(problems) == 0 {
+				t.Errorf("cut at %d of %d: nobody noticed", where, size)
+			}
+		}
+		b := slices.Clone(whole[FileName])
+		b[where] ^= 1 << r.IntN(8)
+		damaged[FileName] = b
+		events, rows, problems, err := damaged.opened(t)
+		flips++
+		switch {
+		case err != nil:
+			outcomes["refused"]++
+		case len(problems) > 0:
+			outcomes["found by verify"]++
+		case slices.Equal(events, want) && slices.Equal(rows, wantRows):
+			outcomes["no harm"]++
+		default:
+			silent++
+			for i := range min(len(rows), len(wantRows)) {
+				if rows[i] != wantRows[i] {
+					t.Logf("%d: unnoticed, %.120s became %.120s", where, wantRows[i], rows[i])
+					break
+				}
+			}
+		}
+	}
+	t.Logf("%d bytes, %d bits flipped: %v, unnoticed %d", size, flips, outcomes, silent)
+	if silent*10 > flips || outcomes["refused"] == 0 || outcomes["found by verify"] == 0 {
+		t.Errorf("of %d flips %d went unnoticed", flips, silent)
+	}
+}
