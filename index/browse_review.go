@@ -193,9 +193,11 @@ type Label struct {
 }
 
 // Labels returns what decisions and reviews say of pairs, for measuring the
-// judge: decisions and findings that were taken back, and unsure ones, left out.
+// judge: decisions and findings that were taken back, and unsure ones, left
+// out. Of a pair, what was said last holds.
 func (x *Index) Labels(ctx context.Context) ([]Label, error) {
 	var out []Label
+	at := map[[2]string]int{}
 	err := each(ctx, x.reader, `
 		SELECT a.id, b.id, CASE d.kind WHEN 'release' THEN 'different' ELSE 'same' END, d.by, d.reason, d.at
 		FROM decisions d JOIN (SELECT number, item FROM decisions WHERE item IS NOT NULL UNION SELECT decision, item FROM decision_items) m ON m.number = d.number
@@ -207,10 +209,18 @@ func (x *Index) Labels(ctx context.Context) ([]Label, error) {
 		WHERE r.finding IN ('right', 'wrong') AND r.number = (SELECT max(number) FROM reviews q WHERE q.ordinal = r.ordinal)
 		ORDER BY 6`, func(r *sql.Rows) error {
 		var l Label
-		var at int64
-		err := r.Scan(&l.A, &l.B, &l.Label, &l.By, &l.Reason, &at)
+		var when int64
+		if err := r.Scan(&l.A, &l.B, &l.Label, &l.By, &l.Reason, &when); err != nil {
+			return err
+		}
+		pair := [2]string{l.A, l.B}
+		if i, known := at[pair]; known {
+			out[i] = l
+			return nil
+		}
+		at[pair] = len(out)
 		out = append(out, l)
-		return err
+		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("index: labels: %w", err)

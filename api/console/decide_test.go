@@ -334,6 +334,10 @@ func TestReview(t *testing.T) {
 	if got := verdict(t, r, first); got != index.Duplicate {
 		t.Errorf("rightly rejected, it is %v", got)
 	}
+	// What was found and what was decided about a pair are one label.
+	if _, body := get(t, r, "/console/labels.tsv", session(t, r, "lin-secret-token-1")); strings.Count(body, "\n") != 3 || strings.Count(body, "\tdifferent\t") != 1 {
+		t.Errorf("labels: %q", body)
+	}
 	b.to("/console/review?drawn=doubt")
 	b.key("n")
 	b.seen(".notice", "已记录")

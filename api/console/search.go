@@ -80,6 +80,10 @@ func (c *Console) search(ctx context.Context, p *page) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if p.LinkOf(trimmed) != "" && len(found) == 1 && briefs[found[0]] != nil {
+		// An address that one item came with is as good as its id.
+		return "", p.e.Redirect(http.StatusSeeOther, p.ItemURL(briefs[found[0]].ID))
+	}
 	var ofs []uint32
 	for _, o := range found {
 		if b := briefs[o]; b != nil {
