@@ -50,6 +50,7 @@ var shots = []shot{
 	{"clusters", "/console/clusters?sort=size", 1280, 900, zh, ""},
 	{"clusters-narrow", "/console/clusters", 390, 1000, zh, ""},
 	{"cluster", "/console/cluster?id=1", 1280, 1150, zh, ""},
+	{"cluster-narrow", "/console/cluster?id=1", 390, 1000, zh, ""},
 	{"cluster-dark", "/console/cluster?id=1", 1280, 1150, dark, ""},
 	{"suspects", "/console/suspects", 1280, 1000, zh, ""},
 	{"suspects-en", "/console/suspects", 1280, 1000, en, ""},
@@ -62,6 +63,7 @@ var shots = []shot{
 	{"decisions", "/console/decisions", 1280, 620, zh, ""},
 	{"search", "/console/search?q=%E5%8F%B0%E9%A3%8E", 1280, 620, zh, ""},
 	{"operators", "/console/operators", 1280, 1180, zh, ""},
+	{"operators-narrow", "/console/operators", 390, 1000, zh, ""},
 	{"operators-en", "/console/operators", 1280, 1180, en, ""},
 }
 
