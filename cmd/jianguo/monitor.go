@@ -13,7 +13,9 @@ import (
 // two requests is always; the next system call wakes it, it then looks around every 20
 // microseconds for a while, and each look takes the processor from the request: four
 // times a request, and a third of its time on a machine of one processor. So it looks
-// around a hundred times a second when there is nothing to do, which costs nothing.
+// around a hundred times a second when there is nothing to do, which costs nothing. The
+// price is that a system call which blocks keeps the place of its thread for up to
+// 10 ms, where it would have lost it sooner; with several processors others go on.
 //
 // The setting's own purpose is a line about the scheduler on standard error at an
 // interval, here of 24 days, the longest there is. A process id, open files and the
