@@ -18,6 +18,7 @@ import (
 // its state now.
 type version struct {
 	itemRow
+	form  form // what it is compared by now
 	flags flags
 	state
 }
@@ -218,12 +219,16 @@ func (b *batch) version(ordinal uint32) (*version, error) {
 	if err := v.itemRow.scan(b.x.w.itemByOrdinal.QueryRowContext(b.ctx, ordinal)); err != nil {
 		return nil, fmt.Errorf("ordinal %d: %w", ordinal, err)
 	}
+	var err error
+	if v.form, err = b.formOf(&v.itemRow); err != nil {
+		return nil, err
+	}
 	v.flags = b.x.columns.flags(ordinal) &^ flagSwept
 	v.state = state{verdict: v.itemRow.verdict, rule: v.itemRow.rule, of: uint32(v.itemRow.of.Int64), cluster: v.itemRow.cluster,
 		revision: v.itemRow.revision, seq: v.itemRow.seq}
 	var of sql.NullInt64
 	var stored flags
-	err := b.x.w.currentOf.QueryRowContext(b.ctx, ordinal).Scan(&v.state.verdict, &v.state.rule, &of, &v.state.cluster, &stored, &v.state.revision, &v.state.seq)
+	err = b.x.w.currentOf.QueryRowContext(b.ctx, ordinal).Scan(&v.state.verdict, &v.state.rule, &of, &v.state.cluster, &stored, &v.state.revision, &v.state.seq)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 	case err != nil:
@@ -322,14 +327,14 @@ func (b *batch) setState(v *version, f flags, s state) error {
 		x.columns.setCluster(v.ordinal, wasCluster)
 	})
 	if (was^f)&flagExemplar != 0 {
-		sk, err := sketch.Decode(v.sketch)
+		sk, err := decodeSketch(v.form.sketch)
 		if err != nil {
 			return fmt.Errorf("sketch of ordinal %d: %w", v.ordinal, err)
 		}
 		if f&flagExemplar != 0 {
-			b.post(v.ordinal, simhash.Fingerprint(v.fingerprint), postingKeys(&sk))
+			b.post(v.ordinal, simhash.Fingerprint(v.form.fingerprint), postingKeys(&sk))
 		} else {
-			b.unpost(v.ordinal, simhash.Fingerprint(v.fingerprint), postingKeys(&sk))
+			b.unpost(v.ordinal, simhash.Fingerprint(v.form.fingerprint), postingKeys(&sk))
 		}
 	}
 	v.flags, v.state = f, s

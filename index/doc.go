@@ -59,6 +59,11 @@
 // one that is being replaced is held twice. What is bounded besides stands in
 // ARCHITECTURE.md under Memory.
 //
+// # Recipes
+//
+// A version is compared by its form: what it was judged by, or what Reindex has
+// made of its kept text since (overlay.go). Facts stay as they were.
+//
 // # Retention
 //
 // See sweep.go: memory follows the exemplars of the window, but for the columns

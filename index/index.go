@@ -112,6 +112,7 @@ type Index struct {
 	events  uint64
 	stream  stream
 
+	overlay  overlay // what versions are compared by; not changed after Open
 	columns  columns
 	bands    *bands.Bands
 	ids      *runs.Runs // xxh3(id) -> ordinals of its versions
@@ -231,10 +232,10 @@ func (x *Index) open(ctx context.Context) error {
 			return fmt.Errorf("index: recipe: %w", err)
 		}
 	}
-	if x.w, err = prepare(ctx, x.writer); err != nil {
+	if x.w, err = prepare(ctx, x.writer, x.overlay.compared()); err != nil {
 		return fmt.Errorf("index: %w", err)
 	}
-	if x.beside, err = newReader(ctx, x.reader); err != nil {
+	if x.beside, err = newReader(ctx, x.reader, x.overlay.compared()); err != nil {
 		return fmt.Errorf("index: %w", err)
 	}
 	if err := x.stamp(ctx); err != nil {
@@ -284,14 +285,22 @@ func openDB(path string, readOnly bool, synchronous string) (*sql.DB, error) {
 	return db, nil
 }
 
-func migrate(ctx context.Context, db *sql.DB) error {
+func provider(db *sql.DB) (*goose.Provider, error) {
 	files, err := fs.Sub(migrations, "migrations")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	p, err := goose.NewProvider(database.DialectSQLite3, db, files, goose.WithDisableGlobalRegistry(true))
 	if err != nil {
-		return fmt.Errorf("migrations: %w", err)
+		return nil, fmt.Errorf("migrations: %w", err)
+	}
+	return p, nil
+}
+
+func migrate(ctx context.Context, db *sql.DB) error {
+	p, err := provider(db)
+	if err != nil {
+		return err
 	}
 	have, know, err := p.GetVersions(ctx)
 	if err != nil {
@@ -304,6 +313,20 @@ func migrate(ctx context.Context, db *sql.DB) error {
 		return fmt.Errorf("migrate: %w", err)
 	}
 	return nil
+}
+
+// current is an error where the file is not of the newest format: another
+// process, which may be of an older version, has it.
+func current(ctx context.Context, db *sql.DB) error {
+	p, err := provider(db)
+	if err != nil {
+		return err
+	}
+	have, know, err := p.GetVersions(ctx)
+	if err == nil && have != know {
+		err = fmt.Errorf("the file has version %d, and this program writes version %d: start the service with this program first", have, know)
+	}
+	return err
 }
 
 // Close writes what is pending and closes the files. The Index must not be
@@ -381,20 +404,6 @@ func (x *Index) Attach(ctx context.Context, identity string, last uint64) (base 
 	x.state.Unlock()
 	x.log.InfoContext(ctx, "new epoch of the item stream", "stream", identity, "base", next.Base)
 	return next.Base, nil
-}
-
-// warnOfRecipe says so where the oldest items have fingerprints of another
-// recipe: the whole table would take a while to ask.
-func (x *Index) warnOfRecipe(ctx context.Context) error {
-	var first int64
-	err := x.reader.QueryRowContext(ctx, `SELECT recipe FROM items ORDER BY ordinal LIMIT 1`).Scan(&first)
-	if errors.Is(err, sql.ErrNoRows) || err == nil && first == x.recipeStamp {
-		return nil
-	}
-	if err == nil && x.cfg.Recipe != nil {
-		x.log.WarnContext(ctx, "older items have fingerprints of another recipe, and meet new texts less well", "recipe", x.recipe, "theirs", x.stampHash(first))
-	}
-	return err
 }
 
 // stamp gives the recipe and the policy in force their numbers.

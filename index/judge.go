@@ -76,9 +76,10 @@ type keptText struct {
 
 func (t *keptText) scan(r *sql.Row) error { return r.Scan(&t.title, &t.packed, &t.published) }
 
+// What rows are read with; %s is overlay.compared.
 const (
-	exactQuery  = `SELECT exact FROM items WHERE ordinal = ?`
-	sketchQuery = `SELECT sketch FROM items WHERE ordinal = ?`
+	exactQuery  = `SELECT exact FROM %s WHERE ordinal = ?`
+	sketchQuery = `SELECT sketch FROM %s WHERE ordinal = ?`
 	textQuery   = `SELECT i.title, t.body, i.published_at FROM items i JOIN texts t ON t.ordinal = i.ordinal WHERE i.ordinal = ?`
 )
 
@@ -86,7 +87,7 @@ const (
 // most of the time is the way to SQLite and back.
 const sketchesAtOnce = 32
 
-var sketchesQuery = `SELECT ordinal, sketch FROM items WHERE ordinal IN (?` + strings.Repeat(`,?`, sketchesAtOnce-1) + `)`
+var sketchesQuery = `SELECT ordinal, sketch FROM %s WHERE ordinal IN (?` + strings.Repeat(`,?`, sketchesAtOnce-1) + `)`
 
 // sketchesOf calls f for those of the ordinals that have a row.
 func sketchesOf(ctx context.Context, stmt *sql.Stmt, ordinals []uint32, f func(ordinal uint32, encoded []byte) error) error {
@@ -116,12 +117,13 @@ func sketchesOf(ctx context.Context, stmt *sql.Stmt, ordinals []uint32, f func(o
 	return nil
 }
 
-func newReader(ctx context.Context, db *sql.DB) (*reader, error) {
+func newReader(ctx context.Context, db *sql.DB, compared string) (*reader, error) {
 	r := new(reader)
 	for _, p := range []struct {
 		stmt **sql.Stmt
 		text string
-	}{{&r.exactByOrdinal, exactQuery}, {&r.sketchOf, sketchQuery}, {&r.sketchesOf, sketchesQuery}, {&r.textByOrdinal, textQuery}, {&r.standingOf, standingQuery}} {
+	}{{&r.exactByOrdinal, fmt.Sprintf(exactQuery, compared)}, {&r.sketchOf, fmt.Sprintf(sketchQuery, compared)},
+		{&r.sketchesOf, fmt.Sprintf(sketchesQuery, compared)}, {&r.textByOrdinal, textQuery}, {&r.standingOf, standingQuery}} {
 		var err error
 		if *p.stmt, err = db.PrepareContext(ctx, p.text); err != nil {
 			return nil, fmt.Errorf("prepare %q: %w", p.text, err) // closed with db

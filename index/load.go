@@ -12,7 +12,6 @@ import (
 	"jianguo/index/bands"
 	"jianguo/index/runs"
 	"jianguo/simhash"
-	"jianguo/sketch"
 )
 
 // load makes resident what look-ups need, from the catalogue.
@@ -42,6 +41,9 @@ func (x *Index) loadMeta(ctx context.Context) error {
 				return fmt.Errorf("meta %s: %w", key, err)
 			}
 		}
+	}
+	if x.overlay, err = parseOverlay(values[overlayKey]); err != nil {
+		return err
 	}
 	x.stream.Identity = values["stream_identity"]
 	var ordinal, event sql.NullInt64
@@ -87,9 +89,11 @@ func (x *Index) loadClusters(ctx context.Context) error {
 // loadItems makes columns, look-ups and postings resident: from the snapshot
 // and what has changed since, or from every row.
 func (x *Index) loadItems(ctx context.Context) (err error) {
-	if x.catalogue, err = x.identity(ctx); err != nil {
+	identity, err := x.identity(ctx)
+	if err != nil {
 		return err
 	}
+	x.catalogue = x.overlay.snapshotOf(identity)
 	m, err := x.loadSnapshot(ctx, x.catalogue)
 	switch {
 	case errors.Is(err, errSnapshot):
@@ -117,7 +121,7 @@ const loadStep = 8192
 // what has changed since arrival on top.
 func (x *Index) loadRows(ctx context.Context, after int64, put func(ordinal uint32, id, exact []byte)) error {
 	total := int64(x.nextOrdinal) - 1 - after
-	err := each(ctx, x.reader, `SELECT ordinal, id, exact, arrived_at, verdict, cluster FROM items WHERE ordinal > ? ORDER BY ordinal`, func(r *sql.Rows) error {
+	err := each(ctx, x.reader, `SELECT ordinal, id, exact, arrived_at, verdict, cluster FROM `+x.overlay.compared()+` WHERE ordinal > ? ORDER BY ordinal`, func(r *sql.Rows) error {
 		var ordinal, cluster uint32
 		var id, exact sql.RawBytes
 		var arrivedAt int64
@@ -161,7 +165,7 @@ func (x *Index) loadRows(ctx context.Context, after int64, put func(ordinal uint
 // postings calls f for every exemplar after an ordinal.
 func (x *Index) postings(ctx context.Context, after int64, f func(ordinal uint32, fp simhash.Fingerprint, keys []uint64)) error {
 	total := int64(x.nextOrdinal) - 1 - after
-	return each(ctx, x.reader, `SELECT ordinal, fingerprint, sketch FROM items WHERE ordinal > ? ORDER BY ordinal`, func(r *sql.Rows) error {
+	return each(ctx, x.reader, `SELECT ordinal, fingerprint, sketch FROM `+x.overlay.compared()+` WHERE ordinal > ? ORDER BY ordinal`, func(r *sql.Rows) error {
 		var ordinal uint32
 		var fingerprint int64
 		var encoded sql.RawBytes
@@ -171,7 +175,7 @@ func (x *Index) postings(ctx context.Context, after int64, f func(ordinal uint32
 		if x.columns.flags(ordinal)&flagExemplar == 0 {
 			return nil
 		}
-		sk, err := sketch.Decode(encoded)
+		sk, err := decodeSketch(encoded)
 		if err != nil {
 			return fmt.Errorf("sketch of ordinal %d: %w", ordinal, err)
 		}
@@ -234,7 +238,7 @@ func (x *Index) replay(ctx context.Context, m *marks) error {
 	}
 	// Older versions that have changed: whether they are exemplars now.
 	var changed int64
-	return each(ctx, x.reader, `SELECT ordinal, fingerprint, sketch FROM items
+	return each(ctx, x.reader, `SELECT ordinal, fingerprint, sketch FROM `+x.overlay.compared()+`
 		WHERE ordinal IN (SELECT ordinal FROM events WHERE number > ?) AND ordinal <= ?`, func(r *sql.Rows) error {
 		var ordinal uint32
 		var fingerprint int64
@@ -245,10 +249,7 @@ func (x *Index) replay(ctx context.Context, m *marks) error {
 		if changed++; changed%loadStep == 0 {
 			x.cfg.Progress("changes", changed, int64(x.nextEvent)-1-m.event)
 		}
-		if len(encoded) == 0 {
-			return nil // blank: it has no postings
-		}
-		sk, err := sketch.Decode(encoded)
+		sk, err := decodeSketch(encoded)
 		if err != nil {
 			return fmt.Errorf("sketch of ordinal %d: %w", ordinal, err)
 		}

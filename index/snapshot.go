@@ -163,7 +163,7 @@ func (x *Index) loadSnapshot(ctx context.Context, catalogue int64) (*marks, erro
 	case m.format != snapshotFormat || m.event == 0:
 		return nil, fmt.Errorf("%w: format %d, event %d", errSnapshot, m.format, m.event)
 	case m.catalogue != catalogue:
-		return nil, fmt.Errorf("%w: it is of another catalogue", errSnapshot)
+		return nil, fmt.Errorf("%w: it is of another catalogue, or of another recipe", errSnapshot)
 	case m.highOrdinal >= int64(x.nextOrdinal) || m.highEvent >= int64(x.nextEvent):
 		return nil, fmt.Errorf("%w: it is newer than the catalogue, whose end was lost", errSnapshot)
 	}

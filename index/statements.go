@@ -16,7 +16,7 @@ type statements struct {
 	begin, commit, rollback             *sql.Stmt
 	insertItem, insertText, insertEvent *sql.Stmt
 	reader
-	itemByOrdinal, idByOrdinal                        *sql.Stmt
+	itemByOrdinal, idByOrdinal, formAt                *sql.Stmt
 	arrivedAt                                         *sql.Stmt
 	currentOf, setCurrent                             *sql.Stmt
 	clusterOf, setClusterRow, grow                    *sql.Stmt
@@ -32,7 +32,7 @@ const eventColumns = `number, ordinal, at, verdict, previous, cause, rule, of, c
 // eventsOf are the numbers of the events of the version with ordinal ?1.
 const eventsOf = `SELECT event FROM items WHERE ordinal = ?1 UNION SELECT number FROM events WHERE ordinal = ?1 AND cause > 2`
 
-func prepare(ctx context.Context, db *sql.DB) (*statements, error) {
+func prepare(ctx context.Context, db *sql.DB, compared string) (*statements, error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return nil, err
@@ -50,9 +50,10 @@ func prepare(ctx context.Context, db *sql.DB) (*statements, error) {
 		{&s.insertEvent, `INSERT INTO events (` + eventColumns + `) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)`},
 		{&s.itemByOrdinal, `SELECT ` + itemColumns + ` FROM items WHERE ordinal = ?`},
 		{&s.idByOrdinal, `SELECT id FROM items WHERE ordinal = ?`},
-		{&s.exactByOrdinal, exactQuery},
-		{&s.sketchOf, sketchQuery},
-		{&s.sketchesOf, sketchesQuery},
+		{&s.formAt, formQuery},
+		{&s.exactByOrdinal, fmt.Sprintf(exactQuery, compared)},
+		{&s.sketchOf, fmt.Sprintf(sketchQuery, compared)},
+		{&s.sketchesOf, fmt.Sprintf(sketchesQuery, compared)},
 		{&s.textByOrdinal, textQuery},
 		{&s.standingOf, standingQuery},
 		{&s.arrivedAt, `SELECT arrived_at FROM items WHERE ordinal = ?`},

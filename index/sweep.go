@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"jianguo/simhash"
-	"jianguo/sketch"
 )
 
 // Retention. Judging passes over exemplars whose time is over (alive), so that
@@ -96,11 +95,11 @@ type posting struct {
 func (x *Index) readPosting(ctx context.Context, ordinal uint32) (posting, error) {
 	var fingerprint int64
 	var encoded []byte
-	err := x.reader.QueryRowContext(ctx, `SELECT fingerprint, sketch FROM items WHERE ordinal = ?`, ordinal).Scan(&fingerprint, &encoded)
+	err := x.reader.QueryRowContext(ctx, `SELECT fingerprint, sketch FROM `+x.overlay.compared()+` WHERE ordinal = ?`, ordinal).Scan(&fingerprint, &encoded)
 	if err != nil {
 		return posting{}, fmt.Errorf("ordinal %d: %w", ordinal, err)
 	}
-	sk, err := sketch.Decode(encoded)
+	sk, err := decodeSketch(encoded)
 	if err != nil {
 		return posting{}, fmt.Errorf("sketch of ordinal %d: %w", ordinal, err)
 	}
@@ -154,11 +153,11 @@ func (b *batch) revive(ordinal uint32) error {
 	if err != nil {
 		return err
 	}
-	sk, err := sketch.Decode(v.sketch)
+	sk, err := decodeSketch(v.form.sketch)
 	if err != nil {
 		return fmt.Errorf("sketch of ordinal %d: %w", ordinal, err)
 	}
-	b.post(ordinal, simhash.Fingerprint(v.fingerprint), postingKeys(&sk))
+	b.post(ordinal, simhash.Fingerprint(v.form.fingerprint), postingKeys(&sk))
 	x.columns.setFlags(ordinal, f&^flagSwept)
 	b.undo = append(b.undo, func() { x.columns.setFlags(ordinal, f) })
 	return nil

@@ -16,9 +16,11 @@ import (
 // Report is what Verify found.
 type Report struct {
 	Items, Events, Clusters, Exemplars int64
-	// Recipes are those that items were fingerprinted with, the oldest first,
-	// where they are more than one: texts of different recipes meet less well.
+	// Recipes are those that items are compared by, the oldest first, where they
+	// are more than one: texts of different recipes meet less well.
 	Recipes []string `json:",omitempty"`
+	// Reindexed tells of the last reindex, and of one that is not finished.
+	Reindexed []Reindexed `json:",omitempty"`
 	// Problems are sentences, at most maxProblems of them; none: the directory
 	// is whole.
 	Problems []string
@@ -89,6 +91,12 @@ func (x *Index) Verify(ctx context.Context) (*Report, error) {
 	if r.Recipes, err = x.recipes(ctx); err != nil {
 		return nil, fmt.Errorf("index: verify: %w", err)
 	}
+	if r.Reindexed, err = x.reindexed(ctx); err == nil {
+		err = x.verifyOverlay(ctx, r)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("index: verify: %w", err)
+	}
 	for i, rule := range rules {
 		x.cfg.Progress("rules", int64(i), int64(len(rules)))
 		if err := x.verifyRule(ctx, r, rule.what, rule.query); err != nil {
@@ -120,21 +128,6 @@ func (x *Index) verifyTexts(ctx context.Context, r *Report) error {
 	return nil
 }
 
-// recipes are those in use, nil where there is only one.
-func (x *Index) recipes(ctx context.Context) ([]string, error) {
-	var hashes []string
-	err := each(ctx, x.reader, `SELECT hash FROM stamps WHERE kind = 'recipe' AND number IN (SELECT DISTINCT recipe FROM items) ORDER BY number`, func(rows *sql.Rows) error {
-		var hash string
-		err := rows.Scan(&hash)
-		hashes = append(hashes, hash)
-		return err
-	})
-	if len(hashes) < 2 {
-		return nil, err
-	}
-	return hashes, err
-}
-
 func (x *Index) verifyRule(ctx context.Context, r *Report, what, query string) error {
 	err := each(ctx, x.reader, query+` LIMIT 5`, func(rows *sql.Rows) error {
 		var culprit int64
@@ -158,7 +151,7 @@ func (x *Index) verifyResident(ctx context.Context, r *Report) error {
 	var hits []bands.Hit
 	var ordinals []uint32
 	var postings int64
-	err := each(ctx, x.reader, `SELECT ordinal, id, exact, fingerprint, sketch FROM items ORDER BY ordinal`, func(rows *sql.Rows) error {
+	err := each(ctx, x.reader, `SELECT ordinal, id, exact, fingerprint, sketch FROM `+x.overlay.compared()+` ORDER BY ordinal`, func(rows *sql.Rows) error {
 		var ordinal uint32
 		var id, exact, encoded sql.RawBytes
 		var fingerprint int64

@@ -44,7 +44,7 @@ import (
 )
 
 // version is part of the recipe: it changes with every change of this code
-// that changes a result.
+// that changes a result, and of what simhash and sketch make of the same text.
 const version = "3"
 
 // Config says which tables a Segmenter is built from. Data is required.

@@ -1,0 +1,359 @@
+package index
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/zeebo/xxh3"
+
+	"jianguo/simhash"
+	"jianguo/sketch"
+)
+
+// dialect is a recipe for tests: words of two characters, of which one in forty
+// weighs otherwise than in another dialect, and residue that says nothing.
+type dialect int
+
+func (d dialect) name() string { return fmt.Sprint("dialect ", int(d)) }
+
+func (d dialect) normal(_, body string) sketch.Input {
+	return sketch.Input{Body: strings.Map(func(r rune) rune {
+		if r%60 == rune(d) {
+			return -1
+		}
+		return r
+	}, body)}
+}
+
+func (d dialect) analyze(title, body string, _ time.Time) *Article {
+	a := &Article{Title: title, Text: d.normal(title, body)}
+	if a.Blank = a.Text.Body == ""; a.Blank {
+		return a
+	}
+	sum := sha256.Sum256([]byte(a.Text.Body))
+	copy(a.Exact[:], sum[:])
+	var s simhash.Sum
+	runes := []rune(a.Text.Body)
+	for i := range len(runes) - 1 {
+		weight := float32(1)
+		if runes[i]%40 == rune(d) {
+			weight = 8
+		}
+		s.Add(xxh3.HashString(string(runes[i:i+2])), weight)
+	}
+	a.Print, a.Sketch = s.Print(), sketch.Make(a.Text)
+	return a
+}
+
+func (d dialect) article(id, body string, kept bool) *Article {
+	a := d.analyze("t", body, time.Time{})
+	a.ID = id
+	if kept {
+		a.Packed = PackText(body)
+	}
+	return a
+}
+
+// open opens a directory; nothing happens in the background, so that two indexes
+// on which the same is done have the same postings in the same order.
+func (d dialect) open(t *testing.T, dir string) *Index {
+	t.Helper()
+	return openTest(t, dir, func(c *Config) {
+		*c.Policy = DefaultPolicy()
+		c.Policy.Judged, c.Policy.Texts = 6, 3
+		c.Policy.Window, c.Policy.Cap = 24*time.Hour, 48*time.Hour
+		c.Durability, c.SnapshotEvery, c.SweepEvery = DurabilityRelaxed, 1<<40, -1
+		c.Recipe, c.Normal = func() (string, error) { return d.name(), nil }, d.normal
+	})
+}
+
+func (d dialect) reindex(t *testing.T, dir string, change func(*ReindexConfig)) (*ReindexReport, error) {
+	t.Helper()
+	cfg := ReindexConfig{Dir: dir, Recipe: d.name(), Analyze: d.analyze, Batch: 7}
+	if change != nil {
+		change(&cfg)
+	}
+	return Reindex(context.Background(), cfg)
+}
+
+// archive is a small world under a dialect, and who decides in it.
+type archive struct {
+	t   *testing.T
+	r   *rand.Rand
+	p   *press
+	seq uint64
+}
+
+func newArchive(t *testing.T, seed uint64) *archive {
+	r := rand.New(rand.NewPCG(seed, 7))
+	return &archive{t: t, r: r, p: &press{r: r}}
+}
+
+// step is one thing that happens: an article, kept or not, a withdrawal, a
+// decision, an undo.
+type step struct {
+	mutation *Mutation
+	body     string
+	kept     bool
+	decision *DecisionRequest
+}
+
+func (a *archive) now() time.Time { return testStart.Add(time.Duration(a.seq) * 20 * time.Minute) }
+
+func (a *archive) next(decisions uint64) step {
+	if len(a.p.ids) > 8 && a.r.IntN(6) == 0 {
+		req := &DecisionRequest{Kind: []string{Release, Reject, Block, Merge, MakeLead, Undo}[a.r.IntN(6)], Item: a.p.ids[a.r.IntN(len(a.p.ids))],
+			Cluster: uint32(1 + a.r.IntN(len(a.p.ids))), Into: uint32(1 + a.r.IntN(len(a.p.ids))), By: "张三", At: testStart}
+		if req.Kind == Undo {
+			req.Undo = 1 + a.r.Uint64N(decisions+1)
+		}
+		return step{decision: req}
+	}
+	a.seq++
+	m := a.p.mutation(a.seq)
+	m.At = a.now()
+	s := step{mutation: &m, kept: a.r.IntN(8) > 0}
+	if m.Article != nil {
+		s.body = m.Article.Text.Body
+		if a.r.IntN(20) == 0 {
+			// Residue of the one or of the other dialect, and nothing else.
+			s.body = strings.Repeat(string(rune(60*400+a.r.IntN(2))), 30)
+		}
+	}
+	return s
+}
+
+// do does a step in an index of a dialect, and tells what came of it.
+func (s *step) do(t *testing.T, x *Index, d dialect) string {
+	t.Helper()
+	if s.decision != nil {
+		_, err := x.Decide(context.Background(), *s.decision)
+		return fmt.Sprint(s.decision.Kind, " ", s.decision.Item, ": ", err)
+	}
+	m := *s.mutation
+	if m.Article != nil {
+		m.Article = d.article(s.mutation.Article.ID, s.body, s.kept)
+	}
+	outcomes, err := x.Add(context.Background(), []Mutation{m})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := outcomes[0].Event
+	return fmt.Sprint(outcomes[0].Changed, e.Number, e.ID, e.Verdict, e.Rule, e.Of, e.Cluster, e.Why)
+}
+
+// history is what a reindex must leave as it is, table by table.
+func history(t *testing.T, dir string) map[string][]string {
+	t.Helper()
+	db, err := openDB(filepath.Join(dir, FileName), true, "NORMAL")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	all := map[string][]string{}
+	for _, table := range []string{"items", "texts", "events", "current", "clusters", "members", "decisions", "decision_items", "sources", "source_policies", "reviews"} {
+		err := each(context.Background(), db, `SELECT * FROM `+table+` ORDER BY 1, 2`, func(r *sql.Rows) error {
+			columns, err := r.Columns()
+			if err != nil {
+				return err
+			}
+			row, dests := make([]any, len(columns)), make([]any, len(columns))
+			for i := range row {
+				dests[i] = &row[i]
+			}
+			if err := r.Scan(dests...); err != nil {
+				return err
+			}
+			all[table] = append(all[table], fmt.Sprint(row...))
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all
+}
+
+// translated is a copy of a catalogue whose items are written as if a dialect
+// had made them: what a reindex is to be like.
+func (d dialect) translated(t *testing.T, dir string) string {
+	t.Helper()
+	ctx := context.Background()
+	to := t.TempDir()
+	if err := Backup(ctx, dir, to); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(to, SnapshotFileName)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	db, err := openDB(filepath.Join(to, FileName), false, "NORMAL")
+	if err != nil {
+		t.Fatal(err)
+	}
+	batch, err := readKept(ctx, db, 0, 0, 1<<20)
+	if err == nil {
+		_, err = db.Exec(`DELETE FROM meta WHERE key = ?`, overlayKey)
+	}
+	if err == nil {
+		err = (&ReindexConfig{Analyze: d.analyze, Workers: 2}).analyze(ctx, batch)
+	}
+	for i := range batch {
+		if k := &batch[i]; k.packed != nil && err == nil {
+			_, err = db.Exec(`UPDATE items SET exact = ?, fingerprint = ?, sketch = ? WHERE ordinal = ?`, k.made.exact, k.made.fingerprint, k.made.sketch, k.ordinal)
+		}
+	}
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return to
+}
+
+// sameProposals asks both indexes what new articles may be copies of, and what
+// they are.
+func (a *archive) sameProposals(x, want *Index, d dialect) (met int) {
+	a.t.Helper()
+	ctx := context.Background()
+	at := seconds(a.now())
+	for range 60 {
+		q := d.article("new", a.p.write(), true)
+		got, expected := x.propose(q), want.propose(q)
+		if diff := cmp.Diff(expected, got, cmp.AllowUnexported(proposal{})); diff != "" {
+			a.t.Fatalf("proposals (-fresh +reindexed):\n%s", diff)
+		}
+		met += len(got)
+		e1, err1 := x.Check(ctx, q, at)
+		e2, err2 := want.Check(ctx, q, at)
+		if diff := cmp.Diff(e2, e1); diff != "" || err1 != nil || err2 != nil {
+			a.t.Fatalf("%v, %v; verdict (-fresh +reindexed):\n%s", err1, err2, diff)
+		}
+	}
+	return met
+}
+
+// TestReindex: a reindex leaves all that was judged and decided, and from then on
+// the catalogue is one whose items the new recipe had made, whatever happens
+// next; however often it is interrupted, and back again.
+func TestReindex(t *testing.T) {
+	for seed := range uint64(3) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			a := newArchive(t, seed)
+			dir := t.TempDir()
+			x := dialect(0).open(t, dir)
+			decisions := uint64(0)
+			for range 150 {
+				s := a.next(decisions)
+				s.do(t, x, dialect(0))
+				if s.decision != nil {
+					decisions++
+				}
+			}
+			if err := x.Close(); err != nil {
+				t.Fatal(err)
+			}
+			met, swept := 0, 0
+			for _, d := range []dialect{1, 0, 1} {
+				before, want := history(t, dir), d.translated(t, dir)
+				a.interrupted(dir, d)
+				if diff := cmp.Diff(before, history(t, dir)); diff != "" {
+					t.Fatalf("the reindex changed history:\n%s", diff)
+				}
+				x, fresh := d.open(t, dir), d.open(t, want)
+				mustVerify(t, x)
+				if diff := cmp.Diff(standing(t, fresh), standing(t, x)); diff != "" {
+					t.Fatalf("what stands (-fresh +reindexed):\n%s", diff)
+				}
+				met += a.sameProposals(x, fresh, d)
+				for i := range 60 {
+					if i == 30 {
+						swept += sweepAndSave(t, x, fresh)
+					}
+					s := a.next(decisions)
+					if got, expected := s.do(t, x, d), s.do(t, fresh, d); got != expected {
+						t.Fatalf("after the reindex: %s, fresh: %s", got, expected)
+					}
+					if s.decision != nil {
+						decisions++
+					}
+				}
+				if err := errors.Join(x.Close(), fresh.Close()); err != nil {
+					t.Fatal(err)
+				}
+				x, fresh = d.open(t, dir), d.open(t, want)
+				mustVerify(t, x)
+				a.sameProposals(x, fresh, d)
+				if err := errors.Join(x.Close(), fresh.Close()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if met < 100 || swept == 0 {
+				t.Errorf("%d proposals, %d exemplars swept: it is another world that this needs", met, swept)
+			}
+		})
+	}
+}
+
+// sweepAndSave does at once what happens in the background; it returns how many
+// exemplars were over.
+func sweepAndSave(t *testing.T, indexes ...*Index) (swept int) {
+	t.Helper()
+	for _, x := range indexes {
+		n, err := x.Sweep(context.Background())
+		if err := errors.Join(err, x.Snapshot(context.Background())); err != nil {
+			t.Fatal(err)
+		}
+		swept += n
+		mustVerify(t, x)
+	}
+	return swept
+}
+
+var errTorn = errors.New("torn")
+
+// interrupted reindexes a directory, ended many times over. Meanwhile others
+// read it, and it is whole.
+func (a *archive) interrupted(dir string, d dialect) {
+	t := a.t
+	t.Helper()
+	torn := 0
+	for {
+		r, err := d.reindex(t, dir, func(c *ReindexConfig) {
+			c.Batch = 1 + a.r.IntN(30)
+			left := 1 + a.r.IntN(3)
+			c.Fail = func(string) error {
+				if left--; left == 0 {
+					return errTorn
+				}
+				return nil
+			}
+		})
+		if err == nil {
+			if again, err := d.reindex(t, dir, nil); err != nil || again.Switched || again.Changed != r.Changed {
+				t.Fatalf("once more: %+v, %v; before %+v", again, err, r)
+			}
+			break
+		}
+		if !errors.Is(err, errTorn) {
+			t.Fatal(err)
+		}
+		if torn++; torn%5 == 0 {
+			x := d.open(t, dir)
+			mustVerify(t, x)
+			if err := x.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if torn == 0 {
+		t.Log("never interrupted")
+	}
+}

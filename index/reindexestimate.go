@@ -1,0 +1,161 @@
+package index
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// ReindexEstimate is what a Reindex would do, from a sample of the versions.
+type ReindexEstimate struct {
+	Recipe string `json:"recipe"`
+	Force  string `json:"in_force,omitempty"` // the recipe of an earlier reindex; empty: there was none
+	Items  int64  `json:"items"`              // versions in the catalogue
+	Left   int64  `json:"left"`               // to be looked at
+	// Of those left, about. Exactly where Sampled = Left.
+	Sampled     int     `json:"sampled"`
+	Other       int64   `json:"of_another_recipe"`
+	Changed     int64   `json:"changed"`
+	WithoutText int64   `json:"without_text"`
+	Seconds     float64 `json:"seconds"`
+	// Bytes is how much the files may grow on the way, with a margin.
+	Bytes int64 `json:"bytes"`
+	// Resumed is the ordinal after which one goes on that was interrupted.
+	Resumed uint32 `json:"resumed,omitempty"`
+}
+
+// A sample is so many runs of so many versions that follow each other.
+const (
+	sampleRuns   = 64
+	sampleLength = 32
+)
+
+// Of the room a reindex may need: for each row besides its blobs, for a
+// snapshot's item where there is no snapshot yet, and for SQLite's log.
+const (
+	overlayRowBytes   = 16
+	snapshotItemBytes = 100
+	logBytes          = 24 << 20
+)
+
+// EstimateReindex says what Reindex would do. It changes nothing, not even the
+// file's format, and may run beside a service.
+func EstimateReindex(ctx context.Context, cfg ReindexConfig) (_ *ReindexEstimate, err error) {
+	cfg.defaults()
+	path := filepath.Join(cfg.Dir, FileName)
+	db, err := openDB(path, true, "FULL")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	e := &ReindexEstimate{Recipe: cfg.Recipe}
+	s := &sampling{cfg: cfg, db: db}
+	if err = s.from(ctx, e); err == nil {
+		err = s.take(ctx, e)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("index: reindex: %s: %w", path, err)
+	}
+	return e, nil
+}
+
+// sampling is an estimate under way.
+type sampling struct {
+	cfg    ReindexConfig
+	db     *sql.DB
+	goal   int64 // stamps.number; 0: the catalogue does not know the recipe
+	after  uint32
+	last   uint32
+	rows   int64 // bytes of the rows that the sample would make
+	began  time.Time
+	counts overlay
+}
+
+// from finds out where Reindex would begin.
+func (s *sampling) from(ctx context.Context, e *ReindexEstimate) error {
+	err := s.db.QueryRowContext(ctx, `SELECT number FROM stamps WHERE kind = 'recipe' AND hash = ?`, s.cfg.Recipe).Scan(&s.goal)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	force, err := overlayAt(ctx, s.db, overlayKey)
+	if err != nil {
+		return err
+	}
+	doing, err := overlayAt(ctx, s.db, reindexKey)
+	if err != nil {
+		return err
+	}
+	switch {
+	case s.goal != 0 && doing.Recipe == s.goal:
+		s.after, e.Resumed = doing.Through, doing.Through
+	case s.goal != 0 && force.Recipe == s.goal:
+		s.after = force.Through
+	}
+	if force.Recipe != 0 {
+		if err := s.db.QueryRowContext(ctx, `SELECT hash FROM stamps WHERE number = ?`, force.Recipe).Scan(&e.Force); err != nil {
+			return err
+		}
+	}
+	if err := s.db.QueryRowContext(ctx, `SELECT coalesce(max(ordinal), 0) FROM items`).Scan(&s.last); err != nil {
+		return err
+	}
+	e.Items, e.Left = int64(s.last), int64(s.last-min(s.after, s.last))
+	return nil
+}
+
+// take makes the forms of a sample, and concludes from it.
+func (s *sampling) take(ctx context.Context, e *ReindexEstimate) error {
+	s.began = time.Now()
+	for run := range int64(sampleRuns) {
+		after, length := s.after+uint32(e.Left*run/sampleRuns), sampleLength
+		if e.Left <= sampleRuns*sampleLength {
+			length = int(e.Left*(run+1)/sampleRuns - e.Left*run/sampleRuns)
+		}
+		batch, err := readKept(ctx, s.db, s.goal, after, length)
+		if err == nil {
+			err = s.cfg.analyze(ctx, batch)
+		}
+		if err != nil {
+			return err
+		}
+		e.Sampled += len(batch)
+		for i := range batch {
+			k := &batch[i]
+			if s.counts.count(k, s.goal); k.changed && k.failed == nil {
+				s.rows += overlayRowBytes + int64(len(k.made.exact)+8+len(k.made.sketch))
+			}
+		}
+	}
+	if e.Sampled == 0 {
+		return nil
+	}
+	all := func(n int64) int64 { return n * e.Left / int64(e.Sampled) }
+	e.Other, e.Changed, e.WithoutText = all(s.counts.Items), all(s.counts.Changed), all(s.counts.WithoutText)
+	e.Seconds = time.Since(s.began).Seconds() * float64(e.Left) / float64(e.Sampled)
+	if e.Other == 0 && e.Sampled == int(e.Left) && e.Force == "" {
+		return nil
+	}
+	free, err := s.free(ctx)
+	if err != nil {
+		return err
+	}
+	e.Bytes = max(all(s.rows)*5/4-free, 0) + logBytes
+	if _, err := os.Stat(filepath.Join(s.cfg.Dir, SnapshotFileName)); errors.Is(err, os.ErrNotExist) {
+		e.Bytes += e.Items * snapshotItemBytes
+	}
+	return nil
+}
+
+// free is what the catalogue's file has free inside.
+func (s *sampling) free(ctx context.Context) (int64, error) {
+	var pages, size int64
+	if err := s.db.QueryRowContext(ctx, `PRAGMA freelist_count`).Scan(&pages); err != nil {
+		return 0, err
+	}
+	err := s.db.QueryRowContext(ctx, `PRAGMA page_size`).Scan(&size)
+	return pages * size, err
+}
