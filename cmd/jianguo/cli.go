@@ -29,6 +29,7 @@ type cli struct {
 	Explain     explainCmd     `cmd:"" help:"Show how a later text is judged against an earlier one, and every number behind it."`
 	Fingerprint fingerprintCmd `cmd:"" help:"Print the fingerprint of every line of standard input."`
 	Verify      verifyCmd      `cmd:"" help:"Prove a data directory whole, or say what is wrong with it."`
+	Reindex     reindexCmd     `cmd:"" help:"Make old fingerprints anew after a change of recipe: a new version, dictionary or residue list."`
 	Backup      backupCmd      `cmd:"" help:"Copy a data directory, in use or not, into one that a service can start from."`
 	Dead        deadCmd        `cmd:"" help:"List, show, replay or drop messages that were refused."`
 	Bench       benchCmd       `cmd:"" help:"Measure the index, ingest, or POST /filter, on this machine."`

@@ -41,14 +41,18 @@ func (e *lockedError) Error() string {
 type dirLock struct{ file *os.File }
 
 // lockDir takes a data directory, making it if need be.
-func lockDir(dir string, h holder) (*dirLock, error) {
+func lockDir(dir string, h holder) (*dirLock, error) { return lockFile(dir, lockName, h) }
+
+// lockFile takes one file of a data directory, which stands for a part of what
+// may be done there.
+func lockFile(dir, name string, h holder) (*dirLock, error) {
 	if dir == "" {
 		return nil, errors.New("data directory: --data is empty")
 	}
 	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
-	f, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := os.OpenFile(filepath.Join(dir, name), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}

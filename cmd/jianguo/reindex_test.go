@@ -1,0 +1,347 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"jianguo/index"
+	"jianguo/ingest"
+	"jianguo/segment"
+	"jianguo/simhash"
+)
+
+// sampleWords are words that the bundled sample and article have all over, and
+// the shipped dictionary does not.
+const sampleWords = "街道与 9000 n\n河段的巡查 9000 n\n号通报第 9000 n\n记者从 9000 n\n表示将 9000 n\n的时间 9000 n\n今年以来 9000 n\n工作人员介绍 9000 n\n上午正式 9000 n\n市民可以 9000 n\n"
+
+// archive is a data directory, and what its recipe is made of.
+type archive struct {
+	t      *testing.T
+	binary string
+	dir    string
+	flags  segmentFlags
+}
+
+func (a *archive) args(args ...string) []string {
+	if a.flags.UserDict != "" {
+		args = append(args, "--user-dict", a.flags.UserDict)
+	}
+	return args
+}
+
+// run runs the real binary on the directory.
+func (a *archive) run(command string, args ...string) string {
+	a.t.Helper()
+	out, err := exec.Command(a.binary, a.args(append([]string{command, "--data", a.dir}, args...)...)...).CombinedOutput()
+	if err != nil {
+		a.t.Fatalf("%s: %v\n%s", command, err, out)
+	}
+	return string(out)
+}
+
+// verify proves the directory whole.
+func (a *archive) verify() {
+	a.t.Helper()
+	x, err := index.Open(context.Background(), index.Config{Dir: a.dir})
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	r, err := x.Verify(context.Background())
+	if err := errors.Join(err, x.Close()); err != nil || len(r.Problems) > 0 {
+		a.t.Fatalf("verify: %v %s", err, r.Problems)
+	}
+}
+
+func (a *archive) segmenter() *segment.Segmenter {
+	a.t.Helper()
+	seg, err := newSegmenter(a.flags)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return seg
+}
+
+// open opens the directory in this process.
+func (a *archive) open(seg *segment.Segmenter) *index.Index {
+	a.t.Helper()
+	h := house{segmenter: seg}
+	x, err := index.Open(context.Background(), index.Config{Dir: a.dir, Normal: h.normal, Recipe: func() (string, error) { return seg.Recipe(), nil }})
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return x
+}
+
+// history sums up, table by table, what a reindex must leave as it is.
+func (a *archive) history() map[string]string {
+	a.t.Helper()
+	sums := map[string]string{}
+	for _, table := range []string{"items", "texts", "events", "current", "clusters", "members", "decisions", "decision_items", "sources"} {
+		sums[table] = a.sum(`SELECT * FROM ` + table + ` ORDER BY 1, 2`)
+	}
+	return sums
+}
+
+// sum is a digest of what a query answers.
+func (a *archive) sum(query string) string {
+	a.t.Helper()
+	db, err := sql.Open("sqlite3", filepath.Join(a.dir, index.FileName))
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	defer db.Close()
+	rows, err := db.Query(query)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	row, dests := make([]any, len(columns)), make([]any, len(columns))
+	for i := range row {
+		dests[i] = &row[i]
+	}
+	n, hash := 0, sha256.New()
+	for rows.Next() {
+		if err := rows.Scan(dests...); err != nil {
+			a.t.Fatal(err)
+		}
+		n++
+		fmt.Fprintln(hash, row...)
+	}
+	if err := rows.Err(); err != nil {
+		a.t.Fatal(err)
+	}
+	return fmt.Sprintf("%d rows %x", n, hash.Sum(nil)[:8])
+}
+
+func newArchive(t *testing.T, binary string) *archive {
+	return &archive{t: t, binary: binary, dir: filepath.Join(t.TempDir(), "data")}
+}
+
+func wordsFile(t *testing.T) segmentFlags {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "words.txt")
+	if err := os.WriteFile(path, []byte(sampleWords), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return segmentFlags{UserDict: path}
+}
+
+// decide has editors decide about a few items; it returns the decisions that can
+// still be undone.
+func decide(t *testing.T, x *index.Index) (numbers []uint64) {
+	t.Helper()
+	ctx := context.Background()
+	events, err := x.Events(ctx, 0, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := time.Date(2026, 5, 1, 8, 0, 0, 0, time.UTC)
+	n, clusters := 0, []uint32{}
+	for _, e := range events {
+		req := index.DecisionRequest{By: "张三", Reason: "核对过", At: at}
+		switch {
+		case e.Verdict == index.Duplicate && n < 12:
+			n++
+			req.Kind, req.Item = []string{index.Release, index.MakeLead}[n%2], e.ID
+		case e.Verdict == index.Unique && len(clusters) < 12:
+			clusters = append(clusters, e.Cluster)
+			if len(clusters)%3 == 0 {
+				req.Kind, req.Cluster, req.Into = index.Merge, e.Cluster, clusters[len(clusters)-2]
+			} else if len(clusters)%3 == 1 {
+				req.Kind, req.Cluster = index.Block, e.Cluster
+			} else {
+				continue
+			}
+		default:
+			continue
+		}
+		d, err := x.Decide(ctx, req)
+		var conflict *index.ConflictError
+		if err != nil && !errors.As(err, &conflict) {
+			t.Fatalf("%+v: %v", req, err)
+		}
+		if err == nil {
+			numbers = append(numbers, d.Number)
+		}
+	}
+	if len(numbers) < 8 {
+		t.Fatalf("%d decisions", len(numbers))
+	}
+	return numbers
+}
+
+// TestReindexSample: a catalogue made by one recipe and reindexed to another is,
+// to a new article, what one is that the other has made; nothing that was
+// judged or decided is touched, and every decision can be taken back.
+func TestReindexSample(t *testing.T) {
+	binary := binary(t)
+	sample := filepath.Join("..", "..", "data", "sample", "corpus.jsonl")
+	a, fresh := newArchive(t, binary), newArchive(t, binary)
+	a.run("ingest", sample)
+	fresh.flags = wordsFile(t)
+	fresh.run("ingest", sample)
+	seg := fresh.segmenter()
+	x, other := a.open(a.segmenter()), fresh.open(seg)
+	numbers := decide(t, x)
+	if diff := cmp.Diff(numbers, decide(t, other)); diff != "" {
+		t.Fatal("the sample is judged otherwise by the other recipe, choose other words:", diff)
+	}
+	if err := errors.Join(x.Close(), other.Close()); err != nil {
+		t.Fatal(err)
+	}
+	before := a.history()
+	a.flags = fresh.flags
+	t.Log(a.run("reindex"))
+	if diff := cmp.Diff(before, a.history()); diff != "" {
+		t.Fatalf("history (-before +after):\n%s", diff)
+	}
+	a.verify()
+	x, other = a.open(seg), fresh.open(seg)
+	measured := sameVerdicts(t, x, other, seg, sample)
+	for i := len(numbers) - 1; i >= 0; i-- {
+		if _, err := x.Decide(context.Background(), index.DecisionRequest{Kind: index.Undo, Undo: numbers[i], By: "李四"}); err != nil {
+			t.Errorf("undo of decision %d: %v", numbers[i], err)
+		}
+	}
+	if err := errors.Join(x.Close(), other.Close()); err != nil {
+		t.Fatal(err)
+	}
+	a.verify()
+	if measured < 30 {
+		t.Errorf("%d copies were found by their fingerprints", measured)
+	}
+}
+
+// sameVerdicts checks edited copies of every article of the sample on two
+// indexes. It returns how many were found by their fingerprints, at the
+// distance that these have.
+func sameVerdicts(t *testing.T, x, fresh *index.Index, seg *segment.Segmenter, sample string) (measured int) {
+	t.Helper()
+	ctx := context.Background()
+	file, err := os.ReadFile(sample)
+	if err != nil {
+		t.Fatal(err)
+	}
+	print := func(title, body string) simhash.Fingerprint {
+		var text segment.Text
+		return ingest.Prepare(seg, &text, &ingest.Item{Title: title, Body: body}).Print.Fingerprint
+	}
+	for line := range strings.Lines(string(file)) {
+		var it ingest.Item
+		if err := json.Unmarshal([]byte(line), &it); err != nil {
+			t.Fatal(err)
+		}
+		it.ID, it.Body = "new", strings.Replace(it.Body, "，", "，据了解，", 1)
+		var text segment.Text
+		article := ingest.Prepare(seg, &text, &it)
+		at := uint32(time.Now().Unix())
+		got, err1 := x.Check(ctx, article, at)
+		want, err2 := fresh.Check(ctx, article, at)
+		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" || err1 != nil || err2 != nil {
+			t.Errorf("%v, %v: %s (-fresh +reindexed):\n%s", err1, err2, it.Title, diff)
+		}
+		if got.Rule != index.ByHamming && got.Rule != index.ByMargin {
+			continue
+		}
+		of, err := x.Item(ctx, got.Of)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := simhash.Distance(article.Print.Fingerprint, print(of.Title, *of.Body)); d == *got.Distance {
+			measured++
+		}
+	}
+	return measured
+}
+
+// bulletins fills a directory with articles by the thousand.
+func (a *archive) bulletins(n int) {
+	a.t.Helper()
+	var lines strings.Builder
+	for i := range n {
+		lines.Write(article(i))
+		lines.WriteByte('\n')
+	}
+	path := filepath.Join(a.t.TempDir(), "bulletins.jsonl")
+	if err := os.WriteFile(path, []byte(lines.String()), 0o600); err != nil {
+		a.t.Fatal(err)
+	}
+	a.run("ingest", "--durability", "relaxed", path)
+	if err := os.RemoveAll(filepath.Join(a.dir, "bus")); err != nil {
+		a.t.Fatal(err)
+	}
+}
+
+const overlayRows = `SELECT place & 0xffffffff, exact, fingerprint, sketch FROM overlay ORDER BY 1`
+
+// TestKillReindex kills reindexes with SIGKILL at random moments, there and back
+// between two recipes. Each time the directory is whole and history as it was;
+// in the end it is what one reindex left alone makes of it.
+func TestKillReindex(t *testing.T) {
+	_, r := newKilled(t)
+	a, whole := newArchive(t, binary(t)), newArchive(t, binary(t))
+	a.bulletins(600)
+	whole.bulletins(600)
+	before := a.history()
+	with := wordsFile(t)
+	a.flags, whole.flags = with, with
+	start := time.Now()
+	whole.run("reindex", "--batch", "4")
+	alone := time.Since(start)
+	killed, finished := 0, 0
+	for rounds := kills(t, 30); killed < rounds; {
+		if killed+finished > 20*rounds {
+			t.Fatalf("%d killed, %d finished before they could be", killed, finished)
+		}
+		cmd := exec.Command(a.binary, a.args("reindex", "--data", a.dir, "--batch", "4")...)
+		var said lockedBuffer
+		cmd.Stderr = &said
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		killer := time.AfterFunc(time.Duration(r.Int64N(int64(alone))), func() { _ = cmd.Process.Kill() })
+		err := cmd.Wait()
+		killer.Stop()
+		switch {
+		case err == nil:
+			finished++
+			if a.flags == with {
+				a.flags = segmentFlags{}
+			} else {
+				a.flags = with
+			}
+		case strings.Contains(err.Error(), "killed"):
+			killed++
+		default:
+			t.Fatalf("reindex: %v\n%s", err, said.String())
+		}
+		a.verify()
+		if diff := cmp.Diff(before, a.history()); diff != "" {
+			t.Fatalf("history (-before +after):\n%s", diff)
+		}
+	}
+	t.Logf("%d killed, %d finished", killed, finished)
+	a.flags = with
+	a.run("reindex")
+	a.verify()
+	if got, want := a.sum(overlayRows), whole.sum(overlayRows); got != want || strings.HasPrefix(want, "0 rows") {
+		t.Errorf("forms: %s, and by one reindex %s", got, want)
+	}
+}

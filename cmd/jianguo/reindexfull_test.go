@@ -1,0 +1,48 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"jianguo/index"
+)
+
+// TestReindexDiskFull: a reindex says beforehand that the disk will not do; one
+// that meets its end all the same goes on where it was once there is room.
+func TestReindexDiskFull(t *testing.T) {
+	onSmallDisk(t, func(t *testing.T, disk string) {
+		a := &archive{t: t, binary: binary(t), dir: filepath.Join(disk, "data")}
+		a.bulletins(600)
+		before := a.history()
+		a.flags = wordsFile(t)
+		seg := a.segmenter()
+		release := fill(t, disk, 96<<10)
+		out, err := exec.Command(a.binary, a.args("reindex", "--data", a.dir)...).CombinedOutput()
+		if err == nil || !strings.Contains(string(out), "MiB are free: make room") {
+			t.Fatalf("on a full disk: %v\n%s", err, out)
+		}
+		_, err = index.Reindex(context.Background(), index.ReindexConfig{Dir: a.dir, Recipe: seg.Recipe(), Analyze: analyzer(seg), Batch: 16})
+		if err == nil || !strings.Contains(err.Error(), "full") {
+			t.Fatalf("without asking for room: %v", err)
+		}
+		release()
+		a.verify()
+		if diff := cmp.Diff(before, a.history()); diff != "" {
+			t.Fatalf("history (-before +after):\n%s", diff)
+		}
+		if out := a.run("reindex"); !strings.Contains(out, "from now on") {
+			t.Errorf("with room: %s", out)
+		}
+		if diff := cmp.Diff(before, a.history()); diff != "" {
+			t.Errorf("history (-before +after):\n%s", diff)
+		}
+		a.verify()
+	})
+}
