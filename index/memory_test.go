@@ -11,24 +11,28 @@ import (
 	"math/rand/v2"
 	"os"
 	"runtime/debug"
+	"strconv"
 	"testing"
+	"time"
 
 	"jianguo/simhash"
 	"jianguo/sketch"
 )
 
-// resident is what the system holds in memory for this process, in bytes.
-func resident(t *testing.T) int64 {
+// resident is what the system holds in memory for this process, in bytes, and how
+// much of it are pages of mapped files.
+func resident(t *testing.T) (bytes, mapped int64) {
 	t.Helper()
 	raw, err := os.ReadFile("/proc/self/statm")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var all, pages int64
-	if _, err := fmt.Sscan(string(raw), &all, &pages); err != nil {
+	var all, pages, shared int64
+	if _, err := fmt.Sscan(string(raw), &all, &pages, &shared); err != nil {
 		t.Fatal(err)
 	}
-	return pages * int64(os.Getpagesize())
+	size := int64(os.Getpagesize())
+	return pages * size, shared * size
 }
 
 // TestMemoryFormula holds the formula of the package comment against what the
@@ -45,7 +49,7 @@ func TestMemoryFormula(t *testing.T) {
 	s := sketch.Make(sketch.Input{Body: text})
 	keys := len(postingKeys(&s))
 	debug.FreeOSMemory()
-	before := resident(t)
+	before, _ := resident(t)
 	r := rand.New(rand.NewPCG(1, 2))
 	for seq := uint64(0); seq < items; {
 		var batch []Mutation
@@ -63,7 +67,8 @@ func TestMemoryFormula(t *testing.T) {
 		}
 	}
 	debug.FreeOSMemory()
-	took := resident(t) - before
+	now, _ := resident(t)
+	took := now - before
 	_, parts := x.Probe().Bytes()
 	var sum int64
 	for _, n := range parts {
@@ -79,4 +84,104 @@ func TestMemoryFormula(t *testing.T) {
 	if most := formula + cache + 32<<20; took > most || took < sum/2 {
 		t.Errorf("%d bytes more are resident, the formula says %d, and %d with what is bounded", took, formula, most)
 	}
+}
+
+// TestMemoryForLong: through a stream much longer than the window, with copies,
+// revisions, withdrawals, sweeps and snapshots under way, what is resident stays
+// within the formula for the exemplars that the window holds and the versions there
+// ever were, and what the system says does not grow beyond that. JIANGUO_ITEMS says
+// for how many items.
+func TestMemoryForLong(t *testing.T) {
+	const hourly = 2000
+	items := 60_000
+	if s := os.Getenv("JIANGUO_ITEMS"); s != "" {
+		var err error
+		if items, err = strconv.Atoi(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx := context.Background()
+	x := openTest(t, t.TempDir(), func(c *Config) {
+		c.Durability, c.SweepEvery = DurabilityRelaxed, -1
+		c.Policy.Window, c.Policy.Cap = 6*time.Hour, 40*time.Hour
+	})
+	defer func() { _ = x.Close() }()
+	r := rand.New(rand.NewPCG(3, 4))
+	fresh := func(id string) *Article {
+		text := make([]rune, 30)
+		for i := range text {
+			text[i] = rune(0x4e00 + r.IntN(3000))
+		}
+		a := article(id, string(text), r.Uint64())
+		a.Sketch = sketch.Make(sketch.Input{Body: string(text)})
+		return a
+	}
+	debug.FreeOSMemory()
+	before, mapped := resident(t)
+	before -= mapped
+	var settled int64
+	var last *Article
+	seq := 0
+	for hour := 0; seq < items; hour++ {
+		var batch []Mutation
+		for range hourly {
+			seq++
+			m := Mutation{Seq: uint64(seq), At: testStart.Add(time.Duration(hour) * time.Hour)}
+			switch n := r.IntN(20); {
+			case n == 0 && seq > hourly: // a revision, or a promotion, of one of the last
+				m.Article = fresh(fmt.Sprint("id", seq-r.IntN(hourly)))
+			case n == 1 && seq > hourly:
+				m.Withdraw = &Withdrawal{ID: fmt.Sprint("id", seq-1-r.IntN(hourly)), Promote: true}
+			case n < 8 && last != nil: // a copy
+				copied := *last
+				copied.ID = fmt.Sprint("id", seq)
+				m.Article = &copied
+			default:
+				last = fresh(fmt.Sprint("id", seq))
+				m.Article = last
+			}
+			batch = append(batch, m)
+		}
+		if _, err := x.Add(ctx, batch); err != nil {
+			t.Fatal(err)
+		}
+		if hour%5 == 4 {
+			if _, err := x.Sweep(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if done := seq * 10 / items; done == (seq-hourly)*10/items {
+			continue
+		} else if done%3 == 0 {
+			if err := x.Snapshot(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+		debug.FreeOSMemory()
+		now, mapped := resident(t)
+		took := now - mapped - before
+		_, parts := x.Probe().Bytes()
+		var sum int64
+		for _, n := range parts {
+			sum += n
+		}
+		s := x.bands.Stats()
+		live, versions := int64(s.Fingerprints), int64(x.nextOrdinal)-1
+		var led int64
+		if err := x.reader.QueryRowContext(ctx, `SELECT count(*) FROM clusters WHERE lead IS NOT id OR merged_into IS NOT NULL`).Scan(&led); err != nil {
+			t.Fatal(err)
+		}
+		formula := MemoryBytes(live, int(int64(s.KeyPostings)/max(live, 1))+1) + (versions-live)*36 + led*100
+		t.Logf("%d versions, %d exemplars, %d keys: the system %d MB and %d MB mapped, parts %d MB, formula %d MB", versions, live, s.KeyPostings, took>>20, mapped>>20, sum>>20, formula>>20)
+		if sum > formula {
+			t.Errorf("the parts take %d bytes, the formula says %d", sum, formula)
+		}
+		if seq >= items/2 && settled == 0 {
+			settled = took - formula
+		}
+		if settled != 0 && took-formula > settled+64<<20 {
+			t.Errorf("%d bytes are resident beyond the formula, %d at half of the way", took-formula, settled)
+		}
+	}
+	mustVerify(t, x)
 }
