@@ -61,6 +61,7 @@ func busRoles(t *testing.T, relaxed bool) {
 	r := newRig(t, rigConfig{
 		bus: func(c *ingest.BusConfig) {
 			c.Listen, c.Authenticate, c.Relaxed = "127.0.0.1:0", tokens.BusUser, relaxed
+			c.Gates = append(ingest.GatedStreams(), ingest.GatedStream{Name: exposure.StreamName, Subjects: exposure.LogSubjects()})
 		},
 		api: func(c *Config) { c.Tokens = tokens },
 	})
@@ -68,11 +69,10 @@ func busRoles(t *testing.T, relaxed bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := exposure.OpenNATSLog(t.Context(), js, exposure.StreamConfig{Batches: true}, nil); err != nil {
+	if _, err := exposure.OpenNATSLog(t.Context(), js, exposure.StreamConfig{}, nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(r.Bus.Gate(ingest.StreamItems, ingest.SubjectPublish, ingest.SubjectWithdraw),
-		r.Bus.Gate(exposure.StreamName, exposure.LogSubjects()...)); err != nil {
+	if err := r.Bus.Gate(t.Context(), exposure.StreamName); err != nil {
 		t.Fatal(err)
 	}
 	all := []string{platformToken, recallToken, editorToken, operatorToken}

@@ -156,6 +156,11 @@ func (s *Store) writeAll(list []*entry, forgotten []string, gen, seq, routed uin
 			return 0, err
 		}
 	}
+	// A file that were ahead of a log that lost its end would pass over what comes
+	// at these sequences next.
+	if err := s.cfg.Log.Synced(ctx, seq); err != nil {
+		return 0, err
+	}
 	if err := s.cfg.Fail("flush-commit"); err != nil {
 		return 0, err
 	}

@@ -44,6 +44,9 @@ type Log interface {
 	// Consume calls fn with every entry after a sequence, in order and from one
 	// goroutine, until the context ends or fn fails. fn may block.
 	Consume(ctx context.Context, after uint64, fn func(Entry) error) error
+	// Synced returns once every entry that Consume has given, up to a sequence, is as
+	// durable as Append promises: before that nobody may say for good that it is applied.
+	Synced(ctx context.Context, upTo uint64) error
 	// Release says that entries up to a sequence are no longer needed for
 	// replay; a log may forget them when it is short of room.
 	Release(ctx context.Context, upTo uint64) error
@@ -79,17 +82,19 @@ type StreamConfig struct {
 	MaxAge time.Duration
 	// Replicas of the stream (default 1).
 	Replicas int
-	// Batches lets the stream take atomic batches, which a gate before it on an
-	// embedded bus stores with one sync each (nats-server 2.12 or later).
-	Batches bool
+	// Synced is Log's where the server delivers what it has not made durable yet
+	// (nil: it does not), and Purgeable the sequence up to which, exclusively, it
+	// lets entries before another one be removed, 0 for none (nil: that one).
+	Synced    func(ctx context.Context, upTo uint64) error
+	Purgeable func(before uint64) uint64
 	// Partition, with Partitions > 1, is the one this store owns. The owner of
 	// partition 0 also reads what was published without one, and routes it.
 	Partition, Partitions int
 }
 
 // NATSLog is a Log on a JetStream stream. How durable an acknowledged event is
-// depends on the server: embedded with SyncAlways it has been written and
-// synced, otherwise the server syncs at intervals.
+// depends on the server: with SyncAlways, or with something before the stream that
+// makes it durable, it has been synced, otherwise the server syncs at intervals.
 type NATSLog struct {
 	js     jetstream.JetStream
 	stream jetstream.Stream
@@ -118,8 +123,7 @@ func OpenNATSLog(ctx context.Context, js jetstream.JetStream, cfg StreamConfig, 
 		MaxAge:      cfg.MaxAge,
 		Replicas:    max(cfg.Replicas, 1),
 		// Reports are idempotent, so the server need not remember message ids.
-		Duplicates:         min(time.Second, cfg.MaxAge),
-		AllowAtomicPublish: cfg.Batches,
+		Duplicates: min(time.Second, cfg.MaxAge),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("exposure: stream %s: %w", StreamName, err)
@@ -274,10 +278,25 @@ func (l *NATSLog) Release(ctx context.Context, upTo uint64) error {
 		}
 		return nil
 	}
-	if err := l.stream.Purge(ctx, jetstream.WithPurgeSequence(upTo+1)); err != nil {
+	before := upTo + 1
+	if l.cfg.Purgeable != nil {
+		before = l.cfg.Purgeable(before)
+	}
+	if before <= info.State.FirstSeq {
+		return nil
+	}
+	if err := l.stream.Purge(ctx, jetstream.WithPurgeSequence(before)); err != nil {
 		return fmt.Errorf("exposure: purge %s: %w", StreamName, err)
 	}
 	return nil
+}
+
+// Synced asks whoever makes entries durable, if there is one.
+func (l *NATSLog) Synced(ctx context.Context, upTo uint64) error {
+	if l.cfg.Synced == nil {
+		return nil
+	}
+	return l.cfg.Synced(ctx, upTo)
 }
 
 // MemoryLog is a Log for tests and for embedding without NATS. It outlives the
@@ -320,6 +339,9 @@ func (l *MemoryLog) State(context.Context) (LogState, error) {
 	last := l.first + uint64(len(l.entries))
 	return LogState{ID: "memory", First: l.first + 1, Last: last, Mine: last}, nil
 }
+
+// Synced has nothing to wait for.
+func (l *MemoryLog) Synced(context.Context, uint64) error { return nil }
 
 // Route is not for a log that has one owner.
 func (l *MemoryLog) Route(context.Context, Entry, string) error {

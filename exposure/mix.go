@@ -161,6 +161,7 @@ type noLog struct{}
 func (noLog) Append(context.Context, string, []byte) (uint64, error) { return 0, ErrFull }
 func (noLog) Route(context.Context, Entry, string) error             { return ErrFull }
 func (noLog) Release(context.Context, uint64) error                  { return nil }
+func (noLog) Synced(context.Context, uint64) error                   { return nil }
 func (noLog) State(context.Context) (LogState, error)                { return LogState{ID: "none"}, nil }
 
 func (noLog) Consume(ctx context.Context, _ uint64, _ func(Entry) error) error {

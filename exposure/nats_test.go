@@ -147,3 +147,39 @@ func TestNewLog(t *testing.T) {
 		t.Fatalf("got %v", got)
 	}
 }
+
+// TestFlushAfterSynced: the file does not say that events are applied before the log
+// has them for good, and not at all where it never will.
+func TestFlushAfterSynced(t *testing.T) {
+	var synced uint64 // as the log was told last; in the flush
+	lost := errors.New("input/output error")
+	var fails bool
+	f, _ := natsFixture(t, StreamConfig{Synced: func(_ context.Context, seq uint64) error {
+		if fails {
+			return lost
+		}
+		synced = seq
+		return nil
+	}}, Config{FlushAge: time.Hour})
+	ctx := context.Background()
+	for i := range 3 {
+		f.report(Seen, "u", fmt.Sprint("s", i))
+		before := synced
+		if err := f.Flush(ctx); err != nil || synced != before+1 || f.flushed.Load() != synced {
+			t.Fatalf("flushed up to %d, synced up to %d: %v", f.flushed.Load(), synced, err)
+		}
+	}
+	f.report(Seen, "u", "last")
+	fails = true
+	if err := f.Flush(ctx); !errors.Is(err, lost) || f.Ready() {
+		t.Fatalf("a flush of what is not durable: %v", err)
+	}
+	fails = false
+	f.crash()
+	if err := f.Flush(ctx); err != nil || synced != 4 {
+		t.Fatalf("synced up to %d: %v", synced, err)
+	}
+	if got := f.unseenOf("u", "s0", "s2", "last", "new"); !slices.Equal(got, []string{"new"}) {
+		t.Fatalf("got %v", got)
+	}
+}

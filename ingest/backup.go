@@ -4,11 +4,32 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
+
+// SubjectApplied is where one asks the service for the sequence in ITEMS of the last
+// message that it has applied.
+const SubjectApplied = "items.applied"
+
+// tellApplied answers those who ask, until stop is called.
+func (s *Service) tellApplied() (stop func(), err error) {
+	sub, err := s.cfg.Conn.Subscribe(SubjectApplied, func(m *nats.Msg) {
+		if !MayAnswer(m.Reply) {
+			return
+		}
+		if err := m.Respond(strconv.AppendUint(nil, s.applied.Load(), 10)); err != nil {
+			s.log.Warn("answer to who asked what is applied", "error", err)
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("ingest: %w", err)
+	}
+	return func() { _ = sub.Unsubscribe() }, nil
+}
 
 // AwaitApplied waits until every item that the bus holds now has been taken to
 // its verdict by whoever does that.
@@ -22,17 +43,20 @@ func AwaitApplied(ctx context.Context, nc *nats.Conn) error {
 		return fmt.Errorf("ingest: stream %s: %w", StreamItems, err)
 	}
 	for last := stream.CachedInfo().State.LastSeq; ; {
-		info, err := stream.Info(ctx)
+		answer, err := nc.RequestWithContext(ctx, SubjectApplied, nil)
 		if err != nil {
-			return fmt.Errorf("ingest: stream %s: %w", StreamItems, err)
+			return fmt.Errorf("ingest: nobody says how far items have been taken to their verdicts: %w", err)
 		}
-		// What has been applied is taken off the stream.
-		if info.State.FirstSeq > last || info.State.Msgs == 0 {
+		applied, err := strconv.ParseUint(string(answer.Data), 10, 64)
+		if err != nil {
+			return fmt.Errorf("ingest: how far items have been taken to their verdicts: %w", err)
+		}
+		if applied >= last {
 			return nil
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("ingest: items %d to %d still wait for their verdicts: %w", info.State.FirstSeq, last, ctx.Err())
+			return fmt.Errorf("ingest: items %d to %d still wait for their verdicts: %w", applied+1, last, ctx.Err())
 		case <-time.After(100 * time.Millisecond):
 		}
 	}

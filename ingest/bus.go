@@ -36,13 +36,22 @@ const (
 type BusConfig struct {
 	Dir    string // JetStream files; created if missing
 	Listen string // host:port for clients of other processes; empty: none
-	// Relaxed leaves syncing to the operating system; without it JetStream
-	// syncs a message before it acknowledges it.
+	// Relaxed leaves syncing to the operating system; without it a message is
+	// durable when it is acknowledged.
 	Relaxed bool
+	// Gates are the streams whose messages a gate makes durable. They take none
+	// before Gate has been called. Without any, JetStream itself syncs, before it
+	// acknowledges, in every stream; with some, all others are relaxed.
+	Gates []GatedStream
+	// Reserve is how many bytes are to stay free on the disk of Dir: gates take
+	// nothing while there are fewer, but for those that always take.
+	Reserve uint64
 	// Authenticate says whose secret a client gives, as its token or password;
 	// nil: everybody is let in who reaches Listen.
 	Authenticate func(secret string) (BusUser, bool)
 	Logger       *slog.Logger
+	// Fail, where set, is called at named points of gates: gate.Config. For tests.
+	Fail func(point string) error
 }
 
 // BusUser is a client of an embedded Bus and the subjects it may use, which may
@@ -57,23 +66,24 @@ type Bus struct {
 	server  *server.Server
 	secret  string // lets this process in; empty: everybody is
 	closing sync.Once
-	done    chan struct{} // closed by Close
-	mended  chan struct{} // closed when mend has ended
-	full    atomic.Bool   // the disk was full, and JetStream has not been opened anew
-	gates   gates
+	done    chan struct{}         // closed by Close
+	mended  chan struct{}         // closed when mend has ended
+	room    atomic.Pointer[error] // why there is none; nil: there is
+	full    atomic.Bool           // the disk was full, and JetStream has not been opened anew
+	gates   *gates
 }
 
 // StartBus starts an embedded bus and waits until it answers.
 func StartBus(cfg BusConfig) (*Bus, error) {
 	options := &server.Options{
-		ServerName: serverName, JetStream: true, StoreDir: filepath.Clean(cfg.Dir), SyncAlways: !cfg.Relaxed,
+		ServerName: serverName, JetStream: true, StoreDir: filepath.Clean(cfg.Dir), SyncAlways: cfg.syncAlways(),
 		// Its own bound would be three quarters of what is free at the start, and
 		// no stream whose bound is more than that could be made. Streams have
 		// bounds of their own, and a disk that is full says so.
 		JetStreamMaxStore: maxStore,
 		MaxPayload:        MaxPayload, DontListen: cfg.Listen == "", NoSigs: true, NoLog: true,
 	}
-	b := &Bus{done: make(chan struct{}), mended: make(chan struct{}), gates: gates{synced: !cfg.Relaxed, out: "_gate.out." + rand.Text(), log: cfg.Logger}}
+	b := &Bus{done: make(chan struct{}), mended: make(chan struct{}), gates: newGates(&cfg)}
 	if cfg.Authenticate != nil {
 		b.secret = rand.Text()
 		options.CustomClientAuthentication = &doorkeeper{secret: b.secret, authenticate: cfg.Authenticate, log: cfg.Logger}
@@ -95,6 +105,10 @@ func StartBus(cfg BusConfig) (*Bus, error) {
 	if b.server, err = server.NewServer(options); err != nil {
 		return nil, fmt.Errorf("bus: %w", err)
 	}
+	if err := b.readyGates(); err != nil {
+		return nil, err
+	}
+	b.look(cfg)
 	said := new(lastWords)
 	b.server.SetLoggerV2(said, false, false, false)
 	b.server.Start()
@@ -107,6 +121,9 @@ func StartBus(cfg BusConfig) (*Bus, error) {
 	}
 	return b, nil
 }
+
+// syncAlways: JetStream syncs each message.
+func (c *BusConfig) syncAlways() bool { return !c.Relaxed && len(c.Gates) == 0 }
 
 // doorkeeper lets clients in by their secret.
 type doorkeeper struct {
@@ -163,8 +180,9 @@ func (b *Bus) URL() string {
 
 // Full reports whether the disk was too full to write, so that streams may be
 // broken until there is room and they are opened anew. Purging one that has
-// failed to write locks the server up for good (nats-server 2.15).
-func (b *Bus) Full() bool { return b.full.Load() }
+// failed to write locks the server up for good (nats-server 2.15). A bus elsewhere
+// (nil) does not say.
+func (b *Bus) Full() bool { return b != nil && b.full.Load() }
 
 // Close stops the server after its files are closed.
 func (b *Bus) Close() {

@@ -1,15 +1,12 @@
 package ingest
 
 import (
-	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -27,7 +24,18 @@ type gated struct {
 
 func newGated(t *testing.T, dir string, stream jetstream.StreamConfig, fail func(string) error) *gated {
 	t.Helper()
-	bus, err := StartBus(BusConfig{Dir: dir, Listen: "127.0.0.1:0"})
+	g := startGated(t, &stream, BusConfig{Dir: dir, Fail: fail, Gates: []GatedStream{{Name: "S", Subjects: []string{"s.a", "s.b.*"}}}})
+	if err := g.bus.Gate(t.Context(), "S"); err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// startGated is the same with a gate that is not open, or without one.
+func startGated(t *testing.T, stream *jetstream.StreamConfig, bc BusConfig) *gated {
+	t.Helper()
+	bc.Listen = "127.0.0.1:0"
+	bus, err := StartBus(bc)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,10 +43,7 @@ func newGated(t *testing.T, dir string, stream jetstream.StreamConfig, fail func
 	g := &gated{t: t, bus: bus}
 	g.nc, g.js = g.join()
 	stream.Name, stream.Subjects, stream.AllowAtomicPublish, stream.Discard = "S", []string{"s.a", "s.b.*"}, true, jetstream.DiscardNew
-	if _, err := g.js.CreateOrUpdateStream(t.Context(), stream); err != nil {
-		t.Fatal(err)
-	}
-	if err := bus.openGate("S", stream.Subjects, fail); err != nil {
+	if _, err := g.js.CreateOrUpdateStream(t.Context(), *stream); err != nil {
 		t.Fatal(err)
 	}
 	return g
@@ -77,7 +82,7 @@ func (g *gated) stored() map[uint64]*jetstream.RawStreamMsg {
 	return all
 }
 
-// asSent is a message without what a batch adds.
+// asSent is a message as it was published.
 func asSent(subject string, h nats.Header, data []byte) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %q", subject, data)
@@ -155,13 +160,10 @@ func TestGateKeeps(t *testing.T) {
 	if _, err := g.js.Publish(t.Context(), "s.a", []byte("last")); err != nil {
 		t.Fatal(err)
 	}
-	stored, batched, duplicates := g.stored(), 0, 0
+	stored, duplicates := g.stored(), 0
 	at, ids := map[string]uint64{}, map[string]bool{}
 	for seq, m := range stored {
 		at[asSent(m.Subject, m.Header, m.Data)] = seq
-		if m.Header.Get("Nats-Batch-Id") != "" {
-			batched++
-		}
 		if id := m.Header.Get("Nats-Msg-Id"); id != "" {
 			if ids[id] {
 				t.Errorf("%q stands twice", id)
@@ -190,10 +192,10 @@ func TestGateKeeps(t *testing.T) {
 			before = seq
 		}
 	}
-	if batched == 0 || duplicates == 0 {
-		t.Errorf("%d messages in batches, %d duplicates: nothing was tried", batched, duplicates)
+	if duplicates == 0 {
+		t.Error("no duplicates: nothing was tried")
 	}
-	t.Logf("%d messages, %d of them in batches, %d duplicates", len(stored), batched, duplicates)
+	t.Logf("%d messages, %d duplicates", len(stored), duplicates)
 }
 
 // A gate and the stream itself answer alike, whatever is asked: the same script
@@ -241,13 +243,7 @@ func TestGateAnswersAsTheStream(t *testing.T) {
 	}
 	limits := jetstream.StreamConfig{MaxMsgSize: 2000}
 	with := newGated(t, t.TempDir(), limits, nil)
-	without := newGated(t, t.TempDir(), limits, nil)
-	without.bus.closeGates()
-	for _, s := range []string{"s.a", "s.b.*"} {
-		if !without.bus.server.GlobalAccount().RemoveMapping(s) {
-			t.Fatalf("%s was not mapped", s)
-		}
-	}
+	without := startGated(t, &limits, BusConfig{Dir: t.TempDir()}) // JetStream syncs
 	got, want := run(with), run(without)
 	for i := range script {
 		if got[i] != want[i] {
@@ -260,9 +256,9 @@ func TestGateAnswersAsTheStream(t *testing.T) {
 	}
 }
 
-// In a batch, too, what the stream refuses is answered as the stream answers,
-// and only that.
-func TestGateRefusedInBatch(t *testing.T) {
+// Among many, what the stream refuses is answered as the stream answers, and only
+// that.
+func TestGateRefused(t *testing.T) {
 	g := newGated(t, t.TempDir(), jetstream.StreamConfig{MaxMsgSize: 2000}, nil)
 	if _, err := g.js.Publish(t.Context(), "s.a", nil, jetstream.WithMsgID("old")); err != nil {
 		t.Fatal(err)
@@ -307,17 +303,10 @@ func TestGateRefusedInBatch(t *testing.T) {
 			}
 		}
 	}
-	batched := 0
 	for seq, m := range g.stored() {
 		if i, ok := stored[seq]; seq > 1 && (!ok || string(m.Data) != strconv.Itoa(i)) {
 			t.Errorf("message %d is %q", seq, m.Data)
 		}
-		if m.Header.Get("Nats-Batch-Id") != "" {
-			batched++
-		}
-	}
-	if batched == 0 {
-		t.Error("nothing went in a batch")
 	}
 }
 
@@ -368,169 +357,5 @@ func TestGateFull(t *testing.T) {
 	}
 	if len(stored) != len(acked) || refused == 0 || len(acked) < 100 {
 		t.Errorf("%d stored, %d acknowledged, %d refused", len(stored), len(acked), refused)
-	}
-}
-
-// Where the stream has stored messages and the gate dies before it says so,
-// publishers hear nothing, publish again under the same id, and each message
-// stands once and in order. The bus is closed and opened under way.
-func TestGateLostAcks(t *testing.T) {
-	dir := t.TempDir()
-	var lost atomic.Int64
-	var mu sync.Mutex
-	r := rand.New(rand.NewPCG(5, 6))
-	fail := func(string) error {
-		mu.Lock()
-		defer mu.Unlock()
-		if r.IntN(3) == 0 {
-			lost.Add(1)
-			return errors.New("lost")
-		}
-		return nil
-	}
-	const publishers, each = 6, 60
-	next := make([]int, publishers) // of each publisher, the first that it has no acknowledgement of
-	acked := map[uint64]string{}
-	var before uint64
-	for round := 0; ; round++ {
-		g := newGated(t, dir, jetstream.StreamConfig{Duplicates: time.Hour}, fail)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(300+100*round)*time.Millisecond)
-		var wg sync.WaitGroup
-		for p := range publishers {
-			_, js := g.join()
-			wg.Go(func() {
-				for next[p] < each && ctx.Err() == nil {
-					// A few at once: what has no acknowledgement is sent again, and
-					// what comes behind it with it.
-					var futures []jetstream.PubAckFuture
-					for i := next[p]; i < min(next[p]+8, each); i++ {
-						f, err := js.PublishAsync("s.a", []byte(fmt.Sprintf("%d %d", p, i)), jetstream.WithMsgID(fmt.Sprintf("%d-%d", p, i)))
-						if err != nil {
-							t.Error(err)
-							return
-						}
-						futures = append(futures, f)
-					}
-					patience := time.After(100 * time.Millisecond)
-					for _, f := range futures {
-						select {
-						case ack := <-f.Ok():
-							mu.Lock()
-							acked[ack.Sequence] = string(f.Msg().Data)
-							mu.Unlock()
-							next[p]++
-							continue
-						case <-f.Err():
-						case <-patience:
-						}
-						break
-					}
-				}
-			})
-		}
-		wg.Wait()
-		cancel()
-		done := 0
-		for _, n := range next {
-			done += n
-		}
-		if done == publishers*each {
-			stored, at := g.stored(), map[string]uint64{}
-			for seq, m := range stored {
-				if at[string(m.Data)] != 0 {
-					t.Errorf("%q stands twice", m.Data)
-				}
-				at[string(m.Data)] = seq
-			}
-			for seq, data := range acked {
-				if at[data] != seq {
-					t.Errorf("%q was acknowledged as %d and stands at %d", data, seq, at[data])
-				}
-			}
-			for p := range publishers {
-				before = 0
-				for i := range each {
-					seq := at[fmt.Sprintf("%d %d", p, i)]
-					if seq <= before {
-						t.Errorf("publisher %d: message %d stands at %d, the one before at %d", p, i, seq, before)
-					}
-					before = seq
-				}
-			}
-			t.Logf("%d rounds, %d answers lost", round+1, lost.Load())
-			if lost.Load() == 0 {
-				t.Error("nothing was lost")
-			}
-			return
-		}
-		if round == 60 {
-			t.Fatalf("%d of %d after %d rounds", done, publishers*each, round)
-		}
-		g.bus.Close()
-	}
-}
-
-// While the bus closes, what is acknowledged is stored, and nobody waits long.
-func TestGateClose(t *testing.T) {
-	dir := t.TempDir()
-	g := newGated(t, dir, jetstream.StreamConfig{}, nil)
-	_, js := g.join()
-	var futures []jetstream.PubAckFuture
-	for i := range 3000 {
-		f, err := js.PublishAsync("s.a", []byte(strconv.Itoa(i)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		futures = append(futures, f)
-	}
-	<-futures[0].Ok()
-	g.bus.Close()
-	acked := map[string]bool{}
-	for i, f := range futures {
-		select {
-		case <-f.Ok():
-			acked[strconv.Itoa(i)] = true
-		default:
-		}
-	}
-	g = newGated(t, dir, jetstream.StreamConfig{}, nil)
-	stored := map[string]bool{}
-	for _, m := range g.stored() {
-		stored[string(m.Data)] = true
-	}
-	for data := range acked {
-		if !stored[data] {
-			t.Errorf("%s was acknowledged and is lost", data)
-		}
-	}
-	t.Logf("%d acknowledged, %d stored", len(acked), len(stored))
-}
-
-// Acknowledgements of a batch look as the stream's own do.
-func TestGateAnswerIsJetStreams(t *testing.T) {
-	g := newGated(t, t.TempDir(), jetstream.StreamConfig{}, nil)
-	reply, err := g.nc.Request("s.a", []byte("x"), 5*time.Second)
-	if err != nil {
-		t.Fatal(err)
-	}
-	single := string(reply.Data)
-	inbox := g.nc.NewRespInbox()
-	sub, err := g.nc.SubscribeSync(inbox)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range 400 {
-		if err := g.nc.PublishRequest("s.a", inbox, []byte("x")); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for i := range 400 {
-		m, err := sub.NextMsg(10 * time.Second)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if want := strings.Replace(single, "1", strconv.Itoa(i+2), 1); string(m.Data) != want || !json.Valid(m.Data) {
-			t.Fatalf("answer %d is %s, not %s", i, m.Data, want)
-		}
 	}
 }

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"fmt"
 	"path/filepath"
 	"time"
 
@@ -27,7 +28,7 @@ func (b *Bus) mend(cfg BusConfig) {
 			return
 		case <-tick.C:
 		}
-		free, ok := freeBytes(cfg.Dir)
+		free, ok := b.look(cfg)
 		switch {
 		case !ok:
 		case free < fullBelow:
@@ -36,7 +37,6 @@ func (b *Bus) mend(cfg BusConfig) {
 			}
 		case b.full.Load() && free > roomAbove:
 			err := b.restartJetStream(cfg)
-			b.abandon() // what was on its way then has no answer
 			if cfg.Logger != nil {
 				cfg.Logger.Warn("there is room again on the disk of the bus", "dir", cfg.Dir, "free", free, "error", err)
 			}
@@ -45,9 +45,21 @@ func (b *Bus) mend(cfg BusConfig) {
 	}
 }
 
+// look sees how much is free on the disk, and whether there is room for more.
+func (b *Bus) look(cfg BusConfig) (free uint64, ok bool) {
+	free, ok = freeBytes(cfg.Dir)
+	if !ok || free >= cfg.Reserve {
+		b.room.Store(nil)
+		return free, ok
+	}
+	err := fmt.Errorf("%d MiB are free where the data directory is, and the reserve is %d MiB: make room", free>>20, cfg.Reserve>>20)
+	b.room.Store(&err)
+	return free, ok
+}
+
 func (b *Bus) restartJetStream(cfg BusConfig) error {
 	if err := b.server.ShutdownJetStream(); err != nil {
 		return err
 	}
-	return b.server.EnableJetStream(&server.JetStreamConfig{StoreDir: filepath.Clean(cfg.Dir), SyncAlways: !cfg.Relaxed, MaxStore: maxStore, MaxMemory: 64 << 20, Strict: true})
+	return b.server.EnableJetStream(&server.JetStreamConfig{StoreDir: filepath.Clean(cfg.Dir), SyncAlways: cfg.syncAlways(), MaxStore: maxStore, MaxMemory: 64 << 20, Strict: true})
 }

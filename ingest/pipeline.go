@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"jianguo/index"
+	"jianguo/ingest/gate"
 	"jianguo/segment"
 )
 
@@ -53,6 +54,12 @@ func (s *Service) Run(ctx context.Context) error {
 	// (A durable consumer would deliver late what was lost on the way, behind
 	// messages that came after it: too late for an index that goes in order.)
 	applied, _ := s.cfg.Index.Applied()
+	s.applied.Store(applied - s.base.Load())
+	tell, err := s.tellApplied()
+	if err != nil {
+		return err
+	}
+	defer tell()
 	consumer, err := s.items.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{
 		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: applied - s.base.Load() + 1, NamePrefix: consumerName,
 	})
@@ -74,6 +81,7 @@ func (s *Service) Run(ctx context.Context) error {
 	g, failed := errgroup.WithContext(context.WithoutCancel(ctx))
 	intake, stop := context.WithCancel(ctx)
 	defer stop()
+	s.ending = intake
 	context.AfterFunc(failed, stop)
 	// A message goes to the workers and, in order, to the one who applies: two
 	// batches' worth is on its way at most.
@@ -220,10 +228,7 @@ func (s *Service) decode(ctx context.Context, j *job) (err error) {
 
 // applyBatches applies what has been prepared, in order.
 func (s *Service) applyBatches(ctx context.Context, order <-chan *job) error {
-	purge := &purger{stream: s.items, log: s.log, full: s.cfg.Full}
-	if applied, _ := s.cfg.Index.Applied(); applied > s.base.Load() {
-		purge.applied.Store(applied - s.base.Load())
-	}
+	purge := &purger{stream: s.items, bus: s.cfg.Bus, log: s.log, applied: &s.applied}
 	done := make(chan struct{})
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -241,7 +246,7 @@ func (s *Service) applyBatches(ctx context.Context, order <-chan *job) error {
 			}
 			return err
 		}
-		purge.applied.Store(batch[len(batch)-1].meta.Sequence.Stream)
+		s.applied.Store(batch[len(batch)-1].meta.Sequence.Stream)
 	}
 }
 
@@ -303,7 +308,7 @@ func (s *Service) applyBatch(ctx context.Context, batch []*job) error {
 	for i, j := range batch {
 		mutations[i] = j.mutation
 	}
-	outcomes, err := s.addPatiently(ctx, mutations)
+	outcomes, err := s.addPatiently(ctx, mutations, batch[len(batch)-1].meta.Sequence.Stream)
 	if err != nil {
 		return err
 	}
@@ -325,25 +330,36 @@ func (s *Service) applyBatch(ctx context.Context, batch []*job) error {
 	return nil
 }
 
-// addPatiently applies a batch. When the catalogue cannot be written (a full
+// addPatiently applies a batch, which ends at a sequence of ITEMS, once the bus has
+// it for good: a catalogue that were ahead of a stream that lost its end would pass
+// over what comes at these sequences next. When the catalogue cannot be written (a full
 // disk), nothing was applied: it says so, waits and tries again, and the bus
 // keeps the items meanwhile.
-func (s *Service) addPatiently(ctx context.Context, mutations []index.Mutation) ([]index.Outcome, error) {
+func (s *Service) addPatiently(ctx context.Context, mutations []index.Mutation, last uint64) ([]index.Outcome, error) {
 	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 10*time.Second) {
-		outcomes, err := s.cfg.Index.Add(ctx, mutations)
+		var outcomes []index.Outcome
+		err := s.cfg.Bus.Synced(ctx, StreamItems, last)
+		if err == nil {
+			outcomes, err = s.cfg.Index.Add(ctx, mutations)
+		}
 		if err == nil {
 			s.setTrouble(nil)
 			return outcomes, nil
 		}
-		if errors.Is(err, index.ErrClosed) {
+		if errors.Is(err, index.ErrClosed) || errors.Is(err, gate.ErrBroken) && s.ending.Err() != nil {
 			return nil, err
 		}
 		s.setTrouble(fmt.Errorf("ingest: items wait: %w", err))
 		s.metrics.retries.Inc()
 		s.log.ErrorContext(ctx, "batch not applied, trying again", "items", len(mutations), "wait", wait, "error", err)
+		var ending <-chan struct{}
+		if errors.Is(err, gate.ErrBroken) {
+			ending = s.ending.Done() // no time will help
+		}
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()
+		case <-ending:
 		case <-time.After(wait):
 		}
 	}
@@ -379,9 +395,9 @@ func (s *Service) reply(j *job, o *index.Outcome) {
 // many at once, and whether or not more come, since a full stream takes none.
 type purger struct {
 	stream  jetstream.Stream
+	bus     *Bus // nil: elsewhere
 	log     *slog.Logger
-	applied atomic.Uint64 // sequence of the last message applied; 0: none yet
-	full    func() bool   // nil: never
+	applied *atomic.Uint64 // sequence of the last message applied; 0: none yet
 }
 
 const purgeEvery = time.Second
@@ -389,7 +405,7 @@ const purgeEvery = time.Second
 func (p *purger) run(ctx context.Context, done <-chan struct{}) {
 	tick := time.NewTicker(purgeEvery)
 	defer tick.Stop()
-	var purged uint64
+	var seen, purged uint64
 	for {
 		select {
 		case <-done:
@@ -399,14 +415,17 @@ func (p *purger) run(ctx context.Context, done <-chan struct{}) {
 		case <-tick.C:
 		}
 		applied := p.applied.Load()
-		if applied == purged || p.full != nil && p.full() {
+		if applied == seen || p.bus.Full() {
 			continue
 		}
 		// A purge leaves the sequence it names.
-		if err := p.stream.Purge(ctx, jetstream.WithPurgeSequence(applied+1)); err != nil {
-			p.log.WarnContext(ctx, "purge of applied items", "error", err)
-			continue
+		if before := p.bus.Purgeable(StreamItems, applied+1); before > purged {
+			if err := p.stream.Purge(ctx, jetstream.WithPurgeSequence(before)); err != nil {
+				p.log.WarnContext(ctx, "purge of applied items", "error", err)
+				continue
+			}
+			purged = before
 		}
-		purged = applied
+		seen = applied
 	}
 }

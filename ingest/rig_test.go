@@ -45,6 +45,8 @@ type rig struct {
 	js    jetstream.JetStream
 	index *index.Index
 	stop  func() error
+
+	service *Service
 }
 
 func normal(title, body string) sketch.Input {
@@ -53,12 +55,20 @@ func normal(title, body string) sketch.Input {
 	return Input(&text)
 }
 
-// start opens a rig in dir and runs its service.
+// start opens a rig in dir and runs its service, relaxed.
 func start(t testing.TB, dir string, change func(*Config, *index.Config)) *rig {
 	t.Helper()
+	return startOn(t, BusConfig{Dir: dir, Relaxed: true}, change)
+}
+
+// startOn is start on a bus of its own kind.
+func startOn(t testing.TB, bc BusConfig, change func(*Config, *index.Config)) *rig {
+	t.Helper()
+	dir := bc.Dir
 	r := &rig{t: t, dir: dir}
+	bc.Dir += "/bus"
 	var err error
-	if r.bus, err = StartBus(BusConfig{Dir: dir + "/bus", Relaxed: true}); err != nil {
+	if r.bus, err = StartBus(bc); err != nil {
 		t.Fatal(err)
 	}
 	if r.conn, err = r.bus.Connect(); err != nil {
@@ -67,7 +77,7 @@ func start(t testing.TB, dir string, change func(*Config, *index.Config)) *rig {
 	if r.js, err = jetstream.New(r.conn); err != nil {
 		t.Fatal(err)
 	}
-	cfg := Config{Conn: r.conn, Segmenter: segmenter}
+	cfg := Config{Bus: r.bus, Conn: r.conn, Segmenter: segmenter}
 	icfg := index.Config{Dir: dir, Durability: index.DurabilityRelaxed, Language: index.English, Normal: normal,
 		Recipe: func() (string, error) { return segmenter.Recipe(), nil }}
 	if change != nil {
@@ -81,6 +91,7 @@ func start(t testing.TB, dir string, change func(*Config, *index.Config)) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
+	r.service = s
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- s.Run(ctx) }()

@@ -40,6 +40,7 @@ const HeaderReply = "Jianguo-Reply"
 // Config configures a Service. Conn, Index and Segmenter are required.
 type Config struct {
 	Conn      *nats.Conn
+	Bus       *Bus // that Conn is of; nil: it is elsewhere
 	Index     *index.Index
 	Segmenter *segment.Segmenter
 	Workers   int   // goroutines that segment; 0: one a processor
@@ -51,9 +52,6 @@ type Config struct {
 	// before it goes to the dead letters; 0: 3.
 	Retries int
 	Logger  *slog.Logger
-	// Full, where set, says that the bus cannot write now and is not to be
-	// purged: Bus.Full.
-	Full func() bool
 	// Fail, where set, is called at named points; an error stops the service
 	// there as a crash would. For tests.
 	Fail func(point string) error
@@ -80,7 +78,9 @@ type Service struct {
 	texts sync.Pool           // *segment.Text
 	room  *semaphore.Weighted // of inFlightBytes; held from intake to commit
 
-	base    atomic.Uint64 // applied sequence = base + stream sequence
+	base    atomic.Uint64   // applied sequence = base + stream sequence
+	ending  context.Context // of Run: done when it takes no more
+	applied atomic.Uint64   // sequence in ITEMS of the last message applied; 0: none yet
 	trouble atomic.Pointer[error]
 }
 
@@ -121,8 +121,7 @@ func New(ctx context.Context, cfg Config) (*Service, error) {
 	return s, nil
 }
 
-// ensureStreams creates or updates the streams, and attaches the index to
-// ITEMS.
+// ensureStreams creates or updates the streams, and opens their gates.
 func (s *Service) ensureStreams(ctx context.Context) error {
 	persist := jetstream.DefaultPersistMode
 	if s.cfg.Replicas == 1 {
@@ -148,6 +147,14 @@ func (s *Service) ensureStreams(ctx context.Context) error {
 		}
 		if c.Name == StreamItems {
 			s.items = stream
+		}
+	}
+	if s.cfg.Bus == nil {
+		return nil
+	}
+	for _, c := range GatedStreams() {
+		if err := s.cfg.Bus.Gate(ctx, c.Name); err != nil {
+			return fmt.Errorf("ingest: %w", err)
 		}
 	}
 	return nil

@@ -9,7 +9,7 @@ import (
 
 // disk watches what is free where the data directory is. On a disk that fills up
 // to the last byte a request waits for an answer that cannot come; so HTTP says
-// before that, at once, that nothing is taken.
+// before that, at once, that nothing is taken. So does the embedded bus, of itself.
 type disk struct {
 	dir     string
 	reserve uint64 // bytes

@@ -40,7 +40,7 @@ func diskFull(t *testing.T, disk string, leave int64) {
 		t.Fatal(err)
 	}
 	k, _ := newKilled(t)
-	k.data = filepath.Join(disk, "data")
+	k.data, k.args = filepath.Join(disk, "data"), []string{"--disk-reserve", "0"}
 	cmd, url := k.serve()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 	defer cancel()

@@ -26,6 +26,8 @@ type houseConfig struct {
 	NATSCreds  string                                     // file of credentials for it
 	NATSListen string                                     // of the embedded bus; empty: in-process only
 	NATSUsers  func(secret string) (ingest.BusUser, bool) // of the embedded bus; nil: everybody
+	Gates      []ingest.GatedStream                       // of the embedded bus, besides those of ingest
+	Reserve    uint64                                     // bytes that the embedded bus leaves free
 	NoBus      bool                                       // only index and segmenter, for commands that look
 	Relaxed    bool
 	DropTexts  bool
@@ -137,7 +139,7 @@ func (h *house) openBus(co *streams) (err error) {
 		}
 	} else {
 		if h.bus, err = ingest.StartBus(ingest.BusConfig{Dir: filepath.Join(h.cfg.Data, "bus"), Listen: h.cfg.NATSListen, Relaxed: h.cfg.Relaxed,
-			Authenticate: h.cfg.NATSUsers, Logger: co.log}); err != nil {
+			Gates: append(ingest.GatedStreams(), h.cfg.Gates...), Reserve: h.cfg.Reserve, Authenticate: h.cfg.NATSUsers, Logger: co.log}); err != nil {
 			return err
 		}
 		h.closers = append(h.closers, func() error { h.bus.Close(); return nil })
@@ -146,18 +148,9 @@ func (h *house) openBus(co *streams) (err error) {
 		}
 	}
 	h.closers = append(h.closers, func() error { h.conn.Close(); return nil })
-	var full func() bool
-	if h.bus != nil {
-		full = h.bus.Full
-	}
-	h.ingest, err = ingest.New(co.ctx, ingest.Config{Full: full, Conn: h.conn, Index: h.index, Segmenter: h.segmenter, DropTexts: h.cfg.DropTexts, Logger: co.log})
+	h.ingest, err = ingest.New(co.ctx, ingest.Config{Bus: h.bus, Conn: h.conn, Index: h.index, Segmenter: h.segmenter, DropTexts: h.cfg.DropTexts, Logger: co.log})
 	if err != nil {
 		return err
-	}
-	if h.bus != nil {
-		if err := h.bus.Gate(ingest.StreamItems, ingest.SubjectPublish, ingest.SubjectWithdraw); err != nil {
-			return err
-		}
 	}
 	return h.announce()
 }

@@ -332,6 +332,21 @@ func TestDiskNearlyFull(t *testing.T) {
 			t.Errorf("%s: %d %s %v", path, status, answer, err)
 		}
 	}
+	conn, err := ingest.ConnectURL(s.at.NATS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	js, err := jetstream.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for subject, payload := range map[string][]byte{"items.publish": article(3), "items.withdraw": []byte(`{"id":"n1"}`), "exposures.seen": []byte(`{"user":"u","items":["n1"]}`)} {
+		var full *jetstream.APIError
+		if _, err := js.Publish(t.Context(), subject, payload); !errors.As(err, &full) || full.Code != 503 || !strings.Contains(full.Description, "the reserve is 99999999999 MiB") {
+			t.Errorf("%s on the bus: %v", subject, err)
+		}
+	}
 	if got := s.status("/items/n1"); got != 200 {
 		t.Errorf("an item: %d", got)
 	}

@@ -45,7 +45,7 @@ type serveFlags struct {
 	Scenes         map[string]string `help:"Which history a scene goes into; a scene not named goes into the default one." placeholder:"SCENE=HISTORY;..."`
 	SnapshotEvery  int64             `help:"Least number of events between two snapshots of what is resident; besides, an eighth of all." default:"200000"`
 	TimeZone       string            `help:"Time zone of days and months." default:"Asia/Shanghai"`
-	DiskReserve    uint64            `help:"Take nothing over HTTP while less than this is free on the data directory's disk, in MiB." default:"256"`
+	DiskReserve    uint64            `help:"Take nothing while less than this is free on the data directory's disk, in MiB." default:"256"`
 	FailClosed     bool              `help:"A filter that cannot be computed answers nothing instead of everything."`
 
 	policyFlags
@@ -129,6 +129,7 @@ func (f *serveFlags) openHTTP(_ *streams, s *service) error {
 func (f *serveFlags) openHouse(co *streams, s *service) (err error) {
 	s.house, err = openHouse(co, houseConfig{Command: s.command, Data: s.dir, HTTP: "http://" + s.http.Addr().String(),
 		NATS: f.NATS, NATSCreds: f.NATSCreds, NATSListen: f.NATSListen, NATSUsers: s.access.tokens.BusUser,
+		Gates: []ingest.GatedStream{{Name: exposure.StreamName, Subjects: exposure.LogSubjects()}}, Reserve: s.disk.reserve,
 		Relaxed: f.Durability == "relaxed", DropTexts: f.NoTexts, Language: f.Language, Policy: f.policy(), SnapshotEvery: f.SnapshotEvery, Segment: f.segmentFlags,
 		Progress: s.starting.Progress, Loaded: s.loaded})
 	return err
@@ -188,14 +189,15 @@ func (f *serveFlags) openExposure(co *streams, s *service) error {
 	if err != nil {
 		return err
 	}
-	log, err := exposure.OpenNATSLog(co.ctx, js, exposure.StreamConfig{Batches: s.house.bus != nil}, co.log)
+	bus := s.house.bus
+	log, err := exposure.OpenNATSLog(co.ctx, js, exposure.StreamConfig{
+		Synced:    func(ctx context.Context, seq uint64) error { return bus.Synced(ctx, exposure.StreamName, seq) },
+		Purgeable: func(seq uint64) uint64 { return bus.Purgeable(exposure.StreamName, seq) }}, co.log)
+	if err == nil && bus != nil {
+		err = bus.Gate(co.ctx, exposure.StreamName)
+	}
 	if err != nil {
 		return err
-	}
-	if s.house.bus != nil {
-		if err := s.house.bus.Gate(exposure.StreamName, exposure.LogSubjects()...); err != nil {
-			return err
-		}
 	}
 	dead, err := ingest.OpenDead(co.ctx, s.house.conn)
 	if err != nil {

@@ -1,116 +1,118 @@
-// Package gate lets what is published one by one on an embedded bus be synced
-// together.
+// Package gate makes what is published on an embedded bus durable, many messages
+// a sync.
 //
-// A stream that syncs before it acknowledges syncs once a message, or once an
-// atomic batch. A Gate stands before such a stream: it takes what is published,
-// and while some of it is being stored, what else comes waits and goes on
-// together, as an atomic batch where there is enough of it. A lone message goes
-// on at once. Nobody who publishes need know: each gets the stream's ordinary
-// acknowledgement, once its message is durable, or its ordinary error.
+// A JetStream stream that syncs before it acknowledges syncs once a message, under
+// its lock. So such a stream is left to write only, and a Gate stands before it:
+// what is published goes on to the stream at once, as it came; the stream's answers
+// come back to the gate, which syncs the files of the stream once for all answers
+// that have come, and only then hands them to those who published. While it syncs,
+// the stream writes on, and further answers gather. Nobody who publishes need know:
+// each gets the stream's own answer, once it is true.
 //
-// # What is kept
+// # What is promised
 //
-//   - Messages reach the stream in the order in which the bus delivered them,
-//     so that of one publisher stays.
-//   - Headers and payload arrive as they were sent; a message that was part of a
-//     batch of the gate's has its Nats-Batch-Id, Nats-Batch-Sequence and
-//     Nats-Batch-Commit besides.
-//   - A message with a header of the server's own (Nats-Expected-…, Nats-Batch-…,
-//     Nats-TTL and so on, but for Nats-Msg-Id) is never put into a batch: it goes
-//     on as it is, in its turn, and the stream answers to its publisher itself. So
-//     does one of more than a mebibyte.
-//     Two messages of one Nats-Msg-Id are never in one batch, so that the second
-//     is answered as a duplicate.
-//   - A batch that the stream refuses is taken apart: the message at fault gets
-//     the stream's error, the others are stored.
-//   - What the gate holds is bounded (maxHeld, maxHeldBytes). Past that, messages
-//     are answered as the stream itself answers them when it is overrun: error
-//     429, 10167. A message that is lost between (the connection broke, the
-//     stream did not answer) gets no answer. Nothing is acknowledged that the
-//     stream has not acknowledged.
+//   - A message whose acknowledgement has been handed on survives a power cut.
+//   - Messages reach the stream in the order in which the bus delivered them, with
+//     headers and payload byte for byte, and answers are the stream's, byte for byte.
+//     So ids, expected sequences and clients' own batches mean what they always do.
+//   - Consumers see a message before it has been synced. Who makes durable that it
+//     has dealt with one waits for Synced first: else a power cut could take off the
+//     end of the stream what is said to be done, and give its sequence to another.
+//   - Where a sync fails, nothing is acknowledged any more, and Synced fails: the
+//     system may have marked as written what it could not write. What it was is
+//     written anew by Repair before the stream is opened again.
+//   - A gate that has no room (Config.Room), or that the bus reads from too slowly,
+//     answers in the stream's form and stores nothing. Where an answer is lost (the
+//     connection broke, the stream gave none), the publisher gets none.
 //
 // # How messages come and go
 //
-// The bus maps the public subjects to Prefix + subject, where the gate listens,
-// and maps what the gate publishes back (Config.Out). So the stream, its
-// subjects and its consumers are as they would be without a gate.
+// The bus maps the public subjects to Prefix + subject, where the gate listens, and
+// maps what the gate publishes back (Config.Out). The subject that a publisher wants
+// its answer on becomes the end of the one that the stream answers on, so a gate
+// remembers nothing of what is on its way. files.go says what is synced.
 package gate
 
 import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
-	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/nats-io/nuid"
+	"github.com/nats-io/nats-server/v2/server"
 )
 
 // Prefix stands before a public subject where a gate listens.
 const Prefix = "_gate.in."
 
-// Bounds of what waits in a gate; JetStream's own are 100,000 and 128 MiB.
-const (
-	maxHeld      = 50_000
-	maxHeldBytes = 64 << 20
-)
+// maxUnread is how many bytes may wait for the bus to read them. JetStream bounds
+// what it has read itself, at 128 MiB.
+const maxUnread = 64 << 20
 
-// Config configures a Gate. All but Logger and Fail are required.
+// Config configures a Gate. All but Secret, Room, Logger and Fail are required.
 type Config struct {
 	// Dial opens a connection to the bus. Its client may use all subjects.
 	Dial   func() (net.Conn, error)
 	Secret string // its token; empty: none is wanted
 	Stream string
-	// Subjects are those of the stream that are gated. They may have wildcards.
+	Dir    string // with the stream's files
+	// Subjects are those of the stream. They may have wildcards.
 	Subjects []string
-	Out      string // what the gate publishes on Out + subject is mapped to subject
+	Out      string       // what the gate publishes on Out + subject is mapped to subject
+	Room     func() error // why no message may be stored now; nil or nil's answer: it may
 	Logger   *slog.Logger
-	// Fail, where set, is called at named points; an error loses what is on its
-	// way there, as a crash would: the acknowledgement at "stored". For tests.
+	// Fail, where set, is called at named points. An error at "sync" is that of a
+	// sync; one at "stored" loses the answers that would be handed on, as a crash
+	// would. At "waiting" somebody has to wait in Synced. For tests.
 	Fail func(point string) error
 }
+
+// ErrBroken says that the files of a stream could not be synced. It does not pass.
+var ErrBroken = errors.New("what was published could not be synced")
 
 // Gate stands before one stream.
 type Gate struct {
 	cfg   Config
 	log   *slog.Logger
-	inbox string // acknowledgements come on inbox + number
+	inbox string // the stream answers on inbox, answerTo and where the answer goes
+	files *files // owned by the goroutine that syncs
+	stats stats
 
 	mu      sync.Mutex
-	changed sync.Cond // of mu: held, closing, link, answer or lost changed
-	held    []message // in the order they came; under mu
-	bytes   int       // of held; under mu
+	changed sync.Cond // of mu
+	answers []answer  // that wait to be handed on; under mu
+	wanted  uint64    // sequence that somebody waits for; 0: none; under mu
+	synced  uint64    // sequence up to which all is durable; under mu
+	busy    bool      // answers are being made true; under mu
+	broken  error     // why nothing is acknowledged any more; under mu
+	passed  bool      // the answer to a barrier came; under mu
 	link    *link     // nil: there is no connection; under mu
 	closing bool      // under mu
-	busy    bool      // a group is on its way; under mu
-	number  uint64    // of the acknowledgement awaited, or the last one that was; under mu
-	answer  *answer   // that came; under mu
-	lost    bool      // it will not come; under mu
-	passed  sync.WaitGroup
-	stats   stats
-
-	// owned by the goroutine that commits
-	build   []byte
-	batches uint64
-	batchID string // before the number of a batch
+	ended   sync.WaitGroup
 }
 
 // answer is what the stream said.
 type answer struct {
-	data         []byte
-	noResponders bool
+	to   string // "": nobody wants it
+	head int    // bytes of headers
+	body []byte
 }
 
-// patience is how long the stream may take to answer before what is on its way
-// is given up. JetStream does not answer at all where it failed to write.
-const patience = 30 * time.Second
+// What follows the inbox: an answer for somebody, for nobody, or to a barrier.
+const (
+	answerTo      = "to."
+	answerNobody  = "no"
+	answerBarrier = "end"
+)
 
-// Open connects a gate and returns once it listens. From then on, what is
-// mapped to it goes through it.
+// Open connects a gate and returns once it listens, and all that the stream holds
+// is durable. From then on, what is mapped to it goes through it.
 func Open(cfg Config) (*Gate, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
@@ -118,25 +120,33 @@ func Open(cfg Config) (*Gate, error) {
 	if cfg.Fail == nil {
 		cfg.Fail = func(string) error { return nil }
 	}
-	g := &Gate{cfg: cfg, log: cfg.Logger.With("stream", cfg.Stream), inbox: "_gate.ack." + nuid.Next() + ".", batchID: nuid.Next()[:12] + "-", stats: newStats(cfg.Stream)}
+	if cfg.Room == nil {
+		cfg.Room = func() error { return nil }
+	}
+	g := &Gate{cfg: cfg, log: cfg.Logger.With("stream", cfg.Stream), inbox: "_gate.ack." + rand.Text() + ".", stats: newStats(cfg.Stream)}
 	g.changed.L = &g.mu
-	l, err := g.connect()
-	if err != nil {
+	var err error
+	if g.files, err = openFiles(cfg.Dir); err != nil {
 		return nil, fmt.Errorf("gate of %s: %w", cfg.Stream, err)
 	}
-	g.passed.Add(2)
+	l, err := g.connect()
+	if err != nil {
+		g.files.close()
+		return nil, fmt.Errorf("gate of %s: %w", cfg.Stream, err)
+	}
+	g.ended.Add(2)
 	go g.keepConnected(l)
-	go g.commit()
+	go g.keepSynced()
 	return g, nil
 }
 
 // keepConnected opens the connection anew whenever it ends, until Close.
 func (g *Gate) keepConnected(l *link) {
-	defer g.passed.Done()
+	defer g.ended.Done()
 	for {
 		err := l.wait()
 		g.mu.Lock()
-		g.link, g.lost = nil, true
+		g.link = nil
 		closing := g.closing
 		g.changed.Broadcast()
 		g.mu.Unlock()
@@ -159,7 +169,7 @@ func (g *Gate) connect() (*link, error) {
 	if err != nil {
 		return nil, err
 	}
-	subjects := []string{g.inbox + "*"}
+	subjects := []string{g.inbox + ">"}
 	for _, s := range g.cfg.Subjects {
 		subjects = append(subjects, Prefix+s)
 	}
@@ -182,49 +192,183 @@ var errClosing = errors.New("the gate is being closed")
 
 // receive takes a message that came; it never waits.
 func (g *Gate) receive(l *link, f *frame) {
-	if number, ok := strings.CutPrefix(f.subject, g.inbox); ok {
-		g.acknowledged(number, f)
+	if what, ok := strings.CutPrefix(f.subject, g.inbox); ok {
+		g.answered(what, f)
 		return
 	}
-	if !strings.HasPrefix(f.subject, Prefix) {
+	subject, ok := strings.CutPrefix(f.subject, Prefix)
+	if !ok {
 		return
 	}
-	m := newMessage(f)
 	g.mu.Lock()
-	full := len(g.held) >= maxHeld || g.bytes+len(m.body) > maxHeldBytes
-	if !full {
-		g.held = append(g.held, m)
-		g.bytes += len(m.body)
-		if len(g.held) == 1 {
-			g.changed.Broadcast()
+	err := g.broken
+	g.mu.Unlock()
+	if err == nil {
+		err = g.cfg.Room()
+	}
+	if err != nil {
+		g.stats.refused.Inc()
+		l.refuse(f.reply, refusal(g.cfg.Stream, err))
+		return
+	}
+	reply := g.inbox + answerNobody
+	if f.reply != "" {
+		reply = g.inbox + answerTo + f.reply
+	}
+	subject = g.cfg.Out + subject
+	switch {
+	case len(subject)+len(reply) > maxSubjects:
+		l.refuse(f.reply, problem(g.cfg.Stream, server.NewJSBadRequestError()))
+	case !l.publish(subject, reply, f.header, f.body):
+		l.refuse(f.reply, problem(g.cfg.Stream, server.NewJSStreamTooManyRequestsError()))
+	default:
+		return
+	}
+	g.stats.refused.Inc()
+}
+
+// answered notes what the stream said.
+func (g *Gate) answered(what string, f *frame) {
+	to, forSomebody := strings.CutPrefix(what, answerTo)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch {
+	case forSomebody || what == answerNobody:
+		if !forSomebody {
+			to = ""
+		}
+		g.answers = append(g.answers, answer{to: to, head: f.header, body: f.body})
+		if g.busy || len(g.answers) > 1 {
+			return // who syncs will look again
+		}
+	case what == answerBarrier:
+		g.passed = true
+	}
+	g.changed.Broadcast()
+}
+
+// keepSynced makes answers true and hands them on.
+func (g *Gate) keepSynced() {
+	defer g.ended.Done()
+	defer g.files.close()
+	var spare []answer
+	var build []byte
+	for {
+		g.mu.Lock()
+		for len(g.answers) == 0 && g.wanted == 0 && !g.closing {
+			g.changed.Wait()
+		}
+		if g.closing && len(g.answers) == 0 {
+			g.mu.Unlock()
+			return
+		}
+		group, wanted, err := g.answers, g.wanted, g.broken
+		g.answers, g.wanted, g.busy = spare[:0], 0, true
+		g.mu.Unlock()
+
+		last, messages := stored(g.cfg.Stream, group)
+		if last = max(last, wanted); last > 0 && err == nil {
+			err = g.sync(messages)
+		}
+		if err == nil && g.cfg.Fail("stored") != nil {
+			group = nil
+		}
+		build = g.handOn(build[:0], group, err)
+		spare = group
+		if cap(build) > maxSpare {
+			build = nil
+		}
+		g.mu.Lock()
+		g.busy = false
+		switch g.broken = err; {
+		case err != nil:
+		case messages > 0:
+			g.synced = last // less than before in a stream that was made anew
+		default:
+			g.synced = max(g.synced, last)
+		}
+		g.changed.Broadcast()
+		g.mu.Unlock()
+		clear(spare)
+	}
+}
+
+// sync makes durable what the stream has written.
+func (g *Gate) sync(messages int) error {
+	start := time.Now()
+	err := g.cfg.Fail("sync")
+	if err == nil {
+		err = g.files.sync()
+	}
+	if err != nil {
+		err = fmt.Errorf("%w: start the service again: %w", ErrBroken, err)
+		g.log.Error("nothing is acknowledged any more", "error", errors.Join(err, g.files.mark()))
+		return err
+	}
+	g.stats.commit.Observe(time.Since(start).Seconds())
+	g.stats.stored.Add(float64(messages))
+	return nil
+}
+
+// handOn gives answers to those who want them, or tells them that what the stream
+// has stored is not durable.
+func (g *Gate) handOn(build []byte, group []answer, err error) []byte {
+	for _, a := range group {
+		switch _, what := a.sequence(g.cfg.Stream); {
+		case a.to == "":
+		case err != nil && what != refused:
+			build = appendMessage(build, a.to, "", 0, refusal(g.cfg.Stream, err))
+		default:
+			build = appendMessage(build, a.to, "", a.head, a.body)
 		}
 	}
+	g.mu.Lock()
+	l := g.link
 	g.mu.Unlock()
-	if full {
-		g.stats.refused.Inc()
-		l.refuse(m.reply, tooMany(g.cfg.Stream))
+	if l != nil && len(build) > 0 {
+		l.write(build)
 	}
+	return build
 }
 
-// acknowledged notes the answer that is awaited; others came too late.
-func (g *Gate) acknowledged(number string, f *frame) {
+// Synced returns once every message of the stream up to one that a consumer has
+// been given is durable.
+func (g *Gate) Synced(ctx context.Context, seq uint64) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if !g.busy || g.answer != nil || number != strconv.FormatUint(g.number, 10) {
-		return
+	if g.synced >= seq {
+		return nil
 	}
-	g.answer = &answer{data: f.body[f.header:], noResponders: f.noResponders()}
-	g.changed.Broadcast()
+	_ = g.cfg.Fail("waiting") // only to be told
+	defer context.AfterFunc(ctx, func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.changed.Broadcast()
+	})()
+	for g.synced < seq {
+		switch {
+		case g.broken != nil:
+			return g.broken
+		case g.closing:
+			return errClosing
+		case ctx.Err() != nil:
+			return ctx.Err()
+		}
+		// Whoever has been given a message may not wait for its acknowledgement,
+		// which may be lost: it has been written, so one more sync is enough.
+		if !g.busy && len(g.answers) == 0 && g.wanted < seq {
+			g.wanted = seq
+			g.changed.Broadcast()
+		}
+		g.changed.Wait()
+	}
+	return nil
 }
 
-// Abandon gives up what is on its way: the stream has been closed, and will not
-// answer.
-func (g *Gate) Abandon() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.lost = true
-	g.changed.Broadcast()
-}
+// Before is the sequence of the first message of the file that holds one, or what
+// comes next to one that all files lie before; 0: that is not known. To remove the
+// messages before it removes files and writes none anew.
+func (g *Gate) Before(seq uint64) uint64 { return firstOfBlock(g.cfg.Dir, seq) }
 
 // Close takes no more, waits until what came is stored and answered, for
 // closePatience at most, and closes the connection.
@@ -236,65 +380,57 @@ func (g *Gate) Close() {
 	g.mu.Unlock()
 	if l != nil {
 		l.unsubscribe()
-		l.flush(late.C)
+		if l.flush(late.C) {
+			g.barrier(l)
+		}
 	}
-	g.mu.Lock()
-	g.closing = true
-	g.changed.Broadcast()
-	g.mu.Unlock()
 	drained := make(chan struct{})
 	go func() {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		defer close(drained)
-		for (len(g.held) > 0 || g.busy) && g.link != nil {
+		for (len(g.answers) > 0 || g.busy || !g.passed) && g.link != nil && !g.closing {
 			g.changed.Wait()
 		}
 	}()
 	select {
 	case <-drained:
 	case <-late.C:
-		g.log.Warn("messages were not stored before the end; their publishers have no acknowledgement")
+		g.log.Warn("the stream did not answer before the end; publishers may be left without an acknowledgement")
 	}
 	g.mu.Lock()
-	l = g.link
+	l, g.closing = g.link, true
+	g.changed.Broadcast()
 	g.mu.Unlock()
+	<-drained
 	if l != nil {
 		l.flush(time.After(time.Second))
 		l.close()
 	}
-	g.mu.Lock()
-	g.link, g.lost = nil, true
-	g.held, g.bytes = nil, 0
-	g.changed.Broadcast()
-	g.mu.Unlock()
-	g.passed.Wait()
+	g.ended.Wait()
+}
+
+// barrier asks the stream for something that it refuses, in its turn: behind its
+// answers to all that came before.
+func (g *Gate) barrier(l *link) {
+	subject := g.cfg.Out + strings.ReplaceAll(g.cfg.Subjects[0], "*", "end")
+	const header = headerVersion + "Nats-Expected-Stream: none behind this\r\n\r\n"
+	l.publish(subject, g.inbox+answerBarrier, len(header), []byte(header))
 }
 
 const closePatience = 5 * time.Second
 
-// take returns what goes on next: messages that go as they are, or some that
-// may be one batch. It waits until there are any; with none the gate is closed.
-func (g *Gate) take() []message {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for len(g.held) == 0 || g.link == nil {
-		if g.closing && (len(g.held) == 0 || g.link == nil) {
-			return nil
-		}
-		g.changed.Wait()
+// refusal says in the stream's form why nothing is stored.
+func refusal(stream string, why error) []byte {
+	e := server.NewJSInsufficientResourcesError()
+	return problem(stream, &server.ApiError{Code: e.Code, ErrCode: e.ErrCode, Description: e.Description + ": " + why.Error()})
+}
+
+// problem is an answer in JetStream's form.
+func problem(stream string, e *server.ApiError) []byte {
+	b, err := json.Marshal(&server.JSPubAckResponse{PubAck: &server.PubAck{Stream: stream}, Error: e})
+	if err != nil {
+		panic(err) // of plain fields
 	}
-	n := together(g.held)
-	group := slices.Clone(g.held[:n])
-	for i := range group {
-		g.bytes -= len(group[i].body)
-	}
-	clear(g.held[:n])
-	if g.held = g.held[n:]; len(g.held) == 0 {
-		g.held = nil
-	}
-	// From here on an end waits for what is on its way.
-	g.busy, g.answer, g.lost = true, nil, false
-	g.number++
-	return group
+	return b
 }

@@ -23,11 +23,6 @@ type frame struct {
 	body           []byte // headers and payload
 }
 
-// noResponders says that nobody listens where something was asked.
-func (f *frame) noResponders() bool {
-	return f.header == len(f.body) && bytes.HasPrefix(f.body, []byte("NATS/1.0 503"))
-}
-
 // Bounds of what is read: a line, and a message.
 const (
 	maxLine = 64 << 10
@@ -70,116 +65,30 @@ func parseSize(digits []byte) (int, error) {
 	return n, nil
 }
 
-// message is what somebody published.
-type message struct {
-	subject, reply string
-	header         int
-	body           []byte
-	id             string // Nats-Msg-Id
-	alone          bool   // it goes on as it is
-}
-
-func newMessage(f *frame) message {
-	m := message{subject: f.subject[len(Prefix):], reply: f.reply, header: f.header, body: f.body}
-	m.id, m.alone = inspect(f.body[:f.header])
-	m.alone = m.alone || len(f.body) > large
-	return m
-}
-
-// large messages go alone: with the headers of a batch they might be more than
-// the bus takes.
-const large = 1 << 20
-
 // headerVersion begins headers.
 const headerVersion = "NATS/1.0\r\n"
 
-// inspect returns the Nats-Msg-Id of headers, and whether there is something in
-// them that a batch would change the meaning of: another header of the server's
-// own, or a form that cannot be added to.
-func inspect(header []byte) (id string, alone bool) {
-	if len(header) == 0 {
-		return "", false
-	}
-	lines, ok := bytes.CutPrefix(header, []byte(headerVersion))
-	if !ok || !bytes.HasSuffix(header, []byte("\r\n\r\n")) {
-		return "", true
-	}
-	for len(lines) > 0 {
-		line, rest, _ := bytes.Cut(lines, []byte("\r\n"))
-		lines = rest
-		if len(line) == 0 && len(rest) == 0 {
-			break
-		}
-		if bytes.IndexByte(line, ':') <= 0 || bytes.ContainsAny(line, "\r\n") || line[0] == ' ' || line[0] == '\t' {
-			return "", true
-		}
-		if len(line) < 5 || !bytes.EqualFold(line[:5], []byte("Nats-")) {
-			continue
-		}
-		value, ok := bytes.CutPrefix(line, []byte("Nats-Msg-Id:"))
-		if !ok || id != "" {
-			return "", true
-		}
-		if id = string(bytes.TrimSpace(value)); id == "" {
-			return "", true
-		}
-	}
-	return id, false
-}
+// maxSubjects bounds the two subjects of what is published. The bus ends a connection
+// that sends a longer line than 4,096 bytes.
+const maxSubjects = 4000
 
-// appendPub appends the publication of a payload without headers.
-func appendPub(dst []byte, subject string, data []byte) []byte {
-	dst = append(append(append(dst, "PUB "...), subject...), ' ')
-	dst = append(strconv.AppendInt(dst, int64(len(data)), 10), "\r\n"...)
-	return append(append(dst, data...), "\r\n"...)
-}
-
-// appendAs appends the publication of a message as it is.
-func (m *message) appendAs(dst []byte, before, reply string) []byte {
-	if m.header == 0 {
+// appendMessage appends the publication of a message, the first head bytes of which
+// are its headers.
+func appendMessage(dst []byte, subject, reply string, head int, body []byte) []byte {
+	if head == 0 {
 		dst = append(dst, "PUB "...)
 	} else {
-		dst = append(dst, 'H', 'P', 'U', 'B', ' ')
+		dst = append(dst, "HPUB "...)
 	}
-	dst = m.appendTo(dst, before, reply)
-	if m.header > 0 {
-		dst = append(strconv.AppendInt(dst, int64(m.header), 10), ' ')
-	}
-	dst = append(strconv.AppendInt(dst, int64(len(m.body)), 10), "\r\n"...)
-	return append(append(dst, m.body...), "\r\n"...)
-}
-
-func (m *message) appendTo(dst []byte, before, reply string) []byte {
-	dst = append(append(append(dst, before...), m.subject...), ' ')
+	dst = append(append(dst, subject...), ' ')
 	if reply != "" {
 		dst = append(append(dst, reply...), ' ')
 	}
-	return dst
-}
-
-// appendInBatch appends the publication of a message as the nth of a batch.
-func (m *message) appendInBatch(dst []byte, before, reply, batch string, n int, last bool) []byte {
-	const id, sequence, commit = "Nats-Batch-Id: ", "\r\nNats-Batch-Sequence: ", "\r\nNats-Batch-Commit: 1"
-	header := []byte(headerVersion)
-	if m.header > 0 {
-		header = m.body[:m.header-len("\r\n")]
+	if head > 0 {
+		dst = append(strconv.AppendInt(dst, int64(head), 10), ' ')
 	}
-	var digits [8]byte
-	number := strconv.AppendInt(digits[:0], int64(n), 10)
-	size := len(header) + len(id) + len(batch) + len(sequence) + len(number) + len("\r\n\r\n")
-	if last {
-		size += len(commit)
-	}
-	dst = m.appendTo(append(dst, "HPUB "...), before, reply)
-	dst = append(strconv.AppendInt(dst, int64(size), 10), ' ')
-	dst = append(strconv.AppendInt(dst, int64(size+len(m.body)-m.header), 10), "\r\n"...)
-	dst = append(append(append(dst, header...), id...), batch...)
-	dst = append(append(dst, sequence...), number...)
-	if last {
-		dst = append(dst, commit...)
-	}
-	dst = append(dst, "\r\n\r\n"...)
-	return append(append(dst, m.body[m.header:]...), "\r\n"...)
+	dst = append(strconv.AppendInt(dst, int64(len(body)), 10), "\r\n"...)
+	return append(append(dst, body...), "\r\n"...)
 }
 
 // link is one connection to the bus. Reading never waits for writing: each end
@@ -242,13 +151,24 @@ func (l *link) write(b []byte) {
 	l.changed.Broadcast()
 }
 
-// refuse answers somebody, unless so much is to be written that nobody would
-// read it in time.
+// publish hands a message to the connection, unless too much waits to be read from it.
+func (l *link) publish(subject, reply string, head int, body []byte) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.out) > maxUnread {
+		return false
+	}
+	l.out = appendMessage(l.out, subject, reply, head, body)
+	l.changed.Broadcast()
+	return true
+}
+
+// refuse answers somebody, unless so much waits that nobody would read it in time.
 func (l *link) refuse(reply string, data []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if reply != "" && len(l.out) < 2*batchBytes {
-		l.out = appendPub(l.out, reply, data)
+	if reply != "" && len(l.out) < 2*maxUnread {
+		l.out = appendMessage(l.out, reply, "", 0, data)
 		l.changed.Broadcast()
 	}
 }
@@ -278,6 +198,9 @@ func (l *link) flush(late <-chan time.Time) bool {
 	return false
 }
 
+// maxSpare is how large a buffer may be that is kept.
+const maxSpare = 8 << 20
+
 func (l *link) writeAll() {
 	var spare []byte
 	for {
@@ -296,7 +219,7 @@ func (l *link) writeAll() {
 			l.close() // who reads will say so
 			return
 		}
-		if spare = b; cap(spare) > 2*batchBytes {
+		if spare = b; cap(spare) > maxSpare {
 			spare = nil
 		}
 	}

@@ -3,12 +3,11 @@ package gate
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/nats-io/nats.go"
 )
 
 // published reads what the gate publishes as a server would.
@@ -36,58 +35,43 @@ func published(t *testing.T, b []byte) (subject, reply string, header, data []by
 	return fields[1], reply, rest[:of], rest[of:size]
 }
 
-// FuzzMessage: whatever headers somebody sends, a message goes on as it came, and
-// in a batch with the batch's headers behind its own, as a client reads them.
+// FuzzMessage: whatever headers somebody sends, a message goes on as it came.
 func FuzzMessage(f *testing.F) {
 	f.Add([]byte("NATS/1.0\r\nColour: red\r\nColour: green\r\n\r\n"), []byte("x"))
-	f.Add([]byte("NATS/1.0\r\nNats-Msg-Id: 7\r\n\r\n"), []byte(""))
 	f.Add([]byte("NATS/1.0\r\nnats-expected-last-sequence: 7\r\n\r\n"), []byte("\r\n"))
 	f.Add([]byte("NATS/1.0 503\r\n\r\n"), []byte(""))
-	f.Add([]byte("NATS/1.0\r\n\r\n"), []byte("x"))
 	f.Add([]byte(""), []byte("x"))
-	f.Add([]byte("NATS/1.0\r\nA: b\r\n\r\nNats-Batch-Id: x\r\n\r\n"), []byte("x"))
 	f.Fuzz(func(t *testing.T, header, data []byte) {
-		m := newMessage(&frame{subject: Prefix + "s.a", reply: "r", header: len(header), body: slices.Concat(header, data)})
-		subject, reply, h, d := published(t, m.appendAs(nil, "out.", m.reply))
-		if subject != "out.s.a" || reply != "r" || !bytes.Equal(h, header) || !bytes.Equal(d, data) {
-			t.Fatalf("%q %q %q %q", subject, reply, h, d)
+		for _, to := range []string{"", "r"} {
+			subject, reply, h, d := published(t, appendMessage(nil, "out.s.a", to, len(header), slices.Concat(header, data)))
+			if subject != "out.s.a" || reply != to || !bytes.Equal(h, header) || !bytes.Equal(d, data) {
+				t.Fatalf("%q %q %q %q", subject, reply, h, d)
+			}
 		}
-		if m.alone {
-			return
+	})
+}
+
+// FuzzAnswer: what the fast way makes of an answer is what JSON says.
+func FuzzAnswer(f *testing.F) {
+	for _, s := range []string{`{"stream":"S","seq":12}`, `{"stream":"S","seq":0}`, `{"stream":"S","seq":}`, `{"stream":"S","seq":12,"duplicate":true}`,
+		`{"stream":"S","seq":7,"batch":"b","count":3}`, `{"error":{"code":503},"stream":"S","seq":0}`, `{"stream":"S","seq":99999999999999999999}`, ``, `{`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		var ack struct {
+			Error     json.RawMessage
+			Seq       uint64
+			Duplicate bool
 		}
-		for _, last := range []bool{false, true} {
-			subject, reply, h, d = published(t, m.appendInBatch(nil, "out.", "", "batch", 12, last))
-			if subject != "out.s.a" || reply != "" || !bytes.Equal(d, data) {
-				t.Fatalf("%q %q %q", subject, reply, d)
-			}
-			if front := bytes.TrimSuffix(header, []byte("\r\n")); !bytes.HasPrefix(h, front) {
-				t.Fatalf("%q does not begin with %q", h, front)
-			}
-			got, err := nats.DecodeHeadersMsg(h)
-			own, ownErr := nats.DecodeHeadersMsg(header)
-			if len(header) == 0 {
-				own, ownErr = nats.Header{}, nil
-			}
-			if err != nil || ownErr != nil {
-				continue // it is not for a client to read, and went on as it was
-			}
-			want := map[string][]string{"Nats-Batch-Id": {"batch"}, "Nats-Batch-Sequence": {"12"}}
-			if last {
-				want["Nats-Batch-Commit"] = []string{"1"}
-			}
-			for k, v := range want {
-				if !slices.Equal(got[k], v) || own[k] != nil {
-					t.Fatalf("%s is %q, and was %q: %q", k, got[k], own[k], h)
-				}
-			}
-			for k, v := range own {
-				if !slices.Equal(got[k], v) {
-					t.Fatalf("%s was %q and is %q", k, v, got[k])
-				}
-			}
-			if id := own.Get("Nats-Msg-Id"); id != m.id {
-				t.Fatalf("id %q was read as %q", id, m.id)
-			}
+		want := kept
+		switch err := json.Unmarshal(body, &ack); {
+		case err != nil || ack.Error != nil:
+			ack.Seq, want = 0, refused
+		case ack.Duplicate:
+			want = duplicate
+		}
+		if seq, got := (&answer{body: body}).sequence("S"); got != want || seq != ack.Seq {
+			t.Fatalf("%q: %d, %d, and JSON says %d, %d", body, seq, got, ack.Seq, want)
 		}
 	})
 }
@@ -109,37 +93,10 @@ func FuzzRead(f *testing.F) {
 				if f.header > len(f.body) || strings.ContainsAny(f.subject+f.reply, " \r\n") || f.subject == "" {
 					t.Fatalf("%+v", f)
 				}
-				if strings.HasPrefix(f.subject, Prefix) {
-					newMessage(f)
-				}
-				f.noResponders()
 			})
 		}
 		if got > len(in) {
 			t.Fatalf("%d bytes of messages in %d", got, len(in))
 		}
 	})
-}
-
-// What may go on together is bounded, keeps the order, and has no id twice.
-func TestTogether(t *testing.T) {
-	plain, one, two := message{body: make([]byte, 10)}, message{id: "1"}, message{id: "2"}
-	alone, big := message{alone: true, id: "1"}, message{body: make([]byte, large)}
-	many := slices.Repeat([]message{plain}, maxBatch+1)
-	for _, c := range []struct {
-		held []message
-		want int
-	}{
-		{[]message{plain}, 1},
-		{[]message{plain, one, two, plain}, 4},
-		{[]message{plain, one, two, one}, 3},
-		{[]message{plain, alone}, 1},
-		{[]message{alone, alone, plain}, 2},
-		{many, maxBatch},
-		{slices.Repeat([]message{big}, 9), batchBytes / large},
-	} {
-		if got := together(c.held); got != c.want {
-			t.Errorf("%d messages: %d, not %d", len(c.held), got, c.want)
-		}
-	}
 }

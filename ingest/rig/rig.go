@@ -84,7 +84,7 @@ func Open(ctx context.Context, cfg Config) (_ *Rig, err error) {
 		return nil, err
 	}
 	r.OnClose(r.Index.Close)
-	ic := ingest.Config{Conn: r.Conn, Index: r.Index, Segmenter: r.Segmenter}
+	ic := ingest.Config{Bus: r.Bus, Conn: r.Conn, Index: r.Index, Segmenter: r.Segmenter}
 	if cfg.Ingest != nil {
 		cfg.Ingest(&ic)
 	}

@@ -1,0 +1,235 @@
+package gate
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// What nats-server 2.15 keeps of a stream, in its directory:
+//
+//	meta.inf, meta.sum   its configuration
+//	msgs/N.blk           messages, appended to the file of the highest N; when it is
+//	                     full, N+1 is begun
+//	msgs/index.db        a summary, which is made anew from the others when it does
+//	                     not fit them
+//
+// Without SyncAlways it has written a message when it answers (it "flushes in place"),
+// and syncs what it wrote every two minutes. A block that has lost many messages may be
+// written anew, when more are removed or at one of those syncs, and takes the other's
+// name before it is synced; who purges up to a sequence that Gate.Before returns causes
+// none of that. A purge of everything begins another directory msgs.
+//
+// So what is to be synced are the blocks that have changed, and the directories that
+// lead to them.
+const (
+	blockDir    = "msgs"
+	blockSuffix = ".blk"
+	// unsyncedMark is there when a sync has failed. It need not be durable: what the
+	// system has not written and calls clean is gone with the same power cut.
+	unsyncedMark = "unsynced"
+)
+
+// files are those of one stream, as they were when last synced.
+type files struct {
+	dir     string
+	in      os.FileInfo            // blockDir; nil: nothing has been synced
+	settled bool                   // the time of in tells of the next change
+	known   map[string]os.FileInfo // blocks by name
+	last    *os.File               // the block with the highest number, which is appended to
+}
+
+// openFiles makes durable all that is there.
+func openFiles(dir string) (*files, error) {
+	f := &files{dir: dir}
+	for _, name := range []string{"meta.inf", "meta.sum"} {
+		if err := syncPath(filepath.Join(dir, name)); err != nil {
+			return nil, fmt.Errorf("the stream is not kept where this version of nats-server should: %w", err)
+		}
+	}
+	if err := f.sync(); err != nil {
+		f.close()
+		return nil, fmt.Errorf("the stream is not kept where this version of nats-server should, or cannot be synced: %w", err)
+	}
+	// Directories above may have been made for this stream.
+	for up := filepath.Dir(dir); ; up = filepath.Dir(up) {
+		if err := syncPath(up); err != nil || up == filepath.Dir(up) {
+			return f, nil // where others begin, who may not let it be read
+		}
+	}
+}
+
+func (f *files) close() {
+	if f.last != nil {
+		f.last.Close()
+	}
+}
+
+// sync makes durable what had been written when it was called.
+func (f *files) sync() error {
+	for range 100 { // a purge may take files away meanwhile
+		in, err := os.Stat(filepath.Join(f.dir, blockDir))
+		if err == nil && f.settled && os.SameFile(in, f.in) && in.ModTime().Equal(f.in.ModTime()) {
+			return syncData(f.last)
+		}
+		if err == nil {
+			err = f.lookThrough(in)
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		f.settled = false
+	}
+	return fmt.Errorf("%s: no block stays: %w", f.dir, fs.ErrNotExist)
+}
+
+// settledAfter is how long ago a directory must have changed for its time to differ
+// after the next change: clocks of file systems are coarse.
+const settledAfter = 100 * time.Millisecond
+
+// lookThrough syncs the blocks that are not as they were, and the directories.
+func (f *files) lookThrough(in os.FileInfo) error {
+	msgs, began := filepath.Join(f.dir, blockDir), time.Now()
+	names, err := blocks(msgs)
+	if err != nil {
+		return err
+	}
+	another := f.in == nil || !os.SameFile(in, f.in)
+	known := make(map[string]os.FileInfo, len(names))
+	for i, name := range names {
+		path := filepath.Join(msgs, name)
+		now, err := os.Stat(path)
+		if err != nil {
+			return err
+		}
+		known[name] = now
+		if i == len(names)-1 {
+			err = f.syncLast(path, now)
+		} else if before, ok := f.known[name]; !ok || another || !same(now, before) {
+			err = syncPath(path)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := syncPath(msgs); err != nil {
+		return err
+	}
+	if another {
+		if err := syncPath(f.dir); err != nil {
+			return err
+		}
+	}
+	f.known, f.in, f.settled = known, in, began.Sub(in.ModTime()) > settledAfter
+	return nil
+}
+
+// same reports whether a block has not been written to or replaced.
+func same(now, before os.FileInfo) bool {
+	return os.SameFile(now, before) && now.Size() == before.Size() && now.ModTime().Equal(before.ModTime())
+}
+
+// syncLast syncs the block that is appended to, and keeps it open.
+func (f *files) syncLast(path string, now os.FileInfo) error {
+	if f.last != nil {
+		if open, err := f.last.Stat(); err == nil && os.SameFile(open, now) {
+			return syncData(f.last)
+		}
+		f.last.Close()
+		f.last = nil
+	}
+	var err error
+	if f.last, err = os.Open(path); err != nil {
+		return err
+	}
+	return syncData(f.last)
+}
+
+// blocks are the names of the blocks of a directory, in the order of their messages.
+func blocks(msgs string) ([]string, error) {
+	entries, err := os.ReadDir(msgs)
+	if err != nil {
+		return nil, err
+	}
+	number := func(name string) uint64 {
+		digits, ok := strings.CutSuffix(name, blockSuffix)
+		n, err := strconv.ParseUint(digits, 10, 32)
+		if !ok || err != nil {
+			return 0
+		}
+		return n
+	}
+	var names []string
+	for _, e := range entries {
+		if number(e.Name()) > 0 {
+			names = append(names, e.Name())
+		}
+	}
+	if len(names) == 0 {
+		return nil, fmt.Errorf("%s: no blocks: %w", msgs, fs.ErrNotExist)
+	}
+	slices.SortFunc(names, func(a, b string) int { return int(int64(number(a)) - int64(number(b))) })
+	return names, nil
+}
+
+// syncPath syncs a file or a directory.
+func syncPath(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// mark notes that a sync failed.
+func (f *files) mark() error {
+	return os.WriteFile(filepath.Join(f.dir, unsyncedMark), nil, 0o600)
+}
+
+// Repair is called before a bus with a stream in dir is started. Where a sync has
+// failed, it writes all blocks anew: of what the system could not write then and has
+// called clean, a further sync would say nothing.
+func Repair(dir string) error {
+	mark := filepath.Join(dir, unsyncedMark)
+	if _, err := os.Stat(mark); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	msgs := filepath.Join(dir, blockDir)
+	names, err := blocks(msgs)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, name := range names {
+		if err := rewrite(filepath.Join(msgs, name)); err != nil {
+			return fmt.Errorf("a file that could not be synced, written anew: %w", err)
+		}
+	}
+	if err := syncPath(msgs); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return os.Remove(mark)
+}
+
+// rewrite puts a synced copy of a file in its place.
+func rewrite(path string) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	anew := path + ".anew"
+	f, err := os.OpenFile(anew, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return errors.Join(err, os.Remove(anew))
+	}
+	return os.Rename(anew, path)
+}
