@@ -58,7 +58,7 @@ func check(t *rapid.T, table *Table) {
 		if p == nil {
 			continue
 		}
-		blocks += int64(len(p.block.bytes))
+		blocks += int64(len(p.block.Bytes))
 		dead := 0
 		for slot := range PageKeys {
 			v := p.view(slot)
@@ -78,7 +78,7 @@ func check(t *rapid.T, table *Table) {
 	waiting := int64(0)
 	for _, list := range table.mem.retired {
 		for _, b := range list {
-			waiting += int64(len(b.bytes))
+			waiting += int64(len(b.Bytes))
 		}
 	}
 	if got := table.mem.Bytes(); got != blocks+waiting {

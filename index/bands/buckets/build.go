@@ -4,6 +4,8 @@ import (
 	"slices"
 	"sync"
 	"unsafe"
+
+	"jianguo/index/offheap"
 )
 
 // batchBlock is how many postings share one allocation of a Batch.
@@ -37,8 +39,8 @@ func (b *Batch) Append(key uint64, ordinal uint32) {
 func (b *Batch) Len() int { return b.n }
 
 func newBatchPart() batchPart {
-	m := newBlock(12 * batchBlock)
-	base := unsafe.Pointer(unsafe.SliceData(m.bytes))
+	m := offheap.New(12 * batchBlock)
+	base := unsafe.Pointer(unsafe.SliceData(m.Bytes))
 	return batchPart{
 		unsafe.Slice((*uint64)(base), batchBlock),
 		unsafe.Slice((*uint32)(unsafe.Add(base, 8*batchBlock)), batchBlock),
@@ -57,7 +59,7 @@ func (b *Batch) all(f func(keys []uint64, ordinals []uint32)) {
 // Release gives back the batch's memory.
 func (b *Batch) Release() {
 	for _, part := range b.parts {
-		part.block.release()
+		part.block.Release()
 	}
 	*b = Batch{}
 }

@@ -3,15 +3,15 @@ package buckets
 import (
 	"math/rand/v2"
 	"sync/atomic"
+
+	"jianguo/index/offheap"
 )
 
 // readerShards spreads the readers' counters over cache lines, so that pinning
 // is not a meeting place of all cores.
 const readerShards = 32
 
-// Memory is where the blocks of one or more tables live: outside of the
-// garbage collector's heap where the system allows it, because what the
-// collector counts as live it lets grow to twice the size before it looks.
+// Memory is where the blocks of one or more tables live (package offheap).
 //
 // A block that a rebuild replaced is given back when every look-up that may
 // still read it has ended (epoch-based reclamation, Fraser 2004). Look-ups
@@ -30,11 +30,8 @@ type counter struct {
 	_ [56]byte // a cache line each
 }
 
-// block is memory of one page. mapped says that it is not the collector's.
-type block struct {
-	bytes  []byte
-	mapped bool
-}
+// block is memory of one page.
+type block = offheap.Block
 
 // Pin is a look-up in progress.
 type Pin struct{ slot *counter }
@@ -63,8 +60,8 @@ func (p Pin) Unpin() { p.slot.n.Add(-1) }
 func (m *Memory) Bytes() int64 { return m.bytes.Load() }
 
 func (m *Memory) alloc(size int) block {
-	b := newBlock(size)
-	m.bytes.Add(int64(len(b.bytes)))
+	b := offheap.New(size)
+	m.bytes.Add(int64(len(b.Bytes)))
 	return b
 }
 
@@ -87,8 +84,8 @@ func (m *Memory) retire(b block) {
 
 func (m *Memory) free(parity int) {
 	for i, b := range m.retired[parity] {
-		m.bytes.Add(-int64(len(b.bytes)))
-		b.release()
+		m.bytes.Add(-int64(len(b.Bytes)))
+		b.Release()
 		m.retired[parity][i] = block{}
 	}
 	m.retired[parity] = m.retired[parity][:0]

@@ -76,7 +76,6 @@ import (
 	"iter"
 	"math"
 	"math/bits"
-	"sort"
 	"sync/atomic"
 	"unsafe"
 )
@@ -269,7 +268,7 @@ func (t *Table) rebuild(number, full int) *page {
 	}
 	t.pages[number].Store(p)
 	t.tombstones.Add(-int64(old.dead))
-	if old.block.bytes != nil {
+	if old.block.Bytes != nil {
 		t.mem.retire(old.block)
 	}
 	return p
@@ -299,7 +298,7 @@ func (p *page) carve(b block, n int, narrow bool) {
 		return
 	}
 	// Both the heap and the system align such a block to 8 bytes and more.
-	base := unsafe.Pointer(unsafe.SliceData(b.bytes))
+	base := unsafe.Pointer(unsafe.SliceData(b.Bytes))
 	p.hi = unsafe.Slice((*uint32)(base), n)
 	p.ordinals = unsafe.Slice((*uint32)(unsafe.Add(base, 4*n)), n)
 	if !narrow {
@@ -332,90 +331,6 @@ func (p *page) copy(at uint32, v View) {
 	}
 }
 
-// View is a bucket at one moment. It may be used until the Pin under which it
-// was taken ends.
-type View struct {
-	Hi     []uint32 // key bits 16…47 of each posting
-	Sorted int      // so many of the first postings are sorted by Hi, Lo
-	page   *page
-	from   uint32 // of the page's slots
-}
-
-// Bucket returns the bucket of the keys with these upper 16 bits.
-func (t *Table) Bucket(key uint16) View {
-	p := t.pages[key/PageKeys].Load()
-	if p == nil {
-		return View{}
-	}
-	return p.view(int(key % PageKeys))
-}
-
-func (p *page) view(slot int) View {
-	b := &p.buckets[slot]
-	return View{p.hi[b.start:][:b.n.Load()], int(b.sorted), p, b.start}
-}
-
-// ordinals are those of all postings, tombstones included.
-func (v *View) ordinals() []uint32 {
-	if v.page == nil {
-		return nil
-	}
-	return v.page.ordinals[v.from:][:len(v.Hi)]
-}
-
-// Lo is key bits 0…15 of posting i; 0 in a narrow table.
-func (v *View) Lo(i int) uint16 {
-	if v.page.lo == nil {
-		return 0
-	}
-	return v.page.lo[int(v.from)+i]
-}
-
-// low is key bits 0…47 of posting i.
-func (v *View) low(i int) uint64 { return uint64(v.Hi[i])<<16 | uint64(v.Lo(i)) }
-
-// touchMost bounds what Touch reads of one bucket: past that the processor has
-// seen that it is read in sequence.
-const touchMost = 1024
-
-// Touch reads a word of each cache line that a scan of Hi will read, so that
-// the misses of several buckets are under way at once rather than one after
-// another. What it returns means nothing; give it to Touched.
-func (v *View) Touch() (sum uint32) {
-	for i := 0; i < min(len(v.Hi), touchMost); i += 16 {
-		sum += v.Hi[i]
-	}
-	return sum
-}
-
-// Touched makes the compiler believe that someone wants to know.
-//
-//go:noinline
-func Touched(uint32) {}
-
-// Ordinal is the ordinal of posting i; !ok: it has been removed.
-func (v *View) Ordinal(i int) (ordinal uint32, ok bool) {
-	o := atomic.LoadUint32(&v.page.ordinals[int(v.from)+i])
-	return o, o != dead
-}
-
-// Equal returns which of the sorted postings have these upper bits.
-func (v *View) Equal(hi uint32) (from, to int) { return v.Between(hi, hi) }
-
-// Between returns which of the sorted postings have first ≤ Hi ≤ last.
-func (v *View) Between(first, last uint32) (from, to int) {
-	sorted := v.Hi[:v.Sorted]
-	from = lowerBound(sorted, first)
-	if last == math.MaxUint32 {
-		return from, len(sorted)
-	}
-	return from, from + lowerBound(sorted[from:], last+1)
-}
-
-func lowerBound(sorted []uint32, x uint32) int {
-	return sort.Search(len(sorted), func(i int) bool { return sorted[i] >= x })
-}
-
 // Find yields the ordinals under key, those in the sorted part first, else in the
 // order in which they were added. Take a Pin, or be the writer.
 func (t *Table) Find(key uint64) iter.Seq[uint32] {
@@ -436,71 +351,12 @@ func (t *Table) Find(key uint64) iter.Seq[uint32] {
 	}
 }
 
-// sorter sorts postings by their 48 lower key bits, keeping the order of equal
-// ones. It keeps its buffers between calls.
-type sorter struct{ sorted, tail, spare []Posting }
-
-// merge writes the live postings of v, sorted, to the slots from at.
-func (s *sorter) merge(p *page, at uint32, v View) {
-	s.sorted, s.tail = s.sorted[:0], s.tail[:0]
-	for i, o := range v.ordinals() {
-		if o == dead {
-			continue
-		}
-		q := Posting{v.low(i), o}
-		if i < v.Sorted {
-			s.sorted = append(s.sorted, q)
-		} else {
-			s.tail = append(s.tail, q)
-		}
-	}
-	s.sortTail()
-	a, b := s.sorted, s.tail
-	for len(a)+len(b) > 0 {
-		var q Posting
-		if len(b) == 0 || len(a) > 0 && a[0].Key <= b[0].Key {
-			q, a = a[0], a[1:]
-		} else {
-			q, b = b[0], b[1:]
-		}
-		p.put(at, q.Key, q.Ordinal)
-		at++
-	}
-	// One hot bucket must not leave its buffers behind for good.
-	if cap(s.sorted)+cap(s.tail) > 1<<20 {
-		*s = sorter{}
-	}
-}
-
-// sortTail sorts by radix, byte by byte, which is stable.
-func (s *sorter) sortTail() {
-	if cap(s.spare) < len(s.tail) {
-		s.spare = make([]Posting, cap(s.tail))
-	}
-	for shift := 0; shift < 48; shift += 8 {
-		var at [257]int
-		for _, q := range s.tail {
-			at[q.Key>>shift&0xff+1]++
-		}
-		for i := range 256 {
-			at[i+1] += at[i]
-		}
-		out := s.spare[:len(s.tail)]
-		for _, q := range s.tail {
-			b := q.Key >> shift & 0xff
-			out[at[b]] = q
-			at[b]++
-		}
-		s.tail, s.spare = out, s.tail
-	}
-}
-
 // Close gives back the memory. Nothing may use the table any more.
 func (t *Table) Close() {
 	for i := range t.pages {
-		if p := t.pages[i].Swap(nil); p != nil && p.block.bytes != nil {
-			t.mem.bytes.Add(-int64(len(p.block.bytes)))
-			p.block.release()
+		if p := t.pages[i].Swap(nil); p != nil && p.block.Bytes != nil {
+			t.mem.bytes.Add(-int64(len(p.block.Bytes)))
+			p.block.Release()
 		}
 	}
 	t.mem.free(0)

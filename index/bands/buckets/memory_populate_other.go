@@ -1,5 +1,0 @@
-//go:build unix && !linux && !race
-
-package buckets
-
-const populate = 0

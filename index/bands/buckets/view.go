@@ -1,0 +1,91 @@
+package buckets
+
+import (
+	"math"
+	"sort"
+	"sync/atomic"
+)
+
+// View is a bucket at one moment. It may be used until the Pin under which it
+// was taken ends.
+type View struct {
+	Hi     []uint32 // key bits 16…47 of each posting
+	Sorted int      // so many of the first postings are sorted by Hi, Lo
+	page   *page
+	from   uint32 // of the page's slots
+}
+
+// Bucket returns the bucket of the keys with these upper 16 bits.
+func (t *Table) Bucket(key uint16) View {
+	p := t.pages[key/PageKeys].Load()
+	if p == nil {
+		return View{}
+	}
+	return p.view(int(key % PageKeys))
+}
+
+func (p *page) view(slot int) View {
+	b := &p.buckets[slot]
+	return View{p.hi[b.start:][:b.n.Load()], int(b.sorted), p, b.start}
+}
+
+// ordinals are those of all postings, tombstones included.
+func (v *View) ordinals() []uint32 {
+	if v.page == nil {
+		return nil
+	}
+	return v.page.ordinals[v.from:][:len(v.Hi)]
+}
+
+// Lo is key bits 0…15 of posting i; 0 in a narrow table.
+func (v *View) Lo(i int) uint16 {
+	if v.page.lo == nil {
+		return 0
+	}
+	return v.page.lo[int(v.from)+i]
+}
+
+// low is key bits 0…47 of posting i.
+func (v *View) low(i int) uint64 { return uint64(v.Hi[i])<<16 | uint64(v.Lo(i)) }
+
+// touchMost bounds what Touch reads of one bucket: past that the processor has
+// seen that it is read in sequence.
+const touchMost = 1024
+
+// Touch reads a word of each cache line that a scan of Hi will read, so that
+// the misses of several buckets are under way at once rather than one after
+// another. What it returns means nothing; give it to Touched.
+func (v *View) Touch() (sum uint32) {
+	for i := 0; i < min(len(v.Hi), touchMost); i += 16 {
+		sum += v.Hi[i]
+	}
+	return sum
+}
+
+// Touched makes the compiler believe that someone wants to know.
+//
+//go:noinline
+func Touched(uint32) {}
+
+// Ordinal is the ordinal of posting i; !ok: it has been removed.
+func (v *View) Ordinal(i int) (ordinal uint32, ok bool) {
+	o := atomic.LoadUint32(&v.page.ordinals[int(v.from)+i])
+	return o, o != dead
+}
+
+// Equal returns which of the sorted postings have these upper bits.
+func (v *View) Equal(hi uint32) (from, to int) { return v.Between(hi, hi) }
+
+// Between returns which of the sorted postings have first ≤ Hi ≤ last.
+func (v *View) Between(first, last uint32) (from, to int) {
+	sorted := v.Hi[:v.Sorted]
+	from = lowerBound(sorted, first)
+	if last == math.MaxUint32 {
+		return from, len(sorted)
+	}
+	return from, from + lowerBound(sorted[from:], last+1)
+}
+
+func lowerBound(sorted []uint32, x uint32) int {
+	return sort.Search(len(sorted), func(i int) bool { return sorted[i] >= x })
+}

@@ -1,0 +1,22 @@
+// Package offheap gets memory from the system, past the garbage collector where
+// that is possible: what the collector counts as live it lets grow to twice the
+// size before it looks. Under the race detector blocks live on the heap, where it
+// watches them.
+package offheap
+
+// Block is memory. It is zero when it is new.
+type Block struct {
+	Bytes  []byte
+	mapped bool
+}
+
+// New returns a block whose pages are there at once: it is written all over
+// right away, and a fault for each of them costs more than the page.
+func New(size int) Block { return newBlock(size, populate) }
+
+// NewLazy returns a block whose pages come when they are first written: until
+// then they take nothing.
+func NewLazy(size int) Block { return newBlock(size, 0) }
+
+// Release gives the block back. Nobody may read it any more.
+func (b Block) Release() { b.release() }

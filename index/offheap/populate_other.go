@@ -1,0 +1,5 @@
+//go:build !linux
+
+package offheap
+
+const populate = 0
