@@ -104,8 +104,7 @@ func Compare(q, c *Sketch) Comparison {
 }
 
 // estimate is the Jaccard estimate of two rows of 4-bit minima, a multiple of
-// eight: bins empty on both sides say nothing, and of two full ones one in fifteen
-// agrees by chance.
+// eight.
 func estimate(a, b []byte) float64 {
 	// Eight bins at a time: a byte of at most 15 plus 127 has its highest bit set
 	// unless it is 0.
@@ -119,6 +118,13 @@ func estimate(a, b []byte) float64 {
 		used += bits.OnesCount64((inX | inY) & top)
 		same += bits.OnesCount64(both &^ ((x ^ y) + below))
 	}
+	return jaccard(full, used, same)
+}
+
+// jaccard is estimated from how many bins are full in both texts, used by
+// either, and agree: bins empty on both sides say nothing, and of two full ones
+// one in fifteen agrees by chance.
+func jaccard(full, used, same int) float64 {
 	if used == 0 {
 		return 0
 	}
