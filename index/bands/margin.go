@@ -149,9 +149,7 @@ var margins = sync.Pool{New: func() any { return new(margin) }}
 
 func (m *margin) prepare(p *simhash.Print, maxS float32) {
 	m.print, m.maxS = *p, maxS
-	// The sums are rounded down, so that whatever S says is below maxS is
-	// below limit; S has the last word.
-	m.limit = uint32(min(float64(maxS), simhash.Bits)*(1<<costBits)*1.0001) + 4
+	m.limit = m.bound(maxS)
 	for i := range m.costs {
 		for bit := range 8 {
 			v := p.Margins[(7-i)*8+bit]
@@ -168,6 +166,12 @@ func (m *margin) prepare(p *simhash.Print, maxS float32) {
 		slices.Sort(m.single[band][:])
 	}
 	m.sieve.prepare(m)
+}
+
+// bound is an S as a cost. Costs are rounded down, so that whatever S says is at
+// most s costs less; S has the last word.
+func (m *margin) bound(s float32) uint32 {
+	return uint32(min(float64(s), simhash.Bits)*(1<<costBits)*1.0001) + 4
 }
 
 // cost of a difference of 16 bits in a band.
@@ -284,6 +288,9 @@ func (m *margin) scan(view int, s subset) {
 	band := s.band()
 	query := uint32(buckets.Rotate(uint64(m.print.Fingerprint), band) >> 16)
 	half, most := m.limit/2, m.limit/4*3
+	if worst := m.worst(); worst < most {
+		half, most = min(half, worst), worst
+	}
 	if s.cost() >= half {
 		return
 	}
@@ -306,12 +313,32 @@ func (m *margin) scan(view int, s subset) {
 	}
 }
 
+// worst is what nobody costs who can still be taken. Costs of some bits tell as
+// much as those of all: of a family of thousands most are not looked at twice.
+func (m *margin) worst() uint32 {
+	if !m.best.cut {
+		return m.limit
+	}
+	return m.bound(m.best.worst)
+}
+
+// total is the cost of a difference.
+func (m *margin) total(x uint64) (sum uint32) {
+	for i := range m.costs {
+		sum += m.costs[i][uint8(x>>(56-8*i))]
+	}
+	return sum
+}
+
 // consider takes a posting in the bucket that probe s visits, if S says so
 // and no earlier band reports it.
 func (m *margin) consider(n place, s subset) {
 	v, band := &m.views[n.view], s.band()
 	key := uint64(m.key(s))<<48 | uint64(v.Hi[n.at])<<16 | uint64(v.Lo(n.at))
 	fp := simhash.Fingerprint(buckets.Rotate(key, bandCount-band))
+	if m.total(uint64(fp^m.print.Fingerprint)) >= m.worst() {
+		return
+	}
 	score := m.print.S(fp)
 	if score >= m.maxS || score > m.best.worst || m.home(uint64(fp^m.print.Fingerprint)) != band {
 		return
