@@ -43,6 +43,8 @@ type batch struct {
 	ordinal uint32
 	event   uint64
 	events  []Event
+	// outlines are those of the new versions, up to ordinal; blank ones have none.
+	outlines []sketch.Outline
 }
 
 // transaction runs f in a transaction on the writer's connection. Guarded by
@@ -90,6 +92,7 @@ func (x *Index) apply(ctx context.Context, applied uint64, f func(b *batch) erro
 		x.journal.forget()
 		return err
 	}
+	x.outlines.add(b.ordinal, b.outlines)
 	x.nextOrdinal, x.nextEvent = b.ordinal, b.event
 	x.state.Lock()
 	x.applied, x.events = applied, b.event-1
@@ -267,6 +270,11 @@ func (b *batch) insert(r *itemRow, a *Article) error {
 		b.undo = append(b.undo, func() { x.relatives.forget(r.ordinal) })
 		b.post(r.ordinal, simhash.Fingerprint(r.fingerprint), postingKeys(&a.Sketch))
 	}
+	var outline sketch.Outline
+	if a != nil && r.exact != nil {
+		outline = a.Sketch.Outline()
+	}
+	b.outlines = append(b.outlines, outline)
 	b.ordinal++
 	return nil
 }

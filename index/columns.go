@@ -105,6 +105,16 @@ func (c *columns) set(ordinal uint32, f flags, cluster, arrived uint32) {
 	ch.dirty.Store(true)
 }
 
+// look reads a number of each column, so that the misses are under way at once.
+// The sum means nothing.
+func (c *columns) look(ordinal uint32) uint32 {
+	ch, i := c.at(ordinal)
+	if ch == nil {
+		return 0
+	}
+	return ch.flags[i].Load() + ch.cluster[i].Load() + ch.arrived[i].Load() + ch.touched[i].Load()
+}
+
 func (c *columns) flags(ordinal uint32) flags {
 	if ch, i := c.at(ordinal); ch != nil {
 		return flags(ch.flags[i].Load())

@@ -54,10 +54,10 @@
 // Resident of an item: four postings in the bands, one under each key (up to 12 of
 // a short text, up to 7 of another, figures' digest included), one id and one hash
 // of the normal form, 10 bytes each in the bands and 8 elsewhere, with at most
-// a quarter of slack from a million items on; 16 bytes of columns. MemoryBytes is
-// the formula. A page of 64 buckets takes 3 KB at least, and there are 7,168;
-// one that is being replaced is held twice. What is bounded besides stands in
-// ARCHITECTURE.md under Memory.
+// a quarter of slack from a million items on; 16 bytes of columns, 52 of an
+// outline (outlines.go). MemoryBytes is the formula. A page of 64 buckets takes
+// 3 KB at least, and there are 7,168; one that is being replaced is held twice.
+// What is bounded besides stands in ARCHITECTURE.md under Memory.
 //
 // # Recipes
 //
@@ -66,8 +66,8 @@
 //
 // # Retention
 //
-// See sweep.go: memory follows the exemplars of the window, but for the columns
-// and look-ups, which ids never leave.
+// See sweep.go: memory follows the exemplars of the window, but for the columns,
+// outlines and look-ups, which ids never leave.
 //
 // # Files
 //
@@ -85,5 +85,5 @@ package index
 func MemoryBytes(items int64, keysAnItem int) int64 {
 	const pages = 7 * 1024
 	narrow := int64(keysAnItem) + 2
-	return items*(4*10+narrow*8)*5/4 + items*16 + pages*3<<10 + 1<<20
+	return items*(4*10+narrow*8)*5/4 + items*(16+52) + pages*3<<10 + 5<<20
 }

@@ -114,6 +114,7 @@ type Index struct {
 
 	overlay  overlay // what versions are compared by; not changed after Open
 	columns  columns
+	outlines outlines
 	bands    *bands.Bands
 	ids      *runs.Runs // xxh3(id) -> ordinals of its versions
 	exacts   *runs.Runs // first half of Exact -> ordinals
@@ -135,6 +136,7 @@ type Index struct {
 	end           context.CancelFunc // of ending: Close has begun
 	snapshotEvent atomic.Int64       // number of the last event in the last snapshot
 	background    sync.WaitGroup
+	outlined      chan struct{} // closed once the outlines of what was there at the start are
 
 	metrics *metrics
 	rate    rate // of messages applied
@@ -224,6 +226,7 @@ func (x *Index) open(ctx context.Context) error {
 		return err
 	}
 	x.reader.SetMaxOpenConns(8)
+	x.reader.SetMaxIdleConns(8) // a new one has everything to read anew
 	if err := x.load(ctx); err != nil {
 		return fmt.Errorf("index: load %s: %w", path, err)
 	}
@@ -247,6 +250,7 @@ func (x *Index) open(ctx context.Context) error {
 	if err := x.openSources(ctx); err != nil {
 		return fmt.Errorf("index: %w", err)
 	}
+	x.outlineInBackground()
 	return nil
 }
 
@@ -357,6 +361,7 @@ func (x *Index) Close() error {
 	x.bands.Close()
 	x.ids.Close()
 	x.exacts.Close()
+	x.outlines.close()
 	return errors.Join(errs...)
 }
 

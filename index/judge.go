@@ -1,7 +1,6 @@
 package index
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"encoding/binary"
@@ -49,7 +48,7 @@ type rows interface {
 }
 
 // reader is what rows are read with: by the writer, or beside it.
-type reader struct{ exactByOrdinal, sketchOf, sketchesOf, textByOrdinal, standingOf *sql.Stmt }
+type reader struct{ exactByOrdinal, sketchOf, sketchesOf, textByOrdinal, standingOf, idByOrdinal *sql.Stmt }
 
 func (r *reader) exact(ctx context.Context, ordinal uint32) (exact []byte, err error) {
 	return exact, r.exactByOrdinal.QueryRowContext(ctx, ordinal).Scan(&exact)
@@ -78,6 +77,7 @@ func (t *keptText) scan(r *sql.Row) error { return r.Scan(&t.title, &t.packed, &
 
 // What rows are read with; %s is overlay.compared.
 const (
+	idQuery     = `SELECT id FROM items WHERE ordinal = ?`
 	exactQuery  = `SELECT exact FROM %s WHERE ordinal = ?`
 	sketchQuery = `SELECT sketch FROM %s WHERE ordinal = ?`
 	textQuery   = `SELECT i.title, t.body, i.published_at FROM items i JOIN texts t ON t.ordinal = i.ordinal WHERE i.ordinal = ?`
@@ -123,7 +123,8 @@ func newReader(ctx context.Context, db *sql.DB, compared string) (*reader, error
 		stmt **sql.Stmt
 		text string
 	}{{&r.exactByOrdinal, fmt.Sprintf(exactQuery, compared)}, {&r.sketchOf, fmt.Sprintf(sketchQuery, compared)},
-		{&r.sketchesOf, fmt.Sprintf(sketchesQuery, compared)}, {&r.textByOrdinal, textQuery}, {&r.standingOf, standingQuery}} {
+		{&r.sketchesOf, fmt.Sprintf(sketchesQuery, compared)}, {&r.textByOrdinal, textQuery},
+		{&r.standingOf, standingQuery}, {&r.idByOrdinal, idQuery}} {
 		var err error
 		if *p.stmt, err = db.PrepareContext(ctx, p.text); err != nil {
 			return nil, fmt.Errorf("prepare %q: %w", p.text, err) // closed with db
@@ -191,7 +192,7 @@ func (x *Index) judgeText(ctx context.Context, r rows, a *Article, at uint32, ow
 	}
 	proposals, m := x.recall(a, v)
 	j, err := x.judgeAll(ctx, r, a, proposals, at, own, m)
-	x.metrics.judged.Observe(float64(len(m.sketches)))
+	x.metrics.judged.Observe(float64(len(m.sketches) + m.strangers))
 	x.metrics.looked.Observe(float64(len(m.texts)))
 	if err != nil || j.verdict == 0 {
 		return alone, err
@@ -259,85 +260,6 @@ func (x *Index) judgeHamming(a *Article, at uint32, own map[uint32]bool) (judgem
 	return j, true
 }
 
-// candidate is a proposal that is being judged.
-type candidate struct {
-	proposal
-	target
-	*opinion
-}
-
-// better orders candidates: the best judgement wins (duplicate, suspect,
-// series), then resemblance, then age.
-func better(a, b *candidate) int {
-	return cmp.Or(cmp.Compare(b.judgement.Kind, a.judgement.Kind), cmp.Compare(b.comparison.Resemblance, a.comparison.Resemblance),
-		cmp.Compare(a.lead, b.lead), cmp.Compare(a.proposal.ordinal, b.proposal.ordinal))
-}
-
-// likelier orders candidates by how much a closer look may show.
-func likelier(a, b *candidate) int {
-	return cmp.Or(cmp.Compare(b.judgement.Score, a.judgement.Score), cmp.Compare(b.comparison.Resemblance, a.comparison.Resemblance),
-		cmp.Compare(a.proposal.ordinal, b.proposal.ordinal))
-}
-
-// judgeAll judges all proposals together: every one on its sketch, the
-// likeliest again on their texts. A zero verdict means that none has to do
-// with the article. What m remembers is not compared again.
-func (x *Index) judgeAll(ctx context.Context, r rows, a *Article, proposals []proposal, at uint32, own map[uint32]bool, m *memo) (judgement, error) {
-	if err := x.relatives.fetch(ctx, r, proposals[:min(len(proposals), x.policy.Judged)], m); err != nil {
-		return judgement{}, err
-	}
-	var candidates []*candidate
-	for _, p := range proposals {
-		if len(candidates) >= x.policy.Judged {
-			break
-		}
-		t, ok := x.target(p.ordinal, at, own)
-		if !ok {
-			continue
-		}
-		o, err := x.onSketch(ctx, r, a, &p, m)
-		if errors.Is(err, errUnseen) {
-			continue
-		}
-		if err != nil {
-			return judgement{}, err
-		}
-		candidates = append(candidates, &candidate{proposal: p, target: t, opinion: o})
-	}
-	if len(candidates) == 0 {
-		return judgement{}, nil
-	}
-	slices.SortFunc(candidates, likelier)
-	var q query
-	defer q.close()
-	looked := 0
-	for i, c := range candidates[:min(len(candidates), x.policy.Texts)] {
-		if c.hopeless(&x.policy) {
-			continue
-		}
-		o, err := x.onText(ctx, r, a, &c.proposal, m, &q)
-		if err != nil && !errors.Is(err, errUnseen) {
-			return judgement{}, err
-		}
-		if o != nil {
-			c.opinion = o
-			looked = i + 1
-		}
-		if c.judgement.Kind == sketch.Duplicate {
-			break // the likeliest comes first: another could only be a copy of the same
-		}
-	}
-	if looked > 0 {
-		// What a text has shown is not outdone by an estimate.
-		candidates = candidates[:looked]
-	}
-	best := slices.MinFunc(candidates, better)
-	if best.judgement.Kind == sketch.Unrelated {
-		return judgement{}, nil
-	}
-	return x.verdictOf(best.judgement, best.comparison, best.proposal, best.target), nil
-}
-
 // verdictOf turns the judgement of one pair into a verdict.
 func (x *Index) verdictOf(k sketch.Judgement, c sketch.Comparison, p proposal, t target) judgement {
 	j := judgement{rule: p.rule, of: t.lead, distance: p.distance, s: p.s, resemblance: c.Resemblance,
@@ -362,14 +284,18 @@ func (x *Index) verdictOf(k sketch.Judgement, c sketch.Comparison, p proposal, t
 // Check is the verdict an article would get now. It changes nothing, and runs
 // beside the writer.
 func (x *Index) Check(ctx context.Context, a *Article, at uint32) (Event, error) {
+	if err := ctx.Err(); err != nil {
+		return Event{}, fmt.Errorf("index: check: %w", err)
+	}
+	ctx = context.WithoutCancel(ctx) // see Preview
 	j, err := x.judge(ctx, x.beside, a, at, nil, nil)
 	if err != nil {
 		return Event{}, fmt.Errorf("index: check: %w", err)
 	}
 	e := Event{ID: a.ID, Revision: a.Revision, Verdict: j.verdict, Cause: CauseIngest, Rule: j.rule, Cluster: j.cluster, Series: j.series,
-		Facts: j.facts, Fingerprint: a.Print.Fingerprint.String(), Recipe: x.recipe, Policy: x.policy.Hash()}
+		Facts: j.facts, Fingerprint: a.Print.Fingerprint.String(), Recipe: x.recipe, Policy: x.stampHash(x.policyStamp)}
 	if j.of != 0 {
-		if err := x.reader.QueryRowContext(ctx, `SELECT id FROM items WHERE ordinal = ?`, j.of).Scan(&e.Of); err != nil {
+		if err := x.beside.idByOrdinal.QueryRowContext(ctx, j.of).Scan(&e.Of); err != nil {
 			return Event{}, fmt.Errorf("index: check: ordinal %d: %w", j.of, err)
 		}
 		e.measure(j.distance, j.s, j.resemblance)

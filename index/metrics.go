@@ -11,6 +11,7 @@ type metrics struct {
 	sweep     prometheus.Gauge
 	judged    prometheus.Histogram
 	looked    prometheus.Histogram
+	outlines  prometheus.Gauge
 	searches  *prometheus.CounterVec
 	all       []prometheus.Collector
 }
@@ -33,7 +34,9 @@ func newMetrics() *metrics {
 		Help: "Searches for an article's relatives: made before its turn and brought up to date, or made again in its turn."}, []string{"made"})
 	m.swept = prometheus.NewCounter(prometheus.CounterOpts{Name: "jianguo_index_swept_total", Help: "Exemplars whose postings were removed because their time was over."})
 	m.sweep = prometheus.NewGauge(prometheus.GaugeOpts{Name: "jianguo_index_sweep_progress", Help: "How far the last sweep has come, 0 to 1."})
-	m.all = []prometheus.Collector{m.swept, m.sweep, m.verdicts, m.unchanged, m.snapshot, m.judged, m.looked, m.searches}
+	m.outlines = prometheus.NewGauge(prometheus.GaugeOpts{Name: "jianguo_index_outlines_progress",
+		Help: "How far the outlines of sketches have been read since the start, 0 to 1: until then judging reads more from the file."})
+	m.all = []prometheus.Collector{m.swept, m.sweep, m.outlines, m.verdicts, m.unchanged, m.snapshot, m.judged, m.looked, m.searches}
 	return m
 }
 

@@ -41,12 +41,22 @@ type opinion struct {
 // hopeless says of an opinion on sketches that texts will not better it.
 func (o *opinion) hopeless(p *Policy) bool {
 	c := &o.comparison
-	return o.judgement.Kind == sketch.Unrelated && c.Resemblance < p.Look && float64(max(c.ContainedA, c.ContainedB)) < p.Thresholds.Excerpt/2
+	return o.judgement.Kind == sketch.Unrelated && p.strange(c.Resemblance, max(c.ContainedA, c.ContainedB))
+}
+
+// strange says of two texts that have this much in common by their sketches,
+// the latter the larger way, that they are unrelated and their texts will show no
+// more: sketch.Judge calls everything unrelated that resembles less than Related
+// and is no excerpt.
+func (p *Policy) strange(resemblance, contained float32) bool {
+	t := &p.Thresholds
+	return resemblance < p.Look && float64(resemblance) < t.Related && float64(contained) < t.Excerpt/2
 }
 
 // memo remembers opinions of one article. The zero value and nil are empty.
 type memo struct {
 	sketches, texts []*opinion
+	strangers       int // how many proposals were told by their outlines
 	// unseen lets exemplars pass whose rows cannot be read yet: of a batch that
 	// is being committed.
 	unseen bool
@@ -90,7 +100,7 @@ func (x *Index) onSketch(ctx context.Context, r rows, a *Article, p *proposal, m
 // onText compares an article with a proposal by their texts; nil where one of
 // them was not kept.
 func (x *Index) onText(ctx context.Context, r rows, a *Article, p *proposal, m *memo, q *query) (*opinion, error) {
-	if a.Text.Body == "" && a.Text.Title == "" {
+	if !x.readable(a) {
 		return nil, nil
 	}
 	o := recalled(m.texts, p)
@@ -109,6 +119,11 @@ func (x *Index) onText(ctx context.Context, r rows, a *Article, p *proposal, m *
 		return nil, nil
 	}
 	return o, nil
+}
+
+// readable reports whether an article's text can be compared with others.
+func (x *Index) readable(a *Article) bool {
+	return x.relatives.normal != nil && (a.Text.Body != "" || a.Text.Title != "")
 }
 
 // query is an article's text, prepared when it is first compared.
@@ -157,6 +172,12 @@ func (x *Index) Preview(ctx context.Context, a *Article, at time.Time) error {
 	if a.Blank || x.policy.Rules == RulesHamming {
 		return nil
 	}
+	if err := ctx.Err(); err != nil {
+		return wrapPreview(a, err)
+	}
+	// A context that can end costs a goroutine a query to watch for that, and a
+	// few rows are read sooner than anyone could be told.
+	ctx = context.WithoutCancel(ctx)
 	r := x.beside
 	v := &preview{at: x.journal.next.Load(), memo: memo{unseen: true}}
 	_, exact, err := x.judgeExact(ctx, r, a, seconds(at), nil)

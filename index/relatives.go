@@ -128,14 +128,13 @@ func (r *relatives) get(ctx context.Context, rows rows, ordinal uint32, text boo
 	return fresh, nil
 }
 
-// fetch brings into memory the sketches of proposals that are not there and
+// fetch brings into memory the sketches of candidates that are not there and
 // that m has no opinion on, many at a time: those of a family of thousands are
 // seldom there. A row that is not there yet is passed over.
-func (r *relatives) fetch(ctx context.Context, rows rows, proposals []proposal, m *memo) error {
+func (r *relatives) fetch(ctx context.Context, rows rows, candidates []*candidate, m *memo) error {
 	var missing []uint32
-	for i := range proposals {
-		p := &proposals[i]
-		if !r.cache.Contains(p.ordinal) && recalled(m.sketches, p) == nil {
+	for _, c := range candidates {
+		if p := &c.proposal; !r.cache.Contains(p.ordinal) && recalled(m.sketches, p) == nil {
 			missing = append(missing, p.ordinal)
 		}
 	}

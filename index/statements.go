@@ -16,7 +16,7 @@ type statements struct {
 	begin, commit, rollback             *sql.Stmt
 	insertItem, insertText, insertEvent *sql.Stmt
 	reader
-	itemByOrdinal, idByOrdinal, formAt                *sql.Stmt
+	itemByOrdinal, formAt                             *sql.Stmt
 	arrivedAt                                         *sql.Stmt
 	currentOf, setCurrent                             *sql.Stmt
 	clusterOf, setClusterRow, grow                    *sql.Stmt
@@ -49,7 +49,7 @@ func prepare(ctx context.Context, db *sql.DB, compared string) (*statements, err
 		{&s.insertText, `INSERT INTO texts (ordinal, body) VALUES (?,?)`},
 		{&s.insertEvent, `INSERT INTO events (` + eventColumns + `) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)`},
 		{&s.itemByOrdinal, `SELECT ` + itemColumns + ` FROM items WHERE ordinal = ?`},
-		{&s.idByOrdinal, `SELECT id FROM items WHERE ordinal = ?`},
+		{&s.idByOrdinal, idQuery},
 		{&s.formAt, formQuery},
 		{&s.exactByOrdinal, fmt.Sprintf(exactQuery, compared)},
 		{&s.sketchOf, fmt.Sprintf(sketchQuery, compared)},
