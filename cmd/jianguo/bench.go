@@ -29,6 +29,8 @@ type benchIndexCmd struct {
 	Dir         string `help:"Keep the index here; empty: a temporary directory, removed at the end." placeholder:"DIR"`
 	NoCatalogue bool   `help:"Fingerprint postings and their snapshot only. So from 20 million items on, which it says."`
 	Catalogue   bool   `help:"The catalogue too, at any size: about 350 bytes an item on disk." xor:"catalogue"`
+	Resume      bool   `help:"Go on with what a former run left in --dir: only what is missing of N is inserted."`
+	NoBaselines bool   `help:"Leave out the linear scan and the SQLite rows."`
 	Judged      uint64 `help:"How many items, the last ones, are inserted with judging; 0: 20,000, at most a tenth."`
 	Queries     int    `help:"Look-ups of each kind." default:"2000"`
 	Rows        int    `help:"Items of the baseline in SQLite rows, at most." default:"1000000"`
@@ -58,7 +60,8 @@ func (c *benchIndexCmd) Run(co *streams) error {
 	if bare && !c.NoCatalogue {
 		fmt.Fprintf(co.err, "from %d items on the catalogue is left out; --catalogue keeps it\n", withoutCatalogue)
 	}
-	res, err := indexbench.Run(co.ctx, indexbench.Options{N: c.N, Real: real, Dir: c.Dir, NoCatalogue: bare, Judged: c.Judged, Queries: c.Queries, Rows: c.Rows, Seed: 1, Progress: co.progress("bench")})
+	res, err := indexbench.Run(co.ctx, indexbench.Options{N: c.N, Real: real, Dir: c.Dir, NoCatalogue: bare, Resume: c.Resume, NoBaselines: c.NoBaselines,
+		Judged: c.Judged, Queries: c.Queries, Rows: c.Rows, Seed: 1, Progress: co.progress("bench")})
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -79,8 +80,13 @@ func share(part, of int) float64 {
 // rows builds the four bands as SQLite rows (band, key, fingerprint, item) and
 // asks them: what the resident bands stand in for.
 func (b *run) rows(ctx context.Context) (err error) {
-	n := min(b.Rows, int(b.N))
-	db, err := sql.Open("sqlite3", "file:"+filepath.Join(b.Dir, "rows.db")+"?_journal_mode=WAL&_synchronous=FULL&_cache_size=-262144")
+	n, path := min(b.Rows, int(b.N)), filepath.Join(b.Dir, "rows.db")
+	for _, left := range []string{path, path + "-wal", path + "-shm"} { // by a former run
+		if err := os.Remove(left); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	db, err := sql.Open("sqlite3", "file:"+path+"?_journal_mode=WAL&_synchronous=FULL&_cache_size=-262144")
 	if err != nil {
 		return err
 	}

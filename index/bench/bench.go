@@ -39,6 +39,10 @@ type Options struct {
 	// NoCatalogue builds fingerprint postings and their snapshot, and nothing
 	// else.
 	NoCatalogue bool
+	// Resume goes on where a former run with the same Seed and Real ended in Dir:
+	// only what is missing of N is inserted, and all rates are of that.
+	Resume      bool
+	NoBaselines bool   // leaves out the linear scan and the SQLite rows
 	Batch       int    // items a transaction; 0: 256
 	Judged      uint64 // how many items are inserted with judging, at the end; 0: 20,000, at most a tenth
 	Queries     int    // look-ups of each kind; 0: 2,000
@@ -51,6 +55,7 @@ type Options struct {
 type Result struct {
 	N           uint64 `json:"n"`
 	NoCatalogue bool   `json:"no_catalogue,omitempty"`
+	Resumed     uint64 `json:"resumed_at,omitempty"` // so many items were there already
 	// InsertsPerSecond are durable inserts: see the package comment. 0 without a
 	// catalogue.
 	InsertsPerSecond  float64 `json:"inserts_per_second"`
@@ -78,8 +83,12 @@ type Result struct {
 	VerdictP50     float64 `json:"verdict_p50_us"`
 	VerdictP99     float64 `json:"verdict_p99_us"`
 	VerdictP999    float64 `json:"verdict_p999_us"`
-	Judged         float64 `json:"judged_per_item"` // proposals, mean
-	JudgedMost     int     `json:"judged_most"`
+	// StartVerdict are verdicts right after a start, while outlines are read in
+	// the background.
+	StartVerdictP50 float64 `json:"start_verdict_p50_us"`
+	StartVerdictP99 float64 `json:"start_verdict_p99_us"`
+	Judged          float64 `json:"judged_per_item"` // proposals, mean
+	JudgedMost      int     `json:"judged_most"`
 
 	BandsBytes    float64            `json:"bands_bytes_per_item"`    // resident, the four bands
 	ResidentBytes float64            `json:"resident_bytes_per_item"` // resident, everything of ours
@@ -88,7 +97,9 @@ type Result struct {
 	Disk          map[string]float64 `json:"disk_bytes_by_part"`
 	SnapshotTook  float64            `json:"snapshot_seconds"` // the last one, when closing
 	StartSeconds  float64            `json:"start_seconds"`
-	BuildSeconds  float64            `json:"build_seconds"` // wall clock, making up the items included
+	// OutlinesSeconds is how long after the start all outlines were there.
+	OutlinesSeconds float64 `json:"outlines_seconds"`
+	BuildSeconds    float64 `json:"build_seconds"` // wall clock, making up the items included
 
 	ScanP50 float64 `json:"scan_p50_us"` // linear popcount scan
 	RowsP50 float64 `json:"rows_p50_us"` // the same bands as SQLite rows
@@ -161,10 +172,14 @@ func Run(ctx context.Context, o Options) (_ *Result, err error) {
 }
 
 func (b *run) steps() []func(context.Context) error {
+	steps := []func(context.Context) error{b.build, b.restart, b.starting, b.lookups, b.verdicts, b.sizes}
 	if b.NoCatalogue {
-		return []func(context.Context) error{b.post, b.reload, b.lookups, b.sizes, b.scan, b.rows}
+		steps = []func(context.Context) error{b.post, b.reload, b.lookups, b.sizes}
 	}
-	return []func(context.Context) error{b.build, b.restart, b.lookups, b.verdicts, b.sizes, b.scan, b.rows}
+	if b.NoBaselines {
+		return steps
+	}
+	return append(steps, b.scan, b.rows)
 }
 
 func (b *run) open(ctx context.Context) (err error) {
@@ -252,20 +267,55 @@ func (b *run) verdicts(ctx context.Context) error {
 	var took []float64
 	for k := range b.Queries {
 		b.Progress("verdicts", int64(k), int64(b.Queries))
-		i := b.r.Uint64N(b.N)
-		q := b.p.Copy(i, uint64(k), 0.1)
-		a := b.article(i, q)
-		a.ID, a.Exact[0] = fmt.Sprint("query-", k), a.Exact[0]^1
-		start := time.Now()
-		if _, err := b.x.Check(ctx, a, uint32(began.Add(time.Duration(b.N)*time.Millisecond).Unix())); err != nil {
+		a, t, err := b.verdict(ctx, uint64(k))
+		if err != nil {
 			return err
 		}
-		took = append(took, micros(time.Since(start)))
+		took = append(took, t)
 		judged := b.x.Probe().Judged(a)
 		b.res.Judged += float64(judged) / float64(b.Queries)
 		b.res.JudgedMost = max(b.res.JudgedMost, judged)
 	}
 	b.res.VerdictP50, b.res.VerdictP99, b.res.VerdictP999 = percentiles(took)
+	return nil
+}
+
+// verdict times the dry run of a copy of any item.
+func (b *run) verdict(ctx context.Context, k uint64) (*index.Article, float64, error) {
+	i := b.r.Uint64N(b.N)
+	a := b.article(i, b.p.Copy(i, k, 0.1))
+	a.ID, a.Exact[7] = fmt.Sprint("query-", k), a.Exact[7]^1 // another normal form: another key
+	start := time.Now()
+	_, err := b.x.Check(ctx, a, uint32(began.Add(time.Duration(b.N)*time.Millisecond).Unix()))
+	return a, micros(time.Since(start)), err
+}
+
+// starting times verdicts until the outlines are there, as many as are made
+// later at most, and waits for these.
+func (b *run) starting(ctx context.Context) error {
+	start, outlined := time.Now(), b.x.Probe().Outlined()
+	var took []float64
+	for k := range b.Queries {
+		b.Progress("verdicts at the start", int64(k), int64(b.Queries))
+		_, t, err := b.verdict(ctx, uint64(b.Queries+k))
+		if err != nil {
+			return err
+		}
+		took = append(took, t)
+		select {
+		case <-outlined:
+		default:
+			continue
+		}
+		break
+	}
+	b.res.StartVerdictP50, b.res.StartVerdictP99, _ = percentiles(took)
+	select {
+	case <-outlined:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	b.res.OutlinesSeconds = time.Since(start).Seconds()
 	return nil
 }
 

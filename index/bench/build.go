@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"fmt"
 	"runtime"
 	"time"
 
@@ -32,7 +33,7 @@ func (p *pace) step(n int, took time.Duration) {
 	p.total += took
 	p.slowest = max(p.slowest, took)
 	p.b.Progress("inserting", int64(p.n), int64(p.b.N))
-	if p.n-p.lastN < p.b.N/points+1 && p.n != p.b.N-p.b.Options.Judged {
+	if p.n-p.lastN < p.b.N/points+1 && p.n < p.b.N-p.b.Options.Judged {
 		return
 	}
 	point := Point{N: p.n, Rate: float64(p.n-p.lastN) / p.work.Seconds()}
@@ -60,6 +61,9 @@ func (b *run) glance(n uint64) (hamming, margin float64) {
 }
 
 func mean(points []Point) float64 {
+	if len(points) == 0 {
+		return 0 // all was there already
+	}
 	var s float64
 	for _, p := range points {
 		s += p.Rate
@@ -73,10 +77,16 @@ func (b *run) build(ctx context.Context) error {
 	if err := b.open(ctx); err != nil {
 		return err
 	}
+	have, _ := b.x.Applied()
+	if have > 0 && !b.Resume || have > b.N {
+		return fmt.Errorf("%s holds %d items already", b.Dir, have)
+	}
 	began := time.Now()
-	unjudged := b.N - b.Options.Judged
-	p := pace{b: b}
-	err := each(b, 0, unjudged, func(batch []index.Mutation) error {
+	b.res.Resumed = have
+	unjudged := max(b.N-b.Options.Judged, have)
+	b.res.JudgedN = b.N - unjudged
+	p := pace{b: b, n: have, lastN: have}
+	err := each(b, have, unjudged, func(batch []index.Mutation) error {
 		start := time.Now()
 		err := b.x.Probe().Insert(ctx, batch)
 		p.step(len(batch), time.Since(start))
@@ -93,16 +103,18 @@ func (b *run) build(ctx context.Context) error {
 		})
 		_, err := b.x.Add(ctx, batch)
 		judged += time.Since(start)
-		b.Progress("inserting with judging", int64(batch[0].Seq-unjudged), int64(b.Options.Judged))
+		b.Progress("inserting with judging", int64(batch[0].Seq-unjudged), int64(b.res.JudgedN))
 		return err
 	})
-	if b.Options.Judged > 0 {
-		b.res.JudgedPerSecond = float64(b.Options.Judged) / judged.Seconds()
+	if b.res.JudgedN > 0 {
+		b.res.JudgedPerSecond = float64(b.res.JudgedN) / judged.Seconds()
 	}
 	b.res.BuildSeconds = time.Since(began).Seconds()
 	b.res.Curve, b.res.SlowestBatch = p.curve, micros(p.slowest)/1000
-	b.res.InsertsPerSecond = float64(unjudged) / p.total.Seconds()
-	tenth := max(len(p.curve)/10, 1)
+	if unjudged > have {
+		b.res.InsertsPerSecond = float64(unjudged-have) / p.total.Seconds()
+	}
+	tenth := min(max(len(p.curve)/10, 1), len(p.curve))
 	b.res.InsertsFirstTenth, b.res.InsertsLastTenth = mean(p.curve[:tenth]), mean(p.curve[len(p.curve)-tenth:])
 	return err
 }

@@ -17,7 +17,7 @@ func (r *Result) Print(w io.Writer) error {
 		line("%d fingerprints, their postings and snapshot only: no catalogue", r.N)
 		line("inserts, resident    %9.0f /s     nothing on disk yet", r.ResidentPerSecond)
 	} else {
-		line("%d items", r.N)
+		line("%d items, %d of them there already", r.N, r.Resumed)
 		line("inserts, durable     %9.0f /s     first tenth %.0f, last tenth %.0f, slowest batch %.0f ms; not judged", r.InsertsPerSecond, r.InsertsFirstTenth, r.InsertsLastTenth, r.SlowestBatch)
 		line("inserts, judged      %9.0f /s     the last %d items", r.JudgedPerSecond, r.JudgedN)
 	}
@@ -26,9 +26,12 @@ func (r *Result) Print(w io.Writer) error {
 		r.MarginP50, r.MarginP99, r.MarginP999, r.ScanS, 100*r.MarginFound, r.MarginCopies, 100*r.MarginFoundAll)
 	if !r.NoCatalogue {
 		line("to the verdict       %9.1f µs p50 %9.1f p99 %9.1f p99.9     %.1f proposals judged an item, %d at most", r.VerdictP50, r.VerdictP99, r.VerdictP999, r.Judged, r.JudgedMost)
+		line("  after the start    %9.1f µs p50 %9.1f p99     while outlines are read, for %.1f s", r.StartVerdictP50, r.StartVerdictP99, r.OutlinesSeconds)
 	}
-	line("linear scan          %9.1f µs p50", r.ScanP50)
-	line("SQLite rows          %9.1f µs p50     %.0f inserts/s, at %d items", r.RowsP50, r.Rows, r.RowsN)
+	if r.RowsN > 0 {
+		line("linear scan          %9.1f µs p50", r.ScanP50)
+		line("SQLite rows          %9.1f µs p50     %.0f inserts/s, at %d items", r.RowsP50, r.Rows, r.RowsN)
+	}
 	line("resident             %9.1f bytes an item in the bands, %.1f in all", r.BandsBytes, r.ResidentBytes)
 	parts(&b, r.Resident)
 	line("disk                 %9.1f bytes an item, kept texts left out", r.DiskBytes)
