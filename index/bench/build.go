@@ -81,6 +81,11 @@ func (b *run) build(ctx context.Context) error {
 	if have > 0 && !b.Resume || have > b.N {
 		return fmt.Errorf("%s holds %d items already", b.Dir, have)
 	}
+	select {
+	case <-b.x.Probe().Outlined(): // as if all had been inserted now
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	began := time.Now()
 	b.res.Resumed = have
 	unjudged := max(b.N-b.Options.Judged, have)
