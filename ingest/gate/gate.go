@@ -253,11 +253,18 @@ func (g *Gate) keepSynced() {
 	defer g.files.close()
 	var spare []answer
 	var build []byte
+	var began time.Time
 	for {
 		g.mu.Lock()
 		for len(g.answers) == 0 && g.wanted == 0 && !g.closing {
 			g.changed.Wait()
 		}
+		if soon := pace - time.Since(began); soon > 0 && len(spare) >= many && !g.closing {
+			g.mu.Unlock()
+			time.Sleep(soon)
+			g.mu.Lock()
+		}
+		began = time.Now()
 		if g.closing && len(g.answers) == 0 {
 			g.mu.Unlock()
 			return
@@ -292,6 +299,14 @@ func (g *Gate) keepSynced() {
 		clear(spare)
 	}
 }
+
+// Where many answers come at a time, pace is from the beginning of one sync to that of
+// the next, at least: on a disk that is fast, more would take the processor from those
+// who publish. With a few, nobody waits for others.
+const (
+	pace = 2 * time.Millisecond
+	many = 4
+)
 
 // sync makes durable what the stream has written.
 func (g *Gate) sync(messages int) error {
