@@ -142,7 +142,7 @@ func TestCutLog(t *testing.T) {
 func TestReadOnlyDisk(t *testing.T) {
 	onSmallDisk(t, func(t *testing.T, disk string) {
 		k, _ := newKilled(t)
-		k.data = filepath.Join(disk, "data")
+		k.data, k.args = filepath.Join(disk, "data"), []string{"--disk-reserve", "0"} // the disk is smaller than the usual one
 		k.filled(20, syscall.SIGINT)
 		remount := func(flags uintptr) {
 			if err := syscall.Mount("", disk, "", syscall.MS_REMOUNT|flags, ""); err != nil {
