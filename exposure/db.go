@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -77,25 +79,40 @@ func openDatabase(ctx context.Context, path string, durability Durability, rando
 	return d, nil
 }
 
-// createDatabase writes the schema and the secret. Page size can only be chosen
-// before the file is in WAL mode, hence a connection of its own.
+// createDatabase makes the file, unless there is one. It gets its name when it is
+// whole, so that who is ended meanwhile leaves none, not one without tables.
 func createDatabase(ctx context.Context, path string, random io.Reader) error {
 	if fi, err := os.Stat(path); err == nil && fi.Size() > 0 {
 		return nil
 	}
+	begun := path + ".begun"
+	for _, left := range []string{begun, begun + "-journal"} {
+		if err := os.Remove(left); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	if err := writeSchema(ctx, begun, random); err != nil {
+		return err
+	}
+	if err := os.Rename(begun, path); err != nil {
+		return err
+	}
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+// writeSchema writes the schema and the secret. Page size can only be chosen
+// before the file is in WAL mode, hence a connection of its own.
+func writeSchema(ctx context.Context, path string, random io.Reader) error {
 	db, err := sql.Open("sqlite3", dsn(path, "_txlock=immediate"))
 	if err != nil {
 		return err
 	}
 	defer db.Close()
 	db.SetMaxOpenConns(1)
-	if random == nil {
-		random = rand.Reader
-	}
-	var secret [32]byte
-	if _, err := io.ReadFull(random, secret[:]); err != nil {
-		return err
-	}
 	if _, err := db.ExecContext(ctx, "PRAGMA page_size = 16384"); err != nil {
 		return err
 	}
@@ -105,6 +122,13 @@ func createDatabase(ctx context.Context, path string, random io.Reader) error {
 	}
 	defer tx.Rollback()
 	if _, err := tx.ExecContext(ctx, schema); err != nil {
+		return err
+	}
+	if random == nil {
+		random = rand.Reader
+	}
+	var secret [32]byte
+	if _, err := io.ReadFull(random, secret[:]); err != nil {
 		return err
 	}
 	if _, err := tx.ExecContext(ctx, "INSERT INTO meta VALUES ('secret', ?)", secret[:]); err != nil {
