@@ -99,8 +99,11 @@ type cell struct {
 type effect struct {
 	Item      uint32 `json:"item,omitempty"`
 	ClusterID uint32 `json:"cluster_id,omitempty"`
-	Before    cell   `json:"before"`
-	After     cell   `json:"after"`
+	// Leadless says that the cluster the item left had no lead then either: its
+	// lead had been withdrawn, and the copies stayed what they were.
+	Leadless bool `json:"leadless,omitempty"`
+	Before   cell `json:"before"`
+	After    cell `json:"after"`
 }
 
 // decision is one decision being applied.
@@ -280,7 +283,12 @@ func (d *decision) change(v *version, after cell) error {
 			return err
 		}
 	}
-	d.effects = append(d.effects, effect{Item: v.ordinal, Before: before, After: cellOf(v)})
+	left := effect{Item: v.ordinal, Before: before, After: cellOf(v)}
+	if before.Cluster != after.Cluster {
+		_, lead := d.x.clusters.lead(before.Cluster)
+		left.Leadless = lead == 0
+	}
+	d.effects = append(d.effects, left)
 	if before.Verdict == after.Verdict && before.Of == after.Of && before.Cluster == after.Cluster {
 		return nil
 	}
@@ -291,10 +299,14 @@ func (d *decision) change(v *version, after cell) error {
 }
 
 // tell emits an event for each change, once all are made: only then is it known
-// which cluster an item is in. An undo takes a merge back after its items.
+// which cluster an item is in. An undo names the one that the item was in
+// before, even where that has been merged meanwhile: whoever follows the events
+// knows it from the event of the merge, and that may be undone later.
 func (d *decision) tell() error {
 	for _, c := range d.changes {
-		c.event.cluster = d.x.clusters.resolve(c.event.cluster)
+		if d.req.Kind != Undo {
+			c.event.cluster = d.x.clusters.resolve(c.event.cluster)
+		}
 		ev, err := d.emit(c.event, c.item)
 		if err != nil {
 			return err

@@ -77,16 +77,18 @@ func (d *decision) restore(e *effect) error {
 	}
 	if e.After.Cluster != e.Before.Cluster {
 		// A released item goes back. Copies that have joined it meanwhile
-		// follow it: their cluster is merged into the one it goes back to.
+		// follow it: their cluster is merged into the one it goes back to. One
+		// whose lead has left it since takes nobody back: the item might have
+		// been promoted in its place.
 		to, lead := d.x.clusters.lead(e.Before.Cluster)
-		if lead == 0 || to == d.x.clusters.resolve(e.After.Cluster) {
+		if lead == 0 && !e.Leadless || to == d.x.clusters.resolve(e.After.Cluster) {
 			return d.conflict(fmt.Sprintf("cluster %d, where item %q came from, has been merged or has no lead any more", e.Before.Cluster, v.id))
 		}
 		c, err := d.batch.cluster(e.After.Cluster)
 		if err != nil {
 			return err
 		}
-		if err := d.direct(c.id, c.lead, to); err != nil {
+		if err := d.direct(c.id, c.lead, e.Before.Cluster); err != nil {
 			return err
 		}
 	}
