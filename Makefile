@@ -10,7 +10,7 @@ ONCE ?=
 # compiled twice.
 PROFILE = cmd/jianguo/ingest.pgo
 
-.PHONY: all build demo test check quality fuzz profile clean
+.PHONY: all build demo test check quality fuzz soak profile clean
 
 all: build
 
@@ -29,6 +29,9 @@ check: ## formatting, vet, staticcheck
 
 fuzz: ## every fuzz target for a minute
 	scripts/fuzz 60s
+
+soak: ## every property test on ten times as many random cases, new ones each time
+	scripts/soak 10
 
 profile: ## take $(PROFILE) anew, from an ingest of the news corpus that JIANGUO_CORPUS has
 	@test -n "$(JIANGUO_CORPUS)" || { echo 'JIANGUO_CORPUS is not set: it names the folder of the corpora.'; exit 1; }
