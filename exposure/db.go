@@ -49,7 +49,8 @@ func dsn(path string, options string) string {
 // openDatabase opens the file, making it if there is none.
 func openDatabase(ctx context.Context, path string, durability Durability, random io.Reader) (*database, error) {
 	if err := createDatabase(ctx, path, random); err != nil {
-		return nil, fmt.Errorf("exposure: create %s: %w", path, err)
+		// database/sql may name only the transaction that the end of ctx has ended.
+		return nil, fmt.Errorf("exposure: create %s: %w", path, errors.Join(err, ctx.Err()))
 	}
 	// A flush that is lost is replayed from the log, so NORMAL is enough where the
 	// log itself may lose its end.
