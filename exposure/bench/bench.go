@@ -99,6 +99,10 @@ type Result struct {
 	NoopP50    float64 `json:"noop_p50_us"`      // ServeNoop at that rate, in turns with it
 	NoopP99    float64 `json:"noop_p99_us"`      //
 	NoopCold99 float64 `json:"noop_cold_p99_us"` // and at the rate of cold users
+	Late99     float64 `json:"late_p99_us"`      // of how late the load itself sent, part of p99_at_70_us
+	ColdLate99 float64 `json:"cold_late_p99_us"` // and of cold_p99_us
+	BusyAt70   float64 `json:"busy_at_70"`       // share of its processor the server used then
+	ColdBusy   float64 `json:"cold_busy"`        // and at the rate of cold users
 	ColdRate   float64 `json:"cold_rps"`         // at which cold latencies were measured: half of the peak
 	ColdUsers  int     `json:"cold_users"`       // asked once each
 	MixUsers   int     `json:"mix_users"`        //
@@ -350,7 +354,7 @@ func (b *bench) load() error {
 	}
 	defer srv.stop()
 	req := httpRequest("/filter", "application/octet-stream", filterBody("hot", b.candidates(10_000)))
-	one := func(int) []byte { return req }
+	one := always(req)
 	noop, err := b.startNoop(10_000 / 8)
 	if err != nil {
 		return err
@@ -360,11 +364,12 @@ func (b *bench) load() error {
 	if err != nil {
 		return err
 	}
-	b.r.Peak10k, b.r.P50At70, b.r.P99At70, b.r.NoopP50, b.r.NoopP99 = st.peak, st.p50, st.p99, st.noop50, st.noop99
+	b.r.Peak10k, b.r.BusyAt70, b.r.P50At70, b.r.P99At70, b.r.Late99 = st.peak, st.busy, st.p50, st.p99, st.late
+	b.r.NoopP50, b.r.NoopP99 = st.noop50, st.noop99
 	for _, q := range []float64{0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.995, 0.999, 1} {
 		b.r.Latencies = append(b.r.Latencies, Point{q, st.lat.at(q)})
 	}
-	b.say("10,000 candidates: peak %.0f/s; at 70 %% of it p50 %.0f µs, p99 %.0f µs; a handler that does nothing, at that rate: %.0f and %.0f µs",
-		b.r.Peak10k, b.r.P50At70, b.r.P99At70, b.r.NoopP50, b.r.NoopP99)
+	b.say("10,000 candidates: peak %.0f/s; at 70 %% of it the processor is busy for %.0f %%, p50 %.0f µs, p99 %.0f µs, of which the load may be late by %.0f; "+
+		"a handler that does nothing, at that rate: %.0f and %.0f µs", b.r.Peak10k, 100*b.r.BusyAt70, b.r.P50At70, b.r.P99At70, b.r.Late99, b.r.NoopP50, b.r.NoopP99)
 	return nil
 }

@@ -187,9 +187,16 @@ func (s *server) ask(ctx context.Context, req []byte, inFlight int, d time.Durat
 // connections is how many an open loop may have in flight.
 const connections = 16
 
+// requests gives the nth request of a loop. It may use buf, whose bytes are of an
+// earlier one that has been answered.
+type requests func(n int, buf []byte) []byte
+
+// always is the same request each time.
+func always(req []byte) requests { return func(int, []byte) []byte { return req } }
+
 // peak is the rate of a closed loop on the connections of the open one, each always
-// busy. next gives the nth request.
-func (s *server) peak(ctx context.Context, next func(n int) []byte, d time.Duration) (float64, error) {
+// busy.
+func (s *server) peak(ctx context.Context, next requests, d time.Duration) (float64, error) {
 	const busy = connections
 	var n atomic.Int64
 	var wg sync.WaitGroup
@@ -203,8 +210,10 @@ func (s *server) peak(ctx context.Context, next func(n int) []byte, d time.Durat
 				return
 			}
 			defer c.c.Close()
+			var buf []byte
 			for time.Since(start) < d && ctx.Err() == nil {
-				if _, err := c.do(next(int(n.Add(1) - 1))); err != nil {
+				buf = next(int(n.Add(1)-1), buf)
+				if _, err := c.do(buf); err != nil {
 					errs[i] = err
 					return
 				}
@@ -225,39 +234,56 @@ func (l latencies) at(q float64) float64 {
 	return l[min(len(l)-1, int(q*float64(len(l))))]
 }
 
+// turn is a request of an open loop.
+type turn struct {
+	k    int
+	due  time.Time
+	woke time.Time // when it was handed out
+	free bool      // a connection was free then
+	req  []byte
+}
+
 // openLoop sends requests at fixed intervals. A request is due when it is due, and its
-// latency counts from then, however late a connection comes free for it.
+// latency counts from then, however late a connection comes free for it. late is the
+// part of that which the load is to blame for itself: from when a request was due to
+// when it was sent, or handed out where all connections were busy.
 //
 // A thread of its own keeps the time: Go's timers wait in whole milliseconds when
 // nothing else is to be done, and that would be charged to the server.
-func (s *server) openLoop(ctx context.Context, next func(n int) []byte, rps float64, d time.Duration) (latencies, error) {
+func (s *server) openLoop(ctx context.Context, next requests, rps float64, d time.Duration) (lat, late latencies, err error) {
 	total := int(rps * d.Seconds())
 	interval := time.Duration(float64(time.Second) / rps)
 	var wg sync.WaitGroup
 	errs := make([]error, connections)
-	all := make(latencies, total)
+	lat, late = make(latencies, total), make(latencies, total)
 	conns := make([]*httpConn, connections)
 	for i := range conns {
 		var err error
 		if conns[i], err = dialHTTP(s.addr); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		defer conns[i].c.Close()
 	}
-	type turn struct {
-		k   int
-		due time.Time
-		req []byte
-	}
-	turns := make(chan turn, total) // whoever is late finds the others waiting
+	var out atomic.Int64                     // handed out and not answered
+	turns := make(chan turn, total)          // whoever is late finds the others waiting
+	used := make(chan []byte, connections+2) // buffers of answered requests
+	micros := func(from, to time.Time) float64 { return float64(to.Sub(from).Nanoseconds()) / 1000 }
 	for i := range connections {
 		wg.Go(func() {
 			for t := range turns {
+				if sent := time.Now(); t.free {
+					t.woke = sent
+				}
 				if _, err := conns[i].do(t.req); err != nil {
 					errs[i] = err
 					return
 				}
-				all[t.k] = float64(time.Since(t.due).Nanoseconds()) / 1000
+				out.Add(-1)
+				lat[t.k], late[t.k] = micros(t.due, time.Now()), micros(t.due, t.woke)
+				select {
+				case used <- t.req:
+				default:
+				}
 			}
 		})
 	}
@@ -266,48 +292,61 @@ func (s *server) openLoop(ctx context.Context, next func(n int) []byte, rps floa
 		defer preciseThread()()
 		start := time.Now().Add(10 * time.Millisecond)
 		for k := 0; k < total && ctx.Err() == nil; k++ {
-			t := turn{k, start.Add(time.Duration(k) * interval), next(k)}
+			var buf []byte
+			select {
+			case buf = <-used:
+			default:
+			}
+			t := turn{k: k, due: start.Add(time.Duration(k) * interval), req: next(k, buf)}
 			sleepUntil(t.due)
+			t.woke, t.free = time.Now(), out.Add(1) <= connections
 			turns <- t
 		}
 	})
 	wg.Wait()
-	slices.Sort(all)
-	return all, errors.Join(errors.Join(errs...), ctx.Err())
+	slices.Sort(lat)
+	slices.Sort(late)
+	return lat, late, errors.Join(errors.Join(errs...), ctx.Err())
 }
 
 // steadiness is what steady measures; latencies in microseconds.
 type steadiness struct {
-	peak                     float64   // requests a second
-	lat                      latencies // of the round whose p99 is the median
-	p50, p99, noop50, noop99 float64
+	peak                           float64   // requests a second
+	lat                            latencies // of the round whose p99 is the median
+	p50, p99, late, noop50, noop99 float64
+	busy                           float64 // share of a processor the server used meanwhile
 }
 
 // steady is what openLoop measures at a share of the peak: the medians of some rounds,
 // each of which finds out the peak anew, since that of a shared machine moves. In each,
 // noop is asked the like at the same rate: what it takes is not the server's.
-func (s *server) steady(ctx context.Context, next func(n int) []byte, noop *server, like func(n int) []byte, share float64, d time.Duration) (st steadiness, err error) {
+func (s *server) steady(ctx context.Context, next requests, noop *server, like requests, share float64, d time.Duration) (st steadiness, err error) {
 	const rounds = 3
-	var peaks, halves, tails, noop50, noop99 []float64
+	var peaks, busy, halves, tails, lates, noop50, noop99 []float64
 	for range rounds {
 		p, err := s.peak(ctx, next, d/2)
 		if err != nil {
 			return st, err
 		}
-		l, err := s.openLoop(ctx, next, share*p, d)
-		if err != nil {
+		before, err1 := s.cpuTime()
+		started := time.Now()
+		l, late, err := s.openLoop(ctx, next, share*p, d)
+		after, err2 := s.cpuTime()
+		if err = errors.Join(err, err1, err2); err != nil {
 			return st, err
 		}
-		control, err := noop.openLoop(ctx, like, share*p, d)
+		busy = append(busy, float64(after-before)/float64(time.Since(started)))
+		control, _, err := noop.openLoop(ctx, like, share*p, d)
 		if err != nil {
 			return st, fmt.Errorf("noop: %w", err)
 		}
-		peaks, halves, tails = append(peaks, p), append(halves, l.at(0.5)), append(tails, l.at(0.99))
+		peaks, halves, tails, lates = append(peaks, p), append(halves, l.at(0.5)), append(tails, l.at(0.99)), append(lates, late.at(0.99))
 		noop50, noop99 = append(noop50, control.at(0.5)), append(noop99, control.at(0.99))
 		if slices.Sort(tails); l.at(0.99) == tails[len(tails)/2] {
 			st.lat = l
 		}
 	}
-	st.peak, st.p50, st.p99, st.noop50, st.noop99 = median(peaks), median(halves), median(tails), median(noop50), median(noop99)
+	st.peak, st.p50, st.p99, st.late = median(peaks), median(halves), median(tails), median(lates)
+	st.busy, st.noop50, st.noop99 = median(busy), median(noop50), median(noop99)
 	return st, nil
 }

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -50,35 +51,70 @@ func (b *bench) mix() error {
 	// Every user is asked for once, in an order of no use to the file.
 	var asked atomic.Int64
 	perm := rand.New(rand.NewPCG(1, 2)).Perm(b.Users)
-	next := func(int) []byte {
-		i := perm[int(asked.Add(1)-1)%b.Users]
-		return b.coldRequest(i)
-	}
+	cold := b.coldRequests()
+	next := func(_ int, buf []byte) []byte { return cold(perm[int(asked.Add(1)-1)%b.Users], buf) }
 	noop, err := b.startNoop(b.Candidates / 8)
 	if err != nil {
 		return err
 	}
 	defer noop.stop()
-	st, err := srv.steady(b.ctx, next, noop, func(k int) []byte { return b.coldRequest(k % b.Users) }, 0.5, b.Each)
+	st, err := srv.steady(b.ctx, next, noop, func(k int, buf []byte) []byte { return cold(k%b.Users, buf) }, 0.5, b.Each)
 	if err != nil {
 		return err
 	}
 	b.r.ColdRate, b.r.ColdUsers = st.peak/2, int(asked.Load())
-	b.r.ColdP50, b.r.ColdP99, b.r.NoopCold99 = st.p50, st.p99, st.noop99
+	b.r.ColdBusy, b.r.ColdP50, b.r.ColdP99, b.r.ColdLate99, b.r.NoopCold99 = st.busy, st.p50, st.p99, st.late, st.noop99
 	hits, err1 := srv.metric(b.ctx, "jianguo_exposure_cache_hits_total")
 	misses, err2 := srv.metric(b.ctx, "jianguo_exposure_cache_misses_total")
 	if err1 != nil || err2 != nil {
 		return fmt.Errorf("%w %w", err1, err2)
 	}
-	b.say("cold users: peak %.0f/s; at half of it p50 %.0f µs, p99 %.0f µs, of a handler that does nothing %.0f µs; cache of %d MiB: %.0f hits, %.0f misses",
-		st.peak, b.r.ColdP50, b.r.ColdP99, b.r.NoopCold99, cacheMB, hits, misses)
+	b.say("cold users: peak %.0f/s; at half of it the processor is busy for %.0f %%, p50 %.0f µs, p99 %.0f µs, of which the load may be late by %.0f; "+
+		"of a handler that does nothing, at that rate: %.0f µs; cache of %d MiB: %.0f hits, %.0f misses",
+		st.peak, 100*st.busy, st.p50, st.p99, st.late, st.noop99, cacheMB, hits, misses)
 	return nil
 }
 
-// coldRequest asks for as many candidates as for the hot user; half of what such a
-// user can have seen is among them.
-func (b *bench) coldRequest(user int) []byte {
-	name := exposure.MixUser(user)
+// coldRequests asks for as many candidates as for the hot user; half of what such a
+// user can have seen is among them. A request is a copy of one made beforehand with
+// the user's name written into it: made from nothing it would take the load's
+// processor longer than the server's.
+func (b *bench) coldRequests() func(user int, buf []byte) []byte {
+	type template struct {
+		req   []byte
+		names []int // where the name stands
+	}
+	made := map[int]template{} // by the length of the name; not written to below
+	for i := 1; ; i *= 10 {
+		name := exposure.MixUser(min(i, b.Users) - 1)
+		if _, ok := made[len(name)]; !ok {
+			t := template{req: httpRequest("/filter", "application/octet-stream", b.coldBody(name))}
+			for at := 0; ; at += len(name) {
+				next := bytes.Index(t.req[at:], []byte(name))
+				if next < 0 {
+					break
+				}
+				at += next
+				t.names = append(t.names, at)
+			}
+			made[len(name)] = t
+		}
+		if i >= b.Users {
+			break
+		}
+	}
+	return func(user int, buf []byte) []byte {
+		name := exposure.MixUser(user)
+		t := made[len(name)]
+		buf = append(buf[:0], t.req...)
+		for _, at := range t.names {
+			copy(buf[at:], name)
+		}
+		return buf
+	}
+}
+
+func (b *bench) coldBody(name string) []byte {
 	body := append(make([]byte, 0, 20*b.Candidates), `{"user":"`...)
 	body = append(append(body, name...), `","items":[`...)
 	for i := range b.Candidates {
@@ -94,7 +130,7 @@ func (b *bench) coldRequest(user int) []byte {
 		body = append(body, '-', byte('0'+i/100000%10), byte('0'+i/10000%10), byte('0'+i/1000%10),
 			byte('0'+i/100%10), byte('0'+i/10%10), byte('0'+i%10), '"')
 	}
-	return httpRequest("/filter", "application/octet-stream", append(body, "]}"...))
+	return append(body, "]}"...)
 }
 
 // events publishes reports of one item each, from a million users, and waits until the
