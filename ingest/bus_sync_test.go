@@ -45,8 +45,14 @@ func TestAppliedAfterSynced(t *testing.T) {
 		}
 		return nil
 	}
-	r := startOn(t, BusConfig{Dir: t.TempDir(), Fail: fail, Gates: GatedStreams()}, func(c *Config, _ *index.Config) {
-		c.Fail = func(string) error { applied.Store(true); waits.Do(func() { close(waiting) }); return nil }
+	r := startOn(t, BusConfig{Dir: t.TempDir(), Fail: fail, Gates: GatedStreams()}, func(_ *Config, ic *index.Config) {
+		ic.Fail = func(point string) error {
+			if point == "batch" { // the commit is next
+				applied.Store(true)
+				waits.Do(func() { close(waiting) })
+			}
+			return nil
+		}
 	})
 	for i := range 5 {
 		r.submit(SubjectPublish, Item{ID: fmt.Sprint("i", i), Body: "水库今晨开闸泄洪，下游的村民已经转移。"})
