@@ -1,7 +1,6 @@
 package exposure
 
 import (
-	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -41,29 +40,5 @@ func TestCreateInterrupted(t *testing.T) {
 	}
 	if names, err := filepath.Glob(path + ".begun*"); err != nil || len(names) > 0 {
 		t.Errorf("left: %v, %v", names, err)
-	}
-}
-
-// stopping is randomness that somebody asks to stop for.
-type stopping struct{ stop context.CancelFunc }
-
-func (s stopping) Read(p []byte) (int, error) {
-	s.stop()
-	return len(p), nil
-}
-
-// TestCreateStopped: who is told to stop while the file is made can tell that from a
-// failure.
-func TestCreateStopped(t *testing.T) {
-	for range 20 { // which of two goroutines sees it first decides what database/sql says
-		ctx, cancel := context.WithCancel(t.Context())
-		path := filepath.Join(t.TempDir(), "exposure.db")
-		_, err := openDatabase(ctx, path, Synced, stopping{cancel})
-		if !errors.Is(err, context.Canceled) {
-			t.Fatalf("%v", err)
-		}
-		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("left behind: %v", err)
-		}
 	}
 }
