@@ -25,7 +25,7 @@ type benchIngestCmd struct {
 	Share      float64       `help:"That share." default:"0.5"`
 	Duration   time.Duration `help:"How long latency is measured, at most: as long as half of the articles last." default:"20s"`
 	Grouped    bool          `help:"While latency is measured, let articles that come while the bus syncs go on together, as the HTTP side does."`
-	Prefill    uint64        `help:"Synthetic items to put into the catalogue first."`
+	Prefill    uint64        `help:"Synthetic items to put into the catalogue first; what an earlier run left in --dir counts."`
 	Durability string        `help:"Of the service that is started: ${enum}." enum:"synced,relaxed" default:"synced"`
 	NoTexts    bool          `help:"Of the service that is started: do not keep bodies."`
 	JSON       bool          `help:"Print one line of JSON."`

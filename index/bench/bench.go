@@ -127,6 +127,8 @@ type run struct {
 	res Result
 	r   *rand.Rand
 
+	began time.Time // when the first item arrived; the others follow a millisecond apart
+
 	near int // what scans found, so that no compiler leaves them out
 }
 
@@ -159,7 +161,7 @@ func Run(ctx context.Context, o Options) (_ *Result, err error) {
 		}
 		defer func() { err = errors.Join(err, os.RemoveAll(o.Dir)) }()
 	}
-	b := &run{Options: o, p: synth.Population{Real: o.Real, Seed: o.Seed}, r: rand.New(rand.NewPCG(o.Seed, 7)), res: Result{N: o.N, NoCatalogue: o.NoCatalogue, JudgedN: o.Judged}}
+	b := &run{Options: o, p: synth.Population{Real: o.Real, Seed: o.Seed}, r: rand.New(rand.NewPCG(o.Seed, 7)), began: began, res: Result{N: o.N, NoCatalogue: o.NoCatalogue, JudgedN: o.Judged}}
 	for _, step := range b.steps() {
 		if err := step(ctx); err != nil {
 			if b.x != nil {

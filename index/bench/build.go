@@ -91,7 +91,8 @@ func (b *run) build(ctx context.Context) error {
 	unjudged := max(b.N-b.Options.Judged, have)
 	b.res.JudgedN = b.N - unjudged
 	p := pace{b: b, n: have, lastN: have}
-	err := each(b, have, unjudged, func(batch []index.Mutation) error {
+	makers := max(runtime.GOMAXPROCS(0)-1, 1) // and one inserts
+	err := each(b, makers, have, unjudged, func(batch []index.Mutation) error {
 		start := time.Now()
 		err := b.x.Probe().Insert(ctx, batch)
 		p.step(len(batch), time.Since(start))
@@ -101,7 +102,7 @@ func (b *run) build(ctx context.Context) error {
 		return err
 	}
 	var judged time.Duration
-	err = each(b, unjudged, b.N, func(batch []index.Mutation) error {
+	err = each(b, makers, unjudged, b.N, func(batch []index.Mutation) error {
 		start := time.Now()
 		parallel(len(batch), func(k int) {
 			_ = b.x.Preview(ctx, batch[k].Article, batch[k].At) // what is missing, Add finds out
@@ -127,16 +128,15 @@ func (b *run) build(ctx context.Context) error {
 // ahead is how many batches are made ahead of the one that is inserted.
 const ahead = 8
 
-// each calls f with batches of the items from…to in order. All processors but
-// one make them.
-func each(b *run, from, to uint64, f func([]index.Mutation) error) error {
+// each calls f with batches of the items from…to in order, which so many others
+// make.
+func each(b *run, makers int, from, to uint64, f func([]index.Mutation) error) error {
 	type slot chan []index.Mutation
-	workers := max(runtime.GOMAXPROCS(0)-1, 1)
 	order := make(chan slot, ahead)
 	work := make(chan func(), ahead)
 	quit := make(chan struct{})
 	defer close(quit)
-	for range workers {
+	for range makers {
 		go func() {
 			for w := range work {
 				w()
@@ -168,7 +168,7 @@ func (b *run) batch(from, n uint64) []index.Mutation {
 	batch := make([]index.Mutation, n)
 	for k := range batch {
 		i := from + uint64(k)
-		batch[k] = index.Mutation{Seq: i + 1, At: began.Add(time.Duration(i) * time.Millisecond), Article: b.article(i, b.p.Print(i))}
+		batch[k] = index.Mutation{Seq: i + 1, At: b.began.Add(time.Duration(i) * time.Millisecond), Article: b.article(i, b.p.Print(i))}
 	}
 	return batch
 }
