@@ -127,8 +127,9 @@ func roundUp(v int64) int64 {
 const lanes = 10
 
 // timeline draws who published when: a line for each source, in the order in
-// which they came in.
-func (p *page) timeline(s *index.StoryView) template.HTML {
+// which they came in. It is so many pixels wide, left of which are for names of
+// so many characters.
+func (p *page) timeline(s *index.StoryView, width, left, characters int) template.HTML {
 	if len(s.Moments) < 2 {
 		return ""
 	}
@@ -152,23 +153,23 @@ func (p *page) timeline(s *index.StoryView) template.HTML {
 	if rest {
 		names = append(names, p.T("其他来源", "others"))
 	}
-	const width, left, high, top = 960, 150, 26, 10
+	const high, top = 26, 10
 	height := top + high*len(names) + 26
 	var d drawing
 	d.f(`<svg class="timeline" viewBox="0 0 %d %d" role="img" aria-label="%s">`, width, height, html.EscapeString(p.T("各来源的发布时间", "when each source published")))
 	span := last.Sub(first)
 	x := func(t time.Time) float64 {
 		if span <= 0 {
-			return left + 12
+			return float64(left + 12)
 		}
-		return left + 12 + float64(t.Sub(first))/float64(span)*(width-left-36)
+		return float64(left+12) + float64(t.Sub(first))/float64(span)*float64(width-left-36)
 	}
 	for i, name := range names {
 		if name == "" {
 			name = p.T("来源不明", "unknown")
 		}
-		if r := []rune(name); len(r) > 11 {
-			name = string(r[:10]) + "…"
+		if r := []rune(name); len(r) > characters {
+			name = string(r[:characters-1]) + "…"
 		}
 		y := top + high*i + high/2
 		d.f(`<path class="grid" d="M%d %d.5H%d"/><text x="%d" y="%d" text-anchor="end">%s</text>`, left, y, width, left-10, y+5, html.EscapeString(visible(name)))
@@ -199,7 +200,7 @@ func (p *page) timeline(s *index.StoryView) template.HTML {
 		at     time.Time
 		anchor string
 	}{{first, "start"}, {first.Add(span / 2), "middle"}, {last, "end"}} {
-		if span <= 0 && t.anchor != "start" {
+		if span <= 0 && t.anchor != "start" || t.anchor == "middle" && width-left < 300 {
 			continue
 		}
 		d.f(`<text class="tick" x="%.1f" y="%d" text-anchor="%s">%s</text>`, x(t.at), height-6, t.anchor, t.at.In(p.c.cfg.Location).Format(format))

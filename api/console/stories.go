@@ -77,6 +77,7 @@ func (c *Console) clusters(ctx context.Context, p *page) (string, error) {
 type clusterView struct {
 	*index.StoryView
 	Timeline  template.HTML
+	Small     template.HTML // the same for a phone
 	Decisions []index.Decision
 	After     uint32
 	Blocked   bool
@@ -103,7 +104,7 @@ func (c *Console) cluster(ctx context.Context, p *page) (string, error) {
 		return "", err
 	}
 	p.notices(ctx)
-	v := &clusterView{StoryView: story, After: after, Timeline: p.timeline(story)}
+	v := &clusterView{StoryView: story, After: after, Timeline: p.timeline(story, 960, 150, 11), Small: p.timeline(story, 360, 88, 6)}
 	v.Blocked = story.Lead != nil && story.Lead.Verdict == index.Withdrawn
 	if v.Decisions, err = c.cfg.Index.Decisions(ctx, index.DecisionQuery{Cluster: story.ID, Limit: 20}); err != nil {
 		return "", err

@@ -283,6 +283,7 @@ const conflictGap = 16
 func (s *state) conflicts(a, b []Token, matches []Match) (count int) {
 	i, j := 0, 0
 	gap := func(a1, b1 int) {
+		count += s.scales(a[:a1], b[:b1], i, j)
 		if a1-i > conflictGap || b1-j > conflictGap {
 			return
 		}
@@ -315,6 +316,46 @@ func (s *state) conflicts(a, b []Token, matches []Match) (count int) {
 	return count
 }
 
+// scales marks 亿 and 万 behind the same figure on both sides, or where one
+// side alone has such a word; i and j begin the gap after that figure.
+func (s *state) scales(a, b []Token, i, j int) int {
+	if i == 0 || j == 0 || !a[i-1].Figure || !b[j-1].Figure || s.kindA[i-1] != Same {
+		return 0
+	}
+	scaleA, restA := scale(a, i)
+	scaleB, restB := scale(b, j)
+	// 2022万达 against 2022恒大 is not about an amount.
+	if scaleA == scaleB || (scaleA == 1 || scaleB == 1) && restA != restB {
+		return 0
+	}
+	if scaleA > 1 {
+		s.kindA[i] = Conflict
+	}
+	if scaleB > 1 {
+		s.kindB[j] = Conflict
+	}
+	return 1
+}
+
+// scale is what the word that follows a figure multiplies it by, and what the
+// word says besides.
+func scale(tokens []Token, k int) (by float64, rest string) {
+	if k >= len(tokens) {
+		return 1, ""
+	}
+	key := tokens[k].Key
+	if k > 0 && tokens[k].Start > tokens[k-1].End+1 {
+		return 1, key
+	}
+	switch r, n := utf8.DecodeRuneInString(key); r {
+	case '万':
+		return 1e4, key[n:]
+	case '亿':
+		return 1e8, key[n:]
+	}
+	return 1, key
+}
+
 // unequal leaves out the figures that say the same amount in another way, such
 // as 20000元 and 2万元.
 func unequal(a, b []Token, fa, fb []int) (ra, rb []int) {
@@ -340,15 +381,8 @@ func amount(tokens []Token, k int) (float64, bool) {
 	if err != nil {
 		return 0, false
 	}
-	if k+1 < len(tokens) && tokens[k+1].Start <= tokens[k].End+1 {
-		switch r, _ := utf8.DecodeRuneInString(tokens[k+1].Key); r {
-		case '万':
-			v *= 1e4
-		case '亿':
-			v *= 1e8
-		}
-	}
-	return v, true
+	by, _ := scale(tokens, k+1)
+	return v * by, true
 }
 
 // spans tiles a text. What lies between two words goes with them where they
