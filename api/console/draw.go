@@ -175,6 +175,10 @@ func (p *page) timeline(s *index.StoryView, width, left, characters int) templat
 		d.f(`<path class="grid" d="M%d %d.5H%d"/><text x="%d" y="%d" text-anchor="end">%s</text>`, left, y, width, left-10, y+5, html.EscapeString(visible(name)))
 	}
 	drawn := map[[2]int]bool{}
+	// Many copies, and those on a phone, which has nothing to hover with, are
+	// dots of one path: a page stays small.
+	bare := len(moments) > 300 || width < 400
+	var copies strings.Builder
 	for _, m := range moments {
 		// Dots that would lie on each other are one.
 		place := [2]int{lane[m.Source], int(x(m.When)) / 4}
@@ -188,12 +192,15 @@ func (p *page) timeline(s *index.StoryView, width, left, characters int) templat
 		} else if m.Original {
 			class, r = "original", 7
 		}
-		if len(moments) > 300 && class == "copy" {
-			d.f(`<circle class="copy" cx="%.0f" cy="%d" r="4"/>`, x(m.When), top+high*lane[m.Source]+high/2)
+		if bare && class == "copy" {
+			fmt.Fprintf(&copies, "M%.0f %dh0", x(m.When), top+high*lane[m.Source]+high/2)
 			continue
 		}
 		d.f(`<circle class="%s" cx="%.1f" cy="%d" r="%d"><title>%s %s</title></circle>`, class, x(m.When), top+high*lane[m.Source]+high/2, r,
 			html.EscapeString(m.When.In(p.c.cfg.Location).Format("01-02 15:04")), html.EscapeString(visible(m.Source)))
+	}
+	if copies.Len() > 0 {
+		d.f(`<path class="copies" d="%s"/>`, copies.String())
 	}
 	format := "01-02 15:04"
 	for _, t := range []struct {
