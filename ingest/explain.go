@@ -300,5 +300,8 @@ func changes(l *sketch.Layout) string {
 	if n := max(l.Renamed, l.Retitled); n > 0 {
 		s += fmt.Sprintf(", one name put for another %d times", n)
 	}
+	if l.Subject > 0 {
+		s += fmt.Sprintf(", %.0f %% of one place in the openings unknown to the other", 100*l.Subject)
+	}
 	return s
 }

@@ -6,6 +6,7 @@ import (
 
 	"jianguo/data"
 	"jianguo/simhash"
+	"jianguo/sketch"
 )
 
 // bulletin is written for the benchmarks; with its headline it has about 650
@@ -51,6 +52,23 @@ func BenchmarkAnalyzeAndFingerprint(b *testing.B) {
 			sum.Add(t.Hash, t.Weight)
 		}
 		sum.Print()
+	}
+}
+
+// All that an item costs before the index: to be held against BenchmarkGSE.
+func BenchmarkAnalyzeFingerprintAndSketch(b *testing.B) {
+	s := shipped()
+	var x Text
+	var sum simhash.Sum
+	b.ReportAllocs()
+	for b.Loop() {
+		s.Analyze(&x, bulletinTitle, bulletin)
+		sum.Reset()
+		for _, t := range x.Terms {
+			sum.Add(t.Hash, t.Weight)
+		}
+		sum.Print()
+		sketch.Make(sketch.Input{Title: x.Title, Body: x.Body, Names: x.Names})
 	}
 }
 

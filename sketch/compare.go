@@ -53,6 +53,10 @@ type Layout struct {
 	// if two times or more. Retitled is the same of shorter words that stand so
 	// in both openings: names, or two words for one thing.
 	Renamed, Retitled int
+	// Subject is how much of what stands in one place of both openings is unknown
+	// to the other text, of the side where less is: of the place with the most, if
+	// each side has some length.
+	Subject float32
 	// Moved counts the runs that begin before the last one in the earlier text.
 	Moved int
 	// Developments counts the words that speak of a story moving on (此前, 最新,

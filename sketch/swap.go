@@ -23,6 +23,9 @@ func (w *workspace) gap(l *Layout, q, c span) {
 	if q.to == int32(len(w.q.tokens)) {
 		return // what follows the last run is no swap, but a rest
 	}
+	if q.from > 0 && max(q.from, c.from) < openingTokens {
+		l.Subject = max(l.Subject, w.subject(q, c))
+	}
 	l.Swaps++
 	l.SwapA += inQ
 	l.SwapB += inC
@@ -55,6 +58,30 @@ func (w *workspace) foreign(q, c span) bool {
 		}
 	}
 	return true
+}
+
+// subjectPairs is the least number of unknown pairs on each side of what may be
+// two subjects: an office and who holds it, not a word put for another.
+const subjectPairs = 6
+
+// subject is the share of pairs in a swap that the other text has nowhere, of
+// the side with less, or 0 where either has few of them.
+func (w *workspace) subject(q, c span) float32 {
+	inQ, inC := 0, 0
+	for _, id := range w.q.pairs[q.from : q.to-1] {
+		if w.inC[id] == 0 {
+			inQ++
+		}
+	}
+	for _, id := range w.c.pairs[c.from : c.to-1] {
+		if id < 0 {
+			inC++
+		}
+	}
+	if min(inQ, inC) < subjectPairs {
+		return 0
+	}
+	return min(float32(inQ)/float32(q.to-q.from-1), float32(inC)/float32(c.to-c.from-1))
 }
 
 // replaced counts the figures of a swap whose two sides are the same words with

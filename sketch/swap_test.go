@@ -116,3 +116,36 @@ func TestSameBody(t *testing.T) {
 		t.Error("two headlines: the same body is taken for the same text")
 	}
 }
+
+// TestSubject: a notice of few sentences about another official is another
+// member of a series, though the name stands in it once; a byline is not what a
+// text is about, and a word put for another is no subject.
+func TestSubject(t *testing.T) {
+	notice := func(byline, subject, rest string) Input {
+		return Input{Body: byline + "据云崖市有关部门网站消息\n" + subject + "涉嫌严重违规\n目前正在接受调查\n有关情况将在查清以后向社会公布\n" + rest}
+	}
+	const one, other = "南屏县水务局原局长方守田", "青禾集团党委副书记林晓岚"
+	long := strings.TrimSpace(clauses(20, 0))
+	th := DefaultThresholds()
+	for _, c := range []struct {
+		name string
+		q, c Input
+		want bool
+	}{
+		{"another official", notice("", one, ""), notice("", other, ""), true},
+		{"the same, the other way", notice("", other, ""), notice("", one, ""), true},
+		{"the same official", notice("", one, ""), notice("", one, ""), false},
+		{"another byline", notice("记者周远山通讯员陆一鸣报道\n", one, ""), notice("采写高明月实习生秦少游\n", one, ""), false},
+		{"another word", notice("", one, ""), notice("", strings.Replace(one, "原局长", "前负责人", 1), ""), false},
+		{"both named elsewhere", notice("", one, other), notice("", other, one), false},
+		{"in a long text", notice("", one, long), notice("", other, long), false},
+	} {
+		r := CompareTexts(c.q, c.c)
+		if got, _ := th.renamed(&r); got != c.want {
+			t.Errorf("%s: another subject is %v, share %.2f", c.name, got, r.Layout.Subject)
+		}
+		if j := Judge(r, -1, th); c.want && j.Kind != Series {
+			t.Errorf("%s: %+v", c.name, j)
+		}
+	}
+}
