@@ -70,12 +70,6 @@ func (s *Service) Run(ctx context.Context) error {
 		return fmt.Errorf("ingest: consumer: %w", err)
 	}
 	s.room = semaphore.NewWeighted(inFlightBytes)
-	messages := make(chan jetstream.Msg, 1)
-	subscription, err := consumer.Consume(func(m jetstream.Msg) { messages <- m }, jetstream.PullMaxMessages(2*s.cfg.Batch),
-		jetstream.ConsumeErrHandler(func(_ jetstream.ConsumeContext, err error) { s.log.WarnContext(ctx, "item consumer", "error", err) }))
-	if err != nil {
-		return fmt.Errorf("ingest: consume: %w", err)
-	}
 	// The pipeline's own context ends with the first error of any part; the
 	// caller's ends the intake, and the parts behind it run dry.
 	g, failed := errgroup.WithContext(context.WithoutCancel(ctx))
@@ -83,6 +77,17 @@ func (s *Service) Run(ctx context.Context) error {
 	defer stop()
 	s.ending = intake
 	context.AfterFunc(failed, stop)
+	messages, ended := make(chan jetstream.Msg, 1), make(chan struct{})
+	subscription, err := consumer.Consume(func(m jetstream.Msg) {
+		select {
+		case messages <- m:
+		case <-ended: // nobody takes any more: it will come again, as will all after it
+		}
+	}, jetstream.PullMaxMessages(2*s.cfg.Batch),
+		jetstream.ConsumeErrHandler(func(_ jetstream.ConsumeContext, err error) { s.log.WarnContext(ctx, "item consumer", "error", err) }))
+	if err != nil {
+		return fmt.Errorf("ingest: consume: %w", err)
+	}
 	// A message goes to the workers and, in order, to the one who applies: two
 	// batches' worth is on its way at most.
 	order := make(chan *job, 2*s.cfg.Batch)
@@ -90,18 +95,8 @@ func (s *Service) Run(ctx context.Context) error {
 	g.Go(func() error {
 		defer close(order)
 		defer close(work)
-		// The callback may be waiting for room in messages: empty it until the
-		// subscription has ended. What is dropped here will come again.
-		defer func() {
-			subscription.Stop()
-			for {
-				select {
-				case <-messages:
-				case <-subscription.Closed():
-					return
-				}
-			}
-		}()
+		defer subscription.Stop()
+		defer close(ended)
 		s.takeIn(intake, messages, work, order)
 		return nil
 	})
