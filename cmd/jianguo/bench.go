@@ -17,10 +17,10 @@ import (
 )
 
 type benchCmd struct {
-	Index  benchIndexCmd  `cmd:"" help:"Build an index of N items and measure it."`
-	Ingest benchIngestCmd `cmd:"" help:"Measure ingest over its bus: articles a second, and publish to verdict at half of that."`
-	Filter benchFilterCmd `cmd:"" help:"Measure POST /filter on a server of its own, and Redis beside it."`
-	Noop   benchNoopCmd   `cmd:"" hidden:"" help:"Serve what does nothing: the control of bench filter."`
+	Index   benchIndexCmd   `cmd:"" help:"Build an index of N items and measure it."`
+	Ingest  benchIngestCmd  `cmd:"" help:"Measure ingest over its bus: articles a second, and publish to verdict at half of that."`
+	Filter  benchFilterCmd  `cmd:"" help:"Measure POST /filter on a server of its own, and Redis beside it."`
+	Control benchControlCmd `cmd:"" hidden:"" help:"Serve the control of bench filter."`
 }
 
 type benchIndexCmd struct {
@@ -137,8 +137,8 @@ func (c *benchFilterCmd) Run(co *streams) error {
 			}
 			return exec.CommandContext(co.ctx, self, args...)
 		}}
-	o.Noop = func(answer int) *exec.Cmd {
-		return exec.CommandContext(co.ctx, self, "bench", "noop", "--answer", fmt.Sprint(answer))
+	o.Control = func(answer int) *exec.Cmd {
+		return exec.CommandContext(co.ctx, self, "bench", "control", "--answer", fmt.Sprint(answer))
 	}
 	if c.Against == "redis" {
 		if o.Redis, err = exec.LookPath(c.Redis); err != nil {
@@ -162,13 +162,13 @@ func (c *benchFilterCmd) Run(co *streams) error {
 	return out.Encode(res)
 }
 
-type benchNoopCmd struct {
+type benchControlCmd struct {
 	Answer int `help:"Bytes of an answer." default:"0"`
 }
 
 // Run serves until it is told to stop.
-func (c *benchNoopCmd) Run(co *streams) error {
-	return filterbench.ServeNoop(co.ctx, co.out, c.Answer)
+func (c *benchControlCmd) Run(co *streams) error {
+	return filterbench.ServeControl(co.ctx, co.out, c.Answer)
 }
 
 // exposureCmd are things to know about exposure state.

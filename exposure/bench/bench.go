@@ -26,15 +26,15 @@ import (
 	"jianguo/exposure"
 )
 
-// Options say what to run. Start and Noop are required; the zero values of the others are those
+// Options say what to run. Start and Control are required; the zero values of the others are those
 // of the documented benchmark.
 type Options struct {
 	// Start returns the command of a server: jianguo serve, on this directory and
 	// these addresses, not yet started.
 	Start func(a ServerArgs) *exec.Cmd
-	// Noop returns the command of a server that runs ServeNoop.
-	Noop func(answer int) *exec.Cmd
-	Dir  string // for state; default a temporary directory, removed at the end
+	// Control returns the command of a server that runs ServeControl.
+	Control func(answer int) *exec.Cmd
+	Dir     string // for state; default a temporary directory, removed at the end
 
 	Seen, Candidates int           // of the hot user; 5,000 and 5,000
 	Overlap          float64       // share of the candidates that are seen; 0.5
@@ -93,27 +93,29 @@ type Result struct {
 	EventsSync  float64 `json:"events_per_second_synced"`
 	EventsRelax float64 `json:"events_per_second_relaxed"`
 
-	Peak10k    float64 `json:"peak_10000_rps"`   // 10,000 candidates, as many connections as it takes
-	P50At70    float64 `json:"p50_at_70_us"`     // the same at 70 % of that peak
-	P99At70    float64 `json:"p99_at_70_us"`     //
-	NoopP50    float64 `json:"noop_p50_us"`      // ServeNoop at that rate, in turns with it
-	NoopP99    float64 `json:"noop_p99_us"`      //
-	NoopCold99 float64 `json:"noop_cold_p99_us"` // and at the rate of cold users
-	Late99     float64 `json:"late_p99_us"`      // of how late the load itself sent, part of p99_at_70_us
-	ColdLate99 float64 `json:"cold_late_p99_us"` // and of cold_p99_us
-	BusyAt70   float64 `json:"busy_at_70"`       // share of its processor the server used then
-	ColdBusy   float64 `json:"cold_busy"`        // and at the rate of cold users
-	ColdRate   float64 `json:"cold_rps"`         // at which cold latencies were measured: half of the peak
-	ColdUsers  int     `json:"cold_users"`       // asked once each
-	MixUsers   int     `json:"mix_users"`        //
-	Syncs      float64 `json:"fdatasync_per_s"`  // of the disk, 4 KiB appended each time
-	CPUs       int     `json:"cpus"`             //
-	Pinned     bool    `json:"pinned"`           // server and load on processors of their own
-	Seen       int     `json:"seen"`             //
-	Candidates int     `json:"candidates"`       //
-	Overlap    float64 `json:"overlap"`          //
-	Theory     float64 `json:"fpr_theory"`       //
-	Latencies  []Point `json:"latency_at_70,omitempty"`
+	Peak10k       float64 `json:"peak_10000_rps"`      // 10,000 candidates, as many connections as it takes
+	P50At70       float64 `json:"p50_at_70_us"`        // the same at 70 % of that peak
+	P99At70       float64 `json:"p99_at_70_us"`        //
+	ControlP50    float64 `json:"control_p50_us"`      // ServeControl at that rate and as busy, in turns with it
+	ControlP99    float64 `json:"control_p99_us"`      //
+	ControlBusy   float64 `json:"control_busy"`        // how busy it was
+	ControlCold50 float64 `json:"control_cold_p50_us"` // and like the cold users
+	ControlCold99 float64 `json:"control_cold_p99_us"` //
+	Late99        float64 `json:"late_p99_us"`         // of how late the load itself sent, part of p99_at_70_us
+	ColdLate99    float64 `json:"cold_late_p99_us"`    // and of cold_p99_us
+	BusyAt70      float64 `json:"busy_at_70"`          // share of its processor the server used then
+	ColdBusy      float64 `json:"cold_busy"`           // and at the rate of cold users
+	ColdRate      float64 `json:"cold_rps"`            // at which cold latencies were measured: half of the peak
+	ColdUsers     int     `json:"cold_users"`          // asked once each
+	MixUsers      int     `json:"mix_users"`           //
+	Syncs         float64 `json:"fdatasync_per_s"`     // of the disk, 4 KiB appended each time
+	CPUs          int     `json:"cpus"`                //
+	Pinned        bool    `json:"pinned"`              // server and load on processors of their own
+	Seen          int     `json:"seen"`                //
+	Candidates    int     `json:"candidates"`          //
+	Overlap       float64 `json:"overlap"`             //
+	Theory        float64 `json:"fpr_theory"`          //
+	Latencies     []Point `json:"latency_at_70,omitempty"`
 }
 
 // Point is a quantile of the latencies at 70 % of the peak.
@@ -355,21 +357,20 @@ func (b *bench) load() error {
 	defer srv.stop()
 	req := httpRequest("/filter", "application/octet-stream", filterBody("hot", b.candidates(10_000)))
 	one := always(req)
-	noop, err := b.startNoop(10_000 / 8)
+	control, err := b.startControl(10_000 / 8)
 	if err != nil {
 		return err
 	}
-	defer noop.stop()
-	st, err := srv.steady(b.ctx, one, noop, one, 0.7, b.Each)
+	defer control.stop()
+	st, err := srv.steady(b.ctx, one, control, one, 0.7, b.Each)
 	if err != nil {
 		return err
 	}
 	b.r.Peak10k, b.r.BusyAt70, b.r.P50At70, b.r.P99At70, b.r.Late99 = st.peak, st.busy, st.p50, st.p99, st.late
-	b.r.NoopP50, b.r.NoopP99 = st.noop50, st.noop99
+	b.r.ControlP50, b.r.ControlP99, b.r.ControlBusy = st.controlP50, st.controlP99, st.controlBusy
 	for _, q := range []float64{0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.995, 0.999, 1} {
 		b.r.Latencies = append(b.r.Latencies, Point{q, st.lat.at(q)})
 	}
-	b.say("10,000 candidates: peak %.0f/s; at 70 %% of it the processor is busy for %.0f %%, p50 %.0f µs, p99 %.0f µs, of which the load may be late by %.0f; "+
-		"a handler that does nothing, at that rate: %.0f and %.0f µs", b.r.Peak10k, 100*b.r.BusyAt70, b.r.P50At70, b.r.P99At70, b.r.Late99, b.r.NoopP50, b.r.NoopP99)
+	b.say("10,000 candidates: peak %.0f/s; at 70 %% of it: %s", b.r.Peak10k, st)
 	return nil
 }

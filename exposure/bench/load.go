@@ -309,44 +309,69 @@ func (s *server) openLoop(ctx context.Context, next requests, rps float64, d tim
 	return lat, late, errors.Join(errors.Join(errs...), ctx.Err())
 }
 
-// steadiness is what steady measures; latencies in microseconds.
+// steadiness is what steady measures; latencies in microseconds, busy is the share of a
+// processor that was used meanwhile.
 type steadiness struct {
-	peak                           float64   // requests a second
-	lat                            latencies // of the round whose p99 is the median
-	p50, p99, late, noop50, noop99 float64
-	busy                           float64 // share of a processor the server used meanwhile
+	peak                                float64   // requests a second
+	lat                                 latencies // of the round whose p99 is the median
+	p50, p99, late, busy                float64
+	controlP50, controlP99, controlBusy float64
+}
+
+func (st steadiness) String() string {
+	return fmt.Sprintf("p50 %.0f µs, p99 %.0f µs (of which the load may be late by %.0f), %.0f %% busy; the control: p50 %.0f µs, p99 %.0f µs, %.0f %% busy",
+		st.p50, st.p99, st.late, 100*st.busy, st.controlP50, st.controlP99, 100*st.controlBusy)
 }
 
 // steady is what openLoop measures at a share of the peak: the medians of some rounds,
 // each of which finds out the peak anew, since that of a shared machine moves. In each,
-// noop is asked the like at the same rate: what it takes is not the server's.
-func (s *server) steady(ctx context.Context, next requests, noop *server, like requests, share float64, d time.Duration) (st steadiness, err error) {
-	const rounds = 3
-	var peaks, busy, halves, tails, lates, noop50, noop99 []float64
+// the control is asked the like at the same rate, and works on a request until that has
+// cost as much as the server's: what it takes is what a server takes on this machine
+// that is as busy and never stops for anything.
+func (s *server) steady(ctx context.Context, next requests, control *server, like requests, share float64, d time.Duration) (st steadiness, err error) {
+	const rounds = 5
+	var of struct{ peaks, p50, p99, late, busy, controlP50, controlP99, controlBusy []float64 }
 	for range rounds {
-		p, err := s.peak(ctx, next, d/2)
+		peak, err := s.peak(ctx, next, d/2)
 		if err != nil {
 			return st, err
 		}
-		before, err1 := s.cpuTime()
-		started := time.Now()
-		l, late, err := s.openLoop(ctx, next, share*p, d)
-		after, err2 := s.cpuTime()
-		if err = errors.Join(err, err1, err2); err != nil {
+		l, late, busy, err := s.busyLoop(ctx, next, share*peak, d)
+		if err != nil {
 			return st, err
 		}
-		busy = append(busy, float64(after-before)/float64(time.Since(started)))
-		control, _, err := noop.openLoop(ctx, like, share*p, d)
+		// What it takes without work, then with what is missing.
+		_, _, bare, err := control.busyLoop(ctx, like, share*peak, d/2)
 		if err != nil {
-			return st, fmt.Errorf("noop: %w", err)
+			return st, fmt.Errorf("control: %w", err)
 		}
-		peaks, halves, tails, lates = append(peaks, p), append(halves, l.at(0.5)), append(tails, l.at(0.99)), append(lates, late.at(0.99))
-		noop50, noop99 = append(noop50, control.at(0.5)), append(noop99, control.at(0.99))
-		if slices.Sort(tails); l.at(0.99) == tails[len(tails)/2] {
+		work := max(0, busy-bare) / (share * peak) * 1e6
+		c, _, controlBusy, err := control.busyLoop(ctx, withWork(like, int(work)), share*peak, d)
+		if err != nil {
+			return st, fmt.Errorf("control: %w", err)
+		}
+		for _, v := range []struct {
+			to *[]float64
+			v  float64
+		}{{&of.peaks, peak}, {&of.p50, l.at(0.5)}, {&of.p99, l.at(0.99)}, {&of.late, late.at(0.99)}, {&of.busy, busy},
+			{&of.controlP50, c.at(0.5)}, {&of.controlP99, c.at(0.99)}, {&of.controlBusy, controlBusy}} {
+			*v.to = append(*v.to, v.v)
+		}
+		if l.at(0.99) == median(of.p99) {
 			st.lat = l
 		}
 	}
-	st.peak, st.p50, st.p99, st.late = median(peaks), median(halves), median(tails), median(lates)
-	st.busy, st.noop50, st.noop99 = median(busy), median(noop50), median(noop99)
+	st.peak, st.p50, st.p99, st.late, st.busy = median(of.peaks), median(of.p50), median(of.p99), median(of.late), median(of.busy)
+	st.controlP50, st.controlP99, st.controlBusy = median(of.controlP50), median(of.controlP99), median(of.controlBusy)
 	return st, nil
+}
+
+// busyLoop is an open loop, and the share of a processor the server used meanwhile.
+func (s *server) busyLoop(ctx context.Context, next requests, rps float64, d time.Duration) (lat, late latencies, busy float64, err error) {
+	before, err1 := s.cpuTime()
+	start := time.Now()
+	lat, late, err = s.openLoop(ctx, next, rps, d)
+	took := time.Since(start)
+	after, err2 := s.cpuTime()
+	return lat, late, float64(after-before) / float64(took), errors.Join(err, err1, err2)
 }

@@ -53,25 +53,24 @@ func (b *bench) mix() error {
 	perm := rand.New(rand.NewPCG(1, 2)).Perm(b.Users)
 	cold := b.coldRequests()
 	next := func(_ int, buf []byte) []byte { return cold(perm[int(asked.Add(1)-1)%b.Users], buf) }
-	noop, err := b.startNoop(b.Candidates / 8)
+	control, err := b.startControl(b.Candidates / 8)
 	if err != nil {
 		return err
 	}
-	defer noop.stop()
-	st, err := srv.steady(b.ctx, next, noop, func(k int, buf []byte) []byte { return cold(k%b.Users, buf) }, 0.5, b.Each)
+	defer control.stop()
+	st, err := srv.steady(b.ctx, next, control, func(k int, buf []byte) []byte { return cold(k%b.Users, buf) }, 0.5, b.Each)
 	if err != nil {
 		return err
 	}
 	b.r.ColdRate, b.r.ColdUsers = st.peak/2, int(asked.Load())
-	b.r.ColdBusy, b.r.ColdP50, b.r.ColdP99, b.r.ColdLate99, b.r.NoopCold99 = st.busy, st.p50, st.p99, st.late, st.noop99
+	b.r.ColdBusy, b.r.ColdP50, b.r.ColdP99, b.r.ColdLate99 = st.busy, st.p50, st.p99, st.late
+	b.r.ControlCold50, b.r.ControlCold99 = st.controlP50, st.controlP99
 	hits, err1 := srv.metric(b.ctx, "jianguo_exposure_cache_hits_total")
 	misses, err2 := srv.metric(b.ctx, "jianguo_exposure_cache_misses_total")
 	if err1 != nil || err2 != nil {
 		return fmt.Errorf("%w %w", err1, err2)
 	}
-	b.say("cold users: peak %.0f/s; at half of it the processor is busy for %.0f %%, p50 %.0f µs, p99 %.0f µs, of which the load may be late by %.0f; "+
-		"of a handler that does nothing, at that rate: %.0f µs; cache of %d MiB: %.0f hits, %.0f misses",
-		st.peak, 100*st.busy, st.p50, st.p99, st.late, st.noop99, cacheMB, hits, misses)
+	b.say("cold users: peak %.0f/s; at half of it: %s; cache of %d MiB: %.0f hits, %.0f misses", st.peak, st, cacheMB, hits, misses)
 	return nil
 }
 
