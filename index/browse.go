@@ -70,7 +70,8 @@ type BrowseConfig struct {
 // event log and keeps what it derives in two files of its own, so that the
 // writer of the catalogue never waits for it, and the lists never wait for the
 // search; both can be removed and are then made again. It lags behind by
-// BrowseConfig.Poll and the time that a batch takes; what it lists is checked
+// BrowseConfig.Poll and the time that a batch takes, the search by seconds to minutes
+// while thousands of articles a second come; what it lists is checked
 // against the present state when it is read.
 type Browse struct {
 	x   *Index
@@ -126,18 +127,26 @@ func (b *Browse) Close() error {
 // of a file ends it.
 func (b *Browse) Run(ctx context.Context) error {
 	g, inner := errgroup.WithContext(ctx)
-	for _, follow := range []func(context.Context) error{b.FollowLists, b.followWords} {
+	lists := func(ctx context.Context) (bool, error) { return false, b.FollowLists(ctx) }
+	for _, follow := range []func(context.Context) (more bool, err error){lists, b.followWords} {
 		g.Go(func() error {
-			tick := time.NewTicker(b.cfg.Poll)
-			defer tick.Stop()
 			for {
-				if err := follow(inner); err != nil && inner.Err() == nil {
+				_, before := b.x.Applied()
+				start := time.Now()
+				more, err := follow(inner)
+				if err != nil && inner.Err() == nil {
 					return err
+				}
+				wait := b.cfg.Poll
+				if _, now := b.x.Applied(); now != before {
+					wait = max(wait, followRest*time.Since(start))
+				} else if more {
+					continue
 				}
 				select {
 				case <-inner.Done():
 					return nil
-				case <-tick.C:
+				case <-time.After(wait):
 				}
 			}
 		})
@@ -145,9 +154,18 @@ func (b *Browse) Run(ctx context.Context) error {
 	return g.Wait()
 }
 
+// followRest is how long a follower rests, in times of how long it worked, where
+// events came meanwhile: ingest needs the processor more, and the more events are
+// taken in at once the less each costs. It catches up when no more come.
+const followRest = 3
+
 // Follow takes in every event there is now.
 func (b *Browse) Follow(ctx context.Context) error {
-	return errors.Join(b.FollowLists(ctx), b.followWords(ctx))
+	err := b.FollowLists(ctx)
+	for more := true; more && err == nil; {
+		more, err = b.followWords(ctx)
+	}
+	return err
 }
 
 // FollowLists takes every event there is now into all but the search.
@@ -165,14 +183,15 @@ func (b *Browse) FollowLists(ctx context.Context) error {
 	}
 }
 
-func (b *Browse) followWords(ctx context.Context) error {
+// followWords takes one batch of events into the search.
+func (b *Browse) followWords(ctx context.Context) (more bool, err error) {
 	if b.words == nil {
-		return nil
+		return false, nil
 	}
-	if err := b.words.followAll(ctx); err != nil {
-		return fmt.Errorf("index: follow the words: %w", err)
+	if more, err = b.words.step(ctx); err != nil {
+		return false, fmt.Errorf("index: follow the words: %w", err)
 	}
-	return nil
+	return more, nil
 }
 
 // browseBatch is how many events one transaction takes in.
@@ -258,7 +277,7 @@ func (b *Browse) step(ctx context.Context) (n int, err error) {
 			err = errors.Join(err, tx.Rollback())
 		}
 	}()
-	w := &follower{Browse: b, ctx: ctx, tx: tx, touched: map[uint32]bool{}, counts: counts{}}
+	w := &follower{Browse: b, ctx: context.WithoutCancel(ctx), tx: tx, touched: map[uint32]bool{}, counts: counts{}}
 	for i := range events {
 		if err := w.take(&events[i]); err != nil {
 			return 0, fmt.Errorf("event %d: %w", events[i].number, err)
@@ -275,7 +294,7 @@ func (b *Browse) step(ctx context.Context) (n int, err error) {
 	return len(events), tx.Commit()
 }
 
-// follower is one transaction of Follow.
+// follower is one transaction of Follow; its context is as that of a wordWriter.
 type follower struct {
 	*Browse
 	ctx     context.Context

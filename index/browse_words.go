@@ -48,21 +48,11 @@ type wordIndex struct {
 	of func(title, body string) []string
 	projection
 	workers int
-	follow  sync.Mutex // serialises followAll
+	follow  sync.Mutex // serialises step
 }
 
 // maxIndexed is how much of a text is searched, in bytes.
 const maxIndexed = 64 << 10
-
-func (s *wordIndex) followAll(ctx context.Context) error {
-	s.follow.Lock()
-	defer s.follow.Unlock()
-	for {
-		if more, err := s.step(ctx); err != nil || !more {
-			return err
-		}
-	}
-}
 
 // errFull ends a batch of large texts early.
 var errFull = errors.New("the batch is full")
@@ -71,6 +61,8 @@ var errFull = errors.New("the batch is full")
 // What takes processor time, the cutting of texts, comes before the
 // transaction and is shared by several goroutines.
 func (s *wordIndex) step(ctx context.Context) (more bool, err error) {
+	s.follow.Lock()
+	defer s.follow.Unlock()
 	mark, err := s.mark(ctx)
 	if err != nil {
 		return false, err
@@ -118,13 +110,12 @@ func (s *wordIndex) step(ctx context.Context) (more bool, err error) {
 	if err := g.Wait(); err != nil || n == 0 {
 		return false, err
 	}
-	postings := slices.Concat(lists...)
-	slices.Sort(postings)
+	postings := sortPostings(slices.Concat(lists...))
 	tx, err := s.writer.BeginTx(ctx, nil)
 	if err != nil {
 		return false, err
 	}
-	w := &wordWriter{ctx: ctx, tx: tx}
+	w := &wordWriter{ctx: context.WithoutCancel(ctx), tx: tx}
 	if err := errors.Join(w.index(slices.Compact(postings)), setMark(ctx, tx, mark)); err != nil {
 		return false, errors.Join(err, tx.Rollback())
 	}
@@ -138,12 +129,6 @@ type wordVersion struct {
 	title, url string
 	body       []byte
 }
-
-// wordPosting is a word and a version that has it: the word's key, and the ordinal.
-type wordPosting uint64
-
-func (p wordPosting) word() uint32    { return uint32(p >> 32) }
-func (p wordPosting) ordinal() uint32 { return uint32(p) }
 
 // add appends the words of one version.
 func (s *wordIndex) add(dst []wordPosting, v *wordVersion) ([]wordPosting, error) {
@@ -167,7 +152,9 @@ func (s *wordIndex) add(dst []wordPosting, v *wordVersion) ([]wordPosting, error
 	return dst, nil
 }
 
-// wordWriter is one transaction of a wordIndex.
+// wordWriter is one transaction of a wordIndex, which ends with the context it was
+// begun with. Its statements have another, that nobody can end: the driver starts a
+// goroutine for each that somebody could.
 type wordWriter struct {
 	ctx context.Context
 	tx  *sql.Tx

@@ -43,7 +43,7 @@ type Config struct {
 	Bus       *Bus // that Conn is of; nil: it is elsewhere
 	Index     *index.Index
 	Segmenter *segment.Segmenter
-	Workers   int   // goroutines that segment; 0: one a processor
+	Workers   int   // goroutines that segment; 0: one a processor. Fewer than GOMAXPROCS keep the way to the bus short
 	Batch     int   // messages a transaction, at most; 0: 256
 	Replicas  int   // of the streams; 0: 1
 	Bytes     int64 // of ITEMS before publishers are refused; 0: 4 GiB

@@ -148,7 +148,8 @@ func (h *house) openBus(co *streams) (err error) {
 		}
 	}
 	h.closers = append(h.closers, func() error { h.conn.Close(); return nil })
-	h.ingest, err = ingest.New(co.ctx, ingest.Config{Bus: h.bus, Conn: h.conn, Index: h.index, Segmenter: h.segmenter, DropTexts: h.cfg.DropTexts, Logger: co.log})
+	h.ingest, err = ingest.New(co.ctx, ingest.Config{Bus: h.bus, Conn: h.conn, Index: h.index, Segmenter: h.segmenter, Workers: processors(),
+		DropTexts: h.cfg.DropTexts, Logger: co.log})
 	if err != nil {
 		return err
 	}

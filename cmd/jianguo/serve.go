@@ -144,7 +144,7 @@ func (s *service) loaded() error {
 }
 
 func (f *serveFlags) openBrowse(co *streams, s *service) (err error) {
-	s.browse, err = s.house.index.OpenBrowse(co.ctx, index.BrowseConfig{Words: console.IndexWords(s.house.segmenter), Logger: co.log})
+	s.browse, err = s.house.index.OpenBrowse(co.ctx, index.BrowseConfig{Words: console.IndexWords(s.house.segmenter), Workers: (processors() + 1) / 2, Logger: co.log})
 	return err
 }
 
