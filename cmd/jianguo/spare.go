@@ -14,7 +14,8 @@ import (
 // processors out, and gives them first to who has waited.
 //
 // One processor is left as it is: there the places would take turns, and each request
-// to POST /filter costs a fifth more. So is a GOMAXPROCS somebody chose.
+// to POST /filter costs a fifth more. So is a GOMAXPROCS somebody chose. A limit of the
+// container counts as it is at the start.
 var processors = sync.OnceValue(func() int {
 	n := runtime.GOMAXPROCS(0)
 	if n > 1 && os.Getenv("GOMAXPROCS") == "" {
