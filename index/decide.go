@@ -100,7 +100,8 @@ type effect struct {
 	Item      uint32 `json:"item,omitempty"`
 	ClusterID uint32 `json:"cluster_id,omitempty"`
 	// Leadless says that the cluster the item left had no lead then either: its
-	// lead had been withdrawn, and the copies stayed what they were.
+	// lead had been withdrawn, which left its copies what they were, and came back
+	// as a copy of something else.
 	Leadless bool `json:"leadless,omitempty"`
 	Before   cell `json:"before"`
 	After    cell `json:"after"`

@@ -293,6 +293,34 @@ func TestUndoAcrossAMerge(t *testing.T) {
 	decide(DecisionRequest{Kind: Undo, Undo: release.Number})
 }
 
+// TestReleasedFromStoryWithoutLead: a lead was withdrawn, its copies stayed what they
+// were, and its source then made it a copy of something else. A copy that is released
+// from what is left goes back there when that is undone.
+func TestReleasedFromStoryWithoutLead(t *testing.T) {
+	ctx := context.Background()
+	x := openTest(t, t.TempDir(), nil)
+	defer func() { _ = x.Close() }()
+	decide, add := storyOf(t, x, "lead", "copy")
+	add("another", 0x0123_4567)
+	again := article("lead", "again", 0x0123_4567^1)
+	again.Revision = 2
+	for i, m := range []Mutation{{Withdraw: &Withdrawal{ID: "lead"}}, {Article: again}} {
+		m.Seq, m.At = uint64(100+i), testStart.Add(time.Minute)
+		if _, err := x.Add(ctx, []Mutation{m}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, lead := x.clusters.lead(1); lead != 0 {
+		t.Fatalf("the story is led by %d", lead)
+	}
+	before := standing(t, x)
+	release := decide(DecisionRequest{Kind: Release, Item: "copy"})
+	decide(DecisionRequest{Kind: Undo, Undo: release.Number})
+	if diff := cmp.Diff(before, standing(t, x)); diff != "" {
+		t.Errorf("after the undo (-before +after):\n%s", diff)
+	}
+}
+
 // TestChainsOfMerges: stories merged into stories that are merged in turn are
 // one, on the page of any of them.
 func TestChainsOfMerges(t *testing.T) {
