@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"jianguo/data"
-	"jianguo/simhash"
 	"jianguo/sketch"
 )
 
@@ -43,15 +42,10 @@ func BenchmarkAnalyze(b *testing.B) {
 func BenchmarkAnalyzeAndFingerprint(b *testing.B) {
 	s := shipped()
 	var x Text
-	var sum simhash.Sum
 	b.ReportAllocs()
 	for b.Loop() {
 		s.Analyze(&x, bulletinTitle, bulletin)
-		sum.Reset()
-		for _, t := range x.Terms {
-			sum.Add(t.Hash, t.Weight)
-		}
-		sum.Print()
+		fingerprint(&x)
 	}
 }
 
@@ -59,15 +53,10 @@ func BenchmarkAnalyzeAndFingerprint(b *testing.B) {
 func BenchmarkAnalyzeFingerprintAndSketch(b *testing.B) {
 	s := shipped()
 	var x Text
-	var sum simhash.Sum
 	b.ReportAllocs()
 	for b.Loop() {
 		s.Analyze(&x, bulletinTitle, bulletin)
-		sum.Reset()
-		for _, t := range x.Terms {
-			sum.Add(t.Hash, t.Weight)
-		}
-		sum.Print()
+		fingerprint(&x)
 		sketch.Make(sketch.Input{Title: x.Title, Body: x.Body, Names: x.Names})
 	}
 }
