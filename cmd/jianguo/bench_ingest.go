@@ -66,6 +66,12 @@ func (c *benchIngestCmd) Run(co *streams) (err error) {
 	if err := passOver(co.ctx, h); err != nil {
 		return err
 	}
+	// A start is measured by bench index; until this is done, judging reads more.
+	select {
+	case <-h.index.Probe().Outlined():
+	case <-co.ctx.Done():
+		return co.ctx.Err()
+	}
 	stop := background(co.ctx, h.ingest.Run)
 	res, err := c.child(co, h.natsURL())
 	if err = errors.Join(err, stop()); err != nil {

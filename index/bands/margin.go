@@ -197,11 +197,11 @@ func (m *margin) choose(n int) {
 	// times as many as wanted lie below.
 	most := 3 * n
 	below, above := subset(0), subset(m.limit/bandCount+1)<<18
-	end := above
+	end, grows := above, true // until too many lie below a cost
 	for try := min(cmp.Or(m.guess, end/8), end); ; {
 		switch fits := m.probe(try, most); {
 		case !fits:
-			above = try
+			above, grows = try, false
 		case len(m.probes) >= n || try == end:
 			m.guess = try
 			if len(m.probes) > n {
@@ -212,7 +212,7 @@ func (m *margin) choose(n int) {
 		default:
 			below = try
 		}
-		if above == end && below > 0 {
+		if grows {
 			try = min(below+below/2+1, end)
 		} else {
 			try = below + (above-below+1)/2
