@@ -42,6 +42,9 @@ func (x *Index) over(ordinal, at uint32) bool {
 	if f&flagSuperseded != 0 || x.columns.cluster(ordinal) != ordinal {
 		return false
 	}
+	if float64(at) <= float64(x.columns.arrived(ordinal))+x.policy.Window.Seconds() {
+		return false // alive by itself, as nearly all are: nothing of its cluster need be looked up
+	}
 	if lead, merged := x.clusters.own(ordinal); lead != ordinal || merged != 0 {
 		return false
 	}
