@@ -137,9 +137,9 @@ func (b *Browse) Run(ctx context.Context) error {
 				if err != nil && inner.Err() == nil {
 					return err
 				}
-				wait := b.cfg.Poll
-				if _, now := b.x.Applied(); now != before {
-					wait = max(wait, followRest*time.Since(start))
+				wait, took := b.cfg.Poll, time.Since(start)
+				if _, now := b.x.Applied(); float64(now-before) > followBusy*took.Seconds() {
+					wait = max(wait, followRest*took)
 				} else if more {
 					continue
 				}
@@ -154,10 +154,14 @@ func (b *Browse) Run(ctx context.Context) error {
 	return g.Wait()
 }
 
-// followRest is how long a follower rests, in times of how long it worked, where
-// events came meanwhile: ingest needs the processor more, and the more events are
-// taken in at once the less each costs. It catches up when no more come.
-const followRest = 3
+// followRest is how long a follower rests, in times of how long it worked, where more
+// than followBusy events a second came meanwhile: ingest needs the processor more, and
+// the more events are taken in at once the less each costs. It catches up when fewer
+// come.
+const (
+	followRest = 3
+	followBusy = 100
+)
 
 // Follow takes in every event there is now.
 func (b *Browse) Follow(ctx context.Context) error {

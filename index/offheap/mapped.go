@@ -14,7 +14,7 @@ func newBlock(size, flags int) Block {
 	if size >= mappedFrom {
 		b, err := syscall.Mmap(-1, 0, size, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE|flags)
 		if err == nil {
-			if size >= hugeFrom {
+			if flags&populate == 0 && size >= hugeFrom {
 				adviseHuge(b)
 			}
 			return Block{b, true}
