@@ -6,7 +6,6 @@ import (
 	"errors"
 	"slices"
 
-	"jianguo/index/bands/buckets"
 	"jianguo/sketch"
 )
 
@@ -35,12 +34,10 @@ func likelier(a, b *candidate) int {
 // are judged; apart from them those that are known for strangers.
 func (x *Index) candidates(a *Article, proposals []proposal, at uint32, own map[uint32]bool) (candidates, strangers []*candidate) {
 	outline := a.Sketch.Outline()
-	// What is read of each lies apart: the misses overlap.
-	touched := uint32(0)
 	for i := range proposals[:min(len(proposals), x.policy.Judged)] {
-		touched += x.columns.look(proposals[i].ordinal) + x.outlines.look(proposals[i].ordinal)
+		x.columns.prefetch(proposals[i].ordinal)
+		x.outlines.prefetch(proposals[i].ordinal)
 	}
-	buckets.Touched(touched)
 	all := make([]candidate, 0, min(len(proposals), x.policy.Judged))
 	for _, p := range proposals {
 		if len(all) == cap(all) {

@@ -9,6 +9,8 @@ import (
 	"unsafe"
 
 	"github.com/zeebo/xxh3"
+
+	"jianguo/index/prefetch"
 )
 
 // flags are what is resident of every version of an item, one byte. The low
@@ -105,14 +107,14 @@ func (c *columns) set(ordinal uint32, f flags, cluster, arrived uint32) {
 	ch.dirty.Store(true)
 }
 
-// look reads a number of each column, so that the misses are under way at once.
-// The sum means nothing.
-func (c *columns) look(ordinal uint32) uint32 {
-	ch, i := c.at(ordinal)
-	if ch == nil {
-		return 0
+// prefetch asks for a number of each column.
+func (c *columns) prefetch(ordinal uint32) {
+	if ch, i := c.at(ordinal); ch != nil {
+		prefetch.Value(&ch.flags[i])
+		prefetch.Value(&ch.cluster[i])
+		prefetch.Value(&ch.arrived[i])
+		prefetch.Value(&ch.touched[i])
 	}
-	return ch.flags[i].Load() + ch.cluster[i].Load() + ch.arrived[i].Load() + ch.touched[i].Load()
 }
 
 func (c *columns) flags(ordinal uint32) flags {

@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"jianguo/index/offheap"
+	"jianguo/index/prefetch"
 	"jianguo/sketch"
 )
 
@@ -89,13 +90,12 @@ func (o *outlines) get(ordinal uint32) *sketch.Outline {
 	return row
 }
 
-// look reads a word of an outline, so that the misses of several are under way
-// at once.
-func (o *outlines) look(ordinal uint32) uint32 {
-	if row := o.get(ordinal); row != nil {
-		return row.Shingles
+// prefetch asks for an outline.
+func (o *outlines) prefetch(ordinal uint32) {
+	chunks := o.all()
+	if n := int(ordinal / columnChunk); n < len(chunks) {
+		prefetch.Value(&chunks[n].rows[ordinal%columnChunk])
 	}
-	return 0
 }
 
 // close gives the memory back.

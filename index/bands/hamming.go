@@ -43,13 +43,11 @@ func (b *Bands) hamming(fp simhash.Fingerprint, max int, found func(h Hit, dista
 	for band, t := range b.bands {
 		views[band] = t.Bucket(uint16(buckets.Rotate(uint64(fp), band) >> 48))
 	}
-	touched := uint32(0)
 	for band := range views {
 		if views[band].Sorted == 0 {
-			touched += views[band].Touch()
+			views[band].Prefetch()
 		}
 	}
-	buckets.Touched(touched)
 	for band := range views {
 		q := near{band: band, query: buckets.Rotate(uint64(fp), band), max: max, view: &views[band], found: found}
 		q.scan(q.view.Sorted, len(q.view.Hi))

@@ -79,28 +79,43 @@ func (b *Bands) margin(dst []Hit, p *simhash.Print, maxS float32, probes, limit 
 
 	pin := b.memory.Pin()
 	defer pin.Unpin()
-	for group := range slices.Chunk(m.probes, len(m.views)) {
-		for i, s := range group {
-			m.views[i] = b.bands[s.band()].Bucket(m.key(s))
+	// Memory is asked for what a probe will read while those before it are at
+	// work: first where its bucket lies, then the bucket.
+	for i := -askBucket; i < len(m.probes); i++ {
+		if ahead := i + askBucket; ahead < len(m.probes) {
+			s := m.probes[ahead]
+			b.bands[s.band()].Prefetch(m.key(s))
 		}
-		touched := uint32(0)
-		for i := range group {
-			touched += m.views[i].Touch()
+		if ahead := i + askPostings; 0 <= ahead && ahead < len(m.probes) {
+			s, v := m.probes[ahead], m.view(int32(ahead))
+			*v = b.bands[s.band()].Bucket(m.key(s))
+			v.Prefetch()
 		}
-		m.near = m.near[:0]
-		for i, s := range group {
-			m.scan(i, s)
+		if i < 0 {
+			continue
 		}
-		for _, n := range m.near {
-			touched += uint32(m.views[n.view].Lo(n.at)) // these misses overlap too
-		}
-		buckets.Touched(touched)
-		for _, n := range slices.Backward(m.near) { // newest first
-			m.consider(n, group[n.view])
+		m.scan(i)
+		if i%probeGroup == probeGroup-1 || i == len(m.probes)-1 {
+			for _, n := range slices.Backward(m.near) { // newest first
+				m.consider(n)
+			}
+			m.take()
+			m.near = m.near[:0]
 		}
 	}
 	return m.best.appendTo(dst)
 }
+
+// So many probes before its own a bucket's place and its postings are asked for;
+// after so many probes those that were near are looked at, whose last bits have
+// come by then, but for the newest; and so many are found before their ordinals are
+// read.
+const (
+	askBucket   = 8
+	askPostings = 4
+	probeGroup  = 32
+	foundGroup  = 16
+)
 
 // Costs are squared margins in fixed point, so that sums do not depend on
 // their order and every look-up means the same by "cheaper".
@@ -134,15 +149,30 @@ type margin struct {
 	unprobed subset
 	guess    subset // where choose ended last, in another look-up maybe
 
-	// The buckets of a few probes, made ready together.
-	views [32]buckets.View
+	// views[i%len(views)] is the bucket of probe i, for those of a group and the
+	// few that are asked for.
+	views [2 * probeGroup]buckets.View
 	near  []place // postings whose first 48 bits leave something of the limit
+	found []found // of those, hits whose ordinals have been asked for
 	sieve sieve
 	best  best
 }
 
-// place is posting at of views[view].
-type place struct{ view, at int }
+// place is posting at of the bucket of a probe, and what its first 48 bits cost.
+type place struct {
+	probe, at int32
+	cost      uint32
+}
+
+// found is a hit without its ordinal.
+type found struct {
+	place
+	fingerprint simhash.Fingerprint
+	score       float32
+}
+
+// view is the bucket of a probe.
+func (m *margin) view(probe int32) *buckets.View { return &m.views[int(probe)%len(m.views)] }
 
 // margins keeps the tables of look-ups that ended.
 var margins = sync.Pool{New: func() any { return new(margin) }}
@@ -283,8 +313,9 @@ func (m *margin) widen(s subset, from, n int) {
 // does so from some band on (the pigeonring principle). And it is told from 32
 // bits inline, almost always from 16.
 
-// scan adds to near what is in the bucket that probe s visits, views[view].
-func (m *margin) scan(view int, s subset) {
+// scan adds to near what is in the bucket that a probe visits.
+func (m *margin) scan(probe int) {
+	s, v := m.probes[probe], m.view(int32(probe))
 	band := s.band()
 	query := uint32(buckets.Rotate(uint64(m.print.Fingerprint), band) >> 16)
 	half, most := m.limit/2, m.limit/4*3
@@ -297,16 +328,20 @@ func (m *margin) scan(view int, s subset) {
 	half, most = half-s.cost(), most-s.cost()
 	c2, c3 := &m.costs[(2*band+2)&7], &m.costs[(2*band+3)&7]
 	c4, c5 := &m.costs[(2*band+4)&7], &m.costs[(2*band+5)&7]
-	all := m.views[view].Hi
+	all := v.Hi
 	for from := 0; from < len(all); from += sieveStep {
 		hi := all[from:min(from+sieveStep, len(all))] // its capacity goes on
 		for i, mask := range m.sieve.pass(hi, query, band, half, most) {
 			for ; mask != 0; mask &= mask - 1 {
 				at := 64*i + bits.TrailingZeros64(mask)
 				x := hi[at] ^ query
-				next := c2[x>>24] + c3[x>>16&0xff]
-				if next < half && next+c4[x>>8&0xff]+c5[x&0xff] < most {
-					m.near = append(m.near, place{view, from + at})
+				cost := c2[x>>24] + c3[x>>16&0xff]
+				if cost >= half {
+					continue
+				}
+				if cost += c4[x>>8&0xff] + c5[x&0xff]; cost < most {
+					v.PrefetchLo(from + at)
+					m.near = append(m.near, place{int32(probe), int32(from + at), s.cost() + cost})
 				}
 			}
 		}
@@ -322,30 +357,35 @@ func (m *margin) worst() uint32 {
 	return m.bound(m.best.worst)
 }
 
-// total is the cost of a difference.
-func (m *margin) total(x uint64) (sum uint32) {
-	for i := range m.costs {
-		sum += m.costs[i][uint8(x>>(56-8*i))]
-	}
-	return sum
-}
-
-// consider takes a posting in the bucket that probe s visits, if S says so
-// and no earlier band reports it.
-func (m *margin) consider(n place, s subset) {
-	v, band := &m.views[n.view], s.band()
-	key := uint64(m.key(s))<<48 | uint64(v.Hi[n.at])<<16 | uint64(v.Lo(n.at))
-	fp := simhash.Fingerprint(buckets.Rotate(key, bandCount-band))
-	if m.total(uint64(fp^m.print.Fingerprint)) >= m.worst() {
+// consider takes a posting that is near, if S says so and no earlier band
+// reports it.
+func (m *margin) consider(n place) {
+	s, v, at := m.probes[n.probe], m.view(n.probe), int(n.at)
+	band, lo := s.band(), v.Lo(at)
+	last := lo ^ uint16(buckets.Rotate(uint64(m.print.Fingerprint), band))
+	if n.cost+m.cost((band+3)%bandCount, last) >= m.worst() {
 		return
 	}
+	key := uint64(m.key(s))<<48 | uint64(v.Hi[at])<<16 | uint64(lo)
+	fp := simhash.Fingerprint(buckets.Rotate(key, bandCount-band))
 	score := m.print.S(fp)
 	if score >= m.maxS || score > m.best.worst || m.home(uint64(fp^m.print.Fingerprint)) != band {
 		return
 	}
-	if ordinal, ok := v.Ordinal(n.at); ok {
-		m.best.add(Hit{fp, ordinal}, score)
+	v.PrefetchOrdinal(at)
+	if m.found = append(m.found, found{n, fp, score}); len(m.found) == foundGroup {
+		m.take()
 	}
+}
+
+// take adds what was found to the best, unless it has been removed.
+func (m *margin) take() {
+	for _, f := range m.found {
+		if ordinal, ok := m.view(f.probe).Ordinal(int(f.at)); ok {
+			m.best.add(Hit{f.fingerprint, ordinal}, f.score)
+		}
+	}
+	m.found = m.found[:0]
 }
 
 // home is the first band in which a posting that differs by x is a hit.

@@ -4,6 +4,8 @@ import (
 	"math"
 	"sort"
 	"sync/atomic"
+
+	"jianguo/index/prefetch"
 )
 
 // View is a bucket at one moment. It may be used until the Pin under which it
@@ -22,6 +24,14 @@ func (t *Table) Bucket(key uint16) View {
 		return View{}
 	}
 	return p.view(int(key % PageKeys))
+}
+
+// Prefetch asks for what Bucket will read.
+func (t *Table) Prefetch(key uint16) {
+	if p := t.pages[key/PageKeys].Load(); p != nil {
+		prefetch.Value(&p.hi)
+		prefetch.Value(&p.buckets[key%PageKeys])
+	}
 }
 
 func (p *page) view(slot int) View {
@@ -48,24 +58,22 @@ func (v *View) Lo(i int) uint16 {
 // low is key bits 0…47 of posting i.
 func (v *View) low(i int) uint64 { return uint64(v.Hi[i])<<16 | uint64(v.Lo(i)) }
 
-// touchMost bounds what Touch reads of one bucket: past that the processor has
-// seen that it is read in sequence.
-const touchMost = 1024
+// prefetchMost bounds what Prefetch asks for of one bucket: past that the
+// processor has seen that it is read in sequence.
+const prefetchMost = 1024
 
-// Touch reads a word of each cache line that a scan of Hi will read, so that
-// the misses of several buckets are under way at once rather than one after
-// another. What it returns means nothing; give it to Touched.
-func (v *View) Touch() (sum uint32) {
-	for i := 0; i < min(len(v.Hi), touchMost); i += 16 {
-		sum += v.Hi[i]
+// Prefetch asks for what a scan of Hi will read.
+func (v *View) Prefetch() { prefetch.Slice(v.Hi[:min(len(v.Hi), prefetchMost)]) }
+
+// PrefetchLo asks for what Lo(i) will read.
+func (v *View) PrefetchLo(i int) {
+	if v.page.lo != nil {
+		prefetch.Value(&v.page.lo[int(v.from)+i])
 	}
-	return sum
 }
 
-// Touched makes the compiler believe that someone wants to know.
-//
-//go:noinline
-func Touched(uint32) {}
+// PrefetchOrdinal asks for what Ordinal(i) will read.
+func (v *View) PrefetchOrdinal(i int) { prefetch.Value(&v.page.ordinals[int(v.from)+i]) }
 
 // Ordinal is the ordinal of posting i; !ok: it has been removed.
 func (v *View) Ordinal(i int) (ordinal uint32, ok bool) {
