@@ -154,6 +154,9 @@ func (b *Bands) Add(fp simhash.Fingerprint, ordinal uint32) {
 
 func (b *Bands) add(fp simhash.Fingerprint, ordinal uint32) {
 	for i, t := range b.bands {
+		t.Prefetch(uint16(buckets.Rotate(uint64(fp), i) >> 48))
+	}
+	for i, t := range b.bands {
 		t.Append(buckets.Rotate(uint64(fp), i), ordinal)
 	}
 }

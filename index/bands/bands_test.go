@@ -398,11 +398,13 @@ func TestSieve(t *testing.T) {
 			hi[i] = query ^ rng.Uint32()&rng.Uint32()&rng.Uint32()
 		}
 		masks := m.sieve.pass(hi, query, band, next, both)
+		tables, bounds := (*sieveTables)(m.sieve.nibbles[(band+1)%bandCount:]), sieveBounds{next/m.sieve.unit + 1, both/m.sieve.unit + 1}
 		var generic sieveMasks
-		siftGeneric(&generic, hi, 0, query, (*sieveTables)(m.sieve.nibbles[(band+1)%bandCount:]),
-			sieveBounds{next/m.sieve.unit + 1, both/m.sieve.unit + 1})
-		if !slices.Equal(masks, generic[:len(masks)]) {
-			t.Fatalf("%d postings: %x, in plain code %x", len(hi), masks, generic)
+		siftGeneric(&generic, hi, 0, query, tables, bounds)
+		for name, got := range sifted(hi, query, tables, bounds) {
+			if !slices.Equal(got[:], generic[:]) {
+				t.Fatalf("%d postings: %x by %s, in plain code %x", len(hi), got, name, generic)
+			}
 		}
 		for i, h := range hi {
 			first := m.cost((band+1)%bandCount, uint16((h^query)>>16))

@@ -15,10 +15,18 @@ func (b *Bands) AddKeys(keys []uint64, ordinal uint32) {
 	checkOrdinal(ordinal)
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.askKeys(keys)
 	for i, k := range keys {
 		if !known(keys[:i], k) {
 			b.keys.Append(k, ordinal)
 		}
+	}
+}
+
+// askKeys asks for where the buckets of keys lie.
+func (b *Bands) askKeys(keys []uint64) {
+	for _, k := range keys {
+		b.keys.Prefetch(uint16(k >> 48))
 	}
 }
 
@@ -60,9 +68,16 @@ func (b *Bands) Candidates(dst []uint32, keys []uint64, limit int) []uint32 {
 	var buf [64]candidate
 	met := buf[:0]
 	pin := b.memory.Pin()
+	b.askKeys(keys)
 	for i, k := range keys {
+		v := b.keys.Bucket(uint16(k >> 48))
+		if i+1 < len(keys) {
+			if next := b.keys.Bucket(uint16(keys[i+1] >> 48)); next.Sorted == 0 {
+				next.Prefetch()
+			}
+		}
 		if !known(keys[:i], k) {
-			met = newest(met, b.keys.Bucket(uint16(k>>48)), k, limit)
+			met = newest(met, v, k, limit)
 		}
 	}
 	pin.Unpin()

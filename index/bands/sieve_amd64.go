@@ -2,28 +2,44 @@ package bands
 
 import "golang.org/x/sys/cpu"
 
-// vectors says that the processor has what siftAVX2 needs.
-var vectors = cpu.X86.HasAVX2
+// vectors says that the processor has what siftAVX2 needs, wideVectors that it has
+// what siftAVX512 does.
+var (
+	vectors     = cpu.X86.HasAVX2
+	wideVectors = cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VBMI && cpu.X86.HasAVX512VNNI
+)
 
 func sift(masks *sieveMasks, hi []uint32, query uint32, tables *sieveTables, bounds sieveBounds) {
-	n := len(hi)
-	eights := 0
-	if vectors && n > 0 {
-		// The last eight go beyond the end, where there is room: whatever lies
+	n, done := len(hi), 0
+	if n > 0 {
+		// The last of a vector go beyond the end, where there is room: whatever lies
 		// there is masked away.
-		eights = min((n+7)/8, cap(hi)/8)
-		if eights > 0 {
-			siftAVX2(masks, &hi[0], eights, query, tables, bounds.next, bounds.both)
+		switch {
+		case wideVectors:
+			if sixteens := min((n+15)/16, cap(hi)/16); sixteens > 0 {
+				siftAVX512(masks, &hi[0], sixteens, query, tables, bounds.next, bounds.both)
+				done = 16 * sixteens
+			}
+		case vectors:
+			if eights := min((n+7)/8, cap(hi)/8); eights > 0 {
+				siftAVX2(masks, &hi[0], eights, query, tables, bounds.next, bounds.both)
+				done = 8 * eights
+			}
 		}
-		if over := 8*eights - n; over > 0 {
+		if done > n {
 			masks[(n-1)/64] &= ^uint64(0) >> (63 - (n-1)%64)
 			return
 		}
 	}
-	siftGeneric(masks, hi, 8*eights, query, tables, bounds)
+	siftGeneric(masks, hi, done, query, tables, bounds)
 }
 
 // siftAVX2 does what siftGeneric does for eights·8 postings.
 //
 //go:noescape
 func siftAVX2(masks *sieveMasks, hi *uint32, eights int, query uint32, tables *sieveTables, next, both uint32)
+
+// siftAVX512 does what siftGeneric does for sixteens·16 postings.
+//
+//go:noescape
+func siftAVX512(masks *sieveMasks, hi *uint32, sixteens int, query uint32, tables *sieveTables, next, both uint32)
