@@ -31,7 +31,7 @@ func vacuumInto(ctx context.Context, from, to string) (err error) {
 	if _, err := os.Stat(from); err != nil {
 		return err
 	}
-	db, err := openDB(from, false, "NORMAL")
+	db, err := openDB(from, writes, "NORMAL")
 	if err != nil {
 		return err
 	}

@@ -210,7 +210,7 @@ func TestNewerCatalogue(t *testing.T) {
 	if err := x.Close(); err != nil {
 		t.Fatal(err)
 	}
-	db, err := openDB(filepath.Join(dir, FileName), false, "FULL")
+	db, err := openDB(filepath.Join(dir, FileName), writes, "FULL")
 	if err != nil {
 		t.Fatal(err)
 	}

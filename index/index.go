@@ -88,8 +88,9 @@ type Index struct {
 	log    *slog.Logger
 
 	writer *sql.DB // one connection
-	reader *sql.DB // many, read-only
-	beside *reader // reader's statements for judging
+	reader *sql.DB // many, read-only, mapped
+	judges *sql.DB // many, read-only
+	beside *reader // judges' statements
 
 	decided chan struct{} // sent to by Decide; never closed
 
@@ -214,7 +215,7 @@ func (x *Index) open(ctx context.Context) error {
 		synchronous = "NORMAL"
 	}
 	var err error
-	x.writer, err = openDB(path, false, synchronous)
+	x.writer, err = openDB(path, writes, synchronous)
 	if err != nil {
 		return err
 	}
@@ -222,11 +223,18 @@ func (x *Index) open(ctx context.Context) error {
 	if err := migrate(ctx, x.writer); err != nil {
 		return fmt.Errorf("index: %s: %w", path, err)
 	}
-	if x.reader, err = openDB(path, true, synchronous); err != nil {
-		return err
+	for _, pool := range []struct {
+		db     **sql.DB
+		access access
+	}{{&x.reader, scans}, {&x.judges, reads}} {
+		db, err := openDB(path, pool.access, synchronous)
+		if err != nil {
+			return err
+		}
+		*pool.db = db
+		db.SetMaxOpenConns(8)
+		db.SetMaxIdleConns(8) // a new one has everything to read anew
 	}
-	x.reader.SetMaxOpenConns(8)
-	x.reader.SetMaxIdleConns(8) // a new one has everything to read anew
 	if err := x.load(ctx); err != nil {
 		return fmt.Errorf("index: load %s: %w", path, err)
 	}
@@ -238,7 +246,7 @@ func (x *Index) open(ctx context.Context) error {
 	if x.w, err = prepare(ctx, x.writer, x.overlay.compared()); err != nil {
 		return fmt.Errorf("index: %w", err)
 	}
-	if x.beside, err = newReader(ctx, x.reader, x.overlay.compared()); err != nil {
+	if x.beside, err = newReader(ctx, x.judges, x.overlay.compared()); err != nil {
 		return fmt.Errorf("index: %w", err)
 	}
 	if err := x.stamp(ctx); err != nil {
@@ -254,11 +262,23 @@ func (x *Index) open(ctx context.Context) error {
 	return nil
 }
 
-// mapped is the engine of connections that read. They look at the file through
-// a mapping (of its first 2 GB, which is SQLite's bound): judging reads sketches
-// from all over the file, and where system calls are slow, a page read by one
-// costs several times what the row in it does. Those pages are the system's, and
-// go when it needs the room.
+// access is what a connection is for.
+type access int
+
+const (
+	// writes is that of the one who writes.
+	writes access = iota
+	// reads is for a few rows at a time, between two commits of the writer. SQLite
+	// lets go of a mapping whenever the file has changed, and mapping it anew, and
+	// coming by its pages, costs more than to read those few.
+	reads
+	// scans is for much, and for what seldom changes: through a mapping of the
+	// file (of its first 2 GB, which is SQLite's bound). Those pages are the
+	// system's, and go when it needs the room.
+	scans
+)
+
+// mapped is the engine of connections that scan.
 const mapped = "sqlite3-mapped"
 
 func init() {
@@ -270,17 +290,19 @@ func init() {
 
 // openDB opens one pool on the catalogue. The pragmas stand in the DSN, so
 // that every connection of the pool has them.
-func openDB(path string, readOnly bool, synchronous string) (*sql.DB, error) {
+func openDB(path string, a access, synchronous string) (*sql.DB, error) {
 	q := url.Values{}
 	q.Set("_journal_mode", "WAL")
 	q.Set("_synchronous", synchronous)
 	q.Set("_busy_timeout", "10000")
 	q.Set("_cache_size", "-65536")
 	engine := "sqlite3"
-	if readOnly {
-		engine = mapped
+	if a != writes {
 		q.Set("_query_only", "true")
-		q.Set("_cache_size", "-16384") // inner pages of ten million rows, for what is not mapped
+		q.Set("_cache_size", "-16384") // inner pages of ten million rows
+	}
+	if a == scans {
+		engine = mapped
 	}
 	db, err := sql.Open(engine, "file:"+(&url.URL{Path: path}).EscapedPath()+"?"+q.Encode())
 	if err != nil {
@@ -351,11 +373,10 @@ func (x *Index) Close() error {
 	if x.w != nil {
 		errs = append(errs, x.w.Close())
 	}
-	if x.reader != nil {
-		errs = append(errs, x.reader.Close())
-	}
-	if x.writer != nil {
-		errs = append(errs, x.writer.Close())
+	for _, db := range []*sql.DB{x.judges, x.reader, x.writer} {
+		if db != nil {
+			errs = append(errs, db.Close())
+		}
 	}
 	// Their memory is not the garbage collector's.
 	x.bands.Close()

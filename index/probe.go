@@ -75,7 +75,7 @@ func (p Probe) Reload(ctx context.Context) error {
 	x.ids.Close()
 	x.exacts.Close()
 	x.bands, x.ids, x.exacts = bands.New(bands.Config{}), runs.New(runs.Config{}), runs.New(runs.Config{})
-	db, err := openDB(filepath.Join(x.cfg.Dir, SnapshotFileName), true, "NORMAL")
+	db, err := openDB(filepath.Join(x.cfg.Dir, SnapshotFileName), scans, "NORMAL")
 	if err != nil {
 		return err
 	}

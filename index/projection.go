@@ -44,7 +44,7 @@ func (x *Index) openProjection(ctx context.Context, name, schema string, format 
 
 func (x *Index) tryProjection(ctx context.Context, path, schema string, format int) (p projection, err error) {
 	// It needs no fsync: what a power failure takes is made again.
-	if p.writer, err = openDB(path, false, "NORMAL"); err != nil {
+	if p.writer, err = openDB(path, writes, "NORMAL"); err != nil {
 		return p, err
 	}
 	p.writer.SetMaxOpenConns(1)
@@ -71,7 +71,7 @@ func (x *Index) tryProjection(ctx context.Context, path, schema string, format i
 	if _, last := x.Applied(); mark > last {
 		return p, fmt.Errorf("%w: it knows more events than the catalogue", errOtherFormat)
 	}
-	if p.reader, err = openDB(path, true, "NORMAL"); err != nil {
+	if p.reader, err = openDB(path, scans, "NORMAL"); err != nil {
 		return p, err
 	}
 	p.reader.SetMaxOpenConns(8)

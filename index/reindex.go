@@ -75,7 +75,7 @@ func Reindex(ctx context.Context, cfg ReindexConfig) (report *ReindexReport, err
 	cfg.defaults()
 	start := time.Now()
 	path := filepath.Join(cfg.Dir, FileName)
-	db, err := openDB(path, false, "FULL")
+	db, err := openDB(path, writes, "FULL")
 	if err != nil {
 		return nil, err
 	}

@@ -155,7 +155,7 @@ func (s *step) do(t *testing.T, x *Index, d dialect) string {
 // history is what a reindex must leave as it is, table by table.
 func history(t *testing.T, dir string) map[string][]string {
 	t.Helper()
-	db, err := openDB(filepath.Join(dir, FileName), true, "NORMAL")
+	db, err := openDB(filepath.Join(dir, FileName), scans, "NORMAL")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +196,7 @@ func (d dialect) translated(t *testing.T, dir string) string {
 	if err := os.Remove(filepath.Join(to, SnapshotFileName)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		t.Fatal(err)
 	}
-	db, err := openDB(filepath.Join(to, FileName), false, "NORMAL")
+	db, err := openDB(filepath.Join(to, FileName), writes, "NORMAL")
 	if err != nil {
 		t.Fatal(err)
 	}

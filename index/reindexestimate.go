@@ -47,7 +47,7 @@ const (
 func EstimateReindex(ctx context.Context, cfg ReindexConfig) (_ *ReindexEstimate, err error) {
 	cfg.defaults()
 	path := filepath.Join(cfg.Dir, FileName)
-	db, err := openDB(path, true, "FULL")
+	db, err := openDB(path, scans, "FULL")
 	if err != nil {
 		return nil, err
 	}

@@ -119,7 +119,7 @@ func (x *Index) identity(ctx context.Context) (int64, error) {
 }
 
 func (x *Index) openSnapshot(ctx context.Context) (*sql.DB, error) {
-	db, err := openDB(filepath.Join(x.cfg.Dir, SnapshotFileName), false, "NORMAL")
+	db, err := openDB(filepath.Join(x.cfg.Dir, SnapshotFileName), writes, "NORMAL")
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +148,7 @@ func (x *Index) loadSnapshot(ctx context.Context, catalogue int64) (*marks, erro
 	if _, err := os.Stat(filepath.Join(x.cfg.Dir, SnapshotFileName)); err != nil {
 		return nil, errSnapshot
 	}
-	db, err := openDB(filepath.Join(x.cfg.Dir, SnapshotFileName), true, "NORMAL")
+	db, err := openDB(filepath.Join(x.cfg.Dir, SnapshotFileName), scans, "NORMAL")
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errSnapshot, err)
 	}
