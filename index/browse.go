@@ -127,26 +127,25 @@ func (b *Browse) Close() error {
 // of a file ends it.
 func (b *Browse) Run(ctx context.Context) error {
 	g, inner := errgroup.WithContext(ctx)
-	lists := func(ctx context.Context) (bool, error) { return false, b.FollowLists(ctx) }
-	for _, follow := range []func(context.Context) (more bool, err error){lists, b.followWords} {
+	lists := func(ctx context.Context, _ *pace) (bool, error) { return false, b.FollowLists(ctx) }
+	for _, follow := range []func(context.Context, *pace) (more bool, err error){lists, b.followWords} {
 		g.Go(func() error {
 			for {
-				_, before := b.x.Applied()
-				start := time.Now()
-				more, err := follow(inner)
+				pace := (&pace{rate: &b.x.rate}).begin()
+				more, err := follow(inner, pace)
 				if err != nil && inner.Err() == nil {
 					return err
 				}
-				wait, took := b.cfg.Poll, time.Since(start)
-				if _, now := b.x.Applied(); float64(now-before) > followBusy*took.Seconds() {
-					wait = max(wait, followRest*took)
-				} else if more {
+				if err := pace.rest(inner); err != nil {
+					return nil
+				}
+				if more {
 					continue
 				}
 				select {
 				case <-inner.Done():
 					return nil
-				case <-time.After(wait):
+				case <-time.After(b.cfg.Poll):
 				}
 			}
 		})
@@ -154,20 +153,11 @@ func (b *Browse) Run(ctx context.Context) error {
 	return g.Wait()
 }
 
-// followRest is how long a follower rests, in times of how long it worked, where more
-// than followBusy events a second came meanwhile: ingest needs the processor more, and
-// the more events are taken in at once the less each costs. It catches up when fewer
-// come.
-const (
-	followRest = 3
-	followBusy = 100
-)
-
 // Follow takes in every event there is now.
 func (b *Browse) Follow(ctx context.Context) error {
 	err := b.FollowLists(ctx)
 	for more := true; more && err == nil; {
-		more, err = b.followWords(ctx)
+		more, err = b.followWords(ctx, nil)
 	}
 	return err
 }
@@ -188,11 +178,11 @@ func (b *Browse) FollowLists(ctx context.Context) error {
 }
 
 // followWords takes one batch of events into the search.
-func (b *Browse) followWords(ctx context.Context) (more bool, err error) {
+func (b *Browse) followWords(ctx context.Context, p *pace) (more bool, err error) {
 	if b.words == nil {
 		return false, nil
 	}
-	if more, err = b.words.step(ctx); err != nil {
+	if more, err = b.words.step(ctx, p); err != nil {
 		return false, fmt.Errorf("index: follow the words: %w", err)
 	}
 	return more, nil

@@ -54,58 +54,61 @@ type wordIndex struct {
 // maxIndexed is how much of a text is searched, in bytes.
 const maxIndexed = 64 << 10
 
-// errFull ends a batch of large texts early.
-var errFull = errors.New("the batch is full")
+// wordRead is how many events are read in one query. Between two of them, and not
+// while one is under way, the follower rests: the log of the catalogue is not emptied
+// while somebody reads.
+const wordRead = 256
 
 // step takes in one batch of events and reports whether there may be more.
 // What takes processor time, the cutting of texts, comes before the
 // transaction and is shared by several goroutines.
-func (s *wordIndex) step(ctx context.Context) (more bool, err error) {
+func (s *wordIndex) step(ctx context.Context, p *pace) (more bool, err error) {
 	s.follow.Lock()
 	defer s.follow.Unlock()
 	mark, err := s.mark(ctx)
 	if err != nil {
 		return false, err
 	}
-	n, size := 0, 0
 	g, inner := errgroup.WithContext(ctx)
 	versions := make(chan wordVersion, 64)
 	lists := make([][]wordPosting, s.workers)
 	for i := range lists {
 		g.Go(func() (err error) {
+			p := p.begin()
 			for v := range versions {
 				if lists[i], err = s.add(lists[i], &v); err != nil {
+					return err
+				}
+				if err := p.rest(inner); err != nil {
 					return err
 				}
 			}
 			return nil
 		})
 	}
-	g.Go(func() error {
+	n := 0
+	g.Go(func() (err error) {
 		defer close(versions)
-		err := each(inner, s.x.reader, `SELECT e.number, e.ordinal, e.cause, i.title, coalesce(i.url, ''),
-			CASE WHEN e.cause IN (1, 2) THEN (SELECT body FROM texts t WHERE t.ordinal = e.ordinal) END
-			FROM events e JOIN items i ON i.ordinal = e.ordinal WHERE e.number > ? ORDER BY e.number LIMIT ?`, func(r *sql.Rows) error {
-			var v wordVersion
-			if err := r.Scan(&mark, &v.ordinal, &v.cause, &v.title, &v.url, &v.body); err != nil {
+		more = true
+		for size := 0; more && n < wordBatch && size < wordBytes; {
+			var read []wordVersion
+			if read, more, err = s.read(inner, mark); err != nil {
 				return err
 			}
-			if n++; v.cause == CauseIngest || v.cause == CauseRevision {
+			for _, v := range read {
+				size += len(v.body)
+				mark, n = v.number, n+1
+				if v.cause != CauseIngest && v.cause != CauseRevision {
+					continue
+				}
 				select {
 				case versions <- v:
 				case <-inner.Done():
 					return inner.Err()
 				}
 			}
-			if size += len(v.body); size > wordBytes {
-				return errFull
-			}
-			return nil
-		}, mark, wordBatch)
-		if errors.Is(err, errFull) {
-			return nil
 		}
-		return err
+		return nil
 	})
 	if err := g.Wait(); err != nil || n == 0 {
 		return false, err
@@ -115,15 +118,42 @@ func (s *wordIndex) step(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	w := &wordWriter{ctx: context.WithoutCancel(ctx), tx: tx}
+	w := &wordWriter{ctx: context.WithoutCancel(ctx), ending: ctx, tx: tx, pace: p.begin()}
 	if err := errors.Join(w.index(slices.Compact(postings)), setMark(ctx, tx, mark)); err != nil {
 		return false, errors.Join(err, tx.Rollback())
 	}
-	return n == wordBatch || size > wordBytes, tx.Commit()
+	return more, tx.Commit()
+}
+
+// errFull ends a query of large texts early.
+var errFull = errors.New("the batch is full")
+
+// read reads the events after a mark, wordRead at most, and reports whether there
+// may be more.
+func (s *wordIndex) read(ctx context.Context, mark uint64) (read []wordVersion, more bool, err error) {
+	size := 0
+	err = each(ctx, s.x.reader, `SELECT e.number, e.ordinal, e.cause, i.title, coalesce(i.url, ''),
+		CASE WHEN e.cause IN (1, 2) THEN (SELECT body FROM texts t WHERE t.ordinal = e.ordinal) END
+		FROM events e JOIN items i ON i.ordinal = e.ordinal WHERE e.number > ? ORDER BY e.number LIMIT ?`, func(r *sql.Rows) error {
+		var v wordVersion
+		if err := r.Scan(&v.number, &v.ordinal, &v.cause, &v.title, &v.url, &v.body); err != nil {
+			return err
+		}
+		read = append(read, v)
+		if size += len(v.body); size > wordBytes {
+			return errFull
+		}
+		return nil
+	}, mark, wordRead)
+	if errors.Is(err, errFull) {
+		return read, true, nil
+	}
+	return read, len(read) == wordRead, err
 }
 
 // wordVersion is a version to be cut into words.
 type wordVersion struct {
+	number     uint64 // of its event
 	ordinal    uint32
 	cause      Cause
 	title, url string
@@ -156,8 +186,10 @@ func (s *wordIndex) add(dst []wordPosting, v *wordVersion) ([]wordPosting, error
 // begun with. Its statements have another, that nobody can end: the driver starts a
 // goroutine for each that somebody could.
 type wordWriter struct {
-	ctx context.Context
-	tx  *sql.Tx
+	ctx    context.Context
+	ending context.Context // the one it was begun with
+	tx     *sql.Tx
+	pace   *pace
 }
 
 func (w *wordWriter) exec(query string, args ...any) error {
@@ -218,6 +250,9 @@ func (w *wordWriter) index(postings []wordPosting) error {
 		}
 		postings = postings[n:]
 		if _, err := insert.ExecContext(w.ctx, segment, word, buf); err != nil {
+			return err
+		}
+		if err := w.pace.rest(w.ending); err != nil {
 			return err
 		}
 	}
@@ -302,6 +337,9 @@ func (w *wordWriter) merge(level int) (bool, error) {
 		slices.Sort(all)
 		buf = appendOrdinals(buf[:0], slices.Compact(all))
 		if _, err := insert.ExecContext(w.ctx, into, word, buf); err != nil {
+			return false, err
+		}
+		if err := w.pace.rest(w.ending); err != nil {
 			return false, err
 		}
 	}

@@ -43,6 +43,20 @@ func (r *rate) perMinute(at time.Time) (n int64, watched time.Duration) {
 	return n, time.Duration(min(rateSpan, max(0, now-r.began+1))) * time.Second
 }
 
+// lately is how many there were in the last whole second, or in this one where
+// those are more.
+func (r *rate) lately(at time.Time) int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := int64(0)
+	for _, second := range [2]int64{at.Unix() - 1, at.Unix()} {
+		if i := second % rateSpan; r.seconds[i] == second {
+			n = max(n, r.counts[i])
+		}
+	}
+	return n
+}
+
 // Rate returns how many messages have been applied during the last minute, by
 // the clock of this process. There is no minute yet in the first one after
 // Open: watched says how much of it there was.
