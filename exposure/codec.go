@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"unsafe"
 
 	"github.com/zeebo/xxh3"
 )
@@ -272,7 +273,8 @@ func appendShard(b []byte, sh *shard) []byte {
 	return le.AppendUint32(b, checksum(b[start:], uint64(sh.id)))
 }
 
-// decodeShard fills in the words of a shard whose head has been read.
+// decodeShard fills in the words of a shard whose head has been read. b is the shard's
+// from then on, which has its words there if it can.
 func decodeShard(b []byte, sh *shard) error {
 	if len(b) != shardBytes(sh.m) || b[0] != formatVersion || b[1] != sh.k ||
 		binary.LittleEndian.Uint32(b[4:]) != sh.m {
@@ -282,12 +284,22 @@ func decodeShard(b []byte, sh *shard) error {
 	if binary.LittleEndian.Uint32(b[len(body):]) != checksum(body, uint64(sh.id)) {
 		return fmt.Errorf("exposure: shard %d checksum: %w", sh.id, ErrCorrupt)
 	}
-	words := make([]uint64, (len(body)-8)/8)
-	for i := range words {
-		words[i] = binary.LittleEndian.Uint64(body[8+8*i:])
-	}
-	sh.words = words
+	sh.words = asWords(body[8:])
 	return nil
+}
+
+// asWords is whole little-endian words: the bytes themselves where this processor reads
+// them so, and a copy elsewhere.
+func asWords(b []byte) []uint64 {
+	n := len(b) / 8
+	if p := unsafe.Pointer(unsafe.SliceData(b)); littleEndian && uintptr(p)%8 == 0 {
+		return unsafe.Slice((*uint64)(p), n)
+	}
+	words := make([]uint64, n)
+	for i := range words {
+		words[i] = binary.LittleEndian.Uint64(b[8*i:])
+	}
+	return words
 }
 
 // checksumSeed ties a head to its row.

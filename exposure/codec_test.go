@@ -128,11 +128,31 @@ func FuzzDecodeHead(f *testing.F) {
 			t.Fatal(err)
 		}
 		var marks [10]byte
-		s.look(&p, benchTime, 9).mark([]uint32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, marks[:])
+		s.look(&p, benchTime, 9, nil).mark([]uint32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, marks[:])
 		if bytes.IndexByte(marks[:], unseen) >= 0 {
 			t.Fatalf("seen keys are not held: %v", marks)
 		}
 	})
+}
+
+// TestAsWords reads words from any address.
+func TestAsWords(t *testing.T) {
+	b := make([]byte, 100)
+	for i := range b {
+		b[i] = byte(i * 37)
+	}
+	for from := range 20 {
+		for n := range 9 {
+			part := b[from:][:8*n]
+			var back []byte
+			for _, w := range asWords(part) {
+				back = binary.LittleEndian.AppendUint64(back, w)
+			}
+			if !bytes.Equal(back, part) {
+				t.Fatalf("%x from %d on: %x", part, from, back)
+			}
+		}
+	}
 }
 
 func FuzzDecodeShard(f *testing.F) {

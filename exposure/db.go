@@ -235,8 +235,8 @@ type rows struct {
 	by  rowReader
 }
 
-// rowReader reads a row by its key; ok is false where there is none. The bytes are
-// valid until the next call.
+// rowReader reads a row by its key; ok is false where there is none. The bytes are the
+// caller's.
 type rowReader interface {
 	readHead(ctx context.Context, history, user string) (b []byte, ok bool, err error)
 	readShard(ctx context.Context, id int64) (b []byte, ok bool, err error)

@@ -315,7 +315,7 @@ func (s *Store) readAndLook(ctx context.Context, e *entry, m *message, now time.
 		return err
 	}
 	e.hits++
-	s.runKernel(e.st.look(e.pol, now, e.hits), m)
+	s.runKernel(e.st.look(e.pol, now, e.hits, &m.room), m)
 	return nil
 }
 

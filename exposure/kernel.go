@@ -3,15 +3,17 @@ package exposure
 import (
 	"encoding/binary"
 	"math/bits"
+	"sync"
+	"unsafe"
 )
 
 // The kernel reads the very bits that bloom/v3 writes for the four little-endian
 // bytes of a key; TestKernelIsBloom holds the two against each other. It differs in
 // two ways only. It computes the hashes of a key once for all shards, where
 // bloom/v3 computes them once a shard; and where a user has several shards of one
-// (m, k), it reads them transposed: byte i of a lane holds bit i of up to eight
-// shards, so that one load and one AND test all of them, and most candidates
-// are settled after four loads whatever the number of shards.
+// (m, k), it reads them from a lane: each 32 bits of that hold the same few bits of all
+// of them side by side, so that one load and one AND test them all, and most
+// candidates are settled after four loads whatever the number of shards.
 
 // hashes are the four base hashes of a key (MurmurHash3: Appleby, public domain).
 // A struct and not an array: those the compiler keeps in registers.
@@ -94,124 +96,184 @@ func addToShard(words []uint64, d modulus, k uint64, h hashes) (added bool) {
 // group is up to eight shards of one (m, k), tested together.
 type group struct {
 	mod   modulus
+	inv   float64 // as of newReciprocal, 0 where that does not serve
 	k     uint64
-	ranks [8]uint8   // bit in the lane -> index in state.shards
-	words [][]uint64 // the shards' own bits
-	lane  []byte     // their transposition, m bytes, or nil while not worth building
+	ranks [8]uint8    // place in the lane -> index in state.shards
+	words [8][]uint64 // the shards' own bits
+	n     int         // of them
+	lane  []uint32    // the same, interleaved
+	unit  uint8       // 1<<unit bits of each shard are in each cell of the lane
 }
 
-// lanePad are bytes behind a lane that may be read with the last one.
-const lanePad = 8
+func newGroup(m uint32, k uint8) group {
+	inv, _ := newReciprocal(uint64(m))
+	return group{mod: newModulus(m), inv: inv, k: uint64(k)}
+}
 
-// buildLane transposes the shards. It costs about as much as testing five thousand
-// candidates, so it waits until a user is asked for again.
-func (g *group) buildLane() {
-	n := len(g.words[0]) * 64
-	lane := make([]byte, n, n+lanePad)
-	var w [8]uint64
-	for i := 0; i < len(g.words[0]); i++ {
-		for s, words := range g.words {
-			w[s] = words[i]
+// places is how many shards fit a cell of a lane: a power of two.
+func (g *group) places() int { return 32 >> g.unit }
+
+// mask has the lowest bit of each place.
+func (g *group) mask() uint32 {
+	return [...]uint32{2: 0x11111111, 3: 0x01010101, 4: 0x00010001, 5: 0x00000001}[g.unit]
+}
+
+// add takes a further shard in, of which there may be eight.
+func (g *group) add(rank int, words []uint64) {
+	g.ranks[g.n], g.words[g.n] = uint8(rank), words
+	g.n++
+	g.unit = uint8(5 - bits.Len(uint(g.n-1)))
+}
+
+// length is how many cells the lane has.
+func (g *group) length() int { return len(g.words[0]) * 2 * g.places() }
+
+// buildLane writes the lane to cells; that of a single shard is the shard as it stands,
+// where the processor has its bytes in that order.
+func (g *group) buildLane(cells []uint32) {
+	if g.lane = cells; g.n == 1 {
+		if lane, ok := asCells(g.words[0]); ok {
+			g.lane = lane
+			return
 		}
-		transpose64(&w, lane[i*64:i*64+64])
 	}
-	g.lane = lane
+	clear(cells)
+	for s, words := range g.words[:g.n] {
+		interleave(cells, words, g.unit, s<<g.unit)
+	}
 }
 
-// transpose64 turns 64 bits of eight shards into 64 bytes, bit s of byte i being
-// bit i of shard s: eight times the 8×8 bit transposition of Warren's Hacker's
-// Delight, section 7-3.
-func transpose64(w *[8]uint64, out []byte) {
-	for b := 0; b < 8; b++ {
-		sh := 8 * b
-		x := w[0]>>sh&255 | w[1]>>sh&255<<8 | w[2]>>sh&255<<16 | w[3]>>sh&255<<24 |
-			w[4]>>sh&255<<32 | w[5]>>sh&255<<40 | w[6]>>sh&255<<48 | w[7]>>sh&255<<56
-		t := (x ^ x>>7) & 0x00aa00aa00aa00aa
-		x ^= t ^ t<<7
-		t = (x ^ x>>14) & 0x0000cccc0000cccc
-		x ^= t ^ t<<14
-		t = (x ^ x>>28) & 0x00000000f0f0f0f0
-		x ^= t ^ t<<28
-		binary.LittleEndian.PutUint64(out[8*b:], x)
+// interleave sets the bits of one shard in the cells of a lane, from bit shift on.
+func interleave(cells []uint32, words []uint64, unit uint8, shift int) {
+	done := interleaveVector(cells, words, unit, shift)
+	interleaveWords(cells[done*64>>unit:], words[done:], unit, shift)
+}
+
+func interleaveWords(cells []uint32, words []uint64, unit uint8, shift int) {
+	each := 64 >> unit // cells to a word
+	for i, w := range words {
+		to := cells[i*each:][:each]
+		for j := range to {
+			to[j] |= uint32(w&(1<<(1<<unit)-1)) << shift
+			w >>= 1 << unit
+		}
 	}
 }
+
+// littleEndian says that this processor begins a word with its lowest byte.
+var littleEndian = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
+
+// asCells is the words of a shard as the cells of a lane of its own, if that is the
+// order of the processor's bytes.
+func asCells(words []uint64) ([]uint32, bool) {
+	if !littleEndian || len(words) == 0 {
+		return nil, false
+	}
+	return unsafe.Slice((*uint32)(unsafe.Pointer(&words[0])), 2*len(words)), true
+}
+
+// cells are a lane to be read.
+type cells struct {
+	lane []uint32
+	unit uint8
+	bits uint64
+}
+
+func (g *group) read() cells { return cells{g.lane, g.unit, 1<<g.unit - 1} }
+
+// at is the cell of a location, whose bit of each shard is then the lowest of its place.
+func (c cells) at(l uint64) uint32 { return c.lane[l>>(c.unit&7)] >> (l & c.bits & 31) }
 
 // test is the set of shards of the group, as bits, that hold the key.
-func (g *group) test(h hashes) byte {
-	if g.lane == nil || g.k < 4 { // and no policy makes k so small
-		var hit byte
-		for s, words := range g.words {
-			if testShard(words, g.mod, g.k, h) {
-				hit |= 1 << s
-			}
-		}
-		return hit
+func (g *group) test(h hashes) (hit byte) {
+	acc, c := g.mask(), g.read()
+	for i := uint64(0); acc != 0 && i < g.k; i++ {
+		acc &= c.at(g.mod.reduce(h.at(i)))
 	}
-	// Locations come in fours whose terms grow evenly (see hashes.at), and the four
-	// loads of a round overlap where a loop of single ones would wait for each. Of
-	// candidates that five full shards do not hold, three in four end here.
-	lane, d := g.lane, g.mod
-	a, b, c, e := h.h0, h.h1+h.h3, h.h0+2*h.h3, h.h1+3*h.h2
-	acc := lane[d.reduce(a)] & lane[d.reduce(b)] & lane[d.reduce(c)] & lane[d.reduce(e)]
-	i := uint64(4)
-	for s2, s3 := 4*h.h2, 4*h.h3; acc != 0 && i+4 <= g.k; i += 4 {
-		a, b, c, e = a+s2, b+s3, c+s3, e+s2
-		acc &= lane[d.reduce(a)] & lane[d.reduce(b)] & lane[d.reduce(c)] & lane[d.reduce(e)]
+	for s := 0; acc != 0; s++ {
+		hit |= byte(acc&1) << s
+		acc >>= 1 << g.unit
 	}
-	for ; acc != 0 && i < g.k; i++ {
-		acc &= lane[d.reduce(h.at(i))]
-	}
-	return acc
+	return hit
 }
 
 // batch is how many candidates go through the kernel together: what is known of them
 // between its steps stays in the first cache.
 const batch = 256
 
-// testAll is test for up to a batch of keys.
-func (g *group) testAll(keys []uint32, hits *[batch]byte) {
-	n := g.testVector(keys, hits)
-	if n == 0 && g.lane != nil && g.k >= 4 {
-		n = g.testBatch(keys, hits)
+// work is what the kernel knows of a batch between its steps.
+type work struct {
+	hits   [batch]byte        // 1 where a shard holds the key
+	hashes [batch]hashes      // of all keys, in an order of hashVector's own
+	at     [batch + 16]uint32 // numbers of the keys that may be held after four locations
+	left   [batch + 16]uint32 // these keys
+	more   [batch]hashes      // their hashes
+	acc    [batch + 16]uint32 // what the cells of each have in common
+	found  [batch + 16]byte   // 1 where that is anything, after all locations
+}
+
+var works = sync.Pool{New: func() any { return new(work) }}
+
+// testAll is test for up to a batch of keys, after hashVector; it adds to w.hits. Its
+// steps have no branch that depends on a candidate: whether a key is held is as good as
+// random, and a processor that has guessed wrong has lost the time of a dozen loads.
+func (g *group) testAll(keys []uint32, w *work) {
+	n := 0
+	switch {
+	case g.k < 4: // no policy makes it so small
+		for i, key := range keys {
+			if g.test(baseHashes(key)) != 0 {
+				w.hits[i] = 1
+			}
+		}
+	case g.inv != 0 && haveVectors():
+		n = g.testVector(keys, w)
+	default:
+		n = g.testFirst(keys, w)
+		g.testRest(n, w)
 	}
-	for ; n < len(keys); n++ {
-		hits[n] = g.test(baseHashes(keys[n]))
+	for j, i := range w.at[:n] {
+		w.hits[i&(batch-1)] |= w.found[j]
 	}
 }
 
-// testBatch is testAll over a lane, in steps without a branch that depends on a
-// candidate: a lane of half its bits set answers at random, and a processor that has
-// guessed wrong has lost the time of a dozen loads.
-func (g *group) testBatch(keys []uint32, hits *[batch]byte) int {
-	var all [batch]hashes
-	var left [batch]uint16 // those that may still be held
-	lane, d := g.lane, g.mod
-	m := 0
+// testFirst asks for the first four locations and lists the keys that may be held.
+// Locations come in fours whose terms grow evenly (see hashes.at), and the four loads
+// of a round overlap where a loop of single ones would wait for each. Of candidates
+// that five full shards do not hold, three in four end here.
+func (g *group) testFirst(keys []uint32, w *work) (n int) {
+	c, d, mask := g.read(), g.mod, g.mask()
 	for i, key := range keys {
 		h := baseHashes(key)
-		all[i] = h
-		acc := lane[d.reduce(h.h0)] & lane[d.reduce(h.h1+h.h3)] & lane[d.reduce(h.h0+2*h.h3)] & lane[d.reduce(h.h1+3*h.h2)]
-		hits[i] = acc
-		left[m&(batch-1)] = uint16(i)
+		acc := mask & c.at(d.reduce(h.h0)) & c.at(d.reduce(h.h1+h.h3)) & c.at(d.reduce(h.h0+2*h.h3)) & c.at(d.reduce(h.h1+3*h.h2))
+		n &= batch - 1
+		w.at[n], w.more[n], w.acc[n] = uint32(i), h, acc
 		if acc != 0 {
-			m++
+			n++
 		}
 	}
-	for _, i := range left[:m] {
-		h := &all[i&(batch-1)]
-		acc := hits[i&(batch-1)]
-		a, b, c, e, s2, s3 := h.h0, h.h1+h.h3, h.h0+2*h.h3, h.h1+3*h.h2, 4*h.h2, 4*h.h3
+	return n
+}
+
+// testRest asks for the others, of the first n listed.
+func (g *group) testRest(n int, w *work) {
+	c, d, k := g.read(), g.mod, g.k
+	for i := range w.more[:n] {
+		h, acc := &w.more[i], w.acc[i]
+		l0, l1, l2, l3, s2, s3 := h.h0, h.h1+h.h3, h.h0+2*h.h3, h.h1+3*h.h2, 4*h.h2, 4*h.h3
 		j := uint64(4)
-		for ; acc != 0 && j+4 <= g.k; j += 4 {
-			a, b, c, e = a+s2, b+s3, c+s3, e+s2
-			acc &= lane[d.reduce(a)] & lane[d.reduce(b)] & lane[d.reduce(c)] & lane[d.reduce(e)]
+		for ; acc != 0 && j+4 <= k; j += 4 {
+			l0, l1, l2, l3 = l0+s2, l1+s3, l2+s3, l3+s2
+			acc &= c.at(d.reduce(l0)) & c.at(d.reduce(l1)) & c.at(d.reduce(l2)) & c.at(d.reduce(l3))
 		}
-		for ; acc != 0 && j < g.k; j++ {
-			acc &= lane[d.reduce(h.at(j))]
+		for ; acc != 0 && j < k; j++ {
+			acc &= c.at(d.reduce(h.at(j)))
 		}
-		hits[i&(batch-1)] = acc
+		w.found[i] = 0
+		if acc != 0 {
+			w.found[i] = 1
+		}
 	}
-	return len(keys)
 }
 
 // exactTable is an open-addressing set of the keys that are known exactly (tail
@@ -225,7 +287,13 @@ type exactTable struct {
 	shift uint8
 }
 
-func newExactTable(n int) exactTable {
+func newExactTable(n int) (t exactTable) {
+	t.reset(n)
+	return t
+}
+
+// reset empties the table, to hold n keys, and keeps its memory where that is enough.
+func (t *exactTable) reset(n int) {
 	size, shift := 16, uint8(32-9)
 	for size < 2*n {
 		size *= 2
@@ -233,7 +301,19 @@ func newExactTable(n int) exactTable {
 	for 1<<(32-shift) < 32*n {
 		shift--
 	}
-	return exactTable{cells: make([]uint32, size), mask: uint32(size - 1), bits: make([]uint64, 1<<(32-shift)/64), shift: shift}
+	t.mask, t.shift = uint32(size-1), shift
+	t.cells = emptied(t.cells, size)
+	t.bits = emptied(t.bits, 1<<(32-shift)/64)
+}
+
+// emptied is n zeros, in the memory of s if it has room for them.
+func emptied[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	s = s[:n]
+	clear(s)
+	return s
 }
 
 func (t *exactTable) add(key uint32) {

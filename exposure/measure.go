@@ -32,7 +32,7 @@ func KernelCost(p Policy, seen, candidates int) (time.Duration, float64, error) 
 		m.spans = append(m.spans, span{from, uint32(len(m.body))})
 	}
 	m.marks = make([]byte, candidates)
-	v := s.look(&p, now, laneHits)
+	v := s.look(&p, now, viewHits, nil)
 	best := time.Hour
 	for range 2000 {
 		start := time.Now()
@@ -67,7 +67,7 @@ func MeasuredRate(p Policy, users, tests int) (measured, theory float64, err err
 				}
 			}
 		}
-		v := s.look(&p, now, laneHits)
+		v := s.look(&p, now, viewHits, nil)
 		keys, marks := make([]uint32, tests/users), make([]byte, tests/users)
 		for i := range keys {
 			keys[i] = rand.Uint32() | 1

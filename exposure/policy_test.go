@@ -35,13 +35,13 @@ func TestMonthEnds(t *testing.T) {
 		last := time.Date(year, time.Month(month)+4, 1, 0, 0, 0, 0, zone)
 		for now, want := range map[time.Time]byte{at: 1, end: 1, last.Add(-time.Second): 1, last: 0, last.AddDate(1, 0, 0): 0} {
 			var mark [1]byte
-			s.look(&p, now, 9).mark([]uint32{7}, mark[:])
+			s.look(&p, now, 9, nil).mark([]uint32{7}, mark[:])
 			if (mark[0] != unseen) != (want == 1) {
 				t.Fatalf("seen %s, asked %s: %d", at, now, mark[0])
 			}
 		}
 		// A view built before the boundary is not used after it.
-		if v := s.look(&p, last.Add(-time.Second), 9); v.until > last.Unix() {
+		if v := s.look(&p, last.Add(-time.Second), 9, nil); v.until > last.Unix() {
 			t.Fatalf("view until %s", time.Unix(v.until, 0).In(zone))
 		}
 	})

@@ -80,7 +80,7 @@ func (s *Store) Query(ctx context.Context, user, scene string, items []string) (
 	now := s.cfg.Clock().In(s.cfg.Location)
 	info = e.st.describe(pol, now)
 	info.History = history
-	v := e.st.look(pol, now, 1)
+	v := e.st.look(pol, now, 1, new(viewRoom))
 	seed := seedOf(&s.secret, user)
 	for _, item := range items {
 		key := []uint32{keyOf([]byte(item), seed)}

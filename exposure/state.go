@@ -46,7 +46,7 @@ type state struct {
 	freed    []int64     // rows to delete at the next flush
 	corrupt  string      // why the row this state replaces could not be read
 	view     *view       // what the kernel reads; nil after a change
-	groups   []group     // lanes; nil after a shard changed
+	groups   []group     // with lanes; nil after a shard changed
 }
 
 // fetcher reads shard rows. The words it fills in are the state's own.
@@ -67,10 +67,13 @@ func (s *state) size() int {
 		n += 8 * len(s.shards[i].words)
 	}
 	for i := range s.groups {
-		n += 96 + len(s.groups[i].lane)
+		n += 320
+		if g := &s.groups[i]; g.n > 1 { // else it is the shard itself
+			n += 4 * len(g.lane)
+		}
 	}
 	if s.view != nil {
-		n += 4 * len(s.view.exact.cells)
+		n += 4*len(s.view.exact.cells) + 8*len(s.view.exact.bits)
 	}
 	return n
 }

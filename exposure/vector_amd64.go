@@ -8,11 +8,13 @@ import (
 
 var haveAVX512 = cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512VL && cpu.X86.HasAVX512BW
 
-// newReciprocal is 1/m for the quotients of testLaneAVX512: a little less, so that
+func haveVectors() bool { return haveAVX512 }
+
+// newReciprocal is 1/m for the quotients of the kernel: a little less, so that
 // the estimate of x/m for an integer x < 2⁶⁴ is never too large, and by less than one
 // too small. Converting x and rounding the product add 2⁻⁵³ of themselves each at most,
 // and what is missing to 1/m is what a fused multiplication says exactly. For small m
-// the quotients are too large for that, and ok is false.
+// the quotients are too large for that, and ok is false and inv 0.
 func newReciprocal(m uint64) (inv float64, ok bool) {
 	const twice = 0x1.000001p-52 // two relative errors of 2⁻⁵³, and their product
 	f := float64(m)
@@ -20,39 +22,64 @@ func newReciprocal(m uint64) (inv float64, ok bool) {
 	for math.FMA(-inv, f, 1) < twice {
 		inv = math.Nextafter(inv, 0)
 	}
-	return inv, (math.FMA(-inv, f, 1)+twice)*0x1p64 < f && m < 1<<30
+	if (math.FMA(-inv, f, 1)+twice)*0x1p64 >= f || m >= 1<<30 {
+		return 0, false
+	}
+	return inv, true
 }
 
-// testVector does as many keys as it can, and says how many: whole eights of them,
-// or none where the processor or the group is not made for it.
-func (g *group) testVector(keys []uint32, hits *[batch]byte) int {
-	n := len(keys) &^ 7
-	if !haveAVX512 || n == 0 || n > batch || g.k < 4 {
-		return 0
+// hashVector is baseHashes of up to a batch of keys, in the order testVector takes them.
+func (w *work) hashVector(keys []uint32) {
+	if haveAVX512 && len(keys) > 0 {
+		baseHashesAVX512(&keys[0], len(keys), &w.hashes[0])
 	}
-	inv, ok := newReciprocal(g.mod.m)
-	if !ok {
-		return 0
-	}
-	if g.lane != nil {
-		testLaneAVX512(&keys[0], n, &hits[0], &g.lane[:g.mod.m+lanePad][0], int(g.k), g.mod.m, inv)
-		return n
-	}
-	clear(hits[:n])
-	for i, words := range g.words {
-		testShardAVX512(&keys[0], n, &hits[0], 1<<i, &words[:(g.mod.m+63)/64][0], int(g.k), g.mod.m, inv)
+}
+
+// testVector is testFirst and testRest, after hashVector.
+func (g *group) testVector(keys []uint32, w *work) int {
+	bits, lane := uint64(1)<<g.unit-1, g.lane[:(g.mod.m-1)>>g.unit+1]
+	n := testFirstAVX512(&w.hashes[0], &keys[0], len(keys), &lane[0], uint64(g.unit), bits, uint64(g.mask()), g.mod.m, g.inv, &w.at[0], &w.left[0], &w.acc[0])
+	if n > 0 {
+		baseHashesAVX512(&w.left[0], n, &w.more[0])
+		testRestAVX512(&w.more[0], n, &lane[0], uint64(g.unit), bits, g.k, g.mod.m, g.inv, &w.acc[0], &w.found[0])
 	}
 	return n
 }
 
-// testLaneAVX512 tests n keys, a multiple of eight and not zero, for k ≥ 4 locations.
-// It reads up to three bytes behind the m of the lane.
-//
-//go:noescape
-func testLaneAVX512(keys *uint32, n int, hits *byte, lane *byte, k int, m uint64, inv float64)
+// interleaveVector does whole eights of pairs of cells, and says how many words those are.
+func interleaveVector(cells []uint32, words []uint64, unit uint8, shift int) int {
+	if !haveAVX512 || unit == 5 { // a single shard: nothing to interleave with
+		return 0
+	}
+	each := 1 << (unit - 2) // words to eight pairs of cells
+	n := len(words) / each
+	if n == 0 {
+		return 0
+	}
+	interleaveAVX512(&cells[:16*n][0], n, &words[0], uint64(unit), uint64(shift))
+	return n * each
+}
 
-// testShardAVX512 is the same for a shard by itself: where that holds a key, it sets a
-// bit of the key's byte of hits.
+// baseHashesAVX512 computes the hashes of n ≥ 1 keys, and as many as make sixteens of
+// them: for each sixteen h0 of the even ones and of the odd ones, then h1, h2 and h3.
 //
 //go:noescape
-func testShardAVX512(keys *uint32, n int, hits *byte, bit byte, words *uint64, k int, m uint64, inv float64)
+func baseHashesAVX512(keys *uint32, n int, to *hashes)
+
+// testFirstAVX512 tests the four first locations of n ≥ 1 keys, and writes the numbers of
+// those that may be held, the keys, and what their cells have in common. It writes sixteen
+// of each at a time.
+//
+//go:noescape
+func testFirstAVX512(hashes *hashes, keys *uint32, n int, lane *uint32, unit, bits, mask, m uint64, inv float64, at, left, acc *uint32) (count int)
+
+// testRestAVX512 tests the others of k ≥ 4 locations of n ≥ 1 keys whose cells have acc
+// in common so far. It does sixteen at a time.
+//
+//go:noescape
+func testRestAVX512(hashes *hashes, n int, lane *uint32, unit, bits, k, m uint64, inv float64, acc *uint32, found *byte)
+
+// interleaveAVX512 sets bits of n times 16 cells.
+//
+//go:noescape
+func interleaveAVX512(cells *uint32, n int, words *uint64, unit, shift uint64)

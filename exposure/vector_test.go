@@ -66,19 +66,19 @@ func TestHash16(t *testing.T) {
 }
 
 // TestAllIsEach holds the kernel for many keys, by whatever instructions this machine
-// has and by those that all have, against the one for a single key: for every k, for
+// has and by those that all have, against shard by shard and key by key: for every k, for
 // sizes about the smallest that vectors serve, and up to the largest there is.
 func TestAllIsEach(t *testing.T) {
 	sizes := []uint32{64, 1000, 8191, 8192, 8193, 17129, 18192, 65536, 171287, 1<<20 - 1, 1 << 25}
-	for n := range 200 {
-		m := sizes[n%len(sizes)]
+	for round := range 200 {
+		m := sizes[round%len(sizes)]
 		k, shards := uint64(1+rand.IntN(20)), 1+rand.IntN(8)
-		g := group{mod: newModulus(m), k: k}
+		g := newGroup(m, uint8(k))
 		keys := make([]uint32, 1+rand.IntN(batch))
 		for i := range keys {
 			keys[i] = rand.Uint32()
 		}
-		for range shards {
+		for s := range shards {
 			words := make([]uint64, (m+63)/64)
 			for i := range words { // nearly full, so that many keys go far
 				words[i] = rand.Uint64() | rand.Uint64() | rand.Uint64() | rand.Uint64()
@@ -86,32 +86,75 @@ func TestAllIsEach(t *testing.T) {
 			for _, key := range keys[:len(keys)/2] {
 				addToShard(words, g.mod, k, baseHashes(key))
 			}
-			g.words = append(g.words, words)
+			g.add(s, words)
 		}
-		want := make([]byte, len(keys))
+		g.buildLane(make([]uint32, g.length()))
+		w := new(work)
+		want, before := make([]byte, len(keys)), make([]byte, len(keys))
 		for i, key := range keys {
-			want[i] = g.test(baseHashes(key))
-		}
-		check := func(how string, hits [batch]byte) {
-			t.Helper()
-			if !slices.Equal(hits[:len(keys)], want) {
-				t.Fatalf("%s, m %d, k %d, %d shards, %d keys: other answers than key by key", how, m, k, shards, len(keys))
+			var held byte
+			for s, words := range g.words[:g.n] {
+				if testShard(words, g.mod, k, baseHashes(key)) {
+					held |= 1 << s
+				}
 			}
-		}
-		var hits [batch]byte
-		g.testAll(keys, &hits)
-		check("by shards", hits)
-		g.buildLane()
-		for i, key := range keys {
-			if got := g.test(baseHashes(key)); got != want[i] {
-				t.Fatalf("m %d, k %d: %08b from the lane, %08b from the shards", m, k, got, want[i])
+			if got := g.test(baseHashes(key)); got != held {
+				t.Fatalf("m %d, k %d: %08b from the lane, %08b from the shards", m, k, got, held)
 			}
+			before[i] = byte(rand.IntN(3) / 2) // held by another group
+			want[i] = before[i] | min(held, 1)
 		}
-		g.testAll(keys, &hits)
-		check("by lane", hits)
-		if k >= 4 {
-			g.testBatch(keys, &hits)
-			check("by lane without vectors", hits)
+		copy(w.hits[:], before)
+		w.hashVector(keys)
+		g.testAll(keys, w)
+		if !slices.Equal(w.hits[:len(keys)], want) {
+			t.Fatalf("m %d, k %d, %d shards, %d keys: other answers than key by key", m, k, shards, len(keys))
+		}
+		if k < 4 {
+			continue
+		}
+		n := g.testFirst(keys, w)
+		g.testRest(n, w)
+		got := before
+		for j, i := range w.at[:n] {
+			got[i] |= w.found[j]
+		}
+		if !slices.Equal(got, want) {
+			t.Fatalf("m %d, k %d, %d shards, %d keys: other answers without vectors", m, k, shards, len(keys))
+		}
+	}
+}
+
+// TestInterleave holds every bit of a lane, by whatever instructions this machine has and
+// by those that all have, against the shards.
+func TestInterleave(t *testing.T) {
+	for round := range 160 {
+		g := newGroup(uint32(64+rand.IntN(3000)), 4)
+		for s := range 1 + round%8 {
+			words := make([]uint64, (g.mod.m+63)/64)
+			for i := range words {
+				words[i] = rand.Uint64()
+			}
+			g.add(s, words)
+		}
+		dirty := make([]uint32, g.length())
+		for i := range dirty {
+			dirty[i] = rand.Uint32()
+		}
+		g.buildLane(dirty)
+		plain := make([]uint32, g.length())
+		for s, words := range g.words[:g.n] {
+			interleaveWords(plain, words, g.unit, s<<g.unit)
+		}
+		if !slices.Equal(plain, g.lane) {
+			t.Fatalf("%d shards of %d bits: other lanes", g.n, g.mod.m)
+		}
+		for l := range g.mod.m {
+			for s, words := range g.words[:g.n] {
+				if uint64(g.read().at(l)>>(s<<g.unit)&1) != words[l>>6]>>(l&63)&1 {
+					t.Fatalf("%d shards of %d bits: bit %d of shard %d", g.n, g.mod.m, l, s)
+				}
+			}
 		}
 	}
 }
