@@ -1,7 +1,6 @@
 package exposure
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -378,105 +377,6 @@ func reasonOf(err error) string {
 		return "the server is still replaying its log"
 	}
 	return unread
-}
-
-// choose turns what the kernel found into the answer: repeats go, max cuts,
-// at_least relaxes.
-func (m *message) choose(o *Outcome) {
-	limit := m.max
-	if limit == 0 {
-		limit = len(m.spans)
-	}
-	// Which are unseen is as good as random, and a branch on it would be
-	// mispredicted half of the time: so they are listed without one first.
-	m.answer = slices.Grow(m.answer[:0], len(m.marks))[:len(m.marks)]
-	from, n := listVector(m.marks, m.answer)
-	for i := from; i < len(m.marks); i++ {
-		m.answer[n] = uint32(i)
-		if m.marks[i] == unseen {
-			n++
-		}
-	}
-	o.Dropped = len(m.marks) - n
-	list := m.answer[:n]
-	m.forgetRepeats(n + len(m.order))
-	m.shareBits(list)
-	n = 0
-	for _, i := range list {
-		switch {
-		case m.twice.has(m.keys[i]) && m.repeated(i):
-			m.marks[i] = repeat
-			o.Dropped++
-		case n == limit:
-			m.marks[i] = cut
-		default:
-			m.answer[n] = i
-			n++
-		}
-	}
-	m.answer, o.Items = m.answer[:n], n
-	for _, r := range m.order {
-		if o.Items+o.Relaxed >= m.atLeast {
-			break
-		}
-		if i := r & 0xffff; !m.twice.has(m.keys[i]) || !m.repeated(i) {
-			m.marks[i] = relaxed
-			o.Relaxed++
-			o.Dropped--
-		}
-	}
-}
-
-// forgetRepeats empties the set of ids answered so far, to hold up to n.
-func (m *message) forgetRepeats(n int) {
-	size := 64
-	for size < 2*n {
-		size *= 2
-	}
-	m.seen = slices.Grow(m.seen[:0], size)[:size]
-	clear(m.seen)
-}
-
-// bitmap has a bit for each value of the low bits of a key.
-type bitmap [1 << 11]uint64
-
-func (b *bitmap) has(key uint32) bool { return b[key>>6%uint32(len(b))]>>(key&63)&1 != 0 }
-
-// shareBits finds out which ids may have a repeat at all: those whose bit another
-// wants too. Of five thousand that are all different, one in forty; asking the set for
-// each would take four times as long.
-func (m *message) shareBits(list []uint32) {
-	once, twice := &m.once, &m.twice
-	clear(once[:])
-	clear(twice[:])
-	for _, i := range list {
-		key := m.keys[i]
-		at, bit := key>>6%uint32(len(once)), uint64(1)<<(key&63)
-		twice[at] |= once[at] & bit
-		once[at] |= bit
-	}
-	for _, r := range m.order {
-		key := m.keys[r&0xffff]
-		at, bit := key>>6%uint32(len(once)), uint64(1)<<(key&63)
-		twice[at] |= once[at] & bit
-		once[at] |= bit
-	}
-}
-
-// repeated adds an id to the set and says whether it was there. Equal keys are not
-// enough: two ids of one request may share one, and neither may be lost for it.
-func (m *message) repeated(i uint32) bool {
-	key, mask := m.keys[i], uint32(len(m.seen)-1)
-	for at := key & mask; ; at = (at + 1) & mask {
-		j := m.seen[at]
-		if j == 0 {
-			m.seen[at] = uint16(i + 1)
-			return false
-		}
-		if m.keys[j-1] == key && bytes.Equal(m.id(int(j-1)), m.id(int(i))) {
-			return true
-		}
-	}
 }
 
 // markDelivered reports the answer, and returns when that is durable and applied.

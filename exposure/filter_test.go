@@ -144,6 +144,70 @@ func coldBody(body []byte, user string) []byte {
 	return append(body[:len(body)-1], "]}"...)
 }
 
+// TestChoose holds what is answered against a plain account of it: the unseen in order,
+// each once, up to a limit, then as many again of those only shards hold as are wanted.
+func TestChoose(t *testing.T) {
+	for seed := range uint64(400) {
+		rng := rand.New(rand.NewPCG(seed, 2))
+		var m message
+		n, different := rng.IntN(3000), 1+rng.IntN(6000)
+		for range n {
+			id := fmt.Sprint(rng.IntN(different))
+			from := len(m.scratch)
+			m.scratch = append(m.scratch, id...)
+			m.addOdd(0, 0, from)
+			m.marks = append(m.marks, []byte{unseen, unseen, unseen, inExact, inShards}[rng.IntN(5)])
+		}
+		m.hash(rng.Uint64())
+		if rng.IntN(4) == 0 { // keys that ids share
+			for i := range m.keys {
+				m.keys[i] &= 0xff
+			}
+		}
+		m.max = []int{0, 0, 10, 500, 5000}[rng.IntN(5)]
+		m.atLeast = []int{0, 0, 5, 400}[rng.IntN(4)]
+		if m.atLeast > 0 {
+			for i, mark := range m.marks {
+				if mark == inShards {
+					m.order = append(m.order, uint32(rng.IntN(5))<<16|uint32(i))
+				}
+			}
+			slices.Sort(m.order)
+		}
+		want, answered, relaxing := slices.Clone(m.marks), []uint32{}, 0
+		given := map[string]bool{}
+		for i, mark := range m.marks {
+			switch id := string(m.id(i)); {
+			case mark != unseen:
+			case given[id]:
+				want[i] = repeat
+			case m.max > 0 && len(answered) == m.max:
+				want[i], given[id] = cut, true
+			default:
+				answered, given[id] = append(answered, uint32(i)), true
+			}
+		}
+		for _, r := range m.order {
+			id := string(m.id(int(r & 0xffff)))
+			if len(answered)+relaxing < m.atLeast && !given[id] {
+				want[r&0xffff], given[id] = relaxed, true
+				relaxing++
+			}
+		}
+		dropped := 0
+		for _, mark := range want {
+			if mark == inExact || mark == inShards || mark == repeat {
+				dropped++
+			}
+		}
+		var o Outcome
+		m.choose(&o)
+		if !slices.Equal(m.marks, want) || !slices.Equal(m.answer, answered) || o != (Outcome{Items: len(answered), Relaxed: relaxing, Dropped: dropped}) {
+			t.Fatalf("seed %d: %d ids: %+v, want %d answered, %d relaxed, %d dropped", seed, n, o, len(answered), relaxing, dropped)
+		}
+	}
+}
+
 // TestSharedKey: two new ids that happen to have one key for a user are both answered;
 // a repeated id is answered once.
 func TestSharedKey(t *testing.T) {

@@ -32,6 +32,7 @@ type message struct {
 	seen    []uint16 // open-addressing set of span numbers + 1, to find repeats
 	// bits of keys that some, and that more than one, of those to be answered have
 	once, twice bitmap
+	shared      []uint32 // numbers in a list, of ids that may have a repeat
 	room        viewRoom // for the view of a user nobody has asked for lately
 
 	user, scene, scope, mark, kind, at string

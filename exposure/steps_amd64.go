@@ -68,6 +68,16 @@ func listVector(marks []byte, to []uint32) (n, count int) {
 	return n, listAVX512(&marks[0], n, &to[:n][0])
 }
 
+// listSharedVector lists where in a list keys are that m.twice has, for as many 16s as
+// there are. to has room for 16 more.
+func (m *message) listSharedVector(list, to []uint32) (n, count int) {
+	n = len(list) &^ 15
+	if !haveAVX512 || n == 0 {
+		return 0, 0
+	}
+	return n, sharedAVX512(&list[0], n, &m.keys[0], &m.twice[0], &to[:n+16][0])
+}
+
 // appendTokens appends tokens with a comma behind each, up to one that is long or odd
 // or near the end of the body, and says how many. dst has room for all, and for 32
 // bytes more, or 32 for each.
@@ -110,6 +120,12 @@ func pairAVX512(spans *span, n int, body *byte) (done int)
 //
 //go:noescape
 func listAVX512(marks *byte, n int, to *uint32) (count int)
+
+// sharedAVX512 writes which of n numbers, a multiple of 16 and not zero, are those of keys
+// whose bit is set, and up to 16 numbers behind the last.
+//
+//go:noescape
+func sharedAVX512(list *uint32, n int, keys *uint32, bits *uint64, to *uint32) (count int)
 
 // tokensAVX2 copies 32 bytes for each of n ids, whatever its length, up to one of more
 // than 29, or beginning after last.

@@ -278,6 +278,50 @@ sixteen:
 	VZEROUPPER
 	RET
 
+// func sharedAVX512(list *uint32, n int, keys *uint32, bits *uint64, to *uint32) (count int)
+TEXT ·sharedAVX512(SB), NOSPLIT, $0-48
+	MOVQ list+0(FP), SI
+	MOVQ n+8(FP), CX
+	MOVQ keys+16(FP), AX
+	MOVQ bits+24(FP), R9
+	MOVQ to+32(FP), DI
+	VPMOVZXBD bytes64<>(SB), Z16
+	MOVL $16, BX
+	VPBROADCASTD BX, Z17
+	MOVL $0xfff, BX           // of 32 bits each
+	VPBROADCASTD BX, Z18
+	MOVL $31, BX
+	VPBROADCASTD BX, Z19
+	MOVL $1, BX
+	VPBROADCASTD BX, Z20
+	XORQ DX, DX
+
+sixteen:
+	VMOVDQU32 (SI), Z0
+	VPXORD Z1, Z1, Z1
+	KXNORW K1, K1, K1
+	VPGATHERDD (AX)(Z0*4), K1, Z1
+	VPSRLD $5, Z1, Z2
+	VPANDD Z18, Z2, Z2
+	VPANDD Z19, Z1, Z1
+	VPXORD Z3, Z3, Z3
+	KXNORW K1, K1, K1
+	VPGATHERDD (R9)(Z2*4), K1, Z3
+	VPSRLVD Z1, Z3, Z3
+	VPTESTMD Z20, Z3, K2
+	VPCOMPRESSD.Z Z16, K2, Z4
+	VMOVDQU32 Z4, (DI)(DX*4)
+	KMOVW K2, BX
+	POPCNTL BX, BX
+	ADDQ BX, DX
+	VPADDD Z17, Z16, Z16
+	ADDQ $64, SI
+	SUBQ $16, CX
+	JNZ  sixteen
+	MOVQ DX, count+40(FP)
+	VZEROUPPER
+	RET
+
 // func tokensAVX2(to *byte, ids *uint32, n int, spans *span, body *byte, last uint64) (done, written int)
 TEXT ·tokensAVX2(SB), NOSPLIT, $0-64
 	MOVQ to+0(FP), DI

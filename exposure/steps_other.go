@@ -12,4 +12,6 @@ func (m *message) scanVector(i int) int { return i }
 
 func listVector([]byte, []uint32) (n, count int) { return 0, 0 }
 
+func (m *message) listSharedVector(_, _ []uint32) (n, count int) { return 0, 0 }
+
 func (m *message) appendTokens(dst []byte, _ []uint32) ([]byte, int) { return dst, 0 }
