@@ -2,6 +2,7 @@ package exposure
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"testing"
 )
@@ -50,7 +51,18 @@ func TestBuildMix(t *testing.T) {
 	for i := range users {
 		u := MixUser(i)
 		n := MixKeys(i, mix)
-		if got := f.unseenOf(u, u+"-000000", u+"-"+"000049", u+"-000050", u+"-900000"); !slices.Contains(got, u+"-900000") || (n == 50) != slices.Contains(got, u+"-000050") || len(got) > 2 {
+		asked := []string{u + "-000000", u + "-000049", u + "-000050"}
+		for i := range 10 {
+			asked = append(asked, fmt.Sprintf("%s-90000%d", u, i))
+		}
+		// The file's secret is a random one, and of the ten a shard may take one or two for
+		// its own.
+		got := f.unseenOf(u, asked...)
+		strangers := len(got)
+		if n == 50 {
+			strangers--
+		}
+		if strangers < 6 || strangers > 10 || (n == 50) != slices.Contains(got, u+"-000050") || slices.Contains(got, asked[0]) || slices.Contains(got, asked[1]) {
 			t.Fatalf("user %s of %d: %v", u, n, got)
 		}
 	}
