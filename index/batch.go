@@ -43,7 +43,7 @@ type batch struct {
 	ordinal uint32
 	event   uint64
 	events  []Event
-	// outlines are those of the new versions, up to ordinal; blank ones have none.
+	// outlines are those of the new versions, in order; blank ones have none.
 	outlines []sketch.Outline
 }
 
@@ -92,7 +92,9 @@ func (x *Index) apply(ctx context.Context, applied uint64, f func(b *batch) erro
 		x.journal.forget()
 		return err
 	}
-	x.outlines.add(b.ordinal, b.outlines)
+	for i := range b.outlines {
+		x.versions.setOutline(x.nextOrdinal+uint32(i), &b.outlines[i])
+	}
 	x.nextOrdinal, x.nextEvent = b.ordinal, b.event
 	x.state.Lock()
 	x.applied, x.events = applied, b.event-1
@@ -226,7 +228,7 @@ func (b *batch) version(ordinal uint32) (*version, error) {
 	if v.form, err = b.formOf(&v.itemRow); err != nil {
 		return nil, err
 	}
-	v.flags = b.x.columns.flags(ordinal) &^ flagSwept
+	v.flags = b.x.versions.flags(ordinal) &^ flagSwept
 	v.state = state{verdict: v.itemRow.verdict, rule: v.itemRow.rule, of: uint32(v.itemRow.of.Int64), cluster: v.itemRow.cluster,
 		revision: v.itemRow.revision, seq: v.itemRow.seq}
 	var of sql.NullInt64
@@ -256,8 +258,8 @@ func (b *batch) insert(r *itemRow, a *Article) error {
 		}
 	}
 	f := arrival(r.verdict, r.exact == nil)
-	x.columns.set(r.ordinal, f, r.cluster, uint32(r.arrivedAt/1000))
-	b.undo = append(b.undo, func() { x.columns.set(r.ordinal, 0, 0, 0) })
+	x.versions.set(r.ordinal, f, r.cluster, uint32(r.arrivedAt/1000))
+	b.undo = append(b.undo, func() { x.versions.set(r.ordinal, 0, 0, 0) })
 	// The look-ups are not taken back: whoever follows one reads the row and
 	// checks it, so that one that points to nothing, or to another item, is
 	// passed over.
@@ -328,11 +330,11 @@ func (b *batch) setState(v *version, f flags, s state) error {
 		return fmt.Errorf("state of ordinal %d: %w", v.ordinal, err)
 	}
 	was, wasCluster := v.flags, v.state.cluster
-	x.columns.setFlags(v.ordinal, f)
-	x.columns.setCluster(v.ordinal, s.cluster)
+	x.versions.setFlags(v.ordinal, f)
+	x.versions.setCluster(v.ordinal, s.cluster)
 	b.undo = append(b.undo, func() {
-		x.columns.setFlags(v.ordinal, was)
-		x.columns.setCluster(v.ordinal, wasCluster)
+		x.versions.setFlags(v.ordinal, was)
+		x.versions.setCluster(v.ordinal, wasCluster)
 	})
 	if (was^f)&flagExemplar != 0 {
 		sk, err := decodeSketch(v.form.sketch)

@@ -81,8 +81,8 @@ func (x *Index) scanBrief(r *sql.Rows) (*Brief, error) {
 		}
 		b.Title = beginning(text, 40)
 	}
-	f := x.columns.flags(b.Ordinal)
-	b.Verdict, b.Superseded, b.Cluster = f.verdict(), f&flagSuperseded != 0, x.clusters.resolve(x.columns.cluster(b.Ordinal))
+	f := x.versions.flags(b.Ordinal)
+	b.Verdict, b.Superseded, b.Cluster = f.verdict(), f&flagSuperseded != 0, x.clusters.resolve(x.versions.cluster(b.Ordinal))
 	return b, nil
 }
 

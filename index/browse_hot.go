@@ -40,7 +40,7 @@ func (b *Browse) Hot(ctx context.Context, now time.Time, n int, further []uint32
 	x := b.x
 	hots := map[uint32]*Hot{} // by cluster
 	add := func(cluster, lead uint32, sources int, heat float64) {
-		f := x.columns.flags(lead)
+		f := x.versions.flags(lead)
 		if hots[cluster] == nil && f.verdict().Accepted() && f&flagSuperseded == 0 {
 			hots[cluster] = &Hot{Lead: Brief{Ordinal: lead}, Cluster: cluster, Sources: sources, Pull: math.Exp2(heat - heatAt(now.UnixMilli()))}
 		}
@@ -64,7 +64,7 @@ func (b *Browse) Hot(ctx context.Context, now time.Time, n int, further []uint32
 		var arrived int64
 		err := r.Scan(&ordinal, &arrived)
 		// A cluster of one; what leads others is a story, or will be in a moment.
-		if cluster, lead := x.clusters.lead(x.columns.cluster(ordinal)); lead == ordinal {
+		if cluster, lead := x.clusters.lead(x.versions.cluster(ordinal)); lead == ordinal {
 			add(cluster, lead, 1, heatAt(arrived))
 		}
 		return err
@@ -114,8 +114,8 @@ func (x *Index) ClustersOf(ctx context.Context, ids []string) (map[string]uint32
 		var ordinal uint32
 		var id string
 		err := r.Scan(&ordinal, &id)
-		if wanted[id] && x.columns.flags(ordinal)&flagSuperseded == 0 {
-			out[id] = x.clusters.resolve(x.columns.cluster(ordinal))
+		if wanted[id] && x.versions.flags(ordinal)&flagSuperseded == 0 {
+			out[id] = x.clusters.resolve(x.versions.cluster(ordinal))
 		}
 		return err
 	}, string(list))

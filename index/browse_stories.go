@@ -301,7 +301,7 @@ func (b *Browse) Story(ctx context.Context, id, after uint32, limit int) (*Story
 	if err != nil {
 		return nil, fmt.Errorf("index: story %d: %w", id, err)
 	}
-	if s.size == 0 && x.columns.flags(id) == 0 {
+	if s.size == 0 && x.versions.flags(id) == 0 {
 		return nil, fmt.Errorf("index: story %d: %w", id, ErrNotFound)
 	}
 	v.Size, v.Sources, v.Rules, v.Spark = s.size, len(s.sources), ruleList(s.rules), s.spark()

@@ -167,7 +167,7 @@ func (b *Browse) suspectRow(ctx context.Context, head, series uint32) (row Suspe
 
 // waits reports whether a version is a suspect that nobody has decided about.
 func (x *Index) waits(ordinal uint32) bool {
-	f := x.columns.flags(ordinal)
+	f := x.versions.flags(ordinal)
 	return f.verdict() == Suspect && f&flagSuperseded == 0
 }
 

@@ -405,7 +405,7 @@ func (b *Browse) search(ctx context.Context, tx *sql.Tx, words []string, limit i
 			return nil, err
 		}
 		for i := len(hits) - 1; i >= 0 && len(found) < limit; i-- {
-			if b.x.columns.flags(hits[i])&flagSuperseded == 0 {
+			if b.x.versions.flags(hits[i])&flagSuperseded == 0 {
 				found = append(found, hits[i])
 			}
 		}

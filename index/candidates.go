@@ -35,15 +35,16 @@ func likelier(a, b *candidate) int {
 func (x *Index) candidates(a *Article, proposals []proposal, at uint32, own map[uint32]bool) (candidates, strangers []*candidate) {
 	outline := a.Sketch.Outline()
 	for i := range proposals[:min(len(proposals), x.policy.Judged)] {
-		x.columns.prefetch(proposals[i].ordinal)
-		x.outlines.prefetch(proposals[i].ordinal)
+		x.versions.prefetch(proposals[i].ordinal)
 	}
 	all := make([]candidate, 0, min(len(proposals), x.policy.Judged))
+	x.clusters.mu.RLock()
+	defer x.clusters.mu.RUnlock()
 	for _, p := range proposals {
 		if len(all) == cap(all) {
 			break
 		}
-		t, ok := x.target(p.ordinal, at, own)
+		t, ok := x.targetLocked(p.ordinal, at, own)
 		if !ok {
 			continue
 		}

@@ -35,6 +35,10 @@ func (c *clusters) resolveLocked(id uint32) uint32 {
 func (c *clusters) lead(id uint32) (cluster, lead uint32) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
+	return c.leadLocked(id)
+}
+
+func (c *clusters) leadLocked(id uint32) (cluster, lead uint32) {
 	id = c.resolveLocked(id)
 	if lead, ok := c.leads[id]; ok {
 		return id, lead

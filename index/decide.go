@@ -367,7 +367,7 @@ func (d *decision) reject() error {
 		if v.state.of == 0 {
 			return fmt.Errorf("into: is missing: item %q is not suspected of being a copy, say of which cluster it is one: %w", v.id, ErrQuery)
 		}
-		into = d.x.columns.cluster(v.state.of)
+		into = d.x.versions.cluster(v.state.of)
 	}
 	return d.mergeInto(v, into)
 }

@@ -23,8 +23,8 @@ func standing(t tester, x *Index) []string {
 		if err := r.Scan(&ordinal); err != nil {
 			return err
 		}
-		cluster, lead := x.clusters.lead(x.columns.cluster(ordinal))
-		lines = append(lines, fmt.Sprintf("item %d: %s flags %x cluster %d led by %d", ordinal, x.columns.flags(ordinal).verdict(), uint32(x.columns.flags(ordinal)&^flagSwept), cluster, lead))
+		cluster, lead := x.clusters.lead(x.versions.cluster(ordinal))
+		lines = append(lines, fmt.Sprintf("item %d: %s flags %x cluster %d led by %d", ordinal, x.versions.flags(ordinal).verdict(), uint32(x.versions.flags(ordinal)&^flagSwept), cluster, lead))
 		c, err := x.Cluster(context.Background(), cluster)
 		if err != nil {
 			return err

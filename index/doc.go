@@ -54,9 +54,10 @@
 // Resident of an item: four postings in the bands, one under each key (up to 12 of
 // a short text, up to 7 of another, figures' digest included), one id and one hash
 // of the normal form, 10 bytes each in the bands and 8 elsewhere, with at most
-// a quarter of slack from a million items on; 16 bytes of columns, 52 of an
-// outline (outlines.go). MemoryBytes is the formula. A page of 64 buckets takes
-// 3 KB at least, and there are 7,168; one that is being replaced is held twice.
+// a quarter of slack from a million items on; one row of 64 bytes (versions.go),
+// 51 of which are an outline (outlines.go). MemoryBytes is the formula. A page of
+// 64 buckets takes 3 KB at least, and there are 7,168; one that is being replaced
+// is held twice.
 // What is bounded besides stands in ARCHITECTURE.md under Memory.
 //
 // # Recipes
@@ -66,8 +67,8 @@
 //
 // # Retention
 //
-// See sweep.go: memory follows the exemplars of the window, but for the columns,
-// outlines and look-ups, which ids never leave.
+// See sweep.go: memory follows the exemplars of the window, but for rows and
+// look-ups, which ids never leave.
 //
 // # Files
 //
@@ -75,8 +76,8 @@
 // migrations/. A version of jianguo that finds a newer format refuses it.
 //
 // snapshot.db holds what is resident (snapshot.go: the file and its versions;
-// package buckets: a page of postings with an example in bytes; columns.go: a
-// page of columns). It is written whenever an eighth of the index has changed and
+// package buckets: a page of postings with an example in bytes; columnpage.go:
+// a page of columns). It is written whenever an eighth of the index has changed and
 // at an orderly end, is told damaged by its checksums, and can be removed.
 package index
 
@@ -85,5 +86,5 @@ package index
 func MemoryBytes(items int64, keysAnItem int) int64 {
 	const pages = 7 * 1024
 	narrow := int64(keysAnItem) + 2
-	return items*(4*10+narrow*8)*5/4 + items*(16+52) + pages*3<<10 + 5<<20
+	return items*(4*10+narrow*8)*5/4 + items*rowBytes + pages*3<<10 + 5<<20
 }

@@ -114,8 +114,7 @@ type Index struct {
 	stream  stream
 
 	overlay  overlay // what versions are compared by; not changed after Open
-	columns  columns
-	outlines outlines
+	versions versions
 	bands    *bands.Bands
 	ids      *runs.Runs // xxh3(id) -> ordinals of its versions
 	exacts   *runs.Runs // first half of Exact -> ordinals
@@ -378,11 +377,11 @@ func (x *Index) Close() error {
 			errs = append(errs, db.Close())
 		}
 	}
-	// Their memory is not the garbage collector's.
+	// Their memory is not the garbage collector's. That of versions goes by
+	// itself.
 	x.bands.Close()
 	x.ids.Close()
 	x.exacts.Close()
-	x.outlines.close()
 	return errors.Join(errs...)
 }
 

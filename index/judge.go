@@ -146,12 +146,19 @@ type target struct {
 // target resolves a proposal; false where nothing living stands behind it: its
 // cluster has no lead any more, its time is over, or it is the item itself.
 func (x *Index) target(ordinal, at uint32, own map[uint32]bool) (target, bool) {
-	f := x.columns.flags(ordinal)
-	c := x.columns.cluster(ordinal)
+	x.clusters.mu.RLock()
+	defer x.clusters.mu.RUnlock()
+	return x.targetLocked(ordinal, at, own)
+}
+
+// targetLocked is target for a caller that has locked the clusters, to resolve many.
+func (x *Index) targetLocked(ordinal, at uint32, own map[uint32]bool) (target, bool) {
+	f := x.versions.flags(ordinal)
+	c := x.versions.cluster(ordinal)
 	if f == 0 || c == 0 || own[ordinal] {
 		return target{}, false
 	}
-	cluster, lead := x.clusters.lead(c)
+	cluster, lead := x.clusters.leadLocked(c)
 	if !x.alive(ordinal, cluster, at) {
 		return target{}, false
 	}
@@ -161,15 +168,15 @@ func (x *Index) target(ordinal, at uint32, own map[uint32]bool) (target, bool) {
 	if lead == 0 || own[lead] {
 		return target{}, false
 	}
-	return target{cluster: cluster, lead: lead, blocked: x.columns.flags(lead)&flagBlocked != 0}, true
+	return target{cluster: cluster, lead: lead, blocked: x.versions.flags(lead)&flagBlocked != 0}, true
 }
 
 // alive applies retention: by arrival, so that the same stream gives the same
 // verdicts whenever the sweep runs.
 func (x *Index) alive(ordinal, cluster, at uint32) bool {
 	window, limit := x.policy.Window.Seconds(), x.policy.Cap.Seconds()
-	born := x.columns.arrived(ordinal)
-	last := max(x.columns.touched(cluster), born)
+	born := x.versions.arrived(ordinal)
+	last := max(x.versions.touched(cluster), born)
 	return float64(at) <= float64(last)+window && float64(at) <= float64(born)+limit
 }
 

@@ -86,7 +86,7 @@ func (x *Index) loadClusters(ctx context.Context) error {
 	})
 }
 
-// loadItems makes columns, look-ups and postings resident: from the snapshot
+// loadItems makes versions, look-ups and postings resident: from the snapshot
 // and what has changed since, or from every row.
 func (x *Index) loadItems(ctx context.Context) (err error) {
 	identity, err := x.identity(ctx)
@@ -117,8 +117,8 @@ func (x *Index) loadItems(ctx context.Context) (err error) {
 // or all of them.
 const loadStep = 8192
 
-// loadRows sets columns and look-ups from the rows after an ordinal, and puts
-// what has changed since arrival on top.
+// loadRows makes versions and look-ups resident from the rows after an ordinal,
+// and puts what has changed since arrival on top.
 func (x *Index) loadRows(ctx context.Context, after int64, put func(ordinal uint32, id, exact []byte)) error {
 	total := int64(x.nextOrdinal) - 1 - after
 	err := each(ctx, x.reader, `SELECT ordinal, id, exact, arrived_at, verdict, cluster FROM `+x.overlay.compared()+` WHERE ordinal > ? ORDER BY ordinal`, func(r *sql.Rows) error {
@@ -129,7 +129,7 @@ func (x *Index) loadRows(ctx context.Context, after int64, put func(ordinal uint
 		if err := r.Scan(&ordinal, &id, &exact, &arrivedAt, &verdict, &cluster); err != nil {
 			return err
 		}
-		x.columns.set(ordinal, arrival(verdict, exact == nil), cluster, uint32(arrivedAt/1000))
+		x.versions.set(ordinal, arrival(verdict, exact == nil), cluster, uint32(arrivedAt/1000))
 		put(ordinal, id, exact)
 		if ordinal%loadStep == 0 {
 			x.cfg.Progress("items", int64(ordinal)-after, total)
@@ -143,8 +143,8 @@ func (x *Index) loadRows(ctx context.Context, after int64, put func(ordinal uint
 		var ordinal, cluster uint32
 		var f flags
 		err := r.Scan(&ordinal, &cluster, &f)
-		x.columns.setFlags(ordinal, f|x.columns.flags(ordinal)&flagSwept)
-		x.columns.setCluster(ordinal, cluster)
+		x.versions.setFlags(ordinal, f|x.versions.flags(ordinal)&flagSwept)
+		x.versions.setCluster(ordinal, cluster)
 		return err
 	})
 	if err != nil {
@@ -152,12 +152,12 @@ func (x *Index) loadRows(ctx context.Context, after int64, put func(ordinal uint
 	}
 	// A cluster that has grown since was touched after the last row known then;
 	// a day is for clocks that go back.
-	since := int64(x.columns.arrived(uint32(after)))*1000 - 24*3600*1000
+	since := int64(x.versions.arrived(uint32(after)))*1000 - 24*3600*1000
 	return each(ctx, x.reader, `SELECT id, last_at FROM clusters WHERE last_at >= ?`, func(r *sql.Rows) error {
 		var id uint32
 		var last int64
 		err := r.Scan(&id, &last)
-		x.columns.touch(id, max(x.columns.touched(id), uint32(last/1000)))
+		x.versions.touch(id, max(x.versions.touched(id), uint32(last/1000)))
 		return err
 	}, since)
 }
@@ -172,7 +172,7 @@ func (x *Index) postings(ctx context.Context, after int64, f func(ordinal uint32
 		if err := r.Scan(&ordinal, &fingerprint, &encoded); err != nil {
 			return err
 		}
-		if x.columns.flags(ordinal)&flagExemplar == 0 {
+		if x.versions.flags(ordinal)&flagExemplar == 0 {
 			return nil
 		}
 		sk, err := decodeSketch(encoded)
@@ -253,7 +253,7 @@ func (x *Index) replay(ctx context.Context, m *marks) error {
 		if err != nil {
 			return fmt.Errorf("sketch of ordinal %d: %w", ordinal, err)
 		}
-		if x.columns.flags(ordinal)&flagExemplar != 0 {
+		if x.versions.flags(ordinal)&flagExemplar != 0 {
 			x.repost(ordinal, simhash.Fingerprint(fingerprint), postingKeys(&sk))
 		} else {
 			x.unpost(ordinal, simhash.Fingerprint(fingerprint), postingKeys(&sk))

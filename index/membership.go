@@ -60,9 +60,9 @@ func (b *batch) join(id, ordinal uint32, at int64) error {
 	c.size++
 	c.last = max(c.last, at)
 	x := b.x
-	was := x.columns.touched(id)
-	x.columns.touch(id, max(was, uint32(at/1000)))
-	b.undo = append(b.undo, func() { x.columns.touch(id, was) })
+	was := x.versions.touched(id)
+	x.versions.touch(id, max(was, uint32(at/1000)))
+	b.undo = append(b.undo, func() { x.versions.touch(id, was) })
 	return b.setCluster(c)
 }
 
@@ -188,7 +188,7 @@ func (b *batch) oldestCopy(id uint32) (*version, error) {
 		return nil, fmt.Errorf("members of cluster %d: %w", id, err)
 	}
 	for _, o := range ordinals {
-		if f := b.x.columns.flags(o); f.verdict() == Duplicate && f&(flagSuperseded|flagBlank) == 0 {
+		if f := b.x.versions.flags(o); f.verdict() == Duplicate && f&(flagSuperseded|flagBlank) == 0 {
 			return b.version(o)
 		}
 	}

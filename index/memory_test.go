@@ -171,7 +171,7 @@ func TestMemoryForLong(t *testing.T) {
 		if err := x.reader.QueryRowContext(ctx, `SELECT count(*) FROM clusters WHERE lead IS NOT id OR merged_into IS NOT NULL`).Scan(&led); err != nil {
 			t.Fatal(err)
 		}
-		formula := MemoryBytes(live, int(int64(s.KeyPostings)/max(live, 1))+1) + (versions-live)*(36+52) + led*100
+		formula := MemoryBytes(live, int(int64(s.KeyPostings)/max(live, 1))+1) + (versions-live)*(20+64) + led*100
 		t.Logf("%d versions, %d exemplars, %d keys: the system %d MB and %d MB mapped, parts %d MB, formula %d MB", versions, live, s.KeyPostings, took>>20, mapped>>20, sum>>20, formula>>20)
 		if sum > formula {
 			t.Errorf("the parts take %d bytes, the formula says %d", sum, formula)

@@ -45,8 +45,8 @@ func TestOutlinesChangeNoVerdict(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			for _, c := range plain.outlines.all() {
-				clear(c.rows[:plain.nextOrdinal])
+			for ordinal := range plain.nextOrdinal {
+				plain.versions.setOutline(ordinal, new(sketch.Outline))
 			}
 			if diff := cmp.Diff(outcomes[1], outcomes[0]); diff != "" {
 				t.Fatalf("seed %d, item %d (-every sketch read +outlines):\n%s", seed, i, diff)
@@ -124,12 +124,12 @@ func TestOutlinesFollowTheRows(t *testing.T) {
 	check := func() {
 		t.Helper()
 		for ordinal := uint32(1); ordinal < x.nextOrdinal; ordinal++ {
-			got, want := x.outlines.get(ordinal), articles[ordinal].Sketch.Outline()
-			if got == nil || *got != want {
+			got, want := x.versions.outline(ordinal), articles[ordinal].Sketch.Outline()
+			if got != want {
 				t.Fatalf("the outline of ordinal %d is %v, want %v", ordinal, got, want)
 			}
 		}
-		if x.outlines.get(x.nextOrdinal) != nil || x.outlines.get(1<<31) != nil {
+		if x.versions.outline(x.nextOrdinal) != (sketch.Outline{}) || x.versions.outline(1<<31) != (sketch.Outline{}) {
 			t.Fatal("there are outlines of what is not there")
 		}
 	}

@@ -90,7 +90,7 @@ func (p Probe) Reload(ctx context.Context) error {
 func (p Probe) Outlined() <-chan struct{} { return p.x.outlined }
 
 // Exemplar reports whether the version with an ordinal is one.
-func (p Probe) Exemplar(ordinal uint32) bool { return p.x.columns.flags(ordinal)&flagExemplar != 0 }
+func (p Probe) Exemplar(ordinal uint32) bool { return p.x.versions.flags(ordinal)&flagExemplar != 0 }
 
 // Bytes are resident bytes: of the fingerprints' bands, and of everything by
 // part.
@@ -104,7 +104,7 @@ func (p Probe) Bytes() (inBands int64, parts map[string]int64) {
 	}
 	return inBands, map[string]int64{
 		"bands": inBands, "keys": s.Bytes - inBands, "ids": p.x.ids.Stats().Bytes, "exact": p.x.exacts.Stats().Bytes,
-		"columns": int64(len(p.x.columns.all())) * chunkBytes, "outlines": int64(len(p.x.outlines.all())) * outlineBytes * columnChunk,
+		"versions": int64(len(p.x.versions.all())) * chunkBytes,
 	}
 }
 

@@ -88,7 +88,7 @@ func (d *decision) vacant(v *version) (uint32, error) {
 			AND NOT EXISTS (SELECT 1 FROM clusters k WHERE k.id = m.ordinal) ORDER BY m.ordinal LIMIT 100`, func(r *sql.Rows) error {
 			var ordinal uint32
 			err := r.Scan(&ordinal)
-			if found == 0 && d.x.columns.cluster(ordinal) != ordinal {
+			if found == 0 && d.x.versions.cluster(ordinal) != ordinal {
 				found = ordinal
 			}
 			return err
@@ -103,7 +103,7 @@ func (d *decision) vacant(v *version) (uint32, error) {
 // unused reports whether no cluster bears a number: the item of that ordinal
 // has never been alone in one, or its cluster was taken back.
 func (d *decision) unused(id uint32) (bool, error) {
-	if d.x.columns.cluster(id) == id {
+	if d.x.versions.cluster(id) == id {
 		return false, nil
 	}
 	var one int

@@ -30,7 +30,7 @@ const SnapshotFileName = "snapshot.db"
 // Version 2: table pages (id = kind << 32 | number, data), table marks. Kinds:
 // 1 postings (number: family << 16 | first key, see package bands), 2 id
 // look-up and 3 exact look-up (number: upper 16 bits of the key, see package
-// runs), 4 columns (number: ordinal / 65536; see columns.go). A row carries the
+// runs), 4 columns (number: ordinal / 65536; see columnpage.go). A row carries the
 // xxh3 of its data; the mark manifest is the exclusive or, over all rows, of the
 // xxh3 of id and hash, and the mark sum is the xxh3 of the other marks: a row
 // that is damaged, missing or too many is noticed, whatever SQLite makes of the
@@ -261,7 +261,7 @@ func (x *Index) forget() {
 	x.bands.Forget()
 	x.ids.Forget()
 	x.exacts.Forget()
-	for _, ch := range x.columns.all() {
+	for _, ch := range x.versions.all() {
 		ch.dirty.Store(true)
 	}
 }
@@ -289,11 +289,11 @@ func (w *pageWriter) all() error {
 	// Columns come first: what they call posted may not be swept before the
 	// postings are written (the sweep waits), and what is posted again meanwhile
 	// is told from the events.
-	for n, ch := range x.columns.all() {
+	for n, ch := range x.versions.all() {
 		if !ch.dirty.Swap(false) {
 			continue
 		}
-		if err := w.emit(pageID(pageColumns, uint32(n)), x.columns.page(uint32(n))); err != nil {
+		if err := w.emit(pageID(pageColumns, uint32(n)), ch.page(uint32(n))); err != nil {
 			return err
 		}
 	}

@@ -20,7 +20,7 @@ type pageLoader struct {
 	db          *sql.DB
 	postings    *bands.Loader
 	ids, exacts *runs.Loader
-	columns     *columns
+	versions    *versions
 	progress    func(stage string, done, total int64)
 	total       int64
 
@@ -34,8 +34,8 @@ const pagesAtOnce = 32
 // loadPages makes what the pages hold resident.
 func (x *Index) loadPages(ctx context.Context, db *sql.DB, m *marks) error {
 	l := &pageLoader{db: db, postings: bands.NewLoader(bands.Config{}), ids: runs.NewLoader(runs.Config{}),
-		exacts: runs.NewLoader(runs.Config{}), columns: new(columns), progress: x.cfg.Progress}
-	l.columns.grow(uint32(m.highOrdinal))
+		exacts: runs.NewLoader(runs.Config{}), versions: new(versions), progress: x.cfg.Progress}
+	l.versions.grow(uint32(m.highOrdinal))
 	if err := l.load(ctx, m.manifest); err != nil {
 		l.postings.Close()
 		l.ids.Close()
@@ -44,7 +44,7 @@ func (x *Index) loadPages(ctx context.Context, db *sql.DB, m *marks) error {
 	}
 	x.snapshotSum = m.sum
 	x.bands, x.ids, x.exacts = l.postings.Bands(), l.ids.Runs(), l.exacts.Runs()
-	x.columns.chunks.Store(l.columns.chunks.Load())
+	x.versions.chunks.Store(l.versions.chunks.Load())
 	return nil
 }
 
@@ -155,7 +155,7 @@ func (l *pageLoader) page(id int64, data []byte) error {
 	case pageExacts:
 		return l.exacts.Page(runs.PageID(number), data)
 	case pageColumns:
-		return l.columns.load(number, data)
+		return l.versions.load(number, data)
 	}
 	return nil
 }

@@ -32,17 +32,17 @@ const (
 // over reports whether an exemplar is of no use any more at a time, and can be
 // removed from the postings.
 func (x *Index) over(ordinal, at uint32) bool {
-	f := x.columns.flags(ordinal)
+	f := x.versions.flags(ordinal)
 	if f&flagExemplar == 0 {
 		return false
 	}
-	if float64(at) > float64(x.columns.arrived(ordinal))+x.policy.Cap.Seconds() {
+	if float64(at) > float64(x.versions.arrived(ordinal))+x.policy.Cap.Seconds() {
 		return true
 	}
-	if f&flagSuperseded != 0 || x.columns.cluster(ordinal) != ordinal {
+	if f&flagSuperseded != 0 || x.versions.cluster(ordinal) != ordinal {
 		return false
 	}
-	if float64(at) <= float64(x.columns.arrived(ordinal))+x.policy.Window.Seconds() {
+	if float64(at) <= float64(x.versions.arrived(ordinal))+x.policy.Window.Seconds() {
 		return false // alive by itself, as nearly all are: nothing of its cluster need be looked up
 	}
 	if lead, merged := x.clusters.own(ordinal); lead != ordinal || merged != 0 {
@@ -54,7 +54,7 @@ func (x *Index) over(ordinal, at uint32) bool {
 // horizon is the latest time that is over for every message to come. Guarded by
 // Index.write.
 func (x *Index) horizon() uint32 {
-	at := x.columns.arrived(x.nextOrdinal - 1)
+	at := x.versions.arrived(x.nextOrdinal - 1)
 	return at - min(at, sweepSlack)
 }
 
@@ -67,10 +67,10 @@ func (x *Index) Sweep(ctx context.Context) (int, error) {
 	swept := 0
 	var group []uint32
 	for ordinal := uint32(1); ordinal < end; ordinal++ {
-		if x.over(ordinal, at) && x.columns.flags(ordinal)&flagSwept == 0 {
+		if x.over(ordinal, at) && x.versions.flags(ordinal)&flagSwept == 0 {
 			group = append(group, ordinal)
 		}
-		if ordinal%columnChunk == 0 {
+		if ordinal%chunkRows == 0 {
 			x.metrics.sweep.Set(float64(ordinal) / float64(end))
 			if ctx.Err() != nil {
 				return swept, ctx.Err()
@@ -123,14 +123,14 @@ func (x *Index) sweep(ctx context.Context, group []uint32, at uint32) (int, erro
 	x.write.Lock()
 	n := 0
 	for i, ordinal := range group {
-		f := x.columns.flags(ordinal)
+		f := x.versions.flags(ordinal)
 		if x.closed || f&flagSwept != 0 || !x.over(ordinal, at) {
 			continue // changed since
 		}
 		p := &postings[i]
 		x.unpost(ordinal, p.fingerprint, p.keys)
 		x.journal.add(change{fingerprint: p.fingerprint, ordinal: ordinal, removed: true, keys: p.keys})
-		x.columns.setFlags(ordinal, f|flagSwept)
+		x.versions.setFlags(ordinal, f|flagSwept)
 		x.relatives.forget(ordinal)
 		n++
 	}
@@ -148,7 +148,7 @@ func (x *Index) sweep(ctx context.Context, group []uint32, at uint32) (int, erro
 // revive posts an exemplar again that was swept: its item or cluster changes.
 func (b *batch) revive(ordinal uint32) error {
 	x := b.x
-	f := x.columns.flags(ordinal)
+	f := x.versions.flags(ordinal)
 	if f&flagSwept == 0 {
 		return nil
 	}
@@ -161,8 +161,8 @@ func (b *batch) revive(ordinal uint32) error {
 		return fmt.Errorf("sketch of ordinal %d: %w", ordinal, err)
 	}
 	b.post(ordinal, simhash.Fingerprint(v.form.fingerprint), postingKeys(&sk))
-	x.columns.setFlags(ordinal, f&^flagSwept)
-	b.undo = append(b.undo, func() { x.columns.setFlags(ordinal, f) })
+	x.versions.setFlags(ordinal, f&^flagSwept)
+	b.undo = append(b.undo, func() { x.versions.setFlags(ordinal, f) })
 	return nil
 }
 
@@ -180,20 +180,26 @@ func (x *Index) settle(ctx context.Context, after int64) error {
 	if err != nil {
 		return err
 	}
-	for ordinal := uint32(1); ordinal < x.nextOrdinal; ordinal++ {
-		f := x.columns.flags(ordinal)
-		if f&flagSwept == 0 || x.over(ordinal, at) && !changed[ordinal] {
+	for n, ch := range x.versions.all() {
+		if !ch.swept {
 			continue
 		}
-		x.columns.setFlags(ordinal, f&^flagSwept)
-		if f&flagExemplar == 0 {
-			continue
+		first, end := uint32(n)*chunkRows, uint32(min(uint64(n+1)*chunkRows, uint64(x.nextOrdinal)))
+		for ordinal := first; ordinal < end; ordinal++ {
+			f := x.versions.flags(ordinal)
+			if f&flagSwept == 0 || x.over(ordinal, at) && !changed[ordinal] {
+				continue
+			}
+			x.versions.setFlags(ordinal, f&^flagSwept)
+			if f&flagExemplar == 0 {
+				continue
+			}
+			p, err := x.readPosting(ctx, ordinal)
+			if err != nil {
+				return err
+			}
+			x.repost(ordinal, p.fingerprint, p.keys)
 		}
-		p, err := x.readPosting(ctx, ordinal)
-		if err != nil {
-			return err
-		}
-		x.repost(ordinal, p.fingerprint, p.keys)
 	}
 	return nil
 }
@@ -205,7 +211,7 @@ func (x *Index) sweepWhenDue(ctx context.Context) {
 	if every == 0 {
 		every = x.policy.Window / 64
 	}
-	now := x.columns.arrived(x.nextOrdinal - 1)
+	now := x.versions.arrived(x.nextOrdinal - 1)
 	if every < 0 || float64(now) < float64(x.sweptAt)+every.Seconds() || !x.sweeping.CompareAndSwap(false, true) {
 		return
 	}

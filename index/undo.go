@@ -54,7 +54,7 @@ func (d *decision) undoing() error {
 // there, merged into it, or left its item there.
 func (d *decision) about(cluster uint32) bool {
 	cluster = d.x.clusters.resolve(cluster)
-	return cluster == d.x.clusters.resolve(d.cluster) || d.item != 0 && cluster == d.x.clusters.resolve(d.x.columns.cluster(d.item))
+	return cluster == d.x.clusters.resolve(d.cluster) || d.item != 0 && cluster == d.x.clusters.resolve(d.x.versions.cluster(d.item))
 }
 
 func (d *decision) restore(e *effect) error {

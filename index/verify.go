@@ -146,7 +146,7 @@ func (x *Index) posted(fp simhash.Fingerprint, ordinal uint32) bool {
 	return slices.Contains(x.bands.Hamming(nil, fp, 0), bands.Hit{Fingerprint: fp, Ordinal: ordinal})
 }
 
-// verifyResident holds every row against columns, look-ups and postings.
+// verifyResident holds every row against what is resident of it, look-ups and postings.
 func (x *Index) verifyResident(ctx context.Context, r *Report) error {
 	var hits []bands.Hit
 	var ordinals []uint32
@@ -171,14 +171,14 @@ func (x *Index) verifyResident(ctx context.Context, r *Report) error {
 		if _, err := sketch.Decode(encoded); err != nil && exact != nil {
 			r.problem("%d: sketch: %v", ordinal, err)
 		}
-		if x.columns.flags(ordinal)&flagExemplar == 0 {
+		if x.versions.flags(ordinal)&flagExemplar == 0 {
 			return nil
 		}
 		r.Exemplars++
 		if fingerprint == 0 {
 			return nil
 		}
-		if x.columns.flags(ordinal)&flagSwept != 0 && !x.posted(simhash.Fingerprint(fingerprint), ordinal) {
+		if x.versions.flags(ordinal)&flagSwept != 0 && !x.posted(simhash.Fingerprint(fingerprint), ordinal) {
 			return nil
 		}
 		postings++

@@ -10,9 +10,12 @@ import (
 // much two texts have in common is what Compare says of their sketches, to the
 // bit. 52 bytes without pointers.
 type Outline struct {
-	Minima   [bins / 2]byte // of the shingles, two a byte, as they are encoded
-	Shingles uint32         // how many distinct ones; 0 only of a blank text
+	Minima   Minima // of the shingles
+	Shingles uint32 // how many distinct ones; 0 only of a blank text
 }
+
+// Minima are two a byte, as they are encoded: 48 bytes.
+type Minima [bins / 2]byte
 
 // Outline is that of a sketch.
 func (s *Sketch) Outline() Outline {
@@ -50,11 +53,11 @@ func DecodeOutline(b []byte) (Outline, error) {
 }
 
 // Overlap is the Resemblance, ContainedA and ContainedB of Compare; o is the
-// later text's.
-func (o *Outline) Overlap(c *Outline) (resemblance, inO, inC float32) {
+// later text's, minima and shingles are the other's.
+func (o *Outline) Overlap(minima *Minima, shingles uint32) (resemblance, inO, inC float32) {
 	full, used, same := 0, 0, 0
 	for i := 0; i < len(o.Minima); i += 8 {
-		x, y := binary.LittleEndian.Uint64(o.Minima[i:]), binary.LittleEndian.Uint64(c.Minima[i:])
+		x, y := binary.LittleEndian.Uint64(o.Minima[i:]), binary.LittleEndian.Uint64(minima[i:])
 		inX, inY := filled(x), filled(y)
 		both := inX & inY
 		full += bits.OnesCount64(both)
@@ -62,7 +65,7 @@ func (o *Outline) Overlap(c *Outline) (resemblance, inO, inC float32) {
 		same += bits.OnesCount64(both &^ filled(x^y))
 	}
 	j := jaccard(full, used, same)
-	inO, inC = containment(j, o.Shingles, c.Shingles)
+	inO, inC = containment(j, o.Shingles, shingles)
 	return float32(j), inO, inC
 }
 

@@ -18,7 +18,7 @@ func TestOutlineSaysWhatCompareSays(t *testing.T) {
 		q, c := Make(Input{Body: x}), Make(Input{Body: y})
 		a, b := q.Outline(), c.Outline()
 		want := Compare(&q, &c)
-		if j, inA, inB := a.Overlap(&b); j != want.Resemblance || inA != want.ContainedA || inB != want.ContainedB {
+		if j, inA, inB := a.Overlap(&b.Minima, b.Shingles); j != want.Resemblance || inA != want.ContainedA || inB != want.ContainedB {
 			t.Fatalf("%v %v %v, want %v %v %v", j, inA, inB, want.Resemblance, want.ContainedA, want.ContainedB)
 		}
 		decoded, err := DecodeOutline(q.AppendBinary(nil))
@@ -50,6 +50,6 @@ func BenchmarkOverlap(b *testing.B) {
 	y := Make(Input{Body: "今天8月10日上海发布3000个新的公告\n涨3.6%"})
 	p, q := x.Outline(), y.Outline()
 	for b.Loop() {
-		p.Overlap(&q)
+		p.Overlap(&q.Minima, q.Shingles)
 	}
 }

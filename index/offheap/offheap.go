@@ -4,6 +4,8 @@
 // watches them.
 package offheap
 
+import "runtime"
+
 // Block is memory. It is zero when it is new.
 type Block struct {
 	Bytes  []byte
@@ -17,6 +19,17 @@ func New(size int) Block { return newBlock(size, populate) }
 // NewLazy returns a block whose pages come when they are first written: until
 // then they take nothing.
 func NewLazy(size int) Block { return newBlock(size, 0) }
+
+// NewFor returns the bytes of a block as New makes it, which goes by itself some
+// time after nobody holds owner any more. The bytes do not hold it: who reads
+// them keeps owner alive until he has (runtime.KeepAlive).
+func NewFor[T any](owner *T, size int) []byte {
+	b := New(size)
+	if b.mapped {
+		runtime.AddCleanup(owner, Block.Release, b)
+	}
+	return b.Bytes
+}
 
 // Release gives the block back. Nobody may read it any more.
 func (b Block) Release() { b.release() }
