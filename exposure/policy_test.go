@@ -47,6 +47,33 @@ func TestMonthEnds(t *testing.T) {
 	})
 }
 
+// TestMonthEndsWhileCached: what was seen in a month goes with it from a state that
+// stays in memory because of what was seen later.
+func TestMonthEndsWhileCached(t *testing.T) {
+	p, err := Policy{Kind: Calendar, Capacity: 64, Tail: 16, Months: 1}.withDefaults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	march := time.Date(2026, 3, 10, 12, 0, 0, 0, shanghai)
+	s := &state{}
+	for i := range uint32(40) { // more than a tail
+		at := march.AddDate(0, int(i)/20, 0)
+		if err := s.see(&p, []uint32{i + 1}, at, at, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		month        time.Month
+		first, later bool
+	}{{time.April, true, true}, {time.May, false, true}, {time.June, false, false}} {
+		var marks [2]byte
+		s.look(&p, time.Date(2026, c.month, 12, 0, 0, 0, 0, shanghai), 9, nil).mark([]uint32{1, 21}, marks[:])
+		if marks[0] != unseen != c.first || marks[1] != unseen != c.later {
+			t.Errorf("in %s: marks %v, want seen %v and %v", c.month, marks, c.first, c.later)
+		}
+	}
+}
+
 func TestClamp(t *testing.T) {
 	now := time.Date(2024, 3, 20, 23, 59, 59, 0, shanghai)
 	eve := time.Date(2024, 3, 31, 23, 59, 59, 0, shanghai)

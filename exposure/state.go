@@ -47,6 +47,7 @@ type state struct {
 	corrupt  string      // why the row this state replaces could not be read
 	view     *view       // what the kernel reads; nil after a change
 	groups   []group     // with lanes; nil after a shard changed
+	grouped  int32       // the oldest epoch that is in groups
 }
 
 // fetcher reads shard rows. The words it fills in are the state's own.

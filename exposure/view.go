@@ -41,10 +41,10 @@ func (s *state) look(p *Policy, now time.Time, hits int, room *viewRoom) *view {
 	s.lookExact(v, p, now)
 	v.excepted = slices.Clone(s.excepted)
 	switch oldest := p.oldestEpoch(now); {
-	case s.groups != nil:
+	case s.groups != nil && s.grouped == oldest:
 		v.groups = s.groups
 	case keep:
-		s.groups = groupShards(s.shards, oldest, []group{})
+		s.groups, s.grouped = groupShards(s.shards, oldest, []group{}), oldest
 		for i := range s.groups {
 			s.groups[i].buildLane(make([]uint32, s.groups[i].length()))
 		}
