@@ -421,6 +421,37 @@ func TestSieve(t *testing.T) {
 	}
 }
 
+// TestMatches: those that are equal, the last first, wherever a part begins and ends.
+func TestMatches(t *testing.T) {
+	rng := rand.New(rand.NewPCG(6, 7))
+	for range 300 {
+		all := make([]uint32, rng.IntN(3*sieveStep), 3*sieveStep+rng.IntN(8))
+		for i := range all {
+			all[i] = rng.Uint32N(3)
+		}
+		if rng.IntN(2) == 0 {
+			all = slices.Clip(all)
+		}
+		from := rng.IntN(len(all) + 1)
+		to := from + rng.IntN(len(all)-from+1)
+		var want []int
+		for i := to - 1; i >= from; i-- {
+			if all[i] == 1 {
+				want = append(want, i)
+			}
+		}
+		if got := slices.Collect(matches(all, from, to, 1)); !slices.Equal(got, want) {
+			t.Fatalf("%d to %d of %d: %v, want %v", from, to, len(all), got, want)
+		}
+		for i := range matches(all, from, to, 1) { // and it can be left
+			if i != want[0] {
+				t.Fatalf("first %d, want %d", i, want[0])
+			}
+			break
+		}
+	}
+}
+
 func TestEmptyPrintHasNoRelatives(t *testing.T) {
 	b := New(Config{})
 	defer b.Close()

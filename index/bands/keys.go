@@ -2,6 +2,8 @@ package bands
 
 import (
 	"cmp"
+	"iter"
+	"math/bits"
 	"slices"
 
 	"jianguo/index/bands/buckets"
@@ -119,10 +121,7 @@ func newest(met []candidate, v buckets.View, key uint64, limit int) []candidate 
 	hi := uint32(key >> 16)
 	from, to := v.Equal(hi)
 	for _, span := range [2][2]int{{v.Sorted, len(v.Hi)}, {from, to}} {
-		for i := span[1] - 1; i >= span[0]; i-- {
-			if v.Hi[i] != hi {
-				continue
-			}
+		for i := range matches(v.Hi, span[0], span[1], hi) {
 			o, ok := v.Ordinal(i)
 			if !ok {
 				continue
@@ -137,4 +136,24 @@ func newest(met []candidate, v buckets.View, key uint64, limit int) []candidate 
 		}
 	}
 	return met
+}
+
+// matches yields which of all[from:to] are x, the last first.
+func matches(all []uint32, from, to int, x uint32) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		var masks sieveMasks
+		for ; to > from; to -= min(sieveStep, to-from) {
+			begin := max(from, to-sieveStep)
+			n := (to - begin + 63) / 64
+			clear(masks[:n])
+			match(&masks, all[begin:to], x) // its capacity goes on
+			for i, mask := range slices.Backward(masks[:n]) {
+				for ; mask != 0; mask &^= 1 << (bits.Len64(mask) - 1) {
+					if !yield(begin + 64*i + bits.Len64(mask) - 1) {
+						return
+					}
+				}
+			}
+		}
+	}
 }

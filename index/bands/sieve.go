@@ -68,3 +68,13 @@ func siftGeneric(masks *sieveMasks, hi []uint32, from int, query uint32, tables 
 		masks[i/64] |= uint64((cost-bounds.next)&(both-bounds.both)>>31) << (i % 64)
 	}
 }
+
+// matchGeneric sets bit i of masks, which are clear, where hi[i] is x, from some i
+// on.
+func matchGeneric(masks *sieveMasks, hi []uint32, from int, x uint32) {
+	for i := from; i < len(hi); i++ {
+		if hi[i] == x {
+			masks[i/64] |= 1 << (i % 64)
+		}
+	}
+}

@@ -34,6 +34,28 @@ func sift(masks *sieveMasks, hi []uint32, query uint32, tables *sieveTables, bou
 	siftGeneric(masks, hi, done, query, tables, bounds)
 }
 
+// match sets in masks, which are clear, the bits of those of hi, sieveStep at most,
+// that are x. What hi has room for may be read.
+func match(masks *sieveMasks, hi []uint32, x uint32) {
+	n, done := len(hi), 0
+	if vectors {
+		if eights := min((n+7)/8, cap(hi)/8); eights > 0 {
+			matchAVX2(masks, &hi[:1][0], eights, x)
+			done = 8 * eights
+		}
+		if done > n {
+			masks[(n-1)/64] &= ^uint64(0) >> (63 - (n-1)%64)
+			return
+		}
+	}
+	matchGeneric(masks, hi, done, x)
+}
+
+// matchAVX2 does what matchGeneric does for eights·8 postings.
+//
+//go:noescape
+func matchAVX2(masks *sieveMasks, hi *uint32, eights int, x uint32)
+
 // siftAVX2 does what siftGeneric does for eights·8 postings.
 //
 //go:noescape

@@ -135,3 +135,23 @@ loop512:
 	JNZ loop512
 	VZEROUPPER
 	RET
+
+// func matchAVX2(masks *sieveMasks, hi *uint32, eights int, x uint32)
+TEXT ·matchAVX2(SB), NOSPLIT, $0-28
+	MOVQ masks+0(FP), DI
+	MOVQ hi+8(FP), SI
+	MOVQ eights+16(FP), CX
+	MOVL x+24(FP), AX
+	VMOVD AX, X0
+	VPBROADCASTD X0, Y0
+
+loopMatch:
+	VPCMPEQD (SI), Y0, Y1
+	VMOVMSKPS Y1, AX
+	MOVB AX, (DI)
+	ADDQ $32, SI
+	INCQ DI
+	DECQ CX
+	JNZ loopMatch
+	VZEROUPPER
+	RET
