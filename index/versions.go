@@ -226,17 +226,6 @@ func (v *versions) setOutline(ordinal uint32, o *sketch.Outline) {
 	runtime.KeepAlive(ch)
 }
 
-// outline is that of a version, blank where it is not there.
-func (v *versions) outline(ordinal uint32) (o sketch.Outline) {
-	if ch, r := v.at(ordinal); ch != nil {
-		if o.Shingles = r.state.Load() >> flagBits; o.Shingles > 0 {
-			o.Minima = r.minima
-		}
-		runtime.KeepAlive(ch)
-	}
-	return o
-}
-
 // overlap is what an outline says of that of a version; !ok: that is not there.
 func (v *versions) overlap(o *sketch.Outline, ordinal uint32) (resemblance, inO, inV float32, ok bool) {
 	ch, r := v.at(ordinal)

@@ -215,3 +215,14 @@ func BenchmarkColumnPageLoad(b *testing.B) {
 		}
 	}
 }
+
+// outline is that of a version, blank where it is not there.
+func (v *versions) outline(ordinal uint32) (o sketch.Outline) {
+	if ch, r := v.at(ordinal); ch != nil {
+		if o.Shingles = r.state.Load() >> flagBits; o.Shingles > 0 {
+			o.Minima = r.minima
+		}
+		runtime.KeepAlive(ch)
+	}
+	return o
+}

@@ -2,7 +2,8 @@ package bands
 
 // sieve tells most postings of a bucket apart from relatives by 32 bits each,
 // those of the next two bands, a nibble at a time: eight look-ups in tables of 16
-// bytes, which vector instructions do for eight postings at once.
+// bytes, which vector instructions do for eight postings at once, or for
+// sixteen.
 //
 // Costs are in units of which half of maxS makes sieveUnits, rounded down, so
 // whoever costs less than the bounds passes; some who do not, pass as well.
