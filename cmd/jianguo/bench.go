@@ -108,6 +108,7 @@ type benchFilterCmd struct {
 	Mix     string        `help:"Shares of users by how much they have seen." default:"60x50,30x500,10x20000"`
 	Events  int           `help:"Single-item events to publish; 0: leave them out." default:"200000"`
 	Each    time.Duration `help:"How long each measurement takes." default:"5s"`
+	Rate    float64       `help:"Requests a second where latencies are measured; 0: a share of the peak, 70 % of one hot user's, half of cold users'."`
 	Dir     string        `help:"For state; empty: a temporary directory." placeholder:"DIR"`
 	Only    []string      `help:"Only these parts: process, hot, load, events, mix." enum:"process,hot,load,events,mix" placeholder:"PART"`
 	JSON    bool          `help:"Print one line of JSON."`
@@ -124,7 +125,7 @@ func (c *benchFilterCmd) Run(co *streams) error {
 	if err != nil {
 		return err
 	}
-	o := filterbench.Options{Dir: c.Dir, Each: c.Each, Users: c.Users, Mix: mix, Events: c.Events, Only: c.Only, Log: co.err,
+	o := filterbench.Options{Dir: c.Dir, Each: c.Each, Rate: c.Rate, Users: c.Users, Mix: mix, Events: c.Events, Only: c.Only, Log: co.err,
 		Start: func(a filterbench.ServerArgs) *exec.Cmd {
 			durability := "synced"
 			if a.Relaxed {

@@ -312,7 +312,7 @@ func (s *server) openLoop(ctx context.Context, next requests, rps float64, d tim
 // steadiness is what steady measures; latencies in microseconds, busy is the share of a
 // processor that was used meanwhile.
 type steadiness struct {
-	peak                                float64   // requests a second
+	peak, rate                          float64   // requests a second: what it can answer at most, and what it was asked
 	lat                                 latencies // of the round whose p99 is the median
 	p50, p99, late, busy                float64
 	controlP50, controlP99, controlBusy float64
@@ -323,37 +323,45 @@ func (st steadiness) String() string {
 		st.p50, st.p99, st.late, 100*st.busy, st.controlP50, st.controlP99, 100*st.controlBusy)
 }
 
-// steady is what openLoop measures at a share of the peak: the medians of some rounds,
-// each of which finds out the peak anew, since that of a shared machine moves. In each,
+// pace is how fast an open loop is: a fixed rate in requests a second, or, where that is
+// 0, a share of the peak.
+type pace struct{ rate, share float64 }
+
+// steady is what openLoop measures at a pace: the medians of some rounds, each of which
+// finds out the peak anew, since that of a shared machine moves. In each,
 // the control is asked the like at the same rate, and works on a request until that has
 // cost as much as the server's: what it takes is what a server takes on this machine
 // that is as busy and never stops for anything.
-func (s *server) steady(ctx context.Context, next requests, control *server, like requests, share float64, d time.Duration) (st steadiness, err error) {
+func (s *server) steady(ctx context.Context, next requests, control *server, like requests, at pace, d time.Duration) (st steadiness, err error) {
 	const rounds = 5
-	var of struct{ peaks, p50, p99, late, busy, controlP50, controlP99, controlBusy []float64 }
+	var of struct{ peaks, rates, p50, p99, late, busy, controlP50, controlP99, controlBusy []float64 }
 	for range rounds {
 		peak, err := s.peak(ctx, next, d/2)
 		if err != nil {
 			return st, err
 		}
-		l, late, busy, err := s.busyLoop(ctx, next, share*peak, d)
+		rate := at.rate
+		if rate == 0 {
+			rate = at.share * peak
+		}
+		l, late, busy, err := s.busyLoop(ctx, next, rate, d)
 		if err != nil {
 			return st, err
 		}
 		// What it takes without work, then with what is missing.
-		_, _, bare, err := control.busyLoop(ctx, like, share*peak, d/2)
+		_, _, bare, err := control.busyLoop(ctx, like, rate, d/2)
 		if err != nil {
 			return st, fmt.Errorf("control: %w", err)
 		}
-		work := max(0, busy-bare) / (share * peak) * 1e6
-		c, _, controlBusy, err := control.busyLoop(ctx, withWork(like, int(work)), share*peak, d)
+		work := max(0, busy-bare) / rate * 1e6
+		c, _, controlBusy, err := control.busyLoop(ctx, withWork(like, int(work)), rate, d)
 		if err != nil {
 			return st, fmt.Errorf("control: %w", err)
 		}
 		for _, v := range []struct {
 			to *[]float64
 			v  float64
-		}{{&of.peaks, peak}, {&of.p50, l.at(0.5)}, {&of.p99, l.at(0.99)}, {&of.late, late.at(0.99)}, {&of.busy, busy},
+		}{{&of.peaks, peak}, {&of.rates, rate}, {&of.p50, l.at(0.5)}, {&of.p99, l.at(0.99)}, {&of.late, late.at(0.99)}, {&of.busy, busy},
 			{&of.controlP50, c.at(0.5)}, {&of.controlP99, c.at(0.99)}, {&of.controlBusy, controlBusy}} {
 			*v.to = append(*v.to, v.v)
 		}
@@ -361,7 +369,8 @@ func (s *server) steady(ctx context.Context, next requests, control *server, lik
 			st.lat = l
 		}
 	}
-	st.peak, st.p50, st.p99, st.late, st.busy = median(of.peaks), median(of.p50), median(of.p99), median(of.late), median(of.busy)
+	st.peak, st.rate = median(of.peaks), median(of.rates)
+	st.p50, st.p99, st.late, st.busy = median(of.p50), median(of.p99), median(of.late), median(of.busy)
 	st.controlP50, st.controlP99, st.controlBusy = median(of.controlP50), median(of.controlP99), median(of.controlBusy)
 	return st, nil
 }

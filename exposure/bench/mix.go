@@ -58,11 +58,11 @@ func (b *bench) mix() error {
 		return err
 	}
 	defer control.stop()
-	st, err := srv.steady(b.ctx, next, control, func(k int, buf []byte) []byte { return cold(k%b.Users, buf) }, 0.5, b.Each)
+	st, err := srv.steady(b.ctx, next, control, func(k int, buf []byte) []byte { return cold(k%b.Users, buf) }, pace{b.Rate, 0.5}, b.Each)
 	if err != nil {
 		return err
 	}
-	b.r.ColdRate, b.r.ColdUsers = st.peak/2, int(asked.Load())
+	b.r.ColdRate, b.r.ColdUsers = st.rate, int(asked.Load())
 	b.r.ColdBusy, b.r.ColdP50, b.r.ColdP99, b.r.ColdLate99 = st.busy, st.p50, st.p99, st.late
 	b.r.ControlCold50, b.r.ControlCold99 = st.controlP50, st.controlP99
 	hits, err1 := srv.metric(b.ctx, "jianguo_exposure_cache_hits_total")
@@ -70,7 +70,7 @@ func (b *bench) mix() error {
 	if err1 != nil || err2 != nil {
 		return fmt.Errorf("%w %w", err1, err2)
 	}
-	b.say("cold users: peak %.0f/s; at half of it: %s; cache of %d MiB: %.0f hits, %.0f misses", st.peak, st, cacheMB, hits, misses)
+	b.say("cold users: peak %.0f/s; at %.0f/s: %s; cache of %d MiB: %.0f hits, %.0f misses", st.peak, st.rate, st, cacheMB, hits, misses)
 	return nil
 }
 
