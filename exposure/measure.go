@@ -6,38 +6,59 @@ import (
 	"time"
 )
 
-// KernelCost is the time the kernel takes for one candidate against all that a user
-// with so many seen ids has, hashing of the id included: the best of a number of
-// rounds, since whatever else the machine does only ever adds to it. Half of the
-// candidates are among the seen. Ids have 14 characters.
-func KernelCost(p Policy, seen, candidates int) (time.Duration, float64, error) {
+// Kernel is the innermost part of a request, ready to be run over and over: the ids of
+// some candidates are hashed and looked for in all that a user has seen.
+type Kernel struct {
+	m    message
+	v    *view
+	seed uint64
+}
+
+// NewKernel gives a user so many seen ids and as many candidates as told, half of
+// which are among the seen. Ids have 14 characters.
+func NewKernel(p Policy, seen, candidates int) (*Kernel, error) {
 	p, err := p.withDefaults()
 	if err != nil {
-		return 0, 0, err
+		return nil, err
 	}
 	var secret [32]byte
-	seed := seedOf(&secret, "kernel")
+	k := &Kernel{seed: seedOf(&secret, "kernel")}
 	s := &state{}
 	now := time.Now()
 	id := func(i int) []byte { return fmt.Appendf(nil, "item-%09d", i) }
 	for i := range seen {
-		if err := s.see(&p, []uint32{keyOf(id(i), seed)}, now, now, nil); err != nil {
-			return 0, 0, err
+		if err := s.see(&p, []uint32{keyOf(id(i), k.seed)}, now, now, nil); err != nil {
+			return nil, err
 		}
 	}
-	var m message
 	for i := range candidates {
-		from := uint32(len(m.body))
-		m.body = append(m.body, id(seen-candidates/2+i)...)
-		m.spans = append(m.spans, span{from, uint32(len(m.body))})
+		from := uint32(len(k.m.body))
+		k.m.body = append(k.m.body, id(seen-candidates/2+i)...)
+		k.m.spans = append(k.m.spans, span{from, uint32(len(k.m.body))})
 	}
-	m.marks = make([]byte, candidates)
-	v := s.look(&p, now, viewHits, nil)
+	k.m.marks = make([]byte, candidates)
+	k.v = s.look(&p, now, viewHits, nil)
+	k.Run()
+	return k, nil
+}
+
+// Run does it once. It allocates nothing and waits for nothing.
+func (k *Kernel) Run() {
+	k.m.hash(k.seed)
+	k.v.mark(k.m.keys, k.m.marks)
+}
+
+// KernelCost is the time a Kernel takes, and nanoseconds a candidate: the best of a
+// number of rounds, since whatever else the machine does only ever adds to it.
+func KernelCost(p Policy, seen, candidates int) (time.Duration, float64, error) {
+	k, err := NewKernel(p, seen, candidates)
+	if err != nil {
+		return 0, 0, err
+	}
 	best := time.Hour
 	for range 2000 {
 		start := time.Now()
-		m.hash(seed)
-		v.mark(m.keys, m.marks)
+		k.Run()
 		best = min(best, time.Since(start))
 	}
 	return best, float64(best.Nanoseconds()) / float64(candidates), nil
