@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -34,6 +35,9 @@ func ServeControl(ctx context.Context, out io.Writer, answer int) error {
 	e := echo.New()
 	blob := make([]byte, answer)
 	buffers := sync.Pool{New: func() any { b := make([]byte, 256<<10); return &b }}
+	// Its heap is small, and would be collected, and the buffers with it, many times a
+	// second.
+	debug.SetGCPercent(2000)
 	kernels := make(chan *exposure.Kernel, connections) // one each for those working
 	for range connections {
 		k, err := exposure.NewKernel(exposure.Policy{}, 5000, 100)

@@ -243,38 +243,62 @@ type turn struct {
 	req  []byte
 }
 
-// openLoop sends requests at fixed intervals. A request is due when it is due, and its
-// latency counts from then, however late a connection comes free for it. late is the
-// part of that which the load is to blame for itself: from when a request was due to
-// when it was sent, or handed out where all connections were busy.
+// openLoop are the connections of an open loop: requests are sent at fixed intervals
+// whatever becomes of those before.
+type openLoop struct {
+	s     *server
+	conns []*httpConn
+}
+
+func (s *server) openLoop() (*openLoop, error) {
+	o := &openLoop{s: s}
+	for range connections {
+		c, err := dialHTTP(s.addr)
+		if err != nil {
+			o.close()
+			return nil, err
+		}
+		o.conns = append(o.conns, c)
+	}
+	return o, nil
+}
+
+func (o *openLoop) close() {
+	for _, c := range o.conns {
+		c.c.Close()
+	}
+}
+
+// warmUp is how long a loop runs before it counts: whatever ran before it has left
+// caches and the processor's predictions to itself.
+const warmUp = 25 * time.Millisecond
+
+// run sends requests for so long. A request is due when it is due, and its latency
+// counts from then, however late a connection comes free for it. late is the part of
+// that which the load is to blame for itself: from when a request was due to when it was
+// sent, or handed out where all connections were busy. busy is the share of a processor
+// the server used.
 //
 // A thread of its own keeps the time: Go's timers wait in whole milliseconds when
 // nothing else is to be done, and that would be charged to the server.
-func (s *server) openLoop(ctx context.Context, next requests, rps float64, d time.Duration) (lat, late latencies, err error) {
-	total := int(rps * d.Seconds())
+func (o *openLoop) run(ctx context.Context, next requests, rps float64, d time.Duration) (lat, late latencies, busy float64, err error) {
+	warm := int(rps * warmUp.Seconds())
+	total := warm + max(1, int(rps*d.Seconds()))
 	interval := time.Duration(float64(time.Second) / rps)
 	var wg sync.WaitGroup
 	errs := make([]error, connections)
 	lat, late = make(latencies, total), make(latencies, total)
-	conns := make([]*httpConn, connections)
-	for i := range conns {
-		var err error
-		if conns[i], err = dialHTTP(s.addr); err != nil {
-			return nil, nil, err
-		}
-		defer conns[i].c.Close()
-	}
 	var out atomic.Int64                     // handed out and not answered
 	turns := make(chan turn, total)          // whoever is late finds the others waiting
 	used := make(chan []byte, connections+2) // buffers of answered requests
 	micros := func(from, to time.Time) float64 { return float64(to.Sub(from).Nanoseconds()) / 1000 }
-	for i := range connections {
+	for i, c := range o.conns {
 		wg.Go(func() {
 			for t := range turns {
 				if sent := time.Now(); t.free {
 					t.woke = sent
 				}
-				if _, err := conns[i].do(t.req); err != nil {
+				if _, err := c.do(t.req); err != nil {
 					errs[i] = err
 					return
 				}
@@ -287,6 +311,8 @@ func (s *server) openLoop(ctx context.Context, next requests, rps float64, d tim
 			}
 		})
 	}
+	began := time.Now()
+	before, err1 := o.s.cpuTime()
 	wg.Go(func() {
 		defer close(turns)
 		defer preciseThread()()
@@ -304,37 +330,88 @@ func (s *server) openLoop(ctx context.Context, next requests, rps float64, d tim
 		}
 	})
 	wg.Wait()
-	slices.Sort(lat)
-	slices.Sort(late)
-	return lat, late, errors.Join(errors.Join(errs...), ctx.Err())
+	after, err2 := o.s.cpuTime()
+	busy = float64(after-before) / float64(time.Since(began))
+	return lat[warm:], late[warm:], busy, errors.Join(errors.Join(errs...), ctx.Err(), err1, err2)
 }
 
-// steadiness is what steady measures; latencies in microseconds, busy is the share of a
-// processor that was used meanwhile.
+// figures are medians of latencies, in microseconds, and of the share of a processor
+// that was used meanwhile.
+type figures struct {
+	p50, p99 float64 // of a round
+	slice99  float64 // p99 of a slice
+	late99   float64 // of a round, of how late the load itself was
+	busy     float64
+}
+
+func (f figures) String() string {
+	return fmt.Sprintf("p50 %.0f µs, p99 %.0f µs (of a slice %.0f), %.0f %% busy", f.p50, f.p99, f.slice99, 100*f.busy)
+}
+
+// measured gathers what figures are the medians of.
+type measured struct {
+	lat, late                       latencies // of this round
+	last                            latencies // of the round before, sorted
+	p50, p99, slice99, late99, busy []float64
+}
+
+// slice takes what a slice gave.
+func (m *measured) slice(lat, late latencies, busy float64) {
+	m.lat, m.late, m.busy = append(m.lat, lat...), append(m.late, late...), append(m.busy, busy)
+	slices.Sort(lat)
+	m.slice99 = append(m.slice99, lat.at(0.99))
+}
+
+// round ends one.
+func (m *measured) round() {
+	slices.Sort(m.lat)
+	slices.Sort(m.late)
+	m.p50, m.p99, m.late99 = append(m.p50, m.lat.at(0.5)), append(m.p99, m.lat.at(0.99)), append(m.late99, m.late.at(0.99))
+	m.last, m.lat, m.late = m.lat, nil, nil
+}
+
+func (m *measured) figures() figures {
+	return figures{median(m.p50), median(m.p99), median(m.slice99), median(m.late99), median(m.busy)}
+}
+
+// steadiness is what steady measures.
 type steadiness struct {
-	peak, rate                          float64   // requests a second: what it can answer at most, and what it was asked
-	lat                                 latencies // of the round whose p99 is the median
-	p50, p99, late, busy                float64
-	controlP50, controlP99, controlBusy float64
+	peak, rate   float64   // requests a second: what it can answer at most, and what it was asked
+	lat          latencies // of the round whose p99 is the median
+	own, control figures
 }
 
 func (st steadiness) String() string {
-	return fmt.Sprintf("p50 %.0f µs, p99 %.0f µs (of which the load may be late by %.0f), %.0f %% busy; the control: p50 %.0f µs, p99 %.0f µs, %.0f %% busy",
-		st.p50, st.p99, st.late, 100*st.busy, st.controlP50, st.controlP99, 100*st.controlBusy)
+	return fmt.Sprintf("%s, the load late by %.0f; the control: %s", st.own, st.own.late99, st.control)
 }
 
 // pace is how fast an open loop is: a fixed rate in requests a second, or, where that is
 // 0, a share of the peak.
 type pace struct{ rate, share float64 }
 
-// steady is what openLoop measures at a pace: the medians of some rounds, each of which
-// finds out the peak anew, since that of a shared machine moves. In each,
-// the control is asked the like at the same rate, and works on a request until that has
-// cost as much as the server's: what it takes is what a server takes on this machine
-// that is as busy and never stops for anything.
+// slice is how long the server and its control are asked in turn. A neighbour on the
+// same machine comes and goes within tenths of a second, and is to meet both.
+const slice = 250 * time.Millisecond
+
+// steady is what an open loop measures at a pace: the medians of some rounds, each of
+// which finds out the peak anew, since that of a shared machine moves. In each, the
+// control is asked the like at the same rate, slice by slice in turns, and works on a
+// request until that has cost as much as the server's: what it takes is what a server
+// takes on this machine that is as busy and never stops for anything.
 func (s *server) steady(ctx context.Context, next requests, control *server, like requests, at pace, d time.Duration) (st steadiness, err error) {
 	const rounds = 5
-	var of struct{ peaks, rates, p50, p99, late, busy, controlP50, controlP99, controlBusy []float64 }
+	mine, err := s.openLoop()
+	if err != nil {
+		return st, err
+	}
+	defer mine.close()
+	its, err := control.openLoop()
+	if err != nil {
+		return st, fmt.Errorf("control: %w", err)
+	}
+	defer its.close()
+	var peaks, rates []float64
+	var own, other measured
 	for range rounds {
 		peak, err := s.peak(ctx, next, d/2)
 		if err != nil {
@@ -344,43 +421,31 @@ func (s *server) steady(ctx context.Context, next requests, control *server, lik
 		if rate == 0 {
 			rate = at.share * peak
 		}
-		l, late, busy, err := s.busyLoop(ctx, next, rate, d)
-		if err != nil {
-			return st, err
+		peaks, rates = append(peaks, peak), append(rates, rate)
+		for left := d; left > 0; left -= slice {
+			long := min(slice, left)
+			lat, late, busy, err := mine.run(ctx, next, rate, long)
+			if err != nil {
+				return st, err
+			}
+			own.slice(lat, late, busy)
+			// What it takes without work, then with what is missing.
+			_, _, bare, err := its.run(ctx, like, rate, long/4)
+			if err != nil {
+				return st, fmt.Errorf("control: %w", err)
+			}
+			lat, late, busy, err = its.run(ctx, withWork(like, int(max(0, busy-bare)/rate*1e6)), rate, long)
+			if err != nil {
+				return st, fmt.Errorf("control: %w", err)
+			}
+			other.slice(lat, late, busy)
 		}
-		// What it takes without work, then with what is missing.
-		_, _, bare, err := control.busyLoop(ctx, like, rate, d/2)
-		if err != nil {
-			return st, fmt.Errorf("control: %w", err)
-		}
-		work := max(0, busy-bare) / rate * 1e6
-		c, _, controlBusy, err := control.busyLoop(ctx, withWork(like, int(work)), rate, d)
-		if err != nil {
-			return st, fmt.Errorf("control: %w", err)
-		}
-		for _, v := range []struct {
-			to *[]float64
-			v  float64
-		}{{&of.peaks, peak}, {&of.rates, rate}, {&of.p50, l.at(0.5)}, {&of.p99, l.at(0.99)}, {&of.late, late.at(0.99)}, {&of.busy, busy},
-			{&of.controlP50, c.at(0.5)}, {&of.controlP99, c.at(0.99)}, {&of.controlBusy, controlBusy}} {
-			*v.to = append(*v.to, v.v)
-		}
-		if l.at(0.99) == median(of.p99) {
-			st.lat = l
+		own.round()
+		other.round()
+		if p99 := own.p99[len(own.p99)-1]; p99 == median(slices.Clone(own.p99)) {
+			st.lat = own.last
 		}
 	}
-	st.peak, st.rate = median(of.peaks), median(of.rates)
-	st.p50, st.p99, st.late, st.busy = median(of.p50), median(of.p99), median(of.late), median(of.busy)
-	st.controlP50, st.controlP99, st.controlBusy = median(of.controlP50), median(of.controlP99), median(of.controlBusy)
+	st.peak, st.rate, st.own, st.control = median(peaks), median(rates), own.figures(), other.figures()
 	return st, nil
-}
-
-// busyLoop is an open loop, and the share of a processor the server used meanwhile.
-func (s *server) busyLoop(ctx context.Context, next requests, rps float64, d time.Duration) (lat, late latencies, busy float64, err error) {
-	before, err1 := s.cpuTime()
-	start := time.Now()
-	lat, late, err = s.openLoop(ctx, next, rps, d)
-	took := time.Since(start)
-	after, err2 := s.cpuTime()
-	return lat, late, float64(after-before) / float64(took), errors.Join(err, err1, err2)
 }

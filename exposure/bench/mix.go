@@ -63,8 +63,8 @@ func (b *bench) mix() error {
 		return err
 	}
 	b.r.ColdRate, b.r.ColdUsers = st.rate, int(asked.Load())
-	b.r.ColdBusy, b.r.ColdP50, b.r.ColdP99, b.r.ColdLate99 = st.busy, st.p50, st.p99, st.late
-	b.r.ControlCold50, b.r.ControlCold99 = st.controlP50, st.controlP99
+	b.r.ColdBusy, b.r.ColdP50, b.r.ColdP99, b.r.ColdSlice99, b.r.ColdLate99 = st.own.busy, st.own.p50, st.own.p99, st.own.slice99, st.own.late99
+	b.r.ControlCold50, b.r.ControlCold99, b.r.ControlColdS = st.control.p50, st.control.p99, st.control.slice99
 	hits, err1 := srv.metric(b.ctx, "jianguo_exposure_cache_hits_total")
 	misses, err2 := srv.metric(b.ctx, "jianguo_exposure_cache_misses_total")
 	if err1 != nil || err2 != nil {
