@@ -9,8 +9,7 @@ import (
 	"jianguo/sketch"
 )
 
-// candidate is a proposal that is being judged. Of a stranger there is no
-// opinion.
+// candidate is a proposal that is being judged.
 type candidate struct {
 	proposal
 	target
@@ -30,78 +29,71 @@ func likelier(a, b *candidate) int {
 		cmp.Compare(a.proposal.ordinal, b.proposal.ordinal))
 }
 
-// candidates are the proposals that something living stands behind, as many as
-// are judged; apart from them those that are known for strangers.
-func (x *Index) candidates(a *Article, proposals []proposal, at uint32, own map[uint32]bool) (candidates, strangers []*candidate) {
+// candidates are the proposals that something living stands behind, but for those
+// whose outlines tell them for strangers.
+//
+// Strangers take no place among those that are judged, nor among those whose texts
+// are looked at: nine in ten proposals of a large index are strangers, and whether a
+// copy is found is not to depend on how many of them lie near by chance. Which they
+// are is the same by outlines and by sketches, so that a verdict does not depend on
+// what is in memory.
+func (x *Index) candidates(a *Article, proposals []proposal, at uint32, own map[uint32]bool, m *memo) []*candidate {
 	outline := a.Sketch.Outline()
-	for i := range proposals[:min(len(proposals), x.policy.Judged)] {
-		x.versions.prefetch(proposals[i].ordinal)
+	known := m.strangers
+	unknown := make([]proposal, 0, len(proposals))
+	for _, p := range proposals {
+		if _, ok := slices.BinarySearch(known, p.ordinal); !ok {
+			x.versions.prefetch(p.ordinal)
+			unknown = append(unknown, p)
+		}
 	}
-	all := make([]candidate, 0, min(len(proposals), x.policy.Judged))
+	var all []*candidate
 	x.clusters.mu.RLock()
 	defer x.clusters.mu.RUnlock()
-	for _, p := range proposals {
-		if len(all) == cap(all) {
-			break
-		}
-		t, ok := x.targetLocked(p.ordinal, at, own)
-		if !ok {
-			continue
-		}
-		all = append(all, candidate{proposal: p, target: t})
-		if c := &all[len(all)-1]; x.stranger(&outline, p.ordinal) {
-			strangers = append(strangers, c)
-		} else {
-			candidates = append(candidates, c)
+	for _, p := range unknown {
+		if x.stranger(&outline, p.ordinal) {
+			m.strangers = append(m.strangers, p.ordinal)
+		} else if t, ok := x.targetLocked(p.ordinal, at, own); ok {
+			all = append(all, &candidate{proposal: p, target: t})
 		}
 	}
-	return candidates, strangers
+	slices.Sort(m.strangers)
+	return all
 }
 
-// compare forms an opinion of each candidate by its sketch, and leaves out
+// compare forms an opinion of candidates by their sketches, the most promising
+// first, until as many as are judged are no strangers. It leaves out strangers, and
 // those whose rows cannot be read yet.
 func (x *Index) compare(ctx context.Context, r rows, a *Article, candidates []*candidate, m *memo) ([]*candidate, error) {
-	if err := x.relatives.fetch(ctx, r, candidates, m); err != nil {
-		return nil, err
-	}
-	seen := candidates[:0]
-	for _, c := range candidates {
-		var err error
-		c.opinion, err = x.onSketch(ctx, r, a, &c.proposal, m)
-		if errors.Is(err, errUnseen) {
-			continue
-		}
-		if err != nil {
+	judged := candidates[:0]
+	for len(candidates) > 0 && len(judged) < x.policy.Judged {
+		next := candidates[:min(len(candidates), x.policy.Judged-len(judged))]
+		candidates = candidates[len(next):]
+		if err := x.relatives.fetch(ctx, r, next, m); err != nil {
 			return nil, err
 		}
-		seen = append(seen, c)
+		for _, c := range next {
+			var err error
+			c.opinion, err = x.onSketch(ctx, r, a, &c.proposal, m)
+			if errors.Is(err, errUnseen) {
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			if !c.strange(&x.policy) {
+				judged = append(judged, c)
+			}
+		}
 	}
-	return seen, nil
-}
-
-// crowded reports whether strangers may take the places of candidates whose
-// texts were to be looked at. Those candidates are what is left in order, after
-// so many before them.
-func (x *Index) crowded(a *Article, left []*candidate, before, strangers int) bool {
-	if strangers == 0 || before+len(left)+strangers <= x.policy.Texts || !x.readable(a) {
-		return false
-	}
-	// What is unrelated scores Doubt at most.
-	return left[0].judgement.Score <= float32(x.policy.Thresholds.Doubt) &&
-		slices.ContainsFunc(left, func(c *candidate) bool { return !c.hopeless(&x.policy) })
+	return judged, nil
 }
 
 // judgeAll judges all proposals together: every one on its sketch, the
 // likeliest again on their texts. A zero verdict means that none has to do
 // with the article. What m remembers is not compared again.
-//
-// A stranger would be unrelated, and its text would not be looked at: all it
-// can do is take the place of a less likely candidate among those that are
-// looked at. Where it may, the strangers' sketches are read after all.
 func (x *Index) judgeAll(ctx context.Context, r rows, a *Article, proposals []proposal, at uint32, own map[uint32]bool, m *memo) (judgement, error) {
-	candidates, strangers := x.candidates(a, proposals, at, own)
-	m.strangers = len(strangers)
-	candidates, err := x.compare(ctx, r, a, candidates, m)
+	candidates, err := x.compare(ctx, r, a, x.candidates(a, proposals, at, own, m), m)
 	if err != nil || len(candidates) == 0 {
 		return judgement{}, err
 	}
@@ -109,19 +101,7 @@ func (x *Index) judgeAll(ctx context.Context, r rows, a *Article, proposals []pr
 	var q query
 	defer q.close()
 	looked := 0
-	for i := 0; i < min(len(candidates), x.policy.Texts); i++ {
-		if x.crowded(a, candidates[i:], i, len(strangers)) {
-			strangers, err = x.compare(ctx, r, a, strangers, m)
-			if err != nil {
-				return judgement{}, err
-			}
-			candidates, strangers, m.strangers = append(candidates, strangers...), nil, 0
-			slices.SortFunc(candidates[i:], likelier)
-		}
-		c := candidates[i]
-		if c.hopeless(&x.policy) {
-			continue
-		}
+	for i, c := range candidates[:min(len(candidates), x.policy.Texts)] {
 		o, err := x.onText(ctx, r, a, &c.proposal, m, &q)
 		if err != nil && !errors.Is(err, errUnseen) {
 			return judgement{}, err

@@ -30,8 +30,9 @@ func BenchmarkCandidates(b *testing.B) {
 		for i := range proposals {
 			proposals[i].ordinal = 1 + r.Uint32N(items)
 		}
-		if candidates, strangers := x.candidates(a, proposals, at, nil); len(strangers)+len(candidates) != len(proposals) {
-			b.Fatalf("%d strangers and %d candidates of %d proposals", len(strangers), len(candidates), len(proposals))
+		m := new(memo)
+		if candidates := x.candidates(a, proposals, at, nil, m); len(m.strangers)+len(candidates) != len(proposals) {
+			b.Fatalf("%d strangers and %d candidates of %d proposals", len(m.strangers), len(candidates), len(proposals))
 		}
 	}
 }

@@ -199,7 +199,7 @@ func (x *Index) judgeText(ctx context.Context, r rows, a *Article, at uint32, ow
 	}
 	proposals, m := x.recall(a, v)
 	j, err := x.judgeAll(ctx, r, a, proposals, at, own, m)
-	x.metrics.judged.Observe(float64(len(m.sketches) + m.strangers))
+	x.metrics.judged.Observe(float64(len(m.sketches) + len(m.strangers)))
 	x.metrics.looked.Observe(float64(len(m.texts)))
 	if err != nil || j.verdict == 0 {
 		return alone, err

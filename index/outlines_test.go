@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -13,18 +14,19 @@ import (
 	"jianguo/sketch"
 )
 
-// TestOutlinesChangeNoVerdict: whoever is told for a stranger by its outline
+// TestStrangersChangeNoVerdict: whoever is told for a stranger by its outline
 // would have been judged unrelated, and what becomes of the others is what becomes
-// of them when every sketch is read: with few places for texts and with many, and
-// where all that is there is proposed.
-func TestOutlinesChangeNoVerdict(t *testing.T) {
+// of them when every sketch is read, and when no stranger is proposed: with few
+// places to be judged in and for texts and with many, and where all that is there is
+// proposed.
+func TestStrangersChangeNoVerdict(t *testing.T) {
 	ctx := context.Background()
-	told, ranked := 0, 0
+	told, related, copies := 0, 0, 0
 	for seed := range uint64(6) {
 		open := func() *Index {
 			return openTest(t, t.TempDir(), func(c *Config) {
 				*c.Policy = DefaultPolicy()
-				c.Policy.Judged, c.Policy.Texts = 40, []int{1, 3, 8}[seed%3]
+				c.Policy.Judged, c.Policy.Texts = []int{2, 40, 5}[seed%3], []int{1, 3, 8}[seed%3]
 				if seed%2 > 0 { // strangers look likely
 					th := &c.Policy.Thresholds
 					th.CopySketch, th.Doubt = sketch.Weights{Bias: 1}, .8
@@ -72,18 +74,32 @@ func TestOutlinesChangeNoVerdict(t *testing.T) {
 			if diff := cmp.Diff(want, got, cmp.AllowUnexported(judgement{})); diff != "" {
 				t.Fatalf("seed %d, item %d (-every sketch read +outlines):\n%s", seed, i, diff)
 			}
-			_, strangers := outlined.candidates(m.Article, proposals, at, nil)
-			told += memory.strangers
-			if memory.strangers < len(strangers) {
-				ranked++
+			known := slices.DeleteFunc(slices.Clone(proposals), func(p proposal) bool { return slices.Contains(memory.strangers, p.ordinal) })
+			alone, err := outlined.judgeAll(ctx, outlined.beside, m.Article, known, at, nil, new(memo))
+			if err != nil {
+				t.Fatal(err)
 			}
-			for _, c := range strangers {
-				o, err := outlined.onSketch(ctx, outlined.beside, m.Article, &c.proposal, memory)
+			if diff := cmp.Diff(alone, got, cmp.AllowUnexported(judgement{})); diff != "" {
+				t.Fatalf("seed %d, item %d (-no strangers +strangers):\n%s", seed, i, diff)
+			}
+			again, err := outlined.judgeAll(ctx, outlined.beside, m.Article, proposals, at, nil, memory)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(got, again, cmp.AllowUnexported(judgement{})); diff != "" {
+				t.Fatalf("seed %d, item %d (-first +remembered):\n%s", seed, i, diff)
+			}
+			told += len(memory.strangers)
+			if related += len(known); got.verdict == Duplicate {
+				copies++
+			}
+			for _, ordinal := range memory.strangers {
+				o, err := outlined.onSketch(ctx, outlined.beside, m.Article, &proposal{ordinal: ordinal, rule: ByMargin, s: p.r.Float32()}, memory)
 				if err != nil {
 					t.Fatal(err)
 				}
-				if !o.hopeless(&outlined.policy) {
-					t.Fatalf("ordinal %d was told for a stranger, and is judged %+v", c.proposal.ordinal, o)
+				if o.judgement.Kind != sketch.Unrelated || !o.strange(&outlined.policy) {
+					t.Fatalf("ordinal %d was told for a stranger, and is judged %+v", ordinal, o)
 				}
 			}
 		}
@@ -94,9 +110,9 @@ func TestOutlinesChangeNoVerdict(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d strangers told by outlines; their sketches were read after all for %d items", told, ranked)
-	if told < 10_000 || ranked < 20 {
-		t.Errorf("only %d strangers were told, and ranked for %d items: the world is too small", told, ranked)
+	t.Logf("%d strangers told by outlines, %d proposals others, %d articles copies", told, related, copies)
+	if told < 10_000 || related < 1000 || copies < 100 {
+		t.Errorf("only %d strangers were told, %d proposals were others, %d articles copies: the world is too small", told, related, copies)
 	}
 }
 

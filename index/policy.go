@@ -35,7 +35,8 @@ type Policy struct {
 	// Passages bounds the proposals `passage`, newest first: a passage that
 	// more texts have is boilerplate.
 	Passages int `json:"passages"`
-	// Judged bounds how many proposals an item is judged against, best first.
+	// Judged bounds how many proposals an item is judged against, best first;
+	// strangers, of which nothing can come, do not count.
 	Judged int `json:"judged"`
 	// Texts bounds how many of those are compared on their kept texts. Look is the
 	// least resemblance by its sketch of one that is, unless it may be an excerpt:

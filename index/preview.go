@@ -38,10 +38,9 @@ type opinion struct {
 	noText     bool // the exemplar's text was not kept
 }
 
-// hopeless says of an opinion on sketches that texts will not better it.
-func (o *opinion) hopeless(p *Policy) bool {
-	c := &o.comparison
-	return o.judgement.Kind == sketch.Unrelated && p.strange(c.Resemblance, max(c.ContainedA, c.ContainedB))
+// strange says of an opinion on sketches that the two are strangers.
+func (o *opinion) strange(p *Policy) bool {
+	return p.strange(o.comparison.Resemblance, max(o.comparison.ContainedA, o.comparison.ContainedB))
 }
 
 // strange says of two texts that have this much in common by their sketches,
@@ -56,7 +55,7 @@ func (p *Policy) strange(resemblance, contained float32) bool {
 // memo remembers opinions of one article. The zero value and nil are empty.
 type memo struct {
 	sketches, texts []*opinion
-	strangers       int // how many proposals were told by their outlines
+	strangers       []uint32 // by their outlines; sorted
 	// unseen lets exemplars pass whose rows cannot be read yet: of a batch that
 	// is being committed.
 	unseen bool

@@ -41,8 +41,8 @@ func (p Probe) Within(q *simhash.Print, s float32) []simhash.Fingerprint {
 	return found
 }
 
-// Judged is how many proposals an article is judged against.
-func (p Probe) Judged(a *Article) int { return min(len(p.x.propose(a)), p.x.policy.Judged) }
+// Judged is how many proposals there are for an article, strangers among them.
+func (p Probe) Judged(a *Article) int { return len(p.x.propose(a)) }
 
 // Insert is Add without judging: only an equal normal form makes a copy. What is
 // left is what it costs to keep an item, durably.
