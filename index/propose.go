@@ -21,17 +21,23 @@ type search struct {
 // figures. Bounded: of a family of thousands the nearest are judged.
 func (x *Index) search(a *Article) *search {
 	s := new(search)
+	keys, passages := a.Sketch.Keys(), a.Sketch.PassageKeys()
+	x.bands.PrefetchKeys(keys)
+	x.bands.PrefetchKeys(passages)
 	if !a.Print.Empty() {
 		s.hamming, _ = x.bands.HammingLimit(nil, a.Print.Fingerprint, x.policy.Distance, x.policy.Judged)
 		s.margin, _ = x.bands.MarginReach(nil, &a.Print, x.policy.MaxS, bands.Budget{}, x.policy.Judged, &s.reach)
+		for _, h := range s.margin {
+			x.versions.prefetch(h.Ordinal) // soon judged, and anywhere
+		}
 	}
-	x.searchKeys(a, s)
+	x.searchKeys(s, keys, passages)
 	return s
 }
 
-func (x *Index) searchKeys(a *Article, s *search) {
-	s.sketches = x.bands.Candidates(s.sketches[:0], a.Sketch.Keys(), x.policy.Judged)
-	s.passages = x.bands.Candidates(s.passages[:0], a.Sketch.PassageKeys(), x.policy.Passages)
+func (x *Index) searchKeys(s *search, keys, passages []uint64) {
+	s.sketches = x.bands.Candidates(s.sketches[:0], keys, x.policy.Judged)
+	s.passages = x.bands.Candidates(s.passages[:0], passages, x.policy.Passages)
 }
 
 // proposals are what a search found, each once, the most promising first.
@@ -111,8 +117,8 @@ func (x *Index) renew(a *Article, s *search, since uint64) bool {
 			s.margin = x.nearest(s.margin, func(h bands.Hit) float32 { return a.Print.S(h.Fingerprint) })
 		}
 	}
-	if x.journal.sharing(a.Sketch.Keys(), since) || x.journal.sharing(a.Sketch.PassageKeys(), since) {
-		x.searchKeys(a, s)
+	if keys, passages := a.Sketch.Keys(), a.Sketch.PassageKeys(); x.journal.sharing(keys, since) || x.journal.sharing(passages, since) {
+		x.searchKeys(s, keys, passages)
 	}
 	return true
 }

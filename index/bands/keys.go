@@ -25,6 +25,14 @@ func (b *Bands) AddKeys(keys []uint64, ordinal uint32) {
 	}
 }
 
+// PrefetchKeys asks for where Candidates will find the buckets of keys: a hint, for
+// whoever has other work to do before.
+func (b *Bands) PrefetchKeys(keys []uint64) {
+	pin := b.memory.Pin()
+	b.askKeys(keys)
+	pin.Unpin()
+}
+
 // askKeys asks for where the buckets of keys lie.
 func (b *Bands) askKeys(keys []uint64) {
 	for _, k := range keys {
@@ -71,15 +79,14 @@ func (b *Bands) Candidates(dst []uint32, keys []uint64, limit int) []uint32 {
 	met := buf[:0]
 	pin := b.memory.Pin()
 	b.askKeys(keys)
-	for i, k := range keys {
-		v := b.keys.Bucket(uint16(k >> 48))
-		if i+1 < len(keys) {
-			if next := b.keys.Bucket(uint16(keys[i+1] >> 48)); next.Sorted == 0 {
-				next.Prefetch()
+	for i := -askPostings; i < len(keys); i++ {
+		if ahead := i + askPostings; ahead < len(keys) {
+			if v := b.keys.Bucket(uint16(keys[ahead] >> 48)); v.Sorted == 0 {
+				v.Prefetch()
 			}
 		}
-		if !known(keys[:i], k) {
-			met = newest(met, v, k, limit)
+		if i >= 0 && !known(keys[:i], keys[i]) {
+			met = newest(met, b.keys.Bucket(uint16(keys[i]>>48)), keys[i], limit)
 		}
 	}
 	pin.Unpin()
