@@ -17,6 +17,9 @@ import (
 
 // Disk is a directory, and what would be left of it.
 type Disk struct {
+	// Fail, if not nil, says of each sync of a file whether it is to fail with EIO;
+	// nothing is kept then.
+	Fail       func(path string) bool
 	live, kept string
 	mu         sync.Mutex
 	synced     map[string]bool // mu; opened with O_SYNC
@@ -101,7 +104,7 @@ const (
 	ioctlSend    = 0xc0182101
 )
 
-// watch is told of each watched call before it happens, and lets it happen.
+// watch is told of each watched call before it happens, and lets it happen or fail.
 func (d *Disk) watch(listener int, quit <-chan struct{}) {
 	for {
 		fds := []unix.PollFd{{Fd: int32(listener), Events: unix.POLLIN}}
@@ -118,18 +121,26 @@ func (d *Disk) watch(listener int, quit <-chan struct{}) {
 		if _, _, e := unix.Syscall(unix.SYS_IOCTL, uintptr(listener), ioctlReceive, uintptr(unsafe.Pointer(&n))); e != 0 {
 			continue
 		}
+		r := response{id: n.id}
 		d.mu.Lock()
-		d.before(&n)
+		if err := d.before(&n); err != 0 {
+			r.err = -int32(err)
+		} else {
+			r.flags = 1 // SECCOMP_USER_NOTIF_FLAG_CONTINUE
+		}
 		d.mu.Unlock()
-		r := response{id: n.id, flags: 1} // SECCOMP_USER_NOTIF_FLAG_CONTINUE
 		unix.Syscall(unix.SYS_IOCTL, uintptr(listener), ioctlSend, uintptr(unsafe.Pointer(&r)))
 	}
 }
 
-func (d *Disk) before(n *notification) {
+// before is what becomes of the disk, or the error that the call is to end with.
+func (d *Disk) before(n *notification) unix.Errno {
 	switch n.nr {
 	case unix.SYS_FSYNC, unix.SYS_FDATASYNC:
 		if path, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", n.pid, n.args[0])); err == nil {
+			if _, ok := d.inside(path); ok && d.Fail != nil && d.Fail(path) {
+				return unix.EIO
+			}
 			d.keep(path)
 		}
 	case unix.SYS_OPENAT:
@@ -145,6 +156,7 @@ func (d *Disk) before(n *notification) {
 	case unix.SYS_UNLINKAT:
 		d.remove(readString(n.pid, n.args[1]))
 	}
+	return 0
 }
 
 // rename moves what was kept; contents that were never synced are gone, and only the

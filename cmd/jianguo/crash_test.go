@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -76,9 +78,12 @@ func TestKill(t *testing.T) {
 type killed struct {
 	t            *testing.T
 	binary, data string
-	start        func(*exec.Cmd) error // how the binary is started
-	args         []string              // and with what besides
-	at           holder                // where it was reached last
+	start        func(*exec.Cmd) error  // how the binary is started
+	args         []string               // and with what besides
+	said         *strings.Builder       // its log, once it has ended
+	at           holder                 // where it was reached last
+	serving      atomic.Bool            // whether it is ready, and syncs may fail
+	fail         func(path string) bool // of a sync while it serves, by a disk that fails
 
 	mu     sync.Mutex
 	acked  map[string]bool
@@ -93,7 +98,7 @@ func (k *killed) serve() (*exec.Cmd, string) {
 	cmd := exec.Command(k.binary, "serve", "--log-level", "info", "--data", k.data, "--snapshot-every", "30", "--listen", "127.0.0.1:0", "--nats-listen", "127.0.0.1:0")
 	cmd.Args = append(cmd.Args, k.args...)
 	var out strings.Builder
-	cmd.Stderr = &out
+	cmd.Stderr, k.said = &out, &out
 	if err := k.start(cmd); err != nil {
 		k.t.Fatal(err)
 	}
@@ -111,10 +116,31 @@ func (k *killed) serve() (*exec.Cmd, string) {
 	return nil, ""
 }
 
+// ready waits until the service is.
+func (k *killed) ready() {
+	k.t.Helper()
+	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+		res, err := http.Get(k.at.HTTP + "/readyz")
+		if err == nil {
+			res.Body.Close()
+			if res.StatusCode == http.StatusOK {
+				k.serving.Store(true)
+				return
+			}
+		}
+		if time.Now().After(deadline) {
+			k.t.Fatalf("the service did not become ready: %s", k.said)
+		}
+	}
+}
+
 // round publishes until the process is killed.
 func (k *killed) round(n int, life time.Duration) {
 	k.t.Helper()
 	cmd, url := k.serve()
+	if k.fail != nil {
+		k.ready()
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	for publisher := range 3 {

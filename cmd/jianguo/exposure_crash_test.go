@@ -214,18 +214,7 @@ func askBus(ctx context.Context, conn *nats.Conn, what string, body []byte) erro
 // check asks the service about every id there ever was, once it is ready.
 func (x *exposed) check() {
 	x.t.Helper()
-	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
-		res, err := http.Get(x.at.HTTP + "/readyz")
-		if err == nil {
-			res.Body.Close()
-			if res.StatusCode == http.StatusOK {
-				break
-			}
-		}
-		if time.Now().After(deadline) {
-			x.t.Fatal("the service did not become ready")
-		}
-	}
+	x.ready()
 	for _, u := range x.users {
 		var ids []string
 		for id := range u.ids {

@@ -4,7 +4,10 @@ package main
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"os/exec"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -21,6 +24,54 @@ func TestPowerCut(t *testing.T) {
 	}, k.whole)
 	k.end()
 	t.Logf("%d syncs", syncs)
+}
+
+// TestSyncsFail is TestPowerCut on a disk that besides answers syncs with an error: in
+// one round some of the bus, after the first of which nothing is acknowledged until the
+// service is started again, in the next some of the catalogue, which are tried again.
+func TestSyncsFail(t *testing.T) {
+	k, r := newKilled(t)
+	failed, dice := map[string]int{}, rand.New(rand.NewPCG(r.Uint64(), 2))
+	var kind string
+	k.fail = func(path string) bool {
+		if kindOf(path) != kind || dice.IntN(10) > 0 {
+			return false
+		}
+		failed[kind]++
+		return true
+	}
+	syncs := k.cuts(kills(t, 9), func(round int) {
+		kind = []string{"bus", "catalogue"}[round%2]
+		k.round(round, time.Duration(200+r.IntN(400))*time.Millisecond)
+	}, k.whole)
+	k.end()
+	t.Logf("%d syncs, failed of %v", syncs, failed)
+	if failed["catalogue"] == 0 || failed["bus"] == 0 {
+		t.Errorf("syncs failed of %v only", failed)
+	}
+}
+
+// TestSyncsFailExposures is TestKillExposures on such a disk.
+func TestSyncsFailExposures(t *testing.T) {
+	k, r := newKilled(t)
+	x := newExposed(k)
+	x.how = "power cuts and failed syncs"
+	dice := rand.New(rand.NewPCG(r.Uint64(), 2))
+	k.fail = func(string) bool { return dice.IntN(20) == 0 }
+	n := kills(t, 8)
+	syncs := k.cuts(n, func(round int) {
+		x.round(round, time.Duration(200+r.IntN(600))*time.Millisecond)
+	}, func(int) {})
+	x.end(n)
+	t.Logf("%d syncs", syncs)
+}
+
+// kindOf says what a file is of.
+func kindOf(path string) string {
+	if strings.Contains(filepath.Base(path), ".db") {
+		return "catalogue"
+	}
+	return "bus"
 }
 
 // TestPowerCutExposures is TestKillExposures on such a disk.
@@ -50,6 +101,10 @@ func (k *killed) cuts(rounds int, round, whole func(int)) (syncs int) {
 		k.start = func(cmd *exec.Cmd) (err error) {
 			stop, err = disk.Start(cmd)
 			return err
+		}
+		k.serving.Store(false)
+		if k.fail != nil && n > 0 { // the first round tries everything
+			disk.Fail = func(path string) bool { return k.serving.Load() && k.fail(path) }
 		}
 		round(n)
 		stop()
