@@ -7,3 +7,17 @@
 // Names are taken to be durable at once, contents never are. What is written to
 // a file that was opened with O_SYNC is durable as it is written.
 package powercut
+
+// Fault is what becomes of a sync.
+type Fault int
+
+const (
+	// None: it succeeds.
+	None Fault = iota
+	// Once is an EIO. Nothing is kept this time.
+	Once
+	// ForGood is an EIO after which nothing of the file is kept any more, though syncs
+	// succeed: the system takes for written what the disk refused once, and who does
+	// not write it anew has lost it.
+	ForGood
+)

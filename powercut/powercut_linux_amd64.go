@@ -17,12 +17,12 @@ import (
 
 // Disk is a directory, and what would be left of it.
 type Disk struct {
-	// Fail, if not nil, says of each sync of a file whether it is to fail with EIO;
-	// nothing is kept then.
-	Fail       func(path string) bool
+	// Fail, if not nil, says what becomes of each sync of a file.
+	Fail       func(path string) Fault
 	live, kept string
 	mu         sync.Mutex
 	synced     map[string]bool // mu; opened with O_SYNC
+	lost       map[string]bool // mu; nothing of them is kept any more
 	syncs      int             // mu
 }
 
@@ -32,7 +32,7 @@ func New(live, kept string) (*Disk, error) {
 	if err := os.CopyFS(kept, os.DirFS(live)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
-	return &Disk{live: live, kept: kept, synced: map[string]bool{}}, nil
+	return &Disk{live: live, kept: kept, synced: map[string]bool{}, lost: map[string]bool{}}, nil
 }
 
 // Cut completes what is left after the command was killed and has ended, and
@@ -138,10 +138,15 @@ func (d *Disk) before(n *notification) unix.Errno {
 	switch n.nr {
 	case unix.SYS_FSYNC, unix.SYS_FDATASYNC:
 		if path, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", n.pid, n.args[0])); err == nil {
-			if _, ok := d.inside(path); ok && d.Fail != nil && d.Fail(path) {
-				return unix.EIO
+			if _, ok := d.inside(path); ok && d.Fail != nil {
+				if fault := d.Fail(path); fault != None {
+					d.lost[path] = d.lost[path] || fault == ForGood
+					return unix.EIO
+				}
 			}
-			d.keep(path)
+			if !d.lost[path] {
+				d.keep(path)
+			}
 		}
 	case unix.SYS_OPENAT:
 		if n.args[2]&(unix.O_SYNC|unix.O_DSYNC) != 0 {
@@ -167,6 +172,7 @@ func (d *Disk) rename(from, to string) {
 	if !ok1 || !ok2 {
 		return
 	}
+	delete(d.lost, to)
 	if d.synced[from] {
 		d.keep(from)
 		delete(d.synced, from)
@@ -182,6 +188,7 @@ func (d *Disk) rename(from, to string) {
 func (d *Disk) remove(path string) {
 	if k, ok := d.inside(path); ok {
 		delete(d.synced, path)
+		delete(d.lost, path)
 		os.RemoveAll(k)
 	}
 }

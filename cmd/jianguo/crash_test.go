@@ -23,6 +23,7 @@ import (
 
 	"jianguo/index"
 	"jianguo/ingest"
+	"jianguo/powercut"
 )
 
 // kills is how often a test ends the process; JIANGUO_KILLS is for longer runs.
@@ -78,12 +79,12 @@ func TestKill(t *testing.T) {
 type killed struct {
 	t            *testing.T
 	binary, data string
-	start        func(*exec.Cmd) error  // how the binary is started
-	args         []string               // and with what besides
-	said         *strings.Builder       // its log, once it has ended
-	at           holder                 // where it was reached last
-	serving      atomic.Bool            // whether it is ready, and syncs may fail
-	fail         func(path string) bool // of a sync while it serves, by a disk that fails
+	start        func(*exec.Cmd) error            // how the binary is started
+	args         []string                         // and with what besides
+	said         *strings.Builder                 // its log, once it has ended
+	at           holder                           // where it was reached last
+	failing      atomic.Bool                      // whether syncs may fail: not during a start
+	fail         func(path string) powercut.Fault // what becomes of a sync
 
 	mu     sync.Mutex
 	acked  map[string]bool
@@ -124,7 +125,6 @@ func (k *killed) ready() {
 		if err == nil {
 			res.Body.Close()
 			if res.StatusCode == http.StatusOK {
-				k.serving.Store(true)
 				return
 			}
 		}
@@ -140,6 +140,7 @@ func (k *killed) round(n int, life time.Duration) {
 	cmd, url := k.serve()
 	if k.fail != nil {
 		k.ready()
+		k.failing.Store(true)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup

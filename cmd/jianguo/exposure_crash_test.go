@@ -76,6 +76,7 @@ func (x *exposed) round(n int, life time.Duration) {
 	x.t.Helper()
 	cmd, url := x.serve()
 	x.check()
+	x.failing.Store(true)
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	for client := range 4 {

@@ -33,12 +33,12 @@ func TestSyncsFail(t *testing.T) {
 	k, r := newKilled(t)
 	failed, dice := map[string]int{}, rand.New(rand.NewPCG(r.Uint64(), 2))
 	var kind string
-	k.fail = func(path string) bool {
+	k.fail = func(path string) powercut.Fault {
 		if kindOf(path) != kind || dice.IntN(10) > 0 {
-			return false
+			return powercut.None
 		}
 		failed[kind]++
-		return true
+		return faults[kind]
 	}
 	syncs := k.cuts(kills(t, 9), func(round int) {
 		kind = []string{"bus", "catalogue"}[round%2]
@@ -57,7 +57,12 @@ func TestSyncsFailExposures(t *testing.T) {
 	x := newExposed(k)
 	x.how = "power cuts and failed syncs"
 	dice := rand.New(rand.NewPCG(r.Uint64(), 2))
-	k.fail = func(string) bool { return dice.IntN(20) == 0 }
+	k.fail = func(path string) powercut.Fault {
+		if dice.IntN(20) > 0 {
+			return powercut.None
+		}
+		return faults[kindOf(path)]
+	}
 	n := kills(t, 8)
 	syncs := k.cuts(n, func(round int) {
 		x.round(round, time.Duration(200+r.IntN(600))*time.Millisecond)
@@ -65,6 +70,10 @@ func TestSyncsFailExposures(t *testing.T) {
 	x.end(n)
 	t.Logf("%d syncs", syncs)
 }
+
+// faults are what a failed sync comes to, by the kind of file: SQLite writes a
+// transaction that failed anew, the files of the bus are written once.
+var faults = map[string]powercut.Fault{"catalogue": powercut.Once, "bus": powercut.ForGood}
 
 // kindOf says what a file is of.
 func kindOf(path string) string {
@@ -102,9 +111,14 @@ func (k *killed) cuts(rounds int, round, whole func(int)) (syncs int) {
 			stop, err = disk.Start(cmd)
 			return err
 		}
-		k.serving.Store(false)
+		k.failing.Store(false)
 		if k.fail != nil && n > 0 { // the first round tries everything
-			disk.Fail = func(path string) bool { return k.serving.Load() && k.fail(path) }
+			disk.Fail = func(path string) powercut.Fault {
+				if !k.failing.Load() {
+					return powercut.None
+				}
+				return k.fail(path)
+			}
 		}
 		round(n)
 		stop()
