@@ -350,8 +350,8 @@ func (f figures) String() string {
 
 // measured gathers what figures are the medians of.
 type measured struct {
-	lat, late                       latencies // of this round
-	last                            latencies // of the round before, sorted
+	lat, late                       latencies   // of this round
+	rounds                          []latencies // those that ended, sorted
 	p50, p99, slice99, late99, busy []float64
 }
 
@@ -367,7 +367,12 @@ func (m *measured) round() {
 	slices.Sort(m.lat)
 	slices.Sort(m.late)
 	m.p50, m.p99, m.late99 = append(m.p50, m.lat.at(0.5)), append(m.p99, m.lat.at(0.99)), append(m.late99, m.late.at(0.99))
-	m.last, m.lat, m.late = m.lat, nil, nil
+	m.rounds, m.lat, m.late = append(m.rounds, m.lat), nil, nil
+}
+
+// typical is the round whose p99 is the median.
+func (m *measured) typical() latencies {
+	return m.rounds[slices.Index(m.p99, median(slices.Clone(m.p99)))]
 }
 
 func (m *measured) figures() figures {
@@ -442,10 +447,8 @@ func (s *server) steady(ctx context.Context, next requests, control *server, lik
 		}
 		own.round()
 		other.round()
-		if p99 := own.p99[len(own.p99)-1]; p99 == median(slices.Clone(own.p99)) {
-			st.lat = own.last
-		}
 	}
+	st.lat = own.typical() // before figures sort what they are the medians of
 	st.peak, st.rate, st.own, st.control = median(peaks), median(rates), own.figures(), other.figures()
 	return st, nil
 }
