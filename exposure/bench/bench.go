@@ -112,7 +112,7 @@ type Result struct {
 	ColdBusy      float64 `json:"cold_busy"`         // and at the rate of cold users
 	ColdSlice99   float64 `json:"cold_p99_slice_us"` // of the median slice
 	ColdRate      float64 `json:"cold_rps"`          // at which cold latencies were measured: half of the peak, or what was asked for
-	ColdUsers     int     `json:"cold_users"`        // asked once each
+	ColdUsers     int     `json:"cold_users"`        // asked, each as often as all others
 	MixUsers      int     `json:"mix_users"`         //
 	Syncs         float64 `json:"fdatasync_per_s"`   // of the disk, 4 KiB appended each time
 	CPUs          int     `json:"cpus"`              //
