@@ -405,16 +405,6 @@ const slice = 250 * time.Millisecond
 // takes on this machine that is as busy and never stops for anything.
 func (s *server) steady(ctx context.Context, next requests, control *server, like requests, at pace, d time.Duration) (st steadiness, err error) {
 	const rounds = 5
-	mine, err := s.openLoop()
-	if err != nil {
-		return st, err
-	}
-	defer mine.close()
-	its, err := control.openLoop()
-	if err != nil {
-		return st, fmt.Errorf("control: %w", err)
-	}
-	defer its.close()
 	var peaks, rates []float64
 	var own, other measured
 	for range rounds {
@@ -427,23 +417,8 @@ func (s *server) steady(ctx context.Context, next requests, control *server, lik
 			rate = at.share * peak
 		}
 		peaks, rates = append(peaks, peak), append(rates, rate)
-		for left := d; left > 0; left -= slice {
-			long := min(slice, left)
-			lat, late, busy, err := mine.run(ctx, next, rate, long)
-			if err != nil {
-				return st, err
-			}
-			own.slice(lat, late, busy)
-			// What it takes without work, then with what is missing.
-			_, _, bare, err := its.run(ctx, like, rate, long/4)
-			if err != nil {
-				return st, fmt.Errorf("control: %w", err)
-			}
-			lat, late, busy, err = its.run(ctx, withWork(like, int(max(0, busy-bare)/rate*1e6)), rate, long)
-			if err != nil {
-				return st, fmt.Errorf("control: %w", err)
-			}
-			other.slice(lat, late, busy)
+		if err := s.round(ctx, next, control, like, rate, d, &own, &other); err != nil {
+			return st, err
 		}
 		own.round()
 		other.round()
@@ -451,4 +426,38 @@ func (s *server) steady(ctx context.Context, next requests, control *server, lik
 	st.lat = own.typical() // before figures sort what they are the medians of
 	st.peak, st.rate, st.own, st.control = median(peaks), median(rates), own.figures(), other.figures()
 	return st, nil
+}
+
+// round is one round: slices of the server and of its control, in turns. Its
+// connections are new, since a server does not wait for ever for the first request.
+func (s *server) round(ctx context.Context, next requests, control *server, like requests, rate float64, d time.Duration, own, other *measured) error {
+	mine, err := s.openLoop()
+	if err != nil {
+		return err
+	}
+	defer mine.close()
+	its, err := control.openLoop()
+	if err != nil {
+		return fmt.Errorf("control: %w", err)
+	}
+	defer its.close()
+	for left := d; left > 0; left -= slice {
+		long := min(slice, left)
+		lat, late, busy, err := mine.run(ctx, next, rate, long)
+		if err != nil {
+			return err
+		}
+		own.slice(lat, late, busy)
+		// What it takes without work, then with what is missing.
+		_, _, bare, err := its.run(ctx, like, rate, long/4)
+		if err != nil {
+			return fmt.Errorf("control: %w", err)
+		}
+		lat, late, busy, err = its.run(ctx, withWork(like, int(max(0, busy-bare)/rate*1e6)), rate, long)
+		if err != nil {
+			return fmt.Errorf("control: %w", err)
+		}
+		other.slice(lat, late, busy)
+	}
+	return nil
 }
