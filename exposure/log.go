@@ -208,6 +208,10 @@ func (l *NATSLog) Route(ctx context.Context, e Entry, subject string) error {
 	return nil
 }
 
+// heartbeat is how often the bus says that there is nothing new. One that was opened
+// anew has forgotten who consumes, which is noticed after two that did not come.
+const heartbeat = time.Second
+
 // Consume reads through an ordered consumer, which the client recreates wherever a
 // message went missing on the way.
 func (l *NATSLog) Consume(ctx context.Context, after uint64, fn func(Entry) error) error {
@@ -244,7 +248,7 @@ func (l *NATSLog) Consume(ctx context.Context, after uint64, fn func(Entry) erro
 		if err := fn(Entry{Seq: seq, Subject: msg.Subject(), Data: msg.Data(), Time: meta.Timestamp, Origin: origin}); err != nil {
 			cancel(err)
 		}
-	}, jetstream.PullMaxMessages(4096), jetstream.ConsumeErrHandler(func(_ jetstream.ConsumeContext, err error) {
+	}, jetstream.PullMaxMessages(4096), jetstream.PullHeartbeat(heartbeat), jetstream.ConsumeErrHandler(func(_ jetstream.ConsumeContext, err error) {
 		if ctx.Err() == nil {
 			l.logger.Warn("exposure: consumer", "stream", StreamName, "err", err)
 		}

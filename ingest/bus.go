@@ -70,6 +70,7 @@ type Bus struct {
 	mended  chan struct{}         // closed when mend has ended
 	room    atomic.Pointer[error] // why there is none; nil: there is
 	full    atomic.Bool           // the disk was full, and JetStream has not been opened anew
+	log     serverLog
 	gates   *gates
 }
 
@@ -109,12 +110,11 @@ func StartBus(cfg BusConfig) (*Bus, error) {
 		return nil, err
 	}
 	b.look(cfg)
-	said := new(lastWords)
-	b.server.SetLoggerV2(said, false, false, false)
+	b.server.SetLoggerV2(&b.log, false, false, false)
 	b.server.Start()
 	go b.mend(cfg)
 	for deadline := time.Now().Add(30 * time.Second); !b.server.ReadyForConnections(250 * time.Millisecond); {
-		if why := said.get(); why != "" || time.Now().After(deadline) {
+		if why := b.log.gaveUp(); why != "" || time.Now().After(deadline) {
 			b.Close()
 			return nil, fmt.Errorf("bus: the embedded NATS server did not start (%s, listen %q): %s", cfg.Dir, cfg.Listen, cmp.Or(why, "no answer within 30 s"))
 		}

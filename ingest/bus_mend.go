@@ -8,20 +8,23 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// A stream whose write failed refuses all that follow until it is opened again.
-// So once there is room again on a disk that was as good as full, JetStream is
-// opened anew; what it has acknowledged is in its files.
+// A stream whose write failed refuses all that follow until it is opened again. So
+// JetStream is opened anew: after a disk was as good as full once there is room again,
+// after any other failure (a quota, a device's error) at once, and then now and then.
+// What it has acknowledged is in its files.
 const (
-	fullBelow = 8 << 20 // bytes free: two messages of the largest size
-	roomAbove = 16 << 20
-	mendEvery = 200 * time.Millisecond
+	fullBelow   = 8 << 20 // bytes free: two messages of the largest size
+	roomAbove   = 16 << 20
+	mendEvery   = 200 * time.Millisecond
+	brokenEvery = 5 * time.Second
 )
 
-// mend watches the disk until the bus is closed.
+// mend watches the disk and the streams until the bus is closed.
 func (b *Bus) mend(cfg BusConfig) {
 	defer close(b.mended)
 	tick := time.NewTicker(mendEvery)
 	defer tick.Stop()
+	var mended time.Time // after a failure that was not of a full disk
 	for {
 		select {
 		case <-b.done:
@@ -29,18 +32,28 @@ func (b *Bus) mend(cfg BusConfig) {
 		case <-tick.C:
 		}
 		free, ok := b.look(cfg)
+		why := b.log.broken.Load()
 		switch {
-		case !ok:
-		case free < fullBelow:
+		case ok && free < fullBelow:
 			if !b.full.Swap(true) && cfg.Logger != nil {
 				cfg.Logger.Error("the disk of the bus is full: items are refused", "dir", cfg.Dir, "free", free)
 			}
-		case b.full.Load() && free > roomAbove:
+		case ok && b.full.Load():
+			if free > roomAbove {
+				err := b.restartJetStream(cfg)
+				if cfg.Logger != nil {
+					cfg.Logger.Warn("there is room again on the disk of the bus", "dir", cfg.Dir, "free", free, "error", err)
+				}
+				b.full.Store(err != nil)
+			}
+		case why != nil && time.Since(mended) > brokenEvery:
 			err := b.restartJetStream(cfg)
 			if cfg.Logger != nil {
-				cfg.Logger.Warn("there is room again on the disk of the bus", "dir", cfg.Dir, "free", free, "error", err)
+				cfg.Logger.Error("the bus could not write, and is opened anew", "dir", cfg.Dir, "reason", *why, "error", err)
 			}
-			b.full.Store(err != nil)
+			if mended = time.Now(); err != nil {
+				b.log.broken.CompareAndSwap(nil, why) // try again
+			}
 		}
 	}
 }
@@ -58,6 +71,7 @@ func (b *Bus) look(cfg BusConfig) (free uint64, ok bool) {
 }
 
 func (b *Bus) restartJetStream(cfg BusConfig) error {
+	b.log.broken.Store(nil)
 	if err := b.server.ShutdownJetStream(); err != nil {
 		return err
 	}

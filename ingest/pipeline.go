@@ -84,7 +84,7 @@ func (s *Service) Run(ctx context.Context) error {
 		case messages <- m:
 		case <-ended: // nobody takes any more: it will come again, as will all after it
 		}
-	}, jetstream.PullMaxMessages(2*s.cfg.Batch),
+	}, jetstream.PullMaxMessages(2*s.cfg.Batch), jetstream.PullHeartbeat(heartbeat),
 		jetstream.ConsumeErrHandler(func(_ jetstream.ConsumeContext, err error) { s.log.WarnContext(ctx, "item consumer", "error", err) }))
 	if err != nil {
 		return fmt.Errorf("ingest: consume: %w", err)
@@ -112,6 +112,10 @@ func (s *Service) Run(ctx context.Context) error {
 	g.Go(func() error { return s.outbox.run(failed, done) })
 	return g.Wait()
 }
+
+// heartbeat is how often the bus says that there is nothing new. A bus that was opened
+// anew has forgotten who consumes, which is noticed after two that did not come.
+const heartbeat = time.Second
 
 // takeIn hands messages on as they come, until intake ends.
 func (s *Service) takeIn(intake context.Context, messages <-chan jetstream.Msg, work, order chan<- *job) {

@@ -18,7 +18,10 @@ import (
 // Disk is a directory, and what would be left of it.
 type Disk struct {
 	// Fail, if not nil, says what becomes of each sync of a file.
-	Fail       func(path string) Fault
+	Fail func(path string) Fault
+	// FailIO, if not nil when a command is started, says whether a pread or pwrite of
+	// a file is an EIO and does nothing. Each costs some ten times as much then.
+	FailIO     func(path string, write bool) bool
 	live, kept string
 	mu         sync.Mutex
 	synced     map[string]bool // mu; opened with O_SYNC
@@ -78,9 +81,15 @@ func (d *Disk) keep(path string) {
 	d.syncs++
 }
 
-// system calls the Disk needs to know of.
-var watchedCalls = []uint32{unix.SYS_FSYNC, unix.SYS_FDATASYNC, unix.SYS_OPENAT, unix.SYS_RENAME, unix.SYS_RENAMEAT,
-	unix.SYS_RENAMEAT2, unix.SYS_UNLINK, unix.SYS_UNLINKAT}
+// watchedCalls are the system calls the Disk needs to know of.
+func (d *Disk) watchedCalls() []uint32 {
+	calls := []uint32{unix.SYS_FSYNC, unix.SYS_FDATASYNC, unix.SYS_OPENAT, unix.SYS_RENAME, unix.SYS_RENAMEAT,
+		unix.SYS_RENAMEAT2, unix.SYS_UNLINK, unix.SYS_UNLINKAT}
+	if d.FailIO != nil {
+		calls = append(calls, unix.SYS_PREAD64, unix.SYS_PWRITE64)
+	}
+	return calls
+}
 
 type notification struct {
 	id    uint64
@@ -137,16 +146,22 @@ func (d *Disk) watch(listener int, quit <-chan struct{}) {
 func (d *Disk) before(n *notification) unix.Errno {
 	switch n.nr {
 	case unix.SYS_FSYNC, unix.SYS_FDATASYNC:
-		if path, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", n.pid, n.args[0])); err == nil {
-			if _, ok := d.inside(path); ok && d.Fail != nil {
-				if fault := d.Fail(path); fault != None {
-					d.lost[path] = d.lost[path] || fault == ForGood
-					return unix.EIO
-				}
+		path, ok := d.file(n)
+		if !ok {
+			break
+		}
+		if d.Fail != nil {
+			if fault := d.Fail(path); fault != None {
+				d.lost[path] = d.lost[path] || fault == ForGood
+				return unix.EIO
 			}
-			if !d.lost[path] {
-				d.keep(path)
-			}
+		}
+		if !d.lost[path] {
+			d.keep(path)
+		}
+	case unix.SYS_PREAD64, unix.SYS_PWRITE64:
+		if path, ok := d.file(n); ok && d.FailIO(path, n.nr == unix.SYS_PWRITE64) {
+			return unix.EIO
 		}
 	case unix.SYS_OPENAT:
 		if n.args[2]&(unix.O_SYNC|unix.O_DSYNC) != 0 {
@@ -162,6 +177,16 @@ func (d *Disk) before(n *notification) unix.Errno {
 		d.remove(readString(n.pid, n.args[1]))
 	}
 	return 0
+}
+
+// file is the path of the file of the disk that a call is about, its first argument.
+func (d *Disk) file(n *notification) (path string, ok bool) {
+	path, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", n.pid, n.args[0]))
+	if err != nil {
+		return "", false
+	}
+	_, ok = d.inside(path)
+	return path, ok
 }
 
 // rename moves what was kept; contents that were never synced are gone, and only the
@@ -212,8 +237,9 @@ func readString(pid uint32, addr uint64) string {
 // is answered like the rest. stop is called when the command has ended.
 func (d *Disk) Start(cmd *exec.Cmd) (stop func(), err error) {
 	prog := []unix.SockFilter{{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0}}
-	for i, nr := range watchedCalls {
-		prog = append(prog, unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jt: uint8(len(watchedCalls) - i), K: nr})
+	calls := d.watchedCalls()
+	for i, nr := range calls {
+		prog = append(prog, unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jt: uint8(len(calls) - i), K: nr})
 	}
 	prog = append(prog, unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: 0x7fff0000}, // allow
 		unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: 0x7fc00000}) // tell the listener

@@ -79,12 +79,13 @@ func TestKill(t *testing.T) {
 type killed struct {
 	t            *testing.T
 	binary, data string
-	start        func(*exec.Cmd) error            // how the binary is started
-	args         []string                         // and with what besides
-	said         *strings.Builder                 // its log, once it has ended
-	at           holder                           // where it was reached last
-	failing      atomic.Bool                      // whether syncs may fail: not during a start
-	fail         func(path string) powercut.Fault // what becomes of a sync
+	start        func(*exec.Cmd) error              // how the binary is started
+	args         []string                           // and with what besides
+	said         *strings.Builder                   // its log, once it has ended
+	at           holder                             // where it was reached last
+	failing      atomic.Bool                        // whether the disk may fail: not during a start
+	fail         func(path string) powercut.Fault   // what becomes of a sync
+	failIO       func(path string, write bool) bool // and of a read or a write
 
 	mu     sync.Mutex
 	acked  map[string]bool
@@ -138,7 +139,7 @@ func (k *killed) ready() {
 func (k *killed) round(n int, life time.Duration) {
 	k.t.Helper()
 	cmd, url := k.serve()
-	if k.fail != nil {
+	if k.fail != nil || k.failIO != nil {
 		k.ready()
 		k.failing.Store(true)
 	}
@@ -153,6 +154,9 @@ func (k *killed) round(n int, life time.Duration) {
 		defer k.mu.Unlock()
 		return len(k.acked) > 0
 	})
+	if k.failIO != nil {
+		k.recovers()
+	}
 	if err := cmd.Process.Signal(syscall.SIGKILL); err != nil {
 		k.t.Fatal(err)
 	}
@@ -167,6 +171,28 @@ func (k *killed) live(life time.Duration, round int, tried func() bool) {
 	time.Sleep(life)
 	for deadline := time.Now().Add(patience); round == 0 && !tried() && time.Now().Before(deadline); {
 		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// recovers waits until the service takes items and judges them, on a disk that does not
+// fail any more.
+func (k *killed) recovers() {
+	k.t.Helper()
+	k.failing.Store(false)
+	count := func() (acked, events int) {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		return len(k.acked), len(k.events)
+	}
+	acked, events := count()
+	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+		a, e := count()
+		switch {
+		case a > acked && e > events:
+			return
+		case time.Now().After(deadline):
+			k.t.Fatalf("the disk does not fail any more, and %d items were taken, %d events came: %s", a-acked, e-events, k.said)
+		}
 	}
 }
 
@@ -230,7 +256,7 @@ func (k *killed) watch(ctx context.Context, url string) {
 			return
 		}
 		k.saw(e.Number, string(m.Data()))
-	})
+	}, jetstream.PullHeartbeat(time.Second))
 	if err != nil {
 		return
 	}

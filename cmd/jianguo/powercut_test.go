@@ -71,6 +71,35 @@ func TestSyncsFailExposures(t *testing.T) {
 	t.Logf("%d syncs", syncs)
 }
 
+// TestReadsAndWritesFail is TestPowerCut on a disk that besides answers reads and writes
+// with an error: in each round some of one kind. When they are over, and before the power
+// goes, the service works again. The bus reads otherwise (read(2)), and is left in peace.
+func TestReadsAndWritesFail(t *testing.T) {
+	k, r := newKilled(t)
+	failed, dice := map[string]int{}, rand.New(rand.NewPCG(r.Uint64(), 2))
+	kinds := []string{"bus, written", "catalogue, written", "catalogue, read"}
+	var kind string
+	k.failIO = func(path string, write bool) bool {
+		what := kindOf(path) + ", " + map[bool]string{true: "written", false: "read"}[write]
+		if what != kind || dice.IntN(30) > 0 {
+			return false
+		}
+		failed[what]++
+		return true
+	}
+	syncs := k.cuts(kills(t, 9), func(round int) {
+		kind = kinds[round%len(kinds)]
+		k.round(round, time.Duration(200+r.IntN(400))*time.Millisecond)
+	}, k.whole)
+	k.end()
+	t.Logf("%d syncs, failed of %v", syncs, failed)
+	for _, kind := range kinds {
+		if failed[kind] == 0 {
+			t.Errorf("nothing failed of %s", kind)
+		}
+	}
+}
+
 // faults are what a failed sync comes to, by the kind of file: SQLite writes a
 // transaction that failed anew, the files of the bus are written once.
 var faults = map[string]powercut.Fault{"catalogue": powercut.Once, "bus": powercut.ForGood}
@@ -119,6 +148,9 @@ func (k *killed) cuts(rounds int, round, whole func(int)) (syncs int) {
 				}
 				return k.fail(path)
 			}
+		}
+		if k.failIO != nil && n > 0 {
+			disk.FailIO = func(path string, write bool) bool { return k.failing.Load() && k.failIO(path, write) }
 		}
 		round(n)
 		stop()
