@@ -11,7 +11,7 @@ import (
 )
 
 // segmentOf spreads addresses over the cache.
-func (s *Store) segmentOf(addr []byte) *segment { return &s.segs[xxh3.Hash(addr)%segments] }
+func (s *Store) segmentOf(addr []byte) *segment { return &s.cache.Load()[xxh3.Hash(addr)%segments] }
 
 // history is the history a scene belongs to.
 func (s *Store) history(scene string) string { return s.cfg.Scenes[scene] }
@@ -267,28 +267,27 @@ func (s *Store) wakeAll() {
 
 // waitApplied waits until an entry has been applied and returns its outcome.
 func (s *Store) waitApplied(ctx context.Context, seq uint64) error {
-	s.waitMu.Lock()
-	var ch chan struct{}
-	if s.applied.Load() < seq && s.Err() == nil {
-		ch = make(chan struct{})
+	for {
+		s.waitMu.Lock()
+		if s.applied.Load() >= seq {
+			outcome := s.refused[seq]
+			delete(s.refused, seq)
+			s.waitMu.Unlock()
+			return outcome
+		}
+		if err := s.Err(); err != nil {
+			s.waitMu.Unlock()
+			return fmt.Errorf("exposure: event %d is logged but not applied: %w", seq, err)
+		}
+		ch := make(chan struct{})
 		s.waiters[seq] = append(s.waiters[seq], ch)
-	}
-	s.waitMu.Unlock()
-	if ch != nil {
+		s.waitMu.Unlock()
 		select {
-		case <-ch:
+		case <-ch: // applied, or the store failed, and may even have been healed
 		case <-ctx.Done():
 			return fmt.Errorf("exposure: event %d is logged but not yet applied: %w", seq, ctx.Err())
 		}
 	}
-	s.waitMu.Lock()
-	outcome := s.refused[seq]
-	delete(s.refused, seq)
-	s.waitMu.Unlock()
-	if outcome == nil && s.applied.Load() < seq {
-		return fmt.Errorf("exposure: event %d is logged but not applied: %w", seq, s.Err())
-	}
-	return outcome
 }
 
 // waitRoom blocks the consumer while too much is unflushed.

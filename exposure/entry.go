@@ -44,6 +44,14 @@ type segment struct {
 
 const segments = 64
 
+func newCache(budget int64) *[segments]segment {
+	segs := new([segments]segment)
+	for i := range segs {
+		segs[i].init(budget / segments)
+	}
+	return segs
+}
+
 func (g *segment) init(budget int64) {
 	g.entries = make(map[string]*entry)
 	g.newest.next, g.newest.prev = &g.newest, &g.newest

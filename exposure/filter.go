@@ -233,11 +233,8 @@ func (s *Store) filter(ctx context.Context, m *message) (Outcome, error) {
 
 // look runs the kernel over the user's state, reading it if need be.
 func (s *Store) look(ctx context.Context, m *message) error {
-	if !s.ready.Load() {
-		if err := s.Err(); err != nil {
-			return err
-		}
-		return ErrNotReady
+	if err := s.notReady(); err != nil {
+		return err
 	}
 	history := s.history(m.scene)
 	var buf [2*MaxIDBytes + 1]byte
@@ -245,6 +242,12 @@ func (s *Store) look(ctx context.Context, m *message) error {
 	g := s.segmentOf(addr)
 	e, known := g.acquire(addr, s.policies[history])
 	now := s.cfg.Clock().In(s.cfg.Location)
+	// Again: if the store failed and goes on meanwhile, the entry may lack what is
+	// still to be read from the log.
+	if err := s.notReady(); err != nil {
+		g.release(e, -1, known)
+		return err
+	}
 
 	done, err := s.enter(ctx, e, m, now)
 	if done || err != nil {
@@ -256,6 +259,17 @@ func (s *Store) look(ctx context.Context, m *message) error {
 	e.mu.Unlock()
 	g.release(e, w, known || err == nil)
 	return err
+}
+
+// notReady is why users' states cannot be had, or nil.
+func (s *Store) notReady() error {
+	if s.ready.Load() {
+		return nil
+	}
+	if err := s.Err(); err != nil {
+		return err
+	}
+	return ErrNotReady
 }
 
 // enter answers from what is in memory, or else locks the entry. A request with a

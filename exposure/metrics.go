@@ -94,8 +94,9 @@ func (s *Store) lag() float64 {
 }
 
 func (s *Store) cached() (users int, bytes int64) {
-	for i := range s.segs {
-		g := &s.segs[i]
+	segs := s.cache.Load()
+	for i := range segs {
+		g := &segs[i]
 		g.mu.Lock()
 		users += len(g.entries)
 		bytes += g.bytes
@@ -123,8 +124,9 @@ func (s *Store) rateLoop(ctx context.Context) {
 // random one on, which has a state that is asked about.
 func (s *Store) measureRate(n int) {
 	from := rand.N(segments)
+	segs := s.cache.Load()
 	for i := range segments {
-		if s.measureIn(&s.segs[(from+i)%segments], n) {
+		if s.measureIn(&segs[(from+i)%segments], n) {
 			return
 		}
 	}

@@ -197,7 +197,7 @@ func newHistory(t *testing.T, rt *rapid.T, pol Policy) *modelHistory {
 	h.f = &modelStore{}
 	h.f.cfg = Config{Path: fmt.Sprintf("%s/%d.db", t.TempDir(), h.rng.Uint64()), Log: log, Clock: h.clock.now,
 		Policies: map[string]Policy{"": pol}, Logger: quiet, SweepRate: -1, CacheBytes: 1,
-		FlushAge: time.Hour, MaxUnflushed: 64, Durability: Relaxed}
+		FlushAge: time.Hour, MaxUnflushed: 64, Durability: Relaxed, HealAfter: time.Millisecond}
 	if rapid.Bool().Draw(rt, "cached") {
 		h.f.cfg.CacheBytes = 1 << 20
 	}
@@ -280,11 +280,19 @@ func (h *modelHistory) wait(t *rapid.T) {
 }
 
 // failFlush breaks a flush at one of its points, "committed, but nobody heard of it"
-// included, and reopens what is left.
+// included, and reopens what is left, or lets the store heal itself.
 func (h *modelHistory) failFlush(t *rapid.T) {
 	h.f.fault.Store(rapid.SampledFrom([]string{"flush-begin", "flush-write", "flush-commit", "flush-committed"}).Draw(t, "point"))
 	h.f.Flush(context.Background())
 	h.f.fault.Store("")
+	if rapid.Bool().Draw(t, "heals") {
+		for deadline := time.Now().Add(patience); !h.f.Ready(); time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("the store does not go on: %v", h.f.Err())
+			}
+		}
+		return
+	}
 	h.f.Close()
 	h.f.reopen(t)
 }

@@ -46,6 +46,7 @@ type Config struct {
 	CacheBytes   int64         // memory for users (default 256 MiB)
 	SweepRate    int           // rows a second looked at for expiry (default 2,000; negative: never)
 	SweepRest    time.Duration // between two walks over the file (default a minute)
+	HealAfter    time.Duration // from a failure to the next try to go on (default 1 s)
 	Durability   Durability
 	FailClosed   bool // a filter that cannot be computed returns nothing instead of everything
 
@@ -72,7 +73,7 @@ type Store struct {
 	db       *database
 	metrics  *metrics
 	popular  popular
-	segs     [segments]segment
+	cache    atomic.Pointer[[segments]segment]
 
 	lastShard atomic.Int64
 	applied   atomic.Uint64 // last sequence applied
@@ -101,8 +102,12 @@ type Store struct {
 	waiters map[uint64][]chan struct{} // waitMu; by sequence
 	refused map[uint64]error           // waitMu; outcome of recent events that were refused
 
-	stop context.CancelFunc
-	done sync.WaitGroup
+	stop context.CancelFunc // of the loops; written while none runs
+	done sync.WaitGroup     // of the loops
+
+	broke     chan struct{} // the store has failed
+	endHealer context.CancelFunc
+	healer    sync.WaitGroup
 }
 
 // shanghai is the default zone, fixed rather than looked up: a machine without a
@@ -123,7 +128,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	s := &Store{
 		cfg: cfg, policies: map[string]*Policy{}, metrics: newMetrics(), gen: 1,
 		readyCh: make(chan struct{}), kick: make(chan struct{}, 1), room: make(chan struct{}),
-		waiters: map[uint64][]chan struct{}{}, refused: map[uint64]error{},
+		waiters: map[uint64][]chan struct{}{}, refused: map[uint64]error{}, broke: make(chan struct{}, 1),
 	}
 	for _, h := range cfg.Scenes {
 		s.policies[h] = nil
@@ -136,9 +141,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		}
 		s.policies[h] = &p
 	}
-	for i := range s.segs {
-		s.segs[i].init(cfg.CacheBytes / segments)
-	}
+	s.cache.Store(newCache(cfg.CacheBytes))
 	var err error
 	if s.db, err = openDatabase(ctx, cfg.Path, cfg.Durability, cfg.Rand); err != nil {
 		return nil, err
@@ -152,6 +155,9 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		return nil, err
 	}
 	s.start(last)
+	healing, end := context.WithCancel(context.Background())
+	s.endHealer = end
+	s.healer.Go(func() { s.heal(healing) })
 	return s, nil
 }
 
@@ -177,6 +183,9 @@ func setDefaults(cfg *Config) {
 	if cfg.SweepRest <= 0 {
 		cfg.SweepRest = time.Minute
 	}
+	if cfg.HealAfter <= 0 {
+		cfg.HealAfter = time.Second
+	}
 	if cfg.Fail == nil {
 		cfg.Fail = func(string) error { return nil }
 	}
@@ -198,7 +207,9 @@ func (s *Store) recover(ctx context.Context) (last uint64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	s.secret = secret
+	if s.secret != secret { // of a file made anew; else requests may be reading it
+		s.secret = secret
+	}
 	s.lastShard.Store(lastShard)
 	from := applied
 	switch {
@@ -257,24 +268,79 @@ func (s *Store) start(last uint64) {
 }
 
 func (s *Store) setReady() {
-	s.readyOnce.Do(func() {
-		s.ready.Store(true)
-		if s.Err() != nil { // failed meanwhile
-			s.ready.Store(false)
-		}
-		close(s.readyCh)
-	})
+	s.ready.Store(true)
+	if s.Err() != nil { // failed meanwhile
+		s.ready.Store(false)
+	}
+	s.readyOnce.Do(func() { close(s.readyCh) })
 }
 
-// fail stops the store for good: after an error of the disk nothing in memory can be
-// trusted to reach it, and a restart replays the log from the last good flush.
+// fail stops the store until it is healed: after an error of the disk nothing in memory
+// can be trusted to reach it, and the log is replayed from the last good flush.
 func (s *Store) fail(err error) {
 	if s.failed.CompareAndSwap(nil, &err) {
-		s.cfg.Logger.Error("exposure: store failed; restart to replay from the log", "err", err)
+		s.cfg.Logger.Error("exposure: store failed; what was reported since its last flush will be read from the log again", "err", err)
 		s.ready.Store(false)
 		s.stop()
 		s.wakeAll()
+		select {
+		case s.broke <- struct{}{}:
+		default:
+		}
 	}
+}
+
+// healPatience is the longest time between two tries to go on.
+const healPatience = time.Minute
+
+// heal goes on after a failure as a start would: from the file, and what the log holds
+// since.
+func (s *Store) heal(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.broke:
+		}
+		s.done.Wait() // of the loops that fail has stopped
+		wait := s.cfg.HealAfter
+		for err := s.Err(); err != nil; wait = min(2*wait, max(healPatience, s.cfg.HealAfter)) {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(wait):
+			}
+			if err = s.again(ctx); err != nil {
+				s.cfg.Logger.Error("exposure: the store cannot go on yet", "err", err)
+			}
+		}
+	}
+}
+
+// again forgets all that is in memory and starts from the file. Requests that have
+// begun keep the entries they hold, which nobody finds any more. The loops have ended.
+// What is read again counts twice among what is popular.
+func (s *Store) again(ctx context.Context) error {
+	s.flushMu.Lock()
+	defer s.flushMu.Unlock()
+	s.applyMu.Lock()
+	defer s.applyMu.Unlock()
+	last, err := s.recover(ctx)
+	if err != nil {
+		return err
+	}
+	s.cache.Store(newCache(s.cfg.CacheBytes))
+	s.dirty, s.forgotten = nil, nil
+	s.gen++
+	s.unflushed.Store(0)
+	s.oldest.Store(0)
+	s.waitMu.Lock()
+	clear(s.refused) // refused anew
+	s.waitMu.Unlock()
+	s.failed.Store(nil)
+	s.start(last)
+	s.cfg.Logger.Warn("exposure: the store goes on", "applied", s.flushed.Load(), "log_last", last)
+	return nil
 }
 
 // Err is the error that stopped the store, or nil.
@@ -301,6 +367,8 @@ func (s *Store) WaitReady(ctx context.Context) error {
 
 // Close stops consuming, writes what is unflushed, and closes the file.
 func (s *Store) Close() error {
+	s.endHealer()
+	s.healer.Wait()
 	err := ErrClosed
 	if !s.failed.CompareAndSwap(nil, &err) && errors.Is(s.Err(), ErrClosed) {
 		return nil

@@ -16,7 +16,7 @@ const (
 	fullBelow   = 8 << 20 // bytes free: two messages of the largest size
 	roomAbove   = 16 << 20
 	mendEvery   = 200 * time.Millisecond
-	brokenEvery = 5 * time.Second
+	brokenEvery = 2 * time.Second
 )
 
 // mend watches the disk and the streams until the bus is closed.

@@ -87,6 +87,12 @@ func (x *exposed) round(n int, life time.Duration) {
 		defer x.mu.Unlock()
 		return x.answered["seen"] > 0 && x.answered["unsee"] > 0 && x.answered["forget"] > 0
 	})
+	if x.failIO != nil { // what was answered while the disk failed is known before a new start, too
+		x.failing.Store(false)
+		cancel()
+		wg.Wait()
+		x.check()
+	}
 	if err := cmd.Process.Signal(syscall.SIGKILL); err != nil {
 		x.t.Fatal(err)
 	}

@@ -51,6 +51,33 @@ func TestSyncsFail(t *testing.T) {
 	}
 }
 
+// TestReadsAndWritesFailExposures is TestKillExposures on such a disk: some writes of the
+// bus fail, some reads and writes of the states of users, or none.
+func TestReadsAndWritesFailExposures(t *testing.T) {
+	k, r := newKilled(t)
+	x := newExposed(k)
+	x.how = "power cuts, failed reads and writes"
+	failed, dice := map[string]int{}, rand.New(rand.NewPCG(r.Uint64(), 2))
+	var kind string
+	k.failIO = func(path string, write bool) bool {
+		if kindOf(path) != kind || dice.IntN(20) > 0 {
+			return false
+		}
+		failed[kind]++
+		return true
+	}
+	n := kills(t, 6)
+	syncs := k.cuts(n, func(round int) {
+		kind = []string{"", "bus", "catalogue"}[round%3]
+		x.round(round, time.Duration(200+r.IntN(600))*time.Millisecond)
+	}, func(int) {})
+	x.end(n)
+	t.Logf("%d syncs, failed of %v", syncs, failed)
+	if failed["catalogue"] == 0 || failed["bus"] == 0 {
+		t.Errorf("of %v only", failed)
+	}
+}
+
 // TestSyncsFailExposures is TestKillExposures on such a disk.
 func TestSyncsFailExposures(t *testing.T) {
 	k, r := newKilled(t)
