@@ -20,7 +20,7 @@ type Disk struct {
 	// Fail, if not nil, says what becomes of each sync of a file.
 	Fail func(path string) Fault
 	// FailIO, if not nil when a command is started, says whether a pread or pwrite of
-	// a file is an EIO and does nothing. Each costs some ten times as much then.
+	// a file is an EIO and does nothing. Each costs more then.
 	FailIO     func(path string, write bool) bool
 	live, kept string
 	mu         sync.Mutex

@@ -60,7 +60,7 @@ func TestReadsAndWritesFailExposures(t *testing.T) {
 	failed, dice := map[string]int{}, rand.New(rand.NewPCG(r.Uint64(), 2))
 	var kind string
 	k.failIO = func(path string, write bool) bool {
-		if kindOf(path) != kind || dice.IntN(20) > 0 {
+		if kindOf(path) != kind || failed[kind] > 0 && dice.IntN(20) > 0 {
 			return false
 		}
 		failed[kind]++
@@ -108,7 +108,7 @@ func TestReadsAndWritesFail(t *testing.T) {
 	var kind string
 	k.failIO = func(path string, write bool) bool {
 		what := kindOf(path) + ", " + map[bool]string{true: "written", false: "read"}[write]
-		if what != kind || dice.IntN(30) > 0 {
+		if what != kind || failed[what] > 0 && dice.IntN(30) > 0 {
 			return false
 		}
 		failed[what]++
