@@ -96,6 +96,8 @@ func (x *Index) loadItems(ctx context.Context) (err error) {
 	x.catalogue = x.overlay.snapshotOf(identity)
 	m, err := x.loadSnapshot(ctx, x.catalogue)
 	switch {
+	case ctx.Err() != nil:
+		return ctx.Err() // the next start reads it
 	case errors.Is(err, errSnapshot):
 		if err != errSnapshot || x.nextOrdinal > 100_000 {
 			x.log.WarnContext(ctx, "building the resident index from the catalogue", "items", x.nextOrdinal-1, "reason", err)

@@ -26,13 +26,7 @@ func (x *Index) openProjection(ctx context.Context, name, schema string, format 
 	p, err := x.tryProjection(ctx, path, schema, format)
 	if errors.Is(err, errOtherFormat) || replaceable(err) {
 		x.log.WarnContext(ctx, "the file is made anew from the catalogue", "file", path, "because", err)
-		err = p.close()
-		for _, suffix := range []string{"", "-wal", "-shm"} {
-			if rerr := os.Remove(path + suffix); rerr != nil && !errors.Is(rerr, fs.ErrNotExist) {
-				err = errors.Join(err, rerr)
-			}
-		}
-		if err == nil {
+		if err = errors.Join(p.close(), removeFile(x.cfg.Dir, name)); err == nil {
 			p, err = x.tryProjection(ctx, path, schema, format)
 		}
 	}
@@ -109,4 +103,16 @@ func (p *projection) lag(ctx context.Context, x *Index) (uint64, error) {
 	}
 	_, last := x.Applied()
 	return last - min(event, last), nil
+}
+
+// removeFile removes a file that follows from the catalogue, to be made anew. Its
+// log goes first: a new file would take it for its own.
+func removeFile(dir, name string) error {
+	var errs []error
+	for _, suffix := range []string{"-wal", "-shm", ""} {
+		if err := os.Remove(filepath.Join(dir, name+suffix)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
 }

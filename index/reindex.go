@@ -7,9 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"runtime"
 	"time"
@@ -376,18 +374,6 @@ func (r *reindexing) end(ctx context.Context) error {
 	}
 	// It is of the forms before.
 	return errors.Join(removeFile(r.cfg.Dir, SnapshotFileName), r.clean(ctx))
-}
-
-// removeFile removes a file that the next start, or the service, makes anew: its
-// words, or its postings, are of another recipe.
-func removeFile(dir, name string) error {
-	var errs []error
-	for _, suffix := range []string{"-wal", "-shm", ""} {
-		if err := os.Remove(filepath.Join(dir, name+suffix)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			errs = append(errs, err)
-		}
-	}
-	return errors.Join(errs...)
 }
 
 func setOverlay(ctx context.Context, tx *sql.Tx, key string, o overlay) error {

@@ -132,13 +132,7 @@ func (x *Index) openSnapshot(ctx context.Context) (*sql.DB, error) {
 // discardSnapshot removes the file; a snapshot is only ever a saving.
 func (x *Index) discardSnapshot() error {
 	x.snapshotSum = 0
-	var errs []error
-	for _, suffix := range []string{"", "-wal", "-shm"} {
-		if err := os.Remove(filepath.Join(x.cfg.Dir, SnapshotFileName+suffix)); err != nil && !errors.Is(err, os.ErrNotExist) {
-			errs = append(errs, err)
-		}
-	}
-	return errors.Join(errs...)
+	return removeFile(x.cfg.Dir, SnapshotFileName)
 }
 
 // loadSnapshot makes resident what the snapshot holds and returns its marks.

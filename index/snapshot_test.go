@@ -2,6 +2,7 @@ package index
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -42,4 +43,36 @@ func TestSnapshotOfAnotherHand(t *testing.T) {
 		t.Errorf("the snapshot used ends at event %d, want 31", got)
 	}
 	mustVerify(t, x)
+}
+
+// TestStartCalledOff: who stops a start while the snapshot is read keeps it.
+func TestStartCalledOff(t *testing.T) {
+	dir := t.TempDir()
+	x := openTest(t, dir, nil)
+	for n := range uint64(30) {
+		if _, err := x.Add(t.Context(), []Mutation{{Seq: n + 1, At: testStart, Article: article(fmt.Sprint(n), fmt.Sprint(n), n<<40|n)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(x.Snapshot(t.Context()), x.Close()); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, SnapshotFileName)
+	before, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	_, err = Open(ctx, Config{Dir: dir, Progress: func(stage string, _, _ int64) {
+		if stage == "snapshot" {
+			stop()
+		}
+	}})
+	if !errors.Is(err, context.Canceled) {
+		t.Fatalf("a start that is called off says %v", err)
+	}
+	after, err := os.Stat(path)
+	if err != nil || !os.SameFile(before, after) {
+		t.Fatalf("the snapshot was not kept: %v", err)
+	}
 }

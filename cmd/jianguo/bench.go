@@ -56,6 +56,13 @@ func (c *benchIndexCmd) Run(co *streams) error {
 	if err != nil {
 		return err
 	}
+	if c.Dir != "" {
+		lock, err := lockDir(c.Dir, holder{Command: "bench"})
+		if err != nil {
+			return err
+		}
+		defer lock.Close()
+	}
 	bare := c.NoCatalogue || c.N >= withoutCatalogue && !c.Catalogue
 	if bare && !c.NoCatalogue {
 		fmt.Fprintf(co.err, "from %d items on the catalogue is left out; --catalogue keeps it\n", withoutCatalogue)

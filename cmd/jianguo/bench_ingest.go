@@ -40,6 +40,17 @@ type ingestBenchResult struct {
 }
 
 // Run measures a service there, or one of this process: the articles then come
+// prefill puts items into the catalogue, before a service has it.
+func (c *benchIngestCmd) prefill(co *streams) error {
+	lock, err := lockDir(c.Dir, holder{Command: "bench"})
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	began := time.Now().Add(-time.Duration(c.Prefill) * time.Millisecond)
+	return indexbench.Fill(co.ctx, indexbench.Options{N: c.Prefill, Dir: c.Dir, Seed: 1, Progress: co.progress("bench")}, began)
+}
+
 // from another process.
 func (c *benchIngestCmd) Run(co *streams) (err error) {
 	if c.NATS != "" {
@@ -52,8 +63,7 @@ func (c *benchIngestCmd) Run(co *streams) (err error) {
 		defer func() { err = errors.Join(err, os.RemoveAll(c.Dir)) }()
 	}
 	if c.Prefill > 0 {
-		began := time.Now().Add(-time.Duration(c.Prefill) * time.Millisecond)
-		if err := indexbench.Fill(co.ctx, indexbench.Options{N: c.Prefill, Dir: c.Dir, Seed: 1, Progress: co.progress("bench")}, began); err != nil {
+		if err := c.prefill(co); err != nil {
 			return err
 		}
 	}

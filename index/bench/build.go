@@ -92,7 +92,7 @@ func (b *run) build(ctx context.Context) error {
 	b.res.JudgedN = b.N - unjudged
 	p := pace{b: b, n: have, lastN: have}
 	makers := max(runtime.GOMAXPROCS(0)-1, 1) // and one inserts
-	err := each(b, makers, have, unjudged, func(batch []index.Mutation) error {
+	err := each(ctx, b, makers, have, unjudged, func(batch []index.Mutation) error {
 		start := time.Now()
 		err := b.x.Probe().Insert(ctx, batch)
 		p.step(len(batch), time.Since(start))
@@ -102,7 +102,7 @@ func (b *run) build(ctx context.Context) error {
 		return err
 	}
 	var judged time.Duration
-	err = each(b, makers, unjudged, b.N, func(batch []index.Mutation) error {
+	err = each(ctx, b, makers, unjudged, b.N, func(batch []index.Mutation) error {
 		start := time.Now()
 		parallel(len(batch), func(k int) {
 			_ = b.x.Preview(ctx, batch[k].Article, batch[k].At) // what is missing, Add finds out
@@ -129,8 +129,8 @@ func (b *run) build(ctx context.Context) error {
 const ahead = 8
 
 // each calls f with batches of the items from…to in order, which so many others
-// make.
-func each(b *run, makers int, from, to uint64, f func([]index.Mutation) error) error {
+// make, until ctx is done.
+func each(ctx context.Context, b *run, makers int, from, to uint64, f func([]index.Mutation) error) error {
 	type slot chan []index.Mutation
 	order := make(chan slot, ahead)
 	work := make(chan func(), ahead)
@@ -157,6 +157,9 @@ func each(b *run, makers int, from, to uint64, f func([]index.Mutation) error) e
 		}
 	}()
 	for s := range order {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		if err := f(<-s); err != nil {
 			return err
 		}

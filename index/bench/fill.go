@@ -22,10 +22,7 @@ func Fill(ctx context.Context, o Options, began time.Time) (err error) {
 	}
 	defer func() { err = errors.Join(err, x.Close()) }()
 	have, _ := x.Applied()
-	return each(b, runtime.GOMAXPROCS(0), have, max(o.N, have), func(batch []index.Mutation) error {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
+	return each(ctx, b, runtime.GOMAXPROCS(0), have, max(o.N, have), func(batch []index.Mutation) error {
 		o.Progress("filling", int64(batch[0].Seq), int64(o.N))
 		return x.Probe().Insert(ctx, batch)
 	})
