@@ -2,7 +2,7 @@
 
 package offheap
 
-func newBlock(size, _ int) Block { return Block{make([]byte, size), false} }
+func newBlock(size int) Block { return Block{make([]byte, size), false} }
 
 // release overwrites the block, so that a look-up that still reads it is a
 // data race and a wrong answer, not luck.

@@ -2,32 +2,83 @@
 
 package offheap
 
-import "syscall"
+import (
+	"os"
+	"sync"
+	"unsafe"
 
-// Blocks of this size and more hold a large page or several.
-const hugeFrom = 2 << 20
+	"golang.org/x/sys/unix"
+)
 
-// Blocks below this stay on the heap: a mapping is whole system pages.
-const mappedFrom = 16 << 10
+const (
+	// mappedFrom is from which size on blocks come from the system: it gives whole pages.
+	mappedFrom = 16 << 10
+	// Blocks up to largestCut are cut from regions. To map each by itself would change
+	// the map of the process's memory, and such a change waits until the pages that
+	// others are being given are there, and all others wait for it: a start on two cores
+	// would take a third longer.
+	largestCut  = 4 << 20
+	regionBytes = 16 * largestCut
+)
 
-func newBlock(size, flags int) Block {
+// region is what is left of the last region: addresses, no memory.
+var region struct {
+	sync.Mutex
+	rest []byte // guarded by Mutex
+}
+
+func newBlock(size int) Block {
 	if size >= mappedFrom {
-		b, err := syscall.Mmap(-1, 0, size, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE|flags)
-		if err == nil {
-			if flags&populate == 0 && size >= hugeFrom {
-				adviseHuge(b)
-			}
-			return Block{b, true}
+		if b, err := pages(roundUp(size)); err == nil {
+			populate(b)
+			return Block{b[:size], true}
 		}
 		// Out of mappings or memory: the heap's own failure says it best.
 	}
 	return Block{make([]byte, size), false}
 }
 
+// pages returns memory that nobody has written, of whole pages.
+func pages(size int) ([]byte, error) {
+	if size > largestCut {
+		return mapped(size)
+	}
+	region.Lock()
+	defer region.Unlock()
+	if size > len(region.rest) {
+		next, err := mapped(regionBytes)
+		if err != nil {
+			return nil, err
+		}
+		_ = unmap(region.rest) // addresses that stay taken cost nothing
+		region.rest = next
+	}
+	b := region.rest[:size:size]
+	region.rest = region.rest[size:]
+	return b, nil
+}
+
+func mapped(size int) ([]byte, error) {
+	p, err := unix.MmapPtr(-1, 0, nil, uintptr(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
+	return unsafe.Slice((*byte)(p), size), err
+}
+
 func (b Block) release() {
 	if b.mapped {
-		if err := syscall.Munmap(b.Bytes); err != nil {
+		if err := unmap(b.Bytes[:roundUp(len(b.Bytes))]); err != nil {
 			panic("offheap: unmap a block of our own: " + err.Error())
 		}
 	}
 }
+
+// unmap gives back whole pages, whatever they are a part of.
+func unmap(b []byte) error {
+	if len(b) == 0 {
+		return nil
+	}
+	return unix.MunmapPtr(unsafe.Pointer(unsafe.SliceData(b)), uintptr(len(b)))
+}
+
+var pageBytes = os.Getpagesize()
+
+func roundUp(size int) int { return (size + pageBytes - 1) &^ (pageBytes - 1) }

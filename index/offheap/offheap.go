@@ -14,11 +14,7 @@ type Block struct {
 
 // New returns a block whose pages are there at once: it is written all over
 // right away, and a fault for each of them costs more than the page.
-func New(size int) Block { return newBlock(size, populate) }
-
-// NewLazy returns a block whose pages come when they are first written: until
-// then they take nothing.
-func NewLazy(size int) Block { return newBlock(size, 0) }
+func New(size int) Block { return newBlock(size) }
 
 // NewFor returns the bytes of a block as New makes it, which goes by itself some
 // time after nobody holds owner any more. The bytes do not hold it: who reads

@@ -1,11 +1,9 @@
+//go:build !race
+
 package offheap
 
-import "syscall"
+import "golang.org/x/sys/unix"
 
-// populate has the pages of a new block made at once.
-const populate = syscall.MAP_POPULATE
-
-// adviseHuge asks for large pages, before the block is first written. What is looked up
-// lies all over a block, and a look-up would miss the translation of its address as well
-// as the line. Without them it only takes longer.
-func adviseHuge(b []byte) { _ = syscall.Madvise(b, syscall.MADV_HUGEPAGE) }
+// populate has the pages made at once. A system that cannot (Linux before 5.14)
+// makes each when it is first written, which takes longer.
+func populate(b []byte) { _ = unix.Madvise(b, unix.MADV_POPULATE_WRITE) }
