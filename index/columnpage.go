@@ -10,8 +10,6 @@ import (
 	"unsafe"
 
 	"github.com/zeebo/xxh3"
-
-	"jianguo/sketch"
 )
 
 // A page of columns is one chunk of versions without their outlines, compressed
@@ -31,11 +29,11 @@ func (ch *chunk) page(n uint32) []byte {
 		columns[i] = make([]byte, 0, 3*chunkRows/2)
 	}
 	before := int64(0)
-	for i := range ch.rows {
-		r := &ch.rows[i]
+	for i := range uint32(chunkRows) {
+		r := ch.row(i)
 		arrived := int64(r.arrived.Load())
 		columns[0] = append(columns[0], byte(r.state.Load()&stateFlags))
-		columns[1] = binary.AppendUvarint(columns[1], uint64(n*chunkRows+uint32(i)-r.cluster.Load()))
+		columns[1] = binary.AppendUvarint(columns[1], uint64(n*chunkRows+i-r.cluster.Load()))
 		columns[2] = binary.AppendVarint(columns[2], arrived-before)
 		columns[3] = binary.AppendVarint(columns[3], int64(r.touched.Load())-arrived)
 		before = arrived
@@ -74,11 +72,10 @@ func (ch *chunk) decode(n uint32, raw []byte) error {
 	below, rest := cutVarints(rest)
 	later, rest := cutVarints(rest)
 	after, rest := cutVarints(rest)
-	// Nobody else knows these rows yet: plain stores do.
-	rows := ch.plain()
 	at, all := uint32(0), byte(0)
-	for i := range rows {
-		r := &rows[i]
+	for i := range uint32(chunkRows) {
+		// Nobody else knows these rows yet: plain stores do.
+		r := (*plainRow)(unsafe.Pointer(ch.row(i)))
 		var b, l, a uint64
 		b, below = varint(below)
 		l, later = varint(later)
@@ -86,7 +83,7 @@ func (ch *chunk) decode(n uint32, raw []byte) error {
 		at += unzigzag(l)
 		r.state = uint32(verdicts[i])
 		all |= verdicts[i]
-		r.cluster = n*chunkRows + uint32(i) - uint32(b)
+		r.cluster = n*chunkRows + i - uint32(b)
 		r.arrived = at
 		r.touched = at + unzigzag(a)
 	}
@@ -100,12 +97,7 @@ func (ch *chunk) decode(n uint32, raw []byte) error {
 
 // plainRow is a row that one goroutine has for itself. An atomic number is laid
 // out as the number.
-type plainRow struct {
-	state, cluster, arrived, touched uint32
-	_                                sketch.Minima
-}
-
-func (ch *chunk) plain() *[chunkRows]plainRow { return (*[chunkRows]plainRow)(unsafe.Pointer(ch.rows)) }
+type plainRow struct{ state, cluster, arrived, touched uint32 }
 
 // cutVarints cuts off as many varints as a column has; fewer are cut short.
 func cutVarints(b []byte) (column, rest []byte) {

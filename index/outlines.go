@@ -33,6 +33,7 @@ const (
 func (x *Index) readOutlines(ctx context.Context, last uint32) error {
 	query := `SELECT ordinal, sketch FROM ` + x.overlay.compared() + ` WHERE ordinal BETWEEN ? AND ?`
 	for to := last; to > 0; to -= min(to, outlinesStep) {
+		x.widen(to - min(to, outlinesStep) + 1)
 		// The driver would watch a context that can end, row by row.
 		err := each(context.WithoutCancel(ctx), x.reader, query, func(r *sql.Rows) error {
 			var ordinal uint32
@@ -61,10 +62,24 @@ func (x *Index) readOutlines(ctx context.Context, last uint32) error {
 	return nil
 }
 
+// widen makes room for outlines in the chunk of an ordinal. A writer waits while
+// its numbers are copied, a fraction of a millisecond.
+func (x *Index) widen(ordinal uint32) {
+	n := int(ordinal / chunkRows)
+	if x.versions.all()[n].width == wide {
+		return
+	}
+	into := newChunk(wide) // this can take longer
+	x.write.Lock()
+	defer x.write.Unlock()
+	x.versions.widen(n, into)
+}
+
 // outlineInBackground reads the outlines of what was there at the start.
 func (x *Index) outlineInBackground() {
 	last := x.nextOrdinal - 1
-	x.versions.grow(last)
+	x.versions.grow(last, wide)
+	x.widen(last) // those of new items are beside it
 	x.outlined = make(chan struct{})
 	x.background.Go(func() {
 		defer close(x.outlined)

@@ -104,7 +104,7 @@ func (p Probe) Bytes() (inBands int64, parts map[string]int64) {
 	}
 	return inBands, map[string]int64{
 		"bands": inBands, "keys": s.Bytes - inBands, "ids": p.x.ids.Stats().Bytes, "exact": p.x.exacts.Stats().Bytes,
-		"versions": int64(len(p.x.versions.all())) * chunkBytes,
+		"versions": p.x.versions.bytes(),
 	}
 }
 

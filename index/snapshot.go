@@ -283,7 +283,8 @@ func (w *pageWriter) all() error {
 	// Columns come first: what they call posted may not be swept before the
 	// postings are written (the sweep waits), and what is posted again meanwhile
 	// is told from the events.
-	for n, ch := range x.versions.all() {
+	for n := range x.versions.all() {
+		ch := x.versions.all()[n] // as it is by now
 		if !ch.dirty.Swap(false) {
 			continue
 		}

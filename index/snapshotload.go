@@ -35,7 +35,7 @@ const pagesAtOnce = 32
 func (x *Index) loadPages(ctx context.Context, db *sql.DB, m *marks) error {
 	l := &pageLoader{db: db, postings: bands.NewLoader(bands.Config{}), ids: runs.NewLoader(runs.Config{}),
 		exacts: runs.NewLoader(runs.Config{}), versions: new(versions), progress: x.cfg.Progress}
-	l.versions.grow(uint32(m.highOrdinal))
+	l.versions.grow(uint32(m.highOrdinal), brief)
 	if err := l.load(ctx, m.manifest); err != nil {
 		l.postings.Close()
 		l.ids.Close()

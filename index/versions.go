@@ -3,6 +3,7 @@ package index
 import (
 	"math"
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"unsafe"
 
@@ -43,9 +44,7 @@ func arrival(v Verdict, blank bool) flags {
 	return f
 }
 
-// row is all that judging asks of a version before it reads any file, in one
-// line of the processor's cache: proposals lie all over the memory, and to get
-// there is most of what telling a stranger costs.
+// row is what is asked of a version before any file is read, but for its outline.
 type row struct {
 	// state is the flags, and above them the number of shingles of the outline:
 	// 0 where that is not there. So the number, which is written last, tells that
@@ -54,11 +53,18 @@ type row struct {
 	cluster atomic.Uint32
 	arrived atomic.Uint32 // seconds since 1970, of the version
 	touched atomic.Uint32 // seconds since 1970, of the last copy, at the founder's ordinal
-	minima  sketch.Minima // of the outline
+}
+
+// wideRow is a row with room for the outline's minima, all in one line of the
+// processor's cache: proposals lie all over the memory, and to get there is most of
+// what telling a stranger costs.
+type wideRow struct {
+	row
+	minima sketch.Minima
 }
 
 const (
-	rowBytes   = 64
+	rowBytes   = 1 << wide
 	stateFlags = 1<<flagBits - 1
 	flagBits   = 8
 	// maxShingles is what an outline can have here: of a text with more there is
@@ -67,7 +73,20 @@ const (
 	maxShingles = math.MaxUint32 >> flagBits
 )
 
-var _ = [1]struct{}{}[unsafe.Sizeof(row{})-rowBytes]
+// width is how many bytes a row of a chunk takes, as a power of two.
+type width uint8
+
+const (
+	// brief rows have no outline. A start makes these, which takes a quarter of the
+	// memory, and they become wide when their outlines are read.
+	brief width = 4
+	wide  width = 6
+)
+
+var (
+	_ = [1]struct{}{}[unsafe.Sizeof(row{})-1<<brief]
+	_ = [1]struct{}{}[unsafe.Sizeof(wideRow{})-1<<wide]
+)
 
 // put replaces some bits of the state: the writer changes flags while the
 // outlines of what was there at the start are still being read.
@@ -83,30 +102,36 @@ func (r *row) put(bits, value uint32) {
 // chunkRows is how many ordinals share one block.
 const chunkRows = 1 << 16
 
-// chunkBytes is the size of a chunk in memory.
-const chunkBytes = chunkRows * rowBytes
-
 // versions keeps a row an ordinal. The writer appends and changes, readers
 // load; numbers are atomic, so that readers never wait. A reader may see an
 // item of a batch that is being committed.
 type versions struct {
-	chunks atomic.Pointer[[]*chunk] // replaced by the writer when it grows
+	chunks atomic.Pointer[[]*chunk] // replaced by the writer when one comes or becomes wide
 }
 
 // chunk are the rows of chunkRows ordinals. They lie past the garbage collector,
 // and go with the chunk: after Close, which somebody who is late may not have
 // noticed, not before he is through. So whoever has a row holds its chunk.
 type chunk struct {
-	rows  *[chunkRows]row
-	dirty atomic.Bool // flags or numbers have changed since a snapshot took them
-	swept bool        // the page that it was loaded from called some of it swept
+	memory []byte
+	width  width
+	dirty  atomic.Bool // flags or numbers have changed since a snapshot took them
+	swept  bool        // the page that it was loaded from called some of it swept
 }
 
-func newChunk() *chunk {
-	ch := new(chunk)
-	ch.rows = (*[chunkRows]row)(unsafe.Pointer(unsafe.SliceData(offheap.NewFor(ch, chunkBytes))))
+func newChunk(w width) *chunk {
+	ch := &chunk{width: w}
+	ch.memory = offheap.NewFor(ch, chunkRows<<w)
 	return ch
 }
+
+// row is that of the chunk's ordinal i.
+func (ch *chunk) row(i uint32) *row {
+	return (*row)(unsafe.Pointer(&ch.memory[uintptr(i)<<ch.width]))
+}
+
+// minima are those of a row of a wide chunk.
+func (r *row) minima() *sketch.Minima { return &(*wideRow)(unsafe.Pointer(r)).minima }
 
 // all are the chunks there are.
 func (v *versions) all() []*chunk {
@@ -124,11 +149,11 @@ func (v *versions) at(ordinal uint32) (*chunk, *row) {
 		return nil, nil
 	}
 	ch := (*chunks)[n]
-	return ch, &ch.rows[ordinal%chunkRows]
+	return ch, ch.row(ordinal % chunkRows)
 }
 
-// grow makes room for ordinal. Writer only.
-func (v *versions) grow(ordinal uint32) {
+// grow makes room for ordinal, in rows of that width. Writer only.
+func (v *versions) grow(ordinal uint32, w width) {
 	have := v.all()
 	n := int(ordinal/chunkRows) + 1
 	if n <= len(have) {
@@ -139,16 +164,42 @@ func (v *versions) grow(ordinal uint32) {
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0)) // a start makes many
 	for i := len(have); i < n; i++ {
-		g.Go(func() error { next[i] = newChunk(); return nil })
+		g.Go(func() error { next[i] = newChunk(w); return nil })
 	}
 	_ = g.Wait() // none fails
 	v.chunks.Store(&next)
 }
 
+// widen puts the rows of a brief chunk into one that has room for outlines. Writer
+// only.
+func (v *versions) widen(n int, into *chunk) {
+	from := v.all()[n]
+	for i := range uint32(chunkRows) {
+		a, b := from.row(i), into.row(i)
+		b.state.Store(a.state.Load())
+		b.cluster.Store(a.cluster.Load())
+		b.arrived.Store(a.arrived.Load())
+		b.touched.Store(a.touched.Load())
+	}
+	into.dirty.Store(from.dirty.Load())
+	into.swept = from.swept
+	next := slices.Clone(v.all())
+	next[n] = into
+	v.chunks.Store(&next)
+}
+
+// bytes is what all chunks take.
+func (v *versions) bytes() (n int64) {
+	for _, ch := range v.all() {
+		n += int64(len(ch.memory))
+	}
+	return n
+}
+
 // set fills the row of a version that is new, or takes it back. It has no
 // outline yet.
 func (v *versions) set(ordinal uint32, f flags, cluster, arrived uint32) {
-	v.grow(ordinal)
+	v.grow(ordinal, wide)
 	ch, r := v.at(ordinal)
 	r.state.Store(uint32(f))
 	r.cluster.Store(cluster)
@@ -214,14 +265,14 @@ func (v *versions) touch(cluster, at uint32) {
 	ch.dirty.Store(true)
 }
 
-// setOutline keeps the outline of a version that is committed, for which there
-// is room. Each ordinal's is set once, by one goroutine.
+// setOutline keeps the outline of a version that is committed, in a wide row. Each
+// ordinal's is set once, by one goroutine.
 func (v *versions) setOutline(ordinal uint32, o *sketch.Outline) {
 	if o.Shingles > maxShingles {
 		return
 	}
 	ch, r := v.at(ordinal)
-	r.minima = o.Minima
+	*r.minima() = o.Minima
 	r.put(^uint32(stateFlags), o.Shingles<<flagBits)
 	runtime.KeepAlive(ch)
 }
@@ -233,7 +284,7 @@ func (v *versions) overlap(o *sketch.Outline, ordinal uint32) (resemblance, inO,
 		return 0, 0, 0, false
 	}
 	if shingles := r.state.Load() >> flagBits; shingles > 0 {
-		resemblance, inO, inV = o.Overlap(&r.minima, shingles)
+		resemblance, inO, inV = o.Overlap(r.minima(), shingles)
 		ok = true
 	}
 	runtime.KeepAlive(ch)

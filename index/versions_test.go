@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"runtime"
+	"sync"
 	"testing"
 
 	"github.com/zeebo/xxh3"
@@ -67,6 +68,75 @@ func TestFlagsBesideOutlines(t *testing.T) {
 			v.cluster(ordinal) != ordinal-1 || v.arrived(ordinal) != ordinal || v.touched(ordinal) != ordinal+1 {
 			t.Fatalf("ordinal %d: flags %x, outline %v, cluster %d, arrived %d, touched %d", ordinal,
 				v.flags(ordinal), v.outline(ordinal), v.cluster(ordinal), v.arrived(ordinal), v.touched(ordinal))
+		}
+	}
+}
+
+// TestWiden: what a start has read becomes wide while the writer changes it and
+// others read it, and nothing is lost, nor that a snapshot wants it.
+func TestWiden(t *testing.T) {
+	const items = 3 * chunkRows
+	v := new(versions)
+	v.grow(items-1, brief)
+	for ordinal := range uint32(items) {
+		v.set(ordinal, flagExemplar, ordinal, ordinal)
+	}
+	if got, want := v.bytes(), int64(items)<<brief; got != want {
+		t.Errorf("brief rows take %d bytes, want %d", got, want)
+	}
+	v.all()[0].dirty.Store(false)
+	var write sync.Mutex
+	var all sync.WaitGroup
+	for from := range uint32(2) { // a writer, and who reads
+		all.Go(func() {
+			for ordinal := from + 1; ordinal < items; ordinal += 7 {
+				if from == 1 {
+					if f := v.flags(ordinal); f != flagExemplar {
+						t.Errorf("ordinal %d is met with flags %x", ordinal, f)
+						return
+					}
+					continue
+				}
+				write.Lock()
+				v.setFlags(ordinal, flagBlocked)
+				v.setCluster(ordinal, ordinal-1)
+				v.touch(ordinal, ordinal+1)
+				write.Unlock()
+			}
+		})
+	}
+	all.Go(func() {
+		for n := len(v.all()) - 1; n > 0; n-- {
+			into := newChunk(wide)
+			write.Lock()
+			v.widen(n, into)
+			write.Unlock()
+			for i := range uint32(chunkRows) {
+				o := outlineOf(uint32(n)*chunkRows + i)
+				v.setOutline(uint32(n)*chunkRows+i, &o)
+			}
+		}
+	})
+	all.Wait()
+	if got, want := v.bytes(), int64(chunkRows<<brief+2*chunkRows<<wide); got != want {
+		t.Errorf("%d bytes, want %d", got, want)
+	}
+	for n, ch := range v.all() {
+		if !ch.dirty.Load() {
+			t.Errorf("chunk %d is not wanted by a snapshot", n)
+		}
+	}
+	for ordinal := range uint32(items) {
+		f, cluster, touched, outline := flagExemplar, ordinal, ordinal, sketch.Outline{}
+		if ordinal%7 == 1 {
+			f, cluster, touched = flagBlocked, ordinal-1, ordinal+1
+		}
+		if ordinal >= chunkRows {
+			outline = outlineOf(ordinal)
+		}
+		if v.flags(ordinal) != f || v.cluster(ordinal) != cluster || v.arrived(ordinal) != ordinal || v.touched(ordinal) != touched || v.outline(ordinal) != outline {
+			t.Fatalf("ordinal %d: flags %x, cluster %d, arrived %d, touched %d, outline %v", ordinal,
+				v.flags(ordinal), v.cluster(ordinal), v.arrived(ordinal), v.touched(ordinal), v.outline(ordinal))
 		}
 	}
 }
@@ -157,7 +227,7 @@ func TestColumnPage(t *testing.T) {
 		t.Errorf("the page holds %d bytes of hash %x, want %x", len(raw), got, want)
 	}
 	back := new(versions)
-	back.grow(3*chunkRows - 1)
+	back.grow(3*chunkRows-1, brief)
 	if err := back.load(2, page); err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +278,7 @@ func BenchmarkColumnPage(b *testing.B) {
 func BenchmarkColumnPageLoad(b *testing.B) {
 	page := filled().all()[2].page(2)
 	v := new(versions)
-	v.grow(3*chunkRows - 1)
+	v.grow(3*chunkRows-1, brief)
 	for b.Loop() {
 		if err := v.load(2, page); err != nil {
 			b.Fatal(err)
@@ -220,7 +290,7 @@ func BenchmarkColumnPageLoad(b *testing.B) {
 func (v *versions) outline(ordinal uint32) (o sketch.Outline) {
 	if ch, r := v.at(ordinal); ch != nil {
 		if o.Shingles = r.state.Load() >> flagBits; o.Shingles > 0 {
-			o.Minima = r.minima
+			o.Minima = *r.minima()
 		}
 		runtime.KeepAlive(ch)
 	}
