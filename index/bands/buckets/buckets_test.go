@@ -336,3 +336,33 @@ func FuzzLoadPage(f *testing.F) {
 		same(t, held(table), held(second))
 	})
 }
+
+// TestUvarints: numbers of every length, wherever they end, and nothing that is
+// cut or too long.
+func TestUvarints(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for range 20_000 {
+		want := make([]uint32, r.IntN(12))
+		var b []byte
+		for i := range want {
+			want[i] = r.Uint32() >> r.IntN(33)
+			b = binary.AppendUvarint(b, uint64(want[i]))
+		}
+		after := make([]byte, r.IntN(10))
+		got := make([]uint32, len(want))
+		rest, err := uvarints(got, append(b[:len(b):len(b)], after...))
+		if err != nil || !slices.Equal(got, want) || len(rest) != len(after) {
+			t.Fatalf("%v came back as %v, %d bytes after it as %d, error %v", want, got, len(after), len(rest), err)
+		}
+		if len(b) > 0 {
+			if _, err := uvarints(got, b[:r.IntN(len(b))]); err == nil {
+				t.Fatalf("%x was taken, cut short", b)
+			}
+		}
+	}
+	for _, b := range [][]byte{{0x80, 0x80, 0x80, 0x80, 0x10}, {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1}, slices.Repeat([]byte{0x80}, 20)} {
+		if _, err := uvarints(make([]uint32, 1), append(b, make([]byte, 8)...)); err == nil {
+			t.Errorf("%x was taken for a number of 32 bits", b)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 	"sync"
 
@@ -131,8 +132,10 @@ func (t *Table) LoadPage(data []byte, tag uint8, first uint16) error {
 	at := 0
 	for i := range p.buckets {
 		b, n := &p.buckets[i], int(c.counts[i])
-		for k := range n {
-			p.put(b.start+uint32(k), c.keys[at+k], c.ordinals[at+k])
+		copy(p.hi[b.start:], c.hi[at:at+n])
+		copy(p.ordinals[b.start:], c.ordinals[at:at+n])
+		if p.lo != nil {
+			copy(p.lo[b.start:], c.lo[at:at+n])
 		}
 		at += n
 		b.n.Store(uint32(n))
@@ -150,12 +153,9 @@ func (t *Table) LoadPage(data []byte, tag uint8, first uint16) error {
 // content is what a page says, bucket by bucket, in the order in which the
 // postings were added to each.
 type content struct {
-	keys           []uint64 // the lower 48 bits of each
-	ordinals       []uint32
+	hi, ordinals   []uint32
+	lo             []uint16 // none of a narrow table
 	counts, sorted [PageKeys]uint32
-
-	rest   []byte // still to be read
-	narrow bool
 }
 
 var contents = sync.Pool{New: func() any { return new(content) }}
@@ -180,108 +180,126 @@ func (c *content) read(page []byte, tag uint8, first uint16, narrow bool) error 
 	if page[5] > isNarrow || page[5] == isNarrow != narrow {
 		return fmt.Errorf("another kind of table: %d", page[5])
 	}
-	c.rest, c.narrow = page[headerBytes:end], narrow
-	c.keys, c.ordinals = c.keys[:0], c.ordinals[:0]
+	rest := page[headerBytes:end]
+	c.hi, c.lo, c.ordinals = c.hi[:0], c.lo[:0], c.ordinals[:0]
 	for slot := range PageKeys {
-		if err := c.bucket(slot); err != nil {
+		var err error
+		if rest, err = c.bucket(slot, rest, narrow); err != nil {
 			return fmt.Errorf("bucket %d: %w", slot, err)
 		}
 	}
-	if n := binary.LittleEndian.Uint32(page[8:]); uint64(n) != uint64(len(c.keys)) || len(c.rest) > 0 {
-		return fmt.Errorf("%d postings, not %d; %d bytes over", len(c.keys), n, len(c.rest))
+	if n := binary.LittleEndian.Uint32(page[8:]); uint64(n) != uint64(len(c.hi)) || len(rest) > 0 {
+		return fmt.Errorf("%d postings, not %d; %d bytes over", len(c.hi), n, len(rest))
 	}
 	return nil
 }
 
 var errCut = errors.New("cut short")
 
-// uvarint reads a number of at most 32 bits; most take one byte or two.
-func (c *content) uvarint() (uint32, error) {
-	if r := c.rest; len(r) > 1 {
-		if r[0] < 0x80 {
-			c.rest = r[1:]
-			return uint32(r[0]), nil
-		}
-		if r[1] < 0x80 {
-			c.rest = r[2:]
-			return uint32(r[0]&0x7f) | uint32(r[1])<<7, nil
-		}
-	}
-	v, size := binary.Uvarint(c.rest)
-	if size <= 0 || v > math.MaxUint32 {
-		return 0, errCut
-	}
-	c.rest = c.rest[size:]
-	return uint32(v), nil
-}
-
-func (c *content) bucket(slot int) error {
+// bucket reads one bucket off b, and returns what follows it.
+func (c *content) bucket(slot int, b []byte, narrow bool) (rest []byte, err error) {
 	c.counts[slot], c.sorted[slot] = 0, 0
-	count, err := c.uvarint()
-	if err != nil || count == 0 {
-		return err
+	var head [2]uint32 // postings, and how many of them are sorted
+	b, err = uvarints(head[:1], b)
+	if err != nil || head[0] == 0 {
+		return b, err
 	}
-	sorted, err := c.uvarint()
-	n := int(count)
-	if err != nil || n > len(c.rest) || sorted > count {
-		return errCut // a posting takes a byte at least: no length can claim more
+	b, err = uvarints(head[1:], b)
+	n, sorted := int(head[0]), int(head[1])
+	if err != nil || n > len(b) || sorted > n {
+		return nil, errCut // a posting takes a byte at least: no length can claim more
 	}
-	c.counts[slot], c.sorted[slot] = count, sorted
-	if err := c.readKeys(n, int(sorted)); err != nil {
-		return err
+	c.counts[slot], c.sorted[slot] = head[0], head[1]
+	at := len(c.hi)
+	c.hi = slices.Grow(c.hi, n)[:at+n]
+	if b, err = readHi(c.hi[at:], sorted, b); err != nil {
+		return nil, err
 	}
-	at := len(c.ordinals)
+	if !narrow {
+		c.lo = slices.Grow(c.lo, n)[:at+n]
+		if b, err = readLo(c.lo[at:], b); err != nil {
+			return nil, err
+		}
+	}
 	c.ordinals = slices.Grow(c.ordinals, n)[:at+n]
-	last := uint32(0)
-	for i := range c.ordinals[at:] {
-		o, err := c.uvarint()
-		if err != nil {
-			return err
-		}
-		if i >= int(sorted) {
-			o += last
-			last = o
-		}
-		if o == dead {
-			return errors.New("the ordinal of a tombstone")
-		}
-		c.ordinals[at+i] = o
-	}
-	return nil
+	return readOrdinals(c.ordinals[at:], sorted, b)
 }
 
-func (c *content) readKeys(n, sorted int) error {
-	at := len(c.keys)
-	c.keys = slices.Grow(c.keys, n)[:at+n]
-	keys := c.keys[at:]
+// readHi reads bits 16…47 of the keys: how much more than the last each of the
+// sorted ones is, and the others as they are.
+func readHi(hi []uint32, sorted int, b []byte) (rest []byte, err error) {
+	if b, err = uvarints(hi[:sorted], b); err != nil {
+		return nil, err
+	}
 	last := uint32(0)
-	for i := range keys[:sorted] {
-		step, err := c.uvarint()
-		if err != nil || last+step < last {
-			return errCut
+	for i, step := range hi[:sorted] {
+		if last+step < last {
+			return nil, errCut
 		}
 		last += step
-		keys[i] = uint64(last) << 16
+		hi[i] = last
 	}
-	others := keys[sorted:]
-	if len(c.rest) < 4*len(others) {
-		return errCut
+	others := hi[sorted:]
+	if len(b) < 4*len(others) {
+		return nil, errCut
 	}
 	for i := range others {
-		others[i] = uint64(binary.LittleEndian.Uint32(c.rest[4*i:])) << 16
+		others[i] = binary.LittleEndian.Uint32(b[4*i:])
 	}
-	c.rest = c.rest[4*len(others):]
-	if c.narrow {
-		return nil
+	return b[4*len(others):], nil
+}
+
+// readLo reads bits 0…15 of the keys.
+func readLo(lo []uint16, b []byte) (rest []byte, err error) {
+	if len(b) < 2*len(lo) {
+		return nil, errCut
 	}
-	if len(c.rest) < 2*n {
-		return errCut
+	for i := range lo {
+		lo[i] = binary.LittleEndian.Uint16(b[2*i:])
 	}
-	for i := range keys {
-		keys[i] |= uint64(binary.LittleEndian.Uint16(c.rest[2*i:]))
+	return b[2*len(lo):], nil
+}
+
+// readOrdinals reads those of the sorted postings as they are, and how much more
+// than the last each of the others is.
+func readOrdinals(ordinals []uint32, sorted int, b []byte) (rest []byte, err error) {
+	if rest, err = uvarints(ordinals, b); err != nil {
+		return nil, err
 	}
-	c.rest = c.rest[2*n:]
-	return nil
+	last := uint32(0)
+	for i, o := range ordinals {
+		if i >= sorted {
+			last += o
+			o = last
+			ordinals[i] = o
+		}
+		if o == dead {
+			return nil, errors.New("the ordinal of a tombstone")
+		}
+	}
+	return rest, nil
+}
+
+// uvarints reads numbers of at most 32 bits off b, and returns what follows them.
+func uvarints(to []uint32, b []byte) (rest []byte, err error) {
+	const more = 0x80808080_80808080 // of each byte but a number's last
+	for i := range to {
+		if len(b) >= 8 {
+			w := binary.LittleEndian.Uint64(b)
+			if size := bits.TrailingZeros64(^w&more)/8 + 1; size <= 4 {
+				w &= 1<<(8*size) - 1
+				to[i] = uint32(w&0x7f | w>>1&0x3f80 | w>>2&0x1fc000 | w>>3&0xfe00000)
+				b = b[size:]
+				continue
+			}
+		}
+		v, size := binary.Uvarint(b)
+		if size <= 0 || v > math.MaxUint32 {
+			return nil, errCut
+		}
+		to[i], b = uint32(v), b[size:]
+	}
+	return b, nil
 }
 
 // TakeDirty returns the numbers of the pages that changed since the last call,
