@@ -55,9 +55,9 @@
 // a short text, up to 7 of another, figures' digest included), one id and one hash
 // of the normal form, 10 bytes each in the bands and 8 elsewhere, with at most
 // a quarter of slack from a million items on; one row of 64 bytes (versions.go),
-// 51 of which are an outline (outlines.go). MemoryBytes is the formula. A page of
-// 64 buckets takes 3 KB at least, and there are 7,168; one that is being replaced
-// is held twice.
+// 51 of which are an outline (outlines.go), and until a start has read that, 16.
+// MemoryBytes is the formula. A page of 64 buckets takes 3 KB at least, and there
+// are 7,168; one that is being replaced is held twice.
 // What is bounded besides stands in ARCHITECTURE.md under Memory.
 //
 // # Recipes
