@@ -40,17 +40,6 @@ type ingestBenchResult struct {
 }
 
 // Run measures a service there, or one of this process: the articles then come
-// prefill puts items into the catalogue, before a service has it.
-func (c *benchIngestCmd) prefill(co *streams) error {
-	lock, err := lockDir(c.Dir, holder{Command: "bench"})
-	if err != nil {
-		return err
-	}
-	defer lock.Close()
-	began := time.Now().Add(-time.Duration(c.Prefill) * time.Millisecond)
-	return indexbench.Fill(co.ctx, indexbench.Options{N: c.Prefill, Dir: c.Dir, Seed: 1, Progress: co.progress("bench")}, began)
-}
-
 // from another process.
 func (c *benchIngestCmd) Run(co *streams) (err error) {
 	if c.NATS != "" {
@@ -88,6 +77,17 @@ func (c *benchIngestCmd) Run(co *streams) (err error) {
 		return err
 	}
 	return c.print(co.out, res)
+}
+
+// prefill puts items into the catalogue, before a service has it.
+func (c *benchIngestCmd) prefill(co *streams) error {
+	lock, err := lockDir(c.Dir, holder{Command: "bench"})
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	began := time.Now().Add(-time.Duration(c.Prefill) * time.Millisecond)
+	return indexbench.Fill(co.ctx, indexbench.Options{N: c.Prefill, Dir: c.Dir, Seed: 1, Progress: co.progress("bench")}, began)
 }
 
 // passOver lets VERDICTS begin where the catalogue ends: what was put there

@@ -51,3 +51,11 @@ func TestBlocksGoWithTheirOwner(t *testing.T) {
 		runtime.GC()
 	}
 }
+
+// TestOutOfMappings: what the system does not give is an error, for the heap to
+// put into words.
+func TestOutOfMappings(t *testing.T) {
+	if b, err := pages(1 << 62); err == nil {
+		t.Errorf("there are %d bytes", len(b))
+	}
+}
