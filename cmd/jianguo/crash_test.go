@@ -26,11 +26,16 @@ import (
 	"jianguo/powercut"
 )
 
-// kills is how often a test ends the process; JIANGUO_KILLS is for longer runs.
+// kills is how often a test ends the process: half as often in short, as
+// beside the race detector; JIANGUO_KILLS is for longer runs.
 func kills(t *testing.T, usually int) int {
 	t.Helper()
 	s := os.Getenv("JIANGUO_KILLS")
-	if s == "" {
+	switch {
+	case s != "":
+	case testing.Short():
+		return (usually + 1) / 2
+	default:
 		return usually
 	}
 	n, err := strconv.Atoi(s)
