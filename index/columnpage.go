@@ -7,7 +7,6 @@ import (
 	"math"
 	"runtime"
 	"slices"
-	"unsafe"
 
 	"github.com/zeebo/xxh3"
 )
@@ -74,8 +73,7 @@ func (ch *chunk) decode(n uint32, raw []byte) error {
 	after, rest := cutVarints(rest)
 	at, all := uint32(0), byte(0)
 	for i := range uint32(chunkRows) {
-		// Nobody else knows these rows yet: plain stores do.
-		r := (*plainRow)(unsafe.Pointer(ch.row(i)))
+		r := ch.plain(i)
 		var b, l, a uint64
 		b, below = varint(below)
 		l, later = varint(later)
@@ -94,10 +92,6 @@ func (ch *chunk) decode(n uint32, raw []byte) error {
 	}
 	return nil
 }
-
-// plainRow is a row that one goroutine has for itself. An atomic number is laid
-// out as the number.
-type plainRow struct{ state, cluster, arrived, touched uint32 }
 
 // cutVarints cuts off as many varints as a column has; fewer are cut short.
 func cutVarints(b []byte) (column, rest []byte) {

@@ -130,6 +130,13 @@ func (ch *chunk) row(i uint32) *row {
 	return (*row)(unsafe.Pointer(&ch.memory[uintptr(i)<<ch.width]))
 }
 
+// plainRow is a row that one goroutine has for itself. An atomic number is laid
+// out as the number.
+type plainRow struct{ state, cluster, arrived, touched uint32 }
+
+// plain is row of a chunk that nobody else knows yet: plain stores do.
+func (ch *chunk) plain(i uint32) *plainRow { return (*plainRow)(unsafe.Pointer(ch.row(i))) }
+
 // minima are those of a row of a wide chunk.
 func (r *row) minima() *sketch.Minima { return &(*wideRow)(unsafe.Pointer(r)).minima }
 
@@ -175,11 +182,8 @@ func (v *versions) grow(ordinal uint32, w width) {
 func (v *versions) widen(n int, into *chunk) {
 	from := v.all()[n]
 	for i := range uint32(chunkRows) {
-		a, b := from.row(i), into.row(i)
-		b.state.Store(a.state.Load())
-		b.cluster.Store(a.cluster.Load())
-		b.arrived.Store(a.arrived.Load())
-		b.touched.Store(a.touched.Load())
+		r := from.row(i)
+		*into.plain(i) = plainRow{r.state.Load(), r.cluster.Load(), r.arrived.Load(), r.touched.Load()}
 	}
 	into.dirty.Store(from.dirty.Load())
 	into.swept = from.swept

@@ -286,6 +286,18 @@ func BenchmarkColumnPageLoad(b *testing.B) {
 	}
 }
 
+// BenchmarkWiden is what a writer waits for each time.
+func BenchmarkWiden(b *testing.B) {
+	v := new(versions)
+	v.grow(chunkRows-1, brief)
+	into := newChunk(wide)
+	for b.Loop() {
+		from := v.all()[0]
+		v.widen(0, into)
+		v.chunks.Store(&[]*chunk{from})
+	}
+}
+
 // outline is that of a version, blank where it is not there.
 func (v *versions) outline(ordinal uint32) (o sketch.Outline) {
 	if ch, r := v.at(ordinal); ch != nil {
