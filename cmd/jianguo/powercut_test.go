@@ -34,7 +34,7 @@ func TestSyncsFail(t *testing.T) {
 	failed, dice := map[string]int{}, rand.New(rand.NewPCG(r.Uint64(), 2))
 	var kind string
 	k.fail = func(path string) powercut.Fault {
-		if kindOf(path) != kind || dice.IntN(10) > 0 {
+		if kindOf(path) != kind || failed[kind] > 0 && dice.IntN(10) > 0 {
 			return powercut.None
 		}
 		failed[kind]++
