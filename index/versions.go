@@ -269,13 +269,13 @@ func (v *versions) touch(cluster, at uint32) {
 	ch.dirty.Store(true)
 }
 
-// setOutline keeps the outline of a version that is committed, in a wide row. Each
-// ordinal's is set once, by one goroutine.
+// setOutline keeps the outline of a version that is committed, where there is room
+// for it. Each ordinal's is set once, by one goroutine.
 func (v *versions) setOutline(ordinal uint32, o *sketch.Outline) {
-	if o.Shingles > maxShingles {
+	ch, r := v.at(ordinal)
+	if ch.width != wide || o.Shingles > maxShingles {
 		return
 	}
-	ch, r := v.at(ordinal)
 	*r.minima() = o.Minima
 	r.put(^uint32(stateFlags), o.Shingles<<flagBits)
 	runtime.KeepAlive(ch)
