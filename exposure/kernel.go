@@ -96,7 +96,7 @@ func addToShard(words []uint64, d modulus, k uint64, h hashes) (added bool) {
 // group is up to eight shards of one (m, k), tested together.
 type group struct {
 	mod   modulus
-	inv   float64 // as of newReciprocal, 0 where that does not serve
+	rec   reciprocal
 	k     uint64
 	ranks [8]uint8    // place in the lane -> index in state.shards
 	words [8][]uint64 // the shards' own bits
@@ -106,8 +106,7 @@ type group struct {
 }
 
 func newGroup(m uint32, k uint8) group {
-	inv, _ := newReciprocal(uint64(m))
-	return group{mod: newModulus(m), inv: inv, k: uint64(k)}
+	return group{mod: newModulus(m), rec: newReciprocal(m), k: uint64(k)}
 }
 
 // places is how many shards fit a cell of a lane: a power of two.
@@ -218,17 +217,16 @@ var works = sync.Pool{New: func() any { return new(work) }}
 // steps have no branch that depends on a candidate: whether a key is held is as good as
 // random, and a processor that has guessed wrong has lost the time of a dozen loads.
 func (g *group) testAll(keys []uint32, w *work) {
-	n := 0
-	switch {
-	case g.k < 4: // no policy makes it so small
+	if g.k < 4 { // no policy makes it so small
 		for i, key := range keys {
 			if g.test(baseHashes(key)) != 0 {
 				w.hits[i] = 1
 			}
 		}
-	case g.inv != 0 && haveVectors():
-		n = g.testVector(keys, w)
-	default:
+		return
+	}
+	n, ok := g.testVector(keys, w)
+	if !ok {
 		n = g.testFirst(keys, w)
 		g.testRest(n, w)
 	}

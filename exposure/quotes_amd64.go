@@ -1,9 +1,5 @@
 package exposure
 
-import "golang.org/x/sys/cpu"
-
-var haveAVX2 = cpu.X86.HasAVX2
-
 func mapQuotes(b []byte, to []uint64) (has byte) {
 	if !haveAVX2 || len(b) == 0 {
 		return mapQuotesGo(b, to)

@@ -2,48 +2,82 @@ package exposure
 
 import (
 	"math"
+	"unsafe"
 
 	"golang.org/x/sys/cpu"
 )
 
-var haveAVX512 = cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512VL && cpu.X86.HasAVX512BW
+var (
+	haveAVX512 = haveAVX2 && cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512VL && cpu.X86.HasAVX512BW
+	haveAVX2   = cpu.X86.HasAVX2 && cpu.X86.HasBMI2 && cpu.X86.HasPOPCNT
+)
 
-func haveVectors() bool { return haveAVX512 }
+// reciprocal is 1/m in the ways that vectors need it: 0 where one does not serve.
+type reciprocal struct {
+	// inv is a little less than 1/m, so that the estimate of x/m for an integer x < 2⁶⁴
+	// is never too large, and by less than one too small. Converting x and rounding the
+	// product add 2⁻⁵³ of themselves each at most, and what is missing to 1/m is what a
+	// fused multiplication says exactly. For small m the quotients are too large for that.
+	inv float64
+	// Without an instruction that converts 64 bits, x is folded first: its upper half
+	// times fold = 2³² mod m, and its lower half, make y < 2³²m, which is the same mod m
+	// and, less than 2⁵¹, stands in the lower bits of the number 2⁵² + y as it is. That
+	// times scale, the multiple of 2⁻⁵² next to 1/m, and added to offset is 1½·2⁵² and
+	// y/m rounded. Scale is wrong by 2⁻⁵³ at most, so the quotient by less than a quarter
+	// before it is rounded, and for the remainder -m < r < m.
+	fold          uint64
+	scale, offset float64
+}
 
-// newReciprocal is 1/m for the quotients of the kernel: a little less, so that
-// the estimate of x/m for an integer x < 2⁶⁴ is never too large, and by less than one
-// too small. Converting x and rounding the product add 2⁻⁵³ of themselves each at most,
-// and what is missing to 1/m is what a fused multiplication says exactly. For small m
-// the quotients are too large for that, and ok is false and inv 0.
-func newReciprocal(m uint64) (inv float64, ok bool) {
+func newReciprocal(m uint32) (r reciprocal) {
 	const twice = 0x1.000001p-52 // two relative errors of 2⁻⁵³, and their product
 	f := float64(m)
-	inv = 1 / f
+	inv := 1 / f
 	for math.FMA(-inv, f, 1) < twice {
 		inv = math.Nextafter(inv, 0)
 	}
-	if (math.FMA(-inv, f, 1)+twice)*0x1p64 >= f || m >= 1<<30 {
-		return 0, false
+	if (math.FMA(-inv, f, 1)+twice)*0x1p64 < f && m < 1<<30 {
+		r.inv = inv
 	}
-	return inv, true
+	if 64 <= m && m <= 1<<19 {
+		scale := math.Round(0x1p52 / f)
+		r.fold, r.scale, r.offset = 1<<32%uint64(m), scale*0x1p-52, 0x1.8p52-scale
+	}
+	return r
 }
 
 // hashVector is baseHashes of up to a batch of keys, in the order testVector takes them.
 func (w *work) hashVector(keys []uint32) {
-	if haveAVX512 && len(keys) > 0 {
+	switch {
+	case len(keys) == 0:
+	case haveAVX512:
 		baseHashesAVX512(&keys[0], len(keys), &w.hashes[0])
+	case haveAVX2:
+		baseHashesAVX2(&keys[0], len(keys), &w.hashes[0])
 	}
 }
 
 // testVector is testFirst and testRest, after hashVector.
-func (g *group) testVector(keys []uint32, w *work) int {
+func (g *group) testVector(keys []uint32, w *work) (n int, ok bool) {
 	bits, lane := uint64(1)<<g.unit-1, g.lane[:(g.mod.m-1)>>g.unit+1]
-	n := testFirstAVX512(&w.hashes[0], &keys[0], len(keys), &lane[0], uint64(g.unit), bits, uint64(g.mask()), g.mod.m, g.inv, &w.at[0], &w.left[0], &w.acc[0])
-	if n > 0 {
-		baseHashesAVX512(&w.left[0], n, &w.more[0])
-		testRestAVX512(&w.more[0], n, &lane[0], uint64(g.unit), bits, g.k, g.mod.m, g.inv, &w.acc[0], &w.found[0])
+	switch {
+	case haveAVX512 && g.rec.inv != 0:
+		n = testFirstAVX512(&w.hashes[0], &keys[0], len(keys), &lane[0], uint64(g.unit), bits, uint64(g.mask()), g.mod.m, g.rec.inv, &w.at[0], &w.left[0], &w.acc[0])
+		if n > 0 {
+			baseHashesAVX512(&w.left[0], n, &w.more[0])
+			testRestAVX512(&w.more[0], n, &lane[0], uint64(g.unit), bits, g.k, g.mod.m, g.rec.inv, &w.acc[0], &w.found[0])
+		}
+	case haveAVX2 && !haveAVX512 && g.rec.scale != 0:
+		d := &divisor{g.mod.m, g.rec.fold, g.rec.scale, g.rec.offset}
+		n = testFirstAVX2(&w.hashes[0], len(keys), &lane[0], uint64(g.unit), bits, uint64(g.mask()), d, &left[0], &w.at[0], &w.acc[0])
+		w.pickHashes(n)
+		if n > 0 {
+			testRestAVX2(&w.more[0], n, &lane[0], uint64(g.unit), bits, g.k, d, &w.acc[0], &w.found[0])
+		}
+	default:
+		return 0, false
 	}
-	return n
+	return n, true
 }
 
 // interleaveVector does whole eights of pairs of cells, and says how many words those are.
@@ -83,3 +117,57 @@ func testRestAVX512(hashes *hashes, n int, lane *uint32, unit, bits, k, m uint64
 //
 //go:noescape
 func interleaveAVX512(cells *uint32, n int, words *uint64, unit, shift uint64)
+
+// divisor is what testFirstAVX2 and testRestAVX2 reduce by.
+type divisor struct {
+	m, fold       uint64
+	scale, offset float64
+}
+
+// left has for each set of eight the numbers of its members.
+var left = func() (to [256]uint64) {
+	for set := range to {
+		n := 0
+		for i := range uint64(8) {
+			if set>>i&1 != 0 {
+				to[set] |= i << n
+				n += 8
+			}
+		}
+	}
+	return to
+}()
+
+// eight are the hashes of eight keys as the steps for AVX2 have them: h0 of the even ones
+// and of the odd ones, then h1, h2 and h3.
+type eight [4][8]uint64
+
+// pickHashes copies the hashes of the first n listed.
+func (w *work) pickHashes(n int) {
+	from, to := (*[batch / 8]eight)(unsafe.Pointer(&w.hashes)), (*[batch / 8]eight)(unsafe.Pointer(&w.more))
+	for j, i := range w.at[:n] {
+		from, to := &from[i/8%(batch/8)], &to[j/8%(batch/8)]
+		i, j := i%8/2+i%2*4, j%8/2+j%2*4
+		for h := range from {
+			to[h][j&7] = from[h][i&7]
+		}
+	}
+}
+
+// baseHashesAVX2 computes the hashes of n ≥ 1 keys, and as many as make eights of them.
+//
+//go:noescape
+func baseHashesAVX2(keys *uint32, n int, to *hashes)
+
+// testFirstAVX2 tests the four first locations of n ≥ 1 keys, and writes the numbers of
+// those that may be held, and what their cells have in common. It writes eight of each at
+// a time.
+//
+//go:noescape
+func testFirstAVX2(hashes *hashes, n int, lane *uint32, unit, bits, mask uint64, d *divisor, left *uint64, at, acc *uint32) (count int)
+
+// testRestAVX2 tests the others of k ≥ 4 locations of n ≥ 1 keys whose cells have acc in
+// common so far. It does eight at a time.
+//
+//go:noescape
+func testRestAVX2(hashes *hashes, n int, lane *uint32, unit, bits, k uint64, d *divisor, acc *uint32, found *byte)

@@ -1,0 +1,329 @@
+#include "textflag.h"
+
+// What kernel_avx512_amd64.s does, for eight keys at a time in two registers of four
+// quadwords, the even ones and the odd ones.
+
+// Constants of MurmurHash3, whose halves PRODUCT takes apart: the lower half, and that
+// above the upper one.
+#define CONSTANT(name, lo, hi) \
+	DATA name<>+0(SB)/8, $(lo)                   \
+	DATA name<>+8(SB)/8, $(lo)                   \
+	DATA name<>+16(SB)/8, $(lo)                  \
+	DATA name<>+24(SB)/8, $(lo)                  \
+	DATA name<>+32(SB)/4, $(hi)                  \
+	DATA name<>+36(SB)/4, $(lo)                  \
+	DATA name<>+40(SB)/4, $(hi)                  \
+	DATA name<>+44(SB)/4, $(lo)                  \
+	DATA name<>+48(SB)/4, $(hi)                  \
+	DATA name<>+52(SB)/4, $(lo)                  \
+	DATA name<>+56(SB)/4, $(hi)                  \
+	DATA name<>+60(SB)/4, $(lo)                  \
+	GLOBL name<>(SB), RODATA|NOPTR, $64
+
+CONSTANT(c1, 0x114253d5, 0x87c37b91)
+CONSTANT(c2, 0x2745937f, 0x4cf5ad43)
+CONSTANT(f1, 0xed558ccd, 0xff51afd7)
+CONSTANT(f2, 0x1a85ec53, 0xc4ceb9fe)
+
+DATA one<>+0(SB)/8, $0x114253d500000000 // what 1<<32 adds to the product of a key and c1
+DATA one<>+8(SB)/8, $0x114253d500000000
+DATA one<>+16(SB)/8, $0x114253d500000000
+DATA one<>+24(SB)/8, $0x114253d500000000
+GLOBL one<>(SB), RODATA|NOPTR, $32
+
+// PRODUCT is the lower half of x times a constant; t and u are lost. Y15 is zero.
+#define PRODUCT(c, x, t, u) \
+	VPMULLD  c<>+32(SB), x, t \ // lower half by upper, upper by lower
+	VPMULUDQ c<>(SB), x, x    \
+	VPSLLQ   $32, t, u        \
+	VPBLENDD $0x55, Y15, t, t \
+	VPADDQ   u, x, x          \
+	VPADDQ   t, x, x
+
+#define SHIFT(x, t) \
+	VPSRLQ $33, x, t \
+	VPXOR  t, x, x
+
+// FMIX is fmix of x and of y; t to w are lost.
+#define FMIX(x, y, t, u, v, w) \
+	SHIFT(x, t)           \
+	SHIFT(y, v)           \
+	PRODUCT(f1, x, t, u)  \
+	PRODUCT(f1, y, v, w)  \
+	SHIFT(x, t)           \
+	SHIFT(y, v)           \
+	PRODUCT(f2, x, t, u)  \
+	PRODUCT(f2, y, v, w)  \
+	SHIFT(x, t)           \
+	SHIFT(y, v)
+
+#define ROTATE31(x, t) \
+	VPSRLQ $33, x, t \
+	VPSLLQ $31, x, x \
+	VPOR   t, x, x
+
+// HASH writes the baseHashes of the keys in Y4, 64 bytes apart.
+#define HASH(to) \
+	VPMULUDQ c1<>(SB), Y4, Y5      \
+	VPMULLD  c1<>+32(SB), Y4, Y4   \ // the upper half of a key is zero
+	VPSLLQ   $32, Y4, Y4           \
+	VPADDQ   Y5, Y4, Y4            \
+	VPADDQ   one<>(SB), Y4, Y5     \ // that of the key and 1<<32
+	ROTATE31(Y4, Y6)               \
+	ROTATE31(Y5, Y7)               \
+	PRODUCT(c2, Y4, Y6, Y8)        \
+	PRODUCT(c2, Y5, Y7, Y9)        \
+	VPXOR    Y11, Y4, Y4           \
+	VPXOR    Y12, Y5, Y5           \
+	VPADDQ   Y11, Y4, Y0           \
+	VPADDQ   Y13, Y4, Y1           \
+	VPADDQ   Y12, Y5, Y2           \
+	VPADDQ   Y14, Y5, Y3           \
+	FMIX(Y0, Y1, Y4, Y5, Y6, Y7)   \
+	FMIX(Y2, Y3, Y4, Y5, Y6, Y7)   \
+	VPADDQ   Y1, Y0, Y0            \
+	VPADDQ   Y1, Y0, Y1            \
+	VPADDQ   Y3, Y2, Y2            \
+	VPADDQ   Y3, Y2, Y3            \
+	VMOVDQU  Y0, 0+to(DI)          \
+	VMOVDQU  Y1, 64+to(DI)         \
+	VMOVDQU  Y2, 128+to(DI)        \
+	VMOVDQU  Y3, 192+to(DI)
+
+DATA eight<>+0(SB)/8, $0x0000000100000000
+DATA eight<>+8(SB)/8, $0x0000000300000002
+DATA eight<>+16(SB)/8, $0x0000000500000004
+DATA eight<>+24(SB)/8, $0x0000000700000006
+GLOBL eight<>(SB), RODATA|NOPTR, $32
+
+// func baseHashesAVX2(keys *uint32, n int, to *hashes)
+TEXT ·baseHashesAVX2(SB), NOSPLIT, $0-24
+	MOVQ keys+0(FP), SI
+	MOVQ n+8(FP), CX
+	MOVQ to+16(FP), DI
+	MOVQ $4, BX
+	VMOVQ BX, X11
+	VPBROADCASTQ X11, Y11
+	MOVQ $5, BX
+	VMOVQ BX, X12
+	VPBROADCASTQ X12, Y12
+	VPADDQ Y11, Y11, Y13
+	VPADDQ Y12, Y12, Y14
+	VPXOR Y15, Y15, Y15
+
+next:
+	VMOVD CX, X10
+	VPBROADCASTD X10, Y10
+	VPCMPGTD eight<>(SB), Y10, Y10
+	VPMASKMOVD (SI), Y10, Y10
+	VPBLENDD $0xaa, Y15, Y10, Y4
+	HASH(0)
+	VPSRLQ $32, Y10, Y4
+	HASH(32)
+	ADDQ $32, SI
+	ADDQ $256, DI
+	SUBQ $8, CX
+	JGT  next
+	VZEROUPPER
+	RET
+
+// FOLD is a number that is x mod m or that less m, in the lower halves of z; t is lost.
+// See reciprocal. Y13 is m, Y14 the scale, Y15 the offset.
+#define FOLD(x, z, t) \
+	VPSRLQ   $32, x, t                 \
+	VPMULUDQ fold-32(SP), t, t         \
+	VPBLENDD $0xaa, exponent-64(SP), x, z \
+	VPADDQ   t, z, z                   \
+	VMULPD   Y14, z, t                 \
+	VADDPD   Y15, t, t                 \
+	VPMULUDQ Y13, t, t                 \
+	VPSUBD   t, z, z
+
+// PROBE ands the cells of the lane at x mod m into the accumulator Y12, so shifted that
+// the bit of each shard is the lowest of its place. Y8 to Y11 are lost.
+#define PROBE(even, odd) \
+	FOLD(even, Y8, Y9)             \
+	FOLD(odd, Y10, Y11)            \
+	VPSLLQ     $32, Y10, Y10       \
+	VPBLENDD   $0xaa, Y10, Y8, Y8  \
+	VPADDD     Y13, Y8, Y9         \
+	VPMINUD    Y9, Y8, Y8          \ // below zero is a huge number
+	VPSRLVD    unit-96(SP), Y8, Y9 \
+	VPAND      bits-128(SP), Y8, Y8 \
+	VPCMPEQD   Y10, Y10, Y10       \
+	VPXOR      Y11, Y11, Y11       \
+	VPGATHERDD Y10, (AX)(Y9*4), Y11 \
+	VPSRLVD    Y8, Y11, Y11        \
+	VPAND      Y11, Y12, Y12
+
+// CONSTANTS are those of the lane and the divisor at BX.
+#define CONSTANTS(unitarg, bitsarg) \
+	VPBROADCASTD unitarg, Y0       \
+	VMOVDQU      Y0, unit-96(SP)   \
+	VPBROADCASTD bitsarg, Y0       \
+	VMOVDQU      Y0, bits-128(SP)  \
+	VPBROADCASTD (BX), Y13         \
+	VPBROADCASTQ 8(BX), Y0         \
+	VMOVDQU      Y0, fold-32(SP)   \
+	VBROADCASTSD 16(BX), Y14       \
+	VBROADCASTSD 24(BX), Y15       \
+	MOVL         $0x43300000, R12  \
+	VMOVD        R12, X0           \
+	VPBROADCASTD X0, Y0            \
+	VMOVDQU      Y0, exponent-64(SP)
+
+// func testFirstAVX2(hashes *hashes, n int, lane *uint32, unit, bits, mask uint64, d *divisor, left *[256]uint64, at, acc *uint32) (count int)
+TEXT ·testFirstAVX2(SB), NOSPLIT, $128-88
+	MOVQ hashes+0(FP), SI
+	MOVQ n+8(FP), CX
+	MOVQ lane+16(FP), AX
+	MOVQ d+48(FP), BX
+	CONSTANTS(unit+24(FP), bits+32(FP))
+	VPBROADCASTD mask+40(FP), Y7
+	MOVQ left+56(FP), R8
+	MOVQ at+64(FP), DI
+	MOVQ acc+72(FP), R9
+	VMOVDQU eight<>(SB), Y6
+	MOVL $8, BX
+	VMOVD BX, X5
+	VPBROADCASTD X5, Y5
+	XORQ DX, DX
+
+next:
+	VMOVD CX, X12
+	VPBROADCASTD X12, Y12
+	VPCMPGTD eight<>(SB), Y12, Y12
+	VPAND Y7, Y12, Y12
+	VMOVDQU (SI), Y0
+	VMOVDQU 32(SI), Y1
+	PROBE(Y0, Y1)
+	VMOVDQU 192(SI), Y2
+	VMOVDQU 224(SI), Y3
+	VPADDQ 64(SI), Y2, Y0
+	VPADDQ 96(SI), Y3, Y1
+	PROBE(Y0, Y1)
+	VPADDQ Y2, Y2, Y2
+	VPADDQ Y3, Y3, Y3
+	VPADDQ (SI), Y2, Y0
+	VPADDQ 32(SI), Y3, Y1
+	PROBE(Y0, Y1)
+	VMOVDQU 128(SI), Y2
+	VMOVDQU 160(SI), Y3
+	VPADDQ Y2, Y2, Y0
+	VPADDQ Y3, Y3, Y1
+	VPADDQ Y2, Y0, Y0
+	VPADDQ Y3, Y1, Y1
+	VPADDQ 64(SI), Y0, Y0
+	VPADDQ 96(SI), Y1, Y1
+	PROBE(Y0, Y1)
+	VPXOR Y8, Y8, Y8
+	VPCMPEQD Y8, Y12, Y8
+	VMOVMSKPS Y8, BX
+	XORL $255, BX
+	VPMOVZXBD (R8)(BX*8), Y8
+	VPERMD Y12, Y8, Y12
+	VPERMD Y6, Y8, Y8
+	VMOVDQU Y12, (R9)(DX*4)
+	VMOVDQU Y8, (DI)(DX*4)
+	VPADDD Y5, Y6, Y6
+	POPCNTL BX, BX
+	ADDQ BX, DX
+	ADDQ $256, SI
+	SUBQ $8, CX
+	JGT  next
+
+	MOVQ DX, count+80(FP)
+	VZEROUPPER
+	RET
+
+// func testRestAVX2(hashes *hashes, n int, lane *uint32, unit, bits, k uint64, d *divisor, acc *uint32, found *byte)
+TEXT ·testRestAVX2(SB), NOSPLIT, $256-72
+	MOVQ hashes+0(FP), SI
+	MOVQ n+8(FP), CX
+	MOVQ lane+16(FP), AX
+	MOVQ d+48(FP), BX
+	CONSTANTS(unit+24(FP), bits+32(FP))
+	MOVQ k+40(FP), DX
+	SUBQ $4, DX
+	MOVQ acc+56(FP), R9
+	MOVQ found+64(FP), DI
+
+next:
+	VMOVDQU (SI), Y0
+	VMOVDQU 32(SI), Y4
+	VMOVDQU 64(SI), Y1
+	VMOVDQU 96(SI), Y5
+	VMOVDQU 128(SI), Y8
+	VMOVDQU 160(SI), Y9
+	VMOVDQU 192(SI), Y10
+	VMOVDQU 224(SI), Y11
+	VPADDQ Y10, Y10, Y2
+	VPADDQ Y11, Y11, Y6
+	VPADDQ Y8, Y8, Y3
+	VPADDQ Y9, Y9, Y7
+	VPADDQ Y0, Y2, Y2
+	VPADDQ Y4, Y6, Y6
+	VPADDQ Y8, Y3, Y3
+	VPADDQ Y9, Y7, Y7
+	VPADDQ Y1, Y3, Y3
+	VPADDQ Y5, Y7, Y7
+	VPADDQ Y10, Y1, Y1
+	VPADDQ Y11, Y5, Y5
+	VPSLLQ $2, Y8, Y8
+	VPSLLQ $2, Y9, Y9
+	VPSLLQ $2, Y10, Y10
+	VPSLLQ $2, Y11, Y11
+	VMOVDQU Y8, even2-160(SP)
+	VMOVDQU Y9, odd2-192(SP)
+	VMOVDQU Y10, even3-224(SP)
+	VMOVDQU Y11, odd3-256(SP)
+	VMOVDQU (R9), Y12
+	MOVQ DX, R11
+
+four:
+	VPADDQ even2-160(SP), Y0, Y0
+	VPADDQ even3-224(SP), Y1, Y1
+	VPADDQ even3-224(SP), Y2, Y2
+	VPADDQ even2-160(SP), Y3, Y3
+	VPADDQ odd2-192(SP), Y4, Y4
+	VPADDQ odd3-256(SP), Y5, Y5
+	VPADDQ odd3-256(SP), Y6, Y6
+	VPADDQ odd2-192(SP), Y7, Y7
+	SUBQ $4, R11
+	JLT  few
+	PROBE(Y0, Y4)
+	PROBE(Y1, Y5)
+	PROBE(Y2, Y6)
+	PROBE(Y3, Y7)
+	JMP  four
+
+few:
+	ADDQ $4, R11
+	JZ   done
+	PROBE(Y0, Y4)
+	DECQ R11
+	JZ   done
+	PROBE(Y1, Y5)
+	DECQ R11
+	JZ   done
+	PROBE(Y2, Y6)
+
+done:
+	VPXOR Y8, Y8, Y8
+	VPCMPEQD Y8, Y12, Y8      // -1 where nothing is left
+	VPACKSSDW Y8, Y8, Y8
+	VPACKSSWB Y8, Y8, Y8
+	VEXTRACTI128 $1, Y8, X9
+	VPUNPCKLDQ X9, X8, X8
+	VMOVQ X8, BX
+	NOTQ BX
+	MOVQ $0x0101010101010101, R12
+	ANDQ R12, BX
+	MOVQ BX, (DI)
+	ADDQ $256, SI
+	ADDQ $32, R9
+	ADDQ $8, DI
+	SUBQ $8, CX
+	JGT  next
+	VZEROUPPER
+	RET
