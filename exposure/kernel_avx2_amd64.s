@@ -150,9 +150,28 @@ next:
 	VPMINUD    Y9, Y8, Y8          \ // below zero is a huge number
 	VPSRLVD    unit-96(SP), Y8, Y9 \
 	VPAND      bits-128(SP), Y8, Y8 \
-	VPCMPEQD   Y10, Y10, Y10       \
-	VPXOR      Y11, Y11, Y11       \
-	VPGATHERDD Y10, (AX)(Y9*4), Y11 \
+	VMOVQ X9, R12 \
+	VPEXTRQ $1, X9, R13 \
+	VEXTRACTI128 $1, Y9, X9 \
+	VMOVQ X9, R10 \
+	VPEXTRQ $1, X9, R15 \
+	MOVL R12, BX \
+	SHRQ $32, R12 \
+	VMOVD (AX)(BX*4), X11 \
+	VPINSRD $1, (AX)(R12*4), X11, X11 \
+	MOVL R13, BX \
+	SHRQ $32, R13 \
+	VPINSRD $2, (AX)(BX*4), X11, X11 \
+	VPINSRD $3, (AX)(R13*4), X11, X11 \
+	MOVL R10, BX \
+	SHRQ $32, R10 \
+	VMOVD (AX)(BX*4), X10 \
+	VPINSRD $1, (AX)(R10*4), X10, X10 \
+	MOVL R15, BX \
+	SHRQ $32, R15 \
+	VPINSRD $2, (AX)(BX*4), X10, X10 \
+	VPINSRD $3, (AX)(R15*4), X10, X10 \
+	VINSERTI128 $1, X10, Y11, Y11 \
 	VPSRLVD    Y8, Y11, Y11        \
 	VPAND      Y11, Y12, Y12
 
