@@ -1,7 +1,7 @@
 #include "textflag.h"
 
 // What kernel_avx512_amd64.s does, for eight keys at a time in two registers of four
-// quadwords, the even ones and the odd ones.
+// quadwords.
 
 // Constants of MurmurHash3, whose halves PRODUCT takes apart: the lower half, and that
 // above the upper one.
@@ -62,25 +62,17 @@ GLOBL one<>(SB), RODATA|NOPTR, $32
 	VPSLLQ $31, x, x \
 	VPOR   t, x, x
 
-// HASH writes the baseHashes of the keys in Y4, 64 bytes apart.
-#define HASH(to) \
-	VPMULUDQ c1<>(SB), Y4, Y5      \
-	VPMULLD  c1<>+32(SB), Y4, Y4   \ // the upper half of a key is zero
-	VPSLLQ   $32, Y4, Y4           \
-	VPADDQ   Y5, Y4, Y4            \
-	VPADDQ   one<>(SB), Y4, Y5     \ // that of the key and 1<<32
-	ROTATE31(Y4, Y6)               \
-	ROTATE31(Y5, Y7)               \
-	PRODUCT(c2, Y4, Y6, Y8)        \
-	PRODUCT(c2, Y5, Y7, Y9)        \
-	VPXOR    Y11, Y4, Y4           \
-	VPXOR    Y12, Y5, Y5           \
-	VPADDQ   Y11, Y4, Y0           \
-	VPADDQ   Y13, Y4, Y1           \
-	VPADDQ   Y12, Y5, Y2           \
-	VPADDQ   Y14, Y5, Y3           \
-	FMIX(Y0, Y1, Y4, Y5, Y6, Y7)   \
-	FMIX(Y2, Y3, Y4, Y5, Y6, Y7)   \
+// HASH writes the baseHashes, 64 bytes apart, of four keys of which p and q are those of
+// MurmurHash3's tail step.
+#define HASH(p, q, to) \
+	VPXOR    Y11, p, p             \
+	VPXOR    Y12, q, q             \
+	VPADDQ   Y11, p, Y0            \
+	VPADDQ   Y13, p, Y1            \
+	VPADDQ   Y12, q, Y2            \
+	VPADDQ   Y14, q, Y3            \
+	FMIX(Y0, Y1, p, Y6, Y7, Y10)   \
+	FMIX(Y2, Y3, q, Y6, Y7, Y10)    \
 	VPADDQ   Y1, Y0, Y0            \
 	VPADDQ   Y1, Y0, Y1            \
 	VPADDQ   Y3, Y2, Y2            \
@@ -90,11 +82,18 @@ GLOBL one<>(SB), RODATA|NOPTR, $32
 	VMOVDQU  Y2, 128+to(DI)        \
 	VMOVDQU  Y3, 192+to(DI)
 
-DATA eight<>+0(SB)/8, $0x0000000100000000
-DATA eight<>+8(SB)/8, $0x0000000300000002
-DATA eight<>+16(SB)/8, $0x0000000500000004
-DATA eight<>+24(SB)/8, $0x0000000700000006
-GLOBL eight<>(SB), RODATA|NOPTR, $32
+DATA numbers8<>+0(SB)/8, $0x0000000100000000
+DATA numbers8<>+8(SB)/8, $0x0000000300000002
+DATA numbers8<>+16(SB)/8, $0x0000000500000004
+DATA numbers8<>+24(SB)/8, $0x0000000700000006
+GLOBL numbers8<>(SB), RODATA|NOPTR, $32
+
+// The order in which FOLDED leaves two times four.
+DATA folded<>+0(SB)/8, $0x0000000100000000
+DATA folded<>+8(SB)/8, $0x0000000500000004
+DATA folded<>+16(SB)/8, $0x0000000300000002
+DATA folded<>+24(SB)/8, $0x0000000700000006
+GLOBL folded<>(SB), RODATA|NOPTR, $32
 
 // func baseHashesAVX2(keys *uint32, n int, to *hashes)
 TEXT ·baseHashesAVX2(SB), NOSPLIT, $0-24
@@ -114,12 +113,31 @@ TEXT ·baseHashesAVX2(SB), NOSPLIT, $0-24
 next:
 	VMOVD CX, X10
 	VPBROADCASTD X10, Y10
-	VPCMPGTD eight<>(SB), Y10, Y10
+	VPCMPGTD numbers8<>(SB), Y10, Y10
 	VPMASKMOVD (SI), Y10, Y10
-	VPBLENDD $0xaa, Y15, Y10, Y4
-	HASH(0)
-	VPSRLQ $32, Y10, Y4
-	HASH(32)
+	VPMOVZXDQ X10, Y4
+	VEXTRACTI128 $1, Y10, X10
+	VPMOVZXDQ X10, Y8
+	VPMULUDQ c1<>(SB), Y4, Y5
+	VPMULUDQ c1<>(SB), Y8, Y9
+	VPMULLD  c1<>+32(SB), Y4, Y4    // the upper half of a key is zero
+	VPMULLD  c1<>+32(SB), Y8, Y8
+	VPSLLQ   $32, Y4, Y4
+	VPSLLQ   $32, Y8, Y8
+	VPADDQ   Y5, Y4, Y4
+	VPADDQ   Y9, Y8, Y8
+	VPADDQ   one<>(SB), Y4, Y5      // that of the key and 1<<32
+	VPADDQ   one<>(SB), Y8, Y9
+	ROTATE31(Y4, Y0)
+	ROTATE31(Y5, Y1)
+	ROTATE31(Y8, Y2)
+	ROTATE31(Y9, Y3)
+	PRODUCT(c2, Y4, Y0, Y1)
+	PRODUCT(c2, Y5, Y2, Y3)
+	PRODUCT(c2, Y8, Y6, Y7)
+	PRODUCT(c2, Y9, Y10, Y0)
+	HASH(Y4, Y5, 0)
+	HASH(Y8, Y9, 32)
 	ADDQ $32, SI
 	ADDQ $256, DI
 	SUBQ $8, CX
@@ -144,8 +162,7 @@ next:
 #define PROBE(even, odd) \
 	FOLD(even, Y8, Y9)             \
 	FOLD(odd, Y10, Y11)            \
-	VPSLLQ     $32, Y10, Y10       \
-	VPBLENDD   $0xaa, Y10, Y8, Y8  \
+	VSHUFPS    $0x88, Y10, Y8, Y8  \
 	VPADDD     Y13, Y8, Y9         \
 	VPMINUD    Y9, Y8, Y8          \ // below zero is a huge number
 	VPSRLVD    unit-96(SP), Y8, Y9 \
@@ -202,7 +219,7 @@ TEXT ·testFirstAVX2(SB), NOSPLIT, $128-88
 	MOVQ left+56(FP), R8
 	MOVQ at+64(FP), DI
 	MOVQ acc+72(FP), R9
-	VMOVDQU eight<>(SB), Y6
+	VMOVDQU folded<>(SB), Y6
 	MOVL $8, BX
 	VMOVD BX, X5
 	VPBROADCASTD X5, Y5
@@ -211,7 +228,7 @@ TEXT ·testFirstAVX2(SB), NOSPLIT, $128-88
 next:
 	VMOVD CX, X12
 	VPBROADCASTD X12, Y12
-	VPCMPGTD eight<>(SB), Y12, Y12
+	VPCMPGTD folded<>(SB), Y12, Y12
 	VPAND Y7, Y12, Y12
 	VMOVDQU (SI), Y0
 	VMOVDQU 32(SI), Y1
@@ -255,27 +272,48 @@ next:
 	VZEROUPPER
 	RET
 
-// func testRestAVX2(hashes *hashes, n int, lane *uint32, unit, bits, k uint64, d *divisor, acc *uint32, found *byte)
-TEXT ·testRestAVX2(SB), NOSPLIT, $256-72
+// PICK loads the four hashes of four keys.
+#define FOUR(at, y, x) \
+	VMOVQ   at(SI)(BX*1), x          \
+	VMOVQ   at(SI)(R12*1), X12       \
+	VPINSRQ $1, at(SI)(R10*1), x, x   \
+	VPINSRQ $1, at(SI)(R13*1), X12, X12 \
+	VINSERTI128 $1, X12, y, y
+#define PICK(i, j, k, l, y0, x0, y1, x1, y2, x2, y3, x3) \
+	MOVL i, BX \
+	MOVL j, R10 \
+	MOVL k, R12 \
+	MOVL l, R13 \
+	FOUR(0, y0, x0) \
+	FOUR(64, y1, x1) \
+	FOUR(128, y2, x2) \
+	FOUR(192, y3, x3)
+
+// func testRestAVX2(hashes *hashes, at *uint32, n int, lane *uint32, unit, bits, k uint64, d *divisor, acc *uint32, found *byte)
+TEXT ·testRestAVX2(SB), NOSPLIT, $256-80
 	MOVQ hashes+0(FP), SI
-	MOVQ n+8(FP), CX
-	MOVQ lane+16(FP), AX
-	MOVQ d+48(FP), BX
-	CONSTANTS(unit+24(FP), bits+32(FP))
-	MOVQ k+40(FP), DX
+	MOVQ at+8(FP), R8
+	MOVQ n+16(FP), CX
+	MOVQ lane+24(FP), AX
+	MOVQ d+56(FP), BX
+	CONSTANTS(unit+32(FP), bits+40(FP))
+	MOVQ k+48(FP), DX
 	SUBQ $4, DX
-	MOVQ acc+56(FP), R9
-	MOVQ found+64(FP), DI
+	MOVQ acc+64(FP), R9
+	MOVQ found+72(FP), DI
 
 next:
-	VMOVDQU (SI), Y0
-	VMOVDQU 32(SI), Y4
-	VMOVDQU 64(SI), Y1
-	VMOVDQU 96(SI), Y5
-	VMOVDQU 128(SI), Y8
-	VMOVDQU 160(SI), Y9
-	VMOVDQU 192(SI), Y10
-	VMOVDQU 224(SI), Y11
+	// Where the hashes of eight are: those of the numbers 0, 1, 4 and 5 come to stand in
+	// one register and the others in another, so that PROBE leaves them in order.
+	VMOVDQU (R8), Y0
+	VPSRLD $3, Y0, Y1
+	VPSLLD $29, Y0, Y0
+	VPSLLD $8, Y1, Y1
+	VPSRLD $26, Y0, Y0
+	VPADDD Y1, Y0, Y0
+	VMOVDQU Y0, even2-160(SP)
+	PICK(even2-160(SP), even2-156(SP), even2-144(SP), even2-140(SP), Y0, X0, Y1, X1, Y8, X8, Y10, X10)
+	PICK(even2-152(SP), even2-148(SP), even2-136(SP), even2-132(SP), Y4, X4, Y5, X5, Y9, X9, Y11, X11)
 	VPADDQ Y10, Y10, Y2
 	VPADDQ Y11, Y11, Y6
 	VPADDQ Y8, Y8, Y3
@@ -339,7 +377,7 @@ done:
 	MOVQ $0x0101010101010101, R12
 	ANDQ R12, BX
 	MOVQ BX, (DI)
-	ADDQ $256, SI
+	ADDQ $32, R8
 	ADDQ $32, R9
 	ADDQ $8, DI
 	SUBQ $8, CX

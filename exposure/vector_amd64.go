@@ -2,7 +2,6 @@ package exposure
 
 import (
 	"math"
-	"unsafe"
 
 	"golang.org/x/sys/cpu"
 )
@@ -70,9 +69,8 @@ func (g *group) testVector(keys []uint32, w *work) (n int, ok bool) {
 	case haveAVX2 && !haveAVX512 && g.rec.scale != 0:
 		d := &divisor{g.mod.m, g.rec.fold, g.rec.scale, g.rec.offset}
 		n = testFirstAVX2(&w.hashes[0], len(keys), &lane[0], uint64(g.unit), bits, uint64(g.mask()), d, &left[0], &w.at[0], &w.acc[0])
-		w.pickHashes(n)
 		if n > 0 {
-			testRestAVX2(&w.more[0], n, &lane[0], uint64(g.unit), bits, g.k, d, &w.acc[0], &w.found[0])
+			testRestAVX2(&w.hashes[0], &w.at[0], n, &lane[0], uint64(g.unit), bits, g.k, d, &w.acc[0], &w.found[0])
 		}
 	default:
 		return 0, false
@@ -138,22 +136,6 @@ var left = func() (to [256]uint64) {
 	return to
 }()
 
-// eight are the hashes of eight keys as the steps for AVX2 have them: h0 of the even ones
-// and of the odd ones, then h1, h2 and h3.
-type eight [4][8]uint64
-
-// pickHashes copies the hashes of the first n listed.
-func (w *work) pickHashes(n int) {
-	from, to := (*[batch / 8]eight)(unsafe.Pointer(&w.hashes)), (*[batch / 8]eight)(unsafe.Pointer(&w.more))
-	for j, i := range w.at[:n] {
-		from, to := &from[i/8%(batch/8)], &to[j/8%(batch/8)]
-		i, j := i%8/2+i%2*4, j%8/2+j%2*4
-		for h := range from {
-			to[h][j&7] = from[h][i&7]
-		}
-	}
-}
-
 // baseHashesAVX2 computes the hashes of n ≥ 1 keys, and as many as make eights of them.
 //
 //go:noescape
@@ -170,4 +152,4 @@ func testFirstAVX2(hashes *hashes, n int, lane *uint32, unit, bits, mask uint64,
 // common so far. It does eight at a time.
 //
 //go:noescape
-func testRestAVX2(hashes *hashes, n int, lane *uint32, unit, bits, k uint64, d *divisor, acc *uint32, found *byte)
+func testRestAVX2(hashes *hashes, at *uint32, n int, lane *uint32, unit, bits, k uint64, d *divisor, acc *uint32, found *byte)
