@@ -149,8 +149,8 @@ next:
 // See reciprocal. Y13 is m, Y14 the scale, Y15 the offset.
 #define FOLD(x, z, t) \
 	VPSRLQ   $32, x, t                 \
-	VPMULUDQ fold-32(SP), t, t         \
-	VPBLENDD $0xaa, exponent-64(SP), x, z \
+	VPMULUDQ -32(R14), t, t         \
+	VPBLENDD $0xaa, -64(R14), x, z \
 	VPADDQ   t, z, z                   \
 	VMULPD   Y14, z, t                 \
 	VADDPD   Y15, t, t                 \
@@ -165,8 +165,8 @@ next:
 	VSHUFPS    $0x88, Y10, Y8, Y8  \
 	VPADDD     Y13, Y8, Y9         \
 	VPMINUD    Y9, Y8, Y8          \ // below zero is a huge number
-	VPSRLVD    unit-96(SP), Y8, Y9 \
-	VPAND      bits-128(SP), Y8, Y8 \
+	VPSRLVD    -96(R14), Y8, Y9 \
+	VPAND      -128(R14), Y8, Y8 \
 	VMOVQ X9, R12 \
 	VPEXTRQ $1, X9, R13 \
 	VEXTRACTI128 $1, Y9, X9 \
@@ -194,22 +194,24 @@ next:
 
 // CONSTANTS are those of the lane and the divisor at BX.
 #define CONSTANTS(unitarg, bitsarg) \
+	LEAQ top-0(SP), R14 \
+	ANDQ $~31, R14 \
 	VPBROADCASTD unitarg, Y0       \
-	VMOVDQU      Y0, unit-96(SP)   \
+	VMOVDQU      Y0, -96(R14)   \
 	VPBROADCASTD bitsarg, Y0       \
-	VMOVDQU      Y0, bits-128(SP)  \
+	VMOVDQU      Y0, -128(R14)  \
 	VPBROADCASTD (BX), Y13         \
 	VPBROADCASTQ 8(BX), Y0         \
-	VMOVDQU      Y0, fold-32(SP)   \
+	VMOVDQU      Y0, -32(R14)   \
 	VBROADCASTSD 16(BX), Y14       \
 	VBROADCASTSD 24(BX), Y15       \
 	MOVL         $0x43300000, R12  \
 	VMOVD        R12, X0           \
 	VPBROADCASTD X0, Y0            \
-	VMOVDQU      Y0, exponent-64(SP)
+	VMOVDQU      Y0, -64(R14)
 
 // func testFirstAVX2(hashes *hashes, n int, lane *uint32, unit, bits, mask uint64, d *divisor, left *[256]uint64, at, acc *uint32) (count int)
-TEXT ·testFirstAVX2(SB), NOSPLIT, $128-88
+TEXT ·testFirstAVX2(SB), NOSPLIT, $160-88
 	MOVQ hashes+0(FP), SI
 	MOVQ n+8(FP), CX
 	MOVQ lane+16(FP), AX
@@ -290,7 +292,7 @@ next:
 	FOUR(192, y3, x3)
 
 // func testRestAVX2(hashes *hashes, at *uint32, n int, lane *uint32, unit, bits, k uint64, d *divisor, acc *uint32, found *byte)
-TEXT ·testRestAVX2(SB), NOSPLIT, $256-80
+TEXT ·testRestAVX2(SB), NOSPLIT, $288-80
 	MOVQ hashes+0(FP), SI
 	MOVQ at+8(FP), R8
 	MOVQ n+16(FP), CX
@@ -311,9 +313,9 @@ next:
 	VPSLLD $8, Y1, Y1
 	VPSRLD $26, Y0, Y0
 	VPADDD Y1, Y0, Y0
-	VMOVDQU Y0, even2-160(SP)
-	PICK(even2-160(SP), even2-156(SP), even2-144(SP), even2-140(SP), Y0, X0, Y1, X1, Y8, X8, Y10, X10)
-	PICK(even2-152(SP), even2-148(SP), even2-136(SP), even2-132(SP), Y4, X4, Y5, X5, Y9, X9, Y11, X11)
+	VMOVDQU Y0, -160(R14)
+	PICK(-160(R14), -156(R14), -144(R14), -140(R14), Y0, X0, Y1, X1, Y8, X8, Y10, X10)
+	PICK(-152(R14), -148(R14), -136(R14), -132(R14), Y4, X4, Y5, X5, Y9, X9, Y11, X11)
 	VPADDQ Y10, Y10, Y2
 	VPADDQ Y11, Y11, Y6
 	VPADDQ Y8, Y8, Y3
@@ -330,22 +332,22 @@ next:
 	VPSLLQ $2, Y9, Y9
 	VPSLLQ $2, Y10, Y10
 	VPSLLQ $2, Y11, Y11
-	VMOVDQU Y8, even2-160(SP)
-	VMOVDQU Y9, odd2-192(SP)
-	VMOVDQU Y10, even3-224(SP)
-	VMOVDQU Y11, odd3-256(SP)
+	VMOVDQU Y8, -160(R14)
+	VMOVDQU Y9, -192(R14)
+	VMOVDQU Y10, -224(R14)
+	VMOVDQU Y11, -256(R14)
 	VMOVDQU (R9), Y12
 	MOVQ DX, R11
 
 four:
-	VPADDQ even2-160(SP), Y0, Y0
-	VPADDQ even3-224(SP), Y1, Y1
-	VPADDQ even3-224(SP), Y2, Y2
-	VPADDQ even2-160(SP), Y3, Y3
-	VPADDQ odd2-192(SP), Y4, Y4
-	VPADDQ odd3-256(SP), Y5, Y5
-	VPADDQ odd3-256(SP), Y6, Y6
-	VPADDQ odd2-192(SP), Y7, Y7
+	VPADDQ -160(R14), Y0, Y0
+	VPADDQ -224(R14), Y1, Y1
+	VPADDQ -224(R14), Y2, Y2
+	VPADDQ -160(R14), Y3, Y3
+	VPADDQ -192(R14), Y4, Y4
+	VPADDQ -256(R14), Y5, Y5
+	VPADDQ -256(R14), Y6, Y6
+	VPADDQ -192(R14), Y7, Y7
 	SUBQ $4, R11
 	JLT  few
 	PROBE(Y0, Y4)
