@@ -23,10 +23,15 @@ func (m *message) hashVector(from int, seed uint64) int {
 // many of them shards hold.
 func (t *exactTable) sortOutVector(keys []uint32, hits *[batch]byte, marks []byte, may *[batch / 64]uint64) (n, shards int) {
 	n = len(keys) &^ 63
-	if !haveAVX512 || n == 0 || n > batch {
+	switch {
+	case n == 0 || n > batch:
 		return 0, 0
+	case haveAVX512:
+		return n, sortOutAVX512(&keys[0], n, &hits[0], &marks[:n][0], &t.bits[0], uint64(t.shift), &may[0])
+	case haveAVX2:
+		return n, sortOutAVX2(&keys[0], n, &hits[0], &marks[:n][0], &t.bits[0], uint64(t.shift), &may[0])
 	}
-	return n, sortOutAVX512(&keys[0], n, &hits[0], &marks[:n][0], &t.bits[0], uint64(t.shift), &may[0])
+	return 0, 0
 }
 
 // scanVector appends the spans of strings that follow each other with a comma, or a
@@ -59,23 +64,33 @@ func (m *message) scanVector(i int) int {
 	return int(raw[n].from)
 }
 
-// listVector lists the marks that are unseen of as many 16s as there are.
+// listVector lists the marks that are unseen of as many 32s as there are.
 func listVector(marks []byte, to []uint32) (n, count int) {
-	n = len(marks) &^ 15
-	if !haveAVX512 || n == 0 {
+	n = len(marks) &^ 31
+	switch {
+	case n == 0:
 		return 0, 0
+	case haveAVX512:
+		return n, listAVX512(&marks[0], n, &to[:n][0])
+	case haveAVX2:
+		return n, listAVX2(&marks[0], n, &left[0], &to[:n][0])
 	}
-	return n, listAVX512(&marks[0], n, &to[:n][0])
+	return 0, 0
 }
 
 // listSharedVector lists where in a list keys are that m.twice has, for as many 16s as
 // there are. to has room for 16 more.
 func (m *message) listSharedVector(list, to []uint32) (n, count int) {
 	n = len(list) &^ 15
-	if !haveAVX512 || n == 0 {
+	switch {
+	case n == 0:
 		return 0, 0
+	case haveAVX512:
+		return n, sharedAVX512(&list[0], n, &m.keys[0], &m.twice[0], &to[:n+16][0])
+	case haveAVX2:
+		return n, sharedAVX2(&list[0], n, &m.keys[0], &m.twice[0], &left[0], &to[:n+16][0])
 	}
-	return n, sharedAVX512(&list[0], n, &m.keys[0], &m.twice[0], &to[:n+16][0])
+	return 0, 0
 }
 
 // appendTokens appends tokens with a comma behind each, up to one that is long or odd
@@ -126,6 +141,23 @@ func listAVX512(marks *byte, n int, to *uint32) (count int)
 //
 //go:noescape
 func sharedAVX512(list *uint32, n int, keys *uint32, bits *uint64, to *uint32) (count int)
+
+// sortOutAVX2 does n keys, a multiple of 32 and not zero.
+//
+//go:noescape
+func sortOutAVX2(keys *uint32, n int, hits, marks *byte, bits *uint64, shift uint64, may *uint64) (shards int)
+
+// listAVX2 writes the numbers of the zeros among n marks, a multiple of 32 and not zero,
+// and up to eight numbers behind the last, but none past the nth.
+//
+//go:noescape
+func listAVX2(marks *byte, n int, left *uint64, to *uint32) (count int)
+
+// sharedAVX2 writes which of n numbers, a multiple of eight and not zero, are those of keys
+// whose bit is set, and up to eight numbers behind the last.
+//
+//go:noescape
+func sharedAVX2(list *uint32, n int, keys *uint32, bits, left *uint64, to *uint32) (count int)
 
 // tokensAVX2 copies 32 bytes for each of n ids, whatever its length, up to one of more
 // than 29, or beginning after last.
