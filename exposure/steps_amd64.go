@@ -39,7 +39,7 @@ func (t *exactTable) sortOutVector(keys []uint32, hits *[batch]byte, marks []byt
 // the first one opens that it has left over.
 func (m *message) scanVector(i int) int {
 	b, w := m.body, i>>6
-	if !haveVBMI2 || len(b)-i < 1024 {
+	if !haveAVX2 || len(b)-i < 1024 {
 		return i
 	}
 	q := m.quotes
@@ -49,17 +49,25 @@ func (m *message) scanVector(i int) int {
 	if n < 16 || n > MaxItems-old {
 		return i
 	}
-	// What flattenAVX512 writes behind the last position is less than 64 more.
+	// What is written behind the last position is less than 64 more.
 	spans := slices.Grow(m.spans, n+33)
 	raw := spans[old : old+n+33]
-	flattenAVX512(&q[w], len(q)-w, uint32(w<<6), &raw[0].from)
-	for n > 0 && int(raw[n-1].to)+5 > len(b) { // pairAVX512 reads so far
+	if haveVBMI2 {
+		flattenAVX512(&q[w], len(q)-w, uint32(w<<6), &raw[0].from)
+	} else {
+		flattenBMI(&q[w], len(q)-w, uint32(w<<6), &raw[0].from)
+	}
+	for n > 0 && int(raw[n-1].to)+5 > len(b) { // so far is read
 		n--
 	}
 	if n &^= 7; n == 0 {
 		return i
 	}
-	n = pairAVX512(&raw[0], n, &b[0])
+	if haveAVX512 {
+		n = pairAVX512(&raw[0], n, &b[0])
+	} else {
+		n = pairAVX2(&raw[0], n, &b[0])
+	}
 	m.spans = spans[:old+n]
 	return int(raw[n].from)
 }
@@ -158,6 +166,16 @@ func listAVX2(marks *byte, n int, left *uint64, to *uint32) (count int)
 //
 //go:noescape
 func sharedAVX2(list *uint32, n int, keys *uint32, bits, left *uint64, to *uint32) (count int)
+
+// flattenBMI does what flattenAVX512 does.
+//
+//go:noescape
+func flattenBMI(q *uint64, n int, base uint32, to *uint32) (count int)
+
+// pairAVX2 does what pairAVX512 does.
+//
+//go:noescape
+func pairAVX2(spans *span, n int, body *byte) (done int)
 
 // tokensAVX2 copies 32 bytes for each of n ids, whatever its length, up to one of more
 // than 29, or beginning after last.

@@ -144,3 +144,109 @@ next:
 	MOVQ DI, count+48(FP)
 	VZEROUPPER
 	RET
+
+// func flattenBMI(q *uint64, n int, base uint32, to *uint32) (count int)
+TEXT ·flattenBMI(SB), NOSPLIT, $0-40
+	MOVQ q+0(FP), SI
+	MOVQ n+8(FP), CX
+	MOVL base+16(FP), R8
+	MOVQ to+24(FP), DI
+	MOVQ DI, R11
+
+#define POSITION(at) \
+	TZCNTQ BX, R10     \
+	ADDL   R8, R10     \
+	MOVL   R10, at(DI) \
+	BLSRQ  BX, BX
+
+word:
+	MOVQ (SI), BX
+	POPCNTQ BX, R9
+	LEAQ (DI)(R9*4), R9
+
+eight:
+	POSITION(0)
+	POSITION(4)
+	POSITION(8)
+	POSITION(12)
+	POSITION(16)
+	POSITION(20)
+	POSITION(24)
+	POSITION(28)
+	ADDQ $32, DI
+	TESTQ BX, BX
+	JNZ  eight
+	MOVQ R9, DI
+	ADDL $64, R8
+	ADDQ $8, SI
+	DECQ CX
+	JNZ  word
+	SUBQ R11, DI
+	SHRQ $2, DI
+	MOVQ DI, count+32(FP)
+	RET
+
+DATA odd<>+0(SB)/8, $1
+DATA odd<>+8(SB)/8, $1
+DATA odd<>+16(SB)/8, $1
+DATA odd<>+24(SB)/8, $1
+GLOBL odd<>(SB), RODATA|NOPTR, $32
+
+// func pairAVX2(spans *span, n int, body *byte) (done int)
+TEXT ·pairAVX2(SB), NOSPLIT, $0-32
+	MOVQ spans+0(FP), SI
+	MOVQ n+8(FP), CX
+	MOVQ body+16(FP), AX
+	BROADCAST($2, X15, Y15)
+	BROADCAST($255, X14, Y14)
+	BROADCAST($0xffff, X13, Y13)
+	BROADCAST($0x222c, X12, Y12)   // ,"
+	BROADCAST($0xffffff, X11, Y11)
+	BROADCAST($0x22202c, X10, Y10) // , "
+	VMOVDQU odd<>(SB), Y9
+	XORQ DX, DX
+
+#define BEHIND(i, j, k, l, x) \
+	MOVL i*8+4(SI)(DX*8), R8         \
+	MOVL j*8+4(SI)(DX*8), R9         \
+	MOVL k*8+4(SI)(DX*8), R10        \
+	MOVL l*8+4(SI)(DX*8), R11        \
+	VMOVD 1(AX)(R8*1), x             \
+	VPINSRD $1, 1(AX)(R9*1), x, x    \
+	VPINSRD $2, 1(AX)(R10*1), x, x   \
+	VPINSRD $3, 1(AX)(R11*1), x, x
+
+eight:
+	CMPQ DX, CX
+	JGE  done
+	VMOVDQU (SI)(DX*8), Y0
+	VMOVDQU 32(SI)(DX*8), Y1
+	VSHUFPS $0x88, Y1, Y0, Y2 // where they open
+	VSHUFPS $0xdd, Y1, Y0, Y3 // where they close
+	VPSUBD Y2, Y3, Y3
+	VPSUBD Y15, Y3, Y3
+	VPMAXUD Y14, Y3, Y3
+	VPCMPEQD Y14, Y3, Y3      // neither empty nor too long
+	BEHIND(0, 1, 4, 5, X4)
+	BEHIND(2, 3, 6, 7, X5)
+	VINSERTI128 $1, X5, Y4, Y4
+	VPAND Y13, Y4, Y6
+	VPAND Y11, Y4, Y7
+	VPCMPEQD Y12, Y6, Y6
+	VPCMPEQD Y10, Y7, Y7
+	VPOR Y6, Y7, Y7
+	VPAND Y3, Y7, Y7
+	VMOVMSKPS Y7, BX
+	CMPL BX, $255
+	JNE  done
+	VPADDD Y9, Y0, Y0
+	VPADDD Y9, Y1, Y1
+	VMOVDQU Y0, (SI)(DX*8)
+	VMOVDQU Y1, 32(SI)(DX*8)
+	ADDQ $8, DX
+	JMP  eight
+
+done:
+	MOVQ DX, done+24(FP)
+	VZEROUPPER
+	RET
