@@ -12,10 +12,15 @@ var haveVBMI2 = haveAVX512 && cpu.X86.HasAVX512VBMI2
 // have 9 to 16 bytes, and says how many.
 func (m *message) hashVector(from int, seed uint64) int {
 	n := (len(m.spans) - from) &^ 7
-	if !haveAVX512 || n <= 0 || len(m.body) == 0 {
+	switch {
+	case n <= 0 || len(m.body) == 0:
 		return 0
+	case haveAVX512:
+		return hashAVX512(&m.spans[from], n, &m.body[0], &m.keys[from], secretLo+seed, secretHi-seed)
+	case haveAVX2:
+		return hashAVX2(&m.spans[from], n, &m.body[0], &m.keys[from], secretLo+seed, secretHi-seed)
 	}
-	return hashAVX512(&m.spans[from], n, &m.body[0], &m.keys[from], secretLo+seed, secretHi-seed)
+	return 0
 }
 
 // sortOutVector writes for whole 64s of a batch the marks of what shards hold and, a
@@ -176,6 +181,11 @@ func flattenBMI(q *uint64, n int, base uint32, to *uint32) (count int)
 //
 //go:noescape
 func pairAVX2(spans *span, n int, body *byte) (done int)
+
+// hashAVX2 does what hashAVX512 does.
+//
+//go:noescape
+func hashAVX2(spans *span, n int, body *byte, keys *uint32, lo, hi uint64) (done int)
 
 // tokensAVX2 copies 32 bytes for each of n ids, whatever its length, up to one of more
 // than 29, or beginning after last.

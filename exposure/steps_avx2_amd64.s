@@ -250,3 +250,121 @@ done:
 	MOVQ DX, done+24(FP)
 	VZEROUPPER
 	RET
+
+DATA reversed<>+0(SB)/8, $0x0001020304050607
+DATA reversed<>+8(SB)/8, $0x08090a0b0c0d0e0f
+DATA reversed<>+16(SB)/8, $0x0001020304050607
+DATA reversed<>+24(SB)/8, $0x08090a0b0c0d0e0f
+GLOBL reversed<>(SB), RODATA|NOPTR, $32
+
+// ENDS loads the first and the last eight bytes of four ids.
+#define ENDS(i, x, y, a, b, c, d) \
+	MOVL i+0(SI)(DX*8), R8               \
+	MOVL i+8(SI)(DX*8), R9               \
+	MOVL i+16(SI)(DX*8), R10             \
+	MOVL i+24(SI)(DX*8), R11             \
+	VMOVQ (AX)(R8*1), a                  \
+	VPINSRQ $1, (AX)(R9*1), a, a         \
+	VMOVQ (AX)(R10*1), b                 \
+	VPINSRQ $1, (AX)(R11*1), b, b        \
+	VINSERTI128 $1, b, x, x              \
+	MOVL i+4(SI)(DX*8), R8               \
+	MOVL i+12(SI)(DX*8), R9              \
+	MOVL i+20(SI)(DX*8), R10             \
+	MOVL i+28(SI)(DX*8), R11             \
+	VMOVQ -8(AX)(R8*1), c                \
+	VPINSRQ $1, -8(AX)(R9*1), c, c       \
+	VMOVQ -8(AX)(R10*1), d               \
+	VPINSRQ $1, -8(AX)(R11*1), d, d      \
+	VINSERTI128 $1, d, y, y
+
+// XXH3 is hash16 of four ids, whose ends are in x and y and lengths in n, but for its last
+// step; s to v are lost.
+#define XXH3(x, y, n, s, t, u, v) \
+	VPXOR    -32(R14), x, x      \
+	VPXOR    -64(R14), y, y      \
+	VPSRLQ   $32, x, s             \
+	VPSRLQ   $32, y, t             \
+	VPMULUDQ x, y, u               \
+	VPMULUDQ x, t, v               \
+	VPMULUDQ s, y, Y12             \
+	VPMULUDQ s, t, s               \
+	VPSRLQ   $32, u, t             \
+	VPADDQ   t, v, v               \ // no carry: (2³²-1)² + 2³²-1 < 2⁶⁴
+	VPBLENDD $0xaa, Y15, v, t      \
+	VPADDQ   t, Y12, Y12           \ // nor here
+	VPSRLQ   $32, v, v             \
+	VPADDQ   v, s, s               \
+	VPSRLQ   $32, Y12, v           \
+	VPADDQ   v, s, s               \ // upper half of the product
+	VPSLLQ   $32, Y12, Y12         \
+	VPBLENDD $0x55, u, Y12, Y12    \ // lower half
+	VPXOR    Y12, s, s             \
+	VPSHUFB  reversed<>(SB), x, x  \
+	VPADDQ   n, x, x               \
+	VPADDQ   y, s, s               \
+	VPADDQ   x, s, s               \
+	VPSRLQ   $37, s, x             \
+	VPXOR    x, s, x               \
+	VPSRLQ   $32, x, s             \
+	VPMULUDQ Y13, x, t             \
+	VPMULUDQ Y13, s, s             \
+	VPMULUDQ Y14, x, u             \
+	VPADDQ   u, s, s               \
+	VPSLLQ   $32, s, s             \
+	VPADDQ   t, s, x
+
+// func hashAVX2(spans *span, n int, body *byte, keys *uint32, lo, hi uint64) (done int)
+TEXT ·hashAVX2(SB), NOSPLIT, $96-56
+	LEAQ top-0(SP), R14
+	ANDQ $~31, R14
+	MOVQ spans+0(FP), SI
+	MOVQ n+8(FP), CX
+	MOVQ body+16(FP), AX
+	MOVQ keys+24(FP), DI
+	VPBROADCASTQ lo+32(FP), Y0
+	VMOVDQU Y0, -32(R14)
+	VPBROADCASTQ hi+40(FP), Y0
+	VMOVDQU Y0, -64(R14)
+	BROADCAST($0x9e3779f9, X13, Y13)
+	BROADCAST($0x16566791, X14, Y14)
+	VPXOR Y15, Y15, Y15
+	VPCMPEQD Y11, Y11, Y11
+	VPSRLD $29, Y11, Y11
+	BROADCAST($9, X10, Y10)
+	XORQ DX, DX
+
+eight:
+	CMPQ DX, CX
+	JGE  done
+	VMOVDQU (SI)(DX*8), Y0
+	VMOVDQU 32(SI)(DX*8), Y1
+	VPSRLQ $32, Y0, Y2
+	VPSRLQ $32, Y1, Y3
+	VPSUBD Y0, Y2, Y2
+	VPSUBD Y1, Y3, Y3
+	VPBLENDD $0xaa, Y15, Y2, Y2 // lengths
+	VPBLENDD $0xaa, Y15, Y3, Y3
+	VSHUFPS $0x88, Y3, Y2, Y4
+	VPSUBD Y10, Y4, Y4
+	VPANDN Y4, Y11, Y4
+	VPTEST Y4, Y4
+	JNZ  done                 // not 9 to 16, which an odd span's never is
+	ENDS(0, Y0, Y4, X0, X5, X4, X6)
+	ENDS(32, Y1, Y5, X1, X6, X5, X7)
+	XXH3(Y0, Y4, Y2, Y6, Y7, Y8, Y9)
+	XXH3(Y1, Y5, Y3, Y6, Y7, Y8, Y9)
+	VSHUFPS $0xdd, Y1, Y0, Y2
+	VSHUFPS $0x88, Y1, Y0, Y0
+	VPXOR Y2, Y0, Y0
+	VPERMQ $0xd8, Y0, Y0
+	VPCMPEQD Y15, Y0, Y1
+	VPSUBD Y1, Y0, Y0         // nonZero
+	VMOVDQU Y0, (DI)(DX*4)
+	ADDQ $8, DX
+	JMP  eight
+
+done:
+	MOVQ DX, done+48(FP)
+	VZEROUPPER
+	RET
