@@ -31,12 +31,12 @@ DATA one<>+16(SB)/8, $0x114253d500000000
 DATA one<>+24(SB)/8, $0x114253d500000000
 GLOBL one<>(SB), RODATA|NOPTR, $32
 
-// PRODUCT is the lower half of x times a constant; t and u are lost. Y15 is zero.
+// PRODUCT is the lower half of x times a constant; t and u are lost. Y15 has the upper halves.
 #define PRODUCT(c, x, t, u) \
 	VPMULLD  c<>+32(SB), x, t \ // lower half by upper, upper by lower
 	VPMULUDQ c<>(SB), x, x    \
 	VPSLLQ   $32, t, u        \
-	VPBLENDD $0x55, Y15, t, t \
+	VPAND    Y15, t, t        \
 	VPADDQ   u, x, x          \
 	VPADDQ   t, x, x
 
@@ -108,7 +108,8 @@ TEXT ·baseHashesAVX2(SB), NOSPLIT, $0-24
 	VPBROADCASTQ X12, Y12
 	VPADDQ Y11, Y11, Y13
 	VPADDQ Y12, Y12, Y14
-	VPXOR Y15, Y15, Y15
+	VPCMPEQD Y15, Y15, Y15
+	VPSLLQ $32, Y15, Y15
 
 next:
 	VMOVD CX, X10
@@ -136,12 +137,27 @@ next:
 	PRODUCT(c2, Y5, Y2, Y3)
 	PRODUCT(c2, Y8, Y6, Y7)
 	PRODUCT(c2, Y9, Y10, Y0)
-	HASH(Y4, Y5, 0)
-	HASH(Y8, Y9, 32)
+	VMOVDQU Y4, (DI)
+	VMOVDQU Y5, 128(DI)
+	VMOVDQU Y8, 32(DI)
+	VMOVDQU Y9, 160(DI)
 	ADDQ $32, SI
 	ADDQ $256, DI
 	SUBQ $8, CX
 	JGT  next
+	MOVQ n+8(FP), CX
+	MOVQ to+16(FP), DI
+
+mix:
+	VMOVDQU (DI), Y4
+	VMOVDQU 128(DI), Y5
+	HASH(Y4, Y5, 0)
+	VMOVDQU 32(DI), Y4
+	VMOVDQU 160(DI), Y5
+	HASH(Y4, Y5, 32)
+	ADDQ $256, DI
+	SUBQ $8, CX
+	JGT  mix
 	VZEROUPPER
 	RET
 
