@@ -200,15 +200,18 @@ func (g *group) test(h hashes) (hit byte) {
 // between its steps stays in the first cache.
 const batch = 256
 
-// work is what the kernel knows of a batch between its steps.
+// work is what the kernel knows of a batch between its steps. Those of some processors do
+// sixteen at a time.
 type work struct {
-	hits   [batch]byte        // 1 where a shard holds the key
-	hashes [batch]hashes      // of all keys, in an order of hashVector's own
-	at     [batch + 16]uint32 // numbers of the keys that may be held after four locations
-	left   [batch + 16]uint32 // these keys
-	more   [batch]hashes      // their hashes
-	acc    [batch + 16]uint32 // what the cells of each have in common
-	found  [batch + 16]byte   // 1 where that is anything, after all locations
+	hits      [batch]byte        // 1 where a shard holds the key
+	hashes    [batch]hashes      // of all keys, in an order of hashVector's own
+	at        [batch + 16]uint32 // numbers of the keys that may be held after four locations
+	left      [batch + 16]uint32 // these keys, or where their hashes are
+	more      [batch]hashes      // their hashes
+	acc       [batch + 16]uint32 // what the cells of each have in common
+	found     [batch + 16]byte   // 1 where that is anything, after all locations
+	locations [4 * batch]uint32  // some locations of some keys
+	common    [batch + 16]uint32 // what the cells of all keys have in common after four
 }
 
 var works = sync.Pool{New: func() any { return new(work) }}

@@ -1,7 +1,8 @@
 #include "textflag.h"
 
 // What kernel_avx512_amd64.s does, for eight keys at a time in two registers of four
-// quadwords.
+// quadwords: first those numbered 0, 1, 4 and 5, then 2, 3, 6 and 7, since lower halves of
+// the ones and of the others are put together in order by a single instruction, VSHUFPS.
 
 // Constants of MurmurHash3, whose halves PRODUCT takes apart: the lower half, and that
 // above the upper one.
@@ -88,13 +89,6 @@ DATA numbers8<>+16(SB)/8, $0x0000000500000004
 DATA numbers8<>+24(SB)/8, $0x0000000700000006
 GLOBL numbers8<>(SB), RODATA|NOPTR, $32
 
-// The order in which FOLDED leaves two times four.
-DATA folded<>+0(SB)/8, $0x0000000100000000
-DATA folded<>+8(SB)/8, $0x0000000500000004
-DATA folded<>+16(SB)/8, $0x0000000300000002
-DATA folded<>+24(SB)/8, $0x0000000700000006
-GLOBL folded<>(SB), RODATA|NOPTR, $32
-
 // func baseHashesAVX2(keys *uint32, n int, to *hashes)
 TEXT ·baseHashesAVX2(SB), NOSPLIT, $0-24
 	MOVQ keys+0(FP), SI
@@ -116,9 +110,9 @@ next:
 	VPBROADCASTD X10, Y10
 	VPCMPGTD numbers8<>(SB), Y10, Y10
 	VPMASKMOVD (SI), Y10, Y10
-	VPMOVZXDQ X10, Y4
-	VEXTRACTI128 $1, Y10, X10
-	VPMOVZXDQ X10, Y8
+	VPXOR Y9, Y9, Y9
+	VPUNPCKLDQ Y9, Y10, Y4
+	VPUNPCKHDQ Y9, Y10, Y8
 	VPMULUDQ c1<>(SB), Y4, Y5
 	VPMULUDQ c1<>(SB), Y8, Y9
 	VPMULLD  c1<>+32(SB), Y4, Y4    // the upper half of a key is zero
@@ -161,106 +155,65 @@ mix:
 	VZEROUPPER
 	RET
 
+// DIVISOR broadcasts the constants of reciprocal at BX: Y13 is m, Y14 the scale, Y15 the
+// offset. Two more come to stand below R14, which 32 divides; R12 and Y0 are lost.
+#define Fold     -32(R14)
+#define Exponent -64(R14)
+#define DIVISOR \
+	LEAQ         top-0(SP), R14   \
+	ANDQ         $~31, R14        \
+	VPBROADCASTD (BX), Y13        \
+	VPBROADCASTQ 8(BX), Y0        \
+	VMOVDQU      Y0, Fold         \
+	VBROADCASTSD 16(BX), Y14      \
+	VBROADCASTSD 24(BX), Y15      \
+	MOVL         $0x43300000, R12 \
+	VMOVD        R12, X0          \
+	VPBROADCASTD X0, Y0           \
+	VMOVDQU      Y0, Exponent
+
 // FOLD is a number that is x mod m or that less m, in the lower halves of z; t is lost.
-// See reciprocal. Y13 is m, Y14 the scale, Y15 the offset.
 #define FOLD(x, z, t) \
-	VPSRLQ   $32, x, t                 \
-	VPMULUDQ -32(R14), t, t         \
-	VPBLENDD $0xaa, -64(R14), x, z \
-	VPADDQ   t, z, z                   \
-	VMULPD   Y14, z, t                 \
-	VADDPD   Y15, t, t                 \
-	VPMULUDQ Y13, t, t                 \
+	VPSRLQ   $32, x, t             \
+	VPMULUDQ Fold, t, t            \
+	VPBLENDD $0xaa, Exponent, x, z \
+	VPADDQ   t, z, z               \
+	VMOVDQA  z, t                  \
+	VFMADD213PD Y15, Y14, t        \
+	VPMULUDQ Y13, t, t             \
 	VPSUBD   t, z, z
 
-// PROBE ands the cells of the lane at x mod m into the accumulator Y12, so shifted that
-// the bit of each shard is the lowest of its place. Y8 to Y11 are lost.
-#define PROBE(even, odd) \
-	FOLD(even, Y8, Y9)             \
-	FOLD(odd, Y10, Y11)            \
-	VSHUFPS    $0x88, Y10, Y8, Y8  \
-	VPADDD     Y13, Y8, Y9         \
-	VPMINUD    Y9, Y8, Y8          \ // below zero is a huge number
-	VPSRLVD    -96(R14), Y8, Y9 \
-	VPAND      -128(R14), Y8, Y8 \
-	VMOVQ X9, R12 \
-	VPEXTRQ $1, X9, R13 \
-	VEXTRACTI128 $1, Y9, X9 \
-	VMOVQ X9, R10 \
-	VPEXTRQ $1, X9, R15 \
-	MOVL R12, BX \
-	SHRQ $32, R12 \
-	VMOVD (AX)(BX*4), X11 \
-	VPINSRD $1, (AX)(R12*4), X11, X11 \
-	MOVL R13, BX \
-	SHRQ $32, R13 \
-	VPINSRD $2, (AX)(BX*4), X11, X11 \
-	VPINSRD $3, (AX)(R13*4), X11, X11 \
-	MOVL R10, BX \
-	SHRQ $32, R10 \
-	VMOVD (AX)(BX*4), X10 \
-	VPINSRD $1, (AX)(R10*4), X10, X10 \
-	MOVL R15, BX \
-	SHRQ $32, R15 \
-	VPINSRD $2, (AX)(BX*4), X10, X10 \
-	VPINSRD $3, (AX)(R15*4), X10, X10 \
-	VINSERTI128 $1, X10, Y11, Y11 \
-	VPSRLVD    Y8, Y11, Y11        \
-	VPAND      Y11, Y12, Y12
+// REDUCE writes x mod m of eight x. Y8 to Y11 are lost.
+#define REDUCE(x0, x1, to) \
+	FOLD(x0, Y8, Y9)           \
+	FOLD(x1, Y10, Y11)         \
+	VSHUFPS $0x88, Y10, Y8, Y8 \
+	VPADDD  Y13, Y8, Y9        \
+	VPMINUD Y9, Y8, Y8         \ // below zero is a huge number
+	VMOVDQU Y8, to
 
-// CONSTANTS are those of the lane and the divisor at BX.
-#define CONSTANTS(unitarg, bitsarg) \
-	LEAQ top-0(SP), R14 \
-	ANDQ $~31, R14 \
-	VPBROADCASTD unitarg, Y0       \
-	VMOVDQU      Y0, -96(R14)   \
-	VPBROADCASTD bitsarg, Y0       \
-	VMOVDQU      Y0, -128(R14)  \
-	VPBROADCASTD (BX), Y13         \
-	VPBROADCASTQ 8(BX), Y0         \
-	VMOVDQU      Y0, -32(R14)   \
-	VBROADCASTSD 16(BX), Y14       \
-	VBROADCASTSD 24(BX), Y15       \
-	MOVL         $0x43300000, R12  \
-	VMOVD        R12, X0           \
-	VPBROADCASTD X0, Y0            \
-	VMOVDQU      Y0, -64(R14)
-
-// func testFirstAVX2(hashes *hashes, n int, lane *uint32, unit, bits, mask uint64, d *divisor, left *[256]uint64, at, acc *uint32) (count int)
-TEXT ·testFirstAVX2(SB), NOSPLIT, $160-88
+// func firstLocationsAVX2(hashes *hashes, n int, d *divisor, to *uint32)
+TEXT ·firstLocationsAVX2(SB), NOSPLIT, $96-32
 	MOVQ hashes+0(FP), SI
 	MOVQ n+8(FP), CX
-	MOVQ lane+16(FP), AX
-	MOVQ d+48(FP), BX
-	CONSTANTS(unit+24(FP), bits+32(FP))
-	VPBROADCASTD mask+40(FP), Y7
-	MOVQ left+56(FP), R8
-	MOVQ at+64(FP), DI
-	MOVQ acc+72(FP), R9
-	VMOVDQU folded<>(SB), Y6
-	MOVL $8, BX
-	VMOVD BX, X5
-	VPBROADCASTD X5, Y5
-	XORQ DX, DX
+	MOVQ d+16(FP), BX
+	DIVISOR
+	MOVQ to+24(FP), DI
 
-next:
-	VMOVD CX, X12
-	VPBROADCASTD X12, Y12
-	VPCMPGTD folded<>(SB), Y12, Y12
-	VPAND Y7, Y12, Y12
+eight:
 	VMOVDQU (SI), Y0
 	VMOVDQU 32(SI), Y1
-	PROBE(Y0, Y1)
+	REDUCE(Y0, Y1, 0(DI))
 	VMOVDQU 192(SI), Y2
 	VMOVDQU 224(SI), Y3
 	VPADDQ 64(SI), Y2, Y0
 	VPADDQ 96(SI), Y3, Y1
-	PROBE(Y0, Y1)
+	REDUCE(Y0, Y1, 32(DI))
 	VPADDQ Y2, Y2, Y2
 	VPADDQ Y3, Y3, Y3
 	VPADDQ (SI), Y2, Y0
 	VPADDQ 32(SI), Y3, Y1
-	PROBE(Y0, Y1)
+	REDUCE(Y0, Y1, 64(DI))
 	VMOVDQU 128(SI), Y2
 	VMOVDQU 160(SI), Y3
 	VPADDQ Y2, Y2, Y0
@@ -269,69 +222,50 @@ next:
 	VPADDQ Y3, Y1, Y1
 	VPADDQ 64(SI), Y0, Y0
 	VPADDQ 96(SI), Y1, Y1
-	PROBE(Y0, Y1)
-	VPXOR Y8, Y8, Y8
-	VPCMPEQD Y8, Y12, Y8
-	VMOVMSKPS Y8, BX
-	XORL $255, BX
-	VPMOVZXBD (R8)(BX*8), Y8
-	VPERMD Y12, Y8, Y12
-	VPERMD Y6, Y8, Y8
-	VMOVDQU Y12, (R9)(DX*4)
-	VMOVDQU Y8, (DI)(DX*4)
-	VPADDD Y5, Y6, Y6
-	POPCNTL BX, BX
-	ADDQ BX, DX
+	REDUCE(Y0, Y1, 96(DI))
 	ADDQ $256, SI
+	ADDQ $128, DI
 	SUBQ $8, CX
-	JGT  next
-
-	MOVQ DX, count+80(FP)
+	JGT  eight
 	VZEROUPPER
 	RET
 
-// PICK loads the four hashes of four keys.
-#define FOUR(at, y, x) \
-	VMOVQ   at(SI)(BX*1), x          \
-	VMOVQ   at(SI)(R12*1), X12       \
-	VPINSRQ $1, at(SI)(R10*1), x, x   \
+// ONE loads one of the four hashes of four keys, and PICK all of them.
+#define ONE(at, y, x) \
+	VMOVQ   at(SI)(BX*1), x             \
+	VMOVQ   at(SI)(R12*1), X12          \
+	VPINSRQ $1, at(SI)(R10*1), x, x     \
 	VPINSRQ $1, at(SI)(R13*1), X12, X12 \
 	VINSERTI128 $1, X12, y, y
-#define PICK(i, j, k, l, y0, x0, y1, x1, y2, x2, y3, x3) \
-	MOVL i, BX \
-	MOVL j, R10 \
-	MOVL k, R12 \
-	MOVL l, R13 \
-	FOUR(0, y0, x0) \
-	FOUR(64, y1, x1) \
-	FOUR(128, y2, x2) \
-	FOUR(192, y3, x3)
+#define PICK(i, y0, x0, y1, x1, y2, x2, y3, x3) \
+	MOVL i+0(R8), BX   \
+	MOVL i+4(R8), R10  \
+	MOVL i+16(R8), R12 \
+	MOVL i+20(R8), R13 \
+	ONE(0, y0, x0)     \
+	ONE(64, y1, x1)    \
+	ONE(128, y2, x2)   \
+	ONE(192, y3, x3)
 
-// func testRestAVX2(hashes *hashes, at *uint32, n int, lane *uint32, unit, bits, k uint64, d *divisor, acc *uint32, found *byte)
-TEXT ·testRestAVX2(SB), NOSPLIT, $288-80
+#define Even2 -96(R14)
+#define Even3 -128(R14)
+#define Odd2  -160(R14)
+#define Odd3  -192(R14)
+
+// func restLocationsAVX2(hashes *hashes, places *uint32, n int, k uint64, d *divisor, to *uint32)
+TEXT ·restLocationsAVX2(SB), NOSPLIT, $224-48
 	MOVQ hashes+0(FP), SI
-	MOVQ at+8(FP), R8
+	MOVQ places+8(FP), R8
 	MOVQ n+16(FP), CX
-	MOVQ lane+24(FP), AX
-	MOVQ d+56(FP), BX
-	CONSTANTS(unit+32(FP), bits+40(FP))
-	MOVQ k+48(FP), DX
+	MOVQ k+24(FP), DX
 	SUBQ $4, DX
-	MOVQ acc+64(FP), R9
-	MOVQ found+72(FP), DI
+	MOVQ d+32(FP), BX
+	DIVISOR
+	MOVQ to+40(FP), DI
 
-next:
-	// Where the hashes of eight are: those of the numbers 0, 1, 4 and 5 come to stand in
-	// one register and the others in another, so that PROBE leaves them in order.
-	VMOVDQU (R8), Y0
-	VPSRLD $3, Y0, Y1
-	VPSLLD $29, Y0, Y0
-	VPSLLD $8, Y1, Y1
-	VPSRLD $26, Y0, Y0
-	VPADDD Y1, Y0, Y0
-	VMOVDQU Y0, -160(R14)
-	PICK(-160(R14), -156(R14), -144(R14), -140(R14), Y0, X0, Y1, X1, Y8, X8, Y10, X10)
-	PICK(-152(R14), -148(R14), -136(R14), -132(R14), Y4, X4, Y5, X5, Y9, X9, Y11, X11)
+eight:
+	PICK(0, Y0, X0, Y1, X1, Y8, X8, Y10, X10)
+	PICK(8, Y4, X4, Y5, X5, Y9, X9, Y11, X11)
 	VPADDQ Y10, Y10, Y2
 	VPADDQ Y11, Y11, Y6
 	VPADDQ Y8, Y8, Y3
@@ -348,57 +282,144 @@ next:
 	VPSLLQ $2, Y9, Y9
 	VPSLLQ $2, Y10, Y10
 	VPSLLQ $2, Y11, Y11
-	VMOVDQU Y8, -160(R14)
-	VMOVDQU Y9, -192(R14)
-	VMOVDQU Y10, -224(R14)
-	VMOVDQU Y11, -256(R14)
-	VMOVDQU (R9), Y12
+	VMOVDQU Y8, Even2
+	VMOVDQU Y9, Odd2
+	VMOVDQU Y10, Even3
+	VMOVDQU Y11, Odd3
 	MOVQ DX, R11
 
 four:
-	VPADDQ -160(R14), Y0, Y0
-	VPADDQ -224(R14), Y1, Y1
-	VPADDQ -224(R14), Y2, Y2
-	VPADDQ -160(R14), Y3, Y3
-	VPADDQ -192(R14), Y4, Y4
-	VPADDQ -256(R14), Y5, Y5
-	VPADDQ -256(R14), Y6, Y6
-	VPADDQ -192(R14), Y7, Y7
+	VPADDQ Even2, Y0, Y0
+	VPADDQ Even3, Y1, Y1
+	VPADDQ Even3, Y2, Y2
+	VPADDQ Even2, Y3, Y3
+	VPADDQ Odd2, Y4, Y4
+	VPADDQ Odd3, Y5, Y5
+	VPADDQ Odd3, Y6, Y6
+	VPADDQ Odd2, Y7, Y7
 	SUBQ $4, R11
 	JLT  few
-	PROBE(Y0, Y4)
-	PROBE(Y1, Y5)
-	PROBE(Y2, Y6)
-	PROBE(Y3, Y7)
+	REDUCE(Y0, Y4, 0(DI))
+	REDUCE(Y1, Y5, 32(DI))
+	REDUCE(Y2, Y6, 64(DI))
+	REDUCE(Y3, Y7, 96(DI))
+	ADDQ $128, DI
 	JMP  four
 
 few:
 	ADDQ $4, R11
 	JZ   done
-	PROBE(Y0, Y4)
+	REDUCE(Y0, Y4, 0(DI))
+	ADDQ $32, DI
 	DECQ R11
 	JZ   done
-	PROBE(Y1, Y5)
+	REDUCE(Y1, Y5, 0(DI))
+	ADDQ $32, DI
 	DECQ R11
 	JZ   done
-	PROBE(Y2, Y6)
+	REDUCE(Y2, Y6, 0(DI))
+	ADDQ $32, DI
 
 done:
-	VPXOR Y8, Y8, Y8
-	VPCMPEQD Y8, Y12, Y8      // -1 where nothing is left
-	VPACKSSDW Y8, Y8, Y8
-	VPACKSSWB Y8, Y8, Y8
-	VEXTRACTI128 $1, Y8, X9
-	VPUNPCKLDQ X9, X8, X8
-	VMOVQ X8, BX
-	NOTQ BX
-	MOVQ $0x0101010101010101, R12
-	ANDQ R12, BX
-	MOVQ BX, (DI)
 	ADDQ $32, R8
-	ADDQ $32, R9
-	ADDQ $8, DI
 	SUBQ $8, CX
-	JGT  next
+	JGT  eight
+	VZEROUPPER
+	RET
+
+// func probeAVX2(locations *uint32, n int, k uint64, lane *uint32, unit, bits uint64, acc *uint32, step uint64, to *uint32)
+//
+// Cells are loaded one by one: an instruction that does eight takes longer on some
+// processors, and on none much less.
+TEXT ·probeAVX2(SB), NOSPLIT, $0-72
+	MOVQ locations+0(FP), SI
+	MOVQ n+8(FP), CX
+	MOVQ k+16(FP), DX
+	MOVQ lane+24(FP), AX
+	MOVQ unit+32(FP), R15
+	VPBROADCASTD bits+40(FP), Y15
+	MOVQ acc+48(FP), R9
+	MOVQ step+56(FP), R8
+	MOVQ to+64(FP), DI
+
+#define CELLS(at, x) \
+	SHRXL R15, at+0(SI), BX              \
+	SHRXL R15, at+4(SI), R10             \
+	SHRXL R15, at+8(SI), R12             \
+	SHRXL R15, at+12(SI), R13            \
+	VMOVD (AX)(BX*4), x                  \
+	VPINSRD $1, (AX)(R10*4), x, x        \
+	VPINSRD $2, (AX)(R12*4), x, x        \
+	VPINSRD $3, (AX)(R13*4), x, x
+
+eight:
+	VMOVDQU (R9), Y0
+	MOVQ DX, R11
+
+location:
+	CELLS(0, X1)
+	CELLS(16, X2)
+	VINSERTI128 $1, X2, Y1, Y1
+	VPAND (SI), Y15, Y3
+	VPSRLVD Y3, Y1, Y1
+	VPAND Y1, Y0, Y0
+	ADDQ $32, SI
+	DECQ R11
+	JNZ  location
+	VMOVDQU Y0, (DI)
+	ADDQ R8, R9
+	ADDQ $32, DI
+	SUBQ $8, CX
+	JGT  eight
+	VZEROUPPER
+	RET
+
+// Where a key's hashes are among those of eight, in bytes.
+DATA places8<>+0(SB)/8, $0x0000000800000000
+DATA places8<>+8(SB)/8, $0x0000002800000020
+DATA places8<>+16(SB)/8, $0x0000001800000010
+DATA places8<>+24(SB)/8, $0x0000003800000030
+GLOBL places8<>(SB), RODATA|NOPTR, $32
+
+// func listLeftAVX2(from *uint32, n int, left *uint64, at, places, acc *uint32) (count int)
+TEXT ·listLeftAVX2(SB), NOSPLIT, $0-56
+	MOVQ from+0(FP), SI
+	MOVQ n+8(FP), CX
+	MOVQ left+16(FP), R8
+	MOVQ at+24(FP), DI
+	MOVQ places+32(FP), R10
+	MOVQ acc+40(FP), R9
+	VMOVDQU numbers8<>(SB), Y0
+	VMOVDQU places8<>(SB), Y6
+	VPXOR Y1, Y1, Y1
+	VPCMPEQD Y2, Y2, Y2
+	VPSRLD $31, Y2, Y2
+	VPSLLD $8, Y2, Y7         // bytes of the hashes of eight
+	VPSLLD $3, Y2, Y2
+	VMOVD CX, X3
+	VPBROADCASTD X3, Y3
+	XORQ DX, DX
+
+eight:
+	VPCMPGTD Y0, Y3, Y5
+	VPAND (SI), Y5, Y4
+	VPCMPEQD Y1, Y4, Y5
+	VMOVMSKPS Y5, BX
+	XORL $255, BX
+	VPMOVZXBD (R8)(BX*8), Y5
+	VPERMD Y4, Y5, Y4
+	VPERMD Y0, Y5, Y8
+	VPERMD Y6, Y5, Y5
+	VMOVDQU Y4, (R9)(DX*4)
+	VMOVDQU Y8, (DI)(DX*4)
+	VMOVDQU Y5, (R10)(DX*4)
+	VPADDD Y2, Y0, Y0
+	VPADDD Y7, Y6, Y6
+	POPCNTL BX, BX
+	ADDQ BX, DX
+	ADDQ $32, SI
+	SUBQ $8, CX
+	JGT  eight
+	MOVQ DX, count+48(FP)
 	VZEROUPPER
 	RET

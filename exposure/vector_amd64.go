@@ -8,7 +8,7 @@ import (
 
 var (
 	haveAVX512 = haveAVX2 && cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512VL && cpu.X86.HasAVX512BW
-	haveAVX2   = cpu.X86.HasAVX2 && cpu.X86.HasBMI1 && cpu.X86.HasPOPCNT
+	haveAVX2   = cpu.X86.HasAVX2 && cpu.X86.HasFMA && cpu.X86.HasBMI1 && cpu.X86.HasBMI2 && cpu.X86.HasPOPCNT
 )
 
 // reciprocal is 1/m in the ways that vectors need it: 0 where one does not serve.
@@ -66,12 +66,8 @@ func (g *group) testVector(keys []uint32, w *work) (n int, ok bool) {
 			baseHashesAVX512(&w.left[0], n, &w.more[0])
 			testRestAVX512(&w.more[0], n, &lane[0], uint64(g.unit), bits, g.k, g.mod.m, g.rec.inv, &w.acc[0], &w.found[0])
 		}
-	case haveAVX2 && !haveAVX512 && g.rec.scale != 0:
-		d := &divisor{g.mod.m, g.rec.fold, g.rec.scale, g.rec.offset}
-		n = testFirstAVX2(&w.hashes[0], len(keys), &lane[0], uint64(g.unit), bits, uint64(g.mask()), d, &left[0], &w.at[0], &w.acc[0])
-		if n > 0 {
-			testRestAVX2(&w.hashes[0], &w.at[0], n, &lane[0], uint64(g.unit), bits, g.k, d, &w.acc[0], &w.found[0])
-		}
+	case haveAVX2 && !haveAVX512 && g.rec.scale != 0 && g.k <= 4+restLocations:
+		n = g.testAVX2(len(keys), lane, bits, w)
 	default:
 		return 0, false
 	}
@@ -116,7 +112,33 @@ func testRestAVX512(hashes *hashes, n int, lane *uint32, unit, bits, k, m uint64
 //go:noescape
 func interleaveAVX512(cells *uint32, n int, words *uint64, unit, shift uint64)
 
-// divisor is what testFirstAVX2 and testRestAVX2 reduce by.
+// testAVX2 computes locations and looks at their cells in turns: what has just been
+// written by eights is slow to read one by one.
+func (g *group) testAVX2(n int, lane []uint32, bits uint64, w *work) int {
+	d := &divisor{g.mod.m, g.rec.fold, g.rec.scale, g.rec.offset}
+	unit, mask, common := uint64(g.unit), g.mask(), &w.common
+	start := [8]uint32{mask, mask, mask, mask, mask, mask, mask, mask}
+	firstLocationsAVX2(&w.hashes[0], n, d, &w.locations[0])
+	probeAVX2(&w.locations[0], n, 4, &lane[0], unit, bits, &start[0], 0, &common[0])
+	n = listLeftAVX2(&common[0], n, &left[0], &w.at[0], &w.left[0], &w.acc[0])
+	for i := 0; i < n && g.k > 4; i += restKeys {
+		n, acc := min(restKeys, n-i), &w.acc[i]
+		restLocationsAVX2(&w.hashes[0], &w.left[i], n, g.k, d, &w.locations[0])
+		probeAVX2(&w.locations[0], n, g.k-4, &lane[0], unit, bits, acc, 32, acc)
+	}
+	for i, acc := range w.acc[:n] {
+		w.found[i] = 0
+		if acc != 0 {
+			w.found[i] = 1
+		}
+	}
+	return n
+}
+
+// restKeys and restLocations are of how many keys and locations w.locations has room for.
+const restKeys, restLocations = 64, 16
+
+// divisor is what locations are reduced by.
 type divisor struct {
 	m, fold       uint64
 	scale, offset float64
@@ -141,15 +163,26 @@ var left = func() (to [256]uint64) {
 //go:noescape
 func baseHashesAVX2(keys *uint32, n int, to *hashes)
 
-// testFirstAVX2 tests the four first locations of n ≥ 1 keys, and writes the numbers of
-// those that may be held, and what their cells have in common. It writes eight of each at
-// a time.
+// firstLocationsAVX2 computes the first four locations of n ≥ 1 keys, of eight keys each
+// after the other.
 //
 //go:noescape
-func testFirstAVX2(hashes *hashes, n int, lane *uint32, unit, bits, mask uint64, d *divisor, left *uint64, at, acc *uint32) (count int)
+func firstLocationsAVX2(hashes *hashes, n int, d *divisor, to *uint32)
 
-// testRestAVX2 tests the others of k ≥ 4 locations of n ≥ 1 keys whose cells have acc in
-// common so far. It does eight at a time.
+// restLocationsAVX2 computes the others of k > 4 locations of n ≥ 1 keys, whose hashes are
+// at those places.
 //
 //go:noescape
-func testRestAVX2(hashes *hashes, at *uint32, n int, lane *uint32, unit, bits, k uint64, d *divisor, acc *uint32, found *byte)
+func restLocationsAVX2(hashes *hashes, places *uint32, n int, k uint64, d *divisor, to *uint32)
+
+// probeAVX2 writes what acc and the cells at k ≥ 1 locations of n ≥ 1 keys have in common.
+// It does eight at a time, and acc is step bytes further for the next.
+//
+//go:noescape
+func probeAVX2(locations *uint32, n int, k uint64, lane *uint32, unit, bits uint64, acc *uint32, step uint64, to *uint32)
+
+// listLeftAVX2 lists which of n ≥ 1 numbers are not zero: their own numbers, where the
+// hashes of such a key are, and themselves. It writes eight of each at a time.
+//
+//go:noescape
+func listLeftAVX2(from *uint32, n int, left *uint64, at, places, acc *uint32) (count int)
