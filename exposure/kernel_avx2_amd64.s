@@ -423,3 +423,70 @@ eight:
 	MOVQ DX, count+48(FP)
 	VZEROUPPER
 	RET
+
+// SPREAD puts the bits of four quadwords, so many in each as a cell takes twice, into both
+// of its cells: Y5 says how far up the upper ones go, Y6 which of them count.
+#define SPREAD(at) \
+	VPSLLVQ Y5, Y0, Y1    \
+	VPOR    Y1, Y0, Y0    \
+	VPAND   Y6, Y0, Y0    \
+	VPSLLVQ Y7, Y0, Y0    \
+	VPOR    at(DI), Y0, Y0 \
+	VMOVDQU Y0, at(DI)
+
+// func interleaveAVX2(cells *uint32, n int, words *uint64, unit, shift uint64)
+TEXT ·interleaveAVX2(SB), NOSPLIT, $0-40
+	MOVQ cells+0(FP), DI
+	MOVQ n+8(FP), CX
+	MOVQ words+16(FP), SI
+	MOVQ unit+24(FP), R8
+	VPBROADCASTQ shift+32(FP), Y7
+	MOVQ $1, AX
+	SHLXQ R8, AX, AX          // bits of a shard in a cell
+	MOVQ $32, BX
+	SUBQ AX, BX
+	VMOVQ BX, X5
+	VPBROADCASTQ X5, Y5
+	MOVL $-1, BX
+	BZHIL AX, BX, BX
+	VMOVD BX, X6
+	VPBROADCASTD X6, Y6
+	CMPQ R8, $3
+	JEQ  eights
+	JLT  fours
+
+sixteens:
+	VPMOVZXDQ (SI), Y0
+	SPREAD(0)
+	VPMOVZXDQ 16(SI), Y0
+	SPREAD(32)
+	ADDQ $32, SI
+	ADDQ $64, DI
+	DECQ CX
+	JNZ  sixteens
+	VZEROUPPER
+	RET
+
+eights:
+	VPMOVZXWQ (SI), Y0
+	SPREAD(0)
+	VPMOVZXWQ 8(SI), Y0
+	SPREAD(32)
+	ADDQ $16, SI
+	ADDQ $64, DI
+	DECQ CX
+	JNZ  eights
+	VZEROUPPER
+	RET
+
+fours:
+	VPMOVZXBQ (SI), Y0
+	SPREAD(0)
+	VPMOVZXBQ 4(SI), Y0
+	SPREAD(32)
+	ADDQ $8, SI
+	ADDQ $64, DI
+	DECQ CX
+	JNZ  fours
+	VZEROUPPER
+	RET

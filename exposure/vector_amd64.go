@@ -76,7 +76,7 @@ func (g *group) testVector(keys []uint32, w *work) (n int, ok bool) {
 
 // interleaveVector does whole eights of pairs of cells, and says how many words those are.
 func interleaveVector(cells []uint32, words []uint64, unit uint8, shift int) int {
-	if !haveAVX512 || unit == 5 { // a single shard: nothing to interleave with
+	if !haveAVX2 || unit == 5 { // a single shard: nothing to interleave with
 		return 0
 	}
 	each := 1 << (unit - 2) // words to eight pairs of cells
@@ -84,7 +84,11 @@ func interleaveVector(cells []uint32, words []uint64, unit uint8, shift int) int
 	if n == 0 {
 		return 0
 	}
-	interleaveAVX512(&cells[:16*n][0], n, &words[0], uint64(unit), uint64(shift))
+	if haveAVX512 {
+		interleaveAVX512(&cells[:16*n][0], n, &words[0], uint64(unit), uint64(shift))
+	} else {
+		interleaveAVX2(&cells[:16*n][0], n, &words[0], uint64(unit), uint64(shift))
+	}
 	return n * each
 }
 
@@ -186,3 +190,8 @@ func probeAVX2(locations *uint32, n int, k uint64, lane *uint32, unit, bits uint
 //
 //go:noescape
 func listLeftAVX2(from *uint32, n int, left *uint64, at, places, acc *uint32) (count int)
+
+// interleaveAVX2 does what interleaveAVX512 does.
+//
+//go:noescape
+func interleaveAVX2(cells *uint32, n int, words *uint64, unit, shift uint64)
