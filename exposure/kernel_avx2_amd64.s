@@ -1,11 +1,13 @@
 #include "textflag.h"
 
 // What kernel_avx512_amd64.s does, for eight keys at a time in two registers of four
-// quadwords: first those numbered 0, 1, 4 and 5, then 2, 3, 6 and 7, since lower halves of
-// the ones and of the others are put together in order by a single instruction, VSHUFPS.
+// quadwords: of the keys 0, 1, 4 and 5, and of 2, 3, 6 and 7, since a single instruction
+// puts lower halves of the ones and of the others together in order. Steps are short, and
+// each goes through the whole batch: a processor looks ahead so far that it then works on
+// several eights at once, where it would wait in a long one.
 
-// Constants of MurmurHash3, whose halves PRODUCT takes apart: the lower half, and that
-// above the upper one.
+// Constants of MurmurHash3 as PRODUCT has them: the lower half, and then the upper half
+// below the lower one.
 #define CONSTANT(name, lo, hi) \
 	DATA name<>+0(SB)/8, $(lo)                   \
 	DATA name<>+8(SB)/8, $(lo)                   \
@@ -32,7 +34,8 @@ DATA one<>+16(SB)/8, $0x114253d500000000
 DATA one<>+24(SB)/8, $0x114253d500000000
 GLOBL one<>(SB), RODATA|NOPTR, $32
 
-// PRODUCT is the lower half of x times a constant; t and u are lost. Y15 has the upper halves.
+// PRODUCT is the lower half of x times a constant; t and u are lost. Y15 has the bits of
+// upper halves.
 #define PRODUCT(c, x, t, u) \
 	VPMULLD  c<>+32(SB), x, t \ // lower half by upper, upper by lower
 	VPMULUDQ c<>(SB), x, x    \
@@ -41,22 +44,22 @@ GLOBL one<>(SB), RODATA|NOPTR, $32
 	VPADDQ   u, x, x          \
 	VPADDQ   t, x, x
 
-#define SHIFT(x, t) \
+#define SHIFT33(x, t) \
 	VPSRLQ $33, x, t \
 	VPXOR  t, x, x
 
 // FMIX is fmix of x and of y; t to w are lost.
 #define FMIX(x, y, t, u, v, w) \
-	SHIFT(x, t)           \
-	SHIFT(y, v)           \
+	SHIFT33(x, t)         \
+	SHIFT33(y, v)         \
 	PRODUCT(f1, x, t, u)  \
 	PRODUCT(f1, y, v, w)  \
-	SHIFT(x, t)           \
-	SHIFT(y, v)           \
+	SHIFT33(x, t)         \
+	SHIFT33(y, v)         \
 	PRODUCT(f2, x, t, u)  \
 	PRODUCT(f2, y, v, w)  \
-	SHIFT(x, t)           \
-	SHIFT(y, v)
+	SHIFT33(x, t)           \
+	SHIFT33(y, v)
 
 #define ROTATE31(x, t) \
 	VPSRLQ $33, x, t \
@@ -73,7 +76,7 @@ GLOBL one<>(SB), RODATA|NOPTR, $32
 	VPADDQ   Y12, q, Y2            \
 	VPADDQ   Y14, q, Y3            \
 	FMIX(Y0, Y1, p, Y6, Y7, Y10)   \
-	FMIX(Y2, Y3, q, Y6, Y7, Y10)    \
+	FMIX(Y2, Y3, q, Y6, Y7, Y10)   \
 	VPADDQ   Y1, Y0, Y0            \
 	VPADDQ   Y1, Y0, Y1            \
 	VPADDQ   Y3, Y2, Y2            \
@@ -105,7 +108,7 @@ TEXT ·baseHashesAVX2(SB), NOSPLIT, $0-24
 	VPCMPEQD Y15, Y15, Y15
 	VPSLLQ $32, Y15, Y15
 
-next:
+eight:
 	VMOVD CX, X10
 	VPBROADCASTD X10, Y10
 	VPCMPGTD numbers8<>(SB), Y10, Y10
@@ -138,7 +141,7 @@ next:
 	ADDQ $32, SI
 	ADDQ $256, DI
 	SUBQ $8, CX
-	JGT  next
+	JGT  eight
 	MOVQ n+8(FP), CX
 	MOVQ to+16(FP), DI
 
@@ -155,10 +158,11 @@ mix:
 	VZEROUPPER
 	RET
 
-// DIVISOR broadcasts the constants of reciprocal at BX: Y13 is m, Y14 the scale, Y15 the
-// offset. Two more come to stand below R14, which 32 divides; R12 and Y0 are lost.
 #define Fold     -32(R14)
 #define Exponent -64(R14)
+
+// DIVISOR broadcasts the constants of reciprocal at BX: Y13 is m, Y14 the scale, Y15 the
+// offset. Two more come to stand below R14, which 32 divides; R12 and Y0 are lost.
 #define DIVISOR \
 	LEAQ         top-0(SP), R14   \
 	ANDQ         $~31, R14        \
@@ -247,10 +251,11 @@ eight:
 	ONE(128, y2, x2)   \
 	ONE(192, y3, x3)
 
-#define Even2 -96(R14)
-#define Even3 -128(R14)
-#define Odd2  -160(R14)
-#define Odd3  -192(R14)
+// What locations grow by, four times h2 and h3: of the one four keys, and of the other.
+#define One2   -96(R14)
+#define One3   -128(R14)
+#define Other2 -160(R14)
+#define Other3 -192(R14)
 
 // func restLocationsAVX2(hashes *hashes, places *uint32, n int, k uint64, d *divisor, to *uint32)
 TEXT ·restLocationsAVX2(SB), NOSPLIT, $224-48
@@ -282,21 +287,21 @@ eight:
 	VPSLLQ $2, Y9, Y9
 	VPSLLQ $2, Y10, Y10
 	VPSLLQ $2, Y11, Y11
-	VMOVDQU Y8, Even2
-	VMOVDQU Y9, Odd2
-	VMOVDQU Y10, Even3
-	VMOVDQU Y11, Odd3
+	VMOVDQU Y8, One2
+	VMOVDQU Y9, Other2
+	VMOVDQU Y10, One3
+	VMOVDQU Y11, Other3
 	MOVQ DX, R11
 
 four:
-	VPADDQ Even2, Y0, Y0
-	VPADDQ Even3, Y1, Y1
-	VPADDQ Even3, Y2, Y2
-	VPADDQ Even2, Y3, Y3
-	VPADDQ Odd2, Y4, Y4
-	VPADDQ Odd3, Y5, Y5
-	VPADDQ Odd3, Y6, Y6
-	VPADDQ Odd2, Y7, Y7
+	VPADDQ One2, Y0, Y0
+	VPADDQ One3, Y1, Y1
+	VPADDQ One3, Y2, Y2
+	VPADDQ One2, Y3, Y3
+	VPADDQ Other2, Y4, Y4
+	VPADDQ Other3, Y5, Y5
+	VPADDQ Other3, Y6, Y6
+	VPADDQ Other2, Y7, Y7
 	SUBQ $4, R11
 	JLT  few
 	REDUCE(Y0, Y4, 0(DI))

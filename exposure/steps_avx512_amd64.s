@@ -321,39 +321,3 @@ sixteen:
 	MOVQ DX, count+40(FP)
 	VZEROUPPER
 	RET
-
-// func tokensAVX2(to *byte, ids *uint32, n int, spans *span, body *byte, last uint64) (done, written int)
-TEXT ·tokensAVX2(SB), NOSPLIT, $0-64
-	MOVQ to+0(FP), DI
-	MOVQ ids+8(FP), SI
-	MOVQ n+16(FP), CX
-	MOVQ spans+24(FP), R8
-	MOVQ body+32(FP), AX
-	MOVQ last+40(FP), R9
-	MOVQ DI, R10
-	XORQ DX, DX
-
-token:
-	CMPQ DX, CX
-	JGE  done
-	MOVL (SI)(DX*4), BX
-	MOVL (R8)(BX*8), R11      // from
-	MOVL 4(R8)(BX*8), R12
-	SUBQ R11, R12             // length; below zero for an odd span
-	CMPQ R12, $29
-	JHI  done
-	CMPQ R11, R9
-	JHI  done
-	VMOVDQU -1(AX)(R11*1), Y0
-	VMOVDQU Y0, (DI)
-	MOVB $',', 2(DI)(R12*1)
-	LEAQ 3(DI)(R12*1), DI
-	INCQ DX
-	JMP  token
-
-done:
-	SUBQ R10, DI
-	MOVQ DX, done+48(FP)
-	MOVQ DI, written+56(FP)
-	VZEROUPPER
-	RET

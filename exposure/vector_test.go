@@ -68,11 +68,13 @@ func TestHash16(t *testing.T) {
 // TestAllIsEach holds the kernel for many keys, by whatever instructions this machine
 // has and by those that all have, against shard by shard and key by key: for every k, for
 // sizes about the smallest that vectors serve, and up to the largest there is.
-func TestAllIsEach(t *testing.T) {
-	sizes := []uint32{64, 1000, 8191, 8192, 8193, 17129, 18192, 65536, 171287, 1<<20 - 1, 1 << 25}
+func TestAllIsEach(t *testing.T) { eachKind(func() { testAllIsEach(t) }) }
+
+func testAllIsEach(t *testing.T) {
+	sizes := []uint32{64, 65, 1000, 8191, 8192, 8193, 17129, 18192, 65536, 171287, 1<<19 - 1, 1 << 19, 1<<19 + 1, 1<<20 - 1, 1 << 25}
 	for round := range 200 {
 		m := sizes[round%len(sizes)]
-		k, shards := uint64(1+rand.IntN(20)), 1+rand.IntN(8)
+		k, shards := uint64(1+rand.IntN(24)), 1+rand.IntN(8)
 		g := newGroup(m, uint8(k))
 		keys := make([]uint32, 1+rand.IntN(batch))
 		for i := range keys {
@@ -127,7 +129,9 @@ func TestAllIsEach(t *testing.T) {
 
 // TestInterleave holds every bit of a lane, by whatever instructions this machine has and
 // by those that all have, against the shards.
-func TestInterleave(t *testing.T) {
+func TestInterleave(t *testing.T) { eachKind(func() { testInterleave(t) }) }
+
+func testInterleave(t *testing.T) {
 	for round := range 160 {
 		g := newGroup(uint32(64+rand.IntN(3000)), 4)
 		for s := range 1 + round%8 {
