@@ -94,11 +94,14 @@ type Result struct {
 	EventsSync  float64 `json:"events_per_second_synced"`
 	EventsRelax float64 `json:"events_per_second_relaxed"`
 
-	Peak10k       float64 `json:"peak_10000_rps"`      // 10,000 candidates, as many connections as it takes
-	Rate10k       float64 `json:"rate_10000_rps"`      // 70 % of that, or what was asked for
-	P50At70       float64 `json:"p50_at_70_us"`        // the same at that rate: the median of five rounds,
-	P99At70       float64 `json:"p99_at_70_us"`        // of which each is cut into slices of 250 ms
-	Slice99At70   float64 `json:"p99_at_70_slice_us"`  // of the median slice
+	Peak10k       float64 `json:"peak_10000_rps"`     // 10,000 candidates, as many connections as it takes
+	Rate10k       float64 `json:"rate_10000_rps"`     // 70 % of that, or what was asked for
+	P50At70       float64 `json:"p50_at_70_us"`       // the same at that rate: the median of five rounds,
+	P99At70       float64 `json:"p99_at_70_us"`       // of which each is cut into slices of 250 ms
+	Slice99At70   float64 `json:"p99_at_70_slice_us"` // of the median slice
+	Quiet99At70   float64 `json:"p99_at_70_quiet_us"` // of the slices in which this machine's host gave its processors to nobody else
+	QuietAt70     float64 `json:"quiet_at_70"`        // the share of these
+	ControlQuiet  float64 `json:"control_quiet_us"`
 	ControlP50    float64 `json:"control_p50_us"`      // ServeControl at that rate and as busy, slice by slice in turns with it
 	ControlP99    float64 `json:"control_p99_us"`      //
 	ControlS99    float64 `json:"control_slice_us"`    // p99 of its median slice
@@ -106,11 +109,14 @@ type Result struct {
 	ControlCold50 float64 `json:"control_cold_p50_us"` // and like the cold users
 	ControlCold99 float64 `json:"control_cold_p99_us"` //
 	ControlColdS  float64 `json:"control_cold_slice_us"`
+	ControlColdQ  float64 `json:"control_cold_quiet_us"`
 	Late99        float64 `json:"late_p99_us"`       // of how late the load itself sent, part of p99_at_70_us
 	ColdLate99    float64 `json:"cold_late_p99_us"`  // and of cold_p99_us
 	BusyAt70      float64 `json:"busy_at_70"`        // share of its processor the server used then
 	ColdBusy      float64 `json:"cold_busy"`         // and at the rate of cold users
 	ColdSlice99   float64 `json:"cold_p99_slice_us"` // of the median slice
+	ColdQuiet99   float64 `json:"cold_p99_quiet_us"` // of slices as above
+	ColdQuiet     float64 `json:"cold_quiet"`        // the share of these
 	ColdRate      float64 `json:"cold_rps"`          // at which cold latencies were measured: half of the peak, or what was asked for
 	ColdUsers     int     `json:"cold_users"`        // asked, each as often as all others
 	MixUsers      int     `json:"mix_users"`         //
@@ -374,6 +380,7 @@ func (b *bench) load() error {
 	}
 	b.r.Peak10k, b.r.Rate10k = st.peak, st.rate
 	b.r.BusyAt70, b.r.P50At70, b.r.P99At70, b.r.Slice99At70, b.r.Late99 = st.own.busy, st.own.p50, st.own.p99, st.own.slice99, st.own.late99
+	b.r.Quiet99At70, b.r.QuietAt70, b.r.ControlQuiet = st.own.quiet99, st.own.quiet, st.control.quiet99
 	b.r.ControlP50, b.r.ControlP99, b.r.ControlS99, b.r.ControlBusy = st.control.p50, st.control.p99, st.control.slice99, st.control.busy
 	for _, q := range []float64{0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.995, 0.999, 1} {
 		b.r.Latencies = append(b.r.Latencies, Point{q, st.lat.at(q)})

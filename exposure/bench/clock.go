@@ -1,7 +1,10 @@
 package bench
 
 import (
+	"bytes"
+	"os"
 	"runtime"
+	"strconv"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -24,4 +27,24 @@ func sleepUntil(t time.Time) {
 		ts := unix.NsecToTimespec(d.Nanoseconds())
 		_ = unix.Nanosleep(&ts, nil) // interrupted: the rest is waited for
 	}
+}
+
+// stolen is how long, in hundredths of a second, processors of this machine had work and
+// its host gave them to others: proc(5)'s steal. It is 0 where the host does not tell.
+func stolen() int {
+	stat, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return 0
+	}
+	return steal(stat)
+}
+
+func steal(stat []byte) int {
+	all, _, _ := bytes.Cut(stat, []byte("\n"))
+	fields := bytes.Fields(all) // cpu user nice system idle iowait irq softirq steal
+	if len(fields) < 9 || string(fields[0]) != "cpu" {
+		return 0
+	}
+	n, _ := strconv.Atoi(string(fields[8]))
+	return n
 }

@@ -340,23 +340,31 @@ func (o *openLoop) run(ctx context.Context, next requests, rps float64, d time.D
 type figures struct {
 	p50, p99 float64 // of a round
 	slice99  float64 // p99 of a slice
+	quiet99  float64 // of all slices from which nothing was stolen
+	quiet    float64 // the share of these
 	late99   float64 // of a round, of how late the load itself was
 	busy     float64
 }
 
 func (f figures) String() string {
-	return fmt.Sprintf("p50 %.0f µs, p99 %.0f µs (of a slice %.0f), %.0f %% busy", f.p50, f.p99, f.slice99, 100*f.busy)
+	return fmt.Sprintf("p50 %.0f µs, p99 %.0f µs (of a slice %.0f, of the %.0f %% undisturbed ones %.0f), %.0f %% busy", f.p50, f.p99, f.slice99, 100*f.quiet, f.quiet99, 100*f.busy)
 }
 
 // measured gathers what figures are the medians of.
 type measured struct {
 	lat, late                       latencies   // of this round
 	rounds                          []latencies // those that ended, sorted
+	quiet                           latencies   // of slices from which nothing was stolen
+	quietSlices                     int
 	p50, p99, slice99, late99, busy []float64
 }
 
-// slice takes what a slice gave.
-func (m *measured) slice(lat, late latencies, busy float64) {
+// slice takes what a slice gave, and whether any of its time was stolen.
+func (m *measured) slice(lat, late latencies, busy float64, disturbed bool) {
+	if !disturbed {
+		m.quiet = append(m.quiet, lat...)
+		m.quietSlices++
+	}
 	m.lat, m.late, m.busy = append(m.lat, lat...), append(m.late, late...), append(m.busy, busy)
 	slices.Sort(lat)
 	m.slice99 = append(m.slice99, lat.at(0.99))
@@ -376,7 +384,11 @@ func (m *measured) typical() latencies {
 }
 
 func (m *measured) figures() figures {
-	return figures{median(m.p50), median(m.p99), median(m.slice99), median(m.late99), median(m.busy)}
+	slices.Sort(m.quiet)
+	return figures{
+		p50: median(m.p50), p99: median(m.p99), slice99: median(m.slice99), late99: median(m.late99), busy: median(m.busy),
+		quiet99: m.quiet.at(0.99), quiet: float64(m.quietSlices) / float64(len(m.slice99)),
+	}
 }
 
 // steadiness is what steady measures.
@@ -443,21 +455,23 @@ func (s *server) round(ctx context.Context, next requests, control *server, like
 	defer its.close()
 	for left := d; left > 0; left -= slice {
 		long := min(slice, left)
+		before := stolen()
 		lat, late, busy, err := mine.run(ctx, next, rate, long)
 		if err != nil {
 			return err
 		}
-		own.slice(lat, late, busy)
+		own.slice(lat, late, busy, stolen() != before)
 		// What it takes without work, then with what is missing.
 		_, _, bare, err := its.run(ctx, like, rate, long/4)
 		if err != nil {
 			return fmt.Errorf("control: %w", err)
 		}
+		before = stolen()
 		lat, late, busy, err = its.run(ctx, withWork(like, int(max(0, busy-bare)/rate*1e6)), rate, long)
 		if err != nil {
 			return fmt.Errorf("control: %w", err)
 		}
-		other.slice(lat, late, busy)
+		other.slice(lat, late, busy, stolen() != before)
 	}
 	return nil
 }

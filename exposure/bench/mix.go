@@ -64,6 +64,7 @@ func (b *bench) mix() error {
 	}
 	b.r.ColdRate, b.r.ColdUsers = st.rate, int(asked.Load())
 	b.r.ColdBusy, b.r.ColdP50, b.r.ColdP99, b.r.ColdSlice99, b.r.ColdLate99 = st.own.busy, st.own.p50, st.own.p99, st.own.slice99, st.own.late99
+	b.r.ColdQuiet99, b.r.ColdQuiet, b.r.ControlColdQ = st.own.quiet99, st.own.quiet, st.control.quiet99
 	b.r.ControlCold50, b.r.ControlCold99, b.r.ControlColdS = st.control.p50, st.control.p99, st.control.slice99
 	hits, err1 := srv.metric(b.ctx, "jianguo_exposure_cache_hits_total")
 	misses, err2 := srv.metric(b.ctx, "jianguo_exposure_cache_misses_total")
