@@ -153,6 +153,7 @@ TEXT ·flattenBMI(SB), NOSPLIT, $0-40
 	MOVQ to+24(FP), DI
 	MOVQ DI, R11
 
+// POSITION writes that of the lowest one of BX, and clears it; of none, what does not count.
 #define POSITION(at) \
 	TZCNTQ BX, R10     \
 	ADDL   R8, R10     \
@@ -186,11 +187,12 @@ eight:
 	MOVQ DI, count+32(FP)
 	RET
 
-DATA odd<>+0(SB)/8, $1
-DATA odd<>+8(SB)/8, $1
-DATA odd<>+16(SB)/8, $1
-DATA odd<>+24(SB)/8, $1
-GLOBL odd<>(SB), RODATA|NOPTR, $32
+// From where a span opens to its first byte.
+DATA opens<>+0(SB)/8, $1
+DATA opens<>+8(SB)/8, $1
+DATA opens<>+16(SB)/8, $1
+DATA opens<>+24(SB)/8, $1
+GLOBL opens<>(SB), RODATA|NOPTR, $32
 
 // func pairAVX2(spans *span, n int, body *byte) (done int)
 TEXT ·pairAVX2(SB), NOSPLIT, $0-32
@@ -203,9 +205,10 @@ TEXT ·pairAVX2(SB), NOSPLIT, $0-32
 	BROADCAST($0x222c, X12, Y12)   // ,"
 	BROADCAST($0xffffff, X11, Y11)
 	BROADCAST($0x22202c, X10, Y10) // , "
-	VMOVDQU odd<>(SB), Y9
+	VMOVDQU opens<>(SB), Y9
 	XORQ DX, DX
 
+// BEHIND loads what follows the ends of four spans.
 #define BEHIND(i, j, k, l, x) \
 	MOVL i*8+4(SI)(DX*8), R8         \
 	MOVL j*8+4(SI)(DX*8), R9         \
@@ -251,6 +254,7 @@ done:
 	VZEROUPPER
 	RET
 
+// Bytes of a quadword in reverse.
 DATA reversed<>+0(SB)/8, $0x0001020304050607
 DATA reversed<>+8(SB)/8, $0x08090a0b0c0d0e0f
 DATA reversed<>+16(SB)/8, $0x0001020304050607
@@ -278,11 +282,14 @@ GLOBL reversed<>(SB), RODATA|NOPTR, $32
 	VPINSRQ $1, -8(AX)(R11*1), d, d      \
 	VINSERTI128 $1, d, y, y
 
+#define Lo -32(R14)
+#define Hi -64(R14)
+
 // XXH3 is hash16 of four ids, whose ends are in x and y and lengths in n, but for its last
 // step; s to v are lost.
 #define XXH3(x, y, n, s, t, u, v) \
-	VPXOR    -32(R14), x, x      \
-	VPXOR    -64(R14), y, y      \
+	VPXOR    Lo, x, x            \
+	VPXOR    Hi, y, y            \
 	VPSRLQ   $32, x, s             \
 	VPSRLQ   $32, y, t             \
 	VPMULUDQ x, y, u               \
@@ -323,9 +330,9 @@ TEXT ·hashAVX2(SB), NOSPLIT, $96-56
 	MOVQ body+16(FP), AX
 	MOVQ keys+24(FP), DI
 	VPBROADCASTQ lo+32(FP), Y0
-	VMOVDQU Y0, -32(R14)
+	VMOVDQU Y0, Lo
 	VPBROADCASTQ hi+40(FP), Y0
-	VMOVDQU Y0, -64(R14)
+	VMOVDQU Y0, Hi
 	BROADCAST($0x9e3779f9, X13, Y13)
 	BROADCAST($0x16566791, X14, Y14)
 	VPXOR Y15, Y15, Y15
