@@ -99,8 +99,9 @@ type Result struct {
 	P50At70       float64 `json:"p50_at_70_us"`       // the same at that rate: the median of five rounds,
 	P99At70       float64 `json:"p99_at_70_us"`       // of which each is cut into slices of 250 ms
 	Slice99At70   float64 `json:"p99_at_70_slice_us"` // of the median slice
-	Quiet99At70   float64 `json:"p99_at_70_quiet_us"` // of the slices in which this machine's host gave its processors to nobody else
-	QuietAt70     float64 `json:"quiet_at_70"`        // the share of these
+	Quiet50At70   float64 `json:"p50_at_70_quiet_us"` // of the slices in which the host of this machine gave its processors to nobody else
+	Quiet99At70   float64 `json:"p99_at_70_quiet_us"`
+	QuietAt70     float64 `json:"quiet_at_70"` // the share of these
 	ControlQuiet  float64 `json:"control_quiet_us"`
 	ControlP50    float64 `json:"control_p50_us"`      // ServeControl at that rate and as busy, slice by slice in turns with it
 	ControlP99    float64 `json:"control_p99_us"`      //
@@ -380,7 +381,7 @@ func (b *bench) load() error {
 	}
 	b.r.Peak10k, b.r.Rate10k = st.peak, st.rate
 	b.r.BusyAt70, b.r.P50At70, b.r.P99At70, b.r.Slice99At70, b.r.Late99 = st.own.busy, st.own.p50, st.own.p99, st.own.slice99, st.own.late99
-	b.r.Quiet99At70, b.r.QuietAt70, b.r.ControlQuiet = st.own.quiet99, st.own.quiet, st.control.quiet99
+	b.r.Quiet50At70, b.r.Quiet99At70, b.r.QuietAt70, b.r.ControlQuiet = st.own.quiet50, st.own.quiet99, st.own.quiet, st.control.quiet99
 	b.r.ControlP50, b.r.ControlP99, b.r.ControlS99, b.r.ControlBusy = st.control.p50, st.control.p99, st.control.slice99, st.control.busy
 	for _, q := range []float64{0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.995, 0.999, 1} {
 		b.r.Latencies = append(b.r.Latencies, Point{q, st.lat.at(q)})

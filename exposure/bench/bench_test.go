@@ -79,7 +79,7 @@ func TestSteal(t *testing.T) {
 	m.slice(latencies{4, 2, 1, 3}, latencies{0}, 0.5, false)
 	m.slice(latencies{100, 200}, latencies{0}, 0.5, true)
 	m.round()
-	if f := m.figures(); f.quiet != 0.5 || f.quiet99 != 4 || f.p99 != 200 {
+	if f := m.figures(); f.quiet != 0.5 || f.quiet50 != 3 || f.quiet99 != 4 || f.p99 != 200 {
 		t.Errorf("one of two slices was disturbed: %+v", f)
 	}
 }

@@ -340,14 +340,15 @@ func (o *openLoop) run(ctx context.Context, next requests, rps float64, d time.D
 type figures struct {
 	p50, p99 float64 // of a round
 	slice99  float64 // p99 of a slice
-	quiet99  float64 // of all slices from which nothing was stolen
+	quiet50  float64 // of all slices from which nothing was stolen
+	quiet99  float64
 	quiet    float64 // the share of these
 	late99   float64 // of a round, of how late the load itself was
 	busy     float64
 }
 
 func (f figures) String() string {
-	return fmt.Sprintf("p50 %.0f µs, p99 %.0f µs (of a slice %.0f, of the %.0f %% undisturbed ones %.0f), %.0f %% busy", f.p50, f.p99, f.slice99, 100*f.quiet, f.quiet99, 100*f.busy)
+	return fmt.Sprintf("p50 %.0f µs, p99 %.0f µs (of a slice %.0f), of the %.0f %% undisturbed slices p50 %.0f, p99 %.0f; %.0f %% busy", f.p50, f.p99, f.slice99, 100*f.quiet, f.quiet50, f.quiet99, 100*f.busy)
 }
 
 // measured gathers what figures are the medians of.
@@ -387,7 +388,7 @@ func (m *measured) figures() figures {
 	slices.Sort(m.quiet)
 	return figures{
 		p50: median(m.p50), p99: median(m.p99), slice99: median(m.slice99), late99: median(m.late99), busy: median(m.busy),
-		quiet99: m.quiet.at(0.99), quiet: float64(m.quietSlices) / float64(len(m.slice99)),
+		quiet50: m.quiet.at(0.5), quiet99: m.quiet.at(0.99), quiet: float64(m.quietSlices) / float64(len(m.slice99)),
 	}
 }
 
