@@ -206,12 +206,13 @@ type work struct {
 	hits      [batch]byte        // 1 where a shard holds the key
 	hashes    [batch]hashes      // of all keys, in an order of hashVector's own
 	at        [batch + 16]uint32 // numbers of the keys that may be held after four locations
-	left      [batch + 16]uint32 // these keys, or where their hashes are
+	left      [batch + 16]uint32 // these keys
 	more      [batch]hashes      // their hashes
 	acc       [batch + 16]uint32 // what the cells of each have in common
 	found     [batch + 16]byte   // 1 where that is anything, after all locations
 	locations [4 * batch]uint32  // some locations of some keys
 	common    [batch + 16]uint32 // what the cells of all keys have in common after four
+	places    [batch + 16]uint32 // where the hashes of those that are left are
 }
 
 var works = sync.Pool{New: func() any { return new(work) }}

@@ -116,6 +116,9 @@ func testRestAVX512(hashes *hashes, n int, lane *uint32, unit, bits, k, m uint64
 //go:noescape
 func interleaveAVX512(cells *uint32, n int, words *uint64, unit, shift uint64)
 
+// restKeys and restLocations are of how many keys and locations w.locations has room for.
+const restKeys, restLocations = 64, 16
+
 // testAVX2 computes locations and looks at their cells in turns: what has just been
 // written by eights is slow to read one by one.
 func (g *group) testAVX2(n int, lane []uint32, bits uint64, w *work) int {
@@ -124,10 +127,10 @@ func (g *group) testAVX2(n int, lane []uint32, bits uint64, w *work) int {
 	start := [8]uint32{mask, mask, mask, mask, mask, mask, mask, mask}
 	firstLocationsAVX2(&w.hashes[0], n, d, &w.locations[0])
 	probeAVX2(&w.locations[0], n, 4, &lane[0], unit, bits, &start[0], 0, &common[0])
-	n = listLeftAVX2(&common[0], n, &left[0], &w.at[0], &w.left[0], &w.acc[0])
+	n = listLeftAVX2(&common[0], n, &left[0], &w.at[0], &w.places[0], &w.acc[0])
 	for i := 0; i < n && g.k > 4; i += restKeys {
 		n, acc := min(restKeys, n-i), &w.acc[i]
-		restLocationsAVX2(&w.hashes[0], &w.left[i], n, g.k, d, &w.locations[0])
+		restLocationsAVX2(&w.hashes[0], &w.places[i], n, g.k, d, &w.locations[0])
 		probeAVX2(&w.locations[0], n, g.k-4, &lane[0], unit, bits, acc, 32, acc)
 	}
 	for i, acc := range w.acc[:n] {
@@ -138,9 +141,6 @@ func (g *group) testAVX2(n int, lane []uint32, bits uint64, w *work) int {
 	}
 	return n
 }
-
-// restKeys and restLocations are of how many keys and locations w.locations has room for.
-const restKeys, restLocations = 64, 16
 
 // divisor is what locations are reduced by.
 type divisor struct {

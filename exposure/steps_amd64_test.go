@@ -94,11 +94,11 @@ func TestLocations(t *testing.T) {
 				check(i, l)
 			}
 		}
-		if left := listLeftAVX2(&w.common[0], n, &left[0], &w.at[0], &w.left[0], &w.acc[0]); left != n {
+		if left := listLeftAVX2(&w.common[0], n, &left[0], &w.at[0], &w.places[0], &w.acc[0]); left != n {
 			t.Fatalf("%d of %d left", left, n)
 		}
 		g.k = 5 + rng.Uint64N(restLocations)
-		restLocationsAVX2(&w.hashes[0], &w.left[0], n, g.k, d, &w.locations[0])
+		restLocationsAVX2(&w.hashes[0], &w.places[0], n, g.k, d, &w.locations[0])
 		for i := range n {
 			for l := uint64(4); l < g.k; l++ {
 				check(i, l)
