@@ -86,7 +86,7 @@ type killed struct {
 	binary, data string
 	start        func(*exec.Cmd) error              // how the binary is started
 	args         []string                           // and with what besides
-	said         *strings.Builder                   // its log, once it has ended
+	said         *lockedBuffer                      // its log
 	at           holder                             // where it was reached last
 	failing      atomic.Bool                        // whether the disk may fail: not during a start
 	fail         func(path string) powercut.Fault   // what becomes of a sync
@@ -104,8 +104,8 @@ func (k *killed) serve() (*exec.Cmd, string) {
 	k.t.Helper()
 	cmd := exec.Command(k.binary, "serve", "--log-level", "info", "--data", k.data, "--snapshot-every", "30", "--listen", "127.0.0.1:0", "--nats-listen", "127.0.0.1:0")
 	cmd.Args = append(cmd.Args, k.args...)
-	var out strings.Builder
-	cmd.Stderr, k.said = &out, &out
+	k.said = new(lockedBuffer)
+	cmd.Stderr = k.said
 	if err := k.start(cmd); err != nil {
 		k.t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func (k *killed) serve() (*exec.Cmd, string) {
 	}
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
-	k.t.Fatalf("the service did not start: %s", out.String())
+	k.t.Fatalf("the service did not start: %s", k.said)
 	return nil, ""
 }
 
@@ -250,24 +250,29 @@ func (k *killed) watch(ctx context.Context, url string) {
 		k.t.Error(err)
 		return
 	}
-	consumer, err := js.OrderedConsumer(ctx, ingest.StreamVerdicts, jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverAllPolicy})
-	if err != nil {
-		return // killed before it had the stream
-	}
-	consuming, err := consumer.Consume(func(m jetstream.Msg) {
-		var e index.Event
-		if err := json.Unmarshal(m.Data(), &e); err != nil {
-			k.t.Error(err)
-			return
+	for ; ctx.Err() == nil && conn.IsConnected(); time.Sleep(20 * time.Millisecond) {
+		consumer, err := js.OrderedConsumer(ctx, ingest.StreamVerdicts, jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverAllPolicy})
+		if err != nil {
+			continue // the bus has no stream yet, or is being opened anew
 		}
-		k.saw(e.Number, string(m.Data()))
-	}, jetstream.PullHeartbeat(time.Second))
-	if err != nil {
-		return
+		consuming, err := consumer.Consume(func(m jetstream.Msg) {
+			var e index.Event
+			if err := json.Unmarshal(m.Data(), &e); err != nil {
+				k.t.Error(err)
+				return
+			}
+			k.saw(e.Number, string(m.Data()))
+		}, jetstream.PullHeartbeat(time.Second))
+		if err != nil {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			consuming.Stop()
+			<-consuming.Closed()
+		case <-consuming.Closed():
+		}
 	}
-	<-ctx.Done()
-	consuming.Stop()
-	<-consuming.Closed()
 }
 
 // forget removes a directory that is not needed any more.
