@@ -23,7 +23,9 @@ var arrows = map[string][]string{
 	"ingest":   {"segment", "simhash", "sketch", "index"},
 	"api":      {"segment", "ingest", "index", "exposure"},
 	"cmd":      {"data", "segment", "simhash", "sketch", "index", "ingest", "exposure", "api"},
-	// Not part of the service.
+	// Not part of the service: helpers, most of them for tests.
+	"internal": nil,
+	// Also not part of it.
 	"powercut": nil,
 	"scripts":  nil,
 	"examples": nil,

@@ -11,10 +11,10 @@ import (
 	"math/rand/v2"
 	"os"
 	"runtime/debug"
-	"strconv"
 	"testing"
 	"time"
 
+	"jianguo/internal/tier"
 	"jianguo/simhash"
 	"jianguo/sketch"
 )
@@ -89,17 +89,11 @@ func TestMemoryFormula(t *testing.T) {
 // TestMemoryForLong: through a stream much longer than the window, with copies,
 // revisions, withdrawals, sweeps and snapshots under way, what is resident stays
 // within the formula for the exemplars that the window holds and the versions there
-// ever were, and what the system says does not grow beyond that. JIANGUO_ITEMS says
-// for how many items.
+// ever were, and what the system says does not grow beyond that. JIANGUO_ITEMS
+// overrides the number of items.
 func TestMemoryForLong(t *testing.T) {
 	const hourly = 2000
-	items := 60_000
-	if s := os.Getenv("JIANGUO_ITEMS"); s != "" {
-		var err error
-		if items, err = strconv.Atoi(s); err != nil {
-			t.Fatal(err)
-		}
-	}
+	items := tier.CountOr("JIANGUO_ITEMS", 40_000, 60_000, 1_400_000)
 	ctx := context.Background()
 	x := openTest(t, t.TempDir(), func(c *Config) {
 		c.Durability, c.SweepEvery = DurabilityRelaxed, -1

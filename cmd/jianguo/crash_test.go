@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -23,26 +22,13 @@ import (
 
 	"jianguo/index"
 	"jianguo/ingest"
+	"jianguo/internal/tier"
 	"jianguo/powercut"
 )
 
-// kills is how often a test ends the process: half as often in short, as
-// beside the race detector; JIANGUO_KILLS is for longer runs.
-func kills(t *testing.T, usually int) int {
-	t.Helper()
-	s := os.Getenv("JIANGUO_KILLS")
-	switch {
-	case s != "":
-	case testing.Short():
-		return (usually + 1) / 2
-	default:
-		return usually
-	}
-	n, err := strconv.Atoi(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
+// kills is how often a test kills the process. JIANGUO_KILLS overrides it.
+func kills(normal int) int {
+	return tier.CountOr("JIANGUO_KILLS", (normal+1)/2, normal, 25*normal)
 }
 
 func newKilled(t *testing.T) (*killed, *rand.Rand) {
@@ -74,7 +60,7 @@ func startChild(cmd *exec.Cmd) error {
 // its verdict, and no event that anyone saw is missing or different.
 func TestKill(t *testing.T) {
 	k, r := newKilled(t)
-	for round := range kills(t, 12) {
+	for round := range kills(12) {
 		k.round(round, time.Duration(r.IntN(400))*time.Millisecond)
 		k.whole(round)
 	}

@@ -32,7 +32,7 @@ import (
 func TestKillExposures(t *testing.T) {
 	k, r := newKilled(t)
 	x := newExposed(k)
-	n := kills(t, 8)
+	n := kills(8)
 	for round := range n {
 		x.round(round, time.Duration(100+r.IntN(700))*time.Millisecond)
 	}

@@ -19,7 +19,7 @@ import (
 // their verdicts all the same, and events stay as they were seen.
 func TestPowerCut(t *testing.T) {
 	k, r := newKilled(t)
-	syncs := k.cuts(kills(t, 5), func(round int) {
+	syncs := k.cuts(kills(5), func(round int) {
 		k.round(round, time.Duration(r.IntN(600))*time.Millisecond)
 	}, k.whole)
 	k.end()
@@ -40,7 +40,7 @@ func TestSyncsFail(t *testing.T) {
 		failed[kind]++
 		return faults[kind]
 	}
-	syncs := k.cuts(kills(t, 9), func(round int) {
+	syncs := k.cuts(kills(9), func(round int) {
 		kind = []string{"bus", "catalogue"}[round%2]
 		k.round(round, time.Duration(200+r.IntN(400))*time.Millisecond)
 	}, k.whole)
@@ -66,7 +66,7 @@ func TestReadsAndWritesFailExposures(t *testing.T) {
 		failed[kind]++
 		return true
 	}
-	n := kills(t, 6)
+	n := kills(6)
 	syncs := k.cuts(n, func(round int) {
 		kind = []string{"", "bus", "catalogue"}[round%3]
 		x.round(round, time.Duration(200+r.IntN(600))*time.Millisecond)
@@ -90,7 +90,7 @@ func TestSyncsFailExposures(t *testing.T) {
 		}
 		return faults[kindOf(path)]
 	}
-	n := kills(t, 8)
+	n := kills(8)
 	syncs := k.cuts(n, func(round int) {
 		x.round(round, time.Duration(200+r.IntN(600))*time.Millisecond)
 	}, func(int) {})
@@ -114,7 +114,7 @@ func TestReadsAndWritesFail(t *testing.T) {
 		failed[what]++
 		return true
 	}
-	syncs := k.cuts(kills(t, 9), func(round int) {
+	syncs := k.cuts(kills(9), func(round int) {
 		kind = kinds[round%len(kinds)]
 		k.round(round, time.Duration(200+r.IntN(400))*time.Millisecond)
 	}, k.whole)
@@ -144,7 +144,7 @@ func TestPowerCutExposures(t *testing.T) {
 	k, r := newKilled(t)
 	x := newExposed(k)
 	x.how = "power cuts"
-	n := kills(t, 5)
+	n := kills(5)
 	syncs := k.cuts(n, func(round int) {
 		x.round(round, time.Duration(200+r.IntN(600))*time.Millisecond)
 	}, func(int) {})

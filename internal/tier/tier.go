@@ -1,0 +1,53 @@
+// Package tier scales the counts of tests. There are three tiers: short (`go
+// test -short`), normal, and long (JIANGUO_TIER=long, `make test-long`). A tier
+// changes how often a test tries something; it never changes what is tested.
+// Only tests import it.
+package tier
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"testing"
+)
+
+// Env names the environment variable that selects the long tier.
+const Env = "JIANGUO_TIER"
+
+// Count returns the count of the tier in force. The flag -short wins over the
+// environment.
+func Count(short, normal, long int) int {
+	switch {
+	case testing.Short():
+		return short
+	case Long():
+		return long
+	}
+	return normal
+}
+
+// Long reports whether the long tier is in force. It panics on an unknown tier,
+// so that a typing error does not silently run the normal one.
+func Long() bool {
+	switch name := os.Getenv(Env); name {
+	case "", "normal":
+		return false
+	case "long":
+		return !testing.Short()
+	default:
+		panic(fmt.Sprintf("%s=%s: the tiers are normal and long", Env, name))
+	}
+}
+
+// CountOr is Count, unless the environment variable states the count itself.
+func CountOr(variable string, short, normal, long int) int {
+	s := os.Getenv(variable)
+	if s == "" {
+		return Count(short, normal, long)
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 1 {
+		panic(fmt.Sprintf("%s=%s: want a positive number", variable, s))
+	}
+	return n
+}
