@@ -129,7 +129,7 @@ func (x *Index) Add(ctx context.Context, mutations []Mutation) ([]Outcome, error
 				outcomes[i], err = b.again(m)
 			}
 			if err != nil {
-				return fmt.Errorf("index: item %q (sequence %d): %w", m.id(), m.Seq, err)
+				return fmt.Errorf("index: item %q (sequence %d): %w", m.ID(), m.Seq, err)
 			}
 		}
 		return x.cfg.Fail("batch")
@@ -150,22 +150,12 @@ func lastSeq(mutations []Mutation) uint64 {
 	return last
 }
 
-func (m *Mutation) id() string {
-	switch {
-	case m.Article != nil:
-		return m.Article.ID
-	case m.Withdraw != nil:
-		return m.Withdraw.ID
-	}
-	return ""
-}
-
 // again answers a mutation that was applied before with the stored verdict.
 func (b *batch) again(m *Mutation) (Outcome, error) {
-	if m.id() == "" {
+	if m.ID() == "" {
 		return Outcome{}, nil
 	}
-	v, err := b.find(m.id())
+	v, err := b.find(m.ID())
 	if err != nil || v == nil {
 		return Outcome{}, err
 	}

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/zeebo/xxh3"
+
+	"jianguo/index/verdict"
 )
 
 // Brief is a version as lists show it: what it was judged on arrival, and
@@ -64,18 +66,18 @@ func (x *Index) scanBrief(r *sql.Rows) (*Brief, error) {
 	b.Arrived, b.Fingerprint = time.UnixMilli(arrived).UTC(), uint64(print)
 	b.Published, b.Distance = optionalTime(published), optionalInt(distance)
 	if margin.Valid {
-		v := round(float32(margin.Float64), 100)
+		v := verdict.Round(float32(margin.Float64), 100)
 		b.Margin = &v
 	}
 	if resemblance.Valid {
-		v := round(float32(resemblance.Float64), 1000)
+		v := verdict.Round(float32(resemblance.Float64), 1000)
 		b.Resemblance = &v
 	}
 	if err := b.evidence(evidence); err != nil {
 		return nil, fmt.Errorf("ordinal %d: %w", b.Ordinal, err)
 	}
 	if b.Title == "" && body != nil {
-		text, err := unpackText(body)
+		text, err := verdict.UnpackText(body)
 		if err != nil {
 			return nil, fmt.Errorf("ordinal %d: %w", b.Ordinal, err)
 		}

@@ -14,6 +14,8 @@ import (
 
 	"github.com/zeebo/xxh3"
 	"golang.org/x/sync/errgroup"
+
+	"jianguo/index/verdict"
 )
 
 // WordsFileName is the file of the search inside the data directory.
@@ -165,7 +167,7 @@ func (s *wordIndex) add(dst []wordPosting, v *wordVersion) ([]wordPosting, error
 	var body string
 	if v.body != nil {
 		var err error
-		if body, err = unpackText(v.body); err != nil {
+		if body, err = verdict.UnpackText(v.body); err != nil {
 			return nil, fmt.Errorf("ordinal %d: %w", v.ordinal, err)
 		}
 	}

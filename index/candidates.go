@@ -81,7 +81,7 @@ func (x *Index) compare(ctx context.Context, r rows, a *Article, candidates []*c
 			if err != nil {
 				return nil, err
 			}
-			if !c.strange(&x.policy) {
+			if !c.unrelated(&x.policy) {
 				judged = append(judged, c)
 			}
 		}

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"fmt"
 	"time"
+
+	"jianguo/index/verdict"
 )
 
 // The kinds of decision.
@@ -144,7 +146,7 @@ func (x *Index) Decide(ctx context.Context, req DecisionRequest) (*Decision, err
 	err := x.apply(ctx, applied, func(b *batch) error {
 		d := &decision{batch: b, req: req, note: req.By}
 		if req.Reason != "" {
-			d.note += noteSeparator(x.cfg.Language) + req.Reason
+			d.note += verdict.NoteSeparator(x.cfg.Language) + req.Reason
 		}
 		if err := d.apply(); err != nil {
 			return err

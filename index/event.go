@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"jianguo/index/verdict"
 	"jianguo/simhash"
 )
 
@@ -31,7 +32,7 @@ func (x *Index) event(e *eventRow, r *itemRow, of string) (Event, error) {
 			if r.resemblance.Valid {
 				resemblance = float32(r.resemblance.Float64)
 			}
-			ev.measure(distance, s, resemblance)
+			ev.Measure(distance, s, resemblance)
 		}
 		if r.evidence.Valid {
 			ev.Facts = new(Facts)
@@ -42,7 +43,7 @@ func (x *Index) event(e *eventRow, r *itemRow, of string) (Event, error) {
 	}
 	ev.Why = Why(&ev, x.cfg.Language)
 	if e.note.Valid {
-		ev.Why += noteSeparator(x.cfg.Language) + e.note.String
+		ev.Why += verdict.NoteSeparator(x.cfg.Language) + e.note.String
 	}
 	return ev, nil
 }
@@ -54,24 +55,5 @@ func (x *Index) Note(e *Event) string {
 	if !ok {
 		return ""
 	}
-	return strings.TrimPrefix(rest, noteSeparator(x.cfg.Language))
-}
-
-// measure fills in what was measured; negative or NaN means that it was not.
-func (e *Event) measure(distance int, s, resemblance float32) {
-	if distance >= 0 {
-		e.Distance = &distance
-	}
-	if s >= 0 {
-		s = round(s, 100)
-		e.Margin = &s
-	}
-	if resemblance == resemblance {
-		resemblance = round(resemblance, 1000)
-		e.Resemblance = &resemblance
-	}
-}
-
-func round(v float32, steps float64) float32 {
-	return float32(math.Round(float64(v)*steps) / steps)
+	return strings.TrimPrefix(rest, verdict.NoteSeparator(x.cfg.Language))
 }

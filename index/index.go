@@ -28,12 +28,6 @@ import (
 // FileName is the catalogue's file inside the data directory.
 const FileName = "index.db"
 
-// Languages in which an event can say why.
-const (
-	Chinese = "zh"
-	English = "en"
-)
-
 // Durability says what a returned Add means.
 type Durability string
 
@@ -45,9 +39,6 @@ const (
 	// the last batches, a killed process does not.
 	DurabilityRelaxed Durability = "relaxed"
 )
-
-// ErrNotFound says that no such item, cluster or decision is in the catalogue.
-var ErrNotFound = errors.New("not found")
 
 // ErrClosed says that the Index has been closed.
 var ErrClosed = errors.New("index is closed")
@@ -437,7 +428,7 @@ func (x *Index) stamp(ctx context.Context) error {
 		if x.recipeStamp, err = x.stampNumber(ctx, "recipe", x.recipe, ""); err != nil {
 			return err
 		}
-		x.policyStamp, err = x.stampNumber(ctx, "policy", x.policy.Hash(), x.policy.detail())
+		x.policyStamp, err = x.stampNumber(ctx, "policy", x.policy.Hash(), x.policy.Detail())
 		return err
 	})
 }

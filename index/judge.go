@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"jianguo/index/bands"
+	"jianguo/index/verdict"
 	"jianguo/simhash"
 	"jianguo/sketch"
 )
@@ -270,7 +271,7 @@ func (x *Index) judgeHamming(a *Article, at uint32, own map[uint32]bool) (judgem
 // verdictOf turns the judgement of one pair into a verdict.
 func (x *Index) verdictOf(k sketch.Judgement, c sketch.Comparison, p proposal, t target) judgement {
 	j := judgement{rule: p.rule, of: t.lead, distance: p.distance, s: p.s, resemblance: c.Resemblance,
-		facts: &Facts{Reason: k.Reason, Score: round(k.Score, 1000), Numbers: c.Facts.Numbers, Shared: c.Facts.NumbersShared, Agree: c.Facts.Agree, Conflict: c.Facts.Conflict}}
+		facts: &Facts{Reason: k.Reason, Score: verdict.Round(k.Score, 1000), Numbers: c.Facts.Numbers, Shared: c.Facts.NumbersShared, Agree: c.Facts.Agree, Conflict: c.Facts.Conflict}}
 	switch k.Kind {
 	case sketch.Duplicate:
 		j.verdict, j.cluster = Duplicate, t.cluster
@@ -305,7 +306,7 @@ func (x *Index) Check(ctx context.Context, a *Article, at uint32) (Event, error)
 		if err := x.beside.idByOrdinal.QueryRowContext(ctx, j.of).Scan(&e.Of); err != nil {
 			return Event{}, fmt.Errorf("index: check: ordinal %d: %w", j.of, err)
 		}
-		e.measure(j.distance, j.s, j.resemblance)
+		e.Measure(j.distance, j.s, j.resemblance)
 	}
 	e.Why = Why(&e, x.cfg.Language)
 	return e, nil

@@ -94,5 +94,5 @@ func (x *Index) outlineInBackground() {
 // with an article that its texts would not be looked at.
 func (x *Index) stranger(a *sketch.Outline, ordinal uint32) bool {
 	resemblance, inA, inO, ok := x.versions.overlap(a, ordinal)
-	return ok && x.policy.strange(resemblance, max(inA, inO))
+	return ok && x.policy.Unrelated(resemblance, max(inA, inO))
 }

@@ -98,7 +98,7 @@ func TestStrangersChangeNoVerdict(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if o.judgement.Kind != sketch.Unrelated || !o.strange(&outlined.policy) {
+				if o.judgement.Kind != sketch.Unrelated || !o.unrelated(&outlined.policy) {
 					t.Fatalf("ordinal %d was told for a stranger, and is judged %+v", ordinal, o)
 				}
 			}

@@ -38,18 +38,10 @@ type opinion struct {
 	noText     bool // the exemplar's text was not kept
 }
 
-// strange says of an opinion on sketches that the two are strangers.
-func (o *opinion) strange(p *Policy) bool {
-	return p.strange(o.comparison.Resemblance, max(o.comparison.ContainedA, o.comparison.ContainedB))
-}
-
-// strange says of two texts that have this much in common by their sketches,
-// the latter the larger way, that they are unrelated and their texts will show no
-// more: sketch.Judge calls everything unrelated that resembles less than Related
-// and is no excerpt.
-func (p *Policy) strange(resemblance, contained float32) bool {
-	t := &p.Thresholds
-	return resemblance < p.Look && float64(resemblance) < t.Related && float64(contained) < t.Excerpt/2
+// unrelated reports whether the sketches tell that the two have nothing to do
+// with each other.
+func (o *opinion) unrelated(p *Policy) bool {
+	return p.Unrelated(o.comparison.Resemblance, max(o.comparison.ContainedA, o.comparison.ContainedB))
 }
 
 // memo remembers opinions of one article. The zero value and nil are empty.
@@ -167,7 +159,7 @@ func (x *Index) recall(a *Article, v *preview) ([]proposal, *memo) {
 // need: it changes no verdict, and may run beside the writer and itself. The
 // article must then be handed to Add as it is, and to no other Index.
 func (x *Index) Preview(ctx context.Context, a *Article, at time.Time) error {
-	a.preview = nil
+	a.Preview = nil
 	if a.Blank || x.policy.Rules == RulesHamming {
 		return nil
 	}
@@ -189,7 +181,7 @@ func (x *Index) Preview(ctx context.Context, a *Article, at time.Time) error {
 	if err != nil {
 		return wrapPreview(a, err)
 	}
-	a.preview = v
+	a.Preview = v
 	return nil
 }
 

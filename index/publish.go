@@ -33,7 +33,8 @@ func (b *batch) publish(m *Mutation) (Outcome, error) {
 	if b.x.trusting {
 		judge = b.x.judgeForm
 	}
-	j, err := judge(b.ctx, b.x.w, a, seconds(m.At), own, a.preview)
+	ahead, _ := a.Preview.(*preview)
+	j, err := judge(b.ctx, b.x.w, a, seconds(m.At), own, ahead)
 	if err != nil {
 		return Outcome{}, err
 	}

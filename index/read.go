@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/zeebo/xxh3"
+
+	"jianguo/index/verdict"
 )
 
 // Item is an item as people and the HTTP side see it: its current version.
@@ -79,7 +81,7 @@ func (x *Index) body(ctx context.Context, ordinal uint32) (*string, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := unpackText(packed)
+	text, err := verdict.UnpackText(packed)
 	return &text, err
 }
 
@@ -144,9 +146,6 @@ type Cluster struct {
 	Last     time.Time `json:"last_at"`
 	Members  []Member  `json:"members,omitempty"`
 }
-
-// ErrQuery says that a query's fields do not make sense.
-var ErrQuery = errors.New("bad query")
 
 // Cluster returns a cluster and its members, the lead first, then by arrival.
 // The id of a merged cluster leads to the one it was merged into, the id of an

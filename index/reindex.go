@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"jianguo/index/verdict"
 )
 
 // ReindexConfig says what to make the forms of a catalogue's versions with. Dir,
@@ -255,7 +257,7 @@ func (k *kept) analyze(f func(title, body string, published time.Time) *Article)
 			err = fmt.Errorf("panic: %v", v)
 		}
 	}()
-	body, err := unpackText(k.packed)
+	body, err := verdict.UnpackText(k.packed)
 	if err != nil {
 		return err
 	}

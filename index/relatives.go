@@ -11,6 +11,7 @@ import (
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
+	"jianguo/index/verdict"
 	"jianguo/sketch"
 )
 
@@ -114,7 +115,7 @@ func (r *relatives) get(ctx context.Context, rows rows, ordinal uint32, text boo
 		case err != nil:
 			return nil, fmt.Errorf("text of ordinal %d: %w", ordinal, err)
 		default:
-			body, err := unpackText(kept.packed)
+			body, err := verdict.UnpackText(kept.packed)
 			if err != nil {
 				return nil, fmt.Errorf("text of ordinal %d: %w", ordinal, err)
 			}

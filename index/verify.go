@@ -9,6 +9,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"jianguo/index/bands"
+	"jianguo/index/verdict"
 	"jianguo/simhash"
 	"jianguo/sketch"
 )
@@ -117,7 +118,7 @@ func (x *Index) verifyTexts(ctx context.Context, r *Report) error {
 		if err := rows.Scan(&ordinal, &packed); err != nil {
 			return err
 		}
-		if _, err := unpackText(packed); err != nil {
+		if _, err := verdict.UnpackText(packed); err != nil {
 			r.problem("%d: the kept text is damaged: %v", ordinal, err)
 		}
 		return nil

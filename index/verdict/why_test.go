@@ -1,4 +1,4 @@
-package index
+package verdict
 
 import "testing"
 

@@ -1,10 +1,16 @@
-package index
+package verdict
 
 import (
 	"fmt"
 	"strings"
 
 	"jianguo/sketch"
+)
+
+// Languages in which an event can say why.
+const (
+	Chinese = "zh"
+	English = "en"
 )
 
 // phrases are the sentences of one language. %s is the earlier item's id.
@@ -14,7 +20,7 @@ type phrases struct {
 	oneSided, inDoubt, series, little    string
 	licensed, preferred, yielded         string
 	figuresAgree, figuresDiffer, against string
-	otherwise                            string // where figures agree, or there are none, and yet something stands against each other
+	otherwise                            string // where the figures agree or there are none, and other facts contradict each other
 	note, comma                          string
 }
 
@@ -89,7 +95,7 @@ func Why(e *Event, language string) string {
 	return fmt.Sprintf(form, e.Of) + p.facts(e.Facts)
 }
 
-// facts says how the figures of two texts go together.
+// facts compares the figures of two texts in words.
 func (p *phrases) facts(f *Facts) string {
 	if f == nil {
 		return ""
@@ -112,4 +118,5 @@ func (p *phrases) facts(f *Facts) string {
 	return s
 }
 
-func noteSeparator(language string) string { return phrasesOf(language).note }
+// NoteSeparator stands between an event's sentence and the note that follows it.
+func NoteSeparator(language string) string { return phrasesOf(language).note }

@@ -1,4 +1,4 @@
-package index
+package verdict
 
 import (
 	"fmt"
@@ -6,7 +6,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// maxText bounds what a packed text may unpack to: the wire's limit on texts,
+// maxText bounds the length of an unpacked text: the wire's limit on texts,
 // with room for what escaping adds.
 const maxText = 4 << 20
 
@@ -19,7 +19,9 @@ var (
 // goroutines.
 func PackText(body string) []byte { return encoder.EncodeAll([]byte(body), nil) }
 
-func unpackText(packed []byte) (string, error) {
+// UnpackText is the inverse of PackText. A damaged text is an error: each carries
+// a checksum.
+func UnpackText(packed []byte) (string, error) {
 	b, err := decoder.DecodeAll(packed, nil)
 	if err != nil {
 		return "", fmt.Errorf("kept text: %w", err)

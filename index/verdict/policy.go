@@ -1,4 +1,4 @@
-package index
+package verdict
 
 import (
 	"encoding/json"
@@ -12,7 +12,7 @@ import (
 
 // The rule sets a Policy can follow.
 const (
-	RulesJianguo = "jianguo" // all four proposals, judged together
+	RulesJianguo = "jianguo" // all kinds of proposals, judged together
 	RulesHamming = "hamming" // the textbook: reject at a small distance, no judging
 )
 
@@ -30,18 +30,18 @@ type Policy struct {
 	Distance int    `json:"distance"` // proposals `hamming`: bits, 0…3
 	Suspects string `json:"suspects"`
 
-	// MaxS bounds the proposals `margin`: S, 0…64. Strangers have about 32.
+	// MaxS bounds the proposals `margin`: S, 0…64. Unrelated texts have about 32.
 	MaxS float32 `json:"max_s"`
-	// Passages bounds the proposals `passage`, newest first: a passage that
-	// more texts have is boilerplate.
+	// Passages bounds the proposals `passage`, newest first: a passage shared by
+	// more texts than that is boilerplate.
 	Passages int `json:"passages"`
-	// Judged bounds how many proposals an item is judged against, best first;
-	// strangers, of which nothing can come, do not count.
+	// Judged bounds how many proposals an item is judged against, the most likely
+	// first. Unrelated texts do not count.
 	Judged int `json:"judged"`
-	// Texts bounds how many of those are compared on their kept texts. Look is the
-	// least resemblance by its sketch of one that is, unless it may be an excerpt:
-	// half of all texts lay below it, and of 79,552 articles fed in order six lost
-	// their series by it, and none its verdict.
+	// Texts bounds how many of those are compared on their kept texts. A proposal
+	// whose sketch resembles less than Look is not one of them, unless it may be an
+	// excerpt. Half of the proposals on a news corpus resemble less; of 79,552
+	// articles fed in order, Look changed the series of six and the verdict of none.
 	Texts      int               `json:"texts"`
 	Look       float32           `json:"look"`
 	Thresholds sketch.Thresholds `json:"thresholds"`
@@ -52,7 +52,7 @@ type Policy struct {
 	Cap    time.Duration `json:"cap"`
 }
 
-// DefaultPolicy is what `jianguo serve` runs with.
+// DefaultPolicy is the policy of `jianguo serve` without flags.
 func DefaultPolicy() Policy {
 	return Policy{
 		Rules:      RulesJianguo,
@@ -91,14 +91,23 @@ func (p Policy) Validate() error {
 }
 
 // Hash names the policy: 16 hexadecimal digits.
-func (p Policy) Hash() string { return fmt.Sprintf("%016x", xxh3.HashString(p.detail())) }
+func (p Policy) Hash() string { return fmt.Sprintf("%016x", xxh3.HashString(p.Detail())) }
 
-// detail is the policy as the catalogue keeps it, so that a hash in an old
-// verdict can still be explained.
-func (p Policy) detail() string {
+// Detail is the policy as JSON. The catalogue keeps it, so that the hash in an
+// old verdict can still be explained.
+func (p Policy) Detail() string {
 	b, err := json.Marshal(p)
 	if err != nil {
 		panic(err) // no field of a Policy can fail to encode
 	}
 	return string(b)
+}
+
+// Unrelated reports whether the sketches of two texts already tell that a look
+// at the texts would judge them unrelated. contained is the larger of the two
+// containments. It agrees with sketch.Judge, which calls a pair unrelated that
+// resembles less than Thresholds.Related and is no excerpt.
+func (p *Policy) Unrelated(resemblance, contained float32) bool {
+	t := &p.Thresholds
+	return resemblance < p.Look && float64(resemblance) < t.Related && float64(contained) < t.Excerpt/2
 }

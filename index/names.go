@@ -1,0 +1,68 @@
+package index
+
+import "jianguo/index/verdict"
+
+// The words of package verdict that are part of this package's API.
+type (
+	Verdict    = verdict.Verdict
+	Rule       = verdict.Rule
+	Cause      = verdict.Cause
+	Article    = verdict.Article
+	Withdrawal = verdict.Withdrawal
+	Mutation   = verdict.Mutation
+	Outcome    = verdict.Outcome
+	Facts      = verdict.Facts
+	Event      = verdict.Event
+	Policy     = verdict.Policy
+)
+
+// See package verdict.
+const (
+	Unique    = verdict.Unique
+	Suspect   = verdict.Suspect
+	Duplicate = verdict.Duplicate
+	Withdrawn = verdict.Withdrawn
+
+	NoRule       = verdict.NoRule
+	ByExact      = verdict.ByExact
+	ByHamming    = verdict.ByHamming
+	ByMargin     = verdict.ByMargin
+	BySketch     = verdict.BySketch
+	ByPassage    = verdict.ByPassage
+	ByBlocked    = verdict.ByBlocked
+	ByEditor     = verdict.ByEditor
+	BySuspected  = verdict.BySuspected
+	ByLicence    = verdict.ByLicence
+	ByPreference = verdict.ByPreference
+
+	CauseIngest     = verdict.CauseIngest
+	CauseRevision   = verdict.CauseRevision
+	CauseWithdrawal = verdict.CauseWithdrawal
+	CausePromotion  = verdict.CausePromotion
+	CauseEditor     = verdict.CauseEditor
+
+	RulesJianguo    = verdict.RulesJianguo
+	RulesHamming    = verdict.RulesHamming
+	SuspectsPublish = verdict.SuspectsPublish
+	SuspectsHold    = verdict.SuspectsHold
+	SuspectsReject  = verdict.SuspectsReject
+
+	Chinese = verdict.Chinese
+	English = verdict.English
+)
+
+// See package verdict.
+var (
+	ErrNotFound = verdict.ErrNotFound
+	ErrQuery    = verdict.ErrQuery
+)
+
+// DefaultPolicy is the policy of `jianguo serve` without flags.
+func DefaultPolicy() Policy { return verdict.DefaultPolicy() }
+
+// PackText compresses a body for Article.Packed. It may be called from several
+// goroutines.
+func PackText(body string) []byte { return verdict.PackText(body) }
+
+// Why puts an event into one sentence, in Chinese or English.
+func Why(e *Event, language string) string { return verdict.Why(e, language) }

@@ -1,0 +1,59 @@
+package verdict
+
+import (
+	"time"
+
+	"jianguo/simhash"
+	"jianguo/sketch"
+)
+
+// Article is a published item as ingest has analysed it.
+type Article struct {
+	ID        string
+	Revision  int64 // 0: none given
+	Title     string
+	Source    string
+	URL       string
+	Published time.Time // zero: unknown
+
+	Packed []byte       // the body, packed by PackText; nil: not kept
+	Exact  [16]byte     // hash of the normal form
+	Blank  bool         // nothing to compare: matches nothing
+	Text   sketch.Input // the normal form; empty strings where texts are not compared
+	Print  simhash.Print
+	Sketch sketch.Sketch
+
+	// Preview is what Index.Preview has found out about the article, for Index.Add;
+	// nil: nothing.
+	Preview any
+}
+
+// Withdrawal takes an item back.
+type Withdrawal struct {
+	ID       string
+	Revision int64
+	// Promote gives the lead to the oldest copy. Without it the text stays
+	// indexed as blocked, and later copies are rejected.
+	Promote bool
+	Reason  string
+}
+
+// Mutation is one message of the ITEMS stream. With neither Article nor
+// Withdraw it only advances the applied sequence: a dead letter.
+type Mutation struct {
+	Seq      uint64    // applied sequence: rises by one a message
+	At       time.Time // the stream's timestamp: when the message arrived
+	Article  *Article
+	Withdraw *Withdrawal
+}
+
+// ID is the id of the mutation's item, empty for a dead letter.
+func (m *Mutation) ID() string {
+	switch {
+	case m.Article != nil:
+		return m.Article.ID
+	case m.Withdraw != nil:
+		return m.Withdraw.ID
+	}
+	return ""
+}

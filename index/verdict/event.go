@@ -1,0 +1,72 @@
+package verdict
+
+import (
+	"math"
+	"time"
+)
+
+// Outcome is the result of one Mutation.
+type Outcome struct {
+	// Changed is false where the mutation was older than the stored state, or
+	// equal to it. Event then is the stored verdict.
+	Changed bool
+	// Event is the state of the mutation's item afterwards. Its Number is 0
+	// for a dead letter.
+	Event Event
+}
+
+// Facts compares the facts of an item with those of the text it was judged
+// against.
+type Facts struct {
+	Reason   string   `json:"reason,omitempty"`   // the judgement's code
+	Score    float32  `json:"score,omitempty"`    // confidence that it is a copy, 0…1
+	Numbers  int      `json:"numbers,omitempty"`  // distinct figures of the side that has fewer
+	Shared   int      `json:"shared,omitempty"`   // of those, how many both have
+	Agree    []string `json:"agree,omitempty"`    // a few that are equal
+	Conflict []string `json:"conflict,omitempty"` // a few that contradict each other
+}
+
+// Event is one change of an item's state, as it is published. Per id, the
+// event with the highest Number is the present state.
+type Event struct {
+	Number      uint64    `json:"event"`
+	ID          string    `json:"id"`
+	Revision    int64     `json:"revision"`
+	Verdict     Verdict   `json:"verdict"`
+	Previous    Verdict   `json:"previous,omitempty"`
+	Cause       Cause     `json:"cause"`
+	Rule        Rule      `json:"rule,omitempty"`
+	Of          string    `json:"of,omitempty"`
+	Cluster     uint32    `json:"cluster"`
+	Series      uint32    `json:"series,omitempty"`
+	Distance    *int      `json:"distance,omitempty"`    // bits, 0…64
+	Margin      *float32  `json:"margin,omitempty"`      // S, 0…64
+	Resemblance *float32  `json:"resemblance,omitempty"` // 0…1
+	Facts       *Facts    `json:"facts,omitempty"`
+	Why         string    `json:"why"`
+	Fingerprint string    `json:"fingerprint"` // 16 hexadecimal digits
+	Recipe      string    `json:"recipe"`
+	Policy      string    `json:"policy"`
+	At          time.Time `json:"at"`
+}
+
+// Measure sets Distance, Margin and Resemblance, rounded as they are published.
+// A negative or NaN value was not measured and is left out.
+func (e *Event) Measure(distance int, margin, resemblance float32) {
+	if distance >= 0 {
+		e.Distance = &distance
+	}
+	if margin >= 0 {
+		margin = Round(margin, 100)
+		e.Margin = &margin
+	}
+	if resemblance == resemblance {
+		resemblance = Round(resemblance, 1000)
+		e.Resemblance = &resemblance
+	}
+}
+
+// Round rounds a value to so many steps between two whole numbers.
+func Round(v float32, steps float64) float32 {
+	return float32(math.Round(float64(v)*steps) / steps)
+}

@@ -1,0 +1,121 @@
+// Package verdict has the words that the packages under index share: what is
+// published, what becomes of it, why, and by which policy.
+//
+// It holds values only and depends on nothing of the catalogue. Package index
+// exports its names again for the packages outside of index.
+package verdict
+
+import (
+	"errors"
+	"fmt"
+)
+
+// ErrNotFound says that no such item, cluster or decision is in the catalogue.
+var ErrNotFound = errors.New("not found")
+
+// ErrQuery says that a field of a query or request makes no sense.
+var ErrQuery = errors.New("bad query")
+
+// Verdict is the state of an item. The zero Verdict means that it has none yet.
+type Verdict uint8
+
+// The verdicts. Their numbers are stored.
+const (
+	Unique    Verdict = 1 // accepted; the lead of its cluster
+	Suspect   Verdict = 2 // accepted, and shown to editors
+	Duplicate Verdict = 3 // rejected: a copy of its cluster's lead
+	Withdrawn Verdict = 4 // taken back by its source, or blocked by an editor
+)
+
+var verdictNames = []string{"", "unique", "suspect", "duplicate", "withdrawn"}
+
+func (v Verdict) String() string { return nameOf(verdictNames, int(v)) }
+
+// MarshalText writes the verdict's name.
+func (v Verdict) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
+
+// UnmarshalText reads a verdict's name.
+func (v *Verdict) UnmarshalText(b []byte) error {
+	n, err := numberOf(verdictNames, "verdict", string(b))
+	*v = Verdict(n)
+	return err
+}
+
+// Accepted reports whether an item with this verdict is in the pool.
+func (v Verdict) Accepted() bool { return v == Unique || v == Suspect }
+
+// Rule names how the earlier text of a verdict was found.
+type Rule uint8
+
+// The rules. Their numbers are stored.
+const (
+	NoRule      Rule = 0
+	ByExact     Rule = 1 // same normal form
+	ByHamming   Rule = 2 // fingerprints at distance ≤ 3
+	ByMargin    Rule = 3 // further apart, over weak bits
+	BySketch    Rule = 4 // short texts: shared MinHash keys
+	ByPassage   Rule = 5 // a long passage in common
+	ByBlocked   Rule = 6 // a copy of a blocked text
+	ByEditor    Rule = 7 // an editor's decision
+	BySuspected Rule = 8 // a suspect, rejected because the policy rejects suspects
+
+	// The two rules that the policy of a source adds.
+	ByLicence    Rule = 9  // a copy, accepted because its source may republish
+	ByPreference Rule = 10 // a copy from a preferred source that became the lead; or the lead it replaced
+)
+
+var ruleNames = []string{"", "exact", "hamming", "margin", "sketch", "passage", "blocked", "editor", "suspected", "licensed", "preferred"}
+
+func (r Rule) String() string { return nameOf(ruleNames, int(r)) }
+
+// MarshalText writes the rule's name.
+func (r Rule) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
+// UnmarshalText reads a rule's name.
+func (r *Rule) UnmarshalText(b []byte) error {
+	n, err := numberOf(ruleNames, "rule", string(b))
+	*r = Rule(n)
+	return err
+}
+
+// Cause names what made an item's state change.
+type Cause uint8
+
+// The causes. Their numbers are stored.
+const (
+	CauseIngest     Cause = 1
+	CauseRevision   Cause = 2
+	CauseWithdrawal Cause = 3
+	CausePromotion  Cause = 4 // another item took the lead, or gave it up
+	CauseEditor     Cause = 5
+)
+
+var causeNames = []string{"", "ingest", "revision", "withdrawal", "promotion", "editor"}
+
+func (c Cause) String() string { return nameOf(causeNames, int(c)) }
+
+// MarshalText writes the cause's name.
+func (c Cause) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
+
+// UnmarshalText reads a cause's name.
+func (c *Cause) UnmarshalText(b []byte) error {
+	n, err := numberOf(causeNames, "cause", string(b))
+	*c = Cause(n)
+	return err
+}
+
+func nameOf(names []string, n int) string {
+	if n < len(names) {
+		return names[n]
+	}
+	return fmt.Sprintf("unknown(%d)", n)
+}
+
+func numberOf(names []string, what, s string) (int, error) {
+	for i, name := range names {
+		if name == s {
+			return i, nil
+		}
+	}
+	return 0, fmt.Errorf("unknown %s %q", what, s)
+}
