@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"jianguo/index/sqlite"
 )
 
 // Backup copies the catalogue of a directory, which may be in use, into
@@ -31,7 +33,7 @@ func vacuumInto(ctx context.Context, from, to string) (err error) {
 	if _, err := os.Stat(from); err != nil {
 		return err
 	}
-	db, err := openDB(from, writes, "NORMAL")
+	db, err := sqlite.Open(from, sqlite.Writes, "NORMAL")
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"jianguo/index/bands"
+	"jianguo/index/sqlite"
 	"jianguo/sketch"
 )
 
@@ -210,7 +211,7 @@ func TestNewerCatalogue(t *testing.T) {
 	if err := x.Close(); err != nil {
 		t.Fatal(err)
 	}
-	db, err := openDB(filepath.Join(dir, FileName), writes, "FULL")
+	db, err := sqlite.Open(filepath.Join(dir, FileName), sqlite.Writes, "FULL")
 	if err != nil {
 		t.Fatal(err)
 	}

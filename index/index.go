@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -16,12 +15,13 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/mattn/go-sqlite3" // the catalogue's engine
+	// the catalogue's engine
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/database"
 
 	"jianguo/index/bands"
 	"jianguo/index/runs"
+	"jianguo/index/sqlite"
 	"jianguo/sketch"
 )
 
@@ -205,7 +205,7 @@ func (x *Index) open(ctx context.Context) error {
 		synchronous = "NORMAL"
 	}
 	var err error
-	x.writer, err = openDB(path, writes, synchronous)
+	x.writer, err = sqlite.Open(path, sqlite.Writes, synchronous)
 	if err != nil {
 		return err
 	}
@@ -215,9 +215,9 @@ func (x *Index) open(ctx context.Context) error {
 	}
 	for _, pool := range []struct {
 		db     **sql.DB
-		access access
-	}{{&x.reader, scans}, {&x.judges, reads}} {
-		db, err := openDB(path, pool.access, synchronous)
+		access sqlite.Access
+	}{{&x.reader, sqlite.Scans}, {&x.judges, sqlite.Reads}} {
+		db, err := sqlite.Open(path, pool.access, synchronous)
 		if err != nil {
 			return err
 		}
@@ -250,55 +250,6 @@ func (x *Index) open(ctx context.Context) error {
 	}
 	x.outlineInBackground()
 	return nil
-}
-
-// access is what a connection is for.
-type access int
-
-const (
-	// writes is that of the one who writes.
-	writes access = iota
-	// reads is for a few rows at a time, between two commits of the writer. SQLite
-	// lets go of a mapping whenever the file has changed, and mapping it anew, and
-	// coming by its pages, costs more than to read those few.
-	reads
-	// scans is for much, and for what seldom changes: through a mapping of the
-	// file (of its first 2 GB, which is SQLite's bound). Those pages are the
-	// system's, and go when it needs the room.
-	scans
-)
-
-// mapped is the engine of connections that scan.
-const mapped = "sqlite3-mapped"
-
-func init() {
-	sql.Register(mapped, &sqlite3.SQLiteDriver{ConnectHook: func(c *sqlite3.SQLiteConn) error {
-		_, err := c.Exec("PRAGMA mmap_size=1099511627776", nil)
-		return err
-	}})
-}
-
-// openDB opens one pool on the catalogue. The pragmas stand in the DSN, so
-// that every connection of the pool has them.
-func openDB(path string, a access, synchronous string) (*sql.DB, error) {
-	q := url.Values{}
-	q.Set("_journal_mode", "WAL")
-	q.Set("_synchronous", synchronous)
-	q.Set("_busy_timeout", "10000")
-	q.Set("_cache_size", "-65536")
-	engine := "sqlite3"
-	if a != writes {
-		q.Set("_query_only", "true")
-		q.Set("_cache_size", "-16384") // inner pages of ten million rows
-	}
-	if a == scans {
-		engine = mapped
-	}
-	db, err := sql.Open(engine, "file:"+(&url.URL{Path: path}).EscapedPath()+"?"+q.Encode())
-	if err != nil {
-		return nil, fmt.Errorf("index: open %s: %w", path, err)
-	}
-	return db, nil
 }
 
 func provider(db *sql.DB) (*goose.Provider, error) {

@@ -11,6 +11,7 @@ import (
 
 	"jianguo/index/bands"
 	"jianguo/index/runs"
+	"jianguo/index/sqlite"
 	"jianguo/simhash"
 )
 
@@ -276,17 +277,4 @@ func (x *Index) repost(ordinal uint32, fp simhash.Fingerprint, keys []uint64) {
 }
 
 // each calls f for every row of a query.
-func each(ctx context.Context, db interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-}, query string, f func(*sql.Rows) error, args ...any) error {
-	rows, err := db.QueryContext(ctx, query, args...)
-	if err != nil {
-		return err
-	}
-	for rows.Next() {
-		if err := f(rows); err != nil {
-			return errors.Join(err, rows.Close())
-		}
-	}
-	return errors.Join(rows.Err(), rows.Close())
-}
+var each = sqlite.Each

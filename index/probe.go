@@ -8,6 +8,7 @@ import (
 
 	"jianguo/index/bands"
 	"jianguo/index/runs"
+	"jianguo/index/sqlite"
 	"jianguo/simhash"
 )
 
@@ -75,7 +76,7 @@ func (p Probe) Reload(ctx context.Context) error {
 	x.ids.Close()
 	x.exacts.Close()
 	x.bands, x.ids, x.exacts = bands.New(bands.Config{}), runs.New(runs.Config{}), runs.New(runs.Config{})
-	db, err := openDB(filepath.Join(x.cfg.Dir, SnapshotFileName), scans, "NORMAL")
+	db, err := sqlite.Open(filepath.Join(x.cfg.Dir, SnapshotFileName), sqlite.Scans, "NORMAL")
 	if err != nil {
 		return err
 	}

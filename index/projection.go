@@ -5,9 +5,9 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
+
+	"jianguo/index/sqlite"
 )
 
 // A projection is a file that follows the event log: everything in it follows
@@ -24,9 +24,9 @@ var errOtherFormat = errors.New("another format")
 func (x *Index) openProjection(ctx context.Context, name, schema string, format int) (projection, error) {
 	path := filepath.Join(x.cfg.Dir, name)
 	p, err := x.tryProjection(ctx, path, schema, format)
-	if errors.Is(err, errOtherFormat) || replaceable(err) {
+	if errors.Is(err, errOtherFormat) || sqlite.Unusable(err) {
 		x.log.WarnContext(ctx, "the file is made anew from the catalogue", "file", path, "because", err)
-		if err = errors.Join(p.close(), removeFile(x.cfg.Dir, name)); err == nil {
+		if err = errors.Join(p.close(), sqlite.Remove(filepath.Join(x.cfg.Dir, name))); err == nil {
 			p, err = x.tryProjection(ctx, path, schema, format)
 		}
 	}
@@ -38,7 +38,7 @@ func (x *Index) openProjection(ctx context.Context, name, schema string, format 
 
 func (x *Index) tryProjection(ctx context.Context, path, schema string, format int) (p projection, err error) {
 	// It needs no fsync: what a power failure takes is made again.
-	if p.writer, err = openDB(path, writes, "NORMAL"); err != nil {
+	if p.writer, err = sqlite.Open(path, sqlite.Writes, "NORMAL"); err != nil {
 		return p, err
 	}
 	p.writer.SetMaxOpenConns(1)
@@ -65,7 +65,7 @@ func (x *Index) tryProjection(ctx context.Context, path, schema string, format i
 	if _, last := x.Applied(); mark > last {
 		return p, fmt.Errorf("%w: it knows more events than the catalogue", errOtherFormat)
 	}
-	if p.reader, err = openDB(path, scans, "NORMAL"); err != nil {
+	if p.reader, err = sqlite.Open(path, sqlite.Scans, "NORMAL"); err != nil {
 		return p, err
 	}
 	p.reader.SetMaxOpenConns(8)
@@ -103,16 +103,4 @@ func (p *projection) lag(ctx context.Context, x *Index) (uint64, error) {
 	}
 	_, last := x.Applied()
 	return last - min(event, last), nil
-}
-
-// removeFile removes a file that follows from the catalogue, to be made anew. Its
-// log goes first: a new file would take it for its own.
-func removeFile(dir, name string) error {
-	var errs []error
-	for _, suffix := range []string{"-wal", "-shm", ""} {
-		if err := os.Remove(filepath.Join(dir, name+suffix)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			errs = append(errs, err)
-		}
-	}
-	return errors.Join(errs...)
 }

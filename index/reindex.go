@@ -12,6 +12,8 @@ import (
 	"runtime"
 	"time"
 
+	"jianguo/index/sqlite"
+
 	"golang.org/x/sync/errgroup"
 
 	"jianguo/index/verdict"
@@ -75,7 +77,7 @@ func Reindex(ctx context.Context, cfg ReindexConfig) (report *ReindexReport, err
 	cfg.defaults()
 	start := time.Now()
 	path := filepath.Join(cfg.Dir, FileName)
-	db, err := openDB(path, writes, "FULL")
+	db, err := sqlite.Open(path, sqlite.Writes, "FULL")
 	if err != nil {
 		return nil, err
 	}
@@ -357,7 +359,7 @@ func (r *reindexing) end(ctx context.Context) error {
 		r.report.Unfinished = true
 		return nil
 	}
-	if err := removeFile(r.cfg.Dir, WordsFileName); err != nil {
+	if err := sqlite.Remove(filepath.Join(r.cfg.Dir, WordsFileName)); err != nil {
 		return err
 	}
 	err := r.transaction(ctx, func(tx *sql.Tx) error {
@@ -375,7 +377,7 @@ func (r *reindexing) end(ctx context.Context) error {
 		return err
 	}
 	// It is of the forms before.
-	return errors.Join(removeFile(r.cfg.Dir, SnapshotFileName), r.clean(ctx))
+	return errors.Join(sqlite.Remove(filepath.Join(r.cfg.Dir, SnapshotFileName)), r.clean(ctx))
 }
 
 func setOverlay(ctx context.Context, tx *sql.Tx, key string, o overlay) error {

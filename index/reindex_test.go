@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/zeebo/xxh3"
 
+	"jianguo/index/sqlite"
 	"jianguo/simhash"
 	"jianguo/sketch"
 )
@@ -155,7 +156,7 @@ func (s *step) do(t *testing.T, x *Index, d dialect) string {
 // history is what a reindex must leave as it is, table by table.
 func history(t *testing.T, dir string) map[string][]string {
 	t.Helper()
-	db, err := openDB(filepath.Join(dir, FileName), scans, "NORMAL")
+	db, err := sqlite.Open(filepath.Join(dir, FileName), sqlite.Scans, "NORMAL")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +197,7 @@ func (d dialect) translated(t *testing.T, dir string) string {
 	if err := os.Remove(filepath.Join(to, SnapshotFileName)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		t.Fatal(err)
 	}
-	db, err := openDB(filepath.Join(to, FileName), writes, "NORMAL")
+	db, err := sqlite.Open(filepath.Join(to, FileName), sqlite.Writes, "NORMAL")
 	if err != nil {
 		t.Fatal(err)
 	}

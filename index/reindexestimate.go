@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"jianguo/index/sqlite"
 )
 
 // ReindexEstimate is what a Reindex would do, from a sample of the versions.
@@ -47,7 +49,7 @@ const (
 func EstimateReindex(ctx context.Context, cfg ReindexConfig) (_ *ReindexEstimate, err error) {
 	cfg.defaults()
 	path := filepath.Join(cfg.Dir, FileName)
-	db, err := openDB(path, scans, "FULL")
+	db, err := sqlite.Open(path, sqlite.Scans, "FULL")
 	if err != nil {
 		return nil, err
 	}

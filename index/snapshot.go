@@ -12,11 +12,11 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/mattn/go-sqlite3"
 	"github.com/zeebo/xxh3"
 
 	"jianguo/index/bands"
 	"jianguo/index/runs"
+	"jianguo/index/sqlite"
 )
 
 // SnapshotFileName is the file inside the data directory that holds what is
@@ -84,20 +84,6 @@ func (m *marks) fields() map[string]*int64 {
 // errSnapshot says that a snapshot is missing, torn, or not of this catalogue.
 var errSnapshot = errors.New("no usable snapshot")
 
-// Damaged reports whether an error says that a file is not what SQLite has written.
-func Damaged(err error) bool {
-	var broken sqlite3.Error
-	return errors.As(err, &broken) && (broken.Code == sqlite3.ErrCorrupt || broken.Code == sqlite3.ErrNotADB)
-}
-
-// replaceable reports whether a file that follows from the catalogue has to be
-// made anew: it is damaged, or says of itself that it is not to be written (one
-// byte of a header does). On a disk that is read-only, making it anew fails.
-func replaceable(err error) bool {
-	var broken sqlite3.Error
-	return Damaged(err) || errors.As(err, &broken) && broken.Code == sqlite3.ErrReadonly
-}
-
 // identity is a random number that ties a snapshot to its catalogue.
 func (x *Index) identity(ctx context.Context) (int64, error) {
 	var text string
@@ -119,7 +105,7 @@ func (x *Index) identity(ctx context.Context) (int64, error) {
 }
 
 func (x *Index) openSnapshot(ctx context.Context) (*sql.DB, error) {
-	db, err := openDB(filepath.Join(x.cfg.Dir, SnapshotFileName), writes, "NORMAL")
+	db, err := sqlite.Open(filepath.Join(x.cfg.Dir, SnapshotFileName), sqlite.Writes, "NORMAL")
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +118,7 @@ func (x *Index) openSnapshot(ctx context.Context) (*sql.DB, error) {
 // discardSnapshot removes the file; a snapshot is only ever a saving.
 func (x *Index) discardSnapshot() error {
 	x.snapshotSum = 0
-	return removeFile(x.cfg.Dir, SnapshotFileName)
+	return sqlite.Remove(filepath.Join(x.cfg.Dir, SnapshotFileName))
 }
 
 // loadSnapshot makes resident what the snapshot holds and returns its marks.
@@ -142,7 +128,7 @@ func (x *Index) loadSnapshot(ctx context.Context, catalogue int64) (*marks, erro
 	if _, err := os.Stat(filepath.Join(x.cfg.Dir, SnapshotFileName)); err != nil {
 		return nil, errSnapshot
 	}
-	db, err := openDB(filepath.Join(x.cfg.Dir, SnapshotFileName), scans, "NORMAL")
+	db, err := sqlite.Open(filepath.Join(x.cfg.Dir, SnapshotFileName), sqlite.Scans, "NORMAL")
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errSnapshot, err)
 	}
@@ -187,7 +173,7 @@ func (x *Index) Snapshot(ctx context.Context) error {
 	x.snapshots.Lock()
 	defer x.snapshots.Unlock()
 	err := x.writeSnapshot(ctx)
-	if replaceable(err) {
+	if sqlite.Unusable(err) {
 		x.log.WarnContext(ctx, "the snapshot's file is damaged: writing another", "error", err)
 		err = x.discardSnapshot()
 		if err == nil {

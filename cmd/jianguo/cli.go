@@ -15,6 +15,7 @@ import (
 	"golang.org/x/term"
 
 	"jianguo/index"
+	"jianguo/index/sqlite"
 )
 
 // cli is the command line; every flag can also be set as JIANGUO_<FLAG>.
@@ -107,7 +108,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 		return exit.code
 	}
 	fmt.Fprintln(errOut, "jianguo:", err)
-	if index.Damaged(err) {
+	if sqlite.Damaged(err) {
 		fmt.Fprintln(errOut, "jianguo: the file named is damaged: put a backup of the data directory in its place (docs/OPERATIONS.md, When something is wrong)")
 	}
 	return 1

@@ -1,0 +1,109 @@
+// Package sqlite opens the SQLite files of a catalogue, and has the few
+// functions that all readers of them need.
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+
+	"github.com/mattn/go-sqlite3"
+)
+
+// Access is what the connections of a pool are for.
+type Access int
+
+const (
+	// Writes is for the writer of a file.
+	Writes Access = iota
+	// Reads is for queries of a few rows between two commits of the writer. They
+	// read without a memory map: SQLite drops the map whenever the file has
+	// changed, and mapping again costs more than reading those few pages.
+	Reads
+	// Scans is for queries that read much, through a memory map of the file's first
+	// 2 GB (SQLite's limit). The system reclaims these pages when memory is short.
+	Scans
+)
+
+// mapped is the driver of pools that scan.
+const mapped = "sqlite3-mapped"
+
+func init() {
+	sql.Register(mapped, &sqlite3.SQLiteDriver{ConnectHook: func(c *sqlite3.SQLiteConn) error {
+		_, err := c.Exec("PRAGMA mmap_size=1099511627776", nil)
+		return err
+	}})
+}
+
+// Open opens a pool on a file, in WAL mode. Synchronous is SQLite's pragma of
+// that name. The pragmas are part of the DSN, so every connection has them.
+func Open(path string, access Access, synchronous string) (*sql.DB, error) {
+	q := url.Values{}
+	q.Set("_journal_mode", "WAL")
+	q.Set("_synchronous", synchronous)
+	q.Set("_busy_timeout", "10000")
+	q.Set("_cache_size", "-65536")
+	driver := "sqlite3"
+	if access != Writes {
+		q.Set("_query_only", "true")
+		q.Set("_cache_size", "-16384") // the inner pages of ten million rows
+	}
+	if access == Scans {
+		driver = mapped
+	}
+	db, err := sql.Open(driver, "file:"+(&url.URL{Path: path}).EscapedPath()+"?"+q.Encode())
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	return db, nil
+}
+
+// Querier is a database, a connection or a transaction.
+type Querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// Each calls f for every row of a query, until f returns an error.
+func Each(ctx context.Context, db Querier, query string, f func(*sql.Rows) error, args ...any) error {
+	rows, err := db.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	for rows.Next() {
+		if err := f(rows); err != nil {
+			return errors.Join(err, rows.Close())
+		}
+	}
+	return errors.Join(rows.Err(), rows.Close())
+}
+
+// Damaged reports whether an error says that a file is not what SQLite has
+// written.
+func Damaged(err error) bool {
+	var broken sqlite3.Error
+	return errors.As(err, &broken) && (broken.Code == sqlite3.ErrCorrupt || broken.Code == sqlite3.ErrNotADB)
+}
+
+// Unusable reports whether a file that is derived from the catalogue has to be
+// rebuilt: it is damaged, or its header says that it must not be written. On a
+// read-only disk the rebuild fails too.
+func Unusable(err error) bool {
+	var broken sqlite3.Error
+	return Damaged(err) || errors.As(err, &broken) && broken.Code == sqlite3.ErrReadonly
+}
+
+// Remove removes a file and its write-ahead log; a missing one is no error. The
+// log goes first: a new file would take it for its own.
+func Remove(path string) error {
+	var errs []error
+	for _, suffix := range []string{"-wal", "-shm", ""} {
+		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
