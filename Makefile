@@ -14,8 +14,9 @@ PROFILE = cmd/jianguo/ingest.pgo
 
 all: build
 
-build: ## the binary, in bin/
+build: ## the service and jianguo-bench, in bin/
 	go build -pgo=$(PROFILE) -o bin/jianguo ./cmd/jianguo
+	go build -o bin/jianguo-bench ./cmd/jianguo-bench
 
 demo: build ## the service on the sample corpus, with verdicts on screen
 	bin/jianguo demo $(if $(ONCE),--once --listen 127.0.0.1:0 --nats-listen 127.0.0.1:0)

@@ -14,6 +14,8 @@ import (
 	"jianguo/exposure"
 	"jianguo/index"
 	"jianguo/ingest"
+
+	"jianguo/internal/datadir"
 )
 
 type backupCmd struct {
@@ -37,14 +39,14 @@ func (c *backupCmd) Run(co *streams) error {
 	if c.NoVerify {
 		return syncDir(c.To)
 	}
-	return errors.Join((&verifyCmd{Data: c.To}).Run(co), os.Remove(filepath.Join(c.To, lockName)), syncDir(c.To))
+	return errors.Join((&verifyCmd{Data: c.To}).Run(co), os.Remove(filepath.Join(c.To, datadir.LockName)), syncDir(c.To))
 }
 
 // copy copies a directory in use with the help of its bus, another one as it
 // lies there.
 func (c *backupCmd) copy(co *streams) error {
-	lock, err := lockDir(c.Data, holder{Command: "backup"})
-	var locked *lockedError
+	lock, err := datadir.Acquire(c.Data, datadir.Holder{Command: "backup"})
+	var locked *datadir.InUseError
 	switch {
 	case err == nil:
 		defer lock.Close()
@@ -53,8 +55,8 @@ func (c *backupCmd) copy(co *streams) error {
 			return err
 		}
 		return c.files(co.ctx, 0)
-	case errors.As(err, &locked) && locked.holder.NATS != "":
-		return c.copyLive(co, locked.holder)
+	case errors.As(err, &locked) && locked.Holder.NATS != "":
+		return c.copyLive(co, locked.Holder)
 	}
 	return err
 }
@@ -62,8 +64,8 @@ func (c *backupCmd) copy(co *streams) error {
 // copyLive waits until what the bus holds is in the files. What of the bus is
 // not in them are the dead letters; events are published again from the
 // catalogue.
-func (c *backupCmd) copyLive(co *streams, at holder) error {
-	bus := at.bus()
+func (c *backupCmd) copyLive(co *streams, at datadir.Holder) error {
+	bus := busOf(at)
 	conn, err := bus.connectBus(co)
 	if err != nil {
 		return err

@@ -12,6 +12,10 @@ import (
 	"jianguo/index"
 	"jianguo/ingest"
 	"jianguo/segment"
+
+	"jianguo/internal/jsonl"
+
+	"jianguo/internal/datadir"
 )
 
 type checkCmd struct {
@@ -58,15 +62,15 @@ func (c *checkCmd) item(co *streams) (*ingest.Item, error) {
 		defer f.Close()
 		r = f
 	}
-	data, err := io.ReadAll(io.LimitReader(r, maxLine+1))
+	data, err := io.ReadAll(io.LimitReader(r, jsonl.MaxLine+1))
 	if err != nil {
 		return nil, err
 	}
-	if len(data) > maxLine {
-		return nil, fmt.Errorf("%s is longer than %d bytes", c.File, maxLine)
+	if len(data) > jsonl.MaxLine {
+		return nil, fmt.Errorf("%s is longer than %d bytes", c.File, jsonl.MaxLine)
 	}
 	if trimmed := bytes.TrimSpace(data); len(trimmed) > 0 && trimmed[0] == '{' && json.Valid(trimmed) {
-		return ingest.DecodeDocument(wireItem(trimmed))
+		return ingest.DecodeDocument(jsonl.Item(trimmed))
 	}
 	it := &ingest.Item{Body: string(data)}
 	return it, it.Validate()
@@ -79,14 +83,14 @@ func (c *checkCmd) ask(co *streams, it *ingest.Item) (*index.Event, error) {
 			return nil, fmt.Errorf("data directory: %w", err)
 		}
 		h, err := openHouse(co, houseConfig{Command: "check", Data: c.Data, NoBus: true, Language: c.Language, Policy: c.policy(), Segment: c.segmentFlags})
-		var locked *lockedError
+		var locked *datadir.InUseError
 		switch {
 		case err == nil:
 			a := ingest.Prepare(h.segmenter, new(segment.Text), it)
 			e, err := h.index.Check(co.ctx, a, uint32(time.Now().Unix()))
 			return &e, errors.Join(err, h.Close())
-		case errors.As(err, &locked) && locked.holder.NATS != "":
-			c.busFlags = locked.holder.bus()
+		case errors.As(err, &locked) && locked.Holder.NATS != "":
+			c.busFlags = busOf(locked.Holder)
 		default:
 			return nil, err
 		}

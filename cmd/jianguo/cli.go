@@ -6,16 +6,15 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/alecthomas/kong"
-	"golang.org/x/term"
 
 	"jianguo/index"
 	"jianguo/index/sqlite"
+	"jianguo/internal/progress"
 )
 
 // cli is the command line; every flag can also be set as JIANGUO_<FLAG>.
@@ -33,19 +32,18 @@ type cli struct {
 	Reindex     reindexCmd     `cmd:"" help:"Make old fingerprints anew after a change of recipe: a new version, dictionary or residue list."`
 	Backup      backupCmd      `cmd:"" help:"Copy a data directory, in use or not, into one that a service can start from."`
 	Dead        deadCmd        `cmd:"" help:"List, show, replay or drop messages that were refused."`
-	Bench       benchCmd       `cmd:"" help:"Measure the index, ingest, or POST /filter, on this machine."`
 	Exposure    exposureCmd    `cmd:"" help:"What users' histories take."`
 	Version     versionCmd     `cmd:"" help:"Print version, commit, recipe and policy."`
 }
 
 // streams are what a command reads from and writes to.
 type streams struct {
-	ctx    context.Context
-	in     io.Reader
-	out    io.Writer
-	err    io.Writer
-	log    *slog.Logger
-	screen bool // err is a terminal: progress may be drawn
+	ctx      context.Context
+	in       io.Reader
+	out      io.Writer
+	err      io.Writer
+	log      *slog.Logger
+	progress progress.Reporter
 }
 
 // exitError ends a command with a code and, maybe, nothing more to say.
@@ -88,11 +86,8 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	}
 	kctx, err := parser.Parse(args)
 	parser.FatalIfErrorf(err)
-	co := &streams{ctx: ctx, in: in, out: out, err: errOut,
+	co := &streams{ctx: ctx, in: in, out: out, err: errOut, progress: progress.To(errOut),
 		log: slog.New(slog.NewTextHandler(errOut, &slog.HandlerOptions{Level: c.LogLevel}))}
-	if f, ok := errOut.(*os.File); ok {
-		co.screen = term.IsTerminal(int(f.Fd()))
-	}
 	err = kctx.Run(co)
 	if cause := context.Cause(co.ctx); errors.Is(err, context.Canceled) && cause != nil {
 		err = cause // a signal, or what the bus refused

@@ -10,6 +10,8 @@ import (
 
 	"jianguo/ingest"
 	"jianguo/ingest/gate"
+
+	"jianguo/internal/datadir"
 )
 
 // busFlags are how commands reach a running service: by its bus.
@@ -20,8 +22,8 @@ type busFlags struct {
 	NATSCreds string `name:"nats-creds" help:"With --nats: file of credentials for the bus." type:"existingfile" placeholder:"FILE"`
 }
 
-// bus is how the service that holds a directory is reached.
-func (h holder) bus() busFlags { return busFlags{NATS: h.NATS, Token: h.Token} }
+// busOf returns how to reach the service that holds a directory.
+func busOf(h datadir.Holder) busFlags { return busFlags{NATS: h.NATS, Token: h.Token} }
 
 // connectBus connects to the bus of a running service. What the bus will not let
 // this command do ends the command, with a sentence about it.

@@ -24,6 +24,8 @@ import (
 	"jianguo/ingest"
 	"jianguo/internal/tier"
 	"jianguo/powercut"
+
+	"jianguo/internal/datadir"
 )
 
 // kills is how often a test kills the process. JIANGUO_KILLS overrides it.
@@ -73,7 +75,7 @@ type killed struct {
 	start        func(*exec.Cmd) error              // how the binary is started
 	args         []string                           // and with what besides
 	said         *lockedBuffer                      // its log
-	at           holder                             // where it was reached last
+	at           datadir.Holder                     // where it was reached last
 	failing      atomic.Bool                        // whether the disk may fail: not during a start
 	fail         func(path string) powercut.Fault   // what becomes of a sync
 	failIO       func(path string, write bool) bool // and of a read or a write
@@ -96,8 +98,8 @@ func (k *killed) serve() (*exec.Cmd, string) {
 		k.t.Fatal(err)
 	}
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
-		raw, err := os.ReadFile(filepath.Join(k.data, lockName))
-		var h holder
+		raw, err := os.ReadFile(filepath.Join(k.data, datadir.LockName))
+		var h datadir.Holder
 		if err == nil && json.Unmarshal(raw, &h) == nil && h.PID == cmd.Process.Pid && h.NATS != "" {
 			k.at = h
 			return cmd, h.NATS

@@ -11,6 +11,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"jianguo/ingest"
+
+	"jianguo/internal/datadir"
 )
 
 type deadCmd struct {
@@ -55,8 +57,8 @@ func (c *deadCmd) open(co *streams) (*ingest.DeadLetters, func(), error) {
 	}
 	var conn *nats.Conn
 	if c.NATS == "" {
-		lock, err := lockDir(c.Data, holder{Command: "dead"})
-		var locked *lockedError
+		lock, err := datadir.Acquire(c.Data, datadir.Holder{Command: "dead"})
+		var locked *datadir.InUseError
 		switch {
 		case err == nil:
 			closers = append(closers, func() { _ = lock.Close() })
@@ -70,8 +72,8 @@ func (c *deadCmd) open(co *streams) (*ingest.DeadLetters, func(), error) {
 				closeAll()
 				return nil, nil, err
 			}
-		case errors.As(err, &locked) && locked.holder.NATS != "":
-			c.busFlags = locked.holder.bus()
+		case errors.As(err, &locked) && locked.Holder.NATS != "":
+			c.busFlags = busOf(locked.Holder)
 		default:
 			return nil, nil, err
 		}

@@ -16,6 +16,8 @@ import (
 	"jianguo/index"
 	"jianguo/ingest"
 	"jianguo/ingest/eval"
+
+	"jianguo/internal/jsonl"
 )
 
 type evalCmd struct {
@@ -90,7 +92,7 @@ func (c *evalCmd) Run(co *streams) error {
 		return err
 	}
 	b, err := eval.Feed(co.ctx, eval.Config{Segmenter: segmenter, Policy: &policy, ByTime: c.By == "published_at", NoTexts: c.NoTexts,
-		Progress: co.progress("eval:")}, items)
+		Progress: co.progress.Stages("eval:")}, items)
 	if err != nil {
 		return err
 	}
@@ -220,8 +222,8 @@ func readItems(co *streams, files []string) ([]*ingest.Item, error) {
 	var items []*ingest.Item
 	refused := 0
 	for _, name := range files {
-		err := readLines(co.in, name, func(number int, line []byte) error {
-			it, err := ingest.DecodeItem(wireItem(line))
+		err := jsonl.Read(co.in, name, func(number int, line []byte) error {
+			it, err := ingest.DecodeItem(jsonl.Item(line))
 			if err != nil {
 				refused++
 				co.log.Warn("document left out", "file", name, "line", number, "error", err)

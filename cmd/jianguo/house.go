@@ -15,6 +15,8 @@ import (
 	"jianguo/ingest"
 	"jianguo/segment"
 	"jianguo/sketch"
+
+	"jianguo/internal/datadir"
 )
 
 // houseConfig says how to assemble a house.
@@ -47,7 +49,7 @@ type houseConfig struct {
 type house struct {
 	cfg       houseConfig
 	log       *slog.Logger
-	lock      *dirLock
+	lock      *datadir.Lock
 	bus       *ingest.Bus // nil: elsewhere
 	conn      *nats.Conn
 	segmenter *segment.Segmenter
@@ -69,7 +71,7 @@ func openHouse(co *streams, cfg houseConfig) (_ *house, err error) {
 			err = errors.Join(err, h.Close())
 		}
 	}()
-	if h.lock, err = lockDir(cfg.Data, holder{Command: cfg.Command}); err != nil {
+	if h.lock, err = datadir.Acquire(cfg.Data, datadir.Holder{Command: cfg.Command}); err != nil {
 		return nil, err
 	}
 	h.closers = append(h.closers, h.lock.Close)
@@ -114,7 +116,7 @@ func openHouse(co *streams, cfg houseConfig) (_ *house, err error) {
 
 // loading tells the terminal, and whoever else asked.
 func (c *houseConfig) loading(co *streams) func(stage string, done, total int64) {
-	screen := co.progress("loading")
+	screen := co.progress.Stages("loading")
 	if c.Progress == nil {
 		return screen
 	}
@@ -158,11 +160,11 @@ func (h *house) openBus(co *streams) (err error) {
 
 // announce tells other commands on this directory how to reach the service.
 func (h *house) announce() error {
-	at := holder{PID: os.Getpid(), Command: h.cfg.Command, NATS: h.natsURL(), HTTP: h.cfg.HTTP}
+	at := datadir.Holder{PID: os.Getpid(), Command: h.cfg.Command, NATS: h.natsURL(), HTTP: h.cfg.HTTP}
 	if h.bus != nil {
 		at.Token = h.bus.Secret()
 	}
-	return h.lock.announce(at)
+	return h.lock.Announce(at)
 }
 
 // natsURL is where other processes find the bus; empty: they cannot.

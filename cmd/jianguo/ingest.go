@@ -16,6 +16,10 @@ import (
 
 	"jianguo/index"
 	"jianguo/ingest"
+
+	"jianguo/internal/jsonl"
+
+	"jianguo/internal/datadir"
 )
 
 type ingestCmd struct {
@@ -105,13 +109,13 @@ func (c *ingestCmd) connect(co *streams) (*nats.Conn, func() error, error) {
 	if c.NATS == "" {
 		h, err := openHouse(co, houseConfig{Command: "ingest", Data: c.Data, Relaxed: c.Durability == "relaxed", DropTexts: c.NoTexts,
 			Language: c.Language, Policy: c.policy(), Segment: c.segmentFlags})
-		var locked *lockedError
+		var locked *datadir.InUseError
 		switch {
 		case err == nil:
 			stop := background(co.ctx, h.ingest.Run)
 			return h.conn, func() error { return errors.Join(stop(), h.Close()) }, nil
-		case errors.As(err, &locked) && locked.holder.NATS != "":
-			c.busFlags = locked.holder.bus()
+		case errors.As(err, &locked) && locked.Holder.NATS != "":
+			c.busFlags = busOf(locked.Holder)
 		default:
 			return nil, nil, err
 		}
@@ -127,7 +131,7 @@ func (c *ingestCmd) connect(co *streams) (*nats.Conn, func() error, error) {
 // each, where given, is called with every outcome.
 func publishFiles(co *streams, conn *nats.Conn, files []string, verdicts string, each func(*ingest.Outcome)) (*summary, error) {
 	s := new(summary)
-	bar := co.bar(-1, "publishing")
+	bar := co.progress.Bar(-1, "publishing")
 	var highest uint64
 	p, err := newPublisher(conn, func(line int, o *ingest.Outcome, err error) {
 		s.Items++
@@ -159,8 +163,8 @@ func publishFiles(co *streams, conn *nats.Conn, files []string, verdicts string,
 	}
 	start := time.Now()
 	for _, name := range files {
-		err := readLines(co.in, name, func(number int, line []byte) error {
-			return p.publish(co.ctx, number, wireItem(line))
+		err := jsonl.Read(co.in, name, func(number int, line []byte) error {
+			return p.publish(co.ctx, number, jsonl.Item(line))
 		})
 		if err != nil {
 			return nil, err

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"jianguo/internal/datadir"
 )
 
 func TestMain(m *testing.M) {
@@ -74,8 +76,8 @@ func busURL(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: busurl DIR")
 	}
-	var h holder
-	if err := json.Unmarshal([]byte(ts.ReadFile(filepath.Join(args[0], lockName))), &h); err != nil {
+	var h datadir.Holder
+	if err := json.Unmarshal([]byte(ts.ReadFile(filepath.Join(args[0], datadir.LockName))), &h); err != nil {
 		ts.Fatalf("%v", err)
 	}
 	ts.Setenv("BUS", h.NATS)

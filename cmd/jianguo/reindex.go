@@ -12,6 +12,8 @@ import (
 	"jianguo/index"
 	"jianguo/ingest"
 	"jianguo/segment"
+
+	"jianguo/internal/datadir"
 )
 
 type reindexCmd struct {
@@ -55,7 +57,7 @@ func (c *reindexCmd) Run(co *streams) (err error) {
 	if estimate.Resumed > 0 {
 		fmt.Fprintf(co.err, "goes on after item %d\n", estimate.Resumed)
 	}
-	cfg.Progress = co.pace("reindexing")
+	cfg.Progress = co.progress.Rate("reindexing")
 	report, err := index.Reindex(co.ctx, cfg)
 	if err != nil {
 		return fmt.Errorf("not finished, what is done is kept: run it again to go on: %w", err)
@@ -73,14 +75,14 @@ func (c *reindexCmd) lock() (unlock func() error, err error) {
 	if c.DryRun {
 		return func() error { return nil }, nil
 	}
-	own, err := lockFile(c.Data, reindexLock, holder{Command: "reindex"})
+	own, err := datadir.AcquireFile(c.Data, reindexLock, datadir.Holder{Command: "reindex"})
 	if err != nil {
 		return nil, err
 	}
 	if c.Prepare {
 		return own.Close, nil
 	}
-	all, err := lockDir(c.Data, holder{Command: "reindex"})
+	all, err := datadir.Acquire(c.Data, datadir.Holder{Command: "reindex"})
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%w; beside a service there is only --prepare", err), own.Close())
 	}
@@ -114,7 +116,7 @@ func mib(bytes int64) string { return fmt.Sprintf("%d MiB", (bytes+1<<20-1)>>20)
 
 // settle derives what is resident, and keeps it.
 func (c *reindexCmd) settle(co *streams, seg *segment.Segmenter) error {
-	x, err := index.Open(co.ctx, index.Config{Dir: c.Data, Logger: co.log, Recipe: func() (string, error) { return seg.Recipe(), nil }, Progress: co.progress("loading")})
+	x, err := index.Open(co.ctx, index.Config{Dir: c.Data, Logger: co.log, Recipe: func() (string, error) { return seg.Recipe(), nil }, Progress: co.progress.Stages("loading")})
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"jianguo/ingest"
+
+	"jianguo/internal/datadir"
 )
 
 // patience is how long anything is waited for, on however slow a machine.
@@ -58,7 +60,7 @@ type running struct {
 	binary string
 	data   string
 	cmd    *exec.Cmd
-	at     holder
+	at     datadir.Holder
 	said   *lockedBuffer
 }
 
@@ -73,7 +75,7 @@ func serve(t *testing.T, binary, data string, args ...string) *running {
 		t.Fatal(err)
 	}
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
-		raw, err := os.ReadFile(filepath.Join(data, lockName))
+		raw, err := os.ReadFile(filepath.Join(data, datadir.LockName))
 		if err == nil && json.Unmarshal(raw, &s.at) == nil && s.at.PID == s.cmd.Process.Pid && s.at.NATS != "" {
 			return s
 		}

@@ -10,6 +10,8 @@ import (
 
 	"jianguo/exposure"
 	"jianguo/index"
+
+	"jianguo/internal/datadir"
 )
 
 type verifyCmd struct {
@@ -24,11 +26,11 @@ func (c *verifyCmd) Run(co *streams) error {
 	if _, err := os.Stat(filepath.Join(c.Data, index.FileName)); err != nil {
 		return fmt.Errorf("%s is no data directory: %w", c.Data, err)
 	}
-	lock, err := lockDir(c.Data, holder{Command: "verify"})
+	lock, err := datadir.Acquire(c.Data, datadir.Holder{Command: "verify"})
 	if err != nil {
 		return err
 	}
-	x, err := index.Open(co.ctx, index.Config{Dir: c.Data, Logger: co.log, Progress: co.progress("verifying")})
+	x, err := index.Open(co.ctx, index.Config{Dir: c.Data, Logger: co.log, Progress: co.progress.Stages("verifying")})
 	if err != nil {
 		return errors.Join(err, lock.Close())
 	}

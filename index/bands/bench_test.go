@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"jianguo/index/bands/synth"
+	"jianguo/internal/synth"
 	"jianguo/simhash"
 )
 

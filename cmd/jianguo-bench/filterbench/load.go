@@ -1,0 +1,478 @@
+package filterbench
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// httpRequest prepares the bytes of a POST.
+func httpRequest(path, accept string, body []byte) []byte {
+	return append(fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: %s\r\nContent-Length: %d\r\n\r\n",
+		path, accept, len(body)), body...)
+}
+
+// httpConn is one connection that sends prepared requests.
+type httpConn struct {
+	c   net.Conn
+	r   *bufio.Reader
+	buf []byte
+}
+
+func dialHTTP(addr string) (*httpConn, error) {
+	c, err := net.Dial("tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	return &httpConn{c: c, r: bufio.NewReaderSize(c, 128<<10)}, nil
+}
+
+var (
+	statusOK      = []byte("HTTP/1.1 200")
+	contentLength = []byte("Content-Length: ")
+)
+
+// do sends a request and reads the whole answer.
+func (h *httpConn) do(req []byte) ([]byte, error) {
+	if _, err := h.c.Write(req); err != nil {
+		return nil, err
+	}
+	return h.answer()
+}
+
+// answer reads an answer.
+func (h *httpConn) answer() ([]byte, error) {
+	length, ok := -1, false
+	for {
+		line, err := h.r.ReadSlice('\n')
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case bytes.HasPrefix(line, statusOK):
+			ok = true
+		case bytes.HasPrefix(line, contentLength):
+			length, err = strconv.Atoi(string(bytes.TrimSpace(line[len(contentLength):])))
+			if err != nil {
+				return nil, err
+			}
+		}
+		if len(line) == 2 {
+			break
+		}
+	}
+	if length < 0 {
+		return nil, errors.New("an answer without a length")
+	}
+	if cap(h.buf) < length {
+		h.buf = make([]byte, length)
+	}
+	if _, err := io.ReadFull(h.r, h.buf[:length]); err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, fmt.Errorf("answered %s", h.buf[:min(length, 300)])
+	}
+	return h.buf[:length], nil
+}
+
+// asker is a connection that is asked the same thing over and over. answer reads one
+// answer and returns its size, in ids or bytes, which must not change.
+type asker struct {
+	c      net.Conn
+	req    []byte
+	answer func() (int, error)
+}
+
+// closedLoop keeps a number of requests in flight for a time, after a warm-up of a
+// fifth of it. warm, if not nil, is called in between.
+func (a *asker) closedLoop(ctx context.Context, inFlight int, d time.Duration, warm func() error) (n int, rps float64, err error) {
+	want := -1
+	one := func() error {
+		got, err := a.answer()
+		switch {
+		case err != nil:
+			return err
+		case want < 0:
+			want = got
+		case got != want || got == 0:
+			return fmt.Errorf("an answer of %d, and of %d before", got, want)
+		}
+		return ctx.Err()
+	}
+	write := func() error { _, err := a.c.Write(a.req); return err }
+	if inFlight > 1 {
+		// Writing is a goroutine's: a large request may not fit the socket
+		// before an answer has been read.
+		due := make(chan struct{}, inFlight)
+		failed := make(chan error, 1)
+		go func() {
+			for range due {
+				if _, err := a.c.Write(a.req); err != nil {
+					failed <- err
+					a.c.Close() // the reader is to notice
+					return
+				}
+			}
+			failed <- nil
+		}()
+		for range inFlight - 1 {
+			due <- struct{}{}
+		}
+		write = func() error { due <- struct{}{}; return nil }
+		defer func() {
+			for i := 0; i < inFlight-1 && err == nil; i++ {
+				err = one()
+			}
+			if err != nil {
+				a.c.Close() // the writer may be waiting for room
+			}
+			close(due)
+			err = errors.Join(err, <-failed)
+		}()
+	}
+	loop := func(d time.Duration) (n int, took time.Duration, err error) {
+		for start := time.Now(); ; {
+			if took = time.Since(start); took >= d {
+				return n, took, nil
+			}
+			if err = write(); err == nil {
+				err = one()
+			}
+			if err != nil {
+				return n, took, err
+			}
+			n++
+		}
+	}
+	if _, _, err = loop(d / 5); err != nil {
+		return 0, 0, err
+	}
+	if warm != nil {
+		if err = warm(); err != nil {
+			return 0, 0, err
+		}
+	}
+	n, took, err := loop(d)
+	return n, float64(n) / took.Seconds(), err
+}
+
+// ask is one way's closed loop on a connection of its own, with the processor time
+// the server took for each request.
+func (s *server) ask(ctx context.Context, req []byte, inFlight int, d time.Duration) (rps, cpuMicros float64, err error) {
+	c, err := dialHTTP(s.Addr)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer c.c.Close()
+	a := asker{c: c.c, req: req, answer: func() (int, error) { b, err := c.answer(); return len(b), err }}
+	var before, after time.Duration
+	n, rps, err := a.closedLoop(ctx, inFlight, d, func() error { before, err = s.CPUTime(); return err })
+	if err != nil {
+		return 0, 0, err
+	}
+	after, err = s.CPUTime()
+	return rps, float64((after - before).Microseconds()) / float64(n), err
+}
+
+// connections is how many an open loop may have in flight.
+const connections = 16
+
+// requests gives the nth request of a loop. It may use buf, whose bytes are of an
+// earlier one that has been answered.
+type requests func(n int, buf []byte) []byte
+
+// always is the same request each time.
+func always(req []byte) requests { return func(int, []byte) []byte { return req } }
+
+// peak is the rate of a closed loop on the connections of the open one, each always
+// busy.
+func (s *server) peak(ctx context.Context, next requests, d time.Duration) (float64, error) {
+	const busy = connections
+	var n atomic.Int64
+	var wg sync.WaitGroup
+	errs := make([]error, busy)
+	start := time.Now()
+	for i := range busy {
+		wg.Go(func() {
+			c, err := dialHTTP(s.Addr)
+			if err != nil {
+				errs[i] = err
+				return
+			}
+			defer c.c.Close()
+			var buf []byte
+			for time.Since(start) < d && ctx.Err() == nil {
+				buf = next(int(n.Add(1)-1), buf)
+				if _, err := c.do(buf); err != nil {
+					errs[i] = err
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return float64(n.Load()) / time.Since(start).Seconds(), errors.Join(errs...)
+}
+
+// latencies are sorted, in microseconds.
+type latencies []float64
+
+func (l latencies) at(q float64) float64 {
+	if len(l) == 0 {
+		return 0
+	}
+	return l[min(len(l)-1, int(q*float64(len(l))))]
+}
+
+// turn is a request of an open loop.
+type turn struct {
+	k    int
+	due  time.Time
+	woke time.Time // when it was handed out
+	free bool      // a connection was free then
+	req  []byte
+}
+
+// openLoop are the connections of an open loop: requests are sent at fixed intervals
+// whatever becomes of those before.
+type openLoop struct {
+	s     *server
+	conns []*httpConn
+}
+
+func (s *server) openLoop() (*openLoop, error) {
+	o := &openLoop{s: s}
+	for range connections {
+		c, err := dialHTTP(s.Addr)
+		if err != nil {
+			o.close()
+			return nil, err
+		}
+		o.conns = append(o.conns, c)
+	}
+	return o, nil
+}
+
+func (o *openLoop) close() {
+	for _, c := range o.conns {
+		c.c.Close()
+	}
+}
+
+// warmUp is how long a loop runs before it counts: whatever ran before it has left
+// caches and the processor's predictions to itself.
+const warmUp = 25 * time.Millisecond
+
+// run sends requests for so long. A request is due when it is due, and its latency
+// counts from then, however late a connection comes free for it. late is the part of
+// that which the load is to blame for itself: from when a request was due to when it was
+// sent, or handed out where all connections were busy. busy is the share of a processor
+// the server used.
+//
+// A thread of its own keeps the time: Go's timers wait in whole milliseconds when
+// nothing else is to be done, and that would be charged to the server.
+func (o *openLoop) run(ctx context.Context, next requests, rps float64, d time.Duration) (lat, late latencies, busy float64, err error) {
+	warm := int(rps * warmUp.Seconds())
+	total := warm + max(1, int(rps*d.Seconds()))
+	interval := time.Duration(float64(time.Second) / rps)
+	var wg sync.WaitGroup
+	errs := make([]error, connections)
+	lat, late = make(latencies, total), make(latencies, total)
+	var out atomic.Int64                     // handed out and not answered
+	turns := make(chan turn, total)          // whoever is late finds the others waiting
+	used := make(chan []byte, connections+2) // buffers of answered requests
+	micros := func(from, to time.Time) float64 { return float64(to.Sub(from).Nanoseconds()) / 1000 }
+	for i, c := range o.conns {
+		wg.Go(func() {
+			for t := range turns {
+				if sent := time.Now(); t.free {
+					t.woke = sent
+				}
+				if _, err := c.do(t.req); err != nil {
+					errs[i] = err
+					return
+				}
+				out.Add(-1)
+				lat[t.k], late[t.k] = micros(t.due, time.Now()), micros(t.due, t.woke)
+				select {
+				case used <- t.req:
+				default:
+				}
+			}
+		})
+	}
+	began := time.Now()
+	before, err1 := o.s.CPUTime()
+	wg.Go(func() {
+		defer close(turns)
+		defer preciseThread()()
+		start := time.Now().Add(10 * time.Millisecond)
+		for k := 0; k < total && ctx.Err() == nil; k++ {
+			var buf []byte
+			select {
+			case buf = <-used:
+			default:
+			}
+			t := turn{k: k, due: start.Add(time.Duration(k) * interval), req: next(k, buf)}
+			sleepUntil(t.due)
+			t.woke, t.free = time.Now(), out.Add(1) <= connections
+			turns <- t
+		}
+	})
+	wg.Wait()
+	after, err2 := o.s.CPUTime()
+	busy = float64(after-before) / float64(time.Since(began))
+	return lat[warm:], late[warm:], busy, errors.Join(errors.Join(errs...), ctx.Err(), err1, err2)
+}
+
+// figures are medians of latencies, in microseconds, and of the share of a processor
+// that was used meanwhile.
+type figures struct {
+	p50, p99 float64 // of a round
+	slice99  float64 // p99 of a slice
+	quiet50  float64 // of all slices from which nothing was stolen
+	quiet99  float64
+	quiet    float64 // the share of these
+	late99   float64 // of a round, of how late the load itself was
+	busy     float64
+}
+
+func (f figures) String() string {
+	return fmt.Sprintf("p50 %.0f µs, p99 %.0f µs (of a slice %.0f), of the %.0f %% undisturbed slices p50 %.0f, p99 %.0f; %.0f %% busy", f.p50, f.p99, f.slice99, 100*f.quiet, f.quiet50, f.quiet99, 100*f.busy)
+}
+
+// measured gathers what figures are the medians of.
+type measured struct {
+	lat, late                       latencies   // of this round
+	rounds                          []latencies // those that ended, sorted
+	quiet                           latencies   // of slices from which nothing was stolen
+	quietSlices                     int
+	p50, p99, slice99, late99, busy []float64
+}
+
+// slice takes what a slice gave, and whether any of its time was stolen.
+func (m *measured) slice(lat, late latencies, busy float64, disturbed bool) {
+	if !disturbed {
+		m.quiet = append(m.quiet, lat...)
+		m.quietSlices++
+	}
+	m.lat, m.late, m.busy = append(m.lat, lat...), append(m.late, late...), append(m.busy, busy)
+	slices.Sort(lat)
+	m.slice99 = append(m.slice99, lat.at(0.99))
+}
+
+// round ends one.
+func (m *measured) round() {
+	slices.Sort(m.lat)
+	slices.Sort(m.late)
+	m.p50, m.p99, m.late99 = append(m.p50, m.lat.at(0.5)), append(m.p99, m.lat.at(0.99)), append(m.late99, m.late.at(0.99))
+	m.rounds, m.lat, m.late = append(m.rounds, m.lat), nil, nil
+}
+
+// typical is the round whose p99 is the median.
+func (m *measured) typical() latencies {
+	return m.rounds[slices.Index(m.p99, median(slices.Clone(m.p99)))]
+}
+
+func (m *measured) figures() figures {
+	slices.Sort(m.quiet)
+	return figures{
+		p50: median(m.p50), p99: median(m.p99), slice99: median(m.slice99), late99: median(m.late99), busy: median(m.busy),
+		quiet50: m.quiet.at(0.5), quiet99: m.quiet.at(0.99), quiet: float64(m.quietSlices) / float64(len(m.slice99)),
+	}
+}
+
+// steadiness is what steady measures.
+type steadiness struct {
+	peak, rate   float64   // requests a second: what it can answer at most, and what it was asked
+	lat          latencies // of the round whose p99 is the median
+	own, control figures
+}
+
+func (st steadiness) String() string {
+	return fmt.Sprintf("%s, the load late by %.0f; the control: %s", st.own, st.own.late99, st.control)
+}
+
+// pace is how fast an open loop is: a fixed rate in requests a second, or, where that is
+// 0, a share of the peak.
+type pace struct{ rate, share float64 }
+
+// slice is how long the server and its control are asked in turn. A neighbour on the
+// same machine comes and goes within tenths of a second, and is to meet both.
+const slice = 250 * time.Millisecond
+
+// steady is what an open loop measures at a pace: the medians of some rounds, each of
+// which finds out the peak anew, since that of a shared machine moves. In each, the
+// control is asked the like at the same rate, slice by slice in turns, and works on a
+// request until that has cost as much as the server's: what it takes is what a server
+// takes on this machine that is as busy and never stops for anything.
+func (s *server) steady(ctx context.Context, next requests, control *server, like requests, at pace, d time.Duration) (st steadiness, err error) {
+	const rounds = 5
+	var peaks, rates []float64
+	var own, other measured
+	for range rounds {
+		peak, err := s.peak(ctx, next, d/2)
+		if err != nil {
+			return st, err
+		}
+		rate := at.rate
+		if rate == 0 {
+			rate = at.share * peak
+		}
+		peaks, rates = append(peaks, peak), append(rates, rate)
+		if err := s.round(ctx, next, control, like, rate, d, &own, &other); err != nil {
+			return st, err
+		}
+		own.round()
+		other.round()
+	}
+	st.lat = own.typical() // before figures sort what they are the medians of
+	st.peak, st.rate, st.own, st.control = median(peaks), median(rates), own.figures(), other.figures()
+	return st, nil
+}
+
+// round is one round: slices of the server and of its control, in turns. Its
+// connections are new, since a server does not wait for ever for the first request.
+func (s *server) round(ctx context.Context, next requests, control *server, like requests, rate float64, d time.Duration, own, other *measured) error {
+	mine, err := s.openLoop()
+	if err != nil {
+		return err
+	}
+	defer mine.close()
+	its, err := control.openLoop()
+	if err != nil {
+		return fmt.Errorf("control: %w", err)
+	}
+	defer its.close()
+	for left := d; left > 0; left -= slice {
+		long := min(slice, left)
+		before := stolen()
+		lat, late, busy, err := mine.run(ctx, next, rate, long)
+		if err != nil {
+			return err
+		}
+		own.slice(lat, late, busy, stolen() != before)
+		// What it takes without work, then with what is missing.
+		_, _, bare, err := its.run(ctx, like, rate, long/4)
+		if err != nil {
+			return fmt.Errorf("control: %w", err)
+		}
+		before = stolen()
+		lat, late, busy, err = its.run(ctx, withWork(like, int(max(0, busy-bare)/rate*1e6)), rate, long)
+		if err != nil {
+			return fmt.Errorf("control: %w", err)
+		}
+		other.slice(lat, late, busy, stolen() != before)
+	}
+	return nil
+}

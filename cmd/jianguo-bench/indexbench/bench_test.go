@@ -1,0 +1,33 @@
+package indexbench
+
+import (
+	"context"
+	"testing"
+)
+
+// TestResume: a run that goes on with what another left inserts the rest only,
+// and measures all of it; one that is not told to go on refuses.
+func TestResume(t *testing.T) {
+	ctx, dir := context.Background(), t.TempDir()
+	o := Options{N: 2000, Dir: dir, Queries: 60, Judged: 100, NoBaselines: true, Seed: 1}
+	if _, err := Run(ctx, o); err != nil {
+		t.Fatal(err)
+	}
+	o.N = 2500
+	if _, err := Run(ctx, o); err == nil {
+		t.Fatal("a second run took the first one's items for its own")
+	}
+	o.Resume = true
+	for _, have := range []uint64{2000, 2500} {
+		res, err := Run(ctx, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res.Resumed != have || (res.InsertsPerSecond > 0) != (have < 2500) || (res.JudgedN == 100) != (have < 2500) {
+			t.Errorf("of %d items %d were there, %d judged, %.0f inserted a second", o.N, res.Resumed, res.JudgedN, res.InsertsPerSecond)
+		}
+		if res.VerdictP50 == 0 || res.MarginFound < 0.5 || res.ScanP50 != 0 || res.RowsN != 0 {
+			t.Errorf("not measured, or the baselines were: %+v", res)
+		}
+	}
+}

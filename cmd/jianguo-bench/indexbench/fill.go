@@ -1,0 +1,29 @@
+package indexbench
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"time"
+
+	"jianguo/index"
+	"jianguo/internal/synth"
+)
+
+// Fill puts o.N items into a catalogue in o.Dir for another measurement, the
+// first of them arriving at began and the others a millisecond apart. They are
+// not judged (Probe.Insert). What a former call left is gone on with.
+func Fill(ctx context.Context, o Options, began time.Time) (err error) {
+	o.Batch = 1024
+	b := &run{Options: o, p: synth.Population{Real: o.Real, Seed: o.Seed}, began: began}
+	x, err := index.Open(ctx, index.Config{Dir: o.Dir, Progress: o.Progress})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, x.Close()) }()
+	have, _ := x.Applied()
+	return each(ctx, b, runtime.GOMAXPROCS(0), have, max(o.N, have), func(batch []index.Mutation) error {
+		o.Progress("filling", int64(batch[0].Seq), int64(o.N))
+		return x.Probe().Insert(ctx, batch)
+	})
+}
