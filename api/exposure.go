@@ -15,6 +15,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"github.com/nats-io/nats.go"
 
+	"jianguo/bus"
 	"jianguo/exposure"
 )
 
@@ -51,7 +52,7 @@ type exposureRoutes struct {
 func (s *Server) AddExposure(store *exposure.Store) {
 	s.exposure = store
 	r := &exposureRoutes{store: store, bodies: &s.bodies, room: s.cfg.Room, work: make(gate, s.cfg.Concurrency), wait: make(gate, 8*s.cfg.Concurrency)}
-	add := func(path string, roles roleSet, g gate, h func(echo.Context, []byte) error) {
+	add := func(path string, roles bus.Role, g gate, h func(echo.Context, []byte) error) {
 		s.echo.POST(path, s.guard(roles|operator, r.withBody(g, h)))
 	}
 	add("/filter", recall, r.work, r.filter)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"jianguo/bus"
 	"jianguo/index"
 	"jianguo/ingest"
 )
@@ -38,7 +39,7 @@ func (s *Server) postItem(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.submit(c, ingest.SubjectPublish, it.ID, payload)
+	return s.submit(c, bus.SubjectPublish, it.ID, payload)
 }
 
 // encodeItem writes an item anew: however its sender escaped it, what goes on
@@ -77,7 +78,7 @@ func (s *Server) deleteItem(c echo.Context) error {
 	if _, err := ingest.DecodeWithdrawal(payload); err != nil {
 		return err
 	}
-	return s.submit(c, ingest.SubjectWithdraw, id, payload)
+	return s.submit(c, bus.SubjectWithdraw, id, payload)
 }
 
 // submit takes a checked payload through ITEMS.
@@ -90,9 +91,9 @@ func (s *Server) submit(c echo.Context, subject, id string, payload []byte) erro
 	}
 	ctx, cancel := context.WithTimeout(c.Request().Context(), s.cfg.Wait)
 	defer cancel()
-	outcome, err := s.publisher.Submit(ctx, subject, payload)
+	outcome, err := ingest.Submit(ctx, s.publisher, subject, payload)
 	switch {
-	case errors.Is(err, ingest.ErrPending):
+	case errors.Is(err, bus.ErrPending):
 		c.Response().Header().Set(echo.HeaderLocation, itemPath(id))
 		return c.JSON(http.StatusAccepted, pending{ID: id, Status: "pending", Detail: "it is stored and will be judged; ask again at Location, or read /verdicts"})
 	case err != nil:

@@ -12,28 +12,34 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	busgate "jianguo/bus/gate"
+
+	"jianguo/bus"
 	"jianguo/exposure"
 	"jianguo/index"
 	"jianguo/ingest"
-	busgate "jianguo/ingest/gate"
 )
 
 // member is a client on the bus of a rig that has tokens.
 type member struct {
-	t    *testing.T
-	conn *nats.Conn
-	js   jetstream.JetStream
+	t         *testing.T
+	conn      *nats.Conn
+	js        jetstream.JetStream
+	publisher *bus.Publisher
 }
 
 func join(t *testing.T, url, secret string) *member {
 	t.Helper()
 	m := &member{t: t}
 	var err error
-	if m.conn, err = ingest.ConnectURL(url, nats.Token(secret), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})); err != nil {
+	if m.conn, err = bus.Connect(url, nats.Token(secret), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(m.conn.Close)
 	if m.js, err = jetstream.New(m.conn); err != nil {
+		t.Fatal(err)
+	}
+	if m.publisher, err = bus.NewPublisher(m.conn); err != nil {
 		t.Fatal(err)
 	}
 	return m
@@ -59,9 +65,9 @@ func TestBusRoles(t *testing.T) {
 func busRoles(t *testing.T, relaxed bool) {
 	tokens := testTokens(t)
 	r := newRig(t, rigConfig{
-		bus: func(c *ingest.BusConfig) {
+		bus: func(c *bus.Config) {
 			c.Listen, c.Authenticate, c.Relaxed = "127.0.0.1:0", tokens.BusUser, relaxed
-			c.Gates = append(ingest.GatedStreams(), ingest.GatedStream{Name: exposure.StreamName, Subjects: exposure.LogSubjects()})
+			c.Gates = append(bus.GatedStreams(), bus.GatedStream{Name: exposure.StreamName, Subjects: exposure.LogSubjects()})
 		},
 		api: func(c *Config) { c.Tokens = tokens },
 	})
@@ -114,7 +120,7 @@ func busRoles(t *testing.T, relaxed bool) {
 		{"subscribe", "_INBOX.>", []string{operatorToken}},
 		{"subscribe", "_INBOX_shop.>", []string{platformToken, operatorToken}},
 		{"subscribe", "_INBOX_张三.x.*", []string{editorToken, operatorToken}},
-		{"subscribe", ingest.InboxOfSecret(recallToken) + ".x.*", []string{recallToken, operatorToken}},
+		{"subscribe", bus.InboxOfSecret(recallToken) + ".x.*", []string{recallToken, operatorToken}},
 		{"subscribe", "_INBOX_.>", []string{operatorToken}}, // the service's own
 		{"publish", "_INBOX_shop.x.y", []string{operatorToken}},
 		{"subscribe", ">", []string{operatorToken}},
@@ -151,7 +157,7 @@ func (m *member) may(kind, subject string) bool {
 // Without tokens everybody may do what clients do, and nobody what would pass for a
 // verdict or break a stream.
 func TestBusWithoutTokens(t *testing.T) {
-	r := newRig(t, rigConfig{bus: func(c *ingest.BusConfig) { c.Listen, c.Authenticate = "127.0.0.1:0", Tokens{}.BusUser }})
+	r := newRig(t, rigConfig{bus: func(c *bus.Config) { c.Listen, c.Authenticate = "127.0.0.1:0", Tokens{}.BusUser }})
 	m := join(t, r.Bus.URL(), "")
 	for _, subject := range []string{"verdicts.unique", "verdicts.x", "items.dead", "$JS.API.STREAM.DELETE.ITEMS", "$JS.API.STREAM.PURGE.VERDICTS",
 		"$JS.API.STREAM.UPDATE.ITEMS", "$JS.API.STREAM.CREATE.MINE", "$JS.API.STREAM.MSG.DELETE.DEAD", "$JS.API.CONSUMER.CREATE.ITEMS.x", "$JS.API.STREAM.RESTORE.ITEMS"} {
@@ -168,13 +174,13 @@ func TestBusWithoutTokens(t *testing.T) {
 	defer cancel()
 	m = join(t, r.Bus.URL(), "")
 	payload, _ := json.Marshal(ingest.Item{ID: "0", Body: article(0)})
-	if o, err := ingest.Submit(ctx, m.conn, m.js, ingest.SubjectPublish, payload); err != nil || o.Event.Verdict != index.Unique {
+	if o, err := ingest.Submit(ctx, m.publisher, bus.SubjectPublish, payload); err != nil || o.Event.Verdict != index.Unique {
 		t.Fatalf("%+v, %v", o, err)
 	}
-	if reply, err := m.conn.RequestWithContext(ctx, checkSubject, []byte(`{"body":"`+article(0)+`"}`)); err != nil || !strings.Contains(string(reply.Data), `"duplicate"`) {
+	if reply, err := m.conn.RequestWithContext(ctx, bus.SubjectCheck, []byte(`{"body":"`+article(0)+`"}`)); err != nil || !strings.Contains(string(reply.Data), `"duplicate"`) {
 		t.Errorf("check: %s, %v", reply.Data, err)
 	}
-	verdicts, err := m.js.OrderedConsumer(ctx, ingest.StreamVerdicts, jetstream.OrderedConsumerConfig{})
+	verdicts, err := m.js.OrderedConsumer(ctx, bus.StreamVerdicts, jetstream.OrderedConsumerConfig{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,17 +195,17 @@ func TestBusWithoutTokens(t *testing.T) {
 // A client that has its answers sent to a subject of ours gets none: what the
 // service may publish is not for it to say.
 func TestSteeredReplies(t *testing.T) {
-	r := newRig(t, rigConfig{bus: func(c *ingest.BusConfig) { c.Listen, c.Authenticate = "127.0.0.1:0", Tokens{}.BusUser }})
+	r := newRig(t, rigConfig{bus: func(c *bus.Config) { c.Listen, c.Authenticate = "127.0.0.1:0", Tokens{}.BusUser }})
 	m := join(t, r.Bus.URL(), "")
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	payload, _ := json.Marshal(ingest.Item{ID: "0", Body: article(0)})
 	for _, to := range []string{"verdicts.unique", "items.withdraw", "exposures.seen.0", "$JS.API.STREAM.PURGE.ITEMS"} {
-		if err := m.conn.PublishRequest(checkSubject, to, payload); err != nil {
+		if err := m.conn.PublishRequest(bus.SubjectCheck, to, payload); err != nil {
 			t.Fatal(err)
 		}
-		msg := nats.NewMsg(ingest.SubjectPublish)
-		msg.Header.Set(ingest.HeaderReply, to)
+		msg := nats.NewMsg(bus.SubjectPublish)
+		msg.Header.Set(bus.HeaderReply, to)
 		msg.Data = payload
 		if _, err := m.js.PublishMsg(ctx, msg); err != nil {
 			t.Fatal(err)
@@ -207,7 +213,7 @@ func TestSteeredReplies(t *testing.T) {
 	}
 	for i := range 3 {
 		payload, _ := json.Marshal(ingest.Item{ID: fmt.Sprint("later-", i), Body: article(i)})
-		if _, err := ingest.Submit(ctx, m.conn, m.js, ingest.SubjectPublish, payload); err != nil {
+		if _, err := ingest.Submit(ctx, m.publisher, bus.SubjectPublish, payload); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -215,7 +221,7 @@ func TestSteeredReplies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	verdicts, err := m.js.OrderedConsumer(ctx, ingest.StreamVerdicts, jetstream.OrderedConsumerConfig{})
+	verdicts, err := m.js.OrderedConsumer(ctx, bus.StreamVerdicts, jetstream.OrderedConsumerConfig{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,29 +240,29 @@ func TestSteeredReplies(t *testing.T) {
 // What each role is for works from one end to the other.
 func TestBusRolesAtWork(t *testing.T) {
 	tokens := testTokens(t)
-	r := newRig(t, rigConfig{bus: func(c *ingest.BusConfig) { c.Listen, c.Authenticate = "127.0.0.1:0", tokens.BusUser }})
+	r := newRig(t, rigConfig{bus: func(c *bus.Config) { c.Listen, c.Authenticate = "127.0.0.1:0", tokens.BusUser }})
 	shop, desk := join(t, r.Bus.URL(), platformToken), join(t, r.Bus.URL(), editorToken)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	publisher, err := ingest.NewPublisher(shop.conn)
+	publisher, err := bus.NewPublisher(shop.conn)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range 3 {
 		payload, _ := json.Marshal(ingest.Item{ID: fmt.Sprint(i), Body: article(i)})
-		if o, err := publisher.Submit(ctx, ingest.SubjectPublish, payload); err != nil || o.Event.Verdict != index.Unique {
+		if o, err := ingest.Submit(ctx, publisher, bus.SubjectPublish, payload); err != nil || o.Event.Verdict != index.Unique {
 			t.Fatalf("%+v, %v", o, err)
 		}
 	}
-	if reply, err := shop.conn.RequestWithContext(ctx, checkSubject, []byte(`{"body":"`+article(1)+`"}`)); err != nil || !strings.Contains(string(reply.Data), `"duplicate"`) {
+	if reply, err := shop.conn.RequestWithContext(ctx, bus.SubjectCheck, []byte(`{"body":"`+article(1)+`"}`)); err != nil || !strings.Contains(string(reply.Data), `"duplicate"`) {
 		t.Errorf("check: %s, %v", reply.Data, err)
 	}
 	for name, m := range map[string]*member{"platform": shop, "editor": desk} {
-		ordered, err := m.js.OrderedConsumer(ctx, ingest.StreamVerdicts, jetstream.OrderedConsumerConfig{})
+		ordered, err := m.js.OrderedConsumer(ctx, bus.StreamVerdicts, jetstream.OrderedConsumerConfig{})
 		if err != nil {
 			t.Fatal(name, err)
 		}
-		durable, err := m.js.CreateOrUpdateConsumer(ctx, ingest.StreamVerdicts, jetstream.ConsumerConfig{Durable: name, AckPolicy: jetstream.AckExplicitPolicy})
+		durable, err := m.js.CreateOrUpdateConsumer(ctx, bus.StreamVerdicts, jetstream.ConsumerConfig{Durable: name, AckPolicy: jetstream.AckExplicitPolicy})
 		if err != nil {
 			t.Fatal(name, err)
 		}
@@ -288,15 +294,15 @@ func TestBusRolesAtWork(t *testing.T) {
 
 func TestBusTokens(t *testing.T) {
 	tokens := testTokens(t)
-	bus, err := ingest.StartBus(ingest.BusConfig{Dir: t.TempDir(), Listen: "127.0.0.1:0", Relaxed: true, Authenticate: tokens.BusUser})
+	embedded, err := bus.Start(bus.Config{Dir: t.TempDir(), Listen: "127.0.0.1:0", Relaxed: true, Authenticate: tokens.BusUser})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer bus.Close()
-	bare := strings.TrimPrefix(bus.URL(), "nats://")
-	for _, url := range []string{bus.URL(), "nats://wrong-token-000000@" + bare, "nats://shop:wrong-token-000000@" + bare, "nats://" + platformToken + "x@" + bare, "nats://shop@" + bare} {
-		nc, err := ingest.ConnectURL(url)
-		if !errors.Is(err, ingest.ErrRefused) {
+	defer embedded.Close()
+	bare := strings.TrimPrefix(embedded.URL(), "nats://")
+	for _, url := range []string{embedded.URL(), "nats://wrong-token-000000@" + bare, "nats://shop:wrong-token-000000@" + bare, "nats://" + platformToken + "x@" + bare, "nats://shop@" + bare} {
+		nc, err := bus.Connect(url)
+		if !errors.Is(err, bus.ErrRefused) {
 			t.Errorf("%s: %v", url, err)
 		}
 		if err == nil {
@@ -305,8 +311,8 @@ func TestBusTokens(t *testing.T) {
 			t.Errorf("the error tells the secret: %v", err)
 		}
 	}
-	for _, url := range []string{"nats://" + platformToken + "@" + bare, "nats://shop:" + platformToken + "@" + bare, "nats://" + bus.Secret() + "@" + bare} {
-		nc, err := ingest.ConnectURL(url)
+	for _, url := range []string{"nats://" + platformToken + "@" + bare, "nats://shop:" + platformToken + "@" + bare, "nats://" + embedded.Secret() + "@" + bare} {
+		nc, err := bus.Connect(url)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -25,11 +25,13 @@ import (
 	"github.com/getkin/kin-openapi/routers/gorillamux"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"jianguo/internal/fixture"
+
 	"jianguo/api/console"
+	"jianguo/bus"
 	"jianguo/exposure"
 	"jianguo/index"
 	"jianguo/ingest"
-	rigs "jianguo/ingest/rig"
 )
 
 // description is shared by all tests; it is not replaced after TestMain began.
@@ -54,7 +56,7 @@ func TestMain(m *testing.M) {
 // rig is a service on a directory of its own: bus, index, ingest, exposures and
 // server.
 type rig struct {
-	*rigs.Rig
+	*fixture.Pipeline
 	t        *testing.T
 	browse   *index.Browse
 	exposure *exposure.Store // nil unless asked for
@@ -68,7 +70,7 @@ type rig struct {
 type rigConfig struct {
 	api      func(*Config)
 	ingest   func(*ingest.Config)
-	bus      func(*ingest.BusConfig)
+	bus      func(*bus.Config)
 	exposure *exposure.Config // what of it does not go without saying; nil: no exposures
 	stalled  bool             // items stay on the bus until Run
 }
@@ -84,7 +86,7 @@ func newRig(t *testing.T, cfg rigConfig) *rig {
 		}
 	}
 	var err error
-	r.Rig, err = rigs.Open(ctx, rigs.Config{Dir: t.TempDir(), Bus: cfg.bus, Ingest: cfg.ingest})
+	r.Pipeline, err = fixture.Open(ctx, fixture.Config{Dir: t.TempDir(), Bus: cfg.bus, Ingest: cfg.ingest})
 	must(err)
 	t.Cleanup(func() { must(r.Close()) })
 	r.OnClose(func() error { return r.Verify(ctx) })
@@ -236,7 +238,7 @@ func (r *rig) events() uint64 {
 func (r *rig) noDeadLetters() {
 	r.t.Helper()
 	ctx := context.Background()
-	dead, err := ingest.OpenDead(ctx, r.Conn)
+	dead, err := bus.OpenDead(ctx, r.Conn)
 	if err != nil {
 		r.t.Fatal(err)
 	}

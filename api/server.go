@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"jianguo/bus"
 	"jianguo/exposure"
 	"jianguo/index"
 	"jianguo/ingest"
@@ -22,8 +23,8 @@ import (
 
 // Limits of a request.
 const (
-	MaxBody = ingest.MaxPayload // bytes
-	MaxWait = 30 * time.Second  // of a long poll, and for a verdict
+	MaxBody = bus.MaxPayload   // bytes
+	MaxWait = 30 * time.Second // of a long poll, and for a verdict
 )
 
 // Config configures a Server. Index is required; without Conn or Ingest the
@@ -71,8 +72,8 @@ type Server struct {
 	echo    *echo.Echo
 	metrics *metrics
 
-	publisher *ingest.Publisher // nil without Conn
-	exposure  *exposure.Store   // nil until AddExposure
+	publisher *bus.Publisher  // nil without Conn
+	exposure  *exposure.Store // nil until AddExposure
 	hotList   hotList
 
 	bodies    bodyReader
@@ -114,7 +115,7 @@ func New(cfg Config) (*Server, error) {
 	}
 	if cfg.Conn != nil {
 		var err error
-		if s.publisher, err = ingest.NewPublisher(cfg.Conn); err != nil {
+		if s.publisher, err = bus.NewPublisher(cfg.Conn); err != nil {
 			return nil, fmt.Errorf("api: %w", err)
 		}
 	}
@@ -154,21 +155,21 @@ func (s *Server) routes() {
 	s.echo.GET("/openapi.yaml", s.spec)
 	s.handle(http.MethodGet, "/metrics", 0, echo.WrapHandler(promhttp.HandlerFor(s.cfg.Gatherer, promhttp.HandlerOpts{})))
 
-	s.endpoints = append(s.endpoints, endpoint{checkSubject, "the verdict an item would get; nothing is stored", s.checkMessage})
+	s.endpoints = append(s.endpoints, endpoint{bus.SubjectCheck, "the verdict an item would get; nothing is stored", s.checkMessage})
 }
 
 // handle registers a route for some roles, and for operators.
-func (s *Server) handle(method, path string, roles roleSet, h echo.HandlerFunc) {
+func (s *Server) handle(method, path string, roles bus.Role, h echo.HandlerFunc) {
 	s.register(method, path, roles, s.work, h)
 }
 
 // handleWaiting registers a route that spends its time waiting for the bus or
 // for events; such requests keep no others out.
-func (s *Server) handleWaiting(method, path string, roles roleSet, h echo.HandlerFunc) {
+func (s *Server) handleWaiting(method, path string, roles bus.Role, h echo.HandlerFunc) {
 	s.register(method, path, roles, s.waiting, h)
 }
 
-func (s *Server) register(method, path string, roles roleSet, g gate, h echo.HandlerFunc) {
+func (s *Server) register(method, path string, roles bus.Role, g gate, h echo.HandlerFunc) {
 	guarded := s.guard(roles|operator, s.bound(g, h))
 	s.echo.Add(method, path, guarded)
 	if method == http.MethodGet {

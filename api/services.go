@@ -13,7 +13,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/micro"
 
-	"jianguo/ingest"
+	"jianguo/bus"
 )
 
 // endpoint is a request-reply service on the bus.
@@ -112,7 +112,7 @@ func (s *Server) answer(ctx context.Context, e endpoint, data []byte, to string)
 		}
 	}
 	s.metrics.services.WithLabelValues(e.subject, strconv.Itoa(code)).Inc()
-	if !ingest.MayAnswer(to) {
+	if !bus.MayAnswer(to) {
 		return // nobody wants to know, or somebody who must not
 	}
 	if err := s.cfg.Conn.PublishMsg(reply); err != nil {

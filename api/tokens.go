@@ -12,19 +12,19 @@ import (
 	"strings"
 
 	"github.com/labstack/echo/v4"
+
+	"jianguo/bus"
 )
 
-// roleSet is a set of roles; a route has the set that may use it.
-type roleSet uint8
-
+// The roles, as routes name them; a route has the set that may use it.
 const (
-	platform roleSet = 1 << iota // publishes items, reads verdicts
-	recall                       // filters, and reports exposures
-	editor                       // browses and decides
-	operator                     // everything
+	platform = bus.Platform
+	recall   = bus.Recall
+	editor   = bus.Editor
+	operator = bus.Operator
 )
 
-var roleNames = map[string]roleSet{"platform": platform, "recall": recall, "editor": editor, "operator": operator}
+var roleNames = map[string]bus.Role{"platform": platform, "recall": recall, "editor": editor, "operator": operator}
 
 // minToken is the shortest token taken, in bytes: a guesser tries the short
 // ones first.
@@ -36,7 +36,7 @@ type Tokens struct{ list []token }
 
 type token struct {
 	name string
-	role roleSet
+	role bus.Role
 	hash [sha256.Size]byte
 }
 
@@ -91,6 +91,19 @@ func (t Tokens) Authenticate(secret string) (name, role string, ok bool) {
 	return tok.name, role, ok
 }
 
+// BusUser is the client of the embedded bus that has a secret, and the subjects it may
+// use; it has the type of bus.Config.Authenticate. The zero Tokens let every client in.
+func (t Tokens) BusUser(secret string) (bus.User, bool) {
+	if t.Len() == 0 {
+		return bus.Anonymous(), true
+	}
+	tok, ok := t.find(secret)
+	if !ok {
+		return bus.User{}, false
+	}
+	return bus.UserOf(tok.name, secret, tok.role), true
+}
+
 // find returns whose token it is. Every hash is compared in constant time.
 func (t Tokens) find(secret string) (found token, ok bool) {
 	hash := sha256.Sum256([]byte(secret))
@@ -112,7 +125,7 @@ func callerName(ctx context.Context) string {
 }
 
 // guard lets the given roles through.
-func (s *Server) guard(roles roleSet, next echo.HandlerFunc) echo.HandlerFunc {
+func (s *Server) guard(roles bus.Role, next echo.HandlerFunc) echo.HandlerFunc {
 	if s.cfg.Tokens.Len() == 0 {
 		return next
 	}

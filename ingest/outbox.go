@@ -9,6 +9,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"jianguo/bus"
 	"jianguo/index"
 )
 
@@ -79,14 +80,14 @@ func (o *outbox) run(ctx context.Context, done <-chan struct{}) error {
 
 // resume asks VERDICTS for the last event it holds.
 func (o *outbox) resume(ctx context.Context) (uint64, error) {
-	stream, err := o.js.Stream(ctx, StreamVerdicts)
+	stream, err := o.js.Stream(ctx, bus.StreamVerdicts)
 	if err != nil {
-		return 0, fmt.Errorf("ingest: stream %s: %w", StreamVerdicts, err)
+		return 0, fmt.Errorf("ingest: stream %s: %w", bus.StreamVerdicts, err)
 	}
 	last := stream.CachedInfo().State.LastSeq
 	if _, known := o.index.Applied(); last > known {
 		return 0, fmt.Errorf("ingest: the stream %s holds events up to %d, the catalogue ends at %d: the catalogue was put back to an older copy; "+
-			"remove the stream, and all events are published again", StreamVerdicts, last, known)
+			"remove the stream, and all events are published again", bus.StreamVerdicts, last, known)
 	}
 	return last, nil
 }
@@ -111,7 +112,7 @@ func (o *outbox) publish(ctx context.Context, after uint64) (int, error) {
 		if err != nil {
 			return 0, fmt.Errorf("event %d: %w", e.Number, err)
 		}
-		futures[i], err = o.js.PublishAsync(SubjectVerdicts+e.Verdict.String(), data, jetstream.WithExpectLastSequence(e.Number-1))
+		futures[i], err = o.js.PublishAsync(bus.SubjectVerdicts+e.Verdict.String(), data, jetstream.WithExpectLastSequence(e.Number-1))
 		if err != nil {
 			return 0, fmt.Errorf("event %d: %w", e.Number, err)
 		}
@@ -124,7 +125,7 @@ func (o *outbox) publish(ctx context.Context, after uint64) (int, error) {
 			return i, fmt.Errorf("event %d: no acknowledgement of it for %v", events[i].Number, outboxPatience)
 		case ack := <-f.Ok():
 			if ack.Sequence != events[i].Number {
-				return i, fmt.Errorf("event %d became message %d of %s", events[i].Number, ack.Sequence, StreamVerdicts)
+				return i, fmt.Errorf("event %d became message %d of %s", events[i].Number, ack.Sequence, bus.StreamVerdicts)
 			}
 		case err := <-f.Err():
 			return i, fmt.Errorf("event %d: %w", events[i].Number, err)

@@ -16,8 +16,8 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sync/semaphore"
 
+	"jianguo/bus"
 	"jianguo/index"
-	"jianguo/ingest/gate"
 	"jianguo/segment"
 )
 
@@ -205,7 +205,7 @@ func (s *Service) decode(ctx context.Context, j *job) (err error) {
 			err = &panicError{value: v, stack: debug.Stack()}
 		}
 	}()
-	if j.msg.Subject() == SubjectWithdraw {
+	if j.msg.Subject() == bus.SubjectWithdraw {
 		w, err := DecodeWithdrawal(j.msg.Data())
 		if err != nil {
 			return err
@@ -342,7 +342,7 @@ func (s *Service) applyBatch(ctx context.Context, batch []*job) error {
 func (s *Service) addPatiently(ctx context.Context, mutations []index.Mutation, last uint64) ([]index.Outcome, error) {
 	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 10*time.Second) {
 		var outcomes []index.Outcome
-		err := s.cfg.Bus.Synced(ctx, StreamItems, last)
+		err := s.cfg.Bus.Synced(ctx, bus.StreamItems, last)
 		if err == nil {
 			outcomes, err = s.cfg.Index.Add(ctx, mutations)
 		}
@@ -350,14 +350,14 @@ func (s *Service) addPatiently(ctx context.Context, mutations []index.Mutation, 
 			s.setTrouble(nil)
 			return outcomes, nil
 		}
-		if errors.Is(err, index.ErrClosed) || errors.Is(err, gate.ErrBroken) && s.ending.Err() != nil {
+		if errors.Is(err, index.ErrClosed) || errors.Is(err, bus.ErrBroken) && s.ending.Err() != nil {
 			return nil, err
 		}
 		s.setTrouble(fmt.Errorf("ingest: items wait: %w", err))
 		s.metrics.retries.Inc()
 		s.log.ErrorContext(ctx, "batch not applied, trying again", "items", len(mutations), "wait", wait, "error", err)
 		var ending <-chan struct{}
-		if errors.Is(err, gate.ErrBroken) {
+		if errors.Is(err, bus.ErrBroken) {
 			ending = s.ending.Done() // no time will help
 		}
 		select {
@@ -371,8 +371,8 @@ func (s *Service) addPatiently(ctx context.Context, mutations []index.Mutation, 
 
 // reply tells a publisher that asked what became of its message.
 func (s *Service) reply(j *job, o *index.Outcome) {
-	subject := j.msg.Headers().Get(HeaderReply)
-	if !MayAnswer(subject) {
+	subject := j.msg.Headers().Get(bus.HeaderReply)
+	if !bus.MayAnswer(subject) {
 		return
 	}
 	out := Outcome{Seq: j.meta.Sequence.Stream, Changed: o.Changed}
@@ -399,7 +399,7 @@ func (s *Service) reply(j *job, o *index.Outcome) {
 // many at once, and whether or not more come, since a full stream takes none.
 type purger struct {
 	stream  jetstream.Stream
-	bus     *Bus // nil: elsewhere
+	bus     *bus.Embedded // nil: elsewhere
 	log     *slog.Logger
 	applied *atomic.Uint64 // sequence of the last message applied; 0: none yet
 }
@@ -423,7 +423,7 @@ func (p *purger) run(ctx context.Context, done <-chan struct{}) {
 			continue
 		}
 		// A purge leaves the sequence it names.
-		if before := p.bus.Purgeable(StreamItems, applied+1); before > purged {
+		if before := p.bus.Purgeable(bus.StreamItems, applied+1); before > purged {
 			if err := p.stream.Purge(ctx, jetstream.WithPurgeSequence(before)); err != nil {
 				p.log.WarnContext(ctx, "purge of applied items", "error", err)
 				continue

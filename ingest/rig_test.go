@@ -15,6 +15,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"jianguo/bus"
 	"jianguo/data"
 	"jianguo/index"
 	"jianguo/segment"
@@ -38,13 +39,14 @@ const patience = 2 * time.Minute
 
 // rig is a real bus, a real index and the service between them.
 type rig struct {
-	t     testing.TB
-	dir   string
-	bus   *Bus
-	conn  *nats.Conn
-	js    jetstream.JetStream
-	index *index.Index
-	stop  func() error
+	t         testing.TB
+	dir       string
+	bus       *bus.Embedded
+	conn      *nats.Conn
+	js        jetstream.JetStream
+	publisher *bus.Publisher
+	index     *index.Index
+	stop      func() error
 
 	service *Service
 }
@@ -58,23 +60,26 @@ func normal(title, body string) sketch.Input {
 // start opens a rig in dir and runs its service, relaxed.
 func start(t testing.TB, dir string, change func(*Config, *index.Config)) *rig {
 	t.Helper()
-	return startOn(t, BusConfig{Dir: dir, Relaxed: true}, change)
+	return startOn(t, bus.Config{Dir: dir, Relaxed: true}, change)
 }
 
 // startOn is start on a bus of its own kind.
-func startOn(t testing.TB, bc BusConfig, change func(*Config, *index.Config)) *rig {
+func startOn(t testing.TB, bc bus.Config, change func(*Config, *index.Config)) *rig {
 	t.Helper()
 	dir := bc.Dir
 	r := &rig{t: t, dir: dir}
 	bc.Dir += "/bus"
 	var err error
-	if r.bus, err = StartBus(bc); err != nil {
+	if r.bus, err = bus.Start(bc); err != nil {
 		t.Fatal(err)
 	}
 	if r.conn, err = r.bus.Connect(); err != nil {
 		t.Fatal(err)
 	}
 	if r.js, err = jetstream.New(r.conn); err != nil {
+		t.Fatal(err)
+	}
+	if r.publisher, err = bus.NewPublisher(r.conn); err != nil {
 		t.Fatal(err)
 	}
 	cfg := Config{Bus: r.bus, Conn: r.conn, Segmenter: segmenter}
@@ -130,7 +135,7 @@ func (r *rig) trySubmit(subject string, payload any) (*Outcome, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	return Submit(ctx, r.conn, r.js, subject, b)
+	return Submit(ctx, r.publisher, subject, b)
 }
 
 // eventually waits until something holds.
@@ -159,11 +164,11 @@ func (r *rig) verify() {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	stream, err := r.js.Stream(ctx, StreamVerdicts)
+	stream, err := r.js.Stream(ctx, bus.StreamVerdicts)
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	r.eventually(fmt.Sprintf("%s ends at %d", StreamVerdicts, len(events)), func() bool {
+	r.eventually(fmt.Sprintf("%s ends at %d", bus.StreamVerdicts, len(events)), func() bool {
 		info, err := stream.Info(ctx)
 		if err != nil {
 			r.t.Fatal(err)
@@ -233,7 +238,7 @@ func relatives(r *rand.Rand, n int) []any {
 
 func subjectOf(item any) string {
 	if _, ok := item.(Withdrawal); ok {
-		return SubjectWithdraw
+		return bus.SubjectWithdraw
 	}
-	return SubjectPublish
+	return bus.SubjectPublish
 }

@@ -14,33 +14,16 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"golang.org/x/sync/semaphore"
 
+	"jianguo/bus"
 	"jianguo/index"
 	"jianguo/segment"
 	"jianguo/sketch"
 )
 
-// Subjects and streams of the wire.
-const (
-	SubjectPublish  = "items.publish"
-	SubjectWithdraw = "items.withdraw"
-	SubjectDead     = "items.dead"
-	SubjectVerdicts = "verdicts." // + the verdict's name
-
-	StreamItems    = "ITEMS"
-	StreamVerdicts = "VERDICTS"
-	StreamDead     = "DEAD"
-
-	consumerName = "ingest"
-)
-
-// HeaderReply names the subject that the Outcome of a message goes to, if MayAnswer
-// says so.
-const HeaderReply = "Jianguo-Reply"
-
 // Config configures a Service. Conn, Index and Segmenter are required.
 type Config struct {
 	Conn      *nats.Conn
-	Bus       *Bus // that Conn is of; nil: it is elsewhere
+	Bus       *bus.Embedded // that Conn is of; nil: it is elsewhere
 	Index     *index.Index
 	Segmenter *segment.Segmenter
 	Workers   int   // goroutines that segment; 0: one a processor. Fewer than GOMAXPROCS keep the way to the bus short
@@ -55,15 +38,6 @@ type Config struct {
 	// Fail, where set, is called at named points; an error stops the service
 	// there as a crash would. For tests.
 	Fail func(point string) error
-}
-
-// Outcome is what a publisher that set HeaderReply gets.
-type Outcome struct {
-	Seq     uint64       `json:"seq"`
-	Changed bool         `json:"changed"`         // false: nothing new; Event is the stored verdict
-	Event   *index.Event `json:"event,omitempty"` // nil where Error is set
-	Error   string       `json:"error,omitempty"` // why it is a dead letter
-	Field   string       `json:"field,omitempty"`
 }
 
 // Service runs the ingest path.
@@ -84,6 +58,9 @@ type Service struct {
 	trouble atomic.Pointer[error]
 }
 
+// consumerName is the name of the consumer of ITEMS.
+const consumerName = "ingest"
+
 // New makes sure that the streams exist and returns the service, which does
 // nothing until Run.
 func New(ctx context.Context, cfg Config) (*Service, error) {
@@ -92,12 +69,6 @@ func New(ctx context.Context, cfg Config) (*Service, error) {
 	}
 	if cfg.Batch == 0 {
 		cfg.Batch = 256
-	}
-	if cfg.Replicas == 0 {
-		cfg.Replicas = 1
-	}
-	if cfg.Bytes == 0 {
-		cfg.Bytes = 4 << 30
 	}
 	if cfg.Retries == 0 {
 		cfg.Retries = 3
@@ -114,57 +85,18 @@ func New(ctx context.Context, cfg Config) (*Service, error) {
 	if s.js, err = jetstream.New(cfg.Conn, jetstream.WithPublishAsyncMaxPending(4096)); err != nil {
 		return nil, fmt.Errorf("ingest: %w", err)
 	}
-	if err := s.ensureStreams(ctx); err != nil {
-		return nil, err
+	if s.items, err = cfg.Bus.EnsureStreams(ctx, s.js, bus.StreamsConfig{Replicas: cfg.Replicas, Bytes: cfg.Bytes}); err != nil {
+		return nil, fmt.Errorf("ingest: %w", err)
 	}
 	s.outbox = newOutbox(s.js, cfg.Index, s.log)
 	return s, nil
-}
-
-// ensureStreams creates or updates the streams, and opens their gates.
-func (s *Service) ensureStreams(ctx context.Context) error {
-	persist := jetstream.DefaultPersistMode
-	if s.cfg.Replicas == 1 {
-		// Events are already durable in the catalogue: what a power failure
-		// takes off the end of VERDICTS is published again.
-		persist = jetstream.AsyncPersistMode
-	}
-	for _, c := range []jetstream.StreamConfig{
-		{Name: StreamItems, Subjects: []string{SubjectPublish, SubjectWithdraw}, Discard: jetstream.DiscardNew, MaxBytes: s.cfg.Bytes,
-			AllowAtomicPublish: true, Description: "items on their way to a verdict; removed once applied"},
-		{Name: StreamVerdicts, Subjects: []string{SubjectVerdicts + ">"}, MaxBytes: 1 << 30, PersistMode: persist, AllowDirect: true,
-			Description: "events, numbered by their sequence; old ones are forgotten here, never by the catalogue"},
-		{Name: StreamDead, Subjects: deadSubjects, MaxBytes: 1 << 30, AllowDirect: true, AllowMsgTTL: true,
-			Description: "messages that were refused, with the reason in their headers"},
-	} {
-		c.Replicas, c.Storage = s.cfg.Replicas, jetstream.FileStorage
-		stream, err := s.js.CreateOrUpdateStream(ctx, c)
-		if errors.Is(err, nats.ErrNoResponders) || errors.Is(err, jetstream.ErrJetStreamNotEnabled) {
-			return fmt.Errorf("ingest: stream %s: the bus has no JetStream, or not for this account: enable it there: %w", c.Name, err)
-		}
-		if err != nil {
-			return fmt.Errorf("ingest: stream %s: %w", c.Name, err)
-		}
-		if c.Name == StreamItems {
-			s.items = stream
-		}
-	}
-	if s.cfg.Bus == nil {
-		return nil
-	}
-	for _, c := range GatedStreams() {
-		if err := s.cfg.Bus.Gate(ctx, c.Name); err != nil {
-			return fmt.Errorf("ingest: %w", err)
-		}
-	}
-	return nil
 }
 
 // attach tells the index which stream its messages come from.
 func (s *Service) attach(ctx context.Context) error {
 	info, err := s.items.Info(ctx)
 	if err != nil {
-		return fmt.Errorf("ingest: stream %s: %w", StreamItems, err)
+		return fmt.Errorf("ingest: stream %s: %w", bus.StreamItems, err)
 	}
 	base, err := s.cfg.Index.Attach(ctx, info.Created.UTC().Format(time.RFC3339Nano), info.State.LastSeq)
 	if err != nil {
@@ -233,9 +165,4 @@ func (s *Service) Explain(later, earlier *index.Item, terms int) *Explanation {
 // stored is a stored item as it was published.
 func stored(it *index.Item) *Item {
 	return &Item{ID: it.ID, Title: it.Title, Body: *it.Body, Source: it.Source, URL: it.URL, Published: it.Published, Revision: it.Event.Revision}
-}
-
-// Submit publishes one payload and waits for its outcome; see Publisher.Submit.
-func Submit(ctx context.Context, nc *nats.Conn, js jetstream.JetStream, subject string, payload []byte) (*Outcome, error) {
-	return (&Publisher{conn: nc, js: js}).Submit(ctx, subject, payload)
 }

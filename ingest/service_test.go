@@ -14,9 +14,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 
+	"jianguo/bus"
 	"jianguo/index"
 )
 
@@ -142,13 +141,13 @@ func TestRevisionsAndWithdrawals(t *testing.T) {
 		}
 	}
 	publish := func(id, body string, revision int64) *Outcome {
-		return rig.submit(SubjectPublish, Item{ID: id, Body: body, Revision: revision})
+		return rig.submit(bus.SubjectPublish, Item{ID: id, Body: body, Revision: revision})
 	}
 	expect("first", publish("a", first, 1), index.Unique, true)
 	expect("revised", publish("a", second, 2), index.Unique, true)
 	expect("an old one, delivered late", publish("a", first, 1), index.Unique, false)
 	expect("a copy of the old text", publish("b", first, 0), index.Duplicate, true)
-	expect("withdrawn", rig.submit(SubjectWithdraw, Withdrawal{ID: "a"}), index.Withdrawn, true)
+	expect("withdrawn", rig.submit(bus.SubjectWithdraw, Withdrawal{ID: "a"}), index.Withdrawn, true)
 	expect("published again after that", publish("a", second, 2), index.Withdrawn, false)
 	expect("without a revision", publish("a", second, 0), index.Withdrawn, false)
 	o := publish("c", second, 0)
@@ -165,7 +164,7 @@ func TestRevisionsAndWithdrawals(t *testing.T) {
 	expect("war 3", publish("e", fourth, 2), index.Duplicate, true)
 	expect("war 4", publish("f", third, 2), index.Unique, true)
 	expect("war 5", publish("e", third, 3), index.Duplicate, true)
-	expect("promoted", rig.submit(SubjectWithdraw, Withdrawal{ID: "f", Mode: ModePromote}), index.Withdrawn, true)
+	expect("promoted", rig.submit(bus.SubjectWithdraw, Withdrawal{ID: "f", Mode: ModePromote}), index.Withdrawn, true)
 	it, err := rig.index.Item(context.Background(), "e")
 	if err != nil {
 		t.Fatal(err)
@@ -180,7 +179,7 @@ func TestRevisionsAndWithdrawals(t *testing.T) {
 func TestBlankItemsNeverMeet(t *testing.T) {
 	rig := start(t, t.TempDir(), nil)
 	for i, body := range []string{" ", " ", "\u200b\u200b", "。。。！", "。。。！", "😀😀", "😀😀", "<p> </p>", "<br/><br/>"} {
-		if o := rig.submit(SubjectPublish, Item{ID: fmt.Sprint(i), Body: body}); o.Event == nil || o.Event.Verdict != index.Unique {
+		if o := rig.submit(bus.SubjectPublish, Item{ID: fmt.Sprint(i), Body: body}); o.Event == nil || o.Event.Verdict != index.Unique {
 			t.Errorf("%q: %+v", body, o)
 		}
 	}
@@ -211,7 +210,7 @@ func TestCrashBetweenCommitAndAck(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := rig.js.Publish(context.Background(), SubjectPublish, b); err != nil {
+			if _, err := rig.js.Publish(context.Background(), bus.SubjectPublish, b); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -225,7 +224,7 @@ func TestCrashBetweenCommitAndAck(t *testing.T) {
 		rig.close()
 	}
 	rig := start(t, dir, nil)
-	rig.submit(SubjectPublish, Item{ID: "last", Body: strings.Join(sentence(r, 60), "")})
+	rig.submit(bus.SubjectPublish, Item{ID: "last", Body: strings.Join(sentence(r, 60), "")})
 	for round := range 6 {
 		for i := range 10 {
 			if _, err := rig.index.Item(context.Background(), fmt.Sprintf("%d-%d", round, i)); err != nil {
@@ -250,9 +249,9 @@ func TestDiskFull(t *testing.T) {
 			return nil
 		}
 	})
-	rig.submit(SubjectPublish, Item{ID: "before", Body: "地铁新线今天开始试运行，换乘车站的客流平稳。"})
+	rig.submit(bus.SubjectPublish, Item{ID: "before", Body: "地铁新线今天开始试运行，换乘车站的客流平稳。"})
 	full.Store(3)
-	if o := rig.submit(SubjectPublish, Item{ID: "x", Body: "水库今晨开闸泄洪，下游的村民已经转移。"}); o.Event.Verdict != index.Unique {
+	if o := rig.submit(bus.SubjectPublish, Item{ID: "x", Body: "水库今晨开闸泄洪，下游的村民已经转移。"}); o.Event.Verdict != index.Unique {
 		t.Errorf("%+v", o)
 	}
 	if full.Load() >= 0 {
@@ -265,13 +264,13 @@ func TestDiskFull(t *testing.T) {
 // with the next article.
 func TestDecisionsArePublished(t *testing.T) {
 	rig := start(t, t.TempDir(), nil)
-	sub, err := rig.conn.SubscribeSync(SubjectVerdicts + ">")
+	sub, err := rig.conn.SubscribeSync(bus.SubjectVerdicts + ">")
 	if err != nil {
 		t.Fatal(err)
 	}
 	const body = "水库今晨开闸泄洪，下游的村民已经转移到高处，电站停机检修三天，渡口同时封航。"
-	rig.submit(SubjectPublish, Item{ID: "first", Body: body})
-	rig.submit(SubjectPublish, Item{ID: "copy", Body: body})
+	rig.submit(bus.SubjectPublish, Item{ID: "first", Body: body})
+	rig.submit(bus.SubjectPublish, Item{ID: "copy", Body: body})
 	next := func() (e index.Event) {
 		t.Helper()
 		m, err := sub.NextMsg(time.Minute)
@@ -312,7 +311,7 @@ func TestDeadLetters(t *testing.T) {
 		{`{"id":"a","body":"x","published_at":"gestern"}`, "published_at"},
 		{`{"id":"a","body":"` + strings.Repeat("文", MaxText/3+1) + `"}`, "body"},
 	} {
-		o, err := rig.trySubmit(SubjectPublish, []byte(c.payload))
+		o, err := rig.trySubmit(bus.SubjectPublish, []byte(c.payload))
 		if err != nil {
 			t.Fatalf("%.40q: %v", c.payload, err)
 		}
@@ -320,7 +319,7 @@ func TestDeadLetters(t *testing.T) {
 			t.Errorf("%.40q: %+v, want field %s", c.payload, o, c.field)
 		}
 	}
-	dead, err := OpenDead(ctx, rig.conn)
+	dead, err := bus.OpenDead(ctx, rig.conn)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -334,64 +333,9 @@ func TestDeadLetters(t *testing.T) {
 	if err := dead.Replay(ctx, letters[0].Number); err != nil {
 		t.Fatal(err)
 	}
-	rig.submit(SubjectPublish, Item{ID: "after", Body: "水库今晨开闸泄洪，下游的村民已经转移。"})
+	rig.submit(bus.SubjectPublish, Item{ID: "after", Body: "水库今晨开闸泄洪，下游的村民已经转移。"})
 	if letters, err = dead.List(ctx, 0, 100); err != nil || len(letters) != 16 {
 		t.Errorf("after the replay of a letter that is still wrong: %d letters, %v", len(letters), err)
 	}
 	rig.verify()
-}
-
-// TestPublisherBatches: what waits for the bus goes on together and in order,
-// and each gets its own answer.
-func TestPublisherBatches(t *testing.T) {
-	for name, room := range map[string]int64{"room for all": 0, "room for some": 256 << 10} {
-		t.Run(name, func(t *testing.T) {
-			rig := start(t, t.TempDir(), func(c *Config, _ *index.Config) { c.Bytes = room })
-			if err := rig.stop(); err != nil { // what is stored stays
-				t.Fatal(err)
-			}
-			p, err := NewPublisher(rig.conn)
-			if err != nil {
-				t.Fatal(err)
-			}
-			p.flushing = true // nothing leaves before all are here
-			const n = 3 * batchMessages / 2
-			var stored []<-chan error
-			for i := range n {
-				msg := nats.NewMsg(SubjectPublish)
-				msg.Data = fmt.Appendf(nil, "%d %s", i, strings.Repeat("x", 2000))
-				stored = append(stored, p.PublishAsync(msg))
-			}
-			p.flush()
-			var kept []int
-			for i, s := range stored {
-				var full *jetstream.APIError
-				switch err := <-s; {
-				case err == nil:
-					kept = append(kept, i)
-				case !errors.As(err, &full):
-					t.Error(err)
-				}
-			}
-			stream, err := rig.js.Stream(context.Background(), StreamItems)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := stream.CachedInfo().State.Msgs; int(got) != len(kept) || (len(kept) < n) != (room > 0) || len(kept) == 0 {
-				t.Fatalf("%d stored, %d of %d answered so", got, len(kept), n)
-			}
-			for seq, i := range kept {
-				m, err := stream.GetMsg(context.Background(), uint64(seq+1))
-				if err != nil {
-					t.Fatal(err)
-				}
-				if !strings.HasPrefix(string(m.Data), fmt.Sprint(i, " ")) {
-					t.Fatalf("message %d is %.8s, want %d", seq+1, m.Data, i)
-				}
-			}
-			if p.flushing || p.pending != nil || p.single {
-				t.Errorf("flushing %v, %d pending, single %v", p.flushing, len(p.pending), p.single)
-			}
-		})
-	}
 }

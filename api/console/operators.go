@@ -15,8 +15,8 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"jianguo/bus"
 	"jianguo/index"
-	"jianguo/ingest"
 )
 
 type operatorsView struct {
@@ -29,7 +29,7 @@ type operatorsView struct {
 	Lag       uint64 // events that lists do not show yet
 	SearchLag uint64 // and that the search does not find yet
 	Totals    index.Totals
-	Dead      []ingest.DeadLetter
+	Dead      []bus.DeadLetter
 	DeadCount string
 	Files     []file
 	Families  []index.Family
@@ -95,12 +95,12 @@ func (c *Console) bus(ctx context.Context, p *page, v *operatorsView) error {
 	if err != nil {
 		return err
 	}
-	stream, err := js.Stream(ctx, ingest.StreamItems)
+	stream, err := js.Stream(ctx, bus.StreamItems)
 	if err != nil {
-		return fmt.Errorf("%s: %w", ingest.StreamItems, err)
+		return fmt.Errorf("%s: %w", bus.StreamItems, err)
 	}
 	v.Pending = p.Number(stream.CachedInfo().State.Msgs)
-	dead, err := ingest.OpenDead(ctx, c.cfg.Conn)
+	dead, err := bus.OpenDead(ctx, c.cfg.Conn)
 	if err != nil {
 		return err
 	}
@@ -153,12 +153,12 @@ func sizes(dir string) (out []file, err error) {
 }
 
 type deadView struct {
-	ingest.DeadLetter
+	bus.DeadLetter
 	Text string
 	Cut  bool
 }
 
-func (c *Console) deadLetter(ctx context.Context, number string) (*ingest.DeadLetters, *ingest.DeadLetter, error) {
+func (c *Console) deadLetter(ctx context.Context, number string) (*bus.DeadLetters, *bus.DeadLetter, error) {
 	n, err := strconv.ParseUint(number, 10, 64)
 	if err != nil {
 		return nil, nil, fmt.Errorf("number %q: want a number: %w", number, index.ErrQuery)
@@ -166,7 +166,7 @@ func (c *Console) deadLetter(ctx context.Context, number string) (*ingest.DeadLe
 	if c.cfg.Conn == nil {
 		return nil, nil, index.ErrNotFound
 	}
-	dead, err := ingest.OpenDead(ctx, c.cfg.Conn)
+	dead, err := bus.OpenDead(ctx, c.cfg.Conn)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"jianguo/bus"
 	"jianguo/cmd/jianguo-bench/indexbench"
 	"jianguo/cmd/jianguo-bench/ingestbench"
 	"jianguo/cmd/jianguo-bench/proc"
@@ -108,12 +109,12 @@ func (c *ingestCmd) start(co *streams) (*proc.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	bus, err := url.Parse(s.Holder.NATS)
+	address, err := url.Parse(s.Holder.NATS)
 	if err != nil {
 		return nil, errors.Join(err, fmt.Errorf("%s", s.Stop()))
 	}
-	bus.User = url.User(s.Holder.Token)
-	c.NATS = bus.String()
+	address.User = url.User(s.Holder.Token)
+	c.NATS = address.String()
 	for {
 		done, err := s.Metric(co.ctx, "jianguo_index_outlines_progress")
 		if err == nil && done == 1 {
@@ -149,24 +150,24 @@ func (c *ingestCmd) skipEvents(co *streams) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, x.Close()) }()
-	bus, err := ingest.StartBus(ingest.BusConfig{Dir: filepath.Join(c.Dir, "bus"), Gates: ingest.GatedStreams()})
+	embedded, err := bus.Start(bus.Config{Dir: filepath.Join(c.Dir, "bus"), Gates: bus.GatedStreams()})
 	if err != nil {
 		return err
 	}
-	defer bus.Close()
-	conn, err := bus.Connect()
+	defer embedded.Close()
+	conn, err := embedded.Connect()
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	if _, err := ingest.New(co.ctx, ingest.Config{Bus: bus, Conn: conn, Index: x}); err != nil { // creates the streams
+	if _, err := ingest.New(co.ctx, ingest.Config{Bus: embedded, Conn: conn, Index: x}); err != nil { // creates the streams
 		return err
 	}
 	js, err := jetstream.New(conn)
 	if err != nil {
 		return err
 	}
-	stream, err := js.Stream(co.ctx, ingest.StreamVerdicts)
+	stream, err := js.Stream(co.ctx, bus.StreamVerdicts)
 	if err != nil {
 		return err
 	}

@@ -11,10 +11,10 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"golang.org/x/sys/unix"
 
+	"jianguo/bus"
 	"jianguo/exposure"
 	"jianguo/index"
 	"jianguo/ingest"
-
 	"jianguo/internal/datadir"
 )
 
@@ -65,8 +65,8 @@ func (c *backupCmd) copy(co *streams) error {
 // not in them are the dead letters; events are published again from the
 // catalogue.
 func (c *backupCmd) copyLive(co *streams, at datadir.Holder) error {
-	bus := busOf(at)
-	conn, err := bus.connectBus(co)
+	flags := busOf(at)
+	conn, err := flags.connectBus(co)
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func (c *backupCmd) copyLive(co *streams, at datadir.Holder) error {
 	if err := ingest.AwaitApplied(co.ctx, conn); err != nil {
 		return err
 	}
-	if _, err := ingest.CopyDead(co.ctx, conn, filepath.Join(c.To, "bus")); err != nil {
+	if _, err := bus.CopyDead(co.ctx, conn, filepath.Join(c.To, "bus")); err != nil {
 		return err
 	}
 	return c.files(co.ctx, exposures.CachedInfo().State.LastSeq)

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"jianguo/bus"
 	"jianguo/ingest"
 )
 
@@ -41,16 +42,16 @@ func TestBackup(t *testing.T) {
 	ok(s.post("/items", bytes.Replace(article(1), []byte(`"n1"`), []byte(`"copy"`), 1)))
 	ok(s.post("/clusters/2/decisions", []byte(`{"kind":"release","item":"copy","by":"张三"}`)))
 	ok(s.post("/exposures", []byte(`{"user":"u","kind":"seen","items":["n1","n2"]}`)))
-	conn, err := ingest.ConnectURL(s.at.NATS)
+	conn, err := bus.Connect(s.at.NATS)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	publisher, err := ingest.NewPublisher(conn)
+	publisher, err := bus.NewPublisher(conn)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o, err := publisher.Submit(t.Context(), ingest.SubjectPublish, []byte(`{"id":""}`)); err != nil || o.Error == "" {
+	if o, err := ingest.Submit(t.Context(), publisher, bus.SubjectPublish, []byte(`{"id":""}`)); err != nil || o.Error == "" {
 		t.Fatalf("a dead letter: %+v, %v", o, err)
 	}
 	backup(filepath.Join(dir, "quiet")) // nothing arrives that would push the last item on
@@ -95,7 +96,7 @@ func TestBackup(t *testing.T) {
 			t.Errorf("%s: a copy of what it knows: %d %s", name, status, answer)
 		}
 		out, err := exec.Command(exe, "dead", "list", "--data", restored, "--json").Output()
-		var letter ingest.DeadLetter
+		var letter bus.DeadLetter
 		if err != nil || json.Unmarshal(out, &letter) != nil || letter.Field != "id" {
 			t.Errorf("%s: dead letters: %s %v", name, out, err)
 		}

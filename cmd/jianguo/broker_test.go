@@ -14,7 +14,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
-	"jianguo/ingest"
+	"jianguo/bus"
 )
 
 // broker is a NATS server elsewhere, which may go away and come back. Its address
@@ -30,7 +30,7 @@ type broker struct {
 func startBroker(t *testing.T, change func(*server.Options)) *broker {
 	t.Helper()
 	b := &broker{t: t, options: server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true,
-		MaxPayload: ingest.MaxPayload}}
+		MaxPayload: bus.MaxPayload}}
 	if change != nil {
 		change(&b.options)
 	}
@@ -145,7 +145,7 @@ func TestBrokerAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.eventually("three events", func() bool {
-		info, err := js.StreamInfo(ingest.StreamVerdicts)
+		info, err := js.StreamInfo(bus.StreamVerdicts)
 		return err == nil && info.State.LastSeq == 3
 	})
 	s.stop()

@@ -8,9 +8,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"jianguo/ingest"
-	"jianguo/ingest/gate"
-
+	"jianguo/bus"
+	"jianguo/bus/gate"
 	"jianguo/internal/datadir"
 )
 
@@ -33,7 +32,7 @@ func (f *busFlags) connectBus(co *streams) (*nats.Conn, error) {
 	options := append(credentials(f.NATSCreds), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
 		if errors.Is(err, nats.ErrPermissionViolation) {
 			// The bus names the subject that it mapped the public one to.
-			giveUp(fmt.Errorf("bus %s: %s: %s", ingest.RedactURL(f.NATS), f.notAllowed(), strings.Replace(err.Error(), gate.Prefix, "", 1)))
+			giveUp(fmt.Errorf("bus %s: %s: %s", bus.RedactURL(f.NATS), f.notAllowed(), strings.Replace(err.Error(), gate.Prefix, "", 1)))
 			return
 		}
 		co.log.Warn("bus", "error", err)
@@ -41,8 +40,8 @@ func (f *busFlags) connectBus(co *streams) (*nats.Conn, error) {
 	if f.Token != "" {
 		options = append(options, nats.Token(f.Token))
 	}
-	conn, err := ingest.ConnectURL(f.NATS, options...)
-	if errors.Is(err, ingest.ErrRefused) {
+	conn, err := bus.Connect(f.NATS, options...)
+	if errors.Is(err, bus.ErrRefused) {
 		err = fmt.Errorf("%w: give one that it knows with --token or JIANGUO_TOKEN", err)
 	}
 	return conn, err

@@ -20,6 +20,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"jianguo/bus"
 	"jianguo/index"
 	"jianguo/ingest"
 	"jianguo/internal/tier"
@@ -191,7 +192,7 @@ func (k *killed) recovers() {
 
 // publish sends items until the bus is gone, and remembers those acknowledged.
 func (k *killed) publish(ctx context.Context, url, prefix string) {
-	conn, err := ingest.ConnectURL(url)
+	conn, err := bus.Connect(url)
 	if err != nil {
 		return // killed before it answered
 	}
@@ -213,7 +214,7 @@ func (k *killed) publish(ctx context.Context, url, prefix string) {
 			return
 		}
 		attempt, cancel := context.WithTimeout(ctx, time.Second)
-		_, err = js.Publish(attempt, ingest.SubjectPublish, b)
+		_, err = js.Publish(attempt, bus.SubjectPublish, b)
 		cancel()
 		if err == nil {
 			k.mu.Lock()
@@ -228,7 +229,7 @@ func (k *killed) publish(ctx context.Context, url, prefix string) {
 // watch reads every event from the first on, and holds those that it has seen
 // before against what they were.
 func (k *killed) watch(ctx context.Context, url string) {
-	conn, err := ingest.ConnectURL(url)
+	conn, err := bus.Connect(url)
 	if err != nil {
 		return
 	}
@@ -239,7 +240,7 @@ func (k *killed) watch(ctx context.Context, url string) {
 		return
 	}
 	for ; ctx.Err() == nil && conn.IsConnected(); time.Sleep(20 * time.Millisecond) {
-		consumer, err := js.OrderedConsumer(ctx, ingest.StreamVerdicts, jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverAllPolicy})
+		consumer, err := js.OrderedConsumer(ctx, bus.StreamVerdicts, jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverAllPolicy})
 		if err != nil {
 			continue // the bus has no stream yet, or is being opened anew
 		}
@@ -329,11 +330,11 @@ func (k *killed) saw(number uint64, data string) {
 func (k *killed) end() {
 	k.t.Helper()
 	cmd, url := k.serve()
-	conn, err := ingest.ConnectURL(url)
+	conn, err := bus.Connect(url)
 	if err != nil {
 		k.t.Fatal(err)
 	}
-	js, err := jetstream.New(conn)
+	publisher, err := bus.NewPublisher(conn)
 	if err != nil {
 		k.t.Fatal(err)
 	}
@@ -343,7 +344,7 @@ func (k *killed) end() {
 	if err != nil {
 		k.t.Fatal(err)
 	}
-	if _, err := ingest.Submit(ctx, conn, js, ingest.SubjectPublish, b); err != nil {
+	if _, err := ingest.Submit(ctx, publisher, bus.SubjectPublish, b); err != nil {
 		_ = cmd.Process.Signal(syscall.SIGQUIT) // where it hangs
 		_ = cmd.Wait()
 		k.t.Fatalf("%v\n%s", err, cmd.Stderr)

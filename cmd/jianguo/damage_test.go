@@ -13,8 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats.go/jetstream"
-
+	"jianguo/bus"
 	"jianguo/index"
 	"jianguo/ingest"
 )
@@ -24,12 +23,12 @@ import (
 func (k *killed) filled(n int, end syscall.Signal) {
 	k.t.Helper()
 	cmd, url := k.serve()
-	conn, err := ingest.ConnectURL(url)
+	conn, err := bus.Connect(url)
 	if err != nil {
 		k.t.Fatal(err)
 	}
 	defer conn.Close()
-	js, err := jetstream.New(conn)
+	publisher, err := bus.NewPublisher(conn)
 	if err != nil {
 		k.t.Fatal(err)
 	}
@@ -38,7 +37,7 @@ func (k *killed) filled(n int, end syscall.Signal) {
 		if err != nil {
 			k.t.Fatal(err)
 		}
-		if _, err := ingest.Submit(k.t.Context(), conn, js, ingest.SubjectPublish, b); err != nil {
+		if _, err := ingest.Submit(k.t.Context(), publisher, bus.SubjectPublish, b); err != nil {
 			k.t.Fatal(err)
 		}
 	}

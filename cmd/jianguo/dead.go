@@ -10,8 +10,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"jianguo/ingest"
-
+	"jianguo/bus"
 	"jianguo/internal/datadir"
 )
 
@@ -45,7 +44,7 @@ type deadDropCmd struct {
 
 // open reaches the dead letters of a running service, or those of a directory
 // that no service holds. A nil DeadLetters: there are none yet.
-func (c *deadCmd) open(co *streams) (*ingest.DeadLetters, func(), error) {
+func (c *deadCmd) open(co *streams) (*bus.DeadLetters, func(), error) {
 	if c.NATS == "" && c.Data == "" {
 		return nil, nil, errors.New("whose? give --data DIR, or --nats URL of a running service")
 	}
@@ -62,13 +61,13 @@ func (c *deadCmd) open(co *streams) (*ingest.DeadLetters, func(), error) {
 		switch {
 		case err == nil:
 			closers = append(closers, func() { _ = lock.Close() })
-			bus, err := ingest.StartBus(ingest.BusConfig{Dir: filepath.Join(c.Data, "bus")})
+			embedded, err := bus.Start(bus.Config{Dir: filepath.Join(c.Data, "bus")})
 			if err != nil {
 				closeAll()
 				return nil, nil, err
 			}
-			closers = append(closers, bus.Close)
-			if conn, err = bus.Connect(); err != nil {
+			closers = append(closers, embedded.Close)
+			if conn, err = embedded.Connect(); err != nil {
 				closeAll()
 				return nil, nil, err
 			}
@@ -85,7 +84,7 @@ func (c *deadCmd) open(co *streams) (*ingest.DeadLetters, func(), error) {
 		}
 	}
 	closers = append(closers, conn.Close)
-	d, err := ingest.OpenDead(co.ctx, conn)
+	d, err := bus.OpenDead(co.ctx, conn)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		return nil, closeAll, nil
 	}
@@ -98,7 +97,7 @@ func (c *deadCmd) open(co *streams) (*ingest.DeadLetters, func(), error) {
 
 // with opens the dead letters, calls f and closes them. f is not called where
 // there are none.
-func (c *deadCmd) with(co *streams, f func(*ingest.DeadLetters) error) error {
+func (c *deadCmd) with(co *streams, f func(*bus.DeadLetters) error) error {
 	d, closeAll, err := c.open(co)
 	if err != nil {
 		return err
@@ -112,7 +111,7 @@ func (c *deadCmd) with(co *streams, f func(*ingest.DeadLetters) error) error {
 
 // Run lists.
 func (c *deadListCmd) Run(co *streams, parent *deadCmd) error {
-	return parent.with(co, func(d *ingest.DeadLetters) error {
+	return parent.with(co, func(d *bus.DeadLetters) error {
 		letters, err := d.List(co.ctx, c.After, c.Limit)
 		if err != nil {
 			return err
@@ -132,7 +131,7 @@ func (c *deadListCmd) Run(co *streams, parent *deadCmd) error {
 
 // Run prints a payload.
 func (c *deadShowCmd) Run(co *streams, parent *deadCmd) error {
-	return parent.with(co, func(d *ingest.DeadLetters) error {
+	return parent.with(co, func(d *bus.DeadLetters) error {
 		l, err := d.Get(co.ctx, c.Number)
 		if err != nil {
 			return err
@@ -147,7 +146,7 @@ func (c *deadReplayCmd) Run(co *streams, parent *deadCmd) error {
 	if !c.All && len(c.Numbers) == 0 {
 		return errors.New("which? give numbers from `jianguo dead list`, or --all")
 	}
-	return parent.with(co, func(d *ingest.DeadLetters) error {
+	return parent.with(co, func(d *bus.DeadLetters) error {
 		if c.All {
 			letters, err := d.List(co.ctx, 0, 1<<30)
 			if err != nil {
@@ -163,7 +162,7 @@ func (c *deadReplayCmd) Run(co *streams, parent *deadCmd) error {
 
 // Run drops.
 func (c *deadDropCmd) Run(co *streams, parent *deadCmd) error {
-	return parent.with(co, func(d *ingest.DeadLetters) error {
+	return parent.with(co, func(d *bus.DeadLetters) error {
 		return each(co.ctx, c.Numbers, d.Drop, func(n int) { fmt.Fprintln(co.out, plural(n, "letter")+" dropped") })
 	})
 }

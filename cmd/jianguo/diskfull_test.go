@@ -20,6 +20,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"jianguo/bus"
 	"jianguo/index"
 	"jianguo/ingest"
 )
@@ -44,12 +45,16 @@ func diskFull(t *testing.T, disk string, leave int64) {
 	cmd, url := k.serve()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 	defer cancel()
-	conn, err := ingest.ConnectURL(url)
+	conn, err := bus.Connect(url)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Close()
 	js, err := jetstream.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	publisher, err := bus.NewPublisher(conn)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +65,7 @@ func diskFull(t *testing.T, disk string, leave int64) {
 		}
 		attempt, cancel := context.WithTimeout(ctx, wait)
 		defer cancel()
-		_, err = ingest.Submit(attempt, conn, js, ingest.SubjectPublish, b)
+		_, err = ingest.Submit(attempt, publisher, bus.SubjectPublish, b)
 		if err == nil {
 			k.acked[id] = true
 		}

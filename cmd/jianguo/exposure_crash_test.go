@@ -21,8 +21,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/nats-io/nats.go/micro"
 
+	"jianguo/bus"
 	"jianguo/exposure"
-	"jianguo/ingest"
 )
 
 // TestKillExposures kills the real binary with SIGKILL at random moments, while clients
@@ -103,10 +103,10 @@ func (x *exposed) round(n int, life time.Duration) {
 
 // client works for some users of its own until the service is gone; each time it asks
 // for one thing, and the next when that was answered.
-func (x *exposed) client(ctx context.Context, url string, bus bool) {
+func (x *exposed) client(ctx context.Context, url string, onBus bool) {
 	var ask func(what string, body []byte) error
-	if bus {
-		conn, err := ingest.ConnectURL(url)
+	if onBus {
+		conn, err := bus.Connect(url)
 		if err != nil {
 			return // killed before it answered
 		}

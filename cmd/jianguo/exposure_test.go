@@ -13,8 +13,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"jianguo/bus"
 	"jianguo/exposure"
-	"jianguo/ingest"
 )
 
 // TestDeadExposures publishes events that nobody can apply and finds them among the
@@ -23,7 +23,7 @@ import (
 func TestDeadExposures(t *testing.T) {
 	s := serve(t, binary(t), t.TempDir(), "--nats-listen", "127.0.0.1:0")
 	s.eventually("ready", func() bool { return s.status("/readyz") == 200 })
-	conn, err := ingest.ConnectURL(s.at.NATS)
+	conn, err := bus.Connect(s.at.NATS)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func TestScenes(t *testing.T) {
 func TestExposureMetrics(t *testing.T) {
 	s := serve(t, binary(t), t.TempDir(), "--nats-listen", "127.0.0.1:0", "--exposure-policy", "rotate,slots=5,capacity=64,tail=16", "--exposure-flush", "50ms")
 	s.eventually("ready", func() bool { return s.status("/readyz") == 200 })
-	conn, err := ingest.ConnectURL(s.at.NATS)
+	conn, err := bus.Connect(s.at.NATS)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -225,7 +225,7 @@ func TestExposureMetrics(t *testing.T) {
 func TestLargestMessages(t *testing.T) {
 	s := serve(t, binary(t), t.TempDir(), "--nats-listen", "127.0.0.1:0")
 	s.eventually("ready", func() bool { return s.status("/readyz") == 200 })
-	conn, err := ingest.ConnectURL(s.at.NATS, nats.Token(s.at.Token)) // who may read dead letters
+	conn, err := bus.Connect(s.at.NATS, nats.Token(s.at.Token)) // who may read dead letters
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -246,7 +246,7 @@ func TestLargestMessages(t *testing.T) {
 	if status, answer, err := s.post("/items", article(1)); status != 200 {
 		t.Errorf("an item behind them: %d %s %v", status, answer, err)
 	}
-	dead, err := ingest.OpenDead(t.Context(), conn)
+	dead, err := bus.OpenDead(t.Context(), conn)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,27 +10,27 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"jianguo/bus"
 	"jianguo/data"
 	"jianguo/index"
 	"jianguo/ingest"
+	"jianguo/internal/datadir"
 	"jianguo/segment"
 	"jianguo/sketch"
-
-	"jianguo/internal/datadir"
 )
 
 // houseConfig says how to assemble a house.
 type houseConfig struct {
 	Command    string
 	Data       string
-	HTTP       string                                     // where HTTP is served, to be announced
-	NATS       string                                     // a bus elsewhere; empty: embedded
-	NATSCreds  string                                     // file of credentials for it
-	NATSListen string                                     // of the embedded bus; empty: in-process only
-	NATSUsers  func(secret string) (ingest.BusUser, bool) // of the embedded bus; nil: everybody
-	Gates      []ingest.GatedStream                       // of the embedded bus, besides those of ingest
-	Reserve    uint64                                     // bytes that the embedded bus leaves free
-	NoBus      bool                                       // only index and segmenter, for commands that look
+	HTTP       string                               // where HTTP is served, to be announced
+	NATS       string                               // a bus elsewhere; empty: embedded
+	NATSCreds  string                               // file of credentials for it
+	NATSListen string                               // of the embedded bus; empty: in-process only
+	NATSUsers  func(secret string) (bus.User, bool) // of the embedded bus; nil: everybody
+	Gates      []bus.GatedStream                    // of the embedded bus, besides those of ingest
+	Reserve    uint64                               // bytes that the embedded bus leaves free
+	NoBus      bool                                 // only index and segmenter, for commands that look
 	Relaxed    bool
 	DropTexts  bool
 	Language   string
@@ -50,7 +50,7 @@ type house struct {
 	cfg       houseConfig
 	log       *slog.Logger
 	lock      *datadir.Lock
-	bus       *ingest.Bus // nil: elsewhere
+	bus       *bus.Embedded // nil: elsewhere
 	conn      *nats.Conn
 	segmenter *segment.Segmenter
 	index     *index.Index
@@ -136,12 +136,12 @@ func (h *house) normal(title, body string) sketch.Input {
 
 func (h *house) openBus(co *streams) (err error) {
 	if h.cfg.NATS != "" {
-		if h.conn, err = ingest.ConnectURL(h.cfg.NATS, credentials(h.cfg.NATSCreds)...); err != nil {
+		if h.conn, err = bus.Connect(h.cfg.NATS, credentials(h.cfg.NATSCreds)...); err != nil {
 			return err
 		}
 	} else {
-		if h.bus, err = ingest.StartBus(ingest.BusConfig{Dir: filepath.Join(h.cfg.Data, "bus"), Listen: h.cfg.NATSListen, Relaxed: h.cfg.Relaxed,
-			Gates: append(ingest.GatedStreams(), h.cfg.Gates...), Reserve: h.cfg.Reserve, Authenticate: h.cfg.NATSUsers, Logger: co.log}); err != nil {
+		if h.bus, err = bus.Start(bus.Config{Dir: filepath.Join(h.cfg.Data, "bus"), Listen: h.cfg.NATSListen, Relaxed: h.cfg.Relaxed,
+			Gates: append(bus.GatedStreams(), h.cfg.Gates...), Reserve: h.cfg.Reserve, Authenticate: h.cfg.NATSUsers, Logger: co.log}); err != nil {
 			return err
 		}
 		h.closers = append(h.closers, func() error { h.bus.Close(); return nil })
@@ -170,7 +170,7 @@ func (h *house) announce() error {
 // natsURL is where other processes find the bus; empty: they cannot.
 func (h *house) natsURL() string {
 	if h.bus == nil {
-		return ingest.RedactURL(h.cfg.NATS)
+		return bus.RedactURL(h.cfg.NATS)
 	}
 	return h.bus.URL()
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"jianguo/bus"
 	"jianguo/index"
 	"jianguo/ingest"
 
@@ -191,7 +192,7 @@ type verdictTail struct {
 }
 
 func tailVerdicts(ctx context.Context, js jetstream.JetStream, name string) (*verdictTail, error) {
-	stream, err := js.Stream(ctx, ingest.StreamVerdicts)
+	stream, err := js.Stream(ctx, bus.StreamVerdicts)
 	if err != nil {
 		return nil, fmt.Errorf("verdicts: %w", err)
 	}

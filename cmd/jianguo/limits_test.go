@@ -22,6 +22,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"jianguo/bus"
 	"jianguo/index"
 	"jianguo/ingest"
 )
@@ -98,12 +99,12 @@ func hostileItems() []hostile {
 // error that names the field or a verdict; nobody else notices.
 func TestHostileItems(t *testing.T) {
 	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0")
-	conn, err := ingest.ConnectURL(s.at.NATS, nats.Token(s.at.Token))
+	conn, err := bus.Connect(s.at.NATS, nats.Token(s.at.Token))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	publisher, err := ingest.NewPublisher(conn)
+	publisher, err := bus.NewPublisher(conn)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +120,7 @@ func TestHostileItems(t *testing.T) {
 		if err != nil || status != h.status || p.Field != h.field || status != 200 && p.Detail == "" {
 			t.Errorf("%s: %d, field %q, want %d, %q: %.200s %v", h.name, status, p.Field, h.status, h.field, answer, err)
 		}
-		o, err := publisher.Submit(ctx, ingest.SubjectPublish, []byte(h.payload))
+		o, err := ingest.Submit(ctx, publisher, bus.SubjectPublish, []byte(h.payload))
 		if err != nil {
 			t.Fatalf("%s on the bus: %v", h.name, err)
 		}
@@ -130,7 +131,7 @@ func TestHostileItems(t *testing.T) {
 			refused++
 		}
 	}
-	dead, err := ingest.OpenDead(ctx, conn)
+	dead, err := bus.OpenDead(ctx, conn)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,12 +154,12 @@ func TestHostileItems(t *testing.T) {
 // is sent, and who announces it nevertheless loses the connection alone.
 func TestOversizePayload(t *testing.T) {
 	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0")
-	conn, err := ingest.ConnectURL(s.at.NATS)
+	conn, err := bus.Connect(s.at.NATS)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	if err := conn.Publish(ingest.SubjectPublish, make([]byte, ingest.MaxPayload+1)); !errors.Is(err, nats.ErrMaxPayload) {
+	if err := conn.Publish(bus.SubjectPublish, make([]byte, bus.MaxPayload+1)); !errors.Is(err, nats.ErrMaxPayload) {
 		t.Errorf("one byte too many: %v", err)
 	}
 	raw, err := net.Dial("tcp", strings.TrimPrefix(s.at.NATS, "nats://"))
@@ -332,7 +333,7 @@ func TestDiskNearlyFull(t *testing.T) {
 			t.Errorf("%s: %d %s %v", path, status, answer, err)
 		}
 	}
-	conn, err := ingest.ConnectURL(s.at.NATS)
+	conn, err := bus.Connect(s.at.NATS)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -365,7 +366,7 @@ func TestStreamFull(t *testing.T) {
 	s.eventually("ready", func() bool { return s.status("/readyz") == 200 })
 	s.stop()
 	// Nobody takes items while the service is away; the bounds are made narrow.
-	conn, err := ingest.ConnectURL(b.url())
+	conn, err := bus.Connect(b.url())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -374,7 +375,7 @@ func TestStreamFull(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stream, err := js.Stream(t.Context(), ingest.StreamItems)
+	stream, err := js.Stream(t.Context(), bus.StreamItems)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -385,7 +386,7 @@ func TestStreamFull(t *testing.T) {
 	}
 	taken := 0
 	for ; taken < 1000; taken++ {
-		if _, err = js.Publish(t.Context(), ingest.SubjectPublish, article(taken)); err != nil {
+		if _, err = js.Publish(t.Context(), bus.SubjectPublish, article(taken)); err != nil {
 			break
 		}
 	}

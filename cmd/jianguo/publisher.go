@@ -11,6 +11,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"jianguo/bus"
 	"jianguo/ingest"
 )
 
@@ -27,7 +28,7 @@ const publishTries = 3
 type publisher struct {
 	conn   *nats.Conn
 	js     jetstream.JetStream
-	bus    *ingest.Publisher
+	items  *bus.Publisher
 	inbox  string
 	sub    *nats.Subscription
 	done   func(line int, o *ingest.Outcome, err error) // called once an item, one at a time
@@ -51,11 +52,11 @@ func newPublisher(conn *nats.Conn, done func(line int, o *ingest.Outcome, err er
 	if err != nil {
 		return nil, err
 	}
-	bus, err := ingest.NewPublisher(conn)
+	toItems, err := bus.NewPublisher(conn)
 	if err != nil {
 		return nil, err
 	}
-	p := &publisher{conn: conn, js: js, bus: bus, inbox: conn.NewInbox() + ".", done: done, window: make(chan struct{}, inFlight), waiting: map[string]*submission{}}
+	p := &publisher{conn: conn, js: js, items: toItems, inbox: conn.NewInbox() + ".", done: done, window: make(chan struct{}, inFlight), waiting: map[string]*submission{}}
 	if p.sub, err = conn.Subscribe(p.inbox+"*", p.outcome); err != nil {
 		return nil, err
 	}
@@ -85,10 +86,10 @@ func (p *publisher) send(token string, s *submission) {
 	s.tries++
 	s.deadline = time.Now().Add(outcomeWait)
 	p.mu.Unlock()
-	msg := nats.NewMsg(ingest.SubjectPublish)
-	msg.Header.Set(ingest.HeaderReply, p.inbox+token)
+	msg := nats.NewMsg(bus.SubjectPublish)
+	msg.Header.Set(bus.HeaderReply, p.inbox+token)
 	msg.Data = s.payload
-	stored := p.bus.PublishAsync(msg)
+	stored := p.items.PublishAsync(msg)
 	go func() {
 		if err := <-stored; err != nil {
 			p.retry(token, err)

@@ -18,9 +18,9 @@ import (
 
 	"jianguo/api"
 	"jianguo/api/console"
+	"jianguo/bus"
 	"jianguo/exposure"
 	"jianguo/index"
-	"jianguo/ingest"
 )
 
 // serveFlags are what `serve` and `demo` have in common.
@@ -129,7 +129,7 @@ func (f *serveFlags) openHTTP(_ *streams, s *service) error {
 func (f *serveFlags) openHouse(co *streams, s *service) (err error) {
 	s.house, err = openHouse(co, houseConfig{Command: s.command, Data: s.dir, HTTP: "http://" + s.http.Addr().String(),
 		NATS: f.NATS, NATSCreds: f.NATSCreds, NATSListen: f.NATSListen, NATSUsers: s.access.tokens.BusUser,
-		Gates: []ingest.GatedStream{{Name: exposure.StreamName, Subjects: exposure.LogSubjects()}}, Reserve: s.disk.reserve,
+		Gates: []bus.GatedStream{{Name: exposure.StreamName, Subjects: exposure.LogSubjects()}}, Reserve: s.disk.reserve,
 		Relaxed: f.Durability == "relaxed", DropTexts: f.NoTexts, Language: f.Language, Policy: f.policy(), SnapshotEvery: f.SnapshotEvery, Segment: f.segmentFlags,
 		Progress: s.starting.Progress, Loaded: s.loaded})
 	return err
@@ -189,24 +189,24 @@ func (f *serveFlags) openExposure(co *streams, s *service) error {
 	if err != nil {
 		return err
 	}
-	bus := s.house.bus
+	embedded := s.house.bus
 	log, err := exposure.OpenNATSLog(co.ctx, js, exposure.StreamConfig{
-		Synced:    func(ctx context.Context, seq uint64) error { return bus.Synced(ctx, exposure.StreamName, seq) },
-		Purgeable: func(seq uint64) uint64 { return bus.Purgeable(exposure.StreamName, seq) }}, co.log)
-	if err == nil && bus != nil {
-		err = bus.Gate(co.ctx, exposure.StreamName)
+		Synced:    func(ctx context.Context, seq uint64) error { return embedded.Synced(ctx, exposure.StreamName, seq) },
+		Purgeable: func(seq uint64) uint64 { return embedded.Purgeable(exposure.StreamName, seq) }}, co.log)
+	if err == nil {
+		err = embedded.Gate(co.ctx, exposure.StreamName)
 	}
 	if err != nil {
 		return err
 	}
-	dead, err := ingest.OpenDead(co.ctx, s.house.conn)
+	dead, err := bus.OpenDead(co.ctx, s.house.conn)
 	if err != nil {
 		return err
 	}
 	s.exposure, err = exposure.Open(co.ctx, exposure.Config{Path: filepath.Join(s.dir, exposureFile), Log: log, Policies: policies, Scenes: f.Scenes,
 		Location: zone, Durability: durability, CacheBytes: f.ExposureCache << 20, FlushAge: f.ExposureFlush, FailClosed: f.FailClosed, Logger: co.log,
 		Dead: func(ctx context.Context, e exposure.Entry, user string, reason error) error {
-			r := ingest.Refused{Subject: e.Subject, Data: e.Data, Sequence: e.Seq, Arrived: e.Time, Reason: reason.Error(), ID: fmt.Sprintf("exposures-%d", e.Seq)}
+			r := bus.Refused{Subject: e.Subject, Data: e.Data, Sequence: e.Seq, Arrived: e.Time, Reason: reason.Error(), ID: fmt.Sprintf("exposures-%d", e.Seq)}
 			var bad *exposure.RequestError
 			if errors.As(reason, &bad) {
 				r.Field = bad.Field

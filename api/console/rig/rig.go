@@ -16,14 +16,14 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
-	"github.com/nats-io/nats.go/jetstream"
 
 	"jianguo/api"
 	"jianguo/api/console"
+	"jianguo/bus"
 	"jianguo/data"
 	"jianguo/index"
 	"jianguo/ingest"
-	"jianguo/ingest/rig"
+	"jianguo/internal/fixture"
 	"jianguo/segment"
 )
 
@@ -47,7 +47,7 @@ type Config struct {
 
 // Rig is a running service.
 type Rig struct {
-	*rig.Rig
+	*fixture.Pipeline
 	URL    string
 	Browse *index.Browse
 	// Ahead is added to the console's clock, in nanoseconds.
@@ -58,7 +58,7 @@ type Rig struct {
 // Start starts a service and returns when every item has its verdict.
 func Start(ctx context.Context, cfg Config) (_ *Rig, err error) {
 	r := new(Rig)
-	if r.Rig, err = rig.Open(ctx, rig.Config{Dir: cfg.Dir, Segmenter: cfg.Segmenter,
+	if r.Pipeline, err = fixture.Open(ctx, fixture.Config{Dir: cfg.Dir, Segmenter: cfg.Segmenter,
 		Index: func(c *index.Config) {
 			p := index.DefaultPolicy()
 			p.Rules = index.RulesJianguo
@@ -100,11 +100,11 @@ func Start(ctx context.Context, cfg Config) (_ *Rig, err error) {
 // Publish sends one item over the bus, waits for its verdict, and for the lists
 // to show it. The error says so where it became a dead letter.
 func (r *Rig) Publish(ctx context.Context, payload []byte) error {
-	js, err := jetstream.New(r.Conn)
+	publisher, err := bus.NewPublisher(r.Conn)
 	if err != nil {
 		return err
 	}
-	o, err := ingest.Submit(ctx, r.Conn, js, ingest.SubjectPublish, payload)
+	o, err := ingest.Submit(ctx, publisher, bus.SubjectPublish, payload)
 	if err != nil {
 		return err
 	}
@@ -116,12 +116,12 @@ func (r *Rig) Publish(ctx context.Context, payload []byte) error {
 
 // publish sends the corpus over the bus and waits for the last verdict.
 func (r *Rig) publish(ctx context.Context, corpus []byte) error {
-	js, err := jetstream.New(r.Conn)
+	publisher, err := bus.NewPublisher(r.Conn)
 	if err != nil {
 		return err
 	}
 	return lines(corpus, func(line []byte) error {
-		_, err := ingest.Submit(ctx, r.Conn, js, ingest.SubjectPublish, line)
+		_, err := ingest.Submit(ctx, publisher, bus.SubjectPublish, line)
 		return err
 	})
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"jianguo/bus"
 	"jianguo/ingest"
 )
 
@@ -31,7 +32,7 @@ type Options struct {
 	Rate     float64
 	Share    float64       // 0: 0.5
 	Duration time.Duration // of that; 0: 20 s, and as long as half of the items last
-	// Grouped publishes, while latency is measured, through ingest.Publisher: what
+	// Grouped publishes, while latency is measured, through bus.Publisher: what
 	// comes while the bus syncs goes on together. Without it every article is
 	// published by itself, and the bus syncs as often.
 	Grouped  bool
@@ -65,7 +66,7 @@ type load struct {
 	prefix string // of the ids of this run
 	conn   *nats.Conn
 	js     jetstream.JetStream
-	pub    *ingest.Publisher
+	pub    *bus.Publisher
 
 	mu       sync.Mutex
 	verdicts []time.Time // when the verdict of item i came
@@ -116,16 +117,16 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 
 // connect opens one connection to publish and one to listen.
 func (l *load) connect() (closeAll func(), err error) {
-	listen, err := ingest.ConnectURL(l.URL)
+	listen, err := bus.Connect(l.URL)
 	if err != nil {
 		return nil, err
 	}
-	if l.conn, err = ingest.ConnectURL(l.URL); err != nil {
+	if l.conn, err = bus.Connect(l.URL); err != nil {
 		listen.Close()
 		return nil, err
 	}
 	closeAll = func() { listen.Close(); l.conn.Close() }
-	sub, err := listen.Subscribe(ingest.SubjectVerdicts+">", l.verdict)
+	sub, err := listen.Subscribe(bus.SubjectVerdicts+">", l.verdict)
 	if err == nil {
 		err = errors.Join(sub.SetPendingLimits(-1, -1), listen.Flush())
 	}
@@ -133,7 +134,7 @@ func (l *load) connect() (closeAll func(), err error) {
 		l.js, err = jetstream.New(l.conn, jetstream.WithPublishAsyncMaxPending(1<<16))
 	}
 	if err == nil {
-		l.pub, err = ingest.NewPublisher(l.conn)
+		l.pub, err = bus.NewPublisher(l.conn)
 	}
 	if err != nil {
 		closeAll()
@@ -181,7 +182,7 @@ func (l *load) message(i int) (*nats.Msg, error) {
 	it := *l.Items[i]
 	it.ID = l.prefix + strconv.Itoa(i)
 	data, err := json.Marshal(&it)
-	m := nats.NewMsg(ingest.SubjectPublish)
+	m := nats.NewMsg(bus.SubjectPublish)
 	m.Data = data
 	return m, err
 }

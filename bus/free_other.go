@@ -1,5 +1,5 @@
 //go:build !linux && !darwin
 
-package ingest
+package bus
 
 func freeBytes(string) (free uint64, ok bool) { return 0, false }

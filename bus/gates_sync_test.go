@@ -1,119 +1,15 @@
-package ingest
+package bus
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
-
-	"jianguo/index"
 )
-
-// The catalogue does not say that an item is applied before the stream has it for
-// good, though it may have judged it: a sync takes until the catalogue waits for it.
-func TestAppliedAfterSynced(t *testing.T) {
-	var waits sync.Once
-	waiting, held := make(chan struct{}), make(chan struct{}, 1)
-	held <- struct{}{}
-	var applied atomic.Bool
-	fail := func(point string) error {
-		switch point {
-		case "waiting":
-			waits.Do(func() { close(waiting) })
-		case "sync":
-			select {
-			case <-held: // the first
-			default:
-				return nil
-			}
-			select {
-			case <-waiting:
-			case <-time.After(30 * time.Second):
-				t.Error("nobody waits for the sync")
-			}
-			if applied.Load() {
-				t.Error("an item was applied that was not synced")
-			}
-		}
-		return nil
-	}
-	r := startOn(t, BusConfig{Dir: t.TempDir(), Fail: fail, Gates: GatedStreams()}, func(_ *Config, ic *index.Config) {
-		ic.Fail = func(point string) error {
-			if point == "batch" { // the commit is next
-				applied.Store(true)
-				waits.Do(func() { close(waiting) })
-			}
-			return nil
-		}
-	})
-	for i := range 5 {
-		r.submit(SubjectPublish, Item{ID: fmt.Sprint("i", i), Body: "水库今晨开闸泄洪，下游的村民已经转移。"})
-	}
-	if len(held) > 0 || !applied.Load() {
-		t.Error("nothing was tried")
-	}
-	r.verify()
-}
-
-// Where a sync fails nothing is acknowledged any more, and nothing applied; the next
-// start writes the files anew and goes on.
-func TestSyncFails(t *testing.T) {
-	dir := t.TempDir()
-	var broken atomic.Bool
-	fail := func(point string) error {
-		if point == "sync" && broken.Load() {
-			return errors.New("input/output error")
-		}
-		return nil
-	}
-	r := startOn(t, BusConfig{Dir: dir, Fail: fail, Gates: GatedStreams()}, nil)
-	r.submit(SubjectPublish, Item{ID: "before", Body: "水库今晨开闸泄洪，下游的村民已经转移。"})
-	broken.Store(true)
-	for _, subject := range []string{SubjectPublish, SubjectPublish, SubjectWithdraw} {
-		_, err := r.js.Publish(t.Context(), subject, []byte(`{"id":"meanwhile","body":"地铁新线今天开始试运行。"}`))
-		var api *jetstream.APIError
-		if !errors.As(err, &api) || api.ErrorCode != 10023 || api.Code != 503 || !strings.Contains(api.Description, "could not be synced") {
-			t.Fatalf("published to a stream that cannot be synced: %v", err)
-		}
-		broken.Store(false) // that it works again is not to be believed
-	}
-	for deadline := time.Now().Add(30 * time.Second); r.service.Ready() == nil; time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("the service is ready")
-		}
-	}
-	if _, err := r.index.Item(t.Context(), "meanwhile"); !errors.Is(err, index.ErrNotFound) {
-		t.Errorf("an item that is not durable: %v", err)
-	}
-	r.close()
-	block := filepath.Join(dir, "bus", "jetstream", "$G", "streams", StreamItems, "msgs", "1.blk")
-	before, err := os.Stat(block)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r = startOn(t, BusConfig{Dir: dir, Gates: GatedStreams()}, nil)
-	after, err := os.Stat(block)
-	if err != nil || os.SameFile(before, after) {
-		t.Errorf("the file that could not be synced is still there: %v", err)
-	}
-	r.submit(SubjectPublish, Item{ID: "after", Body: "法院今天作出判决，公司须赔偿。"})
-	if _, err := r.index.Item(t.Context(), "before"); err != nil {
-		t.Error(err)
-	}
-	r.verify()
-	r.close()
-	if _, err := os.Stat(filepath.Join(filepath.Dir(filepath.Dir(block)), "unsynced")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("it is to be written anew again: %v", err)
-	}
-}
 
 // Before its gate is open a stream takes nothing, and a gate does not open before a
 // stream whose files it does not know.
@@ -124,7 +20,7 @@ func TestGateNotOpen(t *testing.T) {
 		"in the file": {},
 	} {
 		t.Run(name, func(t *testing.T) {
-			g := startGated(t, &c, BusConfig{Dir: t.TempDir(), Gates: []GatedStream{{Name: "S", Subjects: []string{"s.a", "s.b.*"}}}})
+			g := startGated(t, &c, Config{Dir: t.TempDir(), Gates: []GatedStream{{Name: "S", Subjects: []string{"s.a", "s.b.*"}}}})
 			for _, subject := range []string{"s.a", "s.b.c"} {
 				if ack, err := g.js.Publish(t.Context(), subject, nil, jetstream.WithRetryAttempts(0)); !errors.Is(err, jetstream.ErrNoStreamResponse) {
 					t.Errorf("%s without a gate: %+v %v", subject, ack, err)

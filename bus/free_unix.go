@@ -1,6 +1,6 @@
 //go:build linux || darwin
 
-package ingest
+package bus
 
 import "syscall"
 

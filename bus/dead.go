@@ -1,4 +1,4 @@
-package ingest
+package bus
 
 import (
 	"context"
@@ -39,8 +39,8 @@ type Refused struct {
 	ID       string // the letter is stored once for each
 }
 
-// message is the letter, of at most limit bytes, headers included.
-func (r *Refused) message(subject string, limit int64) *nats.Msg {
+// Message is the letter, of at most limit bytes, headers included.
+func (r *Refused) Message(subject string, limit int64) *nats.Msg {
 	msg := nats.NewMsg(subject)
 	msg.Data = r.Data
 	if room := int(max(limit-deadRoom, 0)); len(r.Data) > room {
@@ -56,36 +56,6 @@ func (r *Refused) message(subject string, limit int64) *nats.Msg {
 	msg.Header.Set(HeaderArrived, r.Arrived.UTC().Format(time.RFC3339Nano))
 	return msg
 }
-
-// bury puts a refused message on the stream DEAD, once however often it is
-// delivered.
-func (s *Service) bury(ctx context.Context, j *job) error {
-	r := Refused{Subject: j.msg.Subject(), Data: j.msg.Data(), Sequence: j.meta.Sequence.Stream, Arrived: j.meta.Timestamp, Reason: j.refused.Error()}
-	var f *FieldError
-	if errors.As(j.refused, &f) {
-		r.Field = f.Field
-	}
-	msg := r.message(SubjectDead, s.js.Conn().MaxPayload())
-	id := fmt.Sprintf("%d", j.mutation.Seq)
-	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 10*time.Second) {
-		_, err := s.js.PublishMsg(ctx, msg, jetstream.WithMsgID(id))
-		if err == nil {
-			s.metrics.dead.Inc()
-			s.log.WarnContext(ctx, "dead letter", "sequence", j.meta.Sequence.Stream, "reason", j.refused)
-			return nil
-		}
-		s.setTrouble(fmt.Errorf("ingest: items wait for the dead letter stream: %w", err))
-		s.log.ErrorContext(ctx, "dead letter not stored, trying again", "sequence", j.meta.Sequence.Stream, "error", err)
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(wait):
-		}
-	}
-}
-
-// deadSubjects are those of the stream DEAD.
-var deadSubjects = []string{SubjectDead, SubjectDead + ".user.*"}
 
 // deadOf is the subject of the letters that concern a user; they can be removed
 // together. Letters whose user is not known share one.
@@ -104,7 +74,7 @@ func (d *DeadLetters) BuryOf(ctx context.Context, user string, r Refused, keep t
 	if user == "" {
 		opts = append(opts, jetstream.WithMsgTTL(keep))
 	}
-	if _, err := d.js.PublishMsg(ctx, r.message(deadOf(user), d.js.Conn().MaxPayload()), opts...); err != nil {
+	if _, err := d.js.PublishMsg(ctx, r.Message(deadOf(user), d.js.Conn().MaxPayload()), opts...); err != nil {
 		return fmt.Errorf("dead letter of %s %d: %w", r.Subject, r.Sequence, err)
 	}
 	return nil
@@ -234,4 +204,51 @@ func (d *DeadLetters) Drop(ctx context.Context, number uint64) error {
 		return fmt.Errorf("dead letter %d: %w", number, err)
 	}
 	return nil
+}
+
+// CopyDead copies the dead letters of a bus into the files of an embedded one,
+// which must not run, and returns how many there are.
+func CopyDead(ctx context.Context, from *nats.Conn, dir string) (n int, err error) {
+	dead, err := OpenDead(ctx, from)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	embedded, err := Start(Config{Dir: dir})
+	if err != nil {
+		return 0, err
+	}
+	defer embedded.Close()
+	nc, err := embedded.Connect()
+	if err != nil {
+		return 0, err
+	}
+	defer nc.Close()
+	js, err := jetstream.New(nc)
+	if err != nil {
+		return 0, err
+	}
+	if _, err := js.CreateStream(ctx, jetstream.StreamConfig{Name: StreamDead, Subjects: deadSubjects, AllowMsgTTL: true}); err != nil {
+		return 0, fmt.Errorf("dead letters: %w", err)
+	}
+	info, err := dead.stream.Info(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("dead letters: %w", err)
+	}
+	for number := info.State.FirstSeq; number <= info.State.LastSeq; number++ {
+		m, err := dead.stream.GetMsg(ctx, number)
+		if errors.Is(err, jetstream.ErrMsgNotFound) {
+			continue
+		}
+		if err == nil {
+			_, err = js.PublishMsg(ctx, &nats.Msg{Subject: m.Subject, Header: m.Header, Data: m.Data})
+		}
+		if err != nil {
+			return n, fmt.Errorf("dead letter %d: %w", number, err)
+		}
+		n++
+	}
+	return n, nil
 }

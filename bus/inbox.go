@@ -1,4 +1,4 @@
-package ingest
+package bus
 
 import (
 	"crypto/sha256"
@@ -51,7 +51,7 @@ func moveIn(nc *nats.Conn, address string) {
 // This process may publish everywhere; nobody makes it publish an item or an event in
 // their stead.
 func MayAnswer(subject string) bool {
-	for _, ours := range []string{"items.", SubjectVerdicts, "exposures.", "$"} {
+	for _, ours := range []string{"items.", SubjectVerdicts, SubjectExposures, "$"} {
 		if strings.HasPrefix(subject, ours) {
 			return false
 		}

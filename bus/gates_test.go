@@ -1,4 +1,4 @@
-package ingest
+package bus
 
 import (
 	"errors"
@@ -17,14 +17,14 @@ import (
 // gated is a bus with a stream that has a gate, and one without.
 type gated struct {
 	t   *testing.T
-	bus *Bus
+	bus *Embedded
 	nc  *nats.Conn
 	js  jetstream.JetStream
 }
 
 func newGated(t *testing.T, dir string, stream jetstream.StreamConfig, fail func(string) error) *gated {
 	t.Helper()
-	g := startGated(t, &stream, BusConfig{Dir: dir, Fail: fail, Gates: []GatedStream{{Name: "S", Subjects: []string{"s.a", "s.b.*"}}}})
+	g := startGated(t, &stream, Config{Dir: dir, Fail: fail, Gates: []GatedStream{{Name: "S", Subjects: []string{"s.a", "s.b.*"}}}})
 	if err := g.bus.Gate(t.Context(), "S"); err != nil {
 		t.Fatal(err)
 	}
@@ -32,10 +32,10 @@ func newGated(t *testing.T, dir string, stream jetstream.StreamConfig, fail func
 }
 
 // startGated is the same with a gate that is not open, or without one.
-func startGated(t *testing.T, stream *jetstream.StreamConfig, bc BusConfig) *gated {
+func startGated(t *testing.T, stream *jetstream.StreamConfig, bc Config) *gated {
 	t.Helper()
 	bc.Listen = "127.0.0.1:0"
-	bus, err := StartBus(bc)
+	bus, err := Start(bc)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,7 +243,7 @@ func TestGateAnswersAsTheStream(t *testing.T) {
 	}
 	limits := jetstream.StreamConfig{MaxMsgSize: 2000}
 	with := newGated(t, t.TempDir(), limits, nil)
-	without := startGated(t, &limits, BusConfig{Dir: t.TempDir()}) // JetStream syncs
+	without := startGated(t, &limits, Config{Dir: t.TempDir()}) // JetStream syncs
 	got, want := run(with), run(without)
 	for i := range script {
 		if got[i] != want[i] {

@@ -1,4 +1,4 @@
-package ingest
+package bus
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"jianguo/ingest/gate"
+	"jianguo/bus/gate"
 )
 
 // GatedStream is a stream that a gate stands before.
@@ -49,7 +49,7 @@ type gates struct {
 	open map[string]*gate.Gate // by stream; under mu
 }
 
-func newGates(cfg *BusConfig) *gates {
+func newGates(cfg *Config) *gates {
 	g := &gates{out: "_gate.out." + rand.Text() + ".", log: cfg.Logger, fail: cfg.Fail, open: map[string]*gate.Gate{},
 		dir: filepath.Join(cfg.Dir, server.JetStreamStoreDir, "$G", "streams")}
 	if !cfg.Relaxed {
@@ -60,7 +60,7 @@ func newGates(cfg *BusConfig) *gates {
 
 // readyGates maps subjects before anybody can publish on them, and repairs what a
 // failed sync has left.
-func (b *Bus) readyGates() error {
+func (b *Embedded) readyGates() error {
 	account := b.server.GlobalAccount()
 	for _, stream := range b.gates.streams {
 		if err := gate.Repair(filepath.Join(b.gates.dir, stream.Name)); err != nil {
@@ -79,10 +79,13 @@ func (b *Bus) readyGates() error {
 	return nil
 }
 
+// ErrBroken is in the chain of an error of Synced that no waiting will mend: a sync failed.
+var ErrBroken = gate.ErrBroken
+
 // Gate opens the gate before a stream that there is now. A bus without gates, relaxed
 // or not, has none to open.
-func (b *Bus) Gate(ctx context.Context, stream string) error {
-	if len(b.gates.streams) == 0 {
+func (b *Embedded) Gate(ctx context.Context, stream string) error {
+	if b == nil || len(b.gates.streams) == 0 {
 		return nil
 	}
 	i := slices.IndexFunc(b.gates.streams, func(s GatedStream) bool { return s.Name == stream })
@@ -110,7 +113,7 @@ func (b *Bus) Gate(ctx context.Context, stream string) error {
 
 // fitForGate is an error where a stream answers before it has written, or writes
 // otherwise than the gate reads.
-func (b *Bus) fitForGate(ctx context.Context, name string) error {
+func (b *Embedded) fitForGate(ctx context.Context, name string) error {
 	nc, err := b.Connect()
 	if err != nil {
 		return err
@@ -133,7 +136,7 @@ func (b *Bus) fitForGate(ctx context.Context, name string) error {
 	return nil
 }
 
-func (b *Bus) hasRoom() error {
+func (b *Embedded) hasRoom() error {
 	if err := b.room.Load(); err != nil {
 		return *err
 	}
@@ -141,7 +144,7 @@ func (b *Bus) hasRoom() error {
 }
 
 // gate is the gate of a stream; nil: it needs none. A nil bus is one elsewhere.
-func (b *Bus) gate(stream string) *gate.Gate {
+func (b *Embedded) gate(stream string) *gate.Gate {
 	if b == nil {
 		return nil
 	}
@@ -154,7 +157,7 @@ func (b *Bus) gate(stream string) *gate.Gate {
 // given, is as durable as its acknowledgement says. Who makes durable that messages have
 // been dealt with calls it before. A bus that needs no gate, or none at all (nil), has
 // synced what it delivers.
-func (b *Bus) Synced(ctx context.Context, stream string, seq uint64) error {
+func (b *Embedded) Synced(ctx context.Context, stream string, seq uint64) error {
 	if g := b.gate(stream); g != nil {
 		if err := g.Synced(ctx, seq); err != nil {
 			return fmt.Errorf("bus: stream %s up to %d: %w", stream, seq, err)
@@ -167,7 +170,7 @@ func (b *Bus) Synced(ctx context.Context, stream string, seq uint64) error {
 // of those before seq: files as a whole, since one that is written anew is not durable
 // for a moment. 0: none. Files are a quarter of a stream's bound or 8 MB; a stream of
 // less than 16 MiB may be a single one, of which nothing is ever removed.
-func (b *Bus) Purgeable(stream string, seq uint64) uint64 {
+func (b *Embedded) Purgeable(stream string, seq uint64) uint64 {
 	if g := b.gate(stream); g != nil {
 		return g.Before(seq)
 	}
@@ -201,7 +204,7 @@ func throughGates(publish []string) []string {
 
 // Collectors returns the metrics of the bus, to be registered once its gates
 // are open.
-func (b *Bus) Collectors() (all []prometheus.Collector) {
+func (b *Embedded) Collectors() (all []prometheus.Collector) {
 	b.gates.mu.RLock()
 	defer b.gates.mu.RUnlock()
 	for _, g := range b.gates.open {
@@ -211,7 +214,7 @@ func (b *Bus) Collectors() (all []prometheus.Collector) {
 }
 
 // closeGates lets what came be stored and takes no more.
-func (b *Bus) closeGates() {
+func (b *Embedded) closeGates() {
 	b.gates.mu.RLock()
 	defer b.gates.mu.RUnlock()
 	var wg sync.WaitGroup

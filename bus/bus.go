@@ -1,4 +1,4 @@
-package ingest
+package bus
 
 import (
 	"cmp"
@@ -32,8 +32,8 @@ const (
 	serverName = "jianguo"
 )
 
-// BusConfig configures an embedded Bus. Dir is required.
-type BusConfig struct {
+// Config configures an embedded Bus. Dir is required.
+type Config struct {
 	Dir    string // JetStream files; created if missing
 	Listen string // host:port for clients of other processes; empty: none
 	// Relaxed leaves syncing to the operating system; without it a message is
@@ -48,21 +48,21 @@ type BusConfig struct {
 	Reserve uint64
 	// Authenticate says whose secret a client gives, as its token or password;
 	// nil: everybody is let in who reaches Listen.
-	Authenticate func(secret string) (BusUser, bool)
+	Authenticate func(secret string) (User, bool)
 	Logger       *slog.Logger
 	// Fail, where set, is called at named points of gates: gate.Config. For tests.
 	Fail func(point string) error
 }
 
-// BusUser is a client of an embedded Bus and the subjects it may use, which may
+// User is a client of an embedded Bus and the subjects it may use, which may
 // have wildcards. Where both lists are nil, it may use all.
-type BusUser struct {
+type User struct {
 	Name               string
 	Publish, Subscribe []string
 }
 
-// Bus is a NATS server with JetStream inside this process.
-type Bus struct {
+// Embedded is a NATS server with JetStream inside this process.
+type Embedded struct {
 	server  *server.Server
 	secret  string // lets this process in; empty: everybody is
 	closing sync.Once
@@ -74,8 +74,8 @@ type Bus struct {
 	gates   *gates
 }
 
-// StartBus starts an embedded bus and waits until it answers.
-func StartBus(cfg BusConfig) (*Bus, error) {
+// Start starts an embedded bus and waits until it answers.
+func Start(cfg Config) (*Embedded, error) {
 	options := &server.Options{
 		ServerName: serverName, JetStream: true, StoreDir: filepath.Clean(cfg.Dir), SyncAlways: cfg.syncAlways(),
 		// Its own bound would be three quarters of what is free at the start, and
@@ -84,7 +84,7 @@ func StartBus(cfg BusConfig) (*Bus, error) {
 		JetStreamMaxStore: maxStore,
 		MaxPayload:        MaxPayload, DontListen: cfg.Listen == "", NoSigs: true, NoLog: true,
 	}
-	b := &Bus{done: make(chan struct{}), mended: make(chan struct{}), gates: newGates(&cfg)}
+	b := &Embedded{done: make(chan struct{}), mended: make(chan struct{}), gates: newGates(&cfg)}
 	if cfg.Authenticate != nil {
 		b.secret = rand.Text()
 		options.CustomClientAuthentication = &doorkeeper{secret: b.secret, authenticate: cfg.Authenticate, log: cfg.Logger}
@@ -123,12 +123,12 @@ func StartBus(cfg BusConfig) (*Bus, error) {
 }
 
 // syncAlways: JetStream syncs each message.
-func (c *BusConfig) syncAlways() bool { return !c.Relaxed && len(c.Gates) == 0 }
+func (c *Config) syncAlways() bool { return !c.Relaxed && len(c.Gates) == 0 }
 
 // doorkeeper lets clients in by their secret.
 type doorkeeper struct {
 	secret       string
-	authenticate func(string) (BusUser, bool)
+	authenticate func(string) (User, bool)
 	log          *slog.Logger // may be nil
 }
 
@@ -157,10 +157,10 @@ func (d *doorkeeper) Check(c server.ClientAuthentication) bool {
 
 // Secret lets a client in that may do everything, as long as this bus runs;
 // empty where nobody needs one.
-func (b *Bus) Secret() string { return b.secret }
+func (b *Embedded) Secret() string { return b.secret }
 
 // Connect opens a connection that does not leave the process.
-func (b *Bus) Connect() (*nats.Conn, error) {
+func (b *Embedded) Connect() (*nats.Conn, error) {
 	nc, err := nats.Connect("", nats.InProcessServer(b.server), nats.Name("jianguo"), nats.MaxReconnects(-1), nats.Token(b.secret),
 		nats.CustomInboxPrefix(ownInbox+rand.Text()))
 	if err != nil {
@@ -171,7 +171,7 @@ func (b *Bus) Connect() (*nats.Conn, error) {
 
 // URL is where clients of other processes find the bus; empty if it does not
 // listen.
-func (b *Bus) URL() string {
+func (b *Embedded) URL() string {
 	if b.server.Addr() == nil {
 		return ""
 	}
@@ -182,10 +182,10 @@ func (b *Bus) URL() string {
 // broken until there is room and they are opened anew. Purging one that has
 // failed to write locks the server up for good (nats-server 2.15). A bus elsewhere
 // (nil) does not say.
-func (b *Bus) Full() bool { return b != nil && b.full.Load() }
+func (b *Embedded) Full() bool { return b != nil && b.full.Load() }
 
 // Close stops the server after its files are closed.
-func (b *Bus) Close() {
+func (b *Embedded) Close() {
 	b.closing.Do(func() { close(b.done) })
 	<-b.mended
 	b.closeGates()
@@ -196,9 +196,9 @@ func (b *Bus) Close() {
 // ErrRefused says that a bus does not know a client's token, or wants one.
 var ErrRefused = errors.New("the bus refused the token, or wants one")
 
-// ConnectURL connects to a bus elsewhere and checks that it can carry what
+// Connect connects to a bus elsewhere and checks that it can carry what
 // jianguo sends. A URL may carry the client's token: nats://TOKEN@host:4222.
-func ConnectURL(url string, options ...nats.Option) (*nats.Conn, error) {
+func Connect(url string, options ...nats.Option) (*nats.Conn, error) {
 	nc, err := nats.Connect(url, append([]nats.Option{nats.Name("jianguo"), nats.MaxReconnects(-1), nats.Timeout(5 * time.Second)}, options...)...)
 	switch {
 	case errors.Is(err, nats.ErrAuthorization):

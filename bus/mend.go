@@ -1,4 +1,4 @@
-package ingest
+package bus
 
 import (
 	"fmt"
@@ -20,7 +20,7 @@ const (
 )
 
 // mend watches the disk and the streams until the bus is closed.
-func (b *Bus) mend(cfg BusConfig) {
+func (b *Embedded) mend(cfg Config) {
 	defer close(b.mended)
 	tick := time.NewTicker(mendEvery)
 	defer tick.Stop()
@@ -59,7 +59,7 @@ func (b *Bus) mend(cfg BusConfig) {
 }
 
 // look sees how much is free on the disk, and whether there is room for more.
-func (b *Bus) look(cfg BusConfig) (free uint64, ok bool) {
+func (b *Embedded) look(cfg Config) (free uint64, ok bool) {
 	free, ok = freeBytes(cfg.Dir)
 	if !ok || free >= cfg.Reserve {
 		b.room.Store(nil)
@@ -70,7 +70,7 @@ func (b *Bus) look(cfg BusConfig) (free uint64, ok bool) {
 	return free, ok
 }
 
-func (b *Bus) restartJetStream(cfg BusConfig) error {
+func (b *Embedded) restartJetStream(cfg Config) error {
 	b.log.broken.Store(nil)
 	if err := b.server.ShutdownJetStream(); err != nil {
 		return err

@@ -1,4 +1,4 @@
-package ingest
+package bus
 
 import (
 	"context"
@@ -50,7 +50,7 @@ const (
 func NewPublisher(conn *nats.Conn) (*Publisher, error) {
 	js, err := jetstream.New(conn, jetstream.WithPublishAsyncMaxPending(4*batchMessages))
 	if err != nil {
-		return nil, fmt.Errorf("ingest: publisher: %w", err)
+		return nil, fmt.Errorf("bus: publisher: %w", err)
 	}
 	return &Publisher{conn: conn, js: js}, nil
 }
@@ -59,31 +59,27 @@ func NewPublisher(conn *nats.Conn) (*Publisher, error) {
 // not come while somebody waited for it.
 var ErrPending = errors.New("the item is stored, its verdict did not come in time")
 
-// Submit publishes a payload on subject (SubjectPublish or SubjectWithdraw) and
-// waits for its outcome. When ctx ends after the bus has taken the message, the
-// error wraps ErrPending.
-func (p *Publisher) Submit(ctx context.Context, subject string, payload []byte) (*Outcome, error) {
+// Request publishes a payload on subject and waits for its outcome, which it returns as
+// the service wrote it. When ctx ends after the bus has stored the message, the error
+// wraps ErrPending.
+func (p *Publisher) Request(ctx context.Context, subject string, payload []byte) (outcome []byte, err error) {
 	inbox := p.conn.NewRespInbox()
 	sub, err := p.conn.SubscribeSync(inbox)
 	if err != nil {
-		return nil, fmt.Errorf("ingest: submit: %w", err)
+		return nil, err
 	}
 	defer func() { _ = sub.Unsubscribe() }()
 	msg := nats.NewMsg(subject)
 	msg.Header.Set(HeaderReply, inbox)
 	msg.Data = payload
 	if err := p.Publish(ctx, msg); err != nil {
-		return nil, fmt.Errorf("ingest: submit: %w", err)
+		return nil, err
 	}
 	reply, err := sub.NextMsgWithContext(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("ingest: %w: %w", ErrPending, err)
+		return nil, fmt.Errorf("%w: %w", ErrPending, err)
 	}
-	var o Outcome
-	if err := json.Unmarshal(reply.Data, &o); err != nil {
-		return nil, fmt.Errorf("ingest: outcome: %w", err)
-	}
-	return &o, nil
+	return reply.Data, nil
 }
 
 // Publish returns once the bus has stored a message. After another error than

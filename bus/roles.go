@@ -1,0 +1,66 @@
+package bus
+
+import "slices"
+
+// Role is what a client may do; a set of roles where several are meant.
+type Role uint8
+
+// The roles.
+const (
+	Platform Role = 1 << iota // publishes items, reads verdicts
+	Recall                    // filters, and reports exposures
+	Editor                    // browses and decides
+	Operator                  // everything
+)
+
+// What each role may do on an embedded bus. An operator may do everything.
+var (
+	mayPublish = map[Role][]string{
+		Platform: slices.Concat([]string{SubjectPublish, SubjectWithdraw, SubjectCheck}, reading(StreamVerdicts)),
+		Recall:   {SubjectExposures + ">"},
+		Editor:   slices.Concat([]string{SubjectCheck}, reading(StreamVerdicts)),
+	}
+	maySubscribe = map[Role][]string{
+		Platform: {SubjectVerdicts + ">"},
+		Editor:   {SubjectVerdicts + ">"},
+	}
+)
+
+// reading lists the subjects that a JetStream client publishes on to read a stream:
+// to find it, to inspect it, to create and use consumers.
+func reading(stream string) []string {
+	const api = "$JS.API."
+	return []string{
+		api + "INFO", api + "STREAM.NAMES", api + "STREAM.INFO." + stream, api + "STREAM.MSG.GET." + stream,
+		api + "DIRECT.GET." + stream, api + "DIRECT.GET." + stream + ".>",
+		api + "CONSUMER.CREATE." + stream, api + "CONSUMER.CREATE." + stream + ".>", api + "CONSUMER.DURABLE.CREATE." + stream + ".>",
+		api + "CONSUMER.INFO." + stream + ".>", api + "CONSUMER.NAMES." + stream, api + "CONSUMER.LIST." + stream,
+		api + "CONSUMER.MSG.NEXT." + stream + ".>", api + "CONSUMER.DELETE." + stream + ".>",
+		"$JS.ACK." + stream + ".>", "$JS.FC." + stream + ".>",
+	}
+}
+
+// Anonymous is every client of a bus without tokens: all roles but Operator. What
+// would break the streams for all, or look like a verdict, is left to commands on
+// the data directory.
+func Anonymous() User { return userOf("anonymous", AnonymousInbox, Platform, Recall, Editor) }
+
+// UserOf is the client with a name, a secret and one role. Besides the subjects of its
+// role it may discover services ($SRV), and it has an inbox that no other client reads.
+func UserOf(name, secret string, role Role) User {
+	if role == Operator {
+		return User{Name: name}
+	}
+	u := userOf(name, InboxOf(name), role)
+	u.Subscribe = append(u.Subscribe, InboxOfSecret(secret)+".>")
+	return u
+}
+
+func userOf(name, inbox string, roles ...Role) User {
+	u := User{Name: name, Publish: []string{"$SRV.>"}, Subscribe: []string{inbox + ".>"}}
+	for _, r := range roles {
+		u.Publish = append(u.Publish, mayPublish[r]...)
+		u.Subscribe = append(u.Subscribe, maySubscribe[r]...)
+	}
+	return u
+}
