@@ -26,8 +26,6 @@ var arrows = map[string][]string{
 	"cmd":      {"bus", "data", "segment", "simhash", "sketch", "index", "ingest", "exposure", "api"},
 	// Any package may import these: helpers, most of them for tests and measurements.
 	"internal": {"simhash"},
-	// Also not part of it.
-	"powercut": nil,
 	"scripts":  nil,
 	"examples": nil,
 }

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"jianguo/powercut"
+	"jianguo/internal/powercut"
 )
 
 // childEnv makes the test binary a reporter: a process with the embedded bus and a

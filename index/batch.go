@@ -10,6 +10,7 @@ import (
 
 	"github.com/zeebo/xxh3"
 
+	"jianguo/index/resident"
 	"jianguo/simhash"
 	"jianguo/sketch"
 )
@@ -19,7 +20,7 @@ import (
 type version struct {
 	itemRow
 	form  form // what it is compared by now
-	flags flags
+	flags resident.Flags
 	state
 }
 
@@ -93,7 +94,7 @@ func (x *Index) apply(ctx context.Context, applied uint64, f func(b *batch) erro
 		return err
 	}
 	for i := range b.outlines {
-		x.versions.setOutline(x.nextOrdinal+uint32(i), &b.outlines[i])
+		x.rows.SetOutline(x.nextOrdinal+uint32(i), &b.outlines[i])
 	}
 	x.nextOrdinal, x.nextEvent = b.ordinal, b.event
 	x.state.Lock()
@@ -218,11 +219,11 @@ func (b *batch) version(ordinal uint32) (*version, error) {
 	if v.form, err = b.formOf(&v.itemRow); err != nil {
 		return nil, err
 	}
-	v.flags = b.x.versions.flags(ordinal) &^ flagSwept
+	v.flags = b.x.rows.Flags(ordinal) &^ resident.Swept
 	v.state = state{verdict: v.itemRow.verdict, rule: v.itemRow.rule, of: uint32(v.itemRow.of.Int64), cluster: v.itemRow.cluster,
 		revision: v.itemRow.revision, seq: v.itemRow.seq}
 	var of sql.NullInt64
-	var stored flags
+	var stored resident.Flags
 	err = b.x.w.currentOf.QueryRowContext(b.ctx, ordinal).Scan(&v.state.verdict, &v.state.rule, &of, &v.state.cluster, &stored, &v.state.revision, &v.state.seq)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
@@ -247,9 +248,9 @@ func (b *batch) insert(r *itemRow, a *Article) error {
 			return fmt.Errorf("insert text: %w", err)
 		}
 	}
-	f := arrival(r.verdict, r.exact == nil)
-	x.versions.set(r.ordinal, f, r.cluster, uint32(r.arrivedAt/1000))
-	b.undo = append(b.undo, func() { x.versions.set(r.ordinal, 0, 0, 0) })
+	f := resident.Arrival(r.verdict, r.exact == nil)
+	x.rows.Set(r.ordinal, f, r.cluster, uint32(r.arrivedAt/1000))
+	b.undo = append(b.undo, func() { x.rows.Set(r.ordinal, 0, 0, 0) })
 	// The look-ups are not taken back: whoever follows one reads the row and
 	// checks it, so that one that points to nothing, or to another item, is
 	// passed over.
@@ -257,7 +258,7 @@ func (b *batch) insert(r *itemRow, a *Article) error {
 	if r.exact != nil {
 		x.exacts.Put(exactKey(r.exact), r.ordinal)
 	}
-	if f&flagExemplar != 0 {
+	if f&resident.Exemplar != 0 {
 		x.relatives.add(r.ordinal, a)
 		b.undo = append(b.undo, func() { x.relatives.forget(r.ordinal) })
 		b.post(r.ordinal, simhash.Fingerprint(r.fingerprint), postingKeys(&a.Sketch))
@@ -310,28 +311,28 @@ func (x *Index) unpost(ordinal uint32, fp simhash.Fingerprint, keys []uint64) {
 // setState changes the state of a version: its row in current, what is
 // resident of it, and its postings where it becomes or ceases to be an
 // exemplar.
-func (b *batch) setState(v *version, f flags, s state) error {
+func (b *batch) setState(v *version, f resident.Flags, s state) error {
 	x := b.x
 	if err := b.revive(v.ordinal); err != nil {
 		return err
 	}
-	f = f.with(s.verdict)
+	f = f.With(s.verdict)
 	if _, err := x.w.setCurrent.ExecContext(b.ctx, v.ordinal, s.verdict, s.rule, ordinalOrNull(s.of), s.cluster, f, s.revision, s.seq); err != nil {
 		return fmt.Errorf("state of ordinal %d: %w", v.ordinal, err)
 	}
 	was, wasCluster := v.flags, v.state.cluster
-	x.versions.setFlags(v.ordinal, f)
-	x.versions.setCluster(v.ordinal, s.cluster)
+	x.rows.SetFlags(v.ordinal, f)
+	x.rows.SetCluster(v.ordinal, s.cluster)
 	b.undo = append(b.undo, func() {
-		x.versions.setFlags(v.ordinal, was)
-		x.versions.setCluster(v.ordinal, wasCluster)
+		x.rows.SetFlags(v.ordinal, was)
+		x.rows.SetCluster(v.ordinal, wasCluster)
 	})
-	if (was^f)&flagExemplar != 0 {
+	if (was^f)&resident.Exemplar != 0 {
 		sk, err := decodeSketch(v.form.sketch)
 		if err != nil {
 			return fmt.Errorf("sketch of ordinal %d: %w", v.ordinal, err)
 		}
-		if f&flagExemplar != 0 {
+		if f&resident.Exemplar != 0 {
 			b.post(v.ordinal, simhash.Fingerprint(v.form.fingerprint), postingKeys(&sk))
 		} else {
 			b.unpost(v.ordinal, simhash.Fingerprint(v.form.fingerprint), postingKeys(&sk))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/zeebo/xxh3"
 
+	"jianguo/index/resident"
 	"jianguo/index/verdict"
 )
 
@@ -83,8 +84,8 @@ func (x *Index) scanBrief(r *sql.Rows) (*Brief, error) {
 		}
 		b.Title = beginning(text, 40)
 	}
-	f := x.versions.flags(b.Ordinal)
-	b.Verdict, b.Superseded, b.Cluster = f.verdict(), f&flagSuperseded != 0, x.clusters.resolve(x.versions.cluster(b.Ordinal))
+	f := x.rows.Flags(b.Ordinal)
+	b.Verdict, b.Superseded, b.Cluster = f.Verdict(), f&resident.Superseded != 0, x.clusters.Resolve(x.rows.Cluster(b.Ordinal))
 	return b, nil
 }
 

@@ -304,7 +304,7 @@ func (w *follower) exec(query string, args ...any) error {
 
 // take counts one event, and notes what has to be counted again.
 func (w *follower) take(s *seen) error {
-	clusters := []uint32{s.cluster, s.wasCluster, s.wasOfCluster, w.x.versions.cluster(s.ordinal)}
+	clusters := []uint32{s.cluster, s.wasCluster, s.wasOfCluster, w.x.rows.Cluster(s.ordinal)}
 	if s.cause == CauseIngest && s.verdict != Duplicate {
 		clusters = nil // it is alone in a cluster of its own
 	}
@@ -318,7 +318,7 @@ func (w *follower) take(s *seen) error {
 	}
 	for _, c := range clusters {
 		if c != 0 {
-			w.touched[c], w.touched[w.x.clusters.resolve(c)] = true, true
+			w.touched[c], w.touched[w.x.clusters.Resolve(c)] = true, true
 		}
 	}
 	if s.cause == CauseRevision {
@@ -368,7 +368,7 @@ func (w *follower) everIn(id string, clusters []uint32) ([]uint32, error) {
 		err := each(w.ctx, w.x.reader, `SELECT cluster FROM items WHERE ordinal = ? UNION SELECT cluster FROM events WHERE ordinal = ? AND cause > 2`, func(r *sql.Rows) error {
 			var c uint32
 			err := r.Scan(&c)
-			clusters = append(clusters, c, w.x.versions.cluster(ordinal))
+			clusters = append(clusters, c, w.x.rows.Cluster(ordinal))
 			return err
 		}, ordinal, ordinal)
 		if err != nil {
@@ -386,7 +386,7 @@ func (w *follower) superseded(s *seen) error {
 		if ordinal >= s.ordinal {
 			continue
 		}
-		w.touched[w.x.clusters.resolve(w.x.versions.cluster(ordinal))] = true
+		w.touched[w.x.clusters.Resolve(w.x.rows.Cluster(ordinal))] = true
 		for _, table := range []string{"queue", "rejected"} {
 			if err := w.exec(`DELETE FROM `+table+` WHERE ordinal = ?`, ordinal); err != nil {
 				return err

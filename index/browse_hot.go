@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/zeebo/xxh3"
+
+	"jianguo/index/resident"
 )
 
 // HotHalf is how long it takes for what makes a story hot to count half.
@@ -40,8 +42,8 @@ func (b *Browse) Hot(ctx context.Context, now time.Time, n int, further []uint32
 	x := b.x
 	hots := map[uint32]*Hot{} // by cluster
 	add := func(cluster, lead uint32, sources int, heat float64) {
-		f := x.versions.flags(lead)
-		if hots[cluster] == nil && f.verdict().Accepted() && f&flagSuperseded == 0 {
+		f := x.rows.Flags(lead)
+		if hots[cluster] == nil && f.Verdict().Accepted() && f&resident.Superseded == 0 {
 			hots[cluster] = &Hot{Lead: Brief{Ordinal: lead}, Cluster: cluster, Sources: sources, Pull: math.Exp2(heat - heatAt(now.UnixMilli()))}
 		}
 	}
@@ -51,7 +53,7 @@ func (b *Browse) Hot(ctx context.Context, now time.Time, n int, further []uint32
 		var sources int
 		var pull float64
 		err := r.Scan(&cluster, &sources, &pull)
-		cluster, lead := x.clusters.lead(cluster)
+		cluster, lead := x.clusters.Lead(cluster)
 		add(cluster, lead, sources, pull)
 		return err
 	}, n, string(list))
@@ -64,7 +66,7 @@ func (b *Browse) Hot(ctx context.Context, now time.Time, n int, further []uint32
 		var arrived int64
 		err := r.Scan(&ordinal, &arrived)
 		// A cluster of one; what leads others is a story, or will be in a moment.
-		if cluster, lead := x.clusters.lead(x.versions.cluster(ordinal)); lead == ordinal {
+		if cluster, lead := x.clusters.Lead(x.rows.Cluster(ordinal)); lead == ordinal {
 			add(cluster, lead, 1, heatAt(arrived))
 		}
 		return err
@@ -114,8 +116,8 @@ func (x *Index) ClustersOf(ctx context.Context, ids []string) (map[string]uint32
 		var ordinal uint32
 		var id string
 		err := r.Scan(&ordinal, &id)
-		if wanted[id] && x.versions.flags(ordinal)&flagSuperseded == 0 {
-			out[id] = x.clusters.resolve(x.versions.cluster(ordinal))
+		if wanted[id] && x.rows.Flags(ordinal)&resident.Superseded == 0 {
+			out[id] = x.clusters.Resolve(x.rows.Cluster(ordinal))
 		}
 		return err
 	}, string(list))

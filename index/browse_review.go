@@ -41,7 +41,7 @@ func (b *Browse) Draw(ctx context.Context, drawn string, day time.Time, limit in
 	var reviewed bool
 	err := each(ctx, b.reader, query, func(r *sql.Rows) error {
 		var o uint32
-		if err := r.Scan(&o); err != nil || len(ordinals) == limit || b.x.versions.flags(o).verdict() != Duplicate {
+		if err := r.Scan(&o); err != nil || len(ordinals) == limit || b.x.rows.Flags(o).Verdict() != Duplicate {
 			return err
 		}
 		if err := b.x.reader.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM reviews WHERE ordinal = ?1

@@ -116,24 +116,10 @@ func (s *story) spark() []byte {
 	return out
 }
 
-// merged returns the clusters that stand behind one: itself and those that
-// were merged into it.
-func (c *clusters) behind(id uint32) []uint32 {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	out := []uint32{id}
-	for from := range c.merged {
-		if c.resolveLocked(from) == id {
-			out = append(out, from)
-		}
-	}
-	return out
-}
-
 // membersFrom is the part of a query that yields the members of a cluster as m.
 func (x *Index) membersFrom(cluster uint32) (string, []any) {
-	_, lead := x.clusters.lead(cluster)
-	ids := x.clusters.behind(cluster)
+	_, lead := x.clusters.Lead(cluster)
+	ids := x.clusters.Behind(cluster)
 	args := make([]any, len(ids), len(ids)+2)
 	for i, id := range ids {
 		args[i] = id
@@ -178,9 +164,9 @@ func (w *follower) stories() error {
 // story counts one story again from the catalogue.
 func (w *follower) story(cluster uint32) error {
 	x := w.x
-	_, lead := x.clusters.lead(cluster)
+	_, lead := x.clusters.Lead(cluster)
 	s := story{lead: lead, sources: map[int64]int{}, recent: map[int64]int64{}}
-	if x.clusters.resolve(cluster) == cluster {
+	if x.clusters.Resolve(cluster) == cluster {
 		from, args := x.membersFrom(cluster)
 		err := each(w.ctx, x.reader, `SELECT i.ordinal, coalesce(c.rule, i.rule), coalesce(i.source, 0), i.published_at, i.arrived_at FROM `+from+
 			` JOIN items i ON i.ordinal = m.ordinal LEFT JOIN current c ON c.ordinal = i.ordinal`, func(r *sql.Rows) error {
@@ -267,9 +253,9 @@ const (
 // that of an item without copies to a story of one.
 func (b *Browse) Story(ctx context.Context, id, after uint32, limit int) (*StoryView, error) {
 	x := b.x
-	id = x.clusters.resolve(id)
+	id = x.clusters.Resolve(id)
 	from, args := x.membersFrom(id)
-	_, lead := x.clusters.lead(id)
+	_, lead := x.clusters.Lead(id)
 	v := &StoryView{Story: Story{ID: id}}
 	s := story{lead: lead, sources: map[int64]int{}, recent: map[int64]int64{}}
 	var page []uint32
@@ -301,7 +287,7 @@ func (b *Browse) Story(ctx context.Context, id, after uint32, limit int) (*Story
 	if err != nil {
 		return nil, fmt.Errorf("index: story %d: %w", id, err)
 	}
-	if s.size == 0 && x.versions.flags(id) == 0 {
+	if s.size == 0 && x.rows.Flags(id) == 0 {
 		return nil, fmt.Errorf("index: story %d: %w", id, ErrNotFound)
 	}
 	v.Size, v.Sources, v.Rules, v.Spark = s.size, len(s.sources), ruleList(s.rules), s.spark()

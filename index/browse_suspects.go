@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"jianguo/index/resident"
 )
 
 // seriesShown is how many members of a series a row of the queue carries.
@@ -167,8 +169,8 @@ func (b *Browse) suspectRow(ctx context.Context, head, series uint32) (row Suspe
 
 // waits reports whether a version is a suspect that nobody has decided about.
 func (x *Index) waits(ordinal uint32) bool {
-	f := x.versions.flags(ordinal)
-	return f.verdict() == Suspect && f&flagSuperseded == 0
+	f := x.rows.Flags(ordinal)
+	return f.Verdict() == Suspect && f&resident.Superseded == 0
 }
 
 // FamilyWaiting lists those of a family that wait and have not changed since an

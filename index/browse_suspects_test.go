@@ -45,12 +45,12 @@ func TestSuspectPages(t *testing.T) {
 		}
 		series := map[uint32][]waiting{} // lone ones under numbers of their own
 		for o := uint32(1); o <= items; o++ {
-			x.versions.setFlags(o, x.versions.flags(o).with(Unique))
+			x.rows.SetFlags(o, x.rows.Flags(o).With(Unique))
 			if !rapid.Bool().Draw(rt, "waits") {
 				continue
 			}
 			w := waiting{o, uint32(rapid.IntRange(0, 6).Draw(rt, "series")), float64(rapid.IntRange(0, 4).Draw(rt, "error")) / 4}
-			x.versions.setFlags(o, x.versions.flags(o).with(Suspect))
+			x.rows.SetFlags(o, x.rows.Flags(o).With(Suspect))
 			number, err := b.sourceNumber(ctx, fmt.Sprint("source", o%5))
 			if err != nil {
 				rt.Fatal(err)
@@ -110,7 +110,7 @@ func TestSuspectPages(t *testing.T) {
 		}
 	})
 	for o := uint32(1); o <= items; o++ {
-		x.versions.setFlags(o, x.versions.flags(o).with(Unique))
+		x.rows.SetFlags(o, x.rows.Flags(o).With(Unique))
 	}
 	if page, err := b.Suspects(ctx, SuspectQuery{}); err != nil || len(page.Rows) != 0 || page.Next != "" {
 		t.Errorf("all decided: %+v, %v", page, err)

@@ -15,6 +15,7 @@ import (
 	"github.com/zeebo/xxh3"
 	"golang.org/x/sync/errgroup"
 
+	"jianguo/index/resident"
 	"jianguo/index/verdict"
 )
 
@@ -407,7 +408,7 @@ func (b *Browse) search(ctx context.Context, tx *sql.Tx, words []string, limit i
 			return nil, err
 		}
 		for i := len(hits) - 1; i >= 0 && len(found) < limit; i-- {
-			if b.x.versions.flags(hits[i])&flagSuperseded == 0 {
+			if b.x.rows.Flags(hits[i])&resident.Superseded == 0 {
 				found = append(found, hits[i])
 			}
 		}

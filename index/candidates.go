@@ -43,17 +43,15 @@ func (x *Index) candidates(a *Article, proposals []proposal, at uint32, own map[
 	unknown := make([]proposal, 0, len(proposals))
 	for _, p := range proposals {
 		if _, ok := slices.BinarySearch(known, p.ordinal); !ok {
-			x.versions.prefetch(p.ordinal)
+			x.rows.Prefetch(p.ordinal)
 			unknown = append(unknown, p)
 		}
 	}
 	var all []*candidate
-	x.clusters.mu.RLock()
-	defer x.clusters.mu.RUnlock()
 	for _, p := range unknown {
 		if x.stranger(&outline, p.ordinal) {
 			m.strangers = append(m.strangers, p.ordinal)
-		} else if t, ok := x.targetLocked(p.ordinal, at, own); ok {
+		} else if t, ok := x.target(p.ordinal, at, own); ok {
 			all = append(all, &candidate{proposal: p, target: t})
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"jianguo/index/resident"
 	"jianguo/sketch"
 )
 
@@ -13,7 +14,6 @@ import (
 func BenchmarkCandidates(b *testing.B) {
 	const items = 10_000_000
 	x := &Index{policy: DefaultPolicy()}
-	x.clusters.init()
 	r := rand.New(rand.NewPCG(7, 8))
 	at := seconds(testStart)
 	for ordinal := uint32(1); ordinal <= items; ordinal++ {
@@ -21,8 +21,8 @@ func BenchmarkCandidates(b *testing.B) {
 		for i := 0; i < len(o.Minima); i += 8 {
 			binary.LittleEndian.PutUint64(o.Minima[i:], r.Uint64())
 		}
-		x.versions.set(ordinal, arrival(Unique, false), ordinal, at)
-		x.versions.setOutline(ordinal, &o)
+		x.rows.Set(ordinal, resident.Arrival(Unique, false), ordinal, at)
+		x.rows.SetOutline(ordinal, &o)
 	}
 	a := textArticle("a", "今天北京发布了一个关于公园的公告，明天起所有公园免费开放，请市民提前预约。")
 	proposals := make([]proposal, x.policy.Judged)

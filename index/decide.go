@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"jianguo/index/resident"
 	"jianguo/index/verdict"
 )
 
@@ -87,13 +88,13 @@ func (e *ConflictError) Error() string {
 
 // cell is the state of an item or a cluster as a decision found or left it.
 type cell struct {
-	Verdict Verdict `json:"verdict,omitempty"`
-	Rule    Rule    `json:"rule,omitempty"`
-	Of      uint32  `json:"of,omitempty"`
-	Flags   flags   `json:"flags,omitempty"`
-	Cluster uint32  `json:"cluster,omitempty"`
-	Lead    uint32  `json:"lead,omitempty"`
-	Merged  uint32  `json:"merged,omitempty"`
+	Verdict Verdict        `json:"verdict,omitempty"`
+	Rule    Rule           `json:"rule,omitempty"`
+	Of      uint32         `json:"of,omitempty"`
+	Flags   resident.Flags `json:"flags,omitempty"`
+	Cluster uint32         `json:"cluster,omitempty"`
+	Lead    uint32         `json:"lead,omitempty"`
+	Merged  uint32         `json:"merged,omitempty"`
 }
 
 // effect is one change a decision made: to the item of that ordinal, or to the
@@ -212,8 +213,8 @@ func (d *decision) current() (*version, error) {
 		return nil, err
 	}
 	d.item = v.ordinal
-	d.cluster = d.x.clusters.resolve(v.state.cluster)
-	if in := d.x.clusters.resolve(d.req.In); in != 0 && in != d.cluster && (len(d.req.Items) == 0 || in != d.familyCluster(v)) {
+	d.cluster = d.x.clusters.Resolve(v.state.cluster)
+	if in := d.x.clusters.Resolve(d.req.In); in != 0 && in != d.cluster && (len(d.req.Items) == 0 || in != d.familyCluster(v)) {
 		return nil, d.conflict(fmt.Sprintf("item %q is in cluster %d, not in %d", v.id, d.cluster, d.req.In))
 	}
 	return v, d.expected(v)
@@ -275,7 +276,7 @@ func (d *decision) change(v *version, after cell) error {
 	if err := d.setState(v, after.Flags, next); err != nil {
 		return err
 	}
-	gone := after.Verdict == Withdrawn && after.Flags&flagBlocked == 0
+	gone := after.Verdict == Withdrawn && after.Flags&resident.Blocked == 0
 	if was.cluster != after.Cluster || gone {
 		if err := d.leave(was.cluster, v.ordinal); err != nil {
 			return err
@@ -288,7 +289,7 @@ func (d *decision) change(v *version, after cell) error {
 	}
 	left := effect{Item: v.ordinal, Before: before, After: cellOf(v)}
 	if before.Cluster != after.Cluster {
-		_, lead := d.x.clusters.lead(before.Cluster)
+		_, lead := d.x.clusters.Lead(before.Cluster)
 		left.Leadless = lead == 0
 	}
 	d.effects = append(d.effects, left)
@@ -308,7 +309,7 @@ func (d *decision) change(v *version, after cell) error {
 func (d *decision) tell() error {
 	for _, c := range d.changes {
 		if d.req.Kind != Undo {
-			c.event.cluster = d.x.clusters.resolve(c.event.cluster)
+			c.event.cluster = d.x.clusters.Resolve(c.event.cluster)
 		}
 		ev, err := d.emit(c.event, c.item)
 		if err != nil {
@@ -369,7 +370,7 @@ func (d *decision) reject() error {
 		if v.state.of == 0 {
 			return fmt.Errorf("into: is missing: item %q is not suspected of being a copy, say of which cluster it is one: %w", v.id, ErrQuery)
 		}
-		into = d.x.versions.cluster(v.state.of)
+		into = d.x.rows.Cluster(v.state.of)
 	}
 	return d.mergeInto(v, into)
 }
@@ -395,13 +396,13 @@ func (d *decision) leadOf(id uint32, field string) (*version, error) {
 	if id == 0 || id >= d.ordinal {
 		return nil, fmt.Errorf("%s %d: %w", field, id, ErrNotFound)
 	}
-	cluster, lead := d.x.clusters.lead(id)
+	cluster, lead := d.x.clusters.Lead(id)
 	d.cluster = cluster
 	if lead == 0 {
 		return nil, d.conflict(fmt.Sprintf("cluster %d has no lead any more", cluster))
 	}
 	v, err := d.version(lead)
-	if err == nil && v.state.cluster != cluster && d.x.clusters.resolve(v.state.cluster) != cluster {
+	if err == nil && v.state.cluster != cluster && d.x.clusters.Resolve(v.state.cluster) != cluster {
 		err = fmt.Errorf("%s %d: %w", field, id, ErrNotFound)
 	}
 	return v, err
@@ -420,7 +421,7 @@ func (d *decision) mergeInto(v *version, into uint32) error {
 	}
 	after := cellOf(v)
 	after.Verdict, after.Rule, after.Of = Duplicate, ByEditor, target.ordinal
-	after.Flags = after.Flags.with(Duplicate)
+	after.Flags = after.Flags.With(Duplicate)
 	if err := d.direct(from, v.ordinal, to); err != nil {
 		return err
 	}
@@ -447,7 +448,7 @@ func (d *decision) block() error {
 	d.item = v.ordinal
 	after := cellOf(v)
 	after.Verdict, after.Rule, after.Of = Withdrawn, ByEditor, 0
-	after.Flags = (after.Flags | flagBlocked).with(Withdrawn)
+	after.Flags = (after.Flags | resident.Blocked).With(Withdrawn)
 	return d.change(v, after)
 }
 
@@ -476,14 +477,14 @@ func (d *decision) lead() error {
 		return err
 	}
 	up := cellOf(v)
-	up.Verdict, up.Rule, up.Of, up.Flags = Unique, ByEditor, 0, up.Flags.with(Unique)
-	if v.flags&flagBlank == 0 {
-		up.Flags |= flagExemplar
+	up.Verdict, up.Rule, up.Of, up.Flags = Unique, ByEditor, 0, up.Flags.With(Unique)
+	if v.flags&resident.Blank == 0 {
+		up.Flags |= resident.Exemplar
 	}
 	if err := d.change(v, up); err != nil {
 		return err
 	}
 	down := cellOf(old)
-	down.Verdict, down.Rule, down.Of, down.Flags = Duplicate, ByEditor, v.ordinal, down.Flags.with(Duplicate)
+	down.Verdict, down.Rule, down.Of, down.Flags = Duplicate, ByEditor, v.ordinal, down.Flags.With(Duplicate)
 	return d.change(old, down)
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"jianguo/index/resident"
 )
 
 // standing is what readers see of an index: each item's state, and each
@@ -23,8 +25,8 @@ func standing(t tester, x *Index) []string {
 		if err := r.Scan(&ordinal); err != nil {
 			return err
 		}
-		cluster, lead := x.clusters.lead(x.versions.cluster(ordinal))
-		lines = append(lines, fmt.Sprintf("item %d: %s flags %x cluster %d led by %d", ordinal, x.versions.flags(ordinal).verdict(), uint32(x.versions.flags(ordinal)&^flagSwept), cluster, lead))
+		cluster, lead := x.clusters.Lead(x.rows.Cluster(ordinal))
+		lines = append(lines, fmt.Sprintf("item %d: %s flags %x cluster %d led by %d", ordinal, x.rows.Flags(ordinal).Verdict(), uint32(x.rows.Flags(ordinal)&^resident.Swept), cluster, lead))
 		c, err := x.Cluster(context.Background(), cluster)
 		if err != nil {
 			return err
@@ -310,7 +312,7 @@ func TestReleasedFromStoryWithoutLead(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, lead := x.clusters.lead(1); lead != 0 {
+	if _, lead := x.clusters.Lead(1); lead != 0 {
 		t.Fatalf("the story is led by %d", lead)
 	}
 	before := standing(t, x)

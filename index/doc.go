@@ -54,8 +54,8 @@
 // Resident of an item: four postings in the bands, one under each key (up to 12 of
 // a short text, up to 7 of another, figures' digest included), one id and one hash
 // of the normal form, 10 bytes each in the bands and 8 elsewhere, with at most
-// a quarter of slack from a million items on; one row of 64 bytes (versions.go),
-// 51 of which are an outline (outlines.go), and until a start has read that, 16.
+// a quarter of slack from a million items on; one row of 68 bytes (package resident),
+// 52 of which are an outline (outlines.go), which a start reads last.
 // MemoryBytes is the formula. A page of 64 buckets takes 3 KB at least, and there
 // are 7,168; one that is being replaced is held twice.
 // What is bounded besides stands in ARCHITECTURE.md under Memory.
@@ -76,15 +76,17 @@
 // migrations/. A version of jianguo that finds a newer format refuses it.
 //
 // snapshot.db holds what is resident (snapshot.go: the file and its versions;
-// package buckets: a page of postings with an example in bytes; columnpage.go:
+// package buckets: a page of postings with an example in bytes; package resident:
 // a page of columns). It is written whenever an eighth of the index has changed and
 // at an orderly end, is told damaged by its checksums, and can be removed.
 package index
+
+import "jianguo/index/resident"
 
 // MemoryBytes bounds what is resident of so many items, at so many keys an
 // item, in bytes: the formula of the package comment.
 func MemoryBytes(items int64, keysAnItem int) int64 {
 	const pages = 7 * 1024
 	narrow := int64(keysAnItem) + 2
-	return items*(4*10+narrow*8)*5/4 + items*rowBytes + pages*3<<10 + 5<<20
+	return items*(4*10+narrow*8)*5/4 + items*resident.RowBytes + pages*3<<10 + 5<<20
 }

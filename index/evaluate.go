@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"jianguo/index/resident"
 )
 
 // A Trial measures how an index judges pairs: what becomes of a later article
@@ -72,7 +74,7 @@ func (t *Trial) Stand(ctx context.Context, id string) (uint32, error) {
 			return ErrNotFound
 		}
 		ordinal = v.ordinal
-		if v.flags&flagBlank != 0 || v.flags&flagExemplar != 0 && v.state.cluster == v.ordinal {
+		if v.flags&resident.Blank != 0 || v.flags&resident.Exemplar != 0 && v.state.cluster == v.ordinal {
 			return nil
 		}
 		if err := b.leave(v.state.cluster, v.ordinal); err != nil {
@@ -80,7 +82,7 @@ func (t *Trial) Stand(ctx context.Context, id string) (uint32, error) {
 		}
 		s := v.state
 		s.verdict, s.rule, s.of, s.cluster = Unique, NoRule, 0, v.ordinal
-		return b.setState(v, v.flags|flagExemplar, s)
+		return b.setState(v, v.flags|resident.Exemplar, s)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("index: trial: item %q: %w", id, err)

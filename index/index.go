@@ -20,7 +20,8 @@ import (
 	"github.com/pressly/goose/v3/database"
 
 	"jianguo/index/bands"
-	"jianguo/index/runs"
+	"jianguo/index/lookup"
+	"jianguo/index/resident"
 	"jianguo/index/sqlite"
 	"jianguo/sketch"
 )
@@ -105,11 +106,11 @@ type Index struct {
 	stream  stream
 
 	overlay  overlay // what versions are compared by; not changed after Open
-	versions versions
+	rows     *resident.Rows
 	bands    *bands.Bands
-	ids      *runs.Runs // xxh3(id) -> ordinals of its versions
-	exacts   *runs.Runs // first half of Exact -> ordinals
-	clusters clusters
+	ids      *lookup.Map // xxh3(id) -> ordinals of its versions
+	exacts   *lookup.Map // first half of Exact -> ordinals
+	clusters resident.Clusters
 
 	sourcePolicy atomic.Pointer[map[string]string] // written under write
 
@@ -180,16 +181,16 @@ func Open(ctx context.Context, cfg Config) (*Index, error) {
 		cfg:       cfg,
 		policy:    *cfg.Policy,
 		log:       cfg.Logger,
+		rows:      new(resident.Rows),
 		bands:     bands.New(bands.Config{}),
-		ids:       runs.New(runs.Config{}),
-		exacts:    runs.New(runs.Config{}),
+		ids:       lookup.New(),
+		exacts:    lookup.New(),
 		nextStamp: map[string]int64{},
 		sources:   map[string]int64{},
 		relatives: newRelatives(cfg.Normal),
 		metrics:   newMetrics(),
 		decided:   make(chan struct{}, 1),
 	}
-	x.clusters.init()
 	x.ending, x.end = context.WithCancel(context.Background())
 	x.rate.add(time.Now(), 0)
 	if err := x.open(ctx); err != nil {

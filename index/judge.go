@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"jianguo/index/bands"
+	"jianguo/index/resident"
 	"jianguo/index/verdict"
 	"jianguo/simhash"
 	"jianguo/sketch"
@@ -147,37 +148,30 @@ type target struct {
 // target resolves a proposal; false where nothing living stands behind it: its
 // cluster has no lead any more, its time is over, or it is the item itself.
 func (x *Index) target(ordinal, at uint32, own map[uint32]bool) (target, bool) {
-	x.clusters.mu.RLock()
-	defer x.clusters.mu.RUnlock()
-	return x.targetLocked(ordinal, at, own)
-}
-
-// targetLocked is target for a caller that has locked the clusters, to resolve many.
-func (x *Index) targetLocked(ordinal, at uint32, own map[uint32]bool) (target, bool) {
-	f := x.versions.flags(ordinal)
-	c := x.versions.cluster(ordinal)
+	f := x.rows.Flags(ordinal)
+	c := x.rows.Cluster(ordinal)
 	if f == 0 || c == 0 || own[ordinal] {
 		return target{}, false
 	}
-	cluster, lead := x.clusters.leadLocked(c)
+	cluster, lead := x.clusters.Lead(c)
 	if !x.alive(ordinal, cluster, at) {
 		return target{}, false
 	}
-	if f&flagBlocked != 0 {
+	if f&resident.Blocked != 0 {
 		return target{cluster: cluster, lead: ordinal, blocked: true}, true
 	}
 	if lead == 0 || own[lead] {
 		return target{}, false
 	}
-	return target{cluster: cluster, lead: lead, blocked: x.versions.flags(lead)&flagBlocked != 0}, true
+	return target{cluster: cluster, lead: lead, blocked: x.rows.Flags(lead)&resident.Blocked != 0}, true
 }
 
 // alive applies retention: by arrival, so that the same stream gives the same
 // verdicts whenever the sweep runs.
 func (x *Index) alive(ordinal, cluster, at uint32) bool {
 	window, limit := x.policy.Window.Seconds(), x.policy.Cap.Seconds()
-	born := x.versions.arrived(ordinal)
-	last := max(x.versions.touched(cluster), born)
+	born := x.rows.Arrived(ordinal)
+	last := max(x.rows.Touched(cluster), born)
 	return float64(at) <= float64(last)+window && float64(at) <= float64(born)+limit
 }
 

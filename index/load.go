@@ -10,7 +10,8 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"jianguo/index/bands"
-	"jianguo/index/runs"
+	"jianguo/index/lookup"
+	"jianguo/index/resident"
 	"jianguo/index/sqlite"
 	"jianguo/simhash"
 )
@@ -82,7 +83,7 @@ func (x *Index) loadClusters(ctx context.Context) error {
 	return each(ctx, x.reader, `SELECT id, lead, coalesce(merged_into, 0) FROM clusters WHERE lead != id OR merged_into IS NOT NULL`, func(r *sql.Rows) error {
 		var id, lead, merged uint32
 		err := r.Scan(&id, &lead, &merged)
-		x.clusters.set(id, lead, merged)
+		x.clusters.Set(id, lead, merged)
 		return err
 	})
 }
@@ -132,7 +133,7 @@ func (x *Index) loadRows(ctx context.Context, after int64, put func(ordinal uint
 		if err := r.Scan(&ordinal, &id, &exact, &arrivedAt, &verdict, &cluster); err != nil {
 			return err
 		}
-		x.versions.set(ordinal, arrival(verdict, exact == nil), cluster, uint32(arrivedAt/1000))
+		x.rows.Set(ordinal, resident.Arrival(verdict, exact == nil), cluster, uint32(arrivedAt/1000))
 		put(ordinal, id, exact)
 		if ordinal%loadStep == 0 {
 			x.cfg.Progress("items", int64(ordinal)-after, total)
@@ -144,10 +145,10 @@ func (x *Index) loadRows(ctx context.Context, after int64, put func(ordinal uint
 	}
 	err = each(ctx, x.reader, `SELECT ordinal, cluster, flags FROM current`, func(r *sql.Rows) error {
 		var ordinal, cluster uint32
-		var f flags
+		var f resident.Flags
 		err := r.Scan(&ordinal, &cluster, &f)
-		x.versions.setFlags(ordinal, f|x.versions.flags(ordinal)&flagSwept)
-		x.versions.setCluster(ordinal, cluster)
+		x.rows.SetFlags(ordinal, f|x.rows.Flags(ordinal)&resident.Swept)
+		x.rows.SetCluster(ordinal, cluster)
 		return err
 	})
 	if err != nil {
@@ -155,12 +156,12 @@ func (x *Index) loadRows(ctx context.Context, after int64, put func(ordinal uint
 	}
 	// A cluster that has grown since was touched after the last row known then;
 	// a day is for clocks that go back.
-	since := int64(x.versions.arrived(uint32(after)))*1000 - 24*3600*1000
+	since := int64(x.rows.Arrived(uint32(after)))*1000 - 24*3600*1000
 	return each(ctx, x.reader, `SELECT id, last_at FROM clusters WHERE last_at >= ?`, func(r *sql.Rows) error {
 		var id uint32
 		var last int64
 		err := r.Scan(&id, &last)
-		x.versions.touch(id, max(x.versions.touched(id), uint32(last/1000)))
+		x.rows.Touch(id, max(x.rows.Touched(id), uint32(last/1000)))
 		return err
 	}, since)
 }
@@ -175,7 +176,7 @@ func (x *Index) postings(ctx context.Context, after int64, f func(ordinal uint32
 		if err := r.Scan(&ordinal, &fingerprint, &encoded); err != nil {
 			return err
 		}
-		if x.versions.flags(ordinal)&flagExemplar == 0 {
+		if x.rows.Flags(ordinal)&resident.Exemplar == 0 {
 			return nil
 		}
 		sk, err := decodeSketch(encoded)
@@ -192,7 +193,7 @@ func (x *Index) postings(ctx context.Context, after int64, f func(ordinal uint32
 
 // rebuild makes everything resident anew from the rows.
 func (x *Index) rebuild(ctx context.Context) error {
-	ids, exacts, fingerprints := runs.NewLoader(runs.Config{}), runs.NewLoader(runs.Config{}), bands.NewLoader(bands.Config{})
+	ids, exacts, fingerprints := lookup.NewLoader(), lookup.NewLoader(), bands.NewLoader(bands.Config{})
 	err := x.loadRows(ctx, 0, func(ordinal uint32, id, exact []byte) {
 		ids.Add(xxh3.Hash(id), ordinal)
 		if exact != nil {
@@ -213,7 +214,7 @@ func (x *Index) rebuild(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	x.bands, x.ids, x.exacts = fingerprints.Bands(), ids.Runs(), exacts.Runs()
+	x.bands, x.ids, x.exacts = fingerprints.Bands(), ids.Map(), exacts.Map()
 	// No snapshot holds any of it.
 	x.bands.Forget()
 	x.ids.Forget()
@@ -256,7 +257,7 @@ func (x *Index) replay(ctx context.Context, m *marks) error {
 		if err != nil {
 			return fmt.Errorf("sketch of ordinal %d: %w", ordinal, err)
 		}
-		if x.versions.flags(ordinal)&flagExemplar != 0 {
+		if x.rows.Flags(ordinal)&resident.Exemplar != 0 {
 			x.repost(ordinal, simhash.Fingerprint(fingerprint), postingKeys(&sk))
 		} else {
 			x.unpost(ordinal, simhash.Fingerprint(fingerprint), postingKeys(&sk))

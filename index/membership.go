@@ -4,6 +4,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+
+	"jianguo/index/resident"
 )
 
 // clusterRow is a row of clusters. A cluster without a row is its founder
@@ -37,9 +39,9 @@ func (b *batch) setCluster(c clusterRow) error {
 	if _, err := x.w.setClusterRow.ExecContext(b.ctx, c.id, c.lead, c.merged, c.size, c.first, c.last); err != nil {
 		return fmt.Errorf("cluster %d: %w", c.id, err)
 	}
-	lead, merged := x.clusters.own(c.id)
-	x.clusters.set(c.id, c.lead, c.merged)
-	b.undo = append(b.undo, func() { x.clusters.set(c.id, lead, merged) })
+	lead, merged := x.clusters.Own(c.id)
+	x.clusters.Set(c.id, c.lead, c.merged)
+	b.undo = append(b.undo, func() { x.clusters.Set(c.id, lead, merged) })
 	return nil
 }
 
@@ -60,9 +62,9 @@ func (b *batch) join(id, ordinal uint32, at int64) error {
 	c.size++
 	c.last = max(c.last, at)
 	x := b.x
-	was := x.versions.touched(id)
-	x.versions.touch(id, max(was, uint32(at/1000)))
-	b.undo = append(b.undo, func() { x.versions.touch(id, was) })
+	was := x.rows.Touched(id)
+	x.rows.Touch(id, max(was, uint32(at/1000)))
+	b.undo = append(b.undo, func() { x.rows.Touch(id, was) })
 	return b.setCluster(c)
 }
 
@@ -163,7 +165,7 @@ func (b *batch) promote(id, from uint32, at int64) error {
 	next := heir.state
 	next.verdict, next.rule, next.of = Unique, NoRule, 0
 	previous := heir.state.verdict
-	if err := b.setState(heir, heir.flags|flagExemplar, next); err != nil {
+	if err := b.setState(heir, heir.flags|resident.Exemplar, next); err != nil {
 		return err
 	}
 	_, err = b.emit(eventRow{at: at, verdict: Unique, previous: previous, cause: CausePromotion, cluster: id, revision: next.revision}, &heir.itemRow)
@@ -188,7 +190,7 @@ func (b *batch) oldestCopy(id uint32) (*version, error) {
 		return nil, fmt.Errorf("members of cluster %d: %w", id, err)
 	}
 	for _, o := range ordinals {
-		if f := b.x.versions.flags(o); f.verdict() == Duplicate && f&(flagSuperseded|flagBlank) == 0 {
+		if f := b.x.rows.Flags(o); f.Verdict() == Duplicate && f&(resident.Superseded|resident.Blank) == 0 {
 			return b.version(o)
 		}
 	}

@@ -19,9 +19,9 @@ import (
 	"jianguo/sketch"
 )
 
-// resident is what the system holds in memory for this process, in bytes, and how
+// residentMemory is what the system holds in memory for this process, in bytes, and how
 // much of it are pages of mapped files.
-func resident(t *testing.T) (bytes, mapped int64) {
+func residentMemory(t *testing.T) (bytes, mapped int64) {
 	t.Helper()
 	raw, err := os.ReadFile("/proc/self/statm")
 	if err != nil {
@@ -49,7 +49,7 @@ func TestMemoryFormula(t *testing.T) {
 	s := sketch.Make(sketch.Input{Body: text})
 	keys := len(postingKeys(&s))
 	debug.FreeOSMemory()
-	before, _ := resident(t)
+	before, _ := residentMemory(t)
 	r := rand.New(rand.NewPCG(1, 2))
 	for seq := uint64(0); seq < items; {
 		var batch []Mutation
@@ -67,7 +67,7 @@ func TestMemoryFormula(t *testing.T) {
 		}
 	}
 	debug.FreeOSMemory()
-	now, _ := resident(t)
+	now, _ := residentMemory(t)
 	took := now - before
 	_, parts := x.Probe().Bytes()
 	var sum int64
@@ -111,7 +111,7 @@ func TestMemoryForLong(t *testing.T) {
 		return a
 	}
 	debug.FreeOSMemory()
-	before, mapped := resident(t)
+	before, mapped := residentMemory(t)
 	before -= mapped
 	var settled int64
 	var last *Article
@@ -152,7 +152,7 @@ func TestMemoryForLong(t *testing.T) {
 			}
 		}
 		debug.FreeOSMemory()
-		now, mapped := resident(t)
+		now, mapped := residentMemory(t)
 		took := now - mapped - before
 		_, parts := x.Probe().Bytes()
 		var sum int64

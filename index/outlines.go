@@ -9,17 +9,13 @@ import (
 	"jianguo/sketch"
 )
 
-// Nine in ten proposals of a large index are strangers whose fingerprints lie
-// near by chance, all over the catalogue: reading their sketches is most of what
-// judging would cost. So the outline of every version stays in memory, 51 bytes of
-// its row, which tell a stranger exactly as its sketch would. Outlines are not in
-// the snapshot (they stand in the rows of the catalogue, and do not compress). A
-// start answers without them, as right and slower, and reads them in the
-// background, the newest first.
-//
-// One that is not there has not been read yet, or belongs to a batch that is being
-// committed. Once there it stays as it is: what a version is compared by changes at
-// a start only.
+// Nine in ten proposals of a large index are unrelated texts whose fingerprints are
+// near by chance. Reading their sketches would be most of the cost of judging, so
+// the outline of every version stays in memory: it recognises an unrelated text
+// exactly as its sketch would. Outlines are not in the snapshot (the rows of the
+// catalogue hold them, and they do not compress). A start answers without them,
+// with the same verdicts but slower, and reads them in the background, the newest
+// first. An outline that was set does not change until the next start.
 
 // outlinesStep is how many rows are read in one query: a long one would keep the
 // log of the catalogue from being emptied. outlinesPause is what others get
@@ -33,7 +29,6 @@ const (
 func (x *Index) readOutlines(ctx context.Context, last uint32) error {
 	query := `SELECT ordinal, sketch FROM ` + x.overlay.compared() + ` WHERE ordinal BETWEEN ? AND ?`
 	for to := last; to > 0; to -= min(to, outlinesStep) {
-		x.widen(to - min(to, outlinesStep) + 1)
 		// The driver would watch a context that can end, row by row.
 		err := each(context.WithoutCancel(ctx), x.reader, query, func(r *sql.Rows) error {
 			var ordinal uint32
@@ -45,7 +40,7 @@ func (x *Index) readOutlines(ctx context.Context, last uint32) error {
 			if err != nil {
 				return fmt.Errorf("sketch of ordinal %d: %w", ordinal, err)
 			}
-			x.versions.setOutline(ordinal, &o)
+			x.rows.SetOutline(ordinal, &o)
 			return nil
 		}, to-min(to, outlinesStep)+1, to)
 		if err != nil {
@@ -62,24 +57,9 @@ func (x *Index) readOutlines(ctx context.Context, last uint32) error {
 	return nil
 }
 
-// widen makes room for outlines in the chunk of an ordinal. A writer waits while
-// its numbers are copied, a fraction of a millisecond.
-func (x *Index) widen(ordinal uint32) {
-	n := int(ordinal / chunkRows)
-	if x.versions.all()[n].width == wide {
-		return
-	}
-	into := newChunk(wide) // this can take longer
-	x.write.Lock()
-	defer x.write.Unlock()
-	x.versions.widen(n, into)
-}
-
 // outlineInBackground reads the outlines of what was there at the start.
 func (x *Index) outlineInBackground() {
 	last := x.nextOrdinal - 1
-	x.versions.grow(last, wide)
-	x.widen(last) // those of new items are beside it
 	x.outlined = make(chan struct{})
 	x.background.Go(func() {
 		defer close(x.outlined)
@@ -93,6 +73,10 @@ func (x *Index) outlineInBackground() {
 // stranger reports whether an exemplar is known to have so little in common
 // with an article that its texts would not be looked at.
 func (x *Index) stranger(a *sketch.Outline, ordinal uint32) bool {
-	resemblance, inA, inO, ok := x.versions.overlap(a, ordinal)
-	return ok && x.policy.Unrelated(resemblance, max(inA, inO))
+	o, ok := x.rows.Outline(ordinal)
+	if !ok {
+		return false
+	}
+	resemblance, inA, inO := a.Overlap(&o.Minima, o.Shingles)
+	return x.policy.Unrelated(resemblance, max(inA, inO))
 }

@@ -48,7 +48,7 @@ func TestStrangersChangeNoVerdict(t *testing.T) {
 				}
 			}
 			for ordinal := range plain.nextOrdinal {
-				plain.versions.setOutline(ordinal, new(sketch.Outline))
+				plain.rows.SetOutline(ordinal, new(sketch.Outline))
 			}
 			if diff := cmp.Diff(outcomes[1], outcomes[0]); diff != "" {
 				t.Fatalf("seed %d, item %d (-every sketch read +outlines):\n%s", seed, i, diff)
@@ -137,15 +137,17 @@ func TestOutlinesFollowTheRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	p := &press{r: r}
 	articles := map[uint32]*Article{}
+	outlined := func(ordinal uint32) bool { _, ok := x.rows.Outline(ordinal); return ok }
 	check := func() {
 		t.Helper()
 		for ordinal := uint32(1); ordinal < x.nextOrdinal; ordinal++ {
-			got, want := x.versions.outline(ordinal), articles[ordinal].Sketch.Outline()
+			got, _ := x.rows.Outline(ordinal)
+			want := articles[ordinal].Sketch.Outline()
 			if got != want {
 				t.Fatalf("the outline of ordinal %d is %v, want %v", ordinal, got, want)
 			}
 		}
-		if x.versions.outline(x.nextOrdinal) != (sketch.Outline{}) || x.versions.outline(1<<31) != (sketch.Outline{}) {
+		if outlined(x.nextOrdinal) || outlined(1<<31) {
 			t.Fatal("there are outlines of what is not there")
 		}
 	}

@@ -7,7 +7,8 @@ import (
 	"path/filepath"
 
 	"jianguo/index/bands"
-	"jianguo/index/runs"
+	"jianguo/index/lookup"
+	"jianguo/index/resident"
 	"jianguo/index/sqlite"
 	"jianguo/simhash"
 )
@@ -75,7 +76,7 @@ func (p Probe) Reload(ctx context.Context) error {
 	x.bands.Close()
 	x.ids.Close()
 	x.exacts.Close()
-	x.bands, x.ids, x.exacts = bands.New(bands.Config{}), runs.New(runs.Config{}), runs.New(runs.Config{})
+	x.bands, x.ids, x.exacts = bands.New(bands.Config{}), lookup.New(), lookup.New()
 	db, err := sqlite.Open(filepath.Join(x.cfg.Dir, SnapshotFileName), sqlite.Scans, "NORMAL")
 	if err != nil {
 		return err
@@ -91,7 +92,7 @@ func (p Probe) Reload(ctx context.Context) error {
 func (p Probe) Outlined() <-chan struct{} { return p.x.outlined }
 
 // Exemplar reports whether the version with an ordinal is one.
-func (p Probe) Exemplar(ordinal uint32) bool { return p.x.versions.flags(ordinal)&flagExemplar != 0 }
+func (p Probe) Exemplar(ordinal uint32) bool { return p.x.rows.Flags(ordinal)&resident.Exemplar != 0 }
 
 // Bytes are resident bytes: of the fingerprints' bands, and of everything by
 // part.
@@ -105,7 +106,7 @@ func (p Probe) Bytes() (inBands int64, parts map[string]int64) {
 	}
 	return inBands, map[string]int64{
 		"bands": inBands, "keys": s.Bytes - inBands, "ids": p.x.ids.Stats().Bytes, "exact": p.x.exacts.Stats().Bytes,
-		"versions": p.x.versions.bytes(),
+		"versions": p.x.rows.Bytes(),
 	}
 }
 

@@ -28,7 +28,7 @@ func (x *Index) search(a *Article) *search {
 		s.hamming, _ = x.bands.HammingLimit(nil, a.Print.Fingerprint, x.policy.Distance, x.policy.Judged)
 		s.margin, _ = x.bands.MarginReach(nil, &a.Print, x.policy.MaxS, bands.Budget{}, x.policy.Judged, &s.reach)
 		for _, h := range s.margin {
-			x.versions.prefetch(h.Ordinal) // soon judged, and anywhere
+			x.rows.Prefetch(h.Ordinal) // soon judged, and anywhere
 		}
 	}
 	x.searchKeys(s, keys, passages)

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+
+	"jianguo/index/resident"
 )
 
 // publish applies one published article.
@@ -100,7 +102,7 @@ func (b *batch) inherited(prev *version, j *judgement, cluster uint32) uint32 {
 	if j.verdict == Duplicate || j.rule == ByPreference {
 		return cluster
 	}
-	c, lead := b.x.clusters.lead(prev.state.cluster)
+	c, lead := b.x.clusters.Lead(prev.state.cluster)
 	if lead == prev.ordinal {
 		return c
 	}
@@ -148,11 +150,11 @@ func (b *batch) row(m *Mutation, j *judgement) (*itemRow, error) {
 // supersede retires the earlier version of an item, r being the new one.
 func (b *batch) supersede(prev *version, r *itemRow) error {
 	was := prev.state
-	cluster, lead := b.x.clusters.lead(was.cluster)
-	f := prev.flags | flagSuperseded
-	if f&flagBlocked != 0 {
+	cluster, lead := b.x.clusters.Lead(was.cluster)
+	f := prev.flags | resident.Superseded
+	if f&resident.Blocked != 0 {
 		// The source took its takedown back.
-		f &^= flagBlocked
+		f &^= resident.Blocked
 	}
 	if err := b.setState(prev, f, was); err != nil {
 		return err
@@ -187,10 +189,10 @@ func (b *batch) withdraw(m *Mutation) (Outcome, error) {
 	next := was
 	next.verdict, next.rule, next.of, next.seq = Withdrawn, NoRule, 0, m.Seq
 	next.revision = max(w.Revision, was.revision)
-	cluster, lead := b.x.clusters.lead(was.cluster)
+	cluster, lead := b.x.clusters.Lead(was.cluster)
 	leads := lead == v.ordinal
-	if was.verdict.Accepted() && !w.Promote && f&flagBlank == 0 {
-		f |= flagBlocked
+	if was.verdict.Accepted() && !w.Promote && f&resident.Blank == 0 {
+		f |= resident.Blocked
 	}
 	if was.verdict == Withdrawn {
 		// Taken back before: it stays as it was, and the revision counts.
@@ -217,7 +219,7 @@ func (b *batch) withdraw(m *Mutation) (Outcome, error) {
 		err = b.leave(was.cluster, v.ordinal)
 	case leads && w.Promote:
 		err = b.promote(cluster, v.ordinal, millis(m.At))
-	case leads && f&flagBlocked == 0:
+	case leads && f&resident.Blocked == 0:
 		err = b.vacate(cluster, v.ordinal)
 	}
 	return Outcome{Changed: true, Event: ev}, err

@@ -151,7 +151,7 @@ type Cluster struct {
 // The id of a merged cluster leads to the one it was merged into, the id of an
 // item without copies to a cluster of one.
 func (x *Index) Cluster(ctx context.Context, id uint32) (*Cluster, error) {
-	c := &Cluster{ID: x.clusters.resolve(id)}
+	c := &Cluster{ID: x.clusters.Resolve(id)}
 	var first, last int64
 	err := x.reader.QueryRowContext(ctx, `SELECT size, first_at, last_at FROM clusters WHERE id = ?`, c.ID).Scan(&c.Size, &first, &last)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -170,7 +170,7 @@ func (x *Index) Cluster(ctx context.Context, id uint32) (*Cluster, error) {
 
 // fill reads the members of a cluster and what follows from them.
 func (x *Index) fill(ctx context.Context, c *Cluster) error {
-	_, lead := x.clusters.lead(c.ID)
+	_, lead := x.clusters.Lead(c.ID)
 	from, args := x.membersFrom(c.ID)
 	seen := map[string]bool{}
 	err := each(ctx, x.reader, `SELECT i.ordinal, i.id, i.title, s.name, i.published_at, i.arrived_at, coalesce(cur.verdict, i.verdict),

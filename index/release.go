@@ -4,6 +4,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+
+	"jianguo/index/resident"
 )
 
 // release: a duplicate leads a cluster of its own; a suspect is accepted.
@@ -14,7 +16,7 @@ func (d *decision) release() error {
 	}
 	after := cellOf(v)
 	after.Verdict, after.Rule, after.Of = Unique, ByEditor, 0
-	after.Flags = after.Flags.with(Unique)
+	after.Flags = after.Flags.With(Unique)
 	switch v.state.verdict {
 	case Suspect:
 		return d.change(v, after)
@@ -25,10 +27,10 @@ func (d *decision) release() error {
 	if after.Cluster, err = d.vacant(v); err != nil {
 		return err
 	}
-	if v.flags&flagBlank == 0 {
-		after.Flags |= flagExemplar
+	if v.flags&resident.Blank == 0 {
+		after.Flags |= resident.Exemplar
 	}
-	if _, merged := d.x.clusters.own(after.Cluster); merged != 0 {
+	if _, merged := d.x.clusters.Own(after.Cluster); merged != 0 {
 		// It led a cluster that was merged away: that one is free again.
 		if err := d.direct(after.Cluster, v.ordinal, 0); err != nil {
 			return err
@@ -73,9 +75,9 @@ func (d *decision) settle(id uint32, v *version) error {
 // story: a copy has founded nothing, so that its number was never given out. A
 // number says no more than which cluster it is, and nobody's changes.
 func (d *decision) vacant(v *version) (uint32, error) {
-	behind := d.x.clusters.behind(d.x.clusters.resolve(v.state.cluster))
+	behind := d.x.clusters.Behind(d.x.clusters.Resolve(v.state.cluster))
 	for _, id := range append([]uint32{v.ordinal}, behind...) {
-		if lead, merged := d.x.clusters.own(id); merged != 0 && lead == v.ordinal {
+		if lead, merged := d.x.clusters.Own(id); merged != 0 && lead == v.ordinal {
 			return id, nil
 		}
 	}
@@ -88,7 +90,7 @@ func (d *decision) vacant(v *version) (uint32, error) {
 			AND NOT EXISTS (SELECT 1 FROM clusters k WHERE k.id = m.ordinal) ORDER BY m.ordinal LIMIT 100`, func(r *sql.Rows) error {
 			var ordinal uint32
 			err := r.Scan(&ordinal)
-			if found == 0 && d.x.versions.cluster(ordinal) != ordinal {
+			if found == 0 && d.x.rows.Cluster(ordinal) != ordinal {
 				found = ordinal
 			}
 			return err
@@ -103,7 +105,7 @@ func (d *decision) vacant(v *version) (uint32, error) {
 // unused reports whether no cluster bears a number: the item of that ordinal
 // has never been alone in one, or its cluster was taken back.
 func (d *decision) unused(id uint32) (bool, error) {
-	if d.x.versions.cluster(id) == id {
+	if d.x.rows.Cluster(id) == id {
 		return false, nil
 	}
 	var one int

@@ -15,7 +15,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"jianguo/index/bands"
-	"jianguo/index/runs"
+	"jianguo/index/lookup"
 	"jianguo/index/sqlite"
 )
 
@@ -241,9 +241,7 @@ func (x *Index) forget() {
 	x.bands.Forget()
 	x.ids.Forget()
 	x.exacts.Forget()
-	for _, ch := range x.versions.all() {
-		ch.dirty.Store(true)
-	}
+	x.rows.MarkChanged()
 }
 
 // pageWriter writes pages in transactions of bounded size.
@@ -269,23 +267,18 @@ func (w *pageWriter) all() error {
 	// Columns come first: what they call posted may not be swept before the
 	// postings are written (the sweep waits), and what is posted again meanwhile
 	// is told from the events.
-	for n := range x.versions.all() {
-		ch := x.versions.all()[n] // as it is by now
-		if !ch.dirty.Swap(false) {
-			continue
-		}
-		if err := w.emit(pageID(pageColumns, uint32(n)), ch.page(uint32(n))); err != nil {
-			return err
-		}
+	err := x.rows.TakePages(func(n uint32, page []byte) error { return w.emit(pageID(pageColumns, n), page) })
+	if err != nil {
+		return err
 	}
-	err := x.bands.Snapshot(func(id bands.PageID, page []byte) error {
+	err = x.bands.Snapshot(func(id bands.PageID, page []byte) error {
 		return w.emit(pageID(pagePostings, uint32(id.Family)<<16|uint32(id.First)), page)
 	})
 	if err != nil {
 		return err
 	}
-	for kind, r := range map[uint32]*runs.Runs{pageIDs: x.ids, pageExacts: x.exacts} {
-		if err := r.Snapshot(func(id runs.PageID, page []byte) error { return w.emit(pageID(kind, uint32(id)), page) }); err != nil {
+	for kind, r := range map[uint32]*lookup.Map{pageIDs: x.ids, pageExacts: x.exacts} {
+		if err := r.Snapshot(func(id lookup.PageID, page []byte) error { return w.emit(pageID(kind, uint32(id)), page) }); err != nil {
 			return err
 		}
 	}

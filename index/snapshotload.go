@@ -12,15 +12,16 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"jianguo/index/bands"
-	"jianguo/index/runs"
+	"jianguo/index/lookup"
+	"jianguo/index/resident"
 )
 
 // pageLoader reads a snapshot's pages, on all cores.
 type pageLoader struct {
 	db          *sql.DB
 	postings    *bands.Loader
-	ids, exacts *runs.Loader
-	versions    *versions
+	ids, exacts *lookup.Loader
+	rows        *resident.Rows
 	progress    func(stage string, done, total int64)
 	total       int64
 
@@ -33,9 +34,9 @@ const pagesAtOnce = 32
 
 // loadPages makes what the pages hold resident.
 func (x *Index) loadPages(ctx context.Context, db *sql.DB, m *marks) error {
-	l := &pageLoader{db: db, postings: bands.NewLoader(bands.Config{}), ids: runs.NewLoader(runs.Config{}),
-		exacts: runs.NewLoader(runs.Config{}), versions: new(versions), progress: x.cfg.Progress}
-	l.versions.grow(uint32(m.highOrdinal), brief)
+	l := &pageLoader{db: db, postings: bands.NewLoader(bands.Config{}), ids: lookup.NewLoader(),
+		exacts: lookup.NewLoader(), rows: new(resident.Rows), progress: x.cfg.Progress}
+	l.rows.Grow(uint32(m.highOrdinal))
 	if err := l.load(ctx, m.manifest); err != nil {
 		l.postings.Close()
 		l.ids.Close()
@@ -43,8 +44,7 @@ func (x *Index) loadPages(ctx context.Context, db *sql.DB, m *marks) error {
 		return err
 	}
 	x.snapshotSum = m.sum
-	x.bands, x.ids, x.exacts = l.postings.Bands(), l.ids.Runs(), l.exacts.Runs()
-	x.versions.chunks.Store(l.versions.chunks.Load())
+	x.rows, x.bands, x.ids, x.exacts = l.rows, l.postings.Bands(), l.ids.Map(), l.exacts.Map()
 	return nil
 }
 
@@ -151,11 +151,11 @@ func (l *pageLoader) page(id int64, data []byte) error {
 	case pagePostings:
 		return l.postings.Page(bands.PageID{Family: bands.Family(number >> 16), First: uint16(number)}, data)
 	case pageIDs:
-		return l.ids.Page(runs.PageID(number), data)
+		return l.ids.Page(lookup.PageID(number), data)
 	case pageExacts:
-		return l.exacts.Page(runs.PageID(number), data)
+		return l.exacts.Page(lookup.PageID(number), data)
 	case pageColumns:
-		return l.versions.load(number, data)
+		return l.rows.Load(number, data)
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"jianguo/index/resident"
 	"jianguo/simhash"
 )
 
@@ -32,20 +33,20 @@ const (
 // over reports whether an exemplar is of no use any more at a time, and can be
 // removed from the postings.
 func (x *Index) over(ordinal, at uint32) bool {
-	f := x.versions.flags(ordinal)
-	if f&flagExemplar == 0 {
+	f := x.rows.Flags(ordinal)
+	if f&resident.Exemplar == 0 {
 		return false
 	}
-	if float64(at) > float64(x.versions.arrived(ordinal))+x.policy.Cap.Seconds() {
+	if float64(at) > float64(x.rows.Arrived(ordinal))+x.policy.Cap.Seconds() {
 		return true
 	}
-	if f&flagSuperseded != 0 || x.versions.cluster(ordinal) != ordinal {
+	if f&resident.Superseded != 0 || x.rows.Cluster(ordinal) != ordinal {
 		return false
 	}
-	if float64(at) <= float64(x.versions.arrived(ordinal))+x.policy.Window.Seconds() {
+	if float64(at) <= float64(x.rows.Arrived(ordinal))+x.policy.Window.Seconds() {
 		return false // alive by itself, as nearly all are: nothing of its cluster need be looked up
 	}
-	if lead, merged := x.clusters.own(ordinal); lead != ordinal || merged != 0 {
+	if lead, merged := x.clusters.Own(ordinal); lead != ordinal || merged != 0 {
 		return false
 	}
 	return !x.alive(ordinal, ordinal, at)
@@ -54,7 +55,7 @@ func (x *Index) over(ordinal, at uint32) bool {
 // horizon is the latest time that is over for every message to come. Guarded by
 // Index.write.
 func (x *Index) horizon() uint32 {
-	at := x.versions.arrived(x.nextOrdinal - 1)
+	at := x.rows.Arrived(x.nextOrdinal - 1)
 	return at - min(at, sweepSlack)
 }
 
@@ -67,10 +68,10 @@ func (x *Index) Sweep(ctx context.Context) (int, error) {
 	swept := 0
 	var group []uint32
 	for ordinal := uint32(1); ordinal < end; ordinal++ {
-		if x.over(ordinal, at) && x.versions.flags(ordinal)&flagSwept == 0 {
+		if x.over(ordinal, at) && x.rows.Flags(ordinal)&resident.Swept == 0 {
 			group = append(group, ordinal)
 		}
-		if ordinal%chunkRows == 0 {
+		if ordinal%(1<<16) == 0 {
 			x.metrics.sweep.Set(float64(ordinal) / float64(end))
 			if ctx.Err() != nil {
 				return swept, ctx.Err()
@@ -123,14 +124,14 @@ func (x *Index) sweep(ctx context.Context, group []uint32, at uint32) (int, erro
 	x.write.Lock()
 	n := 0
 	for i, ordinal := range group {
-		f := x.versions.flags(ordinal)
-		if x.closed || f&flagSwept != 0 || !x.over(ordinal, at) {
+		f := x.rows.Flags(ordinal)
+		if x.closed || f&resident.Swept != 0 || !x.over(ordinal, at) {
 			continue // changed since
 		}
 		p := &postings[i]
 		x.unpost(ordinal, p.fingerprint, p.keys)
 		x.journal.add(change{fingerprint: p.fingerprint, ordinal: ordinal, removed: true, keys: p.keys})
-		x.versions.setFlags(ordinal, f|flagSwept)
+		x.rows.SetFlags(ordinal, f|resident.Swept)
 		x.relatives.forget(ordinal)
 		n++
 	}
@@ -148,8 +149,8 @@ func (x *Index) sweep(ctx context.Context, group []uint32, at uint32) (int, erro
 // revive posts an exemplar again that was swept: its item or cluster changes.
 func (b *batch) revive(ordinal uint32) error {
 	x := b.x
-	f := x.versions.flags(ordinal)
-	if f&flagSwept == 0 {
+	f := x.rows.Flags(ordinal)
+	if f&resident.Swept == 0 {
 		return nil
 	}
 	v, err := b.version(ordinal)
@@ -161,8 +162,8 @@ func (b *batch) revive(ordinal uint32) error {
 		return fmt.Errorf("sketch of ordinal %d: %w", ordinal, err)
 	}
 	b.post(ordinal, simhash.Fingerprint(v.form.fingerprint), postingKeys(&sk))
-	x.versions.setFlags(ordinal, f&^flagSwept)
-	b.undo = append(b.undo, func() { x.versions.setFlags(ordinal, f) })
+	x.rows.SetFlags(ordinal, f&^resident.Swept)
+	b.undo = append(b.undo, func() { x.rows.SetFlags(ordinal, f) })
 	return nil
 }
 
@@ -180,26 +181,20 @@ func (x *Index) settle(ctx context.Context, after int64) error {
 	if err != nil {
 		return err
 	}
-	for n, ch := range x.versions.all() {
-		if !ch.swept {
+	for ordinal := range x.nextOrdinal {
+		f := x.rows.Flags(ordinal)
+		if f&resident.Swept == 0 || x.over(ordinal, at) && !changed[ordinal] {
 			continue
 		}
-		first, end := uint32(n)*chunkRows, uint32(min(uint64(n+1)*chunkRows, uint64(x.nextOrdinal)))
-		for ordinal := first; ordinal < end; ordinal++ {
-			f := x.versions.flags(ordinal)
-			if f&flagSwept == 0 || x.over(ordinal, at) && !changed[ordinal] {
-				continue
-			}
-			x.versions.setFlags(ordinal, f&^flagSwept)
-			if f&flagExemplar == 0 {
-				continue
-			}
-			p, err := x.readPosting(ctx, ordinal)
-			if err != nil {
-				return err
-			}
-			x.repost(ordinal, p.fingerprint, p.keys)
+		x.rows.SetFlags(ordinal, f&^resident.Swept)
+		if f&resident.Exemplar == 0 {
+			continue
 		}
+		p, err := x.readPosting(ctx, ordinal)
+		if err != nil {
+			return err
+		}
+		x.repost(ordinal, p.fingerprint, p.keys)
 	}
 	return nil
 }
@@ -211,7 +206,7 @@ func (x *Index) sweepWhenDue(ctx context.Context) {
 	if every == 0 {
 		every = x.policy.Window / 64
 	}
-	now := x.versions.arrived(x.nextOrdinal - 1)
+	now := x.rows.Arrived(x.nextOrdinal - 1)
 	if every < 0 || float64(now) < float64(x.sweptAt)+every.Seconds() || !x.sweeping.CompareAndSwap(false, true) {
 		return
 	}

@@ -71,7 +71,7 @@ func FamilyOf(series, of, ofSeries uint32) uint32 {
 
 // ClusterOf is the cluster that a version is in now, 0 for none.
 func (x *Index) ClusterOf(ordinal uint32) uint32 {
-	return x.clusters.resolve(x.versions.cluster(ordinal))
+	return x.clusters.Resolve(x.rows.Cluster(ordinal))
 }
 
 // VersionClusters are the clusters that versions are in now, each once.
@@ -97,5 +97,5 @@ func (d *decision) familyCluster(v *version) uint32 {
 	if first == 0 {
 		first = v.ordinal
 	}
-	return d.x.clusters.resolve(d.x.versions.cluster(first))
+	return d.x.clusters.Resolve(d.x.rows.Cluster(first))
 }

@@ -53,13 +53,13 @@ func (d *decision) undoing() error {
 // about reports whether the decision to undo was about a cluster: it was made
 // there, merged into it, or left its item there.
 func (d *decision) about(cluster uint32) bool {
-	cluster = d.x.clusters.resolve(cluster)
-	return cluster == d.x.clusters.resolve(d.cluster) || d.item != 0 && cluster == d.x.clusters.resolve(d.x.versions.cluster(d.item))
+	cluster = d.x.clusters.Resolve(cluster)
+	return cluster == d.x.clusters.Resolve(d.cluster) || d.item != 0 && cluster == d.x.clusters.Resolve(d.x.rows.Cluster(d.item))
 }
 
 func (d *decision) restore(e *effect) error {
 	if e.ClusterID != 0 {
-		lead, merged := d.x.clusters.own(e.ClusterID)
+		lead, merged := d.x.clusters.Own(e.ClusterID)
 		if lead == e.Before.Lead && merged == e.Before.Merged {
 			return nil // the item that went back took it along
 		}
@@ -80,8 +80,8 @@ func (d *decision) restore(e *effect) error {
 		// follow it: their cluster is merged into the one it goes back to. One
 		// whose lead has left it since takes nobody back: the item might have
 		// been promoted in its place.
-		to, lead := d.x.clusters.lead(e.Before.Cluster)
-		if lead == 0 && !e.Leadless || to == d.x.clusters.resolve(e.After.Cluster) {
+		to, lead := d.x.clusters.Lead(e.Before.Cluster)
+		if lead == 0 && !e.Leadless || to == d.x.clusters.Resolve(e.After.Cluster) {
 			return d.conflict(fmt.Sprintf("cluster %d, where item %q came from, has been merged or has no lead any more", e.Before.Cluster, v.id))
 		}
 		c, err := d.batch.cluster(e.After.Cluster)

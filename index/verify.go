@@ -9,6 +9,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"jianguo/index/bands"
+	"jianguo/index/resident"
 	"jianguo/index/verdict"
 	"jianguo/simhash"
 	"jianguo/sketch"
@@ -172,14 +173,14 @@ func (x *Index) verifyResident(ctx context.Context, r *Report) error {
 		if _, err := sketch.Decode(encoded); err != nil && exact != nil {
 			r.problem("%d: sketch: %v", ordinal, err)
 		}
-		if x.versions.flags(ordinal)&flagExemplar == 0 {
+		if x.rows.Flags(ordinal)&resident.Exemplar == 0 {
 			return nil
 		}
 		r.Exemplars++
 		if fingerprint == 0 {
 			return nil
 		}
-		if x.versions.flags(ordinal)&flagSwept != 0 && !x.posted(simhash.Fingerprint(fingerprint), ordinal) {
+		if x.rows.Flags(ordinal)&resident.Swept != 0 && !x.posted(simhash.Fingerprint(fingerprint), ordinal) {
 			return nil
 		}
 		postings++

@@ -23,10 +23,9 @@ import (
 	"jianguo/bus"
 	"jianguo/index"
 	"jianguo/ingest"
-	"jianguo/internal/tier"
-	"jianguo/powercut"
-
 	"jianguo/internal/datadir"
+	"jianguo/internal/powercut"
+	"jianguo/internal/tier"
 )
 
 // kills is how often a test kills the process. JIANGUO_KILLS overrides it.

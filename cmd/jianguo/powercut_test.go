@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"jianguo/powercut"
+	"jianguo/internal/powercut"
 )
 
 // TestPowerCut is TestKill on a disk that forgets whatever was not synced:

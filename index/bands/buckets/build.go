@@ -5,7 +5,7 @@ import (
 	"sync"
 	"unsafe"
 
-	"jianguo/index/offheap"
+	"jianguo/internal/offheap"
 )
 
 // batchBlock is how many postings share one allocation of a Batch.

@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 	"sync/atomic"
 
-	"jianguo/index/offheap"
+	"jianguo/internal/offheap"
 )
 
 // readerShards spreads the readers' counters over cache lines, so that pinning

@@ -5,7 +5,7 @@ import (
 	"sort"
 	"sync/atomic"
 
-	"jianguo/index/prefetch"
+	"jianguo/internal/prefetch"
 )
 
 // View is a bucket at one moment. It may be used until the Pin under which it

@@ -31,7 +31,7 @@ func TestBlocksGoWithTheirOwner(t *testing.T) {
 	owners := make([]*owner, blocks)
 	for i := range owners {
 		owners[i] = new(owner)
-		owners[i].bytes = NewFor(owners[i], size)
+		owners[i].bytes = SliceFor[byte](owners[i], size)
 		owners[i].bytes[size-1] = byte(i)
 	}
 	runtime.GC()

@@ -1,4 +1,4 @@
-package runs
+package lookup
 
 import (
 	"cmp"
@@ -18,7 +18,7 @@ var errRefused = errors.New("refused")
 // answer with a plain map.
 func TestOperations(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		r := New(Config{})
+		r := New()
 		defer func() { r.Close() }()
 		ref := map[uint64][]uint32{}
 		pages := map[PageID][]byte{}
@@ -65,14 +65,14 @@ func TestOperations(t *testing.T) {
 			"snapshot": func(t *rapid.T) { save(t, rapid.SampledFrom([]int{0, 1, 1 << 20}).Draw(t, "pages")) },
 			"reload": func(t *rapid.T) {
 				save(t, 1<<20)
-				l := NewLoader(Config{})
+				l := NewLoader()
 				for id, page := range pages {
 					if err := l.Page(id, page); err != nil {
 						t.Fatal(err)
 					}
 				}
 				r.Close()
-				r = l.Runs()
+				r = l.Map()
 			},
 			"": func(t *rapid.T) {
 				k := key.Draw(t, "query")
@@ -90,17 +90,17 @@ func TestOperations(t *testing.T) {
 }
 
 func TestLoaderTakesPairsPagesDoNotHold(t *testing.T) {
-	r := New(Config{})
+	r := New()
 	defer r.Close()
 	r.Put(7<<16, 1)
-	l := NewLoader(Config{})
+	l := NewLoader()
 	if err := r.Snapshot(func(id PageID, page []byte) error { return l.Page(id, page) }); err != nil {
 		t.Fatal(err)
 	}
 	l.Add(7<<16, 2)
 	l.Add(7<<16, 1)
 	l.Add(1<<63, 3)
-	loaded := l.Runs()
+	loaded := l.Map()
 	defer loaded.Close()
 	if got := loaded.Get(loaded.Get(nil, 7<<16), 1<<63); !slices.Equal(got, []uint32{2, 1, 3}) {
 		t.Errorf("got %v", got)
@@ -108,11 +108,11 @@ func TestLoaderTakesPairsPagesDoNotHold(t *testing.T) {
 }
 
 func TestLoaderRefusesForeignPages(t *testing.T) {
-	r := New(Config{})
+	r := New()
 	defer r.Close()
 	r.Put(1<<63, 1)
 	err := r.Snapshot(func(id PageID, page []byte) error {
-		l := NewLoader(Config{})
+		l := NewLoader()
 		if err := l.Page(id+64, page); !errors.Is(err, ErrPage) {
 			t.Errorf("under another id: %v", err)
 		}

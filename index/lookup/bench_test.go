@@ -1,4 +1,4 @@
-package runs
+package lookup
 
 import (
 	"cmp"
@@ -35,7 +35,7 @@ func hash(i int) uint64 {
 }
 
 func measure(b *testing.B, n int) {
-	r := New(Config{})
+	r := New()
 	start := time.Now()
 	for i := range n {
 		r.Put(hash(i), uint32(i))
@@ -69,13 +69,13 @@ func measure(b *testing.B, n int) {
 	r.Close()
 	b.ReportMetric(float64(size)/float64(n), "snapshot_B/entry")
 	start = time.Now()
-	l := NewLoader(Config{})
+	l := NewLoader()
 	for id, page := range pages {
 		if err := l.Page(id, page); err != nil {
 			b.Fatal(err)
 		}
 	}
-	loaded := l.Runs()
+	loaded := l.Map()
 	b.ReportMetric(time.Since(start).Seconds(), "load_s")
 	if loaded.Len() != n {
 		b.Fatal(fmt.Errorf("%d of %d loaded", loaded.Len(), n))

@@ -1,25 +1,31 @@
-package index
+package resident
 
 import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
 	"runtime"
 	"slices"
+	"sync/atomic"
 
+	"github.com/klauspost/compress/zstd"
 	"github.com/zeebo/xxh3"
 )
 
-// A page of columns is one chunk of versions without their outlines, compressed
-// with zstd: of its 65,536 ordinals first the flags, a byte each; then how far the
-// cluster is below the ordinal, modulo 2³²; then how much later it arrived than the
-// ordinal before; then how much later than that it was touched; varints, the last
-// two as zigzag. Most of these are 0, and a page takes about 1 byte an ordinal.
-// XXH3-64 of the compressed bytes ends it.
+// A page of columns is one chunk of rows without their outlines, compressed with
+// zstd: of its 65,536 ordinals first the flags, a byte each; then how far the
+// cluster is below the ordinal, modulo 2³²; then how much later the version arrived
+// than the ordinal before; then how much later than that it was touched; varints,
+// the last two as zigzag. Most of these are 0, and a page takes about 1 byte an
+// ordinal. XXH3-64 of the compressed bytes ends it.
 
-// errColumns says that bytes are not a whole page of columns.
-var errColumns = errors.New("columns: not a whole page")
+// ErrPage says that bytes are not a whole page of columns.
+var ErrPage = errors.New("columns: not a whole page")
+
+var (
+	encoder, _ = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(128<<10))
+	decoder, _ = zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxMemory(4<<20))
+)
 
 // page encodes chunk n.
 func (ch *chunk) page(n uint32) []byte {
@@ -29,12 +35,12 @@ func (ch *chunk) page(n uint32) []byte {
 	}
 	before := int64(0)
 	for i := range uint32(chunkRows) {
-		r := ch.row(i)
-		arrived := int64(r.arrived.Load())
-		columns[0] = append(columns[0], byte(r.state.Load()&stateFlags))
-		columns[1] = binary.AppendUvarint(columns[1], uint64(n*chunkRows+i-r.cluster.Load()))
+		r := &ch.rows[i]
+		arrived := int64(atomic.LoadUint32(&r.arrived))
+		columns[0] = append(columns[0], byte(atomic.LoadUint32(&r.flags)))
+		columns[1] = binary.AppendUvarint(columns[1], uint64(n*chunkRows+i-atomic.LoadUint32(&r.cluster)))
 		columns[2] = binary.AppendVarint(columns[2], arrived-before)
-		columns[3] = binary.AppendVarint(columns[3], int64(r.touched.Load())-arrived)
+		columns[3] = binary.AppendVarint(columns[3], int64(atomic.LoadUint32(&r.touched))-arrived)
 		before = arrived
 	}
 	runtime.KeepAlive(ch)
@@ -42,53 +48,46 @@ func (ch *chunk) page(n uint32) []byte {
 	return binary.LittleEndian.AppendUint64(out, xxh3.Hash(out))
 }
 
-// load decodes one chunk into versions that have grown far enough.
-func (v *versions) load(n uint32, data []byte) error {
+// Load decodes page n into rows that have grown far enough and that nothing reads
+// yet.
+func (r *Rows) Load(n uint32, data []byte) error {
 	end := len(data) - 8
 	if end < 0 || binary.LittleEndian.Uint64(data[end:]) != xxh3.Hash(data[:end]) {
-		return errColumns
+		return ErrPage
 	}
-	if n > math.MaxUint32/chunkRows {
-		return errors.New("columns: number out of range")
-	}
-	ch, _ := v.at(n * chunkRows)
-	if ch == nil {
+	chunks := r.all()
+	if int64(n) >= int64(len(chunks)) {
 		return errors.New("columns: a page beyond the end")
 	}
 	raw, err := decoder.DecodeAll(data[:end], nil)
 	if err != nil {
-		return fmt.Errorf("%w: %w", errColumns, err)
+		return fmt.Errorf("%w: %w", ErrPage, err)
 	}
 	if len(raw) < chunkRows {
-		return errColumns
+		return ErrPage
 	}
-	return ch.decode(n, raw)
+	return chunks[n].decode(n, raw)
 }
 
-// decode takes the columns row by row: a row is a line of the cache.
+// decode reads the four columns side by side, so that each row is written once.
 func (ch *chunk) decode(n uint32, raw []byte) error {
-	verdicts, rest := raw[:chunkRows], raw[chunkRows:]
+	flags, rest := raw[:chunkRows], raw[chunkRows:]
 	below, rest := cutVarints(rest)
 	later, rest := cutVarints(rest)
 	after, rest := cutVarints(rest)
-	at, all := uint32(0), byte(0)
+	at := uint32(0)
 	for i := range uint32(chunkRows) {
-		r := ch.plain(i)
+		r := &ch.rows[i]
 		var b, l, a uint64
 		b, below = varint(below)
 		l, later = varint(later)
 		a, after = varint(after)
 		at += unzigzag(l)
-		r.state = uint32(verdicts[i])
-		all |= verdicts[i]
-		r.cluster = n*chunkRows + i - uint32(b)
-		r.arrived = at
-		r.touched = at + unzigzag(a)
+		*r = row{flags: uint32(flags[i]), cluster: n*chunkRows + i - uint32(b), arrived: at, touched: at + unzigzag(a)}
 	}
 	runtime.KeepAlive(ch)
-	ch.swept = flags(all)&flagSwept != 0
 	if below == nil || later == nil || after == nil || len(rest) > 0 {
-		return errColumns
+		return ErrPage
 	}
 	return nil
 }

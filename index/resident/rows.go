@@ -1,0 +1,255 @@
+// Package resident holds the rows of the catalogue that every look-up needs in
+// memory: of each version its flags, its cluster, its times and the outline of its
+// sketch, and of each cluster who leads it.
+//
+// One writer at a time changes rows and clusters; any number of readers run
+// beside it and never wait for long. A reader may see the rows of a batch that is
+// still being committed.
+//
+// Size: 68 bytes a version outside of the garbage collector's heap, in chunks of
+// 65,536 ordinals; 16 bytes until the outlines have been read after a start.
+package resident
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+
+	"jianguo/internal/offheap"
+	"jianguo/internal/prefetch"
+	"jianguo/sketch"
+)
+
+// RowBytes is what a version takes.
+const RowBytes = 16 + 52
+
+// chunkRows is how many ordinals share one block of memory.
+const chunkRows = 1 << 16
+
+// row is what look-ups ask of a version. The fields are read and written
+// atomically once the row can be reached by readers.
+type row struct {
+	flags   uint32
+	cluster uint32
+	arrived uint32 // seconds since 1970, of the version
+	touched uint32 // seconds since 1970, of the last copy; at the founder's ordinal
+}
+
+// chunk holds the rows of chunkRows ordinals. Its memory is released some time
+// after the chunk is unreachable, so that readers which are still running after
+// the index was closed read valid memory. A function that holds a row keeps the
+// chunk alive.
+type chunk struct {
+	rows  []row
+	dirty atomic.Bool // changed since a snapshot took it
+
+	grow     sync.Mutex // serialises the allocation of outlines
+	outlines atomic.Pointer[[]sketch.Outline]
+}
+
+func newChunk() *chunk {
+	ch := new(chunk)
+	ch.rows = offheap.SliceFor[row](ch, chunkRows)
+	return ch
+}
+
+// Rows keeps a row an ordinal. The zero value is empty.
+type Rows struct {
+	chunks atomic.Pointer[[]*chunk] // replaced by the writer when it grows
+}
+
+// all returns the chunks there are.
+func (r *Rows) all() []*chunk {
+	if p := r.chunks.Load(); p != nil {
+		return *p
+	}
+	return nil
+}
+
+// at returns the row of an ordinal and its chunk, nil where there is none.
+func (r *Rows) at(ordinal uint32) (*chunk, *row) {
+	chunks := r.all()
+	n := int(ordinal / chunkRows)
+	if n >= len(chunks) {
+		return nil, nil
+	}
+	return chunks[n], &chunks[n].rows[ordinal%chunkRows]
+}
+
+// Grow makes room for an ordinal. Writer only.
+func (r *Rows) Grow(ordinal uint32) {
+	have := r.all()
+	n := int(ordinal/chunkRows) + 1
+	if n <= len(have) {
+		return
+	}
+	next := make([]*chunk, n)
+	copy(next, have)
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0)) // a start makes many
+	for i := len(have); i < n; i++ {
+		g.Go(func() error { next[i] = newChunk(); return nil })
+	}
+	_ = g.Wait() // none fails
+	r.chunks.Store(&next)
+}
+
+// Bytes is the memory that all rows and outlines take.
+func (r *Rows) Bytes() (n int64) {
+	for _, ch := range r.all() {
+		n += chunkRows * 16
+		if ch.outlines.Load() != nil {
+			n += chunkRows * 52
+		}
+	}
+	return n
+}
+
+// Set fills the row of a new version, or clears it again. Writer only.
+func (r *Rows) Set(ordinal uint32, f Flags, cluster, arrived uint32) {
+	r.Grow(ordinal)
+	ch, row := r.at(ordinal)
+	atomic.StoreUint32(&row.flags, uint32(f))
+	atomic.StoreUint32(&row.cluster, cluster)
+	atomic.StoreUint32(&row.arrived, arrived)
+	atomic.StoreUint32(&row.touched, arrived)
+	if o := ch.outlines.Load(); o != nil {
+		atomic.StoreUint32(&(*o)[ordinal%chunkRows].Shingles, 0)
+	}
+	ch.dirty.Store(true)
+}
+
+// Flags returns the flags of a version, 0 where there is none.
+func (r *Rows) Flags(ordinal uint32) (f Flags) {
+	if ch, row := r.at(ordinal); ch != nil {
+		f = Flags(atomic.LoadUint32(&row.flags))
+		runtime.KeepAlive(ch)
+	}
+	return f
+}
+
+// SetFlags replaces the flags of a version. Writer only.
+func (r *Rows) SetFlags(ordinal uint32, f Flags) {
+	ch, row := r.at(ordinal)
+	atomic.StoreUint32(&row.flags, uint32(f))
+	ch.dirty.Store(true)
+}
+
+// Cluster returns the cluster that a version is a member of, merges not followed.
+func (r *Rows) Cluster(ordinal uint32) (cluster uint32) {
+	if ch, row := r.at(ordinal); ch != nil {
+		cluster = atomic.LoadUint32(&row.cluster)
+		runtime.KeepAlive(ch)
+	}
+	return cluster
+}
+
+// SetCluster makes a version a member of a cluster. Writer only.
+func (r *Rows) SetCluster(ordinal, cluster uint32) {
+	ch, row := r.at(ordinal)
+	atomic.StoreUint32(&row.cluster, cluster)
+	ch.dirty.Store(true)
+}
+
+// Arrived returns when a version arrived, in seconds since 1970.
+func (r *Rows) Arrived(ordinal uint32) (at uint32) {
+	if ch, row := r.at(ordinal); ch != nil {
+		at = atomic.LoadUint32(&row.arrived)
+		runtime.KeepAlive(ch)
+	}
+	return at
+}
+
+// Touched returns when the last copy of a cluster arrived, in seconds since 1970.
+func (r *Rows) Touched(cluster uint32) (at uint32) {
+	if ch, row := r.at(cluster); ch != nil {
+		at = atomic.LoadUint32(&row.touched)
+		runtime.KeepAlive(ch)
+	}
+	return at
+}
+
+// Touch sets what Touched returns. Writer only.
+func (r *Rows) Touch(cluster, at uint32) {
+	ch, row := r.at(cluster)
+	atomic.StoreUint32(&row.touched, at)
+	ch.dirty.Store(true)
+}
+
+// SetOutline keeps the outline of a committed version. Each version's is set once,
+// by one goroutine, which need not be the writer.
+func (r *Rows) SetOutline(ordinal uint32, o *sketch.Outline) {
+	ch, _ := r.at(ordinal)
+	into := &ch.outlined()[ordinal%chunkRows]
+	into.Minima = o.Minima
+	atomic.StoreUint32(&into.Shingles, o.Shingles) // last: readers check it first
+	runtime.KeepAlive(ch)
+}
+
+// outlined returns the outlines of a chunk, which the first caller allocates.
+func (ch *chunk) outlined() []sketch.Outline {
+	if o := ch.outlines.Load(); o != nil {
+		return *o
+	}
+	ch.grow.Lock()
+	defer ch.grow.Unlock()
+	if o := ch.outlines.Load(); o != nil {
+		return *o
+	}
+	made := offheap.SliceFor[sketch.Outline](ch, chunkRows)
+	ch.outlines.Store(&made)
+	return made
+}
+
+// Outline returns the outline of a version. !ok: it is blank, or its outline is
+// not there: it has not been read since the start, or is being committed.
+func (r *Rows) Outline(ordinal uint32) (o sketch.Outline, ok bool) {
+	ch, _ := r.at(ordinal)
+	if ch == nil {
+		return o, false
+	}
+	if all := ch.outlines.Load(); all != nil {
+		from := &(*all)[ordinal%chunkRows]
+		if shingles := atomic.LoadUint32(&from.Shingles); shingles > 0 {
+			o, ok = sketch.Outline{Minima: from.Minima, Shingles: shingles}, true
+		}
+	}
+	runtime.KeepAlive(ch)
+	return o, ok
+}
+
+// Prefetch asks the processor for the row and the outline of a version that will
+// soon be read.
+func (r *Rows) Prefetch(ordinal uint32) {
+	ch, row := r.at(ordinal)
+	if ch == nil {
+		return
+	}
+	prefetch.Value(row)
+	if o := ch.outlines.Load(); o != nil {
+		prefetch.Value(&(*o)[ordinal%chunkRows])
+	}
+}
+
+// TakePages calls f with each page that changed since TakePages or Load took it, in
+// order. A page that f refuses counts as taken.
+func (r *Rows) TakePages(f func(n uint32, page []byte) error) error {
+	for n, ch := range r.all() {
+		if !ch.dirty.Swap(false) {
+			continue
+		}
+		if err := f(uint32(n), ch.page(uint32(n))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// MarkChanged makes TakePages return every page.
+func (r *Rows) MarkChanged() {
+	for _, ch := range r.all() {
+		ch.dirty.Store(true)
+	}
+}

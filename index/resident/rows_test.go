@@ -1,0 +1,218 @@
+package resident
+
+import (
+	"encoding/binary"
+	"errors"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+
+	"github.com/zeebo/xxh3"
+
+	"jianguo/sketch"
+)
+
+// outlineOf is an outline that tells its ordinal and is not blank.
+func outlineOf(ordinal uint32) (o sketch.Outline) {
+	o.Shingles = ordinal%1000 + 1
+	for i := 0; i < len(o.Minima); i += 4 {
+		binary.LittleEndian.PutUint32(o.Minima[i:], ordinal+uint32(i))
+	}
+	return o
+}
+
+// TestFlagsBesideOutlines: the writer and who reads outlines after a start take
+// nothing away from each other, and a reader meets an outline whole or not at all.
+func TestFlagsBesideOutlines(t *testing.T) {
+	const items = 20_000
+	v := new(Rows)
+	for ordinal := uint32(1); ordinal <= items; ordinal++ {
+		v.Set(ordinal, Exemplar, ordinal, ordinal)
+	}
+	wrote, outlined, read := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(wrote)
+		for ordinal := uint32(1); ordinal <= items; ordinal++ {
+			v.SetFlags(ordinal, Swept|Blocked)
+			v.SetFlags(ordinal, Flags(ordinal%256))
+			v.SetCluster(ordinal, ordinal-1)
+			v.Touch(ordinal, ordinal+1)
+		}
+	}()
+	go func() {
+		defer close(outlined)
+		for ordinal := uint32(1); ordinal <= items; ordinal++ {
+			o := outlineOf(ordinal)
+			v.SetOutline(ordinal, &o)
+		}
+	}()
+	go func() {
+		defer close(read)
+		for ordinal := uint32(1); ordinal <= items; ordinal++ {
+			if o, ok := v.Outline(ordinal); ok && o != outlineOf(ordinal) {
+				t.Errorf("the outline of ordinal %d was met as %v", ordinal, o)
+				return
+			}
+			if f := v.Flags(ordinal); f != Exemplar && f != Swept|Blocked && f != Flags(ordinal%256) {
+				t.Errorf("the flags of ordinal %d were met as %x", ordinal, f)
+				return
+			}
+		}
+	}()
+	<-wrote
+	<-outlined
+	<-read
+	for ordinal := uint32(1); ordinal <= items; ordinal++ {
+		if v.Flags(ordinal) != Flags(ordinal%256) || outlineAt(v, ordinal) != outlineOf(ordinal) ||
+			v.Cluster(ordinal) != ordinal-1 || v.Arrived(ordinal) != ordinal || v.Touched(ordinal) != ordinal+1 {
+			t.Fatalf("ordinal %d: flags %x, outline %v, cluster %d, arrived %d, touched %d", ordinal,
+				v.Flags(ordinal), outlineAt(v, ordinal), v.Cluster(ordinal), v.Arrived(ordinal), v.Touched(ordinal))
+		}
+	}
+}
+
+// filled are versions whose third chunk holds all sorts.
+func filled() *Rows {
+	v := new(Rows)
+	r := rand.New(rand.NewPCG(11, 12))
+	at := uint32(1_700_000_000)
+	for i := range uint32(chunkRows) {
+		ordinal := 2*chunkRows + i
+		at += r.Uint32N(3)
+		arrived := at - r.Uint32N(2)*r.Uint32N(100) // clocks go back
+		cluster := ordinal
+		switch r.Uint32N(8) {
+		case 0:
+			cluster = r.Uint32N(ordinal)
+		case 1:
+			cluster = ordinal + 1 + r.Uint32N(1000)
+		}
+		v.Set(ordinal, Flags(r.Uint32N(256)), cluster, arrived)
+		if r.Uint32N(4) == 0 {
+			v.Touch(ordinal, arrived+r.Uint32N(1<<20))
+		}
+	}
+	return v
+}
+
+// TestColumnPage: a page holds what it held since there are pages, whatever rows
+// look like in memory, and gives it back; one that was cut or went on does not pass.
+func TestColumnPage(t *testing.T) {
+	v := filled()
+	for i := range uint32(chunkRows) {
+		o := outlineOf(i)
+		v.SetOutline(2*chunkRows+i, &o) // not in the page
+	}
+	page := v.all()[2].page(2)
+	raw, err := decoder.DecodeAll(page[:len(page)-8], nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := xxh3.Hash(raw), uint64(0xc72b9a7dfc08467d); got != want || len(raw) != 357179 {
+		t.Errorf("the page holds %d bytes of hash %x, want %x", len(raw), got, want)
+	}
+	back := new(Rows)
+	back.Grow(3*chunkRows - 1)
+	if err := back.Load(2, page); err != nil {
+		t.Fatal(err)
+	}
+	for i := range uint32(chunkRows) {
+		o := 2*chunkRows + i
+		if v.Flags(o) != back.Flags(o) || v.Cluster(o) != back.Cluster(o) || v.Arrived(o) != back.Arrived(o) || v.Touched(o) != back.Touched(o) {
+			t.Fatalf("ordinal %d came back as %x %d %d %d", o, back.Flags(o), back.Cluster(o), back.Arrived(o), back.Touched(o))
+		}
+		if outlineAt(back, o) != (sketch.Outline{}) {
+			t.Fatalf("ordinal %d came back with an outline", o)
+		}
+	}
+	seal := func(raw []byte) []byte {
+		out := encoder.EncodeAll(raw, nil)
+		return binary.LittleEndian.AppendUint64(out, xxh3.Hash(out))
+	}
+	for _, n := range []int{0, 1, chunkRows - 1, chunkRows, chunkRows + 1, 2 * chunkRows, 3 * chunkRows, len(raw) - 1} {
+		if err := back.Load(2, seal(raw[:n])); !errors.Is(err, ErrPage) {
+			t.Errorf("cut to %d bytes: %v", n, err)
+		}
+	}
+	if err := back.Load(2, seal(append(raw, 0))); !errors.Is(err, ErrPage) {
+		t.Errorf("with a byte more: %v", err)
+	}
+	endless := append(raw[:chunkRows:chunkRows], 0x80)
+	for range 20 {
+		endless = append(endless, 0xff)
+	}
+	if err := back.Load(2, seal(append(endless, raw[chunkRows:]...))); !errors.Is(err, ErrPage) {
+		t.Errorf("with a number that does not end: %v", err)
+	}
+	page[0] ^= 1
+	if err := back.Load(2, page); !errors.Is(err, ErrPage) {
+		t.Errorf("a byte changed: %v", err)
+	}
+	if err := back.Load(3, page); err == nil {
+		t.Error("a page beyond the end was taken")
+	}
+}
+
+func BenchmarkColumnPage(b *testing.B) {
+	v := filled()
+	for range b.N {
+		v.all()[2].page(2)
+	}
+}
+
+func BenchmarkColumnPageLoad(b *testing.B) {
+	page := filled().all()[2].page(2)
+	v := new(Rows)
+	v.Grow(3*chunkRows - 1)
+	for b.Loop() {
+		if err := v.Load(2, page); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// outlineAt is the outline of a version, blank where it is not there.
+func outlineAt(r *Rows, ordinal uint32) sketch.Outline {
+	o, _ := r.Outline(ordinal)
+	return o
+}
+
+// TestRowsOutliveTheirChunks: a reader that is still running when the rows are
+// dropped reads the row as it was.
+func TestRowsOutliveTheirChunks(t *testing.T) {
+	r := new(Rows)
+	o := outlineOf(7)
+	r.Set(3*chunkRows, Blocked, 5, 6)
+	r.SetOutline(3*chunkRows, &o)
+	held := *r.chunks.Load() // by the reader
+	r.chunks.Store(nil)
+	for range 3 {
+		runtime.GC()
+	}
+	late := new(Rows)
+	late.chunks.Store(&held)
+	if f, c := late.Flags(3*chunkRows), late.Cluster(3*chunkRows); f != Blocked || c != 5 || outlineAt(late, 3*chunkRows) != o {
+		t.Errorf("flags %x, cluster %d", f, c)
+	}
+}
+
+// TestOutlineOfLongTexts: any number of shingles is kept, and a version that is taken
+// back has no outline.
+func TestOutlineOfLongTexts(t *testing.T) {
+	r := new(Rows)
+	for _, shingles := range []uint32{1, 1<<24 - 1, 1 << 24, 1<<32 - 1} {
+		r.Set(7, Exemplar|Swept, 7, 1)
+		if o, ok := r.Outline(7); ok {
+			t.Fatalf("a new version has the outline %v", o)
+		}
+		o := outlineOf(7)
+		o.Shingles = shingles
+		r.SetOutline(7, &o)
+		if got, ok := r.Outline(7); !ok || got != o {
+			t.Errorf("%d shingles: %v, %v", shingles, got, ok)
+		}
+		if f := r.Flags(7); f != Exemplar|Swept {
+			t.Fatalf("%d shingles: flags %x", shingles, f)
+		}
+	}
+}

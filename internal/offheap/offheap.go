@@ -1,0 +1,34 @@
+// Package offheap allocates memory outside of the garbage collector's heap where
+// that is possible: the collector lets a program grow to twice the memory that it
+// counts as live. Under the race detector, and on systems without mappings, blocks
+// lie on the heap.
+package offheap
+
+import (
+	"runtime"
+	"unsafe"
+)
+
+// Block is memory. It is zero when it is new.
+type Block struct {
+	Bytes  []byte
+	mapped bool
+}
+
+// New returns a block whose pages are allocated at once: it is soon written from
+// end to end, and a page fault for each page costs more than the page.
+func New(size int) Block { return newBlock(size) }
+
+// SliceFor returns a slice of n elements, which must not hold pointers. Its memory is
+// released some time after owner is unreachable. The slice does not keep owner
+// alive: a function that uses it does (runtime.KeepAlive).
+func SliceFor[T, O any](owner *O, n int) []T {
+	b := New(n * int(unsafe.Sizeof(*new(T))))
+	if b.mapped {
+		runtime.AddCleanup(owner, Block.Release, b)
+	}
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b.Bytes))), n)
+}
+
+// Release frees the block. Nothing may read it any more.
+func (b Block) Release() { b.release() }
