@@ -1,0 +1,78 @@
+package index
+
+import (
+	"context"
+	"testing"
+)
+
+// Cases that random tests found once.
+
+// decideTest takes a decision that must fit.
+func decideTest(t *testing.T, x *Index, req DecisionRequest) *Decision {
+	t.Helper()
+	req.By, req.At = "张三", testStart
+	d, err := x.Decide(context.Background(), req)
+	if err != nil {
+		t.Fatalf("%+v: %v", req, err)
+	}
+	return d
+}
+
+// An undo of a reject that merged two clusters emits an event that names the cluster
+// the item is in again, not the one it had been merged into (found by TestModel).
+func TestEventOfUndoNamesTheClusterOfTheItem(t *testing.T) {
+	x := openTest(t, t.TempDir(), nil)
+	defer func() { _ = x.Close() }()
+	_, err := x.Add(context.Background(), []Mutation{
+		{Seq: 1, At: testStart, Article: article("a", "first", 0x0123456789abcdef)},
+		{Seq: 2, At: testStart, Article: article("b", "second", 0xfedcba9876543210)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := decideTest(t, x, DecisionRequest{Kind: Merge, Cluster: 2, Into: 1})
+	undo := decideTest(t, x, DecisionRequest{Kind: Undo, Undo: d.Number})
+	if len(undo.Events) != 1 || undo.Events[0].ID != "b" || undo.Events[0].Cluster != 2 {
+		t.Errorf("events of the undo: %+v", undo.Events)
+	}
+	item, err := x.Item(context.Background(), "b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if item.Event.Verdict != Unique || item.Event.Cluster != 2 {
+		t.Errorf("after the undo: %+v", item.Event)
+	}
+	mustVerify(t, x)
+}
+
+// A lead whose text is revised to nothing leads on. An editor can give the story another
+// lead and take that back. A blank lead has no postings, as its sketch is empty (found
+// by TestSweepChangesNoVerdict).
+func TestBlankTextLeadsAgain(t *testing.T) {
+	x := openTest(t, t.TempDir(), nil)
+	defer func() { _ = x.Close() }()
+	blank := article("lead", "", 0)
+	blank.Revision = 2
+	_, err := x.Add(context.Background(), []Mutation{
+		{Seq: 1, At: testStart, Article: article("lead", "a story", 0xfedcba9876543210)},
+		{Seq: 2, At: testStart, Article: article("copy", "a story", 0xfedcba9876543210)},
+		{Seq: 3, At: testStart, Article: blank},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, lead := range []string{"copy", "lead"} {
+		decideTest(t, x, DecisionRequest{Kind: MakeLead, Item: lead})
+		item, err := x.Item(context.Background(), lead)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if item.Event.Verdict != Unique || item.Event.Cluster != 1 {
+			t.Errorf("made lead: %+v", item.Event)
+		}
+		mustVerify(t, x)
+	}
+	if x.Probe().Exemplar(3) {
+		t.Error("a blank version has postings")
+	}
+}
