@@ -22,7 +22,7 @@ type filterCmd struct {
 	Dir     string        `help:"For state; empty: a temporary directory." placeholder:"DIR"`
 	Only    []string      `help:"Only these parts: process, hot, load, events, mix." enum:"process,hot,load,events,mix" placeholder:"PART"`
 	JSON    bool          `help:"Print one line of JSON."`
-	Plot    string        `help:"Draw latencies at 70 % of the peak to this file, .svg or .png." placeholder:"FILE"`
+	Plot    string        `help:"Draw latencies at 70 % of the peak to this file, .svg." placeholder:"FILE"`
 	serviceFlags
 }
 

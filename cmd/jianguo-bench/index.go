@@ -25,7 +25,7 @@ type indexCmd struct {
 	Queries     int    `help:"Look-ups of each kind." default:"2000"`
 	Rows        int    `help:"Items of the baseline in SQLite rows, at most." default:"1000000"`
 	JSON        bool   `help:"Print one line of JSON."`
-	Plot        string `help:"Draw inserts a second and look-ups against size to this file, .svg or .png." placeholder:"FILE"`
+	Plot        string `help:"Draw inserts a second and look-ups against size to this file, .svg." placeholder:"FILE"`
 	segmentFlags
 }
 

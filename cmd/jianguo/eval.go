@@ -26,7 +26,7 @@ type evalCmd struct {
 	Corpus bool     `help:"Sum up what the feed of all documents did, held against exact resemblance." env:"-"`
 	Edits  bool     `help:"Edit articles in many ways and strengths, and judge them against the originals."`
 	Sweep  bool     `help:"Move each number of the policy and judge the labelled pairs, and a sample of the corpus, again."`
-	Plot   string   `help:"Draw precision and recall, and the distances of the labelled pairs, into an .svg or .png file." placeholder:"FILE"`
+	Plot   string   `help:"Draw precision and recall, and the distances of the labelled pairs, into an .svg file." placeholder:"FILE"`
 	By     string   `help:"Order of arrival: as in the ${enum}." enum:"file,published_at" default:"file"`
 
 	Rule     []string           `help:"Rules to measure side by side: jianguo, hamming, minhash." default:"jianguo,hamming,minhash"`
@@ -59,8 +59,8 @@ type evaluation struct {
 
 // Run measures detection quality on documents and labels.
 func (c *evalCmd) Run(co *streams) error {
-	if c.Plot != "" && (len(c.Labels) == 0 || plotFormat(c.Plot) == "") {
-		return errors.New("--plot draws labelled pairs into a file that ends in .svg or .png: give --labels FILE too")
+	if c.Plot != "" && (len(c.Labels) == 0 || !strings.EqualFold(filepath.Ext(c.Plot), ".svg")) {
+		return errors.New("--plot draws labelled pairs into a file that ends in .svg: give --labels FILE too")
 	}
 	if c.Sweep && len(c.Labels) == 0 {
 		return errors.New("--sweep judges labelled pairs again: give --labels FILE")
@@ -162,24 +162,15 @@ func (c *evalCmd) measure(co *streams, b *eval.Bench, rules []eval.Rule) (*evalu
 	return e, nil
 }
 
-// plotFormat is how a file with that name is drawn; empty where it cannot be.
-func plotFormat(name string) string {
-	switch ext := strings.ToLower(strings.TrimPrefix(filepath.Ext(name), ".")); ext {
-	case eval.SVG, eval.PNG:
-		return ext
-	}
-	return ""
-}
-
-// plotStrangers is how many pairs of strangers are drawn.
-const plotStrangers = 400
+// plotUnrelated is how many unrelated pairs are drawn.
+const plotUnrelated = 400
 
 func (c *evalCmd) plot(b *eval.Bench, e *evaluation) error {
 	f, err := os.Create(c.Plot)
 	if err != nil {
 		return err
 	}
-	err = e.Labels.Plot(f, plotFormat(c.Plot), &e.Setting.Policy, b.Strangers(plotStrangers, c.Seed))
+	err = e.Labels.Plot(f, &e.Setting.Policy, b.Unrelated(plotUnrelated, c.Seed))
 	return errors.Join(err, f.Close())
 }
 

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime/pprof"
 	"sync/atomic"
 	"time"
 
@@ -30,7 +29,6 @@ type ingestCmd struct {
 	Durability string   `help:"With --data and no service: ${enum}; relaxed leaves syncing to the operating system." enum:"synced,relaxed" default:"synced"`
 	NoTexts    bool     `help:"With --data and no service: do not keep bodies."`
 	Language   string   `help:"With --data and no service: language of reasons, ${enum}." enum:"zh,en" default:"zh"`
-	CPUProfile string   `name:"cpu-profile" help:"Write a profile of the processor's time to this file: make profile." placeholder:"FILE" hidden:""`
 	Files      []string `arg:"" help:"Files of one item a line, JSON, maybe gzipped; - is standard input."`
 	policyFlags
 	segmentFlags
@@ -67,12 +65,8 @@ func (c *ingestCmd) Run(co *streams) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeAll()) }()
-	stop, err := profileTo(c.CPUProfile)
-	if err != nil {
-		return err
-	}
 	s, err := publishFiles(co, conn, c.Files, c.Verdicts, nil)
-	if err = errors.Join(err, stop()); err != nil {
+	if err != nil {
 		return err
 	}
 	if c.JSON {
@@ -85,21 +79,6 @@ func (c *ingestCmd) Run(co *streams) (err error) {
 		return &exitError{code: 1, err: fmt.Errorf("%s failed: see `jianguo dead list`", plural(s.Failed, "item"))}
 	}
 	return err
-}
-
-// profileTo profiles this process until stop is called; "" does not.
-func profileTo(name string) (stop func() error, err error) {
-	if name == "" {
-		return func() error { return nil }, nil
-	}
-	file, err := os.Create(name)
-	if err != nil {
-		return nil, err
-	}
-	if err := pprof.StartCPUProfile(file); err != nil {
-		return nil, errors.Join(err, file.Close())
-	}
-	return func() error { pprof.StopCPUProfile(); return file.Close() }, nil
 }
 
 // connect reaches a running service, or opens a house for this command.

@@ -129,6 +129,11 @@ func (b *Bench) arrange(items []*ingest.Item) {
 	}
 }
 
+// prepare makes an item ready to be judged.
+func (b *Bench) prepare(it *ingest.Item) *index.Article {
+	return ingest.Prepare(b.cfg.Segmenter, new(segment.Text), it)
+}
+
 func published(it *ingest.Item) time.Time {
 	if it.Published == nil {
 		return time.Time{}

@@ -12,7 +12,6 @@ import (
 
 	"jianguo/index"
 	"jianguo/ingest"
-	"jianguo/segment"
 )
 
 // EditResult is what became of one kind of edit at one strength, on texts of
@@ -85,7 +84,7 @@ func (b *Bench) draw(perLength int, seed uint64) []original {
 		if b.events[i].Verdict == index.Duplicate {
 			continue
 		}
-		a := ingest.Prepare(b.cfg.Segmenter, new(segment.Text), b.items[i])
+		a := b.prepare(b.items[i])
 		n := utf8.RuneCountInString(a.Text.Body)
 		bucket := lengthBucket(n)
 		if n < shortest || count[bucket] == perLength {
@@ -108,7 +107,7 @@ func (b *Bench) edit(ctx context.Context, e *editor, l *MinHash, d Edit, strengt
 		if it.Body == o.item.Body && it.Title == o.item.Title {
 			continue
 		}
-		a := ingest.Prepare(b.cfg.Segmenter, new(segment.Text), &it)
+		a := b.prepare(&it)
 		m, err := b.judge(ctx, a, o.item.ID, at)
 		if err != nil {
 			return nil, err

@@ -13,7 +13,6 @@ import (
 
 	"jianguo/index"
 	"jianguo/ingest"
-	"jianguo/segment"
 	"jianguo/sketch"
 )
 
@@ -133,12 +132,12 @@ func (b *Bench) pair(ctx context.Context, p Pair, lsh []*MinHash) (Judged, error
 	if i > k {
 		first, second, k = second, first, i
 	}
-	later := ingest.Prepare(b.cfg.Segmenter, new(segment.Text), second)
+	later := b.prepare(second)
 	m, err := b.judge(ctx, later, first.ID, b.arrived[k])
 	if err != nil {
 		return Judged{}, err
 	}
-	earlier := ingest.Prepare(b.cfg.Segmenter, new(segment.Text), first)
+	earlier := b.prepare(first)
 	j := Judged{Pair: p, Earlier: first.ID, Later: second.ID, Verdict: m.Verdict, Rule: m.Rule, Met: m.Met, Series: m.Series, Facts: m.Facts}
 	if m.Facts != nil {
 		j.Reason = m.Facts.Reason

@@ -1,21 +1,14 @@
 package eval
 
 import (
+	"cmp"
 	"fmt"
-	"image/color"
 	"io"
 	"math/rand/v2"
 	"slices"
-	"strconv"
-
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
 
 	"jianguo/index"
-	"jianguo/ingest"
-	"jianguo/segment"
+	"jianguo/internal/svg"
 )
 
 // Point is a pair by its two distances.
@@ -24,9 +17,9 @@ type Point struct {
 	S        float32 `json:"margin"`
 }
 
-// Strangers are n pairs of the corpus drawn by seed, the earlier first; hardly
-// any of them have to do with each other.
-func (b *Bench) Strangers(n int, seed uint64) []Point {
+// Unrelated draws n pairs of the corpus by seed, the earlier first; hardly any of
+// them have anything in common.
+func (b *Bench) Unrelated(n int, seed uint64) []Point {
 	if len(b.items) < 2 {
 		return nil
 	}
@@ -37,8 +30,7 @@ func (b *Bench) Strangers(n int, seed uint64) []Point {
 		if k >= i {
 			k++
 		}
-		earlier := ingest.Prepare(b.cfg.Segmenter, new(segment.Text), b.items[min(i, k)])
-		later := ingest.Prepare(b.cfg.Segmenter, new(segment.Text), b.items[max(i, k)])
+		earlier, later := b.prepare(b.items[min(i, k)]), b.prepare(b.items[max(i, k)])
 		if !earlier.Print.Empty() && !later.Print.Empty() {
 			out = append(out, Point{distance(earlier, later), later.Print.S(earlier.Print.Fingerprint)})
 		}
@@ -46,158 +38,66 @@ func (b *Bench) Strangers(n int, seed uint64) []Point {
 	return out
 }
 
-// The plot's formats, by what a file's name ends in.
-const (
-	SVG = "svg"
-	PNG = "png"
-)
-
-// colours that stay apart for colour-blind readers (Okabe & Ito 2008).
-var (
-	blue   = color.RGBA{0x00, 0x72, 0xb2, 0xff}
-	orange = color.RGBA{0xd5, 0x5e, 0x00, 0xff}
-	green  = color.RGBA{0x00, 0x9e, 0x73, 0xff}
-	purple = color.RGBA{0xcc, 0x79, 0xa7, 0xff}
-	grey   = color.RGBA{0x99, 0x99, 0x99, 0xff}
-)
-
-// Plot draws, side by side, precision against recall of what is rejected, by
-// rule, and the two distances of copies, templates and strangers.
-func (r *LabelReport) Plot(w io.Writer, format string, policy *index.Policy, strangers []Point) error {
-	curves, err := r.curves()
-	if err != nil {
-		return fmt.Errorf("plot: %w", err)
-	}
-	cloud, err := r.cloud(policy, strangers)
-	if err != nil {
-		return fmt.Errorf("plot: %w", err)
-	}
-	canvas, err := draw.NewFormattedCanvas(11*vg.Inch, 5*vg.Inch, format)
-	if err != nil {
-		return fmt.Errorf("plot: %w", err)
-	}
-	left, right := draw.New(canvas), draw.New(canvas)
-	middle := 5.5 * vg.Inch
-	curves.Draw(draw.Crop(left, 0, -middle-6, 0, -8))
-	cloud.Draw(draw.Crop(right, middle+6, -12, 0, -8))
-	if _, err := canvas.WriteTo(w); err != nil {
-		return fmt.Errorf("plot: %w", err)
-	}
-	return nil
+// Plot draws, side by side, precision against recall of what is rejected, by rule,
+// and the two distances of copies, templates and unrelated pairs, as SVG.
+func (r *LabelReport) Plot(w io.Writer, policy *index.Policy, unrelated []Point) error {
+	return svg.Write(w, true, r.curves(), r.distances(policy, unrelated))
 }
 
-// ticks labels every step from 0.
-func ticks(end, step float64) plot.ConstantTicks {
-	var out plot.ConstantTicks
-	for i := 0; float64(i)*step <= end+step/2; i++ {
-		v := float64(i) * step
-		out = append(out, plot.Tick{Value: v, Label: strconv.FormatFloat(v, 'g', 3, 64)})
-	}
-	return out
-}
-
-// curve is precision against recall over a threshold; less is more alike.
-type curve struct {
-	name   string
-	colour color.Color
-	value  func(*Judged) float64
-}
-
-func (r *LabelReport) curves() (*plot.Plot, error) {
-	p := plot.New()
-	p.Title.Text = "Rejected as a copy: precision and recall over thresholds"
-	p.X.Label.Text = "recall: share of same that is rejected"
-	p.Y.Label.Text = "precision: share of rejected that is same"
-	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 0, 1, 0, 1.02
-	p.X.Tick.Marker, p.Y.Tick.Marker = ticks(1, .2), ticks(1, .2)
-	p.Legend.Left, p.Legend.YOffs, p.Legend.XOffs = true, 6, 6
-	p.Add(plotter.NewGrid())
-	for _, c := range []curve{
-		{"Hamming distance", orange, func(j *Judged) float64 { return float64(j.Distance) }},
-		{"S, margin distance", purple, func(j *Judged) float64 { return float64(j.S) }},
-		{"exact Jaccard, 5 characters", grey, func(j *Judged) float64 { return -j.Jaccard }},
-		{"jianguo's score", blue, func(j *Judged) float64 { return -float64(j.Score) }},
-	} {
-		line, err := plotter.NewLine(c.points(r.Pairs))
-		if err != nil {
-			return nil, err
-		}
-		line.Color, line.Width = c.colour, vg.Points(1.6)
-		p.Add(line)
-		p.Legend.Add(c.name, line)
-	}
-	var at plotter.XYs
+// curves are precision against recall over all thresholds of each measure.
+func (r *LabelReport) curves() svg.Chart {
+	c := svg.Chart{Title: "Rejected as a copy: precision and recall over thresholds", X: "recall: share of same that is rejected",
+		Y: "precision: share of rejected that is same", MaxX: 1, MaxY: 1, LegendBelow: true,
+		Series: []svg.Series{
+			{Name: "Hamming distance", Colour: svg.Orange, Points: r.curve(func(j *Judged) float64 { return float64(j.Distance) })},
+			{Name: "S, margin distance", Colour: svg.Purple, Points: r.curve(func(j *Judged) float64 { return float64(j.S) })},
+			{Name: "exact Jaccard, 5 characters", Colour: svg.Grey, Points: r.curve(func(j *Judged) float64 { return -j.Jaccard })},
+			{Name: "jianguo's score", Colour: svg.Blue, Points: r.curve(func(j *Judged) float64 { return -float64(j.Score) })},
+		}}
+	var inForce []svg.Point
 	for _, x := range r.Rules {
 		if x.Name == "jianguo" || x.Name == "hamming ≤ 3" {
-			at = append(at, plotter.XY{X: x.SameDuplicate, Y: x.Precision})
+			inForce = append(inForce, svg.Point{X: x.SameDuplicate, Y: x.Precision})
 		}
 	}
-	marks, err := plotter.NewScatter(at)
-	if err != nil {
-		return nil, err
-	}
-	marks.Shape, marks.Radius, marks.Color = draw.CircleGlyph{}, vg.Points(4), color.Black
-	p.Add(marks)
-	p.Legend.Add("in force: distance 3 and jianguo", marks)
-	return p, nil
+	c.Series = append(c.Series, svg.Series{Name: "in force: distance 3 and jianguo", Colour: svg.Black, Mark: svg.Circle, Points: inForce})
+	return c
 }
 
-// points is the curve of a measure over all its thresholds.
-func (c *curve) points(judged []Judged) plotter.XYs {
-	sorted := slices.Clone(judged)
-	slices.SortStableFunc(sorted, func(a, b Judged) int {
-		switch x, y := c.value(&a), c.value(&b); {
-		case x < y:
-			return -1
-		case x > y:
-			return 1
-		}
-		return 0
-	})
-	same, all := 0, 0
+// curve is precision against recall of a measure; less is more alike.
+func (r *LabelReport) curve(value func(*Judged) float64) (out []svg.Point) {
+	sorted := slices.Clone(r.Pairs)
+	slices.SortStableFunc(sorted, func(a, b Judged) int { return cmp.Compare(value(&a), value(&b)) })
+	all := 0
 	for i := range sorted {
 		if sorted[i].Label == Same {
 			all++
 		}
 	}
-	var out plotter.XYs
+	same := 0
 	for i := range sorted {
 		if sorted[i].Label == Same {
 			same++
 		}
 		// A threshold takes all pairs of one value or none.
-		if i+1 < len(sorted) && c.value(&sorted[i]) == c.value(&sorted[i+1]) {
-			continue
+		if i+1 == len(sorted) || value(&sorted[i]) != value(&sorted[i+1]) {
+			out = append(out, svg.Point{X: share(same, all), Y: share(same, i+1)})
 		}
-		out = append(out, plotter.XY{X: share(same, all), Y: share(same, i+1)})
 	}
 	return out
 }
 
-func (r *LabelReport) cloud(policy *index.Policy, strangers []Point) (*plot.Plot, error) {
-	p := plot.New()
-	p.Title.Text = "Copies flip weak bits, strangers strong ones"
-	p.X.Label.Text = "Hamming distance, bits"
-	p.Y.Label.Text = "S: squared margins of differing bits"
-	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 0, 50, 0, 50
-	p.X.Tick.Marker, p.Y.Tick.Marker = ticks(50, 10), ticks(50, 10)
-	p.Legend.Left, p.Legend.Top, p.Legend.XOffs, p.Legend.YOffs = true, true, 40, -4
-	p.Add(plotter.NewGrid())
+// distances are pairs by Hamming distance and S.
+func (r *LabelReport) distances(policy *index.Policy, unrelated []Point) svg.Chart {
+	const end = 50
 	rng := rand.New(rand.NewPCG(0, 6))
-	scatter := func(name string, c color.Color, shape draw.GlyphDrawer, points []Point) error {
-		xy := make(plotter.XYs, len(points))
-		for i, q := range points {
+	marks := func(name, colour, mark string, points []Point) svg.Series {
+		s := svg.Series{Name: name, Colour: colour, Mark: mark}
+		for _, p := range points {
 			// Distances are whole numbers: spread them, so that all are seen.
-			xy[i] = plotter.XY{X: float64(q.Distance) + .6*(rng.Float64()-.5), Y: float64(q.S)}
+			s.Points = append(s.Points, svg.Point{X: float64(p.Distance) + .6*(rng.Float64()-.5), Y: float64(p.S)})
 		}
-		s, err := plotter.NewScatter(xy)
-		if err != nil {
-			return err
-		}
-		s.Color, s.Shape, s.Radius = c, shape, vg.Points(2.2)
-		p.Add(s)
-		p.Legend.Add(name, s)
-		return nil
+		return s
 	}
 	of := func(labels ...string) (out []Point) {
 		for i := range r.Pairs {
@@ -207,32 +107,15 @@ func (r *LabelReport) cloud(policy *index.Policy, strangers []Point) (*plot.Plot
 		}
 		return out
 	}
-	if err := scatter("strangers", grey, draw.CrossGlyph{}, strangers); err != nil {
-		return nil, err
-	}
-	if err := scatter("template, different", orange, draw.TriangleGlyph{}, of(Template, Different)); err != nil {
-		return nil, err
-	}
-	if err := scatter("partial, update", green, draw.BoxGlyph{}, of(Partial, Update)); err != nil {
-		return nil, err
-	}
-	if err := scatter("same", blue, draw.CircleGlyph{}, of(Same)); err != nil {
-		return nil, err
-	}
-	for _, l := range []struct {
-		name string
-		at   plotter.XYs
-	}{
-		{fmt.Sprintf("distance %d", policy.Distance), plotter.XYs{{X: float64(policy.Distance) + .5, Y: 0}, {X: float64(policy.Distance) + .5, Y: 50}}},
-		{fmt.Sprintf("S %g", policy.MaxS), plotter.XYs{{X: 0, Y: float64(policy.MaxS)}, {X: 50, Y: float64(policy.MaxS)}}},
-	} {
-		line, err := plotter.NewLine(l.at)
-		if err != nil {
-			return nil, err
-		}
-		line.Dashes = []vg.Length{vg.Points(4), vg.Points(3)}
-		p.Add(line)
-		p.Legend.Add(l.name, line)
-	}
-	return p, nil
+	bits, s := float64(policy.Distance)+.5, float64(policy.MaxS)
+	return svg.Chart{Title: "Copies flip weak bits, unrelated texts strong ones", X: "Hamming distance, bits",
+		Y: "S: squared margins of differing bits", MaxX: end, MaxY: end,
+		Series: []svg.Series{
+			marks("unrelated", svg.Grey, svg.Cross, unrelated),
+			marks("template, different", svg.Orange, svg.Triangle, of(Template, Different)),
+			marks("partial, update", svg.Green, svg.Square, of(Partial, Update)),
+			marks("same", svg.Blue, svg.Circle, of(Same)),
+			{Name: fmt.Sprintf("distance %d", policy.Distance), Colour: svg.Black, Dashed: true, Points: []svg.Point{{X: bits, Y: 0}, {X: bits, Y: end}}},
+			{Name: fmt.Sprintf("S %g", s), Colour: svg.Black, Dashed: true, Points: []svg.Point{{X: 0, Y: s}, {X: end, Y: s}}},
+		}}
 }

@@ -12,8 +12,6 @@ import (
 	"time"
 
 	"jianguo/index"
-	"jianguo/ingest"
-	"jianguo/segment"
 )
 
 // SweepRow is what one changed number of the policy would do.
@@ -110,7 +108,7 @@ func (b *Bench) trialPairs(ctx context.Context, judged []Judged) ([]trialPair, e
 		if err != nil {
 			return nil, err
 		}
-		out[i] = trialPair{ingest.Prepare(b.cfg.Segmenter, new(segment.Text), later), ordinal, b.arrived[k], judged[i].Label}
+		out[i] = trialPair{b.prepare(later), ordinal, b.arrived[k], judged[i].Label}
 	}
 	return out, nil
 }
@@ -124,7 +122,7 @@ func (b *Bench) trialItems(ctx context.Context, n int, seed uint64) ([]trialItem
 	return out, parallel(b.cfg.Workers, len(drawn), func(i int) error {
 		it := b.items[drawn[i]]
 		// The bench adds every item once: the n-th has the ordinal n.
-		out[i] = trialItem{ingest.Prepare(b.cfg.Segmenter, new(segment.Text), it), uint32(drawn[i] + 1), b.arrived[drawn[i]]}
+		out[i] = trialItem{b.prepare(it), uint32(drawn[i] + 1), b.arrived[drawn[i]]}
 		return ctx.Err()
 	})
 }

@@ -24,7 +24,7 @@ func (b *Bench) others() *texts {
 	n := len(b.items)
 	c := &texts{cfg: &b.cfg, items: b.items, prints: make([]simhash.Print, n), exact: make([][16]byte, n), blank: make([]bool, n), first: make([]int, n)}
 	_ = parallel(b.cfg.Workers, n, func(i int) error {
-		a := ingest.Prepare(b.cfg.Segmenter, new(segment.Text), b.items[i])
+		a := b.prepare(b.items[i])
 		c.prints[i], c.exact[i], c.blank[i] = a.Print, a.Exact, a.Blank
 		return nil
 	})
