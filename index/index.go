@@ -118,9 +118,8 @@ type Index struct {
 	journal   journal
 	recent    recent
 
-	catalogue     int64       // identity, what a snapshot must be of
-	snapshots     sync.Mutex  // serialises Snapshot; guards snapshotSum
-	snapshotSum   int64       // the mark sum of the file as last read or written; 0: none
+	catalogue     int64 // identity, what a snapshot must be of
+	snapshot      *resident.Snapshot
 	snapshotting  atomic.Bool // one is under way in the background
 	sweeping      atomic.Bool // likewise
 	sweptAt       uint32      // arrival after which the last sweep began; guarded by write
@@ -181,16 +180,14 @@ func Open(ctx context.Context, cfg Config) (*Index, error) {
 		cfg:       cfg,
 		policy:    *cfg.Policy,
 		log:       cfg.Logger,
-		rows:      new(resident.Rows),
-		bands:     bands.New(bands.Config{}),
-		ids:       lookup.New(),
-		exacts:    lookup.New(),
+		snapshot:  resident.NewSnapshot(cfg.Dir, cfg.Logger),
 		nextStamp: map[string]int64{},
 		sources:   map[string]int64{},
 		relatives: newRelatives(cfg.Normal),
 		metrics:   newMetrics(),
 		decided:   make(chan struct{}, 1),
 	}
+	x.setTables(resident.NewTables())
 	x.ending, x.end = context.WithCancel(context.Background())
 	x.rate.add(time.Now(), 0)
 	if err := x.open(ctx); err != nil {

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"jianguo/index/sqlite"
 )
 
 // TestModel drives random publishes, revisions and withdrawals, in batches of
@@ -213,7 +215,7 @@ func TestSnapshotIsUsed(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, SnapshotFileName), old, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		db, err := x.openSnapshot(ctx)
+		db, err := sqlite.Open(filepath.Join(dir, SnapshotFileName), sqlite.Writes, "NORMAL")
 		if err != nil {
 			t.Fatal(err)
 		}

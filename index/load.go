@@ -9,8 +9,6 @@ import (
 
 	"github.com/zeebo/xxh3"
 
-	"jianguo/index/bands"
-	"jianguo/index/lookup"
 	"jianguo/index/resident"
 	"jianguo/index/sqlite"
 	"jianguo/simhash"
@@ -96,23 +94,19 @@ func (x *Index) loadItems(ctx context.Context) (err error) {
 		return err
 	}
 	x.catalogue = x.overlay.snapshotOf(identity)
-	m, err := x.loadSnapshot(ctx, x.catalogue)
+	tables, m, err := x.snapshot.Load(ctx, x.catalogue, x.last(), x.cfg.Progress)
 	switch {
-	case ctx.Err() != nil:
-		return ctx.Err() // the next start reads it
-	case errors.Is(err, errSnapshot):
-		if err != errSnapshot || x.nextOrdinal > 100_000 {
+	case errors.Is(err, resident.ErrSnapshot):
+		if err != resident.ErrSnapshot || x.nextOrdinal > 100_000 {
 			x.log.WarnContext(ctx, "building the resident index from the catalogue", "items", x.nextOrdinal-1, "reason", err)
-		}
-		if err := x.discardSnapshot(); err != nil {
-			return err
 		}
 		return x.rebuild(ctx)
 	case err != nil:
 		return err
 	}
-	x.log.DebugContext(ctx, "snapshot loaded", "items", m.ordinal, "of", x.nextOrdinal-1, "events", m.event)
-	x.snapshotEvent.Store(m.event)
+	x.log.DebugContext(ctx, "snapshot loaded", "items", m.Ordinal, "of", x.nextOrdinal-1, "events", m.Event)
+	x.setTables(tables)
+	x.snapshotEvent.Store(m.Event)
 	return x.replay(ctx, m)
 }
 
@@ -191,13 +185,19 @@ func (x *Index) postings(ctx context.Context, after int64, f func(ordinal uint32
 	}, after)
 }
 
-// rebuild makes everything resident anew from the rows.
+// setTables puts what was loaded in the place of the empty tables.
+func (x *Index) setTables(t resident.Tables) {
+	x.bands, x.ids, x.exacts, x.rows = t.Bands, t.IDs, t.Exacts, t.Rows
+}
+
+// rebuild derives everything resident from the rows.
 func (x *Index) rebuild(ctx context.Context) error {
-	ids, exacts, fingerprints := lookup.NewLoader(), lookup.NewLoader(), bands.NewLoader(bands.Config{})
+	l := resident.NewLoader()
+	x.rows = l.Rows
 	err := x.loadRows(ctx, 0, func(ordinal uint32, id, exact []byte) {
-		ids.Add(xxh3.Hash(id), ordinal)
+		l.IDs.Add(xxh3.Hash(id), ordinal)
 		if exact != nil {
-			exacts.Add(exactKey(exact), ordinal)
+			l.Exacts.Add(exactKey(exact), ordinal)
 		}
 	})
 	if err != nil {
@@ -205,27 +205,23 @@ func (x *Index) rebuild(ctx context.Context) error {
 	}
 	err = x.postings(ctx, 0, func(ordinal uint32, fp simhash.Fingerprint, keys []uint64) {
 		if fp != 0 {
-			fingerprints.Add(fp, ordinal)
+			l.Postings.Add(fp, ordinal)
 		}
 		if len(keys) > 0 {
-			fingerprints.AddKeys(keys, ordinal)
+			l.Postings.AddKeys(keys, ordinal)
 		}
 	})
 	if err != nil {
 		return err
 	}
-	x.bands, x.ids, x.exacts = fingerprints.Bands(), ids.Map(), exacts.Map()
-	// No snapshot holds any of it.
-	x.bands.Forget()
-	x.ids.Forget()
-	x.exacts.Forget()
+	x.setTables(l.Tables())
 	return nil
 }
 
 // replay brings what a snapshot held up to the catalogue. Its pages may hold
 // some of that already, so that everything here can be done twice.
-func (x *Index) replay(ctx context.Context, m *marks) error {
-	err := x.loadRows(ctx, m.ordinal, func(ordinal uint32, id, exact []byte) {
+func (x *Index) replay(ctx context.Context, m resident.Mark) error {
+	err := x.loadRows(ctx, m.Ordinal, func(ordinal uint32, id, exact []byte) {
 		x.ids.Put(xxh3.Hash(id), ordinal)
 		if exact != nil {
 			x.exacts.Put(exactKey(exact), ordinal)
@@ -234,10 +230,10 @@ func (x *Index) replay(ctx context.Context, m *marks) error {
 	if err != nil {
 		return err
 	}
-	if err := x.postings(ctx, m.ordinal, x.repost); err != nil {
+	if err := x.postings(ctx, m.Ordinal, x.repost); err != nil {
 		return err
 	}
-	if err := x.settle(ctx, m.event); err != nil {
+	if err := x.settle(ctx, m.Event); err != nil {
 		return err
 	}
 	// Older versions that have changed: whether they are exemplars now.
@@ -251,7 +247,7 @@ func (x *Index) replay(ctx context.Context, m *marks) error {
 			return err
 		}
 		if changed++; changed%loadStep == 0 {
-			x.cfg.Progress("changes", changed, int64(x.nextEvent)-1-m.event)
+			x.cfg.Progress("changes", changed, int64(x.nextEvent)-1-m.Event)
 		}
 		sk, err := decodeSketch(encoded)
 		if err != nil {
@@ -263,7 +259,7 @@ func (x *Index) replay(ctx context.Context, m *marks) error {
 			x.unpost(ordinal, simhash.Fingerprint(fingerprint), postingKeys(&sk))
 		}
 		return nil
-	}, m.event, m.ordinal)
+	}, m.Event, m.Ordinal)
 }
 
 // repost makes sure that the postings of an exemplar are there, once.

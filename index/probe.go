@@ -2,14 +2,10 @@ package index
 
 import (
 	"context"
-	"errors"
 	"math"
-	"path/filepath"
 
 	"jianguo/index/bands"
-	"jianguo/index/lookup"
 	"jianguo/index/resident"
-	"jianguo/index/sqlite"
 	"jianguo/simhash"
 )
 
@@ -69,23 +65,18 @@ func (p Probe) Post(first uint32, fingerprints []simhash.Fingerprint) {
 	}
 }
 
-// Reload lets go of what is resident and reads the snapshot again. Nobody else
-// may use the index.
+// Reload drops what is resident and reads the snapshot again. Nothing else may use
+// the index.
 func (p Probe) Reload(ctx context.Context) error {
-	x := p.x
-	x.bands.Close()
-	x.ids.Close()
-	x.exacts.Close()
-	x.bands, x.ids, x.exacts = bands.New(bands.Config{}), lookup.New(), lookup.New()
-	db, err := sqlite.Open(filepath.Join(x.cfg.Dir, SnapshotFileName), sqlite.Scans, "NORMAL")
+	t, err := p.x.snapshot.Reload(ctx)
 	if err != nil {
 		return err
 	}
-	m, err := readMarks(ctx, db)
-	if err == nil {
-		err = x.loadPages(ctx, db, m)
-	}
-	return errors.Join(err, db.Close())
+	p.x.bands.Close()
+	p.x.ids.Close()
+	p.x.exacts.Close()
+	p.x.setTables(t)
+	return nil
 }
 
 // Outlined is closed once judging has in memory what it needs of strangers.

@@ -25,51 +25,26 @@ type Size struct {
 // pages with what is free in them, and the snapshot by kind of page. Nothing
 // may write meanwhile.
 func (x *Index) Sizes(ctx context.Context) ([]Size, error) {
-	x.snapshots.Lock()
-	defer x.snapshots.Unlock()
-	x.write.Lock()
-	defer x.write.Unlock()
-	if _, err := x.w.conn.ExecContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`); err != nil {
-		return nil, fmt.Errorf("index: sizes: checkpoint: %w", err)
-	}
-	sizes, err := fileSizes(ctx, x.reader, filepath.Join(x.cfg.Dir, FileName))
+	sizes, err := x.catalogueSizes(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("index: sizes: %w", err)
 	}
-	kinds, err := x.snapshotSizes(ctx)
+	err = x.snapshot.Sizes(ctx, func(part string, bytes int64) {
+		sizes = append(sizes, Size{File: SnapshotFileName, Part: part, Bytes: bytes})
+	})
 	if err != nil {
 		return nil, fmt.Errorf("index: sizes of the snapshot: %w", err)
 	}
-	return append(sizes, kinds...), nil
+	return sizes, nil
 }
 
-// snapshotSizes are those of the snapshot's pages by kind, and the rest of the
-// file: SQLite's own, and what is free.
-func (x *Index) snapshotSizes(ctx context.Context) (sizes []Size, err error) {
-	path := filepath.Join(x.cfg.Dir, SnapshotFileName)
-	info, err := os.Stat(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
+func (x *Index) catalogueSizes(ctx context.Context) ([]Size, error) {
+	x.write.Lock()
+	defer x.write.Unlock()
+	if _, err := x.w.conn.ExecContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`); err != nil {
+		return nil, fmt.Errorf("checkpoint: %w", err)
 	}
-	if err != nil {
-		return nil, err
-	}
-	db, err := x.openSnapshot(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	rest := info.Size()
-	names := map[int]string{pagePostings: "fingerprints", pagePostings + 16: "keys", pageIDs: "ids", pageExacts: "exact", pageColumns: "columns"}
-	err = each(ctx, db, `SELECT (id >> 32) + (id >> 32 = 1 AND (id >> 16) & 255 = 2) * 16, sum(length(data)) FROM pages GROUP BY 1 ORDER BY 1`, func(r *sql.Rows) error {
-		var kind int
-		var n int64
-		err := r.Scan(&kind, &n)
-		sizes = append(sizes, Size{File: SnapshotFileName, Part: names[kind], Bytes: n})
-		rest -= n
-		return err
-	})
-	return append(sizes, Size{File: SnapshotFileName, Part: "rest", Bytes: max(rest, 0)}), err
+	return fileSizes(ctx, x.reader, filepath.Join(x.cfg.Dir, FileName))
 }
 
 // fileSizes counts the pages of each table and index of a SQLite file

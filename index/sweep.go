@@ -120,23 +120,23 @@ func (x *Index) sweep(ctx context.Context, group []uint32, at uint32) (int, erro
 			return 0, err
 		}
 	}
-	x.snapshots.Lock()
-	x.write.Lock()
 	n := 0
-	for i, ordinal := range group {
-		f := x.rows.Flags(ordinal)
-		if x.closed || f&resident.Swept != 0 || !x.over(ordinal, at) {
-			continue // changed since
+	x.snapshot.Exclude(func() {
+		x.write.Lock()
+		defer x.write.Unlock()
+		for i, ordinal := range group {
+			f := x.rows.Flags(ordinal)
+			if x.closed || f&resident.Swept != 0 || !x.over(ordinal, at) {
+				continue // changed since
+			}
+			p := &postings[i]
+			x.unpost(ordinal, p.fingerprint, p.keys)
+			x.journal.add(change{fingerprint: p.fingerprint, ordinal: ordinal, removed: true, keys: p.keys})
+			x.rows.SetFlags(ordinal, f|resident.Swept)
+			x.relatives.forget(ordinal)
+			n++
 		}
-		p := &postings[i]
-		x.unpost(ordinal, p.fingerprint, p.keys)
-		x.journal.add(change{fingerprint: p.fingerprint, ordinal: ordinal, removed: true, keys: p.keys})
-		x.rows.SetFlags(ordinal, f|resident.Swept)
-		x.relatives.forget(ordinal)
-		n++
-	}
-	x.write.Unlock()
-	x.snapshots.Unlock()
+	})
 	x.metrics.swept.Add(float64(n))
 	select {
 	case <-ctx.Done():

@@ -48,9 +48,9 @@ func (ch *chunk) page(n uint32) []byte {
 	return binary.LittleEndian.AppendUint64(out, xxh3.Hash(out))
 }
 
-// Load decodes page n into rows that have grown far enough and that nothing reads
+// load decodes page n into rows that have grown far enough and that nothing reads
 // yet.
-func (r *Rows) Load(n uint32, data []byte) error {
+func (r *Rows) load(n uint32, data []byte) error {
 	end := len(data) - 8
 	if end < 0 || binary.LittleEndian.Uint64(data[end:]) != xxh3.Hash(data[:end]) {
 		return ErrPage

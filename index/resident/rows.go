@@ -78,8 +78,8 @@ func (r *Rows) at(ordinal uint32) (*chunk, *row) {
 	return chunks[n], &chunks[n].rows[ordinal%chunkRows]
 }
 
-// Grow makes room for an ordinal. Writer only.
-func (r *Rows) Grow(ordinal uint32) {
+// grow makes room for an ordinal. Writer only.
+func (r *Rows) grow(ordinal uint32) {
 	have := r.all()
 	n := int(ordinal/chunkRows) + 1
 	if n <= len(have) {
@@ -109,7 +109,7 @@ func (r *Rows) Bytes() (n int64) {
 
 // Set fills the row of a new version, or clears it again. Writer only.
 func (r *Rows) Set(ordinal uint32, f Flags, cluster, arrived uint32) {
-	r.Grow(ordinal)
+	r.grow(ordinal)
 	ch, row := r.at(ordinal)
 	atomic.StoreUint32(&row.flags, uint32(f))
 	atomic.StoreUint32(&row.cluster, cluster)
@@ -233,9 +233,9 @@ func (r *Rows) Prefetch(ordinal uint32) {
 	}
 }
 
-// TakePages calls f with each page that changed since TakePages or Load took it, in
+// takePages calls f with each page that changed since takePages or load took it, in
 // order. A page that f refuses counts as taken.
-func (r *Rows) TakePages(f func(n uint32, page []byte) error) error {
+func (r *Rows) takePages(f func(n uint32, page []byte) error) error {
 	for n, ch := range r.all() {
 		if !ch.dirty.Swap(false) {
 			continue
@@ -247,8 +247,8 @@ func (r *Rows) TakePages(f func(n uint32, page []byte) error) error {
 	return nil
 }
 
-// MarkChanged makes TakePages return every page.
-func (r *Rows) MarkChanged() {
+// markChanged makes takePages return every page.
+func (r *Rows) markChanged() {
 	for _, ch := range r.all() {
 		ch.dirty.Store(true)
 	}

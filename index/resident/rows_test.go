@@ -112,8 +112,8 @@ func TestColumnPage(t *testing.T) {
 		t.Errorf("the page holds %d bytes of hash %x, want %x", len(raw), got, want)
 	}
 	back := new(Rows)
-	back.Grow(3*chunkRows - 1)
-	if err := back.Load(2, page); err != nil {
+	back.grow(3*chunkRows - 1)
+	if err := back.load(2, page); err != nil {
 		t.Fatal(err)
 	}
 	for i := range uint32(chunkRows) {
@@ -130,25 +130,25 @@ func TestColumnPage(t *testing.T) {
 		return binary.LittleEndian.AppendUint64(out, xxh3.Hash(out))
 	}
 	for _, n := range []int{0, 1, chunkRows - 1, chunkRows, chunkRows + 1, 2 * chunkRows, 3 * chunkRows, len(raw) - 1} {
-		if err := back.Load(2, seal(raw[:n])); !errors.Is(err, ErrPage) {
+		if err := back.load(2, seal(raw[:n])); !errors.Is(err, ErrPage) {
 			t.Errorf("cut to %d bytes: %v", n, err)
 		}
 	}
-	if err := back.Load(2, seal(append(raw, 0))); !errors.Is(err, ErrPage) {
+	if err := back.load(2, seal(append(raw, 0))); !errors.Is(err, ErrPage) {
 		t.Errorf("with a byte more: %v", err)
 	}
 	endless := append(raw[:chunkRows:chunkRows], 0x80)
 	for range 20 {
 		endless = append(endless, 0xff)
 	}
-	if err := back.Load(2, seal(append(endless, raw[chunkRows:]...))); !errors.Is(err, ErrPage) {
+	if err := back.load(2, seal(append(endless, raw[chunkRows:]...))); !errors.Is(err, ErrPage) {
 		t.Errorf("with a number that does not end: %v", err)
 	}
 	page[0] ^= 1
-	if err := back.Load(2, page); !errors.Is(err, ErrPage) {
+	if err := back.load(2, page); !errors.Is(err, ErrPage) {
 		t.Errorf("a byte changed: %v", err)
 	}
-	if err := back.Load(3, page); err == nil {
+	if err := back.load(3, page); err == nil {
 		t.Error("a page beyond the end was taken")
 	}
 }
@@ -163,9 +163,9 @@ func BenchmarkColumnPage(b *testing.B) {
 func BenchmarkColumnPageLoad(b *testing.B) {
 	page := filled().all()[2].page(2)
 	v := new(Rows)
-	v.Grow(3*chunkRows - 1)
+	v.grow(3*chunkRows - 1)
 	for b.Loop() {
-		if err := v.Load(2, page); err != nil {
+		if err := v.load(2, page); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -1,0 +1,186 @@
+package resident
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"sync"
+
+	"github.com/zeebo/xxh3"
+	"golang.org/x/sync/errgroup"
+
+	"jianguo/index/bands"
+	"jianguo/index/lookup"
+	"jianguo/index/sqlite"
+)
+
+// Load reads the snapshot of a catalogue that ends at last, and returns up to where
+// it holds the catalogue. progress is called with the stage `snapshot`. Where there is
+// no snapshot that can be used, Load removes the file, and the error is ErrSnapshot
+// or wraps it.
+func (s *Snapshot) Load(ctx context.Context, catalogue int64, last Mark, progress func(stage string, done, total int64)) (Tables, Mark, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t, m, err := s.load(ctx, catalogue, last, progress)
+	switch {
+	case ctx.Err() != nil:
+		return Tables{}, Mark{}, ctx.Err() // the next start reads the file
+	case err != nil:
+		if err := s.discard(); err != nil {
+			return Tables{}, Mark{}, fmt.Errorf("snapshot: %w", err)
+		}
+		return Tables{}, Mark{}, err
+	}
+	s.sum = m.sum
+	return t, m.low, nil
+}
+
+func (s *Snapshot) load(ctx context.Context, catalogue int64, last Mark, progress func(stage string, done, total int64)) (Tables, *marks, error) {
+	if _, err := os.Stat(s.path); err != nil {
+		return Tables{}, nil, ErrSnapshot
+	}
+	db, err := sqlite.Open(s.path, sqlite.Scans, "NORMAL")
+	if err != nil {
+		return Tables{}, nil, fmt.Errorf("%w: %w", ErrSnapshot, err)
+	}
+	defer db.Close()
+	m, err := readMarks(ctx, db)
+	switch {
+	case err != nil:
+		return Tables{}, nil, fmt.Errorf("%w: %w", ErrSnapshot, err)
+	case m.sum != m.check():
+		return Tables{}, nil, fmt.Errorf("%w: its marks are damaged", ErrSnapshot)
+	case m.format != snapshotFormat || m.low.Event == 0:
+		return Tables{}, nil, fmt.Errorf("%w: format %d, event %d", ErrSnapshot, m.format, m.low.Event)
+	case m.catalogue != catalogue:
+		return Tables{}, nil, fmt.Errorf("%w: it is of another catalogue, or of another recipe", ErrSnapshot)
+	case m.high.Ordinal > last.Ordinal || m.high.Event > last.Event:
+		return Tables{}, nil, fmt.Errorf("%w: it is newer than the catalogue, whose end was lost", ErrSnapshot)
+	}
+	t, err := readPages(ctx, db, m, progress)
+	if err != nil {
+		return Tables{}, nil, fmt.Errorf("%w: %w", ErrSnapshot, err)
+	}
+	return t, m, nil
+}
+
+// Reload reads the snapshot whatever catalogue it is of, for measurements.
+func (s *Snapshot) Reload(ctx context.Context) (Tables, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	db, err := sqlite.Open(s.path, sqlite.Scans, "NORMAL")
+	if err != nil {
+		return Tables{}, err
+	}
+	defer db.Close()
+	m, err := readMarks(ctx, db)
+	if err != nil {
+		return Tables{}, err
+	}
+	return readPages(ctx, db, m, func(string, int64, int64) {})
+}
+
+func readPages(ctx context.Context, db *sql.DB, m *marks, progress func(stage string, done, total int64)) (Tables, error) {
+	l := &pageLoader{Loader: NewLoader(), db: db, progress: progress}
+	l.Rows.grow(uint32(m.high.Ordinal))
+	if err := l.all(ctx, m.manifest); err != nil {
+		l.close()
+		return Tables{}, err
+	}
+	return l.tables(), nil
+}
+
+// pageLoader reads a snapshot's pages, on all cores.
+type pageLoader struct {
+	*Loader
+	db       *sql.DB
+	progress func(stage string, done, total int64)
+	total    int64
+
+	mu             sync.Mutex
+	done, manifest int64 // guarded by mu
+}
+
+// pagesAtOnce is how many pages one query reads.
+const pagesAtOnce = 32
+
+// all reads every page.
+func (l *pageLoader) all(ctx context.Context, manifest int64) error {
+	var ids []int64
+	err := sqlite.Each(ctx, l.db, `SELECT id FROM pages ORDER BY id`, func(r *sql.Rows) error {
+		var id int64
+		err := r.Scan(&id)
+		ids = append(ids, id)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	l.total = int64(len(ids))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for len(ids) > 0 && ctx.Err() == nil {
+		n := min(len(ids), pagesAtOnce)
+		from, to := ids[0], ids[n-1]
+		ids = ids[n:]
+		g.Go(func() error { return l.read(ctx, from, to) })
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil && len(ids) > 0 {
+		return err
+	}
+	if l.manifest != manifest {
+		return errors.New("pages are missing, or are not those that were written")
+	}
+	return nil
+}
+
+// read reads the pages of a range of ids.
+func (l *pageLoader) read(ctx context.Context, from, to int64) error {
+	var done, manifest int64
+	err := sqlite.Each(ctx, l.db, `SELECT id, hash, data FROM pages WHERE id BETWEEN ? AND ? ORDER BY id`, func(r *sql.Rows) error {
+		var id, hash int64
+		var data sql.RawBytes
+		if err := r.Scan(&id, &hash, &data); err != nil {
+			return err
+		}
+		done++
+		manifest ^= entry(id, hash)
+		if int64(xxh3.Hash(data)) != hash {
+			return fmt.Errorf("page %x is damaged", id)
+		}
+		if err := l.page(id, data); err != nil {
+			return fmt.Errorf("page %x: %w", id, err)
+		}
+		return nil
+	}, from, to)
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.done += done
+	l.manifest ^= manifest
+	l.progress("snapshot", l.done, l.total)
+	return nil
+}
+
+func (l *pageLoader) page(id int64, data []byte) error {
+	number := uint32(id)
+	switch id >> 32 {
+	case pagePostings:
+		return l.Postings.Page(bands.PageID{Family: bands.Family(number >> 16), First: uint16(number)}, data)
+	case pageIDs:
+		return l.IDs.Page(lookup.PageID(number), data)
+	case pageExacts:
+		return l.Exacts.Page(lookup.PageID(number), data)
+	case pageColumns:
+		return l.Rows.load(number, data)
+	}
+	return nil
+}

@@ -1,0 +1,68 @@
+package resident
+
+import (
+	"jianguo/index/bands"
+	"jianguo/index/lookup"
+)
+
+// Tables is what a snapshot holds: everything resident but the clusters, which a
+// start reads from their few rows.
+type Tables struct {
+	Bands  *bands.Bands
+	IDs    *lookup.Map // xxh3 of an id -> ordinals of its versions
+	Exacts *lookup.Map // hash of a normal form -> ordinals
+	Rows   *Rows
+}
+
+// NewTables returns empty tables.
+func NewTables() Tables {
+	return Tables{Bands: bands.New(bands.Config{}), IDs: lookup.New(), Exacts: lookup.New(), Rows: new(Rows)}
+}
+
+// Close releases the memory of the postings and the look-ups, which nothing may use
+// any more. Rows release theirs once they are unreachable.
+func (t Tables) Close() {
+	t.Bands.Close()
+	t.IDs.Close()
+	t.Exacts.Close()
+}
+
+// markChanged makes the next snapshot write every page.
+func (t Tables) markChanged() {
+	t.Bands.Forget()
+	t.IDs.Forget()
+	t.Exacts.Forget()
+	t.Rows.markChanged()
+}
+
+// Loader builds Tables from rows of the catalogue: IDs, Exacts, Fingerprints and
+// Rows are filled first, from several goroutines at once.
+type Loader struct {
+	Postings    *bands.Loader
+	IDs, Exacts *lookup.Loader
+	Rows        *Rows
+}
+
+// NewLoader returns an empty Loader.
+func NewLoader() *Loader {
+	return &Loader{Postings: bands.NewLoader(bands.Config{}), IDs: lookup.NewLoader(), Exacts: lookup.NewLoader(), Rows: new(Rows)}
+}
+
+// Tables returns what was loaded. No snapshot holds any of it. The Loader must not be
+// used afterwards.
+func (l *Loader) Tables() Tables {
+	t := l.tables()
+	t.markChanged()
+	return t
+}
+
+func (l *Loader) tables() Tables {
+	return Tables{Bands: l.Postings.Bands(), IDs: l.IDs.Map(), Exacts: l.Exacts.Map(), Rows: l.Rows}
+}
+
+// close releases the memory of a Loader that no Tables were made of.
+func (l *Loader) close() {
+	l.Postings.Close()
+	l.IDs.Close()
+	l.Exacts.Close()
+}
