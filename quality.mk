@@ -11,6 +11,7 @@ SHORT = --docs $(JIANGUO_CORPUS)/short-dev.jsonl.gz
 quality: ## Hold detection quality against its golden file and, with JIANGUO_CORPUS, against real labels.
 	go test ./ingest/eval -run TestQualityGolden
 ifdef JIANGUO_CORPUS
+	go test ./segment/cut -tags quality -run CorpusLikeGSE -v
 	go test ./ingest/eval -tags quality -run 'Quality$$' -v -timeout 30m
 else
 	@echo 'JIANGUO_CORPUS is not set: only the bundled sample was measured.'

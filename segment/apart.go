@@ -6,15 +6,14 @@ import (
 	"unicode/utf8"
 )
 
-// apartLeast is how many single characters in a row are set apart on purpose.
+// apartLeast is how many single characters in a row count as set apart on purpose.
 const apartLeast = 12
 
-// apart finds what does nothing but set the characters of a text apart, one by
-// one (你 好 2 0 2 3, 你.好.2.0.2.3): nil nearly always. Between ideographs that
-// needs no look ahead; figures and Latin words come together again only where a
-// whole stretch is so, a third of it ideographs. What stands alone between two
-// characters of the stretch is hidden; where more stands between them, as does
-// the punctuation of the text, the first and the last of it.
+// apart finds characters that only set the other characters of a text apart, one by one (你 好 2 0 2 3,
+// 你.好.2.0.2.3); nearly always it finds none. Figures and Latin words come together again only in a stretch
+// of at least apartLeast characters, a third of them ideographs. A filler that stands alone between two
+// characters of the stretch is hidden; where more stands between them, as the punctuation of the text does,
+// its first and its last character are hidden if they are fillers.
 func (f *folds) apart(s string) (hidden []span) {
 	if !mayBeApart(s) {
 		return nil
@@ -35,9 +34,9 @@ func (f *folds) apart(s string) (hidden []span) {
 		case x.more == "" && x.class < digit:
 			between = true
 		default:
-			if end >= 0 && !between { // the last one was no single character, nor is this
+			if end >= 0 && !between { // neither the last character nor this one stands alone
 				if n := len(stretch); n > 0 {
-					if f.of(firstRune(s[stretch[n-1].start:])).class >= ideograph {
+					if r, _ := utf8.DecodeRuneInString(s[stretch[n-1].start:]); f.of(r).class >= ideograph {
 						ideographs--
 					}
 					stretch = stretch[:n-1]
@@ -62,16 +61,10 @@ func (f *folds) apart(s string) (hidden []span) {
 	return hidden
 }
 
-func firstRune(s string) rune {
-	r, _ := utf8.DecodeRuneInString(s)
-	return r
-}
-
-// proper is the punctuation that no one sets characters apart with: it is the
-// text's own even where it stands alone.
+// proper is punctuation that is never a filler: it belongs to the text even where it stands alone.
 const proper = "，。、；：？！,;:?!“”‘’\"'（）()《》〈〉【】[]…—%‰"
 
-// fillers appends what is hidden between the characters of a stretch.
+// fillers appends what is hidden between the characters of a stretch, and directly behind it.
 func (f *folds) fillers(hidden []span, s string, stretch []span) []span {
 	gap := func(i int) string { return s[stretch[i].end:stretch[i+1].start] }
 	var fill []rune
@@ -90,16 +83,15 @@ func (f *folds) fillers(hidden []span, s string, stretch []span) []span {
 			hidden = append(hidden, span{start: at + len(g) - n, end: at + len(g)})
 		}
 	}
-	tail := s[stretch[len(stretch)-1].end:]
-	first, size := utf8.DecodeRuneInString(tail)
-	if slices.Contains(fill, first) && !strings.ContainsFunc(tail, func(r rune) bool { x := f.of(r); return x.more != "" || x.class >= digit }) {
-		hidden = append(hidden, span{start: len(s) - len(tail), end: len(s) - len(tail) + size})
+	end := stretch[len(stretch)-1].end
+	first, size := utf8.DecodeRuneInString(s[end:])
+	if slices.Contains(fill, first) && !strings.ContainsFunc(s[end:], func(r rune) bool { x := f.of(r); return x.more != "" || x.class >= digit }) {
+		hidden = append(hidden, span{start: end, end: end + size})
 	}
 	return hidden
 }
 
-// mayBeApart is a quick look, by bytes: whatever is neither a Latin letter, a
-// digit nor an ideograph separates.
+// mayBeApart is a quick check by bytes: everything but Latin letters, digits and ideographs separates.
 func mayBeApart(s string) bool {
 	singles, run := 0, 0
 	for i := 0; i < len(s); {
@@ -130,7 +122,7 @@ func mayBeApart(s string) bool {
 	return false
 }
 
-// without appends s without what is hidden.
+// without appends s without the hidden spans.
 func without(dst []byte, s string, hidden []span) []byte {
 	from := 0
 	for _, h := range hidden {
@@ -138,20 +130,4 @@ func without(dst []byte, s string, hidden []span) []byte {
 		from = h.end
 	}
 	return append(dst, s[from:]...)
-}
-
-// A hider says of a text that is read from its beginning what is hidden of it.
-type hider struct {
-	hidden []span
-	at     int
-}
-
-// next goes on by size bytes, and reports whether they are hidden.
-func (h *hider) next(size int) bool {
-	for len(h.hidden) > 0 && h.hidden[0].end <= h.at {
-		h.hidden = h.hidden[1:]
-	}
-	is := len(h.hidden) > 0 && h.hidden[0].start <= h.at
-	h.at += size
-	return is
 }

@@ -2,7 +2,10 @@ package segment
 
 import (
 	"strings"
+	"sync"
 	"testing"
+
+	"github.com/go-ego/gse"
 
 	"jianguo/data"
 	"jianguo/sketch"
@@ -20,9 +23,20 @@ const (
 下一步，四县计划用两年时间恢复两岸的林带，种植乡土树种四十万株，并把巡河数据向公众开放。方守田说，他打算把竹筏留给孙子，“等他长大，这河还得有人看着。”`
 )
 
+var shipped = sync.OnceValue(func() *Segmenter {
+	s, err := New(Config{Data: data.FS})
+	if err != nil {
+		panic(err)
+	}
+	return s
+})
+
 // The yardstick: gse's Segment alone on the same text.
 func BenchmarkGSE(b *testing.B) {
-	g := reference()
+	g := gse.Segmenter{SkipLog: true, NotLoadHMM: true}
+	if err := g.LoadDictEmbed("zh_s"); err != nil {
+		b.Fatal(err)
+	}
 	text := []byte(bulletinTitle + bulletin)
 	b.ReportAllocs()
 	for b.Loop() {

@@ -5,21 +5,26 @@ import (
 	"math/bits"
 
 	"github.com/zeebo/xxh3"
+
+	"jianguo/segment/cut"
 )
 
-// weights decide how much a feature counts. They were chosen by measuring, on
-// real articles, what share of copies and of edited texts lies below the S
-// that lets one stranger in 10⁵ or 10⁶ through; TestMeasure prints it again.
+// Term is one weighted feature of a text.
+type Term struct {
+	Text   string  // for people: the words, as they stand in the content
+	Hash   uint64  // xxh3 of the word, or a mixture of two words' hashes; for simhash.Sum
+	Weight float32 // > 0
+}
+
+// weights decide how much a feature counts. They were chosen on real articles, by the share of copies and of
+// edited texts below the S that one unrelated text in 10⁵ or 10⁶ reaches; TestMeasure prints it.
 //
-//	word     (1 + ln tf) · idf; × single if it is one Han character, since
-//	         those are what words fall apart into where a character is changed
-//	number   (1 + ln tf) · number: numbers, dates and codes are what
-//	         distinguishes bulletins, so they count, but less than a telling
-//	         word
-//	pair     two neighbouring words that are neither numbers nor stop words:
-//	         (1 + ln tf) · the mean of their idf · min(1, pairs/words). A short
-//	         text has too few words for 64 bits, and needs them; a long one
-//	         bears edits better without
+//	word     (1 + ln tf) · idf; × single if it is one Han character, since an edited word falls apart into
+//	         single characters
+//	number   (1 + ln tf) · number: numbers, dates and codes distinguish bulletins, but less than rare words
+//	pair     two neighbouring words that are neither numbers nor stop words: (1 + ln tf) · the mean of their
+//	         idf · min(1, pairs/words). A short text has too few words for 64 bits and needs the pairs; a
+//	         long text is more robust to edits without them
 type weights struct {
 	single, number, pairs float32
 }
@@ -28,8 +33,8 @@ var shippedWeights = weights{single: 0.5, number: 4, pairs: 80}
 
 // features counts the features of one text and weighs them.
 type features struct {
-	// slots is an open-addressing table from a feature's hash to its place in
-	// counts: the upper half of the hash, and one more than the place; 0 is free.
+	// slots is an open-addressing table from a feature's hash to its index in counts: the upper half of the
+	// hash, and the index plus one; 0 is free.
 	slots  []uint64
 	counts []counted
 }
@@ -44,21 +49,21 @@ type counted struct {
 // minWeight keeps every feature's weight above what simhash rounds to.
 const minWeight = 1.0 / 64
 
-// of fills t.Terms from the words of t's content.
-func (f *features) of(t *Text, d *dictionary, w *weights) {
-	f.begin(len(t.words))
-	pairs := min(1, w.pairs/float32(len(t.words)))
+// appendTerms appends the features of a content of these words.
+func (f *features) appendTerms(dst []Term, content []byte, words []cut.Token, l *lexicon, w *weights) []Term {
+	f.begin(len(words))
+	pairs := min(1, w.pairs/float32(len(words)))
 	var before counted
-	for _, x := range t.words {
-		word := t.content[x.start:x.end]
-		c := counted{hash: xxh3.Hash(word), start: x.start, end: x.end}
+	for _, x := range words {
+		word := content[x.Start:x.End]
+		c := counted{hash: xxh3.Hash(word), start: x.Start, end: x.End}
 		if number(word) {
 			c.weight = w.number
 			f.count(c)
 			before.hash = 0
 			continue
 		}
-		c.weight = d.weight(x.node, c.hash)
+		c.weight = l.weight(x, c.hash)
 		if c.weight == 0 {
 			continue
 		}
@@ -67,26 +72,21 @@ func (f *features) of(t *Text, d *dictionary, w *weights) {
 		}
 		f.count(c)
 		if before.hash != 0 {
-			f.count(counted{hash: pair(before.hash, c.hash), start: before.start, end: x.end,
+			f.count(counted{hash: pair(before.hash, c.hash), start: before.start, end: x.End,
 				weight: max(minWeight, pairs*(before.weight+c.weight)/2)})
 		}
 		before = c
 	}
-	if len(f.counts) == 0 {
-		f.stopWords(t)
+	if len(f.counts) == 0 { // only stop words: they count here, so that only blank texts have no terms
+		for _, x := range words {
+			f.count(counted{hash: xxh3.Hash(content[x.Start:x.End]), start: x.Start, end: x.End, weight: 1})
+		}
 	}
 	for i := range f.counts {
 		c := &f.counts[i]
-		t.Terms = append(t.Terms, Term{view(t.content[c.start:c.end]), c.hash, c.weight * damped(c.tf)})
+		dst = append(dst, Term{view(content[c.start:c.end]), c.hash, c.weight * damped(c.tf)})
 	}
-}
-
-// stopWords counts the words of a text that has no others, so that only blank
-// texts have no terms.
-func (f *features) stopWords(t *Text) {
-	for _, x := range t.words {
-		f.count(counted{hash: xxh3.Hash(t.content[x.start:x.end]), start: x.start, end: x.end, weight: 1})
-	}
+	return dst
 }
 
 // begin empties the counts, with room for the features of n words.
@@ -97,8 +97,7 @@ func (f *features) begin(n int) {
 		f.slots = make([]uint64, size)
 		return
 	}
-	// No more than are needed: a long text before would else leave a table
-	// whose every slot is far away.
+	// No more than needed: a long text would else leave a table larger than the caches to all texts after.
 	f.slots = f.slots[:size]
 	clear(f.slots)
 }

@@ -18,10 +18,10 @@ func check(t *testing.T, title, body string) {
 	}
 	end := int32(0)
 	for _, w := range x.words {
-		if gap := x.content[end:w.start]; w.end <= w.start || len(bytes.Trim(gap, " ")) > 0 {
+		if gap := x.content[end:w.Start]; w.End <= w.Start || len(bytes.Trim(gap, " ")) > 0 {
 			t.Fatalf("word %v after %d in %q", w, end, x.content)
 		}
-		end = w.end
+		end = w.End
 	}
 	if int(end) != len(x.content) {
 		t.Fatalf("words end at %d of %q", end, x.content)

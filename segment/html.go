@@ -2,7 +2,6 @@ package segment
 
 import (
 	"bytes"
-	"html"
 	"strings"
 
 	xhtml "golang.org/x/net/html"
@@ -11,24 +10,10 @@ import (
 
 // body feeds an article's body, plain text or HTML.
 func (n *normalizer) body(s string) {
-	switch {
-	case strings.IndexByte(s, '<') >= 0:
+	if strings.IndexByte(s, '<') >= 0 {
 		n.markup(s)
-	default:
+	} else {
 		n.escaped(s, 0)
-	}
-}
-
-// escaped feeds text with character references, which begins at an offset of
-// the body.
-func (n *normalizer) escaped(s string, at int) {
-	switch {
-	case n.origin != nil:
-		n.tracedEscaped(s, at)
-	case strings.IndexByte(s, '&') >= 0:
-		n.text(html.UnescapeString(s))
-	default:
-		n.text(s)
 	}
 }
 

@@ -304,38 +304,6 @@ func TestResidue(t *testing.T) {
 	}
 }
 
-// TestLikeGSE counts the articles whose text, whole, is cut as gse cuts it.
-func TestLikeGSE(t *testing.T) {
-	g, d := reference(), shipped().dict
-	var w walker
-	same, total, words, other := 0, 0, 0, 0
-	for i, a := range articles(t, "news-dev.jsonl.gz") {
-		if i%10 != 0 {
-			continue
-		}
-		text := keepWords(a.Body)
-		ends := map[int]bool{}
-		for _, x := range g.Segment([]byte(text)) {
-			ends[x.End()] = true
-		}
-		wrong := 0
-		for _, x := range w.cut(d, []byte(text)) {
-			words++
-			if !ends[int(x.end)] {
-				wrong++
-			}
-		}
-		if total++; wrong == 0 {
-			same++
-		}
-		other += wrong
-	}
-	if other*1000 > words {
-		t.Error("more than one word in a thousand is cut elsewhere")
-	}
-	fmt.Printf("%d of %d articles cut alike; of %d words %d end where gse ends none\n", same, total, words, other)
-}
-
 // TestForms counts, on real articles, what changes of form alone do.
 func TestForms(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))

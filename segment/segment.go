@@ -1,37 +1,31 @@
-// Package segment turns an article into its normal form and its weighted
-// terms. gse lives here and nowhere else: its dictionary, its stop words and
-// its way of cutting text into words.
+// Package segment turns an article into its normal form and its weighted terms. Words are those of gse: its
+// dictionary, its stop words, and its way of cutting text (package cut).
 //
 // # The normal form
 //
-// Two texts that differ only in form have the same normal form, the same Exact
-// and the same terms. Form is: HTML or plain text; width, case, ligatures,
-// circled digits and all that Unicode folds (NFKC); diacritics of Latin, Greek
-// and Cyrillic letters; traditional or simplified characters; zero-width and
-// control characters, emoji, combining marks; spaces between Han characters;
-// for Exact and the terms also punctuation and line breaks of any kind. Page
-// residue (原标题, 责任编辑, share prompts, copyright notices; see
-// data/tables/residue.txt) is taken out, and so is a headline that the body
-// repeats as its first words.
+// Two texts that differ only in form have the same normal form, the same Exact and the same terms. Form is:
+// HTML or plain text; width, case, ligatures, circled digits and all that Unicode folds (NFKC); diacritics
+// of Latin, Greek and Cyrillic letters; traditional or simplified characters; zero-width and control
+// characters, emoji, combining marks; spaces between Han characters; for Exact and the terms also
+// punctuation and line breaks. Page residue (原标题, 责任编辑, share prompts, copyright notices; see
+// data/tables/residue.txt) is taken out, and so is a headline that the body repeats as its first words.
 //
-// What is not form: spaces between Latin words, the point in 3.5 and the colon
-// in 12:30. A comma that groups thousands is (1,600 and 1600 are the same).
+// Not form are spaces between Latin words, the point in 3.5 and the colon in 12:30. A comma that groups
+// thousands is form: 1,600 and 1600 are the same.
 //
 // # Terms
 //
-// Terms are words, numbers and pairs of words, weighted as described at
-// weights. They come from the content, which is the body's normal form without
-// separators: words are looked for across clauses, since punctuation is the
-// first thing that republishing changes. A body of fewer than 60 Han
-// characters does not speak for itself, and has its headline put before it.
+// Terms are words, numbers and pairs of words, weighted as described at weights. They come from the content,
+// which is the body's normal form without separators: punctuation is the first thing that republishing
+// changes, so words are cut across clauses. A body of fewer than 60 Han characters says too little alone,
+// and has its headline put before it.
 //
 // # Limits and compatibility
 //
-// Time and memory are linear in the length of the input; nothing is allocated
-// when a Text is used again for an article of no greater length in plain
-// text. Scripts without spaces other than Han and kana (Thai, Khmer, Lao) are
-// segmented character by character. Everything that Analyze returns may change
-// with the Recipe, and nothing does while the Recipe stays the same.
+// Time and memory are linear in the length of the input. Nothing is allocated when a Text is used again for
+// a plain-text article of no greater length. Scripts without spaces other than Han and kana (Thai, Khmer,
+// Lao) are segmented character by character. Everything that Analyze returns may change with the Recipe, and
+// nothing does while the Recipe stays the same.
 package segment
 
 import (
@@ -41,22 +35,23 @@ import (
 	"os"
 
 	"github.com/zeebo/xxh3"
+
+	"jianguo/segment/cut"
 )
 
-// version is part of the recipe: it changes with every change of this code
-// that changes a result, and of what simhash and sketch make of the same text.
+// version is part of the recipe. It changes with every change of this code that changes a result, and with
+// every change of what simhash and sketch make of the same text.
 const version = "3"
 
 // Config says which tables a Segmenter is built from. Data is required.
 type Config struct {
 	// Data holds the shipped tables (package data's FS).
 	Data fs.FS
-	// UserDict is the path of an optional gse dictionary: a word, its
-	// frequency (2 if left out) and part of speech a line. Its words go before
-	// the shipped ones.
+	// UserDict is the path of an optional gse dictionary: a word, its frequency (2 if left out) and part of
+	// speech a line. A word that is shipped too takes what this file says.
 	UserDict string
-	// Residue is the path of an optional list of further page residue, in the
-	// form of data/tables/residue.txt.
+	// Residue is the path of an optional list of further page residue, in the format of
+	// data/tables/residue.txt.
 	Residue string
 }
 
@@ -64,7 +59,7 @@ type Config struct {
 type Segmenter struct {
 	recipe  string
 	folds   *folds
-	dict    *dictionary
+	lexicon lexicon
 	residue residue
 	weights weights
 }
@@ -91,12 +86,11 @@ func New(cfg Config) (*Segmenter, error) {
 			return err
 		}},
 		{"residue.txt", func(file []byte) error { return s.residue.add(string(file), s.normal) }},
-		{"dict.bin.zst", func(file []byte) error {
-			t, err := readTrie(file)
-			s.dict = &dictionary{trie: t}
+		{"dict.bin.zst", func(file []byte) (err error) {
+			s.lexicon.Dictionary, err = cut.Load(file)
 			return err
 		}},
-		{"df.txt", func(file []byte) error { return s.dict.weigh(string(file)) }},
+		{"df.txt", func(file []byte) error { return s.lexicon.weigh(string(file)) }},
 	}
 	for _, t := range tables {
 		file, err := fs.ReadFile(cfg.Data, "tables/"+t.name)
@@ -115,14 +109,14 @@ func New(cfg Config) (*Segmenter, error) {
 	return s, nil
 }
 
-// addUser adds what the user's own files say.
+// addUser adds the user's own files.
 func (s *Segmenter) addUser(cfg Config, recipe hash.Hash) error {
 	if cfg.UserDict != "" {
 		file, err := os.ReadFile(cfg.UserDict)
 		if err != nil {
 			return fmt.Errorf("user dictionary: %w", err)
 		}
-		if err := s.dict.addUser(string(file), s.normal); err != nil {
+		if err := s.lexicon.addWords(string(file), s.normal); err != nil {
 			return fmt.Errorf("user dictionary %s: %w", cfg.UserDict, err)
 		}
 		addToRecipe(recipe, "user dictionary", file)
@@ -145,13 +139,11 @@ func addToRecipe(recipe hash.Hash, name string, file []byte) {
 	recipe.Write(file)
 }
 
-// Recipe is 16 hexadecimal digits that name everything the result depends on:
-// the code's version, dictionary, weights, variant tables, residue list, and
-// the user's own.
+// Recipe is 16 hexadecimal digits, a hash of everything that the result depends on: the version of the code,
+// dictionary, weights, variant tables, residue list, and the user's own files.
 func (s *Segmenter) Recipe() string { return s.recipe }
 
-// Analyze fills t from an article; body is plain text or HTML. It never fails:
-// any bytes have a normal form.
+// Analyze fills t from an article; body is plain text or HTML. It never fails: any bytes have a normal form.
 func (s *Segmenter) Analyze(t *Text, title, body string) {
 	t.reset()
 	t.titleOut = s.normalize(&t.title, t.titleOut, title)
@@ -171,13 +163,13 @@ func (s *Segmenter) Analyze(t *Text, title, body string) {
 	}
 	t.join(t.bodyOut)
 	t.Exact = xxh3.Hash128(t.content).Bytes()
-	t.words = t.walker.cut(s.dict, t.content)
-	t.features.of(t, s.dict, &s.weights)
-	t.findNames(s.dict)
+	t.words = t.cutter.Cut(s.lexicon.Dictionary, t.content)
+	t.Terms = t.features.appendTerms(t.Terms, t.content, t.words, &s.lexicon, &s.weights)
+	t.findNames(&s.lexicon)
 }
 
-// shortBody is the length, in bytes of normal form (a Han character is three),
-// below which a headline is part of the content.
+// shortBody is the length, in bytes of normal form (a Han character is three), below which the headline is
+// part of the content.
 const shortBody = 180
 
 func (s *Segmenter) normalize(n *normalizer, out []byte, text string) []byte {

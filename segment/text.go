@@ -3,51 +3,41 @@ package segment
 import (
 	"bytes"
 	"unsafe"
+
+	"jianguo/segment/cut"
 )
 
-// Term is one weighted feature of a text.
-type Term struct {
-	Text   string  // for people: the words, as they stand in the content
-	Hash   uint64  // xxh3 of the word, or a mixture of two words'; what simhash.Sum wants
-	Weight float32 // > 0
-}
-
-// Text is what an article comes to. It can be used again by the next Analyze
-// (its buffers are kept), and then everything it handed out changes: clone
-// strings that must last. Copies of a Text share its buffers.
+// Text is the result of Analyze. The next Analyze may use it again (its buffers are kept), and then everything
+// read from it changes: clone strings that must last. Copies of a Text share its buffers.
 type Text struct {
-	// Title and Body are the normal forms. Clauses are separated by one '\n';
-	// nothing else but letters, digits, single spaces between Latin words, and
-	// the punctuation that is part of a number (3.5%, 12:30, 2023-08-09)
-	// remains. Page residue is not in them.
+	// Title and Body are the normal forms without page residue. Clauses are separated by one '\n'; apart from
+	// that only letters, digits, single spaces between Latin words, and the punctuation of numbers (3.5%,
+	// 12:30, 2023-08-09) remain.
 	Title, Body string
-	// Sentences and Paragraphs are the offsets in Body where sentences and
-	// paragraphs begin, in order; the first is 0 unless Body is empty. Every
-	// paragraph begins a sentence.
+	// Sentences and Paragraphs are the offsets in Body where sentences and paragraphs begin, in order; the
+	// first is 0 unless Body is empty. Every paragraph begins a sentence.
 	Sentences, Paragraphs []int32
-	// Exact is a 128-bit hash of the content without its separators: equal for
-	// two articles that differ only in form or page residue. Zero for Blank.
+	// Exact is a 128-bit hash of the content: equal for two articles that differ only in form or page
+	// residue. Zero for a blank text.
 	Exact [16]byte
-	// Blank says that nothing is left to compare: no letter and no digit.
+	// Blank reports that there is no letter and no digit left to compare.
 	Blank bool
 	// Terms are the features of the fingerprint; none only for Blank.
 	Terms []Term
-	// Names are the place, company, person and other names that the dictionary
-	// knows, of two characters or more, in order of appearance, as often as they
-	// appear. They come from
-	// the same content as Terms, and lie within a clause.
+	// Names are the place, company, person and other names of two characters or more that the dictionary
+	// has, in order of appearance, as often as they appear. They come from the same content as Terms, and
+	// lie within a clause.
 	Names []string
 
 	title, body       normalizer
 	titleOut, bodyOut []byte
 	spans             []span
-	// content is Body, or Title and Body, without separators but for single
-	// spaces where two Latin words would run together.
+	// content is Body, or Title and Body, with single spaces between Latin words and no other separators.
 	content []byte
 	// ends are the offsets in content where clauses end.
 	ends     []int32
-	walker   walker
-	words    []token
+	cutter   cut.Cutter
+	words    []cut.Token
 	features features
 }
 
@@ -62,8 +52,21 @@ func (t *Text) reset() {
 // included.
 func (t *Text) Words(yield func(string) bool) {
 	for _, w := range t.words {
-		if !yield(view(t.content[w.start:w.end])) {
+		if !yield(view(t.content[w.Start:w.End])) {
 			return
+		}
+	}
+}
+
+// findNames fills Names.
+func (t *Text) findNames(l *lexicon) {
+	k := 0
+	for _, w := range t.words {
+		for t.ends[k] <= w.Start {
+			k++
+		}
+		if w.End <= t.ends[k] && l.names(w) {
+			t.Names = append(t.Names, view(t.content[w.Start:w.End]))
 		}
 	}
 }
@@ -99,49 +102,5 @@ func (t *Text) join(form []byte) {
 	}
 }
 
-// findNames fills Names.
-func (t *Text) findNames(d *dictionary) {
-	k := 0
-	for _, w := range t.words {
-		for t.ends[k] <= w.start {
-			k++
-		}
-		if w.node != 0 && d.name[d.trie.pos[w.node]] && w.end <= t.ends[k] && w.end-w.start > 3 {
-			t.Names = append(t.Names, view(t.content[w.start:w.end]))
-		}
-	}
-}
-
-// shortTitle is the length in bytes below which a headline may be any words.
-const shortTitle = 18
-
-// repeated adds the span of a headline that the body begins with, if the body
-// goes on.
-func repeated(spans []span, title, body []byte, f *folds) []span {
-	if len(title) < shortTitle {
-		return spans
-	}
-	start, i := 0, 0
-	if len(spans) > 0 && spans[0].start == 0 {
-		start, i = spans[0].end, spans[0].end // 原标题 goes before a headline
-	}
-	for _, b := range title {
-		if separator(b) {
-			continue
-		}
-		for i < len(body) && separator(body[i]) {
-			i++
-		}
-		if i == len(body) || body[i] != b {
-			return spans
-		}
-		i++
-	}
-	if i == len(body) || f.splits(body, i) {
-		return spans
-	}
-	return insert(spans, span{start, i})
-}
-
-// view is b as a string, without a copy: good as long as b stays the same.
+// view is b as a string, without a copy: valid as long as b does not change.
 func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }

@@ -20,7 +20,7 @@ type entry struct {
 	pos   uint8
 }
 
-// dict writes gse's simplified dictionary in the layout of segment's trie.
+// dict writes gse's simplified dictionary in the format of segment/cut.
 func dict(out string) error {
 	var g gse.Segmenter
 	g.SkipLog, g.NotLoadHMM = true, true

@@ -1,0 +1,71 @@
+//go:build quality
+
+package cut
+
+import (
+	"bufio"
+	"compress/gzip"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"testing"
+)
+
+// TestCorpusLikeGSE cuts every article of the real corpus as gse does, word for word, and counts those that
+// gse cuts otherwise as a whole.
+func TestCorpusLikeGSE(t *testing.T) {
+	dir := os.Getenv("JIANGUO_CORPUS")
+	if dir == "" {
+		t.Fatal("JIANGUO_CORPUS is not set: it names the folder of the real corpus, which is not part of this repository")
+	}
+	for _, name := range []string{"news-dev", "short-dev", "broadcast", "techdocs"} {
+		bodies := make(chan string, 64)
+		var wg sync.WaitGroup
+		var mu sync.Mutex
+		articles, words, otherwise := 0, 0, 0
+		for range runtime.GOMAXPROCS(0) {
+			wg.Go(func() {
+				var c Cutter
+				for body := range bodies {
+					text := lettersAndDigits(body)
+					if text == "" {
+						continue
+					}
+					found, whole, err := compareWithGSE(reference(), shipped(), &c, text)
+					mu.Lock()
+					if articles++; err != nil {
+						t.Error(err)
+					} else if words += len(found); !whole {
+						otherwise++
+					}
+					mu.Unlock()
+				}
+			})
+		}
+		readBodies(t, filepath.Join(dir, name+".jsonl.gz"), bodies)
+		wg.Wait()
+		t.Logf("%s: %d articles, %d words, all as gse cuts each stretch; %d articles have ties that gse cuts otherwise in the whole text", name, articles, words, otherwise)
+	}
+}
+
+func readBodies(t *testing.T, path string, to chan<- string) {
+	defer close(to)
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for d := json.NewDecoder(bufio.NewReader(z)); d.More(); {
+		var a struct{ Body string }
+		if err := d.Decode(&a); err != nil {
+			t.Fatal(err)
+		}
+		to <- a.Body
+	}
+}

@@ -1,0 +1,59 @@
+package segment
+
+import "slices"
+
+// A span is a stretch of text, in bytes. Lists of spans are in order and do not overlap.
+type span struct{ start, end int }
+
+// merge adds s, which ends behind all spans or overlaps the last ones.
+func merge(spans []span, s span) []span {
+	for len(spans) > 0 && spans[len(spans)-1].end >= s.start {
+		last := spans[len(spans)-1]
+		s = span{min(s.start, last.start), max(s.end, last.end)}
+		spans = spans[:len(spans)-1]
+	}
+	return append(spans, s)
+}
+
+// insert adds s wherever it belongs.
+func insert(spans []span, s span) []span {
+	i := len(spans)
+	for i > 0 && spans[i-1].start > s.start {
+		i--
+	}
+	after := slices.Clone(spans[i:])
+	spans = merge(spans[:i], s)
+	for _, s := range after {
+		spans = merge(spans, s)
+	}
+	return spans
+}
+
+// outside returns how many of the bytes before and after an offset lie outside the spans.
+func outside(spans []span, offset, length int) (before, after int) {
+	before, after = offset, length-offset
+	for _, s := range spans {
+		before -= max(0, min(s.end, offset)-s.start)
+		after -= max(0, s.end-max(s.start, offset))
+	}
+	return before, after
+}
+
+// A cursor follows a list of spans through a text that is read from its beginning.
+type cursor struct {
+	spans []span
+	at    int
+}
+
+// next moves on by size bytes, and reports whether a span begins at or before them and covers the first.
+func (c *cursor) next(size int) bool {
+	for len(c.spans) > 0 && c.spans[0].end <= c.at {
+		c.spans = c.spans[1:]
+	}
+	inside := len(c.spans) > 0 && c.spans[0].start <= c.at
+	c.at += size
+	return inside
+}
+
+// separator reports whether a byte of a normal form separates words or clauses.
+func separator(b byte) bool { return b == '\n' || b == ' ' }
