@@ -13,6 +13,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"jianguo/index"
+	"jianguo/index/browse"
 	"jianguo/ingest"
 )
 
@@ -135,8 +136,8 @@ func (s *Server) getClusters(c echo.Context) error {
 }
 
 // clusterQuery reads what to list.
-func (s *Server) clusterQuery(c echo.Context) (q index.StoryQuery, err error) {
-	q = index.StoryQuery{Sort: c.QueryParam("sort"), Source: c.QueryParam("source"), Cursor: c.QueryParam("cursor")}
+func (s *Server) clusterQuery(c echo.Context) (q browse.StoryQuery, err error) {
+	q = browse.StoryQuery{Sort: c.QueryParam("sort"), Source: c.QueryParam("source"), Cursor: c.QueryParam("cursor")}
 	switch q.Sort {
 	case "":
 		q.Sort = "last"
@@ -189,7 +190,7 @@ func cursorProblem(err error, cursor string) error {
 }
 
 // clusterOf is a story as the wire has it.
-func clusterOf(st *index.Story) index.Cluster {
+func clusterOf(st *browse.Story) index.Cluster {
 	return index.Cluster{ID: st.ID, Lead: memberOf(st.Lead), Original: memberOf(st.Original), Size: int64(st.Size), Sources: st.Sources, First: st.First, Last: st.Last}
 }
 
@@ -271,7 +272,7 @@ func (s *Server) getSuspects(c echo.Context) error {
 		return err
 	}
 	ctx := c.Request().Context()
-	q := index.SuspectQuery{Source: c.QueryParam("source"), Cursor: c.QueryParam("cursor"), Limit: int(limit)}
+	q := browse.SuspectQuery{Source: c.QueryParam("source"), Cursor: c.QueryParam("cursor"), Limit: int(limit)}
 	queue, err := s.cfg.Browse.Suspects(ctx, q)
 	if err != nil {
 		return cursorProblem(err, q.Cursor)

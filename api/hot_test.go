@@ -9,6 +9,7 @@ import (
 
 	"jianguo/exposure"
 	"jianguo/index"
+	"jianguo/index/browse"
 	"jianguo/ingest"
 )
 
@@ -92,7 +93,7 @@ func TestHot(t *testing.T) {
 			t.Errorf("%s: field %q", query, p.Field)
 		}
 	}
-	if index.HotHalf != exposure.PopularHalf {
+	if browse.HotHalf != exposure.PopularHalf {
 		t.Error("copies and exposures are weighed together, but age differently")
 	}
 }

@@ -30,7 +30,7 @@ import (
 	"jianguo/api/console"
 	"jianguo/bus"
 	"jianguo/exposure"
-	"jianguo/index"
+	"jianguo/index/browse"
 	"jianguo/ingest"
 )
 
@@ -58,7 +58,7 @@ func TestMain(m *testing.M) {
 type rig struct {
 	*fixture.Pipeline
 	t        *testing.T
-	browse   *index.Browse
+	browse   *browse.Model
 	exposure *exposure.Store // nil unless asked for
 	server   *Server
 	url      string
@@ -90,7 +90,7 @@ func newRig(t *testing.T, cfg rigConfig) *rig {
 	must(err)
 	t.Cleanup(func() { must(r.Close()) })
 	r.OnClose(func() error { return r.Verify(ctx) })
-	r.browse, err = r.Index.OpenBrowse(ctx, index.BrowseConfig{Words: console.IndexWords(r.Segmenter)})
+	r.browse, err = browse.Open(ctx, r.Index.View(), browse.Config{Words: console.IndexWords(r.Segmenter)})
 	must(err)
 	r.OnClose(r.browse.Close)
 	if cfg.exposure != nil {

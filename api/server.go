@@ -18,6 +18,7 @@ import (
 	"jianguo/bus"
 	"jianguo/exposure"
 	"jianguo/index"
+	"jianguo/index/browse"
 	"jianguo/ingest"
 )
 
@@ -35,7 +36,7 @@ type Config struct {
 	Conn   *nats.Conn
 	// Browse is what the lists of clusters and suspects are made of. They follow
 	// the events; a moment may pass until they show one.
-	Browse *index.Browse
+	Browse *browse.Model
 	// Find looks words up for searches, as console.Finder does; nil: there are
 	// none.
 	Find func(ctx context.Context, words string, limit int) (versions []uint32, err error)

@@ -41,7 +41,7 @@ type Brief struct {
 
 // When is when it was published, if that can be believed, else when it arrived.
 func (b Brief) When() time.Time {
-	if credible(&Member{Published: b.Published, Arrived: b.Arrived}) {
+	if Credible(b.Published, b.Arrived) {
 		return *b.Published
 	}
 	return b.Arrived

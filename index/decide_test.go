@@ -350,14 +350,6 @@ func TestChainsOfMerges(t *testing.T) {
 			t.Errorf("cluster %d is %+v, %v", id, c, err)
 		}
 	}
-	b := openBrowse(t, x)
-	defer func() { _ = b.Close() }()
-	if err := b.Follow(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if page, err := b.Stories(ctx, StoryQuery{}); err != nil || len(page.Stories) != 1 || page.Stories[0].Size != 8 {
-		t.Errorf("stories %+v, %v", page, err)
-	}
 	for i := len(merges) - 1; i >= 0; i-- {
 		if _, err := x.Decide(ctx, DecisionRequest{Kind: Undo, Undo: merges[i], By: "张三"}); err != nil {
 			t.Fatal(err)
@@ -456,4 +448,14 @@ func TestDecisionsAtRandom(t *testing.T) {
 			rt.Fatalf("after a restart:\n%s", diff)
 		}
 	})
+}
+
+// drawDecision makes a decision about anything, fitting or not.
+func drawDecision(rt *rapid.T, seq uint64) DecisionRequest {
+	return DecisionRequest{
+		Kind:    rapid.SampledFrom([]string{Release, Reject, Block, Merge, MakeLead, Undo}).Draw(rt, "decision"),
+		Item:    fmt.Sprintf("id%d", rapid.IntRange(0, 7).Draw(rt, "item")),
+		Cluster: uint32(rapid.IntRange(1, 20).Draw(rt, "cluster")), Into: uint32(rapid.IntRange(1, 20).Draw(rt, "into")),
+		Undo: uint64(rapid.IntRange(1, 10).Draw(rt, "undo")), By: "editor", At: testStart.Add(time.Duration(seq) * time.Second),
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/zeebo/xxh3"
@@ -227,7 +228,7 @@ func (x *Index) fill(ctx context.Context, c *Cluster) error {
 			copied := *m
 			c.Lead = &copied
 		}
-		if credible(m) && (c.Original == nil || m.Published.Before(*c.Original.Published)) {
+		if Credible(m.Published, m.Arrived) && (c.Original == nil || m.Published.Before(*c.Original.Published)) {
 			copied := *m
 			c.Original = &copied
 		}
@@ -238,10 +239,21 @@ func (x *Index) fill(ctx context.Context, c *Cluster) error {
 	return nil
 }
 
-// credible reports whether a time of publication can be believed: not after
-// the arrival (an hour for clocks that are wrong), not long before it.
-func credible(m *Member) bool {
-	return m.Published != nil && !m.Published.After(m.Arrived.Add(time.Hour)) && m.Published.Year() > 1990
+// membersFrom is the part of a query that yields the members of a cluster as m.
+func (x *Index) membersFrom(cluster uint32) (string, []any) {
+	_, lead := x.clusters.Lead(cluster)
+	ids := x.clusters.Behind(cluster)
+	args := make([]any, len(ids), len(ids)+2)
+	for i, id := range ids {
+		args[i] = id
+	}
+	return `(SELECT ordinal FROM members WHERE cluster IN (?` + strings.Repeat(`,?`, len(ids)-1) + `) UNION SELECT ? WHERE ? != 0) m`, append(args, lead, lead)
+}
+
+// Credible reports whether a time of publication can be believed: not later
+// than an hour after the arrival (clocks are wrong), not before 1991.
+func Credible(published *time.Time, arrived time.Time) bool {
+	return published != nil && !published.After(arrived.Add(time.Hour)) && published.Year() > 1990
 }
 
 // optionalTime is a moment in milliseconds, or nil.

@@ -19,6 +19,13 @@ import (
 	"jianguo/index/verdict"
 )
 
+// WordsFileName is the file of the search (package browse) inside the data
+// directory. A reindex removes it: its words are the recipe's.
+const WordsFileName = "words.db"
+
+// errFull ends a query of large texts early.
+var errFull = errors.New("the batch is full")
+
 // ReindexConfig says what to make the forms of a catalogue's versions with. Dir,
 // Recipe and Analyze are required.
 type ReindexConfig struct {

@@ -1,8 +1,15 @@
 package index
 
 import (
+	"context"
+	"database/sql"
+	"encoding/json"
 	"fmt"
 	"slices"
+
+	"github.com/zeebo/xxh3"
+
+	"jianguo/index/resident"
 )
 
 // MaxTogether bounds how many items one decision may be about.
@@ -82,6 +89,35 @@ func (x *Index) VersionClusters(ordinals []uint32) []uint32 {
 	}
 	slices.Sort(clusters)
 	return slices.Compact(clusters)
+}
+
+// ClustersOf says which cluster each of some ids is in now. Unknown ids are
+// left out.
+func (x *Index) ClustersOf(ctx context.Context, ids []string) (map[string]uint32, error) {
+	wanted := map[string]bool{}
+	versions := []uint32{}
+	for _, id := range ids {
+		wanted[id] = true
+		versions = x.ids.Get(versions, xxh3.HashString(id))
+	}
+	list, err := json.Marshal(versions)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]uint32{}
+	err = each(ctx, x.reader, `SELECT ordinal, id FROM items WHERE ordinal IN (SELECT value FROM json_each(?))`, func(r *sql.Rows) error {
+		var ordinal uint32
+		var id string
+		err := r.Scan(&ordinal, &id)
+		if wanted[id] && x.rows.Flags(ordinal)&resident.Superseded == 0 {
+			out[id] = x.clusters.Resolve(x.rows.Cluster(ordinal))
+		}
+		return err
+	}, string(list))
+	if err != nil {
+		return nil, fmt.Errorf("index: clusters of %d ids: %w", len(ids), err)
+	}
+	return out, nil
 }
 
 // familyCluster is the cluster of the first of an item's family; its own for

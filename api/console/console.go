@@ -56,6 +56,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"jianguo/index"
+	"jianguo/index/browse"
 	"jianguo/ingest"
 	"jianguo/segment"
 )
@@ -69,7 +70,7 @@ const (
 // Config configures a console. Index, Browse and Segmenter are required.
 type Config struct {
 	Index     *index.Index
-	Browse    *index.Browse
+	Browse    *browse.Model
 	Segmenter *segment.Segmenter
 	Ingest    *ingest.Service // nil: the operators' page does not say whether it runs
 	Conn      *nats.Conn      // nil: no dead letters, no lag

@@ -23,6 +23,7 @@ import (
 	"jianguo/api/console/rig"
 	"jianguo/data"
 	"jianguo/index"
+	"jianguo/index/browse"
 	"jianguo/ingest"
 	"jianguo/segment"
 )
@@ -280,7 +281,7 @@ func verdict(t *testing.T, r *rig.Rig, id string) index.Verdict {
 // suspects are the ids in the queue, in its order.
 func suspects(t *testing.T, r *rig.Rig) (ids []string) {
 	t.Helper()
-	queue, err := r.Browse.Suspects(context.Background(), index.SuspectQuery{})
+	queue, err := r.Browse.Suspects(context.Background(), browse.SuspectQuery{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"jianguo/index"
+	"jianguo/index/browse"
 )
 
 // drawing collects SVG. Shapes are coloured by classes: the content security
@@ -24,12 +24,12 @@ func (d *drawing) done() template.HTML {
 
 // Spark draws a story's sparkline: when its members were published, from the
 // first to the last.
-func (p *page) Spark(s index.Story) template.HTML {
+func (p *page) Spark(s browse.Story) template.HTML {
 	var d drawing
 	const step, height = 4, 24
 	label := fmt.Sprintf(p.T("%s 至 %s 的发布时间分布", "publications from %s to %s"), p.Short(s.First), p.Short(s.Last))
-	d.f(`<svg class="spark" viewBox="0 0 %d %d" width="%d" height="%d" role="img" aria-label="%s">`, step*index.SparkSteps, height, step*index.SparkSteps, height, html.EscapeString(label))
-	d.f(`<path class="axis" d="M0 %[1]d.5H%[2]d"/>`, height-1, step*index.SparkSteps)
+	d.f(`<svg class="spark" viewBox="0 0 %d %d" width="%d" height="%d" role="img" aria-label="%s">`, step*browse.SparkSteps, height, step*browse.SparkSteps, height, html.EscapeString(label))
+	d.f(`<path class="axis" d="M0 %[1]d.5H%[2]d"/>`, height-1, step*browse.SparkSteps)
 	d.f(`<path d="`)
 	for i, v := range s.Spark {
 		if v > 0 {
@@ -42,7 +42,7 @@ func (p *page) Spark(s index.Story) template.HTML {
 
 // hourChart draws what arrived by hour as stacked bars, up to now, in a width
 // of so many pixels.
-func (p *page) hourChart(counts []index.HourCount, hours, width int) template.HTML {
+func (p *page) hourChart(counts []browse.HourCount, hours, width int) template.HTML {
 	height, bottom, left := 200, 24, 44
 	group := 1
 	if hours > 100 {
@@ -129,12 +129,12 @@ const lanes = 10
 // timeline draws who published when: a line for each source, in the order in
 // which they came in. It is so many pixels wide, left of which are for names of
 // so many characters.
-func (p *page) timeline(s *index.StoryView, width, left, characters int) template.HTML {
+func (p *page) timeline(s *browse.StoryView, width, left, characters int) template.HTML {
 	if len(s.Moments) < 2 {
 		return ""
 	}
 	moments := slices.Clone(s.Moments)
-	slices.SortStableFunc(moments, func(a, b index.Moment) int { return a.When.Compare(b.When) })
+	slices.SortStableFunc(moments, func(a, b browse.Moment) int { return a.When.Compare(b.When) })
 	first, last := moments[0].When, moments[len(moments)-1].When
 	lane := map[string]int{}
 	var names []string
@@ -216,7 +216,7 @@ func (p *page) timeline(s *index.StoryView, width, left, characters int) templat
 }
 
 // WeekChart draws precision week by week with its intervals.
-func (p *page) WeekChart(weeks []index.Precision) template.HTML {
+func (p *page) WeekChart(weeks []browse.Precision) template.HTML {
 	if len(weeks) == 0 {
 		return ""
 	}

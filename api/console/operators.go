@@ -17,6 +17,7 @@ import (
 
 	"jianguo/bus"
 	"jianguo/index"
+	"jianguo/index/browse"
 )
 
 type operatorsView struct {
@@ -28,11 +29,11 @@ type operatorsView struct {
 	Events    uint64
 	Lag       uint64 // events that lists do not show yet
 	SearchLag uint64 // and that the search does not find yet
-	Totals    index.Totals
 	Dead      []bus.DeadLetter
+	Totals    browse.Totals
 	DeadCount string
 	Files     []file
-	Families  []index.Family
+	Families  []browse.Family
 	Recipe    string
 	Policy    index.Policy
 	Version   string

@@ -11,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"jianguo/index"
+	"jianguo/index/browse"
 )
 
 type overviewView struct {
@@ -18,11 +19,11 @@ type overviewView struct {
 	Chart     template.HTML
 	Small     template.HTML // the same for a phone
 	Hours     int
-	Stories   []index.Story
-	Suspects  []index.SuspectRow
+	Stories   []browse.Story
+	Suspects  []browse.SuspectRow
 	Of        map[uint32]*index.Brief
 	Decisions []index.Decision
-	Precision index.Precision
+	Precision browse.Precision
 }
 
 // counts are the numbers that stay live.
@@ -70,12 +71,12 @@ func (c *Console) overview(ctx context.Context, p *page) (string, error) {
 		return "", err
 	}
 	v.Chart, v.Small = p.hourChart(hours, v.Hours, 960), p.hourChart(hours, v.Hours, 360)
-	stories, err := c.cfg.Browse.Stories(ctx, index.StoryQuery{Limit: 8})
+	stories, err := c.cfg.Browse.Stories(ctx, browse.StoryQuery{Limit: 8})
 	if err != nil {
 		return "", err
 	}
 	v.Stories = stories.Stories
-	suspects, err := c.cfg.Browse.Suspects(ctx, index.SuspectQuery{Limit: 6})
+	suspects, err := c.cfg.Browse.Suspects(ctx, browse.SuspectQuery{Limit: 6})
 	if err != nil {
 		return "", err
 	}

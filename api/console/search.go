@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"jianguo/index"
+	"jianguo/index/browse"
 	"jianguo/ingest"
 	"jianguo/segment"
 )
@@ -63,7 +64,7 @@ func (c *Console) search(ctx context.Context, p *page) (string, error) {
 	var err error
 	var found []uint32
 	if p.LinkOf(trimmed) != "" {
-		found, err = c.cfg.Browse.Search(ctx, []string{index.URLWord(trimmed)}, 50)
+		found, err = c.cfg.Browse.Search(ctx, []string{browse.URLWord(trimmed)}, 50)
 		long = false
 	} else if !long {
 		found, err = c.find(ctx, trimmed, 50)
@@ -222,7 +223,7 @@ func (c *Console) nearest(ctx context.Context, p *page, v *searchView, text stri
 
 // Finder returns the search of the console, for others to use: it has the type
 // of api.Config.Find.
-func Finder(b *index.Browse, s *segment.Segmenter) func(ctx context.Context, words string, limit int) ([]uint32, error) {
+func Finder(b *browse.Model, s *segment.Segmenter) func(ctx context.Context, words string, limit int) ([]uint32, error) {
 	return (&Console{cfg: Config{Browse: b}, words: newCutter(s)}).find
 }
 

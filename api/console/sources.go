@@ -9,15 +9,16 @@ import (
 	"strings"
 
 	"jianguo/index"
+	"jianguo/index/browse"
 )
 
 type sourcesView struct {
 	Days    int
-	Sources []index.SourceCount
+	Sources []browse.SourceCount
 	Names   []string
 	Cells   [][]matrixCell // by who was copied, then by who copied
 	Most    int64
-	Top     []index.Copied // the pairs that copy most
+	Top     []browse.Copied // the pairs that copy most
 	Log     []index.SourcePolicy
 }
 
@@ -65,8 +66,8 @@ func (c *Console) sources(ctx context.Context, p *page) (string, error) {
 			v.Most = max(v.Most, pair.N)
 		}
 	}
-	v.Top = slices.DeleteFunc(slices.Clone(matrix.Pairs), func(c index.Copied) bool { return c.Origin == c.Copier })
-	slices.SortFunc(v.Top, func(a, b index.Copied) int {
+	v.Top = slices.DeleteFunc(slices.Clone(matrix.Pairs), func(c browse.Copied) bool { return c.Origin == c.Copier })
+	slices.SortFunc(v.Top, func(a, b browse.Copied) int {
 		return cmp.Or(cmp.Compare(b.N, a.N), strings.Compare(a.Copier, b.Copier), strings.Compare(a.Origin, b.Origin))
 	})
 	v.Top = v.Top[:min(len(v.Top), 10)]

@@ -14,10 +14,11 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"jianguo/index"
+	"jianguo/index/browse"
 )
 
 type clustersView struct {
-	Stories []index.Story
+	Stories []browse.Story
 	Next    string
 	Sort    string
 	Filter  url.Values
@@ -29,7 +30,7 @@ type clustersView struct {
 }
 
 func (c *Console) clusters(ctx context.Context, p *page) (string, error) {
-	q := index.StoryQuery{Sort: p.e.QueryParam("sort"), Source: p.e.QueryParam("source"), Cursor: p.e.QueryParam("cursor")}
+	q := browse.StoryQuery{Sort: p.e.QueryParam("sort"), Source: p.e.QueryParam("source"), Cursor: p.e.QueryParam("cursor")}
 	v := &clustersView{Sort: q.Sort, Filter: p.e.QueryParams(), Words: strings.TrimSpace(p.e.QueryParam("words"))}
 	if v.Sort == "" {
 		v.Sort = "heat"
@@ -75,7 +76,7 @@ func (c *Console) clusters(ctx context.Context, p *page) (string, error) {
 }
 
 type clusterView struct {
-	*index.StoryView
+	*browse.StoryView
 	Timeline  template.HTML
 	Small     template.HTML // the same for a phone
 	Decisions []index.Decision
@@ -85,7 +86,7 @@ type clusterView struct {
 
 const memberPage = 40
 
-func (c *Console) storyOf(ctx context.Context, p *page, limit int) (*index.StoryView, uint32, error) {
+func (c *Console) storyOf(ctx context.Context, p *page, limit int) (*browse.StoryView, uint32, error) {
 	id, err := strconv.ParseUint(p.e.QueryParam("id"), 10, 32)
 	if err != nil {
 		return nil, 0, fmt.Errorf("id %q: want a number: %w", p.e.QueryParam("id"), index.ErrQuery)

@@ -10,17 +10,18 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"jianguo/index"
+	"jianguo/index/browse"
 )
 
 // queueLength is how many rows a queue shows; decided ones make room.
 const queueLength = 40
 
 type suspectsView struct {
-	Rows    []index.SuspectRow
+	Rows    []browse.SuspectRow
 	Of      map[uint32]*index.Brief
 	Waiting int64
 	At      string // id of the one that is open
-	Row     *index.SuspectRow
+	Row     *browse.SuspectRow
 	Item    *itemView
 	Next    string // address of the page after this one is decided or passed over
 	After   string // and after its whole row is
@@ -46,7 +47,7 @@ func (c *Console) suspects(ctx context.Context, p *page) (string, error) {
 	p.notices(ctx)
 	p.Title, p.Section = p.T("待审", "Suspects"), "suspects"
 	_, upto := c.cfg.Index.Applied()
-	queue, err := c.cfg.Browse.Suspects(ctx, index.SuspectQuery{Limit: queueLength})
+	queue, err := c.cfg.Browse.Suspects(ctx, browse.SuspectQuery{Limit: queueLength})
 	if err != nil {
 		return "", err
 	}
@@ -114,8 +115,8 @@ type reviewView struct {
 	At       string
 	Item     *itemView
 	Next     string
-	All      index.Precision
-	Weeks    []index.Precision
+	All      browse.Precision
+	Weeks    []browse.Precision
 	Last     []index.Review
 	Earlier  string
 	Later    string

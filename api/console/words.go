@@ -190,7 +190,7 @@ func (a *aligner) singles(i int) {
 
 // IndexWords are the words an article is found by: those of its headline and
 // of its text, and all pairs of characters of the headline. It has the type of
-// index.BrowseConfig.Words.
+// browse.Config.Words.
 func IndexWords(s *segment.Segmenter) func(title, body string) []string {
 	c := newCutter(s)
 	return func(title, body string) []string {

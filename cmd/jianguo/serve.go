@@ -20,7 +20,7 @@ import (
 	"jianguo/api/console"
 	"jianguo/bus"
 	"jianguo/exposure"
-	"jianguo/index"
+	"jianguo/index/browse"
 )
 
 // serveFlags are what `serve` and `demo` have in common.
@@ -87,7 +87,7 @@ type service struct {
 	starting *api.Starting // answers on http until the api does
 	house    *house        // lock, index, bus and ingest
 	exposure *exposure.Store
-	browse   *index.Browse
+	browse   *browse.Model
 	metrics  *prometheus.Registry
 	api      *api.Server
 }
@@ -144,7 +144,7 @@ func (s *service) loaded() error {
 }
 
 func (f *serveFlags) openBrowse(co *streams, s *service) (err error) {
-	s.browse, err = s.house.index.OpenBrowse(co.ctx, index.BrowseConfig{Words: console.IndexWords(s.house.segmenter), Workers: (processors() + 1) / 2, Logger: co.log})
+	s.browse, err = browse.Open(co.ctx, s.house.index.View(), browse.Config{Words: console.IndexWords(s.house.segmenter), Workers: (processors() + 1) / 2, Logger: co.log})
 	return err
 }
 

@@ -22,6 +22,7 @@ import (
 	"jianguo/bus"
 	"jianguo/data"
 	"jianguo/index"
+	"jianguo/index/browse"
 	"jianguo/ingest"
 	"jianguo/internal/fixture"
 	"jianguo/segment"
@@ -49,7 +50,7 @@ type Config struct {
 type Rig struct {
 	*fixture.Pipeline
 	URL    string
-	Browse *index.Browse
+	Browse *browse.Model
 	// Ahead is added to the console's clock, in nanoseconds.
 	Ahead atomic.Int64
 	Now   time.Time // where the clock began, if backdated
@@ -72,7 +73,7 @@ func Start(ctx context.Context, cfg Config) (_ *Rig, err error) {
 			err = errors.Join(err, r.Close())
 		}
 	}()
-	if r.Browse, err = r.Index.OpenBrowse(ctx, index.BrowseConfig{Words: console.IndexWords(r.Segmenter), Poll: 50 * time.Millisecond, Logger: cfg.Logger}); err != nil {
+	if r.Browse, err = browse.Open(ctx, r.Index.View(), browse.Config{Words: console.IndexWords(r.Segmenter), Poll: 50 * time.Millisecond, Logger: cfg.Logger}); err != nil {
 		return nil, err
 	}
 	r.OnClose(r.Browse.Close)

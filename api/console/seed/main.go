@@ -31,6 +31,7 @@ import (
 	"jianguo/api/console"
 	"jianguo/data"
 	"jianguo/index"
+	"jianguo/index/browse"
 	"jianguo/segment"
 )
 
@@ -71,7 +72,7 @@ func run(ctx context.Context, dir string, items int, what pages) (err error) {
 			return err
 		}
 	}
-	b, err := x.OpenBrowse(ctx, index.BrowseConfig{Words: console.IndexWords(seg), Workers: runtime.GOMAXPROCS(0)})
+	b, err := browse.Open(ctx, x.View(), browse.Config{Words: console.IndexWords(seg), Workers: runtime.GOMAXPROCS(0)})
 	if err != nil {
 		return err
 	}
@@ -94,7 +95,7 @@ func run(ctx context.Context, dir string, items int, what pages) (err error) {
 	if took := time.Since(began); search > 0 {
 		fmt.Printf("search followed %d events in %.1f s (%.0f/s)\n", search, took.Seconds(), float64(search)/took.Seconds())
 	}
-	for _, name := range []string{index.FileName, index.BrowseFileName, index.WordsFileName} {
+	for _, name := range []string{index.FileName, browse.FileName, index.WordsFileName} {
 		info, err := os.Stat(filepath.Join(dir, name))
 		if err != nil {
 			return err
@@ -116,12 +117,12 @@ func run(ctx context.Context, dir string, items int, what pages) (err error) {
 	return measure(ctx, x, b, seg, dir, what)
 }
 
-func measure(ctx context.Context, x *index.Index, b *index.Browse, seg *segment.Segmenter, dir string, what pages) error {
+func measure(ctx context.Context, x *index.Index, b *browse.Model, seg *segment.Segmenter, dir string, what pages) error {
 	e := echo.New()
 	if err := console.Register(e, console.Config{Index: x, Browse: b, Segmenter: seg, Dir: dir}); err != nil {
 		return err
 	}
-	page, err := b.Stories(ctx, index.StoryQuery{Sort: "size", Limit: 100})
+	page, err := b.Stories(ctx, browse.StoryQuery{Sort: "size", Limit: 100})
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package index
+package browse
 
 import (
 	"cmp"
@@ -9,8 +9,24 @@ import (
 	"testing"
 	"time"
 
+	"jianguo/index"
+	"jianguo/index/verdict"
+
 	"pgregory.net/rapid"
 )
+
+// suspectsOf is a catalogue whose suspects a test chooses.
+type suspectsOf struct {
+	index.View
+	waiting map[uint32]bool
+}
+
+func (s *suspectsOf) State(ordinal uint32) (v verdict.Verdict, superseded bool) {
+	if s.waiting[ordinal] {
+		return verdict.Suspect, false
+	}
+	return verdict.Unique, false
+}
 
 // TestSuspectPages: whatever the pages' sizes, the queue is read once and in
 // order: watched sources, then likelihood, a series in the place of its
@@ -19,20 +35,24 @@ func TestSuspectPages(t *testing.T) {
 	ctx := context.Background()
 	x := openTest(t, t.TempDir(), nil)
 	defer func() { _ = x.Close() }()
-	b := openBrowse(t, x)
+	states := suspectsOf{View: x.View()}
+	b, err := Open(ctx, &states, Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
 	defer func() { _ = b.Close() }()
 	const items = 60
 	for i := 1; i <= items; i++ {
 		a := article(fmt.Sprint("i", i), "", uint64(i)*0x9e3779b97f4a7c15)
 		a.Source = fmt.Sprint("source", i%5)
-		if _, err := x.Add(ctx, []Mutation{{Seq: uint64(i), At: testStart.Add(time.Duration(i) * time.Second), Article: a}}); err != nil {
+		if _, err := x.Add(ctx, []verdict.Mutation{{Seq: uint64(i), At: testStart.Add(time.Duration(i) * time.Second), Article: a}}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if err := b.Follow(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if err := x.SetSourcePolicy(ctx, SourcePolicy{By: "张三", Source: "source3", Policy: SourceWatched}); err != nil {
+	if err := x.SetSourcePolicy(ctx, index.SourcePolicy{By: "张三", Source: "source3", Policy: index.SourceWatched}); err != nil {
 		t.Fatal(err)
 	}
 	type waiting struct {
@@ -43,14 +63,14 @@ func TestSuspectPages(t *testing.T) {
 		if _, err := b.writer.Exec(`DELETE FROM queue`); err != nil {
 			rt.Fatal(err)
 		}
+		states.waiting = map[uint32]bool{}
 		series := map[uint32][]waiting{} // lone ones under numbers of their own
 		for o := uint32(1); o <= items; o++ {
-			x.rows.SetFlags(o, x.rows.Flags(o).With(Unique))
 			if !rapid.Bool().Draw(rt, "waits") {
 				continue
 			}
 			w := waiting{o, uint32(rapid.IntRange(0, 6).Draw(rt, "series")), float64(rapid.IntRange(0, 4).Draw(rt, "error")) / 4}
-			x.rows.SetFlags(o, x.rows.Flags(o).With(Suspect))
+			states.waiting[o] = true
 			number, err := b.sourceNumber(ctx, fmt.Sprint("source", o%5))
 			if err != nil {
 				rt.Fatal(err)
@@ -109,13 +129,11 @@ func TestSuspectPages(t *testing.T) {
 			}
 		}
 	})
-	for o := uint32(1); o <= items; o++ {
-		x.rows.SetFlags(o, x.rows.Flags(o).With(Unique))
-	}
+	states.waiting = nil
 	if page, err := b.Suspects(ctx, SuspectQuery{}); err != nil || len(page.Rows) != 0 || page.Next != "" {
 		t.Errorf("all decided: %+v, %v", page, err)
 	}
-	if _, err := b.Suspects(ctx, SuspectQuery{Cursor: "x"}); !errors.Is(err, ErrQuery) {
+	if _, err := b.Suspects(ctx, SuspectQuery{Cursor: "x"}); !errors.Is(err, verdict.ErrQuery) {
 		t.Error(err)
 	}
 	mustVerify(t, x)

@@ -1,10 +1,11 @@
-package index
+package browse
 
 import (
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 
 	"jianguo/index/sqlite"
@@ -21,22 +22,22 @@ var errOtherFormat = errors.New("another format")
 
 // openProjection opens a projection. One that is damaged, of another format, or of
 // another catalogue (a backup was restored), is made anew.
-func (x *Index) openProjection(ctx context.Context, name, schema string, format int) (projection, error) {
-	path := filepath.Join(x.cfg.Dir, name)
-	p, err := x.tryProjection(ctx, path, schema, format)
+func openProjection(ctx context.Context, cat Catalogue, log *slog.Logger, name, schema string, format int) (projection, error) {
+	path := filepath.Join(cat.Dir(), name)
+	p, err := tryProjection(ctx, cat, path, schema, format)
 	if errors.Is(err, errOtherFormat) || sqlite.Unusable(err) {
-		x.log.WarnContext(ctx, "the file is made anew from the catalogue", "file", path, "because", err)
-		if err = errors.Join(p.close(), sqlite.Remove(filepath.Join(x.cfg.Dir, name))); err == nil {
-			p, err = x.tryProjection(ctx, path, schema, format)
+		log.WarnContext(ctx, "the file is made anew from the catalogue", "file", path, "because", err)
+		if err = errors.Join(p.close(), sqlite.Remove(filepath.Join(cat.Dir(), name))); err == nil {
+			p, err = tryProjection(ctx, cat, path, schema, format)
 		}
 	}
 	if err != nil {
-		return projection{}, errors.Join(fmt.Errorf("index: %s: %w", path, err), p.close())
+		return projection{}, errors.Join(fmt.Errorf("browse: %s: %w", path, err), p.close())
 	}
 	return p, nil
 }
 
-func (x *Index) tryProjection(ctx context.Context, path, schema string, format int) (p projection, err error) {
+func tryProjection(ctx context.Context, cat Catalogue, path, schema string, format int) (p projection, err error) {
 	// It needs no fsync: what a power failure takes is made again.
 	if p.writer, err = sqlite.Open(path, sqlite.Writes, "NORMAL"); err != nil {
 		return p, err
@@ -62,7 +63,7 @@ func (x *Index) tryProjection(ctx context.Context, path, schema string, format i
 	if err != nil {
 		return p, err
 	}
-	if _, last := x.Applied(); mark > last {
+	if _, last := cat.Applied(); mark > last {
 		return p, fmt.Errorf("%w: it knows more events than the catalogue", errOtherFormat)
 	}
 	if p.reader, err = sqlite.Open(path, sqlite.Scans, "NORMAL"); err != nil {
@@ -96,11 +97,11 @@ func setMark(ctx context.Context, tx *sql.Tx, event uint64) error {
 }
 
 // lag is how many events have not been taken in yet.
-func (p *projection) lag(ctx context.Context, x *Index) (uint64, error) {
+func (p *projection) lag(ctx context.Context, cat Catalogue) (uint64, error) {
 	var event uint64
 	if err := p.reader.QueryRowContext(ctx, markQuery).Scan(&event); err != nil {
 		return 0, err
 	}
-	_, last := x.Applied()
+	_, last := cat.Applied()
 	return last - min(event, last), nil
 }

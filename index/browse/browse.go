@@ -1,4 +1,4 @@
-package index
+package browse
 
 import (
 	"context"
@@ -12,18 +12,21 @@ import (
 	"sync"
 	"time"
 
-	"github.com/zeebo/xxh3"
+	"jianguo/index"
+	"jianguo/index/sqlite"
+	"jianguo/index/verdict"
+
 	"golang.org/x/sync/errgroup"
 )
 
-// BrowseFileName is the file of a Browse inside the data directory.
-const BrowseFileName = "browse.db"
+// FileName is the file of a Model's lists inside the data directory.
+const FileName = "browse.db"
 
-// browseFormat is the version of browse.db. A file of another version is made
+// listsFormat is the version of browse.db. A file of another version is made
 // anew: everything in it follows from the catalogue.
-const browseFormat = 6
+const listsFormat = 6
 
-const browseSchema = `
+const listsSchema = `
 CREATE TABLE stories (cluster INTEGER PRIMARY KEY, lead INTEGER NOT NULL, original INTEGER NOT NULL, size INTEGER NOT NULL, sources INTEGER NOT NULL,
   rules INTEGER NOT NULL, first_at INTEGER NOT NULL, last_at INTEGER NOT NULL, heat REAL NOT NULL, pull REAL NOT NULL, spark BLOB NOT NULL);
 CREATE INDEX stories_by_last ON stories (last_at, cluster);
@@ -50,8 +53,8 @@ CREATE INDEX rejected_by_doubt ON rejected (doubt, ordinal);
 CREATE TABLE licensed (of INTEGER, ordinal INTEGER, PRIMARY KEY (of, ordinal)) WITHOUT ROWID;
 `
 
-// BrowseConfig configures a Browse.
-type BrowseConfig struct {
+// Config configures a Browse.
+type Config struct {
 	// Words returns the words under which an article is found; nil: there is
 	// no search. It is called from several goroutines.
 	Words func(title, body string) []string
@@ -70,12 +73,12 @@ type BrowseConfig struct {
 // event log and keeps what it derives in two files of its own, so that the
 // writer of the catalogue never waits for it, and the lists never wait for the
 // search; both can be removed and are then made again. It lags behind by
-// BrowseConfig.Poll and the time that a batch takes, the search by seconds to minutes
+// Config.Poll and the time that a batch takes, the search by seconds to minutes
 // while thousands of articles a second come; what it lists is checked
 // against the present state when it is read.
-type Browse struct {
-	x   *Index
-	cfg BrowseConfig
+type Model struct {
+	cat Catalogue
+	cfg Config
 	log *slog.Logger
 	projection
 
@@ -88,8 +91,8 @@ type Browse struct {
 	words *wordIndex // nil: there is no search
 }
 
-// OpenBrowse opens what there is of the files; Run brings them up to date.
-func (x *Index) OpenBrowse(ctx context.Context, cfg BrowseConfig) (_ *Browse, err error) {
+// Open opens what there is of the files; Run brings them up to date.
+func Open(ctx context.Context, cat Catalogue, cfg Config) (_ *Model, err error) {
 	if cfg.Location == nil {
 		cfg.Location = time.FixedZone("UTC+8", 8*3600)
 	}
@@ -102,11 +105,11 @@ func (x *Index) OpenBrowse(ctx context.Context, cfg BrowseConfig) (_ *Browse, er
 	if cfg.Workers <= 0 {
 		cfg.Workers = (runtime.GOMAXPROCS(0) + 1) / 2
 	}
-	b := &Browse{x: x, cfg: cfg, log: cfg.Logger, few: fewStories, stale: map[uint32]bool{}}
-	b.projection, err = x.openProjection(ctx, BrowseFileName, browseSchema, browseFormat)
+	b := &Model{cat: cat, cfg: cfg, log: cfg.Logger, few: fewStories, stale: map[uint32]bool{}}
+	b.projection, err = openProjection(ctx, cat, cfg.Logger, FileName, listsSchema, listsFormat)
 	if err == nil && cfg.Words != nil {
-		b.words = &wordIndex{x: x, of: cfg.Words, workers: cfg.Workers}
-		b.words.projection, err = x.openProjection(ctx, WordsFileName, wordsSchema, wordsFormat)
+		b.words = &wordIndex{cat: cat, of: cfg.Words, workers: cfg.Workers}
+		b.words.projection, err = openProjection(ctx, cat, cfg.Logger, index.WordsFileName, wordsSchema, wordsFormat)
 	}
 	if err != nil {
 		return nil, errors.Join(err, b.Close())
@@ -115,7 +118,7 @@ func (x *Index) OpenBrowse(ctx context.Context, cfg BrowseConfig) (_ *Browse, er
 }
 
 // Close closes the files. Run must have ended.
-func (b *Browse) Close() error {
+func (b *Model) Close() error {
 	err := b.projection.close()
 	if b.words != nil {
 		err = errors.Join(err, b.words.close())
@@ -125,13 +128,13 @@ func (b *Browse) Close() error {
 
 // Run follows the event log until ctx is done, and then returns nil. An error
 // of a file ends it.
-func (b *Browse) Run(ctx context.Context) error {
+func (b *Model) Run(ctx context.Context) error {
 	g, inner := errgroup.WithContext(ctx)
 	lists := func(ctx context.Context, _ *pace) (bool, error) { return false, b.FollowLists(ctx) }
 	for _, follow := range []func(context.Context, *pace) (more bool, err error){lists, b.followWords} {
 		g.Go(func() error {
 			for {
-				pace := (&pace{rate: &b.x.rate}).begin()
+				pace := (&pace{arriving: b.cat.Arriving}).begin()
 				more, err := follow(inner, pace)
 				if err != nil && inner.Err() == nil {
 					return err
@@ -154,7 +157,7 @@ func (b *Browse) Run(ctx context.Context) error {
 }
 
 // Follow takes in every event there is now.
-func (b *Browse) Follow(ctx context.Context) error {
+func (b *Model) Follow(ctx context.Context) error {
 	err := b.FollowLists(ctx)
 	for more := true; more && err == nil; {
 		more, err = b.followWords(ctx, nil)
@@ -163,42 +166,42 @@ func (b *Browse) Follow(ctx context.Context) error {
 }
 
 // FollowLists takes every event there is now into all but the search.
-func (b *Browse) FollowLists(ctx context.Context) error {
+func (b *Model) FollowLists(ctx context.Context) error {
 	b.follow.Lock()
 	defer b.follow.Unlock()
 	for {
 		n, err := b.step(ctx)
 		if err != nil {
-			return fmt.Errorf("index: follow the events: %w", err)
+			return fmt.Errorf("browse: follow the events: %w", err)
 		}
-		if n < browseBatch {
+		if n < listsBatch {
 			return nil
 		}
 	}
 }
 
 // followWords takes one batch of events into the search.
-func (b *Browse) followWords(ctx context.Context, p *pace) (more bool, err error) {
+func (b *Model) followWords(ctx context.Context, p *pace) (more bool, err error) {
 	if b.words == nil {
 		return false, nil
 	}
 	if more, err = b.words.step(ctx, p); err != nil {
-		return false, fmt.Errorf("index: follow the words: %w", err)
+		return false, fmt.Errorf("browse: follow the words: %w", err)
 	}
 	return more, nil
 }
 
-// browseBatch is how many events one transaction takes in.
-const browseBatch = 1024
+// listsBatch is how many events one transaction takes in.
+const listsBatch = 1024
 
 // Lag is how many events the lists have not taken in yet, and how many the
 // search has not.
-func (b *Browse) Lag(ctx context.Context) (lists, search uint64, err error) {
-	if lists, err = b.lag(ctx, b.x); err == nil && b.words != nil {
-		search, err = b.words.lag(ctx, b.x)
+func (b *Model) Lag(ctx context.Context) (lists, search uint64, err error) {
+	if lists, err = b.lag(ctx, b.cat); err == nil && b.words != nil {
+		search, err = b.words.lag(ctx, b.cat)
 	}
 	if err != nil {
-		return 0, 0, fmt.Errorf("index: lag: %w", err)
+		return 0, 0, fmt.Errorf("browse: lag: %w", err)
 	}
 	return lists, search, nil
 }
@@ -208,9 +211,9 @@ type seen struct {
 	number                   uint64
 	ordinal, of, cluster     uint32
 	series                   uint32
-	verdict, previous        Verdict
-	cause                    Cause
-	rule                     Rule
+	verdict, previous        verdict.Verdict
+	cause                    verdict.Cause
+	rule                     verdict.Rule
 	source                   int64
 	published, arrived       int64
 	distance                 sql.NullInt64
@@ -233,28 +236,30 @@ func (s *seen) scan(r *sql.Rows) error {
 }
 
 // arrives reports whether the event is the arrival of a version.
-func (s *seen) arrives() bool { return s.cause == CauseIngest || s.cause == CauseRevision }
+func (s *seen) arrives() bool {
+	return s.cause == verdict.CauseIngest || s.cause == verdict.CauseRevision
+}
 
 // copied reports whether the event says for the first time that one item is a
 // copy of another: rejected, licensed, or found out by the arrival of what it
 // copied.
 func (s *seen) copied() bool {
-	return s.arrives() && (s.verdict == Duplicate || s.rule == ByLicence) || s.cause == CausePromotion && s.rule == ByPreference
+	return s.arrives() && (s.verdict == verdict.Duplicate || s.rule == verdict.ByLicence) || s.cause == verdict.CausePromotion && s.rule == verdict.ByPreference
 }
 
 // step takes in one batch of events and returns how many it had.
-func (b *Browse) step(ctx context.Context) (n int, err error) {
+func (b *Model) step(ctx context.Context) (n int, err error) {
 	mark, err := b.mark(ctx)
 	if err != nil {
 		return 0, err
 	}
 	var events []seen
-	err = each(ctx, b.x.reader, seenQuery, func(r *sql.Rows) error {
+	err = sqlite.Each(ctx, b.cat.Tables(), seenQuery, func(r *sql.Rows) error {
 		var s seen
 		err := s.scan(r)
 		events = append(events, s)
 		return err
-	}, mark, browseBatch)
+	}, mark, listsBatch)
 	if err != nil {
 		return 0, err
 	}
@@ -271,7 +276,7 @@ func (b *Browse) step(ctx context.Context) (n int, err error) {
 			err = errors.Join(err, tx.Rollback())
 		}
 	}()
-	w := &follower{Browse: b, ctx: context.WithoutCancel(ctx), tx: tx, touched: map[uint32]bool{}, counts: counts{}}
+	w := &follower{Model: b, ctx: context.WithoutCancel(ctx), tx: tx, touched: map[uint32]bool{}, counts: counts{}}
 	for i := range events {
 		if err := w.take(&events[i]); err != nil {
 			return 0, fmt.Errorf("event %d: %w", events[i].number, err)
@@ -290,7 +295,7 @@ func (b *Browse) step(ctx context.Context) (n int, err error) {
 
 // follower is one transaction of Follow; its context is as that of a wordWriter.
 type follower struct {
-	*Browse
+	*Model
 	ctx     context.Context
 	tx      *sql.Tx
 	touched map[uint32]bool // clusters whose story may have changed
@@ -304,11 +309,11 @@ func (w *follower) exec(query string, args ...any) error {
 
 // take counts one event, and notes what has to be counted again.
 func (w *follower) take(s *seen) error {
-	clusters := []uint32{s.cluster, s.wasCluster, s.wasOfCluster, w.x.rows.Cluster(s.ordinal)}
-	if s.cause == CauseIngest && s.verdict != Duplicate {
+	clusters := []uint32{s.cluster, s.wasCluster, s.wasOfCluster, w.cat.Cluster(s.ordinal)}
+	if s.cause == verdict.CauseIngest && s.verdict != verdict.Duplicate {
 		clusters = nil // it is alone in a cluster of its own
 	}
-	if s.cause != CauseIngest {
+	if s.cause != verdict.CauseIngest {
 		// Rare, and able to move whole clusters: every story that any version of
 		// the item was ever in is counted again.
 		var err error
@@ -318,31 +323,31 @@ func (w *follower) take(s *seen) error {
 	}
 	for _, c := range clusters {
 		if c != 0 {
-			w.touched[c], w.touched[w.x.clusters.Resolve(c)] = true, true
+			w.touched[c], w.touched[standing(w.cat, c)] = true, true
 		}
 	}
-	if s.cause == CauseRevision {
+	if s.cause == verdict.CauseRevision {
 		if err := w.superseded(s); err != nil {
 			return err
 		}
 	}
-	if s.previous == Duplicate {
+	if s.previous == verdict.Duplicate {
 		if err := w.exec(`DELETE FROM rejected WHERE ordinal = ?`, s.ordinal); err != nil {
 			return err
 		}
 	}
-	if s.previous == Suspect && s.verdict != Suspect {
+	if s.previous == verdict.Suspect && s.verdict != verdict.Suspect {
 		if err := w.exec(`DELETE FROM queue WHERE ordinal = ?`, s.ordinal); err != nil {
 			return err
 		}
 	}
 	switch s.verdict {
-	case Suspect:
-		if err := w.exec(`INSERT OR REPLACE INTO queue VALUES (?,?,?,?)`, s.ordinal, s.likely(), FamilyOf(s.series, s.of, s.ofSeries), s.source); err != nil {
+	case verdict.Suspect:
+		if err := w.exec(`INSERT OR REPLACE INTO queue VALUES (?,?,?,?)`, s.ordinal, s.likely(), index.FamilyOf(s.series, s.of, s.ofSeries), s.source); err != nil {
 			return err
 		}
-	case Duplicate:
-		if s.rule != ByEditor && s.rule != ByPreference { // nothing that detection has to answer for
+	case verdict.Duplicate:
+		if s.rule != verdict.ByEditor && s.rule != verdict.ByPreference { // nothing that detection has to answer for
 			day := w.day(s.arrived)
 			if err := w.exec(`INSERT OR REPLACE INTO rejected VALUES (?,?,?,?)`, s.ordinal, day, 1-s.likely(), lot(s.ordinal)); err != nil {
 				return err
@@ -355,7 +360,7 @@ func (w *follower) take(s *seen) error {
 	if s.copied() {
 		w.countPair(s)
 	}
-	if s.rule == ByLicence && s.of != 0 {
+	if s.rule == verdict.ByLicence && s.of != 0 {
 		return w.exec(`INSERT OR IGNORE INTO licensed VALUES (?,?)`, s.of, s.ordinal)
 	}
 	return nil
@@ -363,12 +368,11 @@ func (w *follower) take(s *seen) error {
 
 // everIn appends the clusters that the versions of an id have been in.
 func (w *follower) everIn(id string, clusters []uint32) ([]uint32, error) {
-	var buf [8]uint32
-	for _, ordinal := range w.x.ids.Get(buf[:0], xxh3.HashString(id)) {
-		err := each(w.ctx, w.x.reader, `SELECT cluster FROM items WHERE ordinal = ? UNION SELECT cluster FROM events WHERE ordinal = ? AND cause > 2`, func(r *sql.Rows) error {
+	for _, ordinal := range w.cat.Versions(id) {
+		err := sqlite.Each(w.ctx, w.cat.Tables(), `SELECT cluster FROM items WHERE ordinal = ? UNION SELECT cluster FROM events WHERE ordinal = ? AND cause > 2`, func(r *sql.Rows) error {
 			var c uint32
 			err := r.Scan(&c)
-			clusters = append(clusters, c, w.x.rows.Cluster(ordinal))
+			clusters = append(clusters, c, w.cat.Cluster(ordinal))
 			return err
 		}, ordinal, ordinal)
 		if err != nil {
@@ -381,12 +385,11 @@ func (w *follower) everIn(id string, clusters []uint32) ([]uint32, error) {
 // superseded takes the earlier versions of a revised item out of the queues;
 // their stories have lost a member, which no event of their own says.
 func (w *follower) superseded(s *seen) error {
-	var buf [8]uint32
-	for _, ordinal := range w.x.ids.Get(buf[:0], xxh3.HashString(s.id)) {
+	for _, ordinal := range w.cat.Versions(s.id) {
 		if ordinal >= s.ordinal {
 			continue
 		}
-		w.touched[w.x.clusters.Resolve(w.x.rows.Cluster(ordinal))] = true
+		w.touched[standing(w.cat, w.cat.Cluster(ordinal))] = true
 		for _, table := range []string{"queue", "rejected"} {
 			if err := w.exec(`DELETE FROM `+table+` WHERE ordinal = ?`, ordinal); err != nil {
 				return err
@@ -397,14 +400,14 @@ func (w *follower) superseded(s *seen) error {
 }
 
 // day is the number of the day of a time, in the place of the editors.
-func (b *Browse) day(ms int64) int64 {
+func (b *Model) day(ms int64) int64 {
 	t := time.UnixMilli(ms).In(b.cfg.Location)
 	_, offset := t.Zone()
 	return (t.Unix() + int64(offset)) / 86400
 }
 
 // dayTime is the beginning of a day.
-func (b *Browse) dayTime(day int64) time.Time {
+func (b *Model) dayTime(day int64) time.Time {
 	y, m, d := time.Unix(day*86400, 0).UTC().Date()
 	return time.Date(y, m, d, 0, 0, 0, 0, b.cfg.Location)
 }
@@ -422,7 +425,7 @@ func lot(ordinal uint32) int64 {
 // judge's own score where it is kept, else resemblance, less where figures
 // stand against each other.
 func (s *seen) likely() float64 {
-	if s.rule == ByExact || s.rule == ByBlocked && !s.resemblance.Valid {
+	if s.rule == verdict.ByExact || s.rule == verdict.ByBlocked && !s.resemblance.Valid {
 		return 1
 	}
 	p := 0.5
@@ -436,7 +439,7 @@ func (s *seen) likely() float64 {
 		return p
 	}
 	var f struct {
-		Facts
+		verdict.Facts
 		Score *float64 `json:"score"`
 	}
 	if json.Unmarshal([]byte(s.evidence.String), &f) != nil {

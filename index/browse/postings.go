@@ -1,4 +1,4 @@
-package index
+package browse
 
 // wordPosting is a word and a version that has it: the word's key, and the ordinal.
 type wordPosting uint64

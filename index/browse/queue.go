@@ -1,4 +1,4 @@
-package index
+package browse
 
 import (
 	"context"
@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"strings"
 
-	"jianguo/index/resident"
+	"jianguo/index"
+	"jianguo/index/sqlite"
+	"jianguo/index/verdict"
 )
 
 // seriesShown is how many members of a series a row of the queue carries.
@@ -17,11 +19,11 @@ const seriesShown = 50
 // SuspectRow is one row of the queue of suspects: one, or those of a family
 // (FamilyOf): of one series, or like the same article.
 type SuspectRow struct {
-	Items   []Brief // those that wait; the likeliest first, at most 50
-	Waiting int     // how many wait in it
-	Family  uint32  // 0: it is of none
-	Error   float64 // how likely publishing it was a mistake, 0…1
-	Watched bool    // its source is watched
+	Items   []index.Brief // those that wait; the likeliest first, at most 50
+	Waiting int           // how many wait in it
+	Family  uint32        // 0: it is of none
+	Error   float64       // how likely publishing it was a mistake, 0…1
+	Watched bool          // its source is watched
 }
 
 // SuspectQuery selects suspects that nobody has decided about.
@@ -49,7 +51,7 @@ type suspectCursor struct {
 // sources first, then those most likely to be copies. A family is one row, in
 // the place of its likeliest member. What is decided between two pages leaves
 // the order of the rest as it was.
-func (b *Browse) Suspects(ctx context.Context, q SuspectQuery) (*SuspectPage, error) {
+func (b *Model) Suspects(ctx context.Context, q SuspectQuery) (*SuspectPage, error) {
 	limit := min(max(q.Limit, 0), 200)
 	if limit == 0 {
 		limit = 40
@@ -61,7 +63,7 @@ func (b *Browse) Suspects(ctx context.Context, q SuspectQuery) (*SuspectPage, er
 			err = json.Unmarshal(raw, &at)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("cursor %q is not one that a page gave: %w", q.Cursor, ErrQuery)
+			return nil, fmt.Errorf("cursor %q is not one that a page gave: %w", q.Cursor, verdict.ErrQuery)
 		}
 	}
 	watched, err := b.watched(ctx)
@@ -78,7 +80,7 @@ func (b *Browse) Suspects(ctx context.Context, q SuspectQuery) (*SuspectPage, er
 	for {
 		full, err := b.suspects(ctx, page, &at, watched, q.Source != "", only, limit)
 		if err != nil {
-			return nil, fmt.Errorf("index: suspects: %w", err)
+			return nil, fmt.Errorf("browse: suspects: %w", err)
 		}
 		if full {
 			raw, err := json.Marshal(at)
@@ -94,7 +96,7 @@ func (b *Browse) Suspects(ctx context.Context, q SuspectQuery) (*SuspectPage, er
 
 // suspects appends rows of one half of the queue from a place on, and moves the
 // place; full says that the page is, and that there is more.
-func (b *Browse) suspects(ctx context.Context, page *SuspectPage, at *suspectCursor, watched string, filtered bool, only int64, limit int) (full bool, err error) {
+func (b *Model) suspects(ctx context.Context, page *SuspectPage, at *suspectCursor, watched string, filtered bool, only int64, limit int) (full bool, err error) {
 	where := `source IN (` + watched + `)`
 	if at.Rest {
 		where = `source NOT IN (` + watched + `)`
@@ -110,7 +112,7 @@ func (b *Browse) suspects(ctx context.Context, page *SuspectPage, at *suspectCur
 	var heads []head
 	// A row stands where its likeliest member does: a member that another of
 	// its series goes before is no row.
-	err = each(ctx, b.reader, `SELECT ordinal, series, error FROM queue q WHERE (error, ordinal) < (?, ?) AND `+where+`
+	err = sqlite.Each(ctx, b.reader, `SELECT ordinal, series, error FROM queue q WHERE (error, ordinal) < (?, ?) AND `+where+`
 		AND (series = 0 OR NOT EXISTS (SELECT 1 FROM queue p WHERE p.series = q.series AND (p.error, p.ordinal) > (q.error, q.ordinal)))
 		ORDER BY error DESC, ordinal DESC LIMIT ?`, func(r *sql.Rows) error {
 		var h head
@@ -139,10 +141,10 @@ func (b *Browse) suspects(ctx context.Context, page *SuspectPage, at *suspectCur
 }
 
 // suspectRow reads a row; one that was decided a moment ago has no items.
-func (b *Browse) suspectRow(ctx context.Context, head, series uint32) (row SuspectRow, err error) {
+func (b *Model) suspectRow(ctx context.Context, head, series uint32) (row SuspectRow, err error) {
 	ordinals := []uint32{}
 	waits := func(o uint32) {
-		if b.x.waits(o) {
+		if b.waits(o) {
 			if row.Waiting++; len(ordinals) < seriesShown {
 				ordinals = append(ordinals, o)
 			}
@@ -150,7 +152,7 @@ func (b *Browse) suspectRow(ctx context.Context, head, series uint32) (row Suspe
 	}
 	if series == 0 {
 		waits(head)
-	} else if err := each(ctx, b.reader, `SELECT ordinal FROM queue WHERE series = ? ORDER BY error DESC, ordinal DESC`, func(r *sql.Rows) error {
+	} else if err := sqlite.Each(ctx, b.reader, `SELECT ordinal FROM queue WHERE series = ? ORDER BY error DESC, ordinal DESC`, func(r *sql.Rows) error {
 		var o uint32
 		err := r.Scan(&o)
 		waits(o)
@@ -158,7 +160,7 @@ func (b *Browse) suspectRow(ctx context.Context, head, series uint32) (row Suspe
 	}, series); err != nil {
 		return row, err
 	}
-	briefs, err := b.x.Briefs(ctx, ordinals)
+	briefs, err := b.cat.Briefs(ctx, ordinals)
 	for _, o := range ordinals {
 		if item := briefs[o]; item != nil {
 			row.Items = append(row.Items, *item)
@@ -168,49 +170,49 @@ func (b *Browse) suspectRow(ctx context.Context, head, series uint32) (row Suspe
 }
 
 // waits reports whether a version is a suspect that nobody has decided about.
-func (x *Index) waits(ordinal uint32) bool {
-	f := x.rows.Flags(ordinal)
-	return f.Verdict() == Suspect && f&resident.Superseded == 0
+func (b *Model) waits(ordinal uint32) bool {
+	v, superseded := b.cat.State(ordinal)
+	return v == verdict.Suspect && !superseded
 }
 
 // FamilyWaiting lists those of a family that wait and have not changed since an
 // event, the likeliest first: what an editor who saw the row then decides
 // about.
-func (b *Browse) FamilyWaiting(ctx context.Context, family uint32, since uint64) ([]DecisionItem, error) {
+func (b *Model) FamilyWaiting(ctx context.Context, family uint32, since uint64) ([]index.DecisionItem, error) {
 	var ordinals []uint32
-	err := each(ctx, b.reader, `SELECT ordinal FROM queue WHERE series = ? ORDER BY error DESC, ordinal DESC`, func(r *sql.Rows) error {
+	err := sqlite.Each(ctx, b.reader, `SELECT ordinal FROM queue WHERE series = ? ORDER BY error DESC, ordinal DESC`, func(r *sql.Rows) error {
 		var o uint32
 		err := r.Scan(&o)
-		if b.x.waits(o) {
+		if b.waits(o) {
 			ordinals = append(ordinals, o)
 		}
 		return err
 	}, family)
 	if err != nil {
-		return nil, fmt.Errorf("index: family %d: %w", family, err)
+		return nil, fmt.Errorf("browse: family %d: %w", family, err)
 	}
-	briefs, err := b.x.Briefs(ctx, ordinals)
+	briefs, err := b.cat.Briefs(ctx, ordinals)
 	if err != nil {
 		return nil, err
 	}
-	var items []DecisionItem
+	var items []index.DecisionItem
 	for _, o := range ordinals {
 		if m := briefs[o]; m != nil && m.Event <= since {
-			items = append(items, DecisionItem{Item: m.ID, Seen: m.Event})
+			items = append(items, index.DecisionItem{Item: m.ID, Seen: m.Event})
 		}
 	}
 	return items, nil
 }
 
 // watched lists the numbers of the watched sources, for a query.
-func (b *Browse) watched(ctx context.Context) (string, error) {
-	policies, err := b.x.SourcePolicies(ctx)
+func (b *Model) watched(ctx context.Context) (string, error) {
+	policies, err := b.cat.SourcePolicies(ctx)
 	if err != nil {
 		return "", err
 	}
 	var list []string
 	for name, p := range policies {
-		if p.Policy != SourceWatched {
+		if p.Policy != index.SourceWatched {
 			continue
 		}
 		n, err := b.sourceNumber(ctx, name)
@@ -223,10 +225,10 @@ func (b *Browse) watched(ctx context.Context) (string, error) {
 }
 
 // sourceNumber is the number of a source, -1 if nothing has come from it.
-func (b *Browse) sourceNumber(ctx context.Context, name string) (number int64, err error) {
-	err = b.x.reader.QueryRowContext(ctx, `SELECT coalesce((SELECT number FROM sources WHERE name = ?), -1)`, name).Scan(&number)
+func (b *Model) sourceNumber(ctx context.Context, name string) (number int64, err error) {
+	err = b.cat.Tables().QueryRowContext(ctx, `SELECT coalesce((SELECT number FROM sources WHERE name = ?), -1)`, name).Scan(&number)
 	if err != nil {
-		err = fmt.Errorf("index: source %q: %w", name, err)
+		err = fmt.Errorf("browse: source %q: %w", name, err)
 	}
 	return number, err
 }

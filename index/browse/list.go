@@ -1,4 +1,4 @@
-package index
+package browse
 
 import (
 	"context"
@@ -8,23 +8,27 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"jianguo/index"
+	"jianguo/index/sqlite"
+	"jianguo/index/verdict"
 )
 
 // Story is a cluster of two or more as lists show it.
 type Story struct {
 	ID             uint32
-	Lead, Original *Brief // nil: none is left; Original nil too where it is the lead
+	Lead, Original *index.Brief // nil: none is left; Original nil too where it is the lead
 	Size, Sources  int
-	Rules          []Rule
+	Rules          []verdict.Rule
 	First, Last    time.Time // of arrival
 	Spark          []byte    // SparkSteps numbers, 0…255, over the times of publication
 }
 
 // StoryQuery selects stories.
 type StoryQuery struct {
-	Sort    string // heat (default): most recent copies first; last, first: newest first; size
-	Source  string // only stories with a member of it
-	Rule    Rule   // only stories with a copy found by it
+	Sort    string       // heat (default): most recent copies first; last, first: newest first; size
+	Source  string       // only stories with a member of it
+	Rule    verdict.Rule // only stories with a copy found by it
 	MinSize int
 	Since   time.Time // last copy not before
 	Cursor  string    // from StoryPage.Next
@@ -46,10 +50,10 @@ type storyCursor struct {
 
 // Stories lists stories. A page after a cursor goes on where the one before
 // it ended, whatever has arrived since.
-func (b *Browse) Stories(ctx context.Context, q StoryQuery) (*StoryPage, error) {
+func (b *Model) Stories(ctx context.Context, q StoryQuery) (*StoryPage, error) {
 	column := map[string]string{"": "heat", "heat": "heat", "last": "last_at", "first": "first_at", "size": "size"}[q.Sort]
 	if column == "" {
-		return nil, fmt.Errorf("sort %q: want heat, last, first or size: %w", q.Sort, ErrQuery)
+		return nil, fmt.Errorf("sort %q: want heat, last, first or size: %w", q.Sort, verdict.ErrQuery)
 	}
 	limit := min(max(q.Limit, 0), 200)
 	if limit == 0 {
@@ -57,7 +61,7 @@ func (b *Browse) Stories(ctx context.Context, q StoryQuery) (*StoryPage, error) 
 	}
 	from, where, args, err := b.storiesFrom(ctx, &q, column)
 	if err != nil {
-		return nil, fmt.Errorf("index: stories: %w", err)
+		return nil, fmt.Errorf("browse: stories: %w", err)
 	}
 	if q.Cursor != "" {
 		var c storyCursor
@@ -66,14 +70,14 @@ func (b *Browse) Stories(ctx context.Context, q StoryQuery) (*StoryPage, error) 
 			err = json.Unmarshal(raw, &c)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("cursor %q is not one that a page gave: %w", q.Cursor, ErrQuery)
+			return nil, fmt.Errorf("cursor %q is not one that a page gave: %w", q.Cursor, verdict.ErrQuery)
 		}
 		where, args = append(where, `(`+column+`, cluster) < (?, ?)`), append(args, c.Value, c.ID)
 	}
 	page := &StoryPage{}
 	var leads, originals []uint32
 	var last storyCursor
-	err = each(ctx, b.reader, `SELECT cluster, lead, original, size, sources, rules, first_at, last_at, spark, `+column+` FROM stories `+from+` WHERE `+
+	err = sqlite.Each(ctx, b.reader, `SELECT cluster, lead, original, size, sources, rules, first_at, last_at, spark, `+column+` FROM stories `+from+` WHERE `+
 		strings.Join(where, ` AND `)+` ORDER BY `+column+` DESC, cluster DESC LIMIT ?`, func(r *sql.Rows) error {
 		var s Story
 		var lead, original, rules uint32
@@ -93,9 +97,9 @@ func (b *Browse) Stories(ctx context.Context, q StoryQuery) (*StoryPage, error) 
 		return nil
 	}, append(args, limit+1)...)
 	if err != nil {
-		return nil, fmt.Errorf("index: stories: %w", err)
+		return nil, fmt.Errorf("browse: stories: %w", err)
 	}
-	briefs, err := b.x.Briefs(ctx, append(append([]uint32{}, leads...), originals...))
+	briefs, err := b.cat.Briefs(ctx, append(append([]uint32{}, leads...), originals...))
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +120,7 @@ const fewStories = 2000
 // ask of each. Where a filter leaves few stories those are read and sorted;
 // else each filter leaves many, and they are met soon enough along the order
 // itself. Either way it is far less than all.
-func (b *Browse) storiesFrom(ctx context.Context, q *StoryQuery, column string) (from string, where []string, args []any, err error) {
+func (b *Model) storiesFrom(ctx context.Context, q *StoryQuery, column string) (from string, where []string, args []any, err error) {
 	few := func(query string, args ...any) bool {
 		n := 0
 		if from == "" && err == nil {
@@ -145,7 +149,7 @@ func (b *Browse) storiesFrom(ctx context.Context, q *StoryQuery, column string) 
 		}
 		facets = append(facets, facet{"story_sources", "source", number})
 	}
-	if q.Rule != NoRule {
+	if q.Rule != verdict.NoRule {
 		facets = append(facets, facet{"story_rules", "rule", q.Rule})
 	}
 	for _, f := range facets {
@@ -159,7 +163,7 @@ func (b *Browse) storiesFrom(ctx context.Context, q *StoryQuery, column string) 
 	if ask(`size >= ?`, max(q.MinSize, 2)); q.MinSize > 2 && few(`SELECT 1 FROM stories INDEXED BY stories_by_size WHERE size >= ?`, q.MinSize) {
 		from = `INDEXED BY stories_by_size`
 	}
-	if ask(`last_at >= ?`, millis(q.Since)); !q.Since.IsZero() && few(`SELECT 1 FROM stories INDEXED BY stories_by_last WHERE last_at >= ?`, millis(q.Since)) {
+	if ask(`last_at >= ?`, q.Since.UnixMilli()); !q.Since.IsZero() && few(`SELECT 1 FROM stories INDEXED BY stories_by_last WHERE last_at >= ?`, q.Since.UnixMilli()) {
 		from = `INDEXED BY stories_by_last`
 	}
 	if from == "" {
@@ -168,8 +172,8 @@ func (b *Browse) storiesFrom(ctx context.Context, q *StoryQuery, column string) 
 	return from, where, args, err
 }
 
-func ruleList(bits uint32) (rules []Rule) {
-	for r := ByExact; r <= ByPreference; r++ {
+func ruleList(bits uint32) (rules []verdict.Rule) {
+	for r := verdict.ByExact; r <= verdict.ByPreference; r++ {
 		if bits&(1<<r) != 0 {
 			rules = append(rules, r)
 		}

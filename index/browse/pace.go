@@ -1,4 +1,4 @@
-package index
+package browse
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 // works calls rest between small pieces of work, so that no article waits for long
 // behind it. For one goroutine; nil never rests.
 type pace struct {
-	rate *rate
-	from time.Time // when the present stretch of work began
+	arriving func() int64 // mutations a second, as of now
+	from     time.Time    // when the present stretch of work began
 }
 
 const (
@@ -26,7 +26,7 @@ func (p *pace) begin() *pace {
 	if p == nil {
 		return nil
 	}
-	return &pace{p.rate, time.Now()}
+	return &pace{p.arriving, time.Now()}
 }
 
 // rest waits, where enough has been worked and many mutations come. Its error is
@@ -40,7 +40,7 @@ func (p *pace) rest(ctx context.Context) error {
 	if worked < paceStretch {
 		return nil
 	}
-	if p.rate.lately(now) > paceBusy {
+	if p.arriving() > paceBusy {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()

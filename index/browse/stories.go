@@ -1,4 +1,4 @@
-package index
+package browse
 
 import (
 	"context"
@@ -6,8 +6,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"strings"
 	"time"
+
+	"jianguo/index"
+	"jianguo/index/sqlite"
+	"jianguo/index/verdict"
 )
 
 // Stories of more than largeStory members are counted again every slowStories,
@@ -43,14 +46,9 @@ type story struct {
 	originalAt     int64
 }
 
-func (s *story) add(ordinal uint32, rule Rule, source int64, published sql.NullInt64, arrived int64) {
-	m := Member{Arrived: time.UnixMilli(arrived)}
-	when := arrived
-	if published.Valid {
-		t := time.UnixMilli(published.Int64)
-		m.Published = &t
-	}
-	if credible(&m) {
+func (s *story) add(ordinal uint32, rule verdict.Rule, source int64, published sql.NullInt64, arrived int64) {
+	when, at := arrived, time.UnixMilli(published.Int64)
+	if published.Valid && index.Credible(&at, time.UnixMilli(arrived)) {
 		when = published.Int64
 		if s.original == 0 || when < s.originalAt {
 			s.original, s.originalAt = ordinal, when
@@ -116,17 +114,6 @@ func (s *story) spark() []byte {
 	return out
 }
 
-// membersFrom is the part of a query that yields the members of a cluster as m.
-func (x *Index) membersFrom(cluster uint32) (string, []any) {
-	_, lead := x.clusters.Lead(cluster)
-	ids := x.clusters.Behind(cluster)
-	args := make([]any, len(ids), len(ids)+2)
-	for i, id := range ids {
-		args[i] = id
-	}
-	return `(SELECT ordinal FROM members WHERE cluster IN (?` + strings.Repeat(`,?`, len(ids)-1) + `) UNION SELECT ? WHERE ? != 0) m`, append(args, lead, lead)
-}
-
 // stories counts the touched stories again.
 func (w *follower) stories() error {
 	now := time.Now()
@@ -163,15 +150,15 @@ func (w *follower) stories() error {
 
 // story counts one story again from the catalogue.
 func (w *follower) story(cluster uint32) error {
-	x := w.x
-	_, lead := x.clusters.Lead(cluster)
+	x := w.cat
+	_, lead := x.Lead(cluster)
 	s := story{lead: lead, sources: map[int64]int{}, recent: map[int64]int64{}}
-	if x.clusters.Resolve(cluster) == cluster {
-		from, args := x.membersFrom(cluster)
-		err := each(w.ctx, x.reader, `SELECT i.ordinal, coalesce(c.rule, i.rule), coalesce(i.source, 0), i.published_at, i.arrived_at FROM `+from+
+	if standing(x, cluster) == cluster {
+		from, args := x.Members(cluster)
+		err := sqlite.Each(w.ctx, x.Tables(), `SELECT i.ordinal, coalesce(c.rule, i.rule), coalesce(i.source, 0), i.published_at, i.arrived_at FROM `+from+
 			` JOIN items i ON i.ordinal = m.ordinal LEFT JOIN current c ON c.ordinal = i.ordinal`, func(r *sql.Rows) error {
 			var ordinal uint32
-			var rule Rule
+			var rule verdict.Rule
 			var source, arrived int64
 			var published sql.NullInt64
 			if err := r.Scan(&ordinal, &rule, &source, &published, &arrived); err != nil {
@@ -235,11 +222,11 @@ type Moment struct {
 // StoryView is one story in full.
 type StoryView struct {
 	Story
-	Members []Brief  // one page of them, the lead first, then by arrival
-	Moments []Moment // at most momentLimit, by arrival
+	Members []index.Brief // one page of them, the lead first, then by arrival
+	Moments []Moment      // at most momentLimit, by arrival
 	// Licensed are accepted copies of it, whose sources may republish: at most
 	// licensedLimit, the newest first.
-	Licensed []Brief
+	Licensed []index.Brief
 	Next     uint32 // the ordinal to ask the next page after; 0: the end
 }
 
@@ -251,19 +238,19 @@ const (
 // Story reads a story and a page of its members: those after an ordinal (0:
 // the first). The id of a merged cluster leads to the one it was merged into,
 // that of an item without copies to a story of one.
-func (b *Browse) Story(ctx context.Context, id, after uint32, limit int) (*StoryView, error) {
-	x := b.x
-	id = x.clusters.Resolve(id)
-	from, args := x.membersFrom(id)
-	_, lead := x.clusters.Lead(id)
+func (b *Model) Story(ctx context.Context, id, after uint32, limit int) (*StoryView, error) {
+	x := b.cat
+	id = standing(x, id)
+	from, args := x.Members(id)
+	_, lead := x.Lead(id)
 	v := &StoryView{Story: Story{ID: id}}
 	s := story{lead: lead, sources: map[int64]int{}, recent: map[int64]int64{}}
 	var page []uint32
-	err := each(ctx, x.reader, `SELECT i.ordinal, coalesce(c.rule, i.rule), coalesce(i.source, 0), coalesce(n.name, ''), i.published_at, i.arrived_at FROM `+from+
+	err := sqlite.Each(ctx, x.Tables(), `SELECT i.ordinal, coalesce(c.rule, i.rule), coalesce(i.source, 0), coalesce(n.name, ''), i.published_at, i.arrived_at FROM `+from+
 		` JOIN items i ON i.ordinal = m.ordinal LEFT JOIN current c ON c.ordinal = i.ordinal LEFT JOIN sources n ON n.number = i.source ORDER BY i.ordinal LIMIT ?`,
 		func(r *sql.Rows) error {
 			var ordinal uint32
-			var rule Rule
+			var rule verdict.Rule
 			var source, arrived int64
 			var name string
 			var published sql.NullInt64
@@ -285,10 +272,10 @@ func (b *Browse) Story(ctx context.Context, id, after uint32, limit int) (*Story
 			return nil
 		}, append(args, maxStory)...)
 	if err != nil {
-		return nil, fmt.Errorf("index: story %d: %w", id, err)
+		return nil, fmt.Errorf("browse: story %d: %w", id, err)
 	}
-	if s.size == 0 && x.rows.Flags(id) == 0 {
-		return nil, fmt.Errorf("index: story %d: %w", id, ErrNotFound)
+	if v, _ := x.State(id); s.size == 0 && v == 0 {
+		return nil, fmt.Errorf("browse: story %d: %w", id, verdict.ErrNotFound)
 	}
 	v.Size, v.Sources, v.Rules, v.Spark = s.size, len(s.sources), ruleList(s.rules), s.spark()
 	v.First, v.Last = time.UnixMilli(s.first).UTC(), time.UnixMilli(s.last).UTC()
@@ -312,13 +299,13 @@ func (b *Browse) Story(ctx context.Context, id, after uint32, limit int) (*Story
 		}
 	}
 	if err := b.licensed(ctx, v); err != nil {
-		return nil, fmt.Errorf("index: story %d: %w", id, err)
+		return nil, fmt.Errorf("browse: story %d: %w", id, err)
 	}
 	return v, nil
 }
 
 // licensed reads the accepted copies of a story's members.
-func (b *Browse) licensed(ctx context.Context, v *StoryView) error {
+func (b *Model) licensed(ctx context.Context, v *StoryView) error {
 	of := make([]uint32, 0, len(v.Moments)+1)
 	for i := range v.Moments {
 		of = append(of, v.Moments[i].Ordinal)
@@ -328,7 +315,7 @@ func (b *Browse) licensed(ctx context.Context, v *StoryView) error {
 		return err
 	}
 	var ordinals []uint32
-	err = each(ctx, b.reader, `SELECT DISTINCT ordinal FROM licensed WHERE of IN (SELECT value FROM json_each(?)) ORDER BY ordinal DESC LIMIT ?`, func(r *sql.Rows) error {
+	err = sqlite.Each(ctx, b.reader, `SELECT DISTINCT ordinal FROM licensed WHERE of IN (SELECT value FROM json_each(?)) ORDER BY ordinal DESC LIMIT ?`, func(r *sql.Rows) error {
 		var o uint32
 		err := r.Scan(&o)
 		ordinals = append(ordinals, o)
@@ -337,10 +324,10 @@ func (b *Browse) licensed(ctx context.Context, v *StoryView) error {
 	if err != nil {
 		return err
 	}
-	briefs, err := b.x.Briefs(ctx, ordinals)
+	briefs, err := b.cat.Briefs(ctx, ordinals)
 	for _, o := range ordinals {
 		// What it was is checked against what it is.
-		if m := briefs[o]; m != nil && m.Rule == ByLicence && m.Verdict.Accepted() && !m.Superseded && len(v.Licensed) < licensedLimit {
+		if m := briefs[o]; m != nil && m.Rule == verdict.ByLicence && m.Verdict.Accepted() && !m.Superseded && len(v.Licensed) < licensedLimit {
 			v.Licensed = append(v.Licensed, *m)
 		}
 	}

@@ -1,4 +1,4 @@
-package index
+package browse
 
 import (
 	"context"
@@ -7,6 +7,10 @@ import (
 	"fmt"
 	"math"
 	"time"
+
+	"jianguo/index"
+	"jianguo/index/sqlite"
+	"jianguo/index/verdict"
 )
 
 // counts are a batch's additions to the tables of counts, by their keys.
@@ -53,9 +57,9 @@ func (c counts) write(w *follower) error {
 func (w *follower) count(s *seen) {
 	t := tally{1, 0, 0}
 	switch s.verdict {
-	case Duplicate:
+	case verdict.Duplicate:
 		t[1] = 1
-	case Suspect:
+	case verdict.Suspect:
 		t[2] = 1
 	}
 	w.counts.add("hours", t, s.arrived/3_600_000)
@@ -111,9 +115,9 @@ type HourCount struct {
 
 // Hours returns the counts by hour of arrival since a time, hours without
 // arrivals left out.
-func (b *Browse) Hours(ctx context.Context, since time.Time) ([]HourCount, error) {
+func (b *Model) Hours(ctx context.Context, since time.Time) ([]HourCount, error) {
 	var out []HourCount
-	err := each(ctx, b.reader, `SELECT hour, items, duplicates, suspects FROM hours WHERE hour >= ? ORDER BY hour`, func(r *sql.Rows) error {
+	err := sqlite.Each(ctx, b.reader, `SELECT hour, items, duplicates, suspects FROM hours WHERE hour >= ? ORDER BY hour`, func(r *sql.Rows) error {
 		var c HourCount
 		var hour int64
 		err := r.Scan(&hour, &c.Items, &c.Duplicates, &c.Suspects)
@@ -122,7 +126,7 @@ func (b *Browse) Hours(ctx context.Context, since time.Time) ([]HourCount, error
 		return err
 	}, since.UnixMilli()/3_600_000)
 	if err != nil {
-		return nil, fmt.Errorf("index: hours: %w", err)
+		return nil, fmt.Errorf("browse: hours: %w", err)
 	}
 	return out, nil
 }
@@ -136,14 +140,14 @@ type Totals struct {
 }
 
 // Totals counts.
-func (b *Browse) Totals(ctx context.Context) (Totals, error) {
+func (b *Model) Totals(ctx context.Context) (Totals, error) {
 	var t Totals
 	err := b.reader.QueryRowContext(ctx, `SELECT coalesce(sum(items), 0), coalesce(sum(duplicates), 0), coalesce(sum(suspects), 0),
 		(SELECT count(*) FROM queue), (SELECT count(*) FROM stories) FROM hours`).Scan(&t.Items, &t.Duplicates, &t.Suspects, &t.Waiting, &t.Stories)
 	if err != nil {
-		return t, fmt.Errorf("index: totals: %w", err)
+		return t, fmt.Errorf("browse: totals: %w", err)
 	}
-	_, t.Events = b.x.Applied()
+	_, t.Events = b.cat.Applied()
 	return t, nil
 }
 
@@ -157,9 +161,9 @@ type SourceCount struct {
 }
 
 // Sources lists the sources that delivered most since a time.
-func (b *Browse) Sources(ctx context.Context, since time.Time, limit int) ([]SourceCount, error) {
+func (b *Model) Sources(ctx context.Context, since time.Time, limit int) ([]SourceCount, error) {
 	var out []SourceCount
-	err := each(ctx, b.reader, `SELECT source, sum(items), sum(duplicates), sum(suspects) FROM source_days WHERE day >= ?
+	err := sqlite.Each(ctx, b.reader, `SELECT source, sum(items), sum(duplicates), sum(suspects) FROM source_days WHERE day >= ?
 		GROUP BY source ORDER BY 2 DESC, 1 LIMIT ?`, func(r *sql.Rows) error {
 		var c SourceCount
 		err := r.Scan(&c.Number, &c.Items, &c.Duplicates, &c.Suspects)
@@ -167,9 +171,9 @@ func (b *Browse) Sources(ctx context.Context, since time.Time, limit int) ([]Sou
 		return err
 	}, b.day(since.UnixMilli()), limit)
 	if err != nil {
-		return nil, fmt.Errorf("index: sources: %w", err)
+		return nil, fmt.Errorf("browse: sources: %w", err)
 	}
-	policies, err := b.x.SourcePolicies(ctx)
+	policies, err := b.cat.SourcePolicies(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -183,7 +187,7 @@ func (b *Browse) Sources(ctx context.Context, since time.Time, limit int) ([]Sou
 	}
 	for i := range out {
 		c := &out[i]
-		c.Name, c.Policy = names[c.Number], SourceNormal
+		c.Name, c.Policy = names[c.Number], index.SourceNormal
 		if d, ok := delays[c.Number]; ok {
 			c.Delay = &d
 		}
@@ -196,29 +200,29 @@ func (b *Browse) Sources(ctx context.Context, since time.Time, limit int) ([]Sou
 
 // SourceNames lists the sources that delivered most since the day of a time, by
 // name.
-func (b *Browse) SourceNames(ctx context.Context, since time.Time, limit int) ([]string, error) {
+func (b *Model) SourceNames(ctx context.Context, since time.Time, limit int) ([]string, error) {
 	known, err := b.sourceNames(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var names []string
-	err = each(ctx, b.reader, `SELECT source, sum(items) FROM source_days WHERE day >= ? GROUP BY source ORDER BY 2 DESC, 1 LIMIT ?`, func(r *sql.Rows) error {
+	err = sqlite.Each(ctx, b.reader, `SELECT source, sum(items) FROM source_days WHERE day >= ? GROUP BY source ORDER BY 2 DESC, 1 LIMIT ?`, func(r *sql.Rows) error {
 		var number, n int64
 		err := r.Scan(&number, &n)
 		names = append(names, known[number])
 		return err
 	}, b.day(since.UnixMilli()), limit)
 	if err != nil {
-		return nil, fmt.Errorf("index: sources: %w", err)
+		return nil, fmt.Errorf("browse: sources: %w", err)
 	}
 	return names, nil
 }
 
 // sourceNames returns the names of all sources. There are few thousands of
 // them, however many items.
-func (b *Browse) sourceNames(ctx context.Context) (map[int64]string, error) {
+func (b *Model) sourceNames(ctx context.Context) (map[int64]string, error) {
 	names := map[int64]string{}
-	err := each(ctx, b.x.reader, `SELECT number, name FROM sources`, func(r *sql.Rows) error {
+	err := sqlite.Each(ctx, b.cat.Tables(), `SELECT number, name FROM sources`, func(r *sql.Rows) error {
 		var number int64
 		var name string
 		err := r.Scan(&number, &name)
@@ -226,16 +230,16 @@ func (b *Browse) sourceNames(ctx context.Context) (map[int64]string, error) {
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("index: sources: %w", err)
+		return nil, fmt.Errorf("browse: sources: %w", err)
 	}
 	return names, nil
 }
 
-func (b *Browse) medianDelays(ctx context.Context) (map[int64]time.Duration, error) {
+func (b *Model) medianDelays(ctx context.Context) (map[int64]time.Duration, error) {
 	type half struct{ source, bucket, n int64 }
 	var all []half
 	total := map[int64]int64{}
-	err := each(ctx, b.reader, `SELECT source, bucket, n FROM delays ORDER BY source, bucket`, func(r *sql.Rows) error {
+	err := sqlite.Each(ctx, b.reader, `SELECT source, bucket, n FROM delays ORDER BY source, bucket`, func(r *sql.Rows) error {
 		var h half
 		err := r.Scan(&h.source, &h.bucket, &h.n)
 		all = append(all, h)
@@ -243,7 +247,7 @@ func (b *Browse) medianDelays(ctx context.Context) (map[int64]time.Duration, err
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("index: delays: %w", err)
+		return nil, fmt.Errorf("browse: delays: %w", err)
 	}
 	medians, sum := map[int64]time.Duration{}, map[int64]int64{}
 	for _, h := range all {
@@ -270,7 +274,7 @@ type Matrix struct {
 
 // Matrix says who copied whom since the day of a time, among those that copied
 // or were copied most.
-func (b *Browse) Matrix(ctx context.Context, since time.Time, limit int) (*Matrix, error) {
+func (b *Model) Matrix(ctx context.Context, since time.Time, limit int) (*Matrix, error) {
 	day := b.day(since.UnixMilli())
 	known, err := b.sourceNames(ctx)
 	if err != nil {
@@ -278,21 +282,21 @@ func (b *Browse) Matrix(ctx context.Context, since time.Time, limit int) (*Matri
 	}
 	m := new(Matrix)
 	var numbers []int64
-	err = each(ctx, b.reader, `SELECT source, sum(n) FROM pairings WHERE day >= ? GROUP BY source ORDER BY 2 DESC, 1 LIMIT ?`, func(r *sql.Rows) error {
+	err = sqlite.Each(ctx, b.reader, `SELECT source, sum(n) FROM pairings WHERE day >= ? GROUP BY source ORDER BY 2 DESC, 1 LIMIT ?`, func(r *sql.Rows) error {
 		var source, n int64
 		err := r.Scan(&source, &n)
 		numbers, m.Names = append(numbers, source), append(m.Names, known[source])
 		return err
 	}, day, limit)
 	if err != nil {
-		return nil, fmt.Errorf("index: matrix: %w", err)
+		return nil, fmt.Errorf("browse: matrix: %w", err)
 	}
 	list, err := json.Marshal(numbers)
 	if err != nil {
 		return nil, err
 	}
 	// A look-up for each pair of the few, whatever the others did.
-	err = each(ctx, b.reader, `SELECT o.value, c.value, (SELECT sum(n) FROM pairs p WHERE p.origin = o.value AND p.copier = c.value AND p.day >= ?1) AS n
+	err = sqlite.Each(ctx, b.reader, `SELECT o.value, c.value, (SELECT sum(n) FROM pairs p WHERE p.origin = o.value AND p.copier = c.value AND p.day >= ?1) AS n
 		FROM json_each(?2) o, json_each(?2) c WHERE n > 0`, func(r *sql.Rows) error {
 		var origin, copier int64
 		var c Copied
@@ -302,22 +306,22 @@ func (b *Browse) Matrix(ctx context.Context, since time.Time, limit int) (*Matri
 		return err
 	}, day, string(list))
 	if err != nil {
-		return nil, fmt.Errorf("index: matrix: %w", err)
+		return nil, fmt.Errorf("browse: matrix: %w", err)
 	}
 	return m, nil
 }
 
 // Family is a series of bulletins: one form filled with other facts.
 type Family struct {
-	First *Brief // its first known member
-	N     int64  // members that followed
+	First *index.Brief // its first known member
+	N     int64        // members that followed
 }
 
 // Families lists the largest series.
-func (b *Browse) Families(ctx context.Context, limit int) ([]Family, error) {
+func (b *Model) Families(ctx context.Context, limit int) ([]Family, error) {
 	var out []Family
 	var firsts []uint32
-	err := each(ctx, b.reader, `SELECT series, n FROM families ORDER BY n DESC LIMIT ?`, func(r *sql.Rows) error {
+	err := sqlite.Each(ctx, b.reader, `SELECT series, n FROM families ORDER BY n DESC LIMIT ?`, func(r *sql.Rows) error {
 		var f Family
 		var first uint32
 		err := r.Scan(&first, &f.N)
@@ -325,9 +329,9 @@ func (b *Browse) Families(ctx context.Context, limit int) ([]Family, error) {
 		return err
 	}, limit)
 	if err != nil {
-		return nil, fmt.Errorf("index: families: %w", err)
+		return nil, fmt.Errorf("browse: families: %w", err)
 	}
-	briefs, err := b.x.Briefs(ctx, firsts)
+	briefs, err := b.cat.Briefs(ctx, firsts)
 	for i := range out {
 		out[i].First = briefs[firsts[i]]
 	}

@@ -1,4 +1,4 @@
-package index
+package browse
 
 import (
 	"math/rand/v2"

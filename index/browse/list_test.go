@@ -1,4 +1,4 @@
-package index
+package browse
 
 import (
 	"context"
@@ -6,6 +6,9 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"jianguo/index"
+	"jianguo/index/verdict"
 
 	"pgregory.net/rapid"
 )
@@ -16,7 +19,7 @@ func TestStoryFilters(t *testing.T) {
 	ctx := context.Background()
 	x := openTest(t, t.TempDir(), nil)
 	defer func() { _ = x.Close() }()
-	b := openBrowse(t, x)
+	b := openModel(t, x)
 	defer func() { _ = b.Close() }()
 	seq := uint64(0)
 	for story := range 40 {
@@ -24,7 +27,7 @@ func TestStoryFilters(t *testing.T) {
 			seq++
 			a := article(fmt.Sprintf("s%d-%d", story, n), fmt.Sprint(story, n%2), uint64(story+1)*0x9e3779b97f4a7c15^uint64(n&3))
 			a.Source = fmt.Sprint("source", (story*n)%5)
-			if _, err := x.Add(ctx, []Mutation{{Seq: seq, At: testStart.Add(time.Duration(seq*37%997) * time.Minute), Article: a}}); err != nil {
+			if _, err := x.Add(ctx, []verdict.Mutation{{Seq: seq, At: testStart.Add(time.Duration(seq*37%997) * time.Minute), Article: a}}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -49,7 +52,7 @@ func TestStoryFilters(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		sort := rapid.SampledFrom([]string{"heat", "last", "first", "size"}).Draw(rt, "sort")
 		q := StoryQuery{Sort: sort, Limit: rapid.IntRange(1, 9).Draw(rt, "limit"), MinSize: rapid.IntRange(0, 12).Draw(rt, "size"),
-			Rule: rapid.SampledFrom([]Rule{NoRule, ByExact, ByHamming, ByBlocked}).Draw(rt, "rule")}
+			Rule: rapid.SampledFrom([]verdict.Rule{verdict.NoRule, verdict.ByExact, verdict.ByHamming, verdict.ByBlocked}).Draw(rt, "rule")}
 		if n := rapid.IntRange(-1, 5).Draw(rt, "source"); n >= 0 {
 			q.Source = fmt.Sprint("source", n)
 		}
@@ -63,10 +66,10 @@ func TestStoryFilters(t *testing.T) {
 			if err != nil {
 				rt.Fatal(err)
 			}
-			if v.Size < q.MinSize || v.Last.Before(q.Since) || q.Rule != NoRule && !slices.Contains(v.Rules, q.Rule) {
+			if v.Size < q.MinSize || v.Last.Before(q.Since) || q.Rule != verdict.NoRule && !slices.Contains(v.Rules, q.Rule) {
 				continue
 			}
-			if q.Source == "" || slices.ContainsFunc(v.Members, func(m Brief) bool { return m.Source == q.Source }) {
+			if q.Source == "" || slices.ContainsFunc(v.Members, func(m index.Brief) bool { return m.Source == q.Source }) {
 				want = append(want, id)
 			}
 		}

@@ -1,4 +1,4 @@
-package index
+package browse
 
 import (
 	"context"
@@ -13,18 +13,16 @@ func TestPace(t *testing.T) {
 	ended, end := context.WithCancel(t.Context())
 	end()
 	now := time.Now()
-	var quiet, busy rate
-	busy.add(now, paceBusy+1)
-	busy.add(now.Add(time.Second), paceBusy+1) // the test may go on for so long
-	quiet.add(now, paceBusy/2)
+	quiet := func() int64 { return paceBusy }
+	busy := func() int64 { return paceBusy + 1 }
 	for name, c := range map[string]struct {
 		p     *pace
 		rests bool
 	}{
 		"no pace":       {nil, false},
-		"few come":      {&pace{&quiet, now.Add(-time.Hour)}, false},
-		"work is young": {&pace{&busy, now.Add(time.Hour)}, false},
-		"many come":     {&pace{&busy, now.Add(-time.Hour)}, true},
+		"few come":      {&pace{quiet, now.Add(-time.Hour)}, false},
+		"work is young": {&pace{busy, now.Add(time.Hour)}, false},
+		"many come":     {&pace{busy, now.Add(-time.Hour)}, true},
 	} {
 		if err := c.p.rest(ended); errors.Is(err, context.Canceled) != c.rests {
 			t.Errorf("%s: %v", name, err)

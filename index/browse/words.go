@@ -1,4 +1,4 @@
-package index
+package browse
 
 import (
 	"cmp"
@@ -15,12 +15,9 @@ import (
 	"github.com/zeebo/xxh3"
 	"golang.org/x/sync/errgroup"
 
-	"jianguo/index/resident"
+	"jianguo/index/sqlite"
 	"jianguo/index/verdict"
 )
-
-// WordsFileName is the file of the search inside the data directory.
-const WordsFileName = "words.db"
 
 const wordsFormat = 1
 
@@ -47,8 +44,8 @@ CREATE TABLE words (segment INTEGER, word INTEGER, ordinals BLOB NOT NULL, PRIMA
 // has a file and a pace of its own, since it costs a hundred times what the
 // lists do.
 type wordIndex struct {
-	x  *Index
-	of func(title, body string) []string
+	cat Catalogue
+	of  func(title, body string) []string
 	projection
 	workers int
 	follow  sync.Mutex // serialises step
@@ -101,7 +98,7 @@ func (s *wordIndex) step(ctx context.Context, p *pace) (more bool, err error) {
 			for _, v := range read {
 				size += len(v.body)
 				mark, n = v.number, n+1
-				if v.cause != CauseIngest && v.cause != CauseRevision {
+				if v.cause != verdict.CauseIngest && v.cause != verdict.CauseRevision {
 					continue
 				}
 				select {
@@ -135,7 +132,7 @@ var errFull = errors.New("the batch is full")
 // may be more.
 func (s *wordIndex) read(ctx context.Context, mark uint64) (read []wordVersion, more bool, err error) {
 	size := 0
-	err = each(ctx, s.x.reader, `SELECT e.number, e.ordinal, e.cause, i.title, coalesce(i.url, ''),
+	err = sqlite.Each(ctx, s.cat.Tables(), `SELECT e.number, e.ordinal, e.cause, i.title, coalesce(i.url, ''),
 		CASE WHEN e.cause IN (1, 2) THEN (SELECT body FROM texts t WHERE t.ordinal = e.ordinal) END
 		FROM events e JOIN items i ON i.ordinal = e.ordinal WHERE e.number > ? ORDER BY e.number LIMIT ?`, func(r *sql.Rows) error {
 		var v wordVersion
@@ -158,7 +155,7 @@ func (s *wordIndex) read(ctx context.Context, mark uint64) (read []wordVersion, 
 type wordVersion struct {
 	number     uint64 // of its event
 	ordinal    uint32
-	cause      Cause
+	cause      verdict.Cause
 	title, url string
 	body       []byte
 }
@@ -279,7 +276,7 @@ func (w *wordWriter) segment(level int, first, last uint32) (number int64, err e
 func (w *wordWriter) merge(level int) (bool, error) {
 	var from []any
 	first, last := ^uint32(0), uint32(0)
-	err := each(w.ctx, w.tx, `SELECT number, first, last FROM segments WHERE level = ? ORDER BY first`, func(r *sql.Rows) error {
+	err := sqlite.Each(w.ctx, w.tx, `SELECT number, first, last FROM segments WHERE level = ? ORDER BY first`, func(r *sql.Rows) error {
 		var number int64
 		var a, z uint32
 		err := r.Scan(&number, &a, &z)
@@ -374,25 +371,25 @@ func (c *wordCursor) next() error {
 
 // Search returns the versions that have all of the words, the newest first,
 // at most limit of them.
-func (b *Browse) Search(ctx context.Context, words []string, limit int) ([]uint32, error) {
+func (b *Model) Search(ctx context.Context, words []string, limit int) ([]uint32, error) {
 	if len(words) == 0 || b.words == nil {
 		return nil, nil
 	}
 	// One state of the file throughout: a merge may replace segments meanwhile.
 	tx, err := b.words.reader.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
-		return nil, fmt.Errorf("index: search: %w", err)
+		return nil, fmt.Errorf("browse: search: %w", err)
 	}
 	found, err := b.search(ctx, tx, words, limit)
 	if err = errors.Join(err, tx.Rollback()); err != nil {
-		return nil, fmt.Errorf("index: search: %w", err)
+		return nil, fmt.Errorf("browse: search: %w", err)
 	}
 	return found, nil
 }
 
-func (b *Browse) search(ctx context.Context, tx *sql.Tx, words []string, limit int) ([]uint32, error) {
+func (b *Model) search(ctx context.Context, tx *sql.Tx, words []string, limit int) ([]uint32, error) {
 	var segments []int64
-	err := each(ctx, tx, `SELECT number FROM segments ORDER BY first DESC`, func(r *sql.Rows) error {
+	err := sqlite.Each(ctx, tx, `SELECT number FROM segments ORDER BY first DESC`, func(r *sql.Rows) error {
 		var n int64
 		err := r.Scan(&n)
 		segments = append(segments, n)
@@ -408,7 +405,7 @@ func (b *Browse) search(ctx context.Context, tx *sql.Tx, words []string, limit i
 			return nil, err
 		}
 		for i := len(hits) - 1; i >= 0 && len(found) < limit; i-- {
-			if b.x.rows.Flags(hits[i])&resident.Superseded == 0 {
+			if _, superseded := b.cat.State(hits[i]); !superseded {
 				found = append(found, hits[i])
 			}
 		}

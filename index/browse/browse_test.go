@@ -1,0 +1,158 @@
+package browse
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"jianguo/index"
+	"jianguo/index/verdict"
+
+	"pgregory.net/rapid"
+)
+
+// TestBrowseFollows: however events and the follower interleave, what it holds
+// is what a new one makes of the whole log, and its stories are the clusters.
+func TestBrowseFollows(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		ctx := context.Background()
+		dir, err := os.MkdirTemp(t.TempDir(), "browse")
+		if err != nil {
+			rt.Fatal(err)
+		}
+		x := openTest(t, dir, func(c *index.Config) { c.Durability = index.DurabilityRelaxed })
+		defer func() { _ = x.Close() }()
+		for source, policy := range map[string]string{"source1": index.SourceLicensed, "source2": index.SourcePreferred} {
+			if err := x.SetSourcePolicy(ctx, index.SourcePolicy{Source: source, Policy: policy, By: "editor"}); err != nil {
+				rt.Fatal(err)
+			}
+		}
+		b := openModel(t, x)
+		seq := uint64(0)
+		for range rapid.IntRange(1, 15).Draw(rt, "steps") {
+			for range rapid.IntRange(1, 6).Draw(rt, "size") {
+				seq++
+				m := drawMutation(rt, seq)
+				if m.Article != nil {
+					m.Article.Source = fmt.Sprintf("source%d", rapid.IntRange(0, 3).Draw(rt, "source"))
+					m.Article.Published = m.At.Add(-time.Duration(rapid.IntRange(0, 5000).Draw(rt, "age")) * time.Second)
+				}
+				if _, err := x.Add(ctx, []verdict.Mutation{m}); err != nil {
+					rt.Fatal(err)
+				}
+			}
+			if rapid.Bool().Draw(rt, "decide") {
+				_, err := x.Decide(ctx, drawDecision(rt, seq))
+				var conflict *index.ConflictError
+				if err != nil && !errors.Is(err, verdict.ErrQuery) && !errors.Is(err, verdict.ErrNotFound) && !errors.As(err, &conflict) {
+					rt.Fatal(err)
+				}
+			}
+			if rapid.Bool().Draw(rt, "follow") {
+				if err := b.Follow(ctx); err != nil {
+					rt.Fatal(err)
+				}
+			}
+		}
+		b.slow = time.Time{}
+		if err := b.Follow(ctx); err != nil {
+			rt.Fatal(err)
+		}
+		got := dump(rt, b)
+		holdStories(rt, x, b)
+		if err := b.Close(); err != nil {
+			rt.Fatal(err)
+		}
+		if err := os.Remove(filepath.Join(dir, FileName)); err != nil {
+			rt.Fatal(err)
+		}
+		b = openModel(t, x)
+		defer func() { _ = b.Close() }()
+		if err := b.Follow(ctx); err != nil {
+			rt.Fatal(err)
+		}
+		for table, want := range dump(rt, b) {
+			if !slices.Equal(got[table], want) {
+				rt.Errorf("%s: followed step by step:\n%s\nmade anew:\n%s", table, strings.Join(got[table], "\n"), strings.Join(want, "\n"))
+			}
+		}
+	})
+}
+
+// holdStories holds the list of stories against the clusters themselves, and
+// paging against the whole list.
+func holdStories(rt *rapid.T, x *index.Index, b *Model) {
+	ctx := context.Background()
+	want := map[uint32]int{}
+	_, last := x.Applied()
+	for id := uint32(1); uint64(id) <= last; id++ {
+		c, err := x.Cluster(ctx, id)
+		if errors.Is(err, verdict.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			rt.Fatal(err)
+		}
+		if c.ID == id && len(c.Members) > 1 {
+			want[id] = len(c.Members)
+		}
+	}
+	for _, sort := range []string{"heat", "last", "first", "size"} {
+		got := map[uint32]int{}
+		for cursor, pages := "", 0; ; pages++ {
+			page, err := b.Stories(ctx, StoryQuery{Sort: sort, Cursor: cursor, Limit: 2})
+			if err != nil {
+				rt.Fatal(err)
+			}
+			for _, s := range page.Stories {
+				if got[s.ID] != 0 {
+					rt.Fatalf("story %d is listed twice by %s", s.ID, sort)
+				}
+				got[s.ID] = s.Size
+				v, err := b.Story(ctx, s.ID, 0, 100)
+				if err != nil || v.Size != s.Size {
+					rt.Fatalf("story %d has %d members on its page, %d in the list: %v", s.ID, v.Size, s.Size, err)
+				}
+			}
+			if cursor = page.Next; cursor == "" || pages > 50 {
+				break
+			}
+		}
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			rt.Fatalf("stories by %s: %v, the clusters are %v", sort, got, want)
+		}
+	}
+}
+
+// TestMergedStories: stories merged into stories are one story.
+func TestMergedStories(t *testing.T) {
+	ctx := context.Background()
+	x := openTest(t, t.TempDir(), nil)
+	defer func() { _ = x.Close() }()
+	for i := range uint64(8) {
+		a := article(fmt.Sprint("i", i), fmt.Sprint("text", i), 0x0123456789abcdef*(i/2+1)^i%2)
+		if _, err := x.Add(ctx, []verdict.Mutation{{Seq: i + 1, At: testStart, Article: a}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, m := range [][2]uint32{{1, 3}, {3, 5}, {7, 1}} {
+		if _, err := x.Decide(ctx, index.DecisionRequest{Kind: index.Merge, Cluster: m[0], Into: m[1], By: "张三"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := openModel(t, x)
+	defer func() { _ = b.Close() }()
+	if err := b.Follow(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if page, err := b.Stories(ctx, StoryQuery{}); err != nil || len(page.Stories) != 1 || page.Stories[0].Size != 8 {
+		t.Errorf("stories %+v, %v", page, err)
+	}
+	mustVerify(t, x)
+}

@@ -1,0 +1,155 @@
+package browse
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"jianguo/index"
+	"jianguo/index/verdict"
+	"jianguo/simhash"
+	"jianguo/sketch"
+)
+
+// article makes an article of a fingerprint: the text is its name, so that
+// equal names are exact copies.
+func article(id, text string, fingerprint uint64) *verdict.Article {
+	a := &verdict.Article{ID: id, Title: "t", Packed: verdict.PackText(text), Blank: text == ""}
+	sum := sha256.Sum256([]byte(text))
+	copy(a.Exact[:], sum[:])
+	a.Print.Fingerprint = simhash.Fingerprint(fingerprint)
+	for i := range a.Print.Margins {
+		a.Print.Margins[i] = 1
+	}
+	return a
+}
+
+var testStart = time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)
+
+func openTest(t testing.TB, dir string, change func(*index.Config)) *index.Index {
+	t.Helper()
+	p := verdict.DefaultPolicy()
+	p.Rules = verdict.RulesHamming
+	cfg := index.Config{Dir: dir, Policy: &p, Language: verdict.English}
+	if change != nil {
+		change(&cfg)
+	}
+	x, err := index.Open(context.Background(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// tester is what *testing.T and *rapid.T have in common.
+type tester interface {
+	Helper()
+	Error(args ...any)
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
+}
+
+// mustVerify is how every test that writes ends.
+func mustVerify(t tester, x *index.Index) {
+	t.Helper()
+	r, err := x.Verify(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range r.Problems {
+		t.Error("verify:", p)
+	}
+}
+
+// fill adds articles that have postings of both families.
+func fill(t *testing.T, x *index.Index, from, to int) {
+	t.Helper()
+	for n := from; n < to; n++ {
+		a := article(fmt.Sprint("id", n), fmt.Sprint("text", n), uint64(n)<<40|uint64(n)<<8|0xff)
+		a.Sketch = sketch.Make(sketch.Input{Body: strings.Repeat(fmt.Sprintf("第%d号堤坝今晨完成了第%d次巡查。", n, n*7), 3)})
+		if _, err := x.Add(context.Background(), []verdict.Mutation{{Seq: uint64(n), At: testStart, Article: a}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// drawMutation draws from few ids and few texts, so that they meet: texts of a
+// family are one to four bits apart.
+func drawMutation(rt *rapid.T, seq uint64) verdict.Mutation {
+	id := fmt.Sprintf("id%d", rapid.IntRange(0, 7).Draw(rt, "id"))
+	m := verdict.Mutation{Seq: seq, At: testStart.Add(time.Duration(seq) * time.Second)}
+	revision := int64(rapid.SampledFrom([]int{0, 0, 0, 1, 2, 3, 5}).Draw(rt, "revision"))
+	if rapid.IntRange(0, 4).Draw(rt, "kind") == 0 {
+		m.Withdraw = &verdict.Withdrawal{ID: id, Revision: revision, Promote: rapid.Bool().Draw(rt, "promote")}
+		return m
+	}
+	family := uint64(rapid.IntRange(1, 3).Draw(rt, "family")) * 0x0123456789abcdef
+	flips := rapid.SampledFrom([]uint64{0, 1, 3, 7, 0xf, 1 << 20, 1<<20 | 1<<40, 1<<20 | 1<<40 | 1<<60}).Draw(rt, "flips")
+	text := fmt.Sprintf("%x/%x", family, flips)
+	if rapid.IntRange(0, 9).Draw(rt, "blank") == 0 {
+		text, family, flips = "", 0, 0
+	}
+	m.Article = article(id, text, family^flips)
+	m.Article.Source = rapid.SampledFrom([]string{"", "a", "b", "c", "d"}).Draw(rt, "source")
+	m.Article.Revision = revision
+	return m
+}
+
+// drawDecision makes a decision about anything, fitting or not.
+func drawDecision(rt *rapid.T, seq uint64) index.DecisionRequest {
+	return index.DecisionRequest{
+		Kind:    rapid.SampledFrom([]string{index.Release, index.Reject, index.Block, index.Merge, index.MakeLead, index.Undo}).Draw(rt, "decision"),
+		Item:    fmt.Sprintf("id%d", rapid.IntRange(0, 7).Draw(rt, "item")),
+		Cluster: uint32(rapid.IntRange(1, 20).Draw(rt, "cluster")), Into: uint32(rapid.IntRange(1, 20).Draw(rt, "into")),
+		Undo: uint64(rapid.IntRange(1, 10).Draw(rt, "undo")), By: "editor", At: testStart.Add(time.Duration(seq) * time.Second),
+	}
+}
+
+func openModel(t testing.TB, x *index.Index) *Model {
+	t.Helper()
+	b, err := Open(context.Background(), x.View(), Config{Words: func(title, body string) []string { return strings.Fields(title + " " + body) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// dump is what a Browse holds, but for how its words are spread over segments.
+func dump(t tester, b *Model) map[string][]string {
+	t.Helper()
+	out := map[string][]string{}
+	for table, columns := range map[string]string{"stories": "cluster, lead, original, size, sources, rules, first_at, last_at, round(heat, 6), round(pull, 6), hex(spark)",
+		"story_sources": "*", "story_rules": "*", "hours": "*", "source_days": "*", "pairs": "*", "pairings": "*", "delays": "*", "families": "*", "licensed": "*", "queue": "*", "rejected": "*"} {
+		rows, err := b.reader.Query(`SELECT ` + columns + ` FROM ` + table + ` ORDER BY 1, 2`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		names, err := rows.Columns()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for rows.Next() {
+			values := make([]any, len(names))
+			for i := range values {
+				values[i] = new(any)
+			}
+			if err := rows.Scan(values...); err != nil {
+				t.Fatal(err)
+			}
+			var line []string
+			for _, v := range values {
+				line = append(line, fmt.Sprint(*v.(*any)))
+			}
+			out[table] = append(out[table], strings.Join(line, " "))
+		}
+		if err := rows.Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out
+}

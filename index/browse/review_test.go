@@ -1,0 +1,88 @@
+package browse
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	"jianguo/index"
+	"jianguo/index/verdict"
+)
+
+// TestPrecision: the interval is Wilson's; values from Newcombe (1998), table I.
+func TestPrecision(t *testing.T) {
+	for _, c := range []struct {
+		right, wrong int
+		low, high    float64
+	}{{81, 263 - 81, 0.2553, 0.3662}, {15, 148 - 15, 0.0624, 0.1605}, {0, 20, 0, 0.1611}, {1, 28, 0.0061, 0.1718}} {
+		p := newPrecision(time.Time{}, c.right, c.wrong)
+		if math.Abs(p.Low-c.low) > 5e-5 || math.Abs(p.High-c.high) > 5e-5 {
+			t.Errorf("%d of %d: %.4f to %.4f, want %.4f to %.4f", c.right, c.right+c.wrong, p.Low, p.High, c.low, c.high)
+		}
+	}
+	if p := newPrecision(time.Time{}, 0, 0); !math.IsNaN(p.Share) {
+		t.Error("nothing was measured, and yet there is a share")
+	}
+}
+
+// TestReviewsAndPolicies: the last word holds, in a way that survives.
+func TestReviewsAndPolicies(t *testing.T) {
+	ctx := context.Background()
+	dir := t.TempDir()
+	x := openTest(t, dir, nil)
+	add := func(seq uint64, id string, flips uint64) {
+		t.Helper()
+		if _, err := x.Add(ctx, []verdict.Mutation{{Seq: seq, At: testStart, Article: article(id, id, 0xf0f0f0f0f0f0f0f0^flips)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add(1, "lead", 0)
+	add(2, "copy", 1)
+	add(3, "other", 3)
+	for _, r := range []index.Review{
+		{Item: "copy", Drawn: index.DrawnRandom, Finding: index.FoundWrong, By: "a", At: testStart},
+		{Item: "copy", Drawn: index.DrawnRandom, Finding: index.FoundRight, By: "b", At: testStart.Add(time.Hour)},
+		{Item: "other", Drawn: index.DrawnDoubt, Finding: index.FoundWrong, By: "b", At: testStart},
+	} {
+		if err := x.Confirm(ctx, r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := x.Confirm(ctx, index.Review{Item: "nobody", Drawn: index.DrawnRandom, Finding: index.FoundRight, By: "a"}); !errors.Is(err, verdict.ErrNotFound) {
+		t.Errorf("a review of nothing: %v", err)
+	}
+	if err := x.Confirm(ctx, index.Review{Item: "copy", Drawn: "otherwise", Finding: index.FoundRight, By: "a"}); !errors.Is(err, verdict.ErrQuery) {
+		t.Errorf("a review drawn otherwise: %v", err)
+	}
+	for _, p := range []string{index.SourceLicensed, index.SourceLicensed, index.SourceWatched} {
+		if err := x.SetSourcePolicy(ctx, index.SourcePolicy{Source: "s", Policy: p, By: "a"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := x.SetSourcePolicy(ctx, index.SourcePolicy{Source: "s", Policy: "loved", By: "a"}); !errors.Is(err, verdict.ErrQuery) {
+		t.Errorf("a policy that is none: %v", err)
+	}
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	x = openTest(t, dir, nil)
+	defer func() { _ = x.Close() }()
+	b := openModel(t, x)
+	defer func() { _ = b.Close() }()
+	all, weeks, err := b.Precision(ctx)
+	if err != nil || all.Right != 1 || all.Wrong != 0 || len(weeks) != 1 || weeks[0].Since.Weekday() != time.Monday {
+		t.Errorf("precision %+v, %+v, %v", all, weeks, err)
+	}
+	log, err := x.SourcePolicyLog(ctx, 10)
+	if err != nil || len(log) != 2 {
+		t.Errorf("policies %+v, %v", log, err)
+	}
+	labels, err := x.Labels(ctx)
+	if err != nil || fmt.Sprint(labels) != "[{lead other different b } {lead copy same b }]" {
+		t.Errorf("labels %v, %v", labels, err)
+	}
+	mustVerify(t, x)
+}
