@@ -9,7 +9,7 @@
 // switch; both stand side by side in the templates, so that they change
 // together.
 //
-// Pages read the catalogue (index.Index) and what follows it (index.Browse);
+// Pages read the catalogue (index.Index) and what follows it (browse.Model);
 // every change is a decision (index.Index.Decide), a review or a policy of a
 // source, by the name of who is signed in. Two editors who decide about the
 // same item are told: the second sees who decided what, and nothing is lost.
