@@ -10,7 +10,7 @@ ONCE ?=
 all: build
 
 build: ## the service and jianguo-bench, in bin/
-	go build -o bin/ ./cmd/...
+	go build -ldflags="-s -w" -o bin/ ./cmd/...
 
 demo: build ## the service on the sample corpus, with verdicts on screen
 	bin/jianguo demo $(if $(ONCE),--once --listen 127.0.0.1:0 --nats-listen 127.0.0.1:0)

@@ -11,13 +11,14 @@ import (
 	"jianguo/api/console"
 )
 
-// access is who may do what.
+// access holds tokens and trusted proxies.
 type access struct {
 	tokens  api.Tokens
-	proxies []netip.Prefix // that may name an editor
+	proxies []netip.Prefix // may name an editor in a header
 }
 
-// openAccess reads who may do what, and refuses to let everybody in by accident.
+// openAccess reads tokens and proxies. Without tokens it refuses addresses beyond
+// loopback, unless --insecure allows them.
 func (f *serveFlags) openAccess(_ *streams, s *service) (err error) {
 	if f.Tokens != "" {
 		if s.access.tokens, err = readTokens(f.Tokens); err != nil {
@@ -67,9 +68,9 @@ func readTokens(name string) (api.Tokens, error) {
 	return tokens, nil
 }
 
-// console mounts the editors' pages.
+// console returns a function that adds the editors' pages to the server.
 func (f *serveFlags) console(s *service, co *streams) func(*echo.Echo, echo.MiddlewareFunc, <-chan struct{}) error {
-	cfg := console.Config{Index: s.house.index, Browse: s.browse, Segmenter: s.house.segmenter, Ingest: s.house.ingest, Conn: s.house.conn,
+	cfg := console.Config{Index: s.core.index, Browse: s.browse, Segmenter: s.core.segmenter, Ingest: s.core.ingest, Conn: s.core.conn,
 		Dir: s.dir, Logger: co.log, Version: version, Header: f.EditorHeader, RoleHeader: f.EditorRole, Proxies: s.access.proxies}
 	if s.access.tokens.Len() > 0 {
 		cfg.Authenticate = s.access.tokens.Authenticate

@@ -20,12 +20,12 @@ import (
 
 type backupCmd struct {
 	Data     string `help:"The data directory; a service may be running on it." required:"" placeholder:"DIR"`
-	To       string `arg:"" help:"The directory to make; to restore it, let a service run on it."`
-	NoVerify bool   `help:"Do not prove the copy whole, which takes as long as a start."`
+	To       string `arg:"" help:"The directory to create; to restore it, run a service on it."`
+	NoVerify bool   `help:"Do not verify the copy; verifying takes as long as a start."`
 }
 
-// Run copies a data directory, which holds then all that was acknowledged before
-// the copy began.
+// Run copies a data directory. The copy holds everything that was acknowledged before
+// it began.
 func (c *backupCmd) Run(co *streams) error {
 	if _, err := os.Stat(filepath.Join(c.Data, index.FileName)); err != nil {
 		return fmt.Errorf("%s is no data directory: %w", c.Data, err)
@@ -42,31 +42,29 @@ func (c *backupCmd) Run(co *streams) error {
 	return errors.Join((&verifyCmd{Data: c.To}).Run(co), os.Remove(filepath.Join(c.To, datadir.LockName)), syncDir(c.To))
 }
 
-// copy copies a directory in use with the help of its bus, another one as it
-// lies there.
+// copy copies a directory in use with the help of its bus, and any other one file by
+// file.
 func (c *backupCmd) copy(co *streams) error {
 	lock, err := datadir.Acquire(c.Data, datadir.Holder{Command: "backup"})
-	var locked *datadir.InUseError
-	switch {
-	case err == nil:
-		defer lock.Close()
-		err := os.CopyFS(filepath.Join(c.To, "bus"), os.DirFS(filepath.Join(c.Data, "bus")))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		return c.files(co.ctx, 0)
-	case errors.As(err, &locked) && locked.Holder.NATS != "":
-		return c.copyLive(co, locked.Holder)
+	if service, ok := serviceThatHolds(err); ok {
+		return c.copyLive(co, &service)
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	err = os.CopyFS(filepath.Join(c.To, "bus"), os.DirFS(filepath.Join(c.Data, "bus")))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return c.files(co.ctx, 0)
 }
 
-// copyLive waits until what the bus holds is in the files. What of the bus is
-// not in them are the dead letters; events are published again from the
-// catalogue.
-func (c *backupCmd) copyLive(co *streams, at datadir.Holder) error {
-	flags := busOf(at)
-	conn, err := flags.connectBus(co)
+// copyLive waits until the files contain every message that the bus has acknowledged.
+// Of the bus itself only dead letters are copied: a restored service publishes events
+// again from the catalogue.
+func (c *backupCmd) copyLive(co *streams, service *busFlags) error {
+	conn, err := service.connectBus(co)
 	if err != nil {
 		return err
 	}

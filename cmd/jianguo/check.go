@@ -11,11 +11,8 @@ import (
 
 	"jianguo/index"
 	"jianguo/ingest"
-	"jianguo/segment"
-
 	"jianguo/internal/jsonl"
-
-	"jianguo/internal/datadir"
+	"jianguo/segment"
 )
 
 type checkCmd struct {
@@ -27,7 +24,7 @@ type checkCmd struct {
 	segmentFlags
 }
 
-// Run prints the verdict an article would get.
+// Run prints the verdict that an article would get.
 func (c *checkCmd) Run(co *streams) error {
 	if c.NATS == "" && c.Data == "" {
 		return errors.New("against what? give --data DIR, or --nats URL of a running service")
@@ -51,7 +48,7 @@ func (c *checkCmd) Run(co *streams) error {
 	return nil
 }
 
-// item reads the article: JSON if it looks so, else plain text.
+// item reads the article: a JSON object, or else plain text.
 func (c *checkCmd) item(co *streams) (*ingest.Item, error) {
 	r := co.in
 	if c.File != "-" {
@@ -76,22 +73,20 @@ func (c *checkCmd) item(co *streams) (*ingest.Item, error) {
 	return it, it.Validate()
 }
 
-// ask asks a running service, or a house opened for this command.
+// ask asks a running service, or opens the data directory for this command.
 func (c *checkCmd) ask(co *streams, it *ingest.Item) (*index.Event, error) {
 	if c.NATS == "" {
 		if _, err := os.Stat(c.Data); err != nil {
 			return nil, fmt.Errorf("data directory: %w", err)
 		}
-		h, err := openHouse(co, houseConfig{Command: "check", Data: c.Data, NoBus: true, Language: c.Language, Policy: c.policy(), Segment: c.segmentFlags})
-		var locked *datadir.InUseError
-		switch {
-		case err == nil:
+		h, err := openCore(co, coreConfig{Command: "check", Data: c.Data, NoBus: true, Language: c.Language, Policy: c.policy(), Segment: c.segmentFlags})
+		if err == nil {
 			a := ingest.Prepare(h.segmenter, new(segment.Text), it)
 			e, err := h.index.Check(co.ctx, a, uint32(time.Now().Unix()))
 			return &e, errors.Join(err, h.Close())
-		case errors.As(err, &locked) && locked.Holder.NATS != "":
-			c.busFlags = busOf(locked.Holder)
-		default:
+		}
+		ok := false
+		if c.busFlags, ok = serviceThatHolds(err); !ok {
 			return nil, err
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"jianguo/internal/datadir"
 )
 
-// busFlags are how commands reach a running service: by its bus.
+// busFlags say how a command reaches a running service: by its bus.
 type busFlags struct {
 	NATS      string `name:"nats" help:"The bus of a running service." placeholder:"URL" xor:"where"`
 	Data      string `help:"A data directory: that of a running service, which is then used, or one to open in this process." placeholder:"DIR" xor:"where"`
@@ -21,11 +21,18 @@ type busFlags struct {
 	NATSCreds string `name:"nats-creds" help:"With --nats: file of credentials for the bus." type:"existingfile" placeholder:"FILE"`
 }
 
-// busOf returns how to reach the service that holds a directory.
-func busOf(h datadir.Holder) busFlags { return busFlags{NATS: h.NATS, Token: h.Token} }
+// serviceThatHolds returns how to reach the service that holds a data directory. err
+// is the error of locking it; ok is false if it has another cause.
+func serviceThatHolds(err error) (f busFlags, ok bool) {
+	var inUse *datadir.InUseError
+	if !errors.As(err, &inUse) || inUse.Holder.NATS == "" {
+		return f, false
+	}
+	return busFlags{NATS: inUse.Holder.NATS, Token: inUse.Holder.Token}, true
+}
 
-// connectBus connects to the bus of a running service. What the bus will not let
-// this command do ends the command, with a sentence about it.
+// connectBus connects to the bus of a running service. If the bus does not permit
+// what this command does, the command ends with an error that says so.
 func (f *busFlags) connectBus(co *streams) (*nats.Conn, error) {
 	ctx, giveUp := context.WithCancelCause(co.ctx)
 	co.ctx = ctx
@@ -47,7 +54,7 @@ func (f *busFlags) connectBus(co *streams) (*nats.Conn, error) {
 	return conn, err
 }
 
-// notAllowed says why the bus has not let this command do something.
+// notAllowed explains a violation of permissions.
 func (f *busFlags) notAllowed() string {
 	if f.Token == "" && !strings.Contains(f.NATS, "@") {
 		return "without a token this is not allowed; on its machine, --data and the service's directory will do"
@@ -55,7 +62,7 @@ func (f *busFlags) notAllowed() string {
 	return "the token given is not for this"
 }
 
-// credentials are the options for a file of credentials, if there is one.
+// credentials returns the option for a file of credentials; file may be empty.
 func credentials(file string) []nats.Option {
 	if file == "" {
 		return nil

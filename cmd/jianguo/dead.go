@@ -42,8 +42,8 @@ type deadDropCmd struct {
 	Numbers []uint64 `arg:"" help:"The letters' numbers, from list."`
 }
 
-// open reaches the dead letters of a running service, or those of a directory
-// that no service holds. A nil DeadLetters: there are none yet.
+// open opens the dead letters of a running service, or those of a data directory that
+// is not in use. DeadLetters is nil if there are none yet.
 func (c *deadCmd) open(co *streams) (*bus.DeadLetters, func(), error) {
 	if c.NATS == "" && c.Data == "" {
 		return nil, nil, errors.New("whose? give --data DIR, or --nats URL of a running service")
@@ -57,7 +57,7 @@ func (c *deadCmd) open(co *streams) (*bus.DeadLetters, func(), error) {
 	var conn *nats.Conn
 	if c.NATS == "" {
 		lock, err := datadir.Acquire(c.Data, datadir.Holder{Command: "dead"})
-		var locked *datadir.InUseError
+		service, inUse := serviceThatHolds(err)
 		switch {
 		case err == nil:
 			closers = append(closers, func() { _ = lock.Close() })
@@ -71,8 +71,8 @@ func (c *deadCmd) open(co *streams) (*bus.DeadLetters, func(), error) {
 				closeAll()
 				return nil, nil, err
 			}
-		case errors.As(err, &locked) && locked.Holder.NATS != "":
-			c.busFlags = busOf(locked.Holder)
+		case inUse:
+			c.busFlags = service
 		default:
 			return nil, nil, err
 		}
@@ -95,8 +95,8 @@ func (c *deadCmd) open(co *streams) (*bus.DeadLetters, func(), error) {
 	return d, closeAll, nil
 }
 
-// with opens the dead letters, calls f and closes them. f is not called where
-// there are none.
+// with opens the dead letters, calls f and closes them. f is not called if there are
+// none.
 func (c *deadCmd) with(co *streams, f func(*bus.DeadLetters) error) error {
 	d, closeAll, err := c.open(co)
 	if err != nil {
@@ -109,7 +109,7 @@ func (c *deadCmd) with(co *streams, f func(*bus.DeadLetters) error) error {
 	return f(d)
 }
 
-// Run lists.
+// Run lists dead letters.
 func (c *deadListCmd) Run(co *streams, parent *deadCmd) error {
 	return parent.with(co, func(d *bus.DeadLetters) error {
 		letters, err := d.List(co.ctx, c.After, c.Limit)
@@ -129,7 +129,7 @@ func (c *deadListCmd) Run(co *streams, parent *deadCmd) error {
 	})
 }
 
-// Run prints a payload.
+// Run prints the payload of one.
 func (c *deadShowCmd) Run(co *streams, parent *deadCmd) error {
 	return parent.with(co, func(d *bus.DeadLetters) error {
 		l, err := d.Get(co.ctx, c.Number)
@@ -141,7 +141,7 @@ func (c *deadShowCmd) Run(co *streams, parent *deadCmd) error {
 	})
 }
 
-// Run replays.
+// Run publishes dead letters again.
 func (c *deadReplayCmd) Run(co *streams, parent *deadCmd) error {
 	if !c.All && len(c.Numbers) == 0 {
 		return errors.New("which? give numbers from `jianguo dead list`, or --all")
@@ -160,7 +160,7 @@ func (c *deadReplayCmd) Run(co *streams, parent *deadCmd) error {
 	})
 }
 
-// Run drops.
+// Run removes dead letters.
 func (c *deadDropCmd) Run(co *streams, parent *deadCmd) error {
 	return parent.with(co, func(d *bus.DeadLetters) error {
 		return each(co.ctx, c.Numbers, d.Drop, func(n int) { fmt.Fprintln(co.out, plural(n, "letter")+" dropped") })

@@ -32,8 +32,7 @@ type expectation struct {
 	Verdict index.Verdict `json:"verdict"` // an editor's
 	Of      string        `json:"of"`
 	Why     string        `json:"why"`
-	// Gives is what jianguo gives today, where that is not what an editor
-	// would.
+	// Gives is the verdict of jianguo today where it differs from the editor's.
 	Gives index.Verdict `json:"gives"`
 }
 
@@ -62,7 +61,7 @@ func (c *demoCmd) Run(co *streams) (err error) {
 		return err
 	}
 	outcomes := map[string]*ingest.Outcome{}
-	sum, err := publishFiles(co, s.house.conn, []string{corpus}, "", func(o *ingest.Outcome) {
+	sum, err := publishFiles(co, s.core.conn, []string{corpus}, "", func(o *ingest.Outcome) {
 		if o.Event != nil {
 			outcomes[o.Event.ID] = o
 		}
@@ -83,13 +82,13 @@ func (c *demoCmd) Run(co *streams) (err error) {
 	}
 	address := s.http.Addr()
 	fmt.Fprintf(co.out, "\nopen  http://%s/             the stories and their copies\n      http://%s/openapi.yaml every request this service answers\n      http://%s/metrics      for Prometheus\nbus   %s\n\nCtrl-C ends the demo.\n",
-		address, address, address, orNone(s.house.natsURL()))
+		address, address, address, orNone(s.core.natsURL()))
 	<-co.ctx.Done()
 	return nil
 }
 
-// showVerdicts prints the sample's items as a table and counts the verdicts
-// that are not the expected ones.
+// showVerdicts prints the items of the sample as a table and counts unexpected
+// verdicts.
 func showVerdicts(out io.Writer, corpus []byte, outcomes map[string]*ingest.Outcome) (wrong int, err error) {
 	expected, err := readExpected()
 	if err != nil {
@@ -136,8 +135,7 @@ func readExpected() (map[string]expectation, error) {
 	return expected, nil
 }
 
-// pad fills a text up to a width in terminal cells, in which Han characters
-// take two; a longer one is cut.
+// pad pads or cuts a text to a width in terminal cells; a Han character takes two.
 func pad(s string, width int) string {
 	if uniseg.StringWidth(s) > width-1 {
 		var b strings.Builder

@@ -7,15 +7,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// disk watches what is free where the data directory is. On a disk that fills up
-// to the last byte a request waits for an answer that cannot come; so HTTP says
-// before that, at once, that nothing is taken. So does the embedded bus, of itself.
+// disk watches the free space of the data directory's disk. HTTP refuses writes while
+// less than the reserve is free: on a full disk a request would wait for an answer that
+// cannot come. The embedded bus has a check of its own.
 type disk struct {
 	dir     string
 	reserve uint64 // bytes
 }
 
-// free is how many bytes are free for a process without privileges.
+// free returns the bytes that an unprivileged process can use.
 func (d disk) free() (uint64, error) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(d.dir, &s); err != nil {
@@ -24,8 +24,8 @@ func (d disk) free() (uint64, error) {
 	return s.Bavail * uint64(s.Bsize), nil
 }
 
-// room is nil while there is more than the reserve.
-func (d disk) room() error {
+// hasSpace returns an error while less than the reserve is free.
+func (d disk) hasSpace() error {
 	free, err := d.free()
 	if err != nil || free >= d.reserve {
 		return err
@@ -43,7 +43,7 @@ func (d disk) collectors() []prometheus.Collector {
 	})}
 }
 
-// buildInfo is a metric that says what is running.
+// buildInfo is a metric with the version, recipe and policy of this service.
 func buildInfo(recipe, policy string) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "jianguo_build_info", Help: "1, with version, recipe and policy as labels.",
 		ConstLabels: prometheus.Labels{"version": version, "recipe": recipe, "policy": policy}}, func() float64 { return 1 })

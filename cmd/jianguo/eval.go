@@ -1,11 +1,9 @@
 package main
 
 import (
-	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -16,7 +14,6 @@ import (
 	"jianguo/index"
 	"jianguo/ingest"
 	"jianguo/ingest/eval"
-
 	"jianguo/internal/jsonl"
 )
 
@@ -130,7 +127,7 @@ func (c *evalCmd) measure(co *streams, b *eval.Bench, rules []eval.Rule) (*evalu
 		}
 	}
 	if len(c.Labels) > 0 {
-		pairs, err := readPairs(c.Labels)
+		pairs, err := readPairs(co, c.Labels)
 		if err != nil {
 			return nil, err
 		}
@@ -174,10 +171,10 @@ func (c *evalCmd) plot(b *eval.Bench, e *evaluation) error {
 	return errors.Join(err, f.Close())
 }
 
-func readPairs(files []string) ([]eval.Pair, error) {
+func readPairs(co *streams, files []string) ([]eval.Pair, error) {
 	var pairs []eval.Pair
 	for _, name := range files {
-		p, err := readPairFile(name)
+		p, err := readPairFile(co, name)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
@@ -186,22 +183,13 @@ func readPairs(files []string) ([]eval.Pair, error) {
 	return pairs, nil
 }
 
-func readPairFile(name string) ([]eval.Pair, error) {
-	f, err := os.Open(name)
+func readPairFile(co *streams, name string) ([]eval.Pair, error) {
+	r, err := jsonl.Open(co.in, name)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	r := io.Reader(f)
-	plain := strings.TrimSuffix(name, ".gz")
-	if plain != name {
-		z, err := gzip.NewReader(f)
-		if err != nil {
-			return nil, err
-		}
-		r = z
-	}
-	if strings.HasSuffix(plain, ".jsonl") {
+	defer r.Close()
+	if strings.HasSuffix(strings.TrimSuffix(name, ".gz"), ".jsonl") {
 		return eval.ReadPairsJSON(r)
 	}
 	return eval.ReadPairs(r)

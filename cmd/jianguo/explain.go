@@ -13,7 +13,7 @@ import (
 
 type explainCmd struct {
 	A        string `arg:"" help:"An item: an id of --data, a file (JSON or plain text), or - for standard input."`
-	B        string `arg:"" help:"Another. Of two ids the one that arrived later is the query, else this one."`
+	B        string `arg:"" help:"A second item. It is the query, unless both are ids: then the query is the one that arrived later."`
 	Data     string `help:"A data directory that no service is using, to look ids up in." placeholder:"DIR"`
 	Terms    int    `help:"How many terms to show." default:"16"`
 	JSON     bool   `help:"Print one JSON document."`
@@ -45,7 +45,7 @@ func (c *explainCmd) Run(co *streams) error {
 	return nil
 }
 
-// items reads both, the earlier one first.
+// items reads both items, the earlier one first.
 func (c *explainCmd) items(co *streams) (earlier, later *ingest.Item, err error) {
 	if c.Data == "" {
 		if earlier, err = readItem(co, c.A); err == nil {
@@ -56,7 +56,7 @@ func (c *explainCmd) items(co *streams) (earlier, later *ingest.Item, err error)
 	if _, err := os.Stat(c.Data); err != nil {
 		return nil, nil, fmt.Errorf("data directory: %w", err)
 	}
-	h, err := openHouse(co, houseConfig{Command: "explain", Data: c.Data, NoBus: true, Segment: c.segmentFlags})
+	h, err := openCore(co, coreConfig{Command: "explain", Data: c.Data, NoBus: true, Segment: c.segmentFlags})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -71,8 +71,8 @@ func (c *explainCmd) items(co *streams) (earlier, later *ingest.Item, err error)
 	return earlier, later, nil
 }
 
-// lookUp finds an item by its id, and else reads it as a file. The stored
-// item is nil for a file.
+// lookUp finds an item by its id, or reads it as a file. The stored item is nil for a
+// file.
 func lookUp(co *streams, x *index.Index, name string) (*ingest.Item, *index.Item, error) {
 	if name == "-" {
 		it, err := readItem(co, name)
@@ -155,7 +155,7 @@ func printExplanation(co *streams, x *ingest.Explanation) {
 	fmt.Fprintf(w, "\nrecipe %s, policy %s\n", x.Recipe, x.Policy)
 }
 
-// flippedShown is how many flipped bits are shown, the heaviest first.
+// flippedShown limits the flipped bits that are printed, largest margin first.
 const flippedShown = 12
 
 func printBits(co *streams, x *ingest.Explanation) {

@@ -6,9 +6,9 @@ import (
 	"jianguo/exposure"
 )
 
-// exposureCmd are things to know about exposure state.
+// exposureCmd groups commands about users' histories.
 type exposureCmd struct {
-	Size exposureSizeCmd `cmd:"" help:"Print what users take, by the usual formulas."`
+	Size exposureSizeCmd `cmd:"" help:"Print the bytes that users take, by formula."`
 }
 
 type exposureSizeCmd struct {
@@ -18,7 +18,7 @@ type exposureSizeCmd struct {
 	Policy string  `help:"How exposures are kept, as for serve." default:"rotate"`
 }
 
-// Run prints sizes.
+// Run prints the table of sizes.
 func (c *exposureSizeCmd) Run(co *streams) error {
 	p, err := exposure.ParsePolicy(c.Policy)
 	if err != nil {

@@ -16,7 +16,7 @@ type fingerprintCmd struct {
 	segmentFlags
 }
 
-// Run prints one fingerprint a line of input; that of an empty text is 0.
+// Run prints the fingerprint of each line of input; an empty text has 0.
 func (c *fingerprintCmd) Run(co *streams) error {
 	s, err := newSegmenter(c.segmentFlags)
 	if err != nil {

@@ -16,10 +16,7 @@ import (
 	"jianguo/bus"
 	"jianguo/index"
 	"jianguo/ingest"
-
 	"jianguo/internal/jsonl"
-
-	"jianguo/internal/datadir"
 )
 
 type ingestCmd struct {
@@ -34,7 +31,7 @@ type ingestCmd struct {
 	segmentFlags
 }
 
-// summary is what an ingest ends with.
+// summary is printed at the end of an ingest.
 type summary struct {
 	Items          int     `json:"items"`
 	Unique         int     `json:"unique"`
@@ -54,11 +51,11 @@ func (s *summary) count(v index.Verdict) {
 	case index.Duplicate:
 		s.Duplicate++
 	case index.Withdrawn:
-		s.Failed++ // it had been withdrawn before: it is not published
+		s.Failed++ // withdrawn earlier: not published
 	}
 }
 
-// Run publishes files and waits for every verdict.
+// Run publishes files and waits for all verdicts.
 func (c *ingestCmd) Run(co *streams) (err error) {
 	conn, closeAll, err := c.connect(co)
 	if err != nil {
@@ -81,22 +78,20 @@ func (c *ingestCmd) Run(co *streams) (err error) {
 	return err
 }
 
-// connect reaches a running service, or opens a house for this command.
+// connect reaches a running service, or opens the data directory for this command.
 func (c *ingestCmd) connect(co *streams) (*nats.Conn, func() error, error) {
 	if c.NATS == "" && c.Data == "" {
 		return nil, nil, errors.New("where to? give --data DIR, or --nats URL of a running service")
 	}
 	if c.NATS == "" {
-		h, err := openHouse(co, houseConfig{Command: "ingest", Data: c.Data, Relaxed: c.Durability == "relaxed", DropTexts: c.NoTexts,
+		h, err := openCore(co, coreConfig{Command: "ingest", Data: c.Data, Relaxed: c.Durability == "relaxed", DropTexts: c.NoTexts,
 			Language: c.Language, Policy: c.policy(), Segment: c.segmentFlags})
-		var locked *datadir.InUseError
-		switch {
-		case err == nil:
+		if err == nil {
 			stop := background(co.ctx, h.ingest.Run)
 			return h.conn, func() error { return errors.Join(stop(), h.Close()) }, nil
-		case errors.As(err, &locked) && locked.Holder.NATS != "":
-			c.busFlags = busOf(locked.Holder)
-		default:
+		}
+		ok := false
+		if c.busFlags, ok = serviceThatHolds(err); !ok {
 			return nil, nil, err
 		}
 	}
@@ -107,8 +102,8 @@ func (c *ingestCmd) connect(co *streams) (*nats.Conn, func() error, error) {
 	return conn, func() error { conn.Close(); return nil }, nil
 }
 
-// publishFiles publishes every line of the files and waits for the outcomes.
-// each, where given, is called with every outcome.
+// publishFiles publishes every line of the files and waits for the outcomes. each,
+// which may be nil, is called with every outcome.
 func publishFiles(co *streams, conn *nats.Conn, files []string, verdicts string, each func(*ingest.Outcome)) (*summary, error) {
 	s := new(summary)
 	bar := co.progress.Bar(-1, "publishing")
@@ -162,10 +157,10 @@ func publishFiles(co *streams, conn *nats.Conn, files []string, verdicts string,
 	return s, nil
 }
 
-// verdictTail writes the events that are published from now on to a file.
+// verdictTail writes events to a file as they are published.
 type verdictTail struct {
 	file     *os.File
-	buffer   *bufio.Writer // the consumer's until it has stopped
+	buffer   *bufio.Writer // used by the consumer until it has stopped
 	consumer jetstream.ConsumeContext
 	last     atomic.Uint64 // number of the last event written
 }
@@ -187,7 +182,7 @@ func tailVerdicts(ctx context.Context, js jetstream.JetStream, name string) (*ve
 	}
 	t.buffer = bufio.NewWriterSize(t.file, 1<<16)
 	t.consumer, err = consumer.Consume(func(m jetstream.Msg) {
-		// A failed write is kept by the buffer, and told by its Flush.
+		// The buffer keeps the error of a failed write for Flush.
 		_, _ = t.buffer.Write(m.Data())
 		_ = t.buffer.WriteByte('\n')
 		if meta, err := m.Metadata(); err == nil {

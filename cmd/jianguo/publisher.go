@@ -15,11 +15,11 @@ import (
 	"jianguo/ingest"
 )
 
-// inFlight is how many items may wait for their outcome at once.
+// inFlight limits the items that wait for their outcome.
 const inFlight = 2048
 
-// outcomeWait is how long an outcome may be missing before its item is
-// published again. That does no harm: the second delivery changes nothing.
+// outcomeWait is the time after which an item without outcome is published again.
+// Publishing twice is safe: the second delivery changes nothing.
 const outcomeWait = 60 * time.Second
 
 const publishTries = 3
@@ -31,7 +31,7 @@ type publisher struct {
 	items  *bus.Publisher
 	inbox  string
 	sub    *nats.Subscription
-	done   func(line int, o *ingest.Outcome, err error) // called once an item, one at a time
+	done   func(line int, o *ingest.Outcome, err error) // called once for each item, never concurrently
 	window chan struct{}
 	wg     sync.WaitGroup
 
@@ -63,7 +63,7 @@ func newPublisher(conn *nats.Conn, done func(line int, o *ingest.Outcome, err er
 	return p, p.sub.SetPendingLimits(-1, -1) // bounded by inFlight
 }
 
-// publish sends one item; it waits while too many are on their way.
+// publish sends one item; it waits while inFlight items have no outcome yet.
 func (p *publisher) publish(ctx context.Context, line int, payload []byte) error {
 	select {
 	case p.window <- struct{}{}:
@@ -97,7 +97,7 @@ func (p *publisher) send(token string, s *submission) {
 	}()
 }
 
-// retry sends an item again after a failure of the bus, a few times.
+// retry sends an item again after a failure of the bus, up to publishTries times.
 func (p *publisher) retry(token string, err error) {
 	p.mu.Lock()
 	s, ok := p.waiting[token]
@@ -112,7 +112,7 @@ func (p *publisher) retry(token string, err error) {
 	time.AfterFunc(time.Duration(s.tries)*time.Second, func() { p.send(token, s) })
 }
 
-// outcome is called by the connection, one message at a time.
+// outcome is called by the connection, never concurrently.
 func (p *publisher) outcome(m *nats.Msg) {
 	var o ingest.Outcome
 	err := json.Unmarshal(m.Data, &o)
@@ -151,7 +151,7 @@ func (p *publisher) wait(ctx context.Context) error {
 	}
 }
 
-// overdue sends again what has waited too long.
+// overdue sends items again whose deadline has passed.
 func (p *publisher) overdue() {
 	p.mu.Lock()
 	var late []string

@@ -11,25 +11,24 @@ import (
 
 	"jianguo/index"
 	"jianguo/ingest"
-	"jianguo/segment"
-
 	"jianguo/internal/datadir"
+	"jianguo/segment"
 )
 
 type reindexCmd struct {
 	Data    string `help:"The data directory." required:"" placeholder:"DIR"`
-	DryRun  bool   `help:"Say how much there is to do, and about how long it takes; change nothing. A service may be running."`
-	Prepare bool   `help:"Do the long part only, a service may be running; the switch is left to a run without this."`
+	DryRun  bool   `help:"Print how much there is to do and about how long it takes; change nothing. A service may be running."`
+	Prepare bool   `help:"Do only the long part, while a service may be running; a later run without this flag switches."`
 	JSON    bool   `help:"Print the result as JSON."`
 	Batch   int    `help:"Items a transaction." hidden:""`
 	segmentFlags
 }
 
-// reindexLock keeps a second reindex out, where there may be a service.
+// reindexLock keeps a second reindex out of a directory that a service may be using.
 const reindexLock = "REINDEX"
 
-// Run brings a directory to the recipe of this program, with the dictionary and
-// the residue list that are given.
+// Run brings a data directory to the recipe of this program, dictionary and residue
+// list.
 func (c *reindexCmd) Run(co *streams) (err error) {
 	if _, err := os.Stat(filepath.Join(c.Data, index.FileName)); err != nil {
 		return fmt.Errorf("%s is no data directory: %w", c.Data, err)
@@ -51,26 +50,26 @@ func (c *reindexCmd) Run(co *streams) (err error) {
 	if c.DryRun {
 		return c.print(co, estimate, func() { printEstimate(co, estimate) })
 	}
-	if err := c.room(estimate); err != nil {
+	if err := c.checkSpace(estimate); err != nil {
 		return err
 	}
 	if estimate.Resumed > 0 {
-		fmt.Fprintf(co.err, "goes on after item %d\n", estimate.Resumed)
+		fmt.Fprintf(co.err, "continues after item %d\n", estimate.Resumed)
 	}
 	cfg.Progress = co.progress.Rate("reindexing")
 	report, err := index.Reindex(co.ctx, cfg)
 	if err != nil {
-		return fmt.Errorf("not finished, what is done is kept: run it again to go on: %w", err)
+		return fmt.Errorf("not finished; completed work is kept, run it again to continue: %w", err)
 	}
 	if report.Switched {
 		if err := c.settle(co, seg); err != nil {
-			return fmt.Errorf("the new fingerprints are in force, and every start derives what is resident anew until a snapshot can be written: %w", err)
+			return fmt.Errorf("the new fingerprints are in force, but every start rebuilds the resident index until a snapshot can be written: %w", err)
 		}
 	}
 	return c.print(co, report, func() { printReindex(co, report) })
 }
 
-// lock takes the directory for this process, or for this reindex only.
+// lock locks the directory, or with --prepare only against another reindex.
 func (c *reindexCmd) lock() (unlock func() error, err error) {
 	if c.DryRun {
 		return func() error { return nil }, nil
@@ -84,12 +83,12 @@ func (c *reindexCmd) lock() (unlock func() error, err error) {
 	}
 	all, err := datadir.Acquire(c.Data, datadir.Holder{Command: "reindex"})
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("%w; beside a service there is only --prepare", err), own.Close())
+		return nil, errors.Join(fmt.Errorf("%w; while a service runs only --prepare is possible", err), own.Close())
 	}
 	return func() error { return errors.Join(all.Close(), own.Close()) }, nil
 }
 
-// analyzer makes what a reindex wants of a kept text.
+// analyzer returns a function that prepares a kept text as ingest does.
 func analyzer(seg *segment.Segmenter) func(title, body string, published time.Time) *index.Article {
 	texts := sync.Pool{New: func() any { return new(segment.Text) }}
 	return func(title, body string, published time.Time) *index.Article {
@@ -103,8 +102,8 @@ func analyzer(seg *segment.Segmenter) func(title, body string, published time.Ti
 	}
 }
 
-// room is an error where the disk will not do.
-func (c *reindexCmd) room(e *index.ReindexEstimate) error {
+// checkSpace returns an error if the disk is too small for the reindex.
+func (c *reindexCmd) checkSpace(e *index.ReindexEstimate) error {
 	free, err := disk{dir: c.Data}.free()
 	if err != nil || free >= uint64(e.Bytes) {
 		return err
@@ -114,7 +113,7 @@ func (c *reindexCmd) room(e *index.ReindexEstimate) error {
 
 func mib(bytes int64) string { return fmt.Sprintf("%d MiB", (bytes+1<<20-1)>>20) }
 
-// settle derives what is resident, and keeps it.
+// settle rebuilds the resident index and writes its snapshot.
 func (c *reindexCmd) settle(co *streams, seg *segment.Segmenter) error {
 	x, err := index.Open(co.ctx, index.Config{Dir: c.Data, Logger: co.log, Recipe: func() (string, error) { return seg.Recipe(), nil }, Progress: co.progress.Stages("loading")})
 	if err != nil {
@@ -141,7 +140,7 @@ func printEstimate(co *streams, e *index.ReindexEstimate) {
 		return
 	}
 	if e.Resumed > 0 {
-		fmt.Fprintf(co.out, "goes on after item %d\n", e.Resumed)
+		fmt.Fprintf(co.out, "continues after item %d\n", e.Resumed)
 	}
 	fmt.Fprintf(co.out, "recipe %s: %d of %d items to be looked at, %s%d of them of another recipe\n", e.Recipe, e.Left, e.Items, about, e.Other)
 	fmt.Fprintf(co.out, "  %s%d get another fingerprint or sketch\n", about, e.Changed)

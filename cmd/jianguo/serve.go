@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
-	_ "time/tzdata" // where months begin, on machines without a zone database too
+	_ "time/tzdata" // for machines without a zone database
 
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/prometheus/client_golang/prometheus"
@@ -23,11 +23,11 @@ import (
 	"jianguo/index/browse"
 )
 
-// serveFlags are what `serve` and `demo` have in common.
+// serveFlags are common to `serve` and `demo`.
 type serveFlags struct {
 	Listen       string   `help:"Address of HTTP and the console." default:"127.0.0.1:8080"`
 	NATS         string   `name:"nats" help:"Use this bus instead of the embedded one." placeholder:"URL"`
-	NATSCreds    string   `name:"nats-creds" help:"Credentials for a bus elsewhere; a token or password may also stand in its URL." type:"existingfile" placeholder:"FILE"`
+	NATSCreds    string   `name:"nats-creds" help:"Credentials for an external bus; a token or password may also stand in its URL." type:"existingfile" placeholder:"FILE"`
 	NATSListen   string   `name:"nats-listen" help:"Address of the embedded bus; empty: in-process only." default:"127.0.0.1:4222"`
 	Durability   string   `help:"What an acknowledgement means: ${enum}. synced: fsynced; relaxed: the operating system has it." enum:"synced,relaxed" default:"synced"`
 	NoTexts      bool     `help:"Do not keep bodies: no side-by-side view, and judging on sketches only."`
@@ -39,14 +39,14 @@ type serveFlags struct {
 	Insecure     bool     `help:"Without tokens, allow listening beyond loopback and requests for any host name."`
 
 	ExposurePolicy string            `help:"How exposures are kept: 'rotate' or 'calendar', with options." default:"rotate" placeholder:"POLICY"`
-	ExposureCache  int64             `help:"Memory for users that are asked about, in MiB." default:"256"`
-	ExposureFlush  time.Duration     `help:"How long exposures may wait in memory before they are written into the state file; meanwhile the bus holds them." default:"10s"`
-	Histories      map[string]string `help:"Further histories with policies of their own, as video=calendar;ads=rotate." placeholder:"NAME=POLICY;..."`
+	ExposureCache  int64             `help:"Memory for the histories of active users, in MiB." default:"256"`
+	ExposureFlush  time.Duration     `help:"How long exposures may stay in memory before they are written to the state file; the bus keeps them until then." default:"10s"`
+	Histories      map[string]string `help:"More histories with policies of their own, as video=calendar;ads=rotate." placeholder:"NAME=POLICY;..."`
 	Scenes         map[string]string `help:"Which history a scene goes into; a scene not named goes into the default one." placeholder:"SCENE=HISTORY;..."`
-	SnapshotEvery  int64             `help:"Least number of events between two snapshots of what is resident; besides, an eighth of all." default:"200000"`
+	SnapshotEvery  int64             `help:"Least number of events between two snapshots of the resident index; never less than an eighth of all events." default:"200000"`
 	TimeZone       string            `help:"Time zone of days and months." default:"Asia/Shanghai"`
-	DiskReserve    uint64            `help:"Take nothing while less than this is free on the data directory's disk, in MiB." default:"256"`
-	FailClosed     bool              `help:"A filter that cannot be computed answers nothing instead of everything."`
+	DiskReserve    uint64            `help:"Refuse writes while less than this is free on the disk of the data directory, in MiB." default:"256"`
+	FailClosed     bool              `help:"A filter that cannot be computed answers with no items instead of all."`
 
 	policyFlags
 	segmentFlags
@@ -57,16 +57,16 @@ type serveCmd struct {
 	serveFlags
 }
 
-// Run serves until the process is told to stop.
+// Run serves until a signal arrives.
 func (c *serveCmd) Run(co *streams) error {
 	s, err := c.open(co, "serve", c.Data)
 	if errors.Is(err, context.Canceled) {
-		return nil // told to stop before it had begun
+		return nil // stopped during the start
 	}
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(co.err, "jianguo %s: http://%s  bus %s  data %s  durability %s\n", version, s.http.Addr(), orNone(s.house.natsURL()), c.Data, c.Durability)
+	fmt.Fprintf(co.err, "jianguo %s: http://%s  bus %s  data %s  durability %s\n", version, s.http.Addr(), orNone(s.core.natsURL()), c.Data, c.Durability)
 	return s.run(co.ctx)
 }
 
@@ -77,22 +77,22 @@ func orNone(s string) string {
 	return s
 }
 
-// service is everything that runs.
+// service is a running `jianguo serve` or `jianguo demo`.
 type service struct {
 	dir      string
 	command  string
 	access   access
 	disk     disk
 	http     *net.TCPListener
-	starting *api.Starting // answers on http until the api does
-	house    *house        // lock, index, bus and ingest
+	starting *api.Starting // answers on http until the API does
+	core     *core         // lock, catalogue, bus and ingest
 	exposure *exposure.Store
 	browse   *browse.Model
 	metrics  *prometheus.Registry
 	api      *api.Server
 }
 
-// open assembles the service; nothing runs before run.
+// open opens the parts of the service; nothing runs before run.
 func (f *serveFlags) open(co *streams, command, dir string) (_ *service, err error) {
 	s := &service{dir: dir, command: command, disk: disk{dir: dir, reserve: f.DiskReserve << 20}, metrics: prometheus.NewRegistry()}
 	defer func() {
@@ -101,12 +101,12 @@ func (f *serveFlags) open(co *streams, command, dir string) (_ *service, err err
 		}
 	}()
 	for _, open := range []func(*streams, *service) error{
-		f.openAccess,   // who may do what
-		f.openHTTP,     // the address, and an answer to whoever comes early
-		f.openHouse,    // the catalogue, the bus, and the way between them
-		f.openExposure, // what users have seen
-		f.openBrowse,   // what editors browse
-		f.openAPI,      // HTTP, the console, the services on the bus
+		f.openAccess,   // tokens and proxies
+		f.openHTTP,     // the listener; requests get 503 until the API is open
+		f.openCore,     // catalogue, bus and ingest
+		f.openExposure, // users' histories
+		f.openBrowse,   // the editors' read model
+		f.openAPI,      // HTTP, console, request-reply services on the bus
 		f.openMetrics,
 	} {
 		if err := open(co, s); err != nil {
@@ -126,8 +126,8 @@ func (f *serveFlags) openHTTP(_ *streams, s *service) error {
 	return nil
 }
 
-func (f *serveFlags) openHouse(co *streams, s *service) (err error) {
-	s.house, err = openHouse(co, houseConfig{Command: s.command, Data: s.dir, HTTP: "http://" + s.http.Addr().String(),
+func (f *serveFlags) openCore(co *streams, s *service) (err error) {
+	s.core, err = openCore(co, coreConfig{Command: s.command, Data: s.dir, HTTP: "http://" + s.http.Addr().String(),
 		NATS: f.NATS, NATSCreds: f.NATSCreds, NATSListen: f.NATSListen, NATSUsers: s.access.tokens.BusUser,
 		Gates: []bus.GatedStream{{Name: exposure.StreamName, Subjects: exposure.LogSubjects()}}, Reserve: s.disk.reserve,
 		Relaxed: f.Durability == "relaxed", DropTexts: f.NoTexts, Language: f.Language, Policy: f.policy(), SnapshotEvery: f.SnapshotEvery, Segment: f.segmentFlags,
@@ -135,8 +135,8 @@ func (f *serveFlags) openHouse(co *streams, s *service) (err error) {
 	return err
 }
 
-// loaded ends the early answers: the rest opens in a moment, for which whoever
-// comes may wait.
+// loaded ends the early answers. The rest opens within moments, for which a client
+// can wait.
 func (s *service) loaded() error {
 	starting := s.starting
 	s.starting = nil
@@ -144,15 +144,15 @@ func (s *service) loaded() error {
 }
 
 func (f *serveFlags) openBrowse(co *streams, s *service) (err error) {
-	s.browse, err = browse.Open(co.ctx, s.house.index.View(), browse.Config{Words: console.IndexWords(s.house.segmenter), Workers: (processors() + 1) / 2, Logger: co.log})
+	s.browse, err = browse.Open(co.ctx, s.core.index.View(), browse.Config{Words: console.IndexWords(s.core.segmenter), Workers: (processors() + 1) / 2, Logger: co.log})
 	return err
 }
 
 func (f *serveFlags) openAPI(co *streams, s *service) (err error) {
-	s.api, err = api.New(api.Config{Index: s.house.index, Ingest: s.house.ingest, Conn: s.house.conn,
-		Browse: s.browse, Find: console.Finder(s.browse, s.house.segmenter), Console: f.console(s, co),
-		Tokens: s.access.tokens, AnyHost: f.Insecure, Room: s.disk.room,
-		Ready:  map[string]func() error{"exposure": s.exposureReady, "disk": s.disk.room},
+	s.api, err = api.New(api.Config{Index: s.core.index, Ingest: s.core.ingest, Conn: s.core.conn,
+		Browse: s.browse, Find: console.Finder(s.browse, s.core.segmenter), Console: f.console(s, co),
+		Tokens: s.access.tokens, AnyHost: f.Insecure, Room: s.disk.hasSpace,
+		Ready:  map[string]func() error{"exposure": s.exposureReady, "disk": s.disk.hasSpace},
 		Logger: co.log, Gatherer: s.metrics, Version: version})
 	if err == nil {
 		s.api.AddExposure(s.exposure)
@@ -162,11 +162,11 @@ func (f *serveFlags) openAPI(co *streams, s *service) (err error) {
 
 func (f *serveFlags) openMetrics(_ *streams, s *service) error {
 	s.metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		buildInfo(s.house.segmenter.Recipe(), f.policy().Hash()))
-	if s.house.bus != nil {
-		s.metrics.MustRegister(s.house.bus.Collectors()...)
+		buildInfo(s.core.segmenter.Recipe(), f.policy().Hash()))
+	if s.core.bus != nil {
+		s.metrics.MustRegister(s.core.bus.Collectors()...)
 	}
-	for _, part := range [][]prometheus.Collector{s.house.index.Collectors(), s.house.ingest.Collectors(), s.exposure.Collectors(), s.api.Collectors(), s.disk.collectors()} {
+	for _, part := range [][]prometheus.Collector{s.core.index.Collectors(), s.core.ingest.Collectors(), s.exposure.Collectors(), s.api.Collectors(), s.disk.collectors()} {
 		s.metrics.MustRegister(part...)
 	}
 	return nil
@@ -185,11 +185,11 @@ func (f *serveFlags) openExposure(co *streams, s *service) error {
 	if f.Durability == "relaxed" {
 		durability = exposure.Relaxed
 	}
-	js, err := jetstream.New(s.house.conn)
+	js, err := jetstream.New(s.core.conn)
 	if err != nil {
 		return err
 	}
-	embedded := s.house.bus
+	embedded := s.core.bus
 	log, err := exposure.OpenNATSLog(co.ctx, js, exposure.StreamConfig{
 		Synced:    func(ctx context.Context, seq uint64) error { return embedded.Synced(ctx, exposure.StreamName, seq) },
 		Purgeable: func(seq uint64) uint64 { return embedded.Purgeable(exposure.StreamName, seq) }}, co.log)
@@ -199,7 +199,7 @@ func (f *serveFlags) openExposure(co *streams, s *service) error {
 	if err != nil {
 		return err
 	}
-	dead, err := bus.OpenDead(co.ctx, s.house.conn)
+	dead, err := bus.OpenDead(co.ctx, s.core.conn)
 	if err != nil {
 		return err
 	}
@@ -217,8 +217,8 @@ func (f *serveFlags) openExposure(co *streams, s *service) error {
 	return err
 }
 
-// exposurePolicies are those of all histories; one that has none of its own is kept
-// as the default one is.
+// exposurePolicies returns the policy of each history; without one of its own a
+// history has the default policy.
 func (f *serveFlags) exposurePolicies() (map[string]exposure.Policy, error) {
 	policy, err := exposure.ParsePolicy(f.ExposurePolicy)
 	if err != nil {
@@ -241,18 +241,18 @@ func (f *serveFlags) exposurePolicies() (map[string]exposure.Policy, error) {
 
 func (s *service) exposureReady() error {
 	if !s.exposure.Ready() {
-		return errors.New("exposure: what was reported before the start is still being applied")
+		return errors.New("exposure: reports from before the start are still being applied")
 	}
 	return nil
 }
 
-// exposureFile is the state of users inside the data directory.
+// exposureFile is the file of users' histories in the data directory.
 const exposureFile = "exposure.db"
 
-// run serves until ctx is done, then lets what has begun finish and closes.
+// run serves until ctx is done, completes the requests in flight, and closes.
 func (s *service) run(ctx context.Context) error {
 	g, failed := errgroup.WithContext(ctx)
-	// HTTP ends first, then the ingest that its last requests wait for.
+	// HTTP ends before ingest: its last requests wait for verdicts.
 	served := make(chan struct{})
 	g.Go(func() error {
 		defer close(served)
@@ -260,20 +260,20 @@ func (s *service) run(ctx context.Context) error {
 	})
 	ingesting, stop := context.WithCancel(context.WithoutCancel(ctx))
 	g.Go(func() error { defer stop(); <-served; return nil })
-	g.Go(func() error { return s.house.ingest.Run(ingesting) })
+	g.Go(func() error { return s.core.ingest.Run(ingesting) })
 	g.Go(func() error { s.follow(failed); return nil })
 	return errors.Join(g.Wait(), s.close())
 }
 
-// follow keeps what editors browse up to the catalogue. Trouble with that file
-// is no reason to stop taking items.
+// follow keeps the editors' read model up to date with the catalogue. A failure of
+// that file does not stop ingest.
 func (s *service) follow(ctx context.Context) {
 	for {
 		err := s.browse.Run(ctx)
 		if err == nil {
 			return
 		}
-		s.house.log.ErrorContext(ctx, "the console lags behind", "error", err)
+		s.core.log.ErrorContext(ctx, "the console lags behind", "error", err)
 		select {
 		case <-ctx.Done():
 			return
@@ -290,14 +290,14 @@ func (s *service) close() error {
 	if s.browse != nil {
 		errs = append(errs, s.browse.Close())
 	}
-	if s.house != nil {
-		errs = append(errs, s.house.Close())
+	if s.core != nil {
+		errs = append(errs, s.core.Close())
 	}
 	if s.starting != nil {
-		_ = s.starting.End() // nothing was served, and what went wrong is known
+		_ = s.starting.End() // the error that ended the start is already known
 	}
 	if s.http != nil {
-		// Serve has closed it, unless nothing was served.
+		// Serve has closed it if it ran.
 		_ = s.http.Close()
 	}
 	return errors.Join(errs...)

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"jianguo/ingest"
-
 	"jianguo/internal/datadir"
 )
 

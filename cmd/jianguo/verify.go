@@ -10,7 +10,6 @@ import (
 
 	"jianguo/exposure"
 	"jianguo/index"
-
 	"jianguo/internal/datadir"
 )
 
@@ -18,10 +17,10 @@ type verifyCmd struct {
 	Data string `help:"The data directory." required:"" placeholder:"DIR"`
 	JSON bool   `help:"Print the report as JSON."`
 
-	Sizes bool `help:"Print what takes how much room on disk, too."`
+	Sizes bool `help:"Also print the sizes of tables and pages on disk."`
 }
 
-// Run proves a directory whole; exit code 1 says that it is not.
+// Run verifies a data directory; exit code 1: it has problems.
 func (c *verifyCmd) Run(co *streams) error {
 	if _, err := os.Stat(filepath.Join(c.Data, index.FileName)); err != nil {
 		return fmt.Errorf("%s is no data directory: %w", c.Data, err)

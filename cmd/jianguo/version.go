@@ -13,7 +13,7 @@ type versionCmd struct {
 	segmentFlags
 }
 
-// Run prints what this binary is and how it would judge.
+// Run prints version, commit, recipe and policy.
 func (c *versionCmd) Run(co *streams) error {
 	commit := "unknown"
 	if info, ok := debug.ReadBuildInfo(); ok {

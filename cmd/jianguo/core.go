@@ -1,0 +1,191 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/nats-io/nats.go"
+
+	"jianguo/bus"
+	"jianguo/data"
+	"jianguo/index"
+	"jianguo/ingest"
+	"jianguo/internal/datadir"
+	"jianguo/segment"
+	"jianguo/sketch"
+)
+
+// coreConfig configures a core. Command and Data are required.
+type coreConfig struct {
+	Command    string
+	Data       string
+	HTTP       string                               // address of HTTP, for the lock file
+	NATS       string                               // URL of an external bus; empty: embedded
+	NATSCreds  string                               // file of credentials for it
+	NATSListen string                               // of the embedded bus; empty: in-process only
+	NATSUsers  func(secret string) (bus.User, bool) // of the embedded bus; nil: every client may do everything
+	Gates      []bus.GatedStream                    // of the embedded bus, in addition to ingest's
+	Reserve    uint64                               // bytes of disk that the embedded bus leaves free
+	NoBus      bool                                 // index and segmenter only, for commands that read
+	Relaxed    bool
+	DropTexts  bool
+	Language   string
+	Policy     *index.Policy
+
+	SnapshotEvery int64 // 0: the index's default
+	Segment       segmentFlags
+	// Progress reports how much of the catalogue is loaded, in addition to the
+	// terminal; nil: the terminal only.
+	Progress func(stage string, done, total int64)
+	// Loaded is called when the catalogue is loaded, before the bus opens; may be nil.
+	Loaded func() error
+}
+
+// core is what every command that works in a data directory needs: the lock, the
+// catalogue, the segmenter, the bus and ingest.
+type core struct {
+	cfg       coreConfig
+	log       *slog.Logger
+	lock      *datadir.Lock
+	bus       *bus.Embedded // nil: external, or none
+	conn      *nats.Conn
+	segmenter *segment.Segmenter
+	index     *index.Index
+	ingest    *ingest.Service
+	closers   []func() error
+}
+
+func newSegmenter(f segmentFlags) (*segment.Segmenter, error) {
+	return segment.New(segment.Config{Data: data.FS, UserDict: f.UserDict, Residue: f.Residue})
+}
+
+// openCore locks the data directory and opens the catalogue. The dictionary loads
+// at the same time.
+func openCore(co *streams, cfg coreConfig) (_ *core, err error) {
+	c := &core{cfg: cfg, log: co.log}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, c.Close())
+		}
+	}()
+	if c.lock, err = datadir.Acquire(cfg.Data, datadir.Holder{Command: cfg.Command}); err != nil {
+		return nil, err
+	}
+	c.closers = append(c.closers, c.lock.Close)
+
+	segmenter := make(chan error, 1)
+	go func() {
+		var err error
+		c.segmenter, err = newSegmenter(cfg.Segment)
+		segmenter <- err
+	}()
+	recipe := func() (string, error) {
+		if err := <-segmenter; err != nil {
+			return "", err
+		}
+		return c.segmenter.Recipe(), nil
+	}
+	durability := index.DurabilitySynced
+	if cfg.Relaxed {
+		durability = index.DurabilityRelaxed
+	}
+	c.index, err = index.Open(co.ctx, index.Config{Dir: cfg.Data, Policy: cfg.Policy, Recipe: recipe, Normal: c.normal, Language: cfg.Language,
+		Durability: durability, SnapshotEvery: cfg.SnapshotEvery, Logger: co.log, Progress: cfg.loading(co)})
+	if err != nil {
+		return nil, err
+	}
+	c.closers = append(c.closers, c.index.Close)
+	if cfg.Loaded != nil {
+		if err := cfg.Loaded(); err != nil {
+			return nil, err
+		}
+	}
+	if cfg.NoBus {
+		return c, nil
+	}
+	return c, c.openBus(co)
+}
+
+// loading reports progress to the terminal and to cfg.Progress.
+func (cfg *coreConfig) loading(co *streams) func(stage string, done, total int64) {
+	screen := co.progress.Stages("loading")
+	if cfg.Progress == nil {
+		return screen
+	}
+	return func(stage string, done, total int64) {
+		screen(stage, done, total)
+		cfg.Progress(stage, done, total)
+	}
+}
+
+// normal is the normal form of a kept text. The segmenter is loaded before anything
+// is judged.
+func (c *core) normal(title, body string) sketch.Input {
+	var text segment.Text
+	c.segmenter.Analyze(&text, title, body)
+	return ingest.Input(&text)
+}
+
+func (c *core) openBus(co *streams) (err error) {
+	if c.cfg.NATS != "" {
+		if c.conn, err = bus.Connect(c.cfg.NATS, credentials(c.cfg.NATSCreds)...); err != nil {
+			return err
+		}
+	} else {
+		if c.bus, err = bus.Start(bus.Config{Dir: filepath.Join(c.cfg.Data, "bus"), Listen: c.cfg.NATSListen, Relaxed: c.cfg.Relaxed,
+			Gates: append(bus.GatedStreams(), c.cfg.Gates...), Reserve: c.cfg.Reserve, Authenticate: c.cfg.NATSUsers, Logger: co.log}); err != nil {
+			return err
+		}
+		c.closers = append(c.closers, func() error { c.bus.Close(); return nil })
+		if c.conn, err = c.bus.Connect(); err != nil {
+			return err
+		}
+	}
+	c.closers = append(c.closers, func() error { c.conn.Close(); return nil })
+	c.ingest, err = ingest.New(co.ctx, ingest.Config{Bus: c.bus, Conn: c.conn, Index: c.index, Segmenter: c.segmenter, Workers: processors(),
+		DropTexts: c.cfg.DropTexts, Logger: co.log})
+	if err != nil {
+		return err
+	}
+	h := datadir.Holder{PID: os.Getpid(), Command: c.cfg.Command, NATS: c.natsURL(), HTTP: c.cfg.HTTP}
+	if c.bus != nil {
+		h.Token = c.bus.Secret()
+	}
+	return c.lock.Announce(h)
+}
+
+// natsURL is where other processes reach the bus; empty: they cannot.
+func (c *core) natsURL() string {
+	if c.bus == nil {
+		return bus.RedactURL(c.cfg.NATS)
+	}
+	return c.bus.URL()
+}
+
+// Close closes the parts in reverse order.
+func (c *core) Close() error {
+	var errs []error
+	for i := len(c.closers) - 1; i >= 0; i-- {
+		errs = append(errs, c.closers[i]())
+	}
+	c.closers = nil
+	return errors.Join(errs...)
+}
+
+// background runs f until stop is called; stop returns its error.
+func background(ctx context.Context, f func(context.Context) error) (stop func() error) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	done := make(chan error, 1)
+	go func() { done <- f(ctx) }()
+	return func() error {
+		cancel()
+		if err := <-done; err != nil && !errors.Is(err, context.Canceled) {
+			return fmt.Errorf("ingest: %w", err)
+		}
+		return nil
+	}
+}
