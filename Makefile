@@ -4,8 +4,9 @@
 export CGO_ENABLED = 1
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.7.0
 ONCE ?=
+FUZZTIME ?= 20m
 
-.PHONY: all build demo test check quality fuzz soak clean
+.PHONY: all build demo test test-long check purego quality fuzz soak clean
 
 all: build
 
@@ -19,8 +20,17 @@ test: ## all tests; installs what they need
 	scripts/install-test-tools
 	scripts/test
 
+test-long: ## the long tier: kills by the hundred, new random cases, every fuzz target for FUZZTIME
+	scripts/install-test-tools
+	JIANGUO_TIER=long scripts/test -timeout 10h
+	scripts/soak 10
+	scripts/fuzz $(FUZZTIME)
+
 check: ## formatting, vet, staticcheck
 	scripts/check
+
+purego: ## build without assembly, and test the packages that have any
+	scripts/purego
 
 fuzz: ## every fuzz target for a minute
 	scripts/fuzz 60s

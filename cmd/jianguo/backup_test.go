@@ -7,17 +7,17 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sync/atomic"
-	"syscall"
 	"testing"
 
 	"jianguo/bus"
 	"jianguo/ingest"
 )
 
-// TestBackup: a copy that is made while items arrive holds all that was
-// acknowledged before it began, and a service starts from it; so does one that
-// is made while nothing runs.
+// TestBackup: a copy that is made while items arrive holds everything that was
+// acknowledged before it began, and a service starts from it. The same holds for a copy
+// that is made while no service runs.
 func TestBackup(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	exe, data := binary(t), filepath.Join(dir, "data")
 	backup := func(to string) {
@@ -31,7 +31,7 @@ func TestBackup(t *testing.T) {
 	ok := func(status int, answer []byte, err error) {
 		t.Helper()
 		if err != nil || status/100 != 2 {
-			t.Fatalf("%d %s %v\n%s", status, answer, err, s.said)
+			t.Fatalf("%d %s %v\n%s", status, answer, err, s.log)
 		}
 	}
 	publish := func(n int) { t.Helper(); ok(s.post("/items", article(n))) }
@@ -42,7 +42,7 @@ func TestBackup(t *testing.T) {
 	ok(s.post("/items", bytes.Replace(article(1), []byte(`"n1"`), []byte(`"copy"`), 1)))
 	ok(s.post("/clusters/2/decisions", []byte(`{"kind":"release","item":"copy","by":"张三"}`)))
 	ok(s.post("/exposures", []byte(`{"user":"u","kind":"seen","items":["n1","n2"]}`)))
-	conn, err := bus.Connect(s.at.NATS)
+	conn, err := bus.Connect(s.address.NATS)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func TestBackup(t *testing.T) {
 	if o, err := ingest.Submit(t.Context(), publisher, bus.SubjectPublish, []byte(`{"id":""}`)); err != nil || o.Error == "" {
 		t.Fatalf("a dead letter: %+v, %v", o, err)
 	}
-	backup(filepath.Join(dir, "quiet")) // nothing arrives that would push the last item on
+	backup(filepath.Join(dir, "quiet")) // no later message moves the last item on
 	var done atomic.Bool
 	written := make(chan int)
 	go func() {
@@ -74,16 +74,13 @@ func TestBackup(t *testing.T) {
 	if out, err := exec.Command(exe, "backup", "--data", data, live).CombinedOutput(); err == nil || !bytes.Contains(out, []byte("a backup is a new directory")) {
 		t.Errorf("over another backup: %v %s", err, out)
 	}
-	if err := s.cmd.Process.Signal(syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
-	_ = s.cmd.Wait()
+	s.kill()
 	cold := filepath.Join(dir, "cold")
 	backup(cold)
 
 	for name, restored := range map[string]string{"live": live, "cold": cold} {
 		s = serve(t, exe, restored, "--nats-listen", "127.0.0.1:0")
-		s.eventually("ready", func() bool { return s.status("/readyz") == 200 })
+		s.ready()
 		for n := range before {
 			if got := s.status(fmt.Sprint("/items/n", n)); got != 200 {
 				t.Errorf("%s: item %d: %d", name, n, got)

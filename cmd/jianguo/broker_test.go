@@ -17,14 +17,14 @@ import (
 	"jianguo/bus"
 )
 
-// broker is a NATS server elsewhere, which may go away and come back. Its address
-// is a door that stays: a port that was given up might be another's by then.
+// broker is a NATS server outside the service. It can stop and start again behind a
+// proxy whose address does not change: another process could take a released port.
 type broker struct {
 	t       *testing.T
 	options server.Options
 	server  *server.Server
-	door    net.Listener
-	at      atomic.Pointer[string] // the server's own address; nil: it is away
+	proxy   net.Listener
+	at      atomic.Pointer[string] // the server's own address; nil: it is stopped
 }
 
 func startBroker(t *testing.T, change func(*server.Options)) *broker {
@@ -35,21 +35,22 @@ func startBroker(t *testing.T, change func(*server.Options)) *broker {
 		change(&b.options)
 	}
 	var err error
-	if b.door, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+	if b.proxy, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
 		t.Fatal(err)
 	}
-	go b.admit()
+	go b.forward()
 	b.start()
-	t.Cleanup(func() { b.stop(); _ = b.door.Close() })
+	t.Cleanup(func() { b.stop(); _ = b.proxy.Close() })
 	return b
 }
 
-// admit leads whoever comes to the server, and turns them away while it is not there.
-func (b *broker) admit() {
+// forward connects clients to the server. It closes their connections while the server
+// is stopped.
+func (b *broker) forward() {
 	for {
-		client, err := b.door.Accept()
+		client, err := b.proxy.Accept()
 		if err != nil {
-			return // the door was closed
+			return // the proxy was closed
 		}
 		go func() {
 			defer client.Close()
@@ -59,7 +60,7 @@ func (b *broker) admit() {
 			}
 			inside, err := net.Dial("tcp", *at)
 			if err != nil {
-				return // it has just gone
+				return // it stopped just now
 			}
 			go func() {
 				_, _ = io.Copy(inside, client)
@@ -91,20 +92,21 @@ func (b *broker) stop() {
 	b.server.WaitForShutdown()
 }
 
-func (b *broker) url() string { return "nats://" + b.door.Addr().String() }
+func (b *broker) url() string { return "nats://" + b.proxy.Addr().String() }
 
-// A broker that goes away is told to whoever asks; when it comes back, everything
-// goes on by itself, and nothing is lost or doubled.
+// While the broker is away, requests that need it get an error that says so. Once it is
+// back, everything goes on by itself, and nothing is lost or doubled.
 func TestBrokerAway(t *testing.T) {
+	t.Parallel()
 	b := startBroker(t, nil)
 	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats", b.url())
 	publish := func(n int) {
 		t.Helper()
 		if status, answer, err := s.post("/items", article(n)); status != 200 {
-			t.Fatalf("item %d: %d %s %v\n%s", n, status, answer, err, s.said)
+			t.Fatalf("item %d: %d %s %v\n%s", n, status, answer, err, s.log)
 		}
 	}
-	s.eventually("ready", func() bool { return s.status("/readyz") == 200 })
+	s.ready()
 	publish(1)
 	if status, answer, err := s.post("/exposures", []byte(`{"user":"u","kind":"seen","items":["n1"]}`)); status != 204 {
 		t.Fatal(status, string(answer), err)
@@ -117,7 +119,7 @@ func TestBrokerAway(t *testing.T) {
 		if err != nil || status != 503 || json.Unmarshal(answer, &p) != nil || !strings.Contains(p.Detail, "bus") {
 			t.Errorf("without a broker: %d %s %v", status, answer, err)
 		}
-		// What needs no broker is answered.
+		// Requests that need no broker are answered.
 		if got := s.status("/items/n1"); got != 200 {
 			t.Errorf("an item without a broker: %d", got)
 		}
@@ -128,7 +130,7 @@ func TestBrokerAway(t *testing.T) {
 		s.eventually("ready again", func() bool { return s.status("/readyz") == 200 })
 		publish(2 + round)
 		if status, answer, err := s.post("/exposures", []byte(fmt.Sprintf(`{"user":"v%d","kind":"seen","items":["n1"]}`, round))); status != 204 {
-			t.Fatal(status, string(answer), err, s.said)
+			t.Fatal(status, string(answer), err, s.log)
 		}
 		if status, answer, _ := s.post("/filter", []byte(fmt.Sprintf(`{"user":"v%d","items":["n1","n2"]}`, round))); string(answer) != `{"items":["n2"],"dropped":1}` {
 			t.Errorf("a filter afterwards: %d %s", status, answer)
@@ -151,8 +153,9 @@ func TestBrokerAway(t *testing.T) {
 	s.stop()
 }
 
-// A broker that cannot carry items is refused at the start, with what to do.
+// The service refuses to start on a broker that cannot carry items, and says what to do.
 func TestBrokerTooSmall(t *testing.T) {
+	t.Parallel()
 	b := startBroker(t, func(o *server.Options) { o.MaxPayload = 512 << 10 })
 	dir := filepath.Join(t.TempDir(), "data")
 	out, err := exec.Command(binary(t), "serve", "--data", dir, "--listen", "127.0.0.1:0", "--nats", b.url()).CombinedOutput()
@@ -161,8 +164,9 @@ func TestBrokerTooSmall(t *testing.T) {
 	}
 }
 
-// A broker without JetStream is told so, too.
+// The service refuses to start on a broker without JetStream.
 func TestBrokerWithoutStreams(t *testing.T) {
+	t.Parallel()
 	b := startBroker(t, func(o *server.Options) { o.JetStream = false })
 	dir := filepath.Join(t.TempDir(), "data")
 	out, err := exec.Command(binary(t), "serve", "--data", dir, "--listen", "127.0.0.1:0", "--nats", b.url()).CombinedOutput()
@@ -171,8 +175,9 @@ func TestBrokerWithoutStreams(t *testing.T) {
 	}
 }
 
-// A service that is refused by its broker says why, and does not tell the secret.
+// A service that its broker refuses says why, and does not print the token.
 func TestBrokerRefuses(t *testing.T) {
+	t.Parallel()
 	b := startBroker(t, func(o *server.Options) { o.Authorization = "the-right-token" })
 	at := strings.Replace(b.url(), "//", "//the-wrong-token@", 1)
 	dir := filepath.Join(t.TempDir(), "data")
@@ -181,8 +186,8 @@ func TestBrokerRefuses(t *testing.T) {
 		t.Errorf("%v: %s", err, out)
 	}
 	s := serve(t, binary(t), dir, "--nats", strings.Replace(b.url(), "//", "//the-right-token@", 1))
-	if strings.Contains(s.at.NATS+s.said.String(), "the-right-token") {
-		t.Errorf("the token is told: %+v\n%s", s.at, s.said)
+	if strings.Contains(s.address.NATS+s.log.String(), "the-right-token") {
+		t.Errorf("the token is printed: %+v\n%s", s.address, s.log)
 	}
 	s.stop()
 }

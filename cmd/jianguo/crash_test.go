@@ -7,141 +7,86 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"jianguo/bus"
 	"jianguo/index"
 	"jianguo/ingest"
-	"jianguo/internal/datadir"
 	"jianguo/internal/powercut"
 	"jianguo/internal/tier"
 )
 
-// kills is how often a test kills the process. JIANGUO_KILLS overrides it.
-func kills(normal int) int {
-	return tier.CountOr("JIANGUO_KILLS", (normal+1)/2, normal, 25*normal)
+// kills returns how often a test kills the process. JIANGUO_KILLS overrides it.
+func kills(short, normal int) int {
+	return tier.CountOr("JIANGUO_KILLS", short, normal, 25*normal)
 }
 
-func newKilled(t *testing.T) (*killed, *rand.Rand) {
-	t.Helper()
-	dir := t.TempDir()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	k := &killed{t: t, data: filepath.Join(dir, "data"), start: startChild, acked: map[string]bool{}, events: map[uint64]string{}, snapshots: map[string]int{}}
-	k.binary = filepath.Join(dir, "jianguo")
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(self, k.binary); err != nil {
-		t.Fatal(err)
-	}
-	return k, rand.New(rand.NewPCG(seed, 1))
-}
-
-// startChild starts a command that does not outlive the test, should that be ended.
-func startChild(cmd *exec.Cmd) error {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	return cmd.Start()
-}
-
-// TestKill kills the real binary with SIGKILL at random moments of an ingest
-// that writes one snapshot after the other, starts it again and goes on. Each
-// time the directory is whole; in the end every item that was acknowledged has
-// its verdict, and no event that anyone saw is missing or different.
+// TestKill kills the real binary with SIGKILL at random moments of an ingest that
+// writes one snapshot after the other. After each kill the directory is whole. In the
+// end every acknowledged item has its verdict, and every event that a client saw is
+// there unchanged.
 func TestKill(t *testing.T) {
+	t.Parallel()
 	k, r := newKilled(t)
-	for round := range kills(12) {
+	for round := range kills(4, 12) {
 		k.round(round, time.Duration(r.IntN(400))*time.Millisecond)
 		k.whole(round)
 	}
 	k.end()
 }
 
+// killed is a service that is killed again and again while clients publish.
 type killed struct {
-	t            *testing.T
-	binary, data string
-	start        func(*exec.Cmd) error              // how the binary is started
-	args         []string                           // and with what besides
-	said         *lockedBuffer                      // its log
-	at           datadir.Holder                     // where it was reached last
-	failing      atomic.Bool                        // whether the disk may fail: not during a start
-	fail         func(path string) powercut.Fault   // what becomes of a sync
-	failIO       func(path string, write bool) bool // and of a read or a write
+	*process
+	failing atomic.Bool                                // the disk may fail; false during a start
+	fail    func(path string) powercut.Fault           // the fault of a sync; nil: none
+	failIO  func(path string, write bool) (fails bool) // whether a read or a write fails; nil: none
+	failed  func() int                                 // faults of the kind of this round; nil: not counted
 
 	mu     sync.Mutex
-	acked  map[string]bool
-	events map[uint64]string
+	acked  map[string]bool   // under mu; ids of acknowledged items
+	events map[uint64]string // under mu; events that clients saw
 
-	snapshots map[string]int // what a start after a kill made of the snapshot
+	snapshots map[string]int // what a start after a kill did with the snapshot
 }
 
-// serve starts the binary and waits until its bus answers.
-func (k *killed) serve() (*exec.Cmd, string) {
-	k.t.Helper()
-	cmd := exec.Command(k.binary, "serve", "--log-level", "info", "--data", k.data, "--snapshot-every", "30", "--listen", "127.0.0.1:0", "--nats-listen", "127.0.0.1:0")
-	cmd.Args = append(cmd.Args, k.args...)
-	k.said = new(lockedBuffer)
-	cmd.Stderr = k.said
-	if err := k.start(cmd); err != nil {
-		k.t.Fatal(err)
-	}
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
-		raw, err := os.ReadFile(filepath.Join(k.data, datadir.LockName))
-		var h datadir.Holder
-		if err == nil && json.Unmarshal(raw, &h) == nil && h.PID == cmd.Process.Pid && h.NATS != "" {
-			k.at = h
-			return cmd, h.NATS
-		}
-	}
-	_ = cmd.Process.Kill()
-	_ = cmd.Wait()
-	k.t.Fatalf("the service did not start: %s", k.said)
-	return nil, ""
+func newKilled(t *testing.T, args ...string) (*killed, *rand.Rand) {
+	t.Helper()
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	args = append([]string{"--snapshot-every", "30", "--nats-listen", "127.0.0.1:0"}, args...)
+	return &killed{process: newProcess(t, binary(t), filepath.Join(t.TempDir(), "data"), args...),
+		acked: map[string]bool{}, events: map[uint64]string{}, snapshots: map[string]int{}}, rand.New(rand.NewPCG(seed, 1))
 }
 
-// ready waits until the service is.
-func (k *killed) ready() {
-	k.t.Helper()
-	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
-		res, err := http.Get(k.at.HTTP + "/readyz")
-		if err == nil {
-			res.Body.Close()
-			if res.StatusCode == http.StatusOK {
-				return
-			}
-		}
-		if time.Now().After(deadline) {
-			k.t.Fatalf("the service did not become ready: %s", k.said)
-		}
-	}
-}
-
-// round publishes until the process is killed.
+// round starts the service, lets clients publish and kills it.
 func (k *killed) round(n int, life time.Duration) {
 	k.t.Helper()
-	cmd, url := k.serve()
+	k.start()
 	if k.fail != nil || k.failIO != nil {
 		k.ready()
 		k.failing.Store(true)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	var wg sync.WaitGroup
+	var clients sync.WaitGroup
 	for publisher := range 3 {
-		wg.Go(func() { k.publish(ctx, url, fmt.Sprintf("%d-%d", n, publisher)) })
+		clients.Go(func() {
+			k.connected(ctx, func(conn *nats.Conn) { k.publish(ctx, conn, fmt.Sprintf("%d-%d", n, publisher)) })
+		})
 	}
-	wg.Go(func() { k.watch(ctx, url) })
+	clients.Go(func() { k.connected(ctx, func(conn *nats.Conn) { k.watch(ctx, conn) }) })
+	if k.failIO != nil {
+		clients.Go(func() { k.read(ctx) })
+	}
 	k.live(life, n, func() bool {
 		k.mu.Lock()
 		defer k.mu.Unlock()
@@ -150,25 +95,26 @@ func (k *killed) round(n int, life time.Duration) {
 	if k.failIO != nil {
 		k.recovers()
 	}
-	if err := cmd.Process.Signal(syscall.SIGKILL); err != nil {
-		k.t.Fatal(err)
-	}
-	_ = cmd.Wait()
+	k.kill()
 	cancel()
-	wg.Wait()
+	clients.Wait()
 }
 
-// live waits for so long, in the first round also until something has been tried:
-// a slow machine may not come to it by then.
+// live waits for the given time. It waits longer where a slow machine has not tried
+// enough by then: in the first round until tried holds, and in rounds with faults until
+// one of the kind of the round has happened.
 func (k *killed) live(life time.Duration, round int, tried func() bool) {
+	k.t.Helper()
 	time.Sleep(life)
-	for deadline := time.Now().Add(patience); round == 0 && !tried() && time.Now().Before(deadline); {
-		time.Sleep(5 * time.Millisecond)
+	if round == 0 {
+		k.eventually("the clients do their work", tried)
+	} else if k.failed != nil {
+		k.eventually("a fault of this round", func() bool { return k.failed() > 0 })
 	}
 }
 
-// recovers waits until the service takes items and judges them, on a disk that does not
-// fail any more.
+// recovers waits until the service takes items and judges them, on a disk that no
+// longer fails.
 func (k *killed) recovers() {
 	k.t.Helper()
 	k.failing.Store(false)
@@ -178,24 +124,36 @@ func (k *killed) recovers() {
 		return len(k.acked), len(k.events)
 	}
 	acked, events := count()
-	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+	k.eventually("items and events after the faults", func() bool {
 		a, e := count()
-		switch {
-		case a > acked && e > events:
-			return
-		case time.Now().After(deadline):
-			k.t.Fatalf("the disk does not fail any more, and %d items were taken, %d events came: %s", a-acked, e-events, k.said)
+		return a > acked && e > events
+	})
+}
+
+// connected runs a client with a connection to the service, again and again until the
+// context ends: on a slow machine an attempt to connect may fail.
+func (k *killed) connected(ctx context.Context, client func(*nats.Conn)) {
+	url := k.address.NATS
+	for ; ctx.Err() == nil; sleep(ctx, 10*time.Millisecond) {
+		conn, err := bus.Connect(url)
+		if err != nil {
+			continue
 		}
+		client(conn)
+		conn.Close()
 	}
 }
 
-// publish sends items until the bus is gone, and remembers those acknowledged.
-func (k *killed) publish(ctx context.Context, url, prefix string) {
-	conn, err := bus.Connect(url)
-	if err != nil {
-		return // killed before it answered
+func sleep(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
 	}
-	defer conn.Close()
+}
+
+// publish sends items as long as the connection stands, and records those that were
+// acknowledged.
+func (k *killed) publish(ctx context.Context, conn *nats.Conn, prefix string) {
 	js, err := jetstream.New(conn)
 	if err != nil {
 		k.t.Error(err)
@@ -225,23 +183,35 @@ func (k *killed) publish(ctx context.Context, url, prefix string) {
 	}
 }
 
-// watch reads every event from the first on, and holds those that it has seen
-// before against what they were.
-func (k *killed) watch(ctx context.Context, url string) {
-	conn, err := bus.Connect(url)
-	if err != nil {
-		return
+// read asks for items over HTTP, so that the service reads its files.
+func (k *killed) read(ctx context.Context) {
+	for i := 0; ctx.Err() == nil; i++ {
+		k.mu.Lock()
+		var ids []string
+		for id := range k.acked { // in random order
+			if ids = append(ids, id); len(ids) == 10 {
+				break
+			}
+		}
+		k.mu.Unlock()
+		for _, id := range ids {
+			k.status("/items/" + id)
+		}
+		sleep(ctx, 5*time.Millisecond)
 	}
-	defer conn.Close()
+}
+
+// watch reads every event from the first on, as long as the connection stands.
+func (k *killed) watch(ctx context.Context, conn *nats.Conn) {
 	js, err := jetstream.New(conn)
 	if err != nil {
 		k.t.Error(err)
 		return
 	}
-	for ; ctx.Err() == nil && conn.IsConnected(); time.Sleep(20 * time.Millisecond) {
+	for ; ctx.Err() == nil && conn.IsConnected(); sleep(ctx, 20*time.Millisecond) {
 		consumer, err := js.OrderedConsumer(ctx, bus.StreamVerdicts, jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverAllPolicy})
 		if err != nil {
-			continue // the bus has no stream yet, or is being opened anew
+			continue // the bus has no stream yet, or the stream is being opened again
 		}
 		consuming, err := consumer.Consume(func(m jetstream.Msg) {
 			var e index.Event
@@ -263,23 +233,33 @@ func (k *killed) watch(ctx context.Context, url string) {
 	}
 }
 
-// forget removes a directory that is not needed any more.
-func (k *killed) forget(dir string) {
+// saw records an event, which must be the same each time it is seen.
+func (k *killed) saw(number uint64, data string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if before, ok := k.events[number]; ok && before != data {
+		k.t.Errorf("event %d was\n%s\nand then\n%s", number, before, data)
+	}
+	k.events[number] = data
+}
+
+// remove removes a directory that is not needed any more.
+func (k *killed) remove(dir string) {
 	k.t.Helper()
 	if err := os.RemoveAll(dir); err != nil {
 		k.t.Fatal(err)
 	}
 }
 
-// whole verifies a copy of what a kill left, so that the next start still finds
-// it as it was.
+// whole verifies a copy of the files that a kill left. The next start still finds the
+// originals as they were.
 func (k *killed) whole(round int) {
 	k.t.Helper()
 	dir := filepath.Join(k.t.TempDir(), "copy")
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		k.t.Fatal(err)
 	}
-	defer k.forget(dir)
+	defer k.remove(dir)
 	files, err := filepath.Glob(filepath.Join(k.data, "*.db*"))
 	if err != nil {
 		k.t.Fatal(err)
@@ -316,20 +296,12 @@ func (k *killed) whole(round int) {
 	}
 }
 
-func (k *killed) saw(number uint64, data string) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if before, ok := k.events[number]; ok && before != data {
-		k.t.Errorf("event %d was\n%s\nand then\n%s", number, before, data)
-	}
-	k.events[number] = data
-}
-
-// end starts the service once more, lets it finish, and checks everything.
+// end starts the service once more, lets it give every message its verdict, and checks
+// everything that clients were told.
 func (k *killed) end() {
 	k.t.Helper()
-	cmd, url := k.serve()
-	conn, err := bus.Connect(url)
+	k.start()
+	conn, err := bus.Connect(k.address.NATS)
 	if err != nil {
 		k.t.Fatal(err)
 	}
@@ -344,20 +316,11 @@ func (k *killed) end() {
 		k.t.Fatal(err)
 	}
 	if _, err := ingest.Submit(ctx, publisher, bus.SubjectPublish, b); err != nil {
-		_ = cmd.Process.Signal(syscall.SIGQUIT) // where it hangs
-		_ = cmd.Wait()
-		k.t.Fatalf("%v\n%s", err, cmd.Stderr)
+		k.hang("the last item: %v", err)
 	}
 	conn.Close()
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		k.t.Fatal(err)
-	}
-	if err := cmd.Wait(); err != nil {
-		k.t.Fatalf("an orderly end: %v", err)
-	}
-	if out, err := exec.Command(k.binary, "verify", "--data", k.data).CombinedOutput(); err != nil {
-		k.t.Fatalf("verify: %v\n%s", err, out)
-	}
+	k.signal(os.Interrupt)
+	k.stopped()
 	x, err := index.Open(ctx, index.Config{Dir: k.data})
 	if err != nil {
 		k.t.Fatal(err)
@@ -374,7 +337,7 @@ func (k *killed) end() {
 	}
 	for i, e := range events {
 		if e.Number != uint64(i+1) {
-			k.t.Fatalf("event %d stands at %d", e.Number, i+1)
+			k.t.Fatalf("event %d is number %d", e.Number, i+1)
 		}
 		data, err := json.Marshal(e)
 		if err != nil {
@@ -382,7 +345,7 @@ func (k *killed) end() {
 		}
 		k.saw(e.Number, string(data))
 	}
-	k.t.Logf("%d items acknowledged, %d events; snapshots after the ends: %v", len(k.acked), len(events), k.snapshots)
+	k.t.Logf("%d items acknowledged, %d events; snapshots after the kills: %v", len(k.acked), len(events), k.snapshots)
 	if len(k.acked) == 0 || len(k.events) > len(events) {
 		k.t.Errorf("%d items acknowledged, %d events seen, %d in the catalogue", len(k.acked), len(k.events), len(events))
 	}

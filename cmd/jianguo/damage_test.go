@@ -11,19 +11,19 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"jianguo/bus"
 	"jianguo/index"
 	"jianguo/ingest"
+	"jianguo/internal/tier"
 )
 
-// filled is a service whose directory holds n items and, once it has ended, a
-// snapshot. end ends it.
-func (k *killed) filled(n int, end syscall.Signal) {
+// fill starts the service, publishes n items, waits for a snapshot and ends the service
+// with a signal.
+func (k *killed) fill(n int, end syscall.Signal) {
 	k.t.Helper()
-	cmd, url := k.serve()
-	conn, err := bus.Connect(url)
+	k.start()
+	conn, err := bus.Connect(k.address.NATS)
 	if err != nil {
 		k.t.Fatal(err)
 	}
@@ -41,42 +41,37 @@ func (k *killed) filled(n int, end syscall.Signal) {
 			k.t.Fatal(err)
 		}
 	}
-	// A snapshot of the first thirty is on its way.
-	for deadline := time.Now().Add(patience); n > 30; time.Sleep(5 * time.Millisecond) {
-		if info, err := os.Stat(filepath.Join(k.data, index.SnapshotFileName)); err == nil && info.Size() > 0 {
-			break
-		}
-		if time.Now().After(deadline) {
-			k.t.Fatalf("no snapshot was written\n%s", cmd.Stderr)
-		}
+	if n > 30 { // a snapshot of the first thirty is being written
+		k.eventually("a snapshot", func() bool {
+			info, err := os.Stat(filepath.Join(k.data, index.SnapshotFileName))
+			return err == nil && info.Size() > 0
+		})
 	}
-	if err := cmd.Process.Signal(end); err != nil {
-		k.t.Fatal(err)
-	}
-	if err := cmd.Wait(); err != nil && end == syscall.SIGINT {
-		k.t.Fatalf("an orderly end: %v\n%s", err, cmd.Stderr)
+	k.signal(end)
+	if err := <-k.ended; err != nil && end == syscall.SIGINT {
+		k.t.Fatalf("an orderly end: %v\n%s", err, k.log)
 	}
 }
 
-// verify runs the command on a copy of the data directory in which files have
-// been changed, and returns what it says.
+// verify runs the command on a changed copy of the data directory, and returns its
+// output.
 func (k *killed) verify(change func(dir string)) (string, error) {
 	k.t.Helper()
 	dir := filepath.Join(k.t.TempDir(), "copy")
 	if err := os.CopyFS(dir, os.DirFS(k.data)); err != nil {
 		k.t.Fatal(err)
 	}
-	defer k.forget(dir)
+	defer k.remove(dir)
 	change(dir)
 	out, err := exec.Command(k.binary, "verify", "--data", dir).CombinedOutput()
 	return string(out), err
 }
 
-// TestDamagedSnapshot: whatever becomes of the snapshot, the next start is
-// right all the same.
+// TestDamagedSnapshot: a start is right whatever is wrong with the snapshot.
 func TestDamagedSnapshot(t *testing.T) {
+	t.Parallel()
 	k, r := newKilled(t)
-	k.filled(60, syscall.SIGINT)
+	k.fill(60, syscall.SIGINT)
 	whole, err := os.ReadFile(filepath.Join(k.data, index.SnapshotFileName))
 	if err != nil {
 		t.Fatal(err)
@@ -90,7 +85,7 @@ func TestDamagedSnapshot(t *testing.T) {
 		"as it is": func(string) {},
 		"empty":    func(dir string) { write(dir, nil) },
 		"half":     func(dir string) { write(dir, whole[:len(whole)/2]) },
-		"no file of SQLite": func(dir string) {
+		"not a file of SQLite": func(dir string) {
 			write(dir, []byte(strings.Repeat("见过", 4000)))
 		},
 		"gone": func(dir string) {
@@ -99,7 +94,7 @@ func TestDamagedSnapshot(t *testing.T) {
 			}
 		},
 	}
-	for range 12 {
+	for range tier.Count(6, 12, 300) {
 		at, bit := r.IntN(len(whole)), r.IntN(8)
 		changes[fmt.Sprintf("bit %d of byte %d", bit, at)] = func(dir string) {
 			b := append([]byte(nil), whole...)
@@ -114,16 +109,17 @@ func TestDamagedSnapshot(t *testing.T) {
 	}
 }
 
-// TestCutLog: a log of the catalogue that was cut short loses its end, and
+// TestCutLog: a write-ahead log of the catalogue that was cut short loses its end and
 // nothing else.
 func TestCutLog(t *testing.T) {
+	t.Parallel()
 	k, r := newKilled(t)
-	k.filled(40, syscall.SIGKILL)
+	k.fill(40, syscall.SIGKILL)
 	log, err := os.ReadFile(filepath.Join(k.data, index.FileName+"-wal"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 8 {
+	for range tier.Count(4, 8, 200) {
 		at := r.IntN(len(log))
 		out, err := k.verify(func(dir string) {
 			if err := os.Truncate(filepath.Join(dir, index.FileName+"-wal"), int64(at)); err != nil {
@@ -136,13 +132,15 @@ func TestCutLog(t *testing.T) {
 	}
 }
 
-// TestReadOnlyDisk: nothing can be written, and the reason is named; with a disk
-// that can be written again, everything is there.
+// TestReadOnlyDisk: on a read-only disk the commands name the reason. Once the disk can be
+// written again, everything is there.
 func TestReadOnlyDisk(t *testing.T) {
-	onSmallDisk(t, func(t *testing.T, disk string) {
-		k, _ := newKilled(t)
-		k.data, k.args = filepath.Join(disk, "data"), []string{"--disk-reserve", "0"} // the disk is smaller than the usual one
-		k.filled(20, syscall.SIGINT)
+	t.Parallel()
+	withOwnMounts(t, func(t *testing.T) {
+		disk := smallDisk(t)
+		k, _ := newKilled(t, "--disk-reserve", "0") // the disk is smaller than the default reserve
+		k.data = filepath.Join(disk, "data")
+		k.fill(20, syscall.SIGINT)
 		remount := func(flags uintptr) {
 			if err := syscall.Mount("", disk, "", syscall.MS_REMOUNT|flags, ""); err != nil {
 				t.Fatalf("remount: %v", err)

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"io"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,7 +14,7 @@ var (
 	histogrammy = regexp.MustCompile(`_(bucket|sum|count)$`)
 )
 
-// metricNames are those in a text, of histograms without their parts.
+// metricNames returns the metrics that a text names, histograms without their suffixes.
 func metricNames(text string) map[string]bool {
 	names := map[string]bool{}
 	for _, name := range metricName.FindAllString(text, -1) {
@@ -25,23 +23,19 @@ func metricNames(text string) map[string]bool {
 	return names
 }
 
-// TestMetricsAreDocumented: docs/OPERATIONS.md names every metric of the service,
-// and it and the alert rules name no others.
+// TestMetricsAreDocumented: docs/OPERATIONS.md names every metric of the service, and
+// neither it nor the alert rules name any other.
 func TestMetricsAreDocumented(t *testing.T) {
+	t.Parallel()
 	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0")
 	for path, body := range map[string]string{"/items": string(article(1)), "/exposures": `{"user":"u","kind":"seen","items":["n1"]}`} {
 		if status, answer, err := s.post(path, []byte(body)); status/100 != 2 {
 			t.Fatal(status, string(answer), err)
 		}
 	}
-	res, err := http.Get(s.at.HTTP + "/metrics")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	shown, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
+	status, shown, err := s.get("/metrics")
+	if err != nil || status != 200 {
+		t.Fatal(status, err)
 	}
 	s.stop()
 	var given strings.Builder
@@ -81,6 +75,7 @@ var flagName = regexp.MustCompile(`--[a-z][a-z-]+`)
 
 // TestFlagsAreDocumented: README.md and docs name every flag of the service.
 func TestFlagsAreDocumented(t *testing.T) {
+	t.Parallel()
 	help, err := exec.Command(binary(t), "serve", "--help").Output()
 	if err != nil {
 		t.Fatal(err)

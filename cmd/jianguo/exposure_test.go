@@ -1,10 +1,7 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
 	"os/exec"
 	"strconv"
 	"strings"
@@ -17,13 +14,13 @@ import (
 	"jianguo/exposure"
 )
 
-// TestDeadExposures publishes events that nobody can apply and finds them among the
-// dead letters with their reasons; replays one after what was wrong is no more; and
-// forgets the user of another.
+// TestDeadExposures publishes events that cannot be applied and finds them among the dead
+// letters with their reasons. It replays one of them, and forgets the user of another.
 func TestDeadExposures(t *testing.T) {
+	t.Parallel()
 	s := serve(t, binary(t), t.TempDir(), "--nats-listen", "127.0.0.1:0")
-	s.eventually("ready", func() bool { return s.status("/readyz") == 200 })
-	conn, err := bus.Connect(s.at.NATS)
+	s.ready()
+	conn, err := bus.Connect(s.address.NATS)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +40,7 @@ func TestDeadExposures(t *testing.T) {
 		{"exposures.seen", `not JSON`},
 		{"exposures.seen.0", `{"user":"ann","items":["kept"]}`},
 	} {
-		// Asked and not told: what JetStream has not taken is an error here.
+		// A request, not a publish: it fails unless JetStream has taken the message.
 		if _, err := conn.Request(m[0], []byte(m[1]), patience); err != nil {
 			t.Fatal(m[0], err)
 		}
@@ -77,29 +74,16 @@ func TestDeadExposures(t *testing.T) {
 	s.stop()
 }
 
-// ask posts JSON and decodes the answer, which must be there.
-func (s *running) ask(path, body string, answer any) {
-	s.t.Helper()
-	status, b, err := s.post(path, []byte(body))
-	if err != nil || status/100 != 2 {
-		s.t.Fatalf("%s %.200s: %d %s %v", path, body, status, b, err)
-	}
-	if answer != nil {
-		if err := json.Unmarshal(b, answer); err != nil {
-			s.t.Fatalf("%s: %s: %v", path, b, err)
-		}
-	}
-}
-
-// TestScenes: many scenes share a history, which is kept by its own policy or, where it
-// has none, by the default one; days are those of the zone given.
+// TestScenes: several scenes share a history. A history is kept by its own policy or by
+// the default one. Days are those of the configured time zone.
 func TestScenes(t *testing.T) {
+	t.Parallel()
 	s := serve(t, binary(t), t.TempDir(), "--nats-listen", "127.0.0.1:0", "--exposure-policy", "calendar,months=2", "--time-zone", "America/Asuncion",
 		"--scenes", "feed=video;player=video;search=finds", "--histories", "video=rotate,slots=3")
-	s.eventually("ready", func() bool { return s.status("/readyz") == 200 })
+	s.ready()
 	s.ask("/exposures", `{"user":"u","kind":"seen","items":["f"],"scene":"feed"}`, nil)
 	s.ask("/exposures", `{"user":"u","kind":"seen","items":["s"],"scene":"search"}`, nil)
-	s.ask("/exposures", `{"user":"u","kind":"seen","items":["d"],"scene":"nobody-said-where"}`, nil)
+	s.ask("/exposures", `{"user":"u","kind":"seen","items":["d"],"scene":"unknown-scene"}`, nil)
 	for scene, want := range map[string]string{"feed": "s d", "player": "s d", "search": "f d", "": "f s", "elsewhere": "f s"} {
 		var got struct{ Items []string }
 		s.ask("/filter", `{"user":"u","items":["f","s","d"],"scene":"`+scene+`"}`, &got)
@@ -132,11 +116,12 @@ func TestScenes(t *testing.T) {
 	s.stop()
 }
 
-// TestExposureMetrics: the numbers of /metrics are those of what was done.
+// TestExposureMetrics: /metrics counts the requests of the test.
 func TestExposureMetrics(t *testing.T) {
+	t.Parallel()
 	s := serve(t, binary(t), t.TempDir(), "--nats-listen", "127.0.0.1:0", "--exposure-policy", "rotate,slots=5,capacity=64,tail=16", "--exposure-flush", "50ms")
-	s.eventually("ready", func() bool { return s.status("/readyz") == 200 })
-	conn, err := bus.Connect(s.at.NATS)
+	s.ready()
+	conn, err := bus.Connect(s.address.NATS)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,14 +141,9 @@ func TestExposureMetrics(t *testing.T) {
 	}
 	get := func() map[string]float64 {
 		t.Helper()
-		res, err := http.Get(s.at.HTTP + "/metrics")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer res.Body.Close()
-		b, err := io.ReadAll(res.Body)
-		if err != nil {
-			t.Fatal(err)
+		status, b, err := s.get("/metrics")
+		if err != nil || status != 200 {
+			t.Fatal(status, err)
 		}
 		m := map[string]float64{}
 		for line := range strings.Lines(string(b)) {
@@ -176,7 +156,7 @@ func TestExposureMetrics(t *testing.T) {
 		}
 		return m
 	}
-	// Nobody has been asked about, so nobody stays in memory once written.
+	// No user was asked about, so no user stays in memory once written.
 	s.eventually("flushed and refused", func() bool { m := get(); return m["unflushed_keys"] == 0 && m["events_refused_total"] == 1 })
 	dropped := 0
 	const asked = 20
@@ -219,13 +199,14 @@ func TestExposureMetrics(t *testing.T) {
 	s.stop()
 }
 
-// TestLargestMessages: messages as large as the bus takes, which nobody can apply, end
-// as dead letters that say what was cut, and hold up nothing behind them; no answer
-// repeats what was sent at length.
+// TestLargestMessages: messages of the largest size that cannot be applied end as dead
+// letters that say how much was cut, and do not hold up the messages behind them. Answers
+// do not repeat long input.
 func TestLargestMessages(t *testing.T) {
+	t.Parallel()
 	s := serve(t, binary(t), t.TempDir(), "--nats-listen", "127.0.0.1:0")
-	s.eventually("ready", func() bool { return s.status("/readyz") == 200 })
-	conn, err := bus.Connect(s.at.NATS, nats.Token(s.at.Token)) // who may read dead letters
+	s.ready()
+	conn, err := bus.Connect(s.address.NATS, nats.Token(s.address.Token)) // this user may read dead letters
 	if err != nil {
 		t.Fatal(err)
 	}

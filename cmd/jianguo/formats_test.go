@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,6 +23,7 @@ import (
 // on (scripts/fixture). Each of them is whole, answers as it did then, gives the
 // messages that were left on its bus their verdicts, and takes more.
 func TestFormats(t *testing.T) {
+	t.Parallel()
 	archives, err := filepath.Glob(filepath.Join("testdata", "formats", "*.tar.zst"))
 	if err != nil || len(archives) == 0 {
 		t.Fatal("no archives", err)
@@ -36,9 +36,9 @@ func TestFormats(t *testing.T) {
 			f := readFormat(t, dir)
 			f.verify(filepath.Join(dir, "copy"))
 			s := serve(t, binary(t), f.data, append(f.Flags, "--log-level", "debug")...)
-			s.eventually("ready", func() bool { return s.status("/readyz") == 200 })
-			if !strings.Contains(s.said.String(), "snapshot loaded") {
-				t.Errorf("the snapshot was not loaded:\n%s", s.said)
+			s.ready()
+			if !strings.Contains(s.log.String(), "snapshot loaded") {
+				t.Errorf("the snapshot was not loaded:\n%s", s.log)
 			}
 			f.goesOn(s)
 			f.takesMore(s)
@@ -138,7 +138,7 @@ func (f *format) verify(copied string) {
 }
 
 // goesOn waits for the last article, and compares every answer with the recorded one.
-func (f *format) goesOn(s *running) {
+func (f *format) goesOn(s *process) {
 	f.t.Helper()
 	s.eventually("the last article has its verdict", func() bool { return s.status("/items/"+f.Items[len(f.Items)-1]) == 200 })
 	for _, a := range f.Answers {
@@ -153,17 +153,11 @@ func (f *format) goesOn(s *running) {
 }
 
 // request is a GET, or a POST of a body.
-func (s *running) request(path string, body []byte) (status int, answer []byte, err error) {
+func (s *process) request(path string, body []byte) (status int, answer []byte, err error) {
 	if body != nil {
 		return s.post(path, body)
 	}
-	res, err := http.Get(s.at.HTTP + path)
-	if err != nil {
-		return 0, nil, err
-	}
-	defer res.Body.Close()
-	answer, err = io.ReadAll(res.Body)
-	return res.StatusCode, answer, err
+	return s.get(path)
 }
 
 func decoded(t *testing.T, raw []byte) (v any) {
@@ -175,7 +169,7 @@ func decoded(t *testing.T, raw []byte) (v any) {
 }
 
 // takesMore publishes an article, a copy of an old one, and reports an exposure.
-func (f *format) takesMore(s *running) {
+func (f *format) takesMore(s *process) {
 	f.t.Helper()
 	verdict := func(item []byte, want string) {
 		f.t.Helper()

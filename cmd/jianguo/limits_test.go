@@ -27,8 +27,8 @@ import (
 	"jianguo/ingest"
 )
 
-// hostile is what no client should send, and what becomes of it: the status on
-// HTTP, and the field at fault.
+// hostile is input that no client should send, with the HTTP status it gets and the field
+// that the error names.
 type hostile struct {
 	name, payload string
 	status        int
@@ -43,7 +43,7 @@ func hostileItems() []hostile {
 		}
 		return string(b)
 	}
-	// filled is a piece as often as fits.
+	// filled repeats a piece as often as fits into a text.
 	filled := func(piece string) string { return strings.Repeat(piece, ingest.MaxText/len(piece)) }
 	var han, words, facts strings.Builder
 	for i := range 100_000 {
@@ -95,11 +95,12 @@ func hostileItems() []hostile {
 	}
 }
 
-// TestHostileItems: whatever is published, over HTTP and over the bus, gets an
-// error that names the field or a verdict; nobody else notices.
+// TestHostileItems: any input, over HTTP and over the bus, gets a verdict or an error that
+// names the field, and does not affect other clients.
 func TestHostileItems(t *testing.T) {
+	t.Parallel()
 	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0")
-	conn, err := bus.Connect(s.at.NATS, nats.Token(s.at.Token))
+	conn, err := bus.Connect(s.address.NATS, nats.Token(s.address.Token))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,11 +151,12 @@ func TestHostileItems(t *testing.T) {
 	s.stop()
 }
 
-// TestOversizePayload: what is larger than the bus takes is an error where it
-// is sent, and who announces it nevertheless loses the connection alone.
+// TestOversizePayload: a message that is too large for the bus is an error in the client
+// library. A client that announces one all the same loses its connection, others do not.
 func TestOversizePayload(t *testing.T) {
+	t.Parallel()
 	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0")
-	conn, err := bus.Connect(s.at.NATS)
+	conn, err := bus.Connect(s.address.NATS)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +164,7 @@ func TestOversizePayload(t *testing.T) {
 	if err := conn.Publish(bus.SubjectPublish, make([]byte, bus.MaxPayload+1)); !errors.Is(err, nats.ErrMaxPayload) {
 		t.Errorf("one byte too many: %v", err)
 	}
-	raw, err := net.Dial("tcp", strings.TrimPrefix(s.at.NATS, "nats://"))
+	raw, err := net.Dial("tcp", strings.TrimPrefix(s.address.NATS, "nats://"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,11 +180,11 @@ func TestOversizePayload(t *testing.T) {
 	s.stop()
 }
 
-// TestSlowClients: who sends nothing, or never comes to an end, is let go.
+// TestSlowClients: clients that send nothing, or never finish, are disconnected.
 func TestSlowClients(t *testing.T) {
-	t.Parallel() // it waits most of the time
+	t.Parallel()
 	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0")
-	address := strings.TrimPrefix(s.at.HTTP, "http://")
+	address := strings.TrimPrefix(s.address.HTTP, "http://")
 	var wg sync.WaitGroup
 	for what, sent := range map[string]string{
 		"nothing":     "",
@@ -210,7 +212,7 @@ func TestSlowClients(t *testing.T) {
 		})
 	}
 	var many []net.Conn
-	for range 600 { // more than are worked on and wait at once
+	for range 600 { // more than the service works on and queues
 		conn, err := net.Dial("tcp", address)
 		if err != nil {
 			t.Fatal(err)
@@ -228,9 +230,10 @@ func TestSlowClients(t *testing.T) {
 	s.stop()
 }
 
-// TestTerminate: a request that is being worked on when SIGTERM comes is
-// answered, and everything that was answered is there afterwards.
+// TestTerminate: requests in flight when SIGTERM comes are answered, and every answered
+// item is there afterwards.
 func TestTerminate(t *testing.T) {
+	t.Parallel()
 	exe, data := binary(t), filepath.Join(t.TempDir(), "data")
 	var answered sync.Map
 	var number atomic.Int64
@@ -244,7 +247,7 @@ func TestTerminate(t *testing.T) {
 					n := number.Add(1)
 					status, answer, err := s.post("/items", article(int(n)))
 					if err != nil || status == http.StatusServiceUnavailable {
-						return // it came too late, which it may also be told by a connection's end
+						return // it came too late: refused, or the connection was closed
 					}
 					if status != http.StatusOK && status != http.StatusAccepted {
 						t.Errorf("item %d: %d %s", n, status, answer)
@@ -258,9 +261,7 @@ func TestTerminate(t *testing.T) {
 		s.eventually("items are published", func() bool { return ok.Load() > 50 })
 		n := number.Add(1)
 		finish := s.halfPosted("/items", article(int(n)))
-		if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-			t.Fatal(err)
-		}
+		s.signal(syscall.SIGTERM)
 		wg.Wait()
 		if status := finish(); status != http.StatusOK && status != http.StatusAccepted {
 			t.Errorf("item %d, which was being read: %d", n, status)
@@ -284,12 +285,11 @@ func TestTerminate(t *testing.T) {
 	t.Logf("%d items answered", count)
 }
 
-// halfPosted begins a POST and returns once the service has begun to work on it,
-// which it says by asking for the body. What it returns sends the body and returns
-// the status of the answer.
-func (s *running) halfPosted(path string, body []byte) func() int {
+// halfPosted begins a POST and returns once the service works on it, that is, asks for
+// the body. The function returned sends the body and returns the status of the answer.
+func (s *process) halfPosted(path string, body []byte) func() int {
 	s.t.Helper()
-	conn, err := net.Dial("tcp", strings.TrimPrefix(s.at.HTTP, "http://"))
+	conn, err := net.Dial("tcp", strings.TrimPrefix(s.address.HTTP, "http://"))
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -317,9 +317,10 @@ func (s *running) halfPosted(path string, body []byte) func() int {
 	}
 }
 
-// TestDiskNearlyFull: what would be written is refused before the disk is full,
-// and what is only read is answered.
+// TestDiskNearlyFull: below the reserve of free space, writes are refused and reads are
+// answered.
 func TestDiskNearlyFull(t *testing.T) {
+	t.Parallel()
 	exe, data := binary(t), filepath.Join(t.TempDir(), "data")
 	s := serve(t, exe, data, "--nats-listen", "127.0.0.1:0")
 	if status, answer, err := s.post("/items", article(1)); status != 200 {
@@ -333,7 +334,7 @@ func TestDiskNearlyFull(t *testing.T) {
 			t.Errorf("%s: %d %s %v", path, status, answer, err)
 		}
 	}
-	conn, err := bus.Connect(s.at.NATS)
+	conn, err := bus.Connect(s.address.NATS)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -357,15 +358,16 @@ func TestDiskNearlyFull(t *testing.T) {
 	s.stop()
 }
 
-// TestStreamFull: past the bounds of ITEMS publishers are told so, and what was
-// taken is not lost.
+// TestStreamFull: publishers get an error once ITEMS is full, and accepted items are not
+// lost.
 func TestStreamFull(t *testing.T) {
+	t.Parallel()
 	b := startBroker(t, nil)
 	exe, data := binary(t), filepath.Join(t.TempDir(), "data")
 	s := serve(t, exe, data, "--nats", b.url())
-	s.eventually("ready", func() bool { return s.status("/readyz") == 200 })
+	s.ready()
 	s.stop()
-	// Nobody takes items while the service is away; the bounds are made narrow.
+	// No items are applied while the service is stopped. The limit is lowered.
 	conn, err := bus.Connect(b.url())
 	if err != nil {
 		t.Fatal(err)

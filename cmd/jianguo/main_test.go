@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +16,11 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	// Most tests wait for a disk, a timeout or the end of a process. A -parallel of the
+	// command line comes later and wins.
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		panic(err)
+	}
 	testscript.Main(m, map[string]func(){"jianguo": main})
 }
 

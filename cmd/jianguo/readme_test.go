@@ -2,8 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -14,11 +12,11 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// quoted is what stands between single quotes of a command line, or a word of it.
+// quoted matches a single-quoted part of a command line, or a word.
 var quoted = regexp.MustCompile(`'[^']*'|\S+`)
 
-// commands are the curl and nats lines of a README, cut into words; a comment is
-// the last word of its line, with its #.
+// commands returns the curl and nats lines of a README, cut into words. A comment is the
+// last word of its line, with its #.
 func commands(t *testing.T, file string) (lines [][]string, text string) {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join("..", "..", file))
@@ -43,9 +41,10 @@ func commands(t *testing.T, file string) (lines [][]string, text string) {
 	return lines, string(raw)
 }
 
-// TestReadme does what both READMEs tell a newcomer to do, with the subjects,
-// addresses and payloads that stand there, and looks for what they promise.
+// TestReadme runs the commands of both READMEs, with their subjects, addresses and
+// payloads, and checks the answers they promise.
 func TestReadme(t *testing.T) {
+	t.Parallel()
 	for _, file := range []string{"README.md", "README.zh-CN.md"} {
 		t.Run(file, func(t *testing.T) {
 			lines, text := commands(t, file)
@@ -53,13 +52,13 @@ func TestReadme(t *testing.T) {
 				t.Fatalf("%d commands", len(lines))
 			}
 			s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0")
-			r := newcomer{running: s, t: t, verdicts: map[string]string{}}
+			r := newcomer{process: s, t: t, verdicts: map[string]string{}}
 			var err error
-			if r.conn, err = nats.Connect(s.at.NATS); err != nil {
+			if r.conn, err = nats.Connect(s.address.NATS); err != nil {
 				t.Fatal(err)
 			}
 			defer r.conn.Close()
-			// What is listened to in one section is published in an earlier one.
+			// Subscriptions come first: one section subscribes to the events of an earlier one.
 			for _, words := range lines {
 				if words[0] == "nats" && words[1] == "sub" {
 					r.listen(words[2])
@@ -87,9 +86,9 @@ func TestReadme(t *testing.T) {
 
 func packed(s string) string { return strings.Join(strings.Fields(s), "") }
 
-// newcomer types what a README says.
+// newcomer runs the commands of a README.
 type newcomer struct {
-	*running
+	*process
 	t        *testing.T
 	conn     *nats.Conn
 	events   *nats.Subscription
@@ -106,8 +105,7 @@ func (r *newcomer) listen(subject string) {
 	}
 }
 
-// heard waits for the event that came of a message, and returns its verdict and
-// why.
+// heard waits for the event of a message, and returns its verdict and reason.
 func (r *newcomer) heard(message string) string {
 	r.t.Helper()
 	for r.verdicts[message] == "" {
@@ -161,7 +159,7 @@ func (r *newcomer) does(words []string) {
 	}
 }
 
-// asks does what curl would. A comment that looks like JSON is the answer.
+// asks does what curl would. A comment that looks like JSON is the expected answer.
 func (r *newcomer) asks(words []string, comment string) {
 	r.t.Helper()
 	var body string
@@ -178,12 +176,7 @@ func (r *newcomer) asks(words []string, comment string) {
 	if body != "" {
 		status, answer, err = r.post(path, []byte(body))
 	} else {
-		var res *http.Response
-		if res, err = http.Get(r.at.HTTP + path); err == nil {
-			status = res.StatusCode
-			answer, err = io.ReadAll(res.Body)
-			res.Body.Close()
-		}
+		status, answer, err = r.get(path)
 	}
 	if err != nil || status/100 != 2 {
 		r.t.Errorf("curl %s: %d %s %v", path, status, answer, err)

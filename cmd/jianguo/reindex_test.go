@@ -23,11 +23,11 @@ import (
 	"jianguo/simhash"
 )
 
-// sampleWords are words that the bundled sample and article have all over, and
-// the shipped dictionary does not.
+// sampleWords are words that occur in many texts of the bundled sample and of article,
+// and are not in the shipped dictionary.
 const sampleWords = "街道与 9000 n\n河段的巡查 9000 n\n号通报第 9000 n\n记者从 9000 n\n表示将 9000 n\n的时间 9000 n\n今年以来 9000 n\n工作人员介绍 9000 n\n上午正式 9000 n\n市民可以 9000 n\n"
 
-// archive is a data directory, and what its recipe is made of.
+// archive is a data directory and the flags that its recipe depends on.
 type archive struct {
 	t      *testing.T
 	binary string
@@ -52,7 +52,7 @@ func (a *archive) run(command string, args ...string) string {
 	return string(out)
 }
 
-// verify proves the directory whole.
+// verify verifies the directory.
 func (a *archive) verify() {
 	a.t.Helper()
 	x, err := index.Open(context.Background(), index.Config{Dir: a.dir})
@@ -85,7 +85,7 @@ func (a *archive) open(seg *segment.Segmenter) *index.Index {
 	return x
 }
 
-// history sums up, table by table, what a reindex must leave as it is.
+// history returns a digest of each table that a reindex must not change.
 func (a *archive) history() map[string]string {
 	a.t.Helper()
 	sums := map[string]string{}
@@ -95,7 +95,7 @@ func (a *archive) history() map[string]string {
 	return sums
 }
 
-// sum is a digest of what a query answers.
+// sum returns a digest of the rows of a query.
 func (a *archive) sum(query string) string {
 	a.t.Helper()
 	db, err := sql.Open("sqlite3", filepath.Join(a.dir, index.FileName))
@@ -187,10 +187,11 @@ func decide(t *testing.T, x *index.Index) (numbers []uint64) {
 	return numbers
 }
 
-// TestReindexSample: a catalogue made by one recipe and reindexed to another is,
-// to a new article, what one is that the other has made; nothing that was
-// judged or decided is touched, and every decision can be taken back.
+// TestReindexSample: a catalogue that was reindexed to another recipe judges new articles
+// as a catalogue that this recipe made. Verdicts and decisions of the past are not
+// changed, and every decision can be undone.
 func TestReindexSample(t *testing.T) {
+	t.Parallel()
 	binary := binary(t)
 	sample := filepath.Join("..", "..", "data", "sample", "corpus.jsonl")
 	a, fresh := newArchive(t, binary), newArchive(t, binary)
@@ -201,7 +202,7 @@ func TestReindexSample(t *testing.T) {
 	x, other := a.open(a.segmenter()), fresh.open(seg)
 	numbers := decide(t, x)
 	if diff := cmp.Diff(numbers, decide(t, other)); diff != "" {
-		t.Fatal("the sample is judged otherwise by the other recipe, choose other words:", diff)
+		t.Fatal("the other recipe judges the sample differently, choose other words:", diff)
 	}
 	if err := errors.Join(x.Close(), other.Close()); err != nil {
 		t.Fatal(err)
@@ -271,7 +272,7 @@ func sameVerdicts(t *testing.T, x, fresh *index.Index, seg *segment.Segmenter, s
 	return measured
 }
 
-// bulletins fills a directory with articles by the thousand.
+// bulletins fills a directory with n articles.
 func (a *archive) bulletins(n int) {
 	a.t.Helper()
 	var lines strings.Builder
@@ -291,10 +292,11 @@ func (a *archive) bulletins(n int) {
 
 const overlayRows = `SELECT place & 0xffffffff, exact, fingerprint, sketch FROM overlay ORDER BY 1`
 
-// TestKillReindex kills reindexes with SIGKILL at random moments, there and back
-// between two recipes. Each time the directory is whole and history as it was;
-// in the end it is what one reindex left alone makes of it.
+// TestKillReindex kills reindexes with SIGKILL at random moments, back and forth between
+// two recipes. After each kill the directory is whole and its history unchanged. In the
+// end it equals a directory that was reindexed once without a kill.
 func TestKillReindex(t *testing.T) {
+	t.Parallel()
 	_, r := newKilled(t)
 	a, whole := newArchive(t, binary(t)), newArchive(t, binary(t))
 	a.bulletins(600)
@@ -306,7 +308,7 @@ func TestKillReindex(t *testing.T) {
 	whole.run("reindex", "--batch", "4")
 	alone := time.Since(start)
 	killed, finished := 0, 0
-	for rounds := kills(30); killed < rounds; {
+	for rounds := kills(10, 30); killed < rounds; {
 		if killed+finished > 20*rounds {
 			t.Fatalf("%d killed, %d finished before they could be", killed, finished)
 		}

@@ -14,10 +14,12 @@ import (
 	"jianguo/index"
 )
 
-// TestReindexDiskFull: a reindex says beforehand that the disk will not do; one
-// that meets its end all the same goes on where it was once there is room.
+// TestReindexDiskFull: a reindex refuses to start where the disk has too little room. One
+// that fills the disk all the same goes on where it was once there is room.
 func TestReindexDiskFull(t *testing.T) {
-	onSmallDisk(t, func(t *testing.T, disk string) {
+	t.Parallel()
+	withOwnMounts(t, func(t *testing.T) {
+		disk := smallDisk(t)
 		a := &archive{t: t, binary: binary(t), dir: filepath.Join(disk, "data")}
 		a.bulletins(600)
 		before := a.history()

@@ -3,7 +3,9 @@
 package main
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -12,45 +14,60 @@ import (
 	"testing"
 )
 
-// smallDiskEnv says that a test runs with mounts of its own, and where the small
-// disk is to be.
-const smallDiskEnv = "JIANGUO_TEST_SMALL_DISK"
+// ownMountsEnv marks a test process with mounts of its own.
+const ownMountsEnv = "JIANGUO_TEST_OWN_MOUNTS"
 
-// onSmallDisk runs a test once more, alone, in a process with mounts of its
-// own, where f gets a directory on a file system of 64 MB. It needs no root where
-// the system lets users have namespaces.
-func onSmallDisk(t *testing.T, f func(t *testing.T, disk string)) {
+// withOwnMounts runs a test again in a process with mounts of its own, where smallDisk
+// can mount. It needs no root where the system lets users have namespaces.
+func withOwnMounts(t *testing.T, f func(t *testing.T)) {
 	t.Helper()
-	if dir := os.Getenv(smallDiskEnv); dir != "" {
+	if os.Getenv(ownMountsEnv) != "" {
 		if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
 			t.Fatalf("private mounts: %v", err)
 		}
-		if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=64m"); err != nil {
-			t.Fatalf("mount: %v", err)
-		}
-		f(t, dir)
+		f(t)
 		return
 	}
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(self, "-test.run=^"+t.Name()+"$", "-test.v")
-	cmd.Env = append(os.Environ(), smallDiskEnv+"="+t.TempDir())
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL}
+	cmd := exec.Command(self, "-test.run=^"+t.Name()+"$", "-test.v", fmt.Sprint("-test.short=", testing.Short()))
+	cmd.Env = append(os.Environ(), ownMountsEnv+"=1")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
 	if os.Getuid() != 0 {
 		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
 		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}
 		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}
 	}
-	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-	if err := cmd.Run(); err != nil {
-		t.Fatalf("with mounts of its own: %v", err)
+	var said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &said, &said
+	if err = startChild(cmd); err == nil {
+		err = cmd.Wait()
+	}
+	out := said.Bytes()
+	if err != nil || bytes.Contains(out, []byte("--- SKIP")) || !bytes.Contains(out, []byte("--- PASS: "+t.Name())) {
+		t.Fatalf("in a process with mounts of its own: %v\n%s", err, out)
 	}
 }
 
-// fill takes the room that a disk has left, but for so many bytes, until release
-// is called.
+// smallDisk returns a directory on a file system of 64 MB.
+func smallDisk(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=64m"); err != nil {
+		t.Fatalf("mount: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
+			t.Errorf("unmount: %v", err)
+		}
+	})
+	return dir
+}
+
+// fill takes all the room of a disk except the given number of bytes, until release is
+// called.
 func fill(t *testing.T, disk string, leave int64) (release func()) {
 	t.Helper()
 	name := filepath.Join(disk, "filler")

@@ -2,17 +2,17 @@ package main
 
 import (
 	"fmt"
-	"io"
-	"net/http"
+	"path/filepath"
 	"regexp"
 	"runtime"
 	"testing"
 )
 
 // TestSpareProcessor reads from the service how many goroutines it runs at a time: one
-// more than there are processors, one on one of them, and as many as the operator says.
+// more than there are processors, one on a single processor, and as many as the operator
+// sets.
 func TestSpareProcessor(t *testing.T) {
-	path := binary(t)
+	t.Parallel()
 	was := runtime.GOMAXPROCS(0)
 	runtime.SetDefaultGOMAXPROCS()
 	spare := runtime.GOMAXPROCS(was) + 1
@@ -21,16 +21,12 @@ func TestSpareProcessor(t *testing.T) {
 	}
 	for chosen, want := range map[string]int{"": spare, "1": 1, "2": 2, "5": 5} {
 		t.Run("chosen "+chosen, func(t *testing.T) {
-			t.Setenv("GOMAXPROCS", chosen)
-			s := serve(t, path, t.TempDir())
-			defer s.stop()
-			s.eventually("ready", func() bool { return s.status("/readyz") == 200 })
-			resp, err := http.Get(s.at.HTTP + "/metrics")
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer resp.Body.Close()
-			metrics, err := io.ReadAll(resp.Body)
+			t.Parallel()
+			s := newProcess(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0")
+			s.env = []string{"GOMAXPROCS=" + chosen}
+			s.start()
+			s.ready()
+			_, metrics, err := s.get("/metrics")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -38,6 +34,7 @@ func TestSpareProcessor(t *testing.T) {
 			if m == nil || string(m[1]) != fmt.Sprint(want) {
 				t.Errorf("%q, want %d", m, want)
 			}
+			s.stop()
 		})
 	}
 }

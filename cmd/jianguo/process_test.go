@@ -1,0 +1,251 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"jianguo/ingest"
+	"jianguo/internal/datadir"
+)
+
+// patience bounds every wait. It is far above what a slow machine needs.
+const patience = 2 * time.Minute
+
+// binary returns a path under which the test binary runs as jianguo.
+func binary(t *testing.T) string {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "jianguo")
+	if err := os.Symlink(self, path); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// lockedBuffer takes the output of a process while it runs.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer // under mu
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+// process is the real binary that serves a data directory.
+type process struct {
+	t       *testing.T
+	binary  string
+	data    string
+	args    []string              // further arguments of serve
+	env     []string              // further variables of its environment
+	launch  func(*exec.Cmd) error // starts the process
+	cmd     *exec.Cmd             // the last process
+	ended   chan error            // receives how the last process ended, once
+	address datadir.Holder        // where the last process is reached
+	log     *lockedBuffer         // what the last process logged
+}
+
+func newProcess(t *testing.T, binary, data string, args ...string) *process {
+	return &process{t: t, binary: binary, data: data, args: args, launch: startChild}
+}
+
+// serve starts the binary on a directory and waits until it can be reached.
+func serve(t *testing.T, binary, data string, args ...string) *process {
+	t.Helper()
+	s := newProcess(t, binary, data, args...)
+	s.start()
+	return s
+}
+
+// launches are commands to start, on a thread that never ends: the kernel kills a child
+// with Pdeathsig at the end of the thread that started it, and Go ends some threads.
+var launches = sync.OnceValue(func() chan<- func() {
+	queue := make(chan func())
+	go func() {
+		runtime.LockOSThread()
+		for launch := range queue {
+			launch()
+		}
+	}()
+	return queue
+})
+
+// startChild starts a command that does not outlive the test process.
+func startChild(cmd *exec.Cmd) error {
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = new(syscall.SysProcAttr)
+	}
+	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
+	started := make(chan error)
+	launches() <- func() { started <- cmd.Start() }
+	return <-started
+}
+
+// start starts a process and waits until its bus can be reached.
+func (s *process) start() {
+	s.t.Helper()
+	s.log, s.ended = new(lockedBuffer), make(chan error, 1)
+	cmd := exec.Command(s.binary, append([]string{"serve", "--log-level", "info", "--data", s.data, "--listen", "127.0.0.1:0"}, s.args...)...)
+	cmd.Stderr, cmd.Env = s.log, append(os.Environ(), s.env...)
+	if err := s.launch(cmd); err != nil {
+		s.t.Fatal(err)
+	}
+	s.cmd = cmd
+	go func(ended chan<- error) { ended <- cmd.Wait() }(s.ended)
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
+		raw, err := os.ReadFile(filepath.Join(s.data, datadir.LockName))
+		var h datadir.Holder
+		if err == nil && json.Unmarshal(raw, &h) == nil && h.PID == cmd.Process.Pid && h.NATS != "" {
+			s.address = h
+			return
+		}
+		select {
+		case err := <-s.ended:
+			s.t.Fatalf("the service ended instead of starting: %v\n%s", err, s.log)
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+	s.kill()
+	s.t.Fatalf("the service did not start: %s", s.log)
+}
+
+// ready waits until the service is ready.
+func (s *process) ready() {
+	s.t.Helper()
+	s.eventually("ready", func() bool { return s.status("/readyz") == http.StatusOK })
+}
+
+// kill ends the process with SIGKILL.
+func (s *process) kill() {
+	_ = s.cmd.Process.Kill()
+	<-s.ended
+}
+
+// signal sends a signal to the process.
+func (s *process) signal(sig os.Signal) {
+	s.t.Helper()
+	if err := s.cmd.Process.Signal(sig); err != nil {
+		s.t.Fatalf("%v: %v\n%s", sig, err, s.log)
+	}
+}
+
+// hang ends a process that hangs. It prints its goroutines.
+func (s *process) hang(format string, args ...any) {
+	s.t.Helper()
+	_ = s.cmd.Process.Signal(syscall.SIGQUIT)
+	<-s.ended
+	s.t.Fatalf("%s\n%s", fmt.Sprintf(format, args...), s.log)
+}
+
+// stop ends the service in order and verifies its directory.
+func (s *process) stop() {
+	s.t.Helper()
+	s.signal(syscall.SIGTERM)
+	s.stopped()
+}
+
+// stopped waits for a service that was told to end, and verifies its directory.
+func (s *process) stopped() {
+	s.t.Helper()
+	select {
+	case err := <-s.ended:
+		if err != nil {
+			s.t.Fatalf("an orderly end: %v\n%s", err, s.log)
+		}
+	case <-time.After(patience):
+		s.hang("the service does not end")
+	}
+	if out, err := exec.Command(s.binary, "verify", "--data", s.data).CombinedOutput(); err != nil {
+		s.t.Fatalf("verify: %v\n%s", err, out)
+	}
+}
+
+// post posts a body and returns the status and the answer.
+func (s *process) post(path string, body []byte) (int, []byte, error) {
+	return answered(http.Post(s.address.HTTP+path, "application/json", bytes.NewReader(body)))
+}
+
+// get returns the status and the answer of a GET.
+func (s *process) get(path string) (int, []byte, error) {
+	return answered(http.Get(s.address.HTTP + path))
+}
+
+func answered(res *http.Response, err error) (int, []byte, error) {
+	if err != nil {
+		return 0, nil, err
+	}
+	defer res.Body.Close()
+	answer, err := io.ReadAll(res.Body)
+	return res.StatusCode, answer, err
+}
+
+// ask posts JSON and decodes the answer. Any status but 2xx fails the test.
+func (s *process) ask(path, body string, answer any) {
+	s.t.Helper()
+	status, b, err := s.post(path, []byte(body))
+	if err != nil || status/100 != 2 {
+		s.t.Fatalf("%s %.200s: %d %s %v\n%s", path, body, status, b, err, s.log)
+	}
+	if answer != nil {
+		if err := json.Unmarshal(b, answer); err != nil {
+			s.t.Fatalf("%s: %s: %v", path, b, err)
+		}
+	}
+}
+
+// status returns the status of a GET, or 0 without an answer.
+func (s *process) status(path string) int {
+	status, _, err := s.get(path)
+	if err != nil {
+		return 0
+	}
+	return status
+}
+
+// eventually waits until a condition holds.
+func (s *process) eventually(what string, holds func() bool) {
+	s.t.Helper()
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		if holds() {
+			return
+		}
+	}
+	s.t.Fatalf("still not: %s\n%s", what, s.log)
+}
+
+// article returns an item whose text no other number has.
+func article(n int) []byte {
+	body := ""
+	for i := range 12 {
+		body += fmt.Sprintf("第%d号通报第%d段：%c%c%c街道与%c%c河段的巡查已经完成。", n, i,
+			0x4e00+(n*7919+i*104729)%20000, 0x4e00+(n*15485863+i*31)%20000, 0x4e00+(n*977+i*6700417)%20000, 0x4e00+(n*3571+i*91)%20000, 0x4e00+(n*1000003+i*17)%20000)
+	}
+	b, err := json.Marshal(ingest.Item{ID: fmt.Sprint("n", n), Body: body})
+	if err != nil {
+		panic(err) // texts always marshal
+	}
+	return b
+}
