@@ -101,8 +101,6 @@ func exposureProblem(err error) error {
 		return caused(http.StatusTooManyRequests, "the event log is full and takes no reports until those it holds have been worked off", err)
 	case errors.Is(err, exposure.ErrExceptions):
 		return NewProblem(http.StatusConflict, "items", fmt.Sprintf("items cannot be un-seen: %s; nothing was changed", strings.TrimPrefix(exposure.ErrExceptions.Error(), "exposure: ")))
-	case errors.Is(err, exposure.ErrPartition):
-		return NewProblem(http.StatusMisdirectedRequest, "user", strings.TrimPrefix(err.Error(), "exposure: "))
 	case errors.Is(err, exposure.ErrNotReady), errors.Is(err, exposure.ErrClosed):
 		return caused(http.StatusServiceUnavailable, "exposures are not available: "+strings.TrimPrefix(err.Error(), "exposure: "), err)
 	}

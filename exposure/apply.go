@@ -8,10 +8,12 @@ import (
 	"time"
 
 	"github.com/zeebo/xxh3"
+
+	"jianguo/exposure/wire"
 )
 
-// segmentOf spreads addresses over the cache.
-func (s *Store) segmentOf(addr []byte) *segment { return &s.cache.Load()[xxh3.Hash(addr)%segments] }
+// stripeOf spreads addresses over the cache.
+func (s *Store) stripeOf(addr []byte) *stripe { return &s.cache.Load()[xxh3.Hash(addr)%stripes] }
 
 // history is the history a scene belongs to.
 func (s *Store) history(scene string) string { return s.cfg.Scenes[scene] }
@@ -29,56 +31,29 @@ func (s *Store) apply(ctx context.Context, e Entry) error {
 
 var errStopped = errors.New("exposure: stopped")
 
-// applyLocked returns errStopped when the entry has not been applied and must be
-// seen again; any other error is final and belongs to whoever sent the event.
+// applyLocked returns errStopped when the entry has not been applied and must be applied
+// later. Any other error is final, and is the outcome of the event.
 func (s *Store) applyLocked(ctx context.Context, e Entry) error {
 	if e.Seq <= s.applied.Load() {
 		return nil
 	}
 	kind, ok := kindOfSubject(e.Subject)
 	if !ok {
-		return s.refuse(ctx, e, fmt.Errorf("exposure: subject %s means nothing here", e.Subject))
+		return s.refuse(ctx, e, fmt.Errorf("exposure: subject %s is not one of a report", e.Subject))
 	}
-	m := &s.msg
-	at, err := s.decodeEvent(m, kind, e.Data)
+	q := &s.event
+	at, err := decodeEvent(q, kind, e.Data)
 	if err != nil {
 		return s.refuse(ctx, e, err)
-	}
-	if p := Partition(m.user, s.cfg.Partitions); p != s.cfg.Partition {
-		if e.Subject != subjectPrefix+kind.String() {
-			return s.refuse(ctx, e, fmt.Errorf("%w: the user's is %d of %d", ErrPartition, p, s.cfg.Partitions))
-		}
-		subject := fmt.Sprintf("%s%s.%d", subjectPrefix, kind, p)
-		var never error
-		if err := s.insist(ctx, "route an event", func() error {
-			err := s.cfg.Log.Route(ctx, e, subject)
-			if errors.Is(err, errTooLong) {
-				never, err = err, nil
-			}
-			return err
-		}); err != nil {
-			return err
-		}
-		if never != nil {
-			return s.refuse(ctx, e, never)
-		}
-		s.advance(e.Seq, 0, nil)
-		return nil
-	}
-	// A router that crashed routes again what its file does not know of, behind
-	// events that came meanwhile and may have undone it.
-	if e.Origin != 0 && e.Origin <= s.routed {
-		s.advance(e.Seq, 0, nil)
-		return nil
 	}
 	s.metrics.events[kind].Inc()
 	now := e.Time.In(s.cfg.Location)
 	if kind == Forget {
-		err = s.applyForget(ctx, m.user)
+		err = s.applyForget(ctx, q.User)
 	} else {
-		err = s.applyItems(ctx, kind, m, at, now)
+		err = s.applyItems(ctx, kind, q, at, now)
 		if err == nil && kind == Seen {
-			s.popular.add(m, now)
+			s.popular.add(q, now)
 		}
 	}
 	if err != nil && !errors.Is(err, ErrExceptions) {
@@ -87,17 +62,16 @@ func (s *Store) applyLocked(ctx context.Context, e Entry) error {
 		}
 		return fmt.Errorf("%w: %w", errStopped, err)
 	}
-	s.routed = max(s.routed, e.Origin)
-	s.advance(e.Seq, len(m.spans), err)
+	s.advance(e.Seq, q.Len(), err)
 	return err
 }
 
-// advance makes an event count as applied and wakes those who wait for it, with what
-// became of it.
+// advance makes an event count as applied, and wakes the requests that wait for it with its
+// outcome.
 func (s *Store) advance(seq uint64, keys int, outcome error) {
 	s.waitMu.Lock()
 	if outcome != nil {
-		if len(s.refused) >= 4096 { // nobody came for these: plain publishers
+		if len(s.refused) >= 4096 { // of events published directly, for which no request waits
 			clear(s.refused)
 		}
 		s.refused[seq] = outcome
@@ -117,7 +91,7 @@ func (s *Store) advance(seq uint64, keys int, outcome error) {
 	}
 }
 
-// refuse sets an entry aside that will never be applicable.
+// refuse sets an entry aside that can never be applied.
 func (s *Store) refuse(ctx context.Context, e Entry, reason error) error {
 	s.metrics.dead.Inc()
 	s.cfg.Logger.Warn("exposure: event refused", "seq", e.Seq, "subject", e.Subject, "err", reason)
@@ -131,8 +105,7 @@ func (s *Store) refuse(ctx context.Context, e Entry, reason error) error {
 	return reason
 }
 
-// insist does what must have happened before an entry counts as applied, until it
-// has.
+// insist tries again until it has done what must happen before an entry counts as applied.
 func (s *Store) insist(ctx context.Context, what string, do func() error) error {
 	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 10*time.Second) {
 		err := do()
@@ -150,7 +123,7 @@ func (s *Store) insist(ctx context.Context, what string, do func() error) error 
 	}
 }
 
-// userOf is the user that a refused event names, as far as one can tell.
+// userOf is the user that a refused event names, or "" where that cannot be read.
 func userOf(data []byte) string {
 	var v struct {
 		User json.RawMessage `json:"user"`
@@ -158,35 +131,35 @@ func userOf(data []byte) string {
 	if json.Unmarshal(data, &v) != nil || v.User == nil {
 		return ""
 	}
-	user, err := stringToken("user", v.User)
+	user, err := wire.DecodeString("user", v.User)
 	if err != nil {
 		return ""
 	}
 	return user
 }
 
-func (s *Store) decodeEvent(m *message, kind EventKind, data []byte) (at time.Time, err error) {
-	if err := m.decode(data); err != nil {
+func decodeEvent(q *wire.Query, kind EventKind, data []byte) (at time.Time, err error) {
+	if err := q.Decode(data); err != nil {
 		return at, err
 	}
-	if err := checkName("user", m.user, true); err != nil {
+	if err := wire.CheckName("user", q.User, true); err != nil {
 		return at, err
 	}
-	if kind != Forget && len(m.spans) == 0 {
-		return at, invalid("items", "is empty")
+	if kind != Forget && q.Len() == 0 {
+		return at, wire.Invalidf("items", "is empty")
 	}
-	return eventTime(m.at)
+	return eventTime(q.At)
 }
 
-// applyItems applies a delivered, seen or unsee event. Where the user's row has not
-// been read, the first two wait beside it: they need not know it.
-func (s *Store) applyItems(ctx context.Context, kind EventKind, m *message, at, now time.Time) error {
-	history := s.history(m.scene)
+// applyItems applies a delivered, seen or unsee event. While the user's row has not been
+// read, events of the first two kinds wait in the entry: they do not depend on the row.
+func (s *Store) applyItems(ctx context.Context, kind EventKind, q *wire.Query, at, now time.Time) error {
+	history := s.history(q.Scene)
 	pol := s.policies[history]
 	at = pol.clamp(at, now)
-	m.hash(seedOf(&s.secret, m.user))
-	addr := []byte(address(history, m.user))
-	g := s.segmentOf(addr)
+	s.keys = q.Keys(s.keys, seedOf(&s.secret, q.User))
+	addr := []byte(address(history, q.User))
+	g := s.stripeOf(addr)
 	e, _ := g.acquire(addr, pol)
 	e.mu.Lock()
 	s.due(g, e)
@@ -194,16 +167,16 @@ func (s *Store) applyItems(ctx context.Context, kind EventKind, m *message, at, 
 	var err error
 	if kind == Unsee {
 		if err = s.loadOrQuarantine(e, r); err == nil {
-			err = e.st.unsee(pol, m.keys, now, r.fetch)
+			err = e.st.unsee(pol, s.keys, now, r.fetch)
 		}
 	} else if e.st == nil {
-		for _, k := range m.keys {
+		for _, k := range s.keys {
 			e.pending = append(e.pending, op{at.Unix(), now.Unix(), k, kind})
 		}
 	} else if kind == Delivered {
-		e.st.deliver(pol, m.keys, at, now)
+		e.st.deliver(pol, s.keys, at, now)
 	} else {
-		err = e.st.see(pol, m.keys, at, now, r.fetch)
+		err = e.st.see(pol, s.keys, at, now, r.fetch)
 	}
 	w := e.weigh()
 	e.mu.Unlock()
@@ -220,7 +193,7 @@ func (s *Store) applyForget(ctx context.Context, user string) error {
 	}
 	for history, pol := range s.policies {
 		addr := []byte(address(history, user))
-		g := s.segmentOf(addr)
+		g := s.stripeOf(addr)
 		e, _ := g.acquire(addr, pol)
 		e.mu.Lock()
 		s.due(g, e)
@@ -239,9 +212,9 @@ func (s *Store) applyForget(ctx context.Context, user string) error {
 	return nil
 }
 
-// due enters an entry into the next flush, setting aside first what the running one
-// has yet to write. The caller holds applyMu and e.mu.
-func (s *Store) due(g *segment, e *entry) {
+// due adds an entry to the next flush, after setting aside what the running flush has not
+// written yet. The caller holds applyMu and e.mu.
+func (s *Store) due(g *stripe, e *entry) {
 	if e.gen == s.gen {
 		return
 	}
@@ -283,7 +256,7 @@ func (s *Store) waitApplied(ctx context.Context, seq uint64) error {
 		s.waiters[seq] = append(s.waiters[seq], ch)
 		s.waitMu.Unlock()
 		select {
-		case <-ch: // applied, or the store failed, and may even have been healed
+		case <-ch: // applied, or the store has failed
 		case <-ctx.Done():
 			return fmt.Errorf("exposure: event %d is logged but not yet applied: %w", seq, ctx.Err())
 		}

@@ -4,8 +4,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"unsafe"
 
+	"github.com/bits-and-blooms/bloom/v3"
 	"github.com/zeebo/xxh3"
 )
 
@@ -34,7 +34,7 @@ import (
 //	u32     checksum, as above, seeded with the row's number
 //
 // Integers are little-endian; uvarint and varint (zig-zag) are those of
-// encoding/binary. A reader refuses what it does not know; version 1 is all there is.
+// encoding/binary. A reader refuses every version but 1.
 const (
 	formatVersion = 1
 	shardOverhead = 12
@@ -99,7 +99,7 @@ func appendHead(b []byte, s *state, addr string) []byte {
 	return le.AppendUint32(b, checksum(b[start:], checksumSeed(addr)))
 }
 
-// reader walks bytes that may be anything; the first thing wrong sticks.
+// reader reads bytes that may be damaged. It keeps its first error.
 type reader struct {
 	b   []byte
 	err error
@@ -152,8 +152,8 @@ func (r *reader) u32(what string) uint32 {
 	return v
 }
 
-// count reads the length of a list whose elements take at least each bytes, so that
-// a lying length never allocates more than the input is long.
+// count reads the length of a list whose elements take at least each bytes. A wrong length
+// never allocates more than the input is long.
 func (r *reader) count(what string, max, each int) int {
 	n := int(r.uvarint(what, uint64(max)))
 	if n*each > len(r.b) {
@@ -163,8 +163,7 @@ func (r *reader) count(what string, max, each int) int {
 	return n
 }
 
-// decodeHead reads a head; any input gives a state that later code can use, or an
-// error.
+// decodeHead reads a head. Any input gives a state that is safe to use, or an error.
 func decodeHead(b []byte, addr string) (*state, error) {
 	if len(b) < 5 {
 		return nil, fmt.Errorf("exposure: head of %d bytes: %w", len(b), ErrCorrupt)
@@ -216,7 +215,7 @@ func decodeHead(b []byte, addr string) (*state, error) {
 	return s, nil
 }
 
-// key reads a key; zero is none.
+// key reads a key, which is never zero.
 func (r *reader) key(what string) uint32 {
 	k := r.u32(what)
 	if k == 0 {
@@ -267,14 +266,13 @@ func appendShard(b []byte, sh *shard) []byte {
 	le := binary.LittleEndian
 	b = append(b, formatVersion, sh.k, 0, 0)
 	b = le.AppendUint32(b, sh.m)
-	for _, w := range sh.words {
+	for _, w := range sh.filter.BitSet().Words() {
 		b = le.AppendUint64(b, w)
 	}
 	return le.AppendUint32(b, checksum(b[start:], uint64(sh.id)))
 }
 
-// decodeShard fills in the words of a shard whose head has been read. b is the shard's
-// from then on, which has its words there if it can.
+// decodeShard fills in the filter of a shard whose head has been read. It copies b.
 func decodeShard(b []byte, sh *shard) error {
 	if len(b) != shardBytes(sh.m) || b[0] != formatVersion || b[1] != sh.k ||
 		binary.LittleEndian.Uint32(b[4:]) != sh.m {
@@ -284,22 +282,12 @@ func decodeShard(b []byte, sh *shard) error {
 	if binary.LittleEndian.Uint32(b[len(body):]) != checksum(body, uint64(sh.id)) {
 		return fmt.Errorf("exposure: shard %d checksum: %w", sh.id, ErrCorrupt)
 	}
-	sh.words = asWords(body[8:])
-	return nil
-}
-
-// asWords is whole little-endian words: the bytes themselves where this processor reads
-// them so, and a copy elsewhere.
-func asWords(b []byte) []uint64 {
-	n := len(b) / 8
-	if p := unsafe.Pointer(unsafe.SliceData(b)); littleEndian && uintptr(p)%8 == 0 {
-		return unsafe.Slice((*uint64)(p), n)
-	}
-	words := make([]uint64, n)
+	sh.filter = bloom.New(uint(sh.m), uint(sh.k))
+	words := sh.filter.BitSet().Words()
 	for i := range words {
-		words[i] = binary.LittleEndian.Uint64(b[8*i:])
+		words[i] = binary.LittleEndian.Uint64(body[8+8*i:])
 	}
-	return words
+	return nil
 }
 
 // checksumSeed ties a head to its row.

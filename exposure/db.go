@@ -34,9 +34,10 @@ INSERT INTO meta VALUES ('format', '1'), ('applied', '0'), ('log', '');
 
 // database is the state file: one writer, the flush, and a few readers.
 type database struct {
-	write *sql.DB  // one connection
-	read  *sql.DB  // whatever is not a row by its key
-	keyed *readers // rows by their keys
+	write       *sql.DB // one connection
+	read        *sql.DB
+	head, shard *sql.Stmt     // of read
+	slots       chan struct{} // one for each row being read by its key
 }
 
 // readConnections is how many requests may read a row at once.
@@ -46,32 +47,35 @@ func dsn(path string, options string) string {
 	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + options
 }
 
-// openDatabase opens the file, making it if there is none.
+// openDatabase opens the file, which it creates if there is none.
 func openDatabase(ctx context.Context, path string, durability Durability, random io.Reader) (*database, error) {
 	if err := createDatabase(ctx, path, random); err != nil {
 		// database/sql may name only the transaction that the end of ctx has ended.
 		return nil, fmt.Errorf("exposure: create %s: %w", path, errors.Join(err, ctx.Err()))
 	}
-	// A flush that is lost is replayed from the log, so NORMAL is enough where the
-	// log itself may lose its end.
+	// A lost flush is replayed from the log, so NORMAL is enough where the log itself may
+	// lose its end.
 	sync := "FULL"
 	if durability == Relaxed {
 		sync = "NORMAL"
 	}
 	common := "_journal_mode=WAL&_busy_timeout=10000&_secure_delete=on&_synchronous=" + sync
-	d := &database{}
+	d := &database{slots: make(chan struct{}, readConnections)}
 	var err error
 	if d.write, err = sql.Open("sqlite3", dsn(path, common+"&_txlock=immediate&_cache_size=-65536")); err != nil {
 		return nil, fmt.Errorf("exposure: open %s: %w", path, err)
 	}
 	d.write.SetMaxOpenConns(1)
-	toRead := dsn(path, common+"&_query_only=on&_cache_size=-8192")
-	if d.read, err = sql.Open("sqlite3", toRead); err != nil {
+	if d.read, err = sql.Open("sqlite3", dsn(path, common+"&_query_only=on&_cache_size=-8192")); err != nil {
 		return nil, fmt.Errorf("exposure: open %s: %w", path, err)
 	}
-	d.read.SetMaxOpenConns(2)
+	d.read.SetMaxOpenConns(readConnections + 2) // those of the sweep and of meta
+	d.read.SetMaxIdleConns(readConnections + 2)
 	if _, err = d.write.ExecContext(ctx, "PRAGMA journal_size_limit = 67108864"); err == nil {
-		d.keyed, err = openReaders(toRead, readConnections)
+		d.head, err = d.read.PrepareContext(ctx, selectHead)
+	}
+	if err == nil {
+		d.shard, err = d.read.PrepareContext(ctx, selectShard)
 	}
 	if err != nil {
 		d.close()
@@ -80,15 +84,15 @@ func openDatabase(ctx context.Context, path string, durability Durability, rando
 	return d, nil
 }
 
-// createDatabase makes the file, unless there is one. It gets its name when it is
-// whole, so that who is ended meanwhile leaves none, not one without tables.
+// createDatabase creates the file, unless there is one. It gets its name when it is
+// complete, so that a process that is killed meanwhile leaves no file without tables.
 func createDatabase(ctx context.Context, path string, random io.Reader) error {
 	if fi, err := os.Stat(path); err == nil && fi.Size() > 0 {
 		return nil
 	}
 	begun := path + ".begun"
-	for _, left := range []string{begun, begun + "-journal"} {
-		if err := os.Remove(left); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	for _, name := range []string{begun, begun + "-journal"} {
+		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
@@ -138,13 +142,7 @@ func writeSchema(ctx context.Context, path string, random io.Reader) error {
 	return tx.Commit()
 }
 
-func (d *database) close() error {
-	var err error
-	if d.keyed != nil {
-		err = d.keyed.close()
-	}
-	return errors.Join(err, d.read.Close(), d.write.Close())
-}
+func (d *database) close() error { return errors.Join(d.read.Close(), d.write.Close()) }
 
 // meta reads one value of the meta table.
 func (d *database) meta(ctx context.Context, name string) ([]byte, error) {
@@ -194,27 +192,12 @@ func checkFormat(format string) error {
 	return nil
 }
 
-// routed is the highest origin of an entry that was routed here.
-func (d *database) routed(ctx context.Context) (uint64, error) {
-	v, err := d.meta(ctx, "routed")
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, nil
-	}
-	if err != nil {
-		return 0, err
-	}
-	return strconv.ParseUint(string(v), 10, 64)
-}
-
-// setApplied moves the watermark outside a flush: the log turned out to be another
-// one, or to have lost its end.
+// setApplied moves the watermark outside a flush: the log is another one, or has lost its
+// end.
 func (d *database) setApplied(ctx context.Context, logID string, applied uint64) error {
 	_, err := d.write.ExecContext(ctx,
 		"UPDATE meta SET value = CASE name WHEN 'log' THEN ? ELSE ? END WHERE name IN ('log', 'applied')",
 		logID, strconv.FormatUint(applied, 10))
-	if err == nil {
-		_, err = d.write.ExecContext(ctx, "DELETE FROM meta WHERE name = 'routed'") // those sequences come again
-	}
 	if err != nil {
 		return fmt.Errorf("exposure: set applied: %w", err)
 	}
@@ -229,51 +212,59 @@ func splitAddress(addr string) (history, user string) {
 	return history, user
 }
 
-// rows reads heads and shards, by the readers' connections or a transaction's.
+const (
+	selectHead  = "SELECT head FROM user WHERE history = ? AND user = ?"
+	selectShard = "SELECT data FROM shard WHERE id = ?"
+)
+
+// rows reads heads and shards, through the database's readers or inside a transaction.
 type rows struct {
-	ctx context.Context
-	by  rowReader
+	ctx         context.Context
+	head, shard *sql.Stmt
+	slots       chan struct{} // nil inside a transaction
 }
 
-// rowReader reads a row by its key; ok is false where there is none. The bytes are the
-// caller's.
-type rowReader interface {
-	readHead(ctx context.Context, history, user string) (b []byte, ok bool, err error)
-	readShard(ctx context.Context, id int64) (b []byte, ok bool, err error)
-}
+// rows reads at most readConnections rows at once; others wait, no longer than ctx.
+func (d *database) rows(ctx context.Context) *rows { return &rows{ctx, d.head, d.shard, d.slots} }
 
-// txRows reads inside a transaction, and sees what that has written.
-type txRows struct{ head, shard *sql.Stmt }
-
-func (t *txRows) readHead(ctx context.Context, history, user string) ([]byte, bool, error) {
-	return scanOne(t.head.QueryRowContext(ctx, history, user))
-}
-
-func (t *txRows) readShard(ctx context.Context, id int64) ([]byte, bool, error) {
-	return scanOne(t.shard.QueryRowContext(ctx, id))
-}
-
-func scanOne(row *sql.Row) (b []byte, ok bool, err error) {
-	err = row.Scan(&b)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, false, nil
+// one calls use with the row of a key, whose bytes are valid during the call. found is false
+// where there is none.
+func (r *rows) one(use func([]byte) error, stmt *sql.Stmt, key ...any) (found bool, err error) {
+	if r.slots != nil {
+		select {
+		case r.slots <- struct{}{}:
+		case <-r.ctx.Done():
+			return false, r.ctx.Err()
+		}
+		defer func() { <-r.slots }()
 	}
-	return b, err == nil, err
+	// With a context that can end, database/sql and the driver each start a goroutine a
+	// query. A row is read sooner than they could interrupt it.
+	q, err := stmt.QueryContext(context.WithoutCancel(r.ctx), key...)
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, q.Close()) }()
+	if !q.Next() {
+		return false, q.Err()
+	}
+	var b sql.RawBytes
+	if err := q.Scan(&b); err != nil {
+		return false, err
+	}
+	return true, errors.Join(use(b), r.ctx.Err())
 }
 
-// load is the state of an address, without the words of its shards.
+// load is the state of an address, without its shards.
 func (r *rows) load(addr string) (*state, error) {
 	history, user := splitAddress(addr)
-	b, ok, err := r.by.readHead(r.ctx, history, user)
+	s := &state{}
+	_, err := r.one(func(b []byte) (err error) {
+		s, err = decodeHead(b, addr)
+		return err
+	}, r.head, history, user)
 	if err != nil {
 		return nil, fmt.Errorf("exposure: read user %q: %w", user, err)
-	}
-	if !ok {
-		return &state{}, nil
-	}
-	s, err := decodeHead(b, addr)
-	if err != nil {
-		return nil, fmt.Errorf("user %q: %w", user, err)
 	}
 	return s, nil
 }
@@ -281,18 +272,13 @@ func (r *rows) load(addr string) (*state, error) {
 // fetch is a fetcher.
 func (r *rows) fetch(shards []*shard) error {
 	for _, sh := range shards {
-		b, ok, err := r.by.readShard(r.ctx, sh.id)
+		found, err := r.one(func(b []byte) error { return decodeShard(b, sh) }, r.shard, sh.id)
 		switch {
 		case err != nil:
 			return fmt.Errorf("exposure: read shard %d: %w", sh.id, err)
-		case !ok:
+		case !found:
 			return fmt.Errorf("exposure: shard %d is missing: %w", sh.id, ErrCorrupt)
-		}
-		if err := decodeShard(b, sh); err != nil {
-			return err
 		}
 	}
 	return nil
 }
-
-func (d *database) rows(ctx context.Context) *rows { return &rows{ctx, d.keyed} }

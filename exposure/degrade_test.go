@@ -16,7 +16,7 @@ func TestDeadline(t *testing.T) {
 		f.report(Seen, "u", "a")
 		f.restart()
 		addr := []byte(address("", "u"))
-		g := f.segmentOf(addr)
+		g := f.stripeOf(addr)
 		e, _ := g.acquire(addr, f.policies[""])
 		e.mu.Lock() // until the answer is there: whoever waits for it waits for good
 		want := map[bool]Response{

@@ -6,16 +6,15 @@ import (
 	"time"
 )
 
-// op is one key of an event that waits for its user's row to be read.
+// op is one key of an event that waits until its user's row has been read.
 type op struct {
 	at, now int64 // unix seconds; now is the event's time in the log
 	key     uint32
 	kind    EventKind // Delivered or Seen
 }
 
-// entry is a user in one history, in memory. It is in the map of its segment from
-// the first time it is wanted until it is evicted, which is never while it holds
-// anything the state file does not.
+// entry is a user in one history, in memory. It stays in its stripe until it is evicted,
+// which never happens while it holds anything that the state file does not.
 type entry struct {
 	addr string
 	pol  *Policy
@@ -25,16 +24,17 @@ type entry struct {
 	pending []op      // mu; not yet in st, because st is nil
 	gen     uint64    // mu; the flush this entry is due in, 0 for none
 	frozen  *snapshot // mu; image for the running flush, taken because a newer event came first
-	held    []op      // mu; the same while st is nil: the ops that belong to the running flush
+	held    []op      // mu; while st is nil instead of frozen: the ops that belong to the running flush
 	hits    int       // mu; requests served since st was read
 
-	refs       int    // segment.mu; users of the entry, flushes included
-	bytes      int64  // segment.mu; as counted in the segment
-	prev, next *entry // segment.mu; list by last use
+	refs       int    // stripe.mu; users of the entry, flushes included
+	bytes      int64  // stripe.mu; as counted in the stripe
+	prev, next *entry // stripe.mu; list by last use
 }
 
-// segment is a part of the cache: a map and a list by last use.
-type segment struct {
+// stripe is a part of the cache: a map and a list by last use. It evicts by bytes, and never
+// an entry that is in use.
+type stripe struct {
 	mu      sync.Mutex
 	entries map[string]*entry // mu
 	bytes   int64             // mu
@@ -42,33 +42,30 @@ type segment struct {
 	budget  int64
 }
 
-const segments = 64
+const stripes = 64
 
-func newCache(budget int64) *[segments]segment {
-	segs := new([segments]segment)
-	for i := range segs {
-		segs[i].init(budget / segments)
+func newCache(budget int64) *[stripes]stripe {
+	all := new([stripes]stripe)
+	for i := range all {
+		g := &all[i]
+		g.entries = make(map[string]*entry)
+		g.newest.next, g.newest.prev = &g.newest, &g.newest
+		g.budget = budget / stripes
 	}
-	return segs
+	return all
 }
 
-func (g *segment) init(budget int64) {
-	g.entries = make(map[string]*entry)
-	g.newest.next, g.newest.prev = &g.newest, &g.newest
-	g.budget = budget
-}
-
-func (g *segment) unlink(e *entry) {
+func (g *stripe) unlink(e *entry) {
 	e.prev.next, e.next.prev = e.next, e.prev
 }
 
-func (g *segment) push(e *entry) {
+func (g *stripe) push(e *entry) {
 	e.prev, e.next = &g.newest, g.newest.next
 	e.prev.next, e.next.prev = e, e
 }
 
 // acquire pins an entry. addr is only copied when the entry is new.
-func (g *segment) acquire(addr []byte, pol *Policy) (e *entry, known bool) {
+func (g *stripe) acquire(addr []byte, pol *Policy) (e *entry, known bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	e, known = g.entries[string(addr)]
@@ -84,16 +81,16 @@ func (g *segment) acquire(addr []byte, pol *Policy) (e *entry, known bool) {
 }
 
 // pin adds a reference to an entry the caller holds already.
-func (g *segment) pin(e *entry) {
+func (g *stripe) pin(e *entry) {
 	g.mu.Lock()
 	e.refs++
 	g.mu.Unlock()
 }
 
-// release gives an entry back with the memory it takes now (negative: as before);
-// past the budget, the entries used longest ago go. keep is false for one that need
-// not stay at all.
-func (g *segment) release(e *entry, bytes int64, keep bool) {
+// release ends the use of an entry, with the memory it takes now (negative: as before). Past
+// the budget, the entries used longest ago are evicted. keep is false for one that need not
+// stay at all.
+func (g *stripe) release(e *entry, bytes int64, keep bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	e.refs--
@@ -113,7 +110,7 @@ func (g *segment) release(e *entry, bytes int64, keep bool) {
 	}
 }
 
-func (g *segment) remove(e *entry) {
+func (g *stripe) remove(e *entry) {
 	g.unlink(e)
 	delete(g.entries, e.addr)
 	g.bytes -= e.bytes
@@ -122,7 +119,7 @@ func (g *segment) remove(e *entry) {
 // entryOverhead is what an entry takes besides its state: struct, map cell, address.
 const entryOverhead = 320
 
-// weigh is the memory of an entry, whose lock the caller holds.
+// weigh is the memory of an entry. The caller holds its lock.
 func (e *entry) weigh() int64 {
 	n := entryOverhead + len(e.addr) + 24*(cap(e.pending)+cap(e.held))
 	if e.st != nil {
@@ -131,8 +128,8 @@ func (e *entry) weigh() int64 {
 	return int64(n)
 }
 
-// load reads the row, if that has not been done, and brings the state up to the last
-// event applied. The caller holds mu for writing.
+// load reads the row if it has not been read, and brings the state up to the last event
+// applied. The caller holds mu for writing.
 func (e *entry) load(s *Store, r *rows) error {
 	if e.st != nil {
 		return nil
@@ -141,6 +138,11 @@ func (e *entry) load(s *Store, r *rows) error {
 	if err != nil {
 		return err
 	}
+	return e.adopt(s, st, r)
+}
+
+// adopt makes a state that of the entry, after applying the ops that wait for it.
+func (e *entry) adopt(s *Store, st *state, r *rows) error {
 	if e.held != nil {
 		if err := st.replay(e.pol, e.held, s.cfg.Location, r.fetch); err != nil {
 			return err
@@ -154,27 +156,16 @@ func (e *entry) load(s *Store, r *rows) error {
 	return nil
 }
 
-// loadOrQuarantine is load for those who must go on: an unreadable row is replaced by
-// an empty state, and its bytes are set aside by the next flush.
+// loadOrQuarantine is load for events and flushes, which cannot stop at a damaged row: it is
+// replaced by an empty state, and its bytes are set aside by the next flush.
 func (s *Store) loadOrQuarantine(e *entry, r *rows) error {
 	err := e.load(s, r)
 	if !errors.Is(err, ErrCorrupt) {
 		return err
 	}
 	s.metrics.corrupt.Inc()
-	s.cfg.Logger.Error("exposure: unreadable state set aside; the user starts anew", "err", err)
-	fresh := &state{corrupt: err.Error()}
-	if e.held != nil {
-		if err := fresh.replay(e.pol, e.held, s.cfg.Location, r.fetch); err != nil {
-			return err
-		}
-		e.frozen, e.held = s.snapshot(e.addr, fresh), nil
-	}
-	if err := fresh.replay(e.pol, e.pending, s.cfg.Location, r.fetch); err != nil {
-		return err
-	}
-	e.st, e.pending, e.hits = fresh, nil, 0
-	return nil
+	s.cfg.Logger.Error("exposure: unreadable state set aside; the user starts empty", "err", err)
+	return e.adopt(s, &state{corrupt: err.Error()}, r)
 }
 
 // replay applies ops to a state. Ops of one event share their time and are applied

@@ -3,34 +3,14 @@ package exposure
 import (
 	"context"
 	"fmt"
-
-	"github.com/zeebo/xxh3"
 )
 
 // maxEventBytes keeps an event well under what a bus carries in one message; longer
 // reports become several events.
 const maxEventBytes = 256 << 10
 
-// Partition is where a user's events go when the stream is split over so many
-// owners: the same for every publisher and every release.
-func Partition(user string, partitions int) int {
-	if partitions <= 1 {
-		return 0
-	}
-	return int(xxh3.HashString(user) % uint64(partitions))
-}
-
-// owns says whether a user's events go to this store. Another one's state is not
-// here, and an answer without it would show everything again.
-func (s *Store) owns(user string) error {
-	if p := Partition(user, s.cfg.Partitions); p != s.cfg.Partition {
-		return fmt.Errorf("%w: user %q is in partition %d of %d, this is %d", ErrPartition, user, p, s.cfg.Partitions, s.cfg.Partition)
-	}
-	return nil
-}
-
-// Expose logs an event and returns when it is durable and applied: the next Filter,
-// on any connection, knows of it. An error that is neither a *RequestError nor
+// Expose logs an event and returns when it is durable and applied: every Filter that begins
+// later takes it into account. An error that is neither a *RequestError nor
 // ErrFull nor ErrExceptions leaves open whether the event was logged; reporting it
 // again is harmless.
 func (s *Store) Expose(ctx context.Context, ev Event) error {
@@ -40,13 +20,10 @@ func (s *Store) Expose(ctx context.Context, ev Event) error {
 	if err := ev.check(); err != nil {
 		return err
 	}
-	if err := s.owns(ev.User); err != nil {
-		return err
-	}
 	var last uint64
 	for from := 0; ; {
 		to := ev.chunk(from)
-		seq, err := s.cfg.Log.Append(ctx, ev.subject(s.cfg.Partition), ev.appendPayload(nil, from, to))
+		seq, err := s.cfg.Log.Append(ctx, ev.subject(), ev.appendPayload(nil, from, to))
 		if err == nil {
 			err = s.cfg.Fail("appended")
 		}
@@ -54,8 +31,8 @@ func (s *Store) Expose(ctx context.Context, ev Event) error {
 			return fmt.Errorf("report for user %q: %w", ev.User, err)
 		}
 		last = seq
-		// An un-see is all or nothing only within one event, so the outcome of
-		// each part matters; for the others the last one says it all.
+		// An un-see is all or nothing only within one event, so the outcome of each part
+		// matters; of other kinds only that of the last.
 		if ev.Kind == Unsee {
 			if err := s.waitApplied(ctx, seq); err != nil {
 				return err

@@ -2,13 +2,14 @@ package exposure
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
 	"sync"
 	"time"
-	"unicode/utf8"
+
+	"jianguo/exposure/kernel"
+	"jianguo/exposure/wire"
 )
 
 // Request asks which items a user has not been shown.
@@ -16,105 +17,29 @@ type Request struct {
 	User  string
 	Items []string
 	Scene string
-	Scope string // "" or "item"; "story" needs Config.Stories
-	// Max cuts the answer; 0 does not.
+	Scope string // "" or "item"
+	// Max is the number of items returned at most; 0 is no limit.
 	Max int
 	// AtLeast brings back up to so many items that only shards hold, those of
 	// the oldest shard first, never what tail or ring hold.
 	AtLeast int
-	// Mark reports the answer as delivered before it is given. It takes a Max
-	// of at most RingSize: who ranks afterwards reports what was delivered then.
+	// Mark reports the answer as delivered before it is returned. It takes a Max
+	// of at most RingSize: a client that ranks afterwards reports what it delivered then.
 	Mark bool
-	// Deadline bounds the wait for the user's state; 0 does not.
+	// Deadline bounds the wait for the user's state; 0 is no bound.
 	Deadline time.Duration
 }
 
-// Response answers in the order asked. An id asked for twice is answered once.
+// Response answers in the order of the request. An id that was given twice is returned once.
 type Response struct {
 	Items    []string
 	Relaxed  []string
-	Dropped  int    // ids not answered because seen, delivered or repeated
+	Dropped  int    // ids not returned because seen, delivered or repeated
 	Degraded string // "" or why everything (open) or nothing (closed) was returned
 }
 
 // Outcome is what is known of an answer besides the ids.
-type Outcome struct {
-	Items, Relaxed, Dropped int
-	Degraded                string
-	Count                   int // ids asked for
-}
-
-// Final marks, after those of the kernel.
-const (
-	relaxed = 3
-	cut     = 4 // unseen, but past Max
-	repeat  = 5
-)
-
-var messages = sync.Pool{New: func() any { return new(message) }}
-
-// hash computes the keys of all ids.
-func (m *message) hash(seed uint64) {
-	m.keys = slices.Grow(m.keys[:0], len(m.spans))[:len(m.spans)]
-	body, keys := m.body, m.keys
-	for i := 0; i < len(keys); {
-		i += m.hashVector(i, seed)
-		for end := min(i+8, len(keys)); i < end; i++ {
-			// Most ids have 9 to 16 bytes. Nothing is called for those, so that the
-			// multiplications of one overlap with those of the next.
-			sp := m.spans[i]
-			if n := sp.to - sp.from; n-9 <= 7 && sp.from&isOdd == 0 {
-				id := body[sp.from:sp.to]
-				keys[i] = nonZero(hash16(binary.LittleEndian.Uint64(id), binary.LittleEndian.Uint64(id[len(id)-8:]), uint64(n), seed))
-			} else {
-				keys[i] = keyOf(m.id(i), seed)
-			}
-		}
-	}
-}
-
-// Filter answers a request.
-func (s *Store) Filter(ctx context.Context, req Request) (Response, error) {
-	m := messages.Get().(*message)
-	defer messages.Put(m)
-	m.reset(nil)
-	m.user, m.scene, m.scope = req.User, req.Scene, req.Scope
-	m.max, m.atLeast, m.deadlineMS = req.Max, req.AtLeast, int(req.Deadline.Milliseconds())
-	if req.Deadline > 0 && m.deadlineMS == 0 {
-		m.deadlineMS = 1
-	}
-	if req.Mark {
-		m.mark = "delivered"
-	}
-	if len(req.Items) > MaxItems {
-		return Response{}, tooLarge("items", "has %d ids, the limit is %d", len(req.Items), MaxItems)
-	}
-	for i, id := range req.Items {
-		if n := len(id); n == 0 || n > MaxIDBytes {
-			return Response{}, idLength(i, n)
-		}
-		if !utf8.ValidString(id) {
-			return Response{}, malformed("items", "id %d is not UTF-8", i)
-		}
-		from := len(m.scratch)
-		m.scratch = append(m.scratch, id...)
-		m.addOdd(0, 0, from)
-	}
-	o, err := s.filter(ctx, m)
-	if err != nil {
-		return Response{}, err
-	}
-	r := Response{Items: make([]string, 0, o.Items), Dropped: o.Dropped, Degraded: o.Degraded}
-	for _, i := range m.answer {
-		r.Items = append(r.Items, req.Items[i])
-	}
-	for i, mark := range m.marks {
-		if mark == relaxed {
-			r.Relaxed = append(r.Relaxed, req.Items[i])
-		}
-	}
-	return r, nil
-}
+type Outcome = wire.Outcome
 
 // Format is the form of an answer's bytes.
 type Format uint8
@@ -124,106 +49,144 @@ const (
 	Bitmap               // bit i%8, from the lowest, of byte i/8 is 1 where item i is in the answer
 )
 
-// FilterJSON answers a JSON request from its bytes, appending to dst. Ids in a JSON
-// answer are copied from the request as they were spelled. A Bitmap of ⌈n/8⌉ bytes
-// is followed by a second one for relaxed items if at_least was given.
+// request is the memory of one filter request.
+type request struct {
+	wire.Query
+	answer wire.Answer
+	keys   []uint32
+	marks  []byte
+	order  []uint32 // for at_least: rank<<16 | number of an id that only shards hold
+	view   viewScratch
+}
+
+var requests = sync.Pool{New: func() any { return new(request) }}
+
+// Filter answers a request.
+func (s *Store) Filter(ctx context.Context, req Request) (Response, error) {
+	r := requests.Get().(*request)
+	defer requests.Put(r)
+	if err := r.SetIDs(req.Items); err != nil {
+		return Response{}, err
+	}
+	r.User, r.Scene, r.Scope = req.User, req.Scene, req.Scope
+	r.Max, r.AtLeast, r.DeadlineMS = req.Max, req.AtLeast, int(req.Deadline.Milliseconds())
+	if req.Deadline > 0 && r.DeadlineMS == 0 {
+		r.DeadlineMS = 1
+	}
+	if req.Mark {
+		r.Mark = "delivered"
+	}
+	o, err := s.filter(ctx, r)
+	if err != nil {
+		return Response{}, err
+	}
+	resp := Response{Items: make([]string, 0, o.Items), Dropped: o.Dropped, Degraded: o.Degraded}
+	r.answer.Returned(func(i int, relaxed bool) {
+		if relaxed {
+			resp.Relaxed = append(resp.Relaxed, req.Items[i])
+		} else {
+			resp.Items = append(resp.Items, req.Items[i])
+		}
+	})
+	return resp, nil
+}
+
+// FilterJSON answers a JSON request from its bytes, and appends the answer to dst. Ids in a
+// JSON answer are copied from the request as they were spelled. A Bitmap of ⌈n/8⌉ bytes is
+// followed by a second one for relaxed items if at_least was given.
 func (s *Store) FilterJSON(ctx context.Context, dst, body []byte, format Format) ([]byte, Outcome, error) {
-	m := messages.Get().(*message)
-	defer messages.Put(m)
-	if err := m.decode(body); err != nil {
-		return dst, Outcome{}, err
-	}
-	if m.has&fItems == 0 {
-		return dst, Outcome{}, invalid("items", "is missing")
-	}
-	o, err := s.filter(ctx, m)
-	if err != nil {
-		return dst, Outcome{}, err
-	}
-	if format == Bitmap {
-		return m.appendBitmaps(dst), o, nil
-	}
-	return m.appendJSON(dst, o), o, nil
+	return s.filterBytes(ctx, dst, format, func(r *request) error {
+		if err := r.Decode(body); err != nil {
+			return err
+		}
+		if !r.HasItems() {
+			return wire.Invalidf("items", "is missing")
+		}
+		return nil
+	})
 }
 
-// FilterPacked answers a packed request (see packed.go).
+// FilterPacked answers a packed request, whose bytes wire.Query.DecodePacked describes.
 func (s *Store) FilterPacked(ctx context.Context, dst, body []byte, format Format) ([]byte, Outcome, error) {
-	m := messages.Get().(*message)
-	defer messages.Put(m)
-	if err := m.decodePacked(body); err != nil {
+	return s.filterBytes(ctx, dst, format, func(r *request) error { return r.DecodePacked(body) })
+}
+
+func (s *Store) filterBytes(ctx context.Context, dst []byte, format Format, decode func(*request) error) ([]byte, Outcome, error) {
+	r := requests.Get().(*request)
+	defer requests.Put(r)
+	if err := decode(r); err != nil {
 		return dst, Outcome{}, err
 	}
-	o, err := s.filter(ctx, m)
+	o, err := s.filter(ctx, r)
 	if err != nil {
 		return dst, Outcome{}, err
 	}
 	if format == Bitmap {
-		return m.appendBitmaps(dst), o, nil
+		return r.answer.AppendBitmap(dst), o, nil
 	}
-	return m.appendJSON(dst, o), o, nil
+	return r.answer.AppendJSON(dst, o), o, nil
 }
 
-func (m *message) checkFilter(s *Store) error {
-	if err := checkName("user", m.user, true); err != nil {
+// check is what a filter request has to fulfil.
+func (r *request) check() error {
+	if err := wire.CheckName("user", r.User, true); err != nil {
 		return err
 	}
-	if err := checkName("scene", m.scene, false); err != nil {
+	if err := wire.CheckName("scene", r.Scene, false); err != nil {
 		return err
 	}
 	switch {
-	case m.scope != "" && m.scope != "item" && m.scope != "story":
-		return invalid("scope", "is %.60q: item or story", m.scope)
-	case m.scope == "story": // the seat of Config.Stories
-		return invalid("scope", "story is not available: this version filters item by item")
-	case m.mark != "" && m.mark != "delivered":
-		return invalid("mark", "is %.60q: only delivered can be marked", m.mark)
-	case m.max < 0:
-		return invalid("max", "is negative")
-	case m.atLeast < 0:
-		return invalid("at_least", "is negative")
-	case m.deadlineMS < 0:
-		return invalid("deadline_ms", "is negative")
-	case m.max > 0 && m.atLeast > m.max:
-		return invalid("at_least", "is %d, more than max, which is %d", m.atLeast, m.max)
-	case m.mark != "" && (m.max == 0 || m.max > RingSize):
-		return invalid("mark", "needs max between 1 and %d: report what was delivered to POST /exposures after ranking", RingSize)
+	case r.Scope != "" && r.Scope != "item" && r.Scope != "story":
+		return wire.Invalidf("scope", "is %.60q: item or story", r.Scope)
+	case r.Scope == "story":
+		return wire.Invalidf("scope", "story is not available: this version filters item by item")
+	case r.Mark != "" && r.Mark != "delivered":
+		return wire.Invalidf("mark", "is %.60q: only delivered can be marked", r.Mark)
+	case r.Max < 0:
+		return wire.Invalidf("max", "is negative")
+	case r.AtLeast < 0:
+		return wire.Invalidf("at_least", "is negative")
+	case r.DeadlineMS < 0:
+		return wire.Invalidf("deadline_ms", "is negative")
+	case r.Max > 0 && r.AtLeast > r.Max:
+		return wire.Invalidf("at_least", "is %d, more than max, which is %d", r.AtLeast, r.Max)
+	case r.Mark != "" && (r.Max == 0 || r.Max > RingSize):
+		return wire.Invalidf("mark", "needs max between 1 and %d: report what was delivered to POST /exposures after ranking", RingSize)
 	}
 	return nil
 }
 
-// filter computes the marks of a decoded request.
-func (s *Store) filter(ctx context.Context, m *message) (Outcome, error) {
-	if err := m.checkFilter(s); err != nil {
+// filter answers a decoded request: r.answer is ready to be written.
+func (s *Store) filter(ctx context.Context, r *request) (Outcome, error) {
+	if err := r.check(); err != nil {
 		return Outcome{}, err
 	}
 	if errors.Is(s.Err(), ErrClosed) {
 		return Outcome{}, ErrClosed
 	}
-	if err := s.owns(m.user); err != nil {
-		return Outcome{}, err
-	}
 	s.metrics.requests.Inc()
-	s.metrics.candidates.Add(float64(len(m.spans)))
-	if m.deadlineMS > 0 {
+	s.metrics.candidates.Add(float64(r.Len()))
+	if r.DeadlineMS > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, time.Duration(m.deadlineMS)*time.Millisecond)
+		ctx, cancel = context.WithTimeout(ctx, time.Duration(r.DeadlineMS)*time.Millisecond)
 		defer cancel()
 	}
-	m.marks = slices.Grow(m.marks[:0], len(m.spans))[:len(m.spans)]
-	m.hash(seedOf(&s.secret, m.user))
-	o := Outcome{Count: len(m.spans)}
-	err := s.look(ctx, m)
-	if err != nil {
-		o.Degraded = s.degrade(m, err)
+	r.marks, r.order = slices.Grow(r.marks[:0], r.Len())[:r.Len()], r.order[:0]
+	r.keys = r.Keys(r.keys, seedOf(&s.secret, r.User))
+	degraded := ""
+	if err := s.look(ctx, r); err != nil {
+		degraded = s.degrade(r, err)
 	}
-	m.choose(&o)
-	if m.mark != "" && o.Degraded == "" && o.Items+o.Relaxed > 0 {
-		if err := s.markDelivered(ctx, m); err != nil {
+	r.answer.Query, r.answer.Keys, r.answer.Marks, r.answer.Order = &r.Query, r.keys, r.marks, r.order
+	o := r.answer.Choose()
+	o.Degraded = degraded
+	if r.Mark != "" && o.Degraded == "" && o.Items+o.Relaxed > 0 {
+		if err := s.markDelivered(ctx, r); err != nil {
 			if ctx.Err() == nil || errors.Is(err, ErrFull) {
 				return Outcome{}, err
 			}
-			// The report is on its way or lost: who asked can only be told. The
-			// answer itself goes by the user's state.
+			// The report may or may not arrive, which the answer says. The answer itself
+			// is that of the user's state.
 			s.metrics.degraded.Inc()
 			o.Degraded = "mark: " + reasonOf(err) + ", and the report may or may not count"
 		}
@@ -231,37 +194,37 @@ func (s *Store) filter(ctx context.Context, m *message) (Outcome, error) {
 	return o, nil
 }
 
-// look runs the kernel over the user's state, reading it if need be.
-func (s *Store) look(ctx context.Context, m *message) error {
+// look marks the keys by the user's state, which it reads if it is not in memory.
+func (s *Store) look(ctx context.Context, r *request) error {
 	if err := s.notReady(); err != nil {
 		return err
 	}
-	history := s.history(m.scene)
+	history := s.history(r.Scene)
 	var buf [2*MaxIDBytes + 1]byte
-	addr := append(append(append(buf[:0], history...), 0), m.user...)
-	g := s.segmentOf(addr)
+	addr := append(append(append(buf[:0], history...), 0), r.User...)
+	g := s.stripeOf(addr)
 	e, known := g.acquire(addr, s.policies[history])
 	now := s.cfg.Clock().In(s.cfg.Location)
-	// Again: if the store failed and goes on meanwhile, the entry may lack what is
-	// still to be read from the log.
+	// Checked again: if the store failed and resumed meanwhile, the entry may lack events
+	// that are still to be read from the log.
 	if err := s.notReady(); err != nil {
 		g.release(e, -1, known)
 		return err
 	}
 
-	done, err := s.enter(ctx, e, m, now)
+	done, err := s.enter(ctx, e, r, now)
 	if done || err != nil {
 		g.release(e, -1, known || err == nil)
 		return err
 	}
-	err = s.readAndLook(ctx, e, m, now)
+	err = s.readAndLook(ctx, e, r, now)
 	w := e.weigh()
 	e.mu.Unlock()
 	g.release(e, w, known || err == nil)
 	return err
 }
 
-// notReady is why users' states cannot be had, or nil.
+// notReady is why users' states are not available, or nil.
 func (s *Store) notReady() error {
 	if s.ready.Load() {
 		return nil
@@ -272,12 +235,12 @@ func (s *Store) notReady() error {
 	return ErrNotReady
 }
 
-// enter answers from what is in memory, or else locks the entry. A request with a
-// deadline does not wait beyond it for whoever is reading the user's row.
-func (s *Store) enter(ctx context.Context, e *entry, m *message, now time.Time) (done bool, err error) {
-	if m.deadlineMS == 0 {
+// enter answers from the view in memory, or else locks the entry. A request with a deadline
+// does not wait beyond it for another request that is reading the user's row.
+func (s *Store) enter(ctx context.Context, e *entry, r *request, now time.Time) (done bool, err error) {
+	if r.DeadlineMS == 0 {
 		e.mu.RLock()
-		done = s.lookView(e, m, now)
+		done = s.lookView(e, r, now)
 		e.mu.RUnlock()
 		if !done {
 			e.mu.Lock()
@@ -286,7 +249,7 @@ func (s *Store) enter(ctx context.Context, e *entry, m *message, now time.Time) 
 	}
 	for wait := 20 * time.Microsecond; ; wait = min(2*wait, time.Millisecond) {
 		if e.mu.TryRLock() {
-			done = s.lookView(e, m, now)
+			done = s.lookView(e, r, now)
 			e.mu.RUnlock()
 		}
 		if done || e.mu.TryLock() {
@@ -300,69 +263,71 @@ func (s *Store) enter(ctx context.Context, e *entry, m *message, now time.Time) 
 	}
 }
 
-// lookView runs the kernel over the view, if there is one that still holds. The caller
-// holds e.mu for reading.
-func (s *Store) lookView(e *entry, m *message, now time.Time) bool {
+// lookView marks the keys by the view, if there is one that is still valid. The caller holds
+// e.mu for reading.
+func (s *Store) lookView(e *entry, r *request, now time.Time) bool {
 	if e.st == nil || e.st.view == nil || now.Unix() >= e.st.view.until {
 		return false
 	}
 	s.metrics.hits.Inc()
-	s.runKernel(e.st.view, m)
+	s.markKeys(e.st.view, r)
 	return true
 }
 
-func (s *Store) readAndLook(ctx context.Context, e *entry, m *message, now time.Time) error {
+func (s *Store) readAndLook(ctx context.Context, e *entry, r *request, now time.Time) error {
 	if e.st != nil {
 		s.metrics.hits.Inc()
 	} else {
 		s.metrics.misses.Inc()
 	}
-	r := s.db.rows(ctx)
-	if err := e.load(s, r); err != nil {
+	rows := s.db.rows(ctx)
+	if err := e.load(s, rows); err != nil {
 		return err
 	}
-	if err := e.st.need(r.fetch, 0, len(e.st.shards)); err != nil {
+	if err := e.st.need(rows.fetch, 0, len(e.st.shards)); err != nil {
 		return err
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	e.hits++
-	s.runKernel(e.st.look(e.pol, now, e.hits, &m.room), m)
+	s.markKeys(e.st.look(e.pol, now, e.hits, &r.view), r)
 	return nil
 }
 
-func (s *Store) runKernel(v *view, m *message) {
-	exact, shards := v.mark(m.keys, m.marks)
+func (s *Store) markKeys(v *view, r *request) {
+	exact, inShard := v.Mark(r.keys, r.marks)
 	s.metrics.inExact.Add(float64(exact))
-	s.metrics.inShards.Add(float64(shards))
-	if m.atLeast > 0 {
-		m.rankBy(v)
+	s.metrics.inShards.Add(float64(inShard))
+	if r.AtLeast > 0 {
+		r.rankBy(v)
 	}
 }
 
-// rankBy orders the items that only shards hold by the age of the newest shard
-// that does, oldest first, for at_least.
-func (m *message) rankBy(v *view) {
-	m.order = m.order[:0]
-	for i, mark := range m.marks {
-		if mark == inShards {
-			m.order = append(m.order, uint32(v.rank(m.keys[i]))<<16|uint32(i))
+// rankBy orders the ids that only shards hold for at_least: by the age of the newest shard
+// that holds them, oldest first.
+func (r *request) rankBy(v *view) {
+	for i, mark := range r.marks {
+		if mark == kernel.InShard {
+			r.order = append(r.order, uint32(v.Lanes.Rank(r.keys[i]))<<16|uint32(i))
 		}
 	}
-	slices.Sort(m.order)
+	slices.Sort(r.order)
+	for i := range r.order {
+		r.order[i] &= 1<<16 - 1
+	}
 }
 
 // degrade answers without the state.
-func (s *Store) degrade(m *message, err error) string {
-	mark := byte(unseen)
+func (s *Store) degrade(r *request, err error) string {
+	mark := byte(kernel.Unseen)
 	if s.cfg.FailClosed {
-		mark = inExact
+		mark = kernel.Exact
 	}
-	for i := range m.marks {
-		m.marks[i] = mark
+	for i := range r.marks {
+		r.marks[i] = mark
 	}
-	m.order = m.order[:0]
+	r.order = r.order[:0]
 	return s.degradeText(err)
 }
 
@@ -394,12 +359,8 @@ func reasonOf(err error) string {
 }
 
 // markDelivered reports the answer, and returns when that is durable and applied.
-func (s *Store) markDelivered(ctx context.Context, m *message) error {
-	ev := Event{Kind: Delivered, User: m.user, Scene: m.scene}
-	for i, mark := range m.marks {
-		if mark == unseen || mark == relaxed {
-			ev.Items = append(ev.Items, string(m.id(i)))
-		}
-	}
+func (s *Store) markDelivered(ctx context.Context, r *request) error {
+	ev := Event{Kind: Delivered, User: r.User, Scene: r.Scene}
+	r.answer.Returned(func(i int, _ bool) { ev.Items = append(ev.Items, string(r.ID(i))) })
 	return s.Expose(ctx, ev)
 }

@@ -26,7 +26,7 @@ func (s *Store) flushLoop(ctx context.Context) {
 				continue
 			}
 		}
-		// What was swept is due though no key is unflushed.
+		// Swept users are due although no key is unflushed.
 		if err := s.flush(ctx); err != nil {
 			return
 		}
@@ -47,8 +47,8 @@ func (s *Store) Flush(ctx context.Context) error {
 func (s *Store) flush(ctx context.Context) error {
 	s.flushMu.Lock()
 	defer s.flushMu.Unlock()
-	// One that failed took its users' changes with it; another, had it waited for
-	// this lock meanwhile, would write a sequence that claims them.
+	// A flush that failed has lost its users' changes. One that waited for this lock
+	// meanwhile would write a sequence that includes them.
 	if err := s.Err(); err != nil && !errors.Is(err, ErrClosed) {
 		return err
 	}
@@ -57,7 +57,7 @@ func (s *Store) flush(ctx context.Context) error {
 	s.applyMu.Lock()
 	list, forgotten := s.dirty, s.forgotten
 	s.dirty, s.forgotten = nil, nil
-	gen, seq, n, routed := s.gen, s.applied.Load(), s.unflushed.Load(), s.routed
+	gen, seq, n := s.gen, s.applied.Load(), s.unflushed.Load()
 	s.gen++
 	s.oldest.Store(0)
 	s.applyMu.Unlock()
@@ -65,7 +65,7 @@ func (s *Store) flush(ctx context.Context) error {
 		return nil
 	}
 	slices.SortFunc(list, func(a, b *entry) int { return strings.Compare(a.addr, b.addr) })
-	written, err := s.writeAll(list, forgotten, gen, seq, routed)
+	written, err := s.writeAll(list, forgotten, gen, seq)
 	if err != nil {
 		err = fmt.Errorf("exposure: flush up to %d: %w", seq, err)
 		s.fail(err)
@@ -97,14 +97,13 @@ func (s *Store) beginFlush(ctx context.Context) (*flushTx, error) {
 	if err != nil {
 		return nil, err
 	}
-	by := &txRows{}
-	f := &flushTx{tx: tx, rows: rows{ctx: ctx, by: by}}
+	f := &flushTx{tx: tx, rows: rows{ctx: ctx}}
 	for _, st := range []struct {
 		to  **sql.Stmt
 		sql string
 	}{
-		{&by.head, selectHead},
-		{&by.shard, selectShard},
+		{&f.rows.head, selectHead},
+		{&f.rows.shard, selectShard},
 		{&f.putHead, "INSERT INTO user VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET head = excluded.head"},
 		{&f.delHead, "DELETE FROM user WHERE history = ? AND user = ?"},
 		{&f.putShard, "INSERT INTO shard VALUES (?, ?) ON CONFLICT DO UPDATE SET data = excluded.data"},
@@ -119,11 +118,11 @@ func (s *Store) beginFlush(ctx context.Context) (*flushTx, error) {
 	return f, nil
 }
 
-func (s *Store) writeAll(list []*entry, forgotten []string, gen, seq, routed uint64) (written int, err error) {
+func (s *Store) writeAll(list []*entry, forgotten []string, gen, seq uint64) (written int, err error) {
 	if err := s.cfg.Fail("flush-begin"); err != nil {
 		return 0, err
 	}
-	ctx := context.Background() // a flush that began is finished, whatever became of its caller
+	ctx := context.Background() // a flush that began is finished, even if its caller has stopped waiting
 	f, err := s.beginFlush(ctx)
 	if err != nil {
 		return 0, err
@@ -151,13 +150,8 @@ func (s *Store) writeAll(list []*entry, forgotten []string, gen, seq, routed uin
 		strconv.FormatUint(seq, 10)); err != nil {
 		return 0, err
 	}
-	if routed > 0 {
-		if _, err := f.tx.ExecContext(ctx, "INSERT OR REPLACE INTO meta VALUES ('routed', ?)", strconv.FormatUint(routed, 10)); err != nil {
-			return 0, err
-		}
-	}
-	// A file that were ahead of a log that lost its end would pass over what comes
-	// at these sequences next.
+	// A file that is ahead of a log that lost its end would skip the events that get these
+	// sequences next.
 	if err := s.cfg.Log.Synced(ctx, seq); err != nil {
 		return 0, err
 	}
@@ -170,7 +164,7 @@ func (s *Store) writeAll(list []*entry, forgotten []string, gen, seq, routed uin
 	return f.written, s.cfg.Fail("flush-committed")
 }
 
-// take is the image of an entry as of the barrier of the flush.
+// take is the image of an entry as it was when the flush began.
 func (s *Store) take(e *entry, gen uint64, r *rows) (*snapshot, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -217,8 +211,8 @@ func (f *flushTx) put(addr string, snap *snapshot) error {
 	return err
 }
 
-// afterFlush gives the entries back. Users nobody has asked about leave memory at
-// once, so that a stream of reports does not push out those who are asked about.
+// afterFlush releases the entries. Users without requests leave memory at once, so that a
+// stream of reports does not evict users that have requests.
 func (s *Store) afterFlush(list []*entry) {
 	for _, e := range list {
 		e.mu.Lock()
@@ -228,6 +222,6 @@ func (s *Store) afterFlush(list []*entry) {
 		}
 		w := e.weigh()
 		e.mu.Unlock()
-		s.segmentOf([]byte(e.addr)).release(e, w, !idle)
+		s.stripeOf([]byte(e.addr)).release(e, w, !idle)
 	}
 }

@@ -17,7 +17,7 @@ import (
 func stateOf(t *testing.T, s *Store, user string) *state {
 	t.Helper()
 	addr := []byte(address("", user))
-	g := s.segmentOf(addr)
+	g := s.stripeOf(addr)
 	e, _ := g.acquire(addr, s.policies[""])
 	defer g.release(e, -1, true)
 	e.mu.Lock()

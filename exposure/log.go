@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strconv"
 	"sync"
 	"time"
 
@@ -19,33 +18,26 @@ type Entry struct {
 	Subject string
 	Data    []byte // valid during the call only
 	Time    time.Time
-	// Origin is the sequence of the entry this one was routed from, 0 for none.
-	Origin uint64
 }
 
 // LogState is what a store asks its log when it opens.
 type LogState struct {
 	ID          string // another ID is another log, whose sequences mean nothing here
 	First, Last uint64
-	// Mine is the last entry that Consume will give, of those in the log now; it
-	// is Last but where the log is split into partitions.
-	Mine uint64
 }
 
-// Log is the ordered, durable list of events a store is a function of. Sequences
+// Log is the ordered, durable list of events that determines a store's state. Sequences
 // grow by one from one. There is one consumer a store.
 type Log interface {
 	// Append returns once the event is as durable as the log promises, with
 	// ErrFull when there is no room; nothing is ever dropped to make room.
 	Append(ctx context.Context, subject string, data []byte) (uint64, error)
 	State(ctx context.Context) (LogState, error)
-	// Route appends an entry again, for the owner of another partition.
-	Route(ctx context.Context, e Entry, subject string) error
 	// Consume calls fn with every entry after a sequence, in order and from one
 	// goroutine, until the context ends or fn fails. fn may block.
 	Consume(ctx context.Context, after uint64, fn func(Entry) error) error
 	// Synced returns once every entry that Consume has given, up to a sequence, is as
-	// durable as Append promises: before that nobody may say for good that it is applied.
+	// durable as Append promises: before that no file may record that it is applied.
 	Synced(ctx context.Context, upTo uint64) error
 	// Release says that entries up to a sequence are no longer needed for
 	// replay; a log may forget them when it is short of room.
@@ -82,19 +74,16 @@ type StreamConfig struct {
 	MaxAge time.Duration
 	// Replicas of the stream (default 1).
 	Replicas int
-	// Synced is Log's where the server delivers what it has not made durable yet
-	// (nil: it does not), and Purgeable the sequence up to which, exclusively, it
-	// lets entries before another one be removed, 0 for none (nil: that one).
+	// Synced implements Log's, for a server that delivers entries before they are durable
+	// (nil: it does not). Purgeable returns the sequence before which entries may be
+	// removed, at most the one given, 0 for none (nil: the one given).
 	Synced    func(ctx context.Context, upTo uint64) error
 	Purgeable func(before uint64) uint64
-	// Partition, with Partitions > 1, is the one this store owns. The owner of
-	// partition 0 also reads what was published without one, and routes it.
-	Partition, Partitions int
 }
 
 // NATSLog is a Log on a JetStream stream. How durable an acknowledged event is
-// depends on the server: with SyncAlways, or with something before the stream that
-// makes it durable, it has been synced, otherwise the server syncs at intervals.
+// depends on the server: with SyncAlways, or behind a gate that syncs before it
+// acknowledges, it has been synced. Otherwise the server syncs at intervals.
 type NATSLog struct {
 	js     jetstream.JetStream
 	stream jetstream.Stream
@@ -158,58 +147,12 @@ func (l *NATSLog) State(ctx context.Context) (LogState, error) {
 		ID:    info.Created.UTC().Format(time.RFC3339Nano),
 		First: info.State.FirstSeq,
 		Last:  info.State.LastSeq,
-		Mine:  info.State.LastSeq,
-	}
-	if l.cfg.Partitions > 1 {
-		st.Mine = 0
-		for _, subject := range l.subjects() {
-			m, err := l.stream.GetLastMsgForSubject(ctx, subject)
-			switch {
-			case err == nil:
-				st.Mine = max(st.Mine, m.Sequence)
-			case !errors.Is(err, jetstream.ErrMsgNotFound):
-				return st, fmt.Errorf("exposure: stream %s, last of %s: %w", StreamName, subject, err)
-			}
-		}
 	}
 	return st, nil
 }
 
-// subjects are those that the owner of a partition reads.
-func (l *NATSLog) subjects() (subjects []string) {
-	for _, k := range kindNames {
-		subjects = append(subjects, fmt.Sprintf("%s%s.%d", subjectPrefix, k, l.cfg.Partition))
-		if l.cfg.Partition == 0 {
-			subjects = append(subjects, subjectPrefix+k)
-		}
-	}
-	return subjects
-}
-
-// originHeader holds the Origin of a routed entry.
-const originHeader = "Jianguo-Origin"
-
-// errTooLong: with the header of a routed entry it is more than the bus takes.
-var errTooLong = errors.New("exposure: too long to be routed, publish it under the partition")
-
-// Route publishes and waits for the acknowledgement. Who is refused for want of room
-// tries again: the entry is still in the log where it was.
-func (l *NATSLog) Route(ctx context.Context, e Entry, subject string) error {
-	msg := nats.NewMsg(subject)
-	msg.Data = e.Data
-	msg.Header.Set(originHeader, strconv.FormatUint(e.Seq, 10))
-	_, err := l.js.PublishMsg(ctx, msg)
-	if errors.Is(err, nats.ErrMaxPayload) {
-		return fmt.Errorf("%w: event %d fills a message, without its partition", errTooLong, e.Seq)
-	}
-	if err != nil {
-		return fmt.Errorf("exposure: route %d to %s: %w", e.Seq, subject, err)
-	}
-	return nil
-}
-
-// heartbeat is how often the bus says that there is nothing new. One that was opened
-// anew has forgotten who consumes, which is noticed after two that did not come.
+// heartbeat is how often the bus says that there is nothing new. A bus that was restarted has
+// lost its consumers, which shows when two heartbeats are missing.
 const heartbeat = time.Second
 
 // Consume reads through an ordered consumer, which the client recreates wherever a
@@ -218,9 +161,6 @@ func (l *NATSLog) Consume(ctx context.Context, after uint64, fn func(Entry) erro
 	cfg := jetstream.OrderedConsumerConfig{
 		DeliverPolicy: jetstream.DeliverByStartSequencePolicy,
 		OptStartSeq:   after + 1,
-	}
-	if l.cfg.Partitions > 1 {
-		cfg.FilterSubjects = l.subjects()
 	}
 	cons, err := l.stream.OrderedConsumer(ctx, cfg)
 	if err != nil {
@@ -243,9 +183,7 @@ func (l *NATSLog) Consume(ctx context.Context, after uint64, fn func(Entry) erro
 			return
 		}
 		last = seq
-		// Whoever forges an origin only keeps the event from being applied.
-		origin, _ := strconv.ParseUint(msg.Headers().Get(originHeader), 10, 64)
-		if err := fn(Entry{Seq: seq, Subject: msg.Subject(), Data: msg.Data(), Time: meta.Timestamp, Origin: origin}); err != nil {
+		if err := fn(Entry{Seq: seq, Subject: msg.Subject(), Data: msg.Data(), Time: meta.Timestamp}); err != nil {
 			cancel(err)
 		}
 	}, jetstream.PullMaxMessages(4096), jetstream.PullHeartbeat(heartbeat), jetstream.ConsumeErrHandler(func(_ jetstream.ConsumeContext, err error) {
@@ -274,14 +212,6 @@ func (l *NATSLog) Release(ctx context.Context, upTo uint64) error {
 	if int64(info.State.Bytes) < l.cfg.MaxBytes/2 || upTo < info.State.FirstSeq {
 		return nil
 	}
-	if l.cfg.Partitions > 1 { // each owner releases what is its own
-		for _, subject := range l.subjects() {
-			if err := l.stream.Purge(ctx, jetstream.WithPurgeSubject(subject), jetstream.WithPurgeSequence(upTo+1)); err != nil {
-				return fmt.Errorf("exposure: purge %s of %s: %w", subject, StreamName, err)
-			}
-		}
-		return nil
-	}
 	before := upTo + 1
 	if l.cfg.Purgeable != nil {
 		before = l.cfg.Purgeable(before)
@@ -295,7 +225,7 @@ func (l *NATSLog) Release(ctx context.Context, upTo uint64) error {
 	return nil
 }
 
-// Synced asks whoever makes entries durable, if there is one.
+// Synced calls StreamConfig.Synced, if there is one.
 func (l *NATSLog) Synced(ctx context.Context, upTo uint64) error {
 	if l.cfg.Synced == nil {
 		return nil
@@ -341,16 +271,11 @@ func (l *MemoryLog) State(context.Context) (LogState, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	last := l.first + uint64(len(l.entries))
-	return LogState{ID: "memory", First: l.first + 1, Last: last, Mine: last}, nil
+	return LogState{ID: "memory", First: l.first + 1, Last: last}, nil
 }
 
 // Synced has nothing to wait for.
 func (l *MemoryLog) Synced(context.Context, uint64) error { return nil }
-
-// Route is not for a log that has one owner.
-func (l *MemoryLog) Route(context.Context, Entry, string) error {
-	return errors.New("exposure: a memory log has no partitions")
-}
 
 func (l *MemoryLog) Consume(ctx context.Context, after uint64, fn func(Entry) error) error {
 	for {

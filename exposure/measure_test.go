@@ -1,17 +1,22 @@
 package exposure
 
 import (
-	"context"
+	"encoding/binary"
 	"fmt"
-	"slices"
+	"math/rand/v2"
 	"testing"
+	"time"
+
+	"github.com/bits-and-blooms/bloom/v3"
+
+	"jianguo/exposure/wire"
 )
 
 // TestRate: all shards full, the user's false positives stay within the budget, and
 // are what the formula says.
 func TestRate(t *testing.T) {
 	for _, p := range []Policy{{}, {Slots: 3, Large: 10000, Small: 1}, {Kind: Calendar, Slots: 2, Large: -1}} {
-		got, theory, err := MeasuredRate(p, 4, 2_000_000)
+		got, theory, err := measuredRate(p, 4, 2_000_000)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -23,47 +28,88 @@ func TestRate(t *testing.T) {
 	}
 }
 
-func TestBuildMix(t *testing.T) {
-	mix, err := ParseMix("60x50,30x500,10x3000")
+// measuredRate fills every shard that a policy reads to its capacity, and returns the share
+// of random keys that test positive in at least one of them, and what the formula predicts.
+func measuredRate(p Policy, users, tests int) (measured, theory float64, err error) {
+	p, err = p.withDefaults()
 	if err != nil {
-		t.Fatal(err)
+		return 0, 0, err
 	}
-	path := t.TempDir() + "/mix.db"
-	const users = 200
-	if err := BuildMix(context.Background(), path, Policy{}, users, mix, 4, nil); err != nil {
-		t.Fatal(err)
-	}
-	rep, err := Verify(context.Background(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if rep.Users != users {
-		t.Errorf("%+v", rep)
-	}
-	counts := map[int]int{}
-	for i := range users {
-		counts[MixKeys(i, mix)]++
-	}
-	if counts[50] < 115 || counts[500] < 55 || counts[3000] < 15 {
-		t.Errorf("shares %v", counts)
-	}
-	f := newFixture(t, Config{Path: path})
-	for i := range users {
-		u := MixUser(i)
-		n := MixKeys(i, mix)
-		asked := []string{u + "-000000", u + "-000049", u + "-000050"}
-		for i := range 10 {
-			asked = append(asked, fmt.Sprintf("%s-90000%d", u, i))
+	hits, now := 0, time.Now()
+	for range users {
+		s := &state{last: now.Unix()}
+		for epoch := p.oldestEpoch(now); len(s.shards) < p.slots(); epoch++ {
+			for range p.Slots {
+				sh := &s.shards[s.open(&p, epoch)]
+				for sh.count < sh.capacity {
+					sh.add(rand.Uint32())
+				}
+			}
 		}
-		// The file's secret is a random one, and of the ten a shard may take one or two for
-		// its own.
-		got := f.unseenOf(u, asked...)
-		strangers := len(got)
-		if n == 50 {
-			strangers--
+		v := s.look(&p, now, keptHits, nil)
+		keys, marks := make([]uint32, tests/users), make([]byte, tests/users)
+		for i := range keys {
+			keys[i] = rand.Uint32() | 1
 		}
-		if strangers < 6 || strangers > 10 || (n == 50) != slices.Contains(got, u+"-000050") || slices.Contains(got, asked[0]) || slices.Contains(got, asked[1]) {
-			t.Fatalf("user %s of %d: %v", u, n, got)
+		_, in := v.Mark(keys, marks)
+		hits += in
+		theory += theoreticalRate(s.shards) / float64(users)
+	}
+	return float64(hits) / float64(tests/users*users), theory, nil
+}
+
+// TestShardIsBloom: the filters of a state are those that bloom/v3 makes for the keys that
+// were folded into them, bit for bit.
+func TestShardIsBloom(t *testing.T) {
+	p, _ := Policy{Slots: 3, Capacity: 200, Large: 500, Tail: 16}.withDefaults()
+	s, _ := benchState(t, &p, 900)
+	var secret [32]byte
+	seed, next := seedOf(&secret, "bench"), 0
+	for i := range s.shards {
+		sh := &s.shards[i]
+		f := bloom.NewWithEstimates(uint(sh.capacity), p.ShardRate())
+		for n := uint32(0); n < sh.count; next++ {
+			if !f.TestOrAdd(binary.LittleEndian.AppendUint32(nil, wire.Key(benchID(next), seed))) {
+				n++
+			}
+		}
+		if !f.Equal(sh.filter) || f.Cap() != uint(sh.m) || f.K() != uint(sh.k) {
+			t.Fatalf("shard %d: another filter than that of bloom/v3", i)
 		}
 	}
+	if next < 800 {
+		t.Fatalf("%d keys in shards", next)
+	}
+}
+
+// benchState is a user with n seen ids.
+func benchState(t testing.TB, p *Policy, n int) (*state, uint64) {
+	t.Helper()
+	var secret [32]byte
+	seed := seedOf(&secret, "bench")
+	s := &state{}
+	for i := range n {
+		if err := s.see(p, []uint32{wire.Key(benchID(i), seed)}, benchTime, benchTime, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s, seed
+}
+
+func benchID(i int) []byte { return fmt.Appendf(nil, "item-%09d", i) }
+
+// BenchmarkSee is the cost of a key on its way into tail and shards, in one long report.
+func BenchmarkSee(b *testing.B) {
+	p, _ := Policy{Slots: 3, Large: 10000}.withDefaults()
+	keys := make([]uint32, 20000)
+	for range b.N {
+		for i := range keys {
+			keys[i] = rand.Uint32() | 1
+		}
+		var s state
+		if err := s.see(&p, keys, benchTime, benchTime, nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/20000, "ns/key")
 }

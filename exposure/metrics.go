@@ -8,7 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// metrics are the store's own; whoever runs it registers Collectors.
+// metrics are the store's own. Its owner registers Collectors.
 type metrics struct {
 	requests, candidates, inExact, inShards prometheus.Counter
 	degraded, hits, misses, dead, corrupt   prometheus.Counter
@@ -89,14 +89,13 @@ func (s *Store) lag() float64 {
 	if err != nil {
 		return -1
 	}
-	// Of several partitions those of others count in between, but nothing is left at 0.
-	return max(0, float64(log.Mine)-float64(s.applied.Load()))
+	return max(0, float64(log.Last)-float64(s.applied.Load()))
 }
 
 func (s *Store) cached() (users int, bytes int64) {
-	segs := s.cache.Load()
-	for i := range segs {
-		g := &segs[i]
+	all := s.cache.Load()
+	for i := range all {
+		g := &all[i]
 		g.mu.Lock()
 		users += len(g.entries)
 		bytes += g.bytes
@@ -105,8 +104,8 @@ func (s *Store) cached() (users int, bytes int64) {
 	return users, bytes
 }
 
-// rateLoop measures the false-positive rate: now and then a live state is asked about
-// random keys, none of which it was ever given, save one in millions.
+// rateLoop measures the false-positive rate: each second it tests random keys, which were
+// almost certainly never seen, against the state of one user.
 func (s *Store) rateLoop(ctx context.Context) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -120,20 +119,20 @@ func (s *Store) rateLoop(ctx context.Context) {
 	}
 }
 
-// measureRate asks one state about n random keys: that of the first segment, from a
-// random one on, which has a state that is asked about.
+// measureRate tests n random keys against one state that has a view: in the first stripe,
+// from a random one on, where it finds such a state.
 func (s *Store) measureRate(n int) {
-	from := rand.N(segments)
-	segs := s.cache.Load()
-	for i := range segments {
-		if s.measureIn(&segs[(from+i)%segments], n) {
+	from := rand.N(stripes)
+	all := s.cache.Load()
+	for i := range stripes {
+		if s.measureIn(&all[(from+i)%stripes], n) {
 			return
 		}
 	}
 }
 
-// measureIn measures a state of a segment, if the one it comes upon can be.
-func (s *Store) measureIn(g *segment, n int) bool {
+// measureIn tests n random keys against a random state of a stripe, if it has a view.
+func (s *Store) measureIn(g *stripe, n int) bool {
 	var e *entry
 	g.mu.Lock()
 	for _, e = range g.entries { // map order is random enough
@@ -153,14 +152,9 @@ func (s *Store) measureIn(g *segment, n int) bool {
 	if e.st == nil || e.st.view == nil || now.Unix() >= e.st.view.until {
 		return false
 	}
-	groups := e.st.view.groups
 	for range n {
-		h := baseHashes(rand.Uint32())
-		for i := range groups {
-			if groups[i].test(h) != 0 {
-				s.metrics.fprPositives.Inc()
-				break
-			}
+		if e.st.view.Lanes.Rank(rand.Uint32()) >= 0 {
+			s.metrics.fprPositives.Inc()
 		}
 	}
 	s.metrics.fprTests.Add(float64(n))

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"jianguo/exposure/wire"
 )
 
 // Popular is an item and how often it was seen, each time weighed by its age:
@@ -29,14 +31,13 @@ const PopularHalf = 12 * time.Hour
 // kept whenever there are those.
 const popularLimit = 1 << 15
 
-// PopularSuffix is what the file of the counts is called, behind the name of the
-// state file. It is a convenience: without it counting begins anew, and a crash
-// takes the last minute of it.
+// PopularSuffix follows the name of the state file in the name of the file of the counts.
+// Without that file counting starts from zero. A crash loses the last minute of it.
 const PopularSuffix = ".popular"
 
 // popular counts what all users together were shown. Decay runs forward (Cormode et al.
-// 2009): an exposure at t adds 2^((t-landmark)/half), so that weights of all ages compare
-// as they stand and a count is one addition; who asks scales by his own time.
+// 2009): an exposure at t adds 2^((t-landmark)/half), so that weights of all ages can be
+// compared, and counting is one addition. A reader scales by the time of reading.
 type popular struct {
 	mu       sync.Mutex
 	counts   map[string]*float64 // under mu
@@ -46,8 +47,8 @@ type popular struct {
 	dirty    bool                // under mu; not in the file yet
 }
 
-// farthest is how many halves the landmark may lie behind: sums are moved then, long
-// before they leave what a float64 holds.
+// farthest is how many half-lives the landmark may lie in the past. Then all sums are
+// rescaled, long before they overflow a float64.
 const farthest = 64
 
 // weight is what an exposure at a time adds. The caller holds mu.
@@ -71,13 +72,13 @@ func (p *popular) weight(at int64) float64 {
 }
 
 // add counts the items of an event.
-func (p *popular) add(m *message, at time.Time) {
+func (p *popular) add(q *wire.Query, at time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.dirty = true
 	one := p.weight(at.Unix())
-	for i := range m.spans {
-		id := m.id(i)
+	for i := range q.Len() {
+		id := q.ID(i)
 		if w := p.counts[string(id)]; w != nil {
 			*w += one
 			continue
@@ -118,7 +119,7 @@ func (p *popular) top(n int, at time.Time) []Popular {
 	return out[:min(n, len(out))]
 }
 
-// load reads the file; a file that is missing, or cannot be read, is none.
+// load reads the file. A missing file is not an error.
 func (p *popular) load(path string) error {
 	p.counts = map[string]*float64{}
 	b, err := os.ReadFile(path)
@@ -136,7 +137,7 @@ func (p *popular) load(path string) error {
 	return err
 }
 
-// save writes the file, if there is anything new.
+// save writes the file if a count has changed.
 func (p *popular) save(path string, now time.Time) error {
 	p.mu.Lock()
 	dirty := p.dirty
@@ -158,7 +159,7 @@ func (p *popular) save(path string, now time.Time) error {
 	return nil
 }
 
-// Popular lists the items most seen of late, by all users, the heaviest first.
+// Popular lists the items that all users together saw most, weighed by age, heaviest first.
 func (s *Store) Popular(n int) []Popular { return s.popular.top(n, s.cfg.Clock()) }
 
 const popularEvery = time.Minute

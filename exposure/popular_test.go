@@ -7,16 +7,18 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"jianguo/exposure/wire"
 )
 
 func counted(t *testing.T, p *popular, at time.Time, items ...string) {
 	t.Helper()
-	m := new(message)
+	q := new(wire.Query)
 	body := fmt.Sprintf(`{"user":"u","items":%s]}`, "["+quoted(items))
-	if err := m.decode([]byte(body)); err != nil {
+	if err := q.Decode([]byte(body)); err != nil {
 		t.Fatal(err)
 	}
-	p.add(m, at)
+	p.add(q, at)
 }
 
 func quoted(items []string) (out string) {

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"jianguo/exposure/kernel"
+	"jianguo/exposure/wire"
 )
 
 // Where says which part of a state holds an item.
@@ -14,7 +17,7 @@ type Where struct {
 	Ring     bool   `json:"ring"`
 	Shard    int    `json:"shard"` // index of the newest shard that tests positive, -1 for none
 	Excepted bool   `json:"excepted"`
-	Seen     bool   `json:"seen"` // what Filter goes by
+	Seen     bool   `json:"seen"` // Filter would not return it
 }
 
 // ShardInfo describes one shard.
@@ -44,25 +47,22 @@ type HistoryInfo struct {
 // items given where it is held.
 func (s *Store) Query(ctx context.Context, user, scene string, items []string) (HistoryInfo, error) {
 	var info HistoryInfo
-	if err := checkName("user", user, true); err != nil {
+	if err := wire.CheckName("user", user, true); err != nil {
 		return info, err
 	}
-	if err := checkName("scene", scene, false); err != nil {
+	if err := wire.CheckName("scene", scene, false); err != nil {
 		return info, err
 	}
 	if len(items) > MaxItems {
-		return info, tooLarge("items", "has %d ids, the limit is %d", len(items), MaxItems)
+		return info, wire.TooLargef("items", "has %d ids, the limit is %d", len(items), MaxItems)
 	}
 	if err := s.Err(); err != nil {
-		return info, err
-	}
-	if err := s.owns(user); err != nil {
 		return info, err
 	}
 	history := s.history(scene)
 	pol := s.policies[history]
 	addr := []byte(address(history, user))
-	g := s.segmentOf(addr)
+	g := s.stripeOf(addr)
 	e, _ := g.acquire(addr, pol)
 	e.mu.Lock()
 	defer func() {
@@ -80,19 +80,19 @@ func (s *Store) Query(ctx context.Context, user, scene string, items []string) (
 	now := s.cfg.Clock().In(s.cfg.Location)
 	info = e.st.describe(pol, now)
 	info.History = history
-	v := e.st.look(pol, now, 1, new(viewRoom))
+	v := e.st.look(pol, now, 1, new(viewScratch))
 	seed := seedOf(&s.secret, user)
 	for _, item := range items {
-		key := []uint32{keyOf([]byte(item), seed)}
+		key := []uint32{wire.Key([]byte(item), seed)}
 		var mark [1]byte
-		v.mark(key, mark[:])
+		v.Mark(key, mark[:])
 		info.Items = append(info.Items, Where{
 			Item:     item,
 			Tail:     slices.ContainsFunc(e.st.tail, func(t dated) bool { return t.key == key[0] }),
 			Ring:     slices.ContainsFunc(e.st.ring, func(d delivered) bool { return d.key == key[0] }),
 			Shard:    e.st.newestHolding(key[0]),
 			Excepted: slices.Contains(e.st.excepted, key[0]),
-			Seen:     mark[0] != unseen,
+			Seen:     mark[0] != kernel.Unseen,
 		})
 	}
 	return info, nil

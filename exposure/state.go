@@ -1,13 +1,18 @@
 package exposure
 
 import (
+	"encoding/binary"
 	"errors"
 	"slices"
 	"time"
+
+	"github.com/bits-and-blooms/bloom/v3"
+
+	"jianguo/exposure/kernel"
 )
 
-// shard is one Bloom filter of a user, bits-and-blooms/bloom/v3's over the
-// little-endian bytes of keys. Full (count = capacity) it is never written again.
+// shard is one Bloom filter of a user, over the little-endian bytes of keys. A full shard
+// (count = capacity) is never written again.
 type shard struct {
 	id       int64 // row; 0 until a flush assigns one
 	epoch    int32 // Calendar: month; Rotate: 0
@@ -15,11 +20,31 @@ type shard struct {
 	count    uint32 // keys added that did not test positive already
 	m        uint32
 	k        uint8
-	dirty    bool     // words differ from the row
-	words    []uint64 // nil while only the head has been read
+	dirty    bool               // filter differs from the row
+	filter   *bloom.BloomFilter // nil while only the head has been read
+}
+
+func newShard(epoch int32, capacity int, m uint32, k uint8) shard {
+	return shard{epoch: epoch, capacity: uint32(capacity), m: m, k: k, dirty: true, filter: bloom.New(uint(m), uint(k))}
 }
 
 func (s *shard) bytes() int { return shardBytes(s.m) }
+
+// keyBytes is the form in which a shard holds a key.
+func keyBytes(key uint32) []byte {
+	var b [4]byte
+	binary.LittleEndian.PutUint32(b[:], key)
+	return b[:]
+}
+
+// add adds a key. One that the filter holds already costs nothing, so a full shard has room
+// for any number of repeats, and keeps the rate it was built for.
+func (s *shard) add(key uint32) {
+	if !s.filter.TestOrAdd(keyBytes(key)) {
+		s.count++
+		s.dirty = true
+	}
+}
 
 // delivered is one entry of the ring: a key and the unix minute of its delivery.
 type delivered struct {
@@ -33,24 +58,23 @@ type dated struct {
 	day day
 }
 
-// state is everything remembered of one user in one history. It is plain data: who
-// owns it (an entry, under its lock) is the store's business, and time is always
-// handed in, an event's own for changes and the clock's for reads, so that a replay
-// gives the same state.
+// state is everything remembered of one user in one history. It is plain data, owned by an
+// entry and its lock. Time is always an argument, that of the event for a change and that of
+// the clock for a read, so that a replay gives the same state.
 type state struct {
-	last     int64       // unix seconds of the newest exposure; 0 for nobody
-	shards   []shard     // by (epoch, creation): index is age, oldest first
-	excepted []uint32    // keys un-seen although a shard holds them, at most 64
-	ring     []delivered // oldest first, at most 100
-	tail     []dated     // arrival order, oldest first
-	freed    []int64     // rows to delete at the next flush
-	corrupt  string      // why the row this state replaces could not be read
-	view     *view       // what the kernel reads; nil after a change
-	groups   []group     // with lanes; nil after a shard changed
-	grouped  int32       // the oldest epoch that is in groups
+	last      int64         // unix seconds of the newest exposure; 0 if there is none
+	shards    []shard       // by (epoch, creation): index is age, oldest first
+	excepted  []uint32      // keys un-seen although a shard holds them, at most 64
+	ring      []delivered   // oldest first, at most 100
+	tail      []dated       // arrival order, oldest first
+	freed     []int64       // rows to delete at the next flush
+	corrupt   string        // why the row this state replaces could not be read
+	view      *view         // nil after a change
+	lanes     *kernel.Lanes // of the shards; nil after one of them changed
+	lanesFrom int32         // the oldest epoch that is in lanes
 }
 
-// fetcher reads shard rows. The words it fills in are the state's own.
+// fetcher reads shard rows and fills in the filters.
 type fetcher func(shards []*shard) error
 
 // ErrExceptions is the answer to an un-see that would need more than 64 exceptions
@@ -61,25 +85,24 @@ func (s *state) empty() bool {
 	return len(s.shards)+len(s.ring)+len(s.tail) == 0
 }
 
-// size is the memory a cached state takes, in bytes, near enough for a budget.
+// size is the memory of a cached state in bytes, close enough for a budget.
 func (s *state) size() int {
 	n := 160 + 8*(len(s.ring)+cap(s.tail)) + 4*len(s.excepted) + 64*len(s.shards)
 	for i := range s.shards {
-		n += 8 * len(s.shards[i].words)
-	}
-	for i := range s.groups {
-		n += 320
-		if g := &s.groups[i]; g.n > 1 { // else it is the shard itself
-			n += 4 * len(g.lane)
+		if s.shards[i].filter != nil {
+			n += s.shards[i].bytes() + 48
 		}
 	}
+	if s.lanes != nil {
+		n += s.lanes.Bytes()
+	}
 	if s.view != nil {
-		n += 4*len(s.view.exact.cells) + 8*len(s.view.exact.bits)
+		n += s.view.Set.Bytes()
 	}
 	return n
 }
 
-// reset forgets everything, leaving the rows to be deleted.
+// reset forgets everything, and leaves the rows to be deleted.
 func (s *state) reset() {
 	freed := s.freed
 	for i := range s.shards {
@@ -90,7 +113,7 @@ func (s *state) reset() {
 	*s = state{freed: freed, corrupt: s.corrupt}
 }
 
-// touch drops what has expired by now and notes that the user was active at.
+// touch drops what has expired by now, and records that the user was active at a time.
 func (s *state) touch(p *Policy, at, now time.Time) {
 	if s.last != 0 && p.expired(time.Unix(s.last, 0).In(now.Location()), now) {
 		s.reset()
@@ -100,7 +123,7 @@ func (s *state) touch(p *Policy, at, now time.Time) {
 	s.view = nil
 }
 
-// dropEpochs frees the months no longer read.
+// dropEpochs frees the months that are no longer read.
 func (s *state) dropEpochs(p *Policy, now time.Time) {
 	if p.Kind != Calendar {
 		return
@@ -122,7 +145,7 @@ func (s *state) drop(i int) {
 		s.freed = append(s.freed, id)
 	}
 	s.shards = slices.Delete(s.shards, i, i+1)
-	s.groups, s.view = nil, nil
+	s.lanes, s.view = nil, nil
 }
 
 // see adds keys to the history, newest last.
@@ -137,13 +160,14 @@ func (s *state) see(p *Policy, keys []uint32, at, now time.Time, fetch fetcher) 
 }
 
 func (s *state) seePart(p *Policy, keys []uint32, d day, fetch fetcher) error {
-	// A long report would search the tail once a key; a table of all that is or
-	// comes into the tail says quickly where there is nothing to find.
-	var table exactTable
+	// A long report would search the tail for each key; a set of the keys in the tail says
+	// quickly where there is nothing to find.
+	var inTail *kernel.Set
 	if len(keys) > 8 {
-		table = newExactTable(len(s.tail) + len(keys))
+		inTail = new(kernel.Set)
+		inTail.Reset(len(s.tail) + len(keys))
 		for _, t := range s.tail {
-			table.add(t.key)
+			inTail.Add(t.key)
 		}
 	}
 	for _, key := range keys {
@@ -151,14 +175,14 @@ func (s *state) seePart(p *Policy, keys []uint32, d day, fetch fetcher) error {
 			s.excepted = slices.DeleteFunc(s.excepted, func(k uint32) bool { return k == key })
 		}
 		when := d
-		if table.cells == nil || table.has(key) {
+		if inTail == nil || inTail.Has(key) {
 			i := slices.IndexFunc(s.tail, func(t dated) bool { return t.key == key })
-			if i >= 0 { // seen again: it is the newest now, and keeps its newest day
+			if i >= 0 { // seen again: it becomes the newest, with its newest day
 				when = max(when, s.tail[i].day)
 				s.tail = slices.Delete(s.tail, i, i+1)
 			}
 		} else {
-			table.add(key)
+			inTail.Add(key)
 		}
 		s.tail = append(s.tail, dated{key, when})
 		if err := s.fold(p, fetch); err != nil {
@@ -185,14 +209,14 @@ func (s *state) deliver(p *Policy, keys []uint32, at, now time.Time) {
 	}
 }
 
-// unsee removes keys: exactly from ring and tail, by an exception where a shard
-// tests positive. It applies to all keys or, with ErrExceptions, to none.
+// unsee removes keys: exactly from ring and tail, by an exception where a shard tests
+// positive. It removes all keys or, with ErrExceptions, none.
 func (s *state) unsee(p *Policy, keys []uint32, now time.Time, fetch fetcher) error {
 	s.dropEpochs(p, now)
 	if err := s.need(fetch, 0, len(s.shards)); err != nil {
 		return err
 	}
-	// Exceptions whose shard has rotated away protect nothing any more.
+	// An exception whose shard has been dropped is no longer needed.
 	kept := slices.DeleteFunc(slices.Clone(s.excepted), func(k uint32) bool { return s.newestHolding(k) < 0 })
 	for _, key := range keys {
 		if s.newestHolding(key) >= 0 && !slices.Contains(kept, key) {
@@ -209,24 +233,22 @@ func (s *state) unsee(p *Policy, keys []uint32, now time.Time, fetch fetcher) er
 	return nil
 }
 
-// newestHolding is the index of the newest shard that holds the key, or -1. Shards
-// must have been fetched.
+// newestHolding is the index of the newest shard that holds the key, or -1. Shards must be
+// in memory.
 func (s *state) newestHolding(key uint32) int {
-	h := baseHashes(key)
 	for i := len(s.shards) - 1; i >= 0; i-- {
-		sh := &s.shards[i]
-		if testShard(sh.words, newModulus(sh.m), uint64(sh.k), h) {
+		if s.shards[i].filter.Test(keyBytes(key)) {
 			return i
 		}
 	}
 	return -1
 }
 
-// need makes sure the words of shards [from, to) are in memory.
+// need makes sure that shards [from, to) are in memory.
 func (s *state) need(fetch fetcher, from, to int) error {
 	var missing []*shard
 	for i := from; i < to; i++ {
-		if s.shards[i].words == nil {
+		if s.shards[i].filter == nil {
 			missing = append(missing, &s.shards[i])
 		}
 	}
@@ -260,23 +282,16 @@ func (s *state) fold(p *Policy, fetch fetcher) error {
 			}
 			last = at
 		}
-		sh := &s.shards[at]
-		h := baseHashes(t.key)
-		// A key the shard holds already costs it nothing, so a full shard has room
-		// for any number of repeats, and its rate stays what it was built for.
-		if addToShard(sh.words, newModulus(sh.m), uint64(sh.k), h) {
-			sh.count++
-			sh.dirty = true
-		}
+		s.shards[at].add(t.key)
 	}
 	s.tail = append(make([]dated, 0, p.Tail/2+1), s.tail[n:]...)
-	s.groups, s.view = nil, nil
+	s.lanes, s.view = nil, nil
 	return nil
 }
 
-// open is the index of the shard of that epoch with room, made if need be: the
-// oldest shard of the epoch gives way, and its row is reused where the new one has
-// the same size, so that a file does not fragment as users rotate.
+// open is the index of the shard of an epoch that has room. If there is none it makes one,
+// and drops the oldest of the epoch where all slots are taken. A new shard of the same size
+// reuses the row, so that a file does not fragment as users rotate.
 func (s *state) open(p *Policy, epoch int32) int {
 	var small, of int
 	var large bool
@@ -304,7 +319,7 @@ func (s *state) open(p *Policy, epoch int32) int {
 	}
 	capacity := p.capacityOf(small, large)
 	m, k := p.geometry(capacity)
-	fresh := shard{epoch: epoch, capacity: uint32(capacity), m: m, k: k, dirty: true, words: make([]uint64, (m+63)/64)}
+	fresh := newShard(epoch, capacity, m, k)
 	for ; of >= p.Slots; of-- {
 		if old := s.shards[first]; old.m == m && fresh.id == 0 {
 			fresh.id, s.shards[first].id = old.id, 0

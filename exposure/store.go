@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"jianguo/exposure/wire"
 )
 
 // Durability is what an answered report has survived.
@@ -23,10 +25,6 @@ const (
 	Relaxed
 )
 
-// StoryFunc names the stories an item belongs to: its cluster's id and that id's
-// aliases. It is the seat of the story scope, which is refused until there is one.
-type StoryFunc func(ctx context.Context, id string) ([]uint64, error)
-
 // Config is what a store is opened with. Path and Log are required; every other zero
 // value is usable.
 type Config struct {
@@ -35,28 +33,24 @@ type Config struct {
 
 	Policies map[string]Policy // by history; "" is the default history
 	Scenes   map[string]string // scene -> history; a scene not listed is in ""
-	// Partitions is the number of owners the stream is split over (0 or 1: one),
-	// and Partition which of them this store is; its Log must be made alike.
-	Partition, Partitions int
-	Location              *time.Location   // of days and months; nil: Asia/Shanghai
-	Clock                 func() time.Time // nil: time.Now
+	Location *time.Location    // of days and months; nil: Asia/Shanghai
+	Clock    func() time.Time  // nil: time.Now
 
 	MaxUnflushed int           // keys of events applied but not in the file (default 262,144); past it the log waits
 	FlushAge     time.Duration // age of the oldest of them (default 10 s)
 	CacheBytes   int64         // memory for users (default 256 MiB)
-	SweepRate    int           // rows a second looked at for expiry (default 2,000; negative: never)
+	SweepRate    int           // rows a second checked for expiry (default 2,000; negative: never)
 	SweepRest    time.Duration // between two walks over the file (default a minute)
-	HealAfter    time.Duration // from a failure to the next try to go on (default 1 s)
+	HealAfter    time.Duration // from a failure to the first try to resume (default 1 s)
 	Durability   Durability
 	FailClosed   bool // a filter that cannot be computed returns nothing instead of everything
 
-	Stories StoryFunc
-	// Dead keeps an entry that can never be applied, whose user is "" where that
-	// cannot be read. The entry counts as applied once Dead has returned nil, and
-	// until then it is called again and everything behind waits. nil: logged only.
+	// Dead keeps an entry that can never be applied; user is "" where it cannot be read.
+	// The entry counts as applied once Dead has returned nil. Until then it is called
+	// again, and all later entries wait. nil: logged only.
 	Dead func(ctx context.Context, e Entry, user string, reason error) error
-	// Forgotten removes what is kept of a user elsewhere, dead letters for one. It
-	// is called like Dead, before a forget counts as applied.
+	// Forgotten removes what is kept of a user elsewhere, such as dead letters. It is
+	// called like Dead, before a forget counts as applied.
 	Forgotten func(ctx context.Context, user string) error
 	// Fail is called at named points (flush-begin, flush-write, flush-commit,
 	// flush-committed, appended); an error fails there. For tests.
@@ -73,12 +67,11 @@ type Store struct {
 	db       *database
 	metrics  *metrics
 	popular  popular
-	cache    atomic.Pointer[[segments]segment]
+	cache    atomic.Pointer[[stripes]stripe]
 
 	lastShard atomic.Int64
 	applied   atomic.Uint64 // last sequence applied
 	flushed   atomic.Uint64 // last sequence in the file
-	routed    uint64        // applyMu; the highest Origin applied
 	unflushed atomic.Int64  // keys of the events between the two
 	oldest    atomic.Int64  // unix nanoseconds when the oldest of them was applied, 0 for none
 	ready     atomic.Bool
@@ -87,9 +80,10 @@ type Store struct {
 	failed    atomic.Pointer[error]
 
 	applyMu sync.Mutex
-	gen     uint64   // applyMu; number of the next flush
-	dirty   []*entry // applyMu; entries due in it, each pinned
-	msg     message  // applyMu; decoding buffer
+	gen     uint64     // applyMu; number of the next flush
+	dirty   []*entry   // applyMu; entries due in it, each pinned
+	event   wire.Query // applyMu; the event being applied
+	keys    []uint32   // applyMu; its keys
 	// applyMu; users forgotten since the last flush, whose quarantined rows go too
 	forgotten []string
 
@@ -114,15 +108,12 @@ type Store struct {
 // zone database would otherwise put month ends elsewhere.
 var shanghai = time.FixedZone("Asia/Shanghai", 8*3600)
 
-// Open opens the state file, making it if need be, and starts applying the log.
+// Open opens the state file, which it creates if there is none, and starts applying the log.
 // The store answers at once but is Ready only when it has applied everything the
 // log held at this moment.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if cfg.Path == "" || cfg.Log == nil {
 		return nil, errors.New("exposure: Config needs Path and Log")
-	}
-	if cfg.Partition < 0 || cfg.Partition >= max(cfg.Partitions, 1) {
-		return nil, fmt.Errorf("exposure: partition %d of %d", cfg.Partition, cfg.Partitions)
 	}
 	setDefaults(&cfg)
 	s := &Store{
@@ -147,7 +138,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		return nil, err
 	}
 	if err := s.popular.load(cfg.Path + PopularSuffix); err != nil {
-		cfg.Logger.Warn("exposure: counts of popular items begin anew", "err", err)
+		cfg.Logger.Warn("exposure: counts of popular items start again from zero", "err", err)
 	}
 	last, err := s.recover(ctx)
 	if err != nil {
@@ -194,12 +185,9 @@ func setDefaults(cfg *Config) {
 	}
 }
 
-// recover finds where in the log to go on, and the last entry to wait for.
+// recover finds where in the log to resume, and the last entry to wait for.
 func (s *Store) recover(ctx context.Context) (last uint64, err error) {
 	secret, logID, applied, lastShard, err := s.db.recover(ctx)
-	if err == nil {
-		s.routed, err = s.db.routed(ctx)
-	}
 	if err != nil {
 		return 0, err
 	}
@@ -207,37 +195,36 @@ func (s *Store) recover(ctx context.Context) (last uint64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	if s.secret != secret { // of a file made anew; else requests may be reading it
+	if s.secret != secret { // requests may be reading it: written once
 		s.secret = secret
 	}
 	s.lastShard.Store(lastShard)
 	from := applied
 	switch {
 	case logID != log.ID:
-		// A new log: its sequences begin again, and all it holds is news.
+		// A new log: its sequences start again, and none of its events is known.
 		from = 0
 	case log.Last < applied:
-		// The log lost its end, as a relaxed one may in a power cut. What the
-		// file knows stays known; the log will use those sequences again.
+		// The log lost its end, as a relaxed one may in a power cut. The file keeps
+		// what it has; the log will use those sequences again.
 		from = log.Last
 	}
 	if logID != "" && from != applied {
 		s.cfg.Logger.Warn("exposure: the log is not where the state file left it",
 			"applied", applied, "log_last", log.Last, "same_log", logID == log.ID)
 	}
-	if from+1 < log.First && logID == log.ID && s.cfg.Partitions <= 1 { // others release theirs
+	if from+1 < log.First && logID == log.ID {
 		s.cfg.Logger.Error("exposure: the log has forgotten events that were not applied",
 			"applied", applied, "log_first", log.First, "lost", log.First-from-1)
 	}
 	if from != applied || logID != log.ID {
-		s.routed = 0
 		if err := s.db.setApplied(ctx, log.ID, from); err != nil {
 			return 0, err
 		}
 	}
 	s.applied.Store(from)
 	s.flushed.Store(from)
-	return log.Mine, nil
+	return log.Last, nil
 }
 
 func (s *Store) start(last uint64) {
@@ -275,8 +262,8 @@ func (s *Store) setReady() {
 	s.readyOnce.Do(func() { close(s.readyCh) })
 }
 
-// fail stops the store until it is healed: after an error of the disk nothing in memory
-// can be trusted to reach it, and the log is replayed from the last good flush.
+// fail stops the store until heal has resumed it: after an error of the disk, what is in
+// memory may differ from what reached the file.
 func (s *Store) fail(err error) {
 	if s.failed.CompareAndSwap(nil, &err) {
 		s.cfg.Logger.Error("exposure: store failed; what was reported since its last flush will be read from the log again", "err", err)
@@ -290,11 +277,11 @@ func (s *Store) fail(err error) {
 	}
 }
 
-// healPatience is the longest time between two tries to go on.
-const healPatience = time.Minute
+// maxHealWait is the longest time between two tries to resume.
+const maxHealWait = time.Minute
 
-// heal goes on after a failure as a start would: from the file, and what the log holds
-// since.
+// heal resumes after a failure as a start would: from the file, and from the events that the
+// log holds since.
 func (s *Store) heal(ctx context.Context) {
 	for {
 		select {
@@ -302,25 +289,25 @@ func (s *Store) heal(ctx context.Context) {
 			return
 		case <-s.broke:
 		}
-		s.done.Wait() // of the loops that fail has stopped
+		s.done.Wait() // for the loops, which fail has stopped
 		wait := s.cfg.HealAfter
-		for err := s.Err(); err != nil; wait = min(2*wait, max(healPatience, s.cfg.HealAfter)) {
+		for err := s.Err(); err != nil; wait = min(2*wait, max(maxHealWait, s.cfg.HealAfter)) {
 			select {
 			case <-ctx.Done():
 				return
 			case <-time.After(wait):
 			}
-			if err = s.again(ctx); err != nil {
+			if err = s.resume(ctx); err != nil {
 				s.cfg.Logger.Error("exposure: the store cannot go on yet", "err", err)
 			}
 		}
 	}
 }
 
-// again forgets all that is in memory and starts from the file. Requests that have
-// begun keep the entries they hold, which nobody finds any more. The loops have ended.
-// What is read again counts twice among what is popular.
-func (s *Store) again(ctx context.Context) error {
+// resume drops all that is in memory and starts from the file. The loops have ended. Requests
+// that are running keep their entries, which are no longer in the cache. Events that are read
+// again count twice among the popular items.
+func (s *Store) resume(ctx context.Context) error {
 	s.flushMu.Lock()
 	defer s.flushMu.Unlock()
 	s.applyMu.Lock()
@@ -335,7 +322,7 @@ func (s *Store) again(ctx context.Context) error {
 	s.unflushed.Store(0)
 	s.oldest.Store(0)
 	s.waitMu.Lock()
-	clear(s.refused) // refused anew
+	clear(s.refused) // they will be refused again
 	s.waitMu.Unlock()
 	s.failed.Store(nil)
 	s.start(last)

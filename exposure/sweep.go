@@ -7,13 +7,13 @@ import (
 )
 
 const (
-	sweepBatch = 64        // few enough that nobody waits noticeably behind them
-	sweepPeek  = 64        // bytes of a head that tell when it expires
+	sweepBatch = 64        // rows; few enough that no request waits noticeably for them
+	sweepPeek  = 64        // bytes of a head that say when it expires
 	sweepGrace = time.Hour // clocks of log and store may differ; expiry is not urgent
 )
 
 // sweepLoop walks the file in key order, at a bounded rate, and frees what has
-// expired; then it rests. Readers never see expired keys; this is about the room they take.
+// expired; then it rests. Filters ignore expired keys anyway: this frees their space.
 func (s *Store) sweepLoop(ctx context.Context) {
 	if s.cfg.SweepRate < 0 {
 		return
@@ -52,9 +52,8 @@ func (s *Store) Sweep(ctx context.Context) error {
 }
 
 // sweep looks at up to n rows after an address and returns the last one, or "" at the
-// end of the file. It goes by the clock, which events do not; so it does nothing
-// unless every event logged before now has been applied, lest one that kept a user
-// alive come after the sweep that buried him.
+// end of the file. It uses the clock, where events carry their own time. So it does nothing
+// unless every event logged before now has been applied: one of them may keep a user alive.
 func (s *Store) sweep(ctx context.Context, after string, n int) (string, error) {
 	now := s.cfg.Clock().In(s.cfg.Location).Add(-sweepGrace)
 	log, err := s.cfg.Log.State(ctx)
@@ -82,7 +81,7 @@ func (s *Store) sweep(ctx context.Context, after string, n int) (string, error) 
 		after = address(history, user)
 		pol := s.policies[history]
 		if pol == nil {
-			continue // a history no scene leads to any more: kept until somebody decides
+			continue // no scene maps to this history any more: kept, for the operator to decide
 		}
 		if peekHead(head).stale(pol, now) {
 			stale = append(stale, after)
@@ -103,8 +102,8 @@ func (s *Store) sweep(ctx context.Context, after string, n int) (string, error) 
 	return after, nil
 }
 
-// peekHead reads the beginning of a head, as far as expiry goes by it; whoever acts on
-// it decodes the whole first.
+// peekHead reads the beginning of a head, which says when it expires. It does not verify the
+// checksum: the caller decodes the whole head before it changes anything.
 func peekHead(head []byte) *state {
 	s := &state{}
 	if len(head) == 0 || head[0] != formatVersion {
@@ -122,7 +121,7 @@ func peekHead(head []byte) *state {
 	return s
 }
 
-// stale says whether a state holds rows that nobody can read any more.
+// stale says whether a state holds anything that has expired.
 func (s *state) stale(p *Policy, now time.Time) bool {
 	return s.last != 0 && p.expired(time.Unix(s.last, 0).In(now.Location()), now) ||
 		len(s.shards) > 0 && s.shards[0].epoch < p.oldestEpoch(now)
@@ -133,7 +132,7 @@ func (s *Store) expire(ctx context.Context, addr string, now time.Time) error {
 	s.applyMu.Lock()
 	defer s.applyMu.Unlock()
 	history, _ := splitAddress(addr)
-	g := s.segmentOf([]byte(addr))
+	g := s.stripeOf([]byte(addr))
 	e, _ := g.acquire([]byte(addr), s.policies[history])
 	e.mu.Lock()
 	err := e.load(s, s.db.rows(ctx))
@@ -151,7 +150,7 @@ func (s *Store) expire(ctx context.Context, addr string, now time.Time) error {
 	e.mu.Unlock()
 	g.release(e, w, true)
 	if errors.Is(err, ErrCorrupt) {
-		return nil // verify's business
+		return nil // Verify reports it
 	}
 	return err
 }

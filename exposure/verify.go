@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"math/bits"
 	"strconv"
 )
 
@@ -16,10 +15,10 @@ type Report struct {
 	HeadBytes, ShardBytes, FileBytes int64
 }
 
-// Verify reads a whole state file and returns an error that joins everything found
-// wrong: pages SQLite cannot vouch for, heads and shards that do not decode, shards
-// that are missing, shared or orphaned, or hold more bits than their count allows. It
-// may run beside a live store.
+// Verify reads a whole state file and returns an error that joins everything it finds
+// wrong: pages that SQLite reports damaged, heads and shards that do not decode, shards that
+// are missing, shared or orphaned, or have more bits set than their count allows. A store may
+// be open on the file meanwhile.
 func Verify(ctx context.Context, path string) (Report, error) {
 	var rep Report
 	db, err := sql.Open("sqlite3", dsn(path, "mode=ro&_query_only=on&_busy_timeout=10000"))
@@ -58,7 +57,7 @@ type verifier struct {
 	wrong []error
 }
 
-// say notes something wrong; a hundred are enough to act on.
+// say records a defect; a hundred are enough to act on.
 func (v *verifier) say(format string, args ...any) {
 	if len(v.wrong) < 100 {
 		v.wrong = append(v.wrong, fmt.Errorf(format, args...))
@@ -161,8 +160,8 @@ func (v *verifier) shards() error {
 		v.rep.ShardBytes += int64(len(data))
 		ref, ok := v.owner[id]
 		if !ok {
-			if v.rep.Quarantined == 0 { // a quarantined head cannot say which were its own
-				v.say("shard %d belongs to nobody", id)
+			if v.rep.Quarantined == 0 { // a quarantined head does not name its shards
+				v.say("shard %d belongs to no user", id)
 			}
 			continue
 		}
@@ -172,10 +171,7 @@ func (v *verifier) shards() error {
 			v.say("user %q: %w", ref.addr, err)
 			continue
 		}
-		set := 0
-		for _, w := range sh.words {
-			set += bits.OnesCount64(w)
-		}
+		set := int(sh.filter.BitSet().Count())
 		if set > int(sh.count)*int(sh.k) || (sh.count > 0) != (set > 0) {
 			v.say("user %q: shard %d has %d bits set for %d keys of %d", ref.addr, id, set, sh.count, sh.k)
 		}

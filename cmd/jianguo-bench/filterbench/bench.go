@@ -212,10 +212,10 @@ func (b *bench) inProcess() error {
 		return err
 	}
 	b.r.Bytes30, b.r.Bytes500, b.r.Bytes5000 = sizes[0].Bytes, sizes[1].Bytes, sizes[2].Bytes
-	if _, b.r.KernelNS, err = exposure.KernelCost(exposure.Policy{}, b.Seen, b.Candidates); err != nil {
+	if b.r.KernelNS, err = kernelCost(b.Seen, b.Candidates); err != nil {
 		return err
 	}
-	if b.r.FPR, b.r.Theory, err = exposure.MeasuredRate(exposure.Policy{}, 10, 5_000_000); err != nil {
+	if b.r.FPR, b.r.Theory, err = measuredRate(10, 5_000_000); err != nil {
 		return err
 	}
 	b.say("kernel %.1f ns a candidate; false positives %.4f %% (by formula %.4f %%)", b.r.KernelNS, 100*b.r.FPR, 100*b.r.Theory)

@@ -19,7 +19,6 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"jianguo/cmd/jianguo-bench/proc"
-	"jianguo/exposure"
 )
 
 // ServeControl is the control of the latencies: the same way over HTTP as a filter's,
@@ -40,9 +39,9 @@ func ServeControl(ctx context.Context, out io.Writer, answer int) error {
 	// Its heap is small, and would be collected, and the buffers with it, many times a
 	// second.
 	debug.SetGCPercent(2000)
-	kernels := make(chan *exposure.Kernel, connections) // one each for those working
+	kernels := make(chan *innermost, connections) // one each for those working
 	for range connections {
-		k, err := exposure.NewKernel(exposure.Policy{}, 5000, 100)
+		k, err := newInnermost(5000, 100)
 		if err != nil {
 			return fmt.Errorf("bench: control: %w", err)
 		}
@@ -88,15 +87,15 @@ func ServeControl(ctx context.Context, out io.Writer, answer int) error {
 const workHeader = "Work"
 
 // toil runs a kernel n times.
-func toil(k *exposure.Kernel, n int) {
+func toil(k *innermost, n int) {
 	for range n {
-		k.Run()
+		k.run()
 	}
 }
 
 // turnsPerMicro is how many turns fit a microsecond when nothing comes between: the
 // most of many short tries.
-func turnsPerMicro(k *exposure.Kernel) (most float64) {
+func turnsPerMicro(k *innermost) (most float64) {
 	const n = 200
 	for range 50 {
 		start := time.Now()

@@ -11,8 +11,6 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-
-	"jianguo/exposure"
 )
 
 // StateFile is the name of the state file in a server's directory.
@@ -27,7 +25,7 @@ func (b *bench) mix() error {
 	path := filepath.Join(dir, StateFile)
 	start := time.Now()
 	last := start
-	if err := exposure.BuildMix(b.ctx, path, b.Policy, b.Users, b.Mix, 4, func(done, of int) {
+	if err := buildUserBase(b.ctx, path, b.Policy, b.Users, b.Mix, 4, func(done, of int) {
 		if time.Since(last) > 10*time.Second {
 			last = time.Now()
 			b.say("%d %%", 100*done/of)
@@ -86,7 +84,7 @@ func (b *bench) coldRequests() func(user int, buf []byte) []byte {
 	}
 	made := map[int]template{} // by the length of the name; not written to below
 	for i := 1; ; i *= 10 {
-		name := exposure.MixUser(min(i, b.Users) - 1)
+		name := userName(min(i, b.Users) - 1)
 		if _, ok := made[len(name)]; !ok {
 			t := template{req: httpRequest("/filter", "application/octet-stream", b.coldBody(name))}
 			for at := 0; ; at += len(name) {
@@ -104,7 +102,7 @@ func (b *bench) coldRequests() func(user int, buf []byte) []byte {
 		}
 	}
 	return func(user int, buf []byte) []byte {
-		name := exposure.MixUser(user)
+		name := userName(user)
 		t := made[len(name)]
 		buf = append(buf[:0], t.req...)
 		for _, at := range t.names {

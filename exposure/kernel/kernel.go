@@ -1,0 +1,100 @@
+// Package kernel tests many keys of one user at once: against the exact set of the keys in the
+// user's tail and ring, and against all of the user's Bloom shards.
+//
+// A shard is a bloom.BloomFilter of bits-and-blooms/bloom/v3 over the four little-endian
+// bytes of a key. The kernel reads the bits that bloom/v3 writes, and gives the answers of
+// its Test. It differs in two ways. It hashes a key once for all shards, where bloom/v3
+// hashes it once a shard. And shards of one (m, k) ask for the same bit numbers, so their bits
+// are interleaved into a lane: one load and one AND test up to eight shards.
+//
+// With AVX2, FMA and BMI2 a batch of keys goes through assembly, eight keys at a time. On
+// other processors, and with the build tag purego, plain Go does the same; FuzzMark and
+// TestVectorIsPlain hold the two together.
+package kernel
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"slices"
+	"sync"
+)
+
+// Marks, one byte a key: where it was found.
+const (
+	Unseen  = 0 // nowhere
+	Exact   = 1 // in the exact set
+	InShard = 2 // in a shard only
+)
+
+// View is what keys are tested against. It may be used by many goroutines as long as nobody
+// changes it.
+type View struct {
+	Set      Set      // keys that are known exactly
+	Excepted []uint32 // keys that count as unseen although a shard holds them
+	Lanes    *Lanes
+}
+
+// batch is how many keys are tested together: the results between two steps stay in the
+// first-level cache.
+const batch = 256
+
+// Mark writes a mark for each key, and returns how many are Exact and InShard. marks has the
+// length of keys. A key is never 0.
+func (v *View) Mark(keys []uint32, marks []byte) (exact, inShard int) {
+	w := works.Get().(*work)
+	defer works.Put(w)
+	for len(keys) > 0 {
+		part := keys[:min(len(keys), batch)]
+		clear(w.hits[:])
+		v.Lanes.test(part, w)
+		if len(v.Excepted) > 0 {
+			for i, key := range part {
+				if w.hits[i] != 0 && slices.Contains(v.Excepted, key) {
+					w.hits[i] = 0
+				}
+			}
+		}
+		e, in := v.merge(part, &w.hits, marks[:len(part)])
+		exact, inShard = exact+e, inShard+in
+		keys, marks = keys[len(part):], marks[len(part):]
+	}
+	return exact, inShard
+}
+
+// merge turns hits, 1 where a shard holds the key, into marks, in which the exact set wins.
+func (v *View) merge(keys []uint32, hits *[batch]byte, marks []byte) (exact, inShard int) {
+	for i := 0; i < len(marks); i += 8 {
+		eight := binary.LittleEndian.Uint64(hits[i&(batch-8):])
+		inShard += bits.OnesCount64(eight)
+		if i+8 <= len(marks) {
+			binary.LittleEndian.PutUint64(marks[i:], eight*InShard)
+			continue
+		}
+		for j := range marks[i:] {
+			marks[i+j] = byte(eight>>(8*j)) * InShard
+		}
+	}
+	for i, key := range keys {
+		if v.Set.mayHave(key) && v.Set.Has(key) {
+			inShard -= int(marks[i] / InShard)
+			marks[i] = Exact
+			exact++
+		}
+	}
+	return exact, inShard
+}
+
+// work holds the results between the steps of a batch. Steps in assembly write eight
+// results at a time, hence the room behind a batch.
+type work struct {
+	hits      [batch]byte       // 1 where a shard holds the key
+	hashes    [batch]hashes     // of all keys, in the order of hashVector
+	numbers   [batch + 8]uint32 // of the keys that may be held after four locations
+	offsets   [batch + 8]uint32 // in bytes, of their hashes in hashes
+	rest      [batch]hashes     // their hashes; of testFirst only
+	acc       [batch + 8]uint32 // AND of the cells of each of them
+	common    [batch + 8]uint32 // AND of the first four cells of every key
+	locations [4 * batch]uint32 // some locations of some keys
+}
+
+var works = sync.Pool{New: func() any { return new(work) }}

@@ -1,0 +1,59 @@
+package wire
+
+import "fmt"
+
+// Fault says what is wrong with a body.
+type Fault uint8
+
+const (
+	Malformed Fault = iota // not JSON, not UTF-8, a lone surrogate: HTTP 400
+	Invalid                // well-formed, but a field is missing, mistyped or out of range: 422
+	TooLarge               // over a limit: 413
+)
+
+// Error is a mistake of the client, in one field.
+type Error struct {
+	Fault  Fault
+	Field  string // snake_case, empty where no field can be named
+	Detail string // a sentence that tells the client what to change
+}
+
+func (e *Error) Error() string {
+	if e.Field == "" {
+		return "exposure: " + e.Detail
+	}
+	return "exposure: " + e.Field + ": " + e.Detail
+}
+
+// Malformedf is an Error with that fault.
+func Malformedf(field, format string, args ...any) error {
+	return &Error{Malformed, field, fmt.Sprintf(format, args...)}
+}
+
+// Invalidf is an Error with that fault.
+func Invalidf(field, format string, args ...any) error {
+	return &Error{Invalid, field, fmt.Sprintf(format, args...)}
+}
+
+// TooLargef is an Error with that fault.
+func TooLargef(field, format string, args ...any) error {
+	return &Error{TooLarge, field, fmt.Sprintf(format, args...)}
+}
+
+func idLength(i, n int) error {
+	if n == 0 {
+		return Invalidf("items", "id %d is empty", i)
+	}
+	return TooLargef("items", "id %d has %d bytes, the limit is %d", i, n, MaxIDBytes)
+}
+
+// CheckName holds users and scenes to the same rule as ids.
+func CheckName(field, v string, required bool) error {
+	switch {
+	case v == "" && required:
+		return Invalidf(field, "is missing")
+	case len(v) > MaxIDBytes:
+		return TooLargef(field, "has %d bytes, the limit is %d", len(v), MaxIDBytes)
+	}
+	return nil
+}

@@ -1,0 +1,344 @@
+package wire
+
+import (
+	"bytes"
+	"math/bits"
+	"strconv"
+	"unicode/utf8"
+)
+
+type fieldSet uint16
+
+const (
+	fUser fieldSet = 1 << iota
+	fItems
+	fScene
+	fScope
+	fMax
+	fAtLeast
+	fMark
+	fDeadline
+	fKind
+	fAt
+)
+
+// Decode reads a JSON request or report. The query refers to the body until it is decoded
+// into again.
+func (q *Query) Decode(body []byte) error {
+	q.reset(body)
+	ok, err := q.scan()
+	if err != nil {
+		return err
+	}
+	if !ok {
+		q.reset(body)
+		return q.decodeSlow(body)
+	}
+	return nil
+}
+
+// scan returns false where it leaves the body to decodeSlow.
+func (q *Query) scan() (bool, error) {
+	s := &scanner{b: q.body, plain: q.quotes.read(q.body)}
+	if !s.next('{') {
+		return false, nil
+	}
+	if s.next('}') {
+		return s.end(), nil
+	}
+	for {
+		name, ok := s.simpleString()
+		if !ok || !s.next(':') {
+			return false, nil
+		}
+		f := fieldOf(name)
+		if f == 0 || q.has&f != 0 {
+			return false, nil
+		}
+		q.has |= f
+		if f == fItems {
+			ok, err := q.scanItems(s)
+			if !ok || err != nil {
+				return false, err
+			}
+		} else if !q.scanField(s, f) {
+			return false, nil
+		}
+		if s.next(',') {
+			continue
+		}
+		return s.next('}') && s.end(), nil
+	}
+}
+
+func fieldOf(name []byte) fieldSet {
+	switch string(name) {
+	case "user":
+		return fUser
+	case "items":
+		return fItems
+	case "scene":
+		return fScene
+	case "scope":
+		return fScope
+	case "max":
+		return fMax
+	case "at_least":
+		return fAtLeast
+	case "mark":
+		return fMark
+	case "deadline_ms":
+		return fDeadline
+	case "kind":
+		return fKind
+	case "at":
+		return fAt
+	}
+	return 0
+}
+
+func (q *Query) text(f fieldSet) *string {
+	switch f {
+	case fUser:
+		return &q.User
+	case fScene:
+		return &q.Scene
+	case fScope:
+		return &q.Scope
+	case fMark:
+		return &q.Mark
+	case fKind:
+		return &q.Kind
+	}
+	return &q.At
+}
+
+func (q *Query) number(f fieldSet) *int {
+	switch f {
+	case fMax:
+		return &q.Max
+	case fAtLeast:
+		return &q.AtLeast
+	case fDeadline:
+		return &q.DeadlineMS
+	}
+	return nil
+}
+
+func (q *Query) scanField(s *scanner, f fieldSet) bool {
+	if n := q.number(f); n != nil {
+		v, ok := s.int()
+		*n = v
+		return ok
+	}
+	v, ok := s.simpleString()
+	if ok {
+		*q.text(f) = string(v)
+	}
+	return ok
+}
+
+// scanner is a cursor over JSON text.
+type scanner struct {
+	b     []byte
+	i     int
+	plain bool
+	tries int // calls of scanVector, each of which reads all of the rest
+}
+
+func (s *scanner) space() {
+	for s.i < len(s.b) {
+		switch s.b[s.i] {
+		case ' ', '\t', '\n', '\r':
+			s.i++
+		default:
+			return
+		}
+	}
+}
+
+// next steps over white space and then over c, if it is there.
+func (s *scanner) next(c byte) bool {
+	s.space()
+	if s.i < len(s.b) && s.b[s.i] == c {
+		s.i++
+		return true
+	}
+	return false
+}
+
+func (s *scanner) end() bool {
+	s.space()
+	return s.i == len(s.b)
+}
+
+// simpleString reads a string without escapes, control characters or broken UTF-8.
+func (s *scanner) simpleString() ([]byte, bool) {
+	if !s.next('"') {
+		return nil, false
+	}
+	n := bytes.IndexByte(s.b[s.i:], '"')
+	if n < 0 {
+		return nil, false
+	}
+	v := s.b[s.i : s.i+n]
+	if !s.plain && !simple(v) {
+		return nil, false
+	}
+	s.i += n + 1
+	return v, true
+}
+
+// simple says that the inside of a string stands for itself.
+func simple(v []byte) bool {
+	for _, c := range v {
+		if c < 0x20 || c == '\\' {
+			return false
+		}
+	}
+	return utf8.Valid(v)
+}
+
+// int reads a plain decimal integer that fits an int32.
+func (s *scanner) int() (int, bool) {
+	s.space()
+	n := numberLen(s.b[s.i:])
+	v, err := strconv.ParseInt(string(s.b[s.i:s.i+n]), 10, 32)
+	if n == 0 || err != nil {
+		return 0, false
+	}
+	s.i += n
+	return int(v), true
+}
+
+// numberLen is the length of a JSON integer at the start of b; 0 where there is
+// none, or where it goes on as a fraction or exponent.
+func numberLen(b []byte) int {
+	i := 0
+	if i < len(b) && b[i] == '-' {
+		i++
+	}
+	digits := i
+	for i < len(b) && b[i]-'0' <= 9 {
+		i++
+	}
+	if i == digits || (b[digits] == '0' && i > digits+1) {
+		return 0
+	}
+	if i < len(b) {
+		switch b[i] {
+		case ',', ']', '}', ' ', '\t', '\n', '\r':
+		default:
+			return 0
+		}
+	}
+	return i
+}
+
+// scanItems reads the array of ids: the only part of a request that is long.
+func (q *Query) scanItems(s *scanner) (bool, error) {
+	if !s.next('[') {
+		return false, nil
+	}
+	if s.next(']') {
+		return true, nil
+	}
+	b := s.b
+	for {
+		s.space()
+		if s.i >= len(b) {
+			return false, nil
+		}
+		if s.plain && b[s.i] == '"' {
+			q.scanStrings(s)
+		}
+		if len(q.spans) == MaxItems {
+			return false, TooLargef("items", "has more than %d ids", MaxItems)
+		}
+		start := s.i
+		if b[start] == '"' && s.plain {
+			end := q.quotes.next(start + 1)
+			if end < 0 {
+				return false, nil
+			}
+			if n := end - start - 1; n == 0 || n > MaxIDBytes {
+				return false, idLength(len(q.spans), n)
+			}
+			q.spans = append(q.spans, span{uint32(start + 1), uint32(end)})
+			s.i = end + 1
+		} else {
+			n := tokenLen(b[start:])
+			if n == 0 {
+				return false, nil
+			}
+			if err := q.addToken(start, start+n); err != nil {
+				return false, err
+			}
+			s.i = start + n
+		}
+		if s.i+1 < len(b) && b[s.i] == ',' && b[s.i+1] == '"' {
+			s.i++
+			continue
+		}
+		if s.next(',') {
+			continue
+		}
+		return s.next(']'), nil
+	}
+}
+
+// scanStrings scans strings that follow each other with nothing but a comma, or a comma and
+// a space, between them. It leaves the last one, and anything unusual, to its caller.
+func (q *Query) scanStrings(s *scanner) {
+	if s.tries++; s.tries <= 4 {
+		s.i = q.scanVector(s.i)
+	}
+	b, words, spans, i := s.b, q.quotes, q.spans, s.i
+	defer func() { s.i, q.spans = i, spans }()
+	w := i >> 6
+	x := words[w] >> (i & 63) << (i & 63) // quotes of word w that have not been passed
+	x &= x - 1                            // the one at i opens the first string
+	for len(spans) < MaxItems {
+		for x == 0 {
+			if w++; w == len(words) {
+				return
+			}
+			x = words[w]
+		}
+		end := w<<6 + bits.TrailingZeros64(x)
+		x &= x - 1
+		for x == 0 {
+			if w++; w == len(words) {
+				return
+			}
+			x = words[w]
+		}
+		open := w<<6 + bits.TrailingZeros64(x)
+		x &= x - 1
+		gap := open - end
+		if uint(end-i-2) >= MaxIDBytes || b[end+1] != ',' || gap != 2 && (gap != 3 || b[end+2] != ' ') {
+			return
+		}
+		spans = append(spans, span{uint32(i + 1), uint32(end)})
+		i = open
+	}
+}
+
+// tokenLen is the length of a string or integer token at the start of b, 0 for
+// anything else.
+func tokenLen(b []byte) int {
+	if b[0] != '"' {
+		return numberLen(b)
+	}
+	for i := 1; i < len(b); i++ {
+		switch c := b[i]; {
+		case c == '"':
+			return i + 1
+		case c == '\\':
+			i++
+		case c < 0x20:
+			return 0
+		}
+	}
+	return 0
+}

@@ -1,0 +1,9 @@
+//go:build !amd64 || purego
+
+package wire
+
+func hashVector([]span, []byte, []uint32, uint64) int { return 0 }
+
+func (q *Query) scanVector(i int) int { return i }
+
+func mapQuotes(b []byte, to []uint64) (has byte) { return mapQuotesPlain(b, to) }
