@@ -15,9 +15,6 @@ const apartLeast = 12
 // characters of the stretch is hidden; where more stands between them, as the punctuation of the text does,
 // its first and its last character are hidden if they are fillers.
 func (f *folds) apart(s string) (hidden []span) {
-	if !mayBeApart(s) {
-		return nil
-	}
 	var stretch []span // characters with something between each and the next
 	ideographs, end := 0, -1
 	together, between := false, false
@@ -89,37 +86,6 @@ func (f *folds) fillers(hidden []span, s string, stretch []span) []span {
 		hidden = append(hidden, span{start: end, end: end + size})
 	}
 	return hidden
-}
-
-// mayBeApart is a quick check by bytes: everything but Latin letters, digits and ideographs separates.
-func mayBeApart(s string) bool {
-	singles, run := 0, 0
-	for i := 0; i < len(s); {
-		b, size := s[i], 1
-		letter := b-'0' < 10 || (b|0x20)-'a' < 26
-		switch {
-		case b >= 0xf0:
-			size = 4
-		case b >= 0xe0:
-			letter, size = b > 0xe3 && b < 0xee, 3
-		case b >= 0xc0:
-			size = 2
-		}
-		i += size
-		if letter {
-			run++
-			continue
-		}
-		if run == 1 {
-			singles++
-		} else if run > 1 {
-			singles = 0
-		}
-		if run = 0; singles >= apartLeast-1 {
-			return true
-		}
-	}
-	return false
 }
 
 // without appends s without the hidden spans.

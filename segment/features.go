@@ -33,9 +33,7 @@ var shippedWeights = weights{single: 0.5, number: 4, pairs: 80}
 
 // features counts the features of one text and weighs them.
 type features struct {
-	// slots is an open-addressing table from a feature's hash to its index in counts: the upper half of the
-	// hash, and the index plus one; 0 is free.
-	slots  []uint64
+	index  map[uint64]int32 // in counts, by hash
 	counts []counted
 }
 
@@ -51,7 +49,11 @@ const minWeight = 1.0 / 64
 
 // appendTerms appends the features of a content of these words.
 func (f *features) appendTerms(dst []Term, content []byte, words []cut.Token, l *lexicon, w *weights) []Term {
-	f.begin(len(words))
+	if f.index == nil {
+		f.index = map[uint64]int32{}
+	}
+	clear(f.index)
+	f.counts = f.counts[:0]
 	pairs := min(1, w.pairs/float32(len(words)))
 	var before counted
 	for _, x := range words {
@@ -89,37 +91,14 @@ func (f *features) appendTerms(dst []Term, content []byte, words []cut.Token, l 
 	return dst
 }
 
-// begin empties the counts, with room for the features of n words.
-func (f *features) begin(n int) {
-	f.counts = f.counts[:0]
-	size := 4 << bits.Len(uint(n))
-	if cap(f.slots) < size {
-		f.slots = make([]uint64, size)
+func (f *features) count(c counted) {
+	if i, ok := f.index[c.hash]; ok {
+		f.counts[i].tf++
 		return
 	}
-	// No more than needed: a long text would else leave a table larger than the caches to all texts after.
-	f.slots = f.slots[:size]
-	clear(f.slots)
-}
-
-func (f *features) count(c counted) {
-	const upper = 0xffffffff << 32
-	mask := uint64(len(f.slots) - 1)
-	for i := c.hash & mask; ; i = (i + 1) & mask {
-		s := f.slots[i]
-		if s == 0 {
-			c.tf = 1
-			f.counts = append(f.counts, c)
-			f.slots[i] = c.hash&upper | uint64(len(f.counts))
-			return
-		}
-		if (s^c.hash)&upper == 0 {
-			if x := &f.counts[uint32(s)-1]; x.hash == c.hash {
-				x.tf++
-				return
-			}
-		}
-	}
+	c.tf = 1
+	f.index[c.hash] = int32(len(f.counts))
+	f.counts = append(f.counts, c)
 }
 
 // pair hashes two words in order, by their hashes.
@@ -129,19 +108,7 @@ func pair(a, b uint64) uint64 {
 }
 
 // damped is 1 + ln tf.
-func damped(tf int32) float32 {
-	if int(tf) < len(damping) {
-		return damping[tf]
-	}
-	return float32(1 + math.Log(float64(tf)))
-}
-
-var damping = func() (t [64]float32) {
-	for i := range t[1:] {
-		t[i+1] = float32(1 + math.Log(float64(i+1)))
-	}
-	return
-}()
+func damped(tf int32) float32 { return float32(1 + math.Log(float64(tf))) }
 
 // number reports whether a word is a number, date or code: a run of digits and
 // letters with a digit in it.

@@ -31,36 +31,9 @@ func (n *normalizer) text(s string) {
 		n.composed = norm.NFKC.AppendString(n.composed[:0], strings.Map(n.visible, s))
 		s = view(n.composed)
 	}
-	for i := 0; i < len(s); {
-		if k := n.ideographs(s[i:]); k > 0 {
-			i += k
-			continue
-		}
-		r, size := utf8.DecodeRuneInString(s[i:])
+	for _, r := range s {
 		n.rune(r)
-		i += size
 	}
-}
-
-// ideographs feeds the run of ideographs of three bytes that s begins with, if an ideograph stands before it
-// without a separator, and returns how many bytes it fed. Most text is that.
-func (n *normalizer) ideographs(s string) int {
-	if n.last != ideograph || n.pending != drop || n.held != 0 {
-		return 0
-	}
-	i := 0
-	for ; i+2 < len(s) && s[i] > 0xe0 && s[i] < 0xed && s[i+1]&0xc0 == 0x80 && s[i+2]&0xc0 == 0x80; i += 3 {
-		r := uint32(s[i]&0xf)<<12 | uint32(s[i+1]&0x3f)<<6 | uint32(s[i+2]&0x3f)
-		x := n.folds.plane[r]
-		if x>>24 != uint32(ideograph) {
-			break
-		}
-		if x &= 0xffffff; x < 0x1000 || x > 0xffff {
-			break
-		}
-		n.out = append(n.out, byte(0xe0|x>>12), byte(0x80|x>>6&0x3f), byte(0x80|x&0x3f))
-	}
-	return i
 }
 
 // visible drops runes that would stand between others that combine.
@@ -73,25 +46,10 @@ func (n *normalizer) visible(r rune) rune {
 
 // needsComposing reports whether runes of s may combine with each other.
 func needsComposing(s string) bool {
-	for i := 0; i < len(s); {
-		switch b := s[i]; { // by the first byte: nothing below U+0300, and from U+4000 to U+EFFF, combines
-		case b < utf8.RuneSelf:
-			i++
-			continue
-		case b >= 0xe4 && b <= 0xee && i+2 < len(s):
-			i++
-			for i < len(s) && s[i]&0xc0 == 0x80 {
-				i++
-			}
-			continue
-		}
-		r, size := utf8.DecodeRuneInString(s[i:])
-		switch {
-		case r < 0x300:
-		case r < 0x370, r >= 0x1100 && r < 0x1200, r == 0x3099, r == 0x309a, r >= 0xff65 && r < 0xffe0:
+	for _, r := range s {
+		if r >= 0x300 && (r < 0x370 || r >= 0x1100 && r < 0x1200 || r == 0x3099 || r == 0x309a || r >= 0xff65 && r < 0xffe0) {
 			return true
 		}
-		i += size
 	}
 	return false
 }

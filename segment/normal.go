@@ -55,6 +55,10 @@ func (n *normalizer) unhold() {
 
 func (n *normalizer) rune(r rune) {
 	f := n.folds.of(r)
+	if f.class == ideograph && n.last == ideograph && n.pending == drop && n.held == 0 { // most runes
+		n.out = utf8.AppendRune(n.out, f.r)
+		return
+	}
 	if f.more != "" {
 		for _, r := range f.more {
 			n.folded(n.folds.of(r))

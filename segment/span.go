@@ -1,6 +1,9 @@
 package segment
 
-import "slices"
+import (
+	"slices"
+	"unsafe"
+)
 
 // A span is a stretch of text, in bytes. Lists of spans are in order and do not overlap.
 type span struct{ start, end int }
@@ -57,3 +60,6 @@ func (c *cursor) next(size int) bool {
 
 // separator reports whether a byte of a normal form separates words or clauses.
 func separator(b byte) bool { return b == '\n' || b == ' ' }
+
+// view is b as a string, without a copy: valid as long as b does not change.
+func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }

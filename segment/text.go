@@ -2,7 +2,6 @@ package segment
 
 import (
 	"bytes"
-	"unsafe"
 
 	"jianguo/segment/cut"
 )
@@ -101,6 +100,3 @@ func (t *Text) join(form []byte) {
 		t.ends = append(t.ends, int32(len(t.content)))
 	}
 }
-
-// view is b as a string, without a copy: valid as long as b does not change.
-func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }

@@ -71,76 +71,26 @@ func (p *Print) S(c Fingerprint) float32 {
 	return s
 }
 
-// Sum accumulates features. The zero value is ready; Reset makes it so again.
-// Sums are kept in whole units of weight, so that the fingerprint and its
-// margins do not depend on the order in which features are added.
+// Sum accumulates features. The zero value is ready; Reset makes it so again. Sums are kept in whole units of
+// weight, so that the fingerprint and its margins do not depend on the order in which features are added.
 type Sum struct {
-	// set[b] is the weight, in units, of the features that have bit b set, and
-	// total that of all features, but for those still in lanes.
-	set   [Bits]int64
-	total int64
-	// lanes[i] holds four sums of 16 bits, those of bits 4i … 4i+3: one
-	// multiplication adds to four. pending is the weight they have taken in;
-	// below 2¹⁶ no lane runs over into the next.
-	lanes   [Bits / 4]uint64
-	pending int64
-	count   int
+	set   [Bits]int64 // by bit: the weight, in units, of the features that have it set
+	total int64       // the weight of all features
+	count int
 }
 
-// unit is how many units of weight make 1, and the finest difference of
-// weights that counts.
+// unit is the number of units of weight in 1; differences below one unit do not count.
 const unit = 256
 
-// spread[n] has a 1 in lane k if bit k of n is set.
-var spread = func() (t [16]uint64) {
-	for n := range t {
-		for k := range 4 {
-			t[n] |= uint64(n>>k&1) << (16 * k)
-		}
-	}
-	return
-}()
-
-// Add counts one feature: hash spreads the feature over the bits (a good
-// 64-bit hash of its text), weight > 0 says how much it matters. Weights are
-// rounded to multiples of 1/256, and are 1/256 at least, 2²⁴ at most.
+// Add adds one feature: hash spreads the feature over the bits (a good 64-bit hash of its text), weight > 0 is
+// its importance. Weights are rounded to multiples of 1/256, and are at least 1/256 and at most 2²⁴.
 func (s *Sum) Add(hash uint64, weight float32) {
-	s.count++
 	w := int64(max(1, min(weight, 1<<24)*unit+0.5))
-	if s.pending += w; s.pending > math.MaxUint16 {
-		s.pending -= w
-		s.flush()
-		if s.pending = w; w > math.MaxUint16 {
-			s.addWide(hash, w)
-			return
-		}
-	}
-	for i := range s.lanes {
-		s.lanes[i] += spread[hash&15] * uint64(w)
-		hash >>= 4
-	}
-}
-
-// addWide adds a weight too large for a lane.
-func (s *Sum) addWide(hash uint64, w int64) {
 	for b := range s.set {
-		s.set[b] += w * int64(hash>>b&1)
+		s.set[b] += w & -int64(hash>>b&1)
 	}
 	s.total += w
-	s.pending = 0
-}
-
-// flush empties the lanes.
-func (s *Sum) flush() {
-	for i, x := range s.lanes {
-		s.set[4*i] += int64(x & 0xffff)
-		s.set[4*i+1] += int64(x >> 16 & 0xffff)
-		s.set[4*i+2] += int64(x >> 32 & 0xffff)
-		s.set[4*i+3] += int64(x >> 48)
-		s.lanes[i] = 0
-	}
-	s.total += s.pending
-	s.pending = 0
+	s.count++
 }
 
 // Len is the number of features added since the last Reset.
@@ -152,7 +102,6 @@ func (s *Sum) Reset() { *s = Sum{} }
 // Print returns the fingerprint and margins of what was added. A sum of
 // exactly zero counts as a clear bit with margin zero.
 func (s *Sum) Print() Print {
-	s.flush()
 	var p Print
 	var v [Bits]float64
 	var squares float64

@@ -1,8 +1,5 @@
 package sketch
 
-// run is a maximal stretch of equal tokens.
-type run struct{ q, c, n int32 }
-
 // chainMost bounds how many places of the earlier text are tried for a run.
 const chainMost = 16
 

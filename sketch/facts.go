@@ -1,16 +1,6 @@
 package sketch
 
-// Facts says how the facts of two texts go together.
-type Facts struct {
-	Numbers, NumbersShared int      // distinct figures of the smaller side, and how many the other has
-	OnlyA, OnlyB           int      // distinct figures that one text has and the other lacks
-	LeadA, LeadB           int      // the same, of the first hundred tokens of each; only from CompareTexts
-	Names                  int      // distinct names of both texts that both have
-	NamesA, NamesB         int      // distinct names of one text that the other has nowhere
-	SubjectsA, SubjectsB   int      // names and Latin words that one text repeats and the other has nowhere
-	SameSlot, OtherSlot    int      // places that both texts fill: with the same figure, with another
-	Agree, Conflict        []string // for people, at most four of each in the order of the query, as "5.99元 / 5.94元"; only from CompareTexts
-}
+import "slices"
 
 // fact is a figure in its place.
 type fact struct {
@@ -50,4 +40,13 @@ func placeHash(t token) uint64 {
 		return uint64(t.kind) + 1
 	}
 	return t.hash
+}
+
+// distinct appends the distinct figures of facts, sorted.
+func distinct(dst []uint64, facts []fact) []uint64 {
+	for _, f := range facts {
+		dst = append(dst, f.value)
+	}
+	slices.Sort(dst)
+	return slices.Compact(dst)
 }

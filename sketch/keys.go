@@ -14,12 +14,10 @@ package sketch
 // is boilerplate: look only at a few of its postings.
 const (
 	shortTokens   = 200 // most tokens of a text that has Keys
-	bands         = 12
 	rows          = 2
 	passageTokens = 48 // least tokens of a text that has PassageKeys
 	passageK      = 8  // tokens of a passage's shingle
-	passages      = 6
-	digestFigures = 4 // least figures that make a digest tell one text from others
+	digestFigures = 4  // least figures that make a digest tell one text from others
 )
 
 // Keys are the banded MinHash keys by which a short text is met. Empty for a

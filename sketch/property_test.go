@@ -204,25 +204,6 @@ func TestQueryForgets(t *testing.T) {
 	})
 }
 
-// TestLacks: what is told from pairs is what looking for the word tells.
-func TestLacks(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		draw := rapid.StringOfN(rapid.RuneFrom([]rune("此前三十万百年九a1 .\n最新é")), 1, 8, -1)
-		q := NewQuery(Input{Body: draw.Draw(t, "query")})
-		defer q.Close()
-		q.Compare(Input{Body: draw.Draw(t, "earlier")})
-		word := draw.Draw(t, "word")
-		for _, x := range []struct {
-			s   *side
-			has func(uint64) bool
-		}{{&q.w.q, q.w.pairInQ}, {&q.w.c, q.w.pairInC}} {
-			if q.w.lacks(word, x.has) && !strings.Contains(word, "\n") && strings.Contains(x.s.in.Body, word) {
-				t.Fatalf("%q does not lack %q", x.s.in.Body, word)
-			}
-		}
-	})
-}
-
 func TestCompareIsSymmetric(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := Input{Body: drawText(t, "a")}, Input{Body: drawText(t, "b")}

@@ -1,17 +1,12 @@
 package sketch
 
-import (
-	"slices"
-	"strings"
-	"unicode/utf8"
-)
+import "slices"
 
-// Query is a text that is compared with several earlier ones: what there is to
-// know of it alone is worked out once. It is not safe for concurrent use, and
-// refers to the text's strings until Close.
+// Query is a text that is compared with several earlier ones; what depends on it alone is computed once. It is
+// not safe for concurrent use, and refers to the text's strings until Close.
 type Query struct{ w *workspace }
 
-// NewQuery prepares a text. Close gives its memory back.
+// NewQuery prepares a text. The caller closes the Query.
 func NewQuery(in Input) Query {
 	w := workspaces.Get().(*workspace)
 	w.q.read(&in)
@@ -20,19 +15,18 @@ func NewQuery(in Input) Query {
 	return Query{w}
 }
 
-// Close ends the use of a Query.
+// Close releases the memory of a Query.
 func (q Query) Close() { q.w.release() }
 
-// Compare measures on the texts themselves.
+// Compare measures the query and an earlier text.
 func (q Query) Compare(c Input) Comparison {
 	r := q.w.overlaps(&c)
 	q.w.measure(&r)
 	return r
 }
 
-// Judge compares and judges as Compare and then Judge do, but for this: of a
-// text that has too little in common to be more than Unrelated, no more is
-// measured than that.
+// Judge is Compare and then the function Judge, except that of an Unrelated text only resemblance, containment
+// and sizes are measured.
 func (q Query) Judge(c Input, s float32, t Thresholds) (Comparison, Judgement) {
 	r := q.w.overlaps(&c)
 	if r.little(&t) {
@@ -42,20 +36,20 @@ func (q Query) Judge(c Input, s float32, t Thresholds) (Comparison, Judgement) {
 	return r, Judge(r, s, t)
 }
 
-// CompareTexts measures on the texts themselves; q is the later one.
+// CompareTexts measures two texts; q is the later one.
 func CompareTexts(q, c Input) Comparison {
 	x := NewQuery(q)
 	defer x.Close()
 	return x.Compare(c)
 }
 
-// read takes a text in.
+// read sets a text.
 func (s *side) read(in *Input) {
 	s.in, s.text = *in, in.text()
 	s.tokens = appendTokens(s.tokens[:0], s.text)
 }
 
-// digest works out what is measured of a text alone.
+// digest computes what depends on a text alone.
 func (s *side) digest() {
 	in := &s.in
 	s.head = appendTokens(s.head[:0], in.Title)
@@ -71,10 +65,10 @@ func (s *side) digest() {
 	s.numbers = distinct(s.numbers[:0], s.facts)
 	s.names = append(s.names[:0], in.Names[:min(len(in.Names), nameMost)]...)
 	slices.Sort(s.names)
+	s.sayings()
 }
 
-// overlaps measures how much the query and c have in common, and numbers their
-// grams for measure.
+// overlaps measures how much the query and c have in common, and numbers the shingles for measure.
 func (w *workspace) overlaps(c *Input) Comparison {
 	w.c.read(c)
 	r := Comparison{Exact: true, TokensA: len(w.q.tokens), TokensB: len(w.c.tokens)}
@@ -82,149 +76,42 @@ func (w *workspace) overlaps(c *Input) Comparison {
 		return r
 	}
 	if k := min(shingleK, r.TokensA, r.TokensB); w.k != k {
-		w.q.shingles, w.first = w.number(&w.shingles, k, w.q.shingles, w.first) // how many is not asked of these
+		w.q.shingles, w.first = w.number(&w.shingles, k, w.q.shingles, w.first) // the counts are not used
 		w.k = k
 	}
 	r.Resemblance, r.ContainedA, r.ContainedB = w.shared()
 	return r
 }
 
-// number numbers the grams of the query, and counts each.
-func (w *workspace) number(g *grams, k int, ids, counts []int32) (numbered, counted []int32) {
-	tokens := w.q.tokens
-	g.reset(len(tokens))
-	ids, counts = ids[:0], counts[:0]
-	sh := newShingler(k)
-	for i := range tokens {
-		h, ok := sh.next(tokens, i)
-		if !ok {
-			continue
+// measure fills in all but what overlaps has filled in: resemblance, containment and sizes.
+func (w *workspace) measure(r *Comparison) {
+	if r.TokensA == 0 || r.TokensB == 0 {
+		return
+	}
+	w.c.digest()
+	r.SoftA, r.SoftB = w.sharedPairs()
+	r.Layout.NovelA = w.novel(&w.q, func(pair int32) bool { return w.inC[pair] > 0 })
+	r.Layout.NovelB = w.novel(&w.c, func(pair int32) bool { return pair >= 0 })
+	w.heads(r)
+	q, c := &w.q, &w.c
+	r.Layout.SameBody = (q.in.Title == "") != (c.in.Title == "") && q.in.Body == c.in.Body && min(len(q.tokens), len(c.tokens)) >= bodyTokens
+	w.conflict = w.conflict[:0]
+	w.align(min(shingleK, len(w.q.tokens), len(w.c.tokens)))
+	w.layout(r)
+	w.compareFacts(r)
+	w.compareNames(r)
+	if q, c := w.q.in.Published, w.c.in.Published; q > 0 && c > 0 {
+		r.Days = int(max(q-c, c-q))
+	}
+	for i := range developments {
+		if w.q.says[i] != w.c.says[i] {
+			r.Layout.Developments++
 		}
-		id, fresh := g.put(h)
-		if fresh {
-			counts = append(counts, 0)
-		}
-		counts[id]++
-		ids = append(ids, id)
-	}
-	return ids, counts
-}
-
-// shared counts distinct shingles and chains their places in the earlier text.
-func (w *workspace) shared() (j, inQ, inC float32) {
-	c := w.c.tokens
-	w.others.reset(len(c))
-	w.first = fill(w.first, w.shingles.used, -1)
-	w.chain = w.chain[:0]
-	both := 0
-	sh := newShingler(w.k)
-	for i := range c {
-		h, ok := sh.next(c, i)
-		if !ok {
-			continue
-		}
-		at, before := int32(len(w.chain)), int32(-1)
-		if id := w.shingles.find(h); id >= 0 {
-			if before = w.first[id]; before < 0 {
-				both++
-			}
-			w.first[id] = at
-		} else {
-			w.others.put(h)
-		}
-		w.chain = append(w.chain, before)
-	}
-	return shares(both, w.shingles.used, both+w.others.used)
-}
-
-// sharedPairs does the same of pairs, and counts them.
-func (w *workspace) sharedPairs() (inQ, inC float32) {
-	q, c := w.q.tokens, w.c.tokens
-	if k := min(softK, len(q), len(c)); w.kPairs != k {
-		w.q.pairs, w.inQ = w.number(&w.pairs, k, w.q.pairs, w.inQ)
-		w.kPairs = k
-		w.sayings(&w.q, w.pairInQ)
-	}
-	w.others.reset(len(c))
-	w.inC = fill(w.inC, w.pairs.used, 0)
-	w.c.pairs, w.othersIn = w.c.pairs[:0], w.othersIn[:0]
-	both := 0
-	sh := newShingler(w.kPairs)
-	for i := range c {
-		h, ok := sh.next(c, i)
-		if !ok {
-			continue
-		}
-		id := w.pairs.find(h)
-		if id >= 0 {
-			if w.inC[id] == 0 {
-				both++
-			}
-			w.inC[id]++
-		} else {
-			other, fresh := w.others.put(h)
-			if fresh {
-				w.othersIn = append(w.othersIn, 0)
-			}
-			w.othersIn[other]++
-		}
-		w.c.pairs = append(w.c.pairs, id)
-	}
-	w.sayings(&w.c, w.pairInC)
-	_, inQ, inC = shares(both, w.pairs.used, both+w.others.used)
-	return inQ, inC
-}
-
-// shares are resemblance and containments of two sets, given the sizes of what
-// they share and of each.
-func shares(both, q, c int) (j, inQ, inC float32) {
-	return float32(both) / float32(max(1, q+c-both)), float32(both) / float32(max(1, q)), float32(both) / float32(max(1, c))
-}
-
-func fill(s []int32, n int, v int32) []int32 {
-	s = slices.Grow(s[:0], n)[:n]
-	for i := range s {
-		s[i] = v
-	}
-	return s
-}
-
-// pairIn counts a pair of tokens in each of the two texts.
-func (w *workspace) pairIn(h uint64) (inQ, inC int32) {
-	if id := w.pairs.find(h); id >= 0 {
-		return w.inQ[id], w.inC[id]
-	}
-	if id := w.others.find(h); id >= 0 {
-		return 0, w.othersIn[id]
-	}
-	return 0, 0
-}
-
-func (w *workspace) pairInQ(h uint64) bool { return w.pairs.find(h) >= 0 }
-
-func (w *workspace) pairInC(h uint64) bool {
-	_, inC := w.pairIn(h)
-	return inC > 0
-}
-
-// lacks reports whether a text is sure to lack a word, given whether it has a
-// pair of tokens. It knows only of words that begin with two characters that
-// are tokens wherever they stand.
-func (w *workspace) lacks(word string, has func(h uint64) bool) bool {
-	a, n := utf8.DecodeRuneInString(word)
-	b, m := utf8.DecodeRuneInString(word[n:])
-	if w.kPairs < softK || n < 2 || m < 2 || numeral(a) || numeral(b) {
-		return false
-	}
-	return !has(pairHash([]token{{hash: hanHash(a)}, {hash: hanHash(b)}}))
-}
-
-// numeral reports whether a character may be part of a figure.
-func numeral(r rune) bool { return hanDigit(r) >= 0 || hanPower(r) > 0 }
-
-// sayings fills says: which of developments a text has.
-func (w *workspace) sayings(s *side, has func(h uint64) bool) {
-	for i, word := range developments {
-		s.says[i] = !w.lacks(word, has) && strings.Contains(s.text, word)
 	}
 }
+
+// bodyTokens is the least length of a body that makes two texts the same where only one has a headline.
+const bodyTokens = 16
+
+// nameMost bounds the names of a text that are compared.
+const nameMost = 256

@@ -66,11 +66,10 @@ func FuzzCompareTexts(f *testing.F) {
 	})
 }
 
-// TestEstimate holds the estimate that looks at eight bins at once to one that
-// looks at each.
+// TestEstimate compares the estimate from packed minima with one that looks at each bin.
 func TestEstimate(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		n := 8 * rapid.IntRange(0, 12).Draw(t, "eights")
+		n := 16 * rapid.IntRange(0, 6).Draw(t, "bins")
 		bin := rapid.SliceOfN(rapid.ByteRange(0, 15), n, n)
 		a, b := bin.Draw(t, "a"), bin.Draw(t, "b")
 		for i := range a {
@@ -94,7 +93,13 @@ func TestEstimate(t *testing.T) {
 		if used > 0 {
 			want = min(1, max(0, (same-full/15)/(used*14/15)))
 		}
-		if got := estimate(a, b); max(got-want, want-got) > 1e-12 {
+		packed := func(bins []byte) (minima []byte) {
+			for i := 0; i < n; i += 2 {
+				minima = append(minima, bins[i]|bins[i+1]<<4)
+			}
+			return minima
+		}
+		if got := estimate(packed(a), packed(b)); max(got-want, want-got) > 1e-12 {
 			t.Fatalf("estimate(%v, %v) = %v, want %v", a, b, got, want)
 		}
 	})

@@ -129,14 +129,6 @@ func sameDigits(a, b string) bool {
 	}
 }
 
-// renaming is one name put for another.
-type renaming struct {
-	pair    uint64 // of both names
-	times   int
-	name    bool // of three tokens or more on both sides
-	opening bool // first in the openings of both texts
-}
-
 // nameTokens is the least length of what is surely a name: shorter ones may be
 // two words for one thing, which an editor, too, changes wherever they stand.
 const nameTokens = 3

@@ -2,22 +2,6 @@ package sketch
 
 import "slices"
 
-// Topics says what one of two texts is about and the other is not: the two
-// bulletins of one form part here, however much of their text is the form.
-type Topics struct {
-	// A and B count the Latin words and token pairs that one text has in its
-	// headline (in its opening, where it has none), says again below, and the
-	// other has nowhere.
-	A, B int
-	// Titled says that both texts have a headline.
-	Titled bool
-	// WordsA and WordsB count the distinct Latin words that the other text lacks.
-	WordsA, WordsB int
-	// Labels says that both headlines carry a Latin word that the other headline
-	// lacks, and that the texts bear it out: the other has one of them nowhere.
-	Labels bool
-}
-
 const (
 	headTokens    = 24 // how much of a text without a headline stands in for one
 	openingTokens = 60 // how much of it says what it is about

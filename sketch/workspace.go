@@ -1,87 +1,22 @@
 package sketch
 
-import "sync"
+import (
+	"strings"
+	"sync"
+)
 
-// grams numbers the distinct shingles of a text from 0, in order of their first
-// appearance. Its owner is the workspace that holds it.
-type grams struct {
-	hashes []uint64 // open addressing; 0 is a free place
-	ids    []int32  // beside them
-	used   int
-}
-
-// reset forgets everything and makes room for n shingles.
-func (g *grams) reset(n int) {
-	size := 64
-	for size < 2*n {
-		size *= 2
-	}
-	if cap(g.hashes) < size {
-		g.hashes, g.ids = make([]uint64, size), make([]int32, size)
-	} else {
-		g.hashes, g.ids = g.hashes[:size], g.ids[:size]
-		clear(g.hashes)
-	}
-	g.used = 0
-}
-
-// place is where a hash is, or would be; found says which. Callers put in no
-// more hashes than reset was told.
-func (g *grams) place(h uint64) (i uint64, found bool) {
-	mask := uint64(len(g.hashes) - 1)
-	for i = h & mask; i < uint64(len(g.hashes)); i = (i + 1) & mask {
-		switch g.hashes[i] {
-		case h:
-			return i, true
-		case 0:
-			return i, false
-		}
-	}
-	return 0, false // not reached: a power of two is never exceeded
-}
-
-// put returns the number of a hash, a new one when it is new.
-func (g *grams) put(h uint64) (id int32, fresh bool) {
-	h = max(h, 1)
-	i, found := g.place(h)
-	if !found {
-		g.hashes[i], g.ids[i] = h, int32(g.used)
-		g.used++
-	}
-	return g.ids[i], !found
-}
-
-// find returns the number of a hash, -1 for none.
-func (g *grams) find(h uint64) int32 {
-	if i, found := g.place(max(h, 1)); found {
-		return g.ids[i]
-	}
-	return -1
-}
-
-// appendTo appends the hashes, in no order.
-func (g *grams) appendTo(dst []uint64) []uint64 {
-	for _, h := range g.hashes {
-		if h != 0 {
-			dst = append(dst, h)
-		}
-	}
-	return dst
-}
-
-// workspace holds the buffers of one Make or Query, so that neither allocates
-// once warm.
+// workspace holds the buffers of one Make or Query, so that neither allocates once they have grown.
 type workspace struct {
 	q, c side
-	// shingles and pairs number the grams of the query, others those of the
-	// earlier text that the query lacks; othersIn counts its pairs among them.
+	// shingles and pairs number those of the query, others those of the earlier text that the query lacks;
+	// othersIn counts its pairs among them.
 	shingles, pairs, others grams
 	othersIn                []int32
-	// k and kPairs are the tokens of a gram in shingles and pairs.
+	// k and kPairs are the lengths of what is in shingles and pairs, in tokens.
 	k, kPairs int
 	inQ, inC  []int32 // by the number of a pair of the query: occurrences in each text
-	// first and chain are where the earlier text has a shingle: the last place by
-	// the shingle's number, and by place the one before; -1 ends it.
+	// first and chain are the offsets of a shingle in the earlier text: the last one by the shingle's number,
+	// and by offset the one before; -1 ends the chain.
 	first, chain    []int32
 	runs            []run
 	covered         []bool
@@ -91,32 +26,31 @@ type workspace struct {
 	renames         []renaming
 }
 
-// side is one of the two texts, and what is worked out of it alone.
+// side is one of the two texts, and what depends on it alone.
 type side struct {
 	in     Input
 	text   string // what is compared of it
 	tokens []token
-	// shingles and pairs are the numbers of its grams by the token they begin
-	// with: those of the query's grams, -1 for others.
+	// shingles and pairs are, by the token they begin with, the numbers of its shingles and pairs among the
+	// query's; -1 for others.
 	shingles, pairs []int32
 	head            []token
-	words           []uint64 // Latin words of the text, in order
-	known           []uint64 // the same, the headline's added
+	words           []uint64 // Latin words of the text, sorted
+	known           []uint64 // the same with those of the headline
 	facts, placed   []fact   // in the order of the text, and of their places
-	numbers         []uint64 // distinct figures, in order
-	names           []string // in order
-	novel           []span   // clauses
+	numbers         []uint64 // distinct figures, sorted
+	names           []string // sorted
+	novel           []span   // clauses that the other text lacks
 	says            [len(developments)]bool
 }
 
 var workspaces = sync.Pool{New: func() any { return new(workspace) }}
 
-// keepTokens bounds the buffers that go back to the pool: one text of the
-// largest size must not hold on to its memory for ever.
+// keepTokens bounds the buffers that go back to the pool, so that a very long text does not keep its memory.
 const keepTokens = 1 << 14
 
 func (w *workspace) release() {
-	for _, s := range [...]*side{&w.q, &w.c} { // so that no text is held
+	for _, s := range [...]*side{&w.q, &w.c} { // the pool holds no text
 		s.in, s.text = Input{}, ""
 		clear(s.names)
 	}
@@ -124,4 +58,49 @@ func (w *workspace) release() {
 		return
 	}
 	workspaces.Put(w)
+}
+
+// run is a maximal stretch of equal tokens.
+type run struct{ q, c, n int32 }
+
+// renaming is one name put for another.
+type renaming struct {
+	pair    uint64 // of both names
+	times   int
+	name    bool // of three tokens or more on both sides
+	opening bool // first in the openings of both texts
+}
+
+// span is some tokens of a text, spot a span in each of two texts.
+type (
+	span struct{ from, to int32 }
+	spot struct{ q, c span }
+)
+
+// pairIn counts a pair of tokens in each of the two texts.
+func (w *workspace) pairIn(h uint64) (inQ, inC int32) {
+	if id := w.pairs.find(h); id >= 0 {
+		return w.inQ[id], w.inC[id]
+	}
+	if id := w.others.find(h); id >= 0 {
+		return 0, w.othersIn[id]
+	}
+	return 0, 0
+}
+
+func (w *workspace) pairInQ(h uint64) bool { return w.pairs.find(h) >= 0 }
+
+func (w *workspace) pairInC(h uint64) bool {
+	_, inC := w.pairIn(h)
+	return inC > 0
+}
+
+// developments are words by which a report says that the story has gone on.
+var developments = [...]string{"此前", "最新", "回应", "通报", "后续", "进展"}
+
+// sayings fills says: which of the developments a text has.
+func (s *side) sayings() {
+	for i, word := range developments {
+		s.says[i] = strings.Contains(s.text, word)
+	}
 }

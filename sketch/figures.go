@@ -1,0 +1,117 @@
+package sketch
+
+import (
+	"slices"
+	"strings"
+)
+
+// compareFacts fills r.Facts: figures as sets, and figures in the same place.
+func (w *workspace) compareFacts(r *Comparison) {
+	r.Facts.Numbers = min(len(w.q.numbers), len(w.c.numbers))
+	for _, v := range w.q.numbers {
+		if _, ok := slices.BinarySearch(w.c.numbers, v); ok {
+			r.Facts.NumbersShared++
+		}
+	}
+	r.Facts.OnlyA = len(w.q.numbers) - r.Facts.NumbersShared
+	r.Facts.OnlyB = len(w.c.numbers) - r.Facts.NumbersShared
+	r.Facts.LeadA, r.Facts.LeadB = w.lead(w.q.facts, w.c.numbers), w.lead(w.c.facts, w.q.numbers)
+	fq, fc := w.q.placed, w.c.placed
+	w.agree = w.agree[:0]
+	for len(fq) > 0 && len(fc) > 0 {
+		a, b := samePlace(fq), samePlace(fc)
+		switch p, o := fq[0].place, fc[0].place; {
+		case p < o:
+			fq = fq[a:]
+		case p > o:
+			fc = fc[b:]
+		default:
+			w.slot(&r.Facts, fq[:a], fc[:b])
+			fq, fc = fq[a:], fc[b:]
+		}
+	}
+	r.Facts.Agree = w.note(w.agree)
+	r.Facts.Conflict = w.note(w.conflict)
+}
+
+// leadTokens is how much of a text is its lead.
+const leadTokens = 100
+
+// lead counts the distinct figures of a lead that the other text has nowhere;
+// facts are in the order of the text.
+func (w *workspace) lead(facts []fact, others []uint64) int {
+	w.lacking = w.lacking[:0]
+	for _, f := range facts {
+		if f.token >= leadTokens {
+			break
+		}
+		if _, ok := slices.BinarySearch(others, f.value); !ok && !slices.Contains(w.lacking, f.value) {
+			w.lacking = append(w.lacking, f.value)
+		}
+	}
+	return len(w.lacking)
+}
+
+// samePlace is the number of facts at the head of the list in one place.
+func samePlace(facts []fact) int {
+	n := 1
+	for n < len(facts) && facts[n].place == facts[0].place {
+		n++
+	}
+	return n
+}
+
+// slotMost bounds how many figures in one place are compared: more of them are
+// a table, and say nothing about each other.
+const slotMost = 16
+
+// slot compares what two texts put in one place: the same where any of it is.
+func (w *workspace) slot(f *Facts, a, b []fact) {
+	a, b = a[:min(len(a), slotMost)], b[:min(len(b), slotMost)]
+	for _, x := range a {
+		for _, y := range b {
+			if x.value == y.value {
+				f.SameSlot++
+				w.agree = append(w.agree, spot{w.q.figureAt(x.token), w.c.figureAt(y.token)})
+				return
+			}
+		}
+	}
+	f.OtherSlot++
+	w.conflict = append(w.conflict, spot{w.q.figureAt(a[0].token), w.c.figureAt(b[0].token)})
+}
+
+// figureAt is a figure with the character after it, which mostly is its unit.
+func (s *side) figureAt(i int32) span {
+	if n := int(i) + 1; n < len(s.tokens) && s.tokens[i].kind != percent && s.tokens[n].kind == han && s.tokens[n].start == s.tokens[i].end {
+		return span{i, i + 2}
+	}
+	return span{i, i + 1}
+}
+
+// at is the text of a span.
+func (s *side) at(x span) string {
+	return strings.ReplaceAll(s.text[s.tokens[x.from].start:s.tokens[x.to-1].end], "\n", " ")
+}
+
+// notes is how many facts are put into words, of each sort.
+const notes = 4
+
+// note puts the first spots of the query into words: what both have, or what
+// one has / what the other has.
+func (w *workspace) note(spots []spot) []string {
+	slices.SortFunc(spots, func(a, b spot) int { return int(a.q.from - b.q.from) })
+	var words []string
+	for _, s := range spots {
+		word, other := w.q.at(s.q), w.c.at(s.c)
+		if word != other {
+			word += " / " + other
+		}
+		if !slices.Contains(words, word) {
+			if words = append(words, word); len(words) == notes {
+				break
+			}
+		}
+	}
+	return words
+}
