@@ -91,9 +91,9 @@ func (s *Server) submit(c echo.Context, subject, id string, payload []byte) erro
 	}
 	ctx, cancel := context.WithTimeout(c.Request().Context(), s.cfg.Wait)
 	defer cancel()
-	outcome, err := ingest.Submit(ctx, s.publisher, subject, payload)
+	outcome, err := ingest.Submit(ctx, s.js, subject, payload)
 	switch {
-	case errors.Is(err, bus.ErrPending):
+	case errors.Is(err, ingest.ErrPending):
 		c.Response().Header().Set(echo.HeaderLocation, itemPath(id))
 		return c.JSON(http.StatusAccepted, pending{ID: id, Status: "pending", Detail: "it is stored and will be judged; ask again at Location, or read /verdicts"})
 	case err != nil:

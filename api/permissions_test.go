@@ -22,10 +22,9 @@ import (
 
 // member is a client on the bus of a rig that has tokens.
 type member struct {
-	t         *testing.T
-	conn      *nats.Conn
-	js        jetstream.JetStream
-	publisher *bus.Publisher
+	t    *testing.T
+	conn *nats.Conn
+	js   jetstream.JetStream
 }
 
 func join(t *testing.T, url, secret string) *member {
@@ -37,9 +36,6 @@ func join(t *testing.T, url, secret string) *member {
 	}
 	t.Cleanup(m.conn.Close)
 	if m.js, err = jetstream.New(m.conn); err != nil {
-		t.Fatal(err)
-	}
-	if m.publisher, err = bus.NewPublisher(m.conn); err != nil {
 		t.Fatal(err)
 	}
 	return m
@@ -174,7 +170,7 @@ func TestBusWithoutTokens(t *testing.T) {
 	defer cancel()
 	m = join(t, r.Bus.URL(), "")
 	payload, _ := json.Marshal(ingest.Item{ID: "0", Body: article(0)})
-	if o, err := ingest.Submit(ctx, m.publisher, bus.SubjectPublish, payload); err != nil || o.Event.Verdict != index.Unique {
+	if o, err := ingest.Submit(ctx, m.js, bus.SubjectPublish, payload); err != nil || o.Event.Verdict != index.Unique {
 		t.Fatalf("%+v, %v", o, err)
 	}
 	if reply, err := m.conn.RequestWithContext(ctx, bus.SubjectCheck, []byte(`{"body":"`+article(0)+`"}`)); err != nil || !strings.Contains(string(reply.Data), `"duplicate"`) {
@@ -213,7 +209,7 @@ func TestSteeredReplies(t *testing.T) {
 	}
 	for i := range 3 {
 		payload, _ := json.Marshal(ingest.Item{ID: fmt.Sprint("later-", i), Body: article(i)})
-		if _, err := ingest.Submit(ctx, m.publisher, bus.SubjectPublish, payload); err != nil {
+		if _, err := ingest.Submit(ctx, m.js, bus.SubjectPublish, payload); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -244,13 +240,13 @@ func TestBusRolesAtWork(t *testing.T) {
 	shop, desk := join(t, r.Bus.URL(), platformToken), join(t, r.Bus.URL(), editorToken)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	publisher, err := bus.NewPublisher(shop.conn)
+	js, err := jetstream.New(shop.conn)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range 3 {
 		payload, _ := json.Marshal(ingest.Item{ID: fmt.Sprint(i), Body: article(i)})
-		if o, err := ingest.Submit(ctx, publisher, bus.SubjectPublish, payload); err != nil || o.Event.Verdict != index.Unique {
+		if o, err := ingest.Submit(ctx, js, bus.SubjectPublish, payload); err != nil || o.Event.Verdict != index.Unique {
 			t.Fatalf("%+v, %v", o, err)
 		}
 	}

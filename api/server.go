@@ -12,6 +12,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
@@ -73,9 +74,9 @@ type Server struct {
 	echo    *echo.Echo
 	metrics *metrics
 
-	publisher *bus.Publisher  // nil without Conn
-	exposure  *exposure.Store // nil until AddExposure
-	hotList   hotList
+	js       jetstream.JetStream // nil without Conn
+	exposure *exposure.Store     // nil until AddExposure
+	hotList  hotList
 
 	bodies    bodyReader
 	work      gate
@@ -116,7 +117,7 @@ func New(cfg Config) (*Server, error) {
 	}
 	if cfg.Conn != nil {
 		var err error
-		if s.publisher, err = bus.NewPublisher(cfg.Conn); err != nil {
+		if s.js, err = jetstream.New(cfg.Conn); err != nil {
 			return nil, fmt.Errorf("api: %w", err)
 		}
 	}

@@ -3,13 +3,10 @@ package bus
 import (
 	"cmp"
 	"crypto/rand"
-	"crypto/subtle"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -17,77 +14,86 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+
+	"jianguo/bus/gate"
 )
 
-// MaxPayload is the largest message the embedded bus takes, in bytes: a text
-// of MaxText in which every character is escaped still fits.
+// MaxPayload is the largest message that an embedded bus accepts, in bytes: a text of
+// 512 KiB fits even if every character is escaped.
 const MaxPayload = 4 << 20
 
-// MinPayload is what a bus elsewhere must take, in bytes: a text of MaxText as
-// our own publishers escape it.
+// MinPayload is the least that an external bus must accept, in bytes: a text of 512 KiB
+// as our own publishers escape it.
 const MinPayload = 1 << 20
 
 const (
 	maxStore   = 1 << 50
 	serverName = "jianguo"
+	startWait  = 30 * time.Second
 )
 
-// Config configures an embedded Bus. Dir is required.
+// Config configures an embedded bus. Dir is required.
 type Config struct {
 	Dir    string // JetStream files; created if missing
 	Listen string // host:port for clients of other processes; empty: none
 	// Relaxed leaves syncing to the operating system; without it a message is
 	// durable when it is acknowledged.
 	Relaxed bool
-	// Gates are the streams whose messages a gate makes durable. They take none
+	// Gates are the streams whose messages a gate makes durable. They accept none
 	// before Gate has been called. Without any, JetStream itself syncs, before it
 	// acknowledges, in every stream; with some, all others are relaxed.
 	Gates []GatedStream
-	// Reserve is how many bytes are to stay free on the disk of Dir: gates take
-	// nothing while there are fewer, but for those that always take.
+	// Reserve is how many bytes must stay free on the disk of Dir: gates accept
+	// nothing while fewer are free, except those with Always.
 	Reserve uint64
-	// Authenticate says whose secret a client gives, as its token or password;
-	// nil: everybody is let in who reaches Listen.
+	// Authenticate returns the user that a secret belongs to; a client gives it as
+	// its token or password. nil: every client that reaches Listen is let in.
 	Authenticate func(secret string) (User, bool)
 	Logger       *slog.Logger
-	// Fail, where set, is called at named points of gates: gate.Config. For tests.
+	// Fail, if set, is called at named points of gates: gate.Config. For tests.
 	Fail func(point string) error
 }
 
-// User is a client of an embedded Bus and the subjects it may use, which may
-// have wildcards. Where both lists are nil, it may use all.
-type User struct {
-	Name               string
-	Publish, Subscribe []string
-}
+// syncAlways reports whether JetStream syncs each message.
+func (c *Config) syncAlways() bool { return !c.Relaxed && len(c.Gates) == 0 }
 
-// Embedded is a NATS server with JetStream inside this process.
+// Embedded is a NATS server with JetStream inside this process. A nil *Embedded is an
+// external bus: it has no gates, and what it acknowledges is durable by its own rules.
 type Embedded struct {
+	cfg     Config
+	log     *slog.Logger
 	server  *server.Server
-	secret  string // lets this process in; empty: everybody is
+	secret  string // lets this process in; empty: no client needs one
 	closing sync.Once
 	done    chan struct{}         // closed by Close
-	mended  chan struct{}         // closed when mend has ended
-	room    atomic.Pointer[error] // why there is none; nil: there is
-	full    atomic.Bool           // the disk was full, and JetStream has not been opened anew
-	log     serverLog
-	gates   *gates
+	watcher sync.WaitGroup        // runs watch
+	room    atomic.Pointer[error] // why gates accept nothing; nil: they do
+	full    atomic.Bool           // the disk was full, and JetStream has not been reopened
+
+	outPrefix string // gates publish on it + the public subject; random, so that no client can
+	mu        sync.RWMutex
+	gates     map[string]*gate.Gate // open ones by stream; under mu
 }
 
 // Start starts an embedded bus and waits until it answers.
 func Start(cfg Config) (*Embedded, error) {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Relaxed {
+		cfg.Gates = nil
+	}
+	b := &Embedded{cfg: cfg, log: cfg.Logger, done: make(chan struct{}), outPrefix: "_gate.out." + rand.Text() + ".", gates: map[string]*gate.Gate{}}
 	options := &server.Options{
 		ServerName: serverName, JetStream: true, StoreDir: filepath.Clean(cfg.Dir), SyncAlways: cfg.syncAlways(),
-		// Its own bound would be three quarters of what is free at the start, and
-		// no stream whose bound is more than that could be made. Streams have
-		// bounds of their own, and a disk that is full says so.
+		// The server's own bound would be three quarters of what is free at the start, and
+		// no stream with a larger bound could be created. Streams have bounds of their own.
 		JetStreamMaxStore: maxStore,
 		MaxPayload:        MaxPayload, DontListen: cfg.Listen == "", NoSigs: true, NoLog: true,
 	}
-	b := &Embedded{done: make(chan struct{}), mended: make(chan struct{}), gates: newGates(&cfg)}
 	if cfg.Authenticate != nil {
 		b.secret = rand.Text()
-		options.CustomClientAuthentication = &doorkeeper{secret: b.secret, authenticate: cfg.Authenticate, log: cfg.Logger}
+		options.CustomClientAuthentication = &authenticator{secret: b.secret, find: cfg.Authenticate, log: b.log}
 	}
 	if cfg.Listen != "" {
 		host, port, err := net.SplitHostPort(cfg.Listen)
@@ -106,57 +112,25 @@ func Start(cfg Config) (*Embedded, error) {
 	if b.server, err = server.NewServer(options); err != nil {
 		return nil, fmt.Errorf("bus: %w", err)
 	}
-	if err := b.readyGates(); err != nil {
+	if err := b.prepareGates(); err != nil {
 		return nil, err
 	}
-	b.look(cfg)
-	b.server.SetLoggerV2(&b.log, false, false, false)
+	b.look()
+	log := new(startLog)
+	b.server.SetLoggerV2(log, false, false, false)
 	b.server.Start()
-	go b.mend(cfg)
-	for deadline := time.Now().Add(30 * time.Second); !b.server.ReadyForConnections(250 * time.Millisecond); {
-		if why := b.log.gaveUp(); why != "" || time.Now().After(deadline) {
+	for deadline := time.Now().Add(startWait); !b.server.ReadyForConnections(250 * time.Millisecond); {
+		if why := log.fatal(); why != "" || time.Now().After(deadline) {
 			b.Close()
-			return nil, fmt.Errorf("bus: the embedded NATS server did not start (%s, listen %q): %s", cfg.Dir, cfg.Listen, cmp.Or(why, "no answer within 30 s"))
+			return nil, fmt.Errorf("bus: the embedded NATS server did not start (%s, listen %q): %s", cfg.Dir, cfg.Listen, cmp.Or(why, fmt.Sprintf("no answer within %v", startWait)))
 		}
 	}
+	b.watcher.Go(b.watch)
 	return b, nil
 }
 
-// syncAlways: JetStream syncs each message.
-func (c *Config) syncAlways() bool { return !c.Relaxed && len(c.Gates) == 0 }
-
-// doorkeeper lets clients in by their secret.
-type doorkeeper struct {
-	secret       string
-	authenticate func(string) (User, bool)
-	log          *slog.Logger // may be nil
-}
-
-// Check is called by the server for every client.
-func (d *doorkeeper) Check(c server.ClientAuthentication) bool {
-	o := c.GetOpts()
-	given := cmp.Or(o.Token, o.Password, o.Username)
-	if subtle.ConstantTimeCompare([]byte(given), []byte(d.secret)) == 1 {
-		c.RegisterUser(&server.User{Username: "jianguo"})
-		return true
-	}
-	u, ok := d.authenticate(given)
-	if !ok {
-		if d.log != nil {
-			d.log.Warn("the bus refused a client: it knows no such token", "from", c.RemoteAddress(), "client", o.Name)
-		}
-		return false
-	}
-	user := &server.User{Username: u.Name}
-	if u.Publish != nil || u.Subscribe != nil {
-		user.Permissions = &server.Permissions{Publish: &server.SubjectPermission{Allow: throughGates(u.Publish)}, Subscribe: &server.SubjectPermission{Allow: u.Subscribe}}
-	}
-	c.RegisterUser(user)
-	return true
-}
-
 // Secret lets a client in that may do everything, as long as this bus runs;
-// empty where nobody needs one.
+// empty where no client needs one.
 func (b *Embedded) Secret() string { return b.secret }
 
 // Connect opens a connection that does not leave the process.
@@ -169,8 +143,7 @@ func (b *Embedded) Connect() (*nats.Conn, error) {
 	return nc, nil
 }
 
-// URL is where clients of other processes find the bus; empty if it does not
-// listen.
+// URL is the address for clients of other processes; empty if the bus does not listen.
 func (b *Embedded) URL() string {
 	if b.server.Addr() == nil {
 		return ""
@@ -178,46 +151,16 @@ func (b *Embedded) URL() string {
 	return b.server.ClientURL()
 }
 
-// Full reports whether the disk was too full to write, so that streams may be
-// broken until there is room and they are opened anew. Purging one that has
-// failed to write locks the server up for good (nats-server 2.15). A bus elsewhere
-// (nil) does not say.
+// Full reports whether the disk was too full to write, so that streams may be broken
+// until there is room and they are reopened. To purge a stream whose write has failed
+// blocks the server for good (nats-server 2.15).
 func (b *Embedded) Full() bool { return b != nil && b.full.Load() }
 
 // Close stops the server after its files are closed.
 func (b *Embedded) Close() {
 	b.closing.Do(func() { close(b.done) })
-	<-b.mended
+	b.watcher.Wait()
 	b.closeGates()
 	b.server.Shutdown()
 	b.server.WaitForShutdown()
 }
-
-// ErrRefused says that a bus does not know a client's token, or wants one.
-var ErrRefused = errors.New("the bus refused the token, or wants one")
-
-// Connect connects to a bus elsewhere and checks that it can carry what
-// jianguo sends. A URL may carry the client's token: nats://TOKEN@host:4222.
-func Connect(url string, options ...nats.Option) (*nats.Conn, error) {
-	nc, err := nats.Connect(url, append([]nats.Option{nats.Name("jianguo"), nats.MaxReconnects(-1), nats.Timeout(5 * time.Second)}, options...)...)
-	switch {
-	case errors.Is(err, nats.ErrAuthorization):
-		err = ErrRefused
-	case errors.Is(err, nats.ErrNoServers):
-		err = fmt.Errorf("nobody answers there: is the service running? %w", err)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("bus %s: %w", RedactURL(url), err)
-	}
-	if limit := nc.MaxPayload(); limit < MinPayload {
-		nc.Close()
-		return nil, fmt.Errorf("bus %s: max_payload is %d bytes, items need at least %d: raise max_payload in the server's configuration", RedactURL(url), limit, MinPayload)
-	}
-	moveIn(nc, url)
-	return nc, nil
-}
-
-var credentials = regexp.MustCompile(`//[^@/,]*@`)
-
-// RedactURL leaves the token or password out of the address of a bus.
-func RedactURL(url string) string { return credentials.ReplaceAllString(url, "//") }

@@ -2,10 +2,8 @@ package bus
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"path/filepath"
 	"slices"
@@ -19,57 +17,35 @@ import (
 	"jianguo/bus/gate"
 )
 
-// GatedStream is a stream that a gate stands before.
+// GatedStream is a stream with a gate.
 type GatedStream struct {
 	Name     string
 	Subjects []string // all of the stream's
-	// Always takes messages however little of the disk is free: those that stand
-	// in the way of others.
+	// Always accepts messages however little of the disk is free: for messages that
+	// others have to wait for.
 	Always bool
 }
 
-// GatedStreams are the streams of this package whose messages must be durable when they
-// are acknowledged. VERDICTS is not among them: what it loses is published again.
-func GatedStreams() []GatedStream {
-	return []GatedStream{
-		{Name: StreamItems, Subjects: []string{SubjectPublish, SubjectWithdraw}},
-		{Name: StreamDead, Subjects: deadSubjects, Always: true},
-	}
+// ErrBroken says that a sync has failed: the bus has to be started again.
+var ErrBroken = gate.ErrBroken
+
+// streamDir is the directory that the server keeps a stream in.
+func (b *Embedded) streamDir(stream string) string {
+	return filepath.Join(b.cfg.Dir, server.JetStreamStoreDir, server.DEFAULT_GLOBAL_ACCOUNT, "streams", stream)
 }
 
-// gates are those that stand before streams of a bus.
-type gates struct {
-	streams []GatedStream // none: JetStream syncs, or nobody does
-	out     string        // subject that they publish on, with the public one behind it; nobody else knows it
-	dir     string        // with a directory for each stream
-	log     *slog.Logger
-	fail    func(point string) error
-
-	mu   sync.RWMutex
-	open map[string]*gate.Gate // by stream; under mu
-}
-
-func newGates(cfg *Config) *gates {
-	g := &gates{out: "_gate.out." + rand.Text() + ".", log: cfg.Logger, fail: cfg.Fail, open: map[string]*gate.Gate{},
-		dir: filepath.Join(cfg.Dir, server.JetStreamStoreDir, "$G", "streams")}
-	if !cfg.Relaxed {
-		g.streams = cfg.Gates
-	}
-	return g
-}
-
-// readyGates maps subjects before anybody can publish on them, and repairs what a
+// prepareGates maps subjects before any client can publish on them, and repairs what a
 // failed sync has left.
-func (b *Embedded) readyGates() error {
+func (b *Embedded) prepareGates() error {
 	account := b.server.GlobalAccount()
-	for _, stream := range b.gates.streams {
-		if err := gate.Repair(filepath.Join(b.gates.dir, stream.Name)); err != nil {
+	for _, stream := range b.cfg.Gates {
+		if err := gate.Repair(b.streamDir(stream.Name)); err != nil {
 			return fmt.Errorf("bus: stream %s: %w", stream.Name, err)
 		}
 		for _, s := range stream.Subjects {
-			err := account.AddMapping(b.gates.out+s, numbered(s))
+			err := account.AddMapping(b.outPrefix+s, mappingTarget(s))
 			if err == nil {
-				err = account.AddMapping(s, gate.Prefix+numbered(s))
+				err = account.AddMapping(s, gate.Prefix+mappingTarget(s))
 			}
 			if err != nil {
 				return fmt.Errorf("bus: gate of %s: subject %s: %w", stream.Name, s, err)
@@ -79,16 +55,37 @@ func (b *Embedded) readyGates() error {
 	return nil
 }
 
-// ErrBroken is in the chain of an error of Synced that no waiting will mend: a sync failed.
-var ErrBroken = gate.ErrBroken
+// mappingTarget is a subject as the target of a mapping from itself.
+func mappingTarget(subject string) string {
+	tokens, n := strings.Split(subject, "."), 0
+	for i, t := range tokens {
+		if t == "*" {
+			n++
+			tokens[i] = fmt.Sprintf("{{wildcard(%d)}}", n)
+		}
+	}
+	return strings.Join(tokens, ".")
+}
 
-// Gate opens the gate before a stream that there is now. A bus without gates, relaxed
-// or not, has none to open.
-func (b *Embedded) Gate(ctx context.Context, stream string) error {
-	if b == nil || len(b.gates.streams) == 0 {
+// withGates adds to the subjects that a client may publish on those they are mapped to:
+// the server checks permissions after it has mapped.
+func withGates(publish []string) []string {
+	if publish == nil {
 		return nil
 	}
-	i := slices.IndexFunc(b.gates.streams, func(s GatedStream) bool { return s.Name == stream })
+	all := slices.Clone(publish)
+	for _, s := range publish {
+		all = append(all, gate.Prefix+s)
+	}
+	return all
+}
+
+// Gate opens the gate of a stream, which must exist. A bus without gates has none to open.
+func (b *Embedded) Gate(ctx context.Context, stream string) error {
+	if b == nil || len(b.cfg.Gates) == 0 {
+		return nil
+	}
+	i := slices.IndexFunc(b.cfg.Gates, func(s GatedStream) bool { return s.Name == stream })
 	if i < 0 {
 		return fmt.Errorf("bus: stream %s has no gate", stream)
 	}
@@ -96,23 +93,23 @@ func (b *Embedded) Gate(ctx context.Context, stream string) error {
 		return fmt.Errorf("bus: gate of %s: %w", stream, err)
 	}
 	room := b.hasRoom
-	if b.gates.streams[i].Always {
+	if b.cfg.Gates[i].Always {
 		room = nil
 	}
 	g, err := gate.Open(gate.Config{Dial: func() (net.Conn, error) { return b.server.InProcessConn() }, Secret: b.secret,
-		Stream: stream, Dir: filepath.Join(b.gates.dir, stream), Subjects: b.gates.streams[i].Subjects, Out: b.gates.out,
-		Room: room, Logger: b.gates.log, Fail: b.gates.fail})
+		Stream: stream, Dir: b.streamDir(stream), Subjects: b.cfg.Gates[i].Subjects, Out: b.outPrefix,
+		Room: room, Logger: b.log, Fail: b.cfg.Fail})
 	if err != nil {
 		return fmt.Errorf("bus: %w", err)
 	}
-	b.gates.mu.Lock()
-	defer b.gates.mu.Unlock()
-	b.gates.open[stream] = g
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.gates[stream] = g
 	return nil
 }
 
-// fitForGate is an error where a stream answers before it has written, or writes
-// otherwise than the gate reads.
+// fitForGate is an error where a stream answers before it has written, or where the gate
+// cannot read its files.
 func (b *Embedded) fitForGate(ctx context.Context, name string) error {
 	nc, err := b.Connect()
 	if err != nil {
@@ -143,20 +140,20 @@ func (b *Embedded) hasRoom() error {
 	return nil
 }
 
-// gate is the gate of a stream; nil: it needs none. A nil bus is one elsewhere.
+// gate returns the open gate of a stream; nil: it has none.
 func (b *Embedded) gate(stream string) *gate.Gate {
 	if b == nil {
 		return nil
 	}
-	b.gates.mu.RLock()
-	defer b.gates.mu.RUnlock()
-	return b.gates.open[stream]
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	return b.gates[stream]
 }
 
-// Synced returns once every message of a stream, up to one that a consumer has been
-// given, is as durable as its acknowledgement says. Who makes durable that messages have
-// been dealt with calls it before. A bus that needs no gate, or none at all (nil), has
-// synced what it delivers.
+// Synced returns once every message of a stream, up to one that a consumer has received,
+// is as durable as its acknowledgement promises. A consumer calls it before it makes
+// durable that messages have been dealt with. Where the stream has no gate, it returns at
+// once. The error wraps ErrBroken where no waiting will help.
 func (b *Embedded) Synced(ctx context.Context, stream string, seq uint64) error {
 	if g := b.gate(stream); g != nil {
 		if err := g.Synced(ctx, seq); err != nil {
@@ -167,9 +164,9 @@ func (b *Embedded) Synced(ctx context.Context, stream string, seq uint64) error 
 }
 
 // Purgeable is the sequence up to which, exclusively, messages of a stream may be removed,
-// of those before seq: files as a whole, since one that is written anew is not durable
-// for a moment. 0: none. Files are a quarter of a stream's bound or 8 MB; a stream of
-// less than 16 MiB may be a single one, of which nothing is ever removed.
+// of those before seq; 0: none. Only whole files are removed: one that is rewritten is not
+// durable for a moment. A file holds a quarter of a stream's bound or 8 MB; a stream of
+// less than 16 MiB may be a single file, from which nothing is ever removed.
 func (b *Embedded) Purgeable(stream string, seq uint64) uint64 {
 	if g := b.gate(stream); g != nil {
 		return g.Before(seq)
@@ -177,48 +174,23 @@ func (b *Embedded) Purgeable(stream string, seq uint64) uint64 {
 	return seq
 }
 
-// numbered is a subject as the target of a mapping from itself.
-func numbered(subject string) string {
-	tokens, n := strings.Split(subject, "."), 0
-	for i, t := range tokens {
-		if t == "*" {
-			n++
-			tokens[i] = fmt.Sprintf("{{wildcard(%d)}}", n)
-		}
-	}
-	return strings.Join(tokens, ".")
-}
-
-// throughGates adds to subjects a client may publish on what they are mapped to:
-// the server asks for permission after it has mapped.
-func throughGates(publish []string) []string {
-	if publish == nil {
-		return nil
-	}
-	all := slices.Clone(publish)
-	for _, s := range publish {
-		all = append(all, gate.Prefix+s)
-	}
-	return all
-}
-
 // Collectors returns the metrics of the bus, to be registered once its gates
 // are open.
 func (b *Embedded) Collectors() (all []prometheus.Collector) {
-	b.gates.mu.RLock()
-	defer b.gates.mu.RUnlock()
-	for _, g := range b.gates.open {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	for _, g := range b.gates {
 		all = append(all, g.Collectors()...)
 	}
 	return all
 }
 
-// closeGates lets what came be stored and takes no more.
+// closeGates lets gates store what they have received, and accept no more.
 func (b *Embedded) closeGates() {
-	b.gates.mu.RLock()
-	defer b.gates.mu.RUnlock()
+	b.mu.RLock()
+	defer b.mu.RUnlock()
 	var wg sync.WaitGroup
-	for _, g := range b.gates.open {
+	for _, g := range b.gates {
 		wg.Go(g.Close)
 	}
 	wg.Wait()

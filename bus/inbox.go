@@ -30,8 +30,8 @@ func InboxOfSecret(secret string) string {
 	return AnonymousInbox + "_" + hex.EncodeToString(sum[:8])
 }
 
-// moveIn lets a client of an embedded bus use its own inbox.
-func moveIn(nc *nats.Conn, address string) {
+// useOwnInbox lets a client of an embedded bus use its own inbox.
+func useOwnInbox(nc *nats.Conn, address string) {
 	if nc.ConnectedServerName() != serverName {
 		return // the inbox there is for its operator to say
 	}

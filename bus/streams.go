@@ -31,6 +31,15 @@ const HeaderReply = "Jianguo-Reply"
 // deadSubjects are those of the stream DEAD.
 var deadSubjects = []string{SubjectDead, SubjectDead + ".user.*"}
 
+// GatedStreams are the streams of this package whose messages must be durable when they
+// are acknowledged. VERDICTS is not among them: what it loses is published again.
+func GatedStreams() []GatedStream {
+	return []GatedStream{
+		{Name: StreamItems, Subjects: []string{SubjectPublish, SubjectWithdraw}},
+		{Name: StreamDead, Subjects: deadSubjects, Always: true},
+	}
+}
+
 // StreamsConfig configures the streams of items. The zero value is usable.
 type StreamsConfig struct {
 	Replicas int   // of each stream; 0: 1

@@ -74,58 +74,36 @@ func decodeFields(data []byte) (fields, error) {
 }
 
 // DecodeItem reads a payload of items.publish. Its errors are *FieldError.
-func DecodeItem(data []byte) (*Item, error) {
-	if it, ok := quickItem(data); ok {
-		return it, nil
-	}
-	return decodeItem(data)
-}
-
-func decodeItem(data []byte) (*Item, error) {
-	f, err := decodeFields(data)
-	if err != nil {
-		return nil, err
-	}
-	it := new(Item)
-	if it.ID, err = f.id(true); err != nil {
-		return nil, err
-	}
-	if err := f.document(it); err != nil {
-		return nil, err
-	}
-	return it, nil
-}
+func DecodeItem(data []byte) (*Item, error) { return decodeItem(data, true) }
 
 // DecodeDocument reads an item whose id may be missing: for checks.
-func DecodeDocument(data []byte) (*Item, error) {
+func DecodeDocument(data []byte) (*Item, error) { return decodeItem(data, false) }
+
+func decodeItem(data []byte, wantsID bool) (*Item, error) {
 	f, err := decodeFields(data)
 	if err != nil {
 		return nil, err
 	}
 	it := new(Item)
-	if it.ID, err = f.id(false); err != nil {
+	if it.ID, err = f.id(wantsID); err != nil {
 		return nil, err
 	}
-	return it, f.document(it)
-}
-
-func (f fields) document(it *Item) (err error) {
 	for _, t := range []struct {
 		name string
 		to   *string
 		max  int
 	}{{"title", &it.Title, MaxText}, {"body", &it.Body, MaxText}, {"source", &it.Source, maxMeta}, {"url", &it.URL, maxMeta}} {
 		if *t.to, err = f.text(t.name, t.max); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if it.Revision, err = f.revision(); err != nil {
-		return err
+		return nil, err
 	}
 	if it.Published, err = f.time("published_at"); err != nil {
-		return err
+		return nil, err
 	}
-	return it.Validate()
+	return it, it.Validate()
 }
 
 // Validate checks what is not checked while decoding. Its errors are

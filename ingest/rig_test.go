@@ -39,14 +39,13 @@ const patience = 2 * time.Minute
 
 // rig is a real bus, a real index and the service between them.
 type rig struct {
-	t         testing.TB
-	dir       string
-	bus       *bus.Embedded
-	conn      *nats.Conn
-	js        jetstream.JetStream
-	publisher *bus.Publisher
-	index     *index.Index
-	stop      func() error
+	t     testing.TB
+	dir   string
+	bus   *bus.Embedded
+	conn  *nats.Conn
+	js    jetstream.JetStream
+	index *index.Index
+	stop  func() error
 
 	service *Service
 }
@@ -77,9 +76,6 @@ func startOn(t testing.TB, bc bus.Config, change func(*Config, *index.Config)) *
 		t.Fatal(err)
 	}
 	if r.js, err = jetstream.New(r.conn); err != nil {
-		t.Fatal(err)
-	}
-	if r.publisher, err = bus.NewPublisher(r.conn); err != nil {
 		t.Fatal(err)
 	}
 	cfg := Config{Bus: r.bus, Conn: r.conn, Segmenter: segmenter}
@@ -135,7 +131,7 @@ func (r *rig) trySubmit(subject string, payload any) (*Outcome, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	return Submit(ctx, r.publisher, subject, b)
+	return Submit(ctx, r.js, subject, b)
 }
 
 // eventually waits until something holds.

@@ -3,13 +3,17 @@ package ingest
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"jianguo/bus"
 	"jianguo/index"
 )
 
-// Outcome is what a publisher that set bus.HeaderReply gets.
+// Outcome is the reply to a publisher that set bus.HeaderReply.
 type Outcome struct {
 	Seq     uint64       `json:"seq"`
 	Changed bool         `json:"changed"`         // false: nothing new; Event is the stored verdict
@@ -18,16 +22,33 @@ type Outcome struct {
 	Field   string       `json:"field,omitempty"`
 }
 
+// ErrPending says that the bus has stored an item, but that its outcome did not
+// come in time.
+var ErrPending = errors.New("the item is stored, its verdict did not come in time")
+
 // Submit publishes a payload on subject (bus.SubjectPublish or bus.SubjectWithdraw) and
 // waits for its outcome. When ctx ends after the bus has stored the message, the
-// error wraps bus.ErrPending.
-func Submit(ctx context.Context, p *bus.Publisher, subject string, payload []byte) (*Outcome, error) {
-	reply, err := p.Request(ctx, subject, payload)
+// error wraps ErrPending; after other errors it may be stored or not.
+func Submit(ctx context.Context, js jetstream.JetStream, subject string, payload []byte) (*Outcome, error) {
+	conn := js.Conn()
+	inbox := conn.NewRespInbox()
+	sub, err := conn.SubscribeSync(inbox)
 	if err != nil {
 		return nil, fmt.Errorf("ingest: submit: %w", err)
 	}
+	defer func() { _ = sub.Unsubscribe() }()
+	msg := nats.NewMsg(subject)
+	msg.Header.Set(bus.HeaderReply, inbox)
+	msg.Data = payload
+	if _, err := js.PublishMsg(ctx, msg); err != nil {
+		return nil, fmt.Errorf("ingest: submit: %w", err)
+	}
+	reply, err := sub.NextMsgWithContext(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("ingest: %w: %w", ErrPending, err)
+	}
 	var o Outcome
-	if err := json.Unmarshal(reply, &o); err != nil {
+	if err := json.Unmarshal(reply.Data, &o); err != nil {
 		return nil, fmt.Errorf("ingest: outcome: %w", err)
 	}
 	return &o, nil

@@ -29,7 +29,6 @@ type ingestCmd struct {
 	Rate       float64       `help:"Articles a second while latency is measured; 0: a share of what was reached flat out."`
 	Share      float64       `help:"That share." default:"0.5"`
 	Duration   time.Duration `help:"How long latency is measured, at most: as long as half of the articles last." default:"20s"`
-	Grouped    bool          `help:"While latency is measured, let articles that come while the bus syncs go on together, as the HTTP side does."`
 	Prefill    uint64        `help:"Synthetic items to put into the catalogue first; what an earlier run left in --dir counts."`
 	Durability string        `help:"Of the service that is started: ${enum}." enum:"synced,relaxed" default:"synced"`
 	NoTexts    bool          `help:"Of the service that is started: do not keep bodies."`
@@ -73,7 +72,7 @@ func (c *ingestCmd) Run(co *streams) (err error) {
 		defer s.Stop()
 	}
 	res, err := ingestbench.Run(co.ctx, ingestbench.Options{URL: c.NATS, Items: items, Rate: c.Rate, Share: c.Share, Duration: c.Duration,
-		Grouped: c.Grouped, Progress: co.progress.Stages("bench")})
+		Progress: co.progress.Stages("bench")})
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/nats-io/nats.go/jetstream"
+
 	"jianguo/bus"
 	"jianguo/ingest"
 )
@@ -47,11 +49,11 @@ func TestBackup(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	publisher, err := bus.NewPublisher(conn)
+	js, err := jetstream.New(conn)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o, err := ingest.Submit(t.Context(), publisher, bus.SubjectPublish, []byte(`{"id":""}`)); err != nil || o.Error == "" {
+	if o, err := ingest.Submit(t.Context(), js, bus.SubjectPublish, []byte(`{"id":""}`)); err != nil || o.Error == "" {
 		t.Fatalf("a dead letter: %+v, %v", o, err)
 	}
 	backup(filepath.Join(dir, "quiet")) // no later message moves the last item on

@@ -305,7 +305,7 @@ func (k *killed) end() {
 	if err != nil {
 		k.t.Fatal(err)
 	}
-	publisher, err := bus.NewPublisher(conn)
+	js, err := jetstream.New(conn)
 	if err != nil {
 		k.t.Fatal(err)
 	}
@@ -315,7 +315,7 @@ func (k *killed) end() {
 	if err != nil {
 		k.t.Fatal(err)
 	}
-	if _, err := ingest.Submit(ctx, publisher, bus.SubjectPublish, b); err != nil {
+	if _, err := ingest.Submit(ctx, js, bus.SubjectPublish, b); err != nil {
 		k.hang("the last item: %v", err)
 	}
 	conn.Close()

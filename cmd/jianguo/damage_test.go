@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/nats-io/nats.go/jetstream"
+
 	"jianguo/bus"
 	"jianguo/index"
 	"jianguo/ingest"
@@ -28,7 +30,7 @@ func (k *killed) fill(n int, end syscall.Signal) {
 		k.t.Fatal(err)
 	}
 	defer conn.Close()
-	publisher, err := bus.NewPublisher(conn)
+	js, err := jetstream.New(conn)
 	if err != nil {
 		k.t.Fatal(err)
 	}
@@ -37,7 +39,7 @@ func (k *killed) fill(n int, end syscall.Signal) {
 		if err != nil {
 			k.t.Fatal(err)
 		}
-		if _, err := ingest.Submit(k.t.Context(), publisher, bus.SubjectPublish, b); err != nil {
+		if _, err := ingest.Submit(k.t.Context(), js, bus.SubjectPublish, b); err != nil {
 			k.t.Fatal(err)
 		}
 	}

@@ -54,12 +54,8 @@ func diskFull(t *testing.T, disk string, leave int64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	publisher, err := bus.NewPublisher(conn)
-	if err != nil {
-		t.Fatal(err)
-	}
 	seen := seenOnBus{js: js, conn: conn}
-	submit := func(id string, wait time.Duration) error { return k.submit(ctx, publisher, id, wait) }
+	submit := func(id string, wait time.Duration) error { return k.submit(ctx, js, id, wait) }
 	for i := range 20 {
 		if err := errors.Join(seen.report(ctx, patience), submit(fmt.Sprint("before-", i), patience)); err != nil {
 			t.Fatalf("%v\n%s", err, k.log)
@@ -86,14 +82,14 @@ func diskFull(t *testing.T, disk string, leave int64) {
 }
 
 // submit publishes an item and waits for its verdict.
-func (k *killed) submit(ctx context.Context, publisher *bus.Publisher, id string, wait time.Duration) error {
+func (k *killed) submit(ctx context.Context, js jetstream.JetStream, id string, wait time.Duration) error {
 	b, err := json.Marshal(ingest.Item{ID: id, Body: fmt.Sprintf("编号%s的堤坝今晨完成巡查，抢险队已经撤回驻地休整。", id)})
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	if _, err = ingest.Submit(ctx, publisher, bus.SubjectPublish, b); err == nil {
+	if _, err = ingest.Submit(ctx, js, bus.SubjectPublish, b); err == nil {
 		k.acked[id] = true
 	}
 	return err

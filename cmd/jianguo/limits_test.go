@@ -105,7 +105,7 @@ func TestHostileItems(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	publisher, err := bus.NewPublisher(conn)
+	js, err := jetstream.New(conn)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func TestHostileItems(t *testing.T) {
 		if err != nil || status != h.status || p.Field != h.field || status != 200 && p.Detail == "" {
 			t.Errorf("%s: %d, field %q, want %d, %q: %.200s %v", h.name, status, p.Field, h.status, h.field, answer, err)
 		}
-		o, err := ingest.Submit(ctx, publisher, bus.SubjectPublish, []byte(h.payload))
+		o, err := ingest.Submit(ctx, js, bus.SubjectPublish, []byte(h.payload))
 		if err != nil {
 			t.Fatalf("%s on the bus: %v", h.name, err)
 		}

@@ -22,13 +22,15 @@ const inFlight = 2048
 // Publishing twice is safe: the second delivery changes nothing.
 const outcomeWait = 60 * time.Second
 
+// storeWait is how long the bus may take to store an item before it is published again.
+const storeWait = 10 * time.Second
+
 const publishTries = 3
 
 // publisher publishes items on a bus and waits for the outcome of each.
 type publisher struct {
 	conn   *nats.Conn
 	js     jetstream.JetStream
-	items  *bus.Publisher
 	inbox  string
 	sub    *nats.Subscription
 	done   func(line int, o *ingest.Outcome, err error) // called once for each item, never concurrently
@@ -48,15 +50,11 @@ type submission struct {
 }
 
 func newPublisher(conn *nats.Conn, done func(line int, o *ingest.Outcome, err error)) (*publisher, error) {
-	js, err := jetstream.New(conn)
+	js, err := jetstream.New(conn, jetstream.WithPublishAsyncMaxPending(2*inFlight), jetstream.WithPublishAsyncTimeout(storeWait))
 	if err != nil {
 		return nil, err
 	}
-	toItems, err := bus.NewPublisher(conn)
-	if err != nil {
-		return nil, err
-	}
-	p := &publisher{conn: conn, js: js, items: toItems, inbox: conn.NewInbox() + ".", done: done, window: make(chan struct{}, inFlight), waiting: map[string]*submission{}}
+	p := &publisher{conn: conn, js: js, inbox: conn.NewInbox() + ".", done: done, window: make(chan struct{}, inFlight), waiting: map[string]*submission{}}
 	if p.sub, err = conn.Subscribe(p.inbox+"*", p.outcome); err != nil {
 		return nil, err
 	}
@@ -89,9 +87,15 @@ func (p *publisher) send(token string, s *submission) {
 	msg := nats.NewMsg(bus.SubjectPublish)
 	msg.Header.Set(bus.HeaderReply, p.inbox+token)
 	msg.Data = s.payload
-	stored := p.items.PublishAsync(msg)
+	stored, err := p.js.PublishMsgAsync(msg)
+	if err != nil {
+		p.retry(token, err)
+		return
+	}
 	go func() {
-		if err := <-stored; err != nil {
+		select {
+		case <-stored.Ok():
+		case err := <-stored.Err():
 			p.retry(token, err)
 		}
 	}()

@@ -17,6 +17,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/nats-io/nats.go/jetstream"
+
 	"jianguo/api"
 	"jianguo/api/console"
 	"jianguo/bus"
@@ -101,11 +103,11 @@ func Start(ctx context.Context, cfg Config) (_ *Rig, err error) {
 // Publish sends one item over the bus, waits for its verdict, and for the lists
 // to show it. The error says so where it became a dead letter.
 func (r *Rig) Publish(ctx context.Context, payload []byte) error {
-	publisher, err := bus.NewPublisher(r.Conn)
+	js, err := jetstream.New(r.Conn)
 	if err != nil {
 		return err
 	}
-	o, err := ingest.Submit(ctx, publisher, bus.SubjectPublish, payload)
+	o, err := ingest.Submit(ctx, js, bus.SubjectPublish, payload)
 	if err != nil {
 		return err
 	}
@@ -117,12 +119,12 @@ func (r *Rig) Publish(ctx context.Context, payload []byte) error {
 
 // publish sends the corpus over the bus and waits for the last verdict.
 func (r *Rig) publish(ctx context.Context, corpus []byte) error {
-	publisher, err := bus.NewPublisher(r.Conn)
+	js, err := jetstream.New(r.Conn)
 	if err != nil {
 		return err
 	}
 	return lines(corpus, func(line []byte) error {
-		_, err := ingest.Submit(ctx, publisher, bus.SubjectPublish, line)
+		_, err := ingest.Submit(ctx, js, bus.SubjectPublish, line)
 		return err
 	})
 }

@@ -32,11 +32,7 @@ type Options struct {
 	Rate     float64
 	Share    float64       // 0: 0.5
 	Duration time.Duration // of that; 0: 20 s, and as long as half of the items last
-	// Grouped publishes, while latency is measured, through bus.Publisher: what
-	// comes while the bus syncs goes on together. Without it every article is
-	// published by itself, and the bus syncs as often.
-	Grouped  bool
-	Window   int // articles on their way at once, flat out; 0: 2,048
+	Window   int           // articles on their way at once, flat out; 0: 2,048
 	Progress func(stage string, done, total int64)
 }
 
@@ -66,7 +62,6 @@ type load struct {
 	prefix string // of the ids of this run
 	conn   *nats.Conn
 	js     jetstream.JetStream
-	pub    *bus.Publisher
 
 	mu       sync.Mutex
 	verdicts []time.Time // when the verdict of item i came
@@ -132,9 +127,6 @@ func (l *load) connect() (closeAll func(), err error) {
 	}
 	if err == nil {
 		l.js, err = jetstream.New(l.conn, jetstream.WithPublishAsyncMaxPending(1<<16))
-	}
-	if err == nil {
-		l.pub, err = bus.NewPublisher(l.conn)
 	}
 	if err != nil {
 		closeAll()
@@ -226,7 +218,10 @@ func (l *load) flatOut(ctx context.Context, n int, res *Result) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		stored := l.pub.PublishAsync(m)
+		stored, err := l.publish(m)
+		if err != nil {
+			return fmt.Errorf("bench: article %d: %w", i, err)
+		}
 		go func() {
 			if err := <-stored; err != nil {
 				select {
@@ -312,9 +307,6 @@ func (l *load) steady(ctx context.Context, from, n int, res *Result) error {
 
 // publish hands one article to the bus; its outcome is nil once it is stored.
 func (l *load) publish(m *nats.Msg) (<-chan error, error) {
-	if l.Grouped {
-		return l.pub.PublishAsync(m), nil
-	}
 	future, err := l.js.PublishMsgAsync(m)
 	if err != nil {
 		return nil, err
