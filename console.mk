@@ -7,7 +7,7 @@ SEED ?= $(or $(TMPDIR),/tmp)/jianguo-seed
 .PHONY: screenshots vendor-assets console-seed
 
 screenshots: ## take the pictures of docs/console.md anew, on the sample corpus in headless Chromium
-	go run ./api/console/shots docs/console
+	go run ./internal/consoletest/shots docs/console
 
 vendor-assets: ## fetch htmx from its npm package and hold it against its checksum (SUMS=write: note a new one)
 	dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && cd "$$dir" && npm pack --silent htmx.org@$(HTMX) >/dev/null && \
@@ -15,4 +15,4 @@ vendor-assets: ## fetch htmx from its npm package and hold it against its checks
 	cd $(VENDOR) && $(if $(filter write,$(SUMS)),sha256sum htmx.min.js.gz >SHA256SUMS,sha256sum --check SHA256SUMS)
 
 console-seed: ## fill SEED with a million items, unless it is there, and measure every page on them
-	go run ./api/console/seed -items 1000000 $(SEED)
+	go run ./cmd/jianguo-bench/consoleseed -items 1000000 $(SEED)

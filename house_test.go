@@ -39,11 +39,9 @@ var exceptions = map[string][]string{
 	"internal/fixture": {"bus", "data", "index", "ingest", "segment", "sketch"},
 	// Behind 技术细节 stands the fingerprint as a picture.
 	"api/console": {"simhash"},
-	// Tests and pictures of the console run on the sample, and its speed is
-	// measured on a catalogue made for that.
-	"api/console/rig":   {"data"},
-	"api/console/shots": {"data"},
-	"api/console/seed":  {"data", "simhash", "sketch"},
+	// Tests and pictures of the console run a whole service on the sample.
+	"internal/consoletest":       {"api", "bus", "data", "index", "ingest", "segment"},
+	"internal/consoletest/shots": {"index"},
 }
 
 func TestImportArrows(t *testing.T) {

@@ -20,11 +20,11 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
-	"jianguo/api/console/rig"
 	"jianguo/data"
 	"jianguo/index"
 	"jianguo/index/browse"
 	"jianguo/ingest"
+	"jianguo/internal/consoletest"
 	"jianguo/segment"
 )
 
@@ -65,13 +65,13 @@ func run(m *testing.M) int {
 var tokens = map[string]string{"lin-secret-token-1": "林编辑", "wu-secret-token-22": "吴编辑", "ops-secret-token-3": "ops-qin"}
 
 // start runs a service for one test, and proves its catalogue whole at the end.
-func start(t *testing.T, change ...func(*rig.Config)) *rig.Rig {
+func start(t *testing.T, change ...func(*consoletest.Config)) *consoletest.Service {
 	t.Helper()
-	cfg := rig.Config{Dir: t.TempDir(), Segmenter: segmenter, Tokens: tokens, Backdate: true}
+	cfg := consoletest.Config{Dir: t.TempDir(), Segmenter: segmenter, Tokens: tokens, Backdate: true}
 	for _, f := range change {
 		f(&cfg)
 	}
-	r, err := rig.Start(t.Context(), cfg)
+	r, err := consoletest.Start(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func start(t *testing.T, change ...func(*rig.Config)) *rig.Rig {
 // its console and no request to another host.
 type tab struct {
 	t   *testing.T
-	r   *rig.Rig
+	r   *consoletest.Service
 	ctx context.Context
 
 	mu     sync.Mutex
@@ -101,7 +101,7 @@ type tab struct {
 }
 
 // open opens a tab with cookies of its own.
-func open(t *testing.T, r *rig.Rig, width, height int64) *tab {
+func open(t *testing.T, r *consoletest.Service, width, height int64) *tab {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(chromium, chromedp.WithNewBrowserContext())
 	b := &tab{t: t, r: r, ctx: ctx}
@@ -269,7 +269,7 @@ func (b *tab) key(k string) {
 }
 
 // verdict is the state of an item in the index.
-func verdict(t *testing.T, r *rig.Rig, id string) index.Verdict {
+func verdict(t *testing.T, r *consoletest.Service, id string) index.Verdict {
 	t.Helper()
 	it, err := r.Index.Item(context.Background(), id)
 	if err != nil {
@@ -279,7 +279,7 @@ func verdict(t *testing.T, r *rig.Rig, id string) index.Verdict {
 }
 
 // suspects are the ids in the queue, in its order.
-func suspects(t *testing.T, r *rig.Rig) (ids []string) {
+func suspects(t *testing.T, r *consoletest.Service) (ids []string) {
 	t.Helper()
 	queue, err := r.Browse.Suspects(context.Background(), browse.SuspectQuery{})
 	if err != nil {
@@ -294,7 +294,7 @@ func suspects(t *testing.T, r *rig.Rig) (ids []string) {
 }
 
 // submit publishes an item over the bus and waits for the lists to know it.
-func submit(t *testing.T, r *rig.Rig, item ingest.Item) {
+func submit(t *testing.T, r *consoletest.Service, item ingest.Item) {
 	t.Helper()
 	payload, err := json.Marshal(item)
 	if err != nil {
@@ -306,7 +306,7 @@ func submit(t *testing.T, r *rig.Rig, item ingest.Item) {
 }
 
 // get asks without a browser.
-func get(t *testing.T, r *rig.Rig, path string, cookies ...*http.Cookie) (*http.Response, string) {
+func get(t *testing.T, r *consoletest.Service, path string, cookies ...*http.Cookie) (*http.Response, string) {
 	t.Helper()
 	req, err := http.NewRequest(http.MethodGet, r.URL+path, nil)
 	if err != nil {
@@ -334,7 +334,7 @@ func ask(t *testing.T, req *http.Request, cookies ...*http.Cookie) (*http.Respon
 }
 
 // session signs in without a browser.
-func session(t *testing.T, r *rig.Rig, token string) *http.Cookie {
+func session(t *testing.T, r *consoletest.Service, token string) *http.Cookie {
 	t.Helper()
 	req, err := http.NewRequest(http.MethodPost, r.URL+"/console/signin", strings.NewReader(url.Values{"token": {token}}.Encode()))
 	if err != nil {

@@ -9,13 +9,13 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"jianguo/api/console/rig"
 	"jianguo/index"
 	"jianguo/ingest"
+	"jianguo/internal/consoletest"
 )
 
 // onTheBus lets the sample arrive now, the way items do.
-func onTheBus(c *rig.Config) { c.Backdate = false }
+func onTheBus(c *consoletest.Config) { c.Backdate = false }
 
 func itoa(n uint32) string { return strconv.FormatUint(uint64(n), 10) }
 
@@ -37,7 +37,7 @@ func (b *tab) undo(id, badge string) {
 	b.seen("article .badge."+badge, "")
 }
 
-func titleOf(t *testing.T, r *rig.Rig, id string) string {
+func titleOf(t *testing.T, r *consoletest.Service, id string) string {
 	t.Helper()
 	it, err := r.Index.Item(t.Context(), id)
 	if err != nil {
@@ -76,7 +76,7 @@ func TestComplaint(t *testing.T) {
 const pickTwo = `[...document.querySelectorAll("tbody input[type=checkbox]")].slice(0, 2).forEach(e => e.click())`
 
 // released are those of some items that are unique.
-func released(t *testing.T, r *rig.Rig, ids []string) (list []string) {
+func released(t *testing.T, r *consoletest.Service, ids []string) (list []string) {
 	t.Helper()
 	for _, id := range ids {
 		if verdict(t, r, id) == index.Unique {
@@ -388,7 +388,7 @@ func TestDeadLetter(t *testing.T) {
 }
 
 // roundUps publishes an article and longer ones that have it in them.
-func roundUps(t *testing.T, r *rig.Rig, n int) (ids []string) {
+func roundUps(t *testing.T, r *consoletest.Service, n int) (ids []string) {
 	t.Helper()
 	it, err := r.Index.Item(t.Context(), "fishpond")
 	if err != nil {

@@ -8,12 +8,12 @@ import (
 	"testing"
 
 	"jianguo/api/console"
-	"jianguo/api/console/rig"
 	"jianguo/index"
+	"jianguo/internal/consoletest"
 )
 
 // asked is a request with headers that a proxy, or somebody else, has set.
-func asked(t *testing.T, r *rig.Rig, method, path string, form url.Values, headers ...string) (*http.Response, string) {
+func asked(t *testing.T, r *consoletest.Service, method, path string, form url.Values, headers ...string) (*http.Response, string) {
 	t.Helper()
 	req, err := http.NewRequest(method, r.URL+path, strings.NewReader(form.Encode()))
 	if err != nil {
@@ -31,7 +31,7 @@ func asked(t *testing.T, r *rig.Rig, method, path string, form url.Values, heade
 // TestProxy: the proxy's header signs in, with the role it gives; nothing that
 // only looks like it does.
 func TestProxy(t *testing.T) {
-	r := start(t, func(c *rig.Config) {
+	r := start(t, func(c *consoletest.Config) {
 		c.Tokens = nil
 		c.Console = func(cc *console.Config) { cc.Header, cc.RoleHeader = "X-Editor", "X-Editor-Role" }
 	})
@@ -97,7 +97,7 @@ func TestProxy(t *testing.T) {
 // TestProxyElsewhere: only the addresses that were given are believed.
 func TestProxyElsewhere(t *testing.T) {
 	for network, want := range map[string]bool{"10.0.0.0/8": false, "127.0.0.2/32": false, "::1/128": false, "127.0.0.1/32": true} {
-		r := start(t, func(c *rig.Config) {
+		r := start(t, func(c *consoletest.Config) {
 			c.Console = func(cc *console.Config) {
 				cc.Header, cc.Proxies = "X-Editor", []netip.Prefix{netip.MustParsePrefix(network)}
 			}

@@ -2,7 +2,7 @@
 // the sample corpus, lets three invented editors work on it for a while, and
 // photographs every page in headless Chromium.
 //
-//	go run ./api/console/shots docs/console
+//	go run ./internal/consoletest/shots docs/console
 package main
 
 import (
@@ -17,8 +17,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"jianguo/api/console/rig"
 	"jianguo/index"
+	"jianguo/internal/consoletest"
 )
 
 // shot is one picture.
@@ -84,7 +84,7 @@ func run(ctx context.Context, out string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	r, err := rig.Start(ctx, rig.Config{Dir: filepath.Join(dir, "data"), Backdate: true})
+	r, err := consoletest.Start(ctx, consoletest.Config{Dir: filepath.Join(dir, "data"), Backdate: true})
 	if err != nil {
 		return err
 	}
@@ -141,7 +141,7 @@ func take(tab context.Context, url, out string, s shot) error {
 }
 
 // work makes a few weeks of editors' work.
-func work(ctx context.Context, r *rig.Rig) error {
+func work(ctx context.Context, r *consoletest.Service) error {
 	ago := func(d time.Duration) time.Time { return r.Now.Add(-d) }
 	for _, d := range []index.DecisionRequest{
 		{Kind: index.Release, Item: "fishpond-reword", By: "林编辑", Reason: "作者本人授权修订稿", At: ago(26 * time.Hour)},

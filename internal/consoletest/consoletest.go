@@ -1,7 +1,7 @@
-// Package rig runs a whole service on the sample corpus, for the console's
-// tests and pictures: the parts of ingest/rig, and the HTTP side with the console
-// on a loopback port.
-package rig
+// Package consoletest runs a whole service on the sample corpus, for the
+// console's tests and pictures: the ingest path of package fixture, and the HTTP
+// side with the console on a loopback port.
+package consoletest
 
 import (
 	"bufio"
@@ -30,26 +30,26 @@ import (
 	"jianguo/segment"
 )
 
-// Config configures a Rig. Dir is required.
+// Config configures a Service. Dir is required.
 type Config struct {
 	Dir       string
 	Segmenter *segment.Segmenter // nil: one of the shipped tables
-	// Backdate lets the sample arrive when it was published, straight into the
-	// index, and sets the clock to the end of it; else it comes over the bus,
-	// now.
+	// Backdate adds the sample to the index as if each article had arrived when it
+	// was published, and sets the clock to the end of it; else the sample is
+	// published on the bus now.
 	Backdate bool
 	// Corpus is lines of items; nil: the sample.
 	Corpus []byte
-	// Tokens maps tokens to names; all are editors', those of names that begin
-	// with "ops" operators'. nil: everybody is let in.
+	// Tokens maps tokens to names. A name that begins with "ops" is an operator's,
+	// any other an editor's. nil: no token is needed.
 	Tokens map[string]string
 	// Console changes the console's configuration; nil: nothing.
 	Console func(*console.Config)
 	Logger  *slog.Logger
 }
 
-// Rig is a running service.
-type Rig struct {
+// Service is a running service.
+type Service struct {
 	*fixture.Pipeline
 	URL    string
 	Browse *browse.Model
@@ -59,8 +59,8 @@ type Rig struct {
 }
 
 // Start starts a service and returns when every item has its verdict.
-func Start(ctx context.Context, cfg Config) (_ *Rig, err error) {
-	r := new(Rig)
+func Start(ctx context.Context, cfg Config) (_ *Service, err error) {
+	r := new(Service)
 	if r.Pipeline, err = fixture.Open(ctx, fixture.Config{Dir: cfg.Dir, Segmenter: cfg.Segmenter,
 		Index: func(c *index.Config) {
 			p := index.DefaultPolicy()
@@ -102,7 +102,7 @@ func Start(ctx context.Context, cfg Config) (_ *Rig, err error) {
 
 // Publish sends one item over the bus, waits for its verdict, and for the lists
 // to show it. The error says so where it became a dead letter.
-func (r *Rig) Publish(ctx context.Context, payload []byte) error {
+func (r *Service) Publish(ctx context.Context, payload []byte) error {
 	js, err := jetstream.New(r.Conn)
 	if err != nil {
 		return err
@@ -118,7 +118,7 @@ func (r *Rig) Publish(ctx context.Context, payload []byte) error {
 }
 
 // publish sends the corpus over the bus and waits for the last verdict.
-func (r *Rig) publish(ctx context.Context, corpus []byte) error {
+func (r *Service) publish(ctx context.Context, corpus []byte) error {
 	js, err := jetstream.New(r.Conn)
 	if err != nil {
 		return err
@@ -130,7 +130,7 @@ func (r *Rig) publish(ctx context.Context, corpus []byte) error {
 }
 
 // backdate adds the corpus as if it had arrived when it was published.
-func (r *Rig) backdate(ctx context.Context, corpus []byte) error {
+func (r *Service) backdate(ctx context.Context, corpus []byte) error {
 	var text segment.Text
 	var seq uint64
 	at := time.Time{}
@@ -163,7 +163,7 @@ func lines(corpus []byte, f func([]byte) error) error {
 	return sc.Err()
 }
 
-func (r *Rig) serve(cfg Config) error {
+func (r *Service) serve(cfg Config) error {
 	began := time.Now()
 	cc := console.Config{Index: r.Index, Browse: r.Browse, Segmenter: r.Segmenter, Ingest: r.Ingest, Conn: r.Conn, Dir: cfg.Dir, Logger: cfg.Logger, Version: "sample",
 		Now: func() time.Time {

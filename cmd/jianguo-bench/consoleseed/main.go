@@ -2,7 +2,7 @@
 // them copies in stories of all sizes, and measures how long the server takes
 // for each page of the console on it.
 //
-//	go run ./api/console/seed -items 1000000 DIR
+//	go run ./cmd/jianguo-bench/consoleseed -items 1000000 DIR
 //
 // An existing directory is measured as it is. The items have texts and
 // headlines made of common words; their fingerprints are drawn, not computed,
