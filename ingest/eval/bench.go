@@ -1,3 +1,24 @@
+// Package eval measures detection quality, on any corpus and any labels.
+//
+// A Bench feeds documents through a real index, in order of arrival, into a
+// temporary catalogue. It then reports
+//
+//   - Pairs: the verdict on the later article of each labelled pair against the earlier
+//     one, as if no other copy existed. The search of the service has to find the
+//     earlier one among the whole corpus; if the feed rejected it, it is indexed for
+//     the purpose.
+//   - Edits: the same for articles and edited versions of them, by kind of edit,
+//     strength and length.
+//   - Corpus: what the feed rejected or held for editors, compared with exact
+//     resemblance of the texts.
+//   - Sweep: the effect of moving each threshold.
+//
+// The textbook rule (Hamming distance, also beyond what the index searches) and MinHash
+// LSH (Broder 1997; Indyk & Motwani 1998) are measured in the same run, on the same
+// normal form.
+//
+// Everything random follows from a seed: the same corpus, policy and seed give the same
+// figures. The whole corpus is held in memory, about 3 kB an item.
 package eval
 
 import (
@@ -7,7 +28,6 @@ import (
 	"os"
 	"runtime"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -15,6 +35,7 @@ import (
 	"jianguo/index"
 	"jianguo/ingest"
 	"jianguo/segment"
+	"jianguo/simhash"
 	"jianguo/sketch"
 )
 
@@ -22,38 +43,43 @@ import (
 type Config struct {
 	Segmenter *segment.Segmenter
 	Policy    *index.Policy // nil: index.DefaultPolicy
-	Dir       string        // where the throw-away catalogue is made; empty: the system's place for temporary files
+	Dir       string        // parent of the temporary catalogue; empty: the system's directory for temporary files
 	ByTime    bool          // items arrive in the order of published_at, and at that time, instead of in the order given
 	NoTexts   bool          // keep no texts: judge on sketches alone
 	Workers   int           // 0: one a processor
-	// Progress is told how far a stage has come; nil: nobody asks.
+	// Progress reports how much of a stage is done; may be nil.
 	Progress func(stage string, done, total int64)
 }
 
-// Bench is a corpus that has been fed through a real index. It is used by one
-// goroutine.
+// Bench is a corpus that has been fed through a real index. It is for one goroutine.
 type Bench struct {
 	cfg      Config
 	policy   index.Policy
 	items    []*ingest.Item // in order of arrival
 	arrived  []time.Time
+	features []features    // of each item
 	events   []index.Event // of each item's arrival
 	position map[string]int
 	dropped  int
 	dir      string
 	index    *index.Index
 	trial    *index.Trial
-	stood    map[string]uint32 // ids that stand for themselves in the trial, and their ordinals
+	ordinals map[string]uint32 // of items that are exemplars in the trial, by id
 	feeding  time.Duration
-	texts    [batchSize]segment.Text // of the batch that is being fed
 }
 
-// batchSize is how many items the bench adds in one transaction.
+// features are what rules other than ours compare.
+type features struct {
+	print simhash.Print
+	exact [16]byte
+	blank bool
+}
+
+// batchSize is the number of items in one transaction.
 const batchSize = 256
 
-// Feed gives every item its verdict, in order, in a catalogue of its own.
-// Of items with the same id only the first is taken. The caller closes the
-// Bench.
+// Feed gives every item its verdict, in order, in a catalogue of its own. Of items with
+// the same id only the first is used. The caller closes the Bench.
 func Feed(ctx context.Context, cfg Config, items []*ingest.Item) (_ *Bench, err error) {
 	if cfg.Progress == nil {
 		cfg.Progress = func(string, int64, int64) {}
@@ -61,7 +87,7 @@ func Feed(ctx context.Context, cfg Config, items []*ingest.Item) (_ *Bench, err 
 	if cfg.Workers < 1 {
 		cfg.Workers = runtime.GOMAXPROCS(0)
 	}
-	b := &Bench{cfg: cfg, policy: index.DefaultPolicy(), position: make(map[string]int, len(items)), stood: map[string]uint32{}}
+	b := &Bench{cfg: cfg, policy: index.DefaultPolicy(), position: make(map[string]int, len(items)), ordinals: map[string]uint32{}}
 	if cfg.Policy != nil {
 		b.policy = *cfg.Policy
 	}
@@ -91,7 +117,8 @@ func Feed(ctx context.Context, cfg Config, items []*ingest.Item) (_ *Bench, err 
 	return b, nil
 }
 
-// normal makes the normal form of a kept text; nil where none are kept.
+// normal returns the function that makes the normal form of a kept text; nil if no
+// texts are kept.
 func (b *Bench) normal() func(title, body string) sketch.Input {
 	if b.cfg.NoTexts {
 		return nil
@@ -114,11 +141,17 @@ func (b *Bench) arrange(items []*ingest.Item) {
 		b.items = append(b.items, it)
 	}
 	if b.cfg.ByTime {
+		published := func(it *ingest.Item) (t time.Time) {
+			if it.Published != nil {
+				t = *it.Published
+			}
+			return t
+		}
 		slices.SortStableFunc(b.items, func(x, y *ingest.Item) int { return published(x).Compare(published(y)) })
 	}
-	// Without times of their own, items come a second apart and end now.
+	// Items without times come a second apart and end now.
 	clock := time.Now().Add(-time.Duration(len(b.items)) * time.Second).Truncate(time.Second)
-	b.arrived = make([]time.Time, len(b.items))
+	b.arrived, b.features = make([]time.Time, len(b.items)), make([]features, len(b.items))
 	for i, it := range b.items {
 		b.position[it.ID] = i
 		clock = clock.Add(time.Second)
@@ -134,27 +167,18 @@ func (b *Bench) prepare(it *ingest.Item) *index.Article {
 	return ingest.Prepare(b.cfg.Segmenter, new(segment.Text), it)
 }
 
-func published(it *ingest.Item) time.Time {
-	if it.Published == nil {
-		return time.Time{}
-	}
-	return *it.Published
-}
-
 // feed prepares a batch with all workers and adds it.
 func (b *Bench) feed(ctx context.Context, from, to int) error {
 	mutations := make([]index.Mutation, to-from)
-	err := parallel(b.cfg.Workers, to-from, func(i int) error {
-		it := b.items[from+i]
-		a := ingest.Prepare(b.cfg.Segmenter, &b.texts[i], it)
+	err := b.parallel(to-from, func(k int) error {
+		i := from + k
+		a := b.prepare(b.items[i])
+		b.features[i] = features{a.Print, a.Exact, a.Blank}
 		if !b.cfg.NoTexts {
-			a.Packed = index.PackText(it.Body)
+			a.Packed = index.PackText(b.items[i].Body)
 		}
-		if err := b.index.Preview(ctx, a, b.arrived[from+i]); err != nil {
-			return err
-		}
-		mutations[i] = index.Mutation{Seq: uint64(from + i + 1), At: b.arrived[from+i], Article: a}
-		return nil
+		mutations[k] = index.Mutation{Seq: uint64(i + 1), At: b.arrived[i], Article: a}
+		return b.index.Preview(ctx, a, b.arrived[i])
 	})
 	if err != nil {
 		return err
@@ -169,19 +193,12 @@ func (b *Bench) feed(ctx context.Context, from, to int) error {
 	return nil
 }
 
-// parallel calls f with 0 … n-1, in no order, from several goroutines.
-func parallel(workers, n int, f func(i int) error) error {
-	var next atomic.Int64
+// parallel calls f with 0 … n-1, in no order, from all workers.
+func (b *Bench) parallel(n int, f func(i int) error) error {
 	var g errgroup.Group
-	for range min(workers, n) {
-		g.Go(func() error {
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				if err := f(i); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+	g.SetLimit(b.cfg.Workers)
+	for i := range n {
+		g.Go(func() error { return f(i) })
 	}
 	return g.Wait()
 }
@@ -195,7 +212,7 @@ func (b *Bench) Close() error {
 	return errors.Join(err, os.RemoveAll(b.dir))
 }
 
-// Event returns the verdict an item got when it arrived.
+// Event returns the verdict that an item got when it arrived.
 func (b *Bench) Event(id string) (index.Event, bool) {
 	i, ok := b.position[id]
 	if !ok {
@@ -204,7 +221,7 @@ func (b *Bench) Event(id string) (index.Event, bool) {
 	return b.events[i], true
 }
 
-// item returns an item of the corpus, and where in the feed it stands.
+// item returns an item of the corpus and its position in the feed.
 func (b *Bench) item(id string) (*ingest.Item, int, error) {
 	i, ok := b.position[id]
 	if !ok {
@@ -213,29 +230,28 @@ func (b *Bench) item(id string) (*ingest.Item, int, error) {
 	return b.items[i], i, nil
 }
 
-// judge judges a later item against an earlier one of the corpus alone.
+// judge judges a later item against one earlier item of the corpus.
 func (b *Bench) judge(ctx context.Context, later *index.Article, earlier string, at time.Time) (index.Measured, error) {
-	ordinal, err := b.stand(ctx, earlier)
+	ordinal, err := b.exemplar(ctx, earlier)
 	if err != nil {
 		return index.Measured{}, err
 	}
 	return b.trial.Pair(ctx, later, at, ordinal)
 }
 
-// stand lets an item stand for itself, and returns its ordinal.
-func (b *Bench) stand(ctx context.Context, id string) (uint32, error) {
-	if ordinal, ok := b.stood[id]; ok {
+// exemplar makes an item an exemplar of the trial and returns its ordinal.
+func (b *Bench) exemplar(ctx context.Context, id string) (uint32, error) {
+	if ordinal, ok := b.ordinals[id]; ok {
 		return ordinal, nil
 	}
 	ordinal, err := b.trial.Stand(ctx, id)
-	if err != nil {
-		return 0, err
+	if err == nil {
+		b.ordinals[id] = ordinal
 	}
-	b.stood[id] = ordinal
-	return ordinal, nil
+	return ordinal, err
 }
 
-// Setting is what a result was measured with, printed with each.
+// Setting is what a result was measured with.
 type Setting struct {
 	Items      int          `json:"items"`
 	Dropped    int          `json:"same_id_dropped,omitempty"`

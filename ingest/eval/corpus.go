@@ -14,13 +14,12 @@ import (
 	"jianguo/segment"
 )
 
-// Link is an item that a rule tied to an earlier one, and how alike the two
-// are by brute force on their normal forms.
+// Link is an item that a rule links to an earlier one, with their exact resemblance.
 type Link struct {
 	ID          string        `json:"id"`
 	Of          string        `json:"of"`
 	Verdict     index.Verdict `json:"verdict"`
-	By          string        `json:"by,omitempty"` // how the earlier one was found, or the rule that rejects
+	By          string        `json:"by,omitempty"` // how the earlier one was found, or the rule
 	Reason      string        `json:"reason,omitempty"`
 	Jaccard     float64       `json:"jaccard"`      // of 5-character shingles
 	WordJaccard float64       `json:"word_jaccard"` // of 3-word shingles
@@ -29,19 +28,14 @@ type Link struct {
 	Heads       [2]string     `json:"heads"` // of the earlier and the later, for people
 }
 
-// Alike below this, by both resemblances, are strangers, unless one contains
-// a good part of the other.
-const (
-	strangerResemblance = .2
-	strangerContainment = .3
-)
+// unlike reports that both resemblances are low.
+func (l *Link) unlike() bool { return max(l.Jaccard, l.WordJaccard) < .2 }
 
-// Stranger reports whether nothing in the texts ties them together.
-func (l *Link) Stranger() bool {
-	return l.Jaccard < strangerResemblance && l.WordJaccard < strangerResemblance && l.Containment < strangerContainment
-}
+// Unrelated reports that the texts have nothing in common: neither do they resemble
+// each other, nor does one contain a good part of the other.
+func (l *Link) Unrelated() bool { return l.unlike() && l.Containment < .3 }
 
-// FeedReport is what a rule did with a whole corpus, fed in order.
+// FeedReport sums up a rule on a whole corpus, fed in order.
 type FeedReport struct {
 	Rule      string `json:"rule"`
 	Items     int    `json:"items"`
@@ -49,11 +43,11 @@ type FeedReport struct {
 	Suspect   int    `json:"suspect"`
 	Series    int    `json:"series"` // of the unique
 	Unique    int    `json:"unique"`
-	// Resemblances counts the rejections by exact Jaccard of 5-character
-	// shingles, in the bands of resemblanceNames.
+	// Resemblances counts the rejections by exact Jaccard of 5-character shingles, in
+	// the bands of resemblanceNames.
 	Resemblances []int `json:"rejected_by_resemblance"`
-	// Unlike are the rejections with both resemblances below .2; Strangers
-	// those of them that have no part in common either. This must be empty.
+	// Unlike are the rejections with both resemblances below .2; Strangers are those of
+	// them that have no part in common either, of which there must be none.
 	Unlike    []Link `json:"rejected_below_.2"`
 	Strangers []Link `json:"strangers_rejected"`
 	// UnlikeSuspects counts the suspects with both resemblances below .2.
@@ -67,23 +61,19 @@ var (
 	resemblanceNames = []string{"J < .2", ".2–.5", ".5–.7", ".7–.85", "≥ .85"}
 )
 
-// Corpus reports what each rule does with the whole corpus; ours is what the
-// feed gave. Of each verdict, `samples` are kept for reading, chosen by seed.
+// Corpus reports each rule on the whole corpus; ours is the result of the feed. Of each
+// verdict, `samples` are drawn for reading by seed.
 func (b *Bench) Corpus(rules []Rule, samples int, seed uint64) ([]FeedReport, error) {
 	var out []FeedReport
-	var c *texts
 	for _, rule := range rules {
-		if rule.pairs {
+		if rule.pairsOnly {
 			continue
 		}
 		var links []Link
 		if rule.feed == nil {
 			links = b.links()
 		} else {
-			if c == nil {
-				c = b.others()
-			}
-			for i, of := range rule.feed(c) {
+			for i, of := range rule.feed(b) {
 				if of >= 0 {
 					links = append(links, Link{ID: b.items[i].ID, Of: b.items[of].ID, Verdict: index.Duplicate, By: rule.Name})
 				}
@@ -97,7 +87,7 @@ func (b *Bench) Corpus(rules []Rule, samples int, seed uint64) ([]FeedReport, er
 	return out, nil
 }
 
-// links are the items that our feed tied to an earlier one.
+// links are the items that our feed linked to an earlier one.
 func (b *Bench) links() []Link {
 	var out []Link
 	for i := range b.events {
@@ -114,12 +104,12 @@ func (b *Bench) links() []Link {
 	return out
 }
 
-// compare fills in how alike the texts are.
+// compare computes the exact resemblance of each link.
 func (b *Bench) compare(what string, links []Link) error {
 	done := 0
 	const batch = 1024
 	for part := range slices.Chunk(links, batch) {
-		err := parallel(b.cfg.Workers, len(part), func(i int) error {
+		err := b.parallel(len(part), func(i int) error {
 			l := &part[i]
 			var sets, words [2]Set
 			for side, id := range [2]string{l.Of, l.ID} {
@@ -151,7 +141,6 @@ func (b *Bench) sum(rule string, links []Link, samples int, seed uint64) FeedRep
 		if l.Reason != "" {
 			r.Reasons[l.Verdict.String()+" "+l.Reason]++
 		}
-		unlike := max(l.Jaccard, l.WordJaccard) < strangerResemblance
 		switch l.Verdict {
 		case index.Duplicate:
 			r.Duplicate++
@@ -160,15 +149,15 @@ func (b *Bench) sum(rule string, links []Link, samples int, seed uint64) FeedRep
 				band++
 			}
 			r.Resemblances[band]++
-			if unlike {
+			if l.unlike() {
 				r.Unlike = append(r.Unlike, *l)
 			}
-			if l.Stranger() {
+			if l.Unrelated() {
 				r.Strangers = append(r.Strangers, *l)
 			}
 		case index.Suspect:
 			r.Suspect++
-			if unlike {
+			if l.unlike() {
 				r.UnlikeSuspects++
 			}
 		default:
@@ -195,8 +184,7 @@ func drawLinks(links []Link, n int, seed uint64) []Link {
 	return out
 }
 
-// PrintCorpus writes the table, the reasons, every stranger that was rejected,
-// and the samples.
+// PrintCorpus writes the tables, the reasons, rejected strangers, and the samples.
 func PrintCorpus(w io.Writer, reports []FeedReport) {
 	fmt.Fprintln(w, "\nThe whole corpus, fed in order")
 	var t table
@@ -209,13 +197,13 @@ func PrintCorpus(w io.Writer, reports []FeedReport) {
 	t.print(w)
 	fmt.Fprintln(w, "\nThe rejected, by exact Jaccard J of 5-character shingles with what they were rejected for")
 	t = table{}
-	t.row(append([]string{""}, resemblanceNames...)...)
+	t.row("", resemblanceNames...)
 	for _, r := range reports {
-		cells := []string{r.Rule}
+		var cells []string
 		for _, n := range r.Resemblances {
 			cells = append(cells, counted(n, r.Duplicate))
 		}
-		t.row(cells...)
+		t.row(r.Rule, cells...)
 	}
 	t.print(w)
 	for i := range reports {
@@ -253,10 +241,7 @@ func (l *Link) print(w io.Writer) {
 	}
 	fmt.Fprintf(w, "  %s by %s %s: %s | %s\n    J %.3f, words %.3f, containment %.3f", verdict, l.By, l.Reason, l.Of, l.ID, l.Jaccard, l.WordJaccard, l.Containment)
 	if f := l.Facts; f != nil && f.Numbers > 0 {
-		fmt.Fprintf(w, ", %d of %d figures shared", f.Shared, f.Numbers)
-		if len(f.Conflict) > 0 {
-			fmt.Fprintf(w, ", against each other: %s", strings.Join(f.Conflict, "; "))
-		}
+		fmt.Fprint(w, figures(f))
 	}
 	fmt.Fprintf(w, "\n    %s\n    %s\n", l.Heads[0], l.Heads[1])
 }

@@ -40,7 +40,6 @@ func (b *Bench) Edits(ctx context.Context, variants map[rune]rune, perLength int
 	}
 	drawn := b.draw(perLength, seed)
 	e := newEditor(&b.cfg, b.items, seed, variants)
-	l := NewMinHash(minHashSettings[0])
 	var out []EditResult
 	total := 0
 	edits := Edits()
@@ -49,7 +48,7 @@ func (b *Bench) Edits(ctx context.Context, variants map[rune]rune, perLength int
 	}
 	for _, d := range edits {
 		for _, strength := range d.Strengths {
-			results, err := b.edit(ctx, e, l, d, strength, drawn)
+			results, err := b.edit(ctx, e, d, strength, drawn)
 			if err != nil {
 				return nil, err
 			}
@@ -75,7 +74,6 @@ const shortest = 20
 func (b *Bench) draw(perLength int, seed uint64) []original {
 	rng := rand.New(rand.NewPCG(seed, 3))
 	count := map[string]int{}
-	l := NewMinHash(minHashSettings[0])
 	var out []original
 	for tries, i := range rng.Perm(len(b.items)) {
 		if len(out) == perLength*len(lengthNames) || tries > 50*perLength*len(lengthNames) {
@@ -91,12 +89,12 @@ func (b *Bench) draw(perLength int, seed uint64) []original {
 			continue
 		}
 		count[bucket]++
-		out = append(out, original{b.items[i], a, bucket, l.Sign(content(a))})
+		out = append(out, original{b.items[i], a, bucket, Sign(content(a))})
 	}
 	return out
 }
 
-func (b *Bench) edit(ctx context.Context, e *editor, l *MinHash, d Edit, strength float64, drawn []original) ([]EditResult, error) {
+func (b *Bench) edit(ctx context.Context, e *editor, d Edit, strength float64, drawn []original) ([]EditResult, error) {
 	byLength := map[string]*EditResult{}
 	at := b.arrived[len(b.arrived)-1].Add(time.Second)
 	for i := range drawn {
@@ -117,7 +115,7 @@ func (b *Bench) edit(ctx context.Context, e *editor, l *MinHash, d Edit, strengt
 			r = &EditResult{Edit: d.Name, Form: d.Form, Strength: strength, Unit: d.Unit, Length: o.bucket}
 			byLength[o.bucket] = r
 		}
-		r.Tally.add(&Judged{Verdict: m.Verdict, Series: m.Series, Met: m.Met})
+		r.Tally.add(m.Verdict, m.Series, len(m.Met) > 0)
 		bits := distance(a, o.article)
 		r.bits = append(r.bits, bits)
 		if bits <= 3 {
@@ -126,7 +124,7 @@ func (b *Bench) edit(ctx context.Context, e *editor, l *MinHash, d Edit, strengt
 		if bits == 0 {
 			r.ZeroBits++
 		}
-		if l.Meet(l.Sign(content(a)), o.sign) {
+		if minHashes[0].Meet(Sign(content(a)), o.sign) {
 			r.MinHash++
 		}
 	}
@@ -146,13 +144,13 @@ func (b *Bench) edit(ctx context.Context, e *editor, l *MinHash, d Edit, strengt
 func PrintEdits(w io.Writer, results []EditResult) {
 	fmt.Fprintln(w, "\nEdited articles, judged against the original; by length: share that is a duplicate")
 	var t table
-	t.row(append([]string{"", "texts", "duplicate", "suspect", "not met", "hamming ≤ 3", "minhash 0.5", "same bits", "median bits"}, lengthNames...)...)
+	t.row("", append([]string{"texts", "duplicate", "suspect", "not met", "hamming ≤ 3", "minhash 0.5", "same bits", "median bits"}, lengthNames...)...)
 	for from := 0; from < len(results); {
 		to := from
 		for to < len(results) && results[to].Edit == results[from].Edit && results[to].Strength == results[from].Strength {
 			to++
 		}
-		t.row(editRow(results[from:to])...)
+		t.row(editName(&results[from]), editRow(results[from:to])...)
 		from = to
 	}
 	t.print(w)
@@ -179,15 +177,18 @@ func editRow(rows []EditResult) []string {
 		sum.ZeroBits += r.ZeroBits
 		bits += r.MedianBits * r.Pairs
 	}
-	name := rows[0].Edit
-	switch s := rows[0].Strength; {
-	case s == 1 && rows[0].Unit == "":
-	case rows[0].Unit == "sentences":
-		name += fmt.Sprintf(" %g %s", s, rows[0].Unit)
-	default:
-		name += fmt.Sprintf(" %g %% %s", 100*s, rows[0].Unit)
-	}
 	of := func(n int) string { return percent(share(n, sum.Pairs), sum.Pairs) }
-	return append([]string{name, strconv.Itoa(sum.Pairs), of(sum.Duplicate), of(sum.Suspect), of(sum.Unmet), of(sum.Hamming), of(sum.MinHash),
+	return append([]string{strconv.Itoa(sum.Pairs), of(sum.Duplicate), of(sum.Suspect), of(sum.Unmet), of(sum.Hamming), of(sum.MinHash),
 		of(sum.ZeroBits), strconv.Itoa(bits / max(1, sum.Pairs))}, lengths...)
+}
+
+// editName is the kind and strength of an edit.
+func editName(r *EditResult) string {
+	switch {
+	case r.Strength == 1 && r.Unit == "":
+		return r.Edit
+	case r.Unit == "sentences":
+		return fmt.Sprintf("%s %g %s", r.Edit, r.Strength, r.Unit)
+	}
+	return fmt.Sprintf("%s %g %% %s", r.Edit, 100*r.Strength, r.Unit)
 }

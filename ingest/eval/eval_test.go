@@ -22,7 +22,7 @@ func TestScanEqualsIndex(t *testing.T) {
 	for d := range 4 {
 		b := bench(t, items, func(p *index.Policy) { p.Rules, p.Distance = index.RulesHamming, d })
 		rejected := 0
-		for i, of := range b.others().scan(d) {
+		for i, of := range b.scan(d) {
 			want := ""
 			if of >= 0 {
 				want = b.items[of].ID
@@ -256,9 +256,9 @@ func TestSweep(t *testing.T) {
 
 func TestTurn(t *testing.T) {
 	p := index.DefaultPolicy()
-	for _, k := range knobs(p) {
-		if same, err := Turn(p, k.Name, k.Value); err != nil || same.Hash() != p.Hash() {
-			t.Errorf("%s to its own value: %v", k.Name, err)
+	for name, value := range numbers(p) {
+		if same, err := Turn(p, name, value); err != nil || same.Hash() != p.Hash() {
+			t.Errorf("%s to its own value: %v", name, err)
 		}
 	}
 	if q, err := Turn(p, "max_s", 5.5); err != nil || q.MaxS != 5.5 || p.MaxS == 5.5 {
@@ -352,7 +352,7 @@ func TestMinHash(t *testing.T) {
 	for _, it := range items {
 		byID[it.ID] = content(ingest.Prepare(seg, new(segment.Text), it))
 	}
-	m := NewMinHash(.5)
+	m := minHashes[0]
 	if m.Bands*m.Rows > permutations || m.Bands*m.Rows < permutations*3/4 {
 		t.Errorf("%d bands of %d rows", m.Bands, m.Rows)
 	}
@@ -360,7 +360,7 @@ func TestMinHash(t *testing.T) {
 	for _, p := range pairs {
 		a, b := byID[p.A], byID[p.B]
 		jaccard, _ := Shingles(a, 5).With(Shingles(b, 5))
-		sa, sb := m.Sign(a), m.Sign(b)
+		sa, sb := Sign(a), Sign(b)
 		same := 0
 		for i := range sa {
 			if sa[i] == sb[i] {

@@ -13,11 +13,12 @@ import (
 
 	"jianguo/index"
 	"jianguo/ingest"
+	"jianguo/simhash"
 	"jianguo/sketch"
 )
 
-// The labels that the tables know, by what a service should do with the later
-// text; others are counted by their name.
+// The labels that the tables know, by what a service should do with the later text.
+// Others are counted by name.
 const (
 	Same      = "same"      // the same article: a duplicate
 	Partial   = "partial"   // much text shared, a substantial rest: at most a suspect
@@ -35,8 +36,8 @@ type Pair struct {
 	Note       string `json:"note,omitempty"`
 }
 
-// ReadPairs reads tab-separated lines `id_a id_b label [confidence [reason]]`;
-// a first line that says so is passed over.
+// ReadPairs reads tab-separated lines `id_a id_b label [confidence [reason]]`; a header
+// is skipped.
 func ReadPairs(r io.Reader) ([]Pair, error) {
 	var pairs []Pair
 	lines := bufio.NewScanner(r)
@@ -76,7 +77,7 @@ func ReadPairsJSON(r io.Reader) ([]Pair, error) {
 	}
 }
 
-// Judged is a pair and what became of it.
+// Judged is a pair and its verdict.
 type Judged struct {
 	Pair
 	Earlier     string        `json:"earlier"`
@@ -97,20 +98,16 @@ type Judged struct {
 
 	Identical bool `json:"identical,omitempty"` // the same normal form
 
-	heads   [2]string
-	onTexts sketch.Kind // the judgement on both texts, whether or not they met
-	lsh     []bool      // by MinHash setting: would it be a candidate
+	heads      [2]string
+	onTexts    sketch.Kind // the judgement on both texts, whether or not they met
+	candidates []bool      // by MinHash setting
 }
 
 // Pairs judges labelled pairs on the bench. Pairs of unknown ids are an error.
 func (b *Bench) Pairs(ctx context.Context, pairs []Pair) ([]Judged, error) {
 	out := make([]Judged, 0, len(pairs))
-	var lsh []*MinHash
-	for _, t := range minHashSettings {
-		lsh = append(lsh, NewMinHash(t))
-	}
 	for n, p := range pairs {
-		j, err := b.pair(ctx, p, lsh)
+		j, err := b.pair(ctx, p)
 		if err != nil {
 			return nil, err
 		}
@@ -120,7 +117,7 @@ func (b *Bench) Pairs(ctx context.Context, pairs []Pair) ([]Judged, error) {
 	return out, nil
 }
 
-func (b *Bench) pair(ctx context.Context, p Pair, lsh []*MinHash) (Judged, error) {
+func (b *Bench) pair(ctx context.Context, p Pair) (Judged, error) {
 	first, i, err := b.item(p.A)
 	if err != nil {
 		return Judged{}, err
@@ -149,8 +146,9 @@ func (b *Bench) pair(ctx context.Context, p Pair, lsh []*MinHash) (Judged, error
 	j.Score, j.Story, j.onTexts = texts.Score, texts.Story, texts.Kind
 	j.Identical = later.Exact == earlier.Exact && !later.Blank
 	j.heads = [2]string{head(first), head(second)}
-	for _, l := range lsh {
-		j.lsh = append(j.lsh, l.Meet(l.Sign(content(later)), l.Sign(content(earlier))))
+	signatures := [2]*Signature{Sign(content(earlier)), Sign(content(later))}
+	for _, m := range minHashes {
+		j.candidates = append(j.candidates, m.Meet(signatures[0], signatures[1]))
 	}
 	return j, nil
 }
@@ -161,10 +159,10 @@ func distance(a, b *index.Article) int {
 	if a.Print.Empty() || b.Print.Empty() {
 		return 64
 	}
-	return hamming(a.Print.Fingerprint, b.Print.Fingerprint)
+	return simhash.Distance(a.Print.Fingerprint, b.Print.Fingerprint)
 }
 
-// head is the beginning of an item for people to recognise it by.
+// head is the beginning of an item, for readers of a report.
 func head(it *ingest.Item) string {
 	s := it.Title
 	if s == "" {

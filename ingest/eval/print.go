@@ -3,6 +3,7 @@ package eval
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -13,7 +14,9 @@ import (
 // table is text in columns: the first aligned left, the others right.
 type table struct{ rows [][]string }
 
-func (t *table) row(cells ...string) { t.rows = append(t.rows, cells) }
+func (t *table) row(name string, cells ...string) {
+	t.rows = append(t.rows, append([]string{name}, cells...))
+}
 
 func (t *table) print(w io.Writer) {
 	var widths []int
@@ -30,16 +33,15 @@ func (t *table) print(w io.Writer) {
 		for i, c := range r {
 			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(c))
 			if i == 0 {
-				line.WriteString("  " + c + pad)
-			} else {
-				line.WriteString("  " + pad + c)
+				c, pad = pad, c
 			}
+			line.WriteString("  " + pad + c)
 		}
 		fmt.Fprintln(w, strings.TrimRight(line.String(), " "))
 	}
 }
 
-// percent is a share with as many digits as its count deserves.
+// percent prints a share; a dash without pairs.
 func percent(v float64, of int) string {
 	if of == 0 {
 		return "–"
@@ -49,14 +51,15 @@ func percent(v float64, of int) string {
 
 func counted(n, of int) string { return fmt.Sprintf("%d (%s)", n, percent(share(n, of), of)) }
 
-// Print writes the setting as a person reads it.
+// Print writes the setting.
 func (s *Setting) Print(w io.Writer) {
 	fmt.Fprintf(w, "%d items in %.1f s; recipe %s, policy %s (rules %s, distance ≤ %d, S < %g, %d judged, %d on texts%s)\n",
 		s.Items, s.Seconds, s.Recipe, s.PolicyHash, s.Policy.Rules, s.Policy.Distance, s.Policy.MaxS, s.Policy.Judged, s.Policy.Texts,
 		map[bool]string{true: "", false: ", no texts kept"}[s.Texts])
 	var t []string
-	for _, k := range knobs(s.Policy) {
-		t = append(t, fmt.Sprintf("%s %g", k.Name, k.Value))
+	all := numbers(s.Policy)
+	for _, name := range knobs(all) {
+		t = append(t, fmt.Sprintf("%s %g", name, all[name]))
 	}
 	fmt.Fprintf(w, "thresholds: %s\n", strings.Join(t, ", "))
 	if s.Dropped > 0 {
@@ -104,23 +107,26 @@ func printTallies(w io.Writer, tallies []Tally) {
 
 func printRates(w io.Writer, rates []Rates) {
 	var t table
-	t.row("", "same → dup", "→ dup/sus", "temp+diff → dup", "→ sus", "part+upd → dup", "→ dup/sus", "precision", "pairs")
+	t.row("", append(slices.Clone(rateNames), "precision", "pairs")...)
 	for _, x := range rates {
-		t.row(x.Name, percent(x.SameDuplicate, x.Same), percent(x.SameCaught, x.Same), percent(x.OthersDuplicate, x.Others),
-			percent(x.OthersSuspect, x.Others), percent(x.RelativeDuplicate, x.Relative), percent(x.RelativeCaught, x.Relative),
-			percent(x.Precision, x.Same), fmt.Sprintf("%d/%d/%d", x.Same, x.Others, x.Relative))
+		t.row(x.Name, append(x.cells(), percent(x.Precision, x.Same), fmt.Sprintf("%d/%d/%d", x.Same, x.Others, x.Relative))...)
 	}
 	t.print(w)
+}
+
+var rateNames = []string{"same → dup", "→ dup/sus", "temp+diff → dup", "→ sus", "part+upd → dup", "→ dup/sus"}
+
+// cells are the rates under rateNames.
+func (r *Rates) cells() []string {
+	return []string{percent(r.SameDuplicate, r.Same), percent(r.SameCaught, r.Same), percent(r.OthersDuplicate, r.Others),
+		percent(r.OthersSuspect, r.Others), percent(r.RelativeDuplicate, r.Relative), percent(r.RelativeCaught, r.Relative)}
 }
 
 func (j *Judged) print(w io.Writer) {
 	fmt.Fprintf(w, "\n  %s (%s) → %s%s  %s | %s\n", j.Label, j.Confidence, j.Verdict, by(j), j.Earlier, j.Later)
 	facts := ""
-	if f := j.Facts; f != nil {
-		facts = fmt.Sprintf(", %d of %d figures shared", f.Shared, f.Numbers)
-		if len(f.Conflict) > 0 {
-			facts += ", against each other: " + strings.Join(f.Conflict, "; ")
-		}
+	if j.Facts != nil {
+		facts = figures(j.Facts)
 	}
 	fmt.Fprintf(w, "    distance %d, S %.2f, J5 %.3f, containment %.3f, score %.2f, story %.2f, %d characters%s\n",
 		j.Distance, j.S, j.Jaccard, j.Containment, j.Score, j.Story, j.Runes, facts)
@@ -135,11 +141,18 @@ func by(j *Judged) string {
 	case len(j.Met) == 0:
 		return " (not met)"
 	case j.Verdict == index.Unique && j.Series:
-		return " (series, met by " + j.Met[0].String() + ")"
+		return " (series, met by " + metBy(j) + ")"
 	case j.Reason != "":
-		return " (" + j.Reason + ", met by " + j.Met[0].String() + ")"
+		return " (" + j.Reason + ", met by " + metBy(j) + ")"
 	}
-	return " (met by " + j.Met[0].String() + ")"
+	return " (met by " + metBy(j) + ")"
 }
 
-func foldName(n int) string { return fmt.Sprintf("fold %d", n+1) }
+// figures says how many figures two texts share, and which contradict each other.
+func figures(f *index.Facts) string {
+	s := fmt.Sprintf(", %d of %d figures shared", f.Shared, f.Numbers)
+	if len(f.Conflict) > 0 {
+		s += ", against each other: " + strings.Join(f.Conflict, "; ")
+	}
+	return s
+}

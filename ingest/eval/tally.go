@@ -2,74 +2,87 @@ package eval
 
 import (
 	"cmp"
+	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 
 	"jianguo/index"
 )
 
-// Tally counts verdicts on pairs of one sort.
+// Tally counts verdicts on pairs of one group.
 type Tally struct {
 	Group     string `json:"group"`
 	Pairs     int    `json:"pairs"`
 	Duplicate int    `json:"duplicate"`
 	Suspect   int    `json:"suspect"`
 	Unique    int    `json:"unique"`
-	Series    int    `json:"series"`  // of the unique: recognised as another of a series
+	Series    int    `json:"series"`  // of the unique: another member of a series
 	Unmet     int    `json:"not_met"` // of the unique: the search did not find the earlier text
 }
 
-func (t *Tally) add(j *Judged) {
+func (t *Tally) add(v index.Verdict, series, met bool) {
 	t.Pairs++
-	switch j.Verdict {
+	switch v {
 	case index.Duplicate:
 		t.Duplicate++
 	case index.Suspect:
 		t.Suspect++
 	default:
 		t.Unique++
-		if j.Series {
+		if series {
 			t.Series++
 		}
-		if len(j.Met) == 0 {
+		if !met {
 			t.Unmet++
 		}
 	}
 }
 
-// tally groups pairs and counts each group, in the order of first keys given,
-// then by name.
+// tally counts pairs by group. Groups come in the given order, then by name.
 func tally(judged []Judged, group func(*Judged) string, order ...string) []Tally {
-	groups := map[string]*Tally{}
+	counts := map[string]*Tally{}
 	for i := range judged {
-		name := group(&judged[i])
-		if groups[name] == nil {
-			groups[name] = &Tally{Group: name}
+		j := &judged[i]
+		name := group(j)
+		if counts[name] == nil {
+			counts[name] = &Tally{Group: name}
 		}
-		groups[name].add(&judged[i])
+		counts[name].add(j.Verdict, j.Series, len(j.Met) > 0)
 	}
 	var out []Tally
-	for _, t := range groups {
-		out = append(out, *t)
-	}
-	rank := func(name string) int {
-		if i := slices.Index(order, name); i >= 0 {
-			return i
+	for _, name := range order {
+		if t := counts[name]; t != nil {
+			out = append(out, *t)
+			delete(counts, name)
 		}
-		return len(order)
 	}
-	slices.SortFunc(out, func(a, b Tally) int {
-		return cmp.Or(cmp.Compare(rank(a.Group), rank(b.Group)), cmp.Compare(a.Group, b.Group))
-	})
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		out = append(out, *counts[name])
+	}
 	return out
 }
 
-// Rates are the shares that detection is measured by. Those without pairs
-// behind them are 0, with a count of 0.
+// tallyBy is tally by label and a second criterion, whose values come in the given order.
+func tallyBy(judged []Judged, second func(*Judged) string, seconds ...string) []Tally {
+	var order []string
+	for _, label := range labelOrder {
+		for _, s := range seconds {
+			order = append(order, label+" "+s)
+		}
+	}
+	return tally(judged, func(j *Judged) string { return j.Label + " " + second(j) }, order...)
+}
+
+// labelOrder is the order of labels in tables.
+var labelOrder = []string{Same, Partial, Update, Template, Different}
+
+// Rates are the shares that detection is measured by. Those without pairs behind them
+// are 0, with a count of 0.
 type Rates struct {
 	Name string `json:"name"`
-	// Counts of pairs behind the rates: labelled same, template or different,
-	// and partial or update.
+	// Counts of pairs behind the rates: labelled same, template or different, and
+	// partial or update.
 	Same     int `json:"same"`
 	Others   int `json:"template_different"`
 	Relative int `json:"partial_update"`
@@ -84,28 +97,23 @@ type Rates struct {
 }
 
 func rates(name string, judged []Judged, verdict func(*Judged) index.Verdict) Rates {
-	r := Rates{Name: name}
-	var same, others, relative [4]int // by verdict
+	var same, others, relative Tally
 	for i := range judged {
 		v := verdict(&judged[i])
 		switch judged[i].Label {
 		case Same:
-			same[v]++
-			r.Same++
+			same.add(v, false, true)
 		case Template, Different:
-			others[v]++
-			r.Others++
+			others.add(v, false, true)
 		case Partial, Update:
-			relative[v]++
-			r.Relative++
+			relative.add(v, false, true)
 		}
 	}
-	d, s := index.Duplicate, index.Suspect
-	r.SameDuplicate, r.SameCaught = share(same[d], r.Same), share(same[d]+same[s], r.Same)
-	r.OthersDuplicate, r.OthersSuspect = share(others[d], r.Others), share(others[s], r.Others)
-	r.RelativeDuplicate, r.RelativeCaught = share(relative[d], r.Relative), share(relative[d]+relative[s], r.Relative)
-	r.Precision = share(same[d], same[d]+others[d]+relative[d])
-	return r
+	return Rates{Name: name, Same: same.Pairs, Others: others.Pairs, Relative: relative.Pairs,
+		SameDuplicate: share(same.Duplicate, same.Pairs), SameCaught: share(same.Duplicate+same.Suspect, same.Pairs),
+		OthersDuplicate: share(others.Duplicate, others.Pairs), OthersSuspect: share(others.Suspect, others.Pairs),
+		RelativeDuplicate: share(relative.Duplicate, relative.Pairs), RelativeCaught: share(relative.Duplicate+relative.Suspect, relative.Pairs),
+		Precision: share(same.Duplicate, same.Duplicate+others.Duplicate+relative.Duplicate)}
 }
 
 func share(n, of int) float64 {
@@ -115,11 +123,8 @@ func share(n, of int) float64 {
 	return float64(n) / float64(of)
 }
 
-func ours(j *Judged) index.Verdict { return j.Verdict }
-
-// folds splits the pairs by a seed and measures each part, so that the spread
-// is seen and not only the mean. Pairs that share an item stay together, and
-// labels are dealt out evenly as far as that allows.
+// folds splits the pairs by a seed and measures each part, to show the spread. Pairs
+// that share an item stay together, and labels are dealt out as evenly as that allows.
 func folds(judged []Judged, k int, seed uint64) []Rates {
 	if k < 2 {
 		return nil
@@ -127,51 +132,45 @@ func folds(judged []Judged, k int, seed uint64) []Rates {
 	groups := components(judged)
 	rng := rand.New(rand.NewPCG(seed, 0))
 	rng.Shuffle(len(groups), func(i, j int) { groups[i], groups[j] = groups[j], groups[i] })
-	slices.SortStableFunc(groups, func(a, b []int) int { return cmp.Compare(judged[a[0]].Label, judged[b[0]].Label) })
+	slices.SortStableFunc(groups, func(a, b []Judged) int { return cmp.Compare(a[0].Label, b[0].Label) })
 	parts := make([][]Judged, k)
 	for n, g := range groups {
-		for _, i := range g {
-			parts[n%k] = append(parts[n%k], judged[i])
-		}
+		parts[n%k] = append(parts[n%k], g...)
 	}
 	var out []Rates
 	for n, p := range parts {
-		out = append(out, rates(foldName(n), p, ours))
+		out = append(out, rates(fmt.Sprintf("fold %d", n+1), p, ours))
 	}
 	return out
 }
 
-// components groups the pairs that are linked by common items.
-func components(judged []Judged) [][]int {
+// components groups the pairs that are linked by common items (union-find).
+func components(judged []Judged) (out [][]Judged) {
 	root := map[string]string{}
-	var find func(id string) string
-	find = func(id string) string {
-		if up, ok := root[id]; ok && up != id {
-			root[id] = find(up)
-			return root[id]
+	find := func(id string) string {
+		for root[id] != "" && root[id] != id {
+			id = root[id]
 		}
-		root[id] = id
 		return id
 	}
 	for i := range judged {
 		root[find(judged[i].A)] = find(judged[i].B)
 	}
-	at := map[string]int{}
-	var out [][]int
+	number := map[string]int{}
 	for i := range judged {
 		r := find(judged[i].A)
-		n, ok := at[r]
+		n, ok := number[r]
 		if !ok {
 			n = len(out)
-			at[r] = n
+			number[r] = n
 			out = append(out, nil)
 		}
-		out[n] = append(out[n], i)
+		out[n] = append(out[n], judged[i])
 	}
 	return out
 }
 
-// LabelReport is what became of labelled pairs.
+// LabelReport sums up labelled pairs.
 type LabelReport struct {
 	Labels     []Tally  `json:"labels"`
 	Confidence []Tally  `json:"confidence"`
@@ -183,14 +182,13 @@ type LabelReport struct {
 	Pairs      []Judged `json:"pairs"`
 }
 
-// Labels sums up judged pairs; k folds, none below 2.
+// Labels sums up judged pairs, with k folds; none below 2.
 func Labels(judged []Judged, rules []Rule, k int, seed uint64) *LabelReport {
-	order := []string{Same, Partial, Update, Template, Different}
 	r := &LabelReport{Pairs: judged, Wrong: Worst(judged), Folds: folds(judged, k, seed),
-		Labels:     tally(judged, func(j *Judged) string { return j.Label }, order...),
-		Confidence: tally(judged, func(j *Judged) string { return j.Label + " " + cmp.Or(j.Confidence, "-") }, pairOrder(order, "high", "low")...),
-		Lengths:    tally(judged, func(j *Judged) string { return j.Label + " " + lengthBucket(j.Runes) }, pairOrder(order, lengthNames...)...),
-		MetBy:      tally(judged, metBy, pairOrder(order, "exact", "hamming", "margin", "sketch", "passage", "not met")...)}
+		Labels:     tally(judged, func(j *Judged) string { return j.Label }, labelOrder...),
+		Confidence: tallyBy(judged, func(j *Judged) string { return cmp.Or(j.Confidence, "-") }, "high", "low"),
+		Lengths:    tallyBy(judged, func(j *Judged) string { return lengthBucket(j.Runes) }, lengthNames...),
+		MetBy:      tallyBy(judged, metBy, "exact", "hamming", "margin", "sketch", "passage", "not met")}
 	for _, rule := range rules {
 		r.Rules = append(r.Rules, rates(rule.Name, judged, rule.verdict))
 	}
@@ -199,19 +197,9 @@ func Labels(judged []Judged, rules []Rule, k int, seed uint64) *LabelReport {
 
 func metBy(j *Judged) string {
 	if len(j.Met) == 0 {
-		return j.Label + " not met"
+		return "not met"
 	}
-	return j.Label + " " + j.Met[0].String()
-}
-
-func pairOrder(first []string, second ...string) []string {
-	var out []string
-	for _, a := range first {
-		for _, b := range second {
-			out = append(out, a+" "+b)
-		}
-	}
-	return out
+	return j.Met[0].String()
 }
 
 // The length buckets, by characters of normal form.
@@ -221,10 +209,9 @@ var (
 )
 
 func lengthBucket(runes int) string {
-	for i, end := range lengthEnds {
-		if runes < end {
-			return lengthNames[i]
-		}
+	i := 0
+	for i < len(lengthEnds) && runes >= lengthEnds[i] {
+		i++
 	}
-	return lengthNames[len(lengthEnds)]
+	return lengthNames[i]
 }
