@@ -90,7 +90,7 @@ func (x *Index) apply(ctx context.Context, applied uint64, f func(b *batch) erro
 		for i := len(b.undo) - 1; i >= 0; i-- {
 			b.undo[i]()
 		}
-		x.journal.forget()
+		x.matcher.Reset()
 		return err
 	}
 	for i := range b.outlines {
@@ -256,12 +256,12 @@ func (b *batch) insert(r *itemRow, a *Article) error {
 	// passed over.
 	x.ids.Put(xxh3.HashString(r.id), r.ordinal)
 	if r.exact != nil {
-		x.exacts.Put(exactKey(r.exact), r.ordinal)
+		x.exacts.Put(resident.ExactKey(r.exact), r.ordinal)
 	}
 	if f&resident.Exemplar != 0 {
-		x.relatives.add(r.ordinal, a)
-		b.undo = append(b.undo, func() { x.relatives.forget(r.ordinal) })
-		b.post(r.ordinal, simhash.Fingerprint(r.fingerprint), postingKeys(&a.Sketch))
+		x.matcher.Cache(r.ordinal, a)
+		b.undo = append(b.undo, func() { x.matcher.Uncache(r.ordinal) })
+		b.post(r.ordinal, resident.NewPosting(simhash.Fingerprint(r.fingerprint), &a.Sketch))
 	}
 	var outline sketch.Outline
 	if a != nil && r.exact != nil {
@@ -272,40 +272,14 @@ func (b *batch) insert(r *itemRow, a *Article) error {
 	return nil
 }
 
-func (b *batch) post(ordinal uint32, fp simhash.Fingerprint, keys []uint64) {
-	b.x.post(ordinal, fp, keys)
-	b.x.journal.add(change{fingerprint: fp, ordinal: ordinal, keys: keys})
-	b.undo = append(b.undo, func() { b.x.unpost(ordinal, fp, keys) })
+func (b *batch) post(ordinal uint32, p resident.Posting) {
+	b.x.matcher.Post(ordinal, p)
+	b.undo = append(b.undo, func() { b.x.matcher.Unpost(ordinal, p) })
 }
 
-func (b *batch) unpost(ordinal uint32, fp simhash.Fingerprint, keys []uint64) {
-	b.x.unpost(ordinal, fp, keys)
-	b.x.journal.add(change{fingerprint: fp, ordinal: ordinal, removed: true, keys: keys})
-	b.undo = append(b.undo, func() { b.x.post(ordinal, fp, keys) })
-}
-
-// postingKeys are all keys that an exemplar is posted under, besides its
-// fingerprint.
-func postingKeys(s *sketch.Sketch) []uint64 { return append(s.Keys(), s.PassageKeys()...) }
-
-// post adds the postings of an exemplar. A fingerprint of 0 is that of a text
-// without terms: it says nothing, and has no postings.
-func (x *Index) post(ordinal uint32, fp simhash.Fingerprint, keys []uint64) {
-	if fp != 0 {
-		x.bands.Add(fp, ordinal)
-	}
-	if len(keys) > 0 {
-		x.bands.AddKeys(keys, ordinal)
-	}
-}
-
-func (x *Index) unpost(ordinal uint32, fp simhash.Fingerprint, keys []uint64) {
-	if fp != 0 {
-		x.bands.Remove(fp, ordinal)
-	}
-	if len(keys) > 0 {
-		x.bands.RemoveKeys(keys, ordinal)
-	}
+func (b *batch) unpost(ordinal uint32, p resident.Posting) {
+	b.x.matcher.Unpost(ordinal, p)
+	b.undo = append(b.undo, func() { b.x.matcher.Post(ordinal, p) })
 }
 
 // setState changes the state of a version: its row in current, what is
@@ -328,14 +302,14 @@ func (b *batch) setState(v *version, f resident.Flags, s state) error {
 		x.rows.SetCluster(v.ordinal, wasCluster)
 	})
 	if (was^f)&resident.Exemplar != 0 {
-		sk, err := decodeSketch(v.form.sketch)
+		p, err := resident.DecodePosting(v.form.fingerprint, v.form.sketch)
 		if err != nil {
 			return fmt.Errorf("sketch of ordinal %d: %w", v.ordinal, err)
 		}
 		if f&resident.Exemplar != 0 {
-			b.post(v.ordinal, simhash.Fingerprint(v.form.fingerprint), postingKeys(&sk))
+			b.post(v.ordinal, p)
 		} else {
-			b.unpost(v.ordinal, simhash.Fingerprint(v.form.fingerprint), postingKeys(&sk))
+			b.unpost(v.ordinal, p)
 		}
 	}
 	v.flags, v.state = f, s

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"jianguo/index/match"
 	"jianguo/index/resident"
 )
 
@@ -55,6 +56,7 @@ func (t *Trial) SetPolicy(p Policy) error {
 		return err
 	}
 	t.x.policy = p
+	t.x.matcher.SetPolicy(p)
 	return nil
 }
 
@@ -95,18 +97,18 @@ func (t *Trial) Stand(ctx context.Context, id string) (uint32, error) {
 func (t *Trial) Pair(ctx context.Context, a *Article, at time.Time, earlier uint32) (Measured, error) {
 	delete(t.hidden, earlier)
 	defer func() { t.hidden[earlier] = true }()
-	j, err := t.x.judge(ctx, t.x.beside, a, seconds(at), t.hidden, nil)
+	j, err := t.x.judge(ctx, &t.x.side, match.Query{Article: a, At: seconds(at), Except: t.hidden})
 	if err != nil {
 		return Measured{}, fmt.Errorf("index: trial: item %q: %w", a.ID, err)
 	}
 	m := measured(&j)
-	if j.rule == ByExact {
+	if j.Rule == ByExact {
 		m.Met = []Rule{ByExact}
 		return m, nil
 	}
-	for _, p := range t.x.propose(a) {
-		if p.ordinal == earlier && !slices.Contains(m.Met, p.rule) {
-			m.Met = append(m.Met, p.rule)
+	for _, p := range t.x.matcher.Propose(a) {
+		if p.Ordinal == earlier && !slices.Contains(m.Met, p.Rule) {
+			m.Met = append(m.Met, p.Rule)
 		}
 	}
 	return m, nil
@@ -120,7 +122,7 @@ func (t *Trial) Again(ctx context.Context, a *Article, at time.Time, ordinal uin
 	for ; t.least > ordinal; t.least-- {
 		t.later[t.least-1] = true
 	}
-	j, err := t.x.judge(ctx, t.x.beside, a, seconds(at), t.later, nil)
+	j, err := t.x.judge(ctx, &t.x.side, match.Query{Article: a, At: seconds(at), Except: t.later})
 	if err != nil {
 		return Measured{}, fmt.Errorf("index: trial: item %q: %w", a.ID, err)
 	}
@@ -130,6 +132,6 @@ func (t *Trial) Again(ctx context.Context, a *Article, at time.Time, ordinal uin
 // Rewind lets the next call of Again take any ordinal.
 func (t *Trial) Rewind() { t.later, t.least = map[uint32]bool{}, t.x.nextOrdinal }
 
-func measured(j *judgement) Measured {
-	return Measured{Verdict: j.verdict, Rule: j.rule, Series: j.series != 0, Distance: j.distance, S: j.s, Resemblance: j.resemblance, Facts: j.facts}
+func measured(j *match.Judgement) Measured {
+	return Measured{Verdict: j.Verdict, Rule: j.Rule, Series: j.Series != 0, Distance: j.Distance, S: j.S, Resemblance: j.Resemblance, Facts: j.Facts}
 }

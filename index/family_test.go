@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"jianguo/index/internal/press"
 )
 
 // BenchmarkFamily is the verdict of a bulletin that has thousands of siblings,
@@ -14,14 +16,14 @@ func BenchmarkFamily(b *testing.B) {
 	ctx := context.Background()
 	x := openTest(b, b.TempDir(), func(c *Config) { *c.Policy, c.Durability = DefaultPolicy(), DurabilityRelaxed })
 	defer func() { _ = x.Close() }()
-	p := &press{r: rand.New(rand.NewPCG(1, 2))}
-	story := p.words(300)
+	p := &press.Press{Rand: rand.New(rand.NewPCG(1, 2))}
+	story := p.Words(300)
 	bulletin := func(i int) *Article {
 		text := append([]rune{}, story...)
 		for range 6 {
-			copy(text[p.r.IntN(280):], []rune(fmt.Sprintf("%07d", p.r.IntN(1e7))))
+			copy(text[p.Rand.IntN(280):], []rune(fmt.Sprintf("%07d", p.Rand.IntN(1e7))))
 		}
-		return textArticle(fmt.Sprint("b", i), string(text))
+		return press.Article(fmt.Sprint("b", i), string(text))
 	}
 	const n = 5000
 	for from := 0; from < n; from += 500 {
@@ -37,9 +39,9 @@ func BenchmarkFamily(b *testing.B) {
 	judged := 0
 	for b.Loop() {
 		b.StopTimer()
-		x.relatives = newRelatives(nil)
+		x.setTables(x.tables()) // a new matcher, which has cached nothing
 		a := bulletin(n)
-		judged += x.Probe().Judged(a)
+		judged += len(x.matcher.Propose(a))
 		b.StartTimer()
 		if _, err := x.Check(ctx, a, at); err != nil {
 			b.Fatal(err)

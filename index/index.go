@@ -15,12 +15,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	// the catalogue's engine
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/database"
 
 	"jianguo/index/bands"
 	"jianguo/index/lookup"
+	"jianguo/index/match"
 	"jianguo/index/resident"
 	"jianguo/index/sqlite"
 	"jianguo/sketch"
@@ -82,7 +82,7 @@ type Index struct {
 	writer *sql.DB // one connection
 	reader *sql.DB // many, read-only, mapped
 	judges *sql.DB // many, read-only
-	beside *reader // judges' statements
+	side   readers // on judges
 
 	decided chan struct{} // sent to by Decide; never closed
 
@@ -114,9 +114,8 @@ type Index struct {
 
 	sourcePolicy atomic.Pointer[map[string]string] // written under write
 
-	relatives *relatives
-	journal   journal
-	recent    recent
+	matcher *match.Matcher
+	recent  recent
 
 	catalogue     int64 // identity, what a snapshot must be of
 	snapshot      *resident.Snapshot
@@ -183,7 +182,6 @@ func Open(ctx context.Context, cfg Config) (*Index, error) {
 		snapshot:  resident.NewSnapshot(cfg.Dir, cfg.Logger),
 		nextStamp: map[string]int64{},
 		sources:   map[string]int64{},
-		relatives: newRelatives(cfg.Normal),
 		metrics:   newMetrics(),
 		decided:   make(chan struct{}, 1),
 	}
@@ -234,7 +232,7 @@ func (x *Index) open(ctx context.Context) error {
 	if x.w, err = prepare(ctx, x.writer, x.overlay.compared()); err != nil {
 		return fmt.Errorf("index: %w", err)
 	}
-	if x.beside, err = newReader(ctx, x.judges, x.overlay.compared()); err != nil {
+	if x.side, err = newReaders(ctx, x.judges, x.overlay.compared()); err != nil {
 		return fmt.Errorf("index: %w", err)
 	}
 	if err := x.stamp(ctx); err != nil {

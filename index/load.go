@@ -9,9 +9,9 @@ import (
 
 	"github.com/zeebo/xxh3"
 
+	"jianguo/index/match"
 	"jianguo/index/resident"
 	"jianguo/index/sqlite"
-	"jianguo/simhash"
 )
 
 // load makes resident what look-ups need, from the catalogue.
@@ -161,7 +161,7 @@ func (x *Index) loadRows(ctx context.Context, after int64, put func(ordinal uint
 }
 
 // postings calls f for every exemplar after an ordinal.
-func (x *Index) postings(ctx context.Context, after int64, f func(ordinal uint32, fp simhash.Fingerprint, keys []uint64)) error {
+func (x *Index) postings(ctx context.Context, after int64, f func(ordinal uint32, p resident.Posting)) error {
 	total := int64(x.nextOrdinal) - 1 - after
 	return each(ctx, x.reader, `SELECT ordinal, fingerprint, sketch FROM `+x.overlay.compared()+` WHERE ordinal > ? ORDER BY ordinal`, func(r *sql.Rows) error {
 		var ordinal uint32
@@ -173,11 +173,11 @@ func (x *Index) postings(ctx context.Context, after int64, f func(ordinal uint32
 		if x.rows.Flags(ordinal)&resident.Exemplar == 0 {
 			return nil
 		}
-		sk, err := decodeSketch(encoded)
+		p, err := resident.DecodePosting(fingerprint, encoded)
 		if err != nil {
 			return fmt.Errorf("sketch of ordinal %d: %w", ordinal, err)
 		}
-		f(ordinal, simhash.Fingerprint(fingerprint), postingKeys(&sk))
+		f(ordinal, p)
 		if ordinal%loadStep == 0 {
 			x.cfg.Progress("postings", int64(ordinal)-after, total)
 		}
@@ -185,9 +185,15 @@ func (x *Index) postings(ctx context.Context, after int64, f func(ordinal uint32
 	}, after)
 }
 
-// setTables puts what was loaded in the place of the empty tables.
+// tables are what is resident of versions.
+func (x *Index) tables() resident.Tables {
+	return resident.Tables{Bands: x.bands, IDs: x.ids, Exacts: x.exacts, Rows: x.rows}
+}
+
+// setTables replaces what is resident of versions.
 func (x *Index) setTables(t resident.Tables) {
 	x.bands, x.ids, x.exacts, x.rows = t.Bands, t.IDs, t.Exacts, t.Rows
+	x.matcher = match.New(match.Config{Policy: x.policy, Tables: t, Clusters: &x.clusters, Normal: x.cfg.Normal})
 }
 
 // rebuild derives everything resident from the rows.
@@ -197,18 +203,18 @@ func (x *Index) rebuild(ctx context.Context) error {
 	err := x.loadRows(ctx, 0, func(ordinal uint32, id, exact []byte) {
 		l.IDs.Add(xxh3.Hash(id), ordinal)
 		if exact != nil {
-			l.Exacts.Add(exactKey(exact), ordinal)
+			l.Exacts.Add(resident.ExactKey(exact), ordinal)
 		}
 	})
 	if err != nil {
 		return err
 	}
-	err = x.postings(ctx, 0, func(ordinal uint32, fp simhash.Fingerprint, keys []uint64) {
-		if fp != 0 {
-			l.Postings.Add(fp, ordinal)
+	err = x.postings(ctx, 0, func(ordinal uint32, p resident.Posting) {
+		if p.Fingerprint != 0 {
+			l.Postings.Add(p.Fingerprint, ordinal)
 		}
-		if len(keys) > 0 {
-			l.Postings.AddKeys(keys, ordinal)
+		if len(p.Keys) > 0 {
+			l.Postings.AddKeys(p.Keys, ordinal)
 		}
 	})
 	if err != nil {
@@ -224,13 +230,13 @@ func (x *Index) replay(ctx context.Context, m resident.Mark) error {
 	err := x.loadRows(ctx, m.Ordinal, func(ordinal uint32, id, exact []byte) {
 		x.ids.Put(xxh3.Hash(id), ordinal)
 		if exact != nil {
-			x.exacts.Put(exactKey(exact), ordinal)
+			x.exacts.Put(resident.ExactKey(exact), ordinal)
 		}
 	})
 	if err != nil {
 		return err
 	}
-	if err := x.postings(ctx, m.Ordinal, x.repost); err != nil {
+	if err := x.postings(ctx, m.Ordinal, func(ordinal uint32, p resident.Posting) { p.SetIn(x.bands, ordinal) }); err != nil {
 		return err
 	}
 	if err := x.settle(ctx, m.Event); err != nil {
@@ -249,28 +255,17 @@ func (x *Index) replay(ctx context.Context, m resident.Mark) error {
 		if changed++; changed%loadStep == 0 {
 			x.cfg.Progress("changes", changed, int64(x.nextEvent)-1-m.Event)
 		}
-		sk, err := decodeSketch(encoded)
+		p, err := resident.DecodePosting(fingerprint, encoded)
 		if err != nil {
 			return fmt.Errorf("sketch of ordinal %d: %w", ordinal, err)
 		}
 		if x.rows.Flags(ordinal)&resident.Exemplar != 0 {
-			x.repost(ordinal, simhash.Fingerprint(fingerprint), postingKeys(&sk))
+			p.SetIn(x.bands, ordinal)
 		} else {
-			x.unpost(ordinal, simhash.Fingerprint(fingerprint), postingKeys(&sk))
+			p.RemoveFrom(x.bands, ordinal)
 		}
 		return nil
 	}, m.Event, m.Ordinal)
-}
-
-// repost makes sure that the postings of an exemplar are there, once.
-func (x *Index) repost(ordinal uint32, fp simhash.Fingerprint, keys []uint64) {
-	if fp != 0 {
-		x.bands.Set(fp, ordinal)
-	}
-	if len(keys) > 0 {
-		x.bands.RemoveKeys(keys, ordinal)
-		x.bands.AddKeys(keys, ordinal)
-	}
 }
 
 // each calls f for every row of a query.

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"jianguo/index/resident"
 	"jianguo/internal/tier"
 	"jianguo/simhash"
 	"jianguo/sketch"
@@ -47,7 +48,7 @@ func TestMemoryFormula(t *testing.T) {
 		text += string(rune(0x4e00 + i*37%3000))
 	}
 	s := sketch.Make(sketch.Input{Body: text})
-	keys := len(postingKeys(&s))
+	keys := len(resident.NewPosting(0, &s).Keys)
 	debug.FreeOSMemory()
 	before, _ := residentMemory(t)
 	r := rand.New(rand.NewPCG(1, 2))
@@ -74,8 +75,8 @@ func TestMemoryFormula(t *testing.T) {
 	for _, n := range parts {
 		sum += n
 	}
-	// What is bounded: the cache of relatives, and SQLite's of the writer.
-	cache := int64(relativesCached)*1500 + 64<<20
+	// What is bounded: the cache of exemplars, and SQLite's of the writer.
+	cache := int64(32<<10)*1500 + 64<<20
 	formula := MemoryBytes(items, keys)
 	t.Logf("%d keys an item: the system %d MB, parts %d MB, formula %d MB", keys, took>>20, sum>>20, formula>>20)
 	if sum > formula || sum < formula/2 {

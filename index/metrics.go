@@ -9,10 +9,7 @@ type metrics struct {
 	snapshot  prometheus.Gauge
 	swept     prometheus.Counter
 	sweep     prometheus.Gauge
-	judged    prometheus.Histogram
-	looked    prometheus.Histogram
 	outlines  prometheus.Gauge
-	searches  *prometheus.CounterVec
 	all       []prometheus.Collector
 }
 
@@ -26,17 +23,11 @@ func newMetrics() *metrics {
 		}),
 	}
 	m.snapshot = prometheus.NewGauge(prometheus.GaugeOpts{Name: "jianguo_index_snapshot_seconds", Help: "How long the last snapshot took."})
-	m.judged = prometheus.NewHistogram(prometheus.HistogramOpts{Name: "jianguo_index_judged_proposals",
-		Help: "Exemplars an article was compared with on sketches.", Buckets: []float64{0, 1, 2, 4, 8, 16, 32, 64, 128}})
-	m.looked = prometheus.NewHistogram(prometheus.HistogramOpts{Name: "jianguo_index_judged_texts",
-		Help: "Exemplars an article was compared with on texts.", Buckets: []float64{0, 1, 2, 4, 8, 16}})
-	m.searches = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "jianguo_index_searches_total",
-		Help: "Searches for an article's relatives: made before its turn and brought up to date, or made again in its turn."}, []string{"made"})
 	m.swept = prometheus.NewCounter(prometheus.CounterOpts{Name: "jianguo_index_swept_total", Help: "Exemplars whose postings were removed because their time was over."})
 	m.sweep = prometheus.NewGauge(prometheus.GaugeOpts{Name: "jianguo_index_sweep_progress", Help: "How far the last sweep has come, 0 to 1."})
 	m.outlines = prometheus.NewGauge(prometheus.GaugeOpts{Name: "jianguo_index_outlines_progress",
 		Help: "How far the outlines of sketches have been read since the start, 0 to 1: until then judging reads more from the file."})
-	m.all = []prometheus.Collector{m.swept, m.sweep, m.outlines, m.verdicts, m.unchanged, m.snapshot, m.judged, m.looked, m.searches}
+	m.all = []prometheus.Collector{m.swept, m.sweep, m.outlines, m.verdicts, m.unchanged, m.snapshot}
 	return m
 }
 
@@ -55,7 +46,7 @@ func (x *Index) Collectors() []prometheus.Collector {
 	gauge := func(name, help string, f func() float64) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, f)
 	}
-	return append(x.metrics.all,
+	return append(append(x.metrics.all, x.matcher.Collectors()...),
 		gauge("jianguo_index_exemplars", "Exemplars with postings.", func() float64 { return float64(x.bands.Len()) }),
 		gauge("jianguo_index_bands_bytes", "Resident bytes of the postings.", func() float64 { return float64(x.bands.Stats().Bytes) }),
 		gauge("jianguo_index_bands_skew", "Postings met in a band over what equal buckets would hold.", func() float64 { return x.bands.Stats().Skew }),

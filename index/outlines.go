@@ -69,14 +69,3 @@ func (x *Index) outlineInBackground() {
 		}
 	})
 }
-
-// stranger reports whether an exemplar is known to have so little in common
-// with an article that its texts would not be looked at.
-func (x *Index) stranger(a *sketch.Outline, ordinal uint32) bool {
-	o, ok := x.rows.Outline(ordinal)
-	if !ok {
-		return false
-	}
-	resemblance, inA, inO := a.Overlap(&o.Minima, o.Shingles)
-	return x.policy.Unrelated(resemblance, max(inA, inO))
-}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/zeebo/xxh3"
 
-	"jianguo/sketch"
+	"jianguo/index/resident"
 )
 
 // The overlay. A row of items says by which fingerprint a version was judged,
@@ -84,15 +84,6 @@ type form struct {
 	exact       []byte // nil: blank
 	fingerprint int64
 	sketch      []byte
-}
-
-// decodeSketch reads the sketch of a form; a blank one has none. It may belong to
-// an exemplar all the same: by the recipe in force then, there was a text.
-func decodeSketch(b []byte) (sketch.Sketch, error) {
-	if len(b) == 0 {
-		return sketch.Sketch{}, nil
-	}
-	return sketch.Decode(b)
 }
 
 const formQuery = `SELECT exact, fingerprint, sketch FROM overlay WHERE place = ?`
@@ -227,7 +218,7 @@ func (x *Index) verifyOverlay(ctx context.Context, r *Report) error {
 			if exact != nil && len(exact) != 16 {
 				r.problem("%d: exact hash of %d bytes in its form", ordinal, len(exact))
 			}
-			if _, err := decodeSketch(encoded); err != nil {
+			if _, err := resident.DecodePosting(0, encoded); err != nil {
 				r.problem("%d: sketch of its form: %v", ordinal, err)
 			}
 			return nil

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 
+	"jianguo/index/match"
 	"jianguo/index/resident"
 )
 
@@ -31,12 +32,14 @@ func (b *batch) publish(m *Mutation) (Outcome, error) {
 			return Outcome{}, err
 		}
 	}
-	judge := b.x.judge
+	q := match.Query{Article: a, At: seconds(m.At), Except: own}
+	q.Preview, _ = a.Preview.(*match.Preview)
+	var j match.Judgement
 	if b.x.trusting {
-		judge = b.x.judgeForm
+		j, err = b.x.matcher.ExactOnly(b.ctx, b.x.w.Reader, q)
+	} else {
+		j, err = b.x.judge(b.ctx, &b.x.w.readers, q)
 	}
-	ahead, _ := a.Preview.(*preview)
-	j, err := judge(b.ctx, b.x.w, a, seconds(m.At), own, ahead)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -98,8 +101,8 @@ func (b *batch) nothingNew(prev *version, a *Article, seq uint64) (bool, error) 
 
 // inherited is the cluster of a new version: an accepted revision of a lead
 // stays the lead of its cluster.
-func (b *batch) inherited(prev *version, j *judgement, cluster uint32) uint32 {
-	if j.verdict == Duplicate || j.rule == ByPreference {
+func (b *batch) inherited(prev *version, j *match.Judgement, cluster uint32) uint32 {
+	if j.Verdict == Duplicate || j.Rule == ByPreference {
 		return cluster
 	}
 	c, lead := b.x.clusters.Lead(prev.state.cluster)
@@ -110,12 +113,12 @@ func (b *batch) inherited(prev *version, j *judgement, cluster uint32) uint32 {
 }
 
 // row is the items row of a new version.
-func (b *batch) row(m *Mutation, j *judgement) (*itemRow, error) {
+func (b *batch) row(m *Mutation, j *match.Judgement) (*itemRow, error) {
 	a := m.Article
 	r := &itemRow{
 		ordinal: b.ordinal, id: a.ID, seq: m.Seq, revision: a.Revision, title: a.Title,
 		arrivedAt: millis(m.At), fingerprint: int64(a.Print.Fingerprint), recipe: b.x.recipeStamp, policy: b.x.policyStamp,
-		verdict: j.verdict, rule: j.rule, of: ordinalOrNull(j.of), cluster: j.cluster, series: ordinalOrNull(j.series),
+		verdict: j.Verdict, rule: j.Rule, of: ordinalOrNull(j.Of), cluster: j.Cluster, series: ordinalOrNull(j.Series),
 	}
 	if r.cluster == 0 {
 		r.cluster = r.ordinal
@@ -130,12 +133,12 @@ func (b *batch) row(m *Mutation, j *judgement) (*itemRow, error) {
 		r.exact = a.Exact[:]
 		r.sketch = a.Sketch.AppendBinary(nil)
 	}
-	if j.of != 0 {
-		r.distance = sql.NullInt64{Int64: int64(j.distance), Valid: j.distance >= 0}
-		r.margin = sql.NullFloat64{Float64: float64(j.s), Valid: j.s >= 0}
-		r.resemblance = sql.NullFloat64{Float64: float64(j.resemblance), Valid: !math.IsNaN(float64(j.resemblance))}
-		if j.facts != nil {
-			text, err := json.Marshal(j.facts)
+	if j.Of != 0 {
+		r.distance = sql.NullInt64{Int64: int64(j.Distance), Valid: j.Distance >= 0}
+		r.margin = sql.NullFloat64{Float64: float64(j.S), Valid: j.S >= 0}
+		r.resemblance = sql.NullFloat64{Float64: float64(j.Resemblance), Valid: !math.IsNaN(float64(j.Resemblance))}
+		if j.Facts != nil {
+			text, err := json.Marshal(j.Facts)
 			if err != nil {
 				return nil, fmt.Errorf("evidence: %w", err)
 			}

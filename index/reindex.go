@@ -12,10 +12,9 @@ import (
 	"runtime"
 	"time"
 
-	"jianguo/index/sqlite"
-
 	"golang.org/x/sync/errgroup"
 
+	"jianguo/index/sqlite"
 	"jianguo/index/verdict"
 )
 

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/zeebo/xxh3"
 
+	"jianguo/index/internal/press"
 	"jianguo/index/sqlite"
 	"jianguo/simhash"
 	"jianguo/sketch"
@@ -91,13 +92,13 @@ func (d dialect) reindex(t *testing.T, dir string, change func(*ReindexConfig)) 
 type archive struct {
 	t   *testing.T
 	r   *rand.Rand
-	p   *press
+	p   *press.Press
 	seq uint64
 }
 
 func newArchive(t *testing.T, seed uint64) *archive {
 	r := rand.New(rand.NewPCG(seed, 7))
-	return &archive{t: t, r: r, p: &press{r: r}}
+	return &archive{t: t, r: r, p: &press.Press{Rand: r}}
 }
 
 // step is one thing that happens: an article, kept or not, a withdrawal, a
@@ -112,16 +113,16 @@ type step struct {
 func (a *archive) now() time.Time { return testStart.Add(time.Duration(a.seq) * 20 * time.Minute) }
 
 func (a *archive) next(decisions uint64) step {
-	if len(a.p.ids) > 8 && a.r.IntN(6) == 0 {
-		req := &DecisionRequest{Kind: []string{Release, Reject, Block, Merge, MakeLead, Undo}[a.r.IntN(6)], Item: a.p.ids[a.r.IntN(len(a.p.ids))],
-			Cluster: uint32(1 + a.r.IntN(len(a.p.ids))), Into: uint32(1 + a.r.IntN(len(a.p.ids))), By: "张三", At: testStart}
+	if len(a.p.IDs) > 8 && a.r.IntN(6) == 0 {
+		req := &DecisionRequest{Kind: []string{Release, Reject, Block, Merge, MakeLead, Undo}[a.r.IntN(6)], Item: a.p.IDs[a.r.IntN(len(a.p.IDs))],
+			Cluster: uint32(1 + a.r.IntN(len(a.p.IDs))), Into: uint32(1 + a.r.IntN(len(a.p.IDs))), By: "张三", At: testStart}
 		if req.Kind == Undo {
 			req.Undo = 1 + a.r.Uint64N(decisions+1)
 		}
 		return step{decision: req}
 	}
 	a.seq++
-	m := a.p.mutation(a.seq)
+	m := a.p.Mutation(a.seq)
 	m.At = a.now()
 	s := step{mutation: &m, kept: a.r.IntN(8) > 0}
 	if m.Article != nil {
@@ -226,9 +227,9 @@ func (a *archive) sameProposals(x, want *Index, d dialect) (met int) {
 	ctx := context.Background()
 	at := seconds(a.now())
 	for range 60 {
-		q := d.article("new", a.p.write(), true)
-		got, expected := x.propose(q), want.propose(q)
-		if diff := cmp.Diff(expected, got, cmp.AllowUnexported(proposal{})); diff != "" {
+		q := d.article("new", a.p.Write(), true)
+		got, expected := x.matcher.Propose(q), want.matcher.Propose(q)
+		if diff := cmp.Diff(expected, got); diff != "" {
 			a.t.Fatalf("proposals (-fresh +reindexed):\n%s", diff)
 		}
 		met += len(got)

@@ -55,7 +55,7 @@ func (x *Index) last() resident.Mark {
 func (x *Index) Snapshot(ctx context.Context) error {
 	start := time.Now()
 	m, pages, err := x.snapshot.Write(ctx, resident.Source{
-		Tables:    resident.Tables{Bands: x.bands, IDs: x.ids, Exacts: x.exacts, Rows: x.rows},
+		Tables:    x.tables(),
 		Catalogue: x.catalogue, Writers: &x.write, Last: x.last,
 	})
 	if err != nil {

@@ -160,41 +160,6 @@ func (x *Index) sourcePolicyMap() map[string]string {
 	return nil
 }
 
-// judge gives an article its verdict against everything indexed but the
-// versions of itself, by what its text says and then by its source's policy. v
-// is what was found out beforehand, nil for nothing.
-func (x *Index) judge(ctx context.Context, r rows, a *Article, at uint32, own map[uint32]bool, v *preview) (judgement, error) {
-	j, err := x.judgeText(ctx, r, a, at, own, v)
-	if err != nil || j.of == 0 || a.Source == "" || j.rule == ByBlocked {
-		return j, err
-	}
-	switch x.sourcePolicyMap()[a.Source] {
-	case SourceLicensed:
-		if j.verdict == Duplicate || j.verdict == Suspect {
-			j.verdict, j.rule, j.cluster = Unique, ByLicence, 0
-		}
-	case SourcePreferred:
-		if j.verdict != Duplicate || j.rule == BySuspected {
-			break
-		}
-		source, rule, err := r.standing(ctx, j.of)
-		if err != nil {
-			return j, fmt.Errorf("source of ordinal %d: %w", j.of, err)
-		}
-		if rule != ByEditor && x.sourcePolicyMap()[source] != SourcePreferred {
-			j.verdict, j.rule = Unique, ByPreference
-		}
-	}
-	return j, nil
-}
-
-const standingQuery = `SELECT coalesce(s.name, ''), coalesce(c.rule, i.rule) FROM items i LEFT JOIN sources s ON s.number = i.source
-	LEFT JOIN current c ON c.ordinal = i.ordinal WHERE i.ordinal = ?`
-
-func (r *reader) standing(ctx context.Context, ordinal uint32) (source string, rule Rule, err error) {
-	return source, rule, r.standingOf.QueryRowContext(ctx, ordinal).Scan(&source, &rule)
-}
-
 // takeOver makes the new version r of a preferred source the lead of its
 // cluster, in the place of what it is a copy of.
 func (b *batch) takeOver(r *itemRow) error {
@@ -204,7 +169,7 @@ func (b *batch) takeOver(r *itemRow) error {
 	}
 	source, _, err := b.x.w.standing(b.ctx, old.ordinal)
 	if err != nil {
-		return fmt.Errorf("source of ordinal %d: %w", old.ordinal, err)
+		return err
 	}
 	previous := old.state.verdict
 	next := old.state

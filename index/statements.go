@@ -15,7 +15,7 @@ type statements struct {
 
 	begin, commit, rollback             *sql.Stmt
 	insertItem, insertText, insertEvent *sql.Stmt
-	reader
+	readers
 	itemByOrdinal, formAt                             *sql.Stmt
 	arrivedAt                                         *sql.Stmt
 	currentOf, setCurrent                             *sql.Stmt
@@ -49,13 +49,7 @@ func prepare(ctx context.Context, db *sql.DB, compared string) (*statements, err
 		{&s.insertText, `INSERT INTO texts (ordinal, body) VALUES (?,?)`},
 		{&s.insertEvent, `INSERT INTO events (` + eventColumns + `) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)`},
 		{&s.itemByOrdinal, `SELECT ` + itemColumns + ` FROM items WHERE ordinal = ?`},
-		{&s.idByOrdinal, idQuery},
 		{&s.formAt, formQuery},
-		{&s.exactByOrdinal, fmt.Sprintf(exactQuery, compared)},
-		{&s.sketchOf, fmt.Sprintf(sketchQuery, compared)},
-		{&s.sketchesOf, fmt.Sprintf(sketchesQuery, compared)},
-		{&s.textByOrdinal, textQuery},
-		{&s.standingOf, standingQuery},
 		{&s.arrivedAt, `SELECT arrived_at FROM items WHERE ordinal = ?`},
 		{&s.currentOf, `SELECT verdict, rule, of, cluster, flags, revision, seq FROM current WHERE ordinal = ?`},
 		{&s.setCurrent, `INSERT INTO current (ordinal, verdict, rule, of, cluster, flags, revision, seq) VALUES (?,?,?,?,?,?,?,?)
@@ -81,12 +75,15 @@ func prepare(ctx context.Context, db *sql.DB, compared string) (*statements, err
 		*p.stmt = stmt
 		s.all = append(s.all, stmt)
 	}
+	if s.readers, err = newReaders(ctx, conn, compared); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
 	return s, nil
 }
 
 // Close releases the statements and their connection.
 func (s *statements) Close() error {
-	var errs []error
+	errs := []error{s.readers.close()}
 	for _, stmt := range s.all {
 		errs = append(errs, stmt.Close())
 	}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"jianguo/index/resident"
-	"jianguo/simhash"
 )
 
 // Retention. Judging passes over exemplars whose time is over (alive), so that
@@ -30,28 +29,6 @@ const (
 	sweepPause = 10 * time.Millisecond
 )
 
-// over reports whether an exemplar is of no use any more at a time, and can be
-// removed from the postings.
-func (x *Index) over(ordinal, at uint32) bool {
-	f := x.rows.Flags(ordinal)
-	if f&resident.Exemplar == 0 {
-		return false
-	}
-	if float64(at) > float64(x.rows.Arrived(ordinal))+x.policy.Cap.Seconds() {
-		return true
-	}
-	if f&resident.Superseded != 0 || x.rows.Cluster(ordinal) != ordinal {
-		return false
-	}
-	if float64(at) <= float64(x.rows.Arrived(ordinal))+x.policy.Window.Seconds() {
-		return false // alive by itself, as nearly all are: nothing of its cluster need be looked up
-	}
-	if lead, merged := x.clusters.Own(ordinal); lead != ordinal || merged != 0 {
-		return false
-	}
-	return !x.alive(ordinal, ordinal, at)
-}
-
 // horizon is the latest time that is over for every message to come. Guarded by
 // Index.write.
 func (x *Index) horizon() uint32 {
@@ -68,7 +45,7 @@ func (x *Index) Sweep(ctx context.Context) (int, error) {
 	swept := 0
 	var group []uint32
 	for ordinal := uint32(1); ordinal < end; ordinal++ {
-		if x.over(ordinal, at) && x.rows.Flags(ordinal)&resident.Swept == 0 {
+		if x.rows.Over(&x.policy, &x.clusters, ordinal, at) && x.rows.Flags(ordinal)&resident.Swept == 0 {
 			group = append(group, ordinal)
 		}
 		if ordinal%(1<<16) == 0 {
@@ -90,30 +67,23 @@ func (x *Index) Sweep(ctx context.Context) (int, error) {
 	return swept, nil
 }
 
-// posting is what an exemplar is found by.
-type posting struct {
-	fingerprint simhash.Fingerprint
-	keys        []uint64
-}
-
-func (x *Index) readPosting(ctx context.Context, ordinal uint32) (posting, error) {
+func (x *Index) readPosting(ctx context.Context, ordinal uint32) (p resident.Posting, err error) {
 	var fingerprint int64
 	var encoded []byte
-	err := x.reader.QueryRowContext(ctx, `SELECT fingerprint, sketch FROM `+x.overlay.compared()+` WHERE ordinal = ?`, ordinal).Scan(&fingerprint, &encoded)
+	err = x.reader.QueryRowContext(ctx, `SELECT fingerprint, sketch FROM `+x.overlay.compared()+` WHERE ordinal = ?`, ordinal).Scan(&fingerprint, &encoded)
 	if err != nil {
-		return posting{}, fmt.Errorf("ordinal %d: %w", ordinal, err)
+		return p, fmt.Errorf("ordinal %d: %w", ordinal, err)
 	}
-	sk, err := decodeSketch(encoded)
-	if err != nil {
-		return posting{}, fmt.Errorf("sketch of ordinal %d: %w", ordinal, err)
+	if p, err = resident.DecodePosting(fingerprint, encoded); err != nil {
+		return p, fmt.Errorf("sketch of ordinal %d: %w", ordinal, err)
 	}
-	return posting{simhash.Fingerprint(fingerprint), postingKeys(&sk)}, nil
+	return p, nil
 }
 
 // sweep removes a group. Between the pages and the columns of a snapshot
 // nothing is swept, so that what the columns call posted is in the pages.
 func (x *Index) sweep(ctx context.Context, group []uint32, at uint32) (int, error) {
-	postings := make([]posting, len(group))
+	postings := make([]resident.Posting, len(group))
 	for i, ordinal := range group {
 		var err error
 		if postings[i], err = x.readPosting(ctx, ordinal); err != nil {
@@ -126,14 +96,12 @@ func (x *Index) sweep(ctx context.Context, group []uint32, at uint32) (int, erro
 		defer x.write.Unlock()
 		for i, ordinal := range group {
 			f := x.rows.Flags(ordinal)
-			if x.closed || f&resident.Swept != 0 || !x.over(ordinal, at) {
+			if x.closed || f&resident.Swept != 0 || !x.rows.Over(&x.policy, &x.clusters, ordinal, at) {
 				continue // changed since
 			}
-			p := &postings[i]
-			x.unpost(ordinal, p.fingerprint, p.keys)
-			x.journal.add(change{fingerprint: p.fingerprint, ordinal: ordinal, removed: true, keys: p.keys})
+			x.matcher.Unpost(ordinal, postings[i])
 			x.rows.SetFlags(ordinal, f|resident.Swept)
-			x.relatives.forget(ordinal)
+			x.matcher.Uncache(ordinal)
 			n++
 		}
 	})
@@ -157,11 +125,11 @@ func (b *batch) revive(ordinal uint32) error {
 	if err != nil {
 		return err
 	}
-	sk, err := decodeSketch(v.form.sketch)
+	p, err := resident.DecodePosting(v.form.fingerprint, v.form.sketch)
 	if err != nil {
 		return fmt.Errorf("sketch of ordinal %d: %w", ordinal, err)
 	}
-	b.post(ordinal, simhash.Fingerprint(v.form.fingerprint), postingKeys(&sk))
+	b.post(ordinal, p)
 	x.rows.SetFlags(ordinal, f&^resident.Swept)
 	b.undo = append(b.undo, func() { x.rows.SetFlags(ordinal, f) })
 	return nil
@@ -183,7 +151,7 @@ func (x *Index) settle(ctx context.Context, after int64) error {
 	}
 	for ordinal := range x.nextOrdinal {
 		f := x.rows.Flags(ordinal)
-		if f&resident.Swept == 0 || x.over(ordinal, at) && !changed[ordinal] {
+		if f&resident.Swept == 0 || x.rows.Over(&x.policy, &x.clusters, ordinal, at) && !changed[ordinal] {
 			continue
 		}
 		x.rows.SetFlags(ordinal, f&^resident.Swept)
@@ -194,7 +162,7 @@ func (x *Index) settle(ctx context.Context, after int64) error {
 		if err != nil {
 			return err
 		}
-		x.repost(ordinal, p.fingerprint, p.keys)
+		p.SetIn(x.bands, ordinal)
 	}
 	return nil
 }

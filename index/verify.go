@@ -166,7 +166,7 @@ func (x *Index) verifyResident(ctx context.Context, r *Report) error {
 		if exact != nil {
 			if len(exact) != 16 {
 				r.problem("%d: exact hash of %d bytes", ordinal, len(exact))
-			} else if ordinals = x.exacts.Get(ordinals[:0], exactKey(exact)); !slices.Contains(ordinals, ordinal) {
+			} else if ordinals = x.exacts.Get(ordinals[:0], resident.ExactKey(exact)); !slices.Contains(ordinals, ordinal) {
 				r.problem("%d: exact hash is not in the look-up", ordinal)
 			}
 		}

@@ -66,3 +66,18 @@ func (l *Loader) close() {
 	l.IDs.Close()
 	l.Exacts.Close()
 }
+
+// Bytes returns how many bytes the tables take: the four bands of the
+// fingerprints, and everything by part, those included.
+func (t Tables) Bytes() (inBands int64, parts map[string]int64) {
+	s := t.Bands.Stats()
+	inBands = s.Bytes
+	if s.Fingerprints > 0 {
+		wide, narrow := 4*int64(s.Fingerprints)*bands.PostingBytes, int64(s.KeyPostings)*bands.KeyBytes
+		inBands = int64(float64(s.Bytes) * float64(wide) / float64(wide+narrow))
+	}
+	return inBands, map[string]int64{
+		"bands": inBands, "keys": s.Bytes - inBands, "ids": t.IDs.Stats().Bytes, "exact": t.Exacts.Stats().Bytes,
+		"versions": t.Rows.Bytes(),
+	}
+}

@@ -24,7 +24,7 @@ const scanS = 5
 // near, most of which are strangers.
 func (b *run) scan(ctx context.Context) error {
 	b.res.ScanS = scanS
-	probe := b.x.Probe()
+	probe := b.probe()
 	all := make([]simhash.Fingerprint, 0, b.N)
 	for from := uint64(0); from < b.N; from += 1 << 16 {
 		b.Progress("fingerprints", int64(from), int64(b.N))
@@ -62,7 +62,7 @@ func (b *run) scan(ctx context.Context) error {
 				there++
 			}
 		}
-		found += len(probe.Within(&q, scanS))
+		found += len(probe.within(&q, scanS))
 		b.near += near
 	}
 	b.res.ScanP50, _, _ = percentiles(took)

@@ -233,20 +233,20 @@ func (b *run) query(k int, n uint64) (q simhash.Print, original simhash.Fingerpr
 
 func (b *run) lookups(context.Context) error {
 	var hamming, margin []float64
-	probe := b.x.Probe()
+	probe := b.probe()
 	found := 0
 	for k := range b.Queries {
 		b.Progress("look-ups", int64(k), int64(b.Queries))
 		q, original, i := b.query(k, b.N)
 		start := time.Now()
-		probe.Hamming(&q)
+		probe.hamming(&q)
 		middle := time.Now()
-		probe.Margin(&q)
+		probe.margin(&q)
 		margin = append(margin, micros(time.Since(middle)))
 		hamming = append(hamming, micros(middle.Sub(start)))
 		if b.indexed(i) && q.S(original) < scanS {
 			b.res.MarginCopies++
-			if slices.Contains(probe.Within(&q, scanS), original) {
+			if slices.Contains(probe.within(&q, scanS), original) {
 				found++
 			}
 		}
@@ -260,7 +260,7 @@ func (b *run) lookups(context.Context) error {
 // indexed reports whether an item is an exemplar; numbers of strangers are
 // beyond those of all items.
 func (b *run) indexed(i uint64) bool {
-	return i < b.N && (b.NoCatalogue || b.x.Probe().Exemplar(uint32(i+1)))
+	return i < b.N && (b.NoCatalogue || b.probe().exemplar(uint32(i+1)))
 }
 
 // verdicts times whole dry runs: copies of members of families among them, in
@@ -274,7 +274,7 @@ func (b *run) verdicts(ctx context.Context) error {
 			return err
 		}
 		took = append(took, t)
-		judged := b.x.Probe().Judged(a)
+		judged := len(b.x.Probe().Matcher.Propose(a))
 		b.res.Judged += float64(judged) / float64(b.Queries)
 		b.res.JudgedMost = max(b.res.JudgedMost, judged)
 	}
@@ -295,7 +295,7 @@ func (b *run) verdict(ctx context.Context, k uint64) (*index.Article, float64, e
 // starting times verdicts until the outlines are there, as many as are made
 // later at most, and waits for these.
 func (b *run) starting(ctx context.Context) error {
-	start, outlined := time.Now(), b.x.Probe().Outlined()
+	start, outlined := time.Now(), b.x.Probe().Outlined
 	var took []float64
 	for k := range b.Queries {
 		b.Progress("verdicts at the start", int64(k), int64(b.Queries))
@@ -323,7 +323,7 @@ func (b *run) starting(ctx context.Context) error {
 
 func (b *run) sizes(ctx context.Context) error {
 	n := float64(b.N)
-	inBands, parts := b.x.Probe().Bytes()
+	inBands, parts := b.probe().Bytes()
 	b.res.BandsBytes, b.res.Resident = float64(inBands)/n, map[string]float64{}
 	for part, bytes := range parts {
 		b.res.Resident[part] = float64(bytes) / n

@@ -45,13 +45,13 @@ func (p *pace) step(n int, took time.Duration) {
 // glance times a few look-ups among the first n items.
 func (b *run) glance(n uint64) (hamming, margin float64) {
 	var h, m []float64
-	probe := b.x.Probe()
+	probe := b.probe()
 	for k := range curveQueries {
 		q, _, _ := b.query(k, n)
 		start := time.Now()
-		probe.Hamming(&q)
+		probe.hamming(&q)
 		middle := time.Now()
-		probe.Margin(&q)
+		probe.margin(&q)
 		m = append(m, micros(time.Since(middle)))
 		h = append(h, micros(middle.Sub(start)))
 	}
@@ -82,7 +82,7 @@ func (b *run) build(ctx context.Context) error {
 		return fmt.Errorf("%s holds %d items already", b.Dir, have)
 	}
 	select {
-	case <-b.x.Probe().Outlined(): // as if all had been inserted now
+	case <-b.x.Probe().Outlined: // as if all had been inserted now
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -202,6 +202,7 @@ func (b *run) post(ctx context.Context) error {
 	}
 	began := time.Now()
 	p := pace{b: b}
+	postings := b.x.Probe().Bands
 	fingerprints := make([]simhash.Fingerprint, 0, 1<<14)
 	for i := uint64(0); i < b.N; i += uint64(len(fingerprints)) {
 		if err := ctx.Err(); err != nil {
@@ -210,7 +211,9 @@ func (b *run) post(ctx context.Context) error {
 		fingerprints = fingerprints[:min(b.N-i, uint64(cap(fingerprints)))]
 		parallel(len(fingerprints), func(k int) { fingerprints[k] = b.p.Fingerprint(i + uint64(k)) })
 		start := time.Now()
-		b.x.Probe().Post(uint32(i+1), fingerprints)
+		for k, fp := range fingerprints {
+			postings.Add(fp, uint32(i+1)+uint32(k))
+		}
 		p.step(len(fingerprints), time.Since(start))
 	}
 	b.res.BuildSeconds = time.Since(began).Seconds()

@@ -1,29 +1,28 @@
-package index
+package match
 
 import (
 	"sync/atomic"
 
-	"jianguo/simhash"
+	"jianguo/index/resident"
 )
 
-// journal is the last changes of the postings, in order: what a search that
-// was made a little earlier may have missed. The writer owns it but for next.
+// journal holds the last changes of the postings, in order: what a search that
+// was made a little earlier may have missed. All but next belongs to the writer.
 type journal struct {
-	// next is the number of the next change. A change stands in the postings
-	// before it stands here: whoever reads next and then searches, misses
-	// nothing that is numbered below it.
+	// next is the number of the next change. A change is made in the postings
+	// before it is added here, so a search that starts after next was read misses
+	// no change below it.
 	next    atomic.Uint64
 	changes [journalLength]change
-	begin   uint64            // before it, nothing is known
+	begin   uint64            // changes before it are forgotten
 	keys    map[uint64]uint64 // key -> number of the last change under it
 }
 
-// change is one exemplar's postings added or removed.
+// change is one exemplar's posting, added or removed.
 type change struct {
-	fingerprint simhash.Fingerprint // 0: none
-	ordinal     uint32
-	removed     bool
-	keys        []uint64
+	resident.Posting
+	ordinal uint32
+	removed bool
 }
 
 // journalLength is how many changes are remembered: several batches' worth.
@@ -37,21 +36,21 @@ func (j *journal) add(c change) {
 	slot := &j.changes[n%journalLength]
 	if n-j.begin >= journalLength {
 		j.begin = n - journalLength + 1
-		for _, k := range slot.keys {
+		for _, k := range slot.Keys {
 			if j.keys[k] == n-journalLength {
 				delete(j.keys, k)
 			}
 		}
 	}
 	*slot = c
-	for _, k := range c.keys {
+	for _, k := range c.Keys {
 		j.keys[k] = n
 	}
 	j.next.Store(n + 1)
 }
 
-// forget makes every search made so far one of which too little is known.
-func (j *journal) forget() {
+// reset forgets all changes: no search made so far can be brought up to date.
+func (j *journal) reset() {
 	clear(j.keys)
 	clear(j.changes[:])
 	j.begin = j.next.Add(1)
@@ -60,7 +59,7 @@ func (j *journal) forget() {
 // knows reports whether every change from a number on is remembered.
 func (j *journal) knows(number uint64) bool { return number >= j.begin }
 
-// since are the changes from a number on, in two parts.
+// since returns the changes from a number on, in two parts.
 func (j *journal) since(number uint64) (parts [2][]change) {
 	next := j.next.Load()
 	if number >= next {

@@ -1,0 +1,41 @@
+package match
+
+import (
+	"encoding/binary"
+	"math/rand/v2"
+	"testing"
+
+	"jianguo/index/internal/press"
+	"jianguo/index/resident"
+	"jianguo/index/verdict"
+	"jianguo/sketch"
+)
+
+// BenchmarkCandidates finds the unrelated ones among as many proposals as are
+// judged at most, anywhere among ten million versions.
+func BenchmarkCandidates(b *testing.B) {
+	const items = 10_000_000
+	tables := resident.NewTables()
+	x := New(Config{Policy: verdict.DefaultPolicy(), Tables: tables, Clusters: new(resident.Clusters)})
+	r := rand.New(rand.NewPCG(7, 8))
+	at := uint32(press.Start.Unix())
+	for ordinal := uint32(1); ordinal <= items; ordinal++ {
+		o := sketch.Outline{Shingles: 500}
+		for i := 0; i < len(o.Minima); i += 8 {
+			binary.LittleEndian.PutUint64(o.Minima[i:], r.Uint64())
+		}
+		x.rows.Set(ordinal, resident.Arrival(verdict.Unique, false), ordinal, at)
+		x.rows.SetOutline(ordinal, &o)
+	}
+	a := press.Article("a", "今天北京发布了一个关于公园的公告，明天起所有公园免费开放，请市民提前预约。")
+	proposals := make([]Proposal, x.policy.Judged)
+	for b.Loop() {
+		for i := range proposals {
+			proposals[i].Ordinal = 1 + r.Uint32N(items)
+		}
+		c := comparing{Matcher: x, query: &Query{Article: a, At: at}, known: new(comparisons)}
+		if candidates := c.candidates(proposals); len(c.known.unrelated)+len(candidates) != len(proposals) {
+			b.Fatalf("%d unrelated and %d candidates of %d proposals", len(c.known.unrelated), len(candidates), len(proposals))
+		}
+	}
+}

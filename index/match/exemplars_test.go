@@ -1,0 +1,40 @@
+package match
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"jianguo/sketch"
+)
+
+// TestCacheIsBounded: the cache stays within its bytes and counts them right,
+// however long texts are.
+func TestCacheIsBounded(t *testing.T) {
+	r := newExemplars(func(title, body string) sketch.Input { return sketch.Input{} })
+	rng := rand.New(rand.NewPCG(1, 2))
+	text := strings.Repeat("长", 170_000)
+	for range 3000 {
+		ordinal := uint32(rng.IntN(2000))
+		switch rng.IntN(10) {
+		case 0:
+			r.forget(ordinal)
+		case 1:
+			r.put(ordinal, new(exemplar))
+		default:
+			r.put(ordinal, &exemplar{text: sketch.Input{Body: text[:3*rng.IntN(170_000)], Names: []string{"名"}}})
+		}
+		var want int64
+		if rng.IntN(50) == 0 {
+			for _, e := range r.cache.Values() {
+				want += e.size()
+			}
+			if r.bytes != want || want > cachedBytes {
+				t.Fatalf("%d bytes are counted, %d are there, %d are allowed", r.bytes, want, cachedBytes)
+			}
+		}
+	}
+	if r.cache.Len() < 100 || r.cache.Len() > 1000 {
+		t.Fatalf("%d exemplars are cached", r.cache.Len())
+	}
+}

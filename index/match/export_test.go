@@ -1,0 +1,38 @@
+package match
+
+import (
+	"context"
+
+	"jianguo/sketch"
+)
+
+// Comparing judges one article on given proposals, for tests that open a whole
+// catalogue.
+type Comparing struct{ c comparing }
+
+// NewComparing returns a Comparing that knows nothing yet.
+func NewComparing(m *Matcher, r *Reader, q *Query) *Comparing {
+	return &Comparing{comparing{Matcher: m, reader: r, query: q, known: new(comparisons)}}
+}
+
+// Judge judges the article on proposals.
+func (c *Comparing) Judge(ctx context.Context, proposals []Proposal) (Judgement, error) {
+	best, err := c.c.best(ctx, proposals)
+	if err != nil || best == nil {
+		return Judgement{}, err
+	}
+	return c.c.conclude(best), nil
+}
+
+// Unrelated are the ordinals whose outlines showed that they are unrelated.
+func (c *Comparing) Unrelated() []uint32 { return c.c.known.unrelated }
+
+// Sketch compares the article with a proposal by sketches, and says whether the
+// policy calls the two unrelated.
+func (c *Comparing) Sketch(ctx context.Context, p Proposal) (kind sketch.Kind, unrelated bool, err error) {
+	o, err := c.c.compareSketch(ctx, &p)
+	if err != nil {
+		return 0, false, err
+	}
+	return o.judgement.Kind, c.c.policy.Unrelated(o.Resemblance, max(o.ContainedA, o.ContainedB)), nil
+}

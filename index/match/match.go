@@ -1,0 +1,275 @@
+// Package match finds which earlier text an article is a copy of.
+//
+// Proposals are exemplars that share something with the article: the same normal
+// form, a near fingerprint, MinHash keys, a passage (search.go). Each is compared
+// with the article, first by sketches, the most likely ones then by texts, and the
+// best judgement decides (candidates.go). Comparing is the expensive part, so it
+// can be done ahead of time, beside the writer (preview.go).
+//
+// A Matcher reads what is resident, and rows of the catalogue through a Reader. It
+// writes only to the postings (Post, Unpost), so that it can tell what has changed
+// since a preview. All methods may run beside one writer and each other; those
+// that say "writer only" are for the writer.
+package match
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"jianguo/index/bands"
+	"jianguo/index/lookup"
+	"jianguo/index/resident"
+	"jianguo/index/verdict"
+	"jianguo/simhash"
+	"jianguo/sketch"
+)
+
+// Config is what a Matcher searches and how it judges. All but Normal is
+// required.
+type Config struct {
+	Policy   verdict.Policy
+	Tables   resident.Tables
+	Clusters *resident.Clusters
+	// Normal makes the normal form of a kept text; nil: texts are not compared. It
+	// is called from several goroutines.
+	Normal func(title, body string) sketch.Input
+}
+
+// Matcher finds which earlier text an article is a copy of.
+type Matcher struct {
+	policy    verdict.Policy
+	rows      *resident.Rows
+	clusters  *resident.Clusters
+	bands     *bands.Bands
+	exacts    *lookup.Map
+	exemplars *exemplars
+	journal   journal
+	metrics   metrics
+}
+
+// New returns a Matcher.
+func New(c Config) *Matcher {
+	return &Matcher{policy: c.Policy, rows: c.Tables.Rows, clusters: c.Clusters, bands: c.Tables.Bands, exacts: c.Tables.Exacts,
+		exemplars: newExemplars(c.Normal), metrics: newMetrics()}
+}
+
+// SetPolicy replaces the policy. Nothing else may run.
+func (m *Matcher) SetPolicy(p verdict.Policy) { m.policy = p }
+
+// Query is an article that is to be judged.
+type Query struct {
+	Article *verdict.Article
+	At      uint32          // when it arrived, in seconds since 1970
+	Except  map[uint32]bool // ordinals that it is not compared with: versions of its own id
+	Preview *Preview        // what is known ahead of time, nil: nothing; writer only
+}
+
+// Judgement is the verdict on an article by its text. Of is 0 where no earlier
+// text has to do with it.
+type Judgement struct {
+	Verdict     verdict.Verdict
+	Rule        verdict.Rule
+	Of          uint32 // the lead, or the blocked exemplar
+	Cluster     uint32 // 0: its own
+	Series      uint32
+	Distance    int     // bits; -1: not measured
+	S           float32 // -1: not measured
+	Resemblance float32 // NaN: not measured
+	Facts       *verdict.Facts
+}
+
+func unique() Judgement {
+	return Judgement{Verdict: verdict.Unique, Distance: -1, S: -1, Resemblance: float32(math.NaN())}
+}
+
+// Judge judges an article against all exemplars.
+func (m *Matcher) Judge(ctx context.Context, r *Reader, q Query) (Judgement, error) {
+	if q.Article.Blank {
+		return unique(), nil
+	}
+	if j, ok, err := m.exactCopy(ctx, r, &q); ok || err != nil {
+		return j, err
+	}
+	if m.policy.Rules == verdict.RulesHamming {
+		return m.nearestCopy(&q), nil
+	}
+	proposals, known := m.update(q.Article, q.Preview)
+	c := comparing{Matcher: m, reader: r, query: &q, known: known}
+	best, err := c.best(ctx, proposals)
+	m.metrics.judged.Observe(float64(len(known.sketches) + len(known.unrelated)))
+	m.metrics.looked.Observe(float64(len(known.texts)))
+	if err != nil || best == nil {
+		return unique(), err
+	}
+	return m.conclude(best), nil
+}
+
+// ExactOnly judges an article as a copy only if its normal form is known.
+func (m *Matcher) ExactOnly(ctx context.Context, r *Reader, q Query) (Judgement, error) {
+	if !q.Article.Blank {
+		if j, ok, err := m.exactCopy(ctx, r, &q); ok || err != nil {
+			return j, err
+		}
+	}
+	return unique(), nil
+}
+
+// exactCopy looks for the same normal form, rejected copies included. A blocked
+// text is preferred to a living one, then the oldest.
+func (m *Matcher) exactCopy(ctx context.Context, r *Reader, q *Query) (Judgement, bool, error) {
+	var buf [16]uint32
+	var best target
+	hash := q.Article.Exact[:]
+	for _, ordinal := range m.exacts.Get(buf[:0], resident.ExactKey(hash)) {
+		t, ok := m.target(ordinal, q)
+		if !ok || best.lead != 0 && (best.blocked && !t.blocked || best.blocked == t.blocked && best.lead <= t.lead) {
+			continue
+		}
+		exact, err := r.readExact(ctx, ordinal)
+		if errors.Is(err, sql.ErrNoRows) {
+			continue
+		}
+		if err != nil {
+			return Judgement{}, false, fmt.Errorf("exact hash of ordinal %d: %w", ordinal, err)
+		}
+		if string(exact) == string(hash) {
+			best = t
+		}
+	}
+	if best.lead == 0 {
+		return Judgement{}, false, nil
+	}
+	j := Judgement{Verdict: verdict.Duplicate, Rule: verdict.ByExact, Of: best.lead, Cluster: best.cluster, Resemblance: 1,
+		Facts: &verdict.Facts{Reason: "exact"}}
+	if best.blocked {
+		j.Rule = verdict.ByBlocked
+	}
+	return j, true, nil
+}
+
+// nearestCopy is the textbook rule: the original is the nearest exemplar within
+// the distance, the oldest of several.
+func (m *Matcher) nearestCopy(q *Query) Judgement {
+	print := &q.Article.Print
+	if print.Empty() {
+		return unique()
+	}
+	var buf [32]bands.Hit
+	best, bestHit, bestDistance := target{}, bands.Hit{}, simhash.Bits
+	for _, h := range m.bands.Hamming(buf[:0], print.Fingerprint, m.policy.Distance) {
+		d := simhash.Distance(h.Fingerprint, print.Fingerprint)
+		if d > bestDistance || d == bestDistance && best.lead != 0 && h.Ordinal > bestHit.Ordinal {
+			continue
+		}
+		if t, ok := m.target(h.Ordinal, q); ok {
+			best, bestHit, bestDistance = t, h, d
+		}
+	}
+	if best.lead == 0 {
+		return unique()
+	}
+	j := Judgement{Verdict: verdict.Duplicate, Rule: verdict.ByHamming, Of: best.lead, Cluster: best.cluster, Distance: bestDistance,
+		S: print.S(bestHit.Fingerprint), Resemblance: float32(math.NaN()), Facts: &verdict.Facts{Reason: "distance"}}
+	if best.blocked {
+		j.Rule = verdict.ByBlocked
+	}
+	return j
+}
+
+// conclude turns the judgement of one pair into a verdict.
+func (m *Matcher) conclude(c *candidate) Judgement {
+	k, facts := c.judgement, &c.comparison.Facts
+	j := Judgement{Rule: c.Rule, Of: c.lead, Distance: c.Distance, S: c.S, Resemblance: c.comparison.Resemblance,
+		Facts: &verdict.Facts{Reason: k.Reason, Score: verdict.Round(k.Score, 1000), Numbers: facts.Numbers, Shared: facts.NumbersShared, Agree: facts.Agree, Conflict: facts.Conflict}}
+	switch k.Kind {
+	case sketch.Duplicate:
+		j.Verdict, j.Cluster = verdict.Duplicate, c.cluster
+		if c.blocked {
+			j.Rule = verdict.ByBlocked
+		}
+	case sketch.Suspect:
+		j.Verdict = verdict.Suspect
+		if m.policy.Suspects == verdict.SuspectsReject {
+			j.Verdict, j.Cluster, j.Rule = verdict.Duplicate, c.cluster, verdict.BySuspected
+		}
+	case sketch.Series:
+		j.Verdict, j.Series = verdict.Unique, c.lead
+	}
+	return j
+}
+
+// target is what a proposal stands for: the cluster that it belongs to now, and
+// that cluster's lead or the blocked exemplar itself.
+type target struct {
+	cluster, lead uint32
+	blocked       bool
+}
+
+// target resolves an exemplar. !ok: its cluster has no lead any more, its time is
+// over, or it is a version of the article's own id.
+func (m *Matcher) target(ordinal uint32, q *Query) (t target, ok bool) {
+	f, c := m.rows.Flags(ordinal), m.rows.Cluster(ordinal)
+	if f == 0 || c == 0 || q.Except[ordinal] {
+		return target{}, false
+	}
+	cluster, lead := m.clusters.Lead(c)
+	if !m.rows.Alive(&m.policy, ordinal, cluster, q.At) {
+		return target{}, false
+	}
+	if f&resident.Blocked != 0 {
+		return target{cluster: cluster, lead: ordinal, blocked: true}, true
+	}
+	if lead == 0 || q.Except[lead] {
+		return target{}, false
+	}
+	return target{cluster: cluster, lead: lead, blocked: m.rows.Flags(lead)&resident.Blocked != 0}, true
+}
+
+// Post adds the posting of an exemplar. Writer only.
+func (m *Matcher) Post(ordinal uint32, p resident.Posting) {
+	p.AddTo(m.bands, ordinal)
+	m.journal.add(change{Posting: p, ordinal: ordinal})
+}
+
+// Unpost removes the posting of an exemplar. Writer only.
+func (m *Matcher) Unpost(ordinal uint32, p resident.Posting) {
+	p.RemoveFrom(m.bands, ordinal)
+	m.journal.add(change{Posting: p, ordinal: ordinal, removed: true})
+}
+
+// Cache keeps an article that has just become an exemplar in memory.
+func (m *Matcher) Cache(ordinal uint32, a *verdict.Article) { m.exemplars.add(ordinal, a) }
+
+// Uncache drops an exemplar from memory.
+func (m *Matcher) Uncache(ordinal uint32) { m.exemplars.forget(ordinal) }
+
+// Reset invalidates all previews, after a batch that failed: an ordinal may come
+// to stand for another text. Writer only.
+func (m *Matcher) Reset() { m.journal.reset() }
+
+// metrics are the Matcher's own.
+type metrics struct {
+	judged, looked prometheus.Histogram
+	searches       *prometheus.CounterVec
+}
+
+func newMetrics() metrics {
+	return metrics{
+		judged: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "jianguo_index_judged_proposals",
+			Help: "Exemplars an article was compared with on sketches.", Buckets: []float64{0, 1, 2, 4, 8, 16, 32, 64, 128}}),
+		looked: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "jianguo_index_judged_texts",
+			Help: "Exemplars an article was compared with on texts.", Buckets: []float64{0, 1, 2, 4, 8, 16}}),
+		searches: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "jianguo_index_searches_total",
+			Help: "Searches for an article's relatives: made before its turn and brought up to date, or made again in its turn."}, []string{"made"}),
+	}
+}
+
+// Collectors returns the metrics, to be registered once.
+func (m *Matcher) Collectors() []prometheus.Collector {
+	return []prometheus.Collector{m.metrics.judged, m.metrics.looked, m.metrics.searches}
+}

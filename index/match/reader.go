@@ -1,0 +1,120 @@
+package match
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"jianguo/index/verdict"
+	"jianguo/sketch"
+)
+
+// Reader reads exemplars from the catalogue with prepared statements: on the
+// writer's connection, which sees the batch that is being applied, or on a pool
+// beside it. It may be used by as many goroutines as the connection may.
+type Reader struct{ exact, sketch, sketches, text *sql.Stmt }
+
+// sketchesPerQuery is how many sketches one query reads: one at a time, a family
+// of 64 spends most of its time on the way to SQLite and back.
+const sketchesPerQuery = 32
+
+// Preparer is a connection or a pool.
+type Preparer interface {
+	PrepareContext(ctx context.Context, query string) (*sql.Stmt, error)
+}
+
+// NewReader prepares the statements. compared is the table, or the query in
+// parentheses, that versions are compared by.
+func NewReader(ctx context.Context, db Preparer, compared string) (*Reader, error) {
+	r := new(Reader)
+	for _, p := range []struct {
+		stmt **sql.Stmt
+		text string
+	}{
+		{&r.exact, `SELECT exact FROM ` + compared + ` WHERE ordinal = ?`},
+		{&r.sketch, `SELECT sketch FROM ` + compared + ` WHERE ordinal = ?`},
+		{&r.sketches, `SELECT ordinal, sketch FROM ` + compared + ` WHERE ordinal IN (?` + strings.Repeat(`,?`, sketchesPerQuery-1) + `)`},
+		{&r.text, `SELECT i.title, t.body, i.published_at FROM items i JOIN texts t ON t.ordinal = i.ordinal WHERE i.ordinal = ?`},
+	} {
+		var err error
+		if *p.stmt, err = db.PrepareContext(ctx, p.text); err != nil {
+			return nil, errors.Join(fmt.Errorf("prepare %q: %w", p.text, err), r.Close())
+		}
+	}
+	return r, nil
+}
+
+// Close closes the statements: SQLite does not close a connection that has any.
+func (r *Reader) Close() (err error) {
+	for _, stmt := range []*sql.Stmt{r.exact, r.sketch, r.sketches, r.text} {
+		if stmt != nil {
+			err = errors.Join(err, stmt.Close())
+		}
+	}
+	return err
+}
+
+// readExact returns the exact hash of a version, nil for a blank one.
+func (r *Reader) readExact(ctx context.Context, ordinal uint32) (exact []byte, err error) {
+	return exact, r.exact.QueryRowContext(ctx, ordinal).Scan(&exact)
+}
+
+func (r *Reader) readSketch(ctx context.Context, ordinal uint32) (s sketch.Sketch, err error) {
+	var encoded []byte
+	if err = r.sketch.QueryRowContext(ctx, ordinal).Scan(&encoded); err == nil {
+		s, err = sketch.Decode(encoded)
+	}
+	if err != nil {
+		return s, fmt.Errorf("sketch of ordinal %d: %w", ordinal, err)
+	}
+	return s, nil
+}
+
+// readSketches calls f for those of the ordinals that have a row.
+func (r *Reader) readSketches(ctx context.Context, ordinals []uint32, f func(ordinal uint32, s sketch.Sketch)) error {
+	for part := range slices.Chunk(ordinals, sketchesPerQuery) {
+		args := make([]any, sketchesPerQuery)
+		for i := range args {
+			args[i] = part[min(i, len(part)-1)]
+		}
+		rows, err := r.sketches.QueryContext(ctx, args...)
+		if err != nil {
+			return err
+		}
+		for rows.Next() {
+			var ordinal uint32
+			var encoded sql.RawBytes
+			if err = rows.Scan(&ordinal, &encoded); err != nil {
+				return errors.Join(err, rows.Close())
+			}
+			decoded, err := sketch.Decode(encoded)
+			if err != nil {
+				return errors.Join(fmt.Errorf("sketch of ordinal %d: %w", ordinal, err), rows.Close())
+			}
+			f(ordinal, decoded)
+		}
+		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keptText is a text as the catalogue keeps it.
+type keptText struct {
+	title, body string
+	published   sql.NullInt64 // milliseconds since 1970
+}
+
+// readText returns the kept text of a version; sql.ErrNoRows where it was not
+// kept.
+func (r *Reader) readText(ctx context.Context, ordinal uint32) (t keptText, err error) {
+	var packed []byte
+	if err = r.text.QueryRowContext(ctx, ordinal).Scan(&t.title, &packed, &t.published); err == nil {
+		t.body, err = verdict.UnpackText(packed)
+	}
+	return t, err
+}

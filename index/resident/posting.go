@@ -1,0 +1,69 @@
+package resident
+
+import (
+	"encoding/binary"
+
+	"jianguo/index/bands"
+	"jianguo/simhash"
+	"jianguo/sketch"
+)
+
+// Posting is what an exemplar is found by.
+type Posting struct {
+	Fingerprint simhash.Fingerprint // 0: a text without terms, which is found by keys only
+	Keys        []uint64            // of short texts, passages and figures
+}
+
+// NewPosting is the posting of a text.
+func NewPosting(fp simhash.Fingerprint, s *sketch.Sketch) Posting {
+	return Posting{fp, append(s.Keys(), s.PassageKeys()...)}
+}
+
+// DecodePosting is the posting of a row of the catalogue. A blank row has no
+// sketch; it can belong to an exemplar, by the recipe of an earlier time.
+func DecodePosting(fingerprint int64, encoded []byte) (Posting, error) {
+	p := Posting{Fingerprint: simhash.Fingerprint(fingerprint)}
+	if len(encoded) == 0 {
+		return p, nil
+	}
+	s, err := sketch.Decode(encoded)
+	if err != nil {
+		return p, err
+	}
+	return NewPosting(p.Fingerprint, &s), nil
+}
+
+// AddTo adds a posting that is not there.
+func (p *Posting) AddTo(b *bands.Bands, ordinal uint32) {
+	if p.Fingerprint != 0 {
+		b.Add(p.Fingerprint, ordinal)
+	}
+	if len(p.Keys) > 0 {
+		b.AddKeys(p.Keys, ordinal)
+	}
+}
+
+// RemoveFrom removes a posting.
+func (p *Posting) RemoveFrom(b *bands.Bands, ordinal uint32) {
+	if p.Fingerprint != 0 {
+		b.Remove(p.Fingerprint, ordinal)
+	}
+	if len(p.Keys) > 0 {
+		b.RemoveKeys(p.Keys, ordinal)
+	}
+}
+
+// SetIn adds a posting that may be there already.
+func (p *Posting) SetIn(b *bands.Bands, ordinal uint32) {
+	if p.Fingerprint != 0 {
+		b.Set(p.Fingerprint, ordinal)
+	}
+	if len(p.Keys) > 0 {
+		b.RemoveKeys(p.Keys, ordinal)
+		b.AddKeys(p.Keys, ordinal)
+	}
+}
+
+// ExactKey is the part of an exact hash, 16 bytes, that the look-up of normal
+// forms knows.
+func ExactKey(exact []byte) uint64 { return binary.LittleEndian.Uint64(exact) }
