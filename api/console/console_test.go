@@ -35,6 +35,10 @@ var (
 )
 
 func TestMain(m *testing.M) {
+	// Most tests wait for the browser. A -parallel of the command line wins.
+	if err := flag.Set("test.parallel", "4"); err != nil {
+		panic(err)
+	}
 	flag.Parse()
 	os.Exit(run(m))
 }

@@ -47,6 +47,7 @@ func titleOf(t *testing.T, r *consoletest.Service, id string) string {
 }
 
 func TestComplaint(t *testing.T) {
+	t.Parallel()
 	r := start(t)
 	b := open(t, r, 1280, 900)
 	b.signIn("lin-secret-token-1", "/")
@@ -87,6 +88,7 @@ func released(t *testing.T, r *consoletest.Service, ids []string) (list []string
 }
 
 func TestDecisionsAndTheirUndo(t *testing.T) {
+	t.Parallel()
 	r := start(t)
 	b := open(t, r, 1280, 900)
 	b.signIn("lin-secret-token-1", "/")
@@ -190,6 +192,7 @@ func TestDecisionsAndTheirUndo(t *testing.T) {
 }
 
 func TestSuspectsByKeyboard(t *testing.T) {
+	t.Parallel()
 	r := start(t)
 	queue := suspects(t, r)
 	if len(queue) < 4 {
@@ -253,6 +256,7 @@ func TestSuspectsByKeyboard(t *testing.T) {
 }
 
 func TestTwoEditors(t *testing.T) {
+	t.Parallel()
 	r := start(t)
 	id := suspects(t, r)[0]
 	lin, wu := open(t, r, 1280, 900), open(t, r, 1280, 900)
@@ -297,6 +301,7 @@ func TestTwoEditors(t *testing.T) {
 }
 
 func TestReview(t *testing.T) {
+	t.Parallel()
 	r := start(t)
 	b := open(t, r, 1280, 900)
 	b.signIn("lin-secret-token-1", "/console/review?day=2025-06-11")
@@ -345,6 +350,7 @@ func TestReview(t *testing.T) {
 }
 
 func TestSourcePolicy(t *testing.T) {
+	t.Parallel()
 	r := start(t, onTheBus)
 	b := open(t, r, 1280, 900)
 	b.signIn("lin-secret-token-1", "/console/sources")
@@ -374,6 +380,7 @@ func TestSourcePolicy(t *testing.T) {
 }
 
 func TestDeadLetter(t *testing.T) {
+	t.Parallel()
 	r := start(t)
 	if err := r.Publish(t.Context(), []byte(`{"id":"broken","title":7}`)); err == nil {
 		t.Fatal("a broken item was taken")
@@ -410,6 +417,7 @@ func roundUps(t *testing.T, r *consoletest.Service, n int) (ids []string) {
 }
 
 func TestWholeRow(t *testing.T) {
+	t.Parallel()
 	r := start(t, onTheBus)
 	ids := roundUps(t, r, 5)
 	if len(ids) < 3 {

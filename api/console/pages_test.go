@@ -47,6 +47,7 @@ var pages = []struct{ path, zh, en string }{
 }
 
 func TestPages(t *testing.T) {
+	t.Parallel()
 	r := start(t)
 	ops := session(t, r, "ops-secret-token-3")
 	b := open(t, r, 1280, 900)
@@ -93,6 +94,7 @@ func TestPages(t *testing.T) {
 }
 
 func TestDark(t *testing.T) {
+	t.Parallel()
 	r := start(t)
 	b := open(t, r, 1280, 900)
 	b.signIn("lin-secret-token-1", "/")
@@ -132,6 +134,7 @@ const contrast = `(() => {
 })()`
 
 func TestSearch(t *testing.T) {
+	t.Parallel()
 	r := start(t, onTheBus)
 	b := open(t, r, 1280, 900)
 	b.signIn("lin-secret-token-1", "/")
@@ -187,6 +190,7 @@ func TestSearch(t *testing.T) {
 }
 
 func TestStories(t *testing.T) {
+	t.Parallel()
 	r := start(t, onTheBus)
 	b := open(t, r, 1280, 900)
 	b.signIn("lin-secret-token-1", "/console/clusters?sort=size")
@@ -231,6 +235,7 @@ func TestStories(t *testing.T) {
 }
 
 func TestLiveCounters(t *testing.T) {
+	t.Parallel()
 	r := start(t, onTheBus)
 	b := open(t, r, 1280, 900)
 	b.signIn("lin-secret-token-1", "/")
@@ -241,6 +246,7 @@ func TestLiveCounters(t *testing.T) {
 }
 
 func TestHostileText(t *testing.T) {
+	t.Parallel()
 	r := start(t, onTheBus)
 	const attack = `</title><script>window.pwned=1</script><img src=x onerror="window.pwned=2">`
 	body := attack + "\u202e\u2066 <svg onload=window.pwned=3> javascript:alert(1) {{.}} " + strings.Repeat("这是一篇很长很长的稿件，内容没有任何意义。", 8000)
@@ -276,6 +282,7 @@ func TestHostileText(t *testing.T) {
 }
 
 func TestWithoutScript(t *testing.T) {
+	t.Parallel()
 	r := start(t)
 	b := open(t, r, 1280, 900)
 	if _, err := chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}); err != nil {
@@ -303,6 +310,7 @@ func TestWithoutScript(t *testing.T) {
 }
 
 func TestSession(t *testing.T) {
+	t.Parallel()
 	r := start(t)
 	t.Run("nobody", func(t *testing.T) {
 		for _, p := range pages {

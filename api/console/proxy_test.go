@@ -31,6 +31,7 @@ func asked(t *testing.T, r *consoletest.Service, method, path string, form url.V
 // TestProxy: the proxy's header signs in, with the role it gives; nothing that
 // only looks like it does.
 func TestProxy(t *testing.T) {
+	t.Parallel()
 	r := start(t, func(c *consoletest.Config) {
 		c.Tokens = nil
 		c.Console = func(cc *console.Config) { cc.Header, cc.RoleHeader = "X-Editor", "X-Editor-Role" }
@@ -96,6 +97,7 @@ func TestProxy(t *testing.T) {
 
 // TestProxyElsewhere: only the addresses that were given are believed.
 func TestProxyElsewhere(t *testing.T) {
+	t.Parallel()
 	for network, want := range map[string]bool{"10.0.0.0/8": false, "127.0.0.2/32": false, "::1/128": false, "127.0.0.1/32": true} {
 		r := start(t, func(c *consoletest.Config) {
 			c.Console = func(cc *console.Config) {

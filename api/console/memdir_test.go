@@ -1,0 +1,3 @@
+package console_test
+
+import _ "jianguo/internal/memdir"

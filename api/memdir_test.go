@@ -1,0 +1,3 @@
+package api
+
+import _ "jianguo/internal/memdir"

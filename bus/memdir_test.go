@@ -1,0 +1,3 @@
+package bus
+
+import _ "jianguo/internal/memdir"

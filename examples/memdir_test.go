@@ -1,0 +1,3 @@
+package examples
+
+import _ "jianguo/internal/memdir"

@@ -1,0 +1,3 @@
+package exposure
+
+import _ "jianguo/internal/memdir"

@@ -1,0 +1,3 @@
+package browse
+
+import _ "jianguo/internal/memdir"

@@ -1,0 +1,3 @@
+package index
+
+import _ "jianguo/internal/memdir"

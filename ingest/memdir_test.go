@@ -1,0 +1,3 @@
+package ingest
+
+import _ "jianguo/internal/memdir"
