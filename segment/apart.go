@@ -10,10 +10,10 @@ import (
 const apartLeast = 12
 
 // apart finds characters that only set the other characters of a text apart, one by one (你 好 2 0 2 3,
-// 你.好.2.0.2.3); nearly always it finds none. Figures and Latin words come together again only in a stretch
-// of at least apartLeast characters, a third of them ideographs. A filler that stands alone between two
-// characters of the stretch is hidden; where more stands between them, as the punctuation of the text does,
-// its first and its last character are hidden if they are fillers.
+// 你.好.2.0.2.3); nearly always it finds none. Figures and Latin words come together again only in a stretch of
+// at least apartLeast characters, a third of them ideographs. A filler that stands alone between two characters
+// of the stretch is hidden; where more stands between them, as the punctuation of the text does, its first and
+// its last character are hidden if they are fillers.
 func (f *folds) apart(s string) (hidden []span) {
 	var stretch []span // characters with something between each and the next
 	ideographs, end := 0, -1

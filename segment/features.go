@@ -11,7 +11,7 @@ import (
 
 // Term is one weighted feature of a text.
 type Term struct {
-	Text   string  // for people: the words, as they stand in the content
+	Text   string  // the words as they stand in the content
 	Hash   uint64  // xxh3 of the word, or a mixture of two words' hashes; for simhash.Sum
 	Weight float32 // > 0
 }
@@ -39,7 +39,7 @@ type features struct {
 
 type counted struct {
 	hash       uint64
-	start, end int32 // where it first stands in the content
+	start, end int32 // its first occurrence in the content
 	tf         int32
 	weight     float32 // of one occurrence
 }
@@ -47,7 +47,7 @@ type counted struct {
 // minWeight keeps every feature's weight above what simhash rounds to.
 const minWeight = 1.0 / 64
 
-// appendTerms appends the features of a content of these words.
+// appendTerms appends the features of a content that consists of these words.
 func (f *features) appendTerms(dst []Term, content []byte, words []cut.Token, l *lexicon, w *weights) []Term {
 	if f.index == nil {
 		f.index = map[uint64]int32{}
@@ -101,7 +101,7 @@ func (f *features) count(c counted) {
 	f.counts = append(f.counts, c)
 }
 
-// pair hashes two words in order, by their hashes.
+// pair is the hash of two words in order, from their hashes.
 func pair(a, b uint64) uint64 {
 	hi, lo := bits.Mul64(a^0x9e3779b97f4a7c15, bits.RotateLeft64(b, 32)^0xd1b54a32d192ed03)
 	return hi ^ lo
@@ -110,8 +110,7 @@ func pair(a, b uint64) uint64 {
 // damped is 1 + ln tf.
 func damped(tf int32) float32 { return float32(1 + math.Log(float64(tf))) }
 
-// number reports whether a word is a number, date or code: a run of digits and
-// letters with a digit in it.
+// number reports whether a word is a number, date or code: a run of digits and letters with a digit in it.
 func number(word []byte) bool {
 	for _, b := range word {
 		if b >= 0xe0 {

@@ -2,6 +2,7 @@ package segment
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -9,12 +10,12 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// A class says what a folded rune does to the normal form.
+// A class is the effect of a folded rune on the normal form.
 type class uint8
 
 const (
 	drop      class = iota // invisible: as if it were not there
-	space                  // separates words where words are separated by spaces
+	space                  // separates words of scripts that use spaces
 	clause                 // ends a clause
 	sentence               // ends a sentence
 	paragraph              // ends a line
@@ -22,27 +23,24 @@ const (
 	comma                  // groups thousands between digits, else ends a clause
 	percent                // stays behind a digit, else ends a clause
 	digit                  // 0-9
-	word                   // letter of a script that separates words by spaces
-	ideograph              // letter of a script that does not
-	unsettled              // an ideograph that is in question (see variants)
+	word                   // letter of a script that separates words by spaces: Latin, Cyrillic, Hangul
+	ideograph              // letter of a script without spaces: Han, kana
+	unsettled              // an ideograph that depends on the word around it (see variants)
 )
 
-// A fold is what becomes of one rune: the rune it turns into, or, where one
-// rune turns into several, a string that is folded in turn.
+// A fold is the result of folding one rune: another rune, or a string (more) whose runes are folded in turn.
 type fold struct {
 	r     rune
 	class class
 	more  string
 }
 
-// folds holds the fold of every rune of the basic plane; beyond it, where
-// little but rare Han and emoji is found, folds are computed.
+// folds holds the fold of every rune of the basic plane. Folds of other runes, rare Han and emoji, are computed.
 type folds struct {
 	plane    [1 << 16]uint32 // rune | class<<24; several<<28 | index into more
 	more     []string
 	variants *variants
-	// lookalikes are characters that NFKC leaves alone, though they are written
-	// where an ideograph is meant.
+	// lookalikes are characters that are written for an ideograph and that NFKC does not change.
 	lookalikes map[rune]rune
 }
 
@@ -73,8 +71,7 @@ func (f *folds) of(r rune) fold {
 	return fold{r: rune(x & 0xffffff), class: class(x >> 24)}
 }
 
-// spaced reports whether a space belongs between two normal forms: whether
-// both scripts that meet there separate words by spaces.
+// spaced reports whether a space belongs between two normal forms: both scripts that meet there use spaces.
 func (f *folds) spaced(a, b []byte) bool {
 	if len(a) == 0 || len(b) == 0 {
 		return false
@@ -84,8 +81,7 @@ func (f *folds) spaced(a, b []byte) bool {
 	return f.of(last).class < ideograph && f.of(first).class < ideograph
 }
 
-// splits reports whether a normal form cut at i is cut in the middle of a Latin
-// word or a number.
+// splits reports whether i lies inside a Latin word or a number of a normal form.
 func (f *folds) splits(form []byte, i int) bool {
 	if i == 0 || i == len(form) || separator(form[i-1]) || separator(form[i]) {
 		return false
@@ -93,9 +89,8 @@ func (f *folds) splits(form []byte, i int) bool {
 	return f.spaced(form[:i], form[i:])
 }
 
-// compute folds one rune by the Unicode tables: compatibility forms (NFKC),
-// case, diacritics of Latin, Greek and Cyrillic letters, digits of any script,
-// traditional characters.
+// compute folds one rune by the Unicode tables: compatibility forms (NFKC), case, diacritics of Latin, Greek
+// and Cyrillic letters, digits of any script, traditional characters.
 func (f *folds) compute(r rune) fold {
 	if r == utf8.RuneError {
 		return fold{class: drop}
@@ -123,7 +118,7 @@ func (f *folds) compute(r rune) fold {
 	if unicode.Is(unicode.Nd, r) && r > '9' {
 		r = '0' + decimal(r)
 	}
-	if f.variants.inQuestion(r) {
+	if f.variants.unsettledRune(r) {
 		return fold{r: r, class: unsettled}
 	}
 	return fold{r: r, class: classify(r)}
@@ -132,21 +127,13 @@ func (f *folds) compute(r rune) fold {
 // readLookalikes reads data/tables/lookalikes.txt; the format is described there.
 func readLookalikes(file []byte) (map[rune]rune, error) {
 	pairs := map[rune]rune{}
-	n := 0
-	for line := range strings.Lines(string(file)) {
-		n++
-		line = strings.TrimRight(line, "\n")
-		if line == "" || line[0] == '#' {
-			continue
+	return pairs, eachPair(file, func(from, to []rune) error {
+		if len(from) != 1 || len(to) != 1 {
+			return fmt.Errorf("want one character on both sides of a tab")
 		}
-		from, to, _ := strings.Cut(line, "\t")
-		if utf8.RuneCountInString(from) != 1 || utf8.RuneCountInString(to) != 1 {
-			return nil, fmt.Errorf("line %d: %q: want one character on both sides of a tab", n, line)
-		}
-		r, _ := utf8.DecodeRuneInString(from)
-		pairs[r], _ = utf8.DecodeRuneInString(to)
-	}
-	return pairs, nil
+		pairs[from[0]] = to[0]
+		return nil
+	})
 }
 
 func dropMark(r rune) rune {
@@ -156,48 +143,39 @@ func dropMark(r rune) rune {
 	return r
 }
 
-// alike are the characters that NFKC leaves alone, or makes letters of, though
-// they stand for punctuation.
+// alike are punctuation and signs that NFKC does not change, or turns into letters.
 var alike = map[rune]string{
 	'‐': "-", '‑': "-", '‒': "-", '–': "-", '−': "-", '∶': ":", '∕': "/",
 	'™': " ", '℠': " ", 'ℹ': " ",
 }
 
-// enclosed covers alike, and the numbers and letters in circles and squares
-// that NFKC leaves alone.
+// circled are runs of numbers and letters in circles and squares that NFKC does not change, and the value of
+// the first rune of each run.
+var circled = []struct {
+	first, last rune
+	value       rune
+}{
+	{'⓿', '⓿', 0}, {'❶', '❿', 1}, {'➀', '➉', 1}, {'➊', '➓', 1}, {'⓫', '⓴', 11}, {'⓵', '⓾', 1}, {'🅐', '🅩', 'a'}, {'🅰', '🆉', 'a'},
+}
+
+// enclosed is the text of a rune of alike or circled.
 func enclosed(r rune) (string, bool) {
 	if s, ok := alike[r]; ok {
 		return s, true
 	}
-	number := func(n rune) (string, bool) {
-		if n < 10 {
-			return string('0' + n), true
+	for _, c := range circled {
+		switch n := r - c.first + c.value; {
+		case r < c.first || r > c.last:
+		case c.value == 'a':
+			return string(n), true
+		default:
+			return strconv.Itoa(int(n)), true
 		}
-		return string('0'+n/10) + string('0'+n%10), true
-	}
-	switch {
-	case r == '⓿':
-		return number(0)
-	case r >= '❶' && r <= '❿':
-		return number(r - '❶' + 1)
-	case r >= '➀' && r <= '➉':
-		return number(r - '➀' + 1)
-	case r >= '➊' && r <= '➓':
-		return number(r - '➊' + 1)
-	case r >= '⓫' && r <= '⓴':
-		return number(r - '⓫' + 11)
-	case r >= '⓵' && r <= '⓾':
-		return number(r - '⓵' + 1)
-	case r >= '🅐' && r <= '🅩':
-		return string(r - '🅐' + 'a'), true
-	case r >= '🅰' && r <= '🆉':
-		return string(r - '🅰' + 'a'), true
 	}
 	return "", false
 }
 
-// decimal is the value of a digit: every script's digits are a run of ten
-// from 0, and Unicode lists them as such runs.
+// decimal is the value of a digit of any script: Unicode lists them in runs of ten from 0.
 func decimal(r rune) rune {
 	for _, t := range unicode.Nd.R16 {
 		if r >= rune(t.Lo) && r <= rune(t.Hi) {
@@ -227,8 +205,8 @@ func classify(r rune) class {
 	case '%', '‰':
 		return percent
 	case '*', '_', '^', '`', '·', '•', '・', '‧', '∙', '⋅':
-		return space // in names of people, and between the characters of what is to be hidden
-	case '丨': // a character that nobody writes but as a rule between words
+		return space // in names of people, and between characters that are set apart
+	case '丨': // written only as a line between words
 		return clause
 	case '°':
 		return drop
@@ -248,8 +226,7 @@ func classify(r rune) class {
 	case unicode.IsSpace(r):
 		return space
 	case unicode.Is(unicode.M, r):
-		// A mark of a script that writes vowels as marks belongs to its word;
-		// a mark for any script is decoration here.
+		// A mark that writes a vowel of its script belongs to the word; a mark for any script is decoration.
 		if unicode.Is(unicode.Inherited, r) {
 			return drop
 		}
@@ -259,7 +236,6 @@ func classify(r rune) class {
 	case unicode.In(r, unicode.P, unicode.Sm, unicode.Sc):
 		return clause
 	}
-	// Emoji, ornaments, unassigned: strewn between the characters of a word as
-	// often as between words.
+	// Emoji, ornaments, unassigned: they stand between the characters of a word as often as between words.
 	return space
 }

@@ -190,7 +190,7 @@ var toTraditional = sync.OnceValue(func() map[rune]rune {
 	v := shipped().folds.variants
 	back := map[rune]rune{}
 	for from, to := range v.single {
-		if old, ok := back[to]; !v.inQuestion(from) && !v.inQuestion(to) && (!ok || from < old) {
+		if old, ok := back[to]; !v.unsettledRune(from) && !v.unsettledRune(to) && (!ok || from < old) {
 			back[to] = from
 		}
 	}

@@ -17,7 +17,7 @@ func (n *normalizer) body(s string) {
 	}
 }
 
-// hidden are the elements whose text nobody reads.
+// hidden are the elements whose text readers do not see.
 var hidden = map[atom.Atom]bool{
 	atom.Script: true, atom.Style: true, atom.Noscript: true, atom.Template: true,
 	atom.Head: true, atom.Title: true, atom.Iframe: true, atom.Object: true, atom.Svg: true,
@@ -44,9 +44,8 @@ var void = map[atom.Atom]bool{
 	atom.Param: true, atom.Source: true, atom.Track: true, atom.Wbr: true,
 }
 
-// markup feeds HTML. Only known elements are markup: a '<' that opens none of
-// them is text, as it is in "x <y and z> w", and so is all that follows an
-// element or comment which is never closed though nothing inside is markup.
+// markup feeds HTML. Only known elements are markup: a '<' that opens none of them is text, as in "x <y and z>
+// w". So is everything behind an element whose content is not markup, or a comment, that is never closed.
 func (n *normalizer) markup(s string) {
 	z := xhtml.NewTokenizer(strings.NewReader(s))
 	var skip skipper
@@ -86,14 +85,14 @@ func (n *normalizer) markup(s string) {
 	}
 }
 
-// rawText are the elements in which nothing is markup but their end.
+// rawText are the elements in which only their end tag is markup.
 var rawText = map[atom.Atom]bool{
 	atom.Script: true, atom.Style: true, atom.Textarea: true, atom.Title: true, atom.Xmp: true,
 	atom.Iframe: true, atom.Noembed: true, atom.Noframes: true, atom.Noscript: true, atom.Plaintext: true,
 }
 
-// unclosed remembers the raw text elements that were found to have no end in
-// the rest of a text, so that none is looked for twice.
+// unclosed are the raw text elements known to have no end in the rest of a text, so that the text is searched
+// once for each.
 type unclosed map[atom.Atom]bool
 
 // in reports whether tag, which has just begun, has no end in rest.
@@ -118,7 +117,7 @@ func (u *unclosed) in(rest string, tag atom.Atom) bool {
 	return true
 }
 
-// element reports whether a tag's name is one of HTML's, or a custom one.
+// element reports whether the name of a tag is one of HTML's, or a custom one.
 func element(tag atom.Atom, name []byte) bool {
 	if tag == 0 {
 		return bytes.ContainsAny(name, "-:")
@@ -132,7 +131,7 @@ func (n *normalizer) tag(tag atom.Atom) {
 	}
 }
 
-// breaks is how strongly a tag separates what is before it from what follows.
+// breaks is the separator that a tag stands for.
 func breaks(tag atom.Atom) class {
 	if c, ok := inline[tag]; ok || tag == 0 {
 		return c
@@ -140,7 +139,7 @@ func breaks(tag atom.Atom) class {
 	return paragraph
 }
 
-// concealed reports whether the attributes of the tag at hand hide it.
+// concealed reports whether the attributes of the current tag hide it.
 func concealed(z *xhtml.Tokenizer) bool {
 	hide := false
 	for {
@@ -164,10 +163,9 @@ func concealed(z *xhtml.Tokenizer) bool {
 	}
 }
 
-// A skipper knows whether the text at hand is inside a hidden element. It
-// counts open elements rather than keep them, so that depth costs nothing, and
-// errs on the side of showing: an element that never ends hides nothing past
-// the end of the block around it.
+// A skipper tracks whether the text is inside a hidden element. It counts open elements instead of keeping them,
+// so that deep nesting needs no memory. In doubt the text counts: an element that never ends hides nothing
+// behind the block around it.
 type skipper struct {
 	tag    atom.Atom // the outermost hidden element, 0 if none
 	same   int       // elements of its name open in it
@@ -207,7 +205,7 @@ func (s *skipper) end(tag atom.Atom) {
 	}
 }
 
-// optionalEnd are the elements that end without a tag where the next begins.
+// optionalEnd are the elements whose end tag may be left out.
 var optionalEnd = map[atom.Atom]bool{
 	atom.P: true, atom.Li: true, atom.Dt: true, atom.Dd: true, atom.Tr: true, atom.Td: true, atom.Th: true,
 	atom.Option: true, atom.Thead: true, atom.Tbody: true, atom.Tfoot: true, atom.Head: true,
@@ -217,8 +215,7 @@ func mustClose(tag atom.Atom) bool {
 	return breaks(tag) == paragraph && !optionalEnd[tag] && !void[tag]
 }
 
-// elements are HTML's elements, past and present; package atom mixes them
-// with the names of attributes.
+// elements are the elements of HTML, past and present; package atom mixes them with names of attributes.
 var elements = func() map[atom.Atom]bool {
 	m := map[atom.Atom]bool{}
 	for _, name := range strings.Fields(`a abbr acronym address applet area article aside audio b base basefont

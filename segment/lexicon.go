@@ -12,7 +12,7 @@ import (
 	"jianguo/segment/cut"
 )
 
-// A lexicon is the dictionary, and what is known of its words beyond gse.
+// A lexicon is the dictionary with the document frequencies of its words.
 type lexicon struct {
 	*cut.Dictionary
 	// idf is, by number of a word, its inverse document frequency in units of 1/idfUnit; 0 for a stop word.
@@ -21,7 +21,7 @@ type lexicon struct {
 	others map[uint64]uint8
 	// rarest is the inverse document frequency of a word that was not seen in the corpus.
 	rarest uint8
-	// name says by part of speech whether a word names something.
+	// name holds, by part of speech, whether its words are names.
 	name []bool
 }
 
@@ -30,11 +30,11 @@ const idfUnit = 16
 // unlisted is the document frequency of a word that is too rare for the table.
 const unlisted = 2
 
-// names are the parts of speech of place, company, person and other names.
-var names = map[string]bool{"nr": true, "nrt": true, "nrfg": true, "ns": true, "nt": true, "nz": true}
+// nameTags are the parts of speech of place, company, person and other names.
+var nameTags = map[string]bool{"nr": true, "nrt": true, "nrfg": true, "ns": true, "nt": true, "nz": true}
 
-// weigh reads the document frequencies (a first line "documents N", then lines "word n"), and takes gse's
-// stop words out.
+// weigh reads the document frequencies (a first line "documents N", then lines "word n"), and gives gse's stop
+// words no weight.
 func (l *lexicon) weigh(file string) error {
 	l.others = map[uint64]uint8{}
 	documents := 0.0
@@ -111,6 +111,6 @@ func (l *lexicon) extend() {
 		l.idf = append(l.idf, l.rarest)
 	}
 	for _, tag := range l.Tags()[len(l.name):] {
-		l.name = append(l.name, names[tag])
+		l.name = append(l.name, nameTags[tag])
 	}
 }

@@ -11,10 +11,10 @@ import (
 
 // A pattern is one line of a residue list; its language is described in data/tables/residue.txt.
 type pattern struct {
-	// The pattern must begin within head bytes of the beginning of the text, or tail bytes of its end, and
-	// in that half of the text; 0 for anywhere. Other residue does not count. A Han character is three bytes.
+	// The pattern must begin within head bytes of the beginning of the text, or tail bytes of its end, and in
+	// that half of the text; 0 for anywhere. Other residue does not count. A Han character is three bytes.
 	head, tail int
-	begin      bool // a clause begins here, or up to lead characters before
+	begin      bool // a clause begins here, or at most lead characters earlier
 	lead       int
 	parts      []part
 }
@@ -23,9 +23,9 @@ type pattern struct {
 type part struct {
 	kind    partKind
 	literal []byte
-	// least and most are the characters of a gap.
+	// least and most are the length of a gap in characters.
 	least, most int
-	must        bool // a break that must be there
+	must        bool // a break that is required
 }
 
 type partKind uint8
@@ -216,7 +216,7 @@ func matchLiteral(body, literal []byte) int {
 	return i
 }
 
-// sentenceEnd returns the end of the sentence that goes on at i.
+// sentenceEnd returns the end of the sentence that i lies in.
 func sentenceEnd(body []byte, i int, breaks []clauseBreak) int {
 	k := sort.Search(len(breaks), func(k int) bool { return breaks[k].at >= i })
 	if k < len(breaks) {

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// residue recognises what pages wrap around an article.
+// residue recognises the text that pages put around an article.
 type residue struct {
 	// byFirst are the patterns by the first rune of their first literal.
 	byFirst map[rune][]pattern

@@ -4,11 +4,11 @@
 // # The normal form
 //
 // Two texts that differ only in form have the same normal form, the same Exact and the same terms. Form is:
-// HTML or plain text; width, case, ligatures, circled digits and all that Unicode folds (NFKC); diacritics
-// of Latin, Greek and Cyrillic letters; traditional or simplified characters; zero-width and control
-// characters, emoji, combining marks; spaces between Han characters; for Exact and the terms also
-// punctuation and line breaks. Page residue (原标题, 责任编辑, share prompts, copyright notices; see
-// data/tables/residue.txt) is taken out, and so is a headline that the body repeats as its first words.
+// HTML or plain text; width, case, ligatures, circled digits and all that Unicode folds (NFKC); diacritics of
+// Latin, Greek and Cyrillic letters; traditional or simplified characters; zero-width and control characters,
+// emoji, combining marks; spaces between Han characters; for Exact and the terms also punctuation and line
+// breaks. Page residue (原标题, 责任编辑, share prompts, copyright notices; see data/tables/residue.txt) is
+// taken out, and so is a headline that the body repeats as its first words.
 //
 // Not form are spaces between Latin words, the point in 3.5 and the colon in 12:30. A comma that groups
 // thousands is form: 1,600 and 1600 are the same.
@@ -16,16 +16,16 @@
 // # Terms
 //
 // Terms are words, numbers and pairs of words, weighted as described at weights. They come from the content,
-// which is the body's normal form without separators: punctuation is the first thing that republishing
-// changes, so words are cut across clauses. A body of fewer than 60 Han characters says too little alone,
-// and has its headline put before it.
+// which is the body's normal form without separators: punctuation is the first thing that republishing changes,
+// so words are cut across clauses. A body of fewer than 60 Han characters says too little alone, and has its
+// headline put before it.
 //
 // # Limits and compatibility
 //
-// Time and memory are linear in the length of the input. Nothing is allocated when a Text is used again for
-// a plain-text article of no greater length. Scripts without spaces other than Han and kana (Thai, Khmer,
-// Lao) are segmented character by character. Everything that Analyze returns may change with the Recipe, and
-// nothing does while the Recipe stays the same.
+// Time and memory are linear in the length of the input. Nothing is allocated when a Text is used again for a
+// plain-text article of no greater length. Scripts without spaces other than Han and kana (Thai, Khmer, Lao)
+// are segmented character by character. Everything that Analyze returns may change with the Recipe, and nothing
+// does while the Recipe stays the same.
 package segment
 
 import (
@@ -111,25 +111,24 @@ func New(cfg Config) (*Segmenter, error) {
 
 // addUser adds the user's own files.
 func (s *Segmenter) addUser(cfg Config, recipe hash.Hash) error {
-	if cfg.UserDict != "" {
-		file, err := os.ReadFile(cfg.UserDict)
+	for _, x := range []struct {
+		name, path string
+		add        func(file string, normal func(string) string) error
+	}{
+		{"user dictionary", cfg.UserDict, s.lexicon.addWords},
+		{"residue list", cfg.Residue, s.residue.add},
+	} {
+		if x.path == "" {
+			continue
+		}
+		file, err := os.ReadFile(x.path)
 		if err != nil {
-			return fmt.Errorf("user dictionary: %w", err)
+			return fmt.Errorf("%s: %w", x.name, err)
 		}
-		if err := s.lexicon.addWords(string(file), s.normal); err != nil {
-			return fmt.Errorf("user dictionary %s: %w", cfg.UserDict, err)
+		if err := x.add(string(file), s.normal); err != nil {
+			return fmt.Errorf("%s %s: %w", x.name, x.path, err)
 		}
-		addToRecipe(recipe, "user dictionary", file)
-	}
-	if cfg.Residue != "" {
-		file, err := os.ReadFile(cfg.Residue)
-		if err != nil {
-			return fmt.Errorf("residue list: %w", err)
-		}
-		if err := s.residue.add(string(file), s.normal); err != nil {
-			return fmt.Errorf("residue list %s: %w", cfg.Residue, err)
-		}
-		addToRecipe(recipe, "residue list", file)
+		addToRecipe(recipe, x.name, file)
 	}
 	return nil
 }
@@ -168,8 +167,8 @@ func (s *Segmenter) Analyze(t *Text, title, body string) {
 	t.findNames(&s.lexicon)
 }
 
-// shortBody is the length, in bytes of normal form (a Han character is three), below which the headline is
-// part of the content.
+// shortBody is the length, in bytes of normal form (a Han character is three), below which the headline is part
+// of the content.
 const shortBody = 180
 
 func (s *Segmenter) normalize(n *normalizer, out []byte, text string) []byte {

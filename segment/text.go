@@ -16,16 +16,16 @@ type Text struct {
 	// Sentences and Paragraphs are the offsets in Body where sentences and paragraphs begin, in order; the
 	// first is 0 unless Body is empty. Every paragraph begins a sentence.
 	Sentences, Paragraphs []int32
-	// Exact is a 128-bit hash of the content: equal for two articles that differ only in form or page
-	// residue. Zero for a blank text.
+	// Exact is a 128-bit hash of the content: equal for two articles that differ only in form or page residue.
+	// Zero for a blank text.
 	Exact [16]byte
 	// Blank reports that there is no letter and no digit left to compare.
 	Blank bool
 	// Terms are the features of the fingerprint; none only for Blank.
 	Terms []Term
-	// Names are the place, company, person and other names of two characters or more that the dictionary
-	// has, in order of appearance, as often as they appear. They come from the same content as Terms, and
-	// lie within a clause.
+	// Names are the place, company, person and other names of two characters or more that the dictionary has,
+	// in order of appearance, as often as they appear. They come from the same content as Terms, and lie within
+	// a clause.
 	Names []string
 
 	title, body       normalizer
@@ -47,8 +47,7 @@ func (t *Text) reset() {
 	t.content, t.ends, t.words = t.content[:0], t.ends[:0], nil
 }
 
-// Words yields the words of the content in order, stop words and numbers
-// included.
+// Words yields the words of the content in order, stop words and numbers included.
 func (t *Text) Words(yield func(string) bool) {
 	for _, w := range t.words {
 		if !yield(view(t.content[w.Start:w.End])) {

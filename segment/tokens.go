@@ -7,16 +7,16 @@ type Token struct {
 	// Start and End are byte offsets into the original. Between tokens stands what is not in the normal form
 	// (spaces, punctuation, markup), and inside a token what obfuscates it (zero-width characters, tags).
 	Start, End int
-	// Key is equal for words that differ only in form: simplified or traditional, narrow or wide, capital
-	// or small.
+	// Key is equal for words that differ only in form: simplified or traditional, narrow or wide, capital or
+	// small.
 	Key uint64
 	// Residue reports that the word is part of page residue.
 	Residue bool
 }
 
 // Tokens appends the words of an original text, plain or HTML, in order and without overlap. Two texts that
-// differ only in form have the same keys in the same order; so this is what a comparison aligns that shows
-// the originals.
+// differ only in form have the same keys in the same order; so this is what a comparison aligns that shows the
+// originals.
 func (s *Segmenter) Tokens(dst []Token, original string) []Token {
 	n := normalizer{folds: s.folds, origin: &origin{}}
 	n.reset(nil)

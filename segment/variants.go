@@ -1,34 +1,27 @@
 package segment
 
 import (
-	"bytes"
 	"fmt"
 	"strings"
 	"unicode/utf8"
 )
 
-// variants turn traditional characters into simplified ones. Most do so one by
-// one, as they are folded; the few that depend on the word they are in (乾 is
-// 干 in 饼乾 and stays in 乾隆) are settled when the text is complete.
+// variants turn traditional characters into simplified ones. Most do so one by one, as they are folded; the few
+// that depend on the word around them (乾 is 干 in 饼乾 and stays in 乾隆) are settled when the text is complete.
 type variants struct {
 	single map[rune]rune
-	// phrases holds, by the character in question, the words in which it
-	// becomes something else than single says.
+	// phrases are, by unsettled character, the words in which it does not become what single has.
 	phrases map[rune][]phrase
 }
 
-// A phrase is a word around a character, in the form the text has while the
-// characters in question are unsettled.
+// A phrase is a word around an unsettled character, in the form the text has before characters are settled.
 type phrase struct {
 	before, after []byte
 	to            rune
 }
 
-// readVariants reads data/tables/variants.txt; the format is described there.
-func readVariants(file []byte) (*variants, error) {
-	v := &variants{single: map[rune]rune{}, phrases: map[rune][]phrase{}}
-	type exception struct{ from, to []rune }
-	var exceptions []exception
+// eachPair reads a table of lines "from", tab, "to"; empty lines and those that begin with # do not count.
+func eachPair(file []byte, add func(from, to []rune) error) error {
 	n := 0
 	for line := range strings.Lines(string(file)) {
 		n++
@@ -36,16 +29,32 @@ func readVariants(file []byte) (*variants, error) {
 		if line == "" || line[0] == '#' {
 			continue
 		}
-		a, b, _ := strings.Cut(line, "\t")
-		from, to := []rune(a), []rune(b)
+		from, to, _ := strings.Cut(line, "\t")
+		if err := add([]rune(from), []rune(to)); err != nil {
+			return fmt.Errorf("line %d: %q: %w", n, line, err)
+		}
+	}
+	return nil
+}
+
+// readVariants reads data/tables/variants.txt; the format is described there.
+func readVariants(file []byte) (*variants, error) {
+	v := &variants{single: map[rune]rune{}, phrases: map[rune][]phrase{}}
+	type exception struct{ from, to []rune }
+	var exceptions []exception
+	err := eachPair(file, func(from, to []rune) error {
 		if len(from) == 0 || len(from) != len(to) {
-			return nil, fmt.Errorf("line %d: %q: want as many characters on both sides of a tab", n, line)
+			return fmt.Errorf("want as many characters on both sides of a tab")
 		}
 		if len(from) == 1 {
 			v.single[from[0]] = to[0]
-			continue
+		} else {
+			exceptions = append(exceptions, exception{from, to})
 		}
-		exceptions = append(exceptions, exception{from, to})
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	for _, x := range exceptions {
 		for i, r := range x.from {
@@ -67,7 +76,7 @@ func readVariants(file []byte) (*variants, error) {
 	return v, nil
 }
 
-// alone is what r becomes outside any phrase.
+// alone is the simplified form of r outside any phrase.
 func (v *variants) alone(r rune) rune {
 	if to, ok := v.single[r]; ok {
 		return to
@@ -75,15 +84,15 @@ func (v *variants) alone(r rune) rune {
 	return r
 }
 
-// fold is what r becomes when it is folded: itself while it is in question.
+// fold is the simplified form of r, or r itself if it depends on the word.
 func (v *variants) fold(r rune) rune {
-	if v.inQuestion(r) {
+	if v.unsettledRune(r) {
 		return r
 	}
 	return v.alone(r)
 }
 
-func (v *variants) inQuestion(r rune) bool {
+func (v *variants) unsettledRune(r rune) bool {
 	_, ok := v.phrases[r]
 	return ok
 }
@@ -96,15 +105,15 @@ func (v *variants) unsettled(s []rune) []byte {
 	return b
 }
 
-// settle replaces the characters in question, which begin at the offsets at in
-// text, by what they become there. The longest phrase counts.
+// settle replaces the unsettled characters of text, which begin at these offsets. The
+// longest phrase counts.
 func (v *variants) settle(text []byte, at []int32, became []rune) []rune {
 	became = became[:0]
 	for _, p := range at {
 		r, _ := utf8.DecodeRune(text[p:])
 		to, longest := v.alone(r), 0
 		for _, ph := range v.phrases[r] {
-			if n := len(ph.before) + len(ph.after); n > longest && follows(text[:p], ph.before) && precedes(text[p+3:], ph.after) {
+			if n := len(ph.before) + len(ph.after); n > longest && meets(text[:p], ph.before, -1) && meets(text[p+3:], ph.after, 1) {
 				to, longest = ph.to, n
 			}
 		}
@@ -116,42 +125,23 @@ func (v *variants) settle(text []byte, at []int32, became []rune) []rune {
 	return became
 }
 
-// precedes reports whether text begins with s, separators aside.
-func precedes(text, s []byte) bool {
-	for len(s) > 0 {
-		if bytes.HasPrefix(text, s) {
-			return true
-		}
-		if len(text) == 0 {
-			return false
-		}
-		if text[0] == '\n' || text[0] == ' ' {
-			text = text[1:]
-			continue
-		}
-		if text[0] != s[0] {
-			return false
-		}
-		text, s = text[1:], s[1:]
+// meets reports whether s stands at the beginning (step 1) or the end (step -1) of text, separators aside.
+func meets(text, s []byte, step int) bool {
+	i, k := 0, 0
+	if step < 0 {
+		i, k = len(text)-1, len(s)-1
 	}
-	return true
-}
-
-// follows reports whether text ends in s, separators aside.
-func follows(text, s []byte) bool {
-	for len(s) > 0 {
-		if len(text) == 0 {
+	for k >= 0 && k < len(s) {
+		switch {
+		case i < 0 || i >= len(text):
 			return false
-		}
-		last := text[len(text)-1]
-		if last == '\n' || last == ' ' {
-			text = text[:len(text)-1]
-			continue
-		}
-		if last != s[len(s)-1] {
+		case separator(text[i]):
+			i += step
+		case text[i] != s[k]:
 			return false
+		default:
+			i, k = i+step, k+step
 		}
-		text, s = text[:len(text)-1], s[:len(s)-1]
 	}
 	return true
 }

@@ -1,21 +1,18 @@
-// Package simhash turns weighted features into a 64-bit SimHash (Charikar
-// 2002; Manku, Jain, Das Sarma 2007) and keeps what other implementations
-// throw away: the margin of every bit.
+// Package simhash turns weighted features into a 64-bit SimHash (Charikar 2002; Manku, Jain, Das Sarma 2007)
+// and keeps what other implementations throw away: the margin of every bit.
 //
-// Each feature is a 64-bit hash and a weight. Bit b of the fingerprint is the
-// sign of v_b, the sum of the weights of the features that have bit b set,
-// minus the weights of those that have it clear. The magnitude of v_b, scaled
-// so that the mean of v_b² over the 64 bits is 1, is the margin of the bit: a
-// bit with a small margin flips under any edit, one with a large margin does
-// not. For a query q and a stored fingerprint c,
+// Each feature is a 64-bit hash and a weight. Bit b of the fingerprint is the sign of v_b, the sum of the
+// weights of the features that have bit b set, minus the weights of those that have it clear. The magnitude of
+// v_b, scaled so that the mean of v_b² over the 64 bits is 1, is the margin of the bit: a bit with a small
+// margin flips under any edit, one with a large margin does not. For a query q and a stored fingerprint c,
 //
 //	S(q, c) = Σ v_b² over the bits b in which q and c differ
 //
-// is small for copies however many bits flipped, and about 32 for strangers.
-// S is measured with the margins of the query, so it is not symmetric.
+// is small for copies however many bits flipped, and about 32 for strangers. S is measured with the margins of
+// the query, so it is not symmetric.
 //
-// A text without features has no fingerprint: Print.Empty reports it, and such
-// a text must never be compared by distance.
+// A text without features has no fingerprint: Print.Empty reports it, and such a text must never be compared by
+// distance.
 package simhash
 
 import (
@@ -52,16 +49,16 @@ func Distance(a, b Fingerprint) int { return bits.OnesCount64(uint64(a ^ b)) }
 // Print is a fingerprint and the margins it was decided by.
 type Print struct {
 	Fingerprint Fingerprint
-	// Margins[b] is |v_b|, scaled so that the mean of the squares is 1; all
-	// zero where the text had no features.
+	// Margins[b] is |v_b|, scaled so that the mean of the squares is 1; all zero where the text had no
+	// features.
 	Margins [Bits]float32
 }
 
 // Empty reports whether the text had no features at all.
 func (p *Print) Empty() bool { return p.Margins == [Bits]float32{} }
 
-// S is the margin distance from p, the query, to a stored fingerprint: the sum
-// of squared margins over the differing bits. 0…64; see the package comment.
+// S is the margin distance from p, the query, to a stored fingerprint: the sum of squared margins over the
+// differing bits. 0…64; see the package comment.
 func (p *Print) S(c Fingerprint) float32 {
 	var s float32
 	for x := uint64(p.Fingerprint ^ c); x != 0; x &= x - 1 {
@@ -99,8 +96,8 @@ func (s *Sum) Len() int { return s.count }
 // Reset empties the sum.
 func (s *Sum) Reset() { *s = Sum{} }
 
-// Print returns the fingerprint and margins of what was added. A sum of
-// exactly zero counts as a clear bit with margin zero.
+// Print returns the fingerprint and margins of what was added. A sum of exactly zero counts as a clear bit with
+// margin zero.
 func (s *Sum) Print() Print {
 	var p Print
 	var v [Bits]float64

@@ -1,93 +1,83 @@
 package sketch
 
-// Comparison is how a query and an earlier text go together.
+// Comparison is the result of comparing a query, A, with an earlier text, B.
 type Comparison struct {
-	Resemblance float32 // Jaccard of shingles, 0…1
+	Resemblance float32 // Jaccard coefficient of the shingles, 0…1
 	ContainedA  float32 // share of the query's shingles that the earlier text has
 	ContainedB  float32 // share of the earlier text's shingles that the query has
-	// SoftA and SoftB are the same over pairs of tokens: rewording lowers them
-	// little, other content much.
+	// SoftA and SoftB are the same shares of pairs of tokens. Rewording lowers them little, other content much.
 	SoftA, SoftB float32
 	Facts        Facts
 	// TokensA and TokensB are the sizes of the texts.
 	TokensA, TokensB int
-	// Days is how many days apart they were published; 0 where that is not known.
-	Days int
-	// Layout is how the equal runs lie; only from Compare with texts.
-	Layout Layout
-	Exact  bool // measured on the texts, not estimated from sketches
+	Days             int    // between their days of publication; 0 where one is unknown
+	Layout           Layout // of the alignment; only where Exact
+	Exact            bool   // measured on the texts, not estimated from sketches
 }
 
-// Layout describes the alignment of two texts, in tokens.
+// Layout describes the alignment of two texts: runs of equal tokens and the gaps between them. Sizes are in
+// tokens.
 type Layout struct {
 	Runs    int // maximal equal runs
 	Longest int // the longest of them
-	// Swaps counts the places between two runs that follow each other in both
-	// texts where each has something of its own; SwapA and SwapB are their sizes.
-	Swaps, SwapA, SwapB int
-	// Foreign is the size of the swaps of which neither side stands anywhere in
-	// the other text, each by its smaller side.
-	Foreign int
-	// RestA and RestB are tokens in no run; LumpA and LumpB the longest stretch
-	// of them.
-	RestA, RestB, LumpA, LumpB int
-	// NovelA and NovelB are tokens in clauses that the other text does not have
-	// even in other words: most of their token pairs stand nowhere in it.
+	Moved   int // runs that stand before the previous run in the earlier text
+	// RestA and RestB are the tokens in no run.
+	RestA, RestB int
+	// NovelA and NovelB are tokens in novel clauses: most of their pairs stand nowhere in the other text, so
+	// it does not say the same in other words.
 	NovelA, NovelB int
 	// AmidA and AmidB are those of them between the first run and the last.
 	AmidA, AmidB int
-	// Gaps counts the places between two runs, and at the ends, where either text
-	// has something of its own.
+	// Gaps counts the gaps, and both ends, where either text has tokens of its own.
 	Gaps int
-	// Replaced counts the figures put for others in swaps that are else the same,
-	// ReplacedGaps those swaps.
+	// Swaps counts the gaps where both texts have tokens of their own.
+	Swaps int
+	// Foreign is the size of the swaps of which neither side stands anywhere in the other text, each by its
+	// smaller side.
+	Foreign int
+	// Replaced counts the figures that stand for other figures in swaps of otherwise equal words, ReplacedGaps
+	// those swaps.
 	Replaced, ReplacedGaps int
-	// Renamed is how often one name stands where the earlier text has one other,
-	// if two times or more. Retitled is the same of shorter words that stand so
-	// in both openings: names, or two words for one thing.
+	// Renamed is how often one name stands where the earlier text has one other name, 0 for once. Retitled is
+	// the same for shorter words, first in both openings: names, or two words for one thing.
 	Renamed, Retitled int
-	// Subject is how much of what stands in one place of both openings is unknown
-	// to the other text, of the side where less is: of the place with the most, if
-	// each side has some length.
+	// Subject is, of the swap in both openings with most of it, the share of pairs that the other text has
+	// nowhere, on the side where it is smaller; 0 where either side has few of them.
 	Subject float32
-	// Moved counts the runs that begin before the last one in the earlier text.
-	Moved int
-	// Developments counts the words that speak of a story moving on (此前, 最新,
-	// 回应 and such) and stand in one of the texts only.
+	// Developments counts the words for a story that goes on (此前, 最新, 回应 and such) that stand in only one
+	// of the texts.
 	Developments int
-	// HeadA and HeadB are the shares of token pairs of one text's headline (its
-	// opening where it has none) that the other text has anywhere.
+	// HeadA and HeadB are the shares of the pairs of one text's headline (of its opening where it has none)
+	// that the other text has anywhere.
 	HeadA, HeadB float32
 	Topics       Topics
-	// SameBody says that the bodies are equal and of some length, and that one of
-	// the texts has no headline: the other's may have been put there by anyone.
+	// SameBody reports that the bodies are equal and of some length, and that only one of the texts has a
+	// headline, which any publisher may have added.
 	SameBody bool
 }
 
-// Facts says how the facts of two texts go together.
+// Facts compares the facts of two texts. Subjects, leads, Agree and Conflict are only measured on texts.
 type Facts struct {
-	Numbers, NumbersShared int      // distinct figures of the smaller side, and how many the other has
-	OnlyA, OnlyB           int      // distinct figures that one text has and the other lacks
-	LeadA, LeadB           int      // the same, of the first hundred tokens of each; only from CompareTexts
-	Names                  int      // distinct names of both texts that both have
-	NamesA, NamesB         int      // distinct names of one text that the other has nowhere
+	Numbers, NumbersShared int      // distinct figures of the text with fewer, and how many of them the other has
+	OnlyA, OnlyB           int      // distinct figures that only one text has
+	LeadA, LeadB           int      // the same among the first hundred tokens of each text
+	Names                  int      // distinct names that both texts have
+	NamesA, NamesB         int      // distinct names that only one text has
 	SubjectsA, SubjectsB   int      // names and Latin words that one text repeats and the other has nowhere
-	SameSlot, OtherSlot    int      // places that both texts fill: with the same figure, with another
-	Agree, Conflict        []string // for people, at most four of each in the order of the query, as "5.99元 / 5.94元"; only from CompareTexts
+	SameSlot, OtherSlot    int      // places that both texts fill: with the same figure, with another one
+	Agree, Conflict        []string // at most four each for people, in the order of the query, as "5.99元 / 5.94元"
 }
 
-// Topics says what one of two texts is about and the other is not: the two
-// bulletins of one form part here, however much of their text is the form.
+// Topics compares the subjects of two texts. Two bulletins of one form differ here, however much they share.
 type Topics struct {
-	// A and B count the Latin words and token pairs that one text has in its
-	// headline (in its opening, where it has none), says again below, and the
-	// other has nowhere.
+	// A and B count the Latin words and pairs that one text has in its headline (in its opening, where it has
+	// none) and again below, and the other text nowhere.
 	A, B int
-	// Titled says that both texts have a headline.
+	// Titled reports that both texts have a headline.
 	Titled bool
 	// WordsA and WordsB count the distinct Latin words that the other text lacks.
 	WordsA, WordsB int
-	// Labels says that both headlines carry a Latin word that the other headline
-	// lacks, and that the texts bear it out: the other has one of them nowhere.
+	// Labels reports that each headline has a Latin word that the other headline lacks, and that one of these
+	// words stands nowhere in the other text.
 	Labels bool
 }

@@ -41,8 +41,8 @@ func Compare(q, c *Sketch) Comparison {
 	return r
 }
 
-// estimate is the Jaccard estimate from two rows of minima, of a multiple of eight bytes. Bins that are empty on
-// both sides say nothing, and of two full ones one in fifteen agrees by chance.
+// estimate is the Jaccard estimate from two rows of minima, of a multiple of eight bytes. Bins that are empty
+// on both sides say nothing, and of two full ones one in fifteen agrees by chance.
 func estimate(a, b []byte) float64 {
 	full, used, same := 0, 0, 0
 	for i := 0; i < len(a); i += 8 {

@@ -5,43 +5,42 @@ import (
 	"strings"
 )
 
-// Clue is one thing that a judgement looks at: a plain number that grows or
-// shrinks with one idea. Sizes are in tokens; logs are natural, of 1 + n.
+// Clue is one input of the scores, a plain number. Sizes are in tokens; logs are natural, of 1 + n.
 type Clue int
 
-// The clues. Those after Resembles are measured on texts only, and zero in an
-// estimate from sketches.
+// The clues. Those after Resembles are measured on texts only, and zero in an estimate from sketches. "Unknown"
+// means that the other text has it nowhere.
 const (
 	SoftLeast    Clue = iota // the smaller soft containment
-	SoftMost                 // the larger
-	Slots                    // share of common places with other figures, damped for few
-	Conflicts                // log of how many
-	Missing                  // share of the smaller side's figures that the other lacks, damped
-	News                     // log of the most figures that one side has alone
-	Agreed                   // log of how many figures both have
-	Shared                   // log of the size of what they share
+	SoftMost                 // the larger soft containment
+	Slots                    // share of common places with other figures, damped for few places
+	Conflicts                // log of the number of common places with other figures
+	Missing                  // share of the figures of the text with fewer that the other lacks, damped
+	News                     // log of the larger number of figures that only one text has
+	Agreed                   // log of the number of figures that both have
+	Shared                   // log of the size of what both have
 	Resembles                // resemblance
 	Longest                  // longest run, as a share of the shorter text
 	MeanRun                  // log of the mean length of a run
-	Swaps                    // places swapped, a run
-	RestMost                 // tokens in no run, of the side that has more, by 650
-	Overhang                 // share in no run over three tenths, of the side that has more
-	Novel                    // log of the most tokens in novel clauses on one side
-	NovelMost                // the same count by 650
-	Head                     // the larger share of a headline that the other text knows
-	Foreign                  // share of the shorter text that is a name put for another
-	Subjects                 // log of the smaller number of subjects unknown to the other side
-	Developments             // words of a story moving on that one side has alone
-	Topic                    // log of the smaller number of topics unknown to the other side
-	Titled                   // the same, of two texts with headlines
-	Words                    // log of the smaller number of Latin words unknown to the other side
-	Label                    // 1 where the headlines name two different things in Latin letters
-	Lead                     // log of the smaller number of a lead's figures unknown to the other side
-	Apart                    // log of the days between them, from three to sixty
-	Moved                    // share of the runs that go back in the earlier text
-	Grown                    // log of how many times as long the later text is, 0 where it is not
-	Amid                     // log of the most tokens in novel clauses between the first run and the last
-	Inserted                 // RestMost × MeanRun: what is added to equal text, more than put in other words
+	Swaps                    // number of swaps per run
+	RestMost                 // tokens in no run, of the text with more, in units of 650
+	Overhang                 // share of tokens in no run above .3, of the text with more
+	Novel                    // log of the tokens in novel clauses, of the text with more
+	NovelMost                // the same number in units of 650
+	Head                     // the larger share of a headline that the other text has
+	Foreign                  // share of the shorter text in swaps of names
+	Subjects                 // log of the smaller number of unknown subjects
+	Developments             // words for a story that goes on in only one text
+	Topic                    // log of the smaller number of unknown topics
+	Titled                   // the same where both texts have headlines, else 0
+	Words                    // log of the smaller number of unknown Latin words
+	Label                    // 1 where the headlines have different names in Latin letters
+	Lead                     // log of the smaller number of unknown figures of a lead
+	Apart                    // log of the days between them, from 3 to 60
+	Moved                    // share of the runs that stand before the previous run in the earlier text
+	Grown                    // log of the ratio of the later text's length to the earlier one's, at least 0
+	Amid                     // log of the tokens in novel clauses between the first run and the last, of the text with more
+	Inserted                 // RestMost × MeanRun: large where text is added to equal text, small where it is reworded
 	Clues
 )
 
@@ -55,10 +54,10 @@ func (c Clue) String() string { return clueNames[c] }
 // typical is the length of a common news article in tokens, the unit of sizes.
 const typical = 650.
 
-// Evidence is a Comparison boiled down to what decides.
+// Evidence is the clues of a comparison.
 type Evidence [Clues]float64
 
-// Evidence reads a comparison.
+// Evidence computes the clues.
 func (c *Comparison) Evidence() Evidence {
 	f, l := &c.Facts, &c.Layout
 	e := Evidence{
@@ -106,11 +105,10 @@ func (c *Comparison) Evidence() Evidence {
 	return e
 }
 
-// grownSlack keeps a few tokens from doubling a text of a few.
+// grownSlack is added to both lengths, so that a few tokens more do not count as growth of a very short text.
 const grownSlack = 10
 
-// Days that count as apart: crawlers are late by a day or two, and what is
-// older than two months is not told from what is older still.
+// Bounds of the days that count: crawlers are late by a day or two, and all days beyond two months are alike.
 const (
 	apartLeast = 3
 	apartMost  = 60
@@ -125,7 +123,7 @@ func ratio(a, b int) float64 {
 	return float64(a) / float64(b)
 }
 
-// Weights make a logistic score of evidence.
+// Weights are those of a logistic score.
 type Weights struct {
 	Bias float64  `json:"bias"`
 	Of   Evidence `json:"of"` // one for each Clue

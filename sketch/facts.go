@@ -2,15 +2,15 @@ package sketch
 
 import "slices"
 
-// fact is a figure in its place.
+// fact is a figure at its place.
 type fact struct {
 	value uint64
 	place uint16 // hash of the words around it
 	token int32
 }
 
-// appendFacts collects the figures of a text. A figure that is a clause by
-// itself and small is the number of a list item, not a fact.
+// appendFacts appends the figures of a text. A small figure that is a clause by itself is the number of a list
+// item, not a fact.
 func appendFacts(dst []fact, tokens []token) []fact {
 	for i, t := range tokens {
 		if !t.kind.isNumber() || isEnumerator(tokens, i) {
@@ -33,8 +33,7 @@ func isEnumerator(tokens []token, i int) bool {
 	return t.kind == number && t.clause && t.end-t.start <= 2 && (i+1 == len(tokens) || tokens[i+1].clause)
 }
 
-// placeHash makes all figures alike, so that a place does not depend on the
-// figures next to it.
+// placeHash is equal for all figures of a kind, so a place does not depend on the figures next to it.
 func placeHash(t token) uint64 {
 	if t.kind.isNumber() {
 		return uint64(t.kind) + 1

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// compareFacts fills r.Facts: figures as sets, and figures in the same place.
+// compareFacts compares figures as sets, and figures at the same place.
 func (w *workspace) compareFacts(r *Comparison) {
 	r.Facts.Numbers = min(len(w.q.numbers), len(w.c.numbers))
 	for _, v := range w.q.numbers {
@@ -34,11 +34,10 @@ func (w *workspace) compareFacts(r *Comparison) {
 	r.Facts.Conflict = w.note(w.conflict)
 }
 
-// leadTokens is how much of a text is its lead.
+// leadTokens is the length of the lead of a text.
 const leadTokens = 100
 
-// lead counts the distinct figures of a lead that the other text has nowhere;
-// facts are in the order of the text.
+// lead counts the distinct figures of a lead that the other text has nowhere; facts are in the order of the text.
 func (w *workspace) lead(facts []fact, others []uint64) int {
 	w.lacking = w.lacking[:0]
 	for _, f := range facts {
@@ -52,7 +51,7 @@ func (w *workspace) lead(facts []fact, others []uint64) int {
 	return len(w.lacking)
 }
 
-// samePlace is the number of facts at the head of the list in one place.
+// samePlace is the number of facts at the place of the first one.
 func samePlace(facts []fact) int {
 	n := 1
 	for n < len(facts) && facts[n].place == facts[0].place {
@@ -61,11 +60,10 @@ func samePlace(facts []fact) int {
 	return n
 }
 
-// slotMost bounds how many figures in one place are compared: more of them are
-// a table, and say nothing about each other.
+// slotMost bounds the figures at one place that are compared: more of them are a table.
 const slotMost = 16
 
-// slot compares what two texts put in one place: the same where any of it is.
+// slot compares the figures of two texts at one place: the place is the same if any two are equal.
 func (w *workspace) slot(f *Facts, a, b []fact) {
 	a, b = a[:min(len(a), slotMost)], b[:min(len(b), slotMost)]
 	for _, x := range a {
@@ -81,7 +79,7 @@ func (w *workspace) slot(f *Facts, a, b []fact) {
 	w.conflict = append(w.conflict, spot{w.q.figureAt(a[0].token), w.c.figureAt(b[0].token)})
 }
 
-// figureAt is a figure with the character after it, which mostly is its unit.
+// figureAt is a figure with the character behind it, which mostly is its unit.
 func (s *side) figureAt(i int32) span {
 	if n := int(i) + 1; n < len(s.tokens) && s.tokens[i].kind != percent && s.tokens[n].kind == han && s.tokens[n].start == s.tokens[i].end {
 		return span{i, i + 2}
@@ -94,11 +92,10 @@ func (s *side) at(x span) string {
 	return strings.ReplaceAll(s.text[s.tokens[x.from].start:s.tokens[x.to-1].end], "\n", " ")
 }
 
-// notes is how many facts are put into words, of each sort.
+// notes bounds the facts of each sort that are put into words.
 const notes = 4
 
-// note puts the first spots of the query into words: what both have, or what
-// one has / what the other has.
+// note puts the first spots of the query into words: the text of both, or the text of one / of the other.
 func (w *workspace) note(spots []spot) []string {
 	slices.SortFunc(spots, func(a, b spot) int { return int(a.q.from - b.q.from) })
 	var words []string

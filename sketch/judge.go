@@ -1,47 +1,40 @@
 package sketch
 
-// Thresholds are the numbers that judgement is made of, all in one place; they
-// are part of the policy hash. Two logistic scores are asked for: is it the
-// same article (Copy), and, if not, is it the same story rather than another
-// member of a series (Story)? Each has weights for measured and for estimated
-// comparisons.
+// Thresholds are all the numbers of the judge; they are part of the policy hash. There are two logistic scores:
+// Copy (is it the same article?) and Story (is it the same story, not another member of a series?), each with
+// weights for measured and for estimated comparisons.
 type Thresholds struct {
 	Duplicate float64 `json:"duplicate"` // least Copy score of a duplicate
-	// DuplicateShort is the same for two texts of at most 200 tokens, where there
-	// is less to go by and scores lie nearer the middle.
+	// DuplicateShort is the same for two texts of at most 200 tokens, which give less evidence, so that scores
+	// lie nearer to .5.
 	DuplicateShort float64 `json:"duplicate_short"`
-	// Certain is the Copy score from which the Story is not asked: words put in
-	// the place of others look like another story's, until nearly all is shared.
+	// Certain is the Copy score from which the Story score does not count: replaced words look like another
+	// story, until nearly all of the text is equal.
 	Certain float64 `json:"certain"`
 	Suspect float64 `json:"suspect"` // least Story score of a suspect
-	Doubt   float64 `json:"doubt"`   // least Copy score of a suspect, whatever its Story
+	Doubt   float64 `json:"doubt"`   // least Copy score of a suspect, whatever its Story score
 	Related float64 `json:"related"` // least resemblance of a suspect or a series
-	// Excerpt is the least containment, one way, of a suspect or a series that
-	// resembles less: a passage of some length taken out of a longer text.
+	// Excerpt is the least containment, one way, of a suspect or a series with less resemblance: a passage of
+	// some length that was taken from a longer text.
 	Excerpt float64 `json:"excerpt"`
-	// Figures is the least share of the figures of a duplicate that both have,
-	// where both have four or more. A score adds up likeness, of which long texts
-	// have plenty; but of 880 labelled pairs no copy lost half of its figures.
+	// Figures is the least share of the figures that two duplicates share, where both have four or more. Scores
+	// add up likeness, of which long texts have plenty; of 880 labelled pairs no copy lost half of its figures.
 	Figures float64 `json:"figures"`
-	// Places is the share of the places with a figure in both texts from which on,
-	// where two or more of these have another figure, they are no duplicates: of
-	// 480 labelled copies none had that many, of bulletins with a quarter of their
-	// figures changed two in five.
+	// Places is the share of common places with other figures, two or more, from which two texts are no
+	// duplicates. None of 480 labelled copies reached it; two in five bulletins with a quarter of their figures
+	// changed did.
 	Places float64 `json:"places"`
-	// Edits is the share of what was changed between two texts from which on they
-	// are no duplicates, if it is figures put for others in the same words: two of
-	// them or more, or one that is most of the change and has that share of the
-	// figures. Editors change words; another day changes figures.
+	// Edits is the share of the gaps that replace figures in otherwise equal words, from which two texts are no
+	// duplicates: two figures or more, or a single one that is in most of the gaps and is that share of
+	// the figures. Editors change words; the bulletin of another day changes figures.
 	Edits float64 `json:"edits"`
-	// Retitled is the share of what was changed that is one short word put for
-	// another in the openings and below, from which on no Copy score is Certain, and
-	// two texts that are no duplicates are rather of one series than in doubt. A
-	// longer name put for another, twice or more, never leaves a duplicate.
+	// Retitled is the share of the gaps that hold one short word for another, in the openings and below, from
+	// which no Copy score is Certain, and two texts that are no duplicates are a series rather than in doubt.
+	// Texts with a longer name for another one, twice or more, are never duplicates.
 	Retitled float64 `json:"retitled"`
-	// Subject is the share of one place in the openings of two short texts, unknown
-	// to the other on both sides, from which on they are about two subjects: the
-	// same notice about another official. Of 490 labelled copies that are rejected
-	// none is caught; a long text would have to say more than once what it is about.
+	// Subject is the share of one place in the openings of two short texts, unknown to the other text on both
+	// sides, from which the texts have two subjects: the same notice about another official. None of 490
+	// labelled copies reached it. A long text repeats its subject, and needs no such rule.
 	Subject float64 `json:"subject"`
 
 	Copy        Weights `json:"copy"`
@@ -50,25 +43,25 @@ type Thresholds struct {
 	StorySketch Weights `json:"story_sketch"`
 }
 
-// DefaultThresholds were chosen by cross-validation on labelled pairs; the
-// weights are fitted (quality_test.go does it, and prints what they are worth).
+// DefaultThresholds were chosen by cross-validation on labelled pairs, to which the weights are fitted: see
+// TestQuality.
 func DefaultThresholds() Thresholds {
 	return Thresholds{
-		Duplicate: .57, DuplicateShort: .54, Certain: .85, Suspect: .84, Doubt: .42, Related: .28, Excerpt: .8, Figures: .5, Places: .15, Edits: .15, Retitled: .2, Subject: .67,
+		Duplicate: .57, DuplicateShort: .54, Certain: .85, Suspect: .84, Doubt: .42, Related: .28, Excerpt: .8,
+		Figures: .5, Places: .15, Edits: .15, Retitled: .2, Subject: .67,
 		Copy: copyWeights, Story: storyWeights,
 		CopySketch: copySketchWeights, StorySketch: storySketchWeights,
 	}
 }
 
-// otherFigures reports whether too many figures of two texts are others: of all
-// that they have, or of those that stand in the same places.
+// otherFigures reports whether too many figures differ, of all figures or of those at common places.
 func (t *Thresholds) otherFigures(c *Comparison) bool {
 	f := &c.Facts
 	return c.Exact && (f.Numbers >= 4 && float64(f.NumbersShared) < t.Figures*float64(f.Numbers) ||
 		f.OtherSlot >= 2 && float64(f.OtherSlot) >= t.Places*float64(f.OtherSlot+f.SameSlot))
 }
 
-// otherDay reports whether the change is one of figures.
+// otherDay reports whether the texts differ mainly in figures, as the bulletins of two days do.
 func (t *Thresholds) otherDay(c *Comparison) bool {
 	l := &c.Layout
 	switch {
@@ -79,39 +72,37 @@ func (t *Thresholds) otherDay(c *Comparison) bool {
 	}
 }
 
-// renamed reports whether the texts are about two things of one kind: surely, or
-// so it seems.
-func (t *Thresholds) renamed(c *Comparison) (surely, maybe bool) {
+// renamed reports whether the texts are about two subjects of one kind, for certain or possibly.
+func (t *Thresholds) renamed(c *Comparison) (certain, possible bool) {
 	l := &c.Layout
-	surely = l.Renamed > 1 || max(c.TokensA, c.TokensB) <= shortTokens && float64(l.Subject) >= t.Subject
-	return surely, surely || l.Retitled > 1 && float64(l.Retitled) >= t.Retitled*float64(l.Gaps)
+	certain = l.Renamed > 1 || max(c.TokensA, c.TokensB) <= shortTokens && float64(l.Subject) >= t.Subject
+	return certain, certain || l.Retitled > 1 && float64(l.Retitled) >= t.Retitled*float64(l.Gaps)
 }
 
-// little reports whether two texts have too little in common to be related, and
-// neither is a passage of the other.
+// little reports whether two texts have too little in common to be related, and neither is a passage of the
+// other.
 func (c *Comparison) little(t *Thresholds) bool {
 	excerpt := float64(max(c.ContainedA, c.ContainedB)) >= t.Excerpt && min(c.TokensA, c.TokensB) >= passageTokens
 	return float64(c.Resemblance) < t.Related && !excerpt
 }
 
-// Kind is what a judgement says of a pair.
+// Kind is the result of a judgement.
 type Kind uint8
 
 // The kinds of judgement, from weakest to strongest.
 const (
 	Unrelated Kind = iota
-	Series         // same form, other facts: another member of a series
-	Suspect        // agreeing text with a large one-sided rest, or in doubt
-	Duplicate      // agreeing text, agreeing facts
+	Series         // the same form with other facts: another member of a series
+	Suspect        // much equal text and a large rest on one side, or in doubt
+	Duplicate      // text and facts agree
 )
 
-// Judgement is the kind and a code that names why; package index puts the code
-// into words.
+// Judgement is a kind and the code of its reason; package index puts the code into words.
 type Judgement struct {
 	Kind   Kind
-	Reason string  // a short code, e.g. "same-text", "one-sided", "other-facts"
-	Score  float32 // probability-like, 0…1: how sure the judge is of Duplicate
-	Story  float32 // the same for: of one story, not two members of a series
+	Reason string  // one of the constants below
+	Score  float32 // Copy score, 0…1, like a probability
+	Story  float32 // Story score, 0…1
 }
 
 // The reasons of a Judgement.
@@ -123,8 +114,8 @@ const (
 	LittleText = "little-text" // unrelated: too little in common
 )
 
-// Judge decides a comparison. s is the margin distance S of the pair, or a
-// negative number where there is none; it proposes, and has no say here.
+// Judge decides a comparison. s is the margin distance S of the pair, negative where there is none; it has no
+// effect: S only proposes pairs.
 func Judge(c Comparison, s float32, t Thresholds) Judgement {
 	if c.TokensA == 0 || c.TokensB == 0 {
 		return Judgement{Reason: LittleText}
@@ -139,15 +130,15 @@ func Judge(c Comparison, s float32, t Thresholds) Judgement {
 	if max(c.TokensA, c.TokensB) <= shortTokens {
 		least = t.DuplicateShort
 	}
-	surely, renamed := t.renamed(&c)
-	oneStory := (float64(j.Story) >= t.Doubt || float64(j.Score) >= t.Certain && !renamed) &&
-		!surely && !t.otherFigures(&c) && !t.otherDay(&c)
+	otherSubject, renamed := t.renamed(&c)
+	sameStory := (float64(j.Story) >= t.Doubt || float64(j.Score) >= t.Certain && !renamed) &&
+		!otherSubject && !t.otherFigures(&c) && !t.otherDay(&c)
 	switch {
 	case c.little(&t):
 		j.Score = min(j.Score, float32(t.Doubt))
 	case c.Layout.SameBody:
 		j.Kind, j.Reason, j.Score = Duplicate, SameText, max(j.Score, float32(least))
-	case float64(j.Score) >= least && e[Resembles] >= t.Related && oneStory:
+	case float64(j.Score) >= least && e[Resembles] >= t.Related && sameStory:
 		j.Kind, j.Reason = Duplicate, SameText
 	case float64(j.Story) < t.Suspect && (float64(j.Score) < t.Doubt || renamed):
 		j.Kind, j.Reason = Series, OtherFacts

@@ -1,56 +1,50 @@
 package sketch
 
-// A text is met in two ways beside its fingerprint, both by postings.
+import "slices"
+
+// A text is proposed by its fingerprint and by keys, all of them postings.
 //
-// A short one, which SimHash cannot serve, has banded MinHash keys (Indyk &
-// Motwani 1998): two texts of resemblance J share one of them with probability
-// 1 − (1 − Jʳ)ᵇ, at two rows in twelve bands .97 for .5, .68 for .3 and .11
-// for .1.
+// A short text, for which SimHash does not work, has banded MinHash keys (Indyk & Motwani 1998): two texts of
+// resemblance J share one of them with probability 1 − (1 − Jʳ)ᵇ. With two rows in twelve bands that is .97 for
+// .5, .68 for .3 and .11 for .1.
 //
-// Any other has passage keys: the lowest hashes of its long shingles. They are
-// a sample without replacement of its passages, the same sample wherever the
-// passage stands, so that an excerpt or a round-up is met although most of the
-// text is other (bottom-k sampling, Broder 1997). A key that many texts have
-// is boilerplate: look only at a few of its postings.
+// Other texts have passage keys, the lowest hashes of their long shingles. They are a sample without
+// replacement of the passages, and the same sample wherever a passage stands, so an excerpt or a round-up is
+// proposed although most of its text is different (bottom-k sampling, Broder 1997). A key that many texts have
+// is boilerplate: only a few of its postings are worth a comparison.
 const (
 	shortTokens   = 200 // most tokens of a text that has Keys
 	rows          = 2
-	passageTokens = 48 // least tokens of a text that has PassageKeys
+	passageTokens = 48 // least tokens of a text that has passage keys
 	passageK      = 8  // tokens of a passage's shingle
-	digestFigures = 4  // least figures that make a digest tell one text from others
+	digestFigures = 4  // least figures of a text that has a key of its Digest
 )
 
-// Keys are the banded MinHash keys by which a short text is met. Empty for a
-// text long enough for its fingerprint to serve, and for a blank one. At most
-// 12.
+// Keys are the banded MinHash keys of a short text, 12 of them. A longer text and a blank one have none.
 func (s *Sketch) Keys() []uint64 {
-	return expand(nil, s.keys[:s.nkeys], 1)
+	var keys []uint64
+	for i, v := range s.keys[:s.nkeys] {
+		keys = append(keys, spread(1+i, v))
+	}
+	return keys
 }
 
-// PassageKeys are the keys by which a text is met that has a long passage in
-// common with another, or all its figures. At most 7: six of passages, and for
-// a text with at least four figures one of its Digest, by which the copy of a
-// bulletin is met among its siblings. Empty for texts of under 48 tokens, but
-// for the Digest.
+// PassageKeys are the keys of a text that shares a long passage with another text, or all its figures. At most
+// 7: six of passages, none for a text of under 48 tokens; and one of the Digest for a text with at least four
+// figures, which finds the copy of a bulletin among bulletins of the same form.
 func (s *Sketch) PassageKeys() []uint64 {
-	keys := expand(nil, s.passages[:s.npassages], 1+bands)
+	var keys []uint64
+	for _, v := range s.passages[:s.npassages] {
+		keys = append(keys, spread(1+bands, v))
+	}
 	if s.figures >= digestFigures {
 		keys = append(keys, mix(s.Digest))
 	}
 	return keys
 }
 
-// expand spreads stored keys over 64 bits; keys of two bands never meet.
-func expand(dst []uint64, stored []uint32, band int) []uint64 {
-	step := 1
-	if band > bands {
-		step = 0
-	}
-	for i, v := range stored {
-		dst = append(dst, mix(uint64(band+i*step)<<32|uint64(v)))
-	}
-	return dst
-}
+// spread expands a stored key to 64 bits; keys of two bands are never equal.
+func spread(band int, stored uint32) uint64 { return mix(uint64(band)<<32 | uint64(stored)) }
 
 // keepKeys fills the keys; distinct holds the distinct shingles of the text.
 func (s *Sketch) keepKeys(tokens []token, distinct *grams) {
@@ -73,29 +67,21 @@ func (s *Sketch) keepKeys(tokens []token, distinct *grams) {
 	if len(tokens) < passageTokens {
 		return
 	}
-	var least [passages]uint64
-	n := 0
+	var buf [passages + 1]uint64
+	least := buf[:0]
 	sh := newShingler(passageK)
 	for i := range tokens {
 		h, ok := sh.next(tokens, i)
-		if !ok || n == passages && h >= least[n-1] {
+		if !ok || len(least) == passages && h >= least[passages-1] {
 			continue
 		}
-		at := n
-		for at > 0 && least[at-1] > h {
-			at--
+		if at, found := slices.BinarySearch(least, h); !found {
+			least = slices.Insert(least, at, h)
+			least = least[:min(passages, len(least))]
 		}
-		if at > 0 && least[at-1] == h {
-			continue
-		}
-		if n < passages {
-			n++
-		}
-		copy(least[at+1:n], least[at:n-1])
-		least[at] = h
 	}
-	for i, h := range least[:n] {
-		s.passages[i] = uint32(h >> 8) // the top bits are low in all of them
+	for i, h := range least {
+		s.passages[i] = uint32(h >> 8) // the highest bits are 0 in most of them
 	}
-	s.npassages = uint8(n)
+	s.npassages = uint8(len(least))
 }

@@ -2,8 +2,8 @@ package sketch
 
 import "strings"
 
-// novel finds the clauses of which less than a third of the pairs, given by their numbers, are known to the other
-// text, and counts their tokens.
+// novel finds the clauses of which less than a third of the pairs, given by their numbers, are known to the
+// other text, and counts their tokens.
 func (w *workspace) novel(s *side, known func(pair int32) bool) int {
 	tokens, pairs, total := s.tokens, s.pairs, 0
 	s.novel = s.novel[:0]

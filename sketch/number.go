@@ -83,15 +83,11 @@ digits:
 // multiplier reads 千, 万, 亿 and 万亿 after a figure.
 func multiplier(s string, j int, value float64) (float64, int) {
 	for j < len(s) {
-		switch r, n := utf8.DecodeRuneInString(s[j:]); r {
-		case '千':
-			value, j = value*1e3, j+n
-		case '万':
-			value, j = value*1e4, j+n
-		case '亿':
-			value, j = value*1e8, j+n
-		default:
-			return value, j
+		r, n := utf8.DecodeRuneInString(s[j:])
+		if p := hanPower[r]; p >= 1e3 {
+			value, j = value*p, j+n
+		} else {
+			break
 		}
 	}
 	return value, j
@@ -118,8 +114,8 @@ func unitKind(rest string, value float64) kind {
 }
 
 // readNumeral reads a Chinese numeral where there is no doubt: it starts with a digit or 十, has a power of
-// ten, and comes to ten or more (十分, 万一 and 三五 stay words); or it is a year, digit by digit
-// (二〇二四年); or one digit after 第 or before 届 and 次会议 (第三次, 二次会议).
+// ten, and comes to ten or more (十分, 万一 and 三五 stay words); or it is a year, digit by digit (二〇二四年);
+// or one digit after 第 or before 届 and 次会议 (第三次, 二次会议).
 func readNumeral(s string, i int) (lexeme, bool) {
 	if f, ok := readPowers(s, i); ok {
 		return f, true
@@ -170,22 +166,8 @@ func hanDigit(r rune) float64 {
 	return -1
 }
 
-// hanPower is the value of a Chinese power of ten, or 0.
-func hanPower(r rune) float64 {
-	switch r {
-	case '十':
-		return 10
-	case '百':
-		return 100
-	case '千':
-		return 1e3
-	case '万':
-		return 1e4
-	case '亿':
-		return 1e8
-	}
-	return 0
-}
+// hanPower has the values of the Chinese powers of ten.
+var hanPower = map[rune]float64{'十': 10, '百': 100, '千': 1e3, '万': 1e4, '亿': 1e8}
 
 // readPowers reads a numeral with powers of ten: 二十五, 两万三千, 一百零八.
 func readPowers(s string, j int) (lexeme, bool) {
@@ -202,7 +184,7 @@ func readPowers(s string, j int) (lexeme, bool) {
 			j, n = j+size, n+1
 			continue
 		}
-		p := hanPower(r)
+		p := hanPower[r]
 		if p == 0 {
 			break
 		}

@@ -30,8 +30,8 @@ const (
 type Sketch struct {
 	// Tokens counts the text's units: Han characters, Latin words, figures.
 	Tokens uint32
-	// Digest is a hash of the set of figures and dates, zero where there are none: two members of a series
-	// with one digest are likely copies.
+	// Digest is a hash of the set of figures and dates, zero where there are none: two members of a series with
+	// one digest are likely copies.
 	Digest uint64
 
 	shingles, soft uint32 // distinct shingles
@@ -47,8 +47,7 @@ type Sketch struct {
 	npassages      uint8
 }
 
-// slot is a place for a figure (a hash of the words around it) and a hash of
-// the figure that stands there.
+// slot is a place for a figure (a hash of the words around it) and a hash of the figure that stands there.
 type slot struct {
 	place uint16
 	value uint8

@@ -2,12 +2,11 @@ package sketch
 
 import "strings"
 
-// swapMost bounds the gap that still counts as something swapped in place.
+// swapMost bounds the sides of a gap that counts as a swap: other words at the same place.
 const swapMost = 60
 
-// gap reads what lies between two runs that follow each other in the query, or
-// at an end: q in the query, c in the earlier text, where it is less than empty
-// if the runs changed places.
+// gap adds to l what lies between two runs that follow each other in the query, or at an end: q in the query, c
+// in the earlier text, of negative length where the runs changed places.
 func (w *workspace) gap(l *Layout, q, c span) {
 	inQ, inC := int(q.to-q.from), int(c.to-c.from)
 	if inQ > 0 || inC > 0 {
@@ -21,14 +20,12 @@ func (w *workspace) gap(l *Layout, q, c span) {
 		l.ReplacedGaps++
 	}
 	if q.to == int32(len(w.q.tokens)) {
-		return // what follows the last run is no swap, but a rest
+		return // text behind the last run is a rest, not a swap
 	}
 	if q.from > 0 && max(q.from, c.from) < openingTokens {
 		l.Subject = max(l.Subject, w.subject(q, c))
 	}
 	l.Swaps++
-	l.SwapA += inQ
-	l.SwapB += inC
 	if w.foreign(q, c) {
 		l.Foreign += min(inQ, inC)
 		w.conflict = append(w.conflict, spot{q, c})
@@ -36,12 +33,11 @@ func (w *workspace) gap(l *Layout, q, c span) {
 	}
 }
 
-// foreignMost bounds what may be a name standing for a name.
+// foreignMost bounds the sides of a swap of two names.
 const foreignMost = 16
 
-// foreign reports whether both sides of a swap are of some length and say what
-// the other text says nowhere: another name in the same place, not another
-// wording.
+// foreign reports whether both sides of a swap have some length and no pair that the other text has anywhere:
+// another name at the same place, not another wording.
 func (w *workspace) foreign(q, c span) bool {
 	nq, nc := q.to-q.from, c.to-c.from
 	if min(nq, nc) < softK || max(nq, nc) > foreignMost {
@@ -60,12 +56,12 @@ func (w *workspace) foreign(q, c span) bool {
 	return true
 }
 
-// subjectPairs is the least number of unknown pairs on each side of what may be
-// two subjects: an office and who holds it, not a word put for another.
+// subjectPairs is the least number of unknown pairs on each side of a swap of two subjects: an office and its
+// holder, not one word for another.
 const subjectPairs = 6
 
-// subject is the share of pairs in a swap that the other text has nowhere, of
-// the side with less, or 0 where either has few of them.
+// subject is the share of pairs in a swap that the other text has nowhere, on the side where it is smaller; 0
+// where either side has few of them.
 func (w *workspace) subject(q, c span) float32 {
 	inQ, inC := 0, 0
 	for _, id := range w.q.pairs[q.from : q.to-1] {
@@ -84,8 +80,8 @@ func (w *workspace) subject(q, c span) float32 {
 	return min(float32(inQ)/float32(q.to-q.from-1), float32(inC)/float32(c.to-c.from-1))
 }
 
-// replaced counts the figures of a swap whose two sides are the same words with
-// other figures in them; one that is only written otherwise is none of these.
+// replaced counts the replaced figures of a swap whose sides are the same words with other figures. A figure
+// that is only written differently does not count.
 func (w *workspace) replaced(q, c span) int {
 	if q.to-q.from != c.to-c.from {
 		return 0
@@ -104,9 +100,8 @@ func (w *workspace) replaced(q, c span) int {
 	return n
 }
 
-// sameDigits reports whether two figures have the same digits: a point, a
-// percent sign or a power of ten was lost or put in, or the number of a list
-// item runs into the figure that follows it (1.7月).
+// sameDigits reports whether two figures have the same digits: one of them has lost a point, a percent sign or a
+// power of ten, or the number of a list item has run into the figure behind it (1.7月).
 func sameDigits(a, b string) bool {
 	if strings.HasSuffix(a, "."+b) || strings.HasSuffix(b, "."+a) {
 		return true
@@ -129,12 +124,11 @@ func sameDigits(a, b string) bool {
 	}
 }
 
-// nameTokens is the least length of what is surely a name: shorter ones may be
-// two words for one thing, which an editor, too, changes wherever they stand.
+// nameTokens is the least length of a certain name. Shorter words may be two words for one thing, which an
+// editor changes at every place too.
 const nameTokens = 3
 
-// rename notes a swap of foreign words, if they have no token in common and no
-// figure in them.
+// rename counts a swap of foreign words that have no token in common and no figure in them.
 func (w *workspace) rename(l *Layout, q, c span) {
 	h := uint64(0)
 	for _, a := range w.q.tokens[q.from:q.to] {

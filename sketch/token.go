@@ -2,8 +2,8 @@ package sketch
 
 import "unicode/utf8"
 
-// token is one unit of text. The hash of a figure is that of its value and kind, so 三千, 3000 and 3,000 are one
-// figure, and 12.00 is 12.
+// token is one unit of text. The hash of a figure is that of its value and kind, so 三千, 3000 and 3,000 are
+// one figure, and 12.00 is 12.
 type token struct {
 	hash       uint64
 	start, end int32 // bytes in the normal form

@@ -3,16 +3,14 @@ package sketch
 import "slices"
 
 const (
-	headTokens    = 24 // how much of a text without a headline stands in for one
-	openingTokens = 60 // how much of it says what it is about
-	headMost      = 64 // tokens of a headline; longer ones are bodies in the wrong field
-	wordBytes     = 3  // least length of a Latin word that names something
-	// identifier is the length in bytes of a Latin word that is a topic although
-	// it is said but once.
-	identifier = 8
+	headTokens    = 24 // tokens of a text without a headline that serve as one
+	openingTokens = 60 // tokens of it that say what the text is about
+	headMost      = 64 // tokens of a headline; a longer one is a body in the wrong field
+	wordBytes     = 3  // least length of a Latin word that may be a name
+	identifier    = 8  // least length of a Latin word that is a topic although it stands only once
 )
 
-// heads fills HeadA, HeadB and Topics, from the pairs of both bodies.
+// heads fills HeadA, HeadB and Topics.
 func (w *workspace) heads(r *Comparison) {
 	q, c := w.q.opening(headTokens), w.c.opening(headTokens)
 	r.Layout.HeadA, r.Layout.HeadB = known(q, c, w.pairInC), known(c, q, w.pairInQ)
@@ -28,7 +26,7 @@ func (w *workspace) heads(r *Comparison) {
 	t.WordsA, t.WordsB = lacking(w.q.known, w.c.known), lacking(w.c.known, w.q.known)
 }
 
-// opening is the headline, or so many tokens of a text without one.
+// opening is the headline, or the first n tokens of a text without one.
 func (s *side) opening(n int) []token {
 	if len(s.head) >= softK {
 		return s.head
@@ -36,8 +34,7 @@ func (s *side) opening(n int) []token {
 	return s.tokens[:min(n, len(s.tokens))]
 }
 
-// inside is how often the tokens hold what the opening says: once where it is
-// part of them.
+// inside is how often the tokens of a text contain its opening: once where it is part of them.
 func (s *side) inside() int32 {
 	if len(s.head) >= softK && !s.in.headed() {
 		return 0
@@ -45,8 +42,7 @@ func (s *side) inside() int32 {
 	return 1
 }
 
-// known is the share of pairs of a headline that the other text has, in its
-// body or in its headline.
+// known is the share of the pairs of a headline that the other text has, in its body or its headline; 1 for none.
 func known(head, other []token, inBody func(h uint64) bool) float32 {
 	pairs, found := 0, 0
 	for i := range len(head) - 1 {
@@ -61,8 +57,8 @@ func known(head, other []token, inBody func(h uint64) bool) float32 {
 	return float32(found) / float32(pairs)
 }
 
-// topics counts the words and pairs of an opening that its text says more
-// than inside times, and the other text neither in its body nor in its opening.
+// topics counts the words and pairs of the opening that s has again below it, and the other text neither in its
+// body nor in its opening.
 func (s *side) topics(o *side, in func(h uint64) (own, other int32)) int {
 	n := 0
 	head, other, inside := s.opening(openingTokens), o.opening(openingTokens), s.inside()
@@ -84,10 +80,9 @@ func (s *side) topics(o *side, in func(h uint64) (own, other int32)) int {
 	return n
 }
 
-// label reports whether a headline has a Latin word that the other headline
-// lacks, and whether one of these is nowhere in the other text though the body
-// here has it; where each of the bodies has words that the other lacks, though
-// only the headline has it.
+// label reports whether the headline has a Latin word that the other headline lacks, and whether one of these
+// words is alone: nowhere in the other text. Unless the bodies are apart (each has a Latin word that the other
+// lacks), the body of s must have the word too.
 func (s *side) label(other *side, apart bool) (has, alone bool) {
 	for _, t := range s.head {
 		if !t.names() || hasToken(other.head, t.hash) {
@@ -99,7 +94,7 @@ func (s *side) label(other *side, apart bool) (has, alone bool) {
 	return has, alone
 }
 
-// names reports whether a token is a Latin word that may name something.
+// names reports whether a token is a Latin word that may be a name.
 func (t *token) names() bool { return t.kind == word && t.end-t.start >= wordBytes }
 
 func hasToken(tokens []token, hash uint64) bool {
@@ -115,8 +110,7 @@ func hasPair(tokens, pair []token) bool {
 	return false
 }
 
-// appendWords adds the Latin words of tokens, products and codes mostly, to
-// a list in order of their hashes.
+// appendWords adds the hashes of the Latin words, mostly products and codes, to a sorted list.
 func appendWords(dst []uint64, tokens []token) []uint64 {
 	for _, t := range tokens {
 		if t.names() {
@@ -127,7 +121,7 @@ func appendWords(dst []uint64, tokens []token) []uint64 {
 	return dst
 }
 
-// countOf is how often a list in order holds v.
+// countOf is how often a sorted list has v.
 func countOf(sorted []uint64, v uint64) int {
 	i, ok := slices.BinarySearch(sorted, v)
 	n := 0

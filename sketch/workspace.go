@@ -60,10 +60,10 @@ func (w *workspace) release() {
 	workspaces.Put(w)
 }
 
-// run is a maximal stretch of equal tokens.
+// run is a maximal stretch of n equal tokens, at q in the query and c in the earlier text.
 type run struct{ q, c, n int32 }
 
-// renaming is one name put for another.
+// renaming counts how often one name stands for another.
 type renaming struct {
 	pair    uint64 // of both names
 	times   int
@@ -71,13 +71,13 @@ type renaming struct {
 	opening bool // first in the openings of both texts
 }
 
-// span is some tokens of a text, spot a span in each of two texts.
+// span is some tokens of a text, spot a span in each of the two texts.
 type (
 	span struct{ from, to int32 }
 	spot struct{ q, c span }
 )
 
-// pairIn counts a pair of tokens in each of the two texts.
+// pairIn is how often each of the two texts has a pair.
 func (w *workspace) pairIn(h uint64) (inQ, inC int32) {
 	if id := w.pairs.find(h); id >= 0 {
 		return w.inQ[id], w.inC[id]

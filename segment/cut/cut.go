@@ -16,8 +16,8 @@
 // It also takes a figure with punctuation in it (3.5%, 12:30) for one word.
 //
 // The tests compare it with gse word for word: between any two points that no word crosses both give the same
-// words, on the bundled sample, on random texts, with random user dictionaries, and on every article of
-// the real corpus (make quality).
+// words, on the bundled sample, on random texts, with random user dictionaries, and on every article of the
+// real corpus (make quality).
 package cut
 
 import (
@@ -33,8 +33,8 @@ type Token struct {
 	Word       int32 // its number in the dictionary, 0 where the dictionary does not have it
 }
 
-// A Cutter holds the buffers of Cut, which allocates nothing once they have grown. The zero value is
-// ready; it is not safe for concurrent use.
+// A Cutter holds the buffers of Cut, which allocates nothing once they have grown. The zero value is ready; it
+// is not safe for concurrent use.
 type Cutter struct {
 	chars  []char
 	best   []hop
@@ -58,8 +58,8 @@ type hop struct {
 // unknown is the path length of a character that is no word.
 const unknown = 32
 
-// Cut returns the words of text in order: lower-case letters, digits, the punctuation inside numbers and
-// single spaces, as in a normal form without clause breaks. The result is valid until the next call.
+// Cut returns the words of text in order: lower-case letters, digits, the punctuation inside numbers and single
+// spaces, as in a normal form without clause breaks. The result is valid until the next call.
 func (c *Cutter) Cut(d *Dictionary, text []byte) []Token {
 	c.tokens = c.tokens[:0]
 	c.split(d, text)
@@ -99,8 +99,8 @@ func (c *Cutter) trace(best []hop, start, end int) {
 	slices.Reverse(c.tokens[first:])
 }
 
-// step extends the paths that reach the first character by every word that begins there, and returns how
-// many characters the longest one has.
+// step extends the paths that reach the first character by every word that begins there, and returns how many
+// characters the longest one has.
 func (d *Dictionary) step(chars []char, best []hop, base float32, from int32) int {
 	p := d.child(0, chars[0].code)
 	if d.nodes[p].freq == 0 {
@@ -151,8 +151,8 @@ func (c *Cutter) split(d *Dictionary, text []byte) {
 	c.chars = append(c.chars, char{int32(len(text)), 0, gap})
 }
 
-// runEnd returns the end of the run of Latin, Greek or Cyrillic letters, digits and punctuation of numbers
-// that begins at i.
+// runEnd returns the end of the run of Latin, Greek or Cyrillic letters, digits and punctuation of numbers that
+// begins at i.
 func runEnd(text []byte, i int) int {
 	for i < len(text) {
 		switch b := text[i]; {

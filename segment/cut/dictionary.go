@@ -10,14 +10,13 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// A Dictionary is gse's dictionary as a double-array trie over characters. It is safe for concurrent use
-// once the last words have been added to it.
+// A Dictionary is gse's dictionary as a double-array trie over characters. It is safe for concurrent use once
+// the last words have been added to it.
 //
-// A character here is a rune, or a run of Latin letters and digits that gse takes for one character.
-// Characters have codes from 1; code 0 stands for every character that is in no word. The child of node p
-// by code c is node base[p]+c, if that node's label is c. Bases are unique, so the label is check enough.
-// Node 0 is the root; every other node is a word or the beginning of one, and its number is the number of
-// the word.
+// A character here is a rune, or a run of Latin letters and digits that gse takes for one character. Characters
+// have codes from 1; code 0 stands for every character that is in no word. The child of node p by code c is
+// node base[p]+c, if that node's label is c. Bases are unique, so the label is check enough. Node 0 is the
+// root; every other node is a word or the beginning of one, and its number is the number of the word.
 //
 // The file is one zstd frame over, in order (integers little-endian, counts and lengths uvarint):
 //

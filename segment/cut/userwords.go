@@ -10,10 +10,10 @@ import (
 	"github.com/go-ego/gse"
 )
 
-// AddWords adds the words of a gse dictionary: a word, its frequency (2 where none is given) and its part
-// of speech (empty where none is given) a line. Words are brought into the form that normal gives them. A
-// word that the dictionary already has takes the new frequency, as it does where gse loads this list
-// before its own dictionary. Errors name the line.
+// AddWords adds the words of a gse dictionary: a word, its frequency (2 where none is given) and its part of
+// speech (empty where none is given) a line. Words are brought into the form that normal gives them. A word
+// that the dictionary already has takes the new frequency, as it does where gse loads this list before its own
+// dictionary. Errors name the line.
 func (d *Dictionary) AddWords(list string, normal func(string) string) error {
 	g := gse.Segmenter{SkipLog: true, NotLoadHMM: true, Dict: gse.NewDict()}
 	g.Init()
