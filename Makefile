@@ -11,7 +11,7 @@ FUZZTIME ?= 20m
 all: build
 
 build: ## the service and jianguo-bench, in bin/
-	go build -ldflags="-s -w" -o bin/ ./cmd/...
+	go build -ldflags="-s -w" -o bin/ ./cmd/jianguo ./cmd/jianguo-bench
 
 demo: build ## the service on the sample corpus, with verdicts on screen
 	bin/jianguo demo $(if $(ONCE),--once --listen 127.0.0.1:0 --nats-listen 127.0.0.1:0)

@@ -12,11 +12,11 @@ import (
 )
 
 type filterCmd struct {
-	Against string        `help:"Measure this beside it: redis, or none." enum:"redis,none" default:"none"`
+	Against string        `help:"What to compare with: redis or none." enum:"redis,none" default:"none"`
 	Redis   string        `help:"The redis-server to start." default:"redis-server"`
-	Users   int           `help:"Users of the mix; 0: leave it out." default:"1000000"`
+	Users   int           `help:"Users of the mix; 0: do not measure it." default:"1000000"`
 	Mix     string        `help:"Shares of users by how much they have seen." default:"60x50,30x500,10x20000"`
-	Events  int           `help:"Single-item events to publish; 0: leave them out." default:"200000"`
+	Events  int           `help:"Single-item events to publish; 0: do not measure them." default:"200000"`
 	Each    time.Duration `help:"How long each measurement takes." default:"5s"`
 	Rate    float64       `help:"Requests a second where latencies are measured; 0: a share of the peak, 70 % of one hot user's, half of cold users'."`
 	Dir     string        `help:"For state; empty: a temporary directory." placeholder:"DIR"`

@@ -15,13 +15,13 @@ import (
 
 type indexCmd struct {
 	N           uint64 `short:"n" help:"How many items." default:"1000000"`
-	Real        string `help:"Perturb the fingerprints of these articles instead of random ones: JSON lines, maybe gzipped." type:"existingfile" placeholder:"FILE"`
+	Real        string `help:"Perturb the fingerprints of these articles instead of random ones: a file of JSON lines, plain or .gz." type:"existingfile" placeholder:"FILE"`
 	Dir         string `help:"Keep the index here; empty: a temporary directory, removed at the end." placeholder:"DIR"`
-	NoCatalogue bool   `help:"Fingerprint postings and their snapshot only. So from 20 million items on, which it says."`
-	Catalogue   bool   `help:"The catalogue too, at any size: about 350 bytes an item on disk." xor:"catalogue"`
-	Resume      bool   `help:"Go on with what a former run left in --dir: only what is missing of N is inserted."`
+	NoCatalogue bool   `help:"Fingerprint postings and their snapshot only; the default from 20 million items."`
+	Catalogue   bool   `help:"Include the catalogue at any size: about 350 bytes an item on disk." xor:"catalogue"`
+	Resume      bool   `help:"Continue with the index of an earlier run in --dir: only the missing items are inserted."`
 	NoBaselines bool   `help:"Leave out the linear scan and the SQLite rows."`
-	Judged      uint64 `help:"How many items, the last ones, are inserted with judging; 0: 20,000, at most a tenth."`
+	Judged      uint64 `help:"Number of items, the last ones, that are inserted with judging; 0: 20,000, at most a tenth."`
 	Queries     int    `help:"Look-ups of each kind." default:"2000"`
 	Rows        int    `help:"Items of the baseline in SQLite rows, at most." default:"1000000"`
 	JSON        bool   `help:"Print one line of JSON."`
@@ -29,11 +29,11 @@ type indexCmd struct {
 	segmentFlags
 }
 
-// Help says what the rates are.
+// Help explains the rates.
 func (c *indexCmd) Help() string {
 	return `inserts_per_second is the durable insert: row, sketch, event, postings and look-ups of an item whose verdict is known, in
-batches of 256, each committed with synchronous=FULL, snapshots written meanwhile. judged_inserts_per_second is the same with
-the verdict made, on the last items. Time to make up the items is in neither. Without a catalogue there is only
+batches of 256, each committed with synchronous=FULL, while snapshots are written. judged_inserts_per_second also includes making
+the verdict, on the last items. The time to generate the items is in neither. Without a catalogue there is only
 resident_inserts_per_second: postings in memory.`
 }
 
@@ -73,7 +73,7 @@ func (c *indexCmd) Run(co *streams) error {
 	return res.Print(co.out)
 }
 
-// fingerprints are those of a file's articles.
+// fingerprints computes the fingerprints of the articles in a file.
 func (c *indexCmd) fingerprints(co *streams) ([]simhash.Fingerprint, error) {
 	if c.Real == "" {
 		return nil, nil

@@ -23,13 +23,13 @@ import (
 )
 
 type ingestCmd struct {
-	File       string        `arg:"" help:"Articles to publish, half of them flat out and the rest to time: JSON lines, maybe gzipped." type:"existingfile"`
+	File       string        `arg:"" help:"Articles to publish, the first half flat out, the rest to measure latency: JSON lines, plain or .gz." type:"existingfile"`
 	NATS       string        `name:"nats" help:"Measure a service that runs there, and grow its catalogue; without it one is started." placeholder:"URL"`
 	Dir        string        `help:"Data directory of the service that is started; empty: a temporary one, removed at the end." placeholder:"DIR"`
 	Rate       float64       `help:"Articles a second while latency is measured; 0: a share of what was reached flat out."`
 	Share      float64       `help:"That share." default:"0.5"`
-	Duration   time.Duration `help:"How long latency is measured, at most: as long as half of the articles last." default:"20s"`
-	Prefill    uint64        `help:"Synthetic items to put into the catalogue first; what an earlier run left in --dir counts."`
+	Duration   time.Duration `help:"How long latency is measured at most; less if the articles run out." default:"20s"`
+	Prefill    uint64        `help:"Synthetic items to put into the catalogue first; items of an earlier run in --dir count."`
 	Durability string        `help:"Of the service that is started: ${enum}." enum:"synced,relaxed" default:"synced"`
 	NoTexts    bool          `help:"Of the service that is started: do not keep bodies."`
 	JSON       bool          `help:"Print one line of JSON."`

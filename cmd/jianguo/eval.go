@@ -20,8 +20,8 @@ import (
 type evalCmd struct {
 	Docs   []string `help:"Documents: JSON lines {id, title, body, …}, may be .gz." placeholder:"FILE" type:"existingfile" required:""`
 	Labels []string `help:"Judge labelled pairs: tab-separated id_a, id_b, label, confidence, reason; or .jsonl {a, b, label}." placeholder:"FILE" type:"existingfile"`
-	Corpus bool     `help:"Sum up what the feed of all documents did, held against exact resemblance." env:"-"`
-	Edits  bool     `help:"Edit articles in many ways and strengths, and judge them against the originals."`
+	Corpus bool     `help:"Sum up the verdicts on all documents, and compare them with exact resemblance." env:"-"`
+	Edits  bool     `help:"Edit articles in many ways and strengths, and judge the copies against the originals."`
 	Sweep  bool     `help:"Move each number of the policy and judge the labelled pairs, and a sample of the corpus, again."`
 	Plot   string   `help:"Draw precision and recall, and the distances of the labelled pairs, into an .svg file." placeholder:"FILE"`
 	By     string   `help:"Order of arrival: as in the ${enum}." enum:"file,published_at" default:"file"`
@@ -32,18 +32,18 @@ type evalCmd struct {
 	NoTexts  bool               `help:"Keep no texts: judge on sketches alone."`
 	JSON     bool               `help:"Print one JSON document."`
 	Wrong    int                `help:"How many wrongly judged pairs to show; --wrong=-1 for all." default:"10"`
-	Sample   int                `help:"How many of each verdict of the corpus to show for reading." default:"5"`
+	Sample   int                `help:"How many items of each verdict of the corpus to show." default:"5"`
 	Articles int                `help:"How many articles of each length to edit." default:"60"`
-	Fold     int                `help:"Show this many folds of the pairs by themselves." default:"5"`
+	Fold     int                `help:"Split the pairs into this many folds and show each." default:"5"`
 	Seed     uint64             `help:"Seed of everything random." default:"1"`
 	segmentFlags
 }
 
-// sweepSample is how many items of the corpus a sweep judges again, for each
+// sweepSample is the number of items of the corpus that a sweep judges again, for each
 // value of each number.
 const sweepSample = 1000
 
-// evaluation is everything one run has measured.
+// evaluation is the result of one run.
 type evaluation struct {
 	At      time.Time         `json:"at"`
 	Version string            `json:"version"`
@@ -63,7 +63,7 @@ func (c *evalCmd) Run(co *streams) error {
 		return errors.New("--sweep judges labelled pairs again: give --labels FILE")
 	}
 	if len(c.Labels) == 0 && !c.Corpus && !c.Edits {
-		return errors.New("what shall be measured? give --labels FILE, --edits or --corpus")
+		return errors.New("what should be measured? give --labels FILE, --edits or --corpus")
 	}
 	distances, err := eval.Distances(c.Distance)
 	if err != nil {
@@ -159,7 +159,7 @@ func (c *evalCmd) measure(co *streams, b *eval.Bench, rules []eval.Rule) (*evalu
 	return e, nil
 }
 
-// plotUnrelated is how many unrelated pairs are drawn.
+// plotUnrelated is the number of unrelated pairs in a plot.
 const plotUnrelated = 400
 
 func (c *evalCmd) plot(b *eval.Bench, e *evaluation) error {
@@ -195,8 +195,8 @@ func readPairFile(co *streams, name string) ([]eval.Pair, error) {
 	return eval.ReadPairs(r)
 }
 
-// readItems reads documents. Those that the service would refuse are left out
-// and counted.
+// readItems reads documents. It leaves out those that the service would refuse, and
+// counts them.
 func readItems(co *streams, files []string) ([]*ingest.Item, error) {
 	var items []*ingest.Item
 	refused := 0

@@ -14,8 +14,7 @@ import (
 	"jianguo/ingest"
 )
 
-// EditResult is what became of one kind of edit at one strength, on texts of
-// one length.
+// EditResult sums up one kind of edit at one strength, on texts of one length.
 type EditResult struct {
 	Edit     string  `json:"edit"`
 	Form     bool    `json:"form_only"`
@@ -31,9 +30,9 @@ type EditResult struct {
 	bits []int
 }
 
-// Edits edits up to perLength articles of each length in every way, and judges
-// each edited version against its article on the bench. Articles are drawn by
-// seed; an edit that changes nothing of an article is not counted for it.
+// Edits edits up to perLength articles of each length in every way, and judges each
+// edited version against its article. Articles are drawn by seed. An edit that leaves an
+// article as it is does not count for it.
 func (b *Bench) Edits(ctx context.Context, variants map[rune]rune, perLength int, seed uint64) ([]EditResult, error) {
 	if len(b.items) == 0 {
 		return nil, fmt.Errorf("eval: no documents to edit")
@@ -68,7 +67,7 @@ type original struct {
 	sign    *Signature
 }
 
-// shortest is the least characters of an article that is edited.
+// shortest is the least number of characters of an article that is edited.
 const shortest = 20
 
 func (b *Bench) draw(perLength int, seed uint64) []original {
@@ -139,8 +138,8 @@ func (b *Bench) edit(ctx context.Context, e *editor, d Edit, strength float64, d
 	return out, nil
 }
 
-// PrintEdits writes one line for each edit and strength, and how many were
-// rejected by length.
+// PrintEdits writes one line for each edit and strength, with the share of duplicates by
+// length.
 func PrintEdits(w io.Writer, results []EditResult) {
 	fmt.Fprintln(w, "\nEdited articles, judged against the original; by length: share that is a duplicate")
 	var t table

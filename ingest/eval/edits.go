@@ -16,9 +16,9 @@ import (
 // Edit is a kind of change that copies undergo.
 type Edit struct {
 	Name string
-	// Form says that only the form changes: the copy must come out the same.
+	// Form: only the form changes, and the copy must be a duplicate.
 	Form bool
-	// Strengths are shares of the text, or counts; what of is said by Unit.
+	// Strengths are shares of the text, or counts, in Unit.
 	Strengths []float64
 	Unit      string
 	apply     func(e *editor, it *ingest.Item, strength float64)
@@ -62,13 +62,12 @@ func Edits() []Edit {
 			e.words(it, .05)
 			e.insert(it, .1)
 		}},
-		// Not a copy any more: another bulletin of the same form.
+		// No longer a copy: another bulletin of the same form.
 		{Name: "figures changed", Strengths: []float64{.25, 1}, Unit: "of figures", apply: (*editor).figures},
 	}
 }
 
-// editor makes edits of articles; what it puts in comes from other articles of
-// the corpus.
+// editor edits articles. Text that it inserts comes from other articles of the corpus.
 type editor struct {
 	rng        *rand.Rand
 	segmenter  *segment.Segmenter
@@ -105,9 +104,8 @@ func isHan(s string) bool {
 	return true
 }
 
-// ReadVariants reads the table of traditional characters in package data and
-// turns it round, for those simplified characters that have one traditional
-// form alone.
+// ReadVariants inverts the table of traditional characters in package data, for the
+// simplified characters that have exactly one traditional form.
 func ReadVariants(table string) map[rune]rune {
 	back := map[rune][]rune{}
 	inPhrase := map[rune]bool{}
@@ -178,8 +176,8 @@ func between(marks ...string) func(*editor, *ingest.Item, float64) {
 	}
 }
 
-// apart puts one mark between every two characters, whatever they are. It is no
-// edit of form alone: a text that is mostly Latin stays apart.
+// apart puts one mark between every two characters. It is not an edit of form alone: a
+// text that is mostly Latin stays apart.
 func (e *editor) apart(it *ingest.Item, _ float64) {
 	marks := []string{" ", "·", ".", "-", "|"}
 	mark := marks[e.rng.IntN(len(marks))]
@@ -218,7 +216,7 @@ func cutRunes(s string, n int) string {
 	return string(r[:min(n, len(r))])
 }
 
-// notices are written so that no list of residue knows them.
+// notices are in no list of page residue.
 var notices = []string{
 	"读者若对文中内容有疑问，可在工作日致电本栏目的热线，我们会尽快请相关部门答复。",
 	"周末的夜读栏目将继续关注此事的进展，欢迎把您的想法写在留言区。",
@@ -231,7 +229,7 @@ func (e *editor) notice(it *ingest.Item, strength float64) {
 	}
 }
 
-// sentences splits a text behind its sentence ends; joined they are the text.
+// sentences splits a text after its sentence ends; joined they are the text.
 func sentences(s string) []string {
 	var out []string
 	from := 0
@@ -272,18 +270,18 @@ func (e *editor) order(it *ingest.Item, strength float64) {
 	it.Body = strings.Join(s, "")
 }
 
-// insert puts sentences of other articles in, together strength × the length.
+// insert adds sentences of other articles, together strength × the length.
 func (e *editor) insert(it *ingest.Item, strength float64) {
-	room := int(strength * float64(utf8.RuneCountInString(it.Body)))
+	remaining := int(strength * float64(utf8.RuneCountInString(it.Body)))
 	s := sentences(it.Body)
-	for room > 0 {
+	for remaining > 0 {
 		other := sentences(e.items[e.rng.IntN(len(e.items))].Body)
 		if len(other) == 0 {
 			continue
 		}
 		from := e.rng.IntN(len(other))
-		paragraph := cutRunes(strings.Join(other[from:min(len(other), from+3)], ""), room)
-		room -= max(1, utf8.RuneCountInString(paragraph))
+		paragraph := cutRunes(strings.Join(other[from:min(len(other), from+3)], ""), remaining)
+		remaining -= max(1, utf8.RuneCountInString(paragraph))
 		s = slices.Insert(s, e.rng.IntN(len(s)+1), paragraph)
 	}
 	it.Body = strings.Join(s, "")
@@ -296,8 +294,8 @@ func (e *editor) words(it *ingest.Item, strength float64) {
 	rest := it.Body
 	for w := range e.text.Words {
 		i := strings.Index(rest, w)
-		// The words are those of the normal form; one that is not found soon
-		// stands in another form here, and is passed over.
+		// Words come from the normal form. One that is not found nearby has
+		// another form here, and is skipped.
 		if i < 0 || i > 120 {
 			continue
 		}
@@ -312,7 +310,7 @@ func (e *editor) words(it *ingest.Item, strength float64) {
 	it.Body = b.String() + rest
 }
 
-// noise drops, doubles or replaces Han characters, as bad scans do.
+// noise drops, doubles or replaces Han characters, as in bad scans.
 func (e *editor) noise(it *ingest.Item, strength float64) {
 	var b strings.Builder
 	all := []rune(it.Body)

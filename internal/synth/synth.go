@@ -1,8 +1,7 @@
-// Package synth makes fingerprints to measure an index with: random ones or
-// real ones perturbed, families of near-duplicates by the thousand among them,
-// since those are what hurts, and edited copies to ask for. Everything is a
-// function of Config and a number: item 7 is the same in every run, and can be
-// had without the six before it.
+// Package synth generates fingerprints to measure an index with: random ones or
+// perturbed real ones, families of thousands of near-duplicates, which are the worst
+// case, and edited copies as queries. Everything is a function of the Population and a
+// number: item 7 is the same in every run, and does not depend on the six before it.
 package synth
 
 import (
@@ -16,7 +15,7 @@ import (
 // of them in families of 3,000.
 type Population struct {
 	// Real, where given, are fingerprints to perturb, so that buckets are as
-	// uneven as real text makes them; else strangers are random.
+	// uneven as real text makes them; otherwise they are random.
 	Real []simhash.Fingerprint
 	// FamilyShare is the share of items in families. 0: 0.01; below 0: none.
 	FamilyShare float64
@@ -25,8 +24,8 @@ type Population struct {
 	Seed       uint64
 }
 
-// What the members of a family have of their own, as a share of their weight:
-// bulletins of one form, whose facts differ.
+// familyChange is the share of its weight in which a member of a family differs from
+// the founder: bulletins of one form with other facts.
 const familyChange = 0.2
 
 // The kinds of number streams that an item's properties are drawn from.
@@ -65,11 +64,11 @@ func (p *Population) Fingerprint(i uint64) simhash.Fingerprint {
 		print := p.Print(i)
 		return print.Fingerprint
 	}
-	return p.stranger(p.stream(ofItem, i))
+	return p.unrelated(p.stream(ofItem, i))
 }
 
-func (p *Population) stranger(rng *rand.Rand) simhash.Fingerprint {
-	rng.Float64() // told its family
+func (p *Population) unrelated(rng *rand.Rand) simhash.Fingerprint {
+	rng.Float64() // as Family has drawn
 	noise := rng.Uint64()
 	if len(p.Real) == 0 {
 		return simhash.Fingerprint(noise)
@@ -81,7 +80,7 @@ func (p *Population) stranger(rng *rand.Rand) simhash.Fingerprint {
 	return fp ^ simhash.Fingerprint(noise<<32>>at|noise<<32<<(64-at))
 }
 
-// Print is item i as it would be asked for.
+// Print is item i with its margins.
 func (p *Population) Print(i uint64) simhash.Print {
 	sums := p.sums(i)
 	return print(&sums)
@@ -105,7 +104,7 @@ func (p *Population) sums(i uint64) [simhash.Bits]float64 {
 		return founder
 	}
 	sums := normals(p.stream(ofMargins, i))
-	fp := p.stranger(p.stream(ofItem, i))
+	fp := p.unrelated(p.stream(ofItem, i))
 	for b := range sums {
 		sums[b] = math.Abs(sums[b])
 		if fp>>b&1 == 0 {

@@ -1,14 +1,14 @@
 // Package filterbench measures POST /filter against a real server process and against
 // plain Redis, in one run on one machine.
 //
-// The server runs in a process of its own on one processor, the load comes from this
-// process on the others; where there is only one they share it, and the result says
-// so. Peak rates are those of a closed loop on one connection, with one request in
+// The server runs in a process of its own on one processor, and this process makes the
+// load on the others. On a machine with one processor they share it, and the result
+// says so. Peak rates are those of a closed loop on one connection, with one request in
 // flight and with several, the same number for every way. Latencies come from
-// an open loop: requests are due at fixed intervals whatever the server does, and each
-// latency counts from when its request was due, so that a stall is charged to every
-// request it delayed (no coordinated omission). All clients are of the same kind: a
-// socket, a prepared request, a parser that does no more than find the answer.
+// an open loop: requests are due at fixed intervals, and each latency counts from the
+// time its request was due, so that a stall is charged to every request it delayed (no
+// coordinated omission). All clients are of the same kind: a socket, a prepared request,
+// and a parser that does no more than find the answer.
 //
 // Numbers are of one machine at one time. Compare within a run, not between runs.
 package filterbench
@@ -87,7 +87,7 @@ type Result struct {
 	P50At70       float64 `json:"p50_at_70_us"`       // the same at that rate: the median of five rounds,
 	P99At70       float64 `json:"p99_at_70_us"`       // of which each is cut into slices of 250 ms
 	Slice99At70   float64 `json:"p99_at_70_slice_us"` // of the median slice
-	Quiet50At70   float64 `json:"p50_at_70_quiet_us"` // of the slices in which the host of this machine gave its processors to nobody else
+	Quiet50At70   float64 `json:"p50_at_70_quiet_us"` // of the slices in which the host of this machine ran no other machine
 	Quiet99At70   float64 `json:"p99_at_70_quiet_us"`
 	QuietAt70     float64 `json:"quiet_at_70"` // the share of these
 	ControlQuiet  float64 `json:"control_quiet_us"`
@@ -205,7 +205,7 @@ type bench struct {
 
 func (b *bench) say(format string, args ...any) { fmt.Fprintf(b.Log, "  "+format+"\n", args...) }
 
-// inProcess are the figures that need no server.
+// inProcess measures what needs no server.
 func (b *bench) inProcess() error {
 	sizes, err := exposure.Sizes(exposure.Policy{}, 30, 500, 5000)
 	if err != nil {
@@ -226,7 +226,7 @@ func (b *bench) inProcess() error {
 func seenID(i int) string { return fmt.Sprintf("seen-%09d", i) }
 func newID(i int) string  { return fmt.Sprintf("news-%09d", i) }
 
-// candidates mixes seen and new ids in a fixed order that is no order.
+// candidates mixes seen and new ids in a fixed order without a pattern.
 func (b *bench) candidates(n int) []string {
 	ids := make([]string, n)
 	for i := range ids {
@@ -255,15 +255,15 @@ func median(rates []float64) float64 {
 	return rates[len(rates)/2]
 }
 
-// contender is one way to do the same work.
+// contender is one way to answer the same question.
 type contender struct {
 	name string
 	run  func(inFlight int, d time.Duration) (rps float64, err error)
 	to   *rates
 }
 
-// rounds measures all ways in turn, several times over, and takes the median of each:
-// whatever else the machine does meanwhile, it does to all of them.
+// rounds measures all ways in turn, several times, and takes the median of each, so
+// that other load on the machine affects all of them alike.
 func (b *bench) rounds(srv *server) error {
 	const rounds = 5
 	body := filterBody("hot", b.candidates(b.Candidates))
@@ -321,7 +321,7 @@ func (b *bench) rounds(srv *server) error {
 	return nil
 }
 
-// hotServer is a server with one user who has seen what he is asked about.
+// hotServer is a server with one user, who has seen half of the candidates.
 func (b *bench) hotServer() (*server, error) {
 	srv, err := b.startServer(serverArgs{relaxed: true, policy: "rotate", cacheMB: 256})
 	if err != nil {
@@ -339,7 +339,7 @@ func (b *bench) hotServer() (*server, error) {
 	return srv, nil
 }
 
-// hot measures one user with everything in memory, one way after the other.
+// hot measures one user whose history is in memory.
 func (b *bench) hot() error {
 	srv, err := b.hotServer()
 	if err != nil {

@@ -10,11 +10,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// preciseThread gives the calling goroutine a thread that wakes when it should; the
-// kernel allows itself 50 µs otherwise. The function it returns undoes that.
+// preciseThread locks the calling goroutine to a thread whose timers have no slack; the
+// kernel's default is 50 µs. undo restores it.
 func preciseThread() (undo func()) {
 	runtime.LockOSThread()
-	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0) // where refused: 50 µs late
+	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0) // if refused: up to 50 µs late
 	return func() {
 		_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 0, 0, 0, 0) // back to the default
 		runtime.UnlockOSThread()
@@ -25,12 +25,13 @@ func preciseThread() (undo func()) {
 func sleepUntil(t time.Time) {
 	for d := time.Until(t); d > 0; d = time.Until(t) {
 		ts := unix.NsecToTimespec(d.Nanoseconds())
-		_ = unix.Nanosleep(&ts, nil) // interrupted: the rest is waited for
+		_ = unix.Nanosleep(&ts, nil) // if interrupted, the loop waits for the rest
 	}
 }
 
-// stolen is how long, in hundredths of a second, processors of this machine had work and
-// its host gave them to others: proc(5)'s steal. It is 0 where the host does not tell.
+// stolen is the time, in hundredths of a second, in which the host ran other machines
+// although this one had work: `steal` in proc(5). It is 0 where the host does not report
+// it.
 func stolen() int {
 	stat, err := os.ReadFile("/proc/stat")
 	if err != nil {

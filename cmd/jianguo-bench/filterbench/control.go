@@ -21,13 +21,12 @@ import (
 	"jianguo/cmd/jianguo-bench/proc"
 )
 
-// ServeControl is the control of the latencies: the same way over HTTP as a filter's,
-// and at the end of it work that waits for nothing, allocates nothing and always takes
-// as many instructions, of the kind a filter's work consists of: a neighbour on the
-// processor's other thread, which no virtual machine is told of, takes vector units
-// from both, where a plain chain of additions would not notice him. Requests are read
-// to their end, worked on for as long as workHeader says, and answered with so many
-// bytes. It writes its address to out, a line, and serves until ctx is done.
+// ServeControl is the control of the latencies: a server with the same path over HTTP as
+// a filter, and work that never waits, never allocates and always takes the same number
+// of instructions. The work is the filter's kernel, because another tenant on the
+// processor's second hyperthread slows vector code down and plain additions hardly at
+// all. The control reads a request, works for the time in workHeader, and answers with
+// so many bytes. It writes its address to out, a line, and serves until ctx is done.
 func ServeControl(ctx context.Context, out io.Writer, answer int) error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -36,10 +35,9 @@ func ServeControl(ctx context.Context, out io.Writer, answer int) error {
 	e := echo.New()
 	blob := make([]byte, answer)
 	buffers := sync.Pool{New: func() any { b := make([]byte, 256<<10); return &b }}
-	// Its heap is small, and would be collected, and the buffers with it, many times a
-	// second.
+	// A small heap is collected many times a second, and the buffers with it.
 	debug.SetGCPercent(2000)
-	kernels := make(chan *innermost, connections) // one each for those working
+	kernels := make(chan *innermost, connections) // one for each request in flight
 	for range connections {
 		k, err := newInnermost(5000, 100)
 		if err != nil {
@@ -93,8 +91,8 @@ func toil(k *innermost, n int) {
 	}
 }
 
-// turnsPerMicro is how many turns fit a microsecond when nothing comes between: the
-// most of many short tries.
+// turnsPerMicro is the number of kernel runs in an undisturbed microsecond: the most of
+// many short trials.
 func turnsPerMicro(k *innermost) (most float64) {
 	const n = 200
 	for range 50 {
@@ -105,7 +103,7 @@ func turnsPerMicro(k *innermost) (most float64) {
 	return most
 }
 
-// withWork are the same requests with some work for the control in their headers.
+// withWork adds a header to requests: the control works for so many microseconds.
 func withWork(next requests, micros int) requests {
 	head := fmt.Appendf(nil, "%s: %d\r\n", workHeader, micros)
 	var own []byte
@@ -116,7 +114,7 @@ func withWork(next requests, micros int) requests {
 	}
 }
 
-// startControl starts it on the server's processor.
+// startControl starts a control on the server's processor.
 func (b *bench) startControl(answer int) (*server, error) {
 	cmd := exec.CommandContext(b.ctx, b.Control[0], append(slices.Clone(b.Control[1:]), strconv.Itoa(answer))...)
 	out, err := cmd.StdoutPipe()

@@ -49,7 +49,7 @@ func (h *httpConn) do(req []byte) ([]byte, error) {
 	return h.answer()
 }
 
-// answer reads an answer.
+// answer reads one answer. It is valid until the next.
 func (h *httpConn) answer() ([]byte, error) {
 	length, ok := -1, false
 	for {
@@ -85,8 +85,8 @@ func (h *httpConn) answer() ([]byte, error) {
 	return h.buf[:length], nil
 }
 
-// asker is a connection that is asked the same thing over and over. answer reads one
-// answer and returns its size, in ids or bytes, which must not change.
+// asker repeats one request on a connection. answer reads one answer and returns its
+// size, in ids or bytes, which must be the same each time.
 type asker struct {
 	c      net.Conn
 	req    []byte
@@ -94,7 +94,7 @@ type asker struct {
 }
 
 // closedLoop keeps a number of requests in flight for a time, after a warm-up of a
-// fifth of it. warm, if not nil, is called in between.
+// fifth of that time. warm, if not nil, is called after the warm-up.
 func (a *asker) closedLoop(ctx context.Context, inFlight int, d time.Duration, warm func() error) (n int, rps float64, err error) {
 	want := -1
 	one := func() error {
@@ -111,7 +111,7 @@ func (a *asker) closedLoop(ctx context.Context, inFlight int, d time.Duration, w
 	}
 	write := func() error { _, err := a.c.Write(a.req); return err }
 	if inFlight > 1 {
-		// Writing is a goroutine's: a large request may not fit the socket
+		// A goroutine writes: a large request may not fit into the socket's buffer
 		// before an answer has been read.
 		due := make(chan struct{}, inFlight)
 		failed := make(chan error, 1)
@@ -119,7 +119,7 @@ func (a *asker) closedLoop(ctx context.Context, inFlight int, d time.Duration, w
 			for range due {
 				if _, err := a.c.Write(a.req); err != nil {
 					failed <- err
-					a.c.Close() // the reader is to notice
+					a.c.Close() // ends the reader
 					return
 				}
 			}
@@ -134,7 +134,7 @@ func (a *asker) closedLoop(ctx context.Context, inFlight int, d time.Duration, w
 				err = one()
 			}
 			if err != nil {
-				a.c.Close() // the writer may be waiting for room
+				a.c.Close() // the writer may be blocked
 			}
 			close(due)
 			err = errors.Join(err, <-failed)
@@ -166,8 +166,8 @@ func (a *asker) closedLoop(ctx context.Context, inFlight int, d time.Duration, w
 	return n, float64(n) / took.Seconds(), err
 }
 
-// ask is one way's closed loop on a connection of its own, with the processor time
-// the server took for each request.
+// ask runs a closed loop on a connection of its own, and returns the processor time of
+// the server for each request.
 func (s *server) ask(ctx context.Context, req []byte, inFlight int, d time.Duration) (rps, cpuMicros float64, err error) {
 	c, err := dialHTTP(s.Addr)
 	if err != nil {
@@ -184,18 +184,18 @@ func (s *server) ask(ctx context.Context, req []byte, inFlight int, d time.Durat
 	return rps, float64((after - before).Microseconds()) / float64(n), err
 }
 
-// connections is how many an open loop may have in flight.
+// connections limits the requests in flight of an open loop.
 const connections = 16
 
-// requests gives the nth request of a loop. It may use buf, whose bytes are of an
-// earlier one that has been answered.
+// requests returns the nth request of a loop. It may reuse buf, which holds an earlier
+// request that has been answered.
 type requests func(n int, buf []byte) []byte
 
 // always is the same request each time.
 func always(req []byte) requests { return func(int, []byte) []byte { return req } }
 
-// peak is the rate of a closed loop on the connections of the open one, each always
-// busy.
+// peak is the rate of a closed loop on as many connections as an open loop has, all of
+// them always busy.
 func (s *server) peak(ctx context.Context, next requests, d time.Duration) (float64, error) {
 	const busy = connections
 	var n atomic.Int64
@@ -238,13 +238,13 @@ func (l latencies) at(q float64) float64 {
 type turn struct {
 	k    int
 	due  time.Time
-	woke time.Time // when it was handed out
+	woke time.Time // when it was queued, or sent if a connection was free
 	free bool      // a connection was free then
 	req  []byte
 }
 
-// openLoop are the connections of an open loop: requests are sent at fixed intervals
-// whatever becomes of those before.
+// openLoop holds the connections of an open loop: requests are sent at fixed intervals,
+// whether or not earlier ones have been answered.
 type openLoop struct {
 	s     *server
 	conns []*httpConn
@@ -269,18 +269,17 @@ func (o *openLoop) close() {
 	}
 }
 
-// warmUp is how long a loop runs before it counts: whatever ran before it has left
-// caches and the processor's predictions to itself.
+// warmUp is the part of a loop that does not count: caches and branch predictors still
+// belong to the process that ran before.
 const warmUp = 25 * time.Millisecond
 
-// run sends requests for so long. A request is due when it is due, and its latency
-// counts from then, however late a connection comes free for it. late is the part of
-// that which the load is to blame for itself: from when a request was due to when it was
-// sent, or handed out where all connections were busy. busy is the share of a processor
-// the server used.
+// run sends requests for d. A latency counts from the time at which the request was due,
+// even if no connection was free then. late is the part that the load itself causes:
+// from the due time until the request was sent or, if all connections were busy, queued.
+// busy is the share of a processor that the server used.
 //
-// A thread of its own keeps the time: Go's timers wait in whole milliseconds when
-// nothing else is to be done, and that would be charged to the server.
+// A thread of its own keeps the time: an idle Go program waits in whole milliseconds,
+// which would be charged to the server.
 func (o *openLoop) run(ctx context.Context, next requests, rps float64, d time.Duration) (lat, late latencies, busy float64, err error) {
 	warm := int(rps * warmUp.Seconds())
 	total := warm + max(1, int(rps*d.Seconds()))
@@ -288,8 +287,8 @@ func (o *openLoop) run(ctx context.Context, next requests, rps float64, d time.D
 	var wg sync.WaitGroup
 	errs := make([]error, connections)
 	lat, late = make(latencies, total), make(latencies, total)
-	var out atomic.Int64                     // handed out and not answered
-	turns := make(chan turn, total)          // whoever is late finds the others waiting
+	var out atomic.Int64                     // queued or sent, and not answered
+	turns := make(chan turn, total)          // never blocks the clock
 	used := make(chan []byte, connections+2) // buffers of answered requests
 	micros := func(from, to time.Time) float64 { return float64(to.Sub(from).Nanoseconds()) / 1000 }
 	for i, c := range o.conns {
@@ -336,11 +335,11 @@ func (o *openLoop) run(ctx context.Context, next requests, rps float64, d time.D
 }
 
 // figures are medians of latencies, in microseconds, and of the share of a processor
-// that was used meanwhile.
+// that the server used.
 type figures struct {
 	p50, p99 float64 // of a round
 	slice99  float64 // p99 of a slice
-	quiet50  float64 // of all slices from which nothing was stolen
+	quiet50  float64 // of all slices without stolen time
 	quiet99  float64
 	quiet    float64 // the share of these
 	late99   float64 // of a round, of how late the load itself was
@@ -351,16 +350,16 @@ func (f figures) String() string {
 	return fmt.Sprintf("p50 %.0f µs, p99 %.0f µs (of a slice %.0f), of the %.0f %% undisturbed slices p50 %.0f, p99 %.0f; %.0f %% busy", f.p50, f.p99, f.slice99, 100*f.quiet, f.quiet50, f.quiet99, 100*f.busy)
 }
 
-// measured gathers what figures are the medians of.
+// measured collects the values behind figures.
 type measured struct {
 	lat, late                       latencies   // of this round
-	rounds                          []latencies // those that ended, sorted
-	quiet                           latencies   // of slices from which nothing was stolen
+	rounds                          []latencies // completed, each sorted
+	quiet                           latencies   // of slices without stolen time
 	quietSlices                     int
 	p50, p99, slice99, late99, busy []float64
 }
 
-// slice takes what a slice gave, and whether any of its time was stolen.
+// slice adds the latencies of a slice; disturbed: the host stole time from it.
 func (m *measured) slice(lat, late latencies, busy float64, disturbed bool) {
 	if !disturbed {
 		m.quiet = append(m.quiet, lat...)
@@ -371,7 +370,7 @@ func (m *measured) slice(lat, late latencies, busy float64, disturbed bool) {
 	m.slice99 = append(m.slice99, lat.at(0.99))
 }
 
-// round ends one.
+// round completes a round.
 func (m *measured) round() {
 	slices.Sort(m.lat)
 	slices.Sort(m.late)
@@ -403,19 +402,19 @@ func (st steadiness) String() string {
 	return fmt.Sprintf("%s, the load late by %.0f; the control: %s", st.own, st.own.late99, st.control)
 }
 
-// pace is how fast an open loop is: a fixed rate in requests a second, or, where that is
-// 0, a share of the peak.
+// pace is the rate of an open loop: requests a second or, if that is 0, a share of the
+// peak.
 type pace struct{ rate, share float64 }
 
-// slice is how long the server and its control are asked in turn. A neighbour on the
-// same machine comes and goes within tenths of a second, and is to meet both.
+// slice is the length of a turn of the server or its control. Another tenant of the host
+// comes and goes within tenths of a second, and should disturb both alike.
 const slice = 250 * time.Millisecond
 
-// steady is what an open loop measures at a pace: the medians of some rounds, each of
-// which finds out the peak anew, since that of a shared machine moves. In each, the
-// control is asked the like at the same rate, slice by slice in turns, and works on a
-// request until that has cost as much as the server's: what it takes is what a server
-// takes on this machine that is as busy and never stops for anything.
+// steady measures an open loop at a pace: the medians of some rounds. Each round
+// measures the peak again, since that of a shared machine moves, and then asks the
+// server and the control in turns, slice by slice, at the same rate. The control works
+// on a request as long as the server did. Its latency is that of a server on this
+// machine that is as busy and never waits.
 func (s *server) steady(ctx context.Context, next requests, control *server, like requests, at pace, d time.Duration) (st steadiness, err error) {
 	const rounds = 5
 	var peaks, rates []float64
@@ -436,13 +435,13 @@ func (s *server) steady(ctx context.Context, next requests, control *server, lik
 		own.round()
 		other.round()
 	}
-	st.lat = own.typical() // before figures sort what they are the medians of
+	st.lat = own.typical() // before figures sorts the values
 	st.peak, st.rate, st.own, st.control = median(peaks), median(rates), own.figures(), other.figures()
 	return st, nil
 }
 
-// round is one round: slices of the server and of its control, in turns. Its
-// connections are new, since a server does not wait for ever for the first request.
+// round is one round: slices of the server and of its control, in turns. It opens new
+// connections: a server closes idle ones after a while.
 func (s *server) round(ctx context.Context, next requests, control *server, like requests, rate float64, d time.Duration, own, other *measured) error {
 	mine, err := s.openLoop()
 	if err != nil {
@@ -454,15 +453,15 @@ func (s *server) round(ctx context.Context, next requests, control *server, like
 		return fmt.Errorf("control: %w", err)
 	}
 	defer its.close()
-	for left := d; left > 0; left -= slice {
-		long := min(slice, left)
+	for remaining := d; remaining > 0; remaining -= slice {
+		long := min(slice, remaining)
 		before := stolen()
 		lat, late, busy, err := mine.run(ctx, next, rate, long)
 		if err != nil {
 			return err
 		}
 		own.slice(lat, late, busy, stolen() != before)
-		// What it takes without work, then with what is missing.
+		// First without work, then with the work that is missing.
 		_, _, bare, err := its.run(ctx, like, rate, long/4)
 		if err != nil {
 			return fmt.Errorf("control: %w", err)

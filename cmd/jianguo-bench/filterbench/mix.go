@@ -46,7 +46,7 @@ func (b *bench) mix() error {
 		return err
 	}
 	defer srv.Stop()
-	// Every user is asked for once, in an order of no use to the file.
+	// Every user is asked for once, in random order.
 	var asked atomic.Int64
 	perm := rand.New(rand.NewPCG(1, 2)).Perm(b.Users)
 	cold := b.coldRequests()
@@ -73,14 +73,13 @@ func (b *bench) mix() error {
 	return nil
 }
 
-// coldRequests asks for as many candidates as for the hot user; half of what such a
-// user can have seen is among them. A request is a copy of one made beforehand with
-// the user's name written into it: made from nothing it would take the load's
-// processor longer than the server's.
+// coldRequests asks for as many candidates as for the hot user; half of them the user
+// may have seen. A request is a copy of a template with the user's name written into it:
+// to build it from nothing would take longer than the server's work.
 func (b *bench) coldRequests() func(user int, buf []byte) []byte {
 	type template struct {
 		req   []byte
-		names []int // where the name stands
+		names []int // offsets of the name
 	}
 	made := map[int]template{} // by the length of the name; not written to below
 	for i := 1; ; i *= 10 {
@@ -206,7 +205,7 @@ func (b *bench) publish(srv *server, n int) (float64, error) {
 	return float64(n) / took.Seconds(), nil
 }
 
-// syncRate is how often a second the disk takes 4 KiB for good.
+// syncRate is the number of synced writes of 4 KiB a second that the disk takes.
 func syncRate(dir string, d time.Duration) (float64, error) {
 	f, err := os.CreateTemp(dir, "sync-")
 	if err != nil {

@@ -50,8 +50,8 @@ func (b *bench) redis() (ways []*contender, stop func(), err error) {
 	return ways, func() { c.c.Close(); r.Stop() }, nil
 }
 
-// startRedis starts a server on a port that was free a moment ago, or on another
-// where somebody has taken that one meanwhile.
+// startRedis starts a server on a port that was free a moment ago, or on another one if
+// that port has been taken since.
 func (b *bench) startRedis() (*proc.Process, *resp, error) {
 	for {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -116,7 +116,7 @@ func (b *bench) fillRedis(c *resp) error {
 	return nil
 }
 
-// resp is a connection in Redis' protocol.
+// resp is a connection that speaks the protocol of Redis.
 type resp struct {
 	c    net.Conn
 	r    *bufio.Reader
@@ -157,7 +157,7 @@ func (c *resp) number(kind byte) (int, error) {
 		return 0, err
 	}
 	if l[0] != kind {
-		return 0, errors.New("redis: another answer than expected")
+		return 0, errors.New("redis: unexpected answer")
 	}
 	n := 0
 	for _, d := range l[1:] {

@@ -15,13 +15,13 @@ import (
 	"jianguo/simhash"
 )
 
-// scanS is the S at which finds are counted: it holds more than 95 % of real
-// copies.
+// scanS is the S below which results are counted: more than 95 % of real copies are
+// below it.
 const scanS = 5
 
-// scan times a popcount scan over every fingerprint that is indexed, and holds
-// the margin look-up against a scan at S < scanS: against everything that is as
-// near, most of which are strangers.
+// scan times a popcount scan over all indexed fingerprints, and compares the margin
+// look-up with a scan at S < scanS. Most fingerprints that such a scan finds are
+// unrelated.
 func (b *run) scan(ctx context.Context) error {
 	b.res.ScanS = scanS
 	probe := b.probe()
@@ -72,7 +72,7 @@ func (b *run) scan(ctx context.Context) error {
 
 func share(part, of int) float64 {
 	if of == 0 {
-		return 0 // nothing was asked for: that is no success
+		return 0 // an empty measurement is not a success
 	}
 	return float64(part) / float64(of)
 }

@@ -7,13 +7,12 @@
 // sketches are of random text, family members of one text with other figures.
 // Numbers are of one machine at one time: compare within a run.
 //
-// Three rates are told apart. A durable insert is what it costs to keep an
-// item whose verdict is known: row, sketch, event, postings, look-ups, in
-// batches of 256, each committed with synchronous=FULL; snapshots are written
-// meanwhile, as in service. A judged insert is the same with the verdict made
-// (an ingest without the segmenting), measured on the last items of the run.
-// Without a catalogue there are only resident inserts: postings in memory.
-// Time to make up the items is in none of them.
+// Three rates are reported. A durable insert stores an item whose verdict is known:
+// row, sketch, event, postings and look-ups, in batches of 256, each committed with
+// synchronous=FULL, while snapshots are written as in service. A judged insert also
+// makes the verdict (an ingest without segmentation), on the last items of the run.
+// Without a catalogue there are only resident inserts: postings in memory. The time to
+// generate the items is in none of them.
 package indexbench
 
 import (
@@ -55,7 +54,7 @@ type Options struct {
 type Result struct {
 	N           uint64 `json:"n"`
 	NoCatalogue bool   `json:"no_catalogue,omitempty"`
-	Resumed     uint64 `json:"resumed_at,omitempty"` // so many items were there already
+	Resumed     uint64 `json:"resumed_at,omitempty"` // items of an earlier run
 	// InsertsPerSecond are durable inserts: see the package comment. 0 without a
 	// catalogue.
 	InsertsPerSecond  float64 `json:"inserts_per_second"`
@@ -75,7 +74,7 @@ type Result struct {
 	MarginP999  float64 `json:"margin_p999_us"`
 	// MarginFound is the share of the copies asked for, at S < ScanS from an
 	// indexed item, that find it; MarginFoundAll that of everything a scan finds
-	// there, most of it strangers.
+	// there, most of it unrelated items.
 	MarginFound    float64 `json:"margin_found"`
 	MarginCopies   int     `json:"margin_copies"` // how many those were
 	MarginFoundAll float64 `json:"margin_found_all"`
@@ -97,9 +96,9 @@ type Result struct {
 	Disk          map[string]float64 `json:"disk_bytes_by_part"`
 	SnapshotTook  float64            `json:"snapshot_seconds"` // the last one, when closing
 	StartSeconds  float64            `json:"start_seconds"`
-	// OutlinesSeconds is how long after the start all outlines were there.
+	// OutlinesSeconds is the time from the start until all outlines were read.
 	OutlinesSeconds float64 `json:"outlines_seconds"`
-	BuildSeconds    float64 `json:"build_seconds"` // wall clock, making up the items included
+	BuildSeconds    float64 `json:"build_seconds"` // wall clock, including the generation of items
 
 	ScanP50 float64 `json:"scan_p50_us"` // linear popcount scan
 	RowsP50 float64 `json:"rows_p50_us"` // the same bands as SQLite rows
@@ -111,7 +110,7 @@ type Result struct {
 	Curve []Point `json:"curve"`
 }
 
-// Point is what was measured on the way, at a size.
+// Point is a measurement at a size on the way.
 type Point struct {
 	N          uint64  `json:"n"`
 	Rate       float64 `json:"inserts_per_second"`
@@ -129,7 +128,7 @@ type run struct {
 
 	began time.Time // when the first item arrived; the others follow a millisecond apart
 
-	near int // what scans found, so that no compiler leaves them out
+	near int // results of scans, so that the compiler keeps them
 }
 
 // Run builds an index of o.N items and measures it.
@@ -189,8 +188,7 @@ func (b *run) open(ctx context.Context) (err error) {
 	return err
 }
 
-// article is item i as ingest would hand it over. Verdicts are the index's
-// business: a copy is a copy here too.
+// article is item i as ingest would pass it to the index.
 func (b *run) article(i uint64, p simhash.Print) *index.Article {
 	a := &index.Article{ID: fmt.Sprintf("item-%012d", i), Print: p}
 	r := rand.New(rand.NewPCG(b.Seed+1, i))
@@ -205,8 +203,8 @@ func (b *run) article(i uint64, p simhash.Print) *index.Article {
 	return a
 }
 
-// text is 230 random characters with six figures in it: as long as a text that
-// its fingerprint serves, and as short as one that is quick to sketch.
+// text is 230 random characters with six figures: long enough for a fingerprint, and
+// short enough to be sketched quickly.
 func text(r, figures *rand.Rand) string {
 	out := make([]byte, 0, 1024)
 	for i := range 230 {
@@ -220,9 +218,9 @@ func text(r, figures *rand.Rand) string {
 
 var began = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// query is what is asked of the first n items, the fingerprint and the number
-// of the item it is a copy of: two copies of known items in three, one
-// stranger.
+// query is a query over the first n items, with the fingerprint and the number of the
+// item that it is a copy of. Of three queries two are copies of known items and one is
+// unrelated.
 func (b *run) query(k int, n uint64) (q simhash.Print, original simhash.Fingerprint, item uint64) {
 	if k%3 == 2 {
 		return b.p.Print(b.N + uint64(k)), 0, b.N
@@ -257,14 +255,13 @@ func (b *run) lookups(context.Context) error {
 	return nil
 }
 
-// indexed reports whether an item is an exemplar; numbers of strangers are
+// indexed reports whether an item is an exemplar; the number of an unrelated query is
 // beyond those of all items.
 func (b *run) indexed(i uint64) bool {
 	return i < b.N && (b.NoCatalogue || b.probe().exemplar(uint32(i+1)))
 }
 
-// verdicts times whole dry runs: copies of members of families among them, in
-// their share.
+// verdicts times whole dry runs. Members of families are copied in their share.
 func (b *run) verdicts(ctx context.Context) error {
 	var took []float64
 	for k := range b.Queries {
@@ -292,8 +289,8 @@ func (b *run) verdict(ctx context.Context, k uint64) (*index.Article, float64, e
 	return a, micros(time.Since(start)), err
 }
 
-// starting times verdicts until the outlines are there, as many as are made
-// later at most, and waits for these.
+// starting times verdicts until the outlines are read, at most as many as verdicts
+// does, and then waits for the outlines.
 func (b *run) starting(ctx context.Context) error {
 	start, outlined := time.Now(), b.x.Probe().Outlined
 	var took []float64

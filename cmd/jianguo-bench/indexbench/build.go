@@ -10,14 +10,13 @@ import (
 	"jianguo/simhash"
 )
 
-// points is how many points a curve has, and curveQueries how many look-ups are
-// made for each.
+// points is the number of points of a curve, and curveQueries that of look-ups for each.
 const (
 	points       = 40
 	curveQueries = 300
 )
 
-// pace measures a rate on the way: only what Step is given counts as work.
+// pace measures the rate while the index grows. Only the time passed to step counts.
 type pace struct {
 	b        *run
 	curve    []Point
@@ -42,7 +41,7 @@ func (p *pace) step(n int, took time.Duration) {
 	p.work, p.lastN = 0, p.n
 }
 
-// glance times a few look-ups among the first n items.
+// glance times some look-ups among the first n items.
 func (b *run) glance(n uint64) (hamming, margin float64) {
 	var h, m []float64
 	probe := b.probe()
@@ -62,7 +61,7 @@ func (b *run) glance(n uint64) (hamming, margin float64) {
 
 func mean(points []Point) float64 {
 	if len(points) == 0 {
-		return 0 // all was there already
+		return 0 // an earlier run inserted everything
 	}
 	var s float64
 	for _, p := range points {
@@ -71,8 +70,8 @@ func mean(points []Point) float64 {
 	return s / float64(len(points))
 }
 
-// build inserts everything, durably: all but the last items without judging.
-// Articles are made by other goroutines, ahead.
+// build inserts everything durably, all but the last items without judging. Other
+// goroutines generate the articles in advance.
 func (b *run) build(ctx context.Context) error {
 	if err := b.open(ctx); err != nil {
 		return err

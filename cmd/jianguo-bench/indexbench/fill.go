@@ -10,9 +10,9 @@ import (
 	"jianguo/internal/synth"
 )
 
-// Fill puts o.N items into a catalogue in o.Dir for another measurement, the
-// first of them arriving at began and the others a millisecond apart. They are
-// not judged (Probe.Insert). What a former call left is gone on with.
+// Fill puts o.N items into a catalogue in o.Dir for another measurement. The first
+// arrives at began and the others a millisecond apart. They are not judged. Items of an
+// earlier call count.
 func Fill(ctx context.Context, o Options, began time.Time) (err error) {
 	o.Batch = 1024
 	b := &run{Options: o, p: synth.Population{Real: o.Real, Seed: o.Seed}, began: began}

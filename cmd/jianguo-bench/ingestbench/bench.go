@@ -1,7 +1,7 @@
-// Package ingestbench measures a running ingest over its bus: how many articles a
-// second it takes to their verdicts flat out, and how long one takes at a share
-// of that rate. It publishes and listens as a platform would, and is meant to
-// run in a process of its own.
+// Package ingestbench measures a running ingest over its bus: the highest rate of
+// articles a second, and the time from publishing to the verdict at a share of that
+// rate. It publishes and listens as a platform does, and should run in a process of its
+// own.
 package ingestbench
 
 import (
@@ -41,8 +41,8 @@ type Result struct {
 	Items             int     `json:"items"` // flat out
 	Seconds           float64 `json:"seconds"`
 	ArticlesPerSecond float64 `json:"articles_per_second"`
-	// Quarters is the same of each quarter of the articles, by when their verdicts
-	// came: a service that has just begun is slower until it has its memory.
+	// Quarters is the rate of each quarter of the articles, in order of verdicts: a
+	// service is slower right after its start, while its memory grows.
 	Quarters [4]float64 `json:"quarters_per_second"`
 
 	Rate    float64 `json:"rate"` // articles a second, published one by one at even intervals
@@ -135,8 +135,7 @@ func (l *load) connect() (closeAll func(), err error) {
 	return closeAll, nil
 }
 
-// verdict notes when a verdict came. Later events of the same item (a lead that
-// was taken back) do not count.
+// verdict records when a verdict came. Later events of the same item do not count.
 func (l *load) verdict(m *nats.Msg) {
 	now := time.Now()
 	var e struct {
@@ -198,8 +197,8 @@ func (l *load) await(ctx context.Context, n int) error {
 	}
 }
 
-// flatOut publishes the first n articles as fast as they are taken, some on
-// their way at any time.
+// flatOut publishes the first n articles as fast as the service takes them, with a
+// window of articles in flight.
 func (l *load) flatOut(ctx context.Context, n int, res *Result) error {
 	messages := make([]*nats.Msg, n)
 	for i := range messages {
@@ -243,8 +242,8 @@ func (l *load) flatOut(ctx context.Context, n int, res *Result) error {
 	return nil
 }
 
-// quarters is how many came a second, of each quarter of those that came from start
-// on; 0 where there are none or it took no time.
+// quarters returns the rate of each quarter of the verdicts that came from start on; 0
+// for a quarter without verdicts.
 func quarters(start time.Time, came []time.Time) (rates [4]float64) {
 	slices.SortFunc(came, time.Time.Compare)
 	before := 0
@@ -261,9 +260,8 @@ func quarters(start time.Time, came []time.Time) (rates [4]float64) {
 	return rates
 }
 
-// steady publishes n articles from one on, one by one, each when it is due
-// whether or not those before it have their verdicts (an open loop): what was
-// late counts as late.
+// steady publishes n articles one by one, each at its due time, whether or not earlier
+// ones have their verdicts (an open loop). Latencies count from the due time.
 func (l *load) steady(ctx context.Context, from, n int, res *Result) error {
 	messages := make([]*nats.Msg, n)
 	for k := range messages {
@@ -305,7 +303,7 @@ func (l *load) steady(ctx context.Context, from, n int, res *Result) error {
 	return nil
 }
 
-// publish hands one article to the bus; its outcome is nil once it is stored.
+// publish publishes one article; the outcome is nil when the bus has stored it.
 func (l *load) publish(m *nats.Msg) (<-chan error, error) {
 	future, err := l.js.PublishMsgAsync(m)
 	if err != nil {
@@ -323,8 +321,8 @@ func (l *load) publish(m *nats.Msg) (<-chan error, error) {
 	return outcome, nil
 }
 
-// acknowledged notes when the bus acknowledged each article; acknowledgements
-// come in order.
+// acknowledged records when the bus acknowledged each article; acknowledgements come in
+// order.
 func acknowledged(ctx context.Context, outcomes <-chan (<-chan error), stored []time.Time) error {
 	k := 0
 	for outcome := range outcomes {
