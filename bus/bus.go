@@ -2,6 +2,7 @@ package bus
 
 import (
 	"cmp"
+	"context"
 	"crypto/rand"
 	"fmt"
 	"log/slog"
@@ -9,70 +10,26 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
-
-	"jianguo/bus/gate"
+	"github.com/prometheus/client_golang/prometheus"
 )
 
-// MaxPayload is the largest message that an embedded bus accepts, in bytes: a text of
-// 512 KiB fits even if every character is escaped.
-const MaxPayload = 4 << 20
-
-// MinPayload is the least that an external bus must accept, in bytes: a text of 512 KiB
-// as our own publishers escape it.
-const MinPayload = 1 << 20
-
-const (
-	maxStore   = 1 << 50
-	serverName = "jianguo"
-	startWait  = 30 * time.Second
-)
-
-// Config configures an embedded bus. Dir is required.
-type Config struct {
-	Dir    string // JetStream files; created if missing
-	Listen string // host:port for clients of other processes; empty: none
-	// Relaxed leaves syncing to the operating system; without it a message is
-	// durable when it is acknowledged.
-	Relaxed bool
-	// Gates are the streams whose messages a gate makes durable. They accept none
-	// before Gate has been called. Without any, JetStream itself syncs, before it
-	// acknowledges, in every stream; with some, all others are relaxed.
-	Gates []GatedStream
-	// Reserve is how many bytes must stay free on the disk of Dir: gates accept
-	// nothing while fewer are free, except those with Always.
-	Reserve uint64
-	// Authenticate returns the user that a secret belongs to; a client gives it as
-	// its token or password. nil: every client that reaches Listen is let in.
-	Authenticate func(secret string) (User, bool)
-	Logger       *slog.Logger
-	// Fail, if set, is called at named points of gates: gate.Config. For tests.
-	Fail func(point string) error
-}
-
-// syncAlways reports whether JetStream syncs each message.
-func (c *Config) syncAlways() bool { return !c.Relaxed && len(c.Gates) == 0 }
+// startWait is how long the embedded server may take to answer.
+const startWait = 30 * time.Second
 
 // Embedded is a NATS server with JetStream inside this process. A nil *Embedded is an
 // external bus: it has no gates, and what it acknowledges is durable by its own rules.
 type Embedded struct {
-	cfg     Config
-	log     *slog.Logger
 	server  *server.Server
 	secret  string // lets this process in; empty: no client needs one
 	closing sync.Once
-	done    chan struct{}         // closed by Close
-	watcher sync.WaitGroup        // runs watch
-	room    atomic.Pointer[error] // why gates accept nothing; nil: they do
-	full    atomic.Bool           // the disk was full, and JetStream has not been reopened
-
-	outPrefix string // gates publish on it + the public subject; random, so that no client can
-	mu        sync.RWMutex
-	gates     map[string]*gate.Gate // open ones by stream; under mu
+	done    chan struct{} // closed by Close
+	running sync.WaitGroup
+	disk    *watcher
+	gates   *gates
 }
 
 // Start starts an embedded bus and waits until it answers.
@@ -83,7 +40,7 @@ func Start(cfg Config) (*Embedded, error) {
 	if cfg.Relaxed {
 		cfg.Gates = nil
 	}
-	b := &Embedded{cfg: cfg, log: cfg.Logger, done: make(chan struct{}), outPrefix: "_gate.out." + rand.Text() + ".", gates: map[string]*gate.Gate{}}
+	b := &Embedded{done: make(chan struct{})}
 	options := &server.Options{
 		ServerName: serverName, JetStream: true, StoreDir: filepath.Clean(cfg.Dir), SyncAlways: cfg.syncAlways(),
 		// The server's own bound would be three quarters of what is free at the start, and
@@ -93,7 +50,7 @@ func Start(cfg Config) (*Embedded, error) {
 	}
 	if cfg.Authenticate != nil {
 		b.secret = rand.Text()
-		options.CustomClientAuthentication = &authenticator{secret: b.secret, find: cfg.Authenticate, log: b.log}
+		options.CustomClientAuthentication = &authenticator{secret: b.secret, find: cfg.Authenticate, log: cfg.Logger}
 	}
 	if cfg.Listen != "" {
 		host, port, err := net.SplitHostPort(cfg.Listen)
@@ -112,10 +69,12 @@ func Start(cfg Config) (*Embedded, error) {
 	if b.server, err = server.NewServer(options); err != nil {
 		return nil, fmt.Errorf("bus: %w", err)
 	}
-	if err := b.prepareGates(); err != nil {
+	b.disk = &watcher{cfg: cfg, server: b.server}
+	b.disk.look()
+	b.gates = newGates(cfg, b.server, b.secret, b.disk.hasRoom)
+	if err := b.gates.prepare(); err != nil {
 		return nil, err
 	}
-	b.look()
 	log := new(startLog)
 	b.server.SetLoggerV2(log, false, false, false)
 	b.server.Start()
@@ -125,7 +84,7 @@ func Start(cfg Config) (*Embedded, error) {
 			return nil, fmt.Errorf("bus: the embedded NATS server did not start (%s, listen %q): %s", cfg.Dir, cfg.Listen, cmp.Or(why, fmt.Sprintf("no answer within %v", startWait)))
 		}
 	}
-	b.watcher.Go(b.watch)
+	b.running.Go(func() { b.disk.watch(b.done) })
 	return b, nil
 }
 
@@ -135,12 +94,7 @@ func (b *Embedded) Secret() string { return b.secret }
 
 // Connect opens a connection that does not leave the process.
 func (b *Embedded) Connect() (*nats.Conn, error) {
-	nc, err := nats.Connect("", nats.InProcessServer(b.server), nats.Name("jianguo"), nats.MaxReconnects(-1), nats.Token(b.secret),
-		nats.CustomInboxPrefix(ownInbox+rand.Text()))
-	if err != nil {
-		return nil, fmt.Errorf("bus: %w", err)
-	}
-	return nc, nil
+	return connectTo(b.server, b.secret)
 }
 
 // URL is the address for clients of other processes; empty if the bus does not listen.
@@ -154,13 +108,47 @@ func (b *Embedded) URL() string {
 // Full reports whether the disk was too full to write, so that streams may be broken
 // until there is room and they are reopened. To purge a stream whose write has failed
 // blocks the server for good (nats-server 2.15).
-func (b *Embedded) Full() bool { return b != nil && b.full.Load() }
+func (b *Embedded) Full() bool { return b != nil && b.disk.full.Load() }
+
+// Gate opens the gate of a stream, which must exist. A bus without gates has none to open.
+func (b *Embedded) Gate(ctx context.Context, stream string) error {
+	if b == nil || len(b.gates.cfg.Gates) == 0 {
+		return nil
+	}
+	return b.gates.start(ctx, stream)
+}
+
+// Synced returns once every message of a stream, up to one that a consumer has received,
+// is as durable as its acknowledgement promises. A consumer calls it before it makes
+// durable that messages have been dealt with. Where the stream has no gate, it returns at
+// once. The error wraps ErrBroken where no waiting will help.
+func (b *Embedded) Synced(ctx context.Context, stream string, seq uint64) error {
+	if b == nil {
+		return nil
+	}
+	return b.gates.synced(ctx, stream, seq)
+}
+
+// Purgeable is the sequence up to which, exclusively, messages of a stream may be removed,
+// of those before seq; 0: none. Only whole files are removed: one that is rewritten is not
+// durable for a moment. A file holds a quarter of a stream's bound or 8 MB; a stream of
+// less than 16 MiB may be a single file, from which nothing is ever removed.
+func (b *Embedded) Purgeable(stream string, seq uint64) uint64 {
+	if b == nil {
+		return seq
+	}
+	return b.gates.purgeable(stream, seq)
+}
+
+// Collectors returns the metrics of the bus, to be registered once its gates
+// are open.
+func (b *Embedded) Collectors() []prometheus.Collector { return b.gates.collectors() }
 
 // Close stops the server after its files are closed.
 func (b *Embedded) Close() {
 	b.closing.Do(func() { close(b.done) })
-	b.watcher.Wait()
-	b.closeGates()
+	b.running.Wait()
+	b.gates.close()
 	b.server.Shutdown()
 	b.server.WaitForShutdown()
 }

@@ -2,23 +2,20 @@ package bus
 
 import (
 	"cmp"
+	"crypto/rand"
 	"crypto/subtle"
 	"errors"
 	"fmt"
 	"log/slog"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
-)
 
-// User is a client of an embedded bus and the subjects it may use, which may
-// have wildcards. Where both lists are nil, it may use all.
-type User struct {
-	Name               string
-	Publish, Subscribe []string
-}
+	"jianguo/bus/gate"
+)
 
 // authenticator lets clients in by their secret.
 type authenticator struct {
@@ -46,6 +43,29 @@ func (a *authenticator) Check(c server.ClientAuthentication) bool {
 	}
 	c.RegisterUser(user)
 	return true
+}
+
+// connectTo opens a connection to a server of this process.
+func connectTo(s *server.Server, secret string) (*nats.Conn, error) {
+	nc, err := nats.Connect("", nats.InProcessServer(s), nats.Name("jianguo"), nats.MaxReconnects(-1), nats.Token(secret),
+		nats.CustomInboxPrefix(ownInbox+rand.Text()))
+	if err != nil {
+		return nil, fmt.Errorf("bus: %w", err)
+	}
+	return nc, nil
+}
+
+// withGates adds to the subjects that a client may publish on those they are mapped to:
+// the server checks permissions after it has mapped.
+func withGates(publish []string) []string {
+	if publish == nil {
+		return nil
+	}
+	all := slices.Clone(publish)
+	for _, s := range publish {
+		all = append(all, gate.Prefix+s)
+	}
+	return all
 }
 
 // ErrRefused says that a bus does not know a client's token, or wants one.

@@ -2,6 +2,7 @@ package bus
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net"
@@ -17,33 +18,40 @@ import (
 	"jianguo/bus/gate"
 )
 
-// GatedStream is a stream with a gate.
-type GatedStream struct {
-	Name     string
-	Subjects []string // all of the stream's
-	// Always accepts messages however little of the disk is free: for messages that
-	// others have to wait for.
-	Always bool
-}
-
 // ErrBroken says that a sync has failed: the bus has to be started again.
 var ErrBroken = gate.ErrBroken
 
-// streamDir is the directory that the server keeps a stream in.
-func (b *Embedded) streamDir(stream string) string {
-	return filepath.Join(b.cfg.Dir, server.JetStreamStoreDir, server.DEFAULT_GLOBAL_ACCOUNT, "streams", stream)
+// gates are the gates of an embedded bus.
+type gates struct {
+	cfg    Config
+	server *server.Server
+	secret string       // of this process
+	room   func() error // why no message may be stored now
+	out    string       // gates publish on it + the public subject; random, so that no client can
+
+	mu   sync.RWMutex
+	open map[string]*gate.Gate // by stream; under mu
 }
 
-// prepareGates maps subjects before any client can publish on them, and repairs what a
+func newGates(cfg Config, s *server.Server, secret string, room func() error) *gates {
+	return &gates{cfg: cfg, server: s, secret: secret, room: room, out: "_gate.out." + rand.Text() + ".", open: map[string]*gate.Gate{}}
+}
+
+// streamDir is the directory that the server keeps a stream in.
+func (g *gates) streamDir(stream string) string {
+	return filepath.Join(g.cfg.Dir, server.JetStreamStoreDir, server.DEFAULT_GLOBAL_ACCOUNT, "streams", stream)
+}
+
+// prepare maps subjects before any client can publish on them, and repairs what a
 // failed sync has left.
-func (b *Embedded) prepareGates() error {
-	account := b.server.GlobalAccount()
-	for _, stream := range b.cfg.Gates {
-		if err := gate.Repair(b.streamDir(stream.Name)); err != nil {
+func (g *gates) prepare() error {
+	account := g.server.GlobalAccount()
+	for _, stream := range g.cfg.Gates {
+		if err := gate.Repair(g.streamDir(stream.Name)); err != nil {
 			return fmt.Errorf("bus: stream %s: %w", stream.Name, err)
 		}
 		for _, s := range stream.Subjects {
-			err := account.AddMapping(b.outPrefix+s, mappingTarget(s))
+			err := account.AddMapping(g.out+s, mappingTarget(s))
 			if err == nil {
 				err = account.AddMapping(s, gate.Prefix+mappingTarget(s))
 			}
@@ -67,51 +75,35 @@ func mappingTarget(subject string) string {
 	return strings.Join(tokens, ".")
 }
 
-// withGates adds to the subjects that a client may publish on those they are mapped to:
-// the server checks permissions after it has mapped.
-func withGates(publish []string) []string {
-	if publish == nil {
-		return nil
-	}
-	all := slices.Clone(publish)
-	for _, s := range publish {
-		all = append(all, gate.Prefix+s)
-	}
-	return all
-}
-
-// Gate opens the gate of a stream, which must exist. A bus without gates has none to open.
-func (b *Embedded) Gate(ctx context.Context, stream string) error {
-	if b == nil || len(b.cfg.Gates) == 0 {
-		return nil
-	}
-	i := slices.IndexFunc(b.cfg.Gates, func(s GatedStream) bool { return s.Name == stream })
+// start opens the gate of a stream.
+func (g *gates) start(ctx context.Context, stream string) error {
+	i := slices.IndexFunc(g.cfg.Gates, func(s GatedStream) bool { return s.Name == stream })
 	if i < 0 {
 		return fmt.Errorf("bus: stream %s has no gate", stream)
 	}
-	if err := b.fitForGate(ctx, stream); err != nil {
+	if err := g.fits(ctx, stream); err != nil {
 		return fmt.Errorf("bus: gate of %s: %w", stream, err)
 	}
-	room := b.hasRoom
-	if b.cfg.Gates[i].Always {
+	room := g.room
+	if g.cfg.Gates[i].Always {
 		room = nil
 	}
-	g, err := gate.Open(gate.Config{Dial: func() (net.Conn, error) { return b.server.InProcessConn() }, Secret: b.secret,
-		Stream: stream, Dir: b.streamDir(stream), Subjects: b.cfg.Gates[i].Subjects, Out: b.outPrefix,
-		Room: room, Logger: b.log, Fail: b.cfg.Fail})
+	open, err := gate.Open(gate.Config{Dial: func() (net.Conn, error) { return g.server.InProcessConn() }, Secret: g.secret,
+		Stream: stream, Dir: g.streamDir(stream), Subjects: g.cfg.Gates[i].Subjects, Out: g.out,
+		Room: room, Logger: g.cfg.Logger, Fail: g.cfg.Fail})
 	if err != nil {
 		return fmt.Errorf("bus: %w", err)
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.gates[stream] = g
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.open[stream] = open
 	return nil
 }
 
-// fitForGate is an error where a stream answers before it has written, or where the gate
+// fits is an error where a stream answers before it has written, or where the gate
 // cannot read its files.
-func (b *Embedded) fitForGate(ctx context.Context, name string) error {
-	nc, err := b.Connect()
+func (g *gates) fits(ctx context.Context, name string) error {
+	nc, err := connectTo(g.server, g.secret)
 	if err != nil {
 		return err
 	}
@@ -133,65 +125,47 @@ func (b *Embedded) fitForGate(ctx context.Context, name string) error {
 	return nil
 }
 
-func (b *Embedded) hasRoom() error {
-	if err := b.room.Load(); err != nil {
-		return *err
-	}
-	return nil
+// get returns the open gate of a stream; nil: it has none.
+func (g *gates) get(stream string) *gate.Gate {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	return g.open[stream]
 }
 
-// gate returns the open gate of a stream; nil: it has none.
-func (b *Embedded) gate(stream string) *gate.Gate {
-	if b == nil {
-		return nil
-	}
-	b.mu.RLock()
-	defer b.mu.RUnlock()
-	return b.gates[stream]
-}
-
-// Synced returns once every message of a stream, up to one that a consumer has received,
-// is as durable as its acknowledgement promises. A consumer calls it before it makes
-// durable that messages have been dealt with. Where the stream has no gate, it returns at
-// once. The error wraps ErrBroken where no waiting will help.
-func (b *Embedded) Synced(ctx context.Context, stream string, seq uint64) error {
-	if g := b.gate(stream); g != nil {
-		if err := g.Synced(ctx, seq); err != nil {
+// synced is Embedded.Synced.
+func (g *gates) synced(ctx context.Context, stream string, seq uint64) error {
+	if open := g.get(stream); open != nil {
+		if err := open.Synced(ctx, seq); err != nil {
 			return fmt.Errorf("bus: stream %s up to %d: %w", stream, seq, err)
 		}
 	}
 	return nil
 }
 
-// Purgeable is the sequence up to which, exclusively, messages of a stream may be removed,
-// of those before seq; 0: none. Only whole files are removed: one that is rewritten is not
-// durable for a moment. A file holds a quarter of a stream's bound or 8 MB; a stream of
-// less than 16 MiB may be a single file, from which nothing is ever removed.
-func (b *Embedded) Purgeable(stream string, seq uint64) uint64 {
-	if g := b.gate(stream); g != nil {
-		return g.Before(seq)
+// purgeable is Embedded.Purgeable.
+func (g *gates) purgeable(stream string, seq uint64) uint64 {
+	if open := g.get(stream); open != nil {
+		return open.Before(seq)
 	}
 	return seq
 }
 
-// Collectors returns the metrics of the bus, to be registered once its gates
-// are open.
-func (b *Embedded) Collectors() (all []prometheus.Collector) {
-	b.mu.RLock()
-	defer b.mu.RUnlock()
-	for _, g := range b.gates {
-		all = append(all, g.Collectors()...)
+func (g *gates) collectors() (all []prometheus.Collector) {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	for _, open := range g.open {
+		all = append(all, open.Collectors()...)
 	}
 	return all
 }
 
-// closeGates lets gates store what they have received, and accept no more.
-func (b *Embedded) closeGates() {
-	b.mu.RLock()
-	defer b.mu.RUnlock()
+// close lets gates store what they have received, and accept no more.
+func (g *gates) close() {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
 	var wg sync.WaitGroup
-	for _, g := range b.gates {
-		wg.Go(g.Close)
+	for _, open := range g.open {
+		wg.Go(open.Close)
 	}
 	wg.Wait()
 }

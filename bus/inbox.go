@@ -9,31 +9,35 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// Who may subscribe to somebody's inbox reads their replies. So on an embedded bus
-// everybody has an inbox of their own, whose subjects begin with InboxOf their name;
-// only clients without a token share the usual one.
+// serverName is the name of an embedded server; clients recognise it by that.
+const serverName = "jianguo"
+
+// A client that may subscribe to another's inbox reads its replies. So on an embedded bus
+// each client has an inbox of its own, whose subjects begin with InboxOf its name; only
+// clients without a token share the usual one.
 const (
 	AnonymousInbox = "_INBOX"
-	ownInbox       = "_INBOX_." // of this process; InboxOf gives it to nobody
+	ownInbox       = "_INBOX_." // of this process; InboxOf gives it to no client
 )
 
-// unfit are the characters that mean something in a subject.
-var unfit = strings.NewReplacer(".", "_", "*", "_", ">", "_")
+// special replaces the characters that have a meaning in a subject.
+var special = strings.NewReplacer(".", "_", "*", "_", ">", "_")
 
 // InboxOf is the prefix of the inboxes of the client with a name.
-func InboxOf(name string) string { return AnonymousInbox + "_" + unfit.Replace(name) }
+func InboxOf(name string) string { return AnonymousInbox + "_" + special.Replace(name) }
 
 // InboxOfSecret is another prefix for the same client, for those that know their
-// token and not its name.
+// token and not their name.
 func InboxOfSecret(secret string) string {
 	sum := sha256.Sum256([]byte(secret))
 	return AnonymousInbox + "_" + hex.EncodeToString(sum[:8])
 }
 
-// useOwnInbox lets a client of an embedded bus use its own inbox.
+// useOwnInbox sets the inbox of a client of an embedded bus. On an external bus the
+// inbox is for its operator to choose.
 func useOwnInbox(nc *nats.Conn, address string) {
 	if nc.ConnectedServerName() != serverName {
-		return // the inbox there is for its operator to say
+		return
 	}
 	secret := nc.Opts.Token
 	if u, err := url.Parse(address); err == nil && u.User != nil {
@@ -47,9 +51,8 @@ func useOwnInbox(nc *nats.Conn, address string) {
 	}
 }
 
-// MayAnswer reports whether a reply may go to a subject that a client has named.
-// This process may publish everywhere; nobody makes it publish an item or an event in
-// their stead.
+// MayAnswer reports whether a reply may go to a subject that a client has named. The
+// service may publish everywhere; a client must not make it publish an item or an event.
 func MayAnswer(subject string) bool {
 	for _, ours := range []string{"items.", SubjectVerdicts, SubjectExposures, "$"} {
 		if strings.HasPrefix(subject, ours) {

@@ -9,28 +9,6 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Subjects and streams of the wire.
-const (
-	SubjectPublish   = "items.publish"
-	SubjectWithdraw  = "items.withdraw"
-	SubjectCheck     = "items.check"   // request-reply: the verdict an item would get
-	SubjectApplied   = "items.applied" // request-reply: the sequence in ITEMS of the last message applied
-	SubjectDead      = "items.dead"
-	SubjectVerdicts  = "verdicts."  // + the verdict's name
-	SubjectExposures = "exposures." // reports and services of exposures
-
-	StreamItems    = "ITEMS"
-	StreamVerdicts = "VERDICTS"
-	StreamDead     = "DEAD"
-)
-
-// HeaderReply names the subject that the outcome of a message goes to, if MayAnswer
-// permits it.
-const HeaderReply = "Jianguo-Reply"
-
-// deadSubjects are those of the stream DEAD.
-var deadSubjects = []string{SubjectDead, SubjectDead + ".user.*"}
-
 // GatedStreams are the streams of this package whose messages must be durable when they
 // are acknowledged. VERDICTS is not among them: what it loses is published again.
 func GatedStreams() []GatedStream {
@@ -47,8 +25,8 @@ type StreamsConfig struct {
 }
 
 // EnsureStreams creates or updates ITEMS, VERDICTS and DEAD, opens the gates that the
-// bus has before them, and returns ITEMS. A nil bus is an external one, which has no gates.
-func (b *Embedded) EnsureStreams(ctx context.Context, js jetstream.JetStream, cfg StreamsConfig) (items jetstream.Stream, err error) {
+// bus has for them, and returns ITEMS. A nil bus is an external one, which has no gates.
+func EnsureStreams(ctx context.Context, js jetstream.JetStream, b *Embedded, cfg StreamsConfig) (items jetstream.Stream, err error) {
 	if cfg.Replicas == 0 {
 		cfg.Replicas = 1
 	}

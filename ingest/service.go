@@ -85,7 +85,7 @@ func New(ctx context.Context, cfg Config) (*Service, error) {
 	if s.js, err = jetstream.New(cfg.Conn, jetstream.WithPublishAsyncMaxPending(4096)); err != nil {
 		return nil, fmt.Errorf("ingest: %w", err)
 	}
-	if s.items, err = cfg.Bus.EnsureStreams(ctx, s.js, bus.StreamsConfig{Replicas: cfg.Replicas, Bytes: cfg.Bytes}); err != nil {
+	if s.items, err = bus.EnsureStreams(ctx, s.js, cfg.Bus, bus.StreamsConfig{Replicas: cfg.Replicas, Bytes: cfg.Bytes}); err != nil {
 		return nil, fmt.Errorf("ingest: %w", err)
 	}
 	s.outbox = newOutbox(s.js, cfg.Index, s.log)

@@ -1,0 +1,23 @@
+package bus
+
+// Subjects and streams of the wire.
+const (
+	SubjectPublish   = "items.publish"
+	SubjectWithdraw  = "items.withdraw"
+	SubjectCheck     = "items.check"   // request-reply: the verdict an item would get
+	SubjectApplied   = "items.applied" // request-reply: the sequence in ITEMS of the last message applied
+	SubjectDead      = "items.dead"
+	SubjectVerdicts  = "verdicts."  // + the verdict's name
+	SubjectExposures = "exposures." // reports and services of exposures
+
+	StreamItems    = "ITEMS"
+	StreamVerdicts = "VERDICTS"
+	StreamDead     = "DEAD"
+)
+
+// HeaderReply names the subject that the outcome of a message goes to, if MayAnswer
+// permits it.
+const HeaderReply = "Jianguo-Reply"
+
+// deadSubjects are those of the stream DEAD.
+var deadSubjects = []string{SubjectDead, SubjectDead + ".user.*"}

@@ -1,0 +1,118 @@
+package bus
+
+import (
+	"fmt"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+)
+
+// A stream whose write has failed refuses all later messages until it is reopened. So
+// JetStream is reopened: after a full disk once there is room again, after any other
+// failure (a quota, an error of the device) at once, and then every reopenEvery. What it
+// has acknowledged is in its files.
+const (
+	fullBelow   = 8 << 20 // bytes free: two messages of the largest size
+	roomAbove   = 16 << 20
+	watchEvery  = 200 * time.Millisecond
+	reopenEvery = 2 * time.Second
+)
+
+// maxStore is more than any disk holds: streams have bounds of their own.
+const maxStore = 1 << 50
+
+// watcher watches the disk and the streams of an embedded bus.
+type watcher struct {
+	cfg    Config
+	server *server.Server
+	room   atomic.Pointer[error] // why gates accept nothing; nil: they do
+	full   atomic.Bool           // the disk was full, and JetStream has not been reopened
+}
+
+// hasRoom is nil while gates may accept messages.
+func (w *watcher) hasRoom() error {
+	if err := w.room.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// watch runs until done is closed.
+func (w *watcher) watch(done <-chan struct{}) {
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	var reopened time.Time
+	known := w.failures() // those that reopening does not mend
+	for {
+		select {
+		case <-done:
+			return
+		case <-tick.C:
+		}
+		free, ok := w.look()
+		if ok && free < fullBelow {
+			if !w.full.Swap(true) {
+				w.cfg.Logger.Error("the disk of the bus is full: items are refused", "dir", w.cfg.Dir, "free", free)
+			}
+			continue
+		}
+		full, why := w.full.Load(), newFailure(w.failures(), known)
+		if full && ok && free <= roomAbove || !full && (why == "" || time.Since(reopened) < reopenEvery) {
+			continue
+		}
+		err := w.reopen()
+		if full {
+			w.cfg.Logger.Warn("there is room again on the disk of the bus", "dir", w.cfg.Dir, "free", free, "error", err)
+		} else {
+			w.cfg.Logger.Error("the bus could not write, and was reopened", "dir", w.cfg.Dir, "reason", why, "error", err)
+		}
+		w.full.Store(full && err != nil)
+		if reopened = time.Now(); err == nil {
+			known = w.failures()
+		}
+	}
+}
+
+// failures says of each stream that does not work why; JetStream's health check knows.
+func (w *watcher) failures() map[string]string {
+	health := w.server.Healthz(&server.HealthzOptions{Account: server.DEFAULT_GLOBAL_ACCOUNT, Details: true})
+	failed := map[string]string{}
+	for _, e := range health.Errors {
+		if e.Type == server.HealthzErrorStream || e.Type == server.HealthzErrorJetStream {
+			failed[e.Stream] = e.Error
+		}
+	}
+	return failed
+}
+
+// newFailure is a failure that is not known; empty: there is none. The health check also
+// reports directories that hold no stream, and does so from the start.
+func newFailure(now, known map[string]string) string {
+	for stream, why := range now {
+		if known[stream] != why {
+			return why
+		}
+	}
+	return ""
+}
+
+// look measures how much is free on the disk, and whether gates may take more.
+func (w *watcher) look() (free uint64, ok bool) {
+	free, ok = freeBytes(w.cfg.Dir)
+	if !ok || free >= w.cfg.Reserve {
+		w.room.Store(nil)
+		return free, ok
+	}
+	err := fmt.Errorf("%d MiB are free where the data directory is, and the reserve is %d MiB: make room", free>>20, w.cfg.Reserve>>20)
+	w.room.Store(&err)
+	return free, ok
+}
+
+func (w *watcher) reopen() error {
+	if err := w.server.ShutdownJetStream(); err != nil {
+		return err
+	}
+	return w.server.EnableJetStream(&server.JetStreamConfig{StoreDir: filepath.Clean(w.cfg.Dir), SyncAlways: w.cfg.syncAlways(), MaxStore: maxStore, MaxMemory: 64 << 20, Strict: true})
+}
