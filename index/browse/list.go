@@ -3,18 +3,16 @@ package browse
 import (
 	"context"
 	"database/sql"
-	"encoding/base64"
-	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"jianguo/index"
-	"jianguo/index/sqlite"
 	"jianguo/index/verdict"
 )
 
-// Story is a cluster of two or more as lists show it.
+// Story is a cluster of two or more members as lists show it.
 type Story struct {
 	ID             uint32
 	Lead, Original *index.Brief // nil: none is left; Original nil too where it is the lead
@@ -48,8 +46,8 @@ type storyCursor struct {
 	ID    uint32  `json:"i"`
 }
 
-// Stories lists stories. A page after a cursor goes on where the one before
-// it ended, whatever has arrived since.
+// Stories lists stories. The page after a cursor continues where the page before
+// ended, whatever has arrived since.
 func (b *Model) Stories(ctx context.Context, q StoryQuery) (*StoryPage, error) {
 	column := map[string]string{"": "heat", "heat": "heat", "last": "last_at", "first": "first_at", "size": "size"}[q.Sort]
 	if column == "" {
@@ -65,41 +63,34 @@ func (b *Model) Stories(ctx context.Context, q StoryQuery) (*StoryPage, error) {
 	}
 	if q.Cursor != "" {
 		var c storyCursor
-		raw, err := base64.RawURLEncoding.DecodeString(q.Cursor)
-		if err == nil {
-			err = json.Unmarshal(raw, &c)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("cursor %q is not one that a page gave: %w", q.Cursor, verdict.ErrQuery)
+		if err := decodeCursor(q.Cursor, &c); err != nil {
+			return nil, err
 		}
 		where, args = append(where, `(`+column+`, cluster) < (?, ?)`), append(args, c.Value, c.ID)
 	}
-	page := &StoryPage{}
 	var leads, originals []uint32
-	var last storyCursor
-	err = sqlite.Each(ctx, b.reader, `SELECT cluster, lead, original, size, sources, rules, first_at, last_at, spark, `+column+` FROM stories `+from+` WHERE `+
-		strings.Join(where, ` AND `)+` ORDER BY `+column+` DESC, cluster DESC LIMIT ?`, func(r *sql.Rows) error {
-		var s Story
+	var values []float64
+	stories, err := read(ctx, b.reader, "stories", `SELECT cluster, lead, original, size, sources, rules, first_at, last_at, spark, `+column+` FROM stories `+from+` WHERE `+
+		strings.Join(where, ` AND `)+` ORDER BY `+column+` DESC, cluster DESC LIMIT ?`, func(r *sql.Rows, s *Story) error {
 		var lead, original, rules uint32
-		var first, lastAt int64
+		var first, last int64
 		var value float64
-		if err := r.Scan(&s.ID, &lead, &original, &s.Size, &s.Sources, &rules, &first, &lastAt, &s.Spark, &value); err != nil {
-			return err
-		}
-		if len(page.Stories) == limit {
-			raw, err := json.Marshal(last)
-			page.Next = base64.RawURLEncoding.EncodeToString(raw)
-			return err
-		}
-		s.First, s.Last, s.Rules = time.UnixMilli(first).UTC(), time.UnixMilli(lastAt).UTC(), ruleList(rules)
-		page.Stories = append(page.Stories, s)
-		leads, originals, last = append(leads, lead), append(originals, original), storyCursor{value, s.ID}
-		return nil
+		err := r.Scan(&s.ID, &lead, &original, &s.Size, &s.Sources, &rules, &first, &last, &s.Spark, &value)
+		s.First, s.Last, s.Rules = time.UnixMilli(first).UTC(), time.UnixMilli(last).UTC(), ruleList(rules)
+		leads, originals, values = append(leads, lead), append(originals, original), append(values, value)
+		return err
 	}, append(args, limit+1)...)
 	if err != nil {
-		return nil, fmt.Errorf("browse: stories: %w", err)
+		return nil, err
 	}
-	briefs, err := b.cat.Briefs(ctx, append(append([]uint32{}, leads...), originals...))
+	page := &StoryPage{Stories: stories}
+	if len(stories) > limit {
+		page.Stories = stories[:limit]
+		if page.Next, err = encodeCursor(storyCursor{values[limit-1], stories[limit-1].ID}); err != nil {
+			return nil, err
+		}
+	}
+	briefs, err := b.cat.Briefs(ctx, slices.Concat(leads, originals))
 	if err != nil {
 		return nil, err
 	}
@@ -112,14 +103,10 @@ func (b *Model) Stories(ctx context.Context, q StoryQuery) (*StoryPage, error) {
 	return page, nil
 }
 
-// fewStories is how many stories are read and sorted rather than looked for
-// along an order.
-const fewStories = 2000
-
-// storiesFrom plans the reading of stories: the index to read along, and what to
-// ask of each. Where a filter leaves few stories those are read and sorted;
-// else each filter leaves many, and they are met soon enough along the order
-// itself. Either way it is far less than all.
+// storiesFrom plans the query of stories: the index to read along, and the
+// conditions. If a filter leaves few stories, these are read and sorted. If each
+// filter leaves many, reading along the order itself soon finds enough of them.
+// Either way few of all stories are read.
 func (b *Model) storiesFrom(ctx context.Context, q *StoryQuery, column string) (from string, where []string, args []any, err error) {
 	few := func(query string, args ...any) bool {
 		n := 0
@@ -130,12 +117,12 @@ func (b *Model) storiesFrom(ctx context.Context, q *StoryQuery, column string) (
 	}
 	ask := func(condition string, values ...any) { where, args = append(where, condition), append(args, values...) }
 	if q.Clusters != nil {
-		list, merr := json.Marshal(q.Clusters)
-		if merr != nil {
-			return "", nil, nil, merr
+		list, err := jsonList(q.Clusters)
+		if err != nil {
+			return "", nil, nil, err
 		}
 		from = `NOT INDEXED`
-		ask(`cluster IN (SELECT value FROM json_each(?))`, string(list))
+		ask(`cluster IN (SELECT value FROM json_each(?))`, list)
 	}
 	type facet struct {
 		table, key string
@@ -170,13 +157,4 @@ func (b *Model) storiesFrom(ctx context.Context, q *StoryQuery, column string) (
 		from = `INDEXED BY stories_by_` + strings.TrimSuffix(column, "_at")
 	}
 	return from, where, args, err
-}
-
-func ruleList(bits uint32) (rules []verdict.Rule) {
-	for r := verdict.ByExact; r <= verdict.ByPreference; r++ {
-		if bits&(1<<r) != 0 {
-			rules = append(rules, r)
-		}
-	}
-	return rules
 }

@@ -8,50 +8,35 @@ import (
 	"time"
 
 	"jianguo/index"
-	"jianguo/index/sqlite"
 	"jianguo/index/verdict"
 )
 
-// Draw lists rejections to look at that nobody has looked at: by doubt the
-// least certain, else by lot those that arrived on the day of a time.
+// Draw lists rejections without a review: the least certain ones
+// (index.DrawnDoubt), or a random draw of those that arrived on the day of a time.
 func (b *Model) Draw(ctx context.Context, drawn string, day time.Time, limit int) ([]index.Brief, error) {
 	query, args := `SELECT ordinal FROM rejected ORDER BY doubt DESC, ordinal DESC LIMIT ?`, []any{}
 	if drawn == index.DrawnRandom {
 		query, args = `SELECT ordinal FROM rejected WHERE day = ? ORDER BY lot LIMIT ?`, []any{b.day(day.UnixMilli())}
 	}
+	drawnOf, err := read(ctx, b.reader, "draw rejections", query, number, append(args, 4*limit+200)...)
+	if err != nil {
+		return nil, err
+	}
 	var ordinals []uint32
-	var reviewed bool
-	err := sqlite.Each(ctx, b.reader, query, func(r *sql.Rows) error {
-		var o uint32
-		if err := r.Scan(&o); err != nil {
-			return err
-		}
+	for _, o := range drawnOf {
 		if v, _ := b.cat.State(o); v != verdict.Duplicate || len(ordinals) == limit {
-			return nil
+			continue
 		}
+		var reviewed bool
 		if err := b.cat.Tables().QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM reviews WHERE ordinal = ?1
 			AND number = (SELECT max(number) FROM reviews WHERE ordinal = ?1) AND finding != 'undone')`, o).Scan(&reviewed); err != nil {
-			return err
+			return nil, fmt.Errorf("browse: draw rejections: %w", err)
 		}
 		if !reviewed {
 			ordinals = append(ordinals, o)
 		}
-		return nil
-	}, append(args, 4*limit+200)...)
-	if err != nil {
-		return nil, fmt.Errorf("browse: draw rejections: %w", err)
 	}
-	briefs, err := b.cat.Briefs(ctx, ordinals)
-	if err != nil {
-		return nil, err
-	}
-	var out []index.Brief
-	for _, o := range ordinals {
-		if item := briefs[o]; item != nil {
-			out = append(out, *item)
-		}
-	}
-	return out, nil
+	return b.briefs(ctx, ordinals)
 }
 
 // Precision is the share of rejections that were right, by a sample.
@@ -78,37 +63,39 @@ func newPrecision(since time.Time, right, wrong int) Precision {
 	return p
 }
 
-// Precision measures what is rejected, on the reviews that were drawn by lot:
-// overall, and week by week. The last review of an item holds.
+// Precision is the precision of rejections by the reviews that were drawn at
+// random: overall, and week by week. The last review of an item counts.
 func (b *Model) Precision(ctx context.Context) (all Precision, weeks []Precision, err error) {
+	type finding struct {
+		week  int64
+		right bool
+	}
+	findings, err := read(ctx, b.cat.Tables(), "precision", `SELECT r.at, r.finding = 'right' FROM reviews r WHERE r.drawn = 'random' AND r.finding IN ('right', 'wrong')
+		AND r.number = (SELECT max(number) FROM reviews q WHERE q.ordinal = r.ordinal) ORDER BY r.at`, func(rows *sql.Rows, f *finding) error {
+		var at int64
+		err := rows.Scan(&at, &f.right)
+		f.week = (b.day(at) + 3) / 7 // weeks begin on Monday
+		return err
+	})
+	if err != nil {
+		return all, nil, err
+	}
 	var right, wrong int
 	order := []int64{}
 	byWeek := map[int64]*[2]int{}
-	err = sqlite.Each(ctx, b.cat.Tables(), `SELECT r.at, r.finding FROM reviews r WHERE r.drawn = 'random' AND r.finding IN ('right', 'wrong')
-		AND r.number = (SELECT max(number) FROM reviews q WHERE q.ordinal = r.ordinal) ORDER BY r.at`, func(rows *sql.Rows) error {
-		var at int64
-		var finding string
-		if err := rows.Scan(&at, &finding); err != nil {
-			return err
-		}
-		week := (b.day(at) + 3) / 7 // weeks begin on Monday
-		n := byWeek[week]
+	for _, f := range findings {
+		n := byWeek[f.week]
 		if n == nil {
 			n = new([2]int)
-			byWeek[week] = n
-			order = append(order, week)
+			byWeek[f.week], order = n, append(order, f.week)
 		}
-		if finding == index.FoundRight {
+		if f.right {
 			right++
 			n[0]++
 		} else {
 			wrong++
 			n[1]++
 		}
-		return nil
-	})
-	if err != nil {
-		return all, nil, fmt.Errorf("browse: precision: %w", err)
 	}
 	for _, week := range order {
 		weeks = append(weeks, newPrecision(b.dayTime(week*7-3), byWeek[week][0], byWeek[week][1]))

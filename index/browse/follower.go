@@ -1,0 +1,107 @@
+package browse
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"math"
+
+	"jianguo/index/verdict"
+)
+
+// seen is one event and its item, as the follower reads them.
+type seen struct {
+	number                   uint64
+	ordinal, of, cluster     uint32
+	series                   uint32
+	verdict, previous        verdict.Verdict
+	cause                    verdict.Cause
+	rule                     verdict.Rule
+	source                   int64
+	published, arrived       int64
+	distance                 sql.NullInt64
+	resemblance              sql.NullFloat64
+	evidence                 sql.NullString
+	id                       string
+	ofSource                 int64
+	ofSeries                 uint32
+	ofPublished, ofArrived   int64
+	wasCluster, wasOfCluster uint32
+}
+
+const seenQuery = `SELECT e.number, e.ordinal, coalesce(e.of, 0), e.cluster, i.cluster, coalesce(i.series, 0), e.verdict, e.previous, e.cause, e.rule,
+	coalesce(i.source, 0), coalesce(i.published_at, 0), i.arrived_at, i.distance, i.resemblance, i.evidence, i.id, coalesce(o.source, 0), coalesce(o.published_at, 0), coalesce(o.arrived_at, 0), coalesce(o.cluster, 0), coalesce(o.series, 0)
+	FROM events e JOIN items i ON i.ordinal = e.ordinal LEFT JOIN items o ON o.ordinal = e.of WHERE e.number > ? ORDER BY e.number LIMIT ?`
+
+func (s *seen) scan(r *sql.Rows) error {
+	return r.Scan(&s.number, &s.ordinal, &s.of, &s.cluster, &s.wasCluster, &s.series, &s.verdict, &s.previous, &s.cause, &s.rule,
+		&s.source, &s.published, &s.arrived, &s.distance, &s.resemblance, &s.evidence, &s.id, &s.ofSource, &s.ofPublished, &s.ofArrived, &s.wasOfCluster, &s.ofSeries)
+}
+
+// arrives reports whether the event is the arrival of a version.
+func (s *seen) arrives() bool {
+	return s.cause == verdict.CauseIngest || s.cause == verdict.CauseRevision
+}
+
+// copied reports whether the event says for the first time that one item is a
+// copy of another: rejected, licensed, or found out by the arrival of what it
+// copied.
+func (s *seen) copied() bool {
+	return s.arrives() && (s.verdict == verdict.Duplicate || s.rule == verdict.ByLicence) || s.cause == verdict.CausePromotion && s.rule == verdict.ByPreference
+}
+
+// lot draws an item's place in the daily sample: fixed, but for nobody to
+// foresee who publishes it.
+func lot(ordinal uint32) int64 {
+	h := uint64(ordinal) * 0x9e3779b97f4a7c15
+	h ^= h >> 29
+	h *= 0xbf58476d1ce4e5b9
+	return int64(h >> 33)
+}
+
+// likely is how likely the item is a copy, 0…1, by what was measured: the
+// judge's own score where it is kept, else resemblance, less where figures
+// stand against each other.
+func (s *seen) likely() float64 {
+	if s.rule == verdict.ByExact || s.rule == verdict.ByBlocked && !s.resemblance.Valid {
+		return 1
+	}
+	p := 0.5
+	switch {
+	case s.resemblance.Valid:
+		p = s.resemblance.Float64
+	case s.distance.Valid:
+		p = 1 - float64(s.distance.Int64)/16
+	}
+	if !s.evidence.Valid {
+		return p
+	}
+	var f struct {
+		verdict.Facts
+		Score *float64 `json:"score"`
+	}
+	if json.Unmarshal([]byte(s.evidence.String), &f) != nil {
+		return p
+	}
+	if f.Score != nil {
+		return math.Max(0, math.Min(1, *f.Score))
+	}
+	if f.Numbers > 0 {
+		p *= 0.5 + 0.5*float64(f.Shared)/float64(f.Numbers)
+	}
+	return p
+}
+
+// follower is one transaction of Follow; its context is as that of a wordWriter.
+type follower struct {
+	*Model
+	ctx     context.Context
+	tx      *sql.Tx
+	touched map[uint32]bool // clusters whose story may have changed
+	counts  counts
+}
+
+func (w *follower) exec(query string, args ...any) error {
+	_, err := w.tx.ExecContext(w.ctx, query, args...)
+	return err
+}

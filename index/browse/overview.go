@@ -1,0 +1,210 @@
+package browse
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"jianguo/index"
+)
+
+// HourCount is what arrived within one hour.
+type HourCount struct {
+	Hour                        time.Time
+	Items, Duplicates, Suspects int64
+}
+
+// Hours returns the counts by hour of arrival since a time. Hours without
+// arrivals are left out.
+func (b *Model) Hours(ctx context.Context, since time.Time) ([]HourCount, error) {
+	return read(ctx, b.reader, "hours", `SELECT hour, items, duplicates, suspects FROM hours WHERE hour >= ? ORDER BY hour`, func(r *sql.Rows, c *HourCount) error {
+		var hour int64
+		err := r.Scan(&hour, &c.Items, &c.Duplicates, &c.Suspects)
+		c.Hour = time.Unix(hour*3600, 0).UTC()
+		return err
+	}, since.UnixMilli()/3_600_000)
+}
+
+// Totals are the counts that pages show live.
+type Totals struct {
+	Items, Duplicates, Suspects int64 // ever arrived
+	Waiting                     int64 // suspects without a decision
+	Stories                     int64
+	Events                      uint64
+}
+
+// Totals counts.
+func (b *Model) Totals(ctx context.Context) (Totals, error) {
+	var t Totals
+	err := b.reader.QueryRowContext(ctx, `SELECT coalesce(sum(items), 0), coalesce(sum(duplicates), 0), coalesce(sum(suspects), 0),
+		(SELECT count(*) FROM queue), (SELECT count(*) FROM stories) FROM hours`).Scan(&t.Items, &t.Duplicates, &t.Suspects, &t.Waiting, &t.Stories)
+	if err != nil {
+		return t, fmt.Errorf("browse: totals: %w", err)
+	}
+	_, t.Events = b.cat.Applied()
+	return t, nil
+}
+
+// SourceCount is what a source delivered.
+type SourceCount struct {
+	Number                      int64
+	Name                        string
+	Items, Duplicates, Suspects int64
+	Delay                       *time.Duration // median behind the original; nil: it copied nothing
+	Policy                      string
+}
+
+// Sources lists the sources that delivered most since a time.
+func (b *Model) Sources(ctx context.Context, since time.Time, limit int) ([]SourceCount, error) {
+	out, err := read(ctx, b.reader, "sources", `SELECT source, sum(items), sum(duplicates), sum(suspects) FROM source_days WHERE day >= ?
+		GROUP BY source ORDER BY 2 DESC, 1 LIMIT ?`, func(r *sql.Rows, c *SourceCount) error {
+		return r.Scan(&c.Number, &c.Items, &c.Duplicates, &c.Suspects)
+	}, b.day(since.UnixMilli()), limit)
+	if err != nil {
+		return nil, err
+	}
+	policies, err := b.cat.SourcePolicies(ctx)
+	if err != nil {
+		return nil, err
+	}
+	names, err := b.sourceNames(ctx)
+	if err != nil {
+		return nil, err
+	}
+	delays, err := b.medianDelays(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i := range out {
+		c := &out[i]
+		c.Name, c.Policy = names[c.Number], index.SourceNormal
+		if d, ok := delays[c.Number]; ok {
+			c.Delay = &d
+		}
+		if p, ok := policies[c.Name]; ok {
+			c.Policy = p.Policy
+		}
+	}
+	return out, nil
+}
+
+// SourceNames lists the sources that delivered most since the day of a time, by
+// name.
+func (b *Model) SourceNames(ctx context.Context, since time.Time, limit int) ([]string, error) {
+	names, err := b.sourceNames(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return read(ctx, b.reader, "sources", `SELECT source, sum(items) FROM source_days WHERE day >= ? GROUP BY source ORDER BY 2 DESC, 1 LIMIT ?`, func(r *sql.Rows, name *string) error {
+		var source, n int64
+		err := r.Scan(&source, &n)
+		*name = names[source]
+		return err
+	}, b.day(since.UnixMilli()), limit)
+}
+
+// sourceNames returns the names of all sources: a few thousand, however many
+// items there are.
+func (b *Model) sourceNames(ctx context.Context) (map[int64]string, error) {
+	names := map[int64]string{}
+	_, err := read(ctx, b.cat.Tables(), "sources", `SELECT number, name FROM sources`, func(r *sql.Rows, name *string) error {
+		var source int64
+		err := r.Scan(&source, name)
+		names[source] = *name
+		return err
+	})
+	return names, err
+}
+
+func (b *Model) medianDelays(ctx context.Context) (map[int64]time.Duration, error) {
+	type bucket struct{ source, bucket, n int64 }
+	total := map[int64]int64{}
+	all, err := read(ctx, b.reader, "delays", `SELECT source, bucket, n FROM delays ORDER BY source, bucket`, func(r *sql.Rows, d *bucket) error {
+		err := r.Scan(&d.source, &d.bucket, &d.n)
+		total[d.source] += d.n
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	medians, sum := map[int64]time.Duration{}, map[int64]int64{}
+	for _, d := range all {
+		if sum[d.source] += d.n; 2*sum[d.source] >= total[d.source] {
+			if _, ok := medians[d.source]; !ok {
+				medians[d.source] = bucketDelay(d.bucket)
+			}
+		}
+	}
+	return medians, nil
+}
+
+// Copied counts the articles of one source that came again from another.
+type Copied struct {
+	Origin, Copier string
+	N              int64
+}
+
+// Matrix is who copied whom.
+type Matrix struct {
+	Names []string // those that copy or are copied most, in that order
+	Pairs []Copied // among them
+}
+
+// Matrix counts who copied whom since the day of a time, among the sources that
+// copied or were copied most.
+func (b *Model) Matrix(ctx context.Context, since time.Time, limit int) (*Matrix, error) {
+	day := b.day(since.UnixMilli())
+	names, err := b.sourceNames(ctx)
+	if err != nil {
+		return nil, err
+	}
+	m := new(Matrix)
+	sources, err := read(ctx, b.reader, "matrix", `SELECT source, sum(n) FROM pairings WHERE day >= ? GROUP BY source ORDER BY 2 DESC, 1 LIMIT ?`, func(r *sql.Rows, source *uint32) error {
+		var n int64
+		err := r.Scan(source, &n)
+		m.Names = append(m.Names, names[int64(*source)])
+		return err
+	}, day, limit)
+	if err != nil {
+		return nil, err
+	}
+	list, err := jsonList(sources)
+	if err != nil {
+		return nil, err
+	}
+	// One look-up for each pair of these few, however many other pairs there are.
+	m.Pairs, err = read(ctx, b.reader, "matrix", `SELECT o.value, c.value, (SELECT sum(n) FROM pairs p WHERE p.origin = o.value AND p.copier = c.value AND p.day >= ?1) AS n
+		FROM json_each(?2) o, json_each(?2) c WHERE n > 0`, func(r *sql.Rows, c *Copied) error {
+		var origin, copier int64
+		err := r.Scan(&origin, &copier, &c.N)
+		c.Origin, c.Copier = names[origin], names[copier]
+		return err
+	}, day, list)
+	return m, err
+}
+
+// Family is a series of bulletins: one form with other facts each time.
+type Family struct {
+	First *index.Brief // its first known member
+	N     int64        // members that followed
+}
+
+// Families lists the largest series.
+func (b *Model) Families(ctx context.Context, limit int) ([]Family, error) {
+	var firsts []uint32
+	out, err := read(ctx, b.reader, "families", `SELECT series, n FROM families ORDER BY n DESC LIMIT ?`, func(r *sql.Rows, f *Family) error {
+		var first uint32
+		err := r.Scan(&first, &f.N)
+		firsts = append(firsts, first)
+		return err
+	}, limit)
+	if err != nil {
+		return nil, err
+	}
+	briefs, err := b.cat.Briefs(ctx, firsts)
+	for i := range out {
+		out[i].First = briefs[firsts[i]]
+	}
+	return out, err
+}

@@ -1,0 +1,113 @@
+package browse
+
+import (
+	"database/sql"
+	"math"
+	"time"
+
+	"jianguo/index"
+	"jianguo/index/verdict"
+)
+
+// SparkSteps is how many steps a story's sparkline has.
+const SparkSteps = 24
+
+// heatHalf is how long it takes for a copy to count half in the order by
+// recent growth.
+const heatHalf = 12 * time.Hour
+
+var heatEpoch = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// story is what follows from a cluster's members. Heat is the logarithm of the
+// copies' number, each weighed by its age; since all age alike, it is the same
+// whenever it is looked at, and only grows.
+type story struct {
+	lead, original uint32
+	size           int
+	rules          uint32
+	first, last    int64
+	whenFirst      int64 // of publication
+	whenLast       int64
+	heat           float64
+	sources        map[int64]int
+	recent         map[int64]int64 // when a source last had it; 0 is one without a name
+	whens          []int64
+	originalAt     int64
+}
+
+func (s *story) add(ordinal uint32, rule verdict.Rule, source int64, published sql.NullInt64, arrived int64) {
+	when, at := arrived, time.UnixMilli(published.Int64)
+	if published.Valid && index.Credible(&at, time.UnixMilli(arrived)) {
+		when = published.Int64
+		if s.original == 0 || when < s.originalAt {
+			s.original, s.originalAt = ordinal, when
+		}
+	}
+	if s.size == 0 {
+		s.first, s.last, s.whenFirst, s.whenLast, s.heat = arrived, arrived, when, when, math.Inf(-1)
+	}
+	s.size++
+	s.first, s.last = min(s.first, arrived), max(s.last, arrived)
+	s.whenFirst, s.whenLast = min(s.whenFirst, when), max(s.whenLast, when)
+	s.whens = append(s.whens, when)
+	if ordinal != s.lead {
+		s.rules |= 1 << rule
+		s.heat = addHeat(s.heat, heatAt(arrived))
+	}
+	if source != 0 {
+		s.sources[source]++
+	}
+	s.recent[source] = max(s.recent[source], arrived)
+}
+
+// heatAt is the heat of one thing that happened at a time.
+func heatAt(ms int64) float64 {
+	return float64(ms-heatEpoch.UnixMilli()) / float64(heatHalf.Milliseconds())
+}
+
+// addHeat adds two heats, which are logarithms to the base of 2.
+func addHeat(a, b float64) float64 {
+	hi, lo := max(a, b), min(a, b)
+	return hi + math.Log2(1+math.Exp2(lo-hi))
+}
+
+// pull is as heat, of sources instead of copies: one that copies a story ten
+// times counts once, by the last.
+func (s *story) pull() float64 {
+	pull := math.Inf(-1)
+	for _, at := range s.recent {
+		pull = addHeat(pull, heatAt(at))
+	}
+	return pull
+}
+
+// spark is how many were published in each of SparkSteps equal parts of the
+// time between the first and the last, scaled to 255 for the most.
+func (s *story) spark() []byte {
+	var counts [SparkSteps]int
+	most := 1
+	for _, when := range s.whens {
+		i := 0
+		if span := s.whenLast - s.whenFirst; span > 0 {
+			i = int((when - s.whenFirst) * (SparkSteps - 1) / span)
+		}
+		counts[i]++
+		most = max(most, counts[i])
+	}
+	out := make([]byte, SparkSteps)
+	for i, n := range counts {
+		if n > 0 {
+			out[i] = byte(max(1, n*255/most))
+		}
+	}
+	return out
+}
+
+func ruleList(bits uint32) (rules []verdict.Rule) {
+	for r := verdict.ByExact; r <= verdict.ByPreference; r++ {
+		if bits&(1<<r) != 0 {
+			rules = append(rules, r)
+		}
+	}
+	return rules
+}
