@@ -2,7 +2,9 @@ package bus
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -11,13 +13,16 @@ import (
 
 // A stream whose write has failed refuses all later messages until it is reopened. So
 // JetStream is reopened: after a full disk once there is room again, after any other
-// failure (a quota, an error of the device) at once, and then every reopenEvery. What it
+// failure (a quota, an error of the device) after a second, and then every reopenEvery. What it
 // has acknowledged is in its files.
 const (
 	fullBelow   = 8 << 20 // bytes free: two messages of the largest size
 	roomAbove   = 16 << 20
 	watchEvery  = 200 * time.Millisecond
 	reopenEvery = 2 * time.Second
+	// A stream that is being created has a directory before the server knows it, which
+	// the health check reports. So a failure counts once it lasts for a second.
+	lasting = 5 // checks
 )
 
 // maxStore is more than any disk holds: streams have bounds of their own.
@@ -44,6 +49,7 @@ func (w *watcher) watch(done <-chan struct{}) {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
 	var reopened time.Time
+	last, times := "", 0  // the failure of the last checks, and how many found it
 	known := w.failures() // those that reopening does not mend
 	for {
 		select {
@@ -59,7 +65,11 @@ func (w *watcher) watch(done <-chan struct{}) {
 			continue
 		}
 		full, why := w.full.Load(), newFailure(w.failures(), known)
-		if full && ok && free <= roomAbove || !full && (why == "" || time.Since(reopened) < reopenEvery) {
+		if why != last {
+			last, times = why, 0
+		}
+		times++
+		if full && ok && free <= roomAbove || !full && (why == "" || times < lasting || time.Since(reopened) < reopenEvery) {
 			continue
 		}
 		err := w.reopen()
@@ -90,8 +100,8 @@ func (w *watcher) failures() map[string]string {
 // newFailure is a failure that is not known; empty: there is none. The health check also
 // reports directories that hold no stream, and does so from the start.
 func newFailure(now, known map[string]string) string {
-	for stream, why := range now {
-		if known[stream] != why {
+	for _, stream := range slices.Sorted(maps.Keys(now)) {
+		if why := now[stream]; known[stream] != why {
 			return why
 		}
 	}
