@@ -29,7 +29,7 @@ func TestBackup(t *testing.T) {
 			t.Fatalf("backup: %v\n%s", err, out)
 		}
 	}
-	s := serve(t, exe, data, "--nats-listen", "127.0.0.1:0")
+	s := serve(t, exe, data, "--nats-listen", "127.0.0.1:0", "--exposure-flush", "300ms") // a backup waits for the next flush
 	ok := func(status int, answer []byte, err error) {
 		t.Helper()
 		if err != nil || status/100 != 2 {

@@ -19,6 +19,7 @@ import (
 
 	"jianguo/index"
 	"jianguo/ingest"
+	"jianguo/internal/tier"
 	"jianguo/segment"
 	"jianguo/simhash"
 )
@@ -299,8 +300,9 @@ func TestKillReindex(t *testing.T) {
 	t.Parallel()
 	_, r := newKilled(t)
 	a, whole := newArchive(t, binary(t)), newArchive(t, binary(t))
-	a.bulletins(600)
-	whole.bulletins(600)
+	articles := tier.Count(200, 600, 600)
+	a.bulletins(articles)
+	whole.bulletins(articles)
 	before := a.history()
 	with := wordsFile(t)
 	a.flags, whole.flags = with, with
