@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"time"
 
 	"github.com/zeebo/xxh3"
 
@@ -37,7 +36,7 @@ type state struct {
 // batch is one transaction of the writer: what it did in memory, so that a
 // failed commit can take it back. Guarded by Index.write.
 type batch struct {
-	x    *Index
+	x    *catalogue
 	ctx  context.Context
 	undo []func()
 	// What this batch has come to, until the commit.
@@ -50,7 +49,7 @@ type batch struct {
 
 // transaction runs f in a transaction on the writer's connection. Guarded by
 // Index.write.
-func (x *Index) transaction(ctx context.Context, f func() error) error {
+func (x *catalogue) transaction(ctx context.Context, f func() error) error {
 	if x.closed {
 		return ErrClosed
 	}
@@ -78,7 +77,7 @@ func (x *Index) transaction(ctx context.Context, f func() error) error {
 }
 
 // apply runs f as one batch: a transaction, and the memory that goes with it.
-func (x *Index) apply(ctx context.Context, applied uint64, f func(b *batch) error) error {
+func (x *catalogue) apply(ctx context.Context, applied uint64, f func(b *batch) error) error {
 	b := &batch{x: x, ctx: context.WithoutCancel(ctx), ordinal: x.nextOrdinal, event: x.nextEvent}
 	err := x.transaction(ctx, func() error {
 		if err := f(b); err != nil {
@@ -101,54 +100,8 @@ func (x *Index) apply(ctx context.Context, applied uint64, f func(b *batch) erro
 	x.applied, x.events = applied, b.event-1
 	x.state.Unlock()
 	x.recent.add(b.events)
-	x.snapshotWhenDue(ctx)
-	x.sweepWhenDue(ctx)
+	x.committed(ctx)
 	return nil
-}
-
-// Add applies mutations in order, as one durable transaction, and returns what
-// became of each. Mutations that were applied before change nothing. On an
-// error nothing was applied, in the files or in memory, and the same call may
-// be made again.
-func (x *Index) Add(ctx context.Context, mutations []Mutation) ([]Outcome, error) {
-	x.write.Lock()
-	defer x.write.Unlock()
-	outcomes := make([]Outcome, len(mutations))
-	x.state.RLock()
-	applied := x.applied
-	x.state.RUnlock()
-	err := x.apply(ctx, max(applied, lastSeq(mutations)), func(b *batch) error {
-		for i := range mutations {
-			m := &mutations[i]
-			var err error
-			switch {
-			case m.Article != nil && m.Seq > applied:
-				outcomes[i], err = b.publish(m)
-			case m.Withdraw != nil && m.Seq > applied:
-				outcomes[i], err = b.withdraw(m)
-			default:
-				outcomes[i], err = b.again(m)
-			}
-			if err != nil {
-				return fmt.Errorf("index: item %q (sequence %d): %w", m.ID(), m.Seq, err)
-			}
-		}
-		return x.cfg.Fail("batch")
-	})
-	if err != nil {
-		return nil, err
-	}
-	x.metrics.observe(outcomes)
-	x.rate.add(time.Now(), len(mutations))
-	return outcomes, nil
-}
-
-func lastSeq(mutations []Mutation) uint64 {
-	var last uint64
-	for i := range mutations {
-		last = max(last, mutations[i].Seq)
-	}
-	return last
 }
 
 // again answers a mutation that was applied before with the stored verdict.
@@ -356,4 +309,52 @@ func (b *batch) sourceNumber(name string) (sql.NullInt64, error) {
 		b.undo = append(b.undo, func() { delete(x.sources, name) })
 	}
 	return sql.NullInt64{Int64: n, Valid: true}, nil
+}
+
+// revive posts an exemplar again that was swept: its item or cluster changes.
+func (b *batch) revive(ordinal uint32) error {
+	x := b.x
+	f := x.rows.Flags(ordinal)
+	if f&resident.Swept == 0 {
+		return nil
+	}
+	v, err := b.version(ordinal)
+	if err != nil {
+		return err
+	}
+	p, err := resident.DecodePosting(v.form.fingerprint, v.form.sketch)
+	if err != nil {
+		return fmt.Errorf("sketch of ordinal %d: %w", ordinal, err)
+	}
+	b.post(ordinal, p)
+	x.rows.SetFlags(ordinal, f&^resident.Swept)
+	b.undo = append(b.undo, func() { x.rows.SetFlags(ordinal, f) })
+	return nil
+}
+
+// form is what a version is compared by.
+type form struct {
+	exact       []byte // nil: blank
+	fingerprint int64
+	sketch      []byte
+}
+
+const formQuery = `SELECT exact, fingerprint, sketch FROM overlay WHERE place = ?`
+
+// formOf is the form of a version.
+func (b *batch) formOf(r *itemRow) (form, error) {
+	f := form{r.exact, r.fingerprint, r.sketch}
+	o := &b.x.overlay
+	if o.Recipe == 0 || r.ordinal > o.Through {
+		return f, nil
+	}
+	var other form
+	err := b.x.w.formAt.QueryRowContext(b.ctx, o.place(r.ordinal)).Scan(&other.exact, &other.fingerprint, &other.sketch)
+	if errors.Is(err, sql.ErrNoRows) {
+		return f, nil
+	}
+	if err != nil {
+		return f, fmt.Errorf("form of ordinal %d: %w", r.ordinal, err)
+	}
+	return other, nil
 }

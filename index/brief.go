@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -53,7 +54,7 @@ const briefQuery = `SELECT i.ordinal, i.id, i.title, coalesce(s.name, ''), coale
 	coalesce((SELECT max(number) FROM events e WHERE e.ordinal = i.ordinal AND e.cause > 2), i.event)
 	FROM items i LEFT JOIN sources s ON s.number = i.source LEFT JOIN current c ON c.ordinal = i.ordinal WHERE i.ordinal `
 
-func (x *Index) scanBrief(r *sql.Rows) (*Brief, error) {
+func (x *catalogue) scanBrief(r *sql.Rows) (*Brief, error) {
 	b := new(Brief)
 	var published, distance sql.NullInt64
 	var margin, resemblance sql.NullFloat64
@@ -175,4 +176,41 @@ func (x *Index) Briefs(ctx context.Context, ordinals []uint32) (map[uint32]*Brie
 		}
 	}
 	return out, nil
+}
+
+// Credible reports whether a time of publication can be believed: not later
+// than an hour after the arrival (clocks are wrong), not before 1991.
+func Credible(published *time.Time, arrived time.Time) bool {
+	return published != nil && !published.After(arrived.Add(time.Hour)) && published.Year() > 1990
+}
+
+// optionalTime is a moment in milliseconds, or nil.
+func optionalTime(n sql.NullInt64) *time.Time {
+	if !n.Valid {
+		return nil
+	}
+	t := time.UnixMilli(n.Int64).UTC()
+	return &t
+}
+
+func optionalInt(n sql.NullInt64) *int {
+	if !n.Valid {
+		return nil
+	}
+	i := int(n.Int64)
+	return &i
+}
+
+// body reads the kept text of a version, nil where there is none.
+func (x *catalogue) body(ctx context.Context, ordinal uint32) (*string, error) {
+	var packed []byte
+	err := x.reader.QueryRowContext(ctx, `SELECT body FROM texts WHERE ordinal = ?`, ordinal).Scan(&packed)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	text, err := verdict.UnpackText(packed)
+	return &text, err
 }

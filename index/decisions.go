@@ -6,34 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/zeebo/xxh3"
 )
-
-// log appends the decision to the catalogue.
-func (d *decision) log() (*Decision, error) {
-	var number uint64
-	if err := d.x.w.conn.QueryRowContext(d.ctx, `SELECT coalesce(max(number), 0) + 1 FROM decisions`).Scan(&number); err != nil {
-		return nil, err
-	}
-	effects, err := json.Marshal(d.effects)
-	if err != nil {
-		return nil, err
-	}
-	_, err = d.x.w.conn.ExecContext(d.ctx, `INSERT INTO decisions (number, at, by, kind, cluster, item, other, reason, effects) VALUES (?,?,?,?,?,?,nullif(?,0),?,?)`,
-		number, millis(d.req.At), d.req.By, d.req.Kind, d.cluster, ordinalOrNull(d.item), d.other, d.req.Reason, string(effects))
-	if err != nil {
-		return nil, err
-	}
-	for _, item := range d.items {
-		if _, err := d.x.w.conn.ExecContext(d.ctx, `INSERT INTO decision_items (item, decision) VALUES (?,?)`, item, number); err != nil {
-			return nil, err
-		}
-	}
-	return &Decision{Number: number, At: d.req.At.UTC().Truncate(time.Millisecond), By: d.req.By, Kind: d.req.Kind, Cluster: d.cluster,
-		Item: d.req.Item, Count: len(d.items), Other: d.other, Reason: d.req.Reason, Events: d.events}, nil
-}
 
 // DecisionQuery selects decisions.
 type DecisionQuery struct {
@@ -69,7 +44,7 @@ func (x *Index) Decisions(ctx context.Context, q DecisionQuery) ([]Decision, err
 }
 
 // ordinalsOf are the versions of an id as a JSON array, for a query.
-func (x *Index) ordinalsOf(ctx context.Context, id string) (string, error) {
+func (x *catalogue) ordinalsOf(ctx context.Context, id string) (string, error) {
 	var buf [8]uint32
 	ordinals := []uint32{}
 	for _, ordinal := range x.ids.Get(buf[:0], xxh3.HashString(id)) {
@@ -84,24 +59,6 @@ func (x *Index) ordinalsOf(ctx context.Context, id string) (string, error) {
 	}
 	list, err := json.Marshal(ordinals)
 	return string(list), err
-}
-
-func (x *Index) decisions(ctx context.Context, db interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-}, where string, args ...any) ([]Decision, error) {
-	var list []Decision
-	err := each(ctx, db, `SELECT d.number, d.at, d.by, d.kind, d.cluster, coalesce(i.id, ''), coalesce(d.other, 0), d.reason,
-		(SELECT count(*) FROM decision_items m WHERE m.decision = d.number),
-		EXISTS (SELECT 1 FROM decisions u WHERE u.kind = 'undo' AND u.other = d.number)
-		FROM decisions d LEFT JOIN items i ON i.ordinal = d.item WHERE `+where, func(r *sql.Rows) error {
-		var e Decision
-		var at int64
-		err := r.Scan(&e.Number, &at, &e.By, &e.Kind, &e.Cluster, &e.Item, &e.Other, &e.Reason, &e.Count, &e.Undone)
-		e.At = time.UnixMilli(at).UTC()
-		list = append(list, e)
-		return err
-	}, args...)
-	return list, err
 }
 
 // Decision looks up one entry of the log of decisions.

@@ -1,10 +1,11 @@
 package index
 
 import (
+	"context"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"math"
-	"strings"
 	"time"
 
 	"jianguo/index/verdict"
@@ -13,7 +14,7 @@ import (
 
 // event is a row as it is published: the same bytes whenever it is rendered.
 // of is the id behind e.of.
-func (x *Index) event(e *eventRow, r *itemRow, of string) (Event, error) {
+func (x *catalogue) event(e *eventRow, r *itemRow, of string) (Event, error) {
 	ev := Event{
 		Number: e.number, ID: r.id, Revision: e.revision, Verdict: e.verdict, Previous: e.previous, Cause: e.cause, Rule: e.rule, Of: of,
 		Cluster: e.cluster, Fingerprint: simhash.Fingerprint(r.fingerprint).String(),
@@ -48,12 +49,22 @@ func (x *Index) event(e *eventRow, r *itemRow, of string) (Event, error) {
 	return ev, nil
 }
 
-// Note is the name and reason, or the source's reason, that an event's
-// sentence ends with; empty for most.
-func (x *Index) Note(e *Event) string {
-	rest, ok := strings.CutPrefix(e.Why, Why(e, x.cfg.Language))
-	if !ok {
-		return ""
-	}
-	return strings.TrimPrefix(rest, verdict.NoteSeparator(x.cfg.Language))
+func (x *catalogue) queryEvents(ctx context.Context, where string, args ...any) ([]Event, error) {
+	var events []Event
+	err := each(ctx, x.reader, `SELECT e.number, e.ordinal, e.at, e.verdict, e.previous, e.cause, e.rule, e.of, e.cluster, e.policy, e.revision, e.note,
+		i.id, i.fingerprint, i.recipe, i.of, i.series, i.distance, i.margin, i.resemblance, i.evidence, o.id
+		FROM events e JOIN items i ON i.ordinal = e.ordinal LEFT JOIN items o ON o.ordinal = e.of WHERE `+where,
+		func(rows *sql.Rows) error {
+			var e eventRow
+			var r itemRow
+			var of sql.NullString
+			err := rows.Scan(append(e.dests(), &r.id, &r.fingerprint, &r.recipe, &r.of, &r.series, &r.distance, &r.margin, &r.resemblance, &r.evidence, &of)...)
+			if err != nil {
+				return err
+			}
+			ev, err := x.event(&e, &r, of.String)
+			events = append(events, ev)
+			return err
+		}, args...)
+	return events, err
 }

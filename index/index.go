@@ -3,143 +3,23 @@ package index
 import (
 	"context"
 	"database/sql"
-	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strconv"
-	"sync"
-	"sync/atomic"
 	"time"
 
-	"github.com/pressly/goose/v3"
-	"github.com/pressly/goose/v3/database"
+	"github.com/prometheus/client_golang/prometheus"
 
-	"jianguo/index/bands"
-	"jianguo/index/lookup"
-	"jianguo/index/match"
 	"jianguo/index/resident"
 	"jianguo/index/sqlite"
-	"jianguo/sketch"
 )
 
-// FileName is the catalogue's file inside the data directory.
-const FileName = "index.db"
-
-// Durability says what a returned Add means.
-type Durability string
-
-// The durabilities.
-const (
-	// DurabilitySynced: the batch has been fsynced.
-	DurabilitySynced Durability = "synced"
-	// DurabilityRelaxed: the operating system has it; a power failure may take
-	// the last batches, a killed process does not.
-	DurabilityRelaxed Durability = "relaxed"
-)
-
-// ErrClosed says that the Index has been closed.
-var ErrClosed = errors.New("index is closed")
-
-// Config configures an Index. Dir is required.
-type Config struct {
-	Dir    string  // the data directory; created if missing
-	Policy *Policy // nil: DefaultPolicy
-	// Recipe returns the hash of what makes the fingerprints (segment's
-	// Recipe). It is asked after loading, so that both can load at once; nil:
-	// the empty recipe.
-	Recipe func() (string, error)
-	// Normal makes the normal form of a kept text, for judging on texts; nil:
-	// on sketches only. It is called from several goroutines, after Recipe.
-	Normal     func(title, body string) sketch.Input
-	Language   string     // of Event.Why; empty: Chinese
-	Durability Durability // empty: synced
-	// SnapshotEvery is the least number of events between two snapshots in the
-	// background. 0: 200,000.
-	SnapshotEvery int64
-	// SweepEvery is how much time of the stream passes between two sweeps of
-	// exemplars whose time is over. 0: a 64th of the window; below: never.
-	SweepEvery time.Duration
-	Logger     *slog.Logger
-	// Progress is told how far a long start-up has come; nil: nobody asks.
-	Progress func(stage string, done, total int64)
-	// Fail, where set, is called at named points of a batch; an error it
-	// returns fails the batch there. For tests.
-	Fail func(point string) error
-}
-
-// Index is the catalogue and what is resident of it. Add and Decide are
-// serialised by a lock; all other methods may run beside them and each other.
-type Index struct {
-	cfg    Config
-	policy Policy
-	recipe string
-	log    *slog.Logger
-
-	writer *sql.DB // one connection
-	reader *sql.DB // many, read-only, mapped
-	judges *sql.DB // many, read-only
-	side   readers // on judges
-
-	decided chan struct{} // sent to by Decide; never closed
-
-	// write serialises the writers. It guards closed, w, next*, sources and trusting.
-	write       sync.Mutex
-	closed      bool
-	w           *statements
-	nextOrdinal uint32
-	nextEvent   uint64
-	nextStamp   map[string]int64 // kind+hash -> stamps.number
-	stampHashes map[int64]string // the inverse; not changed after Open
-	sources     map[string]int64
-	recipeStamp int64
-	policyStamp int64
-	trusting    bool // only equal forms are copies: see Probe.Insert
-
-	// state guards what follows; writers change it under both locks.
-	state   sync.RWMutex
-	applied uint64
-	events  uint64
-	stream  stream
-
-	overlay  overlay // what versions are compared by; not changed after Open
-	rows     *resident.Rows
-	bands    *bands.Bands
-	ids      *lookup.Map // xxh3(id) -> ordinals of its versions
-	exacts   *lookup.Map // first half of Exact -> ordinals
-	clusters resident.Clusters
-
-	sourcePolicy atomic.Pointer[map[string]string] // written under write
-
-	matcher *match.Matcher
-	recent  recent
-
-	catalogue     int64 // identity, what a snapshot must be of
-	snapshot      *resident.Snapshot
-	snapshotting  atomic.Bool // one is under way in the background
-	sweeping      atomic.Bool // likewise
-	sweptAt       uint32      // arrival after which the last sweep began; guarded by write
-	ending        context.Context
-	end           context.CancelFunc // of ending: Close has begun
-	snapshotEvent atomic.Int64       // number of the last event in the last snapshot
-	background    sync.WaitGroup
-	outlined      chan struct{} // closed once the outlines of what was there at the start are
-
-	metrics *metrics
-	rate    rate // of messages applied
-}
-
-// stream identifies the ITEMS stream that applied sequences come from.
-type stream struct {
-	Identity string
-	Base     uint64 // applied sequence = Base + stream sequence
-}
-
-//go:embed migrations/*.sql
-var migrations embed.FS
+// Index is the catalogue and what is resident of it. Add and Decide are serialised
+// by a lock; all other methods may run beside them and each other.
+type Index struct{ *catalogue }
 
 // Open opens or creates the catalogue in cfg.Dir and makes its postings
 // resident. The caller keeps other processes out of the directory.
@@ -175,7 +55,7 @@ func Open(ctx context.Context, cfg Config) (*Index, error) {
 	if err := os.MkdirAll(cfg.Dir, 0o750); err != nil {
 		return nil, fmt.Errorf("index: %w", err)
 	}
-	x := &Index{
+	x := &Index{&catalogue{
 		cfg:       cfg,
 		policy:    *cfg.Policy,
 		log:       cfg.Logger,
@@ -184,10 +64,15 @@ func Open(ctx context.Context, cfg Config) (*Index, error) {
 		sources:   map[string]int64{},
 		metrics:   newMetrics(),
 		decided:   make(chan struct{}, 1),
-	}
+	}}
 	x.setTables(resident.NewTables())
 	x.ending, x.end = context.WithCancel(context.Background())
 	x.rate.add(time.Now(), 0)
+	saves, sweeps := snapshots{x.catalogue}, sweeper{x.catalogue}
+	x.committed = func(ctx context.Context) {
+		saves.snapshotWhenDue(ctx)
+		sweeps.sweepWhenDue(ctx)
+	}
 	if err := x.open(ctx); err != nil {
 		return nil, errors.Join(err, x.Close())
 	}
@@ -221,7 +106,8 @@ func (x *Index) open(ctx context.Context) error {
 		db.SetMaxOpenConns(8)
 		db.SetMaxIdleConns(8) // a new one has everything to read anew
 	}
-	if err := x.load(ctx); err != nil {
+	loads := loader{x.catalogue}
+	if err := loads.load(ctx); err != nil {
 		return fmt.Errorf("index: load %s: %w", path, err)
 	}
 	if x.cfg.Recipe != nil {
@@ -238,58 +124,14 @@ func (x *Index) open(ctx context.Context) error {
 	if err := x.stamp(ctx); err != nil {
 		return fmt.Errorf("index: %w", err)
 	}
-	if err := x.warnOfRecipe(ctx); err != nil {
+	if err := loads.warnOfRecipe(ctx); err != nil {
 		return fmt.Errorf("index: %w", err)
 	}
-	if err := x.openSources(ctx); err != nil {
+	if err := (sourceTable{x.catalogue}).openSources(ctx); err != nil {
 		return fmt.Errorf("index: %w", err)
 	}
-	x.outlineInBackground()
+	loads.outlineInBackground()
 	return nil
-}
-
-func provider(db *sql.DB) (*goose.Provider, error) {
-	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		return nil, err
-	}
-	p, err := goose.NewProvider(database.DialectSQLite3, db, files, goose.WithDisableGlobalRegistry(true))
-	if err != nil {
-		return nil, fmt.Errorf("migrations: %w", err)
-	}
-	return p, nil
-}
-
-func migrate(ctx context.Context, db *sql.DB) error {
-	p, err := provider(db)
-	if err != nil {
-		return err
-	}
-	have, know, err := p.GetVersions(ctx)
-	if err != nil {
-		return fmt.Errorf("migrate: %w", err)
-	}
-	if have > know {
-		return fmt.Errorf("the file has version %d, and this program knows versions up to %d: it was written by a newer jianguo, start that one", have, know)
-	}
-	if _, err := p.Up(ctx); err != nil {
-		return fmt.Errorf("migrate: %w", err)
-	}
-	return nil
-}
-
-// current is an error where the file is not of the newest format: another
-// process, which may be of an older version, has it.
-func current(ctx context.Context, db *sql.DB) error {
-	p, err := provider(db)
-	if err != nil {
-		return err
-	}
-	have, know, err := p.GetVersions(ctx)
-	if err == nil && have != know {
-		err = fmt.Errorf("the file has version %d, and this program writes version %d: start the service with this program first", have, know)
-	}
-	return err
 }
 
 // Close writes what is pending and closes the files. The Index must not be
@@ -302,8 +144,9 @@ func (x *Index) Close() error {
 	x.write.Unlock()
 	x.end()
 	x.background.Wait()
-	if _, last := x.Applied(); opened && x.snapshotWorth(int64(last)) {
-		errs = append(errs, x.Snapshot(context.Background()))
+	saves := snapshots{x.catalogue}
+	if _, last := x.Applied(); opened && saves.snapshotWorth(int64(last)) {
+		errs = append(errs, saves.Snapshot(context.Background()))
 	}
 	x.write.Lock()
 	defer x.write.Unlock()
@@ -331,14 +174,6 @@ func (x *Index) Language() string { return x.cfg.Language }
 
 // Recipe returns the recipe that new items are stored with.
 func (x *Index) Recipe() string { return x.recipe }
-
-// Applied returns the applied sequence of the last message and the number of
-// the last event.
-func (x *Index) Applied() (seq, event uint64) {
-	x.state.RLock()
-	defer x.state.RUnlock()
-	return x.applied, x.events
-}
 
 // Attach says which stream the next messages come from: its identity (it
 // changes when the stream is made anew) and the last sequence it holds.
@@ -369,36 +204,29 @@ func (x *Index) Attach(ctx context.Context, identity string, last uint64) (base 
 	return next.Base, nil
 }
 
-// stamp gives the recipe and the policy in force their numbers.
-func (x *Index) stamp(ctx context.Context) error {
-	return x.transaction(ctx, func() (err error) {
-		if x.recipeStamp, err = x.stampNumber(ctx, "recipe", x.recipe, ""); err != nil {
-			return err
-		}
-		x.policyStamp, err = x.stampNumber(ctx, "policy", x.policy.Hash(), x.policy.Detail())
-		return err
-	})
+// Collectors returns the metrics of the index, to be registered once.
+func (x *Index) Collectors() []prometheus.Collector {
+	gauge := func(name, help string, f func() float64) prometheus.Collector {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, f)
+	}
+	return append(append(x.metrics.all, x.matcher.Collectors()...),
+		gauge("jianguo_index_exemplars", "Exemplars with postings.", func() float64 { return float64(x.bands.Len()) }),
+		gauge("jianguo_index_bands_bytes", "Resident bytes of the postings.", func() float64 { return float64(x.bands.Stats().Bytes) }),
+		gauge("jianguo_index_bands_skew", "Postings met in a band over what equal buckets would hold.", func() float64 { return x.bands.Stats().Skew }),
+		gauge("jianguo_index_applied_sequence", "Applied sequence of the item stream.", func() float64 { seq, _ := x.Applied(); return float64(seq) }),
+		gauge("jianguo_index_events", "Number of the last event.", func() float64 { _, n := x.Applied(); return float64(n) }),
+	)
 }
 
-func (x *Index) stampNumber(ctx context.Context, kind, hash, detail string) (int64, error) {
-	if n, ok := x.nextStamp[kind+hash]; ok {
-		return n, nil
-	}
-	n := int64(len(x.nextStamp) + 1)
-	if _, err := x.w.conn.ExecContext(ctx, `INSERT INTO stamps (number, kind, hash, detail) VALUES (?, ?, ?, ?)`, n, kind, hash, detail); err != nil {
-		return 0, fmt.Errorf("stamp %s %s: %w", kind, hash, err)
-	}
-	x.nextStamp[kind+hash], x.stampHashes[n] = n, hash
-	return n, nil
-}
+// Rate returns how many messages have been applied during the last minute, by
+// the clock of this process. There is no minute yet in the first one after
+// Open: watched says how much of it there was.
+func (x *Index) Rate() (messages int64, watched time.Duration) { return x.rate.perMinute(time.Now()) }
 
-func millis(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return t.UnixMilli()
-}
+// Snapshot writes what is resident beside the catalogue, while everything else
+// goes on: only the pages that have changed since the last time.
+func (x *Index) Snapshot(ctx context.Context) error { return snapshots{x.catalogue}.Snapshot(ctx) }
 
-func seconds(t time.Time) uint32 { return uint32(max(t.Unix(), 0)) }
-
-func (x *Index) stampHash(number int64) string { return x.stampHashes[number] }
+// Sweep removes the postings of exemplars whose time is over, and returns how
+// many those were. Everything else goes on meanwhile.
+func (x *Index) Sweep(ctx context.Context) (int, error) { return sweeper{x.catalogue}.Sweep(ctx) }

@@ -2,20 +2,24 @@ package index
 
 import (
 	"context"
+	"crypto/rand"
 	"database/sql"
+	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"strconv"
 
 	"github.com/zeebo/xxh3"
 
-	"jianguo/index/match"
 	"jianguo/index/resident"
-	"jianguo/index/sqlite"
 )
 
+// loader makes resident what look-ups need.
+type loader struct{ *catalogue }
+
 // load makes resident what look-ups need, from the catalogue.
-func (x *Index) load(ctx context.Context) error {
+func (x loader) load(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{x.loadMeta, x.loadStamps, x.loadSources, x.loadClusters, x.loadItems} {
 		if err := step(ctx); err != nil {
 			return err
@@ -24,7 +28,7 @@ func (x *Index) load(ctx context.Context) error {
 	return nil
 }
 
-func (x *Index) loadMeta(ctx context.Context) error {
+func (x loader) loadMeta(ctx context.Context) error {
 	values := map[string]string{}
 	err := each(ctx, x.reader, `SELECT key, value FROM meta`, func(r *sql.Rows) error {
 		var k, v string
@@ -55,7 +59,7 @@ func (x *Index) loadMeta(ctx context.Context) error {
 	return nil
 }
 
-func (x *Index) loadStamps(ctx context.Context) error {
+func (x loader) loadStamps(ctx context.Context) error {
 	x.stampHashes = map[int64]string{}
 	return each(ctx, x.reader, `SELECT number, kind, hash FROM stamps`, func(r *sql.Rows) error {
 		var n int64
@@ -67,7 +71,7 @@ func (x *Index) loadStamps(ctx context.Context) error {
 	})
 }
 
-func (x *Index) loadSources(ctx context.Context) error {
+func (x loader) loadSources(ctx context.Context) error {
 	return each(ctx, x.reader, `SELECT number, name FROM sources`, func(r *sql.Rows) error {
 		var n int64
 		var name string
@@ -77,7 +81,7 @@ func (x *Index) loadSources(ctx context.Context) error {
 	})
 }
 
-func (x *Index) loadClusters(ctx context.Context) error {
+func (x loader) loadClusters(ctx context.Context) error {
 	return each(ctx, x.reader, `SELECT id, lead, coalesce(merged_into, 0) FROM clusters WHERE lead != id OR merged_into IS NOT NULL`, func(r *sql.Rows) error {
 		var id, lead, merged uint32
 		err := r.Scan(&id, &lead, &merged)
@@ -88,13 +92,13 @@ func (x *Index) loadClusters(ctx context.Context) error {
 
 // loadItems makes versions, look-ups and postings resident: from the snapshot
 // and what has changed since, or from every row.
-func (x *Index) loadItems(ctx context.Context) (err error) {
-	identity, err := x.identity(ctx)
+func (x loader) loadItems(ctx context.Context) (err error) {
+	random, err := x.readIdentity(ctx)
 	if err != nil {
 		return err
 	}
-	x.catalogue = x.overlay.snapshotOf(identity)
-	tables, m, err := x.snapshot.Load(ctx, x.catalogue, x.last(), x.cfg.Progress)
+	x.identity = x.overlay.snapshotOf(random)
+	tables, m, err := x.snapshot.Load(ctx, x.identity, x.last(), x.cfg.Progress)
 	switch {
 	case errors.Is(err, resident.ErrSnapshot):
 		if err != resident.ErrSnapshot || x.nextOrdinal > 100_000 {
@@ -117,7 +121,7 @@ const loadStep = 8192
 
 // loadRows makes versions and look-ups resident from the rows after an ordinal,
 // and puts what has changed since arrival on top.
-func (x *Index) loadRows(ctx context.Context, after int64, put func(ordinal uint32, id, exact []byte)) error {
+func (x loader) loadRows(ctx context.Context, after int64, put func(ordinal uint32, id, exact []byte)) error {
 	total := int64(x.nextOrdinal) - 1 - after
 	err := each(ctx, x.reader, `SELECT ordinal, id, exact, arrived_at, verdict, cluster FROM `+x.overlay.compared()+` WHERE ordinal > ? ORDER BY ordinal`, func(r *sql.Rows) error {
 		var ordinal, cluster uint32
@@ -161,7 +165,7 @@ func (x *Index) loadRows(ctx context.Context, after int64, put func(ordinal uint
 }
 
 // postings calls f for every exemplar after an ordinal.
-func (x *Index) postings(ctx context.Context, after int64, f func(ordinal uint32, p resident.Posting)) error {
+func (x loader) postings(ctx context.Context, after int64, f func(ordinal uint32, p resident.Posting)) error {
 	total := int64(x.nextOrdinal) - 1 - after
 	return each(ctx, x.reader, `SELECT ordinal, fingerprint, sketch FROM `+x.overlay.compared()+` WHERE ordinal > ? ORDER BY ordinal`, func(r *sql.Rows) error {
 		var ordinal uint32
@@ -185,19 +189,8 @@ func (x *Index) postings(ctx context.Context, after int64, f func(ordinal uint32
 	}, after)
 }
 
-// tables are what is resident of versions.
-func (x *Index) tables() resident.Tables {
-	return resident.Tables{Bands: x.bands, IDs: x.ids, Exacts: x.exacts, Rows: x.rows}
-}
-
-// setTables replaces what is resident of versions.
-func (x *Index) setTables(t resident.Tables) {
-	x.bands, x.ids, x.exacts, x.rows = t.Bands, t.IDs, t.Exacts, t.Rows
-	x.matcher = match.New(match.Config{Policy: x.policy, Tables: t, Clusters: &x.clusters, Normal: x.cfg.Normal})
-}
-
 // rebuild derives everything resident from the rows.
-func (x *Index) rebuild(ctx context.Context) error {
+func (x loader) rebuild(ctx context.Context) error {
 	l := resident.NewLoader()
 	x.rows = l.Rows
 	err := x.loadRows(ctx, 0, func(ordinal uint32, id, exact []byte) {
@@ -226,7 +219,7 @@ func (x *Index) rebuild(ctx context.Context) error {
 
 // replay brings what a snapshot held up to the catalogue. Its pages may hold
 // some of that already, so that everything here can be done twice.
-func (x *Index) replay(ctx context.Context, m resident.Mark) error {
+func (x loader) replay(ctx context.Context, m resident.Mark) error {
 	err := x.loadRows(ctx, m.Ordinal, func(ordinal uint32, id, exact []byte) {
 		x.ids.Put(xxh3.Hash(id), ordinal)
 		if exact != nil {
@@ -268,5 +261,79 @@ func (x *Index) replay(ctx context.Context, m resident.Mark) error {
 	}, m.Event, m.Ordinal)
 }
 
-// each calls f for every row of a query.
-var each = sqlite.Each
+// readIdentity returns a random number that ties a snapshot to its catalogue.
+func (x loader) readIdentity(ctx context.Context) (int64, error) {
+	var text string
+	err := x.reader.QueryRowContext(ctx, `SELECT value FROM meta WHERE key = 'identity'`).Scan(&text)
+	if errors.Is(err, sql.ErrNoRows) {
+		var b [8]byte
+		_, _ = rand.Read(b[:]) // does not fail
+		text = hex.EncodeToString(b[:])
+		_, err = x.writer.ExecContext(ctx, `INSERT INTO meta (key, value) VALUES ('identity', ?)`, text)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("identity: %w", err)
+	}
+	b, err := hex.DecodeString(text)
+	if err != nil || len(b) != 8 {
+		return 0, fmt.Errorf("identity %q of the catalogue is damaged", text)
+	}
+	return int64(binary.LittleEndian.Uint64(b) >> 1), nil
+}
+
+// settle makes postings and columns agree after a start: a snapshot's columns
+// may still call swept what was posted again while it was written.
+func (x loader) settle(ctx context.Context, after int64) error {
+	at := x.horizon()
+	changed := map[uint32]bool{}
+	err := each(ctx, x.reader, `SELECT ordinal, cluster FROM events WHERE number > ?`, func(r *sql.Rows) error {
+		var ordinal, cluster uint32
+		err := r.Scan(&ordinal, &cluster)
+		changed[ordinal], changed[cluster] = true, true
+		return err
+	}, after)
+	if err != nil {
+		return err
+	}
+	for ordinal := range x.nextOrdinal {
+		f := x.rows.Flags(ordinal)
+		if f&resident.Swept == 0 || x.rows.Over(&x.policy, &x.clusters, ordinal, at) && !changed[ordinal] {
+			continue
+		}
+		x.rows.SetFlags(ordinal, f&^resident.Swept)
+		if f&resident.Exemplar == 0 {
+			continue
+		}
+		p, err := x.readPosting(ctx, ordinal)
+		if err != nil {
+			return err
+		}
+		p.SetIn(x.bands, ordinal)
+	}
+	return nil
+}
+
+// warnOfRecipe says so where the first or the last versions are compared by
+// another recipe than new ones: the whole table would take a while to ask.
+func (x loader) warnOfRecipe(ctx context.Context) error {
+	if x.cfg.Recipe == nil || x.nextOrdinal == 1 {
+		return nil
+	}
+	var first, last int64
+	err := x.reader.QueryRowContext(ctx, `SELECT (SELECT recipe FROM items WHERE ordinal = 1), (SELECT recipe FROM items WHERE ordinal = ?)`, x.nextOrdinal-1).Scan(&first, &last)
+	if err != nil {
+		return err
+	}
+	if x.overlay.Recipe != 0 {
+		if first = x.overlay.Recipe; x.overlay.Through == x.nextOrdinal-1 {
+			last = first
+		}
+	}
+	for _, theirs := range []int64{first, last} {
+		if theirs != x.recipeStamp {
+			x.log.WarnContext(ctx, "older items have fingerprints of another recipe, and meet new texts less well: run `jianguo reindex`", "recipe", x.recipe, "theirs", x.stampHash(theirs))
+			return nil
+		}
+	}
+	return nil
+}

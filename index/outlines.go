@@ -26,7 +26,7 @@ const (
 )
 
 // readOutlines reads the outlines of the versions up to last.
-func (x *Index) readOutlines(ctx context.Context, last uint32) error {
+func (x loader) readOutlines(ctx context.Context, last uint32) error {
 	query := `SELECT ordinal, sketch FROM ` + x.overlay.compared() + ` WHERE ordinal BETWEEN ? AND ?`
 	for to := last; to > 0; to -= min(to, outlinesStep) {
 		// The driver would watch a context that can end, row by row.
@@ -58,7 +58,7 @@ func (x *Index) readOutlines(ctx context.Context, last uint32) error {
 }
 
 // outlineInBackground reads the outlines of what was there at the start.
-func (x *Index) outlineInBackground() {
+func (x loader) outlineInBackground() {
 	last := x.nextOrdinal - 1
 	x.outlined = make(chan struct{})
 	x.background.Go(func() {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 
@@ -247,4 +248,46 @@ func (b *batch) tombstone(m *Mutation) (Outcome, error) {
 	}
 	ev, err := b.emit(e, r)
 	return Outcome{Changed: true, Event: ev}, err
+}
+
+// takeOver makes the new version r of a preferred source the lead of its
+// cluster, in the place of what it is a copy of.
+func (b *batch) takeOver(r *itemRow) error {
+	old, err := b.version(uint32(r.of.Int64))
+	if err != nil {
+		return err
+	}
+	source, _, err := b.x.w.standing(b.ctx, old.ordinal)
+	if err != nil {
+		return err
+	}
+	previous := old.state.verdict
+	next := old.state
+	next.rule, next.of = ByPreference, r.ordinal
+	if b.x.sourcePolicyMap()[source] != SourceLicensed {
+		if err := errors.Join(b.join(r.cluster, r.ordinal, r.arrivedAt), b.setLead(r.cluster, r.ordinal)); err != nil {
+			return err
+		}
+		next.verdict = Duplicate
+	} else {
+		// It is never rejected: it goes on as the lead of a cluster that bears the
+		// newcomer's number, which nothing else will ever found.
+		if err := b.join(r.cluster, r.ordinal, r.arrivedAt); err != nil {
+			return err
+		}
+		if err := errors.Join(b.leave(r.cluster, old.ordinal), b.setLead(r.cluster, r.ordinal)); err != nil {
+			return err
+		}
+		at := old.arrivedAt
+		if err := b.setCluster(clusterRow{id: r.ordinal, lead: old.ordinal, size: 1, first: at, last: at}); err != nil {
+			return err
+		}
+		next.verdict, next.rule, next.cluster = Unique, ByLicence, r.ordinal
+	}
+	if err := b.setState(old, old.flags, next); err != nil {
+		return err
+	}
+	_, err = b.emit(eventRow{at: r.arrivedAt, verdict: next.verdict, previous: previous, cause: CausePromotion, rule: next.rule,
+		of: ordinalOrNull(next.of), cluster: next.cluster, revision: next.revision}, &old.itemRow)
+	return err
 }

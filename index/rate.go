@@ -56,8 +56,3 @@ func (r *rate) lately(at time.Time) int64 {
 	}
 	return n
 }
-
-// Rate returns how many messages have been applied during the last minute, by
-// the clock of this process. There is no minute yet in the first one after
-// Open: watched says how much of it there was.
-func (x *Index) Rate() (messages int64, watched time.Duration) { return x.rate.perMinute(time.Now()) }

@@ -3,13 +3,16 @@ package index
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/zeebo/xxh3"
 
+	"jianguo/index/resident"
 	"jianguo/index/verdict"
 )
 
@@ -72,20 +75,6 @@ func (x *Index) Item(ctx context.Context, id string) (*Item, error) {
 	return it, nil
 }
 
-// body reads the kept text of a version, nil where there is none.
-func (x *Index) body(ctx context.Context, ordinal uint32) (*string, error) {
-	var packed []byte
-	err := x.reader.QueryRowContext(ctx, `SELECT body FROM texts WHERE ordinal = ?`, ordinal).Scan(&packed)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	text, err := verdict.UnpackText(packed)
-	return &text, err
-}
-
 // Events returns up to limit events after a number, in order.
 func (x *Index) Events(ctx context.Context, after uint64, limit int) ([]Event, error) {
 	if events, ok := x.recent.after(after, limit); ok {
@@ -96,26 +85,6 @@ func (x *Index) Events(ctx context.Context, after uint64, limit int) ([]Event, e
 		return nil, fmt.Errorf("index: events after %d: %w", after, err)
 	}
 	return events, nil
-}
-
-func (x *Index) queryEvents(ctx context.Context, where string, args ...any) ([]Event, error) {
-	var events []Event
-	err := each(ctx, x.reader, `SELECT e.number, e.ordinal, e.at, e.verdict, e.previous, e.cause, e.rule, e.of, e.cluster, e.policy, e.revision, e.note,
-		i.id, i.fingerprint, i.recipe, i.of, i.series, i.distance, i.margin, i.resemblance, i.evidence, o.id
-		FROM events e JOIN items i ON i.ordinal = e.ordinal LEFT JOIN items o ON o.ordinal = e.of WHERE `+where,
-		func(rows *sql.Rows) error {
-			var e eventRow
-			var r itemRow
-			var of sql.NullString
-			err := rows.Scan(append(e.dests(), &r.id, &r.fingerprint, &r.recipe, &r.of, &r.series, &r.distance, &r.margin, &r.resemblance, &r.evidence, &of)...)
-			if err != nil {
-				return err
-			}
-			ev, err := x.event(&e, &r, of.String)
-			events = append(events, ev)
-			return err
-		}, args...)
-	return events, err
 }
 
 // Member is one current member of a cluster.
@@ -170,7 +139,7 @@ func (x *Index) Cluster(ctx context.Context, id uint32) (*Cluster, error) {
 }
 
 // fill reads the members of a cluster and what follows from them.
-func (x *Index) fill(ctx context.Context, c *Cluster) error {
+func (x *catalogue) fill(ctx context.Context, c *Cluster) error {
 	_, lead := x.clusters.Lead(c.ID)
 	from, args := x.membersFrom(c.ID)
 	seen := map[string]bool{}
@@ -240,7 +209,7 @@ func (x *Index) fill(ctx context.Context, c *Cluster) error {
 }
 
 // membersFrom is the part of a query that yields the members of a cluster as m.
-func (x *Index) membersFrom(cluster uint32) (string, []any) {
+func (x *catalogue) membersFrom(cluster uint32) (string, []any) {
 	_, lead := x.clusters.Lead(cluster)
 	ids := x.clusters.Behind(cluster)
 	args := make([]any, len(ids), len(ids)+2)
@@ -250,25 +219,56 @@ func (x *Index) membersFrom(cluster uint32) (string, []any) {
 	return `(SELECT ordinal FROM members WHERE cluster IN (?` + strings.Repeat(`,?`, len(ids)-1) + `) UNION SELECT ? WHERE ? != 0) m`, append(args, lead, lead)
 }
 
-// Credible reports whether a time of publication can be believed: not later
-// than an hour after the arrival (clocks are wrong), not before 1991.
-func Credible(published *time.Time, arrived time.Time) bool {
-	return published != nil && !published.After(arrived.Add(time.Hour)) && published.Year() > 1990
+// ClusterOf is the cluster that a version is in now, 0 for none.
+func (x *Index) ClusterOf(ordinal uint32) uint32 {
+	return x.clusters.Resolve(x.rows.Cluster(ordinal))
 }
 
-// optionalTime is a moment in milliseconds, or nil.
-func optionalTime(n sql.NullInt64) *time.Time {
-	if !n.Valid {
-		return nil
+// VersionClusters are the clusters that versions are in now, each once.
+func (x *Index) VersionClusters(ordinals []uint32) []uint32 {
+	clusters := make([]uint32, 0, len(ordinals))
+	for _, o := range ordinals {
+		clusters = append(clusters, x.ClusterOf(o))
 	}
-	t := time.UnixMilli(n.Int64).UTC()
-	return &t
+	slices.Sort(clusters)
+	return slices.Compact(clusters)
 }
 
-func optionalInt(n sql.NullInt64) *int {
-	if !n.Valid {
-		return nil
+// ClustersOf says which cluster each of some ids is in now. Unknown ids are
+// left out.
+func (x *Index) ClustersOf(ctx context.Context, ids []string) (map[string]uint32, error) {
+	wanted := map[string]bool{}
+	versions := []uint32{}
+	for _, id := range ids {
+		wanted[id] = true
+		versions = x.ids.Get(versions, xxh3.HashString(id))
 	}
-	i := int(n.Int64)
-	return &i
+	list, err := json.Marshal(versions)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]uint32{}
+	err = each(ctx, x.reader, `SELECT ordinal, id FROM items WHERE ordinal IN (SELECT value FROM json_each(?))`, func(r *sql.Rows) error {
+		var ordinal uint32
+		var id string
+		err := r.Scan(&ordinal, &id)
+		if wanted[id] && x.rows.Flags(ordinal)&resident.Superseded == 0 {
+			out[id] = x.clusters.Resolve(x.rows.Cluster(ordinal))
+		}
+		return err
+	}, string(list))
+	if err != nil {
+		return nil, fmt.Errorf("index: clusters of %d ids: %w", len(ids), err)
+	}
+	return out, nil
+}
+
+// Note is the name and reason, or the source's reason, that an event's
+// sentence ends with; empty for most.
+func (x *Index) Note(e *Event) string {
+	rest, ok := strings.CutPrefix(e.Why, Why(e, x.cfg.Language))
+	if !ok {
+		return ""
+	}
+	return strings.TrimPrefix(rest, verdict.NoteSeparator(x.cfg.Language))
 }

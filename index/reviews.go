@@ -46,7 +46,7 @@ func (x *Index) Confirm(ctx context.Context, r Review) error {
 	x.write.Lock()
 	defer x.write.Unlock()
 	err := x.transaction(ctx, func() error {
-		b := &batch{x: x, ctx: ctx}
+		b := &batch{x: x.catalogue, ctx: ctx}
 		v, err := b.find(r.Item)
 		if err == nil && v == nil {
 			err = ErrNotFound

@@ -38,7 +38,7 @@ func (x *Index) Sizes(ctx context.Context) ([]Size, error) {
 	return sizes, nil
 }
 
-func (x *Index) catalogueSizes(ctx context.Context) ([]Size, error) {
+func (x *catalogue) catalogueSizes(ctx context.Context) ([]Size, error) {
 	x.write.Lock()
 	defer x.write.Unlock()
 	if _, err := x.w.conn.ExecContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`); err != nil {

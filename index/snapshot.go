@@ -2,11 +2,6 @@ package index
 
 import (
 	"context"
-	"crypto/rand"
-	"database/sql"
-	"encoding/binary"
-	"encoding/hex"
-	"errors"
 	"fmt"
 	"time"
 
@@ -25,38 +20,13 @@ const (
 	snapshotShare        = 8
 )
 
-// identity is a random number that ties a snapshot to its catalogue.
-func (x *Index) identity(ctx context.Context) (int64, error) {
-	var text string
-	err := x.reader.QueryRowContext(ctx, `SELECT value FROM meta WHERE key = 'identity'`).Scan(&text)
-	if errors.Is(err, sql.ErrNoRows) {
-		var b [8]byte
-		_, _ = rand.Read(b[:]) // does not fail
-		text = hex.EncodeToString(b[:])
-		_, err = x.writer.ExecContext(ctx, `INSERT INTO meta (key, value) VALUES ('identity', ?)`, text)
-	}
-	if err != nil {
-		return 0, fmt.Errorf("identity: %w", err)
-	}
-	b, err := hex.DecodeString(text)
-	if err != nil || len(b) != 8 {
-		return 0, fmt.Errorf("identity %q of the catalogue is damaged", text)
-	}
-	return int64(binary.LittleEndian.Uint64(b) >> 1), nil
-}
-
-// last is the end of the catalogue. Guarded by Index.write.
-func (x *Index) last() resident.Mark {
-	return resident.Mark{Ordinal: int64(x.nextOrdinal) - 1, Event: int64(x.nextEvent) - 1}
-}
-
 // Snapshot writes what is resident beside the catalogue, while everything else
 // goes on: only the pages that have changed since the last time.
-func (x *Index) Snapshot(ctx context.Context) error {
+func (x snapshots) Snapshot(ctx context.Context) error {
 	start := time.Now()
 	m, pages, err := x.snapshot.Write(ctx, resident.Source{
 		Tables:    x.tables(),
-		Catalogue: x.catalogue, Writers: &x.write, Last: x.last,
+		Catalogue: x.identity, Writers: &x.write, Last: x.last,
 	})
 	if err != nil {
 		return fmt.Errorf("index: %w", err)
@@ -68,20 +38,23 @@ func (x *Index) Snapshot(ctx context.Context) error {
 	return nil
 }
 
+// snapshots writes what is resident to a file of its own.
+type snapshots struct{ *catalogue }
+
 // snapshotDue reports whether enough has changed for the next snapshot.
-func (x *Index) snapshotDue(event int64) bool {
+func (x snapshots) snapshotDue(event int64) bool {
 	return event-x.snapshotEvent.Load() >= max(x.cfg.SnapshotEvery, event/snapshotShare)
 }
 
 // snapshotWorth reports whether a snapshot is worth the wait at an orderly end: it
 // saves the next start more than writing it takes.
-func (x *Index) snapshotWorth(event int64) bool {
+func (x snapshots) snapshotWorth(event int64) bool {
 	return event-x.snapshotEvent.Load() >= max(x.cfg.SnapshotEvery/10, event/500)
 }
 
 // snapshotWhenDue starts a snapshot in the background after a batch. Guarded
 // by Index.write.
-func (x *Index) snapshotWhenDue(ctx context.Context) {
+func (x snapshots) snapshotWhenDue(ctx context.Context) {
 	event := int64(x.nextEvent) - 1
 	if !x.snapshotDue(event) || !x.snapshotting.CompareAndSwap(false, true) {
 		return

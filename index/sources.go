@@ -3,7 +3,6 @@ package index
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"time"
 )
@@ -39,15 +38,12 @@ type SourcePolicy struct {
 	Before string `json:"before,omitempty"`
 }
 
-// SourcePolicies returns the policies in force, by source; sources that are
-// not in it are normal.
-func (x *Index) SourcePolicies(ctx context.Context) (map[string]SourcePolicy, error) {
-	return x.sourcePoliciesAt(ctx, -1)
-}
+// sourceTable is the log of the policies of sources, and their file.
+type sourceTable struct{ *catalogue }
 
 // sourcePoliciesAt returns the policies as they were after a change; -1: the
 // last one.
-func (x *Index) sourcePoliciesAt(ctx context.Context, number int64) (map[string]SourcePolicy, error) {
+func (x sourceTable) sourcePoliciesAt(ctx context.Context, number int64) (map[string]SourcePolicy, error) {
 	out := map[string]SourcePolicy{}
 	log, err := x.sourcePolicies(ctx, `WHERE ? < 0 OR number <= ? ORDER BY number`, number, number)
 	for _, p := range log {
@@ -59,12 +55,7 @@ func (x *Index) sourcePoliciesAt(ctx context.Context, number int64) (map[string]
 	return out, err
 }
 
-// SourcePolicyLog returns the last changes of policies, the newest first.
-func (x *Index) SourcePolicyLog(ctx context.Context, limit int) ([]SourcePolicy, error) {
-	return x.sourcePolicies(ctx, `ORDER BY number DESC LIMIT ?`, limit)
-}
-
-func (x *Index) sourcePolicies(ctx context.Context, order string, args ...any) ([]SourcePolicy, error) {
+func (x sourceTable) sourcePolicies(ctx context.Context, order string, args ...any) ([]SourcePolicy, error) {
 	var out []SourcePolicy
 	err := each(ctx, x.reader, `SELECT number, at, by, source, policy, reason, applied,
 		coalesce((SELECT policy FROM source_policies b WHERE b.source = p.source AND b.number < p.number ORDER BY b.number DESC LIMIT 1), 'normal')
@@ -82,28 +73,6 @@ func (x *Index) sourcePolicies(ctx context.Context, order string, args ...any) (
 	return out, nil
 }
 
-// SetSourcePolicy gives a source a policy, for all messages that are applied
-// from now on, and writes it into the sources file. Setting what is in force
-// already changes nothing.
-func (x *Index) SetSourcePolicy(ctx context.Context, p SourcePolicy) error {
-	if p.By == "" {
-		return fmt.Errorf("by: is missing: %w", ErrQuery)
-	}
-	if p.At.IsZero() {
-		p.At = time.Now()
-	}
-	x.write.Lock()
-	defer x.write.Unlock()
-	if err := x.setSourcePolicies(ctx, []SourcePolicy{p}); err != nil {
-		return fmt.Errorf("index: policy of source %q: %w", p.Source, err)
-	}
-	if err := x.writeSources(ctx); err != nil {
-		// The catalogue holds it, and the next start brings the file up to date.
-		x.log.ErrorContext(ctx, "the policy is in force, but the sources file could not be written", "source", p.Source, "policy", p.Policy, "error", err)
-	}
-	return nil
-}
-
 func checkSourcePolicy(source, policy string) error {
 	switch policy {
 	case SourceNormal, SourceLicensed, SourcePreferred, SourceWatched:
@@ -118,7 +87,7 @@ func checkSourcePolicy(source, policy string) error {
 
 // setSourcePolicies appends changes to the catalogue, in one transaction, and
 // puts them in force. Guarded by Index.write.
-func (x *Index) setSourcePolicies(ctx context.Context, changes []SourcePolicy) error {
+func (x sourceTable) setSourcePolicies(ctx context.Context, changes []SourcePolicy) error {
 	applied, _ := x.Applied()
 	next := map[string]string{}
 	for source, policy := range x.sourcePolicyMap() {
@@ -153,51 +122,9 @@ func (x *Index) setSourcePolicies(ctx context.Context, changes []SourcePolicy) e
 
 // sourcePolicyMap is the policies in force, those that are normal left out. It
 // is not to be changed.
-func (x *Index) sourcePolicyMap() map[string]string {
+func (x *catalogue) sourcePolicyMap() map[string]string {
 	if m := x.sourcePolicy.Load(); m != nil {
 		return *m
 	}
 	return nil
-}
-
-// takeOver makes the new version r of a preferred source the lead of its
-// cluster, in the place of what it is a copy of.
-func (b *batch) takeOver(r *itemRow) error {
-	old, err := b.version(uint32(r.of.Int64))
-	if err != nil {
-		return err
-	}
-	source, _, err := b.x.w.standing(b.ctx, old.ordinal)
-	if err != nil {
-		return err
-	}
-	previous := old.state.verdict
-	next := old.state
-	next.rule, next.of = ByPreference, r.ordinal
-	if b.x.sourcePolicyMap()[source] != SourceLicensed {
-		if err := errors.Join(b.join(r.cluster, r.ordinal, r.arrivedAt), b.setLead(r.cluster, r.ordinal)); err != nil {
-			return err
-		}
-		next.verdict = Duplicate
-	} else {
-		// It is never rejected: it goes on as the lead of a cluster that bears the
-		// newcomer's number, which nothing else will ever found.
-		if err := b.join(r.cluster, r.ordinal, r.arrivedAt); err != nil {
-			return err
-		}
-		if err := errors.Join(b.leave(r.cluster, old.ordinal), b.setLead(r.cluster, r.ordinal)); err != nil {
-			return err
-		}
-		at := old.arrivedAt
-		if err := b.setCluster(clusterRow{id: r.ordinal, lead: old.ordinal, size: 1, first: at, last: at}); err != nil {
-			return err
-		}
-		next.verdict, next.rule, next.cluster = Unique, ByLicence, r.ordinal
-	}
-	if err := b.setState(old, old.flags, next); err != nil {
-		return err
-	}
-	_, err = b.emit(eventRow{at: r.arrivedAt, verdict: next.verdict, previous: previous, cause: CausePromotion, rule: next.rule,
-		of: ordinalOrNull(next.of), cluster: next.cluster, revision: next.revision}, &old.itemRow)
-	return err
 }

@@ -41,7 +41,7 @@ const editedBy = SourcesFileName
 
 // openSources puts the catalogue's policies in force, takes over what was
 // edited in the file, and brings the file up to date.
-func (x *Index) openSources(ctx context.Context) error {
+func (x sourceTable) openSources(ctx context.Context) error {
 	now, err := x.sourcePoliciesAt(ctx, -1)
 	if err != nil {
 		return err
@@ -138,7 +138,7 @@ func parseSources(text string) (listed map[string]string, change int64, err erro
 
 // writeSources writes the file anew from what is in force; a reader sees the
 // whole of one or of the other.
-func (x *Index) writeSources(ctx context.Context) error {
+func (x sourceTable) writeSources(ctx context.Context) error {
 	var change int64
 	if err := x.reader.QueryRowContext(ctx, `SELECT coalesce(max(number), 0) FROM source_policies`).Scan(&change); err != nil {
 		return err

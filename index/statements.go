@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+
+	"jianguo/index/match"
 )
 
 // statements are the writer's prepared statements on its one connection.
@@ -157,3 +159,42 @@ func (e *eventRow) values() []any {
 }
 
 func ordinalOrNull(o uint32) sql.NullInt64 { return sql.NullInt64{Int64: int64(o), Valid: o != 0} }
+
+// readers is what judging reads of the catalogue: on the writer's connection,
+// which sees the batch that is being applied, or beside it.
+type readers struct {
+	*match.Reader
+	standingOf, idByOrdinal *sql.Stmt
+}
+
+func newReaders(ctx context.Context, db match.Preparer, compared string) (r readers, err error) {
+	if r.Reader, err = match.NewReader(ctx, db, compared); err != nil {
+		return r, err
+	}
+	if r.standingOf, err = db.PrepareContext(ctx, `SELECT coalesce(s.name, ''), coalesce(c.rule, i.rule) FROM items i LEFT JOIN sources s ON s.number = i.source
+		LEFT JOIN current c ON c.ordinal = i.ordinal WHERE i.ordinal = ?`); err != nil {
+		return r, err
+	}
+	r.idByOrdinal, err = db.PrepareContext(ctx, `SELECT id FROM items WHERE ordinal = ?`)
+	return r, err
+}
+
+func (r *readers) close() (err error) {
+	for _, stmt := range []*sql.Stmt{r.standingOf, r.idByOrdinal} {
+		if stmt != nil {
+			err = errors.Join(err, stmt.Close())
+		}
+	}
+	if r.Reader != nil {
+		err = errors.Join(err, r.Reader.Close())
+	}
+	return err
+}
+
+// standing is the source of a version and the rule that it stands by now.
+func (r *readers) standing(ctx context.Context, ordinal uint32) (source string, rule Rule, err error) {
+	if err = r.standingOf.QueryRowContext(ctx, ordinal).Scan(&source, &rule); err != nil {
+		err = fmt.Errorf("source of ordinal %d: %w", ordinal, err)
+	}
+	return source, rule, err
+}

@@ -2,7 +2,6 @@ package index
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"time"
 
@@ -19,9 +18,6 @@ import (
 // Look-ups that are bounded (a family's nearest, a hot key's newest) count the
 // dead as long as they are posted: there a sweep makes room for the living.
 
-// sweepSlack is how far clocks may go back between two messages of the stream.
-const sweepSlack = 24 * 3600
-
 // sweepGroup is how many exemplars are removed under the writers' lock at once,
 // sweepPause what writers get between two groups: 25,000 a second at most.
 const (
@@ -29,16 +25,12 @@ const (
 	sweepPause = 10 * time.Millisecond
 )
 
-// horizon is the latest time that is over for every message to come. Guarded by
-// Index.write.
-func (x *Index) horizon() uint32 {
-	at := x.rows.Arrived(x.nextOrdinal - 1)
-	return at - min(at, sweepSlack)
-}
+// sweeper removes the postings of exemplars whose time is over.
+type sweeper struct{ *catalogue }
 
 // Sweep removes the postings of exemplars whose time is over, and returns how
 // many those were. Everything else goes on meanwhile.
-func (x *Index) Sweep(ctx context.Context) (int, error) {
+func (x sweeper) Sweep(ctx context.Context) (int, error) {
 	x.write.Lock()
 	at, end := x.horizon(), x.nextOrdinal
 	x.write.Unlock()
@@ -67,22 +59,9 @@ func (x *Index) Sweep(ctx context.Context) (int, error) {
 	return swept, nil
 }
 
-func (x *Index) readPosting(ctx context.Context, ordinal uint32) (p resident.Posting, err error) {
-	var fingerprint int64
-	var encoded []byte
-	err = x.reader.QueryRowContext(ctx, `SELECT fingerprint, sketch FROM `+x.overlay.compared()+` WHERE ordinal = ?`, ordinal).Scan(&fingerprint, &encoded)
-	if err != nil {
-		return p, fmt.Errorf("ordinal %d: %w", ordinal, err)
-	}
-	if p, err = resident.DecodePosting(fingerprint, encoded); err != nil {
-		return p, fmt.Errorf("sketch of ordinal %d: %w", ordinal, err)
-	}
-	return p, nil
-}
-
 // sweep removes a group. Between the pages and the columns of a snapshot
 // nothing is swept, so that what the columns call posted is in the pages.
-func (x *Index) sweep(ctx context.Context, group []uint32, at uint32) (int, error) {
+func (x sweeper) sweep(ctx context.Context, group []uint32, at uint32) (int, error) {
 	postings := make([]resident.Posting, len(group))
 	for i, ordinal := range group {
 		var err error
@@ -114,62 +93,9 @@ func (x *Index) sweep(ctx context.Context, group []uint32, at uint32) (int, erro
 	}
 }
 
-// revive posts an exemplar again that was swept: its item or cluster changes.
-func (b *batch) revive(ordinal uint32) error {
-	x := b.x
-	f := x.rows.Flags(ordinal)
-	if f&resident.Swept == 0 {
-		return nil
-	}
-	v, err := b.version(ordinal)
-	if err != nil {
-		return err
-	}
-	p, err := resident.DecodePosting(v.form.fingerprint, v.form.sketch)
-	if err != nil {
-		return fmt.Errorf("sketch of ordinal %d: %w", ordinal, err)
-	}
-	b.post(ordinal, p)
-	x.rows.SetFlags(ordinal, f&^resident.Swept)
-	b.undo = append(b.undo, func() { x.rows.SetFlags(ordinal, f) })
-	return nil
-}
-
-// settle makes postings and columns agree after a start: a snapshot's columns
-// may still call swept what was posted again while it was written.
-func (x *Index) settle(ctx context.Context, after int64) error {
-	at := x.horizon()
-	changed := map[uint32]bool{}
-	err := each(ctx, x.reader, `SELECT ordinal, cluster FROM events WHERE number > ?`, func(r *sql.Rows) error {
-		var ordinal, cluster uint32
-		err := r.Scan(&ordinal, &cluster)
-		changed[ordinal], changed[cluster] = true, true
-		return err
-	}, after)
-	if err != nil {
-		return err
-	}
-	for ordinal := range x.nextOrdinal {
-		f := x.rows.Flags(ordinal)
-		if f&resident.Swept == 0 || x.rows.Over(&x.policy, &x.clusters, ordinal, at) && !changed[ordinal] {
-			continue
-		}
-		x.rows.SetFlags(ordinal, f&^resident.Swept)
-		if f&resident.Exemplar == 0 {
-			continue
-		}
-		p, err := x.readPosting(ctx, ordinal)
-		if err != nil {
-			return err
-		}
-		p.SetIn(x.bands, ordinal)
-	}
-	return nil
-}
-
 // sweepWhenDue starts a sweep in the background after a batch, once a 64th of
 // the window has gone by in the stream's time. Guarded by Index.write.
-func (x *Index) sweepWhenDue(ctx context.Context) {
+func (x sweeper) sweepWhenDue(ctx context.Context) {
 	every := x.cfg.SweepEvery
 	if every == 0 {
 		every = x.policy.Window / 64

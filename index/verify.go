@@ -73,7 +73,7 @@ var rules = []struct{ what, query string }{
 func (x *Index) Verify(ctx context.Context) (*Report, error) {
 	x.write.Lock() // no batch half way
 	defer x.write.Unlock()
-	r := &Report{}
+	r, v := &Report{}, verifier{x.catalogue}
 	err := each(ctx, x.reader, `PRAGMA quick_check(20)`, func(rows *sql.Rows) error {
 		var text string
 		err := rows.Scan(&text)
@@ -90,29 +90,32 @@ func (x *Index) Verify(ctx context.Context) (*Report, error) {
 	if err != nil {
 		return nil, fmt.Errorf("index: verify: %w", err)
 	}
-	if r.Recipes, err = x.recipes(ctx); err != nil {
+	if r.Recipes, err = v.recipes(ctx); err != nil {
 		return nil, fmt.Errorf("index: verify: %w", err)
 	}
-	if r.Reindexed, err = x.reindexed(ctx); err == nil {
-		err = x.verifyOverlay(ctx, r)
+	if r.Reindexed, err = v.reindexed(ctx); err == nil {
+		err = v.verifyOverlay(ctx, r)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("index: verify: %w", err)
 	}
 	for i, rule := range rules {
 		x.cfg.Progress("rules", int64(i), int64(len(rules)))
-		if err := x.verifyRule(ctx, r, rule.what, rule.query); err != nil {
+		if err := v.verifyRule(ctx, r, rule.what, rule.query); err != nil {
 			return nil, err
 		}
 	}
-	if err := x.verifyTexts(ctx, r); err != nil {
+	if err := v.verifyTexts(ctx, r); err != nil {
 		return nil, err
 	}
-	return r, x.verifyResident(ctx, r)
+	return r, v.verifyResident(ctx, r)
 }
 
+// verifier is one run of Verify.
+type verifier struct{ *catalogue }
+
 // verifyTexts unpacks every kept text: each carries a checksum.
-func (x *Index) verifyTexts(ctx context.Context, r *Report) error {
+func (x verifier) verifyTexts(ctx context.Context, r *Report) error {
 	err := each(ctx, x.reader, `SELECT ordinal, body FROM texts`, func(rows *sql.Rows) error {
 		var ordinal int64
 		var packed sql.RawBytes
@@ -130,7 +133,7 @@ func (x *Index) verifyTexts(ctx context.Context, r *Report) error {
 	return nil
 }
 
-func (x *Index) verifyRule(ctx context.Context, r *Report, what, query string) error {
+func (x verifier) verifyRule(ctx context.Context, r *Report, what, query string) error {
 	err := each(ctx, x.reader, query+` LIMIT 5`, func(rows *sql.Rows) error {
 		var culprit int64
 		err := rows.Scan(&culprit)
@@ -144,12 +147,12 @@ func (x *Index) verifyRule(ctx context.Context, r *Report, what, query string) e
 }
 
 // posted reports whether a fingerprint is in the bands.
-func (x *Index) posted(fp simhash.Fingerprint, ordinal uint32) bool {
+func (x verifier) posted(fp simhash.Fingerprint, ordinal uint32) bool {
 	return slices.Contains(x.bands.Hamming(nil, fp, 0), bands.Hit{Fingerprint: fp, Ordinal: ordinal})
 }
 
 // verifyResident holds every row against what is resident of it, look-ups and postings.
-func (x *Index) verifyResident(ctx context.Context, r *Report) error {
+func (x verifier) verifyResident(ctx context.Context, r *Report) error {
 	var hits []bands.Hit
 	var ordinals []uint32
 	var postings int64
@@ -195,6 +198,86 @@ func (x *Index) verifyResident(ctx context.Context, r *Report) error {
 	}
 	if n := int64(x.bands.Len()); n != postings {
 		r.problem("%d fingerprints in the bands for %d exemplars that have one", n, postings)
+	}
+	return nil
+}
+
+// reindexed are the reindexes that the catalogue knows: the one in force, the
+// one under way, or none.
+func (x verifier) reindexed(ctx context.Context) ([]Reindexed, error) {
+	var found []Reindexed
+	for _, key := range []string{overlayKey, reindexKey} {
+		o, err := overlayAt(ctx, x.reader, key)
+		if err != nil {
+			return nil, err
+		}
+		if o.Recipe != 0 {
+			found = append(found, Reindexed{Recipe: x.stampHash(o.Recipe), Through: o.Through, Changed: o.Changed,
+				WithoutText: o.WithoutText, Failed: o.Failed, Unfinished: key == reindexKey})
+		}
+	}
+	return found, nil
+}
+
+// recipes are those that versions are compared by, nil where there is only one.
+// Versions whose text was not kept are told of by Reindexed.
+func (x verifier) recipes(ctx context.Context) ([]string, error) {
+	var hashes []string
+	err := each(ctx, x.reader, `SELECT hash FROM stamps WHERE kind = 'recipe' AND (number = ?1 OR number IN (SELECT DISTINCT recipe FROM items WHERE ordinal > ?2)) ORDER BY number`, func(rows *sql.Rows) error {
+		var hash string
+		err := rows.Scan(&hash)
+		hashes = append(hashes, hash)
+		return err
+	}, x.overlay.Recipe, x.overlay.Through)
+	if len(hashes) < 2 {
+		return nil, err
+	}
+	return hashes, err
+}
+
+// verifyOverlay proves that the rows which meta tells of are there and whole.
+func (x verifier) verifyOverlay(ctx context.Context, r *Report) error {
+	for _, key := range []string{overlayKey, reindexKey} {
+		o, err := overlayAt(ctx, x.reader, key)
+		if err != nil || o.Recipe == 0 {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		if x.stampHash(o.Recipe) == "" {
+			r.problem("%s: recipe %d is unknown", key, o.Recipe)
+		}
+		if o.Through >= x.nextOrdinal {
+			r.problem("%s: it goes through item %d, and there are %d", key, o.Through, x.nextOrdinal-1)
+		}
+		rows := int64(0)
+		err = each(ctx, x.reader, `SELECT o.place & 0xffffffff, o.exact, o.sketch, i.ordinal IS NULL FROM overlay o
+			LEFT JOIN items i ON i.ordinal = o.place & 0xffffffff WHERE o.place > ? AND o.place <= ?`, func(rs *sql.Rows) error {
+			var ordinal uint32
+			var exact, encoded sql.RawBytes
+			var stray bool
+			if err := rs.Scan(&ordinal, &exact, &encoded, &stray); err != nil {
+				return err
+			}
+			rows++
+			if stray {
+				r.problem("%d: form of no item", ordinal)
+			}
+			if exact != nil && len(exact) != 16 {
+				r.problem("%d: exact hash of %d bytes in its form", ordinal, len(exact))
+			}
+			if _, err := resident.DecodePosting(0, encoded); err != nil {
+				r.problem("%d: sketch of its form: %v", ordinal, err)
+			}
+			return nil
+		}, o.place(0), o.place(o.Through))
+		if err != nil {
+			return err
+		}
+		if rows != o.Changed {
+			r.problem("%s: %d forms of recipe %s, and %d were made", key, rows, x.stampHash(o.Recipe), o.Changed)
+		}
 	}
 	return nil
 }

@@ -1,0 +1,52 @@
+package index
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Add applies mutations in order, as one durable transaction, and returns what
+// became of each. Mutations that were applied before change nothing. On an
+// error nothing was applied, in the files or in memory, and the same call may
+// be made again.
+func (x *Index) Add(ctx context.Context, mutations []Mutation) ([]Outcome, error) {
+	x.write.Lock()
+	defer x.write.Unlock()
+	outcomes := make([]Outcome, len(mutations))
+	x.state.RLock()
+	applied := x.applied
+	x.state.RUnlock()
+	err := x.apply(ctx, max(applied, lastSeq(mutations)), func(b *batch) error {
+		for i := range mutations {
+			m := &mutations[i]
+			var err error
+			switch {
+			case m.Article != nil && m.Seq > applied:
+				outcomes[i], err = b.publish(m)
+			case m.Withdraw != nil && m.Seq > applied:
+				outcomes[i], err = b.withdraw(m)
+			default:
+				outcomes[i], err = b.again(m)
+			}
+			if err != nil {
+				return fmt.Errorf("index: item %q (sequence %d): %w", m.ID(), m.Seq, err)
+			}
+		}
+		return x.cfg.Fail("batch")
+	})
+	if err != nil {
+		return nil, err
+	}
+	x.metrics.observe(outcomes)
+	x.rate.add(time.Now(), len(mutations))
+	return outcomes, nil
+}
+
+func lastSeq(mutations []Mutation) uint64 {
+	var last uint64
+	for i := range mutations {
+		last = max(last, mutations[i].Seq)
+	}
+	return last
+}

@@ -1,0 +1,217 @@
+package index
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"jianguo/index/bands"
+	"jianguo/index/lookup"
+	"jianguo/index/match"
+	"jianguo/index/resident"
+	"jianguo/index/sqlite"
+	"jianguo/sketch"
+)
+
+// FileName is the catalogue's file inside the data directory.
+const FileName = "index.db"
+
+// Durability says what a returned Add means.
+type Durability string
+
+// The durabilities.
+const (
+	// DurabilitySynced: the batch has been fsynced.
+	DurabilitySynced Durability = "synced"
+	// DurabilityRelaxed: the operating system has it; a power failure may take
+	// the last batches, a killed process does not.
+	DurabilityRelaxed Durability = "relaxed"
+)
+
+// ErrClosed says that the Index has been closed.
+var ErrClosed = errors.New("index is closed")
+
+// Config configures an Index. Dir is required.
+type Config struct {
+	Dir    string  // the data directory; created if missing
+	Policy *Policy // nil: DefaultPolicy
+	// Recipe returns the hash of what makes the fingerprints (segment's
+	// Recipe). It is asked after loading, so that both can load at once; nil:
+	// the empty recipe.
+	Recipe func() (string, error)
+	// Normal makes the normal form of a kept text, for judging on texts; nil:
+	// on sketches only. It is called from several goroutines, after Recipe.
+	Normal     func(title, body string) sketch.Input
+	Language   string     // of Event.Why; empty: Chinese
+	Durability Durability // empty: synced
+	// SnapshotEvery is the least number of events between two snapshots in the
+	// background. 0: 200,000.
+	SnapshotEvery int64
+	// SweepEvery is how much time of the stream passes between two sweeps of
+	// exemplars whose time is over. 0: a 64th of the window; below: never.
+	SweepEvery time.Duration
+	Logger     *slog.Logger
+	// Progress is told how far a long start-up has come; nil: nobody asks.
+	Progress func(stage string, done, total int64)
+	// Fail, where set, is called at named points of a batch; an error it
+	// returns fails the batch there. For tests.
+	Fail func(point string) error
+}
+
+// catalogue is what the writer and the readers of an Index share.
+type catalogue struct {
+	cfg    Config
+	policy Policy
+	recipe string
+	log    *slog.Logger
+
+	writer *sql.DB // one connection
+	reader *sql.DB // many, read-only, mapped
+	judges *sql.DB // many, read-only
+	side   readers // on judges
+
+	decided chan struct{} // sent to by Decide; never closed
+
+	// write serialises the writers. It guards closed, w, next*, sources and trusting.
+	write       sync.Mutex
+	closed      bool
+	w           *statements
+	nextOrdinal uint32
+	nextEvent   uint64
+	nextStamp   map[string]int64 // kind+hash -> stamps.number
+	stampHashes map[int64]string // the inverse; not changed after Open
+	sources     map[string]int64
+	recipeStamp int64
+	policyStamp int64
+	trusting    bool // only equal forms are copies: see Probe.Insert
+
+	// state guards what follows; writers change it under both locks.
+	state   sync.RWMutex
+	applied uint64
+	events  uint64
+	stream  stream
+
+	overlay  overlay // what versions are compared by; not changed after Open
+	rows     *resident.Rows
+	bands    *bands.Bands
+	ids      *lookup.Map // xxh3(id) -> ordinals of its versions
+	exacts   *lookup.Map // first half of Exact -> ordinals
+	clusters resident.Clusters
+
+	sourcePolicy atomic.Pointer[map[string]string] // written under write
+
+	matcher *match.Matcher
+	recent  recent
+
+	identity      int64 // what a snapshot must be of
+	snapshot      *resident.Snapshot
+	snapshotting  atomic.Bool // one is under way in the background
+	sweeping      atomic.Bool // likewise
+	sweptAt       uint32      // arrival after which the last sweep began; guarded by write
+	ending        context.Context
+	end           context.CancelFunc // of ending: Close has begun
+	snapshotEvent atomic.Int64       // number of the last event in the last snapshot
+	background    sync.WaitGroup
+	outlined      chan struct{} // closed once the outlines of what was there at the start are
+
+	committed func(ctx context.Context) // called under write after each commit
+
+	metrics *metrics
+	rate    rate // of messages applied
+}
+
+// stream identifies the ITEMS stream that applied sequences come from.
+type stream struct {
+	Identity string
+	Base     uint64 // applied sequence = Base + stream sequence
+}
+
+// Applied returns the applied sequence of the last message and the number of
+// the last event.
+func (x *catalogue) Applied() (seq, event uint64) {
+	x.state.RLock()
+	defer x.state.RUnlock()
+	return x.applied, x.events
+}
+
+// stamp gives the recipe and the policy in force their numbers.
+func (x *catalogue) stamp(ctx context.Context) error {
+	return x.transaction(ctx, func() (err error) {
+		if x.recipeStamp, err = x.stampNumber(ctx, "recipe", x.recipe, ""); err != nil {
+			return err
+		}
+		x.policyStamp, err = x.stampNumber(ctx, "policy", x.policy.Hash(), x.policy.Detail())
+		return err
+	})
+}
+
+func (x *catalogue) stampNumber(ctx context.Context, kind, hash, detail string) (int64, error) {
+	if n, ok := x.nextStamp[kind+hash]; ok {
+		return n, nil
+	}
+	n := int64(len(x.nextStamp) + 1)
+	if _, err := x.w.conn.ExecContext(ctx, `INSERT INTO stamps (number, kind, hash, detail) VALUES (?, ?, ?, ?)`, n, kind, hash, detail); err != nil {
+		return 0, fmt.Errorf("stamp %s %s: %w", kind, hash, err)
+	}
+	x.nextStamp[kind+hash], x.stampHashes[n] = n, hash
+	return n, nil
+}
+
+func (x *catalogue) stampHash(number int64) string { return x.stampHashes[number] }
+
+// tables are what is resident of versions.
+func (x *catalogue) tables() resident.Tables {
+	return resident.Tables{Bands: x.bands, IDs: x.ids, Exacts: x.exacts, Rows: x.rows}
+}
+
+// setTables replaces what is resident of versions.
+func (x *catalogue) setTables(t resident.Tables) {
+	x.bands, x.ids, x.exacts, x.rows = t.Bands, t.IDs, t.Exacts, t.Rows
+	x.matcher = match.New(match.Config{Policy: x.policy, Tables: t, Clusters: &x.clusters, Normal: x.cfg.Normal})
+}
+
+// last is the end of the catalogue. Guarded by Index.write.
+func (x *catalogue) last() resident.Mark {
+	return resident.Mark{Ordinal: int64(x.nextOrdinal) - 1, Event: int64(x.nextEvent) - 1}
+}
+
+// sweepSlack is how far clocks may go back between two messages of the stream, in
+// seconds.
+const sweepSlack = 24 * 3600
+
+// horizon is the latest time that is over for every message to come. Guarded by
+// Index.write.
+func (x *catalogue) horizon() uint32 {
+	at := x.rows.Arrived(x.nextOrdinal - 1)
+	return at - min(at, sweepSlack)
+}
+
+func (x *catalogue) readPosting(ctx context.Context, ordinal uint32) (p resident.Posting, err error) {
+	var fingerprint int64
+	var encoded []byte
+	err = x.reader.QueryRowContext(ctx, `SELECT fingerprint, sketch FROM `+x.overlay.compared()+` WHERE ordinal = ?`, ordinal).Scan(&fingerprint, &encoded)
+	if err != nil {
+		return p, fmt.Errorf("ordinal %d: %w", ordinal, err)
+	}
+	if p, err = resident.DecodePosting(fingerprint, encoded); err != nil {
+		return p, fmt.Errorf("sketch of ordinal %d: %w", ordinal, err)
+	}
+	return p, nil
+}
+
+// each calls f for every row of a query.
+var each = sqlite.Each
+
+func millis(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
+
+func seconds(t time.Time) uint32 { return uint32(max(t.Unix(), 0)) }

@@ -1,0 +1,52 @@
+package index
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"jianguo/index/match"
+)
+
+// Preview does ahead of time what judging an article that arrived at a time will
+// need. It changes no verdict, and may run beside the writer and itself. The
+// article must then be passed to Add as it is, and to no other Index.
+func (x *Index) Preview(ctx context.Context, a *Article, at time.Time) error {
+	a.Preview = nil
+	err := ctx.Err()
+	if err == nil {
+		var v *match.Preview
+		// database/sql starts a goroutine a query to watch a context that can end;
+		// the few rows are read before a caller could cancel.
+		if v, err = x.matcher.Preview(context.WithoutCancel(ctx), x.side.Reader, match.Query{Article: a, At: seconds(at)}); v != nil {
+			a.Preview = v
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("index: preview of %q: %w", a.ID, err)
+	}
+	return nil
+}
+
+// Check returns the verdict that an article would get if it arrived at a time,
+// in seconds since 1970. It changes nothing, and runs beside the writer.
+func (x *Index) Check(ctx context.Context, a *Article, at uint32) (Event, error) {
+	if err := ctx.Err(); err != nil {
+		return Event{}, fmt.Errorf("index: check: %w", err)
+	}
+	ctx = context.WithoutCancel(ctx) // see Preview
+	j, err := x.judge(ctx, &x.side, match.Query{Article: a, At: at})
+	if err != nil {
+		return Event{}, fmt.Errorf("index: check: %w", err)
+	}
+	e := Event{ID: a.ID, Revision: a.Revision, Verdict: j.Verdict, Cause: CauseIngest, Rule: j.Rule, Cluster: j.Cluster, Series: j.Series,
+		Facts: j.Facts, Fingerprint: a.Print.Fingerprint.String(), Recipe: x.recipe, Policy: x.stampHash(x.policyStamp)}
+	if j.Of != 0 {
+		if err := x.side.idByOrdinal.QueryRowContext(ctx, j.Of).Scan(&e.Of); err != nil {
+			return Event{}, fmt.Errorf("index: check: ordinal %d: %w", j.Of, err)
+		}
+		e.Measure(j.Distance, j.S, j.Resemblance)
+	}
+	e.Why = Why(&e, x.cfg.Language)
+	return e, nil
+}

@@ -1,0 +1,350 @@
+package index
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"jianguo/index/resident"
+	"jianguo/index/sqlite"
+)
+
+// The kinds of decision.
+const (
+	Release  = "release" // it is no copy: a duplicate or suspect becomes unique
+	Reject   = "reject"  // it is a copy: an accepted item becomes a duplicate
+	Block    = "block"   // take a lead down; later copies are rejected
+	Merge    = "merge"   // two clusters are one story
+	MakeLead = "lead"    // choose which member is the original
+	Undo     = "undo"    // take an earlier decision back
+)
+
+// DecisionRequest is what an editor wants. Which fields matter depends on Kind.
+type DecisionRequest struct {
+	Kind string `json:"kind"`
+	// Item is the id it is about: for Release, Reject and MakeLead; for Block,
+	// instead of Cluster.
+	Item string `json:"item,omitempty"`
+	// Items, instead of Item, are several that one Release or Reject is about:
+	// all of them, or, if one of them does not fit, none.
+	Items []DecisionItem `json:"items,omitempty"`
+	// Cluster is what Merge merges, and Block blocks.
+	Cluster uint32 `json:"cluster,omitempty"`
+	// Into is the cluster that a Merge or Reject goes into; for Reject, 0
+	// means the one the item was suspected of.
+	Into uint32 `json:"into,omitempty"`
+	// In, where given, is the cluster that Item must be in, or that the
+	// decision to undo must have been about; else it is a conflict. Each of Items
+	// may also be of the family (FamilyOf) of that cluster's founder.
+	In uint32 `json:"in,omitempty"`
+	// Undo is the number of the decision to take back.
+	Undo uint64 `json:"undo,omitempty"`
+	// Expect, where given, is what whoever decides saw: the verdict of Item, or
+	// of the lead of Cluster. Another one by now is a conflict.
+	Expect Verdict `json:"expect,omitempty"`
+	// Seen, where given, is the number of the last event of it that they saw: a
+	// later one is a conflict, even where the verdict is the same again.
+	Seen   uint64    `json:"seen,omitempty"`
+	By     string    `json:"by"` // who decides; required
+	Reason string    `json:"reason,omitempty"`
+	At     time.Time `json:"at,omitzero"` // zero: now
+}
+
+// DecisionItem is one of several items that are decided about together.
+type DecisionItem struct {
+	Item string `json:"item"`
+	Seen uint64 `json:"seen,omitempty"` // as DecisionRequest.Seen
+}
+
+// Decision is one entry of the log of decisions.
+type Decision struct {
+	Number  uint64    `json:"decision"`
+	At      time.Time `json:"at"`
+	By      string    `json:"by"`
+	Kind    string    `json:"kind"`
+	Cluster uint32    `json:"cluster"`
+	Item    string    `json:"item,omitempty"`  // the first one of several
+	Count   int       `json:"count,omitempty"` // how many items it is about, where that is several
+	Other   uint64    `json:"other,omitempty"` // the cluster merged into, or the decision undone
+	Reason  string    `json:"reason,omitempty"`
+	Undone  bool      `json:"undone,omitempty"`
+	Events  []Event   `json:"events,omitempty"` // only from Decide
+}
+
+func (x *catalogue) decisions(ctx context.Context, db sqlite.Querier, where string, args ...any) ([]Decision, error) {
+	var list []Decision
+	err := each(ctx, db, `SELECT d.number, d.at, d.by, d.kind, d.cluster, coalesce(i.id, ''), coalesce(d.other, 0), d.reason,
+		(SELECT count(*) FROM decision_items m WHERE m.decision = d.number),
+		EXISTS (SELECT 1 FROM decisions u WHERE u.kind = 'undo' AND u.other = d.number)
+		FROM decisions d LEFT JOIN items i ON i.ordinal = d.item WHERE `+where, func(r *sql.Rows) error {
+		var e Decision
+		var at int64
+		err := r.Scan(&e.Number, &at, &e.By, &e.Kind, &e.Cluster, &e.Item, &e.Other, &e.Reason, &e.Count, &e.Undone)
+		e.At = time.UnixMilli(at).UTC()
+		list = append(list, e)
+		return err
+	}, args...)
+	return list, err
+}
+
+// ConflictError says that a decision does not fit the present state, most
+// often because somebody decided before; Decision then is theirs.
+type ConflictError struct {
+	Problem  string
+	Decision *Decision
+}
+
+func (e *ConflictError) Error() string {
+	if e.Decision == nil {
+		return e.Problem
+	}
+	return fmt.Sprintf("%s: %s decided %q at %s", e.Problem, e.Decision.By, e.Decision.Kind, e.Decision.At.Format(time.RFC3339))
+}
+
+// cell is the state of an item or a cluster as a decision found or left it.
+type cell struct {
+	Verdict Verdict        `json:"verdict,omitempty"`
+	Rule    Rule           `json:"rule,omitempty"`
+	Of      uint32         `json:"of,omitempty"`
+	Flags   resident.Flags `json:"flags,omitempty"`
+	Cluster uint32         `json:"cluster,omitempty"`
+	Lead    uint32         `json:"lead,omitempty"`
+	Merged  uint32         `json:"merged,omitempty"`
+}
+
+// effect is one change a decision made: to the item of that ordinal, or to the
+// cluster of that id.
+type effect struct {
+	Item      uint32 `json:"item,omitempty"`
+	ClusterID uint32 `json:"cluster_id,omitempty"`
+	// Leadless says that the cluster the item left had no lead then either: its
+	// lead had been withdrawn, which left its copies what they were, and came back
+	// as a copy of something else.
+	Leadless bool `json:"leadless,omitempty"`
+	Before   cell `json:"before"`
+	After    cell `json:"after"`
+}
+
+// decision is one decision being applied.
+type decision struct {
+	*batch
+	req     DecisionRequest
+	note    string
+	effects []effect
+	changes []changeOf // what there are events to be of
+	events  []Event
+	cluster uint32
+	item    uint32
+	other   uint64
+	items   []uint32 // where it is about several
+}
+
+// changeOf is a change of an item's state, and the item.
+type changeOf struct {
+	event eventRow
+	item  *itemRow
+}
+
+// current finds the version a request is about.
+func (d *decision) current() (*version, error) {
+	if d.req.Item == "" {
+		return nil, fmt.Errorf("item: is missing: %s is about one: %w", d.req.Kind, ErrQuery)
+	}
+	v, err := d.find(d.req.Item)
+	if err == nil && v == nil {
+		err = fmt.Errorf("item %q: %w", d.req.Item, ErrNotFound)
+	}
+	if err != nil {
+		return nil, err
+	}
+	d.item = v.ordinal
+	d.cluster = d.x.clusters.Resolve(v.state.cluster)
+	if in := d.x.clusters.Resolve(d.req.In); in != 0 && in != d.cluster && (len(d.req.Items) == 0 || in != d.familyCluster(v)) {
+		return nil, d.conflict(fmt.Sprintf("item %q is in cluster %d, not in %d", v.id, d.cluster, d.req.In))
+	}
+	return v, d.expected(v)
+}
+
+// familyCluster is the cluster of the first of an item's family; its own for
+// an item without one.
+func (d *decision) familyCluster(v *version) uint32 {
+	var ofSeries uint32
+	if v.state.of != 0 {
+		if of, err := d.version(v.state.of); err == nil {
+			ofSeries = uint32(of.series.Int64)
+		}
+	}
+	first := FamilyOf(uint32(v.series.Int64), v.state.of, ofSeries)
+	if first == 0 {
+		first = v.ordinal
+	}
+	return d.x.clusters.Resolve(d.x.rows.Cluster(first))
+}
+
+// FamilyOf is what suspects are gathered by: the series of an item, or that of
+// what it was judged against, or that item itself; 0 for none. It is given by
+// ordinals, as Brief has them; ofSeries is the series of what it was judged
+// against.
+func FamilyOf(series, of, ofSeries uint32) uint32 {
+	switch {
+	case series != 0:
+		return series
+	case ofSeries != 0:
+		return ofSeries
+	}
+	return of
+}
+
+// expected is a conflict where an item is no longer what was seen of it; with
+// nobody, where its source or another item changed it.
+func (d *decision) expected(v *version) error {
+	if d.req.Expect == 0 && d.req.Seen == 0 {
+		return nil
+	}
+	var e eventRow
+	if err := d.x.w.lastEvent.QueryRowContext(d.ctx, v.ordinal).Scan(e.dests()...); err != nil {
+		return fmt.Errorf("last event of ordinal %d: %w", v.ordinal, err)
+	}
+	var problem string
+	switch {
+	case d.req.Expect != 0 && d.req.Expect != v.state.verdict:
+		problem = fmt.Sprintf("item %q is %s by now, not %s", v.id, v.state.verdict, d.req.Expect)
+	case d.req.Seen != 0 && d.req.Seen != e.number:
+		problem = fmt.Sprintf("item %q has changed since: it is %s by event %d", v.id, v.state.verdict, e.number)
+	default:
+		return nil
+	}
+	d.item = v.ordinal
+	if e.cause != CauseEditor {
+		return &ConflictError{Problem: problem}
+	}
+	return d.conflict(problem)
+}
+
+// conflict says that the state does not fit, and who made it so.
+func (d *decision) conflict(problem string) error {
+	e := &ConflictError{Problem: problem}
+	last, err := d.x.decisions(d.ctx, d.x.w.conn, `d.item = ?1 OR d.number IN (SELECT decision FROM decision_items WHERE item = ?1) OR d.cluster = ?2 AND (d.item IS NULL
+		OR EXISTS (SELECT 1 FROM json_each(d.effects) WHERE json_extract(value, '$.item') = ?1)) ORDER BY d.number DESC LIMIT 1`, d.item, d.cluster)
+	if err != nil {
+		return err
+	}
+	if len(last) > 0 {
+		e.Decision = &last[0]
+	}
+	return e
+}
+
+func cellOf(v *version) cell {
+	return cell{Verdict: v.state.verdict, Rule: v.state.rule, Of: v.state.of, Flags: v.flags, Cluster: v.state.cluster}
+}
+
+// change gives an item another state, with its event and membership.
+func (d *decision) change(v *version, after cell) error {
+	before := cellOf(v)
+	if before == after {
+		return nil
+	}
+	was := v.state
+	next := was
+	next.verdict, next.rule, next.of, next.cluster = after.Verdict, after.Rule, after.Of, after.Cluster
+	if err := d.setState(v, after.Flags, next); err != nil {
+		return err
+	}
+	gone := after.Verdict == Withdrawn && after.Flags&resident.Blocked == 0
+	if was.cluster != after.Cluster || gone {
+		if err := d.leave(was.cluster, v.ordinal); err != nil {
+			return err
+		}
+	}
+	if after.Verdict == Duplicate && (was.cluster != after.Cluster || before.Verdict != Duplicate) {
+		if err := d.enter(after.Cluster, v.ordinal); err != nil {
+			return err
+		}
+	}
+	left := effect{Item: v.ordinal, Before: before, After: cellOf(v)}
+	if before.Cluster != after.Cluster {
+		_, lead := d.x.clusters.Lead(before.Cluster)
+		left.Leadless = lead == 0
+	}
+	d.effects = append(d.effects, left)
+	if before.Verdict == after.Verdict && before.Of == after.Of && before.Cluster == after.Cluster {
+		return nil
+	}
+	e := eventRow{at: millis(d.req.At), verdict: after.Verdict, previous: before.Verdict, cause: CauseEditor, rule: after.Rule,
+		of: ordinalOrNull(after.Of), cluster: after.Cluster, revision: next.revision, note: sql.NullString{String: d.note, Valid: true}}
+	d.changes = append(d.changes, changeOf{e, &v.itemRow})
+	return nil
+}
+
+// tell emits an event for each change, once all are made: only then is it known
+// which cluster an item is in. An undo names the one that the item was in
+// before, even where that has been merged meanwhile: whoever follows the events
+// knows it from the event of the merge, and that may be undone later.
+func (d *decision) tell() error {
+	for _, c := range d.changes {
+		if d.req.Kind != Undo {
+			c.event.cluster = d.x.clusters.Resolve(c.event.cluster)
+		}
+		ev, err := d.emit(c.event, c.item)
+		if err != nil {
+			return err
+		}
+		d.events = append(d.events, ev)
+	}
+	return nil
+}
+
+// enter makes an item a member of a cluster, if it is not one.
+func (d *decision) enter(id, ordinal uint32) error {
+	var there bool
+	err := d.x.w.conn.QueryRowContext(d.ctx, `SELECT count(*) FROM members WHERE cluster = ? AND ordinal = ?`, id, ordinal).Scan(&there)
+	if err != nil || there {
+		return err
+	}
+	c, err := d.batch.cluster(id)
+	if err != nil {
+		return err
+	}
+	if c.size > 0 && c.lead == ordinal {
+		// It led the cluster alone: it becomes a row, the size stays.
+		if err := d.member(id, ordinal); err != nil {
+			return err
+		}
+		return d.setCluster(c)
+	}
+	return d.join(id, ordinal, c.last)
+}
+
+// direct gives a cluster another lead, or merges it.
+func (d *decision) direct(id, lead, merged uint32) error {
+	c, err := d.batch.cluster(id)
+	if err != nil {
+		return err
+	}
+	before := cell{Lead: c.lead, Merged: c.merged}
+	c.lead, c.merged = lead, merged
+	if err := d.setCluster(c); err != nil {
+		return err
+	}
+	d.effects = append(d.effects, effect{ClusterID: id, Before: before, After: cell{Lead: lead, Merged: merged}})
+	return nil
+}
+
+// leadOf is the lead of a cluster a request names.
+func (d *decision) leadOf(id uint32, field string) (*version, error) {
+	if id == 0 || id >= d.ordinal {
+		return nil, fmt.Errorf("%s %d: %w", field, id, ErrNotFound)
+	}
+	cluster, lead := d.x.clusters.Lead(id)
+	d.cluster = cluster
+	if lead == 0 {
+		return nil, d.conflict(fmt.Sprintf("cluster %d has no lead any more", cluster))
+	}
+	v, err := d.version(lead)
+	if err == nil && v.state.cluster != cluster && d.x.clusters.Resolve(v.state.cluster) != cluster {
+		err = fmt.Errorf("%s %d: %w", field, id, ErrNotFound)
+	}
+	return v, err
+}
