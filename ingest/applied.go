@@ -12,14 +12,14 @@ import (
 	"jianguo/bus"
 )
 
-// tellApplied answers those who ask, until stop is called.
-func (s *Service) tellApplied() (stop func(), err error) {
+// answerApplied serves bus.SubjectApplied until stop is called.
+func (s *Service) answerApplied() (stop func(), err error) {
 	sub, err := s.cfg.Conn.Subscribe(bus.SubjectApplied, func(m *nats.Msg) {
 		if !bus.MayAnswer(m.Reply) {
 			return
 		}
 		if err := m.Respond(strconv.AppendUint(nil, s.applied.Load(), 10)); err != nil {
-			s.log.Warn("answer to who asked what is applied", "error", err)
+			s.log.Warn("answer on items.applied", "error", err)
 		}
 	})
 	if err != nil {
@@ -28,8 +28,8 @@ func (s *Service) tellApplied() (stop func(), err error) {
 	return func() { _ = sub.Unsubscribe() }, nil
 }
 
-// AwaitApplied waits until every item that the bus holds now has been taken to
-// its verdict by whoever does that.
+// AwaitApplied waits until the service on a bus has applied every item that the bus holds
+// now.
 func AwaitApplied(ctx context.Context, nc *nats.Conn) error {
 	js, err := jetstream.New(nc)
 	if err != nil {
@@ -42,11 +42,11 @@ func AwaitApplied(ctx context.Context, nc *nats.Conn) error {
 	for last := stream.CachedInfo().State.LastSeq; ; {
 		answer, err := nc.RequestWithContext(ctx, bus.SubjectApplied, nil)
 		if err != nil {
-			return fmt.Errorf("ingest: nobody says how far items have been taken to their verdicts: %w", err)
+			return fmt.Errorf("ingest: no service answers how many items it has applied: %w", err)
 		}
 		applied, err := strconv.ParseUint(string(answer.Data), 10, 64)
 		if err != nil {
-			return fmt.Errorf("ingest: how far items have been taken to their verdicts: %w", err)
+			return fmt.Errorf("ingest: how many items are applied: %w", err)
 		}
 		if applied >= last {
 			return nil

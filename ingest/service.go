@@ -17,25 +17,21 @@ import (
 	"jianguo/bus"
 	"jianguo/index"
 	"jianguo/segment"
-	"jianguo/sketch"
 )
 
 // Config configures a Service. Conn, Index and Segmenter are required.
 type Config struct {
 	Conn      *nats.Conn
-	Bus       *bus.Embedded // that Conn is of; nil: it is elsewhere
+	Bus       *bus.Embedded // the bus of Conn; nil: it is external
 	Index     *index.Index
 	Segmenter *segment.Segmenter
-	Workers   int   // goroutines that segment; 0: one a processor. Fewer than GOMAXPROCS keep the way to the bus short
+	Workers   int   // goroutines that segment; 0: GOMAXPROCS. With fewer, messages of the bus wait less
 	Batch     int   // messages a transaction, at most; 0: 256
 	Replicas  int   // of the streams; 0: 1
 	Bytes     int64 // of ITEMS before publishers are refused; 0: 4 GiB
 	DropTexts bool  // do not keep bodies
-	// Retries is how often a message that made the segmenter panic is tried
-	// before it goes to the dead letters; 0: 3.
-	Retries int
-	Logger  *slog.Logger
-	// Fail, where set, is called at named points; an error stops the service
+	Logger    *slog.Logger
+	// Fail, if set, is called at named points; an error stops the service
 	// there as a crash would. For tests.
 	Fail func(point string) error
 }
@@ -53,15 +49,12 @@ type Service struct {
 	room  *semaphore.Weighted // of inFlightBytes; held from intake to commit
 
 	base    atomic.Uint64   // applied sequence = base + stream sequence
-	ending  context.Context // of Run: done when it takes no more
+	ending  context.Context // of Run: done when the intake ends
 	applied atomic.Uint64   // sequence in ITEMS of the last message applied; 0: none yet
 	trouble atomic.Pointer[error]
 }
 
-// consumerName is the name of the consumer of ITEMS.
-const consumerName = "ingest"
-
-// New makes sure that the streams exist and returns the service, which does
+// New creates the streams that are missing and returns the service, which does
 // nothing until Run.
 func New(ctx context.Context, cfg Config) (*Service, error) {
 	if cfg.Workers == 0 {
@@ -69,9 +62,6 @@ func New(ctx context.Context, cfg Config) (*Service, error) {
 	}
 	if cfg.Batch == 0 {
 		cfg.Batch = 256
-	}
-	if cfg.Retries == 0 {
-		cfg.Retries = 3
 	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
@@ -106,8 +96,7 @@ func (s *Service) attach(ctx context.Context) error {
 	return nil
 }
 
-// Ready is nil while items are being taken to their verdicts; else it says
-// what stands in the way.
+// Ready is nil while items get their verdicts; else it says what prevents it.
 func (s *Service) Ready() error {
 	if p := s.trouble.Load(); p != nil {
 		return *p
@@ -124,26 +113,6 @@ func (s *Service) setTrouble(err error) {
 		return
 	}
 	s.trouble.Store(&err)
-}
-
-// Prepare makes of an item what the index wants. The result refers to text,
-// whose next use changes it.
-func Prepare(seg *segment.Segmenter, text *segment.Text, it *Item) *index.Article {
-	a := &index.Article{ID: it.ID, Revision: it.Revision, Title: it.Title, Source: it.Source, URL: it.URL}
-	if it.Published != nil {
-		a.Published = *it.Published
-	}
-	seg.Analyze(text, it.Title, it.Body)
-	a.Exact, a.Blank, a.Print = text.Exact, text.Blank, Fingerprint(text)
-	a.Text = Input(text)
-	a.Text.Published = sketch.Day(a.Published)
-	a.Sketch = sketch.Make(a.Text)
-	return a
-}
-
-// Input is what a sketch is made from.
-func Input(text *segment.Text) sketch.Input {
-	return sketch.Input{Title: text.Title, Body: text.Body, Names: text.Names}
 }
 
 // Check is the verdict an item would get now; nothing is stored.

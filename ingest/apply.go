@@ -1,0 +1,178 @@
+package ingest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"jianguo/bus"
+	"jianguo/index"
+)
+
+// applyBatches applies what has been prepared, in order.
+func (s *Service) applyBatches(ctx context.Context, order <-chan *job) error {
+	purge := &purger{stream: s.items, bus: s.cfg.Bus, log: s.log, applied: &s.applied}
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer close(done)
+	wg.Go(func() { purge.run(ctx, done) })
+	var first *job
+	for {
+		var batch []*job
+		if batch, first = s.gather(ctx, order, first); len(batch) == 0 {
+			return nil
+		}
+		if err := s.applyBatch(ctx, batch); err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			return err
+		}
+		s.applied.Store(batch[len(batch)-1].meta.Sequence.Stream)
+	}
+}
+
+// gather returns the next batch: the jobs that are ready, without waiting for more.
+// While many jobs are in order it waits for a share of them, so that under load a commit
+// serves many. first is the job that the last call returned as left: it was received from
+// order and is not in the batch. The batch is empty at the end.
+func (s *Service) gather(ctx context.Context, order <-chan *job, first *job) (batch []*job, left *job) {
+	for len(batch) < s.cfg.Batch {
+		j := first
+		if first = nil; j == nil {
+			var ok bool
+			if j, ok = next(ctx, order, len(batch) == 0); !ok {
+				return batch, nil
+			}
+		}
+		if len(batch) > 0 && len(batch) >= len(order)/gatherShare && !j.isReady() {
+			return batch, j
+		}
+		select {
+		case <-j.ready:
+			batch = append(batch, j)
+		case <-ctx.Done():
+			return nil, nil
+		}
+	}
+	return batch, nil
+}
+
+// gatherShare is the inverse of the least share of the jobs in order that a batch holds.
+const gatherShare = 4
+
+// next receives a job from order; without wait, only if there is one.
+func next(ctx context.Context, order <-chan *job, wait bool) (j *job, ok bool) {
+	if !wait {
+		select {
+		case j, ok = <-order:
+		default:
+		}
+		return j, ok
+	}
+	select {
+	case j, ok = <-order:
+	case <-ctx.Done():
+	}
+	return j, ok
+}
+
+func (s *Service) applyBatch(ctx context.Context, batch []*job) error {
+	start := time.Now()
+	for _, j := range batch {
+		if j.refused != nil {
+			if err := s.bury(ctx, j); err != nil {
+				return err
+			}
+		}
+	}
+	mutations := make([]index.Mutation, len(batch))
+	for i, j := range batch {
+		mutations[i] = j.mutation
+	}
+	outcomes, err := s.addPatiently(ctx, mutations, batch[len(batch)-1].meta.Sequence.Stream)
+	if err != nil {
+		return err
+	}
+	if err := s.cfg.Fail("applied"); err != nil {
+		return err
+	}
+	s.outbox.wake()
+	for i, j := range batch {
+		s.reply(j, &outcomes[i])
+		if j.text != nil {
+			s.texts.Put(j.text)
+		}
+		s.room.Release(j.weight)
+		s.metrics.latency.Observe(time.Since(j.meta.Timestamp).Seconds())
+	}
+	s.metrics.pending.Set(float64(batch[len(batch)-1].meta.NumPending))
+	s.metrics.batch.Observe(float64(len(batch)))
+	s.metrics.stage.WithLabelValues("apply").Observe(time.Since(start).Seconds())
+	return nil
+}
+
+// addPatiently applies a batch, whose last message has the given sequence in ITEMS, once
+// the bus has made it durable: a catalogue ahead of a stream that lost its end would skip
+// the next messages with these sequences. When the catalogue cannot be written (a full
+// disk), nothing is applied: it logs that, waits and tries again. The bus keeps the items
+// meanwhile.
+func (s *Service) addPatiently(ctx context.Context, mutations []index.Mutation, last uint64) ([]index.Outcome, error) {
+	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 10*time.Second) {
+		var outcomes []index.Outcome
+		err := s.cfg.Bus.Synced(ctx, bus.StreamItems, last)
+		if err == nil {
+			outcomes, err = s.cfg.Index.Add(ctx, mutations)
+		}
+		if err == nil {
+			s.setTrouble(nil)
+			return outcomes, nil
+		}
+		if errors.Is(err, index.ErrClosed) || errors.Is(err, bus.ErrBroken) && s.ending.Err() != nil {
+			return nil, err
+		}
+		s.setTrouble(fmt.Errorf("ingest: items wait: %w", err))
+		s.metrics.retries.Inc()
+		s.log.ErrorContext(ctx, "batch not applied, trying again", "items", len(mutations), "wait", wait, "error", err)
+		var ending <-chan struct{}
+		if errors.Is(err, bus.ErrBroken) {
+			ending = s.ending.Done() // no time will help
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-ending:
+		case <-time.After(wait):
+		}
+	}
+}
+
+// reply sends the outcome of a message to a publisher that asked for it.
+func (s *Service) reply(j *job, o *index.Outcome) {
+	subject := j.msg.Headers().Get(bus.HeaderReply)
+	if !bus.MayAnswer(subject) {
+		return
+	}
+	out := Outcome{Seq: j.meta.Sequence.Stream, Changed: o.Changed}
+	if o.Event.Number != 0 {
+		out.Event = &o.Event
+	}
+	if j.refused != nil {
+		out.Error = j.refused.Error()
+		var f *FieldError
+		if errors.As(j.refused, &f) {
+			out.Error, out.Field = f.Problem, f.Field
+		}
+	}
+	data, err := json.Marshal(&out)
+	if err == nil {
+		err = s.cfg.Conn.Publish(subject, data)
+	}
+	if err != nil {
+		s.log.Warn("reply to publisher", "sequence", out.Seq, "error", err)
+	}
+}

@@ -1,0 +1,105 @@
+package ingest
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"jianguo/bus"
+	"jianguo/index"
+	"jianguo/segment"
+)
+
+// job is one message between intake and commit.
+type job struct {
+	msg      jetstream.Msg
+	meta     *jetstream.MsgMetadata
+	mutation index.Mutation
+	text     *segment.Text // returned to the pool after the batch
+	refused  error         // why it goes to the dead letters
+	ready    chan struct{} // closed when it has been prepared
+	weight   int64         // its share of inFlightBytes
+}
+
+func (j *job) isReady() bool {
+	select {
+	case <-j.ready:
+		return true
+	default:
+		return false
+	}
+}
+
+// prepareJobs is one worker.
+func (s *Service) prepareJobs(ctx context.Context, work <-chan *job) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case j, ok := <-work:
+			if !ok {
+				return nil
+			}
+			start := time.Now()
+			if err := s.prepareJob(ctx, j); err != nil {
+				return err
+			}
+			close(j.ready)
+			s.metrics.stage.WithLabelValues("prepare").Observe(time.Since(start).Seconds())
+			// While articles wait, a worker would keep its processor until the
+			// runtime preempts it, after 10 ms. The goroutines between the bus and
+			// a verdict are more urgent than the next article.
+			runtime.Gosched()
+		}
+	}
+}
+
+// prepareJob decodes and analyses one message. If that panics, the message is refused.
+func (s *Service) prepareJob(ctx context.Context, j *job) error {
+	meta, err := j.msg.Metadata()
+	if err != nil {
+		return fmt.Errorf("ingest: message without metadata: %w", err)
+	}
+	j.meta = meta
+	j.mutation.Seq, j.mutation.At = s.base.Load()+meta.Sequence.Stream, meta.Timestamp
+	j.refused = s.decode(ctx, j)
+	return nil
+}
+
+// decode makes the mutation of a message; its error refuses the message.
+func (s *Service) decode(ctx context.Context, j *job) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			j.mutation.Article, j.mutation.Withdraw, j.text = nil, nil, nil
+			err = fmt.Errorf("panic: %v", v)
+			s.log.ErrorContext(ctx, "analysis panicked", "sequence", j.meta.Sequence.Stream, "error", err, "stack", string(debug.Stack()))
+		}
+	}()
+	if j.msg.Subject() == bus.SubjectWithdraw {
+		w, err := DecodeWithdrawal(j.msg.Data())
+		if err != nil {
+			return err
+		}
+		j.mutation.Withdraw = &index.Withdrawal{ID: w.ID, Revision: w.Revision, Promote: w.Mode == ModePromote, Reason: w.Reason}
+		return nil
+	}
+	it, err := DecodeItem(j.msg.Data())
+	if err != nil {
+		return err
+	}
+	j.text = s.texts.Get().(*segment.Text)
+	a := Prepare(s.cfg.Segmenter, j.text, it)
+	if !s.cfg.DropTexts {
+		a.Packed = index.PackText(it.Body)
+	}
+	j.mutation.Article = a
+	if err := s.cfg.Index.Preview(ctx, a, j.mutation.At); err != nil {
+		// The index then judges without it.
+		s.log.DebugContext(ctx, "preview", "error", err)
+	}
+	return nil
+}
