@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"jianguo/internal/built"
 )
 
 const token = "recall-token-of-the-test"
@@ -23,8 +25,7 @@ const token = "recall-token-of-the-test"
 func startServer(t *testing.T) (url string) {
 	t.Helper()
 	dir := t.TempDir()
-	binary := filepath.Join(dir, "jianguo")
-	run(t, "..", "go", "build", "-o", binary, "./cmd/jianguo")
+	binary := filepath.Join(built.Dir(t, "jianguo"), "jianguo")
 	tokens := filepath.Join(dir, "tokens")
 	if err := os.WriteFile(tokens, []byte("example recall "+token+"\n"), 0o600); err != nil {
 		t.Fatal(err)

@@ -2,13 +2,14 @@ package main
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"jianguo/internal/built"
 )
 
 func TestMain(m *testing.M) {
@@ -18,11 +19,7 @@ func TestMain(m *testing.M) {
 // TestScripts runs the real command line through testdata/script, with a jianguo
 // built for it in PATH.
 func TestScripts(t *testing.T) {
-	dir := t.TempDir()
-	build := exec.Command("go", "build", "-o", dir, "../jianguo")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	dir := built.Dir(t, "jianguo")
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
 		Setup: func(e *testscript.Env) error {

@@ -114,9 +114,13 @@ func TestHostileItems(t *testing.T) {
 	refused := 0
 	for _, h := range hostileItems() {
 		status, answer, err := s.post("/items", []byte(h.payload))
-		var p struct{ Field, Detail string }
+		var p struct{ ID, Field, Detail string }
 		if err == nil && status != 200 {
 			err = json.Unmarshal(answer, &p)
+		}
+		if status == 202 { // on a slow machine the verdict takes longer than the request
+			s.eventually(h.name+" has its verdict", func() bool { return s.status("/items/"+p.ID) == 200 })
+			status = 200
 		}
 		if err != nil || status != h.status || p.Field != h.field || status != 200 && p.Detail == "" {
 			t.Errorf("%s: %d, field %q, want %d, %q: %.200s %v", h.name, status, p.Field, h.status, h.field, answer, err)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"jianguo/exposure"
+	"jianguo/internal/built"
 )
 
 // TestRun measures everything once, small and short, with the real server and a real
@@ -17,11 +18,7 @@ import (
 // pipelined checks. What the figures are is not a test's business.
 func TestRun(t *testing.T) {
 	dir := t.TempDir()
-	build := exec.Command("go", "build", "-o", dir, "./cmd/jianguo", "./cmd/jianguo-bench")
-	build.Dir = "../../.."
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	commands := built.Dir(t, "jianguo", "jianguo-bench")
 	redis, err := exec.LookPath("redis-server")
 	if err != nil {
 		t.Fatalf("%v (Debian: apt-get install redis-server)", err)
@@ -30,7 +27,7 @@ func TestRun(t *testing.T) {
 	defer cancel()
 	r, err := Run(ctx, Options{Dir: dir, Redis: redis, Each: 100 * time.Millisecond, Seen: 500, Candidates: 500, Users: 200, Events: 1000,
 		Mix:     []exposure.Share{{Part: 0.9, Keys: 50}, {Part: 0.1, Keys: 2000}},
-		Jianguo: filepath.Join(dir, "jianguo"), Control: []string{filepath.Join(dir, "jianguo-bench"), "control"}})
+		Jianguo: filepath.Join(commands, "jianguo"), Control: []string{filepath.Join(commands, "jianguo-bench"), "control"}})
 	if err != nil {
 		t.Fatal(err)
 	}
