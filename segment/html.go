@@ -17,32 +17,46 @@ func (n *normalizer) body(s string) {
 	}
 }
 
-// hidden are the elements whose text readers do not see.
-var hidden = map[atom.Atom]bool{
-	atom.Script: true, atom.Style: true, atom.Noscript: true, atom.Template: true,
-	atom.Head: true, atom.Title: true, atom.Iframe: true, atom.Object: true, atom.Svg: true,
-	atom.Math: true, atom.Canvas: true, atom.Audio: true, atom.Video: true,
-	atom.Button: true, atom.Select: true, atom.Textarea: true, atom.Noframes: true, atom.Noembed: true,
+// tags is a set of elements by their names.
+func tags(names string) map[atom.Atom]bool {
+	m := map[atom.Atom]bool{}
+	for _, name := range strings.Fields(names) {
+		m[atom.Lookup([]byte(name))] = true
+	}
+	delete(m, 0)
+	return m
 }
 
-// inline are the elements that do not end a line; every other known one does.
-var inline = map[atom.Atom]class{
-	atom.A: drop, atom.Abbr: drop, atom.Acronym: drop, atom.B: drop, atom.Bdi: drop, atom.Bdo: drop,
-	atom.Big: drop, atom.Cite: drop, atom.Code: drop, atom.Data: drop, atom.Del: drop, atom.Dfn: drop,
-	atom.Em: drop, atom.Font: drop, atom.I: drop, atom.Ins: drop, atom.Kbd: drop, atom.Label: drop,
-	atom.Mark: drop, atom.Q: drop, atom.S: drop, atom.Samp: drop, atom.Small: drop, atom.Span: drop,
-	atom.Strike: drop, atom.Strong: drop, atom.Sub: drop, atom.Sup: drop, atom.Time: drop, atom.Tt: drop,
-	atom.U: drop, atom.Var: drop, atom.Wbr: drop, atom.Ruby: drop, atom.Rb: drop, atom.Nobr: drop,
-	atom.Script: drop, atom.Style: drop, atom.Template: drop, atom.Noscript: drop,
-	atom.Img: space, atom.Input: space, atom.Td: clause, atom.Th: clause, atom.Center: paragraph,
-}
+var (
+	// hidden are the elements whose text readers do not see.
+	hidden = tags(`script style noscript template head title iframe object svg math canvas audio video button select
+		textarea noframes noembed`)
 
-// void elements have no end tag.
-var void = map[atom.Atom]bool{
-	atom.Area: true, atom.Base: true, atom.Br: true, atom.Col: true, atom.Embed: true, atom.Hr: true,
-	atom.Img: true, atom.Input: true, atom.Keygen: true, atom.Link: true, atom.Meta: true,
-	atom.Param: true, atom.Source: true, atom.Track: true, atom.Wbr: true,
-}
+	// inline are the elements that do not end a line, without those of spaced; every other known one does.
+	inline = tags(`a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark q s samp small span
+		strike strong sub sup time tt u var wbr ruby rb nobr script style template noscript`)
+
+	// spaced are the elements that separate less than a line does.
+	spaced = map[atom.Atom]class{atom.Img: space, atom.Input: space, atom.Td: clause, atom.Th: clause}
+
+	// void elements have no end tag.
+	void = tags(`area base br col embed hr img input keygen link meta param source track wbr`)
+
+	// rawText are the elements in which only their end tag is markup.
+	rawText = tags(`script style textarea title xmp iframe noembed noframes noscript plaintext`)
+
+	// optionalEnd are the elements whose end tag may be left out.
+	optionalEnd = tags(`p li dt dd tr td th option thead tbody tfoot head`)
+
+	// elements are the elements of HTML, past and present; package atom mixes them with names of attributes.
+	elements = tags(`a abbr acronym address applet area article aside audio b base basefont bdi bdo big blockquote body
+		br button canvas caption center cite code col colgroup data datalist dd del details dfn dialog dir div dl dt
+		em embed fieldset figcaption figure font footer form frame frameset h1 h2 h3 h4 h5 h6 head header hgroup hr
+		html i iframe img input ins kbd keygen label legend li link main map mark marquee math menu menuitem meta
+		meter nav nobr noembed noframes noscript object ol optgroup option output p param picture pre progress q rb
+		rp rt rtc ruby s samp script search section select small source span strike strong style sub summary sup svg
+		table tbody td template textarea tfoot th thead time title tr track tt u ul var video wbr`)
+)
 
 // markup feeds HTML. Only known elements are markup: a '<' that opens none of them is text, as in "x <y and z>
 // w". So is everything behind an element whose content is not markup, or a comment, that is never closed.
@@ -83,12 +97,6 @@ func (n *normalizer) markup(s string) {
 			skip.end(tag)
 		}
 	}
-}
-
-// rawText are the elements in which only their end tag is markup.
-var rawText = map[atom.Atom]bool{
-	atom.Script: true, atom.Style: true, atom.Textarea: true, atom.Title: true, atom.Xmp: true,
-	atom.Iframe: true, atom.Noembed: true, atom.Noframes: true, atom.Noscript: true, atom.Plaintext: true,
 }
 
 // unclosed are the raw text elements known to have no end in the rest of a text, so that the text is searched
@@ -133,8 +141,11 @@ func (n *normalizer) tag(tag atom.Atom) {
 
 // breaks is the separator that a tag stands for.
 func breaks(tag atom.Atom) class {
-	if c, ok := inline[tag]; ok || tag == 0 {
+	switch c, ok := spaced[tag]; {
+	case ok:
 		return c
+	case tag == 0 || inline[tag]:
+		return drop
 	}
 	return paragraph
 }
@@ -205,29 +216,6 @@ func (s *skipper) end(tag atom.Atom) {
 	}
 }
 
-// optionalEnd are the elements whose end tag may be left out.
-var optionalEnd = map[atom.Atom]bool{
-	atom.P: true, atom.Li: true, atom.Dt: true, atom.Dd: true, atom.Tr: true, atom.Td: true, atom.Th: true,
-	atom.Option: true, atom.Thead: true, atom.Tbody: true, atom.Tfoot: true, atom.Head: true,
-}
-
 func mustClose(tag atom.Atom) bool {
 	return breaks(tag) == paragraph && !optionalEnd[tag] && !void[tag]
 }
-
-// elements are the elements of HTML, past and present; package atom mixes them with names of attributes.
-var elements = func() map[atom.Atom]bool {
-	m := map[atom.Atom]bool{}
-	for _, name := range strings.Fields(`a abbr acronym address applet area article aside audio b base basefont
-		bdi bdo big blockquote body br button canvas caption center cite code col colgroup data datalist dd del
-		details dfn dialog dir div dl dt em embed fieldset figcaption figure font footer form frame frameset h1 h2
-		h3 h4 h5 h6 head header hgroup hr html i iframe img input ins kbd keygen label legend li link main map mark
-		marquee math menu menuitem meta meter nav nobr noembed noframes noscript object ol optgroup option output p
-		param picture pre progress q rb rp rt rtc ruby s samp script search section select small source span strike
-		strong style sub summary sup svg table tbody td template textarea tfoot th thead time title tr track tt u ul
-		var video wbr`) {
-		m[atom.Lookup([]byte(name))] = true
-	}
-	delete(m, 0)
-	return m
-}()

@@ -71,23 +71,55 @@ func (p *Print) S(c Fingerprint) float32 {
 // Sum accumulates features. The zero value is ready; Reset makes it so again. Sums are kept in whole units of
 // weight, so that the fingerprint and its margins do not depend on the order in which features are added.
 type Sum struct {
-	set   [Bits]int64 // by bit: the weight, in units, of the features that have it set
-	total int64       // the weight of all features
-	count int
+	// set[b] is the weight, in units, of the features that have bit b set, and total that of all features, both
+	// without what is in lanes.
+	set   [Bits]int64
+	total int64
+	// lanes[i] holds four sums of 16 bits, those of bits 4i … 4i+3, so that one multiplication adds to four.
+	// pending is the weight that they have taken in, at most what a lane can hold.
+	lanes   [Bits / 4]uint64
+	pending int64
+	count   int
 }
 
 // unit is the number of units of weight in 1; differences below one unit do not count.
 const unit = 256
 
+// spread[n] has a 1 in lane k if bit k of n is set.
+var spread = func() (t [16]uint64) {
+	for n := range t {
+		for k := range 4 {
+			t[n] |= uint64(n>>k&1) << (16 * k)
+		}
+	}
+	return
+}()
+
 // Add adds one feature: hash spreads the feature over the bits (a good 64-bit hash of its text), weight > 0 is
 // its importance. Weights are rounded to multiples of 1/256, and are at least 1/256 and at most 2²⁴.
 func (s *Sum) Add(hash uint64, weight float32) {
-	w := int64(max(1, min(weight, 1<<24)*unit+0.5))
-	for b := range s.set {
-		s.set[b] += w & -int64(hash>>b&1)
-	}
-	s.total += w
 	s.count++
+	for w := int64(max(1, min(weight, 1<<24)*unit+0.5)); w > 0; {
+		part := min(w, math.MaxUint16)
+		if w -= part; s.pending+part > math.MaxUint16 {
+			s.flush()
+		}
+		s.pending += part
+		for i := range s.lanes {
+			s.lanes[i] += spread[hash>>(4*i)&15] * uint64(part)
+		}
+	}
+}
+
+// flush empties the lanes.
+func (s *Sum) flush() {
+	for i, x := range s.lanes {
+		for k := range 4 {
+			s.set[4*i+k] += int64(x >> (16 * k) & 0xffff)
+		}
+	}
+	s.total += s.pending
+	s.lanes, s.pending = [Bits / 4]uint64{}, 0
 }
 
 // Len is the number of features added since the last Reset.
@@ -99,6 +131,7 @@ func (s *Sum) Reset() { *s = Sum{} }
 // Print returns the fingerprint and margins of what was added. A sum of exactly zero counts as a clear bit with
 // margin zero.
 func (s *Sum) Print() Print {
+	s.flush()
 	var p Print
 	var v [Bits]float64
 	var squares float64

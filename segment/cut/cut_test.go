@@ -17,6 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"jianguo/data"
+	"jianguo/internal/tier"
 )
 
 // reference is gse with the dictionary that the table was made from.
@@ -259,8 +260,8 @@ func userWords(r *rand.Rand, n int) string {
 
 // A user's dictionary has the effect that it has where gse loads it first.
 func TestUserWordsLikeGSE(t *testing.T) {
-	for seed := range uint64(2) {
-		list := userWords(rand.New(rand.NewPCG(seed, 1)), 3000)
+	for seed := range tier.Count(1, 2, 10) {
+		list := userWords(rand.New(rand.NewPCG(uint64(seed), 1)), 3000)
 		g, d := newReference(list), load()
 		if err := d.AddWords(list, func(s string) string { return s }); err != nil {
 			t.Fatal(err)
