@@ -17,8 +17,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestBrowseFollows: however events and the follower interleave, what it holds
-// is what a new one makes of the whole log, and its stories are the clusters.
+// TestBrowseFollows: however events and the follower interleave, the model has
+// what a new model derives from the whole log, and its stories are the clusters.
 func TestBrowseFollows(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		ctx := context.Background()
@@ -79,7 +79,7 @@ func TestBrowseFollows(t *testing.T) {
 		}
 		for table, want := range dump(rt, b) {
 			if !slices.Equal(got[table], want) {
-				rt.Errorf("%s: followed step by step:\n%s\nmade anew:\n%s", table, strings.Join(got[table], "\n"), strings.Join(want, "\n"))
+				rt.Errorf("%s: followed step by step:\n%s\nrebuilt:\n%s", table, strings.Join(got[table], "\n"), strings.Join(want, "\n"))
 			}
 		}
 	})

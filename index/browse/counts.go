@@ -8,7 +8,7 @@ import (
 	"jianguo/index/verdict"
 )
 
-// counts are a batch's additions to the tables of counts, by their keys.
+// counts are a batch's additions to the tables of counts, by table and keys.
 type counts map[count]tally
 
 type count struct {
@@ -67,12 +67,13 @@ func (w *follower) count(s *seen) {
 	w.counts.add("source_days", t, s.source, w.day(s.arrived))
 }
 
-// countPair adds a copy to what is known of who copies whom.
+// countPair adds a copy to the counts of who copies whom.
 func (w *follower) countPair(s *seen) {
 	if s.source == 0 || s.ofSource == 0 {
 		return
 	}
-	// Whose it was is a matter of publication, not of delivery.
+	// The origin is the source that published first, not the one that delivered
+	// first.
 	origin, copier := s.ofSource, s.source
 	mine, theirs := credibleMillis(s.published, s.arrived), credibleMillis(s.ofPublished, s.ofArrived)
 	delay := mine - theirs
@@ -93,7 +94,7 @@ func credibleMillis(published, arrived int64) int64 {
 	return arrived
 }
 
-// delayBucket counts quarters of powers of two, in minutes.
+// delayBucket is a delay in quarters of powers of two, in minutes.
 func delayBucket(ms int64) int64 {
 	return int64(math.Round(4 * math.Log2(1+float64(ms)/60_000)))
 }

@@ -100,7 +100,7 @@ func drawMutation(rt *rapid.T, seq uint64) verdict.Mutation {
 	return m
 }
 
-// drawDecision makes a decision about anything, fitting or not.
+// drawDecision draws a decision that may or may not apply.
 func drawDecision(rt *rapid.T, seq uint64) index.DecisionRequest {
 	return index.DecisionRequest{
 		Kind:    rapid.SampledFrom([]string{index.Release, index.Reject, index.Block, index.Merge, index.MakeLead, index.Undo}).Draw(rt, "decision"),
@@ -119,7 +119,7 @@ func openModel(t testing.TB, x *index.Index) *Model {
 	return b
 }
 
-// dump is what a Browse holds, but for how its words are spread over segments.
+// dump returns the contents of all lists.
 func dump(t tester, b *Model) map[string][]string {
 	t.Helper()
 	out := map[string][]string{}

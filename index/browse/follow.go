@@ -61,15 +61,15 @@ func (b *Model) step(ctx context.Context) (n int, err error) {
 	return len(events), tx.Commit()
 }
 
-// take counts one event, and notes what has to be counted again.
+// take counts one event, and marks the stories to count again.
 func (w *follower) take(s *seen) error {
 	clusters := []uint32{s.cluster, s.wasCluster, s.wasOfCluster, w.cat.Cluster(s.ordinal)}
 	if s.cause == verdict.CauseIngest && s.verdict != verdict.Duplicate {
-		clusters = nil // it is alone in a cluster of its own
+		clusters = nil // the item is alone in its own cluster
 	}
 	if s.cause != verdict.CauseIngest {
-		// Rare, and able to move whole clusters: every story that any version of
-		// the item was ever in is counted again.
+		// These events are rare and may move whole clusters: every story that any
+		// version of the item was ever in is counted again.
 		var err error
 		if clusters, err = w.everIn(s.id, clusters); err != nil {
 			return err
@@ -101,7 +101,7 @@ func (w *follower) take(s *seen) error {
 			return err
 		}
 	case verdict.Duplicate:
-		if s.rule != verdict.ByEditor && s.rule != verdict.ByPreference { // nothing that detection has to answer for
+		if s.rule != verdict.ByEditor && s.rule != verdict.ByPreference { // these rejections are not detection's
 			day := w.day(s.arrived)
 			if err := w.exec(`INSERT OR REPLACE INTO rejected VALUES (?,?,?,?)`, s.ordinal, day, 1-s.likely(), lot(s.ordinal)); err != nil {
 				return err
@@ -136,8 +136,8 @@ func (w *follower) everIn(id string, clusters []uint32) ([]uint32, error) {
 	return clusters, nil
 }
 
-// superseded takes the earlier versions of a revised item out of the queues;
-// their stories have lost a member, which no event of their own says.
+// superseded removes the earlier versions of a revised item from the queues, and
+// marks their stories, which lost a member without an event of their own.
 func (w *follower) superseded(s *seen) error {
 	for _, ordinal := range w.cat.Versions(s.id) {
 		if ordinal >= s.ordinal {

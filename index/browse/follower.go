@@ -9,7 +9,7 @@ import (
 	"jianguo/index/verdict"
 )
 
-// seen is one event and its item, as the follower reads them.
+// seen is one event with its item and the item that it is a copy of.
 type seen struct {
 	number                   uint64
 	ordinal, of, cluster     uint32
@@ -43,15 +43,15 @@ func (s *seen) arrives() bool {
 	return s.cause == verdict.CauseIngest || s.cause == verdict.CauseRevision
 }
 
-// copied reports whether the event says for the first time that one item is a
-// copy of another: rejected, licensed, or found out by the arrival of what it
-// copied.
+// copied reports whether the event is the first that calls one item a copy of
+// another: it was rejected, it is licensed, or its preferred original arrived
+// later.
 func (s *seen) copied() bool {
 	return s.arrives() && (s.verdict == verdict.Duplicate || s.rule == verdict.ByLicence) || s.cause == verdict.CausePromotion && s.rule == verdict.ByPreference
 }
 
-// lot draws an item's place in the daily sample: fixed, but for nobody to
-// foresee who publishes it.
+// lot is an item's rank in the daily sample: fixed, but a publisher cannot
+// foresee it.
 func lot(ordinal uint32) int64 {
 	h := uint64(ordinal) * 0x9e3779b97f4a7c15
 	h ^= h >> 29
@@ -59,9 +59,8 @@ func lot(ordinal uint32) int64 {
 	return int64(h >> 33)
 }
 
-// likely is how likely the item is a copy, 0…1, by what was measured: the
-// judge's own score where it is kept, else resemblance, less where figures
-// stand against each other.
+// likely is the probability, 0…1, that the item is a copy: the judge's score if
+// it is stored, else the resemblance, lowered by figures that differ.
 func (s *seen) likely() float64 {
 	if s.rule == verdict.ByExact || s.rule == verdict.ByBlocked && !s.resemblance.Valid {
 		return 1
@@ -92,7 +91,8 @@ func (s *seen) likely() float64 {
 	return p
 }
 
-// follower is one transaction of Follow; its context is as that of a wordWriter.
+// follower is one transaction of the lists. Its context cannot be cancelled: the
+// driver starts a goroutine for each statement that can.
 type follower struct {
 	*Model
 	ctx     context.Context

@@ -15,7 +15,7 @@ import (
 // Story is a cluster of two or more members as lists show it.
 type Story struct {
 	ID             uint32
-	Lead, Original *index.Brief // nil: none is left; Original nil too where it is the lead
+	Lead, Original *index.Brief // nil: none is left; Original is nil also if it is the lead
 	Size, Sources  int
 	Rules          []verdict.Rule
 	First, Last    time.Time // of arrival
@@ -31,7 +31,7 @@ type StoryQuery struct {
 	Since   time.Time // last copy not before
 	Cursor  string    // from StoryPage.Next
 	Limit   int       // 0: 30; at most 100
-	// Clusters, where not nil, are the only ones: those that a search found.
+	// Clusters, if not nil, are the clusters to choose from: those a search found.
 	Clusters []uint32
 }
 

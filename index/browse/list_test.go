@@ -13,8 +13,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestStoryFilters: whichever way a list is read, along an order or from what a
-// filter leaves, its pages are the stories that fit, in order, each once.
+// TestStoryFilters: whether a list is read along an order or from the result of a
+// filter, its pages have the stories that fit, in order, each once.
 func TestStoryFilters(t *testing.T) {
 	ctx := context.Background()
 	x := openTest(t, t.TempDir(), nil)

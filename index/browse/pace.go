@@ -5,23 +5,23 @@ import (
 	"time"
 )
 
-// pace makes work in the background give way while many mutations come: ingest
-// needs the processor more, and what is behind catches up when fewer come. Whoever
-// works calls rest between small pieces of work, so that no article waits for long
-// behind it. For one goroutine; nil never rests.
+// pace slows background work down while many mutations arrive: ingest needs the
+// processor more, and the work catches up later. The worker calls rest between
+// small pieces of work, so that no article waits long for a processor. A pace is
+// for one goroutine; a nil pace never rests.
 type pace struct {
 	arriving func() int64 // mutations a second, as of now
-	from     time.Time    // when the present stretch of work began
+	from     time.Time    // when the worker began, or last rested
 }
 
 const (
-	paceBusy    = 100 // mutations a second, and more are many
+	paceBusy    = 100 // mutations a second; above it, work rests
 	paceStretch = 2 * time.Millisecond
-	paceRest    = 3 // times as long as it worked
+	paceRest    = 3 // times as long as the work
 )
 
-// begin is the pace of work that begins now; that of another goroutine at the same
-// pace, too.
+// begin returns a pace for work that begins now, for the same or for another
+// goroutine.
 func (p *pace) begin() *pace {
 	if p == nil {
 		return nil
@@ -29,8 +29,8 @@ func (p *pace) begin() *pace {
 	return &pace{p.arriving, time.Now()}
 }
 
-// rest waits, where enough has been worked and many mutations come. Its error is
-// that ctx is done.
+// rest waits if the worker has worked long enough and many mutations arrive. Its
+// only error is that ctx is done.
 func (p *pace) rest(ctx context.Context) error {
 	if p == nil {
 		return nil

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestPace: work rests where it has gone on for a while and many mutations come,
-// and a rest ends with its context.
+// TestPace: work rests after a while if many mutations arrive, and a rest ends
+// with its context.
 func TestPace(t *testing.T) {
 	ended, end := context.WithCancel(t.Context())
 	end()

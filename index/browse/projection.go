@@ -11,22 +11,21 @@ import (
 	"jianguo/index/sqlite"
 )
 
-// A projection is a file that follows the event log: everything in it follows
-// from the catalogue. Its table marks holds the number of the last event it has
-// taken in.
+// A projection is a file that is derived from the event log. Its table marks has
+// the number of the last event that it has taken in.
 type projection struct{ writer, reader *sql.DB }
 
 const projectionSchema = `CREATE TABLE marks (key TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;`
 
 var errOtherFormat = errors.New("another format")
 
-// openProjection opens a projection. One that is damaged, of another format, or of
-// another catalogue (a backup was restored), is made anew.
+// openProjection opens a projection. It rebuilds one that is damaged, of another
+// format, or ahead of the catalogue (a backup was restored).
 func openProjection(ctx context.Context, cat Catalogue, log *slog.Logger, name, schema string, format int) (projection, error) {
 	path := filepath.Join(cat.Dir(), name)
 	p, err := tryProjection(ctx, cat, path, schema, format)
 	if errors.Is(err, errOtherFormat) || sqlite.Unusable(err) {
-		log.WarnContext(ctx, "the file is made anew from the catalogue", "file", path, "because", err)
+		log.WarnContext(ctx, "the file is rebuilt from the catalogue", "file", path, "because", err)
 		if err = errors.Join(p.close(), sqlite.Remove(filepath.Join(cat.Dir(), name))); err == nil {
 			p, err = tryProjection(ctx, cat, path, schema, format)
 		}
@@ -38,7 +37,7 @@ func openProjection(ctx context.Context, cat Catalogue, log *slog.Logger, name, 
 }
 
 func tryProjection(ctx context.Context, cat Catalogue, path, schema string, format int) (p projection, err error) {
-	// It needs no fsync: what a power failure takes is made again.
+	// No fsync at a commit: what a power failure loses is derived again.
 	if p.writer, err = sqlite.Open(path, sqlite.Writes, "NORMAL"); err != nil {
 		return p, err
 	}
@@ -58,7 +57,7 @@ func tryProjection(ctx context.Context, cat Catalogue, path, schema string, form
 	}
 	mark, err := p.mark(ctx)
 	if err == nil {
-		_, err = p.writer.ExecContext(ctx, `BEGIN IMMEDIATE; ROLLBACK`) // it can be written
+		_, err = p.writer.ExecContext(ctx, `BEGIN IMMEDIATE; ROLLBACK`) // fails if the file is read-only
 	}
 	if err != nil {
 		return p, err

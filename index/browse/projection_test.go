@@ -12,8 +12,8 @@ import (
 	"jianguo/index"
 )
 
-// TestDamagedProjections: a file that SQLite does not take for its own is made
-// anew, and holds what it held.
+// TestDamagedProjections: a file that is damaged or of another format is rebuilt
+// with the same contents.
 func TestDamagedProjections(t *testing.T) {
 	ctx := context.Background()
 	dir := t.TempDir()
@@ -47,6 +47,8 @@ func TestDamagedProjections(t *testing.T) {
 			"empty":   func([]byte) []byte { return nil },
 			// The version of its format that may be written, in SQLite's header.
 			"not to be written": func(f []byte) []byte { f[18] = 9; return f },
+			// The version of our format, the last byte of SQLite's user_version.
+			"of another format": func(f []byte) []byte { f[63] = 99; return f },
 		} {
 			path := filepath.Join(dir, name)
 			f, err := os.ReadFile(path)

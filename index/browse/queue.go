@@ -11,7 +11,7 @@ import (
 	"jianguo/index/verdict"
 )
 
-// seriesShown is how many members of a series a row of the queue carries.
+// seriesShown is how many members a row of the queue has at most.
 const seriesShown = 50
 
 // SuspectRow is one row of the queue of suspects: one suspect, or a family

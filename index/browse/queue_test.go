@@ -28,9 +28,9 @@ func (s *suspectsOf) State(ordinal uint32) (v verdict.Verdict, superseded bool) 
 	return verdict.Unique, false
 }
 
-// TestSuspectPages: whatever the pages' sizes, the queue is read once and in
-// order: watched sources, then likelihood, a series in the place of its
-// likeliest member.
+// TestSuspectPages: whatever the size of the pages, they have every row of the
+// queue once and in order: watched sources first, then by likelihood, a series at
+// the position of its likeliest member.
 func TestSuspectPages(t *testing.T) {
 	ctx := context.Background()
 	x := openTest(t, t.TempDir(), nil)
@@ -64,7 +64,7 @@ func TestSuspectPages(t *testing.T) {
 			rt.Fatal(err)
 		}
 		states.waiting = map[uint32]bool{}
-		series := map[uint32][]waiting{} // lone ones under numbers of their own
+		series := map[uint32][]waiting{} // suspects without a series have numbers of their own
 		for o := uint32(1); o <= items; o++ {
 			if !rapid.Bool().Draw(rt, "waits") {
 				continue

@@ -76,7 +76,7 @@ func (w *follower) story(cluster uint32) error {
 	return w.write(cluster, &s)
 }
 
-// write puts a story, as it was counted, in the place of what there was.
+// write replaces the stored story by the counted one.
 func (w *follower) write(cluster uint32, s *story) error {
 	if err := w.exec(`DELETE FROM story_sources WHERE cluster = ?`, cluster); err != nil {
 		return err

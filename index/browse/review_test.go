@@ -28,7 +28,8 @@ func TestPrecision(t *testing.T) {
 	}
 }
 
-// TestReviewsAndPolicies: the last word holds, in a way that survives.
+// TestReviewsAndPolicies: the last review and the last policy count, also after a
+// restart.
 func TestReviewsAndPolicies(t *testing.T) {
 	ctx := context.Background()
 	dir := t.TempDir()
@@ -51,7 +52,7 @@ func TestReviewsAndPolicies(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := x.Confirm(ctx, index.Review{Item: "nobody", Drawn: index.DrawnRandom, Finding: index.FoundRight, By: "a"}); !errors.Is(err, verdict.ErrNotFound) {
+	if err := x.Confirm(ctx, index.Review{Item: "unknown", Drawn: index.DrawnRandom, Finding: index.FoundRight, By: "a"}); !errors.Is(err, verdict.ErrNotFound) {
 		t.Errorf("a review of nothing: %v", err)
 	}
 	if err := x.Confirm(ctx, index.Review{Item: "copy", Drawn: "otherwise", Finding: index.FoundRight, By: "a"}); !errors.Is(err, verdict.ErrQuery) {

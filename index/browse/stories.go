@@ -11,11 +11,11 @@ import (
 	"jianguo/index/verdict"
 )
 
-// Moment is when a member of a story was published, for its timeline.
+// Moment is one point of a story's timeline: the publication of a member.
 type Moment struct {
 	Ordinal  uint32
 	Source   string
-	When     time.Time // of publication where that can be believed, else of arrival
+	When     time.Time // of publication if credible, else of arrival
 	Arrived  time.Time
 	Lead     bool
 	Original bool
@@ -26,7 +26,7 @@ type StoryView struct {
 	Story
 	Members []index.Brief // one page of them, the lead first, then by arrival
 	Moments []Moment      // at most momentLimit, by arrival
-	// Licensed are accepted copies of it, whose sources may republish: at most
+	// Licensed are its accepted copies, whose sources may republish: at most
 	// licensedLimit, the newest first.
 	Licensed []index.Brief
 	Next     uint32 // the ordinal to ask the next page after; 0: the end
@@ -38,8 +38,8 @@ const (
 )
 
 // Story reads a story and a page of its members: those after an ordinal (0:
-// the first). The id of a merged cluster leads to the one it was merged into,
-// that of an item without copies to a story of one.
+// the first). The id of a merged cluster stands for the cluster it was merged
+// into, the id of an item without copies for a story of one.
 func (b *Model) Story(ctx context.Context, id, after uint32, limit int) (*StoryView, error) {
 	x := b.cat
 	id = standing(x, id)
@@ -128,5 +128,5 @@ func (b *Model) licensed(ctx context.Context, v *StoryView) error {
 	return err
 }
 
-// maxStory bounds what is read of one story.
+// maxStory is how many members are read of one story at most.
 const maxStory = 50_000

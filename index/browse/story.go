@@ -12,15 +12,15 @@ import (
 // SparkSteps is how many steps a story's sparkline has.
 const SparkSteps = 24
 
-// heatHalf is how long it takes for a copy to count half in the order by
-// recent growth.
+// heatHalf is the time after which a copy counts half in the order by recent
+// growth.
 const heatHalf = 12 * time.Hour
 
 var heatEpoch = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// story is what follows from a cluster's members. Heat is the logarithm of the
-// copies' number, each weighed by its age; since all age alike, it is the same
-// whenever it is looked at, and only grows.
+// story is derived from a cluster's members. Heat is the logarithm of the number
+// of copies, each weighted by its age. All copies age alike, so the order of
+// stories does not depend on the time of the query, and heat only grows.
 type story struct {
 	lead, original uint32
 	size           int
@@ -30,7 +30,7 @@ type story struct {
 	whenLast       int64
 	heat           float64
 	sources        map[int64]int
-	recent         map[int64]int64 // when a source last had it; 0 is one without a name
+	recent         map[int64]int64 // last arrival by source; 0: without a source
 	whens          []int64
 	originalAt     int64
 }
@@ -60,19 +60,19 @@ func (s *story) add(ordinal uint32, rule verdict.Rule, source int64, published s
 	s.recent[source] = max(s.recent[source], arrived)
 }
 
-// heatAt is the heat of one thing that happened at a time.
+// heatAt is the heat of one copy that arrived at a time.
 func heatAt(ms int64) float64 {
 	return float64(ms-heatEpoch.UnixMilli()) / float64(heatHalf.Milliseconds())
 }
 
-// addHeat adds two heats, which are logarithms to the base of 2.
+// addHeat adds two heats, which are logarithms to base 2.
 func addHeat(a, b float64) float64 {
 	hi, lo := max(a, b), min(a, b)
 	return hi + math.Log2(1+math.Exp2(lo-hi))
 }
 
-// pull is as heat, of sources instead of copies: one that copies a story ten
-// times counts once, by the last.
+// pull is the heat of sources instead of copies: a source that copies a story ten
+// times counts once, by its last copy.
 func (s *story) pull() float64 {
 	pull := math.Inf(-1)
 	for _, at := range s.recent {
@@ -81,8 +81,8 @@ func (s *story) pull() float64 {
 	return pull
 }
 
-// spark is how many were published in each of SparkSteps equal parts of the
-// time between the first and the last, scaled to 255 for the most.
+// spark counts the members published in each of SparkSteps equal parts of the
+// time between the first and the last, scaled so that the largest is 255.
 func (s *story) spark() []byte {
 	var counts [SparkSteps]int
 	most := 1

@@ -21,9 +21,9 @@ import (
 // package, 2 is SQLite's full-text index.
 const wordsFormat = 2
 
-// The index has no copy of the texts and no sizes of them, and the newest
-// version comes first in every list of a word. Words are cut before: only a
-// space ends a token.
+// The index stores neither the texts nor their lengths, and lists the newest
+// version of each word first. The words are already cut: only a space ends a
+// token.
 const wordsSchema = `CREATE VIRTUAL TABLE search USING fts4(content="", matchinfo=fts3, order=desc, tokenize=simple " ", words);`
 
 const (
@@ -31,15 +31,15 @@ const (
 	// bounds their packed texts.
 	wordBatch = 512
 	wordBytes = 8 << 20
-	// mergeWords merges runs of the index where eight of one level are there, and
-	// writes at most 64 pages of 1 KB.
+	// mergeWords merges runs once a level has eight of them, and writes about 64
+	// pages of 1 KB.
 	mergeWords = `INSERT INTO search (search) VALUES ('merge=64,8')`
 	// maxIndexed is how much of a text is searched, in bytes.
 	maxIndexed = 64 << 10
 )
 
 // wordIndex finds the versions that have a word in headline or text. It has a
-// file and a pace of its own, since it costs a hundred times what the lists do.
+// file and a pace of its own, since it costs a hundred times as much as the lists.
 type wordIndex struct {
 	projection
 	cat     Catalogue
@@ -59,8 +59,7 @@ type wordVersion struct {
 }
 
 // step takes in one batch of events and reports whether there may be more.
-// Cutting texts into words, which takes most of the time, is shared by several
-// goroutines and comes before the transaction.
+// Several goroutines cut the texts into words before the transaction begins.
 func (s *wordIndex) step(ctx context.Context, p *pace) (more bool, err error) {
 	s.follow.Lock()
 	defer s.follow.Unlock()
@@ -189,8 +188,8 @@ func (s *wordIndex) write(ctx context.Context, versions []wordVersion, p *pace) 
 	return tx.Commit()
 }
 
-// merge merges runs of the index in small steps, until none is due. Without it
-// a write would at times merge whole levels at once.
+// merge merges runs of the index in small steps until no merge is due. Without
+// it a write would sometimes merge a whole level at once.
 func (s *wordIndex) merge(ctx context.Context, p *pace) error {
 	changes := func() (n int64, err error) {
 		return n, s.writer.QueryRowContext(ctx, `SELECT total_changes()`).Scan(&n)
