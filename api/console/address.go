@@ -13,10 +13,11 @@ func limited(reason string) string {
 	return string(r[:min(len(r), maxReason)])
 }
 
-// said are the parameters in which a page is told what the last step did.
+// said are the parameters that tell a page what the last step did.
 var said = []string{"done", "conflict", "saved", "of"}
 
-// with adds a parameter to a way back, in place of what the last step said.
+// with adds a parameter to the address to return to, and drops those of the
+// last step.
 func with(to, key, value string) string {
 	u, err := url.Parse(to)
 	if err != nil {
@@ -44,5 +45,5 @@ func and(to, key, value string) string {
 
 func splitLines(text string) []string { return strings.Split(text, "\n") }
 
-// oneLine makes a field of a table of a text.
+// oneLine is a text with its line breaks and runs of spaces as single spaces.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -9,11 +9,11 @@ import (
 	"jianguo/index"
 )
 
-// comparison is two articles side by side, as the template shows them.
+// comparison is two articles side by side, for the template.
 type comparison struct {
 	A, B   *index.Item
 	Groups []group
-	// SharedA and SharedB are how much of each text the other has, 0…1.
+	// SharedA and SharedB are the share of each text that the other has, 0…1.
 	SharedA, SharedB float64
 	Moves, Conflicts int
 	Missing          []string // of the two, whose text was not kept
@@ -21,7 +21,7 @@ type comparison struct {
 	AllSame          bool
 }
 
-// group is one row that differs, or several that do not, folded.
+// group is one row that differs, or several equal rows, folded.
 type group struct {
 	Rows       []row
 	Fold       bool
@@ -34,7 +34,7 @@ type row struct {
 	Same         bool
 }
 
-// piece is a part of a text with what it is to the other.
+// piece is a part of a text, and its kind: what it is to the other text.
 type piece struct {
 	Text string
 	Kind string // same, only, moved, conflict
@@ -42,11 +42,10 @@ type piece struct {
 	Move int
 }
 
-// foldFrom is how many characters that are the same are worth folding.
+// foldFrom is how many equal characters are folded at least.
 const foldFrom = 120
 
-// comparing puts two items side by side; the title counts as the first
-// paragraph of each.
+// comparing compares two items; the title counts as the first paragraph of each.
 func (p *page) comparing(_ context.Context, a, b *index.Item) *comparison {
 	v := &comparison{A: a, B: b}
 	textA, textB := v.text(a), v.text(b)

@@ -11,8 +11,8 @@
 //
 // Pages read the catalogue (index.Index) and what follows it (browse.Model);
 // every change is a decision (index.Index.Decide), a review or a policy of a
-// source, by the name of who is signed in. Two editors who decide about the
-// same item are told: the second sees who decided what, and nothing is lost.
+// source, under the name of the signed-in editor. If two editors decide about the
+// same item, the second sees who decided what, and the first decision stands.
 //
 // # Safety
 //
@@ -22,11 +22,11 @@
 // script or style, no request to another host. The server never fetches an
 // article's address.
 //
-// Who may enter is the caller's to say (Config.Authenticate): a token is
+// The caller says who may enter (Config.Authenticate): a token is
 // exchanged for a signed cookie (HttpOnly, SameSite) that ends after
 // Config.Session; a request that changes something carries a token bound to
-// that cookie. Without Authenticate everybody is let in, as editor and
-// operator; who mounts it so keeps it on loopback.
+// that cookie. Without Authenticate everyone enters as editor and operator; then
+// the caller must listen on loopback only.
 //
 // # Limits
 //
@@ -77,33 +77,33 @@ type Config struct {
 	Dir       string          // the data directory, for the sizes of its files
 
 	// Authenticate says whose token it is and what their role is; nil: there
-	// are no tokens, and everybody is let in.
+	// are no tokens, and everyone may enter.
 	Authenticate func(token string) (name, role string, ok bool)
-	// Header, where set, names the header in which a proxy says who is signed
-	// in, RoleHeader the one in which it says their role; without a role they are
-	// an editor, with one that is not known nobody. Both are believed of requests
-	// from Proxies alone; none given: of loopback. A header that comes twice is
-	// not believed: one of the two is not the proxy's.
+	// Header, if set, names the header in which a proxy gives the name of the
+	// user, RoleHeader the header of their role: without a role the user is an
+	// editor, with an unknown role they may not enter. Both headers are trusted only
+	// in requests from Proxies (default: loopback). A header that is repeated is not
+	// trusted: one of the two is not the proxy's.
 	Header, RoleHeader string
 	Proxies            []netip.Prefix
 
-	Key      []byte        // signs cookies; nil: a new one, so that a restart signs everybody out
+	Key      []byte        // signs cookies; nil: a random one, so that a restart ends all sessions
 	Session  time.Duration // of a sign-in; 0: 12 h
 	Location *time.Location
 	Now      func() time.Time // nil: time.Now
 	Logger   *slog.Logger
 	Version  string
-	// Done, where set, is closed when the server is to end: live counters are
-	// let go.
+	// Done, if set, is closed when the server shuts down: streams of live counters
+	// then end.
 	Done <-chan struct{}
-	// Middleware is put around every page but the live counters.
+	// Middleware wraps every page except the live counters.
 	Middleware []echo.MiddlewareFunc
 }
 
 //go:embed assets/console.css assets/console.js assets/icon.svg assets/vendor/htmx.min.js.gz
 var assetFiles embed.FS
 
-// Console is the pages and what they are made from.
+// Console serves the pages.
 type Console struct {
 	cfg    Config
 	log    *slog.Logger
@@ -154,8 +154,8 @@ func Register(e *echo.Echo, cfg Config) error {
 
 func (c *Console) routes(e *echo.Echo) {
 	e.GET("/console/assets/:hash/:name", c.asset)
-	e.GET("/console/signin", c.page(nobody, c.signInPage), c.cfg.Middleware...)
-	e.POST("/console/signin", c.post(nobody, c.signIn), c.cfg.Middleware...)
+	e.GET("/console/signin", c.page(anyone, c.signInPage), c.cfg.Middleware...)
+	e.POST("/console/signin", c.post(anyone, c.signIn), c.cfg.Middleware...)
 	e.POST("/console/signout", c.post(reader, c.signOut), c.cfg.Middleware...)
 	e.GET("/console/live", c.live)
 	for path, h := range map[string]handler{
@@ -183,7 +183,7 @@ func (c *Console) routes(e *echo.Echo) {
 }
 
 // loadAssets reads the embedded files and names them by their content, so that
-// browsers keep them for good.
+// browsers cache them without asking again.
 func (c *Console) loadAssets() error {
 	c.assets = map[string]asset{}
 	h := xxh3.New()
@@ -226,23 +226,23 @@ func (c *Console) now() time.Time { return c.cfg.Now().In(c.cfg.Location) }
 // A handler fills in a page; the template of that name shows it.
 type handler func(ctx context.Context, p *page) (template string, err error)
 
-// access is who may use a route.
+// access says who may use a route.
 type access int
 
 const (
-	nobody access = iota // needs no sign-in
+	anyone access = iota // needs no sign-in
 	reader
 	operator
 )
 
-// policy keeps a page to the console's own files.
+// policy is the content security policy: the console's own files and no others.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 // page wraps a handler that only reads.
 func (c *Console) page(a access, h handler) echo.HandlerFunc {
 	return func(e echo.Context) error {
 		s, ok := c.session(e)
-		if a != nobody && !ok {
+		if a != anyone && !ok {
 			return c.toSignIn(e)
 		}
 		p := c.newPage(e, s)
@@ -254,7 +254,7 @@ func (c *Console) page(a access, h handler) echo.HandlerFunc {
 			return p.error(err)
 		}
 		if name == "" {
-			return nil // it has answered by itself
+			return nil // the handler has answered itself
 		}
 		return p.write(http.StatusOK, name)
 	}
@@ -271,7 +271,7 @@ func (c *Console) post(a access, h func(ctx context.Context, p *page) (to string
 		// A form is a few fields; decisions about many items a few kilobytes.
 		e.Request().Body = http.MaxBytesReader(e.Response(), e.Request().Body, 1<<20)
 		s, ok := c.session(e)
-		if a != nobody && !ok {
+		if a != anyone && !ok {
 			return c.toSignIn(e)
 		}
 		p := c.newPage(e, s)
@@ -295,7 +295,7 @@ func (c *Console) post(a access, h func(ctx context.Context, p *page) (to string
 	}
 }
 
-// write renders a page whole before the first byte of it is sent.
+// write renders a whole page before it sends the first byte.
 func (p *page) write(status int, name string) error {
 	var body, whole bytes.Buffer
 	if err := templates.ExecuteTemplate(&body, name, p); err != nil {

@@ -10,7 +10,7 @@ import (
 	"jianguo/index"
 )
 
-// notices reads from the address what the last step did.
+// notices reads what the last step did from the address.
 func (p *page) notices(ctx context.Context) {
 	decision := func(number string) *index.Decision {
 		n, err := strconv.ParseUint(number, 10, 64)
@@ -44,10 +44,10 @@ func (p *page) notices(ctx context.Context) {
 	}
 }
 
-// Count is how many items were decided about.
+// Count is how many items the decision was about.
 func (n *notice) Count() int { return max(1, n.Done.Count) }
 
-// Undoable reports whether what was done can be taken back.
+// Undoable reports whether the last step can be undone.
 func (n *notice) Undoable() bool { return n.Done.Kind != index.Undo && !n.Done.Undone }
 
 // request is the decision that a form asks for.
@@ -71,7 +71,7 @@ func (c *Console) request(ctx context.Context, p *page) (req index.DecisionReque
 	if !form.Has("several") {
 		return req, nil
 	}
-	// What was picked of a list, each with the last event of it that was shown.
+	// The items picked from a list, each with its last event at that time.
 	for _, value := range form["pick"] {
 		seen, id, _ := strings.Cut(value, " ")
 		n, err := strconv.ParseUint(seen, 10, 64)
@@ -92,7 +92,7 @@ func (c *Console) request(ctx context.Context, p *page) (req index.DecisionReque
 }
 
 // decide applies a decision of the signed-in editor and returns to where it
-// was made. Whoever comes second is shown who decided what.
+// was made. If another editor was first, the page shows who decided what.
 func (c *Console) decide(ctx context.Context, p *page) (string, error) {
 	form := p.e.Request().PostForm
 	back := inside(form.Get("to"))
@@ -119,9 +119,9 @@ func (c *Console) decide(ctx context.Context, p *page) (string, error) {
 	return with(back, "done", strconv.FormatUint(d.Number, 10)), nil
 }
 
-// family is all of a row of the queue that an editor saw, who saw so many
-// waiting when the last event was upto. Where there are fewer by now, somebody
-// has decided about one of them.
+// family lists the items of a row of the queue. The editor saw so many of them
+// waiting when the last event was upto; if fewer wait now, another editor has
+// decided about one of them.
 func (c *Console) family(ctx context.Context, p *page, family uint32, upto uint64, waiting int) ([]index.DecisionItem, error) {
 	items, err := c.cfg.Browse.FamilyWaiting(ctx, family, upto)
 	if err != nil {
@@ -156,25 +156,25 @@ func (c *Console) family(ctx context.Context, p *page, family uint32, upto uint6
 	return nil, conflict
 }
 
-// conflictNumber is how an address says who decided before.
+// conflictNumber is the parameter that names the earlier decision.
 func conflictNumber(e *index.ConflictError) string {
 	if e.Decision == nil {
-		return nobodyDecided
+		return noDecision
 	}
 	return strconv.FormatUint(e.Decision.Number, 10)
 }
 
-// follow brings the lists up to what was decided.
+// follow brings the lists up to date with a decision.
 func (c *Console) follow(ctx context.Context) {
 	if err := c.cfg.Browse.FollowLists(ctx); err != nil {
-		// The decision stands; lists will show it in a moment.
+		// The decision is made; the lists will show it soon.
 		c.log.WarnContext(ctx, "console: lists are behind", "error", err)
 	}
 }
 
-// nobodyDecided says that a state is other than an editor saw without a
-// decision behind it: a revision or a withdrawal arrived.
-const nobodyDecided = "state"
+// noDecision says that no decision changed what an editor saw: a revision or a
+// withdrawal arrived.
+const noDecision = "state"
 
 // changed reports whether an item has changed since an editor saw it, and by
 // which decision.
@@ -183,7 +183,7 @@ func (c *Console) changed(ctx context.Context, id, seen string) (by string, chan
 	if err != nil || seen == "" || seen == strconv.FormatUint(it.Event.Number, 10) {
 		return "", false, err
 	}
-	by = nobodyDecided
+	by = noDecision
 	if it.Event.Cause == index.CauseEditor {
 		list, err := c.cfg.Index.Decisions(ctx, index.DecisionQuery{Item: id, Limit: 1})
 		if err != nil {

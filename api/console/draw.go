@@ -22,8 +22,7 @@ func (d *drawing) done() template.HTML {
 	return trusted(d.String())
 }
 
-// Spark draws a story's sparkline: when its members were published, from the
-// first to the last.
+// Spark draws a story's sparkline: publications of its members over time.
 func (p *page) Spark(s browse.Story) template.HTML {
 	var d drawing
 	const step, height = 4, 24
@@ -40,8 +39,8 @@ func (p *page) Spark(s browse.Story) template.HTML {
 	return d.done()
 }
 
-// hourChart draws what arrived by hour as stacked bars, up to now, in a width
-// of so many pixels.
+// hourChart draws the arrivals by hour up to now as stacked bars; width is in
+// pixels.
 func (p *page) hourChart(counts []browse.HourCount, hours, width int) template.HTML {
 	height, bottom, left := 200, 24, 44
 	group := 1
@@ -97,8 +96,8 @@ func (p *page) hourChart(counts []browse.HourCount, hours, width int) template.H
 	return d.done()
 }
 
-// hourLabel is what stands under a bar of so many hours: as much as bars of
-// that width leave room for.
+// hourLabel is the label under a bar of so many hours, as long as the width of
+// the bar allows.
 func hourLabel(t time.Time, group int, step float64) string {
 	switch narrow := step < 10; {
 	case group > 1 && t.Hour() < group && (t.Day()%2 == 0 && !narrow || t.Day()%4 == 0):
@@ -112,7 +111,7 @@ func hourLabel(t time.Time, group int, step float64) string {
 	return ""
 }
 
-// roundUp is the next number that reads well on an axis of four steps.
+// roundUp is the next number that is easy to read on an axis of four steps.
 func roundUp(v int64) int64 {
 	for unit := int64(4); ; unit *= 10 {
 		for _, m := range []int64{1, 2, 3, 5} {
@@ -123,12 +122,12 @@ func roundUp(v int64) int64 {
 	}
 }
 
-// lanes is how many sources a timeline tells apart.
+// lanes is how many sources have a line of their own in a timeline.
 const lanes = 10
 
-// timeline draws who published when: a line for each source, in the order in
-// which they came in. It is so many pixels wide, left of which are for names of
-// so many characters.
+// timeline draws who published when: a line for each source, in the order of
+// their first member. Width, and left, the part of it that names take, are in
+// pixels; names are cut to so many characters.
 func (p *page) timeline(s *browse.StoryView, width, left, characters int) template.HTML {
 	if len(s.Moments) < 2 {
 		return ""
@@ -175,12 +174,12 @@ func (p *page) timeline(s *browse.StoryView, width, left, characters int) templa
 		d.f(`<path class="grid" d="M%d %d.5H%d"/><text x="%d" y="%d" text-anchor="end">%s</text>`, left, y, width, left-10, y+5, html.EscapeString(visible(name)))
 	}
 	drawn := map[[2]int]bool{}
-	// Many copies, and those on a phone, which has nothing to hover with, are
-	// dots of one path: a page stays small.
+	// Many copies are dots of one path, so that the page stays small; so are those
+	// on a phone, which cannot hover.
 	bare := len(moments) > 300 || width < 400
 	var copies strings.Builder
 	for _, m := range moments {
-		// Dots that would lie on each other are one.
+		// Dots at the same position are drawn once.
 		place := [2]int{lane[m.Source], int(x(m.When)) / 4}
 		if !m.Lead && !m.Original && drawn[place] {
 			continue

@@ -11,7 +11,7 @@ import (
 	"jianguo/simhash"
 )
 
-// itemView is what the page of an item shows.
+// itemView is the page of an item.
 type itemView struct {
 	*index.Item
 	Title     string      // the beginning of the text where there is none
@@ -72,7 +72,7 @@ func (c *Console) itemView(ctx context.Context, p *page, it *index.Item) (*itemV
 	}
 	against := it.Event.Of
 	if against == "" {
-		// Released or withdrawn: what it was once judged against still explains it.
+		// Released or withdrawn: the article it was judged against still explains it.
 		for _, e := range it.History {
 			if against = e.Of; against != "" {
 				break
@@ -121,8 +121,8 @@ func lines(text string) (out []string) {
 	return out
 }
 
-// prints draws the fingerprints of an item and of what it was judged against.
-// How weak a bit is follows from the text, where it was kept.
+// prints draws the fingerprints of an item and of the one it was judged against.
+// The margins of bits are computed from the text, if it was kept.
 func (c *Console) prints(it, lead *index.Item) []printView {
 	own, ok := c.print(it)
 	if !ok {

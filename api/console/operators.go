@@ -78,7 +78,7 @@ func (c *Console) operators(ctx context.Context, p *page) (string, error) {
 	if v.Files, err = sizes(c.cfg.Dir); err != nil {
 		return "", err
 	}
-	// A bus that does not answer is something to show, not a reason to fail.
+	// If the bus does not answer, the page says so instead of failing.
 	if err := c.bus(ctx, p, v); err != nil {
 		v.Ready = errors.Join(v.Ready, err)
 	}
@@ -114,7 +114,7 @@ func (c *Console) bus(ctx context.Context, p *page, v *operatorsView) error {
 	return err
 }
 
-// sizes are the files of the data directory, the bus as one.
+// sizes lists the files of the data directory; the bus counts as one.
 func sizes(dir string) (out []file, err error) {
 	if dir == "" {
 		return nil, nil
@@ -139,7 +139,7 @@ func sizes(dir string) (out []file, err error) {
 		for filepath.Dir(rel) != "." {
 			rel = filepath.Dir(rel)
 		}
-		// A database is one file to people, whatever stands beside it.
+		// A database and its write-ahead log count as one file.
 		rel = strings.TrimSuffix(strings.TrimSuffix(rel, "-wal"), "-shm")
 		if _, ok := sum[rel]; !ok {
 			names = append(names, rel)

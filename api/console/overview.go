@@ -26,7 +26,7 @@ type overviewView struct {
 	Precision browse.Precision
 }
 
-// counts are the numbers that stay live.
+// counts are the numbers that the page updates live.
 type counts struct {
 	Items      string `json:"items"`
 	Duplicates string `json:"duplicates"`
@@ -89,7 +89,7 @@ func (c *Console) overview(ctx context.Context, p *page) (string, error) {
 	return "overview", err
 }
 
-// liveFor bounds one stream of counters; the browser asks for the next.
+// liveFor bounds one stream of counters; the browser then opens the next.
 const liveFor = 10 * time.Minute
 
 // live sends the counters whenever they change.
@@ -100,8 +100,8 @@ func (c *Console) live(e echo.Context) error {
 	}
 	p := c.newPage(e, s)
 	w := e.Response()
-	// The server's limit on writing an answer is not meant for this one; a
-	// writer that has no deadlines has none to lift.
+	// The server's write deadline does not apply to a stream. A writer without
+	// deadlines returns an error here, which is harmless.
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
 	w.Header().Set(echo.HeaderContentType, "text/event-stream")
 	w.Header().Set(echo.HeaderCacheControl, "no-store")
@@ -129,7 +129,7 @@ func (c *Console) live(e echo.Context) error {
 			last, quiet = now, 0
 			w.Flush()
 		case quiet == 7:
-			// Proxies close what says nothing.
+			// Proxies close idle streams.
 			if _, err := fmt.Fprint(w, ": still here\n\n"); err != nil {
 				return nil
 			}

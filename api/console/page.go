@@ -20,11 +20,11 @@ import (
 var templateFiles embed.FS
 
 var templates = template.Must(template.New("").Funcs(template.FuncMap{
-	// arg gives a part of a page both the page and what the part is about.
+	// arg gives a part of a page the page and its own value.
 	"arg": func(p *page, v any) part { return part{p, v} },
 }).ParseFS(templateFiles, "templates/*.html"))
 
-// trusted marks what this package itself has rendered or drawn.
+// trusted marks HTML that this package has rendered or drawn.
 func trusted(s string) template.HTML { return template.HTML(s) }
 
 type part struct {
@@ -32,7 +32,7 @@ type part struct {
 	V any
 }
 
-// page is what templates are given; its methods speak the reader's language.
+// page is the value of templates; its methods use the reader's language.
 type page struct {
 	c *Console
 	e echo.Context
@@ -48,16 +48,16 @@ type page struct {
 	Body     template.HTML
 	Data     any
 
-	briefs map[string]*index.Brief // by id, as far as they were asked for; nil: there is none
+	briefs map[string]*index.Brief // by id, as far as looked up; nil: there is none
 }
 
-// notice tells what the last step did.
+// notice says what the last step did.
 type notice struct {
 	Done     *index.Decision // what was decided
-	Conflict *index.Decision // somebody else decided before
+	Conflict *index.Decision // another editor decided before
 	Text     string
-	Of       string // id of what the text is about
-	Found    bool   // it was a finding, which can be taken back
+	Of       string // the id of the item
+	Found    bool   // it was a review, which can be undone
 }
 
 func (c *Console) newPage(e echo.Context, s session) *page {
@@ -67,8 +67,8 @@ func (c *Console) newPage(e echo.Context, s session) *page {
 	return p
 }
 
-// choose takes a setting from the address, and remembers it, or from where it
-// was remembered.
+// choose takes a setting from the address and stores it in a cookie, or reads the
+// cookie.
 func (p *page) choose(into *string, parameter, cookie string, values ...string) {
 	given, remember := p.e.QueryParam(parameter), p.e.QueryParams().Has(parameter)
 	if !remember {
@@ -98,7 +98,7 @@ func (p *page) T(zh, en string) string {
 // HTMLLanguage is the page's language for browsers and screen readers.
 func (p *page) HTMLLanguage() string { return p.T("zh-Hans", "en") }
 
-// Chinese marks what articles and people say on a page in another language.
+// Chinese marks the Chinese text on an English page.
 func (p *page) Chinese() template.HTMLAttr {
 	if p.Language == index.English {
 		return `lang="zh"`
@@ -112,11 +112,11 @@ func (p *page) Asset(name string) string { return "/console/assets/" + p.c.hash 
 // Form is the token of the session's forms.
 func (p *page) Form() string { return p.c.formToken(p.session) }
 
-// Open says that nobody has to sign in.
+// Open reports whether the console needs no sign-in.
 func (p *page) Open() bool { return p.c.cfg.Authenticate == nil && p.c.cfg.Header == "" }
 
-// Here is the address of the page with one parameter changed; an empty value
-// takes it out.
+// Here is the address of the page with some parameters changed; an empty value
+// removes one.
 func (p *page) Here(pairs ...string) string {
 	q := url.Values{}
 	for k, v := range p.e.QueryParams() {
@@ -134,13 +134,13 @@ func (p *page) Here(pairs ...string) string {
 	return (&url.URL{Path: p.e.Request().URL.Path, RawQuery: q.Encode()}).String()
 }
 
-// At is the page's own address, as a form's way back.
+// At is the page's own address, to which a form returns.
 func (p *page) At() string { return p.Here() }
 
 // ItemURL is the page of an item.
 func (p *page) ItemURL(id string) string { return "/console/item?id=" + url.QueryEscape(id) }
 
-// CompareURL is the page that puts two items side by side.
+// CompareURL is the page that compares two items.
 func (p *page) CompareURL(a, b string) string {
 	return "/console/compare?a=" + url.QueryEscape(a) + "&b=" + url.QueryEscape(b)
 }
@@ -148,7 +148,7 @@ func (p *page) CompareURL(a, b string) string {
 // ClusterURL is the page of a story.
 func (p *page) ClusterURL(id uint32) string { return fmt.Sprintf("/console/cluster?id=%d", id) }
 
-// LinkOf is an article's address if a browser may follow it.
+// LinkOf is an article's address if it is safe as a link, else empty.
 func (p *page) LinkOf(address string) string {
 	if u, err := url.Parse(address); err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" {
 		return u.String()
@@ -221,7 +221,7 @@ func (p *page) Kind(kind string) string {
 	return kind
 }
 
-// Finding names what was found about a rejection.
+// Finding names the result of a review.
 func (p *page) Finding(finding string) string {
 	switch finding {
 	case index.FoundRight:
@@ -281,8 +281,7 @@ func (p *page) Percent(v any) string {
 	return strconv.FormatFloat(100*f, 'f', 1, 64) + "%"
 }
 
-// Chance shows a probability as people speak of one: in whole percents, and
-// where there is nearly none or nearly no doubt, as that.
+// Chance shows a probability in whole percents, or as <1% or >99%.
 func (p *page) Chance(f float64) string {
 	switch {
 	case f < .01:
@@ -322,7 +321,7 @@ func (p *page) Time(v any) string {
 	return t.In(p.c.cfg.Location).Format("2006-01-02 15:04:05")
 }
 
-// Short is a time as lists show it: no more of it than is needed.
+// Short is a time as lists show it, as short as possible.
 func (p *page) Short(v any) string {
 	t := pointed(v)
 	if t.IsZero() {

@@ -19,21 +19,21 @@ type searchView struct {
 	Text  string
 	Found []index.Brief
 	Of    map[uint32]*index.Brief
-	// Passages are where the words stand in the text, by ordinal; none where
-	// the headline has them all.
+	// Passages show the words in the text, by ordinal; none if the headline has
+	// all of them.
 	Passages map[uint32][]piece
-	// Check is the verdict a pasted text would get, Nearest what it is like.
+	// Check is the verdict that a pasted text would get, Nearest the article most
+	// like it.
 	Check   *index.Event
 	Nearest *index.Item
 	Compare *comparison
 	Exact   bool
 }
 
-// pasted is how many characters make a text, not a search.
+// pasted is from how many characters on the input is a text, not a search.
 const pasted = 60
 
-// search takes whatever an editor has at hand: an id, an address, words, or a
-// whole text.
+// search takes an id, an address, words, or a whole text.
 func (c *Console) search(ctx context.Context, p *page) (string, error) {
 	text := p.e.QueryParam("q")
 	trimmed := strings.TrimSpace(text)
@@ -82,7 +82,7 @@ func (c *Console) search(ctx context.Context, p *page) (string, error) {
 		return "", err
 	}
 	if p.LinkOf(trimmed) != "" && len(found) == 1 && briefs[found[0]] != nil {
-		// An address that one item came with is as good as its id.
+		// The address of exactly one item leads to its page.
 		return "", p.e.Redirect(http.StatusSeeOther, p.ItemURL(briefs[found[0]].ID))
 	}
 	var ofs []uint32
@@ -98,8 +98,8 @@ func (c *Console) search(ctx context.Context, p *page) (string, error) {
 	return "search", c.passages(ctx, v, trimmed)
 }
 
-// passages puts those first that have the words in their headline, and shows
-// of the others where they stand in the text.
+// passages sorts items with the words in their headline first, and shows the
+// words in the text of the others.
 func (c *Console) passages(ctx context.Context, v *searchView, text string) error {
 	words, _ := c.words.query(text)
 	words = append(words, strings.Fields(text)...)
@@ -134,12 +134,12 @@ func (c *Console) passages(ctx context.Context, v *searchView, text string) erro
 	return nil
 }
 
-// around is how many characters of a passage stand before the first word found,
-// and how many follow.
+// around and follow are how many characters a passage has before and from the
+// first word found.
 const around, follow = 16, 70
 
-// passage is the part of a text in which most of the words stand together, all
-// of them marked; nil where none does (other characters stand for them).
+// passage is the part of a text that has most of the words, with all of them
+// marked; nil if it has none (they may be written with other characters).
 func passage(text string, words []string) []piece {
 	first, most := -1, 0
 	for at, tries := 0, 0; tries < 100; tries++ {
@@ -195,8 +195,8 @@ func passage(text string, words []string) []piece {
 	return out
 }
 
-// nearest asks what verdict the text would get, and puts it beside what it is
-// like.
+// nearest checks which verdict the text would get, and compares it with the
+// nearest article.
 func (c *Console) nearest(ctx context.Context, p *page, v *searchView, text string) error {
 	if p.LinkOf(text) != "" {
 		return nil
@@ -221,14 +221,13 @@ func (c *Console) nearest(ctx context.Context, p *page, v *searchView, text stri
 	return nil
 }
 
-// Finder returns the search of the console, for others to use: it has the type
-// of api.Config.Find.
+// Finder returns the console's search as a function for api.Config.Find.
 func Finder(b *browse.Model, s *segment.Segmenter) func(ctx context.Context, words string, limit int) ([]uint32, error) {
 	return (&Console{cfg: Config{Browse: b}, words: newCutter(s)}).find
 }
 
-// find looks words up; where too few articles have them as words, those whose
-// headline has the same characters follow.
+// find looks up words. If too few articles have them, those whose headline has
+// the same characters follow.
 func (c *Console) find(ctx context.Context, text string, limit int) ([]uint32, error) {
 	words, pairs := c.words.query(text)
 	found, err := c.cfg.Browse.Search(ctx, words, limit)

@@ -7,16 +7,16 @@ import (
 	"jianguo/index"
 )
 
-// sentence says why, with the article it speaks of by its headline.
+// sentence is the reason of a verdict, with the other article's headline.
 type sentence struct {
 	Before, After string
 	Of            *index.Brief // nil: it speaks of none
 }
 
-// Line is a headline on one line, without what has no face of its own.
+// Line is a headline on one line, without invisible characters.
 func (p *page) Line(title string) string { return oneLine(visible(title)) }
 
-// Cited is a headline as a sentence quotes it: without its own full stop.
+// Cited is a headline as a sentence quotes it: without a full stop at the end.
 func (p *page) Cited(b *index.Brief) string {
 	if title := strings.TrimRight(p.Line(b.Title), "。."); title != "" {
 		return title
@@ -24,7 +24,7 @@ func (p *page) Cited(b *index.Brief) string {
 	return b.ID
 }
 
-// place stands for the other article while a sentence is made.
+// place is a placeholder for the other article in a sentence.
 const place = "\x00"
 
 func (p *page) sentence(text string, of *index.Brief, note string) sentence {
@@ -34,20 +34,20 @@ func (p *page) sentence(text string, of *index.Brief, note string) sentence {
 	if text != "" && !strings.HasSuffix(text, "。") && !strings.HasSuffix(text, ".") {
 		text += p.T("。", ".")
 	}
-	// The badge beside the sentence says this already.
+	// The badge next to the sentence says this already.
 	text = strings.TrimPrefix(text, p.T("疑似：", "suspect: "))
 	before, after, found := strings.Cut(text, place)
 	if !found {
 		of = nil
 	}
 	if p.Language == index.Chinese {
-		// The title's own marks stand in for the spaces around an id.
+		// The quotation marks of the title replace the spaces around an id.
 		before, after = strings.TrimSuffix(before, " "), strings.TrimPrefix(after, " ")
 	}
 	return sentence{Before: before, After: after, Of: of}
 }
 
-// Why is an event in a sentence.
+// Why is the reason of an event in one sentence.
 func (p *page) Why(e index.Event) sentence {
 	note := p.c.cfg.Index.Note(&e)
 	of := p.Brief(e.Of)
@@ -57,8 +57,8 @@ func (p *page) Why(e index.Event) sentence {
 	return p.sentence(index.Why(&e, p.Language), of, note)
 }
 
-// WhyNow is why an item is what it is now. What an editor's undo brought back
-// is explained by what made it so before.
+// WhyNow is the reason of an item's present verdict. A verdict that an undo
+// restored has the reason it had before.
 func (p *page) WhyNow(it *index.Item) sentence {
 	if it.Event.Cause == index.CauseEditor && it.Event.Verdict != index.Unique {
 		for _, e := range it.History {
@@ -70,7 +70,7 @@ func (p *page) WhyNow(it *index.Item) sentence {
 	return p.Why(it.Event)
 }
 
-// BriefWhy is a listed item's verdict in a sentence.
+// BriefWhy is the reason of a listed item's verdict in one sentence.
 func (p *page) BriefWhy(b *index.Brief, of *index.Brief) sentence {
 	name := ""
 	if of != nil {
@@ -79,7 +79,7 @@ func (p *page) BriefWhy(b *index.Brief, of *index.Brief) sentence {
 	return p.sentence(b.Why(name, p.Language), of, "")
 }
 
-// Brief is the article of an id, nil where there is none.
+// Brief is the article of an id; nil: there is none.
 func (p *page) Brief(id string) *index.Brief {
 	if id == "" {
 		return nil
@@ -90,8 +90,8 @@ func (p *page) Brief(id string) *index.Brief {
 	return p.briefs[id]
 }
 
-// know looks many ids up at once, for Brief. A page without headlines is
-// better than none, so that an error is only noted.
+// know looks up many ids at once, for Brief. A page without headlines is better
+// than no page, so an error is only logged.
 func (p *page) know(ctx context.Context, ids []string) {
 	if p.briefs == nil {
 		p.briefs = map[string]*index.Brief{}
@@ -105,7 +105,7 @@ func (p *page) know(ctx context.Context, ids []string) {
 	}
 }
 
-// knowDecisions looks up what decisions are about.
+// knowDecisions looks up the items of decisions.
 func (p *page) knowDecisions(ctx context.Context, list []index.Decision) {
 	var ids []string
 	for _, d := range list {

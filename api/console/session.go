@@ -24,8 +24,8 @@ const (
 	themeCookie    = "jianguo_theme"
 )
 
-// session is who is signed in. It is the cookie's content: nothing of it is
-// kept here.
+// session is the signed-in user. It is the content of the cookie; the server
+// stores nothing.
 type session struct {
 	Name string `json:"n"`
 	Role string `json:"r"`
@@ -40,7 +40,7 @@ func (c *Console) sign(what string, data []byte) []byte {
 	return h.Sum(nil)
 }
 
-// session is who makes a request; false: nobody is signed in.
+// session returns the user of a request; false: not signed in.
 func (c *Console) session(e echo.Context) (session, bool) {
 	if s, ok := c.proxied(e.Request()); ok {
 		return s, true
@@ -57,7 +57,7 @@ func (c *Console) session(e echo.Context) (session, bool) {
 	return s, true
 }
 
-// proxied is who a trusted proxy says makes a request.
+// proxied returns the user that a trusted proxy names.
 func (c *Console) proxied(r *http.Request) (session, bool) {
 	if c.cfg.Header == "" || !c.fromProxy(r) {
 		return session{}, false
@@ -94,8 +94,8 @@ func (c *Console) fromProxy(r *http.Request) bool {
 // maxName bounds a name that a proxy gives, in bytes.
 const maxName = 200
 
-// lone is the value of a header, empty where it is missing; false where it
-// comes twice, or is no name that a log could show.
+// lone is the value of a header, empty if it is missing; false if it is repeated,
+// or has characters that a log cannot show.
 func lone(h http.Header, key string) (string, bool) {
 	values := h.Values(key)
 	if len(values) > 1 {
@@ -136,18 +136,18 @@ func (c *Console) writeCookie(e echo.Context, s session) {
 	cookie := &http.Cookie{Name: sessionCookie, Value: content + "." + base64.RawURLEncoding.EncodeToString(c.sign("session", []byte(content))),
 		Path: "/", HttpOnly: true, Secure: e.Request().TLS != nil, SameSite: http.SameSiteLaxMode, Expires: time.Now().Add(c.cfg.Session)}
 	e.SetCookie(cookie)
-	// What is answered now belongs to that session too.
+	// The answer to this request belongs to the new session too.
 	e.Request().AddCookie(cookie)
 }
 
-// formToken is what a form of a session carries.
+// formToken is the token of a session's forms.
 func (c *Console) formToken(s session) string {
 	return base64.RawURLEncoding.EncodeToString(c.sign("form", []byte(s.Salt)))
 }
 
-// formIsOurs reports whether a form came from a page of the same session. To
-// sign in, where there is none, the browser's word that no other site sent the
-// form has to do.
+// formIsOurs reports whether a form came from a page of the same session. The
+// sign-in form has no session; there the browser's headers must say that no other
+// site sent it.
 func (c *Console) formIsOurs(e echo.Context, s session) bool {
 	site := e.Request().Header.Get("Sec-Fetch-Site")
 	if s.Salt == "" {
@@ -156,8 +156,8 @@ func (c *Console) formIsOurs(e echo.Context, s session) bool {
 	return hmac.Equal([]byte(e.FormValue("form")), []byte(c.formToken(s)))
 }
 
-// toSignIn asks who it is, and leads back to where they were. What a form
-// asked for is not done: nobody knows yet who asks.
+// toSignIn sends the user to the sign-in page, which leads back to this one. What
+// a form asked for is not done, since the user is unknown.
 func (c *Console) toSignIn(e echo.Context) error {
 	q := url.Values{}
 	r := e.Request()
@@ -175,7 +175,7 @@ func (c *Console) toSignIn(e echo.Context) error {
 	return e.Redirect(http.StatusSeeOther, "/console/signin?"+q.Encode())
 }
 
-// inside keeps a way back to this console: anything else becomes /.
+// inside is an address to return to within this console: any other becomes /.
 func inside(to string) string {
 	u, err := url.Parse(to)
 	if err != nil || u.Scheme != "" || u.Host != "" || !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") || strings.Contains(to, "\\") {
@@ -210,8 +210,8 @@ func (c *Console) signIn(_ context.Context, p *page) (string, error) {
 	return to, nil
 }
 
-// authenticate asks whose token it is; behind a proxy that names people there
-// may be no tokens at all.
+// authenticate returns the owner of a token. Behind a proxy that names users
+// there may be no tokens.
 func (c *Console) authenticate(token string) (name, role string, ok bool) {
 	if c.cfg.Authenticate == nil {
 		return "", "", false

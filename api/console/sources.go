@@ -22,7 +22,7 @@ type sourcesView struct {
 	Log     []index.SourcePolicy
 }
 
-// matrixCell is one square: Step 0 (none) to 5 (most).
+// matrixCell is one square; Step is its colour, 0 (none) to 5 (most).
 type matrixCell struct {
 	Origin, Copier string
 	N              int64

@@ -24,7 +24,7 @@ type clustersView struct {
 	Filter  url.Values
 	Rule    index.Rule
 	Sources []string
-	// Words are what was searched for, and Found how many items had them.
+	// Words is the search text, Found how many items have its words.
 	Words string
 	Found int
 }
@@ -118,8 +118,8 @@ func (c *Console) cluster(ctx context.Context, p *page) (string, error) {
 	return "cluster", nil
 }
 
-// clusterCSV is all members of a story as a table, with a byte order mark, by
-// which spreadsheets know that it is UTF-8.
+// clusterCSV is all members of a story as CSV, with a byte order mark, from which
+// spreadsheets learn that it is UTF-8.
 func (c *Console) clusterCSV(ctx context.Context, p *page) error {
 	story, _, err := c.storyOf(ctx, p, 50_000)
 	if err != nil {
@@ -153,7 +153,7 @@ func (c *Console) clusterCSV(ctx context.Context, p *page) error {
 	return nil
 }
 
-// cell keeps a spreadsheet from taking a title for a formula.
+// cell prevents a spreadsheet from reading a title as a formula.
 func cell(s string) string {
 	if s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) {
 		return "'" + s

@@ -13,7 +13,7 @@ import (
 	"jianguo/index/browse"
 )
 
-// queueLength is how many rows a queue shows; decided ones make room.
+// queueLength is how many rows the queue shows.
 const queueLength = 40
 
 type suspectsView struct {
@@ -86,7 +86,7 @@ func (c *Console) suspects(ctx context.Context, p *page) (string, error) {
 		before := rows[at-1].Items
 		v.Before = queueURL("/console/suspects", before[len(before)-1].ID)
 	}
-	// Within a row, it goes from member to member.
+	// Within a row, the keys go from member to member.
 	for j, items := 0, v.Row.Items; j < len(items); j++ {
 		if items[j].ID != open {
 			continue
@@ -165,8 +165,8 @@ func (c *Console) review(ctx context.Context, p *page) (string, error) {
 	return "review", err
 }
 
-// confirm records what an editor found about a rejection, and releases it if
-// it was wrong.
+// confirm records an editor's review of a rejection, and releases the item if
+// the rejection was wrong.
 func (c *Console) confirm(ctx context.Context, p *page) (string, error) {
 	form := p.e.Request().PostForm
 	r := index.Review{At: c.cfg.Now(), By: p.Name, Item: form.Get("item"), Drawn: form.Get("drawn"), Finding: form.Get("finding"), Reason: limited(form.Get("reason"))}
@@ -189,7 +189,7 @@ func (c *Console) confirm(ctx context.Context, p *page) (string, error) {
 	return and(with(inside(form.Get("next")), "saved", r.Finding), "of", r.Item), nil
 }
 
-// takeBack takes a finding back, and the release that came with it.
+// takeBack undoes a review, and the release that came with it.
 func (c *Console) takeBack(ctx context.Context, p *page, r index.Review, back string) (string, error) {
 	if number, err := strconv.ParseUint(p.e.Request().PostForm.Get("undo"), 10, 64); err == nil {
 		_, err := c.cfg.Index.Decide(ctx, index.DecisionRequest{Kind: index.Undo, Undo: number, By: r.By, At: r.At})
@@ -208,7 +208,7 @@ func (c *Console) takeBack(ctx context.Context, p *page, r index.Review, back st
 	return and(with(back, "saved", r.Finding), "of", r.Item), nil
 }
 
-// labelsTSV is what editors decided, in the form that the evaluation reads.
+// labelsTSV is the decisions of editors in the format of `jianguo eval`.
 func (c *Console) labelsTSV(ctx context.Context, p *page) error {
 	labels, err := c.cfg.Index.Labels(ctx)
 	if err != nil {

@@ -14,9 +14,9 @@ import (
 // maxShown bounds how much of a text a page shows and compares, in characters.
 const maxShown = 20_000
 
-// plain is a body as people read it: the text of HTML, one paragraph a line.
-// Characters that could turn the page around them are taken out; cut says that
-// there was more than maxShown.
+// plain is a body as readers see it: the text of HTML, one paragraph a line,
+// without characters that could change the page around them. Cut: the text was
+// longer than maxShown.
 func plain(body string) (text string, cut bool) {
 	if strings.IndexByte(body, '<') >= 0 {
 		body = fromMarkup(body)
@@ -43,8 +43,8 @@ func plain(body string) (text string, cut bool) {
 	return b.String(), false
 }
 
-// visible takes out what has no face of its own: controls, zero-width
-// characters, direction marks, and more than four marks on one letter.
+// visible removes control and zero-width characters, direction marks, and all
+// but four marks on one letter.
 func visible(line string) string {
 	marks := 0
 	return strings.Map(func(r rune) rune {
@@ -64,13 +64,13 @@ func visible(line string) string {
 	}, line)
 }
 
-// unread are the elements whose text is not part of an article.
+// unread are the elements whose text is no part of an article.
 var unread = map[atom.Atom]bool{
 	atom.Script: true, atom.Style: true, atom.Noscript: true, atom.Template: true, atom.Head: true, atom.Title: true, atom.Iframe: true,
 	atom.Object: true, atom.Svg: true, atom.Math: true, atom.Select: true, atom.Textarea: true, atom.Button: true,
 }
 
-// flowing are the elements that do not begin a new line.
+// flowing are the elements that begin no new line.
 var flowing = map[atom.Atom]bool{
 	atom.A: true, atom.Abbr: true, atom.B: true, atom.Bdi: true, atom.Bdo: true, atom.Big: true, atom.Cite: true, atom.Code: true,
 	atom.Del: true, atom.Em: true, atom.Font: true, atom.I: true, atom.Ins: true, atom.Kbd: true, atom.Label: true, atom.Mark: true,
@@ -78,7 +78,7 @@ var flowing = map[atom.Atom]bool{
 	atom.U: true, atom.Var: true, atom.Wbr: true, atom.Ruby: true, atom.Img: true,
 }
 
-// fromMarkup is the text of HTML. What only looks like a tag ("x <y") stays.
+// fromMarkup is the text of HTML. Text that only looks like a tag ("x <y") stays.
 func fromMarkup(body string) string {
 	z := xhtml.NewTokenizer(strings.NewReader(body))
 	var b strings.Builder

@@ -10,13 +10,13 @@ import (
 	"jianguo/segment"
 )
 
-// A cutter cuts articles into words, for comparing and for finding them. It is
-// safe for concurrent use.
+// A cutter cuts articles into words, to compare and to find them. It is safe for
+// concurrent use.
 type cutter struct {
 	segmenter *segment.Segmenter
 	texts     sync.Pool // *segment.Text
 	mu        sync.RWMutex
-	folds     map[rune]string // guarded by mu; what a letter or digit is in the normal form
+	folds     map[rune]string // guarded by mu; the normal form of a letter or digit
 }
 
 func newCutter(s *segment.Segmenter) *cutter {
@@ -25,12 +25,11 @@ func newCutter(s *segment.Segmenter) *cutter {
 	return c
 }
 
-// maxFolds bounds the folds that are remembered; a text of all of Unicode
-// starts over.
+// maxFolds bounds the stored folds; they are cleared when there are more.
 const maxFolds = 1 << 16
 
-// fold returns what the letters and digits of a text are in the normal form:
-// the segmenter is asked once for each of them, many at a time.
+// fold returns the normal form of the letters and digits of a text. Each is
+// computed by the segmenter once, many at a time.
 func (c *cutter) fold(runes []rune) map[rune]string {
 	out := make(map[rune]string, 512)
 	var unknown []rune
@@ -73,15 +72,15 @@ func (c *cutter) fold(runes []rune) map[rune]string {
 	return out
 }
 
-// letter is a letter or digit of a text and what it is in the normal form.
+// letter is a letter or digit of a text with its normal form.
 type letter struct {
 	start, end int
 	form       rune
 }
 
-// Tokens cuts a plain text into words with their places in it. The words are
-// the segmenter's; where its normal form leaves something out (page residue),
-// a word is a character, or a run of Latin letters or digits.
+// Tokens cuts a plain text into words with their offsets. The words are the
+// segmenter's; in parts that its normal form omits (page residue), a word is a
+// character, or a run of Latin letters or digits.
 func (c *cutter) Tokens(text string) []diff.Token {
 	var runes []rune
 	for _, r := range text {
@@ -120,7 +119,7 @@ type aligner struct {
 	runes   []rune
 }
 
-// skip is how many letters may be missing from the normal form in one place.
+// skip is how many successive letters the normal form may omit.
 const skip = 400
 
 func (a *aligner) word(w string) {
@@ -136,7 +135,7 @@ func (a *aligner) word(w string) {
 	}
 	for k := 0; k <= skip && a.at+k+n <= len(a.letters); k++ {
 		if k > 1 && n == 1 {
-			return // a lone character is found anywhere
+			return // a single character could match anywhere
 		}
 		if wrong := a.wrong(a.at + k); wrong == 0 || wrong == 1 && n > 1 && k == 0 {
 			a.singles(a.at + k)
@@ -146,9 +145,9 @@ func (a *aligner) word(w string) {
 	}
 }
 
-// wrong counts the letters in which the word differs from what begins at the
-// i-th. Where the word is expected, one may: a few characters become something
-// else in context (乾 in 饼乾 and in 乾隆).
+// wrong counts the letters that differ between the word and the text from the
+// i-th letter on. At the expected position one may differ: the normal form of a
+// few characters depends on the context (乾 in 饼乾 and in 乾隆).
 func (a *aligner) wrong(i int) (n int) {
 	for k, r := range a.runes {
 		if a.letters[i+k].form != r {
@@ -161,7 +160,7 @@ func (a *aligner) wrong(i int) (n int) {
 func (a *aligner) add(key string, n int) {
 	first, last := a.letters[a.at], a.letters[a.at+n-1]
 	if k := len(a.tokens); k > 0 && a.tokens[k-1].End > first.start {
-		// One rune that folds to several letters, cut in two by the segmenter.
+		// The segmenter cut the normal form of one rune, several letters, in two.
 		a.tokens[k-1].Key += key
 		a.tokens[k-1].End = max(a.tokens[k-1].End, last.end)
 	} else {
@@ -170,7 +169,7 @@ func (a *aligner) add(key string, n int) {
 	a.at += n
 }
 
-// singles makes words of the letters up to the i-th that no word was found for.
+// singles makes words of the letters without a word, up to the i-th.
 func (a *aligner) singles(i int) {
 	for a.at < i {
 		n := 1
@@ -188,9 +187,8 @@ func (a *aligner) singles(i int) {
 	}
 }
 
-// IndexWords are the words an article is found by: those of its headline and
-// of its text, and all pairs of characters of the headline. It has the type of
-// browse.Config.Words.
+// IndexWords returns a function for browse.Config.Words: the words of an article's
+// headline and text, and all pairs of characters of the headline.
 func IndexWords(s *segment.Segmenter) func(title, body string) []string {
 	c := newCutter(s)
 	return func(title, body string) []string {
@@ -199,19 +197,19 @@ func IndexWords(s *segment.Segmenter) func(title, body string) []string {
 	}
 }
 
-// particles are characters that are hardly ever part of a name.
+// particles are characters that are rarely part of a name.
 const particles = "的了在是和与及或把被对从向到着过就也都而且但则之其此这那我你他她它们个为以于将由又还很更最不没有上下中里后前时等各每该并使让给比吗呢吧啊"
 
-// words appends the words of a text. A word of one Han character says little:
-// where two of them meet, which is how a name looks that no dictionary has, the
-// pair is a word. With inner, so are the pairs of characters in longer words (an
-// article about 气象台 is found by 气象); with pairs, all pairs of characters of
-// the text are added, marked as such.
+// words appends the words of a text. Of words of one Han character, two that are
+// adjacent make one word: names that the dictionary does not have look so. With
+// inner, the pairs of characters in longer words are added (an article about
+// 气象台 is found by 气象); with pairs, all pairs of characters of the text, marked
+// as pairs.
 func (c *cutter) words(dst []string, text string, inner, pairs bool) []string {
 	t := c.texts.Get().(*segment.Text)
 	defer c.texts.Put(t)
 	c.segmenter.Analyze(t, "", text)
-	before := "" // a single character that may be part of a name
+	before := "" // the single character before, which may be part of a name
 	t.Words(func(w string) bool {
 		switch {
 		case !han(w):
@@ -279,8 +277,8 @@ func han(w string) bool {
 
 func single(w string) bool { return han(w) && utf8.RuneCountInString(w) == 1 }
 
-// query returns the words to search for, and the pairs of characters to fall
-// back on.
+// query returns the words to search for, and the pairs of characters to search
+// for if too few articles have the words.
 func (c *cutter) query(text string) (words, pairs []string) {
 	t := c.texts.Get().(*segment.Text)
 	c.segmenter.Analyze(t, "", text)

@@ -1,27 +1,24 @@
-// Package diff says where two texts agree, word by word, in their original
-// form: what both have, what one side alone has, which passages moved, and
-// which figures stand against each other.
+// Package diff aligns two texts word by word in their original form: what both
+// have, what only one has, which passages moved, and which figures conflict.
 //
 // # Contract
 //
-// The caller cuts both texts into words (Token): their places in the original
-// and a key that is equal for words that mean the same to a reader, such as a
-// traditional and a simplified form. What lies between words (punctuation,
-// spaces, invisible characters) never counts as a difference. Compare then
-// tiles each text with Spans: together they are the text, byte for byte.
+// The caller cuts both texts into words (Token): offsets in the original, and a
+// key that is equal for words with the same meaning, such as a traditional and a
+// simplified form. Whatever lies between words (punctuation, spaces, invisible
+// characters) is never a difference. Compare covers each text with Spans:
+// together they are the text, byte for byte.
 //
-// The common part is found the way Ratcliff and Obershelp proposed (Pattern
-// Matching: the Gestalt Approach, 1988): the longest common run first, then
-// what lies before and after it. Unlike a shortest edit script it does not
-// scatter matches of 的 and 在 over passages that have nothing to do with each
-// other. What is left over on both sides is searched for runs once more: those
-// moved.
+// The algorithm is that of Ratcliff and Obershelp (Pattern Matching: the Gestalt
+// Approach, 1988): the longest common run first, then the parts before and after
+// it. Unlike a shortest edit script it does not scatter matches of 的 and 在 over
+// unrelated passages. Runs that remain on both sides afterwards have moved.
 //
 // # Limits
 //
-// Work is bounded (Work): two texts of 3,000 characters take a few milliseconds;
-// hostile texts (one word repeated a hundred thousand times) end with a Result
-// that is Partial: what was not looked at counts as different.
+// The work is bounded (Work): two texts of 3,000 characters take a few
+// milliseconds. Hostile texts (one word repeated a hundred thousand times) give a
+// Partial result: the parts that were not compared count as different.
 package diff
 
 import (
@@ -39,7 +36,7 @@ type Token struct {
 	Figure     bool // a number, a date, a percentage
 }
 
-// Kind says what a part of a text is to the other text.
+// Kind relates a part of a text to the other text.
 type Kind uint8
 
 // The kinds of a Span.
@@ -56,39 +53,39 @@ func (k Kind) String() string { return [...]string{"same", "only", "moved", "con
 type Span struct {
 	Start, End int
 	Kind       Kind
-	// Move numbers the moved passages from 1; both sides of one have the same.
+	// Move numbers the moved passages from 1; both sides have the same number.
 	Move int
 }
 
-// Result is how two texts go together.
+// Result is the comparison of two texts.
 type Result struct {
 	A, B []Span
-	// Matches are the runs in the same place, by their tokens.
+	// Matches are the runs that did not move, by token.
 	Matches []Match
-	// SharedA and SharedB are how many bytes of words each text has in common
-	// with the other, moved ones included, of TotalA and TotalB.
+	// SharedA and SharedB are the bytes of words that each text has in common with
+	// the other, moved ones included, out of TotalA and TotalB.
 	SharedA, SharedB, TotalA, TotalB int
 	Moves, Conflicts                 int
 	Partial                          bool
 }
 
-// Match is a run of n words in both: the words from A in the first text, from
-// B in the second.
+// Match is a run of N words in both texts: from word A of the first and word B of
+// the second.
 type Match struct{ A, B, N int }
 
-// Work is how many pairs of words are looked at, at most.
+// Work is how many pairs of words are compared at most.
 const Work = 8 << 20
 
-// minMove is the weight, in bytes, of the shortest passage that can have
-// moved: sixteen Chinese characters. The name of an office may well stand in
-// two places.
+// minMove is the weight, in bytes, of the shortest passage that counts as moved:
+// sixteen Chinese characters. Shorter runs, such as the name of an office, may
+// occur twice by chance.
 const minMove = 48
 
 type state struct {
 	a, b   []int32   // interned keys
 	weight []int32   // bytes, of the key
 	places [][]int32 // where a key occurs in b
-	budget int       // of Work, what is left
+	budget int       // of Work, the remainder
 	// run and next, touched and touching are longest's.
 	run, next         []int32
 	touched, touching []int32
@@ -143,8 +140,8 @@ func intern(a, b []Token) *state {
 	return s
 }
 
-// match finds what a[a0:a1] and b[b0:b1] have in common. It keeps a stack of
-// its own: hostile texts nest deep.
+// match finds what a[a0:a1] and b[b0:b1] have in common. It uses an explicit
+// stack, since hostile texts nest deeply.
 func (s *state) match(a0, a1, b0, b1 int) {
 	type area struct{ a0, a1, b0, b1 int }
 	stack := []area{{a0, a1, b0, b1}}
@@ -176,8 +173,8 @@ func (s *state) match(a0, a1, b0, b1 int) {
 	}
 }
 
-// least is the weight a run needs to count between gaps of so many words: in
-// a short gap any word does, in a long one a lone 的 means nothing.
+// least is the weight that a run needs in a gap of so many words: in a short gap
+// any word counts, in a long one a single 的 means nothing.
 func (s *state) least(a, b int) int32 {
 	switch n := max(a, b); {
 	case n <= 6:
@@ -198,8 +195,8 @@ func (s *state) take(i, j, n int) {
 	s.matches = append(s.matches, Match{i, j, n})
 }
 
-// longest is the heaviest run that both have among words that are not taken.
-// s.run and s.next hold, at j+1, how long a run ends at a word and b[j]; they
+// longest is the heaviest common run of words that are not taken. s.run and
+// s.next have, at j+1, the length of the run that ends at a word and b[j]; they
 // are zero between calls.
 func (s *state) longest(a0, a1, b0, b1 int) (bi, bj, bn int, weight int32) {
 	above, here := s.run, s.next
@@ -247,7 +244,7 @@ func (s *state) sum(from, to int) (w int32) {
 	return w
 }
 
-// join makes one match of those that touch on both sides.
+// join merges matches that are adjacent on both sides.
 func join(matches []Match) []Match {
 	var out []Match
 	for _, m := range matches {
@@ -260,7 +257,7 @@ func join(matches []Match) []Match {
 	return out
 }
 
-// moves pairs the runs that are left over on both sides, heaviest first.
+// moves pairs the runs that remain on both sides, heaviest first.
 func (s *state) moves() int {
 	for n := 1; n <= 64; n++ {
 		i, j, length, weight := s.longest(0, len(s.a), 0, len(s.b))
@@ -275,8 +272,8 @@ func (s *state) moves() int {
 	return 64
 }
 
-// conflictGap is how many words a gap may have for its figures to stand
-// against each other rather than in different sentences.
+// conflictGap is how many words a gap may have at most for its figures to
+// conflict; in longer gaps they belong to different sentences.
 const conflictGap = 16
 
 // conflicts marks the figures that differ in gaps between the same matches.
@@ -316,8 +313,8 @@ func (s *state) conflicts(a, b []Token, matches []Match) (count int) {
 	return count
 }
 
-// scales marks 亿 and 万 behind the same figure on both sides, or where one
-// side alone has such a word; i and j begin the gap after that figure.
+// scales marks 亿 and 万 after an equal figure, if they differ or only one side has
+// one; the gap after that figure begins at i and j.
 func (s *state) scales(a, b []Token, i, j int) int {
 	if i == 0 || j == 0 || !a[i-1].Figure || !b[j-1].Figure || s.kindA[i-1] != Same {
 		return 0
@@ -337,8 +334,8 @@ func (s *state) scales(a, b []Token, i, j int) int {
 	return 1
 }
 
-// scale is what the word that follows a figure multiplies it by, and what the
-// word says besides.
+// scale is the factor of the word that follows a figure, and the rest of that
+// word.
 func scale(tokens []Token, k int) (by float64, rest string) {
 	if k >= len(tokens) {
 		return 1, ""
@@ -356,8 +353,8 @@ func scale(tokens []Token, k int) (by float64, rest string) {
 	return 1, key
 }
 
-// unequal leaves out the figures that say the same amount in another way, such
-// as 20000元 and 2万元.
+// unequal omits figures that write the same amount in another way, such as
+// 20000元 and 2万元.
 func unequal(a, b []Token, fa, fb []int) (ra, rb []int) {
 	rb = fb
 	for _, k := range fa {
@@ -375,7 +372,7 @@ func unequal(a, b []Token, fa, fb []int) (ra, rb []int) {
 	return ra, rb
 }
 
-// amount is what a figure amounts to with the 万 or 亿 that follows it.
+// amount is the value of a figure with the 万 or 亿 that follows it.
 func amount(tokens []Token, k int) (float64, bool) {
 	v, err := strconv.ParseFloat(tokens[k].Key, 64)
 	if err != nil {
@@ -385,8 +382,8 @@ func amount(tokens []Token, k int) (float64, bool) {
 	return v * by, true
 }
 
-// spans tiles a text. What lies between two words goes with them where they
-// are alike, and is calm where they are not.
+// spans covers a text with spans. The characters between two words have the kind
+// of both if it is the same, else they count as equal.
 func spans(length int, tokens []Token, kinds []Kind, moves []int32) (out []Span, shared, total int) {
 	add := func(end int, k Kind, move int) {
 		start := 0

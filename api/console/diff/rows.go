@@ -8,7 +8,7 @@ import (
 // Piece is a part of a row: text[Start:End] of its side.
 type Piece = Span
 
-// Row is a pair of passages that belong together. Either side may be empty.
+// Row is a pair of passages that correspond. Either side may be empty.
 // The passages of a side, row after row, are its text, byte for byte.
 type Row struct {
 	A, B []Piece
@@ -16,12 +16,12 @@ type Row struct {
 	Same bool
 }
 
-// rowLength is how many bytes a row has before a sentence may end it; texts
-// without paragraphs would be one row otherwise.
+// rowLength is from how many bytes on the end of a sentence ends a row; a text
+// without paragraphs would otherwise be one row.
 const rowLength = 900
 
-// Rows lays a result out: it cuts both texts at the ends of paragraphs, where
-// the words around the cut stand against each other.
+// Rows lays out a result: it cuts both texts at ends of paragraphs between words
+// that match.
 func (r *Result) Rows(textA, textB string, a, b []Token) []Row {
 	l := layout{r: r, a: side{text: textA, tokens: a}, b: side{text: textB, tokens: b}}
 	for n, m := range r.Matches {
@@ -51,7 +51,7 @@ type layout struct {
 	rows []Row
 }
 
-// place is where the i-th word begins, and what lies before it.
+// place is the offset of the i-th word, the characters before it included.
 func (s *side) place(i int) (at int, before string) {
 	at = len(s.text)
 	if i < len(s.tokens) {
@@ -63,10 +63,9 @@ func (s *side) place(i int) (at int, before string) {
 	return at, s.text[s.tokens[i-1].End:at]
 }
 
-// cut ends the row before these words if a paragraph ends there on either
-// side, or the row is long and a sentence ends on both. Words that one side
-// alone has (onlyA, onlyB) and that follow without a new paragraph stay in the
-// row of what they follow.
+// cut ends the row before these words if a paragraph ends there on either side,
+// or if the row is long and a sentence ends on both. Words that only one side has
+// (onlyA, onlyB) stay in the row before them unless they begin a paragraph.
 func (l *layout) cut(i, j int, onlyA, onlyB bool) {
 	atA, beforeA := l.a.place(i)
 	atB, beforeB := l.b.place(j)
@@ -93,7 +92,7 @@ func (l *layout) flush(atA, atB int) {
 	l.rows = append(l.rows, row)
 }
 
-// take cuts the spans up to a place off.
+// take removes and returns the spans up to an offset.
 func (s *side) take(spans []Span, to int) (out []Piece) {
 	for s.from < to && s.span < len(spans) {
 		p := spans[s.span]
@@ -116,8 +115,8 @@ func calm(pieces []Piece) bool {
 	return true
 }
 
-// Inline is a part of a row for reading in one column: of side 'b' what it
-// has, with what side 'a' alone has put in where it was.
+// Inline is a part of a row in one column: the text of side 'b', with the parts
+// that only side 'a' has inserted where they were.
 type Inline struct {
 	Side byte
 	Piece
@@ -154,8 +153,8 @@ func (r *Result) Inline(row Row, a, b []Token) []Inline {
 	return out
 }
 
-// opposite is the place in the second text behind the last word that stands
-// before a place in the first and is the same.
+// opposite is the offset in the second text after the last equal word before an
+// offset in the first.
 func (r *Result) opposite(place int, a, b []Token) int {
 	i := sort.Search(len(r.Matches), func(i int) bool { return a[r.Matches[i].A].Start >= place })
 	if i == 0 {
