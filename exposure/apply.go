@@ -5,21 +5,33 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
-
-	"github.com/zeebo/xxh3"
 
 	"jianguo/exposure/wire"
 )
 
-// stripeOf spreads addresses over the cache.
-func (s *Store) stripeOf(addr []byte) *stripe { return &s.cache.Load()[xxh3.Hash(addr)%stripes] }
+// writer changes users' states: it applies the events of the log and writes flushes. It is
+// the one owner of the log.
+type writer struct {
+	*core
+	*progress
+	popular *popular
+	fail    func(error) // stops the store
 
-// history is the history a scene belongs to.
-func (s *Store) history(scene string) string { return s.cfg.Scenes[scene] }
+	applyMu sync.Mutex
+	gen     uint64     // applyMu; number of the next flush
+	dirty   []*entry   // applyMu; entries due in it, each pinned
+	event   wire.Query // applyMu; the event being applied
+	keys    []uint32   // applyMu; its keys
+	// applyMu; users forgotten since the last flush, whose quarantined rows go too
+	forgotten []string
+
+	flushMu sync.Mutex // one flush at a time
+}
 
 // apply changes the state by one entry of the log. Only the consumer calls it.
-func (s *Store) apply(ctx context.Context, e Entry) error {
+func (s *writer) apply(ctx context.Context, e Entry) error {
 	s.applyMu.Lock()
 	err := s.applyLocked(ctx, e)
 	s.applyMu.Unlock()
@@ -33,7 +45,7 @@ var errStopped = errors.New("exposure: stopped")
 
 // applyLocked returns errStopped when the entry has not been applied and must be applied
 // later. Any other error is final, and is the outcome of the event.
-func (s *Store) applyLocked(ctx context.Context, e Entry) error {
+func (s *writer) applyLocked(ctx context.Context, e Entry) error {
 	if e.Seq <= s.applied.Load() {
 		return nil
 	}
@@ -66,33 +78,8 @@ func (s *Store) applyLocked(ctx context.Context, e Entry) error {
 	return err
 }
 
-// advance makes an event count as applied, and wakes the requests that wait for it with its
-// outcome.
-func (s *Store) advance(seq uint64, keys int, outcome error) {
-	s.waitMu.Lock()
-	if outcome != nil {
-		if len(s.refused) >= 4096 { // of events published directly, for which no request waits
-			clear(s.refused)
-		}
-		s.refused[seq] = outcome
-	}
-	s.applied.Store(seq)
-	for _, ch := range s.waiters[seq] {
-		close(ch)
-	}
-	delete(s.waiters, seq)
-	s.waitMu.Unlock()
-	s.oldest.CompareAndSwap(0, time.Now().UnixNano())
-	if n := s.unflushed.Add(int64(max(keys, 1))); n >= int64(s.cfg.MaxUnflushed)/2 {
-		select {
-		case s.kick <- struct{}{}:
-		default:
-		}
-	}
-}
-
 // refuse sets an entry aside that can never be applied.
-func (s *Store) refuse(ctx context.Context, e Entry, reason error) error {
+func (s *writer) refuse(ctx context.Context, e Entry, reason error) error {
 	s.metrics.dead.Inc()
 	s.cfg.Logger.Warn("exposure: event refused", "seq", e.Seq, "subject", e.Subject, "err", reason)
 	if s.cfg.Dead != nil {
@@ -106,7 +93,7 @@ func (s *Store) refuse(ctx context.Context, e Entry, reason error) error {
 }
 
 // insist tries again until it has done what must happen before an entry counts as applied.
-func (s *Store) insist(ctx context.Context, what string, do func() error) error {
+func (s *writer) insist(ctx context.Context, what string, do func() error) error {
 	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 10*time.Second) {
 		err := do()
 		if err == nil {
@@ -153,14 +140,12 @@ func decodeEvent(q *wire.Query, kind EventKind, data []byte) (at time.Time, err 
 
 // applyItems applies a delivered, seen or unsee event. While the user's row has not been
 // read, events of the first two kinds wait in the entry: they do not depend on the row.
-func (s *Store) applyItems(ctx context.Context, kind EventKind, q *wire.Query, at, now time.Time) error {
+func (s *writer) applyItems(ctx context.Context, kind EventKind, q *wire.Query, at, now time.Time) error {
 	history := s.history(q.Scene)
 	pol := s.policies[history]
 	at = pol.clamp(at, now)
 	s.keys = q.Keys(s.keys, seedOf(&s.secret, q.User))
-	addr := []byte(address(history, q.User))
-	g := s.stripeOf(addr)
-	e, _ := g.acquire(addr, pol)
+	g, e, _ := s.entry(history, []byte(address(history, q.User)))
 	e.mu.Lock()
 	s.due(g, e)
 	r := s.db.rows(ctx)
@@ -185,16 +170,14 @@ func (s *Store) applyItems(ctx context.Context, kind EventKind, q *wire.Query, a
 }
 
 // applyForget removes a user from every history.
-func (s *Store) applyForget(ctx context.Context, user string) error {
+func (s *writer) applyForget(ctx context.Context, user string) error {
 	if s.cfg.Forgotten != nil {
 		if err := s.insist(ctx, "forget a user elsewhere", func() error { return s.cfg.Forgotten(ctx, user) }); err != nil {
 			return err
 		}
 	}
-	for history, pol := range s.policies {
-		addr := []byte(address(history, user))
-		g := s.stripeOf(addr)
-		e, _ := g.acquire(addr, pol)
+	for history := range s.policies {
+		g, e, _ := s.entry(history, []byte(address(history, user)))
 		e.mu.Lock()
 		s.due(g, e)
 		err := s.loadOrQuarantine(e, s.db.rows(ctx))
@@ -214,76 +197,14 @@ func (s *Store) applyForget(ctx context.Context, user string) error {
 
 // due adds an entry to the next flush, after setting aside what the running flush has not
 // written yet. The caller holds applyMu and e.mu.
-func (s *Store) due(g *stripe, e *entry) {
+func (s *writer) due(g *stripe, e *entry) {
 	if e.gen == s.gen {
 		return
 	}
 	if e.gen != 0 {
-		e.freeze(s)
+		s.freeze(e)
 	}
 	e.gen = s.gen
 	s.dirty = append(s.dirty, e)
 	g.pin(e)
-}
-
-func (s *Store) wakeAll() {
-	s.waitMu.Lock()
-	for seq, chs := range s.waiters {
-		for _, ch := range chs {
-			close(ch)
-		}
-		delete(s.waiters, seq)
-	}
-	s.waitMu.Unlock()
-	s.makeRoom()
-}
-
-// waitApplied waits until an entry has been applied and returns its outcome.
-func (s *Store) waitApplied(ctx context.Context, seq uint64) error {
-	for {
-		s.waitMu.Lock()
-		if s.applied.Load() >= seq {
-			outcome := s.refused[seq]
-			delete(s.refused, seq)
-			s.waitMu.Unlock()
-			return outcome
-		}
-		if err := s.Err(); err != nil {
-			s.waitMu.Unlock()
-			return fmt.Errorf("exposure: event %d is logged but not applied: %w", seq, err)
-		}
-		ch := make(chan struct{})
-		s.waiters[seq] = append(s.waiters[seq], ch)
-		s.waitMu.Unlock()
-		select {
-		case <-ch: // applied, or the store has failed
-		case <-ctx.Done():
-			return fmt.Errorf("exposure: event %d is logged but not yet applied: %w", seq, ctx.Err())
-		}
-	}
-}
-
-// waitRoom blocks the consumer while too much is unflushed.
-func (s *Store) waitRoom(ctx context.Context) error {
-	for s.unflushed.Load() >= int64(s.cfg.MaxUnflushed) {
-		s.roomMu.Lock()
-		room := s.room
-		s.roomMu.Unlock()
-		if s.unflushed.Load() < int64(s.cfg.MaxUnflushed) {
-			break
-		}
-		select {
-		case <-room:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	return ctx.Err()
-}
-
-func (s *Store) makeRoom() {
-	s.roomMu.Lock()
-	close(s.room)
-	s.room = make(chan struct{})
-	s.roomMu.Unlock()
 }

@@ -63,13 +63,13 @@ func TestDead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(patience); s.applied.Load() < 1 && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(patience); s.w.applied.Load() < 1 && time.Now().Before(deadline); {
 		time.Sleep(time.Millisecond)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if got := s.flushed.Load(); got != 1 {
+	if got := s.w.flushed.Load(); got != 1 {
 		t.Fatalf("flushed up to %d, want 1", got)
 	}
 }

@@ -16,7 +16,7 @@ func TestDeadline(t *testing.T) {
 		f.report(Seen, "u", "a")
 		f.restart()
 		addr := []byte(address("", "u"))
-		g := f.stripeOf(addr)
+		g := f.cache.Load().stripe(addr)
 		e, _ := g.acquire(addr, f.policies[""])
 		e.mu.Lock() // until the answer is there: whoever waits for it waits for good
 		want := map[bool]Response{
@@ -43,8 +43,8 @@ func TestDeadline(t *testing.T) {
 func TestMarkTooLate(t *testing.T) {
 	f := newFixture(t, Config{})
 	f.report(Seen, "u", "a")
-	f.applyMu.Lock() // the report is logged, and applied only after the answer
-	defer f.applyMu.Unlock()
+	f.w.applyMu.Lock() // the report is logged, and applied only after the answer
+	defer f.w.applyMu.Unlock()
 	var r Response
 	var err error
 	for deadline := 100 * time.Millisecond; deadline < time.Minute; deadline *= 4 {

@@ -34,7 +34,7 @@ func (s *Store) Expose(ctx context.Context, ev Event) error {
 		// An un-see is all or nothing only within one event, so the outcome of each part
 		// matters; of other kinds only that of the last.
 		if ev.Kind == Unsee {
-			if err := s.waitApplied(ctx, seq); err != nil {
+			if err := s.w.waitApplied(ctx, seq, s.Err); err != nil {
 				return err
 			}
 		}
@@ -45,7 +45,7 @@ func (s *Store) Expose(ctx context.Context, ev Event) error {
 	if ev.Kind == Unsee {
 		return nil
 	}
-	return s.waitApplied(ctx, last)
+	return s.w.waitApplied(ctx, last, s.Err)
 }
 
 // chunk is the end of the part of the items that begins at from.

@@ -202,8 +202,7 @@ func (s *Store) look(ctx context.Context, r *request) error {
 	history := s.history(r.Scene)
 	var buf [2*MaxIDBytes + 1]byte
 	addr := append(append(append(buf[:0], history...), 0), r.User...)
-	g := s.stripeOf(addr)
-	e, known := g.acquire(addr, s.policies[history])
+	g, e, known := s.entry(history, addr)
 	now := s.cfg.Clock().In(s.cfg.Location)
 	// Checked again: if the store failed and resumed meanwhile, the entry may lack events
 	// that are still to be read from the log.
@@ -281,7 +280,7 @@ func (s *Store) readAndLook(ctx context.Context, e *entry, r *request, now time.
 		s.metrics.misses.Inc()
 	}
 	rows := s.db.rows(ctx)
-	if err := e.load(s, rows); err != nil {
+	if err := s.load(e, rows); err != nil {
 		return err
 	}
 	if err := e.st.need(rows.fetch, 0, len(e.st.shards)); err != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 // flushLoop writes when enough is unflushed or the oldest of it is old enough.
-func (s *Store) flushLoop(ctx context.Context) {
+func (s *writer) flushLoop(ctx context.Context) {
 	tick := time.NewTicker(max(s.cfg.FlushAge/8, 5*time.Millisecond))
 	defer tick.Stop()
 	for {
@@ -33,18 +33,10 @@ func (s *Store) flushLoop(ctx context.Context) {
 	}
 }
 
-// Flush writes everything applied so far and returns when it is in the file.
-func (s *Store) Flush(ctx context.Context) error {
-	if err := s.Err(); err != nil {
-		return err
-	}
-	return s.flush(ctx)
-}
-
 // flush writes all users changed since the last one, and the sequence they were
 // changed up to, in one transaction. A user changed again while it runs is written
 // as it was when it began, so that file and sequence always agree exactly.
-func (s *Store) flush(ctx context.Context) error {
+func (s *writer) flush(ctx context.Context) error {
 	s.flushMu.Lock()
 	defer s.flushMu.Unlock()
 	// A flush that failed has lost its users' changes. One that waited for this lock
@@ -92,7 +84,7 @@ type flushTx struct {
 	written                                  int
 }
 
-func (s *Store) beginFlush(ctx context.Context) (*flushTx, error) {
+func (s *writer) beginFlush(ctx context.Context) (*flushTx, error) {
 	tx, err := s.db.write.BeginTx(ctx, nil)
 	if err != nil {
 		return nil, err
@@ -118,7 +110,7 @@ func (s *Store) beginFlush(ctx context.Context) (*flushTx, error) {
 	return f, nil
 }
 
-func (s *Store) writeAll(list []*entry, forgotten []string, gen, seq uint64) (written int, err error) {
+func (s *writer) writeAll(list []*entry, forgotten []string, gen, seq uint64) (written int, err error) {
 	if err := s.cfg.Fail("flush-begin"); err != nil {
 		return 0, err
 	}
@@ -165,7 +157,7 @@ func (s *Store) writeAll(list []*entry, forgotten []string, gen, seq uint64) (wr
 }
 
 // take is the image of an entry as it was when the flush began.
-func (s *Store) take(e *entry, gen uint64, r *rows) (*snapshot, error) {
+func (s *writer) take(e *entry, gen uint64, r *rows) (*snapshot, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.frozen == nil && e.st == nil {
@@ -213,7 +205,7 @@ func (f *flushTx) put(addr string, snap *snapshot) error {
 
 // afterFlush releases the entries. Users without requests leave memory at once, so that a
 // stream of reports does not evict users that have requests.
-func (s *Store) afterFlush(list []*entry) {
+func (s *writer) afterFlush(list []*entry) {
 	for _, e := range list {
 		e.mu.Lock()
 		idle := e.gen == 0 && e.hits == 0
@@ -222,6 +214,6 @@ func (s *Store) afterFlush(list []*entry) {
 		}
 		w := e.weigh()
 		e.mu.Unlock()
-		s.stripeOf([]byte(e.addr)).release(e, w, !idle)
+		s.cache.Load().stripe([]byte(e.addr)).release(e, w, !idle)
 	}
 }

@@ -17,13 +17,13 @@ import (
 func stateOf(t *testing.T, s *Store, user string) *state {
 	t.Helper()
 	addr := []byte(address("", user))
-	g := s.stripeOf(addr)
+	g := s.cache.Load().stripe(addr)
 	e, _ := g.acquire(addr, s.policies[""])
 	defer g.release(e, -1, true)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	r := s.db.rows(context.Background())
-	if err := e.load(s, r); err != nil {
+	if err := s.load(e, r); err != nil {
 		t.Fatal(err)
 	}
 	if err := e.st.need(r.fetch, 0, len(e.st.shards)); err != nil {
@@ -86,7 +86,7 @@ func TestFlushIsABarrier(t *testing.T) {
 	f.unseenOf("u03", "1") // these are read before the flush
 	f.unseenOf("u17", "1")
 	armed = true
-	barrier := f.applied.Load()
+	barrier := f.w.applied.Load()
 	flushed := make(chan error)
 	go func() { flushed <- f.Flush(context.Background()) }()
 	<-halfway
@@ -128,7 +128,7 @@ func TestFlushIsABarrier(t *testing.T) {
 		return s
 	}
 	file := open(f.cfg.Path, prefix)
-	if got := file.applied.Load(); got != barrier {
+	if got := file.w.applied.Load(); got != barrier {
 		t.Fatalf("the file says %d, the barrier was %d", got, barrier)
 	}
 	want := open(filepath.Join(t.TempDir(), "b.db"), prefix)
@@ -213,15 +213,15 @@ func TestUnflushedIsBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for f.unflushed.Load() < bound {
+	for f.w.unflushed.Load() < bound {
 		time.Sleep(time.Millisecond)
 	}
 	time.Sleep(20 * time.Millisecond) // for a consumer that would go on
-	if n := f.unflushed.Load(); n >= bound+each {
+	if n := f.w.unflushed.Load(); n >= bound+each {
 		t.Errorf("%d keys are unflushed, the bound is %d", n, bound)
 	}
 	close(goOn)
-	if err := f.waitApplied(t.Context(), events); err != nil {
+	if err := f.w.waitApplied(t.Context(), events, f.Err); err != nil {
 		t.Fatal(err)
 	}
 }

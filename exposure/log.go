@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -231,89 +230,4 @@ func (l *NATSLog) Synced(ctx context.Context, upTo uint64) error {
 		return nil
 	}
 	return l.cfg.Synced(ctx, upTo)
-}
-
-// MemoryLog is a Log for tests and for embedding without NATS. It outlives the
-// stores opened on it, as a stream would, but not the process.
-type MemoryLog struct {
-	// Max bounds the entries held (0: no bound).
-	Max int
-	// Clock stamps entries (nil: time.Now).
-	Clock func() time.Time
-
-	mu      sync.Mutex
-	entries []Entry       // mu
-	first   uint64        // mu; sequence of entries[0], less one
-	grown   chan struct{} // mu; closed and replaced on append
-}
-
-// NewMemoryLog returns an empty log.
-func NewMemoryLog() *MemoryLog { return &MemoryLog{grown: make(chan struct{})} }
-
-func (l *MemoryLog) Append(_ context.Context, subject string, data []byte) (uint64, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.Max > 0 && len(l.entries) >= l.Max {
-		return 0, ErrFull
-	}
-	now := time.Now
-	if l.Clock != nil {
-		now = l.Clock
-	}
-	seq := l.first + uint64(len(l.entries)) + 1
-	l.entries = append(l.entries, Entry{Seq: seq, Subject: subject, Data: append([]byte(nil), data...), Time: now()})
-	close(l.grown)
-	l.grown = make(chan struct{})
-	return seq, nil
-}
-
-func (l *MemoryLog) State(context.Context) (LogState, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	last := l.first + uint64(len(l.entries))
-	return LogState{ID: "memory", First: l.first + 1, Last: last}, nil
-}
-
-// Synced has nothing to wait for.
-func (l *MemoryLog) Synced(context.Context, uint64) error { return nil }
-
-func (l *MemoryLog) Consume(ctx context.Context, after uint64, fn func(Entry) error) error {
-	for {
-		l.mu.Lock()
-		after = max(after, l.first)
-		var batch []Entry
-		if i := int(after - l.first); i < len(l.entries) {
-			batch = l.entries[i:]
-		}
-		grown := l.grown
-		l.mu.Unlock()
-		for _, e := range batch {
-			if ctx.Err() != nil {
-				return nil
-			}
-			if err := fn(e); err != nil {
-				return err
-			}
-			after = e.Seq
-		}
-		if len(batch) > 0 {
-			continue
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-grown:
-		}
-	}
-}
-
-func (l *MemoryLog) Release(_ context.Context, upTo uint64) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.Max > 0 && len(l.entries) > l.Max/2 && upTo > l.first {
-		n := min(int(upTo-l.first), len(l.entries))
-		l.entries = append([]Entry(nil), l.entries[n:]...)
-		l.first += uint64(n)
-	}
-	return nil
 }

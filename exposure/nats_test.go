@@ -165,8 +165,8 @@ func TestFlushAfterSynced(t *testing.T) {
 	for i := range 3 {
 		f.report(Seen, "u", fmt.Sprint("s", i))
 		before := synced
-		if err := f.Flush(ctx); err != nil || synced != before+1 || f.flushed.Load() != synced {
-			t.Fatalf("flushed up to %d, synced up to %d: %v", f.flushed.Load(), synced, err)
+		if err := f.Flush(ctx); err != nil || synced != before+1 || f.w.flushed.Load() != synced {
+			t.Fatalf("flushed up to %d, synced up to %d: %v", f.w.flushed.Load(), synced, err)
 		}
 	}
 	f.report(Seen, "u", "last")

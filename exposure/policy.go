@@ -3,7 +3,6 @@ package exposure
 import (
 	"errors"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -279,25 +278,4 @@ func (p Policy) String() string {
 	p, _ = p.withDefaults()
 	return fmt.Sprintf("%s,slots=%d,capacity=%d,small=%d,large=%d,months=%d,tail=%d,target=%g,ttl=%s",
 		p.Kind, p.Slots, p.Capacity, p.Small, p.Large, p.Months, p.Tail, p.Target, p.TTL)
-}
-
-// theoreticalRate is the chance that a key never seen tests positive in at least
-// one of the shards given by their (m, k, keys): 1 - Π(1 - (1-e^(-kn/m))^k).
-func theoreticalRate(shards []shard) float64 {
-	miss := 1.0
-	for i := range shards {
-		k := float64(shards[i].k)
-		fill := 1 - math.Exp(-k*float64(shards[i].count)/float64(shards[i].m))
-		miss *= 1 - math.Pow(fill, k)
-	}
-	return 1 - miss
-}
-
-// rate is the theoretical rate of the shards that are read at a time.
-func (s *state) rate(p *Policy, now time.Time) float64 {
-	from, oldest := 0, p.oldestEpoch(now)
-	for from < len(s.shards) && s.shards[from].epoch < oldest {
-		from++
-	}
-	return theoreticalRate(s.shards[from:])
 }

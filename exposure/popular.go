@@ -159,12 +159,10 @@ func (p *popular) save(path string, now time.Time) error {
 	return nil
 }
 
-// Popular lists the items that all users together saw most, weighed by age, heaviest first.
-func (s *Store) Popular(n int) []Popular { return s.popular.top(n, s.cfg.Clock()) }
-
 const popularEvery = time.Minute
 
-func (s *Store) popularLoop(ctx context.Context) {
+// saveLoop writes the file once a minute.
+func (p *popular) saveLoop(ctx context.Context, cfg Config) {
 	tick := time.NewTicker(popularEvery)
 	defer tick.Stop()
 	for {
@@ -172,8 +170,8 @@ func (s *Store) popularLoop(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			if err := s.popular.save(s.cfg.Path+PopularSuffix, s.cfg.Clock()); err != nil {
-				s.cfg.Logger.Warn("exposure: counts of popular items not written", "err", err)
+			if err := p.save(cfg.Path+PopularSuffix, cfg.Clock()); err != nil {
+				cfg.Logger.Warn("exposure: counts of popular items not written", "err", err)
 			}
 		}
 	}

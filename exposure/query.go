@@ -61,9 +61,7 @@ func (s *Store) Query(ctx context.Context, user, scene string, items []string) (
 	}
 	history := s.history(scene)
 	pol := s.policies[history]
-	addr := []byte(address(history, user))
-	g := s.stripeOf(addr)
-	e, _ := g.acquire(addr, pol)
+	g, e, _ := s.entry(history, []byte(address(history, user)))
 	e.mu.Lock()
 	defer func() {
 		w := e.weigh()
@@ -71,7 +69,7 @@ func (s *Store) Query(ctx context.Context, user, scene string, items []string) (
 		g.release(e, w, true)
 	}()
 	r := s.db.rows(ctx)
-	if err := e.load(s, r); err != nil {
+	if err := s.load(e, r); err != nil {
 		return info, err
 	}
 	if err := e.st.need(r.fetch, 0, len(e.st.shards)); err != nil {

@@ -58,6 +58,20 @@ type dated struct {
 	day day
 }
 
+// view is what a filter tests keys against: built after a change of the state, not changed
+// afterwards, and valid until something in it expires.
+type view struct {
+	kernel.View
+	until int64 // unix seconds
+}
+
+// op is one key of an event that waits until its user's row has been read.
+type op struct {
+	at, now int64 // unix seconds; now is the event's time in the log
+	key     uint32
+	kind    EventKind // Delivered or Seen
+}
+
 // state is everything remembered of one user in one history. It is plain data, owned by an
 // entry and its lock. Time is always an argument, that of the event for a change and that of
 // the clock for a read, so that a replay gives the same state.
@@ -333,4 +347,24 @@ func (s *state) open(p *Policy, epoch int32) int {
 	}
 	s.shards = slices.Insert(s.shards, at, fresh)
 	return at
+}
+
+// replay applies ops to a state. Ops of one event share their time and are applied
+// together.
+func (s *state) replay(p *Policy, ops []op, loc *time.Location, fetch fetcher) error {
+	var keys []uint32
+	for i := 0; i < len(ops); {
+		first := ops[i]
+		keys = keys[:0]
+		for ; i < len(ops) && ops[i].at == first.at && ops[i].now == first.now && ops[i].kind == first.kind; i++ {
+			keys = append(keys, ops[i].key)
+		}
+		at, now := time.Unix(first.at, 0).In(loc), time.Unix(first.now, 0).In(loc)
+		if first.kind == Delivered {
+			s.deliver(p, keys, at, now)
+		} else if err := s.see(p, keys, at, now, fetch); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -14,7 +14,7 @@ const (
 
 // sweepLoop walks the file in key order, at a bounded rate, and frees what has
 // expired; then it rests. Filters ignore expired keys anyway: this frees their space.
-func (s *Store) sweepLoop(ctx context.Context) {
+func (s *writer) sweepLoop(ctx context.Context) {
 	if s.cfg.SweepRate < 0 {
 		return
 	}
@@ -40,21 +40,10 @@ func (s *Store) sweepLoop(ctx context.Context) {
 	}
 }
 
-// Sweep looks at every row once and frees what has expired.
-func (s *Store) Sweep(ctx context.Context) error {
-	after := ""
-	for {
-		var err error
-		if after, err = s.sweep(ctx, after, sweepBatch); err != nil || after == "" {
-			return err
-		}
-	}
-}
-
 // sweep looks at up to n rows after an address and returns the last one, or "" at the
 // end of the file. It uses the clock, where events carry their own time. So it does nothing
 // unless every event logged before now has been applied: one of them may keep a user alive.
-func (s *Store) sweep(ctx context.Context, after string, n int) (string, error) {
+func (s *writer) sweep(ctx context.Context, after string, n int) (string, error) {
 	now := s.cfg.Clock().In(s.cfg.Location).Add(-sweepGrace)
 	log, err := s.cfg.Log.State(ctx)
 	if err != nil {
@@ -128,14 +117,13 @@ func (s *state) stale(p *Policy, now time.Time) bool {
 }
 
 // expire frees the expired part of one user with the next flush.
-func (s *Store) expire(ctx context.Context, addr string, now time.Time) error {
+func (s *writer) expire(ctx context.Context, addr string, now time.Time) error {
 	s.applyMu.Lock()
 	defer s.applyMu.Unlock()
 	history, _ := splitAddress(addr)
-	g := s.stripeOf([]byte(addr))
-	e, _ := g.acquire([]byte(addr), s.policies[history])
+	g, e, _ := s.entry(history, []byte(addr))
 	e.mu.Lock()
-	err := e.load(s, s.db.rows(ctx))
+	err := s.load(e, s.db.rows(ctx))
 	if err == nil && e.st.stale(e.pol, now) {
 		s.due(g, e)
 		if e.pol.expired(time.Unix(e.st.last, 0).In(now.Location()), now) {

@@ -10,13 +10,6 @@ import (
 	"jianguo/exposure/kernel"
 )
 
-// view is what a filter tests keys against: built after a change of the state, not changed
-// afterwards, and valid until something in it expires.
-type view struct {
-	kernel.View
-	until int64 // unix seconds
-}
-
 // keptHits is the number of requests a loaded state has served before its view is kept.
 const keptHits = 2
 
@@ -94,4 +87,25 @@ func (s *state) filters(oldest int32) []*bloom.BloomFilter {
 		}
 	}
 	return out
+}
+
+// theoreticalRate is the chance that a key never seen tests positive in at least
+// one of the shards given by their (m, k, keys): 1 - Π(1 - (1-e^(-kn/m))^k).
+func theoreticalRate(shards []shard) float64 {
+	miss := 1.0
+	for i := range shards {
+		k := float64(shards[i].k)
+		fill := 1 - math.Exp(-k*float64(shards[i].count)/float64(shards[i].m))
+		miss *= 1 - math.Pow(fill, k)
+	}
+	return 1 - miss
+}
+
+// rate is the theoretical rate of the shards that are read at a time.
+func (s *state) rate(p *Policy, now time.Time) float64 {
+	from, oldest := 0, p.oldestEpoch(now)
+	for from < len(s.shards) && s.shards[from].epoch < oldest {
+		from++
+	}
+	return theoreticalRate(s.shards[from:])
 }

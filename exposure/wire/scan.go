@@ -51,17 +51,25 @@ func (q *Query) scan() (bool, error) {
 		if !ok || !s.next(':') {
 			return false, nil
 		}
-		f := fieldOf(name)
-		if f == 0 || q.has&f != 0 {
+		bit, text, number := q.field(string(name))
+		if bit == 0 || q.has&bit != 0 {
 			return false, nil
 		}
-		q.has |= f
-		if f == fItems {
-			ok, err := q.scanItems(s)
-			if !ok || err != nil {
+		q.has |= bit
+		switch {
+		case text != nil:
+			var v []byte
+			v, ok = s.simpleString()
+			*text = string(v)
+		case number != nil:
+			*number, ok = s.int()
+		default:
+			var err error
+			if ok, err = q.scanItems(s); err != nil {
 				return false, err
 			}
-		} else if !q.scanField(s, f) {
+		}
+		if !ok {
 			return false, nil
 		}
 		if s.next(',') {
@@ -71,71 +79,32 @@ func (q *Query) scan() (bool, error) {
 	}
 }
 
-func fieldOf(name []byte) fieldSet {
-	switch string(name) {
+// field is a field by its name: its bit (0 for an unknown one), and where its value goes,
+// text or number, or neither for items.
+func (q *Query) field(name string) (bit fieldSet, text *string, number *int) {
+	switch name {
 	case "user":
-		return fUser
+		return fUser, &q.User, nil
 	case "items":
-		return fItems
+		return fItems, nil, nil
 	case "scene":
-		return fScene
+		return fScene, &q.Scene, nil
 	case "scope":
-		return fScope
+		return fScope, &q.Scope, nil
 	case "max":
-		return fMax
+		return fMax, nil, &q.Max
 	case "at_least":
-		return fAtLeast
+		return fAtLeast, nil, &q.AtLeast
 	case "mark":
-		return fMark
+		return fMark, &q.Mark, nil
 	case "deadline_ms":
-		return fDeadline
+		return fDeadline, nil, &q.DeadlineMS
 	case "kind":
-		return fKind
+		return fKind, &q.Kind, nil
 	case "at":
-		return fAt
+		return fAt, &q.At, nil
 	}
-	return 0
-}
-
-func (q *Query) text(f fieldSet) *string {
-	switch f {
-	case fUser:
-		return &q.User
-	case fScene:
-		return &q.Scene
-	case fScope:
-		return &q.Scope
-	case fMark:
-		return &q.Mark
-	case fKind:
-		return &q.Kind
-	}
-	return &q.At
-}
-
-func (q *Query) number(f fieldSet) *int {
-	switch f {
-	case fMax:
-		return &q.Max
-	case fAtLeast:
-		return &q.AtLeast
-	case fDeadline:
-		return &q.DeadlineMS
-	}
-	return nil
-}
-
-func (q *Query) scanField(s *scanner, f fieldSet) bool {
-	if n := q.number(f); n != nil {
-		v, ok := s.int()
-		*n = v
-		return ok
-	}
-	v, ok := s.simpleString()
-	if ok {
-		*q.text(f) = string(v)
-	}
-	return ok
+	return 0, nil, nil
 }
 
 // scanner is a cursor over JSON text.

@@ -5,8 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"strconv"
-	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // addToken adds the id whose token, string or integer, is body[start:end].
@@ -31,8 +32,8 @@ func (q *Query) addToken(start, end int) error {
 	if bytes.IndexByte(inside, '\\') < 0 {
 		q.spans = append(q.spans, span{uint32(start + 1), uint32(end - 1)})
 	} else {
-		var ok bool
-		if q.scratch, ok = unescape(q.scratch, inside); !ok {
+		var err error
+		if q.scratch, err = jsontext.AppendUnquote(q.scratch, tok); err != nil {
 			return Malformedf("items", "id %d has a bad escape or half a surrogate pair", i)
 		}
 		n = len(q.scratch) - from
@@ -44,130 +45,63 @@ func (q *Query) addToken(start, end int) error {
 	return nil
 }
 
-// unescape decodes the inside of a JSON string, refusing what encoding/json mends:
-// half a surrogate pair names no character, so two different ids would become one.
-func unescape(dst, s []byte) ([]byte, bool) {
-	for i := 0; i < len(s); i++ {
-		if s[i] != '\\' {
-			dst = append(dst, s[i])
-			continue
-		}
-		i++
-		if i == len(s) {
-			return dst, false
-		}
-		switch c := s[i]; c {
-		case '"', '\\', '/':
-			dst = append(dst, c)
-		case 'b':
-			dst = append(dst, '\b')
-		case 'f':
-			dst = append(dst, '\f')
-		case 'n':
-			dst = append(dst, '\n')
-		case 'r':
-			dst = append(dst, '\r')
-		case 't':
-			dst = append(dst, '\t')
-		case 'u':
-			r, ok := hex4(s[i+1:])
-			i += 4
-			if ok && utf16.IsSurrogate(r) {
-				low := rune(-1)
-				if i+2 < len(s) && s[i+1] == '\\' && s[i+2] == 'u' {
-					low, ok = hex4(s[i+3:])
-					i += 6
-				}
-				r = utf16.DecodeRune(r, low)
-				ok = ok && r != utf8.RuneError
-			}
-			if !ok {
-				return dst, false
-			}
-			dst = utf8.AppendRune(dst, r)
-		default:
-			return dst, false
-		}
-	}
-	return dst, true
-}
-
-func hex4(s []byte) (rune, bool) {
-	if len(s) < 4 {
-		return 0, false
-	}
-	var r rune
-	for _, c := range s[:4] {
-		switch {
-		case c >= '0' && c <= '9':
-			c -= '0'
-		case c|32 >= 'a' && c|32 <= 'f':
-			c = c | 32 - 'a' + 10
-		default:
-			return 0, false
-		}
-		r = r<<4 | rune(c)
-	}
-	return r, true
-}
-
-// slowMessage is what encoding/json fills in. Ids stay tokens: their text is read
-// by the same code as on the fast way.
-type slowMessage struct {
-	User       *json.RawMessage `json:"user"`
-	Items      *json.RawMessage `json:"items"`
-	Scene      *json.RawMessage `json:"scene"`
-	Scope      *json.RawMessage `json:"scope"`
-	Max        *json.RawMessage `json:"max"`
-	AtLeast    *json.RawMessage `json:"at_least"`
-	Mark       *json.RawMessage `json:"mark"`
-	DeadlineMS *json.RawMessage `json:"deadline_ms"`
-	Kind       *json.RawMessage `json:"kind"`
-	At         *json.RawMessage `json:"at"`
-}
-
+// decodeSlow decodes with encoding/json. Ids stay tokens: their text is read by the code
+// that the scanner uses.
 func (q *Query) decodeSlow(body []byte) error {
-	var slow slowMessage
+	// A struct, so that field names match as encoding/json matches them.
+	var slow struct {
+		User       *json.RawMessage `json:"user"`
+		Items      *json.RawMessage `json:"items"`
+		Scene      *json.RawMessage `json:"scene"`
+		Scope      *json.RawMessage `json:"scope"`
+		Max        *json.RawMessage `json:"max"`
+		AtLeast    *json.RawMessage `json:"at_least"`
+		Mark       *json.RawMessage `json:"mark"`
+		DeadlineMS *json.RawMessage `json:"deadline_ms"`
+		Kind       *json.RawMessage `json:"kind"`
+		At         *json.RawMessage `json:"at"`
+	}
 	if err := json.Unmarshal(body, &slow); err != nil {
 		return Malformedf("", "the body is not a JSON object: %v", err)
 	}
-	fields := []struct {
-		f    fieldSet
+	for _, f := range []struct {
 		name string
 		raw  *json.RawMessage
 	}{
-		{fUser, "user", slow.User}, {fScene, "scene", slow.Scene}, {fScope, "scope", slow.Scope},
-		{fMark, "mark", slow.Mark}, {fKind, "kind", slow.Kind}, {fAt, "at", slow.At},
-		{fMax, "max", slow.Max}, {fAtLeast, "at_least", slow.AtLeast}, {fDeadline, "deadline_ms", slow.DeadlineMS},
-	}
-	for _, f := range fields {
+		{"user", slow.User}, {"scene", slow.Scene}, {"scope", slow.Scope}, {"mark", slow.Mark}, {"kind", slow.Kind}, {"at", slow.At},
+		{"max", slow.Max}, {"at_least", slow.AtLeast}, {"deadline_ms", slow.DeadlineMS},
+	} {
 		if f.raw == nil {
 			continue
 		}
-		q.has |= f.f
-		tok := []byte(*f.raw)
-		if n := q.number(f.f); n != nil {
-			v, err := strconv.ParseInt(string(tok), 10, 32)
-			switch {
-			case errors.Is(err, strconv.ErrRange):
-				return Invalidf(f.name, "is %.40s, out of the range of 32 bits", tok)
-			case err != nil:
-				return Invalidf(f.name, "is not an integer")
-			}
-			*n = int(v)
-			continue
+		bit, text, number := q.field(f.name)
+		q.has |= bit
+		var err error
+		if text != nil {
+			*text, err = DecodeString(f.name, *f.raw)
+		} else {
+			*number, err = decodeInt(f.name, *f.raw)
 		}
-		v, err := DecodeString(f.name, tok)
 		if err != nil {
 			return err
 		}
-		*q.text(f.f) = v
 	}
 	if slow.Items == nil {
 		return nil
 	}
 	q.has |= fItems
 	return q.slowItems(*slow.Items)
+}
+
+func decodeInt(field string, tok []byte) (int, error) {
+	v, err := strconv.ParseInt(string(tok), 10, 32)
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		return 0, Invalidf(field, "is %.40s, out of the range of 32 bits", tok)
+	case err != nil:
+		return 0, Invalidf(field, "is not an integer")
+	}
+	return int(v), nil
 }
 
 // DecodeString decodes the JSON value of a field: a string, or for a user an integer, which
@@ -182,15 +116,17 @@ func DecodeString(field string, tok []byte) (string, error) {
 	if !utf8.Valid(tok) {
 		return "", Malformedf(field, "is not UTF-8")
 	}
-	v, ok := unescape(nil, tok[1:len(tok)-1])
-	if !ok {
+	// Unlike encoding/json, this refuses half a surrogate pair: it names no character, and
+	// two different ids would become one.
+	v, err := jsontext.AppendUnquote(nil, tok)
+	if err != nil {
 		return "", Malformedf(field, "has half a surrogate pair")
 	}
 	return string(v), nil
 }
 
-// slowItems moves the tokens of an array, known to be well-formed, into a body of
-// their own, so that spans mean the same on both ways.
+// slowItems copies the tokens of an array, which is well-formed, into a new body, so that
+// spans mean the same as after a scan.
 func (q *Query) slowItems(raw []byte) error {
 	var items []json.RawMessage
 	if raw[0] != '[' || json.Unmarshal(raw, &items) != nil {

@@ -33,7 +33,7 @@ func TestBuildUserBase(t *testing.T) {
 	if counts[50] < 115 || counts[500] < 55 || counts[3000] < 15 {
 		t.Errorf("shares %v", counts)
 	}
-	s, err := exposure.Open(context.Background(), exposure.Config{Path: path, Log: exposure.NewMemoryLog()})
+	s, err := exposure.Open(context.Background(), exposure.Config{Path: path, Log: &reports{users: users, rounds: 4, mix: mix}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,138 @@
+package exposure
+
+import (
+	"sync"
+
+	"github.com/zeebo/xxh3"
+)
+
+// entry is a user in one history, in memory. It stays in its stripe until it is evicted,
+// which never happens while it holds anything that the state file does not.
+type entry struct {
+	addr string
+	pol  *Policy
+
+	mu      sync.RWMutex
+	st      *state    // mu; nil until the row has been read
+	pending []op      // mu; not yet in st, because st is nil
+	gen     uint64    // mu; the flush this entry is due in, 0 for none
+	frozen  *snapshot // mu; image for the running flush, taken because a newer event came first
+	held    []op      // mu; while st is nil instead of frozen: the ops that belong to the running flush
+	hits    int       // mu; requests served since st was read
+
+	refs       int    // stripe.mu; users of the entry, flushes included
+	bytes      int64  // stripe.mu; as counted in the stripe
+	prev, next *entry // stripe.mu; list by last use
+}
+
+// stripe is a part of the cache: a map and a list by last use. It evicts by bytes, and never
+// an entry that is in use.
+type stripe struct {
+	mu      sync.Mutex
+	entries map[string]*entry // mu
+	bytes   int64             // mu
+	newest  entry             // mu; sentinel of the list
+	budget  int64
+}
+
+// cache is the users in memory.
+type cache [64]stripe
+
+func newCache(budget int64) *cache {
+	c := new(cache)
+	for i := range c {
+		g := &c[i]
+		g.entries = make(map[string]*entry)
+		g.newest.next, g.newest.prev = &g.newest, &g.newest
+		g.budget = budget / int64(len(c))
+	}
+	return c
+}
+
+// stripe spreads addresses over the cache.
+func (c *cache) stripe(addr []byte) *stripe { return &c[xxh3.Hash(addr)%uint64(len(c))] }
+
+// size is the number of users in memory, and the bytes they take.
+func (c *cache) size() (users int, bytes int64) {
+	for i := range c {
+		g := &c[i]
+		g.mu.Lock()
+		users += len(g.entries)
+		bytes += g.bytes
+		g.mu.Unlock()
+	}
+	return users, bytes
+}
+
+func (g *stripe) unlink(e *entry) {
+	e.prev.next, e.next.prev = e.next, e.prev
+}
+
+func (g *stripe) push(e *entry) {
+	e.prev, e.next = &g.newest, g.newest.next
+	e.prev.next, e.next.prev = e, e
+}
+
+// acquire pins an entry. addr is only copied when the entry is new.
+func (g *stripe) acquire(addr []byte, pol *Policy) (e *entry, known bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	e, known = g.entries[string(addr)]
+	if known {
+		g.unlink(e)
+	} else {
+		e = &entry{addr: string(addr), pol: pol}
+		g.entries[e.addr] = e
+	}
+	g.push(e)
+	e.refs++
+	return e, known
+}
+
+// pin adds a reference to an entry the caller holds already.
+func (g *stripe) pin(e *entry) {
+	g.mu.Lock()
+	e.refs++
+	g.mu.Unlock()
+}
+
+// release ends the use of an entry, with the memory it takes now (negative: as before). Past
+// the budget, the entries used longest ago are evicted. keep is false for one that need not
+// stay at all.
+func (g *stripe) release(e *entry, bytes int64, keep bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	e.refs--
+	if bytes >= 0 {
+		g.bytes += bytes - e.bytes
+		e.bytes = bytes
+	}
+	if !keep && e.refs == 0 {
+		g.remove(e)
+	}
+	for old := g.newest.prev; g.bytes > g.budget && old != &g.newest; {
+		prev := old.prev
+		if old.refs == 0 {
+			g.remove(old)
+		}
+		old = prev
+	}
+}
+
+func (g *stripe) remove(e *entry) {
+	g.unlink(e)
+	delete(g.entries, e.addr)
+	g.bytes -= e.bytes
+}
+
+// entryOverhead is what an entry takes besides its state: struct, map cell, address.
+const entryOverhead = 320
+
+// weigh is the memory of an entry. The caller holds its lock.
+func (e *entry) weigh() int64 {
+	n := entryOverhead + len(e.addr) + 24*(cap(e.pending)+cap(e.held))
+	if e.st != nil {
+		n += e.st.size()
+	}
+	return int64(n)
+}

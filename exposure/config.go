@@ -1,0 +1,91 @@
+package exposure
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"time"
+)
+
+// Durability is what an answered report has survived.
+type Durability uint8
+
+const (
+	// Synced: an answered report survives a power cut. It takes a log that
+	// syncs before it acknowledges.
+	Synced Durability = iota
+	// Relaxed: an answered report survives the end of the process, not
+	// necessarily that of the machine.
+	Relaxed
+)
+
+// Config is what a store is opened with. Path and Log are required; every other zero
+// value is usable.
+type Config struct {
+	Path string // the state file (SQLite)
+	Log  Log    // where events go and come from
+
+	Policies map[string]Policy // by history; "" is the default history
+	Scenes   map[string]string // scene -> history; a scene not listed is in ""
+	Location *time.Location    // of days and months; nil: Asia/Shanghai
+	Clock    func() time.Time  // nil: time.Now
+
+	MaxUnflushed int           // keys of events applied but not in the file (default 262,144); past it the log waits
+	FlushAge     time.Duration // age of the oldest of them (default 10 s)
+	CacheBytes   int64         // memory for users (default 256 MiB)
+	SweepRate    int           // rows a second checked for expiry (default 2,000; negative: never)
+	SweepRest    time.Duration // between two walks over the file (default a minute)
+	HealAfter    time.Duration // from a failure to the first try to resume (default 1 s)
+	Durability   Durability
+	FailClosed   bool // a filter that cannot be computed returns nothing instead of everything
+
+	// Dead keeps an entry that can never be applied; user is "" where it cannot be read.
+	// The entry counts as applied once Dead has returned nil. Until then it is called
+	// again, and all later entries wait. nil: logged only.
+	Dead func(ctx context.Context, e Entry, user string, reason error) error
+	// Forgotten removes what is kept of a user elsewhere, such as dead letters. It is
+	// called like Dead, before a forget counts as applied.
+	Forgotten func(ctx context.Context, user string) error
+	// Fail is called at named points (flush-begin, flush-write, flush-commit,
+	// flush-committed, appended); an error fails there. For tests.
+	Fail   func(point string) error
+	Rand   io.Reader    // for the secret of a new file; nil: crypto/rand
+	Logger *slog.Logger // nil: slog.Default
+}
+
+// shanghai is the default zone, fixed rather than looked up: a machine without a
+// zone database would otherwise put month ends elsewhere.
+var shanghai = time.FixedZone("Asia/Shanghai", 8*3600)
+
+func (cfg *Config) setDefaults() {
+	if cfg.Location == nil {
+		cfg.Location = shanghai
+	}
+	if cfg.Clock == nil {
+		cfg.Clock = time.Now
+	}
+	if cfg.MaxUnflushed <= 0 {
+		cfg.MaxUnflushed = 1 << 18
+	}
+	if cfg.FlushAge <= 0 {
+		cfg.FlushAge = 10 * time.Second
+	}
+	if cfg.CacheBytes <= 0 {
+		cfg.CacheBytes = 256 << 20
+	}
+	if cfg.SweepRate == 0 {
+		cfg.SweepRate = 2000
+	}
+	if cfg.SweepRest <= 0 {
+		cfg.SweepRest = time.Minute
+	}
+	if cfg.HealAfter <= 0 {
+		cfg.HealAfter = time.Second
+	}
+	if cfg.Fail == nil {
+		cfg.Fail = func(string) error { return nil }
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.Default()
+	}
+}

@@ -1,0 +1,128 @@
+package exposure
+
+import (
+	"errors"
+	"sync/atomic"
+)
+
+// snapshot is the image of one user that a flush writes.
+type snapshot struct {
+	head   []byte // nil: the user is gone, delete the row
+	shards []shardImage
+	freed  []int64
+	// corrupt says why the row this one replaces could not be read; the old bytes
+	// are kept aside.
+	corrupt string
+}
+
+type shardImage struct {
+	id   int64
+	data []byte
+}
+
+// core is what the writer and the filters share.
+type core struct {
+	cfg      Config
+	policies map[string]*Policy // by history
+	secret   [32]byte
+	db       *database
+	metrics  *metrics
+	cache    atomic.Pointer[cache]
+
+	lastShard atomic.Int64 // row number of the last shard
+	ready     atomic.Bool
+	failed    atomic.Pointer[error]
+}
+
+// Err is the error that stopped the store, or nil.
+func (s *core) Err() error {
+	if p := s.failed.Load(); p != nil {
+		return *p
+	}
+	return nil
+}
+
+// Ready says whether everything logged before Open has been applied, and nothing has
+// failed since.
+func (s *core) Ready() bool { return s.ready.Load() && s.Err() == nil }
+
+// history is the history a scene belongs to.
+func (s *core) history(scene string) string { return s.cfg.Scenes[scene] }
+
+// entry pins the entry of an address in a history.
+func (s *core) entry(history string, addr []byte) (g *stripe, e *entry, known bool) {
+	g = s.cache.Load().stripe(addr)
+	e, known = g.acquire(addr, s.policies[history])
+	return g, e, known
+}
+
+// load reads the row if it has not been read, and brings the state up to the last event
+// applied. The caller holds mu for writing.
+func (s *core) load(e *entry, r *rows) error {
+	if e.st != nil {
+		return nil
+	}
+	st, err := r.load(e.addr)
+	if err != nil {
+		return err
+	}
+	return s.adopt(e, st, r)
+}
+
+// adopt makes a state that of the entry, after applying the ops that wait for it.
+func (s *core) adopt(e *entry, st *state, r *rows) error {
+	if e.held != nil {
+		if err := st.replay(e.pol, e.held, s.cfg.Location, r.fetch); err != nil {
+			return err
+		}
+		e.frozen, e.held = s.snapshot(e.addr, st), nil
+	}
+	if err := st.replay(e.pol, e.pending, s.cfg.Location, r.fetch); err != nil {
+		return err
+	}
+	e.st, e.pending, e.hits = st, nil, 0
+	return nil
+}
+
+// loadOrQuarantine is load for events and flushes, which cannot stop at a damaged row: it is
+// replaced by an empty state, and its bytes are set aside by the next flush.
+func (s *core) loadOrQuarantine(e *entry, r *rows) error {
+	err := s.load(e, r)
+	if !errors.Is(err, ErrCorrupt) {
+		return err
+	}
+	s.metrics.corrupt.Inc()
+	s.cfg.Logger.Error("exposure: unreadable state set aside; the user starts empty", "err", err)
+	return s.adopt(e, &state{corrupt: err.Error()}, r)
+}
+
+// freeze sets aside what belongs to the running flush before a newer event changes
+// the entry. The caller holds mu for writing.
+func (s *core) freeze(e *entry) {
+	if e.st != nil {
+		e.frozen = s.snapshot(e.addr, e.st)
+	} else {
+		e.held, e.pending = e.pending, nil
+	}
+}
+
+// snapshot encodes a state and marks it clean. Shards get their rows here.
+func (s *core) snapshot(addr string, st *state) *snapshot {
+	snap := &snapshot{freed: st.freed, corrupt: st.corrupt}
+	st.freed, st.corrupt = nil, ""
+	for i := range st.shards {
+		sh := &st.shards[i]
+		if sh.id == 0 {
+			sh.id = s.lastShard.Add(1)
+			sh.dirty = true
+		}
+		if sh.dirty {
+			sh.dirty = false
+			snap.shards = append(snap.shards, shardImage{sh.id, appendShard(nil, sh)})
+		}
+	}
+	if !st.empty() {
+		snap.head = appendHead(make([]byte, 0, 64+4*len(st.tail)+6*len(st.ring)+16*len(st.shards)), st, addr)
+	}
+	return snap
+}
