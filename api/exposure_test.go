@@ -22,7 +22,7 @@ import (
 	"jianguo/exposure"
 )
 
-// exposureServer is a rig with exposures, asked as raw as can be.
+// exposureServer is a test fixture with exposures, and sends requests as raw bytes.
 type exposureServer struct {
 	*rig
 	addr string
@@ -57,7 +57,7 @@ func (x *exposureServer) post(path, contentType, accept string, body []byte) (in
 	return resp.StatusCode, b, resp.Header
 }
 
-// json posts JSON and wants a status.
+// json posts JSON and expects a status.
 func (x *exposureServer) json(path, body string, want int) []byte {
 	x.t.Helper()
 	status, b, h := x.post(path, "application/json", "", []byte(body))
@@ -113,7 +113,7 @@ func TestExposureHTTP(t *testing.T) {
 }
 
 // TestExposureHostile sends what no client should; each gets an error that names the
-// field, and a bystander is served throughout.
+// field, and another client is served throughout.
 func TestExposureHostile(t *testing.T) {
 	x := newExposureServer(t, exposure.Config{}, Tokens{})
 	x.json("/exposures", `{"user":"bystander","kind":"seen","items":["a"]}`, 204)
@@ -299,8 +299,8 @@ func TestExposureBus(t *testing.T) {
 	}
 }
 
-// TestExposureDegraded: whoever is answered without the user's state is told so, in
-// every form of the answer.
+// TestExposureDegraded: an answer without the user's state says so, in every form of the
+// answer.
 func TestExposureDegraded(t *testing.T) {
 	for _, closed := range []bool{false, true} {
 		x := newExposureServer(t, exposure.Config{FailClosed: closed}, Tokens{})
@@ -346,7 +346,7 @@ func TestExposureDegraded(t *testing.T) {
 
 // TestExposureFull: a full stream refuses reports, un-sees, forgets and marks with 429,
 // on HTTP as on the bus; what was taken counts, what was refused does not, and once
-// there is room everything is taken again.
+// there is room again, all reports are accepted.
 func TestExposureFull(t *testing.T) {
 	x := newExposureServer(t, exposure.Config{FlushAge: time.Hour}, Tokens{})
 	js, err := jetstream.New(x.Conn)
@@ -409,7 +409,7 @@ func TestExposureFull(t *testing.T) {
 }
 
 // TestExposureUsers: every byte that text can hold may be in a user, whose name is an
-// integer's decimal text too; each is somebody else, before and after the file.
+// integer's decimal text too; each is another user, before and after a restart.
 func TestExposureUsers(t *testing.T) {
 	x := newExposureServer(t, exposure.Config{CacheBytes: 1}, Tokens{})
 	users := []string{`7`, `"a\u0000b"`, `"a\u0000c"`, `"a"`, `"\u0000a"`, `"a/b"`, `"A"`, `"a "`, `"中"`, `"\ud83d\ude00"`, `"%00"`, `"*"`, `"a.b"`, `"` + strings.Repeat("é", 128) + `"`}

@@ -35,8 +35,8 @@ type hotItem struct {
 }
 
 // hotList ranks leads by how many sources have their story and how often any
-// copy of it was seen, both weighed by age. It is made anew when it is asked for
-// and older than hotAge.
+// copy of it was seen, both weighed by age. A request rebuilds it if it is
+// older than hotAge.
 type hotList struct {
 	mu    sync.Mutex
 	at    time.Time // when it was made; under mu

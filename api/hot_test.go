@@ -33,7 +33,7 @@ func TestHot(t *testing.T) {
 		r.publish(ingest.Item{ID: fmt.Sprint("again", i), Body: article(0), Source: "来源0"})
 	}
 	r.follow()
-	again := func() { // the list is made anew
+	again := func() { // the list is rebuilt
 		r.server.hotList.mu.Lock()
 		defer r.server.hotList.mu.Unlock()
 		r.server.hotList.at = time.Time{}
@@ -98,7 +98,7 @@ func TestHot(t *testing.T) {
 	}
 }
 
-// Without exposures there is still a list, but nobody's.
+// Without exposures there is still a list, but not one for a user.
 func TestHotAlone(t *testing.T) {
 	r := newRig(t, rigConfig{})
 	families(r, 2)

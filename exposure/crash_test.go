@@ -89,10 +89,10 @@ func (*childT) Helper()           {}
 func (*childT) Cleanup(func())    {}
 func (*childT) Fatal(args ...any) { panic(fmt.Sprint(args...)) }
 
-// TestPowerCut runs a reporter whose disk forgets whatever was not synced, cuts the
-// power, looks at what such a disk would have kept, and goes on from there. Synced,
-// every report that was answered is filtered afterwards. Relaxed promises less, but the
-// state must be whole, and new reports must count though the log lost its end.
+// TestPowerCut runs a reporter on a disk that loses all that was not synced, cuts the power,
+// and restarts on what the disk has kept. Synced, every answered report is filtered
+// afterwards. Relaxed promises less, but the state must be consistent, and new reports must
+// count although the log lost its end.
 func TestPowerCut(t *testing.T) {
 	for _, mode := range []string{"synced", "relaxed"} {
 		t.Run(mode, func(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	"testing/iotest"
 )
 
-// TestCreateInterrupted: who is ended while the file is made leaves none that others
-// would take for one, and what is left is in nobody's way.
+// TestCreateInterrupted: a process that is killed while it creates the file leaves no file
+// that looks complete, and what it leaves does not disturb the next start.
 func TestCreateInterrupted(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "exposure.db")
 	ended := errors.New("ended")

@@ -9,7 +9,7 @@ import (
 )
 
 // TestDead: an event that cannot be applied is kept before any later one counts, and
-// again after a crash in between; so is a forget told of.
+// again after a crash in between. Config.Forgotten is called in the same way.
 func TestDead(t *testing.T) {
 	log := NewMemoryLog()
 	for _, e := range [][2]string{
@@ -57,7 +57,7 @@ func TestDead(t *testing.T) {
 		}
 		kept, failures = nil, 1
 	}
-	// One who is told to stop meanwhile has not applied the event.
+	// A store that is closed meanwhile has not applied the event.
 	failures = 1 << 30
 	s, err := Open(context.Background(), cfg)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestDeadline: a request does not wait beyond its deadline for whoever has the user's
-// row, and is answered as configured, which it says.
+// TestDeadline: a request does not wait beyond its deadline for another request that holds
+// the user's entry. It is answered as configured, and the answer says so.
 func TestDeadline(t *testing.T) {
 	for _, closed := range []bool{false, true} {
 		f := newFixture(t, Config{FailClosed: closed})
@@ -18,7 +18,7 @@ func TestDeadline(t *testing.T) {
 		addr := []byte(address("", "u"))
 		g := f.cache.Load().stripe(addr)
 		e, _ := g.acquire(addr, f.policies[""])
-		e.mu.Lock() // until the answer is there: whoever waits for it waits for good
+		e.mu.Lock() // until the answer is there: a request that waits for the lock never returns
 		want := map[bool]Response{
 			false: {Items: []string{"a", "b"}, Degraded: "open: the deadline passed"},
 			true:  {Items: []string{}, Dropped: 2, Degraded: "closed: the deadline passed"},
@@ -38,8 +38,8 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
-// TestMarkTooLate: a mark that is not known to have been kept by the deadline is told
-// of in the answer, which goes by the user's state all the same.
+// TestMarkTooLate: the answer says that a mark was not confirmed by the deadline, and is
+// otherwise that of the user's state.
 func TestMarkTooLate(t *testing.T) {
 	f := newFixture(t, Config{})
 	f.report(Seen, "u", "a")
@@ -75,8 +75,8 @@ func (l gatedLog) Consume(ctx context.Context, after uint64, fn func(Entry) erro
 	})
 }
 
-// TestReplaying: until everything logged before the start is applied, nobody is
-// answered as if it were.
+// TestReplaying: until everything logged before the start is applied, answers are
+// degraded.
 func TestReplaying(t *testing.T) {
 	for _, closed := range []bool{false, true} {
 		log := gatedLog{NewMemoryLog(), make(chan struct{})}

@@ -2,6 +2,10 @@
 // users, and answers one question about it: which of these items has this user not
 // seen yet?
 //
+// A request runs through wire (ids found in the body, hashed to keys), state and view (what
+// is kept of the user), kernel (keys tested) and wire again (the answer written). An event
+// runs through the log to the writer, which applies it and flushes users to the state file.
+//
 // # Contract
 //
 // No item reported as seen is ever answered while it is within retention, and none
@@ -14,15 +18,15 @@
 // shards full. Both promises are over keys: 32-bit hashes of ids under a seed of
 // the user. Two ids of one user share a key once in four billion pairs.
 //
-// What Expose, Unsee and Forget return from without error is durable, as far as the
-// log is (Durability), and known to every Filter that begins afterwards, on any
-// connection and through a crash in between.
+// When Expose, Unsee or Forget has returned without error, the event is as durable as the
+// log (Durability), and every Filter that begins later takes it into account, on any
+// connection and after a crash.
 //
 // # State
 //
 // A user's state grows with the user: a tail of the newest keys, exact and in order
-// of arrival; then shards of 1,000 keys; then, where the policy has a second rung,
-// shards of 10,000. Shards are Bloom filters of bits-and-blooms/bloom/v3 over keys.
+// of arrival; then shards of 1,000 keys; then, where the policy has a second size,
+// shards of 10,000. A shard is a bloom.BloomFilter of bits-and-blooms/bloom/v3 over keys.
 // A full tail folds its older part into the newest shard; a full shard is never
 // written again. The format of both is in codec.go, version 1, and a reader refuses
 // any other. A head, byte by byte: user "u" of the default history, who saw two items
@@ -42,8 +46,9 @@
 //
 // The state file is a function of the log: events are applied in order by one owner,
 // and each flush writes the users they changed together with the sequence reached, in
-// one transaction. A restart goes on from that sequence. Errors of the disk stop the
-// store for good; a restart replays.
+// one transaction. A restart continues after that sequence. After an error of the disk the
+// store drops what is in memory and tries, after one second and then at growing intervals, to
+// resume as a restart would. Until it has, filters are degraded and reports fail.
 //
 // # Limits
 //
@@ -53,7 +58,7 @@
 //
 // # Compatibility
 //
-// Format version 1 is what there is. A changed policy applies to shards made after
+// There is one format, version 1. A changed policy applies to shards made after
 // the change; those made before keep their size and are read as they are. A changed
 // time zone applies to days recorded after it.
 package exposure

@@ -81,7 +81,7 @@ func TestFlushIsABarrier(t *testing.T) {
 	if err := f.Flush(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	f.restart() // so that nobody is in memory
+	f.restart() // so that no user is in memory
 	report(40)
 	f.unseenOf("u03", "1") // these are read before the flush
 	f.unseenOf("u17", "1")
@@ -155,8 +155,8 @@ type zeros struct{}
 
 func (zeros) Read(b []byte) (int, error) { return len(b), nil }
 
-// TestQuarantine: a row that cannot be read is told of by verify, answered without as
-// configured, and set aside when the user's next event is written.
+// TestQuarantine: Verify reports a row that cannot be read, filters are answered without it
+// as configured, and the user's next event sets it aside.
 func TestQuarantine(t *testing.T) {
 	for _, closed := range []bool{false, true} {
 		f := newFixture(t, Config{FailClosed: closed})
@@ -180,7 +180,7 @@ func TestQuarantine(t *testing.T) {
 		f.report(Seen, "u", "b")
 		f.restart()
 		if got := f.unseenOf("u", "a", "b"); len(got) != 1 || got[0] != "a" {
-			t.Fatalf("anew: %v", got)
+			t.Fatalf("after quarantine: %v", got)
 		}
 		rep, err := Verify(context.Background(), f.cfg.Path)
 		if err != nil || rep.Quarantined != 1 || rep.Users != 2 {
@@ -196,8 +196,8 @@ func TestQuarantine(t *testing.T) {
 	}
 }
 
-// TestUnflushedIsBounded: while a flush hangs the consumer takes no more than may be
-// unflushed, and the rest when it has ended.
+// TestUnflushedIsBounded: while a flush hangs, the consumer stops at the bound of unflushed
+// keys, and it applies the rest when the flush has ended.
 func TestUnflushedIsBounded(t *testing.T) {
 	const bound, each, events = 100, 7, 200
 	goOn := make(chan struct{})
@@ -229,7 +229,7 @@ func TestUnflushedIsBounded(t *testing.T) {
 // TestRelax: at_least gives back what only shards hold, oldest shard first, and never
 // what the tail or the ring hold.
 func TestRelax(t *testing.T) {
-	// The secret is fixed: by chance a newer shard may seem to hold an older one's key.
+	// The secret is fixed, because a newer shard may have a false positive for an older key.
 	f := newFixture(t, Config{Rand: zeros{}, Policies: map[string]Policy{"": {Slots: 5, Capacity: 64, Tail: 16}}})
 	all := ids(0, 250)
 	for _, id := range all {
@@ -318,8 +318,7 @@ func TestSeenAgainKeepsItsNewestDay(t *testing.T) {
 	}
 }
 
-// TestNewerStateFile: a program neither opens nor finds whole what a later one has
-// written.
+// TestNewerStateFile: Open and Verify refuse a file of a later version.
 func TestNewerStateFile(t *testing.T) {
 	f := newFixture(t, Config{})
 	f.report(Seen, "u", "a")

@@ -10,9 +10,8 @@ import (
 	"time"
 )
 
-// TestHeal: flushes fail again and again while clients report and filter. The store goes
-// on by itself each time, and no answer that is not marked offers what was reported
-// before it was asked for.
+// TestHeal: flushes fail again and again while clients report and filter. The store resumes
+// each time, and no answer that is not degraded returns what was reported before the request.
 func TestHeal(t *testing.T) {
 	var faults atomic.Int64
 	points := []string{"flush-begin", "flush-write", "flush-commit", "flush-committed"}

@@ -65,7 +65,7 @@ const DefaultMaxAge = 24 * time.Hour
 type StreamConfig struct {
 	// MaxBytes bounds the stream (default 1 GiB). Past half of it, entries that
 	// are in the state file are released early; what is left is the backlog, and
-	// when that fills the stream, publishers are told so.
+	// when that fills the stream, publishers get an error.
 	MaxBytes int64
 	// MaxAge is how long an entry stays at most, and thereby how long after a
 	// forget a user's ids may still be found on disk (default 24 hours). An owner

@@ -13,14 +13,13 @@ import (
 	"pgregory.net/rapid"
 )
 
-// model is the exact memory a store is held against: all exposures of one user in
-// order, and what has become of them.
+// model is the exact memory that a store is held to: all exposures of one user in order.
 type model struct {
 	pol   Policy
 	last  time.Time
 	seen  []exposureOf
 	ring  []exposureOf
-	known map[string]bool // ever reported: anything else is a stranger
+	known map[string]bool // ever reported; all other ids were never seen
 }
 
 type exposureOf struct {
@@ -113,7 +112,7 @@ func TestModel(t *testing.T) {
 		{Kind: Calendar, Slots: 2, Capacity: 64, Small: 1, Large: 100, Tail: 16},
 		{Kind: Calendar, Slots: 3, Capacity: 64, Large: -1, Months: 1, Tail: 8},
 	}
-	var tally [2]struct{ wrong, asked int } // let go of, and never heard of
+	var tally [2]struct{ wrong, asked int } // no longer held, and never seen
 	rapid.Check(t, func(rt *rapid.T) {
 		pol, err := rapid.SampledFrom(policies).Draw(rt, "policy").withDefaults()
 		if err != nil {
@@ -145,11 +144,11 @@ func TestModel(t *testing.T) {
 			rt.Fatal(err)
 		}
 	})
-	// Policies promise 0.1 %; the few thousand askings here can vouch for 1 %.
+	// Policies promise 0.1 %; the few thousand tests here can show 1 %.
 	for i, c := range tally {
-		t.Logf("%s: %d of %d withheld", [...]string{"let go of", "strangers"}[i], c.wrong, c.asked)
+		t.Logf("%s: %d of %d withheld", [...]string{"no longer held", "never seen"}[i], c.wrong, c.asked)
 		if c.asked > 5000 && c.wrong*100 > c.asked {
-			t.Errorf("%s: %d of %d ids that were not held were withheld", [...]string{"let go of", "strangers"}[i], c.wrong, c.asked)
+			t.Errorf("%s: %d of %d ids that were not held were withheld", [...]string{"no longer held", "never seen"}[i], c.wrong, c.asked)
 		}
 	}
 }
@@ -279,8 +278,8 @@ func (h *modelHistory) wait(t *rapid.T) {
 	h.clock.advance(time.Duration(rapid.SampledFrom(hours).Draw(t, "hours"))*time.Hour + time.Duration(h.rng.IntN(3600))*time.Second)
 }
 
-// failFlush breaks a flush at one of its points, "committed, but nobody heard of it"
-// included, and reopens what is left, or lets the store heal itself.
+// failFlush breaks a flush at one of its points, "committed, but the ack was lost"
+// included, and reopens the file, or lets the store heal itself.
 func (h *modelHistory) failFlush(t *rapid.T) {
 	h.f.fault.Store(rapid.SampledFrom([]string{"flush-begin", "flush-write", "flush-commit", "flush-committed"}).Draw(t, "point"))
 	h.f.Flush(context.Background())
@@ -298,7 +297,7 @@ func (h *modelHistory) failFlush(t *rapid.T) {
 }
 
 // check asks about everything, and returns how many ids were withheld, of how many,
-// among those let go of and among strangers.
+// among those no longer held and among those never seen.
 func (h *modelHistory) check(t *rapid.T) (counts [2][2]int) {
 	now := h.clock.now().In(shanghai)
 	for u, m := range h.models {
@@ -313,12 +312,12 @@ func (h *modelHistory) check(t *rapid.T) (counts [2][2]int) {
 		free := m.released(now)
 		counts[0][0] += len(free) - len(h.ask(t, u, free))
 		counts[0][1] += len(free)
-		strangers := make([]string, 50)
-		for i := range strangers {
-			strangers[i] = fmt.Sprintf("stranger-%d", i)
+		unknown := make([]string, 50)
+		for i := range unknown {
+			unknown[i] = fmt.Sprintf("unknown-%d", i)
 		}
-		counts[1][0] += len(strangers) - len(h.ask(t, u, strangers))
-		counts[1][1] += len(strangers)
+		counts[1][0] += len(unknown) - len(h.ask(t, u, unknown))
+		counts[1][1] += len(unknown)
 	}
 	return counts
 }

@@ -124,8 +124,8 @@ func TestStreamFull(t *testing.T) {
 	}
 }
 
-// TestNewLog: a state file that finds another log keeps what it knows and applies all
-// the new log holds.
+// TestNewLog: with another log, a state file keeps what it has and all of the new log is
+// applied.
 func TestNewLog(t *testing.T) {
 	f, _ := natsFixture(t, StreamConfig{}, Config{})
 	f.report(Seen, "u", "a", "b", "c")
@@ -148,10 +148,10 @@ func TestNewLog(t *testing.T) {
 	}
 }
 
-// TestFlushAfterSynced: the file does not say that events are applied before the log
-// has them for good, and not at all where it never will.
+// TestFlushAfterSynced: the file does not record that events are applied before the log is
+// synced, and not at all where that fails.
 func TestFlushAfterSynced(t *testing.T) {
-	var synced uint64 // as the log was told last; in the flush
+	var synced uint64 // sequence of the last call; in the flush
 	lost := errors.New("input/output error")
 	var fails bool
 	f, _ := natsFixture(t, StreamConfig{Synced: func(_ context.Context, seq uint64) error {

@@ -11,8 +11,8 @@ import (
 	"jianguo/exposure/kernel"
 )
 
-// TestMonthEnds: what was seen in a month of the store's zone is held to the last second
-// of the third month after it, and let go in the next, in the tail as in a shard.
+// TestMonthEnds: what was seen in a month of the store's zone is held until the last second
+// of the third month after it, and no longer in the next, in the tail as in a shard.
 func TestMonthEnds(t *testing.T) {
 	zones := []*time.Location{shanghai, time.UTC, time.FixedZone("", -8*3600), time.FixedZone("", 5*3600+1800)}
 	rapid.Check(t, func(t *rapid.T) {
@@ -39,7 +39,7 @@ func TestMonthEnds(t *testing.T) {
 			var mark [1]byte
 			s.look(&p, now, 9, nil).Mark([]uint32{7}, mark[:])
 			if (mark[0] != kernel.Unseen) != (want == 1) {
-				t.Fatalf("seen %s, asked %s: %d", at, now, mark[0])
+				t.Fatalf("seen %s, filtered %s: %d", at, now, mark[0])
 			}
 		}
 		// A view built before the boundary is not used after it.
@@ -49,8 +49,8 @@ func TestMonthEnds(t *testing.T) {
 	})
 }
 
-// TestMonthEndsWhileCached: what was seen in a month goes with it from a state that
-// stays in memory because of what was seen later.
+// TestMonthEndsWhileCached: what was seen in a month expires with it, in a state that stays in
+// memory because of later exposures.
 func TestMonthEndsWhileCached(t *testing.T) {
 	p, err := Policy{Kind: Calendar, Capacity: 64, Tail: 16, Months: 1}.withDefaults()
 	if err != nil {
@@ -114,7 +114,7 @@ func TestClamp(t *testing.T) {
 }
 
 // TestLateReport: however old an exposure is when it is reported, the filter that
-// follows the answer knows it, and so does one after a crash.
+// follows the answer takes it into account, and so does one after a crash.
 func TestLateReport(t *testing.T) {
 	for _, p := range []Policy{{}, {TTL: time.Hour}, {Kind: Calendar}, {Kind: Calendar, Months: 1}} {
 		f := newFixture(t, Config{Policies: map[string]Policy{"": p}})

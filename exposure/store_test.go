@@ -53,7 +53,7 @@ func newFixture(t testing.TB, cfg Config) *fixture {
 	}
 	f.cfg.Clock, f.cfg.Logger = f.clock.now, quiet
 	if f.cfg.Rand == nil {
-		f.cfg.Rand = zeros{} // by chance a stranger may seem to be in a shard, but then each time
+		f.cfg.Rand = zeros{} // a fixed secret, so that false positives are the same in each run
 	}
 	if f.cfg.SweepRate == 0 {
 		f.cfg.SweepRate = -1
@@ -183,7 +183,7 @@ func TestManyShards(t *testing.T) {
 					t.Fatalf("%d seen ids came back, first %v", len(got), got[0])
 				}
 				if got := f.unseenOf("u", ids(100000, 110000)...); len(got) < 9980 {
-					t.Fatalf("only %d of 10,000 strangers came through", len(got))
+					t.Fatalf("only %d of 10,000 ids that were never seen were returned", len(got))
 				}
 				f.restart()
 			}

@@ -26,8 +26,8 @@ const (
 	InShard = 2 // in a shard only
 )
 
-// View is what keys are tested against. It may be used by many goroutines as long as nobody
-// changes it.
+// View is what keys are tested against. Many goroutines may use it at once while it is not
+// changed.
 type View struct {
 	Set      Set      // keys that are known exactly
 	Excepted []uint32 // keys that count as unseen although a shard holds them

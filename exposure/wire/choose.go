@@ -7,7 +7,7 @@ import (
 	"jianguo/exposure/kernel"
 )
 
-// Marks that Choose writes, beside those of package kernel.
+// Marks that Choose writes, in addition to those of package kernel.
 const (
 	Relaxed = 3 // held by a shard only, and returned all the same
 	cut     = 4 // unseen, but beyond Max

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// Packed requests, for callers who would rather not build JSON. Integers are
+// DecodePacked reads a packed request, for clients that do not build JSON. Integers are
 // little-endian.
 //
 //	offset  bytes
@@ -25,15 +25,12 @@ import (
 //	            kind 2: n × (u16 length, bytes)
 //
 // An int64 id equals its decimal string; byte ids are text in UTF-8, of 1 to 256
-// bytes, as everywhere.
-const packedHeader = 28
-
-var packedMagic = [4]byte{'J', 'G', 'F', '1'}
-
+// bytes. The query does not refer to b.
 func (q *Query) DecodePacked(b []byte) error {
+	const packedHeader = 28
 	q.reset(nil)
 	le := binary.LittleEndian
-	if len(b) < packedHeader || [4]byte(b[:4]) != packedMagic {
+	if len(b) < packedHeader || string(b[:4]) != "JGF1" {
 		return Malformedf("", "a packed request begins with JGF1 and has a header of %d bytes", packedHeader)
 	}
 	kind, flags := b[4], b[5]
