@@ -42,69 +42,44 @@ type deadDropCmd struct {
 	Numbers []uint64 `arg:"" help:"The letters' numbers, from list."`
 }
 
-// open opens the dead letters of a running service, or those of a data directory that
-// is not in use. DeadLetters is nil if there are none yet.
-func (c *deadCmd) open(co *streams) (*bus.DeadLetters, func(), error) {
+// with calls f with the dead letters of a running service, or of a data directory that
+// is not in use. It does nothing if there are none.
+func (c *deadCmd) with(co *streams, f func(*bus.DeadLetters) error) error {
 	if c.NATS == "" && c.Data == "" {
-		return nil, nil, errors.New("whose? give --data DIR, or --nats URL of a running service")
-	}
-	var closers []func()
-	closeAll := func() {
-		for i := len(closers) - 1; i >= 0; i-- {
-			closers[i]()
-		}
+		return errors.New("whose? give --data DIR, or --nats URL of a running service")
 	}
 	var conn *nats.Conn
 	if c.NATS == "" {
 		lock, err := datadir.Acquire(c.Data, datadir.Holder{Command: "dead"})
-		service, inUse := serviceThatHolds(err)
-		switch {
-		case err == nil:
-			closers = append(closers, func() { _ = lock.Close() })
+		if service, ok := serviceThatHolds(err); ok {
+			c.busFlags = service
+		} else if err != nil {
+			return err
+		} else {
+			defer lock.Close()
 			embedded, err := bus.Start(bus.Config{Dir: filepath.Join(c.Data, "bus")})
 			if err != nil {
-				closeAll()
-				return nil, nil, err
+				return err
 			}
-			closers = append(closers, embedded.Close)
+			defer embedded.Close()
 			if conn, err = embedded.Connect(); err != nil {
-				closeAll()
-				return nil, nil, err
+				return err
 			}
-		case inUse:
-			c.busFlags = service
-		default:
-			return nil, nil, err
 		}
 	}
 	if conn == nil {
 		var err error
 		if conn, err = c.connectBus(co); err != nil {
-			return nil, nil, err
+			return err
 		}
 	}
-	closers = append(closers, conn.Close)
+	defer conn.Close()
 	d, err := bus.OpenDead(co.ctx, conn)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		return nil, closeAll, nil
+		return nil
 	}
-	if err != nil {
-		closeAll()
-		return nil, nil, err
-	}
-	return d, closeAll, nil
-}
-
-// with opens the dead letters, calls f and closes them. f is not called if there are
-// none.
-func (c *deadCmd) with(co *streams, f func(*bus.DeadLetters) error) error {
-	d, closeAll, err := c.open(co)
 	if err != nil {
 		return err
-	}
-	defer closeAll()
-	if d == nil {
-		return nil
 	}
 	return f(d)
 }

@@ -171,28 +171,23 @@ func (c *evalCmd) plot(b *eval.Bench, e *evaluation) error {
 	return errors.Join(err, f.Close())
 }
 
-func readPairs(co *streams, files []string) ([]eval.Pair, error) {
-	var pairs []eval.Pair
+func readPairs(co *streams, files []string) (pairs []eval.Pair, err error) {
 	for _, name := range files {
-		p, err := readPairFile(co, name)
+		r, err := jsonl.Open(co.in, name)
 		if err != nil {
+			return nil, err
+		}
+		read := eval.ReadPairs
+		if strings.HasSuffix(strings.TrimSuffix(name, ".gz"), ".jsonl") {
+			read = eval.ReadPairsJSON
+		}
+		p, err := read(r)
+		if err := errors.Join(err, r.Close()); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		pairs = append(pairs, p...)
 	}
 	return pairs, nil
-}
-
-func readPairFile(co *streams, name string) ([]eval.Pair, error) {
-	r, err := jsonl.Open(co.in, name)
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	if strings.HasSuffix(strings.TrimSuffix(name, ".gz"), ".jsonl") {
-		return eval.ReadPairsJSON(r)
-	}
-	return eval.ReadPairs(r)
 }
 
 // readItems reads documents. It leaves out those that the service would refuse, and

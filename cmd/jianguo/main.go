@@ -4,9 +4,18 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/alecthomas/kong"
+
+	"jianguo/index/sqlite"
+	"jianguo/internal/progress"
 )
 
 func main() {
@@ -14,4 +23,55 @@ func main() {
 	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
+}
+
+// cli is the command line; every flag can also be set as JIANGUO_<FLAG>.
+type cli struct {
+	LogLevel slog.Level `help:"How much to log on standard error: debug, info, warn or error." default:"warn"`
+
+	Serve       serveCmd       `cmd:"" help:"Run the service: bus, ingest, index, HTTP and console."`
+	Demo        demoCmd        `cmd:"" help:"Run the service on the bundled sample corpus and show its verdicts."`
+	Ingest      ingestCmd      `cmd:"" help:"Publish articles from files and wait for their verdicts."`
+	Check       checkCmd       `cmd:"" help:"Show the verdict an article would get; nothing is stored."`
+	Eval        evalCmd        `cmd:"" help:"Measure detection quality on documents and labels of your own."`
+	Explain     explainCmd     `cmd:"" help:"Show how a later text is judged against an earlier one, and every number behind it."`
+	Fingerprint fingerprintCmd `cmd:"" help:"Print the fingerprint of every line of standard input."`
+	Verify      verifyCmd      `cmd:"" help:"Verify a data directory, or list its problems."`
+	Reindex     reindexCmd     `cmd:"" help:"Compute old fingerprints again after a change of recipe: a new version, dictionary or residue list."`
+	Backup      backupCmd      `cmd:"" help:"Copy a data directory, in use or not, into one that a service can start from."`
+	Dead        deadCmd        `cmd:"" help:"List, show, replay or drop messages that were refused."`
+	Exposure    exposureCmd    `cmd:"" help:"Estimate the size of users' histories."`
+	Version     versionCmd     `cmd:"" help:"Print version, commit, recipe and policy."`
+}
+
+// run parses the command line, runs the command and returns the exit code. A mistake
+// in the command line ends the process.
+func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
+	var c cli
+	parser := kong.Must(&c, kong.Name("jianguo"),
+		kong.Description("见过 · has this been seen before? Rejects near-duplicate articles at ingest, and filters out what a user has already been shown."),
+		kong.DefaultEnvars("JIANGUO"), kong.Writers(out, errOut), kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.UsageOnError(),
+		kong.Vars{"data": "jianguo-data"})
+	command, err := parser.Parse(args)
+	parser.FatalIfErrorf(err)
+	co := &streams{ctx: ctx, in: in, out: out, err: errOut, progress: progress.To(errOut),
+		log: slog.New(slog.NewTextHandler(errOut, &slog.HandlerOptions{Level: c.LogLevel}))}
+	err = command.Run(co)
+	if cause := context.Cause(co.ctx); errors.Is(err, context.Canceled) && cause != nil {
+		err = cause // a signal, or a refusal of the bus
+	}
+	if err == nil {
+		return 0
+	}
+	if err.Error() != "" {
+		fmt.Fprintln(errOut, "jianguo:", err)
+	}
+	var exit *exitError
+	if errors.As(err, &exit) {
+		return exit.code
+	}
+	if sqlite.Damaged(err) {
+		fmt.Fprintln(errOut, "jianguo: the file named is damaged: put a backup of the data directory in its place (docs/OPERATIONS.md, When something is wrong)")
+	}
+	return 1
 }

@@ -74,6 +74,14 @@ func (s Set) With(t Set) (jaccard, containment float64) {
 	return share(both, len(s)+len(t)-both), share(both, len(s))
 }
 
+// share is n of `of`; 0 of none.
+func share(n, of int) float64 {
+	if of == 0 {
+		return 0
+	}
+	return float64(n) / float64(of)
+}
+
 // permutations is the size of a MinHash signature, as libraries have it.
 const permutations = 128
 

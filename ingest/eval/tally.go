@@ -116,13 +116,6 @@ func rates(name string, judged []Judged, verdict func(*Judged) index.Verdict) Ra
 		Precision: share(same.Duplicate, same.Duplicate+others.Duplicate+relative.Duplicate)}
 }
 
-func share(n, of int) float64 {
-	if of == 0 {
-		return 0
-	}
-	return float64(n) / float64(of)
-}
-
 // folds splits the pairs by a seed and measures each part, to show the spread. Pairs
 // that share an item stay together, and labels are dealt out as evenly as that allows.
 func folds(judged []Judged, k int, seed uint64) []Rates {
