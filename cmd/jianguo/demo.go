@@ -75,7 +75,7 @@ func (c *demoCmd) Run(co *streams) (err error) {
 	}
 	fmt.Fprintf(co.out, "\n%d items: %d unique, %d suspect, %d duplicate, %d failed, in %.2f s\n", sum.Items, sum.Unique, sum.Suspect, sum.Duplicate, sum.Failed, sum.Seconds)
 	if wrong > 0 || sum.Failed > 0 {
-		err = &exitError{code: 1, err: fmt.Errorf("%s not as data/sample/expected.jsonl says", plural(wrong+sum.Failed, "verdict"))}
+		err = fmt.Errorf("%s not as data/sample/expected.jsonl says", plural(wrong+sum.Failed, "verdict"))
 	}
 	if c.Once {
 		return err

@@ -73,7 +73,7 @@ func (c *ingestCmd) Run(co *streams) (err error) {
 			s.Items, s.Seconds, s.ItemsPerSecond, s.Unique, s.Suspect, s.Duplicate, s.Failed)
 	}
 	if err == nil && s.Failed > 0 {
-		return &exitError{code: 1, err: fmt.Errorf("%s failed: see `jianguo dead list`", plural(s.Failed, "item"))}
+		return fmt.Errorf("%s failed: see `jianguo dead list`", plural(s.Failed, "item"))
 	}
 	return err
 }

@@ -63,12 +63,8 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	if err == nil {
 		return 0
 	}
-	if err.Error() != "" {
+	if err.Error() != "" { // errPrinted, maybe joined
 		fmt.Fprintln(errOut, "jianguo:", err)
-	}
-	var exit *exitError
-	if errors.As(err, &exit) {
-		return exit.code
 	}
 	if sqlite.Damaged(err) {
 		fmt.Fprintln(errOut, "jianguo: the file named is damaged: put a backup of the data directory in its place (docs/OPERATIONS.md, When something is wrong)")

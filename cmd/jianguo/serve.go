@@ -11,6 +11,7 @@ import (
 	"time"
 	_ "time/tzdata" // for machines without a zone database
 
+	"github.com/labstack/echo/v4"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -116,6 +117,29 @@ func (f *serveFlags) open(co *streams, command, dir string) (_ *service, err err
 	return s, nil
 }
 
+// openAccess reads tokens and proxies. Without tokens it refuses addresses beyond
+// loopback, unless --insecure allows them.
+func (f *serveFlags) openAccess(_ *streams, s *service) (err error) {
+	if f.Tokens != "" {
+		if s.access.tokens, err = readTokens(f.Tokens); err != nil {
+			return err
+		}
+	}
+	if s.access.proxies, err = networks(f.EditorProxy); err != nil {
+		return err
+	}
+	tokens := s.access.tokens.Len() > 0
+	if err := api.CheckListen(f.Listen, tokens, f.Insecure); err != nil {
+		return err
+	}
+	if f.NATS == "" && f.NATSListen != "" {
+		if err := api.CheckListen(f.NATSListen, tokens, f.Insecure); err != nil {
+			return fmt.Errorf("bus: %w", err)
+		}
+	}
+	return nil
+}
+
 func (f *serveFlags) openHTTP(_ *streams, s *service) error {
 	l, err := net.Listen("tcp", f.Listen)
 	if err != nil {
@@ -158,6 +182,19 @@ func (f *serveFlags) openAPI(co *streams, s *service) (err error) {
 		s.api.AddExposure(s.exposure)
 	}
 	return err
+}
+
+// console returns a function that adds the editors' pages to the server.
+func (f *serveFlags) console(s *service, co *streams) func(*echo.Echo, echo.MiddlewareFunc, <-chan struct{}) error {
+	cfg := console.Config{Index: s.core.index, Browse: s.browse, Segmenter: s.core.segmenter, Ingest: s.core.ingest, Conn: s.core.conn,
+		Dir: s.dir, Logger: co.log, Version: version, Header: f.EditorHeader, RoleHeader: f.EditorRole, Proxies: s.access.proxies}
+	if s.access.tokens.Len() > 0 {
+		cfg.Authenticate = s.access.tokens.Authenticate
+	}
+	return func(e *echo.Echo, bound echo.MiddlewareFunc, done <-chan struct{}) error {
+		cfg.Done, cfg.Middleware = done, []echo.MiddlewareFunc{bound}
+		return console.Register(e, cfg)
+	}
 }
 
 func (f *serveFlags) openMetrics(_ *streams, s *service) error {

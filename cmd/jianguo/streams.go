@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -22,20 +23,8 @@ type streams struct {
 	progress progress.Reporter
 }
 
-// exitError ends a command with a code and, if err is not nil, a message.
-type exitError struct {
-	code int
-	err  error
-}
-
-func (e *exitError) Error() string {
-	if e.err == nil {
-		return ""
-	}
-	return e.err.Error()
-}
-
-func (e *exitError) Unwrap() error { return e.err }
+// errPrinted ends a command with exit code 1 after it has printed the reason.
+var errPrinted = errors.New("")
 
 // policyFlags are the parameters of a verdict.
 type policyFlags struct {

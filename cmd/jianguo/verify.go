@@ -73,7 +73,7 @@ func (c *verifyCmd) Run(co *streams) error {
 		_, err = fmt.Fprintf(co.out, "%s: %d items, %d events, %d clusters, %d exemplars\n", verdictOn(r), r.Items, r.Events, r.Clusters, r.Exemplars)
 	}
 	if err == nil && len(r.Problems) > 0 {
-		return &exitError{code: 1}
+		return errPrinted
 	}
 	return err
 }
