@@ -191,30 +191,16 @@ func (x loader) postings(ctx context.Context, after int64, f func(ordinal uint32
 
 // rebuild derives everything resident from the rows.
 func (x loader) rebuild(ctx context.Context) error {
-	l := resident.NewLoader()
-	x.rows = l.Rows
 	err := x.loadRows(ctx, 0, func(ordinal uint32, id, exact []byte) {
-		l.IDs.Add(xxh3.Hash(id), ordinal)
+		x.ids.Put(xxh3.Hash(id), ordinal)
 		if exact != nil {
-			l.Exacts.Add(resident.ExactKey(exact), ordinal)
+			x.exacts.Put(resident.ExactKey(exact), ordinal)
 		}
 	})
 	if err != nil {
 		return err
 	}
-	err = x.postings(ctx, 0, func(ordinal uint32, p resident.Posting) {
-		if p.Fingerprint != 0 {
-			l.Postings.Add(p.Fingerprint, ordinal)
-		}
-		if len(p.Keys) > 0 {
-			l.Postings.AddKeys(p.Keys, ordinal)
-		}
-	})
-	if err != nil {
-		return err
-	}
-	x.setTables(l.Tables())
-	return nil
+	return x.postings(ctx, 0, func(ordinal uint32, p resident.Posting) { p.AddTo(x.bands, ordinal) })
 }
 
 // replay brings what a snapshot held up to the catalogue. Its pages may hold

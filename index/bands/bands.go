@@ -116,20 +116,10 @@ type Bands struct {
 func New(c Config) *Bands {
 	b := &Bands{memory: new(buckets.Memory), full: cmp.Or(c.Full, defaultFull)}
 	for i := range b.bands {
-		b.bands[i] = buckets.New(b.config(c))
+		b.bands[i] = buckets.New(buckets.Config{Memory: b.memory, Hot: c.Hot})
 	}
-	b.keys = buckets.New(narrow(b.config(c)))
+	b.keys = buckets.New(buckets.Config{Memory: b.memory, Hot: c.Hot, Narrow: true})
 	return b
-}
-
-func (b *Bands) config(c Config) buckets.Config {
-	return buckets.Config{Memory: b.memory, Hot: c.Hot}
-}
-
-// narrow is how the keys are kept: by 48 bits.
-func narrow(c buckets.Config) buckets.Config {
-	c.Narrow = true
-	return c
 }
 
 // Close releases the memory. Nothing may use b beside it or after it.

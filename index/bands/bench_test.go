@@ -43,26 +43,17 @@ func BenchmarkSizes(b *testing.B) {
 	}
 }
 
-// BenchmarkLookups measures building from postings read at once, look-ups, and
-// the snapshot: what a start-up does.
+// BenchmarkLookups measures adding, look-ups, and the snapshot.
 func BenchmarkLookups(b *testing.B) {
 	for _, n := range benchSizes(b) {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			population := &synth.Population{Seed: 1}
-			l := NewLoader(Config{})
-			var wait sync.WaitGroup
-			workers := runtime.GOMAXPROCS(0)
-			for w := range workers {
-				wait.Go(func() {
-					for i := w; i < n; i += workers {
-						l.Add(population.Fingerprint(uint64(i)), uint32(i))
-					}
-				})
-			}
-			wait.Wait()
-			start := time.Now()
-			postings := l.Bands()
+			postings := New(Config{})
 			defer postings.Close()
+			start := time.Now()
+			for i := range n {
+				postings.Add(population.Fingerprint(uint64(i)), uint32(i))
+			}
 			took := time.Since(start)
 			prints := queries(population, n)
 			for b.Loop() {
@@ -73,7 +64,7 @@ func BenchmarkLookups(b *testing.B) {
 			report(b, postings, n)
 			copies(b, postings, population, prints, n)
 			pages, size := 0, 0
-			postings.Forget()
+			postings.MarkChanged()
 			start = time.Now()
 			err := postings.Snapshot(func(_ PageID, page []byte) error {
 				pages, size = pages+1, size+len(page)
@@ -244,7 +235,7 @@ func reload(b *testing.B, postings *Bands, n int) {
 	runtime.GC()
 
 	start = time.Now()
-	l := NewLoader(Config{})
+	loaded := New(Config{})
 	ids := make(chan PageID, len(pages))
 	for id := range pages {
 		ids <- id
@@ -254,14 +245,14 @@ func reload(b *testing.B, postings *Bands, n int) {
 	for range runtime.GOMAXPROCS(0) {
 		wait.Go(func() {
 			for id := range ids {
-				if err := l.Page(id, pages[id]); err != nil {
+				if err := loaded.LoadPage(id, pages[id]); err != nil {
 					b.Error(err)
 				}
 			}
 		})
 	}
 	wait.Wait()
-	loaded := l.Bands()
+	loaded.Derive()
 	b.ReportMetric(time.Since(start).Seconds(), "load_s")
 	if loaded.Len() != n {
 		b.Fatalf("%d of %d loaded", loaded.Len(), n)

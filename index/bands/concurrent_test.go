@@ -111,14 +111,14 @@ func look(t *testing.T, b *Bands, o uint32, keysOf func(uint32) []uint64) {
 }
 
 func snapshotHolds(t *testing.T, b *Bands, standing uint32) {
-	l := NewLoader(Config{})
-	b.Forget()
-	if err := b.Snapshot(l.Page); err != nil {
+	loaded := New(Config{})
+	defer loaded.Close()
+	b.MarkChanged()
+	if err := b.Snapshot(loaded.LoadPage); err != nil {
 		t.Error(err)
 		return
 	}
-	loaded := l.Bands()
-	defer loaded.Close()
+	loaded.Derive()
 	for o := range standing {
 		if !slices.Contains(loaded.Hamming(nil, fingerprintOf(o), 0), Hit{fingerprintOf(o), o}) {
 			t.Errorf("the snapshot has lost %d", o)
@@ -127,23 +127,23 @@ func snapshotHolds(t *testing.T, b *Bands, standing uint32) {
 	}
 }
 
-func TestLoaderRefusesForeignPages(t *testing.T) {
+func TestLoadPageRefusesForeignPages(t *testing.T) {
 	b := New(Config{})
 	defer b.Close()
 	b.Add(1<<63, 1)
 	b.AddKeys([]uint64{1 << 63}, 1)
 	err := b.Snapshot(func(id PageID, page []byte) error {
-		l := NewLoader(Config{})
-		for _, wrong := range []PageID{{id.Family, id.First + 64}, {id.Family%2 + 1, id.First}, {9, id.First}} {
-			if err := l.Page(wrong, page); err == nil {
-				t.Errorf("%v is taken for %v", id, wrong)
+		loaded := New(Config{})
+		defer loaded.Close()
+		for _, wrong := range []PageID{id + 64, id ^ 3<<16, 9<<16 | id&0xffff} {
+			if err := loaded.LoadPage(wrong, page); err == nil {
+				t.Errorf("page %x is accepted as %x", id, wrong)
 			}
 		}
-		if err := l.Page(id, page[1:]); err == nil {
-			t.Errorf("a part of %v is taken for it", id)
+		if err := loaded.LoadPage(id, page[1:]); err == nil {
+			t.Errorf("a part of page %x is accepted", id)
 		}
-		loaded := l.Bands()
-		defer loaded.Close()
+		loaded.Derive()
 		if s := loaded.Stats(); s.Fingerprints != 0 || s.KeyPostings != 0 || s.Bytes != 0 {
 			t.Errorf("refused pages left %+v", s)
 		}

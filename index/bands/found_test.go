@@ -78,11 +78,12 @@ func saveAndLoad(t *testing.T, b *Bands, pages map[PageID][]byte) *Bands {
 		t.Fatal(err)
 	}
 	b.Close()
-	l := NewLoader(Config{Hot: 1})
+	loaded := New(Config{Hot: 1})
 	for id, page := range pages {
-		if err := l.Page(id, page); err != nil {
+		if err := loaded.LoadPage(id, page); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return l.Bands()
+	loaded.Derive()
+	return loaded
 }

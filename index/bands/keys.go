@@ -3,7 +3,6 @@ package bands
 import (
 	"cmp"
 	"iter"
-	"math/bits"
 	"slices"
 
 	"jianguo/index/bands/buckets"
@@ -148,18 +147,9 @@ func newest(met []candidate, v buckets.View, key uint64, limit int) []candidate 
 // matches yields which of all[from:to] are x, the last first.
 func matches(all []uint32, from, to int, x uint32) iter.Seq[int] {
 	return func(yield func(int) bool) {
-		var masks sieveMasks
-		for ; to > from; to -= min(sieveStep, to-from) {
-			begin := max(from, to-sieveStep)
-			n := (to - begin + 63) / 64
-			clear(masks[:n])
-			match(&masks, all[begin:to], x) // its capacity goes on
-			for i, mask := range slices.Backward(masks[:n]) {
-				for ; mask != 0; mask &^= 1 << (bits.Len64(mask) - 1) {
-					if !yield(begin + 64*i + bits.Len64(mask) - 1) {
-						return
-					}
-				}
+		for i := to - 1; i >= from; i-- {
+			if all[i] == x && !yield(i) {
+				return
 			}
 		}
 	}

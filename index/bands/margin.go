@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"jianguo/index/bands/buckets"
+	"jianguo/index/bands/sieve"
 	"jianguo/simhash"
 )
 
@@ -154,7 +155,7 @@ type margin struct {
 	views [2 * probeGroup]buckets.View
 	near  []place // postings whose first 48 bits leave something of the limit
 	found []found // of those, hits whose ordinals have been asked for
-	sieve sieve
+	sieve costTables
 	best  best
 }
 
@@ -329,8 +330,8 @@ func (m *margin) scan(probe int) {
 	c2, c3 := &m.costs[(2*band+2)&7], &m.costs[(2*band+3)&7]
 	c4, c5 := &m.costs[(2*band+4)&7], &m.costs[(2*band+5)&7]
 	all := v.Hi
-	for from := 0; from < len(all); from += sieveStep {
-		hi := all[from:min(from+sieveStep, len(all))] // its capacity goes on
+	for from := 0; from < len(all); from += sieve.Step {
+		hi := all[from:min(from+sieve.Step, len(all))] // its capacity goes on
 		for i, mask := range m.sieve.pass(hi, query, band, half, most) {
 			for ; mask != 0; mask &= mask - 1 {
 				at := 64*i + bits.TrailingZeros64(mask)

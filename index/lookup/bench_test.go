@@ -69,13 +69,12 @@ func measure(b *testing.B, n int) {
 	r.Close()
 	b.ReportMetric(float64(size)/float64(n), "snapshot_B/entry")
 	start = time.Now()
-	l := NewLoader()
+	loaded := New()
 	for id, page := range pages {
-		if err := l.Page(id, page); err != nil {
+		if err := loaded.LoadPage(id, page); err != nil {
 			b.Fatal(err)
 		}
 	}
-	loaded := l.Map()
 	b.ReportMetric(time.Since(start).Seconds(), "load_s")
 	if loaded.Len() != n {
 		b.Fatal(fmt.Errorf("%d of %d loaded", loaded.Len(), n))

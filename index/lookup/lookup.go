@@ -39,11 +39,9 @@ type Map struct {
 // New returns an empty Map.
 func New() *Map {
 	m := &Map{memory: new(buckets.Memory)}
-	m.table = buckets.New(m.config())
+	m.table = buckets.New(buckets.Config{Memory: m.memory, Narrow: true})
 	return m
 }
-
-func (m *Map) config() buckets.Config { return buckets.Config{Memory: m.memory, Narrow: true} }
 
 // Close releases the memory. No method may run concurrently or afterwards.
 func (m *Map) Close() {
@@ -55,7 +53,9 @@ func (m *Map) Close() {
 // Put adds value under key, beside those already there. Putting the pair
 // again adds nothing. It panics beyond MaxValue.
 func (m *Map) Put(key uint64, value uint32) {
-	checkValue(value)
+	if value > MaxValue {
+		panic(fmt.Sprintf("lookup: value %d is beyond MaxValue", value))
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for v := range m.table.Find(key) {
@@ -64,12 +64,6 @@ func (m *Map) Put(key uint64, value uint32) {
 		}
 	}
 	m.table.Append(key, value)
-}
-
-func checkValue(value uint32) {
-	if value > MaxValue {
-		panic(fmt.Sprintf("lookup: value %d is beyond MaxValue", value))
-	}
 }
 
 // Get appends to dst the values under key, each once, highest first.

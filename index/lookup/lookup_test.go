@@ -65,14 +65,13 @@ func TestOperations(t *testing.T) {
 			"snapshot": func(t *rapid.T) { save(t, rapid.SampledFrom([]int{0, 1, 1 << 20}).Draw(t, "pages")) },
 			"reload": func(t *rapid.T) {
 				save(t, 1<<20)
-				l := NewLoader()
+				r.Close()
+				r = New()
 				for id, page := range pages {
-					if err := l.Page(id, page); err != nil {
+					if err := r.LoadPage(id, page); err != nil {
 						t.Fatal(err)
 					}
 				}
-				r.Close()
-				r = l.Map()
 			},
 			"": func(t *rapid.T) {
 				k := key.Draw(t, "query")
@@ -89,40 +88,40 @@ func TestOperations(t *testing.T) {
 	})
 }
 
-func TestLoaderTakesPairsPagesDoNotHold(t *testing.T) {
+func TestPutAfterLoadPage(t *testing.T) {
 	r := New()
 	defer r.Close()
 	r.Put(7<<16, 1)
-	l := NewLoader()
-	if err := r.Snapshot(func(id PageID, page []byte) error { return l.Page(id, page) }); err != nil {
+	loaded := New()
+	defer loaded.Close()
+	if err := r.Snapshot(loaded.LoadPage); err != nil {
 		t.Fatal(err)
 	}
-	l.Add(7<<16, 2)
-	l.Add(7<<16, 1)
-	l.Add(1<<63, 3)
-	loaded := l.Map()
-	defer loaded.Close()
+	loaded.Put(7<<16, 2)
+	loaded.Put(7<<16, 1)
+	loaded.Put(1<<63, 3)
 	if got := loaded.Get(loaded.Get(nil, 7<<16), 1<<63); !slices.Equal(got, []uint32{2, 1, 3}) {
 		t.Errorf("got %v", got)
 	}
 }
 
-func TestLoaderRefusesForeignPages(t *testing.T) {
+func TestLoadPageRefusesForeignPages(t *testing.T) {
 	r := New()
 	defer r.Close()
 	r.Put(1<<63, 1)
 	err := r.Snapshot(func(id PageID, page []byte) error {
-		l := NewLoader()
-		if err := l.Page(id+64, page); !errors.Is(err, ErrPage) {
+		l := New()
+		defer l.Close()
+		if err := l.LoadPage(id+64, page); !errors.Is(err, ErrPage) {
 			t.Errorf("under another id: %v", err)
 		}
 		for i := range page {
 			torn := slices.Clone(page)
 			torn[i] ^= 0x10
-			if err := l.Page(id, torn); !errors.Is(err, ErrPage) {
+			if err := l.LoadPage(id, torn); !errors.Is(err, ErrPage) {
 				t.Errorf("byte %d changed: %v", i, err)
 			}
-			if err := l.Page(id, page[:i]); !errors.Is(err, ErrPage) {
+			if err := l.LoadPage(id, page[:i]); !errors.Is(err, ErrPage) {
 				t.Errorf("cut at %d: %v", i, err)
 			}
 		}

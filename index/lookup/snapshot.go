@@ -34,50 +34,15 @@ func (m *Map) Snapshot(emit func(id PageID, page []byte) error) error {
 	return nil
 }
 
-// Forget makes the next Snapshot write every page: for a caller that lost the
-// last one.
-func (m *Map) Forget() { m.table.MarkAllDirty() }
+// MarkChanged makes the next Snapshot write every page.
+func (m *Map) MarkChanged() { m.table.MarkAllDirty() }
 
-// Loader builds a Map from pages, from pairs, or from both. Its methods may be
-// called by several goroutines at once.
-type Loader struct {
-	into    *Map // what pages made
-	batches buckets.Batches
-}
-
-// NewLoader returns an empty Loader.
-func NewLoader() *Loader { return &Loader{into: New()} }
-
-// Page adds the pairs of one page: each page once. An error wraps ErrPage, and
-// leaves the Loader as it was.
-func (l *Loader) Page(id PageID, page []byte) error {
-	if err := l.into.table.LoadPage(page, tag, uint16(id)); err != nil {
+// LoadPage adds the pairs of one page, each page once, before anything is put.
+// Several goroutines may load pages at once. The page does not count as changed. An
+// error wraps ErrPage, and leaves the Map as it was.
+func (m *Map) LoadPage(id PageID, page []byte) error {
+	if err := m.table.LoadPage(page, tag, uint16(id)); err != nil {
 		return fmt.Errorf("lookup: page %d: %w", id, err)
 	}
 	return nil
-}
-
-// Add adds one pair that no page holds. A pair that a page does hold is stored
-// twice: Get returns it once, but it takes memory twice.
-func (l *Loader) Add(key uint64, value uint32) {
-	checkValue(value)
-	l.batches.With(func(b *buckets.Batch) { b.Append(key, value) })
-}
-
-// Close releases the memory of a Loader that no Map was made of.
-func (l *Loader) Close() {
-	l.into.Close()
-	l.batches.Release()
-}
-
-// Map returns what was loaded. The Loader must not be used afterwards.
-func (l *Loader) Map() *Map {
-	m := l.into
-	if m.Len() > 0 {
-		l.batches.AppendTo(m.table)
-	} else {
-		m.table = l.batches.Build(m.config(), 0)
-	}
-	l.batches.Release()
-	return m
 }

@@ -84,18 +84,19 @@ func (s *Snapshot) Reload(ctx context.Context) (Tables, error) {
 }
 
 func readPages(ctx context.Context, db *sql.DB, m *marks, progress func(stage string, done, total int64)) (Tables, error) {
-	l := &pageLoader{Loader: NewLoader(), db: db, progress: progress}
+	l := &pageLoader{Tables: NewTables(), db: db, progress: progress}
 	l.Rows.grow(uint32(m.high.Ordinal))
 	if err := l.all(ctx, m.manifest); err != nil {
-		l.close()
+		l.Close()
 		return Tables{}, err
 	}
-	return l.tables(), nil
+	l.Bands.Derive()
+	return l.Tables, nil
 }
 
 // pageLoader reads a snapshot's pages, on all cores.
 type pageLoader struct {
-	*Loader
+	Tables
 	db       *sql.DB
 	progress func(stage string, done, total int64)
 	total    int64
@@ -174,11 +175,11 @@ func (l *pageLoader) page(id int64, data []byte) error {
 	number := uint32(id)
 	switch id >> 32 {
 	case pagePostings:
-		return l.Postings.Page(bands.PageID{Family: bands.Family(number >> 16), First: uint16(number)}, data)
+		return l.Bands.LoadPage(bands.PageID(number), data)
 	case pageIDs:
-		return l.IDs.Page(lookup.PageID(number), data)
+		return l.IDs.LoadPage(lookup.PageID(number), data)
 	case pageExacts:
-		return l.Exacts.Page(lookup.PageID(number), data)
+		return l.Exacts.LoadPage(lookup.PageID(number), data)
 	case pageColumns:
 		return l.Rows.load(number, data)
 	}

@@ -29,42 +29,10 @@ func (t Tables) Close() {
 
 // markChanged makes the next snapshot write every page.
 func (t Tables) markChanged() {
-	t.Bands.Forget()
-	t.IDs.Forget()
-	t.Exacts.Forget()
+	t.Bands.MarkChanged()
+	t.IDs.MarkChanged()
+	t.Exacts.MarkChanged()
 	t.Rows.markChanged()
-}
-
-// Loader builds Tables from rows of the catalogue: IDs, Exacts, Fingerprints and
-// Rows are filled first, from several goroutines at once.
-type Loader struct {
-	Postings    *bands.Loader
-	IDs, Exacts *lookup.Loader
-	Rows        *Rows
-}
-
-// NewLoader returns an empty Loader.
-func NewLoader() *Loader {
-	return &Loader{Postings: bands.NewLoader(bands.Config{}), IDs: lookup.NewLoader(), Exacts: lookup.NewLoader(), Rows: new(Rows)}
-}
-
-// Tables returns what was loaded. No snapshot holds any of it. The Loader must not be
-// used afterwards.
-func (l *Loader) Tables() Tables {
-	t := l.tables()
-	t.markChanged()
-	return t
-}
-
-func (l *Loader) tables() Tables {
-	return Tables{Bands: l.Postings.Bands(), IDs: l.IDs.Map(), Exacts: l.Exacts.Map(), Rows: l.Rows}
-}
-
-// close releases the memory of a Loader that no Tables were made of.
-func (l *Loader) close() {
-	l.Postings.Close()
-	l.IDs.Close()
-	l.Exacts.Close()
 }
 
 // Bytes returns how many bytes the tables take: the four bands of the

@@ -116,9 +116,7 @@ func (w *pageWriter) all() error {
 	if err != nil {
 		return err
 	}
-	err = t.Bands.Snapshot(func(id bands.PageID, page []byte) error {
-		return w.emit(pageID(pagePostings, uint32(id.Family)<<16|uint32(id.First)), page)
-	})
+	err = t.Bands.Snapshot(func(id bands.PageID, page []byte) error { return w.emit(pageID(pagePostings, uint32(id)), page) })
 	if err != nil {
 		return err
 	}

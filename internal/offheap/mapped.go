@@ -30,7 +30,6 @@ var region struct {
 func newBlock(size int) Block {
 	if size >= mappedFrom {
 		if b, err := pages(roundUp(size)); err == nil {
-			populate(b)
 			return Block{b[:size], true}
 		}
 		// Out of mappings or memory: the heap's own failure says it best.

@@ -15,8 +15,7 @@ type Block struct {
 	mapped bool
 }
 
-// New returns a block whose pages are allocated at once: it is soon written from
-// end to end, and a page fault for each page costs more than the page.
+// New returns a block of so many bytes.
 func New(size int) Block { return newBlock(size) }
 
 // SliceFor returns a slice of n elements, which must not hold pointers. Its memory is

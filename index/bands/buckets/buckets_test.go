@@ -153,41 +153,30 @@ func TestTable(t *testing.T) {
 	})
 }
 
-func TestBuildRotates(t *testing.T) {
+// TestRotated: every posting that was not removed stands under its rotated key, also
+// where buckets are crowded.
+func TestRotated(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 7))
-	var a, b Batch
-	defer a.Release()
-	defer b.Release()
+	straight := New(Config{})
+	defer straight.Close()
 	want := map[uint64][]uint32{}
-	for i := range uint32(3 * batchBlock) {
-		k := rng.Uint64() >> (i % 3 * 8) // some of it crowded
-		into := &a
-		if i >= 2*batchBlock {
-			into = &b
+	for i := range uint32(200_000) {
+		k := rng.Uint64() >> (i % 3 * 8)
+		straight.Append(k, i)
+		if i%5 == 0 {
+			straight.Remove(k, i)
+			continue
 		}
-		into.Append(k, i)
 		want[Rotate(k, 3)] = append(want[Rotate(k, 3)], i)
 	}
-	table := Build(Config{}, 48, &a, &b)
-	defer table.Close()
-	same(t, want, held(table))
-
-	// The same from a table, tombstones and all.
-	straight := Build(Config{}, 0, &a, &b)
-	defer straight.Close()
-	for k, os := range held(straight) {
-		for _, o := range os {
-			if o%5 == 0 {
-				straight.Remove(k, o)
-				want[Rotate(k, 3)] = slices.DeleteFunc(want[Rotate(k, 3)], func(x uint32) bool { return x == o })
-			}
-		}
-	}
-	rotated := straight.Rotated(Config{}, 48)
+	rotated := straight.Rotated(3)
 	defer rotated.Close()
 	same(t, want, held(rotated))
 	if rotated.Len() != straight.Len() {
 		t.Errorf("%d postings became %d", straight.Len(), rotated.Len())
+	}
+	if dirty := rotated.TakeDirty(); len(dirty) > 0 {
+		t.Errorf("%d pages are dirty", len(dirty))
 	}
 }
 

@@ -128,7 +128,6 @@ func (t *Table) LoadPage(data []byte, tag uint8, first uint16) error {
 	if p == nil {
 		return nil
 	}
-	var s sorter
 	at := 0
 	for i := range p.buckets {
 		b, n := &p.buckets[i], int(c.counts[i])
@@ -141,7 +140,7 @@ func (t *Table) LoadPage(data []byte, tag uint8, first uint16) error {
 		b.n.Store(uint32(n))
 		b.sorted = c.sorted[i]
 		if n > t.hot && b.sorted == 0 { // of a table that called other buckets hot
-			s.merge(p, b.start, p.view(i))
+			p.merge(b.start, p.view(i))
 			b.sorted = uint32(n)
 		}
 	}

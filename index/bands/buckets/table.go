@@ -75,7 +75,6 @@ package buckets
 import (
 	"iter"
 	"math"
-	"math/bits"
 	"sync/atomic"
 	"unsafe"
 )
@@ -122,8 +121,6 @@ type Table struct {
 	dirty [Pages]atomic.Bool // changed since ClearDirty
 
 	live, tombstones atomic.Int64 // written by the writer
-
-	sorter sorter // owned by the writer
 }
 
 // page is a block and where its buckets are. All but n and ordinals is
@@ -259,7 +256,7 @@ func (t *Table) rebuild(number, full int) *page {
 		b := &p.buckets[i]
 		from := old.view(i)
 		if live[i] > t.hot {
-			t.sorter.merge(p, b.start, from)
+			p.merge(b.start, from)
 			b.sorted = uint32(live[i])
 		} else {
 			p.copy(b.start, from)
@@ -397,6 +394,3 @@ func (t *Table) Stats() Stats {
 	}
 	return s
 }
-
-// Rotate returns a fingerprint's key in a band: its bits from band·16 first.
-func Rotate(x uint64, band int) uint64 { return bits.RotateLeft64(x, 16*band) }

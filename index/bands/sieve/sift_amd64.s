@@ -1,0 +1,77 @@
+//go:build !purego
+
+#include "textflag.h"
+
+// func siftAVX2(masks *Masks, hi *uint32, eights int, query uint32, tables *Tables, next, both uint32)
+//
+// A lane of 32 bits a posting. Shifted and masked, its lowest byte is a nibble
+// and its other bytes are 0. No bits cost nothing, so entry 0 of every table is 0:
+// VPSHUFB leaves the cost of the nibble as the number in the lane.
+TEXT ·siftAVX2(SB), NOSPLIT, $0-48
+	MOVQ masks+0(FP), DI
+	MOVQ hi+8(FP), SI
+	MOVQ eights+16(FP), CX
+	MOVL query+24(FP), AX
+	VMOVD AX, X0
+	VPBROADCASTD X0, Y0
+	MOVQ tables+32(FP), DX
+	VBROADCASTI128 0(DX), Y1
+	VBROADCASTI128 16(DX), Y2
+	VBROADCASTI128 32(DX), Y3
+	VBROADCASTI128 48(DX), Y4
+	VBROADCASTI128 64(DX), Y5
+	VBROADCASTI128 80(DX), Y6
+	VBROADCASTI128 96(DX), Y7
+	VBROADCASTI128 112(DX), Y8
+	MOVL next+40(FP), AX
+	VMOVD AX, X9
+	VPBROADCASTD X9, Y9
+	MOVL both+44(FP), AX
+	VMOVD AX, X10
+	VPBROADCASTD X10, Y10
+	MOVL $15, AX
+	VMOVD AX, X11
+	VPBROADCASTD X11, Y11
+
+loop:
+	VPXOR (SI), Y0, Y12
+	VPSRLD $28, Y12, Y13
+	VPSRLD $24, Y12, Y14
+	VPAND Y11, Y14, Y14
+	VPSHUFB Y13, Y1, Y13
+	VPSHUFB Y14, Y2, Y14
+	VPADDD Y13, Y14, Y15
+	VPSRLD $20, Y12, Y13
+	VPSRLD $16, Y12, Y14
+	VPAND Y11, Y13, Y13
+	VPAND Y11, Y14, Y14
+	VPSHUFB Y13, Y3, Y13
+	VPSHUFB Y14, Y4, Y14
+	VPADDD Y13, Y14, Y14
+	VPADDD Y14, Y15, Y15
+	VPSRLD $12, Y12, Y13
+	VPSRLD $8, Y12, Y14
+	VPAND Y11, Y13, Y13
+	VPAND Y11, Y14, Y14
+	VPSHUFB Y13, Y5, Y13
+	VPSHUFB Y14, Y6, Y14
+	VPADDD Y13, Y14, Y14
+	VPSRLD $4, Y12, Y13
+	VPAND Y11, Y12, Y12
+	VPAND Y11, Y13, Y13
+	VPSHUFB Y13, Y7, Y13
+	VPSHUFB Y12, Y8, Y12
+	VPADDD Y12, Y13, Y13
+	VPADDD Y13, Y14, Y14
+	VPADDD Y15, Y14, Y14
+	VPCMPGTD Y15, Y9, Y15
+	VPCMPGTD Y14, Y10, Y14
+	VPAND Y14, Y15, Y15
+	VMOVMSKPS Y15, AX
+	MOVB AX, (DI)
+	ADDQ $32, SI
+	INCQ DI
+	DECQ CX
+	JNZ loop
+	VZEROUPPER
+	RET

@@ -1,5 +1,0 @@
-//go:build unix && !linux && !race
-
-package offheap
-
-func populate([]byte) {}
