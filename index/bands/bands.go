@@ -1,5 +1,5 @@
 // Package bands holds postings in memory: which exemplars have which 16-bit
-// key in which band. It is where every look-up of the index is answered.
+// key in which band. Every look-up of the index is answered here.
 //
 // # Fingerprints
 //
@@ -11,44 +11,44 @@
 // leave one of four bands whole (Manku, Jain, Das Sarma 2007); more than that,
 // going round the four bands, they leave a whole band that is followed by one
 // with at most one flip (the pigeonring principle, Qin and Xiao 2018). So a
-// hot bucket, which is kept sorted, is not scanned: the look-up goes to the
-// 17 places where the next band's bits are the query's, but for one at most.
+// hot bucket, which is kept sorted, is not scanned: the look-up reads the
+// 17 runs where the next band's bits are the query's, but for one at most.
 // Its cost then follows the number of exemplars that agree in 31 of 32 bits,
-// and no longer the size of the bucket.
+// not the size of the bucket.
 //
 // Margin finds what is further away over weak bits: S(p, c) < maxS. In each
 // band it visits the keys reached by flipping the query's weakest bits: the
 // subsets of bits with the smallest sums of squared margins, over all four
-// bands together, as many as the budget allows. Going round the bands, whoever
-// has S < maxS differs in some band by less than maxS/4, in that and the next
+// bands together, as many as the budget allows. Going round the bands, a posting
+// with S < maxS differs in some band by less than maxS/4, in that and the next
 // by less than maxS/2, in those and the one after by less than 3·maxS/4 (the
-// same principle, over costs). So it stops at maxS/4, by when nothing can be
-// missing, and of a bucket it takes whoever keeps within these bounds, which
-// 32 bits almost always tell: eight postings at a time with AVX2.
+// same principle, over costs). So subsets that cost maxS/4 are not probed, and of a
+// bucket only postings within these bounds are hits, which 32 bits almost always
+// decide (package sieve).
 //
 // On 114 hand-labelled pairs of real reprints with S < 5, 256 probes find 95 %,
 // 320 (the default up to 5 million fingerprints; Budget has the others) 97 %, 512
 // find 99 % and 1024 all of them; of everything that a full scan finds at S < 5,
-// strangers included, 70, 75, 85 and 94 %.
+// unrelated texts included, 70, 75, 85 and 94 %.
 //
 // # Keys
 //
 // Short texts meet through hashed keys (AddKeys, Candidates) in the same
 // buckets. Keys are known by their upper 48 bits: that two of ten million
 // texts with seven keys each meet by chance costs one judgement in 600,000
-// look-ups. A key that very many have is bounded to its newest postings.
+// look-ups. Of a key that very many texts have, look-ups read the newest postings.
 //
 // # Concurrency
 //
-// Any number of look-ups run beside the one writer (a lock sees to that) and
-// neither wait for it nor see half of a posting list. A fingerprint being
+// Any number of look-ups run beside the one writer (a lock serialises writers). They
+// never wait for it and never see half of a posting list. A fingerprint that is
 // added or removed while a look-up runs may be found or not.
 //
 // # Size
 //
 // Four postings a fingerprint, of 10 bytes, one a key, of 8, and slack: 46 to
 // 49 bytes a fingerprint at 10 million, 45 at 100 million, 58 to 63 at one
-// million, off the garbage collector's heap. A page that was replaced (120 KB
+// million, outside of the garbage collector's heap. A page that was replaced (120 KB
 // at 10 million fingerprints, 1.2 MB at 100 million) stays until the look-ups
 // of that moment have ended. An empty index takes next to nothing; the first
 // postings cost up to 3 KB each, 14 MB by the time all pages are in use.
@@ -100,7 +100,7 @@ type Config struct {
 	Full int
 }
 
-// Bands are resident postings.
+// Bands are postings in memory.
 type Bands struct {
 	// mu serialises the writers, and nothing else.
 	mu     sync.Mutex
@@ -122,7 +122,7 @@ func New(c Config) *Bands {
 	return b
 }
 
-// Close releases the memory. Nothing may use b beside it or after it.
+// Close releases the memory. No method may run concurrently or afterwards.
 func (b *Bands) Close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -132,9 +132,9 @@ func (b *Bands) Close() {
 	b.keys.Close()
 }
 
-// Add adds a posting in every band. Adding one that is there already doubles
-// it: where that is possible (a replay over a snapshot), use Set. It panics
-// beyond MaxOrdinal.
+// Add adds a posting in every band. A posting that is there already is added once
+// more: where that is possible (a replay over a snapshot), use Set. Add panics beyond
+// MaxOrdinal.
 func (b *Bands) Add(fp simhash.Fingerprint, ordinal uint32) {
 	checkOrdinal(ordinal)
 	b.mu.Lock()
@@ -184,7 +184,7 @@ func checkOrdinal(ordinal uint32) {
 // Len is the number of fingerprints held.
 func (b *Bands) Len() int { return b.bands[0].Len() }
 
-// Stats describe the postings.
+// Stats describes the postings.
 type Stats struct {
 	Fingerprints  int   // in every band
 	KeyPostings   int   // of AddKeys
@@ -192,9 +192,9 @@ type Stats struct {
 	LargestBucket int   // postings in the fullest bucket of any band
 	HotBuckets    int   // buckets of the bands that are kept sorted
 	Bytes         int64 // resident, all families
-	// Skew is how many postings the look-up of an indexed fingerprint meets in
-	// a band, over what it would meet were all buckets equally full. 1 for
-	// random fingerprints.
+	// Skew is the number of postings that the look-up of an indexed fingerprint
+	// reads in a band, divided by the number if all buckets were equally full. 1
+	// for random fingerprints.
 	Skew float64
 }
 

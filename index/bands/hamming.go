@@ -19,9 +19,9 @@ func (b *Bands) Hamming(dst []Hit, fp simhash.Fingerprint, max int) []Hit {
 
 // HammingLimit is Hamming bounded: of more than limit postings at distance ≤
 // max it appends the nearest, and of those at one distance the newest (the
-// highest ordinals), best first. cut says that there were more. It visits what
-// Hamming visits, about 1 ns a posting that shares 31 bits; what is bounded is
-// the caller's work, and memory.
+// highest ordinals), best first. cut reports that there were more. It visits what
+// Hamming visits, about 1 ns a posting that shares 31 bits; it bounds the memory and
+// the work of the caller.
 func (b *Bands) HammingLimit(dst []Hit, fp simhash.Fingerprint, max, limit int) (hits []Hit, cut bool) {
 	if limit <= 0 {
 		return dst, false
@@ -49,14 +49,14 @@ func (b *Bands) hamming(fp simhash.Fingerprint, max int, found func(h Hit, dista
 		}
 	}
 	for band := range views {
-		q := near{band: band, query: buckets.Rotate(uint64(fp), band), max: max, view: &views[band], found: found}
+		q := bucketQuery{band: band, query: buckets.Rotate(uint64(fp), band), max: max, view: &views[band], found: found}
 		q.scan(q.view.Sorted, len(q.view.Hi))
 		q.sorted()
 	}
 }
 
-// near is the look-up in the bucket of one band.
-type near struct {
+// bucketQuery is the look-up in the bucket of one band.
+type bucketQuery struct {
 	band  int
 	query uint64 // rotated: the band's bits first
 	max   int
@@ -70,7 +70,7 @@ const minRun = 16
 // sorted visits those sorted postings whose next band differs by one bit at
 // most: as runs that share the query's prefix, or the prefix with one bit
 // flipped, of as many bits as leave minRun postings of a random bucket.
-func (q *near) sorted() {
+func (q *bucketQuery) sorted() {
 	n := q.view.Sorted
 	if n == 0 {
 		return
@@ -91,13 +91,13 @@ func (q *near) sorted() {
 }
 
 // run visits the sorted postings that begin with the width bits of prefix.
-func (q *near) run(prefix uint32, width int) {
+func (q *bucketQuery) run(prefix uint32, width int) {
 	first := prefix << (32 - width)
 	q.scan(q.view.Between(first, first|(1<<(32-width)-1)))
 }
 
 // scan compares postings from…to of the bucket, the newest of equals first.
-func (q *near) scan(from, to int) {
+func (q *bucketQuery) scan(from, to int) {
 	query, max, hi := uint32(q.query>>16), q.max, q.view.Hi[from:to]
 	for i := len(hi) - 1; i >= 0; i-- {
 		if bits.OnesCount32(hi[i]^query) <= max {
@@ -107,7 +107,7 @@ func (q *near) scan(from, to int) {
 }
 
 // compare reports posting i if it is near enough and this is its band.
-func (q *near) compare(i int) {
+func (q *bucketQuery) compare(i int) {
 	x := uint64(q.view.Hi[i])<<16 | uint64(q.view.Lo(i))
 	x ^= q.query & (1<<48 - 1)
 	distance := bits.OnesCount64(x)

@@ -10,8 +10,8 @@ import (
 
 // AddKeys adds ordinal under each of keys: well-spread 64-bit hashes of what
 // two short texts share when they are relatives. Equal keys are added once.
-// Like Add, it doubles what is there already; RemoveKeys first where that can
-// be.
+// Like Add, it adds a posting that is there already once more; where that can be,
+// call RemoveKeys first.
 func (b *Bands) AddKeys(keys []uint64, ordinal uint32) {
 	checkOrdinal(ordinal)
 	b.mu.Lock()
@@ -24,22 +24,22 @@ func (b *Bands) AddKeys(keys []uint64, ordinal uint32) {
 	}
 }
 
-// PrefetchKeys asks for where Candidates will find the buckets of keys: a hint, for
-// whoever has other work to do before.
+// PrefetchKeys prefetches the places of the buckets of keys: a hint, for a caller that
+// has other work to do before it calls Candidates.
 func (b *Bands) PrefetchKeys(keys []uint64) {
 	pin := b.memory.Pin()
 	b.askKeys(keys)
 	pin.Unpin()
 }
 
-// askKeys asks for where the buckets of keys lie.
+// askKeys prefetches the places of the buckets of keys.
 func (b *Bands) askKeys(keys []uint64) {
 	for _, k := range keys {
 		b.keys.Prefetch(uint16(k >> 48))
 	}
 }
 
-// known reports whether a key is among others, as far as keys are kept.
+// known reports whether a key is among others, by the bits that are kept.
 func known(keys []uint64, key uint64) bool {
 	for _, k := range keys {
 		if k>>16 == key>>16 {
@@ -49,8 +49,8 @@ func known(keys []uint64, key uint64) bool {
 	return false
 }
 
-// RemoveKeys removes the ordinal from each of keys, and returns how many
-// postings that were.
+// RemoveKeys removes the ordinal from each of keys, and returns the number of
+// postings removed.
 func (b *Bands) RemoveKeys(keys []uint64, ordinal uint32) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -62,13 +62,13 @@ func (b *Bands) RemoveKeys(keys []uint64, ordinal uint32) int {
 }
 
 // Candidates appends to dst at most limit ordinals that share one of keys. Of
-// each key only the newest limit postings are looked at (those added last), so
-// that a key that everyone has costs no more than a rare one.
+// each key only the newest limit postings are read (those added last), so
+// that a very frequent key costs no more than a rare one.
 //
-// Those come first that share most of the keys that were looked at in full,
-// then those that share most of the others, then the newest (highest). So a
-// hot key never displaces a rare one. To be sure of meeting the right members
-// of a hot family, add and ask for a narrower key beside the wide one (the
+// The order is: those that share the most keys which were read in full,
+// then those that share the most of the others, then the newest (highest). So a
+// frequent key never displaces a rare one. To meet the right members of a large
+// family for certain, add and ask for a narrower key beside the wide one (the
 // same hash mixed with the digest of the facts).
 func (b *Bands) Candidates(dst []uint32, keys []uint64, limit int) []uint32 {
 	if limit <= 0 {
@@ -109,8 +109,8 @@ func (b *Bands) Candidates(dst []uint32, keys []uint64, limit int) []uint32 {
 	return dst
 }
 
-// candidate is an ordinal and what it shares with the query: whole for a key
-// that was looked at in full, part for another.
+// candidate is an ordinal and what it shares with the query: whole for each key
+// that was read in full, part for each other.
 type candidate struct {
 	ordinal uint32
 	shared  uint64
@@ -132,7 +132,7 @@ func newest(met []candidate, v buckets.View, key uint64, limit int) []candidate 
 			if !ok {
 				continue
 			}
-			if len(met)-start == limit { // one more: the key is not looked at in full
+			if len(met)-start == limit { // one more: the key is not read in full
 				for j := range met[start:] {
 					met[start+j].shared = part
 				}

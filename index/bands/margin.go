@@ -16,14 +16,15 @@ import (
 // decide.
 type Budget struct {
 	// Probes is how many keys are tried at most in the four bands together. 0:
-	// as many as the size allows. A probe reads every posting of a bucket, so it
-	// costs in proportion to the size, while what it finds does not depend on it,
-	// and falls: of edited copies at S < 5 the 80 cheapest find 96 %, 160 find
+	// as many as the size allows. A probe reads every posting of a bucket, so its
+	// cost is proportional to the size of the index, while later probes find less
+	// and less: of edited copies at S < 5 the 80 cheapest find 96 %, 160 find
 	// 98.5, 320 find 99.5. So there are 320 up to 5 million fingerprints
-	// (Config.Full), then less in proportion down to 160 at 10 million; and past
-	// 100 million (20 times Config.Full) less again, so that a look-up visits no
-	// more postings than it does there. It falls in steps, eight until the index is
-	// twice as large: look-ups made a little apart mostly reach equally far.
+	// (Config.Full), then fewer in proportion down to 160 at 10 million; and past
+	// 100 million (20 times Config.Full) fewer again, so that a look-up visits no
+	// more postings than it does there. The number falls in eight steps while the
+	// index doubles, so that look-ups made shortly after each other mostly have the
+	// same reach.
 	Probes int
 }
 
@@ -35,7 +36,7 @@ const (
 	maxProbes     = 1 << 16 // of 2¹⁸ subsets there are
 )
 
-// probes is what a budget comes to at the present size.
+// probes is the number of probes at the present size.
 func (b *Bands) probes(budget Budget) int {
 	if budget.Probes > 0 {
 		return budget.Probes
@@ -49,9 +50,8 @@ func (b *Bands) probes(budget Budget) int {
 	return max(defaultProbes*b.full/n, min(leastProbes, leastProbes*vast*b.full/n), bandCount)
 }
 
-// Margin appends to dst postings c with S(p, c) < maxS, each once, in no
-// order: those that the probes of the budget reach. A print without features
-// has none.
+// Margin appends to dst the postings c with S(p, c) < maxS that the probes of the
+// budget reach, each once, in no order. A print without features has none.
 func (b *Bands) Margin(dst []Hit, p *simhash.Print, maxS float32, budget Budget) []Hit {
 	dst, _ = b.margin(dst, p, maxS, b.probes(budget), math.MaxInt, nil)
 	return dst
@@ -59,8 +59,8 @@ func (b *Bands) Margin(dst []Hit, p *simhash.Print, maxS float32, budget Budget)
 
 // MarginLimit is Margin bounded: of more than limit postings it appends those
 // with the smallest S, the newest (highest ordinal) of equals, best first. cut
-// says that there were more. A family of ten thousand bulletins then costs a
-// pass over its buckets, and no more.
+// reports that there were more. A family of ten thousand bulletins costs one pass over
+// its buckets.
 func (b *Bands) MarginLimit(dst []Hit, p *simhash.Print, maxS float32, budget Budget, limit int) (hits []Hit, cut bool) {
 	return b.margin(dst, p, maxS, b.probes(budget), max(limit, 1), nil)
 }
@@ -80,8 +80,8 @@ func (b *Bands) margin(dst []Hit, p *simhash.Print, maxS float32, probes, limit 
 
 	pin := b.memory.Pin()
 	defer pin.Unpin()
-	// Memory is asked for what a probe will read while those before it are at
-	// work: first where its bucket lies, then the bucket.
+	// What a probe will read is prefetched while earlier probes are scanned: first
+	// the place of its bucket, then the bucket.
 	for i := -askBucket; i < len(m.probes); i++ {
 		if ahead := i + askBucket; ahead < len(m.probes) {
 			s := m.probes[ahead]
@@ -100,31 +100,25 @@ func (b *Bands) margin(dst []Hit, p *simhash.Print, maxS float32, probes, limit 
 			for _, n := range slices.Backward(m.near) { // newest first
 				m.consider(n)
 			}
-			m.take()
 			m.near = m.near[:0]
 		}
 	}
 	return m.best.appendTo(dst)
 }
 
-// So many probes before its own a bucket's place and its postings are asked for;
-// after so many probes those that were near are looked at, whose last bits have
-// come by then, but for the newest; and so many are found before their ordinals are
-// read.
 const (
-	askBucket   = 8
-	askPostings = 4
-	probeGroup  = 32
-	foundGroup  = 16
+	askBucket   = 8  // probes by which the place of a bucket is prefetched ahead
+	askPostings = 4  // probes by which its postings are
+	probeGroup  = 32 // probes after which the last bits of near postings are read
 )
 
-// Costs are squared margins in fixed point, so that sums do not depend on
-// their order and every look-up means the same by "cheaper".
+// Costs are squared margins in fixed point: their sums do not depend on the order of
+// adding, so "cheaper" means the same in every look-up.
 const costBits = 20
 
 // subset is a set of bits of one band that may be flipped: its cost, band and
-// bits in one number, so that no two subsets are equally cheap and "cheaper
-// than" says exactly what is probed.
+// bits in one number, so that subsets are totally ordered and one number bounds
+// exactly what is probed.
 //
 //	bits 18…63 the sum of the squared margins, bits 16 and 17 the band,
 //	bits 0…15 the bits of the key that are flipped
@@ -146,36 +140,28 @@ type margin struct {
 	// single[b] are the sixteen bits of band b, cheapest first.
 	single [bandCount][bandBits]subset
 	probes []subset // all subsets below unprobed
-	// unprobed is what no probe reaches: a subset as dear as that, or dearer.
+	// unprobed is the cheapest subset that is not probed.
 	unprobed subset
-	guess    subset // where choose ended last, in another look-up maybe
+	guess    subset // the bound that choose ended with, in the last look-up
 
 	// views[i%len(views)] is the bucket of probe i, for those of a group and the
-	// few that are asked for.
+	// few that are prefetched.
 	views [2 * probeGroup]buckets.View
-	near  []place // postings whose first 48 bits leave something of the limit
-	found []found // of those, hits whose ordinals have been asked for
+	near  []near // postings whose first 48 bits cost less than the limit
 	sieve costTables
 	best  best
 }
 
-// place is posting at of the bucket of a probe, and what its first 48 bits cost.
-type place struct {
-	probe, at int32
-	cost      uint32
-}
-
-// found is a hit without its ordinal.
-type found struct {
-	place
-	fingerprint simhash.Fingerprint
-	score       float32
+// near is posting slot of the bucket of a probe, and what its first 48 bits cost.
+type near struct {
+	probe, slot int32
+	cost        uint32
 }
 
 // view is the bucket of a probe.
 func (m *margin) view(probe int32) *buckets.View { return &m.views[int(probe)%len(m.views)] }
 
-// margins keeps the tables of look-ups that ended.
+// margins keeps the tables of earlier look-ups.
 var margins = sync.Pool{New: func() any { return new(margin) }}
 
 func (m *margin) prepare(p *simhash.Print, maxS float32) {
@@ -199,8 +185,8 @@ func (m *margin) prepare(p *simhash.Print, maxS float32) {
 	m.sieve.prepare(m)
 }
 
-// bound is an S as a cost. Costs are rounded down, so that whatever S says is at
-// most s costs less; S has the last word.
+// bound is an S as a cost. Costs are rounded down and the bound up, so that a
+// posting with an S below s costs less than the bound; its S decides.
 func (m *margin) bound(s float32) uint32 {
 	return uint32(min(float64(s), simhash.Bits)*(1<<costBits)*1.0001) + 4
 }
@@ -223,9 +209,9 @@ func (m *margin) key(s subset) uint16 {
 // with all that cost less than a quarter of maxS, where those are fewer.
 func (m *margin) choose(n int) {
 	n = min(n, maxProbes)
-	// Enough are those below a cost that is found by trying, the last look-up's
-	// first: so many of one probe's cost there seldom are that more than three
-	// times as many as wanted lie below.
+	// Search for a cost below which there are at least n and at most 3n subsets,
+	// beginning with that of the last look-up. There seldom are so many of equal cost
+	// that none exists.
 	most := 3 * n
 	below, above := subset(0), subset(m.limit/bandCount+1)<<18
 	end, grows := above, true // until too many lie below a cost
@@ -251,8 +237,8 @@ func (m *margin) choose(n int) {
 	}
 }
 
-// nth orders s so far that the n smallest come first and returns the one after
-// them. No two are equal (Hoare 1961).
+// nth moves the n smallest of s to the front and returns the smallest of the others.
+// All are different (Hoare 1961, quickselect).
 func nth(s []subset, n int) subset {
 	for lo, hi := 0, len(s)-1; lo < hi; {
 		pivot, i, j := s[lo+(hi-lo)/2], lo, hi
@@ -280,8 +266,8 @@ func nth(s []subset, n int) subset {
 	return s[n]
 }
 
-// probe fills probes with the subsets below unprobed; false: there are more
-// than n.
+// probe fills probes with the subsets below unprobed. It returns false where there
+// are more than n.
 func (m *margin) probe(unprobed subset, n int) bool {
 	m.unprobed, m.probes = unprobed, m.probes[:0]
 	for band := range subset(bandCount) {
@@ -293,8 +279,8 @@ func (m *margin) probe(unprobed subset, n int) bool {
 	return len(m.probes) <= n
 }
 
-// widen adds the subsets made of s and bits of its band from a place in the
-// order of their cost on.
+// widen adds the subsets that consist of s and further bits of its band, those from an
+// index of single on.
 func (m *margin) widen(s subset, from, n int) {
 	const bandMask = 3 << 16
 	for i, bit := range m.single[s.band()][from:] {
@@ -307,14 +293,14 @@ func (m *margin) widen(s subset, from, n int) {
 	}
 }
 
+// scan adds to near the postings of the bucket that a probe visits which may be hits.
+//
 // A posting in the bucket of a probe is a hit if the differences in that band,
 // in that and the next, and in those and the one after, cost less than one,
-// two and three quarters of maxS. Where probes reach that quarter, nothing is
-// lost by it: going round the four bands, whoever costs less than maxS in all
-// does so from some band on (the pigeonring principle). And it is told from 32
-// bits inline, almost always from 16.
-
-// scan adds to near what is in the bucket that a probe visits.
+// two and three quarters of maxS. Where probes reach that quarter, this loses
+// nothing: going round the four bands, every posting that costs less than maxS in all
+// meets these bounds from some band on (the pigeonring principle). 32 inline bits
+// decide it, mostly the first 16 of them.
 func (m *margin) scan(probe int) {
 	s, v := m.probes[probe], m.view(int32(probe))
 	band := s.band()
@@ -334,23 +320,24 @@ func (m *margin) scan(probe int) {
 		hi := all[from:min(from+sieve.Step, len(all))] // its capacity goes on
 		for i, mask := range m.sieve.pass(hi, query, band, half, most) {
 			for ; mask != 0; mask &= mask - 1 {
-				at := 64*i + bits.TrailingZeros64(mask)
-				x := hi[at] ^ query
+				slot := 64*i + bits.TrailingZeros64(mask)
+				x := hi[slot] ^ query
 				cost := c2[x>>24] + c3[x>>16&0xff]
 				if cost >= half {
 					continue
 				}
 				if cost += c4[x>>8&0xff] + c5[x&0xff]; cost < most {
-					v.PrefetchLo(from + at)
-					m.near = append(m.near, place{int32(probe), int32(from + at), s.cost() + cost})
+					v.PrefetchLo(from + slot)
+					m.near = append(m.near, near{int32(probe), int32(from + slot), s.cost() + cost})
 				}
 			}
 		}
 	}
 }
 
-// worst is what nobody costs who can still be taken. Costs of some bits tell as
-// much as those of all: of a family of thousands most are not looked at twice.
+// worst is the cost from which on no posting can be among the best any more. It also
+// bounds the cost of a part of the bits, so that most members of a family of
+// thousands are dropped early.
 func (m *margin) worst() uint32 {
 	if !m.best.cut {
 		return m.limit
@@ -358,35 +345,24 @@ func (m *margin) worst() uint32 {
 	return m.bound(m.best.worst)
 }
 
-// consider takes a posting that is near, if S says so and no earlier band
-// reports it.
-func (m *margin) consider(n place) {
-	s, v, at := m.probes[n.probe], m.view(n.probe), int(n.at)
-	band, lo := s.band(), v.Lo(at)
+// consider adds a near posting to the best, if its S is low enough, no earlier band
+// reports it and it has not been removed.
+func (m *margin) consider(n near) {
+	s, v, slot := m.probes[n.probe], m.view(n.probe), int(n.slot)
+	band, lo := s.band(), v.Lo(slot)
 	last := lo ^ uint16(buckets.Rotate(uint64(m.print.Fingerprint), band))
 	if n.cost+m.cost((band+3)%bandCount, last) >= m.worst() {
 		return
 	}
-	key := uint64(m.key(s))<<48 | uint64(v.Hi[at])<<16 | uint64(lo)
+	key := uint64(m.key(s))<<48 | uint64(v.Hi[slot])<<16 | uint64(lo)
 	fp := simhash.Fingerprint(buckets.Rotate(key, bandCount-band))
 	score := m.print.S(fp)
 	if score >= m.maxS || score > m.best.worst || m.home(uint64(fp^m.print.Fingerprint)) != band {
 		return
 	}
-	v.PrefetchOrdinal(at)
-	if m.found = append(m.found, found{n, fp, score}); len(m.found) == foundGroup {
-		m.take()
+	if ordinal, ok := v.Ordinal(slot); ok {
+		m.best.add(Hit{fp, ordinal}, score)
 	}
-}
-
-// take adds what was found to the best, unless it has been removed.
-func (m *margin) take() {
-	for _, f := range m.found {
-		if ordinal, ok := m.view(f.probe).Ordinal(int(f.at)); ok {
-			m.best.add(Hit{f.fingerprint, ordinal}, f.score)
-		}
-	}
-	m.found = m.found[:0]
 }
 
 // home is the first band in which a posting that differs by x is a hit.

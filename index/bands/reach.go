@@ -6,13 +6,13 @@ import (
 	"jianguo/simhash"
 )
 
-// Reach says of any fingerprint whether a margin look-up that was made would
-// have met it, had it been there. A look-up made some time ago is brought up to
-// now by asking it about what has been added since.
+// Reach tells of any fingerprint whether an earlier margin look-up would have found
+// it. The result of a look-up is brought up to date by asking its Reach about every
+// fingerprint that was added since.
 type Reach struct {
 	print    simhash.Print
 	maxS     float32
-	limit    uint32 // 0: it meets nothing
+	limit    uint32 // 0: nothing is found
 	unprobed subset
 	probes   int
 	costs    [simhash.Bits]uint32 // of flipping each bit, as margin has them
@@ -20,7 +20,7 @@ type Reach struct {
 	heavy [4]uint64
 }
 
-// MarginReach is MarginLimit, and what it reaches.
+// MarginReach is MarginLimit, and sets r to its reach.
 func (b *Bands) MarginReach(dst []Hit, p *simhash.Print, maxS float32, budget Budget, limit int, r *Reach) (hits []Hit, cut bool) {
 	*r = Reach{probes: b.probes(budget)}
 	if maxS <= 0 || p.Empty() {
@@ -29,8 +29,8 @@ func (b *Bands) MarginReach(dst []Hit, p *simhash.Print, maxS float32, budget Bu
 	return b.margin(dst, p, maxS, r.probes, max(limit, 1), r)
 }
 
-// Holds reports whether the same look-up would reach as far now: the budget
-// shrinks where the index grows past Config.Full.
+// Holds reports whether the same look-up would have the same reach now: the budget
+// shrinks when the index grows past Config.Full.
 func (r *Reach) Holds(b *Bands, budget Budget) bool { return r.probes == b.probes(budget) }
 
 func (r *Reach) set(m *margin) {
@@ -49,8 +49,8 @@ func (r *Reach) set(m *margin) {
 // Meets reports whether the look-up would have found fp, and at which S.
 func (r *Reach) Meets(fp simhash.Fingerprint) (s float32, ok bool) {
 	x := uint64(fp ^ r.print.Fingerprint)
-	// Nearly all are strangers, and told by four counts: S is at least this
-	// many sixteenths of maxS, and one more is for rounding.
+	// Four counts exclude nearly every unrelated fingerprint: S is at least so many
+	// sixteenths of maxS. One more is for rounding.
 	if least := bits.OnesCount64(x&r.heavy[0]) + bits.OnesCount64(x&r.heavy[1]) + 2*bits.OnesCount64(x&r.heavy[2]) +
 		4*bits.OnesCount64(x&r.heavy[3]); least > 16 || r.limit == 0 {
 		return 0, false

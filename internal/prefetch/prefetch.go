@@ -1,13 +1,15 @@
-// Package prefetch asks for memory some time before it is read. A look-up that
-// visits places all over a large memory spends most of its time on waiting for
-// them, one after another; asked for beforehand, they come while something else
-// is worked on. To ask is a hint: it changes nothing, cannot fail, and where the
-// processor knows no such instruction here it does nothing.
+// Package prefetch asks the processor to load memory into its cache before the
+// memory is read. A look-up that reads many places of a large memory waits for each
+// of them; asked for ahead of time, they are loaded while other work is done.
+//
+// To ask is a hint: it changes nothing, cannot fail, and accepts any address. On
+// processors other than amd64 and arm64, and with the build tag purego, it does
+// nothing.
 package prefetch
 
 import "unsafe"
 
-const line = 64 // bytes
+const line = 64 // bytes of a cache line
 
 // Slice asks for the cache lines of a slice.
 func Slice[T any](s []T) {

@@ -5,8 +5,8 @@ import (
 	"unsafe"
 )
 
-// TestHint: asking changes nothing, and no address is wrong, not even one where
-// nothing lies.
+// TestHint: asking changes nothing, and no address is wrong, not even an unmapped
+// one.
 func TestHint(t *testing.T) {
 	s := make([]uint32, 1000)
 	for i := range s {

@@ -8,7 +8,7 @@ import (
 	"jianguo/internal/prefetch"
 )
 
-// View is a bucket at one moment. It may be used until the Pin under which it
+// View is a bucket at one moment. It is valid until the Pin under which it
 // was taken ends.
 type View struct {
 	Hi     []uint32 // key bits 16…47 of each posting
@@ -26,7 +26,7 @@ func (t *Table) Bucket(key uint16) View {
 	return p.view(int(key % PageKeys))
 }
 
-// Prefetch asks for what Bucket will read.
+// Prefetch prefetches what Bucket will read.
 func (t *Table) Prefetch(key uint16) {
 	if p := t.pages[key/PageKeys].Load(); p != nil {
 		prefetch.Value(&p.hi)
@@ -58,22 +58,19 @@ func (v *View) Lo(i int) uint16 {
 // low is key bits 0…47 of posting i.
 func (v *View) low(i int) uint64 { return uint64(v.Hi[i])<<16 | uint64(v.Lo(i)) }
 
-// prefetchMost bounds what Prefetch asks for of one bucket: past that the
-// processor has seen that it is read in sequence.
+// prefetchMost bounds what Prefetch asks for of one bucket, in postings: past that the
+// processor has recognised the sequence.
 const prefetchMost = 1024
 
-// Prefetch asks for what a scan of Hi will read.
+// Prefetch prefetches what a scan of Hi will read.
 func (v *View) Prefetch() { prefetch.Slice(v.Hi[:min(len(v.Hi), prefetchMost)]) }
 
-// PrefetchLo asks for what Lo(i) will read.
+// PrefetchLo prefetches what Lo(i) will read.
 func (v *View) PrefetchLo(i int) {
 	if v.page.lo != nil {
 		prefetch.Value(&v.page.lo[int(v.from)+i])
 	}
 }
-
-// PrefetchOrdinal asks for what Ordinal(i) will read.
-func (v *View) PrefetchOrdinal(i int) { prefetch.Value(&v.page.ordinals[int(v.from)+i]) }
 
 // Ordinal is the ordinal of posting i; !ok: it has been removed.
 func (v *View) Ordinal(i int) (ordinal uint32, ok bool) {
