@@ -1,5 +1,5 @@
 # jianguo: two commands for a newcomer, `make demo` and `make test`. They need
-# Go, gcc, git, make and, for what tests need besides, apt.
+# Go, gcc, git and make; tests also need apt.
 
 export CGO_ENABLED = 1
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.7.0

@@ -6,7 +6,7 @@ SEED ?= $(or $(TMPDIR),/tmp)/jianguo-seed
 
 .PHONY: screenshots vendor-assets console-seed
 
-screenshots: ## take the pictures of docs/console.md anew, on the sample corpus in headless Chromium
+screenshots: ## take the pictures of docs/console.md again, on the sample corpus in headless Chromium
 	go run ./internal/consoletest/shots docs/console
 
 vendor-assets: ## fetch htmx from its npm package and hold it against its checksum (SUMS=write: note a new one)

@@ -17,7 +17,7 @@ else
 	@echo 'JIANGUO_CORPUS is not set: only the bundled sample was measured.'
 endif
 
-quality-report: ## Print every table of docs/QUALITY.md and draw its plots anew; needs JIANGUO_CORPUS.
+quality-report: ## Print every table of docs/QUALITY.md and draw its plots again; needs JIANGUO_CORPUS.
 ifdef JIANGUO_CORPUS
 	$(EVAL) $(NEWS) --labels $(JIANGUO_CORPUS)/news-dev-labels.tsv --distance 0..10 --corpus --edits --sweep --sample 0 --wrong 0 --plot docs/quality-news.svg
 	$(EVAL) $(NEWS) --labels $(JIANGUO_CORPUS)/news-dev-pairs.jsonl.gz --fold 0 --wrong 0

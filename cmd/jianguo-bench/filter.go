@@ -68,7 +68,7 @@ type controlCmd struct {
 	Answer int `arg:"" help:"Bytes of an answer."`
 }
 
-// Run serves until it is told to stop.
+// Run serves until a signal arrives.
 func (c *controlCmd) Run(co *streams) error {
 	return filterbench.ServeControl(co.ctx, co.out, c.Answer)
 }
