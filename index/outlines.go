@@ -18,8 +18,8 @@ import (
 // first. An outline that was set does not change until the next start.
 
 // outlinesStep is how many rows are read in one query: a long one would keep the
-// log of the catalogue from being emptied. outlinesPause is what others get
-// between two: one takes about twice as long.
+// log of the catalogue from being emptied. outlinesPause is the pause between two
+// queries, each of which takes about twice as long.
 const (
 	outlinesStep  = 1 << 14
 	outlinesPause = 10 * time.Millisecond
@@ -29,12 +29,12 @@ const (
 func (x loader) readOutlines(ctx context.Context, last uint32) error {
 	query := `SELECT ordinal, sketch FROM ` + x.overlay.compared() + ` WHERE ordinal BETWEEN ? AND ?`
 	for to := last; to > 0; to -= min(to, outlinesStep) {
-		// The driver would watch a context that can end, row by row.
+		// The driver checks a context that can end for every row.
 		err := each(context.WithoutCancel(ctx), x.reader, query, func(r *sql.Rows) error {
 			var ordinal uint32
 			var encoded sql.RawBytes
 			if err := r.Scan(&ordinal, &encoded); err != nil || len(encoded) == 0 {
-				return err // blank: it is met by nobody
+				return err // blank: no look-up finds it
 			}
 			o, err := sketch.DecodeOutline(encoded)
 			if err != nil {
@@ -57,7 +57,7 @@ func (x loader) readOutlines(ctx context.Context, last uint32) error {
 	return nil
 }
 
-// outlineInBackground reads the outlines of what was there at the start.
+// outlineInBackground reads the outlines of the versions that exist at the start.
 func (x loader) outlineInBackground() {
 	last := x.nextOrdinal - 1
 	x.outlined = make(chan struct{})

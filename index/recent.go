@@ -2,18 +2,18 @@ package index
 
 import "sync"
 
-// recent are the last events, in order and committed: whoever follows the log
-// closely need not read them back.
+// recent holds the last committed events in order, so that a client that follows the
+// log closely does not read them from the catalogue.
 type recent struct {
 	mu     sync.RWMutex
 	events []Event // a ring; event n stands at n % recentEvents
-	first  uint64  // number of the oldest that is there
+	first  uint64  // number of the oldest in the ring
 	next   uint64  // number of the next; 0: there are none yet
 }
 
 const recentEvents = 4096
 
-// add takes the events of a commit. Their numbers follow those that are there.
+// add adds the events of a commit, whose numbers continue those of the ring.
 func (r *recent) add(events []Event) {
 	if len(events) == 0 {
 		return
@@ -32,7 +32,8 @@ func (r *recent) add(events []Event) {
 	}
 }
 
-// after returns up to limit events after a number; false: they have to be read.
+// after returns up to limit events after a number, false where
+// the ring does not hold them all.
 func (r *recent) after(number uint64, limit int) ([]Event, bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

@@ -11,17 +11,15 @@ import (
 )
 
 const (
-	// mappedFrom is from which size on blocks come from the system: it gives whole pages.
+	// mappedFrom is the size from which on blocks are mapped: the system maps whole pages.
 	mappedFrom = 16 << 10
-	// Blocks up to largestCut are cut from regions. To map each by itself would change
-	// the map of the process's memory, and such a change waits until the pages that
-	// others are being given are there, and all others wait for it: a start on two cores
-	// took a tenth to a third longer so.
+	// Blocks up to largestCut are cut from regions: mapping each by itself serialises
+	// the threads that load a snapshot.
 	largestCut  = 4 << 20
 	regionBytes = 16 * largestCut
 )
 
-// region is what is left of the last region: addresses, no memory.
+// region is the unused rest of the last region: addresses, no memory.
 var region struct {
 	sync.Mutex
 	rest []byte // guarded by Mutex
@@ -32,12 +30,12 @@ func newBlock(size int) Block {
 		if b, err := pages(roundUp(size)); err == nil {
 			return Block{b[:size], true}
 		}
-		// Out of mappings or memory: the heap's own failure says it best.
+		// Out of mappings or memory: the heap reports it, if it is out of memory too.
 	}
 	return Block{make([]byte, size), false}
 }
 
-// pages returns memory that nobody has written, of whole pages.
+// pages returns zeroed memory of whole pages.
 func pages(size int) ([]byte, error) {
 	if size > largestCut {
 		return mapped(size)
@@ -49,7 +47,7 @@ func pages(size int) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		_ = unmap(region.rest) // addresses that stay taken cost nothing
+		_ = unmap(region.rest) // if it fails, addresses stay reserved, which costs nothing
 		region.rest = next
 	}
 	b := region.rest[:size:size]
@@ -73,7 +71,7 @@ func (b Block) release() {
 	}
 }
 
-// unmap gives back whole pages, whatever they are a part of.
+// unmap releases whole pages, which may be a part of a mapping.
 func unmap(b []byte) error {
 	if len(b) == 0 {
 		return nil

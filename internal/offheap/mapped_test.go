@@ -52,8 +52,7 @@ func TestBlocksGoWithTheirOwner(t *testing.T) {
 	}
 }
 
-// TestOutOfMappings: what the system does not give is an error, for the heap to
-// put into words.
+// TestOutOfMappings: a mapping that the system refuses is an error.
 func TestOutOfMappings(t *testing.T) {
 	if b, err := pages(1 << 62); err == nil {
 		t.Errorf("there are %d bytes", len(b))

@@ -25,8 +25,7 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// TestBlocksApart: blocks that several goroutines take and give back are
-// nobody else's meanwhile.
+// TestBlocksApart: blocks that several goroutines allocate and release do not overlap.
 func TestBlocksApart(t *testing.T) {
 	var all sync.WaitGroup
 	for mark := byte(1); mark <= 4; mark++ {

@@ -1,7 +1,7 @@
 // Package powercut shows tests what a disk keeps of a directory when the power
 // goes: each file as it was when last synced, and nothing written since. It
-// runs a command under a seccomp filter that tells of every fsync, rename and
-// removal before it happens (Linux on amd64), so that the real binary is tried,
+// runs a command under a seccomp filter that reports every fsync, rename and
+// removal before it happens (Linux on amd64), so that tests run the real binary,
 // with all of its libraries.
 //
 // Names are taken to be durable at once, contents never are. What is written to
@@ -17,7 +17,7 @@ const (
 	// Once is an EIO. Nothing is kept this time.
 	Once
 	// ForGood is an EIO after which nothing of the file is kept any more, though syncs
-	// succeed: the system takes for written what the disk refused once, and who does
-	// not write it anew has lost it.
+	// succeed: the system considers pages written that the disk refused once, so they
+	// are lost unless the program writes them again.
 	ForGood
 )

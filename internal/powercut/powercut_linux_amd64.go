@@ -17,10 +17,10 @@ import (
 
 // Disk is a directory, and what would be left of it.
 type Disk struct {
-	// Fail, if not nil, says what becomes of each sync of a file.
+	// Fail, if not nil, decides the result of each sync of a file.
 	Fail func(path string) Fault
-	// FailIO, if not nil when a command is started, says whether a pread or pwrite of
-	// a file is an EIO and does nothing. Each costs more then.
+	// FailIO, if not nil when a command is started, reports whether a pread or pwrite of
+	// a file fails with EIO. Each call takes longer then.
 	FailIO     func(path string, write bool) bool
 	live, kept string
 	mu         sync.Mutex
@@ -29,8 +29,8 @@ type Disk struct {
 	syncs      int             // mu
 }
 
-// New is a disk with the directory live, whose contents are taken to be
-// durable. What is left goes into kept, which is created.
+// New returns a disk with the directory live, whose present contents count as
+// durable. What a power cut would leave is written to kept, which New creates.
 func New(live, kept string) (*Disk, error) {
 	if err := os.CopyFS(kept, os.DirFS(live)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
@@ -38,8 +38,8 @@ func New(live, kept string) (*Disk, error) {
 	return &Disk{live: live, kept: kept, synced: map[string]bool{}, lost: map[string]bool{}}, nil
 }
 
-// Cut completes what is left after the command was killed and has ended, and
-// returns how many syncs there were.
+// Cut completes the kept directory after the command was killed and has ended, and
+// returns the number of syncs.
 func (d *Disk) Cut() (syncs int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -81,7 +81,7 @@ func (d *Disk) keep(path string) {
 	d.syncs++
 }
 
-// watchedCalls are the system calls the Disk needs to know of.
+// watchedCalls are the system calls that the filter reports.
 func (d *Disk) watchedCalls() []uint32 {
 	calls := []uint32{unix.SYS_FSYNC, unix.SYS_FDATASYNC, unix.SYS_OPENAT, unix.SYS_RENAME, unix.SYS_RENAMEAT,
 		unix.SYS_RENAMEAT2, unix.SYS_UNLINK, unix.SYS_UNLINKAT}
@@ -113,7 +113,7 @@ const (
 	ioctlSend    = 0xc0182101
 )
 
-// watch is told of each watched call before it happens, and lets it happen or fail.
+// watch receives each watched call before it happens, and lets it happen or fail.
 func (d *Disk) watch(listener int, quit <-chan struct{}) {
 	for {
 		fds := []unix.PollFd{{Fd: int32(listener), Events: unix.POLLIN}}
@@ -142,7 +142,7 @@ func (d *Disk) watch(listener int, quit <-chan struct{}) {
 	}
 }
 
-// before is what becomes of the disk, or the error that the call is to end with.
+// before applies a call to the disk, or returns the error that the call fails with.
 func (d *Disk) before(n *notification) unix.Errno {
 	switch n.nr {
 	case unix.SYS_FSYNC, unix.SYS_FDATASYNC:

@@ -47,8 +47,8 @@ func (t *Table) AppendPage(dst []byte, number int, tag uint8) []byte {
 	total := 0
 	var ordinals []uint32
 	for i := range PageKeys {
-		// One look at each bucket: what the writer does meanwhile must not part
-		// the arrays from each other.
+		// The ordinals are read once: the writer may turn one into a tombstone
+		// meanwhile, and the three arrays must agree.
 		v := p.view(i)
 		ordinals = ordinals[:0]
 		n, sorted := 0, 0
@@ -109,10 +109,10 @@ func (v *View) appendTo(dst []byte, ordinals []uint32) []byte {
 	return dst
 }
 
-// LoadPage makes what AppendPage wrote, of that tag and first key, the page of a
-// table in which nothing of it is yet. Different pages may be loaded side by
-// side. The page does not count as changed. Whatever data is, an error wraps
-// ErrPage and leaves the table as it was.
+// LoadPage adds a page that AppendPage wrote with that tag and first key, which the
+// table does not have yet. Several goroutines may load different pages at once. The
+// page does not count as changed. data may be anything: an error wraps ErrPage and
+// leaves the table as it was.
 func (t *Table) LoadPage(data []byte, tag uint8, first uint16) error {
 	c := contents.Get().(*content)
 	defer contents.Put(c)
@@ -139,7 +139,7 @@ func (t *Table) LoadPage(data []byte, tag uint8, first uint16) error {
 		at += n
 		b.n.Store(uint32(n))
 		b.sorted = c.sorted[i]
-		if n > t.hot && b.sorted == 0 { // of a table that called other buckets hot
+		if n > t.hot && b.sorted == 0 { // it was written with a higher Config.Hot
 			p.merge(b.start, p.view(i))
 			b.sorted = uint32(n)
 		}
@@ -149,8 +149,8 @@ func (t *Table) LoadPage(data []byte, tag uint8, first uint16) error {
 	return nil
 }
 
-// content is what a page says, bucket by bucket, in the order in which the
-// postings were added to each.
+// content is a decoded page, bucket by bucket, the postings of each in the order in
+// which they were added.
 type content struct {
 	hi, ordinals   []uint32
 	lo             []uint16 // none of a narrow table
@@ -164,7 +164,7 @@ func (c *content) read(page []byte, tag uint8, first uint16, narrow bool) error 
 		return fmt.Errorf("%d bytes", len(page))
 	}
 	if [3]byte(page) != magic {
-		return errors.New("no page begins so")
+		return errors.New("it does not begin as a page does")
 	}
 	if page[3] != Version {
 		return fmt.Errorf("version %d, this is %d", page[3], Version)
@@ -195,7 +195,7 @@ func (c *content) read(page []byte, tag uint8, first uint16, narrow bool) error 
 
 var errCut = errors.New("cut short")
 
-// bucket reads one bucket off b, and returns what follows it.
+// bucket decodes one bucket from the start of b, and returns the rest.
 func (c *content) bucket(slot int, b []byte, narrow bool) (rest []byte, err error) {
 	c.counts[slot], c.sorted[slot] = 0, 0
 	var head [2]uint32 // postings, and how many of them are sorted
@@ -206,7 +206,7 @@ func (c *content) bucket(slot int, b []byte, narrow bool) (rest []byte, err erro
 	b, err = uvarints(head[1:], b)
 	n, sorted := int(head[0]), int(head[1])
 	if err != nil || n > len(b) || sorted > n {
-		return nil, errCut // a posting takes a byte at least: no length can claim more
+		return nil, errCut // a posting takes at least a byte, which bounds what is allocated
 	}
 	c.counts[slot], c.sorted[slot] = head[0], head[1]
 	at := len(c.hi)
@@ -224,8 +224,8 @@ func (c *content) bucket(slot int, b []byte, narrow bool) (rest []byte, err erro
 	return readOrdinals(c.ordinals[at:], sorted, b)
 }
 
-// readHi reads bits 16…47 of the keys: how much more than the last each of the
-// sorted ones is, and the others as they are.
+// readHi reads bits 16…47 of the keys: the sorted ones as differences, the others as
+// they are.
 func readHi(hi []uint32, sorted int, b []byte) (rest []byte, err error) {
 	if b, err = uvarints(hi[:sorted], b); err != nil {
 		return nil, err
@@ -259,8 +259,8 @@ func readLo(lo []uint16, b []byte) (rest []byte, err error) {
 	return b[2*len(lo):], nil
 }
 
-// readOrdinals reads those of the sorted postings as they are, and how much more
-// than the last each of the others is.
+// readOrdinals reads those of the sorted postings as they are, and the others as
+// differences.
 func readOrdinals(ordinals []uint32, sorted int, b []byte) (rest []byte, err error) {
 	if rest, err = uvarints(ordinals, b); err != nil {
 		return nil, err
@@ -279,7 +279,8 @@ func readOrdinals(ordinals []uint32, sorted int, b []byte) (rest []byte, err err
 	return rest, nil
 }
 
-// uvarints reads numbers of at most 32 bits off b, and returns what follows them.
+// uvarints decodes numbers of at most 32 bits from the start of b, and returns the
+// rest.
 func uvarints(to []uint32, b []byte) (rest []byte, err error) {
 	const more = 0x80808080_80808080 // of each byte but a number's last
 	for i := range to {
@@ -302,7 +303,7 @@ func uvarints(to []uint32, b []byte) (rest []byte, err error) {
 }
 
 // TakeDirty returns the numbers of the pages that changed since the last call,
-// in order, and forgets them. What changes from now on is dirty again.
+// in order, and marks them clean.
 func (t *Table) TakeDirty() []int {
 	var numbers []int
 	for i := range t.dirty {
@@ -320,7 +321,7 @@ func (t *Table) MarkAllDirty() {
 	}
 }
 
-// MarkDirty gives pages back to the next TakeDirty.
+// MarkDirty makes the next TakeDirty return these pages.
 func (t *Table) MarkDirty(numbers []int) {
 	for _, i := range numbers {
 		t.dirty[i].Store(true)

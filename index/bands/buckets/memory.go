@@ -7,16 +7,15 @@ import (
 	"jianguo/internal/offheap"
 )
 
-// readerShards spreads the readers' counters over cache lines, so that pinning
-// is not a meeting place of all cores.
+// readerShards spreads the readers' counters over cache lines, so that cores which pin
+// at the same time do not contend for one.
 const readerShards = 32
 
 // Memory is where the blocks of one or more tables live (package offheap).
 //
-// A block that a rebuild replaced is given back when every look-up that may
+// A block that a rebuild replaced is released when every look-up that may
 // still read it has ended (epoch-based reclamation, Fraser 2004). Look-ups
-// say when they begin and end with Pin and Unpin, and never wait. The zero
-// Memory is ready to use.
+// begin with Pin and end with Unpin, and never wait. The zero Memory is ready to use.
 type Memory struct {
 	epoch   atomic.Uint64
 	readers [2][readerShards]counter // by the parity of the epoch they began in
@@ -37,7 +36,7 @@ type block = offheap.Block
 type Pin struct{ slot *counter }
 
 // Pin keeps every block alive that can be reached from now on until Unpin.
-// Look-ups are to be short: what is replaced meanwhile piles up.
+// Look-ups should be short: blocks that are replaced meanwhile accumulate.
 func (m *Memory) Pin() Pin {
 	shard := rand.Uint32() % readerShards
 	for {
@@ -65,13 +64,13 @@ func (m *Memory) alloc(size int) block {
 	return b
 }
 
-// retire gives b back once no look-up can reach it. Writer only; b must be
+// retire releases b once no look-up can read it. Writer only; b must be
 // unreachable for look-ups that begin now.
 func (m *Memory) retire(b block) {
 	e := m.epoch.Load()
 	m.retired[e&1] = append(m.retired[e&1], b)
-	// Whoever pinned an epoch before e saw what is in the other list; once
-	// they are gone it is nobody's, and a new epoch can begin.
+	// Only look-ups that pinned an epoch before e can read what is in the other
+	// list. Once they have ended it is released, and a new epoch begins.
 	last := &m.readers[(e+1)&1]
 	for i := range last {
 		if last[i].n.Load() != 0 {

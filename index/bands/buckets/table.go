@@ -6,17 +6,17 @@
 // so that a look-up that compares 32 bits reads 4 bytes a posting. 64
 // neighbouring buckets lie in one block of memory, each with some slack, and
 // an append writes into the slack of its bucket and publishes the new length.
-// A full bucket, or many tombstones, make the writer copy the page into a new
-// block with new slack: the only thing that ever moves, about 10 KB per million
-// postings, so no append waits long. Readers follow one pointer to whichever
-// block is current and see only what was published; they take no lock.
+// When a bucket is full, or there are many tombstones, the writer copies the page
+// into a new block with new slack, about 10 KB per million postings, so no append
+// waits long. Readers follow one pointer to the current block and see only what was
+// published; they take no lock.
 //
 // A bucket with more postings than Config.Hot is kept sorted by the 48 bits,
-// but for a short tail of the newest, so that a look-up can go straight to the
-// part that it wants. Equal keys keep the order in which they were added.
+// but for a short tail of the newest, so that a look-up can search it.
+// Equal keys keep the order in which they were added.
 //
-// A narrow table knows keys by their upper 48 bits only, which is plenty where
-// whoever meets a posting looks at what is behind it: 8 bytes a posting.
+// A narrow table knows keys by their upper 48 bits only, 8 bytes a posting. That is
+// enough where the caller checks each posting against the catalogue.
 //
 // Size: 10 bytes a posting, 8 of a narrow table, and slack: 11.5 to 12.3 bytes
 // at 10 million, 11.3 at 100 million, narrow ones 9.2 to 9.8 and 9.0. A page
@@ -34,7 +34,7 @@
 //	0    3 bytes   "jgp"
 //	3    1 byte    the version of the format, 2
 //	4    1 byte    the posting family: 1 fingerprints, 2 keys of short texts
-//	               (package bands), 3 hashes of ids and forms (package runs)
+//	               (package bands), 3 hashes of ids and forms (package lookup)
 //	5    1 byte    1 if the table is narrow, else 0
 //	6    2 bytes   upper 16 bits of the first key, a multiple of 64
 //	8    4 bytes   the number of postings in all
@@ -68,8 +68,7 @@
 // Version history: 1, November 2026, had every number whole, 10 bytes a
 // posting; 2, November 2026, is what stands above.
 //
-// A page of another version, torn or changed is refused with ErrPage; what it
-// held can be had from the catalogue.
+// A page of another version, torn or changed is refused with ErrPage.
 package buckets
 
 import (
@@ -230,8 +229,8 @@ func (p *page) published() int {
 	return n
 }
 
-// capacity is how many slots a bucket of n postings gets. The slack of a hot
-// bucket is also the tail that a look-up has to go through, so it is less.
+// capacity is the number of slots of a bucket of n postings. Look-ups scan the tail
+// of a hot bucket, so its slack is smaller.
 func capacity(n int) int {
 	return n + min(n/8, 128+n/64) + int(math.Sqrt(float64(n))) + 4
 }
@@ -294,7 +293,7 @@ func (p *page) carve(b block, n int, narrow bool) {
 	if n == 0 {
 		return
 	}
-	// Both the heap and the system align such a block to 8 bytes and more.
+	// The heap and the system both align such a block to at least 8 bytes.
 	base := unsafe.Pointer(unsafe.SliceData(b.Bytes))
 	p.hi = unsafe.Slice((*uint32)(base), n)
 	p.ordinals = unsafe.Slice((*uint32)(unsafe.Add(base, 4*n)), n)
@@ -348,7 +347,7 @@ func (t *Table) Find(key uint64) iter.Seq[uint32] {
 	}
 }
 
-// Close gives back the memory. Nothing may use the table any more.
+// Close releases the memory. Nothing may use the table any more.
 func (t *Table) Close() {
 	for i := range t.pages {
 		if p := t.pages[i].Swap(nil); p != nil && p.block.Bytes != nil {
@@ -360,15 +359,15 @@ func (t *Table) Close() {
 	t.mem.free(1)
 }
 
-// Stats describe a table.
+// Stats describes a table.
 type Stats struct {
 	Postings   int
 	Tombstones int // removed and still in their slots
 	Slots      int // with slack
 	Largest    int // slots used in the fullest bucket
 	Hot        int // buckets kept sorted
-	// Squares is Σ n² over the buckets: divided by Postings, what the look-up
-	// of a key that was added meets on average.
+	// Squares is Σ n² over the buckets. Divided by Postings, it is the mean number
+	// of postings that the look-up of an added key reads.
 	Squares float64
 }
 
