@@ -199,11 +199,10 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		WriteTimeout:   MaxWait + 30*time.Second,
 		IdleTimeout:    2 * time.Minute,
 		MaxHeaderBytes: 64 << 10,
-		ConnContext:    withConn,
 		ErrorLog:       slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
 	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(wholeListener{l}) }()
+	go func() { failed <- server.Serve(l) }()
 	s.log.InfoContext(ctx, "listening", "address", l.Addr().String(), "tokens", len(s.cfg.Tokens.list))
 	select {
 	case err := <-failed:
