@@ -9,6 +9,7 @@ import (
 
 	"github.com/zeebo/xxh3"
 
+	"jianguo/index/reindex"
 	"jianguo/index/resident"
 	"jianguo/simhash"
 	"jianguo/sketch"
@@ -18,7 +19,7 @@ import (
 // its state now.
 type version struct {
 	itemRow
-	form  form // what it is compared by now
+	form  reindex.Form // what it is compared by now
 	flags resident.Flags
 	state
 }
@@ -169,7 +170,8 @@ func (b *batch) version(ordinal uint32) (*version, error) {
 		return nil, fmt.Errorf("ordinal %d: %w", ordinal, err)
 	}
 	var err error
-	if v.form, err = b.formOf(&v.itemRow); err != nil {
+	own := reindex.Form{Exact: v.exact, Fingerprint: v.fingerprint, Sketch: v.sketch}
+	if v.form, err = b.x.overlay.FormOf(b.ctx, b.x.w.formAt, ordinal, own); err != nil {
 		return nil, err
 	}
 	v.flags = b.x.rows.Flags(ordinal) &^ resident.Swept
@@ -255,7 +257,7 @@ func (b *batch) setState(v *version, f resident.Flags, s state) error {
 		x.rows.SetCluster(v.ordinal, wasCluster)
 	})
 	if (was^f)&resident.Exemplar != 0 {
-		p, err := resident.DecodePosting(v.form.fingerprint, v.form.sketch)
+		p, err := resident.DecodePosting(v.form.Fingerprint, v.form.Sketch)
 		if err != nil {
 			return fmt.Errorf("sketch of ordinal %d: %w", v.ordinal, err)
 		}
@@ -322,7 +324,7 @@ func (b *batch) revive(ordinal uint32) error {
 	if err != nil {
 		return err
 	}
-	p, err := resident.DecodePosting(v.form.fingerprint, v.form.sketch)
+	p, err := resident.DecodePosting(v.form.Fingerprint, v.form.Sketch)
 	if err != nil {
 		return fmt.Errorf("sketch of ordinal %d: %w", ordinal, err)
 	}
@@ -330,31 +332,4 @@ func (b *batch) revive(ordinal uint32) error {
 	x.rows.SetFlags(ordinal, f&^resident.Swept)
 	b.undo = append(b.undo, func() { x.rows.SetFlags(ordinal, f) })
 	return nil
-}
-
-// form is what a version is compared by.
-type form struct {
-	exact       []byte // nil: blank
-	fingerprint int64
-	sketch      []byte
-}
-
-const formQuery = `SELECT exact, fingerprint, sketch FROM overlay WHERE place = ?`
-
-// formOf is the form of a version.
-func (b *batch) formOf(r *itemRow) (form, error) {
-	f := form{r.exact, r.fingerprint, r.sketch}
-	o := &b.x.overlay
-	if o.Recipe == 0 || r.ordinal > o.Through {
-		return f, nil
-	}
-	var other form
-	err := b.x.w.formAt.QueryRowContext(b.ctx, o.place(r.ordinal)).Scan(&other.exact, &other.fingerprint, &other.sketch)
-	if errors.Is(err, sql.ErrNoRows) {
-		return f, nil
-	}
-	if err != nil {
-		return f, fmt.Errorf("form of ordinal %d: %w", r.ordinal, err)
-	}
-	return other, nil
 }

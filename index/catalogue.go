@@ -13,6 +13,7 @@ import (
 	"jianguo/index/bands"
 	"jianguo/index/lookup"
 	"jianguo/index/match"
+	"jianguo/index/reindex"
 	"jianguo/index/resident"
 	"jianguo/index/sqlite"
 	"jianguo/sketch"
@@ -96,7 +97,7 @@ type catalogue struct {
 	events  uint64
 	stream  stream
 
-	overlay  overlay // what versions are compared by; not changed after Open
+	overlay  reindex.Overlay // what versions are compared by; not changed after Open
 	rows     *resident.Rows
 	bands    *bands.Bands
 	ids      *lookup.Map // xxh3(id) -> ordinals of its versions
@@ -194,7 +195,7 @@ func (x *catalogue) horizon() uint32 {
 func (x *catalogue) readPosting(ctx context.Context, ordinal uint32) (p resident.Posting, err error) {
 	var fingerprint int64
 	var encoded []byte
-	err = x.reader.QueryRowContext(ctx, `SELECT fingerprint, sketch FROM `+x.overlay.compared()+` WHERE ordinal = ?`, ordinal).Scan(&fingerprint, &encoded)
+	err = x.reader.QueryRowContext(ctx, `SELECT fingerprint, sketch FROM `+x.overlay.Compared()+` WHERE ordinal = ?`, ordinal).Scan(&fingerprint, &encoded)
 	if err != nil {
 		return p, fmt.Errorf("ordinal %d: %w", ordinal, err)
 	}

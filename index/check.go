@@ -13,14 +13,9 @@ import (
 // article must then be passed to Add as it is, and to no other Index.
 func (x *Index) Preview(ctx context.Context, a *Article, at time.Time) error {
 	a.Preview = nil
-	err := ctx.Err()
-	if err == nil {
-		var v *match.Preview
-		// database/sql starts a goroutine a query to watch a context that can end;
-		// the few rows are read before a caller could cancel.
-		if v, err = x.matcher.Preview(context.WithoutCancel(ctx), x.side.Reader, match.Query{Article: a, At: seconds(at)}); v != nil {
-			a.Preview = v
-		}
+	v, err := x.matcher.Preview(ctx, x.side.Reader, match.Query{Article: a, At: seconds(at)})
+	if v != nil {
+		a.Preview = v
 	}
 	if err != nil {
 		return fmt.Errorf("index: preview of %q: %w", a.ID, err)
@@ -31,10 +26,6 @@ func (x *Index) Preview(ctx context.Context, a *Article, at time.Time) error {
 // Check returns the verdict that an article would get if it arrived at a time,
 // in seconds since 1970. It changes nothing, and runs beside the writer.
 func (x *Index) Check(ctx context.Context, a *Article, at uint32) (Event, error) {
-	if err := ctx.Err(); err != nil {
-		return Event{}, fmt.Errorf("index: check: %w", err)
-	}
-	ctx = context.WithoutCancel(ctx) // see Preview
 	j, err := x.judge(ctx, &x.side, match.Query{Article: a, At: at})
 	if err != nil {
 		return Event{}, fmt.Errorf("index: check: %w", err)

@@ -115,10 +115,10 @@ func (x *Index) open(ctx context.Context) error {
 			return fmt.Errorf("index: recipe: %w", err)
 		}
 	}
-	if x.w, err = prepare(ctx, x.writer, x.overlay.compared()); err != nil {
+	if x.w, err = prepare(ctx, x.writer, x.overlay.Compared()); err != nil {
 		return fmt.Errorf("index: %w", err)
 	}
-	if x.side, err = newReaders(ctx, x.judges, x.overlay.compared()); err != nil {
+	if x.side, err = newReaders(ctx, x.judges, x.overlay.Compared()); err != nil {
 		return fmt.Errorf("index: %w", err)
 	}
 	if err := x.stamp(ctx); err != nil {

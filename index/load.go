@@ -12,6 +12,7 @@ import (
 
 	"github.com/zeebo/xxh3"
 
+	"jianguo/index/reindex"
 	"jianguo/index/resident"
 )
 
@@ -46,7 +47,7 @@ func (x loader) loadMeta(ctx context.Context) error {
 			}
 		}
 	}
-	if x.overlay, err = parseOverlay(values[overlayKey]); err != nil {
+	if x.overlay, err = reindex.Parse(values[reindex.InForce]); err != nil {
 		return err
 	}
 	x.stream.Identity = values["stream_identity"]
@@ -97,7 +98,7 @@ func (x loader) loadItems(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	x.identity = x.overlay.snapshotOf(random)
+	x.identity = x.overlay.SnapshotOf(random)
 	tables, m, err := x.snapshot.Load(ctx, x.identity, x.last(), x.cfg.Progress)
 	switch {
 	case errors.Is(err, resident.ErrSnapshot):
@@ -123,7 +124,7 @@ const loadStep = 8192
 // and puts what has changed since arrival on top.
 func (x loader) loadRows(ctx context.Context, after int64, put func(ordinal uint32, id, exact []byte)) error {
 	total := int64(x.nextOrdinal) - 1 - after
-	err := each(ctx, x.reader, `SELECT ordinal, id, exact, arrived_at, verdict, cluster FROM `+x.overlay.compared()+` WHERE ordinal > ? ORDER BY ordinal`, func(r *sql.Rows) error {
+	err := each(ctx, x.reader, `SELECT ordinal, id, exact, arrived_at, verdict, cluster FROM `+x.overlay.Compared()+` WHERE ordinal > ? ORDER BY ordinal`, func(r *sql.Rows) error {
 		var ordinal, cluster uint32
 		var id, exact sql.RawBytes
 		var arrivedAt int64
@@ -167,7 +168,7 @@ func (x loader) loadRows(ctx context.Context, after int64, put func(ordinal uint
 // postings calls f for every exemplar after an ordinal.
 func (x loader) postings(ctx context.Context, after int64, f func(ordinal uint32, p resident.Posting)) error {
 	total := int64(x.nextOrdinal) - 1 - after
-	return each(ctx, x.reader, `SELECT ordinal, fingerprint, sketch FROM `+x.overlay.compared()+` WHERE ordinal > ? ORDER BY ordinal`, func(r *sql.Rows) error {
+	return each(ctx, x.reader, `SELECT ordinal, fingerprint, sketch FROM `+x.overlay.Compared()+` WHERE ordinal > ? ORDER BY ordinal`, func(r *sql.Rows) error {
 		var ordinal uint32
 		var fingerprint int64
 		var encoded sql.RawBytes
@@ -223,7 +224,7 @@ func (x loader) replay(ctx context.Context, m resident.Mark) error {
 	}
 	// Older versions that have changed: whether they are exemplars now.
 	var changed int64
-	return each(ctx, x.reader, `SELECT ordinal, fingerprint, sketch FROM `+x.overlay.compared()+`
+	return each(ctx, x.reader, `SELECT ordinal, fingerprint, sketch FROM `+x.overlay.Compared()+`
 		WHERE ordinal IN (SELECT ordinal FROM events WHERE number > ?) AND ordinal <= ?`, func(r *sql.Rows) error {
 		var ordinal uint32
 		var fingerprint int64

@@ -27,7 +27,7 @@ const (
 
 // readOutlines reads the outlines of the versions up to last.
 func (x loader) readOutlines(ctx context.Context, last uint32) error {
-	query := `SELECT ordinal, sketch FROM ` + x.overlay.compared() + ` WHERE ordinal BETWEEN ? AND ?`
+	query := `SELECT ordinal, sketch FROM ` + x.overlay.Compared() + ` WHERE ordinal BETWEEN ? AND ?`
 	for to := last; to > 0; to -= min(to, outlinesStep) {
 		// The driver checks a context that can end for every row.
 		err := each(context.WithoutCancel(ctx), x.reader, query, func(r *sql.Rows) error {

@@ -91,7 +91,7 @@ func (b *batch) nothingNew(prev *version, a *Article, seq uint64) (bool, error) 
 		// Only a higher revision brings a withdrawn item back.
 		return a.Revision <= known, nil
 	}
-	same := a.Title == prev.title && (a.Blank && prev.form.exact == nil || bytes.Equal(a.Exact[:], prev.form.exact))
+	same := a.Title == prev.title && (a.Blank && prev.form.Exact == nil || bytes.Equal(a.Exact[:], prev.form.Exact))
 	if same && a.Revision > known {
 		s := prev.state
 		s.revision, s.seq = a.Revision, seq

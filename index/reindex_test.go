@@ -17,7 +17,9 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"jianguo/index/internal/press"
+	"jianguo/index/reindex"
 	"jianguo/index/sqlite"
+	"jianguo/index/verdict"
 	"jianguo/simhash"
 	"jianguo/sketch"
 )
@@ -202,17 +204,39 @@ func (d dialect) translated(t *testing.T, dir string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	batch, err := readKept(ctx, db, 0, 0, 1<<20)
-	if err == nil {
-		_, err = db.Exec(`DELETE FROM meta WHERE key = ?`, overlayKey)
+	type text struct {
+		ordinal     uint32
+		title, body string
+		published   sql.NullInt64
 	}
-	if err == nil {
-		err = (&ReindexConfig{Analyze: d.analyze, Workers: 2}).analyze(ctx, batch)
-	}
-	for i := range batch {
-		if k := &batch[i]; k.packed != nil && err == nil {
-			_, err = db.Exec(`UPDATE items SET exact = ?, fingerprint = ?, sketch = ? WHERE ordinal = ?`, k.made.exact, k.made.fingerprint, k.made.sketch, k.ordinal)
+	var texts []text
+	err = sqlite.Each(ctx, db, `SELECT i.ordinal, i.title, t.body, i.published_at FROM items i JOIN texts t ON t.ordinal = i.ordinal`, func(r *sql.Rows) error {
+		var k text
+		var packed []byte
+		err := r.Scan(&k.ordinal, &k.title, &packed, &k.published)
+		if err == nil {
+			k.body, err = verdict.UnpackText(packed)
 		}
+		texts = append(texts, k)
+		return err
+	})
+	if err == nil {
+		_, err = db.Exec(`DELETE FROM meta WHERE key = ?`, reindex.InForce)
+	}
+	for _, k := range texts {
+		if err != nil {
+			break
+		}
+		var published time.Time
+		if k.published.Valid {
+			published = time.UnixMilli(k.published.Int64).UTC()
+		}
+		a := d.analyze(k.title, k.body, published)
+		if a.Blank {
+			_, err = db.Exec(`UPDATE items SET exact = NULL, fingerprint = 0, sketch = NULL WHERE ordinal = ?`, k.ordinal)
+			continue
+		}
+		_, err = db.Exec(`UPDATE items SET exact = ?, fingerprint = ?, sketch = ? WHERE ordinal = ?`, a.Exact[:], int64(a.Print.Fingerprint), a.Sketch.AppendBinary(nil), k.ordinal)
 	}
 	if err := errors.Join(err, db.Close()); err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"jianguo/index/match"
+	"jianguo/index/reindex"
 )
 
 // statements are the writer's prepared statements on its one connection.
@@ -51,7 +52,7 @@ func prepare(ctx context.Context, db *sql.DB, compared string) (*statements, err
 		{&s.insertText, `INSERT INTO texts (ordinal, body) VALUES (?,?)`},
 		{&s.insertEvent, `INSERT INTO events (` + eventColumns + `) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)`},
 		{&s.itemByOrdinal, `SELECT ` + itemColumns + ` FROM items WHERE ordinal = ?`},
-		{&s.formAt, formQuery},
+		{&s.formAt, reindex.FormQuery},
 		{&s.arrivedAt, `SELECT arrived_at FROM items WHERE ordinal = ?`},
 		{&s.currentOf, `SELECT verdict, rule, of, cluster, flags, revision, seq FROM current WHERE ordinal = ?`},
 		{&s.setCurrent, `INSERT INTO current (ordinal, verdict, rule, of, cluster, flags, revision, seq) VALUES (?,?,?,?,?,?,?,?)

@@ -9,6 +9,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"jianguo/index/bands"
+	"jianguo/index/reindex"
 	"jianguo/index/resident"
 	"jianguo/index/verdict"
 	"jianguo/simhash"
@@ -22,7 +23,7 @@ type Report struct {
 	// are more than one: texts of different recipes meet less well.
 	Recipes []string `json:",omitempty"`
 	// Reindexed tells of the last reindex, and of one that is not finished.
-	Reindexed []Reindexed `json:",omitempty"`
+	Reindexed []reindex.Summary `json:",omitempty"`
 	// Problems are sentences, at most maxProblems of them; none: the directory
 	// is whole.
 	Problems []string
@@ -93,8 +94,8 @@ func (x *Index) Verify(ctx context.Context) (*Report, error) {
 	if r.Recipes, err = v.recipes(ctx); err != nil {
 		return nil, fmt.Errorf("index: verify: %w", err)
 	}
-	if r.Reindexed, err = v.reindexed(ctx); err == nil {
-		err = v.verifyOverlay(ctx, r)
+	if r.Reindexed, err = reindex.Summaries(ctx, x.reader, x.stampHash); err == nil {
+		err = reindex.Verify(ctx, x.reader, x.nextOrdinal-1, x.stampHash, r.problem)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("index: verify: %w", err)
@@ -156,7 +157,7 @@ func (x verifier) verifyResident(ctx context.Context, r *Report) error {
 	var hits []bands.Hit
 	var ordinals []uint32
 	var postings int64
-	err := each(ctx, x.reader, `SELECT ordinal, id, exact, fingerprint, sketch FROM `+x.overlay.compared()+` ORDER BY ordinal`, func(rows *sql.Rows) error {
+	err := each(ctx, x.reader, `SELECT ordinal, id, exact, fingerprint, sketch FROM `+x.overlay.Compared()+` ORDER BY ordinal`, func(rows *sql.Rows) error {
 		var ordinal uint32
 		var id, exact, encoded sql.RawBytes
 		var fingerprint int64
@@ -202,23 +203,6 @@ func (x verifier) verifyResident(ctx context.Context, r *Report) error {
 	return nil
 }
 
-// reindexed are the reindexes that the catalogue knows: the one in force, the
-// one under way, or none.
-func (x verifier) reindexed(ctx context.Context) ([]Reindexed, error) {
-	var found []Reindexed
-	for _, key := range []string{overlayKey, reindexKey} {
-		o, err := overlayAt(ctx, x.reader, key)
-		if err != nil {
-			return nil, err
-		}
-		if o.Recipe != 0 {
-			found = append(found, Reindexed{Recipe: x.stampHash(o.Recipe), Through: o.Through, Changed: o.Changed,
-				WithoutText: o.WithoutText, Failed: o.Failed, Unfinished: key == reindexKey})
-		}
-	}
-	return found, nil
-}
-
 // recipes are those that versions are compared by, nil where there is only one.
 // Versions whose text was not kept are told of by Reindexed.
 func (x verifier) recipes(ctx context.Context) ([]string, error) {
@@ -233,51 +217,4 @@ func (x verifier) recipes(ctx context.Context) ([]string, error) {
 		return nil, err
 	}
 	return hashes, err
-}
-
-// verifyOverlay proves that the rows which meta tells of are there and whole.
-func (x verifier) verifyOverlay(ctx context.Context, r *Report) error {
-	for _, key := range []string{overlayKey, reindexKey} {
-		o, err := overlayAt(ctx, x.reader, key)
-		if err != nil || o.Recipe == 0 {
-			if err != nil {
-				return err
-			}
-			continue
-		}
-		if x.stampHash(o.Recipe) == "" {
-			r.problem("%s: recipe %d is unknown", key, o.Recipe)
-		}
-		if o.Through >= x.nextOrdinal {
-			r.problem("%s: it goes through item %d, and there are %d", key, o.Through, x.nextOrdinal-1)
-		}
-		rows := int64(0)
-		err = each(ctx, x.reader, `SELECT o.place & 0xffffffff, o.exact, o.sketch, i.ordinal IS NULL FROM overlay o
-			LEFT JOIN items i ON i.ordinal = o.place & 0xffffffff WHERE o.place > ? AND o.place <= ?`, func(rs *sql.Rows) error {
-			var ordinal uint32
-			var exact, encoded sql.RawBytes
-			var stray bool
-			if err := rs.Scan(&ordinal, &exact, &encoded, &stray); err != nil {
-				return err
-			}
-			rows++
-			if stray {
-				r.problem("%d: form of no item", ordinal)
-			}
-			if exact != nil && len(exact) != 16 {
-				r.problem("%d: exact hash of %d bytes in its form", ordinal, len(exact))
-			}
-			if _, err := resident.DecodePosting(0, encoded); err != nil {
-				r.problem("%d: sketch of its form: %v", ordinal, err)
-			}
-			return nil
-		}, o.place(0), o.place(o.Through))
-		if err != nil {
-			return err
-		}
-		if rows != o.Changed {
-			r.problem("%s: %d forms of recipe %s, and %d were made", key, rows, x.stampHash(o.Recipe), o.Changed)
-		}
-	}
-	return nil
 }

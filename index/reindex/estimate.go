@@ -1,4 +1,4 @@
-package index
+package reindex
 
 import (
 	"context"
@@ -9,15 +9,15 @@ import (
 	"path/filepath"
 	"time"
 
-	"jianguo/index/sqlite"
+	"jianguo/index/resident"
 )
 
-// ReindexEstimate is what a Reindex would do, from a sample of the versions.
-type ReindexEstimate struct {
+// Estimate is what a reindex would do, judged by a sample of the versions.
+type Estimate struct {
 	Recipe string `json:"recipe"`
 	Force  string `json:"in_force,omitempty"` // the recipe of an earlier reindex; empty: there was none
 	Items  int64  `json:"items"`              // versions in the catalogue
-	Left   int64  `json:"left"`               // to be looked at
+	Left   int64  `json:"left"`               // to be read
 	// Of those left, about. Exactly where Sampled = Left.
 	Sampled     int     `json:"sampled"`
 	Other       int64   `json:"of_another_recipe"`
@@ -44,50 +44,45 @@ const (
 	logBytes          = 24 << 20
 )
 
-// EstimateReindex says what Reindex would do. It changes nothing, not even the
-// file's format, and may run beside a service.
-func EstimateReindex(ctx context.Context, cfg ReindexConfig) (_ *ReindexEstimate, err error) {
+// Sample estimates what Run would do. It changes nothing, not even the version of
+// the file, and may run beside a service.
+func Sample(ctx context.Context, db *sql.DB, cfg Config) (*Estimate, error) {
 	cfg.defaults()
-	path := filepath.Join(cfg.Dir, FileName)
-	db, err := sqlite.Open(path, sqlite.Scans, "FULL")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	e := &ReindexEstimate{Recipe: cfg.Recipe}
+	e := &Estimate{Recipe: cfg.Recipe}
 	s := &sampling{cfg: cfg, db: db}
-	if err = s.from(ctx, e); err == nil {
+	err := s.from(ctx, e)
+	if err == nil {
 		err = s.take(ctx, e)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("index: reindex: %s: %w", path, err)
+		return nil, fmt.Errorf("reindex: %w", err)
 	}
 	return e, nil
 }
 
 // sampling is an estimate under way.
 type sampling struct {
-	cfg    ReindexConfig
+	cfg    Config
 	db     *sql.DB
 	goal   int64 // stamps.number; 0: the catalogue does not know the recipe
 	after  uint32
 	last   uint32
 	rows   int64 // bytes of the rows that the sample would make
 	began  time.Time
-	counts overlay
+	counts Overlay
 }
 
-// from finds out where Reindex would begin.
-func (s *sampling) from(ctx context.Context, e *ReindexEstimate) error {
+// from finds out where Run would begin.
+func (s *sampling) from(ctx context.Context, e *Estimate) error {
 	err := s.db.QueryRowContext(ctx, `SELECT number FROM stamps WHERE kind = 'recipe' AND hash = ?`, s.cfg.Recipe).Scan(&s.goal)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
-	force, err := overlayAt(ctx, s.db, overlayKey)
+	force, err := stored(ctx, s.db, InForce)
 	if err != nil {
 		return err
 	}
-	doing, err := overlayAt(ctx, s.db, reindexKey)
+	doing, err := stored(ctx, s.db, Underway)
 	if err != nil {
 		return err
 	}
@@ -110,7 +105,7 @@ func (s *sampling) from(ctx context.Context, e *ReindexEstimate) error {
 }
 
 // take makes the forms of a sample, and concludes from it.
-func (s *sampling) take(ctx context.Context, e *ReindexEstimate) error {
+func (s *sampling) take(ctx context.Context, e *Estimate) error {
 	s.began = time.Now()
 	for run := range int64(sampleRuns) {
 		after, length := s.after+uint32(e.Left*run/sampleRuns), sampleLength
@@ -128,7 +123,7 @@ func (s *sampling) take(ctx context.Context, e *ReindexEstimate) error {
 		for i := range batch {
 			k := &batch[i]
 			if s.counts.count(k, s.goal); k.changed && k.failed == nil {
-				s.rows += overlayRowBytes + int64(len(k.made.exact)+8+len(k.made.sketch))
+				s.rows += overlayRowBytes + int64(len(k.made.Exact)+8+len(k.made.Sketch))
 			}
 		}
 	}
@@ -146,7 +141,7 @@ func (s *sampling) take(ctx context.Context, e *ReindexEstimate) error {
 		return err
 	}
 	e.Bytes = max(all(s.rows)*5/4-free, 0) + logBytes
-	if _, err := os.Stat(filepath.Join(s.cfg.Dir, SnapshotFileName)); errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(s.cfg.Dir, resident.SnapshotFileName)); errors.Is(err, os.ErrNotExist) {
 		e.Bytes += e.Items * snapshotItemBytes
 	}
 	return nil

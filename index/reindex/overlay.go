@@ -1,0 +1,189 @@
+package reindex
+
+import (
+	"context"
+	"database/sql"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/zeebo/xxh3"
+
+	"jianguo/index/resident"
+	"jianguo/index/sqlite"
+)
+
+// Keys of the table meta.
+const (
+	InForce  = "overlay" // the recipe that versions are compared by
+	Underway = "reindex" // the recipe that is being made
+)
+
+// Overlay is a recipe's rows in the table overlay, and how far they go. The zero
+// Overlay has none: versions are compared by the rows of items.
+type Overlay struct {
+	Recipe  int64  `json:"recipe"`  // stamps.number; 0: there are no rows
+	Through uint32 `json:"through"` // the last ordinal that was read: newer versions keep their own form
+
+	Items       int64 `json:"items"`        // versions read that were of another recipe
+	Changed     int64 `json:"changed"`      // of those, have a row
+	WithoutText int64 `json:"without_text"` // of those, have no kept text and keep their form
+	Failed      int64 `json:"failed"`       // of those, keep their form because their text could not be analysed
+}
+
+// Parse reads an Overlay from its value in meta; the zero Overlay from nothing.
+func Parse(text string) (o Overlay, err error) {
+	if text == "" {
+		return o, nil
+	}
+	if err := json.Unmarshal([]byte(text), &o); err != nil {
+		return o, fmt.Errorf("overlay %q: %w", text, err)
+	}
+	return o, nil
+}
+
+// place is the key of an ordinal's row.
+func (o *Overlay) place(ordinal uint32) int64 { return o.Recipe<<32 | int64(ordinal) }
+
+// Compared is the table, or the query in parentheses, that versions are compared
+// by: the columns ordinal, id, arrived_at, verdict, cluster, exact, fingerprint and
+// sketch.
+func (o *Overlay) Compared() string {
+	if o.Recipe == 0 {
+		return `items`
+	}
+	form := func(column string) string {
+		return fmt.Sprintf(`CASE WHEN o.place IS NULL THEN i.%[1]s ELSE o.%[1]s END AS %[1]s`, column)
+	}
+	return fmt.Sprintf(`(SELECT i.ordinal, i.id, i.arrived_at, i.verdict, i.cluster, %s, %s, %s
+		FROM items i LEFT JOIN overlay o ON o.place = %d + i.ordinal AND i.ordinal <= %d)`,
+		form("exact"), form("fingerprint"), form("sketch"), o.place(0), o.Through)
+}
+
+// SnapshotOf is the identity that a snapshot of the catalogue must have: other
+// forms have other postings.
+func (o *Overlay) SnapshotOf(identity int64) int64 {
+	if o.Recipe == 0 {
+		return identity
+	}
+	b := binary.LittleEndian.AppendUint64(nil, uint64(identity))
+	b = binary.LittleEndian.AppendUint64(b, uint64(o.place(o.Through)))
+	return int64(xxh3.Hash(b) >> 1)
+}
+
+// Summary is what the catalogue knows of a reindex.
+type Summary struct {
+	Recipe      string `json:"recipe"`
+	Through     uint32 `json:"through"` // ordinal of the last version that was read
+	Changed     int64  `json:"changed"` // versions that have another form since
+	WithoutText int64  `json:"without_text"`
+	Failed      int64  `json:"failed,omitempty"`
+	Unfinished  bool   `json:"unfinished,omitempty"` // it is not in force
+}
+
+// rowQuerier is a pool or a transaction.
+type rowQuerier interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// stored reads what meta says of an overlay, the zero overlay for nothing.
+func stored(ctx context.Context, db rowQuerier, key string) (Overlay, error) {
+	var text string
+	err := db.QueryRowContext(ctx, `SELECT value FROM meta WHERE key = ?`, key).Scan(&text)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return Overlay{}, fmt.Errorf("meta %s: %w", key, err)
+	}
+	return Parse(text)
+}
+
+// Form is what a version is compared by.
+type Form struct {
+	Exact       []byte // nil: blank
+	Fingerprint int64
+	Sketch      []byte
+}
+
+// FormQuery is the statement that FormOf runs.
+const FormQuery = `SELECT exact, fingerprint, sketch FROM overlay WHERE place = ?`
+
+// FormOf is the form of a version: its row in the overlay, or its own.
+func (o *Overlay) FormOf(ctx context.Context, stmt *sql.Stmt, ordinal uint32, own Form) (Form, error) {
+	if o.Recipe == 0 || ordinal > o.Through {
+		return own, nil
+	}
+	var f Form
+	err := stmt.QueryRowContext(ctx, o.place(ordinal)).Scan(&f.Exact, &f.Fingerprint, &f.Sketch)
+	if errors.Is(err, sql.ErrNoRows) {
+		return own, nil
+	}
+	if err != nil {
+		return own, fmt.Errorf("form of ordinal %d: %w", ordinal, err)
+	}
+	return f, nil
+}
+
+// Summaries are the reindexes that the catalogue knows: the one in force and the
+// one under way. hash is that of a recipe's number.
+func Summaries(ctx context.Context, db *sql.DB, hash func(recipe int64) string) ([]Summary, error) {
+	var found []Summary
+	for _, key := range []string{InForce, Underway} {
+		o, err := stored(ctx, db, key)
+		if err != nil {
+			return nil, err
+		}
+		if o.Recipe != 0 {
+			found = append(found, Summary{Recipe: hash(o.Recipe), Through: o.Through, Changed: o.Changed,
+				WithoutText: o.WithoutText, Failed: o.Failed, Unfinished: key == Underway})
+		}
+	}
+	return found, nil
+}
+
+// Verify proves that the rows which meta speaks of are there and whole; last is
+// the newest ordinal.
+func Verify(ctx context.Context, db *sql.DB, last uint32, hash func(recipe int64) string, problem func(format string, args ...any)) error {
+	for _, key := range []string{InForce, Underway} {
+		o, err := stored(ctx, db, key)
+		if err != nil || o.Recipe == 0 {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		if hash(o.Recipe) == "" {
+			problem("%s: recipe %d is unknown", key, o.Recipe)
+		}
+		if o.Through > last {
+			problem("%s: it goes through item %d, and there are %d", key, o.Through, last)
+		}
+		rows := int64(0)
+		err = sqlite.Each(ctx, db, `SELECT o.place & 0xffffffff, o.exact, o.sketch, i.ordinal IS NULL FROM overlay o
+			LEFT JOIN items i ON i.ordinal = o.place & 0xffffffff WHERE o.place > ? AND o.place <= ?`, func(rs *sql.Rows) error {
+			var ordinal uint32
+			var exact, encoded sql.RawBytes
+			var stray bool
+			if err := rs.Scan(&ordinal, &exact, &encoded, &stray); err != nil {
+				return err
+			}
+			rows++
+			if stray {
+				problem("%d: form of no item", ordinal)
+			}
+			if exact != nil && len(exact) != 16 {
+				problem("%d: exact hash of %d bytes in its form", ordinal, len(exact))
+			}
+			if _, err := resident.DecodePosting(0, encoded); err != nil {
+				problem("%d: sketch of its form: %v", ordinal, err)
+			}
+			return nil
+		}, o.place(0), o.place(o.Through))
+		if err != nil {
+			return err
+		}
+		if rows != o.Changed {
+			problem("%s: %d forms of recipe %s, and %d were made", key, rows, hash(o.Recipe), o.Changed)
+		}
+	}
+	return nil
+}
