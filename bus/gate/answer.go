@@ -1,35 +1,20 @@
 package gate
 
-import (
-	"bytes"
-	"encoding/json"
-)
+import "encoding/json"
 
-// What the stream says of a message.
+// outcome is what an answer of the stream says of a message.
 type outcome int
 
 const (
-	refused   outcome = iota // it is not stored, or nothing is said of it
+	refused   outcome = iota // it is not stored, or the answer does not say
 	duplicate                // it was stored before
 	kept                     // it is stored
 )
 
-// sequence reads what the stream said, and of which sequence.
-func (a *answer) sequence(stream string) (seq uint64, what outcome) {
+// sequence reads an answer of the stream.
+func (a *answer) sequence() (seq uint64, what outcome) {
 	if a.head > 0 || len(a.body) == 0 {
 		return 0, refused // no responders, too many requests; the beginning of a batch
-	}
-	// As it usually is.
-	if rest, ok := bytes.CutPrefix(a.body, []byte(`{"stream":"`+stream+`","seq":`)); ok {
-		for i, c := range rest {
-			if c < '0' || c > '9' {
-				if i > 0 && i < 20 && c == '}' {
-					return seq, kept
-				}
-				break
-			}
-			seq = 10*seq + uint64(c-'0')
-		}
 	}
 	var ack struct {
 		Error     json.RawMessage `json:"error"`
@@ -46,14 +31,14 @@ func (a *answer) sequence(stream string) (seq uint64, what outcome) {
 }
 
 // stored is the last sequence that the stream has written of a group, 0 for none, and
-// how many messages were. A duplicate counts for the first of the two, whose own
-// answer may have been lost before it was synced.
-func stored(stream string, group []answer) (last uint64, messages int) {
+// the number of messages written. A duplicate counts with the sequence of the first
+// message, whose own answer may have been lost before it was synced.
+func stored(group []answer) (last uint64, messages int) {
 	var again uint64
 	for i := range group {
-		switch seq, what := group[i].sequence(stream); what {
+		switch seq, what := group[i].sequence(); what {
 		case kept:
-			last = seq // they come in order, and begin anew where the stream does
+			last = seq // in order; lower again after the stream was created again
 			messages++
 		case duplicate:
 			again = max(again, seq)

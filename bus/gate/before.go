@@ -8,17 +8,17 @@ import (
 
 // A block is a row of records. Each begins with its length (4 bytes, little endian),
 // whose highest bit says that the message has headers, and its sequence (8 bytes), whose
-// two highest bits say that it is no message: it was erased, or it tells that one was.
+// two highest bits say that it is no message: it was erased, or it records an erasure.
 const (
 	recordHead  = 12
 	hasHeaders  = 1 << 31
 	noMessage   = 3 << 62
-	maxLeading  = 1 << 16 // records that are looked at
+	maxLeading  = 1 << 16 // records that are read
 	leastRecord = 22 + 8
 )
 
-// firstOfBlock is the sequence of the first message of the block that holds seq, or
-// would; 0 where that cannot be told.
+// firstOfBlock is the sequence of the first message of the block that holds seq or would
+// hold it; 0: unknown.
 func firstOfBlock(dir string, seq uint64) (first uint64) {
 	msgs := filepath.Join(dir, blockDir)
 	names, err := blocks(msgs)

@@ -17,22 +17,20 @@ import (
 //	meta.inf, meta.sum   its configuration
 //	msgs/N.blk           messages, appended to the file of the highest N; when it is
 //	                     full, N+1 is begun
-//	msgs/index.db        a summary, which is made anew from the others when it does
-//	                     not fit them
+//	msgs/index.db        a summary, which is rebuilt when it does not match the others
 //
 // Without SyncAlways it has written a message when it answers (it "flushes in place"),
-// and syncs what it wrote every two minutes. A block that has lost many messages may be
-// written anew, when more are removed or at one of those syncs, and takes the other's
-// name before it is synced; who purges up to a sequence that Gate.Before returns causes
-// none of that. A purge of everything begins another directory msgs.
+// and syncs every two minutes. It may rewrite a block that has lost many messages, when
+// more are removed or at one of those syncs; the new file takes the name before it is
+// synced. A purge up to a sequence that Gate.Before returns causes no rewrite. A purge of
+// everything creates another directory msgs.
 //
-// So what is to be synced are the blocks that have changed, and the directories that
-// lead to them.
+// So the gate syncs the blocks that have changed, and the directories that lead to them.
 const (
 	blockDir    = "msgs"
 	blockSuffix = ".blk"
-	// unsyncedMark is there when a sync has failed. It need not be durable: what the
-	// system has not written and calls clean is gone with the same power cut.
+	// unsyncedMark exists after a failed sync. It need not be durable: a power cut that
+	// removes it also removes the pages that the system wrongly calls clean.
 	unsyncedMark = "unsynced"
 )
 
@@ -40,27 +38,27 @@ const (
 type files struct {
 	dir     string
 	in      os.FileInfo            // blockDir; nil: nothing has been synced
-	settled bool                   // the time of in tells of the next change
+	settled bool                   // the next change will give in another time
 	known   map[string]os.FileInfo // blocks by name
 	last    *os.File               // the block with the highest number, which is appended to
 }
 
-// openFiles makes durable all that is there.
+// openFiles makes all files of a stream durable.
 func openFiles(dir string) (*files, error) {
 	f := &files{dir: dir}
 	for _, name := range []string{"meta.inf", "meta.sum"} {
 		if err := syncPath(filepath.Join(dir, name)); err != nil {
-			return nil, fmt.Errorf("the stream is not kept where this version of nats-server should: %w", err)
+			return nil, fmt.Errorf("the files of the stream are not where this version of nats-server keeps them: %w", err)
 		}
 	}
 	if err := f.sync(); err != nil {
 		f.close()
-		return nil, fmt.Errorf("the stream is not kept where this version of nats-server should, or cannot be synced: %w", err)
+		return nil, fmt.Errorf("the files of the stream are not where this version of nats-server keeps them, or cannot be synced: %w", err)
 	}
-	// Directories above may have been made for this stream.
+	// Directories above may have been created for this stream.
 	for up := filepath.Dir(dir); ; up = filepath.Dir(up) {
 		if err := syncPath(up); err != nil || up == filepath.Dir(up) {
-			return f, nil // where others begin, who may not let it be read
+			return f, nil // the root, or a directory that this process may not read
 		}
 	}
 }
@@ -71,30 +69,30 @@ func (f *files) close() {
 	}
 }
 
-// sync makes durable what had been written when it was called.
+// sync makes durable all that was written before the call.
 func (f *files) sync() error {
-	for range 100 { // a purge may take files away meanwhile
+	for range 100 { // a purge may remove files meanwhile
 		in, err := os.Stat(filepath.Join(f.dir, blockDir))
 		if err == nil && f.settled && os.SameFile(in, f.in) && in.ModTime().Equal(f.in.ModTime()) {
-			return syncData(f.last)
+			return f.last.Sync()
 		}
 		if err == nil {
-			err = f.lookThrough(in)
+			err = f.syncChanged(in)
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 		f.settled = false
 	}
-	return fmt.Errorf("%s: no block stays: %w", f.dir, fs.ErrNotExist)
+	return fmt.Errorf("%s: no block remains: %w", f.dir, fs.ErrNotExist)
 }
 
-// settledAfter is how long ago a directory must have changed for its time to differ
-// after the next change: clocks of file systems are coarse.
+// settledAfter is the age at which the time of a directory is sure to differ after the
+// next change: clocks of file systems are coarse.
 const settledAfter = 100 * time.Millisecond
 
-// lookThrough syncs the blocks that are not as they were, and the directories.
-func (f *files) lookThrough(in os.FileInfo) error {
+// syncChanged syncs the blocks that have changed, and the directories.
+func (f *files) syncChanged(in os.FileInfo) error {
 	msgs, began := filepath.Join(f.dir, blockDir), time.Now()
 	names, err := blocks(msgs)
 	if err != nil {
@@ -139,7 +137,7 @@ func same(now, before os.FileInfo) bool {
 func (f *files) syncLast(path string, now os.FileInfo) error {
 	if f.last != nil {
 		if open, err := f.last.Stat(); err == nil && os.SameFile(open, now) {
-			return syncData(f.last)
+			return f.last.Sync()
 		}
 		f.last.Close()
 		f.last = nil
@@ -148,7 +146,7 @@ func (f *files) syncLast(path string, now os.FileInfo) error {
 	if f.last, err = os.Open(path); err != nil {
 		return err
 	}
-	return syncData(f.last)
+	return f.last.Sync()
 }
 
 // blocks are the names of the blocks of a directory, in the order of their messages.
@@ -192,9 +190,9 @@ func (f *files) mark() error {
 	return os.WriteFile(filepath.Join(f.dir, unsyncedMark), nil, 0o600)
 }
 
-// Repair is called before a bus with a stream in dir is started. Where a sync has
-// failed, it writes all blocks anew: of what the system could not write then and has
-// called clean, a further sync would say nothing.
+// Repair is called before a bus with a stream in dir is started. After a failed sync it
+// rewrites all blocks: another sync would not write pages that the system could not write
+// and has marked clean.
 func Repair(dir string) error {
 	mark := filepath.Join(dir, unsyncedMark)
 	if _, err := os.Stat(mark); errors.Is(err, fs.ErrNotExist) {
@@ -207,7 +205,7 @@ func Repair(dir string) error {
 	}
 	for _, name := range names {
 		if err := rewrite(filepath.Join(msgs, name)); err != nil {
-			return fmt.Errorf("a file that could not be synced, written anew: %w", err)
+			return fmt.Errorf("rewrite of a file that could not be synced: %w", err)
 		}
 	}
 	if err := syncPath(msgs); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -222,14 +220,14 @@ func rewrite(path string) error {
 	if err != nil {
 		return err
 	}
-	anew := path + ".anew"
-	f, err := os.OpenFile(anew, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	copied := path + ".anew"
+	f, err := os.OpenFile(copied, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(data)
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return errors.Join(err, os.Remove(anew))
+		return errors.Join(err, os.Remove(copied))
 	}
-	return os.Rename(anew, path)
+	return os.Rename(copied, path)
 }

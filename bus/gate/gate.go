@@ -2,35 +2,35 @@
 // a sync.
 //
 // A JetStream stream that syncs before it acknowledges syncs once a message, under
-// its lock. So such a stream is left to write only, and a Gate stands before it:
-// what is published goes on to the stream at once, as it came; the stream's answers
-// come back to the gate, which syncs the files of the stream once for all answers
-// that have come, and only then hands them to those who published. While it syncs,
-// the stream writes on, and further answers gather. Nobody who publishes need know:
-// each gets the stream's own answer, once it is true.
+// its lock. So the stream only writes, and a Gate stands in front of it. The gate passes
+// what is published to the stream at once and unchanged. The stream's answers come back
+// to the gate, which syncs the files of the stream once for all answers that it has, and
+// only then passes them to the publishers. While it syncs, the stream writes more, and
+// further answers gather. A publisher sees no difference: it gets the stream's own answer,
+// once it is true.
 //
 // # What is promised
 //
-//   - A message whose acknowledgement has been handed on survives a power cut.
+//   - A message whose acknowledgement has been passed on survives a power cut.
 //   - Messages reach the stream in the order in which the bus delivered them, with
 //     headers and payload byte for byte, and answers are the stream's, byte for byte.
 //     So ids, expected sequences and clients' own batches mean what they always do.
-//   - Consumers see a message before it has been synced. Who makes durable that it
-//     has dealt with one waits for Synced first: else a power cut could take off the
-//     end of the stream what is said to be done, and give its sequence to another.
-//   - Where a sync fails, nothing is acknowledged any more, and Synced fails: the
-//     system may have marked as written what it could not write. What it was is
-//     written anew by Repair before the stream is opened again.
+//   - Consumers see a message before it has been synced. A consumer that makes durable
+//     that it has dealt with one waits for Synced first: else a power cut could remove
+//     that message from the end of the stream and give its sequence to another.
+//   - After a failed sync nothing is acknowledged any more, and Synced fails: the
+//     system may have marked as written what it could not write. Repair rewrites the
+//     files before the stream is opened again.
 //   - A gate that has no room (Config.Room), or that the bus reads from too slowly,
 //     answers in the stream's form and stores nothing. Where an answer is lost (the
 //     connection broke, the stream gave none), the publisher gets none.
 //
-// # How messages come and go
+// # The way of a message
 //
 // The bus maps the public subjects to Prefix + subject, where the gate listens, and
 // maps what the gate publishes back (Config.Out). The subject that a publisher wants
 // its answer on becomes the end of the one that the stream answers on, so a gate
-// remembers nothing of what is on its way. files.go says what is synced.
+// keeps no state for messages in flight. files.go says what is synced.
 package gate
 
 import (
@@ -48,7 +48,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// Prefix stands before a public subject where a gate listens.
+// Prefix + a public subject is where a gate listens.
 const Prefix = "_gate.in."
 
 // maxUnread is how many bytes may wait for the bus to read them. JetStream bounds
@@ -65,18 +65,18 @@ type Config struct {
 	// Subjects are those of the stream. They may have wildcards.
 	Subjects []string
 	Out      string       // what the gate publishes on Out + subject is mapped to subject
-	Room     func() error // why no message may be stored now; nil or nil's answer: it may
+	Room     func() error // its error is why no message may be stored now; nil: they always may
 	Logger   *slog.Logger
-	// Fail, where set, is called at named points. An error at "sync" is that of a
-	// sync; one at "stored" loses the answers that would be handed on, as a crash
-	// would. At "waiting" somebody has to wait in Synced. For tests.
+	// Fail, if set, is called at named points. An error at "sync" is that of a
+	// sync; one at "stored" loses the answers that would be passed on, as a crash
+	// would. At "waiting" a call of Synced has to wait. For tests.
 	Fail func(point string) error
 }
 
-// ErrBroken says that the files of a stream could not be synced. It does not pass.
+// ErrBroken says that the files of a stream could not be synced. It is permanent.
 var ErrBroken = errors.New("what was published could not be synced")
 
-// Gate stands before one stream.
+// Gate makes the messages of one stream durable.
 type Gate struct {
 	cfg   Config
 	log   *slog.Logger
@@ -86,10 +86,10 @@ type Gate struct {
 
 	mu      sync.Mutex
 	changed sync.Cond // of mu
-	answers []answer  // that wait to be handed on; under mu
-	wanted  uint64    // sequence that somebody waits for; 0: none; under mu
+	answers []answer  // not yet passed on; under mu
+	wanted  uint64    // sequence that a call of Synced waits for; 0: none; under mu
 	synced  uint64    // sequence up to which all is durable; under mu
-	busy    bool      // answers are being made true; under mu
+	busy    bool      // a group of answers is being synced; under mu
 	broken  error     // why nothing is acknowledged any more; under mu
 	passed  bool      // the answer to a barrier came; under mu
 	link    *link     // nil: there is no connection; under mu
@@ -97,14 +97,14 @@ type Gate struct {
 	ended   sync.WaitGroup
 }
 
-// answer is what the stream said.
+// answer is an answer of the stream to one message.
 type answer struct {
-	to   string // "": nobody wants it
+	to   string // "": the publisher wants none
 	head int    // bytes of headers
 	body []byte
 }
 
-// What follows the inbox: an answer for somebody, for nobody, or to a barrier.
+// What follows the inbox in a subject: an answer for a publisher, for none, or to a barrier.
 const (
 	answerTo      = "to."
 	answerNobody  = "no"
@@ -112,7 +112,7 @@ const (
 )
 
 // Open connects a gate and returns once it listens, and all that the stream holds
-// is durable. From then on, what is mapped to it goes through it.
+// is durable. From then on, what is mapped to its subjects goes through it.
 func Open(cfg Config) (*Gate, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
@@ -140,7 +140,7 @@ func Open(cfg Config) (*Gate, error) {
 	return g, nil
 }
 
-// keepConnected opens the connection anew whenever it ends, until Close.
+// keepConnected reopens the connection whenever it ends, until Close.
 func (g *Gate) keepConnected(l *link) {
 	defer g.ended.Done()
 	for {
@@ -163,7 +163,7 @@ func (g *Gate) keepConnected(l *link) {
 	}
 }
 
-// connect opens a connection and makes it the gate's.
+// connect opens a connection for the gate.
 func (g *Gate) connect() (*link, error) {
 	conn, err := g.cfg.Dial()
 	if err != nil {
@@ -190,7 +190,7 @@ func (g *Gate) connect() (*link, error) {
 
 var errClosing = errors.New("the gate is being closed")
 
-// receive takes a message that came; it never waits.
+// receive handles a message of the bus; it never waits.
 func (g *Gate) receive(l *link, f *frame) {
 	if what, ok := strings.CutPrefix(f.subject, g.inbox); ok {
 		g.answered(what, f)
@@ -227,19 +227,19 @@ func (g *Gate) receive(l *link, f *frame) {
 	g.stats.refused.Inc()
 }
 
-// answered notes what the stream said.
+// answered records an answer of the stream.
 func (g *Gate) answered(what string, f *frame) {
-	to, forSomebody := strings.CutPrefix(what, answerTo)
+	to, forPublisher := strings.CutPrefix(what, answerTo)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	switch {
-	case forSomebody || what == answerNobody:
-		if !forSomebody {
+	case forPublisher || what == answerNobody:
+		if !forPublisher {
 			to = ""
 		}
 		g.answers = append(g.answers, answer{to: to, head: f.header, body: f.body})
 		if g.busy || len(g.answers) > 1 {
-			return // who syncs will look again
+			return // keepSynced will check again
 		}
 	case what == answerBarrier:
 		g.passed = true
@@ -247,7 +247,7 @@ func (g *Gate) answered(what string, f *frame) {
 	g.changed.Broadcast()
 }
 
-// keepSynced makes answers true and hands them on.
+// keepSynced syncs the files for the answers that have gathered, and passes these on.
 func (g *Gate) keepSynced() {
 	defer g.ended.Done()
 	defer g.files.close()
@@ -273,7 +273,7 @@ func (g *Gate) keepSynced() {
 		g.answers, g.wanted, g.busy = spare[:0], 0, true
 		g.mu.Unlock()
 
-		last, messages := stored(g.cfg.Stream, group)
+		last, messages := stored(group)
 		if last = max(last, wanted); last > 0 && err == nil {
 			err = g.sync(messages)
 		}
@@ -290,7 +290,7 @@ func (g *Gate) keepSynced() {
 		switch g.broken = err; {
 		case err != nil:
 		case messages > 0:
-			g.synced = last // less than before in a stream that was made anew
+			g.synced = last // lower than before after the stream was created again
 		default:
 			g.synced = max(g.synced, last)
 		}
@@ -300,9 +300,9 @@ func (g *Gate) keepSynced() {
 	}
 }
 
-// Where many answers come at a time, pace is from the beginning of one sync to that of
-// the next, at least: on a disk that is fast, more would take the processor from those
-// who publish. With a few, nobody waits for others.
+// If more than many answers came at a time, the next sync begins at least pace after the
+// last one began: on a fast disk, more syncs would take the processor from publishers.
+// With few answers no publisher waits for others.
 const (
 	pace = 2 * time.Millisecond
 	many = 4
@@ -325,17 +325,20 @@ func (g *Gate) sync(messages int) error {
 	return nil
 }
 
-// handOn gives answers to those who want them, or tells them that what the stream
-// has stored is not durable.
+// handOn passes answers to the publishers that want them. After a failed sync it answers
+// instead that what the stream has stored is not durable.
 func (g *Gate) handOn(build []byte, group []answer, err error) []byte {
 	for _, a := range group {
-		switch _, what := a.sequence(g.cfg.Stream); {
-		case a.to == "":
-		case err != nil && what != refused:
-			build = appendMessage(build, a.to, "", 0, refusal(g.cfg.Stream, err))
-		default:
-			build = appendMessage(build, a.to, "", a.head, a.body)
+		if a.to == "" {
+			continue
 		}
+		if err != nil {
+			if _, what := a.sequence(); what != refused {
+				build = appendMessage(build, a.to, "", 0, refusal(g.cfg.Stream, err))
+				continue
+			}
+		}
+		build = appendMessage(build, a.to, "", a.head, a.body)
 	}
 	g.mu.Lock()
 	l := g.link
@@ -347,14 +350,14 @@ func (g *Gate) handOn(build []byte, group []answer, err error) []byte {
 }
 
 // Synced returns once every message of the stream up to one that a consumer has
-// been given is durable.
+// received is durable.
 func (g *Gate) Synced(ctx context.Context, seq uint64) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.synced >= seq {
 		return nil
 	}
-	_ = g.cfg.Fail("waiting") // only to be told
+	_ = g.cfg.Fail("waiting") // a test observes it; it cannot fail
 	defer context.AfterFunc(ctx, func() {
 		g.mu.Lock()
 		defer g.mu.Unlock()
@@ -369,8 +372,8 @@ func (g *Gate) Synced(ctx context.Context, seq uint64) error {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		}
-		// Whoever has been given a message may not wait for its acknowledgement,
-		// which may be lost: it has been written, so one more sync is enough.
+		// The stream has written a message that a consumer has received, and its
+		// acknowledgement may be lost. So one more sync is enough.
 		if !g.busy && len(g.answers) == 0 && g.wanted < seq {
 			g.wanted = seq
 			g.changed.Broadcast()
@@ -380,12 +383,11 @@ func (g *Gate) Synced(ctx context.Context, seq uint64) error {
 	return nil
 }
 
-// Before is the sequence of the first message of the file that holds one, or what
-// comes next to one that all files lie before; 0: that is not known. To remove the
-// messages before it removes files and writes none anew.
+// Before is the sequence of the first message in the file that holds seq or would hold
+// it; 0: unknown. Removing the messages before it removes files and rewrites none.
 func (g *Gate) Before(seq uint64) uint64 { return firstOfBlock(g.cfg.Dir, seq) }
 
-// Close takes no more, waits until what came is stored and answered, for
+// Close accepts no more messages, waits until those accepted are stored and answered, for
 // closePatience at most, and closes the connection.
 func (g *Gate) Close() {
 	late := time.NewTimer(closePatience)
@@ -425,8 +427,8 @@ func (g *Gate) Close() {
 	g.ended.Wait()
 }
 
-// barrier asks the stream for something that it refuses, in its turn: behind its
-// answers to all that came before.
+// barrier publishes a message that the stream refuses: that answer comes after the answers
+// to all messages before it.
 func (g *Gate) barrier(l *link) {
 	subject := g.cfg.Out + strings.ReplaceAll(g.cfg.Subjects[0], "*", "end")
 	const header = headerVersion + "Nats-Expected-Stream: none behind this\r\n\r\n"
@@ -435,7 +437,7 @@ func (g *Gate) barrier(l *link) {
 
 const closePatience = 5 * time.Second
 
-// refusal says in the stream's form why nothing is stored.
+// refusal is an answer in the stream's form that says why nothing is stored.
 func refusal(stream string, why error) []byte {
 	e := server.NewJSInsufficientResourcesError()
 	return problem(stream, &server.ApiError{Code: e.Code, ErrCode: e.ErrCode, Description: e.Description + ": " + why.Error()})

@@ -13,8 +13,10 @@ import (
 	"time"
 )
 
-// The gate speaks the client protocol of NATS itself: headers must go on byte
-// for byte, and nothing must wait without a bound or be dropped unseen.
+// The gate speaks the client protocol of NATS itself. nats.go parses headers and writes
+// them again, where a gate passes them on byte for byte; it delivers each subscription in
+// a goroutine of its own, which loses the order over several subjects; and it drops
+// messages when a queue is full, where a gate answers.
 
 // frame is a message as the bus delivers it.
 type frame struct {
@@ -91,8 +93,8 @@ func appendMessage(dst []byte, subject, reply string, head int, body []byte) []b
 	return append(append(dst, body...), "\r\n"...)
 }
 
-// link is one connection to the bus. Reading never waits for writing: each end
-// would wait for the other.
+// link is one connection to the bus. Reading never waits for writing: otherwise each end
+// could wait for the other.
 type link struct {
 	conn  net.Conn
 	read  *bufio.Reader
@@ -143,7 +145,7 @@ func openLink(conn net.Conn, name, secret string, subjects []string, receive fun
 
 const greetPatience = 10 * time.Second
 
-// write hands bytes to the connection. It does not wait.
+// write queues bytes for the connection. It does not wait.
 func (l *link) write(b []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -151,7 +153,7 @@ func (l *link) write(b []byte) {
 	l.changed.Broadcast()
 }
 
-// publish hands a message to the connection, unless too much waits to be read from it.
+// publish queues a message, unless the bus has too much left to read.
 func (l *link) publish(subject, reply string, head int, body []byte) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -163,7 +165,7 @@ func (l *link) publish(subject, reply string, head int, body []byte) bool {
 	return true
 }
 
-// refuse answers somebody, unless so much waits that nobody would read it in time.
+// refuse answers a publisher, unless so much waits that the answer would come too late.
 func (l *link) refuse(reply string, data []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -180,8 +182,8 @@ func (l *link) unsubscribe() {
 	}
 }
 
-// flush returns once the bus has taken everything written, and what it sent
-// before has been received; false if it took too long or the connection ended.
+// flush returns once the bus has read everything written, and what it sent before
+// has been received; false if that took too long or the connection ended.
 func (l *link) flush(late <-chan time.Time) bool {
 	pong := make(chan struct{})
 	l.mu.Lock()
@@ -198,7 +200,7 @@ func (l *link) flush(late <-chan time.Time) bool {
 	return false
 }
 
-// maxSpare is how large a buffer may be that is kept.
+// maxSpare is the largest buffer that is kept for reuse.
 const maxSpare = 8 << 20
 
 func (l *link) writeAll() {
@@ -216,7 +218,7 @@ func (l *link) writeAll() {
 		l.out = spare[:0]
 		l.mu.Unlock()
 		if _, err := l.conn.Write(b); err != nil {
-			l.close() // who reads will say so
+			l.close() // readAll reports the end
 			return
 		}
 		if spare = b; cap(spare) > maxSpare {
