@@ -107,33 +107,38 @@ func decodeDecision(data []byte) (*index.DecisionRequest, error) {
 		}
 		req.Items = append(req.Items, index.DecisionItem{Item: id, Seen: it.Seen})
 	}
-	missing := func(field, what string) (*index.DecisionRequest, error) {
-		return nil, &ingest.FieldError{Field: field, Problem: "is missing: " + what}
+	return req, checkDecision(req)
+}
+
+// checkDecision checks that a decision has what its kind needs.
+func checkDecision(req *index.DecisionRequest) error {
+	missing := func(field, what string) error {
+		return &ingest.FieldError{Field: field, Problem: "is missing: " + what}
 	}
-	switch b.Kind {
+	switch req.Kind {
 	case index.Release, index.Reject, index.MakeLead:
-		if req.Item == "" && (len(req.Items) == 0 || b.Kind == index.MakeLead) {
-			return missing("item", b.Kind+" is about one item of the cluster")
+		if req.Item == "" && (len(req.Items) == 0 || req.Kind == index.MakeLead) {
+			return missing("item", req.Kind+" is about one item of the cluster")
 		}
 	case index.Block:
 	case index.Merge:
-		if b.Into == 0 {
+		if req.Into == 0 {
 			return missing("into", "the cluster to merge this one into")
 		}
 	case index.Undo:
-		if b.Decision == 0 {
+		if req.Undo == 0 {
 			return missing("decision", "the number of the decision to take back")
 		}
 	default:
-		return nil, &ingest.FieldError{Field: "kind", Problem: fmt.Sprintf("is %.40q, want release, reject, block, merge, lead or undo", b.Kind)}
+		return &ingest.FieldError{Field: "kind", Problem: fmt.Sprintf("is %.40q, want release, reject, block, merge, lead or undo", req.Kind)}
 	}
-	if len(b.Reason) > maxReason {
-		return nil, &ingest.FieldError{Field: "reason", Problem: fmt.Sprintf("has %d bytes, at most %d are taken", len(b.Reason), maxReason), TooLarge: true}
+	if len(req.Reason) > maxReason {
+		return &ingest.FieldError{Field: "reason", Problem: fmt.Sprintf("has %d bytes, at most %d are taken", len(req.Reason), maxReason), TooLarge: true}
 	}
-	return req, nil
+	return nil
 }
 
-// decisionID reads an id, which may be missing.
+// decisionID reads an optional id.
 func decisionID(field string, raw json.RawMessage) (string, error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return "", nil
@@ -146,8 +151,8 @@ func decisionID(field string, raw json.RawMessage) (string, error) {
 	return id, err
 }
 
-// decider is in whose name a decision is made: that of the token, or the one
-// given where there are no tokens.
+// decider is the name that a decision is recorded with: the name of the token, or the
+// given one if there are no tokens.
 func decider(token, given string) (string, error) {
 	switch {
 	case token != "" && given != "" && given != token:

@@ -1,5 +1,5 @@
-// Package api is what others talk to: HTTP with its OpenAPI description, the
-// request-reply services on the bus, health, metrics, and the pages for people.
+// Package api serves clients: HTTP with its OpenAPI description, the request-reply
+// services on the bus, health, metrics, and the pages for people.
 //
 // # Contract
 //
@@ -17,9 +17,9 @@
 // Errors are problem details (RFC 9457, see Problem) with a sentence and, where
 // one field is at fault, its name. 400 is a mistake in what was sent, 422 one in
 // what it means, 413 a limit of size passed, 429 a full stream, 507 a disk that is nearly full, 503 something
-// under us that is not ready or too much at once: try again after Retry-After.
-// Every answer has an X-Request-Id, the caller's if it sent one, which the log
-// knows the request by.
+// below that is not ready, or too many requests: try again after Retry-After.
+// Every answer has an X-Request-Id, the caller's if it sent one; the log names
+// the request by it.
 //
 // # Addresses
 //
@@ -34,7 +34,7 @@
 // escaped still fits; exposures 8 MiB), headers 64 KiB, a page of events 1,000,
 // a page of clusters 200, a long poll 30 seconds. Config.Concurrency requests
 // are worked on at once and as many may wait, for a verdict or for events; what
-// is beyond that is refused at once.
+// comes beyond that is refused at once.
 //
 // # Who may do what
 //
@@ -46,7 +46,7 @@
 // refused when a browser says that another site makes them, and without tokens
 // only localhost and addresses are answered to, no names. On an embedded bus the
 // same tokens let clients in, and their roles become permissions on subjects
-// (Tokens.BusUser); a bus elsewhere has permissions of its own.
+// (Tokens.BusUser); an external bus has permissions of its own.
 //
 // # Compatibility
 //

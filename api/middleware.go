@@ -16,7 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// gate bounds how many do something at once; who does not get in is told so.
+// gate bounds the requests that are worked on at once; others get an error.
 type gate chan struct{}
 
 func (g gate) enter() error {

@@ -13,8 +13,8 @@ import (
 
 // Starting answers on a listener while the service behind it still opens, which
 // for a large catalogue takes seconds: /healthz is alive, /readyz says how far
-// it has come, and everything else is 503 with Retry-After. Nobody waits in a
-// queue that they cannot see.
+// it has come, and everything else is 503 with Retry-After. No client waits
+// without an answer.
 type Starting struct {
 	version  string
 	listener lent

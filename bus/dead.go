@@ -24,8 +24,8 @@ const (
 	HeaderCut      = "Jianguo-Cut"      // bytes of the original, where it did not fit
 )
 
-// deadRoom is left in a dead letter for its headers: a message that fills all that
-// the bus takes must not be what the refused wait for.
+// deadRoom is the part of a dead letter that is reserved for its headers: a message as large
+// as the bus accepts must still fit as a dead letter.
 const deadRoom = 8 << 10
 
 // Refused is a message that becomes a dead letter.
@@ -36,10 +36,10 @@ type Refused struct {
 	Arrived  time.Time
 	Reason   string
 	Field    string // at fault, if one is
-	ID       string // the letter is stored once for each
+	ID       string // a letter is stored once for each ID
 }
 
-// Message is the letter, of at most limit bytes, headers included.
+// Message returns the letter, of at most limit bytes, headers included.
 func (r *Refused) Message(subject string, limit int64) *nats.Msg {
 	msg := nats.NewMsg(subject)
 	msg.Data = r.Data
@@ -57,8 +57,8 @@ func (r *Refused) Message(subject string, limit int64) *nats.Msg {
 	return msg
 }
 
-// deadOf is the subject of the letters that concern a user; they can be removed
-// together. Letters whose user is not known share one.
+// deadOf is the subject of the letters that concern a user, by which they are removed
+// together. Letters of unknown users share one.
 func deadOf(user string) string {
 	if user == "" {
 		return SubjectDead + ".user.unknown"
@@ -67,8 +67,8 @@ func deadOf(user string) string {
 	return SubjectDead + ".user." + hex.EncodeToString(sum[:16])
 }
 
-// BuryOf makes a dead letter of a message that concerns a user. One whose user
-// could not be read is removed by itself after keep, because Forget will not find it.
+// BuryOf stores a dead letter that concerns a user. If the user could not be read, the
+// letter expires after keep, because Forget will not find it.
 func (d *DeadLetters) BuryOf(ctx context.Context, user string, r Refused, keep time.Duration) error {
 	opts := []jetstream.PublishOpt{jetstream.WithMsgID(r.ID)}
 	if user == "" {
@@ -88,7 +88,7 @@ func (d *DeadLetters) Forget(ctx context.Context, user string) error {
 	return nil
 }
 
-// headerValue makes a text fit for a header: one line, of bounded length.
+// headerValue is a text as one line of bounded length, for a header.
 func headerValue(s string) string {
 	out := make([]rune, 0, len(s))
 	for _, r := range s {
@@ -119,8 +119,8 @@ type DeadLetters struct {
 	stream jetstream.Stream
 }
 
-// OpenDead opens the dead letters of a bus. It makes no stream: where there is
-// none, the error wraps jetstream.ErrStreamNotFound.
+// OpenDead opens the dead letters of a bus. It creates no stream: without one, the
+// error wraps jetstream.ErrStreamNotFound.
 func OpenDead(ctx context.Context, nc *nats.Conn) (*DeadLetters, error) {
 	js, err := jetstream.New(nc)
 	if err != nil {
@@ -206,8 +206,8 @@ func (d *DeadLetters) Drop(ctx context.Context, number uint64) error {
 	return nil
 }
 
-// CopyDead copies the dead letters of a bus into the files of an embedded one,
-// which must not run, and returns how many there are.
+// CopyDead copies the dead letters of a bus into the directory of an embedded bus that
+// is not running, and returns their number.
 func CopyDead(ctx context.Context, from *nats.Conn, dir string) (n int, err error) {
 	dead, err := OpenDead(ctx, from)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {

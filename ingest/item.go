@@ -22,7 +22,7 @@ const (
 type FieldError struct {
 	Field   string
 	Problem string
-	// TooLarge marks a limit passed, as against a mistake.
+	// TooLarge says that a limit of size was passed.
 	TooLarge bool
 }
 
@@ -196,8 +196,8 @@ func CheckID(id string) error {
 	return nil
 }
 
-// text reads an optional text. Half surrogates become U+FFFD: texts that were
-// cut in the middle of an emoji are common, and lose nothing else.
+// text reads an optional text. Half of a surrogate pair becomes U+FFFD: texts that were
+// cut in the middle of an emoji are common, and nothing else of them is lost.
 func (f fields) text(name string, limit int) (string, error) {
 	raw, ok := f[name]
 	if !ok || isNull(raw) {
@@ -243,7 +243,7 @@ func (f fields) time(name string) (*time.Time, error) {
 func isNull(raw json.RawMessage) bool { return bytes.Equal(raw, []byte("null")) }
 
 // loneSurrogate reports whether a JSON string has a \u escape that is half of
-// a pair; encoding/json would quietly make U+FFFD of it.
+// a pair; encoding/json would replace it with U+FFFD and report nothing.
 func loneSurrogate(raw []byte) bool {
 	for i := 0; i+1 < len(raw); i++ {
 		if raw[i] != '\\' {

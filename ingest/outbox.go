@@ -25,7 +25,7 @@ func newOutbox(js jetstream.JetStream, x *index.Index, log *slog.Logger) *outbox
 	return &outbox{js: js, index: x, log: log, kick: make(chan struct{}, 1)}
 }
 
-// wake says that there are new events.
+// wake announces new events.
 func (o *outbox) wake() {
 	select {
 	case o.kick <- struct{}{}:
@@ -78,7 +78,7 @@ func (o *outbox) run(ctx context.Context, done <-chan struct{}) error {
 	}
 }
 
-// resume asks VERDICTS for the last event it holds.
+// resume returns the number of the last event that VERDICTS holds.
 func (o *outbox) resume(ctx context.Context) (uint64, error) {
 	stream, err := o.js.Stream(ctx, bus.StreamVerdicts)
 	if err != nil {
@@ -92,14 +92,14 @@ func (o *outbox) resume(ctx context.Context) (uint64, error) {
 	return last, nil
 }
 
-// outboxBatch is how many events are on their way at once.
+// outboxBatch is how many events are in flight at once.
 const outboxBatch = 512
 
-// outboxPatience is how long they may take. A stream that is closed on the way
-// (after a full disk, or elsewhere) takes messages without an answer.
+// outboxPatience is how long they may take. A stream that is closed meanwhile (to reopen
+// it, or on an external bus) accepts messages without an answer.
 const outboxPatience = 10 * time.Second
 
-// publish sends the next events and returns how many VERDICTS has taken.
+// publish sends the next events and returns how many VERDICTS has stored.
 func (o *outbox) publish(ctx context.Context, after uint64) (int, error) {
 	events, err := o.index.Events(ctx, after, outboxBatch)
 	if err != nil || len(events) == 0 {

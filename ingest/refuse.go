@@ -11,7 +11,7 @@ import (
 	"jianguo/bus"
 )
 
-// bury puts a refused message on the stream DEAD, once however often it is
+// bury stores a refused message in the stream DEAD, once however often it is
 // delivered.
 func (s *Service) bury(ctx context.Context, j *job) error {
 	r := bus.Refused{Subject: j.msg.Subject(), Data: j.msg.Data(), Sequence: j.meta.Sequence.Stream, Arrived: j.meta.Timestamp, Reason: j.refused.Error()}
