@@ -20,6 +20,7 @@ import (
 	"github.com/nats-io/nats.go/micro"
 
 	"jianguo/exposure"
+	"jianguo/exposure/eventlog"
 )
 
 // exposureServer is a test fixture with exposures, and sends requests as raw bytes.
@@ -353,7 +354,7 @@ func TestExposureFull(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stream, err := js.Stream(t.Context(), exposure.StreamName)
+	stream, err := js.Stream(t.Context(), eventlog.StreamName)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"jianguo/exposure"
+	"jianguo/exposure/popular"
 	"jianguo/ingest"
 )
 
@@ -52,7 +53,7 @@ func (s *Server) hot(ctx context.Context) ([]hotItem, error) {
 	if now.Sub(l.at) < hotAge {
 		return l.items, nil
 	}
-	var seen []exposure.Popular
+	var seen []popular.Item
 	if s.exposure != nil {
 		seen = s.exposure.Popular(hotSize)
 	}
@@ -65,10 +66,10 @@ func (s *Server) hot(ctx context.Context) ([]hotItem, error) {
 }
 
 // rank makes the list: pull + log2(1 + exposures).
-func (s *Server) rank(ctx context.Context, now time.Time, seen []exposure.Popular) ([]hotItem, error) {
+func (s *Server) rank(ctx context.Context, now time.Time, seen []popular.Item) ([]hotItem, error) {
 	ids := make([]string, len(seen))
 	for i := range seen {
-		ids[i] = seen[i].Item
+		ids[i] = seen[i].ID
 	}
 	clusters, err := s.cfg.Index.ClustersOf(ctx, ids)
 	if err != nil {
@@ -77,7 +78,7 @@ func (s *Server) rank(ctx context.Context, now time.Time, seen []exposure.Popula
 	exposures := map[uint32]float64{}
 	var further []uint32
 	for _, e := range seen {
-		if c := clusters[e.Item]; c != 0 {
+		if c := clusters[e.ID]; c != 0 {
 			if exposures[c] == 0 {
 				further = append(further, c)
 			}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"jianguo/exposure"
+	"jianguo/exposure/popular"
 	"jianguo/index"
 	"jianguo/index/browse"
 	"jianguo/ingest"
@@ -93,7 +94,7 @@ func TestHot(t *testing.T) {
 			t.Errorf("%s: field %q", query, p.Field)
 		}
 	}
-	if browse.HotHalf != exposure.PopularHalf {
+	if browse.HotHalf != popular.Half {
 		t.Error("copies and exposures are weighed together, but age differently")
 	}
 }

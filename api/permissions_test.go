@@ -15,7 +15,7 @@ import (
 	busgate "jianguo/bus/gate"
 
 	"jianguo/bus"
-	"jianguo/exposure"
+	"jianguo/exposure/eventlog"
 	"jianguo/index"
 	"jianguo/ingest"
 )
@@ -63,7 +63,7 @@ func busRoles(t *testing.T, relaxed bool) {
 	r := newRig(t, rigConfig{
 		bus: func(c *bus.Config) {
 			c.Listen, c.Authenticate, c.Relaxed = "127.0.0.1:0", tokens.BusUser, relaxed
-			c.Gates = append(bus.GatedStreams(), bus.GatedStream{Name: exposure.StreamName, Subjects: exposure.LogSubjects()})
+			c.Gates = append(bus.GatedStreams(), bus.GatedStream{Name: eventlog.StreamName, Subjects: eventlog.Subjects()})
 		},
 		api: func(c *Config) { c.Tokens = tokens },
 	})
@@ -71,10 +71,10 @@ func busRoles(t *testing.T, relaxed bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := exposure.OpenNATSLog(t.Context(), js, exposure.StreamConfig{}, nil); err != nil {
+	if _, err := eventlog.Open(t.Context(), js, eventlog.Config{}, nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Bus.Gate(t.Context(), exposure.StreamName); err != nil {
+	if err := r.Bus.Gate(t.Context(), eventlog.StreamName); err != nil {
 		t.Fatal(err)
 	}
 	all := []string{platformToken, recallToken, editorToken, operatorToken}

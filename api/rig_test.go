@@ -30,6 +30,7 @@ import (
 	"jianguo/api/console"
 	"jianguo/bus"
 	"jianguo/exposure"
+	"jianguo/exposure/eventlog"
 	"jianguo/index/browse"
 	"jianguo/ingest"
 )
@@ -132,7 +133,7 @@ func (r *rig) openExposure(ctx context.Context, cfg exposure.Config) error {
 		return err
 	}
 	cfg.Logger = slog.New(slog.DiscardHandler)
-	if cfg.Log, err = exposure.OpenNATSLog(ctx, js, exposure.StreamConfig{}, cfg.Logger); err != nil {
+	if cfg.Log, err = eventlog.Open(ctx, js, eventlog.Config{}, cfg.Logger); err != nil {
 		return err
 	}
 	cfg.Path = filepath.Join(r.Dir, "exposure.db")

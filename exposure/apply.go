@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"jianguo/exposure/eventlog"
+	"jianguo/exposure/popular"
 	"jianguo/exposure/wire"
 )
 
@@ -16,7 +18,7 @@ import (
 type writer struct {
 	*core
 	*progress
-	popular *popular
+	popular *popular.Counts
 	fail    func(error) // stops the store
 
 	applyMu sync.Mutex
@@ -31,7 +33,7 @@ type writer struct {
 }
 
 // apply changes the state by one entry of the log. Only the consumer calls it.
-func (s *writer) apply(ctx context.Context, e Entry) error {
+func (s *writer) apply(ctx context.Context, e eventlog.Entry) error {
 	s.applyMu.Lock()
 	err := s.applyLocked(ctx, e)
 	s.applyMu.Unlock()
@@ -45,7 +47,7 @@ var errStopped = errors.New("exposure: stopped")
 
 // applyLocked returns errStopped when the entry has not been applied and must be applied
 // later. Any other error is final, and is the outcome of the event.
-func (s *writer) applyLocked(ctx context.Context, e Entry) error {
+func (s *writer) applyLocked(ctx context.Context, e eventlog.Entry) error {
 	if e.Seq <= s.applied.Load() {
 		return nil
 	}
@@ -65,7 +67,7 @@ func (s *writer) applyLocked(ctx context.Context, e Entry) error {
 	} else {
 		err = s.applyItems(ctx, kind, q, at, now)
 		if err == nil && kind == Seen {
-			s.popular.add(q, now)
+			s.popular.Add(q, now)
 		}
 	}
 	if err != nil && !errors.Is(err, ErrExceptions) {
@@ -79,7 +81,7 @@ func (s *writer) applyLocked(ctx context.Context, e Entry) error {
 }
 
 // refuse sets an entry aside that can never be applied.
-func (s *writer) refuse(ctx context.Context, e Entry, reason error) error {
+func (s *writer) refuse(ctx context.Context, e eventlog.Entry, reason error) error {
 	s.metrics.dead.Inc()
 	s.cfg.Logger.Warn("exposure: event refused", "seq", e.Seq, "subject", e.Subject, "err", reason)
 	if s.cfg.Dead != nil {

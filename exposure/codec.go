@@ -43,7 +43,8 @@ const (
 // ErrCorrupt is wrapped by every error about stored bytes that cannot be right.
 var ErrCorrupt = errors.New("corrupt")
 
-func shardBytes(m uint32) int { return shardOverhead + int(m+63)/64*8 }
+// ShardBytes is what a shard of m bits takes in the file.
+func ShardBytes(m uint32) int { return shardOverhead + int(m+63)/64*8 }
 
 func checksum(b []byte, seed uint64) uint32 { return uint32(xxh3.HashSeed(b, seed)) }
 
@@ -274,7 +275,7 @@ func appendShard(b []byte, sh *shard) []byte {
 
 // decodeShard fills in the filter of a shard whose head has been read. It copies b.
 func decodeShard(b []byte, sh *shard) error {
-	if len(b) != shardBytes(sh.m) || b[0] != formatVersion || b[1] != sh.k ||
+	if len(b) != ShardBytes(sh.m) || b[0] != formatVersion || b[1] != sh.k ||
 		binary.LittleEndian.Uint32(b[4:]) != sh.m {
 		return fmt.Errorf("exposure: shard %d: %w", sh.id, ErrCorrupt)
 	}

@@ -5,6 +5,8 @@ import (
 	"io"
 	"log/slog"
 	"time"
+
+	"jianguo/exposure/eventlog"
 )
 
 // Durability is what an answered report has survived.
@@ -22,8 +24,8 @@ const (
 // Config is what a store is opened with. Path and Log are required; every other zero
 // value is usable.
 type Config struct {
-	Path string // the state file (SQLite)
-	Log  Log    // where events go and come from
+	Path string       // the state file (SQLite)
+	Log  eventlog.Log // where events go and come from
 
 	Policies map[string]Policy // by history; "" is the default history
 	Scenes   map[string]string // scene -> history; a scene not listed is in ""
@@ -42,7 +44,7 @@ type Config struct {
 	// Dead keeps an entry that can never be applied; user is "" where it cannot be read.
 	// The entry counts as applied once Dead has returned nil. Until then it is called
 	// again, and all later entries wait. nil: logged only.
-	Dead func(ctx context.Context, e Entry, user string, reason error) error
+	Dead func(ctx context.Context, e eventlog.Entry, user string, reason error) error
 	// Forgotten removes what is kept of a user elsewhere, such as dead letters. It is
 	// called like Dead, before a forget counts as applied.
 	Forgotten func(ctx context.Context, user string) error

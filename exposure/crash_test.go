@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"jianguo/exposure/eventlog"
 	"jianguo/internal/powercut"
 )
 
@@ -42,7 +43,7 @@ func openDir(t testing.TB, dir string) *Store {
 	synced := !strings.Contains(dir, "relaxed")
 	_, js := startNATS(t, dir+"/nats", synced)
 	ctx := context.Background()
-	log, err := OpenNATSLog(ctx, js, StreamConfig{}, quiet)
+	log, err := eventlog.Open(ctx, js, eventlog.Config{}, quiet)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"jianguo/exposure/eventlog"
 )
 
 // TestDead: an event that cannot be applied is kept before any later one counts, and
@@ -19,7 +21,7 @@ func TestDead(t *testing.T) {
 		{"forget.0", `{"user":"v"}`},
 		{"seen.0", `{"user":"u","items":["b"]}`},
 	} {
-		if _, err := log.Append(context.Background(), subjectPrefix+e[0], []byte(e[1])); err != nil {
+		if _, err := log.Append(context.Background(), eventlog.SubjectPrefix+e[0], []byte(e[1])); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -33,7 +35,9 @@ func TestDead(t *testing.T) {
 		return nil
 	}
 	cfg := Config{Path: t.TempDir() + "/e.db", Log: log, Logger: quiet, FlushAge: time.Hour,
-		Dead:      func(_ context.Context, e Entry, user string, _ error) error { return try(e.Subject + " of " + user) },
+		Dead: func(_ context.Context, e eventlog.Entry, user string, _ error) error {
+			return try(e.Subject + " of " + user)
+		},
 		Forgotten: func(_ context.Context, user string) error { return try("forget " + user) }}
 	want := []string{"exposures.seen.0 of bob", "exposures.nonsense of ", "forget v"}
 	for range 2 {

@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"testing"
 	"time"
+
+	"jianguo/exposure/eventlog"
 )
 
 // TestDeadline: a request does not wait beyond its deadline for another request that holds
@@ -64,8 +66,8 @@ type gatedLog struct {
 	open chan struct{}
 }
 
-func (l gatedLog) Consume(ctx context.Context, after uint64, fn func(Entry) error) error {
-	return l.MemoryLog.Consume(ctx, after, func(e Entry) error {
+func (l gatedLog) Consume(ctx context.Context, after uint64, fn func(eventlog.Entry) error) error {
+	return l.MemoryLog.Consume(ctx, after, func(e eventlog.Entry) error {
 		select {
 		case <-l.open:
 			return fn(e)

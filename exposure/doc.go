@@ -4,7 +4,8 @@
 //
 // A request runs through wire (ids found in the body, hashed to keys), state and view (what
 // is kept of the user), kernel (keys tested) and wire again (the answer written). An event
-// runs through the log to the writer, which applies it and flushes users to the state file.
+// runs through the log (eventlog) to the writer, which applies it and flushes users to the
+// state file.
 //
 // # Contract
 //

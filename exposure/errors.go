@@ -3,6 +3,7 @@ package exposure
 import (
 	"errors"
 
+	"jianguo/exposure/eventlog"
 	"jianguo/exposure/wire"
 )
 
@@ -15,7 +16,7 @@ const (
 
 // Errors that a caller decides on. All others are failures of the machine.
 var (
-	ErrFull     = errors.New("exposure: the event log is full, report again later")
+	ErrFull     = eventlog.ErrFull
 	ErrClosed   = errors.New("exposure: the store is closed")
 	ErrNotReady = errors.New("exposure: the store is still replaying its log")
 )

@@ -5,10 +5,11 @@ import (
 	"strings"
 	"time"
 
+	"jianguo/exposure/eventlog"
 	"jianguo/exposure/wire"
 )
 
-// EventKind is what happened to the items of an event.
+// EventKind is what happened to the items of an event: an index into eventlog.Kinds.
 type EventKind uint8
 
 const (
@@ -18,11 +19,9 @@ const (
 	Forget                     // everything of the user, in all histories
 )
 
-var kindNames = [...]string{"delivered", "seen", "unsee", "forget"}
-
 func (k EventKind) String() string {
-	if int(k) < len(kindNames) {
-		return kindNames[k]
+	if int(k) < len(eventlog.Kinds) {
+		return eventlog.Kinds[k]
 	}
 	return fmt.Sprintf("kind %d", uint8(k))
 }
@@ -67,18 +66,15 @@ func (e *Event) check() error {
 	return wire.CheckIDs(e.Items)
 }
 
-// subjectPrefix begins every subject of the EXPOSURES stream.
-const subjectPrefix = "exposures."
-
 // subject is where an event is published. The last part is the partition, of which
 // there is one.
-func (e *Event) subject() string { return subjectPrefix + e.Kind.String() + ".0" }
+func (e *Event) subject() string { return eventlog.SubjectPrefix + e.Kind.String() + ".0" }
 
 // kindOfSubject reads exposures.<kind>, with or without a partition after it.
 func kindOfSubject(subject string) (EventKind, bool) {
-	rest, ok := strings.CutPrefix(subject, subjectPrefix)
+	rest, ok := strings.CutPrefix(subject, eventlog.SubjectPrefix)
 	name, _, _ := strings.Cut(rest, ".")
-	for k, n := range kindNames {
+	for k, n := range eventlog.Kinds {
 		if ok && n == name {
 			return EventKind(k), true
 		}

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"jianguo/exposure/eventlog"
 )
 
 // stateOf is a user's state as a store holds it, row numbers left out: they are given
@@ -115,7 +117,7 @@ func TestFlushIsABarrier(t *testing.T) {
 	// hold, by a store that applied those events one by one.
 	prefix := NewMemoryLog()
 	prefix.entries = append(prefix.entries, log.entries[:barrier]...)
-	open := func(path string, l Log) *Store {
+	open := func(path string, l eventlog.Log) *Store {
 		c := f.cfg
 		c.Path, c.Log, c.Fail = path, l, nil
 		s, err := Open(context.Background(), c)

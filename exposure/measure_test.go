@@ -38,7 +38,7 @@ func measuredRate(p Policy, users, tests int) (measured, theory float64, err err
 	hits, now := 0, time.Now()
 	for range users {
 		s := &state{last: now.Unix()}
-		for epoch := p.oldestEpoch(now); len(s.shards) < p.slots(); epoch++ {
+		for epoch := p.oldestEpoch(now); len(s.shards) < p.Shards(); epoch++ {
 			for range p.Slots {
 				sh := &s.shards[s.open(&p, epoch)]
 				for sh.count < sh.capacity {

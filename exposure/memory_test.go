@@ -4,9 +4,11 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"jianguo/exposure/eventlog"
 )
 
-// MemoryLog is a Log in memory. It outlives the stores opened on it, as a stream would.
+// MemoryLog is an eventlog.Log in memory. It outlives the stores opened on it, as a stream would.
 type MemoryLog struct {
 	// Max bounds the entries held (0: no bound).
 	Max int
@@ -14,9 +16,9 @@ type MemoryLog struct {
 	Clock func() time.Time
 
 	mu      sync.Mutex
-	entries []Entry       // mu
-	first   uint64        // mu; sequence of entries[0], less one
-	grown   chan struct{} // mu; closed and replaced on append
+	entries []eventlog.Entry // mu
+	first   uint64           // mu; sequence of entries[0], less one
+	grown   chan struct{}    // mu; closed and replaced on append
 }
 
 // NewMemoryLog returns an empty log.
@@ -33,27 +35,27 @@ func (l *MemoryLog) Append(_ context.Context, subject string, data []byte) (uint
 		now = l.Clock
 	}
 	seq := l.first + uint64(len(l.entries)) + 1
-	l.entries = append(l.entries, Entry{Seq: seq, Subject: subject, Data: append([]byte(nil), data...), Time: now()})
+	l.entries = append(l.entries, eventlog.Entry{Seq: seq, Subject: subject, Data: append([]byte(nil), data...), Time: now()})
 	close(l.grown)
 	l.grown = make(chan struct{})
 	return seq, nil
 }
 
-func (l *MemoryLog) State(context.Context) (LogState, error) {
+func (l *MemoryLog) State(context.Context) (eventlog.State, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	last := l.first + uint64(len(l.entries))
-	return LogState{ID: "memory", First: l.first + 1, Last: last}, nil
+	return eventlog.State{ID: "memory", First: l.first + 1, Last: last}, nil
 }
 
 // Synced has nothing to wait for.
 func (l *MemoryLog) Synced(context.Context, uint64) error { return nil }
 
-func (l *MemoryLog) Consume(ctx context.Context, after uint64, fn func(Entry) error) error {
+func (l *MemoryLog) Consume(ctx context.Context, after uint64, fn func(eventlog.Entry) error) error {
 	for {
 		l.mu.Lock()
 		after = max(after, l.first)
-		var batch []Entry
+		var batch []eventlog.Entry
 		if i := int(after - l.first); i < len(l.entries) {
 			batch = l.entries[i:]
 		}
@@ -84,7 +86,7 @@ func (l *MemoryLog) Release(_ context.Context, upTo uint64) error {
 	defer l.mu.Unlock()
 	if l.Max > 0 && len(l.entries) > l.Max/2 && upTo > l.first {
 		n := min(int(upTo-l.first), len(l.entries))
-		l.entries = append([]Entry(nil), l.entries[n:]...)
+		l.entries = append([]eventlog.Entry(nil), l.entries[n:]...)
 		l.first += uint64(n)
 	}
 	return nil

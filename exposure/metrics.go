@@ -1,6 +1,10 @@
 package exposure
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"jianguo/exposure/eventlog"
+)
 
 // metrics are the store's own. Its owner registers Collectors.
 type metrics struct {
@@ -9,7 +13,7 @@ type metrics struct {
 	flushedUsers, flushedBytes, swept       prometheus.Counter
 	fprTests, fprPositives, fprExpected     prometheus.Counter
 	flushes, stateBytes                     prometheus.Histogram
-	events                                  [len(kindNames)]prometheus.Counter
+	events                                  [len(eventlog.Kinds)]prometheus.Counter
 	eventsVec                               *prometheus.CounterVec
 }
 
@@ -41,7 +45,7 @@ func newMetrics() *metrics {
 		eventsVec: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "jianguo", Subsystem: "exposure",
 			Name: "events_total", Help: "Events applied, by kind."}, []string{"kind"}),
 	}
-	for k, name := range kindNames {
+	for k, name := range eventlog.Kinds {
 		m.events[k] = m.eventsVec.WithLabelValues(name)
 	}
 	return m

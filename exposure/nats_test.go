@@ -12,6 +12,8 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"jianguo/exposure/eventlog"
 )
 
 // startNATS runs the server that the product embeds, with JetStream in a directory.
@@ -44,10 +46,10 @@ func startNATS(t testing.TB, dir string, synced bool) (*server.Server, jetstream
 	return ns, js
 }
 
-func natsFixture(t testing.TB, stream StreamConfig, cfg Config) (*fixture, jetstream.JetStream) {
+func natsFixture(t testing.TB, stream eventlog.Config, cfg Config) (*fixture, jetstream.JetStream) {
 	t.Helper()
 	_, js := startNATS(t, t.TempDir(), false)
-	log, err := OpenNATSLog(context.Background(), js, stream, quiet)
+	log, err := eventlog.Open(context.Background(), js, stream, quiet)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +65,7 @@ func natsFixture(t testing.TB, stream StreamConfig, cfg Config) (*fixture, jetst
 }
 
 func TestStream(t *testing.T) {
-	f, js := natsFixture(t, StreamConfig{}, Config{MaxUnflushed: 50})
+	f, js := natsFixture(t, eventlog.Config{}, Config{MaxUnflushed: 50})
 	ctx := context.Background()
 	var want []string
 	for i := range 300 {
@@ -98,7 +100,7 @@ func TestStream(t *testing.T) {
 // TestStreamFull: a full stream refuses, by name, and takes reports again once the
 // state file has caught up.
 func TestStreamFull(t *testing.T) {
-	f, _ := natsFixture(t, StreamConfig{MaxBytes: 64 << 10}, Config{FlushAge: time.Hour})
+	f, _ := natsFixture(t, eventlog.Config{MaxBytes: 64 << 10}, Config{FlushAge: time.Hour})
 	ctx := context.Background()
 	long := strings.Repeat("x", 200)
 	full := false
@@ -127,14 +129,14 @@ func TestStreamFull(t *testing.T) {
 // TestNewLog: with another log, a state file keeps what it has and all of the new log is
 // applied.
 func TestNewLog(t *testing.T) {
-	f, _ := natsFixture(t, StreamConfig{}, Config{})
+	f, _ := natsFixture(t, eventlog.Config{}, Config{})
 	f.report(Seen, "u", "a", "b", "c")
 	f.report(Seen, "u", "d")
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
 	_, js := startNATS(t, t.TempDir(), false)
-	log, err := OpenNATSLog(context.Background(), js, StreamConfig{}, quiet)
+	log, err := eventlog.Open(context.Background(), js, eventlog.Config{}, quiet)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +156,7 @@ func TestFlushAfterSynced(t *testing.T) {
 	var synced uint64 // sequence of the last call; in the flush
 	lost := errors.New("input/output error")
 	var fails bool
-	f, _ := natsFixture(t, StreamConfig{Synced: func(_ context.Context, seq uint64) error {
+	f, _ := natsFixture(t, eventlog.Config{Synced: func(_ context.Context, seq uint64) error {
 		if fails {
 			return lost
 		}

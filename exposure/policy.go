@@ -108,8 +108,8 @@ func (p Policy) withDefaults() (Policy, error) {
 	switch {
 	case p.Kind > Calendar:
 		return p, fmt.Errorf("exposure: policy kind %d is unknown", p.Kind)
-	case p.Slots < 2 || p.slots() > maxShards:
-		return p, fmt.Errorf("exposure: policy has %d shards, want 2 to %d in all", p.slots(), maxShards)
+	case p.Slots < 2 || p.Shards() > maxShards:
+		return p, fmt.Errorf("exposure: policy has %d shards, want 2 to %d in all", p.Shards(), maxShards)
 	case p.Capacity < 64 || p.Capacity > maxCapacity:
 		return p, fmt.Errorf("exposure: policy capacity %d, want 64 to %d", p.Capacity, maxCapacity)
 	case p.Large > 0 && (p.Large < p.Capacity || p.Large > maxCapacity):
@@ -128,8 +128,8 @@ func (p Policy) withDefaults() (Policy, error) {
 	return p, nil
 }
 
-// slots is N: the shards readable at once.
-func (p Policy) slots() int {
+// Shards is N: the shards readable at once.
+func (p Policy) Shards() int {
 	if p.Kind == Calendar {
 		return p.Slots * (p.Months + 1)
 	}
@@ -137,11 +137,11 @@ func (p Policy) slots() int {
 }
 
 // ShardRate is p, the false-positive rate each shard is built for when full.
-func (p Policy) ShardRate() float64 { return 0.8 * p.Target / float64(p.slots()) }
+func (p Policy) ShardRate() float64 { return 0.8 * p.Target / float64(p.Shards()) }
 
-// geometry is the (m, k) of a shard of so many keys, by the usual estimate
+// Geometry is the (m, k) of a shard of so many keys, by the usual estimate
 // (Bloom 1970; m = -n·ln p / ln²2, k = m/n · ln 2) as bloom/v3 rounds it.
-func (p Policy) geometry(capacity int) (m uint32, k uint8) {
+func (p Policy) Geometry(capacity int) (m uint32, k uint8) {
 	mm, kk := bloom.EstimateParameters(uint(capacity), p.ShardRate())
 	return uint32(mm), uint8(kk)
 }

@@ -28,7 +28,7 @@ func newShard(epoch int32, capacity int, m uint32, k uint8) shard {
 	return shard{epoch: epoch, capacity: uint32(capacity), m: m, k: k, dirty: true, filter: bloom.New(uint(m), uint(k))}
 }
 
-func (s *shard) bytes() int { return shardBytes(s.m) }
+func (s *shard) bytes() int { return ShardBytes(s.m) }
 
 // keyBytes is the form in which a shard holds a key.
 func keyBytes(key uint32) []byte {
@@ -332,7 +332,7 @@ func (s *state) open(p *Policy, epoch int32) int {
 		return at - 1
 	}
 	capacity := p.capacityOf(small, large)
-	m, k := p.geometry(capacity)
+	m, k := p.Geometry(capacity)
 	fresh := newShard(epoch, capacity, m, k)
 	for ; of >= p.Slots; of-- {
 		if old := s.shards[first]; old.m == m && fresh.id == 0 {

@@ -6,13 +6,16 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"jianguo/exposure/eventlog"
+	"jianguo/exposure/popular"
 )
 
 // Store holds every user's exposures. All methods may be called from any goroutine.
 type Store struct {
 	*core
 	w       *writer
-	popular popular
+	popular popular.Counts
 
 	readyCh   chan struct{} // closed by readyOnce, when first ready
 	readyOnce sync.Once
@@ -24,6 +27,10 @@ type Store struct {
 	endHealer context.CancelFunc
 	healer    sync.WaitGroup
 }
+
+// popularSuffix follows the name of the state file in the name of the file of the popular
+// items.
+const popularSuffix = ".popular"
 
 // Open opens the state file, which it creates if there is none, and starts applying the log.
 // The store answers at once but is Ready only when it has applied everything the
@@ -54,7 +61,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if s.db, err = openDatabase(ctx, cfg.Path, cfg.Durability, cfg.Rand); err != nil {
 		return nil, err
 	}
-	if err := s.popular.load(cfg.Path + PopularSuffix); err != nil {
+	if err := s.popular.Load(cfg.Path + popularSuffix); err != nil {
 		cfg.Logger.Warn("exposure: counts of popular items start again from zero", "err", err)
 	}
 	last, err := s.recover(ctx)
@@ -117,7 +124,7 @@ func (s *Store) start(last uint64) {
 		s.setReady()
 	}
 	s.done.Go(func() {
-		err := s.cfg.Log.Consume(ctx, s.w.applied.Load(), func(e Entry) error {
+		err := s.cfg.Log.Consume(ctx, s.w.applied.Load(), func(e eventlog.Entry) error {
 			if err := s.w.waitRoom(ctx); err != nil {
 				return err
 			}
@@ -134,7 +141,7 @@ func (s *Store) start(last uint64) {
 	s.done.Go(func() { s.w.flushLoop(ctx) })
 	s.done.Go(func() { s.w.sweepLoop(ctx) })
 	s.done.Go(func() { s.rateLoop(ctx) })
-	s.done.Go(func() { s.popular.saveLoop(ctx, s.cfg) })
+	s.done.Go(func() { s.popular.SaveLoop(ctx, s.cfg.Path+popularSuffix, s.cfg.Clock, s.cfg.Logger) })
 }
 
 func (s *Store) setReady() {
@@ -235,7 +242,7 @@ func (s *Store) Close() error {
 	if errors.Is(failed, ErrClosed) {
 		flushErr = s.w.flush(context.Background())
 	}
-	return errors.Join(flushErr, s.db.close(), s.popular.save(s.cfg.Path+PopularSuffix, s.cfg.Clock()))
+	return errors.Join(flushErr, s.db.close(), s.popular.Save(s.cfg.Path+popularSuffix, s.cfg.Clock()))
 }
 
 // Flush writes everything applied so far and returns when it is in the file.
@@ -258,4 +265,4 @@ func (s *Store) Sweep(ctx context.Context) error {
 }
 
 // Popular lists the items that all users together saw most, weighed by age, heaviest first.
-func (s *Store) Popular(n int) []Popular { return s.popular.top(n, s.cfg.Clock()) }
+func (s *Store) Popular(n int) []popular.Item { return s.popular.Top(n, s.cfg.Clock()) }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"jianguo/cmd/jianguo-bench/filterbench"
-	"jianguo/exposure"
+	"jianguo/internal/userbase"
 )
 
 type filterCmd struct {
@@ -32,7 +32,7 @@ func (c *filterCmd) Run(co *streams) error {
 	if err != nil {
 		return err
 	}
-	mix, err := exposure.ParseMix(c.Mix)
+	mix, err := userbase.ParseMix(c.Mix)
 	if err != nil {
 		return err
 	}

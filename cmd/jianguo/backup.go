@@ -13,6 +13,7 @@ import (
 
 	"jianguo/bus"
 	"jianguo/exposure"
+	"jianguo/exposure/eventlog"
 	"jianguo/index"
 	"jianguo/ingest"
 	"jianguo/internal/datadir"
@@ -73,9 +74,9 @@ func (c *backupCmd) copyLive(co *streams, service *busFlags) error {
 	if err != nil {
 		return err
 	}
-	exposures, err := js.Stream(co.ctx, exposure.StreamName)
+	exposures, err := js.Stream(co.ctx, eventlog.StreamName)
 	if err != nil {
-		return fmt.Errorf("stream %s: %w", exposure.StreamName, err)
+		return fmt.Errorf("stream %s: %w", eventlog.StreamName, err)
 	}
 	if err := ingest.AwaitApplied(co.ctx, conn); err != nil {
 		return err

@@ -21,6 +21,7 @@ import (
 	"jianguo/api/console"
 	"jianguo/bus"
 	"jianguo/exposure"
+	"jianguo/exposure/eventlog"
 	"jianguo/index/browse"
 )
 
@@ -153,7 +154,7 @@ func (f *serveFlags) openHTTP(_ *streams, s *service) error {
 func (f *serveFlags) openCore(co *streams, s *service) (err error) {
 	s.core, err = openCore(co, coreConfig{Command: s.command, Data: s.dir, HTTP: "http://" + s.http.Addr().String(),
 		NATS: f.NATS, NATSCreds: f.NATSCreds, NATSListen: f.NATSListen, NATSUsers: s.access.tokens.BusUser,
-		Gates: []bus.GatedStream{{Name: exposure.StreamName, Subjects: exposure.LogSubjects()}}, Reserve: s.disk.reserve,
+		Gates: []bus.GatedStream{{Name: eventlog.StreamName, Subjects: eventlog.Subjects()}}, Reserve: s.disk.reserve,
 		Relaxed: f.Durability == "relaxed", DropTexts: f.NoTexts, Language: f.Language, Policy: f.policy(), SnapshotEvery: f.SnapshotEvery, Segment: f.segmentFlags,
 		Progress: s.starting.Progress, Loaded: s.loaded})
 	return err
@@ -227,11 +228,11 @@ func (f *serveFlags) openExposure(co *streams, s *service) error {
 		return err
 	}
 	embedded := s.core.bus
-	log, err := exposure.OpenNATSLog(co.ctx, js, exposure.StreamConfig{
-		Synced:    func(ctx context.Context, seq uint64) error { return embedded.Synced(ctx, exposure.StreamName, seq) },
-		Purgeable: func(seq uint64) uint64 { return embedded.Purgeable(exposure.StreamName, seq) }}, co.log)
+	log, err := eventlog.Open(co.ctx, js, eventlog.Config{
+		Synced:    func(ctx context.Context, seq uint64) error { return embedded.Synced(ctx, eventlog.StreamName, seq) },
+		Purgeable: func(seq uint64) uint64 { return embedded.Purgeable(eventlog.StreamName, seq) }}, co.log)
 	if err == nil {
-		err = embedded.Gate(co.ctx, exposure.StreamName)
+		err = embedded.Gate(co.ctx, eventlog.StreamName)
 	}
 	if err != nil {
 		return err
@@ -242,13 +243,13 @@ func (f *serveFlags) openExposure(co *streams, s *service) error {
 	}
 	s.exposure, err = exposure.Open(co.ctx, exposure.Config{Path: filepath.Join(s.dir, exposureFile), Log: log, Policies: policies, Scenes: f.Scenes,
 		Location: zone, Durability: durability, CacheBytes: f.ExposureCache << 20, FlushAge: f.ExposureFlush, FailClosed: f.FailClosed, Logger: co.log,
-		Dead: func(ctx context.Context, e exposure.Entry, user string, reason error) error {
+		Dead: func(ctx context.Context, e eventlog.Entry, user string, reason error) error {
 			r := bus.Refused{Subject: e.Subject, Data: e.Data, Sequence: e.Seq, Arrived: e.Time, Reason: reason.Error(), ID: fmt.Sprintf("exposures-%d", e.Seq)}
 			var bad *exposure.RequestError
 			if errors.As(reason, &bad) {
 				r.Field = bad.Field
 			}
-			return dead.BuryOf(ctx, user, r, exposure.DefaultMaxAge)
+			return dead.BuryOf(ctx, user, r, eventlog.MaxAge)
 		},
 		Forgotten: dead.Forget})
 	return err

@@ -24,6 +24,7 @@ import (
 
 	"jianguo/cmd/jianguo-bench/proc"
 	"jianguo/exposure"
+	"jianguo/internal/userbase"
 )
 
 // Options say what to run. Jianguo and Control are required; the zero values of the others are those
@@ -41,7 +42,7 @@ type Options struct {
 	Pipeline         int           // requests in flight on one connection, where they are pipelined; 4
 
 	Users  int              // of the mix; 0: no mix
-	Mix    []exposure.Share // 60x50,30x500,10x20000
+	Mix    []userbase.Share // 60x50,30x500,10x20000
 	Policy exposure.Policy  // of the mix; rotate, 3 slots, 10,000 after the first 1,000
 	Events int              // single-item events to publish; 0: none
 
@@ -141,7 +142,7 @@ func (o *Options) defaults() {
 		o.Each = 5 * time.Second
 	}
 	if o.Mix == nil {
-		o.Mix = []exposure.Share{{Part: 0.6, Keys: 50}, {Part: 0.3, Keys: 500}, {Part: 0.1, Keys: 20000}}
+		o.Mix = []userbase.Share{{Part: 0.6, Keys: 50}, {Part: 0.3, Keys: 500}, {Part: 0.1, Keys: 20000}}
 	}
 	if o.Policy == (exposure.Policy{}) {
 		o.Policy = exposure.Policy{Slots: 3, Large: 10000}

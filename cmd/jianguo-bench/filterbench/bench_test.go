@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"jianguo/exposure"
 	"jianguo/internal/built"
+	"jianguo/internal/userbase"
 )
 
 // TestRun measures everything once, small and short, with the real server and a real
@@ -26,7 +26,7 @@ func TestRun(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
 	r, err := Run(ctx, Options{Dir: dir, Redis: redis, Each: 100 * time.Millisecond, Seen: 500, Candidates: 500, Users: 200, Events: 1000,
-		Mix:     []exposure.Share{{Part: 0.9, Keys: 50}, {Part: 0.1, Keys: 2000}},
+		Mix:     []userbase.Share{{Part: 0.9, Keys: 50}, {Part: 0.1, Keys: 2000}},
 		Jianguo: filepath.Join(commands, "jianguo"), Control: []string{filepath.Join(commands, "jianguo-bench"), "control"}})
 	if err != nil {
 		t.Fatal(err)

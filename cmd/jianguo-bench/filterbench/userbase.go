@@ -7,12 +7,14 @@ import (
 	"time"
 
 	"jianguo/exposure"
+	"jianguo/exposure/eventlog"
+	"jianguo/internal/userbase"
 )
 
 // buildUserBase writes the state file of a user base: users "u0" to "u<n-1>", of which each
 // share has seen the ids "<user>-000000" and on, reported in rounds over all users. The
 // reports are a log that a store applies and flushes.
-func buildUserBase(ctx context.Context, path string, p exposure.Policy, users int, mix []exposure.Share, rounds int, progress func(done, of int)) error {
+func buildUserBase(ctx context.Context, path string, p exposure.Policy, users int, mix []userbase.Share, rounds int, progress func(done, of int)) error {
 	log := &reports{users: users, rounds: rounds, mix: mix, progress: progress, at: time.Now()}
 	s, err := exposure.Open(ctx, exposure.Config{Path: path, Log: log, Policies: map[string]exposure.Policy{"": p},
 		Durability: exposure.Relaxed, SweepRate: -1, FlushAge: time.Hour, MaxUnflushed: 8 << 20})
@@ -27,7 +29,7 @@ func userName(i int) string { return fmt.Sprintf("u%d", i) }
 
 // seenBy is how many ids the user with a number has seen. Shares are dealt out by a
 // multiplicative hash, so that neighbours in the file differ.
-func seenBy(i int, mix []exposure.Share) int {
+func seenBy(i int, mix []userbase.Share) int {
 	x := float64(uint32(i)*0x9e3779b1) / (1 << 32)
 	for _, s := range mix {
 		if x -= s.Part; x < 0 {
@@ -37,16 +39,16 @@ func seenBy(i int, mix []exposure.Share) int {
 	return mix[len(mix)-1].Keys
 }
 
-// reports is an exposure.Log of the reports of a user base.
+// reports is an eventlog.Log of the reports of a user base.
 type reports struct {
 	users, rounds int
-	mix           []exposure.Share
+	mix           []userbase.Share
 	progress      func(done, of int)
 	at            time.Time
 }
 
 // Consume makes the entries as they are read.
-func (l *reports) Consume(ctx context.Context, after uint64, fn func(exposure.Entry) error) error {
+func (l *reports) Consume(ctx context.Context, after uint64, fn func(eventlog.Entry) error) error {
 	seq := uint64(0)
 	var body []byte
 	for round := range l.rounds {
@@ -58,7 +60,7 @@ func (l *reports) Consume(ctx context.Context, after uint64, fn func(exposure.En
 					continue
 				}
 				body = appendReport(body[:0], userName(i), from, min(to, from+exposure.MaxItems))
-				if err := fn(exposure.Entry{Seq: seq, Subject: "exposures.seen.0", Data: body, Time: l.at}); err != nil {
+				if err := fn(eventlog.Entry{Seq: seq, Subject: "exposures.seen.0", Data: body, Time: l.at}); err != nil {
 					return err
 				}
 			}
@@ -83,8 +85,8 @@ func appendReport(b []byte, user string, from, to int) []byte {
 }
 
 // State counts the entries that Consume will make.
-func (l *reports) State(context.Context) (exposure.LogState, error) {
-	st := exposure.LogState{ID: "user base", First: 1}
+func (l *reports) State(context.Context) (eventlog.State, error) {
+	st := eventlog.State{ID: "user base", First: 1}
 	for round := range l.rounds {
 		for i := range l.users {
 			n := seenBy(i, l.mix)
@@ -96,7 +98,7 @@ func (l *reports) State(context.Context) (exposure.LogState, error) {
 }
 
 func (l *reports) Append(context.Context, string, []byte) (uint64, error) {
-	return 0, exposure.ErrFull
+	return 0, eventlog.ErrFull
 }
 func (l *reports) Release(context.Context, uint64) error { return nil }
 func (l *reports) Synced(context.Context, uint64) error  { return nil }

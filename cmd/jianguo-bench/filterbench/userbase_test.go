@@ -7,10 +7,11 @@ import (
 	"testing"
 
 	"jianguo/exposure"
+	"jianguo/internal/userbase"
 )
 
 func TestBuildUserBase(t *testing.T) {
-	mix, err := exposure.ParseMix("60x50,30x500,10x3000")
+	mix, err := userbase.ParseMix("60x50,30x500,10x3000")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,5 @@
-package exposure
+// Package popular counts what all users together were shown, and lists the items seen most.
+package popular
 
 import (
 	"cmp"
@@ -7,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"math"
 	"os"
 	"slices"
@@ -16,29 +18,27 @@ import (
 	"jianguo/exposure/wire"
 )
 
-// Popular is an item and how often it was seen, each time weighed by its age:
-// half after PopularHalf.
-type Popular struct {
-	Item   string    `json:"item"`
+// Item is an item and how often it was seen, each time weighed by its age: half after Half.
+type Item struct {
+	ID     string    `json:"item"`
 	Weight float64   `json:"weight"`
 	At     time.Time `json:"at"` // when it had that weight
 }
 
-// PopularHalf is how long it takes for an exposure to count half.
-const PopularHalf = 12 * time.Hour
+// Half is how long it takes for an exposure to count half.
+const Half = 12 * time.Hour
 
-// popularLimit is how many items are counted: the heaviest of twice as many are
+// limit is how many items are counted: the heaviest of twice as many are
 // kept whenever there are those.
-const popularLimit = 1 << 15
+const limit = 1 << 15
 
-// PopularSuffix follows the name of the state file in the name of the file of the counts.
-// Without that file counting starts from zero. A crash loses the last minute of it.
-const PopularSuffix = ".popular"
-
-// popular counts what all users together were shown. Decay runs forward (Cormode et al.
-// 2009): an exposure at t adds 2^((t-landmark)/half), so that weights of all ages can be
-// compared, and counting is one addition. A reader scales by the time of reading.
-type popular struct {
+// Counts counts what all users together were shown. Load must be called before any other
+// method; all others may be called from any goroutine. The file holds a list of Item as JSON.
+//
+// Decay runs forward (Cormode et al. 2009): an exposure at t adds 2^((t-landmark)/half), so that
+// weights of all ages can be compared, and counting is one addition. A reader scales by the
+// time of reading.
+type Counts struct {
 	mu       sync.Mutex
 	counts   map[string]*float64 // under mu
 	landmark int64               // under mu; unix seconds
@@ -52,11 +52,11 @@ type popular struct {
 const farthest = 64
 
 // weight is what an exposure at a time adds. The caller holds mu.
-func (p *popular) weight(at int64) float64 {
+func (p *Counts) weight(at int64) float64 {
 	if at == p.at && p.one != 0 {
 		return p.one
 	}
-	half := int64(PopularHalf / time.Second)
+	half := int64(Half / time.Second)
 	if p.landmark == 0 {
 		p.landmark = at
 	}
@@ -71,8 +71,8 @@ func (p *popular) weight(at int64) float64 {
 	return p.one
 }
 
-// add counts the items of an event.
-func (p *popular) add(q *wire.Query, at time.Time) {
+// Add counts the items of an event.
+func (p *Counts) Add(q *wire.Query, at time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.dirty = true
@@ -83,7 +83,7 @@ func (p *popular) add(q *wire.Query, at time.Time) {
 			*w += one
 			continue
 		}
-		if len(p.counts) >= 2*popularLimit-1 {
+		if len(p.counts) >= 2*limit-1 {
 			p.shrink()
 		}
 		w := one
@@ -92,13 +92,13 @@ func (p *popular) add(q *wire.Query, at time.Time) {
 }
 
 // shrink keeps the heavier half.
-func (p *popular) shrink() {
+func (p *Counts) shrink() {
 	weights := make([]float64, 0, len(p.counts))
 	for _, w := range p.counts {
 		weights = append(weights, *w)
 	}
-	slices.Sort(weights) // some milliseconds, once for popularLimit new items
-	least := weights[len(weights)-popularLimit]
+	slices.Sort(weights) // takes milliseconds, once per limit new items
+	least := weights[len(weights)-limit]
 	for id, w := range p.counts {
 		if *w <= least {
 			delete(p.counts, id)
@@ -106,39 +106,39 @@ func (p *popular) shrink() {
 	}
 }
 
-// top lists the heaviest items.
-func (p *popular) top(n int, at time.Time) []Popular {
+// Top lists the n heaviest items at a time, heaviest first; fewer if fewer are counted.
+func (p *Counts) Top(n int, at time.Time) []Item {
 	p.mu.Lock()
-	scale := math.Exp2(-float64(at.Unix()-p.landmark) / PopularHalf.Seconds())
-	out := make([]Popular, 0, len(p.counts))
+	scale := math.Exp2(-float64(at.Unix()-p.landmark) / Half.Seconds())
+	out := make([]Item, 0, len(p.counts))
 	for id, w := range p.counts {
-		out = append(out, Popular{Item: id, Weight: *w * scale, At: at})
+		out = append(out, Item{ID: id, Weight: *w * scale, At: at})
 	}
 	p.mu.Unlock()
-	slices.SortFunc(out, func(a, b Popular) int { return cmp.Or(cmp.Compare(b.Weight, a.Weight), cmp.Compare(a.Item, b.Item)) })
+	slices.SortFunc(out, func(a, b Item) int { return cmp.Or(cmp.Compare(b.Weight, a.Weight), cmp.Compare(a.ID, b.ID)) })
 	return out[:min(n, len(out))]
 }
 
-// load reads the file. A missing file is not an error.
-func (p *popular) load(path string) error {
+// Load reads the file. A missing file is not an error. What cannot be read starts from zero.
+func (p *Counts) Load(path string) error {
 	p.counts = map[string]*float64{}
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	var list []Popular
+	var list []Item
 	if err == nil {
 		err = json.Unmarshal(b, &list)
 	}
 	for _, e := range list {
 		w := e.Weight * p.weight(e.At.Unix())
-		p.counts[e.Item] = &w
+		p.counts[e.ID] = &w
 	}
 	return err
 }
 
-// save writes the file if a count has changed.
-func (p *popular) save(path string, now time.Time) error {
+// Save writes the file if a count has changed.
+func (p *Counts) Save(path string, now time.Time) error {
 	p.mu.Lock()
 	dirty := p.dirty
 	p.dirty = false
@@ -146,7 +146,7 @@ func (p *popular) save(path string, now time.Time) error {
 	if !dirty {
 		return nil
 	}
-	b, err := json.Marshal(p.top(popularLimit, now))
+	b, err := json.Marshal(p.Top(limit, now))
 	if err == nil {
 		err = os.WriteFile(path+".new", b, 0o640)
 	}
@@ -159,19 +159,17 @@ func (p *popular) save(path string, now time.Time) error {
 	return nil
 }
 
-const popularEvery = time.Minute
-
-// saveLoop writes the file once a minute.
-func (p *popular) saveLoop(ctx context.Context, cfg Config) {
-	tick := time.NewTicker(popularEvery)
+// SaveLoop writes the file once a minute until the context ends. A crash loses the last minute.
+func (p *Counts) SaveLoop(ctx context.Context, path string, clock func() time.Time, logger *slog.Logger) {
+	tick := time.NewTicker(time.Minute)
 	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			if err := p.save(cfg.Path+PopularSuffix, cfg.Clock()); err != nil {
-				cfg.Logger.Warn("exposure: counts of popular items not written", "err", err)
+			if err := p.Save(path, clock()); err != nil {
+				logger.Warn("exposure: counts of popular items not written", "err", err)
 			}
 		}
 	}

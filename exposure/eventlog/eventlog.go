@@ -1,0 +1,67 @@
+// Package eventlog is the log of the events that determine users' histories: what a log promises
+// (Log), and a log on a JetStream stream (NATS). It does not decode the events.
+package eventlog
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// ErrFull is what Append returns when there is no room.
+var ErrFull = errors.New("exposure: the event log is full, report again later")
+
+// Entry is one event as the log holds it.
+type Entry struct {
+	Seq     uint64
+	Subject string
+	Data    []byte // valid during the call only
+	Time    time.Time
+}
+
+// State is what a store asks its log when it opens.
+type State struct {
+	ID          string // another ID is another log, whose sequences mean nothing here
+	First, Last uint64
+}
+
+// Log is the ordered, durable list of events that determines a store's state. Sequences
+// grow by one from one. There is one consumer a store.
+type Log interface {
+	// Append returns once the event is as durable as the log promises, with
+	// ErrFull when there is no room; nothing is ever dropped to make room.
+	Append(ctx context.Context, subject string, data []byte) (uint64, error)
+	State(ctx context.Context) (State, error)
+	// Consume calls fn with every entry after a sequence, in order and from one
+	// goroutine, until the context ends or fn fails. fn may block.
+	Consume(ctx context.Context, after uint64, fn func(Entry) error) error
+	// Synced returns once every entry that Consume has given, up to a sequence, is as
+	// durable as Append promises: before that no file may record that it is applied.
+	Synced(ctx context.Context, upTo uint64) error
+	// Release says that entries up to a sequence are no longer needed for
+	// replay; a log may forget them when it is short of room.
+	Release(ctx context.Context, upTo uint64) error
+}
+
+// StreamName is the JetStream stream that holds the events.
+const StreamName = "EXPOSURES"
+
+// SubjectPrefix begins every subject of the stream. A kind follows, and then a partition or
+// nothing.
+const SubjectPrefix = "exposures."
+
+// Kinds are the kinds of events, as subjects name them.
+var Kinds = [...]string{"delivered", "seen", "unsee", "forget"}
+
+// Subjects are those of the stream: each kind, with a partition and without.
+func Subjects() (subjects []string) {
+	for _, k := range Kinds {
+		subjects = append(subjects, SubjectPrefix+k, SubjectPrefix+k+".*")
+	}
+	return subjects
+}
+
+// MaxAge is how long an event stays in the stream at most, and thereby how long after a forget
+// the user's ids may be found there. An owner that is down for longer loses what it had not
+// applied.
+const MaxAge = 24 * time.Hour

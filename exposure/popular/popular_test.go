@@ -1,0 +1,111 @@
+package popular
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"jianguo/exposure/wire"
+)
+
+func counted(t *testing.T, p *Counts, at time.Time, items ...string) {
+	t.Helper()
+	q := new(wire.Query)
+	body := fmt.Sprintf(`{"user":"u","items":%s]}`, "["+quoted(items))
+	if err := q.Decode([]byte(body)); err != nil {
+		t.Fatal(err)
+	}
+	p.Add(q, at)
+}
+
+func quoted(items []string) (out string) {
+	for i, item := range items {
+		if i > 0 {
+			out += ","
+		}
+		out += `"` + item + `"`
+	}
+	return out
+}
+
+func TestTop(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.popular")
+	p := new(Counts)
+	if err := p.Load(path); err != nil {
+		t.Fatal(err)
+	}
+	now := time.Unix(1_800_000_000, 0)
+	counted(t, p, now.Add(-2*Half), "old", "old", "old", "both")
+	counted(t, p, now.Add(-Half), "both", "half")
+	counted(t, p, now, "new", "both")
+	want := []Item{{"both", 1.75, now}, {"new", 1, now}, {"old", 0.75, now}, {"half", 0.5, now}}
+	check := func(p *Counts) {
+		t.Helper()
+		top := p.Top(3, now)
+		if len(top) != 3 {
+			t.Fatalf("%d of 3", len(top))
+		}
+		for i, e := range top {
+			if e.ID != want[i].ID || math.Abs(e.Weight-want[i].Weight) > 1e-9 {
+				t.Errorf("%d: %+v, want %+v", i, e, want[i])
+			}
+		}
+	}
+	check(p)
+	if err := p.Save(path, now); err != nil {
+		t.Fatal(err)
+	}
+	again := new(Counts)
+	if err := again.Load(path); err != nil {
+		t.Fatal(err)
+	}
+	check(again)
+	if err := os.WriteFile(path, []byte(`[{"item":`), 0o640); err != nil {
+		t.Fatal(err)
+	}
+	if err := again.Load(path); err == nil || len(again.counts) != 0 {
+		t.Errorf("a torn file: %v, %d items", err, len(again.counts))
+	}
+}
+
+// However many items there are, memory is bounded, and the heavy ones stay.
+func TestBounded(t *testing.T) {
+	p := &Counts{counts: map[string]*float64{}}
+	now := time.Unix(1_800_000_000, 0)
+	for i := range 5 * limit {
+		counted(t, p, now, fmt.Sprint("once", i))
+		if i%1000 == 0 {
+			counted(t, p, now, "often", fmt.Sprint("often", i%7000))
+		}
+	}
+	if len(p.counts) >= 2*limit {
+		t.Errorf("%d items are counted", len(p.counts))
+	}
+	top := p.Top(8, now)
+	if top[0].ID != "often" || top[0].Weight != math.Ceil(5*limit/1000.) {
+		t.Errorf("%+v", top[0])
+	}
+	for _, e := range top[1:] {
+		if e.Weight < 20 {
+			t.Errorf("%+v", e)
+		}
+	}
+}
+
+// However long the service runs, what is new counts one and what is old what it should.
+func TestForLong(t *testing.T) {
+	p := &Counts{counts: map[string]*float64{}}
+	now := time.Unix(1_800_000_000, 0)
+	for i := range 3 * farthest {
+		counted(t, p, now.Add(time.Duration(i)*Half), "always", fmt.Sprint("once", i))
+	}
+	end := now.Add((3*farthest - 1) * Half)
+	for i, want := range []Item{{"always", 2, end}, {fmt.Sprint("once", 3*farthest-1), 1, end}, {fmt.Sprint("once", 3*farthest-2), 0.5, end}} {
+		if got := p.Top(3, end)[i]; got.ID != want.ID || math.Abs(got.Weight-want.Weight) > 1e-9 {
+			t.Errorf("%+v, want %+v", got, want)
+		}
+	}
+}
