@@ -96,14 +96,13 @@ func (b *Bands) LoadPage(id PageID, page []byte) error {
 // Derive makes the other bands from band 0, on all cores, once every page has been
 // loaded. Nothing else may run meanwhile.
 func (b *Bands) Derive() {
+	for _, empty := range b.bands[1:] {
+		empty.Close() // the tables share their retired blocks: one at a time
+	}
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for band := 1; band < bandCount; band++ {
-		g.Go(func() error {
-			b.bands[band].Close()
-			b.bands[band] = b.bands[0].Rotated(band)
-			return nil
-		})
+		g.Go(func() error { b.bands[band] = b.bands[0].Rotated(band); return nil })
 	}
 	_ = g.Wait() // none fails
 }
