@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Add applies mutations in order, as one durable transaction, and returns what
-// became of each. Mutations that were applied before change nothing. On an
-// error nothing was applied, in the files or in memory, and the same call may
-// be made again.
+// Add applies mutations in order, as one durable transaction, and returns the
+// outcome of each. A mutation that was applied before changes nothing. On an error
+// nothing was applied, in the files or in memory, and the caller may repeat the
+// call.
 func (x *Index) Add(ctx context.Context, mutations []Mutation) ([]Outcome, error) {
 	x.write.Lock()
 	defer x.write.Unlock()

@@ -11,15 +11,15 @@ import (
 	"jianguo/index/sqlite"
 )
 
-// Backup copies the catalogue of a directory, which may be in use, into
-// another one: as it stood at one moment while this ran, synced. The snapshot of
-// what is resident is copied first, so that it is never ahead; what else there
-// is follows from the two and is made anew.
+// Backup copies the catalogue of a directory into another one and syncs it. The
+// directory may be in use: the copy has the state of one moment of the run. The
+// snapshot is copied first, so that it is never newer than the catalogue. All other
+// files can be rebuilt from these two.
 func Backup(ctx context.Context, dir, to string) error {
 	for _, name := range []string{SnapshotFileName, FileName} {
 		err := vacuumInto(ctx, filepath.Join(dir, name), filepath.Join(to, name))
 		if errors.Is(err, fs.ErrNotExist) && name == SnapshotFileName {
-			continue // it is made when there is something to put in
+			continue // not written yet
 		}
 		if err != nil {
 			return fmt.Errorf("index: backup of %s: %w", name, err)
@@ -28,7 +28,7 @@ func Backup(ctx context.Context, dir, to string) error {
 	return nil
 }
 
-// vacuumInto writes a SQLite file anew, in one read transaction.
+// vacuumInto writes a compact copy of a SQLite file, in one read transaction.
 func vacuumInto(ctx context.Context, from, to string) (err error) {
 	if _, err := os.Stat(from); err != nil {
 		return err
@@ -41,7 +41,7 @@ func vacuumInto(ctx context.Context, from, to string) (err error) {
 	if _, err := db.ExecContext(ctx, `VACUUM INTO ?`, to); err != nil {
 		return err
 	}
-	// SQLite does not sync what it vacuums into.
+	// SQLite does not sync the target of VACUUM INTO.
 	f, err := os.Open(to)
 	if err != nil {
 		return err

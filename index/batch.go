@@ -15,11 +15,11 @@ import (
 	"jianguo/sketch"
 )
 
-// version is what the catalogue holds of one version of an item: its row, and
-// its state now.
+// version is one version of an item: its row in the catalogue, and its current
+// state.
 type version struct {
 	itemRow
-	form  reindex.Form // what it is compared by now
+	form  reindex.Form // the form that it is compared by now
 	flags resident.Flags
 	state
 }
@@ -34,17 +34,18 @@ type state struct {
 	seq      uint64
 }
 
-// batch is one transaction of the writer: what it did in memory, so that a
-// failed commit can take it back. Guarded by Index.write.
+// batch is one transaction of the writer. It records its changes in memory, so
+// that a failed commit can undo them. Guarded by Index.write.
 type batch struct {
 	x    *catalogue
 	ctx  context.Context
 	undo []func()
-	// What this batch has come to, until the commit.
+	// Counters of this batch; the commit copies them to the catalogue.
 	ordinal uint32
 	event   uint64
 	events  []Event
-	// outlines are those of the new versions, in order; blank ones have none.
+	// outlines holds the outlines of the new versions, in order; a blank version
+	// has none.
 	outlines []sketch.Outline
 }
 
@@ -54,7 +55,7 @@ func (x *catalogue) transaction(ctx context.Context, f func() error) error {
 	if x.closed {
 		return ErrClosed
 	}
-	// A batch is finished once begun: its caller's context must not tear it.
+	// A batch that has begun always ends: the caller's context must not cancel it.
 	ctx = context.WithoutCancel(ctx)
 	if _, err := x.w.begin.ExecContext(ctx); err != nil {
 		return fmt.Errorf("begin: %w", err)
@@ -70,14 +71,14 @@ func (x *catalogue) transaction(ctx context.Context, f func() error) error {
 		err = fmt.Errorf("commit: %w", err)
 	}
 	if _, rerr := x.w.rollback.ExecContext(ctx); rerr != nil {
-		// SQLite ends the transaction by itself on some errors (disk full);
-		// ROLLBACK then has nothing to do and says so.
+		// On some errors (disk full) SQLite ends the transaction itself. ROLLBACK
+		// then fails because there is no transaction.
 		x.log.DebugContext(ctx, "rollback", "error", rerr)
 	}
 	return err
 }
 
-// apply runs f as one batch: a transaction, and the memory that goes with it.
+// apply runs f as one batch: in one transaction, with its changes in memory.
 func (x *catalogue) apply(ctx context.Context, applied uint64, f func(b *batch) error) error {
 	b := &batch{x: x, ctx: context.WithoutCancel(ctx), ordinal: x.nextOrdinal, event: x.nextEvent}
 	err := x.transaction(ctx, func() error {
@@ -105,7 +106,7 @@ func (x *catalogue) apply(ctx context.Context, applied uint64, f func(b *batch) 
 	return nil
 }
 
-// again answers a mutation that was applied before with the stored verdict.
+// again returns the stored verdict of a mutation that was applied before.
 func (b *batch) again(m *Mutation) (Outcome, error) {
 	if m.ID() == "" {
 		return Outcome{}, nil
@@ -117,7 +118,7 @@ func (b *batch) again(m *Mutation) (Outcome, error) {
 	return b.unchanged(v)
 }
 
-// unchanged is the outcome that answers with the last event of a version.
+// unchanged returns the last event of a version as the outcome.
 func (b *batch) unchanged(v *version) (Outcome, error) {
 	var e eventRow
 	err := b.x.w.lastEvent.QueryRowContext(b.ctx, v.ordinal).Scan(e.dests()...)
@@ -128,7 +129,7 @@ func (b *batch) unchanged(v *version) (Outcome, error) {
 	return Outcome{Event: ev}, err
 }
 
-// find returns the latest version of an id, nil where there is none.
+// find returns the latest version of an id, or nil if there is none.
 func (b *batch) find(id string) (*version, error) {
 	var buf [4]uint32
 	for _, ordinal := range b.x.ids.Get(buf[:0], xxh3.HashString(id)) {
@@ -190,8 +191,8 @@ func (b *batch) version(ordinal uint32) (*version, error) {
 	return v, nil
 }
 
-// insert adds the row of a new version, its look-ups and, where it is an
-// exemplar, its postings. The next event emitted is to be the version's first.
+// insert adds the row of a new version, its look-ups and, if it is an exemplar,
+// its postings. The next event emitted must be the first of this version.
 func (b *batch) insert(r *itemRow, a *Article) error {
 	x := b.x
 	r.event = b.event
@@ -206,9 +207,8 @@ func (b *batch) insert(r *itemRow, a *Article) error {
 	f := resident.Arrival(r.verdict, r.exact == nil)
 	x.rows.Set(r.ordinal, f, r.cluster, uint32(r.arrivedAt/1000))
 	b.undo = append(b.undo, func() { x.rows.Set(r.ordinal, 0, 0, 0) })
-	// The look-ups are not taken back: whoever follows one reads the row and
-	// checks it, so that one that points to nothing, or to another item, is
-	// passed over.
+	// A failed batch does not remove its look-ups. A reader checks the row behind
+	// a look-up, and skips it if there is no row or the row is of another item.
 	x.ids.Put(xxh3.HashString(r.id), r.ordinal)
 	if r.exact != nil {
 		x.exacts.Put(resident.ExactKey(r.exact), r.ordinal)
@@ -237,9 +237,9 @@ func (b *batch) unpost(ordinal uint32, p resident.Posting) {
 	b.undo = append(b.undo, func() { b.x.matcher.Post(ordinal, p) })
 }
 
-// setState changes the state of a version: its row in current, what is
-// resident of it, and its postings where it becomes or ceases to be an
-// exemplar.
+// setState changes the state of a version: its row in current and its resident
+// row. It adds or removes its postings if the version becomes an exemplar or is
+// one no longer.
 func (b *batch) setState(v *version, f resident.Flags, s state) error {
 	x := b.x
 	if err := b.revive(v.ordinal); err != nil {
@@ -271,7 +271,7 @@ func (b *batch) setState(v *version, f resident.Flags, s state) error {
 	return nil
 }
 
-// emit appends one event and returns it as it will be published.
+// emit appends one event and returns it in its published form.
 func (b *batch) emit(e eventRow, r *itemRow) (Event, error) {
 	e.number = b.event
 	e.ordinal = uint64(r.ordinal)
@@ -295,7 +295,8 @@ func (b *batch) render(e *eventRow, r *itemRow) (Event, error) {
 	return b.x.event(e, r, of)
 }
 
-// sourceNumber interns a source name; 0 for none.
+// sourceNumber returns the number of a source, a new one for a new name, and NULL
+// for an empty name.
 func (b *batch) sourceNumber(name string) (sql.NullInt64, error) {
 	if name == "" {
 		return sql.NullInt64{}, nil
@@ -313,7 +314,7 @@ func (b *batch) sourceNumber(name string) (sql.NullInt64, error) {
 	return sql.NullInt64{Int64: n, Valid: true}, nil
 }
 
-// revive posts an exemplar again that was swept: its item or cluster changes.
+// revive posts a swept exemplar again, because its item or cluster changes.
 func (b *batch) revive(ordinal uint32) error {
 	x := b.x
 	f := x.rows.Flags(ordinal)

@@ -16,19 +16,18 @@ import (
 	"jianguo/index/verdict"
 )
 
-// Brief is a version as lists show it: what it was judged on arrival, and
-// what it is now.
+// Brief is a version in a list: its verdict on arrival, and its current verdict.
 type Brief struct {
 	Ordinal     uint32
-	ID, Title   string // Title: the beginning of the text where there is none
+	ID, Title   string // without a title, Title is the beginning of the text
 	Source, URL string
 	Published   *time.Time
 	Arrived     time.Time
 	Verdict     Verdict // now
 	Rule        Rule    // now
 	Judged      Verdict // on arrival
-	Of          uint32  // now; 0: nobody
-	Against     uint32  // what it was judged against on arrival; 0: nobody
+	Of          uint32  // now; 0: none
+	Against     uint32  // the version it was judged against on arrival; 0: none
 	Cluster     uint32  // now
 	Series      uint32
 	Distance    *int
@@ -40,7 +39,7 @@ type Brief struct {
 	Event       uint64 // the number of its last event
 }
 
-// When is when it was published, if that can be believed, else when it arrived.
+// When returns the time of publication if it is credible, else that of arrival.
 func (b Brief) When() time.Time {
 	if Credible(b.Published, b.Arrived) {
 		return *b.Published
@@ -90,7 +89,7 @@ func (x *catalogue) scanBrief(r *sql.Rows) (*Brief, error) {
 	return b, nil
 }
 
-// Text returns the kept text of a version, false where there is none.
+// Text returns the kept text of a version, or false if none was kept.
 func (x *Index) Text(ctx context.Context, ordinal uint32) (string, bool, error) {
 	text, err := x.body(ctx, ordinal)
 	if err != nil {
@@ -102,7 +101,7 @@ func (x *Index) Text(ctx context.Context, ordinal uint32) (string, bool, error) 
 	return *text, true, nil
 }
 
-// BriefsByID reads the current versions of ids; unknown ones are left out.
+// BriefsByID reads the current versions of ids. Unknown ids are omitted.
 func (x *Index) BriefsByID(ctx context.Context, ids []string) (map[string]*Brief, error) {
 	var ordinals []uint32
 	for _, id := range ids {
@@ -134,8 +133,8 @@ func (b *Brief) evidence(text sql.NullString) error {
 	return nil
 }
 
-// Why puts what it is now into one sentence; of is what to call the item it
-// was judged against, empty for none.
+// Why explains the current verdict in one sentence. The argument of is the name of
+// the item it was judged against, empty for none.
 func (b *Brief) Why(of, language string) string {
 	e := Event{Verdict: b.Verdict, Rule: b.Rule, Of: of, Distance: b.Distance, Resemblance: b.Resemblance, Facts: b.Facts, Series: b.Series}
 	switch {
@@ -147,7 +146,7 @@ func (b *Brief) Why(of, language string) string {
 	return Why(&e, language)
 }
 
-// beginning is the first n characters of a text on one line.
+// beginning returns the first n characters of a text on one line.
 func beginning(text string, n int) string {
 	line := []rune(strings.Join(strings.Fields(text[:min(len(text), 8*n)]), " "))
 	if len(line) <= n {
@@ -156,7 +155,7 @@ func beginning(text string, n int) string {
 	return string(line[:n]) + "…"
 }
 
-// Briefs reads versions by their ordinals; unknown ones are left out.
+// Briefs reads versions by their ordinals. Unknown ordinals are omitted.
 func (x *Index) Briefs(ctx context.Context, ordinals []uint32) (map[uint32]*Brief, error) {
 	out := make(map[uint32]*Brief, len(ordinals))
 	for part := range slices.Chunk(ordinals, 200) {
@@ -178,8 +177,8 @@ func (x *Index) Briefs(ctx context.Context, ordinals []uint32) (map[uint32]*Brie
 	return out, nil
 }
 
-// Credible reports whether a time of publication can be believed: not later
-// than an hour after the arrival (clocks are wrong), not before 1991.
+// Credible reports whether a time of publication is plausible: not before 1991, and
+// at most one hour after the arrival, since clocks are wrong.
 func Credible(published *time.Time, arrived time.Time) bool {
 	return published != nil && !published.After(arrived.Add(time.Hour)) && published.Year() > 1990
 }
@@ -201,7 +200,7 @@ func optionalInt(n sql.NullInt64) *int {
 	return &i
 }
 
-// body reads the kept text of a version, nil where there is none.
+// body reads the kept text of a version, or returns nil if none was kept.
 func (x *catalogue) body(ctx context.Context, ordinal uint32) (*string, error) {
 	var packed []byte
 	err := x.reader.QueryRowContext(ctx, `SELECT body FROM texts WHERE ordinal = ?`, ordinal).Scan(&packed)

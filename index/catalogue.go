@@ -22,15 +22,15 @@ import (
 // FileName is the catalogue's file inside the data directory.
 const FileName = "index.db"
 
-// Durability says what a returned Add means.
+// Durability says what is on disk when Add returns.
 type Durability string
 
 // The durabilities.
 const (
 	// DurabilitySynced: the batch has been fsynced.
 	DurabilitySynced Durability = "synced"
-	// DurabilityRelaxed: the operating system has it; a power failure may take
-	// the last batches, a killed process does not.
+	// DurabilityRelaxed: the operating system has the batch. A power failure may
+	// lose the last batches; a killed process loses nothing.
 	DurabilityRelaxed Durability = "relaxed"
 )
 
@@ -41,30 +41,31 @@ var ErrClosed = errors.New("index is closed")
 type Config struct {
 	Dir    string  // the data directory; created if missing
 	Policy *Policy // nil: DefaultPolicy
-	// Recipe returns the hash of what makes the fingerprints (segment's
-	// Recipe). It is asked after loading, so that both can load at once; nil:
-	// the empty recipe.
+	// Recipe returns the hash of the recipe that makes fingerprints (segment's
+	// Recipe). Open calls it after it has loaded the index, so that both can load
+	// in parallel. nil: the empty recipe.
 	Recipe func() (string, error)
-	// Normal makes the normal form of a kept text, for judging on texts; nil:
-	// on sketches only. It is called from several goroutines, after Recipe.
+	// Normal makes the normal form of a kept text, so that texts can be compared;
+	// nil: only sketches are compared. It is called from several goroutines, after
+	// Recipe.
 	Normal     func(title, body string) sketch.Input
 	Language   string     // of Event.Why; empty: Chinese
 	Durability Durability // empty: synced
 	// SnapshotEvery is the least number of events between two snapshots in the
 	// background. 0: 200,000.
 	SnapshotEvery int64
-	// SweepEvery is how much time of the stream passes between two sweeps of
-	// exemplars whose time is over. 0: a 64th of the window; below: never.
+	// SweepEvery is the time between two sweeps of expired exemplars, in the time
+	// of the stream. 0: a 64th of the window; below: never.
 	SweepEvery time.Duration
 	Logger     *slog.Logger
-	// Progress is told how far a long start-up has come; nil: nobody asks.
+	// Progress, if set, is called with the progress of a long start.
 	Progress func(stage string, done, total int64)
-	// Fail, where set, is called at named points of a batch; an error it
-	// returns fails the batch there. For tests.
+	// Fail, if set, is called at named points of a batch. An error that it returns
+	// fails the batch there. For tests.
 	Fail func(point string) error
 }
 
-// catalogue is what the writer and the readers of an Index share.
+// catalogue holds the state that the writer and the readers of an Index share.
 type catalogue struct {
 	cfg    Config
 	policy Policy
@@ -91,13 +92,13 @@ type catalogue struct {
 	policyStamp int64
 	trusting    bool // only equal forms are copies: see Probe.Insert
 
-	// state guards what follows; writers change it under both locks.
+	// state guards the fields below; writers hold both locks to change them.
 	state   sync.RWMutex
 	applied uint64
 	events  uint64
 	stream  stream
 
-	overlay  reindex.Overlay // what versions are compared by; not changed after Open
+	overlay  reindex.Overlay // the forms that versions are compared by; not changed after Open
 	rows     *resident.Rows
 	bands    *bands.Bands
 	ids      *lookup.Map // xxh3(id) -> ordinals of its versions
@@ -109,16 +110,16 @@ type catalogue struct {
 	matcher *match.Matcher
 	recent  recent
 
-	identity      int64 // what a snapshot must be of
+	identity      int64 // of the catalogue; a snapshot must have the same
 	snapshot      *resident.Snapshot
 	snapshotting  atomic.Bool // one is under way in the background
 	sweeping      atomic.Bool // likewise
-	sweptAt       uint32      // arrival after which the last sweep began; guarded by write
+	sweptAt       uint32      // arrival of the last message before the last sweep; guarded by write
 	ending        context.Context
 	end           context.CancelFunc // of ending: Close has begun
 	snapshotEvent atomic.Int64       // number of the last event in the last snapshot
 	background    sync.WaitGroup
-	outlined      chan struct{} // closed once the outlines of what was there at the start are
+	outlined      chan struct{} // closed when the outlines of all versions before the start have been read
 
 	committed func(ctx context.Context) // called under write after each commit
 
@@ -140,7 +141,7 @@ func (x *catalogue) Applied() (seq, event uint64) {
 	return x.applied, x.events
 }
 
-// stamp gives the recipe and the policy in force their numbers.
+// stamp stores the recipe and the policy in force, and numbers them.
 func (x *catalogue) stamp(ctx context.Context) error {
 	return x.transaction(ctx, func() (err error) {
 		if x.recipeStamp, err = x.stampNumber(ctx, "recipe", x.recipe, ""); err != nil {
@@ -165,28 +166,28 @@ func (x *catalogue) stampNumber(ctx context.Context, kind, hash, detail string) 
 
 func (x *catalogue) stampHash(number int64) string { return x.stampHashes[number] }
 
-// tables are what is resident of versions.
+// tables returns the resident tables of versions.
 func (x *catalogue) tables() resident.Tables {
 	return resident.Tables{Bands: x.bands, IDs: x.ids, Exacts: x.exacts, Rows: x.rows}
 }
 
-// setTables replaces what is resident of versions.
+// setTables replaces the resident tables of versions.
 func (x *catalogue) setTables(t resident.Tables) {
 	x.bands, x.ids, x.exacts, x.rows = t.Bands, t.IDs, t.Exacts, t.Rows
 	x.matcher = match.New(match.Config{Policy: x.policy, Tables: t, Clusters: &x.clusters, Normal: x.cfg.Normal})
 }
 
-// last is the end of the catalogue. Guarded by Index.write.
+// last returns the end of the catalogue. Guarded by Index.write.
 func (x *catalogue) last() resident.Mark {
 	return resident.Mark{Ordinal: int64(x.nextOrdinal) - 1, Event: int64(x.nextEvent) - 1}
 }
 
-// sweepSlack is how far clocks may go back between two messages of the stream, in
-// seconds.
+// sweepSlack is the time, in seconds, by which clocks may go back between two
+// messages of the stream.
 const sweepSlack = 24 * 3600
 
-// horizon is the latest time that is over for every message to come. Guarded by
-// Index.write.
+// horizon returns the latest time that has expired for every later message. Guarded
+// by Index.write.
 func (x *catalogue) horizon() uint32 {
 	at := x.rows.Arrived(x.nextOrdinal - 1)
 	return at - min(at, sweepSlack)

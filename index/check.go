@@ -8,9 +8,9 @@ import (
 	"jianguo/index/match"
 )
 
-// Preview does ahead of time what judging an article that arrived at a time will
-// need. It changes no verdict, and may run beside the writer and itself. The
-// article must then be passed to Add as it is, and to no other Index.
+// Preview does ahead of time most of the work of judging an article that arrives at
+// the given time. It changes no verdict. It may run concurrently with the writer and
+// with other calls. Pass the article to Add of the same Index, unchanged.
 func (x *Index) Preview(ctx context.Context, a *Article, at time.Time) error {
 	a.Preview = nil
 	v, err := x.matcher.Preview(ctx, x.side.Reader, match.Query{Article: a, At: seconds(at)})
@@ -23,8 +23,9 @@ func (x *Index) Preview(ctx context.Context, a *Article, at time.Time) error {
 	return nil
 }
 
-// Check returns the verdict that an article would get if it arrived at a time,
-// in seconds since 1970. It changes nothing, and runs beside the writer.
+// Check returns the verdict that an article would get if it arrived at the given
+// time, in seconds since 1970. It changes nothing, and may run concurrently with the
+// writer.
 func (x *Index) Check(ctx context.Context, a *Article, at uint32) (Event, error) {
 	j, err := x.judge(ctx, &x.side, match.Query{Article: a, At: at})
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// files are those of a data directory, by name.
+// files are the contents of the files of a data directory, by name.
 type files map[string][]byte
 
 func readFiles(t *testing.T, dir string) files {
@@ -33,8 +33,8 @@ func readFiles(t *testing.T, dir string) files {
 	return all
 }
 
-// opened is what an index says of a directory with such files: nothing, if err
-// is one.
+// opened opens an index on such files and returns its events, its rows and the
+// problems that Verify finds.
 func (f files) opened(t *testing.T) (events, rows, problems []string, err error) {
 	t.Helper()
 	dir, err := os.MkdirTemp(t.TempDir(), "")
@@ -64,7 +64,7 @@ func (f files) opened(t *testing.T) (events, rows, problems []string, err error)
 	return events, rows, r.Problems, nil
 }
 
-// said is every event of an index as it is published, and then every row it has.
+// said returns every event of an index in its published form, and every row.
 func said(x *Index) (events, rows []string, err error) {
 	ctx := context.Background()
 	all, err := x.queryEvents(ctx, `1 ORDER BY e.number`)
@@ -99,8 +99,8 @@ func said(x *Index) (events, rows []string, err error) {
 	return events, rows, nil
 }
 
-// eventful has all that a catalogue can hold: copies, revisions, withdrawals,
-// decisions and their undo.
+// eventful fills an index with everything that a catalogue can hold: copies,
+// revisions, withdrawals, decisions and undos.
 func eventful(t *testing.T, x *Index) {
 	t.Helper()
 	fill(t, x, 1, 40)
@@ -125,9 +125,9 @@ func eventful(t *testing.T, x *Index) {
 	}
 }
 
-// TestDamagedLog flips bits in SQLite's log of the catalogue, and cuts it, all over:
-// what is behind the damage is lost as if it had never been committed, and nothing
-// else is, or is different.
+// TestDamagedLog flips bits everywhere in SQLite's log of the catalogue, and cuts it.
+// Transactions after the damage are lost as if they had never been committed. Nothing
+// else is lost or changed.
 func TestDamagedLog(t *testing.T) {
 	dir := t.TempDir()
 	x := openTest(t, dir, func(c *Config) { c.Durability = DurabilityRelaxed })
@@ -147,7 +147,7 @@ func TestDamagedLog(t *testing.T) {
 	}
 	r := rand.New(rand.NewPCG(1, 1))
 	at := []int{size - 1}
-	for i := range 28 { // its header, and that of the first frame
+	for i := range 28 { // the header, and that of the first frame
 		at = append(at, 2*i)
 	}
 	for range 20 {
@@ -180,10 +180,10 @@ func TestDamagedLog(t *testing.T) {
 	}
 }
 
-// TestDamagedCatalogue flips bits all over the catalogue's file, and cuts it. A file
-// that was cut is refused. SQLite has no checksums of rows: of the flips, those inside
-// of a value may go unnoticed where nothing else says the same, such as a bit of a
-// sketch; most are refused at the start, or found by Verify.
+// TestDamagedCatalogue flips bits everywhere in the catalogue's file, and cuts it. Open
+// refuses a file that was cut. SQLite has no checksums of rows, so a flipped bit inside
+// of a value (a sketch, for example) may go unnoticed if nothing else depends on it.
+// Open refuses most other flips, or Verify finds them.
 func TestDamagedCatalogue(t *testing.T) {
 	dir := t.TempDir()
 	x := openTest(t, dir, func(c *Config) { c.Durability = DurabilityRelaxed })
@@ -213,7 +213,7 @@ func TestDamagedCatalogue(t *testing.T) {
 		if where > 0 && where%7 == 0 {
 			damaged[FileName] = whole[FileName][:where]
 			if _, _, problems, err := damaged.opened(t); err == nil && len(problems) == 0 {
-				t.Errorf("cut at %d of %d: nobody noticed", where, size)
+				t.Errorf("cut at %d of %d: not noticed", where, size)
 			}
 		}
 		b := slices.Clone(whole[FileName])

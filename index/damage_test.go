@@ -28,8 +28,8 @@ func fill(t *testing.T, x *Index, from, to int) {
 	}
 }
 
-// TestDamagedPages damages one page of a snapshot of each kind, in each way: the
-// snapshot is then not used, and what is resident is whole all the same.
+// TestDamagedPages damages one page of each kind of a snapshot, in each way. The index
+// then does not use the snapshot, and its resident data is complete all the same.
 func TestDamagedPages(t *testing.T) {
 	ctx := context.Background()
 	dir := t.TempDir()
@@ -88,9 +88,9 @@ func TestDamagedPages(t *testing.T) {
 	}
 }
 
-// TestSnapshotHeader: whatever the header of a snapshot says, the index is whole
-// with it, and can write the next one. One byte makes a file read-only without
-// hurting what is in it.
+// TestSnapshotHeader: with any header of a snapshot, the index is complete and can
+// write the next snapshot. One byte makes a file read-only without damage to its
+// contents.
 func TestSnapshotHeader(t *testing.T) {
 	ctx := context.Background()
 	dir := t.TempDir()
@@ -104,7 +104,7 @@ func TestSnapshotHeader(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Where the fields of the header begin or end, and those of the first page's.
+	// The bounds of the fields in the header of the file and of its first page.
 	for _, at := range []int{0, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 27, 28, 31, 35, 39, 40, 43, 47, 51, 55, 56, 59, 63, 67, 71, 95, 99, 100, 102, 104, 106, 107} {
 		b := slices.Clone(whole)
 		b[at] ^= 4
@@ -129,7 +129,7 @@ func TestSnapshotHeader(t *testing.T) {
 	}
 }
 
-// damageRow changes one page of a kind at random, as no snapshot was written.
+// damageRow damages one page of a kind, chosen at random.
 func damageRow(t *testing.T, db *sql.DB, where string, damage func([]byte) []byte) {
 	t.Helper()
 	var id int64
@@ -146,7 +146,7 @@ func damageRow(t *testing.T, db *sql.DB, where string, damage func([]byte) []byt
 	}
 }
 
-// TestNewerCatalogue: a program does not touch what a later one has written.
+// TestNewerCatalogue: Open does not change a catalogue of a later format.
 func TestNewerCatalogue(t *testing.T) {
 	dir := t.TempDir()
 	x := openTest(t, dir, nil)

@@ -1,30 +1,30 @@
-// Package index is the catalogue in SQLite, the banded index in memory, and
-// the verdicts that come of both.
+// Package index holds the catalogue in SQLite and the banded index in memory,
+// and decides the verdict of each article.
 //
 // # Contract
 //
-// Add applies mutations (articles and withdrawals) strictly in the order given
-// and durably; their verdicts are those of applying them one by one. Check
-// answers what an article would get, without storing anything. Readers
-// (Item, Events, Clusters, Cluster) run beside the writer.
+// Add applies mutations (articles and withdrawals) durably and in the given
+// order. A batch gives the same verdicts as its mutations one by one. Check
+// returns the verdict that an article would get and stores nothing. Readers
+// (Item, Events, Cluster) run concurrently with the writer.
 //
-// # Words
+// # Terms
 //
-// A version is one text under an id; it has an ordinal, dense from 1. An
-// exemplar is a version that new items are compared with: leads, blocked
-// texts, and old leads of living clusters. A cluster is a lead and its rejected
-// copies; its id never changes. It is the ordinal of the version that founded
-// it, or, where that one's cluster is led by another, of a version that founded
-// none: an id says no more than which cluster it is. A suspect is accepted, and
-// leads a cluster of its own.
+// A version is one text under an id. Its ordinal counts versions from 1, without
+// gaps. An exemplar is a version that new items are compared with: a lead, a
+// blocked text, or an old lead of a living cluster. A cluster is a lead and its
+// rejected copies. The id of a cluster never changes and has no other meaning. It
+// is the ordinal of the version that founded the cluster. If that version already
+// gave its ordinal to another cluster, it is the ordinal of a version that founded
+// none. A suspect is accepted, and leads a cluster of its own.
 //
 // # Sources
 //
-// What the judge makes of a text can be changed by the policy of its source:
-// licensed ones are accepted, preferred ones take the lead over (sources.go).
-// A policy is part of the catalogue, set by the same writer between two
-// batches, so that the same stream and the same policies at the same places of
-// it give the same verdicts. SourcesFileName is a copy of it for people.
+// The policy of a source can change the verdict on its texts. A text of a licensed
+// source is accepted. A text of a preferred source becomes the lead of its
+// cluster. Policies are part of the catalogue. The writer sets them between two
+// batches, so the same stream with the same policies at the same positions gives
+// the same verdicts. The file SourcesFileName is a copy that operators can edit.
 //
 // # Invariants
 //
@@ -38,53 +38,53 @@
 //  6. Every exemplar is in every band, and nothing else is.
 //  7. Facts (tables items, texts, events, decisions) are only appended to;
 //     projections (current, clusters, members) can be derived from them.
-//  8. What is resident follows from the files: after a failed batch it is taken
-//     back, after a restart it is built anew.
+//  8. Resident data can be derived from the files. A failed batch is rolled back
+//     in memory too, and a restart rebuilds the resident data.
 //
 // Verify proves 1 to 4, 6 and 8 on a data directory.
 //
 // # Judging
 //
-// Preview judges an article beforehand, beside the writer; Add brings that up to
-// date. Verdicts are those of judging in turn (preview.go says why). An article
-// that was not previewed is judged in turn.
+// Preview judges an article ahead of time, concurrently with the writer. Add then
+// updates that judgement and gives the same verdict as without it. Package match
+// explains why. Add judges an article that was not previewed from the start.
 //
 // # Memory
 //
-// Resident of an item: four postings in the bands, one under each key (up to 12 of
-// a short text, up to 7 of another, figures' digest included), one id and one hash
-// of the normal form, 10 bytes each in the bands and 8 elsewhere, with at most
-// a quarter of slack from a million items on; one row of 68 bytes (package resident),
-// 52 of which are an outline (outlines.go), which a start reads last.
-// MemoryBytes is the formula. A page of 64 buckets takes 3 KB at least, and there
-// are 7,168; one that is being replaced is held twice.
-// What is bounded besides stands in ARCHITECTURE.md under Memory.
+// Each item has these resident entries: four postings in the bands; one posting for
+// each key (at most 12 keys for a short text and 7 for a longer one, with the digest
+// of the figures); one id; one hash of the normal form. An entry takes 10 bytes in
+// the bands and 8 elsewhere. From a million items on, at most a quarter is unused.
+// Each version also has one row of 68 bytes (package resident). 52 of them are its
+// outline, which a start reads last. There are 7,168 pages of 64 buckets, each of
+// 3 KB at least. A page that is being replaced is held twice. MemoryBytes computes
+// the bound. docs/OPERATIONS.md lists the memory of the whole service under Sizes.
 //
 // # Recipes
 //
-// A version is compared by its form: what it was judged by, or what Reindex has
-// made of its kept text since (overlay.go). Facts stay as they were.
+// A version is compared by its form: the one that it was judged by, or the one that
+// Reindex made of its kept text later (reindex.Overlay). Facts do not change.
 //
 // # Retention
 //
-// See sweep.go: memory follows the exemplars of the window, but for rows and
-// look-ups, which ids never leave.
+// Sweep removes the postings of exemplars that are outside of the window, so the
+// memory of postings follows the window. Rows and ids are never removed.
 //
 // # Files
 //
-// index.db is the catalogue, SQLite in WAL mode; its tables are described in
-// migrations/. A version of jianguo that finds a newer format refuses it.
+// index.db is the catalogue, SQLite in WAL mode. migrations/ describes its tables.
+// jianguo refuses a file of a newer format.
 //
-// snapshot.db holds what is resident (snapshot.go: the file and its versions;
-// package buckets: a page of postings with an example in bytes; package resident:
-// a page of columns). It is written whenever an eighth of the index has changed and
-// at an orderly end, is told damaged by its checksums, and can be removed.
+// snapshot.db holds the resident data. Package buckets describes a page of postings,
+// with an example in bytes, and package resident a page of columns. The file is
+// written when an eighth of the index has changed, and at an orderly end. Checksums
+// detect damage. The file can be removed.
 package index
 
 import "jianguo/index/resident"
 
-// MemoryBytes bounds what is resident of so many items, at so many keys an
-// item, in bytes: the formula of the package comment.
+// MemoryBytes is the bound, in bytes, of the resident data of a number of items,
+// with the given number of keys for each item. See Memory in the package comment.
 func MemoryBytes(items int64, keysAnItem int) int64 {
 	const pages = 7 * 1024
 	narrow := int64(keysAnItem) + 2

@@ -10,26 +10,26 @@ import (
 	"jianguo/index/resident"
 )
 
-// A Trial measures how an index judges pairs: what becomes of a later article
-// against one earlier item, as if no other had anything to do with it. The
-// others stay indexed, so that the earlier one has to be found among them.
+// A Trial measures how an index judges pairs. It judges a later article against one
+// earlier item and ignores all other items. The others stay indexed, so that the
+// search must find the earlier item among them.
 //
-// A Trial changes the catalogue (see Stand) and the policy in force: it is for
-// an index that is thrown away afterwards, and must be the only one to use it.
+// A Trial changes the catalogue (see Stand) and the policy in force. Use it on a
+// temporary index only, and let nothing else use that index.
 type Trial struct {
 	x *Index
-	// hidden are the ordinals that judging does not see: all of them, but for
-	// the earlier item while a pair is judged.
+	// hidden are the ordinals that judging ignores: all except the earlier item
+	// while a pair is judged.
 	hidden map[uint32]bool
-	// later are the ordinals that Again does not see; they only get more.
+	// later are the ordinals that Again ignores. Calls only add to them.
 	later map[uint32]bool
-	least uint32 // of later
+	least uint32 // the lowest of later
 }
 
-// Measured is what became of the later article of a pair.
+// Measured is the result for the later article of a pair.
 type Measured struct {
 	Verdict     Verdict
-	Rule        Rule    // how the earlier item was found; NoRule: nothing to do with it
+	Rule        Rule    // how the earlier item was found; NoRule: not related
 	Series      bool    // another member of the earlier one's series
 	Met         []Rule  // how the search met the earlier item; empty: never judged
 	Distance    int     // bits; -1: not measured, as are the two below where NaN or negative
@@ -114,10 +114,9 @@ func (t *Trial) Pair(ctx context.Context, a *Article, at time.Time, earlier uint
 	return m, nil
 }
 
-// Again judges the article that became an ordinal once more, by the policy in
-// force now, against what had arrived before it. Which of that are exemplars
-// is still as the first policy made it. Ordinals must fall from call to call;
-// Rewind begins anew.
+// Again judges the article with an ordinal once more, by the policy in force now,
+// against the versions that arrived before it. The exemplars among these are those
+// of the first policy. Ordinals must decrease from call to call, until Rewind.
 func (t *Trial) Again(ctx context.Context, a *Article, at time.Time, ordinal uint32) (Measured, error) {
 	for ; t.least > ordinal; t.least-- {
 		t.later[t.least-1] = true

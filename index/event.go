@@ -12,8 +12,8 @@ import (
 	"jianguo/simhash"
 )
 
-// event is a row as it is published: the same bytes whenever it is rendered.
-// of is the id behind e.of.
+// event returns the published form of a row: the same bytes each time. The argument
+// of is the id of the version e.of.
 func (x *catalogue) event(e *eventRow, r *itemRow, of string) (Event, error) {
 	ev := Event{
 		Number: e.number, ID: r.id, Revision: e.revision, Verdict: e.verdict, Previous: e.previous, Cause: e.cause, Rule: e.rule, Of: of,

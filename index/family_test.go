@@ -10,7 +10,7 @@ import (
 	"jianguo/index/internal/press"
 )
 
-// BenchmarkFamily is the verdict of a bulletin that has thousands of siblings,
+// BenchmarkFamily measures the verdict on a bulletin that has thousands of siblings,
 // none of them in memory.
 func BenchmarkFamily(b *testing.B) {
 	ctx := context.Background()

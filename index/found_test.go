@@ -20,8 +20,8 @@ func decideTest(t *testing.T, x *Index, req DecisionRequest) *Decision {
 	return d
 }
 
-// An undo of a reject that merged two clusters emits an event that names the cluster
-// the item is in again, not the one it had been merged into (found by TestModel).
+// An undo of a reject that merged two clusters emits an event with the cluster that the
+// item returns to, not the one that it was merged into (found by TestModel).
 func TestEventOfUndoNamesTheClusterOfTheItem(t *testing.T) {
 	x := openTest(t, t.TempDir(), nil)
 	defer func() { _ = x.Close() }()

@@ -17,12 +17,12 @@ import (
 	"jianguo/index/sqlite"
 )
 
-// Index is the catalogue and what is resident of it. Add and Decide are serialised
-// by a lock; all other methods may run beside them and each other.
+// Index is the catalogue with its resident data. A lock serialises Add and Decide.
+// All other methods may run concurrently.
 type Index struct{ *catalogue }
 
-// Open opens or creates the catalogue in cfg.Dir and makes its postings
-// resident. The caller keeps other processes out of the directory.
+// Open opens or creates the catalogue in cfg.Dir and loads its postings. The caller
+// keeps other processes out of the directory.
 func Open(ctx context.Context, cfg Config) (*Index, error) {
 	if cfg.Dir == "" {
 		return nil, errors.New("index: no data directory given")
@@ -104,7 +104,7 @@ func (x *Index) open(ctx context.Context) error {
 		}
 		*pool.db = db
 		db.SetMaxOpenConns(8)
-		db.SetMaxIdleConns(8) // a new one has everything to read anew
+		db.SetMaxIdleConns(8) // a new connection has an empty cache
 	}
 	loads := loader{x.catalogue}
 	if err := loads.load(ctx); err != nil {
@@ -134,8 +134,8 @@ func (x *Index) open(ctx context.Context) error {
 	return nil
 }
 
-// Close writes what is pending and closes the files. The Index must not be
-// used afterwards.
+// Close writes pending data and closes the files. The Index must not be used
+// afterwards.
 func (x *Index) Close() error {
 	var errs []error
 	x.write.Lock()
@@ -158,8 +158,8 @@ func (x *Index) Close() error {
 			errs = append(errs, db.Close())
 		}
 	}
-	// Their memory is not the garbage collector's. That of versions goes by
-	// itself.
+	// These hold memory outside of the Go heap. The garbage collector frees the
+	// rows of versions.
 	x.bands.Close()
 	x.ids.Close()
 	x.exacts.Close()
@@ -175,11 +175,11 @@ func (x *Index) Language() string { return x.cfg.Language }
 // Recipe returns the recipe that new items are stored with.
 func (x *Index) Recipe() string { return x.recipe }
 
-// Attach says which stream the next messages come from: its identity (it
-// changes when the stream is made anew) and the last sequence it holds.
-// Attach returns the base to add to stream sequences. A stream that is new, or
-// that ends before what was applied of it (its unsynced end was lost), begins
-// a new epoch: its messages are never mistaken for ones applied before.
+// Attach sets the stream of the next messages: its identity, which changes when the
+// stream is created again, and the last sequence that it holds. It returns the base
+// to add to stream sequences. A new epoch begins if the stream is new, or if it ends
+// before the last applied message, because its unsynced end was lost. Messages of
+// the new epoch then differ from all messages applied before.
 func (x *Index) Attach(ctx context.Context, identity string, last uint64) (base uint64, err error) {
 	x.write.Lock()
 	defer x.write.Unlock()
@@ -204,7 +204,7 @@ func (x *Index) Attach(ctx context.Context, identity string, last uint64) (base 
 	return next.Base, nil
 }
 
-// Collectors returns the metrics of the index, to be registered once.
+// Collectors returns the metrics of the index. Register them once.
 func (x *Index) Collectors() []prometheus.Collector {
 	gauge := func(name, help string, f func() float64) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, f)
@@ -218,15 +218,15 @@ func (x *Index) Collectors() []prometheus.Collector {
 	)
 }
 
-// Rate returns how many messages have been applied during the last minute, by
-// the clock of this process. There is no minute yet in the first one after
-// Open: watched says how much of it there was.
+// Rate returns the number of messages applied in the last minute, by the clock of
+// this process. watched is the time that was counted: less than a minute right after
+// Open.
 func (x *Index) Rate() (messages int64, watched time.Duration) { return x.rate.perMinute(time.Now()) }
 
-// Snapshot writes what is resident beside the catalogue, while everything else
-// goes on: only the pages that have changed since the last time.
+// Snapshot writes the resident data to the snapshot file. It writes only the pages
+// that have changed since the last snapshot. All other methods may run meanwhile.
 func (x *Index) Snapshot(ctx context.Context) error { return snapshots{x.catalogue}.Snapshot(ctx) }
 
-// Sweep removes the postings of exemplars whose time is over, and returns how
-// many those were. Everything else goes on meanwhile.
+// Sweep removes the postings of expired exemplars and returns the number of these
+// exemplars. All other methods may run meanwhile.
 func (x *Index) Sweep(ctx context.Context) (int, error) { return sweeper{x.catalogue}.Sweep(ctx) }

@@ -17,10 +17,10 @@ import (
 	"jianguo/index/sqlite"
 )
 
-// TestModel drives random publishes, revisions and withdrawals, in batches of
-// any size, through restarts and failed commits, and holds every verdict
-// against the brute-force model. Decisions that are taken back, in reverse order,
-// leave everything as the model has it, which never hears of them.
+// TestModel applies random publishes, revisions and withdrawals in batches of any size,
+// with restarts and failed commits, and compares every verdict with the brute-force
+// model. The model does not know decisions: undone in reverse order, they must leave no
+// difference.
 func TestModel(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		dir := t.TempDir()
@@ -75,7 +75,7 @@ func TestModel(t *testing.T) {
 				} else {
 					v = m.withdraw(batch[i].Withdraw)
 				}
-				// A promotion inside the batch may have changed it since.
+				// A promotion in the same batch may have changed it.
 				if e := outcomes[i].Event; e.ID != v.id {
 					rt.Fatalf("outcome %d is about %q, want %q", i, e.ID, v.id)
 				}
@@ -103,7 +103,7 @@ func TestModel(t *testing.T) {
 			restart()
 			undoAll(rt, x, decided)
 			_, events := x.Applied()
-			m.events = int(events) // of decisions and their undos, too
+			m.events = int(events) // includes those of decisions and undos
 			m.compare(rt, x)
 			again, err := x.Add(context.Background(), batch[:1])
 			if err != nil {
@@ -117,7 +117,7 @@ func TestModel(t *testing.T) {
 	})
 }
 
-// decideSome takes up to four decisions, and returns the numbers of those that fit.
+// decideSome makes up to four decisions and returns the numbers of the accepted ones.
 func decideSome(rt *rapid.T, x *Index, seq uint64) (numbers []uint64) {
 	for range rapid.IntRange(0, 4).Draw(rt, "decisions") {
 		req := drawDecision(rt, seq)
@@ -168,9 +168,9 @@ func damageSnapshot(t tester, dir string, where int) {
 	}
 }
 
-// TestSnapshotIsUsed: a start reads the snapshot and only what came after it;
-// one that belongs to another catalogue, or is newer than the catalogue, is
-// thrown away.
+// TestSnapshotIsUsed: a start reads the snapshot, and from the catalogue only later
+// changes. It discards a snapshot that belongs to another catalogue or is newer than the
+// catalogue.
 func TestSnapshotIsUsed(t *testing.T) {
 	ctx := context.Background()
 	dir := t.TempDir()
@@ -236,8 +236,8 @@ func TestSnapshotIsUsed(t *testing.T) {
 	}
 }
 
-// drawMutation draws from few ids and few texts, so that they meet: texts of a
-// family are one to four bits apart.
+// drawMutation draws from few ids and few texts, so that copies are frequent. Texts of
+// one family are one to four bits apart.
 func drawMutation(rt *rapid.T, seq uint64) Mutation {
 	id := fmt.Sprintf("id%d", rapid.IntRange(0, 7).Draw(rt, "id"))
 	m := Mutation{Seq: seq, At: testStart.Add(time.Duration(seq) * time.Second)}
@@ -258,8 +258,8 @@ func drawMutation(rt *rapid.T, seq uint64) Mutation {
 	return m
 }
 
-// TestNothingWithinReachIsMissed holds the index's look-ups against a scan, at
-// every distance, over random and adversarial fingerprints.
+// TestNothingWithinReachIsMissed compares the look-ups of the index with a scan, at every
+// distance, for random and adversarial fingerprints.
 func TestNothingWithinReachIsMissed(t *testing.T) {
 	for distance := range 4 {
 		t.Run(fmt.Sprint(distance), func(t *testing.T) {
@@ -318,8 +318,8 @@ func TestBlankTextsNeverMeet(t *testing.T) {
 func TestWindow(t *testing.T) {
 	x := openTest(t, t.TempDir(), func(c *Config) { c.Policy.Window, c.Policy.Cap = 10*time.Hour, 25*time.Hour })
 	defer func() { _ = x.Close() }()
-	// A copy every eight hours keeps the story alive, until the cap; then it
-	// is news again.
+	// A copy every eight hours keeps the story alive until the cap. After it, a copy
+	// is unique again.
 	want := []Verdict{Unique, Duplicate, Duplicate, Duplicate, Unique, Duplicate}
 	for i, w := range want {
 		m := Mutation{Seq: uint64(i + 1), At: testStart.Add(time.Duration(i) * 8 * time.Hour), Article: article(fmt.Sprint(i), fmt.Sprint(i), 1<<40|uint64(i%2))}
@@ -421,7 +421,7 @@ func TestEventsReadAsTheyWereReturned(t *testing.T) {
 	mustVerify(t, x)
 }
 
-// deref makes pointers comparable in print.
+// deref replaces pointers with their values for printing.
 func deref(e Event) any {
 	var distance int
 	var margin float32

@@ -6,7 +6,7 @@ import (
 	"jianguo/index/match"
 )
 
-// judge judges an article by its text, and then by the policy of its source.
+// judge judges an article by its text, then applies the policy of its source.
 func (x *catalogue) judge(ctx context.Context, r *readers, q match.Query) (match.Judgement, error) {
 	j, err := x.matcher.Judge(ctx, r.Reader, q)
 	source := q.Article.Source

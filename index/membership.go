@@ -8,7 +8,7 @@ import (
 	"jianguo/index/resident"
 )
 
-// clusterRow is a row of clusters. A cluster without a row is its founder
+// clusterRow is a row of clusters. A cluster without a row consists of its founder
 // alone.
 type clusterRow struct {
 	id, lead, merged uint32
@@ -16,7 +16,7 @@ type clusterRow struct {
 	first, last      int64 // milliseconds since 1970, as all times of the catalogue
 }
 
-// row reads a cluster, or derives it from its founder.
+// cluster reads the row of a cluster, or derives it from the founder.
 func (b *batch) cluster(id uint32) (clusterRow, error) {
 	c := clusterRow{id: id}
 	err := b.x.w.clusterOf.QueryRowContext(b.ctx, id).Scan(&c.lead, &c.merged, &c.size, &c.first, &c.last)
@@ -109,7 +109,7 @@ func (b *batch) setLead(id, lead uint32) error {
 	return b.setCluster(c)
 }
 
-// vacate takes the lead `from` out of a cluster, which then has none.
+// vacate removes the lead `from` from a cluster, which then has no lead.
 func (b *batch) vacate(id, from uint32) error {
 	dropped, err := b.drop(id, from)
 	if err != nil {
@@ -128,7 +128,7 @@ func (b *batch) vacate(id, from uint32) error {
 	return b.setCluster(c)
 }
 
-// succeed makes the new version of a lead the lead in its place.
+// succeed replaces a lead with its new version.
 func (b *batch) succeed(id, from, to uint32) error {
 	c, err := b.cluster(id)
 	if err != nil {
@@ -147,10 +147,10 @@ func (b *batch) succeed(id, from, to uint32) error {
 	return b.setCluster(c)
 }
 
-// promote makes the oldest copy of a cluster its lead, after the lead `from`
-// has left it. The text of `from` stays an exemplar: an old lead of a living
-// cluster. A cluster without copies is left without a lead, and what was
-// indexed of it matches nothing any more.
+// promote makes the oldest copy of a cluster its lead after the lead `from` has
+// left. The text of `from` stays an exemplar: it is an old lead of a living
+// cluster. A cluster without copies then has no lead, and its postings match
+// nothing.
 func (b *batch) promote(id, from uint32, at int64) error {
 	if err := b.vacate(id, from); err != nil {
 		return err
@@ -172,7 +172,7 @@ func (b *batch) promote(id, from uint32, at int64) error {
 	return err
 }
 
-// oldestCopy is the copy of a cluster that arrived first, nil for none.
+// oldestCopy returns the copy of a cluster that arrived first, or nil.
 func (b *batch) oldestCopy(id uint32) (*version, error) {
 	rows, err := b.x.w.oldestCopies.QueryContext(b.ctx, id)
 	if err != nil {

@@ -1,7 +1,7 @@
 //go:build !race
 
-// The race detector keeps several bytes for each one that is used: what the
-// system then says is no measure.
+// The race detector keeps several bytes for each used byte, so the resident size of
+// the process means nothing.
 
 package index
 
@@ -20,8 +20,8 @@ import (
 	"jianguo/sketch"
 )
 
-// residentMemory is what the system holds in memory for this process, in bytes, and how
-// much of it are pages of mapped files.
+// residentMemory returns the resident size of this process, in bytes, and the part of it
+// that is pages of mapped files.
 func residentMemory(t *testing.T) (bytes, mapped int64) {
 	t.Helper()
 	raw, err := os.ReadFile("/proc/self/statm")
@@ -36,8 +36,8 @@ func residentMemory(t *testing.T) (bytes, mapped int64) {
 	return pages * size, shared * size
 }
 
-// TestMemoryFormula holds the formula of the package comment against what the
-// system says, and the parts against their sum.
+// TestMemoryFormula compares the formula of the package comment with the resident size
+// of the process, and the parts with their sum.
 func TestMemoryFormula(t *testing.T) {
 	const items = 300_000
 	ctx := context.Background()
@@ -75,7 +75,7 @@ func TestMemoryFormula(t *testing.T) {
 	for _, n := range parts {
 		sum += n
 	}
-	// What is bounded: the cache of exemplars, and SQLite's of the writer.
+	// Bounded caches: that of exemplars, and that of the writer's SQLite connection.
 	cache := int64(32<<10)*1500 + 64<<20
 	formula := MemoryBytes(items, keys)
 	t.Logf("%d keys an item: the system %d MB, parts %d MB, formula %d MB", keys, took>>20, sum>>20, formula>>20)
@@ -87,11 +87,10 @@ func TestMemoryFormula(t *testing.T) {
 	}
 }
 
-// TestMemoryForLong: through a stream much longer than the window, with copies,
-// revisions, withdrawals, sweeps and snapshots under way, what is resident stays
-// within the formula for the exemplars that the window holds and the versions there
-// ever were, and what the system says does not grow beyond that. JIANGUO_ITEMS
-// overrides the number of items.
+// TestMemoryForLong applies a stream much longer than the window, with copies, revisions,
+// withdrawals, sweeps and snapshots. The resident data stays within the formula for the
+// exemplars of the window and all versions so far. The resident size of the process does
+// not grow beyond that. JIANGUO_ITEMS overrides the number of items.
 func TestMemoryForLong(t *testing.T) {
 	const hourly = 2000
 	items := tier.CountOr("JIANGUO_ITEMS", 40_000, 60_000, 1_400_000)

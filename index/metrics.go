@@ -2,7 +2,7 @@ package index
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// metrics are the index's own; cmd registers them.
+// metrics are the metrics of the index; cmd registers them.
 type metrics struct {
 	verdicts  *prometheus.CounterVec
 	unchanged prometheus.Counter

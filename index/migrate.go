@@ -44,8 +44,8 @@ func migrate(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// current is an error where the file is not of the newest format: another
-// process, which may be of an older version, has it.
+// current returns an error if the file is not of the newest format: another process,
+// perhaps of an older version, may be using it.
 func current(ctx context.Context, db *sql.DB) error {
 	p, err := provider(db)
 	if err != nil {

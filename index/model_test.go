@@ -12,9 +12,9 @@ import (
 	"jianguo/simhash"
 )
 
-// model applies mutations one by one, by brute force and without a file: what
-// the index must come to under the textbook rules. Its shape is not that of
-// the index on purpose: it keeps plain lists and searches all of them.
+// model applies mutations one by one, by brute force and without a file. It defines the
+// correct result under the textbook rules. Its structure differs from the index on
+// purpose: it keeps plain lists and searches all of them.
 type model struct {
 	distance int
 	versions []*modelVersion
@@ -55,7 +55,7 @@ func (m *model) latest(id string) *modelVersion {
 	return nil
 }
 
-// match is the lead that a text is a copy of, judged against everything.
+// match returns the lead that a text is a copy of, after a search of everything.
 func (m *model) match(id string, fingerprint uint64, exact string) (of *modelVersion, cluster int, rule Rule) {
 	type hit struct {
 		distance, age int
@@ -159,7 +159,7 @@ func (m *model) publish(a *Article) *modelVersion {
 	return v
 }
 
-// yield takes the lead from a version, v having it now.
+// yield replaces the lead old with v.
 func (m *model) yield(old, v *modelVersion) {
 	old.verdict, old.rule, old.of = Duplicate, ByPreference, v.id
 	if m.policies[old.source] == SourceLicensed {
@@ -233,8 +233,8 @@ func exactOf(a *Article) string {
 	return string(a.Exact[:])
 }
 
-// article makes an article of a fingerprint: the text is its name, so that
-// equal names are exact copies.
+// article returns an article with a fingerprint. The text is a name: articles with equal
+// names are exact copies.
 func article(id, text string, fingerprint uint64) *Article {
 	a := &Article{ID: id, Title: "t", Packed: PackText(text), Blank: text == ""}
 	sum := sha256.Sum256([]byte(text))
@@ -263,7 +263,7 @@ func openTest(t testing.TB, dir string, change func(*Config)) *Index {
 	return x
 }
 
-// tester is what *testing.T and *rapid.T have in common.
+// tester is the common interface of *testing.T and *rapid.T.
 type tester interface {
 	Helper()
 	Error(args ...any)
@@ -271,7 +271,8 @@ type tester interface {
 	Fatalf(format string, args ...any)
 }
 
-// mustVerify is how every test that writes ends.
+// mustVerify fails the test if Verify finds a problem. Every test that writes ends with
+// it.
 func mustVerify(t tester, x *Index) {
 	t.Helper()
 	r, err := x.Verify(context.Background())
@@ -283,7 +284,7 @@ func mustVerify(t tester, x *Index) {
 	}
 }
 
-// compare holds the whole state of an index against the model's.
+// compare compares the whole state of an index with that of the model.
 func (m *model) compare(t tester, x *Index) {
 	t.Helper()
 	ctx := context.Background()

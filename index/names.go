@@ -2,7 +2,7 @@ package index
 
 import "jianguo/index/verdict"
 
-// The words of package verdict that are part of this package's API.
+// The types of package verdict that are part of the API of this package.
 type (
 	Verdict    = verdict.Verdict
 	Rule       = verdict.Rule
@@ -64,5 +64,5 @@ func DefaultPolicy() Policy { return verdict.DefaultPolicy() }
 // goroutines.
 func PackText(body string) []byte { return verdict.PackText(body) }
 
-// Why puts an event into one sentence, in Chinese or English.
+// Why explains an event in one sentence, in Chinese or English.
 func Why(e *Event, language string) string { return verdict.Why(e, language) }

@@ -16,7 +16,7 @@ import (
 	"jianguo/sketch"
 )
 
-// openTight opens an index with bounds so tight that a small corpus meets them.
+// openTight opens an index with bounds so low that a small corpus reaches them.
 func openTight(t *testing.T, full int, fail func(string) error) *Index {
 	x := openTest(t, t.TempDir(), func(c *Config) {
 		*c.Policy = DefaultPolicy()
@@ -33,8 +33,8 @@ func openTight(t *testing.T, full int, fail func(string) error) *Index {
 	return x
 }
 
-// TestPreviewChangesNoVerdict: an article that was previewed, however long before,
-// gets the verdict that it gets in its turn without a preview.
+// TestPreviewChangesNoVerdict: an article gets the same verdict with a preview, however
+// old, and without one.
 func TestPreviewChangesNoVerdict(t *testing.T) {
 	ctx := context.Background()
 	before, again := 0., 0.
@@ -64,7 +64,7 @@ func TestPreviewChangesNoVerdict(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		// Workers look ahead as far as three batches, beside the writer.
+		// Workers preview up to three batches ahead, concurrently with the writer.
 		const ahead = 60
 		var seen int
 		look := func(to int) {
@@ -125,7 +125,7 @@ func TestPreviewChangesNoVerdict(t *testing.T) {
 	t.Logf("%v searches were used, %v made again", before, again)
 }
 
-// searches is how many searches of a kind the metrics have counted.
+// searches returns the number of searches of a kind, from the metrics.
 func searches(t *testing.T, x *Index, made string) float64 {
 	t.Helper()
 	registry := prometheus.NewRegistry()

@@ -7,12 +7,12 @@ import (
 	"jianguo/index/resident"
 )
 
-// Probe is the parts of an Index, for benchmarks and tests.
+// Probe gives access to the parts of an Index, for benchmarks and tests.
 type Probe struct {
 	resident.Tables
 	Matcher  *match.Matcher
-	Reader   *match.Reader   // beside the writer
-	Outlined <-chan struct{} // closed once outlines have been read after a start
+	Reader   *match.Reader   // concurrent with the writer
+	Outlined <-chan struct{} // closed when outlines have been read after a start
 
 	x *Index
 }
@@ -22,8 +22,8 @@ func (x *Index) Probe() Probe {
 	return Probe{Tables: x.tables(), Matcher: x.matcher, Reader: x.side.Reader, Outlined: x.outlined, x: x}
 }
 
-// Insert is Add without comparing texts: only an equal normal form makes a copy.
-// It measures what it costs to keep an item, durably.
+// Insert is Add without comparing texts: only an equal normal form makes a copy. It
+// serves to measure the cost of storing an item durably.
 func (p Probe) Insert(ctx context.Context, mutations []Mutation) error {
 	p.x.write.Lock()
 	p.x.trusting = true
@@ -35,8 +35,8 @@ func (p Probe) Insert(ctx context.Context, mutations []Mutation) error {
 	return err
 }
 
-// Reload drops what is resident and reads the snapshot again. Nothing else may use
-// the index.
+// Reload drops the resident data and reads the snapshot again. Nothing else may use
+// the index meanwhile.
 func (p Probe) Reload(ctx context.Context) error {
 	t, err := p.x.snapshot.Reload(ctx)
 	if err != nil {

@@ -79,9 +79,9 @@ func (b *batch) publish(m *Mutation) (Outcome, error) {
 	return Outcome{Changed: true, Event: ev}, err
 }
 
-// nothingNew reports whether a publish of a known id changes nothing: it is
-// older than what is stored, or has the same content. Where only its revision
-// is higher, that is remembered.
+// nothingNew reports whether a publish of a known id changes nothing: it is older
+// than the stored version, or has the same content. A higher revision with the
+// same content is stored.
 func (b *batch) nothingNew(prev *version, a *Article, seq uint64) (bool, error) {
 	known := prev.state.revision
 	if a.Revision != 0 && a.Revision <= known {
@@ -100,8 +100,8 @@ func (b *batch) nothingNew(prev *version, a *Article, seq uint64) (bool, error) 
 	return same, nil
 }
 
-// inherited is the cluster of a new version: an accepted revision of a lead
-// stays the lead of its cluster.
+// inherited returns the cluster of a new version. An accepted revision of a lead
+// leads the same cluster.
 func (b *batch) inherited(prev *version, j *match.Judgement, cluster uint32) uint32 {
 	if j.Verdict == Duplicate || j.Rule == ByPreference {
 		return cluster
@@ -113,7 +113,7 @@ func (b *batch) inherited(prev *version, j *match.Judgement, cluster uint32) uin
 	return cluster
 }
 
-// row is the items row of a new version.
+// row returns the items row of a new version.
 func (b *batch) row(m *Mutation, j *match.Judgement) (*itemRow, error) {
 	a := m.Article
 	r := &itemRow{
@@ -151,13 +151,13 @@ func (b *batch) row(m *Mutation, j *match.Judgement) (*itemRow, error) {
 	return r, err
 }
 
-// supersede retires the earlier version of an item, r being the new one.
+// supersede marks the earlier version of an item as superseded by r, the new one.
 func (b *batch) supersede(prev *version, r *itemRow) error {
 	was := prev.state
 	cluster, lead := b.x.clusters.Lead(was.cluster)
 	f := prev.flags | resident.Superseded
 	if f&resident.Blocked != 0 {
-		// The source took its takedown back.
+		// The source revoked its takedown.
 		f &^= resident.Blocked
 	}
 	if err := b.setState(prev, f, was); err != nil {
@@ -199,7 +199,7 @@ func (b *batch) withdraw(m *Mutation) (Outcome, error) {
 		f |= resident.Blocked
 	}
 	if was.verdict == Withdrawn {
-		// Taken back before: it stays as it was, and the revision counts.
+		// Withdrawn before: only the revision changes.
 		if next.revision > was.revision {
 			if err := b.setState(v, v.flags, next); err != nil {
 				return Outcome{}, err
@@ -229,7 +229,7 @@ func (b *batch) withdraw(m *Mutation) (Outcome, error) {
 	return Outcome{Changed: true, Event: ev}, err
 }
 
-// tombstone remembers the withdrawal of an item that has not arrived.
+// tombstone stores the withdrawal of an item that has not arrived.
 func (b *batch) tombstone(m *Mutation) (Outcome, error) {
 	w := m.Withdraw
 	r := &itemRow{
@@ -250,8 +250,8 @@ func (b *batch) tombstone(m *Mutation) (Outcome, error) {
 	return Outcome{Changed: true, Event: ev}, err
 }
 
-// takeOver makes the new version r of a preferred source the lead of its
-// cluster, in the place of what it is a copy of.
+// takeOver makes r, the new version of a preferred source, the lead of its
+// cluster. It replaces the version that r is a copy of.
 func (b *batch) takeOver(r *itemRow) error {
 	old, err := b.version(uint32(r.of.Int64))
 	if err != nil {
@@ -270,8 +270,8 @@ func (b *batch) takeOver(r *itemRow) error {
 		}
 		next.verdict = Duplicate
 	} else {
-		// It is never rejected: it goes on as the lead of a cluster that bears the
-		// newcomer's number, which nothing else will ever found.
+		// A licensed lead is never rejected. It leads a cluster of its own, whose
+		// id is the ordinal of r: no other cluster will ever have that id.
 		if err := b.join(r.cluster, r.ordinal, r.arrivedAt); err != nil {
 			return err
 		}

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// rate counts what happened in each of the last rateSpan seconds.
+// rate counts events in each of the last rateSpan seconds.
 type rate struct {
 	mu      sync.Mutex
-	counts  [rateSpan]int64 // guarded by mu, as all of it
-	seconds [rateSpan]int64 // which second a count is of
+	counts  [rateSpan]int64 // guarded by mu, like all fields
+	seconds [rateSpan]int64 // the second of each count
 	began   int64
 }
 
@@ -29,8 +29,8 @@ func (r *rate) add(at time.Time, n int) {
 	r.counts[i] += int64(n)
 }
 
-// perMinute is how many there were in the last minute, and how much of it has
-// been watched: less than a minute after a start.
+// perMinute returns the number of events in the last minute, and the part of this
+// minute that was counted: less than a minute right after a start.
 func (r *rate) perMinute(at time.Time) (n int64, watched time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -43,8 +43,8 @@ func (r *rate) perMinute(at time.Time) (n int64, watched time.Duration) {
 	return n, time.Duration(min(rateSpan, max(0, now-r.began+1))) * time.Second
 }
 
-// lately is how many there were in the last whole second, or in this one where
-// those are more.
+// lately returns the number of events in the last complete second, or in the present
+// second if that is higher.
 func (r *rate) lately(at time.Time) int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()

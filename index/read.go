@@ -16,7 +16,7 @@ import (
 	"jianguo/index/verdict"
 )
 
-// Item is an item as people and the HTTP side see it: its current version.
+// Item is the current version of an item, in the form that the API returns.
 type Item struct {
 	ID        string     `json:"id"`
 	Title     string     `json:"title"`
@@ -24,16 +24,16 @@ type Item struct {
 	URL       string     `json:"url,omitempty"`
 	Published *time.Time `json:"published_at,omitempty"`
 	Arrived   time.Time  `json:"arrived_at"`
-	// Event is the last change of its state, History all of them, of every
-	// version, the last one first.
+	// Event is the last change of its state. History has all changes of all
+	// versions, the newest first.
 	Event   Event   `json:"event"`
 	History []Event `json:"history"`
-	// Body is the kept text; nil where it was not kept.
+	// Body is the kept text; nil if it was not kept.
 	Body *string `json:"body,omitempty"`
 }
 
-// Before reports whether it was known before another: by the number of its
-// first event, since many items arrive in one millisecond.
+// Before reports whether the item arrived before another one. It compares the numbers
+// of their first events, since many items arrive in one millisecond.
 func (it *Item) Before(other *Item) bool {
 	first := func(i *Item) uint64 { return i.History[len(i.History)-1].Number }
 	return first(it) < first(other)
@@ -99,15 +99,15 @@ type Member struct {
 	Rule        Rule       `json:"rule,omitempty"`
 	Distance    *int       `json:"distance,omitempty"`
 	Resemblance *float32   `json:"resemblance,omitempty"`
-	Why         string     `json:"why,omitempty"` // empty where it has to do with no other
+	Why         string     `json:"why,omitempty"` // empty if it is related to no other
 	Event       uint64     `json:"event"`         // the number of its last event
 }
 
 // Cluster is a lead and its rejected copies.
 type Cluster struct {
 	ID uint32 `json:"cluster"`
-	// Lead is nil where none is left. Original is the presumed original: the
-	// member with the earliest credible time of publication.
+	// Lead is nil if the cluster has none any more. Original is the presumed
+	// original: the member with the earliest credible time of publication.
 	Lead     *Member   `json:"lead"`
 	Original *Member   `json:"original,omitempty"`
 	Size     int64     `json:"size"`
@@ -117,9 +117,9 @@ type Cluster struct {
 	Members  []Member  `json:"members,omitempty"`
 }
 
-// Cluster returns a cluster and its members, the lead first, then by arrival.
-// The id of a merged cluster leads to the one it was merged into, the id of an
-// item without copies to a cluster of one.
+// Cluster returns a cluster and its members, the lead first, then by arrival. For the
+// id of a merged cluster it returns the cluster that this one was merged into. For
+// the id of an item without copies it returns a cluster of one.
 func (x *Index) Cluster(ctx context.Context, id uint32) (*Cluster, error) {
 	c := &Cluster{ID: x.clusters.Resolve(id)}
 	var first, last int64
@@ -138,7 +138,7 @@ func (x *Index) Cluster(ctx context.Context, id uint32) (*Cluster, error) {
 	return c, x.fill(ctx, c)
 }
 
-// fill reads the members of a cluster and what follows from them.
+// fill reads the members of a cluster and computes the fields that depend on them.
 func (x *catalogue) fill(ctx context.Context, c *Cluster) error {
 	_, lead := x.clusters.Lead(c.ID)
 	from, args := x.membersFrom(c.ID)
@@ -182,7 +182,7 @@ func (x *catalogue) fill(ctx context.Context, c *Cluster) error {
 	}
 	c.Sources = len(seen)
 	if len(c.Members) > 0 {
-		// Of all that were merged, whatever the row of one of them says.
+		// Of all merged clusters together; the row is of one of them.
 		c.Size, c.First, c.Last = int64(len(c.Members)), c.Members[0].Arrived, c.Members[0].Arrived
 	}
 	for i := range c.Members {
@@ -208,7 +208,7 @@ func (x *catalogue) fill(ctx context.Context, c *Cluster) error {
 	return nil
 }
 
-// membersFrom is the part of a query that yields the members of a cluster as m.
+// membersFrom returns the part of a query that yields the members of a cluster as m.
 func (x *catalogue) membersFrom(cluster uint32) (string, []any) {
 	_, lead := x.clusters.Lead(cluster)
 	ids := x.clusters.Behind(cluster)
@@ -219,12 +219,12 @@ func (x *catalogue) membersFrom(cluster uint32) (string, []any) {
 	return `(SELECT ordinal FROM members WHERE cluster IN (?` + strings.Repeat(`,?`, len(ids)-1) + `) UNION SELECT ? WHERE ? != 0) m`, append(args, lead, lead)
 }
 
-// ClusterOf is the cluster that a version is in now, 0 for none.
+// ClusterOf returns the current cluster of a version, 0 for none.
 func (x *Index) ClusterOf(ordinal uint32) uint32 {
 	return x.clusters.Resolve(x.rows.Cluster(ordinal))
 }
 
-// VersionClusters are the clusters that versions are in now, each once.
+// VersionClusters returns the current clusters of versions, each once.
 func (x *Index) VersionClusters(ordinals []uint32) []uint32 {
 	clusters := make([]uint32, 0, len(ordinals))
 	for _, o := range ordinals {
@@ -234,8 +234,7 @@ func (x *Index) VersionClusters(ordinals []uint32) []uint32 {
 	return slices.Compact(clusters)
 }
 
-// ClustersOf says which cluster each of some ids is in now. Unknown ids are
-// left out.
+// ClustersOf returns the current cluster of each id. Unknown ids are omitted.
 func (x *Index) ClustersOf(ctx context.Context, ids []string) (map[string]uint32, error) {
 	wanted := map[string]bool{}
 	versions := []uint32{}
@@ -263,8 +262,8 @@ func (x *Index) ClustersOf(ctx context.Context, ids []string) (map[string]uint32
 	return out, nil
 }
 
-// Note is the name and reason, or the source's reason, that an event's
-// sentence ends with; empty for most.
+// Note returns the end of an event's sentence: the name and reason of the editor, or
+// the reason of the source's policy. Most events have none.
 func (x *Index) Note(e *Event) string {
 	rest, ok := strings.CutPrefix(e.Why, Why(e, x.cfg.Language))
 	if !ok {

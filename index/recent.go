@@ -6,9 +6,9 @@ import "sync"
 // log closely does not read them from the catalogue.
 type recent struct {
 	mu     sync.RWMutex
-	events []Event // a ring; event n stands at n % recentEvents
-	first  uint64  // number of the oldest in the ring
-	next   uint64  // number of the next; 0: there are none yet
+	events []Event // a ring; event n is at n % recentEvents
+	first  uint64  // number of the oldest event in the ring
+	next   uint64  // number of the next event; 0: there are none yet
 }
 
 const recentEvents = 4096
@@ -32,8 +32,8 @@ func (r *recent) add(events []Event) {
 	}
 }
 
-// after returns up to limit events after a number, false where
-// the ring does not hold them all.
+// after returns up to limit events after a number, or false if the ring does not
+// hold all of them.
 func (r *recent) after(number uint64, limit int) ([]Event, bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

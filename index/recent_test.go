@@ -2,7 +2,7 @@ package index
 
 import "testing"
 
-// TestRecentEvents: the ring answers for what it holds, and for nothing else.
+// TestRecentEvents: the ring returns only events that it holds.
 func TestRecentEvents(t *testing.T) {
 	var r recent
 	if _, ok := r.after(0, 10); ok {

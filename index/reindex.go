@@ -17,12 +17,12 @@ type (
 	ReindexEstimate = reindex.Estimate
 )
 
-// WordsFileName is the file of the search inside the data directory.
+// WordsFileName is the file of the word index inside the data directory.
 const WordsFileName = reindex.WordsFileName
 
 // Reindex makes the catalogue in cfg.Dir compare its versions by a new recipe; see
-// reindex.Run. The caller keeps other processes out of the directory, except
-// where cfg.Prepare is set.
+// reindex.Run. The caller keeps other processes out of the directory, unless
+// cfg.Prepare is set.
 func Reindex(ctx context.Context, cfg ReindexConfig) (report *ReindexReport, err error) {
 	path := filepath.Join(cfg.Dir, FileName)
 	db, err := sqlite.Open(path, sqlite.Writes, "FULL")
@@ -44,8 +44,8 @@ func Reindex(ctx context.Context, cfg ReindexConfig) (report *ReindexReport, err
 	return report, nil
 }
 
-// EstimateReindex estimates what Reindex would do. It changes nothing, and may run
-// beside a service.
+// EstimateReindex estimates the work of Reindex. It changes nothing, and may run while
+// a service uses the directory.
 func EstimateReindex(ctx context.Context, cfg ReindexConfig) (e *ReindexEstimate, err error) {
 	path := filepath.Join(cfg.Dir, FileName)
 	db, err := sqlite.Open(path, sqlite.Scans, "FULL")

@@ -24,8 +24,8 @@ import (
 	"jianguo/sketch"
 )
 
-// dialect is a recipe for tests: words of two characters, of which one in forty
-// weighs otherwise than in another dialect, and residue that says nothing.
+// dialect is a recipe for tests. Its words have two characters. One word in forty has
+// another weight than in the other dialect, and each dialect ignores a residue.
 type dialect int
 
 func (d dialect) name() string { return fmt.Sprint("dialect ", int(d)) }
@@ -68,8 +68,8 @@ func (d dialect) article(id, body string, kept bool) *Article {
 	return a
 }
 
-// open opens a directory; nothing happens in the background, so that two indexes
-// on which the same is done have the same postings in the same order.
+// open opens a directory without background work, so that two indexes with the same
+// history have the same postings in the same order.
 func (d dialect) open(t *testing.T, dir string) *Index {
 	t.Helper()
 	return openTest(t, dir, func(c *Config) {
@@ -90,7 +90,7 @@ func (d dialect) reindex(t *testing.T, dir string, change func(*ReindexConfig)) 
 	return Reindex(context.Background(), cfg)
 }
 
-// archive is a small world under a dialect, and who decides in it.
+// archive makes random steps and articles for an index.
 type archive struct {
 	t   *testing.T
 	r   *rand.Rand
@@ -103,8 +103,7 @@ func newArchive(t *testing.T, seed uint64) *archive {
 	return &archive{t: t, r: r, p: &press.Press{Rand: r}}
 }
 
-// step is one thing that happens: an article, kept or not, a withdrawal, a
-// decision, an undo.
+// step is one action: an article, kept or not, a withdrawal, a decision, an undo.
 type step struct {
 	mutation *Mutation
 	body     string
@@ -130,14 +129,14 @@ func (a *archive) next(decisions uint64) step {
 	if m.Article != nil {
 		s.body = m.Article.Text.Body
 		if a.r.IntN(20) == 0 {
-			// Residue of the one or of the other dialect, and nothing else.
+			// Only the residue of one of the two dialects.
 			s.body = strings.Repeat(string(rune(60*400+a.r.IntN(2))), 30)
 		}
 	}
 	return s
 }
 
-// do does a step in an index of a dialect, and tells what came of it.
+// do applies a step to an index of a dialect and returns the result as text.
 func (s *step) do(t *testing.T, x *Index, d dialect) string {
 	t.Helper()
 	if s.decision != nil {
@@ -156,7 +155,7 @@ func (s *step) do(t *testing.T, x *Index, d dialect) string {
 	return fmt.Sprint(outcomes[0].Changed, e.Number, e.ID, e.Verdict, e.Rule, e.Of, e.Cluster, e.Why)
 }
 
-// history is what a reindex must leave as it is, table by table.
+// history returns, table by table, the rows that a reindex must not change.
 func history(t *testing.T, dir string) map[string][]string {
 	t.Helper()
 	db, err := sqlite.Open(filepath.Join(dir, FileName), sqlite.Scans, "NORMAL")
@@ -188,8 +187,8 @@ func history(t *testing.T, dir string) map[string][]string {
 	return all
 }
 
-// translated is a copy of a catalogue whose items are written as if a dialect
-// had made them: what a reindex is to be like.
+// translated returns a copy of a catalogue with its items written as a dialect makes
+// them: the expected result of a reindex.
 func (d dialect) translated(t *testing.T, dir string) string {
 	t.Helper()
 	ctx := context.Background()
@@ -244,8 +243,7 @@ func (d dialect) translated(t *testing.T, dir string) string {
 	return to
 }
 
-// sameProposals asks both indexes what new articles may be copies of, and what
-// they are.
+// sameProposals compares the proposals and verdicts of both indexes for new articles.
 func (a *archive) sameProposals(x, want *Index, d dialect) (met int) {
 	a.t.Helper()
 	ctx := context.Background()
@@ -266,9 +264,9 @@ func (a *archive) sameProposals(x, want *Index, d dialect) (met int) {
 	return met
 }
 
-// TestReindex: a reindex leaves all that was judged and decided, and from then on
-// the catalogue is one whose items the new recipe had made, whatever happens
-// next; however often it is interrupted, and back again.
+// TestReindex: a reindex keeps all verdicts and decisions. Afterwards the catalogue
+// behaves as if the new recipe had made all its items. This holds after interruptions,
+// and for a reindex back to the old recipe.
 func TestReindex(t *testing.T) {
 	for seed := range uint64(3) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -328,8 +326,8 @@ func TestReindex(t *testing.T) {
 	}
 }
 
-// sweepAndSave does at once what happens in the background; it returns how many
-// exemplars were over.
+// sweepAndSave sweeps and writes a snapshot, which otherwise happens in the background.
+// It returns the number of swept exemplars.
 func sweepAndSave(t *testing.T, indexes ...*Index) (swept int) {
 	t.Helper()
 	for _, x := range indexes {
@@ -345,8 +343,8 @@ func sweepAndSave(t *testing.T, indexes ...*Index) (swept int) {
 
 var errTorn = errors.New("torn")
 
-// interrupted reindexes a directory, ended many times over. Meanwhile others
-// read it, and it is whole.
+// interrupted reindexes a directory and is interrupted many times. Meanwhile the
+// directory can be read and verified.
 func (a *archive) interrupted(dir string, d dialect) {
 	t := a.t
 	t.Helper()

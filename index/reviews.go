@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// How a rejection came to be looked at, and what was found.
+// How a rejection was chosen for review, and the result of the review.
 const (
-	DrawnRandom = "random" // by lot: what precision is measured on
-	DrawnDoubt  = "doubt"  // the least certain ones
+	DrawnRandom = "random" // at random: precision is measured on these
+	DrawnDoubt  = "doubt"  // among the least certain ones
 
 	FoundRight  = "right"
 	FoundWrong  = "wrong"
 	FoundUnsure = "unsure"
-	FoundUndone = "undone" // takes back what was found of the item before
+	FoundUndone = "undone" // revokes the last review of the item
 )
 
-// Review is a rejection that was looked at.
+// Review is the review of one rejection.
 type Review struct {
 	At      time.Time
 	By      string
@@ -29,8 +29,8 @@ type Review struct {
 	Reason  string
 }
 
-// Confirm records what a person found about a rejection. It changes no
-// verdict: a wrong one is released by a decision.
+// Confirm records the review of a rejection. It changes no verdict: a decision
+// releases an item that was rejected by mistake.
 func (x *Index) Confirm(ctx context.Context, r Review) error {
 	switch {
 	case r.Finding != FoundRight && r.Finding != FoundWrong && r.Finding != FoundUnsure && r.Finding != FoundUndone:
@@ -82,17 +82,17 @@ func (x *Index) Reviews(ctx context.Context, limit int) ([]Review, error) {
 	return out, nil
 }
 
-// Label is what editors hold of a pair of articles.
+// Label is the judgement of editors about a pair of articles.
 type Label struct {
-	A, B   string // ids; A was there first
+	A, B   string // ids; A arrived first
 	Label  string // same or different
 	By     string
 	Reason string
 }
 
-// Labels returns what decisions and reviews say of pairs, for measuring the
-// judge: decisions and findings that were taken back, and unsure ones, left
-// out. Of a pair, what was said last holds.
+// Labels returns the labels of pairs that follow from decisions and reviews, to
+// measure the judge. It omits decisions and reviews that were revoked or are unsure.
+// The last label of a pair counts.
 func (x *Index) Labels(ctx context.Context) ([]Label, error) {
 	var out []Label
 	at := map[[2]string]int{}

@@ -32,7 +32,7 @@ const itemColumns = `ordinal, id, seq, revision, title, source, url, published_a
 
 const eventColumns = `number, ordinal, at, verdict, previous, cause, rule, of, cluster, policy, revision, note`
 
-// eventsOf are the numbers of the events of the version with ordinal ?1.
+// eventsOf selects the numbers of all events of the version with ordinal ?1.
 const eventsOf = `SELECT event FROM items WHERE ordinal = ?1 UNION SELECT number FROM events WHERE ordinal = ?1 AND cause > 2`
 
 func prepare(ctx context.Context, db *sql.DB, compared string) (*statements, error) {
@@ -100,7 +100,7 @@ func (s *statements) setMeta(ctx context.Context, key, value string) error {
 	return nil
 }
 
-// itemRow is a row of items: what a version was judged on arrival.
+// itemRow is a row of items: a version and its verdict on arrival.
 type itemRow struct {
 	ordinal, cluster    uint32
 	id, title           string
@@ -161,8 +161,8 @@ func (e *eventRow) values() []any {
 
 func ordinalOrNull(o uint32) sql.NullInt64 { return sql.NullInt64{Int64: int64(o), Valid: o != 0} }
 
-// readers is what judging reads of the catalogue: on the writer's connection,
-// which sees the batch that is being applied, or beside it.
+// readers holds the queries that judging needs. On the writer's connection they see
+// the batch that is being applied, on another connection they do not.
 type readers struct {
 	*match.Reader
 	standingOf, idByOrdinal *sql.Stmt
@@ -192,7 +192,7 @@ func (r *readers) close() (err error) {
 	return err
 }
 
-// standing is the source of a version and the rule that it stands by now.
+// standing returns the source of a version and the rule of its current verdict.
 func (r *readers) standing(ctx context.Context, ordinal uint32) (source string, rule Rule, err error) {
 	if err = r.standingOf.QueryRowContext(ctx, ordinal).Scan(&source, &rule); err != nil {
 		err = fmt.Errorf("source of ordinal %d: %w", ordinal, err)

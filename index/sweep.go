@@ -8,28 +8,29 @@ import (
 	"jianguo/index/resident"
 )
 
-// Retention. Judging passes over exemplars whose time is over (alive), so that
-// verdicts do not depend on when their postings are removed; the sweep removes
-// them, to give memory back and make look-ups short. Only exemplars go that
-// nothing can bring back unnoticed: those older than Policy.Cap, and founders that
-// lead their own cluster, untouched for Policy.Window. A change of such an item or
-// cluster (a revision, a merge, an editor's word) posts it again.
+// Retention. Judging skips expired exemplars (alive), so verdicts do not depend on
+// the time at which their postings are removed. The sweep removes these postings to
+// free memory and to shorten look-ups. It removes two kinds of exemplars: those
+// older than Policy.Cap, and founders that lead their own cluster and were not
+// touched for Policy.Window. Both can only return by a change of the item or
+// cluster (a revision, a merge, a decision), which posts them again.
 //
-// Look-ups that are bounded (a family's nearest, a hot key's newest) count the
-// dead as long as they are posted: there a sweep makes room for the living.
+// Bounded look-ups (the nearest of a family, the newest of a hot key) count expired
+// exemplars until they are swept. There a sweep makes space for living exemplars.
 
-// sweepGroup is how many exemplars are removed under the writers' lock at once,
-// sweepPause what writers get between two groups: 25,000 a second at most.
+// sweepGroup is the number of exemplars that are removed under one hold of the
+// writers' lock. sweepPause is the time for writers between two groups. Together
+// they allow 25,000 removals a second.
 const (
 	sweepGroup = 256
 	sweepPause = 10 * time.Millisecond
 )
 
-// sweeper removes the postings of exemplars whose time is over.
+// sweeper removes the postings of expired exemplars.
 type sweeper struct{ *catalogue }
 
-// Sweep removes the postings of exemplars whose time is over, and returns how
-// many those were. Everything else goes on meanwhile.
+// Sweep removes the postings of expired exemplars and returns the number of these
+// exemplars. All other methods may run meanwhile.
 func (x sweeper) Sweep(ctx context.Context) (int, error) {
 	x.write.Lock()
 	at, end := x.horizon(), x.nextOrdinal
@@ -59,8 +60,9 @@ func (x sweeper) Sweep(ctx context.Context) (int, error) {
 	return swept, nil
 }
 
-// sweep removes a group. Between the pages and the columns of a snapshot
-// nothing is swept, so that what the columns call posted is in the pages.
+// sweep removes a group. It removes nothing between the writing of a snapshot's
+// pages and that of its columns: the pages must hold every exemplar that the
+// columns mark as posted.
 func (x sweeper) sweep(ctx context.Context, group []uint32, at uint32) (int, error) {
 	postings := make([]resident.Posting, len(group))
 	for i, ordinal := range group {
@@ -93,8 +95,8 @@ func (x sweeper) sweep(ctx context.Context, group []uint32, at uint32) (int, err
 	}
 }
 
-// sweepWhenDue starts a sweep in the background after a batch, once a 64th of
-// the window has gone by in the stream's time. Guarded by Index.write.
+// sweepWhenDue starts a sweep in the background after a batch, when a 64th of the
+// window has passed in the time of the stream. Guarded by Index.write.
 func (x sweeper) sweepWhenDue(ctx context.Context) {
 	every := x.cfg.SweepEvery
 	if every == 0 {
@@ -112,7 +114,7 @@ func (x sweeper) sweepWhenDue(ctx context.Context) {
 		defer x.sweeping.Store(false)
 		n, err := x.Sweep(ctx)
 		switch {
-		case ctx.Err() != nil: // the end of the service
+		case ctx.Err() != nil: // the service ends
 		case err != nil:
 			x.log.ErrorContext(ctx, "sweep", "error", err)
 		case n > 0:

@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// twins are two indexes of one stream: the first is swept whenever that may be,
-// the second never.
+// twins are two indexes of one stream: the first is swept as often as possible, the
+// second never.
 type twins [2]*Index
 
 func openTwins(t *testing.T, dirs [2]string) (x twins) {
@@ -35,8 +35,8 @@ func (x twins) close(t tester) {
 	}
 }
 
-// TestSweepChangesNoVerdict: what is swept was dead, and what comes back to life
-// by a revision, a merge or an editor is there again, through snapshots and
+// TestSweepChangesNoVerdict: only expired exemplars are swept. An exemplar that a
+// revision, a merge or a decision revives is found again. Both hold after snapshots and
 // restarts.
 func TestSweepChangesNoVerdict(t *testing.T) {
 	swept := 0
@@ -110,8 +110,8 @@ func drawAnyDecision(rt *rapid.T, n uint64, at time.Time) DecisionRequest {
 	}
 }
 
-// TestSweepGivesMemoryBack: of a stream much longer than the window, the
-// postings of the window are what stays.
+// TestSweepGivesMemoryBack: after a stream much longer than the window, only the
+// postings of the window remain.
 func TestSweepGivesMemoryBack(t *testing.T) {
 	ctx := context.Background()
 	x := openTest(t, t.TempDir(), func(c *Config) {
@@ -146,8 +146,8 @@ func TestSweepGivesMemoryBack(t *testing.T) {
 	mustVerify(t, x)
 }
 
-// TestSweptComesBack: a merge, or a revision, touches a cluster whose
-// founder was swept; copies of it are copies again, after a restart too.
+// TestSweptComesBack: a merge or a revision touches a cluster with a swept founder.
+// Copies of the founder are then found again, also after a restart.
 func TestSweptComesBack(t *testing.T) {
 	ctx := context.Background()
 	for _, c := range []struct {
@@ -213,9 +213,9 @@ func TestSweptComesBack(t *testing.T) {
 	}
 }
 
-// TestSweptIsCopiedByAClockGoneBack: a message from before the sweep finds by its
-// normal form what was swept, and with that the story lives again for whatever
-// comes near it. No version of the story changes, only its cluster.
+// TestSweptIsCopiedByAClockGoneBack: a message with a time before the sweep finds a swept
+// exemplar by its normal form. This revives the cluster for all later similar texts. No
+// version of it changes, only the cluster does.
 func TestSweptIsCopiedByAClockGoneBack(t *testing.T) {
 	ctx := context.Background()
 	x := openTwins(t, [2]string{t.TempDir(), t.TempDir()})

@@ -11,9 +11,9 @@ import (
 	"jianguo/index/verdict"
 )
 
-// View is what a read model reads of an Index: its tables, and what is resident
-// of versions and clusters. It is safe for concurrent use, and good until the
-// Index is closed.
+// View is the access of a read model to an Index: its tables, and the resident data
+// of versions and clusters. It is safe for concurrent use, and valid until the Index
+// is closed.
 type View struct{ x *Index }
 
 // View returns the view of read models.
@@ -28,38 +28,38 @@ func (v View) Dir() string { return v.x.cfg.Dir }
 // Applied returns the last applied sequence and the number of the last event.
 func (v View) Applied() (seq, event uint64) { return v.x.Applied() }
 
-// Arriving is how many mutations a second are being applied.
+// Arriving returns the number of mutations that are applied per second.
 func (v View) Arriving() int64 { return v.x.rate.lately(time.Now()) }
 
-// State is the present verdict of a version (0: there is no such version), and
-// whether a revision has superseded it.
+// State returns the current verdict of a version (0: no such version), and whether a
+// revision has superseded it.
 func (v View) State(ordinal uint32) (verdict verdict.Verdict, superseded bool) {
 	f := v.x.rows.Flags(ordinal)
 	return f.Verdict(), f&resident.Superseded != 0
 }
 
-// Versions are the ordinals of an id's versions; those of another id with the
-// same hash may be among them.
+// Versions returns the ordinals of the versions of an id. Versions of another id with
+// the same hash may be among them.
 func (v View) Versions(id string) []uint32 { return v.x.ids.Get(nil, xxh3.HashString(id)) }
 
-// Cluster is the cluster that a version was put into last, merges not followed.
+// Cluster returns the last cluster of a version, without following merges.
 func (v View) Cluster(ordinal uint32) uint32 { return v.x.rows.Cluster(ordinal) }
 
-// Lead returns the cluster that stands for a cluster after merges, and its
-// lead; 0: none is left.
+// Lead returns the cluster that a cluster was merged into, or itself, and the lead of
+// that cluster; 0: it has none.
 func (v View) Lead(cluster uint32) (standing, lead uint32) { return v.x.clusters.Lead(cluster) }
 
 // Members returns the part of a query, with its arguments, that yields the
 // ordinals of a cluster's members as m.ordinal.
 func (v View) Members(cluster uint32) (from string, args []any) { return v.x.membersFrom(cluster) }
 
-// Briefs reads versions by their ordinals; unknown ones are left out.
+// Briefs reads versions by their ordinals. Unknown ordinals are omitted.
 func (v View) Briefs(ctx context.Context, ordinals []uint32) (map[uint32]*Brief, error) {
 	return v.x.Briefs(ctx, ordinals)
 }
 
-// SourcePolicies returns the policies in force, by source; a source that is
-// missing is normal.
+// SourcePolicies returns the policies in force by source. A source without an entry
+// has the policy normal.
 func (v View) SourcePolicies(ctx context.Context) (map[string]SourcePolicy, error) {
 	return v.x.SourcePolicies(ctx)
 }

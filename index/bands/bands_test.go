@@ -16,7 +16,7 @@ import (
 	"jianguo/simhash"
 )
 
-// reference is what the postings should be, kept without any cleverness.
+// reference is a plain model of the postings.
 type reference struct {
 	fps  []Hit
 	keys map[uint64][]uint32 // in the order in which they were added
@@ -55,9 +55,9 @@ func flip(rng *rand.Rand, fp simhash.Fingerprint, n int) simhash.Fingerprint {
 	return fp
 }
 
-// TestHammingIsLossless compares with brute force on sets made to hurt: random,
-// around few centres, all in one bucket, and three flips spread over three
-// bands, in buckets cold and hot.
+// TestHammingIsLossless compares with brute force on random and on difficult sets:
+// around few centres, all in one bucket, and with three flips spread over three bands,
+// in cold and in hot buckets.
 func TestHammingIsLossless(t *testing.T) {
 	sets := map[string]func(rng *rand.Rand) simhash.Fingerprint{
 		"random": func(rng *rand.Rand) simhash.Fingerprint { return simhash.Fingerprint(rng.Uint64()) },
@@ -98,7 +98,7 @@ func TestHammingIsLossless(t *testing.T) {
 	}
 }
 
-// TestHomeExistsAndIsUnique tries every way that up to three of 64 bits flip.
+// TestHomeExistsAndIsUnique flips every set of up to three of the 64 bits.
 func TestHomeExistsAndIsUnique(t *testing.T) {
 	for i := range 64 {
 		for j := range 64 {
@@ -112,7 +112,7 @@ func TestHomeExistsAndIsUnique(t *testing.T) {
 	}
 }
 
-// TestOperations drives random sequences of everything that changes postings,
+// TestOperations applies random sequences of all operations that change postings, with
 // snapshots and reloads between them, and compares each answer.
 func TestOperations(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -122,7 +122,7 @@ func TestOperations(t *testing.T) {
 		ref := reference{keys: map[uint64][]uint32{}}
 		pages := map[PageID][]byte{}
 		var next uint32
-		// Few centres and few flips: collisions are what is interesting.
+		// Few centres and few flips, so that collisions are frequent.
 		fp := rapid.Custom(func(t *rapid.T) simhash.Fingerprint {
 			f := simhash.Fingerprint(rapid.Uint64Range(0, 3).Draw(t, "centre") * 0x9e3779b97f4a7c15)
 			for _, bit := range rapid.SliceOfN(rapid.IntRange(0, 63), 0, 4).Draw(t, "flips") {
@@ -271,7 +271,7 @@ func (r *reference) candidates(keys []uint64, limit int) []uint32 {
 	return all[:min(limit, len(all))]
 }
 
-// print draws margins as simhash leaves them for many features: half-normal.
+// randomPrint draws half-normal margins: simhash has such margins for many features.
 func randomPrint(rng *rand.Rand) simhash.Print {
 	var s simhash.Sum
 	for range 60 {
@@ -280,7 +280,7 @@ func randomPrint(rng *rand.Rand) simhash.Print {
 	return s.Print()
 }
 
-// disturb flips bits of p as edits do: the weak ones first.
+// disturb flips bits of p as edits do, the weak ones first.
 func disturb(rng *rand.Rand, p *simhash.Print, force float64) simhash.Fingerprint {
 	fp := p.Fingerprint
 	for b, m := range p.Margins {
@@ -291,9 +291,9 @@ func disturb(rng *rand.Rand, p *simhash.Print, force float64) simhash.Fingerprin
 	return fp
 }
 
-// TestMarginReportsWhatItVisits: every hit is one of a full scan's, each once;
-// nothing whose difference in some band is among the probes is left out; and
-// with probes enough, nothing at all.
+// TestMarginReportsWhatItVisits: every hit is also a hit of a full scan, and is reported
+// once. A posting whose difference in some band is among the probes is never missed.
+// With enough probes, no posting is missed.
 func TestMarginReportsWhatItVisits(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 3))
 	b := New(Config{Hot: 64})
@@ -362,7 +362,7 @@ func few(rng *rand.Rand) simhash.Print {
 	return s.Print()
 }
 
-// reached says by the list of probes alone whether a posting is to be found.
+// reached reports, by the list of probes alone, whether a posting must be found.
 func reached(m *margin, h Hit) bool {
 	x := uint64(m.print.Fingerprint ^ h.Fingerprint)
 	for _, s := range m.probes {
@@ -378,7 +378,7 @@ func reached(m *margin, h Hit) bool {
 	return false
 }
 
-// TestPass holds what passes against the costs.
+// TestPass compares the postings that pass with their costs.
 func TestPass(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 5))
 	passed := 0

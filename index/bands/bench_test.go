@@ -31,8 +31,8 @@ func benchSizes(b *testing.B) []int {
 }
 
 // BenchmarkSizes fills an index with N fingerprints and prints, in one run:
-// inserts, both look-ups (p50, p99 in µs), the share of a full scan's finds,
-// bytes an item, snapshot and load, and a linear popcount scan beside them.
+// inserts, both look-ups (p50, p99 in µs), their share of the hits of a full scan,
+// bytes an item, snapshot and load, and a linear popcount scan for comparison.
 func BenchmarkSizes(b *testing.B) {
 	for _, n := range benchSizes(b) {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -59,7 +59,7 @@ func BenchmarkLookups(b *testing.B) {
 			for b.Loop() {
 				lookups(b, postings, prints)
 			}
-			// The loop forgets what was reported before it.
+			// The loop clears metrics that were reported before it.
 			b.ReportMetric(took.Seconds(), "build_s")
 			report(b, postings, n)
 			copies(b, postings, population, prints, n)
@@ -79,8 +79,7 @@ func BenchmarkLookups(b *testing.B) {
 	}
 }
 
-// copies reports the share of the edited copies within S that find the item
-// they are a copy of.
+// copies reports the share of the edited copies within S that find their original.
 func copies(b *testing.B, postings *Bands, population *synth.Population, prints []simhash.Print, n int) {
 	for _, probes := range benchProbes {
 		asked, found := 0, 0
@@ -99,7 +98,7 @@ func copies(b *testing.B, postings *Bands, population *synth.Population, prints 
 	}
 }
 
-// queries are edited copies of indexed items, little to much.
+// queries returns edited copies of indexed items, with few to many edits.
 func queries(population *synth.Population, n int) []simhash.Print {
 	prints := make([]simhash.Print, benchQueries)
 	changes := []float64{0.02, 0.05, 0.1, 0.2}
@@ -109,13 +108,13 @@ func queries(population *synth.Population, n int) []simhash.Print {
 	return prints
 }
 
-// original is the item that query i is a copy of.
+// original returns the item that query i is a copy of.
 func original(i, n int) uint64 { return uint64(i) * uint64(n) / benchQueries }
 
 const (
 	benchQueries = 4000
 	benchScans   = 24
-	benchShares  = 400 // queries whose margin look-up is held against a full scan
+	benchShares  = 400 // queries whose margin look-up is compared with a full scan
 	benchMaxS    = 5
 )
 
@@ -169,7 +168,7 @@ func lookups(b *testing.B, postings *Bands, prints []simhash.Print) {
 	}
 }
 
-// scans measures the linear scan, and against it what margin finds.
+// scans measures the linear scan, and compares the hits of margin with its hits.
 func scans(b *testing.B, postings *Bands, all []simhash.Fingerprint, prints []simhash.Print) {
 	near := 0
 	quantiles(b, "scan", benchScans, func(i int) {
@@ -182,7 +181,7 @@ func scans(b *testing.B, postings *Bands, all []simhash.Fingerprint, prints []si
 	if near < 0 {
 		b.Fatal("unreachable, and keeps the scan from being optimised away")
 	}
-	// Over queries, not pairs: one query in a family would outweigh all others.
+	// The mean is over queries, not pairs: a query in a family has far more pairs.
 	asked, share := 0.0, map[int]float64{}
 	for i := 0; i < len(prints); i += len(prints)/benchShares + 1 {
 		p := &prints[i]
@@ -201,7 +200,7 @@ func scans(b *testing.B, postings *Bands, all []simhash.Fingerprint, prints []si
 }
 
 func marginScan(all []simhash.Fingerprint, p *simhash.Print, maxS float32) int {
-	// Who differs in a mass of strong bits need not be summed.
+	// A fingerprint that differs in many strong bits needs no sum.
 	var strong simhash.Fingerprint
 	for bit, m := range p.Margins {
 		if m*m >= 0.5 {

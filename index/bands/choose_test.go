@@ -10,11 +10,11 @@ import (
 	"jianguo/simhash"
 )
 
-// TestChoose holds the choice against a list of all subsets, for every number of probes
-// and whatever the look-up before ended with. Texts of few features have few different
-// margins: how many subsets are cheaper than a cost then goes up in leaps.
+// TestChoose compares the choice with a list of all subsets, for every number of probes
+// and any end of the previous look-up. Texts of few features have few different margins,
+// so the number of subsets below a cost grows in large steps.
 func TestChoose(t *testing.T) {
-	var m margin // its guess is the last look-up's
+	var m margin // starts with the guess of the previous look-up
 	rapid.Check(t, func(t *rapid.T) {
 		levels := rapid.SliceOfN(rapid.Float32Range(0, 2), 1, 5).Draw(t, "margins")
 		var p simhash.Print
@@ -52,7 +52,7 @@ func TestChooseLeaps(t *testing.T) {
 	}
 }
 
-// cheapest are the n cheapest of the subsets below end, in order.
+// cheapest returns the n cheapest subsets below end, in order.
 func cheapest(m *margin, end subset, n int) []subset {
 	var all []subset
 	for flips := range 1 << bandBits {

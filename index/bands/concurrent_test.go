@@ -10,8 +10,8 @@ import (
 	"jianguo/simhash"
 )
 
-// fingerprintOf is the fingerprint of an ordinal, so that readers can tell a
-// torn posting: a third of them in one bucket, the rest all over the place.
+// fingerprintOf returns the fingerprint of an ordinal, so that readers can recognise a
+// torn posting. A third of the fingerprints are in one bucket, the others are random.
 func fingerprintOf(ordinal uint32) simhash.Fingerprint {
 	x := uint64(ordinal) * 0x9e3779b97f4a7c15
 	if ordinal%3 == 0 {
@@ -28,10 +28,10 @@ func printOf(ordinal uint32) simhash.Print {
 	return p
 }
 
-// TestReadersBesideTheWriter looks things up and takes snapshots while the
-// writer adds, removes and so rebuilds pages: what stands all along is always
-// found, what is found is what was added, and once. The race detector, where
-// it is on, watches the rest.
+// TestReadersBesideTheWriter looks up postings and takes snapshots while the writer adds
+// and removes postings and so rebuilds pages. A posting that is never removed is always
+// found. Every hit was added, and is reported once. The race detector checks the memory
+// accesses.
 func TestReadersBesideTheWriter(t *testing.T) {
 	const standing, rounds, churn = 3000, 8, 1500
 	b := New(Config{Hot: 200})
@@ -43,7 +43,7 @@ func TestReadersBesideTheWriter(t *testing.T) {
 	}
 	var done atomic.Bool
 	var readers sync.WaitGroup
-	// Done even where the writer panics, or the readers would hide why.
+	// Also if the writer panics; otherwise the readers would hide the panic.
 	defer readers.Wait()
 	defer done.Store(true)
 	for r := range uint64(3) {

@@ -9,8 +9,8 @@ import (
 	"jianguo/simhash"
 )
 
-// TestMarginLimit holds the bounded look-up against the first of the unbounded
-// one's finds, in a family much larger than the bound.
+// TestMarginLimit compares the bounded look-up with the first hits of the unbounded one,
+// in a family much larger than the bound.
 func TestMarginLimit(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	b := New(Config{})

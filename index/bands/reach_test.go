@@ -8,8 +8,8 @@ import (
 	"jianguo/simhash"
 )
 
-// TestReach holds what a Reach says of every posting against what the look-up
-// found, at sizes below and above that of the full budget.
+// TestReach compares the answer of a Reach for every posting with the hits of the
+// look-up, at sizes below and above that of the full budget.
 func TestReach(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	b := New(Config{Full: 2000, Hot: 64})
@@ -65,8 +65,8 @@ func TestReach(t *testing.T) {
 	}
 }
 
-// TestBudgetFallsInSteps: the budget of a look-up follows the size of the index
-// in few steps, and never the other way.
+// TestBudgetFallsInSteps: the budget of a look-up falls in few steps as the index grows,
+// and never rises.
 func TestBudgetFallsInSteps(t *testing.T) {
 	b := New(Config{Full: 64})
 	defer b.Close()

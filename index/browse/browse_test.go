@@ -17,8 +17,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestBrowseFollows: however events and the follower interleave, the model has
-// what a new model derives from the whole log, and its stories are the clusters.
+// TestBrowseFollows: for any interleaving of events and follower, the model equals a new
+// model of the whole log, and its stories are the clusters.
 func TestBrowseFollows(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		ctx := context.Background()
@@ -85,8 +85,8 @@ func TestBrowseFollows(t *testing.T) {
 	})
 }
 
-// holdStories holds the list of stories against the clusters themselves, and
-// paging against the whole list.
+// holdStories compares the list of stories with the clusters, and the pages with the
+// whole list.
 func holdStories(rt *rapid.T, x *index.Index, b *Model) {
 	ctx := context.Background()
 	want := map[uint32]int{}

@@ -16,8 +16,8 @@ import (
 	"jianguo/sketch"
 )
 
-// article makes an article of a fingerprint: the text is its name, so that
-// equal names are exact copies.
+// article returns an article with a fingerprint. The text is a name: articles with equal
+// names are exact copies.
 func article(id, text string, fingerprint uint64) *verdict.Article {
 	a := &verdict.Article{ID: id, Title: "t", Packed: verdict.PackText(text), Blank: text == ""}
 	sum := sha256.Sum256([]byte(text))
@@ -46,7 +46,7 @@ func openTest(t testing.TB, dir string, change func(*index.Config)) *index.Index
 	return x
 }
 
-// tester is what *testing.T and *rapid.T have in common.
+// tester is the common interface of *testing.T and *rapid.T.
 type tester interface {
 	Helper()
 	Error(args ...any)
@@ -54,7 +54,8 @@ type tester interface {
 	Fatalf(format string, args ...any)
 }
 
-// mustVerify is how every test that writes ends.
+// mustVerify fails the test if Verify finds a problem. Every test that writes ends with
+// it.
 func mustVerify(t tester, x *index.Index) {
 	t.Helper()
 	r, err := x.Verify(context.Background())
@@ -78,8 +79,8 @@ func fill(t *testing.T, x *index.Index, from, to int) {
 	}
 }
 
-// drawMutation draws from few ids and few texts, so that they meet: texts of a
-// family are one to four bits apart.
+// drawMutation draws from few ids and few texts, so that copies are frequent. Texts of
+// one family are one to four bits apart.
 func drawMutation(rt *rapid.T, seq uint64) verdict.Mutation {
 	id := fmt.Sprintf("id%d", rapid.IntRange(0, 7).Draw(rt, "id"))
 	m := verdict.Mutation{Seq: seq, At: testStart.Add(time.Duration(seq) * time.Second)}

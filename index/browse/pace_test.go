@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestPace: work rests after a while if many mutations arrive, and a rest ends
-// with its context.
+// TestPace: background work pauses after some time if many mutations arrive, and a pause
+// ends with its context.
 func TestPace(t *testing.T) {
 	ended, end := context.WithCancel(t.Context())
 	end()

@@ -14,7 +14,7 @@ import (
 	"jianguo/index/verdict"
 )
 
-// TestSearch holds the word index against a scan, over runs of all levels.
+// TestSearch compares the word index with a scan, over runs of all levels.
 func TestSearch(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		ctx := context.Background()

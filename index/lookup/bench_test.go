@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// BenchmarkSizes puts N hashes, looks half of them and as many absent ones up,
-// and loads them again from pages. N from JIANGUO_BENCH_N, comma-separated;
-// 100000 if unset.
+// BenchmarkSizes adds N hashes, looks up half of them and as many absent ones, and loads
+// all of them from pages. The sizes N come from JIANGUO_BENCH_N (comma-separated; 100000
+// if unset).
 func BenchmarkSizes(b *testing.B) {
 	for s := range strings.SplitSeq(cmp.Or(os.Getenv("JIANGUO_BENCH_N"), "100000"), ",") {
 		n, err := strconv.Atoi(s)

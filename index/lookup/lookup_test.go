@@ -14,8 +14,8 @@ import (
 
 var errRefused = errors.New("refused")
 
-// TestOperations drives random puts, snapshots and reloads, and compares every
-// answer with a plain map.
+// TestOperations makes random puts, snapshots and reloads, and compares every answer
+// with a plain map.
 func TestOperations(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := New()
@@ -23,7 +23,7 @@ func TestOperations(t *testing.T) {
 		ref := map[uint64][]uint32{}
 		pages := map[PageID][]byte{}
 		total := 0
-		// Keys that differ in the lowest, a middle or the highest of the bits kept only.
+		// Keys that differ only in the lowest, a middle or the highest of the stored bits.
 		key := rapid.Map(rapid.SliceOfN(rapid.Uint64Range(0, 3), 3, 3), func(p []uint64) uint64 {
 			return p[0]<<62 | p[1]<<30 | p[2]<<16
 		})

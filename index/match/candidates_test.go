@@ -11,8 +11,8 @@ import (
 	"jianguo/sketch"
 )
 
-// BenchmarkCandidates finds the unrelated ones among as many proposals as are
-// judged at most, anywhere among ten million versions.
+// BenchmarkCandidates finds the unrelated ones among the largest number of proposals,
+// spread over ten million versions.
 func BenchmarkCandidates(b *testing.B) {
 	const items = 10_000_000
 	tables := resident.NewTables()

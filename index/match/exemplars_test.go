@@ -8,8 +8,8 @@ import (
 	"jianguo/sketch"
 )
 
-// TestCacheIsBounded: the cache stays within its bytes and counts them right,
-// however long texts are.
+// TestCacheIsBounded: the cache stays within its bound in bytes and counts them
+// correctly, for texts of any length.
 func TestCacheIsBounded(t *testing.T) {
 	r := newExemplars(func(title, body string) sketch.Input { return sketch.Input{} })
 	rng := rand.New(rand.NewPCG(1, 2))

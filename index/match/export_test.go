@@ -10,7 +10,7 @@ import (
 // catalogue.
 type Comparing struct{ c comparing }
 
-// NewComparing returns a Comparing that knows nothing yet.
+// NewComparing returns a Comparing with nothing cached.
 func NewComparing(m *Matcher, r *Reader, q *Query) *Comparing {
 	return &Comparing{comparing{Matcher: m, reader: r, query: q, known: new(comparisons)}}
 }
@@ -24,11 +24,11 @@ func (c *Comparing) Judge(ctx context.Context, proposals []Proposal) (Judgement,
 	return c.c.conclude(best), nil
 }
 
-// Unrelated are the ordinals whose outlines showed that they are unrelated.
+// Unrelated returns the ordinals whose outlines showed that they are unrelated.
 func (c *Comparing) Unrelated() []uint32 { return c.c.known.unrelated }
 
-// Sketch compares the article with a proposal by sketches, and says whether the
-// policy calls the two unrelated.
+// Sketch compares the article with a proposal by sketches, and reports whether the
+// policy classifies the two as unrelated.
 func (c *Comparing) Sketch(ctx context.Context, p Proposal) (kind sketch.Kind, unrelated bool, err error) {
 	o, err := c.c.compareSketch(ctx, &p)
 	if err != nil {

@@ -12,8 +12,7 @@ import (
 	"jianguo/index/verdict"
 )
 
-// TestRenewedSearchIsANewSearch: a search that was brought up to date holds what a
-// new one finds.
+// TestRenewedSearchIsANewSearch: a renewed search has the same hits as a new one.
 func TestRenewedSearchIsANewSearch(t *testing.T) {
 	renewed, not := 0, 0
 	for seed := range uint64(40) {

@@ -14,11 +14,10 @@ import (
 	"jianguo/sketch"
 )
 
-// TestOutlinesChangeNoVerdict: an exemplar that its outline shows to be unrelated
-// is judged unrelated by its sketch too, and the verdict on an article is the same
-// with outlines, with every sketch read, and with the unrelated ones not proposed:
-// with few places for judging and for texts and with many, and where every version
-// is proposed.
+// TestOutlinesChangeNoVerdict: an exemplar that is unrelated by its outline is also
+// unrelated by its sketch. The verdict on an article is the same with outlines, with
+// every sketch read, and without the unrelated proposals. This holds with low and high
+// limits of judged proposals and of texts, and if every version is proposed.
 func TestOutlinesChangeNoVerdict(t *testing.T) {
 	skipped, related, copies := 0, 0, 0
 	for seed := range uint64(6) {

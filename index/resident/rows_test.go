@@ -12,7 +12,7 @@ import (
 	"jianguo/sketch"
 )
 
-// outlineOf is an outline that tells its ordinal and is not blank.
+// outlineOf returns an outline that identifies its ordinal and is not blank.
 func outlineOf(ordinal uint32) (o sketch.Outline) {
 	o.Shingles = ordinal%1000 + 1
 	for i := 0; i < len(o.Minima); i += 4 {
@@ -21,8 +21,8 @@ func outlineOf(ordinal uint32) (o sketch.Outline) {
 	return o
 }
 
-// TestFlagsBesideOutlines: the writer and who reads outlines after a start take
-// nothing away from each other, and a reader meets an outline whole or not at all.
+// TestFlagsBesideOutlines: the writer and the reader of outlines after a start do not
+// overwrite each other's changes. Other readers see a complete outline or none.
 func TestFlagsBesideOutlines(t *testing.T) {
 	const items = 20_000
 	v := new(Rows)
@@ -71,7 +71,7 @@ func TestFlagsBesideOutlines(t *testing.T) {
 	}
 }
 
-// filled are versions whose third chunk holds all sorts.
+// filled returns versions with a third chunk that has values of all kinds.
 func filled() *Rows {
 	v := new(Rows)
 	r := rand.New(rand.NewPCG(11, 12))
@@ -95,8 +95,8 @@ func filled() *Rows {
 	return v
 }
 
-// TestColumnPage: a page holds what it held since there are pages, whatever rows
-// look like in memory, and gives it back; one that was cut or went on does not pass.
+// TestColumnPage: the format of a page never changes and does not depend on the form of
+// rows in memory. A page can be read back. One that is too short or too long is refused.
 func TestColumnPage(t *testing.T) {
 	v := filled()
 	for i := range uint32(chunkRows) {
@@ -171,7 +171,7 @@ func BenchmarkColumnPageLoad(b *testing.B) {
 	}
 }
 
-// outlineAt is the outline of a version, blank where it is not there.
+// outlineAt returns the outline of a version, or a blank one if it has none.
 func outlineAt(r *Rows, ordinal uint32) sketch.Outline {
 	o, _ := r.Outline(ordinal)
 	return o
@@ -196,8 +196,8 @@ func TestRowsOutliveTheirChunks(t *testing.T) {
 	}
 }
 
-// TestOutlineOfLongTexts: any number of shingles is kept, and a version that is taken
-// back has no outline.
+// TestOutlineOfLongTexts: an outline keeps any number of shingles. A version that is
+// rolled back has no outline.
 func TestOutlineOfLongTexts(t *testing.T) {
 	r := new(Rows)
 	for _, shingles := range []uint32{1, 1<<24 - 1, 1 << 24, 1<<32 - 1} {

@@ -14,8 +14,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// held is every posting of the table, bucket by bucket, with the order inside
-// a key kept.
+// held returns every posting of the table, bucket by bucket, in order within a key.
 func held(t *Table) map[uint64][]uint32 {
 	all := map[uint64][]uint32{}
 	for k := range Keys {
@@ -50,7 +49,7 @@ func same(t interface {
 	}
 }
 
-// check holds the table to its own invariants.
+// check checks the invariants of the table.
 func check(t *rapid.T, table *Table) {
 	blocks := int64(0)
 	for i := range table.pages {
@@ -84,9 +83,9 @@ func check(t *rapid.T, table *Table) {
 	if got := table.mem.Bytes(); got != blocks+waiting {
 		t.Fatalf("%d bytes accounted for, %d in use and %d waiting", got, blocks, waiting)
 	}
-	// No look-up is under way: at most what the last two epochs retired waits.
+	// No look-up is running, so only blocks of the last two epochs may wait.
 	if n := len(table.mem.retired[0]) + len(table.mem.retired[1]); n > 2 {
-		t.Fatalf("%d blocks wait for nobody", n)
+		t.Fatalf("%d retired blocks without a reader", n)
 	}
 }
 
@@ -123,7 +122,7 @@ func TestTable(t *testing.T) {
 			"load pages": func(t *rapid.T) {
 				other := Config{Hot: rapid.SampledFrom([]int{1, 10, 0}).Draw(t, "hot"), Narrow: config.Narrow}
 				loaded := New(other)
-				for i := 0; i < Pages; i += 64 { // all that the keys fall into
+				for i := 0; i < Pages; i += 64 { // all pages of the keys
 					page := table.AppendPage(nil, i, 9)
 					if err := loaded.LoadPage(page, 9, uint16(i*PageKeys)); err != nil {
 						t.Fatal(err)
@@ -203,7 +202,7 @@ func TestPinKeepsBlocks(t *testing.T) {
 	pin.Unpin()
 	fill(20000, 80000)
 	if n := len(table.mem.retired[0]) + len(table.mem.retired[1]); n > 2 {
-		t.Errorf("%d blocks wait for nobody", n)
+		t.Errorf("%d retired blocks without a reader", n)
 	}
 }
 
@@ -290,8 +289,8 @@ func TestLoadPageNamesWhatIsWrong(t *testing.T) {
 	}
 }
 
-// FuzzLoadPage gives every input a right checksum, or the fuzzer would never
-// come past it.
+// FuzzLoadPage gives every input a correct checksum; otherwise the fuzzer would never
+// get past the check.
 func FuzzLoadPage(f *testing.F) {
 	page := example()
 	f.Add(page[:len(page)-sumBytes], uint8(1), uint16(0))
@@ -326,8 +325,8 @@ func FuzzLoadPage(f *testing.F) {
 	})
 }
 
-// TestUvarints: numbers of every length, wherever they end, and nothing that is
-// cut or too long.
+// TestUvarints reads numbers of every length at every position, and refuses a number
+// that is cut or too long.
 func TestUvarints(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for range 20_000 {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// FuzzSift compares Sift with the costs added up, with and without room behind the
+// FuzzSift compares Sift with sums of the costs, with and without free memory after the
 // last posting.
 func FuzzSift(f *testing.F) {
 	for seed := range uint64(50) {
@@ -33,7 +33,7 @@ func FuzzSift(f *testing.F) {
 		bounds := Bounds{uint32(next) % 1024, uint32(both) % 2048}
 		var masks, want Masks
 		for i := range masks {
-			masks[i] = r.Uint64() // of the call before
+			masks[i] = r.Uint64() // left by the previous call
 		}
 		got := Sift(&masks, hi, query, &tables, bounds)
 		for i, h := range hi {
