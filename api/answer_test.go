@@ -9,8 +9,8 @@ import (
 	"jianguo/exposure"
 )
 
-// TestWholeAnswers asks for answers of sizes near that of net/http's buffer, and of larger
-// ones, over one connection: each must arrive complete.
+// TestWholeAnswers requests answers of sizes near that of net/http's buffer, and larger
+// ones, over one connection. Each must arrive complete.
 func TestWholeAnswers(t *testing.T) {
 	x := newExposureServer(t, exposure.Config{}, Tokens{})
 	for _, size := range append(sizesAbout(4096), 8191, 8192, 8193, 100_000, 300_000) {

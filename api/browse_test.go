@@ -16,7 +16,7 @@ import (
 )
 
 func TestVerdicts(t *testing.T) {
-	r := newRig(t, rigConfig{})
+	r := newService(t, testConfig{})
 	var published []index.Event
 	for _, it := range sample(t, 40) {
 		published = append(published, *r.publish(it).Event)
@@ -67,7 +67,7 @@ func TestVerdicts(t *testing.T) {
 }
 
 func TestLongPoll(t *testing.T) {
-	r := newRig(t, rigConfig{})
+	r := newService(t, testConfig{})
 	got := make(chan reply, 1)
 	poll := func(after int) {
 		rep, err := r.try("GET", fmt.Sprintf("/verdicts?wait=30s&after=%d", after), nil)
@@ -86,7 +86,7 @@ func TestLongPoll(t *testing.T) {
 	if rep := r.do("GET", "/verdicts?after=1&wait=20ms", nil); rep.status != 200 || string(bytes.TrimSpace(rep.body)) != "[]" {
 		t.Errorf("a wait that is over: %d %s", rep.status, rep.body)
 	}
-	// The end of the service does not wait for those who wait.
+	// The service ends without waiting for long polls.
 	go poll(1)
 	eventually(t, "the poll waits", func() bool { return len(r.server.waiting) == 1 })
 	r.end()
@@ -95,11 +95,11 @@ func TestLongPoll(t *testing.T) {
 	}
 }
 
-// stories are what the families of families are about.
+// stories are the subjects of the articles that families publishes.
 var stories = []string{"台风", "地铁", "银行", "博物馆", "运动会", "粮食", "航班"}
 
 // families publishes copies of several articles, and returns the leads' ids.
-func families(r *rig, sizes ...int) (leads []string) {
+func families(r *testService, sizes ...int) (leads []string) {
 	for f, size := range sizes {
 		for n := range size {
 			id := fmt.Sprintf("%d-%d", f, n)
@@ -113,7 +113,7 @@ func families(r *rig, sizes ...int) (leads []string) {
 }
 
 func TestClusters(t *testing.T) {
-	r := newRig(t, rigConfig{})
+	r := newService(t, testConfig{})
 	sizes := []int{3, 1, 2, 5, 4, 2, 3}
 	leads := families(r, sizes...)
 	r.follow()
@@ -178,7 +178,7 @@ func TestClusters(t *testing.T) {
 }
 
 func TestHealth(t *testing.T) {
-	r := newRig(t, rigConfig{})
+	r := newService(t, testConfig{})
 	r.publish(ingest.Item{ID: "a", Body: article(1)})
 	if h := want[map[string]string](r, 200, "GET", "/healthz", nil); h["status"] != "ok" || h["version"] != "test" {
 		t.Errorf("health: %v", h)
@@ -195,7 +195,7 @@ func TestHealth(t *testing.T) {
 }
 
 func TestWrongAddresses(t *testing.T) {
-	r := newRig(t, rigConfig{stalled: true})
+	r := newService(t, testConfig{stalled: true})
 	for _, c := range []struct {
 		method, path string
 		status       int

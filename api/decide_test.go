@@ -14,7 +14,7 @@ import (
 type decisionList struct{ Decisions []index.Decision }
 
 func TestDecisions(t *testing.T) {
-	r := newRig(t, rigConfig{})
+	r := newService(t, testConfig{})
 	families(r, 3, 2)
 	decide := func(status int, cluster uint32, body string) reply {
 		t.Helper()
@@ -37,13 +37,13 @@ func TestDecisions(t *testing.T) {
 	if e := verdict("0-1"); e.Verdict != index.Unique || e.Number != d.Events[0].Number {
 		t.Errorf("released: %+v", e)
 	}
-	// The event is published as every other is.
+	// The event is published like any other.
 	if last := want[[]index.Event](r, 200, "GET", fmt.Sprintf("/verdicts?wait=30s&after=%d", d.Events[0].Number-1), nil); len(last) != 1 || last[0].ID != "0-1" {
 		t.Errorf("events: %+v", last)
 	}
 	p := want[Problem](r, 409, "POST", path, `{"kind":"release","item":"0-1","expect":"duplicate","by":"李四"}`)
 	if p.Decision == nil || p.Decision.By != "张三" || p.Decision.Number != 1 || !strings.Contains(p.Detail, "张三") {
-		t.Errorf("the second editor is told %+v", p)
+		t.Errorf("the second editor gets %+v", p)
 	}
 	decide(200, a, `{"kind":"undo","decision":1,"by":"李四"}`)
 	if e := verdict("0-1"); e.Verdict != index.Duplicate || e.Cluster != a {
@@ -67,7 +67,7 @@ func TestDecisions(t *testing.T) {
 }
 
 func TestBadDecisions(t *testing.T) {
-	r := newRig(t, rigConfig{})
+	r := newService(t, testConfig{})
 	families(r, 2, 1)
 	before := r.events()
 	for body, wrong := range map[string]struct {
@@ -115,9 +115,9 @@ func TestBadDecisions(t *testing.T) {
 	}
 }
 
-// The name of a decision is that of the token, whatever the body says.
+// The name of a decision is that of the token, with any name in the body.
 func TestDecisionNames(t *testing.T) {
-	r := newRig(t, rigConfig{api: func(c *Config) { c.Tokens = testTokens(t) }})
+	r := newService(t, testConfig{api: func(c *Config) { c.Tokens = testTokens(t) }})
 	for i := range 2 {
 		want[ingest.Outcome](r, 200, "POST", "/items", ingest.Item{ID: fmt.Sprint(i), Body: article(1)}, "Authorization", "Bearer "+platformToken)
 	}
@@ -140,10 +140,9 @@ func TestDecisionNames(t *testing.T) {
 	}
 }
 
-// Of two who decide at the same moment upon what they saw, one is told of the
-// other.
+// Of two editors who decide at the same moment, one gets the decision of the other.
 func TestDecisionRace(t *testing.T) {
-	r := newRig(t, rigConfig{})
+	r := newService(t, testConfig{})
 	families(r, 2)
 	for range 5 {
 		var wg sync.WaitGroup
@@ -177,7 +176,7 @@ func TestDecisionRace(t *testing.T) {
 }
 
 func TestSuspects(t *testing.T) {
-	r := newRig(t, rigConfig{})
+	r := newService(t, testConfig{})
 	waits := map[string]bool{}
 	for _, it := range sample(t, 400) {
 		if r.publish(it).Event.Verdict == index.Suspect {
@@ -224,14 +223,14 @@ func TestSuspects(t *testing.T) {
 		t.Errorf("of source %s: %+v", first.Source, p)
 	}
 	if p := want[page](r, 200, "GET", "/suspects?source=nobody", nil); len(p.Suspects) != 0 {
-		t.Errorf("of nobody: %+v", p)
+		t.Errorf("of an unknown source: %+v", p)
 	}
 	for query, field := range map[string]string{"limit=0": "limit", "limit=201": "limit", "cursor=x": "cursor", "cursor=%00": "cursor"} {
 		if p := want[Problem](r, 400, "GET", "/suspects?"+query, nil); p.Field != field {
 			t.Errorf("%s: field %q", query, p.Field)
 		}
 	}
-	// What was decided is gone at once, also from a list that lags behind.
+	// A decided item is gone at once, also from a list that lags behind.
 	want[index.Decision](r, 200, "POST", fmt.Sprintf("/clusters/%d/decisions", first.Cluster),
 		map[string]string{"kind": index.Reject, "item": first.ID, "expect": "suspect", "by": "张三"})
 	if p := want[page](r, 200, "GET", "/suspects", nil); len(p.Suspects) > 0 && p.Suspects[0].Items[0].ID == first.ID {
@@ -239,10 +238,10 @@ func TestSuspects(t *testing.T) {
 	}
 }
 
-// A decision says what its editor saw: whatever happened since is told, and by
-// whom, even where the verdict is the same again.
+// A decision states what its editor saw. The answer reports a change since then, and the
+// name of the editor who made it, even if the verdict is the same again.
 func TestDecisionSeen(t *testing.T) {
-	r := newRig(t, rigConfig{})
+	r := newService(t, testConfig{})
 	families(r, 5)
 	const path = "/clusters/1/decisions"
 	r.follow()
@@ -263,13 +262,13 @@ func TestDecisionSeen(t *testing.T) {
 		body(`{"kind":"release","items":[{"item":"0-2","seen":%d},{"item":"0-1","seen":%d}],"by":"李四"}`, seen["0-2"], seen["0-1"]),
 	} {
 		if p := want[Problem](r, 409, "POST", path, stale); p.Decision == nil || p.Decision.By != "张三" || p.Decision.Kind != index.Undo || !strings.Contains(p.Detail, "张三") {
-			t.Errorf("%s is told %+v", stale, p)
+			t.Errorf("%s gets %+v", stale, p)
 		}
 	}
 	if e := want[index.Item](r, 200, "GET", "/items/0-2", nil).Event; e.Number != seen["0-2"] {
 		t.Errorf("half of a refused decision was made: %+v", e)
 	}
-	// Of a whole cluster, it is the lead that was seen.
+	// For a whole cluster, `seen` is about the lead.
 	want[Problem](r, 409, "POST", path, body(`{"kind":"block","seen":%d,"by":"李四"}`, seen["0-0"]+1000))
 	now := want[index.Item](r, 200, "GET", "/items/0-1", nil).Event.Number
 	d = want[index.Decision](r, 200, "POST", path, body(`{"kind":"release","items":[{"item":"0-1","seen":%d},{"item":"0-2"},{"item":"0-3"}],"by":"李四"}`, now))

@@ -25,14 +25,14 @@ import (
 
 // exposureServer is a test fixture with exposures, and sends requests as raw bytes.
 type exposureServer struct {
-	*rig
+	*testService
 	addr string
 }
 
 func newExposureServer(t *testing.T, cfg exposure.Config, tokens Tokens) *exposureServer {
 	t.Helper()
-	r := newRig(t, rigConfig{exposure: &cfg, api: func(c *Config) { c.Tokens = tokens }})
-	return &exposureServer{rig: r, addr: strings.TrimPrefix(r.url, "http://")}
+	r := newService(t, testConfig{exposure: &cfg, api: func(c *Config) { c.Tokens = tokens }})
+	return &exposureServer{testService: r, addr: strings.TrimPrefix(r.url, "http://")}
 }
 
 // post sends a body and returns status, answer and header.
@@ -192,7 +192,7 @@ func TestExposureHostile(t *testing.T) {
 func TestExposureConnections(t *testing.T) {
 	x := newExposureServer(t, exposure.Config{}, Tokens{})
 	var slow []net.Conn
-	for range 300 { // more than are worked on at once
+	for range 300 { // more than the server handles at once
 		c, err := net.Dial("tcp", x.addr)
 		if err != nil {
 			t.Fatal(err)
@@ -346,8 +346,8 @@ func TestExposureDegraded(t *testing.T) {
 }
 
 // TestExposureFull: a full stream refuses reports, un-sees, forgets and marks with 429,
-// on HTTP as on the bus; what was taken counts, what was refused does not, and once
-// there is room again, all reports are accepted.
+// on HTTP as on the bus. Accepted reports count, refused ones do not. When the stream has
+// space again, all reports are accepted.
 func TestExposureFull(t *testing.T) {
 	x := newExposureServer(t, exposure.Config{FlushAge: time.Hour}, Tokens{})
 	js, err := jetstream.New(x.Conn)
@@ -405,12 +405,13 @@ func TestExposureFull(t *testing.T) {
 	resize(wide)
 	x.json("/exposures", fmt.Sprintf(big, "seen"), 204)
 	if got := string(x.json("/filter", ask, 200)); got != fmt.Sprintf(`{"items":[],"dropped":%d}`, taken+1) {
-		t.Errorf("with room again: %s", got)
+		t.Errorf("with space again: %s", got)
 	}
 }
 
-// TestExposureUsers: every byte that text can hold may be in a user, whose name is an
-// integer's decimal text too; each is another user, before and after a restart.
+// TestExposureUsers: the name of a user may have any byte that text can hold, and may be
+// an integer, which is the same user as its decimal text. Different names are different
+// users, before and after a restart.
 func TestExposureUsers(t *testing.T) {
 	x := newExposureServer(t, exposure.Config{CacheBytes: 1}, Tokens{})
 	users := []string{`7`, `"a\u0000b"`, `"a\u0000c"`, `"a"`, `"\u0000a"`, `"a/b"`, `"A"`, `"a "`, `"中"`, `"\ud83d\ude00"`, `"%00"`, `"*"`, `"a.b"`, `"` + strings.Repeat("é", 128) + `"`}

@@ -27,7 +27,7 @@ func (a hotAnswer) ids() (ids []string) {
 }
 
 func TestHot(t *testing.T) {
-	r := newRig(t, rigConfig{exposure: &exposure.Config{}})
+	r := newService(t, testConfig{exposure: &exposure.Config{}})
 	families(r, 2, 5, 1, 3) // by as many sources
 	for i := range 4 {
 		// Copies of one source count once.
@@ -80,7 +80,7 @@ func TestHot(t *testing.T) {
 	}
 	again()
 	get("", "0-0 2-0 1-0 3-0")
-	// What is withdrawn or blocked is not hot, however often it is copied.
+	// A withdrawn or blocked item is not hot, with any number of copies.
 	if rep := r.do("DELETE", "/items/2-0", nil); rep.status != 200 {
 		t.Fatal(rep.status)
 	}
@@ -99,9 +99,9 @@ func TestHot(t *testing.T) {
 	}
 }
 
-// Without exposures there is still a list, but not one for a user.
+// Without exposures there is still a list, but none for a user.
 func TestHotAlone(t *testing.T) {
-	r := newRig(t, rigConfig{})
+	r := newService(t, testConfig{})
 	families(r, 2)
 	r.follow()
 	if a := want[hotAnswer](r, 200, "GET", "/hot", nil); len(a.Items) != 1 {

@@ -42,7 +42,7 @@ func sample(t *testing.T, most int) []ingest.Item {
 	return items
 }
 
-// article is a text of its own for every number.
+// article returns a different text for every number.
 func article(n int) string {
 	var b strings.Builder
 	for i := range 40 {
@@ -53,7 +53,7 @@ func article(n int) string {
 }
 
 func TestPublish(t *testing.T) {
-	r := newRig(t, rigConfig{})
+	r := newService(t, testConfig{})
 	first := r.publish(ingest.Item{ID: "a", Title: "一", Body: article(1), Source: "甲报"})
 	if !first.Changed || first.Event.Verdict != index.Unique || first.Event.Number != 1 || first.Event.ID != "a" {
 		t.Errorf("first: %+v", first.Event)
@@ -80,7 +80,7 @@ func TestPublish(t *testing.T) {
 }
 
 func TestWithdraw(t *testing.T) {
-	r := newRig(t, rigConfig{})
+	r := newService(t, testConfig{})
 	for i, id := range []string{"a", "b", "c"} {
 		r.publish(ingest.Item{ID: id, Body: article(1), Source: fmt.Sprint("来源", i)})
 	}
@@ -112,8 +112,8 @@ func TestWithdraw(t *testing.T) {
 	r.noDeadLetters()
 }
 
-// refused makes a request that must be refused as a mistake of the caller's.
-func refused[T any](r *rig, method, path string, body any, header ...string) T {
+// refused makes a request that must be refused as an error of the client.
+func refused[T any](r *testService, method, path string, body any, header ...string) T {
 	r.t.Helper()
 	rep := r.do(method, path, body, header...)
 	if rep.status < 400 || rep.status >= 500 || rep.header.Get("Content-Type") != problemType {
@@ -127,7 +127,7 @@ func refused[T any](r *rig, method, path string, body any, header ...string) T {
 }
 
 func TestCheck(t *testing.T) {
-	r := newRig(t, rigConfig{})
+	r := newService(t, testConfig{})
 	items := sample(t, 60)
 	for _, it := range items {
 		before := r.events()
@@ -144,14 +144,14 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// hostileIDs are ids that some step on the way might change.
+// hostileIDs are ids that a faulty encoder or decoder might change.
 var hostileIDs = []string{
 	"a/b", "a%2Fb", "a//b", "/", "//", "/a", "a/", "..", ".", "../x", "a/../b", "check", "中文编号", "💥", "x?y#z", "a+b", "a b", " a ", "%", "%zz", "%00",
 	`'"<script>`, "&amp;", "a;b=c", "a\\b", "\u00e9", "e\u0301", "\u202e反", "\ufeff", "\u00a0", "{id}", ":id", "*", strings.Repeat("长", 85), strings.Repeat("%", 256),
 }
 
 func TestItemIDs(t *testing.T) {
-	r := newRig(t, rigConfig{})
+	r := newService(t, testConfig{})
 	for i, id := range hostileIDs {
 		if out := r.publish(ingest.Item{ID: id, Title: fmt.Sprint(i), Body: article(i)}); out.Event.ID != id {
 			t.Fatalf("%q became %q", id, out.Event.ID)
@@ -174,9 +174,9 @@ func TestItemIDs(t *testing.T) {
 	}
 }
 
-// Every id that may be stored can be asked for, whatever is in it.
+// Every id that can be stored can be requested.
 func TestAnyID(t *testing.T) {
-	r := newRig(t, rigConfig{stalled: true})
+	r := newService(t, testConfig{stalled: true})
 	handler := r.server.Handler()
 	ids := rapid.StringOfN(rapid.RuneFrom(nil, unicode.Han, unicode.Latin, unicode.Punct, unicode.Space, unicode.Symbol), 1, 64, 256).
 		Filter(func(id string) bool { return ingest.CheckID(id) == nil })
@@ -198,7 +198,7 @@ func TestAnyID(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
-	r := newRig(t, rigConfig{})
+	r := newService(t, testConfig{})
 	long := strings.Repeat("x", 257)
 	for _, c := range []struct {
 		name, body string
@@ -265,9 +265,9 @@ func TestRefusals(t *testing.T) {
 	r.noDeadLetters()
 }
 
-// What is odd, but allowed, is taken.
+// Unusual but valid items are accepted.
 func TestOddItems(t *testing.T) {
-	r := newRig(t, rigConfig{})
+	r := newService(t, testConfig{})
 	for name, body := range map[string]string{
 		"empty-looking":      `{"id":"a","title":"  ","body":" \n "}`,
 		"emoji":              `{"id":"b","body":"😀😀😀"}`,
@@ -299,7 +299,7 @@ func TestOddItems(t *testing.T) {
 
 // Of many near-identical items at once, one is accepted.
 func TestPublishAtOnce(t *testing.T) {
-	r := newRig(t, rigConfig{})
+	r := newService(t, testConfig{})
 	var wg sync.WaitGroup
 	outcomes := make([]ingest.Outcome, 48)
 	for i := range outcomes {
@@ -328,7 +328,7 @@ func TestPublishAtOnce(t *testing.T) {
 
 // A verdict that is late does not lose the item.
 func TestPending(t *testing.T) {
-	r := newRig(t, rigConfig{stalled: true, api: func(c *Config) { c.Wait = 50 * time.Millisecond }})
+	r := newService(t, testConfig{stalled: true, api: func(c *Config) { c.Wait = 50 * time.Millisecond }})
 	rep := r.do("POST", "/items", ingest.Item{ID: "慢/稿", Body: article(1)})
 	if rep.status != 202 || rep.header.Get("Location") != itemPath("慢/稿") {
 		t.Fatalf("%d, Location %q: %s", rep.status, rep.header.Get("Location"), rep.body)
@@ -341,7 +341,7 @@ func TestPending(t *testing.T) {
 }
 
 func TestFullStream(t *testing.T) {
-	r := newRig(t, rigConfig{stalled: true, api: func(c *Config) { c.Wait = 50 * time.Millisecond },
+	r := newService(t, testConfig{stalled: true, api: func(c *Config) { c.Wait = 50 * time.Millisecond },
 		ingest: func(c *ingest.Config) { c.Bytes = 16 << 10 }})
 	for n := range 100 {
 		rep := r.do("POST", "/items", ingest.Item{ID: fmt.Sprint(n), Body: article(n)})
@@ -352,7 +352,7 @@ func TestFullStream(t *testing.T) {
 			t.Errorf("item %d: %d %s", n, rep.status, rep.body)
 		}
 		r.Run()
-		eventually(t, "there is room again", func() bool {
+		eventually(t, "the stream has space again", func() bool {
 			return r.do("POST", "/items", ingest.Item{ID: fmt.Sprint(n), Body: article(n)}).status == 200
 		})
 		return
@@ -361,7 +361,7 @@ func TestFullStream(t *testing.T) {
 }
 
 func TestNoBus(t *testing.T) {
-	r := newRig(t, rigConfig{stalled: true, api: func(c *Config) {
+	r := newService(t, testConfig{stalled: true, api: func(c *Config) {
 		c.Ready = map[string]func() error{"moon": func() error { return errors.New("not full") }}
 	}})
 	ready := want[readiness](r, 503, "GET", "/readyz", nil)
@@ -382,7 +382,7 @@ func TestNoBus(t *testing.T) {
 
 // Why explains a verdict, or any two items.
 func TestWhy(t *testing.T) {
-	r := newRig(t, rigConfig{})
+	r := newService(t, testConfig{})
 	first := ingest.Item{ID: "首发", Title: "水库", Body: article(1)}
 	for _, it := range []ingest.Item{first, {ID: "转载", Title: "水库泄洪", Body: article(1) + "\n（责任编辑：张三）"}, {ID: "别的", Body: article(2)}} {
 		if rep := r.do("POST", "/items", it); rep.status != 200 {
@@ -406,7 +406,7 @@ func TestWhy(t *testing.T) {
 	if e := explain("转载", "", 200); e.Verdict != index.Duplicate || e.Earlier.ID != "首发" || e.Query.ID != "转载" {
 		t.Errorf("%+v", e)
 	}
-	// The later item is the query, whichever is asked for.
+	// The later item is the query, in either order of the ids.
 	if e := explain("首发", "别的", 200); e.Verdict != index.Unique || e.Query.ID != "别的" {
 		t.Errorf("%+v", e)
 	}

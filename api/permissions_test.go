@@ -20,7 +20,7 @@ import (
 	"jianguo/ingest"
 )
 
-// member is a client on the bus of a rig that has tokens.
+// member is a client on the bus of a test service with tokens.
 type member struct {
 	t    *testing.T
 	conn *nats.Conn
@@ -41,8 +41,7 @@ func join(t *testing.T, url, secret string) *member {
 	return m
 }
 
-// refused reports whether the last thing that the server has refused was about
-// a subject.
+// refused reports whether the last refusal of the server was about a subject.
 func (m *member) refused(subject string) bool {
 	if err := m.conn.FlushTimeout(patience); err != nil {
 		m.t.Error(err)
@@ -52,7 +51,7 @@ func (m *member) refused(subject string) bool {
 		(strings.Contains(err.Error(), `"`+subject+`"`) || strings.Contains(err.Error(), `"`+busgate.Prefix+subject+`"`))
 }
 
-// Who may do what is the same whether or not there are gates before the streams.
+// Permissions are the same with and without gates before the streams.
 func TestBusRoles(t *testing.T) {
 	t.Run("gates", func(t *testing.T) { busRoles(t, false) })
 	t.Run("relaxed", func(t *testing.T) { busRoles(t, true) })
@@ -60,7 +59,7 @@ func TestBusRoles(t *testing.T) {
 
 func busRoles(t *testing.T, relaxed bool) {
 	tokens := testTokens(t)
-	r := newRig(t, rigConfig{
+	r := newService(t, testConfig{
 		bus: func(c *bus.Config) {
 			c.Listen, c.Authenticate, c.Relaxed = "127.0.0.1:0", tokens.BusUser, relaxed
 			c.Gates = append(bus.GatedStreams(), bus.GatedStream{Name: eventlog.StreamName, Subjects: eventlog.Subjects()})
@@ -111,7 +110,7 @@ func busRoles(t *testing.T, relaxed bool) {
 		{"subscribe", "verdicts.>", []string{platformToken, editorToken, operatorToken}},
 		{"subscribe", "verdicts.unique", []string{platformToken, editorToken, operatorToken}},
 		{"subscribe", "items.>", []string{operatorToken}},
-		{"subscribe", "items.check", []string{operatorToken}}, // nobody answers in our stead
+		{"subscribe", "items.check", []string{operatorToken}}, // no client answers in place of the service
 		{"subscribe", "exposures.>", []string{operatorToken}},
 		{"subscribe", "_INBOX.>", []string{operatorToken}},
 		{"subscribe", "_INBOX_shop.>", []string{platformToken, operatorToken}},
@@ -122,7 +121,7 @@ func busRoles(t *testing.T, relaxed bool) {
 		{"subscribe", ">", []string{operatorToken}},
 	} {
 		for _, secret := range all {
-			// Nothing that a stream takes, nor an API that understands it.
+			// Neither a subject of a stream nor an API that accepts the payload.
 			if strings.HasPrefix(c.subject, "$JS.API.STREAM") && secret == operatorToken {
 				continue
 			}
@@ -150,10 +149,10 @@ func (m *member) may(kind, subject string) bool {
 	return !m.refused(subject)
 }
 
-// Without tokens everybody may do what clients do, and nobody what would pass for a
-// verdict or break a stream.
+// Without tokens every client may do what clients do. No client may publish a message
+// that looks like a verdict, or damage a stream.
 func TestBusWithoutTokens(t *testing.T) {
-	r := newRig(t, rigConfig{bus: func(c *bus.Config) { c.Listen, c.Authenticate = "127.0.0.1:0", Tokens{}.BusUser }})
+	r := newService(t, testConfig{bus: func(c *bus.Config) { c.Listen, c.Authenticate = "127.0.0.1:0", Tokens{}.BusUser }})
 	m := join(t, r.Bus.URL(), "")
 	for _, subject := range []string{"verdicts.unique", "verdicts.x", "items.dead", "$JS.API.STREAM.DELETE.ITEMS", "$JS.API.STREAM.PURGE.VERDICTS",
 		"$JS.API.STREAM.UPDATE.ITEMS", "$JS.API.STREAM.CREATE.MINE", "$JS.API.STREAM.MSG.DELETE.DEAD", "$JS.API.CONSUMER.CREATE.ITEMS.x", "$JS.API.STREAM.RESTORE.ITEMS"} {
@@ -188,10 +187,10 @@ func TestBusWithoutTokens(t *testing.T) {
 	}
 }
 
-// A client that has its answers sent to a subject of ours gets none: what the
-// service may publish is not for it to say.
+// A client that requests answers on a subject of the service gets none: a client must not
+// choose what the service publishes there.
 func TestSteeredReplies(t *testing.T) {
-	r := newRig(t, rigConfig{bus: func(c *bus.Config) { c.Listen, c.Authenticate = "127.0.0.1:0", Tokens{}.BusUser }})
+	r := newService(t, testConfig{bus: func(c *bus.Config) { c.Listen, c.Authenticate = "127.0.0.1:0", Tokens{}.BusUser }})
 	m := join(t, r.Bus.URL(), "")
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -230,13 +229,13 @@ func TestSteeredReplies(t *testing.T) {
 			t.Fatalf("event %d: %v", e.Number, err)
 		}
 	}
-	r.noDeadLetters() // of a withdrawal that nobody has published
+	r.noDeadLetters() // of a withdrawal that no client has published
 }
 
-// What each role is for works from one end to the other.
+// The purpose of each role works end to end.
 func TestBusRolesAtWork(t *testing.T) {
 	tokens := testTokens(t)
-	r := newRig(t, rigConfig{bus: func(c *bus.Config) { c.Listen, c.Authenticate = "127.0.0.1:0", tokens.BusUser }})
+	r := newService(t, testConfig{bus: func(c *bus.Config) { c.Listen, c.Authenticate = "127.0.0.1:0", tokens.BusUser }})
 	shop, desk := join(t, r.Bus.URL(), platformToken), join(t, r.Bus.URL(), editorToken)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()

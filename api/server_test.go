@@ -42,7 +42,7 @@ func testTokens(t *testing.T) Tokens {
 func TestTokens(t *testing.T) {
 	var log bytes.Buffer
 	var mu sync.Mutex
-	r := newRig(t, rigConfig{api: func(c *Config) {
+	r := newService(t, testConfig{api: func(c *Config) {
 		c.Tokens = testTokens(t)
 		c.Logger = slog.New(slog.NewTextHandler(&lockedWriter{mu: &mu, w: &log}, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}})
@@ -83,7 +83,7 @@ func TestTokens(t *testing.T) {
 			}
 		}
 	}
-	// Browsers ask for a password, and send it along whoever made the request.
+	// Browsers ask for a password, and send it with requests of any page.
 	basic := func(method, path string, body any) int {
 		req := httptest.NewRequest("GET", "/", nil)
 		req.SetBasicAuth("anybody", operatorToken)
@@ -154,10 +154,10 @@ func TestAuthenticate(t *testing.T) {
 	}
 }
 
-// Another console takes the place of the plain pages.
+// A configured console replaces the plain pages.
 func TestConsole(t *testing.T) {
 	begun := make(chan struct{})
-	r := newRig(t, rigConfig{api: func(c *Config) {
+	r := newService(t, testConfig{api: func(c *Config) {
 		c.Concurrency = 1
 		c.Console = func(e *echo.Echo, bound echo.MiddlewareFunc, done <-chan struct{}) error {
 			e.GET("/", func(c echo.Context) error { return c.String(200, "a console") }, bound)
@@ -232,7 +232,7 @@ func TestCheckListen(t *testing.T) {
 }
 
 func TestOtherSites(t *testing.T) {
-	r := newRig(t, rigConfig{})
+	r := newService(t, testConfig{})
 	body := ingest.Item{ID: "a", Body: article(1)}
 	for _, header := range [][]string{{"Origin", "https://evil.example"}, {"Sec-Fetch-Site", "cross-site"}} {
 		if p := want[Problem](r, 403, "POST", "/items", body, header...); p.Detail == "" {
@@ -275,9 +275,9 @@ func TestOtherSites(t *testing.T) {
 	}
 }
 
-// A request that has begun gets its answer, though the service ends.
+// A running request gets its answer while the service ends.
 func TestDrain(t *testing.T) {
-	r := newRig(t, rigConfig{stalled: true})
+	r := newService(t, testConfig{stalled: true})
 	done := make(chan reply)
 	go func() {
 		rep, err := r.try("POST", "/items", ingest.Item{ID: "a", Body: article(1)})
@@ -295,10 +295,10 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// What is too much at once is refused at once; readers and waiters do not keep
-// each other out, nor does who takes long to send a body.
+// Requests beyond the limit are refused at once. Readers and long polls have separate
+// limits, and a client that sends its body slowly blocks no other.
 func TestTooMuchAtOnce(t *testing.T) {
-	r := newRig(t, rigConfig{api: func(c *Config) { c.Concurrency = 1 }})
+	r := newService(t, testConfig{api: func(c *Config) { c.Concurrency = 1 }})
 	slow, feed := io.Pipe()
 	done := make(chan reply, 2)
 	request := func(method, path string, body any) {
@@ -313,7 +313,7 @@ func TestTooMuchAtOnce(t *testing.T) {
 	if rep := r.do("GET", "/clusters", nil); rep.status != 200 {
 		t.Errorf("beside a slow upload: %d %s", rep.status, rep.body)
 	}
-	r.server.work <- struct{}{} // the one place is taken
+	r.server.work <- struct{}{} // takes the only slot
 	if rep := r.do("GET", "/clusters", nil); rep.status != 503 || rep.header.Get("Retry-After") == "" {
 		t.Errorf("beside other work: %d %s", rep.status, rep.body)
 	}
@@ -340,7 +340,7 @@ func TestTooMuchAtOnce(t *testing.T) {
 }
 
 func TestPanic(t *testing.T) {
-	r := newRig(t, rigConfig{stalled: true})
+	r := newService(t, testConfig{stalled: true})
 	handler := r.server.Handler()
 	r.server.handle(http.MethodGet, "/panics", platform, func(echo.Context) error { panic("secret") })
 	rec := httptest.NewRecorder()
@@ -354,7 +354,7 @@ func TestPanic(t *testing.T) {
 }
 
 func TestService(t *testing.T) {
-	r := newRig(t, rigConfig{})
+	r := newService(t, testConfig{})
 	r.publish(ingest.Item{ID: "a", Body: article(1)})
 	reply, err := r.Conn.Request("items.check", []byte(`{"body":"`+article(1)+`"}`), patience)
 	if err != nil {
@@ -376,7 +376,7 @@ func TestService(t *testing.T) {
 			t.Errorf("%.40s: %v %s, want %s", body, reply.Header, reply.Data, code)
 		}
 	}
-	if err := r.Conn.Publish("items.check", []byte(`{"body":"x"}`)); err != nil { // nobody waits for the reply
+	if err := r.Conn.Publish("items.check", []byte(`{"body":"x"}`)); err != nil { // nothing waits for the reply
 		t.Fatal(err)
 	}
 	info, err := r.Conn.Request("$SRV.INFO.jianguo", nil, patience)
@@ -388,7 +388,7 @@ func TestService(t *testing.T) {
 		t.Errorf("info: %s %v", info.Data, err)
 	}
 	var wg sync.WaitGroup
-	for n := range 200 { // more at once than are worked on at once
+	for n := range 200 { // more than the server handles at once
 		wg.Go(func() {
 			body := fmt.Sprintf(`{"id":"%d","body":"%s"}`, n, article(n%3))
 			reply, err := r.Conn.Request("items.check", []byte(body), patience)
@@ -413,7 +413,7 @@ func TestSemanticVersion(t *testing.T) {
 	}
 }
 
-// Without bus and ingest a Server still answers what it can.
+// Without bus and ingest a Server still answers requests that need only the index.
 func TestIndexAlone(t *testing.T) {
 	ctx := context.Background()
 	x, err := index.Open(ctx, index.Config{Dir: t.TempDir(), Durability: index.DurabilityRelaxed})
@@ -446,7 +446,7 @@ func TestIndexAlone(t *testing.T) {
 	}
 }
 
-// Nothing of an unforeseen error reaches the caller.
+// The text of an unforeseen error does not reach the client.
 func TestUnforeseen(t *testing.T) {
 	if p := problemOf(errors.New("open /secret/index.db: no such file")); p.Status != 500 || strings.Contains(p.Detail, "secret") {
 		t.Errorf("%+v", p)

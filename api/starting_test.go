@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestStarting: a service that is still opening answers, and hands the address
+// TestStarting: a service that is still opening answers requests, and passes its listener
 // on without closing it.
 func TestStarting(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -52,7 +52,7 @@ func TestStarting(t *testing.T) {
 	if err := s.End(); err != nil {
 		t.Fatal(err)
 	}
-	// The same listener serves on, whoever connected in between included.
+	// The same listener goes on serving, also clients that connected in between.
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "the service") })}
 	defer server.Close()
 	served := make(chan error, 1)

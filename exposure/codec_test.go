@@ -116,7 +116,7 @@ func FuzzDecodeHead(f *testing.F) {
 		if err != nil {
 			return
 		}
-		// What decodes can be used, and encodes to what decodes to the same.
+		// A decoded state can be used. Encoded and decoded again, it is the same.
 		again, err := decodeHead(appendHead(nil, s, "u"), "u")
 		if err != nil || !reflect.DeepEqual(s, again) {
 			t.Fatalf("%+v\n%+v\n%v", s, again, err)

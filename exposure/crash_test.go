@@ -38,7 +38,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// openDir is a bus and a store in a directory; relaxed as its name says.
+// openDir opens a bus and a store in a directory. The name of the directory says whether
+// they are relaxed.
 func openDir(t testing.TB, dir string) *Store {
 	synced := !strings.Contains(dir, "relaxed")
 	_, js := startNATS(t, dir+"/nats", synced)
@@ -83,7 +84,7 @@ func reporter(dir string) (err error) {
 	}
 }
 
-// childT is what is left of a testing.TB where there is no test.
+// childT is a testing.TB for a process without a test.
 type childT struct{ testing.TB }
 
 func (*childT) Helper()           {}

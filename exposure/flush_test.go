@@ -14,8 +14,8 @@ import (
 	"jianguo/exposure/eventlog"
 )
 
-// stateOf is a user's state as a store holds it, row numbers left out: they are given
-// when a shard is first written, which depends on when that was.
+// stateOf returns the state of a user in a store, without row numbers: these depend on
+// the time at which a shard is first written.
 func stateOf(t *testing.T, s *Store, user string) *state {
 	t.Helper()
 	addr := []byte(address("", user))

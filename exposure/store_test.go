@@ -17,7 +17,7 @@ var benchTime = time.Date(2024, 5, 20, 12, 0, 0, 0, shanghai)
 
 var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
 
-// patience is how long anything is waited for, on however slow a machine.
+// patience bounds every wait. It is far above what a slow machine needs.
 const patience = 2 * time.Minute
 
 // clock is a time the test moves.
@@ -32,7 +32,7 @@ func newClock() *clock {
 func (c *clock) now() time.Time          { return time.Unix(c.unix.Load(), 0) }
 func (c *clock) advance(d time.Duration) { c.unix.Add(int64(d / time.Second)) }
 
-// bench is a store a test can crash and reopen.
+// fixture is a store that a test can crash and reopen.
 type fixture struct {
 	t     testing.TB
 	cfg   Config

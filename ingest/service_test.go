@@ -50,7 +50,7 @@ func TestSerialEquivalence(t *testing.T) {
 
 // publishAll publishes items from several publishers and returns them in the
 // order of the stream.
-func publishAll(r *rig, items []any, publishers int) []any {
+func publishAll(r *testService, items []any, publishers int) []any {
 	r.t.Helper()
 	var mu sync.Mutex
 	bySeq := map[uint64]any{}
@@ -87,7 +87,7 @@ func publishAll(r *rig, items []any, publishers int) []any {
 	return order
 }
 
-func timeless(t testing.TB, r *rig) []index.Event {
+func timeless(t testing.TB, r *testService) []index.Event {
 	t.Helper()
 	events, err := r.index.Events(context.Background(), 0, 1<<30)
 	if err != nil {
@@ -102,7 +102,7 @@ func timeless(t testing.TB, r *rig) []index.Event {
 // TestOneOfManyIsAccepted: of 64 near-identical items at once exactly one is
 // accepted, a hundred rounds over.
 func TestOneOfManyIsAccepted(t *testing.T) {
-	rig := start(t, t.TempDir(), nil)
+	svc := start(t, t.TempDir(), nil)
 	r := rand.New(rand.NewPCG(3, 3))
 	for round := range 100 {
 		text := strings.Join(sentence(r, 90), "")
@@ -110,9 +110,9 @@ func TestOneOfManyIsAccepted(t *testing.T) {
 		for i := range 64 {
 			items = append(items, Item{ID: fmt.Sprintf("r%d-%d", round, i), Body: text + strings.Repeat("！", i%7)})
 		}
-		publishAll(rig, items, 16)
+		publishAll(svc, items, 16)
 	}
-	events, err := rig.index.Events(context.Background(), 0, 1<<30)
+	events, err := svc.index.Events(context.Background(), 0, 1<<30)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,11 +127,11 @@ func TestOneOfManyIsAccepted(t *testing.T) {
 			t.Errorf("round %d: %d accepted", round, n)
 		}
 	}
-	rig.verify()
+	svc.verify()
 }
 
 func TestRevisionsAndWithdrawals(t *testing.T) {
-	rig := start(t, t.TempDir(), nil)
+	svc := start(t, t.TempDir(), nil)
 	r := rand.New(rand.NewPCG(5, 5))
 	first, second := strings.Join(sentence(r, 80), ""), strings.Join(sentence(r, 80), "")
 	expect := func(step string, o *Outcome, verdict index.Verdict, changed bool) {
@@ -141,13 +141,13 @@ func TestRevisionsAndWithdrawals(t *testing.T) {
 		}
 	}
 	publish := func(id, body string, revision int64) *Outcome {
-		return rig.submit(bus.SubjectPublish, Item{ID: id, Body: body, Revision: revision})
+		return svc.submit(bus.SubjectPublish, Item{ID: id, Body: body, Revision: revision})
 	}
 	expect("first", publish("a", first, 1), index.Unique, true)
 	expect("revised", publish("a", second, 2), index.Unique, true)
 	expect("an old one, delivered late", publish("a", first, 1), index.Unique, false)
 	expect("a copy of the old text", publish("b", first, 0), index.Duplicate, true)
-	expect("withdrawn", rig.submit(bus.SubjectWithdraw, Withdrawal{ID: "a"}), index.Withdrawn, true)
+	expect("withdrawn", svc.submit(bus.SubjectWithdraw, Withdrawal{ID: "a"}), index.Withdrawn, true)
 	expect("published again after that", publish("a", second, 2), index.Withdrawn, false)
 	expect("without a revision", publish("a", second, 0), index.Withdrawn, false)
 	o := publish("c", second, 0)
@@ -164,26 +164,26 @@ func TestRevisionsAndWithdrawals(t *testing.T) {
 	expect("war 3", publish("e", fourth, 2), index.Duplicate, true)
 	expect("war 4", publish("f", third, 2), index.Unique, true)
 	expect("war 5", publish("e", third, 3), index.Duplicate, true)
-	expect("promoted", rig.submit(bus.SubjectWithdraw, Withdrawal{ID: "f", Mode: ModePromote}), index.Withdrawn, true)
-	it, err := rig.index.Item(context.Background(), "e")
+	expect("promoted", svc.submit(bus.SubjectWithdraw, Withdrawal{ID: "f", Mode: ModePromote}), index.Withdrawn, true)
+	it, err := svc.index.Item(context.Background(), "e")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if it.Event.Verdict != index.Unique || it.Event.Cause != index.CausePromotion {
 		t.Errorf("the heir is %s by %s", it.Event.Verdict, it.Event.Cause)
 	}
-	rig.verify()
+	svc.verify()
 }
 
 // TestBlankItemsNeverMeet: nothing to compare means nothing in common.
 func TestBlankItemsNeverMeet(t *testing.T) {
-	rig := start(t, t.TempDir(), nil)
+	svc := start(t, t.TempDir(), nil)
 	for i, body := range []string{" ", " ", "\u200b\u200b", "。。。！", "。。。！", "😀😀", "😀😀", "<p> </p>", "<br/><br/>"} {
-		if o := rig.submit(bus.SubjectPublish, Item{ID: fmt.Sprint(i), Body: body}); o.Event == nil || o.Event.Verdict != index.Unique {
+		if o := svc.submit(bus.SubjectPublish, Item{ID: fmt.Sprint(i), Body: body}); o.Event == nil || o.Event.Verdict != index.Unique {
 			t.Errorf("%q: %+v", body, o)
 		}
 	}
-	rig.verify()
+	svc.verify()
 }
 
 // TestCrashBetweenCommitAndAck: what was committed and not acknowledged is
@@ -195,7 +195,7 @@ func TestCrashBetweenCommitAndAck(t *testing.T) {
 	applied := 0
 	for round := range 6 {
 		var crashed atomic.Bool
-		rig := start(t, dir, func(c *Config, _ *index.Config) {
+		svc := start(t, dir, func(c *Config, _ *index.Config) {
 			c.Batch = 4
 			c.Fail = func(string) error {
 				if applied++; applied%3 == 0 {
@@ -210,38 +210,38 @@ func TestCrashBetweenCommitAndAck(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := rig.js.Publish(context.Background(), bus.SubjectPublish, b); err != nil {
+			if _, err := svc.js.Publish(context.Background(), bus.SubjectPublish, b); err != nil {
 				t.Fatal(err)
 			}
 		}
-		rig.eventually("crashed, or done", func() bool {
-			_, events := rig.index.Applied()
+		svc.eventually("crashed, or done", func() bool {
+			_, events := svc.index.Applied()
 			return crashed.Load() || int(events) == 10*(round+1)
 		})
-		if err := rig.stop(); err != nil && !errors.Is(err, crash) {
+		if err := svc.stop(); err != nil && !errors.Is(err, crash) {
 			t.Fatal(err)
 		}
-		rig.close()
+		svc.close()
 	}
-	rig := start(t, dir, nil)
-	rig.submit(bus.SubjectPublish, Item{ID: "last", Body: strings.Join(sentence(r, 60), "")})
+	svc := start(t, dir, nil)
+	svc.submit(bus.SubjectPublish, Item{ID: "last", Body: strings.Join(sentence(r, 60), "")})
 	for round := range 6 {
 		for i := range 10 {
-			if _, err := rig.index.Item(context.Background(), fmt.Sprintf("%d-%d", round, i)); err != nil {
+			if _, err := svc.index.Item(context.Background(), fmt.Sprintf("%d-%d", round, i)); err != nil {
 				t.Error(err)
 			}
 		}
 	}
-	if _, events := rig.index.Applied(); events != 61 {
+	if _, events := svc.index.Applied(); events != 61 {
 		t.Errorf("%d events, want 61", events)
 	}
-	rig.verify()
+	svc.verify()
 }
 
 // TestDiskFull: items wait on the bus until the catalogue can be written.
 func TestDiskFull(t *testing.T) {
 	var full atomic.Int64 // how often more there is no room
-	rig := start(t, t.TempDir(), func(_ *Config, i *index.Config) {
+	svc := start(t, t.TempDir(), func(_ *Config, i *index.Config) {
 		i.Fail = func(string) error {
 			if full.Add(-1) >= 0 {
 				return errors.New("database or disk is full")
@@ -249,28 +249,28 @@ func TestDiskFull(t *testing.T) {
 			return nil
 		}
 	})
-	rig.submit(bus.SubjectPublish, Item{ID: "before", Body: "地铁新线今天开始试运行，换乘车站的客流平稳。"})
+	svc.submit(bus.SubjectPublish, Item{ID: "before", Body: "地铁新线今天开始试运行，换乘车站的客流平稳。"})
 	full.Store(3)
-	if o := rig.submit(bus.SubjectPublish, Item{ID: "x", Body: "水库今晨开闸泄洪，下游的村民已经转移。"}); o.Event.Verdict != index.Unique {
+	if o := svc.submit(bus.SubjectPublish, Item{ID: "x", Body: "水库今晨开闸泄洪，下游的村民已经转移。"}); o.Event.Verdict != index.Unique {
 		t.Errorf("%+v", o)
 	}
 	if full.Load() >= 0 {
 		t.Error("the disk was never full")
 	}
-	rig.verify()
+	svc.verify()
 }
 
 // TestDecisionsArePublished: what an editor decides is on VERDICTS at once, not
 // with the next article.
 func TestDecisionsArePublished(t *testing.T) {
-	rig := start(t, t.TempDir(), nil)
-	sub, err := rig.conn.SubscribeSync(bus.SubjectVerdicts + ">")
+	svc := start(t, t.TempDir(), nil)
+	sub, err := svc.conn.SubscribeSync(bus.SubjectVerdicts + ">")
 	if err != nil {
 		t.Fatal(err)
 	}
 	const body = "水库今晨开闸泄洪，下游的村民已经转移到高处，电站停机检修三天，渡口同时封航。"
-	rig.submit(bus.SubjectPublish, Item{ID: "first", Body: body})
-	rig.submit(bus.SubjectPublish, Item{ID: "copy", Body: body})
+	svc.submit(bus.SubjectPublish, Item{ID: "first", Body: body})
+	svc.submit(bus.SubjectPublish, Item{ID: "copy", Body: body})
 	next := func() (e index.Event) {
 		t.Helper()
 		m, err := sub.NextMsg(time.Minute)
@@ -284,24 +284,24 @@ func TestDecisionsArePublished(t *testing.T) {
 	}
 	next()
 	next()
-	d, err := rig.index.Decide(context.Background(), index.DecisionRequest{Kind: index.Release, Item: "copy", By: "editor"})
+	d, err := svc.index.Decide(context.Background(), index.DecisionRequest{Kind: index.Release, Item: "copy", By: "editor"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if e := next(); e.ID != "copy" || e.Verdict != index.Unique || e.Cause != index.CauseEditor {
 		t.Errorf("%+v", e)
 	}
-	if _, err := rig.index.Decide(context.Background(), index.DecisionRequest{Kind: index.Undo, Undo: d.Number, By: "editor"}); err != nil {
+	if _, err := svc.index.Decide(context.Background(), index.DecisionRequest{Kind: index.Undo, Undo: d.Number, By: "editor"}); err != nil {
 		t.Fatal(err)
 	}
 	if e := next(); e.ID != "copy" || e.Verdict != index.Duplicate {
 		t.Errorf("%+v", e)
 	}
-	rig.verify()
+	svc.verify()
 }
 
 func TestDeadLetters(t *testing.T) {
-	rig := start(t, t.TempDir(), nil)
+	svc := start(t, t.TempDir(), nil)
 	ctx := context.Background()
 	for _, c := range []struct{ payload, field string }{
 		{`{`, "payload"}, {`[]`, "payload"}, {`null`, "payload"}, {"\xff", "payload"}, {`{"body":"x"}`, "id"}, {`{"id":"","body":"x"}`, "id"},
@@ -311,7 +311,7 @@ func TestDeadLetters(t *testing.T) {
 		{`{"id":"a","body":"x","published_at":"gestern"}`, "published_at"},
 		{`{"id":"a","body":"` + strings.Repeat("文", MaxText/3+1) + `"}`, "body"},
 	} {
-		o, err := rig.trySubmit(bus.SubjectPublish, []byte(c.payload))
+		o, err := svc.trySubmit(bus.SubjectPublish, []byte(c.payload))
 		if err != nil {
 			t.Fatalf("%.40q: %v", c.payload, err)
 		}
@@ -319,7 +319,7 @@ func TestDeadLetters(t *testing.T) {
 			t.Errorf("%.40q: %+v, want field %s", c.payload, o, c.field)
 		}
 	}
-	dead, err := bus.OpenDead(ctx, rig.conn)
+	dead, err := bus.OpenDead(ctx, svc.conn)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -333,9 +333,9 @@ func TestDeadLetters(t *testing.T) {
 	if err := dead.Replay(ctx, letters[0].Number); err != nil {
 		t.Fatal(err)
 	}
-	rig.submit(bus.SubjectPublish, Item{ID: "after", Body: "水库今晨开闸泄洪，下游的村民已经转移。"})
+	svc.submit(bus.SubjectPublish, Item{ID: "after", Body: "水库今晨开闸泄洪，下游的村民已经转移。"})
 	if letters, err = dead.List(ctx, 0, 100); err != nil || len(letters) != 16 {
 		t.Errorf("after the replay of a letter that is still wrong: %d letters, %v", len(letters), err)
 	}
-	rig.verify()
+	svc.verify()
 }

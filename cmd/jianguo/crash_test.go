@@ -297,7 +297,7 @@ func (k *killed) whole(round int) {
 }
 
 // end starts the service once more, lets it give every message its verdict, and checks
-// everything that clients were told.
+// everything that was acknowledged to clients.
 func (k *killed) end() {
 	k.t.Helper()
 	k.start()

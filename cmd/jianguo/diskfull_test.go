@@ -26,7 +26,7 @@ import (
 
 // TestDiskFull fills the disk under the real service, completely or so that the service
 // itself takes the last of it. Anything acknowledged meanwhile is kept. Ingest goes on by
-// itself as soon as there is room.
+// itself as soon as there is space.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
 	withOwnMounts(t, func(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 )
 
 // TestFileSizeLimit: writes of the catalogue, the snapshot, the users' states or the bus
-// fail though the disk has room (a quota, a limit on the size of files, a device error).
+// fail although the disk has space (a quota, a limit on the size of files, a device error).
 // No verdict or report is acknowledged that is not kept, the service says why, and after
 // a restart without the limit everything acknowledged is there.
 func TestFileSizeLimit(t *testing.T) {

@@ -167,7 +167,7 @@ func (s *process) stop() {
 	s.stopped()
 }
 
-// stopped waits for a service that was told to end, and verifies its directory.
+// stopped waits for a service that is ending, and verifies its directory.
 func (s *process) stopped() {
 	s.t.Helper()
 	select {

@@ -14,8 +14,8 @@ import (
 	"jianguo/index"
 )
 
-// TestReindexDiskFull: a reindex refuses to start where the disk has too little room. One
-// that fills the disk all the same goes on where it was once there is room.
+// TestReindexDiskFull: a reindex refuses to start if the disk has too little space. One
+// that fills the disk all the same continues when there is space again.
 func TestReindexDiskFull(t *testing.T) {
 	t.Parallel()
 	withOwnMounts(t, func(t *testing.T) {

@@ -66,7 +66,7 @@ func smallDisk(t *testing.T) string {
 	return dir
 }
 
-// fill takes all the room of a disk except the given number of bytes, until release is
+// fill takes all the space of a disk except the given number of bytes, until release is
 // called.
 func fill(t *testing.T, disk string, leave int64) (release func()) {
 	t.Helper()

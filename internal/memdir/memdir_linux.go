@@ -5,7 +5,7 @@
 //
 // A test proves as much there: SIGKILL leaves the same files on either file
 // system, and package powercut decides itself what a disk has kept. A TMPDIR that
-// is set wins. Without a file system in memory with enough room nothing changes.
+// is set wins. Nothing changes if no file system in memory has enough space.
 package memdir
 
 import (

@@ -24,7 +24,8 @@ func mappedBytes(t *testing.T) int64 {
 	return pages * int64(os.Getpagesize())
 }
 
-// TestBlocksGoWithTheirOwner: and not before.
+// TestBlocksGoWithTheirOwner: a block is freed after its owner is unreachable, and not
+// earlier.
 func TestBlocksGoWithTheirOwner(t *testing.T) {
 	const size, blocks = 1 << 20, 256
 	type owner struct{ bytes []byte }

@@ -9,7 +9,7 @@ func TestLog(t *testing.T) {
 	var printed strings.Builder
 	l := log{to: &printed, output: map[string]*strings.Builder{}}
 	err := l.read(strings.NewReader(`{"Action":"output","Package":"p","Test":"TestBad","Output":"it is wrong\n"}
-{"Action":"output","Package":"p","Test":"TestGood","Output":"nobody reads this\n"}
+{"Action":"output","Package":"p","Test":"TestGood","Output":"not shown\n"}
 {"Action":"pass","Package":"p","Test":"TestGood/part","Elapsed":3}
 {"Action":"pass","Package":"p","Test":"TestGood","Elapsed":3}
 {"Action":"fail","Package":"p","Test":"TestBad","Elapsed":1}

@@ -34,8 +34,8 @@ func headline(r *rand.Rand) string {
 	return fmt.Sprintf("%s%s%s%s 第%d号", pick(places), pick(subjects), pick(acts), pick(objects), r.IntN(100_000))
 }
 
-// vocabulary is the words of the table of document frequencies, the most
-// frequent first.
+// vocabulary returns the words of the table of document frequencies, the most frequent
+// first.
 func vocabulary() (words []string, err error) {
 	table, err := data.FS.ReadFile("tables/df.txt")
 	if err != nil {
@@ -62,8 +62,8 @@ func vocabulary() (words []string, err error) {
 	return words, nil
 }
 
-// prose is about n characters of words, the common ones most often, as in
-// texts: the frequency of a word falls with its rank.
+// prose returns about n characters of words. The frequency of a word falls with its rank,
+// as in real texts.
 func prose(r *rand.Rand, words []string, n int) string {
 	var b strings.Builder
 	for k := 0; b.Len() < 3*n; k++ {
@@ -78,8 +78,8 @@ func prose(r *rand.Rand, words []string, n int) string {
 	return b.String()
 }
 
-// origin is an item that others copy. What takes time to make of it (text,
-// packed, exact, print) is made once, in parallel, from its seed.
+// origin is an item that others copy. Its expensive parts (text, packed, exact, print)
+// are made once, in parallel, from its seed.
 type origin struct {
 	seed      uint64
 	real      bool // to be prepared as ingest does
@@ -89,7 +89,7 @@ type origin struct {
 	article   index.Article
 }
 
-// draft is an item that is to be made.
+// draft is an item to make.
 type draft struct {
 	o        *origin
 	first    bool // it is o itself
@@ -99,7 +99,7 @@ type draft struct {
 	at       time.Time
 }
 
-// filler invents items.
+// filler generates items.
 type filler struct {
 	seg   *segment.Segmenter
 	words []string
@@ -111,13 +111,13 @@ type filler struct {
 	recent, loud, real []*origin
 }
 
-// fillBatch is how many items are added in one transaction.
+// fillBatch is the number of items in one transaction.
 const fillBatch = 5000
 
-// fill adds so many items: most alone, every third a copy, one in forty a
-// suspect. The fingerprints of most are drawn, not computed, and most copies
-// have the same text; suspects and reworded copies, and what they are like, are
-// prepared as ingest does, since it takes the judge to know them.
+// fill adds a number of items: every third is a copy, one in forty a suspect, and most
+// others stand alone. Most fingerprints are drawn at random, and most copies have the text of
+// the original. Suspects, reworded copies and their originals are prepared as ingest does,
+// because only the judge can recognise them.
 func fill(ctx context.Context, x *index.Index, seg *segment.Segmenter, items int) error {
 	words, err := vocabulary()
 	if err != nil {
@@ -210,8 +210,8 @@ func (f *filler) origin(real bool) *origin {
 	return o
 }
 
-// make fills in the articles of a batch, on all processors: first what is
-// copied, then the copies.
+// make fills in the articles of a batch, on all processors: first the originals, then the
+// copies.
 func (f *filler) make(batch []draft) {
 	for _, first := range []bool{true, false} {
 		var g errgroup.Group

@@ -1,12 +1,11 @@
-// Command seed fills a data directory with a million invented items, most of
-// them copies in stories of all sizes, and measures how long the server takes
-// for each page of the console on it.
+// Command consoleseed fills a data directory with a million generated items in stories
+// of all sizes, and measures the time that the server takes for each page of the console.
 //
 //	go run ./cmd/jianguo-bench/consoleseed -items 1000000 DIR
 //
-// An existing directory is measured as it is. The items have texts and
-// headlines made of common words; their fingerprints are drawn, not computed,
-// which is what makes a million of them a matter of minutes.
+// It measures an existing directory without changing it. Texts and headlines consist of
+// common words. Fingerprints are drawn at random instead of computed, so that a million
+// items take minutes.
 package main
 
 import (
@@ -51,7 +50,7 @@ func main() {
 	}
 }
 
-// pages is what to measure.
+// pages are the pages to measure.
 type pages struct {
 	rounds        int
 	only, profile string

@@ -322,7 +322,7 @@ func (b *bench) rounds(srv *server) error {
 	return nil
 }
 
-// hotServer is a server with one user, who has seen half of the candidates.
+// hotServer starts a server with one user that has seen half of the candidates.
 func (b *bench) hotServer() (*server, error) {
 	srv, err := b.startServer(serverArgs{relaxed: true, policy: "rotate", cacheMB: 256})
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 )
 
 // TestRun measures everything once, small and short, with the real server and a real
-// Redis: every figure must be there, and the ways must have agreed on the answer, which
-// pipelined checks. What the figures are is not a test's business.
+// Redis. Every figure must be there. All ways must give the same answer, which pipelined
+// checks. The test does not check the values of the figures.
 func TestRun(t *testing.T) {
 	dir := t.TempDir()
 	commands := built.Dir(t, "jianguo", "jianguo-bench")

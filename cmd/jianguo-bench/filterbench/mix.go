@@ -16,7 +16,8 @@ import (
 // StateFile is the name of the state file in a server's directory.
 const StateFile = "exposure.db"
 
-// mix builds a user base, weighs its file, and asks for users who are not in memory.
+// mix builds a user base, measures the size of its file, and sends requests for users
+// that are not in memory.
 func (b *bench) mix() error {
 	dir, err := os.MkdirTemp(b.Dir, "mix-")
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestResume: a run that goes on with what another left inserts the rest only,
-// and measures all of it; one that is not told to go on refuses.
+// TestResume: a run with Resume inserts only the items that an earlier run did not, and
+// measures all of them. A run without Resume refuses a directory that is not empty.
 func TestResume(t *testing.T) {
 	ctx, dir := context.Background(), t.TempDir()
 	o := Options{N: 2000, Dir: dir, Queries: 60, Judged: 100, NoBaselines: true, Seed: 1}

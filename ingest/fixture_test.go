@@ -37,8 +37,8 @@ func TestMain(m *testing.M) {
 // patience is how long anything is waited for, on however slow a machine.
 const patience = 2 * time.Minute
 
-// rig is a real bus, a real index and the service between them.
-type rig struct {
+// testService is a real bus, a real index and the service between them.
+type testService struct {
 	t     testing.TB
 	dir   string
 	bus   *bus.Embedded
@@ -56,17 +56,17 @@ func normal(title, body string) sketch.Input {
 	return Input(&text)
 }
 
-// start opens a rig in dir and runs its service, relaxed.
-func start(t testing.TB, dir string, change func(*Config, *index.Config)) *rig {
+// start opens a testService in dir and runs it, with relaxed durability.
+func start(t testing.TB, dir string, change func(*Config, *index.Config)) *testService {
 	t.Helper()
 	return startOn(t, bus.Config{Dir: dir, Relaxed: true}, change)
 }
 
 // startOn is start on a bus of its own kind.
-func startOn(t testing.TB, bc bus.Config, change func(*Config, *index.Config)) *rig {
+func startOn(t testing.TB, bc bus.Config, change func(*Config, *index.Config)) *testService {
 	t.Helper()
 	dir := bc.Dir
-	r := &rig{t: t, dir: dir}
+	r := &testService{t: t, dir: dir}
 	bc.Dir += "/bus"
 	var err error
 	if r.bus, err = bus.Start(bc); err != nil {
@@ -105,14 +105,14 @@ func startOn(t testing.TB, bc bus.Config, change func(*Config, *index.Config)) *
 }
 
 // close stops everything, and may be called again.
-func (r *rig) close() {
+func (r *testService) close() {
 	_ = r.stop()
 	_ = r.index.Close()
 	r.conn.Close()
 	r.bus.Close()
 }
 
-func (r *rig) submit(subject string, payload any) *Outcome {
+func (r *testService) submit(subject string, payload any) *Outcome {
 	r.t.Helper()
 	o, err := r.trySubmit(subject, payload)
 	if err != nil {
@@ -121,7 +121,7 @@ func (r *rig) submit(subject string, payload any) *Outcome {
 	return o
 }
 
-func (r *rig) trySubmit(subject string, payload any) (*Outcome, error) {
+func (r *testService) trySubmit(subject string, payload any) (*Outcome, error) {
 	b, ok := payload.([]byte)
 	if !ok {
 		var err error
@@ -135,7 +135,7 @@ func (r *rig) trySubmit(subject string, payload any) (*Outcome, error) {
 }
 
 // eventually waits until something holds.
-func (r *rig) eventually(what string, holds func() bool) {
+func (r *testService) eventually(what string, holds func() bool) {
 	r.t.Helper()
 	for deadline := time.Now().Add(patience); !holds(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -146,7 +146,7 @@ func (r *rig) eventually(what string, holds func() bool) {
 
 // verify is how every test that writes ends: the directory is whole, and
 // VERDICTS holds exactly the catalogue's events.
-func (r *rig) verify() {
+func (r *testService) verify() {
 	r.t.Helper()
 	ctx := context.Background()
 	report, err := r.index.Verify(ctx)

@@ -35,7 +35,7 @@ import (
 	"jianguo/ingest"
 )
 
-// description is shared by all tests; it is not replaced after TestMain began.
+// description is shared by all tests. TestMain sets it and nothing changes it later.
 var description *traffic
 
 func TestMain(m *testing.M) {
@@ -54,32 +54,32 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// rig is a service on a directory of its own: bus, index, ingest, exposures and
-// server.
-type rig struct {
+// testService is a service with a directory of its own: bus, index, ingest, exposures
+// and server.
+type testService struct {
 	*fixture.Pipeline
 	t        *testing.T
 	browse   *browse.Model
-	exposure *exposure.Store // nil unless asked for
+	exposure *exposure.Store // nil unless the test sets testConfig.exposure
 	server   *Server
 	url      string
 	client   *http.Client
 	end      context.CancelFunc // of Serve
 }
 
-// rigConfig is what a test wants otherwise.
-type rigConfig struct {
+// testConfig has the settings in which a test differs from the others.
+type testConfig struct {
 	api      func(*Config)
 	ingest   func(*ingest.Config)
 	bus      func(*bus.Config)
-	exposure *exposure.Config // what of it does not go without saying; nil: no exposures
+	exposure *exposure.Config // settings without an obvious value; nil: no exposures
 	stalled  bool             // items stay on the bus until Run
 }
 
-func newRig(t *testing.T, cfg rigConfig) *rig {
+func newService(t *testing.T, cfg testConfig) *testService {
 	t.Helper()
 	ctx := context.Background()
-	r := &rig{t: t}
+	r := &testService{t: t}
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -122,12 +122,12 @@ func newRig(t *testing.T, cfg rigConfig) *rig {
 	r.client = &http.Client{Transport: held{t: t, next: transport}, Timeout: time.Minute,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	r.OnClose(func() error { transport.CloseIdleConnections(); return nil })
-	// The services on the bus are there before HTTP is.
+	// The services on the bus start before HTTP does.
 	r.do("GET", "/healthz", nil)
 	return r
 }
 
-func (r *rig) openExposure(ctx context.Context, cfg exposure.Config) error {
+func (r *testService) openExposure(ctx context.Context, cfg exposure.Config) error {
 	js, err := jetstream.New(r.Conn)
 	if err != nil {
 		return err
@@ -148,16 +148,16 @@ func (r *rig) openExposure(ctx context.Context, cfg exposure.Config) error {
 	return r.exposure.WaitReady(ctx)
 }
 
-// reply is an answer, read whole.
+// reply is a complete answer.
 type reply struct {
 	status int
 	header http.Header
 	body   []byte
 }
 
-// do makes a request; body is sent as it is if it is a string or bytes, as
-// JSON otherwise. Further arguments are header names and values.
-func (r *rig) do(method, path string, body any, header ...string) reply {
+// do makes a request. A body that is a string or bytes is sent unchanged, any other as
+// JSON. Further arguments are header names and values.
+func (r *testService) do(method, path string, body any, header ...string) reply {
 	r.t.Helper()
 	rep, err := r.try(method, path, body, header...)
 	if err != nil {
@@ -166,7 +166,7 @@ func (r *rig) do(method, path string, body any, header ...string) reply {
 	return rep
 }
 
-func (r *rig) try(method, path string, body any, header ...string) (reply, error) {
+func (r *testService) try(method, path string, body any, header ...string) (reply, error) {
 	var reader io.Reader
 	switch b := body.(type) {
 	case nil:
@@ -202,7 +202,7 @@ func (r *rig) try(method, path string, body any, header ...string) (reply, error
 
 // want makes a request whose status must be the given one, and decodes the
 // answer into a T.
-func want[T any](r *rig, status int, method, path string, body any, header ...string) T {
+func want[T any](r *testService, status int, method, path string, body any, header ...string) T {
 	r.t.Helper()
 	rep := r.do(method, path, body, header...)
 	if rep.status != status {
@@ -215,28 +215,28 @@ func want[T any](r *rig, status int, method, path string, body any, header ...st
 	return v
 }
 
-// publish publishes an item that must be taken.
-func (r *rig) publish(it ingest.Item) ingest.Outcome {
+// publish publishes an item that must be accepted.
+func (r *testService) publish(it ingest.Item) ingest.Outcome {
 	r.t.Helper()
 	return want[ingest.Outcome](r, 200, "POST", "/items", it)
 }
 
 // follow brings the lists up to date.
-func (r *rig) follow() {
+func (r *testService) follow() {
 	r.t.Helper()
 	if err := r.browse.Follow(context.Background()); err != nil {
 		r.t.Fatal(err)
 	}
 }
 
-// events is the number of the last event.
-func (r *rig) events() uint64 {
+// events returns the number of the last event.
+func (r *testService) events() uint64 {
 	_, n := r.Index.Applied()
 	return n
 }
 
-// noDeadLetters: what is refused here does not reach the bus.
-func (r *rig) noDeadLetters() {
+// noDeadLetters checks that no refused request reached the bus.
+func (r *testService) noDeadLetters() {
 	r.t.Helper()
 	ctx := context.Background()
 	dead, err := bus.OpenDead(ctx, r.Conn)
@@ -248,7 +248,7 @@ func (r *rig) noDeadLetters() {
 	}
 }
 
-// patience is how long anything is waited for, on however slow a machine.
+// patience bounds every wait. It is far above what a slow machine needs.
 const patience = time.Minute
 
 // eventually waits until something holds.
@@ -262,7 +262,7 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	t.Fatalf("still not: %s", what)
 }
 
-// traffic holds requests and answers against openapi.yaml.
+// traffic checks requests and answers against openapi.yaml.
 type traffic struct {
 	doc    *openapi3.T
 	router routers.Router
@@ -270,7 +270,7 @@ type traffic struct {
 	seen   map[string]bool // operation ids that were answered with 2xx; under mu
 }
 
-// pagePaths are for people and not in the description.
+// pagePaths are the plain pages, which the description omits.
 var pagePaths = []string{"/", "/cluster", "/item", "/pages.css"}
 
 func newTraffic() (*traffic, error) {
@@ -281,8 +281,8 @@ func newTraffic() (*traffic, error) {
 	if err := doc.Validate(context.Background()); err != nil {
 		return nil, err
 	}
-	// Clients must bear fields that they do not know; here one that the
-	// description does not have is an error.
+	// Clients must accept unknown fields. In the tests, a field that the description
+	// does not have is an error.
 	no := false
 	for _, name := range []string{"Outcome", "Event", "Facts", "StoredItem", "Member", "Cluster", "Problem", "Filtered", "History", "Decision", "SuspectRow", "Suspect"} {
 		doc.Components.Schemas[name].Value.AdditionalProperties = openapi3.AdditionalProperties{Has: &no}
@@ -297,7 +297,7 @@ func newTraffic() (*traffic, error) {
 	return &traffic{doc: doc, router: router, seen: map[string]bool{}}, err
 }
 
-// unseen lists the operations that no test saw succeed.
+// unseen lists the operations that succeeded in no test.
 func (tr *traffic) unseen() (ids []string) {
 	for _, item := range tr.doc.Paths.Map() {
 		for _, op := range item.Operations() {
@@ -310,22 +310,22 @@ func (tr *traffic) unseen() (ids []string) {
 	return ids
 }
 
-// check says what is wrong with an exchange, if anything is.
+// check returns an error if an exchange does not match the description.
 func (tr *traffic) check(req *http.Request, sent []byte, res *http.Response, got []byte) error {
 	ctx := context.Background()
 	method, path := req.Method, req.URL.EscapedPath()
 	if method == http.MethodHead {
 		method = http.MethodGet
 	}
-	// The description's paths know no slash inside an id, and its body has a
-	// type; the service is more lenient.
+	// In the description a path has no slash inside an id, and a body has a type. The
+	// service is more lenient.
 	if rest, ok := strings.CutPrefix(path, "/items/"); ok {
 		path = "/items/" + strings.ReplaceAll(rest, "/", "%2F")
 		switch {
 		case rest == "":
 			path = "/items"
 		case rest == "check" && method != http.MethodPost:
-			path = "/items/other" // an id like any other
+			path = "/items/other" // stands for any id
 		}
 	}
 	clean, err := http.NewRequest(method, path+"?"+req.URL.RawQuery, bytes.NewReader(sent))
@@ -368,7 +368,7 @@ func (tr *traffic) check(req *http.Request, sent []byte, res *http.Response, got
 		Header: res.Header, Body: io.NopCloser(bytes.NewReader(got)), Options: in.Options})
 }
 
-// held is a transport whose traffic is held against the description.
+// held is a transport that checks its traffic against the description.
 type held struct {
 	t    *testing.T
 	next http.RoundTripper
@@ -394,7 +394,8 @@ func (h held) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return res, err
 	}
-	// A refused request may not have been read whole, and is still being sent.
+	// The server may refuse a request before it has read all of it; the client is then
+	// still sending.
 	var body []byte
 	if res.StatusCode < 400 {
 		body = sent.Bytes()
