@@ -2,13 +2,10 @@ package index
 
 import (
 	"context"
-	"database/sql"
-	"encoding/binary"
-	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
-	"slices"
+
+	"jianguo/index/sqlite"
 )
 
 // Size is what one part of the data directory takes.
@@ -44,147 +41,10 @@ func (x *catalogue) catalogueSizes(ctx context.Context) ([]Size, error) {
 	if _, err := x.w.conn.ExecContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`); err != nil {
 		return nil, fmt.Errorf("checkpoint: %w", err)
 	}
-	return fileSizes(ctx, x.reader, filepath.Join(x.cfg.Dir, FileName))
-}
-
-// fileSizes counts the pages of each table and index of a SQLite file
-// (https://www.sqlite.org/fileformat2.html), which must not have a log. SQLite
-// can do that by itself only where it was built to.
-func fileSizes(ctx context.Context, db *sql.DB, path string) ([]Size, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
+	parts, err := sqlite.Sizes(ctx, x.reader, filepath.Join(x.cfg.Dir, FileName))
+	sizes := make([]Size, len(parts))
+	for i, p := range parts {
+		sizes[i] = Size{File: FileName, Part: p.Name, Bytes: p.Bytes, Kept: p.Name == "texts"}
 	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	w := pageWalker{file: f}
-	var head [100]byte
-	if _, err := f.ReadAt(head[:], 0); err != nil {
-		return nil, err
-	}
-	w.size = int64(binary.BigEndian.Uint16(head[16:]))
-	if w.size == 1 {
-		w.size = 1 << 16
-	}
-	w.usable = w.size - int64(head[20])
-	free := int64(binary.BigEndian.Uint32(head[36:]))
-	sizes := []Size{{File: FileName, Part: "free pages", Bytes: free * w.size}}
-	rest := info.Size() - free*w.size
-	err = each(ctx, db, `SELECT name, rootpage FROM sqlite_schema WHERE rootpage > 0 ORDER BY rootpage`, func(r *sql.Rows) error {
-		var name string
-		var root uint32
-		if err := r.Scan(&name, &root); err != nil {
-			return err
-		}
-		pages, err := w.tree(root)
-		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-		sizes = append(sizes, Size{File: FileName, Part: name, Bytes: pages * w.size, Kept: name == "texts"})
-		rest -= pages * w.size
-		return nil
-	})
-	slices.SortStableFunc(sizes, func(a, b Size) int { return int(b.Bytes - a.Bytes) })
-	return append(sizes, Size{File: FileName, Part: "schema and rest", Bytes: rest}), err
-}
-
-// pageWalker counts the pages of trees in a SQLite file.
-type pageWalker struct {
-	file         *os.File
-	size, usable int64
-}
-
-var errTree = errors.New("not a page of a tree")
-
-// The kinds of page of a tree.
-const (
-	innerIndex = 2
-	innerTable = 5
-	leafIndex  = 10
-	leafTable  = 13
-)
-
-// tree counts the pages below root, and root.
-func (w *pageWalker) tree(root uint32) (int64, error) {
-	page := make([]byte, w.size)
-	if _, err := w.file.ReadAt(page, int64(root-1)*w.size); err != nil {
-		return 0, err
-	}
-	head := 0
-	if root == 1 {
-		head = 100
-	}
-	kind, cells := page[head], int(binary.BigEndian.Uint16(page[head+3:]))
-	pointers := head + 8
-	var below []uint32
-	switch kind {
-	case innerIndex, innerTable:
-		below = append(below, binary.BigEndian.Uint32(page[head+8:]))
-		pointers += 4
-	case leafIndex, leafTable:
-	default:
-		return 0, errTree
-	}
-	n := int64(1)
-	for i := range cells {
-		if pointers+2*i+2 > len(page) {
-			return 0, errTree
-		}
-		at := int(binary.BigEndian.Uint16(page[pointers+2*i:]))
-		cell := page[min(at, len(page)):]
-		if kind == innerIndex || kind == innerTable {
-			if len(cell) < 4 {
-				return 0, errTree
-			}
-			below = append(below, binary.BigEndian.Uint32(cell))
-			cell = cell[4:]
-		}
-		if kind != innerTable {
-			n += w.overflow(kind, sqliteVarint(cell))
-		}
-	}
-	for _, child := range below {
-		m, err := w.tree(child)
-		if err != nil {
-			return 0, err
-		}
-		n += m
-	}
-	return n, nil
-}
-
-// overflow is how many pages beside its own a cell with so much content has.
-func (w *pageWalker) overflow(kind byte, payload int64) int64 {
-	u := w.usable
-	most := u - 35
-	if kind != leafTable {
-		most = (u-12)*64/255 - 23
-	}
-	if payload <= most {
-		return 0
-	}
-	least := (u-12)*32/255 - 23
-	local := least + (payload-least)%(u-4)
-	if local > most {
-		local = least
-	}
-	return (payload - local + u - 5) / (u - 4)
-}
-
-// sqliteVarint is big-endian, seven bits a byte.
-func sqliteVarint(b []byte) int64 {
-	var v int64
-	for i := 0; i < min(len(b), 9); i++ {
-		if i == 8 {
-			return v<<8 | int64(b[i])
-		}
-		v = v<<7 | int64(b[i]&0x7f)
-		if b[i] < 0x80 {
-			break
-		}
-	}
-	return v
+	return sizes, err
 }
