@@ -15,6 +15,7 @@ import (
 	"jianguo/index/match"
 	"jianguo/index/reindex"
 	"jianguo/index/resident"
+	"jianguo/index/sources"
 	"jianguo/index/sqlite"
 	"jianguo/sketch"
 )
@@ -105,7 +106,7 @@ type catalogue struct {
 	exacts   *lookup.Map // first half of Exact -> ordinals
 	clusters resident.Clusters
 
-	sourcePolicy atomic.Pointer[map[string]string] // written under write
+	policies *sources.Table // set under write
 
 	matcher *match.Matcher
 	recent  recent

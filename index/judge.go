@@ -13,7 +13,7 @@ func (x *catalogue) judge(ctx context.Context, r *readers, q match.Query) (match
 	if err != nil || j.Of == 0 || source == "" || j.Rule == ByBlocked {
 		return j, err
 	}
-	switch x.sourcePolicyMap()[source] {
+	switch x.policies.InForce()[source] {
 	case SourceLicensed:
 		if j.Verdict == Duplicate || j.Verdict == Suspect {
 			j.Verdict, j.Rule, j.Cluster = Unique, ByLicence, 0
@@ -26,7 +26,7 @@ func (x *catalogue) judge(ctx context.Context, r *readers, q match.Query) (match
 		if err != nil {
 			return j, err
 		}
-		if rule != ByEditor && x.sourcePolicyMap()[source] != SourcePreferred {
+		if rule != ByEditor && x.policies.InForce()[source] != SourcePreferred {
 			j.Verdict, j.Rule = Unique, ByPreference
 		}
 	}

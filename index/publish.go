@@ -264,7 +264,7 @@ func (b *batch) takeOver(r *itemRow) error {
 	previous := old.state.verdict
 	next := old.state
 	next.rule, next.of = ByPreference, r.ordinal
-	if b.x.sourcePolicyMap()[source] != SourceLicensed {
+	if b.x.policies.InForce()[source] != SourceLicensed {
 		if err := errors.Join(b.join(r.cluster, r.ordinal, r.arrivedAt), b.setLead(r.cluster, r.ordinal)); err != nil {
 			return err
 		}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"jianguo/index/sources"
 )
 
 func setSource(t *testing.T, x *Index, source, policy string) {
@@ -135,14 +137,14 @@ func TestSourcesFile(t *testing.T) {
 	setSource(t, x, "晨帆网", SourceWatched)
 	in := func(want string) {
 		t.Helper()
-		if got := fmt.Sprint(x.sourcePolicyMap()); got != want {
+		if got := fmt.Sprint(x.policies.InForce()); got != want {
 			t.Errorf("in force is %s, want %s", got, want)
 		}
 		raw, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		listed, change, err := parseSources(string(raw))
+		listed, change, err := sources.Parse(string(raw))
 		log, lerr := x.SourcePolicyLog(ctx, 1)
 		if err != nil || lerr != nil || fmt.Sprint(listed) != want || uint64(change) != log[0].Number {
 			t.Errorf("the file says %v after change %d: %v", listed, change, err)

@@ -1,4 +1,4 @@
-package index
+package sources
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 	"unicode"
 )
 
-// SourcesFileName is the file of the sources' policies inside the data
+// FileName is the file of the sources' policies inside the data
 // directory: for people to read, and to edit while nothing runs on the
 // directory. A line is a policy and the name of a source:
 //
@@ -22,13 +22,13 @@ import (
 //	preferred	"a name with \t, or quotes in front"
 //
 // The line `# change N` says which change of the catalogue's log the file was
-// written after. When the directory is opened, what differs from the catalogue
-// as it was then is taken for an edit, and wins; where the file is only older,
-// the catalogue wins. A file without that line is taken as it stands; a missing
-// one is written anew.
-const SourcesFileName = "sources.txt"
+// written after. When the directory is opened, a difference from the catalogue
+// as it was then counts as an edit, and wins. Where the file is only older, the
+// catalogue wins. A file without that line is taken as it stands. A missing one is
+// written again.
+const FileName = "sources.txt"
 
-const sourcesHead = `# 来源的策略，每行一条：策略、来源名称。没有列出的来源是 normal（普通）。
+const fileHead = `# 来源的策略，每行一条：策略、来源名称。没有列出的来源是 normal（普通）。
 # Policies of sources, one a line: the policy, then the source's name. A source that is not listed is normal.
 #   licensed   授权转载：不拒收，标明转自哪篇        never rejected, stays linked
 #   preferred  优先首发：后到也接替首发              takes the lead even when a copy arrived first
@@ -37,12 +37,12 @@ const sourcesHead = `# 来源的策略，每行一条：策略、来源名称。
 `
 
 // editedBy signs changes that were found in the sources file.
-const editedBy = SourcesFileName
+const editedBy = FileName
 
-// openSources puts the catalogue's policies in force, takes over what was
-// edited in the file, and brings the file up to date.
-func (x sourceTable) openSources(ctx context.Context) error {
-	now, err := x.sourcePoliciesAt(ctx, -1)
+// Open puts the catalogue's policies in force, takes over what was edited in the
+// file, and brings the file up to date.
+func (t *Table) Open(ctx context.Context) error {
+	now, err := t.at(ctx, -1)
 	if err != nil {
 		return err
 	}
@@ -50,28 +50,28 @@ func (x sourceTable) openSources(ctx context.Context) error {
 	for source, p := range now {
 		force[source] = p.Policy
 	}
-	x.sourcePolicy.Store(&force)
-	raw, err := os.ReadFile(filepath.Join(x.cfg.Dir, SourcesFileName))
+	t.inForce.Store(&force)
+	raw, err := os.ReadFile(filepath.Join(t.cfg.Dir, FileName))
 	if errors.Is(err, fs.ErrNotExist) {
 		if len(force) == 0 {
 			return nil
 		}
-		return x.writeSources(ctx)
+		return t.WriteFile(ctx)
 	}
 	if err != nil {
 		return err
 	}
-	listed, change, err := parseSources(string(raw))
+	listed, change, err := Parse(string(raw))
 	if err != nil {
-		return fmt.Errorf("%s: %w", SourcesFileName, err)
+		return fmt.Errorf("%s: %w", FileName, err)
 	}
-	then, err := x.sourcePoliciesAt(ctx, change)
+	then, err := t.at(ctx, change)
 	if err != nil {
 		return err
 	}
-	var edits []SourcePolicy
+	var edits []Policy
 	edit := func(source, policy string) {
-		edits = append(edits, SourcePolicy{At: time.Now(), By: editedBy, Source: source, Policy: policy})
+		edits = append(edits, Policy{At: time.Now(), By: editedBy, Source: source, Policy: policy})
 	}
 	for source, policy := range listed {
 		if then[source].Policy != policy && force[source] != policy {
@@ -80,22 +80,22 @@ func (x sourceTable) openSources(ctx context.Context) error {
 	}
 	for source := range then {
 		if _, ok := listed[source]; !ok && force[source] != "" {
-			edit(source, SourceNormal)
+			edit(source, Normal)
 		}
 	}
-	slices.SortFunc(edits, func(a, b SourcePolicy) int { return strings.Compare(a.Source, b.Source) })
+	slices.SortFunc(edits, func(a, b Policy) int { return strings.Compare(a.Source, b.Source) })
 	if len(edits) > 0 {
-		x.log.InfoContext(ctx, "policies of sources were edited", "file", SourcesFileName, "changes", len(edits))
-		if err := x.setSourcePolicies(ctx, edits); err != nil {
-			return fmt.Errorf("%s: %w", SourcesFileName, err)
+		t.cfg.Log.InfoContext(ctx, "policies of sources were edited", "file", FileName, "changes", len(edits))
+		if err := t.Set(ctx, edits); err != nil {
+			return fmt.Errorf("%s: %w", FileName, err)
 		}
 	}
-	return x.writeSources(ctx)
+	return t.WriteFile(ctx)
 }
 
-// parseSources reads a sources file: policies by source, and the change it was
+// Parse reads a sources file: policies by source, and the change it was
 // written after, -1 where it does not say.
-func parseSources(text string) (listed map[string]string, change int64, err error) {
+func Parse(text string) (listed map[string]string, change int64, err error) {
 	listed, change = map[string]string{}, -1
 	n := 0
 	for line := range strings.Lines(text) {
@@ -122,41 +122,41 @@ func parseSources(text string) (listed map[string]string, change int64, err erro
 				return nil, 0, fmt.Errorf("line %d: the name is not quoted well", n)
 			}
 		}
-		if err := checkSourcePolicy(source, policy); err != nil {
+		if err := check(source, policy); err != nil {
 			return nil, 0, fmt.Errorf("line %d: %w", n, err)
 		}
 		if _, twice := listed[source]; twice {
 			return nil, 0, fmt.Errorf("line %d: %q is listed twice", n, source)
 		}
 		listed[source] = policy
-		if policy == SourceNormal {
+		if policy == Normal {
 			delete(listed, source)
 		}
 	}
 	return listed, change, nil
 }
 
-// writeSources writes the file anew from what is in force; a reader sees the
-// whole of one or of the other.
-func (x sourceTable) writeSources(ctx context.Context) error {
+// WriteFile writes the file from what is in force. A reader sees the whole of the
+// old file or of the new one.
+func (t *Table) WriteFile(ctx context.Context) error {
 	var change int64
-	if err := x.reader.QueryRowContext(ctx, `SELECT coalesce(max(number), 0) FROM source_policies`).Scan(&change); err != nil {
+	if err := t.cfg.DB.QueryRowContext(ctx, `SELECT coalesce(max(number), 0) FROM source_policies`).Scan(&change); err != nil {
 		return err
 	}
 	var lines []string
-	for source, policy := range x.sourcePolicyMap() {
+	for source, policy := range t.InForce() {
 		if strings.ContainsFunc(source, func(r rune) bool { return !unicode.IsPrint(r) }) || source[0] == '"' || strings.TrimSpace(source) != source {
 			source = strconv.Quote(source)
 		}
 		lines = append(lines, policy+"\t"+source+"\n")
 	}
 	slices.Sort(lines)
-	text := fmt.Sprintf("%s# change %d\n%s", sourcesHead, change, strings.Join(lines, ""))
-	path := filepath.Join(x.cfg.Dir, SourcesFileName)
+	text := fmt.Sprintf("%s# change %d\n%s", fileHead, change, strings.Join(lines, ""))
+	path := filepath.Join(t.cfg.Dir, FileName)
 	if have, err := os.ReadFile(path); err == nil && string(have) == text {
 		return nil
 	}
-	f, err := os.CreateTemp(x.cfg.Dir, SourcesFileName+".*")
+	f, err := os.CreateTemp(t.cfg.Dir, FileName+".*")
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,162 @@
+// Package sources holds the policies of sources: their log in the catalogue, what is
+// in force, and a copy for people in a file, which may be edited while nothing runs.
+package sources
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"jianguo/index/sqlite"
+	"jianguo/index/verdict"
+)
+
+// The policies a source can have. They take effect with the next message:
+// verdicts are those of the policies that the catalogue held at that place of
+// the stream (Policy.Applied).
+const (
+	Normal = "normal"
+	// Licensed may republish: what would be a duplicate or a suspect is
+	// unique, by the rule verdict.ByLicence, with Of saying what it is a copy of. Only a
+	// copy of something blocked is rejected all the same.
+	Licensed = "licensed"
+	// Preferred has the originals: its copy of another source's lead takes
+	// the lead over, by the rule verdict.ByPreference, and the earlier lead becomes a copy
+	// of it. A lead that an editor chose stays, as does one of another preferred
+	// source, and a blocked text; a licensed lead stays accepted, in a cluster of
+	// its own.
+	Preferred = "preferred"
+	Watched   = "watched" // its suspects come first
+)
+
+// Policy is what editors decided about a source.
+type Policy struct {
+	Number  uint64    `json:"number"`
+	At      time.Time `json:"at"`
+	By      string    `json:"by"`
+	Source  string    `json:"source"`
+	Policy  string    `json:"policy"`
+	Reason  string    `json:"reason,omitempty"`
+	Applied uint64    `json:"applied"` // the applied sequence after which it took effect
+	// Before is the policy it took the place of. Only in a log.
+	Before string `json:"before,omitempty"`
+}
+
+// Config is what a Table needs of the catalogue. Every field is required.
+type Config struct {
+	DB  *sql.DB // read-only connections to the catalogue
+	Dir string  // the data directory
+	Log *slog.Logger
+	// Transact runs f in a transaction of the catalogue's one writer.
+	Transact func(ctx context.Context, f func(conn *sql.Conn) error) error
+	// Applied returns the applied sequence of the last message.
+	Applied func() uint64
+}
+
+// Table is the log of the policies of sources, what is in force, and the file.
+// Set and Open must not overlap; all else is safe for concurrent use.
+type Table struct {
+	cfg     Config
+	inForce atomic.Pointer[map[string]string] // never nil; the map does not change
+}
+
+// New returns a table in which nothing is in force: Open follows.
+func New(cfg Config) *Table {
+	t := &Table{cfg: cfg}
+	t.inForce.Store(&map[string]string{})
+	return t
+}
+
+// InForce returns the policies in force by source. Sources that are normal are
+// left out. The caller must not change the map.
+func (t *Table) InForce() map[string]string { return *t.inForce.Load() }
+
+// All returns the policies in force with who set them, by source. Sources that
+// are normal are left out.
+func (t *Table) All(ctx context.Context) (map[string]Policy, error) { return t.at(ctx, -1) }
+
+// Last returns the last changes, the newest first.
+func (t *Table) Last(ctx context.Context, limit int) ([]Policy, error) {
+	return t.log(ctx, `ORDER BY number DESC LIMIT ?`, limit)
+}
+
+// at returns the policies as they were after a change; -1: the last one.
+func (t *Table) at(ctx context.Context, number int64) (map[string]Policy, error) {
+	out := map[string]Policy{}
+	log, err := t.log(ctx, `WHERE ? < 0 OR number <= ? ORDER BY number`, number, number)
+	for _, p := range log {
+		out[p.Source] = p
+		if p.Policy == Normal {
+			delete(out, p.Source)
+		}
+	}
+	return out, err
+}
+
+func (t *Table) log(ctx context.Context, order string, args ...any) ([]Policy, error) {
+	var out []Policy
+	err := sqlite.Each(ctx, t.cfg.DB, `SELECT number, at, by, source, policy, reason, applied,
+		coalesce((SELECT policy FROM source_policies b WHERE b.source = p.source AND b.number < p.number ORDER BY b.number DESC LIMIT 1), 'normal')
+		FROM source_policies p `+order, func(r *sql.Rows) error {
+		var p Policy
+		var at int64
+		err := r.Scan(&p.Number, &at, &p.By, &p.Source, &p.Policy, &p.Reason, &p.Applied, &p.Before)
+		p.At = time.UnixMilli(at).UTC()
+		out = append(out, p)
+		return err
+	}, args...)
+	if err != nil {
+		return nil, fmt.Errorf("source policies: %w", err)
+	}
+	return out, nil
+}
+
+func check(source, policy string) error {
+	switch policy {
+	case Normal, Licensed, Preferred, Watched:
+	default:
+		return fmt.Errorf("policy %q: want normal, licensed, preferred or watched: %w", policy, verdict.ErrQuery)
+	}
+	if source == "" {
+		return fmt.Errorf("source: is missing: %w", verdict.ErrQuery)
+	}
+	return nil
+}
+
+// Set appends changes to the catalogue, in one transaction, and puts them in
+// force. A change to what is in force already is left out.
+func (t *Table) Set(ctx context.Context, changes []Policy) error {
+	applied := t.cfg.Applied()
+	next := map[string]string{}
+	for source, policy := range t.InForce() {
+		next[source] = policy
+	}
+	err := t.cfg.Transact(ctx, func(conn *sql.Conn) error {
+		for _, p := range changes {
+			if err := check(p.Source, p.Policy); err != nil {
+				return err
+			}
+			now, ok := next[p.Source]
+			if p.Policy == now || !ok && p.Policy == Normal {
+				continue
+			}
+			_, err := conn.ExecContext(ctx, `INSERT INTO source_policies (at, by, source, policy, reason, applied) VALUES (?,?,?,?,?,?)`,
+				p.At.UnixMilli(), p.By, p.Source, p.Policy, p.Reason, applied)
+			if err != nil {
+				return err
+			}
+			next[p.Source] = p.Policy
+			if p.Policy == Normal {
+				delete(next, p.Source)
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		t.inForce.Store(&next)
+	}
+	return err
+}

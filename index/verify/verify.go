@@ -1,0 +1,228 @@
+// Package verify proves that a catalogue is whole: the file by SQLite's own check, the
+// facts against each other, and what is resident against the facts.
+package verify
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+
+	"github.com/zeebo/xxh3"
+
+	"jianguo/index/bands"
+	"jianguo/index/reindex"
+	"jianguo/index/resident"
+	"jianguo/index/sqlite"
+	"jianguo/index/verdict"
+	"jianguo/simhash"
+	"jianguo/sketch"
+)
+
+// Report is what Run found.
+type Report struct {
+	Items, Events, Clusters, Exemplars int64
+	// Recipes are those that items are compared by, the oldest first, where they
+	// are more than one: texts of different recipes meet less well.
+	Recipes []string `json:",omitempty"`
+	// Reindexed tells of the last reindex, and of one that is not finished.
+	Reindexed []reindex.Summary `json:",omitempty"`
+	// Problems are sentences, at most maxProblems of them; none: the directory
+	// is whole.
+	Problems []string
+}
+
+const maxProblems = 50
+
+func (r *Report) problem(format string, args ...any) {
+	if len(r.Problems) < maxProblems {
+		r.Problems = append(r.Problems, fmt.Sprintf(format, args...))
+	}
+}
+
+// rules are what must hold in a catalogue, each as a query for its exceptions.
+// The first column names the culprit.
+var rules = []struct{ what, query string }{
+	{"ordinal is missing before it", `SELECT ordinal FROM (SELECT ordinal, lag(ordinal, 1, 0) OVER (ORDER BY ordinal) AS before FROM items) WHERE ordinal != before + 1`},
+	{"event is missing before it", `SELECT number FROM (SELECT number, lag(number, 1, 0) OVER (ORDER BY number) AS before FROM events) WHERE number != before + 1`},
+	{"event is about no item", `SELECT number FROM events e WHERE NOT EXISTS (SELECT 1 FROM items i WHERE i.ordinal = e.ordinal)`},
+	{"item's first event is not there, or about another", `SELECT i.ordinal FROM items i LEFT JOIN events e ON e.number = i.event WHERE e.ordinal IS NOT i.ordinal`},
+	{"arrival is not the first event of its item", `SELECT e.number FROM events e JOIN items i ON i.ordinal = e.ordinal WHERE e.cause <= 2 AND e.number != i.event`},
+	{"event comes before the first of its item", `SELECT e.number FROM events e JOIN items i ON i.ordinal = e.ordinal WHERE e.cause > 2 AND e.number < i.event`},
+	{"item's last event differs from its state", `SELECT i.ordinal FROM items i LEFT JOIN current c ON c.ordinal = i.ordinal
+		WHERE coalesce(c.verdict, i.verdict) IS NOT coalesce(
+			(SELECT e.verdict FROM events e WHERE e.ordinal = i.ordinal AND e.cause > 2 ORDER BY e.number DESC LIMIT 1),
+			(SELECT e.verdict FROM events e WHERE e.number = i.event))`},
+	{"item has an unknown recipe or policy", `SELECT ordinal FROM items i WHERE NOT EXISTS (SELECT 1 FROM stamps WHERE number = i.recipe AND kind = 'recipe')
+		OR NOT EXISTS (SELECT 1 FROM stamps WHERE number = i.policy AND kind = 'policy')`},
+	{"state is about no item", `SELECT ordinal FROM current c WHERE NOT EXISTS (SELECT 1 FROM items i WHERE i.ordinal = c.ordinal)`},
+	{"item is a copy of something that is neither accepted nor blocked", `SELECT i.ordinal FROM items i LEFT JOIN items o ON o.ordinal = i.of
+		WHERE i.verdict = 3 AND o.ordinal IS NULL`},
+	{"accepted item does not lead its cluster", `SELECT i.ordinal FROM items i LEFT JOIN current c ON c.ordinal = i.ordinal
+		LEFT JOIN clusters k ON k.id = coalesce(c.cluster, i.cluster)
+		WHERE coalesce(c.verdict, i.verdict) IN (1, 2) AND coalesce(c.flags, 0) & 32 = 0 AND coalesce(k.lead, coalesce(c.cluster, i.cluster)) != i.ordinal`},
+	{"cluster's lead is neither accepted nor blocked", `SELECT k.id FROM clusters k JOIN items i ON i.ordinal = k.lead LEFT JOIN current c ON c.ordinal = i.ordinal
+		WHERE k.merged_into IS NULL AND coalesce(c.verdict, i.verdict) NOT IN (1, 2) AND coalesce(c.flags, 0) & 16 = 0`},
+	{"cluster's size is not the number of its members", `SELECT k.id FROM clusters k WHERE k.size != max((SELECT count(*) FROM members m WHERE m.cluster = k.id), k.size = 1)`},
+	{"copy is not a member of its cluster", `SELECT i.ordinal FROM items i LEFT JOIN current c ON c.ordinal = i.ordinal
+		WHERE coalesce(c.verdict, i.verdict) = 3 AND coalesce(c.flags, 0) & 32 = 0
+		AND NOT EXISTS (SELECT 1 FROM members m WHERE m.cluster = coalesce(c.cluster, i.cluster) AND m.ordinal = i.ordinal)`},
+	{"member belongs to another cluster", `SELECT m.ordinal FROM members m JOIN items i ON i.ordinal = m.ordinal LEFT JOIN current c ON c.ordinal = i.ordinal
+		WHERE coalesce(c.cluster, i.cluster) != m.cluster`},
+	{"kept text belongs to no item", `SELECT ordinal FROM texts t WHERE NOT EXISTS (SELECT 1 FROM items i WHERE i.ordinal = t.ordinal)`},
+}
+
+// Catalogue is what Run reads. Nothing may write while it runs.
+type Catalogue struct {
+	DB       *sql.DB // read-only connections
+	Tables   resident.Tables
+	Overlay  reindex.Overlay
+	Last     uint32                    // the last ordinal
+	Hash     func(number int64) string // of a recipe, by its number
+	Progress func(stage string, done, total int64)
+}
+
+// Run proves a catalogue whole. A problem that it finds is in the report, and is
+// no error.
+func Run(ctx context.Context, c Catalogue) (*Report, error) {
+	r := &Report{}
+	err := sqlite.Each(ctx, c.DB, `PRAGMA quick_check(20)`, func(rows *sql.Rows) error {
+		var text string
+		err := rows.Scan(&text)
+		if text != "ok" {
+			r.problem("the file is damaged: %s", text)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("verify: %w", err)
+	}
+	err = c.DB.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM items), (SELECT count(*) FROM events), (SELECT count(*) FROM clusters WHERE size > 1)`).
+		Scan(&r.Items, &r.Events, &r.Clusters)
+	if err != nil {
+		return nil, fmt.Errorf("verify: %w", err)
+	}
+	if r.Recipes, err = c.recipes(ctx); err != nil {
+		return nil, fmt.Errorf("verify: %w", err)
+	}
+	if r.Reindexed, err = reindex.Summaries(ctx, c.DB, c.Hash); err == nil {
+		err = reindex.Verify(ctx, c.DB, c.Last, c.Hash, r.problem)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("verify: %w", err)
+	}
+	for i, rule := range rules {
+		c.Progress("rules", int64(i), int64(len(rules)))
+		if err := c.verifyRule(ctx, r, rule.what, rule.query); err != nil {
+			return nil, err
+		}
+	}
+	if err := c.verifyTexts(ctx, r); err != nil {
+		return nil, err
+	}
+	return r, c.verifyResident(ctx, r)
+}
+
+// verifyTexts unpacks every kept text: each carries a checksum.
+func (c *Catalogue) verifyTexts(ctx context.Context, r *Report) error {
+	err := sqlite.Each(ctx, c.DB, `SELECT ordinal, body FROM texts`, func(rows *sql.Rows) error {
+		var ordinal int64
+		var packed sql.RawBytes
+		if err := rows.Scan(&ordinal, &packed); err != nil {
+			return err
+		}
+		if _, err := verdict.UnpackText(packed); err != nil {
+			r.problem("%d: the kept text is damaged: %v", ordinal, err)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("verify texts: %w", err)
+	}
+	return nil
+}
+
+func (c *Catalogue) verifyRule(ctx context.Context, r *Report, what, query string) error {
+	err := sqlite.Each(ctx, c.DB, query+` LIMIT 5`, func(rows *sql.Rows) error {
+		var culprit int64
+		err := rows.Scan(&culprit)
+		r.problem("%d: %s", culprit, what)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("verify %q: %w", what, err)
+	}
+	return nil
+}
+
+// posted reports whether a fingerprint is in the bands.
+func (c *Catalogue) posted(fp simhash.Fingerprint, ordinal uint32) bool {
+	return slices.Contains(c.Tables.Bands.Hamming(nil, fp, 0), bands.Hit{Fingerprint: fp, Ordinal: ordinal})
+}
+
+// verifyResident holds every row against what is resident of it, look-ups and postings.
+func (c *Catalogue) verifyResident(ctx context.Context, r *Report) error {
+	var hits []bands.Hit
+	var ordinals []uint32
+	var postings int64
+	err := sqlite.Each(ctx, c.DB, `SELECT ordinal, id, exact, fingerprint, sketch FROM `+c.Overlay.Compared()+` ORDER BY ordinal`, func(rows *sql.Rows) error {
+		var ordinal uint32
+		var id, exact, encoded sql.RawBytes
+		var fingerprint int64
+		if err := rows.Scan(&ordinal, &id, &exact, &fingerprint, &encoded); err != nil {
+			return err
+		}
+		if ordinals = c.Tables.IDs.Get(ordinals[:0], xxh3.Hash(id)); !slices.Contains(ordinals, ordinal) {
+			r.problem("%d: id %q is not in the look-up", ordinal, id)
+		}
+		if exact != nil {
+			if len(exact) != 16 {
+				r.problem("%d: exact hash of %d bytes", ordinal, len(exact))
+			} else if ordinals = c.Tables.Exacts.Get(ordinals[:0], resident.ExactKey(exact)); !slices.Contains(ordinals, ordinal) {
+				r.problem("%d: exact hash is not in the look-up", ordinal)
+			}
+		}
+		if _, err := sketch.Decode(encoded); err != nil && exact != nil {
+			r.problem("%d: sketch: %v", ordinal, err)
+		}
+		if c.Tables.Rows.Flags(ordinal)&resident.Exemplar == 0 {
+			return nil
+		}
+		r.Exemplars++
+		if fingerprint == 0 {
+			return nil
+		}
+		if c.Tables.Rows.Flags(ordinal)&resident.Swept != 0 && !c.posted(simhash.Fingerprint(fingerprint), ordinal) {
+			return nil
+		}
+		postings++
+		hit := bands.Hit{Fingerprint: simhash.Fingerprint(fingerprint), Ordinal: ordinal}
+		if hits = c.Tables.Bands.Hamming(hits[:0], hit.Fingerprint, 0); !slices.Contains(hits, hit) {
+			r.problem("%d: exemplar is not in the bands", ordinal)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("verify: %w", err)
+	}
+	if n := int64(c.Tables.Bands.Len()); n != postings {
+		r.problem("%d fingerprints in the bands for %d exemplars that have one", n, postings)
+	}
+	return nil
+}
+
+// recipes are those that versions are compared by, nil where there is only one.
+// Versions whose text was not kept are told of by Reindexed.
+func (c *Catalogue) recipes(ctx context.Context) ([]string, error) {
+	var hashes []string
+	err := sqlite.Each(ctx, c.DB, `SELECT hash FROM stamps WHERE kind = 'recipe' AND (number = ?1 OR number IN (SELECT DISTINCT recipe FROM items WHERE ordinal > ?2)) ORDER BY number`, func(rows *sql.Rows) error {
+		var hash string
+		err := rows.Scan(&hash)
+		hashes = append(hashes, hash)
+		return err
+	}, c.Overlay.Recipe, c.Overlay.Through)
+	if len(hashes) < 2 {
+		return nil, err
+	}
+	return hashes, err
+}
