@@ -1,13 +1,12 @@
 package index
 
 import (
-	"context"
 	"database/sql"
 	"fmt"
 	"time"
 
+	"jianguo/index/read"
 	"jianguo/index/resident"
-	"jianguo/index/sqlite"
 )
 
 // The kinds of decision.
@@ -58,35 +57,7 @@ type DecisionItem struct {
 }
 
 // Decision is one entry of the log of decisions.
-type Decision struct {
-	Number  uint64    `json:"decision"`
-	At      time.Time `json:"at"`
-	By      string    `json:"by"`
-	Kind    string    `json:"kind"`
-	Cluster uint32    `json:"cluster"`
-	Item    string    `json:"item,omitempty"`  // the first one of several
-	Count   int       `json:"count,omitempty"` // how many items it is about, where that is several
-	Other   uint64    `json:"other,omitempty"` // the cluster merged into, or the decision undone
-	Reason  string    `json:"reason,omitempty"`
-	Undone  bool      `json:"undone,omitempty"`
-	Events  []Event   `json:"events,omitempty"` // only from Decide
-}
-
-func (x *catalogue) decisions(ctx context.Context, db sqlite.Querier, where string, args ...any) ([]Decision, error) {
-	var list []Decision
-	err := each(ctx, db, `SELECT d.number, d.at, d.by, d.kind, d.cluster, coalesce(i.id, ''), coalesce(d.other, 0), d.reason,
-		(SELECT count(*) FROM decision_items m WHERE m.decision = d.number),
-		EXISTS (SELECT 1 FROM decisions u WHERE u.kind = 'undo' AND u.other = d.number)
-		FROM decisions d LEFT JOIN items i ON i.ordinal = d.item WHERE `+where, func(r *sql.Rows) error {
-		var e Decision
-		var at int64
-		err := r.Scan(&e.Number, &at, &e.By, &e.Kind, &e.Cluster, &e.Item, &e.Other, &e.Reason, &e.Count, &e.Undone)
-		e.At = time.UnixMilli(at).UTC()
-		list = append(list, e)
-		return err
-	}, args...)
-	return list, err
-}
+type Decision = read.Decision
 
 // ConflictError says that a decision does not fit the present state, most
 // often because somebody decided before; Decision then is theirs.
@@ -225,7 +196,7 @@ func (d *decision) expected(v *version) error {
 // conflict says that the state does not fit, and who made it so.
 func (d *decision) conflict(problem string) error {
 	e := &ConflictError{Problem: problem}
-	last, err := d.x.decisions(d.ctx, d.x.w.conn, `d.item = ?1 OR d.number IN (SELECT decision FROM decision_items WHERE item = ?1) OR d.cluster = ?2 AND (d.item IS NULL
+	last, err := read.DecisionsWhere(d.ctx, d.x.w.conn, `d.item = ?1 OR d.number IN (SELECT decision FROM decision_items WHERE item = ?1) OR d.cluster = ?2 AND (d.item IS NULL
 		OR EXISTS (SELECT 1 FROM json_each(d.effects) WHERE json_extract(value, '$.item') = ?1)) ORDER BY d.number DESC LIMIT 1`, d.item, d.cluster)
 	if err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"jianguo/index/read"
 	"jianguo/index/resident"
 	"jianguo/index/sources"
 	"jianguo/index/sqlite"
@@ -20,7 +21,10 @@ import (
 
 // Index is the catalogue with its resident data. A lock serialises Add and Decide.
 // All other methods may run concurrently.
-type Index struct{ *catalogue }
+type Index struct {
+	*catalogue
+	*read.Reader
+}
 
 // Open opens or creates the catalogue in cfg.Dir and loads its postings. The caller
 // keeps other processes out of the directory.
@@ -56,7 +60,7 @@ func Open(ctx context.Context, cfg Config) (*Index, error) {
 	if err := os.MkdirAll(cfg.Dir, 0o750); err != nil {
 		return nil, fmt.Errorf("index: %w", err)
 	}
-	x := &Index{&catalogue{
+	x := &Index{catalogue: &catalogue{
 		cfg:       cfg,
 		policy:    *cfg.Policy,
 		log:       cfg.Logger,
@@ -111,6 +115,7 @@ func (x *Index) open(ctx context.Context) error {
 	if err := loads.load(ctx); err != nil {
 		return fmt.Errorf("index: load %s: %w", path, err)
 	}
+	x.Reader = read.New(x.reader, x.cfg.Language, &x.clusters, x.tables())
 	if x.cfg.Recipe != nil {
 		if x.recipe, err = x.cfg.Recipe(); err != nil {
 			return fmt.Errorf("index: recipe: %w", err)

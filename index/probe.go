@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"jianguo/index/match"
+	"jianguo/index/read"
 	"jianguo/index/resident"
 )
 
@@ -44,5 +45,6 @@ func (p Probe) Reload(ctx context.Context) error {
 	}
 	p.Tables.Close()
 	p.x.setTables(t)
+	p.x.Reader = read.New(p.x.reader, p.x.cfg.Language, &p.x.clusters, t)
 	return nil
 }

@@ -51,7 +51,7 @@ func (v View) Lead(cluster uint32) (standing, lead uint32) { return v.x.clusters
 
 // Members returns the part of a query, with its arguments, that yields the
 // ordinals of a cluster's members as m.ordinal.
-func (v View) Members(cluster uint32) (from string, args []any) { return v.x.membersFrom(cluster) }
+func (v View) Members(cluster uint32) (from string, args []any) { return v.x.MembersFrom(cluster) }
 
 // Briefs reads versions by their ordinals. Unknown ordinals are omitted.
 func (v View) Briefs(ctx context.Context, ordinals []uint32) (map[uint32]*Brief, error) {

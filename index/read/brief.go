@@ -1,4 +1,4 @@
-package index
+package read
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"jianguo/index/resident"
+	"jianguo/index/sqlite"
 	"jianguo/index/verdict"
 )
 
@@ -23,17 +24,17 @@ type Brief struct {
 	Source, URL string
 	Published   *time.Time
 	Arrived     time.Time
-	Verdict     Verdict // now
-	Rule        Rule    // now
-	Judged      Verdict // on arrival
-	Of          uint32  // now; 0: none
-	Against     uint32  // the version it was judged against on arrival; 0: none
-	Cluster     uint32  // now
+	Verdict     verdict.Verdict // now
+	Rule        verdict.Rule    // now
+	Judged      verdict.Verdict // on arrival
+	Of          uint32          // now; 0: nobody
+	Against     uint32          // what it was judged against on arrival; 0: nobody
+	Cluster     uint32          // now
 	Series      uint32
 	Distance    *int
 	Margin      *float32
 	Resemblance *float32
-	Facts       *Facts
+	Facts       *verdict.Facts
 	Fingerprint uint64
 	Superseded  bool
 	Event       uint64 // the number of its last event
@@ -53,7 +54,7 @@ const briefQuery = `SELECT i.ordinal, i.id, i.title, coalesce(s.name, ''), coale
 	coalesce((SELECT max(number) FROM events e WHERE e.ordinal = i.ordinal AND e.cause > 2), i.event)
 	FROM items i LEFT JOIN sources s ON s.number = i.source LEFT JOIN current c ON c.ordinal = i.ordinal WHERE i.ordinal `
 
-func (x *catalogue) scanBrief(r *sql.Rows) (*Brief, error) {
+func (x *Reader) scanBrief(r *sql.Rows) (*Brief, error) {
 	b := new(Brief)
 	var published, distance sql.NullInt64
 	var margin, resemblance sql.NullFloat64
@@ -84,13 +85,13 @@ func (x *catalogue) scanBrief(r *sql.Rows) (*Brief, error) {
 		}
 		b.Title = beginning(text, 40)
 	}
-	f := x.rows.Flags(b.Ordinal)
-	b.Verdict, b.Superseded, b.Cluster = f.Verdict(), f&resident.Superseded != 0, x.clusters.Resolve(x.rows.Cluster(b.Ordinal))
+	f := x.tables.Rows.Flags(b.Ordinal)
+	b.Verdict, b.Superseded, b.Cluster = f.Verdict(), f&resident.Superseded != 0, x.clusters.Resolve(x.tables.Rows.Cluster(b.Ordinal))
 	return b, nil
 }
 
 // Text returns the kept text of a version, or false if none was kept.
-func (x *Index) Text(ctx context.Context, ordinal uint32) (string, bool, error) {
+func (x *Reader) Text(ctx context.Context, ordinal uint32) (string, bool, error) {
 	text, err := x.body(ctx, ordinal)
 	if err != nil {
 		return "", false, fmt.Errorf("index: text of ordinal %d: %w", ordinal, err)
@@ -102,10 +103,10 @@ func (x *Index) Text(ctx context.Context, ordinal uint32) (string, bool, error) 
 }
 
 // BriefsByID reads the current versions of ids. Unknown ids are omitted.
-func (x *Index) BriefsByID(ctx context.Context, ids []string) (map[string]*Brief, error) {
+func (x *Reader) BriefsByID(ctx context.Context, ids []string) (map[string]*Brief, error) {
 	var ordinals []uint32
 	for _, id := range ids {
-		ordinals = x.ids.Get(ordinals, xxh3.HashString(id))
+		ordinals = x.tables.IDs.Get(ordinals, xxh3.HashString(id))
 	}
 	briefs, err := x.Briefs(ctx, ordinals)
 	if err != nil {
@@ -113,7 +114,7 @@ func (x *Index) BriefsByID(ctx context.Context, ids []string) (map[string]*Brief
 	}
 	out := make(map[string]*Brief, len(ids))
 	for _, id := range ids {
-		for _, ordinal := range x.ids.Get(ordinals[:0], xxh3.HashString(id)) {
+		for _, ordinal := range x.tables.IDs.Get(ordinals[:0], xxh3.HashString(id)) {
 			if b := briefs[ordinal]; b != nil && b.ID == id && (out[id] == nil || out[id].Ordinal < ordinal) {
 				out[id] = b
 			}
@@ -126,7 +127,7 @@ func (b *Brief) evidence(text sql.NullString) error {
 	if !text.Valid {
 		return nil
 	}
-	b.Facts = new(Facts)
+	b.Facts = new(verdict.Facts)
 	if err := json.Unmarshal([]byte(text.String), b.Facts); err != nil {
 		return fmt.Errorf("evidence: %w", err)
 	}
@@ -136,14 +137,14 @@ func (b *Brief) evidence(text sql.NullString) error {
 // Why explains the current verdict in one sentence. The argument of is the name of
 // the item it was judged against, empty for none.
 func (b *Brief) Why(of, language string) string {
-	e := Event{Verdict: b.Verdict, Rule: b.Rule, Of: of, Distance: b.Distance, Resemblance: b.Resemblance, Facts: b.Facts, Series: b.Series}
+	e := verdict.Event{Verdict: b.Verdict, Rule: b.Rule, Of: of, Distance: b.Distance, Resemblance: b.Resemblance, Facts: b.Facts, Series: b.Series}
 	switch {
-	case b.Rule == ByEditor:
-		e.Cause = CauseEditor
-	case b.Rule == ByPreference && b.Verdict == Duplicate:
-		e.Cause = CausePromotion
+	case b.Rule == verdict.ByEditor:
+		e.Cause = verdict.CauseEditor
+	case b.Rule == verdict.ByPreference && b.Verdict == verdict.Duplicate:
+		e.Cause = verdict.CausePromotion
 	}
-	return Why(&e, language)
+	return verdict.Why(&e, language)
 }
 
 // beginning returns the first n characters of a text on one line.
@@ -156,14 +157,14 @@ func beginning(text string, n int) string {
 }
 
 // Briefs reads versions by their ordinals. Unknown ordinals are omitted.
-func (x *Index) Briefs(ctx context.Context, ordinals []uint32) (map[uint32]*Brief, error) {
+func (x *Reader) Briefs(ctx context.Context, ordinals []uint32) (map[uint32]*Brief, error) {
 	out := make(map[uint32]*Brief, len(ordinals))
 	for part := range slices.Chunk(ordinals, 200) {
 		args := make([]any, len(part))
 		for i, o := range part {
 			args[i] = o
 		}
-		err := each(ctx, x.reader, briefQuery+`IN (?`+strings.Repeat(`,?`, len(part)-1)+`)`, func(r *sql.Rows) error {
+		err := sqlite.Each(ctx, x.db, briefQuery+`IN (?`+strings.Repeat(`,?`, len(part)-1)+`)`, func(r *sql.Rows) error {
 			b, err := x.scanBrief(r)
 			if err == nil {
 				out[b.Ordinal] = b
@@ -201,9 +202,9 @@ func optionalInt(n sql.NullInt64) *int {
 }
 
 // body reads the kept text of a version, or returns nil if none was kept.
-func (x *catalogue) body(ctx context.Context, ordinal uint32) (*string, error) {
+func (x *Reader) body(ctx context.Context, ordinal uint32) (*string, error) {
 	var packed []byte
-	err := x.reader.QueryRowContext(ctx, `SELECT body FROM texts WHERE ordinal = ?`, ordinal).Scan(&packed)
+	err := x.db.QueryRowContext(ctx, `SELECT body FROM texts WHERE ordinal = ?`, ordinal).Scan(&packed)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}

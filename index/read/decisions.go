@@ -1,0 +1,121 @@
+package read
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/zeebo/xxh3"
+
+	"jianguo/index/sqlite"
+	"jianguo/index/verdict"
+)
+
+// Decision is one entry of the log of decisions.
+type Decision struct {
+	Number  uint64          `json:"decision"`
+	At      time.Time       `json:"at"`
+	By      string          `json:"by"`
+	Kind    string          `json:"kind"`
+	Cluster uint32          `json:"cluster"`
+	Item    string          `json:"item,omitempty"`  // the first one of several
+	Count   int             `json:"count,omitempty"` // how many items it is about, where that is several
+	Other   uint64          `json:"other,omitempty"` // the cluster merged into, or the decision undone
+	Reason  string          `json:"reason,omitempty"`
+	Undone  bool            `json:"undone,omitempty"`
+	Events  []verdict.Event `json:"events,omitempty"` // only of one that was just made
+}
+
+// DecisionQuery selects decisions.
+type DecisionQuery struct {
+	Cluster uint32
+	Item    string
+	After   uint64
+	Limit   int // 0: 50
+}
+
+// Decisions lists decisions, the last one first.
+func (x *Reader) Decisions(ctx context.Context, q DecisionQuery) ([]Decision, error) {
+	where, args := `d.number > ?`, []any{q.After}
+	if q.Cluster != 0 {
+		where, args = where+` AND (d.cluster = ? OR d.kind IN ('merge', 'reject') AND d.other = ?)`, append(args, q.Cluster, q.Cluster)
+	}
+	if q.Item != "" {
+		list, err := x.ordinalsOf(ctx, q.Item)
+		if err != nil {
+			return nil, fmt.Errorf("index: decisions: %w", err)
+		}
+		where, args = where+` AND d.number IN (SELECT number FROM decisions WHERE item IN (SELECT value FROM json_each(?))
+			UNION SELECT decision FROM decision_items WHERE item IN (SELECT value FROM json_each(?)))`, append(args, list, list)
+	}
+	limit := q.Limit
+	if limit <= 0 {
+		limit = 50
+	}
+	list, err := DecisionsWhere(ctx, x.db, where+` ORDER BY d.number DESC LIMIT ?`, append(args, limit)...)
+	if err != nil {
+		return nil, fmt.Errorf("index: decisions: %w", err)
+	}
+	return list, nil
+}
+
+// ordinalsOf are the versions of an id as a JSON array, for a query.
+func (x *Reader) ordinalsOf(ctx context.Context, id string) (string, error) {
+	var buf [8]uint32
+	ordinals := []uint32{}
+	for _, ordinal := range x.tables.IDs.Get(buf[:0], xxh3.HashString(id)) {
+		var stored string
+		err := x.db.QueryRowContext(ctx, `SELECT id FROM items WHERE ordinal = ?`, ordinal).Scan(&stored)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return "", err
+		}
+		if stored == id {
+			ordinals = append(ordinals, ordinal)
+		}
+	}
+	list, err := json.Marshal(ordinals)
+	return string(list), err
+}
+
+// Decision looks up one entry of the log of decisions.
+func (x *Reader) Decision(ctx context.Context, number uint64) (*Decision, error) {
+	list, err := DecisionsWhere(ctx, x.db, `d.number = ?`, number)
+	if err == nil && len(list) == 0 {
+		err = verdict.ErrNotFound
+	}
+	if err != nil {
+		return nil, fmt.Errorf("index: decision %d: %w", number, err)
+	}
+	return &list[0], nil
+}
+
+// DecisionsBefore lists decisions, the last one first, from before a number
+// on (0: from the end).
+func (x *Reader) DecisionsBefore(ctx context.Context, number uint64, limit int) ([]Decision, error) {
+	list, err := DecisionsWhere(ctx, x.db, `? = 0 OR d.number < ? ORDER BY d.number DESC LIMIT ?`, number, number, limit)
+	if err != nil {
+		return nil, fmt.Errorf("index: decisions before %d: %w", number, err)
+	}
+	return list, nil
+}
+
+// DecisionsWhere lists the decisions d that a condition selects, with what follows it
+// in a query.
+func DecisionsWhere(ctx context.Context, db sqlite.Querier, where string, args ...any) ([]Decision, error) {
+	var list []Decision
+	err := sqlite.Each(ctx, db, `SELECT d.number, d.at, d.by, d.kind, d.cluster, coalesce(i.id, ''), coalesce(d.other, 0), d.reason,
+		(SELECT count(*) FROM decision_items m WHERE m.decision = d.number),
+		EXISTS (SELECT 1 FROM decisions u WHERE u.kind = 'undo' AND u.other = d.number)
+		FROM decisions d LEFT JOIN items i ON i.ordinal = d.item WHERE `+where, func(r *sql.Rows) error {
+		var e Decision
+		var at int64
+		err := r.Scan(&e.Number, &at, &e.By, &e.Kind, &e.Cluster, &e.Item, &e.Other, &e.Reason, &e.Count, &e.Undone)
+		e.At = time.UnixMilli(at).UTC()
+		list = append(list, e)
+		return err
+	}, args...)
+	return list, err
+}

@@ -1,0 +1,94 @@
+package read
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"jianguo/index/sqlite"
+)
+
+// How a rejection was chosen for review, and the result of the review.
+const (
+	DrawnRandom = "random" // at random: precision is measured on these
+	DrawnDoubt  = "doubt"  // among the least certain ones
+
+	FoundRight  = "right"
+	FoundWrong  = "wrong"
+	FoundUnsure = "unsure"
+	FoundUndone = "undone" // revokes the last review of the item
+)
+
+// Review is the review of one rejection.
+type Review struct {
+	At      time.Time
+	By      string
+	Item    string // id
+	Ordinal uint32
+	Drawn   string
+	Finding string
+	Reason  string
+}
+
+// Reviews lists the last reviews, the newest first.
+func (x *Reader) Reviews(ctx context.Context, limit int) ([]Review, error) {
+	var out []Review
+	err := sqlite.Each(ctx, x.db, `SELECT r.at, r.by, i.id, r.ordinal, r.drawn, r.finding, r.reason FROM reviews r JOIN items i ON i.ordinal = r.ordinal
+		ORDER BY r.number DESC LIMIT ?`, func(rows *sql.Rows) error {
+		var r Review
+		var at int64
+		err := rows.Scan(&at, &r.By, &r.Item, &r.Ordinal, &r.Drawn, &r.Finding, &r.Reason)
+		r.At = time.UnixMilli(at).UTC()
+		out = append(out, r)
+		return err
+	}, limit)
+	if err != nil {
+		return nil, fmt.Errorf("index: reviews: %w", err)
+	}
+	return out, nil
+}
+
+// Label is the judgement of editors about a pair of articles.
+type Label struct {
+	A, B   string // ids; A arrived first
+	Label  string // same or different
+	By     string
+	Reason string
+}
+
+// Labels returns the labels of pairs that follow from decisions and reviews, to
+// measure the judge. It omits decisions and reviews that were revoked or are unsure.
+// The last label of a pair counts.
+func (x *Reader) Labels(ctx context.Context) ([]Label, error) {
+	var out []Label
+	at := map[[2]string]int{}
+	err := sqlite.Each(ctx, x.db, `
+		SELECT a.id, b.id, CASE d.kind WHEN 'release' THEN 'different' ELSE 'same' END, d.by, d.reason, d.at
+		FROM decisions d JOIN (SELECT number, item FROM decisions WHERE item IS NOT NULL UNION SELECT decision, item FROM decision_items) m ON m.number = d.number
+		JOIN items b ON b.ordinal = m.item JOIN items a ON a.ordinal = b.of
+		WHERE d.kind IN ('release', 'reject') AND NOT EXISTS (SELECT 1 FROM decisions u WHERE u.kind = 'undo' AND u.other = d.number)
+		UNION ALL
+		SELECT a.id, b.id, CASE r.finding WHEN 'right' THEN 'same' ELSE 'different' END, r.by, r.reason, r.at
+		FROM reviews r JOIN items b ON b.ordinal = r.ordinal JOIN items a ON a.ordinal = b.of
+		WHERE r.finding IN ('right', 'wrong') AND r.number = (SELECT max(number) FROM reviews q WHERE q.ordinal = r.ordinal)
+		ORDER BY 6`, func(r *sql.Rows) error {
+		var l Label
+		var when int64
+		if err := r.Scan(&l.A, &l.B, &l.Label, &l.By, &l.Reason, &when); err != nil {
+			return err
+		}
+		pair := [2]string{l.A, l.B}
+		if i, known := at[pair]; known {
+			out[i] = l
+			return nil
+		}
+		at[pair] = len(out)
+		out = append(out, l)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("index: labels: %w", err)
+	}
+	return out, nil
+}
