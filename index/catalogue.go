@@ -183,28 +183,12 @@ func (x *catalogue) last() resident.Mark {
 	return resident.Mark{Ordinal: int64(x.nextOrdinal) - 1, Event: int64(x.nextEvent) - 1}
 }
 
-// sweepSlack is the time, in seconds, by which clocks may go back between two
-// messages of the stream.
-const sweepSlack = 24 * 3600
-
 // horizon returns the latest time that has expired for every later message. Guarded
 // by Index.write.
-func (x *catalogue) horizon() uint32 {
-	at := x.rows.Arrived(x.nextOrdinal - 1)
-	return at - min(at, sweepSlack)
-}
+func (x *catalogue) horizon() uint32 { return x.rows.Horizon(x.nextOrdinal - 1) }
 
-func (x *catalogue) readPosting(ctx context.Context, ordinal uint32) (p resident.Posting, err error) {
-	var fingerprint int64
-	var encoded []byte
-	err = x.reader.QueryRowContext(ctx, `SELECT fingerprint, sketch FROM `+x.overlay.Compared()+` WHERE ordinal = ?`, ordinal).Scan(&fingerprint, &encoded)
-	if err != nil {
-		return p, fmt.Errorf("ordinal %d: %w", ordinal, err)
-	}
-	if p, err = resident.DecodePosting(fingerprint, encoded); err != nil {
-		return p, fmt.Errorf("sketch of ordinal %d: %w", ordinal, err)
-	}
-	return p, nil
+func (x *catalogue) readPosting(ctx context.Context, ordinal uint32) (resident.Posting, error) {
+	return resident.ReadPosting(ctx, x.reader, x.overlay.Compared(), ordinal)
 }
 
 // each calls f for every row of a query.

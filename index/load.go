@@ -10,8 +10,6 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/zeebo/xxh3"
-
 	"jianguo/index/reindex"
 	"jianguo/index/resident"
 )
@@ -105,147 +103,35 @@ func (x loader) loadItems(ctx context.Context) (err error) {
 		if err != resident.ErrSnapshot || x.nextOrdinal > 100_000 {
 			x.log.WarnContext(ctx, "building the resident index from the catalogue", "items", x.nextOrdinal-1, "reason", err)
 		}
-		return x.rebuild(ctx)
+		return x.builder().Build(ctx)
 	case err != nil:
 		return err
 	}
 	x.log.DebugContext(ctx, "snapshot loaded", "items", m.Ordinal, "of", x.nextOrdinal-1, "events", m.Event)
 	x.setTables(tables)
 	x.snapshotEvent.Store(m.Event)
-	return x.replay(ctx, m)
+	return x.builder().Replay(ctx, m)
 }
 
-// loadStep is how many rows pass between two reports of progress. What is
-// reported is the rows that a snapshot does not hold: its tail after a crash,
-// or all of them.
-const loadStep = 8192
-
-// loadRows makes versions and look-ups resident from the rows after an ordinal,
-// and puts what has changed since arrival on top.
-func (x loader) loadRows(ctx context.Context, after int64, put func(ordinal uint32, id, exact []byte)) error {
-	total := int64(x.nextOrdinal) - 1 - after
-	err := each(ctx, x.reader, `SELECT ordinal, id, exact, arrived_at, verdict, cluster FROM `+x.overlay.Compared()+` WHERE ordinal > ? ORDER BY ordinal`, func(r *sql.Rows) error {
-		var ordinal, cluster uint32
-		var id, exact sql.RawBytes
-		var arrivedAt int64
-		var verdict Verdict
-		if err := r.Scan(&ordinal, &id, &exact, &arrivedAt, &verdict, &cluster); err != nil {
-			return err
-		}
-		x.rows.Set(ordinal, resident.Arrival(verdict, exact == nil), cluster, uint32(arrivedAt/1000))
-		put(ordinal, id, exact)
-		if ordinal%loadStep == 0 {
-			x.cfg.Progress("items", int64(ordinal)-after, total)
-		}
-		return nil
-	}, after)
-	if err != nil {
-		return err
+// builder builds what is resident from the rows that are there now.
+func (x loader) builder() *resident.Builder {
+	return &resident.Builder{
+		Tables: x.tables(), DB: x.reader, Compared: x.overlay.Compared(), Last: x.last(),
+		Policy: &x.policy, Clusters: &x.clusters, Progress: x.cfg.Progress,
 	}
-	err = each(ctx, x.reader, `SELECT ordinal, cluster, flags FROM current`, func(r *sql.Rows) error {
-		var ordinal, cluster uint32
-		var f resident.Flags
-		err := r.Scan(&ordinal, &cluster, &f)
-		x.rows.SetFlags(ordinal, f|x.rows.Flags(ordinal)&resident.Swept)
-		x.rows.SetCluster(ordinal, cluster)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	// A cluster that has grown since was touched after the last row known then;
-	// a day is for clocks that go back.
-	since := int64(x.rows.Arrived(uint32(after)))*1000 - 24*3600*1000
-	return each(ctx, x.reader, `SELECT id, last_at FROM clusters WHERE last_at >= ?`, func(r *sql.Rows) error {
-		var id uint32
-		var last int64
-		err := r.Scan(&id, &last)
-		x.rows.Touch(id, max(x.rows.Touched(id), uint32(last/1000)))
-		return err
-	}, since)
 }
 
-// postings calls f for every exemplar after an ordinal.
-func (x loader) postings(ctx context.Context, after int64, f func(ordinal uint32, p resident.Posting)) error {
-	total := int64(x.nextOrdinal) - 1 - after
-	return each(ctx, x.reader, `SELECT ordinal, fingerprint, sketch FROM `+x.overlay.Compared()+` WHERE ordinal > ? ORDER BY ordinal`, func(r *sql.Rows) error {
-		var ordinal uint32
-		var fingerprint int64
-		var encoded sql.RawBytes
-		if err := r.Scan(&ordinal, &fingerprint, &encoded); err != nil {
-			return err
-		}
-		if x.rows.Flags(ordinal)&resident.Exemplar == 0 {
-			return nil
-		}
-		p, err := resident.DecodePosting(fingerprint, encoded)
-		if err != nil {
-			return fmt.Errorf("sketch of ordinal %d: %w", ordinal, err)
-		}
-		f(ordinal, p)
-		if ordinal%loadStep == 0 {
-			x.cfg.Progress("postings", int64(ordinal)-after, total)
-		}
-		return nil
-	}, after)
-}
-
-// rebuild derives everything resident from the rows.
-func (x loader) rebuild(ctx context.Context) error {
-	err := x.loadRows(ctx, 0, func(ordinal uint32, id, exact []byte) {
-		x.ids.Put(xxh3.Hash(id), ordinal)
-		if exact != nil {
-			x.exacts.Put(resident.ExactKey(exact), ordinal)
+// outlineInBackground reads the outlines of the versions that exist at the start.
+func (x loader) outlineInBackground() {
+	b := x.builder()
+	x.outlined = make(chan struct{})
+	x.background.Go(func() {
+		defer close(x.outlined)
+		if err := b.Outlines(x.ending, x.metrics.outlines.Set); err != nil && x.ending.Err() == nil {
+			// Judging reads sketches where outlines are missing.
+			x.log.ErrorContext(x.ending, "reading outlines of sketches", "error", err)
 		}
 	})
-	if err != nil {
-		return err
-	}
-	return x.postings(ctx, 0, func(ordinal uint32, p resident.Posting) { p.AddTo(x.bands, ordinal) })
-}
-
-// replay brings what a snapshot held up to the catalogue. Its pages may hold
-// some of that already, so that everything here can be done twice.
-func (x loader) replay(ctx context.Context, m resident.Mark) error {
-	err := x.loadRows(ctx, m.Ordinal, func(ordinal uint32, id, exact []byte) {
-		x.ids.Put(xxh3.Hash(id), ordinal)
-		if exact != nil {
-			x.exacts.Put(resident.ExactKey(exact), ordinal)
-		}
-	})
-	if err != nil {
-		return err
-	}
-	if err := x.postings(ctx, m.Ordinal, func(ordinal uint32, p resident.Posting) { p.SetIn(x.bands, ordinal) }); err != nil {
-		return err
-	}
-	if err := x.settle(ctx, m.Event); err != nil {
-		return err
-	}
-	// Older versions that have changed: whether they are exemplars now.
-	var changed int64
-	return each(ctx, x.reader, `SELECT ordinal, fingerprint, sketch FROM `+x.overlay.Compared()+`
-		WHERE ordinal IN (SELECT ordinal FROM events WHERE number > ?) AND ordinal <= ?`, func(r *sql.Rows) error {
-		var ordinal uint32
-		var fingerprint int64
-		var encoded sql.RawBytes
-		if err := r.Scan(&ordinal, &fingerprint, &encoded); err != nil {
-			return err
-		}
-		if changed++; changed%loadStep == 0 {
-			x.cfg.Progress("changes", changed, int64(x.nextEvent)-1-m.Event)
-		}
-		p, err := resident.DecodePosting(fingerprint, encoded)
-		if err != nil {
-			return fmt.Errorf("sketch of ordinal %d: %w", ordinal, err)
-		}
-		if x.rows.Flags(ordinal)&resident.Exemplar != 0 {
-			p.SetIn(x.bands, ordinal)
-		} else {
-			p.RemoveFrom(x.bands, ordinal)
-		}
-		return nil
-	}, m.Event, m.Ordinal)
 }
 
 // readIdentity returns a random number that ties a snapshot to its catalogue.
@@ -266,38 +152,6 @@ func (x loader) readIdentity(ctx context.Context) (int64, error) {
 		return 0, fmt.Errorf("identity %q of the catalogue is damaged", text)
 	}
 	return int64(binary.LittleEndian.Uint64(b) >> 1), nil
-}
-
-// settle makes postings and columns agree after a start: a snapshot's columns
-// may still call swept what was posted again while it was written.
-func (x loader) settle(ctx context.Context, after int64) error {
-	at := x.horizon()
-	changed := map[uint32]bool{}
-	err := each(ctx, x.reader, `SELECT ordinal, cluster FROM events WHERE number > ?`, func(r *sql.Rows) error {
-		var ordinal, cluster uint32
-		err := r.Scan(&ordinal, &cluster)
-		changed[ordinal], changed[cluster] = true, true
-		return err
-	}, after)
-	if err != nil {
-		return err
-	}
-	for ordinal := range x.nextOrdinal {
-		f := x.rows.Flags(ordinal)
-		if f&resident.Swept == 0 || x.rows.Over(&x.policy, &x.clusters, ordinal, at) && !changed[ordinal] {
-			continue
-		}
-		x.rows.SetFlags(ordinal, f&^resident.Swept)
-		if f&resident.Exemplar == 0 {
-			continue
-		}
-		p, err := x.readPosting(ctx, ordinal)
-		if err != nil {
-			return err
-		}
-		p.SetIn(x.bands, ordinal)
-	}
-	return nil
 }
 
 // warnOfRecipe says so where the first or the last versions are compared by

@@ -1,7 +1,10 @@
 package resident
 
 import (
+	"context"
+	"database/sql"
 	"encoding/binary"
+	"fmt"
 
 	"jianguo/index/bands"
 	"jianguo/simhash"
@@ -31,6 +34,21 @@ func DecodePosting(fingerprint int64, encoded []byte) (Posting, error) {
 		return p, err
 	}
 	return NewPosting(p.Fingerprint, &s), nil
+}
+
+// ReadPosting reads the posting of a version from the table or view of what versions
+// are compared by.
+func ReadPosting(ctx context.Context, db *sql.DB, compared string, ordinal uint32) (p Posting, err error) {
+	var fingerprint int64
+	var encoded []byte
+	err = db.QueryRowContext(ctx, `SELECT fingerprint, sketch FROM `+compared+` WHERE ordinal = ?`, ordinal).Scan(&fingerprint, &encoded)
+	if err != nil {
+		return p, fmt.Errorf("ordinal %d: %w", ordinal, err)
+	}
+	if p, err = DecodePosting(fingerprint, encoded); err != nil {
+		return p, fmt.Errorf("sketch of ordinal %d: %w", ordinal, err)
+	}
+	return p, nil
 }
 
 // AddTo adds a posting that is not there.

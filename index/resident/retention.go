@@ -35,3 +35,14 @@ func (r *Rows) Over(p *verdict.Policy, c *Clusters, ordinal, at uint32) bool {
 	}
 	return !r.Alive(p, ordinal, ordinal, at)
 }
+
+// clockSlack is the time, in seconds, by which clocks may go back between two
+// messages of the stream.
+const clockSlack = 24 * 3600
+
+// Horizon returns the latest time that has expired for every message that arrives
+// after the version last.
+func (r *Rows) Horizon(last uint32) uint32 {
+	at := r.Arrived(last)
+	return at - min(at, clockSlack)
+}

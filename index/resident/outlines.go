@@ -1,4 +1,4 @@
-package index
+package resident
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"jianguo/index/sqlite"
 	"jianguo/sketch"
 )
 
@@ -25,12 +26,14 @@ const (
 	outlinesPause = 10 * time.Millisecond
 )
 
-// readOutlines reads the outlines of the versions up to last.
-func (x loader) readOutlines(ctx context.Context, last uint32) error {
-	query := `SELECT ordinal, sketch FROM ` + x.overlay.Compared() + ` WHERE ordinal BETWEEN ? AND ?`
+// Outlines reads the outlines of the versions up to Last, beside writers that add
+// others. progress is called with the share that has been read.
+func (b *Builder) Outlines(ctx context.Context, progress func(share float64)) error {
+	last := uint32(b.Last.Ordinal)
+	query := `SELECT ordinal, sketch FROM ` + b.Compared + ` WHERE ordinal BETWEEN ? AND ?`
 	for to := last; to > 0; to -= min(to, outlinesStep) {
 		// The driver checks a context that can end for every row.
-		err := each(context.WithoutCancel(ctx), x.reader, query, func(r *sql.Rows) error {
+		err := sqlite.Each(context.WithoutCancel(ctx), b.DB, query, func(r *sql.Rows) error {
 			var ordinal uint32
 			var encoded sql.RawBytes
 			if err := r.Scan(&ordinal, &encoded); err != nil || len(encoded) == 0 {
@@ -40,32 +43,19 @@ func (x loader) readOutlines(ctx context.Context, last uint32) error {
 			if err != nil {
 				return fmt.Errorf("sketch of ordinal %d: %w", ordinal, err)
 			}
-			x.rows.SetOutline(ordinal, &o)
+			b.Rows.SetOutline(ordinal, &o)
 			return nil
 		}, to-min(to, outlinesStep)+1, to)
 		if err != nil {
 			return err
 		}
-		x.metrics.outlines.Set(1 - float64(to-min(to, outlinesStep))/float64(last))
+		progress(1 - float64(to-min(to, outlinesStep))/float64(last))
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-time.After(outlinesPause):
 		}
 	}
-	x.metrics.outlines.Set(1)
+	progress(1)
 	return nil
-}
-
-// outlineInBackground reads the outlines of the versions that exist at the start.
-func (x loader) outlineInBackground() {
-	last := x.nextOrdinal - 1
-	x.outlined = make(chan struct{})
-	x.background.Go(func() {
-		defer close(x.outlined)
-		if err := x.readOutlines(x.ending, last); err != nil && x.ending.Err() == nil {
-			// Judging reads sketches where outlines are missing.
-			x.log.ErrorContext(x.ending, "reading outlines of sketches", "error", err)
-		}
-	})
 }

@@ -1,0 +1,180 @@
+package resident
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"github.com/zeebo/xxh3"
+
+	"jianguo/index/sqlite"
+	"jianguo/index/verdict"
+)
+
+// Builder makes tables from the rows of a catalogue, which nothing may change
+// meanwhile (Outlines apart). Every field is required.
+type Builder struct {
+	Tables
+	DB       *sql.DB // read-only connections
+	Compared string  // the table or view of what versions are compared by
+	Last     Mark    // the end of the catalogue
+	Policy   *verdict.Policy
+	Clusters *Clusters
+	Progress func(stage string, done, total int64)
+}
+
+// loadStep is how many rows pass between two reports of progress. What is
+// reported is the rows that a snapshot does not hold: its tail after a crash,
+// or all of them.
+const loadStep = 8192
+
+// loadRows makes versions and look-ups resident from the rows after an ordinal,
+// and puts what has changed since arrival on top.
+func (b *Builder) loadRows(ctx context.Context, after int64) error {
+	total := b.Last.Ordinal - after
+	err := sqlite.Each(ctx, b.DB, `SELECT ordinal, id, exact, arrived_at, verdict, cluster FROM `+b.Compared+` WHERE ordinal > ? ORDER BY ordinal`, func(r *sql.Rows) error {
+		var ordinal, cluster uint32
+		var id, exact sql.RawBytes
+		var arrivedAt int64
+		var v verdict.Verdict
+		if err := r.Scan(&ordinal, &id, &exact, &arrivedAt, &v, &cluster); err != nil {
+			return err
+		}
+		b.Rows.Set(ordinal, Arrival(v, exact == nil), cluster, uint32(arrivedAt/1000))
+		b.IDs.Put(xxh3.Hash(id), ordinal)
+		if exact != nil {
+			b.Exacts.Put(ExactKey(exact), ordinal)
+		}
+		if ordinal%loadStep == 0 {
+			b.Progress("items", int64(ordinal)-after, total)
+		}
+		return nil
+	}, after)
+	if err != nil {
+		return err
+	}
+	err = sqlite.Each(ctx, b.DB, `SELECT ordinal, cluster, flags FROM current`, func(r *sql.Rows) error {
+		var ordinal, cluster uint32
+		var f Flags
+		err := r.Scan(&ordinal, &cluster, &f)
+		b.Rows.SetFlags(ordinal, f|b.Rows.Flags(ordinal)&Swept)
+		b.Rows.SetCluster(ordinal, cluster)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	// A cluster that has grown since was touched after the last row known then;
+	// a day is for clocks that go back.
+	since := int64(b.Rows.Arrived(uint32(after)))*1000 - 24*3600*1000
+	return sqlite.Each(ctx, b.DB, `SELECT id, last_at FROM clusters WHERE last_at >= ?`, func(r *sql.Rows) error {
+		var id uint32
+		var last int64
+		err := r.Scan(&id, &last)
+		b.Rows.Touch(id, max(b.Rows.Touched(id), uint32(last/1000)))
+		return err
+	}, since)
+}
+
+// postings calls f for every exemplar after an ordinal.
+func (b *Builder) postings(ctx context.Context, after int64, f func(ordinal uint32, p Posting)) error {
+	total := b.Last.Ordinal - after
+	return sqlite.Each(ctx, b.DB, `SELECT ordinal, fingerprint, sketch FROM `+b.Compared+` WHERE ordinal > ? ORDER BY ordinal`, func(r *sql.Rows) error {
+		var ordinal uint32
+		var fingerprint int64
+		var encoded sql.RawBytes
+		if err := r.Scan(&ordinal, &fingerprint, &encoded); err != nil {
+			return err
+		}
+		if b.Rows.Flags(ordinal)&Exemplar == 0 {
+			return nil
+		}
+		p, err := DecodePosting(fingerprint, encoded)
+		if err != nil {
+			return fmt.Errorf("sketch of ordinal %d: %w", ordinal, err)
+		}
+		f(ordinal, p)
+		if ordinal%loadStep == 0 {
+			b.Progress("postings", int64(ordinal)-after, total)
+		}
+		return nil
+	}, after)
+}
+
+// Build fills empty tables from every row.
+func (b *Builder) Build(ctx context.Context) error {
+	if err := b.loadRows(ctx, 0); err != nil {
+		return err
+	}
+	return b.postings(ctx, 0, func(ordinal uint32, p Posting) { p.AddTo(b.Bands, ordinal) })
+}
+
+// Replay brings tables that a snapshot held up to the catalogue. Its pages may hold
+// some of that already, so that everything here can be done twice.
+func (b *Builder) Replay(ctx context.Context, from Mark) error {
+	if err := b.loadRows(ctx, from.Ordinal); err != nil {
+		return err
+	}
+	if err := b.postings(ctx, from.Ordinal, func(ordinal uint32, p Posting) { p.SetIn(b.Bands, ordinal) }); err != nil {
+		return err
+	}
+	if err := b.settle(ctx, from.Event); err != nil {
+		return err
+	}
+	// Older versions that have changed: whether they are exemplars now.
+	var changed int64
+	return sqlite.Each(ctx, b.DB, `SELECT ordinal, fingerprint, sketch FROM `+b.Compared+`
+		WHERE ordinal IN (SELECT ordinal FROM events WHERE number > ?) AND ordinal <= ?`, func(r *sql.Rows) error {
+		var ordinal uint32
+		var fingerprint int64
+		var encoded sql.RawBytes
+		if err := r.Scan(&ordinal, &fingerprint, &encoded); err != nil {
+			return err
+		}
+		if changed++; changed%loadStep == 0 {
+			b.Progress("changes", changed, b.Last.Event-from.Event)
+		}
+		p, err := DecodePosting(fingerprint, encoded)
+		if err != nil {
+			return fmt.Errorf("sketch of ordinal %d: %w", ordinal, err)
+		}
+		if b.Rows.Flags(ordinal)&Exemplar != 0 {
+			p.SetIn(b.Bands, ordinal)
+		} else {
+			p.RemoveFrom(b.Bands, ordinal)
+		}
+		return nil
+	}, from.Event, from.Ordinal)
+}
+
+// settle makes postings and columns agree after a start: a snapshot's columns
+// may still call swept what was posted again while it was written.
+func (b *Builder) settle(ctx context.Context, after int64) error {
+	at := b.Rows.Horizon(uint32(b.Last.Ordinal))
+	changed := map[uint32]bool{}
+	err := sqlite.Each(ctx, b.DB, `SELECT ordinal, cluster FROM events WHERE number > ?`, func(r *sql.Rows) error {
+		var ordinal, cluster uint32
+		err := r.Scan(&ordinal, &cluster)
+		changed[ordinal], changed[cluster] = true, true
+		return err
+	}, after)
+	if err != nil {
+		return err
+	}
+	for ordinal := range uint32(b.Last.Ordinal) + 1 {
+		f := b.Rows.Flags(ordinal)
+		if f&Swept == 0 || b.Rows.Over(b.Policy, b.Clusters, ordinal, at) && !changed[ordinal] {
+			continue
+		}
+		b.Rows.SetFlags(ordinal, f&^Swept)
+		if f&Exemplar == 0 {
+			continue
+		}
+		p, err := ReadPosting(ctx, b.DB, b.Compared, ordinal)
+		if err != nil {
+			return err
+		}
+		p.SetIn(b.Bands, ordinal)
+	}
+	return nil
+}
