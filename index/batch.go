@@ -49,35 +49,6 @@ type batch struct {
 	outlines []sketch.Outline
 }
 
-// transaction runs f in a transaction on the writer's connection. Guarded by
-// Index.write.
-func (x *catalogue) transaction(ctx context.Context, f func() error) error {
-	if x.closed {
-		return ErrClosed
-	}
-	// A batch that has begun always ends: the caller's context must not cancel it.
-	ctx = context.WithoutCancel(ctx)
-	if _, err := x.w.begin.ExecContext(ctx); err != nil {
-		return fmt.Errorf("begin: %w", err)
-	}
-	err := f()
-	if err == nil {
-		err = x.cfg.Fail("commit")
-	}
-	if err == nil {
-		if _, err = x.w.commit.ExecContext(ctx); err == nil {
-			return nil
-		}
-		err = fmt.Errorf("commit: %w", err)
-	}
-	if _, rerr := x.w.rollback.ExecContext(ctx); rerr != nil {
-		// On some errors (disk full) SQLite ends the transaction itself. ROLLBACK
-		// then fails because there is no transaction.
-		x.log.DebugContext(ctx, "rollback", "error", rerr)
-	}
-	return err
-}
-
 // apply runs f as one batch: in one transaction, with its changes in memory.
 func (x *catalogue) apply(ctx context.Context, applied uint64, f func(b *batch) error) error {
 	b := &batch{x: x, ctx: context.WithoutCancel(ctx), ordinal: x.nextOrdinal, event: x.nextEvent}

@@ -142,6 +142,35 @@ func (x *catalogue) Applied() (seq, event uint64) {
 	return x.applied, x.events
 }
 
+// transaction runs f in a transaction on the writer's connection. Guarded by
+// Index.write.
+func (x *catalogue) transaction(ctx context.Context, f func() error) error {
+	if x.closed {
+		return ErrClosed
+	}
+	// A batch that has begun always ends: the caller's context must not cancel it.
+	ctx = context.WithoutCancel(ctx)
+	if _, err := x.w.begin.ExecContext(ctx); err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	err := f()
+	if err == nil {
+		err = x.cfg.Fail("commit")
+	}
+	if err == nil {
+		if _, err = x.w.commit.ExecContext(ctx); err == nil {
+			return nil
+		}
+		err = fmt.Errorf("commit: %w", err)
+	}
+	if _, rerr := x.w.rollback.ExecContext(ctx); rerr != nil {
+		// On some errors (disk full) SQLite ends the transaction itself. ROLLBACK
+		// then fails because there is no transaction.
+		x.log.DebugContext(ctx, "rollback", "error", rerr)
+	}
+	return err
+}
+
 // stamp stores the recipe and the policy in force, and numbers them.
 func (x *catalogue) stamp(ctx context.Context) error {
 	return x.transaction(ctx, func() (err error) {

@@ -27,20 +27,7 @@ func (b *batch) publish(m *Mutation) (Outcome, error) {
 			return b.unchanged(prev)
 		}
 	}
-	var own map[uint32]bool
-	if prev != nil {
-		if own, err = b.versions(a.ID); err != nil {
-			return Outcome{}, err
-		}
-	}
-	q := match.Query{Article: a, At: seconds(m.At), Except: own}
-	q.Preview, _ = a.Preview.(*match.Preview)
-	var j match.Judgement
-	if b.x.trusting {
-		j, err = b.x.matcher.ExactOnly(b.ctx, b.x.w.Reader, q)
-	} else {
-		j, err = b.x.judge(b.ctx, &b.x.w.readers, q)
-	}
+	j, err := b.judge(m, prev != nil)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -77,6 +64,23 @@ func (b *batch) publish(m *Mutation) (Outcome, error) {
 		err = b.takeOver(r)
 	}
 	return Outcome{Changed: true, Event: ev}, err
+}
+
+// judge judges a published article, never against another version of a known id.
+func (b *batch) judge(m *Mutation, known bool) (j match.Judgement, err error) {
+	a := m.Article
+	var own map[uint32]bool
+	if known {
+		if own, err = b.versions(a.ID); err != nil {
+			return j, err
+		}
+	}
+	q := match.Query{Article: a, At: seconds(m.At), Except: own}
+	q.Preview, _ = a.Preview.(*match.Preview)
+	if b.x.trusting {
+		return b.x.matcher.ExactOnly(b.ctx, b.x.w.Reader, q)
+	}
+	return b.x.judge(b.ctx, &b.x.w.readers, q)
 }
 
 // nothingNew reports whether a publish of a known id changes nothing: it is older

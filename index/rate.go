@@ -7,10 +7,10 @@ import (
 
 // rate counts events in each of the last rateSpan seconds.
 type rate struct {
-	mu      sync.Mutex
-	counts  [rateSpan]int64 // guarded by mu, like all fields
-	seconds [rateSpan]int64 // the second of each count
-	began   int64
+	mu     sync.Mutex
+	counts [rateSpan]int64 // guarded by mu, like all fields
+	starts [rateSpan]int64 // the second of each count
+	began  int64
 }
 
 const rateSpan = 60
@@ -23,8 +23,8 @@ func (r *rate) add(at time.Time, n int) {
 		r.began = now
 	}
 	i := now % rateSpan
-	if r.seconds[i] != now {
-		r.seconds[i], r.counts[i] = now, 0
+	if r.starts[i] != now {
+		r.starts[i], r.counts[i] = now, 0
 	}
 	r.counts[i] += int64(n)
 }
@@ -35,7 +35,7 @@ func (r *rate) perMinute(at time.Time) (n int64, watched time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := at.Unix()
-	for i, second := range r.seconds {
+	for i, second := range r.starts {
 		if second <= now && now-second < rateSpan {
 			n += r.counts[i]
 		}
@@ -50,7 +50,7 @@ func (r *rate) lately(at time.Time) int64 {
 	defer r.mu.Unlock()
 	n := int64(0)
 	for _, second := range [2]int64{at.Unix() - 1, at.Unix()} {
-		if i := second % rateSpan; r.seconds[i] == second {
+		if i := second % rateSpan; r.starts[i] == second {
 			n = max(n, r.counts[i])
 		}
 	}
