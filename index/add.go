@@ -14,9 +14,9 @@ func (x *Index) Add(ctx context.Context, mutations []Mutation) ([]Outcome, error
 	x.write.Lock()
 	defer x.write.Unlock()
 	outcomes := make([]Outcome, len(mutations))
-	x.state.RLock()
+	x.mu.RLock()
 	applied := x.applied
-	x.state.RUnlock()
+	x.mu.RUnlock()
 	err := x.apply(ctx, max(applied, lastSeq(mutations)), func(b *batch) error {
 		for i := range mutations {
 			m := &mutations[i]

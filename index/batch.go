@@ -69,9 +69,9 @@ func (x *catalogue) apply(ctx context.Context, applied uint64, f func(b *batch) 
 		x.rows.SetOutline(x.nextOrdinal+uint32(i), &b.outlines[i])
 	}
 	x.nextOrdinal, x.nextEvent = b.ordinal, b.event
-	x.state.Lock()
+	x.mu.Lock()
 	x.applied, x.events = applied, b.event-1
-	x.state.Unlock()
+	x.mu.Unlock()
 	x.recent.add(b.events)
 	x.committed(ctx)
 	return nil

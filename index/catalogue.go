@@ -93,8 +93,8 @@ type catalogue struct {
 	policyStamp int64
 	trusting    bool // only equal forms are copies: see Probe.Insert
 
-	// state guards the fields below; writers hold both locks to change them.
-	state   sync.RWMutex
+	// mu guards the fields below; writers hold both locks to change them.
+	mu      sync.RWMutex
 	applied uint64
 	events  uint64
 	stream  stream
@@ -137,8 +137,8 @@ type stream struct {
 // Applied returns the applied sequence of the last message and the number of
 // the last event.
 func (x *catalogue) Applied() (seq, event uint64) {
-	x.state.RLock()
-	defer x.state.RUnlock()
+	x.mu.RLock()
+	defer x.mu.RUnlock()
 	return x.applied, x.events
 }
 

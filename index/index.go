@@ -210,9 +210,9 @@ func (x *Index) Attach(ctx context.Context, identity string, last uint64) (base 
 	if err != nil {
 		return 0, fmt.Errorf("index: attach stream %s: %w", identity, err)
 	}
-	x.state.Lock()
+	x.mu.Lock()
 	x.stream = next
-	x.state.Unlock()
+	x.mu.Unlock()
 	x.log.InfoContext(ctx, "new epoch of the item stream", "stream", identity, "base", next.Base)
 	return next.Base, nil
 }
