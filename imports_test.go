@@ -1,4 +1,5 @@
-// Package jianguo_test holds the house rules: who may import whom.
+// Package jianguo_test holds the rules that no compiler checks: which package may
+// import which.
 package jianguo_test
 
 import (
@@ -11,8 +12,8 @@ import (
 	"testing"
 )
 
-// arrows are the imports of ours that a room may have, by top-level folder. A
-// room may import its own inner rooms.
+// arrows are the imports of ours that a package and its sub-packages may have, by
+// top-level folder. All in one folder may import each other, except as users says.
 var arrows = map[string][]string{
 	"data":     nil,
 	"segment":  nil,
@@ -30,18 +31,38 @@ var arrows = map[string][]string{
 	"examples": nil,
 }
 
-// exceptions are inner rooms that may see more than their house.
+// exceptions are sub-packages that may import more than their folder.
 var exceptions = map[string][]string{
 	"segment/gentables": {"data"},
-	// The instrument reads the bundled sample, and computes what it explains.
+	// The evaluation reads the bundled sample, and computes what it explains.
 	"ingest/eval": {"data"},
 	// The test fixture for packages above ingest.
 	"internal/fixture": {"bus", "data", "index", "ingest", "segment", "sketch"},
-	// Behind 技术细节 stands the fingerprint as a picture.
+	// A page of the console shows the fingerprint as a picture.
 	"api/console": {"simhash"},
 	// Tests and pictures of the console run a whole service on the sample.
 	"internal/consoletest":       {"api", "bus", "data", "index", "ingest", "segment"},
 	"internal/consoletest/shots": {"index"},
+}
+
+// users are the folders whose sub-packages are their own business: only packages of the
+// folder and cmd/jianguo-bench import them, and those that are listed here.
+var users = map[string]map[string][]string{
+	"index": {
+		"index/browse": {"api", "api/console", "cmd/jianguo", "internal/consoletest"},
+		// It names damaged files in its errors.
+		"index/sqlite": {"cmd/jianguo"},
+	},
+}
+
+// mayUse reports whether a package may import a sub-package of a folder, as users says.
+func mayUse(importer, target string) bool {
+	folder, _, inner := strings.Cut(target, "/")
+	listed, own := users[folder]
+	if !inner || !own || strings.HasPrefix(importer+"/", folder+"/") || strings.HasPrefix(importer+"/", "cmd/jianguo-bench/") {
+		return true
+	}
+	return slices.Contains(listed[target], importer)
 }
 
 func TestImportArrows(t *testing.T) {
@@ -70,10 +91,10 @@ func TestImportArrows(t *testing.T) {
 			continue
 		}
 		seen++
-		room, _, _ := strings.Cut(inner, "/")
-		allowed, known := arrows[room]
+		folder, _, _ := strings.Cut(inner, "/")
+		allowed, known := arrows[folder]
 		if !known {
-			t.Errorf("%s: the house has no room %q", p.ImportPath, room)
+			t.Errorf("%s: there are no rules for the folder %q", p.ImportPath, folder)
 			continue
 		}
 		for _, imported := range p.Imports {
@@ -81,8 +102,11 @@ func TestImportArrows(t *testing.T) {
 			if !ours {
 				continue
 			}
-			if other, _, _ := strings.Cut(target, "/"); other != room && other != "internal" && !slices.Contains(allowed, other) && !slices.Contains(exceptions[inner], other) {
-				t.Errorf("%s imports %s: %s may import only %v", p.ImportPath, imported, room, allowed)
+			if other, _, _ := strings.Cut(target, "/"); other != folder && other != "internal" && !slices.Contains(allowed, other) && !slices.Contains(exceptions[inner], other) {
+				t.Errorf("%s imports %s: %s may import only %v", p.ImportPath, imported, folder, allowed)
+			}
+			if !mayUse(inner, target) {
+				t.Errorf("%s imports %s, which is a sub-package of another folder", p.ImportPath, imported)
 			}
 		}
 	}
@@ -111,6 +135,6 @@ func TestGseLivesInSegment(t *testing.T) {
 		}
 	}
 	if users == 0 {
-		t.Error("nobody imports gse")
+		t.Error("no package imports gse")
 	}
 }
