@@ -39,7 +39,7 @@ type DecisionRequest struct {
 	In uint32 `json:"in,omitempty"`
 	// Undo is the number of the decision to take back.
 	Undo uint64 `json:"undo,omitempty"`
-	// Expect, where given, is what whoever decides saw: the verdict of Item, or
+	// Expect, where given, is what the editor saw: the verdict of Item, or
 	// of the lead of Cluster. Another one by now is a conflict.
 	Expect Verdict `json:"expect,omitempty"`
 	// Seen, where given, is the number of the last event of it that they saw: a
@@ -60,7 +60,7 @@ type DecisionItem struct {
 type Decision = read.Decision
 
 // ConflictError says that a decision does not fit the present state, most
-// often because somebody decided before; Decision then is theirs.
+// often because of an earlier decision: Decision then holds it.
 type ConflictError struct {
 	Problem  string
 	Decision *Decision

@@ -15,7 +15,6 @@ import (
 
 	"jianguo/index/read"
 	"jianguo/index/resident"
-	"jianguo/index/sources"
 	"jianguo/index/sqlite"
 )
 
@@ -133,14 +132,7 @@ func (x *Index) open(ctx context.Context) error {
 	if err := loads.warnOfRecipe(ctx); err != nil {
 		return fmt.Errorf("index: %w", err)
 	}
-	x.policies = sources.New(sources.Config{
-		DB: x.reader, Dir: x.cfg.Dir, Log: x.log,
-		Transact: func(ctx context.Context, f func(conn *sql.Conn) error) error {
-			return x.transaction(ctx, func() error { return f(x.w.conn) })
-		},
-		Applied: func() uint64 { seq, _ := x.Applied(); return seq },
-	})
-	if err := x.policies.Open(ctx); err != nil {
+	if err := x.openSources(ctx); err != nil {
 		return fmt.Errorf("index: %w", err)
 	}
 	loads.outlineInBackground()

@@ -14,10 +14,10 @@ import (
 	"jianguo/index/resident"
 )
 
-// loader makes resident what look-ups need.
+// loader fills the resident data at the start.
 type loader struct{ *catalogue }
 
-// load makes resident what look-ups need, from the catalogue.
+// load fills the resident data from the snapshot and the catalogue.
 func (x loader) load(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{x.loadMeta, x.loadStamps, x.loadSources, x.loadClusters, x.loadItems} {
 		if err := step(ctx); err != nil {
@@ -89,8 +89,8 @@ func (x loader) loadClusters(ctx context.Context) error {
 	})
 }
 
-// loadItems makes versions, look-ups and postings resident: from the snapshot
-// and what has changed since, or from every row.
+// loadItems loads versions, look-ups and postings: from the snapshot and the rows that
+// have changed since, or from every row.
 func (x loader) loadItems(ctx context.Context) (err error) {
 	random, err := x.readIdentity(ctx)
 	if err != nil {
@@ -113,7 +113,7 @@ func (x loader) loadItems(ctx context.Context) (err error) {
 	return x.builder().Replay(ctx, m)
 }
 
-// builder builds what is resident from the rows that are there now.
+// builder returns a builder over the present end of the catalogue.
 func (x loader) builder() *resident.Builder {
 	return &resident.Builder{
 		Tables: x.tables(), DB: x.reader, Compared: x.overlay.Compared(), Last: x.last(),
@@ -154,8 +154,8 @@ func (x loader) readIdentity(ctx context.Context) (int64, error) {
 	return int64(binary.LittleEndian.Uint64(b) >> 1), nil
 }
 
-// warnOfRecipe says so where the first or the last versions are compared by
-// another recipe than new ones: the whole table would take a while to ask.
+// warnOfRecipe logs a warning if the first or the last version is compared by another
+// recipe than new ones. To check every version would take too long.
 func (x loader) warnOfRecipe(ctx context.Context) error {
 	if x.cfg.Recipe == nil || x.nextOrdinal == 1 {
 		return nil

@@ -8,19 +8,18 @@ import (
 	"jianguo/index/sqlite"
 )
 
-// Size is what one part of the data directory takes.
+// Size is the size of one part of the data directory.
 type Size struct {
 	File  string `json:"file"`
 	Part  string `json:"part"` // a table, an index, or a kind of page
 	Bytes int64  `json:"bytes"`
-	// Kept says that it holds kept texts, or what is made for browsing: not
-	// what judging needs.
+	// Kept says that it holds kept texts, or data for browsing, which judging does
+	// not need.
 	Kept bool `json:"kept,omitempty"`
 }
 
-// Sizes breaks down what is on disk: the catalogue by table and index, whole
-// pages with what is free in them, and the snapshot by kind of page. Nothing
-// may write meanwhile.
+// Sizes returns the bytes on disk: the catalogue by table and index, in whole pages,
+// and the snapshot by kind of page. Nothing may write meanwhile.
 func (x *Index) Sizes(ctx context.Context) ([]Size, error) {
 	sizes, err := x.catalogueSizes(ctx)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"jianguo/index/resident"
 )
 
-// SnapshotFileName is the file inside the data directory that a start reads what is
-// resident from. It can be removed.
+// SnapshotFileName is the file in the data directory from which a start loads the
+// resident data. It can be removed.
 const SnapshotFileName = resident.SnapshotFileName
 
 // Config.SnapshotEvery's default, and the share of the index that has to have
@@ -20,8 +20,8 @@ const (
 	snapshotShare        = 8
 )
 
-// Snapshot writes what is resident beside the catalogue, while everything else
-// goes on: only the pages that have changed since the last time.
+// Snapshot writes the pages of the resident data that have changed since the last
+// snapshot. All other methods may run meanwhile.
 func (x snapshots) Snapshot(ctx context.Context) error {
 	start := time.Now()
 	m, pages, err := x.snapshot.Write(ctx, resident.Source{
@@ -38,7 +38,7 @@ func (x snapshots) Snapshot(ctx context.Context) error {
 	return nil
 }
 
-// snapshots writes what is resident to a file of its own.
+// snapshots writes the resident data to its own file.
 type snapshots struct{ *catalogue }
 
 // snapshotDue reports whether enough has changed for the next snapshot.
@@ -46,8 +46,8 @@ func (x snapshots) snapshotDue(event int64) bool {
 	return event-x.snapshotEvent.Load() >= max(x.cfg.SnapshotEvery, event/snapshotShare)
 }
 
-// snapshotWorth reports whether a snapshot is worth the wait at an orderly end: it
-// saves the next start more than writing it takes.
+// snapshotWorth reports whether a snapshot at an orderly end saves the next start more
+// time than writing it takes.
 func (x snapshots) snapshotWorth(event int64) bool {
 	return event-x.snapshotEvent.Load() >= max(x.cfg.SnapshotEvery/10, event/500)
 }

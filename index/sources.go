@@ -2,6 +2,7 @@ package index
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"time"
 
@@ -20,6 +21,18 @@ const (
 	SourcePreferred = sources.Preferred
 	SourceWatched   = sources.Watched
 )
+
+// openSources opens the table of policies.
+func (x *catalogue) openSources(ctx context.Context) error {
+	x.policies = sources.New(sources.Config{
+		DB: x.reader, Dir: x.cfg.Dir, Log: x.log,
+		Transact: func(ctx context.Context, f func(conn *sql.Conn) error) error {
+			return x.transaction(ctx, func() error { return f(x.w.conn) })
+		},
+		Applied: func() uint64 { seq, _ := x.Applied(); return seq },
+	})
+	return x.policies.Open(ctx)
+}
 
 // SourcePolicies returns the policies in force, by source; sources that are
 // not in it are normal.
@@ -41,8 +54,8 @@ func (x *Index) SourcePolicyLog(ctx context.Context, limit int) ([]SourcePolicy,
 }
 
 // SetSourcePolicy gives a source a policy, for all messages that are applied
-// from now on, and writes it into the sources file. Setting what is in force
-// already changes nothing.
+// from now on, and writes it into the sources file. Setting the policy that the
+// source already has changes nothing.
 func (x *Index) SetSourcePolicy(ctx context.Context, p SourcePolicy) error {
 	if p.By == "" {
 		return fmt.Errorf("by: is missing: %w", ErrQuery)

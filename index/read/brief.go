@@ -27,8 +27,8 @@ type Brief struct {
 	Verdict     verdict.Verdict // now
 	Rule        verdict.Rule    // now
 	Judged      verdict.Verdict // on arrival
-	Of          uint32          // now; 0: nobody
-	Against     uint32          // what it was judged against on arrival; 0: nobody
+	Of          uint32          // now; 0: none
+	Against     uint32          // the version it was judged against on arrival; 0: none
 	Cluster     uint32          // now
 	Series      uint32
 	Distance    *int

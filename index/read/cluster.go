@@ -29,7 +29,7 @@ type Member struct {
 	Rule        verdict.Rule    `json:"rule,omitempty"`
 	Distance    *int            `json:"distance,omitempty"`
 	Resemblance *float32        `json:"resemblance,omitempty"`
-	Why         string          `json:"why,omitempty"` // empty where it has to do with no other
+	Why         string          `json:"why,omitempty"` // empty if it is related to no other
 	Event       uint64          `json:"event"`         // the number of its last event
 }
 
@@ -114,7 +114,7 @@ func (x *Reader) scanMember(r *sql.Rows) (m Member, err error) {
 	return m, nil
 }
 
-// sum derives from the members what a cluster says of them.
+// sum computes the fields of a cluster that depend on its members.
 func (c *Cluster) sum(lead uint32) {
 	if len(c.Members) > 0 {
 		// Of all merged clusters together; the row is of one of them.

@@ -62,7 +62,7 @@ func (x *Reader) Decisions(ctx context.Context, q DecisionQuery) ([]Decision, er
 	return list, nil
 }
 
-// ordinalsOf are the versions of an id as a JSON array, for a query.
+// ordinalsOf returns the versions of an id as a JSON array, for a query.
 func (x *Reader) ordinalsOf(ctx context.Context, id string) (string, error) {
 	var buf [8]uint32
 	ordinals := []uint32{}
@@ -102,8 +102,8 @@ func (x *Reader) DecisionsBefore(ctx context.Context, number uint64, limit int) 
 	return list, nil
 }
 
-// DecisionsWhere lists the decisions d that a condition selects, with what follows it
-// in a query.
+// DecisionsWhere lists decisions. where is the end of a query over the decisions d,
+// from its condition on.
 func DecisionsWhere(ctx context.Context, db sqlite.Querier, where string, args ...any) ([]Decision, error) {
 	var list []Decision
 	err := sqlite.Each(ctx, db, `SELECT d.number, d.at, d.by, d.kind, d.cluster, coalesce(i.id, ''), coalesce(d.other, 0), d.reason,

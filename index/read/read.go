@@ -1,5 +1,5 @@
-// Package read reads what people ask of a catalogue, beside the writer: versions,
-// clusters, decisions and reviews.
+// Package read reads versions, clusters, decisions and reviews from a catalogue, while
+// the writer goes on.
 package read
 
 import (
@@ -16,8 +16,8 @@ type Reader struct {
 	tables   resident.Tables
 }
 
-// New returns a Reader over read-only connections to a catalogue, and what is
-// resident of it. Language is that of Member.Why.
+// New returns a Reader over read-only connections to a catalogue and its resident
+// tables. Member.Why is in the given language.
 func New(db *sql.DB, language string, clusters *resident.Clusters, tables resident.Tables) *Reader {
 	return &Reader{db, language, clusters, tables}
 }

@@ -11,8 +11,8 @@ import (
 	"jianguo/index/verdict"
 )
 
-// Builder makes tables from the rows of a catalogue, which nothing may change
-// meanwhile (Outlines apart). Every field is required.
+// Builder fills tables from the rows of a catalogue. Nothing may write meanwhile, except
+// during Outlines. Every field is required.
 type Builder struct {
 	Tables
 	DB       *sql.DB // read-only connections
@@ -23,13 +23,12 @@ type Builder struct {
 	Progress func(stage string, done, total int64)
 }
 
-// loadStep is how many rows pass between two reports of progress. What is
-// reported is the rows that a snapshot does not hold: its tail after a crash,
-// or all of them.
+// loadStep is the number of rows between two reports of progress. Reports count the
+// rows that the snapshot does not hold: those after it, or all.
 const loadStep = 8192
 
-// loadRows makes versions and look-ups resident from the rows after an ordinal,
-// and puts what has changed since arrival on top.
+// loadRows fills rows and look-ups from the versions after an ordinal, and then applies
+// the changes since their arrival.
 func (b *Builder) loadRows(ctx context.Context, after int64) error {
 	total := b.Last.Ordinal - after
 	err := sqlite.Each(ctx, b.DB, `SELECT ordinal, id, exact, arrived_at, verdict, cluster FROM `+b.Compared+` WHERE ordinal > ? ORDER BY ordinal`, func(r *sql.Rows) error {
@@ -64,8 +63,8 @@ func (b *Builder) loadRows(ctx context.Context, after int64) error {
 	if err != nil {
 		return err
 	}
-	// A cluster that has grown since was touched after the last row known then;
-	// a day is for clocks that go back.
+	// A cluster that has grown since was touched after the arrival of the last row of
+	// the snapshot. Clocks may go back by up to a day.
 	since := int64(b.Rows.Arrived(uint32(after)))*1000 - 24*3600*1000
 	return sqlite.Each(ctx, b.DB, `SELECT id, last_at FROM clusters WHERE last_at >= ?`, func(r *sql.Rows) error {
 		var id uint32
@@ -121,7 +120,7 @@ func (b *Builder) Replay(ctx context.Context, from Mark) error {
 	if err := b.settle(ctx, from.Event); err != nil {
 		return err
 	}
-	// Older versions that have changed: whether they are exemplars now.
+	// Older versions that have changed may have become exemplars, or ceased to be.
 	var changed int64
 	return sqlite.Each(ctx, b.DB, `SELECT ordinal, fingerprint, sketch FROM `+b.Compared+`
 		WHERE ordinal IN (SELECT ordinal FROM events WHERE number > ?) AND ordinal <= ?`, func(r *sql.Rows) error {
@@ -147,8 +146,8 @@ func (b *Builder) Replay(ctx context.Context, from Mark) error {
 	}, from.Event, from.Ordinal)
 }
 
-// settle makes postings and columns agree after a start: a snapshot's columns
-// may still call swept what was posted again while it was written.
+// settle makes postings and flags agree after a start. A snapshot may still have the
+// flag Swept of a version that was posted again while the snapshot was written.
 func (b *Builder) settle(ctx context.Context, after int64) error {
 	at := b.Rows.Horizon(uint32(b.Last.Ordinal))
 	changed := map[uint32]bool{}

@@ -26,8 +26,8 @@ const (
 	outlinesPause = 10 * time.Millisecond
 )
 
-// Outlines reads the outlines of the versions up to Last, beside writers that add
-// others. progress is called with the share that has been read.
+// Outlines reads the outlines of the versions up to Last. Writers may add versions
+// meanwhile. progress receives the share that has been read.
 func (b *Builder) Outlines(ctx context.Context, progress func(share float64)) error {
 	last := uint32(b.Last.Ordinal)
 	query := `SELECT ordinal, sketch FROM ` + b.Compared + ` WHERE ordinal BETWEEN ? AND ?`

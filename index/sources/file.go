@@ -36,11 +36,11 @@ const fileHead = `# 来源的策略，每行一条：策略、来源名称。没
 # 服务停止时可以改动此文件，下次启动生效。 It may be edited while the service is stopped.
 `
 
-// editedBy signs changes that were found in the sources file.
+// editedBy is the editor of changes that were read from the file.
 const editedBy = FileName
 
-// Open puts the catalogue's policies in force, takes over what was edited in the
-// file, and brings the file up to date.
+// Open puts the policies of the catalogue in force, applies edits of the file, and
+// updates the file.
 func (t *Table) Open(ctx context.Context) error {
 	now, err := t.at(ctx, -1)
 	if err != nil {
@@ -136,8 +136,7 @@ func Parse(text string) (listed map[string]string, change int64, err error) {
 	return listed, change, nil
 }
 
-// WriteFile writes the file from what is in force. A reader sees the whole of the
-// old file or of the new one.
+// WriteFile writes the policies in force to the file. It replaces the file atomically.
 func (t *Table) WriteFile(ctx context.Context) error {
 	var change int64
 	if err := t.cfg.DB.QueryRowContext(ctx, `SELECT coalesce(max(number), 0) FROM source_policies`).Scan(&change); err != nil {

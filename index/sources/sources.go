@@ -1,5 +1,6 @@
-// Package sources holds the policies of sources: their log in the catalogue, what is
-// in force, and a copy for people in a file, which may be edited while nothing runs.
+// Package sources holds the policies of sources: the log in the catalogue, the policies
+// in force, and a file with a copy of them. Operators may edit the file while the
+// service is stopped.
 package sources
 
 import (
@@ -41,7 +42,7 @@ type Policy struct {
 	Policy  string    `json:"policy"`
 	Reason  string    `json:"reason,omitempty"`
 	Applied uint64    `json:"applied"` // the applied sequence after which it took effect
-	// Before is the policy it took the place of. Only in a log.
+	// Before is the policy that it replaced. Only Last sets it.
 	Before string `json:"before,omitempty"`
 }
 
@@ -56,26 +57,25 @@ type Config struct {
 	Applied func() uint64
 }
 
-// Table is the log of the policies of sources, what is in force, and the file.
-// Set and Open must not overlap; all else is safe for concurrent use.
+// Table is the log of policies, the policies in force, and the file. Calls of Open, Set
+// and WriteFile must not overlap. The other methods are safe for concurrent use.
 type Table struct {
 	cfg     Config
 	inForce atomic.Pointer[map[string]string] // never nil; the map does not change
 }
 
-// New returns a table in which nothing is in force: Open follows.
+// New returns a table without policies. Call Open next.
 func New(cfg Config) *Table {
 	t := &Table{cfg: cfg}
 	t.inForce.Store(&map[string]string{})
 	return t
 }
 
-// InForce returns the policies in force by source. Sources that are normal are
-// left out. The caller must not change the map.
+// InForce returns the policies in force by source. It omits normal sources. The caller
+// must not change the map.
 func (t *Table) InForce() map[string]string { return *t.inForce.Load() }
 
-// All returns the policies in force with who set them, by source. Sources that
-// are normal are left out.
+// All returns the last change of each source. It omits normal sources.
 func (t *Table) All(ctx context.Context) (map[string]Policy, error) { return t.at(ctx, -1) }
 
 // Last returns the last changes, the newest first.
@@ -126,8 +126,8 @@ func check(source, policy string) error {
 	return nil
 }
 
-// Set appends changes to the catalogue, in one transaction, and puts them in
-// force. A change to what is in force already is left out.
+// Set appends changes to the catalogue in one transaction, and puts them in force. It
+// skips a change to the policy that a source already has.
 func (t *Table) Set(ctx context.Context, changes []Policy) error {
 	applied := t.cfg.Applied()
 	next := map[string]string{}

@@ -10,7 +10,7 @@ import (
 	"slices"
 )
 
-// Part is a table or an index of a file, or what belongs to none.
+// Part is a table or an index of a file, its free pages, or the rest.
 type Part struct {
 	Name  string
 	Bytes int64
@@ -18,8 +18,8 @@ type Part struct {
 
 // Sizes counts the pages of each table and index of a SQLite file
 // (https://www.sqlite.org/fileformat2.html), which must not have a log. The
-// largest part comes first, the schema and what is left last. SQLite counts them
-// itself only where it was built to.
+// largest part comes first, the schema and the rest last. SQLite itself counts pages
+// only if it was built with that option.
 func Sizes(ctx context.Context, db *sql.DB, path string) ([]Part, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -126,7 +126,7 @@ func (w *pageWalker) tree(root uint32) (int64, error) {
 	return n, nil
 }
 
-// overflow is how many pages beside its own a cell with so much content has.
+// overflow returns the number of overflow pages of a cell.
 func (w *pageWalker) overflow(kind byte, payload int64) int64 {
 	u := w.usable
 	most := u - 35

@@ -1,5 +1,5 @@
-// Package verify proves that a catalogue is whole: the file by SQLite's own check, the
-// facts against each other, and what is resident against the facts.
+// Package verify proves that a catalogue is whole. It runs SQLite's own check of the
+// file, and compares the facts with each other and the resident data with the facts.
 package verify
 
 import (
@@ -22,13 +22,13 @@ import (
 // Report is what Run found.
 type Report struct {
 	Items, Events, Clusters, Exemplars int64
-	// Recipes are those that items are compared by, the oldest first, where they
-	// are more than one: texts of different recipes meet less well.
+	// Recipes are the recipes that items are compared by, the oldest first, if there
+	// are several. Copies are found less well across recipes.
 	Recipes []string `json:",omitempty"`
-	// Reindexed tells of the last reindex, and of one that is not finished.
+	// Reindexed describes the last reindex, and one that is not finished.
 	Reindexed []reindex.Summary `json:",omitempty"`
-	// Problems are sentences, at most maxProblems of them; none: the directory
-	// is whole.
+	// Problems are sentences, at most maxProblems of them. The directory is whole if
+	// there are none.
 	Problems []string
 }
 
@@ -40,8 +40,8 @@ func (r *Report) problem(format string, args ...any) {
 	}
 }
 
-// rules are what must hold in a catalogue, each as a query for its exceptions.
-// The first column names the culprit.
+// rules must hold in every catalogue. Each is a query for its exceptions, which returns
+// their numbers.
 var rules = []struct{ what, query string }{
 	{"ordinal is missing before it", `SELECT ordinal FROM (SELECT ordinal, lag(ordinal, 1, 0) OVER (ORDER BY ordinal) AS before FROM items) WHERE ordinal != before + 1`},
 	{"event is missing before it", `SELECT number FROM (SELECT number, lag(number, 1, 0) OVER (ORDER BY number) AS before FROM events) WHERE number != before + 1`},
@@ -72,7 +72,7 @@ var rules = []struct{ what, query string }{
 	{"kept text belongs to no item", `SELECT ordinal FROM texts t WHERE NOT EXISTS (SELECT 1 FROM items i WHERE i.ordinal = t.ordinal)`},
 }
 
-// Catalogue is what Run reads. Nothing may write while it runs.
+// Catalogue is the input of Run. Nothing may write to it meanwhile.
 type Catalogue struct {
 	DB       *sql.DB // read-only connections
 	Tables   resident.Tables
@@ -82,8 +82,8 @@ type Catalogue struct {
 	Progress func(stage string, done, total int64)
 }
 
-// Run proves a catalogue whole. A problem that it finds is in the report, and is
-// no error.
+// Run verifies a catalogue. It reports problems of the catalogue in the Report, and
+// returns an error only if it could not read the catalogue.
 func Run(ctx context.Context, c Catalogue) (*Report, error) {
 	r := &Report{}
 	err := sqlite.Each(ctx, c.DB, `PRAGMA quick_check(20)`, func(rows *sql.Rows) error {
@@ -123,7 +123,7 @@ func Run(ctx context.Context, c Catalogue) (*Report, error) {
 	return r, c.verifyResident(ctx, r)
 }
 
-// verifyTexts unpacks every kept text: each carries a checksum.
+// verifyTexts unpacks every kept text, which verifies its checksum.
 func (c *Catalogue) verifyTexts(ctx context.Context, r *Report) error {
 	err := sqlite.Each(ctx, c.DB, `SELECT ordinal, body FROM texts`, func(rows *sql.Rows) error {
 		var ordinal int64
@@ -160,7 +160,7 @@ func (c *Catalogue) posted(fp simhash.Fingerprint, ordinal uint32) bool {
 	return slices.Contains(c.Tables.Bands.Hamming(nil, fp, 0), bands.Hit{Fingerprint: fp, Ordinal: ordinal})
 }
 
-// verifyResident holds every row against what is resident of it, look-ups and postings.
+// verifyResident compares every row with its look-ups and postings in memory.
 func (c *Catalogue) verifyResident(ctx context.Context, r *Report) error {
 	var hits []bands.Hit
 	var ordinals []uint32
@@ -211,8 +211,8 @@ func (c *Catalogue) verifyResident(ctx context.Context, r *Report) error {
 	return nil
 }
 
-// recipes are those that versions are compared by, nil where there is only one.
-// Versions whose text was not kept are told of by Reindexed.
+// recipes returns the recipes that versions are compared by, nil if there is only one.
+// Report.Reindexed counts versions without a kept text.
 func (c *Catalogue) recipes(ctx context.Context) ([]string, error) {
 	var hashes []string
 	err := sqlite.Each(ctx, c.DB, `SELECT hash FROM stamps WHERE kind = 'recipe' AND (number = ?1 OR number IN (SELECT DISTINCT recipe FROM items WHERE ordinal > ?2)) ORDER BY number`, func(rows *sql.Rows) error {
