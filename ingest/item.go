@@ -9,6 +9,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Limits of the wire.
@@ -206,14 +208,12 @@ func (f fields) text(name string, limit int) (string, error) {
 	if raw[0] != '"' {
 		return "", &FieldError{Field: name, Problem: "is not text"}
 	}
-	var s string
-	if err := json.Unmarshal(raw, &s); err != nil {
-		return "", &FieldError{Field: name, Problem: err.Error()}
-	}
+	// The value is valid JSON already. The only error left is half of a surrogate pair.
+	s, _ := jsontext.AppendUnquote(make([]byte, 0, len(raw)), raw)
 	if len(s) > limit {
 		return "", &FieldError{Field: name, Problem: fmt.Sprintf("has %d bytes, at most %d are taken", len(s), limit), TooLarge: true}
 	}
-	return s, nil
+	return string(s), nil
 }
 
 func (f fields) revision() (int64, error) {
