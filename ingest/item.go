@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"time"
 	"unicode"
@@ -62,17 +63,50 @@ func decodeFields(data []byte) (fields, error) {
 	if !utf8.Valid(data) {
 		return nil, &FieldError{Field: "payload", Problem: "is not UTF-8"}
 	}
+	if f := splitObject(data); f != nil {
+		return f, nil
+	}
 	var f fields
 	var other *json.UnmarshalTypeError
-	if err := json.Unmarshal(data, &f); errors.As(err, &other) {
+	err := json.Unmarshal(data, &f)
+	switch {
+	case errors.As(err, &other):
 		return nil, &FieldError{Field: "payload", Problem: "is a JSON " + other.Value + ", not an object"}
-	} else if err != nil {
+	case err != nil:
 		return nil, &FieldError{Field: "payload", Problem: "is not a JSON object: " + err.Error()}
-	}
-	if f == nil {
+	case f == nil:
 		return nil, &FieldError{Field: "payload", Problem: "is not a JSON object"}
 	}
 	return f, nil
+}
+
+// splitObject reads the values of an object in one pass, where encoding/json needs two;
+// nil: it is none, and encoding/json says why. Of a name given twice the last value counts.
+func splitObject(data []byte) fields {
+	d := jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	if begin, err := d.ReadToken(); err != nil || begin.Kind() != '{' {
+		return nil
+	}
+	f := fields{}
+	for d.PeekKind() == '"' {
+		name, err := d.ReadToken()
+		if err != nil {
+			return nil
+		}
+		key := name.String()
+		value, err := d.ReadValue()
+		if err != nil {
+			return nil
+		}
+		f[key] = json.RawMessage(value)
+	}
+	if _, err := d.ReadToken(); err != nil {
+		return nil
+	}
+	if _, err := d.ReadToken(); err != io.EOF {
+		return nil
+	}
+	return f
 }
 
 // DecodeItem reads a payload of items.publish. Its errors are *FieldError.

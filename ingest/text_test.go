@@ -2,7 +2,9 @@ package ingest
 
 import (
 	"encoding/json"
+	"maps"
 	"testing"
+	"unicode/utf8"
 )
 
 // FuzzText holds the texts of a message to encoding/json, halves of surrogate pairs
@@ -22,6 +24,29 @@ func FuzzText(f *testing.F) {
 		}
 		if got, err := fields.text("title", MaxText); err == nil && got != want.Title {
 			t.Fatalf("%s: %q, want %q", s, got, want.Title)
+		}
+	})
+}
+
+// FuzzSplitObject holds the values of a payload to encoding/json.
+func FuzzSplitObject(f *testing.F) {
+	for _, s := range []string{`{"id":"1","title":"台风","revision":3}`, `{"a":1,"a":{"b":[true,null]}}`, ` { } `, `{"a":1}x`, `[1]`, `null`, `{"a":"\ud83d"}`, `{"a":01}`, `{"\u0061":1,"a" : 2 }`, `{"a":1,}`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if !utf8.Valid(data) {
+			return
+		}
+		got := splitObject(data)
+		var want fields
+		if err := json.Unmarshal(data, &want); err != nil || want == nil {
+			if got != nil {
+				t.Fatalf("%q: %q, but encoding/json refuses it: %v", data, got, err)
+			}
+			return
+		}
+		if got != nil && !maps.EqualFunc(got, want, func(a, b json.RawMessage) bool { return string(a) == string(b) }) {
+			t.Fatalf("%q: %q, want %q", data, got, want)
 		}
 	})
 }
