@@ -88,11 +88,18 @@ func (b *Model) Story(ctx context.Context, id, after uint32, limit int) (*StoryV
 	if err != nil {
 		return nil, err
 	}
+	v.setMembers(briefs, page, lead, s.original, after == 0)
+	return v, b.licensed(ctx, v)
+}
+
+// setMembers sets the lead, the original and the members of a page. The lead is a
+// member of the first page.
+func (v *StoryView) setMembers(briefs map[uint32]*index.Brief, page []uint32, lead, original uint32, first bool) {
 	v.Lead = briefs[lead]
-	if s.original != lead {
-		v.Original = briefs[s.original]
+	if original != lead {
+		v.Original = briefs[original]
 	}
-	if after == 0 && v.Lead != nil {
+	if first && v.Lead != nil {
 		v.Members = append(v.Members, *v.Lead)
 	}
 	for _, o := range page {
@@ -100,7 +107,6 @@ func (b *Model) Story(ctx context.Context, id, after uint32, limit int) (*StoryV
 			v.Members = append(v.Members, *m)
 		}
 	}
-	return v, b.licensed(ctx, v)
 }
 
 // licensed reads the accepted copies of a story's members.
