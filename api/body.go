@@ -12,9 +12,9 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// Bodies are read before a place among the working requests is taken, and memory
-// for them grows with what has arrived, so that clients who are slow, or who
-// announce more than they send, cost others nothing.
+// A body is read before its request takes a slot among the working requests. Its
+// memory grows with the received bytes. So a slow client, or one that announces more
+// than it sends, takes nothing from other clients.
 const (
 	bodyWait   = 10 * time.Second
 	bodyBudget = 512 << 20 // bytes of all bodies being read or worked on

@@ -160,7 +160,7 @@ func decider(token, given string) (string, error) {
 	case token != "":
 		return token, nil
 	case strings.TrimSpace(given) == "":
-		return "", &ingest.FieldError{Field: "by", Problem: "is missing: a decision has a name, and without tokens nobody knows yours"}
+		return "", &ingest.FieldError{Field: "by", Problem: "is missing: a decision has a name, and without tokens the request must give it"}
 	case len(given) > maxName || strings.ContainsFunc(given, unicode.IsControl):
 		return "", &ingest.FieldError{Field: "by", Problem: fmt.Sprintf("is no name: want at most %d bytes without control characters", maxName)}
 	}

@@ -36,7 +36,7 @@
 // are worked on at once and as many may wait, for a verdict or for events; what
 // comes beyond that is refused at once.
 //
-// # Who may do what
+// # Permissions
 //
 // Without tokens everything is open, and CheckListen keeps such a service on
 // loopback. With tokens, a request carries one as a bearer token, or as the

@@ -19,7 +19,7 @@ import (
 	"jianguo/exposure"
 )
 
-// Forms of a filter's request and answer besides JSON.
+// Forms of a filter's request and answer other than JSON.
 const (
 	// PackedType is a packed request; package exposure describes its bytes.
 	PackedType = "application/x-jianguo-packed"

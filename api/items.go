@@ -42,8 +42,8 @@ func (s *Server) postItem(c echo.Context) error {
 	return s.submit(c, bus.SubjectPublish, it.ID, payload)
 }
 
-// encodeItem writes an item anew: however its sender escaped it, what goes on
-// the bus is bounded by the size of its texts.
+// encodeItem encodes an item again, so that its size on the bus depends on its texts
+// and not on the escapes of its sender.
 func encodeItem(it *ingest.Item) ([]byte, error) {
 	if it.Published != nil {
 		utc := it.Published.UTC()

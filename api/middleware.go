@@ -121,10 +121,10 @@ func (s *Server) recoverPanic(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// ownSite refuses what a page of another site makes a browser send. Callers
-// that are no browsers are not concerned. Where nobody has a token, the service
-// answers only to addresses and to localhost: a name could be another site's,
-// pointed at this machine (DNS rebinding).
+// ownSite refuses requests that a page of another site makes a browser send. It does
+// not affect other clients. Without tokens, the host of a request must be an address or
+// localhost: a name may belong to another site and point to this machine (DNS
+// rebinding).
 func (s *Server) ownSite(next echo.HandlerFunc) echo.HandlerFunc {
 	origins := http.NewCrossOriginProtection()
 	return func(c echo.Context) error {

@@ -26,7 +26,7 @@ type Problem struct {
 	Field string `json:"field,omitempty"`
 	// Request is the id that the log knows the request by.
 	Request string `json:"request,omitempty"`
-	// Decision is, of a conflict, the one that somebody else made before.
+	// Decision is, for a conflict, the earlier decision of another editor.
 	Decision *index.Decision `json:"decision,omitempty"`
 
 	retryAfter string // seconds; for 429 and 503
@@ -54,8 +54,8 @@ func NewProblem(status int, field, detail string) *Problem {
 // not take; under discard-new its one ordinary cause is a full stream.
 const codeStoreFailed jetstream.ErrorCode = 10077
 
-// problemOf says what an error means to the caller. An error that nobody
-// foresaw tells the caller nothing but the request id; the log has the rest.
+// problemOf returns the answer to the client for an error. For an unforeseen error it
+// has only the request id; the log has the rest.
 func problemOf(err error) *Problem {
 	var (
 		problem *Problem

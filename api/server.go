@@ -55,11 +55,11 @@ type Config struct {
 	// be put around every route that does not wait for long; done is closed
 	// when the server is about to end.
 	Console func(e *echo.Echo, bound echo.MiddlewareFunc, done <-chan struct{}) error
-	// Room is nil while there is room for more; else nothing is taken, and the
-	// error says why. nil: there always is.
+	// Room returns an error if the disk has no space for new items; the server then
+	// refuses them with this error. nil: there is always space.
 	Room func() error
-	// Ready names what has to be ready besides the bus and Ingest; an error
-	// says what stands in the way.
+	// Ready names the parts, in addition to the bus and Ingest, that must be ready. An
+	// error says what a part waits for.
 	Ready map[string]func() error
 
 	Wait        time.Duration // for a verdict, at most MaxWait; 0: 10 s

@@ -113,7 +113,7 @@ func (s *Server) answer(ctx context.Context, e endpoint, data []byte, to string)
 	}
 	s.metrics.services.WithLabelValues(e.subject, strconv.Itoa(code)).Inc()
 	if !bus.MayAnswer(to) {
-		return // nobody wants to know, or somebody who must not
+		return // no reply subject, or one that clients must not choose
 	}
 	if err := s.cfg.Conn.PublishMsg(reply); err != nil {
 		s.log.WarnContext(ctx, "reply on the bus", "subject", e.subject, "error", err)
@@ -154,8 +154,8 @@ var (
 	notInVersion = regexp.MustCompile(`[^0-9A-Za-z-]+`)
 )
 
-// semanticVersion is a version as the bus wants it; one of another form is
-// told as build metadata.
+// semanticVersion returns a version in the form that the bus requires. A version of
+// another form becomes build metadata.
 func semanticVersion(version string) string {
 	if m := semantic.FindStringSubmatch(version); m != nil {
 		return m[1]

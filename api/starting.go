@@ -65,16 +65,15 @@ func (s *Starting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.Set("Retry-After", "1")
 	}
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // the client has gone: nobody to tell
+	_ = json.NewEncoder(w).Encode(body) // an error means that the client has gone
 }
 
-// End answers what has begun, and leaves the listener open for whoever comes
-// next.
+// End answers the running requests and keeps the listener open for the service.
 func (s *Starting) End() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	if err := s.server.Shutdown(ctx); err != nil {
-		_ = s.server.Close() // somebody is slow; the service does not wait for them
+		_ = s.server.Close() // the service does not wait for slow clients
 	}
 	if err := <-s.served; !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("while starting: %w", err)

@@ -30,8 +30,8 @@ var roleNames = map[string]bus.Role{"platform": platform, "recall": recall, "edi
 // ones first.
 const minToken = 16
 
-// Tokens are who may use the service. The zero Tokens lets everybody in. What
-// is kept of a token is its SHA-256.
+// Tokens holds the tokens that may use the service, as SHA-256 hashes. The zero Tokens
+// accepts every client.
 type Tokens struct{ list []token }
 
 type token struct {
@@ -148,8 +148,8 @@ func (s *Server) guard(roles bus.Role, next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// secretOf is the token a request carries. Browsers add a Basic password by
-// themselves, whoever makes them send the request: it is good for reading only.
+// secretOf returns the token of a request. Browsers add a Basic password by themselves,
+// also to requests that another site makes: it is valid for reading only.
 func secretOf(r *http.Request) string {
 	header := r.Header.Get(echo.HeaderAuthorization)
 	if scheme, secret, ok := strings.Cut(header, " "); ok && strings.EqualFold(scheme, "bearer") {

@@ -113,7 +113,7 @@ func TestGateLostAcks(t *testing.T) {
 	}
 }
 
-// While the bus closes, what is acknowledged is stored, and nobody waits long.
+// While the bus closes, acknowledged messages are stored, and no publisher waits long.
 func TestGateClose(t *testing.T) {
 	dir := t.TempDir()
 	g := newGated(t, dir, jetstream.StreamConfig{}, nil)

@@ -72,7 +72,7 @@ func TestPurgeable(t *testing.T) {
 		}
 		for name, now := range blockFiles(t, msgs) {
 			if then := files[name]; !os.SameFile(now, then) || now.Size() != then.Size() {
-				t.Fatalf("%s was written anew", name)
+				t.Fatalf("%s was rewritten", name)
 			}
 			delete(files, name)
 		}
@@ -104,9 +104,9 @@ func blockFiles(t *testing.T, dir string) map[string]os.FileInfo {
 	return files
 }
 
-// A purge of everything, a stream made anew, a consumer that was given what has no
-// acknowledgement: whatever has been written, Synced comes to an end.
-func TestSyncedAnew(t *testing.T) {
+// Synced always ends: after a purge of everything, with a stream that was created again,
+// and with a consumer that received messages without acknowledgement.
+func TestSyncedAgain(t *testing.T) {
 	g := newGated(t, t.TempDir(), jetstream.StreamConfig{}, nil)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -150,6 +150,6 @@ func TestSyncedAnew(t *testing.T) {
 	late, stop := context.WithCancel(ctx)
 	stop()
 	if err := g.bus.Synced(late, "S", 1000); !errors.Is(err, context.Canceled) {
-		t.Errorf("who gave up: %v", err)
+		t.Errorf("after the publisher gave up: %v", err)
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// startLog is the logger of the embedded server. It keeps why the server gave up at its
-// start; its clients are told everything else.
+// startLog is the logger of the embedded server. It keeps the reason why the server did
+// not start. All other errors reach the clients.
 type startLog struct{ why atomic.Pointer[string] }
 
 func (l *startLog) Fatalf(format string, v ...any) {

@@ -45,8 +45,9 @@ func reading(stream string) []string {
 // the data directory.
 func Anonymous() User { return userOf("anonymous", AnonymousInbox, Platform, Recall, Editor) }
 
-// UserOf is the client with a name, a secret and one role. Besides the subjects of its
-// role it may discover services ($SRV), and it has an inbox that no other client reads.
+// UserOf returns the client with a name, a secret and one role. In addition to the
+// subjects of its role it may discover services ($SRV), and it has an inbox that no other
+// client reads.
 func UserOf(name, secret string, role Role) User {
 	if role == Operator {
 		return User{Name: name}

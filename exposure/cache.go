@@ -125,7 +125,7 @@ func (g *stripe) remove(e *entry) {
 	g.bytes -= e.bytes
 }
 
-// entryOverhead is what an entry takes besides its state: struct, map cell, address.
+// entryOverhead is the memory of an entry without its state: struct, map cell, address.
 const entryOverhead = 320
 
 // weigh is the memory of an entry. The caller holds its lock.

@@ -38,7 +38,7 @@ type Response struct {
 	Degraded string // "" or why everything (open) or nothing (closed) was returned
 }
 
-// Outcome is what is known of an answer besides the ids.
+// Outcome describes an answer apart from its ids.
 type Outcome = wire.Outcome
 
 // Format is the form of an answer's bytes.

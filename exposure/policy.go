@@ -69,8 +69,8 @@ type Policy struct {
 	// TTL is the time after a user's newest exposure at which Rotate forgets
 	// all of it (default 5 days). Calendar goes by months instead.
 	TTL time.Duration
-	// Months is the number of whole months Calendar reads besides the current
-	// one (default 3).
+	// Months is the number of whole months that Calendar reads in addition to the
+	// current one (default 3).
 	Months int
 	// Tail is the number of keys held exactly before the first fold (default
 	// 512); with shards behind it a tail folds at half of it and keeps an eighth

@@ -6,8 +6,8 @@ import (
 )
 
 // seedOf is the user's seed: the first eight bytes of SHA-256 over the store's
-// secret and the user. Without the secret nobody can craft two ids that collide
-// for a user, and ids that collide for one user do not for the next. The seed is
+// secret and the user. Without the secret a client cannot construct two ids that collide
+// for a user. Ids that collide for one user do not collide for another. The seed is
 // derived and not stored, so that an event can be hashed before the user's row has
 // been read.
 func seedOf(secret *[32]byte, user string) uint64 {

@@ -37,7 +37,7 @@ func TestAppliedAfterSynced(t *testing.T) {
 			select {
 			case <-waiting:
 			case <-time.After(30 * time.Second):
-				t.Error("nobody waits for the sync")
+				t.Error("ingest does not wait for the sync")
 			}
 			if applied.Load() {
 				t.Error("an item was applied that was not synced")
@@ -63,8 +63,8 @@ func TestAppliedAfterSynced(t *testing.T) {
 	r.verify()
 }
 
-// Where a sync fails nothing is acknowledged any more, and nothing applied; the next
-// start writes the files anew and goes on.
+// After a failed sync nothing is acknowledged or applied. The next start rewrites the
+// files and continues.
 func TestSyncFails(t *testing.T) {
 	dir := t.TempDir()
 	var broken atomic.Bool
@@ -111,6 +111,6 @@ func TestSyncFails(t *testing.T) {
 	r.verify()
 	r.close()
 	if _, err := os.Stat(filepath.Join(filepath.Dir(filepath.Dir(block)), "unsynced")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("it is to be written anew again: %v", err)
+		t.Errorf("the file is still marked as unsynced: %v", err)
 	}
 }

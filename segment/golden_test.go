@@ -10,10 +10,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "write testdata/golden.txt anew")
+var update = flag.Bool("update", false, "rewrite testdata/golden.txt")
 
 // vectors are texts written for this test. A change of testdata/golden.txt is
-// a change of the recipe: every fingerprint in the world has to be made anew.
+// a change of the recipe: every stored fingerprint has to be computed again.
 var vectors = []struct{ name, title, body string }{
 	{"article", bulletinTitle, bulletin},
 	{"article as a page, traditional", bulletinTitle, "<p>" + strings.ReplaceAll("青禾河全長187公里，流經四個縣、三十一個鄉鎮。\n三年間，沿岸關停和搬遷企業214家。", "\n", "</p><p>") + "</p>"},
@@ -53,6 +53,6 @@ func TestGolden(t *testing.T) {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff(string(want), b.String()); d != "" {
-		t.Errorf("the recipe has changed (-update writes it anew): %s", d)
+		t.Errorf("the recipe has changed (-update rewrites it): %s", d)
 	}
 }

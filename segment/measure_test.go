@@ -85,8 +85,8 @@ func replaceWords(r *rand.Rand, s, other string, share float64) string {
 	return string(a)
 }
 
-// TestMeasure prints how S spreads over labelled pairs, edits and strangers:
-// for the shipped weights, and for what they were chosen over.
+// TestMeasure prints the distribution of S over labelled pairs, edits and unrelated
+// texts, for the shipped weights and for the alternatives.
 func TestMeasure(t *testing.T) {
 	for _, set := range []string{"news-dev", "short-dev"} {
 		list := articles(t, set+".jsonl.gz")
@@ -106,14 +106,14 @@ func TestMeasure(t *testing.T) {
 			s.weights = c.weights
 			found := measure(t, &s, set+", "+c.name, list, labels)
 			if least := map[string]float64{"news-dev": 95, "short-dev": 70}[set]; c.name == "shipped" && found < least {
-				t.Errorf("%s: %.0f%% of copies found where one stranger in 1e5 is, want %v%%", set, found, least)
+				t.Errorf("%s: %.0f%% of copies found where one unrelated text in 1e5 is, want %v%%", set, found, least)
 			}
 		}
 	}
 }
 
-// measure returns the share, in percent, of pairs labelled same whose S is
-// below that of the stranger in 10⁵ pairs that is nearest.
+// measure returns the share, in percent, of pairs labelled same with an S below that of
+// the nearest of 10⁵ unrelated pairs.
 func measure(t *testing.T, s *Segmenter, name string, list []article, labels [][3]string) (found float64) {
 	prints := make([]simhash.Print, len(list))
 	at := map[string]int{}
@@ -141,8 +141,8 @@ func measure(t *testing.T, s *Segmenter, name string, list []article, labels [][
 			dist[e.name] = append(dist[e.name], p.S(prints[k].Fingerprint))
 		}
 	}
-	// A sample of queries against everything: the strangers (fewer than a fifth
-	// of their 5-character shingles shared) under S, of strangers.
+	// A sample of queries against all texts: the share of unrelated pairs (less than a
+	// fifth of their 5-character shingles in common) below each S.
 	cache := map[int]map[string]bool{}
 	shingles := func(i int) map[string]bool {
 		if cache[i] == nil {
@@ -168,7 +168,7 @@ func measure(t *testing.T, s *Segmenter, name string, list []article, labels [][
 	share := func(d float32) float64 {
 		return float64(sort.Search(len(all), func(i int) bool { return all[i] >= d })) / float64(pairs)
 	}
-	fmt.Printf("\n%s\n  strangers among all pairs:", name)
+	fmt.Printf("\n%s\n  unrelated among all pairs:", name)
 	for _, d := range []float32{1.5, 2, 3, 4, 5, 6, 8} {
 		fmt.Printf("  S<%g %.1e", d, share(d))
 	}
@@ -183,7 +183,7 @@ func measure(t *testing.T, s *Segmenter, name string, list []article, labels [][
 		}
 		for _, target := range []float64{1e-6, 1e-5} {
 			d := all[min(len(all)-1, int(target*float64(pairs)))]
-			fmt.Printf("  at %.0e of strangers %3.0f%%", target, 100*float64(below(dist[k], d))/float64(len(dist[k])))
+			fmt.Printf("  at %.0e of unrelated %3.0f%%", target, 100*float64(below(dist[k], d))/float64(len(dist[k])))
 		}
 		fmt.Println()
 	}

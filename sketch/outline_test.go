@@ -6,8 +6,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestOutlineSaysWhatCompareSays: of any two texts, strangers, relatives and
-// blank ones, and whether it was made from a sketch or from its encoding.
+// TestOutlineSaysWhatCompareSays compares both for any two texts: unrelated, related and
+// blank ones, with outlines made from a sketch and from its encoding.
 func TestOutlineSaysWhatCompareSays(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		x := drawText(t, "x")

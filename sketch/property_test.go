@@ -241,8 +241,8 @@ func TestEstimates(t *testing.T) {
 	}
 }
 
-// TestCopiesAreDuplicates: whatever its length, a text and itself, and itself
-// with a sentence more, are duplicates; two strangers have nothing in common.
+// TestCopiesAreDuplicates: a text of any length is a duplicate of itself, and of itself
+// with one more sentence. Two unrelated texts have nothing in common.
 func TestCopiesAreDuplicates(t *testing.T) {
 	th := DefaultThresholds()
 	for n := 3; n < 400; n = n*3/2 + 1 {
@@ -263,7 +263,7 @@ func TestCopiesAreDuplicates(t *testing.T) {
 				}
 			}
 			if j := Judge(CompareTexts(Input{Body: x}, Input{Body: y}), -1, th); n > 5 && j.Kind != Unrelated {
-				t.Errorf("strangers of %d clauses: %+v", n, j)
+				t.Errorf("unrelated texts of %d clauses: %+v", n, j)
 			}
 		}
 	}

@@ -26,7 +26,7 @@ import (
 
 var (
 	update  = flag.Bool("update", false, "write weights.go")
-	repeats = flag.Int("repeats", 20, "how often the pairs are divided into folds anew")
+	repeats = flag.Int("repeats", 20, "how often the pairs are divided into new folds")
 )
 
 const folds = 10

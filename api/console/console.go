@@ -22,7 +22,7 @@
 // script or style, no request to another host. The server never fetches an
 // article's address.
 //
-// The caller says who may enter (Config.Authenticate): a token is
+// The caller authenticates users (Config.Authenticate): a token is
 // exchanged for a signed cookie (HttpOnly, SameSite) that ends after
 // Config.Session; a request that changes something carries a token bound to
 // that cookie. Without Authenticate everyone enters as editor and operator; then
@@ -61,7 +61,7 @@ import (
 	"jianguo/segment"
 )
 
-// Roles of who is signed in.
+// Roles of a signed-in user.
 const (
 	RoleEditor   = "editor"   // reads and decides
 	RoleOperator = "operator" // that, and the operators' page
@@ -226,7 +226,7 @@ func (c *Console) now() time.Time { return c.cfg.Now().In(c.cfg.Location) }
 // A handler fills in a page; the template of that name shows it.
 type handler func(ctx context.Context, p *page) (template string, err error)
 
-// access says who may use a route.
+// access is the permission that a route needs.
 type access int
 
 const (

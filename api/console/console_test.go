@@ -29,7 +29,7 @@ import (
 	"jianguo/segment"
 )
 
-// Shared by all tests; not changed after TestMain began.
+// Shared by all tests. TestMain sets them.
 var (
 	segmenter *segment.Segmenter
 	chromium  context.Context // the browser; every test opens tabs of its own in it
@@ -69,7 +69,7 @@ func run(m *testing.M) int {
 
 var tokens = map[string]string{"lin-secret-token-1": "林编辑", "wu-secret-token-22": "吴编辑", "ops-secret-token-3": "ops-qin"}
 
-// start runs a service for one test, and proves its catalogue whole at the end.
+// start runs a service for one test, and verifies its catalogue at the end.
 func start(t *testing.T, change ...func(*consoletest.Config)) *consoletest.Service {
 	t.Helper()
 	cfg := consoletest.Config{Dir: t.TempDir(), Segmenter: segmenter, Tokens: tokens, Backdate: true}
@@ -232,7 +232,7 @@ func (b *tab) text(selector string) string {
 func (b *tab) until(expression string) {
 	b.t.Helper()
 	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
-		// A page that is going away has no answer yet.
+		// While a page is being replaced, evaluation fails.
 		if ok, err := run1(b, chromedp.Evaluate[bool](expression)); err == nil && ok {
 			return
 		} else if time.Now().After(end) {
@@ -278,7 +278,7 @@ func (b *tab) script(statement string) {
 	b.do(chromedp.Evaluate[chromedp.Void](statement))
 }
 
-// key presses a key once the page hears it.
+// key presses a key when the page listens to keys.
 func (b *tab) key(k string) {
 	b.t.Helper()
 	b.until(`document.readyState === "complete"`)

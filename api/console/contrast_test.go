@@ -14,7 +14,7 @@ import (
 // colour is red, green and blue, 0…1.
 type colour [3]float64
 
-// sheet is the stylesheet as far as colours go.
+// sheet holds the colours of the stylesheet.
 type sheet struct {
 	themes map[string]map[string]colour // custom properties by theme
 	rules  []cssRule
@@ -79,7 +79,7 @@ var (
 	cssMix = regexp.MustCompile(`^color-mix\(in srgb, var\(--([a-z-]+)\) ([0-9]+)%, var\(--([a-z-]+)\)\)$`)
 )
 
-// resolve is what a value is in a theme; false: it names no colour of it.
+// resolve returns the colour of a value in a theme; false: it is no colour.
 func resolve(theme map[string]colour, value string) (c colour, ok bool) {
 	if m := cssVar.FindStringSubmatch(value); m != nil {
 		c, ok = theme[m[1]]
@@ -112,8 +112,8 @@ func ratio(a, b colour) float64 {
 	return (max(x, y) + .05) / (min(x, y) + .05)
 }
 
-// TestContrast holds the stylesheet against WCAG 2.2 AA in both themes: text has
-// a contrast of 4.5 to whatever it may stand on, shapes that say something 3.
+// TestContrast checks the stylesheet against WCAG 2.2 AA in both themes: text has a
+// contrast of 4.5 to every possible background, meaningful shapes one of 3.
 func TestContrast(t *testing.T) {
 	s := readSheet(t)
 	const light, dark, asked = ":root", `:root:not([data-theme=light])`, ":root[data-theme=dark]"

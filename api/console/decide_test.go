@@ -28,7 +28,7 @@ func formToken(t *testing.T, page string) string {
 	return m[1]
 }
 
-// undo takes back what the notice tells of.
+// undo undoes the decision of the notice.
 func (b *tab) undo(id, badge string) {
 	b.t.Helper()
 	b.key("u")
@@ -73,10 +73,10 @@ func TestComplaint(t *testing.T) {
 	}
 }
 
-// pickTwo picks the first two members of a story that can be.
+// pickTwo picks the first two members of a story that have a checkbox.
 const pickTwo = `[...document.querySelectorAll("tbody input[type=checkbox]")].slice(0, 2).forEach(e => e.click())`
 
-// released are those of some items that are unique.
+// released returns those of some items that are unique.
 func released(t *testing.T, r *consoletest.Service, ids []string) (list []string) {
 	t.Helper()
 	for _, id := range ids {
@@ -147,7 +147,8 @@ func TestDecisionsAndTheirUndo(t *testing.T) {
 		if before := len(released(t, r, picked)); before != 2 {
 			t.Errorf("%d of two are released", before)
 		}
-		// What was decided together is taken back together; then once more, for the labels.
+		// A decision about several items is undone for all of them, then made again for the
+		// labels.
 		again := eval[string](b, `location.pathname + location.search`)
 		b.key("u")
 		b.seen(".notice", "已撤销 2 篇")
@@ -159,8 +160,8 @@ func TestDecisionsAndTheirUndo(t *testing.T) {
 		b.click(`.batch button[value=lead]`) // two cannot both lead
 		b.seen("main", "请只勾选一篇")
 		b.to("/console/cluster?id=4")
-		// Whoever picks what somebody else has decided about meanwhile is told, and
-		// nothing of it is done.
+		// If another editor has decided about a picked item meanwhile, the page says so and
+		// nothing is decided.
 		wu := open(t, r, 1280, 900)
 		wu.signIn("wu-secret-token-22", "/console/cluster?id=4")
 		wu.script(pickTwo)
@@ -210,14 +211,14 @@ func TestSuspectsByKeyboard(t *testing.T) {
 	b.script(`document.body.dispatchEvent(new KeyboardEvent("keydown", {key: "a", isComposing: true, bubbles: true}));
 		document.body.dispatchEvent(new KeyboardEvent("keydown", {key: "a", keyCode: 229, bubbles: true}));
 		document.body.dispatchEvent(new KeyboardEvent("keydown", {key: "a", ctrlKey: true, bubbles: true}))`)
-	// Nor while somebody types a reason.
+	// Nor while the editor types a reason.
 	b.enter(".actbar input[name=reason]", "are")
 	b.script(`document.activeElement.blur()`)
 	if got := verdict(t, r, queue[0]); got != index.Suspect {
 		t.Fatalf("a letter that was typed decided: %v", got)
 	}
 	b.to("/console/suspects")
-	// Keys do not decide behind the list of keys.
+	// Keys do not decide while the list of keys is open.
 	b.key("?")
 	b.shown("dialog[open]")
 	b.key("a")
@@ -271,7 +272,7 @@ func TestTwoEditors(t *testing.T) {
 	if got := verdict(t, r, id); got != index.Unique {
 		t.Errorf("the first decision does not stand: %v", got)
 	}
-	// Two at the same moment: one of them decides, the other is told.
+	// Two at the same moment: one of them decides, the other sees that decision.
 	lin.to("/console/suspects")
 	wu.to("/console/suspects")
 	before, err := r.Index.DecisionsBefore(t.Context(), 0, 100)
@@ -309,7 +310,7 @@ func TestReview(t *testing.T) {
 	b.key("a")
 	b.seen(".notice", "已记录：拒得对")
 	b.seen(".figure-big", "100.0%")
-	// A slip of the finger is taken back, and asked about again.
+	// A wrong key is undone, and the item is shown again.
 	b.key("u")
 	b.seen(".notice", "撤回")
 	b.seen(".figure-big", "—")
@@ -339,7 +340,7 @@ func TestReview(t *testing.T) {
 	if got := verdict(t, r, first); got != index.Duplicate {
 		t.Errorf("rightly rejected, it is %v", got)
 	}
-	// What was found and what was decided about a pair are one label.
+	// The review and the decision about one pair make one label.
 	if _, body := get(t, r, "/console/labels.tsv", session(t, r, "lin-secret-token-1")); strings.Count(body, "\n") != 3 || strings.Count(body, "\tdifferent\t") != 1 {
 		t.Errorf("labels: %q", body)
 	}
@@ -437,7 +438,7 @@ func TestWholeRow(t *testing.T) {
 	wu.signIn("wu-secret-token-22", path)
 	b.seen(".series", "整组放行")
 	waiting := strings.Count(b.text("aside ol"), "\n")
-	// With shift, a letter that is a decision about one is one about all.
+	// With shift, a key decides about the whole row instead of one item.
 	b.key("A")
 	b.seen(".notice", "放行")
 	b.seen(".notice", itoa(uint32(len(ids)))+" 篇")
@@ -449,7 +450,7 @@ func TestWholeRow(t *testing.T) {
 	if left := strings.Count(b.text("aside ol"), "\n"); left >= waiting {
 		t.Errorf("the row still waits: %d lines, %d before", left, waiting)
 	}
-	// The second editor, who still sees the row, is told.
+	// The second editor still sees the row, and gets the first decision.
 	wu.key("R")
 	wu.seen(".notice.conflict", "林编辑")
 	all(index.Unique)
@@ -467,7 +468,7 @@ func TestWholeRow(t *testing.T) {
 	b.key("u")
 	b.seen(".notice", "已撤销")
 	all(index.Suspect)
-	// Once one of them is decided, the row that wu sees is another one.
+	// After a decision about one of them, the row of wu is out of date.
 	wu.to(path)
 	b.to(path)
 	b.key("a")

@@ -125,7 +125,7 @@ func roundUp(v int64) int64 {
 // lanes is how many sources have a line of their own in a timeline.
 const lanes = 10
 
-// timeline draws who published when: a line for each source, in the order of
+// timeline draws the times of publication: a line for each source, in the order of
 // their first member. Width, and left, the part of it that names take, are in
 // pixels; names are cut to so many characters.
 func (p *page) timeline(s *browse.StoryView, width, left, characters int) template.HTML {

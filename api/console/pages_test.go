@@ -80,7 +80,7 @@ func TestPages(t *testing.T) {
 		if !strings.Contains(csp, "default-src 'none'") || strings.Contains(csp, "unsafe") {
 			t.Errorf("%s: policy %q", p.path, csp)
 		}
-		// What a reader's software needs: one heading, names for all controls.
+		// Screen readers need one heading, and names for all controls.
 		b.to(p.path)
 		if n := eval[int](b, "document.querySelectorAll('h1').length"); n != 1 {
 			t.Errorf("%s has %d headings of the first level", p.path, n)
@@ -197,8 +197,7 @@ func TestStories(t *testing.T) {
 	t.Run("pages do not shift", func(t *testing.T) {
 		first := eval[[]string](b, `[...document.querySelectorAll("tbody .title")].map(e => e.href)`)
 		next := eval[string](b, `document.querySelector("a[rel=next]").href`)
-		// Copies arrive while the page is read: they must not push what was
-		// seen onto the next one.
+		// Copies that arrive meanwhile must not move rows of this page to the next one.
 		for i := range 3 {
 			it, err := r.Index.Item(t.Context(), "fishpond")
 			if err != nil {
@@ -312,10 +311,10 @@ func TestWithoutScript(t *testing.T) {
 func TestSession(t *testing.T) {
 	t.Parallel()
 	r := start(t)
-	t.Run("nobody", func(t *testing.T) {
+	t.Run("signed out", func(t *testing.T) {
 		for _, p := range pages {
 			if resp, _ := get(t, r, p.path); resp.StatusCode != http.StatusSeeOther || !strings.HasPrefix(resp.Header.Get("Location"), "/console/signin") {
-				t.Errorf("%s answers %d to nobody", p.path, resp.StatusCode)
+				t.Errorf("%s answers %d without a user", p.path, resp.StatusCode)
 			}
 		}
 	})
@@ -398,7 +397,7 @@ func TestSession(t *testing.T) {
 		if err != nil || len(list) != 0 {
 			t.Errorf("an ended session decided: %v %v", list, err)
 		}
-		// Who signs in anew is back at what they were looking at.
+		// After signing in again, the user is back at the same page.
 		b.enter("#token", "wu-secret-token-22")
 		b.click("main button")
 		b.until(`!!document.querySelector(".actbar") && document.querySelector(".actbar input[name=item]").value === ` + strconv.Quote(at))

@@ -12,7 +12,7 @@ import (
 	"jianguo/internal/consoletest"
 )
 
-// asked is a request with headers that a proxy, or somebody else, has set.
+// asked makes a request with headers that a proxy, or another client, has set.
 func asked(t *testing.T, r *consoletest.Service, method, path string, form url.Values, headers ...string) (*http.Response, string) {
 	t.Helper()
 	req, err := http.NewRequest(method, r.URL+path, strings.NewReader(form.Encode()))
@@ -28,8 +28,8 @@ func asked(t *testing.T, r *consoletest.Service, method, path string, form url.V
 	return ask(t, req)
 }
 
-// TestProxy: the proxy's header signs in, with the role it gives; nothing that
-// only looks like it does.
+// TestProxy: the proxy's headers sign a user in with a role. Headers that only look like
+// these do not.
 func TestProxy(t *testing.T) {
 	t.Parallel()
 	r := start(t, func(c *consoletest.Config) {
@@ -40,7 +40,7 @@ func TestProxy(t *testing.T) {
 		t.Helper()
 		resp, body := asked(t, r, http.MethodGet, "/", nil, headers...)
 		if resp.StatusCode == http.StatusOK && !strings.Contains(body, `class="who"`) {
-			t.Errorf("%q: a page for nobody", headers)
+			t.Errorf("%q: a page without a user", headers)
 		}
 		return resp.StatusCode == http.StatusOK
 	}
@@ -95,7 +95,7 @@ func TestProxy(t *testing.T) {
 	})
 }
 
-// TestProxyElsewhere: only the addresses that were given are believed.
+// TestProxyElsewhere: only the configured addresses are trusted.
 func TestProxyElsewhere(t *testing.T) {
 	t.Parallel()
 	for network, want := range map[string]bool{"10.0.0.0/8": false, "127.0.0.2/32": false, "::1/128": false, "127.0.0.1/32": true} {

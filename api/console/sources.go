@@ -16,7 +16,7 @@ type sourcesView struct {
 	Days    int
 	Sources []browse.SourceCount
 	Names   []string
-	Cells   [][]matrixCell // by who was copied, then by who copied
+	Cells   [][]matrixCell // by original source, then by copying source
 	Most    int64
 	Top     []browse.Copied // the pairs that copy most
 	Log     []index.SourcePolicy

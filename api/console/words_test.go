@@ -28,8 +28,8 @@ func (c *cutter) keys(text string) (keys []string) {
 	return keys
 }
 
-// TestTokensKeepTheirPlaces: whatever the text, tokens ascend, do not overlap,
-// and no letter or digit is outside of them.
+// TestTokensKeepTheirPlaces: in any text, tokens ascend, do not overlap, and cover every
+// letter and digit.
 func TestTokensKeepTheirPlaces(t *testing.T) {
 	c := testCutter(t)
 	parts := rapid.SampledFrom([]string{"台风", "颱風", "登陆", "1,246艘", "３．５％", "ﬁ", "㎡", "e\u0301", "<b>", "&amp;", "责任编辑：张三", "\n", "，", " ", "ABC", "\u200b",
@@ -54,7 +54,7 @@ func TestTokensKeepTheirPlaces(t *testing.T) {
 	})
 }
 
-// TestFormsAreEqual: what only differs in form has the same words.
+// TestFormsAreEqual: texts that differ only in form have the same words.
 func TestFormsAreEqual(t *testing.T) {
 	c := testCutter(t)
 	for _, pair := range [][2]string{

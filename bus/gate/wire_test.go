@@ -35,7 +35,7 @@ func published(t *testing.T, b []byte) (subject, reply string, header, data []by
 	return fields[1], reply, rest[:of], rest[of:size]
 }
 
-// FuzzMessage: whatever headers somebody sends, a message goes on as it came.
+// FuzzMessage: a message with any headers is passed on unchanged.
 func FuzzMessage(f *testing.F) {
 	f.Add([]byte("NATS/1.0\r\nColour: red\r\nColour: green\r\n\r\n"), []byte("x"))
 	f.Add([]byte("NATS/1.0\r\nnats-expected-last-sequence: 7\r\n\r\n"), []byte("\r\n"))

@@ -14,7 +14,7 @@ const (
 	repeat  = 5 // unseen, but a repeat of an earlier id
 )
 
-// Outcome is what is known of an answer besides the ids.
+// Outcome describes an answer apart from its ids.
 type Outcome struct {
 	Items, Relaxed, Dropped int
 	Degraded                string // "" or why everything (open) or nothing (closed) was returned

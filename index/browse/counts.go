@@ -67,7 +67,7 @@ func (w *follower) count(s *seen) {
 	w.counts.add("source_days", t, s.source, w.day(s.arrived))
 }
 
-// countPair adds a copy to the counts of who copies whom.
+// countPair adds a copy to the counts of pairs of sources.
 func (w *follower) countPair(s *seen) {
 	if s.source == 0 || s.ofSource == 0 {
 		return

@@ -145,13 +145,13 @@ type Copied struct {
 	N              int64
 }
 
-// Matrix is who copied whom.
+// Matrix counts copies between pairs of sources.
 type Matrix struct {
 	Names []string // those that copy or are copied most, in that order
 	Pairs []Copied // among them
 }
 
-// Matrix counts who copied whom since the day of a time, among the sources that
+// Matrix counts copies between sources since the day of a time, among the sources that
 // copied or were copied most.
 func (b *Model) Matrix(ctx context.Context, since time.Time, limit int) (*Matrix, error) {
 	day := b.day(since.UnixMilli())

@@ -156,9 +156,9 @@ func (b *Model) waits(ordinal uint32) bool {
 	return v == verdict.Suspect && !superseded
 }
 
-// FamilyWaiting lists the suspects of a family that wait and have not changed
-// since an event, the likeliest first: what an editor who saw the row decides
-// about.
+// FamilyWaiting lists the waiting suspects of a family that have not changed since an
+// event, the likeliest first. An editor who saw the row at that event decides about
+// these.
 func (b *Model) FamilyWaiting(ctx context.Context, family uint32, since uint64) ([]index.DecisionItem, error) {
 	ordinals, err := b.family(ctx, family)
 	if err != nil {

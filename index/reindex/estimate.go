@@ -36,8 +36,8 @@ const (
 	sampleLength = 32
 )
 
-// Of the room a reindex may need: for each row besides its blobs, for a
-// snapshot's item where there is no snapshot yet, and for SQLite's log.
+// Disk space that a reindex may need: for each row without its blobs, for each item of
+// a snapshot if there is none yet, and for SQLite's log.
 const (
 	overlayRowBytes   = 16
 	snapshotItemBytes = 100

@@ -1,6 +1,6 @@
 // Package resident holds the rows of the catalogue that every look-up needs in
-// memory: of each version its flags, its cluster, its times and the outline of its
-// sketch, and of each cluster who leads it.
+// memory: for each version its flags, its cluster, its times and the outline of its
+// sketch, and for each cluster its lead.
 //
 // One writer at a time changes rows and clusters; any number of readers run
 // beside it and never wait for long. A reader may see the rows of a batch that is

@@ -19,9 +19,9 @@ import (
 type Source struct {
 	Tables    Tables
 	Catalogue int64 // identity of the catalogue
-	// Writers serialises those who change the tables. It is held while pages are
-	// made, so that none holds a part of a batch that may yet fail, and released
-	// while they are written.
+	// Writers serialises changes of the tables. It is held while pages are made, so
+	// that no page holds a part of a batch that may still fail, and released while they
+	// are written.
 	Writers sync.Locker
 	// Last is the end of the catalogue. It is called with Writers held.
 	Last func() Mark

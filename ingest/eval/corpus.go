@@ -31,8 +31,8 @@ type Link struct {
 // unlike reports that both resemblances are low.
 func (l *Link) unlike() bool { return max(l.Jaccard, l.WordJaccard) < .2 }
 
-// Unrelated reports that the texts have nothing in common: neither do they resemble
-// each other, nor does one contain a good part of the other.
+// Unrelated reports that the texts have nothing in common: they do not resemble each
+// other, and neither contains a large part of the other.
 func (l *Link) Unrelated() bool { return l.unlike() && l.Containment < .3 }
 
 // FeedReport sums up a rule on a whole corpus, fed in order.
@@ -46,10 +46,10 @@ type FeedReport struct {
 	// Resemblances counts the rejections by exact Jaccard of 5-character shingles, in
 	// the bands of resemblanceNames.
 	Resemblances []int `json:"rejected_by_resemblance"`
-	// Unlike are the rejections with both resemblances below .2; Strangers are those of
-	// them that have no part in common either, of which there must be none.
+	// Unlike are the rejections with both resemblances below .2. Unrelated are those of
+	// them without any part in common; there must be none.
 	Unlike    []Link `json:"rejected_below_.2"`
-	Strangers []Link `json:"strangers_rejected"`
+	Unrelated []Link `json:"strangers_rejected"`
 	// UnlikeSuspects counts the suspects with both resemblances below .2.
 	UnlikeSuspects int            `json:"suspects_below_.2"`
 	Reasons        map[string]int `json:"reasons,omitempty"` // verdict and reason
@@ -153,7 +153,7 @@ func (b *Bench) sum(rule string, links []Link, samples int, seed uint64) FeedRep
 				r.Unlike = append(r.Unlike, *l)
 			}
 			if l.Unrelated() {
-				r.Strangers = append(r.Strangers, *l)
+				r.Unrelated = append(r.Unrelated, *l)
 			}
 		case index.Suspect:
 			r.Suspect++
@@ -184,15 +184,15 @@ func drawLinks(links []Link, n int, seed uint64) []Link {
 	return out
 }
 
-// PrintCorpus writes the tables, the reasons, rejected strangers, and the samples.
+// PrintCorpus writes the tables, the reasons, the rejected unrelated texts, and the samples.
 func PrintCorpus(w io.Writer, reports []FeedReport) {
 	fmt.Fprintln(w, "\nThe whole corpus, fed in order")
 	var t table
-	t.row("", "duplicate", "suspect", "of thousand", "series", "suspects J < .2", "rejected J < .2", "strangers rejected")
+	t.row("", "duplicate", "suspect", "of thousand", "series", "suspects J < .2", "rejected J < .2", "unrelated rejected")
 	for _, r := range reports {
 		t.row(r.Rule, counted(r.Duplicate, r.Items), counted(r.Suspect, r.Items), strconv.FormatFloat(1000*share(r.Suspect, r.Items), 'f', 1, 64),
 			strconv.Itoa(r.Series), fmt.Sprintf("%d (%.2f %%)", r.UnlikeSuspects, 100*share(r.UnlikeSuspects, r.Items)), strconv.Itoa(len(r.Unlike)),
-			strconv.Itoa(len(r.Strangers)))
+			strconv.Itoa(len(r.Unrelated)))
 	}
 	t.print(w)
 	fmt.Fprintln(w, "\nThe rejected, by exact Jaccard J of 5-character shingles with what they were rejected for")
@@ -223,7 +223,7 @@ func (r *FeedReport) printLinks(w io.Writer) {
 	for _, list := range []struct {
 		name  string
 		links []Link
-	}{{"strangers rejected", r.Strangers}, {"for reading", r.Samples}} {
+	}{{"unrelated rejected", r.Unrelated}, {"for reading", r.Samples}} {
 		if len(list.links) == 0 {
 			continue
 		}

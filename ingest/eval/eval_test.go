@@ -15,8 +15,8 @@ import (
 	"jianguo/segment"
 )
 
-// TestScanEqualsIndex holds the scan of all accepted items, which serves any
-// distance, against the index, which finds 0 to 3.
+// TestScanEqualsIndex compares the scan of all accepted items, which finds any distance,
+// with the index, which finds 0 to 3.
 func TestScanEqualsIndex(t *testing.T) {
 	items, _ := sample(t)
 	for d := range 4 {
@@ -59,8 +59,8 @@ func samplePairs(t *testing.T) ([]*ingest.Item, []Pair) {
 	return items, pairs
 }
 
-// TestPairs judges pairs whose earlier item was itself rejected, or has other
-// copies, as if it stood alone; and leaves the feed's verdicts as they were.
+// TestPairs judges pairs with an earlier item that was rejected or has other copies, as
+// if there were no other items. The verdicts of the feed do not change.
 func TestPairs(t *testing.T) {
 	items, pairs := samplePairs(t)
 	b := bench(t, items, nil)
@@ -150,8 +150,7 @@ func TestPairsOfUnknownItems(t *testing.T) {
 	}
 }
 
-// TestFormEdits holds the edits that change only the form to that: the same
-// normal form, whatever the article.
+// TestFormEdits: edits of the form alone do not change the normal form of any article.
 func TestFormEdits(t *testing.T) {
 	items, _ := sample(t)
 	b := bench(t, items, nil)
@@ -207,13 +206,13 @@ func TestCorpus(t *testing.T) {
 		if n != r.Duplicate || r.Duplicate == 0 || r.Duplicate+r.Suspect+r.Unique != r.Items {
 			t.Errorf("%s: does not add up: %+v", r.Rule, r)
 		}
-		if r.Rule == "jianguo" && len(r.Strangers) > 0 {
-			t.Errorf("strangers rejected: %+v", r.Strangers)
+		if r.Rule == "jianguo" && len(r.Unrelated) > 0 {
+			t.Errorf("unrelated rejected: %+v", r.Unrelated)
 		}
 	}
 	var out bytes.Buffer
 	PrintCorpus(&out, reports)
-	if !strings.Contains(out.String(), "strangers rejected") {
+	if !strings.Contains(out.String(), "unrelated rejected") {
 		t.Error("the report cannot be printed")
 	}
 }
@@ -229,7 +228,7 @@ func TestSweep(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// More is rejected the less a duplicate has to score.
+	// A lower threshold for duplicates rejects more.
 	last, seen := math.Inf(1), 0
 	for _, r := range rows {
 		if r.Knob == "thresholds.duplicate" {
@@ -310,7 +309,7 @@ func TestDistances(t *testing.T) {
 	}
 }
 
-// TestShingles holds the hashed sets against strings.
+// TestShingles compares the hashed sets with sets of strings.
 func TestShingles(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		draw := rapid.StringMatching(`[甲乙丙a1]{0,12}`)
@@ -343,7 +342,7 @@ func TestShingles(t *testing.T) {
 	})
 }
 
-// TestMinHash holds the share of equal minima against the Jaccard that it
+// TestMinHash compares the share of equal minima with the Jaccard resemblance that it
 // estimates.
 func TestMinHash(t *testing.T) {
 	items, pairs := samplePairs(t)

@@ -18,7 +18,7 @@ import (
 	"jianguo/segment"
 )
 
-var update = flag.Bool("update", false, "write testdata/quality.golden anew")
+var update = flag.Bool("update", false, "rewrite testdata/quality.golden")
 
 // expectation is a row of the sample's expected.jsonl.
 type expectation struct {
@@ -59,7 +59,7 @@ func segmenter(t testing.TB) *segment.Segmenter {
 	return s
 }
 
-// bench feeds items under a policy; nil for our own.
+// bench feeds items under a policy; nil: the default one.
 func bench(t testing.TB, items []*ingest.Item, change func(*index.Policy)) *Bench {
 	t.Helper()
 	p := index.DefaultPolicy()
@@ -79,9 +79,9 @@ func bench(t testing.TB, items []*ingest.Item, change func(*index.Policy)) *Benc
 	return b
 }
 
-// TestQualityGolden feeds the bundled sample through the default policy and
-// holds every verdict against what an editor would say. The golden file is the
-// result, not the goal: a change of detection shows in its diff.
+// TestQualityGolden feeds the bundled sample through the default policy and compares
+// every verdict with that of an editor. The golden file is the result, not the goal: its
+// diff shows a change of detection.
 func TestQualityGolden(t *testing.T) {
 	items, rows := sample(t)
 	b := bench(t, items, nil)
@@ -101,7 +101,7 @@ func TestQualityGolden(t *testing.T) {
 	}
 }
 
-// changed lists the lines that went and came.
+// changed lists the removed and the added lines.
 func changed(was, is string) string {
 	var out strings.Builder
 	a, b := strings.Split(was, "\n"), strings.Split(is, "\n")

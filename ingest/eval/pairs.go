@@ -17,8 +17,8 @@ import (
 	"jianguo/sketch"
 )
 
-// The labels that the tables know, by what a service should do with the later text.
-// Others are counted by name.
+// The labels with a column in the tables, by what a service should do with the later
+// text. Other labels are counted by name.
 const (
 	Same      = "same"      // the same article: a duplicate
 	Partial   = "partial"   // much text shared, a substantial rest: at most a suspect
@@ -153,8 +153,8 @@ func (b *Bench) pair(ctx context.Context, p Pair) (Judged, error) {
 	return j, nil
 }
 
-// distance is the Hamming distance of two articles, 64 where one has no
-// features: such texts are never alike.
+// distance returns the Hamming distance of two articles, or 64 if one has no features:
+// such a text resembles no other.
 func distance(a, b *index.Article) int {
 	if a.Print.Empty() || b.Print.Empty() {
 		return 64
@@ -162,7 +162,7 @@ func distance(a, b *index.Article) int {
 	return simhash.Distance(a.Print.Fingerprint, b.Print.Fingerprint)
 }
 
-// head is the beginning of an item, for readers of a report.
+// head returns the beginning of an item, for a report.
 func head(it *ingest.Item) string {
 	s := it.Title
 	if s == "" {
@@ -172,8 +172,8 @@ func head(it *ingest.Item) string {
 	return string(r[:min(len(r), 60)])
 }
 
-// Wrong reports whether the verdict is not what the label asks for: the same
-// article let through, or another one rejected or, for a template, queued.
+// Wrong reports whether the verdict contradicts the label: the same article was let
+// through, or another one was rejected or, for a template, queued.
 func (j *Judged) Wrong() bool {
 	switch j.Label {
 	case Same:
@@ -186,8 +186,8 @@ func (j *Judged) Wrong() bool {
 	return false
 }
 
-// gravity orders wrong verdicts: a lost article before a copy let through,
-// before work for nothing, before a relative unseen.
+// gravity orders wrong verdicts, the gravest first: a lost article, a copy that was let
+// through, useless work for editors, a related text that was not found.
 func (j *Judged) gravity() int {
 	switch {
 	case !j.Wrong():
@@ -202,7 +202,7 @@ func (j *Judged) gravity() int {
 	return 1
 }
 
-// Worst returns the pairs that were judged wrong, the gravest first.
+// Worst returns the wrongly judged pairs, the gravest first.
 func Worst(judged []Judged) []Judged {
 	wrong := slices.DeleteFunc(slices.Clone(judged), func(j Judged) bool { return !j.Wrong() })
 	slices.SortStableFunc(wrong, func(a, b Judged) int { return b.gravity() - a.gravity() })

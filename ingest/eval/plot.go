@@ -17,8 +17,8 @@ type Point struct {
 	S        float32 `json:"margin"`
 }
 
-// Unrelated draws n pairs of the corpus by seed, the earlier first; hardly any of
-// them have anything in common.
+// Unrelated draws n pairs of the corpus by seed, the earlier item first. Almost all of
+// them are unrelated.
 func (b *Bench) Unrelated(n int, seed uint64) []Point {
 	if len(b.items) < 2 {
 		return nil
@@ -38,8 +38,8 @@ func (b *Bench) Unrelated(n int, seed uint64) []Point {
 	return out
 }
 
-// Plot draws, side by side, precision against recall of what is rejected, by rule,
-// and the two distances of copies, templates and unrelated pairs, as SVG.
+// Plot draws two charts side by side, as SVG: precision against recall of the rejections
+// of each rule, and the two distances of copies, templates and unrelated pairs.
 func (r *LabelReport) Plot(w io.Writer, policy *index.Policy, unrelated []Point) error {
 	return svg.Write(w, true, r.curves(), r.distances(policy, unrelated))
 }

@@ -64,8 +64,8 @@ func labels(t *testing.T, name string) []Pair {
 	return pairs
 }
 
-// bound is what a share may be, a little wider than what is reached, so that
-// only a loss of quality fails.
+// bound limits a share. It is a little wider than the present value, so that only a loss
+// of quality fails the test.
 type bound struct {
 	name        string
 	value       float64
@@ -116,7 +116,7 @@ func TestBroadcastQuality(t *testing.T) {
 	checkFeed(t, bench(t, corpus(t, "broadcast"), nil), .01)
 }
 
-// checkFeed bounds what the feed of a whole corpus queued and rejected.
+// checkFeed checks the numbers of suspects and rejections in the feed of a whole corpus.
 func checkFeed(t *testing.T, b *Bench, suspects float64) {
 	t.Helper()
 	rules, err := Rules([]string{"jianguo"}, nil)
@@ -132,12 +132,12 @@ func checkFeed(t *testing.T, b *Bench, suspects float64) {
 		{"suspects, of all items", share(r.Suspect, r.Items), 0, suspects},
 		{"suspects with resemblance below .2", share(r.UnlikeSuspects, r.Items), 0, .002},
 	})
-	for _, l := range r.Strangers {
-		t.Errorf("stranger rejected: %s as a copy of %s (%s)", l.ID, l.Of, l.Verdict)
+	for _, l := range r.Unrelated {
+		t.Errorf("unrelated text rejected: %s as a copy of %s (%s)", l.ID, l.Of, l.Verdict)
 	}
 }
 
-// TestFormEditsQuality edits real articles in form only.
+// TestFormEditsQuality edits only the form of real articles.
 func TestFormEditsQuality(t *testing.T) {
 	b := bench(t, corpus(t, "news-dev")[:4000], nil)
 	table, err := os.ReadFile("../../data/tables/variants.txt")

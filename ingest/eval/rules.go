@@ -11,7 +11,7 @@ import (
 	"jianguo/sketch"
 )
 
-// Rule is a way to judge that is measured beside ours.
+// Rule is a way to judge that is compared with that of the service.
 type Rule struct {
 	Name string
 	// verdict judges a pair.

@@ -3,8 +3,8 @@
 "use strict";
 
 // Keys: an element with data-key="x" (or data-key2) is clicked by that key, one
-// with data-all="x" by that key with shift; data-focus is focused. Never while somebody types, or while an input method
-// is composing a character.
+// with data-all="x" by that key with shift; data-focus is focused. Not while the user types, or while an input method
+// composes a character.
 document.addEventListener("keydown", (e) => {
   if (e.isComposing || e.keyCode === 229 || e.ctrlKey || e.metaKey || e.altKey || e.repeat) return;
   const typing = e.target.closest("input:not([type=checkbox]), textarea, select, [contenteditable]");

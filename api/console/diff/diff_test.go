@@ -178,7 +178,7 @@ func TestWhatAReaderSees(t *testing.T) {
 			t.Fatalf("want one row for the paragraph that is new; got %+v", rows)
 		}
 	})
-	t.Run("strangers", func(t *testing.T) {
+	t.Run("unrelated", func(t *testing.T) {
 		r, _ := compare(strings.Repeat("的", 1)+second, "我的猫今天没有吃东西而是一直趴在窗台上晒太阳还打起了呼噜在梦里。")
 		if r.SharedA != 0 {
 			t.Fatalf("stray matches: %+v", r)
@@ -220,7 +220,7 @@ func BenchmarkCompare(b *testing.B) {
 	}
 }
 
-// TestSameAmount: a figure said in another way stands against nothing.
+// TestSameAmount: a figure that is written in another way conflicts with nothing.
 func TestSameAmount(t *testing.T) {
 	for pair, want := range map[[2]string]int{
 		{"法院判决赔偿20000元，驳回其他请求", "法院判决赔偿2万元，驳回其他请求"}: 0,
