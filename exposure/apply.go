@@ -30,6 +30,7 @@ type writer struct {
 	forgotten []string
 
 	flushMu sync.Mutex // one flush at a time
+	lost    error      // flushMu; why a flush failed: its users' changes are only in the log
 }
 
 // apply changes the state by one entry of the log. Only the consumer calls it.

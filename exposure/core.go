@@ -69,18 +69,20 @@ func (s *core) load(e *entry, r *rows) error {
 	return s.adopt(e, st, r)
 }
 
-// adopt makes a state that of the entry, after applying the ops that wait for it.
+// adopt makes a state that of the entry, after applying the ops that wait for it. After an
+// error, as of a request that ran out of time, all of them still wait.
 func (s *core) adopt(e *entry, st *state, r *rows) error {
+	frozen := e.frozen
 	if e.held != nil {
 		if err := st.replay(e.pol, e.held, s.cfg.Location, r.fetch); err != nil {
 			return err
 		}
-		e.frozen, e.held = s.snapshot(e.addr, st), nil
+		frozen = s.snapshot(e.addr, st)
 	}
 	if err := st.replay(e.pol, e.pending, s.cfg.Location, r.fetch); err != nil {
 		return err
 	}
-	e.st, e.pending, e.hits = st, nil, 0
+	e.st, e.frozen, e.held, e.pending, e.hits = st, frozen, nil, nil, 0
 	return nil
 }
 

@@ -39,8 +39,11 @@ func (s *writer) flushLoop(ctx context.Context) {
 func (s *writer) flush(ctx context.Context) error {
 	s.flushMu.Lock()
 	defer s.flushMu.Unlock()
-	// A flush that failed has lost its users' changes. One that waited for this lock
-	// meanwhile would write a sequence that includes them.
+	// A flush that failed has dropped its users' changes. One that waited for this lock
+	// meanwhile, or that Close asks for, would write a sequence that includes them.
+	if s.lost != nil {
+		return s.lost
+	}
 	if err := s.Err(); err != nil && !errors.Is(err, ErrClosed) {
 		return err
 	}
@@ -60,6 +63,7 @@ func (s *writer) flush(ctx context.Context) error {
 	written, err := s.writeAll(list, forgotten, gen, seq)
 	if err != nil {
 		err = fmt.Errorf("exposure: flush up to %d: %w", seq, err)
+		s.lost = err
 		s.fail(err)
 		return err
 	}

@@ -348,3 +348,92 @@ func TestNewerStateFile(t *testing.T) {
 	f.db.close()
 	f.open()
 }
+
+// TestCloseWhileFlushFails: a flush that fails while the store is being closed has dropped what
+// it was to write. Closing must not write a sequence that includes it.
+func TestCloseWhileFlushFails(t *testing.T) {
+	flushing, closing := make(chan struct{}), make(chan struct{})
+	var armed sync.Once
+	f := newFixture(t, Config{FlushAge: time.Hour, Fail: func(point string) error {
+		var err error
+		if point == "flush-commit" {
+			armed.Do(func() {
+				close(flushing)
+				<-closing
+				err = errors.New("broken")
+			})
+		}
+		return err
+	}})
+	f.report(Seen, "u", ids(0, 10)...)
+	failed := make(chan error)
+	go func() { failed <- f.Flush(context.Background()) }()
+	<-flushing
+	closed := make(chan error)
+	go func() { closed <- f.Close() }()
+	for f.Err() == nil {
+		time.Sleep(time.Millisecond)
+	}
+	close(closing)
+	if err := <-failed; err == nil {
+		t.Error("the flush did not fail")
+	}
+	if err := <-closed; err == nil {
+		t.Error("Close returned no error, and what it was to write is not in the file")
+	}
+	f.open()
+	if got := f.unseenOf("u", ids(0, 10)...); len(got) != 0 {
+		t.Errorf("lost after closing: %q", got)
+	}
+}
+
+// endingContext ends after its error has been asked for a number of times.
+type endingContext struct {
+	context.Context
+	left int
+}
+
+func (c *endingContext) Err() error {
+	if c.left--; c.left < 0 {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+// TestAdoptIsAllOrNothing: a request that runs out of time between applying the events of the
+// running flush and those after it leaves both to the next one.
+func TestAdoptIsAllOrNothing(t *testing.T) {
+	f := newFixture(t, Config{FlushAge: time.Hour, Policies: map[string]Policy{"": {Kind: Calendar, Capacity: 64, Tail: 16}}})
+	month := benchTime.AddDate(0, -1, 0)
+	for i, at := range []time.Time{month, benchTime} {
+		if err := f.Expose(t.Context(), Event{Kind: Seen, User: "u", Items: ids(30*i, 30*i+30), At: at}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := f.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ops := func(at time.Time, from uint32) (list []op) {
+		for key := from; key < from+40; key++ {
+			list = append(list, op{at.Unix(), benchTime.Unix(), key, Seen})
+		}
+		return list
+	}
+	for left := range 10 {
+		e := &entry{addr: address("", "u"), pol: f.policies[""], held: ops(benchTime, 1), pending: ops(month, 100)}
+		r := f.db.rows(context.Background())
+		r.ctx = &endingContext{context.Background(), left}
+		err := f.load(e, r)
+		t.Logf("after %d questions: %v", left, err)
+		if err == nil {
+			if left < 2 || e.st == nil || e.frozen == nil || e.held != nil || e.pending != nil {
+				t.Errorf("after %d questions: loaded %v, frozen %v, %d held, %d pending", left, e.st != nil, e.frozen != nil, len(e.held), len(e.pending))
+			}
+			return
+		}
+		if e.st != nil || e.frozen != nil || len(e.held) != 40 || len(e.pending) != 40 {
+			t.Errorf("after %d questions: loaded %v, frozen %v, %d held, %d pending", left, e.st != nil, e.frozen != nil, len(e.held), len(e.pending))
+		}
+	}
+	t.Error("never loaded")
+}

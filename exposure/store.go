@@ -207,7 +207,7 @@ func (s *Store) resume(ctx context.Context) error {
 		return err
 	}
 	s.cache.Store(newCache(s.cfg.CacheBytes))
-	s.w.dirty, s.w.forgotten = nil, nil
+	s.w.dirty, s.w.forgotten, s.w.lost = nil, nil, nil
 	s.w.gen++
 	s.failed.Store(nil)
 	s.start(last)
