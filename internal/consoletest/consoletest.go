@@ -80,19 +80,22 @@ func Start(ctx context.Context, cfg Config) (_ *Service, err error) {
 	}
 	r.OnClose(r.Browse.Close)
 	r.Background("browse", r.Browse.Run)
-	r.Run()
 	if cfg.Corpus == nil {
 		if cfg.Corpus, err = data.FS.ReadFile("sample/corpus.jsonl"); err != nil {
 			return nil, err
 		}
 	}
 	if cfg.Backdate {
-		err = r.backdate(ctx, cfg.Corpus)
+		// Before the pipeline runs: it adds the last sequence of the index to those of the bus.
+		if err = r.backdate(ctx, cfg.Corpus); err != nil {
+			return nil, err
+		}
+		r.Run()
 	} else {
-		err = r.publish(ctx, cfg.Corpus)
-	}
-	if err != nil {
-		return nil, err
+		r.Run()
+		if err = r.publish(ctx, cfg.Corpus); err != nil {
+			return nil, err
+		}
 	}
 	if err := r.Browse.Follow(ctx); err != nil {
 		return nil, err
