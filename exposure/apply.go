@@ -46,11 +46,22 @@ func (s *writer) apply(ctx context.Context, e eventlog.Entry) error {
 
 var errStopped = errors.New("exposure: stopped")
 
+// lostEvents says that the log no longer holds the events between two sequences.
+func (s *writer) lostEvents(applied, next uint64) {
+	s.metrics.lost.Add(float64(next - applied - 1))
+	s.cfg.Logger.Error("exposure: events that were not applied have left the log: what they reported may be shown again",
+		"lost", next-applied-1, "first", applied+1, "last", next-1)
+}
+
 // applyLocked returns errStopped when the entry has not been applied and must be applied
 // later. Any other error is final, and is the outcome of the event.
 func (s *writer) applyLocked(ctx context.Context, e eventlog.Entry) error {
-	if e.Seq <= s.applied.Load() {
+	applied := s.applied.Load()
+	if e.Seq <= applied {
 		return nil
+	}
+	if e.Seq > applied+1 {
+		s.lostEvents(applied, e.Seq)
 	}
 	kind, ok := kindOfSubject(e.Subject)
 	if !ok {

@@ -2,35 +2,15 @@ package exposure
 
 import (
 	"context"
-	"crypto/rand"
 	"database/sql"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"net/url"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 
-	_ "github.com/mattn/go-sqlite3" // the driver
+	"jianguo/exposure/statefile"
 )
-
-// schema of the state file. Heads are clustered by user, so that a flush in key
-// order touches each page once; shards are appended by row number, eight to a
-// page for small ones, and rewritten in place. With 16 KiB pages a head always fits
-// its leaf, and neither a shard of 1,000 nor one of 10,000 keys wastes more than
-// a few per cent of what it occupies.
-const schema = `
-PRAGMA page_size = 16384;
-CREATE TABLE meta (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
-CREATE TABLE user (history TEXT NOT NULL, user TEXT NOT NULL, head BLOB NOT NULL,
-	PRIMARY KEY (history, user)) WITHOUT ROWID;
-CREATE TABLE shard (id INTEGER PRIMARY KEY, data BLOB NOT NULL);
-CREATE TABLE quarantine (history TEXT NOT NULL, user TEXT NOT NULL, head BLOB NOT NULL, reason TEXT NOT NULL);
-INSERT INTO meta VALUES ('format', '1'), ('applied', '0'), ('log', '');
-`
 
 // database is the state file: one writer, the flush, and a few readers.
 type database struct {
@@ -43,13 +23,9 @@ type database struct {
 // readConnections is how many requests may read a row at once.
 const readConnections = 8
 
-func dsn(path string, options string) string {
-	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + options
-}
-
 // openDatabase opens the file, which it creates if there is none.
 func openDatabase(ctx context.Context, path string, durability Durability, random io.Reader) (*database, error) {
-	if err := createDatabase(ctx, path, random); err != nil {
+	if err := statefile.Create(ctx, path, random); err != nil {
 		// database/sql may name only the transaction that the end of ctx has ended.
 		return nil, fmt.Errorf("exposure: create %s: %w", path, errors.Join(err, ctx.Err()))
 	}
@@ -62,11 +38,11 @@ func openDatabase(ctx context.Context, path string, durability Durability, rando
 	common := "_journal_mode=WAL&_busy_timeout=10000&_secure_delete=on&_synchronous=" + sync
 	d := &database{slots: make(chan struct{}, readConnections)}
 	var err error
-	if d.write, err = sql.Open("sqlite3", dsn(path, common+"&_txlock=immediate&_cache_size=-65536")); err != nil {
+	if d.write, err = sql.Open("sqlite3", statefile.DSN(path, common+"&_txlock=immediate&_cache_size=-65536")); err != nil {
 		return nil, fmt.Errorf("exposure: open %s: %w", path, err)
 	}
 	d.write.SetMaxOpenConns(1)
-	if d.read, err = sql.Open("sqlite3", dsn(path, common+"&_query_only=on&_cache_size=-8192")); err != nil {
+	if d.read, err = sql.Open("sqlite3", statefile.DSN(path, common+"&_query_only=on&_cache_size=-8192")); err != nil {
 		return nil, fmt.Errorf("exposure: open %s: %w", path, err)
 	}
 	d.read.SetMaxOpenConns(readConnections + 2) // those of the sweep and of meta
@@ -82,64 +58,6 @@ func openDatabase(ctx context.Context, path string, durability Durability, rando
 		return nil, fmt.Errorf("exposure: open %s: %w", path, err)
 	}
 	return d, nil
-}
-
-// createDatabase creates the file, unless there is one. It gets its name when it is
-// complete, so that a process that is killed meanwhile leaves no file without tables.
-func createDatabase(ctx context.Context, path string, random io.Reader) error {
-	if fi, err := os.Stat(path); err == nil && fi.Size() > 0 {
-		return nil
-	}
-	begun := path + ".begun"
-	for _, name := range []string{begun, begun + "-journal"} {
-		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	if err := writeSchema(ctx, begun, random); err != nil {
-		return err
-	}
-	if err := os.Rename(begun, path); err != nil {
-		return err
-	}
-	dir, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
-}
-
-// writeSchema writes the schema and the secret. Page size can only be chosen
-// before the file is in WAL mode, hence a connection of its own.
-func writeSchema(ctx context.Context, path string, random io.Reader) error {
-	db, err := sql.Open("sqlite3", dsn(path, "_txlock=immediate"))
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	db.SetMaxOpenConns(1)
-	if _, err := db.ExecContext(ctx, "PRAGMA page_size = 16384"); err != nil {
-		return err
-	}
-	tx, err := db.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer tx.Rollback()
-	if _, err := tx.ExecContext(ctx, schema); err != nil {
-		return err
-	}
-	if random == nil {
-		random = rand.Reader
-	}
-	var secret [32]byte
-	if _, err := io.ReadFull(random, secret[:]); err != nil {
-		return err
-	}
-	if _, err := tx.ExecContext(ctx, "INSERT INTO meta VALUES ('secret', ?)", secret[:]); err != nil {
-		return err
-	}
-	return tx.Commit()
 }
 
 func (d *database) close() error { return errors.Join(d.read.Close(), d.write.Close()) }

@@ -64,8 +64,8 @@ func (s *Store) Unsee(ctx context.Context, user, scene string, items []string) e
 	return s.Expose(ctx, Event{Kind: Unsee, User: user, Scene: scene, Items: items})
 }
 
-// Forget removes a user from every history. Ids already in the log leave it with the
-// stream's age bound, which is thereby the erasure delay.
+// Forget removes a user from every history. Ids already in the log leave it after
+// eventlog.ErasureDelay.
 func (s *Store) Forget(ctx context.Context, user string) error {
 	return s.Expose(ctx, Event{Kind: Forget, User: user})
 }

@@ -9,16 +9,23 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"jianguo/exposure/eventlog"
 )
 
 // flushLoop writes when enough is unflushed or the oldest of it is old enough.
 func (s *writer) flushLoop(ctx context.Context) {
 	tick := time.NewTicker(max(s.cfg.FlushAge/8, 5*time.Millisecond))
 	defer tick.Stop()
+	idle := time.NewTicker(eventlog.ErasureDelay / 24)
+	defer idle.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
+		case <-idle.C: // without new events there are no flushes
+			s.release(ctx)
+			continue
 		case <-s.kick:
 		case <-tick.C:
 			oldest := s.oldest.Load()
@@ -74,10 +81,15 @@ func (s *writer) flush(ctx context.Context) error {
 	s.metrics.flushes.Observe(time.Since(started).Seconds())
 	s.metrics.flushedUsers.Add(float64(len(list)))
 	s.metrics.flushedBytes.Add(float64(written))
-	if err := s.cfg.Log.Release(context.WithoutCancel(ctx), seq); err != nil {
+	s.release(context.WithoutCancel(ctx))
+	return nil
+}
+
+// release lets the log forget what is in the file.
+func (s *writer) release(ctx context.Context) {
+	if err := s.cfg.Log.Release(ctx, s.flushed.Load()); err != nil && ctx.Err() == nil {
 		s.cfg.Logger.Warn("exposure: log keeps entries that are in the file", "err", err)
 	}
-	return nil
 }
 
 // flushTx is the transaction of one flush and its statements.

@@ -10,6 +10,7 @@ import (
 type metrics struct {
 	requests, candidates, inExact, inShards prometheus.Counter
 	degraded, hits, misses, dead, corrupt   prometheus.Counter
+	lost                                    prometheus.Counter
 	flushedUsers, flushedBytes, swept       prometheus.Counter
 	fprTests, fprPositives, fprExpected     prometheus.Counter
 	flushes, stateBytes                     prometheus.Histogram
@@ -30,6 +31,7 @@ func newMetrics() *metrics {
 		hits:         counter("cache_hits_total", "Requests whose user was in memory."),
 		misses:       counter("cache_misses_total", "Requests whose user was read from the file."),
 		dead:         counter("events_refused_total", "Log entries that can never be applied."),
+		lost:         counter("events_lost_total", "Events that left the log before they were applied."),
 		corrupt:      counter("states_quarantined_total", "Rows that could not be read and were set aside."),
 		flushedUsers: counter("flushed_users_total", "User rows written."),
 		flushedBytes: counter("flushed_bytes_total", "Bytes of heads and shards written."),

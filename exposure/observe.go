@@ -15,7 +15,7 @@ func (s *Store) Collectors() []prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "jianguo", Subsystem: "exposure", Name: name, Help: help}, f)
 	}
 	return []prometheus.Collector{
-		m.requests, m.candidates, m.inExact, m.inShards, m.degraded, m.hits, m.misses, m.dead, m.corrupt,
+		m.requests, m.candidates, m.inExact, m.inShards, m.degraded, m.hits, m.misses, m.dead, m.corrupt, m.lost,
 		m.flushedUsers, m.flushedBytes, m.swept, m.fprTests, m.fprPositives, m.fprExpected,
 		m.flushes, m.stateBytes, m.eventsVec,
 		gauge("unflushed_keys", "Keys of events applied that are not in the file yet.", func() float64 { return float64(s.w.unflushed.Load()) }),

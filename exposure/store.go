@@ -104,9 +104,11 @@ func (s *Store) recover(ctx context.Context) (last uint64, err error) {
 		s.cfg.Logger.Warn("exposure: the log is not where the state file left it",
 			"applied", applied, "log_last", log.Last, "same_log", logID == log.ID)
 	}
-	if from+1 < log.First && logID == log.ID {
-		s.cfg.Logger.Error("exposure: the log has forgotten events that were not applied",
-			"applied", applied, "log_first", log.First, "lost", log.First-from-1)
+	if from+1 < log.First {
+		if logID == log.ID {
+			s.w.lostEvents(from, log.First)
+		}
+		from = log.First - 1 // the log will not deliver what is before it
 	}
 	if from != applied || logID != log.ID {
 		if err := s.db.setApplied(ctx, log.ID, from); err != nil {

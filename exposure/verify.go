@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+
+	"jianguo/exposure/statefile"
 )
 
 // Report is what Verify counted.
@@ -21,7 +23,7 @@ type Report struct {
 // be open on the file meanwhile.
 func Verify(ctx context.Context, path string) (Report, error) {
 	var rep Report
-	db, err := sql.Open("sqlite3", dsn(path, "mode=ro&_query_only=on&_busy_timeout=10000"))
+	db, err := sql.Open("sqlite3", statefile.DSN(path, "mode=ro&_query_only=on&_busy_timeout=10000"))
 	if err != nil {
 		return rep, fmt.Errorf("exposure: verify %s: %w", path, err)
 	}

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"jianguo/bus"
-	"jianguo/exposure"
 	"jianguo/exposure/eventlog"
+	"jianguo/exposure/statefile"
 	"jianguo/index"
 	"jianguo/ingest"
 	"jianguo/internal/datadir"
@@ -95,7 +95,7 @@ func (c *backupCmd) files(ctx context.Context, exposures uint64) error {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return exposure.Backup(ctx, path, filepath.Join(c.To, exposureFile), exposures)
+	return statefile.Backup(ctx, path, filepath.Join(c.To, exposureFile), exposures)
 }
 
 // syncDir syncs the file system that a directory is on.

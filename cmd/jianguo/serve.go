@@ -249,7 +249,7 @@ func (f *serveFlags) openExposure(co *streams, s *service) error {
 			if errors.As(reason, &bad) {
 				r.Field = bad.Field
 			}
-			return dead.BuryOf(ctx, user, r, eventlog.MaxAge)
+			return dead.BuryOf(ctx, user, r, eventlog.ErasureDelay)
 		},
 		Forgotten: dead.Forget})
 	return err

@@ -38,8 +38,9 @@ type Log interface {
 	// Synced returns once every entry that Consume has given, up to a sequence, is as
 	// durable as Append promises: before that no file may record that it is applied.
 	Synced(ctx context.Context, upTo uint64) error
-	// Release says that entries up to a sequence are no longer needed for
-	// replay; a log may forget them when it is short of room.
+	// Release says that entries up to a sequence are no longer needed for replay. A log
+	// forgets those that are older than ErasureDelay, others when it is short of room, and
+	// none that was not released.
 	Release(ctx context.Context, upTo uint64) error
 }
 
@@ -61,7 +62,7 @@ func Subjects() (subjects []string) {
 	return subjects
 }
 
-// MaxAge is how long an event stays in the stream at most, and thereby how long after a forget
-// the user's ids may be found there. An owner that is down for longer loses what it had not
-// applied.
-const MaxAge = 24 * time.Hour
+// ErasureDelay is how long an event stays in the stream after it was logged, and thereby how
+// long after a forget the user's ids may be found there: up to an hour longer, and always
+// until the owner has said by Release that it needs the event no more.
+const ErasureDelay = 24 * time.Hour

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sort"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -23,6 +24,7 @@ type Config struct {
 	// Purgeable returns the sequence before which entries may be removed: at most the one
 	// given, 0 for none (nil: the one given).
 	Purgeable func(before uint64) uint64
+	Clock     func() time.Time // nil: time.Now
 }
 
 // NATS is a Log on a JetStream stream. How durable an acknowledged event is
@@ -40,6 +42,9 @@ func Open(ctx context.Context, js jetstream.JetStream, cfg Config, logger *slog.
 	if cfg.MaxBytes == 0 {
 		cfg.MaxBytes = 1 << 30
 	}
+	if cfg.Clock == nil {
+		cfg.Clock = time.Now
+	}
 	if logger == nil {
 		logger = slog.Default()
 	}
@@ -50,7 +55,6 @@ func Open(ctx context.Context, js jetstream.JetStream, cfg Config, logger *slog.
 		Discard:     jetstream.DiscardNew,
 		Storage:     jetstream.FileStorage,
 		MaxBytes:    cfg.MaxBytes,
-		MaxAge:      MaxAge,
 		Replicas:    1,
 		// Reports are idempotent, so the server need not remember message ids.
 		Duplicates: time.Second,
@@ -144,26 +148,86 @@ func (l *NATS) Consume(ctx context.Context, after uint64, fn func(Entry) error) 
 	return nil
 }
 
-// Release purges what the state file holds once the stream is half full.
+// Release purges what the state file holds: all of it once the stream is half full, otherwise
+// what is older than ErasureDelay. The stream has no age bound of its own: it would also
+// remove what has not been flushed.
 func (l *NATS) Release(ctx context.Context, upTo uint64) error {
 	info, err := l.stream.Info(ctx)
 	if err != nil {
 		return fmt.Errorf("exposure: stream %s: %w", StreamName, err)
 	}
-	if int64(info.State.Bytes) < l.cfg.MaxBytes/2 || upTo < info.State.FirstSeq {
+	st := info.State
+	if st.Msgs == 0 || upTo < st.FirstSeq {
 		return nil
 	}
-	before := upTo + 1
+	if int64(st.Bytes) >= l.cfg.MaxBytes/2 {
+		if err := l.purge(ctx, st.FirstSeq, upTo+1); err != nil {
+			return err
+		}
+	}
+	now := l.cfg.Clock()
+	if now.Sub(st.FirstTime) < ErasureDelay+ErasureDelay/24 {
+		return nil
+	}
+	if err := l.erase(ctx, st.FirstSeq, upTo+1, now.Add(-ErasureDelay)); err != nil {
+		return fmt.Errorf("exposure: erase old entries of %s: %w", StreamName, err)
+	}
+	return nil
+}
+
+// purge removes the entries [first, before) as far as Config.Purgeable allows.
+func (l *NATS) purge(ctx context.Context, first, before uint64) error {
 	if l.cfg.Purgeable != nil {
 		before = l.cfg.Purgeable(before)
 	}
-	if before <= info.State.FirstSeq {
+	if before <= first {
 		return nil
 	}
 	if err := l.stream.Purge(ctx, jetstream.WithPurgeSequence(before)); err != nil {
 		return fmt.Errorf("exposure: purge %s: %w", StreamName, err)
 	}
 	return nil
+}
+
+// erase removes the entries [first, end) that were logged before a time: whole files at once,
+// and what remains of them one by one, which rewrites no file.
+func (l *NATS) erase(ctx context.Context, first, end uint64, before time.Time) error {
+	var failed error
+	old := sort.Search(int(end-first), func(i int) bool {
+		msg, err := l.stream.GetMsg(ctx, first+uint64(i), jetstream.WithGetMsgSubject(SubjectPrefix+">")) // or the next one
+		switch {
+		case errors.Is(err, jetstream.ErrMsgNotFound):
+			return true
+		case err != nil:
+			failed = err
+			return true
+		}
+		return msg.Sequence >= end || !msg.Time.Before(before)
+	})
+	if failed != nil {
+		return failed
+	}
+	end = first + uint64(old)
+	if err := l.purge(ctx, first, end); err != nil {
+		return err
+	}
+	info, err := l.stream.Info(ctx)
+	if err != nil {
+		return err
+	}
+	var refused error // an entry that is already gone, or that the server cannot remove
+	for seq := max(first, info.State.FirstSeq); seq < end; seq++ {
+		if err := l.stream.DeleteMsg(ctx, seq); err != nil {
+			refused = err
+		}
+		if refused != nil && !errors.Is(refused, jetstream.ErrMsgDeleteUnsuccessful) {
+			return refused
+		}
+	}
+	if info, err = l.stream.Info(ctx); err != nil || info.State.FirstSeq >= end {
+		return err
+	}
+	return refused
 }
 
 // Synced calls Config.Synced, if there is one.

@@ -1,0 +1,135 @@
+// Package statefile creates and copies the file of users' histories (SQLite). What is in its
+// rows is package exposure's business.
+package statefile
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	_ "github.com/mattn/go-sqlite3" // the driver
+)
+
+// schema of the state file. Heads are clustered by user, so that a flush in key
+// order touches each page once; shards are appended by row number, eight to a
+// page for small ones, and rewritten in place. With 16 KiB pages a head always fits
+// its leaf, and neither a shard of 1,000 nor one of 10,000 keys wastes more than
+// a few per cent of what it occupies.
+const schema = `
+PRAGMA page_size = 16384;
+CREATE TABLE meta (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE user (history TEXT NOT NULL, user TEXT NOT NULL, head BLOB NOT NULL,
+	PRIMARY KEY (history, user)) WITHOUT ROWID;
+CREATE TABLE shard (id INTEGER PRIMARY KEY, data BLOB NOT NULL);
+CREATE TABLE quarantine (history TEXT NOT NULL, user TEXT NOT NULL, head BLOB NOT NULL, reason TEXT NOT NULL);
+INSERT INTO meta VALUES ('format', '1'), ('applied', '0'), ('log', '');
+`
+
+// DSN is the data source of a state file, with options of the driver.
+func DSN(path string, options string) string {
+	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + options
+}
+
+// Create creates the file, unless there is one. It gets its name when it is
+// complete, so that a process that is killed meanwhile leaves no file without tables.
+func Create(ctx context.Context, path string, random io.Reader) error {
+	if fi, err := os.Stat(path); err == nil && fi.Size() > 0 {
+		return nil
+	}
+	begun := path + ".begun"
+	for _, name := range []string{begun, begun + "-journal"} {
+		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	if err := writeSchema(ctx, begun, random); err != nil {
+		return err
+	}
+	if err := os.Rename(begun, path); err != nil {
+		return err
+	}
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+// writeSchema writes the schema and the secret. Page size can only be chosen
+// before the file is in WAL mode, hence a connection of its own.
+func writeSchema(ctx context.Context, path string, random io.Reader) error {
+	db, err := sql.Open("sqlite3", DSN(path, "_txlock=immediate"))
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	if _, err := db.ExecContext(ctx, "PRAGMA page_size = 16384"); err != nil {
+		return err
+	}
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	if _, err := tx.ExecContext(ctx, schema); err != nil {
+		return err
+	}
+	if random == nil {
+		random = rand.Reader
+	}
+	var secret [32]byte
+	if _, err := io.ReadFull(random, secret[:]); err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, "INSERT INTO meta VALUES ('secret', ?)", secret[:]); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// Backup copies a state file, which may be in use, to another place: as it stood
+// at one moment, synced. It waits until the file holds every event up to a
+// sequence of the log; 0 does not wait.
+func Backup(ctx context.Context, path, to string, seq uint64) (err error) {
+	db, err := sql.Open("sqlite3", DSN(path, "_busy_timeout=10000"))
+	if err != nil {
+		return fmt.Errorf("exposure: backup: %w", err)
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	for {
+		var applied string
+		if err := db.QueryRowContext(ctx, "SELECT value FROM meta WHERE name = 'applied'").Scan(&applied); err != nil {
+			return fmt.Errorf("exposure: backup of %s: %w", path, err)
+		}
+		n, err := strconv.ParseUint(applied, 10, 64)
+		if err != nil {
+			return fmt.Errorf("exposure: meta applied: %w", err)
+		}
+		if n >= seq {
+			break
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("exposure: the state file holds events up to %d of %d: %w", n, seq, ctx.Err())
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	if _, err := db.ExecContext(ctx, "VACUUM INTO ?", to); err != nil {
+		return fmt.Errorf("exposure: backup of %s: %w", path, err)
+	}
+	f, err := os.Open(to) // SQLite does not sync what it vacuums into
+	if err != nil {
+		return fmt.Errorf("exposure: backup: %w", err)
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
