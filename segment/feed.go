@@ -9,16 +9,12 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// escaped feeds text with character references, which begins at an offset of the original.
-func (n *normalizer) escaped(s string, at int) {
-	switch {
-	case n.origin != nil:
-		n.tracedEscaped(s, at)
-	case strings.IndexByte(s, '&') >= 0:
-		n.text(html.UnescapeString(s))
-	default:
-		n.text(s)
+// escaped feeds text with character references.
+func (n *normalizer) escaped(s string) {
+	if strings.IndexByte(s, '&') >= 0 {
+		s = html.UnescapeString(s)
 	}
+	n.text(s)
 }
 
 // text feeds plain text.
@@ -54,16 +50,19 @@ func needsComposing(s string) bool {
 	return false
 }
 
-// traced feeds text that begins at an offset of the original, and records where its characters come from.
-func (n *normalizer) traced(s string, at int, hidden *cursor) {
-	composing := needsComposing(s)
+// traced feeds plain text as text does, and records where its characters come from.
+func (n *normalizer) traced(s string) {
+	hidden, composing := n.folds.apart(s), needsComposing(s)
 	for i := 0; i < len(s); {
 		r, size := utf8.DecodeRuneInString(s[i:])
 		if composing {
 			size = max(size, norm.NFKC.NextBoundaryInString(s[i:], true))
 		}
+		for len(hidden) > 0 && hidden[0].end <= i {
+			hidden = hidden[1:]
+		}
 		switch {
-		case hidden.next(size):
+		case len(hidden) > 0 && hidden[0].start <= i:
 		case !composing:
 			n.rune(r)
 		default:
@@ -71,45 +70,7 @@ func (n *normalizer) traced(s string, at int, hidden *cursor) {
 				n.rune(r)
 			}
 		}
-		n.origin.upTo(n.out, span{at + i, at + i + size})
+		n.origin.upTo(n.out, span{i, i + size})
 		i += size
 	}
-}
-
-// tracedEscaped is traced for text with character references.
-func (n *normalizer) tracedEscaped(s string, at int) {
-	hidden := &cursor{spans: n.folds.apart(html.UnescapeString(s))}
-	for {
-		i := strings.IndexByte(s, '&')
-		if i < 0 {
-			n.traced(s, at, hidden)
-			return
-		}
-		n.traced(s[:i], at, hidden)
-		s, at = s[i:], at+i
-		size := referenceEnd(s)
-		if plain := html.UnescapeString(s[:size]); plain != s[:size] {
-			for _, r := range plain {
-				if !hidden.next(utf8.RuneLen(r)) {
-					n.rune(r)
-				}
-			}
-			n.origin.upTo(n.out, span{at, at + size})
-		} else {
-			n.traced(s[:size], at, hidden)
-		}
-		s, at = s[size:], at+size
-	}
-}
-
-// referenceEnd returns the end of the character reference that s may begin with.
-func referenceEnd(s string) int {
-	i := 1
-	for i < len(s) && i < 40 && (s[i] == '#' || s[i] >= '0' && s[i] <= '9' || s[i]|0x20 >= 'a' && s[i]|0x20 <= 'z') {
-		i++
-	}
-	if i < len(s) && s[i] == ';' {
-		i++
-	}
-	return i
 }

@@ -13,7 +13,7 @@ func (n *normalizer) body(s string) {
 	if strings.IndexByte(s, '<') >= 0 {
 		n.markup(s)
 	} else {
-		n.escaped(s, 0)
+		n.escaped(s)
 	}
 }
 
@@ -72,11 +72,11 @@ func (n *normalizer) markup(s string) {
 			return
 		case xhtml.TextToken:
 			if !skip.on() {
-				n.escaped(s[at:end], at)
+				n.escaped(s[at:end])
 			}
 		case xhtml.CommentToken, xhtml.DoctypeToken:
 			if end == len(s) && s[end-1] != '>' && !skip.on() {
-				n.escaped(s[at:end], at)
+				n.escaped(s[at:end])
 			}
 		case xhtml.StartTagToken, xhtml.SelfClosingTagToken:
 			name, more := z.TagName()
@@ -84,7 +84,7 @@ func (n *normalizer) markup(s string) {
 			if !element(tag, name) || rawText[tag] && open.in(s[end:], tag) {
 				z.NextIsNotRawText()
 				if !skip.on() {
-					n.escaped(s[at:end], at)
+					n.escaped(s[at:end])
 				}
 				continue
 			}

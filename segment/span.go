@@ -42,22 +42,6 @@ func outside(spans []span, offset, length int) (before, after int) {
 	return before, after
 }
 
-// A cursor follows a list of spans through a text that is read from its beginning.
-type cursor struct {
-	spans []span
-	at    int
-}
-
-// next moves on by size bytes, and reports whether a span begins at or before them and covers the first.
-func (c *cursor) next(size int) bool {
-	for len(c.spans) > 0 && c.spans[0].end <= c.at {
-		c.spans = c.spans[1:]
-	}
-	inside := len(c.spans) > 0 && c.spans[0].start <= c.at
-	c.at += size
-	return inside
-}
-
 // separator reports whether a byte of a normal form separates words or clauses.
 func separator(b byte) bool { return b == '\n' || b == ' ' }
 

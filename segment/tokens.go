@@ -1,51 +1,45 @@
 package segment
 
-import "github.com/zeebo/xxh3"
-
 // A Token is a word of an original text.
 type Token struct {
 	// Start and End are byte offsets into the original. Between tokens stands what is not in the normal form
-	// (spaces, punctuation, markup), and inside a token what obfuscates it (zero-width characters, tags).
+	// (spaces, punctuation), and inside a token what obfuscates it (zero-width characters).
 	Start, End int
-	// Key is equal for words that differ only in form: simplified or traditional, narrow or wide, capital or
-	// small.
-	Key uint64
-	// Residue reports that the word is part of page residue.
-	Residue bool
+	// Key is the word's normal form: equal for words that differ only in form, as simplified or traditional, narrow
+	// or wide, capital or small.
+	Key string
 }
 
-// Tokens appends the words of an original text, plain or HTML, in order and without overlap. Two texts that
-// differ only in form have the same keys in the same order; so this is what a comparison aligns that shows the
-// originals.
-func (s *Segmenter) Tokens(dst []Token, original string) []Token {
+// Tokens returns the words of a plain text, page residue included, in order and without overlap; markup counts as
+// text. Two texts that differ only in form have the same keys in the same order. So this is what a comparison
+// aligns that shows the originals.
+func (s *Segmenter) Tokens(text string) []Token {
 	n := normalizer{folds: s.folds, origin: &origin{}}
-	n.reset(nil)
-	n.body(original)
+	n.traced(text)
 	form, from := n.end(), n.origin.spans
-	residue := cursor{spans: s.residue.find(nil, form, n.breaks, s.folds)}
 	var t Text
 	t.body.folds = s.folds
 	t.join(form)
-	last := 0
+	var tokens []Token
+	at := 0
 	for _, w := range t.cutter.Cut(s.lexicon.Dictionary, t.content) {
-		word := t.content[w.Start:w.End]
-		x := Token{Start: -1, Key: xxh3.Hash(word)}
-		for range word {
-			for separator(form[residue.at]) {
-				residue.next(1)
+		x := Token{Start: -1, Key: view(t.content[w.Start:w.End])}
+		for range len(x.Key) {
+			for separator(form[at]) {
+				at++
 			}
-			at := residue.at
-			inside := residue.next(1)
 			if x.Start < 0 {
-				x.Start, x.Residue = from[at].start, inside
+				x.Start = from[at].start
 			}
 			x.End = from[at].end
+			at++
 		}
-		// A character may stand for several words (㍿), which share its bytes.
-		x.Start = max(x.Start, last)
-		x.End = max(x.End, x.Start)
-		last = x.End
-		dst = append(dst, x)
+		if k := len(tokens) - 1; k >= 0 && x.Start < tokens[k].End { // words of one character (㍿) are one token
+			tokens[k].Key += x.Key
+			tokens[k].End = max(tokens[k].End, x.End)
+			continue
+		}
+		tokens = append(tokens, x)
 	}
-	return dst
+	return tokens
 }

@@ -15,176 +15,20 @@ import (
 type cutter struct {
 	segmenter *segment.Segmenter
 	texts     sync.Pool // *segment.Text
-	mu        sync.RWMutex
-	folds     map[rune]string // guarded by mu; the normal form of a letter or digit
 }
 
 func newCutter(s *segment.Segmenter) *cutter {
-	c := &cutter{segmenter: s, folds: map[rune]string{}}
-	c.texts.New = func() any { return new(segment.Text) }
-	return c
+	return &cutter{segmenter: s, texts: sync.Pool{New: func() any { return new(segment.Text) }}}
 }
 
-// maxFolds bounds the stored folds; they are cleared when there are more.
-const maxFolds = 1 << 16
-
-// fold returns the normal form of the letters and digits of a text. Each is
-// computed by the segmenter once, many at a time.
-func (c *cutter) fold(runes []rune) map[rune]string {
-	out := make(map[rune]string, 512)
-	var unknown []rune
-	c.mu.RLock()
-	for _, r := range runes {
-		if _, ok := out[r]; ok {
-			continue
-		}
-		f, ok := c.folds[r]
-		if !ok {
-			unknown = append(unknown, r)
-		}
-		out[r] = f
-	}
-	c.mu.RUnlock()
-	if len(unknown) == 0 {
-		return out
-	}
-	var lines strings.Builder
-	for _, r := range unknown {
-		lines.WriteRune(r)
-		lines.WriteByte('\n')
-	}
-	t := c.texts.Get().(*segment.Text)
-	defer c.texts.Put(t)
-	c.segmenter.Analyze(t, "", lines.String())
-	forms := strings.Split(t.Body, "\n")
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.folds) > maxFolds {
-		clear(c.folds)
-	}
-	for i, r := range unknown {
-		form := strings.Clone(strings.ToLower(string(r)))
-		if len(forms) == len(unknown) {
-			form = strings.Clone(forms[i])
-		}
-		c.folds[r], out[r] = form, form
-	}
-	return out
-}
-
-// letter is a letter or digit of a text with its normal form.
-type letter struct {
-	start, end int
-	form       rune
-}
-
-// Tokens cuts a plain text into words with their offsets. The words are the
-// segmenter's; in parts that its normal form omits (page residue), a word is a
-// character, or a run of Latin letters or digits.
+// Tokens cuts a plain text into words with their offsets.
 func (c *cutter) Tokens(text string) []diff.Token {
-	var runes []rune
-	for _, r := range text {
-		if unicode.IsLetter(r) || unicode.IsNumber(r) {
-			runes = append(runes, r)
-		}
+	words := c.segmenter.Tokens(text)
+	tokens := make([]diff.Token, len(words))
+	for i, w := range words {
+		tokens[i] = diff.Token{Start: w.Start, End: w.End, Key: w.Key, Figure: w.Key[0] >= '0' && w.Key[0] <= '9'}
 	}
-	folds := c.fold(runes)
-	letters := make([]letter, 0, len(runes))
-	for i, r := range text {
-		if !unicode.IsLetter(r) && !unicode.IsNumber(r) {
-			continue
-		}
-		for _, f := range folds[r] {
-			letters = append(letters, letter{i, i + utf8.RuneLen(r), f})
-		}
-	}
-	t := c.texts.Get().(*segment.Text)
-	defer c.texts.Put(t)
-	// The text is not markup, whatever it looks like.
-	c.segmenter.Analyze(t, "", strings.NewReplacer("<", "\u2039", "&", "\u00b7").Replace(text))
-	a := aligner{letters: letters}
-	t.Words(func(w string) bool {
-		a.word(w)
-		return true
-	})
-	a.singles(len(letters))
-	return a.tokens
-}
-
-// An aligner finds the words of a normal form in the letters of its original.
-type aligner struct {
-	letters []letter
-	at      int
-	tokens  []diff.Token
-	runes   []rune
-}
-
-// skip is how many successive letters the normal form may omit.
-const skip = 400
-
-func (a *aligner) word(w string) {
-	a.runes = a.runes[:0]
-	for _, r := range w {
-		if unicode.IsLetter(r) || unicode.IsNumber(r) {
-			a.runes = append(a.runes, r)
-		}
-	}
-	n := len(a.runes)
-	if n == 0 {
-		return
-	}
-	for k := 0; k <= skip && a.at+k+n <= len(a.letters); k++ {
-		if k > 1 && n == 1 {
-			return // a single character could match anywhere
-		}
-		if wrong := a.wrong(a.at + k); wrong == 0 || wrong == 1 && n > 1 && k == 0 {
-			a.singles(a.at + k)
-			a.add(w, n)
-			return
-		}
-	}
-}
-
-// wrong counts the letters that differ between the word and the text from the
-// i-th letter on. At the expected position one may differ: the normal form of a
-// few characters depends on the context (乾 in 饼乾 and in 乾隆).
-func (a *aligner) wrong(i int) (n int) {
-	for k, r := range a.runes {
-		if a.letters[i+k].form != r {
-			n++
-		}
-	}
-	return n
-}
-
-func (a *aligner) add(key string, n int) {
-	first, last := a.letters[a.at], a.letters[a.at+n-1]
-	if k := len(a.tokens); k > 0 && a.tokens[k-1].End > first.start {
-		// The segmenter cut the normal form of one rune, several letters, in two.
-		a.tokens[k-1].Key += key
-		a.tokens[k-1].End = max(a.tokens[k-1].End, last.end)
-	} else {
-		a.tokens = append(a.tokens, diff.Token{Start: first.start, End: last.end, Key: strings.Clone(key), Figure: key[0] >= '0' && key[0] <= '9'})
-	}
-	a.at += n
-}
-
-// singles makes words of the letters without a word, up to the i-th.
-func (a *aligner) singles(i int) {
-	for a.at < i {
-		n := 1
-		if first := a.letters[a.at].form; first < 0x2e80 {
-			for a.at+n < i && a.letters[a.at+n].form < 0x2e80 && a.letters[a.at+n].start == a.letters[a.at+n-1].end &&
-				unicode.IsDigit(a.letters[a.at+n].form) == unicode.IsDigit(first) {
-				n++
-			}
-		}
-		var key strings.Builder
-		for _, l := range a.letters[a.at : a.at+n] {
-			key.WriteRune(l.form)
-		}
-		a.add(key.String(), n)
-	}
+	return tokens
 }
 
 // IndexWords returns a function for browse.Config.Words: the words of an article's
