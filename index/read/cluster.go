@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,7 +16,7 @@ import (
 	"jianguo/index/verdict"
 )
 
-// Member is one current member of a cluster.
+// Member is one current member of a cluster, in the form that the API returns.
 type Member struct {
 	Ordinal     uint32          `json:"-"`
 	ID          string          `json:"id"`
@@ -33,7 +32,7 @@ type Member struct {
 	Event       uint64          `json:"event"`         // the number of its last event
 }
 
-// Cluster is a lead and its rejected copies.
+// Cluster is a lead and its rejected copies, in the form that the API returns.
 type Cluster struct {
 	ID uint32 `json:"cluster"`
 	// Lead is nil if the cluster has none any more. Original is the presumed
@@ -45,106 +44,6 @@ type Cluster struct {
 	First    time.Time `json:"first_at"`
 	Last     time.Time `json:"last_at"`
 	Members  []Member  `json:"members,omitempty"`
-}
-
-// Cluster returns a cluster and its members, the lead first, then by arrival. For the
-// id of a merged cluster it returns the cluster that this one was merged into. For
-// the id of an item without copies it returns a cluster of one.
-func (x *Reader) Cluster(ctx context.Context, id uint32) (*Cluster, error) {
-	c := &Cluster{ID: x.clusters.Resolve(id)}
-	var first, last int64
-	err := x.db.QueryRowContext(ctx, `SELECT size, first_at, last_at FROM clusters WHERE id = ?`, c.ID).Scan(&c.Size, &first, &last)
-	if errors.Is(err, sql.ErrNoRows) {
-		c.Size = 1
-		err = x.db.QueryRowContext(ctx, `SELECT arrived_at, arrived_at FROM items WHERE ordinal = ? AND cluster = ordinal`, c.ID).Scan(&first, &last)
-	}
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, fmt.Errorf("index: cluster %d: %w", id, verdict.ErrNotFound)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("index: cluster %d: %w", id, err)
-	}
-	c.First, c.Last = time.UnixMilli(first).UTC(), time.UnixMilli(last).UTC()
-	return c, x.fill(ctx, c)
-}
-
-// fill reads the members of a cluster and computes the fields that depend on them.
-func (x *Reader) fill(ctx context.Context, c *Cluster) error {
-	from, args := x.MembersFrom(c.ID)
-	err := sqlite.Each(ctx, x.db, `SELECT i.ordinal, i.id, i.title, s.name, i.published_at, i.arrived_at, coalesce(cur.verdict, i.verdict),
-		coalesce(cur.rule, i.rule), i.distance, i.resemblance, i.evidence, coalesce(o.id, '')
-		FROM `+from+` JOIN items i ON i.ordinal = m.ordinal LEFT JOIN sources s ON s.number = i.source LEFT JOIN current cur ON cur.ordinal = i.ordinal
-		LEFT JOIN items o ON o.ordinal = CASE WHEN cur.ordinal IS NULL THEN i.of ELSE cur.of END
-		ORDER BY i.ordinal`, func(r *sql.Rows) error {
-		m, err := x.scanMember(r)
-		c.Members = append(c.Members, m)
-		return err
-	}, args...)
-	if err != nil {
-		return fmt.Errorf("index: members of cluster %d: %w", c.ID, err)
-	}
-	_, lead := x.clusters.Lead(c.ID)
-	c.sum(lead)
-	return nil
-}
-
-func (x *Reader) scanMember(r *sql.Rows) (m Member, err error) {
-	var source sql.NullString
-	var published, distance sql.NullInt64
-	var resemblance sql.NullFloat64
-	var evidence sql.NullString
-	var arrived int64
-	var of string
-	if err := r.Scan(&m.Ordinal, &m.ID, &m.Title, &source, &published, &arrived, &m.Verdict, &m.Rule, &distance, &resemblance, &evidence, &of); err != nil {
-		return m, err
-	}
-	m.Source, m.Arrived = source.String, time.UnixMilli(arrived).UTC()
-	m.Published, m.Distance = optionalTime(published), optionalInt(distance)
-	if resemblance.Valid {
-		v := float32(resemblance.Float64)
-		m.Resemblance = &v
-	}
-	if of != "" || m.Rule == verdict.ByEditor {
-		b := Brief{Verdict: m.Verdict, Rule: m.Rule, Distance: m.Distance, Resemblance: m.Resemblance}
-		if err := b.evidence(evidence); err != nil {
-			return m, fmt.Errorf("ordinal %d: %w", m.Ordinal, err)
-		}
-		m.Why = b.Why(of, x.language)
-	}
-	return m, nil
-}
-
-// sum computes the fields of a cluster that depend on its members.
-func (c *Cluster) sum(lead uint32) {
-	if len(c.Members) > 0 {
-		// Of all merged clusters together; the row is of one of them.
-		c.Size, c.First, c.Last = int64(len(c.Members)), c.Members[0].Arrived, c.Members[0].Arrived
-	}
-	sources := map[string]bool{}
-	for i := range c.Members {
-		m := &c.Members[i]
-		if m.Source != "" {
-			sources[m.Source] = true
-		}
-		if m.Arrived.Before(c.First) {
-			c.First = m.Arrived
-		}
-		if m.Arrived.After(c.Last) {
-			c.Last = m.Arrived
-		}
-		if m.Ordinal == lead {
-			copied := *m
-			c.Lead = &copied
-		}
-		if Credible(m.Published, m.Arrived) && (c.Original == nil || m.Published.Before(*c.Original.Published)) {
-			copied := *m
-			c.Original = &copied
-		}
-	}
-	c.Sources = len(sources)
-	if c.Lead != nil && c.Original != nil && c.Original.ID == c.Lead.ID {
-		c.Original = nil
-	}
 }
 
 // MembersFrom returns the part of a query, with its arguments, that yields the ordinals

@@ -1,0 +1,45 @@
+package index
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+)
+
+// Cluster reads the cluster that stands for an id, with its members by arrival.
+func (x *Index) Cluster(ctx context.Context, id uint32) (*Cluster, error) {
+	c := new(Cluster)
+	var lead uint32
+	c.ID, lead = x.clusters.Lead(id)
+	from, args := x.MembersFrom(c.ID)
+	var ordinals []uint32
+	err := each(ctx, x.reader, `SELECT m.ordinal FROM `+from+` JOIN items USING (ordinal) ORDER BY 1`, func(r *sql.Rows) error {
+		var ordinal uint32
+		err := r.Scan(&ordinal)
+		ordinals = append(ordinals, ordinal)
+		return err
+	}, args...)
+	if err != nil {
+		return nil, err
+	}
+	briefs, err := x.Briefs(ctx, ordinals)
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range ordinals {
+		b := briefs[o]
+		m := &Member{Ordinal: o, ID: b.ID, Arrived: b.Arrived}
+		if o == lead {
+			c.Lead = m
+		}
+		if c.Size == 0 || m.Arrived.Before(c.First) {
+			c.First = m.Arrived
+		}
+		c.Size++
+		c.Members = append(c.Members, *m)
+	}
+	if c.Size == 0 && x.rows.Cluster(id) == 0 {
+		return nil, fmt.Errorf("cluster %d: %w", id, ErrNotFound)
+	}
+	return c, nil
+}
