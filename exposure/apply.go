@@ -73,11 +73,15 @@ func (s *writer) applyLocked(ctx context.Context, e eventlog.Entry) error {
 		return s.refuse(ctx, e, err)
 	}
 	s.metrics.events[kind].Inc()
-	now := e.Time.In(s.cfg.Location)
+	// An event counts when it was logged. Nothing expires because of a log whose clock is wrong.
+	logged, now := e.Time.In(s.cfg.Location), s.cfg.Clock().In(s.cfg.Location)
+	if logged.Before(now) {
+		now = logged
+	}
 	if kind == Forget {
 		err = s.applyForget(ctx, q.User)
 	} else {
-		err = s.applyItems(ctx, kind, q, at, now)
+		err = s.applyItems(ctx, kind, q, at, logged, now)
 		if err == nil && kind == Seen {
 			s.popular.Add(q, now)
 		}
@@ -154,10 +158,10 @@ func decodeEvent(q *wire.Query, kind EventKind, data []byte) (at time.Time, err 
 
 // applyItems applies a delivered, seen or unsee event. While the user's row has not been
 // read, events of the first two kinds wait in the entry: they do not depend on the row.
-func (s *writer) applyItems(ctx context.Context, kind EventKind, q *wire.Query, at, now time.Time) error {
+func (s *writer) applyItems(ctx context.Context, kind EventKind, q *wire.Query, at, logged, now time.Time) error {
 	history := s.history(q.Scene)
 	pol := s.policies[history]
-	at = pol.clamp(at, now)
+	at = pol.clamp(at, logged)
 	s.keys = q.Keys(s.keys, seedOf(&s.secret, q.User))
 	g, e, _ := s.entry(history, []byte(address(history, q.User)))
 	e.mu.Lock()

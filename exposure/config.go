@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"jianguo/exposure/eventlog"
+	"jianguo/internal/steady"
 )
 
 // Durability is what an answered report has survived.
@@ -30,7 +31,8 @@ type Config struct {
 	Policies map[string]Policy // by history; "" is the default history
 	Scenes   map[string]string // scene -> history; a scene not listed is in ""
 	Location *time.Location    // of days and months; nil: Asia/Shanghai
-	Clock    func() time.Time  // nil: time.Now
+	Clock    func() time.Time  // by which data expires; nil: Steady, or time.Now
+	Steady   *steady.Clock     // goes on where the last process ended; may be nil
 
 	MaxUnflushed int           // keys of events applied but not in the file (default 262,144); past it the log waits
 	FlushAge     time.Duration // age of the oldest of them (default 10 s)
@@ -65,6 +67,9 @@ func (cfg *Config) setDefaults() {
 	}
 	if cfg.Clock == nil {
 		cfg.Clock = time.Now
+		if cfg.Steady != nil {
+			cfg.Clock = cfg.Steady.Now
+		}
 	}
 	if cfg.MaxUnflushed <= 0 {
 		cfg.MaxUnflushed = 1 << 18

@@ -8,8 +8,10 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"time"
 
 	"jianguo/exposure/statefile"
+	"jianguo/internal/steady"
 )
 
 // database is the state file: one writer, the flush, and a few readers.
@@ -120,6 +122,22 @@ func (d *database) setApplied(ctx context.Context, logID string, applied uint64)
 		return fmt.Errorf("exposure: set applied: %w", err)
 	}
 	return nil
+}
+
+// putClock keeps the time by which data expired last, for the next start.
+const putClock = "INSERT INTO meta VALUES ('clock', ?) ON CONFLICT DO UPDATE SET value = excluded.value"
+
+// resumeClock tells a clock that time.
+func (d *database) resumeClock(ctx context.Context, clock *steady.Clock) error {
+	var last int64
+	err := d.read.QueryRowContext(ctx, "SELECT value FROM meta WHERE name = 'clock'").Scan(&last)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err == nil {
+		clock.Resume(time.Unix(last, 0))
+	}
+	return err
 }
 
 // address is a user in a history: the key of its row and of its entry.

@@ -25,6 +25,9 @@ func (s *writer) flushLoop(ctx context.Context) {
 			return
 		case <-idle.C: // without new events there are no flushes
 			s.release(ctx)
+			if _, err := s.db.write.ExecContext(ctx, putClock, s.cfg.Clock().Unix()); err != nil && ctx.Err() == nil {
+				s.cfg.Logger.Warn("exposure: time not written", "err", err)
+			}
 			continue
 		case <-s.kick:
 		case <-tick.C:
@@ -156,6 +159,9 @@ func (s *writer) writeAll(list []*entry, forgotten []string, gen, seq uint64) (w
 	}
 	if _, err := f.tx.ExecContext(ctx, "UPDATE meta SET value = ? WHERE name = 'applied'",
 		strconv.FormatUint(seq, 10)); err != nil {
+		return 0, err
+	}
+	if _, err := f.tx.ExecContext(ctx, putClock, s.cfg.Clock().Unix()); err != nil {
 		return 0, err
 	}
 	// A file that is ahead of a log that lost its end would skip the events that get these

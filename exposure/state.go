@@ -67,7 +67,7 @@ type view struct {
 
 // op is one key of an event that waits until its user's row has been read.
 type op struct {
-	at, now int64 // unix seconds; now is the event's time in the log
+	at, now int64 // unix seconds; what has expired by now is dropped
 	key     uint32
 	kind    EventKind // Delivered or Seen
 }

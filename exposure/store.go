@@ -64,7 +64,13 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if err := s.popular.Load(cfg.Path + popularSuffix); err != nil {
 		cfg.Logger.Warn("exposure: counts of popular items start again from zero", "err", err)
 	}
-	last, err := s.recover(ctx)
+	if cfg.Steady != nil {
+		err = s.db.resumeClock(ctx, cfg.Steady)
+	}
+	var last uint64
+	if err == nil {
+		last, err = s.recover(ctx)
+	}
 	if err != nil {
 		s.db.close()
 		return nil, err

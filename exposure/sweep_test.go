@@ -80,3 +80,21 @@ func TestSweep(t *testing.T) {
 		t.Fatalf("in September: %d users, %d shards", users, shards)
 	}
 }
+
+// TestLogClockJumps: events that the log stamps days ahead, by a clock that is wrong for a
+// while, erase nothing.
+func TestLogClockJumps(t *testing.T) {
+	log := NewMemoryLog()
+	f := newFixture(t, Config{Log: log, Policies: map[string]Policy{"": {Capacity: 64, Tail: 16}}})
+	log.Clock = f.clock.now
+	f.report(Seen, "u", ids(0, 100)...)
+	f.report(Delivered, "u", "delivered")
+	log.Clock = func() time.Time { return f.clock.now().Add(6 * 24 * time.Hour) }
+	f.report(Seen, "u", "in the jump")
+	log.Clock = f.clock.now
+	f.clock.advance(time.Minute)
+	f.restart()
+	if got := f.unseenOf("u", append(ids(0, 100), "delivered", "in the jump", "new")...); len(got) != 1 {
+		t.Fatalf("%d items came back: %v", len(got)-1, got)
+	}
+}

@@ -58,7 +58,10 @@ type Config struct {
 	// SweepEvery is the time between two sweeps of expired exemplars, in the time
 	// of the stream. 0: a 64th of the window; below: never.
 	SweepEvery time.Duration
-	Logger     *slog.Logger
+	// Clock bounds the time of the stream, so that nothing is swept because of messages with
+	// a wrong time. nil: no bound.
+	Clock  func() time.Time
+	Logger *slog.Logger
 	// Progress, if set, is called with the progress of a long start.
 	Progress func(stage string, done, total int64)
 	// Fail, if set, is called at named points of a batch. An error that it returns
@@ -212,9 +215,17 @@ func (x *catalogue) last() resident.Mark {
 	return resident.Mark{Ordinal: int64(x.nextOrdinal) - 1, Event: int64(x.nextEvent) - 1}
 }
 
+// bounded returns a time of the stream, or Config.Clock's if that is earlier.
+func (x *catalogue) bounded(at uint32) uint32 {
+	if x.cfg.Clock == nil {
+		return at
+	}
+	return min(at, seconds(x.cfg.Clock()))
+}
+
 // horizon returns the latest time that has expired for every later message. Guarded
 // by Index.write.
-func (x *catalogue) horizon() uint32 { return x.rows.Horizon(x.nextOrdinal - 1) }
+func (x *catalogue) horizon() uint32 { return x.bounded(x.rows.Horizon(x.nextOrdinal - 1)) }
 
 func (x *catalogue) readPosting(ctx context.Context, ordinal uint32) (resident.Posting, error) {
 	return resident.ReadPosting(ctx, x.reader, x.overlay.Compared(), ordinal)

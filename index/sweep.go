@@ -102,7 +102,7 @@ func (x sweeper) sweepWhenDue(ctx context.Context) {
 	if every == 0 {
 		every = x.policy.Window / 64
 	}
-	now := x.rows.Arrived(x.nextOrdinal - 1)
+	now := x.bounded(x.rows.Arrived(x.nextOrdinal - 1))
 	if every < 0 || float64(now) < float64(x.sweptAt)+every.Seconds() || !x.sweeping.CompareAndSwap(false, true) {
 		return
 	}

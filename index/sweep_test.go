@@ -248,3 +248,24 @@ func TestSweptIsCopiedByAClockGoneBack(t *testing.T) {
 	}
 	mustVerify(t, x[0])
 }
+
+// TestSweepWaitsForClock: a message whose time is wrong by months does not make the sweep
+// remove what the window still holds.
+func TestSweepWaitsForClock(t *testing.T) {
+	x := openTest(t, t.TempDir(), func(c *Config) {
+		c.Policy.Window, c.Policy.Cap, c.SweepEvery = 10*time.Hour, 60*time.Hour, -1
+		c.Clock = func() time.Time { return testStart.Add(time.Hour) }
+	})
+	for i, at := range []time.Time{testStart, testStart.Add(100 * 24 * time.Hour)} {
+		m := Mutation{Seq: uint64(i + 1), At: at, Article: article(fmt.Sprint("id", i), fmt.Sprint("text", i), uint64(i+1)<<40|0xff)}
+		if _, err := x.Add(t.Context(), []Mutation{m}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n, err := x.Sweep(t.Context()); n != 0 || err != nil {
+		t.Fatalf("%d exemplars swept: %v", n, err)
+	}
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+}

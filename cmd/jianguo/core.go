@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/nats-io/nats.go"
 
@@ -36,7 +37,8 @@ type coreConfig struct {
 	Language   string
 	Policy     *index.Policy
 
-	SnapshotEvery int64 // 0: the index's default
+	Clock         func() time.Time // by which data expires; nil: the stream's
+	SnapshotEvery int64            // 0: the index's default
 	Segment       segmentFlags
 	// Progress reports how much of the catalogue is loaded, in addition to the
 	// terminal; nil: the terminal only.
@@ -94,7 +96,7 @@ func openCore(co *streams, cfg coreConfig) (_ *core, err error) {
 		durability = index.DurabilityRelaxed
 	}
 	c.index, err = index.Open(co.ctx, index.Config{Dir: cfg.Data, Policy: cfg.Policy, Recipe: recipe, Normal: c.normal, Language: cfg.Language,
-		Durability: durability, SnapshotEvery: cfg.SnapshotEvery, Logger: co.log, Progress: cfg.loading(co)})
+		Durability: durability, SnapshotEvery: cfg.SnapshotEvery, Clock: cfg.Clock, Logger: co.log, Progress: cfg.loading(co)})
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"jianguo/internal/datadir"
+	"jianguo/internal/steady"
 )
 
 func TestMain(m *testing.M) {
@@ -20,6 +21,9 @@ func TestMain(m *testing.M) {
 	// command line comes later and wins.
 	if err := flag.Set("test.parallel", "8"); err != nil {
 		panic(err)
+	}
+	if path := os.Getenv(clockEnv); path != "" {
+		clocks = func() steady.Source { return jumping(path) }
 	}
 	testscript.Main(m, map[string]func(){"jianguo": main})
 }

@@ -23,6 +23,7 @@ import (
 	"jianguo/exposure"
 	"jianguo/exposure/eventlog"
 	"jianguo/index/browse"
+	"jianguo/internal/steady"
 )
 
 // serveFlags are common to `serve` and `demo`.
@@ -85,6 +86,7 @@ type service struct {
 	command  string
 	access   access
 	disk     disk
+	clock    *steady.Clock // by which data expires
 	http     *net.TCPListener
 	starting *api.Starting // answers on http until the API does
 	core     *core         // lock, catalogue, bus and ingest
@@ -94,9 +96,12 @@ type service struct {
 	api      *api.Server
 }
 
+// clocks are those of the system. Tests set others.
+var clocks = steady.System
+
 // open opens the parts of the service; nothing runs before run.
 func (f *serveFlags) open(co *streams, command, dir string) (_ *service, err error) {
-	s := &service{dir: dir, command: command, disk: disk{dir: dir, reserve: f.DiskReserve << 20}, metrics: prometheus.NewRegistry()}
+	s := &service{dir: dir, command: command, clock: steady.New(clocks(), co.log), disk: disk{dir: dir, reserve: f.DiskReserve << 20}, metrics: prometheus.NewRegistry()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.close())
@@ -155,7 +160,7 @@ func (f *serveFlags) openCore(co *streams, s *service) (err error) {
 	s.core, err = openCore(co, coreConfig{Command: s.command, Data: s.dir, HTTP: "http://" + s.http.Addr().String(),
 		NATS: f.NATS, NATSCreds: f.NATSCreds, NATSListen: f.NATSListen, NATSUsers: s.access.tokens.BusUser,
 		Gates: []bus.GatedStream{{Name: eventlog.StreamName, Subjects: eventlog.Subjects()}}, Reserve: s.disk.reserve,
-		Relaxed: f.Durability == "relaxed", DropTexts: f.NoTexts, Language: f.Language, Policy: f.policy(), SnapshotEvery: f.SnapshotEvery, Segment: f.segmentFlags,
+		Relaxed: f.Durability == "relaxed", DropTexts: f.NoTexts, Language: f.Language, Policy: f.policy(), SnapshotEvery: f.SnapshotEvery, Clock: s.clock.Now, Segment: f.segmentFlags,
 		Progress: s.starting.Progress, Loaded: s.loaded})
 	return err
 }
@@ -200,7 +205,7 @@ func (f *serveFlags) console(s *service, co *streams) func(*echo.Echo, echo.Midd
 
 func (f *serveFlags) openMetrics(_ *streams, s *service) error {
 	s.metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		buildInfo(s.core.segmenter.Recipe(), f.policy().Hash()))
+		s.clock.Collector(), buildInfo(s.core.segmenter.Recipe(), f.policy().Hash()))
 	if s.core.bus != nil {
 		s.metrics.MustRegister(s.core.bus.Collectors()...)
 	}
@@ -228,7 +233,11 @@ func (f *serveFlags) openExposure(co *streams, s *service) error {
 		return err
 	}
 	embedded := s.core.bus
-	log, err := eventlog.Open(co.ctx, js, eventlog.Config{
+	var witness func(time.Time) // the embedded bus has the clock of this process
+	if embedded == nil {
+		witness = s.clock.Witness
+	}
+	log, err := eventlog.Open(co.ctx, js, eventlog.Config{Witness: witness,
 		Synced:    func(ctx context.Context, seq uint64) error { return embedded.Synced(ctx, eventlog.StreamName, seq) },
 		Purgeable: func(seq uint64) uint64 { return embedded.Purgeable(eventlog.StreamName, seq) }}, co.log)
 	if err == nil {
@@ -242,7 +251,7 @@ func (f *serveFlags) openExposure(co *streams, s *service) error {
 		return err
 	}
 	s.exposure, err = exposure.Open(co.ctx, exposure.Config{Path: filepath.Join(s.dir, exposureFile), Log: log, Policies: policies, Scenes: f.Scenes,
-		Location: zone, Durability: durability, CacheBytes: f.ExposureCache << 20, FlushAge: f.ExposureFlush, FailClosed: f.FailClosed, Logger: co.log,
+		Location: zone, Steady: s.clock, Durability: durability, CacheBytes: f.ExposureCache << 20, FlushAge: f.ExposureFlush, FailClosed: f.FailClosed, Logger: co.log,
 		Dead: func(ctx context.Context, e eventlog.Entry, user string, reason error) error {
 			r := bus.Refused{Subject: e.Subject, Data: e.Data, Sequence: e.Seq, Arrived: e.Time, Reason: reason.Error(), ID: fmt.Sprintf("exposures-%d", e.Seq)}
 			var bad *exposure.RequestError

@@ -25,6 +25,9 @@ type Config struct {
 	// given, 0 for none (nil: the one given).
 	Purgeable func(before uint64) uint64
 	Clock     func() time.Time // nil: time.Now
+	// Witness is called with the time of each entry that is consumed, if the server has a
+	// clock of its own (nil: it has not).
+	Witness func(time.Time)
 }
 
 // NATS is a Log on a JetStream stream. How durable an acknowledged event is
@@ -128,6 +131,9 @@ func (l *NATS) Consume(ctx context.Context, after uint64, fn func(Entry) error) 
 			return
 		}
 		last = seq
+		if l.cfg.Witness != nil {
+			l.cfg.Witness(meta.Timestamp)
+		}
 		if err := fn(Entry{Seq: seq, Subject: msg.Subject(), Data: msg.Data(), Time: meta.Timestamp}); err != nil {
 			cancel(err)
 		}
