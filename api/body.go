@@ -1,10 +1,10 @@
 package api
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -12,105 +12,118 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// A body is read before its request takes a slot among the working requests. Its
-// memory grows with the received bytes. So a slow client, or one that announces more
-// than it sends, takes nothing from other clients.
+// A body is read before its request takes a slot among the working requests. What it
+// holds in memory grows with the received bytes, and so does the time that it may take.
+// So a slow client, or one that announces more than it sends, takes nothing from other
+// clients. Callers that are not authenticated have a budget of their own.
 const (
-	bodyWait   = 10 * time.Second
-	bodyBudget = 512 << 20 // bytes of all bodies being read or worked on
-	firstRead  = 128 << 10
+	bodyBudget   = 512 << 20       // bytes of all bodies being read or worked on
+	publicBudget = 32 << 20        // of those of callers that are not authenticated
+	publicBody   = 64 << 10        // bytes of one of these
+	bodyGrace    = 5 * time.Second // for the first byte
+	bodyRate     = 64 << 10        // bytes a second that a client must send from then on
+	bodyWait     = 40 * time.Second
 )
 
-// buffers are for requests and answers. Those that a rare large request has
-// grown are not kept.
-var buffers = sync.Pool{New: func() any { b := make([]byte, 0, firstRead); return &b }}
+// sizes are the capacities of buffers that are kept for other requests. A body's buffer
+// grows at most eightfold at a time.
+var (
+	sizes = [...]int{2 << 10, 16 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20}
+	pools [len(sizes)]sync.Pool
+)
 
-const keepBody = 1 << 20
+// takeBuffer returns an empty buffer of at least a capacity.
+func takeBuffer(capacity int) []byte {
+	i, _ := slices.BinarySearch(sizes[:], capacity)
+	if i == len(sizes) {
+		return make([]byte, 0, capacity)
+	}
+	if b, ok := pools[i].Get().(*[]byte); ok {
+		return (*b)[:0]
+	}
+	return make([]byte, 0, sizes[i])
+}
+
+// returnBuffer keeps a buffer if it has one of the sizes.
+func returnBuffer(b []byte) {
+	if i, ok := slices.BinarySearch(sizes[:], cap(b)); ok {
+		pools[i].Put(&b)
+	}
+}
 
 // bodyReader reads the bodies of requests, within one budget.
 type bodyReader struct {
-	held atomic.Int64 // bytes of bodies held
+	budget int64
+	held   atomic.Int64 // bytes of the buffers of bodies
 }
 
-// read reads what comes, up to limit bytes, whatever Content-Length says. The
-// body is the caller's until release, which is always to be called.
-func (r *bodyReader) read(c echo.Context, limit int64) (body []byte, release func(), err error) {
-	buf := buffers.Get().(*[]byte)
-	held := int64(0)
-	release = func() {
-		r.held.Add(-held)
-		if cap(*buf) <= keepBody {
-			buffers.Put(buf)
-		}
-	}
-	rc := http.NewResponseController(c.Response())
-	// Where a deadline cannot be set the server's own still holds.
-	_ = rc.SetReadDeadline(time.Now().Add(bodyWait))
-	if err = r.fill(c.Request(), buf, &held, limit); err == nil {
-		// Else it stands: before it answers, the server reads what is left of a
-		// body, and would wait for it.
-		_ = rc.SetReadDeadline(time.Time{})
-	}
-	return *buf, release, err
+// body is a request's body as far as it has come. release is always to be called.
+type body struct {
+	from *bodyReader
+	data []byte
 }
 
-func (r *bodyReader) fill(req *http.Request, buf *[]byte, held *int64, limit int64) error {
+func (b *body) release() {
+	b.from.held.Add(-int64(cap(b.data)))
+	returnBuffer(b.data)
+	b.data = nil
+}
+
+// read reads what comes, up to limit bytes, whatever Content-Length says.
+func (b *body) read(c echo.Context, limit int64) error {
+	req, rc := c.Request(), http.NewResponseController(c.Response())
 	if req.ContentLength > limit {
 		return bodyTooLarge(limit)
 	}
-	b := (*buf)[:0]
+	began, timed := time.Now(), -bodyRate
 	for {
-		if int64(cap(b)) > *held {
-			if r.held.Add(int64(cap(b))-*held) > bodyBudget {
-				*held = int64(cap(b))
-				return NewProblem(http.StatusServiceUnavailable, "", "too many large requests are being read: try again in a moment")
+		if len(b.data) == cap(b.data) {
+			if err := b.grow(req.ContentLength); err != nil {
+				return err
 			}
-			*held = int64(cap(b))
 		}
-		n, err := req.Body.Read(b[len(b):cap(b)])
-		b = b[:len(b)+n]
-		*buf = b
+		if len(b.data)-timed >= bodyRate {
+			// Where a deadline cannot be set the server's own still holds.
+			timed = len(b.data)
+			_ = rc.SetReadDeadline(began.Add(min(bodyWait, bodyGrace+time.Duration(timed/bodyRate)*time.Second)))
+		}
+		n, err := req.Body.Read(b.data[len(b.data):cap(b.data)])
+		b.data = b.data[:len(b.data)+n]
 		switch {
-		case int64(len(b)) > limit:
+		case int64(len(b.data)) > limit:
 			return bodyTooLarge(limit)
 		case err == io.EOF:
+			// After an error the deadline stands: before it answers, the server reads
+			// what is left of a body, and would wait for it.
+			_ = rc.SetReadDeadline(time.Time{})
 			return nil
 		case err != nil:
 			return NewProblem(http.StatusBadRequest, "payload", "the body ended before it was complete, or came too slowly: "+err.Error())
-		case len(b) == cap(b):
-			// Double, but not past what a client that tells the truth will send.
-			grow := len(b)
-			if rest := req.ContentLength - int64(len(b)) + 1; rest > 0 && rest < int64(grow) {
-				grow = int(rest)
-			}
-			b = append(make([]byte, 0, len(b)+grow), b...)
-			*buf = b
 		}
 	}
+}
+
+// grow makes room for more, but not past what a client that tells the truth will send.
+func (b *body) grow(announced int64) error {
+	capacity := max(sizes[0], 8*cap(b.data))
+	if rest := announced + 1; rest > int64(cap(b.data)) && rest < int64(capacity) {
+		capacity = int(rest)
+	}
+	grown := takeBuffer(capacity)
+	if b.from.held.Add(int64(cap(grown))) > b.from.budget {
+		b.from.held.Add(-int64(cap(grown)))
+		return NewProblem(http.StatusTooManyRequests, "", "too many large requests are being read: try again in a moment")
+	}
+	grown = append(grown, b.data...)
+	b.from.held.Add(-int64(cap(b.data)))
+	returnBuffer(b.data)
+	b.data = grown
+	return nil
 }
 
 func bodyTooLarge(limit int64) error {
 	return NewProblem(http.StatusRequestEntityTooLarge, "payload", fmt.Sprintf("payload has more than %d bytes, which is the most that is taken", limit))
 }
 
-// bound reads a request's body, and takes a place for the time of its work.
-func (s *Server) bound(g gate, next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		if r := c.Request(); r.Body != nil && r.Body != http.NoBody {
-			body, release, err := s.bodies.read(c, MaxBody)
-			defer release()
-			if err != nil {
-				return err
-			}
-			r.Body = io.NopCloser(bytes.NewReader(body))
-		}
-		if err := g.enter(); err != nil {
-			return err
-		}
-		defer g.leave()
-		return next(c)
-	}
-}
-
-// readBody is a request's body, which bound has read.
+// readBody is a request's body, which has been read before.
 func readBody(c echo.Context) ([]byte, error) { return io.ReadAll(c.Request().Body) }

@@ -16,8 +16,9 @@
 //
 // Errors are problem details (RFC 9457, see Problem) with a sentence and, where
 // one field is at fault, its name. 400 is a mistake in what was sent, 422 one in
-// what it means, 413 a limit of size passed, 429 a full stream, 507 a disk that is nearly full, 503 something
-// below that is not ready, or too many requests: try again after Retry-After.
+// what it means, 413 a limit of size passed, 429 too many requests or a full stream,
+// 503 something below that is not ready, 507 a disk that is nearly full. After 429 and
+// 503 try again when Retry-After has passed.
 // Every answer has an X-Request-Id, the caller's if it sent one; the log names
 // the request by it.
 //
@@ -33,8 +34,9 @@
 // A body has 4 MiB at most (512 KiB of text in which every character is
 // escaped still fits; exposures 8 MiB), headers 64 KiB, a page of events 1,000,
 // a page of clusters 200, a long poll 30 seconds. Config.Concurrency requests
-// are worked on at once and as many may wait, for a verdict or for events; what
-// comes beyond that is refused at once.
+// are worked on at once, as many may wait for a verdict and as many for events; what
+// comes beyond that is refused at once. Connections are bounded in all and by address;
+// bodies by the memory that they hold and by the rate at which they come.
 //
 // # Permissions
 //

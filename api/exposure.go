@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -38,11 +39,10 @@ const (
 
 // exposureRoutes serve /filter and /exposures from one store.
 type exposureRoutes struct {
+	server *Server
 	store  *exposure.Store
 	work   gate
 	wait   gate
-	bodies *bodyReader
-	room   func() error
 }
 
 // AddExposure registers the routes and bus services of a store: POST /filter,
@@ -51,38 +51,35 @@ type exposureRoutes struct {
 // request with a bitmap and a JSON one with JSON.
 func (s *Server) AddExposure(store *exposure.Store) {
 	s.exposure = store
-	r := &exposureRoutes{store: store, bodies: &s.bodies, room: s.cfg.Room, work: make(gate, s.cfg.Concurrency), wait: make(gate, 8*s.cfg.Concurrency)}
+	r := &exposureRoutes{server: s, store: store, work: make(gate, s.cfg.Concurrency), wait: make(gate, 8*s.cfg.Concurrency)}
 	add := func(path string, roles bus.Role, g gate, h func(echo.Context, []byte) error) {
 		s.echo.POST(path, s.guard(roles|operator, r.withBody(g, h)))
 	}
 	add("/filter", recall, r.work, r.filter)
-	add("/exposures", recall, r.wait, r.report)
+	add("/exposures", recall, r.wait, r.take(exposure.Seen))
 	add("/exposures/query", recall|editor, r.work, r.query)
-	add("/exposures/unsee", recall, r.wait, r.change(exposure.Unsee))
-	add("/exposures/forget", recall, r.wait, r.change(exposure.Forget))
+	add("/exposures/unsee", recall, r.wait, r.take(exposure.Unsee))
+	add("/exposures/forget", recall, r.wait, r.take(exposure.Forget))
 	s.endpoints = append(s.endpoints,
 		endpoint{"exposures.filter", "what a user has not seen of some items, as POST /filter", r.filterMessage},
 		endpoint{"exposures.report", "what a user was shown, as POST /exposures", r.reportMessage})
 }
 
-// withBody reads the body, then takes a place, then calls h.
+// withBody reads the body, takes a place, and calls h.
 func (r *exposureRoutes) withBody(g gate, h func(echo.Context, []byte) error) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		body, release, err := r.bodies.read(c, exposure.MaxBody)
-		defer release()
+		b, err := r.server.enter(c, &r.server.bodies, g, exposure.MaxBody)
+		defer b.release()
 		if err != nil {
 			return err
 		}
-		if err := g.enter(); err != nil {
-			return err
-		}
 		defer g.leave()
-		return exposureProblem(h(c, body))
+		return r.server.exposureProblem(h(c, b.data))
 	}
 }
 
 // exposureProblem says what a store's error means to the caller.
-func exposureProblem(err error) error {
+func (s *Server) exposureProblem(err error) error {
 	var bad *exposure.RequestError
 	switch {
 	case err == nil:
@@ -98,6 +95,9 @@ func exposureProblem(err error) error {
 		}
 		return NewProblem(status, field, detail)
 	case errors.Is(err, exposure.ErrFull):
+		if full := s.room(); full != nil {
+			return full // the disk is why the log takes nothing
+		}
 		return caused(http.StatusTooManyRequests, "the event log is full and takes no reports until those it holds have been worked off", err)
 	case errors.Is(err, exposure.ErrExceptions):
 		return NewProblem(http.StatusConflict, "items", fmt.Sprintf("items cannot be un-seen: %s; nothing was changed", strings.TrimPrefix(exposure.ErrExceptions.Error(), "exposure: ")))
@@ -107,6 +107,9 @@ func exposureProblem(err error) error {
 	return err
 }
 
+// answers are buffers for answers. Those that a rare large request has grown are not kept.
+var answers = sync.Pool{New: func() any { return new([]byte) }}
+
 // filter answers POST /filter.
 func (r *exposureRoutes) filter(c echo.Context, body []byte) error {
 	req := c.Request()
@@ -114,10 +117,10 @@ func (r *exposureRoutes) filter(c echo.Context, body []byte) error {
 	if accepts(req.Header.Get(echo.HeaderAccept), BitmapType) {
 		format = exposure.Bitmap
 	}
-	out := buffers.Get().(*[]byte)
+	out := answers.Get().(*[]byte)
 	defer func() {
-		if cap(*out) <= keepBody {
-			buffers.Put(out)
+		if cap(*out) <= sizes[len(sizes)-1] {
+			answers.Put(out)
 		}
 	}()
 	answer := r.store.FilterJSON
@@ -169,33 +172,25 @@ func isPacked(header string) bool {
 	return err == nil && t == PackedType
 }
 
-// report answers POST /exposures.
-func (r *exposureRoutes) report(c echo.Context, body []byte) error {
-	if err := r.room(); err != nil {
-		return caused(http.StatusInsufficientStorage, "nothing is taken at the moment: "+err.Error(), err)
-	}
-	ev, err := exposure.DecodeReport(body, exposure.Seen)
-	if err == nil {
-		err = r.store.Expose(c.Request().Context(), ev)
-	}
-	if err != nil {
-		return err
-	}
-	return c.NoContent(http.StatusNoContent)
-}
-
-// change answers the routes whose kind of event is in their name.
-func (r *exposureRoutes) change(kind exposure.EventKind) func(echo.Context, []byte) error {
+// take answers the routes that store events of a kind.
+func (r *exposureRoutes) take(kind exposure.EventKind) func(echo.Context, []byte) error {
 	return func(c echo.Context, body []byte) error {
-		ev, err := exposure.DecodeReport(body, kind)
-		if err == nil {
-			err = r.store.Expose(c.Request().Context(), ev)
-		}
-		if err != nil {
+		if err := r.apply(c.Request().Context(), body, kind); err != nil {
 			return err
 		}
 		return c.NoContent(http.StatusNoContent)
 	}
+}
+
+func (r *exposureRoutes) apply(ctx context.Context, body []byte, kind exposure.EventKind) error {
+	if err := r.server.room(); err != nil {
+		return err
+	}
+	ev, err := exposure.DecodeReport(body, kind)
+	if err == nil {
+		err = r.store.Expose(ctx, ev)
+	}
+	return err
 }
 
 // query answers POST /exposures/query.
@@ -215,13 +210,13 @@ func (r *exposureRoutes) query(c echo.Context, body []byte) error {
 func (r *exposureRoutes) filterMessage(ctx context.Context, data []byte, header nats.Header) ([]byte, error) {
 	if !bytes.HasPrefix(data, []byte("JGF1")) {
 		out, _, err := r.store.FilterJSON(ctx, nil, data, exposure.JSON)
-		return out, exposureProblem(err)
+		return out, r.server.exposureProblem(err)
 	}
 	out, o, err := r.store.FilterPacked(ctx, nil, data, exposure.Bitmap)
 	if err == nil {
 		tellOutcome(header.Set, o)
 	}
-	return out, exposureProblem(err)
+	return out, r.server.exposureProblem(err)
 }
 
 // busReportWait bounds how long a report on the bus may wait to be applied.
@@ -229,15 +224,10 @@ const busReportWait = 30 * time.Second
 
 // reportMessage serves exposures.report; the reply is an empty object.
 func (r *exposureRoutes) reportMessage(ctx context.Context, data []byte, _ nats.Header) ([]byte, error) {
-	ev, err := exposure.DecodeReport(data, exposure.Seen)
-	if err == nil {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, busReportWait)
-		defer cancel()
-		err = r.store.Expose(ctx, ev)
-	}
-	if err != nil {
-		return nil, exposureProblem(err)
+	ctx, cancel := context.WithTimeout(ctx, busReportWait)
+	defer cancel()
+	if err := r.apply(ctx, data, exposure.Seen); err != nil {
+		return nil, r.server.exposureProblem(err)
 	}
 	return json.RawMessage("{}"), nil
 }

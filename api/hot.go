@@ -134,7 +134,7 @@ func (s *Server) unseen(c echo.Context, user string, items []hotItem, limit int)
 	}
 	answer, err := s.exposure.Filter(c.Request().Context(), exposure.Request{User: user, Items: ids, Scene: c.QueryParam("scene"), Max: limit})
 	if err != nil {
-		return nil, "", exposureProblem(err)
+		return nil, "", s.exposureProblem(err)
 	}
 	left := make([]hotItem, 0, limit)
 	next := 0

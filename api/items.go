@@ -83,8 +83,8 @@ func (s *Server) deleteItem(c echo.Context) error {
 
 // submit takes a checked payload through ITEMS.
 func (s *Server) submit(c echo.Context, subject, id string, payload []byte) error {
-	if err := s.cfg.Room(); err != nil {
-		return caused(http.StatusInsufficientStorage, "nothing is taken at the moment: "+err.Error(), err)
+	if err := s.room(); err != nil {
+		return err
 	}
 	if err := s.busReady(); err != nil {
 		return caused(http.StatusServiceUnavailable, "nothing can be published at the moment: "+err.Error(), err)
@@ -103,6 +103,14 @@ func (s *Server) submit(c echo.Context, subject, id string, payload []byte) erro
 		return NewProblem(http.StatusUnprocessableEntity, outcome.Field, "it was refused, and lies in the dead letters: "+outcome.Error)
 	}
 	return c.JSON(http.StatusOK, outcome)
+}
+
+// room is nil while the disk has space for what clients send.
+func (s *Server) room() error {
+	if err := s.cfg.Room(); err != nil {
+		return caused(http.StatusInsufficientStorage, "nothing is taken at the moment: "+err.Error(), err)
+	}
+	return nil
 }
 
 // busReady is nil when messages can be published.

@@ -1,9 +1,11 @@
 package api
 
 import (
+	"bytes"
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -24,11 +26,62 @@ func (g gate) enter() error {
 	case g <- struct{}{}:
 		return nil
 	default:
-		return NewProblem(http.StatusServiceUnavailable, "", fmt.Sprintf("%d requests are being worked on, which is the limit: try again in a moment", cap(g)))
+		return g.full()
 	}
 }
 
+func (g gate) full() error {
+	return NewProblem(http.StatusTooManyRequests, "", fmt.Sprintf("%d requests are being worked on, which is the limit: try again in a moment", cap(g)))
+}
+
 func (g gate) leave() { <-g }
+
+// bound reads a request's body, and takes a place for the time of its work.
+func (s *Server) bound(from *bodyReader, limit int64, g gate, next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		b, err := s.enter(c, from, g, limit)
+		defer b.release()
+		if err != nil {
+			return err
+		}
+		defer g.leave()
+		c.Request().Body = io.NopCloser(bytes.NewReader(b.data))
+		return next(c)
+	}
+}
+
+// boundPages is bound for pages, whose callers may not be known.
+func (s *Server) boundPages(known func(echo.Context) bool) echo.MiddlewareFunc {
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		signedIn, public := s.bound(&s.bodies, MaxBody, s.work, next), s.bound(&s.publicBodies, publicBody, s.work, next)
+		return func(c echo.Context) error {
+			if known(c) {
+				return signedIn(c)
+			}
+			return public(c)
+		}
+	}
+}
+
+// enter reads a request's body and takes a place; without an error the caller leaves it.
+// While no place is free, bodies are not read.
+func (s *Server) enter(c echo.Context, from *bodyReader, g gate, limit int64) (*body, error) {
+	b, r := &body{from: from}, c.Request()
+	if len(g) == cap(g) {
+		// Before it answers, the server reads what is left of a body.
+		_ = http.NewResponseController(c.Response()).SetReadDeadline(time.Now().Add(time.Second))
+		return b, g.full()
+	}
+	if r.Body != nil && r.Body != http.NoBody {
+		if err := b.read(c, limit); err != nil {
+			return b, err
+		}
+	}
+	if from != &s.publicBodies {
+		s.conns.prove(r.Context())
+	}
+	return b, g.enter()
+}
 
 // observe gives a request its id, and counts and logs how it ended.
 func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
@@ -152,6 +205,7 @@ type metrics struct {
 	requests *prometheus.CounterVec
 	seconds  *prometheus.HistogramVec
 	services *prometheus.CounterVec
+	closed   *prometheus.CounterVec
 }
 
 func newMetrics() *metrics {
@@ -160,11 +214,13 @@ func newMetrics() *metrics {
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "jianguo_http_seconds",
 			Help: "From a request's headers to the end of its answer.", Buckets: prometheus.ExponentialBuckets(0.00025, 2, 18)}, []string{"route"}),
 		services: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "jianguo_service_requests_total", Help: "Requests on the bus answered."}, []string{"subject", "code"}),
+		closed: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "jianguo_http_connections_closed_total",
+			Help: "Connections closed at their bound: old ones that gave way, and new ones."}, []string{"which"}),
 	}
 }
 
 // Collectors returns the metrics of the HTTP side and of the services on the
 // bus, to be registered once.
 func (s *Server) Collectors() []prometheus.Collector {
-	return []prometheus.Collector{s.metrics.requests, s.metrics.seconds, s.metrics.services}
+	return []prometheus.Collector{s.metrics.requests, s.metrics.seconds, s.metrics.services, s.metrics.closed}
 }

@@ -11,79 +11,12 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"jianguo/bus"
-	"jianguo/exposure"
-	"jianguo/index"
-	"jianguo/index/browse"
-	"jianguo/ingest"
 )
-
-// Limits of a request.
-const (
-	MaxBody = bus.MaxPayload   // bytes
-	MaxWait = 30 * time.Second // of a long poll, and for a verdict
-)
-
-// Config configures a Server. Index is required; without Conn or Ingest the
-// routes that need them answer 503.
-type Config struct {
-	Index  *index.Index
-	Ingest *ingest.Service
-	Conn   *nats.Conn
-	// Browse is what the lists of clusters and suspects are made of. They follow
-	// the events; a moment may pass until they show one.
-	Browse *browse.Model
-	// Find looks words up for searches, as console.Finder does; nil: there are
-	// none.
-	Find func(ctx context.Context, words string, limit int) (versions []uint32, err error)
-
-	Logger *slog.Logger
-	// Gatherer is what /metrics shows; nil: the server's own metrics alone.
-	Gatherer prometheus.Gatherer
-	Tokens   Tokens // none: everything is open
-	// AnyHost answers requests for any host name though there are no tokens;
-	// without it, only for localhost and addresses.
-	AnyHost bool
-	Version string // for /healthz and the services on the bus
-	// Console registers the pages for people; nil: there are none. What it is
-	// given: bound takes a place among the requests that are worked on and is to
-	// be put around every route that does not wait for long; done is closed
-	// when the server is about to end.
-	Console func(e *echo.Echo, bound echo.MiddlewareFunc, done <-chan struct{}) error
-	// Room returns an error if the disk has no space for new items; the server then
-	// refuses them with this error. nil: there is always space.
-	Room func() error
-	// Ready names the parts, in addition to the bus and Ingest, that must be ready. An
-	// error says what a part waits for.
-	Ready map[string]func() error
-
-	Wait        time.Duration // for a verdict, at most MaxWait; 0: 10 s
-	Concurrency int           // requests at once; 0: 256
-	Drain       time.Duration // for running requests at the end; 0: 15 s
-}
-
-// Server answers HTTP requests and those on the bus.
-type Server struct {
-	cfg     Config
-	log     *slog.Logger
-	echo    *echo.Echo
-	metrics *metrics
-
-	js       jetstream.JetStream // nil without Conn
-	exposure *exposure.Store     // nil until AddExposure
-	hotList  hotList
-
-	bodies    bodyReader
-	work      gate
-	waiting   gate
-	endpoints []endpoint
-	draining  chan struct{} // closed by Serve when its ctx ends
-}
 
 // New makes a Server. It does nothing on the bus until Serve.
 func New(cfg Config) (*Server, error) {
@@ -102,11 +35,16 @@ func New(cfg Config) (*Server, error) {
 	if cfg.Concurrency == 0 {
 		cfg.Concurrency = 256
 	}
+	if cfg.Connections == 0 {
+		cfg.Connections = 4096
+	}
 	if cfg.Drain == 0 {
 		cfg.Drain = 15 * time.Second
 	}
 	s := &Server{cfg: cfg, log: cfg.Logger, metrics: newMetrics(), echo: echo.New(),
-		work: make(gate, cfg.Concurrency), waiting: make(gate, cfg.Concurrency), draining: make(chan struct{})}
+		bodies: bodyReader{budget: bodyBudget}, publicBodies: bodyReader{budget: publicBudget},
+		work: make(gate, cfg.Concurrency), waiting: make(gate, cfg.Concurrency), polling: make(gate, cfg.Concurrency), draining: make(chan struct{})}
+	s.conns = newConnections(cfg.Connections, s.metrics.closed)
 	if cfg.Gatherer == nil {
 		r := prometheus.NewRegistry()
 		r.MustRegister(s.Collectors()...)
@@ -129,7 +67,7 @@ func New(cfg Config) (*Server, error) {
 	if cfg.Console == nil {
 		return s, nil
 	}
-	if err := cfg.Console(s.echo, func(next echo.HandlerFunc) echo.HandlerFunc { return s.bound(s.work, next) }, s.draining); err != nil {
+	if err := cfg.Console(s.echo, s.boundPages, s.draining); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -144,7 +82,7 @@ func (s *Server) routes() {
 	s.handle(http.MethodGet, "/items/*", platform|editor, s.getItem)
 	s.handleWaiting(http.MethodDelete, "/items", platform, s.deleteItem)
 	s.handleWaiting(http.MethodDelete, "/items/*", platform, s.deleteItem)
-	s.handleWaiting(http.MethodGet, "/verdicts", platform|editor, s.getVerdicts)
+	s.register(http.MethodGet, "/verdicts", platform|editor, s.readers(s.getVerdicts))
 	s.handle(http.MethodGet, "/clusters", editor, s.browsing(s.getClusters))
 	s.handle(http.MethodGet, "/clusters/:id", editor, s.browsing(s.getCluster))
 	s.handle(http.MethodGet, "/clusters/:id/decisions", editor, s.getDecisions)
@@ -162,17 +100,28 @@ func (s *Server) routes() {
 
 // handle registers a route for some roles, and for operators.
 func (s *Server) handle(method, path string, roles bus.Role, h echo.HandlerFunc) {
-	s.register(method, path, roles, s.work, h)
+	s.register(method, path, roles, s.bound(&s.bodies, MaxBody, s.work, h))
 }
 
-// handleWaiting registers a route that spends its time waiting for the bus or
-// for events; such requests keep no others out.
+// handleWaiting registers a route that spends its time waiting for the bus; such
+// requests keep no others out.
 func (s *Server) handleWaiting(method, path string, roles bus.Role, h echo.HandlerFunc) {
-	s.register(method, path, roles, s.waiting, h)
+	s.register(method, path, roles, s.bound(&s.bodies, MaxBody, s.waiting, h))
 }
 
-func (s *Server) register(method, path string, roles bus.Role, g gate, h echo.HandlerFunc) {
-	guarded := s.guard(roles|operator, s.bound(g, h))
+// readers bounds requests that read events. Those that wait for events keep no others out.
+func (s *Server) readers(h echo.HandlerFunc) echo.HandlerFunc {
+	working, polling := s.bound(&s.bodies, MaxBody, s.work, h), s.bound(&s.bodies, MaxBody, s.polling, h)
+	return func(c echo.Context) error {
+		if c.QueryParam("wait") != "" {
+			return polling(c)
+		}
+		return working(c)
+	}
+}
+
+func (s *Server) register(method, path string, roles bus.Role, bounded echo.HandlerFunc) {
+	guarded := s.guard(roles|operator, bounded)
 	s.echo.Add(method, path, guarded)
 	if method == http.MethodGet {
 		s.echo.Add(http.MethodHead, path, guarded)
@@ -199,6 +148,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		WriteTimeout:   MaxWait + 30*time.Second,
 		IdleTimeout:    2 * time.Minute,
 		MaxHeaderBytes: 64 << 10,
+		ConnState:      s.conns.state,
+		ConnContext:    s.conns.context,
 		ErrorLog:       slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
 	failed := make(chan error, 1)

@@ -159,8 +159,8 @@ func TestConsole(t *testing.T) {
 	begun := make(chan struct{})
 	r := newService(t, testConfig{api: func(c *Config) {
 		c.Concurrency = 1
-		c.Console = func(e *echo.Echo, bound echo.MiddlewareFunc, done <-chan struct{}) error {
-			e.GET("/", func(c echo.Context) error { return c.String(200, "a console") }, bound)
+		c.Console = func(e *echo.Echo, bound Bound, done <-chan struct{}) error {
+			e.GET("/", func(c echo.Context) error { return c.String(200, "a console") }, bound(func(echo.Context) bool { return true }))
 			e.GET("/cluster", func(c echo.Context) error { close(begun); <-done; return c.String(200, "the end") })
 			return nil
 		}
@@ -185,7 +185,7 @@ func TestConsole(t *testing.T) {
 		t.Errorf("%d %s", rep.status, rep.body)
 	}
 	failed := errors.New("no console")
-	if _, err := New(Config{Index: r.Index, Console: func(*echo.Echo, echo.MiddlewareFunc, <-chan struct{}) error { return failed }}); !errors.Is(err, failed) {
+	if _, err := New(Config{Index: r.Index, Console: func(*echo.Echo, Bound, <-chan struct{}) error { return failed }}); !errors.Is(err, failed) {
 		t.Error(err)
 	}
 }
@@ -314,17 +314,19 @@ func TestTooMuchAtOnce(t *testing.T) {
 		t.Errorf("beside a slow upload: %d %s", rep.status, rep.body)
 	}
 	r.server.work <- struct{}{} // takes the only slot
-	if rep := r.do("GET", "/clusters", nil); rep.status != 503 || rep.header.Get("Retry-After") == "" {
+	if rep := r.do("GET", "/clusters", nil); rep.status != 429 || rep.header.Get("Retry-After") == "" {
 		t.Errorf("beside other work: %d %s", rep.status, rep.body)
 	}
 	want[ingest.Outcome](r, 200, "POST", "/items", ingest.Item{ID: "a", Body: article(1)})
 	want[map[string]string](r, 200, "GET", "/healthz", nil)
 	go request("GET", "/verdicts?after=1&wait=30s", nil)
-	eventually(t, "the poll waits", func() bool { return len(r.server.waiting) == 1 })
-	if rep := r.do("GET", "/verdicts", nil); rep.status != 503 {
+	eventually(t, "the poll waits", func() bool { return len(r.server.polling) == 1 })
+	if rep := r.do("GET", "/verdicts?after=1&wait=30s", nil); rep.status != 429 || rep.header.Get("Retry-After") == "" {
 		t.Errorf("beside a poll: %d", rep.status)
 	}
 	r.server.work.leave()
+	want[ingest.Outcome](r, 200, "DELETE", "/items/a", nil)
+	want[[]index.Event](r, 200, "GET", "/verdicts", nil)
 	if _, err := feed.Write([]byte(`{"body":"x"}`)); err != nil {
 		t.Fatal(err)
 	}

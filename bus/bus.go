@@ -46,7 +46,7 @@ func Start(cfg Config) (*Embedded, error) {
 		// The server's own bound would be three quarters of what is free at the start, and
 		// no stream with a larger bound could be created. Streams have bounds of their own.
 		JetStreamMaxStore: maxStore,
-		MaxPayload:        MaxPayload, DontListen: cfg.Listen == "", NoSigs: true, NoLog: true,
+		MaxPayload:        MaxPayload, MaxConn: cfg.Connections, DontListen: cfg.Listen == "", NoSigs: true, NoLog: true,
 	}
 	if cfg.Authenticate != nil {
 		b.secret = rand.Text()

@@ -24,6 +24,8 @@ type Config struct {
 	// Reserve is how many bytes must stay free on the disk of Dir: gates accept
 	// nothing while fewer are free, except those with Always.
 	Reserve uint64
+	// Connections bounds those of clients, this process's included; 0: 65,536.
+	Connections int
 	// Authenticate returns the user that a secret belongs to; a client gives it as
 	// its token or password. nil: every client that reaches Listen is let in.
 	Authenticate func(secret string) (User, bool)

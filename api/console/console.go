@@ -96,8 +96,9 @@ type Config struct {
 	// Done, if set, is closed when the server shuts down: streams of live counters
 	// then end.
 	Done <-chan struct{}
-	// Middleware wraps every page except the live counters.
-	Middleware []echo.MiddlewareFunc
+	// Bound makes what wraps every page except the live counters, from a function that
+	// reports whether the caller of a request is signed in; nil: nothing.
+	Bound func(known func(echo.Context) bool) echo.MiddlewareFunc
 }
 
 //go:embed assets/console.css assets/console.js assets/icon.svg assets/vendor/htmx.min.js.gz
@@ -153,10 +154,14 @@ func Register(e *echo.Echo, cfg Config) error {
 }
 
 func (c *Console) routes(e *echo.Echo) {
+	bound := func(next echo.HandlerFunc) echo.HandlerFunc { return next }
+	if c.cfg.Bound != nil {
+		bound = c.cfg.Bound(c.known)
+	}
 	e.GET("/console/assets/:hash/:name", c.asset)
-	e.GET("/console/signin", c.page(anyone, c.signInPage), c.cfg.Middleware...)
-	e.POST("/console/signin", c.post(anyone, c.signIn), c.cfg.Middleware...)
-	e.POST("/console/signout", c.post(reader, c.signOut), c.cfg.Middleware...)
+	e.GET("/console/signin", c.page(anyone, c.signInPage), bound)
+	e.POST("/console/signin", c.post(anyone, c.signIn), bound)
+	e.POST("/console/signout", c.post(reader, c.signOut), bound)
 	e.GET("/console/live", c.live)
 	for path, h := range map[string]handler{
 		"/":                  c.overview,
@@ -170,16 +175,16 @@ func (c *Console) routes(e *echo.Echo) {
 		"/console/sources":   c.sources,
 		"/console/decisions": c.decisions,
 	} {
-		e.GET(path, c.page(reader, h), c.cfg.Middleware...)
+		e.GET(path, c.page(reader, h), bound)
 	}
-	e.GET("/console/cluster.csv", c.file(c.clusterCSV), c.cfg.Middleware...)
-	e.GET("/console/labels.tsv", c.file(c.labelsTSV), c.cfg.Middleware...)
-	e.GET("/console/operators", c.page(operator, c.operators), c.cfg.Middleware...)
-	e.GET("/console/dead", c.page(operator, c.dead), c.cfg.Middleware...)
-	e.POST("/console/dead", c.post(operator, c.replay), c.cfg.Middleware...)
-	e.POST("/console/decide", c.post(reader, c.decide), c.cfg.Middleware...)
-	e.POST("/console/review", c.post(reader, c.confirm), c.cfg.Middleware...)
-	e.POST("/console/sources", c.post(reader, c.setPolicy), c.cfg.Middleware...)
+	e.GET("/console/cluster.csv", c.file(c.clusterCSV), bound)
+	e.GET("/console/labels.tsv", c.file(c.labelsTSV), bound)
+	e.GET("/console/operators", c.page(operator, c.operators), bound)
+	e.GET("/console/dead", c.page(operator, c.dead), bound)
+	e.POST("/console/dead", c.post(operator, c.replay), bound)
+	e.POST("/console/decide", c.post(reader, c.decide), bound)
+	e.POST("/console/review", c.post(reader, c.confirm), bound)
+	e.POST("/console/sources", c.post(reader, c.setPolicy), bound)
 }
 
 // loadAssets reads the embedded files and names them by their content, so that

@@ -113,7 +113,7 @@ func (p *page) Asset(name string) string { return "/console/assets/" + p.c.hash 
 func (p *page) Form() string { return p.c.formToken(p.session) }
 
 // Open reports whether the console needs no sign-in.
-func (p *page) Open() bool { return p.c.cfg.Authenticate == nil && p.c.cfg.Header == "" }
+func (p *page) Open() bool { return p.c.open() }
 
 // Here is the address of the page with some parameters changed; an empty value
 // removes one.

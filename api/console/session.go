@@ -49,12 +49,22 @@ func (c *Console) session(e echo.Context) (session, bool) {
 	if ok {
 		return s, true
 	}
-	if c.cfg.Authenticate != nil || c.cfg.Header != "" {
+	if !c.open() {
 		return session{}, false
 	}
 	s = c.newSession("editor", RoleOperator)
 	c.writeCookie(e, s)
 	return s, true
+}
+
+// open reports whether the console needs no sign-in.
+func (c *Console) open() bool { return c.cfg.Authenticate == nil && c.cfg.Header == "" }
+
+// known reports whether the user of a request is signed in, or need not be.
+func (c *Console) known(e echo.Context) bool {
+	_, proxied := c.proxied(e.Request())
+	_, signedIn := c.readCookie(e.Request())
+	return proxied || signedIn || c.open()
 }
 
 // proxied returns the user that a trusted proxy names.

@@ -94,6 +94,7 @@ const settledAfter = 100 * time.Millisecond
 // syncChanged syncs the blocks that have changed, and the directories.
 func (f *files) syncChanged(in os.FileInfo) error {
 	msgs, began := filepath.Join(f.dir, blockDir), time.Now()
+	f.settled = false // until all have been synced
 	names, err := blocks(msgs)
 	if err != nil {
 		return err

@@ -43,6 +43,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -311,9 +312,13 @@ const (
 // sync makes durable what the stream has written.
 func (g *Gate) sync(messages int) error {
 	start := time.Now()
-	err := g.cfg.Fail("sync")
-	if err == nil {
-		err = g.files.sync()
+	err := g.syncOnce()
+	for n := 0; cannotOpen(err) && !g.ending(); n++ {
+		if n == 0 {
+			g.log.Error("files cannot be opened to sync them: publishers wait until they can", "error", err)
+		}
+		time.Sleep(50 * time.Millisecond)
+		err = g.syncOnce()
 	}
 	if err != nil {
 		err = fmt.Errorf("%w: start the service again: %w", ErrBroken, err)
@@ -323,6 +328,25 @@ func (g *Gate) sync(messages int) error {
 	g.stats.commit.Observe(time.Since(start).Seconds())
 	g.stats.stored.Add(float64(messages))
 	return nil
+}
+
+func (g *Gate) syncOnce() error {
+	if err := g.cfg.Fail("sync"); err != nil {
+		return err
+	}
+	return g.files.sync()
+}
+
+// cannotOpen reports whether a sync did not take place for want of a descriptor: no sync
+// fails with these errors, so it can be done later.
+func cannotOpen(err error) bool {
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
+}
+
+func (g *Gate) ending() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.closing
 }
 
 // handOn passes answers to the publishers that want them. After a failed sync it answers

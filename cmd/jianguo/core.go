@@ -22,20 +22,21 @@ import (
 
 // coreConfig configures a core. Command and Data are required.
 type coreConfig struct {
-	Command    string
-	Data       string
-	HTTP       string                               // address of HTTP, for the lock file
-	NATS       string                               // URL of an external bus; empty: embedded
-	NATSCreds  string                               // file of credentials for it
-	NATSListen string                               // of the embedded bus; empty: in-process only
-	NATSUsers  func(secret string) (bus.User, bool) // of the embedded bus; nil: every client may do everything
-	Gates      []bus.GatedStream                    // of the embedded bus, in addition to ingest's
-	Reserve    uint64                               // bytes of disk that the embedded bus leaves free
-	NoBus      bool                                 // index and segmenter only, for commands that read
-	Relaxed    bool
-	DropTexts  bool
-	Language   string
-	Policy     *index.Policy
+	Command     string
+	Data        string
+	HTTP        string                               // address of HTTP, for the lock file
+	NATS        string                               // URL of an external bus; empty: embedded
+	NATSCreds   string                               // file of credentials for it
+	NATSListen  string                               // of the embedded bus; empty: in-process only
+	NATSUsers   func(secret string) (bus.User, bool) // of the embedded bus; nil: every client may do everything
+	Gates       []bus.GatedStream                    // of the embedded bus, in addition to ingest's
+	Reserve     uint64                               // bytes of disk that the embedded bus leaves free
+	Connections int                                  // of clients of the embedded bus; 0: the server's default
+	NoBus       bool                                 // index and segmenter only, for commands that read
+	Relaxed     bool
+	DropTexts   bool
+	Language    string
+	Policy      *index.Policy
 
 	Clock         func() time.Time // by which data expires; nil: the stream's
 	SnapshotEvery int64            // 0: the index's default
@@ -139,7 +140,7 @@ func (c *core) openBus(co *streams) (err error) {
 		}
 	} else {
 		if c.bus, err = bus.Start(bus.Config{Dir: filepath.Join(c.cfg.Data, "bus"), Listen: c.cfg.NATSListen, Relaxed: c.cfg.Relaxed,
-			Gates: append(bus.GatedStreams(), c.cfg.Gates...), Reserve: c.cfg.Reserve, Authenticate: c.cfg.NATSUsers, Logger: co.log}); err != nil {
+			Gates: append(bus.GatedStreams(), c.cfg.Gates...), Reserve: c.cfg.Reserve, Connections: c.cfg.Connections, Authenticate: c.cfg.NATSUsers, Logger: co.log}); err != nil {
 			return err
 		}
 		c.closers = append(c.closers, func() error { c.bus.Close(); return nil })

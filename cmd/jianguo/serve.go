@@ -39,6 +39,7 @@ type serveFlags struct {
 	EditorHeader string   `help:"Header in which a trusted proxy names the editor who is signed in." placeholder:"NAME"`
 	EditorRole   string   `name:"editor-role-header" help:"Header in which it says their role: editor or operator; without it they are editors." placeholder:"NAME"`
 	EditorProxy  []string `name:"editor-proxy" help:"Address or network of that proxy, as 10.1.2.0/24; none: loopback." placeholder:"NETWORK"`
+	Connections  int      `help:"HTTP connections at once, half of them from one address at most, and as many of the embedded bus; fewer where the limit of open files is low." default:"4096"`
 	Insecure     bool     `help:"Without tokens, allow listening beyond loopback and requests for any host name."`
 
 	ExposurePolicy string            `help:"How exposures are kept: 'rotate' or 'calendar', with options." default:"rotate" placeholder:"POLICY"`
@@ -82,18 +83,20 @@ func orNone(s string) string {
 
 // service is a running `jianguo serve` or `jianguo demo`.
 type service struct {
-	dir      string
-	command  string
-	access   access
-	disk     disk
-	clock    *steady.Clock // by which data expires
-	http     *net.TCPListener
-	starting *api.Starting // answers on http until the API does
-	core     *core         // lock, catalogue, bus and ingest
-	exposure *exposure.Store
-	browse   *browse.Model
-	metrics  *prometheus.Registry
-	api      *api.Server
+	dir     string
+	command string
+	access  access
+	disk    disk
+	clock   *steady.Clock // by which data expires
+	// connections bounds those of HTTP, and those of the embedded bus.
+	connections int
+	http        *net.TCPListener
+	starting    *api.Starting // answers on http until the API does
+	core        *core         // lock, catalogue, bus and ingest
+	exposure    *exposure.Store
+	browse      *browse.Model
+	metrics     *prometheus.Registry
+	api         *api.Server
 }
 
 // clocks are those of the system. Tests set others.
@@ -146,7 +149,10 @@ func (f *serveFlags) openAccess(_ *streams, s *service) (err error) {
 	return nil
 }
 
-func (f *serveFlags) openHTTP(_ *streams, s *service) error {
+func (f *serveFlags) openHTTP(_ *streams, s *service) (err error) {
+	if s.connections, err = api.Descriptors(f.Connections); err != nil {
+		return err
+	}
 	l, err := net.Listen("tcp", f.Listen)
 	if err != nil {
 		return fmt.Errorf("--listen: %w", err)
@@ -159,7 +165,7 @@ func (f *serveFlags) openHTTP(_ *streams, s *service) error {
 func (f *serveFlags) openCore(co *streams, s *service) (err error) {
 	s.core, err = openCore(co, coreConfig{Command: s.command, Data: s.dir, HTTP: "http://" + s.http.Addr().String(),
 		NATS: f.NATS, NATSCreds: f.NATSCreds, NATSListen: f.NATSListen, NATSUsers: s.access.tokens.BusUser,
-		Gates: []bus.GatedStream{{Name: eventlog.StreamName, Subjects: eventlog.Subjects()}}, Reserve: s.disk.reserve,
+		Gates: []bus.GatedStream{{Name: eventlog.StreamName, Subjects: eventlog.Subjects()}}, Reserve: s.disk.reserve, Connections: s.connections,
 		Relaxed: f.Durability == "relaxed", DropTexts: f.NoTexts, Language: f.Language, Policy: f.policy(), SnapshotEvery: f.SnapshotEvery, Clock: s.clock.Now, Segment: f.segmentFlags,
 		Progress: s.starting.Progress, Loaded: s.loaded})
 	return err
@@ -183,7 +189,7 @@ func (f *serveFlags) openAPI(co *streams, s *service) (err error) {
 		Browse: s.browse, Find: console.Finder(s.browse, s.core.segmenter), Console: f.console(s, co),
 		Tokens: s.access.tokens, AnyHost: f.Insecure, Room: s.disk.hasSpace,
 		Ready:  map[string]func() error{"exposure": s.exposureReady, "disk": s.disk.hasSpace},
-		Logger: co.log, Gatherer: s.metrics, Version: version})
+		Logger: co.log, Gatherer: s.metrics, Version: version, Connections: s.connections})
 	if err == nil {
 		s.api.AddExposure(s.exposure)
 	}
@@ -191,14 +197,14 @@ func (f *serveFlags) openAPI(co *streams, s *service) (err error) {
 }
 
 // console returns a function that adds the editors' pages to the server.
-func (f *serveFlags) console(s *service, co *streams) func(*echo.Echo, echo.MiddlewareFunc, <-chan struct{}) error {
+func (f *serveFlags) console(s *service, co *streams) func(*echo.Echo, api.Bound, <-chan struct{}) error {
 	cfg := console.Config{Index: s.core.index, Browse: s.browse, Segmenter: s.core.segmenter, Ingest: s.core.ingest, Conn: s.core.conn,
 		Dir: s.dir, Logger: co.log, Version: version, Header: f.EditorHeader, RoleHeader: f.EditorRole, Proxies: s.access.proxies}
 	if s.access.tokens.Len() > 0 {
 		cfg.Authenticate = s.access.tokens.Authenticate
 	}
-	return func(e *echo.Echo, bound echo.MiddlewareFunc, done <-chan struct{}) error {
-		cfg.Done, cfg.Middleware = done, []echo.MiddlewareFunc{bound}
+	return func(e *echo.Echo, bound api.Bound, done <-chan struct{}) error {
+		cfg.Done, cfg.Bound = done, bound
 		return console.Register(e, cfg)
 	}
 }

@@ -195,8 +195,8 @@ func (r *Service) serve(cfg Config) error {
 	if cfg.Console != nil {
 		cfg.Console(&cc)
 	}
-	ac.Console = func(e *echo.Echo, bound echo.MiddlewareFunc, done <-chan struct{}) error {
-		cc.Middleware, cc.Done = []echo.MiddlewareFunc{bound}, done
+	ac.Console = func(e *echo.Echo, bound api.Bound, done <-chan struct{}) error {
+		cc.Bound, cc.Done = bound, done
 		return console.Register(e, cc)
 	}
 	server, err := api.New(ac)

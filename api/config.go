@@ -1,0 +1,88 @@
+package api
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"jianguo/bus"
+	"jianguo/exposure"
+	"jianguo/index"
+	"jianguo/index/browse"
+	"jianguo/ingest"
+)
+
+// Limits of a request.
+const (
+	MaxBody = bus.MaxPayload   // bytes
+	MaxWait = 30 * time.Second // of a long poll, and for a verdict
+)
+
+// Bound makes what is to be put around routes, from a function that reports whether the
+// caller of a request is signed in.
+type Bound = func(known func(echo.Context) bool) echo.MiddlewareFunc
+
+// Config configures a Server. Index is required; without Conn or Ingest the
+// routes that need them answer 503.
+type Config struct {
+	Index  *index.Index
+	Ingest *ingest.Service
+	Conn   *nats.Conn
+	// Browse is what the lists of clusters and suspects are made of. They follow
+	// the events; a moment may pass until they show one.
+	Browse *browse.Model
+	// Find looks words up for searches, as console.Finder does; nil: there are
+	// none.
+	Find func(ctx context.Context, words string, limit int) (versions []uint32, err error)
+
+	Logger *slog.Logger
+	// Gatherer is what /metrics shows; nil: the server's own metrics alone.
+	Gatherer prometheus.Gatherer
+	Tokens   Tokens // none: everything is open
+	// AnyHost answers requests for any host name though there are no tokens;
+	// without it, only for localhost and addresses.
+	AnyHost bool
+	Version string // for /healthz and the services on the bus
+	// Console registers the pages for people; nil: there are none. What it is
+	// given: bound takes a place among the requests that are worked on and is to
+	// be put around every route that does not wait for long; known reports whether a
+	// caller is signed in. done is closed when the server is about to end.
+	Console func(e *echo.Echo, bound Bound, done <-chan struct{}) error
+	// Room returns an error if the disk has no space for new items; the server then
+	// refuses them with this error. nil: there is always space.
+	Room func() error
+	// Ready names the parts, in addition to the bus and Ingest, that must be ready. An
+	// error says what a part waits for.
+	Ready map[string]func() error
+
+	Wait        time.Duration // for a verdict, at most MaxWait; 0: 10 s
+	Concurrency int           // requests at once; 0: 256
+	Connections int           // at once, half of them from one address at most; 0: 4096
+	Drain       time.Duration // for running requests at the end; 0: 15 s
+}
+
+// Server answers HTTP requests and those on the bus.
+type Server struct {
+	cfg     Config
+	log     *slog.Logger
+	echo    *echo.Echo
+	metrics *metrics
+
+	js       jetstream.JetStream // nil without Conn
+	exposure *exposure.Store     // nil until AddExposure
+	hotList  hotList
+
+	bodies       bodyReader
+	publicBodies bodyReader // of callers that are not authenticated
+	work         gate
+	waiting      gate // for verdicts
+	polling      gate // for events
+	conns        *connections
+	endpoints    []endpoint
+	draining     chan struct{} // closed by Serve when its ctx ends
+}

@@ -1,0 +1,210 @@
+package main
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/sys/unix"
+
+	"jianguo/bus"
+)
+
+// flood opens connections from an address of this machine and sends the same on each. The
+// connections stay open until the test ends.
+func (s *process) flood(from string, connections int, sent string) {
+	s.t.Helper()
+	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}, Timeout: patience}
+	for range connections {
+		conn, err := dialer.Dial("tcp", strings.TrimPrefix(s.address.HTTP, "http://"))
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		s.t.Cleanup(func() { conn.Close() })
+		_, _ = io.WriteString(conn, sent) // the service may have closed it
+	}
+}
+
+// tokenFile writes a file of tokens and returns its name.
+func tokenFile(t *testing.T, lines ...string) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "tokens")
+	if err := os.WriteFile(name, []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// as returns the status of a request with a token, 0 without an answer. It has a
+// connection of its own.
+func (s *process) as(token, method, path, body string) int {
+	s.t.Helper()
+	status, _, _ := s.header(token, method, path, body)
+	return status
+}
+
+func (s *process) header(token, method, path, body string) (int, http.Header, string) {
+	s.t.Helper()
+	req, err := http.NewRequestWithContext(s.t.Context(), method, s.address.HTTP+path, strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	req.Close = true
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	res, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		return 0, nil, err.Error()
+	}
+	defer res.Body.Close()
+	answer, err := io.ReadAll(res.Body)
+	if err != nil {
+		return 0, nil, err.Error()
+	}
+	return res.StatusCode, res.Header, string(answer)
+}
+
+// TestSlowSignIns: connections without a token that send one byte of a body each leave
+// requests with a body to clients with a token.
+func TestSlowSignIns(t *testing.T) {
+	t.Parallel()
+	const recall = "recall-0123456789abcdef"
+	tokens := tokenFile(t, "reader recall "+recall)
+	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0", "--tokens", tokens)
+	s.ready()
+	for _, from := range []string{"127.0.0.2", "127.0.0.3"} {
+		s.flood(from, 2150, "POST /console/signin HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\nt")
+		if status, _, answer := s.header(recall, "POST", "/filter", `{"user":"u","items":["a"]}`); status != 200 {
+			t.Errorf("a filter beside slow requests: %d %s", status, answer)
+		}
+	}
+	s.stop()
+}
+
+// TestManyConnections: idle connections beyond the limit of open files give way to others,
+// and what is published is stored, without a restart.
+func TestManyConnections(t *testing.T) {
+	t.Parallel()
+	s := newProcess(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0")
+	s.launch = func(cmd *exec.Cmd) error {
+		cmd.Args = append([]string{"sh", "-c", `ulimit -Sn 128 && ulimit -Hn 512 && exec "$0" "$@"`, cmd.Path}, cmd.Args[1:]...)
+		cmd.Path = "/bin/sh"
+		return startChild(cmd)
+	}
+	s.start()
+	s.ready()
+	s.flood("127.0.0.2", 1000, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+	for n := range 20 {
+		if status, answer, err := s.post("/items", article(n)); status != 200 {
+			t.Fatalf("item %d beside idle connections: %d %s %v", n, status, answer, err)
+		}
+	}
+	var open int
+	for ; open < 1000; open++ {
+		conn, err := nats.Connect(s.address.NATS, nats.Token(s.address.Token), nats.NoReconnect(), nats.Timeout(5*time.Second))
+		if err != nil {
+			break
+		}
+		defer conn.Close()
+	}
+	if open == 0 || open == 1000 {
+		t.Errorf("the bus took %d connections", open)
+	}
+	for n := 20; n < 40; n++ {
+		if status, answer, err := s.post("/items", article(n)); status != 200 {
+			t.Fatalf("item %d beside connections to the bus: %d %s %v", n, status, answer, err)
+		}
+	}
+	s.stop()
+}
+
+// TestNoDescriptors: what is published while no file can be opened is acknowledged once
+// one can be, without a restart.
+func TestNoDescriptors(t *testing.T) {
+	t.Parallel()
+	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0")
+	s.ready()
+	if status, answer, err := s.post("/items", article(0)); status != 200 {
+		t.Fatal(status, string(answer), err)
+	}
+	conn, err := nats.Connect(s.address.NATS, nats.Token(s.address.Token))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	js, err := jetstream.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var old unix.Rlimit
+	pid := s.cmd.Process.Pid
+	if err := unix.Prlimit(pid, unix.RLIMIT_NOFILE, nil, &old); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Prlimit(pid, unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 1, Max: old.Max}, nil); err != nil {
+		t.Fatal(err)
+	}
+	acknowledged, err := js.PublishAsync(bus.SubjectPublish, article(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.eventually("the service says why it waits", func() bool { return strings.Contains(s.log.String(), "too many open files") })
+	select {
+	case <-acknowledged.Ok():
+		t.Error("acknowledged before it was synced")
+	default:
+	}
+	if err := unix.Prlimit(pid, unix.RLIMIT_NOFILE, &old, nil); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-acknowledged.Ok():
+	case err := <-acknowledged.Err():
+		t.Errorf("once files can be opened: %v", err)
+	case <-time.After(patience):
+		t.Error("never acknowledged")
+	}
+	if status, answer, err := s.post("/items", article(2)); status != 200 {
+		t.Errorf("afterwards: %d %s %v", status, answer, err)
+	}
+	s.stop()
+}
+
+// TestManyPolls: readers that wait for events leave publishing to others.
+func TestManyPolls(t *testing.T) {
+	t.Parallel()
+	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0")
+	s.ready()
+	var wg sync.WaitGroup
+	refused := make(chan int, 400)
+	for range 400 {
+		wg.Go(func() {
+			if status, h, _ := s.header("", "GET", "/verdicts?after=1000&wait=3s", ""); status != 200 && h.Get("Retry-After") != "" {
+				refused <- status
+			}
+		})
+	}
+	if status := <-refused; status != http.StatusTooManyRequests {
+		t.Errorf("a reader too many: %d", status)
+	}
+	for n := range 20 {
+		if status, answer, err := s.post("/items", article(n)); status != 200 {
+			t.Fatalf("item %d beside polls: %d %s %v", n, status, answer, err)
+		}
+	}
+	if status := s.as("", "DELETE", "/items/n1", ""); status != 200 {
+		t.Errorf("a withdrawal beside polls: %d", status)
+	}
+	wg.Wait()
+	s.stop()
+}
