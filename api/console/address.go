@@ -31,6 +31,22 @@ func with(to, key, value string) string {
 	return and(u.String(), key, value)
 }
 
+// queueURL is the address of a list with an item of it open, and further parameters in
+// pairs.
+func queueURL(path, id string, more ...string) string {
+	q := url.Values{}
+	for i := 0; i+1 < len(more); i += 2 {
+		q.Set(more[i], more[i+1])
+	}
+	if id != "" {
+		q.Set("at", id)
+	}
+	if len(q) == 0 {
+		return path
+	}
+	return path + "?" + q.Encode()
+}
+
 // and adds a parameter to an address.
 func and(to, key, value string) string {
 	u, err := url.Parse(to)
@@ -43,7 +59,14 @@ func and(to, key, value string) string {
 	return u.String()
 }
 
-func splitLines(text string) []string { return strings.Split(text, "\n") }
-
 // oneLine is a text with its line breaks and runs of spaces as single spaces.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// inside is an address to return to within this console: any other becomes /.
+func inside(to string) string {
+	u, err := url.Parse(to)
+	if err != nil || u.Scheme != "" || u.Host != "" || !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") || strings.Contains(to, "\\") {
+		return "/"
+	}
+	return to
+}

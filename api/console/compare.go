@@ -46,7 +46,7 @@ type piece struct {
 const foldFrom = 120
 
 // comparing compares two items; the title counts as the first paragraph of each.
-func (p *page) comparing(_ context.Context, a, b *index.Item) *comparison {
+func (p *page) comparing(a, b *index.Item) *comparison {
 	v := &comparison{A: a, B: b}
 	textA, textB := v.text(a), v.text(b)
 	tokensA, tokensB := p.c.words.Tokens(textA), p.c.words.Tokens(textB)
@@ -117,15 +117,8 @@ func pieceOf(text string, s diff.Piece, side string) piece {
 }
 
 // compare is the page of two items side by side.
-func (c *Console) compare(ctx context.Context, p *page) (string, error) {
-	a, err := c.cfg.Index.Item(ctx, p.e.QueryParam("a"))
-	if err != nil {
-		return "", err
-	}
-	b, err := c.cfg.Index.Item(ctx, p.e.QueryParam("b"))
-	if err != nil {
-		return "", err
-	}
-	p.Title, p.Data = p.T("对照", "Side by side"), p.comparing(ctx, a, b)
-	return "compare", nil
+func (c *Console) compare(ctx context.Context, p *page) string {
+	a, b := need(c.cfg.Index.Item(ctx, p.e.QueryParam("a"))), need(c.cfg.Index.Item(ctx, p.e.QueryParam("b")))
+	p.Title, p.Data = p.T("对照", "Side by side"), p.comparing(a, b)
+	return "compare"
 }

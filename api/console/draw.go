@@ -167,9 +167,7 @@ func (p *page) timeline(s *browse.StoryView, width, left, characters int) templa
 		if name == "" {
 			name = p.T("来源不明", "unknown")
 		}
-		if r := []rune(name); len(r) > characters {
-			name = string(r[:characters-1]) + "…"
-		}
+		name = shortened(name, characters)
 		y := top + high*i + high/2
 		d.f(`<path class="grid" d="M%d %d.5H%d"/><text x="%d" y="%d" text-anchor="end">%s</text>`, left, y, width, left-10, y+5, html.EscapeString(visible(name)))
 	}

@@ -1,9 +1,11 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
+	"strings"
 
 	"jianguo/index"
 	"jianguo/ingest"
@@ -42,33 +44,20 @@ type bit struct {
 	Differ bool
 }
 
-func (c *Console) item(ctx context.Context, p *page) (string, error) {
-	id := p.e.QueryParam("id")
+func (c *Console) item(ctx context.Context, p *page) string {
 	p.notices(ctx)
-	it, err := c.cfg.Index.Item(ctx, id)
-	if err != nil {
-		return "", err
-	}
-	v, err := c.itemView(ctx, p, it)
-	if err != nil {
-		return "", err
-	}
-	p.Title, p.Data = v.Title, v
-	if p.Title == "" {
-		p.Title = it.ID
-	}
-	return "item", nil
+	v := c.itemView(ctx, p, p.e.QueryParam("id"))
+	p.Title, p.Data = cmp.Or(v.Title, v.ID), v
+	return "item"
 }
 
-func (c *Console) itemView(ctx context.Context, p *page, it *index.Item) (*itemView, error) {
+func (c *Console) itemView(ctx context.Context, p *page, id string) *itemView {
+	it := need(c.cfg.Index.Item(ctx, id))
 	v := &itemView{Item: it, Title: it.Title, Cluster: it.Event.Cluster}
 	if v.Title == "" && it.Body != nil {
 		text, _ := plain(*it.Body)
-		if line := []rune(splitLines(text)[0]); len(line) > 40 {
-			v.Title = string(line[:40]) + "…"
-		} else {
-			v.Title = string(line)
-		}
+		text, _, _ = strings.Cut(text, "\n")
+		v.Title = shortened(text, 41)
 	}
 	against := it.Event.Of
 	if against == "" {
@@ -80,45 +69,29 @@ func (c *Console) itemView(ctx context.Context, p *page, it *index.Item) (*itemV
 		}
 	}
 	story, err := c.cfg.Browse.Story(ctx, v.Cluster, 0, 1)
-	switch {
-	case errors.Is(err, index.ErrNotFound):
-	case err != nil:
-		return nil, err
-	default:
+	if !errors.Is(err, index.ErrNotFound) {
+		check(err)
 		v.Cluster, v.Size = story.ID, story.Size
 		v.Leads = story.Lead != nil && story.Lead.ID == it.ID
 	}
 	if against != "" && against != it.ID {
-		if v.Lead, err = c.cfg.Index.Item(ctx, against); err != nil && !errors.Is(err, index.ErrNotFound) {
-			return nil, err
+		if v.Lead, err = c.cfg.Index.Item(ctx, against); !errors.Is(err, index.ErrNotFound) {
+			check(err)
 		}
 	}
 	if v.Lead != nil {
-		v.Compare = p.comparing(ctx, v.Lead, it)
+		v.Compare = p.comparing(v.Lead, it)
 	} else if it.Body != nil {
 		text, cut := plain(*it.Body)
-		v.Text, v.Cut = lines(text), cut
-	}
-	if v.Decisions, err = c.cfg.Index.Decisions(ctx, index.DecisionQuery{Item: it.ID, Limit: 20}); err != nil {
-		return nil, err
-	}
-	p.knowDecisions(ctx, v.Decisions)
-	policies, err := c.cfg.Index.SourcePolicies(ctx)
-	if err != nil {
-		return nil, err
-	}
-	v.Policy = policies[it.Source].Policy
-	v.Prints = c.prints(it, v.Lead)
-	return v, nil
-}
-
-func lines(text string) (out []string) {
-	for _, line := range splitLines(text) {
-		if line != "" {
-			out = append(out, line)
+		if v.Cut = cut; text != "" {
+			v.Text = strings.Split(text, "\n")
 		}
 	}
-	return out
+	v.Decisions = need(c.cfg.Index.Decisions(ctx, index.DecisionQuery{Item: it.ID, Limit: 20}))
+	p.knowDecisions(ctx, v.Decisions)
+	v.Policy = need(c.cfg.Index.SourcePolicies(ctx))[it.Source].Policy
+	v.Prints = c.prints(it, v.Lead)
+	return v
 }
 
 // prints draws the fingerprints of an item and of the one it was judged against.

@@ -46,7 +46,7 @@ type file struct {
 	Size int64
 }
 
-func (c *Console) operators(ctx context.Context, p *page) (string, error) {
+func (c *Console) operators(ctx context.Context, p *page) string {
 	p.Title, p.Section = p.T("运维", "Operators"), "operators"
 	if p.e.QueryParam("saved") != "" {
 		p.Notice = &notice{Text: p.T("已重新投递。", "Published again.")}
@@ -61,29 +61,22 @@ func (c *Console) operators(ctx context.Context, p *page) (string, error) {
 		v.Ready = c.cfg.Ingest.Ready()
 	}
 	var err error
-	if v.Lag, v.SearchLag, err = c.cfg.Browse.Lag(ctx); err != nil {
-		return "", err
-	}
-	if v.Totals, err = c.cfg.Browse.Totals(ctx); err != nil {
-		return "", err
-	}
-	if v.Families, err = c.cfg.Browse.Families(ctx, 8); err != nil {
-		return "", err
-	}
+	v.Lag, v.SearchLag, err = c.cfg.Browse.Lag(ctx)
+	check(err)
+	v.Totals = need(c.cfg.Browse.Totals(ctx))
+	v.Families = need(c.cfg.Browse.Families(ctx, 8))
 	messages, watched := x.Rate()
-	v.Rate, v.Young = p.Number(messages), ""
+	v.Rate = p.Number(messages)
 	if watched < time.Minute {
 		v.Young = p.Span(watched)
 	}
-	if v.Files, err = sizes(c.cfg.Dir); err != nil {
-		return "", err
-	}
+	v.Files = need(sizes(c.cfg.Dir))
 	// If the bus does not answer, the page says so instead of failing.
 	if err := c.bus(ctx, p, v); err != nil {
 		v.Ready = errors.Join(v.Ready, err)
 	}
 	p.Data = v
-	return "operators", nil
+	return "operators"
 }
 
 func (c *Console) bus(ctx context.Context, p *page, v *operatorsView) error {
@@ -159,30 +152,24 @@ type deadView struct {
 	Cut  bool
 }
 
-func (c *Console) deadLetter(ctx context.Context, number string) (*bus.DeadLetters, *bus.DeadLetter, error) {
+func (c *Console) deadLetter(ctx context.Context, number string) (*bus.DeadLetters, *bus.DeadLetter) {
 	n, err := strconv.ParseUint(number, 10, 64)
 	if err != nil {
-		return nil, nil, fmt.Errorf("number %q: want a number: %w", number, index.ErrQuery)
+		check(fmt.Errorf("number %q: want a number: %w", number, index.ErrQuery))
 	}
 	if c.cfg.Conn == nil {
-		return nil, nil, index.ErrNotFound
+		check(index.ErrNotFound)
 	}
-	dead, err := bus.OpenDead(ctx, c.cfg.Conn)
-	if err != nil {
-		return nil, nil, err
-	}
+	dead := need(bus.OpenDead(ctx, c.cfg.Conn))
 	d, err := dead.Get(ctx, n)
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		err = index.ErrNotFound
 	}
-	return dead, d, err
+	return dead, need(d, err)
 }
 
-func (c *Console) dead(ctx context.Context, p *page) (string, error) {
-	_, d, err := c.deadLetter(ctx, p.e.QueryParam("number"))
-	if err != nil {
-		return "", err
-	}
+func (c *Console) dead(ctx context.Context, p *page) string {
+	_, d := c.deadLetter(ctx, p.e.QueryParam("number"))
 	v := &deadView{DeadLetter: *d, Text: string(d.Data)}
 	if len(v.Text) > 4*maxShown {
 		v.Text, v.Cut = v.Text[:4*maxShown], true
@@ -191,16 +178,11 @@ func (c *Console) dead(ctx context.Context, p *page) (string, error) {
 		v.Text = fmt.Sprintf("%q", v.Text)
 	}
 	p.Title, p.Section, p.Data = p.T("死信", "Dead letter"), "operators", v
-	return "dead", nil
+	return "dead"
 }
 
-func (c *Console) replay(ctx context.Context, p *page) (string, error) {
-	dead, d, err := c.deadLetter(ctx, p.e.FormValue("number"))
-	if err == nil {
-		err = dead.Replay(ctx, d.Number)
-	}
-	if err != nil {
-		return "", err
-	}
-	return "/console/operators?saved=1", nil
+func (c *Console) replay(ctx context.Context, p *page) string {
+	dead, d := c.deadLetter(ctx, p.e.FormValue("number"))
+	check(dead.Replay(ctx, d.Number))
+	return "/console/operators?saved=1"
 }

@@ -21,7 +21,6 @@ type overviewView struct {
 	Hours     int
 	Stories   []browse.Story
 	Suspects  []browse.SuspectRow
-	Of        map[uint32]*index.Brief
 	Decisions []index.Decision
 	Precision browse.Precision
 }
@@ -36,57 +35,35 @@ type counts struct {
 	Events     uint64 `json:"events"`
 }
 
-func (c *Console) counts(ctx context.Context, p *page) (counts, error) {
-	t, err := c.cfg.Browse.Totals(ctx)
-	if err != nil {
-		return counts{}, err
-	}
+func (c *Console) counts(ctx context.Context, p *page) counts {
+	t := need(c.cfg.Browse.Totals(ctx))
 	now := c.now()
 	midnight := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, c.cfg.Location)
-	hours, err := c.cfg.Browse.Hours(ctx, midnight)
-	if err != nil {
-		return counts{}, err
-	}
 	var items, duplicates int64
-	for _, h := range hours {
+	for _, h := range need(c.cfg.Browse.Hours(ctx, midnight)) {
 		items, duplicates = items+h.Items, duplicates+h.Duplicates
 	}
 	return counts{Items: p.Number(items), Duplicates: p.Number(duplicates), Share: p.Share(duplicates, items),
-		Waiting: p.Number(t.Waiting), Stories: p.Number(t.Stories), Events: t.Events}, nil
+		Waiting: p.Number(t.Waiting), Stories: p.Number(t.Stories), Events: t.Events}
 }
 
-func (c *Console) overview(ctx context.Context, p *page) (string, error) {
+func (c *Console) overview(ctx context.Context, p *page) string {
 	p.Title, p.Section = p.T("今日", "Overview"), "overview"
-	v := &overviewView{Hours: 48}
+	v := &overviewView{Hours: 48, Counts: c.counts(ctx, p)}
 	p.Data = v
-	var err error
-	if v.Counts, err = c.counts(ctx, p); err != nil {
-		return "", err
-	}
 	if p.e.QueryParam("hours") == "336" {
 		v.Hours = 336
 	}
-	hours, err := c.cfg.Browse.Hours(ctx, c.cfg.Now().Add(-time.Duration(v.Hours)*time.Hour))
-	if err != nil {
-		return "", err
-	}
+	hours := need(c.cfg.Browse.Hours(ctx, c.cfg.Now().Add(-time.Duration(v.Hours)*time.Hour)))
 	v.Chart, v.Small = p.hourChart(hours, v.Hours, 960), p.hourChart(hours, v.Hours, 360)
-	stories, err := c.cfg.Browse.Stories(ctx, browse.StoryQuery{Limit: 8})
-	if err != nil {
-		return "", err
-	}
-	v.Stories = stories.Stories
-	suspects, err := c.cfg.Browse.Suspects(ctx, browse.SuspectQuery{Limit: 6})
-	if err != nil {
-		return "", err
-	}
-	v.Suspects = suspects.Rows
-	if v.Decisions, err = c.cfg.Index.Decisions(ctx, index.DecisionQuery{Limit: 6}); err != nil {
-		return "", err
-	}
+	v.Stories = need(c.cfg.Browse.Stories(ctx, browse.StoryQuery{Limit: 8})).Stories
+	v.Suspects = need(c.cfg.Browse.Suspects(ctx, browse.SuspectQuery{Limit: 6})).Rows
+	v.Decisions = need(c.cfg.Index.Decisions(ctx, index.DecisionQuery{Limit: 6}))
 	p.knowDecisions(ctx, v.Decisions)
+	var err error
 	v.Precision, _, err = c.cfg.Browse.Precision(ctx)
-	return "overview", err
+	check(err)
+	return "overview"
 }
 
 // liveFor bounds one stream of counters; the browser then opens the next.
@@ -113,8 +90,8 @@ func (c *Console) live(e echo.Context) error {
 	var last counts
 	quiet := 0
 	for {
-		now, err := c.counts(ctx, p)
-		if err != nil {
+		var now counts
+		if _, err := p.run(func(ctx context.Context, p *page) string { now = c.counts(ctx, p); return "" }); err != nil {
 			return nil // the stream has begun: its end says it all
 		}
 		switch {
@@ -148,36 +125,4 @@ func (c *Console) live(e echo.Context) error {
 		case <-tick.C:
 		}
 	}
-}
-
-type decisionsView struct {
-	Decisions []index.Decision
-	Policies  []index.SourcePolicy
-	Next      uint64
-}
-
-func (c *Console) decisions(ctx context.Context, p *page) (string, error) {
-	p.notices(ctx)
-	p.Title, p.Section = p.T("决定", "Decisions"), "decisions"
-	var before uint64
-	if s := p.e.QueryParam("before"); s != "" {
-		if _, err := fmt.Sscan(s, &before); err != nil {
-			return "", fmt.Errorf("before %q: want a number: %w", s, index.ErrQuery)
-		}
-	}
-	const limit = 50
-	list, err := c.cfg.Index.DecisionsBefore(ctx, before, limit+1)
-	if err != nil {
-		return "", err
-	}
-	p.knowDecisions(ctx, list)
-	v := &decisionsView{Decisions: list}
-	if len(list) > limit {
-		v.Decisions, v.Next = list[:limit], list[limit-1].Number
-	}
-	if v.Policies, err = c.cfg.Index.SourcePolicyLog(ctx, 20); err != nil {
-		return "", err
-	}
-	p.Data = v
-	return "decisions", nil
 }

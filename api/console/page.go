@@ -1,15 +1,15 @@
 package console
 
 import (
+	"bytes"
+	"context"
 	"embed"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"html/template"
-	"math"
 	"net/http"
 	"net/url"
 	"strconv"
-	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -107,7 +107,7 @@ func (p *page) Chinese() template.HTMLAttr {
 }
 
 // Asset is the address of an embedded file.
-func (p *page) Asset(name string) string { return "/console/assets/" + p.c.hash + "/" + name }
+func (p *page) Asset(name string) string { return "/console/assets/" + p.c.assets.hash + "/" + name }
 
 // Form is the token of the session's forms.
 func (p *page) Form() string { return p.c.formToken(p.session) }
@@ -156,236 +156,103 @@ func (p *page) LinkOf(address string) string {
 	return ""
 }
 
-// Verdict names a verdict.
-func (p *page) Verdict(v index.Verdict) string {
-	switch v {
-	case index.Unique:
-		return p.T("首发", "unique")
-	case index.Suspect:
-		return p.T("疑似", "suspect")
-	case index.Duplicate:
-		return p.T("重复", "duplicate")
-	case index.Withdrawn:
-		return p.T("已撤", "withdrawn")
+// A handler answers a request: with the name of the template that shows p.Data or, if
+// something has changed, with the address to go to next. It answers with nothing if it
+// has written the answer itself.
+type handler func(ctx context.Context, p *page) (next string)
+
+// failure is the panic of check.
+type failure struct{ error }
+
+// check ends the handler with an error, which the page then shows.
+func check(err error) {
+	if err != nil {
+		panic(failure{err})
 	}
-	return p.T("尚无", "none")
 }
 
-var ruleNames = map[index.Rule][2]string{
-	index.ByExact: {"同文", "exact"}, index.ByHamming: {"指纹", "fingerprint"}, index.ByMargin: {"弱位", "margin"}, index.BySketch: {"短文", "sketch"},
-	index.ByPassage: {"段落", "passage"}, index.ByBlocked: {"封禁", "blocked"}, index.ByEditor: {"编辑", "editor"}, index.BySuspected: {"疑似拒收", "suspected"},
-	index.ByLicence: {"授权转载", "licensed"}, index.ByPreference: {"优先首发", "preferred"},
+// need returns v, or ends the handler with an error.
+func need[T any](v T, err error) T {
+	check(err)
+	return v
 }
 
-// Rule names a rule.
-func (p *page) Rule(r index.Rule) string { n := ruleNames[r]; return p.T(n[0], n[1]) }
-
-// Rules are all rules a filter can ask for.
-func (p *page) Rules() []index.Rule {
-	return []index.Rule{index.ByExact, index.ByHamming, index.ByMargin, index.BySketch, index.ByPassage, index.ByBlocked, index.ByEditor, index.ByPreference}
+// run runs a handler and returns the error that ended it.
+func (p *page) run(h handler) (next string, err error) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case failure:
+			err = r.error
+		default:
+			panic(r)
+		}
+	}()
+	return h(p.e.Request().Context(), p), nil
 }
 
-// Cause names a cause.
-func (p *page) Cause(c index.Cause) string {
-	switch c {
-	case index.CauseIngest:
-		return p.T("到达", "arrival")
-	case index.CauseRevision:
-		return p.T("修订", "revision")
-	case index.CauseWithdrawal:
-		return p.T("来源撤回", "withdrawal")
-	case index.CausePromotion:
-		return p.T("递补首发", "promotion")
-	case index.CauseEditor:
-		return p.T("编辑", "editor")
+// number is a parameter of the address, 0 if there is none.
+func (p *page) number(parameter string) uint64 {
+	text := p.e.QueryParam(parameter)
+	n, err := strconv.ParseUint("0"+text, 10, 32)
+	if err != nil {
+		check(fmt.Errorf("%s %q: want a number: %w", parameter, text, index.ErrQuery))
 	}
-	return c.String()
+	return n
 }
 
-// Kind names a kind of decision.
-func (p *page) Kind(kind string) string {
-	switch kind {
-	case index.Release:
-		return p.T("放行", "release")
-	case index.Reject:
-		return p.T("判为重复", "reject")
-	case index.Block:
-		return p.T("封禁", "block")
-	case index.Merge:
-		return p.T("合并", "merge")
-	case index.MakeLead:
-		return p.T("设为首发", "make lead")
-	case index.Undo:
-		return p.T("撤销", "undo")
+// policy is the content security policy: the console's own files and no others.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// write renders a whole page before it sends the first byte.
+func (p *page) write(status int, name string) error {
+	var body, whole bytes.Buffer
+	if err := templates.ExecuteTemplate(&body, name, p); err != nil {
+		return fmt.Errorf("console: %s: %w", name, err)
 	}
-	return kind
+	p.Body = trusted(body.String())
+	if err := templates.ExecuteTemplate(&whole, "layout", p); err != nil {
+		return fmt.Errorf("console: layout of %s: %w", name, err)
+	}
+	h := p.e.Response().Header()
+	h.Set(echo.HeaderContentSecurityPolicy, policy)
+	h.Set(echo.HeaderReferrerPolicy, "same-origin")
+	h.Set(echo.HeaderXContentTypeOptions, "nosniff")
+	h.Set(echo.HeaderCacheControl, "no-store")
+	return p.e.HTMLBlob(status, whole.Bytes())
 }
 
-// Finding names the result of a review.
-func (p *page) Finding(finding string) string {
-	switch finding {
-	case index.FoundRight:
-		return p.T("拒得对", "rightly rejected")
-	case index.FoundWrong:
-		return p.T("误拒", "wrong")
-	case index.FoundUnsure:
-		return p.T("说不准", "unsure")
-	case index.FoundUndone:
-		return p.T("撤回前次结论", "taken back")
-	}
+// download answers with a file.
+func (p *page) download(kind, name string, content []byte) string {
+	h := p.e.Response().Header()
+	h.Set(echo.HeaderContentDisposition, fmt.Sprintf("attachment; filename=%q", name))
+	h.Set(echo.HeaderCacheControl, "no-store")
+	check(p.e.Blob(http.StatusOK, kind+"; charset=utf-8", content))
 	return ""
 }
 
-// SourcePolicy names a policy of a source.
-func (p *page) SourcePolicy(policy string) string {
-	switch policy {
-	case index.SourceLicensed:
-		return p.T("授权转载", "licensed")
-	case index.SourcePreferred:
-		return p.T("优先首发", "preferred original")
-	case index.SourceWatched:
-		return p.T("重点关注", "watched")
-	}
-	return p.T("普通", "normal")
+// redirect answers with another address.
+func (p *page) redirect(to string) string {
+	check(p.e.Redirect(http.StatusSeeOther, to))
+	return ""
 }
 
-// Number groups thousands.
-func (p *page) Number(v any) string {
-	s := fmt.Sprint(v)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
+// fail shows a sentence instead of a page.
+func (p *page) fail(status int, sentence string) error {
+	p.Title, p.Problem = p.T("未能完成", "Not done"), sentence
+	return p.write(status, "problem")
 }
 
-// Less is one less.
-func (p *page) Less(n int) int { return n - 1 }
-
-// Percent shows a share, 0…1.
-func (p *page) Percent(v any) string {
-	var f float64
-	switch v := v.(type) {
-	case float64:
-		f = v
-	case float32:
-		f = float64(v)
-	case *float32:
-		if v == nil {
-			return "—"
-		}
-		f = float64(*v)
-	}
-	if math.IsNaN(f) {
-		return "—"
-	}
-	return strconv.FormatFloat(100*f, 'f', 1, 64) + "%"
-}
-
-// Chance shows a probability in whole percents, or as <1% or >99%.
-func (p *page) Chance(f float64) string {
+// error shows what an error means to an editor.
+func (p *page) error(err error) error {
 	switch {
-	case f < .01:
-		return "<1%"
-	case f > .99:
-		return ">99%"
+	case errors.Is(err, index.ErrNotFound):
+		return p.fail(http.StatusNotFound, p.T("没有找到这一条。它可能还没有到达，或地址有误。", "There is no such thing here. It may not have arrived yet, or the address is wrong."))
+	case errors.Is(err, index.ErrQuery):
+		return p.fail(http.StatusBadRequest, p.T("请求有误：", "The request is wrong: ")+err.Error())
+	case errors.Is(err, index.ErrClosed), errors.Is(err, context.Canceled):
+		return p.fail(http.StatusServiceUnavailable, p.T("服务正在停止，请稍后再试。", "The service is shutting down: try again in a moment."))
 	}
-	return strconv.Itoa(int(math.Round(100*f))) + "%"
-}
-
-// Share is a part of a whole as a percentage.
-func (p *page) Share(part, whole int64) string {
-	if whole == 0 {
-		return "—"
-	}
-	return p.Percent(float64(part) / float64(whole))
-}
-
-func pointed(v any) time.Time {
-	switch t := v.(type) {
-	case time.Time:
-		return t
-	case *time.Time:
-		if t != nil {
-			return *t
-		}
-	}
-	return time.Time{}
-}
-
-// Time is a time in full.
-func (p *page) Time(v any) string {
-	t := pointed(v)
-	if t.IsZero() {
-		return "—"
-	}
-	return t.In(p.c.cfg.Location).Format("2006-01-02 15:04:05")
-}
-
-// Short is a time as lists show it, as short as possible.
-func (p *page) Short(v any) string {
-	t := pointed(v)
-	if t.IsZero() {
-		return "—"
-	}
-	t, now := t.In(p.c.cfg.Location), p.c.now()
-	switch {
-	case t.Year() != now.Year():
-		return t.Format("2006-01-02")
-	case t.YearDay() != now.YearDay():
-		return t.Format("01-02 15:04")
-	}
-	return p.T("今天 ", "today ") + t.Format("15:04")
-}
-
-// ISO is a time for machines.
-func (p *page) ISO(v any) string { return pointed(v).UTC().Format(time.RFC3339) }
-
-// Ago is how long ago it was.
-func (p *page) Ago(v any) string {
-	t := pointed(v)
-	if t.IsZero() {
-		return "—"
-	}
-	d := p.c.cfg.Now().Sub(t)
-	if d < 45*time.Second {
-		return p.T("刚刚", "just now")
-	}
-	return p.Span(d) + p.T("前", " ago")
-}
-
-// Span is a length of time in words.
-func (p *page) Span(d time.Duration) string {
-	unit := func(n int, zh, en string) string { return strconv.Itoa(n) + p.T(" "+zh, " "+en) }
-	switch {
-	case d < time.Minute:
-		return unit(int(d.Seconds()), "秒", "s")
-	case d < 90*time.Minute:
-		return unit(int(math.Round(d.Minutes())), "分钟", "min")
-	case d < 36*time.Hour:
-		return unit(int(math.Round(d.Hours())), "小时", "h")
-	}
-	return unit(int(math.Round(d.Hours()/24)), "天", "d")
-}
-
-// Size is a number of bytes in words.
-func (p *page) Size(n int64) string {
-	f, unit := float64(n), 0
-	for f >= 1000 && unit < 4 {
-		f, unit = f/1024, unit+1
-	}
-	return strconv.FormatFloat(f, 'f', map[bool]int{true: 0, false: 1}[unit == 0], 64) + [...]string{" B", " KB", " MB", " GB", " TB"}[unit]
-}
-
-// JSON shows a value indented, as text.
-func (p *page) JSON(v any) string {
-	b, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		return err.Error()
-	}
-	return string(b)
-}
-
-// SourcePolicies are the policies a source can have.
-func (p *page) SourcePolicies() []string {
-	return []string{index.SourceNormal, index.SourceLicensed, index.SourcePreferred, index.SourceWatched}
+	p.c.log.ErrorContext(p.e.Request().Context(), "console", "path", p.e.Request().URL.Path, "error", err)
+	return p.fail(http.StatusInternalServerError, p.T("出错了，原因已写入服务日志。", "Something went wrong here; the service's log says what."))
 }

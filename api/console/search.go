@@ -3,7 +3,6 @@ package console
 import (
 	"context"
 	"errors"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,21 +26,20 @@ type searchView struct {
 	Check   *index.Event
 	Nearest *index.Item
 	Compare *comparison
-	Exact   bool
 }
 
 // pasted is from how many characters on the input is a text, not a search.
 const pasted = 60
 
 // search takes an id, an address, words, or a whole text.
-func (c *Console) search(ctx context.Context, p *page) (string, error) {
+func (c *Console) search(ctx context.Context, p *page) string {
 	text := p.e.QueryParam("q")
 	trimmed := strings.TrimSpace(text)
 	p.Query, p.Title = trimmed, p.T("查找", "Search")
 	v := &searchView{Text: trimmed}
 	p.Data = v
 	if trimmed == "" {
-		return "search", nil
+		return "search"
 	}
 	for _, id := range []string{trimmed, text} {
 		if len(id) > 256 {
@@ -49,41 +47,33 @@ func (c *Console) search(ctx context.Context, p *page) (string, error) {
 		}
 		_, err := c.cfg.Index.Item(ctx, id)
 		if err == nil {
-			return "", p.e.Redirect(http.StatusSeeOther, p.ItemURL(id))
+			return p.redirect(p.ItemURL(id))
 		}
 		if !errors.Is(err, index.ErrNotFound) {
-			return "", err
+			check(err)
 		}
 	}
 	if n, ok := strings.CutPrefix(trimmed, "#"); ok {
 		if id, err := strconv.ParseUint(n, 10, 32); err == nil {
-			return "", p.e.Redirect(http.StatusSeeOther, p.ClusterURL(uint32(id)))
+			return p.redirect(p.ClusterURL(uint32(id)))
 		}
 	}
-	long := utf8.RuneCountInString(trimmed) >= pasted
-	var err error
+	address := p.LinkOf(trimmed) != ""
+	long := !address && utf8.RuneCountInString(trimmed) >= pasted
 	var found []uint32
-	if p.LinkOf(trimmed) != "" {
-		found, err = c.cfg.Browse.Search(ctx, []string{browse.URLWord(trimmed)}, 50)
-		long = false
-	} else if !long {
-		found, err = c.find(ctx, trimmed, 50)
+	switch {
+	case address:
+		found = need(c.cfg.Browse.Search(ctx, []string{browse.URLWord(trimmed)}, 50))
+	case !long:
+		found = need(c.find(ctx, trimmed, 50))
 	}
-	if err != nil {
-		return "", err
+	if !address && (long || len(found) == 0) {
+		c.nearest(ctx, p, v, trimmed)
 	}
-	if long || len(found) == 0 {
-		if err := c.nearest(ctx, p, v, trimmed); err != nil {
-			return "", err
-		}
-	}
-	briefs, err := c.cfg.Index.Briefs(ctx, found)
-	if err != nil {
-		return "", err
-	}
-	if p.LinkOf(trimmed) != "" && len(found) == 1 && briefs[found[0]] != nil {
+	briefs := need(c.cfg.Index.Briefs(ctx, found))
+	if address && len(found) == 1 && briefs[found[0]] != nil {
 		// The address of exactly one item leads to its page.
-		return "", p.e.Redirect(http.StatusSeeOther, p.ItemURL(briefs[found[0]].ID))
+		return p.redirect(p.ItemURL(briefs[found[0]].ID))
 	}
 	var ofs []uint32
 	for _, o := range found {
@@ -92,15 +82,14 @@ func (c *Console) search(ctx context.Context, p *page) (string, error) {
 			ofs = append(ofs, b.Of)
 		}
 	}
-	if v.Of, err = c.cfg.Index.Briefs(ctx, ofs); err != nil {
-		return "", err
-	}
-	return "search", c.passages(ctx, v, trimmed)
+	v.Of = need(c.cfg.Index.Briefs(ctx, ofs))
+	c.passages(ctx, v, trimmed)
+	return "search"
 }
 
 // passages sorts items with the words in their headline first, and shows the
 // words in the text of the others.
-func (c *Console) passages(ctx context.Context, v *searchView, text string) error {
+func (c *Console) passages(ctx context.Context, v *searchView, text string) {
 	words, _ := c.words.query(text)
 	words = append(words, strings.Fields(text)...)
 	words = slices.DeleteFunc(words, func(w string) bool { return w == "" })
@@ -109,12 +98,12 @@ func (c *Console) passages(ctx context.Context, v *searchView, text string) erro
 	}
 	slices.SortStableFunc(v.Found, func(a, b index.Brief) int {
 		switch x, y := inTitle(&a), inTitle(&b); {
-		case x && !y:
+		case x == y:
+			return 0
+		case x:
 			return -1
-		case y && !x:
-			return 1
 		}
-		return 0
+		return 1
 	})
 	v.Passages = map[uint32][]piece{}
 	for i := range v.Found {
@@ -123,15 +112,12 @@ func (c *Console) passages(ctx context.Context, v *searchView, text string) erro
 			continue
 		}
 		body, ok, err := c.cfg.Index.Text(ctx, b.Ordinal)
-		if err != nil {
-			return err
-		}
+		check(err)
 		if ok {
 			shown, _ := plain(body)
 			v.Passages[b.Ordinal] = passage(oneLine(shown), words)
 		}
 	}
-	return nil
 }
 
 // around and follow are how many characters a passage has before and from the
@@ -197,52 +183,15 @@ func passage(text string, words []string) []piece {
 
 // nearest checks which verdict the text would get, and compares it with the
 // nearest article.
-func (c *Console) nearest(ctx context.Context, p *page, v *searchView, text string) error {
-	if p.LinkOf(text) != "" {
-		return nil
-	}
+func (c *Console) nearest(ctx context.Context, p *page, v *searchView, text string) {
 	body := strings.ToValidUTF8(text[:min(len(text), ingest.MaxText)], "")
 	words := c.words.texts.Get().(*segment.Text)
 	defer c.words.texts.Put(words)
-	a := ingest.Prepare(c.cfg.Segmenter, words, &ingest.Item{Body: body})
-	e, err := c.cfg.Index.Check(ctx, a, uint32(c.cfg.Now().Unix()))
-	if err != nil {
-		return err
-	}
-	v.Check = &e
-	if e.Of == "" {
-		return nil
-	}
-	if v.Nearest, err = c.cfg.Index.Item(ctx, e.Of); err != nil {
-		return err
-	}
 	now := c.cfg.Now()
-	v.Compare = p.comparing(ctx, v.Nearest, &index.Item{Title: "", Arrived: now, Body: &body})
-	return nil
-}
-
-// Finder returns the console's search as a function for api.Config.Find.
-func Finder(b *browse.Model, s *segment.Segmenter) func(ctx context.Context, words string, limit int) ([]uint32, error) {
-	return (&Console{cfg: Config{Browse: b}, words: newCutter(s)}).find
-}
-
-// find looks up words. If too few articles have them, those whose headline has
-// the same characters follow.
-func (c *Console) find(ctx context.Context, text string, limit int) ([]uint32, error) {
-	words, pairs := c.words.query(text)
-	found, err := c.cfg.Browse.Search(ctx, words, limit)
-	if err != nil || len(found) >= limit || len(pairs) == 0 {
-		return found, err
+	e := need(c.cfg.Index.Check(ctx, ingest.Prepare(c.cfg.Segmenter, words, &ingest.Item{Body: body}), uint32(now.Unix())))
+	v.Check = &e
+	if e.Of != "" {
+		v.Nearest = need(c.cfg.Index.Item(ctx, e.Of))
+		v.Compare = p.comparing(v.Nearest, &index.Item{Arrived: now, Body: &body})
 	}
-	more, err := c.cfg.Browse.Search(ctx, pairs, limit)
-	seen := map[uint32]bool{}
-	for _, o := range found {
-		seen[o] = true
-	}
-	for _, o := range more {
-		if !seen[o] && len(found) < limit {
-			found = append(found, o)
-		}
-	}
-	return found, err
 }

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"context"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
@@ -183,53 +182,4 @@ func (c *Console) toSignIn(e echo.Context) error {
 		}
 	}
 	return e.Redirect(http.StatusSeeOther, "/console/signin?"+q.Encode())
-}
-
-// inside is an address to return to within this console: any other becomes /.
-func inside(to string) string {
-	u, err := url.Parse(to)
-	if err != nil || u.Scheme != "" || u.Host != "" || !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") || strings.Contains(to, "\\") {
-		return "/"
-	}
-	return to
-}
-
-func (c *Console) signInPage(_ context.Context, p *page) (string, error) {
-	p.Title, p.Data = p.T("登录", "Sign in"), inside(p.e.QueryParam("to"))
-	switch p.e.QueryParam("ended") {
-	case http.MethodGet:
-		p.Problem = p.T("登录已过期，请重新登录。", "Your sign-in has ended: sign in again.")
-	case http.MethodPost:
-		p.Problem = p.T("登录已过期，刚才的操作没有执行。重新登录后会回到原处。", "Your sign-in has ended, and what you asked for was not done. Once signed in, you are back where you were.")
-	}
-	return "signin", nil
-}
-
-func (c *Console) signIn(_ context.Context, p *page) (string, error) {
-	to := inside(p.e.FormValue("to"))
-	if p.Open() {
-		return to, nil
-	}
-	name, role, ok := c.authenticate(strings.TrimSpace(p.e.FormValue("token")))
-	if !ok || role != RoleEditor && role != RoleOperator {
-		p.Title, p.Data = p.T("登录", "Sign in"), to
-		p.Problem = p.T("口令不对，或不是给编辑用的。", "This token is not known, or not for editors.")
-		return "", p.write(http.StatusUnauthorized, "signin")
-	}
-	c.writeCookie(p.e, c.newSession(name, role))
-	return to, nil
-}
-
-// authenticate returns the owner of a token. Behind a proxy that names users
-// there may be no tokens.
-func (c *Console) authenticate(token string) (name, role string, ok bool) {
-	if c.cfg.Authenticate == nil {
-		return "", "", false
-	}
-	return c.cfg.Authenticate(token)
-}
-
-func (c *Console) signOut(_ context.Context, p *page) (string, error) {
-	p.e.SetCookie(&http.Cookie{Name: sessionCookie, Path: "/", HttpOnly: true, MaxAge: -1})
-	return "/console/signin", nil
 }

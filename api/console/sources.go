@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"jianguo/index"
@@ -30,26 +29,18 @@ type matrixCell struct {
 	Self           bool
 }
 
-func (c *Console) sources(ctx context.Context, p *page) (string, error) {
+func (c *Console) sources(ctx context.Context, p *page) string {
 	p.notices(ctx)
 	p.Title, p.Section = p.T("来源", "Sources"), "sources"
 	v := &sourcesView{Days: 30}
-	if s := p.e.QueryParam("days"); s != "" {
-		n, err := strconv.Atoi(s)
-		if err != nil || n < 1 || n > 3650 {
-			return "", fmt.Errorf("days %q: want 1 to 3650: %w", s, index.ErrQuery)
+	if p.e.QueryParam("days") != "" {
+		if v.Days = int(p.number("days")); v.Days < 1 || v.Days > 3650 {
+			check(fmt.Errorf("days %d: want 1 to 3650: %w", v.Days, index.ErrQuery))
 		}
-		v.Days = n
 	}
 	since := c.cfg.Now().AddDate(0, 0, -v.Days)
-	var err error
-	if v.Sources, err = c.cfg.Browse.Sources(ctx, since, 40); err != nil {
-		return "", err
-	}
-	matrix, err := c.cfg.Browse.Matrix(ctx, since, 12)
-	if err != nil {
-		return "", err
-	}
+	v.Sources = need(c.cfg.Browse.Sources(ctx, since, 40))
+	matrix := need(c.cfg.Browse.Matrix(ctx, since, 12))
 	v.Names = matrix.Names
 	at := map[string]int{}
 	for i, n := range matrix.Names {
@@ -78,18 +69,13 @@ func (c *Console) sources(ctx context.Context, p *page) (string, error) {
 			}
 		}
 	}
-	if v.Log, err = c.cfg.Index.SourcePolicyLog(ctx, 10); err != nil {
-		return "", err
-	}
+	v.Log = need(c.cfg.Index.SourcePolicyLog(ctx, 10))
 	p.Data = v
-	return "sources", nil
+	return "sources"
 }
 
-func (c *Console) setPolicy(ctx context.Context, p *page) (string, error) {
+func (c *Console) setPolicy(ctx context.Context, p *page) string {
 	form := p.e.Request().PostForm
-	err := c.cfg.Index.SetSourcePolicy(ctx, index.SourcePolicy{At: c.cfg.Now(), By: p.Name, Source: form.Get("source"), Policy: form.Get("policy"), Reason: limited(form.Get("reason"))})
-	if err != nil {
-		return "", err
-	}
-	return with(inside(form.Get("to")), "saved", "1"), nil
+	check(c.cfg.Index.SetSourcePolicy(ctx, index.SourcePolicy{At: c.cfg.Now(), By: p.Name, Source: form.Get("source"), Policy: form.Get("policy"), Reason: limited(form.Get("reason"))}))
+	return with(inside(form.Get("to")), "saved", "1")
 }

@@ -1,17 +1,16 @@
 package console
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/csv"
 	"fmt"
 	"html/template"
-	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/labstack/echo/v4"
 
 	"jianguo/index"
 	"jianguo/index/browse"
@@ -29,50 +28,29 @@ type clustersView struct {
 	Found int
 }
 
-func (c *Console) clusters(ctx context.Context, p *page) (string, error) {
+func (c *Console) clusters(ctx context.Context, p *page) string {
 	q := browse.StoryQuery{Sort: p.e.QueryParam("sort"), Source: p.e.QueryParam("source"), Cursor: p.e.QueryParam("cursor")}
-	v := &clustersView{Sort: q.Sort, Filter: p.e.QueryParams(), Words: strings.TrimSpace(p.e.QueryParam("words"))}
-	if v.Sort == "" {
-		v.Sort = "heat"
-	}
-	if s := p.e.QueryParam("size"); s != "" {
-		n, err := strconv.Atoi(s)
-		if err != nil || n < 0 {
-			return "", fmt.Errorf("size %q: want a number: %w", s, index.ErrQuery)
-		}
-		q.MinSize = n
-	}
+	v := &clustersView{Sort: cmp.Or(q.Sort, "heat"), Filter: p.e.QueryParams(), Words: strings.TrimSpace(p.e.QueryParam("words"))}
+	q.MinSize = int(p.number("size"))
 	if s := p.e.QueryParam("rule"); s != "" {
 		if err := q.Rule.UnmarshalText([]byte(s)); err != nil {
-			return "", fmt.Errorf("rule %q: %w", s, index.ErrQuery)
+			check(fmt.Errorf("rule %q: %w", s, index.ErrQuery))
 		}
 		v.Rule = q.Rule
 	}
-	if s := p.e.QueryParam("since"); s != "" {
-		hours, err := strconv.Atoi(s)
-		if err != nil || hours < 0 {
-			return "", fmt.Errorf("since %q: want hours: %w", s, index.ErrQuery)
-		}
-		q.Since = c.cfg.Now().Add(-time.Duration(hours) * time.Hour)
+	if p.e.QueryParam("since") != "" {
+		q.Since = c.cfg.Now().Add(-time.Duration(p.number("since")) * time.Hour)
 	}
 	if v.Words != "" {
-		found, err := c.find(ctx, v.Words, 800)
-		if err != nil {
-			return "", err
-		}
+		found := need(c.find(ctx, v.Words, 800))
 		v.Found = len(found)
 		q.Clusters = c.cfg.Index.VersionClusters(found)
 	}
-	page, err := c.cfg.Browse.Stories(ctx, q)
-	if err != nil {
-		return "", err
-	}
-	v.Stories, v.Next = page.Stories, page.Next
-	if v.Sources, err = c.cfg.Browse.SourceNames(ctx, c.cfg.Now().AddDate(0, 0, -30), 60); err != nil {
-		return "", err
-	}
+	stories := need(c.cfg.Browse.Stories(ctx, q))
+	v.Stories, v.Next = stories.Stories, stories.Next
+	v.Sources = need(c.cfg.Browse.SourceNames(ctx, c.cfg.Now().AddDate(0, 0, -30), 60))
 	p.Title, p.Section, p.Data = p.T("故事", "Stories"), "clusters", v
-	return "clusters", nil
+	return "clusters"
 }
 
 type clusterView struct {
@@ -86,54 +64,31 @@ type clusterView struct {
 
 const memberPage = 40
 
-func (c *Console) storyOf(ctx context.Context, p *page, limit int) (*browse.StoryView, uint32, error) {
-	id, err := strconv.ParseUint(p.e.QueryParam("id"), 10, 32)
-	if err != nil {
-		return nil, 0, fmt.Errorf("id %q: want a number: %w", p.e.QueryParam("id"), index.ErrQuery)
-	}
-	after, err := strconv.ParseUint("0"+p.e.QueryParam("after"), 10, 32)
-	if err != nil {
-		return nil, 0, fmt.Errorf("after %q: want a number: %w", p.e.QueryParam("after"), index.ErrQuery)
-	}
-	v, err := c.cfg.Browse.Story(ctx, uint32(id), uint32(after), limit)
-	return v, uint32(after), err
+func (c *Console) storyOf(ctx context.Context, p *page, limit int) (v *browse.StoryView, after uint32) {
+	after = uint32(p.number("after"))
+	return need(c.cfg.Browse.Story(ctx, uint32(p.number("id")), after, limit)), after
 }
 
-func (c *Console) cluster(ctx context.Context, p *page) (string, error) {
-	story, after, err := c.storyOf(ctx, p, memberPage)
-	if err != nil {
-		return "", err
-	}
+func (c *Console) cluster(ctx context.Context, p *page) string {
+	story, after := c.storyOf(ctx, p, memberPage)
 	p.notices(ctx)
 	v := &clusterView{StoryView: story, After: after, Timeline: p.timeline(story, 960, 150, 11), Small: p.timeline(story, 360, 88, 6)}
 	v.Blocked = story.Lead != nil && story.Lead.Verdict == index.Withdrawn
-	if v.Decisions, err = c.cfg.Index.Decisions(ctx, index.DecisionQuery{Cluster: story.ID, Limit: 20}); err != nil {
-		return "", err
-	}
+	v.Decisions = need(c.cfg.Index.Decisions(ctx, index.DecisionQuery{Cluster: story.ID, Limit: 20}))
 	p.knowDecisions(ctx, v.Decisions)
 	p.Title, p.Section, p.Data = fmt.Sprintf("%s %d", p.T("故事", "Story"), story.ID), "clusters", v
 	if story.Lead != nil {
 		p.Title = story.Lead.Title
 	}
-	return "cluster", nil
+	return "cluster"
 }
 
 // clusterCSV is all members of a story as CSV, with a byte order mark, from which
 // spreadsheets learn that it is UTF-8.
-func (c *Console) clusterCSV(ctx context.Context, p *page) error {
-	story, _, err := c.storyOf(ctx, p, 50_000)
-	if err != nil {
-		return err
-	}
-	h := p.e.Response().Header()
-	h.Set(echo.HeaderContentType, "text/csv; charset=utf-8")
-	h.Set(echo.HeaderContentDisposition, fmt.Sprintf(`attachment; filename="jianguo-%d.csv"`, story.ID))
-	h.Set(echo.HeaderCacheControl, "no-store")
-	p.e.Response().WriteHeader(http.StatusOK)
-	if _, err := p.e.Response().Write([]byte("\ufeff")); err != nil {
-		return nil // the reader is gone
-	}
-	w := csv.NewWriter(p.e.Response())
+func (c *Console) clusterCSV(ctx context.Context, p *page) string {
+	story, _ := c.storyOf(ctx, p, 50_000)
+	out := bytes.NewBufferString("\ufeff")
+	w := csv.NewWriter(out)
 	_ = w.Write([]string{"id", "title", "source", "url", "published_at", "arrived_at", "verdict", "rule", "resemblance", "distance"})
 	for i := range story.Members {
 		m := &story.Members[i]
@@ -149,8 +104,8 @@ func (c *Console) clusterCSV(ctx context.Context, p *page) error {
 		}
 		_ = w.Write([]string{cell(m.ID), cell(m.Title), cell(m.Source), cell(m.URL), published, p.ISO(m.Arrived), m.Verdict.String(), m.Rule.String(), resemblance, distance})
 	}
-	w.Flush() // an error of the writer is a reader that is gone
-	return nil
+	w.Flush()
+	return p.download("text/csv", fmt.Sprintf("jianguo-%d.csv", story.ID), out.Bytes())
 }
 
 // cell prevents a spreadsheet from reading a title as a formula.

@@ -43,6 +43,14 @@ func plain(body string) (text string, cut bool) {
 	return b.String(), false
 }
 
+// shortened cuts a text to so many characters, the last of which is then an ellipsis.
+func shortened(text string, n int) string {
+	if r := []rune(text); len(r) > n {
+		return string(r[:n-1]) + "…"
+	}
+	return text
+}
+
 // visible removes control and zero-width characters, direction marks, and all
 // but four marks on one letter.
 func visible(line string) string {

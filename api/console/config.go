@@ -1,0 +1,99 @@
+package console
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"github.com/nats-io/nats.go"
+
+	"jianguo/index"
+	"jianguo/index/browse"
+	"jianguo/ingest"
+	"jianguo/segment"
+)
+
+// Roles of a signed-in user.
+const (
+	RoleEditor   = "editor"   // reads and decides
+	RoleOperator = "operator" // that, and the operators' page
+)
+
+// Config configures a console. Index, Browse and Segmenter are required.
+type Config struct {
+	Index     *index.Index
+	Browse    *browse.Model
+	Segmenter *segment.Segmenter
+	Ingest    *ingest.Service // nil: the operators' page does not say whether it runs
+	Conn      *nats.Conn      // nil: no dead letters, no lag
+	Dir       string          // the data directory, for the sizes of its files
+
+	// Authenticate says whose token it is and what their role is; nil: there
+	// are no tokens, and everyone may enter.
+	Authenticate func(token string) (name, role string, ok bool)
+	// Header, if set, names the header in which a proxy gives the name of the
+	// user, RoleHeader the header of their role: without a role the user is an
+	// editor, with an unknown role they may not enter. Both headers are trusted only
+	// in requests from Proxies (default: loopback). A header that is repeated is not
+	// trusted: one of the two is not the proxy's.
+	Header, RoleHeader string
+	Proxies            []netip.Prefix
+
+	Key      []byte        // signs cookies; nil: a random one, so that a restart ends all sessions
+	Session  time.Duration // of a sign-in; 0: 12 h
+	Location *time.Location
+	Now      func() time.Time // nil: time.Now
+	Logger   *slog.Logger
+	Version  string
+	// Done, if set, is closed when the server shuts down: streams of live counters
+	// then end.
+	Done <-chan struct{}
+	// Bound makes what wraps every page except the live counters, from a function that
+	// reports whether the caller of a request is signed in; nil: nothing.
+	Bound func(known func(echo.Context) bool) echo.MiddlewareFunc
+}
+
+// Console serves the pages.
+type Console struct {
+	cfg    Config
+	log    *slog.Logger
+	words  *cutter
+	assets assets
+}
+
+// newConsole returns a Console with the defaults filled in.
+func newConsole(cfg Config) (*Console, error) {
+	if cfg.Index == nil || cfg.Browse == nil || cfg.Segmenter == nil {
+		return nil, errors.New("console: Index, Browse and Segmenter are required")
+	}
+	if cfg.Key == nil {
+		cfg.Key = make([]byte, 32)
+		_, _ = rand.Read(cfg.Key) // does not fail
+	}
+	if cfg.Session == 0 {
+		cfg.Session = 12 * time.Hour
+	}
+	if cfg.Location == nil {
+		cfg.Location = time.FixedZone("UTC+8", 8*3600)
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Header != "" && len(cfg.Proxies) == 0 {
+		cfg.Proxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
+	}
+	files, err := loadAssets()
+	if err != nil {
+		return nil, fmt.Errorf("console: %w", err)
+	}
+	return &Console{cfg: cfg, log: cfg.Logger, words: newCutter(cfg.Segmenter), assets: files}, nil
+}
+
+func (c *Console) now() time.Time { return c.cfg.Now().In(c.cfg.Location) }

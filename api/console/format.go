@@ -1,0 +1,145 @@
+package console
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+)
+
+// Number groups thousands.
+func (p *page) Number(v any) string {
+	s := fmt.Sprint(v)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// Less is one less.
+func (p *page) Less(n int) int { return n - 1 }
+
+// Percent shows a share, 0…1.
+func (p *page) Percent(v any) string {
+	var f float64
+	switch v := v.(type) {
+	case float64:
+		f = v
+	case float32:
+		f = float64(v)
+	case *float32:
+		if v == nil {
+			return "—"
+		}
+		f = float64(*v)
+	}
+	if math.IsNaN(f) {
+		return "—"
+	}
+	return strconv.FormatFloat(100*f, 'f', 1, 64) + "%"
+}
+
+// Chance shows a probability in whole percents, or as <1% or >99%.
+func (p *page) Chance(f float64) string {
+	switch {
+	case f < .01:
+		return "<1%"
+	case f > .99:
+		return ">99%"
+	}
+	return strconv.Itoa(int(math.Round(100*f))) + "%"
+}
+
+// Share is a part of a whole as a percentage.
+func (p *page) Share(part, whole int64) string {
+	if whole == 0 {
+		return "—"
+	}
+	return p.Percent(float64(part) / float64(whole))
+}
+
+func pointed(v any) time.Time {
+	switch t := v.(type) {
+	case time.Time:
+		return t
+	case *time.Time:
+		if t != nil {
+			return *t
+		}
+	}
+	return time.Time{}
+}
+
+// Time is a time in full.
+func (p *page) Time(v any) string {
+	t := pointed(v)
+	if t.IsZero() {
+		return "—"
+	}
+	return t.In(p.c.cfg.Location).Format("2006-01-02 15:04:05")
+}
+
+// Short is a time as lists show it, as short as possible.
+func (p *page) Short(v any) string {
+	t := pointed(v)
+	if t.IsZero() {
+		return "—"
+	}
+	t, now := t.In(p.c.cfg.Location), p.c.now()
+	switch {
+	case t.Year() != now.Year():
+		return t.Format("2006-01-02")
+	case t.YearDay() != now.YearDay():
+		return t.Format("01-02 15:04")
+	}
+	return p.T("今天 ", "today ") + t.Format("15:04")
+}
+
+// ISO is a time for machines.
+func (p *page) ISO(v any) string { return pointed(v).UTC().Format(time.RFC3339) }
+
+// Ago is how long ago it was.
+func (p *page) Ago(v any) string {
+	t := pointed(v)
+	if t.IsZero() {
+		return "—"
+	}
+	d := p.c.cfg.Now().Sub(t)
+	if d < 45*time.Second {
+		return p.T("刚刚", "just now")
+	}
+	return p.Span(d) + p.T("前", " ago")
+}
+
+// Span is a length of time in words.
+func (p *page) Span(d time.Duration) string {
+	unit := func(n int, zh, en string) string { return strconv.Itoa(n) + p.T(" "+zh, " "+en) }
+	switch {
+	case d < time.Minute:
+		return unit(int(d.Seconds()), "秒", "s")
+	case d < 90*time.Minute:
+		return unit(int(math.Round(d.Minutes())), "分钟", "min")
+	case d < 36*time.Hour:
+		return unit(int(math.Round(d.Hours())), "小时", "h")
+	}
+	return unit(int(math.Round(d.Hours()/24)), "天", "d")
+}
+
+// Size is a number of bytes in words.
+func (p *page) Size(n int64) string {
+	f, unit := float64(n), 0
+	for f >= 1000 && unit < 4 {
+		f, unit = f/1024, unit+1
+	}
+	return strconv.FormatFloat(f, 'f', map[bool]int{true: 0, false: 1}[unit == 0], 64) + [...]string{" B", " KB", " MB", " GB", " TB"}[unit]
+}
+
+// JSON shows a value indented, as text.
+func (p *page) JSON(v any) string {
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err.Error()
+	}
+	return string(b)
+}

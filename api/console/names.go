@@ -1,0 +1,59 @@
+package console
+
+import "jianguo/index"
+
+// names are the words of the catalogue, in Chinese and in English.
+var names = map[any][2]string{
+	index.Unique: {"首发", "unique"}, index.Suspect: {"疑似", "suspect"}, index.Duplicate: {"重复", "duplicate"}, index.Withdrawn: {"已撤", "withdrawn"},
+
+	index.ByExact: {"同文", "exact"}, index.ByHamming: {"指纹", "fingerprint"}, index.ByMargin: {"弱位", "margin"}, index.BySketch: {"短文", "sketch"},
+	index.ByPassage: {"段落", "passage"}, index.ByBlocked: {"封禁", "blocked"}, index.ByEditor: {"编辑", "editor"}, index.BySuspected: {"疑似拒收", "suspected"},
+	index.ByLicence: {"授权转载", "licensed"}, index.ByPreference: {"优先首发", "preferred"},
+
+	index.CauseIngest: {"到达", "arrival"}, index.CauseRevision: {"修订", "revision"}, index.CauseWithdrawal: {"来源撤回", "withdrawal"},
+	index.CausePromotion: {"递补首发", "promotion"}, index.CauseEditor: {"编辑", "editor"},
+
+	index.Release: {"放行", "release"}, index.Reject: {"判为重复", "reject"}, index.Block: {"封禁", "block"}, index.Merge: {"合并", "merge"},
+	index.MakeLead: {"设为首发", "make lead"}, index.Undo: {"撤销", "undo"},
+
+	index.FoundRight: {"拒得对", "rightly rejected"}, index.FoundWrong: {"误拒", "wrong"}, index.FoundUnsure: {"说不准", "unsure"},
+	index.FoundUndone: {"撤回前次结论", "taken back"},
+
+	index.SourceLicensed: {"授权转载", "licensed"}, index.SourcePreferred: {"优先首发", "preferred original"}, index.SourceWatched: {"重点关注", "watched"},
+}
+
+// name is the word for a value, or another text if there is none.
+func (p *page) name(v any, otherwise string) string {
+	if n, ok := names[v]; ok {
+		return p.T(n[0], n[1])
+	}
+	return otherwise
+}
+
+// Verdict names a verdict.
+func (p *page) Verdict(v index.Verdict) string { return p.name(v, p.T("尚无", "none")) }
+
+// Rule names a rule.
+func (p *page) Rule(r index.Rule) string { return p.name(r, "") }
+
+// Rules are all rules a filter can ask for.
+func (p *page) Rules() []index.Rule {
+	return []index.Rule{index.ByExact, index.ByHamming, index.ByMargin, index.BySketch, index.ByPassage, index.ByBlocked, index.ByEditor, index.ByPreference}
+}
+
+// Cause names a cause.
+func (p *page) Cause(c index.Cause) string { return p.name(c, c.String()) }
+
+// Kind names a kind of decision.
+func (p *page) Kind(kind string) string { return p.name(kind, kind) }
+
+// Finding names the result of a review.
+func (p *page) Finding(finding string) string { return p.name(finding, "") }
+
+// SourcePolicy names a policy of a source.
+func (p *page) SourcePolicy(policy string) string { return p.name(policy, p.T("普通", "normal")) }
+
+// SourcePolicies are the policies a source can have.
+func (p *page) SourcePolicies() []string {
+	return []string{index.SourceNormal, index.SourceLicensed, index.SourcePreferred, index.SourceWatched}
+}
