@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"time"
 
@@ -11,7 +12,7 @@ import (
 )
 
 const (
-	consumerName = "ingest"
+	consumerName = "ingest-"
 	// inFlightBytes bounds the payloads between intake and commit. They take about ten
 	// times that in memory while they are worked on. A single message always fits.
 	inFlightBytes = 32 << 20
@@ -84,7 +85,9 @@ func (s *Service) Run(ctx context.Context) error {
 // applies messages in order.)
 func (s *Service) consume(ctx context.Context, messages chan<- jetstream.Msg, ended <-chan struct{}) (jetstream.ConsumeContext, error) {
 	consumer, err := s.items.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{
-		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: s.applied.Load() + 1, NamePrefix: consumerName,
+		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: s.applied.Load() + 1,
+		// An external bus keeps the consumer of the process before for a while.
+		NamePrefix: consumerName + rand.Text(), InactiveThreshold: time.Minute,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("ingest: consumer: %w", err)

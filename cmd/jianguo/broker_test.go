@@ -153,6 +153,25 @@ func TestBrokerAway(t *testing.T) {
 	s.stop()
 }
 
+// A service starts again at once on the same broker, which still keeps the consumers of the
+// process before.
+func TestBrokerRestart(t *testing.T) {
+	t.Parallel()
+	b := startBroker(t, nil)
+	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats", b.url())
+	for n, end := range []func(){s.stop, s.kill, s.stop} {
+		s.ready()
+		if status, answer, err := s.post("/items", article(n)); status != 200 {
+			t.Fatalf("item %d: %d %s %v\n%s", n, status, answer, err, s.log)
+		}
+		s.ask("/exposures", fmt.Sprintf(`{"user":"u","kind":"seen","items":["n%d"]}`, n), nil)
+		end()
+		s.start()
+	}
+	s.ready()
+	s.stop()
+}
+
 // The service refuses to start on a broker that cannot carry items, and says what to do.
 func TestBrokerTooSmall(t *testing.T) {
 	t.Parallel()
