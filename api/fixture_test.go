@@ -239,7 +239,7 @@ func (r *testService) events() uint64 {
 func (r *testService) noDeadLetters() {
 	r.t.Helper()
 	ctx := context.Background()
-	dead, err := bus.OpenDead(ctx, r.Conn)
+	dead, err := bus.OpenDead(ctx, r.Conn, "")
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -342,7 +342,7 @@ func TestPending(t *testing.T) {
 
 func TestFullStream(t *testing.T) {
 	r := newService(t, testConfig{stalled: true, api: func(c *Config) { c.Wait = 50 * time.Millisecond },
-		ingest: func(c *ingest.Config) { c.Bytes = 16 << 10 }})
+		ingest: func(c *ingest.Config) { c.Streams.Bytes = 16 << 10 }})
 	for n := range 100 {
 		rep := r.do("POST", "/items", ingest.Item{ID: fmt.Sprint(n), Body: article(n)})
 		if rep.status == 202 {

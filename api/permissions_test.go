@@ -73,7 +73,7 @@ func busRoles(t *testing.T, relaxed bool) {
 	if _, err := eventlog.Open(t.Context(), js, eventlog.Config{}, nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Bus.Gate(t.Context(), eventlog.StreamName); err != nil {
+	if err := r.Bus.Create(t.Context(), eventlog.StreamName, func() error { return nil }); err != nil {
 		t.Fatal(err)
 	}
 	all := []string{platformToken, recallToken, editorToken, operatorToken}

@@ -110,10 +110,17 @@ func (b *Embedded) URL() string {
 // blocks the server for good (nats-server 2.15).
 func (b *Embedded) Full() bool { return b != nil && b.disk.full.Load() }
 
-// Gate opens the gate of a stream, which must exist. A bus without gates has none to open.
-func (b *Embedded) Gate(ctx context.Context, stream string) error {
-	if b == nil || len(b.gates.cfg.Gates) == 0 {
-		return nil
+// Create calls create, which creates or updates a stream, while the bus is not being
+// reopened: it would not know its own streams. Then it opens the gate of the stream, if the
+// bus has one for it.
+func (b *Embedded) Create(ctx context.Context, stream string, create func() error) error {
+	if b == nil {
+		return create()
+	}
+	b.disk.opening.Lock()
+	defer b.disk.opening.Unlock()
+	if err := create(); err != nil {
+		return err
 	}
 	return b.gates.start(ctx, stream)
 }

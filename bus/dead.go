@@ -119,16 +119,16 @@ type DeadLetters struct {
 	stream jetstream.Stream
 }
 
-// OpenDead opens the dead letters of a bus. It creates no stream: without one, the
-// error wraps jetstream.ErrStreamNotFound.
-func OpenDead(ctx context.Context, nc *nats.Conn) (*DeadLetters, error) {
+// OpenDead opens the dead letters of a bus, whose streams have a prefix (StreamsConfig). It
+// creates no stream: without one, the error wraps jetstream.ErrStreamNotFound.
+func OpenDead(ctx context.Context, nc *nats.Conn, prefix string) (*DeadLetters, error) {
 	js, err := jetstream.New(nc)
 	if err != nil {
 		return nil, fmt.Errorf("dead letters: %w", err)
 	}
-	stream, err := js.Stream(ctx, StreamDead)
+	stream, err := js.Stream(ctx, prefix+StreamDead)
 	if err != nil {
-		return nil, fmt.Errorf("dead letters: stream %s: %w", StreamDead, err)
+		return nil, fmt.Errorf("dead letters: stream %s: %w", prefix+StreamDead, err)
 	}
 	return &DeadLetters{js: js, stream: stream}, nil
 }
@@ -206,10 +206,10 @@ func (d *DeadLetters) Drop(ctx context.Context, number uint64) error {
 	return nil
 }
 
-// CopyDead copies the dead letters of a bus into the directory of an embedded bus that
+// CopyDead copies the dead letters of a bus (see OpenDead) into the directory of an embedded bus that
 // is not running, and returns their number.
-func CopyDead(ctx context.Context, from *nats.Conn, dir string) (n int, err error) {
-	dead, err := OpenDead(ctx, from)
+func CopyDead(ctx context.Context, from *nats.Conn, prefix, dir string) (n int, err error) {
+	dead, err := OpenDead(ctx, from, prefix)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		return 0, nil
 	}
@@ -237,7 +237,7 @@ func CopyDead(ctx context.Context, from *nats.Conn, dir string) (n int, err erro
 	if err != nil {
 		return 0, fmt.Errorf("dead letters: %w", err)
 	}
-	for number := info.State.FirstSeq; number <= info.State.LastSeq; number++ {
+	for number := max(info.State.FirstSeq, 1); number <= info.State.LastSeq; number++ {
 		m, err := dead.stream.GetMsg(ctx, number)
 		if errors.Is(err, jetstream.ErrMsgNotFound) {
 			continue

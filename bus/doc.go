@@ -23,7 +23,8 @@
 // A client of an embedded bus gives a secret. Its role says which subjects it may use
 // (UserOf); the process itself may use all. Each client has an inbox that no other client
 // may read, and no client can make the service publish items or events by naming such a
-// subject for a reply (MayAnswer). An external bus has permissions of its own.
+// subject for a reply (MayAnswer). An external bus has permissions of its own, and streams of
+// other applications, which this package never changes (package streams).
 //
 // # Limits
 //

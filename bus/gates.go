@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go/jetstream"
@@ -31,10 +32,11 @@ type gates struct {
 
 	mu   sync.RWMutex
 	open map[string]*gate.Gate // by stream; under mu
+	made map[string]time.Time  // when the stream of each was created; under Embedded.Create
 }
 
 func newGates(cfg Config, s *server.Server, secret string, room func() error) *gates {
-	return &gates{cfg: cfg, server: s, secret: secret, room: room, out: "_gate.out." + rand.Text() + ".", open: map[string]*gate.Gate{}}
+	return &gates{cfg: cfg, server: s, secret: secret, room: room, out: "_gate.out." + rand.Text() + ".", open: map[string]*gate.Gate{}, made: map[string]time.Time{}}
 }
 
 // streamDir is the directory that the server keeps a stream in.
@@ -75,54 +77,62 @@ func mappingTarget(subject string) string {
 	return strings.Join(tokens, ".")
 }
 
-// start opens the gate of a stream.
+// start opens the gate of a stream. A gate of a stream that was deleted makes way.
 func (g *gates) start(ctx context.Context, stream string) error {
 	i := slices.IndexFunc(g.cfg.Gates, func(s GatedStream) bool { return s.Name == stream })
 	if i < 0 {
-		return fmt.Errorf("bus: stream %s has no gate", stream)
+		return nil
 	}
-	if err := g.fits(ctx, stream); err != nil {
+	made, err := g.fits(ctx, stream)
+	if err != nil {
 		return fmt.Errorf("bus: gate of %s: %w", stream, err)
 	}
 	room := g.room
 	if g.cfg.Gates[i].Always {
 		room = nil
 	}
+	before := g.get(stream)
+	if before != nil {
+		if made.Equal(g.made[stream]) {
+			return nil
+		}
+		before.Close()
+	}
 	open, err := gate.Open(gate.Config{Dial: func() (net.Conn, error) { return g.server.InProcessConn() }, Secret: g.secret,
-		Stream: stream, Dir: g.streamDir(stream), Subjects: g.cfg.Gates[i].Subjects, Out: g.out,
+		Stream: stream, Dir: g.streamDir(stream), Subjects: g.cfg.Gates[i].Subjects, Out: g.out, Before: before,
 		Room: room, Logger: g.cfg.Logger, Fail: g.cfg.Fail})
 	if err != nil {
 		return fmt.Errorf("bus: %w", err)
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.open[stream] = open
+	g.open[stream], g.made[stream] = open, made
 	return nil
 }
 
-// fits is an error where a stream answers before it has written, or where the gate
-// cannot read its files.
-func (g *gates) fits(ctx context.Context, name string) error {
+// fits returns when a stream was created. It is an error if the stream answers before it has
+// written, or if the gate cannot read its files.
+func (g *gates) fits(ctx context.Context, name string) (made time.Time, err error) {
 	nc, err := connectTo(g.server, g.secret)
 	if err != nil {
-		return err
+		return made, err
 	}
 	defer nc.Close()
 	js, err := jetstream.New(nc)
 	if err != nil {
-		return err
+		return made, err
 	}
 	stream, err := js.Stream(ctx, name)
 	if err != nil {
-		return err
+		return made, err
 	}
 	switch c := stream.CachedInfo().Config; {
 	case c.Storage != jetstream.FileStorage, c.PersistMode != jetstream.DefaultPersistMode, c.Replicas > 1:
-		return errors.New("a message of this stream may be answered before it is in a file")
+		return made, errors.New("a message of this stream may be answered before it is in a file")
 	case c.Compression != jetstream.NoCompression:
-		return errors.New("the files of this stream are compressed")
+		return made, errors.New("the files of this stream are compressed")
 	}
-	return nil
+	return stream.CachedInfo().Created, nil
 }
 
 // get returns the open gate of a stream; nil: it has none.

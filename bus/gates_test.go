@@ -25,7 +25,7 @@ type gated struct {
 func newGated(t *testing.T, dir string, stream jetstream.StreamConfig, fail func(string) error) *gated {
 	t.Helper()
 	g := startGated(t, &stream, Config{Dir: dir, Fail: fail, Gates: []GatedStream{{Name: "S", Subjects: []string{"s.a", "s.b.*"}}}})
-	if err := g.bus.Gate(t.Context(), "S"); err != nil {
+	if err := g.bus.Create(t.Context(), "S", createdAlready); err != nil {
 		t.Fatal(err)
 	}
 	return g

@@ -51,13 +51,9 @@ func useOwnInbox(nc *nats.Conn, address string) {
 	}
 }
 
-// MayAnswer reports whether a reply may go to a subject that a client has named. The
-// service may publish everywhere; a client must not make it publish an item or an event.
+// MayAnswer reports whether a reply may go to a subject that a client has named: to inboxes
+// only. The service may publish everywhere, and a client must not make it publish an item or
+// an event. Requests of another account of the bus name a subject that begins with "_R_.".
 func MayAnswer(subject string) bool {
-	for _, ours := range []string{"items.", SubjectVerdicts, SubjectExposures, "$"} {
-		if strings.HasPrefix(subject, ours) {
-			return false
-		}
-	}
-	return subject != ""
+	return strings.HasPrefix(subject, AnonymousInbox) || strings.HasPrefix(subject, "_R_.")
 }

@@ -2,11 +2,11 @@ package bus
 
 import (
 	"context"
-	"errors"
-	"fmt"
+	"slices"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"jianguo/internal/streams"
 )
 
 // GatedStreams are the streams of this package whose messages must be durable when they
@@ -20,13 +20,18 @@ func GatedStreams() []GatedStream {
 
 // StreamsConfig configures the streams of items. The zero value is usable.
 type StreamsConfig struct {
-	Replicas int   // of each stream; 0: 1
-	Bytes    int64 // of ITEMS before publishers are refused; 0: 4 GiB
+	// Others are streams of this service that it creates later; they are checked with the rest,
+	// so that a bus with a stream of another application is left as it is.
+	Others   []GatedStream
+	Prefix   string // of the names of the streams on an external bus; their subjects have none
+	Replicas int    // of each stream; 0: 1
+	Bytes    int64  // of ITEMS before publishers are refused; 0: 4 GiB
 }
 
-// EnsureStreams creates or updates ITEMS, VERDICTS and DEAD, opens the gates that the
-// bus has for them, and returns ITEMS. A nil bus is an external one, which has no gates.
-func EnsureStreams(ctx context.Context, js jetstream.JetStream, b *Embedded, cfg StreamsConfig) (items jetstream.Stream, err error) {
+// EnsureStreams creates or updates ITEMS, VERDICTS and DEAD with the gates that the bus has
+// for them, or only those named, and returns ITEMS. A nil bus is an external one, which has
+// no gates.
+func EnsureStreams(ctx context.Context, js jetstream.JetStream, b *Embedded, cfg StreamsConfig, only ...string) (items jetstream.Stream, err error) {
 	if cfg.Replicas == 0 {
 		cfg.Replicas = 1
 	}
@@ -39,25 +44,34 @@ func EnsureStreams(ctx context.Context, js jetstream.JetStream, b *Embedded, cfg
 		// takes off the end of VERDICTS is published again.
 		persist = jetstream.AsyncPersistMode
 	}
-	for _, c := range []jetstream.StreamConfig{
+	all := []jetstream.StreamConfig{
 		{Name: StreamVerdicts, Subjects: []string{SubjectVerdicts + ">"}, MaxBytes: 1 << 30, PersistMode: persist, AllowDirect: true,
-			Description: "events, numbered by their sequence; old ones are forgotten here, never by the catalogue"},
+			Description: "events in the order of their numbers; old ones are forgotten here, never by the catalogue"},
 		{Name: StreamDead, Subjects: deadSubjects, MaxBytes: 1 << 30, AllowDirect: true, AllowMsgTTL: true,
 			Description: "messages that were refused, with the reason in their headers"},
 		{Name: StreamItems, Subjects: []string{SubjectPublish, SubjectWithdraw}, Discard: jetstream.DiscardNew, MaxBytes: cfg.Bytes,
 			AllowAtomicPublish: true, Description: "items on their way to a verdict; removed once applied"},
-	} {
-		c.Replicas, c.Storage = cfg.Replicas, jetstream.FileStorage
-		items, err = js.CreateOrUpdateStream(ctx, c)
-		if errors.Is(err, nats.ErrNoResponders) || errors.Is(err, jetstream.ErrJetStreamNotEnabled) {
-			return nil, fmt.Errorf("stream %s: the bus has no JetStream, or not for this account: enable it there: %w", c.Name, err)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("stream %s: %w", c.Name, err)
+	}
+	others := cfg.Others
+	for _, c := range all {
+		others = append(others, GatedStream{Name: c.Name, Subjects: c.Subjects})
+	}
+	for _, c := range others {
+		if _, err := streams.Owned(ctx, js, cfg.Prefix+c.Name, c.Subjects); err != nil {
+			return nil, err
 		}
 	}
-	for _, c := range GatedStreams() {
-		if err := b.Gate(ctx, c.Name); err != nil {
+	for _, c := range all {
+		if len(only) > 0 && !slices.Contains(only, c.Name) {
+			continue
+		}
+		c.Replicas, c.Storage = cfg.Replicas, jetstream.FileStorage
+		c.Name = cfg.Prefix + c.Name
+		err = b.Create(ctx, c.Name, func() error {
+			items, err = streams.Ensure(ctx, js, c)
+			return err
+		})
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -34,6 +35,8 @@ type watcher struct {
 	server *server.Server
 	room   atomic.Pointer[error] // why gates accept nothing; nil: they do
 	full   atomic.Bool           // the disk was full, and JetStream has not been reopened
+
+	opening sync.Mutex // held while JetStream is reopened, and while a stream is created
 }
 
 // hasRoom is nil while gates may accept messages.
@@ -121,6 +124,8 @@ func (w *watcher) look() (free uint64, ok bool) {
 }
 
 func (w *watcher) reopen() error {
+	w.opening.Lock()
+	defer w.opening.Unlock()
 	if err := w.server.ShutdownJetStream(); err != nil {
 		return err
 	}

@@ -142,6 +142,10 @@ func (s *Store) start(last uint64) {
 			}
 			return err
 		})
+		if errors.Is(err, eventlog.ErrGone) {
+			// What was applied is in no log any more. An error of the flush stops the store.
+			_ = s.w.flush(ctx)
+		}
 		if err != nil && ctx.Err() == nil {
 			s.fail(fmt.Errorf("exposure: consume: %w", err))
 		}

@@ -29,13 +29,13 @@ func (s *Service) answerApplied() (stop func(), err error) {
 }
 
 // AwaitApplied waits until the service on a bus has applied every item that the bus holds
-// now.
-func AwaitApplied(ctx context.Context, nc *nats.Conn) error {
+// now. prefix is that of the names of its streams.
+func AwaitApplied(ctx context.Context, nc *nats.Conn, prefix string) error {
 	js, err := jetstream.New(nc)
 	if err != nil {
 		return fmt.Errorf("ingest: %w", err)
 	}
-	stream, err := js.Stream(ctx, bus.StreamItems)
+	stream, err := js.Stream(ctx, prefix+bus.StreamItems)
 	if err != nil {
 		return fmt.Errorf("ingest: stream %s: %w", bus.StreamItems, err)
 	}

@@ -16,10 +16,13 @@
 // Should a stream end there all the same, it counts as another stream (index.Attach), and
 // none of its messages is skipped.
 //
-// Out: the number of an event is its sequence in VERDICTS. The outbox continues after the
-// last sequence that the stream holds and states the expected sequence with every message,
-// so a crash of either side skips and doubles no event. A VERDICTS stream that was created
-// again receives all events again.
+// Out: the outbox continues after the last event that VERDICTS holds and states the expected
+// sequence with every message, so a crash of either side skips and doubles no event. The
+// number of an event is its sequence, until a client of an external bus has published on its
+// subjects. A VERDICTS stream that was created again receives all events again.
+//
+// Streams that are deleted while the service runs are created again. For ITEMS that is a new
+// epoch, as at a start.
 //
 // A publisher that wants the outcome of its message sets the header Jianguo-Reply
 // (bus.HeaderReply) to a subject that it listens on, and receives an Outcome there once

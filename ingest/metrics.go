@@ -10,6 +10,7 @@ type metrics struct {
 	dead    prometheus.Counter
 	retries prometheus.Counter
 	pending prometheus.Gauge
+	foreign prometheus.Counter
 }
 
 func newMetrics() *metrics {
@@ -22,6 +23,8 @@ func newMetrics() *metrics {
 			Help: "Time a message spends being prepared, a batch being applied.", Buckets: prometheus.ExponentialBuckets(0.0001, 2, 16)}, []string{"stage"}),
 		dead:    prometheus.NewCounter(prometheus.CounterOpts{Name: "jianguo_ingest_dead_letters_total", Help: "Messages refused."}),
 		retries: prometheus.NewCounter(prometheus.CounterOpts{Name: "jianguo_ingest_retries_total", Help: "Batches that could not be written at first."}),
+		foreign: prometheus.NewCounter(prometheus.CounterOpts{Name: "jianguo_ingest_foreign_messages_total",
+			Help: "Messages in VERDICTS that are no events: a client published them, or named a subject of events for an answer."}),
 		pending: prometheus.NewGauge(prometheus.GaugeOpts{Name: "jianguo_ingest_pending_messages", Help: "Messages on the bus behind the last batch."}),
 	}
 }
@@ -29,5 +32,5 @@ func newMetrics() *metrics {
 // Collectors returns the metrics of the ingest path, to be registered once.
 func (s *Service) Collectors() []prometheus.Collector {
 	m := s.metrics
-	return []prometheus.Collector{m.latency, m.batch, m.stage, m.dead, m.retries, m.pending}
+	return []prometheus.Collector{m.latency, m.batch, m.stage, m.dead, m.retries, m.pending, m.foreign}
 }

@@ -3,26 +3,39 @@ package ingest
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"strconv"
+	"sync/atomic"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"jianguo/bus"
 	"jianguo/index"
 )
 
-// outbox publishes the catalogue's events on VERDICTS, in order, each once.
+// outbox publishes the catalogue's events on VERDICTS, in order, each once. Where no message of
+// others is in the stream, the number of an event is its sequence there.
 type outbox struct {
-	js    jetstream.JetStream
-	index *index.Index
-	log   *slog.Logger
-	kick  chan struct{}
+	js      jetstream.JetStream
+	stream  string
+	index   *index.Index
+	log     *slog.Logger
+	kick    chan struct{}
+	foreign prometheus.Counter
+
+	lost    atomic.Bool // the stream was created again
+	last    uint64      // sequence of the last message of the stream; of run
+	counted uint64      // sequence up to which messages of others are counted; of run
 }
 
-func newOutbox(js jetstream.JetStream, x *index.Index, log *slog.Logger) *outbox {
-	return &outbox{js: js, index: x, log: log, kick: make(chan struct{}, 1)}
+func newOutbox(js jetstream.JetStream, cfg *Config, m *metrics) *outbox {
+	return &outbox{js: js, stream: cfg.Streams.Prefix + bus.StreamVerdicts, index: cfg.Index, log: cfg.Logger, kick: make(chan struct{}, 1), foreign: m.foreign}
 }
 
 // wake announces new events.
@@ -36,11 +49,17 @@ func (o *outbox) wake() {
 // run publishes until done is closed and nothing is left, or ctx ends.
 func (o *outbox) run(ctx context.Context, done <-chan struct{}) error {
 	after, err := o.resume(ctx)
-	if err != nil {
+	if errors.Is(err, errPutBack) {
 		return err
 	}
 	for {
-		n, err := o.publish(ctx, after)
+		n := 0
+		if o.lost.Swap(false) {
+			after, err = o.resume(ctx)
+		}
+		if err == nil {
+			n, err = o.publish(ctx, after)
+		}
 		switch {
 		case ctx.Err() != nil:
 			return nil
@@ -51,7 +70,8 @@ func (o *outbox) run(ctx context.Context, done <-chan struct{}) error {
 			case <-ctx.Done():
 				return nil
 			}
-			if next, err := o.resume(ctx); err == nil {
+			var next uint64
+			if next, err = o.resume(ctx); err == nil {
 				after = next
 			}
 			select {
@@ -78,18 +98,75 @@ func (o *outbox) run(ctx context.Context, done <-chan struct{}) error {
 	}
 }
 
-// resume returns the number of the last event that VERDICTS holds.
+// errPutBack says that VERDICTS is ahead of the catalogue.
+var errPutBack = errors.New("the catalogue was put back to an older copy; remove the stream, and all events are published again")
+
+// resume returns the number of the last event that VERDICTS holds. The end of the stream may be
+// messages of others: on an external bus, JetStream itself answers on the subject that a
+// publisher names, and that may be one of this stream.
 func (o *outbox) resume(ctx context.Context) (uint64, error) {
-	stream, err := o.js.Stream(ctx, bus.StreamVerdicts)
+	stream, err := o.js.Stream(ctx, o.stream)
 	if err != nil {
-		return 0, fmt.Errorf("ingest: stream %s: %w", bus.StreamVerdicts, err)
+		return 0, fmt.Errorf("ingest: stream %s: %w", o.stream, err)
 	}
-	last := stream.CachedInfo().State.LastSeq
-	if _, known := o.index.Applied(); last > known {
-		return 0, fmt.Errorf("ingest: the stream %s holds events up to %d, the catalogue ends at %d: the catalogue was put back to an older copy; "+
-			"remove the stream, and all events are published again", bus.StreamVerdicts, last, known)
+	info := stream.CachedInfo()
+	o.last = info.State.LastSeq
+	number, foreign := uint64(0), uint64(0)
+	for seq := o.last; seq >= max(info.State.FirstSeq, 1) && number == 0; seq-- {
+		m, err := stream.GetMsg(ctx, seq)
+		switch {
+		case errors.Is(err, jetstream.ErrMsgNotFound):
+		case err != nil:
+			return 0, fmt.Errorf("ingest: message %d of %s: %w", seq, o.stream, err)
+		default:
+			if number = EventNumber(m.Header, m.Data); number == 0 {
+				foreign++
+				o.note(m)
+			}
+		}
 	}
-	return last, nil
+	o.counted = max(o.counted, o.last)
+	if number == 0 && foreign == 0 { // it holds nothing: all of it was removed
+		n, _ := strconv.ParseUint(info.Config.Metadata[foreignKey], 10, 64) // 0 where there is none
+		number = o.last - min(n, o.last)
+	}
+	if _, known := o.index.Applied(); number > known {
+		return 0, fmt.Errorf("ingest: the stream %s holds events up to %d, the catalogue ends at %d: %w", o.stream, number, known, errPutBack)
+	}
+	if foreign == 0 {
+		return number, nil
+	}
+	// Once messages have been removed, only this says by how much sequences are ahead.
+	cfg := info.Config
+	cfg.Metadata = maps.Clone(cfg.Metadata)
+	cfg.Metadata[foreignKey] = strconv.FormatUint(o.last-number, 10)
+	if _, err := o.js.UpdateStream(ctx, cfg); err != nil {
+		return 0, fmt.Errorf("ingest: stream %s: %w", o.stream, err)
+	}
+	return number, nil
+}
+
+// foreignKey is the metadata of VERDICTS with the number of messages of others.
+const foreignKey = "foreign_messages"
+
+// note reports a message of others, once.
+func (o *outbox) note(m *jetstream.RawStreamMsg) {
+	if m.Sequence > o.counted {
+		o.foreign.Inc()
+		o.log.Warn("a message in "+o.stream+" is no event: a client published it, or named its subject for an answer", "sequence", m.Sequence, "subject", m.Subject)
+	}
+}
+
+// EventNumber is the number of the event in a message of VERDICTS; 0: it is none. An event was
+// published with the sequence that it expected.
+func EventNumber(h nats.Header, data []byte) uint64 {
+	var e struct {
+		Number uint64 `json:"event"`
+	}
+	if h.Get(jetstream.ExpectedLastSeqHeader) == "" || json.Unmarshal(data, &e) != nil {
+		return 0
+	}
+	return e.Number
 }
 
 // outboxBatch is how many events are in flight at once.
@@ -107,12 +184,12 @@ func (o *outbox) publish(ctx context.Context, after uint64) (int, error) {
 	}
 	futures := make([]jetstream.PubAckFuture, len(events))
 	for i := range events {
-		e := &events[i]
+		e, last := &events[i], o.last+uint64(i)
 		data, err := json.Marshal(e)
 		if err != nil {
 			return 0, fmt.Errorf("event %d: %w", e.Number, err)
 		}
-		futures[i], err = o.js.PublishAsync(bus.SubjectVerdicts+e.Verdict.String(), data, jetstream.WithExpectLastSequence(e.Number-1))
+		futures[i], err = o.js.PublishAsync(bus.SubjectVerdicts+e.Verdict.String(), data, jetstream.WithExpectLastSequence(last))
 		if err != nil {
 			return 0, fmt.Errorf("event %d: %w", e.Number, err)
 		}
@@ -124,8 +201,8 @@ func (o *outbox) publish(ctx context.Context, after uint64) (int, error) {
 		case <-late.C:
 			return i, fmt.Errorf("event %d: no acknowledgement of it for %v", events[i].Number, outboxPatience)
 		case ack := <-f.Ok():
-			if ack.Sequence != events[i].Number {
-				return i, fmt.Errorf("event %d became message %d of %s", events[i].Number, ack.Sequence, bus.StreamVerdicts)
+			if o.last++; ack.Sequence != o.last {
+				return i, fmt.Errorf("event %d became message %d of %s", events[i].Number, ack.Sequence, o.stream)
 			}
 		case err := <-f.Err():
 			return i, fmt.Errorf("event %d: %w", events[i].Number, err)

@@ -22,21 +22,42 @@ const (
 )
 
 // Run takes items to their verdicts until ctx is done and finishes the messages it has
-// accepted. It returns nil after an orderly end.
+// accepted. It returns nil after an orderly end. When ITEMS is deleted or replaced, it goes on
+// with another stream, which it creates if there is none.
 func (s *Service) Run(ctx context.Context) error {
-	if err := s.attach(ctx); err != nil {
-		if ctx.Err() != nil {
-			return nil
-		}
-		return err
-	}
-	applied, _ := s.cfg.Index.Applied()
-	s.applied.Store(applied - s.base.Load())
 	stopAnswers, err := s.answerApplied()
 	if err != nil {
 		return err
 	}
 	defer stopAnswers()
+	for began := false; ; began = true {
+		err := s.attach(ctx)
+		if err == nil {
+			var another bool
+			if another, err = s.runOn(ctx); err != nil || !another {
+				return err
+			}
+			s.log.WarnContext(ctx, "the stream of items is gone or another one; going on with that", "was", s.attached)
+			continue
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		if !began {
+			return err
+		}
+		s.publishing.Store(&err)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(watchEvery):
+		}
+	}
+}
+
+// runOn processes the messages of the attached stream until ctx is done, or until it is gone
+// or another one.
+func (s *Service) runOn(ctx context.Context) (another bool, err error) {
 	s.room = semaphore.NewWeighted(inFlightBytes)
 	// The pipeline's own context ends with the first error of any part; the
 	// caller's ends the intake, and the parts behind it finish their work.
@@ -49,9 +70,9 @@ func (s *Service) Run(ctx context.Context) error {
 	subscription, err := s.consume(ctx, messages, ended)
 	if err != nil {
 		if ctx.Err() != nil {
-			return nil
+			return false, nil
 		}
-		return err
+		return false, err
 	}
 	// A message goes to the workers and, in order, to applyBatches: two batches' worth
 	// is in flight at most.
@@ -74,7 +95,13 @@ func (s *Service) Run(ctx context.Context) error {
 		return s.applyBatches(failed, order)
 	})
 	g.Go(func() error { return s.outbox.run(failed, done) })
-	return g.Wait()
+	g.Go(func() error {
+		another = s.watch(failed, done)
+		stop()
+		return nil
+	})
+	err = g.Wait()
+	return another, err
 }
 
 // consume sends the messages after the last one applied to messages, until ended is closed.

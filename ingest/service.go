@@ -25,11 +25,10 @@ type Config struct {
 	Bus       *bus.Embedded // the bus of Conn; nil: it is external
 	Index     *index.Index
 	Segmenter *segment.Segmenter
-	Workers   int   // goroutines that segment; 0: GOMAXPROCS. With fewer, messages of the bus wait less
-	Batch     int   // messages a transaction, at most; 0: 256
-	Replicas  int   // of the streams; 0: 1
-	Bytes     int64 // of ITEMS before publishers are refused; 0: 4 GiB
-	DropTexts bool  // do not keep bodies
+	Workers   int // goroutines that segment; 0: GOMAXPROCS. With fewer, messages of the bus wait less
+	Batch     int // messages a transaction, at most; 0: 256
+	Streams   bus.StreamsConfig
+	DropTexts bool // do not keep bodies
 	Logger    *slog.Logger
 	// Fail, if set, is called at named points; an error stops the service
 	// there as a crash would. For tests.
@@ -48,10 +47,12 @@ type Service struct {
 	texts sync.Pool           // *segment.Text
 	room  *semaphore.Weighted // of inFlightBytes; held from intake to commit
 
-	base    atomic.Uint64   // applied sequence = base + stream sequence
-	ending  context.Context // of Run: done when the intake ends
-	applied atomic.Uint64   // sequence in ITEMS of the last message applied; 0: none yet
-	trouble atomic.Pointer[error]
+	base       atomic.Uint64   // applied sequence = base + stream sequence
+	attached   string          // identity of the stream whose messages are applied; of Run
+	ending     context.Context // of Run: done when the intake ends
+	applied    atomic.Uint64   // sequence in ITEMS of the last message applied; 0: none yet
+	trouble    atomic.Pointer[error]
+	publishing atomic.Pointer[error] // why the bus would take no item, by the last check
 }
 
 // New creates the streams that are missing and returns the service, which does
@@ -75,35 +76,32 @@ func New(ctx context.Context, cfg Config) (*Service, error) {
 	if s.js, err = jetstream.New(cfg.Conn, jetstream.WithPublishAsyncMaxPending(4096)); err != nil {
 		return nil, fmt.Errorf("ingest: %w", err)
 	}
-	if s.items, err = bus.EnsureStreams(ctx, s.js, cfg.Bus, bus.StreamsConfig{Replicas: cfg.Replicas, Bytes: cfg.Bytes}); err != nil {
+	if s.items, err = bus.EnsureStreams(ctx, s.js, cfg.Bus, cfg.Streams); err != nil {
 		return nil, fmt.Errorf("ingest: %w", err)
 	}
-	s.outbox = newOutbox(s.js, cfg.Index, s.log)
+	s.outbox = newOutbox(s.js, &s.cfg, s.metrics)
 	return s, nil
 }
 
 // attach tells the index which stream its messages come from.
 func (s *Service) attach(ctx context.Context) error {
 	info, err := s.items.Info(ctx)
+	if errors.Is(err, jetstream.ErrStreamNotFound) { // deleted since New
+		if s.items, err = bus.EnsureStreams(ctx, s.js, s.cfg.Bus, s.cfg.Streams); err == nil {
+			info, err = s.items.Info(ctx)
+		}
+	}
 	if err != nil {
 		return fmt.Errorf("ingest: stream %s: %w", bus.StreamItems, err)
 	}
-	base, err := s.cfg.Index.Attach(ctx, info.Created.UTC().Format(time.RFC3339Nano), info.State.LastSeq)
+	s.attached = identityOf(info)
+	base, err := s.cfg.Index.Attach(ctx, s.attached, info.State.LastSeq)
 	if err != nil {
 		return fmt.Errorf("ingest: %w", err)
 	}
 	s.base.Store(base)
-	return nil
-}
-
-// Ready is nil while items get their verdicts; else it says what prevents it.
-func (s *Service) Ready() error {
-	if p := s.trouble.Load(); p != nil {
-		return *p
-	}
-	if !s.cfg.Conn.IsConnected() {
-		return errors.New("ingest: the bus is not connected")
-	}
+	applied, _ := s.cfg.Index.Applied()
+	s.applied.Store(applied - base)
 	return nil
 }
 
@@ -113,6 +111,14 @@ func (s *Service) setTrouble(err error) {
 		return
 	}
 	s.trouble.Store(&err)
+}
+
+// StreamPrefix begins the names of the streams. The Service may be nil.
+func (s *Service) StreamPrefix() string {
+	if s == nil {
+		return ""
+	}
+	return s.cfg.Streams.Prefix
 }
 
 // Check is the verdict an item would get now; nothing is stored.

@@ -319,7 +319,7 @@ func TestDeadLetters(t *testing.T) {
 			t.Errorf("%.40q: %+v, want field %s", c.payload, o, c.field)
 		}
 	}
-	dead, err := bus.OpenDead(ctx, svc.conn)
+	dead, err := bus.OpenDead(ctx, svc.conn, "")
 	if err != nil {
 		t.Fatal(err)
 	}

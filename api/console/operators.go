@@ -89,12 +89,12 @@ func (c *Console) bus(ctx context.Context, p *page, v *operatorsView) error {
 	if err != nil {
 		return err
 	}
-	stream, err := js.Stream(ctx, bus.StreamItems)
+	stream, err := js.Stream(ctx, c.cfg.Ingest.StreamPrefix()+bus.StreamItems)
 	if err != nil {
 		return fmt.Errorf("%s: %w", bus.StreamItems, err)
 	}
 	v.Pending = p.Number(stream.CachedInfo().State.Msgs)
-	dead, err := bus.OpenDead(ctx, c.cfg.Conn)
+	dead, err := bus.OpenDead(ctx, c.cfg.Conn, c.cfg.Ingest.StreamPrefix())
 	if err != nil {
 		return err
 	}
@@ -160,7 +160,7 @@ func (c *Console) deadLetter(ctx context.Context, number string) (*bus.DeadLette
 	if c.cfg.Conn == nil {
 		check(index.ErrNotFound)
 	}
-	dead := need(bus.OpenDead(ctx, c.cfg.Conn))
+	dead := need(bus.OpenDead(ctx, c.cfg.Conn, c.cfg.Ingest.StreamPrefix()))
 	d, err := dead.Get(ctx, n)
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		err = index.ErrNotFound

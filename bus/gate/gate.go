@@ -56,7 +56,7 @@ const Prefix = "_gate.in."
 // what it has read itself, at 128 MiB.
 const maxUnread = 64 << 20
 
-// Config configures a Gate. All but Secret, Room, Logger and Fail are required.
+// Config configures a Gate. All but Secret, Room, Logger, Before and Fail are required.
 type Config struct {
 	// Dial opens a connection to the bus. Its client may use all subjects.
 	Dial   func() (net.Conn, error)
@@ -68,6 +68,7 @@ type Config struct {
 	Out      string       // what the gate publishes on Out + subject is mapped to subject
 	Room     func() error // its error is why no message may be stored now; nil: they always may
 	Logger   *slog.Logger
+	Before   *Gate // closed, of the same stream; its metrics are continued; nil: none
 	// Fail, if set, is called at named points. An error at "sync" is that of a
 	// sync; one at "stored" loses the answers that would be passed on, as a crash
 	// would. At "waiting" a call of Synced has to wait. For tests.
@@ -124,7 +125,12 @@ func Open(cfg Config) (*Gate, error) {
 	if cfg.Room == nil {
 		cfg.Room = func() error { return nil }
 	}
-	g := &Gate{cfg: cfg, log: cfg.Logger.With("stream", cfg.Stream), inbox: "_gate.ack." + rand.Text() + ".", stats: newStats(cfg.Stream)}
+	g := &Gate{cfg: cfg, log: cfg.Logger.With("stream", cfg.Stream), inbox: "_gate.ack." + rand.Text() + "."}
+	if cfg.Before != nil {
+		g.stats = cfg.Before.stats
+	} else {
+		g.stats = newStats(cfg.Stream)
+	}
 	g.changed.L = &g.mu
 	var err error
 	if g.files, err = openFiles(cfg.Dir); err != nil {

@@ -23,6 +23,7 @@ type backupCmd struct {
 	Data     string `help:"The data directory; a service may be running on it." required:"" placeholder:"DIR"`
 	To       string `arg:"" help:"The directory to create; to restore it, run a service on it."`
 	NoVerify bool   `help:"Do not verify the copy; verifying takes as long as a start."`
+	busAccess
 }
 
 // Run copies a data directory. The copy holds everything that was acknowledged before
@@ -47,7 +48,7 @@ func (c *backupCmd) Run(co *streams) error {
 // file.
 func (c *backupCmd) copy(co *streams) error {
 	lock, err := datadir.Acquire(c.Data, datadir.Holder{Command: "backup"})
-	if service, ok := serviceThatHolds(err); ok {
+	if service, ok := serviceThatHolds(err, c.busAccess); ok {
 		return c.copyLive(co, &service)
 	}
 	if err != nil {
@@ -74,14 +75,14 @@ func (c *backupCmd) copyLive(co *streams, service *busFlags) error {
 	if err != nil {
 		return err
 	}
-	exposures, err := js.Stream(co.ctx, eventlog.StreamName)
+	exposures, err := js.Stream(co.ctx, service.StreamPrefix+eventlog.StreamName)
 	if err != nil {
 		return fmt.Errorf("stream %s: %w", eventlog.StreamName, err)
 	}
-	if err := ingest.AwaitApplied(co.ctx, conn); err != nil {
+	if err := ingest.AwaitApplied(co.ctx, conn, service.StreamPrefix); err != nil {
 		return err
 	}
-	if _, err := bus.CopyDead(co.ctx, conn, filepath.Join(c.To, "bus")); err != nil {
+	if _, err := bus.CopyDead(co.ctx, conn, service.StreamPrefix, filepath.Join(c.To, "bus")); err != nil {
 		return err
 	}
 	return c.files(co.ctx, exposures.CachedInfo().State.LastSeq)

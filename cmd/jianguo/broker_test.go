@@ -5,14 +5,17 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"jianguo/bus"
 )
@@ -25,6 +28,20 @@ type broker struct {
 	server  *server.Server
 	proxy   net.Listener
 	at      atomic.Pointer[string] // the server's own address; nil: it is stopped
+	frozen  sync.RWMutex           // held for writing while nothing is to pass
+}
+
+// tap is a connection whose data passes only while the broker is not frozen.
+type tap struct {
+	net.Conn
+	frozen *sync.RWMutex
+}
+
+func (c tap) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	c.frozen.RLock()
+	defer c.frozen.RUnlock()
+	return n, err
 }
 
 func startBroker(t *testing.T, change func(*server.Options)) *broker {
@@ -63,10 +80,10 @@ func (b *broker) forward() {
 				return // it stopped just now
 			}
 			go func() {
-				_, _ = io.Copy(inside, client)
+				_, _ = io.Copy(inside, tap{client, &b.frozen})
 				_ = inside.Close()
 			}()
-			_, _ = io.Copy(client, inside)
+			_, _ = io.Copy(client, tap{inside, &b.frozen})
 		}()
 	}
 }
@@ -90,6 +107,21 @@ func (b *broker) stop() {
 	b.at.Store(nil)
 	b.server.Shutdown()
 	b.server.WaitForShutdown()
+}
+
+// streams connects to the JetStream of the broker.
+func (b *broker) streams() jetstream.JetStream {
+	b.t.Helper()
+	conn, err := nats.Connect(b.server.ClientURL(), nats.Token(b.options.Authorization))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.t.Cleanup(conn.Close)
+	js, err := jetstream.New(conn)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return js
 }
 
 func (b *broker) url() string { return "nats://" + b.proxy.Addr().String() }
@@ -207,6 +239,27 @@ func TestBrokerRefuses(t *testing.T) {
 	s := serve(t, binary(t), dir, "--nats", strings.Replace(b.url(), "//", "//the-right-token@", 1))
 	if strings.Contains(s.address.NATS+s.log.String(), "the-right-token") {
 		t.Errorf("the token is printed: %+v\n%s", s.address, s.log)
+	}
+	// Commands on the directory in use need the token too.
+	name := filepath.Join(t.TempDir(), "items")
+	if err := os.WriteFile(name, article(1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for i, args := range [][]string{{"ingest", name}, {"dead", "list"}, {"check", name}, {"backup", filepath.Join(t.TempDir(), "copy")}} {
+		command := func(env string) (string, error) {
+			cmd := exec.Command(s.binary, append(args, "--data", dir)...)
+			cmd.Env = append(os.Environ(), env)
+			out, err := cmd.CombinedOutput()
+			return string(out), err
+		}
+		if i < 2 {
+			if out, err := command("JIANGUO_TOKEN="); err == nil || !strings.Contains(out, "with --token or JIANGUO_TOKEN") {
+				t.Errorf("%s without a token: %v %s", args, err, out)
+			}
+		}
+		if out, err := command("JIANGUO_TOKEN=the-right-token"); err != nil {
+			t.Errorf("%s: %v %s", args, err, out)
+		}
 	}
 	s.stop()
 }

@@ -86,7 +86,7 @@ func (c *checkCmd) ask(co *streams, it *ingest.Item) (*index.Event, error) {
 			return &e, errors.Join(err, h.Close())
 		}
 		ok := false
-		if c.busFlags, ok = serviceThatHolds(err); !ok {
+		if c.busFlags, ok = serviceThatHolds(err, c.busAccess); !ok {
 			return nil, err
 		}
 	}

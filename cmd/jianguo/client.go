@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,20 +16,28 @@ import (
 
 // busFlags say how a command reaches a running service: by its bus.
 type busFlags struct {
-	NATS      string `name:"nats" help:"The bus of a running service." placeholder:"URL" xor:"where"`
-	Data      string `help:"A data directory: that of a running service, which is then used, or one to open in this process." placeholder:"DIR" xor:"where"`
-	Token     string `help:"With --nats: the token for a bus that wants one." placeholder:"TOKEN"`
-	NATSCreds string `name:"nats-creds" help:"With --nats: file of credentials for the bus." type:"existingfile" placeholder:"FILE"`
+	NATS string `name:"nats" help:"The bus of a running service." placeholder:"URL" xor:"where"`
+	Data string `help:"A data directory: that of a running service, which is then used, or one to open in this process." placeholder:"DIR" xor:"where"`
+	busAccess
+}
+
+// busAccess is what a bus asks of a client.
+type busAccess struct {
+	Token        string `help:"Token for a bus that wants one: that of --nats, or the external one of the service that uses --data." placeholder:"TOKEN"`
+	NATSCreds    string `name:"nats-creds" help:"File of credentials for that bus." type:"existingfile" placeholder:"FILE"`
+	StreamPrefix string `help:"Begins the names of the streams of that bus, as for serve; with --data it is known." placeholder:"PREFIX"`
 }
 
 // serviceThatHolds returns how to reach the service that holds a data directory. err
-// is the error of locking it; ok is false if it has another cause.
-func serviceThatHolds(err error) (f busFlags, ok bool) {
+// is the error of locking it; ok is false if it has another cause. Only the service's own
+// embedded bus has a token in the lock file.
+func serviceThatHolds(err error, access busAccess) (f busFlags, ok bool) {
 	var inUse *datadir.InUseError
 	if !errors.As(err, &inUse) || inUse.Holder.NATS == "" {
 		return f, false
 	}
-	return busFlags{NATS: inUse.Holder.NATS, Token: inUse.Holder.Token}, true
+	access.Token, access.StreamPrefix = cmp.Or(inUse.Holder.Token, access.Token), inUse.Holder.StreamPrefix
+	return busFlags{NATS: inUse.Holder.NATS, busAccess: access}, true
 }
 
 // connectBus connects to the bus of a running service. If the bus does not permit
@@ -49,7 +58,7 @@ func (f *busFlags) connectBus(co *streams) (*nats.Conn, error) {
 	}
 	conn, err := bus.Connect(f.NATS, options...)
 	if errors.Is(err, bus.ErrRefused) {
-		err = fmt.Errorf("%w: give one that it knows with --token or JIANGUO_TOKEN", err)
+		err = fmt.Errorf("%w: give one that it knows with --token or JIANGUO_TOKEN, or a file with --nats-creds or JIANGUO_NATS_CREDS", err)
 	}
 	return conn, err
 }

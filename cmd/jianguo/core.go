@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -22,21 +23,23 @@ import (
 
 // coreConfig configures a core. Command and Data are required.
 type coreConfig struct {
-	Command     string
-	Data        string
-	HTTP        string                               // address of HTTP, for the lock file
-	NATS        string                               // URL of an external bus; empty: embedded
-	NATSCreds   string                               // file of credentials for it
-	NATSListen  string                               // of the embedded bus; empty: in-process only
-	NATSUsers   func(secret string) (bus.User, bool) // of the embedded bus; nil: every client may do everything
-	Gates       []bus.GatedStream                    // of the embedded bus, in addition to ingest's
-	Reserve     uint64                               // bytes of disk that the embedded bus leaves free
-	Connections int                                  // of clients of the embedded bus; 0: the server's default
-	NoBus       bool                                 // index and segmenter only, for commands that read
-	Relaxed     bool
-	DropTexts   bool
-	Language    string
-	Policy      *index.Policy
+	Command   string
+	Data      string
+	HTTP      string // address of HTTP, for the lock file
+	NATS      string // URL of an external bus; empty: embedded
+	NATSCreds string // file of credentials for it
+	// StreamPrefix begins the names of the streams on an external bus.
+	StreamPrefix string
+	NATSListen   string                               // of the embedded bus; empty: in-process only
+	NATSUsers    func(secret string) (bus.User, bool) // of the embedded bus; nil: every client may do everything
+	Gates        []bus.GatedStream                    // of the embedded bus, in addition to ingest's
+	Reserve      uint64                               // bytes of disk that the embedded bus leaves free
+	Connections  int                                  // of clients of the embedded bus; 0: the server's default
+	NoBus        bool                                 // index and segmenter only, for commands that read
+	Relaxed      bool
+	DropTexts    bool
+	Language     string
+	Policy       *index.Policy
 
 	Clock         func() time.Time // by which data expires; nil: the stream's
 	SnapshotEvery int64            // 0: the index's default
@@ -134,6 +137,9 @@ func (c *core) normal(title, body string) sketch.Input {
 }
 
 func (c *core) openBus(co *streams) (err error) {
+	if err := checkPrefix(c.cfg.NATS, c.cfg.StreamPrefix); err != nil {
+		return err
+	}
 	if c.cfg.NATS != "" {
 		if c.conn, err = bus.Connect(c.cfg.NATS, credentials(c.cfg.NATSCreds)...); err != nil {
 			return err
@@ -150,15 +156,31 @@ func (c *core) openBus(co *streams) (err error) {
 	}
 	c.closers = append(c.closers, func() error { c.conn.Close(); return nil })
 	c.ingest, err = ingest.New(co.ctx, ingest.Config{Bus: c.bus, Conn: c.conn, Index: c.index, Segmenter: c.segmenter, Workers: processors(),
-		DropTexts: c.cfg.DropTexts, Logger: co.log})
+		Streams: bus.StreamsConfig{Prefix: c.cfg.StreamPrefix, Others: c.cfg.Gates}, DropTexts: c.cfg.DropTexts, Logger: co.log})
 	if err != nil {
 		return err
 	}
-	h := datadir.Holder{PID: os.Getpid(), Command: c.cfg.Command, NATS: c.natsURL(), HTTP: c.cfg.HTTP}
+	h := datadir.Holder{PID: os.Getpid(), Command: c.cfg.Command, NATS: c.natsURL(), StreamPrefix: c.cfg.StreamPrefix, HTTP: c.cfg.HTTP}
 	if c.bus != nil {
 		h.Token = c.bus.Secret()
 	}
 	return c.lock.Announce(h)
+}
+
+// checkPrefix checks a prefix of the streams of a bus, which must be external.
+func checkPrefix(url, prefix string) error {
+	if prefix == "" {
+		return nil
+	}
+	if url == "" {
+		return errors.New("--stream-prefix is for a bus given with --nats: the embedded one has no other streams")
+	}
+	if strings.ContainsFunc(prefix, func(r rune) bool {
+		return r != '_' && r != '-' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
+	}) {
+		return fmt.Errorf("--stream-prefix %q: letters, digits, _ and - only", prefix)
+	}
+	return nil
 }
 
 // natsURL is where other processes reach the bus; empty: they cannot.

@@ -51,7 +51,7 @@ func (c *deadCmd) with(co *streams, f func(*bus.DeadLetters) error) error {
 	var conn *nats.Conn
 	if c.NATS == "" {
 		lock, err := datadir.Acquire(c.Data, datadir.Holder{Command: "dead"})
-		if service, ok := serviceThatHolds(err); ok {
+		if service, ok := serviceThatHolds(err, c.busAccess); ok {
 			c.busFlags = service
 		} else if err != nil {
 			return err
@@ -74,7 +74,7 @@ func (c *deadCmd) with(co *streams, f func(*bus.DeadLetters) error) error {
 		}
 	}
 	defer conn.Close()
-	d, err := bus.OpenDead(co.ctx, conn)
+	d, err := bus.OpenDead(co.ctx, conn, c.StreamPrefix)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		return nil
 	}

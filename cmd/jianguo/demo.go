@@ -61,7 +61,7 @@ func (c *demoCmd) Run(co *streams) (err error) {
 		return err
 	}
 	outcomes := map[string]*ingest.Outcome{}
-	sum, err := publishFiles(co, s.core.conn, []string{corpus}, "", func(o *ingest.Outcome) {
+	sum, err := publishFiles(co, s.core.conn, []string{corpus}, "", "", func(o *ingest.Outcome) {
 		if o.Event != nil {
 			outcomes[o.Event.ID] = o
 		}

@@ -227,7 +227,7 @@ func TestLargestMessages(t *testing.T) {
 	if status, answer, err := s.post("/items", article(1)); status != 200 {
 		t.Errorf("an item behind them: %d %s %v", status, answer, err)
 	}
-	dead, err := bus.OpenDead(t.Context(), conn)
+	dead, err := bus.OpenDead(t.Context(), conn, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -62,7 +63,7 @@ func (c *ingestCmd) Run(co *streams) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeAll()) }()
-	s, err := publishFiles(co, conn, c.Files, c.Verdicts, nil)
+	s, err := publishFiles(co, conn, c.Files, c.StreamPrefix, c.Verdicts, nil)
 	if err != nil {
 		return err
 	}
@@ -91,7 +92,7 @@ func (c *ingestCmd) connect(co *streams) (*nats.Conn, func() error, error) {
 			return h.conn, func() error { return errors.Join(stop(), h.Close()) }, nil
 		}
 		ok := false
-		if c.busFlags, ok = serviceThatHolds(err); !ok {
+		if c.busFlags, ok = serviceThatHolds(err, c.busAccess); !ok {
 			return nil, nil, err
 		}
 	}
@@ -104,7 +105,7 @@ func (c *ingestCmd) connect(co *streams) (*nats.Conn, func() error, error) {
 
 // publishFiles publishes every line of the files and waits for the outcomes. each,
 // which may be nil, is called with every outcome.
-func publishFiles(co *streams, conn *nats.Conn, files []string, verdicts string, each func(*ingest.Outcome)) (*summary, error) {
+func publishFiles(co *streams, conn *nats.Conn, files []string, prefix, verdicts string, each func(*ingest.Outcome)) (*summary, error) {
 	s := new(summary)
 	bar := co.progress.Bar(-1, "publishing")
 	var highest uint64
@@ -132,7 +133,7 @@ func publishFiles(co *streams, conn *nats.Conn, files []string, verdicts string,
 	defer p.close()
 	var tail *verdictTail
 	if verdicts != "" {
-		if tail, err = tailVerdicts(co.ctx, p.js, verdicts); err != nil {
+		if tail, err = tailVerdicts(co.ctx, p.js, prefix, verdicts); err != nil {
 			return nil, err
 		}
 	}
@@ -165,29 +166,35 @@ type verdictTail struct {
 	last     atomic.Uint64 // number of the last event written
 }
 
-func tailVerdicts(ctx context.Context, js jetstream.JetStream, name string) (*verdictTail, error) {
-	stream, err := js.Stream(ctx, bus.StreamVerdicts)
+func tailVerdicts(ctx context.Context, js jetstream.JetStream, prefix, name string) (*verdictTail, error) {
+	stream, err := js.Stream(ctx, prefix+bus.StreamVerdicts)
 	if err != nil {
 		return nil, fmt.Errorf("verdicts: %w", err)
 	}
 	last := stream.CachedInfo().State.LastSeq
+	number := last
+	if m, err := stream.GetMsg(ctx, last); err == nil {
+		number = cmp.Or(ingest.EventNumber(m.Header, m.Data), last) // of the last event before
+	}
 	consumer, err := stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: last + 1})
 	if err != nil {
 		return nil, fmt.Errorf("verdicts: %w", err)
 	}
 	t := new(verdictTail)
-	t.last.Store(last)
+	t.last.Store(number)
 	if t.file, err = os.Create(name); err != nil {
 		return nil, fmt.Errorf("verdicts: %w", err)
 	}
 	t.buffer = bufio.NewWriterSize(t.file, 1<<16)
 	t.consumer, err = consumer.Consume(func(m jetstream.Msg) {
+		number := ingest.EventNumber(m.Headers(), m.Data())
+		if number == 0 {
+			return // no event
+		}
 		// The buffer keeps the error of a failed write for Flush.
 		_, _ = t.buffer.Write(m.Data())
 		_ = t.buffer.WriteByte('\n')
-		if meta, err := m.Metadata(); err == nil {
-			t.last.Store(meta.Sequence.Stream)
-		}
+		t.last.Store(number)
 	})
 	return t, err
 }

@@ -136,7 +136,7 @@ func TestHostileItems(t *testing.T) {
 			refused++
 		}
 	}
-	dead, err := bus.OpenDead(ctx, conn)
+	dead, err := bus.OpenDead(ctx, conn, "")
 	if err != nil {
 		t.Fatal(err)
 	}

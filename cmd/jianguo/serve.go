@@ -31,6 +31,7 @@ type serveFlags struct {
 	Listen       string   `help:"Address of HTTP and the console." default:"127.0.0.1:8080"`
 	NATS         string   `name:"nats" help:"Use this bus instead of the embedded one." placeholder:"URL"`
 	NATSCreds    string   `name:"nats-creds" help:"Credentials for an external bus; a token or password may also stand in its URL." type:"existingfile" placeholder:"FILE"`
+	StreamPrefix string   `help:"Begins the names of the streams on an external bus, where another application uses ITEMS, VERDICTS, DEAD or EXPOSURES. Subjects stay the same." placeholder:"PREFIX"`
 	NATSListen   string   `name:"nats-listen" help:"Address of the embedded bus; empty: in-process only." default:"127.0.0.1:4222"`
 	Durability   string   `help:"What an acknowledgement means: ${enum}. synced: fsynced; relaxed: the operating system has it." enum:"synced,relaxed" default:"synced"`
 	NoTexts      bool     `help:"Do not keep bodies: no side-by-side view, and judging on sketches only."`
@@ -91,8 +92,9 @@ type service struct {
 	// connections bounds those of HTTP, and those of the embedded bus.
 	connections int
 	http        *net.TCPListener
-	starting    *api.Starting // answers on http until the API does
-	core        *core         // lock, catalogue, bus and ingest
+	starting    *api.Starting  // answers on http until the API does
+	core        *core          // lock, catalogue, bus and ingest
+	reports     *eventlog.NATS // the log of exposures
 	exposure    *exposure.Store
 	browse      *browse.Model
 	metrics     *prometheus.Registry
@@ -164,7 +166,7 @@ func (f *serveFlags) openHTTP(_ *streams, s *service) (err error) {
 
 func (f *serveFlags) openCore(co *streams, s *service) (err error) {
 	s.core, err = openCore(co, coreConfig{Command: s.command, Data: s.dir, HTTP: "http://" + s.http.Addr().String(),
-		NATS: f.NATS, NATSCreds: f.NATSCreds, NATSListen: f.NATSListen, NATSUsers: s.access.tokens.BusUser,
+		NATS: f.NATS, NATSCreds: f.NATSCreds, StreamPrefix: f.StreamPrefix, NATSListen: f.NATSListen, NATSUsers: s.access.tokens.BusUser,
 		Gates: []bus.GatedStream{{Name: eventlog.StreamName, Subjects: eventlog.Subjects()}}, Reserve: s.disk.reserve, Connections: s.connections,
 		Relaxed: f.Durability == "relaxed", DropTexts: f.NoTexts, Language: f.Language, Policy: f.policy(), SnapshotEvery: f.SnapshotEvery, Clock: s.clock.Now, Segment: f.segmentFlags,
 		Progress: s.starting.Progress, Loaded: s.loaded})
@@ -243,20 +245,20 @@ func (f *serveFlags) openExposure(co *streams, s *service) error {
 	if embedded == nil {
 		witness = s.clock.Witness
 	}
-	log, err := eventlog.Open(co.ctx, js, eventlog.Config{Witness: witness,
+	s.reports, err = eventlog.Open(co.ctx, js, eventlog.Config{Witness: witness, Prefix: f.StreamPrefix,
+		Create: func(ctx context.Context, create func() error) error {
+			return embedded.Create(ctx, eventlog.StreamName, create)
+		},
 		Synced:    func(ctx context.Context, seq uint64) error { return embedded.Synced(ctx, eventlog.StreamName, seq) },
 		Purgeable: func(seq uint64) uint64 { return embedded.Purgeable(eventlog.StreamName, seq) }}, co.log)
-	if err == nil {
-		err = embedded.Gate(co.ctx, eventlog.StreamName)
-	}
 	if err != nil {
 		return err
 	}
-	dead, err := bus.OpenDead(co.ctx, s.core.conn)
+	dead, err := bus.OpenDead(co.ctx, s.core.conn, f.StreamPrefix)
 	if err != nil {
 		return err
 	}
-	s.exposure, err = exposure.Open(co.ctx, exposure.Config{Path: filepath.Join(s.dir, exposureFile), Log: log, Policies: policies, Scenes: f.Scenes,
+	s.exposure, err = exposure.Open(co.ctx, exposure.Config{Path: filepath.Join(s.dir, exposureFile), Log: s.reports, Policies: policies, Scenes: f.Scenes,
 		Location: zone, Steady: s.clock, Durability: durability, CacheBytes: f.ExposureCache << 20, FlushAge: f.ExposureFlush, FailClosed: f.FailClosed, Logger: co.log,
 		Dead: func(ctx context.Context, e eventlog.Entry, user string, reason error) error {
 			r := bus.Refused{Subject: e.Subject, Data: e.Data, Sequence: e.Seq, Arrived: e.Time, Reason: reason.Error(), ID: fmt.Sprintf("exposures-%d", e.Seq)}
@@ -296,7 +298,7 @@ func (s *service) exposureReady() error {
 	if !s.exposure.Ready() {
 		return errors.New("exposure: reports from before the start are still being applied")
 	}
-	return nil
+	return s.reports.Ready()
 }
 
 // exposureFile is the file of users' histories in the data directory.

@@ -11,6 +11,10 @@ import (
 // ErrFull is what Append returns when there is no room.
 var ErrFull = errors.New("exposure: the event log is full, report again later")
 
+// ErrGone is what Consume returns when the log is deleted, or is another one than at its
+// beginning. The next State creates it if need be.
+var ErrGone = errors.New("exposure: the event log is gone, or another one")
+
 // Entry is one event as the log holds it.
 type Entry struct {
 	Seq     uint64
@@ -33,7 +37,7 @@ type Log interface {
 	Append(ctx context.Context, subject string, data []byte) (uint64, error)
 	State(ctx context.Context) (State, error)
 	// Consume calls fn with every entry after a sequence, in order and from one
-	// goroutine, until the context ends or fn fails. fn may block.
+	// goroutine, until the context ends, fn fails, or the log is gone. fn may block.
 	Consume(ctx context.Context, after uint64, fn func(Entry) error) error
 	// Synced returns once every entry that Consume has given, up to a sequence, is as
 	// durable as Append promises: before that no file may record that it is applied.

@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"log/slog"
 	"sort"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"jianguo/internal/streams"
 )
 
 // Config is how the EXPOSURES stream is made. The zero value is usable.
@@ -18,6 +21,10 @@ type Config struct {
 	// are in the state file are released early; what is left is the backlog, and
 	// when that fills the stream, publishers get an error.
 	MaxBytes int64
+	// Prefix is that of the stream's name. Its subjects have none.
+	Prefix string
+	// Create calls create, which creates or updates the stream (nil: the log calls it).
+	Create func(ctx context.Context, create func() error) error
 	// Synced is called by NATS.Synced, for a server that delivers entries before they are
 	// durable (nil: the server does not).
 	Synced func(ctx context.Context, upTo uint64) error
@@ -38,6 +45,9 @@ type NATS struct {
 	stream jetstream.Stream
 	cfg    Config
 	logger *slog.Logger
+
+	gone    atomic.Bool           // Consume has missed the stream
+	trouble atomic.Pointer[error] // why no event would be taken, by the last check
 }
 
 // Open makes sure the stream exists and is as configured.
@@ -51,21 +61,36 @@ func Open(ctx context.Context, js jetstream.JetStream, cfg Config, logger *slog.
 	if logger == nil {
 		logger = slog.Default()
 	}
-	stream, err := js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
-		Name:        StreamName,
+	if cfg.Create == nil {
+		cfg.Create = func(_ context.Context, create func() error) error { return create() }
+	}
+	l := &NATS{js: js, cfg: cfg, logger: logger}
+	return l, l.create(ctx)
+}
+
+func (l *NATS) create(ctx context.Context) error {
+	c := jetstream.StreamConfig{
+		Name:        l.cfg.Prefix + StreamName,
 		Description: "what users were shown: delivered, seen, un-seen, forgotten",
 		Subjects:    Subjects(),
 		Discard:     jetstream.DiscardNew,
 		Storage:     jetstream.FileStorage,
-		MaxBytes:    cfg.MaxBytes,
+		MaxBytes:    l.cfg.MaxBytes,
 		Replicas:    1,
 		// Reports are idempotent, so the server need not remember message ids.
 		Duplicates: time.Second,
+	}
+	err := l.cfg.Create(ctx, func() error {
+		stream, err := streams.Ensure(ctx, l.js, c)
+		if l.stream == nil {
+			l.stream = stream // which knows the stream by its name
+		}
+		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("exposure: stream %s: %w", StreamName, err)
+		return fmt.Errorf("exposure: %w", err)
 	}
-	return &NATS{js: js, stream: stream, cfg: cfg, logger: logger}, nil
+	return nil
 }
 
 // jsStoreFailed is JetStream's code for a stream that took a message and could
@@ -85,8 +110,14 @@ func (l *NATS) Append(ctx context.Context, subject string, data []byte) (uint64,
 	return ack.Sequence, nil
 }
 
-// State asks the server.
+// State asks the server. It creates the stream if Consume has missed it.
 func (l *NATS) State(ctx context.Context) (State, error) {
+	if l.gone.Load() {
+		if err := l.create(ctx); err != nil {
+			return State{}, err
+		}
+		l.gone.Store(false)
+	}
 	info, err := l.stream.Info(ctx)
 	if err != nil {
 		return State{}, fmt.Errorf("exposure: stream %s: %w", StreamName, err)
@@ -103,6 +134,51 @@ func (l *NATS) State(ctx context.Context) (State, error) {
 // lost its consumers, which shows when two heartbeats are missing.
 const heartbeat = time.Second
 
+// watchEvery is how often Consume checks the stream; goneChecks is how many checks in a row must
+// miss it before it is created again.
+const (
+	watchEvery = time.Second
+	goneChecks = 3
+)
+
+// watch checks the stream until it is gone, or is not the one created at that time.
+func (l *NATS) watch(ctx context.Context, created time.Time) error {
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	for gone := 0; gone < goneChecks; {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+		attempt, cancel := context.WithTimeout(ctx, 2*watchEvery)
+		info, err := streams.Check(attempt, l.stream, l.js, SubjectPrefix+Kinds[0], leastRoom)
+		cancel()
+		l.trouble.Store(&err)
+		switch {
+		case errors.Is(err, jetstream.ErrStreamNotFound):
+			gone++
+		case info != nil && !info.Created.Equal(created):
+			return ErrGone
+		default:
+			gone = 0
+		}
+	}
+	l.gone.Store(true)
+	return ErrGone
+}
+
+// leastRoom is the size of an event that must fit.
+const leastRoom = 1 << 10
+
+// Ready is nil while the stream takes events, by the last check of Consume.
+func (l *NATS) Ready() error {
+	if p := l.trouble.Load(); p != nil {
+		return *p
+	}
+	return nil
+}
+
 // Consume reads through an ordered consumer, which the client recreates wherever a
 // message went missing on the way.
 func (l *NATS) Consume(ctx context.Context, after uint64, fn func(Entry) error) error {
@@ -114,8 +190,17 @@ func (l *NATS) Consume(ctx context.Context, after uint64, fn func(Entry) error) 
 	if err != nil {
 		return fmt.Errorf("exposure: consume %s: %w", StreamName, err)
 	}
+	info, err := l.stream.Info(ctx)
+	if err != nil {
+		return fmt.Errorf("exposure: consume %s: %w", StreamName, err)
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
+	watched := make(chan struct{})
+	defer func() { cancel(nil); <-watched }()
+	go func() {
+		defer close(watched)
+		cancel(l.watch(ctx, info.Created))
+	}()
 	last := after
 	cc, err := cons.Consume(func(msg jetstream.Msg) {
 		if ctx.Err() != nil {

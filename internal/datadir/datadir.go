@@ -19,9 +19,11 @@ const LockName = "LOCK"
 type Holder struct {
 	PID     int    `json:"pid"`
 	Command string `json:"command"`
-	NATS    string `json:"nats,omitempty"`  // URL of its bus
-	Token   string `json:"token,omitempty"` // for that bus; the file is readable by its owner only
-	HTTP    string `json:"http,omitempty"`
+	NATS    string `json:"nats,omitempty"` // URL of its bus
+	// StreamPrefix begins the names of its streams there.
+	StreamPrefix string `json:"stream_prefix,omitempty"`
+	Token        string `json:"token,omitempty"` // for that bus; the file is readable by its owner only
+	HTTP         string `json:"http,omitempty"`
 }
 
 // InUseError means that another process holds the data directory.

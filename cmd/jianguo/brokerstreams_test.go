@@ -1,0 +1,244 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"jianguo/bus"
+	"jianguo/exposure/eventlog"
+	"jianguo/ingest"
+)
+
+var streamNames = []string{bus.StreamItems, bus.StreamVerdicts, bus.StreamDead, eventlog.StreamName}
+
+// publish publishes an article and waits for its verdict.
+func (s *process) publish(n int) {
+	s.t.Helper()
+	if status, answer, err := s.post("/items", article(n)); status != 200 {
+		s.t.Fatalf("item %d: %d %s %v\n%s", n, status, answer, err, s.log)
+	}
+}
+
+// numbers waits until VERDICTS holds events up to a number, and returns the numbers of all in
+// their order; 0 is a message that is no event.
+func (s *process) numbers(js jetstream.JetStream, last uint64) (numbers []uint64) {
+	s.t.Helper()
+	s.eventually(fmt.Sprint("event ", last, " is published"), func() bool {
+		stream, err := js.Stream(s.t.Context(), bus.StreamVerdicts)
+		if err != nil {
+			return false
+		}
+		numbers = nil
+		state := stream.CachedInfo().State
+		for seq := max(state.FirstSeq, 1); seq <= state.LastSeq; seq++ {
+			m, err := stream.GetMsg(s.t.Context(), seq)
+			if err != nil {
+				return false
+			}
+			numbers = append(numbers, ingest.EventNumber(m.Header, m.Data))
+		}
+		return len(numbers) > 0 && numbers[len(numbers)-1] == last
+	})
+	return numbers
+}
+
+// The service leaves the stream of another application alone, whatever its name, and uses other
+// names if told to. It takes over its own streams of a version that did not mark them.
+func TestStreamsOfOthers(t *testing.T) {
+	t.Parallel()
+	b := startBroker(t, nil)
+	js := b.streams()
+	others, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: bus.StreamItems, Subjects: []string{"shop.items"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := js.Publish(t.Context(), "shop.items", []byte("a chair")); err != nil {
+		t.Fatal(err)
+	}
+	// As a version before has left it.
+	unmarked := jetstream.StreamConfig{Name: "NEWS_" + bus.StreamDead, Subjects: []string{bus.SubjectDead + ".user.*", bus.SubjectDead}, AllowMsgTTL: true}
+	if _, err := js.CreateStream(t.Context(), unmarked); err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "data")
+	out, err := exec.Command(binary(t), "serve", "--data", dir, "--listen", "127.0.0.1:0", "--nats", b.url()).CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "belongs to another application (its subjects: shop.items): choose other names with --stream-prefix") {
+		t.Errorf("%v: %s", err, out)
+	}
+	s := serve(t, binary(t), dir, "--nats", b.url(), "--stream-prefix", "NEWS_")
+	s.ready()
+	s.publish(1)
+	for _, name := range streamNames {
+		if st, err := js.Stream(t.Context(), "NEWS_"+name); err != nil || st.CachedInfo().Config.Metadata["application"] != "jianguo" {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	// Commands find the streams of a directory in use.
+	name := filepath.Join(t.TempDir(), "items")
+	if err := os.WriteFile(name, slices.Concat(article(2), []byte("\n"), article(3)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"ingest", "--data", dir, "--verdicts", filepath.Join(t.TempDir(), "verdicts"), name}, {"dead", "list", "--data", dir},
+		{"backup", "--data", dir, filepath.Join(t.TempDir(), "copy")}} {
+		if out, err := exec.Command(s.binary, args...).CombinedOutput(); err != nil {
+			t.Errorf("%s: %v %s", args, err, out)
+		}
+	}
+	s.stop()
+	info, err := others.Info(t.Context())
+	if err != nil || !slices.Equal(info.Config.Subjects, []string{"shop.items"}) || info.State.Msgs != 1 || len(info.Config.Metadata["application"]) > 0 {
+		t.Errorf("the stream of another: %+v %v", info, err)
+	}
+}
+
+// Streams that are deleted while the service runs are created again. What it has taken is kept.
+func TestStreamsDeleted(t *testing.T) {
+	t.Parallel()
+	b := startBroker(t, nil)
+	js := b.streams()
+	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats", b.url(), "--exposure-flush", "1h")
+	s.ready()
+	last := 0
+	next := func() {
+		t.Helper()
+		last++
+		s.publish(last)
+		s.ask("/exposures", fmt.Sprintf(`{"user":"u","kind":"seen","items":["n%d"]}`, last), nil)
+	}
+	check := func() {
+		t.Helper()
+		next()
+		var answer struct{ Items []string }
+		s.ask("/filter", `{"user":"u","items":["n1","n2","n3","n4","n5","n6","n7","new"]}`, &answer)
+		if len(answer.Items) != 7-last+1 {
+			t.Errorf("after %d: %q", last, answer.Items)
+		}
+		if numbers := s.numbers(js, uint64(last)); len(numbers) != last {
+			t.Errorf("events: %v", numbers)
+		}
+	}
+	check()
+	for _, names := range [][]string{{bus.StreamItems, bus.StreamDead}, {eventlog.StreamName, bus.StreamVerdicts}} {
+		deleted := time.Now()
+		for _, name := range names {
+			if err := js.DeleteStream(t.Context(), name); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.eventually("another "+names[0], func() bool {
+			stream, err := js.Stream(t.Context(), names[0])
+			return err == nil && stream.CachedInfo().Created.After(deleted)
+		})
+		s.ready()
+		check()
+	}
+	// A bus that lost everything.
+	b.stop()
+	if err := os.RemoveAll(b.options.StoreDir); err != nil {
+		t.Fatal(err)
+	}
+	b.start()
+	js = b.streams()
+	s.eventually("all streams are there again", func() bool {
+		for _, name := range streamNames {
+			if _, err := js.Stream(t.Context(), name); err != nil {
+				return false
+			}
+		}
+		return s.status("/readyz") == 200
+	})
+	check()
+	s.stop()
+}
+
+// The service is ready only while the bus would take an item and a report.
+func TestReadyToTake(t *testing.T) {
+	t.Parallel()
+	b := startBroker(t, nil)
+	js := b.streams()
+	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats", b.url())
+	s.ready()
+	for _, name := range []string{bus.StreamItems, eventlog.StreamName} {
+		stream, err := js.Stream(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		small := stream.CachedInfo().Config
+		small.MaxBytes = 512
+		if _, err := js.UpdateStream(t.Context(), small); err != nil {
+			t.Fatal(err)
+		}
+		s.eventually(name+" is full", func() bool {
+			_, answer, _ := s.get("/readyz")
+			return strings.Contains(string(answer), "stream "+name+" is full")
+		})
+		if _, err := js.UpdateStream(t.Context(), stream.CachedInfo().Config); err != nil {
+			t.Fatal(err)
+		}
+		s.ready()
+	}
+	b.frozen.Lock()
+	s.eventually("not ready while the bus does not answer", func() bool { return s.status("/readyz") == 503 })
+	b.frozen.Unlock()
+	s.ready()
+	s.publish(1)
+	s.stop()
+}
+
+// A client of an external bus makes JetStream answer on a subject of VERDICTS. The message
+// takes the sequence of an event, and the event gets out all the same.
+func TestForeignVerdict(t *testing.T) {
+	t.Parallel()
+	b := startBroker(t, nil)
+	js := b.streams()
+	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats", b.url())
+	s.ready()
+	s.publish(1)
+	s.numbers(js, 1)
+	intrude := func(n int) {
+		t.Helper()
+		msg := &nats.Msg{Subject: bus.SubjectPublish, Reply: bus.SubjectVerdicts + "unique", Data: article(n)}
+		if err := js.Conn().PublishMsg(msg); err != nil {
+			t.Fatal(err)
+		}
+		s.eventually("the verdict of the intruder's item", func() bool { return s.status(fmt.Sprint("/items/n", n)) == 200 })
+	}
+	intrude(2)
+	s.publish(3)
+	if numbers := s.numbers(js, 3); !slices.Equal(slices.DeleteFunc(slices.Clone(numbers), func(n uint64) bool { return n == 0 }), []uint64{1, 2, 3}) || len(numbers) != 4 {
+		t.Errorf("events: %v", numbers)
+	}
+	if _, metrics, _ := s.get("/metrics"); !strings.Contains(string(metrics), "jianguo_ingest_foreign_messages_total 1\n") || !strings.Contains(s.log.String(), "is no event") {
+		t.Errorf("unnoticed: %s", s.log)
+	}
+	s.stop()
+	s.start()
+	s.ready()
+	s.publish(4)
+	s.numbers(js, 4)
+	// Even where nothing in the stream says any more how far it was.
+	s.stop()
+	stream, err := js.Stream(t.Context(), bus.StreamVerdicts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := stream.Purge(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.start()
+	s.ready()
+	s.publish(5)
+	if numbers := s.numbers(js, 5); !slices.Equal(numbers, []uint64{5}) {
+		t.Errorf("after a purge: %v", numbers)
+	}
+	s.stop()
+}

@@ -1,0 +1,95 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"jianguo/bus"
+	"jianguo/internal/streams"
+)
+
+const (
+	watchEvery = time.Second
+	// watchPatience is how long the bus may take to answer.
+	watchPatience = 2 * time.Second
+	// goneChecks is how many checks in a row must not find ITEMS before it is created again.
+	goneChecks = 3
+)
+
+// watch checks that the bus takes items, and creates streams of events and dead letters that
+// are gone. It returns true once ITEMS is gone, or is another stream than the one attached,
+// and false when ctx or done ends.
+func (s *Service) watch(ctx context.Context, done <-chan struct{}) (another bool) {
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	for gone := 0; gone < goneChecks; {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-done:
+			return false
+		case <-tick.C:
+		}
+		attempt, cancel := context.WithTimeout(ctx, watchPatience)
+		made, err := s.check(attempt)
+		cancel()
+		s.publishing.Store(&err)
+		switch {
+		case errors.Is(err, jetstream.ErrStreamNotFound):
+			gone++
+		case made != "" && made != s.attached:
+			return true
+		default:
+			gone = 0
+		}
+	}
+	return true
+}
+
+// check returns nil if the bus would take an item now, and the identity of the stream ITEMS if
+// it answers.
+func (s *Service) check(ctx context.Context) (identity string, err error) {
+	outputs := []string{bus.StreamVerdicts, bus.StreamDead}
+	for _, name := range outputs {
+		_, err := s.js.Stream(ctx, s.cfg.Streams.Prefix+name)
+		if errors.Is(err, jetstream.ErrStreamNotFound) {
+			s.log.WarnContext(ctx, "a stream is gone, and is created again", "stream", name)
+			_, err = bus.EnsureStreams(ctx, s.js, s.cfg.Bus, s.cfg.Streams, name)
+			s.outbox.lost.Store(true)
+			s.outbox.wake()
+		}
+		if err != nil {
+			return "", fmt.Errorf("ingest: stream %s: %w", name, err)
+		}
+	}
+	info, err := streams.Check(ctx, s.items, s.js, bus.SubjectPublish, bus.MinPayload)
+	if info != nil {
+		identity = identityOf(info)
+	}
+	if err != nil {
+		err = fmt.Errorf("ingest: %w", err)
+	}
+	return identity, err
+}
+
+func identityOf(info *jetstream.StreamInfo) string {
+	return info.Created.UTC().Format(time.RFC3339Nano)
+}
+
+// Ready is nil while items are taken and get their verdicts; else it says what prevents it.
+func (s *Service) Ready() error {
+	if !s.cfg.Conn.IsConnected() {
+		return errors.New("ingest: the bus is not connected")
+	}
+	if p := s.trouble.Load(); p != nil {
+		return *p
+	}
+	if p := s.publishing.Load(); p != nil {
+		return *p
+	}
+	return nil
+}

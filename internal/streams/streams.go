@@ -1,0 +1,109 @@
+// Package streams creates the JetStream streams of this service and checks that they take
+// messages. It never changes a stream of another application.
+package streams
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Room is the sum of the bounds of all streams of the service, in bytes.
+const Room = 7 << 30
+
+// The metadata by which a stream is recognised as one of this service.
+const (
+	ownerKey = "application"
+	owner    = "jianguo"
+)
+
+// Codes of JetStream's errors.
+const (
+	resourcesOfAccount = 10002
+	noResources        = 10023
+	noStorage          = 10047
+	anotherStream      = 10060
+	overlap            = 10065
+)
+
+// Owned returns the metadata of a stream of that name, nil if there is none, and an error if it
+// is not ours. Ours have a mark; one of a version before has none, and exactly these subjects.
+func Owned(ctx context.Context, js jetstream.JetStream, name string, subjects []string) (map[string]string, error) {
+	s, err := js.Stream(ctx, name)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, explain(jetstream.StreamConfig{Name: name}, err)
+	}
+	have := s.CachedInfo().Config
+	mark, marked := have.Metadata[ownerKey]
+	if mark == owner || !marked && slices.Equal(slices.Sorted(slices.Values(have.Subjects)), slices.Sorted(slices.Values(subjects))) {
+		return have.Metadata, nil
+	}
+	return nil, fmt.Errorf("stream %s: the bus has a stream of this name that belongs to another application (its subjects: %s): choose other names with --stream-prefix",
+		name, strings.Join(have.Subjects, " "))
+}
+
+// Ensure creates a stream, or updates it if it is Owned.
+func Ensure(ctx context.Context, js jetstream.JetStream, c jetstream.StreamConfig) (jetstream.Stream, error) {
+	metadata, err := Owned(ctx, js, c.Name, c.Subjects)
+	if err != nil {
+		return nil, err
+	}
+	c.Metadata = map[string]string{ownerKey: owner}
+	maps.Copy(c.Metadata, metadata)
+	s, err := js.CreateOrUpdateStream(ctx, c)
+	if err != nil {
+		return nil, explain(c, err)
+	}
+	return s, nil
+}
+
+// explain adds to an error what the operator of the bus can do.
+func explain(c jetstream.StreamConfig, err error) error {
+	advice := ""
+	var api *jetstream.APIError
+	switch {
+	case errors.Is(err, nats.ErrNoResponders), errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount):
+		advice = "the bus has no JetStream, or not for this account: enable it there: "
+	case !errors.As(err, &api):
+	case api.ErrorCode == noStorage || api.ErrorCode == noResources || api.ErrorCode == resourcesOfAccount:
+		advice = fmt.Sprintf("the bus has no room for it: it holds up to %d MiB, and all streams of the service together %d MiB: raise max_file_store of the server, or the limit of the account: ",
+			c.MaxBytes>>20, Room>>20)
+	case api.ErrorCode == overlap:
+		advice = fmt.Sprintf("another stream of the bus has some of the subjects %s: give the service an account of its own: ", strings.Join(c.Subjects, " "))
+	}
+	return fmt.Errorf("stream %s: %s%w", c.Name, advice, err)
+}
+
+// Check returns nil while a stream takes messages that are published on a subject, of up to
+// size bytes. It publishes one that the stream refuses, because it says that it is for another
+// stream: this goes the way of every message, as far as that refusal.
+func Check(ctx context.Context, s jetstream.Stream, js jetstream.JetStream, subject string, size int64) (*jetstream.StreamInfo, error) {
+	info, err := s.Info(ctx)
+	if err != nil {
+		return nil, explain(s.CachedInfo().Config, err)
+	}
+	_, err = js.Publish(ctx, subject, nil, jetstream.WithExpectStream("none"), jetstream.WithRetryAttempts(0))
+	if api := new(jetstream.APIError); !errors.As(err, &api) || api.ErrorCode != anotherStream {
+		return info, fmt.Errorf("stream %s takes no messages: %w", info.Config.Name, err)
+	}
+	if c := info.Config; c.Discard == jetstream.DiscardNew && c.MaxBytes > 0 && int64(info.State.Bytes)+size > c.MaxBytes {
+		return info, fmt.Errorf("stream %s is full: it holds %d of %d MiB", c.Name, info.State.Bytes>>20, c.MaxBytes>>20)
+	}
+	account, err := js.AccountInfo(ctx)
+	if err != nil {
+		return info, fmt.Errorf("stream %s: %w", info.Config.Name, err)
+	}
+	if limit := account.Limits.MaxStore; limit > 0 && int64(account.Store)+size > limit {
+		return info, fmt.Errorf("stream %s: the account has stored %d of %d MiB: raise its limit on the bus", info.Config.Name, account.Store>>20, limit>>20)
+	}
+	return info, nil
+}
