@@ -17,11 +17,12 @@ import (
 	"jianguo/index/resident"
 	"jianguo/index/sources"
 	"jianguo/index/sqlite"
+	"jianguo/internal/datadir"
 	"jianguo/sketch"
 )
 
 // FileName is the catalogue's file inside the data directory.
-const FileName = "index.db"
+const FileName = datadir.Catalogue
 
 // Durability says what is on disk when Add returns.
 type Durability string

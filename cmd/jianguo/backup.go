@@ -26,22 +26,71 @@ type backupCmd struct {
 	busAccess
 }
 
+// unfinished ends the name of a backup until it is complete.
+const unfinished = ".unfinished"
+
 // Run copies a data directory. The copy holds everything that was acknowledged before
-// it began.
+// it began. It has another name, and is marked as unfinished, until it is complete.
 func (c *backupCmd) Run(co *streams) error {
-	if _, err := os.Stat(filepath.Join(c.Data, index.FileName)); err != nil {
-		return fmt.Errorf("%s is no data directory: %w", c.Data, err)
+	if err := isDataDir(c.Data); err != nil {
+		return err
 	}
-	if err := os.Mkdir(c.To, 0o750); err != nil {
-		return fmt.Errorf("a backup is a new directory: %w", err)
+	if _, err := os.Lstat(c.To); !errors.Is(err, fs.ErrNotExist) {
+		return errors.Join(fmt.Errorf("a backup is a new directory, and %s exists", c.To), err)
 	}
-	if err := c.copy(co); err != nil {
-		return fmt.Errorf("backup not complete, remove %s: %w", c.To, err)
+	to := filepath.Clean(c.To)
+	aside := to + unfinished
+	if m, err := datadir.ReadManifest(aside); err == nil && m != nil && m.Unfinished {
+		if err := os.RemoveAll(aside); err != nil {
+			return err
+		}
 	}
-	if c.NoVerify {
-		return syncDir(c.To)
+	if err := os.Mkdir(aside, 0o700); err != nil {
+		return err
 	}
-	return errors.Join((&verifyCmd{Data: c.To}).Run(co), os.Remove(filepath.Join(c.To, datadir.LockName)), syncDir(c.To))
+	c.To = aside
+	err := datadir.Manifest{Unfinished: true}.Write(aside)
+	if err == nil {
+		err = c.copy(co)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("backup not complete: %w", err), os.RemoveAll(aside))
+	}
+	if !c.NoVerify {
+		if err := c.verify(co); err != nil {
+			return errors.Join(err, fmt.Errorf("the copy is in %s; --no-verify makes a backup all the same", aside))
+		}
+	}
+	if err := errors.Join(syncFS(aside), datadir.Record(aside), os.Rename(aside, to)); err != nil {
+		return err
+	}
+	return syncFS(to)
+}
+
+// verify verifies the copy.
+func (c *backupCmd) verify(co *streams) error {
+	lock, err := datadir.AcquireUnchecked(c.To, datadir.Holder{Command: "verify"})
+	if err == nil {
+		err = errors.Join((&verifyCmd{Data: c.To}).verify(co), lock.Close())
+	}
+	if err != nil {
+		return err
+	}
+	return os.Remove(filepath.Join(c.To, datadir.LockName))
+}
+
+// isDataDir returns an error if a directory has never been a data directory.
+func isDataDir(dir string) error {
+	_, err := os.Stat(filepath.Join(dir, index.FileName))
+	if errors.Is(err, fs.ErrNotExist) {
+		if m, _ := datadir.ReadManifest(dir); m != nil {
+			return nil // its check says what is missing
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("%s is no data directory: %w", dir, err)
+	}
+	return nil
 }
 
 // copy copies a directory in use with the help of its bus, and any other one file by
@@ -79,6 +128,9 @@ func (c *backupCmd) copyLive(co *streams, service *busFlags) error {
 	if err != nil {
 		return fmt.Errorf("stream %s: %w", eventlog.StreamName, err)
 	}
+	if _, err := os.Stat(filepath.Join(c.Data, datadir.Exposures)); err != nil {
+		return fmt.Errorf("the service that runs has lost its file: %w", err)
+	}
 	if err := ingest.AwaitApplied(co.ctx, conn, service.StreamPrefix); err != nil {
 		return err
 	}
@@ -92,15 +144,15 @@ func (c *backupCmd) files(ctx context.Context, exposures uint64) error {
 	if err := index.Backup(ctx, c.Data, c.To); err != nil {
 		return err
 	}
-	path := filepath.Join(c.Data, exposureFile)
+	path := filepath.Join(c.Data, datadir.Exposures)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return statefile.Backup(ctx, path, filepath.Join(c.To, exposureFile), exposures)
+	return statefile.Backup(ctx, path, filepath.Join(c.To, datadir.Exposures), exposures)
 }
 
-// syncDir syncs the file system that a directory is on.
-func syncDir(dir string) error {
+// syncFS syncs the file system that a directory is on.
+func syncFS(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
 		return err

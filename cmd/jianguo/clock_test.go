@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -71,8 +70,9 @@ func TestClockJumps(t *testing.T) {
 	s.eventually("flushed", func() bool { return metric("jianguo_exposure_unflushed_keys") == "0" })
 	set("144h")
 	held("during the jump")
-	if !strings.Contains(s.log.String(), "the clock has jumped ahead") || metric("jianguo_clock_ahead_seconds") < "518" {
-		t.Errorf("ahead: %s\n%s", metric("jianguo_clock_ahead_seconds"), s.log)
+	s.eventually("a warning", func() bool { return strings.Contains(s.log.String(), "the clock has jumped ahead") })
+	if ahead := metric("jianguo_clock_ahead_seconds"); !strings.HasPrefix(ahead, "518") {
+		t.Errorf("ahead: %s", ahead)
 	}
 	s.ask("/exposures", `{"user":"v","kind":"seen","items":["b"]}`, nil)
 	s.signal(os.Interrupt)
@@ -87,7 +87,7 @@ func TestClockJumps(t *testing.T) {
 		t.Errorf("%s users swept", n)
 	}
 	s.stop()
-	if want := fmt.Sprint("the clock is back"); !strings.Contains(s.log.String(), want) {
-		t.Errorf("the log does not say %q:\n%s", want, s.log)
+	if !strings.Contains(s.log.String(), "the clock is back") {
+		t.Errorf("the log does not say that the clock is back:\n%s", s.log)
 	}
 }

@@ -105,6 +105,9 @@ func openCore(co *streams, cfg coreConfig) (_ *core, err error) {
 		return nil, err
 	}
 	c.closers = append(c.closers, c.index.Close)
+	if err := datadir.Record(cfg.Data); err != nil {
+		return nil, err
+	}
 	if cfg.Loaded != nil {
 		if err := cfg.Loaded(); err != nil {
 			return nil, err

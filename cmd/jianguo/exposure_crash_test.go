@@ -20,6 +20,7 @@ import (
 
 	"jianguo/bus"
 	"jianguo/exposure"
+	"jianguo/internal/datadir"
 )
 
 // TestKillExposures kills the real binary with SIGKILL at random moments, while clients
@@ -226,7 +227,7 @@ func (x *exposed) check() {
 			x.checkSome(u, ids[from:min(from+exposure.MaxItems, len(ids))])
 		}
 	}
-	if _, err := exposure.Verify(context.Background(), filepath.Join(x.data, exposureFile)); err != nil {
+	if _, err := exposure.Verify(context.Background(), filepath.Join(x.data, datadir.Exposures)); err != nil {
 		x.t.Fatal(err)
 	}
 }

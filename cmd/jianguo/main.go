@@ -19,6 +19,7 @@ import (
 )
 
 func main() {
+	syscall.Umask(0o077) // what is written is about users, and for this user only
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()

@@ -23,6 +23,7 @@ import (
 	"jianguo/exposure"
 	"jianguo/exposure/eventlog"
 	"jianguo/index/browse"
+	"jianguo/internal/datadir"
 	"jianguo/internal/steady"
 )
 
@@ -258,7 +259,7 @@ func (f *serveFlags) openExposure(co *streams, s *service) error {
 	if err != nil {
 		return err
 	}
-	s.exposure, err = exposure.Open(co.ctx, exposure.Config{Path: filepath.Join(s.dir, exposureFile), Log: s.reports, Policies: policies, Scenes: f.Scenes,
+	s.exposure, err = exposure.Open(co.ctx, exposure.Config{Path: filepath.Join(s.dir, datadir.Exposures), Log: s.reports, Policies: policies, Scenes: f.Scenes,
 		Location: zone, Steady: s.clock, Durability: durability, CacheBytes: f.ExposureCache << 20, FlushAge: f.ExposureFlush, FailClosed: f.FailClosed, Logger: co.log,
 		Dead: func(ctx context.Context, e eventlog.Entry, user string, reason error) error {
 			r := bus.Refused{Subject: e.Subject, Data: e.Data, Sequence: e.Seq, Arrived: e.Time, Reason: reason.Error(), ID: fmt.Sprintf("exposures-%d", e.Seq)}
@@ -269,6 +270,9 @@ func (f *serveFlags) openExposure(co *streams, s *service) error {
 			return dead.BuryOf(ctx, user, r, eventlog.ErasureDelay)
 		},
 		Forgotten: dead.Forget})
+	if err == nil {
+		err = datadir.Record(s.dir)
+	}
 	return err
 }
 
@@ -300,9 +304,6 @@ func (s *service) exposureReady() error {
 	}
 	return s.reports.Ready()
 }
-
-// exposureFile is the file of users' histories in the data directory.
-const exposureFile = "exposure.db"
 
 // run serves until ctx is done, completes the requests in flight, and closes.
 func (s *service) run(ctx context.Context) error {

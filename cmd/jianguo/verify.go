@@ -22,27 +22,31 @@ type verifyCmd struct {
 
 // Run verifies a data directory; exit code 1: it has problems.
 func (c *verifyCmd) Run(co *streams) error {
-	if _, err := os.Stat(filepath.Join(c.Data, index.FileName)); err != nil {
-		return fmt.Errorf("%s is no data directory: %w", c.Data, err)
+	if err := isDataDir(c.Data); err != nil {
+		return err
 	}
 	lock, err := datadir.Acquire(c.Data, datadir.Holder{Command: "verify"})
 	if err != nil {
 		return err
 	}
+	return errors.Join(c.verify(co), lock.Close())
+}
+
+// verify verifies a directory that this process has locked.
+func (c *verifyCmd) verify(co *streams) error {
 	x, err := index.Open(co.ctx, index.Config{Dir: c.Data, Logger: co.log, Progress: co.progress.Stages("verifying")})
 	if err != nil {
-		return errors.Join(err, lock.Close())
+		return err
 	}
 	r, err := x.Verify(co.ctx)
 	var sizes []index.Size
 	if err == nil && c.Sizes {
 		sizes, err = x.Sizes(co.ctx)
 	}
-	defer lock.Close()
 	if err := errors.Join(err, x.Close()); err != nil {
 		return err
 	}
-	exposures := filepath.Join(c.Data, exposureFile)
+	exposures := filepath.Join(c.Data, datadir.Exposures)
 	if _, err := os.Stat(exposures); err == nil {
 		if _, err := exposure.Verify(co.ctx, exposures); err != nil {
 			r.Problems = append(r.Problems, err.Error())

@@ -1,5 +1,6 @@
 // Package datadir locks a data directory: one process at a time works in it. The
-// lock file names the process that holds the directory and how to reach it.
+// lock file names the process that holds the directory and how to reach it. The
+// manifest names the files that belong to the directory.
 package datadir
 
 import (
@@ -33,6 +34,9 @@ type InUseError struct {
 }
 
 func (e *InUseError) Error() string {
+	if e.Holder.PID == 0 {
+		return fmt.Sprintf("the data directory %s is in use by another process, which its file %s does not name", e.Dir, LockName)
+	}
 	s := fmt.Sprintf("the data directory %s is in use by process %d (jianguo %s)", e.Dir, e.Holder.PID, e.Holder.Command)
 	if e.Holder.NATS != "" {
 		s += fmt.Sprintf("; stop it first, or reach it with --nats %s", e.Holder.NATS)
@@ -42,34 +46,92 @@ func (e *InUseError) Error() string {
 
 // Lock is held until Close. The kernel releases it when the process ends, even
 // after a kill.
-type Lock struct{ file *os.File }
+type Lock struct {
+	file *os.File
+	dir  *os.File // locked too where the lock is that of the whole directory
+}
 
-// Acquire locks a data directory and creates it if it is missing. The error is an
-// InUseError if another process holds it.
-func Acquire(dir string, h Holder) (*Lock, error) { return AcquireFile(dir, LockName, h) }
+// Acquire locks a data directory, creates it if it is missing, and checks that its files are
+// there. The error is an InUseError if another process holds it.
+func Acquire(dir string, h Holder) (*Lock, error) {
+	l, err := AcquireUnchecked(dir, h)
+	if err != nil {
+		return nil, err
+	}
+	if err := Check(dir); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
+}
+
+// AcquireUnchecked is Acquire without the check. It locks the directory itself as well: the
+// lock file may be removed.
+func AcquireUnchecked(dir string, h Holder) (*Lock, error) {
+	if err := create(dir); err != nil {
+		return nil, err
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return nil, fmt.Errorf("data directory: %w", err)
+	}
+	if err := lock(d, dir); err != nil {
+		var inUse *InUseError
+		if errors.As(err, &inUse) {
+			inUse.Holder, _ = ReadHolder(dir)
+		}
+		return nil, errors.Join(err, d.Close())
+	}
+	l, err := AcquireFile(dir, LockName, h)
+	if err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	l.dir = d
+	return l, nil
+}
+
+// create creates a directory. One that other users may read is closed to them, if it is ours.
+func create(dir string) error {
+	if dir == "" {
+		return errors.New("data directory: --data is empty")
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("data directory: %w", err)
+	}
+	if info, err := os.Stat(dir); err == nil && info.Mode().Perm()&0o077 != 0 {
+		_ = os.Chmod(dir, info.Mode().Perm()&^0o077) // on a read-only disk it stays as it is
+	}
+	return nil
+}
+
+// lock locks an open file. An error other than an InUseError names the directory.
+func lock(f *os.File, dir string) error {
+	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		return &InUseError{Dir: dir}
+	}
+	if err != nil {
+		return fmt.Errorf("data directory %s: lock: %w", dir, err)
+	}
+	return nil
+}
 
 // AcquireFile locks one file of a data directory. Each file stands for a part of
 // the work in that directory.
 func AcquireFile(dir, name string, h Holder) (*Lock, error) {
-	if dir == "" {
-		return nil, errors.New("data directory: --data is empty")
-	}
-	if err := os.MkdirAll(dir, 0o750); err != nil {
-		return nil, fmt.Errorf("data directory: %w", err)
+	if err := create(dir); err != nil {
+		return nil, err
 	}
 	f, err := os.OpenFile(filepath.Join(dir, name), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+	if err := lock(f, dir); err != nil {
 		defer f.Close()
-		if !errors.Is(err, unix.EWOULDBLOCK) {
-			return nil, fmt.Errorf("data directory %s: lock: %w", dir, err)
+		var inUse *InUseError
+		if errors.As(err, &inUse) { // a holder that has not written yet leaves the fields empty
+			_ = json.NewDecoder(f).Decode(&inUse.Holder)
 		}
-		inUse := &InUseError{Dir: dir}
-		// A holder that has not written yet leaves the fields empty.
-		_ = json.NewDecoder(f).Decode(&inUse.Holder)
-		return nil, inUse
+		return nil, err
 	}
 	if err := f.Chmod(0o600); err != nil {
 		return nil, errors.Join(fmt.Errorf("data directory: %w", err), f.Close())
@@ -98,7 +160,13 @@ func (l *Lock) Announce(h Holder) error {
 }
 
 // Close releases the directory.
-func (l *Lock) Close() error { return l.file.Close() }
+func (l *Lock) Close() error {
+	err := l.file.Close()
+	if l.dir != nil {
+		err = errors.Join(err, l.dir.Close())
+	}
+	return err
+}
 
 // ReadHolder returns the holder that the lock file of a directory names. The
 // process may have ended since.

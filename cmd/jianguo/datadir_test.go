@@ -1,0 +1,148 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"jianguo/internal/datadir"
+)
+
+// fails runs a command that must fail at once with a sentence.
+func fails(t *testing.T, exe, sentence string, args ...string) {
+	t.Helper()
+	out, err := exec.Command(exe, args...).CombinedOutput()
+	if err == nil || !strings.Contains(string(out), sentence) || strings.Contains(string(out), "goroutine ") {
+		t.Errorf("%v: %v, want %q\n%s", args, err, sentence, out)
+	}
+}
+
+// TestMissingFiles: a directory that has lost a file is refused, and stays as it is; so is an
+// old one without a manifest. A directory of the version before gets its manifest.
+func TestMissingFiles(t *testing.T) {
+	t.Parallel()
+	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0", "--exposure-flush", "10ms")
+	s.ask("/items", string(article(1)), nil)
+	s.ask("/exposures", `{"user":"u","kind":"seen","items":["a"]}`, nil)
+	err := filepath.WalkDir(s.data, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := entry.Info()
+		if err == nil && info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s: %v", path, info.Mode())
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.stop()
+	for _, manifest := range []bool{true, false} {
+		for _, name := range []string{datadir.Catalogue, datadir.Exposures} {
+			for state, damage := range map[string]func(path string) error{"missing": os.Remove, "empty": func(path string) error { return os.Truncate(path, 0) }} {
+				dir := filepath.Join(t.TempDir(), "copy")
+				if err := os.CopyFS(dir, os.DirFS(s.data)); err != nil {
+					t.Fatal(err)
+				}
+				if !manifest {
+					if err := os.Remove(filepath.Join(dir, datadir.ManifestName)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if err := damage(filepath.Join(dir, name)); err != nil {
+					t.Fatal(err)
+				}
+				want := name + ", which belongs to it, is " + state
+				fails(t, s.binary, want, "serve", "--data", dir, "--listen", "127.0.0.1:0", "--nats-listen", "127.0.0.1:0")
+				if manifest || name != datadir.Catalogue || state != "missing" { // else it looks like no data directory
+					fails(t, s.binary, want, "verify", "--data", dir)
+					fails(t, s.binary, want, "backup", "--data", dir, dir+"2")
+				}
+				if _, err := os.Stat(dir + "2"); !errors.Is(err, fs.ErrNotExist) {
+					t.Errorf("a backup was made: %v", err)
+				}
+			}
+		}
+	}
+	if err := os.Remove(filepath.Join(s.data, datadir.ManifestName)); err != nil {
+		t.Fatal(err)
+	}
+	s.start()
+	s.ready()
+	if m, err := datadir.ReadManifest(s.data); err != nil || m == nil || len(m.Files) != 2 {
+		t.Errorf("the manifest of an old directory: %+v, %v", m, err)
+	}
+	s.stop()
+}
+
+// TestLockRemoved: without the lock file a second process is kept out all the same.
+func TestLockRemoved(t *testing.T) {
+	t.Parallel()
+	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0")
+	if err := os.Remove(filepath.Join(s.data, datadir.LockName)); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"verify"}, {"serve", "--listen", "127.0.0.1:0", "--nats-listen", "127.0.0.1:0"}, {"backup", "--data", s.data, s.data + "2"}} {
+		fails(t, s.binary, "is in use by another process", append(args, "--data", s.data)...)
+	}
+	s.stop()
+}
+
+// TestBackupInterrupted: a backup that a signal ends leaves nothing, and one that is killed
+// leaves a directory that no command takes for a backup.
+func TestBackupInterrupted(t *testing.T) {
+	t.Parallel()
+	// Reports that are not flushed for an hour: the backup waits for them.
+	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0", "--exposure-flush", "1h")
+	s.ask("/items", string(article(1)), nil)
+	s.ask("/exposures", `{"user":"u","kind":"seen","items":["a"]}`, nil)
+	to := filepath.Join(t.TempDir(), "backup")
+	for _, end := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
+		cmd := exec.Command(s.binary, "backup", "--data", s.data, to)
+		out := new(lockedBuffer)
+		cmd.Stderr = out
+		if err := startChild(cmd); err != nil {
+			t.Fatal(err)
+		}
+		s.eventually("half a backup", func() bool {
+			_, err := os.Stat(filepath.Join(to+unfinished, datadir.Catalogue))
+			return err == nil
+		})
+		if err := cmd.Process.Signal(end); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- cmd.Wait() }()
+		select {
+		case err := <-ended:
+			if err == nil {
+				t.Errorf("%v: a whole backup?", end)
+			}
+		case <-time.After(patience):
+			t.Fatalf("%v does not end it", end)
+		}
+		if end == syscall.SIGTERM && !strings.Contains(out.String(), "terminated") {
+			t.Errorf("it says %s", out)
+		}
+		if _, err := os.Stat(to); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%v leaves %s: %v", end, to, err)
+		}
+		if _, err := os.Stat(to + unfinished); errors.Is(err, fs.ErrNotExist) != (end == syscall.SIGTERM) {
+			t.Errorf("%v: %v", end, err)
+		}
+	}
+	const sentence = "is a backup that was interrupted"
+	fails(t, s.binary, sentence, "verify", "--data", to+unfinished)
+	fails(t, s.binary, sentence, "serve", "--data", to+unfinished, "--listen", "127.0.0.1:0", "--nats-listen", "127.0.0.1:0")
+	s.stop() // with a flush
+	if out, err := exec.Command(s.binary, "backup", "--data", s.data, to).CombinedOutput(); err != nil || !strings.Contains(string(out), "whole: 1 items") {
+		t.Errorf("the next backup: %v %s", err, out)
+	}
+}
