@@ -83,7 +83,10 @@ func (s *writer) applyLocked(ctx context.Context, e eventlog.Entry) error {
 	} else {
 		err = s.applyItems(ctx, kind, q, at, logged, now)
 		if err == nil && kind == Seen {
-			s.popular.Add(q, now)
+			if at.IsZero() || at.After(now) {
+				at = now
+			}
+			s.popular.Add(q, at) // an old exposure, as of an import, makes nothing popular today
 		}
 	}
 	if err != nil && !errors.Is(err, ErrExceptions) {

@@ -43,6 +43,9 @@ const (
 // largest Max that a request with Mark may have.
 const RingSize = ringSize
 
+// RingTTL is how long they are remembered.
+const RingTTL = ringTTL
+
 // Policy says how much of a user's history is kept, and for how long. The zero
 // value is Rotate, 5 shards of 1,000 keys, 5 days.
 //
@@ -225,6 +228,16 @@ func (p *Policy) clamp(at, now time.Time) time.Time {
 		return edge
 	}
 	return at.In(now.Location())
+}
+
+// Oldest is the earliest time of an exposure that is still read: of the exposure itself for
+// Calendar, of the user's newest one for Rotate.
+func (p Policy) Oldest(now time.Time) time.Time {
+	if p.Kind == Calendar {
+		y, m, _ := now.Date()
+		return monthStart(y, m-time.Month(p.Months), now.Location())
+	}
+	return now.Add(-p.TTL)
 }
 
 // expired says whether nothing of a user whose newest exposure was at last can

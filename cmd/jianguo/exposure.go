@@ -12,7 +12,8 @@ import (
 
 // exposureCmd groups commands about users' histories.
 type exposureCmd struct {
-	Size exposureSizeCmd `cmd:"" help:"Print the bytes that users take, by formula."`
+	Size   exposureSizeCmd   `cmd:"" help:"Print the bytes that users take, by formula."`
+	Import exposureImportCmd `cmd:"" help:"Import histories from Redis or a file into a running service."`
 }
 
 type exposureSizeCmd struct {

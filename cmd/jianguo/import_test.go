@@ -1,0 +1,286 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"jianguo/exposure/importer"
+	"jianguo/internal/tier"
+)
+
+// startRedis starts a redis-server and returns its address.
+func startRedis(t *testing.T, args ...string) string {
+	t.Helper()
+	for range 10 { // another process may take the port first
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		port := l.Addr().(*net.TCPAddr).Port
+		_ = l.Close()
+		if port > 55535 { // the port of a cluster's bus is 10,000 higher
+			continue
+		}
+		cmd := exec.Command("redis-server", append([]string{"--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--enable-debug-command", "yes", "--dir", t.TempDir()}, args...)...)
+		if err := startChild(cmd); err != nil {
+			t.Fatalf("%v (Debian: apt-get install redis-server)", err)
+		}
+		exited := make(chan struct{})
+		go func() { _ = cmd.Wait(); close(exited) }()
+		t.Cleanup(func() { _ = cmd.Process.Kill(); <-exited })
+		addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+		for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+			if c, err := net.Dial("tcp", addr); err == nil {
+				_ = c.Close()
+				return addr
+			}
+			select {
+			case <-exited:
+			default:
+				continue
+			}
+			break
+		}
+	}
+	t.Fatal("redis-server does not start")
+	return ""
+}
+
+func redisClient(t *testing.T, addr string) rueidis.Client {
+	t.Helper()
+	c, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{addr}, DisableCache: true, AlwaysRESP2: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+func redisDo(t *testing.T, c rueidis.Client, words ...string) {
+	t.Helper()
+	cmd := c.B().Arbitrary(words[0])
+	if len(words) > 1 {
+		cmd = cmd.Keys(words[1]).Args(words[2:]...)
+	}
+	if err := c.Do(context.Background(), cmd.Build()).Error(); err != nil && !rueidis.IsRedisNil(err) {
+		t.Fatal(words[:2], err)
+	}
+}
+
+// history is what users of a test have seen, by user.
+type history map[string][]string
+
+// store puts a user into Redis, as one of the types that a platform may use.
+func (h history) store(t *testing.T, c rueidis.Client, kind, user string, n int) {
+	t.Helper()
+	key, now := "seen:{"+user+"}", time.Now()
+	words := map[string][]string{"seconds": {"ZADD", key}, "milliseconds": {"ZADD", key}, "set": {"SADD", key}, "list": {"LPUSH", key}}[kind]
+	for i := range n {
+		id, at := fmt.Sprintf("%s-%d", user, i), now.Add(-time.Duration(n-i)*time.Minute)
+		switch kind {
+		case "seconds":
+			words = append(words, strconv.FormatInt(at.Unix(), 10))
+		case "milliseconds":
+			words = append(words, strconv.FormatInt(at.UnixMilli(), 10))
+		}
+		words = append(words, id)
+		h[user] = append(h[user], id)
+	}
+	redisDo(t, c, words...)
+}
+
+// check asks for everything that users have seen.
+func (h history) check(s *process) {
+	s.t.Helper()
+	for user, ids := range h {
+		body, _ := json.Marshal(map[string]any{"user": user, "items": append([]string{"never seen by " + user}, ids...)})
+		var answer struct {
+			Items    []string
+			Degraded string
+		}
+		s.ask("/filter", string(body), &answer)
+		if answer.Degraded != "" || len(answer.Items) != 1 {
+			s.t.Errorf("%s: %d of %d came back %.5q %s", user, len(answer.Items)-1, len(ids), answer.Items, answer.Degraded)
+		}
+	}
+}
+
+// runImport runs the command and returns its summary.
+func runImport(s *process, args ...string) (importer.Summary, error) {
+	cmd := exec.Command(s.binary, append([]string{"exposure", "import", "--data", s.data, "--json"}, args...)...)
+	var out, said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &said
+	err := cmd.Run()
+	var sum importer.Summary
+	if jerr := json.Unmarshal(out.Bytes(), &sum); err == nil {
+		err = jerr
+	}
+	if err != nil {
+		err = fmt.Errorf("%w: %s", err, said.String())
+	}
+	return sum, err
+}
+
+// TestImportRedis imports every type from a Redis Cluster of three, while users who are
+// imported see more, and finds all of it in the filter. The old store is left as it was.
+func TestImportRedis(t *testing.T) {
+	t.Parallel()
+	var nodes []string
+	for range 3 {
+		nodes = append(nodes, startRedis(t, "--cluster-enabled", "yes"))
+	}
+	out, err := exec.Command("redis-cli", append(append([]string{"--cluster", "create"}, nodes...), "--cluster-yes")...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	s := serve(t, binary(t), t.TempDir(), "--nats-listen", "127.0.0.1:0")
+	s.ready()
+	h := history{}
+	var c rueidis.Client
+	s.eventually("the cluster is ready", func() bool {
+		c = redisClient(t, nodes[0])
+		return c.Do(context.Background(), c.B().Set().Key("other").Value("no history").Build()).Error() == nil
+	})
+	for i, kind := range []string{"seconds", "milliseconds", "set", "list"} {
+		for j := range 20 {
+			h.store(t, c, kind, fmt.Sprint("user-", i, "-", j), 1+j*20)
+		}
+	}
+	for user := range h { // seen since the service is there
+		s.ask("/exposures", fmt.Sprintf(`{"user":%q,"kind":"seen","items":["live"]}`, user), nil)
+		h[user] = append(h[user], "live")
+	}
+	before := digests(t, c)
+	sum, err := runImport(s, "--redis", "redis://"+nodes[1], "--key", "seen:{{user}}")
+	want := 4 * (20 + 20*190)
+	if err != nil || sum.Users != 80 || int(sum.Held) != want || int(sum.Imported) != want || sum.Forgotten+sum.Refused != 0 || int(sum.Untimed) != want/2 {
+		t.Fatalf("%+v %v, want %d exposures", sum, err, want)
+	}
+	h.check(s)
+	if after := digests(t, c); after != before {
+		t.Errorf("the old store changed: %s, was %s", after, before)
+	}
+	redisDo(t, c, "HSET", "seen:{hash}", "a", "b")
+	if _, err := runImport(s, "--redis", "redis://"+nodes[1], "--key", "seen:{{user}}"); err == nil || !strings.Contains(err.Error(), `key "seen:{hash}" is a hash: only zset, set and list`) {
+		t.Errorf("a hash: %v", err)
+	}
+	if _, err := runImport(s, "--redis", "redis://127.0.0.1:1", "--key", "seen:{user}"); err == nil || !strings.Contains(err.Error(), "redis: ") {
+		t.Errorf("no redis: %v", err)
+	}
+	if _, err := runImport(s, "--redis", "redis://"+nodes[1], "--key", "seen:"); err == nil || !strings.Contains(err.Error(), "must have {user} once") {
+		t.Errorf("no user in the key: %v", err)
+	}
+}
+
+// digests are the digests of all nodes' data.
+func digests(t *testing.T, c rueidis.Client) string {
+	t.Helper()
+	var all []string
+	for name, node := range c.Nodes() {
+		d, err := node.Do(context.Background(), node.B().Arbitrary("DEBUG", "DIGEST").Build()).ToString()
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		all = append(all, name+" "+d)
+	}
+	slices.Sort(all)
+	return strings.Join(all, "\n")
+}
+
+// TestKillImport kills an import again and again, continues it each time, and finds all of it
+// in the filter.
+func TestKillImport(t *testing.T) {
+	t.Parallel()
+	addr := startRedis(t)
+	c := redisClient(t, addr)
+	h := history{}
+	users := tier.Count(300, 600, 3000)
+	for i := range users {
+		h.store(t, c, "seconds", fmt.Sprint("u", i), 1+i%40)
+	}
+	s := serve(t, binary(t), t.TempDir(), "--nats-listen", "127.0.0.1:0")
+	s.ready()
+	args := []string{"exposure", "import", "--data", s.data, "--redis", "redis://" + addr, "--key", "seen:{{user}}", "--json", "--resume", filepath.Join(t.TempDir(), "position")}
+	random, kills, finished := rand.New(rand.NewPCG(1, 2)), 0, false
+	for deadline := time.Now().Add(patience); !finished; {
+		if time.Now().After(deadline) {
+			t.Fatal("it does not finish")
+		}
+		cmd := exec.Command(s.binary, append(args, "--rate", "10000")...)
+		if err := startChild(cmd); err != nil {
+			t.Fatal(err)
+		}
+		life := time.Duration(100+random.IntN(200*(1+kills))) * time.Millisecond // longer and longer: a busy machine needs time to begin
+		timer := time.AfterFunc(life, func() { _ = cmd.Process.Kill() })
+		err := cmd.Wait()
+		timer.Stop()
+		var exit *exec.ExitError
+		switch {
+		case err == nil:
+			finished = true
+		case errors.As(err, &exit) && exit.ExitCode() == -1:
+			kills++
+		default:
+			t.Fatal(err)
+		}
+	}
+	t.Logf("%d kills", kills)
+	h.check(s)
+}
+
+// TestImportFile imports a file that is damaged at first, and continues it.
+func TestImportFile(t *testing.T) {
+	t.Parallel()
+	s := serve(t, binary(t), t.TempDir(), "--nats-listen", "127.0.0.1:0")
+	s.ready()
+	h := history{}
+	var lines []string
+	for i := range 200 {
+		user := fmt.Sprint("user-", i/2)
+		ids := []string{fmt.Sprint("a", i), fmt.Sprint("b", i)}
+		line, _ := json.Marshal(map[string]any{"user": user, "items": ids, "at": time.Now().Add(-time.Hour)})
+		lines = append(lines, string(line))
+		h[user] = append(h[user], ids...)
+	}
+	name, position := filepath.Join(t.TempDir(), "h.jsonl.gz"), filepath.Join(t.TempDir(), "position")
+	write := func(lines ...string) {
+		var b bytes.Buffer
+		z := gzip.NewWriter(&b)
+		_, _ = z.Write([]byte(strings.Join(lines, "\n") + "\n"))
+		if err := errors.Join(z.Close(), os.WriteFile(name, b.Bytes(), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(append(append([]string(nil), lines[:150]...), `{"user":"x","items":"no list"}`)...)
+	if _, err := runImport(s, "--resume", position, name); err == nil || !strings.Contains(err.Error(), "line 151") {
+		t.Fatalf("a line that is none: %v", err)
+	}
+	write(append(lines, `{"user":"long","items":["`+strings.Repeat("x", 300)+`"]}`, `{"user":"late","items":["z"],"at":"2020-01-01T00:00:00Z"}`)...)
+	sum, err := runImport(s, "--resume", position, name)
+	if err != nil || sum.Users >= 102 || sum.Refused != 1 || sum.Forgotten != 1 || sum.Imported == 0 {
+		t.Fatalf("%+v %v", sum, err)
+	}
+	h.check(s)
+	if sum, err = runImport(s, "--resume", position, name); err != nil || sum.Users != 0 {
+		t.Errorf("what is done is done again: %+v %v", sum, err)
+	}
+	if _, err := runImport(s); err == nil || !strings.Contains(err.Error(), "give --redis URL, or one FILE") {
+		t.Errorf("nothing to import: %v", err)
+	}
+}

@@ -1,0 +1,3 @@
+package importer
+
+import _ "jianguo/internal/memdir"

@@ -1,0 +1,130 @@
+package importer
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"jianguo/exposure"
+)
+
+var shanghai = time.FixedZone("CST", 8*3600)
+
+// TestPlanKeepsWhatIsThere: whatever a user has seen before an import, and whatever the old
+// store holds, nothing that is imported comes back, and nothing that was there before.
+func TestPlanKeepsWhatIsThere(t *testing.T) {
+	now := time.Date(2026, 5, 20, 12, 0, 0, 0, shanghai)
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.SampledFrom([]string{
+			"rotate,slots=3,capacity=100,tail=16", "rotate,slots=3,capacity=64,small=1,large=200,tail=32",
+			"calendar,slots=2,capacity=64,large=-1,months=2,tail=16", "calendar,slots=3,capacity=64,large=128,small=1,tail=8",
+		}).Draw(t, "policy")
+		policy, err := exposure.ParsePolicy(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir := tempDir(t)
+		log := &memoryLog{now: now}
+		store, err := exposure.Open(context.Background(), exposure.Config{Path: filepath.Join(dir, "e.db"), Log: log,
+			Policies: map[string]exposure.Policy{"": policy}, Clock: func() time.Time { return now }, Location: shanghai, SweepRate: -1, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer store.Close()
+		for !log.read() {
+			time.Sleep(100 * time.Microsecond)
+		}
+		var shown []string
+		see := func(r report) {
+			ev := exposure.Event{Kind: exposure.Seen, User: r.User, Items: r.Items}
+			if r.At != nil {
+				ev.At = *r.At
+			}
+			if err := store.Expose(context.Background(), ev); err != nil {
+				t.Fatal(err)
+			}
+			shown = append(shown, r.Items...)
+		}
+		live := rapid.IntRange(0, 120).Draw(t, "live")
+		for i := range live {
+			see(report{User: "u", Items: []string{fmt.Sprint("live-", i)}})
+		}
+		u := User{Name: "u", Kind: exposure.Seen, Held: rapid.IntRange(1, 900).Draw(t, "held")}
+		step := rapid.SampledFrom([]time.Duration{0, time.Minute, 3 * time.Hour}).Draw(t, "step")
+		for i := range u.Held {
+			u.Exposures = append(u.Exposures, Exposure{fmt.Sprint("old-", i), now.Add(-time.Hour - time.Duration(i)*step)})
+		}
+		info, err := store.Query(context.Background(), "u", "", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		reports, n := plan(&policy, &u, info, now)
+		sent, at := 0, time.Time{}
+		for _, r := range reports {
+			if r.At.Before(at) {
+				t.Fatal("reports are not sent oldest first")
+			}
+			at = *r.At
+			sent += len(r.Items)
+			see(r)
+		}
+		if int64(sent)+n.Forgotten != n.Held || sent == 0 && live < 20 {
+			t.Fatalf("%d of %d sent, %d forgotten", sent, n.Held, n.Forgotten)
+		}
+		answer, err := store.Filter(context.Background(), exposure.Request{User: "u", Items: shown})
+		if err != nil || len(answer.Items) > 0 {
+			t.Fatalf("%s: %d of %d came back, with %d live and %d imported: %.5q %v", text, len(answer.Items), len(shown), len(shown)-sent, sent, answer.Items, err)
+		}
+	})
+}
+
+func tempDir(t *rapid.T) string {
+	dir, err := os.MkdirTemp("", "plan-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+// TestPlanForgets: what a policy would forget is not sent, and counted.
+func TestPlanForgets(t *testing.T) {
+	now := time.Date(2026, 5, 20, 12, 0, 0, 0, shanghai)
+	ago := func(days int, id string) Exposure { return Exposure{id, now.AddDate(0, 0, -days)} }
+	list := []Exposure{ago(0, "a"), ago(1, "b"), ago(1, "b"), ago(40, "c"), ago(400, "d"), {ID: ""}}
+	for _, c := range []struct {
+		policy string
+		kind   exposure.EventKind
+		want   []string // oldest first
+	}{
+		{"calendar,months=3", exposure.Seen, []string{"c", "b", "a"}},
+		{"calendar,months=1", exposure.Seen, []string{"c", "b", "a"}}, // April is read in May
+		{"rotate", exposure.Seen, []string{"d", "c", "b", "a"}},
+		{"rotate", exposure.Delivered, []string{"a"}},
+	} {
+		p, err := exposure.ParsePolicy(c.policy)
+		if err != nil {
+			t.Fatal(err)
+		}
+		reports, n := plan(&p, &User{Name: "u", Kind: c.kind, Held: len(list), Exposures: list}, exposure.HistoryInfo{}, now)
+		var got []string
+		for _, r := range reports {
+			got = append(got, r.Items...)
+		}
+		if !slices.Equal(got, c.want) || n.Refused != 1 || int(n.Forgotten) != len(list)-1-len(got) {
+			t.Errorf("%s %v: %q, %+v", c.policy, c.kind, got, n)
+		}
+	}
+	p, _ := exposure.ParsePolicy("rotate")
+	if reports, n := plan(&p, &User{Name: "u", Kind: exposure.Seen, Held: 1, Exposures: []Exposure{ago(6, "x")}}, exposure.HistoryInfo{}, now); reports != nil || n.Forgotten != 1 {
+		t.Errorf("a user who was away for six days: %v %+v", reports, n)
+	}
+}
