@@ -45,7 +45,10 @@ func TestDecisions(t *testing.T) {
 	if p.Decision == nil || p.Decision.By != "张三" || p.Decision.Number != 1 || !strings.Contains(p.Detail, "张三") {
 		t.Errorf("the second editor gets %+v", p)
 	}
-	decide(200, a, `{"kind":"undo","decision":1,"by":"李四"}`)
+	decide(404, a, `{"kind":"undo","decision":9223372036854775808,"by":"李四"}`)
+	if d := want[index.Decision](r, 200, "POST", path, `{"kind":"undo","decision":1,"by":"李四"}`); d.Item != "0-1" {
+		t.Errorf("the undo does not say of what: %+v", d)
+	}
 	if e := verdict("0-1"); e.Verdict != index.Duplicate || e.Cluster != a {
 		t.Errorf("taken back: %+v", e)
 	}

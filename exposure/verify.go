@@ -10,6 +10,15 @@ import (
 	"jianguo/exposure/statefile"
 )
 
+// CopyTo writes a compact copy of the state file to a new file, also if the state file has
+// been removed. It holds what has been flushed.
+func (s *Store) CopyTo(ctx context.Context, path string) error {
+	if _, err := s.db.write.ExecContext(ctx, "VACUUM INTO ?", path); err != nil {
+		return fmt.Errorf("exposure: copy to %s: %w", path, err)
+	}
+	return nil
+}
+
 // Report is what Verify counted.
 type Report struct {
 	Users, Shards, Keys, Quarantined int64

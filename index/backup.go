@@ -28,6 +28,17 @@ func Backup(ctx context.Context, dir, to string) error {
 	return nil
 }
 
+// CopyTo writes a compact copy of the catalogue to a new file, also if the file of the
+// catalogue has been removed.
+func (x *Index) CopyTo(ctx context.Context, path string) error {
+	x.write.Lock()
+	defer x.write.Unlock()
+	if _, err := x.w.conn.ExecContext(ctx, `VACUUM INTO ?`, path); err != nil {
+		return fmt.Errorf("index: copy to %s: %w", path, err)
+	}
+	return nil
+}
+
 // vacuumInto writes a compact copy of a SQLite file, in one read transaction.
 func vacuumInto(ctx context.Context, from, to string) (err error) {
 	if _, err := os.Stat(from); err != nil {

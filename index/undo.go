@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 )
 
 // undoing takes a decision back: every item and cluster it changed must be as
@@ -13,9 +14,13 @@ func (d *decision) undoing() error {
 	if d.req.Undo == 0 {
 		return fmt.Errorf("undo: is missing: the number of the decision to take back: %w", ErrQuery)
 	}
+	if d.req.Undo > math.MaxInt64 {
+		return fmt.Errorf("decision %d: %w", d.req.Undo, ErrNotFound)
+	}
 	var kind, text string
 	var item sql.NullInt64
-	err := d.x.w.conn.QueryRowContext(d.ctx, `SELECT kind, cluster, item, effects FROM decisions WHERE number = ?`, d.req.Undo).Scan(&kind, &d.cluster, &item, &text)
+	err := d.x.w.conn.QueryRowContext(d.ctx, `SELECT kind, cluster, item, effects, coalesce((SELECT id FROM items WHERE ordinal = item), '') FROM decisions WHERE number = ?`, d.req.Undo).
+		Scan(&kind, &d.cluster, &item, &text, &d.req.Item)
 	if errors.Is(err, sql.ErrNoRows) {
 		return fmt.Errorf("decision %d: %w", d.req.Undo, ErrNotFound)
 	}

@@ -146,3 +146,43 @@ func TestBackupInterrupted(t *testing.T) {
 		t.Errorf("the next backup: %v %s", err, out)
 	}
 }
+
+// TestFileRemoved: a service whose file is removed ends with a sentence, and writes the file
+// again: nothing that was acknowledged is lost.
+func TestFileRemoved(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{datadir.Catalogue, datadir.Exposures} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0", "--exposure-flush", "1h")
+			s.ready()
+			s.ask("/items", string(article(1)), nil)
+			s.ask("/exposures", `{"user":"u","kind":"seen","items":["a"]}`, nil)
+			if err := os.Remove(filepath.Join(s.data, name)); err != nil {
+				t.Fatal(err)
+			}
+			select {
+			case err := <-s.ended:
+				if err == nil {
+					t.Error("an orderly end")
+				}
+			case <-time.After(patience):
+				s.hang("the service goes on")
+			}
+			if want := name + " was removed or replaced while the service ran"; !strings.Contains(s.log.String(), want) {
+				t.Errorf("it does not say %q:\n%s", want, s.log)
+			}
+			s.start()
+			s.ready()
+			if got := s.status("/items/n1"); got != 200 {
+				t.Errorf("the item: %d", got)
+			}
+			var got struct{ Items []string }
+			s.ask("/filter", `{"user":"u","items":["a"]}`, &got)
+			if len(got.Items) != 0 {
+				t.Errorf("the filter lets through %v", got.Items)
+			}
+			s.stop()
+		})
+	}
+}

@@ -97,6 +97,7 @@ type service struct {
 	core        *core          // lock, catalogue, bus and ingest
 	reports     *eventlog.NATS // the log of exposures
 	exposure    *exposure.Store
+	kept        kept // nil until all files are open
 	browse      *browse.Model
 	metrics     *prometheus.Registry
 	api         *api.Server
@@ -273,6 +274,9 @@ func (f *serveFlags) openExposure(co *streams, s *service) error {
 	if err == nil {
 		err = datadir.Record(s.dir)
 	}
+	if err == nil {
+		s.kept, err = openKept(s.dir)
+	}
 	return err
 }
 
@@ -318,6 +322,7 @@ func (s *service) run(ctx context.Context) error {
 	g.Go(func() error { defer stop(); <-served; return nil })
 	g.Go(func() error { return s.core.ingest.Run(ingesting) })
 	g.Go(func() error { s.follow(failed); return nil })
+	g.Go(func() error { return s.watchFiles(failed) })
 	return errors.Join(g.Wait(), s.close())
 }
 
@@ -340,6 +345,8 @@ func (s *service) follow(ctx context.Context) {
 
 func (s *service) close() error {
 	var errs []error
+	settle, err := s.rescue()
+	errs = append(errs, err)
 	if s.exposure != nil {
 		errs = append(errs, s.exposure.Close())
 	}
@@ -355,6 +362,9 @@ func (s *service) close() error {
 	if s.http != nil {
 		// Serve has closed it if it ran.
 		_ = s.http.Close()
+	}
+	if err == nil {
+		errs = append(errs, settle())
 	}
 	return errors.Join(errs...)
 }
