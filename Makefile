@@ -5,13 +5,14 @@ export CGO_ENABLED = 1
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.7.0
 ONCE ?=
 FUZZTIME ?= 20m
+SECONDS ?= 60
 
-.PHONY: all build demo test test-long check purego quality fuzz soak clean
+.PHONY: all build demo test test-long check chaos purego quality fuzz soak clean
 
 all: build
 
 build: ## the service and jianguo-bench, in bin/
-	go build -ldflags="-s -w" -o bin/ ./cmd/jianguo ./cmd/jianguo-bench
+	go build -buildvcs=auto -ldflags="-s -w" -o bin/ ./cmd/jianguo ./cmd/jianguo-bench
 
 demo: build ## the service on the sample corpus, with verdicts on screen
 	bin/jianguo demo $(if $(ONCE),--once --listen 127.0.0.1:0 --nats-listen 127.0.0.1:0)
@@ -20,11 +21,14 @@ test: ## all tests; installs what they need
 	scripts/install-test-tools
 	scripts/test
 
-test-long: ## the long tier: kills by the hundred, new random cases, every fuzz target for FUZZTIME
+test-long: ## the long tier: an hour of chaos, new random cases, every fuzz target for FUZZTIME
 	scripts/install-test-tools
 	JIANGUO_TIER=long scripts/test -timeout 10h
 	scripts/soak 10
 	scripts/fuzz $(FUZZTIME)
+
+chaos: ## one fault after the other happens to the service for SECONDS, and nothing acknowledged may be lost
+	JIANGUO_CHAOS_SECONDS=$(SECONDS) go test -count=1 -timeout $$(( $(SECONDS) + 900 ))s -v -run '^TestChaos' ./cmd/jianguo
 
 check: ## formatting, vet, staticcheck
 	scripts/check

@@ -57,8 +57,13 @@ func startBroker(t *testing.T, change func(*server.Options)) *broker {
 	}
 	go b.forward()
 	b.start()
-	t.Cleanup(func() { b.stop(); _ = b.proxy.Close() })
+	t.Cleanup(b.close)
 	return b
+}
+
+func (b *broker) close() {
+	b.stop()
+	_ = b.proxy.Close()
 }
 
 // forward connects clients to the server. It closes their connections while the server

@@ -104,8 +104,8 @@ func startChild(cmd *exec.Cmd) error {
 	return <-started
 }
 
-// start starts a process and waits until its bus can be reached.
-func (s *process) start() {
+// begin starts a process.
+func (s *process) begin() {
 	s.t.Helper()
 	s.log, s.ended = new(lockedBuffer), make(chan error, 1)
 	cmd := exec.Command(s.binary, append([]string{"serve", "--log-level", "info", "--data", s.data, "--listen", "127.0.0.1:0"}, s.args...)...)
@@ -115,10 +115,16 @@ func (s *process) start() {
 	}
 	s.cmd = cmd
 	go func(ended chan<- error) { ended <- cmd.Wait() }(s.ended)
+}
+
+// start starts a process and waits until its bus can be reached.
+func (s *process) start() {
+	s.t.Helper()
+	s.begin()
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
 		raw, err := os.ReadFile(filepath.Join(s.data, datadir.LockName))
 		var h datadir.Holder
-		if err == nil && json.Unmarshal(raw, &h) == nil && h.PID == cmd.Process.Pid && h.NATS != "" {
+		if err == nil && json.Unmarshal(raw, &h) == nil && h.PID == s.cmd.Process.Pid && h.NATS != "" {
 			s.address = h
 			return
 		}

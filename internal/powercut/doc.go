@@ -8,16 +8,30 @@
 // a file that was opened with O_SYNC is durable as it is written.
 package powercut
 
-// Fault is what becomes of a sync.
-type Fault int
+import (
+	"syscall"
+	"time"
+)
+
+// Op is what a call does to a file.
+type Op int
 
 const (
-	// None: it succeeds.
-	None Fault = iota
-	// Once is an EIO. Nothing is kept this time.
-	Once
-	// ForGood is an EIO after which nothing of the file is kept any more, though syncs
-	// succeed: the system considers pages written that the disk refused once, so they
-	// are lost unless the program writes them again.
-	ForGood
+	Sync   Op = iota
+	Read      // pread
+	Write     // pwrite, or a change of the size
+	Open      // for writing
+	Create    // open for writing, and create if missing
+	Change    // rename or remove
 )
+
+// Fault is what becomes of a call. The zero value lets it happen.
+type Fault struct {
+	Err   syscall.Errno // 0: it succeeds; of a sync that fails nothing is kept this time
+	Delay time.Duration // before it happens
+	// Lost: from this sync on nothing of the file is kept, though syncs succeed. After an
+	// error that is what disks do: the system considers pages written that the disk
+	// refused once, so they are lost unless the program writes them again. Without an
+	// error it is a sync that was left out.
+	Lost bool
+}

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -17,11 +18,11 @@ import (
 
 // Disk is a directory, and what would be left of it.
 type Disk struct {
-	// Fail, if not nil, decides the result of each sync of a file.
-	Fail func(path string) Fault
-	// FailIO, if not nil when a command is started, reports whether a pread or pwrite of
-	// a file fails with EIO. Each call takes longer then.
-	FailIO     func(path string, write bool) bool
+	// Fault, if not nil, decides what becomes of each call about a file of the disk.
+	Fault func(Op, string) Fault
+	// IO, if set when a command is started, makes Fault decide about Read and Write, too.
+	// Each of these calls takes longer then.
+	IO         bool
 	live, kept string
 	mu         sync.Mutex
 	synced     map[string]bool // mu; opened with O_SYNC
@@ -85,8 +86,8 @@ func (d *Disk) keep(path string) {
 func (d *Disk) watchedCalls() []uint32 {
 	calls := []uint32{unix.SYS_FSYNC, unix.SYS_FDATASYNC, unix.SYS_OPENAT, unix.SYS_RENAME, unix.SYS_RENAMEAT,
 		unix.SYS_RENAMEAT2, unix.SYS_UNLINK, unix.SYS_UNLINKAT}
-	if d.FailIO != nil {
-		calls = append(calls, unix.SYS_PREAD64, unix.SYS_PWRITE64)
+	if d.IO {
+		calls = append(calls, unix.SYS_PREAD64, unix.SYS_PWRITE64, unix.SYS_FTRUNCATE, unix.SYS_FALLOCATE)
 	}
 	return calls
 }
@@ -130,39 +131,81 @@ func (d *Disk) watch(listener int, quit <-chan struct{}) {
 		if _, _, e := unix.Syscall(unix.SYS_IOCTL, uintptr(listener), ioctlReceive, uintptr(unsafe.Pointer(&n))); e != 0 {
 			continue
 		}
-		r := response{id: n.id}
-		d.mu.Lock()
-		if err := d.before(&n); err != 0 {
-			r.err = -int32(err)
+		if f := d.fault(&n); f.Delay > 0 {
+			go func() {
+				time.Sleep(f.Delay)
+				d.answer(listener, &n, f)
+			}()
 		} else {
-			r.flags = 1 // SECCOMP_USER_NOTIF_FLAG_CONTINUE
+			d.answer(listener, &n, f)
 		}
-		d.mu.Unlock()
-		unix.Syscall(unix.SYS_IOCTL, uintptr(listener), ioctlSend, uintptr(unsafe.Pointer(&r)))
 	}
 }
 
-// before applies a call to the disk, or returns the error that the call fails with.
-func (d *Disk) before(n *notification) unix.Errno {
+// answer lets a call happen or fail.
+func (d *Disk) answer(listener int, n *notification, f Fault) {
+	r := response{id: n.id}
+	if f.Err != 0 {
+		r.err = -int32(f.Err)
+	} else {
+		r.flags = 1 // SECCOMP_USER_NOTIF_FLAG_CONTINUE
+	}
+	d.mu.Lock()
+	d.before(n, f)
+	d.mu.Unlock()
+	unix.Syscall(unix.SYS_IOCTL, uintptr(listener), ioctlSend, uintptr(unsafe.Pointer(&r)))
+}
+
+// fault asks Fault about a call.
+func (d *Disk) fault(n *notification) Fault {
+	if d.Fault == nil {
+		return Fault{}
+	}
+	var op Op
+	var path string
 	switch n.nr {
 	case unix.SYS_FSYNC, unix.SYS_FDATASYNC:
-		path, ok := d.file(n)
-		if !ok {
-			break
+		op, path = Sync, d.file(n)
+	case unix.SYS_PREAD64:
+		op, path = Read, d.file(n)
+	case unix.SYS_PWRITE64, unix.SYS_FTRUNCATE, unix.SYS_FALLOCATE:
+		op, path = Write, d.file(n)
+	case unix.SYS_OPENAT:
+		if n.args[2]&(unix.O_WRONLY|unix.O_RDWR|unix.O_CREAT) == 0 {
+			return Fault{}
 		}
-		if d.Fail != nil {
-			if fault := d.Fail(path); fault != None {
-				d.lost[path] = d.lost[path] || fault == ForGood
-				return unix.EIO
-			}
+		if op = Open; n.args[2]&unix.O_CREAT != 0 {
+			op = Create
 		}
-		if !d.lost[path] {
+		path = readString(n.pid, n.args[1])
+	case unix.SYS_RENAME, unix.SYS_UNLINK:
+		op, path = Change, readString(n.pid, n.args[0])
+	default:
+		op, path = Change, readString(n.pid, n.args[1])
+	}
+	if _, ok := d.inside(path); !ok || path == "" {
+		return Fault{}
+	}
+	return d.Fault(op, path)
+}
+
+// before applies a call to what is kept, before it happens.
+func (d *Disk) before(n *notification, f Fault) {
+	switch n.nr {
+	case unix.SYS_FSYNC, unix.SYS_FDATASYNC:
+		path := d.file(n)
+		if f.Lost {
+			d.lost[path] = true
+		}
+		if f.Err == 0 && !d.lost[path] {
 			d.keep(path)
 		}
-	case unix.SYS_PREAD64, unix.SYS_PWRITE64:
-		if path, ok := d.file(n); ok && d.FailIO(path, n.nr == unix.SYS_PWRITE64) {
-			return unix.EIO
-		}
+		return
+	}
+	if f.Err != 0 {
+		return
+	}
+	switch n.nr {
 	case unix.SYS_OPENAT:
 		if n.args[2]&(unix.O_SYNC|unix.O_DSYNC) != 0 {
 			d.synced[readString(n.pid, n.args[1])] = true
@@ -176,17 +219,15 @@ func (d *Disk) before(n *notification) unix.Errno {
 	case unix.SYS_UNLINKAT:
 		d.remove(readString(n.pid, n.args[1]))
 	}
-	return 0
 }
 
-// file is the path of the file of the disk that a call is about, its first argument.
-func (d *Disk) file(n *notification) (path string, ok bool) {
+// file is the path of the file that a call is about, its first argument.
+func (d *Disk) file(n *notification) string {
 	path, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", n.pid, n.args[0]))
 	if err != nil {
-		return "", false
+		return ""
 	}
-	_, ok = d.inside(path)
-	return path, ok
+	return path
 }
 
 // rename moves what was kept; contents that were never synced are gone, and only the
