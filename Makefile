@@ -7,7 +7,7 @@ ONCE ?=
 FUZZTIME ?= 20m
 SECONDS ?= 60
 
-.PHONY: all build demo test test-long check chaos purego quality fuzz soak clean
+.PHONY: all build demo test test-long check chaos dist dist-test purego quality fuzz soak clean
 
 all: build
 
@@ -42,7 +42,13 @@ fuzz: ## every fuzz target for a minute
 soak: ## every property test on ten times as many random cases, new ones each time
 	scripts/soak 10
 
+dist: ## what is released, in dist/: a tarball and a Debian package
+	scripts/dist
+
+dist-test: ## two builds are the same; the package is installed, upgraded, removed and purged in a chroot (root, debootstrap)
+	scripts/dist-test
+
 clean:
-	rm -rf bin
+	rm -rf bin dist
 
 -include quality.mk console.mk

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	_ "net/http/pprof" // profiles under /debug/pprof of http.DefaultServeMux
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -93,6 +94,7 @@ func (s *Server) routes() {
 	s.echo.GET("/healthz", s.health)
 	s.echo.GET("/readyz", s.ready)
 	s.echo.GET("/openapi.yaml", s.spec)
+	s.handle(http.MethodGet, "/debug/pprof/*", 0, echo.WrapHandler(http.DefaultServeMux)) // operators only
 	s.handle(http.MethodGet, "/metrics", 0, echo.WrapHandler(promhttp.HandlerFor(s.cfg.Gatherer, promhttp.HandlerOpts{})))
 
 	s.endpoints = append(s.endpoints, endpoint{bus.SubjectCheck, "the verdict an item would get; nothing is stored", s.checkMessage})

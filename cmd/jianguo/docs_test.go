@@ -24,7 +24,8 @@ func metricNames(text string) map[string]bool {
 }
 
 // TestMetricsAreDocumented: docs/OPERATIONS.md names every metric of the service, and
-// neither it nor the alert rules name any other.
+// neither it nor the alert rules nor the dashboards name any other, or a label that no
+// metric has. Every alert has its paragraph.
 func TestMetricsAreDocumented(t *testing.T) {
 	t.Parallel()
 	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0")
@@ -46,30 +47,61 @@ func TestMetricsAreDocumented(t *testing.T) {
 	}
 	names := metricNames(given.String())
 	names["jianguo_service_requests_total"] = true // shown once the bus was asked
-	read := func(file string) map[string]bool {
-		text, err := os.ReadFile(filepath.Join("..", "..", "docs", file))
+	read := func(file string) string {
+		text, err := os.ReadFile(filepath.Join("..", "..", file))
 		if err != nil {
 			t.Fatal(err)
 		}
-		return metricNames(string(text))
+		return string(text)
 	}
-	documented, alerts := read("OPERATIONS.md"), read("alerts.yml")
+	operations := read("docs/OPERATIONS.md")
+	documented := metricNames(operations)
 	for name := range names {
 		if !documented[name] {
 			t.Errorf("%s is not in OPERATIONS.md", name)
 		}
 	}
-	for name := range documented {
-		if !names[name] {
-			t.Errorf("OPERATIONS.md names %s, which is no metric", name)
+	files := []string{"docs/OPERATIONS.md", "deploy/alerts.yml"}
+	for _, name := range []string{"ingest", "index", "exposure", "console"} {
+		files = append(files, "deploy/grafana/"+name+".json")
+	}
+	for _, file := range files {
+		for name := range metricNames(read(file)) {
+			if !names[name] {
+				t.Errorf("%s names %s, which is no metric", file, name)
+			}
 		}
 	}
-	for name := range alerts {
-		if !names[name] {
-			t.Errorf("alerts.yml names %s, which is no metric", name)
+	labels := map[string]bool{"instance": true, "le": true, "job": true, "service": true}
+	for _, m := range labelName.FindAllStringSubmatch(string(shown), -1) {
+		labels[m[1]] = true
+	}
+	labels["subject"] = true // of requests on the bus
+	for _, file := range files[1:] {
+		for _, m := range labelUsed.FindAllStringSubmatch(strings.ReplaceAll(read(file), `\"`, `"`), -1) {
+			for _, name := range regexp.MustCompile(`[a-z_]+`).FindAllString(m[1]+m[2]+m[3], -1) {
+				if !labels[name] {
+					t.Errorf("%s uses the label %s, which no metric has", file, name)
+				}
+			}
 		}
+	}
+	alerts := regexp.MustCompile(`alert: (\w+)`).FindAllStringSubmatch(read("deploy/alerts.yml"), -1)
+	for _, m := range alerts {
+		if !strings.Contains(operations, "\n**"+m[1]+".** ") {
+			t.Errorf("OPERATIONS.md has no paragraph about the alert %s", m[1])
+		}
+	}
+	if told := len(regexp.MustCompile(`(?m)^\*\*Jianguo\w+\.\*\* `).FindAllString(operations, -1)); told != len(alerts) || told == 0 {
+		t.Errorf("OPERATIONS.md has paragraphs about %d alerts, there are %d", told, len(alerts))
 	}
 }
+
+var (
+	labelName = regexp.MustCompile(`[{,]([a-z_]+)="`)
+	// by (LABELS), LABEL= and LABEL=~ in braces, {{LABEL}}
+	labelUsed = regexp.MustCompile(`by \(([a-z_, ]+)\)|[{,]([a-z_]+)=~?"|\{\{([a-z_]+)\}\}`)
+)
 
 var flagName = regexp.MustCompile(`--[a-z][a-z-]+`)
 

@@ -37,6 +37,7 @@ type cli struct {
 	Eval        evalCmd        `cmd:"" help:"Measure detection quality on documents and labels of your own."`
 	Explain     explainCmd     `cmd:"" help:"Show how a later text is judged against an earlier one, and every number behind it."`
 	Fingerprint fingerprintCmd `cmd:"" help:"Print the fingerprint of every line of standard input."`
+	Health      healthCmd      `cmd:"" help:"Ask a running service whether it answers, for container engines and scripts."`
 	Verify      verifyCmd      `cmd:"" help:"Verify a data directory, or list its problems."`
 	Reindex     reindexCmd     `cmd:"" help:"Compute old fingerprints again after a change of recipe: a new version, dictionary or residue list."`
 	Backup      backupCmd      `cmd:"" help:"Copy a data directory, in use or not, into one that a service can start from."`

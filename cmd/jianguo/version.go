@@ -5,8 +5,14 @@ import (
 	"runtime/debug"
 )
 
-// version is set by the linker for releases.
-var version = "devel"
+// version is the tag that the binary was built from, or the nearest one before it, with
+// the commit.
+var version = func() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return info.Main.Version
+	}
+	return "devel"
+}()
 
 type versionCmd struct {
 	policyFlags
