@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"crypto/tls"
 	"log/slog"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"jianguo/api/tokens"
 	"jianguo/bus"
 	"jianguo/exposure"
 	"jianguo/index"
@@ -43,7 +45,9 @@ type Config struct {
 	Logger *slog.Logger
 	// Gatherer is what /metrics shows; nil: the server's own metrics alone.
 	Gatherer prometheus.Gatherer
-	Tokens   Tokens // none: everything is open
+	Tokens   *tokens.Set // nil: everything is open
+	// TLS, if set, is spoken on the listener.
+	TLS *tls.Config
 	// AnyHost answers requests for any host name though there are no tokens;
 	// without it, only for localhost and addresses.
 	AnyHost bool

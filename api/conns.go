@@ -12,6 +12,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sys/unix"
+
+	"jianguo/api/tokens"
 )
 
 // Descriptors returns how many connections HTTP and the bus may each have so that as
@@ -85,7 +87,7 @@ func (cs *connections) state(conn net.Conn, state http.ConnState) {
 	c := cs.all[conn]
 	switch {
 	case state == http.StateNew:
-		cs.add(&connection{conn: conn, from: addressOf(conn.RemoteAddr().String())})
+		cs.add(&connection{conn: conn, from: tokens.Address(conn.RemoteAddr().String())})
 	case c == nil:
 	case state == http.StateIdle && c.in == nil:
 		c.move(&cs.idle)
@@ -151,19 +153,4 @@ func cut(conn net.Conn) {
 		conn = t.NetConn()
 	}
 	_ = conn.Close() // its goroutine notices
-}
-
-// addressOf is the address of a client; one IPv6 client has a network of 64 bits.
-func addressOf(remote string) netip.Addr {
-	from, err := netip.ParseAddrPort(remote)
-	if err != nil {
-		return netip.Addr{}
-	}
-	addr := from.Addr().Unmap().WithZone("")
-	if addr.Is6() {
-		if network, err := addr.Prefix(64); err == nil {
-			return network.Addr()
-		}
-	}
-	return addr
 }

@@ -48,7 +48,7 @@
 // refused when a browser says that another site makes them, and without tokens
 // only localhost and addresses are answered to, no names. On an embedded bus the
 // same tokens let clients in, and their roles become permissions on subjects
-// (Tokens.BusUser); an external bus has permissions of its own.
+// (tokens.Set.BusUser); an external bus has permissions of its own.
 //
 // # Compatibility
 //

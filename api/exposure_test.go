@@ -19,6 +19,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/nats-io/nats.go/micro"
 
+	"jianguo/api/tokens"
 	"jianguo/exposure"
 	"jianguo/exposure/eventlog"
 )
@@ -29,9 +30,9 @@ type exposureServer struct {
 	addr string
 }
 
-func newExposureServer(t *testing.T, cfg exposure.Config, tokens Tokens) *exposureServer {
+func newExposureServer(t *testing.T, cfg exposure.Config, known *tokens.Set) *exposureServer {
 	t.Helper()
-	r := newService(t, testConfig{exposure: &cfg, api: func(c *Config) { c.Tokens = tokens }})
+	r := newService(t, testConfig{exposure: &cfg, api: func(c *Config) { c.Tokens = known }})
 	return &exposureServer{testService: r, addr: strings.TrimPrefix(r.url, "http://")}
 }
 
@@ -75,7 +76,7 @@ func (x *exposureServer) json(path, body string, want int) []byte {
 }
 
 func TestExposureHTTP(t *testing.T) {
-	x := newExposureServer(t, exposure.Config{Scenes: map[string]string{"feed": "feed"}}, Tokens{})
+	x := newExposureServer(t, exposure.Config{Scenes: map[string]string{"feed": "feed"}}, nil)
 	x.json("/exposures", `{"user":"u","kind":"seen","items":["a","x\/y",7]}`, 204)
 	x.json("/exposures", `{"user":"u","kind":"delivered","items":["d"],"at":"2001-01-01T00:00:00Z"}`, 204)
 	x.json("/exposures", `{"user":"u","kind":"played","items":["only-feed"],"scene":"feed"}`, 204)
@@ -116,7 +117,7 @@ func TestExposureHTTP(t *testing.T) {
 // TestExposureHostile sends what no client should; each gets an error that names the
 // field, and another client is served throughout.
 func TestExposureHostile(t *testing.T) {
-	x := newExposureServer(t, exposure.Config{}, Tokens{})
+	x := newExposureServer(t, exposure.Config{}, nil)
 	x.json("/exposures", `{"user":"bystander","kind":"seen","items":["a"]}`, 204)
 	many := strings.Repeat(`"a",`, 20000) + `"a"`
 	long := strings.Repeat("x", 300)
@@ -190,7 +191,7 @@ func TestExposureHostile(t *testing.T) {
 // TestExposureConnections: clients that lie about their length, or never finish, cost
 // others nothing.
 func TestExposureConnections(t *testing.T) {
-	x := newExposureServer(t, exposure.Config{}, Tokens{})
+	x := newExposureServer(t, exposure.Config{}, nil)
 	var slow []net.Conn
 	for range 300 { // more than the server handles at once
 		c, err := net.Dial("tcp", x.addr)
@@ -227,7 +228,7 @@ func TestExposureConnections(t *testing.T) {
 }
 
 func TestExposureBinary(t *testing.T) {
-	x := newExposureServer(t, exposure.Config{Policies: map[string]exposure.Policy{"": {Slots: 3, Capacity: 64, Tail: 8}}}, Tokens{})
+	x := newExposureServer(t, exposure.Config{Policies: map[string]exposure.Policy{"": {Slots: 3, Capacity: 64, Tail: 8}}}, nil)
 	var seen []string
 	for i := range 100 {
 		seen = append(seen, fmt.Sprint(i))
@@ -281,7 +282,7 @@ func TestExposureBinary(t *testing.T) {
 }
 
 func TestExposureBus(t *testing.T) {
-	x := newExposureServer(t, exposure.Config{}, Tokens{})
+	x := newExposureServer(t, exposure.Config{}, nil)
 	ask := func(subject, body string) *nats.Msg {
 		m, err := x.Conn.Request(subject, []byte(body), patience)
 		if err != nil {
@@ -304,7 +305,7 @@ func TestExposureBus(t *testing.T) {
 // answer.
 func TestExposureDegraded(t *testing.T) {
 	for _, closed := range []bool{false, true} {
-		x := newExposureServer(t, exposure.Config{FailClosed: closed}, Tokens{})
+		x := newExposureServer(t, exposure.Config{FailClosed: closed}, nil)
 		x.json("/exposures", `{"user":"u","kind":"seen","items":["1"]}`, 204)
 		must := func(err error) {
 			t.Helper()
@@ -349,7 +350,7 @@ func TestExposureDegraded(t *testing.T) {
 // on HTTP as on the bus. Accepted reports count, refused ones do not. When the stream has
 // space again, all reports are accepted.
 func TestExposureFull(t *testing.T) {
-	x := newExposureServer(t, exposure.Config{FlushAge: time.Hour}, Tokens{})
+	x := newExposureServer(t, exposure.Config{FlushAge: time.Hour}, nil)
 	js, err := jetstream.New(x.Conn)
 	if err != nil {
 		t.Fatal(err)
@@ -413,7 +414,7 @@ func TestExposureFull(t *testing.T) {
 // an integer, which is the same user as its decimal text. Different names are different
 // users, before and after a restart.
 func TestExposureUsers(t *testing.T) {
-	x := newExposureServer(t, exposure.Config{CacheBytes: 1}, Tokens{})
+	x := newExposureServer(t, exposure.Config{CacheBytes: 1}, nil)
 	users := []string{`7`, `"a\u0000b"`, `"a\u0000c"`, `"a"`, `"\u0000a"`, `"a/b"`, `"A"`, `"a "`, `"中"`, `"\ud83d\ude00"`, `"%00"`, `"*"`, `"a.b"`, `"` + strings.Repeat("é", 128) + `"`}
 	for i, u := range users {
 		x.json("/exposures", fmt.Sprintf(`{"user":%s,"kind":"seen","items":["i%d"]}`, u, i), 204)
@@ -442,11 +443,11 @@ func TestExposureUsers(t *testing.T) {
 }
 
 func TestExposureRoles(t *testing.T) {
-	tokens, err := ReadTokens(strings.NewReader("r recall recall-token-0123\np platform platform-token-01\n"))
+	known, err := tokens.Read(strings.NewReader("r recall recall-token-0123\np platform platform-token-01\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := newExposureServer(t, exposure.Config{}, tokens)
+	x := newExposureServer(t, exposure.Config{}, known)
 	for token, want := range map[string]int{"": 401, "platform-token-01": 403, "recall-token-0123": 200} {
 		req, _ := http.NewRequest(http.MethodPost, x.url+"/filter", strings.NewReader(`{"user":"u","items":["a"]}`))
 		if token != "" {

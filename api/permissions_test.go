@@ -14,6 +14,7 @@ import (
 
 	busgate "jianguo/bus/gate"
 
+	"jianguo/api/tokens"
 	"jianguo/bus"
 	"jianguo/exposure/eventlog"
 	"jianguo/index"
@@ -58,13 +59,13 @@ func TestBusRoles(t *testing.T) {
 }
 
 func busRoles(t *testing.T, relaxed bool) {
-	tokens := testTokens(t)
+	known := testTokens(t)
 	r := newService(t, testConfig{
 		bus: func(c *bus.Config) {
-			c.Listen, c.Authenticate, c.Relaxed = "127.0.0.1:0", tokens.BusUser, relaxed
+			c.Listen, c.Authenticate, c.Relaxed = "127.0.0.1:0", known.BusUser, relaxed
 			c.Gates = append(bus.GatedStreams(), bus.GatedStream{Name: eventlog.StreamName, Subjects: eventlog.Subjects()})
 		},
-		api: func(c *Config) { c.Tokens = tokens },
+		api: func(c *Config) { c.Tokens = known },
 	})
 	js, err := jetstream.New(r.Conn)
 	if err != nil {
@@ -152,7 +153,7 @@ func (m *member) may(kind, subject string) bool {
 // Without tokens every client may do what clients do. No client may publish a message
 // that looks like a verdict, or damage a stream.
 func TestBusWithoutTokens(t *testing.T) {
-	r := newService(t, testConfig{bus: func(c *bus.Config) { c.Listen, c.Authenticate = "127.0.0.1:0", Tokens{}.BusUser }})
+	r := newService(t, testConfig{bus: func(c *bus.Config) { c.Listen, c.Authenticate = "127.0.0.1:0", (*tokens.Set)(nil).BusUser }})
 	m := join(t, r.Bus.URL(), "")
 	for _, subject := range []string{"verdicts.unique", "verdicts.x", "items.dead", "$JS.API.STREAM.DELETE.ITEMS", "$JS.API.STREAM.PURGE.VERDICTS",
 		"$JS.API.STREAM.UPDATE.ITEMS", "$JS.API.STREAM.CREATE.MINE", "$JS.API.STREAM.MSG.DELETE.DEAD", "$JS.API.CONSUMER.CREATE.ITEMS.x", "$JS.API.STREAM.RESTORE.ITEMS"} {
@@ -190,7 +191,7 @@ func TestBusWithoutTokens(t *testing.T) {
 // A client that requests answers on a subject of the service gets none: a client must not
 // choose what the service publishes there.
 func TestSteeredReplies(t *testing.T) {
-	r := newService(t, testConfig{bus: func(c *bus.Config) { c.Listen, c.Authenticate = "127.0.0.1:0", Tokens{}.BusUser }})
+	r := newService(t, testConfig{bus: func(c *bus.Config) { c.Listen, c.Authenticate = "127.0.0.1:0", (*tokens.Set)(nil).BusUser }})
 	m := join(t, r.Bus.URL(), "")
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -234,8 +235,8 @@ func TestSteeredReplies(t *testing.T) {
 
 // The purpose of each role works end to end.
 func TestBusRolesAtWork(t *testing.T) {
-	tokens := testTokens(t)
-	r := newService(t, testConfig{bus: func(c *bus.Config) { c.Listen, c.Authenticate = "127.0.0.1:0", tokens.BusUser }})
+	known := testTokens(t)
+	r := newService(t, testConfig{bus: func(c *bus.Config) { c.Listen, c.Authenticate = "127.0.0.1:0", known.BusUser }})
 	shop, desk := join(t, r.Bus.URL(), platformToken), join(t, r.Bus.URL(), editorToken)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -288,8 +289,8 @@ func TestBusRolesAtWork(t *testing.T) {
 }
 
 func TestBusTokens(t *testing.T) {
-	tokens := testTokens(t)
-	embedded, err := bus.Start(bus.Config{Dir: t.TempDir(), Listen: "127.0.0.1:0", Relaxed: true, Authenticate: tokens.BusUser})
+	known := testTokens(t)
+	embedded, err := bus.Start(bus.Config{Dir: t.TempDir(), Listen: "127.0.0.1:0", Relaxed: true, Authenticate: known.BusUser})
 	if err != nil {
 		t.Fatal(err)
 	}

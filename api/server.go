@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -155,8 +156,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		ErrorLog:       slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
 	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(l) }()
-	s.log.InfoContext(ctx, "listening", "address", l.Addr().String(), "tokens", len(s.cfg.Tokens.list))
+	go func() { failed <- serveOn(server, l, s.cfg.TLS) }()
+	s.log.InfoContext(ctx, "listening", "address", l.Addr().String(), "tokens", s.cfg.Tokens.Len())
 	select {
 	case err := <-failed:
 		return errors.Join(fmt.Errorf("api: %s: %w", l.Addr(), err), stop())
@@ -170,6 +171,17 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		err = errors.Join(err, fmt.Errorf("api: requests were still running after %v: %w", s.cfg.Drain, shutdown), server.Close())
 	}
 	return err
+}
+
+// serveOn serves with TLS where there is a configuration of it. Requests come over HTTP/1.1:
+// connections are bounded, and one of HTTP/2 would carry many requests.
+func serveOn(server *http.Server, l net.Listener, secure *tls.Config) error {
+	if secure == nil {
+		return server.Serve(l)
+	}
+	server.TLSConfig, server.Protocols = secure, new(http.Protocols)
+	server.Protocols.SetHTTP1(true)
+	return server.ServeTLS(l, "", "")
 }
 
 // CheckListen refuses to let everybody in by accident: an address that is not

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -28,12 +29,12 @@ type lent struct{ *net.TCPListener }
 
 func (l lent) Close() error { return l.SetDeadline(time.Unix(1, 0)) }
 
-// Start answers on l until End.
-func Start(l *net.TCPListener, version string) *Starting {
+// Start answers on l until End, with TLS where there is a configuration of it.
+func Start(l *net.TCPListener, secure *tls.Config, version string) *Starting {
 	s := &Starting{version: version, listener: lent{l}, served: make(chan error, 1)}
 	s.Progress("", 0, 0)
 	s.server = &http.Server{Handler: s, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second, MaxHeaderBytes: 64 << 10}
-	go func() { s.served <- s.server.Serve(s.listener) }()
+	go func() { s.served <- serveOn(s.server, s.listener, secure) }()
 	return s
 }
 

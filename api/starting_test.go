@@ -34,7 +34,7 @@ func TestStarting(t *testing.T) {
 		}
 		return r, string(body)
 	}
-	s := Start(l.(*net.TCPListener), "v1")
+	s := Start(l.(*net.TCPListener), nil, "v1")
 	s.Progress("items", 3, 10)
 	if r, body := get("GET", "/healthz"); r.StatusCode != 200 || !strings.Contains(body, "v1") {
 		t.Errorf("/healthz: %d %s", r.StatusCode, body)

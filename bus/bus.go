@@ -6,8 +6,10 @@ import (
 	"crypto/rand"
 	"fmt"
 	"log/slog"
+	"math"
 	"net"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -19,6 +21,9 @@ import (
 
 // startWait is how long the embedded server may take to answer.
 const startWait = 30 * time.Second
+
+// tlsWait is how long a client may take to begin with TLS.
+const tlsWait = 5 * time.Second
 
 // Embedded is a NATS server with JetStream inside this process. A nil *Embedded is an
 // external bus: it has no gates, and what it acknowledges is durable by its own rules.
@@ -51,6 +56,9 @@ func Start(cfg Config) (*Embedded, error) {
 	if cfg.Authenticate != nil {
 		b.secret = rand.Text()
 		options.CustomClientAuthentication = &authenticator{secret: b.secret, find: cfg.Authenticate, log: cfg.Logger}
+	}
+	if cfg.TLS != nil {
+		options.TLS, options.TLSConfig, options.TLSTimeout = true, cfg.TLS, tlsWait.Seconds()
 	}
 	if cfg.Listen != "" {
 		host, port, err := net.SplitHostPort(cfg.Listen)
@@ -145,6 +153,24 @@ func (b *Embedded) Purgeable(stream string, seq uint64) uint64 {
 		return seq
 	}
 	return b.gates.purgeable(stream, seq)
+}
+
+// Disconnect ends the connections of clients with some names. They may connect again if
+// their tokens allow it.
+func (b *Embedded) Disconnect(names []string) error {
+	if b == nil || len(names) == 0 {
+		return nil
+	}
+	list, err := b.server.Connz(&server.ConnzOptions{Username: true, Limit: math.MaxInt32})
+	if err != nil {
+		return fmt.Errorf("bus: %w", err)
+	}
+	for _, c := range list.Conns {
+		if slices.Contains(names, c.AuthorizedUser) {
+			_ = b.server.DisconnectClientByID(c.Cid) // an error means that it has gone
+		}
+	}
+	return nil
 }
 
 // Collectors returns the metrics of the bus, to be registered once its gates

@@ -1,6 +1,9 @@
 package bus
 
-import "log/slog"
+import (
+	"crypto/tls"
+	"log/slog"
+)
 
 // MaxPayload is the largest message that an embedded bus accepts, in bytes: a text of
 // 512 KiB fits even if every character is escaped.
@@ -24,11 +27,14 @@ type Config struct {
 	// Reserve is how many bytes must stay free on the disk of Dir: gates accept
 	// nothing while fewer are free, except those with Always.
 	Reserve uint64
+	// TLS, if set, is what clients of other processes must speak.
+	TLS *tls.Config
 	// Connections bounds those of clients, this process's included; 0: 65,536.
 	Connections int
 	// Authenticate returns the user that a secret belongs to; a client gives it as
-	// its token or password. nil: every client that reaches Listen is let in.
-	Authenticate func(secret string) (User, bool)
+	// its token or password, and comes from an address. nil: every client that reaches
+	// Listen is let in.
+	Authenticate func(secret, from string) (User, bool)
 	Logger       *slog.Logger
 	// Fail, if set, is called at named points of gates: gate.Config. For tests.
 	Fail func(point string) error

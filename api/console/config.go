@@ -11,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"github.com/nats-io/nats.go"
 
+	"jianguo/api/tokens"
 	"jianguo/index"
 	"jianguo/index/browse"
 	"jianguo/ingest"
@@ -32,14 +33,12 @@ type Config struct {
 	Conn      *nats.Conn      // nil: no dead letters, no lag
 	Dir       string          // the data directory, for the sizes of its files
 
-	// Authenticate says whose token it is and what their role is; nil: there
-	// are no tokens, and everyone may enter.
-	Authenticate func(token string) (name, role string, ok bool)
+	Tokens *tokens.Set // nil: there are no tokens, and everyone may enter
 	// Header, if set, names the header in which a proxy gives the name of the
 	// user, RoleHeader the header of their role: without a role the user is an
-	// editor, with an unknown role they may not enter. Both headers are trusted only
-	// in requests from Proxies (default: loopback). A header that is repeated is not
-	// trusted: one of the two is not the proxy's.
+	// editor, with an unknown role they may not enter. Both headers, and
+	// X-Forwarded-Proto, are trusted only in requests from Proxies (default: loopback).
+	// A header that is repeated is not trusted: one of the two is not the proxy's.
 	Header, RoleHeader string
 	Proxies            []netip.Prefix
 
@@ -63,6 +62,7 @@ type Console struct {
 	log    *slog.Logger
 	words  *cutter
 	assets assets
+	ended  ended // signed-out sessions
 }
 
 // newConsole returns a Console with the defaults filled in.
@@ -86,7 +86,7 @@ func newConsole(cfg Config) (*Console, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	if cfg.Header != "" && len(cfg.Proxies) == 0 {
+	if len(cfg.Proxies) == 0 {
 		cfg.Proxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 	}
 	files, err := loadAssets()

@@ -22,11 +22,11 @@
 // script or style, no request to another host. The server never fetches an
 // article's address.
 //
-// The caller authenticates users (Config.Authenticate): a token is
-// exchanged for a signed cookie (HttpOnly, SameSite) that ends after
-// Config.Session; a request that changes something carries a token bound to
-// that cookie. Without Authenticate everyone enters as editor and operator; then
-// the caller must listen on loopback only.
+// Users sign in with a token (Config.Tokens), which is exchanged for a signed
+// cookie (HttpOnly, SameSite, Secure behind https). It ends after Config.Session,
+// when the user signs out, or with the token. A request that changes something
+// carries a token bound to that cookie. Without tokens everyone enters as editor
+// and operator; then the caller must listen on loopback only.
 //
 // # Limits
 //

@@ -6,10 +6,12 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/netip"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -23,13 +25,39 @@ const (
 	themeCookie    = "jianguo_theme"
 )
 
-// session is the signed-in user. It is the content of the cookie; the server
-// stores nothing.
+// session is the signed-in user. It is the content of the cookie; the server stores
+// only which ones were signed out.
 type session struct {
 	Name string `json:"n"`
 	Role string `json:"r"`
 	End  int64  `json:"e"` // seconds since 1970
 	Salt string `json:"s"`
+	// Token is the session name of the token that the user signed in with.
+	Token string `json:"t,omitempty"`
+}
+
+// ended holds the salts of the sessions that were signed out, with the time at which each
+// would have ended by itself.
+type ended struct {
+	mu    sync.Mutex
+	salts map[string]int64 // under mu
+}
+
+func (e *ended) add(s session, now int64) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.salts == nil {
+		e.salts = map[string]int64{}
+	}
+	maps.DeleteFunc(e.salts, func(_ string, end int64) bool { return end < now })
+	e.salts[s.Salt] = s.End
+}
+
+func (e *ended) has(s session) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	_, ok := e.salts[s.Salt]
+	return ok
 }
 
 func (c *Console) sign(what string, data []byte) []byte {
@@ -51,13 +79,13 @@ func (c *Console) session(e echo.Context) (session, bool) {
 	if !c.open() {
 		return session{}, false
 	}
-	s = c.newSession("editor", RoleOperator)
+	s = c.newSession("editor", RoleOperator, "")
 	c.writeCookie(e, s)
 	return s, true
 }
 
 // open reports whether the console needs no sign-in.
-func (c *Console) open() bool { return c.cfg.Authenticate == nil && c.cfg.Header == "" }
+func (c *Console) open() bool { return c.cfg.Tokens == nil && c.cfg.Header == "" }
 
 // known reports whether the user of a request is signed in, or need not be.
 func (c *Console) known(e echo.Context) bool {
@@ -115,8 +143,8 @@ func lone(h http.Header, key string) (string, bool) {
 	return value, ok
 }
 
-func (c *Console) newSession(name, role string) session {
-	return session{Name: name, Role: role, End: c.cfg.Now().Add(c.cfg.Session).Unix(), Salt: rand.Text()}
+func (c *Console) newSession(name, role, token string) session {
+	return session{Name: name, Role: role, Token: token, End: c.cfg.Now().Add(c.cfg.Session).Unix(), Salt: rand.Text()}
 }
 
 func (c *Console) readCookie(r *http.Request) (s session, ok bool) {
@@ -133,7 +161,7 @@ func (c *Console) readCookie(r *http.Request) (s session, ok bool) {
 	if err != nil || json.Unmarshal(raw, &s) != nil {
 		return s, false
 	}
-	return s, c.cfg.Now().Unix() < s.End
+	return s, c.cfg.Now().Unix() < s.End && !c.ended.has(s) && (c.cfg.Tokens == nil || c.cfg.Tokens.Current(s.Token))
 }
 
 func (c *Console) writeCookie(e echo.Context, s session) {
@@ -143,10 +171,15 @@ func (c *Console) writeCookie(e echo.Context, s session) {
 	}
 	content := base64.RawURLEncoding.EncodeToString(raw)
 	cookie := &http.Cookie{Name: sessionCookie, Value: content + "." + base64.RawURLEncoding.EncodeToString(c.sign("session", []byte(content))),
-		Path: "/", HttpOnly: true, Secure: e.Request().TLS != nil, SameSite: http.SameSiteLaxMode, Expires: time.Now().Add(c.cfg.Session)}
+		Path: "/", HttpOnly: true, Secure: c.overTLS(e.Request()), SameSite: http.SameSiteLaxMode, Expires: time.Now().Add(c.cfg.Session)}
 	e.SetCookie(cookie)
 	// The answer to this request belongs to the new session too.
 	e.Request().AddCookie(cookie)
+}
+
+// overTLS reports whether the browser speaks https, with this service or with its proxy.
+func (c *Console) overTLS(r *http.Request) bool {
+	return r.TLS != nil || c.fromProxy(r) && strings.EqualFold(r.Header.Get(echo.HeaderXForwardedProto), "https")
 }
 
 // formToken is the token of a session's forms.

@@ -2,8 +2,14 @@ package console
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"jianguo/api/tokens"
+	"jianguo/bus"
 )
 
 func (c *Console) signInPage(_ context.Context, p *page) string {
@@ -22,22 +28,38 @@ func (c *Console) signIn(_ context.Context, p *page) string {
 	if p.Open() {
 		return to
 	}
-	var name, role string
-	ok := c.cfg.Authenticate != nil // behind a proxy that names users there may be no tokens
-	if ok {
-		name, role, ok = c.cfg.Authenticate(strings.TrimSpace(p.e.FormValue("token")))
-	}
-	if !ok || role != RoleEditor && role != RoleOperator {
-		p.Title, p.Data = p.T("登录", "Sign in"), to
-		p.Problem = p.T("口令不对，或不是给编辑用的。", "This token is not known, or not for editors.")
-		check(p.write(http.StatusUnauthorized, "signin"))
+	if p.e.QueryParams().Has("token") {
+		p.refuse(to, http.StatusBadRequest, p.T("口令不能写在地址里：地址会留在日志和历史记录中。请更换这个口令。", "A token must not stand in an address, which logs and histories keep. Replace this token."))
 		return ""
 	}
-	c.writeCookie(p.e, c.newSession(name, role))
+	token, err := (*tokens.Token)(nil), tokens.ErrUnknown // behind a proxy that names users there may be no tokens
+	if c.cfg.Tokens != nil {
+		token, err = c.cfg.Tokens.Find(strings.TrimSpace(p.e.FormValue("token")), p.e.Request().RemoteAddr)
+	}
+	var limited *tokens.LimitError
+	switch {
+	case errors.As(err, &limited):
+		p.e.Response().Header().Set(echo.HeaderRetryAfter, limited.Seconds())
+		p.refuse(to, http.StatusTooManyRequests, p.T("错误的口令太多，请稍后再试。", "Too many wrong tokens came from your address: try again later."))
+		return ""
+	case err != nil || token.Role != bus.Editor && token.Role != bus.Operator:
+		c.log.Warn("a sign-in with an unknown token, or one that is not for editors", "from", p.e.Request().RemoteAddr)
+		p.refuse(to, http.StatusUnauthorized, p.T("口令不对，或不是给编辑用的。", "This token is not known, or not for editors."))
+		return ""
+	}
+	c.writeCookie(p.e, c.newSession(token.Name, token.RoleName(), token.Session))
 	return to
 }
 
+// refuse shows the form again.
+func (p *page) refuse(to string, status int, why string) {
+	p.Title, p.Data, p.Problem = p.T("登录", "Sign in"), to, why
+	check(p.write(status, "signin"))
+}
+
+// signOut ends the session on the server too: a copy of the cookie is worth nothing.
 func (c *Console) signOut(_ context.Context, p *page) string {
+	c.ended.add(p.session, c.cfg.Now().Unix())
 	p.e.SetCookie(&http.Cookie{Name: sessionCookie, Path: "/", HttpOnly: true, MaxAge: -1})
 	return "/console/signin"
 }

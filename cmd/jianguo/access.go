@@ -1,17 +1,87 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"log/slog"
 	"net/netip"
 	"os"
+	"os/signal"
+	"syscall"
 
-	"jianguo/api"
+	"jianguo/api/tokens"
 )
 
-// access holds tokens and trusted proxies.
+// access holds tokens, trusted proxies and certificates.
 type access struct {
-	tokens  api.Tokens
+	tokens  *tokens.Set    // nil: everything is open
 	proxies []netip.Prefix // may name an editor in a header
+	certs   *certificates  // nil: no TLS
+	hangup  chan os.Signal
+}
+
+// readAccess reads tokens and certificates. From then on SIGHUP does not end the process.
+func (f *serveFlags) readAccess(log *slog.Logger) (a access, err error) {
+	a.hangup = make(chan os.Signal, 1)
+	signal.Notify(a.hangup, syscall.SIGHUP)
+	if a.proxies, err = networks(f.EditorProxy); err != nil {
+		return a, err
+	}
+	if a.certs, err = openCertificates(f.TLSCert, f.TLSKey, f.TLSClientCA); err != nil {
+		return a, err
+	}
+	if f.Tokens != "" {
+		if a.tokens, err = tokens.Open(f.Tokens, f.TokenRate); err != nil {
+			return a, err
+		}
+		a.warnOfPlain(log)
+	}
+	return a, nil
+}
+
+func (a *access) warnOfPlain(log *slog.Logger) {
+	if names := a.tokens.Plain(); len(names) > 0 {
+		log.Warn("the file of tokens holds tokens themselves: replace them by hashes (jianguo token add, jianguo token revoke)", "names", names)
+	}
+}
+
+// reload reads tokens and certificates again. After an error the former ones stay.
+func (a *access) reload(s *service) error {
+	if a.certs != nil {
+		if err := a.certs.load(); err != nil {
+			return err
+		}
+		if err := s.core.announce(); err != nil {
+			return err
+		}
+	}
+	if a.tokens == nil {
+		return nil
+	}
+	gone, err := a.tokens.Reload()
+	if err != nil {
+		return err
+	}
+	a.warnOfPlain(s.core.log)
+	return s.core.bus.Disconnect(gone)
+}
+
+// onHangup reloads tokens and certificates at each SIGHUP, until ctx is done. No
+// connection ends but those of tokens that were removed.
+func (s *service) onHangup(ctx context.Context) {
+	defer signal.Stop(s.access.hangup)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.access.hangup:
+		}
+		if err := s.access.reload(s); err != nil {
+			s.core.log.Error("SIGHUP: tokens and certificates stay as they were", "error", err)
+			continue
+		}
+		s.core.log.Warn("SIGHUP: tokens and certificates were read again", "tokens", s.access.tokens.Len())
+	}
 }
 
 // networks reads addresses and networks.
@@ -27,17 +97,4 @@ func networks(list []string) (out []netip.Prefix, err error) {
 		out = append(out, prefix)
 	}
 	return out, nil
-}
-
-func readTokens(name string) (api.Tokens, error) {
-	file, err := os.Open(name)
-	if err != nil {
-		return api.Tokens{}, err
-	}
-	defer file.Close()
-	tokens, err := api.ReadTokens(file)
-	if err != nil {
-		return tokens, fmt.Errorf("%s: %w", name, err)
-	}
-	return tokens, nil
 }

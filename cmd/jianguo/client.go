@@ -26,6 +26,8 @@ type busAccess struct {
 	Token        string `help:"Token for a bus that wants one: that of --nats, or the external one of the service that uses --data." placeholder:"TOKEN"`
 	NATSCreds    string `name:"nats-creds" help:"File of credentials for that bus." type:"existingfile" placeholder:"FILE"`
 	StreamPrefix string `help:"Begins the names of the streams of that bus, as for serve; with --data it is known." placeholder:"PREFIX"`
+
+	pin string // hash of the bus's certificate, from the lock file
 }
 
 // serviceThatHolds returns how to reach the service that holds a data directory. err
@@ -36,7 +38,7 @@ func serviceThatHolds(err error, access busAccess) (f busFlags, ok bool) {
 	if !errors.As(err, &inUse) || inUse.Holder.NATS == "" {
 		return f, false
 	}
-	access.Token, access.StreamPrefix = cmp.Or(inUse.Holder.Token, access.Token), inUse.Holder.StreamPrefix
+	access.Token, access.StreamPrefix, access.pin = cmp.Or(inUse.Holder.Token, access.Token), inUse.Holder.StreamPrefix, inUse.Holder.Pin
 	return busFlags{NATS: inUse.Holder.NATS, busAccess: access}, true
 }
 
@@ -45,7 +47,7 @@ func serviceThatHolds(err error, access busAccess) (f busFlags, ok bool) {
 func (f *busFlags) connectBus(co *streams) (*nats.Conn, error) {
 	ctx, giveUp := context.WithCancelCause(co.ctx)
 	co.ctx = ctx
-	options := append(credentials(f.NATSCreds), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+	options := append(append(credentials(f.NATSCreds), pinned(f.pin)...), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
 		if errors.Is(err, nats.ErrPermissionViolation) {
 			// The bus names the subject that it mapped the public one to.
 			giveUp(fmt.Errorf("bus %s: %s: %s", bus.RedactURL(f.NATS), f.notAllowed(), strings.Replace(err.Error(), gate.Prefix, "", 1)))

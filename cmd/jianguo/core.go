@@ -30,12 +30,13 @@ type coreConfig struct {
 	NATSCreds string // file of credentials for it
 	// StreamPrefix begins the names of the streams on an external bus.
 	StreamPrefix string
-	NATSListen   string                               // of the embedded bus; empty: in-process only
-	NATSUsers    func(secret string) (bus.User, bool) // of the embedded bus; nil: every client may do everything
-	Gates        []bus.GatedStream                    // of the embedded bus, in addition to ingest's
-	Reserve      uint64                               // bytes of disk that the embedded bus leaves free
-	Connections  int                                  // of clients of the embedded bus; 0: the server's default
-	NoBus        bool                                 // index and segmenter only, for commands that read
+	NATSListen   string                                     // of the embedded bus; empty: in-process only
+	NATSUsers    func(secret, from string) (bus.User, bool) // of the embedded bus; nil: every client may do everything
+	Certificates *certificates                              // of the embedded bus and of HTTP; nil: no TLS
+	Gates        []bus.GatedStream                          // of the embedded bus, in addition to ingest's
+	Reserve      uint64                                     // bytes of disk that the embedded bus leaves free
+	Connections  int                                        // of clients of the embedded bus; 0: the server's default
+	NoBus        bool                                       // index and segmenter only, for commands that read
 	Relaxed      bool
 	DropTexts    bool
 	Language     string
@@ -149,7 +150,7 @@ func (c *core) openBus(co *streams) (err error) {
 		}
 	} else {
 		if c.bus, err = bus.Start(bus.Config{Dir: filepath.Join(c.cfg.Data, "bus"), Listen: c.cfg.NATSListen, Relaxed: c.cfg.Relaxed,
-			Gates: append(bus.GatedStreams(), c.cfg.Gates...), Reserve: c.cfg.Reserve, Connections: c.cfg.Connections, Authenticate: c.cfg.NATSUsers, Logger: co.log}); err != nil {
+			Gates: append(bus.GatedStreams(), c.cfg.Gates...), Reserve: c.cfg.Reserve, Connections: c.cfg.Connections, Authenticate: c.cfg.NATSUsers, TLS: c.cfg.Certificates.config(), Logger: co.log}); err != nil {
 			return err
 		}
 		c.closers = append(c.closers, func() error { c.bus.Close(); return nil })
@@ -163,9 +164,14 @@ func (c *core) openBus(co *streams) (err error) {
 	if err != nil {
 		return err
 	}
+	return c.announce()
+}
+
+// announce writes to the lock file how commands reach this process.
+func (c *core) announce() error {
 	h := datadir.Holder{PID: os.Getpid(), Command: c.cfg.Command, NATS: c.natsURL(), StreamPrefix: c.cfg.StreamPrefix, HTTP: c.cfg.HTTP}
 	if c.bus != nil {
-		h.Token = c.bus.Secret()
+		h.Token, h.Pin = c.bus.Secret(), c.cfg.Certificates.pin()
 	}
 	return c.lock.Announce(h)
 }

@@ -208,3 +208,28 @@ func TestManyPolls(t *testing.T) {
 	wg.Wait()
 	s.stop()
 }
+
+// TestLogsNameNoUsers: whatever is asked about users, in whatever form, the log does not
+// tell who they are.
+func TestLogsNameNoUsers(t *testing.T) {
+	t.Parallel()
+	const user = "reader-4711"
+	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0", "--log-level", "debug")
+	s.ready()
+	for path, body := range map[string]string{
+		"/exposures":        `{"user":"` + user + `","kind":"seen","items":["a"]}`,
+		"/exposures/unsee":  `{"user":"` + user + `","items":["b"]}`,
+		"/exposures/forget": `{"user":"` + user + `"}`,
+		"/exposures/query":  `{"user":"` + user + `","items":5}`,
+		"/filter":           `{"user":"` + user + `","items":["a",{"` + user + `"`,
+		"/items":            `{"user":"` + user + `"`,
+	} {
+		s.as("", "POST", path, body)
+	}
+	s.as("", "GET", "/hot?user="+user, "")
+	s.as("", "GET", "/nothing?user="+user, "")
+	s.stop()
+	if log := s.log.String(); !strings.Contains(log, "path=/exposures/forget") || strings.Contains(log, user) {
+		t.Errorf("the log names the user, or not the request:\n%s", log)
+	}
+}

@@ -42,6 +42,7 @@ type cli struct {
 	Reindex     reindexCmd     `cmd:"" help:"Compute old fingerprints again after a change of recipe: a new version, dictionary or residue list."`
 	Backup      backupCmd      `cmd:"" help:"Copy a data directory, in use or not, into one that a service can start from."`
 	Dead        deadCmd        `cmd:"" help:"List, show, replay or drop messages that were refused."`
+	Token       tokenCmd       `cmd:"" help:"Add, list or revoke tokens in a file of tokens."`
 	Exposure    exposureCmd    `cmd:"" help:"Import users' histories, or estimate their size."`
 	Version     versionCmd     `cmd:"" help:"Print version, commit, recipe and policy."`
 }

@@ -37,7 +37,11 @@ type serveFlags struct {
 	Durability   string   `help:"What an acknowledgement means: ${enum}. synced: fsynced; relaxed: the operating system has it." enum:"synced,relaxed" default:"synced"`
 	NoTexts      bool     `help:"Do not keep bodies: no side-by-side view, and judging on sketches only."`
 	Language     string   `help:"Language of the reasons in events: ${enum}." enum:"zh,en" default:"zh"`
-	Tokens       string   `help:"File of tokens: a line each of name, role (platform, recall, editor, operator) and token." type:"existingfile" placeholder:"FILE"`
+	Tokens       string   `help:"File of tokens (jianguo token); read again at SIGHUP." type:"existingfile" placeholder:"FILE"`
+	TokenRate    float64  `help:"Requests a second that one token may make over HTTP; 0: no bound." default:"0"`
+	TLSCert      string   `name:"tls-cert" help:"Certificate of HTTP and of the embedded bus, in PEM; read again at SIGHUP." type:"existingfile" placeholder:"FILE"`
+	TLSKey       string   `name:"tls-key" help:"Its key." type:"existingfile" placeholder:"FILE"`
+	TLSClientCA  string   `name:"tls-client-ca" help:"Let clients of other machines in only with a certificate of this authority." type:"existingfile" placeholder:"FILE"`
 	EditorHeader string   `help:"Header in which a trusted proxy names the editor who is signed in." placeholder:"NAME"`
 	EditorRole   string   `name:"editor-role-header" help:"Header in which it says their role: editor or operator; without it they are editors." placeholder:"NAME"`
 	EditorProxy  []string `name:"editor-proxy" help:"Address or network of that proxy, as 10.1.2.0/24; none: loopback." placeholder:"NETWORK"`
@@ -72,8 +76,16 @@ func (c *serveCmd) Run(co *streams) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(co.err, "jianguo %s: http://%s  bus %s  data %s  durability %s\n", version, s.http.Addr(), orNone(s.core.natsURL()), c.Data, c.Durability)
+	fmt.Fprintf(co.err, "jianguo %s: %s  bus %s  data %s  durability %s\n", version, s.address(), orNone(s.core.natsURL()), c.Data, c.Durability)
 	return s.run(co.ctx)
+}
+
+// address is that of HTTP.
+func (s *service) address() string {
+	if s.access.certs != nil {
+		return "https://" + s.http.Addr().String()
+	}
+	return "http://" + s.http.Addr().String()
 }
 
 func orNone(s string) string {
@@ -130,18 +142,13 @@ func (f *serveFlags) open(co *streams, command, dir string) (_ *service, err err
 	return s, nil
 }
 
-// openAccess reads tokens and proxies. Without tokens it refuses addresses beyond
-// loopback, unless --insecure allows them.
-func (f *serveFlags) openAccess(_ *streams, s *service) (err error) {
-	if f.Tokens != "" {
-		if s.access.tokens, err = readTokens(f.Tokens); err != nil {
-			return err
-		}
-	}
-	if s.access.proxies, err = networks(f.EditorProxy); err != nil {
+// openAccess reads tokens, proxies and certificates. Without tokens it refuses addresses
+// beyond loopback, unless --insecure allows them.
+func (f *serveFlags) openAccess(co *streams, s *service) (err error) {
+	if s.access, err = f.readAccess(co.log); err != nil {
 		return err
 	}
-	tokens := s.access.tokens.Len() > 0
+	tokens := s.access.tokens != nil
 	if err := api.CheckListen(f.Listen, tokens, f.Insecure); err != nil {
 		return err
 	}
@@ -162,13 +169,13 @@ func (f *serveFlags) openHTTP(_ *streams, s *service) (err error) {
 		return fmt.Errorf("--listen: %w", err)
 	}
 	s.http = l.(*net.TCPListener)
-	s.starting = api.Start(s.http, version)
+	s.starting = api.Start(s.http, s.access.certs.config(), version)
 	return nil
 }
 
 func (f *serveFlags) openCore(co *streams, s *service) (err error) {
-	s.core, err = openCore(co, coreConfig{Command: s.command, Data: s.dir, HTTP: "http://" + s.http.Addr().String(),
-		NATS: f.NATS, NATSCreds: f.NATSCreds, StreamPrefix: f.StreamPrefix, NATSListen: f.NATSListen, NATSUsers: s.access.tokens.BusUser,
+	s.core, err = openCore(co, coreConfig{Command: s.command, Data: s.dir, HTTP: s.address(),
+		NATS: f.NATS, NATSCreds: f.NATSCreds, StreamPrefix: f.StreamPrefix, NATSListen: f.NATSListen, NATSUsers: s.access.tokens.BusUser, Certificates: s.access.certs,
 		Gates: []bus.GatedStream{{Name: eventlog.StreamName, Subjects: eventlog.Subjects()}}, Reserve: s.disk.reserve, Connections: s.connections,
 		Relaxed: f.Durability == "relaxed", DropTexts: f.NoTexts, Language: f.Language, Policy: f.policy(), SnapshotEvery: f.SnapshotEvery, Clock: s.clock.Now, Segment: f.segmentFlags,
 		Progress: s.starting.Progress, Loaded: s.loaded})
@@ -191,7 +198,7 @@ func (f *serveFlags) openBrowse(co *streams, s *service) (err error) {
 func (f *serveFlags) openAPI(co *streams, s *service) (err error) {
 	s.api, err = api.New(api.Config{Index: s.core.index, Ingest: s.core.ingest, Conn: s.core.conn,
 		Browse: s.browse, Find: console.Finder(s.browse, s.core.segmenter), Console: f.console(s, co),
-		Tokens: s.access.tokens, AnyHost: f.Insecure, Room: s.disk.hasSpace,
+		Tokens: s.access.tokens, TLS: s.access.certs.config(), AnyHost: f.Insecure, Room: s.disk.hasSpace,
 		Ready:  map[string]func() error{"exposure": s.exposureReady, "disk": s.disk.hasSpace},
 		Logger: co.log, Gatherer: s.metrics, Version: version, Connections: s.connections})
 	if err == nil {
@@ -203,10 +210,7 @@ func (f *serveFlags) openAPI(co *streams, s *service) (err error) {
 // console returns a function that adds the editors' pages to the server.
 func (f *serveFlags) console(s *service, co *streams) func(*echo.Echo, api.Bound, <-chan struct{}) error {
 	cfg := console.Config{Index: s.core.index, Browse: s.browse, Segmenter: s.core.segmenter, Ingest: s.core.ingest, Conn: s.core.conn,
-		Dir: s.dir, Logger: co.log, Version: version, Header: f.EditorHeader, RoleHeader: f.EditorRole, Proxies: s.access.proxies}
-	if s.access.tokens.Len() > 0 {
-		cfg.Authenticate = s.access.tokens.Authenticate
-	}
+		Dir: s.dir, Logger: co.log, Version: version, Header: f.EditorHeader, RoleHeader: f.EditorRole, Proxies: s.access.proxies, Tokens: s.access.tokens}
 	return func(e *echo.Echo, bound api.Bound, done <-chan struct{}) error {
 		cfg.Done, cfg.Bound = done, bound
 		return console.Register(e, cfg)
@@ -323,6 +327,7 @@ func (s *service) run(ctx context.Context) error {
 	g.Go(func() error { return s.core.ingest.Run(ingesting) })
 	g.Go(func() error { s.follow(failed); return nil })
 	g.Go(func() error { return s.watchFiles(failed) })
+	g.Go(func() error { s.onHangup(failed); return nil })
 	return errors.Join(g.Wait(), s.close())
 }
 

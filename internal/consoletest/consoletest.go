@@ -21,6 +21,7 @@ import (
 
 	"jianguo/api"
 	"jianguo/api/console"
+	"jianguo/api/tokens"
 	"jianguo/bus"
 	"jianguo/data"
 	"jianguo/index"
@@ -187,10 +188,10 @@ func (r *Service) serve(cfg Config) error {
 			fmt.Fprintln(&list, name, role, token)
 		}
 		var err error
-		if ac.Tokens, err = api.ReadTokens(strings.NewReader(list.String())); err != nil {
+		if ac.Tokens, err = tokens.Read(strings.NewReader(list.String())); err != nil {
 			return err
 		}
-		cc.Authenticate = ac.Tokens.Authenticate
+		cc.Tokens = ac.Tokens
 	}
 	if cfg.Console != nil {
 		cfg.Console(&cc)

@@ -25,6 +25,7 @@ type Holder struct {
 	StreamPrefix string `json:"stream_prefix,omitempty"`
 	Token        string `json:"token,omitempty"` // for that bus; the file is readable by its owner only
 	HTTP         string `json:"http,omitempty"`
+	Pin          string `json:"pin,omitempty"` // SHA-256 of the certificate of that bus; empty: no TLS
 }
 
 // InUseError means that another process holds the data directory.

@@ -1,0 +1,89 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"jianguo/api/tokens"
+	"jianguo/bus"
+)
+
+// The roles, as routes name them; a route has the set that may use it.
+const (
+	platform = bus.Platform
+	recall   = bus.Recall
+	editor   = bus.Editor
+	operator = bus.Operator
+)
+
+// callerKey is where a request's context keeps the name of its token.
+type callerKey struct{}
+
+// callerName is whose token a request carries; empty where there are none.
+func callerName(ctx context.Context) string {
+	name, _ := ctx.Value(callerKey{}).(string)
+	return name
+}
+
+// guard lets the given roles through.
+func (s *Server) guard(roles bus.Role, next echo.HandlerFunc) echo.HandlerFunc {
+	if s.cfg.Tokens.Len() == 0 {
+		return next
+	}
+	return func(c echo.Context) error {
+		r := c.Request()
+		tok, err := s.cfg.Tokens.Find(secretOf(r), r.RemoteAddr)
+		if err == nil {
+			err = tok.Spend()
+		}
+		var limited *tokens.LimitError
+		if errors.As(err, &limited) {
+			return tooMany(limited)
+		}
+		if err != nil {
+			p := NewProblem(http.StatusUnauthorized, "Authorization", "a token is needed here, and none that is known was given (Authorization: Bearer …)")
+			p.challenge = `Bearer realm="jianguo"`
+			if isReading(r) {
+				p.challenge += `, Basic realm="jianguo", charset="UTF-8"`
+			}
+			if r.Header.Get(echo.HeaderAuthorization) != "" {
+				s.log.WarnContext(r.Context(), "a request with an unknown token", "from", r.RemoteAddr, "path", r.URL.EscapedPath())
+			}
+			return p
+		}
+		if tok.Role&roles == 0 {
+			return NewProblem(http.StatusForbidden, "Authorization", fmt.Sprintf("the token of %q is not for this: its role is another", tok.Name))
+		}
+		c.SetRequest(r.WithContext(context.WithValue(r.Context(), callerKey{}, tok.Name)))
+		return next(c)
+	}
+}
+
+// tooMany is the answer to one who has tried or asked too often.
+func tooMany(limit *tokens.LimitError) error {
+	p := caused(http.StatusTooManyRequests, limit.Why, limit)
+	p.Field, p.retryAfter = "Authorization", limit.Seconds()
+	return p
+}
+
+// secretOf returns the token of a request. Browsers add a Basic password by themselves,
+// also to requests that another site makes: it is valid for reading only.
+func secretOf(r *http.Request) string {
+	header := r.Header.Get(echo.HeaderAuthorization)
+	if scheme, secret, ok := strings.Cut(header, " "); ok && strings.EqualFold(scheme, "bearer") {
+		return strings.TrimSpace(secret)
+	}
+	if _, password, ok := r.BasicAuth(); ok && isReading(r) {
+		return password
+	}
+	return ""
+}
+
+func isReading(r *http.Request) bool {
+	return r.Method == http.MethodGet || r.Method == http.MethodHead
+}

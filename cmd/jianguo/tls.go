@@ -1,0 +1,97 @@
+package main
+
+import (
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"sync/atomic"
+
+	"github.com/nats-io/nats.go"
+)
+
+// certificates are those of HTTP and of the embedded bus.
+type certificates struct {
+	cert, key, clientCA string // files; clientCA may be empty
+	current             atomic.Pointer[tls.Config]
+}
+
+func openCertificates(cert, key, clientCA string) (*certificates, error) {
+	if cert == "" && key == "" && clientCA == "" {
+		return nil, nil
+	}
+	if cert == "" || key == "" {
+		return nil, errors.New("--tls-cert, --tls-key: TLS needs both a certificate and its key")
+	}
+	c := &certificates{cert: cert, key: key, clientCA: clientCA}
+	return c, c.load()
+}
+
+// load reads the files.
+func (c *certificates) load() error {
+	pair, err := tls.LoadX509KeyPair(c.cert, c.key)
+	if err != nil {
+		return fmt.Errorf("--tls-cert %s, --tls-key %s: %w", c.cert, c.key, err)
+	}
+	next := &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
+	if c.clientCA != "" {
+		pem, err := os.ReadFile(c.clientCA)
+		if err != nil {
+			return fmt.Errorf("--tls-client-ca: %w", err)
+		}
+		next.ClientCAs, next.ClientAuth = x509.NewCertPool(), tls.RequireAndVerifyClientCert
+		if !next.ClientCAs.AppendCertsFromPEM(pem) {
+			return fmt.Errorf("--tls-client-ca %s: it holds no certificate in PEM", c.clientCA)
+		}
+	}
+	c.current.Store(next)
+	return nil
+}
+
+// config is for servers; a connection begins with what the files last held. Commands on
+// this machine have no certificate, and are let in by the secret of the lock file.
+func (c *certificates) config() *tls.Config {
+	if c == nil {
+		return nil
+	}
+	return &tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+		now := c.current.Load()
+		if from, err := netip.ParseAddrPort(hello.Conn.RemoteAddr().String()); err == nil && from.Addr().Unmap().IsLoopback() && now.ClientCAs != nil {
+			now = now.Clone()
+			now.ClientAuth = tls.VerifyClientCertIfGiven
+		}
+		return now, nil
+	}}
+}
+
+// pin is the hash of the certificate, by which commands on this machine know it; empty: no
+// TLS.
+func (c *certificates) pin() string {
+	if c == nil {
+		return ""
+	}
+	return pinOf(c.current.Load().Certificates[0].Certificate[0])
+}
+
+func pinOf(certificate []byte) string {
+	sum := sha256.Sum256(certificate)
+	return hex.EncodeToString(sum[:])
+}
+
+// pinned returns the option of a client that accepts the certificate with one hash; an
+// empty hash stands for no TLS.
+func pinned(pin string) []nats.Option {
+	if pin == "" {
+		return nil
+	}
+	return []nats.Option{nats.Secure(&tls.Config{InsecureSkipVerify: true, VerifyConnection: func(s tls.ConnectionState) error {
+		if pinOf(s.PeerCertificates[0].Raw) != pin {
+			return errors.New("this is not the certificate that the lock file names")
+		}
+		return nil
+	}})}
+}

@@ -1,0 +1,229 @@
+package main
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"io"
+	"math/big"
+	"net"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+// certificate writes a certificate for this machine that signs itself, with its key, and
+// returns a pool that trusts it.
+func certificate(t *testing.T, cert, key string) *x509.CertPool {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.ParseIP("127.0.0.1")}, IsCA: true, BasicConstraintsValid: true}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keyDER, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "PRIVATE KEY", Bytes: keyDER}} {
+		if err := os.WriteFile(file, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	parsed, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := x509.NewCertPool()
+	pool.AddCert(parsed)
+	return pool
+}
+
+// jianguo runs a command of the binary and returns what it prints.
+func (s *process) jianguo(args ...string) string {
+	s.t.Helper()
+	out, err := exec.Command(s.binary, args...).Output()
+	if err != nil {
+		s.t.Fatalf("jianguo %v: %v %s", args, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// TestTLS: HTTP and the bus speak TLS. SIGHUP changes certificate and tokens without a
+// restart: connections stay, those of a revoked token end, on HTTP, on the bus and in the
+// console. Commands on the data directory reach the bus.
+func TestTLS(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	tokens, cert, key := filepath.Join(dir, "tokens"), filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	s := newProcess(t, binary(t), filepath.Join(dir, "data"), "--nats-listen", "127.0.0.1:0", "--tokens", tokens, "--tls-cert", cert, "--tls-key", key, "--log-level", "warn")
+	platform := s.jianguo("token", "add", "--tokens", tokens, "shop", "platform")
+	editor := s.jianguo("token", "add", "--tokens", tokens, "张三", "editor")
+	roots := certificate(t, cert, key)
+	s.start()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}, Jar: jar, Timeout: patience}
+	do := func(method, path, token, body string) (int, string) {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), method, s.address.HTTP+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if token != "" {
+			req.Header.Set("Authorization", "Bearer "+token)
+		} else if body != "" {
+			req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		}
+		res, err := client.Do(req)
+		if err != nil {
+			t.Fatalf("%s %s: %v\n%s", method, path, err, s.log)
+		}
+		defer res.Body.Close()
+		answer, err := io.ReadAll(res.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res.StatusCode, string(answer)
+	}
+	if !strings.HasPrefix(s.address.HTTP, "https://") {
+		t.Fatalf("the service announces %q", s.address.HTTP)
+	}
+	s.eventually("ready", func() bool { status, _ := do("GET", "/readyz", "", ""); return status == 200 })
+	if status, answer := do("POST", "/items", platform, string(article(1))); status != 200 {
+		t.Errorf("an item over TLS: %d %s", status, answer)
+	}
+	if status, _ := do("POST", "/items", platform+"x", string(article(1))); status != 401 {
+		t.Errorf("a wrong token: %d", status)
+	}
+	if status, answer := do("POST", "/console/signin", "", url.Values{"token": {editor}, "to": {"/console/suspects"}}.Encode()); status != 200 || !strings.Contains(answer, "张三") {
+		t.Errorf("signing in: %d %.300s", status, answer)
+	}
+	bus, err := nats.Connect(s.address.NATS, nats.Token(platform), nats.Secure(&tls.Config{RootCAs: roots}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bus.Close()
+	stays, err := nats.Connect(s.address.NATS, nats.Token(s.address.Token), nats.Secure(&tls.Config{RootCAs: roots}), nats.NoReconnect())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stays.Close()
+	if plain, err := nats.Connect(s.address.NATS, nats.Token(platform), nats.Secure(&tls.Config{RootCAs: x509.NewCertPool()})); err == nil {
+		plain.Close()
+		t.Error("a client that does not know the certificate has connected")
+	}
+	if out := s.jianguo("dead", "--data", s.data, "list"); strings.Contains(out, "n1") {
+		t.Errorf("dead letters: %s", out)
+	}
+
+	certificate(t, cert, key) // another one
+	s.jianguo("token", "revoke", "--tokens", tokens, "shop")
+	recall := s.jianguo("token", "add", "--tokens", tokens, "engine", "recall")
+	s.signal(syscall.SIGHUP)
+	s.eventually("the new token works", func() bool {
+		status, _ := do("POST", "/filter", recall, `{"user":"u","items":["a"]}`)
+		return status == 200
+	})
+	if status, _ := do("POST", "/items", platform, string(article(2))); status != 401 {
+		t.Errorf("a revoked token: %d", status)
+	}
+	s.eventually("the bus lets the revoked token go", func() bool { return !bus.IsConnected() })
+	if err := stays.Flush(); err != nil {
+		t.Errorf("another connection to the bus: %v", err)
+	}
+	if status, answer := do("GET", "/console/suspects", "", ""); status != 200 || !strings.Contains(answer, "张三") {
+		t.Errorf("the session of another token: %d", status)
+	}
+	client.CloseIdleConnections()
+	if _, err := client.Get(s.address.HTTP + "/healthz"); err == nil {
+		t.Error("a new connection has the certificate of before")
+	}
+	s.jianguo("dead", "--data", s.data, "list")
+	s.signal(syscall.SIGHUP) // nothing to do
+	s.stop()
+}
+
+// TestSignIns: guesses are bounded and logged; a token in an address is refused; a
+// signed-out cookie is worth nothing; behind https the cookie is Secure.
+func TestSignIns(t *testing.T) {
+	t.Parallel()
+	const editor = "editor-0123456789abcdef"
+	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0", "--tokens", tokenFile(t, "e editor "+editor))
+	s.ready()
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, Timeout: patience}
+	do := func(method, path string, form url.Values, cookie *http.Cookie) (*http.Response, string) {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), method, s.address.HTTP+path, strings.NewReader(form.Encode()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		req.Header.Set("X-Forwarded-Proto", "https") // from a proxy on loopback
+		if cookie != nil {
+			req.AddCookie(cookie)
+		}
+		res, err := client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		answer, err := io.ReadAll(res.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res, string(answer)
+	}
+	if res, _ := do("POST", "/console/signin?token="+editor, url.Values{}, nil); res.StatusCode != 400 || len(res.Cookies()) > 0 {
+		t.Errorf("a token in the address: %d %v", res.StatusCode, res.Cookies())
+	}
+	res, _ := do("POST", "/console/signin", url.Values{"token": {editor}}, nil)
+	if res.StatusCode != 303 || len(res.Cookies()) != 1 || !res.Cookies()[0].Secure {
+		t.Fatalf("signing in behind https: %d %v", res.StatusCode, res.Cookies())
+	}
+	cookie := res.Cookies()[0]
+	res, page := do("GET", "/console/suspects", nil, cookie)
+	_, form, _ := strings.Cut(page, `name="form" value="`)
+	form, _, _ = strings.Cut(form, `"`)
+	if res.StatusCode != 200 || form == "" {
+		t.Fatalf("signed in: %d %.200s", res.StatusCode, page)
+	}
+	if res, _ := do("POST", "/console/signout", url.Values{"form": {form}}, cookie); res.StatusCode != 303 {
+		t.Errorf("signing out: %d", res.StatusCode)
+	}
+	if res, _ := do("GET", "/console/suspects", nil, cookie); res.StatusCode != 303 {
+		t.Errorf("the cookie of a session that was signed out: %d", res.StatusCode)
+	}
+	refused := 0
+	for range 300 {
+		if res, _ := do("POST", "/console/signin", url.Values{"token": {"wrong-0123456789abcdef"}}, nil); res.StatusCode == 429 && res.Header.Get("Retry-After") != "" {
+			refused++
+		}
+	}
+	if logged := strings.Count(s.log.String(), "a sign-in with an unknown token"); refused < 200 || logged < 10 || logged > 100 {
+		t.Errorf("of 300 guesses %d were refused, %d logged", refused, logged)
+	}
+	if status := s.as(editor, "GET", "/suspects", ""); status != 200 {
+		t.Errorf("the token in use, after guesses from its address: %d", status)
+	}
+	s.stop()
+}
