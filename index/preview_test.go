@@ -20,7 +20,7 @@ import (
 func openTight(t *testing.T, full int, fail func(string) error) *Index {
 	x := openTest(t, t.TempDir(), func(c *Config) {
 		*c.Policy = DefaultPolicy()
-		c.Policy.Judged, c.Policy.Passages, c.Policy.Texts = 3, 2, 2
+		c.Policy.Judged, c.Policy.Passages, c.Policy.Texts, c.Policy.Work = 3, 2, 2, 800
 		c.Policy.Window, c.Policy.Cap = 3*time.Hour, 5*time.Hour
 		c.Durability, c.Fail = DurabilityRelaxed, fail
 		c.Normal = func(title, body string) sketch.Input { return sketch.Input{Title: title, Body: body} }

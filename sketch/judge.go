@@ -111,6 +111,7 @@ const (
 	OneSided   = "one-sided"   // suspect: one text has much that the other lacks
 	InDoubt    = "in-doubt"    // suspect: the facts neither clearly agree nor conflict
 	OtherFacts = "other-facts" // series: the same form with other facts
+	Estimated  = "estimated"   // suspect: the texts are too long to be compared
 	LittleText = "little-text" // unrelated: too little in common
 )
 

@@ -78,8 +78,15 @@ func (c *comparing) best(ctx context.Context, proposals []Proposal) (*candidate,
 	}
 	slices.SortFunc(candidates, likelier)
 	defer c.close()
-	looked := 0
-	for i, next := range candidates[:min(len(candidates), c.policy.Texts)] {
+	looked, likely := 0, candidates[:min(len(candidates), c.policy.Texts)]
+	var beyond []*candidate // the budget of work
+	work := 0
+	for i, next := range likely {
+		// By the sizes in the sketches: what is cached, or known ahead of time, decides nothing.
+		if work += next.comparison.TokensA + next.comparison.TokensB; i > 0 && work > c.policy.Work {
+			beyond = likely[i:]
+			break
+		}
 		byText, err := c.compareText(ctx, &next.Proposal)
 		if err != nil && !errors.Is(err, errUnseen) {
 			return nil, err
@@ -97,10 +104,24 @@ func (c *comparing) best(ctx context.Context, proposals []Proposal) (*candidate,
 		candidates = candidates[:looked]
 	}
 	best := slices.MinFunc(candidates, better)
+	if best.judgement.Kind == sketch.Unrelated && looked > 0 && len(beyond) > 0 {
+		best = estimated(slices.MinFunc(beyond, better))
+	}
 	if best.judgement.Kind == sketch.Unrelated {
 		return nil, nil
 	}
 	return best, nil
+}
+
+// estimated returns a candidate that was judged by its sketch because comparing texts would be
+// too much work. It rejects nothing.
+func estimated(c *candidate) *candidate {
+	if c.judgement.Kind < sketch.Suspect {
+		return c
+	}
+	o := *c.comparison // which is cached
+	o.judgement.Kind, o.judgement.Reason = sketch.Suspect, sketch.Estimated
+	return &candidate{Proposal: c.Proposal, target: c.target, comparison: &o}
 }
 
 // candidates are the proposals that stand for a living cluster, without those

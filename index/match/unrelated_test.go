@@ -53,7 +53,7 @@ func TestOutlinesChangeNoVerdict(t *testing.T) {
 func openOutlines(t *testing.T, seed uint64) *index.Index {
 	t.Helper()
 	p := index.DefaultPolicy()
-	p.Judged, p.Texts = []int{2, 40, 5}[seed%3], []int{1, 3, 8}[seed%3]
+	p.Judged, p.Texts, p.Work = []int{2, 40, 5}[seed%3], []int{1, 3, 8}[seed%3], []int{1 << 18, 0, 1000}[seed%3]
 	if seed%2 > 0 { // unrelated texts look likely
 		th := &p.Thresholds
 		th.CopySketch, th.Doubt = sketch.Weights{Bias: 1}, .8

@@ -42,8 +42,12 @@ type Policy struct {
 	// whose sketch resembles less than Look is not one of them, unless it may be an
 	// excerpt. Half of the proposals on a news corpus resemble less; of 79,552
 	// articles fed in order, Look changed the series of six and the verdict of none.
-	Texts      int               `json:"texts"`
-	Look       float32           `json:"look"`
+	Texts int     `json:"texts"`
+	Look  float32 `json:"look"`
+	// Work bounds the tokens, of both sides together, of the pairs that are compared on
+	// texts after the first one, that one included: what an article may cost those behind it. Other pairs
+	// are judged by their sketches, and are suspects at most.
+	Work       int               `json:"work"`
 	Thresholds sketch.Thresholds `json:"thresholds"`
 
 	// Window is how long an exemplar stays after the last copy of its cluster
@@ -63,6 +67,7 @@ func DefaultPolicy() Policy {
 		Judged:     64,
 		Texts:      8,
 		Look:       0.1,
+		Work:       1 << 18,
 		Thresholds: sketch.DefaultThresholds(),
 		Window:     90 * 24 * time.Hour,
 		Cap:        2 * 365 * 24 * time.Hour,
@@ -80,8 +85,8 @@ func (p Policy) Validate() error {
 		return fmt.Errorf("policy: suspects %q: want %s, %s or %s", p.Suspects, SuspectsPublish, SuspectsHold, SuspectsReject)
 	case p.MaxS < 0 || p.MaxS > 64:
 		return fmt.Errorf("policy: max_s %v: want 0 to 64", p.MaxS)
-	case p.Judged < 1 || p.Texts < 0 || p.Passages < 0:
-		return fmt.Errorf("policy: judged %d, texts %d, passages %d: want at least 1, 0 and 0", p.Judged, p.Texts, p.Passages)
+	case p.Judged < 1 || p.Texts < 0 || p.Passages < 0 || p.Work < 0:
+		return fmt.Errorf("policy: judged %d, texts %d, passages %d, work %d: want at least 1, 0, 0 and 0", p.Judged, p.Texts, p.Passages, p.Work)
 	case !(p.Look >= 0 && p.Look <= 1):
 		return fmt.Errorf("policy: look %v: want 0 to 1", p.Look)
 	case p.Window <= 0 || p.Cap < p.Window:

@@ -1,0 +1,67 @@
+package index
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"jianguo/index/internal/press"
+	"jianguo/sketch"
+)
+
+// Long texts are compared as far as the budget of work goes. Beyond it they are judged by their
+// sketches, which rejects nothing, and the event says so.
+func TestWork(t *testing.T) {
+	ctx := context.Background()
+	for _, work := range []int{0, DefaultPolicy().Work} {
+		x := openTest(t, t.TempDir(), func(c *Config) {
+			p := DefaultPolicy()
+			// The less two sketches resemble each other, the likelier they seem, so that
+			// the copied text comes last.
+			p.Work, p.Thresholds.CopySketch = work, sketch.Weights{Bias: 1}
+			p.Thresholds.CopySketch.Of[sketch.Resembles] = -4
+			c.Policy, c.Durability = &p, DurabilityRelaxed
+			c.Normal = func(title, body string) sketch.Input { return sketch.Input{Title: title, Body: body} }
+		})
+		p := &press.Press{Rand: rand.New(rand.NewPCG(3, 4))}
+		story := p.Words(3000)
+		var batch []Mutation
+		add := func(id string, text []rune) {
+			batch = append(batch, Mutation{Seq: uint64(len(batch) + 1), At: testStart, Article: press.Article(id, string(text))})
+		}
+		add("story", story)
+		for i := range 4 {
+			add(fmt.Sprint("other", i), append(slices.Clone(story[:900]), p.Words(2100)...))
+		}
+		outcomes, err := x.Add(ctx, batch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range outcomes {
+			if o.Event.Verdict == Duplicate {
+				t.Errorf("work %d: %s is a duplicate", work, o.Event.ID)
+			}
+		}
+		copied := slices.Clone(story)
+		copied[5] = '变'
+		add("copy", copied)
+		outcomes, err = x.Add(ctx, batch[len(batch)-1:])
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := outcomes[0].Event
+		switch {
+		case work > 0 && (e.Verdict != Duplicate || e.Of != "story"):
+			t.Errorf("with enough work: %s of %q", e.Verdict, e.Of)
+		case work == 0 && (e.Verdict != Suspect || e.Of != "story" || e.Facts.Reason != sketch.Estimated ||
+			e.Why != "suspect: like story; the texts are too long to compare, so this is an estimate"):
+			t.Errorf("without: %s of %q: %s %+v", e.Verdict, e.Of, e.Why, e.Facts)
+		}
+		mustVerify(t, x)
+		if err := x.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
