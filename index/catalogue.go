@@ -78,7 +78,7 @@ type catalogue struct {
 	log    *slog.Logger
 
 	writer *sql.DB // one connection
-	reader *sql.DB // many, read-only, mapped
+	reader *sql.DB // many, read-only
 	judges *sql.DB // many, read-only
 	side   readers // on judges
 

@@ -98,15 +98,12 @@ func (x *Index) open(ctx context.Context) error {
 	if err := migrate(ctx, x.writer); err != nil {
 		return fmt.Errorf("index: %s: %w", path, err)
 	}
-	for _, pool := range []struct {
-		db     **sql.DB
-		access sqlite.Access
-	}{{&x.reader, sqlite.Scans}, {&x.judges, sqlite.Reads}} {
-		db, err := sqlite.Open(path, pool.access, synchronous)
+	for _, pool := range []**sql.DB{&x.reader, &x.judges} {
+		db, err := sqlite.Open(path, sqlite.Reads, synchronous)
 		if err != nil {
 			return err
 		}
-		*pool.db = db
+		*pool = db
 		db.SetMaxOpenConns(8)
 		db.SetMaxIdleConns(8) // a new connection has an empty cache
 	}

@@ -65,7 +65,7 @@ func tryProjection(ctx context.Context, cat Catalogue, path, schema string, form
 	if _, last := cat.Applied(); mark > last {
 		return p, fmt.Errorf("%w: it knows more events than the catalogue", errOtherFormat)
 	}
-	if p.reader, err = sqlite.Open(path, sqlite.Scans, "NORMAL"); err != nil {
+	if p.reader, err = sqlite.Open(path, sqlite.Reads, "NORMAL"); err != nil {
 		return p, err
 	}
 	p.reader.SetMaxOpenConns(8)

@@ -42,7 +42,7 @@ func (s *Snapshot) load(ctx context.Context, catalogue int64, last Mark, progres
 	if _, err := os.Stat(s.path); err != nil {
 		return Tables{}, nil, ErrSnapshot
 	}
-	db, err := sqlite.Open(s.path, sqlite.Scans, "NORMAL")
+	db, err := sqlite.Open(s.path, sqlite.Reads, "NORMAL")
 	if err != nil {
 		return Tables{}, nil, fmt.Errorf("%w: %w", ErrSnapshot, err)
 	}
@@ -71,7 +71,7 @@ func (s *Snapshot) load(ctx context.Context, catalogue int64, last Mark, progres
 func (s *Snapshot) Reload(ctx context.Context) (Tables, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	db, err := sqlite.Open(s.path, sqlite.Scans, "NORMAL")
+	db, err := sqlite.Open(s.path, sqlite.Reads, "NORMAL")
 	if err != nil {
 		return Tables{}, err
 	}

@@ -20,24 +20,10 @@ type Access int
 const (
 	// Writes is for the writer of a file.
 	Writes Access = iota
-	// Reads is for queries of a few rows between two commits of the writer. They
-	// read without a memory map: SQLite drops the map whenever the file has
-	// changed, and mapping again costs more than reading those few pages.
+	// Reads is for queries. They read without a memory map: a mapped file that is cut short
+	// ends the process with a signal that nothing can catch.
 	Reads
-	// Scans is for queries that read much, through a memory map of the file's first
-	// 2 GB (SQLite's limit). The system reclaims these pages when memory is short.
-	Scans
 )
-
-// mapped is the driver of pools that scan.
-const mapped = "sqlite3-mapped"
-
-func init() {
-	sql.Register(mapped, &sqlite3.SQLiteDriver{ConnectHook: func(c *sqlite3.SQLiteConn) error {
-		_, err := c.Exec("PRAGMA mmap_size=1099511627776", nil)
-		return err
-	}})
-}
 
 // Open opens a pool on a file, in WAL mode. Synchronous is SQLite's pragma of
 // that name. The pragmas are part of the DSN, so every connection has them.
@@ -47,15 +33,11 @@ func Open(path string, access Access, synchronous string) (*sql.DB, error) {
 	q.Set("_synchronous", synchronous)
 	q.Set("_busy_timeout", "10000")
 	q.Set("_cache_size", "-65536")
-	driver := "sqlite3"
 	if access != Writes {
 		q.Set("_query_only", "true")
 		q.Set("_cache_size", "-16384") // the inner pages of ten million rows
 	}
-	if access == Scans {
-		driver = mapped
-	}
-	db, err := sql.Open(driver, "file:"+(&url.URL{Path: path}).EscapedPath()+"?"+q.Encode())
+	db, err := sql.Open("sqlite3", "file:"+(&url.URL{Path: path}).EscapedPath()+"?"+q.Encode())
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
