@@ -67,24 +67,16 @@ func (t *Trial) Stand(ctx context.Context, id string) (uint32, error) {
 	x.write.Lock()
 	defer x.write.Unlock()
 	var ordinal uint32
-	err := x.apply(ctx, x.applied, func(b *batch) error {
-		v, err := b.find(id)
-		if err != nil {
-			return err
-		}
-		if v == nil {
-			return ErrNotFound
-		}
+	err := x.apply(ctx, x.applied, func(b *batch) {
+		v := b.known(id)
 		ordinal = v.ordinal
 		if v.flags&resident.Blank != 0 || v.flags&resident.Exemplar != 0 && v.state.cluster == v.ordinal {
-			return nil
+			return
 		}
-		if err := b.leave(v.state.cluster, v.ordinal); err != nil {
-			return err
-		}
+		b.leave(v.state.cluster, v.ordinal)
 		s := v.state
 		s.verdict, s.rule, s.of, s.cluster = Unique, NoRule, 0, v.ordinal
-		return b.setState(v, v.flags|resident.Exemplar, s)
+		b.setState(v, v.flags|resident.Exemplar, s)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("index: trial: item %q: %w", id, err)

@@ -190,11 +190,9 @@ func (x *Index) Attach(ctx context.Context, identity string, last uint64) (base 
 		return s.Base, nil
 	}
 	next := stream{Identity: identity, Base: x.applied}
-	err = x.transaction(ctx, func() error {
-		if err := x.w.setMeta(ctx, "stream_identity", next.Identity); err != nil {
-			return err
-		}
-		return x.w.setMeta(ctx, "stream_base", strconv.FormatUint(next.Base, 10))
+	err = x.transaction(ctx, func() {
+		x.w.setMeta(ctx, "stream_identity", next.Identity)
+		x.w.setMeta(ctx, "stream_base", strconv.FormatUint(next.Base, 10))
 	})
 	if err != nil {
 		return 0, fmt.Errorf("index: attach stream %s: %w", identity, err)

@@ -56,7 +56,7 @@ func (w *follower) story(cluster uint32) error {
 	_, lead := x.Lead(cluster)
 	s := story{lead: lead, sources: map[int64]int{}, recent: map[int64]int64{}}
 	if standing(x, cluster) == cluster {
-		from, args := x.Members(cluster)
+		from, args := x.MembersFrom(cluster)
 		err := sqlite.Each(w.ctx, x.Tables(), `SELECT i.ordinal, coalesce(c.rule, i.rule), coalesce(i.source, 0), i.published_at, i.arrived_at FROM `+from+
 			` JOIN items i ON i.ordinal = m.ordinal LEFT JOIN current c ON c.ordinal = i.ordinal`, func(r *sql.Rows) error {
 			var ordinal uint32

@@ -43,7 +43,7 @@ const (
 func (b *Model) Story(ctx context.Context, id, after uint32, limit int) (*StoryView, error) {
 	x := b.cat
 	id = standing(x, id)
-	from, args := x.Members(id)
+	from, args := x.MembersFrom(id)
 	_, lead := x.Lead(id)
 	v := &StoryView{Story: Story{ID: id}}
 	s := story{lead: lead, sources: map[int64]int{}, recent: map[int64]int64{}}
