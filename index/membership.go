@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"jianguo/index/resident"
+	"jianguo/index/sqlite"
 	"jianguo/internal/must"
 )
 
@@ -123,13 +124,7 @@ func (b *batch) promote(id, from uint32, at int64) {
 
 // oldestCopy returns the copy of a cluster that arrived first, or nil.
 func (b *batch) oldestCopy(id uint32) *version {
-	var ordinals []uint32
-	err := each(b.ctx, b.x.w.conn, `SELECT ordinal FROM members WHERE cluster = ? ORDER BY ordinal`, func(r *sql.Rows) error {
-		var o uint32
-		err := r.Scan(&o)
-		ordinals = append(ordinals, o)
-		return err
-	}, id)
+	ordinals, err := sqlite.Column[uint32](b.ctx, b.x.w.conn, `SELECT ordinal FROM members WHERE cluster = ? ORDER BY ordinal`, id)
 	must.Dof(err, "members of cluster %d", id)
 	for _, o := range ordinals {
 		if f := b.x.rows.Flags(o); f.Verdict() == Duplicate && f&(resident.Superseded|resident.Blank) == 0 {

@@ -1,9 +1,8 @@
 package index
 
 import (
-	"database/sql"
-
 	"jianguo/index/resident"
+	"jianguo/index/sqlite"
 	"jianguo/internal/must"
 )
 
@@ -66,18 +65,11 @@ func (d *decision) vacant(v *version) uint32 {
 		return v.ordinal
 	}
 	for _, cluster := range behind {
-		var found uint32
-		must.Do(each(d.ctx, d.x.w.conn, `SELECT m.ordinal FROM members m WHERE m.cluster = ? AND m.ordinal != m.cluster
-			AND NOT EXISTS (SELECT 1 FROM clusters k WHERE k.id = m.ordinal) ORDER BY m.ordinal LIMIT 100`, func(r *sql.Rows) error {
-			var ordinal uint32
-			err := r.Scan(&ordinal)
-			if found == 0 && d.x.rows.Cluster(ordinal) != ordinal {
-				found = ordinal
+		for _, copied := range must.Get(sqlite.Column[uint32](d.ctx, d.x.w.conn, `SELECT m.ordinal FROM members m WHERE m.cluster = ? AND m.ordinal != m.cluster
+			AND NOT EXISTS (SELECT 1 FROM clusters k WHERE k.id = m.ordinal) ORDER BY m.ordinal LIMIT 100`, cluster)) {
+			if d.x.rows.Cluster(copied) != copied {
+				return copied
 			}
-			return err
-		}, cluster))
-		if found != 0 {
-			return found
 		}
 	}
 	d.conflict("item %q founded cluster %d, which another item leads, and no copy's number is free: make it the lead again, then release the other", v.id, v.ordinal)

@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 
+	"jianguo/index/sqlite"
 	"jianguo/internal/must"
 )
 
@@ -43,12 +44,7 @@ func (d *decision) undoing() {
 	for _, e := range slices.Backward(effects) {
 		d.restore(&e)
 	}
-	must.Do(each(d.ctx, d.x.w.conn, `SELECT item FROM decision_items WHERE decision = ? ORDER BY item`, func(r *sql.Rows) error {
-		var ordinal uint32
-		err := r.Scan(&ordinal)
-		d.items = append(d.items, ordinal)
-		return err
-	}, d.req.Undo))
+	d.items = must.Get(sqlite.Column[uint32](d.ctx, d.x.w.conn, `SELECT item FROM decision_items WHERE decision = ? ORDER BY item`, d.req.Undo))
 }
 
 // about reports whether the decision to undo was about a cluster: it was made

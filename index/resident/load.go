@@ -110,13 +110,7 @@ const pagesAtOnce = 32
 
 // all reads every page.
 func (l *pageLoader) all(ctx context.Context, manifest int64) error {
-	var ids []int64
-	err := sqlite.Each(ctx, l.db, `SELECT id FROM pages ORDER BY id`, func(r *sql.Rows) error {
-		var id int64
-		err := r.Scan(&id)
-		ids = append(ids, id)
-		return err
-	})
+	ids, err := sqlite.Column[int64](ctx, l.db, `SELECT id FROM pages ORDER BY id`)
 	if err != nil {
 		return err
 	}
