@@ -28,14 +28,11 @@ type Trial struct {
 
 // Measured is the result for the later article of a pair.
 type Measured struct {
-	Verdict     Verdict
-	Rule        Rule    // how the earlier item was found; NoRule: not related
-	Series      bool    // another member of the earlier one's series
-	Met         []Rule  // how the search met the earlier item; empty: never judged
-	Distance    int     // bits; -1: not measured, as are the two below where NaN or negative
-	S           float32 // from the later article's margins
-	Resemblance float32
-	Facts       *Facts
+	Verdict Verdict
+	Rule    Rule   // how the earlier item was found; NoRule: not related
+	Series  bool   // another member of the earlier one's series
+	Met     []Rule // how the search met the earlier item; empty: never judged
+	Facts   *Facts
 }
 
 // Trial begins a trial on what has been added so far.
@@ -124,5 +121,5 @@ func (t *Trial) Again(ctx context.Context, a *Article, at time.Time, ordinal uin
 func (t *Trial) Rewind() { t.later, t.least = map[uint32]bool{}, t.x.nextOrdinal }
 
 func measured(j *match.Judgement) Measured {
-	return Measured{Verdict: j.Verdict, Rule: j.Rule, Series: j.Series != 0, Distance: j.Distance, S: j.S, Resemblance: j.Resemblance, Facts: j.Facts}
+	return Measured{Verdict: j.Verdict, Rule: j.Rule, Series: j.Series != 0, Facts: j.Facts}
 }

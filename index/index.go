@@ -111,7 +111,7 @@ func (x *Index) open(ctx context.Context) error {
 	if err := loads.load(ctx); err != nil {
 		return fmt.Errorf("index: load %s: %w", path, err)
 	}
-	x.Reader = read.New(x.reader, x.cfg.Language, &x.clusters, x.tables())
+	x.Reader = read.New(x.reader, &x.clusters, x.tables())
 	if x.cfg.Recipe != nil {
 		if x.recipe, err = x.cfg.Recipe(); err != nil {
 			return fmt.Errorf("index: recipe: %w", err)

@@ -43,8 +43,6 @@ const (
 
 	RulesJianguo    = verdict.RulesJianguo
 	RulesHamming    = verdict.RulesHamming
-	SuspectsPublish = verdict.SuspectsPublish
-	SuspectsHold    = verdict.SuspectsHold
 	SuspectsReject  = verdict.SuspectsReject
 
 	Chinese = verdict.Chinese

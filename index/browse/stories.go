@@ -16,7 +16,6 @@ type Moment struct {
 	Ordinal  uint32
 	Source   string
 	When     time.Time // of publication if credible, else of arrival
-	Arrived  time.Time
 	Lead     bool
 	Original bool
 }
@@ -55,8 +54,7 @@ func (b *Model) Story(ctx context.Context, id, after uint32, limit int) (*StoryV
 			err := r.Scan(&m.ordinal, &m.rule, &m.source, &m.published, &m.arrived, &name)
 			s.add(&m)
 			if len(v.Moments) < momentLimit {
-				v.Moments = append(v.Moments, Moment{Ordinal: m.ordinal, Source: name, When: time.UnixMilli(s.whens[len(s.whens)-1]).UTC(),
-					Arrived: time.UnixMilli(m.arrived).UTC(), Lead: m.ordinal == lead})
+				v.Moments = append(v.Moments, Moment{Ordinal: m.ordinal, Source: name, When: time.UnixMilli(s.whens[len(s.whens)-1]).UTC(), Lead: m.ordinal == lead})
 			}
 			if m.ordinal != lead && m.ordinal > after {
 				if len(page) < limit {

@@ -56,3 +56,16 @@ func (m *Millis) Scan(v any) error {
 	*m = Millis(time.UnixMilli(ms).UTC())
 	return nil
 }
+
+// OptionalMillis is Millis where the column may be NULL: then the time is nil.
+func OptionalMillis(to **time.Time) sql.Scanner { return optionalMillis{to} }
+
+type optionalMillis struct{ to **time.Time }
+
+func (o optionalMillis) Scan(v any) error {
+	if *o.to = nil; v == nil {
+		return nil
+	}
+	*o.to = new(time.Time)
+	return (*Millis)(*o.to).Scan(v)
+}
