@@ -23,7 +23,7 @@
 // article's address.
 //
 // Users sign in with a token (Config.Tokens), which is exchanged for a signed
-// cookie (HttpOnly, SameSite, Secure behind https). It ends after Config.Session,
+// cookie (HttpOnly, SameSite, Secure behind https). It ends after 12 hours,
 // when the user signs out, or with the token. A request that changes something
 // carries a token bound to that cookie. Without tokens everyone enters as editor
 // and operator; then the caller must listen on loopback only.

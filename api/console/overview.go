@@ -39,7 +39,7 @@ type counts struct {
 func (c *Console) counts(ctx context.Context, p *page) counts {
 	t := must.Get(c.cfg.Browse.Totals(ctx))
 	now := c.now()
-	midnight := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, c.cfg.Location)
+	midnight := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, location)
 	var items, duplicates int64
 	for _, h := range must.Get(c.cfg.Browse.Hours(ctx, midnight)) {
 		items, duplicates = items+h.Items, duplicates+h.Duplicates
