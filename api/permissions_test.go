@@ -183,6 +183,13 @@ func TestBusWithoutTokens(t *testing.T) {
 	if msg, err := verdicts.Next(jetstream.FetchMaxWait(patience)); err != nil || !strings.Contains(string(msg.Data()), `"id":"0"`) {
 		t.Errorf("verdicts: %v", err)
 	}
+	var names []string
+	for s := range m.js.ListStreams(ctx).Info() {
+		names = append(names, s.Config.Name)
+	}
+	if !slices.Contains(names, bus.StreamItems) {
+		t.Errorf("streams listed: %v", names)
+	}
 	if err := m.conn.LastError(); err != nil {
 		t.Errorf("something ordinary was refused: %v", err)
 	}

@@ -42,8 +42,16 @@ func reading(stream string) []string {
 
 // Anonymous is every client of a bus without tokens: all roles but Operator. What
 // would break the streams for all, or look like a verdict, is left to commands on
-// the data directory.
-func Anonymous() User { return userOf("anonymous", AnonymousInbox, Platform, Recall, Editor) }
+// the data directory; it may see how streams stand.
+func Anonymous() User {
+	u := userOf("anonymous", AnonymousInbox, Platform, Recall, Editor)
+	u.Publish = append(u.Publish, listing...)
+	return u
+}
+
+// listing are the subjects by which an operator sees how streams and consumers stand, and not
+// what they hold.
+var listing = []string{"$JS.API.STREAM.LIST", "$JS.API.STREAM.INFO.*", "$JS.API.CONSUMER.LIST.*", "$JS.API.CONSUMER.NAMES.*", "$JS.API.CONSUMER.INFO.>"}
 
 // UserOf returns the client with a name, a secret and one role. In addition to the
 // subjects of its role it may discover services ($SRV), and it has an inbox that no other

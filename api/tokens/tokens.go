@@ -223,6 +223,10 @@ func (s *Set) parseLine(l *lines, f []string) error {
 			return fmt.Errorf("another line has the token of %q too", t.Name)
 		}
 	}
+	// A client reads the replies to all whose inboxes have its prefix.
+	if i := slices.IndexFunc(l.list, func(o *Token) bool { return o.Name != t.Name && bus.InboxOf(o.Name) == bus.InboxOf(t.Name) }); i >= 0 {
+		return fmt.Errorf("the names %q and %q have one inbox on the bus, %s: rename one", l.list[i].Name, t.Name, bus.InboxOf(t.Name))
+	}
 	l.list = append(l.list, t)
 	return nil
 }

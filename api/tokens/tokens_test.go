@@ -22,6 +22,7 @@ func TestRead(t *testing.T) {
 		"a platform id $argon2id$":   "argon2id",
 		"a platform id $argon2id$v=19$m=99999999,t=2,p=1$c2FsdHNhbHRzYWx0$c2FsdHNhbHRzYWx0c2FsdHNhbHQ": "at most",
 		"a platform " + plain + "\nb editor " + plain:                                                  "line 2",
+		"a.b platform " + plain + "\na_b recall " + plain + "2":                                        `line 2: the names "a.b" and "a_b" have one inbox on the bus, _INBOX_a_b`,
 		"a platform " + strings.Repeat("x", 1<<20):                                                     "too long",
 	} {
 		s, err := Read(strings.NewReader(list))
