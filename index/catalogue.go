@@ -18,7 +18,6 @@ import (
 	"jianguo/index/sources"
 	"jianguo/index/sqlite"
 	"jianguo/internal/datadir"
-	"jianguo/internal/must"
 	"jianguo/sketch"
 )
 
@@ -79,7 +78,7 @@ type catalogue struct {
 	log    *slog.Logger
 
 	writer *sql.DB // one connection
-	reader *sql.DB // many, read-only
+	reader *sql.DB // many, read-only, mapped
 	judges *sql.DB // many, read-only
 	side   readers // on judges
 
@@ -147,9 +146,9 @@ func (x *catalogue) Applied() (seq, event uint64) {
 	return x.applied, x.events
 }
 
-// transaction runs f in a transaction on the writer's connection, which check and need
-// end with an error. Guarded by Index.write.
-func (x *catalogue) transaction(ctx context.Context, f func()) error {
+// transaction runs f in a transaction on the writer's connection. Guarded by
+// Index.write.
+func (x *catalogue) transaction(ctx context.Context, f func() error) error {
 	if x.closed {
 		return ErrClosed
 	}
@@ -158,7 +157,7 @@ func (x *catalogue) transaction(ctx context.Context, f func()) error {
 	if _, err := x.w.begin.ExecContext(ctx); err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
-	err := must.Catch(f)
+	err := f()
 	if err == nil {
 		err = x.cfg.Fail("commit")
 	}
@@ -178,21 +177,25 @@ func (x *catalogue) transaction(ctx context.Context, f func()) error {
 
 // stamp stores the recipe and the policy in force, and numbers them.
 func (x *catalogue) stamp(ctx context.Context) error {
-	return x.transaction(ctx, func() {
-		x.recipeStamp = x.stampNumber(ctx, "recipe", x.recipe, "")
-		x.policyStamp = x.stampNumber(ctx, "policy", x.policy.Hash(), x.policy.Detail())
+	return x.transaction(ctx, func() (err error) {
+		if x.recipeStamp, err = x.stampNumber(ctx, "recipe", x.recipe, ""); err != nil {
+			return err
+		}
+		x.policyStamp, err = x.stampNumber(ctx, "policy", x.policy.Hash(), x.policy.Detail())
+		return err
 	})
 }
 
-func (x *catalogue) stampNumber(ctx context.Context, kind, hash, detail string) int64 {
+func (x *catalogue) stampNumber(ctx context.Context, kind, hash, detail string) (int64, error) {
 	if n, ok := x.nextStamp[kind+hash]; ok {
-		return n
+		return n, nil
 	}
 	n := int64(len(x.nextStamp) + 1)
-	_, err := x.w.conn.ExecContext(ctx, `INSERT INTO stamps (number, kind, hash, detail) VALUES (?, ?, ?, ?)`, n, kind, hash, detail)
-	must.Dof(err, "stamp %s %s", kind, hash)
+	if _, err := x.w.conn.ExecContext(ctx, `INSERT INTO stamps (number, kind, hash, detail) VALUES (?, ?, ?, ?)`, n, kind, hash, detail); err != nil {
+		return 0, fmt.Errorf("stamp %s %s: %w", kind, hash, err)
+	}
 	x.nextStamp[kind+hash], x.stampHashes[n] = n, hash
-	return n
+	return n, nil
 }
 
 func (x *catalogue) stampHash(number int64) string { return x.stampHashes[number] }

@@ -41,9 +41,11 @@ const (
 	CausePromotion  = verdict.CausePromotion
 	CauseEditor     = verdict.CauseEditor
 
-	RulesJianguo   = verdict.RulesJianguo
-	RulesHamming   = verdict.RulesHamming
-	SuspectsReject = verdict.SuspectsReject
+	RulesJianguo    = verdict.RulesJianguo
+	RulesHamming    = verdict.RulesHamming
+	SuspectsPublish = verdict.SuspectsPublish
+	SuspectsHold    = verdict.SuspectsHold
+	SuspectsReject  = verdict.SuspectsReject
 
 	Chinese = verdict.Chinese
 	English = verdict.English

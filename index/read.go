@@ -20,6 +20,7 @@ type (
 	Member        = read.Member
 	Cluster       = read.Cluster
 	Review        = read.Review
+	Label         = read.Label
 	DecisionQuery = read.DecisionQuery
 )
 

@@ -9,7 +9,6 @@ import (
 
 	"jianguo/index"
 	"jianguo/ingest"
-	"jianguo/internal/must"
 	"jianguo/segment"
 	"jianguo/simhash"
 )
@@ -53,7 +52,7 @@ func (c *Console) item(ctx context.Context, p *page) string {
 }
 
 func (c *Console) itemView(ctx context.Context, p *page, id string) *itemView {
-	it := must.Get(c.cfg.Index.Item(ctx, id))
+	it := need(c.cfg.Index.Item(ctx, id))
 	v := &itemView{Item: it, Title: it.Title, Cluster: it.Event.Cluster}
 	if v.Title == "" && it.Body != nil {
 		text, _ := plain(*it.Body)
@@ -71,13 +70,13 @@ func (c *Console) itemView(ctx context.Context, p *page, id string) *itemView {
 	}
 	story, err := c.cfg.Browse.Story(ctx, v.Cluster, 0, 1)
 	if !errors.Is(err, index.ErrNotFound) {
-		must.Do(err)
+		check(err)
 		v.Cluster, v.Size = story.ID, story.Size
 		v.Leads = story.Lead != nil && story.Lead.ID == it.ID
 	}
 	if against != "" && against != it.ID {
 		if v.Lead, err = c.cfg.Index.Item(ctx, against); !errors.Is(err, index.ErrNotFound) {
-			must.Do(err)
+			check(err)
 		}
 	}
 	if v.Lead != nil {
@@ -88,9 +87,9 @@ func (c *Console) itemView(ctx context.Context, p *page, id string) *itemView {
 			v.Text = strings.Split(text, "\n")
 		}
 	}
-	v.Decisions = must.Get(c.cfg.Index.Decisions(ctx, index.DecisionQuery{Item: it.ID, Limit: 20}))
+	v.Decisions = need(c.cfg.Index.Decisions(ctx, index.DecisionQuery{Item: it.ID, Limit: 20}))
 	p.knowDecisions(ctx, v.Decisions)
-	v.Policy = must.Get(c.cfg.Index.SourcePolicies(ctx))[it.Source].Policy
+	v.Policy = need(c.cfg.Index.SourcePolicies(ctx))[it.Source].Policy
 	v.Prints = c.prints(it, v.Lead)
 	return v
 }

@@ -109,6 +109,9 @@ func TestTLS(t *testing.T) {
 		t.Fatalf("the service announces %q", s.address.HTTP)
 	}
 	s.eventually("ready", func() bool { status, _ := do("GET", "/readyz", "", ""); return status == 200 })
+	if out := s.jianguo("health", "--ready", "--data", s.data); !strings.Contains(out, `"ready":true`) {
+		t.Errorf("health over TLS: %s", out)
+	}
 	if status, answer := do("POST", "/items", platform, string(article(1))); status != 200 {
 		t.Errorf("an item over TLS: %d %s", status, answer)
 	}

@@ -18,13 +18,12 @@ type Config struct {
 	// Workers is how many texts are cut into words at a time; 0: half of the
 	// processors, which leaves the others to ingest.
 	Workers int
-	Logger  *slog.Logger
+	// Location has the days that the overviews count by; nil: UTC+8.
+	Location *time.Location
+	Logger   *slog.Logger
 	// Poll is the longest time that new events may go unnoticed; 0: 200 ms.
 	Poll time.Duration
 }
-
-// location has the days that the overviews count by.
-var location = time.FixedZone("UTC+8", 8*3600)
 
 // fewStories is how many stories at most are read and sorted, instead of read
 // along an order.
@@ -48,7 +47,7 @@ type Model struct {
 
 // day is the number of the day of a time, in the editors' location.
 func (b *Model) day(ms int64) int64 {
-	t := time.UnixMilli(ms).In(location)
+	t := time.UnixMilli(ms).In(b.cfg.Location)
 	_, offset := t.Zone()
 	return (t.Unix() + int64(offset)) / 86400
 }
@@ -56,7 +55,7 @@ func (b *Model) day(ms int64) int64 {
 // dayTime is the beginning of a day.
 func (b *Model) dayTime(day int64) time.Time {
 	y, m, d := time.Unix(day*86400, 0).UTC().Date()
-	return time.Date(y, m, d, 0, 0, 0, 0, location)
+	return time.Date(y, m, d, 0, 0, 0, 0, b.cfg.Location)
 }
 
 // briefs reads versions in the order given; unknown ones are left out.

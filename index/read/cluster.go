@@ -28,7 +28,8 @@ type Member struct {
 	Rule        verdict.Rule    `json:"rule,omitempty"`
 	Distance    *int            `json:"distance,omitempty"`
 	Resemblance *float32        `json:"resemblance,omitempty"`
-	Event       uint64          `json:"event"` // the number of its last event
+	Why         string          `json:"why,omitempty"` // empty if it is related to no other
+	Event       uint64          `json:"event"`         // the number of its last event
 }
 
 // Cluster is a lead and its rejected copies, in the form that the API returns.

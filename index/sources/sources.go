@@ -97,11 +97,17 @@ func (t *Table) at(ctx context.Context, number int64) (map[string]Policy, error)
 }
 
 func (t *Table) log(ctx context.Context, order string, args ...any) ([]Policy, error) {
-	out, err := sqlite.All(ctx, t.cfg.DB, func(p *Policy) []any {
-		return []any{&p.Number, (*sqlite.Millis)(&p.At), &p.By, &p.Source, &p.Policy, &p.Reason, &p.Applied, &p.Before}
-	}, `SELECT number, at, by, source, policy, reason, applied,
+	var out []Policy
+	err := sqlite.Each(ctx, t.cfg.DB, `SELECT number, at, by, source, policy, reason, applied,
 		coalesce((SELECT policy FROM source_policies b WHERE b.source = p.source AND b.number < p.number ORDER BY b.number DESC LIMIT 1), 'normal')
-		FROM source_policies p `+order, args...)
+		FROM source_policies p `+order, func(r *sql.Rows) error {
+		var p Policy
+		var at int64
+		err := r.Scan(&p.Number, &at, &p.By, &p.Source, &p.Policy, &p.Reason, &p.Applied, &p.Before)
+		p.At = time.UnixMilli(at).UTC()
+		out = append(out, p)
+		return err
+	}, args...)
 	if err != nil {
 		return nil, fmt.Errorf("source policies: %w", err)
 	}

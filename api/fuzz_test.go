@@ -1,0 +1,22 @@
+package api
+
+import "testing"
+
+// FuzzDecodeDecision: a decision that is taken has what its kind needs.
+func FuzzDecodeDecision(f *testing.F) {
+	for _, s := range []string{`{"kind":"release","item":"a","by":"张三"}`, `{"kind":"merge","into":3}`, `{"kind":"undo","decision":18446744073709551615}`, `{"kind":"reject","items":[{"item":7,"seen":3}],"expect":"unique"}`, `null`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		req, err := decodeDecision(body)
+		if err != nil {
+			return
+		}
+		if err := checkDecision(req); err != nil {
+			t.Fatal(err)
+		}
+		if len(req.Reason) > maxReason {
+			t.Fatalf("a reason of %d bytes", len(req.Reason))
+		}
+	})
+}

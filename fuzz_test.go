@@ -1,0 +1,88 @@
+package jianguo_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// decoders are the functions that read bytes from outside of the process, and the fuzz
+// target of each.
+var decoders = map[string]string{
+	"api/tokens.parseHash":               "api/tokens.FuzzRead",
+	"api.decodeDecision":                 "api.FuzzDecodeDecision",
+	"bus/gate.parseControl":              "bus/gate.FuzzMessage",
+	"bus/gate.parseSize":                 "bus/gate.FuzzRead",
+	"exposure.DecodeQuery":               "exposure.FuzzDecodeReport",
+	"exposure.DecodeReport":              "exposure.FuzzDecodeReport",
+	"exposure.ParseKind":                 "exposure.FuzzDecodeReport",
+	"exposure.ParsePolicy":               "exposure.FuzzParsePolicy",
+	"exposure.decodeEvent":               "exposure/wire.FuzzDecode",
+	"exposure.decodeHead":                "exposure.FuzzDecodeHead",
+	"exposure.decodeShard":               "exposure.FuzzDecodeShard",
+	"exposure/importer.parseLine":        "exposure/importer.FuzzParseLine",
+	"exposure/wire.DecodeString":         "exposure/wire.FuzzDecode",
+	"exposure/wire.decodeInt":            "exposure/wire.FuzzDecode",
+	"index/browse.decodeCursor":          "index/browse.FuzzDecodeCursor",
+	"index/reindex.Parse":                "", // encoding/json into numbers
+	"index/resident.DecodePosting":       "sketch.FuzzDecode",
+	"index/sources.Parse":                "index/sources.FuzzParse",
+	"index/verdict.UnpackText":           "index/verdict.FuzzUnpackText",
+	"ingest.DecodeDocument":              "ingest.FuzzDecodeItem",
+	"ingest.DecodeItem":                  "ingest.FuzzDecodeItem",
+	"ingest.DecodeWithdrawal":            "ingest.FuzzDecodeWithdrawal",
+	"ingest.ParseID":                     "ingest.FuzzDecodeItem",
+	"ingest.decodeFields":                "ingest.FuzzText",
+	"ingest.decodeItem":                  "ingest.FuzzDecodeItem",
+	"segment.parseGap":                   "segment.FuzzParsePattern",
+	"segment.parsePattern":               "segment.FuzzParsePattern",
+	"segment/cut.parse":                  "segment/cut.FuzzParse",
+	"simhash.Parse":                      "simhash.FuzzParse",
+	"sketch.Decode":                      "sketch.FuzzDecode",
+	"sketch.DecodeOutline":               "sketch.FuzzDecodeOutline",
+	"index/bands/buckets.loadPage":       "index/bands/buckets.FuzzLoadPage",
+	"index/resident.(*Rows).load":        "index/resident.FuzzLoadColumns",
+	"segment.(*Segmenter).Analyze: HTML": "segment.FuzzAnalyze",
+}
+
+var decoderName = regexp.MustCompile(`(?m)^func ((?:[dD]ecode|[pP]arse|[uU]npack|[uU]nmarshal)[A-Za-z]*)\(`)
+
+// TestDecodersAreFuzzed: every function that is named as a decoder has a fuzz target.
+func TestDecodersAreFuzzed(t *testing.T) {
+	targets := map[string]bool{}
+	for _, folder := range []string{"api", "bus", "exposure", "index", "ingest", "segment", "simhash", "sketch"} {
+		err := filepath.WalkDir(folder, func(path string, entry os.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(path, ".go") {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			dir := filepath.ToSlash(filepath.Dir(path))
+			if strings.HasSuffix(path, "_test.go") {
+				for _, m := range regexp.MustCompile(`(?m)^func (Fuzz\w+)\(`).FindAllStringSubmatch(string(text), -1) {
+					targets[dir+"."+m[1]] = true
+				}
+				return nil
+			}
+			for _, m := range decoderName.FindAllStringSubmatch(string(text), -1) {
+				name := dir + "." + m[1]
+				if _, known := decoders[name]; !known && !strings.Contains(dir, "gentables") {
+					t.Errorf("%s reads bytes from outside and has no fuzz target: write one and add it to decoders", name)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, target := range decoders {
+		if target != "" && !targets[target] {
+			t.Errorf("%s: there is no %s", name, target)
+		}
+	}
+}

@@ -1,0 +1,98 @@
+package jianguo_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestPromises: every promise of docs/promises.md stands in its document in these words,
+// and the test that holds it exists.
+func TestPromises(t *testing.T) {
+	read := func(name string) string {
+		text, err := os.ReadFile(filepath.FromSlash(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Join(strings.Fields(string(text)), " ")
+	}
+	page, err := os.ReadFile(filepath.Join("docs", "promises.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	promises := 0
+	for line := range strings.Lines(string(page)) {
+		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
+		if len(cells) != 3 || strings.HasPrefix(cells[0], "---") || strings.TrimSpace(cells[1]) == "where" {
+			continue
+		}
+		promises++
+		promise, document, test := strings.TrimSpace(cells[0]), strings.TrimSpace(cells[1]), strings.TrimSpace(cells[2])
+		if !strings.Contains(strings.ReplaceAll(read(document), "**", ""), promise) {
+			t.Errorf("%s does not promise %q any more: correct docs/promises.md", document, promise)
+		}
+		folder, name, ok := strings.Cut(test, ".")
+		if !ok {
+			folder, name = ".", test
+		}
+		files, err := filepath.Glob(filepath.Join(filepath.FromSlash(folder), "*_test.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := false
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found = found || strings.Contains(string(text), "\nfunc "+name+"(t *testing.T")
+		}
+		if !found {
+			t.Errorf("no test %s holds %q", test, promise)
+		}
+	}
+	if promises < 40 {
+		t.Errorf("%d promises", promises)
+	}
+}
+
+var testName = regexp.MustCompile("`(Test[A-Z][A-Za-z]+)`")
+
+// TestNamedTestsExist: a test that a document names exists.
+func TestNamedTestsExist(t *testing.T) {
+	tests := map[string]bool{}
+	err := filepath.WalkDir(".", func(path string, entry os.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		for _, m := range regexp.MustCompile(`(?m)^func (Test\w+)\(`).FindAllStringSubmatch(string(text), -1) {
+			tests[m[1]] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob("docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	more, err := filepath.Glob("docs/decisions/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range append(append(files, more...), "SECURITY.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "README.md") {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range testName.FindAllStringSubmatch(string(text), -1) {
+			if !tests[m[1]] {
+				t.Errorf("%s names %s, and there is no such test", file, m[1])
+			}
+		}
+	}
+}
