@@ -2,8 +2,9 @@ package index
 
 import (
 	"context"
-	"fmt"
 	"time"
+
+	"jianguo/internal/must"
 )
 
 // Add applies mutations in order, as one durable transaction, and returns the
@@ -17,23 +18,22 @@ func (x *Index) Add(ctx context.Context, mutations []Mutation) ([]Outcome, error
 	x.mu.RLock()
 	applied := x.applied
 	x.mu.RUnlock()
-	err := x.apply(ctx, max(applied, lastSeq(mutations)), func(b *batch) error {
+	err := x.apply(ctx, max(applied, lastSeq(mutations)), func(b *batch) {
 		for i := range mutations {
 			m := &mutations[i]
-			var err error
-			switch {
-			case m.Article != nil && m.Seq > applied:
-				outcomes[i], err = b.publish(m)
-			case m.Withdraw != nil && m.Seq > applied:
-				outcomes[i], err = b.withdraw(m)
-			default:
-				outcomes[i], err = b.again(m)
-			}
-			if err != nil {
-				return fmt.Errorf("index: item %q (sequence %d): %w", m.ID(), m.Seq, err)
-			}
+			err := must.Catch(func() {
+				switch {
+				case m.Article != nil && m.Seq > applied:
+					outcomes[i] = b.publish(m)
+				case m.Withdraw != nil && m.Seq > applied:
+					outcomes[i] = b.withdraw(m)
+				default:
+					outcomes[i] = b.again(m)
+				}
+			})
+			must.Dof(err, "index: item %q (sequence %d)", m.ID(), m.Seq)
 		}
-		return x.cfg.Fail("batch")
+		must.Do(x.cfg.Fail("batch"))
 	})
 	if err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 
 	"jianguo/index/reindex"
 	"jianguo/index/resident"
+	"jianguo/internal/must"
 	"jianguo/simhash"
 	"jianguo/sketch"
 )
@@ -50,13 +51,11 @@ type batch struct {
 }
 
 // apply runs f as one batch: in one transaction, with its changes in memory.
-func (x *catalogue) apply(ctx context.Context, applied uint64, f func(b *batch) error) error {
+func (x *catalogue) apply(ctx context.Context, applied uint64, f func(b *batch)) error {
 	b := &batch{x: x, ctx: context.WithoutCancel(ctx), ordinal: x.nextOrdinal, event: x.nextEvent}
-	err := x.transaction(ctx, func() error {
-		if err := f(b); err != nil {
-			return err
-		}
-		return x.w.setMeta(b.ctx, "applied", strconv.FormatUint(applied, 10))
+	err := x.transaction(ctx, func() {
+		f(b)
+		x.w.setMeta(b.ctx, "applied", strconv.FormatUint(applied, 10))
 	})
 	if err != nil {
 		for i := len(b.undo) - 1; i >= 0; i-- {
@@ -77,66 +76,82 @@ func (x *catalogue) apply(ctx context.Context, applied uint64, f func(b *batch) 
 	return nil
 }
 
+// exec runs a statement of the writer.
+func (b *batch) exec(stmt *sql.Stmt, args []any, what string, whatArgs ...any) sql.Result {
+	res, err := stmt.ExecContext(b.ctx, args...)
+	must.Dof(err, what, whatArgs...)
+	return res
+}
+
 // again returns the stored verdict of a mutation that was applied before.
-func (b *batch) again(m *Mutation) (Outcome, error) {
+func (b *batch) again(m *Mutation) Outcome {
 	if m.ID() == "" {
-		return Outcome{}, nil
+		return Outcome{}
 	}
-	v, err := b.find(m.ID())
-	if err != nil || v == nil {
-		return Outcome{}, err
+	v := b.find(m.ID())
+	if v == nil {
+		return Outcome{}
 	}
 	return b.unchanged(v)
 }
 
 // unchanged returns the last event of a version as the outcome.
-func (b *batch) unchanged(v *version) (Outcome, error) {
-	var e eventRow
-	err := b.x.w.lastEvent.QueryRowContext(b.ctx, v.ordinal).Scan(e.dests()...)
-	if err != nil {
-		return Outcome{}, fmt.Errorf("last event of ordinal %d: %w", v.ordinal, err)
-	}
-	ev, err := b.render(&e, &v.itemRow)
-	return Outcome{Event: ev}, err
+func (b *batch) unchanged(v *version) Outcome {
+	e := b.lastEvent(v.ordinal)
+	return Outcome{Event: b.render(&e, &v.itemRow)}
+}
+
+func (b *batch) lastEvent(ordinal uint32) (e eventRow) {
+	must.Dof(b.x.w.lastEvent.QueryRowContext(b.ctx, ordinal).Scan(e.dests()...), "last event of ordinal %d", ordinal)
+	return e
 }
 
 // find returns the latest version of an id, or nil if there is none.
-func (b *batch) find(id string) (*version, error) {
+func (b *batch) find(id string) *version {
 	var buf [4]uint32
 	for _, ordinal := range b.x.ids.Get(buf[:0], xxh3.HashString(id)) {
-		v, err := b.version(ordinal)
+		v, err := b.read(ordinal)
 		if errors.Is(err, sql.ErrNoRows) {
 			continue
 		}
-		if err != nil {
-			return nil, err
-		}
-		if v.id == id {
-			return v, nil
+		if must.Get(v, err).id == id {
+			return v
 		}
 	}
-	return nil, nil
+	return nil
+}
+
+// known returns the latest version of an id; that there is none is an error.
+func (b *batch) known(id string) *version {
+	v := b.find(id)
+	if v == nil {
+		must.Do(ErrNotFound)
+	}
+	return v
 }
 
 // versions returns the ordinals of all versions of an id.
-func (b *batch) versions(id string) (map[uint32]bool, error) {
+func (b *batch) versions(id string) map[uint32]bool {
 	own := map[uint32]bool{}
 	var buf [8]uint32
 	for _, ordinal := range b.x.ids.Get(buf[:0], xxh3.HashString(id)) {
 		var stored string
 		err := b.x.w.idByOrdinal.QueryRowContext(b.ctx, ordinal).Scan(&stored)
-		if err != nil && !errors.Is(err, sql.ErrNoRows) {
-			return nil, fmt.Errorf("ordinal %d: %w", ordinal, err)
-		}
-		if err == nil && stored == id {
-			own[ordinal] = true
+		if !errors.Is(err, sql.ErrNoRows) {
+			must.Dof(err, "ordinal %d", ordinal)
+			if stored == id {
+				own[ordinal] = true
+			}
 		}
 	}
-	return own, nil
+	return own
 }
 
-// version reads a version and its state.
-func (b *batch) version(ordinal uint32) (*version, error) {
+// version returns a version and its state.
+func (b *batch) version(ordinal uint32) *version { return must.Get(b.read(ordinal)) }
+
+// read is version for an ordinal that may be of no version.
+func (b *batch) read(ordinal uint32) (*version, error) {
 	v := new(version)
 	if err := v.itemRow.scan(b.x.w.itemByOrdinal.QueryRowContext(b.ctx, ordinal)); err != nil {
 		return nil, fmt.Errorf("ordinal %d: %w", ordinal, err)
@@ -164,16 +179,12 @@ func (b *batch) version(ordinal uint32) (*version, error) {
 
 // insert adds the row of a new version, its look-ups and, if it is an exemplar,
 // its postings. The next event emitted must be the first of this version.
-func (b *batch) insert(r *itemRow, a *Article) error {
+func (b *batch) insert(r *itemRow, a *Article) {
 	x := b.x
 	r.event = b.event
-	if _, err := x.w.insertItem.ExecContext(b.ctx, r.values()...); err != nil {
-		return fmt.Errorf("insert: %w", err)
-	}
+	b.exec(x.w.insertItem, r.values(), "insert")
 	if a != nil && a.Packed != nil {
-		if _, err := x.w.insertText.ExecContext(b.ctx, r.ordinal, a.Packed); err != nil {
-			return fmt.Errorf("insert text: %w", err)
-		}
+		b.exec(x.w.insertText, []any{r.ordinal, a.Packed}, "insert text")
 	}
 	f := resident.Arrival(r.verdict, r.exact == nil)
 	x.rows.Set(r.ordinal, f, r.cluster, uint32(r.arrivedAt/1000))
@@ -195,7 +206,6 @@ func (b *batch) insert(r *itemRow, a *Article) error {
 	}
 	b.outlines = append(b.outlines, outline)
 	b.ordinal++
-	return nil
 }
 
 func (b *batch) post(ordinal uint32, p resident.Posting) {
@@ -211,15 +221,11 @@ func (b *batch) unpost(ordinal uint32, p resident.Posting) {
 // setState changes the state of a version: its row in current and its resident
 // row. It adds or removes its postings if the version becomes an exemplar or is
 // one no longer.
-func (b *batch) setState(v *version, f resident.Flags, s state) error {
+func (b *batch) setState(v *version, f resident.Flags, s state) {
 	x := b.x
-	if err := b.revive(v.ordinal); err != nil {
-		return err
-	}
+	b.revive(v.ordinal)
 	f = f.With(s.verdict)
-	if _, err := x.w.setCurrent.ExecContext(b.ctx, v.ordinal, s.verdict, s.rule, ordinalOrNull(s.of), s.cluster, f, s.revision, s.seq); err != nil {
-		return fmt.Errorf("state of ordinal %d: %w", v.ordinal, err)
-	}
+	b.exec(x.w.setCurrent, []any{v.ordinal, s.verdict, s.rule, ordinalOrNull(s.of), s.cluster, f, s.revision, s.seq}, "state of ordinal %d", v.ordinal)
 	was, wasCluster := v.flags, v.state.cluster
 	x.rows.SetFlags(v.ordinal, f)
 	x.rows.SetCluster(v.ordinal, s.cluster)
@@ -228,10 +234,7 @@ func (b *batch) setState(v *version, f resident.Flags, s state) error {
 		x.rows.SetCluster(v.ordinal, wasCluster)
 	})
 	if (was^f)&resident.Exemplar != 0 {
-		p, err := resident.DecodePosting(v.form.Fingerprint, v.form.Sketch)
-		if err != nil {
-			return fmt.Errorf("sketch of ordinal %d: %w", v.ordinal, err)
-		}
+		p := v.posting()
 		if f&resident.Exemplar != 0 {
 			b.post(v.ordinal, p)
 		} else {
@@ -239,69 +242,60 @@ func (b *batch) setState(v *version, f resident.Flags, s state) error {
 		}
 	}
 	v.flags, v.state = f, s
-	return nil
+}
+
+// posting is what a version is posted under.
+func (v *version) posting() resident.Posting {
+	p, err := resident.DecodePosting(v.form.Fingerprint, v.form.Sketch)
+	must.Dof(err, "sketch of ordinal %d", v.ordinal)
+	return p
 }
 
 // emit appends one event and returns it in its published form.
-func (b *batch) emit(e eventRow, r *itemRow) (Event, error) {
+func (b *batch) emit(e eventRow, r *itemRow) Event {
 	e.number = b.event
 	e.ordinal = uint64(r.ordinal)
 	e.policy = b.x.policyStamp
-	if _, err := b.x.w.insertEvent.ExecContext(b.ctx, e.values()...); err != nil {
-		return Event{}, fmt.Errorf("event %d: %w", e.number, err)
-	}
+	b.exec(b.x.w.insertEvent, e.values(), "event %d", e.number)
 	b.event++
-	ev, err := b.render(&e, r)
+	ev := b.render(&e, r)
 	b.events = append(b.events, ev)
-	return ev, err
+	return ev
 }
 
-func (b *batch) render(e *eventRow, r *itemRow) (Event, error) {
+func (b *batch) render(e *eventRow, r *itemRow) Event {
 	var of string
 	if e.of.Valid {
-		if err := b.x.w.idByOrdinal.QueryRowContext(b.ctx, e.of.Int64).Scan(&of); err != nil {
-			return Event{}, fmt.Errorf("ordinal %d: %w", e.of.Int64, err)
-		}
+		must.Dof(b.x.w.idByOrdinal.QueryRowContext(b.ctx, e.of.Int64).Scan(&of), "ordinal %d", e.of.Int64)
 	}
-	return b.x.event(e, r, of)
+	return must.Get(b.x.event(e, r, of))
 }
 
 // sourceNumber returns the number of a source, a new one for a new name, and NULL
 // for an empty name.
-func (b *batch) sourceNumber(name string) (sql.NullInt64, error) {
+func (b *batch) sourceNumber(name string) sql.NullInt64 {
 	if name == "" {
-		return sql.NullInt64{}, nil
+		return sql.NullInt64{}
 	}
 	x := b.x
 	n, ok := x.sources[name]
 	if !ok {
 		n = int64(len(x.sources) + 1)
-		if _, err := x.w.insertSource.ExecContext(b.ctx, n, name); err != nil {
-			return sql.NullInt64{}, fmt.Errorf("source %q: %w", name, err)
-		}
+		b.exec(x.w.insertSource, []any{n, name}, "source %q", name)
 		x.sources[name] = n
 		b.undo = append(b.undo, func() { delete(x.sources, name) })
 	}
-	return sql.NullInt64{Int64: n, Valid: true}, nil
+	return sql.NullInt64{Int64: n, Valid: true}
 }
 
 // revive posts a swept exemplar again, because its item or cluster changes.
-func (b *batch) revive(ordinal uint32) error {
-	x := b.x
-	f := x.rows.Flags(ordinal)
+func (b *batch) revive(ordinal uint32) {
+	rows := b.x.rows
+	f := rows.Flags(ordinal)
 	if f&resident.Swept == 0 {
-		return nil
+		return
 	}
-	v, err := b.version(ordinal)
-	if err != nil {
-		return err
-	}
-	p, err := resident.DecodePosting(v.form.Fingerprint, v.form.Sketch)
-	if err != nil {
-		return fmt.Errorf("sketch of ordinal %d: %w", ordinal, err)
-	}
-	b.post(ordinal, p)
-	x.rows.SetFlags(ordinal, f&^resident.Swept)
-	b.undo = append(b.undo, func() { x.rows.SetFlags(ordinal, f) })
-	return nil
+	b.post(ordinal, b.version(ordinal).posting())
+	rows.SetFlags(ordinal, f&^resident.Swept)
+	b.undo = append(b.undo, func() { rows.SetFlags(ordinal, f) })
 }

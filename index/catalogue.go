@@ -18,6 +18,7 @@ import (
 	"jianguo/index/sources"
 	"jianguo/index/sqlite"
 	"jianguo/internal/datadir"
+	"jianguo/internal/must"
 	"jianguo/sketch"
 )
 
@@ -78,7 +79,7 @@ type catalogue struct {
 	log    *slog.Logger
 
 	writer *sql.DB // one connection
-	reader *sql.DB // many, read-only, mapped
+	reader *sql.DB // many, read-only
 	judges *sql.DB // many, read-only
 	side   readers // on judges
 
@@ -146,9 +147,9 @@ func (x *catalogue) Applied() (seq, event uint64) {
 	return x.applied, x.events
 }
 
-// transaction runs f in a transaction on the writer's connection. Guarded by
-// Index.write.
-func (x *catalogue) transaction(ctx context.Context, f func() error) error {
+// transaction runs f in a transaction on the writer's connection, which check and need
+// end with an error. Guarded by Index.write.
+func (x *catalogue) transaction(ctx context.Context, f func()) error {
 	if x.closed {
 		return ErrClosed
 	}
@@ -157,7 +158,7 @@ func (x *catalogue) transaction(ctx context.Context, f func() error) error {
 	if _, err := x.w.begin.ExecContext(ctx); err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
-	err := f()
+	err := must.Catch(f)
 	if err == nil {
 		err = x.cfg.Fail("commit")
 	}
@@ -177,25 +178,21 @@ func (x *catalogue) transaction(ctx context.Context, f func() error) error {
 
 // stamp stores the recipe and the policy in force, and numbers them.
 func (x *catalogue) stamp(ctx context.Context) error {
-	return x.transaction(ctx, func() (err error) {
-		if x.recipeStamp, err = x.stampNumber(ctx, "recipe", x.recipe, ""); err != nil {
-			return err
-		}
-		x.policyStamp, err = x.stampNumber(ctx, "policy", x.policy.Hash(), x.policy.Detail())
-		return err
+	return x.transaction(ctx, func() {
+		x.recipeStamp = x.stampNumber(ctx, "recipe", x.recipe, "")
+		x.policyStamp = x.stampNumber(ctx, "policy", x.policy.Hash(), x.policy.Detail())
 	})
 }
 
-func (x *catalogue) stampNumber(ctx context.Context, kind, hash, detail string) (int64, error) {
+func (x *catalogue) stampNumber(ctx context.Context, kind, hash, detail string) int64 {
 	if n, ok := x.nextStamp[kind+hash]; ok {
-		return n, nil
+		return n
 	}
 	n := int64(len(x.nextStamp) + 1)
-	if _, err := x.w.conn.ExecContext(ctx, `INSERT INTO stamps (number, kind, hash, detail) VALUES (?, ?, ?, ?)`, n, kind, hash, detail); err != nil {
-		return 0, fmt.Errorf("stamp %s %s: %w", kind, hash, err)
-	}
+	_, err := x.w.conn.ExecContext(ctx, `INSERT INTO stamps (number, kind, hash, detail) VALUES (?, ?, ?, ?)`, n, kind, hash, detail)
+	must.Dof(err, "stamp %s %s", kind, hash)
 	x.nextStamp[kind+hash], x.stampHashes[n] = n, hash
-	return n, nil
+	return n
 }
 
 func (x *catalogue) stampHash(number int64) string { return x.stampHashes[number] }

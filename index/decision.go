@@ -1,12 +1,12 @@
 package index
 
 import (
-	"database/sql"
 	"fmt"
 	"time"
 
 	"jianguo/index/read"
 	"jianguo/index/resident"
+	"jianguo/internal/must"
 )
 
 // The kinds of decision.
@@ -103,7 +103,7 @@ type decision struct {
 	req     DecisionRequest
 	note    string
 	effects []effect
-	changes []changeOf // what there are events to be of
+	changes []changeOf // that get an event each
 	events  []Event
 	cluster uint32
 	item    uint32
@@ -118,23 +118,21 @@ type changeOf struct {
 }
 
 // current finds the version a request is about.
-func (d *decision) current() (*version, error) {
+func (d *decision) current() *version {
 	if d.req.Item == "" {
-		return nil, fmt.Errorf("item: is missing: %s is about one: %w", d.req.Kind, ErrQuery)
+		must.Do(fmt.Errorf("item: is missing: %s is about one: %w", d.req.Kind, ErrQuery))
 	}
-	v, err := d.find(d.req.Item)
-	if err == nil && v == nil {
-		err = fmt.Errorf("item %q: %w", d.req.Item, ErrNotFound)
-	}
-	if err != nil {
-		return nil, err
+	v := d.find(d.req.Item)
+	if v == nil {
+		must.Do(fmt.Errorf("item %q: %w", d.req.Item, ErrNotFound))
 	}
 	d.item = v.ordinal
 	d.cluster = d.x.clusters.Resolve(v.state.cluster)
 	if in := d.x.clusters.Resolve(d.req.In); in != 0 && in != d.cluster && (len(d.req.Items) == 0 || in != d.familyCluster(v)) {
-		return nil, d.conflict(fmt.Sprintf("item %q is in cluster %d, not in %d", v.id, d.cluster, d.req.In))
+		d.conflict("item %q is in cluster %d, not in %d", v.id, d.cluster, d.req.In)
 	}
-	return v, d.expected(v)
+	d.expected(v)
+	return v
 }
 
 // familyCluster is the cluster of the first of an item's family; its own for
@@ -142,7 +140,7 @@ func (d *decision) current() (*version, error) {
 func (d *decision) familyCluster(v *version) uint32 {
 	var ofSeries uint32
 	if v.state.of != 0 {
-		if of, err := d.version(v.state.of); err == nil {
+		if of, err := d.read(v.state.of); err == nil {
 			ofSeries = uint32(of.series.Int64)
 		}
 	}
@@ -167,16 +165,13 @@ func FamilyOf(series, of, ofSeries uint32) uint32 {
 	return of
 }
 
-// expected is a conflict where an item is no longer what was seen of it; with
-// nobody, where its source or another item changed it.
-func (d *decision) expected(v *version) error {
+// expected ends a decision about an item that is not what the editor saw. If its source
+// or another item has changed it, the conflict names no decision.
+func (d *decision) expected(v *version) {
 	if d.req.Expect == 0 && d.req.Seen == 0 {
-		return nil
+		return
 	}
-	var e eventRow
-	if err := d.x.w.lastEvent.QueryRowContext(d.ctx, v.ordinal).Scan(e.dests()...); err != nil {
-		return fmt.Errorf("last event of ordinal %d: %w", v.ordinal, err)
-	}
+	e := d.lastEvent(v.ordinal)
 	var problem string
 	switch {
 	case d.req.Expect != 0 && d.req.Expect != v.state.verdict:
@@ -184,27 +179,25 @@ func (d *decision) expected(v *version) error {
 	case d.req.Seen != 0 && d.req.Seen != e.number:
 		problem = fmt.Sprintf("item %q has changed since: it is %s by event %d", v.id, v.state.verdict, e.number)
 	default:
-		return nil
+		return
 	}
 	d.item = v.ordinal
 	if e.cause != CauseEditor {
-		return &ConflictError{Problem: problem}
+		must.Do(&ConflictError{Problem: problem})
 	}
-	return d.conflict(problem)
+	d.conflict("%s", problem)
 }
 
-// conflict says that the state does not fit, and who made it so.
-func (d *decision) conflict(problem string) error {
-	e := &ConflictError{Problem: problem}
-	last, err := read.DecisionsWhere(d.ctx, d.x.w.conn, `d.item = ?1 OR d.number IN (SELECT decision FROM decision_items WHERE item = ?1) OR d.cluster = ?2 AND (d.item IS NULL
-		OR EXISTS (SELECT 1 FROM json_each(d.effects) WHERE json_extract(value, '$.item') = ?1)) ORDER BY d.number DESC LIMIT 1`, d.item, d.cluster)
-	if err != nil {
-		return err
-	}
+// conflict ends a decision that does not fit the state, and names the decision that
+// made the state.
+func (d *decision) conflict(problem string, args ...any) {
+	e := &ConflictError{Problem: fmt.Sprintf(problem, args...)}
+	last := must.Get(read.DecisionsWhere(d.ctx, d.x.w.conn, `d.item = ?1 OR d.number IN (SELECT decision FROM decision_items WHERE item = ?1) OR d.cluster = ?2 AND (d.item IS NULL
+		OR EXISTS (SELECT 1 FROM json_each(d.effects) WHERE json_extract(value, '$.item') = ?1)) ORDER BY d.number DESC LIMIT 1`, d.item, d.cluster))
 	if len(last) > 0 {
 		e.Decision = &last[0]
 	}
-	return e
+	must.Do(e)
 }
 
 func cellOf(v *version) cell {
@@ -212,27 +205,21 @@ func cellOf(v *version) cell {
 }
 
 // change gives an item another state, with its event and membership.
-func (d *decision) change(v *version, after cell) error {
+func (d *decision) change(v *version, after cell) {
 	before := cellOf(v)
 	if before == after {
-		return nil
+		return
 	}
 	was := v.state
 	next := was
 	next.verdict, next.rule, next.of, next.cluster = after.Verdict, after.Rule, after.Of, after.Cluster
-	if err := d.setState(v, after.Flags, next); err != nil {
-		return err
-	}
+	d.setState(v, after.Flags, next)
 	gone := after.Verdict == Withdrawn && after.Flags&resident.Blocked == 0
 	if was.cluster != after.Cluster || gone {
-		if err := d.leave(was.cluster, v.ordinal); err != nil {
-			return err
-		}
+		d.leave(was.cluster, v.ordinal)
 	}
 	if after.Verdict == Duplicate && (was.cluster != after.Cluster || before.Verdict != Duplicate) {
-		if err := d.enter(after.Cluster, v.ordinal); err != nil {
-			return err
-		}
+		d.enter(after.Cluster, v.ordinal)
 	}
 	left := effect{Item: v.ordinal, Before: before, After: cellOf(v)}
 	if before.Cluster != after.Cluster {
@@ -241,81 +228,66 @@ func (d *decision) change(v *version, after cell) error {
 	}
 	d.effects = append(d.effects, left)
 	if before.Verdict == after.Verdict && before.Of == after.Of && before.Cluster == after.Cluster {
-		return nil
+		return
 	}
 	e := eventRow{at: millis(d.req.At), verdict: after.Verdict, previous: before.Verdict, cause: CauseEditor, rule: after.Rule,
-		of: ordinalOrNull(after.Of), cluster: after.Cluster, revision: next.revision, note: sql.NullString{String: d.note, Valid: true}}
+		of: ordinalOrNull(after.Of), cluster: after.Cluster, revision: next.revision, note: textOrNull(d.note)}
 	d.changes = append(d.changes, changeOf{e, &v.itemRow})
-	return nil
 }
 
 // tell emits an event for each change, once all are made: only then is it known
-// which cluster an item is in. An undo names the one that the item was in
-// before, even where that has been merged meanwhile: whoever follows the events
-// knows it from the event of the merge, and that may be undone later.
-func (d *decision) tell() error {
+// which cluster an item is in. An undo names the cluster that the item was in
+// before, even if that cluster has been merged since: a reader of the events knows the
+// merge from its event, and the merge may be undone later.
+func (d *decision) tell() {
 	for _, c := range d.changes {
 		if d.req.Kind != Undo {
 			c.event.cluster = d.x.clusters.Resolve(c.event.cluster)
 		}
-		ev, err := d.emit(c.event, c.item)
-		if err != nil {
-			return err
-		}
-		d.events = append(d.events, ev)
+		d.events = append(d.events, d.emit(c.event, c.item))
 	}
-	return nil
 }
 
 // enter makes an item a member of a cluster, if it is not one.
-func (d *decision) enter(id, ordinal uint32) error {
+func (d *decision) enter(id, ordinal uint32) {
 	var there bool
-	err := d.x.w.conn.QueryRowContext(d.ctx, `SELECT count(*) FROM members WHERE cluster = ? AND ordinal = ?`, id, ordinal).Scan(&there)
-	if err != nil || there {
-		return err
+	must.Do(d.x.w.conn.QueryRowContext(d.ctx, `SELECT count(*) FROM members WHERE cluster = ? AND ordinal = ?`, id, ordinal).Scan(&there))
+	if there {
+		return
 	}
-	c, err := d.batch.cluster(id)
-	if err != nil {
-		return err
-	}
+	c := d.batch.cluster(id)
 	if c.size > 0 && c.lead == ordinal {
 		// It led the cluster alone: it becomes a row, the size stays.
-		if err := d.member(id, ordinal); err != nil {
-			return err
-		}
-		return d.setCluster(c)
+		d.member(id, ordinal)
+		d.setCluster(c)
+		return
 	}
-	return d.join(id, ordinal, c.last)
+	d.join(id, ordinal, c.last)
 }
 
 // direct gives a cluster another lead, or merges it.
-func (d *decision) direct(id, lead, merged uint32) error {
-	c, err := d.batch.cluster(id)
-	if err != nil {
-		return err
-	}
+func (d *decision) direct(id, lead, merged uint32) {
+	c := d.batch.cluster(id)
 	before := cell{Lead: c.lead, Merged: c.merged}
 	c.lead, c.merged = lead, merged
-	if err := d.setCluster(c); err != nil {
-		return err
-	}
+	d.setCluster(c)
 	d.effects = append(d.effects, effect{ClusterID: id, Before: before, After: cell{Lead: lead, Merged: merged}})
-	return nil
 }
 
-// leadOf is the lead of a cluster a request names.
-func (d *decision) leadOf(id uint32, field string) (*version, error) {
+// leadOf is the lead of a cluster that a request names.
+func (d *decision) leadOf(id uint32, field string) *version {
+	unknown := fmt.Errorf("%s %d: %w", field, id, ErrNotFound)
 	if id == 0 || id >= d.ordinal {
-		return nil, fmt.Errorf("%s %d: %w", field, id, ErrNotFound)
+		must.Do(unknown)
 	}
 	cluster, lead := d.x.clusters.Lead(id)
 	d.cluster = cluster
 	if lead == 0 {
-		return nil, d.conflict(fmt.Sprintf("cluster %d has no lead any more", cluster))
+		d.conflict("cluster %d has no lead any more", cluster)
 	}
-	v, err := d.version(lead)
-	if err == nil && v.state.cluster != cluster && d.x.clusters.Resolve(v.state.cluster) != cluster {
-		err = fmt.Errorf("%s %d: %w", field, id, ErrNotFound)
+	v := d.version(lead)
+	if v.state.cluster != cluster && d.x.clusters.Resolve(v.state.cluster) != cluster {
+		must.Do(unknown)
 	}
-	return v, err
+	return v
 }

@@ -28,14 +28,11 @@ type Trial struct {
 
 // Measured is the result for the later article of a pair.
 type Measured struct {
-	Verdict     Verdict
-	Rule        Rule    // how the earlier item was found; NoRule: not related
-	Series      bool    // another member of the earlier one's series
-	Met         []Rule  // how the search met the earlier item; empty: never judged
-	Distance    int     // bits; -1: not measured, as are the two below where NaN or negative
-	S           float32 // from the later article's margins
-	Resemblance float32
-	Facts       *Facts
+	Verdict Verdict
+	Rule    Rule   // how the earlier item was found; NoRule: not related
+	Series  bool   // another member of the earlier one's series
+	Met     []Rule // how the search met the earlier item; empty: never judged
+	Facts   *Facts
 }
 
 // Trial begins a trial on what has been added so far.
@@ -67,24 +64,16 @@ func (t *Trial) Stand(ctx context.Context, id string) (uint32, error) {
 	x.write.Lock()
 	defer x.write.Unlock()
 	var ordinal uint32
-	err := x.apply(ctx, x.applied, func(b *batch) error {
-		v, err := b.find(id)
-		if err != nil {
-			return err
-		}
-		if v == nil {
-			return ErrNotFound
-		}
+	err := x.apply(ctx, x.applied, func(b *batch) {
+		v := b.known(id)
 		ordinal = v.ordinal
 		if v.flags&resident.Blank != 0 || v.flags&resident.Exemplar != 0 && v.state.cluster == v.ordinal {
-			return nil
+			return
 		}
-		if err := b.leave(v.state.cluster, v.ordinal); err != nil {
-			return err
-		}
+		b.leave(v.state.cluster, v.ordinal)
 		s := v.state
 		s.verdict, s.rule, s.of, s.cluster = Unique, NoRule, 0, v.ordinal
-		return b.setState(v, v.flags|resident.Exemplar, s)
+		b.setState(v, v.flags|resident.Exemplar, s)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("index: trial: item %q: %w", id, err)
@@ -132,5 +121,5 @@ func (t *Trial) Again(ctx context.Context, a *Article, at time.Time, ordinal uin
 func (t *Trial) Rewind() { t.later, t.least = map[uint32]bool{}, t.x.nextOrdinal }
 
 func measured(j *match.Judgement) Measured {
-	return Measured{Verdict: j.Verdict, Rule: j.Rule, Series: j.Series != 0, Distance: j.Distance, S: j.S, Resemblance: j.Resemblance, Facts: j.Facts}
+	return Measured{Verdict: j.Verdict, Rule: j.Rule, Series: j.Series != 0, Facts: j.Facts}
 }

@@ -98,15 +98,12 @@ func (x *Index) open(ctx context.Context) error {
 	if err := migrate(ctx, x.writer); err != nil {
 		return fmt.Errorf("index: %s: %w", path, err)
 	}
-	for _, pool := range []struct {
-		db     **sql.DB
-		access sqlite.Access
-	}{{&x.reader, sqlite.Scans}, {&x.judges, sqlite.Reads}} {
-		db, err := sqlite.Open(path, pool.access, synchronous)
+	for _, pool := range []**sql.DB{&x.reader, &x.judges} {
+		db, err := sqlite.Open(path, sqlite.Reads, synchronous)
 		if err != nil {
 			return err
 		}
-		*pool.db = db
+		*pool = db
 		db.SetMaxOpenConns(8)
 		db.SetMaxIdleConns(8) // a new connection has an empty cache
 	}
@@ -114,7 +111,7 @@ func (x *Index) open(ctx context.Context) error {
 	if err := loads.load(ctx); err != nil {
 		return fmt.Errorf("index: load %s: %w", path, err)
 	}
-	x.Reader = read.New(x.reader, x.cfg.Language, &x.clusters, x.tables())
+	x.Reader = read.New(x.reader, &x.clusters, x.tables())
 	if x.cfg.Recipe != nil {
 		if x.recipe, err = x.cfg.Recipe(); err != nil {
 			return fmt.Errorf("index: recipe: %w", err)
@@ -193,11 +190,9 @@ func (x *Index) Attach(ctx context.Context, identity string, last uint64) (base 
 		return s.Base, nil
 	}
 	next := stream{Identity: identity, Base: x.applied}
-	err = x.transaction(ctx, func() error {
-		if err := x.w.setMeta(ctx, "stream_identity", next.Identity); err != nil {
-			return err
-		}
-		return x.w.setMeta(ctx, "stream_base", strconv.FormatUint(next.Base, 10))
+	err = x.transaction(ctx, func() {
+		x.w.setMeta(ctx, "stream_identity", next.Identity)
+		x.w.setMeta(ctx, "stream_base", strconv.FormatUint(next.Base, 10))
 	})
 	if err != nil {
 		return 0, fmt.Errorf("index: attach stream %s: %w", identity, err)

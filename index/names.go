@@ -41,11 +41,9 @@ const (
 	CausePromotion  = verdict.CausePromotion
 	CauseEditor     = verdict.CauseEditor
 
-	RulesJianguo    = verdict.RulesJianguo
-	RulesHamming    = verdict.RulesHamming
-	SuspectsPublish = verdict.SuspectsPublish
-	SuspectsHold    = verdict.SuspectsHold
-	SuspectsReject  = verdict.SuspectsReject
+	RulesJianguo   = verdict.RulesJianguo
+	RulesHamming   = verdict.RulesHamming
+	SuspectsReject = verdict.SuspectsReject
 
 	Chinese = verdict.Chinese
 	English = verdict.English

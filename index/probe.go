@@ -45,6 +45,6 @@ func (p Probe) Reload(ctx context.Context) error {
 	}
 	p.Tables.Close()
 	p.x.setTables(t)
-	p.x.Reader = read.New(p.x.reader, p.x.cfg.Language, &p.x.clusters, t)
+	p.x.Reader = read.New(p.x.reader, &p.x.clusters, t)
 	return nil
 }

@@ -20,7 +20,6 @@ type (
 	Member        = read.Member
 	Cluster       = read.Cluster
 	Review        = read.Review
-	Label         = read.Label
 	DecisionQuery = read.DecisionQuery
 )
 

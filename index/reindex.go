@@ -48,7 +48,7 @@ func Reindex(ctx context.Context, cfg ReindexConfig) (report *ReindexReport, err
 // a service uses the directory.
 func EstimateReindex(ctx context.Context, cfg ReindexConfig) (e *ReindexEstimate, err error) {
 	path := filepath.Join(cfg.Dir, FileName)
-	db, err := sqlite.Open(path, sqlite.Scans, "FULL")
+	db, err := sqlite.Open(path, sqlite.Reads, "FULL")
 	if err != nil {
 		return nil, err
 	}

@@ -158,7 +158,7 @@ func (s *step) do(t *testing.T, x *Index, d dialect) string {
 // history returns, table by table, the rows that a reindex must not change.
 func history(t *testing.T, dir string) map[string][]string {
 	t.Helper()
-	db, err := sqlite.Open(filepath.Join(dir, FileName), sqlite.Scans, "NORMAL")
+	db, err := sqlite.Open(filepath.Join(dir, FileName), sqlite.Reads, "NORMAL")
 	if err != nil {
 		t.Fatal(err)
 	}

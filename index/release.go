@@ -1,117 +1,85 @@
 package index
 
 import (
-	"database/sql"
-	"errors"
-	"fmt"
-
 	"jianguo/index/resident"
+	"jianguo/index/sqlite"
+	"jianguo/internal/must"
 )
 
 // release: a duplicate leads a cluster of its own; a suspect is accepted.
-func (d *decision) release() error {
-	v, err := d.current()
-	if err != nil {
-		return err
-	}
-	after := cellOf(v)
-	after.Verdict, after.Rule, after.Of = Unique, ByEditor, 0
-	after.Flags = after.Flags.With(Unique)
+func (d *decision) release() {
+	v := d.current()
+	after := ruled(v, Unique, 0)
 	switch v.state.verdict {
 	case Suspect:
-		return d.change(v, after)
+		d.change(v, after)
+		return
 	case Duplicate:
 	default:
-		return d.conflict(fmt.Sprintf("item %q is %s: only duplicates and suspects can be released", v.id, v.state.verdict))
+		d.conflict("item %q is %s: only duplicates and suspects can be released", v.id, v.state.verdict)
 	}
-	if after.Cluster, err = d.vacant(v); err != nil {
-		return err
-	}
+	after.Cluster = d.vacant(v)
 	if v.flags&resident.Blank == 0 {
 		after.Flags |= resident.Exemplar
 	}
 	if _, merged := d.x.clusters.Own(after.Cluster); merged != 0 {
 		// It led a cluster that was merged away: that one is free again.
-		if err := d.direct(after.Cluster, v.ordinal, 0); err != nil {
-			return err
-		}
+		d.direct(after.Cluster, v.ordinal, 0)
 	}
-	if err := d.change(v, after); err != nil {
-		return err
-	}
-	return d.settle(after.Cluster, v)
+	d.change(v, after)
+	d.settle(after.Cluster, v)
 }
 
 // settle makes an item the lead of a cluster that it has to itself, or shares
-// with those who joined it there before.
-func (d *decision) settle(id uint32, v *version) error {
-	c, err := d.batch.cluster(id)
-	if err != nil {
-		return err
-	}
+// with the items that joined it there before.
+func (d *decision) settle(id uint32, v *version) {
+	c := d.batch.cluster(id)
 	if c.lead != v.ordinal {
 		c = clusterRow{id: id, lead: v.ordinal, first: v.arrivedAt, last: v.arrivedAt}
 	}
-	var others int64
-	if err := d.x.w.countMembers.QueryRowContext(d.ctx, id).Scan(&others); err != nil {
-		return fmt.Errorf("members of cluster %d: %w", id, err)
+	members := func() (n int64) {
+		must.Dof(d.x.w.countMembers.QueryRowContext(d.ctx, id).Scan(&n), "members of cluster %d", id)
+		return n
 	}
 	c.size = 1
-	if others > 0 {
-		if err := d.member(id, v.ordinal); err != nil {
-			return err
-		}
-		if err := d.x.w.countMembers.QueryRowContext(d.ctx, id).Scan(&c.size); err != nil {
-			return fmt.Errorf("members of cluster %d: %w", id, err)
-		}
+	if members() > 0 {
+		d.member(id, v.ordinal)
+		c.size = members()
 	}
-	return d.setCluster(c)
+	d.setCluster(c)
 }
 
-// vacant finds the number of a cluster for a duplicate to lead. As a rule it is
-// its own ordinal, or that of a cluster which it led before that was merged
-// away. Where others live in the cluster that bears its ordinal (it founded the
-// story, and another leads it now), it takes the number of a copy of the same
-// story: a copy has founded nothing, so that its number was never given out. A
-// number says no more than which cluster it is, and nobody's changes.
-func (d *decision) vacant(v *version) (uint32, error) {
+// vacant finds the id of a cluster for a duplicate to lead. As a rule it is its own
+// ordinal, or that of a cluster which it led before that was merged away. If other items
+// are in the cluster of its ordinal (it founded the story, and another item leads it now),
+// it is the ordinal of a copy of the same story: a copy has founded nothing, so its ordinal
+// was never the id of a cluster. An id only names a cluster, and no cluster's id changes.
+func (d *decision) vacant(v *version) uint32 {
 	behind := d.x.clusters.Behind(d.x.clusters.Resolve(v.state.cluster))
 	for _, id := range append([]uint32{v.ordinal}, behind...) {
 		if lead, merged := d.x.clusters.Own(id); merged != 0 && lead == v.ordinal {
-			return id, nil
+			return id
 		}
 	}
-	if free, err := d.unused(v.ordinal); free || err != nil {
-		return v.ordinal, err
+	if d.unused(v.ordinal) {
+		return v.ordinal
 	}
 	for _, cluster := range behind {
-		var found uint32
-		err := each(d.ctx, d.x.w.conn, `SELECT m.ordinal FROM members m WHERE m.cluster = ? AND m.ordinal != m.cluster
-			AND NOT EXISTS (SELECT 1 FROM clusters k WHERE k.id = m.ordinal) ORDER BY m.ordinal LIMIT 100`, func(r *sql.Rows) error {
-			var ordinal uint32
-			err := r.Scan(&ordinal)
-			if found == 0 && d.x.rows.Cluster(ordinal) != ordinal {
-				found = ordinal
+		for _, copied := range must.Get(sqlite.Column[uint32](d.ctx, d.x.w.conn, `SELECT m.ordinal FROM members m WHERE m.cluster = ? AND m.ordinal != m.cluster
+			AND NOT EXISTS (SELECT 1 FROM clusters k WHERE k.id = m.ordinal) ORDER BY m.ordinal LIMIT 100`, cluster)) {
+			if d.x.rows.Cluster(copied) != copied {
+				return copied
 			}
-			return err
-		}, cluster)
-		if err != nil || found != 0 {
-			return found, err
 		}
 	}
-	return 0, d.conflict(fmt.Sprintf("item %q founded cluster %d, which another item leads, and no copy's number is free: make it the lead again, then release the other", v.id, v.ordinal))
+	d.conflict("item %q founded cluster %d, which another item leads, and no copy's number is free: make it the lead again, then release the other", v.id, v.ordinal)
+	return 0
 }
 
-// unused reports whether no cluster bears a number: the item of that ordinal
+// unused reports whether an ordinal is the id of no cluster: the item of that ordinal
 // has never been alone in one, or its cluster was taken back.
-func (d *decision) unused(id uint32) (bool, error) {
-	if d.x.rows.Cluster(id) == id {
-		return false, nil
-	}
-	var one int
-	err := d.x.w.conn.QueryRowContext(d.ctx, `SELECT 1 FROM clusters WHERE id = ?`, id).Scan(&one)
-	if errors.Is(err, sql.ErrNoRows) {
-		return true, nil
-	}
-	return false, err
+func (d *decision) unused(id uint32) bool {
+	var taken bool
+	must.Do(d.x.w.conn.QueryRowContext(d.ctx, `SELECT EXISTS (SELECT 1 FROM clusters WHERE id = ?)`, id).Scan(&taken))
+	return !taken && d.x.rows.Cluster(id) != id
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"jianguo/internal/must"
 )
 
 // Confirm records the review of a rejection. It changes no verdict: a decision
@@ -22,18 +24,10 @@ func (x *Index) Confirm(ctx context.Context, r Review) error {
 	}
 	x.write.Lock()
 	defer x.write.Unlock()
-	err := x.transaction(ctx, func() error {
-		b := &batch{x: x.catalogue, ctx: ctx}
-		v, err := b.find(r.Item)
-		if err == nil && v == nil {
-			err = ErrNotFound
-		}
-		if err != nil {
-			return err
-		}
-		_, err = x.w.conn.ExecContext(ctx, `INSERT INTO reviews (at, by, ordinal, drawn, finding, reason) VALUES (?,?,?,?,?,?)`,
-			millis(r.At), r.By, v.ordinal, r.Drawn, r.Finding, r.Reason)
-		return err
+	err := x.transaction(ctx, func() {
+		v := (&batch{x: x.catalogue, ctx: ctx}).known(r.Item)
+		must.Get(x.w.conn.ExecContext(ctx, `INSERT INTO reviews (at, by, ordinal, drawn, finding, reason) VALUES (?,?,?,?,?,?)`,
+			millis(r.At), r.By, v.ordinal, r.Drawn, r.Finding, r.Reason))
 	})
 	if err != nil {
 		return fmt.Errorf("index: review of %q: %w", r.Item, err)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"jianguo/index/sources"
+	"jianguo/internal/must"
 )
 
 // SourcePolicy is what editors decided about a source.
@@ -27,7 +28,7 @@ func (x *catalogue) openSources(ctx context.Context) error {
 	x.policies = sources.New(sources.Config{
 		DB: x.reader, Dir: x.cfg.Dir, Log: x.log,
 		Transact: func(ctx context.Context, f func(conn *sql.Conn) error) error {
-			return x.transaction(ctx, func() error { return f(x.w.conn) })
+			return x.transaction(ctx, func() { must.Do(f(x.w.conn)) })
 		},
 		Applied: func() uint64 { seq, _ := x.Applied(); return seq },
 	})

@@ -8,6 +8,7 @@ import (
 
 	"jianguo/index/match"
 	"jianguo/index/reindex"
+	"jianguo/internal/must"
 )
 
 // statements are the writer's prepared statements on its one connection.
@@ -19,12 +20,12 @@ type statements struct {
 	begin, commit, rollback             *sql.Stmt
 	insertItem, insertText, insertEvent *sql.Stmt
 	readers
-	itemByOrdinal, formAt                             *sql.Stmt
-	arrivedAt                                         *sql.Stmt
-	currentOf, setCurrent                             *sql.Stmt
-	clusterOf, setClusterRow, grow                    *sql.Stmt
-	addMember, dropMember, oldestCopies, countMembers *sql.Stmt
-	lastEvent, upsertMeta, insertSource               *sql.Stmt
+	itemByOrdinal, formAt               *sql.Stmt
+	arrivedAt                           *sql.Stmt
+	currentOf, setCurrent               *sql.Stmt
+	clusterOf, setClusterRow, grow      *sql.Stmt
+	addMember, dropMember, countMembers *sql.Stmt
+	lastEvent, upsertMeta, insertSource *sql.Stmt
 }
 
 const itemColumns = `ordinal, id, seq, revision, title, source, url, published_at, arrived_at, exact, fingerprint, sketch,
@@ -65,7 +66,6 @@ func prepare(ctx context.Context, db *sql.DB, compared string) (*statements, err
 		{&s.grow, `UPDATE clusters SET size = size + ?, last_at = max(last_at, ?) WHERE id = ?`},
 		{&s.addMember, `INSERT OR IGNORE INTO members (cluster, ordinal) VALUES (?,?)`},
 		{&s.dropMember, `DELETE FROM members WHERE cluster = ? AND ordinal = ?`},
-		{&s.oldestCopies, `SELECT ordinal FROM members WHERE cluster = ? ORDER BY ordinal`},
 		{&s.countMembers, `SELECT count(*) FROM members WHERE cluster = ?`},
 		{&s.lastEvent, `SELECT ` + eventColumns + ` FROM events WHERE number IN (` + eventsOf + `) ORDER BY number DESC LIMIT 1`},
 		{&s.upsertMeta, `INSERT INTO meta (key, value) VALUES (?,?) ON CONFLICT (key) DO UPDATE SET value = excluded.value`},
@@ -93,11 +93,10 @@ func (s *statements) Close() error {
 	return errors.Join(append(errs, s.conn.Close())...)
 }
 
-func (s *statements) setMeta(ctx context.Context, key, value string) error {
-	if _, err := s.upsertMeta.ExecContext(ctx, key, value); err != nil {
-		return fmt.Errorf("meta %s: %w", key, err)
-	}
-	return nil
+// setMeta is for use inside of a transaction.
+func (s *statements) setMeta(ctx context.Context, key, value string) {
+	_, err := s.upsertMeta.ExecContext(ctx, key, value)
+	must.Dof(err, "meta %s", key)
 }
 
 // itemRow is a row of items: a version and its verdict on arrival.
@@ -158,6 +157,8 @@ func (e *eventRow) dests() []any {
 func (e *eventRow) values() []any {
 	return []any{e.number, e.ordinal, e.at, e.verdict, e.previous, e.cause, e.rule, e.of, e.cluster, e.policy, e.revision, e.note}
 }
+
+func textOrNull(s string) sql.NullString { return sql.NullString{String: s, Valid: s != ""} }
 
 func ordinalOrNull(o uint32) sql.NullInt64 { return sql.NullInt64{Int64: int64(o), Valid: o != 0} }
 

@@ -1,45 +1,44 @@
 package index
 
-import "fmt"
+import (
+	"fmt"
+
+	"jianguo/internal/must"
+)
 
 // MaxTogether bounds how many items one decision may be about.
 const MaxTogether = 2000
 
 // together decides about several items as one: with one entry in the log, one
 // undo, and an event for each.
-func (d *decision) together() error {
+func (d *decision) together() {
 	one := d.release
 	switch {
 	case d.req.Kind == Reject:
 		one = d.reject
 	case d.req.Kind != Release:
-		return fmt.Errorf("items: only %s and %s can be about several: %w", Release, Reject, ErrQuery)
+		must.Do(fmt.Errorf("items: only %s and %s can be about several: %w", Release, Reject, ErrQuery))
 	case d.req.Item != "":
-		return fmt.Errorf("items: want either these or item: %w", ErrQuery)
+		must.Do(fmt.Errorf("items: want either these or item: %w", ErrQuery))
 	case len(d.req.Items) > MaxTogether:
-		return fmt.Errorf("items: there are %d, at most %d can be decided about together: %w", len(d.req.Items), MaxTogether, ErrQuery)
+		must.Do(fmt.Errorf("items: there are %d, at most %d can be decided about together: %w", len(d.req.Items), MaxTogether, ErrQuery))
 	}
 	var cluster uint32
 	var into uint64
 	twice := map[string]bool{}
 	for _, it := range d.req.Items {
 		if twice[it.Item] {
-			return fmt.Errorf("items: %q is there twice: %w", it.Item, ErrQuery)
+			must.Do(fmt.Errorf("items: %q is there twice: %w", it.Item, ErrQuery))
 		}
 		twice[it.Item] = true
 		d.req.Item, d.req.Seen = it.Item, it.Seen
-		v, err := d.current()
-		if err != nil {
-			return err
-		}
+		v := d.current()
 		if cluster == 0 {
 			if cluster = d.familyCluster(v); v.state.verdict == Duplicate {
 				cluster = d.cluster
 			}
 		}
-		if err := one(); err != nil {
-			return err
-		}
+		one()
 		d.items = append(d.items, d.item)
 		if len(d.items) == 1 {
 			into = d.other
@@ -49,5 +48,4 @@ func (d *decision) together() error {
 	}
 	// The log speaks of the first, and of the cluster that all of them are like.
 	d.req.Item, d.item, d.cluster, d.other = d.req.Items[0].Item, d.items[0], cluster, into
-	return nil
 }

@@ -80,13 +80,21 @@ func identityOf(info *jetstream.StreamInfo) string {
 	return info.Created.UTC().Format(time.RFC3339Nano)
 }
 
+// Trouble is why items that were taken wait for their verdicts; nil: they do not.
+func (s *Service) Trouble() error {
+	if p := s.trouble.Load(); p != nil {
+		return *p
+	}
+	return nil
+}
+
 // Ready is nil while items are taken and get their verdicts; else it says what prevents it.
 func (s *Service) Ready() error {
 	if !s.cfg.Conn.IsConnected() {
 		return errors.New("ingest: the bus is not connected")
 	}
-	if p := s.trouble.Load(); p != nil {
-		return *p
+	if err := s.Trouble(); err != nil {
+		return err
 	}
 	if p := s.publishing.Load(); p != nil {
 		return *p

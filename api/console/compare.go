@@ -7,6 +7,7 @@ import (
 
 	"jianguo/api/console/diff"
 	"jianguo/index"
+	"jianguo/internal/must"
 )
 
 // comparison is two articles side by side, for the template.
@@ -118,7 +119,7 @@ func pieceOf(text string, s diff.Piece, side string) piece {
 
 // compare is the page of two items side by side.
 func (c *Console) compare(ctx context.Context, p *page) string {
-	a, b := need(c.cfg.Index.Item(ctx, p.e.QueryParam("a"))), need(c.cfg.Index.Item(ctx, p.e.QueryParam("b")))
+	a, b := must.Get(c.cfg.Index.Item(ctx, p.e.QueryParam("a"))), must.Get(c.cfg.Index.Item(ctx, p.e.QueryParam("b")))
 	p.Title, p.Data = p.T("对照", "Side by side"), p.comparing(a, b)
 	return "compare"
 }

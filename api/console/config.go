@@ -42,12 +42,9 @@ type Config struct {
 	Header, RoleHeader string
 	Proxies            []netip.Prefix
 
-	Key      []byte        // signs cookies; nil: a random one, so that a restart ends all sessions
-	Session  time.Duration // of a sign-in; 0: 12 h
-	Location *time.Location
-	Now      func() time.Time // nil: time.Now
-	Logger   *slog.Logger
-	Version  string
+	Now     func() time.Time // nil: time.Now
+	Logger  *slog.Logger
+	Version string
 	// Done, if set, is closed when the server shuts down: streams of live counters
 	// then end.
 	Done <-chan struct{}
@@ -62,23 +59,14 @@ type Console struct {
 	log    *slog.Logger
 	words  *cutter
 	assets assets
-	ended  ended // signed-out sessions
+	ended  ended  // signed-out sessions
+	key    []byte // signs cookies: a restart ends all sessions
 }
 
 // newConsole returns a Console with the defaults filled in.
 func newConsole(cfg Config) (*Console, error) {
 	if cfg.Index == nil || cfg.Browse == nil || cfg.Segmenter == nil {
 		return nil, errors.New("console: Index, Browse and Segmenter are required")
-	}
-	if cfg.Key == nil {
-		cfg.Key = make([]byte, 32)
-		_, _ = rand.Read(cfg.Key) // does not fail
-	}
-	if cfg.Session == 0 {
-		cfg.Session = 12 * time.Hour
-	}
-	if cfg.Location == nil {
-		cfg.Location = time.FixedZone("UTC+8", 8*3600)
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -93,7 +81,12 @@ func newConsole(cfg Config) (*Console, error) {
 	if err != nil {
 		return nil, fmt.Errorf("console: %w", err)
 	}
-	return &Console{cfg: cfg, log: cfg.Logger, words: newCutter(cfg.Segmenter), assets: files}, nil
+	c := &Console{cfg: cfg, log: cfg.Logger, words: newCutter(cfg.Segmenter), assets: files, key: make([]byte, 32)}
+	_, _ = rand.Read(c.key) // does not fail
+	return c, nil
 }
 
-func (c *Console) now() time.Time { return c.cfg.Now().In(c.cfg.Location) }
+// location is where the editors are.
+var location = time.FixedZone("UTC+8", 8*3600)
+
+func (c *Console) now() time.Time { return c.cfg.Now().In(location) }

@@ -23,7 +23,7 @@
 // article's address.
 //
 // Users sign in with a token (Config.Tokens), which is exchanged for a signed
-// cookie (HttpOnly, SameSite, Secure behind https). It ends after Config.Session,
+// cookie (HttpOnly, SameSite, Secure behind https). It ends after 12 hours,
 // when the user signs out, or with the token. A request that changes something
 // carries a token bound to that cookie. Without tokens everyone enters as editor
 // and operator; then the caller must listen on loopback only.
@@ -40,6 +40,8 @@ import (
 	"net/http"
 
 	"github.com/labstack/echo/v4"
+
+	"jianguo/internal/must"
 )
 
 // access is the permission that a route needs.
@@ -119,7 +121,8 @@ func (c *Console) handle(a access, h handler) echo.HandlerFunc {
 		if a == operator && s.Role != RoleOperator {
 			return p.fail(http.StatusForbidden, p.T("这一页只给运维人员。", "This page is for operators."))
 		}
-		next, err := p.run(h)
+		var next string
+		err := must.Catch(func() { next = h(e.Request().Context(), p) })
 		switch {
 		case err != nil:
 			return p.error(err)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"jianguo/index"
+	"jianguo/internal/must"
 )
 
 // request is the decision that a form asks for.
@@ -77,19 +78,19 @@ func (c *Console) decide(ctx context.Context, p *page) string {
 // waiting when the last event was upto; if fewer wait now, another editor has
 // decided about one of them.
 func (c *Console) family(ctx context.Context, p *page, family uint32, upto uint64, waiting int) ([]index.DecisionItem, error) {
-	items := need(c.cfg.Browse.FamilyWaiting(ctx, family, upto))
+	items := must.Get(c.cfg.Browse.FamilyWaiting(ctx, family, upto))
 	if len(items) == waiting {
 		return items[:min(len(items), index.MaxTogether)], nil
 	}
 	conflict := &index.ConflictError{Problem: p.T("这一组的状态已经变了", "some of these have changed")}
-	list := need(c.cfg.Index.DecisionsBefore(ctx, 0, 50))
+	list := must.Get(c.cfg.Index.DecisionsBefore(ctx, 0, 50))
 	for i := range list {
 		it := p.Brief(list[i].Item)
 		if it == nil {
 			continue
 		}
 		var ofSeries uint32
-		if b := need(c.cfg.Index.Briefs(ctx, []uint32{it.Against}))[it.Against]; b != nil {
+		if b := must.Get(c.cfg.Index.Briefs(ctx, []uint32{it.Against}))[it.Against]; b != nil {
 			ofSeries = b.Series
 		}
 		if index.FamilyOf(it.Series, it.Against, ofSeries) == family {
@@ -105,7 +106,7 @@ func (c *Console) family(ctx context.Context, p *page, family uint32, upto uint6
 func (c *Console) conflict(ctx context.Context, err error) string {
 	var conflict *index.ConflictError
 	if !errors.As(err, &conflict) {
-		check(err)
+		must.Do(err)
 	}
 	if err := c.cfg.Browse.FollowLists(ctx); err != nil {
 		// The decision is made; the lists will show it soon.
@@ -127,12 +128,12 @@ const noDecision = "state"
 // changed says by which decision an item has changed since an editor saw it; empty: it has
 // not changed.
 func (c *Console) changed(ctx context.Context, id, seen string) (by string) {
-	it := need(c.cfg.Index.Item(ctx, id))
+	it := must.Get(c.cfg.Index.Item(ctx, id))
 	if seen == "" || seen == strconv.FormatUint(it.Event.Number, 10) {
 		return ""
 	}
 	if it.Event.Cause == index.CauseEditor {
-		for _, d := range need(c.cfg.Index.Decisions(ctx, index.DecisionQuery{Item: id, Limit: 1})) {
+		for _, d := range must.Get(c.cfg.Index.Decisions(ctx, index.DecisionQuery{Item: id, Limit: 1})) {
 			return strconv.FormatUint(d.Number, 10)
 		}
 	}
@@ -149,12 +150,12 @@ func (c *Console) decisions(ctx context.Context, p *page) string {
 	p.notices(ctx)
 	p.Title, p.Section = p.T("决定", "Decisions"), "decisions"
 	const limit = 50
-	v := &decisionsView{Decisions: need(c.cfg.Index.DecisionsBefore(ctx, p.number("before"), limit+1))}
+	v := &decisionsView{Decisions: must.Get(c.cfg.Index.DecisionsBefore(ctx, p.number("before"), limit+1))}
 	p.knowDecisions(ctx, v.Decisions)
 	if len(v.Decisions) > limit {
 		v.Decisions, v.Next = v.Decisions[:limit], v.Decisions[limit-1].Number
 	}
-	v.Policies = need(c.cfg.Index.SourcePolicyLog(ctx, 20))
+	v.Policies = must.Get(c.cfg.Index.SourcePolicyLog(ctx, 20))
 	p.Data = v
 	return "decisions"
 }

@@ -75,7 +75,7 @@ func (p *page) hourChart(counts []browse.HourCount, hours, width int) template.H
 	step := float64(width-left) / float64(n)
 	for i, b := range bars {
 		x, sum := float64(left)+float64(i)*step, int64(0)
-		from := first.Add(time.Duration(i*group) * time.Hour).In(p.c.cfg.Location)
+		from := first.Add(time.Duration(i*group) * time.Hour).In(location)
 		if b != (bar{}) {
 			d.f(`<g><title>%s</title>`, html.EscapeString(fmt.Sprintf(p.T("%s　首发 %d　疑似 %d　重复 %d", "%s: %d unique, %d suspect, %d duplicate"), from.Format("01-02 15:04"), b.unique, b.suspects, b.duplicates)))
 			for _, part := range []struct {
@@ -194,7 +194,7 @@ func (p *page) timeline(s *browse.StoryView, width, left, characters int) templa
 			continue
 		}
 		d.f(`<circle class="%s" cx="%.1f" cy="%d" r="%d"><title>%s %s</title></circle>`, class, x(m.When), top+high*lane[m.Source]+high/2, r,
-			html.EscapeString(m.When.In(p.c.cfg.Location).Format("01-02 15:04")), html.EscapeString(visible(m.Source)))
+			html.EscapeString(m.When.In(location).Format("01-02 15:04")), html.EscapeString(visible(m.Source)))
 	}
 	if copies.Len() > 0 {
 		d.f(`<path class="copies" d="%s"/>`, copies.String())
@@ -207,7 +207,7 @@ func (p *page) timeline(s *browse.StoryView, width, left, characters int) templa
 		if span <= 0 && t.anchor != "start" || t.anchor == "middle" && width-left < 300 {
 			continue
 		}
-		d.f(`<text class="tick" x="%.1f" y="%d" text-anchor="%s">%s</text>`, x(t.at), height-6, t.anchor, t.at.In(p.c.cfg.Location).Format(format))
+		d.f(`<text class="tick" x="%.1f" y="%d" text-anchor="%s">%s</text>`, x(t.at), height-6, t.anchor, t.at.In(location).Format(format))
 	}
 	return d.done()
 }

@@ -77,7 +77,7 @@ func (p *page) Time(v any) string {
 	if t.IsZero() {
 		return "—"
 	}
-	return t.In(p.c.cfg.Location).Format("2006-01-02 15:04:05")
+	return t.In(location).Format("2006-01-02 15:04:05")
 }
 
 // Short is a time as lists show it, as short as possible.
@@ -86,7 +86,7 @@ func (p *page) Short(v any) string {
 	if t.IsZero() {
 		return "—"
 	}
-	t, now := t.In(p.c.cfg.Location), p.c.now()
+	t, now := t.In(location), p.c.now()
 	switch {
 	case t.Year() != now.Year():
 		return t.Format("2006-01-02")

@@ -9,6 +9,7 @@ import (
 
 	"jianguo/index"
 	"jianguo/ingest"
+	"jianguo/internal/must"
 	"jianguo/segment"
 	"jianguo/simhash"
 )
@@ -52,7 +53,7 @@ func (c *Console) item(ctx context.Context, p *page) string {
 }
 
 func (c *Console) itemView(ctx context.Context, p *page, id string) *itemView {
-	it := need(c.cfg.Index.Item(ctx, id))
+	it := must.Get(c.cfg.Index.Item(ctx, id))
 	v := &itemView{Item: it, Title: it.Title, Cluster: it.Event.Cluster}
 	if v.Title == "" && it.Body != nil {
 		text, _ := plain(*it.Body)
@@ -70,13 +71,13 @@ func (c *Console) itemView(ctx context.Context, p *page, id string) *itemView {
 	}
 	story, err := c.cfg.Browse.Story(ctx, v.Cluster, 0, 1)
 	if !errors.Is(err, index.ErrNotFound) {
-		check(err)
+		must.Do(err)
 		v.Cluster, v.Size = story.ID, story.Size
 		v.Leads = story.Lead != nil && story.Lead.ID == it.ID
 	}
 	if against != "" && against != it.ID {
 		if v.Lead, err = c.cfg.Index.Item(ctx, against); !errors.Is(err, index.ErrNotFound) {
-			check(err)
+			must.Do(err)
 		}
 	}
 	if v.Lead != nil {
@@ -87,9 +88,9 @@ func (c *Console) itemView(ctx context.Context, p *page, id string) *itemView {
 			v.Text = strings.Split(text, "\n")
 		}
 	}
-	v.Decisions = need(c.cfg.Index.Decisions(ctx, index.DecisionQuery{Item: it.ID, Limit: 20}))
+	v.Decisions = must.Get(c.cfg.Index.Decisions(ctx, index.DecisionQuery{Item: it.ID, Limit: 20}))
 	p.knowDecisions(ctx, v.Decisions)
-	v.Policy = need(c.cfg.Index.SourcePolicies(ctx))[it.Source].Policy
+	v.Policy = must.Get(c.cfg.Index.SourcePolicies(ctx))[it.Source].Policy
 	v.Prints = c.prints(it, v.Lead)
 	return v
 }

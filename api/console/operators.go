@@ -18,6 +18,7 @@ import (
 	"jianguo/bus"
 	"jianguo/index"
 	"jianguo/index/browse"
+	"jianguo/internal/must"
 )
 
 type operatorsView struct {
@@ -62,15 +63,15 @@ func (c *Console) operators(ctx context.Context, p *page) string {
 	}
 	var err error
 	v.Lag, v.SearchLag, err = c.cfg.Browse.Lag(ctx)
-	check(err)
-	v.Totals = need(c.cfg.Browse.Totals(ctx))
-	v.Families = need(c.cfg.Browse.Families(ctx, 8))
+	must.Do(err)
+	v.Totals = must.Get(c.cfg.Browse.Totals(ctx))
+	v.Families = must.Get(c.cfg.Browse.Families(ctx, 8))
 	messages, watched := x.Rate()
 	v.Rate = p.Number(messages)
 	if watched < time.Minute {
 		v.Young = p.Span(watched)
 	}
-	v.Files = need(sizes(c.cfg.Dir))
+	v.Files = must.Get(sizes(c.cfg.Dir))
 	// If the bus does not answer, the page says so instead of failing.
 	if err := c.bus(ctx, p, v); err != nil {
 		v.Ready = errors.Join(v.Ready, err)
@@ -155,17 +156,17 @@ type deadView struct {
 func (c *Console) deadLetter(ctx context.Context, number string) (*bus.DeadLetters, *bus.DeadLetter) {
 	n, err := strconv.ParseUint(number, 10, 64)
 	if err != nil {
-		check(fmt.Errorf("number %q: want a number: %w", number, index.ErrQuery))
+		must.Do(fmt.Errorf("number %q: want a number: %w", number, index.ErrQuery))
 	}
 	if c.cfg.Conn == nil {
-		check(index.ErrNotFound)
+		must.Do(index.ErrNotFound)
 	}
-	dead := need(bus.OpenDead(ctx, c.cfg.Conn, c.cfg.Ingest.StreamPrefix()))
+	dead := must.Get(bus.OpenDead(ctx, c.cfg.Conn, c.cfg.Ingest.StreamPrefix()))
 	d, err := dead.Get(ctx, n)
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		err = index.ErrNotFound
 	}
-	return dead, need(d, err)
+	return dead, must.Get(d, err)
 }
 
 func (c *Console) dead(ctx context.Context, p *page) string {
@@ -183,6 +184,6 @@ func (c *Console) dead(ctx context.Context, p *page) string {
 
 func (c *Console) replay(ctx context.Context, p *page) string {
 	dead, d := c.deadLetter(ctx, p.e.FormValue("number"))
-	check(dead.Replay(ctx, d.Number))
+	must.Do(dead.Replay(ctx, d.Number))
 	return "/console/operators?saved=1"
 }

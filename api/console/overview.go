@@ -12,6 +12,7 @@ import (
 
 	"jianguo/index"
 	"jianguo/index/browse"
+	"jianguo/internal/must"
 )
 
 type overviewView struct {
@@ -36,11 +37,11 @@ type counts struct {
 }
 
 func (c *Console) counts(ctx context.Context, p *page) counts {
-	t := need(c.cfg.Browse.Totals(ctx))
+	t := must.Get(c.cfg.Browse.Totals(ctx))
 	now := c.now()
-	midnight := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, c.cfg.Location)
+	midnight := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, location)
 	var items, duplicates int64
-	for _, h := range need(c.cfg.Browse.Hours(ctx, midnight)) {
+	for _, h := range must.Get(c.cfg.Browse.Hours(ctx, midnight)) {
 		items, duplicates = items+h.Items, duplicates+h.Duplicates
 	}
 	return counts{Items: p.Number(items), Duplicates: p.Number(duplicates), Share: p.Share(duplicates, items),
@@ -54,15 +55,15 @@ func (c *Console) overview(ctx context.Context, p *page) string {
 	if p.e.QueryParam("hours") == "336" {
 		v.Hours = 336
 	}
-	hours := need(c.cfg.Browse.Hours(ctx, c.cfg.Now().Add(-time.Duration(v.Hours)*time.Hour)))
+	hours := must.Get(c.cfg.Browse.Hours(ctx, c.cfg.Now().Add(-time.Duration(v.Hours)*time.Hour)))
 	v.Chart, v.Small = p.hourChart(hours, v.Hours, 960), p.hourChart(hours, v.Hours, 360)
-	v.Stories = need(c.cfg.Browse.Stories(ctx, browse.StoryQuery{Limit: 8})).Stories
-	v.Suspects = need(c.cfg.Browse.Suspects(ctx, browse.SuspectQuery{Limit: 6})).Rows
-	v.Decisions = need(c.cfg.Index.Decisions(ctx, index.DecisionQuery{Limit: 6}))
+	v.Stories = must.Get(c.cfg.Browse.Stories(ctx, browse.StoryQuery{Limit: 8})).Stories
+	v.Suspects = must.Get(c.cfg.Browse.Suspects(ctx, browse.SuspectQuery{Limit: 6})).Rows
+	v.Decisions = must.Get(c.cfg.Index.Decisions(ctx, index.DecisionQuery{Limit: 6}))
 	p.knowDecisions(ctx, v.Decisions)
 	var err error
 	v.Precision, _, err = c.cfg.Browse.Precision(ctx)
-	check(err)
+	must.Do(err)
 	return "overview"
 }
 
@@ -91,7 +92,7 @@ func (c *Console) live(e echo.Context) error {
 	quiet := 0
 	for {
 		var now counts
-		if _, err := p.run(func(ctx context.Context, p *page) string { now = c.counts(ctx, p); return "" }); err != nil {
+		if err := must.Catch(func() { now = c.counts(ctx, p) }); err != nil {
 			return nil // the stream has begun: its end says it all
 		}
 		switch {

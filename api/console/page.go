@@ -14,6 +14,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"jianguo/index"
+	"jianguo/internal/must"
 )
 
 //go:embed templates/*.html
@@ -158,45 +159,16 @@ func (p *page) LinkOf(address string) string {
 
 // A handler answers a request: with the name of the template that shows p.Data or, if
 // something has changed, with the address to go to next. It answers with nothing if it
-// has written the answer itself.
+// has written the answer itself. An error ends it (package must), and the page shows what
+// the error means.
 type handler func(ctx context.Context, p *page) (next string)
-
-// failure is the panic of check.
-type failure struct{ error }
-
-// check ends the handler with an error, which the page then shows.
-func check(err error) {
-	if err != nil {
-		panic(failure{err})
-	}
-}
-
-// need returns v, or ends the handler with an error.
-func need[T any](v T, err error) T {
-	check(err)
-	return v
-}
-
-// run runs a handler and returns the error that ended it.
-func (p *page) run(h handler) (next string, err error) {
-	defer func() {
-		switch r := recover().(type) {
-		case nil:
-		case failure:
-			err = r.error
-		default:
-			panic(r)
-		}
-	}()
-	return h(p.e.Request().Context(), p), nil
-}
 
 // number is a parameter of the address, 0 if there is none.
 func (p *page) number(parameter string) uint64 {
 	text := p.e.QueryParam(parameter)
 	n, err := strconv.ParseUint("0"+text, 10, 32)
 	if err != nil {
-		check(fmt.Errorf("%s %q: want a number: %w", parameter, text, index.ErrQuery))
+		must.Do(fmt.Errorf("%s %q: want a number: %w", parameter, text, index.ErrQuery))
 	}
 	return n
 }
@@ -227,13 +199,13 @@ func (p *page) download(kind, name string, content []byte) string {
 	h := p.e.Response().Header()
 	h.Set(echo.HeaderContentDisposition, fmt.Sprintf("attachment; filename=%q", name))
 	h.Set(echo.HeaderCacheControl, "no-store")
-	check(p.e.Blob(http.StatusOK, kind+"; charset=utf-8", content))
+	must.Do(p.e.Blob(http.StatusOK, kind+"; charset=utf-8", content))
 	return ""
 }
 
 // redirect answers with another address.
 func (p *page) redirect(to string) string {
-	check(p.e.Redirect(http.StatusSeeOther, to))
+	must.Do(p.e.Redirect(http.StatusSeeOther, to))
 	return ""
 }
 

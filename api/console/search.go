@@ -11,6 +11,7 @@ import (
 	"jianguo/index"
 	"jianguo/index/browse"
 	"jianguo/ingest"
+	"jianguo/internal/must"
 	"jianguo/segment"
 )
 
@@ -50,7 +51,7 @@ func (c *Console) search(ctx context.Context, p *page) string {
 			return p.redirect(p.ItemURL(id))
 		}
 		if !errors.Is(err, index.ErrNotFound) {
-			check(err)
+			must.Do(err)
 		}
 	}
 	if n, ok := strings.CutPrefix(trimmed, "#"); ok {
@@ -63,14 +64,14 @@ func (c *Console) search(ctx context.Context, p *page) string {
 	var found []uint32
 	switch {
 	case address:
-		found = need(c.cfg.Browse.Search(ctx, []string{browse.URLWord(trimmed)}, 50))
+		found = must.Get(c.cfg.Browse.Search(ctx, []string{browse.URLWord(trimmed)}, 50))
 	case !long:
-		found = need(c.find(ctx, trimmed, 50))
+		found = must.Get(c.find(ctx, trimmed, 50))
 	}
 	if !address && (long || len(found) == 0) {
 		c.nearest(ctx, p, v, trimmed)
 	}
-	briefs := need(c.cfg.Index.Briefs(ctx, found))
+	briefs := must.Get(c.cfg.Index.Briefs(ctx, found))
 	if address && len(found) == 1 && briefs[found[0]] != nil {
 		// The address of exactly one item leads to its page.
 		return p.redirect(p.ItemURL(briefs[found[0]].ID))
@@ -82,7 +83,7 @@ func (c *Console) search(ctx context.Context, p *page) string {
 			ofs = append(ofs, b.Of)
 		}
 	}
-	v.Of = need(c.cfg.Index.Briefs(ctx, ofs))
+	v.Of = must.Get(c.cfg.Index.Briefs(ctx, ofs))
 	c.passages(ctx, v, trimmed)
 	return "search"
 }
@@ -112,7 +113,7 @@ func (c *Console) passages(ctx context.Context, v *searchView, text string) {
 			continue
 		}
 		body, ok, err := c.cfg.Index.Text(ctx, b.Ordinal)
-		check(err)
+		must.Do(err)
 		if ok {
 			shown, _ := plain(body)
 			v.Passages[b.Ordinal] = passage(oneLine(shown), words)
@@ -188,10 +189,10 @@ func (c *Console) nearest(ctx context.Context, p *page, v *searchView, text stri
 	words := c.words.texts.Get().(*segment.Text)
 	defer c.words.texts.Put(words)
 	now := c.cfg.Now()
-	e := need(c.cfg.Index.Check(ctx, ingest.Prepare(c.cfg.Segmenter, words, &ingest.Item{Body: body}), uint32(now.Unix())))
+	e := must.Get(c.cfg.Index.Check(ctx, ingest.Prepare(c.cfg.Segmenter, words, &ingest.Item{Body: body}), uint32(now.Unix())))
 	v.Check = &e
 	if e.Of != "" {
-		v.Nearest = need(c.cfg.Index.Item(ctx, e.Of))
+		v.Nearest = must.Get(c.cfg.Index.Item(ctx, e.Of))
 		v.Compare = p.comparing(v.Nearest, &index.Item{Arrived: now, Body: &body})
 	}
 }

@@ -25,6 +25,9 @@ const (
 	themeCookie    = "jianguo_theme"
 )
 
+// sessionLength is how long a sign-in is valid.
+const sessionLength = 12 * time.Hour
+
 // session is the signed-in user. It is the content of the cookie; the server stores
 // only which ones were signed out.
 type session struct {
@@ -61,7 +64,7 @@ func (e *ended) has(s session) bool {
 }
 
 func (c *Console) sign(what string, data []byte) []byte {
-	h := hmac.New(sha256.New, c.cfg.Key)
+	h := hmac.New(sha256.New, c.key)
 	h.Write([]byte(what))
 	h.Write(data)
 	return h.Sum(nil)
@@ -144,7 +147,7 @@ func lone(h http.Header, key string) (string, bool) {
 }
 
 func (c *Console) newSession(name, role, token string) session {
-	return session{Name: name, Role: role, Token: token, End: c.cfg.Now().Add(c.cfg.Session).Unix(), Salt: rand.Text()}
+	return session{Name: name, Role: role, Token: token, End: c.cfg.Now().Add(sessionLength).Unix(), Salt: rand.Text()}
 }
 
 func (c *Console) readCookie(r *http.Request) (s session, ok bool) {
@@ -171,7 +174,7 @@ func (c *Console) writeCookie(e echo.Context, s session) {
 	}
 	content := base64.RawURLEncoding.EncodeToString(raw)
 	cookie := &http.Cookie{Name: sessionCookie, Value: content + "." + base64.RawURLEncoding.EncodeToString(c.sign("session", []byte(content))),
-		Path: "/", HttpOnly: true, Secure: c.overTLS(e.Request()), SameSite: http.SameSiteLaxMode, Expires: time.Now().Add(c.cfg.Session)}
+		Path: "/", HttpOnly: true, Secure: c.overTLS(e.Request()), SameSite: http.SameSiteLaxMode, Expires: time.Now().Add(sessionLength)}
 	e.SetCookie(cookie)
 	// The answer to this request belongs to the new session too.
 	e.Request().AddCookie(cookie)

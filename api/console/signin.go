@@ -10,6 +10,7 @@ import (
 
 	"jianguo/api/tokens"
 	"jianguo/bus"
+	"jianguo/internal/must"
 )
 
 func (c *Console) signInPage(_ context.Context, p *page) string {
@@ -54,7 +55,7 @@ func (c *Console) signIn(_ context.Context, p *page) string {
 // refuse shows the form again.
 func (p *page) refuse(to string, status int, why string) {
 	p.Title, p.Data, p.Problem = p.T("登录", "Sign in"), to, why
-	check(p.write(status, "signin"))
+	must.Do(p.write(status, "signin"))
 }
 
 // signOut ends the session on the server too: a copy of the cookie is worth nothing.

@@ -9,6 +9,7 @@ import (
 
 	"jianguo/index"
 	"jianguo/index/browse"
+	"jianguo/internal/must"
 )
 
 type sourcesView struct {
@@ -35,12 +36,12 @@ func (c *Console) sources(ctx context.Context, p *page) string {
 	v := &sourcesView{Days: 30}
 	if p.e.QueryParam("days") != "" {
 		if v.Days = int(p.number("days")); v.Days < 1 || v.Days > 3650 {
-			check(fmt.Errorf("days %d: want 1 to 3650: %w", v.Days, index.ErrQuery))
+			must.Do(fmt.Errorf("days %d: want 1 to 3650: %w", v.Days, index.ErrQuery))
 		}
 	}
 	since := c.cfg.Now().AddDate(0, 0, -v.Days)
-	v.Sources = need(c.cfg.Browse.Sources(ctx, since, 40))
-	matrix := need(c.cfg.Browse.Matrix(ctx, since, 12))
+	v.Sources = must.Get(c.cfg.Browse.Sources(ctx, since, 40))
+	matrix := must.Get(c.cfg.Browse.Matrix(ctx, since, 12))
 	v.Names = matrix.Names
 	at := map[string]int{}
 	for i, n := range matrix.Names {
@@ -69,13 +70,13 @@ func (c *Console) sources(ctx context.Context, p *page) string {
 			}
 		}
 	}
-	v.Log = need(c.cfg.Index.SourcePolicyLog(ctx, 10))
+	v.Log = must.Get(c.cfg.Index.SourcePolicyLog(ctx, 10))
 	p.Data = v
 	return "sources"
 }
 
 func (c *Console) setPolicy(ctx context.Context, p *page) string {
 	form := p.e.Request().PostForm
-	check(c.cfg.Index.SetSourcePolicy(ctx, index.SourcePolicy{At: c.cfg.Now(), By: p.Name, Source: form.Get("source"), Policy: form.Get("policy"), Reason: limited(form.Get("reason"))}))
+	must.Do(c.cfg.Index.SetSourcePolicy(ctx, index.SourcePolicy{At: c.cfg.Now(), By: p.Name, Source: form.Get("source"), Policy: form.Get("policy"), Reason: limited(form.Get("reason"))}))
 	return with(inside(form.Get("to")), "saved", "1")
 }

@@ -14,6 +14,7 @@ import (
 
 	"jianguo/index"
 	"jianguo/index/browse"
+	"jianguo/internal/must"
 )
 
 type clustersView struct {
@@ -34,7 +35,7 @@ func (c *Console) clusters(ctx context.Context, p *page) string {
 	q.MinSize = int(p.number("size"))
 	if s := p.e.QueryParam("rule"); s != "" {
 		if err := q.Rule.UnmarshalText([]byte(s)); err != nil {
-			check(fmt.Errorf("rule %q: %w", s, index.ErrQuery))
+			must.Do(fmt.Errorf("rule %q: %w", s, index.ErrQuery))
 		}
 		v.Rule = q.Rule
 	}
@@ -42,13 +43,13 @@ func (c *Console) clusters(ctx context.Context, p *page) string {
 		q.Since = c.cfg.Now().Add(-time.Duration(p.number("since")) * time.Hour)
 	}
 	if v.Words != "" {
-		found := need(c.find(ctx, v.Words, 800))
+		found := must.Get(c.find(ctx, v.Words, 800))
 		v.Found = len(found)
 		q.Clusters = c.cfg.Index.VersionClusters(found)
 	}
-	stories := need(c.cfg.Browse.Stories(ctx, q))
+	stories := must.Get(c.cfg.Browse.Stories(ctx, q))
 	v.Stories, v.Next = stories.Stories, stories.Next
-	v.Sources = need(c.cfg.Browse.SourceNames(ctx, c.cfg.Now().AddDate(0, 0, -30), 60))
+	v.Sources = must.Get(c.cfg.Browse.SourceNames(ctx, c.cfg.Now().AddDate(0, 0, -30), 60))
 	p.Title, p.Section, p.Data = p.T("故事", "Stories"), "clusters", v
 	return "clusters"
 }
@@ -66,7 +67,7 @@ const memberPage = 40
 
 func (c *Console) storyOf(ctx context.Context, p *page, limit int) (v *browse.StoryView, after uint32) {
 	after = uint32(p.number("after"))
-	return need(c.cfg.Browse.Story(ctx, uint32(p.number("id")), after, limit)), after
+	return must.Get(c.cfg.Browse.Story(ctx, uint32(p.number("id")), after, limit)), after
 }
 
 func (c *Console) cluster(ctx context.Context, p *page) string {
@@ -74,7 +75,7 @@ func (c *Console) cluster(ctx context.Context, p *page) string {
 	p.notices(ctx)
 	v := &clusterView{StoryView: story, After: after, Timeline: p.timeline(story, 960, 150, 11), Small: p.timeline(story, 360, 88, 6)}
 	v.Blocked = story.Lead != nil && story.Lead.Verdict == index.Withdrawn
-	v.Decisions = need(c.cfg.Index.Decisions(ctx, index.DecisionQuery{Cluster: story.ID, Limit: 20}))
+	v.Decisions = must.Get(c.cfg.Index.Decisions(ctx, index.DecisionQuery{Cluster: story.ID, Limit: 20}))
 	p.knowDecisions(ctx, v.Decisions)
 	p.Title, p.Section, p.Data = fmt.Sprintf("%s %d", p.T("故事", "Story"), story.ID), "clusters", v
 	if story.Lead != nil {

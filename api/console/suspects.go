@@ -8,6 +8,7 @@ import (
 
 	"jianguo/index"
 	"jianguo/index/browse"
+	"jianguo/internal/must"
 )
 
 // queueLength is how many rows the queue shows.
@@ -30,8 +31,8 @@ func (c *Console) suspects(ctx context.Context, p *page) string {
 	p.Title, p.Section = p.T("待审", "Suspects"), "suspects"
 	v := &suspectsView{At: p.e.QueryParam("at")}
 	_, v.Upto = c.cfg.Index.Applied()
-	v.Rows = need(c.cfg.Browse.Suspects(ctx, browse.SuspectQuery{Limit: queueLength})).Rows
-	v.Waiting = need(c.cfg.Browse.Totals(ctx)).Waiting
+	v.Rows = must.Get(c.cfg.Browse.Suspects(ctx, browse.SuspectQuery{Limit: queueLength})).Rows
+	v.Waiting = must.Get(c.cfg.Browse.Totals(ctx)).Waiting
 	p.Data = v
 	if len(v.Rows) == 0 {
 		return "suspects"
@@ -82,7 +83,7 @@ func (c *Console) review(ctx context.Context, p *page) string {
 	if v.Drawn != index.DrawnDoubt {
 		v.Drawn = index.DrawnRandom
 	}
-	if day, err := time.ParseInLocation("2006-01-02", p.e.QueryParam("day"), c.cfg.Location); err == nil {
+	if day, err := time.ParseInLocation("2006-01-02", p.e.QueryParam("day"), location); err == nil {
 		v.Day = day
 	}
 	v.Earlier = v.Day.AddDate(0, 0, -1).Format("2006-01-02")
@@ -90,11 +91,11 @@ func (c *Console) review(ctx context.Context, p *page) string {
 		v.Later = later.Format("2006-01-02")
 	}
 	p.Data = v
-	v.Rows = need(c.cfg.Browse.Draw(ctx, v.Drawn, v.Day, 20))
+	v.Rows = must.Get(c.cfg.Browse.Draw(ctx, v.Drawn, v.Day, 20))
 	var err error
 	v.All, v.Weeks, err = c.cfg.Browse.Precision(ctx)
-	check(err)
-	if v.Last = need(c.cfg.Index.Reviews(ctx, 8)); len(v.Rows) == 0 {
+	must.Do(err)
+	if v.Last = must.Get(c.cfg.Index.Reviews(ctx, 8)); len(v.Rows) == 0 {
 		return "review"
 	}
 	at := max(0, slices.IndexFunc(v.Rows, func(b index.Brief) bool { return b.ID == v.At }))
@@ -123,7 +124,7 @@ func (c *Console) confirm(ctx context.Context, p *page) string {
 	} else if by := c.changed(ctx, r.Item, form.Get("seen")); by != "" {
 		return with(back, "conflict", by)
 	}
-	check(c.cfg.Index.Confirm(ctx, r))
+	must.Do(c.cfg.Index.Confirm(ctx, r))
 	if r.Finding == index.FoundWrong {
 		form.Set("kind", index.Release)
 		return c.decide(ctx, p)
@@ -134,7 +135,7 @@ func (c *Console) confirm(ctx context.Context, p *page) string {
 // labelsTSV is the decisions of editors in the format of `jianguo eval`.
 func (c *Console) labelsTSV(ctx context.Context, p *page) string {
 	out := []byte("id_a\tid_b\tlabel\tconfidence\treason\n")
-	for _, l := range need(c.cfg.Index.Labels(ctx)) {
+	for _, l := range must.Get(c.cfg.Index.Labels(ctx)) {
 		for i, field := range []string{l.A, l.B, l.Label, "high", l.Reason} {
 			if i > 0 {
 				out = append(out, '\t')

@@ -220,6 +220,17 @@ func TestBrokerTooSmall(t *testing.T) {
 	}
 }
 
+// The service refuses to start on a broker whose store is too small, and says how large it must be.
+func TestBrokerStoreTooSmall(t *testing.T) {
+	t.Parallel()
+	b := startBroker(t, func(o *server.Options) { o.JetStreamMaxStore = 2 << 30 })
+	dir := filepath.Join(t.TempDir(), "data")
+	out, err := exec.Command(binary(t), "serve", "--data", dir, "--listen", "127.0.0.1:0", "--nats", b.url()).CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "all streams of the service together 7168 MiB: raise max_file_store") {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
 // The service refuses to start on a broker without JetStream.
 func TestBrokerWithoutStreams(t *testing.T) {
 	t.Parallel()

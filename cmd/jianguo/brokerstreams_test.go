@@ -100,64 +100,90 @@ func TestStreamsOfOthers(t *testing.T) {
 	}
 }
 
-// Streams that are deleted while the service runs are created again. What it has taken is kept.
+// Streams that are deleted while the service runs are created again, on an external bus and, by
+// an operator, on the embedded one. What the service has taken is kept.
 func TestStreamsDeleted(t *testing.T) {
 	t.Parallel()
 	b := startBroker(t, nil)
-	js := b.streams()
-	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats", b.url(), "--exposure-flush", "1h")
-	s.ready()
-	last := 0
-	next := func() {
-		t.Helper()
-		last++
-		s.publish(last)
-		s.ask("/exposures", fmt.Sprintf(`{"user":"u","kind":"seen","items":["n%d"]}`, last), nil)
-	}
-	check := func() {
-		t.Helper()
-		next()
-		var answer struct{ Items []string }
-		s.ask("/filter", `{"user":"u","items":["n1","n2","n3","n4","n5","n6","n7","new"]}`, &answer)
-		if len(answer.Items) != 7-last+1 {
-			t.Errorf("after %d: %q", last, answer.Items)
-		}
-		if numbers := s.numbers(js, uint64(last)); len(numbers) != last {
-			t.Errorf("events: %v", numbers)
-		}
-	}
-	check()
-	for _, names := range [][]string{{bus.StreamItems, bus.StreamDead}, {eventlog.StreamName, bus.StreamVerdicts}} {
-		deleted := time.Now()
-		for _, name := range names {
-			if err := js.DeleteStream(t.Context(), name); err != nil {
-				t.Fatal(err)
-			}
-		}
-		s.eventually("another "+names[0], func() bool {
-			stream, err := js.Stream(t.Context(), names[0])
-			return err == nil && stream.CachedInfo().Created.After(deleted)
-		})
-		s.ready()
-		check()
-	}
+	d := &deleting{process: serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats", b.url(), "--exposure-flush", "1h"), js: b.streams()}
+	d.run()
 	// A bus that lost everything.
 	b.stop()
 	if err := os.RemoveAll(b.options.StoreDir); err != nil {
 		t.Fatal(err)
 	}
 	b.start()
-	js = b.streams()
-	s.eventually("all streams are there again", func() bool {
+	d.js = b.streams()
+	d.eventually("all streams are there again", func() bool {
 		for _, name := range streamNames {
-			if _, err := js.Stream(t.Context(), name); err != nil {
+			if _, err := d.js.Stream(t.Context(), name); err != nil {
 				return false
 			}
 		}
-		return s.status("/readyz") == 200
+		return d.status("/readyz") == 200
 	})
-	check()
-	s.stop()
+	d.check()
+	d.stop()
+}
+
+func TestEmbeddedStreamsDeleted(t *testing.T) {
+	t.Parallel()
+	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0", "--exposure-flush", "1h")
+	conn, err := nats.Connect(s.address.NATS, nats.Token(s.address.Token))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	js, err := jetstream.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &deleting{process: s, js: js}
+	d.run()
+	d.stop()
+}
+
+// deleting is a service whose streams are deleted.
+type deleting struct {
+	*process
+	js   jetstream.JetStream
+	last int // article published, and seen by u
+}
+
+func (d *deleting) run() {
+	d.t.Helper()
+	d.ready()
+	d.check()
+	for _, names := range [][]string{{bus.StreamItems, bus.StreamDead}, {eventlog.StreamName, bus.StreamVerdicts}} {
+		deleted := time.Now()
+		for _, name := range names {
+			if err := d.js.DeleteStream(d.t.Context(), name); err != nil {
+				d.t.Fatal(err)
+			}
+		}
+		d.eventually("another "+names[0], func() bool {
+			stream, err := d.js.Stream(d.t.Context(), names[0])
+			return err == nil && stream.CachedInfo().Created.After(deleted)
+		})
+		d.ready()
+		d.check()
+	}
+}
+
+// check adds an article and a report, and checks that all events and reports are there.
+func (d *deleting) check() {
+	d.t.Helper()
+	d.last++
+	d.publish(d.last)
+	d.ask("/exposures", fmt.Sprintf(`{"user":"u","kind":"seen","items":["n%d"]}`, d.last), nil)
+	var answer struct{ Items []string }
+	d.ask("/filter", `{"user":"u","items":["n1","n2","n3","n4","n5","new"]}`, &answer)
+	if len(answer.Items) != 6-d.last {
+		d.t.Errorf("after %d: %q", d.last, answer.Items)
+	}
+	if numbers := d.numbers(d.js, uint64(d.last)); len(numbers) != d.last {
+		d.t.Errorf("events: %v", numbers)
+	}
 }
 
 // The service is ready only while the bus would take an item and a report.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -144,6 +145,37 @@ func TestBackupInterrupted(t *testing.T) {
 	s.stop() // with a flush
 	if out, err := exec.Command(s.binary, "backup", "--data", s.data, to).CombinedOutput(); err != nil || !strings.Contains(string(out), "whole: 1 items") {
 		t.Errorf("the next backup: %v %s", err, out)
+	}
+}
+
+// TestFileCut: a service whose file is cut short while it reads ends with a sentence.
+func TestFileCut(t *testing.T) {
+	t.Parallel()
+	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0")
+	s.ready()
+	for n := range 40 {
+		s.ask("/items", string(article(n)), nil)
+	}
+	s.stop() // puts all into the file
+	s.start()
+	s.ready()
+	if err := os.Truncate(filepath.Join(s.data, datadir.Catalogue), 8192); err != nil {
+		t.Fatal(err)
+	}
+	for n := range 40 { // errors, but answers
+		_, _, _ = s.get("/items/n" + strconv.Itoa(n))
+	}
+	select {
+	case err := <-s.ended:
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) || exit.ExitCode() != 1 {
+			t.Errorf("it ended by %v", err)
+		}
+	case <-time.After(patience):
+		s.hang("the service goes on")
+	}
+	if want := "index.db was cut short while the service ran"; !strings.Contains(s.log.String(), want) || strings.Contains(s.log.String(), "goroutine ") {
+		t.Errorf("it does not say %q:\n%s", want, s.log)
 	}
 }
 

@@ -29,8 +29,11 @@ func openKept(dir string) (kept, error) {
 	return k, nil
 }
 
-// errFileGone ends a service whose files were removed under it.
-var errFileGone = errors.New("was removed or replaced while the service ran")
+// Errors that end a service.
+var (
+	errFileGone = errors.New("was removed or replaced while the service ran")
+	errFileCut  = errors.New("was cut short while the service ran: put a backup of the directory in its place")
+)
 
 // gone returns the names of files that were removed or replaced.
 func (k kept) gone(dir string) (names []string) {
@@ -42,7 +45,21 @@ func (k kept) gone(dir string) (names []string) {
 	return names
 }
 
-// watchFiles ends the service when a file is removed: what it wrote would be lost.
+// cut returns the name of a file that has become shorter, "" if none has: SQLite never
+// shortens a file that is in use.
+func (k kept) cut(dir string) string {
+	for name, was := range k {
+		if info, err := os.Stat(filepath.Join(dir, name)); err == nil {
+			if info.Size() < was.Size() {
+				return name
+			}
+			k[name] = info
+		}
+	}
+	return ""
+}
+
+// watchFiles ends the service when a file is removed or cut short: what it wrote would be lost.
 func (s *service) watchFiles(ctx context.Context) error {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -53,6 +70,9 @@ func (s *service) watchFiles(ctx context.Context) error {
 		case <-tick.C:
 			if names := s.kept.gone(s.dir); len(names) > 0 {
 				return fmt.Errorf("data directory %s: %s %w", s.dir, names[0], errFileGone)
+			}
+			if name := s.kept.cut(s.dir); name != "" {
+				return fmt.Errorf("data directory %s: %s %w", s.dir, name, errFileCut)
 			}
 		}
 	}

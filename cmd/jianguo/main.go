@@ -34,7 +34,7 @@ type cli struct {
 	Demo        demoCmd        `cmd:"" help:"Run the service on the bundled sample corpus and show its verdicts."`
 	Ingest      ingestCmd      `cmd:"" help:"Publish articles from files and wait for their verdicts."`
 	Check       checkCmd       `cmd:"" help:"Show the verdict an article would get; nothing is stored."`
-	Eval        evalCmd        `cmd:"" help:"Measure detection quality on documents and labels of your own."`
+	Eval        evalCmd        `cmd:"" passthrough:"" help:"Measure detection quality on documents and labels of your own."`
 	Explain     explainCmd     `cmd:"" help:"Show how a later text is judged against an earlier one, and every number behind it."`
 	Fingerprint fingerprintCmd `cmd:"" help:"Print the fingerprint of every line of standard input."`
 	Health      healthCmd      `cmd:"" help:"Ask a running service whether it answers, for container engines and scripts."`

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -63,7 +64,8 @@ type serveFlags struct {
 }
 
 type serveCmd struct {
-	Data string `help:"The data directory; created if missing." default:"${data}" placeholder:"DIR"`
+	Data       string        `help:"The data directory; created if missing." default:"${data}" placeholder:"DIR"`
+	StopWithin time.Duration `help:"How long after a signal the service may take to finish. Then it ends as if killed, with exit code 1; nothing acknowledged is lost." default:"30s"`
 	serveFlags
 }
 
@@ -77,6 +79,15 @@ func (c *serveCmd) Run(co *streams) error {
 		return err
 	}
 	fmt.Fprintf(co.err, "jianguo %s: %s  bus %s  data %s  durability %s\n", version, s.address(), orNone(s.core.natsURL()), c.Data, c.Durability)
+	defer context.AfterFunc(co.ctx, func() {
+		time.AfterFunc(c.StopWithin, func() {
+			fmt.Fprintf(co.err, "jianguo: not finished %v after the signal, and ended; nothing acknowledged is lost\n", c.StopWithin)
+			if err := s.core.ingest.Trouble(); err != nil {
+				fmt.Fprintln(co.err, "jianguo:", err)
+			}
+			os.Exit(1)
+		})
+	})()
 	return s.run(co.ctx)
 }
 

@@ -32,9 +32,6 @@ import (
 
 // Open opens the files as they are; Run brings them up to date.
 func Open(ctx context.Context, cat Catalogue, cfg Config) (_ *Model, err error) {
-	if cfg.Location == nil {
-		cfg.Location = time.FixedZone("UTC+8", 8*3600)
-	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}

@@ -96,7 +96,7 @@ func holdStories(rt *rapid.T, x *index.Index, b *Model) {
 			continue
 		}
 		size := 0
-		from, args := b.cat.Members(id)
+		from, args := b.cat.MembersFrom(id)
 		if err := b.cat.Tables().QueryRowContext(ctx, `SELECT count(*) FROM `+from, args...).Scan(&size); err != nil {
 			rt.Fatal(err)
 		}

@@ -18,7 +18,7 @@ type Catalogue interface {
 	Versions(id string) []uint32
 	Cluster(ordinal uint32) uint32
 	Lead(cluster uint32) (standing, lead uint32)
-	Members(cluster uint32) (from string, args []any)
+	MembersFrom(cluster uint32) (from string, args []any)
 	Briefs(ctx context.Context, ordinals []uint32) (map[uint32]*index.Brief, error)
 	SourcePolicies(ctx context.Context) (map[string]index.SourcePolicy, error)
 }

@@ -1,7 +1,6 @@
 package browse
 
 import (
-	"fmt"
 	"math"
 	"time"
 
@@ -39,13 +38,10 @@ var countQueries = map[string]string{
 	"delays":   `INSERT INTO delays VALUES (?1,?2,?4) ON CONFLICT (source, bucket) DO UPDATE SET n = n + ?4`,
 }
 
-func (c counts) write(exec func(query string, args ...any) error) error {
+func (c counts) write(tx *transaction) {
 	for k, t := range c {
-		if err := exec(countQueries[k.table], k.keys[0], k.keys[1], k.keys[2], t[0], t[1], t[2]); err != nil {
-			return fmt.Errorf("%s: %w", k.table, err)
-		}
+		tx.exec(countQueries[k.table], k.keys[0], k.keys[1], k.keys[2], t[0], t[1], t[2])
 	}
-	return nil
 }
 
 // count adds the arrival of a version to what is counted.

@@ -1,7 +1,6 @@
 package browse
 
 import (
-	"context"
 	"database/sql"
 	"encoding/json"
 	"math"
@@ -33,7 +32,7 @@ const seenQuery = `SELECT e.number, e.ordinal, coalesce(e.of, 0), e.cluster, i.c
 	coalesce(i.source, 0), coalesce(i.published_at, 0), i.arrived_at, i.distance, i.resemblance, i.evidence, i.id, coalesce(o.source, 0), coalesce(o.published_at, 0), coalesce(o.arrived_at, 0), coalesce(o.cluster, 0), coalesce(o.series, 0)
 	FROM events e JOIN items i ON i.ordinal = e.ordinal LEFT JOIN items o ON o.ordinal = e.of WHERE e.number > ? ORDER BY e.number LIMIT ?`
 
-func (s *seen) scan(r *sql.Rows) error {
+func scanSeen(r *sql.Rows, s *seen) error {
 	return r.Scan(&s.number, &s.ordinal, &s.of, &s.cluster, &s.wasCluster, &s.series, &s.verdict, &s.previous, &s.cause, &s.rule,
 		&s.source, &s.published, &s.arrived, &s.distance, &s.resemblance, &s.evidence, &s.id, &s.ofSource, &s.ofPublished, &s.ofArrived, &s.wasOfCluster, &s.ofSeries)
 }
@@ -91,17 +90,10 @@ func (s *seen) likely() float64 {
 	return p
 }
 
-// follower is one transaction of the lists. Its context cannot be cancelled: the
-// driver starts a goroutine for each statement that can.
+// follower is one transaction of the lists.
 type follower struct {
 	*Model
-	ctx     context.Context
-	tx      *sql.Tx
+	*transaction
 	touched map[uint32]bool // clusters whose story may have changed
 	counts  counts
-}
-
-func (w *follower) exec(query string, args ...any) error {
-	_, err := w.tx.ExecContext(w.ctx, query, args...)
-	return err
 }

@@ -18,12 +18,13 @@ type Config struct {
 	// Workers is how many texts are cut into words at a time; 0: half of the
 	// processors, which leaves the others to ingest.
 	Workers int
-	// Location has the days that the overviews count by; nil: UTC+8.
-	Location *time.Location
-	Logger   *slog.Logger
+	Logger  *slog.Logger
 	// Poll is the longest time that new events may go unnoticed; 0: 200 ms.
 	Poll time.Duration
 }
+
+// location has the days that the overviews count by.
+var location = time.FixedZone("UTC+8", 8*3600)
 
 // fewStories is how many stories at most are read and sorted, instead of read
 // along an order.
@@ -47,7 +48,7 @@ type Model struct {
 
 // day is the number of the day of a time, in the editors' location.
 func (b *Model) day(ms int64) int64 {
-	t := time.UnixMilli(ms).In(b.cfg.Location)
+	t := time.UnixMilli(ms).In(location)
 	_, offset := t.Zone()
 	return (t.Unix() + int64(offset)) / 86400
 }
@@ -55,7 +56,7 @@ func (b *Model) day(ms int64) int64 {
 // dayTime is the beginning of a day.
 func (b *Model) dayTime(day int64) time.Time {
 	y, m, d := time.Unix(day*86400, 0).UTC().Date()
-	return time.Date(y, m, d, 0, 0, 0, 0, b.cfg.Location)
+	return time.Date(y, m, d, 0, 0, 0, 0, location)
 }
 
 // briefs reads versions in the order given; unknown ones are left out.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"jianguo/index/sqlite"
+	"jianguo/internal/must"
 )
 
 // A projection is a file that is derived from the event log. Its table marks has
@@ -65,7 +66,7 @@ func tryProjection(ctx context.Context, cat Catalogue, path, schema string, form
 	if _, last := cat.Applied(); mark > last {
 		return p, fmt.Errorf("%w: it knows more events than the catalogue", errOtherFormat)
 	}
-	if p.reader, err = sqlite.Open(path, sqlite.Scans, "NORMAL"); err != nil {
+	if p.reader, err = sqlite.Open(path, sqlite.Reads, "NORMAL"); err != nil {
 		return p, err
 	}
 	p.reader.SetMaxOpenConns(8)
@@ -90,9 +91,39 @@ func (p *projection) mark(ctx context.Context) (event uint64, err error) {
 	return event, p.writer.QueryRowContext(ctx, markQuery).Scan(&event)
 }
 
-func setMark(ctx context.Context, tx *sql.Tx, event uint64) error {
-	_, err := tx.ExecContext(ctx, `INSERT INTO marks VALUES ('event', ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value`, event)
-	return err
+// update takes in events up to a mark in one transaction, which f fills and package must
+// ends. Its statements cannot be cancelled: the driver starts a goroutine for each that
+// can.
+func (p *projection) update(ctx context.Context, mark uint64, f func(tx *transaction)) error {
+	tx, err := p.writer.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	t := &transaction{tx, context.WithoutCancel(ctx)}
+	err = must.Catch(func() {
+		f(t)
+		t.exec(`INSERT INTO marks VALUES ('event', ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value`, mark)
+	})
+	if err != nil {
+		return errors.Join(err, tx.Rollback())
+	}
+	return tx.Commit()
+}
+
+// transaction is one of update.
+type transaction struct {
+	*sql.Tx
+	ctx context.Context
+}
+
+func (t *transaction) exec(query string, args ...any) {
+	must.Get(t.ExecContext(t.ctx, query, args...))
+}
+
+// number is the only value of a query.
+func (t *transaction) number(query string, args ...any) (n uint32) {
+	must.Do(t.QueryRowContext(t.ctx, query, args...).Scan(&n))
+	return n
 }
 
 // lag is how many events have not been taken in yet.

@@ -16,7 +16,6 @@ type Moment struct {
 	Ordinal  uint32
 	Source   string
 	When     time.Time // of publication if credible, else of arrival
-	Arrived  time.Time
 	Lead     bool
 	Original bool
 }
@@ -42,36 +41,29 @@ const (
 // into, the id of an item without copies for a story of one.
 func (b *Model) Story(ctx context.Context, id, after uint32, limit int) (*StoryView, error) {
 	x := b.cat
-	id = standing(x, id)
-	from, args := x.Members(id)
-	_, lead := x.Lead(id)
+	id, lead := x.Lead(id)
+	from, args := x.MembersFrom(id)
 	v := &StoryView{Story: Story{ID: id}}
-	s := story{lead: lead, sources: map[int64]int{}, recent: map[int64]int64{}}
+	s := newStory(lead)
 	var page []uint32
-	err := sqlite.Each(ctx, x.Tables(), `SELECT i.ordinal, coalesce(c.rule, i.rule), coalesce(i.source, 0), coalesce(n.name, ''), i.published_at, i.arrived_at FROM `+from+
+	err := sqlite.Each(ctx, x.Tables(), `SELECT i.ordinal, coalesce(c.rule, i.rule), coalesce(i.source, 0), i.published_at, i.arrived_at, coalesce(n.name, '') FROM `+from+
 		` JOIN items i ON i.ordinal = m.ordinal LEFT JOIN current c ON c.ordinal = i.ordinal LEFT JOIN sources n ON n.number = i.source ORDER BY i.ordinal LIMIT ?`,
 		func(r *sql.Rows) error {
-			var ordinal uint32
-			var rule verdict.Rule
-			var source, arrived int64
+			var m member
 			var name string
-			var published sql.NullInt64
-			if err := r.Scan(&ordinal, &rule, &source, &name, &published, &arrived); err != nil {
-				return err
-			}
-			s.add(ordinal, rule, source, published, arrived)
+			err := r.Scan(&m.ordinal, &m.rule, &m.source, &m.published, &m.arrived, &name)
+			s.add(&m)
 			if len(v.Moments) < momentLimit {
-				v.Moments = append(v.Moments, Moment{Ordinal: ordinal, Source: name, When: time.UnixMilli(s.whens[len(s.whens)-1]).UTC(),
-					Arrived: time.UnixMilli(arrived).UTC(), Lead: ordinal == lead})
+				v.Moments = append(v.Moments, Moment{Ordinal: m.ordinal, Source: name, When: time.UnixMilli(s.whens[len(s.whens)-1]).UTC(), Lead: m.ordinal == lead})
 			}
-			if ordinal != lead && ordinal > after {
+			if m.ordinal != lead && m.ordinal > after {
 				if len(page) < limit {
-					page = append(page, ordinal)
+					page = append(page, m.ordinal)
 				} else if v.Next == 0 {
 					v.Next = page[limit-1]
 				}
 			}
-			return nil
+			return err
 		}, append(args, maxStory)...)
 	if err != nil {
 		return nil, fmt.Errorf("browse: story %d: %w", id, err)
@@ -88,18 +80,10 @@ func (b *Model) Story(ctx context.Context, id, after uint32, limit int) (*StoryV
 	if err != nil {
 		return nil, err
 	}
-	v.setMembers(briefs, page, lead, s.original, after == 0)
-	return v, b.licensed(ctx, v)
-}
-
-// setMembers sets the lead, the original and the members of a page. The lead is a
-// member of the first page.
-func (v *StoryView) setMembers(briefs map[uint32]*index.Brief, page []uint32, lead, original uint32, first bool) {
-	v.Lead = briefs[lead]
-	if original != lead {
-		v.Original = briefs[original]
+	if v.Lead = briefs[lead]; s.original != lead {
+		v.Original = briefs[s.original]
 	}
-	if first && v.Lead != nil {
+	if after == 0 && v.Lead != nil { // the lead is a member of the first page
 		v.Members = append(v.Members, *v.Lead)
 	}
 	for _, o := range page {
@@ -107,6 +91,7 @@ func (v *StoryView) setMembers(briefs map[uint32]*index.Brief, page []uint32, le
 			v.Members = append(v.Members, *m)
 		}
 	}
+	return v, b.licensed(ctx, v)
 }
 
 // licensed reads the accepted copies of a story's members.

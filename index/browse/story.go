@@ -35,12 +35,25 @@ type story struct {
 	originalAt     int64
 }
 
-func (s *story) add(ordinal uint32, rule verdict.Rule, source int64, published sql.NullInt64, arrived int64) {
-	when, at := arrived, time.UnixMilli(published.Int64)
-	if published.Valid && index.Credible(&at, time.UnixMilli(arrived)) {
-		when = published.Int64
+// member is a member of a story.
+type member struct {
+	ordinal   uint32
+	rule      verdict.Rule
+	source    int64
+	published sql.NullInt64
+	arrived   int64
+}
+
+func newStory(lead uint32) *story {
+	return &story{lead: lead, sources: map[int64]int{}, recent: map[int64]int64{}}
+}
+
+func (s *story) add(m *member) {
+	when, at, arrived := m.arrived, time.UnixMilli(m.published.Int64), m.arrived
+	if m.published.Valid && index.Credible(&at, time.UnixMilli(arrived)) {
+		when = m.published.Int64
 		if s.original == 0 || when < s.originalAt {
-			s.original, s.originalAt = ordinal, when
+			s.original, s.originalAt = m.ordinal, when
 		}
 	}
 	if s.size == 0 {
@@ -50,14 +63,14 @@ func (s *story) add(ordinal uint32, rule verdict.Rule, source int64, published s
 	s.first, s.last = min(s.first, arrived), max(s.last, arrived)
 	s.whenFirst, s.whenLast = min(s.whenFirst, when), max(s.whenLast, when)
 	s.whens = append(s.whens, when)
-	if ordinal != s.lead {
-		s.rules |= 1 << rule
+	if m.ordinal != s.lead {
+		s.rules |= 1 << m.rule
 		s.heat = addHeat(s.heat, heatAt(arrived))
 	}
-	if source != 0 {
-		s.sources[source]++
+	if m.source != 0 {
+		s.sources[m.source]++
 	}
-	s.recent[source] = max(s.recent[source], arrived)
+	s.recent[m.source] = max(s.recent[m.source], arrived)
 }
 
 // heatAt is the heat of one copy that arrived at a time.

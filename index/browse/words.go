@@ -15,6 +15,7 @@ import (
 
 	"jianguo/index/sqlite"
 	"jianguo/index/verdict"
+	"jianguo/internal/must"
 )
 
 // wordsFormat is the version of words.db: 1 was an inverted index of this
@@ -80,10 +81,12 @@ func (s *wordIndex) step(ctx context.Context, p *pace) (more bool, err error) {
 	return more, s.merge(ctx, p.begin())
 }
 
+// errFull ends a query early.
+var errFull = errors.New("there is enough")
+
 // read reads the events after a mark, and reports whether there may be more.
 func (s *wordIndex) read(ctx context.Context, mark uint64) (read []wordVersion, more bool, err error) {
 	size := 0
-	errFull := errors.New("the batch is full")
 	err = sqlite.Each(ctx, s.cat.Tables(), `SELECT e.number, e.ordinal, e.cause, i.title, coalesce(i.url, ''),
 		CASE WHEN e.cause IN (1, 2) THEN (SELECT body FROM texts t WHERE t.ordinal = e.ordinal) END
 		FROM events e JOIN items i ON i.ordinal = e.ordinal WHERE e.number > ? ORDER BY e.number LIMIT ?`, func(r *sql.Rows) error {
@@ -153,39 +156,20 @@ func (s *wordIndex) words(v *wordVersion) (string, error) {
 	return strings.Join(slices.Compact(list), " "), nil
 }
 
-// write indexes versions in one transaction. Its statements cannot be
-// cancelled: the driver starts a goroutine for each that can.
-func (s *wordIndex) write(ctx context.Context, versions []wordVersion, p *pace) (err error) {
-	tx, err := s.writer.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, tx.Rollback())
+// write indexes versions in one transaction.
+func (s *wordIndex) write(ctx context.Context, versions []wordVersion, p *pace) error {
+	return s.update(ctx, versions[len(versions)-1].event, func(tx *transaction) {
+		insert := must.Get(tx.PrepareContext(tx.ctx, `INSERT INTO search (docid, words) VALUES (?,?)`))
+		for i := range versions {
+			v := &versions[i]
+			if v.words == "" {
+				continue
+			}
+			_, err := insert.ExecContext(tx.ctx, v.ordinal, v.words)
+			must.Dof(err, "ordinal %d", v.ordinal)
+			must.Do(p.rest(ctx))
 		}
-	}()
-	ending, ctx := ctx, context.WithoutCancel(ctx)
-	insert, err := tx.PrepareContext(ctx, `INSERT INTO search (docid, words) VALUES (?,?)`)
-	if err != nil {
-		return err
-	}
-	for i := range versions {
-		v := &versions[i]
-		if v.words == "" {
-			continue
-		}
-		if _, err := insert.ExecContext(ctx, v.ordinal, v.words); err != nil {
-			return fmt.Errorf("ordinal %d: %w", v.ordinal, err)
-		}
-		if err := p.rest(ending); err != nil {
-			return err
-		}
-	}
-	if err := setMark(ctx, tx, versions[len(versions)-1].event); err != nil {
-		return err
-	}
-	return tx.Commit()
+	})
 }
 
 // merge merges runs of the index in small steps until no merge is due. Without
@@ -218,20 +202,17 @@ func (b *Model) Search(ctx context.Context, words []string, limit int) (found []
 	for _, w := range words {
 		fmt.Fprintf(&query, `"%s" `, token(w))
 	}
-	rows, err := b.words.reader.QueryContext(ctx, `SELECT docid FROM search WHERE words MATCH ? ORDER BY docid DESC`, query.String())
-	if err != nil {
-		return nil, fmt.Errorf("browse: search: %w", err)
-	}
-	for len(found) < limit && rows.Next() {
+	err = sqlite.Each(ctx, b.words.reader, `SELECT docid FROM search WHERE words MATCH ? ORDER BY docid DESC`, func(r *sql.Rows) error {
 		var ordinal uint32
-		if err := rows.Scan(&ordinal); err != nil {
-			return nil, errors.Join(fmt.Errorf("browse: search: %w", err), rows.Close())
+		err := r.Scan(&ordinal)
+		if _, superseded := b.cat.State(ordinal); err == nil && !superseded {
+			if found = append(found, ordinal); len(found) == limit {
+				return errFull
+			}
 		}
-		if _, superseded := b.cat.State(ordinal); !superseded {
-			found = append(found, ordinal)
-		}
-	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return err
+	}, query.String())
+	if err != nil && !errors.Is(err, errFull) {
 		return nil, fmt.Errorf("browse: search: %w", err)
 	}
 	return found, nil

@@ -41,7 +41,7 @@ func measure(b *testing.B, n int) {
 		r.Put(hash(i), uint32(i))
 	}
 	b.ReportMetric(float64(n)/time.Since(start).Seconds(), "puts/s")
-	b.ReportMetric(float64(r.Stats().Bytes)/float64(n), "B/entry")
+	b.ReportMetric(float64(r.Bytes())/float64(n), "B/entry")
 
 	const asked = 20000
 	took := make([]time.Duration, asked)

@@ -85,15 +85,5 @@ func (m *Map) Get(dst []uint32, key uint64) []uint32 {
 // Len is the number of pairs.
 func (m *Map) Len() int { return m.table.Len() }
 
-// Stats describes a Map.
-type Stats struct {
-	Entries       int
-	LargestBucket int
-	Bytes         int64 // resident
-}
-
-// Stats counts over the whole Map.
-func (m *Map) Stats() Stats {
-	s := m.table.Stats()
-	return Stats{s.Postings, s.Largest, m.memory.Bytes()}
-}
+// Bytes is the resident memory.
+func (m *Map) Bytes() int64 { return m.memory.Bytes() }

@@ -17,7 +17,7 @@ import (
 	"jianguo/index/verdict"
 )
 
-// Brief is a version in a list: its verdict on arrival, and its current verdict.
+// Brief is a version in a list, with its current verdict.
 type Brief struct {
 	Ordinal     uint32
 	ID, Title   string // without a title, Title is the beginning of the text
@@ -26,7 +26,6 @@ type Brief struct {
 	Arrived     time.Time
 	Verdict     verdict.Verdict // now
 	Rule        verdict.Rule    // now
-	Judged      verdict.Verdict // on arrival
 	Of          uint32          // now; 0: none
 	Against     uint32          // the version it was judged against on arrival; 0: none
 	Cluster     uint32          // now
@@ -35,7 +34,6 @@ type Brief struct {
 	Margin      *float32
 	Resemblance *float32
 	Facts       *verdict.Facts
-	Fingerprint uint64
 	Superseded  bool
 	Event       uint64 // the number of its last event
 }
@@ -48,35 +46,31 @@ func (b Brief) When() time.Time {
 	return b.Arrived
 }
 
-const briefQuery = `SELECT i.ordinal, i.id, i.title, coalesce(s.name, ''), coalesce(i.url, ''), i.published_at, i.arrived_at, i.verdict,
+const briefQuery = `SELECT i.ordinal, i.id, i.title, coalesce(s.name, ''), coalesce(i.url, ''), i.published_at, i.arrived_at,
 	coalesce(c.rule, i.rule), coalesce(CASE WHEN c.ordinal IS NULL THEN i.of ELSE c.of END, 0), coalesce(i.of, 0), coalesce(i.series, 0), i.distance, i.margin, i.resemblance,
-	i.evidence, i.fingerprint, CASE WHEN i.title = '' THEN (SELECT body FROM texts t WHERE t.ordinal = i.ordinal) END,
+	i.evidence, CASE WHEN i.title = '' THEN (SELECT body FROM texts t WHERE t.ordinal = i.ordinal) END,
 	coalesce((SELECT max(number) FROM events e WHERE e.ordinal = i.ordinal AND e.cause > 2), i.event)
 	FROM items i LEFT JOIN sources s ON s.number = i.source LEFT JOIN current c ON c.ordinal = i.ordinal WHERE i.ordinal `
 
 func (x *Reader) scanBrief(r *sql.Rows) (*Brief, error) {
 	b := new(Brief)
-	var published, distance sql.NullInt64
-	var margin, resemblance sql.NullFloat64
 	var evidence sql.NullString
-	var arrived, print int64
 	var body []byte
-	if err := r.Scan(&b.Ordinal, &b.ID, &b.Title, &b.Source, &b.URL, &published, &arrived, &b.Judged, &b.Rule, &b.Of, &b.Against, &b.Series,
-		&distance, &margin, &resemblance, &evidence, &print, &body, &b.Event); err != nil {
+	if err := r.Scan(&b.Ordinal, &b.ID, &b.Title, &b.Source, &b.URL, sqlite.OptionalMillis(&b.Published), (*sqlite.Millis)(&b.Arrived), &b.Rule, &b.Of, &b.Against,
+		&b.Series, &b.Distance, &b.Margin, &b.Resemblance, &evidence, &body, &b.Event); err != nil {
 		return nil, err
 	}
-	b.Arrived, b.Fingerprint = time.UnixMilli(arrived).UTC(), uint64(print)
-	b.Published, b.Distance = optionalTime(published), optionalInt(distance)
-	if margin.Valid {
-		v := verdict.Round(float32(margin.Float64), 100)
-		b.Margin = &v
+	if b.Margin != nil {
+		*b.Margin = verdict.Round(*b.Margin, 100)
 	}
-	if resemblance.Valid {
-		v := verdict.Round(float32(resemblance.Float64), 1000)
-		b.Resemblance = &v
+	if b.Resemblance != nil {
+		*b.Resemblance = verdict.Round(*b.Resemblance, 1000)
 	}
-	if err := b.evidence(evidence); err != nil {
-		return nil, fmt.Errorf("ordinal %d: %w", b.Ordinal, err)
+	if evidence.Valid {
+		b.Facts = new(verdict.Facts)
+		if err := json.Unmarshal([]byte(evidence.String), b.Facts); err != nil {
+			return nil, fmt.Errorf("evidence of ordinal %d: %w", b.Ordinal, err)
+		}
 	}
 	if b.Title == "" && body != nil {
 		text, err := verdict.UnpackText(body)
@@ -121,17 +115,6 @@ func (x *Reader) BriefsByID(ctx context.Context, ids []string) (map[string]*Brie
 		}
 	}
 	return out, nil
-}
-
-func (b *Brief) evidence(text sql.NullString) error {
-	if !text.Valid {
-		return nil
-	}
-	b.Facts = new(verdict.Facts)
-	if err := json.Unmarshal([]byte(text.String), b.Facts); err != nil {
-		return fmt.Errorf("evidence: %w", err)
-	}
-	return nil
 }
 
 // Why explains the current verdict in one sentence. The argument of is the name of
@@ -182,23 +165,6 @@ func (x *Reader) Briefs(ctx context.Context, ordinals []uint32) (map[uint32]*Bri
 // at most one hour after the arrival, since clocks are wrong.
 func Credible(published *time.Time, arrived time.Time) bool {
 	return published != nil && !published.After(arrived.Add(time.Hour)) && published.Year() > 1990
-}
-
-// optionalTime is a moment in milliseconds, or nil.
-func optionalTime(n sql.NullInt64) *time.Time {
-	if !n.Valid {
-		return nil
-	}
-	t := time.UnixMilli(n.Int64).UTC()
-	return &t
-}
-
-func optionalInt(n sql.NullInt64) *int {
-	if !n.Valid {
-		return nil
-	}
-	i := int(n.Int64)
-	return &i
 }
 
 // body reads the kept text of a version, or returns nil if none was kept.

@@ -28,8 +28,7 @@ type Member struct {
 	Rule        verdict.Rule    `json:"rule,omitempty"`
 	Distance    *int            `json:"distance,omitempty"`
 	Resemblance *float32        `json:"resemblance,omitempty"`
-	Why         string          `json:"why,omitempty"` // empty if it is related to no other
-	Event       uint64          `json:"event"`         // the number of its last event
+	Event       uint64          `json:"event"` // the number of its last event
 }
 
 // Cluster is a lead and its rejected copies, in the form that the API returns.

@@ -105,17 +105,10 @@ func (x *Reader) DecisionsBefore(ctx context.Context, number uint64, limit int) 
 // DecisionsWhere lists decisions. where is the end of a query over the decisions d,
 // from its condition on.
 func DecisionsWhere(ctx context.Context, db sqlite.Querier, where string, args ...any) ([]Decision, error) {
-	var list []Decision
-	err := sqlite.Each(ctx, db, `SELECT d.number, d.at, d.by, d.kind, d.cluster, coalesce(i.id, ''), coalesce(d.other, 0), d.reason,
+	return sqlite.All(ctx, db, func(e *Decision) []any {
+		return []any{&e.Number, (*sqlite.Millis)(&e.At), &e.By, &e.Kind, &e.Cluster, &e.Item, &e.Other, &e.Reason, &e.Count, &e.Undone}
+	}, `SELECT d.number, d.at, d.by, d.kind, d.cluster, coalesce(i.id, ''), coalesce(d.other, 0), d.reason,
 		(SELECT count(*) FROM decision_items m WHERE m.decision = d.number),
 		EXISTS (SELECT 1 FROM decisions u WHERE u.kind = 'undo' AND u.other = d.number)
-		FROM decisions d LEFT JOIN items i ON i.ordinal = d.item WHERE `+where, func(r *sql.Rows) error {
-		var e Decision
-		var at int64
-		err := r.Scan(&e.Number, &at, &e.By, &e.Kind, &e.Cluster, &e.Item, &e.Other, &e.Reason, &e.Count, &e.Undone)
-		e.At = time.UnixMilli(at).UTC()
-		list = append(list, e)
-		return err
-	}, args...)
-	return list, err
+		FROM decisions d LEFT JOIN items i ON i.ordinal = d.item WHERE `+where, args...)
 }

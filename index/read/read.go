@@ -11,13 +11,12 @@ import (
 // Reader reads a catalogue. It is safe for concurrent use.
 type Reader struct {
 	db       *sql.DB
-	language string
 	clusters *resident.Clusters
 	tables   resident.Tables
 }
 
 // New returns a Reader over read-only connections to a catalogue and its resident
-// tables. Member.Why is in the given language.
-func New(db *sql.DB, language string, clusters *resident.Clusters, tables resident.Tables) *Reader {
-	return &Reader{db, language, clusters, tables}
+// tables.
+func New(db *sql.DB, clusters *resident.Clusters, tables resident.Tables) *Reader {
+	return &Reader{db, clusters, tables}
 }

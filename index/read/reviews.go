@@ -33,16 +33,10 @@ type Review struct {
 
 // Reviews lists the last reviews, the newest first.
 func (x *Reader) Reviews(ctx context.Context, limit int) ([]Review, error) {
-	var out []Review
-	err := sqlite.Each(ctx, x.db, `SELECT r.at, r.by, i.id, r.ordinal, r.drawn, r.finding, r.reason FROM reviews r JOIN items i ON i.ordinal = r.ordinal
-		ORDER BY r.number DESC LIMIT ?`, func(rows *sql.Rows) error {
-		var r Review
-		var at int64
-		err := rows.Scan(&at, &r.By, &r.Item, &r.Ordinal, &r.Drawn, &r.Finding, &r.Reason)
-		r.At = time.UnixMilli(at).UTC()
-		out = append(out, r)
-		return err
-	}, limit)
+	out, err := sqlite.All(ctx, x.db, func(r *Review) []any {
+		return []any{(*sqlite.Millis)(&r.At), &r.By, &r.Item, &r.Ordinal, &r.Drawn, &r.Finding, &r.Reason}
+	}, `SELECT r.at, r.by, i.id, r.ordinal, r.drawn, r.finding, r.reason FROM reviews r JOIN items i ON i.ordinal = r.ordinal
+		ORDER BY r.number DESC LIMIT ?`, limit)
 	if err != nil {
 		return nil, fmt.Errorf("index: reviews: %w", err)
 	}

@@ -45,7 +45,7 @@ func (t Tables) Bytes() (inBands int64, parts map[string]int64) {
 		inBands = int64(float64(s.Bytes) * float64(wide) / float64(wide+narrow))
 	}
 	return inBands, map[string]int64{
-		"bands": inBands, "keys": s.Bytes - inBands, "ids": t.IDs.Stats().Bytes, "exact": t.Exacts.Stats().Bytes,
+		"bands": inBands, "keys": s.Bytes - inBands, "ids": t.IDs.Bytes(), "exact": t.Exacts.Bytes(),
 		"versions": t.Rows.Bytes(),
 	}
 }

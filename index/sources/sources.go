@@ -97,17 +97,11 @@ func (t *Table) at(ctx context.Context, number int64) (map[string]Policy, error)
 }
 
 func (t *Table) log(ctx context.Context, order string, args ...any) ([]Policy, error) {
-	var out []Policy
-	err := sqlite.Each(ctx, t.cfg.DB, `SELECT number, at, by, source, policy, reason, applied,
+	out, err := sqlite.All(ctx, t.cfg.DB, func(p *Policy) []any {
+		return []any{&p.Number, (*sqlite.Millis)(&p.At), &p.By, &p.Source, &p.Policy, &p.Reason, &p.Applied, &p.Before}
+	}, `SELECT number, at, by, source, policy, reason, applied,
 		coalesce((SELECT policy FROM source_policies b WHERE b.source = p.source AND b.number < p.number ORDER BY b.number DESC LIMIT 1), 'normal')
-		FROM source_policies p `+order, func(r *sql.Rows) error {
-		var p Policy
-		var at int64
-		err := r.Scan(&p.Number, &at, &p.By, &p.Source, &p.Policy, &p.Reason, &p.Applied, &p.Before)
-		p.At = time.UnixMilli(at).UTC()
-		out = append(out, p)
-		return err
-	}, args...)
+		FROM source_policies p `+order, args...)
 	if err != nil {
 		return nil, fmt.Errorf("source policies: %w", err)
 	}

@@ -3,7 +3,6 @@
 package sqlite
 
 import (
-	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -20,24 +19,10 @@ type Access int
 const (
 	// Writes is for the writer of a file.
 	Writes Access = iota
-	// Reads is for queries of a few rows between two commits of the writer. They
-	// read without a memory map: SQLite drops the map whenever the file has
-	// changed, and mapping again costs more than reading those few pages.
+	// Reads is for queries. They read without a memory map: a mapped file that is cut short
+	// ends the process with a signal that nothing can catch.
 	Reads
-	// Scans is for queries that read much, through a memory map of the file's first
-	// 2 GB (SQLite's limit). The system reclaims these pages when memory is short.
-	Scans
 )
-
-// mapped is the driver of pools that scan.
-const mapped = "sqlite3-mapped"
-
-func init() {
-	sql.Register(mapped, &sqlite3.SQLiteDriver{ConnectHook: func(c *sqlite3.SQLiteConn) error {
-		_, err := c.Exec("PRAGMA mmap_size=1099511627776", nil)
-		return err
-	}})
-}
 
 // Open opens a pool on a file, in WAL mode. Synchronous is SQLite's pragma of
 // that name. The pragmas are part of the DSN, so every connection has them.
@@ -47,38 +32,15 @@ func Open(path string, access Access, synchronous string) (*sql.DB, error) {
 	q.Set("_synchronous", synchronous)
 	q.Set("_busy_timeout", "10000")
 	q.Set("_cache_size", "-65536")
-	driver := "sqlite3"
 	if access != Writes {
 		q.Set("_query_only", "true")
 		q.Set("_cache_size", "-16384") // the inner pages of ten million rows
 	}
-	if access == Scans {
-		driver = mapped
-	}
-	db, err := sql.Open(driver, "file:"+(&url.URL{Path: path}).EscapedPath()+"?"+q.Encode())
+	db, err := sql.Open("sqlite3", "file:"+(&url.URL{Path: path}).EscapedPath()+"?"+q.Encode())
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
 	return db, nil
-}
-
-// Querier is a database, a connection or a transaction.
-type Querier interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-}
-
-// Each calls f for every row of a query, until f returns an error.
-func Each(ctx context.Context, db Querier, query string, f func(*sql.Rows) error, args ...any) error {
-	rows, err := db.QueryContext(ctx, query, args...)
-	if err != nil {
-		return err
-	}
-	for rows.Next() {
-		if err := f(rows); err != nil {
-			return errors.Join(err, rows.Close())
-		}
-	}
-	return errors.Join(rows.Err(), rows.Close())
 }
 
 // Damaged reports whether an error says that a file is not what SQLite has

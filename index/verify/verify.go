@@ -86,16 +86,14 @@ type Catalogue struct {
 // returns an error only if it could not read the catalogue.
 func Run(ctx context.Context, c Catalogue) (*Report, error) {
 	r := &Report{}
-	err := sqlite.Each(ctx, c.DB, `PRAGMA quick_check(20)`, func(rows *sql.Rows) error {
-		var text string
-		err := rows.Scan(&text)
+	damages, err := sqlite.Column[string](ctx, c.DB, `PRAGMA quick_check(20)`)
+	if err != nil {
+		return nil, fmt.Errorf("verify: %w", err)
+	}
+	for _, text := range damages {
 		if text != "ok" {
 			r.problem("the file is damaged: %s", text)
 		}
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("verify: %w", err)
 	}
 	err = c.DB.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM items), (SELECT count(*) FROM events), (SELECT count(*) FROM clusters WHERE size > 1)`).
 		Scan(&r.Items, &r.Events, &r.Clusters)
@@ -143,14 +141,12 @@ func (c *Catalogue) verifyTexts(ctx context.Context, r *Report) error {
 }
 
 func (c *Catalogue) verifyRule(ctx context.Context, r *Report, what, query string) error {
-	err := sqlite.Each(ctx, c.DB, query+` LIMIT 5`, func(rows *sql.Rows) error {
-		var culprit int64
-		err := rows.Scan(&culprit)
-		r.problem("%d: %s", culprit, what)
-		return err
-	})
+	culprits, err := sqlite.Column[int64](ctx, c.DB, query+` LIMIT 5`)
 	if err != nil {
 		return fmt.Errorf("verify %q: %w", what, err)
+	}
+	for _, n := range culprits {
+		r.problem("%d: %s", n, what)
 	}
 	return nil
 }
@@ -214,13 +210,8 @@ func (c *Catalogue) verifyResident(ctx context.Context, r *Report) error {
 // recipes returns the recipes that versions are compared by, nil if there is only one.
 // Report.Reindexed counts versions without a kept text.
 func (c *Catalogue) recipes(ctx context.Context) ([]string, error) {
-	var hashes []string
-	err := sqlite.Each(ctx, c.DB, `SELECT hash FROM stamps WHERE kind = 'recipe' AND (number = ?1 OR number IN (SELECT DISTINCT recipe FROM items WHERE ordinal > ?2)) ORDER BY number`, func(rows *sql.Rows) error {
-		var hash string
-		err := rows.Scan(&hash)
-		hashes = append(hashes, hash)
-		return err
-	}, c.Overlay.Recipe, c.Overlay.Through)
+	hashes, err := sqlite.Column[string](ctx, c.DB, `SELECT hash FROM stamps WHERE kind = 'recipe'
+		AND (number = ?1 OR number IN (SELECT DISTINCT recipe FROM items WHERE ordinal > ?2)) ORDER BY number`, c.Overlay.Recipe, c.Overlay.Through)
 	if len(hashes) < 2 {
 		return nil, err
 	}

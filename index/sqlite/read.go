@@ -1,0 +1,71 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Querier is a database, a connection or a transaction.
+type Querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// Each calls f for every row of a query, until f returns an error.
+func Each(ctx context.Context, db Querier, query string, f func(*sql.Rows) error, args ...any) error {
+	rows, err := db.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	for rows.Next() {
+		if err := f(rows); err != nil {
+			return errors.Join(err, rows.Close())
+		}
+	}
+	return errors.Join(rows.Err(), rows.Close())
+}
+
+// All reads the rows of a query. columns lists where the columns of a row go, as the
+// arguments of Scan.
+func All[T any](ctx context.Context, db Querier, columns func(*T) []any, query string, args ...any) (out []T, err error) {
+	err = Each(ctx, db, query, func(r *sql.Rows) error {
+		var row T
+		err := r.Scan(columns(&row)...)
+		out = append(out, row)
+		return err
+	}, args...)
+	return out, err
+}
+
+// Column reads the only column of a query.
+func Column[T any](ctx context.Context, db Querier, query string, args ...any) ([]T, error) {
+	return All(ctx, db, func(v *T) []any { return []any{v} }, query, args...)
+}
+
+// Millis scans a time in milliseconds since 1970.
+type Millis time.Time
+
+// Scan implements sql.Scanner.
+func (m *Millis) Scan(v any) error {
+	ms, ok := v.(int64)
+	if !ok {
+		return fmt.Errorf("%v is not a time in milliseconds", v)
+	}
+	*m = Millis(time.UnixMilli(ms).UTC())
+	return nil
+}
+
+// OptionalMillis is Millis where the column may be NULL: then the time is nil.
+func OptionalMillis(to **time.Time) sql.Scanner { return optionalMillis{to} }
+
+type optionalMillis struct{ to **time.Time }
+
+func (o optionalMillis) Scan(v any) error {
+	if *o.to = nil; v == nil {
+		return nil
+	}
+	*o.to = new(time.Time)
+	return (*Millis)(*o.to).Scan(v)
+}

@@ -1,0 +1,45 @@
+// Package must ends a piece of work at its first error, where every step needs the steps
+// before it: the statements of a transaction, the parts of a page. Do, Dof and Get panic with
+// the error, and Catch, which the owner of the work calls, returns it. They are for functions
+// that run below Catch on its goroutine, and no such panic leaves the package that uses them.
+package must
+
+import "fmt"
+
+// failure is the panic of Do.
+type failure struct{ error }
+
+// Do ends the work if there is an error.
+func Do(err error) {
+	if err != nil {
+		panic(failure{err})
+	}
+}
+
+// Dof is Do with a description of what failed.
+func Dof(err error, what string, args ...any) {
+	if err != nil {
+		Do(fmt.Errorf("%s: %w", fmt.Sprintf(what, args...), err))
+	}
+}
+
+// Get returns v, or ends the work.
+func Get[T any](v T, err error) T {
+	Do(err)
+	return v
+}
+
+// Catch runs the work and returns the error that ended it.
+func Catch(work func()) (err error) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case failure:
+			err = r.error
+		default:
+			panic(r)
+		}
+	}()
+	work()
+	return nil
+}
