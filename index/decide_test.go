@@ -363,8 +363,8 @@ func TestChainsOfMerges(t *testing.T) {
 	mustVerify(t, x)
 }
 
-// TestExpected: whoever decides on what is no longer so is told who was first,
-// even where the verdict is the same again; nobody, where its source changed it.
+// TestExpected: a decision about an item that has changed is a conflict, which names the
+// earlier decision even if the verdict is the same again, and none if its source changed it.
 func TestExpected(t *testing.T) {
 	ctx := context.Background()
 	x := openTest(t, t.TempDir(), nil)

@@ -221,7 +221,7 @@ func rewrite(path string) error {
 	if err != nil {
 		return err
 	}
-	copied := path + ".anew"
+	copied := path + ".copy"
 	f, err := os.OpenFile(copied, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err

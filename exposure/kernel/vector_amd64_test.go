@@ -18,12 +18,9 @@ func eachWay(f func(way string)) {
 	f("plain")
 }
 
-// TestLocations holds the locations of the assembly to a division, for moduli of all sizes
-// and for numbers near those where the quotient changes.
+// TestLocations holds the locations of the assembly, and of plain Go, to a division, for
+// moduli of all sizes and for numbers near those where the quotient changes.
 func TestLocations(t *testing.T) {
-	if !haveAVX2 {
-		t.Skip("this processor has no AVX2")
-	}
 	rng := rand.New(rand.NewPCG(1, 1))
 	for round := range 4000 {
 		m := 64 + rng.Uint64N(1<<(6+round%14))
@@ -58,6 +55,16 @@ func TestLocations(t *testing.T) {
 			at := i/8*32 + [8]int{0, 1, 4, 5, 2, 3, 6, 7}[i%8]
 			raw[at], raw[at+8], raw[at+16], raw[at+24] = h[i].h0, h[i].h1, h[i].h2, h[i].h3
 			w.common[i] = 1
+		}
+		for _, h := range h {
+			for l := range uint64(4 + restLocations) {
+				if got, want := newModulus(m).reduce(h.at(l)), h.at(l)%m; got != want {
+					t.Fatalf("location %d of %x mod %d in plain Go: %d, want %d", l, h, m, got, want)
+				}
+			}
+		}
+		if !haveAVX2 {
+			continue
 		}
 		d, k := newDivisor(m), 5+rng.Uint64N(restLocations)
 		check := func(i int, l, first, count uint64) {

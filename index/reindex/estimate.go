@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"jianguo/index/resident"
+	"jianguo/internal/must"
 )
 
 // Estimate is what a reindex would do, judged by a sample of the versions.
@@ -50,10 +51,10 @@ func Sample(ctx context.Context, db *sql.DB, cfg Config) (*Estimate, error) {
 	cfg.defaults()
 	e := &Estimate{Recipe: cfg.Recipe}
 	s := &sampling{cfg: cfg, db: db}
-	err := s.from(ctx, e)
-	if err == nil {
-		err = s.take(ctx, e)
-	}
+	err := must.Catch(func() {
+		s.from(ctx, e)
+		s.take(ctx, e)
+	})
 	if err != nil {
 		return nil, fmt.Errorf("reindex: %w", err)
 	}
@@ -73,19 +74,12 @@ type sampling struct {
 }
 
 // from finds out where Run would begin.
-func (s *sampling) from(ctx context.Context, e *Estimate) error {
+func (s *sampling) from(ctx context.Context, e *Estimate) {
 	err := s.db.QueryRowContext(ctx, `SELECT number FROM stamps WHERE kind = 'recipe' AND hash = ?`, s.cfg.Recipe).Scan(&s.goal)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return err
+	if !errors.Is(err, sql.ErrNoRows) {
+		must.Do(err)
 	}
-	force, err := stored(ctx, s.db, InForce)
-	if err != nil {
-		return err
-	}
-	doing, err := stored(ctx, s.db, Underway)
-	if err != nil {
-		return err
-	}
+	force, doing := must.Get(stored(ctx, s.db, InForce)), must.Get(stored(ctx, s.db, Underway))
 	switch {
 	case s.goal != 0 && doing.Recipe == s.goal:
 		s.after, e.Resumed = doing.Through, doing.Through
@@ -93,32 +87,22 @@ func (s *sampling) from(ctx context.Context, e *Estimate) error {
 		s.after = force.Through
 	}
 	if force.Recipe != 0 {
-		if err := s.db.QueryRowContext(ctx, `SELECT hash FROM stamps WHERE number = ?`, force.Recipe).Scan(&e.Force); err != nil {
-			return err
-		}
+		must.Do(s.db.QueryRowContext(ctx, `SELECT hash FROM stamps WHERE number = ?`, force.Recipe).Scan(&e.Force))
 	}
-	if err := s.db.QueryRowContext(ctx, `SELECT coalesce(max(ordinal), 0) FROM items`).Scan(&s.last); err != nil {
-		return err
-	}
+	must.Do(s.db.QueryRowContext(ctx, `SELECT coalesce(max(ordinal), 0) FROM items`).Scan(&s.last))
 	e.Items, e.Left = int64(s.last), int64(s.last-min(s.after, s.last))
-	return nil
 }
 
 // take makes the forms of a sample, and concludes from it.
-func (s *sampling) take(ctx context.Context, e *Estimate) error {
+func (s *sampling) take(ctx context.Context, e *Estimate) {
 	s.began = time.Now()
 	for run := range int64(sampleRuns) {
 		after, length := s.after+uint32(e.Left*run/sampleRuns), sampleLength
 		if e.Left <= sampleRuns*sampleLength {
 			length = int(e.Left*(run+1)/sampleRuns - e.Left*run/sampleRuns)
 		}
-		batch, err := readKept(ctx, s.db, s.goal, after, length)
-		if err == nil {
-			err = s.cfg.analyze(ctx, batch)
-		}
-		if err != nil {
-			return err
-		}
+		batch := must.Get(readKept(ctx, s.db, s.goal, after, length))
+		must.Do(s.cfg.analyze(ctx, batch))
 		e.Sampled += len(batch)
 		for i := range batch {
 			k := &batch[i]
@@ -128,31 +112,24 @@ func (s *sampling) take(ctx context.Context, e *Estimate) error {
 		}
 	}
 	if e.Sampled == 0 {
-		return nil
+		return
 	}
 	all := func(n int64) int64 { return n * e.Left / int64(e.Sampled) }
 	e.Other, e.Changed, e.WithoutText = all(s.counts.Items), all(s.counts.Changed), all(s.counts.WithoutText)
 	e.Seconds = time.Since(s.began).Seconds() * float64(e.Left) / float64(e.Sampled)
 	if e.Other == 0 && e.Sampled == int(e.Left) && e.Force == "" {
-		return nil
+		return
 	}
-	free, err := s.free(ctx)
-	if err != nil {
-		return err
-	}
-	e.Bytes = max(all(s.rows)*5/4-free, 0) + logBytes
+	e.Bytes = max(all(s.rows)*5/4-s.free(ctx), 0) + logBytes
 	if _, err := os.Stat(filepath.Join(s.cfg.Dir, resident.SnapshotFileName)); errors.Is(err, os.ErrNotExist) {
 		e.Bytes += e.Items * snapshotItemBytes
 	}
-	return nil
 }
 
 // free is what the catalogue's file has free inside.
-func (s *sampling) free(ctx context.Context) (int64, error) {
+func (s *sampling) free(ctx context.Context) int64 {
 	var pages, size int64
-	if err := s.db.QueryRowContext(ctx, `PRAGMA freelist_count`).Scan(&pages); err != nil {
-		return 0, err
-	}
-	err := s.db.QueryRowContext(ctx, `PRAGMA page_size`).Scan(&size)
-	return pages * size, err
+	must.Do(s.db.QueryRowContext(ctx, `PRAGMA freelist_count`).Scan(&pages))
+	must.Do(s.db.QueryRowContext(ctx, `PRAGMA page_size`).Scan(&size))
+	return pages * size
 }

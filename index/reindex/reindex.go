@@ -29,6 +29,7 @@ import (
 	"jianguo/index/resident"
 	"jianguo/index/sqlite"
 	"jianguo/index/verdict"
+	"jianguo/internal/must"
 )
 
 // WordsFileName is the file of the search inside the data directory. A reindex
@@ -96,10 +97,13 @@ func Run(ctx context.Context, db *sql.DB, cfg Config) (*Report, error) {
 	cfg.defaults()
 	start := time.Now()
 	r := &run{cfg: cfg, db: db}
-	for _, step := range []func(context.Context) error{r.begin, r.fill, r.end} {
-		if err := step(ctx); err != nil {
-			return nil, fmt.Errorf("reindex: %w", err)
-		}
+	err := must.Catch(func() {
+		r.begin(ctx)
+		r.fill(ctx)
+		r.end(ctx)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reindex: %w", err)
 	}
 	r.report.Recipe, r.report.Seconds = cfg.Recipe, time.Since(start).Seconds()
 	r.report.Through, r.report.Items = r.doing.Through, r.doing.Items
@@ -126,31 +130,20 @@ func (c *Config) defaults() {
 }
 
 // begin finds out where to continue, and removes rows that nothing uses.
-func (r *run) begin(ctx context.Context) (err error) {
-	if r.goal, err = stampOf(ctx, r.db, r.cfg.Recipe); err != nil {
-		return err
-	}
-	if r.force, err = stored(ctx, r.db, InForce); err != nil {
-		return err
-	}
-	if r.doing, err = stored(ctx, r.db, Underway); err != nil {
-		return err
-	}
-	if err := r.db.QueryRowContext(ctx, `SELECT coalesce(max(ordinal), 0) FROM items`).Scan(&r.last); err != nil {
-		return err
-	}
+func (r *run) begin(ctx context.Context) {
+	r.goal = must.Get(stampOf(ctx, r.db, r.cfg.Recipe))
+	r.force, r.doing = must.Get(stored(ctx, r.db, InForce)), must.Get(stored(ctx, r.db, Underway))
+	must.Do(r.db.QueryRowContext(ctx, `SELECT coalesce(max(ordinal), 0) FROM items`).Scan(&r.last))
 	if r.doing.Recipe == r.goal {
 		r.report.Resumed = r.doing.Through
 	} else {
 		// The mark is removed before the rows: a part of them must not look complete.
-		if _, err := r.db.ExecContext(ctx, `DELETE FROM meta WHERE key = ?`, Underway); err != nil {
-			return err
-		}
+		must.Get(r.db.ExecContext(ctx, `DELETE FROM meta WHERE key = ?`, Underway))
 		if r.doing = (Overlay{Recipe: r.goal}); r.force.Recipe == r.goal {
 			r.doing = r.force // versions newer than it may be of another recipe
 		}
 	}
-	return r.clean(ctx)
+	r.clean(ctx)
 }
 
 // stampOf gives a recipe its number.
@@ -167,22 +160,17 @@ func stampOf(ctx context.Context, db *sql.DB, recipe string) (n int64, err error
 const cleanStep = 20_000
 
 // clean removes the rows of recipes that are neither in force nor being made.
-func (r *run) clean(ctx context.Context) error {
+func (r *run) clean(ctx context.Context) {
 	in := func(recipe int64) (from, to int64) { return recipe << 32, recipe<<32 | 0xffffffff }
 	f1, t1 := in(r.force.Recipe)
 	f2, t2 := in(r.doing.Recipe)
 	for {
-		done, err := r.db.ExecContext(ctx, `DELETE FROM overlay WHERE place IN (SELECT place FROM overlay
-			WHERE place NOT BETWEEN ? AND ? AND place NOT BETWEEN ? AND ? LIMIT ?)`, f1, t1, f2, t2, cleanStep)
-		if err != nil {
-			return err
+		done := must.Get(r.db.ExecContext(ctx, `DELETE FROM overlay WHERE place IN (SELECT place FROM overlay
+			WHERE place NOT BETWEEN ? AND ? AND place NOT BETWEEN ? AND ? LIMIT ?)`, f1, t1, f2, t2, cleanStep))
+		if must.Get(done.RowsAffected()) == 0 {
+			return
 		}
-		if n, err := done.RowsAffected(); err != nil || n == 0 {
-			return err
-		}
-		if err := r.cfg.Fail("clean"); err != nil {
-			return err
-		}
+		must.Do(r.cfg.Fail("clean"))
 	}
 }
 
@@ -300,31 +288,24 @@ func (o *Overlay) count(k *kept, goal int64) {
 }
 
 // fill makes the rows of all versions after doing.Through.
-func (r *run) fill(ctx context.Context) error {
+func (r *run) fill(ctx context.Context) {
 	for {
-		batch, err := readKept(ctx, r.db, r.goal, r.doing.Through, r.cfg.Batch)
-		if err != nil || len(batch) == 0 {
-			return err
+		batch := must.Get(readKept(ctx, r.db, r.goal, r.doing.Through, r.cfg.Batch))
+		if len(batch) == 0 {
+			return
 		}
-		if err := r.cfg.analyze(ctx, batch); err != nil {
-			return err
-		}
-		if err := r.write(ctx, batch); err != nil {
-			return err
-		}
+		must.Do(r.cfg.analyze(ctx, batch))
+		r.write(ctx, batch)
 		r.report.Looked += int64(len(batch))
 		r.cfg.Progress(int64(r.doing.Through), int64(r.last))
 	}
 }
 
 // write adds a batch's rows, and says so, in one transaction.
-func (r *run) write(ctx context.Context, batch []kept) error {
+func (r *run) write(ctx context.Context, batch []kept) {
 	next := r.doing
-	err := r.transaction(ctx, func(tx *sql.Tx) error {
-		insert, err := tx.PrepareContext(ctx, `INSERT OR REPLACE INTO overlay (place, exact, fingerprint, sketch) VALUES (?, ?, ?, ?)`)
-		if err != nil {
-			return err
-		}
+	r.transaction(ctx, func(tx *sql.Tx) {
+		insert := must.Get(tx.PrepareContext(ctx, `INSERT OR REPLACE INTO overlay (place, exact, fingerprint, sketch) VALUES (?, ?, ?, ?)`))
 		defer insert.Close()
 		for i := range batch {
 			k := &batch[i]
@@ -333,23 +314,18 @@ func (r *run) write(ctx context.Context, batch []kept) error {
 				r.cfg.Logger.WarnContext(ctx, "a kept text cannot be analysed: its item keeps its fingerprint", "ordinal", k.ordinal, "error", k.failed)
 				continue
 			}
-			if !k.changed {
-				continue
-			}
-			if _, err := insert.ExecContext(ctx, next.place(k.ordinal), k.made.Exact, k.made.Fingerprint, k.made.Sketch); err != nil {
-				return fmt.Errorf("ordinal %d: %w", k.ordinal, err)
+			if k.changed {
+				_, err := insert.ExecContext(ctx, next.place(k.ordinal), k.made.Exact, k.made.Fingerprint, k.made.Sketch)
+				must.Dof(err, "ordinal %d", k.ordinal)
 			}
 		}
-		return store(ctx, tx, Underway, next)
+		store(ctx, tx, Underway, next)
 	})
-	if err == nil {
-		r.doing = next
-	}
-	return err
+	r.doing = next
 }
 
 // end makes the rows those in force.
-func (r *run) end(ctx context.Context) error {
+func (r *run) end(ctx context.Context) {
 	nothing := r.force.Recipe == 0 && r.doing.Items == 0 || r.force.Recipe == r.goal && r.doing.Items == r.force.Items
 	if nothing {
 		if r.force.Recipe == 0 {
@@ -357,54 +333,36 @@ func (r *run) end(ctx context.Context) error {
 		} else {
 			r.doing = r.force
 		}
-		_, err := r.db.ExecContext(ctx, `DELETE FROM meta WHERE key = ?`, Underway)
-		return err
+		must.Get(r.db.ExecContext(ctx, `DELETE FROM meta WHERE key = ?`, Underway))
+		return
 	}
 	if r.cfg.Prepare {
 		r.report.Unfinished = true
-		return nil
+		return
 	}
-	if err := sqlite.Remove(filepath.Join(r.cfg.Dir, WordsFileName)); err != nil {
-		return err
-	}
-	err := r.transaction(ctx, func(tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, `DELETE FROM meta WHERE key = ?`, Underway); err != nil {
-			return err
-		}
-		return store(ctx, tx, InForce, r.doing)
+	must.Do(sqlite.Remove(filepath.Join(r.cfg.Dir, WordsFileName)))
+	r.transaction(ctx, func(tx *sql.Tx) {
+		must.Get(tx.ExecContext(ctx, `DELETE FROM meta WHERE key = ?`, Underway))
+		store(ctx, tx, InForce, r.doing)
 	})
-	if err != nil {
-		return err
-	}
 	r.report.Switched = true
 	r.force = r.doing
-	if err := r.cfg.Fail("switched"); err != nil {
-		return err
-	}
+	must.Do(r.cfg.Fail("switched"))
 	// The snapshot is of the old forms.
-	return errors.Join(sqlite.Remove(filepath.Join(r.cfg.Dir, resident.SnapshotFileName)), r.clean(ctx))
+	removed := sqlite.Remove(filepath.Join(r.cfg.Dir, resident.SnapshotFileName))
+	r.clean(ctx)
+	must.Do(removed)
 }
 
-func store(ctx context.Context, tx *sql.Tx, key string, o Overlay) error {
-	text, err := json.Marshal(o)
-	if err != nil {
-		return err
-	}
-	_, err = tx.ExecContext(ctx, `INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value`, key, string(text))
-	return err
+func store(ctx context.Context, tx *sql.Tx, key string, o Overlay) {
+	must.Get(tx.ExecContext(ctx, `INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value`,
+		key, string(must.Get(json.Marshal(o)))))
 }
 
-func (r *run) transaction(ctx context.Context, f func(*sql.Tx) error) error {
-	tx, err := r.db.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
+func (r *run) transaction(ctx context.Context, f func(*sql.Tx)) {
+	tx := must.Get(r.db.BeginTx(ctx, nil))
 	defer func() { _ = tx.Rollback() }() // nothing to do after a commit
-	if err := f(tx); err != nil {
-		return err
-	}
-	if err := r.cfg.Fail("commit"); err != nil {
-		return err
-	}
-	return tx.Commit()
+	f(tx)
+	must.Do(r.cfg.Fail("commit"))
+	must.Do(tx.Commit())
 }
