@@ -16,6 +16,7 @@ import (
 	"jianguo/index/read"
 	"jianguo/index/resident"
 	"jianguo/index/sqlite"
+	"jianguo/internal/must"
 )
 
 // Index is the catalogue with its resident data. A lock serialises Add and Decide.
@@ -77,63 +78,40 @@ func Open(ctx context.Context, cfg Config) (*Index, error) {
 		saves.snapshotWhenDue(ctx)
 		sweeps.sweepWhenDue(ctx)
 	}
-	if err := x.open(ctx); err != nil {
-		return nil, errors.Join(err, x.Close())
+	if err := must.Catch(func() { x.open(ctx) }); err != nil {
+		return nil, errors.Join(fmt.Errorf("index: %w", err), x.Close())
 	}
 	return x, nil
 }
 
-func (x *Index) open(ctx context.Context) error {
+func (x *Index) open(ctx context.Context) {
 	path := filepath.Join(x.cfg.Dir, FileName)
 	synchronous := "FULL"
 	if x.cfg.Durability == DurabilityRelaxed {
 		synchronous = "NORMAL"
 	}
-	var err error
-	x.writer, err = sqlite.Open(path, sqlite.Writes, synchronous)
-	if err != nil {
-		return err
-	}
+	x.writer = must.Get(sqlite.Open(path, sqlite.Writes, synchronous))
 	x.writer.SetMaxOpenConns(1)
-	if err := migrate(ctx, x.writer); err != nil {
-		return fmt.Errorf("index: %s: %w", path, err)
-	}
+	must.Dof(migrate(ctx, x.writer), "%s", path)
 	for _, pool := range []**sql.DB{&x.reader, &x.judges} {
-		db, err := sqlite.Open(path, sqlite.Reads, synchronous)
-		if err != nil {
-			return err
-		}
-		*pool = db
-		db.SetMaxOpenConns(8)
-		db.SetMaxIdleConns(8) // a new connection has an empty cache
+		*pool = must.Get(sqlite.Open(path, sqlite.Reads, synchronous))
+		(*pool).SetMaxOpenConns(8)
+		(*pool).SetMaxIdleConns(8) // a new connection has an empty cache
 	}
 	loads := loader{x.catalogue}
-	if err := loads.load(ctx); err != nil {
-		return fmt.Errorf("index: load %s: %w", path, err)
-	}
+	must.Dof(must.Catch(func() { loads.load(ctx) }), "load %s", path)
 	x.Reader = read.New(x.reader, &x.clusters, x.tables())
 	if x.cfg.Recipe != nil {
-		if x.recipe, err = x.cfg.Recipe(); err != nil {
-			return fmt.Errorf("index: recipe: %w", err)
-		}
+		recipe, err := x.cfg.Recipe()
+		must.Dof(err, "recipe")
+		x.recipe = recipe
 	}
-	if x.w, err = prepare(ctx, x.writer, x.overlay.Compared()); err != nil {
-		return fmt.Errorf("index: %w", err)
-	}
-	if x.side, err = newReaders(ctx, x.judges, x.overlay.Compared()); err != nil {
-		return fmt.Errorf("index: %w", err)
-	}
-	if err := x.stamp(ctx); err != nil {
-		return fmt.Errorf("index: %w", err)
-	}
-	if err := loads.warnOfRecipe(ctx); err != nil {
-		return fmt.Errorf("index: %w", err)
-	}
-	if err := x.openSources(ctx); err != nil {
-		return fmt.Errorf("index: %w", err)
-	}
+	x.w = must.Get(prepare(ctx, x.writer, x.overlay.Compared()))
+	x.side = must.Get(newReaders(ctx, x.judges, x.overlay.Compared()))
+	must.Do(x.stamp(ctx))
+	must.Do(loads.warnOfRecipe(ctx))
+	must.Do(x.openSources(ctx))
 	loads.outlineInBackground()
-	return nil
 }
 
 // Close writes pending data and closes the files. The Index must not be used

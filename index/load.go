@@ -12,50 +12,42 @@ import (
 
 	"jianguo/index/reindex"
 	"jianguo/index/resident"
+	"jianguo/internal/must"
 )
 
 // loader fills the resident data at the start.
 type loader struct{ *catalogue }
 
-// load fills the resident data from the snapshot and the catalogue.
-func (x loader) load(ctx context.Context) error {
-	for _, step := range []func(context.Context) error{x.loadMeta, x.loadStamps, x.loadSources, x.loadClusters, x.loadItems} {
-		if err := step(ctx); err != nil {
-			return err
-		}
-	}
-	return nil
+// load fills the resident data from the snapshot and the catalogue. Package must ends it.
+func (x loader) load(ctx context.Context) {
+	x.loadMeta(ctx)
+	must.Do(x.loadStamps(ctx))
+	must.Do(x.loadSources(ctx))
+	must.Do(x.loadClusters(ctx))
+	x.loadItems(ctx)
 }
 
-func (x loader) loadMeta(ctx context.Context) error {
+func (x loader) loadMeta(ctx context.Context) {
 	values := map[string]string{}
-	err := each(ctx, x.reader, `SELECT key, value FROM meta`, func(r *sql.Rows) error {
+	must.Do(each(ctx, x.reader, `SELECT key, value FROM meta`, func(r *sql.Rows) error {
 		var k, v string
 		err := r.Scan(&k, &v)
 		values[k] = v
 		return err
-	})
-	if err != nil {
-		return err
-	}
+	}))
 	for key, field := range map[string]*uint64{"applied": &x.applied, "stream_base": &x.stream.Base} {
 		if text, ok := values[key]; ok {
-			if *field, err = strconv.ParseUint(text, 10, 64); err != nil {
-				return fmt.Errorf("meta %s: %w", key, err)
-			}
+			n, err := strconv.ParseUint(text, 10, 64)
+			must.Dof(err, "meta %s", key)
+			*field = n
 		}
 	}
-	if x.overlay, err = reindex.Parse(values[reindex.InForce]); err != nil {
-		return err
-	}
+	x.overlay = must.Get(reindex.Parse(values[reindex.InForce]))
 	x.stream.Identity = values["stream_identity"]
 	var ordinal, event sql.NullInt64
-	if err := x.reader.QueryRowContext(ctx, `SELECT (SELECT max(ordinal) FROM items), (SELECT max(number) FROM events)`).Scan(&ordinal, &event); err != nil {
-		return err
-	}
+	must.Do(x.reader.QueryRowContext(ctx, `SELECT (SELECT max(ordinal) FROM items), (SELECT max(number) FROM events)`).Scan(&ordinal, &event))
 	x.nextOrdinal, x.nextEvent = uint32(ordinal.Int64)+1, uint64(event.Int64)+1
 	x.events = uint64(event.Int64)
-	return nil
 }
 
 func (x loader) loadStamps(ctx context.Context) error {
@@ -91,26 +83,21 @@ func (x loader) loadClusters(ctx context.Context) error {
 
 // loadItems loads versions, look-ups and postings: from the snapshot and the rows that
 // have changed since, or from every row.
-func (x loader) loadItems(ctx context.Context) (err error) {
-	random, err := x.readIdentity(ctx)
-	if err != nil {
-		return err
-	}
-	x.identity = x.overlay.SnapshotOf(random)
+func (x loader) loadItems(ctx context.Context) {
+	x.identity = x.overlay.SnapshotOf(must.Get(x.readIdentity(ctx)))
 	tables, m, err := x.snapshot.Load(ctx, x.identity, x.last(), x.cfg.Progress)
-	switch {
-	case errors.Is(err, resident.ErrSnapshot):
+	if errors.Is(err, resident.ErrSnapshot) {
 		if err != resident.ErrSnapshot || x.nextOrdinal > 100_000 {
 			x.log.WarnContext(ctx, "building the resident index from the catalogue", "items", x.nextOrdinal-1, "reason", err)
 		}
-		return x.builder().Build(ctx)
-	case err != nil:
-		return err
+		must.Do(x.builder().Build(ctx))
+		return
 	}
+	must.Do(err)
 	x.log.DebugContext(ctx, "snapshot loaded", "items", m.Ordinal, "of", x.nextOrdinal-1, "events", m.Event)
 	x.setTables(tables)
 	x.snapshotEvent.Store(m.Event)
-	return x.builder().Replay(ctx, m)
+	must.Do(x.builder().Replay(ctx, m))
 }
 
 // builder returns a builder over the present end of the catalogue.

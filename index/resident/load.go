@@ -1,6 +1,7 @@
 package resident
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -24,6 +25,9 @@ import (
 func (s *Snapshot) Load(ctx context.Context, catalogue int64, last Mark, progress func(stage string, done, total int64)) (Tables, Mark, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if _, err := os.Stat(s.path); err != nil {
+		return Tables{}, Mark{}, cmp.Or(s.discard(), ErrSnapshot)
+	}
 	t, m, err := s.load(ctx, catalogue, last, progress)
 	switch {
 	case ctx.Err() != nil:
@@ -32,39 +36,33 @@ func (s *Snapshot) Load(ctx context.Context, catalogue int64, last Mark, progres
 		if err := s.discard(); err != nil {
 			return Tables{}, Mark{}, fmt.Errorf("snapshot: %w", err)
 		}
-		return Tables{}, Mark{}, err
+		return Tables{}, Mark{}, fmt.Errorf("%w: %w", ErrSnapshot, err)
 	}
 	s.sum = m.sum
 	return t, m.low, nil
 }
 
-func (s *Snapshot) load(ctx context.Context, catalogue int64, last Mark, progress func(stage string, done, total int64)) (Tables, *marks, error) {
-	if _, err := os.Stat(s.path); err != nil {
-		return Tables{}, nil, ErrSnapshot
-	}
+func (s *Snapshot) load(ctx context.Context, catalogue int64, last Mark, progress func(stage string, done, total int64)) (t Tables, m *marks, err error) {
 	db, err := sqlite.Open(s.path, sqlite.Reads, "NORMAL")
 	if err != nil {
-		return Tables{}, nil, fmt.Errorf("%w: %w", ErrSnapshot, err)
+		return t, nil, err
 	}
 	defer db.Close()
-	m, err := readMarks(ctx, db)
+	m, err = readMarks(ctx, db)
 	switch {
 	case err != nil:
-		return Tables{}, nil, fmt.Errorf("%w: %w", ErrSnapshot, err)
+		return t, nil, err
 	case m.sum != m.check():
-		return Tables{}, nil, fmt.Errorf("%w: its marks are damaged", ErrSnapshot)
+		return t, nil, errors.New("its marks are damaged")
 	case m.format != snapshotFormat || m.low.Event == 0:
-		return Tables{}, nil, fmt.Errorf("%w: format %d, event %d", ErrSnapshot, m.format, m.low.Event)
+		return t, nil, fmt.Errorf("format %d, event %d", m.format, m.low.Event)
 	case m.catalogue != catalogue:
-		return Tables{}, nil, fmt.Errorf("%w: it is of another catalogue, or of another recipe", ErrSnapshot)
+		return t, nil, errors.New("it is of another catalogue, or of another recipe")
 	case m.high.Ordinal > last.Ordinal || m.high.Event > last.Event:
-		return Tables{}, nil, fmt.Errorf("%w: it is newer than the catalogue, whose end was lost", ErrSnapshot)
+		return t, nil, errors.New("it is newer than the catalogue, whose end was lost")
 	}
-	t, err := readPages(ctx, db, m, progress)
-	if err != nil {
-		return Tables{}, nil, fmt.Errorf("%w: %w", ErrSnapshot, err)
-	}
-	return t, m, nil
+	t, err = readPages(ctx, db, m, progress)
+	return t, m, err
 }
 
 // Reload reads the snapshot whatever catalogue it is of, for measurements.
