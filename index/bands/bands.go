@@ -27,7 +27,7 @@
 // decide (package sieve).
 //
 // On 114 hand-labelled pairs of real reprints with S < 5, 256 probes find 95 %,
-// 320 (the default up to 5 million fingerprints; Budget has the others) 97 %, 512
+// 320 (up to 5 million fingerprints; see Bands.probes) 97 %, 512
 // find 99 % and 1024 all of them; of everything that a full scan finds at S < 5,
 // unrelated texts included, 70, 75, 85 and 94 %.
 //
@@ -96,7 +96,7 @@ type Config struct {
 	// 0: 2048.
 	Hot int
 	// Full is the number of fingerprints up to which margin look-ups have their
-	// full budget (Budget.Probes). 0: 5 million.
+	// most probes. 0: 5 million.
 	Full int
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"maps"
+	"math"
 	"math/bits"
 	"math/rand/v2"
 	"slices"
@@ -328,7 +329,7 @@ func TestMarginReportsWhatItVisits(t *testing.T) {
 		}
 		scanned += len(want)
 		for _, probes := range []int{1, 64, 256, 1024} {
-			got := b.Margin(nil, &p, maxS, Budget{Probes: probes})
+			got := b.reached(nil, &p, maxS, probes)
 			found[probes] += len(got)
 			var m margin
 			m.prepare(&p, maxS)
@@ -341,7 +342,7 @@ func TestMarginReportsWhatItVisits(t *testing.T) {
 		}
 		if i%10 == 0 { // 2¹⁶ probes are all that four quarters of maxS allow, here
 			if maxS <= 3 {
-				sameHits(t, "margin without a budget", want, b.Margin(nil, &p, maxS, Budget{Probes: maxProbes}))
+				sameHits(t, "margin without a budget", want, b.reached(nil, &p, maxS, maxProbes))
 			}
 		}
 	}
@@ -412,7 +413,13 @@ func TestEmptyPrintHasNoRelatives(t *testing.T) {
 	b := New(Config{})
 	defer b.Close()
 	b.Add(0, 1)
-	if got := b.Margin(nil, &simhash.Print{}, 64, Budget{}); len(got) > 0 {
+	if got := b.reached(nil, &simhash.Print{}, 64, b.probes()); len(got) > 0 {
 		t.Errorf("found %v", got)
 	}
+}
+
+// reached is Margin without a limit, with a number of probes.
+func (b *Bands) reached(dst []Hit, p *simhash.Print, maxS float32, probes int) []Hit {
+	dst, _ = b.margin(dst, p, maxS, probes, math.MaxInt, nil)
+	return dst
 }

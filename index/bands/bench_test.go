@@ -90,7 +90,7 @@ func copies(b *testing.B, postings *Bands, population *synth.Population, prints 
 				continue
 			}
 			asked++
-			if slices.Contains(postings.Margin(nil, &prints[i], benchMaxS, Budget{Probes: probes}), h) {
+			if slices.Contains(postings.reached(nil, &prints[i], benchMaxS, probes), h) {
 				found++
 			}
 		}
@@ -163,7 +163,7 @@ func lookups(b *testing.B, postings *Bands, prints []simhash.Print) {
 	})
 	for _, probes := range benchProbes {
 		quantiles(b, fmt.Sprintf("margin%d", probes), len(prints), func(i int) {
-			hits = postings.Margin(hits[:0], &prints[i], benchMaxS, Budget{Probes: probes})
+			hits = postings.reached(hits[:0], &prints[i], benchMaxS, probes)
 		})
 	}
 }
@@ -191,7 +191,7 @@ func scans(b *testing.B, postings *Bands, all []simhash.Fingerprint, prints []si
 		}
 		asked++
 		for _, probes := range benchProbes {
-			share[probes] += float64(len(postings.Margin(nil, p, benchMaxS, Budget{Probes: probes}))) / float64(want)
+			share[probes] += float64(len(postings.reached(nil, p, benchMaxS, probes))) / float64(want)
 		}
 	}
 	for probes, s := range share {

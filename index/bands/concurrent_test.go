@@ -85,7 +85,7 @@ func look(t *testing.T, b *Bands, o uint32, keysOf func(uint32) []uint64) {
 	print := printOf(o)
 	for name, hits := range map[string][]Hit{
 		"hamming": b.Hamming(nil, query^1<<20, 3),
-		"margin":  b.Margin(nil, &print, 2, Budget{}),
+		"margin":  b.reached(nil, &print, 2, b.probes()),
 	} {
 		ordinals := make([]uint32, 0, len(hits))
 		for _, h := range hits {

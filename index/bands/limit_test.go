@@ -29,7 +29,7 @@ func TestMarginLimit(t *testing.T) {
 		for i := range p.Margins {
 			p.Margins[i] = float32(r.IntN(8)) / 4
 		}
-		all := b.Margin(nil, &p, 6, Budget{})
+		all := b.reached(nil, &p, 6, b.probes())
 		want, wantCut := all, len(all) > limit
 		if wantCut {
 			want = slices.Clone(all)
@@ -38,7 +38,7 @@ func TestMarginLimit(t *testing.T) {
 			})
 			want = want[:limit]
 		}
-		got, cut := b.MarginLimit([]Hit{{Ordinal: 9999}}, &p, 6, Budget{}, limit)
+		got, cut := b.Margin([]Hit{{Ordinal: 9999}}, &p, 6, limit, nil)
 		if got[0].Ordinal != 9999 {
 			t.Fatal("what was in dst is gone")
 		}

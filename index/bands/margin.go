@@ -2,7 +2,6 @@ package bands
 
 import (
 	"cmp"
-	"math"
 	"math/bits"
 	"slices"
 	"sync"
@@ -12,22 +11,6 @@ import (
 	"jianguo/simhash"
 )
 
-// Budget bounds a margin look-up. The zero value lets the size of the index
-// decide.
-type Budget struct {
-	// Probes is how many keys are tried at most in the four bands together. 0:
-	// as many as the size allows. A probe reads every posting of a bucket, so its
-	// cost is proportional to the size of the index, while later probes find less
-	// and less: of edited copies at S < 5 the 80 cheapest find 96 %, 160 find
-	// 98.5, 320 find 99.5. So there are 320 up to 5 million fingerprints
-	// (Config.Full), then fewer in proportion down to 160 at 10 million; and past
-	// 100 million (20 times Config.Full) fewer again, so that a look-up visits no
-	// more postings than it does there. The number falls in eight steps while the
-	// index doubles, so that look-ups made shortly after each other mostly have the
-	// same reach.
-	Probes int
-}
-
 const (
 	defaultProbes = 320
 	leastProbes   = 160       // up to vast times Config.Full
@@ -36,11 +19,15 @@ const (
 	maxProbes     = 1 << 16 // of 2¹⁸ subsets there are
 )
 
-// probes is the number of probes at the present size.
-func (b *Bands) probes(budget Budget) int {
-	if budget.Probes > 0 {
-		return budget.Probes
-	}
+// probes is how many keys a look-up tries at most in the four bands together, at the
+// present size. A probe reads every posting of a bucket, so its cost is proportional to the
+// size of the index, while later probes find less and less: of edited copies at S < 5 the 80
+// cheapest find 96 %, 160 find 98.5, 320 find 99.5. So there are 320 up to 5 million
+// fingerprints (Config.Full), then fewer in proportion down to 160 at 10 million; and past
+// 100 million (20 times Config.Full) fewer again, so that a look-up visits no more postings
+// than it does there. The number falls in eight steps while the index doubles, so that
+// look-ups made shortly after each other mostly have the same reach.
+func (b *Bands) probes() int {
 	n := b.Len()
 	if n <= b.full {
 		return defaultProbes
@@ -50,22 +37,19 @@ func (b *Bands) probes(budget Budget) int {
 	return max(defaultProbes*b.full/n, min(leastProbes, leastProbes*vast*b.full/n), bandCount)
 }
 
-// Margin appends to dst the postings c with S(p, c) < maxS that the probes of the
-// budget reach, each once, in no order. A print without features has none.
-func (b *Bands) Margin(dst []Hit, p *simhash.Print, maxS float32, budget Budget) []Hit {
-	dst, _ = b.margin(dst, p, maxS, b.probes(budget), math.MaxInt, nil)
-	return dst
-}
-
-// MarginLimit is Margin bounded: of more than limit postings it appends those
-// with the smallest S, the newest (highest ordinal) of equals, best first. cut
-// reports that there were more. A family of ten thousand bulletins costs one pass over
-// its buckets.
-func (b *Bands) MarginLimit(dst []Hit, p *simhash.Print, maxS float32, budget Budget, limit int) (hits []Hit, cut bool) {
-	return b.margin(dst, p, maxS, b.probes(budget), max(limit, 1), nil)
+// Margin appends to dst the postings c with S(p, c) < maxS that the probes reach, each once.
+// Of more than limit postings it appends those with the smallest S, the newest (highest
+// ordinal) of equals, best first, and cut reports that there were more. A family of ten
+// thousand bulletins costs one pass over its buckets. reach, unless nil, is set to the
+// reach of the look-up. A print without features has no postings.
+func (b *Bands) Margin(dst []Hit, p *simhash.Print, maxS float32, limit int, reach *Reach) (hits []Hit, cut bool) {
+	return b.margin(dst, p, maxS, b.probes(), max(limit, 1), reach)
 }
 
 func (b *Bands) margin(dst []Hit, p *simhash.Print, maxS float32, probes, limit int, reach *Reach) (hits []Hit, cut bool) {
+	if reach != nil {
+		*reach = Reach{probes: probes}
+	}
 	if maxS <= 0 || p.Empty() {
 		return dst, false
 	}

@@ -20,18 +20,9 @@ type Reach struct {
 	heavy [4]uint64
 }
 
-// MarginReach is MarginLimit, and sets r to its reach.
-func (b *Bands) MarginReach(dst []Hit, p *simhash.Print, maxS float32, budget Budget, limit int, r *Reach) (hits []Hit, cut bool) {
-	*r = Reach{probes: b.probes(budget)}
-	if maxS <= 0 || p.Empty() {
-		return dst, false
-	}
-	return b.margin(dst, p, maxS, r.probes, max(limit, 1), r)
-}
-
-// Holds reports whether the same look-up would have the same reach now: the budget
-// shrinks when the index grows past Config.Full.
-func (r *Reach) Holds(b *Bands, budget Budget) bool { return r.probes == b.probes(budget) }
+// Holds reports whether the same look-up would have the same reach now: it has fewer probes
+// when the index grows past Config.Full.
+func (r *Reach) Holds(b *Bands) bool { return r.probes == b.probes() }
 
 func (r *Reach) set(m *margin) {
 	r.print, r.maxS, r.limit, r.unprobed = m.print, m.maxS, m.limit, m.unprobed

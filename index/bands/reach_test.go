@@ -36,7 +36,7 @@ func TestReach(t *testing.T) {
 		}
 		maxS := []float32{8, 2, 0.5, 64}[round%4]
 		var reach Reach
-		hits, _ := b.MarginReach(nil, &p, maxS, Budget{}, math.MaxInt, &reach)
+		hits, _ := b.Margin(nil, &p, maxS, math.MaxInt, &reach)
 		found := map[uint32]bool{}
 		for _, h := range hits {
 			found[h.Ordinal] = true
@@ -51,7 +51,7 @@ func TestReach(t *testing.T) {
 				t.Fatalf("S is %v, want %v", s, p.S(h.Fingerprint))
 			}
 		}
-		if !reach.Holds(b, Budget{}) {
+		if !reach.Holds(b) {
 			t.Fatal("nothing was added, and the reach no longer holds")
 		}
 	}
@@ -59,7 +59,7 @@ func TestReach(t *testing.T) {
 		t.Fatalf("only %d were met: this proves little", met)
 	}
 	var reach Reach
-	b.MarginReach(nil, &simhash.Print{}, 8, Budget{}, 5, &reach)
+	b.Margin(nil, &simhash.Print{}, 8, 5, &reach)
 	if _, ok := reach.Meets(0); ok {
 		t.Error("a print without features met something")
 	}
@@ -70,10 +70,10 @@ func TestReach(t *testing.T) {
 func TestBudgetFallsInSteps(t *testing.T) {
 	b := New(Config{Full: 64})
 	defer b.Close()
-	last, steps := b.probes(Budget{}), 0
+	last, steps := b.probes(), 0
 	for i := range uint32(8192) {
 		b.Add(simhash.Fingerprint(i)*0x9e3779b97f4a7c15, i+1)
-		n := b.probes(Budget{})
+		n := b.probes()
 		if i < 64 && n != defaultProbes {
 			t.Fatalf("%d probes at %d fingerprints", n, i+1)
 		}

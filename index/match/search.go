@@ -35,7 +35,7 @@ func (m *Matcher) search(a *verdict.Article) *found {
 	m.bands.PrefetchKeys(passages)
 	if !a.Print.Empty() {
 		f.hamming, _ = m.bands.HammingLimit(nil, a.Print.Fingerprint, m.policy.Distance, m.policy.Judged)
-		f.margin, _ = m.bands.MarginReach(nil, &a.Print, m.policy.MaxS, bands.Budget{}, m.policy.Judged, &f.reach)
+		f.margin, _ = m.bands.Margin(nil, &a.Print, m.policy.MaxS, m.policy.Judged, &f.reach)
 		for _, h := range f.margin {
 			m.rows.Prefetch(h.Ordinal)
 		}
@@ -98,7 +98,7 @@ func (m *Matcher) Propose(a *verdict.Article) []Proposal { return m.proposals(a,
 func (m *Matcher) renew(a *verdict.Article, f *found, since uint64) bool {
 	changes := m.journal.since(since)
 	if !a.Print.Empty() {
-		if !f.reach.Holds(m.bands, bands.Budget{}) {
+		if !f.reach.Holds(m.bands) {
 			return false
 		}
 		near, far := len(f.hamming), len(f.margin)

@@ -1,6 +1,8 @@
 package indexbench
 
 import (
+	"math"
+
 	"jianguo/index"
 	"jianguo/index/bands"
 	"jianguo/index/resident"
@@ -24,14 +26,15 @@ func (l lookups) hamming(q *simhash.Print) int {
 // margin is the look-up of the proposals `margin`; it returns how many.
 func (l lookups) margin(q *simhash.Print) int {
 	var buf [64]bands.Hit
-	hits, _ := l.Bands.MarginLimit(buf[:0], q, l.policy.MaxS, bands.Budget{}, l.policy.Judged)
+	hits, _ := l.Bands.Margin(buf[:0], q, l.policy.MaxS, l.policy.Judged, nil)
 	return len(hits)
 }
 
 // within returns the exemplars that the margin look-up finds at S < s.
 func (l lookups) within(q *simhash.Print, s float32) []simhash.Fingerprint {
 	var found []simhash.Fingerprint
-	for _, h := range l.Bands.Margin(nil, q, l.policy.MaxS, bands.Budget{}) {
+	all, _ := l.Bands.Margin(nil, q, l.policy.MaxS, math.MaxInt, nil)
+	for _, h := range all {
 		if q.S(h.Fingerprint) < s {
 			found = append(found, h.Fingerprint)
 		}
