@@ -41,6 +41,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"jianguo/ingest"
 	"jianguo/internal/must"
 )
 
@@ -75,6 +76,7 @@ func Register(e *echo.Echo, cfg Config) error {
 		{"POST", "/console/signout", reader, c.signOut},
 		{"GET", "/", reader, c.overview},
 		{"GET", "/console/search", reader, c.search},
+		{"POST", "/console/search", reader, c.paste},
 		{"GET", "/console/item", reader, c.item},
 		{"GET", "/console/compare", reader, c.compare},
 		{"GET", "/console/clusters", reader, c.clusters},
@@ -102,8 +104,8 @@ func (c *Console) handle(a access, h handler) echo.HandlerFunc {
 	return func(e echo.Context) error {
 		changes := e.Request().Method == http.MethodPost
 		if changes {
-			// A form is a few fields; decisions about many items a few kilobytes.
-			e.Request().Body = http.MaxBytesReader(e.Response(), e.Request().Body, 1<<20)
+			// A form is a few fields, or a text that was pasted: three bytes for each of its own.
+			e.Request().Body = http.MaxBytesReader(e.Response(), e.Request().Body, 3*ingest.MaxText+1<<16)
 		}
 		s, ok := c.session(e)
 		if a != anyone && !ok {

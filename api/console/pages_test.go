@@ -174,6 +174,18 @@ func TestSearch(t *testing.T) {
 			b.seen("main .passage mark", word)
 		}
 	})
+	t.Run("the text of a rejected copy", func(t *testing.T) {
+		it, err := r.Index.Item(t.Context(), "kiln-reword")
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.to("/")
+		b.script(`document.querySelector("#q").value = ` + strconv.Quote(it.Title+"\n\n"+*it.Body))
+		b.enter("#q", "\r")
+		b.seen("main", "收录了这段文字的稿件") // two copies have it
+		b.click(`main a[href="/console/item?id=kiln-reword"]`)
+		b.shown(`button[value="release"]`)
+	})
 	t.Run("nothing", func(t *testing.T) {
 		find("量子纠缠鲸鱼")
 		b.seen("main", "没有相近的稿件")

@@ -3,9 +3,12 @@ package console
 import (
 	"context"
 	"errors"
+	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"jianguo/index"
@@ -18,6 +21,7 @@ import (
 type searchView struct {
 	Text  string
 	Found []index.Brief
+	Same  bool // Found have the text that was pasted
 	Of    map[uint32]*index.Brief
 	// Passages show the words in the text, by ordinal; none if the headline has
 	// all of them.
@@ -32,11 +36,35 @@ type searchView struct {
 // pasted is from how many characters on the input is a text, not a search.
 const pasted = 60
 
-// search takes an id, an address, words, or a whole text.
+// searched is how long a text may be that is searched for by a link. A longer one stays out of
+// addresses, and so out of logs and histories of browsers.
+const searched = 200
+
+// paste takes what was typed or pasted into the search box. What is short becomes a link; a
+// long text is answered at once.
+func (c *Console) paste(ctx context.Context, p *page) string {
+	text := p.e.Request().PostForm.Get("q")
+	if len(text) <= searched {
+		return p.redirect("/console/search?" + url.Values{"q": {text}}.Encode())
+	}
+	if next := c.lookFor(ctx, p, text); next != "" {
+		must.Do(p.write(http.StatusOK, next))
+	}
+	return ""
+}
+
+// search answers a link.
 func (c *Console) search(ctx context.Context, p *page) string {
-	text := p.e.QueryParam("q")
+	return c.lookFor(ctx, p, p.e.QueryParam("q"))
+}
+
+// lookFor takes an id, an address, words, or a whole text.
+func (c *Console) lookFor(ctx context.Context, p *page, text string) string {
 	trimmed := strings.TrimSpace(text)
-	p.Query, p.Title = trimmed, p.T("查找", "Search")
+	p.Title = p.T("查找", "Search")
+	if len(text) <= searched {
+		p.Query = trimmed
+	}
 	v := &searchView{Text: trimmed}
 	p.Data = v
 	if trimmed == "" {
@@ -69,11 +97,15 @@ func (c *Console) search(ctx context.Context, p *page) string {
 		found = must.Get(c.find(ctx, trimmed, 50))
 	}
 	if !address && (long || len(found) == 0) {
-		c.nearest(ctx, p, v, trimmed)
+		if found = c.same(trimmed); len(found) > 0 {
+			v.Same = true
+		} else {
+			c.nearest(ctx, p, v, trimmed)
+		}
 	}
 	briefs := must.Get(c.cfg.Index.Briefs(ctx, found))
-	if address && len(found) == 1 && briefs[found[0]] != nil {
-		// The address of exactly one item leads to its page.
+	if (address || v.Same) && len(found) == 1 && briefs[found[0]] != nil {
+		// The address or the text of exactly one item leads to its page.
 		return p.redirect(p.ItemURL(briefs[found[0]].ID))
 	}
 	var ofs []uint32
@@ -84,8 +116,37 @@ func (c *Console) search(ctx context.Context, p *page) string {
 		}
 	}
 	v.Of = must.Get(c.cfg.Index.Briefs(ctx, ofs))
-	c.passages(ctx, v, trimmed)
+	if !v.Same {
+		c.passages(ctx, v, trimmed)
+	}
 	return "search"
+}
+
+// headlineTries is how many places may end the headline of a pasted text.
+const headlineTries = 40
+
+// same returns the items whose text was pasted, with or without the headline before it;
+// rejected copies included. A page may have a space where its source has a line break.
+func (c *Console) same(text string) []uint32 {
+	words := c.words.texts.Get().(*segment.Text)
+	defer c.words.texts.Put(words)
+	text = strings.ToValidUTF8(text[:min(len(text), ingest.MaxText)], "")
+	title, body := "", text
+	for range headlineTries {
+		if c.cfg.Segmenter.Analyze(words, title, body); words.Blank {
+			break
+		}
+		if found := c.cfg.Index.Same(words.Exact); len(found) > 0 {
+			return found[:min(len(found), 50)]
+		}
+		end := strings.IndexFunc(body, unicode.IsSpace)
+		if end < 0 {
+			break
+		}
+		body = strings.TrimSpace(body[end:])
+		title = strings.TrimSpace(text[:len(text)-len(body)])
+	}
+	return nil
 }
 
 // passages sorts items with the words in their headline first, and shows the

@@ -96,6 +96,15 @@ func (x *Reader) Text(ctx context.Context, ordinal uint32) (string, bool, error)
 	return *text, true, nil
 }
 
+// Same returns the versions that have a normal form, rejected copies included, oldest first. It
+// does not check more of the hash than package lookup keeps: among a hundred million versions,
+// one look-up in three million returns another.
+func (x *Reader) Same(exact [16]byte) []uint32 {
+	ordinals := x.tables.Exacts.Get(nil, resident.ExactKey(exact[:]))
+	slices.Sort(ordinals)
+	return ordinals
+}
+
 // BriefsByID reads the current versions of ids. Unknown ids are omitted.
 func (x *Reader) BriefsByID(ctx context.Context, ids []string) (map[string]*Brief, error) {
 	var ordinals []uint32

@@ -12,6 +12,11 @@ document.addEventListener("keydown", (e) => {
     typing.blur();
     return;
   }
+  if (e.key === "Enter" && !e.shiftKey && e.target.matches("[data-enter]")) {
+    e.preventDefault();
+    e.target.form.requestSubmit();
+    return;
+  }
   if (typing || e.key.length !== 1) return;
   const key = e.key.toLowerCase();
   const field = document.querySelector('[data-focus="' + CSS.escape(key) + '"]');
