@@ -27,6 +27,20 @@ const (
 	Different = "different" // nothing in common: to be let through
 )
 
+// The labels that only answer the second question: what does a reader of the earlier
+// text learn from the later one?
+const (
+	Contained = "contained" // nothing: the earlier text has more of the same matter
+	Extends   = "extends"   // all of the earlier text, and something new
+	Overlap   = "overlap"   // each has its own
+	Roundup   = "roundup"   // other matters, the earlier text among them
+)
+
+// adds reports whether the later text of a pair with this label adds something.
+func adds(label string) bool {
+	return label == Extends || label == Overlap || label == Roundup || label == Partial || label == Update
+}
+
 // Pair is one labelled pair.
 type Pair struct {
 	A          string `json:"a"`
@@ -37,22 +51,30 @@ type Pair struct {
 }
 
 // ReadPairs reads tab-separated lines `id_a id_b label [confidence [reason]]`; a header
-// is skipped.
+// is skipped. Where the header names a fifth column `new`, a share of the later text, the
+// reason is the sixth.
 func ReadPairs(r io.Reader) ([]Pair, error) {
 	var pairs []Pair
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, 1<<20)
+	note := 4
 	for n := 1; lines.Scan(); n++ {
 		line := strings.TrimRight(lines.Text(), "\r")
-		if strings.TrimSpace(line) == "" || n == 1 && strings.HasPrefix(line, "id_a\t") {
+		if n == 1 && strings.HasPrefix(line, "id_a\t") {
+			if strings.Contains(line, "\tnew\t") {
+				note = 5
+			}
+			continue
+		}
+		if strings.TrimSpace(line) == "" {
 			continue
 		}
 		f := strings.Split(line, "\t")
 		if len(f) < 3 || f[0] == "" || f[1] == "" || f[2] == "" {
 			return nil, fmt.Errorf("line %d: want id_a, id_b, label and maybe confidence and reason, separated by tabs", n)
 		}
-		f = append(f, "", "")
-		pairs = append(pairs, Pair{A: f[0], B: f[1], Label: f[2], Confidence: f[3], Note: f[4]})
+		f = append(f, "", "", "")
+		pairs = append(pairs, Pair{A: f[0], B: f[1], Label: f[2], Confidence: f[3], Note: f[note]})
 	}
 	return pairs, lines.Err()
 }
@@ -176,9 +198,9 @@ func head(it *ingest.Item) string {
 // through, or another one was rejected or, for a template, queued.
 func (j *Judged) Wrong() bool {
 	switch j.Label {
-	case Same:
+	case Same, Contained:
 		return j.Verdict != index.Duplicate
-	case Partial, Update:
+	case Partial, Update, Extends, Overlap, Roundup:
 		return j.Verdict != index.Suspect
 	case Template, Different:
 		return j.Verdict != index.Unique
@@ -192,11 +214,11 @@ func (j *Judged) gravity() int {
 	switch {
 	case !j.Wrong():
 		return 0
-	case j.Label != Same && j.Verdict == index.Duplicate:
+	case j.Verdict == index.Duplicate:
 		return 4
 	case j.Label == Same && j.Verdict == index.Unique:
 		return 3
-	case j.Label == Same:
+	case j.Label == Same || j.Label == Contained:
 		return 2
 	}
 	return 1

@@ -71,6 +71,8 @@ func (s *Setting) Print(w io.Writer) {
 func (r *LabelReport) Print(w io.Writer, wrong int) {
 	fmt.Fprintln(w, "\nWhat became of the later text, by label")
 	printTallies(w, r.Labels)
+	fmt.Fprintln(w, "\nBy what the later text adds to the earlier one")
+	printNovelty(w, r.Novelty)
 	fmt.Fprintln(w, "\nRules side by side")
 	printRates(w, r.Rules)
 	if len(r.Folds) > 0 {
@@ -101,6 +103,15 @@ func printTallies(w io.Writer, tallies []Tally) {
 	for _, x := range tallies {
 		t.row(x.Group, strconv.Itoa(x.Pairs), counted(x.Duplicate, x.Pairs), counted(x.Suspect, x.Pairs), counted(x.Unique, x.Pairs),
 			strconv.Itoa(x.Series), strconv.Itoa(x.Unmet))
+	}
+	t.print(w)
+}
+
+func printNovelty(w io.Writer, tallies []Tally) {
+	var t table
+	t.row("", "pairs", "rejected", "rejected or suspect")
+	for _, x := range tallies {
+		t.row(x.Group, strconv.Itoa(x.Pairs), counted(x.Duplicate, x.Pairs), counted(x.Duplicate+x.Suspect, x.Pairs))
 	}
 	t.print(w)
 }

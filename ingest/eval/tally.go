@@ -75,7 +75,7 @@ func tallyBy(judged []Judged, second func(*Judged) string, seconds ...string) []
 }
 
 // labelOrder is the order of labels in tables.
-var labelOrder = []string{Same, Partial, Update, Template, Different}
+var labelOrder = []string{Same, Contained, Extends, Overlap, Partial, Update, Roundup, Template, Different}
 
 // Rates are the shares that detection is measured by. Those without pairs behind them
 // are 0, with a count of 0.
@@ -105,7 +105,7 @@ func rates(name string, judged []Judged, verdict func(*Judged) index.Verdict) Ra
 			same.add(v, false, true)
 		case Template, Different:
 			others.add(v, false, true)
-		case Partial, Update:
+		case Partial, Update, Extends, Overlap, Roundup:
 			relative.add(v, false, true)
 		}
 	}
@@ -166,6 +166,7 @@ func components(judged []Judged) (out [][]Judged) {
 // LabelReport sums up labelled pairs.
 type LabelReport struct {
 	Labels     []Tally  `json:"labels"`
+	Novelty    []Tally  `json:"novelty"` // by what the later text adds
 	Confidence []Tally  `json:"confidence"`
 	Lengths    []Tally  `json:"lengths"` // label and characters of the shorter text
 	MetBy      []Tally  `json:"met_by"`  // label and the rule that found the earlier text
@@ -179,6 +180,7 @@ type LabelReport struct {
 func Labels(judged []Judged, rules []Rule, k int, seed uint64) *LabelReport {
 	r := &LabelReport{Pairs: judged, Wrong: Worst(judged), Folds: folds(judged, k, seed),
 		Labels:     tally(judged, func(j *Judged) string { return j.Label }, labelOrder...),
+		Novelty:    novelty(judged),
 		Confidence: tallyBy(judged, func(j *Judged) string { return cmp.Or(j.Confidence, "-") }, "high", "low"),
 		Lengths:    tallyBy(judged, func(j *Judged) string { return lengthBucket(j.Runes) }, lengthNames...),
 		MetBy:      tallyBy(judged, metBy, "exact", "hamming", "margin", "sketch", "passage", "not met")}
@@ -186,6 +188,26 @@ func Labels(judged []Judged, rules []Rule, k int, seed uint64) *LabelReport {
 		r.Rules = append(r.Rules, rates(rule.Name, judged, rule.verdict))
 	}
 	return r
+}
+
+// The groups of the novelty table.
+const (
+	addsNothing   = "same, contained: adds nothing"
+	addsSomething = "extends, overlap, partial, update, roundup: adds something"
+	otherText     = "template, different"
+)
+
+// novelty sums up by what a reader of the earlier text learns from the later one.
+func novelty(judged []Judged) []Tally {
+	return tally(judged, func(j *Judged) string {
+		switch {
+		case j.Label == Same || j.Label == Contained:
+			return addsNothing
+		case adds(j.Label):
+			return addsSomething
+		}
+		return otherText
+	}, addsNothing, addsSomething, otherText)
 }
 
 func metBy(j *Judged) string {
