@@ -56,7 +56,7 @@ func TestWork(t *testing.T) {
 		case work > 0 && (e.Verdict != Duplicate || e.Of != "story"):
 			t.Errorf("with enough work: %s of %q", e.Verdict, e.Of)
 		case work == 0 && (e.Verdict != Suspect || e.Of != "story" || e.Facts.Reason != sketch.Estimated ||
-			e.Why != "suspect: like story; the texts are too long to compare, so this is an estimate"):
+			e.Why != "in doubt: this text is like the earlier story; the texts are too long to compare, so this is an estimate"):
 			t.Errorf("without: %s of %q: %s %+v", e.Verdict, e.Of, e.Why, e.Facts)
 		}
 		mustVerify(t, x)

@@ -49,6 +49,17 @@ var clueWords = map[sketch.Clue]string{
 	sketch.Grown:        "the later text is the longer one",
 	sketch.Amid:         "new sentences amid what is in common",
 	sketch.Inserted:     "text put between long equal runs",
+	sketch.Known:        "pairs of characters of the later text that the earlier one has",
+	sketch.Rest:         "text of the later one outside equal runs",
+	sketch.Hang:         "over three tenths of the later text outside equal runs",
+	sketch.Adds:         "new sentences of the later text",
+	sketch.AddsMost:     "size of the new sentences of the later text",
+	sketch.AddsShare:    "share of new sentences in the later text",
+	sketch.AddsBlock:    "longest stretch of new sentences in the later text",
+	sketch.AddsFigures:  "figures of the later text that the earlier one lacks",
+	sketch.AddsNames:    "names of the later text that the earlier one lacks",
+	sketch.AddsAmid:     "new sentences of the later text amid what is in common",
+	sketch.AddsInserted: "text that the later one puts between long equal runs",
 	sketch.Lead:         "figures in each lead that the other text has nowhere",
 }
 

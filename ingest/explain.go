@@ -92,23 +92,23 @@ type Judgement struct {
 	Score  float32   `json:"score"` // the same article
 	Story  float32   `json:"story"` // one story, not two of a series
 
-	kind   sketch.Kind
-	layout sketch.Layout
+	kind     sketch.Kind
+	layout   sketch.Layout
+	decided  sketch.Judgement
+	compared sketch.Comparison
 }
 
 // Facts counts what is claimed on both sides, and what is not.
 type Facts struct {
-	Figures        int      `json:"figures"` // distinct figures of the side that has fewer
-	FiguresShared  int      `json:"figures_shared"`
-	FiguresQuery   int      `json:"figures_query"` // only there
-	FiguresEarlier int      `json:"figures_earlier"`
-	SamePlace      int      `json:"same_place"`  // places in the text with the same figure on both sides
-	OtherPlace     int      `json:"other_place"` // with another
-	Names          int      `json:"names_shared"`
-	NamesQuery     int      `json:"names_query"` // only there
-	NamesEarlier   int      `json:"names_earlier"`
-	Agree          []string `json:"agree,omitempty"`    // a few
-	Conflict       []string `json:"conflict,omitempty"` // a few, query / earlier
+	Figures        int `json:"figures"` // distinct figures of the side that has fewer
+	FiguresShared  int `json:"figures_shared"`
+	FiguresQuery   int `json:"figures_query"` // only there
+	FiguresEarlier int `json:"figures_earlier"`
+	SamePlace      int `json:"same_place"`  // places in the text with the same figure on both sides
+	OtherPlace     int `json:"other_place"` // with another
+	Names          int `json:"names_shared"`
+	NamesQuery     int `json:"names_query"` // only there
+	NamesEarlier   int `json:"names_earlier"`
 }
 
 // Explain judges a later item against an earlier one as the policy would, with
@@ -148,12 +148,12 @@ var kindNames = map[sketch.Kind]string{sketch.Unrelated: "unrelated", sketch.Ser
 func judgement(c sketch.Comparison, s float32, t sketch.Thresholds) Judgement {
 	k := sketch.Judge(c, s, t)
 	return Judgement{Resemblance: c.Resemblance, QueryContained: c.ContainedA, EarlierContained: c.ContainedB, Facts: facts(&c.Facts),
-		Clues: weigh(&c, &t), Kind: kindNames[k.Kind], Reason: k.Reason, Score: k.Score, Story: k.Story, kind: k.Kind, layout: c.Layout}
+		Clues: weigh(&c, &t), Kind: kindNames[k.Kind], Reason: k.Reason, Score: k.Score, Story: k.Story, kind: k.Kind, layout: c.Layout, decided: k, compared: c}
 }
 
 func facts(f *sketch.Facts) Facts {
 	return Facts{Figures: f.Numbers, FiguresShared: f.NumbersShared, FiguresQuery: f.OnlyA, FiguresEarlier: f.OnlyB,
-		SamePlace: f.SameSlot, OtherPlace: f.OtherSlot, Names: f.Names, NamesQuery: f.NamesA, NamesEarlier: f.NamesB, Agree: f.Agree, Conflict: f.Conflict}
+		SamePlace: f.SameSlot, OtherPlace: f.OtherSlot, Names: f.Names, NamesQuery: f.NamesA, NamesEarlier: f.NamesB}
 }
 
 func (x *Explanation) flip(q, c *simhash.Print) {
@@ -251,8 +251,10 @@ func (x *Explanation) decide(q, c *index.Article, p *index.Policy) {
 	if p.Texts == 0 {
 		m = &x.Estimated
 	}
-	f := &m.Facts
-	x.Facts = &index.Facts{Reason: m.Reason, Numbers: f.Figures, Shared: f.FiguresShared, Agree: f.Agree, Conflict: f.Conflict}
+	x.Facts = index.Compared(&m.decided, sketch.Align(q.Text, c.Text))
+	if p.Texts == 0 {
+		x.Facts = index.Estimated(&m.decided, &m.compared)
+	}
 	switch {
 	case x.Rule == index.ByExact:
 		x.Verdict, x.Decided, x.Facts = index.Duplicate, "the normal forms are the same", &index.Facts{Reason: "exact"}

@@ -26,6 +26,8 @@ type Layout struct {
 	// NovelA and NovelB are tokens in novel clauses: most of their pairs stand nowhere in the other text, so
 	// it does not say the same in other words.
 	NovelA, NovelB int
+	// BlockA is the longest stretch of novel clauses of the query.
+	BlockA int
 	// AmidA and AmidB are those of them between the first run and the last.
 	AmidA, AmidB int
 	// Gaps counts the gaps, and both ends, where either text has tokens of its own.
@@ -51,21 +53,23 @@ type Layout struct {
 	// that the other text has anywhere.
 	HeadA, HeadB float32
 	Topics       Topics
+	// Echo is the share of the query's pairs that the earlier text has more often than the query: an article comes
+	// back to its matter outside of an excerpt, a round-up of other matters does not.
+	Echo float32
 	// SameBody reports that the bodies are equal and of some length, and that only one of the texts has a
 	// headline, which any publisher may have added.
 	SameBody bool
 }
 
-// Facts compares the facts of two texts. Subjects, leads, Agree and Conflict are only measured on texts.
+// Facts compares the facts of two texts. Subjects and leads are only measured on texts.
 type Facts struct {
-	Numbers, NumbersShared int      // distinct figures of the text with fewer, and how many of them the other has
-	OnlyA, OnlyB           int      // distinct figures that only one text has
-	LeadA, LeadB           int      // the same among the first hundred tokens of each text
-	Names                  int      // distinct names that both texts have
-	NamesA, NamesB         int      // distinct names that only one text has
-	SubjectsA, SubjectsB   int      // names and Latin words that one text repeats and the other has nowhere
-	SameSlot, OtherSlot    int      // places that both texts fill: with the same figure, with another one
-	Agree, Conflict        []string // at most four each for people, in the order of the query, as "5.99元 / 5.94元"
+	Numbers, NumbersShared int // distinct figures of the text with fewer, and how many of them the other has
+	OnlyA, OnlyB           int // distinct figures that only one text has
+	LeadA, LeadB           int // the same among the first hundred tokens of each text
+	Names                  int // distinct names that both texts have
+	NamesA, NamesB         int // distinct names that only one text has
+	SubjectsA, SubjectsB   int // names and Latin words that one text repeats and the other has nowhere
+	SameSlot, OtherSlot    int // places that both texts fill: with the same figure, with another one
 }
 
 // Topics compares the subjects of two texts. Two bulletins of one form differ here, however much they share.

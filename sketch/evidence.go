@@ -41,12 +41,26 @@ const (
 	Grown                    // log of the ratio of the later text's length to the earlier one's, at least 0
 	Amid                     // log of the tokens in novel clauses between the first run and the last, of the text with more
 	Inserted                 // RestMost × MeanRun: large where text is added to equal text, small where it is reworded
+
+	// What the later text adds. The clues with "Most" and "Novel" above do not say on which side it is.
+	Known        // share of the later text's pairs that the earlier one has
+	Rest         // its tokens in no run, in units of 650
+	Hang         // share of them above .3
+	Adds         // log of its tokens in novel clauses
+	AddsMost     // the same number in units of 650
+	AddsShare    // the same number as a share of the text
+	AddsBlock    // log of the tokens in its longest stretch of novel clauses
+	AddsFigures  // log of its figures that the earlier text lacks
+	AddsNames    // log of its names that the earlier text lacks
+	AddsAmid     // log of its tokens in novel clauses between the first run and the last
+	AddsInserted // Rest × MeanRun
 	Clues
 )
 
 var clueNames = strings.Fields(`SoftLeast SoftMost Slots Conflicts Missing News Agreed Shared Resembles Longest MeanRun
 	Swaps RestMost Overhang Novel NovelMost Head Foreign Subjects Developments Topic Titled Words Label Lead Apart
-	Moved Grown Amid Inserted`)
+	Moved Grown Amid Inserted Known Rest Hang Adds AddsMost AddsShare AddsBlock AddsFigures AddsNames AddsAmid
+	AddsInserted`)
 
 // String is the name of the constant.
 func (c Clue) String() string { return clueNames[c] }
@@ -69,6 +83,9 @@ func (c *Comparison) Evidence() Evidence {
 		News:      log(max(f.OnlyA, f.OnlyB)),
 		Agreed:    log(f.NumbersShared),
 		Resembles: float64(c.Resemblance),
+
+		Known:       float64(c.SoftA),
+		AddsFigures: log(f.OnlyA),
 	}
 	if !c.Exact {
 		e[Shared] = math.Log1p(float64(min(c.ContainedA*float32(c.TokensA), c.ContainedB*float32(c.TokensB))))
@@ -100,6 +117,15 @@ func (c *Comparison) Evidence() Evidence {
 	e[Grown] = max(0, math.Log(ratio(c.TokensA+grownSlack, c.TokensB+grownSlack)))
 	e[Amid] = log(max(l.AmidA, l.AmidB))
 	e[Inserted] = e[RestMost] * e[MeanRun]
+	e[Rest] = float64(l.RestA) / typical
+	e[Hang] = max(0, ratio(l.RestA, c.TokensA)-.3)
+	e[Adds] = log(l.NovelA)
+	e[AddsMost] = float64(l.NovelA) / typical
+	e[AddsShare] = ratio(l.NovelA, c.TokensA)
+	e[AddsBlock] = log(l.BlockA)
+	e[AddsNames] = log(f.NamesA)
+	e[AddsAmid] = log(l.AmidA)
+	e[AddsInserted] = e[Rest] * e[MeanRun]
 	e[Foreign] = ratio(l.Foreign, min(c.TokensA, c.TokensB))
 	e[Subjects] = log(min(f.SubjectsA, f.SubjectsB))
 	return e

@@ -1,9 +1,6 @@
 package sketch
 
-import (
-	"slices"
-	"strings"
-)
+import "slices"
 
 // compareFacts compares figures as sets, and figures at the same place.
 func (w *workspace) compareFacts(r *Comparison) {
@@ -17,7 +14,6 @@ func (w *workspace) compareFacts(r *Comparison) {
 	r.Facts.OnlyB = len(w.c.numbers) - r.Facts.NumbersShared
 	r.Facts.LeadA, r.Facts.LeadB = w.lead(w.q.facts, w.c.numbers), w.lead(w.c.facts, w.q.numbers)
 	fq, fc := w.q.placed, w.c.placed
-	w.agree = w.agree[:0]
 	for len(fq) > 0 && len(fc) > 0 {
 		a, b := samePlace(fq), samePlace(fc)
 		switch p, o := fq[0].place, fc[0].place; {
@@ -26,12 +22,10 @@ func (w *workspace) compareFacts(r *Comparison) {
 		case p > o:
 			fc = fc[b:]
 		default:
-			w.slot(&r.Facts, fq[:a], fc[:b])
+			compareSlot(&r.Facts, fq[:a], fc[:b])
 			fq, fc = fq[a:], fc[b:]
 		}
 	}
-	r.Facts.Agree = w.note(w.agree)
-	r.Facts.Conflict = w.note(w.conflict)
 }
 
 // leadTokens is the length of the lead of a text.
@@ -63,52 +57,16 @@ func samePlace(facts []fact) int {
 // slotMost bounds the figures at one place that are compared: more of them are a table.
 const slotMost = 16
 
-// slot compares the figures of two texts at one place: the place is the same if any two are equal.
-func (w *workspace) slot(f *Facts, a, b []fact) {
+// compareSlot compares the figures of two texts at one place: the place is the same if any two are equal.
+func compareSlot(f *Facts, a, b []fact) {
 	a, b = a[:min(len(a), slotMost)], b[:min(len(b), slotMost)]
 	for _, x := range a {
 		for _, y := range b {
 			if x.value == y.value {
 				f.SameSlot++
-				w.agree = append(w.agree, spot{w.q.figureAt(x.token), w.c.figureAt(y.token)})
 				return
 			}
 		}
 	}
 	f.OtherSlot++
-	w.conflict = append(w.conflict, spot{w.q.figureAt(a[0].token), w.c.figureAt(b[0].token)})
-}
-
-// figureAt is a figure with the character behind it, which mostly is its unit.
-func (s *side) figureAt(i int32) span {
-	if n := int(i) + 1; n < len(s.tokens) && s.tokens[i].kind != percent && s.tokens[n].kind == han && s.tokens[n].start == s.tokens[i].end {
-		return span{i, i + 2}
-	}
-	return span{i, i + 1}
-}
-
-// at is the text of a span.
-func (s *side) at(x span) string {
-	return strings.ReplaceAll(s.text[s.tokens[x.from].start:s.tokens[x.to-1].end], "\n", " ")
-}
-
-// notes bounds the facts of each sort that are put into words.
-const notes = 4
-
-// note puts the first spots of the query into words: the text of both, or the text of one / of the other.
-func (w *workspace) note(spots []spot) []string {
-	slices.SortFunc(spots, func(a, b spot) int { return int(a.q.from - b.q.from) })
-	var words []string
-	for _, s := range spots {
-		word, other := w.q.at(s.q), w.c.at(s.c)
-		if word != other {
-			word += " / " + other
-		}
-		if !slices.Contains(words, word) {
-			if words = append(words, word); len(words) == notes {
-				break
-			}
-		}
-	}
-	return words
 }

@@ -17,6 +17,13 @@ type Thresholds struct {
 	// Excerpt is the least containment, one way, of a suspect or a series with less resemblance: a passage of
 	// some length that was taken from a longer text.
 	Excerpt float64 `json:"excerpt"`
+	// Passage is the least share of a later text that the earlier one has, and Roundup the least share of the
+	// earlier text that it is, from which an excerpt adds nothing, whatever their resemblance. What is a smaller
+	// part may come from a round-up of other matters.
+	Passage float64 `json:"passage"`
+	Roundup float64 `json:"roundup"`
+	// Echo is the least Layout.Echo of an excerpt that adds nothing.
+	Echo float64 `json:"echo"`
 	// Figures is the least share of the figures that two duplicates share, where both have four or more. Scores
 	// add up likeness, of which long texts have plenty; of 880 labelled pairs no copy lost half of its figures.
 	Figures float64 `json:"figures"`
@@ -47,7 +54,7 @@ type Thresholds struct {
 // TestQuality.
 func DefaultThresholds() Thresholds {
 	return Thresholds{
-		Duplicate: .57, DuplicateShort: .54, Certain: .85, Suspect: .84, Doubt: .42, Related: .28, Excerpt: .8,
+		Duplicate: .72, DuplicateShort: .54, Certain: .85, Suspect: .84, Doubt: .42, Related: .28, Excerpt: .8, Passage: .55, Roundup: .2, Echo: .025,
 		Figures: .5, Places: .15, Edits: .15, Retitled: .2, Subject: .67,
 		Copy: copyWeights, Story: storyWeights,
 		CopySketch: copySketchWeights, StorySketch: storySketchWeights,
@@ -59,6 +66,11 @@ func (t *Thresholds) otherFigures(c *Comparison) bool {
 	f := &c.Facts
 	return c.Exact && (f.Numbers >= 4 && float64(f.NumbersShared) < t.Figures*float64(f.Numbers) ||
 		f.OtherSlot >= 2 && float64(f.OtherSlot) >= t.Places*float64(f.OtherSlot+f.SameSlot))
+}
+
+// roundup reports whether most of the earlier text is about other matters than the later text, which is a part of it.
+func (t *Thresholds) roundup(c *Comparison) bool {
+	return c.Exact && c.ContainedB < .5 && c.ContainedA > c.ContainedB && float64(c.Layout.Echo) < t.Echo
 }
 
 // otherDay reports whether the texts differ mainly in figures, as the bulletins of two days do.
@@ -82,8 +94,14 @@ func (t *Thresholds) renamed(c *Comparison) (certain, possible bool) {
 // little reports whether two texts have too little in common to be related, and neither is a passage of the
 // other.
 func (c *Comparison) little(t *Thresholds) bool {
-	excerpt := float64(max(c.ContainedA, c.ContainedB)) >= t.Excerpt && min(c.TokensA, c.TokensB) >= passageTokens
-	return float64(c.Resemblance) < t.Related && !excerpt
+	contained := float64(max(c.ContainedA, c.ContainedB)) >= t.Excerpt && min(c.TokensA, c.TokensB) >= passageTokens
+	return float64(c.Resemblance) < t.Related && !contained && !c.excerpt(t)
+}
+
+// excerpt reports whether most of the later text is a passage of the earlier one, and enough of that for both to
+// be about one matter.
+func (c *Comparison) excerpt(t *Thresholds) bool {
+	return float64(c.ContainedA) >= t.Passage && float64(c.ContainedB) >= t.Roundup && min(c.TokensA, c.TokensB) >= passageTokens
 }
 
 // Kind is the result of a judgement.
@@ -113,6 +131,12 @@ const (
 	OtherFacts = "other-facts" // series: the same form with other facts
 	Estimated  = "estimated"   // suspect: the texts are too long to be compared
 	LittleText = "little-text" // unrelated: too little in common
+
+	// What an alignment makes of SameText and OneSided.
+	Reworded  = "reworded"  // duplicate: the same in other words
+	Contained = "contained" // duplicate: the earlier text has it all, and more
+	Extends   = "extends"   // suspect: most of the earlier text, and something new
+	Overlap   = "overlap"   // suspect: each text has its own
 )
 
 // Judge decides a comparison. s is the margin distance S of the pair, negative where there is none; it has no
@@ -133,13 +157,13 @@ func Judge(c Comparison, s float32, t Thresholds) Judgement {
 	}
 	otherSubject, renamed := t.renamed(&c)
 	sameStory := (float64(j.Story) >= t.Doubt || float64(j.Score) >= t.Certain && !renamed) &&
-		!otherSubject && !t.otherFigures(&c) && !t.otherDay(&c)
+		!otherSubject && !t.otherFigures(&c) && !t.otherDay(&c) && !t.roundup(&c)
 	switch {
 	case c.little(&t):
 		j.Score = min(j.Score, float32(t.Doubt))
 	case c.Layout.SameBody:
 		j.Kind, j.Reason, j.Score = Duplicate, SameText, max(j.Score, float32(least))
-	case float64(j.Score) >= least && e[Resembles] >= t.Related && sameStory:
+	case float64(j.Score) >= least && (e[Resembles] >= t.Related || c.excerpt(&t)) && sameStory:
 		j.Kind, j.Reason = Duplicate, SameText
 	case float64(j.Story) < t.Suspect && (float64(j.Score) < t.Doubt || renamed):
 		j.Kind, j.Reason = Series, OtherFacts

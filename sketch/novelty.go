@@ -17,13 +17,25 @@ func (w *workspace) novel(s *side, known func(pair int32) bool) int {
 				has++
 			}
 		}
-		if n > 1 && 3*has < n-1 {
+		if n > 1 && 3*has < n-1 && !credit(s.text[tokens[i].start:tokens[i+n-1].end]) {
 			total += n
 			s.novel = append(s.novel, span{int32(i), int32(i + n)})
 		}
 		i += n
 	}
 	return total
+}
+
+// novelBlock is the size of the longest stretch of novel clauses.
+func (s *side) novelBlock() int {
+	most, from := int32(0), int32(0)
+	for i, x := range s.novel {
+		if i == 0 || s.novel[i-1].to != x.from {
+			from = x.from
+		}
+		most = max(most, x.to-from)
+	}
+	return int(most)
 }
 
 // novelWithin counts the tokens of novel clauses between two offsets.

@@ -35,16 +35,17 @@ func mix(h uint64) uint64 {
 
 func isDigit(c byte) bool { return c-'0' < 10 }
 
-// A lexeme is a token that was read at some offset: its hash, end and kind.
+// A lexeme is a token that was read at some offset: its hash, end and kind, and the value of a figure.
 type lexeme struct {
-	hash uint64
-	end  int
-	kind kind
+	hash  uint64
+	end   int
+	kind  kind
+	value float64
 }
 
 // figure is the lexeme of a figure; its hash is that of its value and kind.
 func figure(k kind, value float64, end int) lexeme {
-	return lexeme{mix(math.Float64bits(math.Round(value*1e4)) ^ uint64(k)<<1 ^ 0x5851f42d4c957f2d), end, k}
+	return lexeme{mix(math.Float64bits(math.Round(value*1e4)) ^ uint64(k)<<1 ^ 0x5851f42d4c957f2d), end, k, value}
 }
 
 // readNumber reads the figure at s[j], a digit: 3000, 3.5%, 12:30, 1.2亿.

@@ -86,6 +86,17 @@ func (w *workspace) sharedPairs() (inQ, inC float32) {
 	return inQ, inC
 }
 
+// echo is Layout.Echo.
+func (w *workspace) echo() float32 {
+	n := 0
+	for id, k := range w.inQ {
+		if w.inC[id] > k {
+			n++
+		}
+	}
+	return float32(n) / float32(max(1, len(w.inQ)))
+}
+
 // shares are resemblance and containments of two sets, given the size of what they share and of each.
 func shares(both, q, c int) (j, inQ, inC float32) {
 	return float32(both) / float32(max(1, q+c-both)), float32(both) / float32(max(1, q)), float32(both) / float32(max(1, c))

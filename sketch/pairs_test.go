@@ -24,6 +24,7 @@ import (
 type pair struct {
 	set, label, confidence string
 	again                  string // the label of a second reading
+	novelty                string // the label by what the later text adds; the label where it was not read for that
 	given                  bool   // one of the corpus's own labels
 	weak                   bool   // labelled by rule
 	weight                 float64
@@ -90,10 +91,12 @@ func collect(t *testing.T, dir string) []pair {
 	c.labelled(news, filepath.Join(dir, "news-dev-labels.tsv"), "news", 2)
 	c.labelled(news, "testdata/labels-news.tsv", "news-more", 1)
 	c.labelled(news, "testdata/labels-edge.tsv", "edge", 1)
+	c.novelty(news, filepath.Join(dir, "news-dev-novelty.tsv"))
 	c.ruled(news)
 	short := read(t, seg, dir, "short-dev")
 	c.labelled(short, filepath.Join(dir, "short-dev-labels.tsv"), "short", 2)
 	c.labelled(short, "testdata/labels-short.tsv", "short-more", 1)
+	c.novelty(news, "testdata/labels-novelty.tsv")
 	c.apart(short, 20*24*time.Hour, "readhub", 2, .05)
 	reference := read(t, seg, dir, "techdocs")
 	c.labelled(reference, "testdata/labels-techdocs.tsv", "techdocs", .09)
@@ -132,8 +135,26 @@ func (c *collector) labelled(d *documents, path, set string, weight float64) {
 			return
 		}
 		c.known[[2]*doc{later, earlier}] = len(c.pairs)
-		p := pair{set: set, label: f[2], confidence: f[3], given: !strings.HasPrefix(path, "testdata"), weight: weight}
+		p := pair{set: set, label: f[2], novelty: f[2], confidence: f[3], given: !strings.HasPrefix(path, "testdata"), weight: weight}
 		c.add(later, earlier, p)
+	})
+}
+
+// novelty adds what the later text adds to labelled pairs.
+func (c *collector) novelty(d *documents, path string) {
+	lines(c.t, path, func(n int, line string) {
+		f := strings.Split(line, "\t")
+		if n == 0 || len(f) < 3 {
+			return
+		}
+		a, okA := d.at[f[0]]
+		b, okB := d.at[f[1]]
+		if !okA || !okB {
+			return
+		}
+		if i, ok := c.known[[2]*doc{&d.docs[max(a, b)], &d.docs[min(a, b)]}]; ok {
+			c.pairs[i].novelty = f[2]
+		}
 	})
 }
 
@@ -155,7 +176,7 @@ func (c *collector) ruled(d *documents) {
 		_, labelled := c.known[[2]*doc{later, earlier}]
 		if w, ok := rules[r.Label]; ok && !labelled && (a+b)%3 == 0 && count[r.Label] < weakMax {
 			count[r.Label]++
-			c.add(later, earlier, pair{set: "weak", label: w.label, weak: true, weight: w.weight})
+			c.add(later, earlier, pair{set: "weak", label: w.label, novelty: w.label, weak: true, weight: w.weight})
 		}
 	})
 }
@@ -197,7 +218,7 @@ func (c *collector) apart(d *documents, least time.Duration, prefix string, each
 	}
 	rand.New(rand.NewPCG(1, 1)).Shuffle(len(found), func(i, j int) { found[i], found[j] = found[j], found[i] })
 	for _, p := range found[:min(len(found), weakMax)] {
-		c.add(p[0], p[1], pair{set: "weak", label: "template", weak: true, weight: weight})
+		c.add(p[0], p[1], pair{set: "weak", label: "template", novelty: "template", weak: true, weight: weight})
 	}
 }
 

@@ -31,7 +31,7 @@ var (
 
 const folds = 10
 
-// partMost is what share of partial and update may be duplicates when the
+// partMost is what share of the texts that add something may be duplicates when the
 // threshold of a fold is chosen on the other folds.
 const partMost = .115
 
@@ -44,16 +44,18 @@ type model struct {
 }
 
 var (
-	copies  = map[string]bool{"same": true}
+	copies  = map[string]bool{"same": true, "contained": true}
 	stories = map[string]bool{"same": true, "partial": true, "update": true}
 	// Clues that help to tell another story from this one, but only blur what is
 	// a copy: cross-validation is better without them there.
-	storyOnly = []sketch.Clue{sketch.SoftMost, sketch.Missing, sketch.Swaps, sketch.Developments}
-	estimated = clues(0, sketch.Resembles+1, nil)
-	models    = []model{
+	storyOnly     = []sketch.Clue{sketch.SoftMost, sketch.Missing, sketch.Swaps, sketch.Developments, sketch.SoftLeast, sketch.RestMost, sketch.Overhang, sketch.Novel, sketch.NovelMost, sketch.News, sketch.Amid, sketch.Inserted}
+	copyOnly      = clues(sketch.Known, sketch.Clues, nil)
+	estimated     = clues(0, sketch.Resembles+1, nil)
+	copyEstimated = append(clues(0, sketch.Resembles+1, nil), sketch.Known, sketch.AddsFigures)
+	models        = []model{
 		{"copyWeights", "is it the same article, measured on texts", true, clues(0, sketch.Clues, append(storyOnly, sketch.Resembles)), copies},
-		{"storyWeights", "is it the same story, measured on texts", true, clues(0, sketch.Clues, []sketch.Clue{sketch.Resembles, sketch.Moved, sketch.Grown, sketch.Amid, sketch.Inserted}), stories},
-		{"copySketchWeights", "is it the same article, estimated from sketches", false, estimated, copies},
+		{"storyWeights", "is it the same story, measured on texts", true, clues(0, sketch.Known, []sketch.Clue{sketch.Resembles, sketch.Moved, sketch.Grown, sketch.Amid, sketch.Inserted}), stories},
+		{"copySketchWeights", "is it the same article, estimated from sketches", false, copyEstimated, copies},
 		{"storySketchWeights", "is it the same story, estimated from sketches", false, estimated, stories},
 	}
 )
@@ -79,8 +81,11 @@ func (m *model) fitted(pairs []pair, in func(i int) bool) sketch.Weights {
 		}
 		p := &pairs[i]
 		is := 0.
-		if m.positive[p.label] {
+		if m.positive[p.label] || m.positive["same"] && len(m.positive) == 2 && m.positive[p.novelty] {
 			is = 1
+		}
+		if len(m.positive) == 2 && !m.positive[p.novelty] {
+			is = 0
 		}
 		add := func(e *sketch.Evidence, w float64) {
 			row := make([]float64, len(m.clues))
@@ -253,7 +258,7 @@ func divide(pairs []pair, seed uint64) []int {
 func chosen(pairs []pair, copies []float64, in func(i int) bool) float64 {
 	var parts []float64
 	for i := range pairs {
-		if p := &pairs[i]; in(i) && p.news() && (p.label == "partial" || p.label == "update") {
+		if p := &pairs[i]; in(i) && p.news() && adds[p.novelty] {
 			parts = append(parts, copies[i])
 		}
 	}
@@ -280,7 +285,7 @@ func across(t *testing.T, pairs []pair, what string, train, judge func(p *pair) 
 				sum.add(p, sketch.Judge(p.text, -1, th).Kind)
 			}
 		}
-		if sum.n[0]+sum.n[1]+sum.n[2] > 0 {
+		if sum.n != [4]int{} {
 			t.Logf("  %-42s %-10s %v", what, set, &sum)
 		}
 	}
@@ -300,7 +305,7 @@ func shipped(t *testing.T, pairs []pair) {
 				}
 			}
 			t.Logf("  texts %-5v %-10s %v", exact, set, &sum)
-			if exact && set == "news" && (sum.duplicate(0) < .85 || sum.duplicate(1) > .015 || sum.duplicate(2) > .15) {
+			if exact && set == "news" && (sum.duplicate(0) < .9 || sum.duplicate(1) > .015 || sum.duplicate(2) < .9 || sum.duplicate(3) > .13) {
 				t.Errorf("%s: %v", set, &sum)
 			}
 		}
@@ -309,10 +314,15 @@ func shipped(t *testing.T, pairs []pair) {
 
 // table counts verdicts: of same, of template and different, of partial and
 // update.
-type table struct{ n, dup, sus [3]int }
+type table struct{ n, dup, sus [4]int }
+
+var adds = map[string]bool{"extends": true, "overlap": true, "update": true, "roundup": true, "partial": true}
 
 func (s *table) add(p *pair, k sketch.Kind) {
-	row := map[string]int{"same": 0, "template": 1, "different": 1, "partial": 2, "update": 2}[p.label]
+	row := map[string]int{"same": 0, "template": 1, "different": 1, "contained": 2}[p.novelty]
+	if adds[p.novelty] {
+		row = 3
+	}
 	s.n[row]++
 	switch k {
 	case sketch.Duplicate:
@@ -326,7 +336,7 @@ func (s *table) duplicate(row int) float64 { return float64(s.dup[row]) / float6
 
 func (s *table) String() string {
 	var b strings.Builder
-	for row, name := range []string{"same", "template, different", "partial, update"} {
+	for row, name := range []string{"same", "template, different", "contained", "adds something"} {
 		if s.n[row] > 0 {
 			fmt.Fprintf(&b, "%s %.1f / %.1f %%   ", name, 100*s.duplicate(row), 100*float64(s.dup[row]+s.sus[row])/float64(s.n[row]))
 		}

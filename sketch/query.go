@@ -91,11 +91,12 @@ func (w *workspace) measure(r *Comparison) {
 	w.c.digest()
 	r.SoftA, r.SoftB = w.sharedPairs()
 	r.Layout.NovelA = w.novel(&w.q, func(pair int32) bool { return w.inC[pair] > 0 })
+	r.Layout.BlockA = w.q.novelBlock()
 	r.Layout.NovelB = w.novel(&w.c, func(pair int32) bool { return pair >= 0 })
+	r.Layout.Echo = w.echo()
 	w.heads(r)
 	q, c := &w.q, &w.c
 	r.Layout.SameBody = (q.in.Title == "") != (c.in.Title == "") && q.in.Body == c.in.Body && min(len(q.tokens), len(c.tokens)) >= bodyTokens
-	w.conflict = w.conflict[:0]
 	w.align(min(shingleK, len(w.q.tokens), len(w.c.tokens)))
 	w.layout(r)
 	w.compareFacts(r)

@@ -28,7 +28,6 @@ func (w *workspace) gap(l *Layout, q, c span) {
 	l.Swaps++
 	if w.foreign(q, c) {
 		l.Foreign += min(inQ, inC)
-		w.conflict = append(w.conflict, spot{q, c})
 		w.rename(l, q, c)
 	}
 }

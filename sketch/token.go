@@ -41,7 +41,7 @@ func readToken(s string, i int) lexeme {
 			return x
 		}
 	}
-	return lexeme{hanHash(r), i + size, han}
+	return lexeme{hash: hanHash(r), end: i + size, kind: han}
 }
 
 // readWord reads a Latin word: letters, then letters and digits.
@@ -52,7 +52,7 @@ func readWord(s string, i int) lexeme {
 		h = (h ^ uint64(s[j])) * 1099511628211
 		j++
 	}
-	return lexeme{mix(h), j, word}
+	return lexeme{hash: mix(h), end: j, kind: word}
 }
 
 // hanHash is the hash of a character that is a token by itself.

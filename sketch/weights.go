@@ -1,29 +1,90 @@
 package sketch
 
 // copyWeights: is it the same article, measured on texts.
-var copyWeights = Weights{Bias: -4.38, Of: Evidence{
-	SoftLeast: 1.60, Slots: -0.68, Conflicts: -1.93, News: -0.69, Agreed: 0.30, Shared: 1.25, Longest: -0.80,
-	MeanRun: -0.27, RestMost: -1.11, Overhang: -8.04, Novel: 0.77, NovelMost: -9.15, Head: 1.11,
-	Foreign: -12.78, Subjects: -1.15, Topic: -0.35, Titled: -1.67, Words: -0.86, Label: -4.23, Lead: -1.25,
-	Apart: -0.36, Moved: -3.31, Grown: -2.53, Amid: -0.28, Inserted: -1.47,
+var copyWeights = Weights{Bias: -4.25, Of: Evidence{
+	Slots:        -0.73,
+	Conflicts:    -1.54,
+	Agreed:       0.12,
+	Shared:       1.03,
+	Longest:      -1.12,
+	MeanRun:      0.19,
+	Head:         0.81,
+	Foreign:      -8.76,
+	Subjects:     -1.32,
+	Topic:        -0.25,
+	Titled:       -1.69,
+	Words:        -1.06,
+	Label:        -3.98,
+	Lead:         -1.41,
+	Apart:        -0.35,
+	Moved:        -2.25,
+	Grown:        0.96,
+	Known:        1.74,
+	Rest:         -4.01,
+	Hang:         -5.59,
+	Adds:         0.43,
+	AddsMost:     -6.28,
+	AddsShare:    -1.34,
+	AddsBlock:    0.11,
+	AddsFigures:  -0.49,
+	AddsNames:    -0.44,
+	AddsAmid:     -0.35,
+	AddsInserted: -1.47,
 }}
 
 // storyWeights: is it the same story, measured on texts.
-var storyWeights = Weights{Bias: -4.58, Of: Evidence{
-	SoftLeast: 1.19, SoftMost: 4.41, Slots: 1.78, Conflicts: -1.90, Missing: -0.62, News: -0.09, Agreed: 0.69,
-	Shared: 0.29, Longest: -1.18, MeanRun: 0.37, Swaps: -3.68, RestMost: -1.67, Overhang: -3.66, Novel: 0.77,
-	NovelMost: -0.83, Head: -0.29, Foreign: -12.56, Subjects: -1.28, Developments: 1.16, Topic: -0.85,
-	Titled: -0.55, Words: -0.77, Label: -4.25, Lead: -1.28, Apart: -0.49,
+var storyWeights = Weights{Bias: -4.28, Of: Evidence{
+	SoftLeast:    0.59,
+	SoftMost:     4.49,
+	Slots:        1.84,
+	Conflicts:    -1.94,
+	Missing:      -0.61,
+	News:         -0.06,
+	Agreed:       0.68,
+	Shared:       0.34,
+	Longest:      -1.18,
+	MeanRun:      0.43,
+	Swaps:        -3.75,
+	RestMost:     -1.12,
+	Overhang:     -3.59,
+	Novel:        0.70,
+	NovelMost:    -1.84,
+	Head:         -0.36,
+	Foreign:      -12.66,
+	Subjects:     -1.28,
+	Developments: 1.17,
+	Topic:        -0.85,
+	Titled:       -0.58,
+	Words:        -0.77,
+	Label:        -4.26,
+	Lead:         -1.29,
+	Apart:        -0.49,
 }}
 
 // copySketchWeights: is it the same article, estimated from sketches.
-var copySketchWeights = Weights{Bias: -7.31, Of: Evidence{
-	SoftLeast: 8.62, SoftMost: -0.56, Slots: -1.99, Conflicts: -1.85, Missing: -2.56, News: -0.48,
-	Agreed: 0.31, Shared: 0.32, Resembles: 1.55,
+var copySketchWeights = Weights{Bias: -7.89, Of: Evidence{
+	SoftLeast:   -1.92,
+	SoftMost:    0.88,
+	Slots:       -1.09,
+	Conflicts:   -1.70,
+	Missing:     -2.72,
+	News:        -0.12,
+	Agreed:      0.24,
+	Shared:      0.35,
+	Resembles:   1.87,
+	Known:       8.68,
+	AddsFigures: -0.35,
 }}
 
 // storySketchWeights: is it the same story, estimated from sketches.
 var storySketchWeights = Weights{Bias: -7.49, Of: Evidence{
-	SoftLeast: -1.48, SoftMost: 5.82, Slots: 2.46, Conflicts: -3.15, Missing: -2.61, News: -0.15,
-	Agreed: 0.75, Shared: 1.07, Resembles: 0.06,
+	SoftLeast: -1.48,
+	SoftMost:  5.82,
+	Slots:     2.45,
+	Conflicts: -3.15,
+	Missing:   -2.61,
+	News:      -0.15,
+	Agreed:    0.75,
+	Shared:    1.07,
+	Resembles: 0.06,
 }}

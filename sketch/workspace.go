@@ -17,13 +17,12 @@ type workspace struct {
 	inQ, inC  []int32 // by the number of a pair of the query: occurrences in each text
 	// first and chain are the offsets of a shingle in the earlier text: the last one by the shingle's number,
 	// and by offset the one before; -1 ends the chain.
-	first, chain    []int32
-	runs            []run
-	covered         []bool
-	facts           []fact
-	agree, conflict []spot
-	lacking         []uint64
-	renames         []renaming
+	first, chain []int32
+	runs         []run
+	covered      []bool
+	facts        []fact
+	lacking      []uint64
+	renames      []renaming
 }
 
 // side is one of the two texts, and what depends on it alone.
@@ -71,11 +70,8 @@ type renaming struct {
 	opening bool // first in the openings of both texts
 }
 
-// span is some tokens of a text, spot a span in each of the two texts.
-type (
-	span struct{ from, to int32 }
-	spot struct{ q, c span }
-)
+// span is some tokens of a text.
+type span struct{ from, to int32 }
 
 // pairIn is how often each of the two texts has a pair.
 func (w *workspace) pairIn(h uint64) (inQ, inC int32) {

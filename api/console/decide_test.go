@@ -55,7 +55,7 @@ func TestComplaint(t *testing.T) {
 	b.seen(".verdict", "同文")
 	b.until(`document.querySelector(".verdict a").innerText === ` + strconv.Quote(titleOf(t, r, "kiln")))
 	b.to("/console/item?id=kiln-reword&lang=en")
-	b.seen(".verdict", `the same text as "`+titleOf(t, r, "kiln")+`"`)
+	b.seen(".verdict", `the earlier "`+titleOf(t, r, "kiln")+`"`)
 	b.to("/console/item?id=kiln-reword&lang=zh")
 	b.seen(".diff del", "昨日")
 	b.seen(".diff ins", "昨天")
@@ -372,7 +372,7 @@ func TestSourcePolicy(t *testing.T) {
 		t.Errorf("a licensed copy is %v", got)
 	}
 	b.to("/console/item?id=licensed+copy")
-	b.seen(".verdict", "授权转载：与《"+it.Title+"》同文，照发")
+	b.seen(".verdict", "授权转载：本稿与先到稿《"+it.Title+"》同文，照发")
 	b.to("/console/cluster?id=4")
 	b.seen("main", "授权转载（未拒收）")
 	b.to("/console/sources")

@@ -35,7 +35,7 @@ func (p *page) sentence(text string, of *index.Brief, note string) sentence {
 		text += p.T("。", ".")
 	}
 	// The badge next to the sentence says this already.
-	text = strings.TrimPrefix(text, p.T("疑似：", "suspect: "))
+	text = strings.TrimPrefix(text, p.T("存疑：", "in doubt: "))
 	before, after, found := strings.Cut(text, place)
 	if !found {
 		of = nil

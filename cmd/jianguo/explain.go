@@ -146,11 +146,10 @@ func printExplanation(co *streams, x *ingest.Explanation) {
 	fmt.Fprintf(w, "\nfacts\n  figures  %d of %d shared; only in the query %d, only in the earlier %d\n", f.FiguresShared, f.Figures, f.FiguresQuery, f.FiguresEarlier)
 	fmt.Fprintf(w, "  places   %d with the same figure, %d with another\n", f.SamePlace, f.OtherPlace)
 	fmt.Fprintf(w, "  names    %d shared; only in the query %d, only in the earlier %d\n", f.Names, f.NamesQuery, f.NamesEarlier)
-	if len(f.Agree) > 0 {
-		fmt.Fprintf(w, "  agree    %s\n", strings.Join(f.Agree, "; "))
-	}
-	if len(f.Conflict) > 0 {
-		fmt.Fprintf(w, "  conflict %s (query / earlier)\n", strings.Join(f.Conflict, "; "))
+	if a := x.Facts; a != nil && a.Coverage != nil {
+		fmt.Fprintf(w, "\naligned\n  covered  %.0f %% of the query, %.0f %% of the earlier\n", 100*a.Coverage.Later, 100*a.Coverage.Earlier)
+		fmt.Fprintf(w, "  new      %.0f %% of the query, %d figures: %s %s\n", 100*a.New.Share, a.New.Facts, strings.Join(a.New.Examples, "; "), a.New.Text)
+		fmt.Fprintf(w, "  agree    %s\n  conflict %s (query / earlier)\n", strings.Join(a.Agree, "; "), strings.Join(a.Conflict, "; "))
 	}
 	fmt.Fprintf(w, "\nrecipe %s, policy %s\n", x.Recipe, x.Policy)
 }

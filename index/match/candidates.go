@@ -7,6 +7,7 @@ import (
 	"errors"
 	"slices"
 
+	"jianguo/index/verdict"
 	"jianguo/sketch"
 )
 
@@ -16,7 +17,8 @@ type comparison struct {
 	s       float32 // the proposal's
 	sketch.Comparison
 	judgement sketch.Judgement
-	noText    bool // the exemplar's text was not kept
+	noText    bool           // the exemplar's text was not kept
+	facts     *verdict.Facts // of the alignment, once it was made
 }
 
 // comparisons caches the comparisons of one article. The zero value is empty.
@@ -110,7 +112,7 @@ func (c *comparing) best(ctx context.Context, proposals []Proposal) (*candidate,
 	if best.judgement.Kind == sketch.Unrelated {
 		return nil, nil
 	}
-	return best, nil
+	return best, c.align(ctx, best.comparison)
 }
 
 // estimated returns a candidate that was judged by its sketch because comparing texts would be
@@ -244,9 +246,7 @@ func (c *comparing) compareText(ctx context.Context, p *Proposal) (*comparison, 
 		}
 		o = &comparison{ordinal: p.Ordinal, s: p.S, noText: !e.kept}
 		if e.kept {
-			if !c.prepared {
-				c.text, c.prepared = sketch.NewQuery(a.Text), true
-			}
+			c.prepare()
 			o.Comparison, o.judgement = c.text.Judge(e.text, p.S, c.policy.Thresholds)
 		}
 		c.known.texts = append(c.known.texts, o)
@@ -255,6 +255,27 @@ func (c *comparing) compareText(ctx context.Context, p *Proposal) (*comparison, 
 		return nil, nil
 	}
 	return o, nil
+}
+
+// align aligns the article with the exemplar that decides, if it was compared by its text.
+func (c *comparing) align(ctx context.Context, o *comparison) error {
+	if !o.Exact || o.facts != nil {
+		return nil
+	}
+	e, err := c.exemplar(ctx, o.ordinal, true)
+	if err != nil || !e.kept {
+		return err
+	}
+	c.prepare()
+	o.facts = verdict.Compared(&o.judgement, c.text.Align(e.text))
+	return nil
+}
+
+// prepare prepares the article's text for comparisons.
+func (c *comparing) prepare() {
+	if !c.prepared {
+		c.text, c.prepared = sketch.NewQuery(c.query.Article.Text), true
+	}
 }
 
 func (c *comparing) close() {

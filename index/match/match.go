@@ -183,9 +183,12 @@ func (m *Matcher) nearestCopy(q *Query) Judgement {
 
 // conclude turns the judgement of one pair into a verdict.
 func (m *Matcher) conclude(c *candidate) Judgement {
-	k, facts := c.judgement, &c.comparison.Facts
+	k := c.judgement
 	j := Judgement{Rule: c.Rule, Of: c.lead, Distance: c.Distance, S: c.S, Resemblance: c.comparison.Resemblance,
-		Facts: &verdict.Facts{Reason: k.Reason, Score: verdict.Round(k.Score, 1000), Numbers: facts.Numbers, Shared: facts.NumbersShared, Agree: facts.Agree, Conflict: facts.Conflict}}
+		Facts: c.facts}
+	if j.Facts == nil {
+		j.Facts = verdict.Estimated(&k, &c.comparison.Comparison)
+	}
 	switch k.Kind {
 	case sketch.Duplicate:
 		j.Verdict, j.Cluster = verdict.Duplicate, c.cluster

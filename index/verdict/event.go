@@ -15,17 +15,6 @@ type Outcome struct {
 	Event Event
 }
 
-// Facts compares the facts of an item with those of the text it was judged
-// against.
-type Facts struct {
-	Reason   string   `json:"reason,omitempty"`   // the judgement's code
-	Score    float32  `json:"score,omitempty"`    // confidence that it is a copy, 0…1
-	Numbers  int      `json:"numbers,omitempty"`  // distinct figures of the side that has fewer
-	Shared   int      `json:"shared,omitempty"`   // of those, how many both have
-	Agree    []string `json:"agree,omitempty"`    // a few that are equal
-	Conflict []string `json:"conflict,omitempty"` // a few that contradict each other
-}
-
 // Event is one change of an item's state, as it is published. Per id, the
 // event with the highest Number is the present state.
 type Event struct {

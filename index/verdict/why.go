@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"jianguo/sketch"
@@ -13,35 +14,60 @@ const (
 	English = "en"
 )
 
-// phrases are the sentences of one language. %s is the earlier item's id.
+// phrases are the sentences of one language. %s is the earlier item's id; 本稿 (this text) is the later one,
+// 先到稿 (the earlier text) the earlier one.
 type phrases struct {
-	withdrawn, promoted, edited, unseen  string
-	blocked, exact, distance, same       string
-	oneSided, inDoubt, series, little    string
-	estimated                            string
-	licensed, preferred, yielded         string
-	figuresAgree, figuresDiffer, against string
-	otherwise                            string // where the figures agree or there are none, and other facts contradict each other
-	note, comma                          string
+	withdrawn, promoted, edited, unseen string
+	blocked, exact, distance, same      string
+	licensed, preferred, yielded        string
+	little                              string
+
+	sameText, contained, contains, reworded string // duplicates; with shares
+	extends, overlap, inDoubt, series, form string
+	oneSided                                string // a suspect whose texts were not aligned
+	estimated                               string // because they are too long
+	characters, quote, lacks                string
+	figuresAgree, figuresShared             string
+	figuresNew, figuresLacked               string
+	differ, against, more                   string
+	list, note, comma                       string
 }
 
 var chinese = phrases{
 	withdrawn: "来源方撤回", promoted: "原首发稿撤回，最早的副本转为首发", edited: "编辑决定", unseen: "未见过相近的稿件",
-	blocked: "与已封禁的 %s 同文", exact: "与 %s 同文，仅格式不同", distance: "与 %s 的指纹相差 %d 位", same: "与 %s 同文",
-	oneSided: "疑似：与 %s 大段相同，但一方另有较多内容", inDoubt: "疑似：与 %s 同文，但事实不尽一致", estimated: "疑似：与 %s 相近；全文过长，只按摘要比较", series: "系列稿：与 %s 格式相同，事实不同", little: "与 %s 相同之处很少",
-	licensed: "授权转载：与 %s 同文，照发", preferred: "优先首发：与 %s 同文，由本稿接替首发", yielded: "优先来源的 %s 到达，本稿转为它的副本",
-	figuresAgree: "%d 处数字全部相同", figuresDiffer: "%d 处数字中 %d 处不同", against: "如 %s", otherwise: "不同处：%s",
-	note: "：", comma: "，",
+	blocked: "与已封禁的先到稿 %s 同文", exact: "同文：本稿与先到稿 %s 仅格式不同", distance: "本稿与先到稿 %s 的指纹相差 %d 位", same: "同文：本稿与先到稿 %s 相同",
+	licensed: "授权转载：本稿与先到稿 %s 同文，照发", preferred: "优先首发：本稿与先到稿 %s 同文，由本稿接替首发", yielded: "优先来源的 %s 到达，本稿转为它的副本",
+	little: "本稿与先到稿 %s 相同之处很少",
+
+	sameText: "同文：本稿 %[2]d%% 见于先到稿 %[1]s", contained: "摘段：本稿 %[2]d%% 见于先到稿 %[1]s，是其 %[3]d%%",
+	contains: "含先到稿：先到稿 %[1]s 的 %[3]d%% 见于本稿，占本稿 %[2]d%%", reworded: "改写：本稿 %[2]d%% 的文字见于先到稿 %[1]s",
+	extends: "本稿含先到稿 %[1]s 的 %[3]d%%，另有先到稿没有的内容", overlap: "本稿 %[2]d%% 的文字见于先到稿 %[1]s，另有先到稿没有的内容",
+	inDoubt: "存疑：本稿 %[2]d%% 的文字见于先到稿 %[1]s，是否同稿不能断定", series: "系列稿：本稿与先到稿 %s 格式相同，事实不同", form: "系列稿：本稿与先到稿 %s 格式相同，各述其事",
+	oneSided:   "本稿与先到稿 %s 大段相同，但各自篇幅不同",
+	estimated:  "存疑：本稿与先到稿 %s 相近；全文过长，只按摘要比较",
+	characters: "约 %d 字", quote: "“%s”", lacks: "先到稿另有本稿没有的约 %d 字",
+	figuresAgree: "本稿 %d 个数字全部见于先到稿", figuresShared: "本稿 %d 个数字中 %d 个见于先到稿", figuresLacked: "先到稿没有 %s", figuresNew: "先到稿没有的数字 %d 个，如 %s",
+	differ: "不同", against: "本稿 %s，先到稿 %s", more: "等 %d 处",
+	list: "、", note: "：", comma: "，",
 }
 
 var english = phrases{
 	withdrawn: "withdrawn by its source", promoted: "the former lead was taken back; this is its oldest copy", edited: "an editor decided so", unseen: "nothing like it has been seen",
-	blocked: "the same text as %s, which is blocked", exact: "the same text as %s, but for its form", distance: "its fingerprint and that of %s differ in %d bits", same: "the same text as %s",
-	oneSided: "suspect: much in common with %s, but one side has a good deal more", inDoubt: "suspect: the text of %s, but not all of its facts", estimated: "suspect: like %s; the texts are too long to compare, so this is an estimate", series: "a series: the form of %s with other facts", little: "little in common with %s",
-	licensed: "licensed: the text of %s, which its source may republish", preferred: "preferred: the text of %s, which it takes the lead from",
-	yielded:      "a copy of %s, which came from a preferred source and takes the lead",
-	figuresAgree: "all %d figures agree", figuresDiffer: "of %d figures %d differ", against: "as %s", otherwise: "what differs: %s",
-	note: ": ", comma: ", ",
+	blocked: "the same text as the earlier %s, which is blocked", exact: "the same text: this and the earlier %s differ in form only", distance: "the fingerprints of this text and the earlier %s differ in %d bits", same: "the same text as the earlier %s",
+	licensed: "licensed: the text of the earlier %s, which its source may republish", preferred: "preferred: the text of the earlier %s, which it takes the lead from",
+	yielded: "a copy of %s, which came from a preferred source and takes the lead",
+	little:  "this text has little in common with the earlier %s",
+
+	sameText: "the same text: %[2]d%% of this text is in the earlier %[1]s", contained: "an excerpt: %[2]d%% of this text is in the earlier %[1]s, %[3]d%% of which it is",
+	contains: "contains the earlier text: %[3]d%% of %[1]s is in this text, %[2]d%% of which it is", reworded: "reworded: %[2]d%% of this text is in the earlier %[1]s",
+	extends: "this text has %[3]d%% of the earlier %[1]s and adds", overlap: "%[2]d%% of this text is in the earlier %[1]s; this text adds",
+	inDoubt: "in doubt: %[2]d%% of this text is in the earlier %[1]s, which may be another article", series: "a series: this text has the form of the earlier %s and other facts", form: "a series: this text has the form of the earlier %s and its own matter",
+	oneSided:   "this text has much in common with the earlier %s, and one of them has more",
+	estimated:  "in doubt: this text is like the earlier %s; the texts are too long to compare, so this is an estimate",
+	characters: " about %d characters", quote: "“%s”", lacks: "the earlier text has about %d characters that this text lacks",
+	figuresAgree: "all figures of this text (%d) are in the earlier text", figuresShared: "of the figures of this text (%d) the earlier text has %d", figuresLacked: "it lacks %s", figuresNew: "figures that the earlier text lacks: %d, as %s",
+	differ: "different", against: "this text %s, the earlier text %s", more: "%d in all",
+	list: ", ", note: ": ", comma: ", ",
 }
 
 func phrasesOf(language string) *phrases {
@@ -72,9 +98,9 @@ func Why(e *Event, language string) string {
 	case e.Of == "":
 		return p.unseen
 	case e.Rule == ByLicence:
-		return fmt.Sprintf(p.licensed, e.Of) + p.facts(e.Facts)
+		return strings.Join(append([]string{fmt.Sprintf(p.licensed, e.Of)}, p.facts(e.Facts)...), p.comma)
 	case e.Rule == ByPreference:
-		return fmt.Sprintf(p.preferred, e.Of) + p.facts(e.Facts)
+		return strings.Join(append([]string{fmt.Sprintf(p.preferred, e.Of)}, p.facts(e.Facts)...), p.comma)
 	case e.Rule == ByBlocked:
 		return fmt.Sprintf(p.blocked, e.Of)
 	case e.Rule == ByExact:
@@ -82,43 +108,109 @@ func Why(e *Event, language string) string {
 	case e.Resemblance == nil && e.Distance != nil:
 		return fmt.Sprintf(p.distance, e.Of, *e.Distance)
 	}
-	form := p.same
-	switch {
-	case e.Facts != nil && e.Facts.Reason == sketch.LittleText:
+	if e.Facts != nil && e.Facts.Reason == sketch.LittleText {
 		return fmt.Sprintf(p.little, e.Of)
-	case e.Series != 0:
-		form = p.series
-	case e.Facts != nil && e.Facts.Reason == sketch.OneSided:
-		form = p.oneSided
-	case e.Facts != nil && e.Facts.Reason == sketch.InDoubt:
-		form = p.inDoubt
-	case e.Facts != nil && e.Facts.Reason == sketch.Estimated:
-		form = p.estimated
 	}
-	return fmt.Sprintf(form, e.Of) + p.facts(e.Facts)
+	if e.Series != 0 {
+		said := p.conflicts(e.Facts)
+		if len(said) == 0 {
+			return strings.Join(append([]string{fmt.Sprintf(p.form, e.Of)}, p.facts(e.Facts)...), p.comma)
+		}
+		return fmt.Sprintf(p.series, e.Of) + p.note + said[0]
+	}
+	return strings.Join(p.judged(e.Of, e.Facts), p.comma)
+}
+
+// judged says what the texts share and what is new.
+func (p *phrases) judged(of string, f *Facts) []string {
+	if f == nil || f.Coverage == nil {
+		return []string{fmt.Sprintf(p.unaligned(f), of)}
+	}
+	form := map[string]string{sketch.SameText: p.sameText, sketch.Contained: p.contained, sketch.Reworded: p.reworded,
+		sketch.Extends: p.extends, sketch.Overlap: p.overlap, sketch.InDoubt: p.inDoubt}[f.Reason]
+	if f.Reason == sketch.Reworded && f.Coverage.Earlier >= most && f.Coverage.Later < most {
+		form = p.contains
+	}
+	said := []string{fmt.Sprintf(form, of, percent(f.Coverage.Later), percent(f.Coverage.Earlier))}
+	switch f.Reason {
+	case sketch.Extends, sketch.Overlap:
+		if n := f.New; n.Characters > 0 {
+			said[0] += fmt.Sprintf(p.characters, rounded(n.Characters)) + p.note + fmt.Sprintf(p.quote, n.Text)
+		}
+		said = append(said, p.differing(f)...)
+		if n := f.New; n.Facts > 0 {
+			said = append(said, fmt.Sprintf(p.figuresNew, n.Facts, strings.Join(n.Examples, p.list)))
+		}
+	default:
+		said = append(said, p.facts(f)...)
+	}
+	if f.Lacks >= 30 && f.Reason != sketch.SameText {
+		said = append(said, fmt.Sprintf(p.lacks, rounded(f.Lacks)))
+	}
+	return said
+}
+
+func (p *phrases) unaligned(f *Facts) string {
+	if f != nil && f.Reason == sketch.Estimated {
+		return p.estimated
+	}
+	if f != nil && (f.Reason == sketch.OneSided || f.Reason == sketch.InDoubt) {
+		return p.oneSided
+	}
+	return p.same
+}
+
+func percent(share float32) int { return int(math.Round(100 * float64(share))) }
+
+// rounded is a number of characters to its first two digits.
+func rounded(n int) int {
+	unit := 1
+	for n/unit >= 100 {
+		unit *= 10
+	}
+	return (n + unit/2) / unit * unit
 }
 
 // facts compares the figures of two texts in words.
-func (p *phrases) facts(f *Facts) string {
-	if f == nil {
-		return ""
-	}
-	var s string
+func (p *phrases) facts(f *Facts) (said []string) {
 	switch {
+	case f == nil:
+		return nil
 	case f.Numbers == 0:
 	case f.Numbers == f.Shared:
-		s = p.comma + fmt.Sprintf(p.figuresAgree, f.Numbers)
+		said = append(said, fmt.Sprintf(p.figuresAgree, f.Numbers))
 	default:
-		s = p.comma + fmt.Sprintf(p.figuresDiffer, f.Numbers, f.Numbers-f.Shared)
-	}
-	if len(f.Conflict) > 0 {
-		form := p.otherwise
-		if f.Numbers > f.Shared {
-			form = p.against
+		said = append(said, fmt.Sprintf(p.figuresShared, f.Numbers, f.Shared))
+		if n := f.New; n != nil && n.Facts > 0 && len(f.Conflict) == 0 {
+			said = append(said, fmt.Sprintf(p.figuresLacked, strings.Join(n.Examples[:min(2, len(n.Examples))], p.list)))
 		}
-		s += p.comma + fmt.Sprintf(form, strings.Join(f.Conflict[:min(2, len(f.Conflict))], p.comma))
 	}
-	return s
+	return append(said, p.differing(f)...)
+}
+
+// differing is conflicts behind the word for it.
+func (p *phrases) differing(f *Facts) []string {
+	if said := p.conflicts(f); len(said) > 0 {
+		return []string{p.differ + p.note + said[0]}
+	}
+	return nil
+}
+
+// conflicts puts side by side what the two texts have at the same places.
+func (p *phrases) conflicts(f *Facts) []string {
+	if f == nil || len(f.Conflict) == 0 {
+		return nil
+	}
+	var later, earlier []string
+	for _, pair := range f.Conflict[:min(3, len(f.Conflict))] {
+		a, b, _ := strings.Cut(pair, " / ")
+		later, earlier = append(later, a), append(earlier, b)
+	}
+	said := fmt.Sprintf(p.against, strings.Join(later, p.list), strings.Join(earlier, p.list))
+	if f.Conflicts > len(later) {
+		said += p.comma + fmt.Sprintf(p.more, f.Conflicts)
+	}
+	return []string{said}
 }
 
 // NoteSeparator stands between an event's sentence and the note that follows it.

@@ -1,0 +1,183 @@
+package verdict
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"jianguo/sketch"
+)
+
+// Facts say how an item and the earlier text it was judged against go together: what each has of the other,
+// what the item adds, and which facts agree. All but Score comes from one alignment of the two texts.
+type Facts struct {
+	Reason string  `json:"reason,omitempty"` // the judgement's code
+	Score  float32 `json:"score,omitempty"`  // confidence that it adds nothing, 0…1
+
+	Coverage *Coverage `json:"coverage,omitempty"` // nil: the texts were not aligned
+	New      *New      `json:"new,omitempty"`      // nil: likewise
+	Lacks    int       `json:"lacks,omitempty"`    // characters of passages that only the earlier text has
+
+	Numbers   int      `json:"numbers,omitempty"`   // distinct figures and times of the item
+	Shared    int      `json:"shared,omitempty"`    // of those, how many the earlier text has
+	Conflicts int      `json:"conflicts,omitempty"` // places where the two texts have other facts
+	Agree     []string `json:"agree,omitempty"`     // a few that are equal
+	Conflict  []string `json:"conflict,omitempty"`  // a few that are not: the item's / the earlier text's
+}
+
+// Coverage is what share of each text stands in the other one, 0…1.
+type Coverage struct {
+	Later   float32 `json:"later"` // of the item
+	Earlier float32 `json:"earlier"`
+}
+
+// New is what the item has and the earlier text has not.
+type New struct {
+	Share      float32  `json:"share"`              // of the item, in passages of its own
+	Characters int      `json:"characters"`         // of these passages
+	Text       string   `json:"text,omitempty"`     // the beginning of the longest one
+	Facts      int      `json:"facts"`              // distinct figures and times
+	Examples   []string `json:"examples,omitempty"` // a few of them
+}
+
+// examples bounds the facts of each sort that are kept.
+const examples = 4
+
+// Estimated are the facts of two texts that could not be aligned.
+func Estimated(j *sketch.Judgement, c *sketch.Comparison) *Facts {
+	return &Facts{Reason: j.Reason, Score: Round(j.Score, 1000), Numbers: c.Facts.Numbers, Shared: c.Facts.NumbersShared}
+}
+
+// Compared are the facts of two texts that were judged and aligned.
+func Compared(j *sketch.Judgement, x *sketch.Alignment) *Facts {
+	f := &Facts{Score: Round(j.Score, 1000), Coverage: &Coverage{Round(x.Later.Covered, 100), Round(x.Earlier.Covered, 100)}, New: &New{Share: Round(x.Later.OwnShare, 100)}}
+	for _, p := range x.Earlier.Own {
+		f.Lacks += letters(x.Earlier.Text[p.Start:p.End])
+	}
+	longest := 0
+	for _, p := range x.Later.Own {
+		text := x.Later.Text[p.Start:p.End]
+		n := letters(text)
+		f.New.Characters += n
+		if n > longest {
+			longest, f.New.Text = n, beginning(text)
+		}
+	}
+	f.pair(x)
+	f.Reason = reason(j, f)
+	return f
+}
+
+// pair counts the facts and names a few.
+func (f *Facts) pair(x *sketch.Alignment) {
+	var said []*sketch.Fact // distinct, of the item
+	var conflict [3][]string
+	fresh := func(o *sketch.Fact) bool {
+		if slices.ContainsFunc(said, o.Equal) {
+			return false
+		}
+		said = append(said, o)
+		return true
+	}
+	for i := range x.Facts {
+		p := &x.Facts[i]
+		switch {
+		case p.Later == nil:
+		case p.Conflict:
+			a, b := x.Later.Text[p.Later.Start:p.Later.End], x.Earlier.Text[p.Earlier.Start:p.Earlier.End]
+			if words := display(a) + " / " + display(b); !slices.Contains(conflict[p.Later.Kind], words) {
+				f.Conflicts++
+				conflict[p.Later.Kind] = append(conflict[p.Later.Kind], words)
+			}
+			if p.Later.Kind != sketch.FactName && fresh(p.Later) {
+				f.Numbers++
+			}
+		case !fresh(p.Later):
+		case p.Earlier != nil:
+			f.Numbers++
+			f.Shared++
+			f.Agree = appendSome(f.Agree, x.Later.Text[p.Later.Start:p.Later.End])
+		default:
+			f.Numbers++
+			f.New.Facts++
+			f.New.Examples = appendSome(f.New.Examples, x.Later.Text[p.Later.Start:p.Later.End])
+		}
+	}
+	// One of each kind first, so that a notice about another bank names the bank and the amount.
+	for k := range max(len(conflict[0]), len(conflict[1]), len(conflict[2])) {
+		for _, kind := range conflict {
+			if k < len(kind) && len(f.Conflict) < examples {
+				f.Conflict = append(f.Conflict, kind[k])
+			}
+		}
+	}
+}
+
+func appendSome(list []string, text string) []string {
+	if len(list) < examples {
+		list = append(list, display(text))
+	}
+	return list
+}
+
+// display writes a fact of the normal form for people.
+func display(text string) string {
+	text = strings.ReplaceAll(text, "\n", " ")
+	if n := len(text) - 1; n > 0 && text[n] == 'c' && text[n-1] >= '0' && text[n-1] <= '9' {
+		return text[:n] + "℃"
+	}
+	return text
+}
+
+// Shares of a text from which it counts as covered by the other one.
+const (
+	nearlyAll = .9
+	most      = .75
+)
+
+// reason is the code of a judgement, made exact by what the alignment found.
+func reason(j *sketch.Judgement, f *Facts) string {
+	c := f.Coverage
+	switch j.Kind {
+	case sketch.Duplicate:
+		switch {
+		case min(c.Later, c.Earlier) >= nearlyAll:
+			return sketch.SameText
+		case c.Later >= most && c.Earlier < most:
+			return sketch.Contained
+		}
+		return sketch.Reworded
+	case sketch.Suspect:
+		switch {
+		case f.New.Share < .05 && f.New.Facts == 0 || f.Conflicts > 0 && f.New.Share < .1 && f.New.Facts <= f.Conflicts:
+			return sketch.InDoubt
+		case c.Earlier >= most && c.Later < c.Earlier:
+			return sketch.Extends
+		}
+		return sketch.Overlap
+	}
+	return j.Reason
+}
+
+// letters is the number of characters of a normal form, separators apart.
+func letters(text string) int {
+	return utf8.RuneCountInString(text) - strings.Count(text, "\n") - strings.Count(text, " ")
+}
+
+// Bounds of a quoted beginning, in characters: clauses are quoted up to the first, one is cut at the second.
+const (
+	quoted    = 12
+	quotedMax = 24
+)
+
+// beginning quotes a passage from its beginning to the end of a clause.
+func beginning(text string) string {
+	n := 0
+	for i, r := range text {
+		if r == '\n' && n >= quoted || n == quotedMax {
+			return strings.ReplaceAll(text[:i], "\n", "，") + "…"
+		}
+		n++
+	}
+	return strings.ReplaceAll(text, "\n", "，")
+}

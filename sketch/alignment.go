@@ -1,0 +1,273 @@
+package sketch
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Alignment says what two texts have in common, passage by passage. All that is said of a pair comes from it:
+// the shares and facts of an event, its sentence, and the differences on an editor's screen.
+//
+// Tokens are the units of the normal form. Matches are runs of equal tokens: those in the same order in both
+// texts, found so that they cover most, and moved ones of at least movedLeast tokens. The work is bounded: a
+// run is sought at chainMost offsets, and gaps are searched again up to gapWork pairs of tokens.
+type Alignment struct {
+	Later, Earlier Aligned
+	Matches        []Match // in the order of the later text
+	Facts          []FactPair
+	// Partial reports that gaps were not searched to the end, so that something equal may count as different.
+	Partial bool
+}
+
+// Aligned is one of the two texts.
+type Aligned struct {
+	Text    string  // its normal form
+	Tokens  []Bytes // of Text
+	Covered float32 // share of the tokens in matches
+	// Own are the stretches of clauses that the other text has not got, in other words neither, without credits.
+	Own []Bytes
+	// OwnShare is their share of the tokens.
+	OwnShare float32
+}
+
+// Bytes is Text[Start:End].
+type Bytes struct{ Start, End int }
+
+// Match is a run of N tokens that is in both texts, from token Later and from token Earlier on.
+type Match struct {
+	Later, Earlier, N int
+	Moved             bool // it stands in another place among the other matches
+}
+
+// movedLeast is the length of the shortest moved match. Shorter ones, such as the name of an office, may occur
+// twice by chance.
+const movedLeast = 12
+
+// Bounds of searching the gaps between matches: of one gap and of all, in pairs of tokens.
+const (
+	gapPairs = 1 << 18
+	gapWork  = 1 << 22
+)
+
+// Align aligns two texts; a is the later one.
+func Align(a, b Input) *Alignment {
+	q := NewQuery(a)
+	defer q.Close()
+	return q.Align(b)
+}
+
+// Align aligns the query with an earlier text.
+func (q Query) Align(b Input) *Alignment {
+	w := q.w
+	w.overlaps(&b)
+	if len(w.q.tokens) > 0 && len(w.c.tokens) > 0 {
+		w.sharedPairs()
+		w.align(min(shingleK, len(w.q.tokens), len(w.c.tokens)))
+	} else {
+		w.runs = w.runs[:0]
+	}
+	x := &Alignment{}
+	g := gaps{w: w, budget: gapWork}
+	g.fill(w.inOrder())
+	x.Partial = g.budget < 0
+	x.Matches = append(g.out, w.moved(g.out)...)
+	slices.SortFunc(x.Matches, func(a, b Match) int { return cmp.Compare(a.Later, b.Later) })
+	x.Later.set(&w.q, func(id int32) bool { return w.inC[id] > 0 }, x.Matches, func(m Match) int { return m.Later })
+	x.Earlier.set(&w.c, func(id int32) bool { return id >= 0 }, x.Matches, func(m Match) int { return m.Earlier })
+	x.facts(w)
+	return x
+}
+
+// inOrder chooses, of the runs that stand in the same order in both texts, those that cover most: the heaviest
+// increasing subsequence, with the best chain that ends before an offset in a Fenwick tree.
+func (w *workspace) inOrder() (chain []run) {
+	type link struct{ weight, last int32 }
+	tree := make([]link, len(w.c.tokens)+1)
+	before := make([]int32, len(w.runs))
+	best := link{last: -1}
+	for i, x := range w.runs {
+		top := link{last: -1}
+		for at := x.c; at > 0; at -= at & -at {
+			if tree[at].weight > top.weight {
+				top = tree[at]
+			}
+		}
+		before[i] = top.last
+		here := link{top.weight + x.n, int32(i)}
+		for at := x.c + x.n; at < int32(len(tree)); at += at & -at {
+			if here.weight > tree[at].weight {
+				tree[at] = here
+			}
+		}
+		if here.weight > best.weight {
+			best = here
+		}
+	}
+	for i := best.last; i >= 0; i = before[i] {
+		chain = append(chain, w.runs[i])
+	}
+	slices.Reverse(chain)
+	return chain
+}
+
+// gaps searches what lies between runs for shorter ones.
+type gaps struct {
+	w      *workspace
+	out    []Match
+	budget int
+	row    []int32
+}
+
+func (g *gaps) fill(chain []run) {
+	a, b := 0, 0
+	for _, x := range chain {
+		g.search(a, int(x.q), b, int(x.c))
+		g.add(int(x.q), int(x.c), int(x.n))
+		a, b = int(x.q+x.n), int(x.c+x.n)
+	}
+	g.search(a, len(g.w.q.tokens), b, len(g.w.c.tokens))
+}
+
+// add appends a match behind the last one, or lengthens that.
+func (g *gaps) add(a, b, n int) {
+	if n == 0 {
+		return
+	}
+	if k := len(g.out) - 1; k >= 0 && g.out[k].Later+g.out[k].N == a && g.out[k].Earlier+g.out[k].N == b {
+		g.out[k].N += n
+		return
+	}
+	g.out = append(g.out, Match{Later: a, Earlier: b, N: n})
+}
+
+// search adds what two gaps have in common: equal ends, and the longest run between them, where the gaps are
+// searched again (Ratcliff & Obershelp 1988).
+func (g *gaps) search(a0, a1, b0, b1 int) {
+	q, c := g.w.q.tokens, g.w.c.tokens
+	n := int(commonPrefix(q[a0:a1], c[b0:b1]))
+	g.add(a0, b0, n)
+	a0, b0 = a0+n, b0+n
+	n = 0
+	for a1-n > a0 && b1-n > b0 && q[a1-n-1].hash == c[b1-n-1].hash {
+		n++
+	}
+	a1, b1 = a1-n, b1-n
+	if work := (a1 - a0) * (b1 - b0); work > 0 {
+		if work > gapPairs {
+			g.budget = min(g.budget, g.budget-work)
+		} else if g.budget -= work; g.budget >= 0 {
+			if i, j, k := g.longest(a0, a1, b0, b1); k >= leastRun(max(a1-a0, b1-b0)) {
+				g.search(a0, i, b0, j)
+				g.add(i, j, k)
+				g.search(i+k, a1, j+k, b1)
+			}
+		}
+	}
+	g.add(a1, b1, n)
+}
+
+// leastRun is the length that a run needs in a gap of so many tokens: in a short gap any token counts, in a
+// long one a single 的 means nothing.
+func leastRun(gap int) int {
+	switch {
+	case gap <= 6:
+		return 1
+	case gap <= 24:
+		return 2
+	}
+	return shingleK
+}
+
+// longest is the longest common run of two gaps, the first of several.
+func (g *gaps) longest(a0, a1, b0, b1 int) (i, j, n int) {
+	q, c := g.w.q.tokens, g.w.c.tokens
+	g.row = fill(g.row, b1-b0+1, 0)
+	for a := a0; a < a1; a++ {
+		for b := b1 - 1; b >= b0; b-- {
+			if q[a].hash != c[b].hash {
+				g.row[b-b0+1] = 0
+				continue
+			}
+			k := g.row[b-b0] + 1
+			g.row[b-b0+1] = k
+			if int(k) > n {
+				i, j, n = a-int(k)+1, b-int(k)+1, int(k)
+			}
+		}
+	}
+	return i, j, n
+}
+
+// moved finds the runs whose tokens are in no match.
+func (w *workspace) moved(matches []Match) (out []Match) {
+	usedA, usedB := make([]bool, len(w.q.tokens)), make([]bool, len(w.c.tokens))
+	use := func(m Match) {
+		for k := range m.N {
+			usedA[m.Later+k], usedB[m.Earlier+k] = true, true
+		}
+	}
+	for _, m := range matches {
+		use(m)
+	}
+	for _, x := range w.runs {
+		for k := 0; k < int(x.n); k++ {
+			m := Match{Later: int(x.q) + k, Earlier: int(x.c) + k, Moved: true}
+			for k+m.N < int(x.n) && !usedA[m.Later+m.N] && !usedB[m.Earlier+m.N] {
+				m.N++
+			}
+			if m.N >= movedLeast {
+				use(m)
+				out = append(out, m)
+			}
+			k += m.N
+		}
+	}
+	return out
+}
+
+// set describes one side; known reports whether the other side has a pair.
+func (x *Aligned) set(s *side, known func(pair int32) bool, matches []Match, from func(Match) int) {
+	x.Text = s.text
+	x.Tokens = make([]Bytes, len(s.tokens))
+	for i, t := range s.tokens {
+		x.Tokens[i] = Bytes{int(t.start), int(t.end)}
+	}
+	if len(s.tokens) == 0 {
+		return
+	}
+	covered := make([]bool, len(s.tokens))
+	total := 0
+	for _, m := range matches {
+		total += m.N
+		for k := range m.N {
+			covered[from(m)+k] = true
+		}
+	}
+	x.Covered = float32(total) / float32(len(s.tokens))
+	own, last := 0, -1
+	for i := 0; i < len(s.tokens); {
+		n, has, in := 1, 0, 0
+		for ; i+n < len(s.tokens) && !s.tokens[i+n].clause; n++ {
+			if p := i + n - 1; p < len(s.pairs) && known(s.pairs[p]) {
+				has++
+			}
+		}
+		for _, c := range covered[i : i+n] {
+			if c {
+				in++
+			}
+		}
+		start, end := x.Tokens[i].Start, x.Tokens[i+n-1].End
+		if n > 1 && 3*has < n-1 && 2*in < n && !credit(s.text[start:end]) {
+			own += n
+			if last == i {
+				x.Own[len(x.Own)-1].End = end
+			} else {
+				x.Own = append(x.Own, Bytes{start, end})
+			}
+			last = i + n
+		}
+		i += n
+	}
+	x.OwnShare = float32(own) / float32(len(s.tokens))
+}

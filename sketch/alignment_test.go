@@ -1,0 +1,158 @@
+package sketch
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+var alignable = rapid.Custom(func(t *rapid.T) string {
+	return strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{
+		"台", "风", "今", "晨", "登", "陆", "的", "的", "\n", "18人", "20人", "3.5%", " ", "8月9日", "全市转移群众", "天气晴朗适合出行游玩", "第三次会议",
+	}), 0, 60).Draw(t, "parts"), "")
+})
+
+// TestAlignInvariants: matches are equal, in order and without overlap; what is covered is in the other text; the
+// alignment of a text with itself covers it; facts in pairs stand where they say.
+func TestAlignInvariants(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := alignable.Draw(t, "later"), alignable.Draw(t, "earlier")
+		x := Align(Input{Body: a}, Input{Body: b})
+		checkAlignment(t, x)
+		if n := len(x.Later.Tokens); n > 0 {
+			if own := Align(Input{Body: a}, Input{Body: a}); own.Later.Covered != 1 || len(own.Later.Own) > 0 {
+				t.Fatalf("itself: %+v", own)
+			}
+		}
+	})
+}
+
+type fataler interface{ Fatalf(string, ...any) }
+
+func checkAlignment(t fataler, x *Alignment) {
+	last := [2]int{}
+	used := map[int]bool{}
+	for _, m := range x.Matches {
+		if m.Later < last[0] || !m.Moved && m.Earlier < last[1] || m.N < 1 || m.Moved && m.N < movedLeast {
+			t.Fatalf("match %+v after %v", m, last)
+		}
+		last[0] = m.Later + m.N
+		if !m.Moved {
+			last[1] = m.Earlier + m.N
+		}
+		for k := range m.N {
+			if used[m.Earlier+k] {
+				t.Fatalf("token %d of the earlier text in two matches", m.Earlier+k)
+			}
+			used[m.Earlier+k] = true
+		}
+		from, to := x.Later.Tokens[m.Later].Start, x.Later.Tokens[m.Later+m.N-1].End
+		for k := range m.N {
+			p, q := x.Later.Tokens[m.Later+k], x.Earlier.Tokens[m.Earlier+k]
+			s, o := x.Later.Text[p.Start:p.End], x.Earlier.Text[q.Start:q.End]
+			if s != o && readToken(s, 0).hash != readToken(o, 0).hash && !strings.ContainsAny(s+o, "0123456789一二三四五六七八九十") {
+				t.Fatalf("%q is matched with %q in %q", s, o, x.Later.Text[from:to])
+			}
+		}
+	}
+	for _, p := range x.Facts {
+		if p.Later == nil && p.Earlier == nil || p.Conflict && (p.Later == nil || p.Earlier == nil) {
+			t.Fatalf("facts %+v", p)
+		}
+		if p.Conflict && p.Later.Kind != FactName && p.Later.Equal(p.Earlier) {
+			t.Fatalf("equal facts in conflict: %q", x.Later.Text[p.Later.Start:p.Later.End])
+		}
+	}
+}
+
+// TestAlignAgainstBruteForce: of short texts without long repeats, what is in order covers as much as the longest
+// common subsequence of runs allows: at least nine tenths of it.
+func TestAlignAgainstBruteForce(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		clauses := []string{"台风今晨登陆海岸", "全市转移群众完毕", "学校今日停课一天", "渔船全部回港避风", "高速公路封闭管理", "供电部门加班抢修"}
+		pick := rapid.SliceOfNDistinct(rapid.IntRange(0, len(clauses)-1), 1, -1, rapid.ID[int])
+		join := func(order []int) string {
+			var s []string
+			for _, i := range order {
+				s = append(s, clauses[i])
+			}
+			return strings.Join(s, "\n")
+		}
+		p, q := pick.Draw(t, "later"), pick.Draw(t, "earlier")
+		x := Align(Input{Body: join(p)}, Input{Body: join(q)})
+		inOrder := 0
+		for _, m := range x.Matches {
+			if !m.Moved {
+				inOrder += m.N
+			}
+		}
+		if best := 8 * common(p, q); inOrder < best {
+			t.Fatalf("%d tokens in order, %d are possible", inOrder, best)
+		}
+		covered := 0
+		for _, i := range p {
+			if slices.Contains(q, i) {
+				covered++
+			}
+		}
+		if want := float32(covered) / float32(len(p)); x.Later.Covered > want+.35 {
+			t.Fatalf("covered %v, %v is shared", x.Later.Covered, want)
+		}
+	})
+}
+
+// common is the length of the longest common subsequence, by trying all.
+func common(p, q []int) int {
+	if len(p) == 0 || len(q) == 0 {
+		return 0
+	}
+	best := max(common(p[1:], q), common(p, q[1:]))
+	if p[0] == q[0] {
+		best = max(best, 1+common(p[1:], q[1:]))
+	}
+	return best
+}
+
+func FuzzAlign(f *testing.F) {
+	f.Add("台风今晨登陆\n18人", "台风昨夜登陆\n20人")
+	f.Fuzz(func(t *testing.T, a, b string) { checkAlignment(t, Align(Input{Body: a}, Input{Body: b})) })
+}
+
+// TestAlignHostile: texts of 512 KiB that repeat themselves are aligned in bounded work.
+func TestAlignHostile(t *testing.T) {
+	for _, part := range []string{"的", "的一", "3人\n", "台风今晨登陆海岸\n18人\n"} {
+		a, b := strings.Repeat(part, 512<<10/len(part)), "甲"+strings.Repeat(part, 256<<10/len(part))+"乙"
+		if x := Align(Input{Body: a}, Input{Body: b}); len(x.Matches) == 0 {
+			t.Errorf("%q: no match", part)
+		}
+	}
+}
+
+// TestFactsAreFacts: what is a fact, with its unit, and what is none.
+func TestFactsAreFacts(t *testing.T) {
+	for text, want := range map[string][]string{
+		"全长350公里\n降雨100毫米\n库容21.4亿立方米\n持续24小时": {"350公里", "100毫米", "21.4亿立方米", "24小时"},
+		"一万两千人和1.2万人":                     {"一万两千人", "1.2万人"},
+		"占3/4\n涨幅50%":                     {"3/4", "50%"},
+		"2023年8月9日上午10时30分\n10日20时\n上周五":  {"2023年8月9日上午10时30分", "10日20时"},
+		"一时间一视同仁\n三令五申\n第一时间\n万一\n十分":     nil,
+		"比分3:1\n电话010-85202353\n股票600001": {"3:1", "010-85202353", "600001"},
+		"两例\n三人受伤\n第三次\n第十八届":             {"两例", "三人", "第三次", "第十八届"},
+	} {
+		var s side
+		s.read(&Input{Body: text})
+		var got []string
+		for _, f := range s.aligned() {
+			got = append(got, s.text[f.Start:f.End])
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+	x := Align(Input{Body: "受灾的村民有1.2万人\n他们都已经转移到安置点"}, Input{Body: "受灾的村民有一万两千人\n他们都已经转移到安置点"})
+	if len(x.Facts) != 1 || x.Facts[0].Conflict || x.Facts[0].Later == nil || x.Facts[0].Earlier == nil {
+		t.Errorf("1.2万人 and 一万两千人: %+v", x.Facts)
+	}
+}

@@ -1,0 +1,187 @@
+package sketch
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Bounds of a gap in which facts and names face each other, in tokens of the longer side.
+const (
+	conflictGap = 12
+	nameGap     = 10
+)
+
+// facts relates the facts of both texts: first at one place of the alignment, then anywhere.
+func (x *Alignment) facts(w *workspace) {
+	p := pairing{x: x, a: w.q.aligned(), b: w.c.aligned()}
+	p.doneA, p.doneB = make([]bool, len(p.a)), make([]bool, len(p.b))
+	p.aligned()
+	p.eachGap(func(a0, a1, b0, b1 int) { p.inGap(a0, a1, b0, b1) })
+	p.elsewhere()
+	namesA, namesB := w.q.spotted(), w.c.spotted()
+	p.eachGap(func(a0, a1, b0, b1 int) { p.names(w, namesA, namesB, a0, a1, b0, b1) })
+	for i := range p.a {
+		if !p.doneA[i] {
+			x.Facts = append(x.Facts, FactPair{Later: &p.a[i]})
+		}
+	}
+	for j := range p.b {
+		if !p.doneB[j] {
+			x.Facts = append(x.Facts, FactPair{Earlier: &p.b[j]})
+		}
+	}
+}
+
+type pairing struct {
+	x            *Alignment
+	a, b         []Fact
+	doneA, doneB []bool
+}
+
+func (p *pairing) add(i, j int, conflict bool) {
+	p.doneA[i], p.doneB[j] = true, true
+	p.x.Facts = append(p.x.Facts, FactPair{Later: &p.a[i], Earlier: &p.b[j], Conflict: conflict})
+}
+
+// within are the numbers of the facts that begin in a range of tokens.
+func within(facts []Fact, from, to int) (lo, hi int) {
+	by := func(f Fact, at int) int { return cmp.Compare(f.from, at) }
+	lo, _ = slices.BinarySearchFunc(facts, from, by)
+	hi, _ = slices.BinarySearchFunc(facts, to, by)
+	return lo, hi
+}
+
+// aligned pairs facts that begin at tokens that match.
+func (p *pairing) aligned() {
+	for _, m := range p.x.Matches {
+		lo, hi := within(p.a, m.Later, m.Later+m.N)
+		for i := lo; i < hi; i++ {
+			at := p.a[i].from - m.Later + m.Earlier
+			j, end := within(p.b, at, at+1)
+			if j < end && !p.doneA[i] && !p.doneB[j] && p.a[i].Equal(&p.b[j]) {
+				p.add(i, j, false)
+			}
+		}
+	}
+}
+
+// eachGap calls f for what lies between matches that did not move.
+func (p *pairing) eachGap(f func(a0, a1, b0, b1 int)) {
+	a, b := 0, 0
+	for _, m := range p.x.Matches {
+		if m.Moved {
+			continue
+		}
+		if m.Later > a || m.Earlier > b {
+			f(a, m.Later, b, m.Earlier)
+		}
+		a, b = m.Later+m.N, m.Earlier+m.N
+	}
+	f(a, len(p.x.Later.Tokens), b, len(p.x.Earlier.Tokens))
+}
+
+// inGap pairs equal facts of a gap, and in a short gap the others, in order, as conflicts. The fact that ends
+// before a gap may differ in it by its unit, so it is looked at too.
+func (p *pairing) inGap(a0, a1, b0, b1 int) {
+	a, aEnd := within(p.a, a0-2, a1)
+	b, bEnd := within(p.b, b0-2, b1)
+	for i := a; i < aEnd; i++ {
+		for j := b; j < bEnd && !p.doneA[i]; j++ {
+			if !p.doneB[j] && p.a[i].Equal(&p.b[j]) {
+				p.add(i, j, false)
+			}
+		}
+	}
+	if max(a1-a0, b1-b0) > conflictGap || a0 == 0 || b0 == 0 {
+		return
+	}
+	for i := a; i < aEnd; i++ {
+		for j := b; j < bEnd && !p.doneA[i]; j++ {
+			if !p.doneB[j] && p.a[i].comparable(&p.b[j]) {
+				p.add(i, j, true)
+			}
+		}
+	}
+}
+
+// elsewhere pairs facts that stand in both texts at different places. A fact that is said again is no new one.
+func (p *pairing) elsewhere() {
+	for i := range p.a {
+		for j := 0; j < len(p.b) && !p.doneA[i]; j++ {
+			if p.a[i].Equal(&p.b[j]) {
+				p.add(i, j, false)
+			}
+		}
+	}
+	for j := range p.b {
+		p.doneB[j] = p.doneB[j] || slices.ContainsFunc(p.a, func(f Fact) bool { return f.Equal(&p.b[j]) })
+	}
+}
+
+// spotted are the names of a text where they stand, in order: those of the dictionary.
+func (s *side) spotted() (out []Bytes) {
+	last := ""
+	names := append([]string(nil), s.in.Names[:min(len(s.in.Names), nameMost)]...)
+	slices.Sort(names)
+	for _, n := range names {
+		if n == last || n == "" {
+			continue
+		}
+		last = n
+		for at := 0; ; {
+			i := strings.Index(s.text[at:], n)
+			if i < 0 {
+				break
+			}
+			out = append(out, Bytes{at + i, at + i + len(n)})
+			at += i + len(n)
+		}
+	}
+	slices.SortFunc(out, func(a, b Bytes) int { return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.End, a.End)) })
+	return out
+}
+
+// names adds a conflict where the frame is equal and a slot holds another name: a name of the dictionary on both
+// sides, or what reads like a person's name, that the other text has nowhere.
+func (p *pairing) names(w *workspace, namesA, namesB []Bytes, a0, a1, b0, b1 int) {
+	if a0 == a1 || b0 == b1 || a0 == 0 || b0 == 0 || max(a1-a0, b1-b0) > nameGap {
+		return
+	}
+	a, b := nameIn(&p.x.Later, namesA, a0, a1), nameIn(&p.x.Earlier, namesB, b0, b1)
+	if a.End == 0 || b.End == 0 {
+		return
+	}
+	nameA, nameB := p.x.Later.Text[a.Start:a.End], p.x.Earlier.Text[b.Start:b.End]
+	if strings.Contains(w.c.text, nameA) || strings.Contains(w.q.text, nameB) || strings.Contains(w.c.in.Title, nameA) || strings.Contains(w.q.in.Title, nameB) {
+		return
+	}
+	p.x.Facts = append(p.x.Facts, FactPair{Later: &Fact{Kind: FactName, Start: a.Start, End: a.End, from: a0},
+		Earlier: &Fact{Kind: FactName, Start: b.Start, End: b.End, from: b0}, Conflict: true})
+}
+
+// nameIn is the name that a gap holds or cuts, none with an End of 0.
+func nameIn(x *Aligned, names []Bytes, from, to int) Bytes {
+	start, end := x.Tokens[from].Start, x.Tokens[to-1].End
+	i, _ := slices.BinarySearchFunc(names, start-18, func(n Bytes, at int) int { return cmp.Compare(n.Start, at) })
+	for ; i < len(names) && names[i].Start < end; i++ {
+		if names[i].End > start {
+			return names[i]
+		}
+	}
+	if s := x.Text[start:end]; personal(s) {
+		return Bytes{start, end}
+	}
+	return Bytes{}
+}
+
+// surnames are the commonest ones; those that are common words too are left out.
+const surnames = "王李张刘陈杨黄赵吴周徐孙朱胡郭林何罗郑梁谢宋唐许韩冯邓曹彭曾肖田董潘袁蔡蒋余于杜叶程魏苏吕丁任卢姚沈钟姜崔谭陆范汪廖石金韦贾夏付方邹熊孟秦邱江尹薛闫段雷侯龙史陶贺顾毛郝龚邵覃武钱戴严莫孔向汤缪樊颜"
+
+// personal reports whether a text reads like a person's name: a surname and one or two characters.
+func personal(s string) bool {
+	n := utf8.RuneCountInString(s)
+	r, size := utf8.DecodeRuneInString(s)
+	return n >= 2 && n <= 3 && size == 3 && len(s) == 3*n && strings.ContainsRune(surnames, r)
+}
