@@ -316,10 +316,14 @@ func (c *chaos) sentinel() error {
 	return c.askHTTP(ctx, http.DefaultClient, "seen", fmt.Appendf(nil, `{"user":"sentinel","kind":"seen","items":["s%d"]}`, n))
 }
 
-// noCrash checks that the service did not end with the stack of a goroutine.
+// noCrash checks that the service did not end with a panic or a signal of its own.
 func (c *chaos) noCrash() {
-	if log := c.log.String(); strings.Contains(log, "goroutine ") || strings.Contains(log, "SIGBUS") {
-		c.problem("the service crashed: %.4000s", log)
+	log := c.log.String()
+	for _, sign := range []string{"panic: ", "fatal error: ", "unexpected signal", "SIGBUS"} {
+		if strings.Contains(log, sign) {
+			c.problem("the service crashed: %.4000s", log)
+			return
+		}
 	}
 }
 
