@@ -65,7 +65,7 @@ type Config struct {
 	Ready map[string]func() error
 
 	Wait        time.Duration // for a verdict, at most MaxWait; 0: 10 s
-	Concurrency int           // requests at once; 0: 256
+	Concurrency int           // requests of a kind at once, at most; 0: 256
 	Connections int           // at once, half of them from one address at most; 0: 4096
 	Drain       time.Duration // for running requests at the end; 0: 15 s
 }
@@ -83,9 +83,9 @@ type Server struct {
 
 	bodies       bodyReader
 	publicBodies bodyReader // of callers that are not authenticated
-	work         gate
-	waiting      gate // for verdicts
-	polling      gate // for events
+	work         *gate
+	waiting      *gate // for verdicts
+	polling      *gate // for events
 	conns        *connections
 	endpoints    []endpoint
 	draining     chan struct{} // closed by Serve when its ctx ends

@@ -41,8 +41,8 @@ const (
 type exposureRoutes struct {
 	server *Server
 	store  *exposure.Store
-	work   gate
-	wait   gate
+	work   *gate // for filters
+	wait   *gate // for what is stored
 }
 
 // AddExposure registers the routes and bus services of a store: POST /filter,
@@ -51,8 +51,8 @@ type exposureRoutes struct {
 // request with a bitmap and a JSON one with JSON.
 func (s *Server) AddExposure(store *exposure.Store) {
 	s.exposure = store
-	r := &exposureRoutes{server: s, store: store, work: make(gate, s.cfg.Concurrency), wait: make(gate, 8*s.cfg.Concurrency)}
-	add := func(path string, roles bus.Role, g gate, h func(echo.Context, []byte) error) {
+	r := &exposureRoutes{server: s, store: store, work: within(20*time.Millisecond, 16, s.cfg.Concurrency), wait: within(100*time.Millisecond, 32, 8*s.cfg.Concurrency)}
+	add := func(path string, roles bus.Role, g *gate, h func(echo.Context, []byte) error) {
 		s.echo.POST(path, s.guard(roles|operator, r.withBody(g, h)))
 	}
 	add("/filter", recall, r.work, r.filter)
@@ -66,14 +66,14 @@ func (s *Server) AddExposure(store *exposure.Store) {
 }
 
 // withBody reads the body, takes a place, and calls h.
-func (r *exposureRoutes) withBody(g gate, h func(echo.Context, []byte) error) echo.HandlerFunc {
+func (r *exposureRoutes) withBody(g *gate, h func(echo.Context, []byte) error) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		b, err := r.server.enter(c, &r.server.bodies, g, exposure.MaxBody)
+		b, leave, err := r.server.enter(c, &r.server.bodies, g, exposure.MaxBody)
 		defer b.release()
 		if err != nil {
 			return err
 		}
-		defer g.leave()
+		defer leave()
 		return r.server.exposureProblem(h(c, b.data))
 	}
 }

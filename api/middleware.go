@@ -18,33 +18,15 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// gate bounds the requests that are worked on at once; others get an error.
-type gate chan struct{}
-
-func (g gate) enter() error {
-	select {
-	case g <- struct{}{}:
-		return nil
-	default:
-		return g.full()
-	}
-}
-
-func (g gate) full() error {
-	return NewProblem(http.StatusTooManyRequests, "", fmt.Sprintf("%d requests are being worked on, which is the limit: try again in a moment", cap(g)))
-}
-
-func (g gate) leave() { <-g }
-
 // bound reads a request's body, and takes a place for the time of its work.
-func (s *Server) bound(from *bodyReader, limit int64, g gate, next echo.HandlerFunc) echo.HandlerFunc {
+func (s *Server) bound(from *bodyReader, limit int64, g *gate, next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		b, err := s.enter(c, from, g, limit)
+		b, leave, err := s.enter(c, from, g, limit)
 		defer b.release()
 		if err != nil {
 			return err
 		}
-		defer g.leave()
+		defer leave()
 		c.Request().Body = io.NopCloser(bytes.NewReader(b.data))
 		return next(c)
 	}
@@ -65,22 +47,23 @@ func (s *Server) boundPages(known func(echo.Context) bool) echo.MiddlewareFunc {
 
 // enter reads a request's body and takes a place; without an error the caller leaves it.
 // While no place is free, bodies are not read.
-func (s *Server) enter(c echo.Context, from *bodyReader, g gate, limit int64) (*body, error) {
+func (s *Server) enter(c echo.Context, from *bodyReader, g *gate, limit int64) (b *body, leave func(), err error) {
 	b, r := &body{from: from}, c.Request()
-	if len(g) == cap(g) {
+	if err := g.full(); err != nil {
 		// Before it answers, the server reads what is left of a body.
 		_ = http.NewResponseController(c.Response()).SetReadDeadline(time.Now().Add(time.Second))
-		return b, g.full()
+		return b, nil, err
 	}
 	if r.Body != nil && r.Body != http.NoBody {
 		if err := b.read(c, limit); err != nil {
-			return b, err
+			return b, nil, err
 		}
 	}
 	if from != &s.publicBodies {
 		s.conns.prove(r.Context())
 	}
-	return b, g.enter()
+	leave, err = g.enter()
+	return b, leave, err
 }
 
 // observe gives a request its id, and counts and logs how it ended.

@@ -45,7 +45,7 @@ func New(cfg Config) (*Server, error) {
 	}
 	s := &Server{cfg: cfg, log: cfg.Logger, metrics: newMetrics(), echo: echo.New(),
 		bodies: bodyReader{budget: bodyBudget}, publicBodies: bodyReader{budget: publicBudget},
-		work: make(gate, cfg.Concurrency), waiting: make(gate, cfg.Concurrency), polling: make(gate, cfg.Concurrency), draining: make(chan struct{})}
+		work: fixed(cfg.Concurrency), waiting: within(100*time.Millisecond, 16, cfg.Concurrency), polling: fixed(cfg.Concurrency), draining: make(chan struct{})}
 	s.conns = newConnections(cfg.Connections, s.metrics.closed)
 	if cfg.Gatherer == nil {
 		r := prometheus.NewRegistry()

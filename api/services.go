@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/micro"
@@ -27,10 +29,14 @@ type endpoint struct {
 // serviceName is what the services are found by on the bus.
 const serviceName = "jianguo"
 
-// busConcurrency bounds the requests of one endpoint that are worked on at
-// once; more wait in its subscription, whose bounds are below.
+// busConcurrency bounds the requests of one endpoint that are worked on at once. Others
+// wait, as many as a gate admits; the rest gets an error at once. pendingMsgs and
+// pendingBytes are of its subscription, from which requests are taken without waiting.
 const (
 	busConcurrency = 32
+	busPatience    = 200 * time.Millisecond
+	busLeast       = 256
+	busMost        = 4096
 	pendingMsgs    = 4096
 	pendingBytes   = 64 << 20
 )
@@ -55,32 +61,30 @@ func (s *Server) serveBus(ctx context.Context) (stop func() error, err error) {
 	// Requests that have begun are finished: they end with their own work, not
 	// with ctx.
 	ctx = context.WithoutCancel(ctx)
-	places, ended := make([]gate, len(s.endpoints)), make(chan struct{})
+	var running sync.WaitGroup
 	stop = func() error {
 		err := service.Stop()
-		close(ended)
-		for _, g := range places {
-			for range cap(g) { // every place taken back is a request done
-				g <- struct{}{}
-			}
-		}
+		running.Wait()
 		if err != nil {
 			return fmt.Errorf("api: services on the bus: %w", err)
 		}
 		return nil
 	}
-	for i, e := range s.endpoints {
-		g := make(gate, busConcurrency)
-		places[i] = g
+	for _, e := range s.endpoints {
+		g := within(busPatience, busLeast, busMost)
+		places := make(chan struct{}, busConcurrency)
 		handler := micro.HandlerFunc(func(r micro.Request) {
-			select {
-			case g <- struct{}{}:
-				go func() {
-					defer g.leave()
-					s.answer(ctx, e, r.Data(), r.Reply())
-				}()
-			case <-ended:
+			if err := g.admit(); err != nil {
+				s.reply(ctx, e, r.Reply(), nats.NewMsg(r.Reply()), err)
+				return
 			}
+			began := time.Now()
+			running.Go(func() {
+				defer g.leave(began)
+				places <- struct{}{}
+				defer func() { <-places }()
+				s.answer(ctx, e, r.Data(), r.Reply())
+			})
 		})
 		if err := service.AddEndpoint(strings.ReplaceAll(e.subject, ".", "-"), handler, micro.WithEndpointSubject(e.subject),
 			micro.WithEndpointPendingLimits(pendingMsgs, pendingBytes),
@@ -97,9 +101,15 @@ func (s *Server) serveBus(ctx context.Context) (stop func() error, err error) {
 // not to be used any more once its handler has returned.
 func (s *Server) answer(ctx context.Context, e endpoint, data []byte, to string) {
 	reply := nats.NewMsg(to)
+	data, err := s.handleMessage(ctx, e, data, reply.Header)
+	reply.Data = data
+	s.reply(ctx, e, to, reply, err)
+}
+
+// reply sends a reply, or the error instead.
+func (s *Server) reply(ctx context.Context, e endpoint, to string, reply *nats.Msg, err error) {
 	code := http.StatusOK
-	var err error
-	if reply.Data, err = s.handleMessage(ctx, e, data, reply.Header); err != nil {
+	if err != nil {
 		p := problemOf(err)
 		code = p.Status
 		if code >= 500 {

@@ -1,5 +1,5 @@
-// Command jianguo-bench measures the index, ingest and POST /filter of jianguo on
-// this machine. `jianguo-bench --help` lists its commands.
+// Command jianguo-bench measures the index, ingest and POST /filter of jianguo, and
+// overloads it, on this machine. `jianguo-bench --help` lists its commands.
 package main
 
 import (
@@ -20,10 +20,11 @@ import (
 
 // cli is the command line; every flag can also be set as JIANGUO_<FLAG>.
 type cli struct {
-	Index   indexCmd   `cmd:"" help:"Build an index of N items and measure it."`
-	Ingest  ingestCmd  `cmd:"" help:"Measure ingest over its bus: articles a second, and publish to verdict at half of that."`
-	Filter  filterCmd  `cmd:"" help:"Measure POST /filter on a server of its own, and Redis beside it."`
-	Control controlCmd `cmd:"" hidden:"" help:"Serve the control of filter."`
+	Index    indexCmd    `cmd:"" help:"Build an index of N items and measure it."`
+	Ingest   ingestCmd   `cmd:"" help:"Measure ingest over its bus: articles a second, and publish to verdict at half of that."`
+	Filter   filterCmd   `cmd:"" help:"Measure POST /filter on a server of its own, and Redis beside it."`
+	Overload overloadCmd `cmd:"" help:"Offer a service more than it can do: what it accepts and refuses, latencies and memory."`
+	Control  controlCmd  `cmd:"" hidden:"" help:"Serve the control of filter."`
 }
 
 // streams are what a command reads from and writes to.

@@ -132,6 +132,22 @@ func (p *Process) CPUTime() (time.Duration, error) {
 	return time.Duration(ts.Nano()), err
 }
 
+// PeakMemory is the most that the child had resident until ctx was done, in MiB.
+func (p *Process) PeakMemory(ctx context.Context) (most float64) {
+	for {
+		status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid)) // an error means that it has ended
+		if m := regexp.MustCompile(`VmRSS:\s+(\d+) kB`).FindSubmatch(status); m != nil {
+			kib, _ := strconv.ParseFloat(string(m[1]), 64)
+			most = max(most, kib/1024)
+		}
+		select {
+		case <-ctx.Done():
+			return most
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
 // Post sends one JSON request.
 func (p *Process) Post(path string, body []byte) error {
 	resp, err := http.Post("http://"+p.Addr+path, "application/json", bytes.NewReader(body))
