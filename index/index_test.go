@@ -236,28 +236,6 @@ func TestSnapshotIsUsed(t *testing.T) {
 	}
 }
 
-// drawMutation draws from few ids and few texts, so that copies are frequent. Texts of
-// one family are one to four bits apart.
-func drawMutation(rt *rapid.T, seq uint64) Mutation {
-	id := fmt.Sprintf("id%d", rapid.IntRange(0, 7).Draw(rt, "id"))
-	m := Mutation{Seq: seq, At: testStart.Add(time.Duration(seq) * time.Second)}
-	revision := int64(rapid.SampledFrom([]int{0, 0, 0, 1, 2, 3, 5}).Draw(rt, "revision"))
-	if rapid.IntRange(0, 4).Draw(rt, "kind") == 0 {
-		m.Withdraw = &Withdrawal{ID: id, Revision: revision, Promote: rapid.Bool().Draw(rt, "promote")}
-		return m
-	}
-	family := uint64(rapid.IntRange(1, 3).Draw(rt, "family")) * 0x0123456789abcdef
-	flips := rapid.SampledFrom([]uint64{0, 1, 3, 7, 0xf, 1 << 20, 1<<20 | 1<<40, 1<<20 | 1<<40 | 1<<60}).Draw(rt, "flips")
-	text := fmt.Sprintf("%x/%x", family, flips)
-	if rapid.IntRange(0, 9).Draw(rt, "blank") == 0 {
-		text, family, flips = "", 0, 0
-	}
-	m.Article = article(id, text, family^flips)
-	m.Article.Source = rapid.SampledFrom([]string{"", "a", "b", "c", "d"}).Draw(rt, "source")
-	m.Article.Revision = revision
-	return m
-}
-
 // TestNothingWithinReachIsMissed compares the look-ups of the index with a scan, at every
 // distance, for random and adversarial fingerprints.
 func TestNothingWithinReachIsMissed(t *testing.T) {

@@ -2,14 +2,12 @@ package index
 
 import (
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"math/bits"
 	"slices"
 	"testing"
-	"time"
 
-	"jianguo/simhash"
+	"jianguo/index/indextest"
 )
 
 // model applies mutations one by one, by brute force and without a file. It defines the
@@ -233,20 +231,16 @@ func exactOf(a *Article) string {
 	return string(a.Exact[:])
 }
 
-// article returns an article with a fingerprint. The text is a name: articles with equal
-// names are exact copies.
-func article(id, text string, fingerprint uint64) *Article {
-	a := &Article{ID: id, Title: "t", Packed: PackText(text), Blank: text == ""}
-	sum := sha256.Sum256([]byte(text))
-	copy(a.Exact[:], sum[:])
-	a.Print.Fingerprint = simhash.Fingerprint(fingerprint)
-	for i := range a.Print.Margins {
-		a.Print.Margins[i] = 1
-	}
-	return a
-}
+// What the tests of the packages above have too.
+var (
+	article      = indextest.Article
+	testStart    = indextest.Start
+	drawMutation = indextest.Mutation
+)
 
-var testStart = time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)
+type tester = indextest.T
+
+func mustVerify(t tester, x *Index) { t.Helper(); indextest.MustVerify(t, x) }
 
 func openTest(t testing.TB, dir string, change func(*Config)) *Index {
 	t.Helper()
@@ -261,27 +255,6 @@ func openTest(t testing.TB, dir string, change func(*Config)) *Index {
 		t.Fatal(err)
 	}
 	return x
-}
-
-// tester is the common interface of *testing.T and *rapid.T.
-type tester interface {
-	Helper()
-	Error(args ...any)
-	Fatal(args ...any)
-	Fatalf(format string, args ...any)
-}
-
-// mustVerify fails the test if Verify finds a problem. Every test that writes ends with
-// it.
-func mustVerify(t tester, x *Index) {
-	t.Helper()
-	r, err := x.Verify(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, p := range r.Problems {
-		t.Error("verify:", p)
-	}
 }
 
 // compare compares the whole state of an index with that of the model.
