@@ -198,12 +198,17 @@ func TestBusWithoutTokens(t *testing.T) {
 // A client that requests answers on a subject of the service gets none: a client must not
 // choose what the service publishes there.
 func TestSteeredReplies(t *testing.T) {
-	r := newService(t, testConfig{bus: func(c *bus.Config) { c.Listen, c.Authenticate = "127.0.0.1:0", (*tokens.Set)(nil).BusUser }})
+	r := newService(t, testConfig{bus: func(c *bus.Config) {
+		c.Listen, c.Authenticate, c.Gates, c.Relaxed = "127.0.0.1:0", (*tokens.Set)(nil).BusUser, bus.GatedStreams(), false
+	}})
 	m := join(t, r.Bus.URL(), "")
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	payload, _ := json.Marshal(ingest.Item{ID: "0", Body: article(0)})
-	for _, to := range []string{"verdicts.unique", "items.withdraw", "exposures.seen.0", "$JS.API.STREAM.PURGE.ITEMS"} {
+	for _, to := range []string{"verdicts.unique", "items.withdraw", "exposures.seen.0", "$JS.API.STREAM.PURGE.ITEMS", "orders.new"} {
+		if err := m.conn.PublishRequest(bus.SubjectPublish, to, payload); err != nil {
+			t.Fatal(err)
+		}
 		if err := m.conn.PublishRequest(bus.SubjectCheck, to, payload); err != nil {
 			t.Fatal(err)
 		}
@@ -234,7 +239,7 @@ func TestSteeredReplies(t *testing.T) {
 			t.Fatal(err)
 		}
 		if msg, err := verdicts.Next(jetstream.FetchMaxWait(patience)); err != nil || string(msg.Data()) != string(want) {
-			t.Fatalf("event %d: %v", e.Number, err)
+			t.Fatalf("event %d: %v %s, want %s", e.Number, err, msg.Data(), want)
 		}
 	}
 	r.noDeadLetters() // of a withdrawal that no client has published

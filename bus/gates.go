@@ -99,7 +99,7 @@ func (g *gates) start(ctx context.Context, stream string) error {
 		before.Close()
 	}
 	open, err := gate.Open(gate.Config{Dial: func() (net.Conn, error) { return g.server.InProcessConn() }, Secret: g.secret,
-		Stream: stream, Dir: g.streamDir(stream), Subjects: g.cfg.Gates[i].Subjects, Out: g.out, Before: before,
+		Stream: stream, Dir: g.streamDir(stream), Subjects: g.cfg.Gates[i].Subjects, Out: g.out, MayAnswer: MayAnswer, Before: before,
 		Room: room, Logger: g.cfg.Logger, Fail: g.cfg.Fail})
 	if err != nil {
 		return fmt.Errorf("bus: %w", err)

@@ -65,10 +65,13 @@ type Config struct {
 	Dir    string // with the stream's files
 	// Subjects are those of the stream. They may have wildcards.
 	Subjects []string
-	Out      string       // what the gate publishes on Out + subject is mapped to subject
-	Room     func() error // its error is why no message may be stored now; nil: they always may
-	Logger   *slog.Logger
-	Before   *Gate // closed, of the same stream; its metrics are continued; nil: none
+	Out      string // what the gate publishes on Out + subject is mapped to subject
+	// MayAnswer reports whether a client may have its answer on a subject: the gate may
+	// publish everywhere. Another subject gets none.
+	MayAnswer func(subject string) bool
+	Room      func() error // its error is why no message may be stored now; nil: they always may
+	Logger    *slog.Logger
+	Before    *Gate // closed, of the same stream; its metrics are continued; nil: none
 	// Fail, if set, is called at named points. An error at "sync" is that of a
 	// sync; one at "stored" loses the answers that would be passed on, as a crash
 	// would. At "waiting" a call of Synced has to wait. For tests.
@@ -206,6 +209,9 @@ func (g *Gate) receive(l *link, f *frame) {
 	subject, ok := strings.CutPrefix(f.subject, Prefix)
 	if !ok {
 		return
+	}
+	if !g.cfg.MayAnswer(f.reply) {
+		f.reply = ""
 	}
 	g.mu.Lock()
 	err := g.broken
