@@ -226,7 +226,7 @@ func TestBrokerStoreTooSmall(t *testing.T) {
 	b := startBroker(t, func(o *server.Options) { o.JetStreamMaxStore = 2 << 30 })
 	dir := filepath.Join(t.TempDir(), "data")
 	out, err := exec.Command(binary(t), "serve", "--data", dir, "--listen", "127.0.0.1:0", "--nats", b.url()).CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "all streams of the service together 7168 MiB: raise max_file_store") {
+	if err == nil || !strings.Contains(string(out), "ITEMS needs --backlog (4096 MiB unless set), and VERDICTS, DEAD and EXPOSURES 1024 MiB each: raise max_file_store") {
 		t.Errorf("%v: %s", err, out)
 	}
 }

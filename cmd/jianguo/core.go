@@ -30,6 +30,7 @@ type coreConfig struct {
 	NATSCreds string // file of credentials for it
 	// StreamPrefix begins the names of the streams on an external bus.
 	StreamPrefix string
+	Backlog      int64                                      // bytes of items that may wait; 0: the default
 	NATSListen   string                                     // of the embedded bus; empty: in-process only
 	NATSUsers    func(secret, from string) (bus.User, bool) // of the embedded bus; nil: every client may do everything
 	Certificates *certificates                              // of the embedded bus and of HTTP; nil: no TLS
@@ -160,7 +161,7 @@ func (c *core) openBus(co *streams) (err error) {
 	}
 	c.closers = append(c.closers, func() error { c.conn.Close(); return nil })
 	c.ingest, err = ingest.New(co.ctx, ingest.Config{Bus: c.bus, Conn: c.conn, Index: c.index, Segmenter: c.segmenter, Workers: processors(),
-		Streams: bus.StreamsConfig{Prefix: c.cfg.StreamPrefix, Others: c.cfg.Gates}, DropTexts: c.cfg.DropTexts, Logger: co.log})
+		Streams: bus.StreamsConfig{Prefix: c.cfg.StreamPrefix, Others: c.cfg.Gates, Bytes: c.cfg.Backlog}, DropTexts: c.cfg.DropTexts, Logger: co.log})
 	if err != nil {
 		return err
 	}

@@ -14,9 +14,6 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Room is the sum of the bounds of all streams of the service, in bytes.
-const Room = 7 << 30
-
 // The metadata by which a stream is recognised as one of this service.
 const (
 	ownerKey = "application"
@@ -75,8 +72,8 @@ func explain(c jetstream.StreamConfig, err error) error {
 		advice = "the bus has no JetStream, or not for this account: enable it there: "
 	case !errors.As(err, &api):
 	case api.ErrorCode == noStorage || api.ErrorCode == noResources || api.ErrorCode == resourcesOfAccount:
-		advice = fmt.Sprintf("the bus has no room for it: it holds up to %d MiB, and all streams of the service together %d MiB: raise max_file_store of the server, or the limit of the account: ",
-			c.MaxBytes>>20, Room>>20)
+		advice = fmt.Sprintf("the bus has no room for it: it holds up to %d MiB; ITEMS needs --backlog (4096 MiB unless set), and VERDICTS, DEAD and EXPOSURES 1024 MiB each: "+
+			"raise max_file_store of the server, or the limit of the account: ", c.MaxBytes>>20)
 	case api.ErrorCode == overlap:
 		advice = fmt.Sprintf("another stream of the bus has some of the subjects %s: give the service an account of its own: ", strings.Join(c.Subjects, " "))
 	}
