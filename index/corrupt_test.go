@@ -181,9 +181,7 @@ func TestDamagedLog(t *testing.T) {
 }
 
 // TestDamagedCatalogue flips bits everywhere in the catalogue's file, and cuts it. Open
-// refuses a file that was cut. SQLite has no checksums of rows, so a flipped bit inside
-// of a value (a sketch, for example) may go unnoticed if nothing else depends on it.
-// Open refuses most other flips, or Verify finds them.
+// refuses the file, or Verify finds the damage, or nothing has changed.
 func TestDamagedCatalogue(t *testing.T) {
 	dir := t.TempDir()
 	x := openTest(t, dir, func(c *Config) { c.Durability = DurabilityRelaxed })
@@ -239,7 +237,7 @@ func TestDamagedCatalogue(t *testing.T) {
 		}
 	}
 	t.Logf("%d bytes, %d bits flipped: %v, unnoticed %d", size, flips, outcomes, silent)
-	if silent*10 > flips || outcomes["refused"] == 0 || outcomes["found by verify"] == 0 {
+	if silent > 0 || outcomes["refused"] == 0 || outcomes["found by verify"] == 0 {
 		t.Errorf("of %d flips %d went unnoticed", flips, silent)
 	}
 }

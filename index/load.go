@@ -12,6 +12,7 @@ import (
 
 	"jianguo/index/reindex"
 	"jianguo/index/resident"
+	"jianguo/index/sqlite"
 	"jianguo/internal/must"
 )
 
@@ -20,11 +21,19 @@ type loader struct{ *catalogue }
 
 // load fills the resident data from the snapshot and the catalogue. Package must ends it.
 func (x loader) load(ctx context.Context) {
+	must.Do(x.verifySmall(ctx))
 	x.loadMeta(ctx)
 	must.Do(x.loadStamps(ctx))
 	must.Do(x.loadSources(ctx))
 	must.Do(x.loadClusters(ctx))
 	x.loadItems(ctx)
+}
+
+// verifySmall verifies the rows that every start reads. Verify reads the others.
+func (x loader) verifySmall(ctx context.Context) error {
+	var wrong error
+	_, err := sqlite.VerifySums(ctx, x.reader, func(err error) { wrong = errors.Join(wrong, err) }, "meta", "stamps", "sources", "source_policies")
+	return errors.Join(err, wrong)
 }
 
 func (x loader) loadMeta(ctx context.Context) {

@@ -196,8 +196,13 @@ func stored(v any) any {
 	return v
 }
 
+// policies are hashes of what decides: articles that were left on the bus are judged by that of
+// this version.
+var policies = regexp.MustCompile(`"policy":"[0-9a-f]+"`)
+
 func decoded(t *testing.T, raw []byte) (v any) {
 	t.Helper()
+	raw = policies.ReplaceAll(raw, []byte(`"policy":""`))
 	if err := json.Unmarshal(raw, &v); err != nil {
 		t.Fatalf("%v: %s", err, raw)
 	}

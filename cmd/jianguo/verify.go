@@ -61,6 +61,9 @@ func (c *verifyCmd) verify(co *streams) error {
 		for _, p := range r.Problems {
 			fmt.Fprintln(co.out, p)
 		}
+		if r.Unsummed > 0 {
+			fmt.Fprintf(co.out, "%s of an earlier version without a checksum: `jianguo repair` adds them\n", plural(int(r.Unsummed), "row"))
+		}
 		if len(r.Recipes) > 0 {
 			fmt.Fprintf(co.out, "fingerprints of %d recipes, %s: those of an older one meet newer texts less well: run `jianguo reindex`\n", len(r.Recipes), strings.Join(r.Recipes, ", "))
 		}

@@ -36,7 +36,7 @@ func Open(path string, access Access, synchronous string) (*sql.DB, error) {
 		q.Set("_query_only", "true")
 		q.Set("_cache_size", "-16384") // the inner pages of ten million rows
 	}
-	db, err := sql.Open("sqlite3", "file:"+(&url.URL{Path: path}).EscapedPath()+"?"+q.Encode())
+	db, err := sql.Open(driver, "file:"+(&url.URL{Path: path}).EscapedPath()+"?"+q.Encode())
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
@@ -47,7 +47,7 @@ func Open(path string, access Access, synchronous string) (*sql.DB, error) {
 // written.
 func Damaged(err error) bool {
 	var broken sqlite3.Error
-	return errors.As(err, &broken) && (broken.Code == sqlite3.ErrCorrupt || broken.Code == sqlite3.ErrNotADB)
+	return errors.Is(err, ErrSum) || errors.As(err, &broken) && (broken.Code == sqlite3.ErrCorrupt || broken.Code == sqlite3.ErrNotADB)
 }
 
 // Unusable reports whether a file that is derived from the catalogue has to be

@@ -27,6 +27,8 @@ type Report struct {
 	Recipes []string `json:",omitempty"`
 	// Reindexed describes the last reindex, and one that is not finished.
 	Reindexed []reindex.Summary `json:",omitempty"`
+	// Unsummed is the number of rows that a version wrote which knew no checksums.
+	Unsummed int64 `json:",omitempty"`
 	// Problems are sentences, at most maxProblems of them. The directory is whole if
 	// there are none.
 	Problems []string
@@ -94,6 +96,9 @@ func Run(ctx context.Context, c Catalogue) (*Report, error) {
 		if text != "ok" {
 			r.problem("the file is damaged: %s", text)
 		}
+	}
+	if r.Unsummed, err = sqlite.VerifySums(ctx, c.DB, func(err error) { r.problem("%v", err) }); err != nil {
+		return nil, fmt.Errorf("verify: %w", err)
 	}
 	err = c.DB.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM items), (SELECT count(*) FROM events), (SELECT count(*) FROM clusters WHERE size > 1)`).
 		Scan(&r.Items, &r.Events, &r.Clusters)

@@ -1,0 +1,85 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/mattn/go-sqlite3"
+	"github.com/zeebo/xxh3"
+)
+
+// driver is SQLite with row_sum, the function in the triggers that keep the column sum of the
+// tables of a catalogue (index/migrations).
+const driver = "sqlite3-sums"
+
+func init() {
+	sql.Register(driver, &sqlite3.SQLiteDriver{ConnectHook: func(c *sqlite3.SQLiteConn) error {
+		return c.RegisterFunc("row_sum", rowSum, true)
+	}})
+}
+
+// rowSum hashes the values of a row: the type of each (its length, for text and bytes), and
+// the value.
+func rowSum(values ...any) int64 {
+	b := make([]byte, 0, 512)
+	for _, v := range values {
+		switch v := v.(type) {
+		case int64:
+			b = binary.LittleEndian.AppendUint64(append(b, 'i'), uint64(v))
+		case float64:
+			b = binary.LittleEndian.AppendUint64(append(b, 'r'), math.Float64bits(v))
+		case []byte:
+			b = append(binary.LittleEndian.AppendUint32(append(b, 'b'), uint32(len(v))), v...)
+		case string:
+			b = append(binary.LittleEndian.AppendUint32(append(b, 't'), uint32(len(v))), v...)
+		default:
+			b = append(b, 'n')
+		}
+	}
+	return int64(xxh3.Hash(b))
+}
+
+// Summed calls f for each table that has a column sum, with the columns it is of, the key
+// first.
+func Summed(ctx context.Context, db Querier, f func(table, key, columns string) error) error {
+	return Each(ctx, db, `SELECT t.name, c.name, (SELECT group_concat('"' || name || '"') FROM (SELECT name FROM pragma_table_info(t.name) WHERE name != 'sum' ORDER BY cid))
+		FROM sqlite_schema t, pragma_table_info(t.name) c
+		WHERE t.type = 'table' AND c.cid = 0 AND EXISTS (SELECT 1 FROM pragma_table_info(t.name) WHERE name = 'sum')`, func(r *sql.Rows) error {
+		var table, key, columns string
+		if err := r.Scan(&table, &key, &columns); err != nil {
+			return err
+		}
+		return f(table, key, columns)
+	})
+}
+
+// ErrSum says that a row is not what was written.
+var ErrSum = errors.New("is not what was written: its checksum differs")
+
+// VerifySums compares the rows of tables (none: of all) with their checksums. It calls report
+// for each that differs, and returns the number of rows without one.
+func VerifySums(ctx context.Context, db Querier, report func(error), only ...string) (without int64, err error) {
+	err = Summed(ctx, db, func(table, key, columns string) error {
+		if len(only) > 0 && !slices.Contains(only, table) {
+			return nil
+		}
+		query := fmt.Sprintf(`SELECT %s, sum IS NULL FROM %s WHERE sum IS NOT row_sum(%s)`, key, table, columns)
+		return Each(ctx, db, query, func(r *sql.Rows) error {
+			var row any
+			var none bool
+			err := r.Scan(&row, &none)
+			if none {
+				without++
+			} else {
+				report(fmt.Errorf("row %v of %s %w", row, table, ErrSum))
+			}
+			return err
+		})
+	})
+	return without, err
+}
