@@ -28,6 +28,9 @@ func (s *Service) answerApplied() (stop func(), err error) {
 	return func() { _ = sub.Unsubscribe() }, nil
 }
 
+// Waiting returns how many messages of ITEMS wait for their verdicts, if the stream ends at last.
+func (s *Service) Waiting(last uint64) uint64 { return last - min(last, s.applied.Load()) }
+
 // AwaitApplied waits until the service on a bus has applied every item that the bus holds
 // now. prefix is that of the names of its streams.
 func AwaitApplied(ctx context.Context, nc *nats.Conn, prefix string) error {

@@ -36,7 +36,9 @@ func with(to, key, value string) string {
 func queueURL(path, id string, more ...string) string {
 	q := url.Values{}
 	for i := 0; i+1 < len(more); i += 2 {
-		q.Set(more[i], more[i+1])
+		if more[i+1] != "" {
+			q.Set(more[i], more[i+1])
+		}
 	}
 	if id != "" {
 		q.Set("at", id)

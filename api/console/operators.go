@@ -25,7 +25,7 @@ type operatorsView struct {
 	Ready     error
 	Rate      string // messages applied in the last minute
 	Young     string // how much of it there was, right after a start
-	Pending   string // messages that wait in ITEMS
+	Pending   string // messages that wait for their verdicts
 	Applied   uint64
 	Events    uint64
 	Lag       uint64 // events that lists do not show yet
@@ -94,7 +94,7 @@ func (c *Console) bus(ctx context.Context, p *page, v *operatorsView) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", bus.StreamItems, err)
 	}
-	v.Pending = p.Number(stream.CachedInfo().State.Msgs)
+	v.Pending = p.Number(c.cfg.Ingest.Waiting(stream.CachedInfo().State.LastSeq))
 	dead, err := bus.OpenDead(ctx, c.cfg.Conn, c.cfg.Ingest.StreamPrefix())
 	if err != nil {
 		return err

@@ -219,7 +219,7 @@ func (p *page) fail(status int, sentence string) error {
 func (p *page) error(err error) error {
 	switch {
 	case errors.Is(err, index.ErrNotFound):
-		return p.fail(http.StatusNotFound, p.T("没有找到这一条。它可能还没有到达，或地址有误。", "There is no such thing here. It may not have arrived yet, or the address is wrong."))
+		return p.fail(http.StatusNotFound, p.T("没有这个编号。它可能还没有到达，或地址有误。", "There is nothing of this number or id. It may not have arrived yet, or the address is wrong."))
 	case errors.Is(err, index.ErrQuery):
 		return p.fail(http.StatusBadRequest, p.T("请求有误：", "The request is wrong: ")+err.Error())
 	case errors.Is(err, index.ErrClosed), errors.Is(err, context.Canceled):

@@ -2,9 +2,12 @@ package console_test
 
 import (
 	"encoding/csv"
+	"fmt"
+	"html"
 	"io"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -13,6 +16,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
+	"jianguo/index"
 	"jianguo/ingest"
 )
 
@@ -43,7 +47,7 @@ var pages = []struct{ path, zh, en string }{
 	{"/console/decisions", "还没有决定", "No decisions yet"},
 	{"/console/operators", "目录与索引", "Catalogue and index"},
 	{"/console/search?q=%E5%8F%B0%E9%A3%8E", "找到", "items"},
-	{"/console/item?id=nobody", "没有找到这一条", "There is no such thing here"},
+	{"/console/item?id=nobody", "没有这个编号", "There is nothing of this number or id"},
 }
 
 func TestPages(t *testing.T) {
@@ -188,7 +192,7 @@ func TestSearch(t *testing.T) {
 	})
 	t.Run("nothing", func(t *testing.T) {
 		find("量子纠缠鲸鱼")
-		b.seen("main", "没有相近的稿件")
+		b.seen("main", "没有这个编号，也没有含这些词的稿件") // and not that it is the first
 	})
 	t.Run("pasted text", func(t *testing.T) {
 		it, err := r.Index.Item(t.Context(), "fishpond")
@@ -419,4 +423,62 @@ func TestSession(t *testing.T) {
 		b.click("header .me form button")
 		b.shown("#token")
 	})
+}
+
+// TestQueuePages: every row of a queue longer than a page can be reached, by keys too, and a
+// source's own.
+func TestQueuePages(t *testing.T) {
+	t.Parallel()
+	r := start(t, onTheBus)
+	article := func(n int) string {
+		var b strings.Builder
+		for i := range 12 {
+			fmt.Fprintf(&b, "第%d号渔村的码头今天停了%d条船，船工%c%c说起了那年的大潮。", n*37+i, n+i, rune(0x4e00+n*61+i*7), rune(0x5200+n*89+i*3))
+		}
+		return b.String()
+	}
+	suspected := func(n int) ingest.Item {
+		return ingest.Item{ID: fmt.Sprint("more-", n), Title: fmt.Sprintf("渔村补记之%d", n), Source: "补记网",
+			Body: article(n) + strings.Repeat(fmt.Sprintf("后来%c村又修了新的防波堤，", rune(0x6000+n*53)), 4) + article(n+1000)}
+	}
+	for n := range 60 {
+		submit(t, r, ingest.Item{ID: fmt.Sprint("first-", n), Title: fmt.Sprintf("渔村见闻之%d", n), Source: "见闻网", Body: article(n)})
+		submit(t, r, suspected(n))
+	}
+	waiting := 0
+	for n := range 60 {
+		if verdict(t, r, fmt.Sprint("more-", n)) == index.Suspect {
+			waiting++
+		}
+	}
+	if waiting <= 40 {
+		t.Fatalf("only %d suspects", waiting)
+	}
+	cookie := session(t, r, "lin-secret-token-1")
+	walk := func(from string, wanted func(id string) bool) (reached int) {
+		t.Helper()
+		at := regexp.MustCompile(`[?&](?:amp;)?at=([^"&]+)`)
+		seen := map[string]bool{}
+		for path := from; path != ""; {
+			_, page := get(t, r, path, cookie)
+			for _, m := range at.FindAllStringSubmatch(page, -1) {
+				id, _ := url.QueryUnescape(m[1])
+				if !wanted(id) {
+					t.Fatalf("%s lists %s", path, id)
+				}
+				seen[id] = true
+			}
+			next := regexp.MustCompile(`<a rel="next" href="([^"]+)"`).FindStringSubmatch(page)
+			if path = ""; next != nil {
+				path = html.UnescapeString(next[1])
+			}
+		}
+		return len(seen)
+	}
+	if n := walk("/console/suspects", func(string) bool { return true }); n < waiting {
+		t.Errorf("%d of more than %d suspects can be reached", n, waiting)
+	}
+	if n := walk("/console/suspects?source="+url.QueryEscape("补记网"), func(id string) bool { return strings.HasPrefix(id, "more-") }); n != waiting {
+		t.Errorf("%d of %d suspects of the source can be reached", n, waiting)
+	}
 }

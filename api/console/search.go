@@ -36,6 +36,9 @@ type searchView struct {
 // pasted is from how many characters on the input is a text, not a search.
 const pasted = 60
 
+// shortest is from how many characters on an input that finds nothing may be a text.
+const shortest = 20
+
 // searched is how long a text may be that is searched for by a link. A longer one stays out of
 // addresses, and so out of logs and histories of browsers.
 const searched = 200
@@ -96,7 +99,7 @@ func (c *Console) lookFor(ctx context.Context, p *page, text string) string {
 	case !long:
 		found = must.Get(c.find(ctx, trimmed, 50))
 	}
-	if !address && (long || len(found) == 0) {
+	if long || !address && len(found) == 0 && utf8.RuneCountInString(trimmed) >= shortest {
 		if found = c.same(trimmed); len(found) > 0 {
 			v.Same = true
 		} else {

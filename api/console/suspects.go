@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"jianguo/index"
@@ -16,7 +17,10 @@ const queueLength = 40
 
 type suspectsView struct {
 	Rows    []browse.SuspectRow
-	Waiting int64
+	Waiting int64  // suspects, on all pages and of all sources
+	Source  string // only of this source
+	From    string // where the page begins; empty: at the first row
+	More    string // address of the next page; empty: there is none
 	At      string // id of the one that is open
 	Row     *browse.SuspectRow
 	Item    *itemView
@@ -26,12 +30,21 @@ type suspectsView struct {
 	Before  string
 }
 
+// Address is that of the queue with an item of it open, of the same source.
+func (v *suspectsView) Address(id string, more ...string) string {
+	return queueURL("/console/suspects", id, append(more, "source", v.Source)...)
+}
+
 func (c *Console) suspects(ctx context.Context, p *page) string {
 	p.notices(ctx)
 	p.Title, p.Section = p.T("待审", "Suspects"), "suspects"
-	v := &suspectsView{At: p.e.QueryParam("at")}
+	v := &suspectsView{At: p.e.QueryParam("at"), Source: strings.TrimSpace(p.e.QueryParam("source")), From: p.e.QueryParam("from")}
 	_, v.Upto = c.cfg.Index.Applied()
-	v.Rows = must.Get(c.cfg.Browse.Suspects(ctx, browse.SuspectQuery{Limit: queueLength})).Rows
+	rows := must.Get(c.cfg.Browse.Suspects(ctx, browse.SuspectQuery{Source: v.Source, Cursor: v.From, Limit: queueLength}))
+	v.Rows = rows.Rows
+	if rows.Next != "" {
+		v.More = v.Address("", "from", rows.Next)
+	}
 	v.Waiting = must.Get(c.cfg.Browse.Totals(ctx)).Waiting
 	p.Data = v
 	if len(v.Rows) == 0 {
@@ -44,10 +57,14 @@ func (c *Console) suspects(ctx context.Context, p *page) string {
 	k := max(0, slices.IndexFunc(items, isOpen))
 	v.At = items[k].ID
 	// The keys go from member to member, then to the next row.
-	address := func(b *index.Brief) string { return queueURL("/console/suspects", b.ID) }
-	v.After = "/console/suspects"
-	if len(v.Rows) > 1 {
-		v.After = address(&v.Rows[(at+1)%len(v.Rows)].Items[0])
+	address := func(b *index.Brief) string { return v.Address(b.ID, "from", v.From) }
+	switch {
+	case at+1 < len(v.Rows):
+		v.After = address(&v.Rows[at+1].Items[0])
+	case v.More != "":
+		v.After = v.More
+	default: // again from the first
+		v.After = v.Address("")
 	}
 	if v.Next = v.After; k+1 < len(items) {
 		v.Next = address(&items[k+1])
