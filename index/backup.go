@@ -39,6 +39,17 @@ func (x *Index) CopyTo(ctx context.Context, path string) error {
 	return nil
 }
 
+// AddSums adds the checksums that rows of earlier versions lack, and returns their number.
+func (x *Index) AddSums(ctx context.Context) (int64, error) {
+	x.write.Lock()
+	defer x.write.Unlock()
+	n, err := sqlite.AddSums(ctx, x.w.conn)
+	if err != nil {
+		return n, fmt.Errorf("index: checksums: %w", err)
+	}
+	return n, nil
+}
+
 // vacuumInto writes a compact copy of a SQLite file, in one read transaction.
 func vacuumInto(ctx context.Context, from, to string) (err error) {
 	if _, err := os.Stat(from); err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"database/sql"
 	"errors"
 	"io/fs"
 	"os"
@@ -217,4 +218,50 @@ func TestFileRemoved(t *testing.T) {
 			s.stop()
 		})
 	}
+}
+
+// TestRepair: repair makes again what can be derived, goes on without users' histories only
+// when it is told to, and adds the checksums of rows of earlier versions.
+func TestRepair(t *testing.T) {
+	t.Parallel()
+	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0")
+	s.ask("/items", string(article(1)), nil)
+	s.stop()
+	repair := func(args ...string) string {
+		t.Helper()
+		out, err := exec.Command(s.binary, append([]string{"repair", "--data", s.data}, args...)...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		return string(out)
+	}
+	for _, name := range []string{"snapshot.db", "browse.db", "words.db"} {
+		if err := os.WriteFile(filepath.Join(s.data, name), []byte(strings.Repeat("no file of SQLite", 1000)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	db, err := sql.Open("sqlite3", filepath.Join(s.data, datadir.Catalogue))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec(`UPDATE items SET sum = NULL`); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if out := repair(); !strings.Contains(out, "1 row got a checksum") || !strings.Contains(out, "whole: 1 items") {
+		t.Errorf("%s", out)
+	}
+	if err := os.Remove(filepath.Join(s.data, datadir.Exposures)); err != nil {
+		t.Fatal(err)
+	}
+	fails(t, s.binary, "exposure.db, which belongs to it, is missing", "repair", "--data", s.data)
+	repair("--without", datadir.Exposures)
+	s.start()
+	s.ready()
+	if got := s.status("/items/n1"); got != 200 {
+		t.Errorf("the item: %d", got)
+	}
+	s.stop()
 }

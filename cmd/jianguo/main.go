@@ -39,6 +39,7 @@ type cli struct {
 	Fingerprint fingerprintCmd `cmd:"" help:"Print the fingerprint of every line of standard input."`
 	Health      healthCmd      `cmd:"" help:"Ask a running service whether it answers, for container engines and scripts."`
 	Verify      verifyCmd      `cmd:"" help:"Verify a data directory, or list its problems."`
+	Repair      repairCmd      `cmd:"" help:"Make again what can be derived from the catalogue, and say what cannot."`
 	Reindex     reindexCmd     `cmd:"" help:"Compute old fingerprints again after a change of recipe: a new version, dictionary or residue list."`
 	Backup      backupCmd      `cmd:"" help:"Copy a data directory, in use or not, into one that a service can start from."`
 	Dead        deadCmd        `cmd:"" help:"List, show, replay or drop messages that were refused."`
