@@ -90,3 +90,11 @@ type Server struct {
 	endpoints    []endpoint
 	draining     chan struct{} // closed by Serve when its ctx ends
 }
+
+// endpoint is a request-reply service on the bus.
+type endpoint struct {
+	subject, description string
+	// handle makes the reply of a request, and may set headers of it; its errors
+	// become error replies.
+	handle func(ctx context.Context, data []byte, header nats.Header) ([]byte, error)
+}

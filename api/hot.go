@@ -6,7 +6,6 @@ import (
 	"math"
 	"net/http"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -22,27 +21,6 @@ const (
 	hotSize = 5000 // stories and newest items that are ranked, each
 	hotAge  = 5 * time.Second
 )
-
-// hotItem is one lead of the hot list.
-type hotItem struct {
-	ID        string     `json:"id"`
-	Title     string     `json:"title"`
-	Source    string     `json:"source,omitempty"`
-	Published *time.Time `json:"published_at,omitempty"`
-	Arrived   time.Time  `json:"arrived_at"`
-	Cluster   uint32     `json:"cluster"`
-	Sources   int        `json:"sources"`
-	Score     float64    `json:"score"`
-}
-
-// hotList ranks leads by how many sources have their story and how often any
-// copy of it was seen, both weighed by age. A request rebuilds it if it is
-// older than hotAge.
-type hotList struct {
-	mu    sync.Mutex
-	at    time.Time // when it was made; under mu
-	items []hotItem // replaced, never changed; under mu
-}
 
 // hot returns the list.
 func (s *Server) hot(ctx context.Context) ([]hotItem, error) {

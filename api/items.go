@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/labstack/echo/v4"
+	"github.com/nats-io/nats.go"
 
 	"jianguo/bus"
 	"jianguo/index"
@@ -151,6 +152,15 @@ func (s *Server) check(ctx context.Context, body []byte) (*index.Event, error) {
 		return nil, fmt.Errorf("api: check of %q: %w", it.ID, err)
 	}
 	return &e, nil
+}
+
+// checkMessage serves items.check.
+func (s *Server) checkMessage(ctx context.Context, data []byte, _ nats.Header) ([]byte, error) {
+	e, err := s.check(ctx, data)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(e)
 }
 
 func (s *Server) getItem(c echo.Context) error {

@@ -3,6 +3,7 @@ package api
 import (
 	"bytes"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,7 +16,6 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 // bound reads a request's body, and takes a place for the time of its work.
@@ -183,27 +183,33 @@ func isOwnHost(hostport string) bool {
 	return strings.EqualFold(host, "localhost") || net.ParseIP(host) != nil
 }
 
-// metrics are the HTTP side's own; cmd registers them.
-type metrics struct {
-	requests *prometheus.CounterVec
-	seconds  *prometheus.HistogramVec
-	services *prometheus.CounterVec
-	closed   *prometheus.CounterVec
-}
-
-func newMetrics() *metrics {
-	return &metrics{
-		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "jianguo_http_requests_total", Help: "Requests answered."}, []string{"method", "route", "code"}),
-		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "jianguo_http_seconds",
-			Help: "From a request's headers to the end of its answer.", Buckets: prometheus.ExponentialBuckets(0.00025, 2, 18)}, []string{"route"}),
-		services: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "jianguo_service_requests_total", Help: "Requests on the bus answered."}, []string{"subject", "code"}),
-		closed: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "jianguo_http_connections_closed_total",
-			Help: "Connections closed at their bound: old ones that gave way, and new ones."}, []string{"which"}),
+// problemHandler is echo's error handler: whatever a handler returned becomes
+// a Problem, unless an answer has already begun.
+func (s *Server) problemHandler(err error, c echo.Context) {
+	if c.Response().Committed {
+		return
 	}
-}
-
-// Collectors returns the metrics of the HTTP side and of the services on the
-// bus, to be registered once.
-func (s *Server) Collectors() []prometheus.Collector {
-	return []prometheus.Collector{s.metrics.requests, s.metrics.seconds, s.metrics.services, s.metrics.closed}
+	p := *problemOf(err)
+	if gone := c.Request().Context().Err(); gone != nil && p.Status == http.StatusInternalServerError {
+		p = *problemOf(gone) // what failed, failed because of that
+	}
+	p.Request = c.Response().Header().Get(echo.HeaderXRequestID)
+	h := c.Response().Header()
+	if p.retryAfter != "" {
+		h.Set(echo.HeaderRetryAfter, p.retryAfter)
+	}
+	if p.challenge != "" {
+		h.Set(echo.HeaderWWWAuthenticate, p.challenge)
+	}
+	if c.Request().Method == http.MethodHead {
+		err = c.NoContent(p.Status)
+	} else {
+		var body []byte
+		if body, err = json.Marshal(&p); err == nil {
+			err = c.Blob(p.Status, problemType, body)
+		}
+	}
+	if err != nil {
+		s.log.DebugContext(c.Request().Context(), "problem not written", "error", err)
+	}
 }

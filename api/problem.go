@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 
@@ -105,35 +104,4 @@ func statusSentence(status int) string {
 		return "this address does not take this method; the header Allow lists those it takes"
 	}
 	return http.StatusText(status)
-}
-
-// problemHandler is echo's error handler: whatever a handler returned becomes
-// a Problem, unless an answer has already begun.
-func (s *Server) problemHandler(err error, c echo.Context) {
-	if c.Response().Committed {
-		return
-	}
-	p := *problemOf(err)
-	if gone := c.Request().Context().Err(); gone != nil && p.Status == http.StatusInternalServerError {
-		p = *problemOf(gone) // what failed, failed because of that
-	}
-	p.Request = c.Response().Header().Get(echo.HeaderXRequestID)
-	h := c.Response().Header()
-	if p.retryAfter != "" {
-		h.Set(echo.HeaderRetryAfter, p.retryAfter)
-	}
-	if p.challenge != "" {
-		h.Set(echo.HeaderWWWAuthenticate, p.challenge)
-	}
-	if c.Request().Method == http.MethodHead {
-		err = c.NoContent(p.Status)
-	} else {
-		var body []byte
-		if body, err = json.Marshal(&p); err == nil {
-			err = c.Blob(p.Status, problemType, body)
-		}
-	}
-	if err != nil {
-		s.log.DebugContext(c.Request().Context(), "problem not written", "error", err)
-	}
 }

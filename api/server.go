@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -134,6 +133,10 @@ func (s *Server) register(method, path string, roles bus.Role, bounded echo.Hand
 // Handler returns the HTTP side, for servers other than Serve's.
 func (s *Server) Handler() http.Handler { return s.echo }
 
+// Collectors returns the metrics of the HTTP side and of the services on the
+// bus, to be registered once.
+func (s *Server) Collectors() []prometheus.Collector { return s.metrics.collectors() }
+
 // Serve answers on l and on the bus until ctx is done, lets running requests
 // finish for Config.Drain, and returns nil after an orderly end. It is called
 // once.
@@ -171,17 +174,6 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		err = errors.Join(err, fmt.Errorf("api: requests were still running after %v: %w", s.cfg.Drain, shutdown), server.Close())
 	}
 	return err
-}
-
-// serveOn serves with TLS where there is a configuration of it. Requests come over HTTP/1.1:
-// connections are bounded, and one of HTTP/2 would carry many requests.
-func serveOn(server *http.Server, l net.Listener, secure *tls.Config) error {
-	if secure == nil {
-		return server.Serve(l)
-	}
-	server.TLSConfig, server.Protocols = secure, new(http.Protocols)
-	server.Protocols.SetHTTP1(true)
-	return server.ServeTLS(l, "", "")
 }
 
 // CheckListen refuses to let everybody in by accident: an address that is not

@@ -18,14 +18,6 @@ import (
 	"jianguo/bus"
 )
 
-// endpoint is a request-reply service on the bus.
-type endpoint struct {
-	subject, description string
-	// handle makes the reply of a request, and may set headers of it; its errors
-	// become error replies.
-	handle func(ctx context.Context, data []byte, header nats.Header) ([]byte, error)
-}
-
 // serviceName is what the services are found by on the bus.
 const serviceName = "jianguo"
 
@@ -138,15 +130,6 @@ func (s *Server) handleMessage(ctx context.Context, e endpoint, data []byte, hea
 		}
 	}()
 	return e.handle(ctx, data, header)
-}
-
-// checkMessage serves items.check.
-func (s *Server) checkMessage(ctx context.Context, data []byte, _ nats.Header) ([]byte, error) {
-	e, err := s.check(ctx, data)
-	if err != nil {
-		return nil, err
-	}
-	return json.Marshal(e)
 }
 
 // oneLine makes a sentence fit for a header.

@@ -81,3 +81,14 @@ func (s *Starting) End() error {
 	}
 	return s.listener.SetDeadline(time.Time{})
 }
+
+// serveOn serves with TLS where there is a configuration of it. Requests come over HTTP/1.1:
+// connections are bounded, and one of HTTP/2 would carry many requests.
+func serveOn(server *http.Server, l net.Listener, secure *tls.Config) error {
+	if secure == nil {
+		return server.Serve(l)
+	}
+	server.TLSConfig, server.Protocols = secure, new(http.Protocols)
+	server.Protocols.SetHTTP1(true)
+	return server.ServeTLS(l, "", "")
+}

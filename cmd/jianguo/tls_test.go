@@ -230,3 +230,64 @@ func TestSignIns(t *testing.T) {
 	}
 	s.stop()
 }
+
+// from is a connection that seems to come from an address.
+type from struct {
+	net.Conn
+	address string
+}
+
+func (f from) RemoteAddr() net.Addr { return address(f.address) }
+
+type address string
+
+func (address) Network() string  { return "tcp" }
+func (a address) String() string { return string(a) }
+
+// TestClientCertificates: with --tls-client-ca, clients of other machines need a
+// certificate, and those of this machine do not.
+func TestClientCertificates(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	cert, key, other, otherKey := filepath.Join(dir, "cert"), filepath.Join(dir, "key"), filepath.Join(dir, "other"), filepath.Join(dir, "other-key")
+	roots := certificate(t, cert, key)
+	certificate(t, other, otherKey)
+	certs, err := openCertificates(cert, key, cert)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair := func(cert, key string) []tls.Certificate {
+		p, err := tls.LoadX509KeyPair(cert, key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return []tls.Certificate{p}
+	}
+	for _, c := range []struct {
+		from   string
+		client []tls.Certificate
+		may    bool
+	}{
+		{"10.0.0.1:5", nil, false}, {"10.0.0.1:5", pair(other, otherKey), false}, {"10.0.0.1:5", pair(cert, key), true}, {"127.0.0.1:5", nil, true}, {"[::1]:5", nil, true},
+	} {
+		ours, theirs := net.Pipe()
+		done := make(chan error, 1)
+		go func() {
+			server := tls.Server(from{ours, c.from}, certs.config())
+			done <- server.HandshakeContext(t.Context())
+			server.Close()
+		}()
+		client := tls.Client(theirs, &tls.Config{RootCAs: roots, ServerName: "127.0.0.1", Certificates: c.client})
+		_ = client.HandshakeContext(t.Context()) // with TLS 1.3 only the server knows
+		_, _ = client.Read(make([]byte, 1))      // an alert, or the end
+		if err := <-done; (err == nil) != c.may {
+			t.Errorf("from %s with %d certificates: %v", c.from, len(c.client), err)
+		}
+		theirs.Close()
+	}
+	for _, files := range [][3]string{{cert, "", ""}, {"", "", cert}, {cert, otherKey, ""}, {cert, key, key}} {
+		if _, err := openCertificates(files[0], files[1], files[2]); err == nil || !strings.Contains(err.Error(), "--tls-") {
+			t.Errorf("%v: %v", files, err)
+		}
+	}
+}
