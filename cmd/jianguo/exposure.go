@@ -13,7 +13,7 @@ import (
 // exposureCmd groups commands about users' histories.
 type exposureCmd struct {
 	Size   exposureSizeCmd   `cmd:"" help:"Print the bytes that users take, by formula."`
-	Import exposureImportCmd `cmd:"" help:"Import histories from Redis or a file into a running service."`
+	Import exposureImportCmd `cmd:"" passthrough:"" help:"Import histories from Redis or a file into a running service."`
 }
 
 type exposureSizeCmd struct {

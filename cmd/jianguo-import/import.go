@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"jianguo/exposure"
@@ -11,7 +12,9 @@ import (
 	"jianguo/internal/datadir"
 )
 
-type exposureImportCmd struct {
+type importCmd struct {
+	LogLevel slog.Level `help:"How much to log on standard error: debug, info, warn or error." default:"warn"`
+
 	Server string  `help:"The running service, as http://127.0.0.1:8080." placeholder:"URL" xor:"where"`
 	Data   string  `help:"The data directory of a running service on this machine." placeholder:"DIR" xor:"where"`
 	Token  string  `help:"A token of the role recall, if the service has tokens." placeholder:"TOKEN"`
@@ -29,7 +32,7 @@ type exposureImportCmd struct {
 }
 
 // Run imports histories and prints what became of them.
-func (c *exposureImportCmd) Run(co *streams) error {
+func (c *importCmd) Run(co *streams) error {
 	if (c.File == "") == (c.Redis == "") {
 		return errors.New("what to import? give --redis URL, or one FILE")
 	}
@@ -57,7 +60,7 @@ func (c *exposureImportCmd) Run(co *streams) error {
 }
 
 // server is the address of the service's HTTP.
-func (c *exposureImportCmd) server() (string, error) {
+func (c *importCmd) server() (string, error) {
 	if c.Data == "" {
 		if c.Server == "" {
 			return "", errors.New("where to? give --server URL or --data DIR of a running service")
@@ -75,12 +78,12 @@ func (c *exposureImportCmd) server() (string, error) {
 	return "", err
 }
 
-func (c *exposureImportCmd) print(co *streams, s importer.Summary) error {
+func (c *importCmd) print(co *streams, s importer.Summary) error {
 	if c.JSON {
 		return json.NewEncoder(co.out).Encode(s)
 	}
-	_, err := fmt.Fprintf(co.out, "%s, %d exposures in %s (%.0f/s): %d imported, %d that the policy would forget, %d refused, %d without a time\n",
-		plural(int(s.Users), "user"), s.Held, time.Duration(s.Seconds*float64(time.Second)).Round(time.Millisecond), float64(s.Held)/max(s.Seconds, 1e-9),
+	_, err := fmt.Fprintf(co.out, "%d users, %d exposures in %s (%.0f/s): %d imported, %d that the policy would forget, %d refused, %d without a time\n",
+		s.Users, s.Held, time.Duration(s.Seconds*float64(time.Second)).Round(time.Millisecond), float64(s.Held)/max(s.Seconds, 1e-9),
 		s.Imported, s.Forgotten, s.Refused, s.Untimed)
 	return err
 }

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+)
+
+// companion is a command that is a program of its own, so that the service does not carry what
+// only that command needs. It takes all arguments.
+type companion struct {
+	Args []string `arg:"" optional:""`
+}
+
+type (
+	evalCmd           struct{ companion }
+	exposureImportCmd struct{ companion }
+)
+
+// Run measures detection quality.
+func (c *evalCmd) Run(*streams) error { return c.run("jianguo-eval") }
+
+// Run imports histories.
+func (c *exposureImportCmd) Run(*streams) error { return c.run("jianguo-import") }
+
+// run becomes the program that lies beside this one, or else in PATH.
+func (c *companion) run(name string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(filepath.Dir(self), name)
+	if _, err := os.Stat(path); err != nil {
+		if path, err = exec.LookPath(name); err != nil {
+			return fmt.Errorf("%s is neither beside this program nor in PATH: `make build` puts it there", name)
+		}
+	}
+	return fmt.Errorf("%s: %w", path, syscall.Exec(path, append([]string{name}, c.Args...), os.Environ()))
+}
