@@ -261,7 +261,9 @@ func (f *Fact) comparable(o *Fact) bool {
 		return false
 	}
 	if f.Kind != FactTime {
-		return f.unit == o.unit
+		// 2022万达 and 2022恒大: 万 belongs to a name.
+		scale := max(f.value, o.value) / min(f.value, o.value)
+		return f.unit == o.unit && (f.unit != "" || scale != 1e4 && scale != 1e8)
 	}
 	for i := range f.time {
 		if (f.time[i] >= 0) != (o.time[i] >= 0) {

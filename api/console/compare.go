@@ -50,12 +50,9 @@ const foldFrom = 120
 func (p *page) comparing(a, b *index.Item) *comparison {
 	v := &comparison{A: a, B: b}
 	textA, textB := v.text(a), v.text(b)
-	tokensA, tokensB := p.c.words.Tokens(textA), p.c.words.Tokens(textB)
-	r := diff.Compare(len(textA), len(textB), tokensA, tokensB)
+	r := p.c.words.compare(textA, textB)
 	v.Moves, v.Conflicts, v.Partial = r.Moves, r.Conflicts, r.Partial
-	if r.TotalA > 0 && r.TotalB > 0 {
-		v.SharedA, v.SharedB = float64(r.SharedA)/float64(r.TotalA), float64(r.SharedB)/float64(r.TotalB)
-	}
+	v.SharedA, v.SharedB = r.SharedA, r.SharedB
 	v.AllSame = true
 	var same []row
 	flush := func() {
@@ -72,7 +69,7 @@ func (p *page) comparing(a, b *index.Item) *comparison {
 		v.Groups = append(v.Groups, g)
 		same = nil
 	}
-	for _, d := range r.Rows(textA, textB, tokensA, tokensB) {
+	for _, d := range r.Rows() {
 		s := row{A: pieces(textA, d.A, "a"), B: pieces(textB, d.B, "b"), Same: d.Same}
 		if d.Same {
 			same = append(same, s)
@@ -80,7 +77,7 @@ func (p *page) comparing(a, b *index.Item) *comparison {
 		}
 		flush()
 		v.AllSame = false
-		for _, in := range r.Inline(d, tokensA, tokensB) {
+		for _, in := range r.Inline(d) {
 			text := textB
 			if in.Side == 'a' {
 				text = textA

@@ -21,14 +21,10 @@ func newCutter(s *segment.Segmenter) *cutter {
 	return &cutter{segmenter: s, texts: sync.Pool{New: func() any { return new(segment.Text) }}}
 }
 
-// Tokens cuts a plain text into words with their offsets.
-func (c *cutter) Tokens(text string) []diff.Token {
-	words := c.segmenter.Tokens(text)
-	tokens := make([]diff.Token, len(words))
-	for i, w := range words {
-		tokens[i] = diff.Token{Start: w.Start, End: w.End, Key: w.Key, Figure: w.Key[0] >= '0' && w.Key[0] <= '9'}
-	}
-	return tokens
+// compare aligns two plain texts; a is the earlier one.
+func (c *cutter) compare(a, b string) *diff.Result {
+	x, y := c.segmenter.Trace(a), c.segmenter.Trace(b)
+	return diff.Compare(diff.Text{Original: a, Form: x.Form, Origin: x.Origin}, diff.Text{Original: b, Form: y.Form, Origin: y.Origin})
 }
 
 // IndexWords returns a function for browse.Config.Words: the words of an article's

@@ -3,6 +3,8 @@ package diff
 import (
 	"sort"
 	"strings"
+
+	"jianguo/sketch"
 )
 
 // Piece is a part of a row: text[Start:End] of its side.
@@ -22,27 +24,20 @@ const rowLength = 900
 
 // Rows lays out a result: it cuts both texts at ends of paragraphs between words
 // that match.
-func (r *Result) Rows(textA, textB string, a, b []Token) []Row {
-	l := layout{r: r, a: side{text: textA, tokens: a}, b: side{text: textB, tokens: b}}
-	for n, m := range r.Matches {
+func (r *Result) Rows() []Row {
+	l := layout{r: r, a: r.a, b: r.b}
+	for n, m := range r.matches {
 		for k := range m.N {
-			l.cut(m.A+k, m.B+k, false, false)
+			l.cut(m.Earlier+k, m.Later+k, false, false)
 		}
-		next := Match{A: len(a), B: len(b)}
-		if n+1 < len(r.Matches) {
-			next = r.Matches[n+1]
+		next := sketch.Match{Earlier: len(r.a.tokens), Later: len(r.b.tokens)}
+		if n+1 < len(r.matches) {
+			next = r.matches[n+1]
 		}
-		l.cut(m.A+m.N, m.B+m.N, m.A+m.N < next.A, m.B+m.N < next.B)
+		l.cut(m.Earlier+m.N, m.Later+m.N, m.Earlier+m.N < next.Earlier, m.Later+m.N < next.Later)
 	}
-	l.flush(len(textA), len(textB))
+	l.flush(len(r.a.text), len(r.b.text))
 	return l.rows
-}
-
-type side struct {
-	text   string
-	tokens []Token
-	from   int // where the next row begins
-	span   int // the span that is in
 }
 
 type layout struct {
@@ -123,7 +118,7 @@ type Inline struct {
 }
 
 // Inline lays a row out in one column.
-func (r *Result) Inline(row Row, a, b []Token) []Inline {
+func (r *Result) Inline(row Row) []Inline {
 	out := make([]Inline, 0, len(row.A)+len(row.B))
 	rest := row.B
 	var at int // what of rest's first piece has been written
@@ -143,7 +138,7 @@ func (r *Result) Inline(row Row, a, b []Token) []Inline {
 	}
 	for _, p := range row.A {
 		if p.Kind != Same {
-			advance(r.opposite(p.Start, a, b))
+			advance(r.opposite(p.Start))
 			out = append(out, Inline{'a', p})
 		}
 	}
@@ -155,12 +150,13 @@ func (r *Result) Inline(row Row, a, b []Token) []Inline {
 
 // opposite is the offset in the second text after the last equal word before an
 // offset in the first.
-func (r *Result) opposite(place int, a, b []Token) int {
-	i := sort.Search(len(r.Matches), func(i int) bool { return a[r.Matches[i].A].Start >= place })
+func (r *Result) opposite(place int) int {
+	a, b := r.a.tokens, r.b.tokens
+	i := sort.Search(len(r.matches), func(i int) bool { return a[r.matches[i].Earlier].Start >= place })
 	if i == 0 {
 		return 0
 	}
-	m := r.Matches[i-1]
-	n := sort.Search(m.N, func(k int) bool { return a[m.A+k].Start >= place })
-	return b[m.B+n-1].End
+	m := r.matches[i-1]
+	n := sort.Search(m.N, func(k int) bool { return a[m.Earlier+k].Start >= place })
+	return b[m.Later+n-1].End
 }

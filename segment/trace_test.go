@@ -1,0 +1,89 @@
+package segment
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// TestTracePointsIntoTheOriginal: the bytes of the original that each character of the form comes from.
+func TestTracePointsIntoTheOriginal(t *testing.T) {
+	for in, want := range map[string]string{
+		"東京，８月９日上漲３．５％。":     "东東|京京|8８|月月|9９|日日|上上|涨漲|3３|.５|5５|%％",
+		"营收1,600亿元":          "营营|收收|11|66|00|00|亿亿|元元",
+		"京\u200b东":           "京京|东东",
+		"25℃，½ ⅣＮo № ⼤ ﬁ 3㎡": "22|55|c℃|1½|/½|2½|iⅣ|vⅣ|nＮ|oo|n№|o№|大⼤|fﬁ|iﬁ|33|m㎡|2㎡",
+		"<p>中国</p>":          "pp|中中|国国|pp",
+		"か\u3099き":           "がか\u3099|きき",
+		"":                   "",
+	} {
+		x := shipped().Trace(in)
+		var got []string
+		for i, r := range x.Form {
+			if r == '\n' || r == ' ' {
+				continue
+			}
+			start, end := x.Origin(i)
+			got = append(got, string(r)+in[start:end])
+		}
+		if d := cmp.Diff(want, strings.Join(got, "|")); d != "" {
+			t.Errorf("%q: %s", in, d)
+		}
+	}
+}
+
+// Whatever the form, what is traced is the same.
+func TestTraceAligns(t *testing.T) {
+	words := func(text string) string { return strings.Join(strings.Fields(shipped().Trace(text).Form), "") }
+	want := words(bulletin)
+	for name, change := range forms {
+		if name == "headline repeated" || strings.HasSuffix(name, "HTML") {
+			continue // Trace takes plain text
+		}
+		t.Run(name, func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				if got := words(change(t, bulletin)); got != want {
+					t.Fatal(cmp.Diff(want, got))
+				}
+			})
+		})
+	}
+}
+
+func FuzzTrace(f *testing.F) {
+	for _, v := range vectors {
+		f.Add(v.body)
+	}
+	f.Add("㍿㋿½か\u3099&lt;&ampx&#x4e2d;<b>1,234</b>,567 25℃ ㎡№⼤ﬁⅣ 你 好 2 0 2 3")
+	f.Fuzz(func(t *testing.T, s string) {
+		x := shipped().Trace(s)
+		last := 0
+		for i := range x.Form {
+			start, end := x.Origin(i)
+			if c := x.Form[i]; c == '\n' || c == ' ' {
+				continue
+			}
+			if start < last || end <= start || end > len(s) {
+				t.Fatalf("byte %d of %q comes from %d to %d, after %d of %q", i, x.Form, start, end, last, s)
+			}
+			last = start
+		}
+		if !utf8.ValidString(x.Form) {
+			t.Fatalf("%q", x.Form)
+		}
+	})
+}
+
+// TestTraceApart: characters that are set apart come together, and stand where they did.
+func TestTraceApart(t *testing.T) {
+	x := shipped().Trace("青 禾 河 全 长 1 8 7 . 5 公 里 流 经 四 县")
+	if x.Form != "青禾河全长187.5公里流经四县" {
+		t.Errorf("%q", x.Form)
+	}
+	if start, end := x.Origin(strings.Index(x.Form, "公")); start != strings.Index("青 禾 河 全 长 1 8 7 . 5 公", "公") || end != start+3 {
+		t.Errorf("公 comes from %d to %d", start, end)
+	}
+}
