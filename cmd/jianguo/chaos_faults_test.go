@@ -21,6 +21,7 @@ type fault struct {
 	mayEnd  bool // the service may end by itself
 	io      bool // disk decides about reads and writes, too
 	disk    func(c *chaos, op powercut.Op, path string) powercut.Fault
+	early   func(c *chaos) // what happens before the start that the clients see
 	during  func(c *chaos) // what happens; nil: time passes
 	hits    int            // under chaos.mu; calls that had the fault in this round
 }
@@ -28,7 +29,7 @@ type fault struct {
 // embeddedFaults happen to a service with its own bus.
 var embeddedFaults = []*fault{
 	{name: "kill -9", during: killed9},
-	{name: "kill -9 while it starts", during: killedEarly},
+	{name: "kill -9 while it starts", early: killedEarly},
 	{name: "SIGTERM", term: true},
 	{name: "SIGSTOP", during: stopped},
 	{name: "clients are cut off", during: clientsCut},
@@ -76,14 +77,12 @@ func killed9(c *chaos) {
 
 // killedEarly kills the service some times while it starts.
 func killedEarly(c *chaos) {
-	for range 3 {
-		c.kill()
+	for range 4 {
 		c.injected()
 		c.begin()
 		time.Sleep(time.Duration(c.r.IntN(400)) * time.Millisecond)
+		c.kill()
 	}
-	c.kill()
-	c.start()
 }
 
 func stopped(c *chaos) {

@@ -209,6 +209,9 @@ func (c *chaos) round() {
 	} else {
 		c.launch = startChild
 	}
+	if f.early != nil {
+		f.early(c)
+	}
 	c.start()
 	c.checkAll()
 	ctx, cancel := context.WithCancel(context.Background())
