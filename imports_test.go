@@ -40,6 +40,8 @@ var exceptions = map[string][]string{
 	"internal/fixture": {"bus", "data", "index", "ingest", "segment", "sketch"},
 	// A page of the console shows the fingerprint as a picture.
 	"api/console": {"simhash"},
+	// The differences of two texts are drawn from the alignment that judged them.
+	"api/console/diff": {"sketch"},
 	// Tests and pictures of the console run a whole service on the sample.
 	"internal/consoletest":       {"api", "bus", "data", "index", "ingest", "segment"},
 	"internal/consoletest/shots": {"index"},
