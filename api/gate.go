@@ -96,10 +96,3 @@ func (g *gate) leave(began time.Time) {
 	}
 	g.set, g.done, g.took, g.quickest = now, 0, 0, math.MaxInt64
 }
-
-// inside is how many requests are admitted.
-func (g *gate) inside() int {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.admitted
-}

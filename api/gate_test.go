@@ -57,3 +57,10 @@ func TestGateFollowsPatience(t *testing.T) {
 		}
 	})
 }
+
+// inside is how many requests are admitted.
+func (g *gate) inside() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.admitted
+}

@@ -57,8 +57,8 @@
 // the bands and 8 elsewhere. From a million items on, at most a quarter is unused.
 // Each version also has one row of 68 bytes (package resident). 52 of them are its
 // outline, which a start reads last. There are 7,168 pages of 64 buckets, each of
-// 3 KB at least. A page that is being replaced is held twice. MemoryBytes computes
-// the bound. docs/OPERATIONS.md lists the memory of the whole service under Sizes.
+// 3 KB at least. A page that is being replaced is held twice. TestMemoryFormula
+// proves the bound. docs/OPERATIONS.md lists the memory of the whole service under Sizes.
 //
 // # Recipes
 //
@@ -80,13 +80,3 @@
 // written when an eighth of the index has changed, and at an orderly end. Checksums
 // detect damage. The file can be removed.
 package index
-
-import "jianguo/index/resident"
-
-// MemoryBytes is the bound, in bytes, of the resident data of a number of items,
-// with the given number of keys for each item. See Memory in the package comment.
-func MemoryBytes(items int64, keysAnItem int) int64 {
-	const pages = 7 * 1024
-	narrow := int64(keysAnItem) + 2
-	return items*(4*10+narrow*8)*5/4 + items*resident.RowBytes + pages*3<<10 + 5<<20
-}

@@ -77,7 +77,7 @@ func TestMemoryFormula(t *testing.T) {
 	}
 	// Bounded caches: that of exemplars, and that of the writer's SQLite connection.
 	cache := int64(32<<10)*1500 + 64<<20
-	formula := MemoryBytes(items, keys)
+	formula := memoryBytes(items, keys)
 	t.Logf("%d keys an item: the system %d MB, parts %d MB, formula %d MB", keys, took>>20, sum>>20, formula>>20)
 	if sum > formula || sum < formula/2 {
 		t.Errorf("the parts take %d bytes, the formula says %d", sum, formula)
@@ -165,7 +165,7 @@ func TestMemoryForLong(t *testing.T) {
 		if err := x.reader.QueryRowContext(ctx, `SELECT count(*) FROM clusters WHERE lead IS NOT id OR merged_into IS NOT NULL`).Scan(&led); err != nil {
 			t.Fatal(err)
 		}
-		formula := MemoryBytes(live, int(int64(s.KeyPostings)/max(live, 1))+1) + (versions-live)*(20+64) + led*100
+		formula := memoryBytes(live, int(int64(s.KeyPostings)/max(live, 1))+1) + (versions-live)*(20+64) + led*100
 		t.Logf("%d versions, %d exemplars, %d keys: the system %d MB and %d MB mapped, parts %d MB, formula %d MB", versions, live, s.KeyPostings, took>>20, mapped>>20, sum>>20, formula>>20)
 		if sum > formula {
 			t.Errorf("the parts take %d bytes, the formula says %d", sum, formula)
@@ -178,4 +178,12 @@ func TestMemoryForLong(t *testing.T) {
 		}
 	}
 	mustVerify(t, x)
+}
+
+// memoryBytes is the bound, in bytes, of the resident data of a number of items,
+// with the given number of keys for each item. See Memory in the package comment.
+func memoryBytes(items int64, keysAnItem int) int64 {
+	const pages = 7 * 1024
+	narrow := int64(keysAnItem) + 2
+	return items*(4*10+narrow*8)*5/4 + items*resident.RowBytes + pages*3<<10 + 5<<20
 }

@@ -79,7 +79,6 @@ type Sum struct {
 	// pending is the weight that they have taken in, at most what a lane can hold.
 	lanes   [Bits / 4]uint64
 	pending int64
-	count   int
 }
 
 // unit is the number of units of weight in 1; differences below one unit do not count.
@@ -98,7 +97,6 @@ var spread = func() (t [16]uint64) {
 // Add adds one feature: hash spreads the feature over the bits (a good 64-bit hash of its text), weight > 0 is
 // its importance. Weights are rounded to multiples of 1/256, and are at least 1/256 and at most 2²⁴.
 func (s *Sum) Add(hash uint64, weight float32) {
-	s.count++
 	for w := int64(max(1, min(weight, 1<<24)*unit+0.5)); w > 0; {
 		part := min(w, math.MaxUint16)
 		if w -= part; s.pending+part > math.MaxUint16 {
@@ -121,12 +119,6 @@ func (s *Sum) flush() {
 	s.total += s.pending
 	s.lanes, s.pending = [Bits / 4]uint64{}, 0
 }
-
-// Len is the number of features added since the last Reset.
-func (s *Sum) Len() int { return s.count }
-
-// Reset empties the sum.
-func (s *Sum) Reset() { *s = Sum{} }
 
 // Print returns the fingerprint and margins of what was added. A sum of exactly zero counts as a clear bit with
 // margin zero.
