@@ -125,6 +125,7 @@ func (d *decision) current() *version {
 	v := d.find(d.req.Item)
 	if v == nil {
 		must.Do(fmt.Errorf("item %q: %w", d.req.Item, ErrNotFound))
+		return nil // not reached: Do panics
 	}
 	d.item = v.ordinal
 	d.cluster = d.x.clusters.Resolve(v.state.cluster)
