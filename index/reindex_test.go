@@ -20,6 +20,7 @@ import (
 	"jianguo/index/reindex"
 	"jianguo/index/sqlite"
 	"jianguo/index/verdict"
+	"jianguo/internal/tier"
 	"jianguo/simhash"
 	"jianguo/sketch"
 )
@@ -268,7 +269,7 @@ func (a *archive) sameProposals(x, want *Index, d dialect) (met int) {
 // behaves as if the new recipe had made all its items. This holds after interruptions,
 // and for a reindex back to the old recipe.
 func TestReindex(t *testing.T) {
-	for seed := range uint64(3) {
+	for seed := range uint64(tier.Count(1, 3, 3)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			a := newArchive(t, seed)
 			dir := t.TempDir()

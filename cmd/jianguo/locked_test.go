@@ -21,7 +21,7 @@ import (
 // next start judges what had been acknowledged.
 func TestStopWithin(t *testing.T) {
 	t.Parallel()
-	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0", "--stop-within", "1s")
+	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0", "--stop-within", "8s")
 	s.ready()
 	s.publish(1)
 	unlock := s.lockCatalogue()
@@ -40,7 +40,7 @@ func TestStopWithin(t *testing.T) {
 	s.signal(syscall.SIGTERM)
 	select {
 	case err := <-s.ended:
-		if err == nil || !strings.Contains(s.log.String(), "not finished 1s after the signal") {
+		if err == nil || !strings.Contains(s.log.String(), "not finished 8s after the signal") {
 			t.Errorf("%v\n%s", err, s.log)
 		}
 	case <-time.After(patience):

@@ -11,6 +11,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"jianguo/internal/datadir"
 )
 
 // StateFile is the name of the state file in a server's directory.
@@ -32,6 +34,10 @@ func (b *bench) mix() error {
 			b.say("%d %%", 100*done/of)
 		}
 	}); err != nil {
+		return err
+	}
+	// The file of users belongs to the directory, and the service makes the rest.
+	if err := datadir.Record(dir); err != nil {
 		return err
 	}
 	fi, err := os.Stat(path)
