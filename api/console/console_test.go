@@ -259,13 +259,13 @@ func (b *tab) click(selector string) {
 }
 
 // enter types into a field, again where the page lost keys: it may not have had
-// the focus yet.
+// the focus yet, and keys of the first try may come after those of the second.
 func (b *tab) enter(selector, text string) {
 	b.t.Helper()
 	for end := time.Now().Add(patience); ; {
 		b.do(chromedp.SendKeys(chromedp.CSS(selector), text))
 		got := eval[string](b, fmt.Sprintf(`(document.querySelector(%q)||{}).value||""`, selector))
-		if strings.HasSuffix(got, text) || strings.HasSuffix(text, "\r") || time.Now().After(end) {
+		if got == text || strings.HasSuffix(text, "\r") || time.Now().After(end) {
 			return
 		}
 		b.script(fmt.Sprintf(`document.querySelector(%q).value = ""`, selector))

@@ -310,7 +310,7 @@ func TestKillReindex(t *testing.T) {
 	whole.run("reindex", "--batch", "4")
 	alone := time.Since(start)
 	killed, finished := 0, 0
-	for rounds := kills(4, 30); killed < rounds; {
+	for rounds := kills(4, 12); killed < rounds; {
 		if killed+finished > 20*rounds {
 			t.Fatalf("%d killed, %d finished before they could be", killed, finished)
 		}
