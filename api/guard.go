@@ -64,7 +64,7 @@ func (s *Server) guard(roles bus.Role, next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// tooMany is the answer to one who has tried or asked too often.
+// tooMany answers a caller that has guessed tokens or sent requests too often.
 func tooMany(limit *tokens.LimitError) error {
 	p := caused(http.StatusTooManyRequests, limit.Why, limit)
 	p.Field, p.retryAfter = "Authorization", limit.Seconds()

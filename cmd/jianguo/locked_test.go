@@ -25,15 +25,7 @@ func TestStopWithin(t *testing.T) {
 	s.ready()
 	s.publish(1)
 	unlock := s.lockCatalogue()
-	conn, err := nats.Connect(s.address.NATS, nats.Token(s.address.Token))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	js, err := jetstream.New(conn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	js := s.jetstream()
 	if _, err := js.Publish(t.Context(), bus.SubjectPublish, article(2)); err != nil {
 		t.Fatal(err)
 	}
@@ -50,6 +42,21 @@ func TestStopWithin(t *testing.T) {
 	s.start()
 	s.eventually("the item has its verdict", func() bool { return s.status("/items/n2") == 200 })
 	s.stop()
+}
+
+// jetstream connects to the service's bus until the test ends.
+func (s *process) jetstream() jetstream.JetStream {
+	s.t.Helper()
+	conn, err := nats.Connect(s.address.NATS, nats.Token(s.address.Token))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(conn.Close)
+	js, err := jetstream.New(conn)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return js
 }
 
 // lockCatalogue locks the catalogue for writing until unlock is called.
@@ -78,15 +85,8 @@ func TestBacklog(t *testing.T) {
 	s.ready()
 	s.publish(0)
 	unlock := s.lockCatalogue()
-	conn, err := nats.Connect(s.address.NATS, nats.Token(s.address.Token))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	js, err := jetstream.New(conn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	js := s.jetstream()
+	var err error
 	taken := 0
 	for taken < 200 && err == nil { // no JSON: quickly refused, and held up behind the lock all the same
 		if _, err = js.Publish(t.Context(), bus.SubjectPublish, make([]byte, 512<<10)); err == nil {

@@ -81,6 +81,9 @@ const workers = 16
 // in Config.Resume.
 func Run(ctx context.Context, cfg Config) (Summary, error) {
 	start := time.Now()
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
 	r := &run{cfg: cfg, limit: rate.NewLimiter(rate.Inf, 0)}
 	if cfg.Rate > 0 {
 		r.limit = rate.NewLimiter(rate.Limit(cfg.Rate), exposure.MaxItems)
