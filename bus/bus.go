@@ -17,6 +17,8 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/prometheus/client_golang/prometheus"
+
+	"jianguo/bus/gate"
 )
 
 // startWait is how long the embedded server may take to answer.
@@ -34,7 +36,12 @@ type Embedded struct {
 	done    chan struct{} // closed by Close
 	running sync.WaitGroup
 	disk    *watcher
-	gates   *gates
+	cfg     Config
+	out     string // gates publish on it + the public subject; random, so that no client can
+
+	mu    sync.RWMutex
+	gates map[string]*gate.Gate // open ones by stream; under mu
+	made  map[string]time.Time  // when the stream of each was created; under disk.opening
 }
 
 // Start starts an embedded bus and waits until it answers.
@@ -45,7 +52,7 @@ func Start(cfg Config) (*Embedded, error) {
 	if cfg.Relaxed {
 		cfg.Gates = nil
 	}
-	b := &Embedded{done: make(chan struct{})}
+	b := &Embedded{cfg: cfg, done: make(chan struct{}), out: "_gate.out." + rand.Text() + ".", gates: map[string]*gate.Gate{}, made: map[string]time.Time{}}
 	options := &server.Options{
 		ServerName: serverName, JetStream: true, StoreDir: filepath.Clean(cfg.Dir), SyncAlways: cfg.syncAlways(),
 		// The server's own bound would be three quarters of what is free at the start, and
@@ -79,8 +86,7 @@ func Start(cfg Config) (*Embedded, error) {
 	}
 	b.disk = &watcher{cfg: cfg, server: b.server}
 	b.disk.look()
-	b.gates = newGates(cfg, b.server, b.secret, b.disk.hasRoom)
-	if err := b.gates.prepare(); err != nil {
+	if err := b.prepareGates(); err != nil {
 		return nil, err
 	}
 	log := new(startLog)
@@ -130,7 +136,7 @@ func (b *Embedded) Create(ctx context.Context, stream string, create func() erro
 	if err := create(); err != nil {
 		return err
 	}
-	return b.gates.start(ctx, stream)
+	return b.openGate(ctx, stream)
 }
 
 // Synced returns once every message of a stream, up to one that a consumer has received,
@@ -138,10 +144,12 @@ func (b *Embedded) Create(ctx context.Context, stream string, create func() erro
 // durable that messages have been dealt with. Where the stream has no gate, it returns at
 // once. The error wraps ErrBroken where no waiting will help.
 func (b *Embedded) Synced(ctx context.Context, stream string, seq uint64) error {
-	if b == nil {
-		return nil
+	if open := b.gate(stream); open != nil {
+		if err := open.Synced(ctx, seq); err != nil {
+			return fmt.Errorf("bus: stream %s up to %d: %w", stream, seq, err)
+		}
 	}
-	return b.gates.synced(ctx, stream, seq)
+	return nil
 }
 
 // Purgeable is the sequence up to which, exclusively, messages of a stream may be removed,
@@ -149,10 +157,10 @@ func (b *Embedded) Synced(ctx context.Context, stream string, seq uint64) error 
 // durable for a moment. A file holds a quarter of a stream's bound or 8 MB; a stream of
 // less than 16 MiB may be a single file, from which nothing is ever removed.
 func (b *Embedded) Purgeable(stream string, seq uint64) uint64 {
-	if b == nil {
-		return seq
+	if open := b.gate(stream); open != nil {
+		return open.Before(seq)
 	}
-	return b.gates.purgeable(stream, seq)
+	return seq
 }
 
 // Disconnect ends the connections of clients with some names. They may connect again if
@@ -175,13 +183,23 @@ func (b *Embedded) Disconnect(names []string) error {
 
 // Collectors returns the metrics of the bus, to be registered once its gates
 // are open.
-func (b *Embedded) Collectors() []prometheus.Collector { return b.gates.collectors() }
+func (b *Embedded) Collectors() (all []prometheus.Collector) {
+	for _, open := range b.openGates() {
+		all = append(all, open.Collectors()...)
+	}
+	return all
+}
 
-// Close stops the server after its files are closed.
+// Close lets gates store what they have received, and stops the server after its files are
+// closed.
 func (b *Embedded) Close() {
 	b.closing.Do(func() { close(b.done) })
 	b.running.Wait()
-	b.gates.close()
+	var closing sync.WaitGroup
+	for _, open := range b.openGates() {
+		closing.Go(open.Close)
+	}
+	closing.Wait()
 	b.server.Shutdown()
 	b.server.WaitForShutdown()
 }

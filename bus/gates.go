@@ -2,19 +2,17 @@ package bus
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go/jetstream"
-	"github.com/prometheus/client_golang/prometheus"
 
 	"jianguo/bus/gate"
 )
@@ -22,38 +20,21 @@ import (
 // ErrBroken says that a sync has failed: the bus has to be started again.
 var ErrBroken = gate.ErrBroken
 
-// gates are the gates of an embedded bus.
-type gates struct {
-	cfg    Config
-	server *server.Server
-	secret string       // of this process
-	room   func() error // why no message may be stored now
-	out    string       // gates publish on it + the public subject; random, so that no client can
-
-	mu   sync.RWMutex
-	open map[string]*gate.Gate // by stream; under mu
-	made map[string]time.Time  // when the stream of each was created; under Embedded.Create
-}
-
-func newGates(cfg Config, s *server.Server, secret string, room func() error) *gates {
-	return &gates{cfg: cfg, server: s, secret: secret, room: room, out: "_gate.out." + rand.Text() + ".", open: map[string]*gate.Gate{}, made: map[string]time.Time{}}
-}
-
 // streamDir is the directory that the server keeps a stream in.
-func (g *gates) streamDir(stream string) string {
-	return filepath.Join(g.cfg.Dir, server.JetStreamStoreDir, server.DEFAULT_GLOBAL_ACCOUNT, "streams", stream)
+func (b *Embedded) streamDir(stream string) string {
+	return filepath.Join(b.cfg.Dir, server.JetStreamStoreDir, server.DEFAULT_GLOBAL_ACCOUNT, "streams", stream)
 }
 
-// prepare maps subjects before any client can publish on them, and repairs what a
+// prepareGates maps subjects before any client can publish on them, and repairs what a
 // failed sync has left.
-func (g *gates) prepare() error {
-	account := g.server.GlobalAccount()
-	for _, stream := range g.cfg.Gates {
-		if err := gate.Repair(g.streamDir(stream.Name)); err != nil {
+func (b *Embedded) prepareGates() error {
+	account := b.server.GlobalAccount()
+	for _, stream := range b.cfg.Gates {
+		if err := gate.Repair(b.streamDir(stream.Name)); err != nil {
 			return fmt.Errorf("bus: stream %s: %w", stream.Name, err)
 		}
 		for _, s := range stream.Subjects {
-			err := account.AddMapping(g.out+s, mappingTarget(s))
+			err := account.AddMapping(b.out+s, mappingTarget(s))
 			if err == nil {
 				err = account.AddMapping(s, gate.Prefix+mappingTarget(s))
 			}
@@ -77,43 +58,43 @@ func mappingTarget(subject string) string {
 	return strings.Join(tokens, ".")
 }
 
-// start opens the gate of a stream. A gate of a stream that was deleted makes way.
-func (g *gates) start(ctx context.Context, stream string) error {
-	i := slices.IndexFunc(g.cfg.Gates, func(s GatedStream) bool { return s.Name == stream })
+// openGate opens the gate of a stream. A gate of a stream that was deleted makes way.
+func (b *Embedded) openGate(ctx context.Context, stream string) error {
+	i := slices.IndexFunc(b.cfg.Gates, func(s GatedStream) bool { return s.Name == stream })
 	if i < 0 {
 		return nil
 	}
-	made, err := g.fits(ctx, stream)
+	made, err := b.fits(ctx, stream)
 	if err != nil {
 		return fmt.Errorf("bus: gate of %s: %w", stream, err)
 	}
-	room := g.room
-	if g.cfg.Gates[i].Always {
+	room := b.disk.hasRoom
+	if b.cfg.Gates[i].Always {
 		room = nil
 	}
-	before := g.get(stream)
+	before := b.gate(stream)
 	if before != nil {
-		if made.Equal(g.made[stream]) {
+		if made.Equal(b.made[stream]) {
 			return nil
 		}
 		before.Close()
 	}
-	open, err := gate.Open(gate.Config{Dial: func() (net.Conn, error) { return g.server.InProcessConn() }, Secret: g.secret,
-		Stream: stream, Dir: g.streamDir(stream), Subjects: g.cfg.Gates[i].Subjects, Out: g.out, MayAnswer: MayAnswer, Before: before,
-		Room: room, Logger: g.cfg.Logger, Fail: g.cfg.Fail})
+	open, err := gate.Open(gate.Config{Dial: func() (net.Conn, error) { return b.server.InProcessConn() }, Secret: b.secret,
+		Stream: stream, Dir: b.streamDir(stream), Subjects: b.cfg.Gates[i].Subjects, Out: b.out, MayAnswer: MayAnswer, Before: before,
+		Room: room, Logger: b.cfg.Logger, Fail: b.cfg.Fail})
 	if err != nil {
 		return fmt.Errorf("bus: %w", err)
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.open[stream], g.made[stream] = open, made
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.gates[stream], b.made[stream] = open, made
 	return nil
 }
 
 // fits returns when a stream was created. It is an error if the stream answers before it has
 // written, or if the gate cannot read its files.
-func (g *gates) fits(ctx context.Context, name string) (made time.Time, err error) {
-	nc, err := connectTo(g.server, g.secret)
+func (b *Embedded) fits(ctx context.Context, name string) (made time.Time, err error) {
+	nc, err := connectTo(b.server, b.secret)
 	if err != nil {
 		return made, err
 	}
@@ -135,47 +116,18 @@ func (g *gates) fits(ctx context.Context, name string) (made time.Time, err erro
 	return stream.CachedInfo().Created, nil
 }
 
-// get returns the open gate of a stream; nil: it has none.
-func (g *gates) get(stream string) *gate.Gate {
-	g.mu.RLock()
-	defer g.mu.RUnlock()
-	return g.open[stream]
+// gate returns the open gate of a stream; nil: it has none.
+func (b *Embedded) gate(stream string) *gate.Gate {
+	if b == nil {
+		return nil
+	}
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	return b.gates[stream]
 }
 
-// synced is Embedded.Synced.
-func (g *gates) synced(ctx context.Context, stream string, seq uint64) error {
-	if open := g.get(stream); open != nil {
-		if err := open.Synced(ctx, seq); err != nil {
-			return fmt.Errorf("bus: stream %s up to %d: %w", stream, seq, err)
-		}
-	}
-	return nil
-}
-
-// purgeable is Embedded.Purgeable.
-func (g *gates) purgeable(stream string, seq uint64) uint64 {
-	if open := g.get(stream); open != nil {
-		return open.Before(seq)
-	}
-	return seq
-}
-
-func (g *gates) collectors() (all []prometheus.Collector) {
-	g.mu.RLock()
-	defer g.mu.RUnlock()
-	for _, open := range g.open {
-		all = append(all, open.Collectors()...)
-	}
-	return all
-}
-
-// close lets gates store what they have received, and accept no more.
-func (g *gates) close() {
-	g.mu.RLock()
-	defer g.mu.RUnlock()
-	var wg sync.WaitGroup
-	for _, open := range g.open {
-		wg.Go(open.Close)
-	}
-	wg.Wait()
+func (b *Embedded) openGates() []*gate.Gate {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	return slices.Collect(maps.Values(b.gates))
 }

@@ -1,7 +1,6 @@
 package bus
 
 import (
-	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -10,6 +9,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+
+	"jianguo/internal/disk"
 )
 
 // A stream whose write has failed refuses all later messages until it is reopened. So
@@ -113,14 +114,18 @@ func newFailure(now, known map[string]string) string {
 
 // look measures how much is free on the disk, and whether gates may take more.
 func (w *watcher) look() (free uint64, ok bool) {
-	free, ok = freeBytes(w.cfg.Dir)
-	if !ok || free >= w.cfg.Reserve {
+	d := disk.Disk{Dir: w.cfg.Dir, Reserve: w.cfg.Reserve}
+	free, err := d.Free()
+	if err != nil {
 		w.room.Store(nil)
-		return free, ok
+		return 0, false
 	}
-	err := fmt.Errorf("%d MiB are free where the data directory is, and the reserve is %d MiB: make room", free>>20, w.cfg.Reserve>>20)
-	w.room.Store(&err)
-	return free, ok
+	if err = d.HasSpace(); err == nil {
+		w.room.Store(nil)
+	} else {
+		w.room.Store(&err)
+	}
+	return free, true
 }
 
 func (w *watcher) reopen() error {

@@ -12,6 +12,7 @@ import (
 	"jianguo/index"
 	"jianguo/ingest"
 	"jianguo/internal/datadir"
+	"jianguo/internal/disk"
 	"jianguo/segment"
 )
 
@@ -104,7 +105,7 @@ func analyzer(seg *segment.Segmenter) func(title, body string, published time.Ti
 
 // checkSpace returns an error if the disk is too small for the reindex.
 func (c *reindexCmd) checkSpace(e *index.ReindexEstimate) error {
-	free, err := disk{dir: c.Data}.free()
+	free, err := disk.Disk{Dir: c.Data}.Free()
 	if err != nil || free >= uint64(e.Bytes) {
 		return err
 	}

@@ -1,0 +1,32 @@
+// Package disk watches the free space of the disk of a directory.
+package disk
+
+import (
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+// Disk is the disk of a directory, and what must stay free on it.
+type Disk struct {
+	Dir     string
+	Reserve uint64 // bytes
+}
+
+// Free returns the bytes that an unprivileged process can use.
+func (d Disk) Free() (uint64, error) {
+	var s unix.Statfs_t
+	if err := unix.Statfs(d.Dir, &s); err != nil {
+		return 0, fmt.Errorf("disk: %s: %w", d.Dir, err)
+	}
+	return s.Bavail * uint64(s.Bsize), nil
+}
+
+// HasSpace returns an error while less than the reserve is free.
+func (d Disk) HasSpace() error {
+	free, err := d.Free()
+	if err != nil || free >= d.Reserve {
+		return err
+	}
+	return fmt.Errorf("disk: %d MiB are free where the data directory is, and the reserve is %d MiB: make room", free>>20, d.Reserve>>20)
+}
