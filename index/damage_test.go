@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"jianguo/index/sqlite"
+	"jianguo/internal/tier"
 	"jianguo/sketch"
 )
 
@@ -105,7 +106,7 @@ func TestSnapshotHeader(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The bounds of the fields in the header of the file and of its first page.
-	for _, at := range []int{0, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 27, 28, 31, 35, 39, 40, 43, 47, 51, 55, 56, 59, 63, 67, 71, 95, 99, 100, 102, 104, 106, 107} {
+	for _, at := range tier.Sequential([]int{0, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 27, 28, 31, 35, 39, 40, 43, 47, 51, 55, 56, 59, 63, 67, 71, 95, 99, 100, 102, 104, 106, 107}) {
 		b := slices.Clone(whole)
 		b[at] ^= 4
 		if err := os.WriteFile(path, b, 0o600); err != nil {

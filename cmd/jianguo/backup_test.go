@@ -21,7 +21,7 @@ import (
 func TestBackup(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	exe, data := binary(t), filepath.Join(dir, "data")
+	exe, data := plainBinary(t), filepath.Join(dir, "data")
 	backup := func(to string) {
 		t.Helper()
 		out, err := exec.Command(exe, "backup", "--data", data, to).CombinedOutput()

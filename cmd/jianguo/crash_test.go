@@ -25,7 +25,7 @@ func newKilled(t *testing.T, args ...string) (*killed, *rand.Rand) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	args = append([]string{"--snapshot-every", "30", "--nats-listen", "127.0.0.1:0"}, args...)
-	return &killed{process: newProcess(t, binary(t), filepath.Join(t.TempDir(), "data"), args...), acked: map[string]bool{}}, rand.New(rand.NewPCG(seed, 1))
+	return &killed{process: newProcess(t, plainBinary(t), filepath.Join(t.TempDir(), "data"), args...), acked: map[string]bool{}}, rand.New(rand.NewPCG(seed, 1))
 }
 
 // remove removes a directory that is not needed any more.

@@ -21,7 +21,7 @@ import (
 // a restart without the limit everything acknowledged is there.
 func TestFileSizeLimit(t *testing.T) {
 	t.Parallel()
-	exe := binary(t)
+	exe := plainBinary(t)
 	for _, limit := range []uint64{160 << 10, 400 << 10, 1 << 20, 3 << 20} {
 		t.Run(fmt.Sprint(limit>>10, " KiB"), func(t *testing.T) {
 			t.Parallel() // it waits most of the time

@@ -36,7 +36,7 @@ func TestFormats(t *testing.T) {
 			unpack(t, archive, dir)
 			f := readFormat(t, dir)
 			f.verify(filepath.Join(dir, "copy"))
-			s := serve(t, binary(t), f.data, append(f.Flags, "--log-level", "debug")...)
+			s := serve(t, plainBinary(t), f.data, append(f.Flags, "--log-level", "debug")...)
 			s.ready()
 			if !strings.Contains(s.log.String(), "snapshot loaded") {
 				t.Errorf("the snapshot was not loaded:\n%s", s.log)

@@ -10,7 +10,7 @@ import (
 // `jianguo health` succeeds exactly while a service answers on the directory.
 func TestHealth(t *testing.T) {
 	t.Parallel()
-	exe, data := binary(t), filepath.Join(t.TempDir(), "data")
+	exe, data := plainBinary(t), filepath.Join(t.TempDir(), "data")
 	health := func(args ...string) (string, error) {
 		out, err := exec.Command(exe, append([]string{"health", "--data", data}, args...)...).CombinedOutput()
 		return string(out), err

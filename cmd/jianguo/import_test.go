@@ -155,7 +155,7 @@ func TestImportRedis(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	s := serve(t, binary(t), t.TempDir(), "--nats-listen", "127.0.0.1:0")
+	s := serve(t, plainBinary(t), t.TempDir(), "--nats-listen", "127.0.0.1:0")
 	s.ready()
 	h := history{}
 	var c rueidis.Client
@@ -220,7 +220,7 @@ func TestKillImport(t *testing.T) {
 	for i := range users {
 		h.store(t, c, "seconds", fmt.Sprint("u", i), 1+i%40)
 	}
-	s := serve(t, binary(t), t.TempDir(), "--nats-listen", "127.0.0.1:0")
+	s := serve(t, plainBinary(t), t.TempDir(), "--nats-listen", "127.0.0.1:0")
 	s.ready()
 	args := []string{"--data", s.data, "--redis", "redis://" + addr, "--key", "seen:{{user}}", "--json", "--resume", filepath.Join(t.TempDir(), "position")}
 	program := importBinary(t)
@@ -254,7 +254,7 @@ func TestKillImport(t *testing.T) {
 // TestImportFile imports a file that is damaged at first, and continues it.
 func TestImportFile(t *testing.T) {
 	t.Parallel()
-	s := serve(t, binary(t), t.TempDir(), "--nats-listen", "127.0.0.1:0")
+	s := serve(t, plainBinary(t), t.TempDir(), "--nats-listen", "127.0.0.1:0")
 	s.ready()
 	h := history{}
 	var lines []string

@@ -99,7 +99,7 @@ func hostileItems() []hostile {
 // names the field, and does not affect other clients.
 func TestHostileItems(t *testing.T) {
 	t.Parallel()
-	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0")
+	s := serve(t, plainBinary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0")
 	conn, err := bus.Connect(s.address.NATS, nats.Token(s.address.Token))
 	if err != nil {
 		t.Fatal(err)

@@ -21,7 +21,7 @@ import (
 // next start judges what had been acknowledged.
 func TestStopWithin(t *testing.T) {
 	t.Parallel()
-	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0", "--stop-within", "8s")
+	s := serve(t, plainBinary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0", "--stop-within", "8s")
 	s.ready()
 	s.publish(1)
 	unlock := s.lockCatalogue()
@@ -81,7 +81,7 @@ func (s *process) lockCatalogue() (unlock func()) {
 // is room.
 func TestBacklog(t *testing.T) {
 	t.Parallel()
-	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0", "--backlog", "64")
+	s := serve(t, plainBinary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0", "--backlog", "64")
 	s.ready()
 	s.publish(0)
 	unlock := s.lockCatalogue()

@@ -16,7 +16,9 @@ import (
 	"time"
 
 	"jianguo/ingest"
+	"jianguo/internal/built"
 	"jianguo/internal/datadir"
+	"jianguo/internal/tier"
 )
 
 // patience bounds every wait. It is far above what a slow machine needs.
@@ -34,6 +36,17 @@ func binary(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return path
+}
+
+// plainBinary is binary, without the race detector. It is for tests of what the program
+// does alone, of files and of processes that end: they find no races, and are many times
+// slower under the detector.
+func plainBinary(t *testing.T) string {
+	t.Helper()
+	if !tier.Race {
+		return binary(t)
+	}
+	return filepath.Join(built.Dir(t, "jianguo"), "jianguo")
 }
 
 // lockedBuffer takes the output of a process while it runs.

@@ -51,7 +51,7 @@ func TestReadme(t *testing.T) {
 			if len(lines) < 11 {
 				t.Fatalf("%d commands", len(lines))
 			}
-			s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0")
+			s := serve(t, plainBinary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0")
 			r := newcomer{process: s, t: t, verdicts: map[string]string{}}
 			var err error
 			if r.conn, err = nats.Connect(s.address.NATS); err != nil {

@@ -193,7 +193,7 @@ func decide(t *testing.T, x *index.Index) (numbers []uint64) {
 // changed, and every decision can be undone.
 func TestReindexSample(t *testing.T) {
 	t.Parallel()
-	binary := binary(t)
+	binary := plainBinary(t)
 	sample := filepath.Join("..", "..", "data", "sample", "corpus.jsonl")
 	a, fresh := newArchive(t, binary), newArchive(t, binary)
 	a.run("ingest", sample)
@@ -299,7 +299,7 @@ const overlayRows = `SELECT place & 0xffffffff, exact, fingerprint, sketch FROM 
 func TestKillReindex(t *testing.T) {
 	t.Parallel()
 	_, r := newKilled(t)
-	a, whole := newArchive(t, binary(t)), newArchive(t, binary(t))
+	a, whole := newArchive(t, plainBinary(t)), newArchive(t, plainBinary(t))
 	articles := tier.Count(200, 600, 600)
 	a.bulletins(articles)
 	whole.bulletins(articles)

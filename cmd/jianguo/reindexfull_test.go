@@ -20,7 +20,7 @@ func TestReindexDiskFull(t *testing.T) {
 	t.Parallel()
 	withOwnMounts(t, func(t *testing.T) {
 		disk := smallDisk(t)
-		a := &archive{t: t, binary: binary(t), dir: filepath.Join(disk, "data")}
+		a := &archive{t: t, binary: plainBinary(t), dir: filepath.Join(disk, "data")}
 		a.bulletins(600)
 		before := a.history()
 		a.flags = wordsFile(t)

@@ -1,0 +1,6 @@
+//go:build race
+
+package tier
+
+// Race reports whether the race detector is on.
+const Race = true
