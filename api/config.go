@@ -8,7 +8,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"jianguo/api/tokens"
@@ -77,9 +76,9 @@ type Server struct {
 	echo    *echo.Echo
 	metrics *metrics
 
-	js       jetstream.JetStream // nil without Conn
-	exposure *exposure.Store     // nil until AddExposure
-	hotList  hotList
+	publisher *ingest.Publisher // nil without Conn
+	exposure  *exposure.Store   // nil until AddExposure
+	hotList   hotList
 
 	bodies       bodyReader
 	publicBodies bodyReader // of callers that are not authenticated

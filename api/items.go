@@ -92,7 +92,7 @@ func (s *Server) submit(c echo.Context, subject, id string, payload []byte) erro
 	}
 	ctx, cancel := context.WithTimeout(c.Request().Context(), s.cfg.Wait)
 	defer cancel()
-	outcome, err := ingest.Submit(ctx, s.js, subject, payload)
+	outcome, err := s.publisher.Submit(ctx, subject, payload)
 	switch {
 	case errors.Is(err, ingest.ErrPending):
 		c.Response().Header().Set(echo.HeaderLocation, itemPath(id))

@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"jianguo/bus"
+	"jianguo/ingest"
 )
 
 // New makes a Server. It does nothing on the bus until Serve.
@@ -55,8 +56,11 @@ func New(cfg Config) (*Server, error) {
 		s.cfg.Room = func() error { return nil }
 	}
 	if cfg.Conn != nil {
-		var err error
-		if s.js, err = jetstream.New(cfg.Conn); err != nil {
+		js, err := jetstream.New(cfg.Conn, jetstream.WithPublishAsyncTimeout(MaxWait))
+		if err == nil {
+			s.publisher, err = ingest.NewPublisher(js)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("api: %w", err)
 		}
 	}

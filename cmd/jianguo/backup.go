@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"golang.org/x/sys/unix"
 
@@ -96,45 +97,44 @@ func isDataDir(dir string) error {
 // copy copies a directory in use with the help of its bus, and any other one file by
 // file.
 func (c *backupCmd) copy(co *streams) error {
-	lock, err := datadir.Acquire(c.Data, datadir.Holder{Command: "backup"})
-	if service, ok := serviceThatHolds(err, c.busAccess); ok {
-		return c.copyLive(co, &service)
-	}
-	if err != nil {
+	service := busFlags{Data: c.Data, busAccess: c.busAccess}
+	conn, done, err := service.reach(co, func() (*nats.Conn, func() error, error) {
+		lock, err := datadir.Acquire(c.Data, datadir.Holder{Command: "backup"})
+		if err != nil {
+			return nil, nil, err
+		}
+		defer lock.Close()
+		err = os.CopyFS(filepath.Join(c.To, "bus"), os.DirFS(filepath.Join(c.Data, "bus")))
+		if err == nil || errors.Is(err, fs.ErrNotExist) {
+			err = c.files(co.ctx, 0)
+		}
+		return nil, nil, err
+	})
+	if conn == nil {
 		return err
 	}
-	defer lock.Close()
-	err = os.CopyFS(filepath.Join(c.To, "bus"), os.DirFS(filepath.Join(c.Data, "bus")))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return c.files(co.ctx, 0)
+	return errors.Join(c.copyLive(co, conn, service.StreamPrefix), done())
 }
 
 // copyLive waits until the files contain every message that the bus has acknowledged.
 // Of the bus itself only dead letters are copied: a restored service publishes events
 // again from the catalogue.
-func (c *backupCmd) copyLive(co *streams, service *busFlags) error {
-	conn, err := service.connectBus(co)
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
+func (c *backupCmd) copyLive(co *streams, conn *nats.Conn, prefix string) error {
 	js, err := jetstream.New(conn)
 	if err != nil {
 		return err
 	}
-	exposures, err := js.Stream(co.ctx, service.StreamPrefix+eventlog.StreamName)
+	exposures, err := js.Stream(co.ctx, prefix+eventlog.StreamName)
 	if err != nil {
 		return fmt.Errorf("stream %s: %w", eventlog.StreamName, err)
 	}
 	if _, err := os.Stat(filepath.Join(c.Data, datadir.Exposures)); err != nil {
 		return fmt.Errorf("the service that runs has lost its file: %w", err)
 	}
-	if err := ingest.AwaitApplied(co.ctx, conn, service.StreamPrefix); err != nil {
+	if err := ingest.AwaitApplied(co.ctx, conn, prefix); err != nil {
 		return err
 	}
-	if _, err := bus.CopyDead(co.ctx, conn, service.StreamPrefix, filepath.Join(c.To, "bus")); err != nil {
+	if _, err := bus.CopyDead(co.ctx, conn, prefix, filepath.Join(c.To, "bus")); err != nil {
 		return err
 	}
 	return c.files(co.ctx, exposures.CachedInfo().State.LastSeq)

@@ -9,6 +9,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
 	"jianguo/index"
 	"jianguo/ingest"
 	"jianguo/internal/jsonl"
@@ -26,9 +28,6 @@ type checkCmd struct {
 
 // Run prints the verdict that an article would get.
 func (c *checkCmd) Run(co *streams) error {
-	if c.NATS == "" && c.Data == "" {
-		return errors.New("against what? give --data DIR, or --nats URL of a running service")
-	}
 	it, err := c.item(co)
 	if err != nil {
 		return err
@@ -74,27 +73,23 @@ func (c *checkCmd) item(co *streams) (*ingest.Item, error) {
 }
 
 // ask asks a running service, or opens the data directory for this command.
-func (c *checkCmd) ask(co *streams, it *ingest.Item) (*index.Event, error) {
-	if c.NATS == "" {
+func (c *checkCmd) ask(co *streams, it *ingest.Item) (_ *index.Event, err error) {
+	var e index.Event
+	conn, done, err := c.reach(co, func() (*nats.Conn, func() error, error) {
 		if _, err := os.Stat(c.Data); err != nil {
-			return nil, fmt.Errorf("data directory: %w", err)
+			return nil, nil, fmt.Errorf("data directory: %w", err)
 		}
 		h, err := openCore(co, coreConfig{Command: "check", Data: c.Data, NoBus: true, Language: c.Language, Policy: c.policy(), Segment: c.segmentFlags})
-		if err == nil {
-			a := ingest.Prepare(h.segmenter, new(segment.Text), it)
-			e, err := h.index.Check(co.ctx, a, uint32(time.Now().Unix()))
-			return &e, errors.Join(err, h.Close())
+		if err != nil {
+			return nil, nil, err
 		}
-		ok := false
-		if c.busFlags, ok = serviceThatHolds(err, c.busAccess); !ok {
-			return nil, err
-		}
+		e, err = h.index.Check(co.ctx, ingest.Prepare(h.segmenter, new(segment.Text), it), uint32(time.Now().Unix()))
+		return nil, nil, errors.Join(err, h.Close())
+	})
+	if conn == nil {
+		return &e, err
 	}
-	conn, err := c.connectBus(co)
-	if err != nil {
-		return nil, err
-	}
-	defer conn.Close()
+	defer func() { err = errors.Join(err, done()) }()
 	payload, err := json.Marshal(it)
 	if err != nil {
 		return nil, err
@@ -106,9 +101,8 @@ func (c *checkCmd) ask(co *streams, it *ingest.Item) (*index.Event, error) {
 	if text := reply.Header.Get("Nats-Service-Error"); text != "" {
 		return nil, fmt.Errorf("check: %s", text)
 	}
-	e := new(index.Event)
-	if err := json.Unmarshal(reply.Data, e); err != nil {
+	if err := json.Unmarshal(reply.Data, &e); err != nil {
 		return nil, fmt.Errorf("check: %w", err)
 	}
-	return e, nil
+	return &e, nil
 }

@@ -30,16 +30,28 @@ type busAccess struct {
 	pin string // hash of the bus's certificate, from the lock file
 }
 
-// serviceThatHolds returns how to reach the service that holds a data directory. err
-// is the error of locking it; ok is false if it has another cause. Only the service's own
-// embedded bus has a token in the lock file.
-func serviceThatHolds(err error, access busAccess) (f busFlags, ok bool) {
-	var inUse *datadir.InUseError
-	if !errors.As(err, &inUse) || inUse.Holder.NATS == "" {
-		return f, false
+// reach connects to the bus of a running service: the one that --nats names, or that of the
+// service that holds the data directory. If none holds it, open does what the command wants
+// in this process; it may return no connection. The caller calls done at the end.
+func (f *busFlags) reach(co *streams, open func() (*nats.Conn, func() error, error)) (conn *nats.Conn, done func() error, err error) {
+	if f.NATS == "" && f.Data == "" {
+		return nil, nil, errors.New("where? give --data DIR, or --nats URL of a running service")
 	}
-	access.Token, access.StreamPrefix, access.pin = cmp.Or(inUse.Holder.Token, access.Token), inUse.Holder.StreamPrefix, inUse.Holder.Pin
-	return busFlags{NATS: inUse.Holder.NATS, busAccess: access}, true
+	if f.NATS == "" {
+		conn, done, err = open()
+		var inUse *datadir.InUseError
+		if !errors.As(err, &inUse) || inUse.Holder.NATS == "" {
+			return conn, done, err
+		}
+		// Only the service's own embedded bus has a token in the lock file.
+		h := inUse.Holder
+		f.NATS, f.Token, f.StreamPrefix, f.pin = h.NATS, cmp.Or(h.Token, f.Token), h.StreamPrefix, h.Pin
+	}
+	conn, err = f.connectBus(co)
+	if err != nil {
+		return nil, nil, err
+	}
+	return conn, func() error { conn.Close(); return nil }, nil
 }
 
 // connectBus connects to the bus of a running service. If the bus does not permit

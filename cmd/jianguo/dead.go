@@ -44,36 +44,23 @@ type deadDropCmd struct {
 
 // with calls f with the dead letters of a running service, or of a data directory that
 // is not in use. It does nothing if there are none.
-func (c *deadCmd) with(co *streams, f func(*bus.DeadLetters) error) error {
-	if c.NATS == "" && c.Data == "" {
-		return errors.New("whose? give --data DIR, or --nats URL of a running service")
-	}
-	var conn *nats.Conn
-	if c.NATS == "" {
+func (c *deadCmd) with(co *streams, f func(*bus.DeadLetters) error) (err error) {
+	conn, done, err := c.reach(co, func() (*nats.Conn, func() error, error) {
 		lock, err := datadir.Acquire(c.Data, datadir.Holder{Command: "dead"})
-		if service, ok := serviceThatHolds(err, c.busAccess); ok {
-			c.busFlags = service
-		} else if err != nil {
-			return err
-		} else {
-			defer lock.Close()
-			embedded, err := bus.Start(bus.Config{Dir: filepath.Join(c.Data, "bus")})
-			if err != nil {
-				return err
-			}
-			defer embedded.Close()
-			if conn, err = embedded.Connect(); err != nil {
-				return err
-			}
+		if err != nil {
+			return nil, nil, err
 		}
-	}
-	if conn == nil {
-		var err error
-		if conn, err = c.connectBus(co); err != nil {
-			return err
+		embedded, err := bus.Start(bus.Config{Dir: filepath.Join(c.Data, "bus")})
+		if err != nil {
+			return nil, nil, errors.Join(err, lock.Close())
 		}
+		conn, err := embedded.Connect()
+		return conn, func() error { embedded.Close(); return lock.Close() }, err
+	})
+	if err != nil {
+		return err
 	}
-	defer conn.Close()
+	defer func() { err = errors.Join(err, done()) }()
 	d, err := bus.OpenDead(co.ctx, conn, c.StreamPrefix)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		return nil

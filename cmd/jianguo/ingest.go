@@ -81,26 +81,15 @@ func (c *ingestCmd) Run(co *streams) (err error) {
 
 // connect reaches a running service, or opens the data directory for this command.
 func (c *ingestCmd) connect(co *streams) (*nats.Conn, func() error, error) {
-	if c.NATS == "" && c.Data == "" {
-		return nil, nil, errors.New("where to? give --data DIR, or --nats URL of a running service")
-	}
-	if c.NATS == "" {
+	return c.reach(co, func() (*nats.Conn, func() error, error) {
 		h, err := openCore(co, coreConfig{Command: "ingest", Data: c.Data, Relaxed: c.Durability == "relaxed", DropTexts: c.NoTexts,
 			Language: c.Language, Policy: c.policy(), Segment: c.segmentFlags})
-		if err == nil {
-			stop := background(co.ctx, h.ingest.Run)
-			return h.conn, func() error { return errors.Join(stop(), h.Close()) }, nil
-		}
-		ok := false
-		if c.busFlags, ok = serviceThatHolds(err, c.busAccess); !ok {
+		if err != nil {
 			return nil, nil, err
 		}
-	}
-	conn, err := c.connectBus(co)
-	if err != nil {
-		return nil, nil, err
-	}
-	return conn, func() error { conn.Close(); return nil }, nil
+		stop := background(co.ctx, h.ingest.Run)
+		return h.conn, func() error { return errors.Join(stop(), h.Close()) }, nil
+	})
 }
 
 // publishFiles publishes every line of the files and waits for the outcomes. each,
@@ -109,7 +98,11 @@ func publishFiles(co *streams, conn *nats.Conn, files []string, prefix, verdicts
 	s := new(summary)
 	bar := co.progress.Bar(-1, "publishing")
 	var highest uint64
-	p, err := newPublisher(conn, func(line int, o *ingest.Outcome, err error) {
+	js, err := jetstream.New(conn, jetstream.WithPublishAsyncMaxPending(2*inFlight), jetstream.WithPublishAsyncTimeout(storeWait))
+	if err != nil {
+		return nil, err
+	}
+	p, err := newPublisher(js, func(line int, o *ingest.Outcome, err error) {
 		s.Items++
 		_ = bar.Add(1)
 		switch {
@@ -130,10 +123,9 @@ func publishFiles(co *streams, conn *nats.Conn, files []string, prefix, verdicts
 	if err != nil {
 		return nil, err
 	}
-	defer p.close()
 	var tail *verdictTail
 	if verdicts != "" {
-		if tail, err = tailVerdicts(co.ctx, p.js, prefix, verdicts); err != nil {
+		if tail, err = tailVerdicts(co.ctx, js, prefix, verdicts); err != nil {
 			return nil, err
 		}
 	}
@@ -146,7 +138,7 @@ func publishFiles(co *streams, conn *nats.Conn, files []string, prefix, verdicts
 			return nil, err
 		}
 	}
-	if err := p.wait(co.ctx); err != nil {
+	if err := p.wait(); err != nil {
 		return nil, err
 	}
 	s.Seconds = time.Since(start).Seconds()

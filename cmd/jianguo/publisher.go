@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/sync/errgroup"
 
 	"jianguo/bus"
 	"jianguo/ingest"
@@ -27,147 +27,57 @@ const storeWait = 10 * time.Second
 
 const publishTries = 3
 
-// publisher publishes items on a bus and waits for the outcome of each.
+// publisher publishes items on a bus, in their order, and waits for the outcome of each.
 type publisher struct {
-	conn   *nats.Conn
-	js     jetstream.JetStream
-	inbox  string
-	sub    *nats.Subscription
-	done   func(line int, o *ingest.Outcome, err error) // called once for each item, never concurrently
-	window chan struct{}
-	wg     sync.WaitGroup
-
-	mu      sync.Mutex
-	waiting map[string]*submission // by the last token of the reply subject
-	next    int
+	*ingest.Publisher
+	items errgroup.Group // waits for an item each
+	mu    sync.Mutex     // held while done runs
+	done  func(line int, o *ingest.Outcome, err error)
 }
 
-type submission struct {
-	line     int
-	payload  []byte
-	tries    int
-	deadline time.Time
-}
-
-func newPublisher(conn *nats.Conn, done func(line int, o *ingest.Outcome, err error)) (*publisher, error) {
-	js, err := jetstream.New(conn, jetstream.WithPublishAsyncMaxPending(2*inFlight), jetstream.WithPublishAsyncTimeout(storeWait))
-	if err != nil {
-		return nil, err
-	}
-	p := &publisher{conn: conn, js: js, inbox: conn.NewInbox() + ".", done: done, window: make(chan struct{}, inFlight), waiting: map[string]*submission{}}
-	if p.sub, err = conn.Subscribe(p.inbox+"*", p.outcome); err != nil {
-		return nil, err
-	}
-	return p, p.sub.SetPendingLimits(-1, -1) // bounded by inFlight
+func newPublisher(js jetstream.JetStream, done func(line int, o *ingest.Outcome, err error)) (*publisher, error) {
+	p := &publisher{done: done}
+	p.items.SetLimit(inFlight)
+	var err error
+	p.Publisher, err = ingest.NewPublisher(js)
+	return p, err
 }
 
 // publish sends one item; it waits while inFlight items have no outcome yet.
 func (p *publisher) publish(ctx context.Context, line int, payload []byte) error {
-	select {
-	case p.window <- struct{}{}:
-	case <-ctx.Done():
+	outcome, err := p.Publish(bus.SubjectPublish, payload)
+	p.items.Go(func() error {
+		o, err := p.outcome(ctx, payload, outcome, err)
+		if ctx.Err() == nil {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.done(line, o, err)
+		}
 		return ctx.Err()
-	}
-	p.mu.Lock()
-	token := fmt.Sprint(p.next)
-	p.next++
-	s := &submission{line: line, payload: payload}
-	p.waiting[token] = s
-	p.mu.Unlock()
-	p.wg.Add(1)
-	p.send(token, s)
-	return nil
+	})
+	return ctx.Err()
 }
 
-func (p *publisher) send(token string, s *submission) {
-	p.mu.Lock()
-	s.tries++
-	s.deadline = time.Now().Add(outcomeWait)
-	p.mu.Unlock()
-	msg := nats.NewMsg(bus.SubjectPublish)
-	msg.Header.Set(bus.HeaderReply, p.inbox+token)
-	msg.Data = s.payload
-	stored, err := p.js.PublishMsgAsync(msg)
-	if err != nil {
-		p.retry(token, err)
-		return
-	}
-	go func() {
-		select {
-		case <-stored.Ok():
-		case err := <-stored.Err():
-			p.retry(token, err)
+// outcome waits for the outcome of an item. After a failure of the bus it sends the item
+// again, up to publishTries times in all.
+func (p *publisher) outcome(ctx context.Context, payload []byte, await func(context.Context) (*ingest.Outcome, error), err error) (o *ingest.Outcome, _ error) {
+	for tries := 1; ; tries++ {
+		if err == nil {
+			within, cancel := context.WithTimeoutCause(ctx, outcomeWait, fmt.Errorf("no verdict within %v", outcomeWait))
+			o, err = await(within)
+			cancel()
 		}
-	}()
-}
-
-// retry sends an item again after a failure of the bus, up to publishTries times.
-func (p *publisher) retry(token string, err error) {
-	p.mu.Lock()
-	s, ok := p.waiting[token]
-	p.mu.Unlock()
-	if !ok {
-		return
-	}
-	if s.tries >= publishTries || errors.Is(err, nats.ErrMaxPayload) {
-		p.finish(token, nil, err)
-		return
-	}
-	time.AfterFunc(time.Duration(s.tries)*time.Second, func() { p.send(token, s) })
-}
-
-// outcome is called by the connection, never concurrently.
-func (p *publisher) outcome(m *nats.Msg) {
-	var o ingest.Outcome
-	err := json.Unmarshal(m.Data, &o)
-	p.finish(m.Subject[len(p.inbox):], &o, err)
-}
-
-func (p *publisher) finish(token string, o *ingest.Outcome, err error) {
-	p.mu.Lock()
-	s, ok := p.waiting[token]
-	if ok {
-		delete(p.waiting, token)
-		p.done(s.line, o, err)
-	}
-	p.mu.Unlock()
-	if ok {
-		<-p.window
-		p.wg.Done()
-	}
-}
-
-// wait returns when every item has its outcome, or ctx ends.
-func (p *publisher) wait(ctx context.Context) error {
-	all := make(chan struct{})
-	go func() { p.wg.Wait(); close(all) }()
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
-	for {
+		if err == nil || tries == publishTries || errors.Is(err, nats.ErrMaxPayload) {
+			return o, err
+		}
 		select {
-		case <-all:
-			return nil
 		case <-ctx.Done():
-			return ctx.Err()
-		case <-tick.C:
-			p.overdue()
+			return nil, ctx.Err()
+		case <-time.After(time.Duration(tries) * time.Second):
 		}
+		await, err = p.Publish(bus.SubjectPublish, payload)
 	}
 }
 
-// overdue sends items again whose deadline has passed.
-func (p *publisher) overdue() {
-	p.mu.Lock()
-	var late []string
-	for token, s := range p.waiting {
-		if time.Now().After(s.deadline) {
-			late = append(late, token)
-		}
-	}
-	p.mu.Unlock()
-	for _, token := range late {
-		p.retry(token, fmt.Errorf("no verdict within %v, after %d tries", outcomeWait, publishTries))
-	}
-}
-
-func (p *publisher) close() { _ = p.sub.Unsubscribe() }
+// wait returns when every item has its outcome, or the context of publish ends.
+func (p *publisher) wait() error { return p.items.Wait() }

@@ -25,6 +25,7 @@ import (
 	"jianguo/exposure/eventlog"
 	"jianguo/index/browse"
 	"jianguo/internal/datadir"
+	"jianguo/internal/disk"
 	"jianguo/internal/steady"
 )
 
@@ -112,7 +113,7 @@ type service struct {
 	dir     string
 	command string
 	access  access
-	disk    disk
+	disk    disk.Disk     // HTTP refuses writes while it has no space, because on a full disk a request would wait for an answer that cannot come
 	clock   *steady.Clock // by which data expires
 	// connections bounds those of HTTP, and those of the embedded bus.
 	connections int
@@ -132,7 +133,7 @@ var clocks = steady.System
 
 // open opens the parts of the service; nothing runs before run.
 func (f *serveFlags) open(co *streams, command, dir string) (_ *service, err error) {
-	s := &service{dir: dir, command: command, clock: steady.New(clocks(), co.log), disk: disk{dir: dir, reserve: f.DiskReserve << 20}, metrics: prometheus.NewRegistry()}
+	s := &service{dir: dir, command: command, clock: steady.New(clocks(), co.log), disk: disk.Disk{Dir: dir, Reserve: f.DiskReserve << 20}, metrics: prometheus.NewRegistry()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.close())
@@ -188,7 +189,7 @@ func (f *serveFlags) openHTTP(_ *streams, s *service) (err error) {
 func (f *serveFlags) openCore(co *streams, s *service) (err error) {
 	s.core, err = openCore(co, coreConfig{Command: s.command, Data: s.dir, HTTP: s.address(),
 		NATS: f.NATS, NATSCreds: f.NATSCreds, StreamPrefix: f.StreamPrefix, Backlog: max(f.Backlog, 64) << 20, NATSListen: f.NATSListen, NATSUsers: s.access.tokens.BusUser, Certificates: s.access.certs,
-		Gates: []bus.GatedStream{{Name: eventlog.StreamName, Subjects: eventlog.Subjects()}}, Reserve: s.disk.reserve, Connections: s.connections,
+		Gates: []bus.GatedStream{{Name: eventlog.StreamName, Subjects: eventlog.Subjects()}}, Reserve: s.disk.Reserve, Connections: s.connections,
 		Relaxed: f.Durability == "relaxed", DropTexts: f.NoTexts, Language: f.Language, Policy: f.policy(), SnapshotEvery: f.SnapshotEvery, Clock: s.clock.Now, Segment: f.segmentFlags,
 		Progress: s.starting.Progress, Loaded: s.loaded})
 	return err
@@ -210,8 +211,8 @@ func (f *serveFlags) openBrowse(co *streams, s *service) (err error) {
 func (f *serveFlags) openAPI(co *streams, s *service) (err error) {
 	s.api, err = api.New(api.Config{Index: s.core.index, Ingest: s.core.ingest, Conn: s.core.conn,
 		Browse: s.browse, Find: console.Finder(s.browse, s.core.segmenter), Console: f.console(s, co),
-		Tokens: s.access.tokens, TLS: s.access.certs.config(), AnyHost: f.Insecure, Room: s.disk.hasSpace,
-		Ready:  map[string]func() error{"exposure": s.exposureReady, "disk": s.disk.hasSpace},
+		Tokens: s.access.tokens, TLS: s.access.certs.config(), AnyHost: f.Insecure, Room: s.disk.HasSpace,
+		Ready:  map[string]func() error{"exposure": s.exposureReady, "disk": s.disk.HasSpace},
 		Logger: co.log, Gatherer: s.metrics, Version: version, Connections: s.connections})
 	if err == nil {
 		s.api.AddExposure(s.exposure)
@@ -235,7 +236,7 @@ func (f *serveFlags) openMetrics(_ *streams, s *service) error {
 	if s.core.bus != nil {
 		s.metrics.MustRegister(s.core.bus.Collectors()...)
 	}
-	for _, part := range [][]prometheus.Collector{s.core.index.Collectors(), s.core.ingest.Collectors(), s.exposure.Collectors(), s.api.Collectors(), s.disk.collectors()} {
+	for _, part := range [][]prometheus.Collector{s.core.index.Collectors(), s.core.ingest.Collectors(), s.exposure.Collectors(), s.api.Collectors(), {freeSpace(s.disk)}} {
 		s.metrics.MustRegister(part...)
 	}
 	return nil
