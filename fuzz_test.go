@@ -13,8 +13,6 @@ import (
 var decoders = map[string]string{
 	"api/tokens.parseHash":               "api/tokens.FuzzRead",
 	"api.decodeDecision":                 "api.FuzzDecodeDecision",
-	"bus/gate.parseControl":              "bus/gate.FuzzMessage",
-	"bus/gate.parseSize":                 "bus/gate.FuzzRead",
 	"exposure.DecodeQuery":               "exposure.FuzzDecodeReport",
 	"exposure.DecodeReport":              "exposure.FuzzDecodeReport",
 	"exposure.ParseKind":                 "exposure.FuzzDecodeReport",

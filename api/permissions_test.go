@@ -49,7 +49,7 @@ func (m *member) refused(subject string) bool {
 	}
 	err := m.conn.LastError()
 	return errors.Is(err, nats.ErrPermissionViolation) &&
-		(strings.Contains(err.Error(), `"`+subject+`"`) || strings.Contains(err.Error(), `"`+busgate.Prefix+subject+`"`))
+		(strings.Contains(err.Error(), `"`+subject+`"`) || strings.Contains(err.Error(), busgate.Prefix) && strings.Contains(err.Error(), `.`+subject+`"`))
 }
 
 // Permissions are the same with and without gates before the streams.
@@ -93,13 +93,13 @@ func busRoles(t *testing.T, relaxed bool) {
 		{"publish", "verdicts.unique", []string{operatorToken}},
 		{"publish", "exposures.seen.0", []string{recallToken, operatorToken}},
 		{"publish", "exposures.seen", []string{recallToken, operatorToken}},
-		{"publish", busgate.Prefix + "items.publish", []string{platformToken, operatorToken}},
-		{"publish", busgate.Prefix + "items.dead", []string{operatorToken}},
-		{"publish", busgate.Prefix + "exposures.seen.0", []string{recallToken, operatorToken}},
+		{"publish", busgate.In("ITEMS") + "items.publish", []string{platformToken, operatorToken}},
+		{"publish", busgate.In("DEAD") + "items.dead", []string{operatorToken}},
+		{"publish", busgate.In("EXPOSURES") + "exposures.seen.0", []string{recallToken, operatorToken}},
 		{"publish", "_gate.out.guessed.items.publish", []string{operatorToken}},
 		{"publish", "_gate.ack.guessed.1", []string{operatorToken}},
 		{"subscribe", "_gate.>", []string{operatorToken}},
-		{"subscribe", busgate.Prefix + "items.publish", []string{operatorToken}},
+		{"subscribe", busgate.In("ITEMS") + "items.publish", []string{operatorToken}},
 		{"publish", "exposures.filter", []string{recallToken, operatorToken}},
 		{"publish", "$JS.API.STREAM.DELETE.ITEMS", []string{operatorToken}},
 		{"publish", "$JS.API.STREAM.PURGE.VERDICTS", []string{operatorToken}},

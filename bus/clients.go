@@ -49,9 +49,9 @@ func (a *authenticator) Check(c server.ClientAuthentication) bool {
 }
 
 // connectTo opens a connection to a server of this process.
-func connectTo(s *server.Server, secret string) (*nats.Conn, error) {
-	nc, err := nats.Connect("", nats.InProcessServer(s), nats.Name("jianguo"), nats.MaxReconnects(-1), nats.Token(secret),
-		nats.CustomInboxPrefix(ownInbox+rand.Text()))
+func connectTo(s *server.Server, secret string, options ...nats.Option) (*nats.Conn, error) {
+	nc, err := nats.Connect("", append([]nats.Option{nats.InProcessServer(s), nats.Name("jianguo"), nats.MaxReconnects(-1), nats.Token(secret),
+		nats.CustomInboxPrefix(ownInbox + rand.Text())}, options...)...)
 	if err != nil {
 		return nil, fmt.Errorf("bus: %w", err)
 	}
@@ -66,7 +66,7 @@ func withGates(publish []string) []string {
 	}
 	all := slices.Clone(publish)
 	for _, s := range publish {
-		all = append(all, gate.Prefix+s)
+		all = append(all, gate.Prefix+"*."+s)
 	}
 	return all
 }

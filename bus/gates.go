@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"jianguo/bus/gate"
@@ -36,7 +36,7 @@ func (b *Embedded) prepareGates() error {
 		for _, s := range stream.Subjects {
 			err := account.AddMapping(b.out+s, mappingTarget(s))
 			if err == nil {
-				err = account.AddMapping(s, gate.Prefix+mappingTarget(s))
+				err = account.AddMapping(s, gate.In(stream.Name)+mappingTarget(s))
 			}
 			if err != nil {
 				return fmt.Errorf("bus: gate of %s: subject %s: %w", stream.Name, s, err)
@@ -79,10 +79,19 @@ func (b *Embedded) openGate(ctx context.Context, stream string) error {
 		}
 		before.Close()
 	}
-	open, err := gate.Open(gate.Config{Dial: func() (net.Conn, error) { return b.server.InProcessConn() }, Secret: b.secret,
-		Stream: stream, Dir: b.streamDir(stream), Subjects: b.cfg.Gates[i].Subjects, Out: b.out, MayAnswer: MayAnswer, Before: before,
+	conn, err := connectTo(b.server, b.secret, nats.Name("jianguo gate "+stream), nats.ReconnectWait(100*time.Millisecond),
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+			if err != nil {
+				b.cfg.Logger.Error("the gate lost its connection to the bus", "stream", stream, "error", err)
+			}
+		}))
+	if err != nil {
+		return err
+	}
+	open, err := gate.Open(gate.Config{Conn: conn, Stream: stream, Dir: b.streamDir(stream), Subjects: b.cfg.Gates[i].Subjects, Out: b.out, MayAnswer: MayAnswer, Before: before,
 		Room: room, Logger: b.cfg.Logger, Fail: b.cfg.Fail})
 	if err != nil {
+		conn.Close()
 		return fmt.Errorf("bus: %w", err)
 	}
 	b.mu.Lock()

@@ -12,8 +12,8 @@ const (
 )
 
 // sequence reads an answer of the stream.
-func (a *answer) sequence() (seq uint64, what outcome) {
-	if a.head > 0 || len(a.body) == 0 {
+func sequence(a answer) (seq uint64, what outcome) {
+	if len(a.Header) > 0 || len(a.Data) == 0 {
 		return 0, refused // no responders, too many requests; the beginning of a batch
 	}
 	var ack struct {
@@ -21,7 +21,7 @@ func (a *answer) sequence() (seq uint64, what outcome) {
 		Seq       uint64          `json:"seq"`
 		Duplicate bool            `json:"duplicate"`
 	}
-	switch err := json.Unmarshal(a.body, &ack); {
+	switch err := json.Unmarshal(a.Data, &ack); {
 	case err != nil || ack.Error != nil:
 		return 0, refused
 	case ack.Duplicate:
@@ -36,7 +36,7 @@ func (a *answer) sequence() (seq uint64, what outcome) {
 func stored(group []answer) (last uint64, messages int) {
 	var again uint64
 	for i := range group {
-		switch seq, what := group[i].sequence(); what {
+		switch seq, what := sequence(group[i]); what {
 		case kept:
 			last = seq // in order; lower again after the stream was created again
 			messages++

@@ -13,21 +13,21 @@
 //
 //   - A message whose acknowledgement has been passed on survives a power cut.
 //   - Messages reach the stream in the order in which the bus delivered them, with
-//     headers and payload byte for byte, and answers are the stream's, byte for byte.
-//     So ids, expected sequences and clients' own batches mean what they always do.
+//     their headers and their payload, and answers are the stream's. So ids, expected
+//     sequences and clients' own batches mean what they always do.
 //   - Consumers see a message before it has been synced. A consumer that makes durable
 //     that it has dealt with one waits for Synced first: else a power cut could remove
 //     that message from the end of the stream and give its sequence to another.
 //   - After a failed sync nothing is acknowledged any more, and Synced fails: the
 //     system may have marked as written what it could not write. Repair rewrites the
 //     files before the stream is opened again.
-//   - A gate that has no room (Config.Room), or that the bus reads from too slowly,
+//   - A gate that has no room (Config.Room), or more messages than it can pass on soon,
 //     answers in the stream's form and stores nothing. Where an answer is lost (the
 //     connection broke, the stream gave none), the publisher gets none.
 //
 // # The way of a message
 //
-// The bus maps the public subjects to Prefix + subject, where the gate listens, and
+// The bus maps the public subjects to In(stream) + subject, where the gate listens, and
 // maps what the gate publishes back (Config.Out). The subject that a publisher wants
 // its answer on becomes the end of the one that the stream answers on, so a gate
 // keeps no state for messages in flight. files.go says what is synced.
@@ -40,27 +40,35 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
 )
 
-// Prefix + a public subject is where a gate listens.
+// Prefix begins the subjects that gates listen on.
 const Prefix = "_gate.in."
 
-// maxUnread is how many bytes may wait for the bus to read them. JetStream bounds
-// what it has read itself, at 128 MiB.
-const maxUnread = 64 << 20
+// In(stream) + a public subject is where the gate of a stream listens. It is one
+// subscription for all subjects, so that their messages stay in order.
+func In(stream string) string { return Prefix + stream + "." }
 
-// Config configures a Gate. All but Secret, Room, Logger, Before and Fail are required.
+const (
+	// maxWaiting is how many bytes may wait for being passed on. JetStream bounds what it
+	// has read itself, at 128 MiB.
+	maxWaiting = 64 << 20
+	// maxSubjects bounds the two subjects of what is published. The bus ends a connection
+	// that sends a longer line than 4,096 bytes.
+	maxSubjects = 4000
+)
+
+// Config configures a Gate. All but Room, Logger, Before and Fail are required.
 type Config struct {
-	// Dial opens a connection to the bus. Its client may use all subjects.
-	Dial   func() (net.Conn, error)
-	Secret string // its token; empty: none is wanted
+	Conn   *nats.Conn // may use all subjects; the gate closes it
 	Stream string
 	Dir    string // with the stream's files
 	// Subjects are those of the stream. They may have wildcards.
@@ -77,6 +85,8 @@ type Config struct {
 	// would. At "waiting" a call of Synced has to wait. For tests.
 	Fail func(point string) error
 }
+
+var errClosing = errors.New("the gate is being closed")
 
 // ErrBroken says that the files of a stream could not be synced. It is permanent.
 var ErrBroken = errors.New("what was published could not be synced")
@@ -97,17 +107,17 @@ type Gate struct {
 	busy    bool      // a group of answers is being synced; under mu
 	broken  error     // why nothing is acknowledged any more; under mu
 	passed  bool      // the answer to a barrier came; under mu
-	link    *link     // nil: there is no connection; under mu
 	closing bool      // under mu
 	ended   sync.WaitGroup
+
+	conn    *nats.Conn
+	in      *nats.Subscription // to what is published
+	drained chan struct{}      // closed when in is closed and all it received was passed on
 }
 
-// answer is an answer of the stream to one message.
-type answer struct {
-	to   string // "": the publisher wants none
-	head int    // bytes of headers
-	body []byte
-}
+// answer is an answer of the stream to one message, addressed to the publisher. It has no
+// subject if the publisher wants none.
+type answer = *nats.Msg
 
 // What follows the inbox in a subject: an answer for a publisher, for none, or to a barrier.
 const (
@@ -128,7 +138,7 @@ func Open(cfg Config) (*Gate, error) {
 	if cfg.Room == nil {
 		cfg.Room = func() error { return nil }
 	}
-	g := &Gate{cfg: cfg, log: cfg.Logger.With("stream", cfg.Stream), inbox: "_gate.ack." + rand.Text() + "."}
+	g := &Gate{cfg: cfg, conn: cfg.Conn, drained: make(chan struct{}), log: cfg.Logger.With("stream", cfg.Stream), inbox: "_gate.ack." + rand.Text() + "."}
 	if cfg.Before != nil {
 		g.stats = cfg.Before.stats
 	} else {
@@ -139,133 +149,98 @@ func Open(cfg Config) (*Gate, error) {
 	if g.files, err = openFiles(cfg.Dir); err != nil {
 		return nil, fmt.Errorf("gate of %s: %w", cfg.Stream, err)
 	}
-	l, err := g.connect()
-	if err != nil {
+	if err := g.listen(); err != nil {
 		g.files.close()
 		return nil, fmt.Errorf("gate of %s: %w", cfg.Stream, err)
 	}
-	g.ended.Add(2)
-	go g.keepConnected(l)
-	go g.keepSynced()
+	g.ended.Go(g.keepSynced)
 	return g, nil
 }
 
-// keepConnected reopens the connection whenever it ends, until Close.
-func (g *Gate) keepConnected(l *link) {
-	defer g.ended.Done()
-	for {
-		err := l.wait()
-		g.mu.Lock()
-		g.link = nil
-		closing := g.closing
-		g.changed.Broadcast()
-		g.mu.Unlock()
-		if closing {
-			return
-		}
-		g.log.Error("the gate lost its connection to the bus", "error", err)
-		for l = nil; l == nil; {
-			time.Sleep(100 * time.Millisecond)
-			if l, err = g.connect(); errors.Is(err, errClosing) {
-				return
-			}
-		}
+// listen subscribes to what is published and to the answers of the stream.
+func (g *Gate) listen() error {
+	acks, err := g.conn.Subscribe(g.inbox+">", g.answered)
+	if err != nil {
+		return err
 	}
+	if g.in, err = g.conn.Subscribe(In(g.cfg.Stream)+">", g.receive); err != nil {
+		return err
+	}
+	g.in.SetClosedHandler(func(string) { close(g.drained) })
+	// receive bounds what waits for it; as many answers come as messages were passed on.
+	return errors.Join(acks.SetPendingLimits(-1, -1), g.in.SetPendingLimits(-1, -1), g.conn.Flush())
 }
 
-// connect opens a connection for the gate.
-func (g *Gate) connect() (*link, error) {
-	conn, err := g.cfg.Dial()
-	if err != nil {
-		return nil, err
+// receive passes a message on to the stream, or refuses it.
+func (g *Gate) receive(m *nats.Msg) {
+	subject := strings.TrimPrefix(m.Subject, In(g.cfg.Stream))
+	if !slices.ContainsFunc(g.cfg.Subjects, func(filter string) bool { return server.SubjectMatchesFilter(subject, filter) }) {
+		return // not by way of the public subjects
 	}
-	subjects := []string{g.inbox + ">"}
-	for _, s := range g.cfg.Subjects {
-		subjects = append(subjects, Prefix+s)
+	to := answerNobody
+	if g.cfg.MayAnswer(m.Reply) {
+		to = answerTo + m.Reply
 	}
-	l, err := openLink(conn, "jianguo gate "+g.cfg.Stream, g.cfg.Secret, subjects, g.receive)
-	if err != nil {
-		return nil, err
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.closing {
-		l.close()
-		return nil, errClosing
-	}
-	g.link = l
-	g.changed.Broadcast()
-	return l, nil
-}
-
-var errClosing = errors.New("the gate is being closed")
-
-// receive handles a message of the bus; it never waits.
-func (g *Gate) receive(l *link, f *frame) {
-	if what, ok := strings.CutPrefix(f.subject, g.inbox); ok {
-		g.answered(what, f)
-		return
-	}
-	subject, ok := strings.CutPrefix(f.subject, Prefix)
-	if !ok {
-		return
-	}
-	if !g.cfg.MayAnswer(f.reply) {
-		f.reply = ""
-	}
+	out := &nats.Msg{Subject: g.cfg.Out + subject, Reply: g.inbox + to, Header: m.Header, Data: m.Data}
 	g.mu.Lock()
 	err := g.broken
 	g.mu.Unlock()
 	if err == nil {
 		err = g.cfg.Room()
 	}
-	if err != nil {
-		g.stats.refused.Inc()
-		l.refuse(f.reply, refusal(g.cfg.Stream, err))
-		return
-	}
-	reply := g.inbox + answerNobody
-	if f.reply != "" {
-		reply = g.inbox + answerTo + f.reply
-	}
-	subject = g.cfg.Out + subject
+	_, waiting, _ := g.in.Pending()
+	var why []byte
 	switch {
-	case len(subject)+len(reply) > maxSubjects:
-		l.refuse(f.reply, problem(g.cfg.Stream, server.NewJSBadRequestError()))
-	case !l.publish(subject, reply, f.header, f.body):
-		l.refuse(f.reply, problem(g.cfg.Stream, server.NewJSStreamTooManyRequestsError()))
+	case err != nil:
+		why = refusal(g.cfg.Stream, err)
+	case len(out.Subject)+len(out.Reply) > maxSubjects:
+		why = problem(g.cfg.Stream, server.NewJSBadRequestError())
+	case waiting > maxWaiting:
+		why = problem(g.cfg.Stream, server.NewJSStreamTooManyRequestsError())
 	default:
-		return
+		if err = g.conn.PublishMsg(out); err == nil {
+			return
+		}
+		why = refusal(g.cfg.Stream, err)
 	}
 	g.stats.refused.Inc()
+	if to != answerNobody {
+		g.send(&nats.Msg{Subject: m.Reply, Data: why})
+	}
+}
+
+// send sends an answer to a publisher.
+func (g *Gate) send(m *nats.Msg) {
+	if err := g.conn.PublishMsg(m); err != nil {
+		g.log.Warn("a publisher is left without an answer", "error", err)
+	}
 }
 
 // answered records an answer of the stream.
-func (g *Gate) answered(what string, f *frame) {
-	to, forPublisher := strings.CutPrefix(what, answerTo)
+func (g *Gate) answered(m *nats.Msg) {
+	what := strings.TrimPrefix(m.Subject, g.inbox)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	switch {
-	case forPublisher || what == answerNobody:
-		if !forPublisher {
-			to = ""
+	if what == answerBarrier {
+		g.passed = true
+	} else {
+		m.Subject, _ = strings.CutPrefix(what, answerTo)
+		if what == answerNobody {
+			m.Subject = ""
 		}
-		g.answers = append(g.answers, answer{to: to, head: f.header, body: f.body})
+		m.Reply = ""
+		g.answers = append(g.answers, m)
 		if g.busy || len(g.answers) > 1 {
 			return // keepSynced will check again
 		}
-	case what == answerBarrier:
-		g.passed = true
 	}
 	g.changed.Broadcast()
 }
 
 // keepSynced syncs the files for the answers that have gathered, and passes these on.
 func (g *Gate) keepSynced() {
-	defer g.ended.Done()
 	defer g.files.close()
 	var spare []answer
-	var build []byte
 	var began time.Time
 	for {
 		g.mu.Lock()
@@ -293,11 +268,8 @@ func (g *Gate) keepSynced() {
 		if err == nil && g.cfg.Fail("stored") != nil {
 			group = nil
 		}
-		build = g.handOn(build[:0], group, err)
+		g.handOn(group, err)
 		spare = group
-		if cap(build) > maxSpare {
-			build = nil
-		}
 		g.mu.Lock()
 		g.busy = false
 		switch g.broken = err; {
@@ -363,26 +335,16 @@ func (g *Gate) ending() bool {
 
 // handOn passes answers to the publishers that want them. After a failed sync it answers
 // instead that what the stream has stored is not durable.
-func (g *Gate) handOn(build []byte, group []answer, err error) []byte {
+func (g *Gate) handOn(group []answer, err error) {
 	for _, a := range group {
-		if a.to == "" {
+		if a.Subject == "" {
 			continue
 		}
-		if err != nil {
-			if _, what := a.sequence(); what != refused {
-				build = appendMessage(build, a.to, "", 0, refusal(g.cfg.Stream, err))
-				continue
-			}
+		if _, what := sequence(a); err != nil && what != refused {
+			a = &nats.Msg{Subject: a.Subject, Data: refusal(g.cfg.Stream, err)}
 		}
-		build = appendMessage(build, a.to, "", a.head, a.body)
+		g.send(a)
 	}
-	g.mu.Lock()
-	l := g.link
-	g.mu.Unlock()
-	if l != nil && len(build) > 0 {
-		l.write(build)
-	}
-	return build
 }
 
 // Synced returns once every message of the stream up to one that a consumer has
@@ -428,47 +390,46 @@ func (g *Gate) Before(seq uint64) uint64 { return firstOfBlock(g.cfg.Dir, seq) }
 func (g *Gate) Close() {
 	late := time.NewTimer(closePatience)
 	defer late.Stop()
-	g.mu.Lock()
-	l := g.link
-	g.mu.Unlock()
-	if l != nil {
-		l.unsubscribe()
-		if l.flush(late.C) {
-			g.barrier(l)
+	err := g.in.Drain()
+	if err == nil {
+		select {
+		case <-g.drained:
+			err = g.barrier()
+		case <-late.C:
+			err = errors.New("messages still wait for the stream")
 		}
 	}
-	drained := make(chan struct{})
+	done := make(chan struct{})
 	go func() {
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		defer close(drained)
-		for (len(g.answers) > 0 || g.busy || !g.passed) && g.link != nil && !g.closing {
+		defer close(done)
+		for err == nil && (len(g.answers) > 0 || g.busy || !g.passed) && !g.closing {
 			g.changed.Wait()
 		}
 	}()
 	select {
-	case <-drained:
+	case <-done:
 	case <-late.C:
-		g.log.Warn("the stream did not answer before the end; publishers may be left without an acknowledgement")
+		err = errors.New("the stream does not answer")
+	}
+	if err != nil {
+		g.log.Warn("publishers may be left without an acknowledgement at the end", "error", err)
 	}
 	g.mu.Lock()
-	l, g.closing = g.link, true
+	g.closing = true
 	g.changed.Broadcast()
 	g.mu.Unlock()
-	<-drained
-	if l != nil {
-		l.flush(time.After(time.Second))
-		l.close()
-	}
 	g.ended.Wait()
+	_ = g.conn.FlushTimeout(time.Second)
+	g.conn.Close()
 }
 
 // barrier publishes a message that the stream refuses: that answer comes after the answers
 // to all messages before it.
-func (g *Gate) barrier(l *link) {
-	subject := g.cfg.Out + strings.ReplaceAll(g.cfg.Subjects[0], "*", "end")
-	const header = headerVersion + "Nats-Expected-Stream: none behind this\r\n\r\n"
-	l.publish(subject, g.inbox+answerBarrier, len(header), []byte(header))
+func (g *Gate) barrier() error {
+	return g.conn.PublishMsg(&nats.Msg{Subject: g.cfg.Out + strings.ReplaceAll(g.cfg.Subjects[0], "*", "end"), Reply: g.inbox + answerBarrier,
+		Header: nats.Header{"Nats-Expected-Stream": {"none behind this"}}})
 }
 
 const closePatience = 5 * time.Second

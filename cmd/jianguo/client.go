@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/nats-io/nats.go"
@@ -54,6 +55,9 @@ func (f *busFlags) reach(co *streams, open func() (*nats.Conn, func() error, err
 	return conn, func() error { conn.Close(); return nil }, nil
 }
 
+// gated begins the subjects that an embedded bus maps public ones to.
+var gated = regexp.MustCompile(regexp.QuoteMeta(gate.Prefix) + `[^.]*\.`)
+
 // connectBus connects to the bus of a running service. If the bus does not permit
 // what this command does, the command ends with an error that says so.
 func (f *busFlags) connectBus(co *streams) (*nats.Conn, error) {
@@ -62,7 +66,7 @@ func (f *busFlags) connectBus(co *streams) (*nats.Conn, error) {
 	options := append(append(credentials(f.NATSCreds), pinned(f.pin)...), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
 		if errors.Is(err, nats.ErrPermissionViolation) {
 			// The bus names the subject that it mapped the public one to.
-			giveUp(fmt.Errorf("bus %s: %s: %s", bus.RedactURL(f.NATS), f.notAllowed(), strings.Replace(err.Error(), gate.Prefix, "", 1)))
+			giveUp(fmt.Errorf("bus %s: %s: %s", bus.RedactURL(f.NATS), f.notAllowed(), gated.ReplaceAllString(err.Error(), "")))
 			return
 		}
 		co.log.Warn("bus", "error", err)
