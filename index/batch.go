@@ -11,6 +11,7 @@ import (
 
 	"jianguo/index/reindex"
 	"jianguo/index/resident"
+	"jianguo/index/sqlite"
 	"jianguo/internal/must"
 	"jianguo/simhash"
 	"jianguo/sketch"
@@ -102,7 +103,7 @@ func (b *batch) unchanged(v *version) Outcome {
 }
 
 func (b *batch) lastEvent(ordinal uint32) (e eventRow) {
-	must.Dof(b.x.w.lastEvent.QueryRowContext(b.ctx, ordinal).Scan(e.dests()...), "last event of ordinal %d", ordinal)
+	must.Dof(b.x.w.lastEvent.QueryRowContext(b.ctx, ordinal).Scan(e.columns()...), "last event of ordinal %d", ordinal)
 	return e
 }
 
@@ -153,7 +154,7 @@ func (b *batch) version(ordinal uint32) *version { return must.Get(b.read(ordina
 // read is version for an ordinal that may be of no version.
 func (b *batch) read(ordinal uint32) (*version, error) {
 	v := new(version)
-	if err := v.itemRow.scan(b.x.w.itemByOrdinal.QueryRowContext(b.ctx, ordinal)); err != nil {
+	if err := b.x.w.itemByOrdinal.QueryRowContext(b.ctx, ordinal).Scan(v.itemRow.columns()...); err != nil {
 		return nil, fmt.Errorf("ordinal %d: %w", ordinal, err)
 	}
 	var err error
@@ -182,7 +183,7 @@ func (b *batch) read(ordinal uint32) (*version, error) {
 func (b *batch) insert(r *itemRow, a *Article) {
 	x := b.x
 	r.event = b.event
-	b.exec(x.w.insertItem, r.values(), "insert")
+	b.exec(x.w.insertItem, sqlite.WithSum(r.columns()...), "insert")
 	if a != nil && a.Packed != nil {
 		b.exec(x.w.insertText, []any{r.ordinal, a.Packed}, "insert text")
 	}
@@ -225,7 +226,7 @@ func (b *batch) setState(v *version, f resident.Flags, s state) {
 	x := b.x
 	b.revive(v.ordinal)
 	f = f.With(s.verdict)
-	b.exec(x.w.setCurrent, []any{v.ordinal, s.verdict, s.rule, ordinalOrNull(s.of), s.cluster, f, s.revision, s.seq}, "state of ordinal %d", v.ordinal)
+	b.exec(x.w.setCurrent, sqlite.WithSum(v.ordinal, s.verdict, s.rule, ordinalOrNull(s.of), s.cluster, f, s.revision, s.seq), "state of ordinal %d", v.ordinal)
 	was, wasCluster := v.flags, v.state.cluster
 	x.rows.SetFlags(v.ordinal, f)
 	x.rows.SetCluster(v.ordinal, s.cluster)
@@ -256,7 +257,7 @@ func (b *batch) emit(e eventRow, r *itemRow) Event {
 	e.number = b.event
 	e.ordinal = uint64(r.ordinal)
 	e.policy = b.x.policyStamp
-	b.exec(b.x.w.insertEvent, e.values(), "event %d", e.number)
+	b.exec(b.x.w.insertEvent, sqlite.WithSum(e.columns()...), "event %d", e.number)
 	b.event++
 	ev := b.render(&e, r)
 	b.events = append(b.events, ev)

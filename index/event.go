@@ -58,7 +58,7 @@ func (x *catalogue) queryEvents(ctx context.Context, where string, args ...any) 
 			var e eventRow
 			var r itemRow
 			var of sql.NullString
-			err := rows.Scan(append(e.dests(), &r.id, &r.fingerprint, &r.recipe, &r.of, &r.series, &r.distance, &r.margin, &r.resemblance, &r.evidence, &of)...)
+			err := rows.Scan(append(e.columns(), &r.id, &r.fingerprint, &r.recipe, &r.of, &r.series, &r.distance, &r.margin, &r.resemblance, &r.evidence, &of)...)
 			if err != nil {
 				return err
 			}

@@ -33,7 +33,7 @@ func (b *batch) cluster(id uint32) clusterRow {
 func (b *batch) setCluster(c clusterRow) {
 	x := b.x
 	b.revive(c.id)
-	b.exec(x.w.setClusterRow, []any{c.id, c.lead, c.merged, c.size, c.first, c.last}, "cluster %d", c.id)
+	b.exec(x.w.setClusterRow, sqlite.WithSum(c.id, c.lead, ordinalOrNull(c.merged), c.size, c.first, c.last), "cluster %d", c.id)
 	lead, merged := x.clusters.Own(c.id)
 	x.clusters.Set(c.id, c.lead, c.merged)
 	b.undo = append(b.undo, func() { x.clusters.Set(c.id, lead, merged) })

@@ -23,7 +23,7 @@ type statements struct {
 	itemByOrdinal, formAt               *sql.Stmt
 	arrivedAt                           *sql.Stmt
 	currentOf, setCurrent               *sql.Stmt
-	clusterOf, setClusterRow, grow      *sql.Stmt
+	clusterOf, setClusterRow            *sql.Stmt
 	addMember, dropMember, countMembers *sql.Stmt
 	lastEvent, upsertMeta, insertSource *sql.Stmt
 }
@@ -49,21 +49,16 @@ func prepare(ctx context.Context, db *sql.DB, compared string) (*statements, err
 		{&s.begin, `BEGIN IMMEDIATE`},
 		{&s.commit, `COMMIT`},
 		{&s.rollback, `ROLLBACK`},
-		{&s.insertItem, `INSERT INTO items (` + itemColumns + `) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`},
+		{&s.insertItem, `INSERT INTO items (` + itemColumns + `, sum) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`},
 		{&s.insertText, `INSERT INTO texts (ordinal, body) VALUES (?,?)`},
-		{&s.insertEvent, `INSERT INTO events (` + eventColumns + `) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)`},
+		{&s.insertEvent, `INSERT INTO events (` + eventColumns + `, sum) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)`},
 		{&s.itemByOrdinal, `SELECT ` + itemColumns + ` FROM items WHERE ordinal = ?`},
 		{&s.formAt, reindex.FormQuery},
 		{&s.arrivedAt, `SELECT arrived_at FROM items WHERE ordinal = ?`},
 		{&s.currentOf, `SELECT verdict, rule, of, cluster, flags, revision, seq FROM current WHERE ordinal = ?`},
-		{&s.setCurrent, `INSERT INTO current (ordinal, verdict, rule, of, cluster, flags, revision, seq) VALUES (?,?,?,?,?,?,?,?)
-			ON CONFLICT (ordinal) DO UPDATE SET verdict = excluded.verdict, rule = excluded.rule, of = excluded.of,
-			cluster = excluded.cluster, flags = excluded.flags, revision = excluded.revision, seq = excluded.seq`},
+		{&s.setCurrent, `INSERT OR REPLACE INTO current (ordinal, verdict, rule, of, cluster, flags, revision, seq, sum) VALUES (?,?,?,?,?,?,?,?,?)`},
 		{&s.clusterOf, `SELECT lead, coalesce(merged_into, 0), size, first_at, last_at FROM clusters WHERE id = ?`},
-		{&s.setClusterRow, `INSERT INTO clusters (id, lead, merged_into, size, first_at, last_at) VALUES (?,?,nullif(?,0),?,?,?)
-			ON CONFLICT (id) DO UPDATE SET lead = excluded.lead, merged_into = excluded.merged_into,
-			size = excluded.size, first_at = excluded.first_at, last_at = excluded.last_at`},
-		{&s.grow, `UPDATE clusters SET size = size + ?, last_at = max(last_at, ?) WHERE id = ?`},
+		{&s.setClusterRow, `INSERT OR REPLACE INTO clusters (id, lead, merged_into, size, first_at, last_at, sum) VALUES (?,?,?,?,?,?,?)`},
 		{&s.addMember, `INSERT OR IGNORE INTO members (cluster, ordinal) VALUES (?,?)`},
 		{&s.dropMember, `DELETE FROM members WHERE cluster = ? AND ordinal = ?`},
 		{&s.countMembers, `SELECT count(*) FROM members WHERE cluster = ?`},
@@ -122,18 +117,11 @@ type itemRow struct {
 	event               uint64 // its first
 }
 
-type scanner interface{ Scan(dest ...any) error }
-
-func (r *itemRow) scan(s scanner) error {
-	return s.Scan(&r.ordinal, &r.id, &r.seq, &r.revision, &r.title, &r.source, &r.url, &r.publishedAt, &r.arrivedAt, &r.exact,
+// columns are the values of itemColumns, to be read or written.
+func (r *itemRow) columns() []any {
+	return []any{&r.ordinal, &r.id, &r.seq, &r.revision, &r.title, &r.source, &r.url, &r.publishedAt, &r.arrivedAt, &r.exact,
 		&r.fingerprint, &r.sketch, &r.recipe, &r.policy, &r.verdict, &r.rule, &r.of, &r.cluster, &r.series, &r.distance,
-		&r.margin, &r.resemblance, &r.evidence, &r.event)
-}
-
-func (r *itemRow) values() []any {
-	return []any{r.ordinal, r.id, r.seq, r.revision, r.title, r.source, r.url, r.publishedAt, r.arrivedAt, r.exact,
-		r.fingerprint, r.sketch, r.recipe, r.policy, r.verdict, r.rule, r.of, r.cluster, r.series, r.distance,
-		r.margin, r.resemblance, r.evidence, r.event}
+		&r.margin, &r.resemblance, &r.evidence, &r.event}
 }
 
 // eventRow is a row of events.
@@ -150,12 +138,9 @@ type eventRow struct {
 	note              sql.NullString
 }
 
-func (e *eventRow) dests() []any {
+// columns are the values of eventColumns, to be read or written.
+func (e *eventRow) columns() []any {
 	return []any{&e.number, &e.ordinal, &e.at, &e.verdict, &e.previous, &e.cause, &e.rule, &e.of, &e.cluster, &e.policy, &e.revision, &e.note}
-}
-
-func (e *eventRow) values() []any {
-	return []any{e.number, e.ordinal, e.at, e.verdict, e.previous, e.cause, e.rule, e.of, e.cluster, e.policy, e.revision, e.note}
 }
 
 func textOrNull(s string) sql.NullString { return sql.NullString{String: s, Valid: s != ""} }

@@ -36,7 +36,7 @@ func Open(path string, access Access, synchronous string) (*sql.DB, error) {
 		q.Set("_query_only", "true")
 		q.Set("_cache_size", "-16384") // the inner pages of ten million rows
 	}
-	db, err := sql.Open(driver, "file:"+(&url.URL{Path: path}).EscapedPath()+"?"+q.Encode())
+	db, err := sql.Open(driverName, "file:"+(&url.URL{Path: path}).EscapedPath()+"?"+q.Encode())
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
