@@ -256,7 +256,9 @@ func (v *version) posting() resident.Posting {
 func (b *batch) emit(e eventRow, r *itemRow) Event {
 	e.number = b.event
 	e.ordinal = uint64(r.ordinal)
-	e.policy = b.x.policyStamp
+	if e.policy = b.x.levels[""].stamp; e.cause == CauseIngest || e.cause == CauseRevision {
+		e.policy = r.policy
+	}
 	b.exec(b.x.w.insertEvent, sqlite.WithSum(e.columns()...), "event %d", e.number)
 	b.event++
 	ev := b.render(&e, r)

@@ -85,7 +85,7 @@ type catalogue struct {
 
 	decided chan struct{} // sent to by Decide; never closed
 
-	// write serialises the writers. It guards closed, w, next*, sources and trusting.
+	// write serialises the writers. It guards closed, w, next* and sources.
 	write       sync.Mutex
 	closed      bool
 	w           *statements
@@ -95,8 +95,6 @@ type catalogue struct {
 	stampHashes map[int64]string // the inverse; not changed after Open
 	sources     map[string]int64
 	recipeStamp int64
-	policyStamp int64
-	trusting    bool // only equal forms are copies: see Probe.Insert
 
 	// mu guards the fields below; writers hold both locks to change them.
 	mu      sync.RWMutex
@@ -114,6 +112,7 @@ type catalogue struct {
 	policies *sources.Table // set under write
 
 	matcher *match.Matcher
+	levels  map[string]*level // by strictness; "": the policy in force
 	recent  recent
 
 	identity      int64 // of the catalogue; a snapshot must have the same
@@ -180,7 +179,9 @@ func (x *catalogue) transaction(ctx context.Context, f func()) error {
 func (x *catalogue) stamp(ctx context.Context) error {
 	return x.transaction(ctx, func() {
 		x.recipeStamp = x.stampNumber(ctx, "recipe", x.recipe, "")
-		x.policyStamp = x.stampNumber(ctx, "policy", x.policy.Hash(), x.policy.Detail())
+		for _, l := range x.levels {
+			l.stamp = x.stampNumber(ctx, "policy", l.policy.Hash(), l.policy.Detail())
+		}
 	})
 }
 
@@ -206,6 +207,9 @@ func (x *catalogue) tables() resident.Tables {
 func (x *catalogue) setTables(t resident.Tables) {
 	x.bands, x.ids, x.exacts, x.rows = t.Bands, t.IDs, t.Exacts, t.Rows
 	x.matcher = match.New(match.Config{Policy: x.policy, Tables: t, Clusters: &x.clusters, Normal: x.cfg.Normal})
+	for _, l := range x.levels {
+		l.Matcher = x.matcher.Under(l.policy)
+	}
 }
 
 // last returns the end of the catalogue. Guarded by Index.write.

@@ -14,16 +14,14 @@ import (
 // earlier item and ignores all other items. The others stay indexed, so that the
 // search must find the earlier item among them.
 //
-// A Trial changes the catalogue (see Stand) and the policy in force. Use it on a
+// A Trial changes the catalogue (see Stand). Use it on a
 // temporary index only, and let nothing else use that index.
 type Trial struct {
 	x *Index
 	// hidden are the ordinals that judging ignores: all except the earlier item
 	// while a pair is judged.
-	hidden map[uint32]bool
-	// later are the ordinals that Again ignores. Calls only add to them.
-	later map[uint32]bool
-	least uint32 // the lowest of later
+	hidden  map[uint32]bool
+	matcher *match.Matcher
 }
 
 // Measured is the result for the later article of a pair.
@@ -39,8 +37,7 @@ type Measured struct {
 func (x *Index) Trial() *Trial {
 	x.write.Lock()
 	defer x.write.Unlock()
-	t := &Trial{x: x, hidden: make(map[uint32]bool, x.nextOrdinal)}
-	t.Rewind()
+	t := &Trial{x: x, hidden: make(map[uint32]bool, x.nextOrdinal), matcher: x.matcher}
 	for ordinal := uint32(1); ordinal < x.nextOrdinal; ordinal++ {
 		t.hidden[ordinal] = true
 	}
@@ -52,8 +49,7 @@ func (t *Trial) SetPolicy(p Policy) error {
 	if err := p.Validate(); err != nil {
 		return err
 	}
-	t.x.policy = p
-	t.x.matcher.SetPolicy(p)
+	t.matcher = t.x.matcher.Under(p)
 	return nil
 }
 
@@ -86,7 +82,7 @@ func (t *Trial) Stand(ctx context.Context, id string) (uint32, error) {
 func (t *Trial) Pair(ctx context.Context, a *Article, at time.Time, earlier uint32) (Measured, error) {
 	delete(t.hidden, earlier)
 	defer func() { t.hidden[earlier] = true }()
-	j, err := t.x.judge(ctx, &t.x.side, match.Query{Article: a, At: seconds(at), Except: t.hidden})
+	j, err := t.matcher.Judge(ctx, t.x.side.Reader, match.Query{Article: a, At: seconds(at), Except: t.hidden})
 	if err != nil {
 		return Measured{}, fmt.Errorf("index: trial: item %q: %w", a.ID, err)
 	}
@@ -95,7 +91,7 @@ func (t *Trial) Pair(ctx context.Context, a *Article, at time.Time, earlier uint
 		m.Met = []Rule{ByExact}
 		return m, nil
 	}
-	for _, p := range t.x.matcher.Propose(a) {
+	for _, p := range t.matcher.Propose(a) {
 		if p.Ordinal == earlier && !slices.Contains(m.Met, p.Rule) {
 			m.Met = append(m.Met, p.Rule)
 		}
@@ -105,20 +101,14 @@ func (t *Trial) Pair(ctx context.Context, a *Article, at time.Time, earlier uint
 
 // Again judges the article with an ordinal once more, by the policy in force now,
 // against the versions that arrived before it. The exemplars among these are those
-// of the first policy. Ordinals must decrease from call to call, until Rewind.
+// of the first policy.
 func (t *Trial) Again(ctx context.Context, a *Article, at time.Time, ordinal uint32) (Measured, error) {
-	for ; t.least > ordinal; t.least-- {
-		t.later[t.least-1] = true
-	}
-	j, err := t.x.judge(ctx, &t.x.side, match.Query{Article: a, At: seconds(at), Except: t.later})
+	j, err := t.matcher.Judge(ctx, t.x.side.Reader, match.Query{Article: a, At: seconds(at), Before: ordinal})
 	if err != nil {
 		return Measured{}, fmt.Errorf("index: trial: item %q: %w", a.ID, err)
 	}
 	return measured(&j), nil
 }
-
-// Rewind lets the next call of Again take any ordinal.
-func (t *Trial) Rewind() { t.later, t.least = map[uint32]bool{}, t.x.nextOrdinal }
 
 func measured(j *match.Judgement) Measured {
 	return Measured{Verdict: j.Verdict, Rule: j.Rule, Series: j.Series != 0, Facts: j.Facts}

@@ -16,6 +16,7 @@ import (
 	"jianguo/index/read"
 	"jianguo/index/resident"
 	"jianguo/index/sqlite"
+	"jianguo/index/verdict"
 	"jianguo/internal/must"
 )
 
@@ -69,7 +70,11 @@ func Open(ctx context.Context, cfg Config) (*Index, error) {
 		sources:   map[string]int64{},
 		metrics:   newMetrics(),
 		decided:   make(chan struct{}, 1),
+		levels:    map[string]*level{"": {policy: *cfg.Policy}},
 	}}
+	for _, s := range verdict.Strictnesses {
+		x.levels[s] = &level{policy: cfg.Policy.At(s)}
+	}
 	x.setTables(resident.NewTables())
 	x.ending, x.end = context.WithCancel(context.Background())
 	x.rate.add(time.Now(), 0)

@@ -4,16 +4,39 @@ import (
 	"context"
 
 	"jianguo/index/match"
+	"jianguo/index/sources"
 )
+
+// level is a policy that articles are judged by: that of the service, or the same with the
+// strictness of a source.
+type level struct {
+	policy Policy
+	stamp  int64 // stamps.number
+	*match.Matcher
+}
+
+// under returns the level that articles of a source are judged at.
+func (x *catalogue) under(source string) *level {
+	_, strictness := sources.Parts(x.policies.InForce()[source])
+	return x.levels[strictness]
+}
 
 // judge judges an article by its text, then applies the policy of its source.
 func (x *catalogue) judge(ctx context.Context, r *readers, q match.Query) (match.Judgement, error) {
-	j, err := x.matcher.Judge(ctx, r.Reader, q)
-	source := q.Article.Source
-	if err != nil || j.Of == 0 || source == "" || j.Rule == ByBlocked {
+	j, err := x.under(q.Article.Source).Judge(ctx, r.Reader, q)
+	if err != nil {
 		return j, err
 	}
-	switch x.policies.InForce()[source] {
+	return x.licensed(ctx, r, &q, j)
+}
+
+// licensed applies the policy of its source to the judgement on an article.
+func (x *catalogue) licensed(ctx context.Context, r *readers, q *match.Query, j match.Judgement) (match.Judgement, error) {
+	source := q.Article.Source
+	if j.Of == 0 || source == "" || j.Rule == ByBlocked {
+		return j, nil
+	}
+	switch treatment, _ := sources.Parts(x.policies.InForce()[source]); treatment {
 	case SourceLicensed:
 		if j.Verdict == Duplicate || j.Verdict == Suspect {
 			j.Verdict, j.Rule, j.Cluster = Unique, ByLicence, 0
@@ -26,7 +49,7 @@ func (x *catalogue) judge(ctx context.Context, r *readers, q match.Query) (match
 		if err != nil {
 			return j, err
 		}
-		if rule != ByEditor && x.policies.InForce()[source] != SourcePreferred {
+		if treatment, _ := sources.Parts(x.policies.InForce()[source]); rule != ByEditor && treatment != SourcePreferred {
 			j.Verdict, j.Rule = Unique, ByPreference
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"jianguo/index/match"
 	"jianguo/index/resident"
+	"jianguo/index/sources"
 	"jianguo/internal/must"
 )
 
@@ -52,9 +53,6 @@ func (b *batch) judge(m *Mutation, known bool) match.Judgement {
 		q.Except = b.versions(a.ID)
 	}
 	q.Preview, _ = a.Preview.(*match.Preview)
-	if b.x.trusting {
-		return must.Get(b.x.matcher.ExactOnly(b.ctx, b.x.w.Reader, q))
-	}
 	return must.Get(b.x.judge(b.ctx, &b.x.w.readers, q))
 }
 
@@ -97,7 +95,7 @@ func (b *batch) row(m *Mutation, j *match.Judgement) *itemRow {
 	a := m.Article
 	r := &itemRow{
 		ordinal: b.ordinal, id: a.ID, seq: m.Seq, revision: a.Revision, title: a.Title, url: textOrNull(a.URL),
-		arrivedAt: millis(m.At), fingerprint: int64(a.Print.Fingerprint), recipe: b.x.recipeStamp, policy: b.x.policyStamp,
+		arrivedAt: millis(m.At), fingerprint: int64(a.Print.Fingerprint), recipe: b.x.recipeStamp, policy: b.x.under(a.Source).stamp,
 		verdict: j.Verdict, rule: j.Rule, of: ordinalOrNull(j.Of), cluster: j.Cluster, series: ordinalOrNull(j.Series),
 	}
 	if r.cluster == 0 {
@@ -188,7 +186,7 @@ func (b *batch) tombstone(m *Mutation) Outcome {
 	w := m.Withdraw
 	r := &itemRow{
 		ordinal: b.ordinal, cluster: b.ordinal, id: w.ID, seq: m.Seq, revision: w.Revision, arrivedAt: millis(m.At),
-		recipe: b.x.recipeStamp, policy: b.x.policyStamp, verdict: Withdrawn,
+		recipe: b.x.recipeStamp, policy: b.x.levels[""].stamp, verdict: Withdrawn,
 	}
 	b.insert(r, nil)
 	b.vacate(r.cluster, r.ordinal)
@@ -206,7 +204,7 @@ func (b *batch) takeOver(r *itemRow) {
 	next := old.state
 	next.rule, next.of = ByPreference, r.ordinal
 	b.join(r.cluster, r.ordinal, r.arrivedAt)
-	if b.x.policies.InForce()[source] != SourceLicensed {
+	if treatment, _ := sources.Parts(b.x.policies.InForce()[source]); treatment != SourceLicensed {
 		b.setLead(r.cluster, r.ordinal)
 		next.verdict = Duplicate
 	} else {

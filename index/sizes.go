@@ -11,15 +11,15 @@ import (
 // Size is the size of one part of the data directory.
 type Size struct {
 	File  string `json:"file"`
-	Part  string `json:"part"` // a table, an index, or a kind of page
+	Part  string `json:"part"` // a table, the rest of a file, or a kind of page
 	Bytes int64  `json:"bytes"`
 	// Kept says that it holds kept texts, or data for browsing, which judging does
 	// not need.
 	Kept bool `json:"kept,omitempty"`
 }
 
-// Sizes returns the bytes on disk: the catalogue by table and index, in whole pages,
-// and the snapshot by kind of page. Nothing may write meanwhile.
+// Sizes returns the bytes on disk: the catalogue by table (see sqlite.Sizes), and the snapshot
+// by kind of page. Nothing may write meanwhile.
 func (x *Index) Sizes(ctx context.Context) ([]Size, error) {
 	sizes, err := x.catalogueSizes(ctx)
 	if err != nil {

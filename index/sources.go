@@ -23,6 +23,9 @@ const (
 	SourceWatched   = sources.Watched
 )
 
+// StrictnessOfService takes a strictness of its own from a source.
+const StrictnessOfService = "service"
+
 // openSources opens the table of policies.
 func (x *catalogue) openSources(ctx context.Context) error {
 	x.policies = sources.New(sources.Config{
@@ -55,8 +58,8 @@ func (x *Index) SourcePolicyLog(ctx context.Context, limit int) ([]SourcePolicy,
 }
 
 // SetSourcePolicy gives a source a policy, for all messages that are applied
-// from now on, and writes it into the sources file. Setting the policy that the
-// source already has changes nothing.
+// from now on, and writes it into the sources file. An empty strictness keeps that of the
+// source. Setting the policy that the source already has changes nothing.
 func (x *Index) SetSourcePolicy(ctx context.Context, p SourcePolicy) error {
 	if p.By == "" {
 		return fmt.Errorf("by: is missing: %w", ErrQuery)
@@ -66,6 +69,11 @@ func (x *Index) SetSourcePolicy(ctx context.Context, p SourcePolicy) error {
 	}
 	x.write.Lock()
 	defer x.write.Unlock()
+	if _, now := sources.Parts(x.policies.InForce()[p.Source]); p.Strictness == "" {
+		p.Strictness = now
+	} else if p.Strictness == StrictnessOfService {
+		p.Strictness = ""
+	}
 	if err := x.policies.Set(ctx, []SourcePolicy{p}); err != nil {
 		return fmt.Errorf("index: policy of source %q: %w", p.Source, err)
 	}

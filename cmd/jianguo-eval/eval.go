@@ -30,18 +30,19 @@ type evalCmd struct {
 	Plot   string   `help:"Draw precision and recall, and the distances of the labelled pairs, into an .svg file." placeholder:"FILE"`
 	By     string   `help:"Order of arrival: as in the ${enum}." enum:"file,published_at" default:"file"`
 
-	Rule     []string           `help:"Rules to measure side by side: jianguo, hamming, minhash." default:"jianguo,hamming,minhash"`
-	Distance string             `help:"Distances of the rule hamming, as 3 or 0..10; beyond 3 by scan." default:"3"`
-	Set      map[string]float64 `help:"Change numbers of the policy: max_s=5;thresholds.duplicate=.7." placeholder:"NAME=VALUE"`
-	NoTexts  bool               `help:"Keep no texts: judge on sketches alone."`
-	JSON     bool               `help:"Print one JSON document."`
-	Wrong    int                `help:"How many wrongly judged pairs to show; --wrong=-1 for all." default:"10"`
-	Sample   int                `help:"How many items of each verdict of the corpus to show." default:"5"`
-	Articles int                `help:"How many articles of each length to edit." default:"60"`
-	Fold     int                `help:"Split the pairs into this many folds and show each." default:"5"`
-	Seed     uint64             `help:"Seed of everything random." default:"1"`
-	UserDict string             `help:"More words for the segmenter: word, frequency and part of speech a line." type:"existingfile" placeholder:"FILE"`
-	Residue  string             `help:"More page residue (share prompts, notices) that carries no weight." type:"existingfile" placeholder:"FILE"`
+	Rule       []string           `help:"Rules to measure side by side: jianguo, hamming, minhash." default:"jianguo,hamming,minhash"`
+	Distance   string             `help:"Distances of the rule hamming, as 3 or 0..10; beyond 3 by scan." default:"3"`
+	Strictness string             `help:"Feed with this strictness: ${enum}. Labelled pairs are judged at each." enum:"copies,rewrites,stories" default:"rewrites"`
+	Set        map[string]float64 `help:"Change numbers of the policy: max_s=5;thresholds.duplicate=.7." placeholder:"NAME=VALUE"`
+	NoTexts    bool               `help:"Keep no texts: judge on sketches alone."`
+	JSON       bool               `help:"Print one JSON document."`
+	Wrong      int                `help:"How many wrongly judged pairs to show; --wrong=-1 for all." default:"10"`
+	Sample     int                `help:"How many items of each verdict of the corpus to show." default:"5"`
+	Articles   int                `help:"How many articles of each length to edit." default:"60"`
+	Fold       int                `help:"Split the pairs into this many folds and show each." default:"5"`
+	Seed       uint64             `help:"Seed of everything random." default:"1"`
+	UserDict   string             `help:"More words for the segmenter: word, frequency and part of speech a line." type:"existingfile" placeholder:"FILE"`
+	Residue    string             `help:"More page residue (share prompts, notices) that carries no weight." type:"existingfile" placeholder:"FILE"`
 }
 
 // sweepSample is the number of items of the corpus that a sweep judges again, for each
@@ -54,6 +55,7 @@ type evaluation struct {
 	Version string            `json:"version"`
 	Setting eval.Setting      `json:"setting"`
 	Labels  *eval.LabelReport `json:"labels,omitempty"`
+	Levels  []eval.Level      `json:"levels,omitempty"`
 	Edits   []eval.EditResult `json:"edits,omitempty"`
 	Sweep   []eval.SweepRow   `json:"sweep,omitempty"`
 	Corpus  []eval.FeedReport `json:"corpus,omitempty"`
@@ -78,7 +80,7 @@ func (c *evalCmd) Run(co *streams) error {
 	if err != nil {
 		return err
 	}
-	policy := index.DefaultPolicy()
+	policy := index.DefaultPolicy().At(c.Strictness)
 	policy.Rules = index.RulesJianguo
 	for name, value := range c.Set {
 		if policy, err = eval.Turn(policy, name, value); err != nil {
@@ -110,6 +112,7 @@ func (c *evalCmd) Run(co *streams) error {
 	e.Setting.Print(co.out)
 	if e.Labels != nil {
 		e.Labels.Print(co.out, c.Wrong)
+		eval.PrintLevels(co.out, e.Levels)
 	}
 	if e.Sweep != nil {
 		eval.PrintSweep(co.out, e.Sweep)
@@ -140,7 +143,10 @@ func (c *evalCmd) measure(co *streams, b *eval.Bench, rules []eval.Rule) (*evalu
 		if err != nil {
 			return nil, err
 		}
-		e.Labels = eval.Labels(judged, rules, c.Fold, c.Seed)
+		e.Labels = b.Labels(judged, rules, c.Fold, c.Seed)
+		if e.Levels, err = b.Levels(co.ctx, judged, sweepSample, c.Seed); err != nil {
+			return nil, err
+		}
 		if c.Plot != "" {
 			if err := c.plot(b, e); err != nil {
 				return nil, err

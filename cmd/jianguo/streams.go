@@ -28,14 +28,15 @@ var errPrinted = errors.New("")
 
 // policyFlags are the parameters of a verdict.
 type policyFlags struct {
-	Rule     string        `help:"Which rules judge: ${enum}; hamming is the textbook." enum:"jianguo,hamming" default:"jianguo"`
-	Distance int           `help:"Largest Hamming distance of a certain proposal, 0 to 3." default:"3"`
-	Suspects string        `help:"How suspects are treated: ${enum}." enum:"publish,hold,reject" default:"publish"`
-	Window   time.Duration `help:"How long a story is remembered after its last copy." default:"2160h"`
+	Rule       string        `help:"Which rules judge: ${enum}; hamming is the textbook." enum:"jianguo,hamming" default:"jianguo"`
+	Distance   int           `help:"Largest Hamming distance of a certain proposal, 0 to 3." default:"3"`
+	Suspects   string        `help:"How suspects are treated: ${enum}." enum:"publish,hold,reject" default:"publish"`
+	Strictness string        `help:"What is rejected as a copy: ${enum}. Copies: nearly all of it is in the earlier text; rewrites: also the same in other words; stories: also the same report with little of its own." enum:"copies,rewrites,stories" default:"rewrites"`
+	Window     time.Duration `help:"How long a story is remembered after its last copy." default:"2160h"`
 }
 
 func (f policyFlags) policy() *index.Policy {
-	p := index.DefaultPolicy()
+	p := index.DefaultPolicy().At(f.Strictness)
 	p.Rules, p.Distance, p.Suspects, p.Window = f.Rule, f.Distance, f.Suspects, f.Window
 	p.Cap = max(p.Cap, p.Window)
 	return &p

@@ -42,7 +42,12 @@ type Config struct {
 
 // Matcher finds which earlier text an article is a copy of.
 type Matcher struct {
-	policy    verdict.Policy
+	policy *verdict.Policy
+	*shared
+}
+
+// shared is what Matchers with different policies have in common.
+type shared struct {
 	rows      *resident.Rows
 	clusters  *resident.Clusters
 	bands     *bands.Bands
@@ -54,19 +59,25 @@ type Matcher struct {
 
 // New returns a Matcher.
 func New(c Config) *Matcher {
-	return &Matcher{policy: c.Policy, rows: c.Tables.Rows, clusters: c.Clusters, bands: c.Tables.Bands, exacts: c.Tables.Exacts,
-		exemplars: newExemplars(c.Normal), metrics: newMetrics()}
+	return &Matcher{&c.Policy, &shared{rows: c.Tables.Rows, clusters: c.Clusters, bands: c.Tables.Bands, exacts: c.Tables.Exacts,
+		exemplars: newExemplars(c.Normal), metrics: newMetrics()}}
 }
 
-// SetPolicy replaces the policy. Nothing else may run.
-func (m *Matcher) SetPolicy(p verdict.Policy) { m.policy = p }
+// Under returns a Matcher with another policy, which shares all else with m.
+func (m *Matcher) Under(p verdict.Policy) *Matcher { return &Matcher{&p, m.shared} }
 
 // Query is an article that is to be judged.
 type Query struct {
 	Article *verdict.Article
 	At      uint32          // when it arrived, in seconds since 1970
+	Before  uint32          // it is compared with lower ordinals only; 0: with all
 	Except  map[uint32]bool // ordinals that it is not compared with: versions of its own id
 	Preview *Preview        // what is known ahead of time, nil: nothing; writer only
+}
+
+// excepts reports whether the article is not compared with a version.
+func (q *Query) excepts(ordinal uint32) bool {
+	return q.Before != 0 && ordinal >= q.Before || q.Except[ordinal]
 }
 
 // Judgement is the verdict on an article by its text. Of is 0 where no earlier
@@ -107,16 +118,6 @@ func (m *Matcher) Judge(ctx context.Context, r *Reader, q Query) (Judgement, err
 		return unique(), err
 	}
 	return m.conclude(best), nil
-}
-
-// ExactOnly judges an article as a copy only if its normal form is known.
-func (m *Matcher) ExactOnly(ctx context.Context, r *Reader, q Query) (Judgement, error) {
-	if !q.Article.Blank {
-		if j, ok, err := m.exactCopy(ctx, r, &q); ok || err != nil {
-			return j, err
-		}
-	}
-	return unique(), nil
 }
 
 // exactCopy looks for the same normal form, rejected copies included. A blocked
@@ -217,17 +218,17 @@ type target struct {
 // over, or it is a version of the article's own id.
 func (m *Matcher) target(ordinal uint32, q *Query) (t target, ok bool) {
 	f, c := m.rows.Flags(ordinal), m.rows.Cluster(ordinal)
-	if f == 0 || c == 0 || q.Except[ordinal] {
+	if f == 0 || c == 0 || q.excepts(ordinal) {
 		return target{}, false
 	}
 	cluster, lead := m.clusters.Lead(c)
-	if !m.rows.Alive(&m.policy, ordinal, cluster, q.At) {
+	if !m.rows.Alive(m.policy, ordinal, cluster, q.At) {
 		return target{}, false
 	}
 	if f&resident.Blocked != 0 {
 		return target{cluster: cluster, lead: ordinal, blocked: true}, true
 	}
-	if lead == 0 || q.Except[lead] {
+	if lead == 0 || q.excepts(lead) {
 		return target{}, false
 	}
 	return target{cluster: cluster, lead: lead, blocked: m.rows.Flags(lead)&resident.Blocked != 0}, true

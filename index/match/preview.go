@@ -21,9 +21,10 @@ import (
 
 // Preview is what was found out about an article before its turn.
 type Preview struct {
-	at    uint64 // the journal's next before the search
-	found *found
-	known comparisons
+	policy *verdict.Policy
+	at     uint64 // the journal's next before the search
+	found  *found
+	known  comparisons
 }
 
 // Preview does ahead of time what judging an article will need. It changes no
@@ -33,7 +34,7 @@ func (m *Matcher) Preview(ctx context.Context, r *Reader, q Query) (*Preview, er
 	if q.Article.Blank || m.policy.Rules == verdict.RulesHamming {
 		return nil, nil
 	}
-	v := &Preview{at: m.journal.next.Load(), known: comparisons{skipUnseen: true}}
+	v := &Preview{policy: m.policy, at: m.journal.next.Load(), known: comparisons{skipUnseen: true}}
 	if _, exact, err := m.exactCopy(ctx, r, &q); exact || err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return nil, err
 	}
@@ -50,7 +51,7 @@ func (m *Matcher) Preview(ctx context.Context, r *Reader, q Query) (*Preview, er
 // update returns the proposals for an article and the comparisons that are known,
 // as of now. Writer only, unless v is nil.
 func (m *Matcher) update(a *verdict.Article, v *Preview) ([]Proposal, *comparisons) {
-	if v == nil {
+	if v == nil || v.policy != m.policy {
 		return m.Propose(a), new(comparisons)
 	}
 	if !m.journal.knows(v.at) {

@@ -20,6 +20,7 @@ import (
 //
 //	licensed	晨帆网
 //	preferred	"a name with \t, or quotes in front"
+//	normal/copies	众览客户端
 //
 // The line `# change N` says which change of the catalogue's log the file was
 // written after. When the directory is opened, a difference from the catalogue
@@ -33,6 +34,7 @@ const fileHead = `# 来源的策略，每行一条：策略、来源名称。没
 #   licensed   授权转载：不拒收，标明转自哪篇        never rejected, stays linked
 #   preferred  优先首发：后到也接替首发              takes the lead even when a copy arrived first
 #   watched    重点关注：它的疑似稿排在最前          its suspects come first
+# 策略后可加 /copies、/rewrites 或 /stories，为该来源另定宽严，如 normal/copies。 A strictness may follow, as in normal/copies.
 # 服务停止时可以改动此文件，下次启动生效。 It may be edited while the service is stopped.
 `
 
@@ -48,7 +50,7 @@ func (t *Table) Open(ctx context.Context) error {
 	}
 	force := map[string]string{}
 	for source, p := range now {
-		force[source] = p.Policy
+		force[source] = p.stored()
 	}
 	t.inForce.Store(&force)
 	raw, err := os.ReadFile(filepath.Join(t.cfg.Dir, FileName))
@@ -71,10 +73,11 @@ func (t *Table) Open(ctx context.Context) error {
 	}
 	var edits []Policy
 	edit := func(source, policy string) {
-		edits = append(edits, Policy{At: time.Now(), By: editedBy, Source: source, Policy: policy})
+		treatment, strictness := Parts(policy)
+		edits = append(edits, Policy{At: time.Now(), By: editedBy, Source: source, Policy: treatment, Strictness: strictness})
 	}
 	for source, policy := range listed {
-		if then[source].Policy != policy && force[source] != policy {
+		if p := then[source]; p.stored() != policy && force[source] != policy {
 			edit(source, policy)
 		}
 	}

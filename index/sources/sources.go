@@ -8,6 +8,8 @@ import (
 	"database/sql"
 	"fmt"
 	"log/slog"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -35,13 +37,16 @@ const (
 
 // Policy is what editors decided about a source.
 type Policy struct {
-	Number  uint64    `json:"number"`
-	At      time.Time `json:"at"`
-	By      string    `json:"by"`
-	Source  string    `json:"source"`
-	Policy  string    `json:"policy"`
-	Reason  string    `json:"reason,omitempty"`
-	Applied uint64    `json:"applied"` // the applied sequence after which it took effect
+	Number uint64    `json:"number"`
+	At     time.Time `json:"at"`
+	By     string    `json:"by"`
+	Source string    `json:"source"`
+	Policy string    `json:"policy"`
+	// Strictness is the dial for the texts of this source (verdict.Policy.At); empty: that of
+	// the service.
+	Strictness string `json:"strictness,omitempty"`
+	Reason     string `json:"reason,omitempty"`
+	Applied    uint64 `json:"applied"` // the applied sequence after which it took effect
 	// Before is the policy that it replaced. Only Last sets it.
 	Before string `json:"before,omitempty"`
 }
@@ -89,7 +94,7 @@ func (t *Table) at(ctx context.Context, number int64) (map[string]Policy, error)
 	log, err := t.log(ctx, `WHERE ? < 0 OR number <= ? ORDER BY number`, number, number)
 	for _, p := range log {
 		out[p.Source] = p
-		if p.Policy == Normal {
+		if p.stored() == Normal {
 			delete(out, p.Source)
 		}
 	}
@@ -105,14 +110,37 @@ func (t *Table) log(ctx context.Context, order string, args ...any) ([]Policy, e
 	if err != nil {
 		return nil, fmt.Errorf("source policies: %w", err)
 	}
+	for i := range out {
+		p := &out[i]
+		p.Policy, p.Strictness = Parts(p.Policy)
+	}
 	return out, nil
 }
 
+// Parts splits a policy as it is stored and listed, such as `watched` or `watched/copies`, into
+// how the source is treated and its strictness, which may be empty.
+func Parts(policy string) (treatment, strictness string) {
+	treatment, strictness, _ = strings.Cut(policy, "/")
+	return treatment, strictness
+}
+
+// stored is the inverse of Parts.
+func (p *Policy) stored() string {
+	if p.Strictness == "" {
+		return p.Policy
+	}
+	return p.Policy + "/" + p.Strictness
+}
+
 func check(source, policy string) error {
-	switch policy {
+	treatment, strictness := Parts(policy)
+	switch treatment {
 	case Normal, Licensed, Preferred, Watched:
 	default:
 		return fmt.Errorf("policy %q: want normal, licensed, preferred or watched: %w", policy, verdict.ErrQuery)
+	}
+	if strictness != "" && !slices.Contains(verdict.Strictnesses, strictness) {
+		return fmt.Errorf("strictness %q: want %s: %w", strictness, strings.Join(verdict.Strictnesses, ", "), verdict.ErrQuery)
 	}
 	if source == "" {
 		return fmt.Errorf("source: is missing: %w", verdict.ErrQuery)
@@ -130,20 +158,21 @@ func (t *Table) Set(ctx context.Context, changes []Policy) error {
 	}
 	err := t.cfg.Transact(ctx, func(conn *sql.Conn) error {
 		for _, p := range changes {
-			if err := check(p.Source, p.Policy); err != nil {
+			policy := p.stored()
+			if err := check(p.Source, policy); err != nil {
 				return err
 			}
 			now, ok := next[p.Source]
-			if p.Policy == now || !ok && p.Policy == Normal {
+			if policy == now || !ok && policy == Normal {
 				continue
 			}
 			_, err := conn.ExecContext(ctx, `INSERT INTO source_policies (at, by, source, policy, reason, applied) VALUES (?,?,?,?,?,?)`,
-				p.At.UnixMilli(), p.By, p.Source, p.Policy, p.Reason, applied)
+				p.At.UnixMilli(), p.By, p.Source, policy, p.Reason, applied)
 			if err != nil {
 				return err
 			}
-			next[p.Source] = p.Policy
-			if p.Policy == Normal {
+			next[p.Source] = policy
+			if policy == Normal {
 				delete(next, p.Source)
 			}
 		}

@@ -29,6 +29,8 @@ type Policy struct {
 	Rules    string `json:"rules"`    // RulesJianguo or RulesHamming
 	Distance int    `json:"distance"` // proposals `hamming`: bits, 0…3
 	Suspects string `json:"suspects"`
+	// Strictness is the dial that has moved the thresholds; empty: Rewrites. See At.
+	Strictness string `json:"strictness,omitempty"`
 
 	// MaxS bounds the proposals `margin`: S, 0…64. Unrelated texts have about 32.
 	MaxS float32 `json:"max_s"`
@@ -72,6 +74,33 @@ func DefaultPolicy() Policy {
 		Window:     90 * 24 * time.Hour,
 		Cap:        2 * 365 * 24 * time.Hour,
 	}
+}
+
+// The positions of the dial: what is rejected as a copy.
+const (
+	Copies   = "copies"   // nearly all of it is in the earlier text
+	Rewrites = "rewrites" // also the same in other words, a cut, an excerpt
+	Stories  = "stories"  // also the same report with little of its own
+)
+
+// Strictnesses are the positions of the dial, the one that rejects least first.
+var Strictnesses = []string{Copies, Rewrites, Stories}
+
+// At returns the policy at a position of the dial, which sets the thresholds that draw the lines
+// between duplicates, suspects and the rest as a whole. docs/QUALITY.md has a table for each.
+func (p Policy) At(strictness string) Policy {
+	d, t := sketch.DefaultThresholds(), &p.Thresholds
+	t.Duplicate, t.DuplicateShort, t.Certain, t.Passage, t.Roundup, t.Echo = d.Duplicate, d.DuplicateShort, d.Certain, d.Passage, d.Roundup, d.Echo
+	p.Strictness = strictness
+	switch strictness {
+	case Copies:
+		t.Duplicate, t.DuplicateShort, t.Certain, t.Passage = .93, .9, .95, .9
+	case Stories:
+		t.Duplicate, t.DuplicateShort, t.Passage, t.Roundup, t.Echo = .48, .48, .4, .12, .015
+	default:
+		p.Strictness = ""
+	}
+	return p
 }
 
 // Validate names the first field that is out of bounds.

@@ -72,7 +72,7 @@ func TestPairs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := Labels(judged, rules, 4, 1)
+	r := b.Labels(judged, rules, 4, 1)
 	total := 0
 	for _, row := range r.Labels {
 		total += row.Pairs

@@ -75,6 +75,7 @@ func (r *LabelReport) Print(w io.Writer, wrong int) {
 	printNovelty(w, r.Novelty)
 	fmt.Fprintln(w, "\nRules side by side")
 	printRates(w, r.Rules)
+	r.Clusters.print(w)
 	if len(r.Folds) > 0 {
 		fmt.Fprintf(w, "\n%d folds of the pairs, each by itself\n", len(r.Folds))
 		printRates(w, r.Folds)

@@ -38,20 +38,10 @@ type repeated struct {
 // Sweep moves each number of the policy alone and judges the pairs, and a sample of the
 // corpus drawn by seed, again. The policy in force is restored.
 func (b *Bench) Sweep(ctx context.Context, judged []Judged, sampled int, seed uint64) (_ []SweepRow, err error) {
-	pairs := make([]repeated, len(judged))
-	for i := range judged {
-		later, k, err := b.item(judged[i].Later)
-		if err != nil {
-			return nil, err
-		}
-		ordinal, err := b.exemplar(ctx, judged[i].Earlier)
-		if err != nil {
-			return nil, err
-		}
-		pairs[i] = repeated{b.prepare(later), b.arrived[k], ordinal, judged[i].Label}
+	pairs, items, err := b.repeat(ctx, judged, sampled, seed)
+	if err != nil {
+		return nil, err
 	}
-	items := b.sample(sampled, seed)
-	defer func() { err = cmp.Or(err, b.trial.SetPolicy(b.policy)) }()
 	current, err := b.sweepRow(ctx, b.policy, pairs, items)
 	if err != nil {
 		return nil, err
@@ -80,6 +70,23 @@ func (b *Bench) Sweep(ctx context.Context, judged []Judged, sampled int, seed ui
 	return out, nil
 }
 
+// repeat prepares the labelled pairs and a sample of the corpus for being judged many times.
+func (b *Bench) repeat(ctx context.Context, judged []Judged, sampled int, seed uint64) (pairs, items []repeated, err error) {
+	pairs = make([]repeated, len(judged))
+	for i := range judged {
+		later, k, err := b.item(judged[i].Later)
+		if err != nil {
+			return nil, nil, err
+		}
+		ordinal, err := b.exemplar(ctx, judged[i].Earlier)
+		if err != nil {
+			return nil, nil, err
+		}
+		pairs[i] = repeated{b.prepare(later), b.arrived[k], ordinal, judged[i].Label}
+	}
+	return pairs, b.sample(sampled, seed), nil
+}
+
 // moves are the values to try: shares move by steps, other numbers by factors.
 func moves(v float64) (out []float64) {
 	if v > 0 && v < 1 {
@@ -96,11 +103,10 @@ func moves(v float64) (out []float64) {
 	return slices.Compact(out)
 }
 
-// sample draws items, the last to arrive first.
+// sample draws items.
 func (b *Bench) sample(n int, seed uint64) []repeated {
 	drawn := rand.New(rand.NewPCG(seed, 4)).Perm(len(b.items))
 	drawn = drawn[:min(n, len(drawn))]
-	slices.SortFunc(drawn, func(i, k int) int { return k - i })
 	out := make([]repeated, len(drawn))
 	_ = b.parallel(len(drawn), func(n int) error {
 		i := drawn[n]
@@ -111,26 +117,35 @@ func (b *Bench) sample(n int, seed uint64) []repeated {
 	return out
 }
 
-func (b *Bench) sweepRow(ctx context.Context, p index.Policy, pairs, items []repeated) (SweepRow, error) {
+// rejudge judges pairs and a sample by another policy, and restores that in force.
+func (b *Bench) rejudge(ctx context.Context, p index.Policy, pairs, items []repeated) (judged []Judged, counts map[index.Verdict]int, err error) {
 	if err := b.trial.SetPolicy(p); err != nil {
-		return SweepRow{}, err
+		return nil, nil, err
 	}
-	judged := make([]Judged, len(pairs))
+	defer func() { err = cmp.Or(err, b.trial.SetPolicy(b.policy)) }()
+	judged = make([]Judged, len(pairs))
 	for i := range pairs {
 		m, err := b.trial.Pair(ctx, pairs[i].article, pairs[i].at, pairs[i].ordinal)
 		if err != nil {
-			return SweepRow{}, err
+			return nil, nil, err
 		}
 		judged[i] = Judged{Pair: Pair{Label: pairs[i].label}, Verdict: m.Verdict}
 	}
-	counts := map[index.Verdict]int{}
-	b.trial.Rewind()
+	counts = map[index.Verdict]int{}
 	for i := range items {
 		m, err := b.trial.Again(ctx, items[i].article, items[i].at, items[i].ordinal)
 		if err != nil {
-			return SweepRow{}, err
+			return nil, nil, err
 		}
 		counts[m.Verdict]++
+	}
+	return judged, counts, nil
+}
+
+func (b *Bench) sweepRow(ctx context.Context, p index.Policy, pairs, items []repeated) (SweepRow, error) {
+	judged, counts, err := b.rejudge(ctx, p, pairs, items)
+	if err != nil {
+		return SweepRow{}, err
 	}
 	return SweepRow{Rates: rates("", judged, ours), Sampled: len(items),
 		Duplicate: share(counts[index.Duplicate], len(items)), Suspect: share(counts[index.Suspect], len(items))}, nil

@@ -172,13 +172,14 @@ type LabelReport struct {
 	MetBy      []Tally  `json:"met_by"`  // label and the rule that found the earlier text
 	Rules      []Rates  `json:"rules"`
 	Folds      []Rates  `json:"folds,omitempty"`
+	Clusters   Clusters `json:"clusters"`
 	Wrong      []Judged `json:"wrong"`
 	Pairs      []Judged `json:"pairs"`
 }
 
 // Labels sums up judged pairs, with k folds; none below 2.
-func Labels(judged []Judged, rules []Rule, k int, seed uint64) *LabelReport {
-	r := &LabelReport{Pairs: judged, Wrong: Worst(judged), Folds: folds(judged, k, seed),
+func (b *Bench) Labels(judged []Judged, rules []Rule, k int, seed uint64) *LabelReport {
+	r := &LabelReport{Pairs: judged, Wrong: Worst(judged), Folds: folds(judged, k, seed), Clusters: b.clusters(judged),
 		Labels:     tally(judged, func(j *Judged) string { return j.Label }, labelOrder...),
 		Novelty:    novelty(judged),
 		Confidence: tallyBy(judged, func(j *Judged) string { return cmp.Or(j.Confidence, "-") }, "high", "low"),
