@@ -77,6 +77,6 @@ func (c *Console) sources(ctx context.Context, p *page) string {
 
 func (c *Console) setPolicy(ctx context.Context, p *page) string {
 	form := p.e.Request().PostForm
-	must.Do(c.cfg.Index.SetSourcePolicy(ctx, index.SourcePolicy{At: c.cfg.Now(), By: p.Name, Source: form.Get("source"), Policy: form.Get("policy"), Reason: limited(form.Get("reason"))}))
+	must.Do(c.cfg.Index.SetSourcePolicy(ctx, index.SourcePolicy{At: c.cfg.Now(), By: p.Name, Source: form.Get("source"), Policy: form.Get("policy"), Strictness: form.Get("strictness"), Reason: limited(form.Get("reason"))}))
 	return with(inside(form.Get("to")), "saved", "1")
 }

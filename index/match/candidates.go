@@ -267,7 +267,11 @@ func (c *comparing) align(ctx context.Context, o *comparison) error {
 		return err
 	}
 	c.prepare()
-	o.facts = verdict.Compared(&o.judgement, c.text.Align(e.text))
+	x := c.text.Align(e.text)
+	if o.judgement.Kind == sketch.Duplicate && x.Later.Covered < c.policy.Covered {
+		o.judgement.Kind, o.judgement.Reason = sketch.Suspect, sketch.InDoubt
+	}
+	o.facts = verdict.Compared(&o.judgement, x)
 	return nil
 }
 

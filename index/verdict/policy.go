@@ -31,6 +31,9 @@ type Policy struct {
 	Suspects string `json:"suspects"`
 	// Strictness is the dial that has moved the thresholds; empty: Rewrites. See At.
 	Strictness string `json:"strictness,omitempty"`
+	// Covered is the least share of an article that the alignment with the earlier text has to
+	// find there, for a duplicate; 0: the judge alone decides.
+	Covered float32 `json:"covered,omitempty"`
 
 	// MaxS bounds the proposals `margin`: S, 0…64. Unrelated texts have about 32.
 	MaxS float32 `json:"max_s"`
@@ -86,15 +89,15 @@ const (
 // Strictnesses are the positions of the dial, the one that rejects least first.
 var Strictnesses = []string{Copies, Rewrites, Stories}
 
-// At returns the policy at a position of the dial, which sets the thresholds that draw the lines
-// between duplicates, suspects and the rest as a whole. docs/QUALITY.md has a table for each.
+// At returns the policy at a position of the dial, which sets the numbers that draw the line
+// between duplicates and suspects as a whole. docs/QUALITY.md has a table for each.
 func (p Policy) At(strictness string) Policy {
 	d, t := sketch.DefaultThresholds(), &p.Thresholds
-	t.Duplicate, t.DuplicateShort, t.Certain, t.Passage, t.Roundup, t.Echo = d.Duplicate, d.DuplicateShort, d.Certain, d.Passage, d.Roundup, d.Echo
-	p.Strictness = strictness
+	t.Duplicate, t.DuplicateShort, t.Passage, t.Roundup, t.Echo = d.Duplicate, d.DuplicateShort, d.Passage, d.Roundup, d.Echo
+	p.Strictness, p.Covered = strictness, 0
 	switch strictness {
 	case Copies:
-		t.Duplicate, t.DuplicateShort, t.Certain, t.Passage = .93, .9, .95, .9
+		p.Covered = .9
 	case Stories:
 		t.Duplicate, t.DuplicateShort, t.Passage, t.Roundup, t.Echo = .48, .48, .4, .12, .015
 	default:
@@ -118,6 +121,8 @@ func (p Policy) Validate() error {
 		return fmt.Errorf("policy: judged %d, texts %d, passages %d, work %d: want at least 1, 0, 0 and 0", p.Judged, p.Texts, p.Passages, p.Work)
 	case !(p.Look >= 0 && p.Look <= 1):
 		return fmt.Errorf("policy: look %v: want 0 to 1", p.Look)
+	case !(p.Covered >= 0 && p.Covered <= 1):
+		return fmt.Errorf("policy: covered %v: want 0 to 1", p.Covered)
 	case p.Window <= 0 || p.Cap < p.Window:
 		return fmt.Errorf("policy: window %v, cap %v: want 0 < window ≤ cap", p.Window, p.Cap)
 	}
