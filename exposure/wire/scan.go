@@ -2,7 +2,6 @@ package wire
 
 import (
 	"bytes"
-	"math/bits"
 	"strconv"
 	"unicode/utf8"
 )
@@ -218,8 +217,9 @@ func (q *Query) scanItems(s *scanner) (bool, error) {
 		if s.i >= len(b) {
 			return false, nil
 		}
-		if s.plain && b[s.i] == '"' {
-			q.scanStrings(s)
+		if s.plain && b[s.i] == '"' && s.tries < 4 {
+			s.tries++
+			s.i = q.scanVector(s.i)
 		}
 		if len(q.spans) == MaxItems {
 			return false, TooLargef("items", "has more than %d ids", MaxItems)
@@ -253,43 +253,6 @@ func (q *Query) scanItems(s *scanner) (bool, error) {
 			continue
 		}
 		return s.next(']'), nil
-	}
-}
-
-// scanStrings scans strings that follow each other with nothing but a comma, or a comma and
-// a space, between them. It leaves the last one, and anything unusual, to its caller.
-func (q *Query) scanStrings(s *scanner) {
-	if s.tries++; s.tries <= 4 {
-		s.i = q.scanVector(s.i)
-	}
-	b, words, spans, i := s.b, q.quotes, q.spans, s.i
-	defer func() { s.i, q.spans = i, spans }()
-	w := i >> 6
-	x := words[w] >> (i & 63) << (i & 63) // quotes of word w that have not been passed
-	x &= x - 1                            // the one at i opens the first string
-	for len(spans) < MaxItems {
-		for x == 0 {
-			if w++; w == len(words) {
-				return
-			}
-			x = words[w]
-		}
-		end := w<<6 + bits.TrailingZeros64(x)
-		x &= x - 1
-		for x == 0 {
-			if w++; w == len(words) {
-				return
-			}
-			x = words[w]
-		}
-		open := w<<6 + bits.TrailingZeros64(x)
-		x &= x - 1
-		gap := open - end
-		if uint(end-i-2) >= MaxIDBytes || b[end+1] != ',' || gap != 2 && (gap != 3 || b[end+2] != ' ') {
-			return
-		}
-		spans = append(spans, span{uint32(i + 1), uint32(end)})
-		i = open
 	}
 }
 

@@ -1,15 +1,12 @@
 package wire
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
-
-	"github.com/zeebo/xxh3"
 )
 
 // FuzzQuotes holds the map of quotes, in assembly and in plain Go, to a look at each byte.
@@ -45,21 +42,6 @@ func FuzzQuotes(f *testing.F) {
 			}
 		}
 	})
-}
-
-// TestHash16 holds the hash of ids of 9 to 16 bytes to the library's.
-func TestHash16(t *testing.T) {
-	for range 10_000 {
-		id := make([]byte, 9+rand.IntN(8))
-		for i := range id {
-			id[i] = byte(rand.Uint32())
-		}
-		seed := rand.Uint64()
-		got := hash16(binary.LittleEndian.Uint64(id), binary.LittleEndian.Uint64(id[len(id)-8:]), uint64(len(id)), seed)
-		if want := xxh3.HashSeed(id, seed); got != want {
-			t.Fatalf("%x under %x: %x, want %x", id, seed, got, want)
-		}
-	}
 }
 
 // vectorBody is a request with ids of many lengths, most of them of 9 to 16 bytes, and with

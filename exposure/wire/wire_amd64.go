@@ -11,6 +11,12 @@ import (
 // haveAVX2 says that this processor runs the assembly. Tests turn it off.
 var haveAVX2 = cpu.X86.HasAVX2 && cpu.X86.HasBMI1 && cpu.X86.HasBMI2 && cpu.X86.HasPOPCNT
 
+// Words of XXH3's secret (Collet, xxHash specification).
+const (
+	secretLo = 0x1f67b3b7a4a44072 ^ 0x78e5c0cc4ee679cb
+	secretHi = 0x2172ffcc7dd05a82 ^ 0x8e2443f7744608b8
+)
+
 // hashVector writes the keys of ids from the first on, as long as eight in a row have 9 to
 // 16 bytes, and returns how many.
 func hashVector(spans []span, body []byte, keys []uint32, seed uint64) int {
