@@ -46,7 +46,7 @@ type exposureRoutes struct {
 }
 
 // AddExposure registers the routes and bus services of a store: POST /filter,
-// POST /exposures with /query, /unsee and /forget, exposures.filter and
+// POST /exposures with /query, /unsee, /forget, /link and /unlink, exposures.filter and
 // exposures.report. It is called between New and Serve. The services answer a packed
 // request with a bitmap and a JSON one with JSON.
 func (s *Server) AddExposure(store *exposure.Store) {
@@ -60,6 +60,8 @@ func (s *Server) AddExposure(store *exposure.Store) {
 	add("/exposures/query", recall|editor, r.work, r.query)
 	add("/exposures/unsee", recall, r.wait, r.take(exposure.Unsee))
 	add("/exposures/forget", recall, r.wait, r.take(exposure.Forget))
+	add("/exposures/link", recall, r.wait, r.take(exposure.Link))
+	add("/exposures/unlink", recall, r.wait, r.take(exposure.Unlink))
 	s.endpoints = append(s.endpoints,
 		endpoint{"exposures.filter", "what a user has not seen of some items, as POST /filter", r.filterMessage},
 		endpoint{"exposures.report", "what a user was shown, as POST /exposures", r.reportMessage})
@@ -101,6 +103,8 @@ func (s *Server) exposureProblem(err error) error {
 		return caused(http.StatusTooManyRequests, "the event log is full and takes no reports until those it holds have been worked off", err)
 	case errors.Is(err, exposure.ErrExceptions):
 		return NewProblem(http.StatusConflict, "items", fmt.Sprintf("items cannot be un-seen: %s; nothing was changed", strings.TrimPrefix(exposure.ErrExceptions.Error(), "exposure: ")))
+	case errors.Is(err, exposure.ErrLink):
+		return NewProblem(http.StatusConflict, "from", strings.TrimPrefix(err.Error(), "exposure: "))
 	case errors.Is(err, exposure.ErrNotReady), errors.Is(err, exposure.ErrClosed):
 		return caused(http.StatusServiceUnavailable, "exposures are not available: "+strings.TrimPrefix(err.Error(), "exposure: "), err)
 	}

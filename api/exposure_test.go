@@ -108,6 +108,16 @@ func TestExposureHTTP(t *testing.T) {
 	if got := string(x.json("/filter", `{"user":"u","items":["a","x/y"]}`, 200)); got != `{"items":["a"],"dropped":1}` {
 		t.Errorf("after un-see: %s", got)
 	}
+	x.json("/exposures/link", `{"user":"v","from":"u"}`, 204)
+	if got := string(x.json("/filter", `{"user":"v","items":["a","x/y"]}`, 200)); got != `{"items":["a"],"dropped":1}` {
+		t.Errorf("linked: %s", got)
+	}
+	x.json("/exposures/link", `{"user":"u","from":"v"}`, 409)
+	x.json("/exposures/link", `{"user":"u","from":"u"}`, 422)
+	x.json("/exposures/unlink", `{"user":"v","from":"u"}`, 204)
+	if got := string(x.json("/filter", `{"user":"v","items":["a","x/y"]}`, 200)); got != `{"items":["a","x/y"],"dropped":0}` {
+		t.Errorf("no longer linked: %s", got)
+	}
 	x.json("/exposures/forget", `{"user":"u"}`, 204)
 	if got := string(x.json("/filter", `{"user":"u","items":["a","x/y"]}`, 200)); got != `{"items":["a","x/y"],"dropped":0}` {
 		t.Errorf("after forget: %s", got)

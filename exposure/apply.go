@@ -78,9 +78,14 @@ func (s *writer) applyLocked(ctx context.Context, e eventlog.Entry) error {
 	if logged.Before(now) {
 		now = logged
 	}
-	if kind == Forget {
+	switch kind {
+	case Forget:
 		err = s.applyForget(ctx, q.User)
-	} else {
+	case Link, Unlink:
+		err = s.applyLink(ctx, kind, q.User, q.From, logged, now)
+	case Unsee:
+		err = s.applyUnsee(ctx, q, now)
+	default:
 		err = s.applyItems(ctx, kind, q, at, logged, now)
 		if err == nil && kind == Seen {
 			if at.IsZero() || at.After(now) {
@@ -89,7 +94,7 @@ func (s *writer) applyLocked(ctx context.Context, e eventlog.Entry) error {
 			s.popular.Add(q, at) // an old exposure, as of an import, makes nothing popular today
 		}
 	}
-	if err != nil && !errors.Is(err, ErrExceptions) {
+	if err != nil && !errors.Is(err, ErrExceptions) && !errors.Is(err, ErrLink) {
 		if ctx.Err() == nil {
 			s.fail(err)
 		}
@@ -153,14 +158,17 @@ func decodeEvent(q *wire.Query, kind EventKind, data []byte) (at time.Time, err 
 	if err := wire.CheckName("user", q.User, true); err != nil {
 		return at, err
 	}
-	if kind != Forget && q.Len() == 0 {
+	switch {
+	case kind >= Link:
+		return at, checkFrom(q.User, q.From)
+	case kind != Forget && q.Len() == 0:
 		return at, wire.Invalidf("items", "is empty")
 	}
 	return eventTime(q.At)
 }
 
-// applyItems applies a delivered, seen or unsee event. While the user's row has not been
-// read, events of the first two kinds wait in the entry: they do not depend on the row.
+// applyItems applies a delivered or seen event. While the user's row has not been read, it waits
+// in the entry: it does not depend on the row.
 func (s *writer) applyItems(ctx context.Context, kind EventKind, q *wire.Query, at, logged, now time.Time) error {
 	history := s.history(q.Scene)
 	pol := s.policies[history]
@@ -169,20 +177,15 @@ func (s *writer) applyItems(ctx context.Context, kind EventKind, q *wire.Query, 
 	g, e, _ := s.entry(history, []byte(address(history, q.User)))
 	e.mu.Lock()
 	s.due(g, e)
-	r := s.db.rows(ctx)
 	var err error
-	if kind == Unsee {
-		if err = s.loadOrQuarantine(e, r); err == nil {
-			err = e.st.unsee(pol, s.keys, now, r.fetch)
-		}
-	} else if e.st == nil {
+	if e.st == nil {
 		for _, k := range s.keys {
 			e.pending = append(e.pending, op{at.Unix(), now.Unix(), k, kind})
 		}
 	} else if kind == Delivered {
 		e.st.deliver(pol, s.keys, at, now)
 	} else {
-		err = e.st.see(pol, s.keys, at, now, r.fetch)
+		err = e.st.see(pol, s.keys, at, now, s.db.rows(ctx).fetch)
 	}
 	w := e.weigh()
 	e.mu.Unlock()
@@ -190,30 +193,21 @@ func (s *writer) applyItems(ctx context.Context, kind EventKind, q *wire.Query, 
 	return err
 }
 
-// applyForget removes a user from every history.
-func (s *writer) applyForget(ctx context.Context, user string) error {
-	if s.cfg.Forgotten != nil {
-		if err := s.insist(ctx, "forget a user elsewhere", func() error { return s.cfg.Forgotten(ctx, user) }); err != nil {
-			return err
-		}
+// edit changes the state of a user in a history by other means, which need the row.
+func (s *writer) edit(ctx context.Context, history, user string, change func(*state, fetcher) error) error {
+	g, e, _ := s.entry(history, []byte(address(history, user)))
+	e.mu.Lock()
+	s.due(g, e)
+	r := s.db.rows(ctx)
+	err := s.loadOrQuarantine(e, r)
+	if err == nil {
+		err = change(e.st, r.fetch)
+		e.st.view = nil
 	}
-	for history := range s.policies {
-		g, e, _ := s.entry(history, []byte(address(history, user)))
-		e.mu.Lock()
-		s.due(g, e)
-		err := s.loadOrQuarantine(e, s.db.rows(ctx))
-		if err == nil {
-			e.st.reset()
-		}
-		w := e.weigh()
-		e.mu.Unlock()
-		g.release(e, w, true)
-		if err != nil {
-			return err
-		}
-	}
-	s.forgotten = append(s.forgotten, user)
-	return nil
+	w := e.weigh()
+	e.mu.Unlock()
+	g.release(e, w, true)
+	return err
 }
 
 // due adds an entry to the next flush, after setting aside what the running flush has not

@@ -7,13 +7,15 @@ import (
 
 	"github.com/bits-and-blooms/bloom/v3"
 	"github.com/zeebo/xxh3"
+
+	"jianguo/exposure/link"
 )
 
 // Storage format, version 1. See doc.go for a worked example.
 //
 // A head is everything of a user but the bits of the shards:
 //
-//	u8      version (1)
+//	u8      version (1, or 2 if there are links)
 //	uvarint last: unix seconds of the newest exposure
 //	uvarint number of shards, then for each, oldest first
 //	        uvarint row, uvarint capacity, uvarint count, uvarint m, u8 k, varint epoch
@@ -21,6 +23,7 @@ import (
 //	uvarint number of ring entries, then for each u32 key, varint minute − the one before
 //	uvarint number of runs of the tail, then for each varint day − the one before, uvarint keys
 //	u32 ×   the keys of the tail, oldest first
+//	        in version 2, links as package link encodes them
 //	u32     checksum: the low half of XXH3-64 of all before it, seeded with that of
 //	        the row's address, so that a row under another user's name is refused too
 //
@@ -34,9 +37,10 @@ import (
 //	u32     checksum, as above, seeded with the row's number
 //
 // Integers are little-endian; uvarint and varint (zig-zag) are those of
-// encoding/binary. A reader refuses every version but 1.
+// encoding/binary. A reader refuses every other version.
 const (
 	formatVersion = 1
+	linkedVersion = 2
 	shardOverhead = 12
 )
 
@@ -96,6 +100,10 @@ func appendHead(b []byte, s *state, addr string) []byte {
 	}
 	for _, t := range s.tail {
 		b = le.AppendUint32(b, t.key)
+	}
+	if s.linked() {
+		b[start] = linkedVersion
+		b = s.links.Append(b)
 	}
 	return le.AppendUint32(b, checksum(b[start:], checksumSeed(addr)))
 }
@@ -169,8 +177,8 @@ func decodeHead(b []byte, addr string) (*state, error) {
 	if len(b) < 5 {
 		return nil, fmt.Errorf("exposure: head of %d bytes: %w", len(b), ErrCorrupt)
 	}
-	if b[0] != formatVersion {
-		return nil, fmt.Errorf("exposure: head has format version %d, this program reads %d", b[0], formatVersion)
+	if b[0] != formatVersion && b[0] != linkedVersion {
+		return nil, fmt.Errorf("exposure: head has format version %d, this program reads %d and %d", b[0], formatVersion, linkedVersion)
 	}
 	body := b[:len(b)-4]
 	if binary.LittleEndian.Uint32(b[len(body):]) != checksum(body, checksumSeed(addr)) {
@@ -207,7 +215,12 @@ func decodeHead(b []byte, addr string) (*state, error) {
 		s.ring[i].minute = uint32(minute)
 	}
 	r.tail(s)
-	if len(r.b) != 0 {
+	if b[0] == linkedVersion && r.err == nil {
+		var ok bool
+		if s.links, ok = link.Decode(r.b); !ok || !s.linked() {
+			r.fail("links")
+		}
+	} else if len(r.b) != 0 {
 		r.fail("rest")
 	}
 	if r.err != nil {

@@ -29,8 +29,8 @@
 // of arrival; then shards of 1,000 keys; then, where the policy has a second size,
 // shards of 10,000. A shard is a bloom.BloomFilter of bits-and-blooms/bloom/v3 over keys.
 // A full tail folds its older part into the newest shard; a full shard is never
-// written again. The format of both is in codec.go, version 1, and a reader refuses
-// any other. A head, byte by byte: user "u" of the default history, who saw two items
+// written again. The format of both is in codec.go, version 1, or 2 for the head of a user with
+// links; a reader refuses any other. A head, byte by byte: user "u" of the default history, who saw two items
 // on 20 May 2024 (day 19863) with keys 0x11223344 and 0x55667788 and nothing else:
 //
 //	01              format version
@@ -42,6 +42,9 @@
 //	44 33 22 11     the older
 //	88 77 66 55     the newer
 //	xx xx xx xx     checksum, over the above and the row's address
+//
+// A link lets the history of another user count as well, until it expires: an event applied to both
+// states. A filter asks all states that links lead to, each with the keys of its own user.
 //
 // # Writing
 //
@@ -59,7 +62,7 @@
 //
 // # Compatibility
 //
-// There is one format, version 1. A changed policy applies to shards made after
+// Heads have version 1, or 2 where there are links, which an older program refuses. A changed policy applies to shards made after
 // the change; those made before keep their size and are read as they are. A changed
 // time zone applies to days recorded after it.
 package exposure

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"jianguo/exposure/eventlog"
+	"jianguo/exposure/link"
 	"jianguo/exposure/wire"
 )
 
@@ -18,6 +19,7 @@ const (
 var (
 	ErrFull     = eventlog.ErrFull
 	ErrClosed   = errors.New("exposure: the store is closed")
+	ErrLink     = link.ErrRefused
 	ErrNotReady = errors.New("exposure: the store is still replaying its log")
 )
 

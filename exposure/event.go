@@ -17,6 +17,8 @@ const (
 	Seen                       // shown, played, read
 	Unsee                      // to be offered again
 	Forget                     // everything of the user, in all histories
+	Link                       // the history of another user counts as well
+	Unlink                     // it no longer does
 )
 
 func (k EventKind) String() string {
@@ -41,13 +43,14 @@ func ParseKind(s string) (EventKind, error) {
 
 // Event is one entry of the log: what happened to some items of one user. On the
 // wire it is a subject, exposures.<kind>.<partition>, and a JSON object
-// {user, items, at?, scene?}.
+// {user, items, at?, scene?}, or {user, from}.
 type Event struct {
 	Kind  EventKind
 	User  string
 	Items []string
 	At    time.Time // when it happened; zero means when it was logged
 	Scene string
+	From  string // the other user, of Link and Unlink
 }
 
 func (e *Event) check() error {
@@ -57,13 +60,22 @@ func (e *Event) check() error {
 	if err := wire.CheckName("scene", e.Scene, false); err != nil {
 		return err
 	}
-	if e.Kind == Forget {
+	switch {
+	case e.Kind == Forget:
 		return nil
-	}
-	if len(e.Items) == 0 {
+	case e.Kind >= Link:
+		return checkFrom(e.User, e.From)
+	case len(e.Items) == 0:
 		return wire.Invalidf("items", "is empty")
 	}
 	return wire.CheckIDs(e.Items)
+}
+
+func checkFrom(user, from string) error {
+	if from == user {
+		return wire.Invalidf("from", "is the user itself")
+	}
+	return wire.CheckName("from", from, true)
 }
 
 // subject is where an event is published. The last part is the partition, of which
@@ -95,6 +107,10 @@ func (e *Event) appendPayload(b []byte, from, to int) []byte {
 		b = e.At.UTC().AppendFormat(b, time.RFC3339Nano)
 		b = append(b, '"')
 	}
+	if e.Kind >= Link {
+		b = append(b, `,"from":`...)
+		return append(wire.AppendString(b, e.From), '}')
+	}
 	b = append(b, `,"items":[`...)
 	for i := from; i < to; i++ {
 		if i > from {
@@ -117,14 +133,14 @@ func eventTime(at string) (time.Time, error) {
 	return t, nil
 }
 
-// DecodeReport reads the JSON body of a report, {user, kind, items, at?, scene?}. With kind
-// Unsee or Forget the body need not name a kind, and may not name another.
+// DecodeReport reads the JSON body of a report, {user, kind, items, at?, scene?}. With a kind
+// from Unsee on the body need not name a kind, and may not name another.
 func DecodeReport(body []byte, kind EventKind) (Event, error) {
 	var q wire.Query
 	if err := q.Decode(body); err != nil {
 		return Event{}, err
 	}
-	ev := Event{Kind: kind, User: q.User, Scene: q.Scene}
+	ev := Event{Kind: kind, User: q.User, Scene: q.Scene, From: q.From}
 	var err error
 	if kind == Delivered || kind == Seen {
 		if ev.Kind, err = ParseKind(q.Kind); err != nil {
@@ -136,7 +152,7 @@ func DecodeReport(body []byte, kind EventKind) (Event, error) {
 	if ev.At, err = eventTime(q.At); err != nil {
 		return ev, err
 	}
-	if kind != Forget {
+	if kind < Forget {
 		ev.Items = q.IDs()
 	}
 	return ev, ev.check()

@@ -57,6 +57,10 @@ type request struct {
 	marks  []byte
 	order  []uint32 // for at_least: rank<<16 | number of an id that only shards hold
 	view   viewScratch
+
+	from       []string // users whose histories count for the one asked last
+	otherKeys  []uint32 // keys and marks of such a user
+	otherMarks []byte
 }
 
 var requests = sync.Pool{New: func() any { return new(request) }}
@@ -194,14 +198,51 @@ func (s *Store) filter(ctx context.Context, r *request) (Outcome, error) {
 	return o, nil
 }
 
-// look marks the keys by the user's state, which it reads if it is not in memory.
+// look marks the keys by the states of the user and of those linked to the user.
 func (s *Store) look(ctx context.Context, r *request) error {
+	history := s.history(r.Scene)
+	if err := s.lookAt(ctx, r, history, r.User, r.keys, r.marks); err != nil {
+		return err
+	}
+	if len(r.from) > 0 {
+		if err := s.lookLinked(ctx, r, history); err != nil {
+			return err
+		}
+	}
+	r.sortOrder()
+	return nil
+}
+
+// lookLinked adds to the marks what users hold whose histories count as well.
+func (s *Store) lookLinked(ctx context.Context, r *request, history string) error {
+	users := append([]string{r.User}, r.from...)
+	for i := 1; i < len(users); i++ {
+		r.otherKeys = r.Keys(r.otherKeys, seedOf(&s.secret, users[i]))
+		r.otherMarks = slices.Grow(r.otherMarks[:0], len(r.marks))[:len(r.marks)]
+		if err := s.lookAt(ctx, r, history, users[i], r.otherKeys, r.otherMarks); err != nil {
+			return err
+		}
+		for i, mark := range r.otherMarks {
+			if mark == kernel.Exact || r.marks[i] == kernel.Unseen {
+				r.marks[i] = mark
+			}
+		}
+		for _, u := range r.from {
+			if !slices.Contains(users, u) {
+				users = append(users, u)
+			}
+		}
+	}
+	return nil
+}
+
+// lookAt marks keys by one state, which it reads if it is not in memory.
+func (s *Store) lookAt(ctx context.Context, r *request, history, user string, keys []uint32, marks []byte) error {
 	if err := s.notReady(); err != nil {
 		return err
 	}
-	history := s.history(r.Scene)
 	var buf [2*MaxIDBytes + 1]byte
-	addr := append(append(append(buf[:0], history...), 0), r.User...)
+	addr := append(append(append(buf[:0], history...), 0), user...)
 	g, e, known := s.entry(history, addr)
 	now := s.cfg.Clock().In(s.cfg.Location)
 	// Checked again: if the store failed and resumed meanwhile, the entry may lack events
@@ -211,12 +252,15 @@ func (s *Store) look(ctx context.Context, r *request) error {
 		return err
 	}
 
-	done, err := s.enter(ctx, e, r, now)
+	mark := func(v *view) { s.markKeys(v, r, keys, marks) }
+	done, err := s.enter(ctx, e, r, now, mark)
 	if done || err != nil {
 		g.release(e, -1, known || err == nil)
 		return err
 	}
-	err = s.readAndLook(ctx, e, r, now)
+	if err = s.read(ctx, e); err == nil {
+		mark(e.st.look(e.pol, now, e.hits, &r.view))
+	}
 	w := e.weigh()
 	e.mu.Unlock()
 	g.release(e, w, known || err == nil)
@@ -236,10 +280,10 @@ func (s *Store) notReady() error {
 
 // enter answers from the view in memory, or else locks the entry. A request with a deadline
 // does not wait beyond it for another request that is reading the user's row.
-func (s *Store) enter(ctx context.Context, e *entry, r *request, now time.Time) (done bool, err error) {
+func (s *Store) enter(ctx context.Context, e *entry, r *request, now time.Time, mark func(*view)) (done bool, err error) {
 	if r.DeadlineMS == 0 {
 		e.mu.RLock()
-		done = s.lookView(e, r, now)
+		done = s.lookView(e, now, mark)
 		e.mu.RUnlock()
 		if !done {
 			e.mu.Lock()
@@ -248,7 +292,7 @@ func (s *Store) enter(ctx context.Context, e *entry, r *request, now time.Time) 
 	}
 	for wait := 20 * time.Microsecond; ; wait = min(2*wait, time.Millisecond) {
 		if e.mu.TryRLock() {
-			done = s.lookView(e, r, now)
+			done = s.lookView(e, now, mark)
 			e.mu.RUnlock()
 		}
 		if done || e.mu.TryLock() {
@@ -264,16 +308,17 @@ func (s *Store) enter(ctx context.Context, e *entry, r *request, now time.Time) 
 
 // lookView marks the keys by the view, if there is one that is still valid. The caller holds
 // e.mu for reading.
-func (s *Store) lookView(e *entry, r *request, now time.Time) bool {
+func (s *Store) lookView(e *entry, now time.Time, mark func(*view)) bool {
 	if e.st == nil || e.st.view == nil || now.Unix() >= e.st.view.until {
 		return false
 	}
 	s.metrics.hits.Inc()
-	s.markKeys(e.st.view, r)
+	mark(e.st.view)
 	return true
 }
 
-func (s *Store) readAndLook(ctx context.Context, e *entry, r *request, now time.Time) error {
+// read makes sure that the whole state is in memory. The caller holds e.mu.
+func (s *Store) read(ctx context.Context, e *entry) error {
 	if e.st != nil {
 		s.metrics.hits.Inc()
 	} else {
@@ -286,35 +331,43 @@ func (s *Store) readAndLook(ctx context.Context, e *entry, r *request, now time.
 	if err := e.st.need(rows.fetch, 0, len(e.st.shards)); err != nil {
 		return err
 	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
 	e.hits++
-	s.markKeys(e.st.look(e.pol, now, e.hits, &r.view), r)
-	return nil
+	return ctx.Err()
 }
 
-func (s *Store) markKeys(v *view, r *request) {
-	exact, inShard := v.Mark(r.keys, r.marks)
+// markKeys marks keys by a view, and notes the age of those that only shards hold for at_least.
+func (s *Store) markKeys(v *view, r *request, keys []uint32, marks []byte) {
+	exact, inShard := v.Mark(keys, marks)
 	s.metrics.inExact.Add(float64(exact))
 	s.metrics.inShards.Add(float64(inShard))
-	if r.AtLeast > 0 {
-		r.rankBy(v)
+	r.from = v.from
+	if r.AtLeast == 0 {
+		return
+	}
+	for i, mark := range marks {
+		if mark == kernel.InShard {
+			r.order = append(r.order, uint32(v.Lanes.Rank(keys[i]))<<16|uint32(i))
+		}
 	}
 }
 
-// rankBy orders the ids that only shards hold for at_least: by the age of the newest shard
+// sortOrder orders the ids that only shards hold for at_least: by the age of the newest shard
 // that holds them, oldest first.
-func (r *request) rankBy(v *view) {
-	for i, mark := range r.marks {
-		if mark == kernel.InShard {
-			r.order = append(r.order, uint32(v.Lanes.Rank(r.keys[i]))<<16|uint32(i))
+func (r *request) sortOrder() {
+	slices.Sort(r.order)
+	last := map[uint32]int{}
+	for i, o := range r.order {
+		r.order[i] = o & (1<<16 - 1)
+		last[r.order[i]] = i
+	}
+	at := 0
+	for i, number := range r.order {
+		if r.marks[number] == kernel.InShard && last[number] == i {
+			r.order[at] = number
+			at++
 		}
 	}
-	slices.Sort(r.order)
-	for i := range r.order {
-		r.order[i] &= 1<<16 - 1
-	}
+	r.order = r.order[:at]
 }
 
 // degrade answers without the state.

@@ -15,8 +15,12 @@ import (
 // of them seen.
 func BenchmarkFilter(b *testing.B) {
 	f, body := benchRequest(b)
-	for _, format := range []Format{JSON, Bitmap} {
-		b.Run([]string{"json", "bitmap"}[format], func(b *testing.B) {
+	f.report(Seen, "phone", ids(5000, 10000)...)
+	for i, format := range []Format{JSON, Bitmap, JSON} {
+		b.Run([]string{"json", "bitmap", "linked"}[i], func(b *testing.B) {
+			if i == 2 {
+				f.must(f.Expose(context.Background(), Event{Kind: Link, User: "u", From: "phone"}))
+			}
 			var out []byte
 			best := time.Hour
 			b.ReportAllocs()

@@ -40,6 +40,7 @@ type HistoryInfo struct {
 	Shards     []ShardInfo `json:"shards"`
 	Bytes      int         `json:"bytes"` // as stored
 	Rate       float64     `json:"false_positive_rate"`
+	Linked     []string    `json:"linked,omitempty"` // users whose histories count as well
 	Items      []Where     `json:"items,omitempty"`
 }
 
@@ -97,7 +98,7 @@ func (s *Store) Query(ctx context.Context, user, scene string, items []string) (
 }
 
 func (s *state) describe(p *Policy, now time.Time) HistoryInfo {
-	info := HistoryInfo{Policy: p.String(), Tail: len(s.tail), Exceptions: len(s.excepted), Shards: []ShardInfo{}}
+	info := HistoryInfo{Policy: p.String(), Tail: len(s.tail), Exceptions: len(s.excepted), Shards: []ShardInfo{}, Linked: s.links.From}
 	if s.last != 0 {
 		last := time.Unix(s.last, 0).In(now.Location())
 		info.Last, info.Expired = &last, p.expired(last, now)

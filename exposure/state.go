@@ -9,6 +9,7 @@ import (
 	"github.com/bits-and-blooms/bloom/v3"
 
 	"jianguo/exposure/kernel"
+	"jianguo/exposure/link"
 )
 
 // shard is one Bloom filter of a user, over the little-endian bytes of keys. A full shard
@@ -62,7 +63,8 @@ type dated struct {
 // afterwards, and valid until something in it expires.
 type view struct {
 	kernel.View
-	until int64 // unix seconds
+	until int64    // unix seconds
+	from  []string // users whose histories count as well
 }
 
 // op is one key of an event that waits until its user's row has been read.
@@ -82,6 +84,7 @@ type state struct {
 	ring      []delivered   // oldest first, at most 100
 	tail      []dated       // arrival order, oldest first
 	freed     []int64       // rows to delete at the next flush
+	links     link.Links    // users whose histories count as well, and those for whom this one does
 	corrupt   string        // why the row this state replaces could not be read
 	view      *view         // nil after a change
 	lanes     *kernel.Lanes // of the shards; nil after one of them changed
@@ -96,7 +99,11 @@ type fetcher func(shards []*shard) error
 var ErrExceptions = errors.New("exposure: more than 64 un-seen items are held by older shards")
 
 func (s *state) empty() bool {
-	return len(s.shards)+len(s.ring)+len(s.tail) == 0
+	return len(s.shards)+len(s.ring)+len(s.tail) == 0 && !s.linked()
+}
+
+func (s *state) linked() bool {
+	return len(s.links.From)+len(s.links.Into) > 0
 }
 
 // size is the memory of a cached state in bytes, close enough for a budget.
@@ -116,7 +123,7 @@ func (s *state) size() int {
 	return n
 }
 
-// reset forgets everything, and leaves the rows to be deleted.
+// reset forgets everything but the links, and leaves the rows to be deleted.
 func (s *state) reset() {
 	freed := s.freed
 	for i := range s.shards {
@@ -124,7 +131,7 @@ func (s *state) reset() {
 			freed = append(freed, id)
 		}
 	}
-	*s = state{freed: freed, corrupt: s.corrupt}
+	*s = state{freed: freed, corrupt: s.corrupt, links: s.links}
 }
 
 // touch drops what has expired by now, and records that the user was active at a time.
@@ -224,8 +231,8 @@ func (s *state) deliver(p *Policy, keys []uint32, at, now time.Time) {
 }
 
 // unsee removes keys: exactly from ring and tail, by an exception where a shard tests
-// positive. It removes all keys or, with ErrExceptions, none.
-func (s *state) unsee(p *Policy, keys []uint32, now time.Time, fetch fetcher) error {
+// positive. It removes all keys or, with ErrExceptions or try, none.
+func (s *state) unsee(p *Policy, keys []uint32, now time.Time, fetch fetcher, try bool) error {
 	s.dropEpochs(p, now)
 	if err := s.need(fetch, 0, len(s.shards)); err != nil {
 		return err
@@ -239,6 +246,9 @@ func (s *state) unsee(p *Policy, keys []uint32, now time.Time, fetch fetcher) er
 	}
 	if len(kept) > maxExcepted {
 		return ErrExceptions
+	}
+	if try {
+		return nil
 	}
 	s.excepted = kept
 	s.tail = slices.DeleteFunc(s.tail, func(t dated) bool { return slices.Contains(keys, t.key) })

@@ -95,7 +95,7 @@ func (s *writer) sweep(ctx context.Context, after string, n int) (string, error)
 // checksum: the caller decodes the whole head before it changes anything.
 func peekHead(head []byte) *state {
 	s := &state{}
-	if len(head) == 0 || head[0] != formatVersion {
+	if len(head) == 0 || head[0] != formatVersion && head[0] != linkedVersion {
 		return s
 	}
 	r := &reader{b: head[1:]}
@@ -120,7 +120,8 @@ func (s *state) stale(p *Policy, now time.Time) bool {
 func (s *writer) expire(ctx context.Context, addr string, now time.Time) error {
 	s.applyMu.Lock()
 	defer s.applyMu.Unlock()
-	history, _ := splitAddress(addr)
+	history, user := splitAddress(addr)
+	var unlink []string
 	g, e, _ := s.entry(history, []byte(addr))
 	e.mu.Lock()
 	err := s.load(e, s.db.rows(ctx))
@@ -128,6 +129,7 @@ func (s *writer) expire(ctx context.Context, addr string, now time.Time) error {
 		s.due(g, e)
 		if e.pol.expired(time.Unix(e.st.last, 0).In(now.Location()), now) {
 			e.st.reset()
+			unlink = e.st.links.Into
 		} else {
 			e.st.dropEpochs(e.pol, now)
 		}
@@ -137,6 +139,9 @@ func (s *writer) expire(ctx context.Context, addr string, now time.Time) error {
 	w := e.weigh()
 	e.mu.Unlock()
 	g.release(e, w, true)
+	for _, into := range unlink {
+		err = errors.Join(err, s.unlink(ctx, history, into, user))
+	}
 	if errors.Is(err, ErrCorrupt) {
 		return nil // Verify reports it
 	}

@@ -32,7 +32,7 @@ func (s *state) look(p *Policy, now time.Time, hits int, scratch *viewScratch) *
 	} else {
 		v = &scratch.view
 	}
-	v.until, v.Excepted, v.Lanes = math.MaxInt64, nil, &noLanes
+	v.until, v.from, v.Excepted, v.Lanes = math.MaxInt64, s.links.From, nil, &noLanes
 	if s.last == 0 || p.expired(time.Unix(s.last, 0).In(now.Location()), now) {
 		v.Set.Reset(0)
 		return v

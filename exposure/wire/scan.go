@@ -19,6 +19,7 @@ const (
 	fDeadline
 	fKind
 	fAt
+	fFrom
 )
 
 // Decode reads a JSON request or report. The query refers to the body until it is decoded
@@ -102,6 +103,8 @@ func (q *Query) field(name string) (bit fieldSet, text *string, number *int) {
 		return fKind, &q.Kind, nil
 	case "at":
 		return fAt, &q.At, nil
+	case "from":
+		return fFrom, &q.From, nil
 	}
 	return 0, nil, nil
 }

@@ -60,6 +60,7 @@ func (q *Query) decodeSlow(body []byte) error {
 		DeadlineMS *json.RawMessage `json:"deadline_ms"`
 		Kind       *json.RawMessage `json:"kind"`
 		At         *json.RawMessage `json:"at"`
+		From       *json.RawMessage `json:"from"`
 	}
 	if err := json.Unmarshal(body, &slow); err != nil {
 		return Malformedf("", "the body is not a JSON object: %v", err)
@@ -68,7 +69,7 @@ func (q *Query) decodeSlow(body []byte) error {
 		name string
 		raw  *json.RawMessage
 	}{
-		{"user", slow.User}, {"scene", slow.Scene}, {"scope", slow.Scope}, {"mark", slow.Mark}, {"kind", slow.Kind}, {"at", slow.At},
+		{"user", slow.User}, {"scene", slow.Scene}, {"scope", slow.Scope}, {"mark", slow.Mark}, {"kind", slow.Kind}, {"at", slow.At}, {"from", slow.From},
 		{"max", slow.Max}, {"at_least", slow.AtLeast}, {"deadline_ms", slow.DeadlineMS},
 	} {
 		if f.raw == nil {

@@ -29,8 +29,8 @@ const (
 // Query is a decoded request or report. The zero value is ready to decode into, and may be
 // used again: it keeps its memory.
 type Query struct {
-	User, Scene, Scope, Mark, Kind, At string
-	Max, AtLeast, DeadlineMS           int
+	User, Scene, Scope, Mark, Kind, At, From string
+	Max, AtLeast, DeadlineMS                 int
 
 	body    []byte // as it came, or as decodeSlow and decodePacked rewrote it
 	scratch []byte // decoded bytes of odd ids

@@ -30,7 +30,8 @@ const (
 )
 
 // Owned returns the metadata of a stream of that name, nil if there is none, and an error if it
-// is not ours. Ours have a mark; one of a version before has none, and exactly these subjects.
+// is not ours. Ours have a mark; one of a version before has none, and most of
+// these subjects and no others.
 func Owned(ctx context.Context, js jetstream.JetStream, name string, subjects []string) (map[string]string, error) {
 	s, err := js.Stream(ctx, name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
@@ -41,7 +42,8 @@ func Owned(ctx context.Context, js jetstream.JetStream, name string, subjects []
 	}
 	have := s.CachedInfo().Config
 	mark, marked := have.Metadata[ownerKey]
-	if mark == owner || !marked && slices.Equal(slices.Sorted(slices.Values(have.Subjects)), slices.Sorted(slices.Values(subjects))) {
+	foreign := slices.ContainsFunc(have.Subjects, func(s string) bool { return !slices.Contains(subjects, s) })
+	if mark == owner || !marked && !foreign && len(have.Subjects) > len(subjects)/2 {
 		return have.Metadata, nil
 	}
 	return nil, fmt.Errorf("stream %s: the bus has a stream of this name that belongs to another application (its subjects: %s): choose other names with --stream-prefix",

@@ -1,0 +1,142 @@
+package exposure
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"jianguo/exposure/link"
+	"jianguo/exposure/wire"
+)
+
+// linksIn reads the links of users in a history.
+func (s *writer) linksIn(ctx context.Context, history string) link.Reader {
+	return func(user string) (l link.Links, err error) {
+		err = s.edit(ctx, history, user, func(st *state, _ fetcher) error {
+			l = st.links
+			return nil
+		})
+		return l, err
+	}
+}
+
+// applyLink adds or removes a link in every history, or, with ErrLink, in none.
+func (s *writer) applyLink(ctx context.Context, kind EventKind, user, from string, logged, now time.Time) error {
+	for history := range s.policies {
+		if kind == Unlink {
+			if err := s.unlink(ctx, history, user, from); err != nil {
+				return err
+			}
+		} else if err := s.linksIn(ctx, history).Check(user, from); err != nil {
+			return err
+		}
+	}
+	if kind == Unlink {
+		return nil
+	}
+	for history, pol := range s.policies {
+		err := s.edit(ctx, history, user, func(st *state, _ fetcher) error {
+			st.links.From = append(link.Without(st.links.From, from), from)
+			return nil
+		})
+		if err == nil {
+			err = s.edit(ctx, history, from, func(st *state, _ fetcher) error {
+				st.touch(pol, logged, now) // the link ends when this state expires
+				st.links.Into = append(link.Without(st.links.Into, user), user)
+				return nil
+			})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unlink removes a link in one history, if there is one.
+func (s *writer) unlink(ctx context.Context, history, user, from string) error {
+	err := s.edit(ctx, history, user, func(st *state, _ fetcher) error {
+		st.links.From = link.Without(st.links.From, from)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return s.edit(ctx, history, from, func(st *state, _ fetcher) error {
+		st.links.Into = link.Without(st.links.Into, user)
+		return nil
+	})
+}
+
+// applyUnsee removes items from the histories of the user and of all that count for the user, or,
+// with ErrExceptions, from none.
+func (s *writer) applyUnsee(ctx context.Context, q *wire.Query, now time.Time) error {
+	history := s.history(q.Scene)
+	users, _, err := s.linksIn(ctx, history).Below(q.User)
+	if err != nil {
+		return err
+	}
+	for _, try := range []bool{true, false} {
+		for _, user := range users {
+			s.keys = q.Keys(s.keys, seedOf(&s.secret, user))
+			err := s.edit(ctx, history, user, func(st *state, fetch fetcher) error {
+				return st.unsee(s.policies[history], s.keys, now, fetch, try)
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// applyForget removes a user, and all whose histories count for the user, from every history.
+func (s *writer) applyForget(ctx context.Context, user string) error {
+	users := []string{user}
+	for history := range s.policies {
+		below, _, err := s.linksIn(ctx, history).Below(user)
+		if err != nil {
+			return err
+		}
+		for _, u := range below {
+			if !slices.Contains(users, u) {
+				users = append(users, u)
+			}
+		}
+	}
+	for _, u := range users {
+		if s.cfg.Forgotten != nil {
+			if err := s.insist(ctx, "forget a user elsewhere", func() error { return s.cfg.Forgotten(ctx, u) }); err != nil {
+				return err
+			}
+		}
+		for history := range s.policies {
+			if err := s.forgetIn(ctx, history, u); err != nil {
+				return err
+			}
+		}
+		s.forgotten = append(s.forgotten, u)
+	}
+	return nil
+}
+
+func (s *writer) forgetIn(ctx context.Context, history, user string) error {
+	l, err := s.linksIn(ctx, history)(user)
+	if err != nil {
+		return err
+	}
+	for _, from := range l.From {
+		if err := s.unlink(ctx, history, user, from); err != nil {
+			return err
+		}
+	}
+	for _, into := range l.Into {
+		if err := s.unlink(ctx, history, into, user); err != nil {
+			return err
+		}
+	}
+	return s.edit(ctx, history, user, func(st *state, _ fetcher) error {
+		st.reset()
+		return nil
+	})
+}

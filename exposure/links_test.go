@@ -1,0 +1,203 @@
+package exposure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"jianguo/exposure/link"
+)
+
+// linkModel is an exact memory of links and of what each user was shown.
+type linkModel struct {
+	seen map[string]map[string]bool
+	from map[string][]string
+}
+
+// below adds the users whose histories count for one to a set.
+func (m *linkModel) below(user string, to map[string]bool) {
+	to[user] = true
+	for _, u := range m.from[user] {
+		m.below(u, to)
+	}
+}
+
+// longest is the number of links of the longest way down from a user.
+func (m *linkModel) longest(user string) int {
+	n := 0
+	for _, u := range m.from[user] {
+		n = max(n, 1+m.longest(u))
+	}
+	return n
+}
+
+// may reports whether a link keeps the rules.
+func (m *linkModel) may(user, from string) bool {
+	reach := map[string]bool{}
+	if m.below(from, reach); reach[user] {
+		return false
+	}
+	trial := linkModel{from: map[string][]string{}}
+	for u, list := range m.from {
+		trial.from[u] = slices.Clone(list)
+	}
+	trial.from[user] = append(trial.from[user], from)
+	for u := range m.seen {
+		all := map[string]bool{}
+		if trial.below(u, all); len(all)-1 > link.MaxUsers || trial.longest(u) > link.MaxDepth {
+			return false
+		}
+	}
+	return true
+}
+
+func (m *linkModel) forget(user string) {
+	gone := map[string]bool{}
+	m.below(user, gone)
+	for u := range m.seen {
+		if gone[u] {
+			m.seen[u], m.from[u] = map[string]bool{}, nil
+		}
+		m.from[u] = slices.DeleteFunc(m.from[u], func(v string) bool { return gone[v] })
+	}
+}
+
+// TestLinks holds links in any order, among reports, un-sees, forgets, restarts and crashes, to an
+// exact model.
+func TestLinks(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		ctx := t.Context()
+		policy := Policy{Capacity: 64, Tail: 16, Target: 1e-9}
+		f := newFixture(t, Config{Path: fmt.Sprintf("%s/%d.db", t.TempDir(), time.Now().UnixNano()), FlushAge: time.Hour,
+			CacheBytes: rapid.SampledFrom([]int64{1, 1 << 20}).Draw(rt, "cache"),
+			Policies:   map[string]Policy{"": policy, "video": policy}, Scenes: map[string]string{"clips": "video"}})
+		defer f.end()
+		m := &linkModel{seen: map[string]map[string]bool{}, from: map[string][]string{}}
+		var users []string
+		for i := range 11 {
+			users = append(users, fmt.Sprint("user", i))
+			m.seen[users[i]] = map[string]bool{}
+		}
+		user := func(t *rapid.T) string { return rapid.SampledFrom(users).Draw(t, "user") }
+		edge := func(t *rapid.T, kind EventKind) error {
+			u, from := user(t), user(t)
+			if u == from {
+				return nil
+			}
+			err := f.Expose(ctx, Event{Kind: kind, User: u, From: from})
+			switch {
+			case kind == Unlink:
+				m.from[u] = slices.DeleteFunc(m.from[u], func(v string) bool { return v == from })
+			case slices.Contains(m.from[u], from):
+			case errors.Is(err, ErrLink) == m.may(u, from):
+				t.Fatalf("%s asks %s: %v, with %v", u, from, err, m.from)
+			case err == nil:
+				m.from[u] = append(m.from[u], from)
+			}
+			if errors.Is(err, ErrLink) {
+				err = nil
+			}
+			return err
+		}
+		must := func(t *rapid.T, err error) {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		linking := func(t *rapid.T) { must(t, edge(t, Link)) }
+		see := func(t *rapid.T) {
+			u, from := user(t), rapid.IntRange(0, 40).Draw(t, "item")
+			items := ids(from, from+rapid.SampledFrom([]int{1, 30}).Draw(t, "n"))
+			must(t, f.Expose(ctx, Event{Kind: Seen, User: u, Items: items}))
+			for _, id := range items {
+				m.seen[u][id] = true
+			}
+		}
+		rt.Repeat(map[string]func(*rapid.T){
+			"link": linking, "link2": linking, "link3": linking, "see": see, "see2": see,
+			"unlink": func(t *rapid.T) { must(t, edge(t, Unlink)) },
+			"unsee": func(t *rapid.T) {
+				u, id := user(t), rapid.SampledFrom(ids(0, 70)).Draw(t, "item")
+				must(t, f.Unsee(ctx, u, "", []string{id}))
+				all := map[string]bool{}
+				m.below(u, all)
+				for v := range all {
+					delete(m.seen[v], id)
+				}
+			},
+			"forget": func(t *rapid.T) {
+				u := user(t)
+				must(t, f.Forget(ctx, u))
+				m.forget(u)
+			},
+			"flush":   func(t *rapid.T) { must(t, f.Flush(ctx)) },
+			"sweep":   func(t *rapid.T) { must(t, f.Sweep(ctx)) },
+			"restart": func(t *rapid.T) { f.restart() },
+			"crash":   func(t *rapid.T) { f.crash() },
+			"": func(t *rapid.T) {
+				for _, u := range users {
+					all := map[string]bool{}
+					m.below(u, all)
+					var want []string
+					for _, id := range ids(0, 72) {
+						held := false
+						for v := range all {
+							held = held || m.seen[v][id]
+						}
+						if !held {
+							want = append(want, id)
+						}
+					}
+					if got := f.unseenOf(u, ids(0, 72)...); !slices.Equal(got, want) {
+						t.Fatalf("%s, linked %v: got %v, want %v", u, m.from, got, want)
+					}
+				}
+			},
+		})
+	})
+}
+
+// TestLinkEnds: a link ends when the older state expires, and both rows leave the file. Until then
+// it outlives what the other user holds.
+func TestLinkEnds(t *testing.T) {
+	f := newFixture(t, Config{})
+	ctx := context.Background()
+	f.report(Seen, "phone", "a", "b")
+	f.must(f.Expose(ctx, Event{Kind: Link, User: "ann", From: "phone"}))
+	f.clock.advance(4 * 24 * time.Hour)
+	f.report(Seen, "phone", "c")
+	f.clock.advance(4 * 24 * time.Hour)
+	f.report(Seen, "ann", "d")
+	f.restart()
+	if got := f.unseenOf("ann", "a", "b", "c", "d", "e"); !slices.Equal(got, []string{"e"}) {
+		t.Fatalf("got %v", got)
+	}
+	r, err := f.Filter(ctx, Request{User: "ann", Items: []string{"a", "e"}, Scene: "other"})
+	if err != nil || !slices.Equal(r.Items, []string{"e"}) {
+		t.Fatalf("another scene: %v %v", r, err)
+	}
+	f.clock.advance(2 * 24 * time.Hour)
+	if got := f.unseenOf("ann", "a", "d"); !slices.Equal(got, []string{"a"}) {
+		t.Fatalf("after the end: got %v", got)
+	}
+	f.must(f.Sweep(ctx))
+	f.must(f.Flush(ctx))
+	if info, err := f.Query(ctx, "ann", "", nil); err != nil || len(info.Linked) > 0 {
+		t.Fatalf("%v %v", info, err)
+	}
+	if rep, err := Verify(ctx, f.cfg.Path); err != nil || rep.Users != 1 {
+		t.Fatalf("%+v %v", rep, err)
+	}
+}
+
+func (f *fixture) must(err error) {
+	f.t.Helper()
+	if err != nil {
+		f.t.Fatal(err)
+	}
+}
