@@ -176,9 +176,9 @@ func (s *writer) applyItems(ctx context.Context, kind EventKind, q *wire.Query, 
 	s.keys = q.Keys(s.keys, seedOf(&s.secret, q.User))
 	g, e, _ := s.entry(history, []byte(address(history, q.User)))
 	e.mu.Lock()
-	s.due(g, e)
-	var err error
-	if e.st == nil {
+	err := s.due(ctx, g, e)
+	if err != nil {
+	} else if e.st == nil {
 		for _, k := range s.keys {
 			e.pending = append(e.pending, op{at.Unix(), now.Unix(), k, kind})
 		}
@@ -197,9 +197,11 @@ func (s *writer) applyItems(ctx context.Context, kind EventKind, q *wire.Query, 
 func (s *writer) edit(ctx context.Context, history, user string, change func(*state, fetcher) error) error {
 	g, e, _ := s.entry(history, []byte(address(history, user)))
 	e.mu.Lock()
-	s.due(g, e)
 	r := s.db.rows(ctx)
-	err := s.loadOrQuarantine(e, r)
+	err := s.due(ctx, g, e)
+	if err == nil {
+		err = s.loadOrQuarantine(e, r)
+	}
 	if err == nil {
 		err = change(e.st, r.fetch)
 		e.st.view = nil
@@ -212,14 +214,18 @@ func (s *writer) edit(ctx context.Context, history, user string, change func(*st
 
 // due adds an entry to the next flush, after setting aside what the running flush has not
 // written yet. The caller holds applyMu and e.mu.
-func (s *writer) due(g *stripe, e *entry) {
+func (s *writer) due(ctx context.Context, g *stripe, e *entry) error {
 	if e.gen == s.gen {
-		return
+		return nil
 	}
 	if e.gen != 0 {
-		s.freeze(e)
+		if err := s.loadOrQuarantine(e, s.db.rows(ctx)); err != nil {
+			return err
+		}
+		e.frozen = s.snapshot(e.addr, e.st)
 	}
 	e.gen = s.gen
 	s.dirty = append(s.dirty, e)
 	g.pin(e)
+	return nil
 }

@@ -17,7 +17,6 @@ type entry struct {
 	pending []op      // mu; not yet in st, because st is nil
 	gen     uint64    // mu; the flush this entry is due in, 0 for none
 	frozen  *snapshot // mu; image for the running flush, taken because a newer event came first
-	held    []op      // mu; while st is nil instead of frozen: the ops that belong to the running flush
 	hits    int       // mu; requests served since st was read
 
 	refs       int    // stripe.mu; users of the entry, flushes included
@@ -130,7 +129,7 @@ const entryOverhead = 320
 
 // weigh is the memory of an entry. The caller holds its lock.
 func (e *entry) weigh() int64 {
-	n := entryOverhead + len(e.addr) + 24*(cap(e.pending)+cap(e.held))
+	n := entryOverhead + len(e.addr) + 24*cap(e.pending)
 	if e.st != nil {
 		n += e.st.size()
 	}

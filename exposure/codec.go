@@ -141,26 +141,6 @@ func (r *reader) varint(what string, min, max int64) int64 {
 	return v
 }
 
-func (r *reader) u8(what string) uint8 {
-	if len(r.b) < 1 {
-		r.fail(what)
-		return 0
-	}
-	v := r.b[0]
-	r.b = r.b[1:]
-	return v
-}
-
-func (r *reader) u32(what string) uint32 {
-	if len(r.b) < 4 {
-		r.fail(what)
-		return 0
-	}
-	v := binary.LittleEndian.Uint32(r.b)
-	r.b = r.b[4:]
-	return v
-}
-
 // count reads the length of a list whose elements take at least each bytes. A wrong length
 // never allocates more than the input is long.
 func (r *reader) count(what string, max, each int) int {
@@ -230,8 +210,11 @@ func decodeHead(b []byte, addr string) (*state, error) {
 }
 
 // key reads a key, which is never zero.
-func (r *reader) key(what string) uint32 {
-	k := r.u32(what)
+func (r *reader) key(what string) (k uint32) {
+	if len(r.b) >= 4 {
+		k = binary.LittleEndian.Uint32(r.b)
+		r.b = r.b[4:]
+	}
 	if k == 0 {
 		r.fail(what)
 	}
@@ -243,9 +226,9 @@ func (r *reader) shard(sh *shard) {
 	sh.capacity = uint32(r.uvarint("shard capacity", maxCapacity))
 	sh.count = uint32(r.uvarint("shard count", uint64(sh.capacity)))
 	sh.m = uint32(r.uvarint("shard m", 1<<28))
-	sh.k = r.u8("shard k")
+	sh.k = uint8(r.uvarint("shard k", 64))
 	sh.epoch = int32(r.varint("shard epoch", 0, 1<<20))
-	if sh.id == 0 || sh.m < 64 || sh.k < 4 || sh.k > 64 {
+	if sh.id == 0 || sh.m < 64 || sh.k < 4 {
 		r.fail("shard")
 	}
 }

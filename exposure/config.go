@@ -1,6 +1,7 @@
 package exposure
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"log/slog"
@@ -62,37 +63,21 @@ type Config struct {
 var shanghai = time.FixedZone("Asia/Shanghai", 8*3600)
 
 func (cfg *Config) setDefaults() {
-	if cfg.Location == nil {
-		cfg.Location = shanghai
-	}
+	cfg.Location = cmp.Or(cfg.Location, shanghai)
 	if cfg.Clock == nil {
 		cfg.Clock = time.Now
 		if cfg.Steady != nil {
 			cfg.Clock = cfg.Steady.Now
 		}
 	}
-	if cfg.MaxUnflushed <= 0 {
-		cfg.MaxUnflushed = 1 << 18
-	}
-	if cfg.FlushAge <= 0 {
-		cfg.FlushAge = 10 * time.Second
-	}
-	if cfg.CacheBytes <= 0 {
-		cfg.CacheBytes = 256 << 20
-	}
-	if cfg.SweepRate == 0 {
-		cfg.SweepRate = 2000
-	}
-	if cfg.SweepRest <= 0 {
-		cfg.SweepRest = time.Minute
-	}
-	if cfg.HealAfter <= 0 {
-		cfg.HealAfter = time.Second
-	}
+	cfg.MaxUnflushed = cmp.Or(cfg.MaxUnflushed, 1<<18)
+	cfg.FlushAge = cmp.Or(cfg.FlushAge, 10*time.Second)
+	cfg.CacheBytes = cmp.Or(cfg.CacheBytes, 256<<20)
+	cfg.SweepRate = cmp.Or(cfg.SweepRate, 2000)
+	cfg.SweepRest = cmp.Or(cfg.SweepRest, time.Minute)
+	cfg.HealAfter = cmp.Or(cfg.HealAfter, time.Second)
 	if cfg.Fail == nil {
 		cfg.Fail = func(string) error { return nil }
 	}
-	if cfg.Logger == nil {
-		cfg.Logger = slog.Default()
-	}
+	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
 }

@@ -72,17 +72,10 @@ func (s *core) load(e *entry, r *rows) error {
 // adopt makes a state that of the entry, after applying the ops that wait for it. After an
 // error, as of a request that ran out of time, all of them still wait.
 func (s *core) adopt(e *entry, st *state, r *rows) error {
-	frozen := e.frozen
-	if e.held != nil {
-		if err := st.replay(e.pol, e.held, s.cfg.Location, r.fetch); err != nil {
-			return err
-		}
-		frozen = s.snapshot(e.addr, st)
-	}
 	if err := st.replay(e.pol, e.pending, s.cfg.Location, r.fetch); err != nil {
 		return err
 	}
-	e.st, e.frozen, e.held, e.pending, e.hits = st, frozen, nil, nil, 0
+	e.st, e.pending, e.hits = st, nil, 0
 	return nil
 }
 
@@ -96,16 +89,6 @@ func (s *core) loadOrQuarantine(e *entry, r *rows) error {
 	s.metrics.corrupt.Inc()
 	s.cfg.Logger.Error("exposure: unreadable state set aside; the user starts empty", "err", err)
 	return s.adopt(e, &state{corrupt: err.Error()}, r)
-}
-
-// freeze sets aside what belongs to the running flush before a newer event changes
-// the entry. The caller holds mu for writing.
-func (s *core) freeze(e *entry) {
-	if e.st != nil {
-		e.frozen = s.snapshot(e.addr, e.st)
-	} else {
-		e.held, e.pending = e.pending, nil
-	}
 }
 
 // snapshot encodes a state and marks it clean. Shards get their rows here.

@@ -64,45 +64,44 @@ func openDatabase(ctx context.Context, path string, durability Durability, rando
 
 func (d *database) close() error { return errors.Join(d.read.Close(), d.write.Close()) }
 
-// meta reads one value of the meta table.
-func (d *database) meta(ctx context.Context, name string) ([]byte, error) {
-	var v []byte
-	if err := d.read.QueryRowContext(ctx, "SELECT value FROM meta WHERE name = ?", name).Scan(&v); err != nil {
-		return nil, fmt.Errorf("exposure: meta %s: %w", name, err)
+// meta reads the values of the meta table by name.
+func (d *database) meta(ctx context.Context) (map[string]string, error) {
+	rows, err := d.read.QueryContext(ctx, "SELECT name, value FROM meta")
+	if err != nil {
+		return nil, fmt.Errorf("exposure: meta: %w", err)
 	}
-	return v, nil
+	defer rows.Close()
+	values := map[string]string{}
+	for rows.Next() {
+		var name, value string
+		if err := rows.Scan(&name, &value); err != nil {
+			return nil, fmt.Errorf("exposure: meta: %w", err)
+		}
+		values[name] = value
+	}
+	return values, rows.Err()
 }
 
 // recover reads what a store needs before its first event.
 func (d *database) recover(ctx context.Context) (secret [32]byte, logID string, applied uint64, lastShard int64, err error) {
-	fail := func(err error) ([32]byte, string, uint64, int64, error) { return secret, "", 0, 0, err }
-	format, err := d.meta(ctx, "format")
+	meta, err := d.meta(ctx)
+	if err == nil {
+		err = checkFormat(meta["format"])
+	}
+	if err == nil && len(meta["secret"]) != len(secret) {
+		err = fmt.Errorf("exposure: meta secret has %d bytes: %w", len(meta["secret"]), ErrCorrupt)
+	}
+	if err == nil {
+		applied, err = strconv.ParseUint(meta["applied"], 10, 64)
+	}
+	if err == nil {
+		err = d.read.QueryRowContext(ctx, "SELECT coalesce(max(id), 0) FROM shard").Scan(&lastShard)
+	}
 	if err != nil {
-		return fail(err)
+		return secret, "", 0, 0, fmt.Errorf("exposure: read the state file: %w", err)
 	}
-	if err := checkFormat(string(format)); err != nil {
-		return fail(fmt.Errorf("exposure: %w", err))
-	}
-	v, err := d.meta(ctx, "secret")
-	if err != nil {
-		return fail(err)
-	}
-	copy(secret[:], v)
-	id, err := d.meta(ctx, "log")
-	if err != nil {
-		return fail(err)
-	}
-	if v, err = d.meta(ctx, "applied"); err != nil {
-		return fail(err)
-	}
-	if applied, err = strconv.ParseUint(string(v), 10, 64); err != nil {
-		return fail(fmt.Errorf("exposure: meta applied: %w", err))
-	}
-	var last sql.NullInt64
-	if err := d.read.QueryRowContext(ctx, "SELECT max(id) FROM shard").Scan(&last); err != nil {
-		return fail(fmt.Errorf("exposure: last shard: %w", err))
-	}
-	return secret, string(id), applied, last.Int64, nil
+	copy(secret[:], meta["secret"])
+	return secret, meta["log"], applied, lastShard, nil
 }
 
 func checkFormat(format string) error {
@@ -129,12 +128,8 @@ const putClock = "INSERT INTO meta VALUES ('clock', ?) ON CONFLICT DO UPDATE SET
 
 // resumeClock tells a clock that time.
 func (d *database) resumeClock(ctx context.Context, clock *steady.Clock) error {
-	var last int64
-	err := d.read.QueryRowContext(ctx, "SELECT value FROM meta WHERE name = 'clock'").Scan(&last)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil
-	}
-	if err == nil {
+	meta, err := d.meta(ctx)
+	if last, ok := strconv.ParseInt(meta["clock"], 10, 64); err == nil && ok == nil {
 		clock.Resume(time.Unix(last, 0))
 	}
 	return err

@@ -25,15 +25,15 @@ func TestDeadline(t *testing.T) {
 			false: {Items: []string{"a", "b"}, Degraded: "open: the deadline passed"},
 			true:  {Items: []string{}, Dropped: 2, Degraded: "closed: the deadline passed"},
 		}[closed]
-		for _, mark := range []bool{false, true} {
-			r, err := f.Filter(context.Background(), Request{User: "u", Items: []string{"a", "b"}, Deadline: time.Millisecond, Max: 2, Mark: mark})
+		for _, mark := range []string{"", "delivered"} {
+			r, err := f.Filter(context.Background(), Request{User: "u", Items: []string{"a", "b"}, DeadlineMS: 1, Max: 2, Mark: mark})
 			if err != nil || !reflect.DeepEqual(r, want) {
 				t.Errorf("%+v, %v, want %+v", r, err, want)
 			}
 		}
 		e.mu.Unlock()
 		g.release(e, -1, true)
-		r, err := f.Filter(context.Background(), Request{User: "u", Items: []string{"a", "b"}, Deadline: time.Hour})
+		r, err := f.Filter(context.Background(), Request{User: "u", Items: []string{"a", "b"}, DeadlineMS: 3600000})
 		if err != nil || r.Degraded != "" || len(r.Items) != 1 || r.Items[0] != "b" {
 			t.Errorf("in time: %+v, %v", r, err)
 		}
@@ -50,7 +50,7 @@ func TestMarkTooLate(t *testing.T) {
 	var r Response
 	var err error
 	for deadline := 100 * time.Millisecond; deadline < time.Minute; deadline *= 4 {
-		r, err = f.Filter(context.Background(), Request{User: "u", Items: []string{"a", "b"}, Deadline: deadline, Max: 2, Mark: true})
+		r, err = f.Filter(context.Background(), Request{User: "u", Items: []string{"a", "b"}, DeadlineMS: int(deadline.Milliseconds()), Max: 2, Mark: "delivered"})
 		if r.Degraded != "open: the deadline passed" { // else even the state was not read in time
 			break
 		}

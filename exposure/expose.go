@@ -57,15 +57,3 @@ func (e *Event) chunk(from int) int {
 	}
 	return to
 }
-
-// Unsee makes items eligible again: exactly where the tail or the ring holds them,
-// by one of at most 64 exceptions where a shard does (ErrExceptions past that).
-func (s *Store) Unsee(ctx context.Context, user, scene string, items []string) error {
-	return s.Expose(ctx, Event{Kind: Unsee, User: user, Scene: scene, Items: items})
-}
-
-// Forget removes a user from every history. Ids already in the log leave it after
-// eventlog.ErasureDelay.
-func (s *Store) Forget(ctx context.Context, user string) error {
-	return s.Expose(ctx, Event{Kind: Forget, User: user})
-}

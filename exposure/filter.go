@@ -2,6 +2,7 @@ package exposure
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -14,28 +15,28 @@ import (
 
 // Request asks which items a user has not been shown.
 type Request struct {
-	User  string
-	Items []string
-	Scene string
-	Scope string // "" or "item"
+	User  string   `json:"user"`
+	Items []string `json:"items"`
+	Scene string   `json:"scene,omitempty"`
+	Scope string   `json:"scope,omitempty"` // "" or "item"
 	// Max is the number of items returned at most; 0 is no limit.
-	Max int
+	Max int `json:"max,omitempty"`
 	// AtLeast brings back up to so many items that only shards hold, those of
 	// the oldest shard first, never what tail or ring hold.
-	AtLeast int
-	// Mark reports the answer as delivered before it is returned. It takes a Max
-	// of at most RingSize: a client that ranks afterwards reports what it delivered then.
-	Mark bool
-	// Deadline bounds the wait for the user's state; 0 is no bound.
-	Deadline time.Duration
+	AtLeast int `json:"at_least,omitempty"`
+	// Mark, if it is "delivered", reports the answer as delivered before it is returned. It takes
+	// a Max of at most RingSize: a client that ranks afterwards reports what it delivered then.
+	Mark string `json:"mark,omitempty"`
+	// DeadlineMS bounds the wait for the user's state; 0 is no bound.
+	DeadlineMS int `json:"deadline_ms,omitempty"`
 }
 
 // Response answers in the order of the request. An id that was given twice is returned once.
 type Response struct {
-	Items    []string
-	Relaxed  []string
-	Dropped  int    // ids not returned because seen, delivered or repeated
-	Degraded string // "" or why everything (open) or nothing (closed) was returned
+	Items    []string `json:"items"`
+	Relaxed  []string `json:"relaxed"`
+	Dropped  int      `json:"dropped"`  // ids not returned because seen, delivered or repeated
+	Degraded string   `json:"degraded"` // "" or why everything (open) or nothing (closed) was returned
 }
 
 // Outcome describes an answer apart from its ids.
@@ -65,34 +66,17 @@ type request struct {
 
 var requests = sync.Pool{New: func() any { return new(request) }}
 
-// Filter answers a request.
-func (s *Store) Filter(ctx context.Context, req Request) (Response, error) {
-	r := requests.Get().(*request)
-	defer requests.Put(r)
-	if err := r.SetIDs(req.Items); err != nil {
-		return Response{}, err
-	}
-	r.User, r.Scene, r.Scope = req.User, req.Scene, req.Scope
-	r.Max, r.AtLeast, r.DeadlineMS = req.Max, req.AtLeast, int(req.Deadline.Milliseconds())
-	if req.Deadline > 0 && r.DeadlineMS == 0 {
-		r.DeadlineMS = 1
-	}
-	if req.Mark {
-		r.Mark = "delivered"
-	}
-	o, err := s.filter(ctx, r)
+// Filter is FilterJSON for callers in Go.
+func (s *Store) Filter(ctx context.Context, req Request) (resp Response, err error) {
+	req.Items = append([]string{}, req.Items...) // and not null
+	body, err := json.Marshal(req)
 	if err != nil {
-		return Response{}, err
+		return resp, err
 	}
-	resp := Response{Items: make([]string, 0, o.Items), Dropped: o.Dropped, Degraded: o.Degraded}
-	r.answer.Returned(func(i int, relaxed bool) {
-		if relaxed {
-			resp.Relaxed = append(resp.Relaxed, req.Items[i])
-		} else {
-			resp.Items = append(resp.Items, req.Items[i])
-		}
-	})
-	return resp, nil
+	if body, _, err = s.FilterJSON(ctx, nil, body, JSON); err != nil {
+		return resp, err
+	}
+	return resp, json.Unmarshal(body, &resp)
 }
 
 // FilterJSON answers a JSON request from its bytes, and appends the answer to dst. Ids in a
@@ -340,6 +324,9 @@ func (s *Store) markKeys(v *view, r *request, keys []uint32, marks []byte) {
 	exact, inShard := v.Mark(keys, marks)
 	s.metrics.inExact.Add(float64(exact))
 	s.metrics.inShards.Add(float64(inShard))
+	if s.metrics.looks.Add(1)%rateEvery == 1 {
+		s.metrics.measureRate(v)
+	}
 	r.from = v.from
 	if r.AtLeast == 0 {
 		return

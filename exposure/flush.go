@@ -80,7 +80,6 @@ func (s *writer) flush(ctx context.Context) error {
 	s.afterFlush(list)
 	s.flushed.Store(seq)
 	s.unflushed.Add(-n)
-	s.makeRoom()
 	s.metrics.flushes.Observe(time.Since(started).Seconds())
 	s.metrics.flushedUsers.Add(float64(len(list)))
 	s.metrics.flushedBytes.Add(float64(written))
@@ -97,36 +96,27 @@ func (s *writer) release(ctx context.Context) {
 
 // flushTx is the transaction of one flush and its statements.
 type flushTx struct {
-	tx                                       *sql.Tx
-	rows                                     rows
-	putHead, delHead, putShard, delShard, qu *sql.Stmt
-	written                                  int
+	tx      *sql.Tx
+	stmts   map[string]*sql.Stmt
+	written int
 }
 
-func (s *writer) beginFlush(ctx context.Context) (*flushTx, error) {
-	tx, err := s.db.write.BeginTx(ctx, nil)
-	if err != nil {
-		return nil, err
-	}
-	f := &flushTx{tx: tx, rows: rows{ctx: ctx}}
-	for _, st := range []struct {
-		to  **sql.Stmt
-		sql string
-	}{
-		{&f.rows.head, selectHead},
-		{&f.rows.shard, selectShard},
-		{&f.putHead, "INSERT INTO user VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET head = excluded.head"},
-		{&f.delHead, "DELETE FROM user WHERE history = ? AND user = ?"},
-		{&f.putShard, "INSERT INTO shard VALUES (?, ?) ON CONFLICT DO UPDATE SET data = excluded.data"},
-		{&f.delShard, "DELETE FROM shard WHERE id = ?"},
-		{&f.qu, "INSERT INTO quarantine SELECT history, user, head, ? FROM user WHERE history = ? AND user = ?"},
-	} {
-		if *st.to, err = tx.PrepareContext(ctx, st.sql); err != nil {
-			tx.Rollback()
-			return nil, err
+// stmt prepares a statement once.
+func (f *flushTx) stmt(text string) (st *sql.Stmt, err error) {
+	if st = f.stmts[text]; st == nil {
+		if st, err = f.tx.Prepare(text); err == nil {
+			f.stmts[text] = st
 		}
 	}
-	return f, nil
+	return st, err
+}
+
+func (f *flushTx) exec(text string, args ...any) error {
+	st, err := f.stmt(text)
+	if err == nil {
+		_, err = st.Exec(args...)
+	}
+	return err
 }
 
 func (s *writer) writeAll(list []*entry, forgotten []string, gen, seq uint64) (written int, err error) {
@@ -134,13 +124,21 @@ func (s *writer) writeAll(list []*entry, forgotten []string, gen, seq uint64) (w
 		return 0, err
 	}
 	ctx := context.Background() // a flush that began is finished, even if its caller has stopped waiting
-	f, err := s.beginFlush(ctx)
+	tx, err := s.db.write.BeginTx(ctx, nil)
 	if err != nil {
 		return 0, err
 	}
-	defer f.tx.Rollback()
+	defer tx.Rollback()
+	f := &flushTx{tx: tx, stmts: map[string]*sql.Stmt{}}
+	r := &rows{ctx: ctx}
+	if r.head, err = f.stmt(selectHead); err != nil {
+		return 0, err
+	}
+	if r.shard, err = f.stmt(selectShard); err != nil {
+		return 0, err
+	}
 	for _, e := range list {
-		snap, err := s.take(e, gen, &f.rows)
+		snap, err := s.take(e, gen, r)
 		if err == nil {
 			err = f.put(e.addr, snap)
 		}
@@ -153,15 +151,14 @@ func (s *writer) writeAll(list []*entry, forgotten []string, gen, seq uint64) (w
 		s.metrics.stateBytes.Observe(float64(len(snap.head)))
 	}
 	for _, user := range forgotten {
-		if _, err := f.tx.ExecContext(ctx, "DELETE FROM quarantine WHERE user = ?", user); err != nil {
+		if err := f.exec("DELETE FROM quarantine WHERE user = ?", user); err != nil {
 			return 0, err
 		}
 	}
-	if _, err := f.tx.ExecContext(ctx, "UPDATE meta SET value = ? WHERE name = 'applied'",
-		strconv.FormatUint(seq, 10)); err != nil {
+	if err := f.exec("UPDATE meta SET value = ? WHERE name = 'applied'", strconv.FormatUint(seq, 10)); err != nil {
 		return 0, err
 	}
-	if _, err := f.tx.ExecContext(ctx, putClock, s.cfg.Clock().Unix()); err != nil {
+	if err := f.exec(putClock, s.cfg.Clock().Unix()); err != nil {
 		return 0, err
 	}
 	// A file that is ahead of a log that lost its end would skip the events that get these
@@ -172,7 +169,7 @@ func (s *writer) writeAll(list []*entry, forgotten []string, gen, seq uint64) (w
 	if err := s.cfg.Fail("flush-commit"); err != nil {
 		return 0, err
 	}
-	if err := f.tx.Commit(); err != nil {
+	if err := tx.Commit(); err != nil {
 		return 0, err
 	}
 	return f.written, s.cfg.Fail("flush-committed")
@@ -200,29 +197,27 @@ func (s *writer) take(e *entry, gen uint64, r *rows) (*snapshot, error) {
 func (f *flushTx) put(addr string, snap *snapshot) error {
 	history, user := splitAddress(addr)
 	if snap.corrupt != "" {
-		if _, err := f.qu.Exec(snap.corrupt, history, user); err != nil {
+		err := f.exec("INSERT INTO quarantine SELECT history, user, head, ? FROM user WHERE history = ? AND user = ?", snap.corrupt, history, user)
+		if err != nil {
 			return err
 		}
 	}
 	for _, id := range snap.freed {
-		if _, err := f.delShard.Exec(id); err != nil {
+		if err := f.exec("DELETE FROM shard WHERE id = ?", id); err != nil {
 			return err
 		}
 	}
 	for _, sh := range snap.shards {
 		f.written += len(sh.data)
-		if _, err := f.putShard.Exec(sh.id, sh.data); err != nil {
+		if err := f.exec("INSERT INTO shard VALUES (?, ?) ON CONFLICT DO UPDATE SET data = excluded.data", sh.id, sh.data); err != nil {
 			return err
 		}
 	}
 	f.written += len(snap.head)
-	var err error
 	if snap.head == nil {
-		_, err = f.delHead.Exec(history, user)
-	} else {
-		_, err = f.putHead.Exec(history, user, snap.head)
+		return f.exec("DELETE FROM user WHERE history = ? AND user = ?", history, user)
 	}
-	return err
+	return f.exec("INSERT INTO user VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET head = excluded.head", history, user, snap.head)
 }
 
 // afterFlush releases the entries. Users without requests leave memory at once, so that a

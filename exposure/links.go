@@ -72,7 +72,7 @@ func (s *writer) unlink(ctx context.Context, history, user, from string) error {
 // with ErrExceptions, from none.
 func (s *writer) applyUnsee(ctx context.Context, q *wire.Query, now time.Time) error {
 	history := s.history(q.Scene)
-	users, _, err := s.linksIn(ctx, history).Below(q.User)
+	users, err := s.linksIn(ctx, history).Below(q.User)
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (s *writer) applyUnsee(ctx context.Context, q *wire.Query, now time.Time) e
 func (s *writer) applyForget(ctx context.Context, user string) error {
 	users := []string{user}
 	for history := range s.policies {
-		below, _, err := s.linksIn(ctx, history).Below(user)
+		below, err := s.linksIn(ctx, history).Below(user)
 		if err != nil {
 			return err
 		}

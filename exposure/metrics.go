@@ -1,6 +1,8 @@
 package exposure
 
 import (
+	"sync/atomic"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"jianguo/exposure/eventlog"
@@ -13,6 +15,7 @@ type metrics struct {
 	lost                                    prometheus.Counter
 	flushedUsers, flushedBytes, swept       prometheus.Counter
 	fprTests, fprPositives, fprExpected     prometheus.Counter
+	looks                                   atomic.Uint64 // at views
 	flushes, stateBytes                     prometheus.Histogram
 	events                                  [len(eventlog.Kinds)]prometheus.Counter
 	eventsVec                               *prometheus.CounterVec

@@ -47,60 +47,17 @@ func (s *Store) lag() float64 {
 	return max(0, float64(log.Last)-float64(s.w.applied.Load()))
 }
 
-// rateLoop measures the false-positive rate: each second it tests random keys, which were
-// almost certainly never seen, against the state of one user.
-func (s *Store) rateLoop(ctx context.Context) {
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			s.measureRate(512)
-		}
-	}
-}
+// rateEvery is how many looks at a view there are for one that measures the false-positive rate.
+const rateEvery = 256
 
-// measureRate tests n random keys against one state that has a view: in the first stripe,
-// from a random one on, where it finds such a state.
-func (s *Store) measureRate(n int) {
-	from := rand.N(len(cache{}))
-	c := s.cache.Load()
-	for i := range c {
-		if s.measureIn(&c[(from+i)%len(c)], n) {
-			return
-		}
-	}
-}
-
-// measureIn tests n random keys against a random state of a stripe, if it has a view.
-func (s *Store) measureIn(g *stripe, n int) bool {
-	var e *entry
-	g.mu.Lock()
-	for _, e = range g.entries { // map order is random enough
-		break
-	}
-	if e != nil {
-		e.refs++
-	}
-	g.mu.Unlock()
-	if e == nil {
-		return false
-	}
-	defer g.release(e, -1, true)
-	e.mu.RLock()
-	defer e.mu.RUnlock()
-	now := s.cfg.Clock().In(s.cfg.Location)
-	if e.st == nil || e.st.view == nil || now.Unix() >= e.st.view.until {
-		return false
-	}
+// measureRate tests random keys, which were almost certainly never seen, against a view.
+func (m *metrics) measureRate(v *view) {
+	const n = 512
 	for range n {
-		if e.st.view.Lanes.Rank(rand.Uint32()) >= 0 {
-			s.metrics.fprPositives.Inc()
+		if v.Lanes.Rank(rand.Uint32()) >= 0 {
+			m.fprPositives.Inc()
 		}
 	}
-	s.metrics.fprTests.Add(float64(n))
-	s.metrics.fprExpected.Add(float64(n) * e.st.rate(e.pol, now))
-	return true
+	m.fprTests.Add(n)
+	m.fprExpected.Add(n * v.rate)
 }

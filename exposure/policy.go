@@ -1,6 +1,7 @@
 package exposure
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -83,30 +84,13 @@ type Policy struct {
 
 // withDefaults fills the zero fields and rejects what cannot be kept.
 func (p Policy) withDefaults() (Policy, error) {
-	def := func(v *int, d int) {
-		if *v == 0 {
-			*v = d
-		}
-	}
 	if p.Kind == Calendar {
-		def(&p.Slots, 4)
-		def(&p.Large, 10_000)
-		def(&p.Small, 2)
-		def(&p.Months, 3)
-	} else {
-		def(&p.Slots, 5)
-		def(&p.Small, 1)
+		p.Slots, p.Large, p.Small, p.Months = cmp.Or(p.Slots, 4), cmp.Or(p.Large, 10_000), cmp.Or(p.Small, 2), cmp.Or(p.Months, 3)
 	}
-	def(&p.Capacity, 1000)
-	def(&p.Tail, 512)
+	p.Slots, p.Small, p.Capacity, p.Tail = cmp.Or(p.Slots, 5), cmp.Or(p.Small, 1), cmp.Or(p.Capacity, 1000), cmp.Or(p.Tail, 512)
+	p.Target, p.TTL = cmp.Or(p.Target, 0.001), cmp.Or(p.TTL, 5*24*time.Hour)
 	if p.Large <= 0 {
 		p.Large = -1 // and not zero, so that defaults can be filled in twice
-	}
-	if p.Target == 0 {
-		p.Target = 0.001
-	}
-	if p.TTL == 0 {
-		p.TTL = 5 * 24 * time.Hour
 	}
 	switch {
 	case p.Kind > Calendar:

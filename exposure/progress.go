@@ -16,9 +16,7 @@ type progress struct {
 	unflushed atomic.Int64  // keys of the events between the two
 	oldest    atomic.Int64  // unix nanoseconds when the oldest of them was applied, 0 for none
 
-	kick   chan struct{} // asks for a flush
-	roomMu sync.Mutex
-	room   chan struct{} // roomMu; closed and replaced when a flush has made room
+	kick chan struct{} // asks for a flush
 
 	waitMu  sync.Mutex
 	waiters map[uint64][]chan struct{} // waitMu; by sequence
@@ -26,8 +24,7 @@ type progress struct {
 }
 
 func newProgress(max int) *progress {
-	return &progress{max: int64(max), kick: make(chan struct{}, 1), room: make(chan struct{}),
-		waiters: map[uint64][]chan struct{}{}, refused: map[uint64]error{}}
+	return &progress{max: int64(max), kick: make(chan struct{}, 1), waiters: map[uint64][]chan struct{}{}, refused: map[uint64]error{}}
 }
 
 // reset begins at a sequence that is in the file.
@@ -76,7 +73,6 @@ func (p *progress) wakeAll() {
 		delete(p.waiters, seq)
 	}
 	p.waitMu.Unlock()
-	p.makeRoom()
 }
 
 // waitApplied waits until an entry has been applied and returns its outcome, or until the
@@ -105,28 +101,14 @@ func (p *progress) waitApplied(ctx context.Context, seq uint64, failed func() er
 	}
 }
 
-// waitRoom blocks the consumer while too much is unflushed.
+// waitRoom blocks the consumer while too much is unflushed. A flush takes far longer than the time
+// between two looks.
 func (p *progress) waitRoom(ctx context.Context) error {
-	for p.unflushed.Load() >= p.max {
-		p.roomMu.Lock()
-		room := p.room
-		p.roomMu.Unlock()
-		if p.unflushed.Load() < p.max {
-			break
-		}
+	for p.unflushed.Load() >= p.max && ctx.Err() == nil {
 		select {
-		case <-room:
+		case <-time.After(time.Millisecond):
 		case <-ctx.Done():
-			return ctx.Err()
 		}
 	}
 	return ctx.Err()
-}
-
-// makeRoom lets the consumer go on.
-func (p *progress) makeRoom() {
-	p.roomMu.Lock()
-	close(p.room)
-	p.room = make(chan struct{})
-	p.roomMu.Unlock()
 }

@@ -64,6 +64,7 @@ type dated struct {
 type view struct {
 	kernel.View
 	until int64    // unix seconds
+	rate  float64  // of false positives, by formula
 	from  []string // users whose histories count as well
 }
 
@@ -172,38 +173,14 @@ func (s *state) drop(i int) {
 // see adds keys to the history, newest last.
 func (s *state) see(p *Policy, keys []uint32, at, now time.Time, fetch fetcher) error {
 	s.touch(p, at, now)
-	for part := range slices.Chunk(keys, maxTail/16) {
-		if err := s.seePart(p, part, dayOf(at), fetch); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (s *state) seePart(p *Policy, keys []uint32, d day, fetch fetcher) error {
-	// A long report would search the tail for each key; a set of the keys in the tail says
-	// quickly where there is nothing to find.
-	var inTail *kernel.Set
-	if len(keys) > 8 {
-		inTail = new(kernel.Set)
-		inTail.Reset(len(s.tail) + len(keys))
-		for _, t := range s.tail {
-			inTail.Add(t.key)
-		}
-	}
 	for _, key := range keys {
 		if len(s.excepted) > 0 {
 			s.excepted = slices.DeleteFunc(s.excepted, func(k uint32) bool { return k == key })
 		}
-		when := d
-		if inTail == nil || inTail.Has(key) {
-			i := slices.IndexFunc(s.tail, func(t dated) bool { return t.key == key })
-			if i >= 0 { // seen again: it becomes the newest, with its newest day
-				when = max(when, s.tail[i].day)
-				s.tail = slices.Delete(s.tail, i, i+1)
-			}
-		} else {
-			inTail.Add(key)
+		when := dayOf(at)
+		if i := slices.IndexFunc(s.tail, func(t dated) bool { return t.key == key }); i >= 0 {
+			when = max(when, s.tail[i].day) // seen again: it becomes the newest, with its newest day
+			s.tail = slices.Delete(s.tail, i, i+1)
 		}
 		s.tail = append(s.tail, dated{key, when})
 		if err := s.fold(p, fetch); err != nil {

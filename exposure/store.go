@@ -152,7 +152,6 @@ func (s *Store) start(last uint64) {
 	})
 	s.done.Go(func() { s.w.flushLoop(ctx) })
 	s.done.Go(func() { s.w.sweepLoop(ctx) })
-	s.done.Go(func() { s.rateLoop(ctx) })
 	s.done.Go(func() { s.popular.SaveLoop(ctx, s.cfg.Path+popularSuffix, s.cfg.Clock, s.cfg.Logger) })
 }
 
@@ -263,17 +262,6 @@ func (s *Store) Flush(ctx context.Context) error {
 		return err
 	}
 	return s.w.flush(ctx)
-}
-
-// Sweep looks at every row once and frees what has expired.
-func (s *Store) Sweep(ctx context.Context) error {
-	after := ""
-	for {
-		var err error
-		if after, err = s.w.sweep(ctx, after, sweepBatch); err != nil || after == "" {
-			return err
-		}
-	}
 }
 
 // Popular lists the items that all users together saw most, weighed by age, heaviest first.

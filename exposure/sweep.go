@@ -125,8 +125,11 @@ func (s *writer) expire(ctx context.Context, addr string, now time.Time) error {
 	g, e, _ := s.entry(history, []byte(addr))
 	e.mu.Lock()
 	err := s.load(e, s.db.rows(ctx))
-	if err == nil && e.st.stale(e.pol, now) {
-		s.due(g, e)
+	stale := err == nil && e.st.stale(e.pol, now)
+	if stale {
+		err = s.due(ctx, g, e)
+	}
+	if stale && err == nil {
 		if e.pol.expired(time.Unix(e.st.last, 0).In(now.Location()), now) {
 			e.st.reset()
 			unlink = e.st.links.Into

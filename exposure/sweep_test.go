@@ -98,3 +98,14 @@ func TestLogClockJumps(t *testing.T) {
 		t.Fatalf("%d items came back: %v", len(got)-1, got)
 	}
 }
+
+// Sweep looks at every row once and frees what has expired.
+func (s *Store) Sweep(ctx context.Context) error {
+	after := ""
+	for {
+		var err error
+		if after, err = s.w.sweep(ctx, after, sweepBatch); err != nil || after == "" {
+			return err
+		}
+	}
+}

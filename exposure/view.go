@@ -32,6 +32,7 @@ func (s *state) look(p *Policy, now time.Time, hits int, scratch *viewScratch) *
 	} else {
 		v = &scratch.view
 	}
+	v.rate = 0
 	v.until, v.from, v.Excepted, v.Lanes = math.MaxInt64, s.links.From, nil, &noLanes
 	if s.last == 0 || p.expired(time.Unix(s.last, 0).In(now.Location()), now) {
 		v.Set.Reset(0)
@@ -42,6 +43,7 @@ func (s *state) look(p *Policy, now time.Time, hits int, scratch *viewScratch) *
 		v.until = min(v.until, s.last+int64(p.TTL/time.Second))
 	}
 	s.lookExact(v, p, now)
+	v.rate = s.rate(p, now)
 	v.Excepted = slices.Clone(s.excepted)
 	oldest := p.oldestEpoch(now)
 	switch {

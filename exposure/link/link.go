@@ -27,22 +27,20 @@ type Links struct {
 // Reader returns the links of a user.
 type Reader func(user string) (Links, error)
 
-// Below lists the users whose histories count for a user, itself first, and the greatest number
-// of links to one of them.
-func (r Reader) Below(user string) (users []string, depth int, err error) {
-	return r.walk(user, func(l Links) []string { return l.From })
+// Below lists the users whose histories count for a user, itself first.
+func (r Reader) Below(user string) ([]string, error) {
+	users, _, err := r.walk(user, Links.from)
+	return users, err
 }
 
-// Above lists the users for whom a user's history counts, itself first, and the greatest number of
-// links to one of them.
-func (r Reader) Above(user string) (users []string, depth int, err error) {
-	return r.walk(user, func(l Links) []string { return l.Into })
-}
+func (l Links) from() []string { return l.From }
+func (l Links) into() []string { return l.Into }
 
-// walk follows links level by level. Without cycles, a user's last level is the longest way to it.
+// walk follows links level by level, as far as is allowed and a level more. It lists the users, the
+// first one included, and counts the levels.
 func (r Reader) walk(user string, next func(Links) []string) (users []string, depth int, err error) {
 	users = []string{user}
-	for level := users; ; depth++ {
+	for level := users; len(level) > 0 && depth <= MaxDepth+1; depth++ {
 		var below []string
 		for _, u := range level {
 			l, err := r(u)
@@ -58,42 +56,34 @@ func (r Reader) walk(user string, next func(Links) []string) (users []string, de
 				}
 			}
 		}
-		if len(below) == 0 {
-			return users, depth, nil
-		}
 		level = below
 	}
+	return users, depth - 1, nil
 }
 
 // Check returns an error that wraps ErrRefused if from may not count for user: the links would
 // form a cycle, or be too deep or too many.
 func (r Reader) Check(user, from string) error {
-	below, depth, err := r.Below(from)
+	linked := Reader(func(u string) (Links, error) {
+		l, err := r(u)
+		if u == user && !slices.Contains(l.From, from) {
+			l.From = append(slices.Clone(l.From), from)
+		}
+		return l, err
+	})
+	above, _, err := r.walk(user, Links.into)
 	if err != nil {
 		return err
-	}
-	if slices.Contains(below, user) {
-		return fmt.Errorf("%w: the history of %q counts for %q already, and a cycle is not allowed", ErrRefused, user, from)
-	}
-	above, height, err := r.Above(user)
-	if err != nil {
-		return err
-	}
-	if depth+1+height > MaxDepth {
-		return fmt.Errorf("%w: %d links would follow each other, and %d may", ErrRefused, depth+1+height, MaxDepth)
 	}
 	for _, u := range above {
-		users, _, err := r.Below(u)
-		if err != nil {
+		users, depth, err := linked.walk(u, Links.from)
+		switch {
+		case err != nil:
 			return err
-		}
-		for _, v := range below {
-			if !slices.Contains(users, v) {
-				users = append(users, v)
-			}
-		}
-		if len(users)-1 > MaxUsers {
-			return fmt.Errorf("%w: the histories of %d users would count for %q, and %d may", ErrRefused, len(users)-1, u, MaxUsers)
+		case depth > MaxDepth:
+			return fmt.Errorf("%w: it would form a cycle, or more than %d links in a row", ErrRefused, MaxDepth)
+		case len(users)-1 > MaxUsers:
+			return fmt.Errorf("%w: the histories of more than %d users would count for %q", ErrRefused, MaxUsers, u)
 		}
 	}
 	return nil

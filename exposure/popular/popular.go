@@ -34,41 +34,32 @@ const limit = 1 << 15
 
 // Counts counts what all users together were shown. Load must be called before any other
 // method; all others may be called from any goroutine. The file holds a list of Item as JSON.
-//
-// Decay runs forward (Cormode et al. 2009): an exposure at t adds 2^((t-landmark)/half), so that
-// weights of all ages can be compared, and counting is one addition. A reader scales by the
-// time of reading.
 type Counts struct {
-	mu       sync.Mutex
-	counts   map[string]*float64 // under mu
-	landmark int64               // under mu; unix seconds
-	at       int64               // under mu; unix seconds of the last event, which adds one
-	one      float64             // under mu
-	dirty    bool                // under mu; not in the file yet
+	mu     sync.Mutex
+	counts map[string]*count // under mu
+	dirty  bool              // under mu; not in the file yet
 }
 
-// farthest is how many half-lives the landmark may lie in the past. Then all sums are
-// rescaled, long before they overflow a float64.
-const farthest = 64
+// count is a weight at a time.
+type count struct{ weight, at float64 } // at in seconds since 1970
 
-// weight is what an exposure at a time adds. The caller holds mu.
-func (p *Counts) weight(at int64) float64 {
-	if at == p.at && p.one != 0 {
-		return p.one
-	}
-	half := int64(Half / time.Second)
-	if p.landmark == 0 {
-		p.landmark = at
-	}
-	if at-p.landmark > farthest*half {
-		scale := math.Exp2(-float64(at-p.landmark) / float64(half))
-		for _, w := range p.counts {
-			*w *= scale
+// decayed is the weight at another time.
+func (c count) decayed(at float64) float64 { return c.weight * math.Exp2((c.at-at)/Half.Seconds()) }
+
+// add adds a weight at a time, which may lie before the last one.
+func (p *Counts) add(id []byte, weight, at float64) {
+	c := p.counts[string(id)]
+	if c == nil {
+		if len(p.counts) >= 2*limit-1 {
+			p.shrink(at)
 		}
-		p.landmark = at
+		c = &count{0, at}
+		p.counts[string(id)] = c
 	}
-	p.at, p.one = at, math.Exp2(float64(at-p.landmark)/float64(half))
-	return p.one
+	if at > c.at {
+		*c = count{c.decayed(at), at}
+	}
+	c.weight += count{weight, at}.decayed(c.at)
 }
 
 // Add counts the items of an event.
@@ -76,31 +67,21 @@ func (p *Counts) Add(q *wire.Query, at time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.dirty = true
-	one := p.weight(at.Unix())
 	for i := range q.Len() {
-		id := q.ID(i)
-		if w := p.counts[string(id)]; w != nil {
-			*w += one
-			continue
-		}
-		if len(p.counts) >= 2*limit-1 {
-			p.shrink()
-		}
-		w := one
-		p.counts[string(id)] = &w
+		p.add(q.ID(i), 1, float64(at.Unix()))
 	}
 }
 
 // shrink keeps the heavier half.
-func (p *Counts) shrink() {
+func (p *Counts) shrink(at float64) {
 	weights := make([]float64, 0, len(p.counts))
-	for _, w := range p.counts {
-		weights = append(weights, *w)
+	for _, c := range p.counts {
+		weights = append(weights, c.decayed(at))
 	}
 	slices.Sort(weights) // takes milliseconds, once per limit new items
 	least := weights[len(weights)-limit]
-	for id, w := range p.counts {
-		if *w <= least {
+	for id, c := range p.counts {
+		if c.decayed(at) <= least {
 			delete(p.counts, id)
 		}
 	}
@@ -109,10 +90,9 @@ func (p *Counts) shrink() {
 // Top lists the n heaviest items at a time, heaviest first; fewer if fewer are counted.
 func (p *Counts) Top(n int, at time.Time) []Item {
 	p.mu.Lock()
-	scale := math.Exp2(-float64(at.Unix()-p.landmark) / Half.Seconds())
 	out := make([]Item, 0, len(p.counts))
-	for id, w := range p.counts {
-		out = append(out, Item{ID: id, Weight: *w * scale, At: at})
+	for id, c := range p.counts {
+		out = append(out, Item{ID: id, Weight: c.decayed(float64(at.Unix())), At: at})
 	}
 	p.mu.Unlock()
 	slices.SortFunc(out, func(a, b Item) int { return cmp.Or(cmp.Compare(b.Weight, a.Weight), cmp.Compare(a.ID, b.ID)) })
@@ -121,7 +101,7 @@ func (p *Counts) Top(n int, at time.Time) []Item {
 
 // Load reads the file. A missing file is not an error. What cannot be read starts from zero.
 func (p *Counts) Load(path string) error {
-	p.counts = map[string]*float64{}
+	p.counts = map[string]*count{}
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -131,8 +111,7 @@ func (p *Counts) Load(path string) error {
 		err = json.Unmarshal(b, &list)
 	}
 	for _, e := range list {
-		w := e.Weight * p.weight(e.At.Unix())
-		p.counts[e.ID] = &w
+		p.add([]byte(e.ID), e.Weight, float64(e.At.Unix()))
 	}
 	return err
 }

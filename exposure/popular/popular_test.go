@@ -73,7 +73,7 @@ func TestTop(t *testing.T) {
 
 // However many items there are, memory is bounded, and the heavy ones stay.
 func TestBounded(t *testing.T) {
-	p := &Counts{counts: map[string]*float64{}}
+	p := &Counts{counts: map[string]*count{}}
 	now := time.Unix(1_800_000_000, 0)
 	for i := range 5 * limit {
 		counted(t, p, now, fmt.Sprint("once", i))
@@ -97,13 +97,13 @@ func TestBounded(t *testing.T) {
 
 // However long the service runs, what is new counts one and what is old what it should.
 func TestForLong(t *testing.T) {
-	p := &Counts{counts: map[string]*float64{}}
+	p := &Counts{counts: map[string]*count{}}
 	now := time.Unix(1_800_000_000, 0)
-	for i := range 3 * farthest {
+	for i := range 3 * 64 {
 		counted(t, p, now.Add(time.Duration(i)*Half), "always", fmt.Sprint("once", i))
 	}
-	end := now.Add((3*farthest - 1) * Half)
-	for i, want := range []Item{{"always", 2, end}, {fmt.Sprint("once", 3*farthest-1), 1, end}, {fmt.Sprint("once", 3*farthest-2), 0.5, end}} {
+	end := now.Add((3*64 - 1) * Half)
+	for i, want := range []Item{{"always", 2, end}, {fmt.Sprint("once", 3*64-1), 1, end}, {fmt.Sprint("once", 3*64-2), 0.5, end}} {
 		if got := p.Top(3, end)[i]; got.ID != want.ID || math.Abs(got.Weight-want.Weight) > 1e-9 {
 			t.Errorf("%+v, want %+v", got, want)
 		}

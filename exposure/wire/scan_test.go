@@ -12,15 +12,12 @@ import (
 
 // slowIDs reads a request with encoding/json alone.
 func slowIDs(body []byte) (user string, ids []string, ok bool) {
-	var v struct {
-		User  *json.RawMessage
-		Items *json.RawMessage // of a field given twice the last counts, whatever the first was
-	}
+	var v map[string]json.RawMessage // of a field given twice the last counts, whatever the first was
 	var items []json.RawMessage
-	if json.Unmarshal(body, &v) != nil || v.Items != nil && json.Unmarshal(*v.Items, &items) != nil {
+	if json.Unmarshal(body, &v) != nil || v["items"] != nil && json.Unmarshal(v["items"], &items) != nil {
 		return "", nil, false
 	}
-	if v.User != nil && json.Unmarshal(*v.User, &user) != nil {
+	if v["user"] != nil && json.Unmarshal(v["user"], &user) != nil {
 		return "", nil, false
 	}
 	for _, raw := range items {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"maps"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -48,50 +50,31 @@ func (q *Query) addToken(start, end int) error {
 // decodeSlow decodes with encoding/json. Ids stay tokens: their text is read by the code
 // that the scanner uses.
 func (q *Query) decodeSlow(body []byte) error {
-	// A struct, so that field names match as encoding/json matches them.
-	var slow struct {
-		User       *json.RawMessage `json:"user"`
-		Items      *json.RawMessage `json:"items"`
-		Scene      *json.RawMessage `json:"scene"`
-		Scope      *json.RawMessage `json:"scope"`
-		Max        *json.RawMessage `json:"max"`
-		AtLeast    *json.RawMessage `json:"at_least"`
-		Mark       *json.RawMessage `json:"mark"`
-		DeadlineMS *json.RawMessage `json:"deadline_ms"`
-		Kind       *json.RawMessage `json:"kind"`
-		At         *json.RawMessage `json:"at"`
-		From       *json.RawMessage `json:"from"`
-	}
-	if err := json.Unmarshal(body, &slow); err != nil {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(body, &fields); err != nil {
 		return Malformedf("", "the body is not a JSON object: %v", err)
 	}
-	for _, f := range []struct {
-		name string
-		raw  *json.RawMessage
-	}{
-		{"user", slow.User}, {"scene", slow.Scene}, {"scope", slow.Scope}, {"mark", slow.Mark}, {"kind", slow.Kind}, {"at", slow.At}, {"from", slow.From},
-		{"max", slow.Max}, {"at_least", slow.AtLeast}, {"deadline_ms", slow.DeadlineMS},
-	} {
-		if f.raw == nil {
+	for _, name := range slices.Sorted(maps.Keys(fields)) { // errors come in a fixed order
+		raw := fields[name]
+		bit, text, number := q.field(name)
+		if bit == 0 || string(raw) == "null" {
 			continue
 		}
-		bit, text, number := q.field(f.name)
 		q.has |= bit
 		var err error
-		if text != nil {
-			*text, err = DecodeString(f.name, *f.raw)
-		} else {
-			*number, err = decodeInt(f.name, *f.raw)
+		switch {
+		case text != nil:
+			*text, err = DecodeString(name, raw)
+		case number != nil:
+			*number, err = decodeInt(name, raw)
+		default:
+			err = q.slowItems(raw)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	if slow.Items == nil {
-		return nil
-	}
-	q.has |= fItems
-	return q.slowItems(*slow.Items)
+	return nil
 }
 
 func decodeInt(field string, tok []byte) (int, error) {

@@ -54,20 +54,6 @@ func (q *Query) reset(body []byte) {
 	*q = Query{body: body, scratch: q.scratch[:0], quotes: q.quotes, spans: q.spans[:0], odd: q.odd[:0]}
 }
 
-// SetIDs makes a query of ids that are not in a body. Answer cannot write its answer.
-func (q *Query) SetIDs(ids []string) error {
-	q.reset(nil)
-	if err := CheckIDs(ids); err != nil {
-		return err
-	}
-	for _, id := range ids {
-		from := len(q.scratch)
-		q.scratch = append(q.scratch, id...)
-		q.addOdd(0, 0, from)
-	}
-	return nil
-}
-
 // CheckIDs says which of the ids is not an id, and why.
 func CheckIDs(ids []string) error {
 	if len(ids) > MaxItems {
