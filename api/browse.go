@@ -272,7 +272,11 @@ func (s *Server) getSuspects(c echo.Context) error {
 		return err
 	}
 	ctx := c.Request().Context()
-	q := browse.SuspectQuery{Source: c.QueryParam("source"), Cursor: c.QueryParam("cursor"), Limit: int(limit)}
+	sort := c.QueryParam("sort")
+	if sort != "" && sort != "new" && sort != "likely" {
+		return &ingest.FieldError{Field: "sort", Problem: fmt.Sprintf("is %.40q, want likely or new", sort)}
+	}
+	q := browse.SuspectQuery{Source: c.QueryParam("source"), New: sort == "new", Cursor: c.QueryParam("cursor"), Limit: int(limit)}
 	queue, err := s.cfg.Browse.Suspects(ctx, q)
 	if err != nil {
 		return cursorProblem(err, q.Cursor)

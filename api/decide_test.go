@@ -2,6 +2,7 @@ package api
 
 import (
 	"fmt"
+	"math"
 	"net/url"
 	"strings"
 	"sync"
@@ -225,10 +226,17 @@ func TestSuspects(t *testing.T) {
 	if p := want[page](r, 200, "GET", "/suspects?source="+url.QueryEscape(first.Source), nil); len(p.Suspects) == 0 || p.Suspects[0].Items[0].Source != first.Source {
 		t.Errorf("of source %s: %+v", first.Source, p)
 	}
+	least := 0.0
+	for _, row := range want[page](r, 200, "GET", "/suspects?sort=new", nil).Suspects {
+		if n := row.Items[0].Facts.New; n != nil && math.Abs(row.Likely-max(0, 1-float64(n.Share)-.02*float64(n.Facts))) > 1e-6 || row.Likely < least {
+			t.Errorf("%v after %v, and it adds %+v", row.Likely, least, n)
+		}
+		least = row.Likely
+	}
 	if p := want[page](r, 200, "GET", "/suspects?source=nobody", nil); len(p.Suspects) != 0 {
 		t.Errorf("of an unknown source: %+v", p)
 	}
-	for query, field := range map[string]string{"limit=0": "limit", "limit=201": "limit", "cursor=x": "cursor", "cursor=%00": "cursor"} {
+	for query, field := range map[string]string{"limit=0": "limit", "limit=201": "limit", "sort=size": "sort", "cursor=x": "cursor", "cursor=%00": "cursor"} {
 		if p := want[Problem](r, 400, "GET", "/suspects?"+query, nil); p.Field != field {
 			t.Errorf("%s: field %q", query, p.Field)
 		}

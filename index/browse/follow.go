@@ -70,7 +70,7 @@ func (w *follower) take(s *seen) {
 	}
 	switch {
 	case s.verdict == verdict.Suspect:
-		w.exec(`INSERT OR REPLACE INTO queue VALUES (?,?,?,?)`, s.ordinal, s.likely(), index.FamilyOf(s.series, s.of, s.ofSeries), s.source)
+		w.exec(`INSERT OR REPLACE INTO queue VALUES (?,?,?,?)`, s.ordinal, s.rank(), index.FamilyOf(s.series, s.of, s.ofSeries), s.source)
 	case s.verdict == verdict.Duplicate && s.rule != verdict.ByEditor && s.rule != verdict.ByPreference: // the others are not detection's
 		w.exec(`INSERT OR REPLACE INTO rejected VALUES (?,?,?,?)`, s.ordinal, w.day(s.arrived), 1-s.likely(), lot(s.ordinal))
 	}

@@ -58,6 +58,16 @@ func lot(ordinal uint32) int64 {
 	return int64(h >> 33)
 }
 
+// rank is how little a suspect adds to the earlier text, 0…1: the share of it that is not new,
+// less .02 for each new fact. Without an alignment it is likely.
+func (s *seen) rank() float64 {
+	var f verdict.Facts
+	if json.Unmarshal([]byte(s.evidence.String), &f) != nil || f.New == nil {
+		return s.likely()
+	}
+	return math.Max(0, 1-float64(f.New.Share)-.02*float64(f.New.Facts))
+}
+
 // likely is the probability, 0…1, that the item is a copy: the judge's score if
 // it is stored, else the resemblance, lowered by figures that differ.
 func (s *seen) likely() float64 {

@@ -17,16 +17,17 @@ const seriesShown = 50
 // SuspectRow is one row of the queue of suspects: one suspect, or a family
 // (index.FamilyOf), those of one series or suspected of copying the same article.
 type SuspectRow struct {
-	Items   []index.Brief // that wait; the likeliest first, at most 50
+	Items   []index.Brief // that wait; the first of the order first, at most 50
 	Waiting int           // how many wait
 	Family  uint32        // 0: none
-	Error   float64       // how likely publishing it was a mistake, 0…1
+	Error   float64       // how likely publishing it was a mistake, 0…1: it adds little (seen.rank)
 	Watched bool          // its source is watched
 }
 
 // SuspectQuery selects suspects without a decision.
 type SuspectQuery struct {
 	Source string // only of this source
+	New    bool   // those that add most first, instead of those that add least
 	Cursor string // from SuspectPage.Next
 	Limit  int    // 0: 40; at most 200
 }
@@ -38,7 +39,7 @@ type SuspectPage struct {
 }
 
 // suspectCursor is the position of a row: watched sources come first, then rows
-// are ordered by error and ordinal, descending.
+// are ordered by error and ordinal.
 type suspectCursor struct {
 	Rest    bool    `json:"r,omitempty"` // among the sources that are not watched
 	Error   float64 `json:"e"`
@@ -46,15 +47,19 @@ type suspectCursor struct {
 }
 
 // Suspects lists the suspects without a decision: those of watched sources first,
-// then those most likely to be copies. A family is one row, at the position of
-// its likeliest member. Decisions between two pages leave the order of the other
+// then those that add least to the earlier text. A family is one row, at the position of
+// its first member. Decisions between two pages leave the order of the other
 // rows as it was.
 func (b *Model) Suspects(ctx context.Context, q SuspectQuery) (*SuspectPage, error) {
 	limit := min(max(q.Limit, 0), 200)
 	if limit == 0 {
 		limit = 40
 	}
-	at := suspectCursor{Error: 2} // above every error
+	start := 2.0 // above every error
+	if q.New {
+		start = -1
+	}
+	at := suspectCursor{Error: start}
 	if q.Cursor != "" {
 		if err := decodeCursor(q.Cursor, &at); err != nil {
 			return nil, err
@@ -72,7 +77,7 @@ func (b *Model) Suspects(ctx context.Context, q SuspectQuery) (*SuspectPage, err
 	}
 	page := &SuspectPage{}
 	for {
-		full, err := b.suspects(ctx, page, &at, watched, q.Source != "", only, limit)
+		full, err := b.suspects(ctx, page, &at, watched, &q, only, limit)
 		if err != nil {
 			return nil, err
 		}
@@ -83,30 +88,34 @@ func (b *Model) Suspects(ctx context.Context, q SuspectQuery) (*SuspectPage, err
 		if at.Rest {
 			return page, nil
 		}
-		at = suspectCursor{Rest: true, Error: 2}
+		at = suspectCursor{Rest: true, Error: start}
 	}
 }
 
 // suspects appends rows of one half of the queue from a position on, and moves
 // the position. Full: the page is full, and there are more rows.
-func (b *Model) suspects(ctx context.Context, page *SuspectPage, at *suspectCursor, watched string, filtered bool, only int64, limit int) (full bool, err error) {
+func (b *Model) suspects(ctx context.Context, page *SuspectPage, at *suspectCursor, watched string, q *SuspectQuery, only int64, limit int) (full bool, err error) {
 	where := `source IN (` + watched + `)`
 	if at.Rest {
 		where = `source NOT IN (` + watched + `)`
 	}
 	args := []any{at.Error, at.Ordinal}
-	if filtered {
+	if q.Source != "" {
 		where, args = where+` AND source = ?`, append(args, only)
 	}
 	type head struct {
 		ordinal, series uint32
 		error           float64
 	}
-	// A series is listed in the place of its likeliest member; its other members
+	before, after, order := ">", "<", "error DESC, ordinal DESC"
+	if q.New {
+		before, after, order = "<", ">", "error, ordinal"
+	}
+	// A series is listed in the place of its first member; its other members
 	// are no rows of their own.
-	heads, err := read(ctx, b.reader, "suspects", `SELECT ordinal, series, error FROM queue q WHERE (error, ordinal) < (?, ?) AND `+where+`
-		AND (series = 0 OR NOT EXISTS (SELECT 1 FROM queue p WHERE p.series = q.series AND (p.error, p.ordinal) > (q.error, q.ordinal)))
-		ORDER BY error DESC, ordinal DESC LIMIT ?`, func(r *sql.Rows, h *head) error { return r.Scan(&h.ordinal, &h.series, &h.error) },
+	heads, err := read(ctx, b.reader, "suspects", `SELECT ordinal, series, error FROM queue q WHERE (error, ordinal) `+after+` (?, ?) AND `+where+`
+		AND (series = 0 OR NOT EXISTS (SELECT 1 FROM queue p WHERE p.series = q.series AND (p.error, p.ordinal) `+before+` (q.error, q.ordinal)))
+		ORDER BY `+order+` LIMIT ?`, func(r *sql.Rows, h *head) error { return r.Scan(&h.ordinal, &h.series, &h.error) },
 		append(args, limit-len(page.Rows)+1)...)
 	if err != nil {
 		return false, err
@@ -115,7 +124,7 @@ func (b *Model) suspects(ctx context.Context, page *SuspectPage, at *suspectCurs
 		if len(page.Rows) == limit {
 			return true, nil
 		}
-		row, err := b.suspectRow(ctx, h.ordinal, h.series)
+		row, err := b.suspectRow(ctx, h.ordinal, h.series, order)
 		if err != nil {
 			return false, err
 		}
@@ -129,10 +138,10 @@ func (b *Model) suspects(ctx context.Context, page *SuspectPage, at *suspectCurs
 }
 
 // suspectRow reads a row; one that was decided a moment ago has no items.
-func (b *Model) suspectRow(ctx context.Context, head, series uint32) (row SuspectRow, err error) {
+func (b *Model) suspectRow(ctx context.Context, head, series uint32, order string) (row SuspectRow, err error) {
 	waiting := []uint32{head}
 	if series != 0 {
-		waiting, err = b.family(ctx, series)
+		waiting, err = b.family(ctx, series, order)
 	} else if !b.waits(head) {
 		waiting = nil
 	}
@@ -144,9 +153,9 @@ func (b *Model) suspectRow(ctx context.Context, head, series uint32) (row Suspec
 	return row, err
 }
 
-// family lists the waiting suspects of a family, the likeliest first.
-func (b *Model) family(ctx context.Context, family uint32) ([]uint32, error) {
-	all, err := read(ctx, b.reader, fmt.Sprint("family ", family), `SELECT ordinal FROM queue WHERE series = ? ORDER BY error DESC, ordinal DESC`, number, family)
+// family lists the waiting suspects of a family.
+func (b *Model) family(ctx context.Context, family uint32, order string) ([]uint32, error) {
+	all, err := read(ctx, b.reader, fmt.Sprint("family ", family), `SELECT ordinal FROM queue WHERE series = ? ORDER BY `+order, number, family)
 	return slices.DeleteFunc(all, func(o uint32) bool { return !b.waits(o) }), err
 }
 
@@ -157,10 +166,10 @@ func (b *Model) waits(ordinal uint32) bool {
 }
 
 // FamilyWaiting lists the waiting suspects of a family that have not changed since an
-// event, the likeliest first. An editor who saw the row at that event decides about
+// event. An editor who saw the row at that event decides about
 // these.
 func (b *Model) FamilyWaiting(ctx context.Context, family uint32, since uint64) ([]index.DecisionItem, error) {
-	ordinals, err := b.family(ctx, family)
+	ordinals, err := b.family(ctx, family, "ordinal")
 	if err != nil {
 		return nil, err
 	}

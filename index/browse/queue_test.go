@@ -29,8 +29,8 @@ func (s *suspectsOf) State(ordinal uint32) (v verdict.Verdict, superseded bool) 
 }
 
 // TestSuspectPages: whatever the size of the pages, they have every row of the
-// queue once and in order: watched sources first, then by likelihood, a series at
-// the position of its likeliest member.
+// queue once and in order: watched sources first, then by what they add, the least or the most
+// first, a series at the position of its first member.
 func TestSuspectPages(t *testing.T) {
 	ctx := context.Background()
 	x := openTest(t, t.TempDir(), nil)
@@ -84,7 +84,11 @@ func TestSuspectPages(t *testing.T) {
 			}
 			series[key] = append(series[key], w)
 		}
+		most := rapid.Bool().Draw(rt, "most new first")
 		byRank := func(a, b waiting) int {
+			if most {
+				a, b = b, a
+			}
 			return cmp.Or(cmp.Compare(b.error, a.error), cmp.Compare(b.ordinal, a.ordinal))
 		}
 		var heads []waiting
@@ -98,7 +102,7 @@ func TestSuspectPages(t *testing.T) {
 		}
 		watched := func(w waiting) int { return map[bool]int{true: 0, false: 1}[w.ordinal%5 == 3] }
 		slices.SortFunc(heads, func(a, b waiting) int { return cmp.Or(watched(a)-watched(b), byRank(a, b)) })
-		q := SuspectQuery{Limit: rapid.IntRange(1, 20).Draw(rt, "limit")}
+		q := SuspectQuery{New: most, Limit: rapid.IntRange(1, 20).Draw(rt, "limit")}
 		for n := 0; ; {
 			page, err := b.Suspects(ctx, q)
 			if err != nil {

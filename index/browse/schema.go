@@ -4,7 +4,7 @@ package browse
 const FileName = "browse.db"
 
 // listsFormat is the version of browse.db.
-const listsFormat = 6
+const listsFormat = 7
 
 const listsSchema = `
 CREATE TABLE stories (cluster INTEGER PRIMARY KEY, lead INTEGER NOT NULL, original INTEGER NOT NULL, size INTEGER NOT NULL, sources INTEGER NOT NULL,

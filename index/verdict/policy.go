@@ -97,7 +97,7 @@ func (p Policy) At(strictness string) Policy {
 	p.Strictness, p.Covered = strictness, 0
 	switch strictness {
 	case Copies:
-		p.Covered = .9
+		p.Covered = .85
 	case Stories:
 		t.Duplicate, t.DuplicateShort, t.Passage, t.Roundup, t.Echo = .48, .48, .4, .12, .015
 	default:
