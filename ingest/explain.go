@@ -84,7 +84,6 @@ type Judgement struct {
 	Resemblance      float32 `json:"resemblance"`
 	QueryContained   float32 `json:"query_contained"`   // share of the query that the earlier text has
 	EarlierContained float32 `json:"earlier_contained"` // and the other way
-	Facts            Facts   `json:"facts"`
 	// Clues are what the scores are made of, those against a copy first.
 	Clues  []Weighed `json:"clues"`
 	Kind   string    `json:"kind"` // duplicate, suspect, series or unrelated
@@ -92,23 +91,8 @@ type Judgement struct {
 	Score  float32   `json:"score"` // the same article
 	Story  float32   `json:"story"` // one story, not two of a series
 
-	kind     sketch.Kind
-	layout   sketch.Layout
 	decided  sketch.Judgement
 	compared sketch.Comparison
-}
-
-// Facts counts what is claimed on both sides, and what is not.
-type Facts struct {
-	Figures        int `json:"figures"` // distinct figures of the side that has fewer
-	FiguresShared  int `json:"figures_shared"`
-	FiguresQuery   int `json:"figures_query"` // only there
-	FiguresEarlier int `json:"figures_earlier"`
-	SamePlace      int `json:"same_place"`  // places in the text with the same figure on both sides
-	OtherPlace     int `json:"other_place"` // with another
-	Names          int `json:"names_shared"`
-	NamesQuery     int `json:"names_query"` // only there
-	NamesEarlier   int `json:"names_earlier"`
 }
 
 // Explain judges a later item against an earlier one as the policy would, with
@@ -121,12 +105,13 @@ func Explain(seg *segment.Segmenter, policy index.Policy, language string, later
 		S: q.Print.S(c.Print.Fingerprint), SReverse: c.Print.S(q.Print.Fingerprint),
 		Recipe: seg.Recipe(), Policy: policy.Hash(), Thresholds: policy.Thresholds,
 	}
-	x.Measured = judgement(sketch.CompareTexts(q.Text, c.Text), x.S, policy.Thresholds)
-	x.Estimated = judgement(sketch.Compare(&q.Sketch, &c.Sketch), x.S, policy.Thresholds)
+	aligned := sketch.Align(q.Text, c.Text)
+	x.Measured = judgement(aligned.Comparison, policy.Thresholds)
+	x.Estimated = judgement(sketch.Compare(&q.Sketch, &c.Sketch), policy.Thresholds)
 	x.flip(&q.Print, &c.Print)
 	x.share(qt.Terms, et.Terms, terms)
 	x.meet(q, c, &policy)
-	x.decide(q, c, &policy)
+	x.decide(q, c, aligned, &policy)
 	e := index.Event{ID: q.ID, Verdict: x.Verdict, Cause: index.CauseIngest, Rule: x.Rule, Of: cmp.Or(c.ID, c.Title),
 		Series: map[bool]uint32{true: 1}[x.Series], Distance: &x.Distance, Facts: x.Facts}
 	if policy.Rules != index.RulesHamming {
@@ -145,15 +130,10 @@ func side(a *index.Article) Side {
 
 var kindNames = map[sketch.Kind]string{sketch.Unrelated: "unrelated", sketch.Series: "series", sketch.Suspect: "suspect", sketch.Duplicate: "duplicate"}
 
-func judgement(c sketch.Comparison, s float32, t sketch.Thresholds) Judgement {
-	k := sketch.Judge(c, s, t)
-	return Judgement{Resemblance: c.Resemblance, QueryContained: c.ContainedA, EarlierContained: c.ContainedB, Facts: facts(&c.Facts),
-		Clues: weigh(&c, &t), Kind: kindNames[k.Kind], Reason: k.Reason, Score: k.Score, Story: k.Story, kind: k.Kind, layout: c.Layout, decided: k, compared: c}
-}
-
-func facts(f *sketch.Facts) Facts {
-	return Facts{Figures: f.Numbers, FiguresShared: f.NumbersShared, FiguresQuery: f.OnlyA, FiguresEarlier: f.OnlyB,
-		SamePlace: f.SameSlot, OtherPlace: f.OtherSlot, Names: f.Names, NamesQuery: f.NamesA, NamesEarlier: f.NamesB}
+func judgement(c sketch.Comparison, t sketch.Thresholds) Judgement {
+	k := sketch.Judge(c, t)
+	return Judgement{Resemblance: c.Resemblance, QueryContained: c.ContainedA, EarlierContained: c.ContainedB,
+		Clues: weigh(&c, &t), Kind: kindNames[k.Kind], Reason: k.Reason, Score: k.Score, Story: k.Story, decided: k, compared: c}
 }
 
 func (x *Explanation) flip(q, c *simhash.Print) {
@@ -235,7 +215,7 @@ func common(a, b []uint64) (n int) {
 }
 
 // decide repeats what the index does once it has met the earlier text.
-func (x *Explanation) decide(q, c *index.Article, p *index.Policy) {
+func (x *Explanation) decide(q, c *index.Article, aligned *sketch.Alignment, p *index.Policy) {
 	x.Verdict = index.Unique
 	i := slices.IndexFunc(x.Proposals, func(m Meeting) bool { return m.Met })
 	switch {
@@ -251,7 +231,7 @@ func (x *Explanation) decide(q, c *index.Article, p *index.Policy) {
 	if p.Texts == 0 {
 		m = &x.Estimated
 	}
-	x.Facts = index.Compared(&m.decided, sketch.Align(q.Text, c.Text))
+	x.Facts = index.Compared(&m.decided, aligned)
 	if p.Texts == 0 {
 		x.Facts = index.Estimated(&m.decided, &m.compared)
 	}
@@ -270,14 +250,11 @@ func (x *Explanation) judged(m *Judgement, p *index.Policy) {
 	t := &p.Thresholds
 	score := fmt.Sprintf("score %.3f (duplicate from %g, a short text from %g; doubt from %g), story %.3f (suspect from %g)",
 		m.Score, t.Duplicate, t.DuplicateShort, t.Doubt, m.Story, t.Suspect)
-	if f := &m.Facts; m == &x.Measured && f.OtherPlace >= 2 && m.kind != sketch.Duplicate {
-		score += fmt.Sprintf(", %d of %d places have another figure (no duplicate from %g)", f.OtherPlace, f.SamePlace+f.OtherPlace, t.Places)
-	}
-	if m == &x.Measured && m.kind != sketch.Duplicate {
-		score += changes(&m.layout)
+	if rule := t.Vetoed(&m.compared); rule != "" {
+		score += ", no duplicate: " + rule
 	}
 	x.Decided = m.Reason + ": " + score
-	switch m.kind {
+	switch m.decided.Kind {
 	case sketch.Duplicate:
 		x.Verdict = index.Duplicate
 	case sketch.Suspect:
@@ -291,19 +268,4 @@ func (x *Explanation) judged(m *Judgement, p *index.Policy) {
 		x.Rule, x.Facts = index.NoRule, &index.Facts{Reason: m.Reason}
 		x.Decided = fmt.Sprintf("%s: resemblance %.3f (related from %g), %s", m.Reason, m.Resemblance, t.Related, score)
 	}
-}
-
-// changes says what was changed in place, where that may have decided.
-func changes(l *sketch.Layout) string {
-	s := ""
-	if l.Replaced > 0 {
-		s += fmt.Sprintf(", %d figures put for others in %d of %d changes", l.Replaced, l.ReplacedGaps, l.Gaps)
-	}
-	if n := max(l.Renamed, l.Retitled); n > 0 {
-		s += fmt.Sprintf(", one name put for another %d times", n)
-	}
-	if l.Subject > 0 {
-		s += fmt.Sprintf(", %.0f %% of one place in the openings unknown to the other", 100*l.Subject)
-	}
-	return s
 }

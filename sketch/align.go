@@ -1,7 +1,5 @@
 package sketch
 
-import "slices"
-
 // chainMost bounds how many offsets of the earlier text are tried for a run.
 const chainMost = 16
 
@@ -41,38 +39,4 @@ func commonPrefix(a, b []token) int32 {
 		}
 	}
 	return int32(n)
-}
-
-// layout fills r.Layout from the runs and what lies between them.
-func (w *workspace) layout(r *Comparison) {
-	l := &r.Layout
-	l.Runs = len(w.runs)
-	l.RestA = len(w.q.tokens)
-	w.covered = slices.Grow(w.covered[:0], len(w.c.tokens))[:len(w.c.tokens)]
-	clear(w.covered)
-	w.renames = w.renames[:0]
-	last := run{}
-	first, end := int32(len(w.c.tokens)), int32(0) // of all runs, in the earlier text
-	for i, x := range w.runs {
-		first, end = min(first, x.c), max(end, x.c+x.n)
-		if i > 0 && x.c < last.c {
-			l.Moved++
-		}
-		l.Longest = max(l.Longest, int(x.n))
-		l.RestA -= int(x.n)
-		for j := x.c; j < x.c+x.n; j++ {
-			w.covered[j] = true
-		}
-		w.gap(l, span{last.q + last.n, x.q}, span{last.c + last.n, x.c})
-		last = x
-	}
-	if len(w.runs) > 0 {
-		w.gap(l, span{last.q + last.n, int32(len(w.q.tokens))}, span{last.c + last.n, int32(len(w.c.tokens))})
-		l.AmidA, l.AmidB = w.q.novelWithin(w.runs[0].q, last.q+last.n), w.c.novelWithin(first, end)
-	}
-	for _, covered := range w.covered {
-		if !covered {
-			l.RestB++
-		}
-	}
 }

@@ -12,9 +12,10 @@ import (
 // texts, found so that they cover most, and moved ones of at least movedLeast tokens. The work is bounded: a
 // run is sought at chainMost offsets, and gaps are searched again up to gapWork pairs of tokens.
 type Alignment struct {
+	Comparison
 	Later, Earlier Aligned
-	Matches        []Match // in the order of the later text
-	Facts          []FactPair
+	Matches        []Match    // in the order of the later text
+	Pairs          []FactPair // of facts
 	// Partial reports that gaps were not searched to the end, so that something equal may count as different.
 	Partial bool
 }
@@ -26,8 +27,8 @@ type Aligned struct {
 	Covered float32 // share of the tokens in matches
 	// Own are the stretches of clauses that the other text has not got, in other words neither, without credits.
 	Own []Bytes
-	// OwnShare is their share of the tokens.
-	OwnShare float32
+	// OwnTokens is their number of tokens.
+	OwnTokens int
 }
 
 // Bytes is Text[Start:End].
@@ -58,15 +59,20 @@ func Align(a, b Input) *Alignment {
 
 // Align aligns the query with an earlier text.
 func (q Query) Align(b Input) *Alignment {
-	w := q.w
-	w.overlaps(&b)
-	if len(w.q.tokens) > 0 && len(w.c.tokens) > 0 {
-		w.sharedPairs()
-		w.align(min(shingleK, len(w.q.tokens), len(w.c.tokens)))
-	} else {
-		w.runs = w.runs[:0]
+	x := &Alignment{Comparison: q.w.overlaps(&b)}
+	x.align(q.w)
+	return x
+}
+
+// align does what overlaps has left to do.
+func (x *Alignment) align(w *workspace) {
+	x.Later.Text, x.Earlier.Text = w.q.text, w.c.text
+	w.runs = w.runs[:0]
+	if x.TokensA > 0 && x.TokensB > 0 {
+		w.c.digest()
+		w.softA, w.softB = w.sharedPairs()
+		w.align(min(shingleK, x.TokensA, x.TokensB))
 	}
-	x := &Alignment{}
 	g := gaps{w: w, budget: gapWork}
 	g.fill(w.inOrder())
 	x.Partial = g.budget < 0
@@ -74,8 +80,27 @@ func (q Query) Align(b Input) *Alignment {
 	slices.SortFunc(x.Matches, func(a, b Match) int { return cmp.Compare(a.Later, b.Later) })
 	x.Later.set(&w.q, func(id int32) bool { return w.inC[id] > 0 }, x.Matches, func(m Match) int { return m.Later })
 	x.Earlier.set(&w.c, func(id int32) bool { return id >= 0 }, x.Matches, func(m Match) int { return m.Earlier })
-	x.facts(w)
-	return x
+	if x.TokensA > 0 && x.TokensB > 0 {
+		x.pairFacts(w)
+		x.measure(w)
+	}
+}
+
+// eachGap calls f for what lies between the matches that did not move.
+func (x *Alignment) eachGap(w *workspace, f func(a, b span)) {
+	a, b := 0, 0
+	next := func(m Match) {
+		if m.Later > a || m.Earlier > b {
+			f(span{int32(a), int32(m.Later)}, span{int32(b), int32(m.Earlier)})
+		}
+		a, b = m.Later+m.N, m.Earlier+m.N
+	}
+	for _, m := range x.Matches {
+		if !m.Moved {
+			next(m)
+		}
+	}
+	next(Match{Later: len(w.q.tokens), Earlier: len(w.c.tokens)})
 }
 
 // inOrder chooses, of the runs that stand in the same order in both texts, those that cover most: the heaviest
@@ -225,9 +250,11 @@ func (w *workspace) moved(matches []Match) (out []Match) {
 	return out
 }
 
+// newsTokens is the length of the shortest clause without a figure that says something: 据悉, 与此同时 do not.
+const newsTokens = 5
+
 // set describes one side; known reports whether the other side has a pair.
 func (x *Aligned) set(s *side, known func(pair int32) bool, matches []Match, from func(Match) int) {
-	x.Text = s.text
 	x.Tokens = make([]Bytes, len(s.tokens))
 	for i, t := range s.tokens {
 		x.Tokens[i] = Bytes{int(t.start), int(t.end)}
@@ -244,13 +271,14 @@ func (x *Aligned) set(s *side, known func(pair int32) bool, matches []Match, fro
 		}
 	}
 	x.Covered = float32(total) / float32(len(s.tokens))
-	own, last := 0, -1
+	last := -1
 	for i := 0; i < len(s.tokens); {
-		n, has, in := 1, 0, 0
+		n, has, in, figures := 1, 0, 0, s.tokens[i].kind.isNumber()
 		for ; i+n < len(s.tokens) && !s.tokens[i+n].clause; n++ {
 			if p := i + n - 1; p < len(s.pairs) && known(s.pairs[p]) {
 				has++
 			}
+			figures = figures || s.tokens[i+n].kind.isNumber()
 		}
 		for _, c := range covered[i : i+n] {
 			if c {
@@ -258,8 +286,8 @@ func (x *Aligned) set(s *side, known func(pair int32) bool, matches []Match, fro
 			}
 		}
 		start, end := x.Tokens[i].Start, x.Tokens[i+n-1].End
-		if n > 1 && 3*has < n-1 && 2*in < n && !credit(s.text[start:end]) {
-			own += n
+		if (n >= newsTokens || n > 1 && figures) && 3*has < n-1 && 2*in < n && !credit(s.text[start:end]) {
+			x.OwnTokens += n
 			if last == i {
 				x.Own[len(x.Own)-1].End = end
 			} else {
@@ -269,5 +297,4 @@ func (x *Aligned) set(s *side, known func(pair int32) bool, matches []Match, fro
 		}
 		i += n
 	}
-	x.OwnShare = float32(own) / float32(len(s.tokens))
 }

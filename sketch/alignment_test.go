@@ -57,7 +57,7 @@ func checkAlignment(t fataler, x *Alignment) {
 			}
 		}
 	}
-	for _, p := range x.Facts {
+	for _, p := range x.Pairs {
 		if p.Later == nil && p.Earlier == nil || p.Conflict && (p.Later == nil || p.Earlier == nil) {
 			t.Fatalf("facts %+v", p)
 		}
@@ -139,12 +139,13 @@ func TestFactsAreFacts(t *testing.T) {
 		"2023年8月9日上午10时30分\n10日20时\n上周五":  {"2023年8月9日上午10时30分", "10日20时"},
 		"一时间一视同仁\n三令五申\n第一时间\n万一\n十分":     nil,
 		"比分3:1\n电话010-85202353\n股票600001": {"3:1", "010-85202353", "600001"},
+		"甲队2比0获胜\n次回合1比1战平":               {"2比0", "1比1"},
 		"两例\n三人受伤\n第三次\n第十八届":             {"两例", "三人", "第三次", "第十八届"},
 	} {
 		var s side
 		s.read(&Input{Body: text})
 		var got []string
-		for _, f := range s.aligned() {
+		for _, f := range s.appendFacts(nil) {
 			got = append(got, s.text[f.Start:f.End])
 		}
 		if !slices.Equal(got, want) {
@@ -152,7 +153,7 @@ func TestFactsAreFacts(t *testing.T) {
 		}
 	}
 	x := Align(Input{Body: "受灾的村民有1.2万人\n他们都已经转移到安置点"}, Input{Body: "受灾的村民有一万两千人\n他们都已经转移到安置点"})
-	if len(x.Facts) != 1 || x.Facts[0].Conflict || x.Facts[0].Later == nil || x.Facts[0].Earlier == nil {
-		t.Errorf("1.2万人 and 一万两千人: %+v", x.Facts)
+	if len(x.Pairs) != 1 || x.Pairs[0].Conflict || x.Pairs[0].Later == nil || x.Pairs[0].Earlier == nil {
+		t.Errorf("1.2万人 and 一万两千人: %+v", x.Pairs)
 	}
 }

@@ -32,12 +32,12 @@ func BenchmarkMake(b *testing.B) {
 	}
 }
 
-func BenchmarkCompareTexts(b *testing.B) {
+func BenchmarkAlign(b *testing.B) {
 	x, y := article(45, 1), article(45, 2)
 	q, c := Input{Body: x}, Input{Body: x[:len(x)/2] + "\n" + y[len(y)/2:]}
 	b.ReportAllocs()
 	for b.Loop() {
-		CompareTexts(q, c)
+		compareTexts(q, c)
 	}
 }
 

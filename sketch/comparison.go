@@ -8,47 +8,27 @@ type Comparison struct {
 	// SoftA and SoftB are the same shares of pairs of tokens. Rewording lowers them little, other content much.
 	SoftA, SoftB float32
 	Facts        Facts
-	// TokensA and TokensB are the sizes of the texts.
+	// TokensA and TokensB are the sizes of the texts, boilerplate apart.
 	TokensA, TokensB int
 	Days             int    // between their days of publication; 0 where one is unknown
 	Layout           Layout // of the alignment; only where Exact
 	Exact            bool   // measured on the texts, not estimated from sketches
 }
 
-// Layout describes the alignment of two texts: runs of equal tokens and the gaps between them. Sizes are in
-// tokens.
+// Layout describes the alignment of two texts. Sizes are in tokens.
 type Layout struct {
-	Runs    int // maximal equal runs
-	Longest int // the longest of them
-	Moved   int // runs that stand before the previous run in the earlier text
-	// RestA and RestB are the tokens in no run.
+	// RestA and RestB are the tokens in no match.
 	RestA, RestB int
-	// NovelA and NovelB are tokens in novel clauses: most of their pairs stand nowhere in the other text, so
-	// it does not say the same in other words.
+	// NovelA and NovelB are the tokens of clauses of their own, which the other text has not got in other words
+	// either.
 	NovelA, NovelB int
-	// BlockA is the longest stretch of novel clauses of the query.
-	BlockA int
-	// AmidA and AmidB are those of them between the first run and the last.
-	AmidA, AmidB int
-	// Gaps counts the gaps, and both ends, where either text has tokens of its own.
-	Gaps int
-	// Swaps counts the gaps where both texts have tokens of their own.
-	Swaps int
-	// Foreign is the size of the swaps of which neither side stands anywhere in the other text, each by its
+	Gaps           int // between matches, and at both ends, where either text has tokens of its own
+	// Foreign is the size of the gaps of which neither side stands anywhere in the other text, each by its
 	// smaller side.
 	Foreign int
-	// Replaced counts the figures that stand for other figures in swaps of otherwise equal words, ReplacedGaps
-	// those swaps.
-	Replaced, ReplacedGaps int
-	// Renamed is how often one name stands where the earlier text has one other name, 0 for once. Retitled is
-	// the same for shorter words, first in both openings: names, or two words for one thing.
-	Renamed, Retitled int
-	// Subject is, of the swap in both openings with most of it, the share of pairs that the other text has
+	// Subject is, of the gap in both openings with most of it, the share of pairs that the other text has
 	// nowhere, on the side where it is smaller; 0 where either side has few of them.
 	Subject float32
-	// Developments counts the words for a story that goes on (此前, 最新, 回应 and such) that stand in only one
-	// of the texts.
-	Developments int
 	// HeadA and HeadB are the shares of the pairs of one text's headline (of its opening where it has none)
 	// that the other text has anywhere.
 	HeadA, HeadB float32
@@ -61,15 +41,15 @@ type Layout struct {
 	SameBody bool
 }
 
-// Facts compares the facts of two texts. Subjects and leads are only measured on texts.
+// Facts compares the distinct figures and times of two texts, and their names. A sketch has no names and no
+// leads.
 type Facts struct {
-	Numbers, NumbersShared int // distinct figures of the text with fewer, and how many of them the other has
-	OnlyA, OnlyB           int // distinct figures that only one text has
+	Numbers, NumbersShared int // distinct facts of the text with fewer, and how many both texts have
+	OnlyA, OnlyB           int // distinct facts that only one text has
 	LeadA, LeadB           int // the same among the first hundred tokens of each text
-	Names                  int // distinct names that both texts have
-	NamesA, NamesB         int // distinct names that only one text has
+	SameSlot, OtherSlot    int // places that both texts fill: with the same fact, with another one
+	Renamed                int // places where one name stands for another
 	SubjectsA, SubjectsB   int // names and Latin words that one text repeats and the other has nowhere
-	SameSlot, OtherSlot    int // places that both texts fill: with the same figure, with another one
 }
 
 // Topics compares the subjects of two texts. Two bulletins of one form differ here, however much they share.

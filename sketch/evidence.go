@@ -11,56 +11,40 @@ type Clue int
 // The clues. Those after Resembles are measured on texts only, and zero in an estimate from sketches. "Unknown"
 // means that the other text has it nowhere.
 const (
-	SoftLeast    Clue = iota // the smaller soft containment
-	SoftMost                 // the larger soft containment
-	Slots                    // share of common places with other figures, damped for few places
-	Conflicts                // log of the number of common places with other figures
-	Missing                  // share of the figures of the text with fewer that the other lacks, damped
-	News                     // log of the larger number of figures that only one text has
-	Agreed                   // log of the number of figures that both have
-	Shared                   // log of the size of what both have
-	Resembles                // resemblance
-	Longest                  // longest run, as a share of the shorter text
-	MeanRun                  // log of the mean length of a run
-	Swaps                    // number of swaps per run
-	RestMost                 // tokens in no run, of the text with more, in units of 650
-	Overhang                 // share of tokens in no run above .3, of the text with more
-	Novel                    // log of the tokens in novel clauses, of the text with more
-	NovelMost                // the same number in units of 650
-	Head                     // the larger share of a headline that the other text has
-	Foreign                  // share of the shorter text in swaps of names
-	Subjects                 // log of the smaller number of unknown subjects
-	Developments             // words for a story that goes on in only one text
-	Topic                    // log of the smaller number of unknown topics
-	Titled                   // the same where both texts have headlines, else 0
-	Words                    // log of the smaller number of unknown Latin words
-	Label                    // 1 where the headlines have different names in Latin letters
-	Lead                     // log of the smaller number of unknown figures of a lead
-	Apart                    // log of the days between them, from 3 to 60
-	Moved                    // share of the runs that stand before the previous run in the earlier text
-	Grown                    // log of the ratio of the later text's length to the earlier one's, at least 0
-	Amid                     // log of the tokens in novel clauses between the first run and the last, of the text with more
-	Inserted                 // RestMost × MeanRun: large where text is added to equal text, small where it is reworded
+	SoftLeast Clue = iota // the smaller soft containment
+	SoftMost              // the larger soft containment
+	Slots                 // share of common places with other figures, damped for few places
+	Conflicts             // log of the number of common places with other figures
+	Missing               // share of the figures of the text with fewer that the other lacks, damped
+	News                  // log of the larger number of figures that only one text has
+	Agreed                // log of the number of figures that both have
+	Shared                // log of the size of what both have
+	Resembles             // resemblance
+	RestMost              // tokens in no run, of the text with more, in units of 650
+	Overhang              // share of tokens in no run above .3, of the text with more
+	Novel                 // log of the tokens in novel clauses, of the text with more
+	Head                  // the larger share of a headline that the other text has
+	Foreign               // share of the shorter text in swaps of names
+	Subjects              // log of the smaller number of unknown subjects
+	Topic                 // log of the smaller number of unknown topics
+	Titled                // the same where both texts have headlines, else 0
+	Words                 // log of the smaller number of unknown Latin words
+	Label                 // 1 where the headlines have different names in Latin letters
+	Lead                  // log of the smaller number of unknown figures of a lead
+	Apart                 // log of the days between them, from 3 to 60
+	Grown                 // log of the ratio of the later text's length to the earlier one's, at least 0
 
 	// What the later text adds. The clues with "Most" and "Novel" above do not say on which side it is.
-	Known        // share of the later text's pairs that the earlier one has
-	Rest         // its tokens in no run, in units of 650
-	Hang         // share of them above .3
-	Adds         // log of its tokens in novel clauses
-	AddsMost     // the same number in units of 650
-	AddsShare    // the same number as a share of the text
-	AddsBlock    // log of the tokens in its longest stretch of novel clauses
-	AddsFigures  // log of its figures that the earlier text lacks
-	AddsNames    // log of its names that the earlier text lacks
-	AddsAmid     // log of its tokens in novel clauses between the first run and the last
-	AddsInserted // Rest × MeanRun
+	Known       // share of the later text's pairs that the earlier one has
+	Rest        // its tokens in no run, in units of 650
+	Hang        // share of them above .3
+	AddsMost    // the same number in units of 650
+	AddsFigures // log of its figures that the earlier text lacks
 	Clues
 )
 
-var clueNames = strings.Fields(`SoftLeast SoftMost Slots Conflicts Missing News Agreed Shared Resembles Longest MeanRun
-	Swaps RestMost Overhang Novel NovelMost Head Foreign Subjects Developments Topic Titled Words Label Lead Apart
-	Moved Grown Amid Inserted Known Rest Hang Adds AddsMost AddsShare AddsBlock AddsFigures AddsNames AddsAmid
-	AddsInserted`)
+var clueNames = strings.Fields(`SoftLeast SoftMost Slots Conflicts Missing News Agreed Shared Resembles 	RestMost Overhang Novel Head Foreign Subjects Topic Titled Words Label Lead Apart
+	Grown Known Rest Hang AddsMost AddsFigures 	`)
 
 // String is the name of the constant.
 func (c Clue) String() string { return clueNames[c] }
@@ -93,15 +77,10 @@ func (c *Comparison) Evidence() Evidence {
 	}
 	shared := min(c.TokensA-l.RestA, c.TokensB-l.RestB)
 	e[Shared] = log(shared)
-	e[Longest] = ratio(l.Longest, min(c.TokensA, c.TokensB))
-	e[MeanRun] = math.Log(ratio(shared+1, l.Runs+1))
-	e[Swaps] = ratio(l.Swaps, l.Runs+1)
 	e[RestMost] = float64(max(l.RestA, l.RestB)) / typical
 	e[Overhang] = max(0, max(ratio(l.RestA, c.TokensA), ratio(l.RestB, c.TokensB))-.3)
 	e[Novel] = log(max(l.NovelA, l.NovelB))
-	e[NovelMost] = float64(max(l.NovelA, l.NovelB)) / typical
 	e[Head] = float64(max(l.HeadA, l.HeadB))
-	e[Developments] = float64(l.Developments)
 	t := &l.Topics
 	e[Topic] = log(min(t.A, t.B))
 	if t.Titled {
@@ -113,19 +92,10 @@ func (c *Comparison) Evidence() Evidence {
 	}
 	e[Lead] = log(min(f.LeadA, f.LeadB))
 	e[Apart] = math.Log(float64(max(apartLeast, min(apartMost, c.Days))) / apartLeast)
-	e[Moved] = ratio(l.Moved, l.Runs+1)
 	e[Grown] = max(0, math.Log(ratio(c.TokensA+grownSlack, c.TokensB+grownSlack)))
-	e[Amid] = log(max(l.AmidA, l.AmidB))
-	e[Inserted] = e[RestMost] * e[MeanRun]
 	e[Rest] = float64(l.RestA) / typical
 	e[Hang] = max(0, ratio(l.RestA, c.TokensA)-.3)
-	e[Adds] = log(l.NovelA)
 	e[AddsMost] = float64(l.NovelA) / typical
-	e[AddsShare] = ratio(l.NovelA, c.TokensA)
-	e[AddsBlock] = log(l.BlockA)
-	e[AddsNames] = log(f.NamesA)
-	e[AddsAmid] = log(l.AmidA)
-	e[AddsInserted] = e[Rest] * e[MeanRun]
 	e[Foreign] = ratio(l.Foreign, min(c.TokensA, c.TokensB))
 	e[Subjects] = log(min(f.SubjectsA, f.SubjectsB))
 	return e

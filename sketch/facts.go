@@ -1,51 +1,292 @@
 package sketch
 
-import "slices"
+import (
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
 
-// fact is a figure at its place.
-type fact struct {
-	value uint64
-	place uint16 // hash of the words around it
-	token int32
+// FactKind is what a Fact is.
+type FactKind uint8
+
+// The kinds of facts, the loudest first.
+const (
+	FactFigure FactKind = iota // a number with its unit, a percentage, a code, a score
+	FactTime                   // a date, a time, or both
+	FactName                   // a person, company, place or body
+)
+
+// Fact is a fact of a text: Text[Start:End].
+type Fact struct {
+	Kind       FactKind
+	Start, End int
+
+	value float64
+	place float64 // value of the last digit that is written: 1000 of 1.8万
+	unit  string
+	time  [5]int // year, month, day, hour, minute; -1: not said
+	from  int    // first token
 }
 
-// appendFacts appends the figures of a text. A small figure that is a clause by itself is the number of a list
-// item, not a fact.
-func appendFacts(dst []fact, tokens []token) []fact {
-	for i, t := range tokens {
-		if !t.kind.isNumber() || isEnumerator(tokens, i) {
+// FactPair relates a fact to the other text. Both facts are there if they are equal or in conflict, at one
+// place of the alignment; else the other text has no such fact.
+type FactPair struct {
+	Later, Earlier *Fact
+	Conflict       bool
+}
+
+// units are the units of figures, one group of equal meaning a word; the first one is the group's name.
+var units = func() map[string]string {
+	out := map[string]string{}
+	for _, group := range strings.Fields(`人/名/位/人次 例/起/宗/件 户/家庭 岁/周岁 元/块/元人民币 美元 欧元 日元 港元/港币 英镑 韩元 卢布 公里/千米/km
+		米/m 厘米/cm 毫米/mm 平方米/㎡/m2 平方公里 公顷 亩 立方米/m3 立方米每秒 吨/t 公斤/千克/kg 克/g 升/l 毫升/ml 千瓦 千瓦时/度 瓦 c/摄氏度 级 个百分点/百分点
+		年 个月 天/日 小时/个小时 分钟 秒/s 倍 成 次/场 场次 辆 架 艘 台 套 台套 座/栋/幢 所 家 个 张 件套 只/头 株 股 手 点 基点/bp 桶 票 分 名次 期 届 号 楼 条
+		层 公斤级 公里每小时/km/h 册/本 项 处 页 份 封 段 盏 棵 顶 箱 袋 瓶 盒 枚 幅 列 班 架次 车次 间 笔 单 批 轮 首 部 篇 根 口 组 对 双 支 杯 人份 克拉 公升 海里 节 里 支队 拍 条次 篇 万步 步 g w mah hz gb/g/b tb 英寸 nm`) {
+		names := strings.Split(group, "/")
+		for _, n := range names {
+			if _, known := out[n]; !known {
+				out[n] = names[0]
+			}
+		}
+	}
+	return out
+}()
+
+// counted are the units before which one Chinese digit is a number. 个 and 次 are not among them, and 一 never
+// is: 一次, 一时 and 三个代表 are words.
+var counted = strings.Fields("名 人 例 户 岁 天 小时 个月 分钟 公里 米 吨 元 倍 成 辆 架 艘 座 家 所")
+
+const unitRunes = 5 // of the longest unit
+
+// unitAt is the length in bytes of the unit at s[i:] and its group's name.
+func unitAt(s string, i int) (n int, unit string) {
+	end := i
+	for range unitRunes {
+		r, size := utf8.DecodeRuneInString(s[end:])
+		if size == 0 || r == '\n' || r == ' ' {
+			break
+		}
+		end += size
+		if u, ok := units[s[i:end]]; ok && !(isLatin(s[i:end]) && end < len(s) && isLatin(s[end:end+1])) {
+			n, unit = end-i, u
+		}
+	}
+	return n, unit
+}
+
+func isLatin(s string) bool { return s[0]-'a' < 26 || isDigit(s[0]) }
+
+// factMost bounds the facts of a text that are compared: more of them are a table.
+const factMost = 1000
+
+// appendFacts appends the first figures and times of a text.
+func (s *side) appendFacts(out []Fact) []Fact {
+	for i := 0; i < len(s.tokens) && len(out) < factMost; {
+		f, n := s.factAt(i)
+		if n == 0 {
+			i++
 			continue
 		}
-		h := uint64(t.kind)
-		for j := max(0, i-3); j < i; j++ {
-			h = h*base + placeHash(tokens[j])
+		f.from = i
+		f.Start = int(s.tokens[i].start)
+		i += n
+		if strings.HasSuffix(s.text[:f.Start], "第") {
+			if f.value == 1 || f.unit == "" {
+				continue // 第一时间, 第一: words more often than facts
+			}
+			f.Start -= len("第")
 		}
-		if i+1 < len(tokens) {
-			h = h*base + placeHash(tokens[i+1])
+		out = append(out, f)
+	}
+	return out
+}
+
+// factAt reads the fact that begins with a token, and returns its length in tokens, 0 for none.
+func (s *side) factAt(i int) (Fact, int) {
+	t := s.tokens[i]
+	if !t.kind.isNumber() {
+		return s.digitAt(i)
+	}
+	if isEnumerator(s.tokens, i) {
+		return Fact{}, 0
+	}
+	if f, n := s.timeAt(i); n > 0 && !strings.HasSuffix(s.text[:t.start], "第") {
+		return f, n
+	}
+	x := readToken(s.text, int(t.start))
+	f := Fact{Kind: FactFigure, End: int(t.end), value: x.value, place: lastPlace(s.text[t.start:t.end], x.value)}
+	if t.kind == percent {
+		f.unit = "%"
+		return f, 1
+	}
+	n := 1
+	for {
+		joint := 0
+		switch rest := s.text[f.End:]; {
+		case strings.HasPrefix(rest, "-"), strings.HasPrefix(rest, "/"):
+			joint = 1
+		case strings.HasPrefix(rest, "比"):
+			joint = len("比")
 		}
-		dst = append(dst, fact{value: t.hash, place: uint16(mix(h) >> 48), token: int32(i)})
+		k := i + n
+		if joint == len("比") {
+			k++
+		}
+		if joint == 0 || k >= len(s.tokens) || !s.tokens[k].kind.isNumber() || int(s.tokens[k].start) != f.End+joint {
+			break
+		}
+		f.value = f.value*1e6 + readToken(s.text, int(s.tokens[k].start)).value + .5 // a code, a fraction, a range, a score
+		f.End, f.place, n = int(s.tokens[k].end), 0, k+1-i
 	}
-	return dst
+	size, unit := unitAt(s.text, f.End)
+	f.End, f.unit = f.End+size, unit
+	for i+n < len(s.tokens) && int(s.tokens[i+n].end) <= f.End {
+		n++
+	}
+	// A small number without a unit is the number of a paragraph or part of a name.
+	if unit == "" && n == 1 && t.kind == number && f.value < 10 && f.value == math.Trunc(f.value) {
+		return Fact{}, 0
+	}
+	return f, n
 }
 
-func isEnumerator(tokens []token, i int) bool {
-	t := tokens[i]
-	return t.kind == number && t.clause && t.end-t.start <= 2 && (i+1 == len(tokens) || tokens[i+1].clause)
+// digitAt reads a Chinese digit before a unit: 两例, 三人.
+func (s *side) digitAt(i int) (Fact, int) {
+	t := s.tokens[i]
+	r, _ := utf8.DecodeRuneInString(s.text[t.start:])
+	v := hanDigit(r)
+	if v < 2 || i+1 == len(s.tokens) || s.tokens[i+1].clause {
+		return Fact{}, 0
+	}
+	if i > 0 && !t.clause {
+		if p, _ := utf8.DecodeRuneInString(s.text[s.tokens[i-1].start:]); hanDigit(p) >= 0 || hanPower[p] > 0 || p == '第' || p == '周' || p == '星' || p == '期' {
+			return Fact{}, 0
+		}
+	}
+	size, unit := unitAt(s.text, int(t.end))
+	if size == 0 || !slices.Contains(counted, s.text[t.end:int(t.end)+size]) {
+		return Fact{}, 0
+	}
+	return Fact{Kind: FactFigure, End: int(t.end) + size, value: v, unit: unit}, 1 + utf8.RuneCountInString(s.text[t.end:int(t.end)+size])
 }
 
-// placeHash is equal for all figures of a kind, so a place does not depend on the figures next to it.
-func placeHash(t token) uint64 {
-	if t.kind.isNumber() {
-		return uint64(t.kind) + 1
+// partsOfDay stand between a date and an hour.
+var partsOfDay = strings.Fields("上午 下午 凌晨 晚上 晚间 早上 中午 傍晚 清晨 深夜 夜间 晚 早")
+
+// timeAt reads a date, a time, or both: 2023年8月9日20时, 9日下午3点, 12:30.
+func (s *side) timeAt(i int) (Fact, int) {
+	f := Fact{Kind: FactTime, time: [5]int{-1, -1, -1, -1, -1}}
+	n, field := 0, 0
+	for i+n < len(s.tokens) && (n == 0 || !s.tokens[i+n].clause) {
+		t := s.tokens[i+n]
+		if !t.kind.isNumber() {
+			part := slices.IndexFunc(partsOfDay, func(p string) bool { return strings.HasPrefix(s.text[t.start:], p) })
+			if n == 0 || part < 0 || field > 3 {
+				break
+			}
+			k := utf8.RuneCountInString(partsOfDay[part])
+			if i+n+k >= len(s.tokens) || !s.tokens[i+n+k].kind.isNumber() || s.tokens[i+n+k].clause {
+				break
+			}
+			n += k
+			continue
+		}
+		at, value := s.timeField(t)
+		if at < field {
+			break
+		}
+		if t.kind == clock {
+			f.time[3], f.time[4] = value/100, value%100
+			f.End = int(t.end)
+			n++
+			break
+		}
+		f.time[at], field = value, at+1
+		_, size := utf8.DecodeRuneInString(s.text[t.end:])
+		f.End = int(t.end) + size
+		n += 2
 	}
-	return t.hash
+	return f, n
 }
 
-// distinct appends the distinct figures of facts, sorted.
-func distinct(dst []uint64, facts []fact) []uint64 {
-	for _, f := range facts {
-		dst = append(dst, f.value)
+// timeField is which field of a time a figure is, -1 for none: the character behind it says so.
+func (s *side) timeField(t token) (field, value int) {
+	value = int(readToken(s.text, int(t.start)).value)
+	r, _ := utf8.DecodeRuneInString(s.text[t.end:])
+	switch {
+	case t.kind == year:
+		return 0, value
+	case t.kind == month:
+		return 1, value
+	case t.kind == day && r == '日':
+		return 2, value
+	case t.kind == clock && value/1e4 < 24 && s.text[t.start+1] == ':' || t.kind == clock && value/1e4 < 24 && s.text[t.start+2] == ':':
+		return 3, value/1e4*100 + value%100
+	case t.kind == number && r == '时' && value <= 24, t.kind == number && r == '点' && value <= 24 && !strings.HasPrefix(s.text[t.end:], "点评"):
+		return 3, value
+	case t.kind == number && r == '分' && value < 60 && !strings.HasPrefix(s.text[t.end:], "分钟"):
+		if t.start > 3 && strings.HasSuffix(s.text[:t.start], "时") {
+			return 4, value
+		}
 	}
-	slices.Sort(dst)
-	return slices.Compact(dst)
+	return -1, value
+}
+
+// Equal reports whether two facts say the same. Of two dates, one may say less: 8月9日 and 9日.
+func (f *Fact) Equal(o *Fact) bool {
+	if f.Kind != o.Kind {
+		return false
+	}
+	if f.Kind != FactTime {
+		return (f.unit == o.unit || f.unit == "" || o.unit == "") && (f.value == o.value || f.rounds(o) || o.rounds(f))
+	}
+	said := false
+	for i := range f.time {
+		a, b := f.time[i], o.time[i]
+		if a >= 0 && b >= 0 {
+			said = true
+			if a != b {
+				return false
+			}
+		}
+	}
+	return said
+}
+
+// rounds reports whether o is f rounded or cut off: 1.8万 is 18,405, and 3.3% is 3.32%; but 110 is not 107.
+func (f *Fact) rounds(o *Fact) bool {
+	return f.place > 0 && o.place > f.place && o.value >= 10*o.place && math.Abs(f.value-o.value) < o.place
+}
+
+// lastPlace is the value of the last digit of a number, 0 if it is not written in digits.
+func lastPlace(text string, value float64) float64 {
+	digits := 0.
+	for i := range len(text) {
+		if isDigit(text[i]) {
+			digits = digits*10 + float64(text[i]-'0')
+		}
+	}
+	if digits == 0 {
+		return 0
+	}
+	return value / digits
+}
+
+// comparable reports whether two facts that are not equal say different things of one matter.
+func (f *Fact) comparable(o *Fact) bool {
+	if f.Kind != o.Kind {
+		return false
+	}
+	if f.Kind != FactTime {
+		// 2022万达 and 2022恒大: 万 belongs to a name.
+		scale := max(f.value, o.value) / min(f.value, o.value)
+		return f.unit == o.unit && (f.unit != "" || scale != 1e4 && scale != 1e8)
+	}
+	for i := range f.time {
+		if (f.time[i] >= 0) != (o.time[i] >= 0) {
+			return false
+		}
+	}
+	return true
 }

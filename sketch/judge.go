@@ -31,14 +31,9 @@ type Thresholds struct {
 	// duplicates. None of 480 labelled copies reached it; two in five bulletins with a quarter of their figures
 	// changed did.
 	Places float64 `json:"places"`
-	// Edits is the share of the gaps that replace figures in otherwise equal words, from which two texts are no
-	// duplicates: two figures or more, or a single one that is in most of the gaps and is that share of
-	// the figures. Editors change words; the bulletin of another day changes figures.
+	// Edits is the share of the gaps that put another figure or time in a place, from which two texts are no
+	// duplicates: editors change words, the bulletin of another day changes figures.
 	Edits float64 `json:"edits"`
-	// Retitled is the share of the gaps that hold one short word for another, in the openings and below, from
-	// which no Copy score is Certain, and two texts that are no duplicates are a series rather than in doubt.
-	// Texts with a longer name for another one, twice or more, are never duplicates.
-	Retitled float64 `json:"retitled"`
 	// Subject is the share of one place in the openings of two short texts, unknown to the other text on both
 	// sides, from which the texts have two subjects: the same notice about another official. None of 490
 	// labelled copies reached it. A long text repeats its subject, and needs no such rule.
@@ -54,41 +49,37 @@ type Thresholds struct {
 // TestQuality.
 func DefaultThresholds() Thresholds {
 	return Thresholds{
-		Duplicate: .72, DuplicateShort: .54, Certain: .85, Suspect: .84, Doubt: .42, Related: .28, Excerpt: .8, Passage: .55, Roundup: .2, Echo: .025,
-		Figures: .5, Places: .15, Edits: .15, Retitled: .2, Subject: .67,
+		Duplicate: .72, DuplicateShort: .54, Certain: .85, Suspect: .64, Doubt: .42, Related: .26, Excerpt: .8, Passage: .55, Roundup: .2, Echo: .025,
+		Figures: .5, Places: .15, Edits: .15, Subject: .67,
 		Copy: copyWeights, Story: storyWeights,
 		CopySketch: copySketchWeights, StorySketch: storySketchWeights,
 	}
 }
 
-// otherFigures reports whether too many figures differ, of all figures or of those at common places.
-func (t *Thresholds) otherFigures(c *Comparison) bool {
-	f := &c.Facts
-	return c.Exact && (f.Numbers >= 4 && float64(f.NumbersShared) < t.Figures*float64(f.Numbers) ||
-		f.OtherSlot >= 2 && float64(f.OtherSlot) >= t.Places*float64(f.OtherSlot+f.SameSlot))
-}
-
-// roundup reports whether most of the earlier text is about other matters than the later text, which is a part of it.
-func (t *Thresholds) roundup(c *Comparison) bool {
-	return c.Exact && c.ContainedB < .5 && c.ContainedA > c.ContainedB && float64(c.Layout.Echo) < t.Echo
-}
-
-// otherDay reports whether the texts differ mainly in figures, as the bulletins of two days do.
-func (t *Thresholds) otherDay(c *Comparison) bool {
-	l := &c.Layout
+// Vetoed says why two texts are no duplicates, however alike they are; empty where nothing forbids it. Scores add
+// up likeness, of which long texts have plenty.
+func (t *Thresholds) Vetoed(c *Comparison) string {
+	f, l := &c.Facts, &c.Layout
+	conflicts, places := float64(f.OtherSlot), float64(f.OtherSlot+f.SameSlot)
 	switch {
-	case l.Replaced == 1:
-		return 2*l.ReplacedGaps > l.Gaps && 1 >= t.Edits*float64(c.Facts.Numbers)
-	default:
-		return l.Replaced > 1 && float64(l.ReplacedGaps) >= t.Edits*float64(l.Gaps)
+	case !c.Exact:
+	case f.Numbers >= 4 && float64(f.NumbersShared) < t.Figures*float64(f.Numbers):
+		return "few figures in common"
+	case f.OtherSlot >= 2 && (conflicts >= t.Places*places || conflicts >= t.Edits*float64(l.Gaps)),
+		f.OtherSlot == 1 && l.Gaps == 1 && conflicts >= t.Edits*places:
+		return "other figures at the same places"
+	case t.renamed(c):
+		return "another name at the same place"
+	case c.ContainedB < .5 && c.ContainedA > c.ContainedB && float64(l.Echo) < t.Echo:
+		return "a part of a round-up of other matters"
 	}
+	return ""
 }
 
-// renamed reports whether the texts are about two subjects of one kind, for certain or possibly.
-func (t *Thresholds) renamed(c *Comparison) (certain, possible bool) {
-	l := &c.Layout
-	certain = l.Renamed > 1 || max(c.TokensA, c.TokensB) <= shortTokens && float64(l.Subject) >= t.Subject
-	return certain, certain || l.Retitled > 1 && float64(l.Retitled) >= t.Retitled*float64(l.Gaps)
+// renamed reports whether the texts are about two subjects of one kind.
+func (t *Thresholds) renamed(c *Comparison) bool {
+	short := max(c.TokensA, c.TokensB) <= shortTokens
+	return c.Facts.Renamed > 1 || short && (c.Facts.Renamed > 0 || float64(c.Layout.Subject) >= t.Subject)
 }
 
 // little reports whether two texts have too little in common to be related, and neither is a passage of the
@@ -139,9 +130,8 @@ const (
 	Overlap   = "overlap"   // suspect: each text has its own
 )
 
-// Judge decides a comparison. s is the margin distance S of the pair, negative where there is none; it has no
-// effect: S only proposes pairs.
-func Judge(c Comparison, s float32, t Thresholds) Judgement {
+// Judge decides a comparison.
+func Judge(c Comparison, t Thresholds) Judgement {
 	if c.TokensA == 0 || c.TokensB == 0 {
 		return Judgement{Reason: LittleText}
 	}
@@ -155,9 +145,7 @@ func Judge(c Comparison, s float32, t Thresholds) Judgement {
 	if max(c.TokensA, c.TokensB) <= shortTokens {
 		least = t.DuplicateShort
 	}
-	otherSubject, renamed := t.renamed(&c)
-	sameStory := (float64(j.Story) >= t.Doubt || float64(j.Score) >= t.Certain && !renamed) &&
-		!otherSubject && !t.otherFigures(&c) && !t.otherDay(&c) && !t.roundup(&c)
+	sameStory := (float64(j.Story) >= t.Doubt || float64(j.Score) >= t.Certain) && t.Vetoed(&c) == ""
 	switch {
 	case c.little(&t):
 		j.Score = min(j.Score, float32(t.Doubt))
@@ -165,7 +153,7 @@ func Judge(c Comparison, s float32, t Thresholds) Judgement {
 		j.Kind, j.Reason, j.Score = Duplicate, SameText, max(j.Score, float32(least))
 	case float64(j.Score) >= least && (e[Resembles] >= t.Related || c.excerpt(&t)) && sameStory:
 		j.Kind, j.Reason = Duplicate, SameText
-	case float64(j.Story) < t.Suspect && (float64(j.Score) < t.Doubt || renamed):
+	case float64(j.Story) < t.Suspect && (float64(j.Score) < t.Doubt || t.renamed(&c)):
 		j.Kind, j.Reason = Series, OtherFacts
 	case e[Overhang] > 0 || e[SoftLeast] < .7:
 		j.Kind, j.Reason = Suspect, OneSided

@@ -2,6 +2,7 @@ package sketch
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -22,24 +23,23 @@ func clauses(n, from int) string {
 // TestLayout: what is moved, what is put between, and which text is the longer.
 func TestLayout(t *testing.T) {
 	head, tail, more := clauses(15, 0), clauses(15, 20), clauses(4, 40)
-	compare := func(q, c string) (Layout, Evidence) {
-		r := CompareTexts(Input{Body: q}, Input{Body: c})
-		return r.Layout, r.Evidence()
-	}
-	if l, e := compare(head+tail, head+tail); l.Moved != 0 || l.AmidA+l.AmidB != 0 || e[Grown] != 0 {
-		t.Errorf("a text and itself: %+v, grown %v", l, e[Grown])
-	}
-	if l, _ := compare(tail+head, head+tail); l.Moved == 0 || l.AmidA+l.AmidB != 0 {
-		t.Errorf("two halves changed about: %+v", l)
-	}
-	if l, e := compare(head+more+tail, head+tail); l.AmidA == 0 || l.AmidB != 0 || l.Moved != 0 || e[Grown] == 0 {
-		t.Errorf("some put between: %+v, grown %v", l, e[Grown])
-	}
-	if l, e := compare(head+tail, head+more+tail); l.AmidB == 0 || l.AmidA != 0 || e[Grown] != 0 {
-		t.Errorf("some cut from between: %+v, grown %v", l, e[Grown])
-	}
-	if l, _ := compare(head+tail+more, head+tail); l.NovelA == 0 || l.AmidA != 0 {
-		t.Errorf("some put after: %+v", l)
+	for _, c := range []struct {
+		name, q, c               string
+		moved, grown             bool
+		restA, restB, ownA, ownB int
+	}{
+		{"a text and itself", head + tail, head + tail, false, false, 0, 0, 0, 0},
+		{"two halves changed about", tail + head, head + tail, true, false, 0, 0, 0, 0},
+		{"some put between", head + more + tail, head + tail, false, true, 48, 0, 48, 0},
+		{"some cut from between", head + tail, head + more + tail, false, false, 0, 48, 0, 48},
+		{"some put after", head + tail + more, head + tail, false, true, 48, 0, 48, 0},
+	} {
+		x := Align(Input{Body: c.q}, Input{Body: c.c})
+		l, e := &x.Layout, x.Evidence()
+		moved := slices.ContainsFunc(x.Matches, func(m Match) bool { return m.Moved })
+		if moved != c.moved || e[Grown] > 0 != c.grown || l.RestA != c.restA || l.RestB != c.restB || l.NovelA != c.ownA || l.NovelB != c.ownB {
+			t.Errorf("%s: moved %v, grown %v, %+v", c.name, moved, e[Grown], l)
+		}
 	}
 }
 
@@ -59,11 +59,11 @@ func TestFewFiguresChanged(t *testing.T) {
 	}
 	th := DefaultThresholds()
 	for changed, want := range []Kind{Duplicate, Duplicate, Suspect, Suspect} {
-		c := CompareTexts(bulletin(changed), bulletin(0))
+		c := compareTexts(bulletin(changed), bulletin(0))
 		if c.Facts.OtherSlot != changed || c.Facts.SameSlot != 12-changed {
 			t.Fatalf("%d changed: %+v", changed, c.Facts)
 		}
-		if j := Judge(c, -1, th); j.Kind != want {
+		if j := Judge(c, th); j.Kind != want {
 			t.Errorf("%d of 12 figures changed: %+v", changed, j)
 		}
 	}

@@ -6,7 +6,8 @@ import "slices"
 func Make(in Input) Sketch {
 	w := workspaces.Get().(*workspace)
 	defer w.release()
-	w.q.tokens = appendTokens(w.q.tokens[:0], in.text())
+	w.q.buffer = appendTokens(w.q.buffer[:0], in.text())
+	w.q.tokens = w.q.buffer
 	var s Sketch
 	if len(w.q.tokens) == 0 {
 		return s
@@ -59,14 +60,14 @@ func pack(minima []byte, least []uint64) {
 // keepFacts keeps the facts whose places hash lowest, so that two texts keep the same places where both have
 // them.
 func (s *Sketch) keepFacts(w *workspace) {
-	w.q.numbers = distinct(w.q.numbers[:0], w.facts)
+	w.numbers = distinct(w.numbers[:0], w.facts)
 	var least [factBins]uint64
-	for _, v := range w.q.numbers {
+	for _, v := range w.numbers {
 		s.Digest += mix(v)
 		lower(&least[pick(mix(v+1), factBins)], mix(v+2))
 	}
 	pack(s.figureMins[:], least[:])
-	s.figures = uint32(len(w.q.numbers))
+	s.figures = uint32(len(w.numbers))
 	slices.SortStableFunc(w.facts, func(a, b fact) int { return int(a.place) - int(b.place) })
 	room := s.slotRoom()
 	last := -1

@@ -109,7 +109,7 @@ func collect(t *testing.T, dir string) []pair {
 
 func (c *collector) add(later, earlier *doc, p pair) {
 	x, y := sketch.Make(later.in), sketch.Make(earlier.in)
-	p.text, p.estimate = sketch.CompareTexts(later.in, earlier.in), sketch.Compare(&x, &y)
+	p.text, p.estimate = sketch.Align(later.in, earlier.in).Comparison, sketch.Compare(&x, &y)
 	p.textClues, p.sketchClues = p.text.Evidence(), p.estimate.Evidence()
 	p.timeless = p.textClues
 	p.timeless[sketch.Apart] = 0

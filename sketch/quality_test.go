@@ -44,17 +44,15 @@ type model struct {
 }
 
 var (
-	copies  = map[string]bool{"same": true, "contained": true}
-	stories = map[string]bool{"same": true, "partial": true, "update": true}
-	// Clues that help to tell another story from this one, but only blur what is
-	// a copy: cross-validation is better without them there.
-	storyOnly     = []sketch.Clue{sketch.SoftMost, sketch.Missing, sketch.Swaps, sketch.Developments, sketch.SoftLeast, sketch.RestMost, sketch.Overhang, sketch.Novel, sketch.NovelMost, sketch.News, sketch.Amid, sketch.Inserted}
-	copyOnly      = clues(sketch.Known, sketch.Clues, nil)
+	copies        = map[string]bool{"same": true, "contained": true}
+	stories       = map[string]bool{"same": true, "partial": true, "update": true}
+	copyClues     = []sketch.Clue{sketch.Conflicts, sketch.Shared, sketch.Head, sketch.Titled, sketch.Label, sketch.Words, sketch.Subjects, sketch.Lead, sketch.Apart, sketch.Grown, sketch.Rest, sketch.Hang, sketch.AddsMost, sketch.AddsFigures}
+	storyClues    = []sketch.Clue{sketch.SoftMost, sketch.Conflicts, sketch.News, sketch.Agreed, sketch.RestMost, sketch.Overhang, sketch.Novel, sketch.Foreign, sketch.Subjects, sketch.Topic, sketch.Words, sketch.Label, sketch.Lead, sketch.Apart}
 	estimated     = clues(0, sketch.Resembles+1, nil)
 	copyEstimated = append(clues(0, sketch.Resembles+1, nil), sketch.Known, sketch.AddsFigures)
 	models        = []model{
-		{"copyWeights", "is it the same article, measured on texts", true, clues(0, sketch.Clues, append(storyOnly, sketch.Resembles)), copies},
-		{"storyWeights", "is it the same story, measured on texts", true, clues(0, sketch.Known, []sketch.Clue{sketch.Resembles, sketch.Moved, sketch.Grown, sketch.Amid, sketch.Inserted}), stories},
+		{"copyWeights", "is it the same article, measured on texts", true, copyClues, copies},
+		{"storyWeights", "is it the same story, measured on texts", true, storyClues, stories},
 		{"copySketchWeights", "is it the same article, estimated from sketches", false, copyEstimated, copies},
 		{"storySketchWeights", "is it the same story, estimated from sketches", false, estimated, stories},
 	}
@@ -270,7 +268,7 @@ func chosen(pairs []pair, copies []float64, in func(i int) bool) float64 {
 func verdict(p *pair, th sketch.Thresholds, copies, stories float64) sketch.Kind {
 	logit := func(p float64) float64 { return math.Log(p / (1 - p)) }
 	th.Copy, th.Story = sketch.Weights{Bias: logit(copies)}, sketch.Weights{Bias: logit(stories)}
-	return sketch.Judge(p.text, -1, th).Kind
+	return sketch.Judge(p.text, th).Kind
 }
 
 // across judges one part of the pairs with weights fitted to another.
@@ -282,7 +280,7 @@ func across(t *testing.T, pairs []pair, what string, train, judge func(p *pair) 
 		var sum table
 		for i := range pairs {
 			if p := &pairs[i]; p.set == set && judge(p) {
-				sum.add(p, sketch.Judge(p.text, -1, th).Kind)
+				sum.add(p, sketch.Judge(p.text, th).Kind)
 			}
 		}
 		if sum.n != [4]int{} {
@@ -301,7 +299,7 @@ func shipped(t *testing.T, pairs []pair) {
 			var sum table
 			for i := range pairs {
 				if p := &pairs[i]; p.set == set {
-					sum.add(p, sketch.Judge(*p.comparison(exact), -1, th).Kind)
+					sum.add(p, sketch.Judge(*p.comparison(exact), th).Kind)
 				}
 			}
 			t.Logf("  texts %-5v %-10s %v", exact, set, &sum)

@@ -47,10 +47,10 @@ func FuzzDecode(f *testing.F) {
 }
 
 // FuzzCompareTexts: any bytes compare, in bounds.
-func FuzzCompareTexts(f *testing.F) {
+func FuzzJudge(f *testing.F) {
 	f.Add("8月9日三千人\nabc 3.5%", "8月10日三千人", "标题")
 	f.Fuzz(func(t *testing.T, x, y, title string) {
-		c := CompareTexts(Input{Title: title, Body: x, Names: []string{title}}, Input{Title: y, Body: y})
+		c := compareTexts(Input{Title: title, Body: x, Names: []string{title}}, Input{Title: y, Body: y})
 		for _, v := range []float32{c.Resemblance, c.ContainedA, c.ContainedB, c.SoftA, c.SoftB, c.Layout.HeadA, c.Layout.HeadB} {
 			if !(v >= 0 && v <= 1) {
 				t.Fatalf("%+v", c)
@@ -59,7 +59,7 @@ func FuzzCompareTexts(f *testing.F) {
 		if l := c.Layout; l.RestA > c.TokensA || l.RestB > c.TokensB {
 			t.Fatalf("%+v", c)
 		}
-		j := Judge(c, -1, DefaultThresholds())
+		j := Judge(c, DefaultThresholds())
 		if !(j.Score >= 0 && j.Score <= 1 && j.Story >= 0 && j.Story <= 1) {
 			t.Fatalf("%+v", j)
 		}

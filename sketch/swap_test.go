@@ -16,39 +16,22 @@ func TestOtherDay(t *testing.T) {
 		}
 		return Input{Body: b.String()}
 	}
-	reworded := bulletin("31", "42", "53", "64")
-	for i := range 12 { // a word in every clause of a text of its own
-		r := []rune(clauses(1, 100+i))
-		reworded.Body += string(r)
-	}
-	other := reworded
-	for i := range 12 {
-		r := []rune(clauses(1, 100+i))
-		other.Body = strings.Replace(other.Body, string(r[5:7]), "换词", 1)
-	}
-	other.Body = strings.Replace(strings.Replace(other.Body, "31吨", "36吨", 1), "42吨", "47吨", 1)
 	for _, c := range []struct {
-		name           string
-		q, c           Input
-		replaced, gaps int
-		other          bool
+		name  string
+		q, c  Input
+		other bool
 	}{
-		{"equal", bulletin("31", "42", "53", "64"), bulletin("31", "42", "53", "64"), 0, 0, false},
-		{"one of four", bulletin("31", "42", "53", "65"), bulletin("31", "42", "53", "64"), 1, 1, true},
-		{"one of eight", bulletin("31", "42", "53", "64", "75", "86", "97", "18"), bulletin("31", "42", "53", "64", "75", "86", "97", "19"), 1, 1, false},
-		{"two of eight", bulletin("31", "42", "53", "64", "75", "86", "99", "18"), bulletin("31", "42", "53", "64", "75", "86", "97", "19"), 2, 2, true},
-		{"written otherwise", bulletin("3.1", "42%", "53", "1.7"), bulletin("31", "42", "53万", "7"), 0, 4, false},
-		{"two, and words in twelve places", other, reworded, 2, 14, false},
+		{"equal", bulletin("31", "42", "53", "64"), bulletin("31", "42", "53", "64"), false},
+		{"one of four", bulletin("31", "42", "53", "65"), bulletin("31", "42", "53", "64"), true},
+		{"one of eight", bulletin("31", "42", "53", "64", "75", "86", "97", "18"), bulletin("31", "42", "53", "64", "75", "86", "97", "19"), false},
+		{"two of eight", bulletin("31", "42", "53", "64", "75", "86", "99", "18"), bulletin("31", "42", "53", "64", "75", "86", "97", "19"), true},
 	} {
-		r := CompareTexts(c.q, c.c)
-		if r.Layout.Replaced != c.replaced || r.Layout.Gaps != c.gaps {
-			t.Errorf("%s: %d figures replaced in %d gaps, want %d in %d", c.name, r.Layout.Replaced, r.Layout.Gaps, c.replaced, c.gaps)
-		}
+		r := compareTexts(c.q, c.c)
 		th := DefaultThresholds()
-		if got := th.otherDay(&r); got != c.other {
-			t.Errorf("%s: another day is %v", c.name, got)
+		if got := th.Vetoed(&r); (got != "") != c.other {
+			t.Errorf("%s: vetoed %q, %+v", c.name, got, r.Facts)
 		}
-		if j := Judge(r, -1, th); c.other && j.Kind == Duplicate {
+		if j := Judge(r, th); c.other && j.Kind == Duplicate {
 			t.Errorf("%s: %+v", c.name, j)
 		}
 	}
@@ -71,23 +54,33 @@ func TestRenamed(t *testing.T) {
 	}
 	th := DefaultThresholds()
 	for _, c := range []struct {
-		name              string
-		q                 Input
-		renamed, retitled int
-		surely, maybe     bool
+		name string
+		q    Input
+		want int
 	}{
-		{name: "another company", q: about("青禾股份", "市民"), renamed: 3, surely: true, maybe: true},
-		{name: "another word below", q: about("云崖水务", "百姓")},
-		{name: "a short name above", q: about("南屏水务", "市民"), retitled: 3, maybe: true},
-		{name: "the same characters in another order", q: about("务水崖云", "市民")},
+		{"another person", about("林丽", "市民"), 3},
+		{"a person not named", about("周某", "市民"), 0},
+		{"another word", about("周扬", "百姓"), 0},
 	} {
-		r := CompareTexts(c.q, about("云崖水务", "市民"))
-		surely, maybe := th.renamed(&r)
-		if r.Layout.Renamed != c.renamed || r.Layout.Retitled != c.retitled || surely != c.surely || maybe != c.maybe {
-			t.Errorf("%s: renamed %d, retitled %d, surely %v, maybe %v", c.name, r.Layout.Renamed, r.Layout.Retitled, surely, maybe)
+		r := compareTexts(c.q, about("周扬", "市民"))
+		if r.Facts.Renamed != c.want {
+			t.Errorf("%s: renamed %d", c.name, r.Facts.Renamed)
 		}
-		if j := Judge(r, -1, th); (j.Kind == Duplicate) == c.maybe {
+		if j := Judge(r, th); (j.Kind == Duplicate) == (c.want > 0) {
 			t.Errorf("%s: %+v", c.name, j)
+		}
+	}
+}
+
+// TestSlotOfName: in an equal frame, what stands before 市 is a name, though no dictionary has it.
+func TestSlotOfName(t *testing.T) {
+	notice := func(city string) Input {
+		return Input{Body: city + "市教育局宣布\n受台风影响\n6月9日下午全市中小学停课"}
+	}
+	th := DefaultThresholds()
+	for city, want := range map[string]Kind{"海岬": Duplicate, "青禾": Series} {
+		if j := Judge(compareTexts(notice(city), notice("海岬")), th); j.Kind != want && (want == Duplicate || j.Kind == Duplicate) {
+			t.Errorf("%s: %+v", city, j)
 		}
 	}
 }
@@ -107,12 +100,12 @@ func TestSameBody(t *testing.T) {
 		{"a headline less", Input{Body: long}, Input{Title: headline, Body: long}, Duplicate},
 		{"a few words", Input{Title: headline, Body: few}, Input{Body: few}, Unrelated},
 	} {
-		if j := Judge(CompareTexts(c.q, c.c), -1, th); j.Kind != c.want {
+		if j := Judge(compareTexts(c.q, c.c), th); j.Kind != c.want {
 			t.Errorf("%s: %+v", c.name, j)
 		}
 	}
 	other := strings.ReplaceAll(strings.TrimSpace(clauses(3, 60)), "\n", "")
-	if r := CompareTexts(Input{Title: headline, Body: long}, Input{Title: other, Body: long}); r.Layout.SameBody {
+	if r := compareTexts(Input{Title: headline, Body: long}, Input{Title: other, Body: long}); r.Layout.SameBody {
 		t.Error("two headlines: the same body is taken for the same text")
 	}
 }
@@ -140,11 +133,11 @@ func TestSubject(t *testing.T) {
 		{"both named elsewhere", notice("", one, other), notice("", other, one), false},
 		{"in a long text", notice("", one, long), notice("", other, long), false},
 	} {
-		r := CompareTexts(c.q, c.c)
-		if got, _ := th.renamed(&r); got != c.want {
+		r := compareTexts(c.q, c.c)
+		if got := th.renamed(&r); got != c.want {
 			t.Errorf("%s: another subject is %v, share %.2f", c.name, got, r.Layout.Subject)
 		}
-		if j := Judge(r, -1, th); c.want && j.Kind != Series {
+		if j := Judge(r, th); c.want && j.Kind != Series {
 			t.Errorf("%s: %+v", c.name, j)
 		}
 	}

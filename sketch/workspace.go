@@ -1,9 +1,6 @@
 package sketch
 
-import (
-	"strings"
-	"sync"
-)
+import "sync"
 
 // workspace holds the buffers of one Make or Query, so that neither allocates once they have grown.
 type workspace struct {
@@ -19,28 +16,25 @@ type workspace struct {
 	// and by offset the one before; -1 ends the chain.
 	first, chain []int32
 	runs         []run
-	covered      []bool
 	facts        []fact
-	lacking      []uint64
-	renames      []renaming
+	numbers      []uint64
+	softA, softB float32 // shares of the pairs that the other text has
 }
 
 // side is one of the two texts, and what depends on it alone.
 type side struct {
 	in     Input
-	text   string // what is compared of it
-	tokens []token
+	text   string  // what is compared of it
+	buffer []token // all tokens
+	tokens []token // those of them that are compared
 	// shingles and pairs are, by the token they begin with, the numbers of its shingles and pairs among the
 	// query's; -1 for others.
 	shingles, pairs []int32
 	head            []token
 	words           []uint64 // Latin words of the text, sorted
 	known           []uint64 // the same with those of the headline
-	facts, placed   []fact   // in the order of the text, and of their places
-	numbers         []uint64 // distinct figures, sorted
+	said            []Fact   // figures and times
 	names           []string // sorted
-	novel           []span   // clauses that the other text lacks
-	says            [len(developments)]bool
 }
 
 var workspaces = sync.Pool{New: func() any { return new(workspace) }}
@@ -53,7 +47,7 @@ func (w *workspace) release() {
 		s.in, s.text = Input{}, ""
 		clear(s.names)
 	}
-	if cap(w.q.tokens) > keepTokens || cap(w.c.tokens) > keepTokens {
+	if cap(w.q.buffer) > keepTokens || cap(w.c.buffer) > keepTokens {
 		return
 	}
 	workspaces.Put(w)
@@ -61,14 +55,6 @@ func (w *workspace) release() {
 
 // run is a maximal stretch of n equal tokens, at q in the query and c in the earlier text.
 type run struct{ q, c, n int32 }
-
-// renaming counts how often one name stands for another.
-type renaming struct {
-	pair    uint64 // of both names
-	times   int
-	name    bool // of three tokens or more on both sides
-	opening bool // first in the openings of both texts
-}
 
 // span is some tokens of a text.
 type span struct{ from, to int32 }
@@ -89,14 +75,4 @@ func (w *workspace) pairInQ(h uint64) bool { return w.pairs.find(h) >= 0 }
 func (w *workspace) pairInC(h uint64) bool {
 	_, inC := w.pairIn(h)
 	return inC > 0
-}
-
-// developments are words by which a report says that the story has gone on.
-var developments = [...]string{"此前", "最新", "回应", "通报", "后续", "进展"}
-
-// sayings fills says: which of the developments a text has.
-func (s *side) sayings() {
-	for i, word := range developments {
-		s.says[i] = strings.Contains(s.text, word)
-	}
 }

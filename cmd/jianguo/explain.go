@@ -142,10 +142,6 @@ func printExplanation(co *streams, x *ingest.Explanation) {
 	for _, c := range m.Clues {
 		fmt.Fprintf(w, "  %-15s %+7.2f %+7.2f  %s\n", c.Clue, c.Score, c.Story, c.Words)
 	}
-	f := &m.Facts
-	fmt.Fprintf(w, "\nfacts\n  figures  %d of %d shared; only in the query %d, only in the earlier %d\n", f.FiguresShared, f.Figures, f.FiguresQuery, f.FiguresEarlier)
-	fmt.Fprintf(w, "  places   %d with the same figure, %d with another\n", f.SamePlace, f.OtherPlace)
-	fmt.Fprintf(w, "  names    %d shared; only in the query %d, only in the earlier %d\n", f.Names, f.NamesQuery, f.NamesEarlier)
 	if a := x.Facts; a != nil && a.Coverage != nil {
 		fmt.Fprintf(w, "\naligned\n  covered  %.0f %% of the query, %.0f %% of the earlier\n", 100*a.Coverage.Later, 100*a.Coverage.Earlier)
 		fmt.Fprintf(w, "  new      %.0f %% of the query, %d figures: %s %s\n", 100*a.New.Share, a.New.Facts, strings.Join(a.New.Examples, "; "), a.New.Text)

@@ -18,7 +18,7 @@ type comparison struct {
 	sketch.Comparison
 	judgement sketch.Judgement
 	noText    bool           // the exemplar's text was not kept
-	facts     *verdict.Facts // of the alignment, once it was made
+	facts     *verdict.Facts // of the alignment; nil where there is none
 }
 
 // comparisons caches the comparisons of one article. The zero value is empty.
@@ -112,7 +112,7 @@ func (c *comparing) best(ctx context.Context, proposals []Proposal) (*candidate,
 	if best.judgement.Kind == sketch.Unrelated {
 		return nil, nil
 	}
-	return best, c.align(ctx, best.comparison)
+	return best, nil
 }
 
 // estimated returns a candidate that was judged by its sketch because comparing texts would be
@@ -226,7 +226,7 @@ func (c *comparing) compareSketch(ctx context.Context, p *Proposal) (*comparison
 		return nil, err
 	}
 	o := &comparison{ordinal: p.Ordinal, s: p.S, Comparison: sketch.Compare(&c.query.Article.Sketch, &e.sketch)}
-	o.judgement = sketch.Judge(o.Comparison, p.S, c.policy.Thresholds)
+	o.judgement = sketch.Judge(o.Comparison, c.policy.Thresholds)
 	c.known.sketches = append(c.known.sketches, o)
 	return o, nil
 }
@@ -247,7 +247,13 @@ func (c *comparing) compareText(ctx context.Context, p *Proposal) (*comparison, 
 		o = &comparison{ordinal: p.Ordinal, s: p.S, noText: !e.kept}
 		if e.kept {
 			c.prepare()
-			o.Comparison, o.judgement = c.text.Judge(e.text, p.S, c.policy.Thresholds)
+			x, j := c.text.Judge(e.text, c.policy.Thresholds)
+			if j.Kind == sketch.Duplicate && x.Later.Covered < c.policy.Covered {
+				j.Kind, j.Reason = sketch.Suspect, sketch.InDoubt
+			}
+			if o.Comparison, o.judgement = x.Comparison, j; j.Kind != sketch.Unrelated {
+				o.facts = verdict.Compared(&j, x)
+			}
 		}
 		c.known.texts = append(c.known.texts, o)
 	}
@@ -255,24 +261,6 @@ func (c *comparing) compareText(ctx context.Context, p *Proposal) (*comparison, 
 		return nil, nil
 	}
 	return o, nil
-}
-
-// align aligns the article with the exemplar that decides, if it was compared by its text.
-func (c *comparing) align(ctx context.Context, o *comparison) error {
-	if !o.Exact || o.facts != nil {
-		return nil
-	}
-	e, err := c.exemplar(ctx, o.ordinal, true)
-	if err != nil || !e.kept {
-		return err
-	}
-	c.prepare()
-	x := c.text.Align(e.text)
-	if o.judgement.Kind == sketch.Duplicate && x.Later.Covered < c.policy.Covered {
-		o.judgement.Kind, o.judgement.Reason = sketch.Suspect, sketch.InDoubt
-	}
-	o.facts = verdict.Compared(&o.judgement, x)
-	return nil
 }
 
 // prepare prepares the article's text for comparisons.

@@ -50,7 +50,7 @@ func Estimated(j *sketch.Judgement, c *sketch.Comparison) *Facts {
 
 // Compared are the facts of two texts that were judged and aligned.
 func Compared(j *sketch.Judgement, x *sketch.Alignment) *Facts {
-	f := &Facts{Score: Round(j.Score, 1000), Coverage: &Coverage{Round(x.Later.Covered, 100), Round(x.Earlier.Covered, 100)}, New: &New{Share: Round(x.Later.OwnShare, 100)}}
+	f := &Facts{Score: Round(j.Score, 1000), Coverage: &Coverage{Round(x.Later.Covered, 100), Round(x.Earlier.Covered, 100)}, New: &New{Share: Round(float32(x.Later.OwnTokens)/float32(max(1, x.TokensA)), 100)}}
 	for _, p := range x.Earlier.Own {
 		f.Lacks += letters(x.Earlier.Text[p.Start:p.End])
 	}
@@ -79,8 +79,8 @@ func (f *Facts) pair(x *sketch.Alignment) {
 		said = append(said, o)
 		return true
 	}
-	for i := range x.Facts {
-		p := &x.Facts[i]
+	for i := range x.Pairs {
+		p := &x.Pairs[i]
 		switch {
 		case p.Later == nil:
 		case p.Conflict:

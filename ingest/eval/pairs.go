@@ -164,7 +164,7 @@ func (b *Bench) pair(ctx context.Context, p Pair) (Judged, error) {
 	j.Runes = min(utf8.RuneCountInString(later.Text.Body), utf8.RuneCountInString(earlier.Text.Body))
 	j.Distance, j.S = distance(earlier, later), later.Print.S(earlier.Print.Fingerprint)
 	j.Jaccard, j.Containment = Shingles(content(later), 5).With(Shingles(content(earlier), 5))
-	texts := sketch.Judge(sketch.CompareTexts(later.Text, earlier.Text), j.S, b.policy.Thresholds)
+	texts := sketch.Judge(sketch.Align(later.Text, earlier.Text).Comparison, b.policy.Thresholds)
 	j.Score, j.Story, j.onTexts = texts.Score, texts.Story, texts.Kind
 	j.Identical = later.Exact == earlier.Exact && !later.Blank
 	j.heads = [2]string{head(first), head(second)}

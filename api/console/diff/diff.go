@@ -79,7 +79,7 @@ func Compare(a, b Text) *Result {
 			}
 		}
 	}
-	for _, p := range x.Facts {
+	for _, p := range x.Pairs {
 		if p.Conflict {
 			r.Conflicts++
 			mark(kindA, &x.Earlier, p.Earlier)

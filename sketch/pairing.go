@@ -14,22 +14,22 @@ const (
 )
 
 // facts relates the facts of both texts: first at one place of the alignment, then anywhere.
-func (x *Alignment) facts(w *workspace) {
-	p := pairing{x: x, a: w.q.aligned(), b: w.c.aligned()}
+func (x *Alignment) pairFacts(w *workspace) {
+	p := pairing{x: x, a: slices.Clone(w.q.said), b: slices.Clone(w.c.said)} // the buffers will be used again
 	p.doneA, p.doneB = make([]bool, len(p.a)), make([]bool, len(p.b))
 	p.aligned()
-	p.eachGap(func(a0, a1, b0, b1 int) { p.inGap(a0, a1, b0, b1) })
+	x.eachGap(w, func(a, b span) { p.inGap(int(a.from), int(a.to), int(b.from), int(b.to)) })
 	p.elsewhere()
 	namesA, namesB := w.q.spotted(), w.c.spotted()
-	p.eachGap(func(a0, a1, b0, b1 int) { p.names(w, namesA, namesB, a0, a1, b0, b1) })
+	x.eachGap(w, func(a, b span) { p.names(w, namesA, namesB, int(a.from), int(a.to), int(b.from), int(b.to)) })
 	for i := range p.a {
 		if !p.doneA[i] {
-			x.Facts = append(x.Facts, FactPair{Later: &p.a[i]})
+			x.Pairs = append(x.Pairs, FactPair{Later: &p.a[i]})
 		}
 	}
 	for j := range p.b {
 		if !p.doneB[j] {
-			x.Facts = append(x.Facts, FactPair{Earlier: &p.b[j]})
+			x.Pairs = append(x.Pairs, FactPair{Earlier: &p.b[j]})
 		}
 	}
 }
@@ -42,7 +42,7 @@ type pairing struct {
 
 func (p *pairing) add(i, j int, conflict bool) {
 	p.doneA[i], p.doneB[j] = true, true
-	p.x.Facts = append(p.x.Facts, FactPair{Later: &p.a[i], Earlier: &p.b[j], Conflict: conflict})
+	p.x.Pairs = append(p.x.Pairs, FactPair{Later: &p.a[i], Earlier: &p.b[j], Conflict: conflict})
 }
 
 // within are the numbers of the facts that begin in a range of tokens.
@@ -65,21 +65,6 @@ func (p *pairing) aligned() {
 			}
 		}
 	}
-}
-
-// eachGap calls f for what lies between matches that did not move.
-func (p *pairing) eachGap(f func(a0, a1, b0, b1 int)) {
-	a, b := 0, 0
-	for _, m := range p.x.Matches {
-		if m.Moved {
-			continue
-		}
-		if m.Later > a || m.Earlier > b {
-			f(a, m.Later, b, m.Earlier)
-		}
-		a, b = m.Later+m.N, m.Earlier+m.N
-	}
-	f(a, len(p.x.Later.Tokens), b, len(p.x.Earlier.Tokens))
 }
 
 // inGap pairs equal facts of a gap, and in a short gap the others, in order, as conflicts. The fact that ends
@@ -122,14 +107,10 @@ func (p *pairing) elsewhere() {
 
 // spotted are the names of a text where they stand, in order: those of the dictionary.
 func (s *side) spotted() (out []Bytes) {
-	last := ""
-	names := append([]string(nil), s.in.Names[:min(len(s.in.Names), nameMost)]...)
-	slices.Sort(names)
-	for _, n := range names {
-		if n == last || n == "" {
+	for i, n := range s.names {
+		if n == "" || i > 0 && s.names[i-1] == n {
 			continue
 		}
-		last = n
 		for at := 0; ; {
 			i := strings.Index(s.text[at:], n)
 			if i < 0 {
@@ -144,33 +125,45 @@ func (s *side) spotted() (out []Bytes) {
 }
 
 // names adds a conflict where the frame is equal and a slot holds another name: a name of the dictionary on both
-// sides, or what reads like a person's name, that the other text has nowhere.
+// sides, or what reads like one, that the other text has nowhere.
 func (p *pairing) names(w *workspace, namesA, namesB []Bytes, a0, a1, b0, b1 int) {
-	if a0 == a1 || b0 == b1 || a0 == 0 || b0 == 0 || max(a1-a0, b1-b0) > nameGap {
+	if a0 == a1 || b0 == b1 || max(a1-a0, b1-b0) > nameGap {
 		return
 	}
-	a, b := nameIn(&p.x.Later, namesA, a0, a1), nameIn(&p.x.Earlier, namesB, b0, b1)
+	a, b := w.q.nameIn(namesA, a0, a1), w.c.nameIn(namesB, b0, b1)
 	if a.End == 0 || b.End == 0 {
 		return
 	}
 	nameA, nameB := p.x.Later.Text[a.Start:a.End], p.x.Earlier.Text[b.Start:b.End]
-	if strings.Contains(w.c.text, nameA) || strings.Contains(w.q.text, nameB) || strings.Contains(w.c.in.Title, nameA) || strings.Contains(w.q.in.Title, nameB) {
+	if w.c.says(nameA) || w.q.says(nameB) {
 		return
 	}
-	p.x.Facts = append(p.x.Facts, FactPair{Later: &Fact{Kind: FactName, Start: a.Start, End: a.End, from: a0},
+	if _, n := utf8.DecodeRuneInString(nameA); strings.Contains(nameA+nameB, "某") && strings.HasPrefix(nameB, nameA[:n]) {
+		return // one text does not tell the name
+	}
+	p.x.Pairs = append(p.x.Pairs, FactPair{Later: &Fact{Kind: FactName, Start: a.Start, End: a.End, from: a0},
 		Earlier: &Fact{Kind: FactName, Start: b.Start, End: b.End, from: b0}, Conflict: true})
 }
 
+func (s *side) says(name string) bool {
+	return strings.Contains(s.text, name) || strings.Contains(s.in.Title, name)
+}
+
+// nameSuffixes follow a name: what stands before them in an equal frame is one, though no dictionary has it.
+var nameSuffixes = strings.Fields("省 市 县 区 州 镇 乡 村 街道 公司 集团 股份 银行 证券 大学 学院 中学 医院 法院 队")
+
 // nameIn is the name that a gap holds or cuts, none with an End of 0.
-func nameIn(x *Aligned, names []Bytes, from, to int) Bytes {
-	start, end := x.Tokens[from].Start, x.Tokens[to-1].End
+func (s *side) nameIn(names []Bytes, from, to int) Bytes {
+	start, end := int(s.tokens[from].start), int(s.tokens[to-1].end)
 	i, _ := slices.BinarySearchFunc(names, start-18, func(n Bytes, at int) int { return cmp.Compare(n.Start, at) })
-	for ; i < len(names) && names[i].Start < end; i++ {
+	for ; from > 0 && i < len(names) && names[i].Start < end; i++ {
 		if names[i].End > start {
 			return names[i]
 		}
 	}
-	if s := x.Text[start:end]; personal(s) {
+	text, rest := s.text[start:end], s.text[end:]
+	if from > 0 && personal(text) || to-from >= 2 && to-from <= 4 && !strings.ContainsAny(text, "\n0123456789") &&
+		slices.ContainsFunc(nameSuffixes, func(suffix string) bool { return strings.HasPrefix(rest, suffix) }) {
 		return Bytes{start, end}
 	}
 	return Bytes{}

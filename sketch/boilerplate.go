@@ -1,0 +1,64 @@
+package sketch
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// creditWords name those who made a text, or invite readers. A short clause with one of them at an end of a text
+// is no part of what it says.
+var creditWords = strings.Fields("记者 编辑 责编 作者 来源 采写 摄影 图源 供图 图片 摄 转自 通讯员 编译 校对 校审 监制 主编 审核 原标题 点击 更多 广告 扫码 关注 下载 客户端 版权 公众号 微博 直播间 投稿 热线 爆料 邮箱 阅读 本网")
+
+// datelines end a clause that says where and when a text was written.
+var datelines = strings.Fields("电 讯 消息 报道")
+
+// Bounds of boilerplate at an end of a text: runes of a clause, tokens of one that may stand among credits (a name),
+// and how many of these may follow each other.
+const (
+	creditRunes = 24
+	nameTokens  = 4
+	creditNames = 3
+)
+
+// credit reports whether a clause is boilerplate where it stands at an end of a text.
+func credit(clause string) bool {
+	return utf8.RuneCountInString(clause) <= creditRunes && slices.ContainsFunc(creditWords, func(w string) bool { return strings.Contains(clause, w) })
+}
+
+func dateline(clause string) bool {
+	return utf8.RuneCountInString(clause) <= creditRunes && slices.ContainsFunc(datelines, func(w string) bool { return strings.HasSuffix(clause, w) })
+}
+
+// trim takes credits away from both ends of the tokens, unless a third of them would go.
+func (s *side) trim() {
+	if len(s.tokens) <= shortTokens {
+		return
+	}
+	from, to := 0, len(s.tokens)
+	for {
+		n := 1
+		for ; from+n < to && !s.tokens[from+n].clause; n++ {
+		}
+		clause := s.text[s.tokens[from].start:s.tokens[from+n-1].end]
+		if from+n >= to || !credit(clause) && !dateline(clause) {
+			break
+		}
+		from += n
+	}
+	for i, names := to, 0; i > from && names <= creditNames; {
+		end := i
+		for i--; i > from && !s.tokens[i].clause; i-- {
+		}
+		if credit(s.text[s.tokens[i].start:s.tokens[end-1].end]) {
+			to, names = i, 0
+		} else if end-i <= nameTokens {
+			names++
+		} else {
+			break
+		}
+	}
+	if 3*(to-from) >= 2*len(s.tokens) {
+		s.tokens = s.tokens[from:to]
+	}
+}

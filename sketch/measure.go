@@ -1,0 +1,143 @@
+package sketch
+
+import "strings"
+
+// bodyTokens is the least length of a body that makes two texts the same where only one has a headline.
+const bodyTokens = 16
+
+// measure fills in the Comparison from the alignment.
+func (x *Alignment) measure(w *workspace) {
+	l, q, c := &x.Layout, &w.q, &w.c
+	x.SoftA, x.SoftB = w.softA, w.softB
+	l.Echo = w.echo()
+	w.heads(&x.Comparison)
+	l.SameBody = (q.in.Title == "") != (c.in.Title == "") && q.in.Body == c.in.Body && min(len(q.tokens), len(c.tokens)) >= bodyTokens
+	l.RestA, l.RestB = len(q.tokens), len(c.tokens)
+	for _, m := range x.Matches {
+		l.RestA -= m.N
+		l.RestB -= m.N
+	}
+	x.eachGap(w, func(a, b span) { w.gap(l, a, b) })
+	l.NovelA, l.NovelB = x.Later.OwnTokens, x.Earlier.OwnTokens
+	x.countFacts()
+	w.compareNames(&x.Comparison.Facts)
+	if q, c := q.in.Published, c.in.Published; q > 0 && c > 0 {
+		x.Days = int(max(q-c, c-q))
+	}
+}
+
+// Bounds of a gap in tokens: of one that sets a name against another one, and of one that is a subject: in the
+// opening, with so many unknown pairs, an office and its holder rather than one word for another.
+const (
+	foreignMost  = 16
+	subjectMost  = 60
+	subjectPairs = 6
+)
+
+// gap adds what lies between two matches: a in the query, b in the earlier text.
+func (w *workspace) gap(l *Layout, a, b span) {
+	l.Gaps++
+	nA, nB := int(a.to-a.from), int(b.to-b.from)
+	if min(nA, nB) < softK || max(nA, nB) > subjectMost || int(a.to) == len(w.q.tokens) {
+		return // text behind the last match is a rest, not other words at the same place
+	}
+	newA, newB := 0, 0
+	for _, id := range w.q.pairs[a.from : a.to-1] {
+		if w.inC[id] == 0 {
+			newA++
+		}
+	}
+	for _, id := range w.c.pairs[b.from : b.to-1] {
+		if id < 0 {
+			newB++
+		}
+	}
+	if newA == nA-1 && newB == nB-1 && max(nA, nB) <= foreignMost {
+		l.Foreign += min(nA, nB)
+	}
+	if a.from > 0 && max(a.from, b.from) < openingTokens && min(newA, newB) >= subjectPairs {
+		l.Subject = max(l.Subject, min(float32(newA)/float32(nA-1), float32(newB)/float32(nB-1)))
+	}
+}
+
+// leadTokens is the length of the lead of a text.
+const leadTokens = 100
+
+// countFacts counts the facts in pairs and those without a partner.
+func (x *Alignment) countFacts() {
+	f := &x.Comparison.Facts
+	var saidA, saidB []*Fact // distinct
+	fresh := func(said *[]*Fact, o *Fact) bool {
+		for _, s := range *said {
+			if s.Equal(o) {
+				return false
+			}
+		}
+		*said = append(*said, o)
+		return true
+	}
+	for i := range x.Pairs {
+		p := &x.Pairs[i]
+		switch {
+		case p.Later == nil:
+			if fresh(&saidB, p.Earlier) {
+				f.OnlyB++
+				if p.Earlier.from < leadTokens {
+					f.LeadB++
+				}
+			}
+		case p.Conflict && p.Later.Kind == FactName:
+			f.Renamed++
+		case p.Conflict:
+			f.OtherSlot++
+			if fresh(&saidA, p.Later) {
+				f.OnlyA++
+			}
+			if fresh(&saidB, p.Earlier) {
+				f.OnlyB++
+			}
+			if p.Later.from < leadTokens {
+				f.LeadA++
+			}
+			if p.Earlier.from < leadTokens {
+				f.LeadB++
+			}
+		case p.Earlier == nil:
+			if fresh(&saidA, p.Later) {
+				f.OnlyA++
+				if p.Later.from < leadTokens {
+					f.LeadA++
+				}
+			}
+		default:
+			f.SameSlot++
+			if fresh(&saidA, p.Later) {
+				f.NumbersShared++
+			}
+			fresh(&saidB, p.Earlier)
+		}
+	}
+	f.Numbers = f.NumbersShared + min(f.OnlyA, f.OnlyB)
+}
+
+// nameMost bounds the names of a text that are compared.
+const nameMost = 256
+
+// compareNames fills the subjects of f. A name that the dictionary found in one text only may still stand in the
+// other one, so both texts are searched.
+func (w *workspace) compareNames(f *Facts) {
+	repeated := func(own, other *side) (n int) {
+		for i, k := 0, 0; i < len(own.names); i = k {
+			name := own.names[i]
+			for k = i; k < len(own.names) && own.names[k] == name; k++ {
+			}
+			if (k-i > 1 || strings.Contains(own.in.Title, name)) && !strings.Contains(other.in.Body, name) && !strings.Contains(other.in.Title, name) {
+				n++
+			}
+		}
+		return n
+	}
+	f.SubjectsA, f.SubjectsB = repeated(&w.q, &w.c), repeated(&w.c, &w.q)
+	f.SubjectsA += subjects(w.q.known, w.c.known)
+	f.SubjectsB += subjects(w.c.known, w.q.known)
+}
