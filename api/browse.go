@@ -28,9 +28,15 @@ const (
 // ndjsonType is the content type of one JSON value a line.
 const ndjsonType = "application/x-ndjson"
 
+// lists serve what the catalogue holds.
+type lists struct {
+	cfg      *Config
+	draining <-chan struct{}
+}
+
 // getVerdicts is the event log again, from the catalogue: a JSON array, or one
 // event a line.
-func (s *Server) getVerdicts(c echo.Context) error {
+func (s lists) getVerdicts(c echo.Context) error {
 	after, err := queryInt(c, "after", 0, 0, math.MaxInt64)
 	if err != nil {
 		return err
@@ -74,7 +80,7 @@ const eventPoll = 50 * time.Millisecond
 
 // awaitEvent returns when there is an event after the given one, when the wait
 // is over, or when the server is about to end.
-func (s *Server) awaitEvent(ctx context.Context, after uint64, wait time.Duration) error {
+func (s lists) awaitEvent(ctx context.Context, after uint64, wait time.Duration) error {
 	over := time.NewTimer(wait)
 	defer over.Stop()
 	tick := time.NewTicker(eventPoll)
@@ -119,7 +125,7 @@ type clusterPage struct {
 }
 
 // getClusters lists clusters of two or more, without their members.
-func (s *Server) getClusters(c echo.Context) error {
+func (s lists) getClusters(c echo.Context) error {
 	q, err := s.clusterQuery(c)
 	if err != nil {
 		return err
@@ -136,7 +142,7 @@ func (s *Server) getClusters(c echo.Context) error {
 }
 
 // clusterQuery reads what to list.
-func (s *Server) clusterQuery(c echo.Context) (q browse.StoryQuery, err error) {
+func (s lists) clusterQuery(c echo.Context) (q browse.StoryQuery, err error) {
 	q = browse.StoryQuery{Sort: c.QueryParam("sort"), Source: c.QueryParam("source"), Cursor: c.QueryParam("cursor")}
 	switch q.Sort {
 	case "":
@@ -166,7 +172,7 @@ func (s *Server) clusterQuery(c echo.Context) (q browse.StoryQuery, err error) {
 }
 
 // search finds the clusters of the newest items that have some words.
-func (s *Server) search(ctx context.Context, words string) ([]uint32, error) {
+func (s lists) search(ctx context.Context, words string) ([]uint32, error) {
 	if s.cfg.Find == nil {
 		return nil, NewProblem(http.StatusServiceUnavailable, "search", "this service has no search")
 	}
@@ -204,7 +210,7 @@ func memberOf(b *index.Brief) *index.Member {
 }
 
 // getCluster is a cluster with a page of its members.
-func (s *Server) getCluster(c echo.Context) error {
+func (s lists) getCluster(c echo.Context) error {
 	id, err := clusterID(c.Param("id"))
 	if err != nil {
 		return err
@@ -266,7 +272,7 @@ type suspectRow struct {
 }
 
 // getSuspects lists what waits for a decision.
-func (s *Server) getSuspects(c echo.Context) error {
+func (s lists) getSuspects(c echo.Context) error {
 	limit, err := queryInt(c, "limit", 40, 1, maxClusters)
 	if err != nil {
 		return err
@@ -311,7 +317,7 @@ func (s *Server) getSuspects(c echo.Context) error {
 }
 
 // browsing guards a route that needs what lists are made of.
-func (s *Server) browsing(h echo.HandlerFunc) echo.HandlerFunc {
+func (s lists) browsing(h echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if s.cfg.Browse == nil {
 			return NewProblem(http.StatusServiceUnavailable, "", "this service keeps no lists of clusters")

@@ -77,8 +77,8 @@ type Server struct {
 	metrics *metrics
 
 	publisher *ingest.Publisher // nil without Conn
-	exposure  *exposure.Store   // nil until AddExposure
-	hotList   hotList
+	hotList   *hotList
+	exposure  *exposure.Store // nil until AddExposure
 
 	bodies       bodyReader
 	publicBodies bodyReader // of callers that are not authenticated

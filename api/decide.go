@@ -41,7 +41,7 @@ type decisionItem struct {
 }
 
 // postDecision applies an editor's decision about a cluster.
-func (s *Server) postDecision(c echo.Context) error {
+func (s lists) postDecision(c echo.Context) error {
 	cluster, err := clusterID(c.Param("id"))
 	if err != nil {
 		return err
@@ -187,7 +187,7 @@ type decisionPage struct {
 }
 
 // getDecisions lists what was decided about a cluster.
-func (s *Server) getDecisions(c echo.Context) error {
+func (s lists) getDecisions(c echo.Context) error {
 	cluster, err := clusterID(c.Param("id"))
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"math"
 	"net/http"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -22,9 +23,31 @@ const (
 	hotAge  = 5 * time.Second
 )
 
-// hot returns the list.
-func (s *Server) hot(ctx context.Context) ([]hotItem, error) {
-	l := &s.hotList
+// hotItem is one lead of the hot list.
+type hotItem struct {
+	ID        string     `json:"id"`
+	Title     string     `json:"title"`
+	Source    string     `json:"source,omitempty"`
+	Published *time.Time `json:"published_at,omitempty"`
+	Arrived   time.Time  `json:"arrived_at"`
+	Cluster   uint32     `json:"cluster"`
+	Sources   int        `json:"sources"`
+	Score     float64    `json:"score"`
+}
+
+// hotList ranks leads by how many sources have their story and how often any
+// copy of it was seen, both weighed by age. A request rebuilds it if it is
+// older than hotAge.
+type hotList struct {
+	server *Server
+
+	mu    sync.Mutex
+	at    time.Time // when it was made; under mu
+	items []hotItem // replaced, never changed; under mu
+}
+
+// list returns the list.
+func (l *hotList) list(ctx context.Context) ([]hotItem, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now()
@@ -32,10 +55,10 @@ func (s *Server) hot(ctx context.Context) ([]hotItem, error) {
 		return l.items, nil
 	}
 	var seen []popular.Item
-	if s.exposure != nil {
-		seen = s.exposure.Popular(hotSize)
+	if l.server.exposure != nil {
+		seen = l.server.exposure.Popular(hotSize)
 	}
-	items, err := s.rank(ctx, now, seen)
+	items, err := l.rank(ctx, now, seen)
 	if err != nil {
 		return nil, err
 	}
@@ -44,12 +67,12 @@ func (s *Server) hot(ctx context.Context) ([]hotItem, error) {
 }
 
 // rank makes the list: pull + log2(1 + exposures).
-func (s *Server) rank(ctx context.Context, now time.Time, seen []popular.Item) ([]hotItem, error) {
+func (l *hotList) rank(ctx context.Context, now time.Time, seen []popular.Item) ([]hotItem, error) {
 	ids := make([]string, len(seen))
 	for i := range seen {
 		ids[i] = seen[i].ID
 	}
-	clusters, err := s.cfg.Index.ClustersOf(ctx, ids)
+	clusters, err := l.server.cfg.Index.ClustersOf(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +86,7 @@ func (s *Server) rank(ctx context.Context, now time.Time, seen []popular.Item) (
 			exposures[c] += e.Weight
 		}
 	}
-	hots, err := s.cfg.Browse.Hot(ctx, now, hotSize, further)
+	hots, err := l.server.cfg.Browse.Hot(ctx, now, hotSize, further)
 	if err != nil {
 		return nil, err
 	}
@@ -77,13 +100,13 @@ func (s *Server) rank(ctx context.Context, now time.Time, seen []popular.Item) (
 	return items[:min(len(items), exposure.MaxItems)], nil
 }
 
-// getHot answers with what is hot, minus what a user has seen.
-func (s *Server) getHot(c echo.Context) error {
+// get answers with what is hot, minus what a user has seen.
+func (l *hotList) get(c echo.Context) error {
 	limit, err := queryInt(c, "limit", 50, 1, maxHot)
 	if err != nil {
 		return err
 	}
-	items, err := s.hot(c.Request().Context())
+	items, err := l.list(c.Request().Context())
 	if err != nil {
 		return err
 	}
@@ -92,7 +115,7 @@ func (s *Server) getHot(c echo.Context) error {
 		Degraded string    `json:"degraded,omitempty"`
 	}{Items: []hotItem{}}
 	if user := c.QueryParam("user"); user != "" {
-		items, answer.Degraded, err = s.unseen(c, user, items, int(limit))
+		items, answer.Degraded, err = l.unseen(c, user, items, int(limit))
 		if err != nil {
 			return err
 		}
@@ -102,17 +125,17 @@ func (s *Server) getHot(c echo.Context) error {
 }
 
 // unseen keeps the first items that a user has not seen.
-func (s *Server) unseen(c echo.Context, user string, items []hotItem, limit int) ([]hotItem, string, error) {
-	if s.exposure == nil {
+func (l *hotList) unseen(c echo.Context, user string, items []hotItem, limit int) ([]hotItem, string, error) {
+	if l.server.exposure == nil {
 		return nil, "", &ingest.FieldError{Field: "user", Problem: "is given, but this service keeps no exposures"}
 	}
 	ids := make([]string, len(items))
 	for i := range items {
 		ids[i] = items[i].ID
 	}
-	answer, err := s.exposure.Filter(c.Request().Context(), exposure.Request{User: user, Items: ids, Scene: c.QueryParam("scene"), Max: limit})
+	answer, err := l.server.exposure.Filter(c.Request().Context(), exposure.Request{User: user, Items: ids, Scene: c.QueryParam("scene"), Max: limit})
 	if err != nil {
-		return nil, "", s.exposureProblem(err)
+		return nil, "", l.server.exposureProblem(err)
 	}
 	left := make([]hotItem, 0, limit)
 	next := 0

@@ -81,19 +81,21 @@ func New(cfg Config) (*Server, error) {
 // routes are the routes with the roles that may use them. Exposures have
 // theirs in exposure.go.
 func (s *Server) routes() {
+	s.hotList = &hotList{server: s}
+	lists := lists{&s.cfg, s.draining}
 	s.handleWaiting(http.MethodPost, "/items", platform, s.postItem)
 	s.handle(http.MethodPost, "/items/check", platform|editor, s.checkItem)
 	s.handle(http.MethodGet, "/items", platform|editor, s.getItem)
 	s.handle(http.MethodGet, "/items/*", platform|editor, s.getItem)
 	s.handleWaiting(http.MethodDelete, "/items", platform, s.deleteItem)
 	s.handleWaiting(http.MethodDelete, "/items/*", platform, s.deleteItem)
-	s.register(http.MethodGet, "/verdicts", platform|editor, s.readers(s.getVerdicts))
-	s.handle(http.MethodGet, "/clusters", editor, s.browsing(s.getClusters))
-	s.handle(http.MethodGet, "/clusters/:id", editor, s.browsing(s.getCluster))
-	s.handle(http.MethodGet, "/clusters/:id/decisions", editor, s.getDecisions)
-	s.handle(http.MethodPost, "/clusters/:id/decisions", editor, s.postDecision)
-	s.handle(http.MethodGet, "/hot", recall|editor, s.browsing(s.getHot))
-	s.handle(http.MethodGet, "/suspects", editor, s.browsing(s.getSuspects))
+	s.register(http.MethodGet, "/verdicts", platform|editor, s.readers(lists.getVerdicts))
+	s.handle(http.MethodGet, "/clusters", editor, lists.browsing(lists.getClusters))
+	s.handle(http.MethodGet, "/clusters/:id", editor, lists.browsing(lists.getCluster))
+	s.handle(http.MethodGet, "/clusters/:id/decisions", editor, lists.getDecisions)
+	s.handle(http.MethodPost, "/clusters/:id/decisions", editor, lists.postDecision)
+	s.handle(http.MethodGet, "/hot", recall|editor, lists.browsing(s.hotList.get))
+	s.handle(http.MethodGet, "/suspects", editor, lists.browsing(lists.getSuspects))
 
 	s.echo.GET("/healthz", s.health)
 	s.echo.GET("/readyz", s.ready)

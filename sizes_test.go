@@ -1,0 +1,97 @@
+package jianguo_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// The sizes above which code is hard to read. Tests are not counted.
+const (
+	packageLines  = 4000
+	fileLines     = 500
+	functionLines = 60
+	typeMethods   = 40
+)
+
+// larger are what may be larger: tables, drawings and programs that run once, and what has to
+// be divided.
+var larger = map[string]bool{
+	"api/console/draw.go: timeline":                     true,
+	"api/console/search.go: lookFor":                    true,
+	"api/console.Console":                               true,
+	"api/console.page":                                  true,
+	"cmd/jianguo-bench/consoleseed/main.go: measure":    true,
+	"cmd/jianguo-bench/filterbench/load.go: closedLoop": true,
+	"cmd/jianguo-eval/eval.go: Run":                     true,
+	"internal/consoletest/shots/palette.go: small":      true,
+	"segment/gentables/dict.go: dict":                   true,
+	"segment/gentables/variants.go: variants":           true,
+}
+
+// TestSizes holds packages, files, functions and types to their bounds.
+func TestSizes(t *testing.T) {
+	packages, methods := map[string]int{}, map[string]int{}
+	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		positions := token.NewFileSet()
+		file, err := parser.ParseFile(positions, path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		if ast.IsGenerated(file) {
+			return nil
+		}
+		folder := filepath.Dir(path)
+		lines := positions.File(file.Package).LineCount()
+		packages[folder] += lines
+		if lines > fileLines {
+			t.Errorf("%s has %d lines, at most %d", path, lines, fileLines)
+		}
+		for _, d := range file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			if n := positions.Position(f.End()).Line - positions.Position(f.Pos()).Line + 1; n > functionLines && !larger[path+": "+f.Name.Name] {
+				t.Errorf("%s: %s has %d lines, at most %d", path, f.Name.Name, n, functionLines)
+			}
+			if f.Recv != nil {
+				methods[folder+"."+receiver(f.Recv.List[0].Type)]++
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for folder, n := range packages {
+		if n > packageLines {
+			t.Errorf("%s has %d lines, at most %d", folder, n, packageLines)
+		}
+	}
+	for name, n := range methods {
+		if n > typeMethods && !larger[name] {
+			t.Errorf("%s has %d methods, at most %d", name, n, typeMethods)
+		}
+	}
+}
+
+// receiver is the name of the type of a method.
+func receiver(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.StarExpr:
+		return receiver(e.X)
+	case *ast.IndexExpr:
+		return receiver(e.X)
+	case *ast.Ident:
+		return e.Name
+	}
+	return ""
+}
