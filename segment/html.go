@@ -2,6 +2,7 @@ package segment
 
 import (
 	"bytes"
+	"html"
 	"strings"
 
 	xhtml "golang.org/x/net/html"
@@ -11,7 +12,7 @@ import (
 // body feeds an article's body, plain text or HTML.
 func (n *normalizer) body(s string) {
 	if strings.IndexByte(s, '<') >= 0 {
-		n.markup(s)
+		markup(s, n)
 	} else {
 		n.escaped(s)
 	}
@@ -58,9 +59,33 @@ var (
 		table tbody td template textarea tfoot th thead time title tr track tt u ul var video wbr`)
 )
 
+// A sink takes the text of HTML, in which references are still escaped, and what separates its parts.
+type sink interface {
+	escaped(s string)
+	separate(c class)
+}
+
+// Plain is the text of a body that readers see: what the normal form reads, a paragraph a line.
+func Plain(body string) string {
+	if strings.IndexByte(body, '<') < 0 {
+		return html.UnescapeString(body)
+	}
+	var p plain
+	markup(body, &p)
+	return p.String()
+}
+
+type plain struct{ strings.Builder }
+
+func (p *plain) escaped(s string) { p.WriteString(html.UnescapeString(s)) }
+
+func (p *plain) separate(c class) {
+	p.WriteByte(map[class]byte{space: ' ', clause: '\t', paragraph: '\n'}[c])
+}
+
 // markup feeds HTML. Only known elements are markup: a '<' that opens none of them is text, as in "x <y and z>
 // w". So is everything behind an element whose content is not markup, or a comment, that is never closed.
-func (n *normalizer) markup(s string) {
+func markup(s string, n sink) {
 	z := xhtml.NewTokenizer(strings.NewReader(s))
 	var skip skipper
 	var open unclosed
@@ -88,12 +113,12 @@ func (n *normalizer) markup(s string) {
 				}
 				continue
 			}
-			n.tag(tag)
+			separate(n, tag)
 			skip.start(tag, hidden[tag] || more && concealed(z))
 		case xhtml.EndTagToken:
 			name, _ := z.TagName()
 			tag := atom.Lookup(name)
-			n.tag(tag)
+			separate(n, tag)
 			skip.end(tag)
 		}
 	}
@@ -133,7 +158,7 @@ func element(tag atom.Atom, name []byte) bool {
 	return elements[tag]
 }
 
-func (n *normalizer) tag(tag atom.Atom) {
+func separate(n sink, tag atom.Atom) {
 	if c := breaks(tag); c != drop {
 		n.separate(c)
 	}

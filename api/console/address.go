@@ -14,51 +14,30 @@ func limited(reason string) string {
 }
 
 // said are the parameters that tell a page what the last step did.
-var said = []string{"done", "conflict", "saved", "of"}
+var said = []string{"done", "conflict", "saved", "of", "refused"}
 
-// with adds a parameter to the address to return to, and drops those of the
-// last step.
-func with(to, key, value string) string {
+// address is an address with parameters added, in pairs; an empty value removes one.
+func address(to string, pairs ...string) string {
 	u, err := url.Parse(to)
 	if err != nil {
 		return "/"
 	}
 	q := u.Query()
-	for _, k := range said {
-		q.Del(k)
-	}
-	u.RawQuery = q.Encode()
-	return and(u.String(), key, value)
-}
-
-// queueURL is the address of a list with an item of it open, and further parameters in
-// pairs.
-func queueURL(path, id string, more ...string) string {
-	q := url.Values{}
-	for i := 0; i+1 < len(more); i += 2 {
-		if more[i+1] != "" {
-			q.Set(more[i], more[i+1])
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if q.Set(pairs[i], pairs[i+1]); pairs[i+1] == "" {
+			q.Del(pairs[i])
 		}
 	}
-	if id != "" {
-		q.Set("at", id)
-	}
-	if len(q) == 0 {
-		return path
-	}
-	return path + "?" + q.Encode()
-}
-
-// and adds a parameter to an address.
-func and(to, key, value string) string {
-	u, err := url.Parse(to)
-	if err != nil {
-		return "/"
-	}
-	q := u.Query()
-	q.Set(key, value)
 	u.RawQuery = q.Encode()
 	return u.String()
+}
+
+// with is the address to return to, with what the step did instead of what the one before did.
+func with(to string, pairs ...string) string {
+	for _, k := range said {
+		to = address(to, k, "")
+	}
+	return address(to, pairs...)
 }
 
 // oneLine is a text with its line breaks and runs of spaces as single spaces.

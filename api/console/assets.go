@@ -3,9 +3,10 @@ package console
 import (
 	"embed"
 	"fmt"
-	"io/fs"
+	"maps"
 	"net/http"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -24,29 +25,27 @@ type assets struct {
 type asset struct {
 	kind string
 	data []byte
-	gzip bool
 }
 
 func loadAssets() (a assets, err error) {
 	a.files = map[string]asset{}
 	h := xxh3.New()
-	kinds := map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
-	err = fs.WalkDir(assetFiles, "assets", func(p string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		b, err := assetFiles.ReadFile(p)
+	for name, kind := range map[string]string{"console.css": "text/css; charset=utf-8", "console.js": "text/javascript; charset=utf-8", "icon.svg": "image/svg+xml", zipped: "text/javascript; charset=utf-8"} {
+		b, err := assetFiles.ReadFile("assets/" + name)
 		if err != nil {
-			return err
+			return a, err
 		}
-		name, zipped := strings.CutSuffix(path.Base(p), ".gz")
-		a.files[name] = asset{kind: kinds[path.Ext(name)], data: b, gzip: zipped}
-		_, err = h.Write(b)
-		return err
-	})
+		a.files[strings.TrimSuffix(path.Base(name), ".gz")] = asset{kind, b}
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.files)) {
+		_, _ = h.Write(a.files[name].data) // does not fail
+	}
 	a.hash = fmt.Sprintf("%016x", h.Sum64())
 	return a, err
 }
+
+// zipped is stored compressed.
+const zipped = "vendor/htmx.min.js.gz"
 
 func (a *assets) serve(e echo.Context) error {
 	f, ok := a.files[e.Param("name")]
@@ -56,7 +55,7 @@ func (a *assets) serve(e echo.Context) error {
 	h := e.Response().Header()
 	h.Set(echo.HeaderCacheControl, "public, max-age=31536000, immutable")
 	h.Set(echo.HeaderXContentTypeOptions, "nosniff")
-	if f.gzip {
+	if strings.HasSuffix(zipped, e.Param("name")+".gz") {
 		h.Set(echo.HeaderContentEncoding, "gzip")
 	}
 	return e.Blob(http.StatusOK, f.kind, f.data)

@@ -7,6 +7,7 @@ import (
 
 	"jianguo/api/console/diff"
 	"jianguo/index"
+	"jianguo/index/browse"
 	"jianguo/internal/must"
 )
 
@@ -20,6 +21,8 @@ type comparison struct {
 	Missing          []string // of the two, whose text was not kept
 	Cut, Partial     bool
 	AllSame          bool
+	When             string // how long before B A was published
+	Late             bool   // B was published before A
 }
 
 // group is one row that differs, or several equal rows, folded.
@@ -31,14 +34,14 @@ type group struct {
 }
 
 type row struct {
-	A, B, Inline []piece
-	Same         bool
+	A, B []piece
+	Same bool
 }
 
 // piece is a part of a text, and its kind: what it is to the other text.
 type piece struct {
 	Text string
-	Kind string // same, only, moved, conflict
+	Kind string // same, only, moved, conflict, aside
 	Side string // a or b
 	Move int
 }
@@ -53,6 +56,11 @@ func (p *page) comparing(a, b *index.Item) *comparison {
 	r := p.c.words.compare(textA, textB)
 	v.Moves, v.Conflicts, v.Partial = r.Moves, r.Conflicts, r.Partial
 	v.SharedA, v.SharedB = r.SharedA, r.SharedB
+	if e := judged(b, a.ID); e != nil && e.Facts != nil && e.Facts.Coverage != nil {
+		// The numbers of the sentence.
+		v.SharedA, v.SharedB = float64(e.Facts.Coverage.Earlier), float64(e.Facts.Coverage.Later)
+	}
+	v.When, v.Late = p.ahead(a, b)
 	v.AllSame = true
 	var same []row
 	flush := func() {
@@ -77,17 +85,45 @@ func (p *page) comparing(a, b *index.Item) *comparison {
 		}
 		flush()
 		v.AllSame = false
-		for _, in := range r.Inline(d) {
-			text := textB
-			if in.Side == 'a' {
-				text = textA
-			}
-			s.Inline = append(s.Inline, pieceOf(text, in.Piece, string(in.Side)))
-		}
 		v.Groups = append(v.Groups, group{Rows: []row{s}})
 	}
 	flush()
 	return v
+}
+
+// judged is the event by which an item was judged against another one; nil: there is none.
+func judged(it *index.Item, of string) *index.Event {
+	for i := range it.History {
+		if e := &it.History[i]; e.Of == of && (e.Cause == index.CauseIngest || e.Cause == index.CauseRevision) {
+			return e
+		}
+	}
+	return nil
+}
+
+// ahead says how long before another item one was published, and whether it was not. Only
+// times of publication are compared.
+func (p *page) ahead(a, b *index.Item) (when string, late bool) {
+	c := browse.Copy{Origin: &index.Brief{Published: a.Published, Arrived: a.Arrived}, Copier: &index.Brief{Published: b.Published, Arrived: b.Arrived}}
+	behind, known := c.Behind()
+	switch {
+	case !known:
+		return p.T("时间不足，先后不明", "a time of publication is missing"), false
+	case behind < 0:
+		return p.T("晚 ", "later by ") + p.Span(-behind), true
+	case behind == 0:
+		return p.T("同时", "at the same time"), false
+	}
+	return p.T("早 ", "earlier by ") + p.Span(behind), false
+}
+
+// Behind says how long after the origin a copy was published.
+func (p *page) Behind(c *browse.Copy) string {
+	behind, known := c.Behind()
+	if !known {
+		return p.T("时间不足", "unknown")
+	}
+	return p.T("晚 ", "+") + p.Span(behind)
 }
 
 func (v *comparison) text(it *index.Item) string {
@@ -105,13 +141,9 @@ func (v *comparison) text(it *index.Item) string {
 
 func pieces(text string, spans []diff.Piece, side string) (out []piece) {
 	for _, s := range spans {
-		out = append(out, pieceOf(text, s, side))
+		out = append(out, piece{Text: text[s.Start:s.End], Kind: s.Kind.String(), Side: side, Move: s.Move})
 	}
 	return out
-}
-
-func pieceOf(text string, s diff.Piece, side string) piece {
-	return piece{Text: text[s.Start:s.End], Kind: s.Kind.String(), Side: side, Move: s.Move}
 }
 
 // compare is the page of two items side by side.

@@ -32,6 +32,7 @@ type Config struct {
 	Ingest    *ingest.Service // nil: the operators' page does not say whether it runs
 	Conn      *nats.Conn      // nil: no dead letters, no lag
 	Dir       string          // the data directory, for the sizes of its files
+	Own       []string        // our own sources: the first page shows who copies them
 
 	Tokens *tokens.Set // nil: there are no tokens, and everyone may enter
 	// Header, if set, names the header in which a proxy gives the name of the
@@ -55,12 +56,13 @@ type Config struct {
 
 // Console serves the pages.
 type Console struct {
-	cfg    Config
-	log    *slog.Logger
-	words  *cutter
-	assets assets
-	ended  ended  // signed-out sessions
-	key    []byte // signs cookies: a restart ends all sessions
+	cfg     Config
+	log     *slog.Logger
+	words   *cutter
+	assets  assets
+	ended   ended // signed-out sessions
+	samples samples
+	key     []byte // signs cookies: a restart ends all sessions
 }
 
 // newConsole returns a Console with the defaults filled in.

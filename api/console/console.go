@@ -37,6 +37,7 @@
 package console
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
@@ -64,6 +65,9 @@ func Register(e *echo.Echo, cfg Config) error {
 	if cfg.Bound != nil {
 		bound = cfg.Bound(c.known)
 	}
+	if cfg.Done != nil {
+		go c.watch()
+	}
 	e.GET("/console/assets/:hash/:name", c.assets.serve)
 	e.GET("/console/live", c.live)
 	for _, r := range []struct {
@@ -79,6 +83,8 @@ func Register(e *echo.Echo, cfg Config) error {
 		{"POST", "/console/search", reader, c.paste},
 		{"GET", "/console/item", reader, c.item},
 		{"GET", "/console/compare", reader, c.compare},
+		{"GET", "/console/into", reader, c.into},
+		{"GET", "/console/copies", reader, c.copies},
 		{"GET", "/console/clusters", reader, c.clusters},
 		{"GET", "/console/cluster", reader, c.cluster},
 		{"GET", "/console/cluster.csv", reader, c.clusterCSV},
@@ -88,15 +94,23 @@ func Register(e *echo.Echo, cfg Config) error {
 		{"GET", "/console/sources", reader, c.sources},
 		{"POST", "/console/sources", reader, c.setPolicy},
 		{"GET", "/console/decisions", reader, c.decisions},
+		{"GET", "/console/decisions.csv", reader, c.decisionsCSV},
 		{"POST", "/console/decide", reader, c.decide},
 		{"GET", "/console/labels.tsv", reader, c.labelsTSV},
 		{"GET", "/console/operators", operator, c.operators},
 		{"GET", "/console/dead", operator, c.dead},
 		{"POST", "/console/dead", operator, c.replay},
+		{"GET", "/console/*", reader, c.nowhere},
 	} {
 		e.Add(r.method, r.path, c.handle(r.access, r.handler), bound)
 	}
 	return nil
+}
+
+// nowhere answers an address that no page has.
+func (c *Console) nowhere(_ context.Context, p *page) string {
+	must.Do(p.fail(http.StatusNotFound, p.T("没有这一页。", "There is no such page.")))
+	return ""
 }
 
 // handle wraps a handler: it checks the user and, if something changes, the form.

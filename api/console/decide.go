@@ -41,12 +41,7 @@ func (c *Console) request(ctx context.Context, p *page) (req index.DecisionReque
 		}
 		req.Items = append(req.Items, index.DecisionItem{Item: id, Seen: n})
 	}
-	switch {
-	case len(req.Items) == 0:
-		return req, fmt.Errorf("%s: %w", p.T("没有勾选任何一篇", "nothing was picked"), index.ErrQuery)
-	case req.Kind == index.MakeLead && len(req.Items) > 1:
-		return req, fmt.Errorf("%s: %w", p.T("首发只有一篇，请只勾选一篇", "one item leads a story: pick one"), index.ErrQuery)
-	case len(req.Items) == 1:
+	if len(req.Items) == 1 {
 		req.Item, req.Seen, req.Items = req.Items[0].Item, req.Items[0].Seen, nil
 	}
 	return req, nil
@@ -58,18 +53,21 @@ func (c *Console) decide(ctx context.Context, p *page) string {
 	form := p.e.Request().PostForm
 	back := inside(form.Get("to"))
 	req, err := c.request(ctx, p)
+	if n := len(form["pick"]); form.Has("several") && (n == 0 || n > 1 && req.Kind == index.MakeLead) {
+		return with(back, "refused", map[bool]string{true: "none", false: "many"}[n == 0])
+	}
 	var d *index.Decision
 	if err == nil {
 		d, err = c.cfg.Index.Decide(ctx, req)
 	}
 	if number := c.conflict(ctx, err); number != "" {
-		return with(back, "conflict", number)
+		return with(back, "at", form.Get("again"), "conflict", number)
 	}
 	if next := form.Get("next"); next != "" {
 		back = inside(next)
 	}
 	if d.Kind == index.Undo && form.Has("again") {
-		back = and(back, "at", form.Get("again"))
+		back = address(back, "at", form.Get("again"))
 	}
 	return with(back, "done", strconv.FormatUint(d.Number, 10))
 }
@@ -83,7 +81,7 @@ func (c *Console) family(ctx context.Context, p *page, family uint32, upto uint6
 		return items[:min(len(items), index.MaxTogether)], nil
 	}
 	conflict := &index.ConflictError{Problem: p.T("这一组的状态已经变了", "some of these have changed")}
-	list := must.Get(c.cfg.Index.DecisionsBefore(ctx, 0, 50))
+	list := must.Get(c.cfg.Index.Decisions(ctx, index.DecisionQuery{}))
 	for i := range list {
 		it := p.Brief(list[i].Item)
 		if it == nil {
@@ -138,24 +136,4 @@ func (c *Console) changed(ctx context.Context, id, seen string) (by string) {
 		}
 	}
 	return noDecision
-}
-
-type decisionsView struct {
-	Decisions []index.Decision
-	Policies  []index.SourcePolicy
-	Next      uint64
-}
-
-func (c *Console) decisions(ctx context.Context, p *page) string {
-	p.notices(ctx)
-	p.Title, p.Section = p.T("决定", "Decisions"), "decisions"
-	const limit = 50
-	v := &decisionsView{Decisions: must.Get(c.cfg.Index.DecisionsBefore(ctx, p.number("before"), limit+1))}
-	p.knowDecisions(ctx, v.Decisions)
-	if len(v.Decisions) > limit {
-		v.Decisions, v.Next = v.Decisions[:limit], v.Decisions[limit-1].Number
-	}
-	v.Policies = must.Get(c.cfg.Index.SourcePolicyLog(ctx, 20))
-	p.Data = v
-	return "decisions"
 }

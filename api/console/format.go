@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
+
+	"jianguo/index"
 )
 
 // Number groups thousands.
@@ -17,39 +20,36 @@ func (p *page) Number(v any) string {
 	return s
 }
 
-// Less is one less.
-func (p *page) Less(n int) int { return n - 1 }
-
 // Percent shows a share, 0…1.
-func (p *page) Percent(v any) string {
-	var f float64
-	switch v := v.(type) {
-	case float64:
-		f = v
-	case float32:
-		f = float64(v)
-	case *float32:
-		if v == nil {
-			return "—"
-		}
-		f = float64(*v)
-	}
+func (p *page) Percent(f float64) string {
 	if math.IsNaN(f) {
 		return "—"
 	}
 	return strconv.FormatFloat(100*f, 'f', 1, 64) + "%"
 }
 
-// Chance shows a probability in whole percents, or as <1% or >99%.
-func (p *page) Chance(f float64) string {
-	switch {
-	case f < .01:
-		return "<1%"
-	case f > .99:
-		return ">99%"
+// Whole shows a share, 0…1, in whole per cent, as the sentence of a verdict does.
+func (p *page) Whole(f float64) string { return strconv.Itoa(int(math.Round(100*f))) + "%" }
+
+// shares are how much of an item and of the earlier one the other has.
+func (p *page) shares(b *index.Brief) (later, earlier string) {
+	switch f := b.Facts; {
+	case f != nil && f.Coverage != nil:
+		return p.Whole(float64(f.Coverage.Later)), p.Whole(float64(f.Coverage.Earlier))
+	case b.Rule == index.ByExact:
+		return "100%", "100%"
 	}
-	return strconv.Itoa(int(math.Round(100*f))) + "%"
+	return "—", "—"
 }
+
+// Shared says how much of an item and of the earlier one the other has.
+func (p *page) Shared(b *index.Brief) string {
+	later, earlier := p.shares(b)
+	return fmt.Sprintf(p.T("本稿 %s · 先到稿 %s", "this %s · earlier %s"), later, earlier)
+}
+
+// Ratio is a part of a whole in whole per cent.
+func (p *page) Ratio(part, whole int) string { return p.Whole(float64(part) / float64(max(whole, 1))) }
 
 // Share is a part of a whole as a percentage.
 func (p *page) Share(part, whole int64) string {
@@ -71,13 +71,13 @@ func pointed(v any) time.Time {
 	return time.Time{}
 }
 
-// Time is a time in full.
+// Time is a time in full, to the minute.
 func (p *page) Time(v any) string {
 	t := pointed(v)
 	if t.IsZero() {
 		return "—"
 	}
-	return t.In(location).Format("2006-01-02 15:04:05")
+	return t.In(location).Format("2006-01-02 15:04")
 }
 
 // Short is a time as lists show it, as short as possible.
@@ -137,9 +137,12 @@ func (p *page) Size(n int64) string {
 
 // JSON shows a value indented, as text.
 func (p *page) JSON(v any) string {
-	b, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false) // the template does
+	if err := e.Encode(v); err != nil {
 		return err.Error()
 	}
-	return string(b)
+	return b.String()
 }

@@ -4,11 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"math"
 	"strings"
 
 	"jianguo/index"
-	"jianguo/ingest"
 	"jianguo/internal/must"
 	"jianguo/segment"
 	"jianguo/simhash"
@@ -19,6 +17,7 @@ type itemView struct {
 	*index.Item
 	Title     string      // the beginning of the text where there is none
 	Lead      *index.Item // what it was judged against; nil: nothing
+	Story     *index.Item // the lead of the story, where Lead is a copy in it that equals the item
 	Cluster   uint32
 	Size      int // members of its story
 	Leads     bool
@@ -41,7 +40,6 @@ type printView struct {
 type bit struct {
 	X, Y   int
 	Set    bool
-	Weak   int // 0 (strong) to 3
 	Differ bool
 }
 
@@ -81,6 +79,9 @@ func (c *Console) itemView(ctx context.Context, p *page, id string) *itemView {
 		}
 	}
 	if v.Lead != nil {
+		if equal := c.equal(ctx, it, v.Lead); equal != nil {
+			v.Story, v.Lead = v.Lead, equal
+		}
 		v.Compare = p.comparing(v.Lead, it)
 	} else if it.Body != nil {
 		text, cut := plain(*it.Body)
@@ -89,60 +90,56 @@ func (c *Console) itemView(ctx context.Context, p *page, id string) *itemView {
 		}
 	}
 	v.Decisions = must.Get(c.cfg.Index.Decisions(ctx, index.DecisionQuery{Item: it.ID, Limit: 20}))
-	p.knowDecisions(ctx, v.Decisions)
 	v.Policy = must.Get(c.cfg.Index.SourcePolicies(ctx))[it.Source].Policy
-	v.Prints = c.prints(it, v.Lead)
+	v.Prints = prints(it, v.Lead)
 	return v
 }
 
-// prints draws the fingerprints of an item and of the one it was judged against.
-// The margins of bits are computed from the text, if it was kept.
-func (c *Console) prints(it, lead *index.Item) []printView {
-	own, ok := c.print(it)
-	if !ok {
+// equal is the earliest item that an item equals but for its form, if it is a copy in the
+// story of the lead and not the lead itself. The item's events then name it.
+func (c *Console) equal(ctx context.Context, it, lead *index.Item) *index.Item {
+	e := judged(it, lead.ID)
+	if e == nil || e.Rule != index.ByExact || it.Body == nil {
 		return nil
 	}
-	views := []printView{{ID: it.ID, Hex: own.Fingerprint.String(), Bits: bits(own, own.Fingerprint)}}
-	if lead == nil {
-		return views
+	words := c.words.texts.Get().(*segment.Text)
+	defer c.words.texts.Put(words)
+	c.cfg.Segmenter.Analyze(words, it.Title, *it.Body)
+	for _, o := range c.cfg.Index.Same(words.Exact) { // the oldest first
+		b := must.Get(c.cfg.Index.Briefs(ctx, []uint32{o}))[o]
+		if b == nil || b.ID == it.ID {
+			continue
+		}
+		if b.ID == lead.ID {
+			return nil
+		}
+		for i := range it.History {
+			if h := &it.History[i]; h.Rule == index.ByExact && h.Of == lead.ID {
+				h.Of = b.ID
+			}
+		}
+		it.Event = it.History[0]
+		return must.Get(c.cfg.Index.Item(ctx, b.ID))
 	}
-	if other, ok := c.print(lead); ok {
-		views[0].Bits = bits(own, other.Fingerprint)
-		views = append(views, printView{ID: lead.ID, Hex: other.Fingerprint.String(), Bits: bits(other, own.Fingerprint)})
+	return nil
+}
+
+// prints draws the fingerprints of an item and of the one it was judged against, if there is one.
+func prints(items ...*index.Item) (views []printView) {
+	var all []simhash.Fingerprint
+	for _, it := range items {
+		if it == nil {
+			continue
+		}
+		if f, err := simhash.Parse(it.Event.Fingerprint); err == nil {
+			all, views = append(all, f), append(views, printView{ID: it.ID, Hex: it.Event.Fingerprint})
+		}
+	}
+	for k, f := range all {
+		for i := range simhash.Bits {
+			n := simhash.Bits - 1 - i // the highest bit first, as it is written
+			views[k].Bits = append(views[k].Bits, bit{X: i % 8, Y: i / 8, Set: f>>n&1 == 1, Differ: (f^all[len(all)-1-k])>>n&1 == 1})
+		}
 	}
 	return views
-}
-
-func (c *Console) print(it *index.Item) (simhash.Print, bool) {
-	f, err := simhash.Parse(it.Event.Fingerprint)
-	if err != nil {
-		return simhash.Print{}, false
-	}
-	p := simhash.Print{Fingerprint: f}
-	if it.Body != nil {
-		text := c.words.texts.Get().(*segment.Text)
-		defer c.words.texts.Put(text)
-		a := ingest.Prepare(c.cfg.Segmenter, text, &ingest.Item{ID: it.ID, Title: it.Title, Body: *it.Body})
-		if a.Print.Fingerprint == f { // else it was made by another recipe
-			p.Margins = a.Print.Margins
-		}
-	}
-	return p, true
-}
-
-func bits(p simhash.Print, other simhash.Fingerprint) []bit {
-	out := make([]bit, simhash.Bits)
-	var sum float64
-	for _, m := range p.Margins {
-		sum += float64(m)
-	}
-	for i := range out {
-		n := simhash.Bits - 1 - i // the highest bit first, as it is written
-		out[i] = bit{X: i % 8, Y: i / 8, Set: p.Fingerprint>>n&1 == 1, Differ: (p.Fingerprint^other)>>n&1 == 1}
-		if sum > 0 {
-			// The margins' mean square is 1.
-			out[i].Weak = 3 - int(math.Min(3, float64(p.Margins[n])*3))
-		}
-	}
-	return out
 }

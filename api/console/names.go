@@ -6,12 +6,14 @@ import "jianguo/index"
 var names = map[any][2]string{
 	index.Unique: {"首发", "unique"}, index.Suspect: {"疑似", "suspect"}, index.Duplicate: {"重复", "duplicate"}, index.Withdrawn: {"已撤", "withdrawn"},
 
-	index.ByExact: {"同文", "exact"}, index.ByHamming: {"指纹", "fingerprint"}, index.ByMargin: {"弱位", "margin"}, index.BySketch: {"短文", "sketch"},
-	index.ByPassage: {"段落", "passage"}, index.ByBlocked: {"封禁", "blocked"}, index.ByEditor: {"编辑", "editor"}, index.BySuspected: {"疑似拒收", "suspected"},
+	index.ByExact: {"同文", "exact"}, index.ByHamming: {"近似", "near"}, index.ByMargin: {"改写", "reworded"}, index.BySketch: {"短文", "sketch"},
+	index.ByPassage: {"摘段", "excerpt"}, index.ByBlocked: {"封禁", "blocked"}, index.ByEditor: {"编辑", "editor"}, index.BySuspected: {"疑似拒收", "suspected"},
 	index.ByLicence: {"授权转载", "licensed"}, index.ByPreference: {"优先首发", "preferred"},
 
 	index.CauseIngest: {"到达", "arrival"}, index.CauseRevision: {"修订", "revision"}, index.CauseWithdrawal: {"来源撤回", "withdrawal"},
 	index.CausePromotion: {"递补首发", "promotion"}, index.CauseEditor: {"编辑", "editor"},
+
+	"overlap": {"各有内容", "each has its own"}, "extends": {"另有新内容", "adds to it"}, "in-doubt": {"存疑", "in doubt"},
 
 	index.Release: {"放行", "release"}, index.Reject: {"判为重复", "reject"}, index.Block: {"封禁", "block"}, index.Merge: {"合并", "merge"},
 	index.MakeLead: {"设为首发", "make lead"}, index.Undo: {"撤销", "undo"},
@@ -46,6 +48,14 @@ func (p *page) Cause(c index.Cause) string { return p.name(c, c.String()) }
 
 // Kind names a kind of decision.
 func (p *page) Kind(kind string) string { return p.name(kind, kind) }
+
+// Kinds are the kinds of suspects a filter can ask for.
+func (p *page) Kinds() []string { return []string{"overlap", "extends", "in-doubt"} }
+
+// DecisionKinds are the kinds of decisions a filter can ask for.
+func (p *page) DecisionKinds() []string {
+	return []string{index.Release, index.Reject, index.Block, index.Merge, index.MakeLead, index.Undo}
+}
 
 // Finding names the result of a review.
 func (p *page) Finding(finding string) string { return p.name(finding, "") }

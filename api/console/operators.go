@@ -2,6 +2,7 @@ package console
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -34,7 +34,6 @@ type operatorsView struct {
 	Totals    browse.Totals
 	DeadCount string
 	Files     []file
-	Families  []browse.Family
 	Recipe    string
 	Policy    index.Policy
 	Version   string
@@ -65,7 +64,6 @@ func (c *Console) operators(ctx context.Context, p *page) string {
 	v.Lag, v.SearchLag, err = c.cfg.Browse.Lag(ctx)
 	must.Do(err)
 	v.Totals = must.Get(c.cfg.Browse.Totals(ctx))
-	v.Families = must.Get(c.cfg.Browse.Families(ctx, 8))
 	messages, watched := x.Rate()
 	v.Rate = p.Number(messages)
 	if watched < time.Minute {
@@ -108,13 +106,11 @@ func (c *Console) bus(ctx context.Context, p *page, v *operatorsView) error {
 	return err
 }
 
-// sizes lists the files of the data directory; the bus counts as one.
+// sizes lists what is in the data directory: a database with its write-ahead log, or a folder.
 func sizes(dir string) (out []file, err error) {
 	if dir == "" {
 		return nil, nil
 	}
-	sum := map[string]int64{}
-	var names []string
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if errors.Is(err, os.ErrNotExist) {
 			return nil // files come and go
@@ -126,24 +122,14 @@ func sizes(dir string) (out []file, err error) {
 		if err != nil {
 			return nil
 		}
-		rel, err := filepath.Rel(dir, path)
-		if err != nil {
-			return err
+		name, _, _ := strings.Cut(strings.TrimPrefix(path, dir+string(filepath.Separator)), string(filepath.Separator))
+		name = strings.TrimSuffix(strings.TrimSuffix(name, "-wal"), "-shm")
+		if n := len(out); n == 0 || out[n-1].Name != name { // they come in order
+			out = append(out, file{Name: name})
 		}
-		for filepath.Dir(rel) != "." {
-			rel = filepath.Dir(rel)
-		}
-		// A database and its write-ahead log count as one file.
-		rel = strings.TrimSuffix(strings.TrimSuffix(rel, "-wal"), "-shm")
-		if _, ok := sum[rel]; !ok {
-			names = append(names, rel)
-		}
-		sum[rel] += info.Size()
+		out[len(out)-1].Size += info.Size()
 		return nil
 	})
-	for _, n := range names {
-		out = append(out, file{n, sum[n]})
-	}
 	return out, err
 }
 
@@ -172,12 +158,15 @@ func (c *Console) deadLetter(ctx context.Context, number string) (*bus.DeadLette
 func (c *Console) dead(ctx context.Context, p *page) string {
 	_, d := c.deadLetter(ctx, p.e.QueryParam("number"))
 	v := &deadView{DeadLetter: *d, Text: string(d.Data)}
+	// Readable, as far as it is JSON: an item may have all its characters escaped.
+	var fields map[string]any
+	if json.Unmarshal(d.Data, &fields) == nil {
+		v.Text = p.JSON(fields)
+	}
 	if len(v.Text) > 4*maxShown {
 		v.Text, v.Cut = v.Text[:4*maxShown], true
 	}
-	if !utf8.ValidString(v.Text) {
-		v.Text = fmt.Sprintf("%q", v.Text)
-	}
+	v.Text = strings.ToValidUTF8(v.Text, "\ufffd")
 	p.Title, p.Section, p.Data = p.T("死信", "Dead letter"), "operators", v
 	return "dead"
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"html/template"
 	"net/http"
 	"time"
 
@@ -17,13 +16,15 @@ import (
 
 type overviewView struct {
 	Counts    counts
-	Chart     template.HTML
-	Small     template.HTML // the same for a phone
+	Chart     *chart
 	Hours     int
 	Stories   []browse.Story
 	Suspects  []browse.SuspectRow
 	Decisions []index.Decision
 	Precision browse.Precision
+	// Copied is who copied our own sources within a day, Copying whom they copied; nil: no
+	// source is our own.
+	Copied, Copying *browse.CopyPage
 }
 
 // counts are the numbers that the page updates live.
@@ -56,11 +57,17 @@ func (c *Console) overview(ctx context.Context, p *page) string {
 		v.Hours = 336
 	}
 	hours := must.Get(c.cfg.Browse.Hours(ctx, c.cfg.Now().Add(-time.Duration(v.Hours)*time.Hour)))
-	v.Chart, v.Small = p.hourChart(hours, v.Hours, 960), p.hourChart(hours, v.Hours, 360)
+	v.Chart = p.hourChart(hours, v.Hours)
+	if len(c.cfg.Own) > 0 {
+		for which, into := range map[string]**browse.CopyPage{"copied": &v.Copied, "copying": &v.Copying} {
+			q := c.ours(which)
+			q.Since, q.Limit = c.cfg.Now().Add(-24*time.Hour), 5
+			*into = must.Get(c.cfg.Browse.Copies(ctx, q))
+		}
+	}
 	v.Stories = must.Get(c.cfg.Browse.Stories(ctx, browse.StoryQuery{Limit: 8})).Stories
 	v.Suspects = must.Get(c.cfg.Browse.Suspects(ctx, browse.SuspectQuery{Limit: 6})).Rows
 	v.Decisions = must.Get(c.cfg.Index.Decisions(ctx, index.DecisionQuery{Limit: 6}))
-	p.knowDecisions(ctx, v.Decisions)
 	var err error
 	v.Precision, _, err = c.cfg.Browse.Precision(ctx)
 	must.Do(err)
@@ -89,14 +96,12 @@ func (c *Console) live(e echo.Context) error {
 	tick, end := time.NewTicker(2*time.Second), time.After(liveFor)
 	defer tick.Stop()
 	var last counts
-	quiet := 0
-	for {
+	for sent := 0; ; sent++ {
 		var now counts
 		if err := must.Catch(func() { now = c.counts(ctx, p) }); err != nil {
 			return nil // the stream has begun: its end says it all
 		}
-		switch {
-		case now != last:
+		if now != last || sent%7 == 0 { // proxies close idle streams
 			b, err := json.Marshal(now)
 			if err != nil {
 				return err
@@ -104,17 +109,8 @@ func (c *Console) live(e echo.Context) error {
 			if _, err := fmt.Fprintf(w, "retry: 3000\ndata: %s\n\n", b); err != nil {
 				return nil
 			}
-			last, quiet = now, 0
+			last = now
 			w.Flush()
-		case quiet == 7:
-			// Proxies close idle streams.
-			if _, err := fmt.Fprint(w, ": still here\n\n"); err != nil {
-				return nil
-			}
-			quiet = 0
-			w.Flush()
-		default:
-			quiet++
 		}
 		select {
 		case <-ctx.Done():

@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"context"
 	"embed"
+	"encoding/csv"
 	"errors"
 	"fmt"
 	"html/template"
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -44,17 +47,17 @@ type page struct {
 	Title    string
 	Section  string // of the navigation
 	Problem  string
+	Wrong    map[string]string // by field: what is wrong with it
 	Notice   *notice
 	Query    string // in the search box
 	Body     template.HTML
 	Data     any
-
-	briefs map[string]*index.Brief // by id, as far as looked up; nil: there is none
 }
 
 // notice says what the last step did.
 type notice struct {
 	Done     *index.Decision // what was decided
+	Before   *index.Decision // after an undo: the editor's decision before, to undo next
 	Conflict *index.Decision // another editor decided before
 	Text     string
 	Of       string // the id of the item
@@ -119,20 +122,7 @@ func (p *page) Open() bool { return p.c.open() }
 // Here is the address of the page with some parameters changed; an empty value
 // removes one.
 func (p *page) Here(pairs ...string) string {
-	q := url.Values{}
-	for k, v := range p.e.QueryParams() {
-		q[k] = v
-	}
-	for _, k := range append([]string{"lang", "theme"}, said...) {
-		q.Del(k)
-	}
-	for i := 0; i+1 < len(pairs); i += 2 {
-		q.Set(pairs[i], pairs[i+1])
-		if pairs[i+1] == "" && pairs[i] != "theme" {
-			q.Del(pairs[i])
-		}
-	}
-	return (&url.URL{Path: p.e.Request().URL.Path, RawQuery: q.Encode()}).String()
+	return with(address(p.e.Request().URL.String(), "lang", "", "theme", ""), pairs...)
 }
 
 // At is the page's own address, to which a form returns.
@@ -163,14 +153,38 @@ func (p *page) LinkOf(address string) string {
 // the error means.
 type handler func(ctx context.Context, p *page) (next string)
 
-// number is a parameter of the address, 0 if there is none.
+// given is a parameter of the address, without spaces around it.
+func (p *page) given(parameter string) string { return strings.TrimSpace(p.e.QueryParam(parameter)) }
+
+// number is a parameter of the address, 0 if there is none. The page says beside the field
+// that something else was given.
 func (p *page) number(parameter string) uint64 {
-	text := p.e.QueryParam(parameter)
-	n, err := strconv.ParseUint("0"+text, 10, 32)
+	n, err := strconv.ParseUint("0"+p.given(parameter), 10, 32)
 	if err != nil {
-		must.Do(fmt.Errorf("%s %q: want a number: %w", parameter, text, index.ErrQuery))
+		p.wrong(parameter, p.T("这里要填一个数字。", "This wants a number."))
 	}
 	return n
+}
+
+// moment is a time that a field gives in a form, zero if it gives none.
+func (p *page) moment(field, form string) (at time.Time) {
+	given := p.given(field)
+	if given == "" {
+		return at
+	}
+	at, err := time.ParseInLocation(form, given, location)
+	if err != nil {
+		p.wrong(field, p.T("请填时间，如 ", "Give a time, as ")+time.Date(2025, 6, 11, 9, 0, 0, 0, location).Format(form)+p.T("。", "."))
+	}
+	return at
+}
+
+// wrong says what is wrong with a field of the page's form.
+func (p *page) wrong(field, sentence string) {
+	if p.Wrong == nil {
+		p.Wrong = map[string]string{}
+	}
+	p.Wrong[field] = sentence
 }
 
 // policy is the content security policy: the console's own files and no others.
@@ -178,6 +192,9 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 
 // write renders a whole page before it sends the first byte.
 func (p *page) write(status int, name string) error {
+	if len(p.Wrong) > 0 {
+		status = http.StatusBadRequest
+	}
 	var body, whole bytes.Buffer
 	if err := templates.ExecuteTemplate(&body, name, p); err != nil {
 		return fmt.Errorf("console: %s: %w", name, err)
@@ -192,6 +209,22 @@ func (p *page) write(status int, name string) error {
 	h.Set(echo.HeaderXContentTypeOptions, "nosniff")
 	h.Set(echo.HeaderCacheControl, "no-store")
 	return p.e.HTMLBlob(status, whole.Bytes())
+}
+
+// csv answers with a table for spreadsheets, which learn from a byte order mark that it is UTF-8.
+func (p *page) csv(name string, rows [][]string) string {
+	out := bytes.NewBufferString("\ufeff")
+	w := csv.NewWriter(out)
+	for _, row := range rows {
+		for i, s := range row {
+			if s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) {
+				row[i] = "'" + s // a spreadsheet would read it as a formula
+			}
+		}
+		_ = w.Write(row)
+	}
+	w.Flush()
+	return p.download("text/csv", name, out.Bytes())
 }
 
 // download answers with a file.
@@ -221,7 +254,7 @@ func (p *page) error(err error) error {
 	case errors.Is(err, index.ErrNotFound):
 		return p.fail(http.StatusNotFound, p.T("没有这个编号。它可能还没有到达，或地址有误。", "There is nothing of this number or id. It may not have arrived yet, or the address is wrong."))
 	case errors.Is(err, index.ErrQuery):
-		return p.fail(http.StatusBadRequest, p.T("请求有误：", "The request is wrong: ")+err.Error())
+		return p.fail(http.StatusBadRequest, p.T("请求有误，请返回检查后再试。", "The request is wrong: go back, check it and try again."))
 	case errors.Is(err, index.ErrClosed), errors.Is(err, context.Canceled):
 		return p.fail(http.StatusServiceUnavailable, p.T("服务正在停止，请稍后再试。", "The service is shutting down: try again in a moment."))
 	}

@@ -45,6 +45,8 @@ var pages = []struct{ path, zh, en string }{
 	{"/console/review", "拒收精确率", "Precision of what we reject"},
 	{"/console/sources", "谁转谁的", "Who copies whom"},
 	{"/console/decisions", "还没有决定", "No decisions yet"},
+	{"/console/copies?days=3650", "晚多久", "Later by"},
+	{"/console/into?cluster=4&into=1", "先到稿", "Earlier"},
 	{"/console/operators", "目录与索引", "Catalogue and index"},
 	{"/console/search?q=%E5%8F%B0%E9%A3%8E", "找到", "items"},
 	{"/console/item?id=nobody", "没有这个编号", "There is nothing of this number or id"},
@@ -409,7 +411,7 @@ func TestSession(t *testing.T) {
 		if n := len(suspects(t, r)); n == 0 {
 			t.Fatal("no suspects")
 		}
-		list, err := r.Index.DecisionsBefore(t.Context(), 0, 10)
+		list, err := r.Index.Decisions(t.Context(), index.DecisionQuery{Limit: 10})
 		if err != nil || len(list) != 0 {
 			t.Errorf("an ended session decided: %v %v", list, err)
 		}
@@ -425,25 +427,29 @@ func TestSession(t *testing.T) {
 	})
 }
 
+// village is an article like no other of these.
+func village(n int) string {
+	var b strings.Builder
+	for i := range 12 {
+		fmt.Fprintf(&b, "第%d号渔村的码头今天停了%d条船，船工%c%c说起了那年的大潮。", n*37+i, n+i, rune(0x4e00+n*61+i*7), rune(0x5200+n*89+i*3))
+	}
+	return b.String()
+}
+
+// longer has the text of a village, and as much again: a suspect.
+func longer(n int) ingest.Item {
+	return ingest.Item{ID: fmt.Sprint("more-", n), Title: fmt.Sprintf("渔村补记之%d", n), Source: "补记网",
+		Body: village(n) + strings.Repeat(fmt.Sprintf("后来%c村又修了新的防波堤，", rune(0x6000+n*53)), 4) + village(n+1000)}
+}
+
 // TestQueuePages: every row of a queue longer than a page can be reached, by keys too, and a
 // source's own.
 func TestQueuePages(t *testing.T) {
 	t.Parallel()
 	r := start(t, onTheBus)
-	article := func(n int) string {
-		var b strings.Builder
-		for i := range 12 {
-			fmt.Fprintf(&b, "第%d号渔村的码头今天停了%d条船，船工%c%c说起了那年的大潮。", n*37+i, n+i, rune(0x4e00+n*61+i*7), rune(0x5200+n*89+i*3))
-		}
-		return b.String()
-	}
-	suspected := func(n int) ingest.Item {
-		return ingest.Item{ID: fmt.Sprint("more-", n), Title: fmt.Sprintf("渔村补记之%d", n), Source: "补记网",
-			Body: article(n) + strings.Repeat(fmt.Sprintf("后来%c村又修了新的防波堤，", rune(0x6000+n*53)), 4) + article(n+1000)}
-	}
 	for n := range 60 {
-		submit(t, r, ingest.Item{ID: fmt.Sprint("first-", n), Title: fmt.Sprintf("渔村见闻之%d", n), Source: "见闻网", Body: article(n)})
-		submit(t, r, suspected(n))
+		submit(t, r, ingest.Item{ID: fmt.Sprint("first-", n), Title: fmt.Sprintf("渔村见闻之%d", n), Source: "见闻网", Body: village(n)})
+		submit(t, r, longer(n))
 	}
 	waiting := 0
 	for n := range 60 {

@@ -82,7 +82,7 @@ func TestProxy(t *testing.T) {
 		if resp, body := asked(t, r, http.MethodPost, "/console/decide", form, "X-Editor", "林编辑"); resp.StatusCode != http.StatusSeeOther {
 			t.Errorf("%d %s", resp.StatusCode, body)
 		}
-		list, err := r.Index.DecisionsBefore(t.Context(), 0, 1)
+		list, err := r.Index.Decisions(t.Context(), index.DecisionQuery{Limit: 1})
 		if err != nil || len(list) != 1 || list[0].By != "林编辑" {
 			t.Errorf("%+v %v", list, err)
 		}

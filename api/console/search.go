@@ -29,9 +29,14 @@ type searchView struct {
 	// Check is the verdict that a pasted text would get, Nearest the article most
 	// like it.
 	Check   *index.Event
+	More    int // how many to ask for next; 0: that is all
 	Nearest *index.Item
 	Compare *comparison
 }
+
+// foundStep is how many items a page of a search has more than the one before; foundMost is
+// the most.
+const foundStep, foundMost = 50, 500
 
 // pasted is from how many characters on the input is a text, not a search.
 const pasted = 60
@@ -97,7 +102,10 @@ func (c *Console) lookFor(ctx context.Context, p *page, text string) string {
 	case address:
 		found = must.Get(c.cfg.Browse.Search(ctx, []string{browse.URLWord(trimmed)}, 50))
 	case !long:
-		found = must.Get(c.find(ctx, trimmed, 50))
+		most := max(foundStep, int(p.number("most")))
+		if found = must.Get(c.find(ctx, trimmed, min(most, foundMost)+1)); len(found) > most {
+			found, v.More = found[:most], most+foundStep
+		}
 	}
 	if long || !address && len(found) == 0 && utf8.RuneCountInString(trimmed) >= shortest {
 		if found = c.same(trimmed); len(found) > 0 {
@@ -189,59 +197,31 @@ func (c *Console) passages(ctx context.Context, v *searchView, text string) {
 // first word found.
 const around, follow = 16, 70
 
-// passage is the part of a text that has most of the words, with all of them
-// marked; nil if it has none (they may be written with other characters).
-func passage(text string, words []string) []piece {
-	first, most := -1, 0
-	for at, tries := 0, 0; tries < 100; tries++ {
-		next := -1
-		for _, w := range words {
-			if i := strings.Index(text[at:], w); i >= 0 && (next < 0 || at+i < next) {
-				next = at + i
-			}
-		}
-		if next < 0 {
-			break
-		}
-		near := text[next:min(len(text), next+3*follow)]
-		n := 0
-		for _, w := range words {
-			if strings.Contains(near, w) {
-				n++
-			}
-		}
-		if n > most {
-			first, most = next, n
-		}
-		_, size := utf8.DecodeRuneInString(text[next:])
-		at = next + size
-	}
-	if first < 0 {
-		return nil
-	}
-	before, after := []rune(text[:first]), []rune(text[first:])
-	text = string(before[max(0, len(before)-around):]) + string(after[:min(len(after), follow)])
-	var out []piece
-	if len(before) > around {
-		out = append(out, piece{Text: "…", Kind: "same"})
-	}
-	for text != "" {
-		at, length := len(text), 0
+// passage is the part of a text around the first of the words, with all of them marked; nil if
+// it has none (they may be written with other characters).
+func passage(text string, words []string) (out []piece) {
+	next := func(text string) (at, length int) {
+		at = len(text)
 		for _, w := range words {
 			if i := strings.Index(text, w); i >= 0 && (i < at || i == at && len(w) > length) {
 				at, length = i, len(w)
 			}
 		}
-		if at > 0 {
-			out = append(out, piece{Text: text[:at], Kind: "same"})
-		}
-		if length > 0 {
-			out = append(out, piece{Text: text[at : at+length], Kind: "found"})
-		}
-		text = text[at+length:]
+		return at, length
 	}
-	if len(after) > follow {
-		out = append(out, piece{Text: "…", Kind: "same"})
+	first, _ := next(text)
+	if first == len(text) {
+		return nil
+	}
+	before, after := []rune(text[:first]), []rune(text[first:])
+	if len(before) > around {
+		before = append([]rune{'…'}, before[len(before)-around:]...)
+	}
+	text = string(before) + shortened(string(after), follow)
+	for text != "" {
+		at, length := next(text)
+		out = append(out, piece{Text: text[:at], Kind: "same"}, piece{Text: text[at : at+length], Kind: "found"})
+		text = text[at+length:]
 	}
 	return out
 }
@@ -257,6 +237,28 @@ func (c *Console) nearest(ctx context.Context, p *page, v *searchView, text stri
 	v.Check = &e
 	if e.Of != "" {
 		v.Nearest = must.Get(c.cfg.Index.Item(ctx, e.Of))
-		v.Compare = p.comparing(v.Nearest, &index.Item{Arrived: now, Body: &body})
+		v.Compare = p.comparing(v.Nearest, &index.Item{Arrived: now, Body: &body, History: []index.Event{e}})
 	}
+}
+
+// Finder returns the console's search as a function for api.Config.Find.
+func Finder(b *browse.Model, s *segment.Segmenter) func(ctx context.Context, words string, limit int) ([]uint32, error) {
+	return (&Console{cfg: Config{Browse: b}, words: newCutter(s)}).find
+}
+
+// find looks up words. If too few articles have them, those whose headline has
+// the same characters follow.
+func (c *Console) find(ctx context.Context, text string, limit int) ([]uint32, error) {
+	words, pairs := c.words.query(text)
+	found, err := c.cfg.Browse.Search(ctx, words, limit)
+	if err != nil || len(found) >= limit || len(pairs) == 0 {
+		return found, err
+	}
+	more, err := c.cfg.Browse.Search(ctx, pairs, limit)
+	for _, o := range more {
+		if len(found) < limit && !slices.Contains(found, o) {
+			found = append(found, o)
+		}
+	}
+	return found, err
 }

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"context"
 	"strings"
 
 	"jianguo/index"
@@ -13,8 +12,17 @@ type sentence struct {
 	Of            *index.Brief // nil: it speaks of none
 }
 
-// Line is a headline on one line, without invisible characters.
-func (p *page) Line(title string) string { return oneLine(visible(title)) }
+// Line is a headline on one line, without invisible characters and without the word that
+// some sources put before it.
+func (p *page) Line(title string) string {
+	line := oneLine(visible(title))
+	for _, word := range []string{"原标题：", "原标题:", "（原标题）", "【原标题】"} {
+		if rest := strings.TrimSpace(strings.TrimPrefix(line, word)); rest != "" {
+			line = rest
+		}
+	}
+	return line
+}
 
 // Cited is a headline as a sentence quotes it: without a full stop at the end.
 func (p *page) Cited(b *index.Brief) string {
@@ -50,12 +58,23 @@ func (p *page) sentence(text string, of *index.Brief, note string) sentence {
 // Why is the reason of an event in one sentence.
 func (p *page) Why(e index.Event) sentence {
 	note := p.c.cfg.Index.Note(&e)
+	if by, reason, said := strings.Cut(note, "："); e.Cause == index.CauseEditor && by != "" {
+		by += p.T(" ", ": ") + p.T(did[e.Verdict][0], did[e.Verdict][1])
+		if !said {
+			return p.sentence(by, nil, "")
+		}
+		return p.sentence(by, nil, reason)
+	}
 	of := p.Brief(e.Of)
 	if of != nil {
 		e.Of = place
 	}
 	return p.sentence(index.Why(&e, p.Language), of, note)
 }
+
+// did is what an editor did to an item that has a verdict since.
+var did = map[index.Verdict][2]string{index.Unique: {"放行", "released it"}, index.Suspect: {"撤销了决定", "took a decision back"},
+	index.Duplicate: {"判为重复", "rejected it"}, index.Withdrawn: {"封禁", "blocked it"}}
 
 // WhyNow is the reason of an item's present verdict. A verdict that an undo
 // restored has the reason it had before.
@@ -76,42 +95,19 @@ func (p *page) BriefWhy(b *index.Brief, of *index.Brief) sentence {
 	if of != nil {
 		name = place
 	}
+	if b.Rule == index.ByExact && of != nil {
+		return p.sentence(p.T("同文：与 "+place+" 或它的一份副本仅格式不同", "the same text as "+place+" or a copy of it, but for the form"), of, "")
+	}
 	return p.sentence(b.Why(name, p.Language), of, "")
 }
 
-// Brief is the article of an id; nil: there is none.
+// Brief is the article of an id; nil: there is none. A page without a headline is better than
+// no page, so an error is only logged.
 func (p *page) Brief(id string) *index.Brief {
-	if id == "" {
-		return nil
-	}
-	if _, known := p.briefs[id]; !known {
-		p.know(p.e.Request().Context(), []string{id})
-	}
-	return p.briefs[id]
-}
-
-// know looks up many ids at once, for Brief. A page without headlines is better
-// than no page, so an error is only logged.
-func (p *page) know(ctx context.Context, ids []string) {
-	if p.briefs == nil {
-		p.briefs = map[string]*index.Brief{}
-	}
-	found, err := p.c.cfg.Index.BriefsByID(ctx, ids)
+	ctx := p.e.Request().Context()
+	found, err := p.c.cfg.Index.BriefsByID(ctx, []string{id})
 	if err != nil {
-		p.c.log.WarnContext(ctx, "console: headlines", "error", err)
+		p.c.log.WarnContext(ctx, "console: headline", "id", id, "error", err)
 	}
-	for _, id := range ids {
-		p.briefs[id] = found[id]
-	}
-}
-
-// knowDecisions looks up the items of decisions.
-func (p *page) knowDecisions(ctx context.Context, list []index.Decision) {
-	var ids []string
-	for _, d := range list {
-		if d.Item != "" {
-			ids = append(ids, d.Item)
-		}
-	}
-	p.know(ctx, ids)
+	return found[id]
 }

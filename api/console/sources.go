@@ -3,9 +3,9 @@ package console
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"jianguo/index"
 	"jianguo/index/browse"
@@ -15,45 +15,42 @@ import (
 type sourcesView struct {
 	Days    int
 	Sources []browse.SourceCount
+	Delays  map[int64]*time.Duration
 	Names   []string
-	Cells   [][]matrixCell // by original source, then by copying source
+	Cells   map[string]map[string]int64 // by original source, then by copying source
 	Most    int64
 	Top     []browse.Copied // the pairs that copy most
 	Log     []index.SourcePolicy
 }
 
-// matrixCell is one square; Step is its colour, 0 (none) to 5 (most).
-type matrixCell struct {
-	Origin, Copier string
-	N              int64
-	Step           int
-	Self           bool
+// Step is the colour of a cell, 0 (none) to 5 (most).
+func (v *sourcesView) Step(n int64) int64 {
+	if n == 0 {
+		return 0
+	}
+	return min(5, 1+4*n/max(v.Most, 1))
 }
 
 func (c *Console) sources(ctx context.Context, p *page) string {
 	p.notices(ctx)
 	p.Title, p.Section = p.T("来源", "Sources"), "sources"
 	v := &sourcesView{Days: 30}
-	if p.e.QueryParam("days") != "" {
-		if v.Days = int(p.number("days")); v.Days < 1 || v.Days > 3650 {
-			must.Do(fmt.Errorf("days %d: want 1 to 3650: %w", v.Days, index.ErrQuery))
-		}
+	if days := int(p.number("days")); days > 0 {
+		v.Days = min(days, 3650)
 	}
 	since := c.cfg.Now().AddDate(0, 0, -v.Days)
 	v.Sources = must.Get(c.cfg.Browse.Sources(ctx, since, 40))
-	matrix := must.Get(c.cfg.Browse.Matrix(ctx, since, 12))
-	v.Names = matrix.Names
-	at := map[string]int{}
-	for i, n := range matrix.Names {
-		at[n] = i
-		row := make([]matrixCell, len(matrix.Names))
-		for j := range row {
-			row[j] = matrixCell{Origin: n, Copier: matrix.Names[j], Self: i == j}
-		}
-		v.Cells = append(v.Cells, row)
+	v.Delays = map[int64]*time.Duration{}
+	for _, s := range v.Sources {
+		v.Delays[s.Number] = must.Get(c.cfg.Browse.Delay(ctx, s.Number))
 	}
+	matrix := must.Get(c.cfg.Browse.Matrix(ctx, since, 12))
+	v.Names, v.Cells = matrix.Names, map[string]map[string]int64{}
 	for _, pair := range matrix.Pairs {
-		v.Cells[at[pair.Origin]][at[pair.Copier]].N = pair.N
+		if v.Cells[pair.Origin] == nil {
+			v.Cells[pair.Origin] = map[string]int64{}
+		}
+		v.Cells[pair.Origin][pair.Copier] = pair.N
 		if pair.Origin != pair.Copier {
 			v.Most = max(v.Most, pair.N)
 		}
@@ -63,13 +60,6 @@ func (c *Console) sources(ctx context.Context, p *page) string {
 		return cmp.Or(cmp.Compare(b.N, a.N), strings.Compare(a.Copier, b.Copier), strings.Compare(a.Origin, b.Origin))
 	})
 	v.Top = v.Top[:min(len(v.Top), 10)]
-	for i := range v.Cells {
-		for j := range v.Cells[i] {
-			if m := &v.Cells[i][j]; m.N > 0 && v.Most > 0 {
-				m.Step = int(min(5, 1+4*m.N/v.Most))
-			}
-		}
-	}
 	v.Log = must.Get(c.cfg.Index.SourcePolicyLog(ctx, 10))
 	p.Data = v
 	return "sources"

@@ -1,15 +1,10 @@
 package console
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/csv"
 	"fmt"
-	"html/template"
 	"net/url"
-	"strconv"
-	"strings"
 	"time"
 
 	"jianguo/index"
@@ -31,7 +26,7 @@ type clustersView struct {
 
 func (c *Console) clusters(ctx context.Context, p *page) string {
 	q := browse.StoryQuery{Sort: p.e.QueryParam("sort"), Source: p.e.QueryParam("source"), Cursor: p.e.QueryParam("cursor")}
-	v := &clustersView{Sort: cmp.Or(q.Sort, "heat"), Filter: p.e.QueryParams(), Words: strings.TrimSpace(p.e.QueryParam("words"))}
+	v := &clustersView{Sort: cmp.Or(q.Sort, "heat"), Filter: p.e.QueryParams(), Words: p.given("words")}
 	q.MinSize = int(p.number("size"))
 	if s := p.e.QueryParam("rule"); s != "" {
 		if err := q.Rule.UnmarshalText([]byte(s)); err != nil {
@@ -49,15 +44,16 @@ func (c *Console) clusters(ctx context.Context, p *page) string {
 	}
 	stories := must.Get(c.cfg.Browse.Stories(ctx, q))
 	v.Stories, v.Next = stories.Stories, stories.Next
-	v.Sources = must.Get(c.cfg.Browse.SourceNames(ctx, c.cfg.Now().AddDate(0, 0, -30), 60))
+	for _, s := range must.Get(c.cfg.Browse.Sources(ctx, c.cfg.Now().AddDate(0, 0, -30), 60)) {
+		v.Sources = append(v.Sources, s.Name)
+	}
 	p.Title, p.Section, p.Data = p.T("故事", "Stories"), "clusters", v
 	return "clusters"
 }
 
 type clusterView struct {
 	*browse.StoryView
-	Timeline  template.HTML
-	Small     template.HTML // the same for a phone
+	Timeline  *timeline
 	Decisions []index.Decision
 	After     uint32
 	Blocked   bool
@@ -73,10 +69,9 @@ func (c *Console) storyOf(ctx context.Context, p *page, limit int) (v *browse.St
 func (c *Console) cluster(ctx context.Context, p *page) string {
 	story, after := c.storyOf(ctx, p, memberPage)
 	p.notices(ctx)
-	v := &clusterView{StoryView: story, After: after, Timeline: p.timeline(story, 960, 150, 11), Small: p.timeline(story, 360, 88, 6)}
+	v := &clusterView{StoryView: story, After: after, Timeline: p.timeline(story)}
 	v.Blocked = story.Lead != nil && story.Lead.Verdict == index.Withdrawn
 	v.Decisions = must.Get(c.cfg.Index.Decisions(ctx, index.DecisionQuery{Cluster: story.ID, Limit: 20}))
-	p.knowDecisions(ctx, v.Decisions)
 	p.Title, p.Section, p.Data = fmt.Sprintf("%s %d", p.T("故事", "Story"), story.ID), "clusters", v
 	if story.Lead != nil {
 		p.Title = story.Lead.Title
@@ -84,35 +79,17 @@ func (c *Console) cluster(ctx context.Context, p *page) string {
 	return "cluster"
 }
 
-// clusterCSV is all members of a story as CSV, with a byte order mark, from which
-// spreadsheets learn that it is UTF-8.
+// clusterCSV is all members of a story as CSV.
 func (c *Console) clusterCSV(ctx context.Context, p *page) string {
 	story, _ := c.storyOf(ctx, p, 50_000)
-	out := bytes.NewBufferString("\ufeff")
-	w := csv.NewWriter(out)
-	_ = w.Write([]string{"id", "title", "source", "url", "published_at", "arrived_at", "verdict", "rule", "resemblance", "distance"})
+	rows := [][]string{{p.T("编号", "id"), p.T("标题", "title"), p.T("来源", "source"), p.T("网址", "url"), p.T("发布时间", "published"), p.T("到达时间", "arrived"), p.T("判定", "verdict"), p.T("依据", "rule"), p.T("相同部分", "shared")}}
 	for i := range story.Members {
 		m := &story.Members[i]
-		published, resemblance, distance := "", "", ""
+		published := ""
 		if m.Published != nil {
-			published = p.ISO(m.Published)
+			published = p.Time(m.Published)
 		}
-		if m.Resemblance != nil {
-			resemblance = strconv.FormatFloat(float64(*m.Resemblance), 'f', 3, 32)
-		}
-		if m.Distance != nil {
-			distance = strconv.Itoa(*m.Distance)
-		}
-		_ = w.Write([]string{cell(m.ID), cell(m.Title), cell(m.Source), cell(m.URL), published, p.ISO(m.Arrived), m.Verdict.String(), m.Rule.String(), resemblance, distance})
+		rows = append(rows, []string{m.ID, m.Title, m.Source, m.URL, published, p.Time(m.Arrived), p.Verdict(m.Verdict), p.Rule(m.Rule), p.Shared(m)})
 	}
-	w.Flush()
-	return p.download("text/csv", fmt.Sprintf("jianguo-%d.csv", story.ID), out.Bytes())
-}
-
-// cell prevents a spreadsheet from reading a title as a formula.
-func cell(s string) string {
-	if s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) {
-		return "'" + s
-	}
-	return s
+	return p.csv(fmt.Sprintf("jianguo-%d.csv", story.ID), rows)
 }

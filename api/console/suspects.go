@@ -1,10 +1,11 @@
 package console
 
 import (
+	"bytes"
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"jianguo/index"
@@ -16,64 +17,77 @@ import (
 const queueLength = 40
 
 type suspectsView struct {
-	Rows    []browse.SuspectRow
-	Waiting int64  // suspects, on all pages and of all sources
-	Source  string // only of this source
-	From    string // where the page begins; empty: at the first row
-	More    string // address of the next page; empty: there is none
-	At      string // id of the one that is open
-	Row     *browse.SuspectRow
-	Item    *itemView
-	Next    string // address of the page after this one is decided or passed over
-	After   string // and after its whole row is
-	Upto    uint64 // the last event when the row was read
-	Before  string
+	*browse.SuspectPage
+	Source, Kind, Age string // only these
+	Sort              string // new: those that add most first
+	From              string // where the page begins; empty: at the first row
+	More              string // address of the next page; empty: there is none
+	At                string // id of the one that is open
+	Row               *browse.SuspectRow
+	Item              *itemView
+	Skip              string // address of the page after this one is decided or passed over
+	After             string // and after its whole row is
+	Upto              uint64 // the last event when the row was read
+	Back              string
 }
 
-// Address is that of the queue with an item of it open, of the same source.
-func (v *suspectsView) Address(id string, more ...string) string {
-	return queueURL("/console/suspects", id, append(more, "source", v.Source)...)
+// Filtered reports whether the list is a part of the queue.
+func (v *suspectsView) Filtered() bool { return v.Source != "" || v.Kind != "" || v.Age != "" }
+
+// Address is that of the queue with an item of it open, with the same filters.
+func (v *suspectsView) Address(id, from string) string {
+	return address("/console/suspects", "at", id, "from", from, "source", v.Source, "kind", v.Kind, "age", v.Age, "sort", v.Sort)
 }
 
 func (c *Console) suspects(ctx context.Context, p *page) string {
 	p.notices(ctx)
 	p.Title, p.Section = p.T("待审", "Suspects"), "suspects"
-	v := &suspectsView{At: p.e.QueryParam("at"), Source: strings.TrimSpace(p.e.QueryParam("source")), From: p.e.QueryParam("from")}
+	v := &suspectsView{At: p.e.QueryParam("at"), Source: p.given("source"), Kind: p.given("kind"), Age: p.given("age"), Sort: p.given("sort"), From: p.e.QueryParam("from")}
 	_, v.Upto = c.cfg.Index.Applied()
-	rows := must.Get(c.cfg.Browse.Suspects(ctx, browse.SuspectQuery{Source: v.Source, Cursor: v.From, Limit: queueLength}))
-	v.Rows = rows.Rows
-	if rows.Next != "" {
-		v.More = v.Address("", "from", rows.Next)
+	q := browse.SuspectQuery{Source: v.Source, Kind: v.Kind, New: v.Sort == "new", Cursor: v.From, Limit: queueLength}
+	ago := func(hours int) time.Time { return c.cfg.Now().Add(-time.Duration(hours) * time.Hour) }
+	if v.Age == "older" {
+		q.Before = ago(7 * 24)
+	} else if hours, err := strconv.Atoi(v.Age); err == nil {
+		q.Since = ago(hours)
 	}
-	v.Waiting = must.Get(c.cfg.Browse.Totals(ctx)).Waiting
+	v.SuspectPage = must.Get(c.cfg.Browse.Suspects(ctx, q))
+	if v.Next != "" {
+		v.More = v.Address("", v.Next)
+	}
 	p.Data = v
+	isOpen := func(b index.Brief) bool { return b.ID == v.At }
+	at := slices.IndexFunc(v.Rows, func(r browse.SuspectRow) bool { return slices.ContainsFunc(r.Items, isOpen) })
+	if at < 0 && v.At != "" { // it is not in the list any more, or on another page
+		v.Skip, v.Item = v.Address("", ""), c.itemView(ctx, p, v.At)
+		return "suspects"
+	}
 	if len(v.Rows) == 0 {
 		return "suspects"
 	}
-	isOpen := func(b index.Brief) bool { return b.ID == v.At }
-	at := max(0, slices.IndexFunc(v.Rows, func(r browse.SuspectRow) bool { return slices.ContainsFunc(r.Items, isOpen) }))
+	at = max(0, at)
 	v.Row = &v.Rows[at]
 	items := v.Row.Items
 	k := max(0, slices.IndexFunc(items, isOpen))
 	v.At = items[k].ID
 	// The keys go from member to member, then to the next row.
-	address := func(b *index.Brief) string { return v.Address(b.ID, "from", v.From) }
+	open := func(b *index.Brief) string { return v.Address(b.ID, v.From) }
 	switch {
 	case at+1 < len(v.Rows):
-		v.After = address(&v.Rows[at+1].Items[0])
+		v.After = open(&v.Rows[at+1].Items[0])
 	case v.More != "":
 		v.After = v.More
 	default: // again from the first
-		v.After = v.Address("")
+		v.After = v.Address("", "")
 	}
-	if v.Next = v.After; k+1 < len(items) {
-		v.Next = address(&items[k+1])
+	if v.Skip = v.After; k+1 < len(items) {
+		v.Skip = open(&items[k+1])
 	}
 	if k > 0 {
-		v.Before = address(&items[k-1])
+		v.Back = open(&items[k-1])
 	} else if at > 0 {
 		before := v.Rows[at-1].Items
-		v.Before = address(&before[len(before)-1])
+		v.Back = open(&before[len(before)-1])
 	}
 	v.Item = c.itemView(ctx, p, v.At)
 	return "suspects"
@@ -85,7 +99,7 @@ type reviewView struct {
 	Rows    []index.Brief
 	At      string
 	Item    *itemView
-	Next    string
+	Skip    string
 	All     browse.Precision
 	Weeks   []browse.Precision
 	Last    []index.Review
@@ -112,13 +126,17 @@ func (c *Console) review(ctx context.Context, p *page) string {
 	var err error
 	v.All, v.Weeks, err = c.cfg.Browse.Precision(ctx)
 	must.Do(err)
-	if v.Last = must.Get(c.cfg.Index.Reviews(ctx, 8)); len(v.Rows) == 0 {
-		return "review"
+	v.Last = must.Get(c.cfg.Index.Reviews(ctx, 8))
+	at := slices.IndexFunc(v.Rows, func(b index.Brief) bool { return b.ID == v.At })
+	if v.At == "" && len(v.Rows) > 0 {
+		at, v.At = 0, v.Rows[0].ID
 	}
-	at := max(0, slices.IndexFunc(v.Rows, func(b index.Brief) bool { return b.ID == v.At }))
-	v.At = v.Rows[at].ID
-	v.Next = queueURL("/console/review", v.Rows[(at+1)%len(v.Rows)].ID, "drawn", v.Drawn, "day", v.Day.Format("2006-01-02"))
-	v.Item = c.itemView(ctx, p, v.At)
+	if len(v.Rows) > 0 {
+		v.Skip = address("/console/review", "at", v.Rows[(at+1)%len(v.Rows)].ID, "drawn", v.Drawn, "day", v.Day.Format("2006-01-02"))
+	}
+	if v.At != "" {
+		v.Item = c.itemView(ctx, p, v.At)
+	}
 	return "review"
 }
 
@@ -127,10 +145,9 @@ func (c *Console) review(ctx context.Context, p *page) string {
 func (c *Console) confirm(ctx context.Context, p *page) string {
 	form := p.e.Request().PostForm
 	r := index.Review{At: c.cfg.Now(), By: p.Name, Item: form.Get("item"), Drawn: form.Get("drawn"), Finding: form.Get("finding"), Reason: limited(form.Get("reason"))}
-	back, next := inside(form.Get("to")), inside(form.Get("next"))
+	back, next := address(inside(form.Get("to")), "at", r.Item), inside(form.Get("next"))
 	if r.Finding == index.FoundUndone {
 		// The release that came with the review is undone too.
-		back = and(back, "at", r.Item)
 		next = back
 		if number, err := strconv.ParseUint(form.Get("undo"), 10, 64); err == nil {
 			_, err := c.cfg.Index.Decide(ctx, index.DecisionRequest{Kind: index.Undo, Undo: number, By: r.By, At: r.At})
@@ -146,20 +163,14 @@ func (c *Console) confirm(ctx context.Context, p *page) string {
 		form.Set("kind", index.Release)
 		return c.decide(ctx, p)
 	}
-	return and(with(next, "saved", r.Finding), "of", r.Item)
+	return with(next, "saved", r.Finding, "of", r.Item)
 }
 
 // labelsTSV is the decisions of editors in the format of `jianguo eval`.
 func (c *Console) labelsTSV(ctx context.Context, p *page) string {
-	out := []byte("id_a\tid_b\tlabel\tconfidence\treason\n")
+	out := bytes.NewBufferString("id_a\tid_b\tlabel\tconfidence\treason\n")
 	for _, l := range must.Get(c.cfg.Index.Labels(ctx)) {
-		for i, field := range []string{l.A, l.B, l.Label, "high", l.Reason} {
-			if i > 0 {
-				out = append(out, '\t')
-			}
-			out = append(out, oneLine(field)...)
-		}
-		out = append(out, '\n')
+		fmt.Fprintf(out, "%s\t%s\t%s\thigh\t%s\n", oneLine(l.A), oneLine(l.B), l.Label, oneLine(l.Reason))
 	}
-	return p.download("text/tab-separated-values", "jianguo-labels.tsv", out)
+	return p.download("text/tab-separated-values", "jianguo-labels.tsv", out.Bytes())
 }

@@ -77,7 +77,7 @@ func dump(t tester, b *Model) map[string][]string {
 	t.Helper()
 	out := map[string][]string{}
 	for table, columns := range map[string]string{"stories": "cluster, lead, original, size, sources, rules, first_at, last_at, round(heat, 6), round(pull, 6), hex(spark)",
-		"story_sources": "*", "story_rules": "*", "hours": "*", "source_days": "*", "pairs": "*", "pairings": "*", "delays": "*", "families": "*", "licensed": "*", "queue": "*", "rejected": "*"} {
+		"story_sources": "*", "story_rules": "*", "hours": "*", "source_days": "*", "pairs": "*", "pairings": "*", "copies": "*", "licensed": "*", "queue": "*", "rejected": "*"} {
 		rows, err := b.reader.Query(`SELECT ` + columns + ` FROM ` + table + ` ORDER BY 1, 2`)
 		if err != nil {
 			t.Fatal(err)

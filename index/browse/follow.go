@@ -34,13 +34,12 @@ func (b *Model) step(ctx context.Context) (n int, err error) {
 		for i := range events {
 			must.Dof(must.Catch(func() { w.take(&events[i]) }), "event %d", events[i].number)
 		}
-		w.counts.write(tx)
 		w.stories()
 	})
 }
 
 func (b *Model) follower(tx *transaction) *follower {
-	return &follower{Model: b, transaction: tx, touched: map[uint32]bool{}, counts: counts{}}
+	return &follower{Model: b, transaction: tx, touched: map[uint32]bool{}}
 }
 
 // take counts one event, and marks the stories to count again.
@@ -70,7 +69,7 @@ func (w *follower) take(s *seen) {
 	}
 	switch {
 	case s.verdict == verdict.Suspect:
-		w.exec(`INSERT OR REPLACE INTO queue VALUES (?,?,?,?)`, s.ordinal, s.rank(), index.FamilyOf(s.series, s.of, s.ofSeries), s.source)
+		w.exec(`INSERT OR REPLACE INTO queue VALUES (?,?,?,?,?,?)`, s.ordinal, s.rank(), index.FamilyOf(s.series, s.of, s.ofSeries), s.source, s.arrived, s.facts().Reason)
 	case s.verdict == verdict.Duplicate && s.rule != verdict.ByEditor && s.rule != verdict.ByPreference: // the others are not detection's
 		w.exec(`INSERT OR REPLACE INTO rejected VALUES (?,?,?,?)`, s.ordinal, w.day(s.arrived), 1-s.likely(), lot(s.ordinal))
 	}

@@ -61,8 +61,8 @@ func lot(ordinal uint32) int64 {
 // rank is how little a suspect adds to the earlier text, 0…1: the share of it that is not new,
 // less .02 for each new fact. Without an alignment it is likely.
 func (s *seen) rank() float64 {
-	var f verdict.Facts
-	if json.Unmarshal([]byte(s.evidence.String), &f) != nil || f.New == nil {
+	f := s.facts()
+	if f.New == nil {
 		return s.likely()
 	}
 	return math.Max(0, 1-float64(f.New.Share)-.02*float64(f.New.Facts))
@@ -81,16 +81,7 @@ func (s *seen) likely() float64 {
 	case s.distance.Valid:
 		p = 1 - float64(s.distance.Int64)/16
 	}
-	if !s.evidence.Valid {
-		return p
-	}
-	var f struct {
-		verdict.Facts
-		Score *float64 `json:"score"`
-	}
-	if json.Unmarshal([]byte(s.evidence.String), &f) != nil {
-		return p
-	}
+	f := s.facts()
 	if f.Score != nil {
 		return math.Max(0, math.Min(1, *f.Score))
 	}
@@ -100,10 +91,22 @@ func (s *seen) likely() float64 {
 	return p
 }
 
+// facts are the stored facts; Score is nil where none was stored.
+type facts struct {
+	verdict.Facts
+	Score *float64 `json:"score"`
+}
+
+func (s *seen) facts() (f facts) {
+	if json.Unmarshal([]byte(s.evidence.String), &f) != nil {
+		return facts{}
+	}
+	return f
+}
+
 // follower is one transaction of the lists.
 type follower struct {
 	*Model
 	*transaction
 	touched map[uint32]bool // clusters whose story may have changed
-	counts  counts
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"jianguo/index"
+	"jianguo/index/sqlite"
 )
 
 // HotHalf is the time after which a copy of a story counts half.
@@ -40,9 +41,8 @@ func (b *Model) Hot(ctx context.Context, now time.Time, n int, further []uint32)
 			leads = append(leads, lead)
 		}
 	}
-	type nothing struct{}
-	_, err = read(ctx, b.reader, "hot stories", `SELECT * FROM (SELECT cluster, sources, pull FROM stories ORDER BY pull DESC LIMIT ?)
-		UNION SELECT cluster, sources, pull FROM stories WHERE cluster IN (SELECT value FROM json_each(?))`, func(r *sql.Rows, _ *nothing) error {
+	err = sqlite.Each(ctx, b.reader, `SELECT * FROM (SELECT cluster, sources, pull FROM stories ORDER BY pull DESC LIMIT ?)
+		UNION SELECT cluster, sources, pull FROM stories WHERE cluster IN (SELECT value FROM json_each(?))`, func(r *sql.Rows) error {
 		var cluster uint32
 		var sources int
 		var pull float64
@@ -54,8 +54,8 @@ func (b *Model) Hot(ctx context.Context, now time.Time, n int, further []uint32)
 	if err != nil {
 		return nil, err
 	}
-	_, err = read(ctx, b.cat.Tables(), "newest items", `SELECT ordinal, arrived_at FROM (SELECT ordinal, arrived_at FROM items ORDER BY ordinal DESC LIMIT ?)
-		UNION SELECT ordinal, arrived_at FROM items WHERE ordinal IN (SELECT value FROM json_each(?))`, func(r *sql.Rows, _ *nothing) error {
+	err = sqlite.Each(ctx, b.cat.Tables(), `SELECT ordinal, arrived_at FROM (SELECT ordinal, arrived_at FROM items ORDER BY ordinal DESC LIMIT ?)
+		UNION SELECT ordinal, arrived_at FROM items WHERE ordinal IN (SELECT value FROM json_each(?))`, func(r *sql.Rows) error {
 		var ordinal uint32
 		var arrived int64
 		err := r.Scan(&ordinal, &arrived)

@@ -51,7 +51,6 @@ type SourceCount struct {
 	Number                      int64
 	Name                        string
 	Items, Duplicates, Suspects int64
-	Delay                       *time.Duration // median behind the original; nil: it copied nothing
 	Policy                      string
 }
 
@@ -72,16 +71,9 @@ func (b *Model) Sources(ctx context.Context, since time.Time, limit int) ([]Sour
 	if err != nil {
 		return nil, err
 	}
-	delays, err := b.medianDelays(ctx)
-	if err != nil {
-		return nil, err
-	}
 	for i := range out {
 		c := &out[i]
 		c.Name, c.Policy = names[c.Number], index.SourceNormal
-		if d, ok := delays[c.Number]; ok {
-			c.Delay = &d
-		}
 		if p, ok := policies[c.Name]; ok {
 			c.Policy = p.Policy
 		}
@@ -89,19 +81,20 @@ func (b *Model) Sources(ctx context.Context, since time.Time, limit int) ([]Sour
 	return out, nil
 }
 
-// SourceNames lists the sources that delivered most since the day of a time, by
-// name.
-func (b *Model) SourceNames(ctx context.Context, since time.Time, limit int) ([]string, error) {
-	names, err := b.sourceNames(ctx)
-	if err != nil {
+// Delay is the median time that a source published behind the originals; nil: no two times of
+// publication are known.
+func (b *Model) Delay(ctx context.Context, source int64) (*time.Duration, error) {
+	delays, err := read(ctx, b.reader, "delays", `SELECT delay FROM copies WHERE copier = ?1 AND delay IS NOT NULL ORDER BY delay LIMIT 1
+		OFFSET (SELECT max(0, (count(*) - 1) / 2) FROM copies WHERE copier = ?1 AND delay IS NOT NULL)`, func(r *sql.Rows, d *time.Duration) error {
+		var ms int64
+		err := r.Scan(&ms)
+		*d = time.Duration(ms) * time.Millisecond
+		return err
+	}, source)
+	if err != nil || len(delays) == 0 {
 		return nil, err
 	}
-	return read(ctx, b.reader, "sources", `SELECT source, sum(items) FROM source_days WHERE day >= ? GROUP BY source ORDER BY 2 DESC, 1 LIMIT ?`, func(r *sql.Rows, name *string) error {
-		var source, n int64
-		err := r.Scan(&source, &n)
-		*name = names[source]
-		return err
-	}, b.day(since.UnixMilli()), limit)
+	return &delays[0], nil
 }
 
 // sourceNames returns the names of all sources: a few thousand, however many
@@ -115,28 +108,6 @@ func (b *Model) sourceNames(ctx context.Context) (map[int64]string, error) {
 		return err
 	})
 	return names, err
-}
-
-func (b *Model) medianDelays(ctx context.Context) (map[int64]time.Duration, error) {
-	type bucket struct{ source, bucket, n int64 }
-	total := map[int64]int64{}
-	all, err := read(ctx, b.reader, "delays", `SELECT source, bucket, n FROM delays ORDER BY source, bucket`, func(r *sql.Rows, d *bucket) error {
-		err := r.Scan(&d.source, &d.bucket, &d.n)
-		total[d.source] += d.n
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	medians, sum := map[int64]time.Duration{}, map[int64]int64{}
-	for _, d := range all {
-		if sum[d.source] += d.n; 2*sum[d.source] >= total[d.source] {
-			if _, ok := medians[d.source]; !ok {
-				medians[d.source] = bucketDelay(d.bucket)
-			}
-		}
-	}
-	return medians, nil
 }
 
 // Copied counts the articles of one source that came again from another.
@@ -182,29 +153,4 @@ func (b *Model) Matrix(ctx context.Context, since time.Time, limit int) (*Matrix
 		return err
 	}, day, list)
 	return m, err
-}
-
-// Family is a series of bulletins: one form with other facts each time.
-type Family struct {
-	First *index.Brief // its first known member
-	N     int64        // members that followed
-}
-
-// Families lists the largest series.
-func (b *Model) Families(ctx context.Context, limit int) ([]Family, error) {
-	var firsts []uint32
-	out, err := read(ctx, b.reader, "families", `SELECT series, n FROM families ORDER BY n DESC LIMIT ?`, func(r *sql.Rows, f *Family) error {
-		var first uint32
-		err := r.Scan(&first, &f.N)
-		firsts = append(firsts, first)
-		return err
-	}, limit)
-	if err != nil {
-		return nil, err
-	}
-	briefs, err := b.cat.Briefs(ctx, firsts)
-	for i := range out {
-		out[i].First = briefs[firsts[i]]
-	}
-	return out, err
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"jianguo/index"
 	"jianguo/index/verdict"
@@ -27,15 +28,19 @@ type SuspectRow struct {
 // SuspectQuery selects suspects without a decision.
 type SuspectQuery struct {
 	Source string // only of this source
+	Kind   string // only those with this reason code
 	New    bool   // those that add most first, instead of those that add least
-	Cursor string // from SuspectPage.Next
-	Limit  int    // 0: 40; at most 200
+	// Since and Before, if not zero, bound the time of arrival.
+	Since, Before time.Time
+	Cursor        string // from SuspectPage.Next
+	Limit         int    // 0: 40; at most 200
 }
 
 // SuspectPage is one page of the queue; Next is empty at the end.
 type SuspectPage struct {
-	Rows []SuspectRow
-	Next string
+	Rows    []SuspectRow
+	Next    string
+	Waiting int // how many suspects fit, on all pages
 }
 
 // suspectCursor is the position of a row: watched sources come first, then rows
@@ -69,15 +74,34 @@ func (b *Model) Suspects(ctx context.Context, q SuspectQuery) (*SuspectPage, err
 	if err != nil {
 		return nil, err
 	}
-	only := int64(-1)
+	fits, args := ``, []any{}
+	ask := func(condition string, value any) { fits, args = fits+` AND `+condition, append(args, value) }
 	if q.Source != "" {
-		if only, err = b.sourceNumber(ctx, q.Source); err != nil {
+		only, err := b.sourceNumber(ctx, q.Source)
+		if err != nil {
 			return nil, err
 		}
+		ask(`source = ?`, only)
+	}
+	if q.Kind != "" {
+		ask(`kind = ?`, q.Kind)
+	}
+	if !q.Since.IsZero() {
+		ask(`arrived >= ?`, q.Since.UnixMilli())
+	}
+	if !q.Before.IsZero() {
+		ask(`arrived < ?`, q.Before.UnixMilli())
 	}
 	page := &SuspectPage{}
+	if err := b.reader.QueryRowContext(ctx, `SELECT count(*) FROM queue WHERE 1`+fits, args...).Scan(&page.Waiting); err != nil {
+		return nil, fmt.Errorf("browse: suspects: %w", err)
+	}
 	for {
-		full, err := b.suspects(ctx, page, &at, watched, &q, only, limit)
+		in := `source IN (` + watched + `)`
+		if at.Rest {
+			in = `source NOT IN (` + watched + `)`
+		}
+		full, err := b.suspects(ctx, page, &at, q.New, in, fits, args, limit)
 		if err != nil {
 			return nil, err
 		}
@@ -94,29 +118,21 @@ func (b *Model) Suspects(ctx context.Context, q SuspectQuery) (*SuspectPage, err
 
 // suspects appends rows of one half of the queue from a position on, and moves
 // the position. Full: the page is full, and there are more rows.
-func (b *Model) suspects(ctx context.Context, page *SuspectPage, at *suspectCursor, watched string, q *SuspectQuery, only int64, limit int) (full bool, err error) {
-	where := `source IN (` + watched + `)`
-	if at.Rest {
-		where = `source NOT IN (` + watched + `)`
-	}
-	args := []any{at.Error, at.Ordinal}
-	if q.Source != "" {
-		where, args = where+` AND source = ?`, append(args, only)
-	}
+func (b *Model) suspects(ctx context.Context, page *SuspectPage, at *suspectCursor, most bool, in, fits string, args []any, limit int) (full bool, err error) {
 	type head struct {
 		ordinal, series uint32
 		error           float64
 	}
 	before, after, order := ">", "<", "error DESC, ordinal DESC"
-	if q.New {
+	if most {
 		before, after, order = "<", ">", "error, ordinal"
 	}
-	// A series is listed in the place of its first member; its other members
+	// A series is listed in the place of its first member that fits; its other members
 	// are no rows of their own.
-	heads, err := read(ctx, b.reader, "suspects", `SELECT ordinal, series, error FROM queue q WHERE (error, ordinal) `+after+` (?, ?) AND `+where+`
-		AND (series = 0 OR NOT EXISTS (SELECT 1 FROM queue p WHERE p.series = q.series AND (p.error, p.ordinal) `+before+` (q.error, q.ordinal)))
+	heads, err := read(ctx, b.reader, "suspects", `SELECT ordinal, series, error FROM queue q WHERE (error, ordinal) `+after+` (?, ?) AND `+in+fits+`
+		AND (series = 0 OR NOT EXISTS (SELECT 1 FROM queue p WHERE p.series = q.series AND (p.error, p.ordinal) `+before+` (q.error, q.ordinal)`+fits+`))
 		ORDER BY `+order+` LIMIT ?`, func(r *sql.Rows, h *head) error { return r.Scan(&h.ordinal, &h.series, &h.error) },
-		append(args, limit-len(page.Rows)+1)...)
+		slices.Concat([]any{at.Error, at.Ordinal}, args, args, []any{limit - len(page.Rows) + 1})...)
 	if err != nil {
 		return false, err
 	}

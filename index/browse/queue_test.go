@@ -75,7 +75,7 @@ func TestSuspectPages(t *testing.T) {
 			if err != nil {
 				rt.Fatal(err)
 			}
-			if _, err := b.writer.Exec(`INSERT INTO queue VALUES (?,?,?,?)`, o, w.error, w.series, number); err != nil {
+			if _, err := b.writer.Exec(`INSERT INTO queue VALUES (?,?,?,?,0,'')`, o, w.error, w.series, number); err != nil {
 				rt.Fatal(err)
 			}
 			key := w.series

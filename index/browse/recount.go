@@ -1,10 +1,8 @@
 package browse
 
 import (
-	"database/sql"
 	"time"
 
-	"jianguo/index/sqlite"
 	"jianguo/internal/must"
 )
 
@@ -45,14 +43,7 @@ func (w *follower) story(cluster uint32) {
 	stands, lead := w.cat.Lead(cluster)
 	s := newStory(lead)
 	if stands == cluster {
-		from, args := w.cat.MembersFrom(cluster)
-		err := sqlite.Each(w.ctx, w.cat.Tables(), `SELECT i.ordinal, coalesce(c.rule, i.rule), coalesce(i.source, 0), i.published_at, i.arrived_at FROM `+from+
-			` JOIN items i ON i.ordinal = m.ordinal LEFT JOIN current c ON c.ordinal = i.ordinal`, func(r *sql.Rows) error {
-			var m member
-			err := r.Scan(&m.ordinal, &m.rule, &m.source, &m.published, &m.arrived)
-			s.add(&m)
-			return err
-		}, args...)
+		err := w.members(w.ctx, cluster, -1, s.add)
 		must.Dof(err, "story %d", cluster)
 	}
 	w.write(cluster, s)
@@ -79,5 +70,5 @@ func (w *follower) write(cluster uint32, s *story) {
 		w.exec(`INSERT INTO story_sources VALUES (?,?,?)`, source, cluster, n)
 	}
 	w.exec(`INSERT OR REPLACE INTO stories VALUES (?,?,?,?,?,?,?,?,?,?,?)`,
-		cluster, s.lead, s.original, s.size, len(s.sources), s.rules, s.first, s.last, s.heat, s.pull(), s.spark())
+		cluster, s.lead, s.presumed(), s.size, len(s.sources), s.rules, s.first, s.last, s.heat, s.pull(), s.spark())
 }

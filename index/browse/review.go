@@ -48,6 +48,9 @@ type Precision struct {
 	Share, Low, High float64
 }
 
+// Of is the size of the sample.
+func (p Precision) Of() int { return p.Right + p.Wrong }
+
 func newPrecision(since time.Time, right, wrong int) Precision {
 	p := Precision{Since: since, Right: right, Wrong: wrong}
 	n := float64(right + wrong)
@@ -101,4 +104,38 @@ func (b *Model) Precision(ctx context.Context) (all Precision, weeks []Precision
 		weeks = append(weeks, newPrecision(b.dayTime(week*7-3), byWeek[week][0], byWeek[week][1]))
 	}
 	return newPrecision(time.Time{}, right, wrong), weeks, nil
+}
+
+// Editor is what one editor decided.
+type Editor struct {
+	Name string
+	Week // of all weeks
+}
+
+// Week counts decisions, and how many of them overruled a verdict: they released what was rejected,
+// or rejected, blocked or merged what was accepted. Suspects have no verdict to overrule.
+type Week struct {
+	Since                time.Time
+	Decisions, Overruled int
+}
+
+// Overruled counts decisions by editor, and week by week those of one editor (empty: of all).
+// What was undone does not count.
+func (b *Model) Overruled(ctx context.Context, by string) (editors []Editor, weeks []Week, err error) {
+	const counted = `SELECT d.by, d.at, d.kind = 'merge' OR d.kind IN ('release', 'reject', 'block') AND coalesce(json_extract(d.effects, '$[0].before.verdict'), '') <> 'suspect' AS overrules
+		FROM decisions d WHERE d.kind <> 'undo' AND NOT EXISTS (SELECT 1 FROM decisions u WHERE u.kind = 'undo' AND u.other = d.number)`
+	editors, err = read(ctx, b.cat.Tables(), "editors", `SELECT by, count(*), sum(overrules) FROM (`+counted+`) GROUP BY by ORDER BY 2 DESC`, func(r *sql.Rows, e *Editor) error {
+		return r.Scan(&e.Name, &e.Decisions, &e.Overruled)
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	weeks, err = read(ctx, b.cat.Tables(), "decisions by week", `SELECT (at / 1000 + 8 * 3600 + 3 * 86400) / 604800, count(*), sum(overrules) FROM (`+counted+`) WHERE ?1 = '' OR by = ?1 GROUP BY 1 ORDER BY 1`,
+		func(r *sql.Rows, w *Week) error {
+			var week int64
+			err := r.Scan(&week, &w.Decisions, &w.Overruled)
+			w.Since = b.dayTime(week*7 - 3) // weeks begin on Monday
+			return err
+		}, by)
+	return editors, weeks, err
 }

@@ -4,7 +4,7 @@ package browse
 const FileName = "browse.db"
 
 // listsFormat is the version of browse.db.
-const listsFormat = 7
+const listsFormat = 8
 
 const listsSchema = `
 CREATE TABLE stories (cluster INTEGER PRIMARY KEY, lead INTEGER NOT NULL, original INTEGER NOT NULL, size INTEGER NOT NULL, sources INTEGER NOT NULL,
@@ -22,10 +22,13 @@ CREATE TABLE source_days (source INTEGER, day INTEGER, items INTEGER NOT NULL, d
   PRIMARY KEY (source, day)) WITHOUT ROWID;
 CREATE TABLE pairs (origin INTEGER, copier INTEGER, day INTEGER, n INTEGER NOT NULL, PRIMARY KEY (origin, copier, day)) WITHOUT ROWID;
 CREATE TABLE pairings (source INTEGER, day INTEGER, n INTEGER NOT NULL, PRIMARY KEY (source, day)) WITHOUT ROWID;
-CREATE TABLE delays (source INTEGER, bucket INTEGER, n INTEGER NOT NULL, PRIMARY KEY (source, bucket)) WITHOUT ROWID;
-CREATE TABLE families (series INTEGER PRIMARY KEY, n INTEGER NOT NULL);
-CREATE TABLE queue (ordinal INTEGER PRIMARY KEY, error REAL NOT NULL, series INTEGER NOT NULL, source INTEGER NOT NULL);
-CREATE INDEX queue_by_error ON queue (error, ordinal, series, source);
+CREATE TABLE copies (ordinal INTEGER PRIMARY KEY, of INTEGER NOT NULL, origin INTEGER NOT NULL, copier INTEGER NOT NULL, at INTEGER NOT NULL, delay INTEGER);
+CREATE INDEX copies_by_origin ON copies (origin, copier, at);
+CREATE INDEX copies_by_copier ON copies (copier, at);
+CREATE INDEX copies_by_delay ON copies (copier, delay) WHERE delay IS NOT NULL;
+CREATE INDEX copies_by_time ON copies (at);
+CREATE TABLE queue (ordinal INTEGER PRIMARY KEY, error REAL NOT NULL, series INTEGER NOT NULL, source INTEGER NOT NULL, arrived INTEGER NOT NULL, kind TEXT NOT NULL);
+CREATE INDEX queue_by_error ON queue (error, ordinal, series, source, arrived, kind);
 CREATE INDEX queue_by_series ON queue (series, error, ordinal);
 CREATE TABLE rejected (ordinal INTEGER PRIMARY KEY, day INTEGER NOT NULL, doubt REAL NOT NULL, lot INTEGER NOT NULL);
 CREATE INDEX rejected_by_lot ON rejected (day, lot);

@@ -42,29 +42,22 @@ const (
 func (b *Model) Story(ctx context.Context, id, after uint32, limit int) (*StoryView, error) {
 	x := b.cat
 	id, lead := x.Lead(id)
-	from, args := x.MembersFrom(id)
 	v := &StoryView{Story: Story{ID: id}}
 	s := newStory(lead)
 	var page []uint32
-	err := sqlite.Each(ctx, x.Tables(), `SELECT i.ordinal, coalesce(c.rule, i.rule), coalesce(i.source, 0), i.published_at, i.arrived_at, coalesce(n.name, '') FROM `+from+
-		` JOIN items i ON i.ordinal = m.ordinal LEFT JOIN current c ON c.ordinal = i.ordinal LEFT JOIN sources n ON n.number = i.source ORDER BY i.ordinal LIMIT ?`,
-		func(r *sql.Rows) error {
-			var m member
-			var name string
-			err := r.Scan(&m.ordinal, &m.rule, &m.source, &m.published, &m.arrived, &name)
-			s.add(&m)
-			if len(v.Moments) < momentLimit {
-				v.Moments = append(v.Moments, Moment{Ordinal: m.ordinal, Source: name, When: time.UnixMilli(s.whens[len(s.whens)-1]).UTC(), Lead: m.ordinal == lead})
+	err := b.members(ctx, id, maxStory, func(m *member) {
+		s.add(m)
+		if len(v.Moments) < momentLimit {
+			v.Moments = append(v.Moments, Moment{Ordinal: m.ordinal, Source: m.name, When: time.UnixMilli(s.whens[len(s.whens)-1]).UTC(), Lead: m.ordinal == lead})
+		}
+		if m.ordinal != lead && m.ordinal > after {
+			if len(page) < limit {
+				page = append(page, m.ordinal)
+			} else if v.Next == 0 {
+				v.Next = page[limit-1]
 			}
-			if m.ordinal != lead && m.ordinal > after {
-				if len(page) < limit {
-					page = append(page, m.ordinal)
-				} else if v.Next == 0 {
-					v.Next = page[limit-1]
-				}
-			}
-			return err
-		}, append(args, maxStory)...)
+		}
+	})
 	if err != nil {
 		return nil, fmt.Errorf("browse: story %d: %w", id, err)
 	}
@@ -74,14 +67,14 @@ func (b *Model) Story(ctx context.Context, id, after uint32, limit int) (*StoryV
 	v.Size, v.Sources, v.Rules, v.Spark = s.size, len(s.sources), ruleList(s.rules), s.spark()
 	v.First, v.Last = time.UnixMilli(s.first).UTC(), time.UnixMilli(s.last).UTC()
 	for i := range v.Moments {
-		v.Moments[i].Original = v.Moments[i].Ordinal == s.original
+		v.Moments[i].Original = v.Moments[i].Ordinal == s.presumed()
 	}
-	briefs, err := x.Briefs(ctx, append(page, lead, s.original))
+	briefs, err := x.Briefs(ctx, append(page, lead, s.presumed()))
 	if err != nil {
 		return nil, err
 	}
-	if v.Lead = briefs[lead]; s.original != lead {
-		v.Original = briefs[s.original]
+	if v.Lead = briefs[lead]; s.presumed() != lead {
+		v.Original = briefs[s.presumed()]
 	}
 	if after == 0 && v.Lead != nil { // the lead is a member of the first page
 		v.Members = append(v.Members, *v.Lead)
@@ -121,3 +114,15 @@ func (b *Model) licensed(ctx context.Context, v *StoryView) error {
 
 // maxStory is how many members are read of one story at most.
 const maxStory = 50_000
+
+// members reads the members of a story in order, at most so many; -1: all.
+func (b *Model) members(ctx context.Context, cluster uint32, limit int, f func(*member)) error {
+	from, args := b.cat.MembersFrom(cluster)
+	return sqlite.Each(ctx, b.cat.Tables(), `SELECT i.ordinal, coalesce(c.rule, i.rule), coalesce(i.source, 0), i.published_at, i.arrived_at, coalesce(n.name, '') FROM `+from+
+		` JOIN items i ON i.ordinal = m.ordinal LEFT JOIN current c ON c.ordinal = i.ordinal LEFT JOIN sources n ON n.number = i.source ORDER BY i.ordinal LIMIT ?`, func(r *sql.Rows) error {
+		var m member
+		err := r.Scan(&m.ordinal, &m.rule, &m.source, &m.published, &m.arrived, &m.name)
+		f(&m)
+		return err
+	}, append(args, limit)...)
+}

@@ -33,6 +33,7 @@ type story struct {
 	recent         map[int64]int64 // last arrival by source; 0: without a source
 	whens          []int64
 	originalAt     int64
+	timed          bool // the lead has a time of publication
 }
 
 // member is a member of a story.
@@ -42,6 +43,7 @@ type member struct {
 	source    int64
 	published sql.NullInt64
 	arrived   int64
+	name      string // of the source
 }
 
 func newStory(lead uint32) *story {
@@ -55,6 +57,7 @@ func (s *story) add(m *member) {
 		if s.original == 0 || when < s.originalAt {
 			s.original, s.originalAt = m.ordinal, when
 		}
+		s.timed = s.timed || m.ordinal == s.lead
 	}
 	if s.size == 0 {
 		s.first, s.last, s.whenFirst, s.whenLast, s.heat = arrived, arrived, when, when, math.Inf(-1)
@@ -71,6 +74,15 @@ func (s *story) add(m *member) {
 		s.sources[m.source]++
 	}
 	s.recent[m.source] = max(s.recent[m.source], arrived)
+}
+
+// presumed is the presumed original: the first member by time of publication, or the
+// lead where its own time is not known.
+func (s *story) presumed() uint32 {
+	if !s.timed {
+		return s.lead
+	}
+	return s.original
 }
 
 // heatAt is the heat of one copy that arrived at a time.

@@ -31,10 +31,12 @@ type Decision struct {
 
 // DecisionQuery selects decisions.
 type DecisionQuery struct {
-	Cluster uint32
-	Item    string
-	After   uint64
-	Limit   int // 0: 50
+	Cluster       uint32
+	Item          string
+	By, Kind      string
+	After, Before uint64    // numbers; 0: not bounded
+	Since, Until  time.Time // likewise
+	Limit         int       // 0: 50
 }
 
 // Decisions lists decisions, the last one first.
@@ -50,6 +52,16 @@ func (x *Reader) Decisions(ctx context.Context, q DecisionQuery) ([]Decision, er
 		}
 		where, args = where+` AND d.number IN (SELECT number FROM decisions WHERE item IN (SELECT value FROM json_each(?))
 			UNION SELECT decision FROM decision_items WHERE item IN (SELECT value FROM json_each(?)))`, append(args, list, list)
+	}
+	for _, bound := range []struct {
+		asked     bool
+		condition string
+		value     any
+	}{{q.By != "", `d.by = ?`, q.By}, {q.Kind != "", `d.kind = ?`, q.Kind}, {q.Before != 0, `d.number < ?`, q.Before},
+		{!q.Since.IsZero(), `d.at >= ?`, q.Since.UnixMilli()}, {!q.Until.IsZero(), `d.at < ?`, q.Until.UnixMilli()}} {
+		if bound.asked {
+			where, args = where+` AND `+bound.condition, append(args, bound.value)
+		}
 	}
 	limit := q.Limit
 	if limit <= 0 {
@@ -90,16 +102,6 @@ func (x *Reader) Decision(ctx context.Context, number uint64) (*Decision, error)
 		return nil, fmt.Errorf("index: decision %d: %w", number, err)
 	}
 	return &list[0], nil
-}
-
-// DecisionsBefore lists decisions, the last one first, from before a number
-// on (0: from the end).
-func (x *Reader) DecisionsBefore(ctx context.Context, number uint64, limit int) ([]Decision, error) {
-	list, err := DecisionsWhere(ctx, x.db, `? = 0 OR d.number < ? ORDER BY d.number DESC LIMIT ?`, number, number, limit)
-	if err != nil {
-		return nil, fmt.Errorf("index: decisions before %d: %w", number, err)
-	}
-	return list, nil
 }
 
 // DecisionsWhere lists decisions. where is the end of a query over the decisions d,

@@ -35,11 +35,49 @@ document.addEventListener("keydown", (e) => {
   }
   if (keys && keys.open) return;
   const name = CSS.escape(key);
-  const target = document.querySelector(e.shiftKey ? '[data-all="' + name + '"]' : '[data-key="' + name + '"], [data-key2="' + name + '"]');
-  if (target) {
-    e.preventDefault();
-    target.click();
+  const step = document.querySelector('[data-step][data-key="' + name + '"]');
+  const target = step || document.querySelector(e.shiftKey ? '[data-all="' + name + '"]' : '[data-key="' + name + '"], [data-key2="' + name + '"]');
+  if (!target) return;
+  e.preventDefault();
+  if (step) go(step, e.shiftKey);
+  else target.click();
+});
+
+// Differences, one after another: a button with data-step goes to the next place that its selector
+// finds, with shift to the one before. Parts of one sentence on both sides are one place.
+function go(button, back) {
+  const diff = button.closest(".diff");
+  const all = [...diff.querySelectorAll(".texts " + button.dataset.step.split(", ").join(", .texts "))];
+  const at = all.findIndex((e) => e.classList.contains("here"));
+  const rows = [...new Set(all.map((e) => e.closest(".row")))];
+  const row = at < 0 ? -1 : rows.indexOf(all[at].closest(".row"));
+  const next = rows[row < 0 ? (back ? rows.length - 1 : 0) : (row + (back ? -1 : 1) + rows.length) % rows.length];
+  for (const e of diff.querySelectorAll(".here")) e.classList.remove("here");
+  for (const e of all) if (e.closest(".row") === next) e.classList.add("here");
+  const first = all.find((e) => e.closest(".row") === next);
+  if (first) first.scrollIntoView({ block: "center" });
+}
+
+// An answer that is copied.
+async function copy(button) {
+  const from = document.querySelector(button.dataset.copy);
+  try {
+    await navigator.clipboard.writeText(from.value);
+  } catch {
+    // Without https there is no clipboard, but a selection can be copied.
+    from.closest("details").open = true;
+    from.select();
+    document.execCommand("copy");
+    button.focus();
   }
+  button.dataset.done = button.dataset.said;
+  document.getElementById("said").textContent = button.dataset.said;
+}
+
+document.addEventListener("click", (e) => {
+  const step = e.target.closest("[data-step]"), from = e.target.closest("[data-copy]");
+  if (step) go(step, e.shiftKey);
+  if (from) copy(from);
 });
 
 // A choice that is saved as soon as it is made.
@@ -75,6 +113,21 @@ function inSight() {
   const list = at.closest("aside"), a = at.getBoundingClientRect(), l = list.getBoundingClientRect();
   if (a.top < l.top || a.bottom > l.bottom) list.scrollTop += a.top - l.top - Math.max(0, l.height - a.height) / 3;
 }
+
+// What stays in view: the heads of two columns stand below the buttons, whatever their height.
+function stick() {
+  const height = (selector) => {
+    const e = document.querySelector(selector);
+    return e && getComputedStyle(e).position === "sticky" ? e.offsetHeight : 0;
+  };
+  const bar = height(".bar");
+  document.documentElement.style.setProperty("--bar", bar + "px");
+  document.documentElement.style.setProperty("--acts", bar + height(".acts, .actbar") + "px");
+}
+addEventListener("resize", stick);
+document.addEventListener("DOMContentLoaded", stick);
+document.addEventListener("toggle", stick, true);
+document.addEventListener("htmx:afterSettle", stick);
 
 // A page that came in another's place is where the focus goes, as it would on
 // a new page: keys are keys again, and what reads aloud begins there.

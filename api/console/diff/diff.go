@@ -3,10 +3,15 @@
 // same alignment.
 //
 // Whatever lies between the words of the normal form (punctuation, spaces, invisible characters, page residue) is
-// never a difference. Compare covers each text with Spans: together they are the text, byte for byte.
+// never a difference; words among it are page residue. Compare covers each text with Spans: together they are the text, byte for byte.
 package diff
 
-import "jianguo/sketch"
+import (
+	"strings"
+	"unicode"
+
+	"jianguo/sketch"
+)
 
 // Text is an original text and its normal form. Origin gives, for a byte of the normal form, the bytes of the
 // original that it comes from.
@@ -24,9 +29,10 @@ const (
 	Only                 // in this text alone
 	Moved                // in both, in another place
 	Conflict             // a fact where the other text has another one
+	Aside                // page residue, which is no part of the article
 )
 
-func (k Kind) String() string { return [...]string{"same", "only", "moved", "conflict"}[k] }
+func (k Kind) String() string { return [...]string{"same", "only", "moved", "conflict", "aside"}[k] }
 
 // Span is a part Start:End of one original.
 type Span struct {
@@ -105,6 +111,15 @@ func (t *Text) side(x *sketch.Aligned) side {
 	return s
 }
 
+// residue reports whether there are words before the i-th word of the normal form.
+func (s *side) residue(i int) bool {
+	_, before := s.place(i)
+	if i == 0 && len(s.tokens) > 0 {
+		before = s.text[:s.tokens[0].Start]
+	}
+	return strings.ContainsFunc(before, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) })
+}
+
 func only(n int) []Kind {
 	kinds := make([]Kind, n)
 	for i := range kinds {
@@ -145,12 +160,18 @@ func spans(s *side, kinds []Kind, moves []int) (out []Span) {
 		}
 	}
 	for i, t := range s.tokens {
-		if i > 0 && kinds[i-1] == kinds[i] && moves[i-1] == moves[i] && kinds[i] != Conflict {
+		switch {
+		case s.residue(i):
+			add(t.Start, Aside, 0)
+		case i > 0 && kinds[i-1] == kinds[i] && moves[i-1] == moves[i] && kinds[i] != Conflict:
 			add(t.Start, kinds[i], moves[i])
-		} else {
+		default:
 			add(t.Start, Same, 0)
 		}
 		add(t.End, kinds[i], moves[i])
+	}
+	if s.residue(len(s.tokens)) {
+		add(len(s.text), Aside, 0)
 	}
 	add(len(s.text), Same, 0)
 	return out

@@ -1,7 +1,6 @@
 package diff
 
 import (
-	"sort"
 	"strings"
 
 	"jianguo/sketch"
@@ -103,60 +102,9 @@ func (s *side) take(spans []Span, to int) (out []Piece) {
 
 func calm(pieces []Piece) bool {
 	for _, p := range pieces {
-		if p.Kind != Same {
+		if p.Kind != Same && p.Kind != Aside {
 			return false
 		}
 	}
 	return true
-}
-
-// Inline is a part of a row in one column: the text of side 'b', with the parts
-// that only side 'a' has inserted where they were.
-type Inline struct {
-	Side byte
-	Piece
-}
-
-// Inline lays a row out in one column.
-func (r *Result) Inline(row Row) []Inline {
-	out := make([]Inline, 0, len(row.A)+len(row.B))
-	rest := row.B
-	var at int // what of rest's first piece has been written
-	advance := func(to int) {
-		for len(rest) > 0 && rest[0].Start < to {
-			p := rest[0]
-			p.Start, p.End = max(p.Start, at), min(p.End, to)
-			if p.End > p.Start {
-				out = append(out, Inline{'b', p})
-				at = p.End
-			}
-			if rest[0].End > to {
-				return
-			}
-			rest = rest[1:]
-		}
-	}
-	for _, p := range row.A {
-		if p.Kind != Same {
-			advance(r.opposite(p.Start))
-			out = append(out, Inline{'a', p})
-		}
-	}
-	if n := len(row.B); n > 0 {
-		advance(row.B[n-1].End)
-	}
-	return out
-}
-
-// opposite is the offset in the second text after the last equal word before an
-// offset in the first.
-func (r *Result) opposite(place int) int {
-	a, b := r.a.tokens, r.b.tokens
-	i := sort.Search(len(r.matches), func(i int) bool { return a[r.matches[i].Earlier].Start >= place })
-	if i == 0 {
-		return 0
-	}
-	m := r.matches[i-1]
-	n := sort.Search(m.N, func(k int) bool { return a[m.Earlier+k].Start >= place })
-	return b[m.Later+n-1].End
 }

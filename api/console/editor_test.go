@@ -1,0 +1,346 @@
+package console_test
+
+import (
+	"compress/gzip"
+	"encoding/csv"
+	"fmt"
+	"html"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp"
+
+	"jianguo/api/console"
+	"jianguo/index"
+	"jianguo/ingest"
+	"jianguo/internal/consoletest"
+)
+
+// desk is a day at an editor's desk: articles of several sources, each with its copies.
+func desk(t *testing.T) *consoletest.Service {
+	t.Helper()
+	r := start(t, func(c *consoletest.Config) {
+		onTheBus(c)
+		c.Corpus = []byte{} // nothing else
+		c.Console = func(c *console.Config) { c.Own = []string{"潮声报"} }
+	})
+	ago := func(hours int) *time.Time {
+		at := time.Now().Add(-time.Duration(hours) * time.Hour).Truncate(time.Minute)
+		return &at
+	}
+	text := village(7)
+	changed := strings.ReplaceAll(text, "船工", "渔民")
+	wide := strings.Repeat("W", 3000)
+	for _, it := range []ingest.Item{
+		{ID: "tide", Title: "潮声里的渔村", Source: "潮声报", URL: "https://example.org/tide", Published: ago(5), Body: text},
+		{ID: "fast", Title: "原标题：渔村的潮声", Source: "快转网", Published: ago(3), Body: changed},
+		{ID: "again", Title: "原标题：渔村的潮声", Source: "再转网", Published: ago(2), Body: strings.ReplaceAll(changed, "，", "， ")},
+		{ID: "nine", Title: "九条船", Source: "快转网", Body: strings.Replace(text, "今天停了7条船", "今天停了9条船", 1)},
+		{ID: "timeless", Title: "潮声", Source: "无时网", Body: strings.ReplaceAll(text, "说起了", "讲起了")},
+		{ID: "first", Title: "渔村旧事", Source: "早报", Published: ago(9), Body: strings.ReplaceAll(text, "码头", "渡口")},
+		{ID: "other", Title: "山村见闻", Source: "山风报", Published: ago(8), Body: village(400)},
+		{ID: "ours", Title: "山村见闻录", Source: "潮声报", Published: ago(4), Body: strings.ReplaceAll(village(400), "船工", "山民")},
+		{ID: "wide", Title: wide, Source: wide, Body: "一篇标题没有空格的稿件。" + wide + village(900)},
+		{ID: "base-60", Title: "渔村见闻之60", Source: "见闻网", Body: village(60)}, longer(60),
+		{ID: "base-61", Title: "渔村见闻之61", Source: "见闻网", Body: village(61)}, longer(61),
+	} {
+		submit(t, r, it)
+	}
+	for id, want := range map[string]index.Verdict{"fast": index.Duplicate, "again": index.Duplicate, "timeless": index.Duplicate, "first": index.Duplicate, "ours": index.Duplicate, "more-60": index.Suspect, "more-61": index.Suspect} {
+		if got := verdict(t, r, id); got != want {
+			t.Fatalf("%s is %v", id, got)
+		}
+	}
+	return r
+}
+
+// TestEditor is what an editor needs to trust a page, each on the desk.
+func TestEditor(t *testing.T) {
+	t.Parallel()
+	r := desk(t)
+	cookie := session(t, r, "lin-secret-token-1")
+	b := open(t, r, 1440, 900)
+	b.signIn("lin-secret-token-1", "/")
+	compare := func(id string) { b.to("/console/item?id=" + id) }
+
+	t.Run("who was first", func(t *testing.T) {
+		compare("fast")
+		b.seen(".heads .a", "潮声报")
+		b.seen(".heads .a", "早 2 小时")
+		b.seen(".heads .b", "快转网")
+		if b.text(".late") != "" {
+			t.Errorf("warned that %q", b.text(".late"))
+		}
+		compare("first")
+		b.seen(".heads .late", "晚 4 小时")
+		b.seen(".problem.late", "本稿发布得更早")
+		compare("timeless")
+		b.seen(".heads .when", "时间不足")
+	})
+	t.Run("one measure", func(t *testing.T) {
+		compare("fast")
+		shares := regexp.MustCompile(`(\d+)%`)
+		said, shown := shares.FindString(b.text(".verdict")), shares.FindAllString(b.text(".legend"), -1)
+		if said == "" || len(shown) != 2 || shown[0] != said {
+			t.Errorf("the sentence says %s, the legend %s", said, shown)
+		}
+		b.to("/console/suspects?at=more-60")
+		said = shares.FindString(b.text(".verdict"))
+		if slot := b.text("aside li a[aria-current] .quiet"); !strings.Contains(slot, "先到稿 ") || !strings.Contains(slot, said) && !strings.Contains(b.text(".legend"), shares.FindString(slot)) {
+			t.Errorf("the list says %q, the sentence %q", slot, b.text(".verdict"))
+		}
+	})
+	t.Run("the text it equals", func(t *testing.T) {
+		compare("again")
+		b.seen(".verdict", "同文")
+		b.until(`document.querySelector(".verdict a").title === "fast"`)
+		b.seen(".verdict", "潮声里的渔村") // the lead of its story, which differs
+		b.seen(".legend", "完全相同")
+		if got := b.text("h1"); got != "渔村的潮声" {
+			t.Errorf("the headline is %q", got)
+		}
+	})
+	t.Run("differences by key", func(t *testing.T) {
+		b.to("/console/compare?a=tide&b=nine")
+		b.key("c")
+		b.seen(".here.figure", "9")
+		b.key("d")
+		b.until(`document.querySelectorAll(".here").length > 0`)
+		compare("fast")
+		b.script(`scrollTo(0, document.body.scrollHeight)`)
+		b.until(`(() => { const h = document.querySelector(".heads").getBoundingClientRect(), a = document.querySelector(".acts").getBoundingClientRect();
+			return a.top >= 0 && h.top >= a.bottom - 2 && h.bottom < innerHeight || document.documentElement.scrollHeight <= innerHeight * 2 })()`)
+	})
+	t.Run("the answer to the author", func(t *testing.T) {
+		compare("fast")
+		b.script(`navigator.clipboard.writeText = (text) => { window.copied = text; return Promise.resolve() }`)
+		b.key("y")
+		b.until(`!!window.copied && document.querySelector("[data-copy]").dataset.done === "已复制"`)
+		for _, want := range []string{"《渔村的潮声》", "快转网", "《潮声里的渔村》", "潮声报", "%", "https://example.org/tide", "没有发布"} {
+			if copied := eval[string](b, "window.copied"); !strings.Contains(copied, want) {
+				t.Errorf("the answer has no %q: %s", want, copied)
+			}
+		}
+	})
+	t.Run("our own sources", func(t *testing.T) {
+		b.to("/")
+		b.seen("section", "谁转了我们")
+		b.seen("section", "渔村的潮声")
+		b.seen("section", "晚 2 小时")
+		b.to("/console/copies?ours=copying")
+		b.seen("tbody", "山村见闻录")
+		b.seen("tbody", "渔村旧事") // arrived later, and published earlier
+		if rows := eval[int](b, `document.querySelectorAll("tbody tr").length`); rows != 2 {
+			t.Errorf("we copied %d", rows)
+		}
+	})
+	t.Run("a cell leads to its pairs", func(t *testing.T) {
+		b.to("/console/sources")
+		cell := `.matrix a[title="潮声报 → 快转网"]`
+		b.shown(cell)
+		n := b.text(cell)
+		b.click(cell)
+		b.seen("h1", "转载")
+		b.until(`document.querySelectorAll("tbody tr").length === ` + n)
+		b.seen("tbody", "潮声里的渔村")
+		b.to("/")
+		b.until(`!!document.querySelector(".chart a[href^='/console/copies']")`)
+		b.to(eval[string](b, `document.querySelector(".chart a[href^='/console/copies']").getAttribute("href")`))
+		b.seen("tbody", "渔村的潮声")
+	})
+	t.Run("times", func(t *testing.T) {
+		fast, err := r.Index.Item(t.Context(), "fast")
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.to("/console/cluster?id=" + itoa(fast.Event.Cluster))
+		b.seen(".facts", "疑为原创")
+		b.seen(".facts", "早报")
+		_, table := get(t, r, "/console/cluster.csv?id="+itoa(fast.Event.Cluster), cookie)
+		rows, err := csv.NewReader(strings.NewReader(strings.TrimPrefix(table, "\ufeff"))).ReadAll()
+		if err != nil || rows[0][4] != "发布时间" || rows[1][4] != fast.Published.Add(-2*time.Hour).In(time.FixedZone("", 8*3600)).Format("2006-01-02 15:04") {
+			t.Errorf("%v %v", rows, err)
+		}
+		b.to("/?hours=336")
+		if axis := b.text(".chart .ticks"); !strings.Contains(axis, fmt.Sprint(time.Now().Year())) {
+			t.Logf("the axis says %q", axis) // innerText of SVG may be empty
+		}
+	})
+	t.Run("a headline without breaks", func(t *testing.T) {
+		for _, width := range []int64{1440, 390} {
+			b.do(chromedp.EmulateViewport(width, 900))
+			for _, path := range []string{"/", "/console/item?id=wide", "/console/compare?a=wide&b=tide", "/console/search?q=wide", "/console/copies", "/console/sources"} {
+				b.to(path)
+				if over := eval[int](b, "document.documentElement.scrollWidth - innerWidth"); over > 0 {
+					t.Errorf("%s is %d pixels wider than %d", path, over, width)
+				}
+			}
+		}
+		b.do(chromedp.EmulateViewport(1440, 900))
+	})
+	t.Run("filters of the queue", func(t *testing.T) {
+		for query, want := range map[string]bool{"": true, "?kind=overlap": true, "?kind=extends": true, "?age=1": true, "?age=older": false, "?source=" + url.QueryEscape("补记网"): true} {
+			_, page := get(t, r, "/console/suspects"+query, cookie)
+			listed := strings.Contains(page, "at=more-60&") || strings.Contains(page, "at=more-60\"") || strings.Contains(page, "at=more-61")
+			if query == "?kind=overlap" || query == "?kind=extends" {
+				it, err := r.Index.Item(t.Context(), "more-60")
+				if err != nil {
+					t.Fatal(err)
+				}
+				want = strings.HasSuffix(query, it.Event.Facts.Reason)
+			}
+			if listed != want || !strings.Contains(page, "还有 ") {
+				t.Errorf("%s lists them: %v", query, listed)
+			}
+		}
+	})
+	t.Run("an input method", func(t *testing.T) {
+		b.to("/console/suspects?at=more-60")
+		b.script(`document.querySelector(".actbar input[name=reason]").focus()`)
+		for _, text := range []string{"a", "an", "安"} {
+			if _, err := chromedp.Call(b.ctx, input.ImeSetComposition, input.ImeSetCompositionParams{Text: text, SelectionStart: int64(len([]rune(text))), SelectionEnd: int64(len([]rune(text)))}); err != nil {
+				t.Fatal(err)
+			}
+			b.script(`document.activeElement.dispatchEvent(new KeyboardEvent("keydown", {key: "a", keyCode: 229, isComposing: true, bubbles: true}))`)
+		}
+		if _, err := chromedp.Call(b.ctx, input.InsertText, input.InsertTextParams{Text: "安全"}); err != nil {
+			t.Fatal(err)
+		}
+		if got := eval[string](b, `document.querySelector(".actbar input[name=reason]").value`); got != "安全" {
+			t.Errorf("composed, the reason is %q", got)
+		}
+		if got := verdict(t, r, "more-60"); got != index.Suspect {
+			t.Errorf("composing decided: %v", got)
+		}
+	})
+	t.Run("nothing moves under the pointer", func(t *testing.T) {
+		b.to("/console/suspects?source=" + url.QueryEscape("补记网"))
+		top := eval[float64](b, `document.querySelector(".actbar").getBoundingClientRect().top`)
+		first := eval[string](b, `document.querySelector(".actbar input[name=item]").value`)
+		b.key("a")
+		b.shown(".notice")
+		if now := eval[float64](b, `document.querySelector(".actbar").getBoundingClientRect().top`); now != top {
+			t.Errorf("the buttons moved from %v to %v", top, now)
+		}
+		// Another editor decides about what is open: it stays open.
+		id := eval[string](b, `document.querySelector(".actbar input[name=item]").value`)
+		if _, err := r.Index.Decide(t.Context(), index.DecisionRequest{Kind: index.Release, Item: id, By: "吴编辑", Reason: "独家"}); err != nil {
+			t.Fatal(err)
+		}
+		b.key("r")
+		b.seen(".notice.conflict", "吴编辑")
+		b.until(`document.querySelector(".bench h2 a").getAttribute("href").endsWith("` + id + `")`)
+		b.seen(".actbar", "已经有了结论")
+		// A decision reads as one: who, what, why.
+		compare(id)
+		b.seen(".log", "吴编辑 放行：独家")
+		b.to("/console/decisions?by=" + url.QueryEscape("吴编辑"))
+		b.seen(".log", "吴编辑")
+		if strings.Contains(b.text(".log"), "林编辑") {
+			t.Errorf("the list of one editor: %q", b.text(".log"))
+		}
+		b.to("/console/decisions?kind=reject")
+		b.seen(".card", "还没有决定")
+		_, table := get(t, r, "/console/decisions.csv?by="+url.QueryEscape("林编辑"), cookie)
+		if !strings.Contains(table, first) || strings.Contains(table, "吴编辑") {
+			t.Errorf("exported: %q", table)
+		}
+	})
+	t.Run("overruled", func(t *testing.T) {
+		compare("fast")
+		b.enter("#reason", "授权转载")
+		b.click(".acts .good")
+		b.seen(".notice", "放行")
+		b.to("/console/decisions")
+		b.seen(".precision", "1 / 2") // a rejection and a suspect were released
+		b.click(".notice button, .log form button")
+		b.seen(".notice", "已撤销")
+	})
+}
+
+// TestWrongInput: what cannot be answered is said in the reader's language, beside the field, and the
+// input stays.
+func TestWrongInput(t *testing.T) {
+	t.Parallel()
+	r := start(t)
+	cookie := session(t, r, "lin-secret-token-1")
+	for _, c := range []struct {
+		path   string
+		status int
+		says   string
+	}{
+		{"/console/item?id=nobody", 404, "没有这个编号"},
+		{"/console/cluster?id=999999", 404, "没有这个编号"},
+		{"/console/suspects?at=nobody", 404, "没有这个编号"},
+		{"/console/xyz", 404, "没有这一页"},
+		{"/console/clusters?size=" + url.QueryEscape("五"), 400, "这里要填一个数字"},
+		{"/console/clusters?size=" + url.QueryEscape("五"), 400, `value="五"`},
+		{"/console/clusters?size=" + url.QueryEscape("五") + "&lang=en", 400, "This wants a number"},
+		{"/console/clusters?cursor=x", 400, "请求有误"},
+		{"/console/copies?from=" + url.QueryEscape("昨天"), 400, "请填时间"},
+		{"/console/decisions?since=" + url.QueryEscape("昨天"), 400, "请填时间"},
+		{"/console/into?cluster=1&into=1", 400, "它已经在这个故事里"},
+		{"/console/into?cluster=1&into=99999", 400, "没有编号为 99999 的故事"},
+		{"/console/into?cluster=1&into=" + url.QueryEscape("一"), 400, `value="一"`},
+	} {
+		resp, page := get(t, r, c.path, cookie)
+		if resp.StatusCode != c.status || !strings.Contains(html.UnescapeString(page), c.says) || !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html") {
+			t.Errorf("%s: %d, without %q", c.path, resp.StatusCode, c.says)
+		}
+	}
+	_, page := get(t, r, "/console/item?id=nobody", cookie)
+	if strings.Contains(page, "首发") {
+		t.Error("an unknown id reads as a verdict")
+	}
+	// Nothing picked is a sentence on the page of the story.
+	_, story := get(t, r, "/console/cluster?id=1", cookie)
+	form := url.Values{"form": {formToken(t, story)}, "to": {"/console/cluster?id=1"}, "several": {"1"}, "kind": {"release"}}
+	req, err := http.NewRequest(http.MethodPost, r.URL+"/console/decide", strings.NewReader(form.Encode()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	resp, _ := ask(t, req, cookie)
+	if _, page := get(t, r, resp.Header.Get("Location"), cookie); !strings.Contains(page, "没有勾选任何一篇") {
+		t.Errorf("nothing was picked: %s", resp.Header.Get("Location"))
+	}
+}
+
+// TestAxe: axe finds nothing on any page, in either language and theme.
+func TestAxe(t *testing.T) {
+	t.Parallel()
+	f, err := os.Open("testdata/axe/axe.min.js.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	axe, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := start(t)
+	b := open(t, r, 1280, 900)
+	b.signIn("ops-secret-token-3", "/")
+	for i, p := range pages {
+		path := p.path + map[bool]string{true: "&", false: "?"}[strings.Contains(p.path, "?")] + []string{"lang=zh&theme=light", "lang=en&theme=dark", "lang=zh&theme=dark"}[i%3]
+		b.to(path)
+		b.script(string(axe))
+		b.script(`window.found = null; axe.run(document, {resultTypes: ["violations"]}).then((r) => {
+			window.found = r.violations.map((v) => v.id + ": " + v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160) + " " + n.failureSummary).join(" | ")) })`)
+		b.until(`window.found !== null`)
+		for _, found := range eval[[]string](b, `window.found`) {
+			t.Errorf("%s: %s", path, found)
+		}
+	}
+}
