@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"time"
@@ -139,22 +138,10 @@ func requestID(given string) string {
 	return given
 }
 
-// recoverPanic makes an error of a panic: one bad request ends alone.
-func (s *Server) recoverPanic(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) (err error) {
-		defer func() {
-			v := recover()
-			if v == nil {
-				return
-			}
-			if v == http.ErrAbortHandler {
-				panic(v)
-			}
-			s.log.ErrorContext(c.Request().Context(), "handler panicked", "request", c.Response().Header().Get(echo.HeaderXRequestID), "panic", v, "stack", string(debug.Stack()))
-			err = fmt.Errorf("api: panic: %v", v)
-		}()
-		return next(c)
-	}
+// panicked logs a panic; echo makes an error of it: one bad request ends alone.
+func (s *Server) panicked(c echo.Context, err error, stack []byte) error {
+	s.log.ErrorContext(c.Request().Context(), "handler panicked", "request", c.Response().Header().Get(echo.HeaderXRequestID), "panic", err, "stack", string(stack))
+	return fmt.Errorf("api: panic: %w", err)
 }
 
 // ownSite refuses requests that a page of another site makes a browser send. It does

@@ -1,6 +1,14 @@
 package gate
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/nats-io/nats.go"
+)
+
+// answer is an answer of the stream to one message, addressed to the publisher. It has no
+// subject if the publisher wants none.
+type answer = *nats.Msg
 
 // outcome is what an answer of the stream says of a message.
 type outcome int

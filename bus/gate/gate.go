@@ -115,10 +115,6 @@ type Gate struct {
 	drained chan struct{}      // closed when in is closed and all it received was passed on
 }
 
-// answer is an answer of the stream to one message, addressed to the publisher. It has no
-// subject if the publisher wants none.
-type answer = *nats.Msg
-
 // What follows the inbox in a subject: an answer for a publisher, for none, or to a barrier.
 const (
 	answerTo      = "to."
