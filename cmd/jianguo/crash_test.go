@@ -5,14 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-
-	"jianguo/internal/tier"
 )
-
-// kills returns how often a test kills the process. JIANGUO_KILLS overrides it.
-func kills(short, normal int) int {
-	return tier.CountOr("JIANGUO_KILLS", short, normal, 25*normal)
-}
 
 // killed is a service that takes items until it ends, and the items it acknowledged.
 type killed struct {

@@ -148,38 +148,64 @@ func TestNoDescriptors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for try := 1; !s.withoutDescriptors(js, article(try)); try++ {
+		if try == 5 {
+			t.Fatal("the stream could never write without opening a file")
+		}
+		s.ready()
+	}
+	if status, answer, err := s.post("/items", article(9)); status != 200 {
+		t.Errorf("afterwards: %d %s %v", status, answer, err)
+	}
+	s.stop()
+}
+
+// withoutDescriptors publishes an article while the service can open no file, until it says
+// that it waits for that, and expects the acknowledgement once it can. It reports false if
+// JetStream itself had to open a file to write: then it answers with an error.
+func (s *process) withoutDescriptors(js jetstream.JetStream, article []byte) bool {
+	s.t.Helper()
 	var old unix.Rlimit
 	pid := s.cmd.Process.Pid
-	if err := unix.Prlimit(pid, unix.RLIMIT_NOFILE, nil, &old); err != nil {
-		t.Fatal(err)
+	err := unix.Prlimit(pid, unix.RLIMIT_NOFILE, nil, &old)
+	if err == nil {
+		err = unix.Prlimit(pid, unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 1, Max: old.Max}, nil)
 	}
-	if err := unix.Prlimit(pid, unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 1, Max: old.Max}, nil); err != nil {
-		t.Fatal(err)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	restore := func() {
+		if err := unix.Prlimit(pid, unix.RLIMIT_NOFILE, &old, nil); err != nil {
+			s.t.Fatal(err)
+		}
 	}
 	// A message is synced without opening a file while the stream's directory stays as it is.
 	touched := filepath.Join(s.data, "bus", "jetstream", "$G", "streams", bus.StreamItems, "msgs", "touched")
 	if err := errors.Join(os.WriteFile(touched, nil, 0o600), os.Remove(touched)); err != nil {
-		t.Fatal(err)
+		s.t.Fatal(err)
 	}
-	acknowledged, err := js.PublishAsync(bus.SubjectPublish, article(1))
+	answered, err := js.PublishAsync(bus.SubjectPublish, article)
 	if err != nil {
-		t.Fatal(err)
+		s.t.Fatal(err)
 	}
-	s.eventually("the service says why it waits", func() bool { return strings.Contains(s.log.String(), "files cannot be opened to sync them") })
-	if err := unix.Prlimit(pid, unix.RLIMIT_NOFILE, &old, nil); err != nil {
-		t.Fatal(err)
-	}
+	var refusal error
+	s.eventually("the service says why it waits", func() bool {
+		select {
+		case refusal = <-answered.Err():
+		default:
+		}
+		return refusal != nil || strings.Contains(s.log.String(), "files cannot be opened to sync them")
+	})
+	restore()
 	select {
-	case <-acknowledged.Ok():
-	case err := <-acknowledged.Err():
-		t.Errorf("once files can be opened: %v", err)
+	case <-answered.Ok():
+		return true
+	case refusal = <-answered.Err():
 	case <-time.After(patience):
-		t.Error("never acknowledged")
+		s.t.Fatal("never acknowledged")
 	}
-	if status, answer, err := s.post("/items", article(2)); status != 200 {
-		t.Errorf("afterwards: %d %s %v", status, answer, err)
-	}
-	s.stop()
+	s.t.Logf("refused: %v", refusal)
+	return false
 }
 
 // TestManyPolls: readers that wait for events leave publishing to others.

@@ -173,7 +173,7 @@ const judgedOtherwise = "childcare-excerpt"
 func stored(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
-		for _, field := range []string{"policy", "facts", "why"} {
+		for _, field := range []string{"policy", "facts", "resemblance", "why"} {
 			delete(v, field)
 		}
 		for field, x := range v {

@@ -216,7 +216,7 @@ func TestKillImport(t *testing.T) {
 	addr := startRedis(t)
 	c := redisClient(t, addr)
 	h := history{}
-	users := tier.Count(150, 600, 3000)
+	users := tier.Count(100, 300, 3000)
 	for i := range users {
 		h.store(t, c, "seconds", fmt.Sprint("u", i), 1+i%40)
 	}

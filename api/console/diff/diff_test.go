@@ -12,20 +12,22 @@ import (
 // form makes a simple normal form: letters and figures, and a line break for all else.
 func form(text string) Text {
 	x := Text{Original: text}
+	var simple strings.Builder
 	var at []int
 	for i := 0; i < len(text); {
 		r, size := utf8.DecodeRuneInString(text[i:])
 		if unicode.IsDigit(r) || unicode.IsLetter(r) {
-			x.Form += text[i : i+size]
+			simple.WriteString(text[i : i+size])
 			for range size {
 				at = append(at, i)
 			}
 		} else if r != ' ' {
-			x.Form += "\n"
+			simple.WriteByte('\n')
 			at = append(at, i)
 		}
 		i += size
 	}
+	x.Form = simple.String()
 	x.Origin = func(i int) (int, int) {
 		_, size := utf8.DecodeRuneInString(text[at[i]:])
 		return at[i], at[i] + size
