@@ -27,7 +27,12 @@ func (x *Index) Preview(ctx context.Context, a *Article, at time.Time) error {
 // time, in seconds since 1970. It changes nothing, and may run concurrently with the
 // writer.
 func (x *Index) Check(ctx context.Context, a *Article, at uint32) (Event, error) {
-	j, err := x.judge(ctx, &x.side, match.Query{Article: a, At: at})
+	return x.check(ctx, match.Query{Article: a, At: at})
+}
+
+func (x *catalogue) check(ctx context.Context, q match.Query) (Event, error) {
+	a := q.Article
+	j, err := x.judge(ctx, &x.side, q)
 	if err != nil {
 		return Event{}, fmt.Errorf("index: check: %w", err)
 	}

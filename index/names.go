@@ -55,6 +55,9 @@ var (
 	ErrQuery    = verdict.ErrQuery
 )
 
+// Strictnesses are the positions of the dial, the one that rejects least first.
+var Strictnesses = verdict.Strictnesses
+
 // DefaultPolicy is the policy of `jianguo serve` without flags.
 func DefaultPolicy() Policy { return verdict.DefaultPolicy() }
 

@@ -23,6 +23,9 @@ const (
 	SourceWatched   = sources.Watched
 )
 
+// ParseSources reads a sources file; see package sources.
+var ParseSources = sources.Parse
+
 // StrictnessOfService takes a strictness of its own from a source.
 const StrictnessOfService = "service"
 

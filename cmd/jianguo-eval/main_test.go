@@ -1,15 +1,59 @@
 package main
 
 import (
+	"context"
+	"encoding/json"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"jianguo/data"
+	"jianguo/index"
+	"jianguo/ingest"
+	"jianguo/segment"
+	"jianguo/sketch"
 )
 
 func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"jianguo-eval": main}) }
 
-// TestScripts runs the real command line through testdata/script.
+// TestScripts runs the real command line through testdata/script. In it, `feed DIR FILE` makes a
+// data directory of documents, which arrive an hour apart.
 func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{Dir: filepath.Join("testdata", "script")})
+	testscript.Run(t, testscript.Params{Dir: filepath.Join("testdata", "script"),
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"feed": func(ts *testscript.TestScript, _ bool, args []string) {
+			ts.Check(feed(ts.MkAbs(args[0]), ts.ReadFile(args[1])))
+		}}})
+}
+
+func feed(dir, docs string) error {
+	s, err := segment.New(segment.Config{Data: data.FS})
+	if err != nil {
+		return err
+	}
+	x, err := index.Open(context.Background(), index.Config{Dir: dir, Recipe: func() (string, error) { return s.Recipe(), nil }, Normal: func(title, body string) sketch.Input {
+		var text segment.Text
+		s.Analyze(&text, title, body)
+		return ingest.Input(&text)
+	}})
+	if err != nil {
+		return err
+	}
+	var mutations []index.Mutation
+	for line := range strings.Lines(docs) {
+		var it ingest.Item
+		if err := json.Unmarshal([]byte(line), &it); err != nil {
+			return err
+		}
+		a := ingest.Prepare(s, new(segment.Text), &it)
+		a.Packed = index.PackText(it.Body)
+		n := len(mutations) + 1
+		mutations = append(mutations, index.Mutation{Seq: uint64(n), At: time.Date(2026, 5, 1, n, 0, 0, 0, time.UTC), Article: a})
+	}
+	if _, err := x.Add(context.Background(), mutations); err != nil {
+		return err
+	}
+	return x.Close()
 }

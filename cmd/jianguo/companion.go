@@ -16,11 +16,18 @@ type companion struct {
 
 type (
 	evalCmd           struct{ companion }
+	rejudgeCmd        struct{ companion }
 	exposureImportCmd struct{ companion }
 )
 
 // Run measures detection quality.
 func (c *evalCmd) Run(*streams) error { return c.run("jianguo-eval") }
+
+// Run tries a policy on what has arrived.
+func (c *rejudgeCmd) Run(*streams) error {
+	c.Args = append([]string{"rejudge"}, c.Args...)
+	return c.run("jianguo-eval")
+}
 
 // Run imports histories.
 func (c *exposureImportCmd) Run(*streams) error { return c.run("jianguo-import") }

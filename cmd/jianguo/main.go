@@ -35,6 +35,7 @@ type cli struct {
 	Ingest      ingestCmd      `cmd:"" help:"Publish articles from files and wait for their verdicts."`
 	Check       checkCmd       `cmd:"" help:"Show the verdict an article would get; nothing is stored."`
 	Eval        evalCmd        `cmd:"" passthrough:"" help:"Measure detection quality on documents and labels of your own."`
+	Rejudge     rejudgeCmd     `cmd:"" passthrough:"" help:"Judge what arrived lately again under another policy, and list what would change; nothing is changed."`
 	Explain     explainCmd     `cmd:"" help:"Show how a later text is judged against an earlier one, and every number behind it."`
 	Fingerprint fingerprintCmd `cmd:"" help:"Print the fingerprint of every line of standard input."`
 	Health      healthCmd      `cmd:"" help:"Ask a running service whether it answers, for container engines and scripts."`

@@ -7,7 +7,6 @@ import (
 	"strconv"
 
 	"jianguo/index"
-	"jianguo/index/verdict"
 )
 
 // Clusters compares the clusters of the feed with those of the labels, over the labelled items.
@@ -92,14 +91,14 @@ func (b *Bench) Levels(ctx context.Context, judged []Judged, sampled int, seed u
 	if err != nil {
 		return nil, err
 	}
-	for n, strictness := range verdict.Strictnesses {
+	for n, strictness := range index.Strictnesses {
 		again, counts, err := b.rejudge(ctx, b.policy.At(strictness), pairs, items)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, Level{Strictness: strictness, Novelty: novelty(again), Labels: tally(again, func(j *Judged) string { return j.Label }, labelOrder...),
 			Sampled: len(items), Duplicate: share(counts[index.Duplicate], len(items)), Suspect: share(counts[index.Suspect], len(items))})
-		b.cfg.Progress("turning the dial", int64(n+1), int64(len(verdict.Strictnesses)))
+		b.cfg.Progress("turning the dial", int64(n+1), int64(len(index.Strictnesses)))
 	}
 	return out, nil
 }

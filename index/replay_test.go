@@ -1,0 +1,108 @@
+package index
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"jianguo/index/internal/press"
+	"jianguo/index/verdict"
+	"jianguo/internal/tier"
+	"jianguo/sketch"
+)
+
+// TestReplayIsTheFeed: a replay gives the verdicts of feeding the articles from one on to a
+// service with the other policy; with the policy in force, those that were.
+func TestReplayIsTheFeed(t *testing.T) {
+	ctx := context.Background()
+	copies := DefaultPolicy().At(verdict.Copies)
+	copies.Covered = .97
+	changed := 0
+	for seed := range uint64(tier.Count(4, 20, 200)) {
+		r := rand.New(rand.NewPCG(seed, 9))
+		p := &press.Press{Rand: r}
+		const n = 150
+		from := 1 + r.IntN(n-1)
+		bodies := make([]string, n)
+		for i := range bodies {
+			bodies[i] = p.Write()
+		}
+		article := func(i int) Mutation {
+			a := press.Article(fmt.Sprint("a", i), bodies[i])
+			a.Source = fmt.Sprint("source", i%4)
+			return Mutation{Seq: uint64(i + 1), At: press.Start.Add(time.Duration(i) * time.Minute), Article: a}
+		}
+		open := func(dir string, policy Policy) *Index {
+			x := openTest(t, dir, func(c *Config) {
+				*c.Policy, c.Durability, c.SweepEvery = policy, DurabilityRelaxed, -1
+				c.Normal = func(title, body string) sketch.Input { return sketch.Input{Body: body} }
+			})
+			setSource(t, x, "source1", SourceLicensed)
+			setSource(t, x, "source2", SourcePreferred)
+			return x
+		}
+		feed := func(x *Index, from, to int) (said []string) {
+			for i := from; i < to; i++ {
+				out, err := x.Add(ctx, []Mutation{article(i)})
+				if err != nil {
+					t.Fatal(err)
+				}
+				e := out[0].Event
+				said = append(said, fmt.Sprint(e.Verdict, " ", e.Rule, " ", e.Of, " ", e.Why))
+			}
+			return said
+		}
+		dir, other := t.TempDir(), t.TempDir()
+		x := open(dir, DefaultPolicy())
+		was := feed(x, 0, n)
+		if err := x.Close(); err != nil {
+			t.Fatal(err)
+		}
+		x = open(other, DefaultPolicy())
+		feed(x, 0, from)
+		if err := x.Close(); err != nil {
+			t.Fatal(err)
+		}
+		x = open(other, copies)
+		fed := feed(x, from, n)
+		if err := x.Close(); err != nil {
+			t.Fatal(err)
+		}
+		for _, try := range []struct {
+			policy Policy
+			want   []string
+		}{{DefaultPolicy(), was[from:]}, {copies, fed}} {
+			x := open(dir, try.policy)
+			replay, err := x.Replay(ctx, article(from).At)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if replay.Remaining() != n-from {
+				t.Fatalf("%d to judge, want %d", replay.Remaining(), n-from)
+			}
+			for i := from; i < n; i++ {
+				one, err := replay.Next(ctx, func(it *Item) *Article {
+					a := press.Article(it.ID, *it.Body)
+					a.Source = it.Source
+					return a
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				e := one.Now
+				if got := fmt.Sprint(e.Verdict, " ", e.Rule, " ", e.Of, " ", e.Why); got != try.want[i-from] {
+					t.Fatalf("seed %d, %s: article %d of %d is\n%s, want\n%s", seed, try.policy.Strictness, i, from, got, try.want[i-from])
+				}
+				if one.Was.Verdict != e.Verdict {
+					changed++
+				}
+			}
+			_ = x.Close()
+		}
+	}
+	if changed < 5 {
+		t.Errorf("only %d verdicts changed: this proves little", changed)
+	}
+}
