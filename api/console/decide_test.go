@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 
 	"jianguo/index"
@@ -70,6 +71,38 @@ func TestComplaint(t *testing.T) {
 	b.undo("kiln-reword", "duplicate")
 	if got := verdict(t, r, "kiln-reword"); got != index.Duplicate {
 		t.Fatalf("after the undo the item is %v", got)
+	}
+}
+
+// TestComplaintByKeyboard: five keys, from the pasted text to the answer.
+func TestComplaintByKeyboard(t *testing.T) {
+	t.Parallel()
+	r := start(t)
+	it, err := r.Index.Item(t.Context(), "lunch-reword")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := open(t, r, 1280, 900)
+	b.signIn("lin-secret-token-1", "/")
+	b.key("/")
+	b.until(`document.activeElement.id === "q"`)
+	if _, err := chromedp.Call(b.ctx, input.InsertText, input.InsertTextParams{Text: *it.Body}); err != nil { // as a paste does
+		t.Fatal(err)
+	}
+	b.key("\r")
+	b.seen(".verdict", "本稿")
+	b.seen(".heads .a", "早")
+	b.until(`document.activeElement.id === "main"`)
+	if at := b.address(); at != "/console/item?id=lunch-reword" {
+		t.Fatalf("the text led to %s", at)
+	}
+	b.key("a")
+	b.seen(".notice", "放行")
+	b.script(`navigator.clipboard.writeText = (text) => { window.copied = text; return Promise.resolve() }`)
+	b.key("y")
+	b.until(`(window.copied || "").includes("经复核已经放行")`)
+	if got := verdict(t, r, "lunch-reword"); got != index.Unique {
+		t.Errorf("the item is %v", got)
 	}
 }
 

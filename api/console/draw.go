@@ -56,13 +56,15 @@ func (p *page) hourChart(counts []browse.HourCount, hours int) *chart {
 	}
 	top := roundUp(most)
 	c := &chart{Name: p.T("每小时到达的稿件", "items by hour of arrival")}
-	for k := range int64(5) {
+	c.Scale = []tick{{At: 100}}
+	for k := int64(1); k <= 4; k++ {
 		c.Scale = append(c.Scale, tick{At: 100 - 25*float64(k), Text: p.Number(top * k / 4)})
 	}
-	step := 100 / float64(len(sums))
+	const margin = 4 // for the numbers
+	step := (100 - margin) / float64(len(sums))
 	for i, s := range sums {
 		from := first.Add(time.Duration(i*group) * time.Hour).In(location)
-		b := bar{Left: (float64(i) + 1./12) * step, Width: step * 5 / 6}
+		b := bar{Left: margin + (float64(i)+1./12)*step, Width: step * 5 / 6}
 		if s != [3]int64{} {
 			b.Title = fmt.Sprintf(p.T("%s　首发 %d　疑似 %d　重复 %d", "%s: %d unique, %d suspect, %d duplicate"), p.Time(from), s[0], s[1], s[2])
 		}

@@ -58,7 +58,8 @@ func (p *page) sentence(text string, of *index.Brief, note string) sentence {
 // Why is the reason of an event in one sentence.
 func (p *page) Why(e index.Event) sentence {
 	note := p.c.cfg.Index.Note(&e)
-	if by, reason, said := strings.Cut(note, "："); e.Cause == index.CauseEditor && by != "" {
+	separator := map[bool]string{true: ": ", false: "："}[p.c.cfg.Index.Language() == index.English]
+	if by, reason, said := strings.Cut(note, separator); e.Cause == index.CauseEditor && by != "" {
 		by += p.T(" ", ": ") + p.T(did[e.Verdict][0], did[e.Verdict][1])
 		if !said {
 			return p.sentence(by, nil, "")

@@ -68,13 +68,13 @@ var shots = []shot{
 	{"copies", "/console/copies?days=3650", 1280, 760, zh, ""},
 	{"item-wide", "/console/item?id=kiln-reword", 1920, 1000, zh, ""},
 	// An author's complaint, from the text that was pasted to the answer. It comes last: it releases an article.
-	{"complaint-1", "/?hours=48", 1280, 560, zh, `fetch("/console/item?id=kiln-reword").then((r) => r.text()).then((t) => {
+	{"complaint-1", "/?hours=48", 1280, 560, zh, `fetch("/console/item?id=lunch-reword").then((r) => r.text()).then((t) => {
 		const page = new DOMParser().parseFromString(t, "text/html"), q = document.querySelector("#q");
 		q.value = [...page.querySelectorAll(".row:not(.heads) > .b")].map((e) => e.textContent).join(""); q.focus(); q.setSelectionRange(0, 0) })`},
-	{"complaint-2", "/console/item?id=kiln-reword", 1280, 720, zh, ""},
-	{"complaint-3", "/console/item?id=kiln-reword", 1280, 720, zh, `document.querySelector("[data-step]").click()`},
-	{"complaint-4", "/console/item?id=kiln-reword", 1280, 720, zh, `document.querySelector(".acts .good").click()`},
-	{"complaint-5", "/console/item?id=kiln-reword", 1280, 720, zh, `document.querySelector(".reply").open = true; document.querySelector("[data-copy]").click()`},
+	{"complaint-2", "/console/item?id=lunch-reword", 1280, 720, zh, ""},
+	{"complaint-3", "/console/item?id=lunch-reword", 1280, 720, zh, `document.querySelector("[data-step]").click()`},
+	{"complaint-4", "/console/item?id=lunch-reword", 1280, 720, zh, `document.querySelector(".acts .good").click()`},
+	{"complaint-5", "/console/item?id=lunch-reword", 1280, 720, zh, `document.querySelector(".reply").open = true; document.querySelector("[data-copy]").click()`},
 }
 
 func main() {
