@@ -52,12 +52,7 @@ func (c *Console) item(ctx context.Context, p *page) string {
 
 func (c *Console) itemView(ctx context.Context, p *page, id string) *itemView {
 	it := must.Get(c.cfg.Index.Item(ctx, id))
-	v := &itemView{Item: it, Title: it.Title, Cluster: it.Event.Cluster}
-	if v.Title == "" && it.Body != nil {
-		text, _ := plain(*it.Body)
-		text, _, _ = strings.Cut(text, "\n")
-		v.Title = shortened(text, 41)
-	}
+	v := &itemView{Item: it, Title: p.Headline(it), Cluster: it.Event.Cluster}
 	against := it.Event.Of
 	if against == "" {
 		// Released or withdrawn: the article it was judged against still explains it.

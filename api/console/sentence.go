@@ -24,6 +24,17 @@ func (p *page) Line(title string) string {
 	return line
 }
 
+// Headline is the headline of an item, or the beginning of its text.
+func (p *page) Headline(it *index.Item) string {
+	title := p.Line(it.Title)
+	if title == "" && it.Body != nil {
+		text, _ := plain(*it.Body)
+		text, _, _ = strings.Cut(text, "\n")
+		title = shortened(text, 41)
+	}
+	return title
+}
+
 // Cited is a headline as a sentence quotes it: without a full stop at the end.
 func (p *page) Cited(b *index.Brief) string {
 	if title := strings.TrimRight(p.Line(b.Title), "。."); title != "" {

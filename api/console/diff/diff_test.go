@@ -236,3 +236,12 @@ func TestResidueIsAside(t *testing.T) {
 		t.Errorf("rows %+v", rows)
 	}
 }
+
+// TestRowsBeginLines: what stands before the first word of a line is on its line.
+func TestRowsBeginLines(t *testing.T) {
+	a, b := "第一段说了三件事。\n“第二段是一句话。”\n第三段", "第一段说了四件事。\n“第二段是一句话。”\n第三段"
+	_, rows := compare(a, b)
+	if got := text(a, rows[0].A, all); got != "第一段说了三件事。\n" {
+		t.Errorf("the first row is %q", got)
+	}
+}

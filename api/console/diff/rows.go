@@ -45,7 +45,8 @@ type layout struct {
 	rows []Row
 }
 
-// place is the offset of the i-th word, the characters before it included.
+// place is the offset of the i-th word, or of the line that it begins with a quotation mark or the like, and the
+// characters between it and the word before.
 func (s *side) place(i int) (at int, before string) {
 	at = len(s.text)
 	if i < len(s.tokens) {
@@ -54,7 +55,12 @@ func (s *side) place(i int) (at int, before string) {
 	if i == 0 {
 		return 0, ""
 	}
-	return at, s.text[s.tokens[i-1].End:at]
+	end := s.tokens[i-1].End
+	before = s.text[end:at]
+	if line := strings.LastIndexByte(before, '\n'); line >= 0 {
+		at = end + line + 1
+	}
+	return at, before
 }
 
 // cut ends the row before these words if a paragraph ends there on either side,
