@@ -157,3 +157,19 @@ func TestMergedStories(t *testing.T) {
 	}
 	mustVerify(t, x)
 }
+
+// TestLagAfterClose: a reader that is late gets an error.
+func TestLagAfterClose(t *testing.T) {
+	x := openTest(t, t.TempDir(), nil)
+	defer func() { _ = x.Close() }()
+	b := openModel(t, x)
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := b.Lag(t.Context()); err == nil {
+		t.Error("a closed model knows its lag")
+	}
+	if err := b.Close(); err != nil {
+		t.Errorf("closed twice: %v", err)
+	}
+}

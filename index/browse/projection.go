@@ -73,6 +73,7 @@ func tryProjection(ctx context.Context, cat Catalogue, path, schema string, form
 	return p, nil
 }
 
+// close closes the file. What still reads then gets an error.
 func (p *projection) close() error {
 	var errs []error
 	for _, db := range []*sql.DB{p.reader, p.writer} {
@@ -80,7 +81,6 @@ func (p *projection) close() error {
 			errs = append(errs, db.Close())
 		}
 	}
-	p.reader, p.writer = nil, nil
 	return errors.Join(errs...)
 }
 
