@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
@@ -432,6 +433,14 @@ func TestDeadLetter(t *testing.T) {
 	b := open(t, r, 1280, 900)
 	b.signIn("ops-secret-token-3", "/console/operators")
 	b.seen("main", "title")
+	end := time.Now().Add(patience)
+	for drawn, ops := false, session(t, r, "ops-secret-token-3"); !drawn; time.Sleep(20 * time.Millisecond) { // the first sample is taken beside the start
+		if time.Now().After(end) {
+			t.Fatal("no trends")
+		}
+		_, page := get(t, r, "/console/operators", ops)
+		drawn = strings.Contains(page, "每分钟入库") && strings.Contains(page, "<rect")
+	}
 	b.click("table a[href^='/console/dead']")
 	b.seen("pre", `"title": 7`)
 	b.click("main button.primary")

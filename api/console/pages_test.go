@@ -490,4 +490,12 @@ func TestQueuePages(t *testing.T) {
 	if n := walk("/console/suspects?source="+url.QueryEscape("补记网"), func(id string) bool { return strings.HasPrefix(id, "more-") }); n != waiting {
 		t.Errorf("%d of %d suspects of the source can be reached", n, waiting)
 	}
+	// A search says that it lists a part, and goes on.
+	search := "/console/search?q=" + url.QueryEscape("渔村")
+	if _, page := get(t, r, search, cookie); !strings.Contains(page, "最新的 50 篇，还有更多") {
+		t.Error("a search of more than 50 items does not say so")
+	}
+	if _, page := get(t, r, search+"&most=100", cookie); !strings.Contains(page, "最新的 100 篇") {
+		t.Error("a search does not go on")
+	}
 }
