@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,12 +14,13 @@ import (
 	"jianguo/index"
 	"jianguo/ingest"
 	"jianguo/ingest/eval"
+	"jianguo/internal/companion"
 	"jianguo/internal/jsonl"
 	"jianguo/segment"
 )
 
 type evalCmd struct {
-	LogLevel slog.Level `help:"How much to log on standard error: debug, info, warn or error." default:"warn"`
+	companion.Flags
 
 	Docs   []string `help:"Documents: JSON lines {id, title, body, …}, may be .gz." placeholder:"FILE" type:"existingfile" required:""`
 	Labels []string `help:"Judge labelled pairs: tab-separated id_a, id_b, label, confidence, reason; or .jsonl {a, b, label}." placeholder:"FILE" type:"existingfile"`
@@ -62,7 +62,7 @@ type evaluation struct {
 }
 
 // Run measures detection quality on documents and labels.
-func (c *evalCmd) Run(co *streams) error {
+func (c *evalCmd) Run(co *companion.Streams) error {
 	if c.Plot != "" && (len(c.Labels) == 0 || !strings.EqualFold(filepath.Ext(c.Plot), ".svg")) {
 		return errors.New("--plot draws labelled pairs into a file that ends in .svg: give --labels FILE too")
 	}
@@ -95,8 +95,8 @@ func (c *evalCmd) Run(co *streams) error {
 	if err != nil {
 		return err
 	}
-	b, err := eval.Feed(co.ctx, eval.Config{Segmenter: segmenter, Policy: &policy, ByTime: c.By == "published_at", NoTexts: c.NoTexts,
-		Progress: co.progress.Stages("eval:")}, items)
+	b, err := eval.Feed(co.Ctx, eval.Config{Segmenter: segmenter, Policy: &policy, ByTime: c.By == "published_at", NoTexts: c.NoTexts,
+		Progress: co.Progress.Stages("eval:")}, items)
 	if err != nil {
 		return err
 	}
@@ -105,28 +105,28 @@ func (c *evalCmd) Run(co *streams) error {
 		return err
 	}
 	if c.JSON {
-		out := json.NewEncoder(co.out)
+		out := json.NewEncoder(co.Out)
 		out.SetIndent("", " ")
 		return out.Encode(e)
 	}
-	e.Setting.Print(co.out)
+	e.Setting.Print(co.Out)
 	if e.Labels != nil {
-		e.Labels.Print(co.out, c.Wrong)
-		eval.PrintLevels(co.out, e.Levels)
+		e.Labels.Print(co.Out, c.Wrong)
+		eval.PrintLevels(co.Out, e.Levels)
 	}
 	if e.Sweep != nil {
-		eval.PrintSweep(co.out, e.Sweep)
+		eval.PrintSweep(co.Out, e.Sweep)
 	}
 	if e.Edits != nil {
-		eval.PrintEdits(co.out, e.Edits)
+		eval.PrintEdits(co.Out, e.Edits)
 	}
 	if e.Corpus != nil {
-		eval.PrintCorpus(co.out, e.Corpus)
+		eval.PrintCorpus(co.Out, e.Corpus)
 	}
 	return nil
 }
 
-func (c *evalCmd) measure(co *streams, b *eval.Bench, rules []eval.Rule) (*evaluation, error) {
+func (c *evalCmd) measure(co *companion.Streams, b *eval.Bench, rules []eval.Rule) (*evaluation, error) {
 	e := &evaluation{At: time.Now().UTC(), Version: version, Setting: b.Setting()}
 	if c.Corpus {
 		var err error
@@ -139,12 +139,12 @@ func (c *evalCmd) measure(co *streams, b *eval.Bench, rules []eval.Rule) (*evalu
 		if err != nil {
 			return nil, err
 		}
-		judged, err := b.Pairs(co.ctx, pairs)
+		judged, err := b.Pairs(co.Ctx, pairs)
 		if err != nil {
 			return nil, err
 		}
 		e.Labels = b.Labels(judged, rules, c.Fold, c.Seed)
-		if e.Levels, err = b.Levels(co.ctx, judged, sweepSample, c.Seed); err != nil {
+		if e.Levels, err = b.Levels(co.Ctx, judged, sweepSample, c.Seed); err != nil {
 			return nil, err
 		}
 		if c.Plot != "" {
@@ -153,7 +153,7 @@ func (c *evalCmd) measure(co *streams, b *eval.Bench, rules []eval.Rule) (*evalu
 			}
 		}
 		if c.Sweep {
-			if e.Sweep, err = b.Sweep(co.ctx, judged, sweepSample, c.Seed); err != nil {
+			if e.Sweep, err = b.Sweep(co.Ctx, judged, sweepSample, c.Seed); err != nil {
 				return nil, err
 			}
 		}
@@ -163,7 +163,7 @@ func (c *evalCmd) measure(co *streams, b *eval.Bench, rules []eval.Rule) (*evalu
 		if err != nil {
 			return nil, err
 		}
-		if e.Edits, err = b.Edits(co.ctx, eval.ReadVariants(string(variants)), c.Articles, c.Seed); err != nil {
+		if e.Edits, err = b.Edits(co.Ctx, eval.ReadVariants(string(variants)), c.Articles, c.Seed); err != nil {
 			return nil, err
 		}
 	}
@@ -182,9 +182,9 @@ func (c *evalCmd) plot(b *eval.Bench, e *evaluation) error {
 	return errors.Join(err, f.Close())
 }
 
-func readPairs(co *streams, files []string) (pairs []eval.Pair, err error) {
+func readPairs(co *companion.Streams, files []string) (pairs []eval.Pair, err error) {
 	for _, name := range files {
-		r, err := jsonl.Open(co.in, name)
+		r, err := jsonl.Open(co.In, name)
 		if err != nil {
 			return nil, err
 		}
@@ -203,15 +203,15 @@ func readPairs(co *streams, files []string) (pairs []eval.Pair, err error) {
 
 // readItems reads documents. It leaves out those that the service would refuse, and
 // counts them.
-func readItems(co *streams, files []string) ([]*ingest.Item, error) {
+func readItems(co *companion.Streams, files []string) ([]*ingest.Item, error) {
 	var items []*ingest.Item
 	refused := 0
 	for _, name := range files {
-		err := jsonl.Read(co.in, name, func(number int, line []byte) error {
+		err := jsonl.Read(co.In, name, func(number int, line []byte) error {
 			it, err := ingest.DecodeItem(jsonl.Item(line))
 			if err != nil {
 				refused++
-				co.log.Warn("document left out", "file", name, "line", number, "error", err)
+				co.Log.Warn("document left out", "file", name, "line", number, "error", err)
 				return nil
 			}
 			items = append(items, it)
@@ -222,7 +222,7 @@ func readItems(co *streams, files []string) ([]*ingest.Item, error) {
 		}
 	}
 	if refused > 0 {
-		fmt.Fprintf(co.err, "jianguo: %d documents left out\n", refused)
+		fmt.Fprintf(co.Err, "jianguo: %d documents left out\n", refused)
 	}
 	return items, nil
 }

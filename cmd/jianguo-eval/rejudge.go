@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
@@ -18,12 +17,13 @@ import (
 	"jianguo/data"
 	"jianguo/index"
 	"jianguo/ingest"
+	"jianguo/internal/companion"
 	"jianguo/segment"
 	"jianguo/sketch"
 )
 
 type rejudgeCmd struct {
-	LogLevel slog.Level `help:"How much to log on standard error: debug, info, warn or error." default:"warn"`
+	companion.Flags
 
 	Data       string `help:"The data directory. A service may be using it." required:"" placeholder:"DIR" type:"existingdir"`
 	Since      age    `help:"How far to go back from the last arrival, as 7d or 36h." default:"7d"`
@@ -91,7 +91,7 @@ type rejudged struct {
 }
 
 // Run judges what arrived lately again.
-func (c *rejudgeCmd) Run(co *streams) error {
+func (c *rejudgeCmd) Run(co *companion.Streams) error {
 	segmenter, err := segment.New(segment.Config{Data: data.FS, UserDict: c.UserDict, Residue: c.Residue})
 	if err != nil {
 		return err
@@ -110,25 +110,25 @@ func (c *rejudgeCmd) Run(co *streams) error {
 		}
 	}
 	if c.JSON {
-		out := json.NewEncoder(co.out)
+		out := json.NewEncoder(co.Out)
 		out.SetIndent("", " ")
 		return out.Encode(r)
 	}
 	return r.print(co, c.Show)
 }
 
-func (c *rejudgeCmd) rejudge(co *streams, segmenter *segment.Segmenter, dir string) (_ *rejudged, err error) {
+func (c *rejudgeCmd) rejudge(co *companion.Streams, segmenter *segment.Segmenter, dir string) (_ *rejudged, err error) {
 	if _, err := os.Stat(filepath.Join(c.Data, index.FileName)); err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
-	co.progress.Stages("rejudge:")("copying the catalogue", 0, 1)
-	if err := index.Backup(co.ctx, c.Data, dir); err != nil {
+	co.Progress.Stages("rejudge:")("copying the catalogue", 0, 1)
+	if err := index.Backup(co.Ctx, c.Data, dir); err != nil {
 		return nil, err
 	}
 	if err := c.copySources(dir); err != nil {
 		return nil, err
 	}
-	inForce, last, err := index.LastPolicy(co.ctx, dir)
+	inForce, last, err := index.LastPolicy(co.Ctx, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -141,23 +141,23 @@ func (c *rejudgeCmd) rejudge(co *streams, segmenter *segment.Segmenter, dir stri
 		segmenter.Analyze(&text, title, body)
 		return ingest.Input(&text)
 	}
-	x, err := index.Open(co.ctx, index.Config{Dir: dir, Policy: &policy, Recipe: func() (string, error) { return segmenter.Recipe(), nil }, Normal: normal,
-		Durability: index.DurabilityRelaxed, SweepEvery: -1, Language: c.Language, Logger: co.log, Progress: co.progress.Stages("rejudge: loading")})
+	x, err := index.Open(co.Ctx, index.Config{Dir: dir, Policy: &policy, Recipe: func() (string, error) { return segmenter.Recipe(), nil }, Normal: normal,
+		Durability: index.DurabilityRelaxed, SweepEvery: -1, Language: c.Language, Logger: co.Log, Progress: co.Progress.Stages("rejudge: loading")})
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, x.Close()) }()
 	out := &rejudged{Policy: inForce.Hash(), Tried: policy.Hash(), Since: last.Add(-time.Duration(c.Since)), Total: map[string]int{}, sources: map[string]*shift{}}
-	replay, err := x.Replay(co.ctx, out.Since)
+	replay, err := x.Replay(co.Ctx, out.Since)
 	if err != nil {
 		return nil, err
 	}
-	all, progress := replay.Remaining(), co.progress.Stages("rejudge:")
+	all, progress := replay.Remaining(), co.Progress.Stages("rejudge:")
 	for replay.Remaining() > 0 {
-		if err := co.ctx.Err(); err != nil {
+		if err := co.Ctx.Err(); err != nil {
 			return nil, err
 		}
-		one, err := replay.Next(co.ctx, func(it *index.Item) *index.Article {
+		one, err := replay.Next(co.Ctx, func(it *index.Item) *index.Article {
 			return ingest.Prepare(segmenter, new(segment.Text), &ingest.Item{ID: it.ID, Title: it.Title, Body: *it.Body, Source: it.Source, Published: it.Published})
 		})
 		if err != nil {
@@ -250,18 +250,18 @@ func (r *rejudged) labels() []byte {
 	return b.Bytes()
 }
 
-func (r *rejudged) print(co *streams, show int) error {
+func (r *rejudged) print(co *companion.Streams, show int) error {
 	shown := r.Changes
 	if show >= 0 {
 		shown = shown[:min(show, len(shown))]
 	}
 	for _, c := range shown {
-		fmt.Fprintf(co.out, "%s  %s → %s  %s\n  was  %s\n  now  %s\n", c.Now.ID, c.Was.Verdict, c.Now.Verdict, c.Source, c.Was.Why, c.Now.Why)
+		fmt.Fprintf(co.Out, "%s  %s → %s  %s\n  was  %s\n  now  %s\n", c.Now.ID, c.Was.Verdict, c.Now.Verdict, c.Source, c.Was.Why, c.Now.Why)
 	}
 	if n := len(r.Changes) - len(shown); n > 0 {
-		fmt.Fprintf(co.out, "and %d more: --show=-1 prints all\n", n)
+		fmt.Fprintf(co.Out, "and %d more: --show=-1 prints all\n", n)
 	}
-	w := tabwriter.NewWriter(co.out, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(co.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "\nsource\tjudged\tchange\t\n")
 	for _, s := range append([]*shift{{Source: "all", Judged: r.Judged, Changed: r.Changed, Shifts: r.Total}}, r.BySource...) {
 		if s.Changed == 0 && s.Source != "all" {
@@ -276,7 +276,7 @@ func (r *rejudged) print(co *streams, show int) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(co.out, "\nsince %s: %d judged, %d without a text to judge; policy %s in force, %s tried\n",
+	_, err := fmt.Fprintf(co.Out, "\nsince %s: %d judged, %d without a text to judge; policy %s in force, %s tried\n",
 		r.Since.Format(time.RFC3339), r.Judged, r.Unkept, r.Policy, r.Tried)
 	return err
 }

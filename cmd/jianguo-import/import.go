@@ -4,16 +4,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"time"
 
 	"jianguo/exposure"
 	"jianguo/exposure/importer"
+	"jianguo/internal/companion"
 	"jianguo/internal/datadir"
 )
 
 type importCmd struct {
-	LogLevel slog.Level `help:"How much to log on standard error: debug, info, warn or error." default:"warn"`
+	companion.Flags
 
 	Server string  `help:"The running service, as http://127.0.0.1:8080." placeholder:"URL" xor:"where"`
 	Data   string  `help:"The data directory of a running service on this machine." placeholder:"DIR" xor:"where"`
@@ -32,7 +32,7 @@ type importCmd struct {
 }
 
 // Run imports histories and prints what became of them.
-func (c *importCmd) Run(co *streams) error {
+func (c *importCmd) Run(co *companion.Streams) error {
 	if (c.File == "") == (c.Redis == "") {
 		return errors.New("what to import? give --redis URL, or one FILE")
 	}
@@ -44,12 +44,12 @@ func (c *importCmd) Run(co *streams) error {
 	if err != nil {
 		return err
 	}
-	var source importer.Source = &importer.File{Name: c.File, Stdin: co.in}
+	var source importer.Source = &importer.File{Name: c.File, Stdin: co.In}
 	if c.Redis != "" {
 		source = &importer.Redis{URL: c.Redis, Key: c.Key, Type: c.Type, Score: c.Score, Oldest: c.Oldest, Kind: kind, Newest: exposure.MaxItems}
 	}
-	sum, err := importer.Run(co.ctx, importer.Config{Source: source, Client: &importer.Client{URL: url, Token: c.Token}, Scene: c.Scene,
-		Resume: c.Resume, Rate: c.Rate, Progress: co.progress.Rate("importing"), Logger: co.log})
+	sum, err := importer.Run(co.Ctx, importer.Config{Source: source, Client: &importer.Client{URL: url, Token: c.Token}, Scene: c.Scene,
+		Resume: c.Resume, Rate: c.Rate, Progress: co.Progress.Rate("importing"), Logger: co.Log})
 	if err != nil {
 		if c.Resume != "" {
 			err = fmt.Errorf("%w (run it again to continue)", err)
@@ -78,11 +78,11 @@ func (c *importCmd) server() (string, error) {
 	return "", err
 }
 
-func (c *importCmd) print(co *streams, s importer.Summary) error {
+func (c *importCmd) print(co *companion.Streams, s importer.Summary) error {
 	if c.JSON {
-		return json.NewEncoder(co.out).Encode(s)
+		return json.NewEncoder(co.Out).Encode(s)
 	}
-	_, err := fmt.Fprintf(co.out, "%d users, %d exposures in %s (%.0f/s): %d imported, %d that the policy would forget, %d refused, %d without a time\n",
+	_, err := fmt.Fprintf(co.Out, "%d users, %d exposures in %s (%.0f/s): %d imported, %d that the policy would forget, %d refused, %d without a time\n",
 		s.Users, s.Held, time.Duration(s.Seconds*float64(time.Second)).Round(time.Millisecond), float64(s.Held)/max(s.Seconds, 1e-9),
 		s.Imported, s.Forgotten, s.Refused, s.Untimed)
 	return err

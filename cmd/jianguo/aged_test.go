@@ -14,10 +14,7 @@ import (
 	"time"
 
 	"github.com/minio/highwayhash"
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 
-	"jianguo/bus"
 	"jianguo/exposure/eventlog"
 )
 
@@ -41,15 +38,7 @@ func TestAgedLog(t *testing.T) {
 	}
 	s.stop() // with a flush
 	s.start()
-	conn, err := bus.Connect(s.address.NATS, nats.Token(s.address.Token))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	js, err := jetstream.New(conn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	js := s.jetstream()
 	stream, err := js.Stream(t.Context(), eventlog.StreamName)
 	if err != nil {
 		t.Fatal(err)

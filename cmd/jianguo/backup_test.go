@@ -9,8 +9,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/nats-io/nats.go/jetstream"
-
 	"jianguo/bus"
 	"jianguo/ingest"
 )
@@ -44,15 +42,7 @@ func TestBackup(t *testing.T) {
 	ok(s.post("/items", bytes.Replace(article(1), []byte(`"n1"`), []byte(`"copy"`), 1)))
 	ok(s.post("/clusters/2/decisions", []byte(`{"kind":"release","item":"copy","by":"张三"}`)))
 	ok(s.post("/exposures", []byte(`{"user":"u","kind":"seen","items":["n1","n2"]}`)))
-	conn, err := bus.Connect(s.address.NATS)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	js, err := jetstream.New(conn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	js := s.jetstream()
 	if o, err := ingest.Submit(t.Context(), js, bus.SubjectPublish, []byte(`{"id":""}`)); err != nil || o.Error == "" {
 		t.Fatalf("a dead letter: %+v, %v", o, err)
 	}

@@ -129,15 +129,7 @@ func TestStreamsDeleted(t *testing.T) {
 func TestEmbeddedStreamsDeleted(t *testing.T) {
 	t.Parallel()
 	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0", "--exposure-flush", "1h")
-	conn, err := nats.Connect(s.address.NATS, nats.Token(s.address.Token))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	js, err := jetstream.New(conn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	js := s.jetstream()
 	d := &deleting{process: s, js: js}
 	d.run()
 	d.stop()

@@ -12,8 +12,6 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/nats-io/nats.go/jetstream"
-
 	"jianguo/bus"
 	"jianguo/index"
 	"jianguo/ingest"
@@ -25,15 +23,7 @@ import (
 func (k *killed) fill(n int, end syscall.Signal) {
 	k.t.Helper()
 	k.start()
-	conn, err := bus.Connect(k.address.NATS)
-	if err != nil {
-		k.t.Fatal(err)
-	}
-	defer conn.Close()
-	js, err := jetstream.New(conn)
-	if err != nil {
-		k.t.Fatal(err)
-	}
+	js := k.jetstream()
 	for i := range n {
 		b, err := json.Marshal(ingest.Item{ID: fmt.Sprint("item-", i), Body: fmt.Sprintf("第%d号抢险队今晨在%d号堤坝巡查，村民已经转移到中学，编号%d。", i, i*7, i*i)})
 		if err != nil {

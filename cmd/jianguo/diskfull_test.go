@@ -45,16 +45,8 @@ func diskFull(t *testing.T, disk string, leave int64) {
 	k.start()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 	defer cancel()
-	conn, err := bus.Connect(k.address.NATS)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	js, err := jetstream.New(conn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	seen := seenOnBus{js: js, conn: conn}
+	js := k.jetstream()
+	seen := seenOnBus{js: js, conn: js.Conn()}
 	submit := func(id string, wait time.Duration) error { return k.submit(ctx, js, id, wait) }
 	for i := range 20 {
 		if err := errors.Join(seen.report(ctx, patience), submit(fmt.Sprint("before-", i), patience)); err != nil {
@@ -75,7 +67,7 @@ func diskFull(t *testing.T, disk string, leave int64) {
 	k.untilDone(ctx, func(i int) error { return submit(fmt.Sprint("after-", i), 2*time.Second) })
 	k.untilDone(ctx, func(int) error { return seen.report(ctx, 2*time.Second) })
 	seen.all(ctx, t)
-	conn.Close()
+	js.Conn().Close()
 	k.stop()
 	k.keptAll(ctx)
 	t.Logf("%d items acknowledged, %d exposures", len(k.acked), len(seen.acked))

@@ -139,15 +139,7 @@ func TestNoDescriptors(t *testing.T) {
 	if status, answer, err := s.post("/items", article(0)); status != 200 {
 		t.Fatal(status, string(answer), err)
 	}
-	conn, err := nats.Connect(s.address.NATS, nats.Token(s.address.Token))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	js, err := jetstream.New(conn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	js := s.jetstream()
 	for try := 1; !s.withoutDescriptors(js, article(try)); try++ {
 		if try == 5 {
 			t.Fatal("the stream could never write without opening a file")

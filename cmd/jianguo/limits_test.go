@@ -100,15 +100,7 @@ func hostileItems() []hostile {
 func TestHostileItems(t *testing.T) {
 	t.Parallel()
 	s := serve(t, plainBinary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0")
-	conn, err := bus.Connect(s.address.NATS, nats.Token(s.address.Token))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	js, err := jetstream.New(conn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	js := s.jetstream()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 	defer cancel()
 	refused := 0
@@ -136,7 +128,7 @@ func TestHostileItems(t *testing.T) {
 			refused++
 		}
 	}
-	dead, err := bus.OpenDead(ctx, conn, "")
+	dead, err := bus.OpenDead(ctx, js.Conn(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -340,15 +332,7 @@ func TestDiskNearlyFull(t *testing.T) {
 			t.Errorf("%s: %d %s %v", path, status, answer, err)
 		}
 	}
-	conn, err := bus.Connect(s.address.NATS)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	js, err := jetstream.New(conn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	js := s.jetstream()
 	for subject, payload := range map[string][]byte{"items.publish": article(3), "items.withdraw": []byte(`{"id":"n1"}`), "exposures.seen": []byte(`{"user":"u","items":["n1"]}`)} {
 		var full *jetstream.APIError
 		if _, err := js.Publish(t.Context(), subject, payload); !errors.As(err, &full) || full.Code != 503 || !strings.Contains(full.Description, "the reserve is 99999999999 MiB") {
