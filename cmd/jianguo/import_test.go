@@ -233,7 +233,7 @@ func TestKillImport(t *testing.T) {
 		if err := startChild(cmd); err != nil {
 			t.Fatal(err)
 		}
-		life := time.Duration(100+random.IntN(200*(1+kills))) * time.Millisecond // longer and longer: a busy machine needs time to begin
+		life := time.Duration(100+random.IntN(200*(1+kills*kills/4))) * time.Millisecond // longer and longer: a busy machine needs time to begin
 		timer := time.AfterFunc(life, func() { _ = cmd.Process.Kill() })
 		err := cmd.Wait()
 		timer.Stop()
