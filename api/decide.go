@@ -58,7 +58,7 @@ func (s lists) postDecision(c echo.Context) error {
 		return err
 	}
 	switch {
-	case req.Kind == index.Merge, req.Kind == index.Block && req.Item == "":
+	case req.Kind == index.Merge, (req.Kind == index.Block || req.Kind == index.Exempt) && req.Item == "":
 		req.Cluster = cluster
 	default:
 		req.In = cluster
@@ -120,7 +120,7 @@ func checkDecision(req *index.DecisionRequest) error {
 		if req.Item == "" && (len(req.Items) == 0 || req.Kind == index.MakeLead) {
 			return missing("item", req.Kind+" is about one item of the cluster")
 		}
-	case index.Block:
+	case index.Block, index.Exempt:
 	case index.Merge:
 		if req.Into == 0 {
 			return missing("into", "the cluster to merge this one into")
@@ -130,7 +130,7 @@ func checkDecision(req *index.DecisionRequest) error {
 			return missing("decision", "the number of the decision to take back")
 		}
 	default:
-		return &ingest.FieldError{Field: "kind", Problem: fmt.Sprintf("is %.40q, want release, reject, block, merge, lead or undo", req.Kind)}
+		return &ingest.FieldError{Field: "kind", Problem: fmt.Sprintf("is %.40q, want release, reject, block, exempt, merge, lead or undo", req.Kind)}
 	}
 	if len(req.Reason) > maxReason {
 		return &ingest.FieldError{Field: "reason", Problem: fmt.Sprintf("has %d bytes, at most %d are taken", len(req.Reason), maxReason), TooLarge: true}
@@ -200,10 +200,20 @@ func (s lists) getDecisions(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if list == nil {
-		list = []index.Decision{}
+	return c.JSON(http.StatusOK, decisionPage{Decisions: append([]index.Decision{}, list...)})
+}
+
+// getExemptions lists what nothing is matched against, and what was set aside.
+func (s lists) getExemptions(c echo.Context) error {
+	limit, err := queryInt(c, "limit", 50, 1, maxDecisions)
+	if err != nil {
+		return err
 	}
-	return c.JSON(http.StatusOK, decisionPage{Decisions: list})
+	list, err := s.cfg.Index.Exemptions(c.Request().Context(), int(limit))
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, decisionPage{Decisions: append([]index.Decision{}, list...)})
 }
 
 // clusterID reads the number of a cluster.

@@ -96,6 +96,7 @@ func (s *Server) routes() {
 	s.handle(http.MethodGet, "/clusters/:id/decisions", editor, lists.getDecisions)
 	s.handle(http.MethodPost, "/clusters/:id/decisions", editor, lists.postDecision)
 	s.handle(http.MethodGet, "/hot", recall|editor, lists.browsing(s.hotList.get))
+	s.handle(http.MethodGet, "/exemptions", editor, lists.getExemptions)
 	s.handle(http.MethodGet, "/suspects", editor, lists.browsing(lists.getSuspects))
 
 	s.echo.GET("/healthz", s.health)

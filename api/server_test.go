@@ -63,6 +63,7 @@ func TestTokens(t *testing.T) {
 		{"GET", "/clusters/1", nil, []string{editorToken, operatorToken}},
 		{"GET", "/clusters/1/decisions", nil, []string{editorToken, operatorToken}},
 		{"GET", "/suspects", nil, []string{editorToken, operatorToken}},
+		{"GET", "/exemptions", nil, []string{editorToken, operatorToken}},
 		{"GET", "/metrics", nil, []string{operatorToken}},
 		{"GET", "/debug/pprof/heap?debug=1", nil, []string{operatorToken}},
 		{"DELETE", "/items/a", nil, []string{platformToken, operatorToken}},

@@ -46,6 +46,7 @@ type batch struct {
 	ordinal uint32
 	event   uint64
 	events  []Event
+	asides  []string // ids of texts that were set aside
 	// outlines holds the outlines of the new versions, in order; a blank version
 	// has none.
 	outlines []sketch.Outline
@@ -63,7 +64,8 @@ func (x *catalogue) apply(ctx context.Context, applied uint64, f func(b *batch))
 			b.undo[i]()
 		}
 		x.matcher.Reset()
-		return err
+		x.flood.minute = -1
+		return errors.Join(err, x.loadFlood(b.ctx))
 	}
 	for i := range b.outlines {
 		x.rows.SetOutline(x.nextOrdinal+uint32(i), &b.outlines[i])
@@ -73,6 +75,10 @@ func (x *catalogue) apply(ctx context.Context, applied uint64, f func(b *batch))
 	x.applied, x.events = applied, b.event-1
 	x.mu.Unlock()
 	x.recent.add(b.events)
+	for _, id := range b.asides {
+		x.metrics.asides.Inc()
+		x.log.WarnContext(ctx, "a text was set aside: it has met too many suspects in a minute", "item", id)
+	}
 	x.committed(ctx)
 	return nil
 }

@@ -126,6 +126,8 @@ type catalogue struct {
 	background    sync.WaitGroup
 	outlined      chan struct{} // closed when the outlines of all versions before the start have been read
 
+	flood flood
+
 	committed func(ctx context.Context) // called under write after each commit
 
 	metrics *metrics
@@ -242,5 +244,7 @@ func millis(t time.Time) int64 {
 	}
 	return t.UnixMilli()
 }
+
+func millisTime(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
 
 func seconds(t time.Time) uint32 { return uint32(max(t.Unix(), 0)) }

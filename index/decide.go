@@ -53,12 +53,12 @@ func (x *Index) Decide(ctx context.Context, req DecisionRequest) (*Decision, err
 func (x *Index) Decided() <-chan struct{} { return x.decided }
 
 func (d *decision) apply() {
-	apply := map[string]func(){Release: d.release, Reject: d.reject, Block: d.block, Merge: d.merge, MakeLead: d.lead, Undo: d.undoing}[d.req.Kind]
+	apply := map[string]func(){Release: d.release, Reject: d.reject, Block: d.block, Exempt: d.exempt, Merge: d.merge, MakeLead: d.lead, Undo: d.undoing}[d.req.Kind]
 	switch {
 	case len(d.req.Items) > 0:
 		d.together()
 	case apply == nil:
-		must.Do(fmt.Errorf("kind %q: want %s, %s, %s, %s, %s or %s: %w", d.req.Kind, Release, Reject, Block, Merge, MakeLead, Undo, ErrQuery))
+		must.Do(fmt.Errorf("kind %q: want %s, %s, %s, %s, %s, %s or %s: %w", d.req.Kind, Release, Reject, Block, Exempt, Merge, MakeLead, Undo, ErrQuery))
 	default:
 		apply()
 	}

@@ -14,6 +14,8 @@ const (
 	Release  = "release" // it is no copy: a duplicate or suspect becomes unique
 	Reject   = "reject"  // it is a copy: an accepted item becomes a duplicate
 	Block    = "block"   // take a lead down; later copies are rejected
+	Exempt   = "exempt"  // nothing is matched against a lead: later copies are accepted
+	Aside    = "aside"   // what the service does when a lead meets too many suspects
 	Merge    = "merge"   // two clusters are one story
 	MakeLead = "lead"    // choose which member is the original
 	Undo     = "undo"    // take an earlier decision back

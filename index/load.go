@@ -26,6 +26,7 @@ func (x loader) load(ctx context.Context) {
 	must.Do(x.loadStamps(ctx))
 	must.Do(x.loadSources(ctx))
 	must.Do(x.loadClusters(ctx))
+	must.Do(x.loadFlood(ctx))
 	x.loadItems(ctx)
 }
 

@@ -10,6 +10,7 @@ type metrics struct {
 	swept     prometheus.Counter
 	sweep     prometheus.Gauge
 	outlines  prometheus.Gauge
+	asides    prometheus.Counter
 	all       []prometheus.Collector
 }
 
@@ -23,11 +24,12 @@ func newMetrics() *metrics {
 		}),
 	}
 	m.snapshot = prometheus.NewGauge(prometheus.GaugeOpts{Name: "jianguo_index_snapshot_seconds", Help: "How long the last snapshot took."})
+	m.asides = prometheus.NewCounter(prometheus.CounterOpts{Name: "jianguo_index_aside_total", Help: "Texts that were set aside because they met too many suspects in a minute."})
 	m.swept = prometheus.NewCounter(prometheus.CounterOpts{Name: "jianguo_index_swept_total", Help: "Exemplars whose postings were removed because their time was over."})
 	m.sweep = prometheus.NewGauge(prometheus.GaugeOpts{Name: "jianguo_index_sweep_progress", Help: "How far the last sweep has come, 0 to 1."})
 	m.outlines = prometheus.NewGauge(prometheus.GaugeOpts{Name: "jianguo_index_outlines_progress",
 		Help: "How far the outlines of sketches have been read since the start, 0 to 1: until then judging reads more from the file."})
-	m.all = []prometheus.Collector{m.swept, m.sweep, m.outlines, m.verdicts, m.unchanged, m.snapshot}
+	m.all = []prometheus.Collector{m.asides, m.swept, m.sweep, m.outlines, m.verdicts, m.unchanged, m.snapshot}
 	return m
 }
 

@@ -34,6 +34,8 @@ const (
 	BySuspected  = verdict.BySuspected
 	ByLicence    = verdict.ByLicence
 	ByPreference = verdict.ByPreference
+	ByExempt     = verdict.ByExempt
+	ByAside      = verdict.ByAside
 
 	CauseIngest     = verdict.CauseIngest
 	CauseRevision   = verdict.CauseRevision

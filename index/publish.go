@@ -31,6 +31,7 @@ func (b *batch) publish(m *Mutation) Outcome {
 		r.cluster = b.inherited(prev, &j, r.cluster)
 	}
 	b.insert(r, a)
+	b.stem(r, b.x.policy.Flood)
 	ev := b.emit(eventRow{at: r.arrivedAt, verdict: r.verdict, previous: previous, cause: cause, rule: r.rule, of: r.of,
 		cluster: r.cluster, revision: r.revision}, r)
 	if prev != nil {
@@ -41,6 +42,9 @@ func (b *batch) publish(m *Mutation) Outcome {
 		b.join(r.cluster, r.ordinal, r.arrivedAt)
 	case r.rule == ByPreference:
 		b.takeOver(r)
+	case r.rule == ByExempt:
+		v := b.version(r.ordinal)
+		b.setState(v, v.flags&^resident.Exemplar, v.state)
 	}
 	return Outcome{Changed: true, Event: ev}
 }

@@ -53,12 +53,11 @@ func ruled(v *version, verdict Verdict, of uint32) cell {
 	return after
 }
 
-// block: the lead is taken down and stays indexed.
-func (d *decision) block() {
-	var v *version
+// accepted is the lead that a decision is about, by its id or its cluster.
+func (d *decision) accepted() (v *version) {
 	if d.req.Item != "" {
 		if v = d.current(); !v.state.verdict.Accepted() {
-			d.conflict("item %q is %s: block the lead of its cluster", v.id, v.state.verdict)
+			d.conflict("item %q is %s: %s the lead of its cluster", v.id, v.state.verdict, d.req.Kind)
 		}
 	} else {
 		if v = d.leadOf(d.req.Cluster, "cluster"); v.state.verdict == Withdrawn {
@@ -67,6 +66,28 @@ func (d *decision) block() {
 		d.expected(v)
 	}
 	d.item = v.ordinal
+	return v
+}
+
+// exempt: nothing is matched against the lead any more.
+func (d *decision) exempt() {
+	v := d.accepted()
+	if v.flags&resident.Exempt != 0 {
+		d.conflict("item %q is exempt already", v.id)
+	}
+	d.mark(v, resident.Exempt)
+}
+
+// mark adds a flag to an item.
+func (d *decision) mark(v *version, f resident.Flags) {
+	after := cellOf(v)
+	after.Flags |= f
+	d.change(v, after)
+}
+
+// block: the lead is taken down and stays indexed.
+func (d *decision) block() {
+	v := d.accepted()
 	after := ruled(v, Withdrawn, 0)
 	after.Flags = (v.flags | resident.Blocked).With(Withdrawn)
 	d.change(v, after)

@@ -8,6 +8,7 @@ var names = map[any][2]string{
 
 	index.ByExact: {"同文", "exact"}, index.ByHamming: {"近似", "near"}, index.ByMargin: {"改写", "reworded"}, index.BySketch: {"短文", "sketch"},
 	index.ByPassage: {"摘段", "excerpt"}, index.ByBlocked: {"封禁", "blocked"}, index.ByEditor: {"编辑", "editor"}, index.BySuspected: {"疑似拒收", "suspected"},
+	index.ByExempt: {"免比对", "exempt"}, index.ByAside: {"已搁置", "set aside"},
 	index.ByLicence: {"授权转载", "licensed"}, index.ByPreference: {"优先首发", "preferred"},
 
 	index.CauseIngest: {"到达", "arrival"}, index.CauseRevision: {"修订", "revision"}, index.CauseWithdrawal: {"来源撤回", "withdrawal"},
@@ -16,6 +17,7 @@ var names = map[any][2]string{
 	"overlap": {"各有内容", "each has its own"}, "extends": {"另有新内容", "adds to it"}, "in-doubt": {"存疑", "in doubt"},
 
 	index.Release: {"放行", "release"}, index.Reject: {"判为重复", "reject"}, index.Block: {"封禁", "block"}, index.Merge: {"合并", "merge"},
+	index.Exempt: {"免比对", "exempt"}, index.Aside: {"搁置", "set aside"},
 	index.MakeLead: {"设为首发", "make lead"}, index.Undo: {"撤销", "undo"},
 
 	index.FoundRight: {"拒得对", "rightly rejected"}, index.FoundWrong: {"误拒", "wrong"}, index.FoundUnsure: {"说不准", "unsure"},

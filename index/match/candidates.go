@@ -105,6 +105,10 @@ func (c *comparing) best(ctx context.Context, proposals []Proposal) (*candidate,
 		// A comparison of texts is not outdone by an estimate.
 		candidates = candidates[:looked]
 	}
+	spares := func(n *candidate) bool { return n.exempt && n.judgement.Kind != sketch.Duplicate }
+	if candidates, beyond = slices.DeleteFunc(candidates, spares), slices.DeleteFunc(beyond, func(n *candidate) bool { return n.exempt }); len(candidates) == 0 {
+		return nil, nil
+	}
 	best := slices.MinFunc(candidates, better)
 	if best.judgement.Kind == sketch.Unrelated && looked > 0 && len(beyond) > 0 {
 		best = estimated(slices.MinFunc(beyond, better))

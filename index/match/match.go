@@ -147,10 +147,7 @@ func (m *Matcher) exactCopy(ctx context.Context, r *Reader, q *Query) (Judgement
 	}
 	j := Judgement{Verdict: verdict.Duplicate, Rule: verdict.ByExact, Of: best.lead, Cluster: best.cluster, Resemblance: 1,
 		Facts: &verdict.Facts{Reason: "exact"}}
-	if best.blocked {
-		j.Rule = verdict.ByBlocked
-	}
-	return j, true, nil
+	return best.decide(j), true, nil
 }
 
 // nearestCopy is the textbook rule: the original is the nearest exemplar within
@@ -176,8 +173,16 @@ func (m *Matcher) nearestCopy(q *Query) Judgement {
 	}
 	j := Judgement{Verdict: verdict.Duplicate, Rule: verdict.ByHamming, Of: best.lead, Cluster: best.cluster, Distance: bestDistance,
 		S: print.S(bestHit.Fingerprint), Resemblance: float32(math.NaN()), Facts: &verdict.Facts{Reason: "distance"}}
-	if best.blocked {
+	return best.decide(j)
+}
+
+// decide applies what editors decided about the earlier text to a duplicate.
+func (t *target) decide(j Judgement) Judgement {
+	switch {
+	case t.blocked:
 		j.Rule = verdict.ByBlocked
+	case t.exempt:
+		j.Verdict, j.Rule, j.Cluster = verdict.Unique, verdict.ByExempt, 0
 	}
 	return j
 }
@@ -193,13 +198,13 @@ func (m *Matcher) conclude(c *candidate) Judgement {
 	switch k.Kind {
 	case sketch.Duplicate:
 		j.Verdict, j.Cluster = verdict.Duplicate, c.cluster
-		if c.blocked {
-			j.Rule = verdict.ByBlocked
-		}
+		j = c.target.decide(j)
 	case sketch.Suspect:
-		j.Verdict = verdict.Suspect
-		if m.policy.Suspects == verdict.SuspectsReject {
+		switch j.Verdict = verdict.Suspect; {
+		case m.policy.Suspects == verdict.SuspectsReject:
 			j.Verdict, j.Cluster, j.Rule = verdict.Duplicate, c.cluster, verdict.BySuspected
+		case c.aside:
+			j.Verdict, j.Rule = verdict.Unique, verdict.ByAside
 		}
 	case sketch.Series:
 		j.Verdict, j.Series = verdict.Unique, c.lead
@@ -212,6 +217,7 @@ func (m *Matcher) conclude(c *candidate) Judgement {
 type target struct {
 	cluster, lead uint32
 	blocked       bool
+	exempt, aside bool // of the lead
 }
 
 // target resolves an exemplar. !ok: its cluster has no lead any more, its time is
@@ -231,7 +237,11 @@ func (m *Matcher) target(ordinal uint32, q *Query) (t target, ok bool) {
 	if lead == 0 || q.excepts(lead) {
 		return target{}, false
 	}
-	return target{cluster: cluster, lead: lead, blocked: m.rows.Flags(lead)&resident.Blocked != 0}, true
+	of := m.rows.Flags(lead)
+	if of&(resident.Exemplar|resident.Blocked) == 0 {
+		return target{}, false // a copy of an exempt text: that one is met too
+	}
+	return target{cluster: cluster, lead: lead, blocked: of&resident.Blocked != 0, exempt: of&resident.Exempt != 0, aside: of&resident.Aside != 0}, true
 }
 
 // Post adds the posting of an exemplar. Writer only.

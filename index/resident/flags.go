@@ -15,6 +15,10 @@ const (
 	Superseded Flags = 1 << 5 // a later version of the same id exists
 	Blank      Flags = 1 << 6 // it has neither fingerprint nor exact hash
 	Swept      Flags = 1 << 7 // an exemplar whose postings were removed by the sweep
+
+	// A snapshot has no bits for these: a start reads them from the catalogue.
+	Exempt Flags = 1 << 8 // an editor said that its copies are no copies
+	Aside  Flags = 1 << 9 // it has met too many suspects: there are no more of it
 )
 
 // Verdict is the verdict.

@@ -35,6 +35,9 @@ type Policy struct {
 	// find there, for a duplicate; 0: the judge alone decides.
 	Covered float32 `json:"covered,omitempty"`
 
+	// Flood is how many suspects of one text in a minute of the stream set it aside: the next
+	// ones are unique. 0: never.
+	Flood int `json:"flood"`
 	// MaxS bounds the proposals `margin`: S, 0…64. Unrelated texts have about 32.
 	MaxS float32 `json:"max_s"`
 	// Passages bounds the proposals `passage`, newest first: a passage shared by
@@ -67,6 +70,7 @@ func DefaultPolicy() Policy {
 		Rules:      RulesJianguo,
 		Distance:   3,
 		Suspects:   SuspectsPublish,
+		Flood:      100,
 		MaxS:       8,
 		Passages:   16,
 		Judged:     64,
@@ -117,8 +121,8 @@ func (p Policy) Validate() error {
 		return fmt.Errorf("policy: suspects %q: want %s, %s or %s", p.Suspects, SuspectsPublish, SuspectsHold, SuspectsReject)
 	case p.MaxS < 0 || p.MaxS > 64:
 		return fmt.Errorf("policy: max_s %v: want 0 to 64", p.MaxS)
-	case p.Judged < 1 || p.Texts < 0 || p.Passages < 0 || p.Work < 0:
-		return fmt.Errorf("policy: judged %d, texts %d, passages %d, work %d: want at least 1, 0, 0 and 0", p.Judged, p.Texts, p.Passages, p.Work)
+	case p.Judged < 1 || p.Texts < 0 || p.Passages < 0 || p.Work < 0 || p.Flood < 0:
+		return fmt.Errorf("policy: judged %d, texts %d, passages %d, work %d, flood %d: want at least 1, 0, 0, 0 and 0", p.Judged, p.Texts, p.Passages, p.Work, p.Flood)
 	case !(p.Look >= 0 && p.Look <= 1):
 		return fmt.Errorf("policy: look %v: want 0 to 1", p.Look)
 	case !(p.Covered >= 0 && p.Covered <= 1):

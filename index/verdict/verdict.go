@@ -62,9 +62,12 @@ const (
 	// The two rules that the policy of a source adds.
 	ByLicence    Rule = 9  // a copy, accepted because its source may republish
 	ByPreference Rule = 10 // a copy from a preferred source that became the lead; or the lead it replaced
+
+	ByExempt Rule = 11 // a copy of an exempt text, accepted
+	ByAside  Rule = 12 // a suspect of a text that was set aside, accepted
 )
 
-var ruleNames = []string{"", "exact", "hamming", "margin", "sketch", "passage", "blocked", "editor", "suspected", "licensed", "preferred"}
+var ruleNames = []string{"", "exact", "hamming", "margin", "sketch", "passage", "blocked", "editor", "suspected", "licensed", "preferred", "exempt", "aside"}
 
 func (r Rule) String() string { return nameOf(ruleNames, int(r)) }
 

@@ -20,6 +20,7 @@ type phrases struct {
 	withdrawn, promoted, edited, unseen string
 	blocked, exact, distance, same      string
 	licensed, preferred, yielded        string
+	exempt, aside                       string
 	little                              string
 
 	sameText, contained, contains, reworded string // duplicates; with shares
@@ -37,6 +38,7 @@ var chinese = phrases{
 	withdrawn: "来源方撤回", promoted: "原首发稿撤回，最早的副本转为首发", edited: "编辑决定", unseen: "未见过相近的稿件",
 	blocked: "与已封禁的先到稿 %s 同文", exact: "同文：本稿与先到稿 %s 仅格式不同", distance: "本稿与先到稿 %s 的指纹相差 %d 位", same: "同文：本稿与先到稿 %s 相同",
 	licensed: "授权转载：本稿与先到稿 %s 同文，照发", preferred: "优先首发：本稿与先到稿 %s 同文，由本稿接替首发", yielded: "优先来源的 %s 到达，本稿转为它的副本",
+	exempt: "免比对：本稿与先到稿 %s 同文，编辑已定其不作比对，照发", aside: "已搁置：与先到稿 %s 相近的疑似稿一分钟内过多，本稿照发",
 	little: "本稿与先到稿 %s 相同之处很少",
 
 	sameText: "同文：本稿 %[2]d%% 见于先到稿 %[1]s", contained: "摘段：本稿 %[2]d%% 见于先到稿 %[1]s，是其 %[3]d%%",
@@ -56,7 +58,8 @@ var english = phrases{
 	blocked: "the same text as the earlier %s, which is blocked", exact: "the same text: this and the earlier %s differ in form only", distance: "the fingerprints of this text and the earlier %s differ in %d bits", same: "the same text as the earlier %s",
 	licensed: "licensed: the text of the earlier %s, which its source may republish", preferred: "preferred: the text of the earlier %s, which it takes the lead from",
 	yielded: "a copy of %s, which came from a preferred source and takes the lead",
-	little:  "this text has little in common with the earlier %s",
+	exempt:  "exempt: the text of the earlier %s, with which an editor lets nothing be compared", aside: "set aside: like the earlier %s, which has had too many suspects in a minute",
+	little: "this text has little in common with the earlier %s",
 
 	sameText: "the same text: %[2]d%% of this text is in the earlier %[1]s", contained: "an excerpt: %[2]d%% of this text is in the earlier %[1]s, %[3]d%% of which it is",
 	contains: "contains the earlier text: %[3]d%% of %[1]s is in this text, %[2]d%% of which it is", reworded: "reworded: %[2]d%% of this text is in the earlier %[1]s",
@@ -101,6 +104,10 @@ func Why(e *Event, language string) string {
 		return strings.Join(append([]string{fmt.Sprintf(p.licensed, e.Of)}, p.facts(e.Facts)...), p.comma)
 	case e.Rule == ByPreference:
 		return strings.Join(append([]string{fmt.Sprintf(p.preferred, e.Of)}, p.facts(e.Facts)...), p.comma)
+	case e.Rule == ByExempt:
+		return fmt.Sprintf(p.exempt, e.Of)
+	case e.Rule == ByAside:
+		return fmt.Sprintf(p.aside, e.Of)
 	case e.Rule == ByBlocked:
 		return fmt.Sprintf(p.blocked, e.Of)
 	case e.Rule == ByExact:

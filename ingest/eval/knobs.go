@@ -12,7 +12,7 @@ import (
 )
 
 // durations are the numbers of a policy that do not change a verdict on a pair.
-var durations = []string{"window", "cap"}
+var durations = []string{"window", "cap", "flood"}
 
 // numbers returns all numbers of a policy by their path of JSON names, such as max_s or
 // thresholds.duplicate.

@@ -1,0 +1,186 @@
+package index
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"jianguo/index/internal/press"
+	"jianguo/index/verdict"
+	"jianguo/internal/tier"
+	"jianguo/sketch"
+)
+
+func openTexts(t *testing.T, dir string, flood int) *Index {
+	return openTest(t, dir, func(c *Config) {
+		*c.Policy, c.Durability, c.SweepEvery = DefaultPolicy(), DurabilityRelaxed, -1
+		c.Policy.Flood = flood
+		c.Normal = func(title, body string) sketch.Input { return sketch.Input{Body: body} }
+	})
+}
+
+// TestExempt: what is said of an exempt text, and of its copies, before the decision, after it,
+// after a restart, and after its undo.
+func TestExempt(t *testing.T) {
+	ctx := context.Background()
+	dir := t.TempDir()
+	x := openTexts(t, dir, 0)
+	p := &press.Press{Rand: rand.New(rand.NewPCG(1, 2))}
+	notice := "本" + string(p.Words(160)) + "声明"
+	copied := strings.Replace(notice, "声明", "申明", 1)
+	seq := 0
+	add := func(body string) string {
+		t.Helper()
+		seq++
+		id := fmt.Sprint("n", seq)
+		out, err := x.Add(ctx, []Mutation{{Seq: uint64(seq), At: press.Start.Add(time.Duration(seq) * time.Minute), Article: press.Article(id, body)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := out[0].Event
+		mustVerify(t, x)
+		return fmt.Sprintf("%s %s %s", e.Verdict, e.Rule, e.Of)
+	}
+	is := func(body, want string) {
+		t.Helper()
+		if got := add(body); got != want {
+			t.Errorf("n%d is %s, want %s", seq, got, want)
+		}
+	}
+	is(notice, "unique  ")
+	is(notice, "duplicate exact n1")
+	d, err := x.Decide(ctx, DecisionRequest{Kind: Exempt, Item: "n1", By: "张三", Reason: "法律声明"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := x.Decide(ctx, DecisionRequest{Kind: Exempt, Cluster: d.Cluster, By: "张三"}); err == nil || !strings.Contains(err.Error(), "exempt already") {
+		t.Errorf("a second time: %v", err)
+	}
+	for range 2 {
+		is(notice, "unique exempt n1")
+		is(copied, "unique exempt n1")
+		is(copied, "unique exempt n1")
+		if err := x.Close(); err != nil {
+			t.Fatal(err)
+		}
+		x = openTexts(t, dir, 0)
+		list, err := x.Exemptions(ctx, 10)
+		if err != nil || len(list) != 1 || list[0].Number != d.Number || list[0].Reason != "法律声明" {
+			t.Errorf("%+v, %v", list, err)
+		}
+	}
+	if _, err := x.Decide(ctx, DecisionRequest{Kind: Undo, Undo: d.Number, By: "张三"}); err != nil {
+		t.Fatal(err)
+	}
+	is(notice, "duplicate exact n1")
+	if got := add(copied); !strings.HasPrefix(got, "duplicate ") || !strings.HasSuffix(got, " n1") {
+		t.Errorf("after the undo, the copy is %s", got)
+	}
+	if list, err := x.Exemptions(ctx, 10); err != nil || len(list) != 0 {
+		t.Errorf("%+v, %v", list, err)
+	}
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestFlood: a text is set aside at the suspect that a count of all suspects of its minute says,
+// whatever the batches and restarts; from then on it meets no suspects, until that is undone.
+func TestFlood(t *testing.T) {
+	ctx := context.Background()
+	const limit, n = 3, 120
+	asides := 0
+	for seed := range uint64(tier.Count(2, 10, 200)) {
+		r := rand.New(rand.NewPCG(seed, 5))
+		p := &press.Press{Rand: r}
+		var origins []string
+		for range 3 {
+			origins = append(origins, string(p.Words(200)))
+		}
+		var stream []Mutation
+		at := press.Start
+		for i := range n {
+			at = at.Add(time.Duration(r.IntN(12)) * time.Second)
+			body := origins[r.IntN(3)]
+			if i > 3 && r.IntN(8) > 0 {
+				body += string(p.Words(150 + r.IntN(150))) // it adds something
+			}
+			stream = append(stream, Mutation{Seq: uint64(i + 1), At: at, Article: press.Article(fmt.Sprint("a", i), body)})
+		}
+		run := func(batches bool) (said []string, decisions []string) {
+			dir := t.TempDir()
+			x := openTexts(t, dir, limit)
+			for from := 0; from < n; {
+				to := from + 1
+				if batches {
+					to = min(n, from+1+r.IntN(9))
+				}
+				part := make([]Mutation, 0, to-from)
+				for _, m := range stream[from:to] {
+					a := *m.Article
+					m.Article = &a
+					part = append(part, m)
+				}
+				out, err := x.Add(ctx, part)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, o := range out {
+					said = append(said, fmt.Sprintf("%s %s %s %s %d", o.Event.ID, o.Event.Verdict, o.Event.Rule, o.Event.Of, o.Event.At.Unix()/60))
+				}
+				if from = to; batches && r.IntN(6) == 0 {
+					if err := x.Close(); err != nil {
+						t.Fatal(err)
+					}
+					x = openTexts(t, dir, limit)
+				}
+			}
+			list, err := x.Exemptions(ctx, 100)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, d := range list {
+				decisions = append(decisions, d.Item+" "+d.Reason)
+			}
+			mustVerify(t, x)
+			if err := x.Close(); err != nil {
+				t.Fatal(err)
+			}
+			return said, decisions
+		}
+		said, decisions := run(false)
+		again, decisionsAgain := run(true)
+		if diff := cmp.Diff(said, again) + cmp.Diff(decisions, decisionsAgain); diff != "" {
+			t.Fatalf("seed %d: one by one and in batches with restarts:\n%s", seed, diff)
+		}
+		// Brute force over what was said.
+		counts, aside := map[string]int{}, map[string]bool{}
+		for _, line := range said {
+			f := strings.Split(line, " ")
+			of := f[3]
+			if f[1] == Suspect.String() {
+				if aside[of] {
+					t.Fatalf("seed %d: %s, and that was set aside", seed, line)
+				}
+				if counts[of+" "+f[4]]++; counts[of+" "+f[4]] == limit {
+					aside[of] = true
+				}
+			}
+			if f[2] == verdict.ByAside.String() && (!aside[of] || f[1] != Unique.String()) {
+				t.Fatalf("seed %d: %s, and that was not set aside", seed, line)
+			}
+		}
+		if len(aside) != len(decisions) {
+			t.Fatalf("seed %d: set aside were %v, want %v", seed, decisions, aside)
+		}
+		asides += len(aside)
+	}
+	if asides == 0 {
+		t.Error("nothing was set aside: this proves nothing")
+	}
+}
