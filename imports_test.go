@@ -54,8 +54,6 @@ var users = map[string]map[string][]string{
 		"index/browse": {"api", "api/console", "cmd/jianguo", "internal/consoletest"},
 		// It names damaged files in its errors.
 		"index/sqlite": {"cmd/jianguo"},
-		// It turns the dial of strictness.
-		"index/verdict": {"ingest/eval"},
 	},
 }
 

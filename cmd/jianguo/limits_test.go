@@ -104,7 +104,24 @@ func TestHostileItems(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 	defer cancel()
 	refused := 0
-	for _, h := range hostileItems() {
+	onBus := func(h hostile, o *ingest.Outcome, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatalf("%s on the bus: %v", h.name, err)
+		}
+		if o.Field != h.field || (o.Error != "") != (h.status != 200) {
+			t.Errorf("%s on the bus: field %q, want %q: %s", h.name, o.Field, h.field, o.Error)
+		}
+		if h.status != 200 {
+			refused++
+		}
+	}
+	for i, h := range hostileItems() {
+		if testing.Short() && i%2 == 0 { // the short tier tries each input one way
+			o, err := ingest.Submit(ctx, js, bus.SubjectPublish, []byte(h.payload))
+			onBus(h, o, err)
+			continue
+		}
 		status, answer, err := s.post("/items", []byte(h.payload))
 		var p struct{ ID, Field, Detail string }
 		if err == nil && status != 200 {
@@ -117,15 +134,9 @@ func TestHostileItems(t *testing.T) {
 		if err != nil || status != h.status || p.Field != h.field || status != 200 && p.Detail == "" {
 			t.Errorf("%s: %d, field %q, want %d, %q: %.200s %v", h.name, status, p.Field, h.status, h.field, answer, err)
 		}
-		o, err := ingest.Submit(ctx, js, bus.SubjectPublish, []byte(h.payload))
-		if err != nil {
-			t.Fatalf("%s on the bus: %v", h.name, err)
-		}
-		if o.Field != h.field || (o.Error != "") != (h.status != 200) {
-			t.Errorf("%s on the bus: field %q, want %q: %s", h.name, o.Field, h.field, o.Error)
-		}
-		if h.status != 200 {
-			refused++
+		if !testing.Short() {
+			o, err := ingest.Submit(ctx, js, bus.SubjectPublish, []byte(h.payload))
+			onBus(h, o, err)
 		}
 	}
 	dead, err := bus.OpenDead(ctx, js.Conn(), "")
