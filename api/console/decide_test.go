@@ -149,6 +149,15 @@ func TestDecisionsAndTheirUndo(t *testing.T) {
 		b.undo("fishpond", "unique")
 		check("fishpond", index.Unique)
 	})
+	t.Run("exempt", func(t *testing.T) {
+		b.to("/console/item?id=fishpond")
+		b.click(`.acts button[value=exempt]`)
+		b.seen(".notice", "免比对")
+		ops := open(t, r, 1280, 900)
+		ops.signIn("ops-secret-token-3", "/console/operators")
+		ops.seen(".log", titleOf(t, r, "fishpond"))
+		b.undo("fishpond", "unique")
+	})
 	t.Run("merge", func(t *testing.T) {
 		into, err := r.Index.Item(t.Context(), "kiln")
 		if err != nil {

@@ -56,7 +56,7 @@ func (p *page) Kinds() []string { return []string{"overlap", "extends", "in-doub
 
 // DecisionKinds are the kinds of decisions a filter can ask for.
 func (p *page) DecisionKinds() []string {
-	return []string{index.Release, index.Reject, index.Block, index.Merge, index.MakeLead, index.Undo}
+	return []string{index.Release, index.Reject, index.Block, index.Merge, index.MakeLead, index.Exempt, index.Aside, index.Undo}
 }
 
 // Finding names the result of a review.

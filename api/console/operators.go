@@ -31,6 +31,7 @@ type operatorsView struct {
 	Lag       uint64 // events that lists do not show yet
 	SearchLag uint64 // and that the search does not find yet
 	Dead      []bus.DeadLetter
+	Exempted  []index.Decision // texts that nothing is matched with, by an editor or in a flood
 	Totals    browse.Totals
 	DeadCount string
 	Files     []file
@@ -64,6 +65,7 @@ func (c *Console) operators(ctx context.Context, p *page) string {
 	v.Lag, v.SearchLag, err = c.cfg.Browse.Lag(ctx)
 	must.Do(err)
 	v.Totals = must.Get(c.cfg.Browse.Totals(ctx))
+	v.Exempted = must.Get(x.Exemptions(ctx, 20))
 	messages, watched := x.Rate()
 	v.Rate = p.Number(messages)
 	if watched < time.Minute {
