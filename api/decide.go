@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -192,28 +193,25 @@ func (s lists) getDecisions(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	limit, err := queryInt(c, "limit", 50, 1, maxDecisions)
-	if err != nil {
-		return err
-	}
-	list, err := s.cfg.Index.Decisions(c.Request().Context(), index.DecisionQuery{Cluster: cluster, Limit: int(limit)})
-	if err != nil {
-		return err
-	}
-	return c.JSON(http.StatusOK, decisionPage{Decisions: append([]index.Decision{}, list...)})
+	return decisions(c, func(ctx context.Context, limit int) ([]index.Decision, error) {
+		return s.cfg.Index.Decisions(ctx, index.DecisionQuery{Cluster: cluster, Limit: limit})
+	})
 }
 
 // getExemptions lists what nothing is matched against, and what was set aside.
-func (s lists) getExemptions(c echo.Context) error {
+func (s lists) getExemptions(c echo.Context) error { return decisions(c, s.cfg.Index.Exemptions) }
+
+// decisions answers with a list of decisions.
+func decisions(c echo.Context, list func(ctx context.Context, limit int) ([]index.Decision, error)) error {
 	limit, err := queryInt(c, "limit", 50, 1, maxDecisions)
 	if err != nil {
 		return err
 	}
-	list, err := s.cfg.Index.Exemptions(c.Request().Context(), int(limit))
+	page, err := list(c.Request().Context(), int(limit))
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, decisionPage{Decisions: append([]index.Decision{}, list...)})
+	return c.JSON(http.StatusOK, decisionPage{Decisions: append([]index.Decision{}, page...)})
 }
 
 // clusterID reads the number of a cluster.

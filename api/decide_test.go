@@ -299,3 +299,33 @@ func TestDecisionSeen(t *testing.T) {
 	r.follow()
 	r.noDeadLetters()
 }
+
+// TestExemptions: a text is exempt by a decision about its cluster, listed, and not exempt after the
+// undo.
+func TestExemptions(t *testing.T) {
+	r := newService(t, testConfig{})
+	items := sample(t, 1)
+	e := r.publish(items[0]).Event
+	path := fmt.Sprintf("/clusters/%d/decisions", e.Cluster)
+	d := want[index.Decision](r, 200, "POST", path, map[string]any{"kind": "exempt", "by": "张三", "reason": "法律声明"})
+	if list := want[decisionPage](r, 200, "GET", "/exemptions", nil).Decisions; len(list) != 1 || list[0].Item != e.ID || list[0].By != "张三" {
+		t.Errorf("%+v", list)
+	}
+	if p := want[Problem](r, 409, "POST", path, map[string]any{"kind": "exempt", "by": "张三"}); p.Decision == nil || p.Decision.Number != d.Number {
+		t.Errorf("a second time: %+v", p)
+	}
+	again := items[0]
+	again.ID = "again"
+	if got := r.publish(again).Event; got.Verdict != index.Unique || got.Rule != index.ByExempt || got.Of != e.ID {
+		t.Errorf("%+v", got)
+	}
+	want[index.Decision](r, 200, "POST", path, map[string]any{"kind": "undo", "decision": d.Number, "by": "张三"})
+	if list := want[decisionPage](r, 200, "GET", "/exemptions?limit=1", nil).Decisions; len(list) != 0 {
+		t.Errorf("%+v", list)
+	}
+	want[Problem](r, 400, "GET", "/exemptions?limit=0", nil)
+	again.ID = "once more"
+	if got := r.publish(again).Event; got.Verdict != index.Duplicate {
+		t.Errorf("%+v", got)
+	}
+}

@@ -245,6 +245,4 @@ func millis(t time.Time) int64 {
 	return t.UnixMilli()
 }
 
-func millisTime(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
-
 func seconds(t time.Time) uint32 { return uint32(max(t.Unix(), 0)) }

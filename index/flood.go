@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 
 	"jianguo/index/read"
 	"jianguo/index/resident"
@@ -65,7 +66,7 @@ func (b *batch) stem(r *itemRow, limit int) {
 	}
 	v := b.version(uint32(r.of.Int64))
 	d := &decision{batch: b, cluster: b.x.clusters.Resolve(v.state.cluster), item: v.ordinal, req: DecisionRequest{Kind: Aside, Item: v.id, By: "jianguo",
-		At: millisTime(r.arrivedAt), Reason: fmt.Sprintf("%d suspects in a minute", n)}}
+		At: time.UnixMilli(r.arrivedAt), Reason: fmt.Sprintf("%d suspects in a minute", n)}}
 	d.mark(v, resident.Aside)
 	d.log()
 	b.asides = append(b.asides, v.id)
