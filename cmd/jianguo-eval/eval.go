@@ -41,8 +41,7 @@ type evalCmd struct {
 	Articles   int                `help:"How many articles of each length to edit." default:"60"`
 	Fold       int                `help:"Split the pairs into this many folds and show each." default:"5"`
 	Seed       uint64             `help:"Seed of everything random." default:"1"`
-	UserDict   string             `help:"More words for the segmenter: word, frequency and part of speech a line." type:"existingfile" placeholder:"FILE"`
-	Residue    string             `help:"More page residue (share prompts, notices) that carries no weight." type:"existingfile" placeholder:"FILE"`
+	segmentFlags
 }
 
 // sweepSample is the number of items of the corpus that a sweep judges again, for each

@@ -1,5 +1,5 @@
-// Command jianguo-eval measures detection quality on documents and labels of the user's own.
-// `jianguo eval` runs it. It is a program of its own so that the service does not carry it.
+// Command jianguo-eval studies detection: it is what `jianguo eval`, `rejudge`, `explain` and
+// `fingerprint` run. It is a program of its own so that the service does not carry it.
 package main
 
 import (
@@ -19,9 +19,19 @@ var version = func() string {
 }()
 
 func main() {
-	if len(os.Args) > 1 && os.Args[1] == "rejudge" {
-		companion.Main(os.Args[2:], "jianguo rejudge", "Judges what arrived lately again under another policy, and lists what would change. Works on a copy; the data directory may be in use and is not changed.", new(rejudgeCmd))
-		return
+	args := os.Args[1:]
+	name := ""
+	if len(args) > 0 {
+		name = args[0]
 	}
-	companion.Main(os.Args[1:], "jianguo eval", "Measures detection quality on documents and labels of your own.", new(evalCmd))
+	switch name {
+	case "explain":
+		companion.Main(args[1:], "jianguo explain", "Shows how a later text is judged against an earlier one, and every number behind it.", new(explainCmd))
+	case "fingerprint":
+		companion.Main(args[1:], "jianguo fingerprint", "Prints the fingerprint of every line of standard input.", new(fingerprintCmd))
+	case "rejudge":
+		companion.Main(args[1:], "jianguo rejudge", "Judges what arrived lately again under another policy, and lists what would change. Works on a copy; the data directory may be in use and is not changed.", new(rejudgeCmd))
+	default:
+		companion.Main(args, "jianguo eval", "Measures detection quality on documents and labels of your own.", new(evalCmd))
+	}
 }

@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,12 +16,11 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"jianguo/data"
 	"jianguo/index"
+	"jianguo/index/sqlite"
 	"jianguo/ingest"
 	"jianguo/internal/companion"
 	"jianguo/segment"
-	"jianguo/sketch"
 )
 
 type rejudgeCmd struct {
@@ -35,8 +36,7 @@ type rejudgeCmd struct {
 	JSON       bool   `help:"Print one JSON document."`
 	Work       string `help:"Where the copy of the catalogue goes while the command runs; as large as index.db." placeholder:"DIR" type:"existingdir"`
 	Language   string `help:"Language of reasons: ${enum}." enum:"zh,en" default:"zh"`
-	UserDict   string `help:"More words for the segmenter, as for the service." type:"existingfile" placeholder:"FILE"`
-	Residue    string `help:"More page residue, as for the service." type:"existingfile" placeholder:"FILE"`
+	segmentFlags
 }
 
 // age is a time as 36h or 7d.
@@ -92,7 +92,7 @@ type rejudged struct {
 
 // Run judges what arrived lately again.
 func (c *rejudgeCmd) Run(co *companion.Streams) error {
-	segmenter, err := segment.New(segment.Config{Data: data.FS, UserDict: c.UserDict, Residue: c.Residue})
+	segmenter, err := c.segmenter()
 	if err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func (c *rejudgeCmd) rejudge(co *companion.Streams, segmenter *segment.Segmenter
 	if err := c.copySources(dir); err != nil {
 		return nil, err
 	}
-	inForce, last, err := index.LastPolicy(co.Ctx, dir)
+	inForce, last, err := lastPolicy(co.Ctx, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -136,13 +136,7 @@ func (c *rejudgeCmd) rejudge(co *companion.Streams, segmenter *segment.Segmenter
 	if err != nil {
 		return nil, err
 	}
-	normal := func(title, body string) sketch.Input {
-		var text segment.Text
-		segmenter.Analyze(&text, title, body)
-		return ingest.Input(&text)
-	}
-	x, err := index.Open(co.Ctx, index.Config{Dir: dir, Policy: &policy, Recipe: func() (string, error) { return segmenter.Recipe(), nil }, Normal: normal,
-		Durability: index.DurabilityRelaxed, SweepEvery: -1, Language: c.Language, Logger: co.Log, Progress: co.Progress.Stages("rejudge: loading")})
+	x, err := openIndex(co, dir, segmenter, index.Config{Policy: &policy, Language: c.Language, Progress: co.Progress.Stages("rejudge: loading")})
 	if err != nil {
 		return nil, err
 	}
@@ -210,6 +204,30 @@ func (c *rejudgeCmd) policy(p index.Policy) (index.Policy, error) {
 		return p, fmt.Errorf("%s: %w", c.Policy, err)
 	}
 	return p, p.Validate()
+}
+
+// lastPolicy returns the policy that most of the last thousand articles of a catalogue were judged
+// by, with the thresholds of this program, and the time of the last arrival.
+func lastPolicy(ctx context.Context, dir string) (p index.Policy, at time.Time, err error) {
+	db, err := sqlite.Open(filepath.Join(dir, index.FileName), sqlite.Reads, "NORMAL")
+	if err != nil {
+		return p, at, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	var detail string
+	err = db.QueryRowContext(ctx, `WITH latest AS (SELECT policy, arrived_at FROM items ORDER BY ordinal DESC LIMIT 1000)
+		SELECT detail, (SELECT max(arrived_at) FROM latest) FROM latest JOIN stamps ON number = policy GROUP BY policy ORDER BY count(*) DESC LIMIT 1`).
+		Scan(&detail, (*sqlite.Millis)(&at))
+	if errors.Is(err, sql.ErrNoRows) {
+		err = fmt.Errorf("%s: nothing has arrived: %w", dir, index.ErrNotFound)
+	}
+	var stored index.Policy
+	if err == nil {
+		err = json.Unmarshal([]byte(detail), &stored)
+	}
+	p = index.DefaultPolicy().At(stored.Strictness)
+	p.Rules, p.Distance, p.Suspects, p.Window, p.Cap = stored.Rules, stored.Distance, stored.Suspects, stored.Window, stored.Cap
+	return p, at, err
 }
 
 func (r *rejudged) add(one *index.Replayed) {

@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"time"
 
@@ -13,7 +11,6 @@ import (
 
 	"jianguo/index"
 	"jianguo/ingest"
-	"jianguo/internal/jsonl"
 	"jianguo/segment"
 )
 
@@ -58,18 +55,11 @@ func (c *checkCmd) item(co *streams) (*ingest.Item, error) {
 		defer f.Close()
 		r = f
 	}
-	data, err := io.ReadAll(io.LimitReader(r, jsonl.MaxLine+1))
+	it, err := ingest.ReadDocument(r)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", c.File, err)
 	}
-	if len(data) > jsonl.MaxLine {
-		return nil, fmt.Errorf("%s is longer than %d bytes", c.File, jsonl.MaxLine)
-	}
-	if trimmed := bytes.TrimSpace(data); len(trimmed) > 0 && trimmed[0] == '{' && json.Valid(trimmed) {
-		return ingest.DecodeDocument(jsonl.Item(trimmed))
-	}
-	it := &ingest.Item{Body: string(data)}
-	return it, it.Validate()
+	return it, nil
 }
 
 // ask asks a running service, or opens the data directory for this command.

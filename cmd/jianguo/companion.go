@@ -5,7 +5,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"syscall"
+
+	"github.com/alecthomas/kong"
 )
 
 // companion is a command that is a program of its own, so that the service does not carry what
@@ -16,24 +19,23 @@ type companion struct {
 
 type (
 	evalCmd           struct{ companion }
-	rejudgeCmd        struct{ companion }
+	studyCmd          struct{ companion }
 	exposureImportCmd struct{ companion }
 )
 
 // Run measures detection quality.
 func (c *evalCmd) Run(*streams) error { return c.run("jianguo-eval") }
 
-// Run tries a policy on what has arrived.
-func (c *rejudgeCmd) Run(*streams) error {
-	c.Args = append([]string{"rejudge"}, c.Args...)
-	return c.run("jianguo-eval")
+// Run hands the command's name over, too.
+func (c *studyCmd) Run(_ *streams, k *kong.Context) error {
+	return c.run("jianguo-eval", k.Selected().Name)
 }
 
 // Run imports histories.
 func (c *exposureImportCmd) Run(*streams) error { return c.run("jianguo-import") }
 
 // run becomes the program that lies beside this one, or else in PATH.
-func (c *companion) run(name string) error {
+func (c *companion) run(name string, before ...string) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
@@ -44,5 +46,5 @@ func (c *companion) run(name string) error {
 			return fmt.Errorf("%s is neither beside this program nor in PATH: `make build` puts it there", name)
 		}
 	}
-	return fmt.Errorf("%s: %w", path, syscall.Exec(path, append([]string{name}, c.Args...), os.Environ()))
+	return fmt.Errorf("%s: %w", path, syscall.Exec(path, slices.Concat([]string{name}, before, c.Args), os.Environ()))
 }

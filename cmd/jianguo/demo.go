@@ -113,7 +113,7 @@ func showVerdicts(out io.Writer, corpus []byte, outcomes map[string]*ingest.Outc
 			wrong++
 			mark = fmt.Sprintf("  ← expected %s %s: %s", e.Verdict, e.Of, e.Why)
 		}
-		fmt.Fprintf(out, "%s%s%s%s%s\n", pad(o.Event.Verdict.String(), 11), pad(it.ID, 22), pad(oneLine(it.Title), 42), o.Event.Why, mark)
+		fmt.Fprintf(out, "%s%s%s%s%s\n", pad(o.Event.Verdict.String(), 11), pad(it.ID, 22), pad(strings.Join(strings.Fields(it.Title), " "), 42), o.Event.Why, mark)
 	}
 	return wrong, nil
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"strings"
 	"time"
 
 	"jianguo/index"
@@ -55,5 +54,3 @@ func plural(n int, word string) string {
 	}
 	return fmt.Sprintf("%d %ss", n, word)
 }
-
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -31,12 +31,13 @@ type Flags struct {
 	LogLevel slog.Level `help:"How much to log on standard error: debug, info, warn or error." default:"warn"`
 }
 
-func (f *Flags) level() slog.Level { return f.LogLevel }
+// Level is how much to log.
+func (f *Flags) Level() slog.Level { return f.LogLevel }
 
 // Command is a command that embeds Flags.
 type Command interface {
 	Run(*Streams) error
-	level() slog.Level
+	Level() slog.Level
 }
 
 // Main parses arguments into a command and runs it. It ends the process with exit code 1 after
@@ -49,7 +50,7 @@ func Main(args []string, name, description string, command Command) {
 	_, err := parser.Parse(args)
 	parser.FatalIfErrorf(err)
 	err = command.Run(&Streams{Ctx: ctx, In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Progress: progress.To(os.Stderr),
-		Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: command.level()}))})
+		Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: command.Level()}))})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "jianguo:", err)
 		os.Exit(1)

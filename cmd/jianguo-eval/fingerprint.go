@@ -8,21 +8,24 @@ import (
 	"strings"
 
 	"jianguo/ingest"
+	"jianguo/internal/companion"
 	"jianguo/segment"
 )
 
 type fingerprintCmd struct {
+	companion.Flags
+
 	Decimal bool `help:"Print decimal numbers instead of hexadecimal."`
 	segmentFlags
 }
 
 // Run prints the fingerprint of each line of input; an empty text has 0.
-func (c *fingerprintCmd) Run(co *streams) error {
-	s, err := newSegmenter(c.segmentFlags)
+func (c *fingerprintCmd) Run(co *companion.Streams) error {
+	s, err := c.segmenter()
 	if err != nil {
 		return err
 	}
-	in, out := bufio.NewReaderSize(co.in, 1<<16), bufio.NewWriter(co.out)
+	in, out := bufio.NewReaderSize(co.In, 1<<16), bufio.NewWriter(co.Out)
 	var text segment.Text
 	for {
 		line, err := in.ReadString('\n')

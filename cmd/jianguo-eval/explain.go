@@ -9,21 +9,28 @@ import (
 
 	"jianguo/index"
 	"jianguo/ingest"
+	"jianguo/internal/companion"
+	"jianguo/internal/datadir"
 )
 
 type explainCmd struct {
+	companion.Flags
+
 	A        string `arg:"" help:"An item: an id of --data, a file (JSON or plain text), or - for standard input."`
 	B        string `arg:"" help:"A second item. It is the query, unless both are ids: then the query is the one that arrived later."`
 	Data     string `help:"A data directory that no service is using, to look ids up in." placeholder:"DIR"`
 	Terms    int    `help:"How many terms to show." default:"16"`
 	JSON     bool   `help:"Print one JSON document."`
 	Language string `help:"Language of the reason: ${enum}." enum:"zh,en" default:"zh"`
-	policyFlags
+
+	Rule       string `help:"Which rules judge: ${enum}; hamming is the textbook." enum:"jianguo,hamming" default:"jianguo"`
+	Distance   int    `help:"Largest Hamming distance of a certain proposal, 0 to 3." default:"3"`
+	Strictness string `help:"What is rejected as a copy: ${enum}." enum:"copies,rewrites,stories" default:"rewrites"`
 	segmentFlags
 }
 
 // Run explains how two texts are judged.
-func (c *explainCmd) Run(co *streams) error {
+func (c *explainCmd) Run(co *companion.Streams) error {
 	if c.A == "-" && c.B == "-" {
 		return errors.New("standard input can be one of the two, not both")
 	}
@@ -31,13 +38,15 @@ func (c *explainCmd) Run(co *streams) error {
 	if err != nil {
 		return err
 	}
-	s, err := newSegmenter(c.segmentFlags)
+	s, err := c.segmenter()
 	if err != nil {
 		return err
 	}
-	x := ingest.Explain(s, *c.policy(), c.Language, later, earlier, c.Terms)
+	policy := index.DefaultPolicy().At(c.Strictness)
+	policy.Rules, policy.Distance = c.Rule, c.Distance
+	x := ingest.Explain(s, policy, c.Language, later, earlier, c.Terms)
 	if c.JSON {
-		out := json.NewEncoder(co.out)
+		out := json.NewEncoder(co.Out)
 		out.SetIndent("", " ")
 		return out.Encode(x)
 	}
@@ -46,7 +55,7 @@ func (c *explainCmd) Run(co *streams) error {
 }
 
 // items reads both items, the earlier one first.
-func (c *explainCmd) items(co *streams) (earlier, later *ingest.Item, err error) {
+func (c *explainCmd) items(co *companion.Streams) (earlier, later *ingest.Item, err error) {
 	if c.Data == "" {
 		if earlier, err = readItem(co, c.A); err == nil {
 			later, err = readItem(co, c.B)
@@ -56,13 +65,22 @@ func (c *explainCmd) items(co *streams) (earlier, later *ingest.Item, err error)
 	if _, err := os.Stat(c.Data); err != nil {
 		return nil, nil, fmt.Errorf("data directory: %w", err)
 	}
-	h, err := openCore(co, coreConfig{Command: "explain", Data: c.Data, NoBus: true, Segment: c.segmentFlags})
+	lock, err := datadir.Acquire(c.Data, datadir.Holder{Command: "explain"})
 	if err != nil {
 		return nil, nil, err
 	}
-	earlier, first, err := lookUp(co, h.index, c.A)
-	later, second, err2 := lookUp(co, h.index, c.B)
-	if err := errors.Join(err, err2, h.Close()); err != nil {
+	defer func() { err = errors.Join(err, lock.Close()) }()
+	s, err := c.segmenter()
+	if err != nil {
+		return nil, nil, err
+	}
+	x, err := openIndex(co, c.Data, s, index.Config{Progress: co.Progress.Stages("explain: loading")})
+	if err != nil {
+		return nil, nil, err
+	}
+	earlier, first, err := lookUp(co, x, c.A)
+	later, second, err2 := lookUp(co, x, c.B)
+	if err := errors.Join(err, err2, x.Close()); err != nil {
 		return nil, nil, err
 	}
 	if first != nil && second != nil && second.Before(first) {
@@ -73,12 +91,12 @@ func (c *explainCmd) items(co *streams) (earlier, later *ingest.Item, err error)
 
 // lookUp finds an item by its id, or reads it as a file. The stored item is nil for a
 // file.
-func lookUp(co *streams, x *index.Index, name string) (*ingest.Item, *index.Item, error) {
+func lookUp(co *companion.Streams, x *index.Index, name string) (*ingest.Item, *index.Item, error) {
 	if name == "-" {
 		it, err := readItem(co, name)
 		return it, nil, err
 	}
-	stored, err := x.Item(co.ctx, name)
+	stored, err := x.Item(co.Ctx, name)
 	if errors.Is(err, index.ErrNotFound) {
 		if _, statErr := os.Stat(name); statErr == nil {
 			it, err := readItem(co, name)
@@ -94,10 +112,17 @@ func lookUp(co *streams, x *index.Index, name string) (*ingest.Item, *index.Item
 	return &ingest.Item{ID: stored.ID, Title: stored.Title, Body: *stored.Body, Source: stored.Source, Published: stored.Published}, stored, nil
 }
 
-func readItem(co *streams, name string) (*ingest.Item, error) {
-	c := checkCmd{File: name}
-	it, err := c.item(co)
-	if err != nil {
+func readItem(co *companion.Streams, name string) (it *ingest.Item, err error) {
+	r := co.In
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		r = f
+	}
+	if it, err = ingest.ReadDocument(r); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	if it.ID == "" {
@@ -106,8 +131,10 @@ func readItem(co *streams, name string) (*ingest.Item, error) {
 	return it, nil
 }
 
-func printExplanation(co *streams, x *ingest.Explanation) {
-	w := co.out
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+func printExplanation(co *companion.Streams, x *ingest.Explanation) {
+	w := co.Out
 	fmt.Fprintf(w, "%s", x.Verdict)
 	if x.Series {
 		fmt.Fprint(w, ", another of a series")
@@ -153,22 +180,22 @@ func printExplanation(co *streams, x *ingest.Explanation) {
 // flippedShown limits the flipped bits that are printed, largest margin first.
 const flippedShown = 12
 
-func printBits(co *streams, x *ingest.Explanation) {
-	fmt.Fprintf(co.out, "\nfingerprints differ in %d bits; S is %.2f from the query, %.2f the other way\n", x.Distance, x.S, x.SReverse)
+func printBits(co *companion.Streams, x *ingest.Explanation) {
+	fmt.Fprintf(co.Out, "\nfingerprints differ in %d bits; S is %.2f from the query, %.2f the other way\n", x.Distance, x.S, x.SReverse)
 	if len(x.Flipped) == 0 {
 		return
 	}
-	fmt.Fprintln(co.out, "  bit   margin in query   in earlier")
+	fmt.Fprintln(co.Out, "  bit   margin in query   in earlier")
 	for _, b := range x.Flipped[:min(len(x.Flipped), flippedShown)] {
-		fmt.Fprintf(co.out, "  %3d   %15.3f   %10.3f\n", b.Bit, b.Query, b.Earlier)
+		fmt.Fprintf(co.Out, "  %3d   %15.3f   %10.3f\n", b.Bit, b.Query, b.Earlier)
 	}
 	if n := len(x.Flipped) - flippedShown; n > 0 {
-		fmt.Fprintf(co.out, "  and %s with smaller margins\n", plural(n, "bit"))
+		fmt.Fprintf(co.Out, "  and %d more with smaller margins\n", n)
 	}
 }
 
-func printTerms(co *streams, x *ingest.Explanation) {
-	fmt.Fprintf(co.out, "\nterms: %.0f %% of the query's weight is shared, %.0f %% of the earlier's\n", 100*x.QueryShare, 100*x.EarlierShare)
+func printTerms(co *companion.Streams, x *ingest.Explanation) {
+	fmt.Fprintf(co.Out, "\nterms: %.0f %% of the query's weight is shared, %.0f %% of the earlier's\n", 100*x.QueryShare, 100*x.EarlierShare)
 	var shared, query, earlier []string
 	for _, t := range x.Terms {
 		switch {
@@ -185,7 +212,7 @@ func printTerms(co *streams, x *ingest.Explanation) {
 		terms []string
 	}{{"shared", shared}, {"only in the query", query}, {"only in the earlier", earlier}} {
 		if len(l.terms) > 0 {
-			fmt.Fprintf(co.out, "  %s: %s\n", l.name, strings.Join(l.terms, ", "))
+			fmt.Fprintf(co.Out, "  %s: %s\n", l.name, strings.Join(l.terms, ", "))
 		}
 	}
 }
