@@ -3,6 +3,7 @@ package index
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"jianguo/index/sqlite"
@@ -11,7 +12,7 @@ import (
 // Size is the size of one part of the data directory.
 type Size struct {
 	File  string `json:"file"`
-	Part  string `json:"part"` // a table, the rest of a file, or a kind of page
+	Part  string `json:"part"` // a table, or the rest of a file
 	Bytes int64  `json:"bytes"`
 	// Kept says that it holds kept texts, or data for browsing, which judging does
 	// not need.
@@ -19,17 +20,14 @@ type Size struct {
 }
 
 // Sizes returns the bytes on disk: the catalogue by table (see sqlite.Sizes), and the snapshot
-// by kind of page. Nothing may write meanwhile.
+// as a whole. Nothing may write meanwhile.
 func (x *Index) Sizes(ctx context.Context) ([]Size, error) {
 	sizes, err := x.catalogueSizes(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("index: sizes: %w", err)
 	}
-	err = x.snapshot.Sizes(ctx, func(part string, bytes int64) {
-		sizes = append(sizes, Size{File: SnapshotFileName, Part: part, Bytes: bytes})
-	})
-	if err != nil {
-		return nil, fmt.Errorf("index: sizes of the snapshot: %w", err)
+	if info, err := os.Stat(filepath.Join(x.cfg.Dir, SnapshotFileName)); err == nil {
+		sizes = append(sizes, Size{File: SnapshotFileName, Part: "pages", Bytes: info.Size()})
 	}
 	return sizes, nil
 }

@@ -29,6 +29,9 @@ type Layout struct {
 	// Subject is, of the gap in both openings with most of it, the share of pairs that the other text has
 	// nowhere, on the side where it is smaller; 0 where either side has few of them.
 	Subject float32
+	// Heading reports that both headlines begin with a clause, such as the name of a company before a colon,
+	// that the other text has nowhere.
+	Heading bool
 	// HeadA and HeadB are the shares of the pairs of one text's headline (of its opening where it has none)
 	// that the other text has anywhere.
 	HeadA, HeadB float32

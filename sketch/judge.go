@@ -38,6 +38,9 @@ type Thresholds struct {
 	// sides, from which the texts have two subjects: the same notice about another official. None of 490
 	// labelled copies reached it. A long text repeats its subject, and needs no such rule.
 	Subject float64 `json:"subject"`
+	// Recurs is the least number of days between two short texts that are no duplicates for it: flashes of a
+	// market's opening or close repeat nearly word for word on other days.
+	Recurs int `json:"recurs"`
 
 	Copy        Weights `json:"copy"`
 	Story       Weights `json:"story"`
@@ -50,7 +53,7 @@ type Thresholds struct {
 func DefaultThresholds() Thresholds {
 	return Thresholds{
 		Duplicate: .72, DuplicateShort: .54, Certain: .85, Suspect: .64, Doubt: .42, Related: .26, Excerpt: .8, Passage: .55, Roundup: .2, Echo: .025,
-		Figures: .5, Places: .15, Edits: .15, Subject: .67,
+		Figures: .5, Places: .15, Edits: .15, Subject: .67, Recurs: 3,
 		Copy: copyWeights, Story: storyWeights,
 		CopySketch: copySketchWeights, StorySketch: storySketchWeights,
 	}
@@ -70,16 +73,21 @@ func (t *Thresholds) Vetoed(c *Comparison) string {
 		return "other figures at the same places"
 	case t.renamed(c):
 		return "another name at the same place"
+	case max(c.TokensA, c.TokensB) <= flashTokens && c.Days >= t.Recurs:
+		return "a flash of another day"
 	case c.ContainedB < .5 && c.ContainedA > c.ContainedB && float64(l.Echo) < t.Echo:
 		return "a part of a round-up of other matters"
 	}
 	return ""
 }
 
+// flashTokens is the length of the longest flash.
+const flashTokens = 120
+
 // renamed reports whether the texts are about two subjects of one kind.
 func (t *Thresholds) renamed(c *Comparison) bool {
 	short := max(c.TokensA, c.TokensB) <= shortTokens
-	return c.Facts.Renamed > 1 || short && (c.Facts.Renamed > 0 || float64(c.Layout.Subject) >= t.Subject)
+	return c.Facts.Renamed > 1 || short && (c.Facts.Renamed > 0 || c.Layout.Heading || float64(c.Layout.Subject) >= t.Subject)
 }
 
 // little reports whether two texts have too little in common to be related, and neither is a passage of the

@@ -11,6 +11,7 @@ func (x *Alignment) measure(w *workspace) {
 	x.SoftA, x.SoftB = w.softA, w.softB
 	l.Echo = w.echo()
 	w.heads(&x.Comparison)
+	l.Heading = heading(&q.in, &c.in) && heading(&c.in, &q.in)
 	l.SameBody = (q.in.Title == "") != (c.in.Title == "") && q.in.Body == c.in.Body && min(len(q.tokens), len(c.tokens)) >= bodyTokens
 	l.RestA, l.RestB = len(q.tokens), len(c.tokens)
 	for _, m := range x.Matches {
@@ -24,6 +25,15 @@ func (x *Alignment) measure(w *workspace) {
 	if q, c := q.in.Published, c.in.Published; q > 0 && c > 0 {
 		x.Days = int(max(q-c, c-q))
 	}
+}
+
+// headingMost is the length in bytes of the longest heading, six Han characters.
+const headingMost = 18
+
+// heading reports whether a headline begins with a short clause that another text lacks.
+func heading(own, other *Input) bool {
+	name, rest, _ := strings.Cut(own.Title, "\n")
+	return rest != "" && len(name) <= headingMost && !strings.Contains(other.Title, name) && !strings.Contains(other.Body, name)
 }
 
 // Bounds of a gap in tokens: of one that sets a name against another one, and of one that is a subject: in the

@@ -142,3 +142,46 @@ func TestSubject(t *testing.T) {
 		}
 	}
 }
+
+// TestHeading: two short notices of one form whose headlines begin with different names are about
+// two companies; a word for the kind of message is no name if the other text has it, too.
+func TestHeading(t *testing.T) {
+	notice := func(title, name string) Input {
+		return Input{Title: title, Body: name + clauses(12, 3)}
+	}
+	for _, c := range []struct {
+		name  string
+		q, c  Input
+		other bool
+	}{
+		{"two companies", notice("青禾电源\n拟在港上市", "青禾电源"), notice("云崖股份\n拟在港上市", "云崖股份"), true},
+		{"one company", notice("青禾电源\n拟在港上市", "青禾电源"), notice("青禾电源\n拟到港上市", "青禾电源"), false},
+		{"a word before the name", notice("快讯\n青禾电源拟在港上市", "青禾电源"), notice("青禾电源\n拟在港上市", "青禾电源"), false},
+		{"no clause of its own", notice("青禾电源拟在港上市", "青禾电源"), notice("云崖股份拟在港上市", "青禾电源"), false},
+	} {
+		r := compareTexts(c.q, c.c)
+		th := DefaultThresholds()
+		if got := th.Vetoed(&r); (got == "another name at the same place") != c.other || r.Layout.Heading != c.other {
+			t.Errorf("%s: vetoed %q, %+v", c.name, got, r.Layout)
+		}
+	}
+}
+
+// TestFlash: a flash that repeats nearly word for word some days later is another one; a longer text
+// is a copy whenever it comes.
+func TestFlash(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		clauses int
+		days    int32
+		other   bool
+	}{{"the same day", 4, 0, false}, {"two days later", 4, 2, false}, {"a week later", 4, 7, true}, {"a long text", 40, 7, false}} {
+		earlier := Input{Body: clauses(c.clauses, 0), Published: 20_000}
+		later := Input{Body: clauses(c.clauses, 0) + "此外", Published: 20_000 + c.days}
+		r := compareTexts(later, earlier)
+		th := DefaultThresholds()
+		if got := th.Vetoed(&r); (got == "a flash of another day") != c.other {
+			t.Errorf("%s: vetoed %q of %d tokens, %d days", c.name, got, r.TokensA, r.Days)
+		}
+	}
+}

@@ -2,8 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,7 +15,6 @@ import (
 	"time"
 
 	"jianguo/index"
-	"jianguo/index/sqlite"
 	"jianguo/ingest"
 	"jianguo/internal/companion"
 	"jianguo/segment"
@@ -128,7 +125,7 @@ func (c *rejudgeCmd) rejudge(co *companion.Streams, segmenter *segment.Segmenter
 	if err := c.copySources(dir); err != nil {
 		return nil, err
 	}
-	inForce, last, err := lastPolicy(co.Ctx, dir)
+	inForce, last, err := index.LastPolicy(co.Ctx, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -204,30 +201,6 @@ func (c *rejudgeCmd) policy(p index.Policy) (index.Policy, error) {
 		return p, fmt.Errorf("%s: %w", c.Policy, err)
 	}
 	return p, p.Validate()
-}
-
-// lastPolicy returns the policy that most of the last thousand articles of a catalogue were judged
-// by, with the thresholds of this program, and the time of the last arrival.
-func lastPolicy(ctx context.Context, dir string) (p index.Policy, at time.Time, err error) {
-	db, err := sqlite.Open(filepath.Join(dir, index.FileName), sqlite.Reads, "NORMAL")
-	if err != nil {
-		return p, at, err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	var detail string
-	err = db.QueryRowContext(ctx, `WITH latest AS (SELECT policy, arrived_at FROM items ORDER BY ordinal DESC LIMIT 1000)
-		SELECT detail, (SELECT max(arrived_at) FROM latest) FROM latest JOIN stamps ON number = policy GROUP BY policy ORDER BY count(*) DESC LIMIT 1`).
-		Scan(&detail, (*sqlite.Millis)(&at))
-	if errors.Is(err, sql.ErrNoRows) {
-		err = fmt.Errorf("%s: nothing has arrived: %w", dir, index.ErrNotFound)
-	}
-	var stored index.Policy
-	if err == nil {
-		err = json.Unmarshal([]byte(detail), &stored)
-	}
-	p = index.DefaultPolicy().At(stored.Strictness)
-	p.Rules, p.Distance, p.Suspects, p.Window, p.Cap = stored.Rules, stored.Distance, stored.Suspects, stored.Window, stored.Cap
-	return p, at, err
 }
 
 func (r *rejudged) add(one *index.Replayed) {

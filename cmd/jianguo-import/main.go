@@ -1,5 +1,5 @@
-// Command jianguo-import moves users' histories from Redis or a file into a running service.
-// `jianguo exposure import` runs it.
+// Command jianguo-import moves users' histories from Redis or a file into a running service, and
+// estimates what histories take. `jianguo exposure import` and `jianguo exposure size` run it.
 package main
 
 import (
@@ -9,5 +9,10 @@ import (
 )
 
 func main() {
-	companion.Main(os.Args[1:], "jianguo exposure import", "Imports histories from Redis, Redis Cluster or a file into a running service.", new(importCmd))
+	args := os.Args[1:]
+	if len(args) > 0 && args[0] == "size" {
+		companion.Main(args[1:], "jianguo exposure size", "Prints the bytes that users take, by formula.", new(sizeCmd))
+		return
+	}
+	companion.Main(args, "jianguo exposure import", "Imports histories from Redis, Redis Cluster or a file into a running service.", new(importCmd))
 }

@@ -18,10 +18,17 @@ type companion struct {
 }
 
 type (
-	evalCmd           struct{ companion }
-	studyCmd          struct{ companion }
-	exposureImportCmd struct{ companion }
+	evalCmd   struct{ companion }
+	studyCmd  struct{ companion }
+	importCmd struct{ companion }
+	sizeCmd   struct{ companion }
 )
+
+// exposureCmd groups commands about users' histories.
+type exposureCmd struct {
+	Size   sizeCmd   `cmd:"" passthrough:"" help:"Print the bytes that users take, by formula."`
+	Import importCmd `cmd:"" passthrough:"" help:"Import histories from Redis or a file into a running service."`
+}
 
 // Run measures detection quality.
 func (c *evalCmd) Run(*streams) error { return c.run("jianguo-eval") }
@@ -32,7 +39,10 @@ func (c *studyCmd) Run(_ *streams, k *kong.Context) error {
 }
 
 // Run imports histories.
-func (c *exposureImportCmd) Run(*streams) error { return c.run("jianguo-import") }
+func (c *importCmd) Run(*streams) error { return c.run("jianguo-import") }
+
+// Run estimates what histories take.
+func (c *sizeCmd) Run(*streams) error { return c.run("jianguo-import", "size") }
 
 // run becomes the program that lies beside this one, or else in PATH.
 func (c *companion) run(name string, before ...string) error {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"sync"
 
@@ -138,35 +137,4 @@ func (s *Snapshot) open(ctx context.Context) (*sql.DB, error) {
 		return nil, errors.Join(fmt.Errorf("snapshot: %w", err), db.Close())
 	}
 	return db, nil
-}
-
-// Sizes returns the bytes of the file by kind of page, and as `rest` those of
-// SQLite and free pages. A missing file has none.
-func (s *Snapshot) Sizes(ctx context.Context, found func(part string, bytes int64)) (err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	info, err := os.Stat(s.path)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	db, err := s.open(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	rest := info.Size()
-	names := map[int]string{pagePostings: "fingerprints", pagePostings + 16: "keys", pageIDs: "ids", pageExacts: "exact", pageColumns: "columns"}
-	err = sqlite.Each(ctx, db, `SELECT (id >> 32) + (id >> 32 = 1 AND (id >> 16) & 255 = 2) * 16, sum(length(data)) FROM pages GROUP BY 1 ORDER BY 1`, func(r *sql.Rows) error {
-		var kind int
-		var n int64
-		err := r.Scan(&kind, &n)
-		found(names[kind], n)
-		rest -= n
-		return err
-	})
-	found("rest", max(rest, 0))
-	return err
 }

@@ -123,7 +123,7 @@ func TestNewsQuality(t *testing.T) {
 func TestShortQuality(t *testing.T) {
 	_, r := measure(t, "short-dev")
 	check(t, []bound{
-		{"same → duplicate", r.SameDuplicate, .75, 1},
+		{"same → duplicate", r.SameDuplicate, .85, 1},
 		{"template, different → duplicate", r.OthersDuplicate, 0, .04},
 	})
 }

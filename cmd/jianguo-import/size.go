@@ -7,16 +7,13 @@ import (
 	"text/tabwriter"
 
 	"jianguo/exposure"
+	"jianguo/internal/companion"
 	"jianguo/internal/userbase"
 )
 
-// exposureCmd groups commands about users' histories.
-type exposureCmd struct {
-	Size   exposureSizeCmd   `cmd:"" help:"Print the bytes that users take, by formula."`
-	Import exposureImportCmd `cmd:"" passthrough:"" help:"Import histories from Redis or a file into a running service."`
-}
+type sizeCmd struct {
+	companion.Flags
 
-type exposureSizeCmd struct {
 	Users  int64   `help:"How many users." default:"50000000"`
 	Mix    string  `help:"Shares of users by how much they have seen." default:"60x50,30x500,10x20000"`
 	Rate   float64 `help:"Exposures a second, of all users."`
@@ -24,7 +21,7 @@ type exposureSizeCmd struct {
 }
 
 // Run prints the table of sizes.
-func (c *exposureSizeCmd) Run(co *streams) error {
+func (c *sizeCmd) Run(co *companion.Streams) error {
 	p, err := exposure.ParsePolicy(c.Policy)
 	if err != nil {
 		return err
@@ -33,7 +30,7 @@ func (c *exposureSizeCmd) Run(co *streams) error {
 	if err != nil {
 		return err
 	}
-	out := bufio.NewWriter(co.out)
+	out := bufio.NewWriter(co.Out)
 	if err := writeSizes(out, p, c.Users, mix, c.Rate); err != nil {
 		return err
 	}
