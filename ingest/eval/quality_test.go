@@ -5,13 +5,13 @@ package eval
 import (
 	"bufio"
 	"compress/gzip"
-	"encoding/json"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"jianguo/ingest"
+	"jianguo/internal/jsonl"
 )
 
 // corpus reads a file of the labelled corpora that JIANGUO_CORPUS points to.
@@ -30,11 +30,11 @@ func corpus(t *testing.T, name string) []*ingest.Item {
 	lines := bufio.NewScanner(z)
 	lines.Buffer(nil, 8<<20)
 	for lines.Scan() {
-		var it struct{ ID, Title, Body string }
-		if err := json.Unmarshal(lines.Bytes(), &it); err != nil {
+		it, err := ingest.DecodeDocument(jsonl.Item(lines.Bytes()))
+		if err != nil {
 			t.Fatal(err)
 		}
-		items = append(items, &ingest.Item{ID: it.ID, Title: it.Title, Body: it.Body})
+		items = append(items, it)
 	}
 	if lines.Err() != nil || len(items) == 0 {
 		t.Fatalf("%s: %d items, %v", name, len(items), lines.Err())
