@@ -238,7 +238,7 @@ func (m *Matcher) target(ordinal uint32, q *Query) (t target, ok bool) {
 		return target{}, false
 	}
 	of := m.rows.Flags(lead)
-	if of&(resident.Exemplar|resident.Blocked) == 0 {
+	if of&(resident.Exemplar|resident.Blocked|resident.Blank) == 0 {
 		return target{}, false // a copy of an exempt text: that one is met too
 	}
 	return target{cluster: cluster, lead: lead, blocked: of&resident.Blocked != 0, exempt: of&resident.Exempt != 0, aside: of&resident.Aside != 0}, true

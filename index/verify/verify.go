@@ -88,15 +88,20 @@ type Catalogue struct {
 // returns an error only if it could not read the catalogue.
 func Run(ctx context.Context, c Catalogue) (*Report, error) {
 	r := &Report{}
-	damages, err := sqlite.Column[string](ctx, c.DB, `PRAGMA quick_check(20)`)
-	if err != nil {
-		return nil, fmt.Errorf("verify: %w", err)
-	}
-	for _, text := range damages {
-		if text != "ok" {
-			r.problem("the file is damaged: %s", text)
+	// quick_check does not compare tables with their indexes; the small ones are: in a damaged page a row
+	// that was written over may come back, with its checksum.
+	for _, check := range []string{"quick_check(20)", "integrity_check(stamps)", "integrity_check(sources)"} {
+		damages, err := sqlite.Column[string](ctx, c.DB, "PRAGMA "+check)
+		if err != nil {
+			return nil, fmt.Errorf("verify: %w", err)
+		}
+		for _, text := range damages {
+			if text != "ok" {
+				r.problem("the file is damaged: %s", text)
+			}
 		}
 	}
+	var err error
 	if r.Unsummed, err = sqlite.VerifySums(ctx, c.DB, func(err error) { r.problem("%v", err) }); err != nil {
 		return nil, fmt.Errorf("verify: %w", err)
 	}
