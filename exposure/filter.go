@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"jianguo/exposure/kernel"
-	"jianguo/exposure/link"
 	"jianguo/exposure/wire"
 )
 
@@ -58,42 +57,53 @@ type request struct {
 	keys   []uint32
 	marks  []byte
 	order  []uint32 // for at_least: rank<<16 | number of an id that only shards hold
+	view   viewScratch
 
-	links      link.Links // of the user asked last
-	otherKeys  []uint32   // keys and marks of such a user
+	from       []string // users whose histories count for the one asked last
+	otherKeys  []uint32 // keys and marks of such a user
 	otherMarks []byte
 }
 
 var requests = sync.Pool{New: func() any { return new(request) }}
 
-// Filter is FilterBytes for callers in Go.
+// Filter is FilterJSON for callers in Go.
 func (s *Store) Filter(ctx context.Context, req Request) (resp Response, err error) {
 	req.Items = append([]string{}, req.Items...) // and not null
 	body, err := json.Marshal(req)
 	if err != nil {
 		return resp, err
 	}
-	if body, _, err = s.FilterBytes(ctx, nil, body, JSON); err != nil {
+	if body, _, err = s.FilterJSON(ctx, nil, body, JSON); err != nil {
 		return resp, err
 	}
 	return resp, json.Unmarshal(body, &resp)
 }
 
-// FilterBytes answers a JSON request, or one that wire.Query.DecodePacked describes, from its bytes, and
-// appends the answer to dst. Ids in a JSON answer are copied from the request as they were spelled. A
-// Bitmap of ⌈n/8⌉ bytes is followed by a second one for relaxed items if at_least was given.
-func (s *Store) FilterBytes(ctx context.Context, dst, body []byte, format Format) ([]byte, Outcome, error) {
+// FilterJSON answers a JSON request from its bytes, and appends the answer to dst. Ids in a
+// JSON answer are copied from the request as they were spelled. A Bitmap of ⌈n/8⌉ bytes is
+// followed by a second one for relaxed items if at_least was given.
+func (s *Store) FilterJSON(ctx context.Context, dst, body []byte, format Format) ([]byte, Outcome, error) {
+	return s.filterBytes(ctx, dst, format, func(r *request) error {
+		if err := r.Decode(body); err != nil {
+			return err
+		}
+		if !r.HasItems() {
+			return wire.Invalidf("items", "is missing")
+		}
+		return nil
+	})
+}
+
+// FilterPacked answers a packed request, whose bytes wire.Query.DecodePacked describes.
+func (s *Store) FilterPacked(ctx context.Context, dst, body []byte, format Format) ([]byte, Outcome, error) {
+	return s.filterBytes(ctx, dst, format, func(r *request) error { return r.DecodePacked(body) })
+}
+
+func (s *Store) filterBytes(ctx context.Context, dst []byte, format Format, decode func(*request) error) ([]byte, Outcome, error) {
 	r := requests.Get().(*request)
 	defer requests.Put(r)
-	decode := r.Decode
-	if wire.IsPacked(body) {
-		decode = r.DecodePacked
-	}
-	if err := decode(body); err != nil {
+	if err := decode(r); err != nil {
 		return dst, Outcome{}, err
-	}
-	if !r.HasItems() {
-		return dst, Outcome{}, wire.Invalidf("items", "is missing")
 	}
 	o, err := s.filter(ctx, r)
 	if err != nil {
@@ -150,14 +160,15 @@ func (s *Store) filter(ctx context.Context, r *request) (Outcome, error) {
 		defer cancel()
 	}
 	r.marks, r.order = slices.Grow(r.marks[:0], r.Len())[:r.Len()], r.order[:0]
-	r.keys = r.Keys(r.keys, wire.Seed(&s.secret, r.User))
-	r.answer.Degraded = ""
+	r.keys = r.Keys(r.keys, seedOf(&s.secret, r.User))
+	degraded := ""
 	if err := s.look(ctx, r); err != nil {
-		r.answer.Degraded = s.degrade(r, err)
+		degraded = s.degrade(r, err)
 	}
 	r.answer.Query, r.answer.Keys, r.answer.Marks, r.answer.Order = &r.Query, r.keys, r.marks, r.order
 	o := r.answer.Choose()
-	if r.Mark != "" && (o.Degraded == "" || o.Degraded == "legacy") && o.Items+o.Relaxed > 0 {
+	o.Degraded = degraded
+	if r.Mark != "" && o.Degraded == "" && o.Items+o.Relaxed > 0 {
 		if err := s.markDelivered(ctx, r); err != nil {
 			if ctx.Err() == nil || errors.Is(err, ErrFull) {
 				return Outcome{}, err
@@ -177,14 +188,10 @@ func (s *Store) look(ctx context.Context, r *request) error {
 	if err := s.lookAt(ctx, r, history, r.User, r.keys, r.marks); err != nil {
 		return err
 	}
-	imported := r.links.Imported
-	if len(r.links.From) > 0 {
+	if len(r.from) > 0 {
 		if err := s.lookLinked(ctx, r, history); err != nil {
 			return err
 		}
-	}
-	if s.cfg.Old != nil && history == "" && !s.cfg.Old.Ask(ctx, imported, &r.Query, r.marks) {
-		r.answer.Degraded = "legacy"
 	}
 	r.sortOrder()
 	return nil
@@ -192,9 +199,9 @@ func (s *Store) look(ctx context.Context, r *request) error {
 
 // lookLinked adds to the marks what users hold whose histories count as well.
 func (s *Store) lookLinked(ctx context.Context, r *request, history string) error {
-	users := append([]string{r.User}, r.links.From...)
+	users := append([]string{r.User}, r.from...)
 	for i := 1; i < len(users); i++ {
-		r.otherKeys = r.Keys(r.otherKeys, wire.Seed(&s.secret, users[i]))
+		r.otherKeys = r.Keys(r.otherKeys, seedOf(&s.secret, users[i]))
 		r.otherMarks = slices.Grow(r.otherMarks[:0], len(r.marks))[:len(r.marks)]
 		if err := s.lookAt(ctx, r, history, users[i], r.otherKeys, r.otherMarks); err != nil {
 			return err
@@ -204,7 +211,7 @@ func (s *Store) lookLinked(ctx context.Context, r *request, history string) erro
 				r.marks[i] = mark
 			}
 		}
-		for _, u := range r.links.From {
+		for _, u := range r.from {
 			if !slices.Contains(users, u) {
 				users = append(users, u)
 			}
@@ -236,7 +243,7 @@ func (s *Store) lookAt(ctx context.Context, r *request, history, user string, ke
 		return err
 	}
 	if err = s.read(ctx, e); err == nil {
-		mark(e.st.look(e.pol, now, e.hits))
+		mark(e.st.look(e.pol, now, e.hits, &r.view))
 	}
 	w := e.weigh()
 	e.mu.Unlock()
@@ -320,7 +327,7 @@ func (s *Store) markKeys(v *view, r *request, keys []uint32, marks []byte) {
 	if s.metrics.looks.Add(1)%rateEvery == 1 {
 		s.metrics.measureRate(v)
 	}
-	r.links = v.links
+	r.from = v.from
 	if r.AtLeast == 0 {
 		return
 	}

@@ -2,18 +2,28 @@ package index
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"time"
 
 	"jianguo/internal/must"
 )
 
+// ErrRecipe says that an article has to be prepared again, because of a reindex.
+var ErrRecipe = errors.New("the article was prepared by another recipe")
+
 // Add applies mutations in order, as one durable transaction, and returns the
 // outcome of each. A mutation that was applied before changes nothing. On an error
 // nothing was applied, in the files or in memory, and the caller may repeat the
-// call.
+// call. The error is ErrRecipe if an article was prepared by another recipe than Recipe's.
 func (x *Index) Add(ctx context.Context, mutations []Mutation) ([]Outcome, error) {
 	x.write.Lock()
 	defer x.write.Unlock()
+	if recipe := x.Recipe(); recipe != "" && slices.ContainsFunc(mutations, func(m Mutation) bool {
+		return m.Article != nil && m.Article.Recipe != "" && m.Article.Recipe != recipe
+	}) {
+		return nil, ErrRecipe
+	}
 	outcomes := make([]Outcome, len(mutations))
 	x.mu.RLock()
 	applied := x.applied

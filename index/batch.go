@@ -64,7 +64,6 @@ func (x *catalogue) apply(ctx context.Context, applied uint64, f func(b *batch))
 			b.undo[i]()
 		}
 		x.matcher.Reset()
-		x.flood.minute = -1
 		return errors.Join(err, x.loadFlood(b.ctx))
 	}
 	for i := range b.outlines {
@@ -92,9 +91,6 @@ func (b *batch) exec(stmt *sql.Stmt, args []any, what string, whatArgs ...any) s
 
 // again returns the stored verdict of a mutation that was applied before.
 func (b *batch) again(m *Mutation) Outcome {
-	if m.ID() == "" {
-		return Outcome{}
-	}
 	v := b.find(m.ID())
 	if v == nil {
 		return Outcome{}
@@ -165,7 +161,7 @@ func (b *batch) read(ordinal uint32) (*version, error) {
 	}
 	var err error
 	own := reindex.Form{Exact: v.exact, Fingerprint: v.fingerprint, Sketch: v.sketch}
-	if v.form, err = b.x.overlay.FormOf(b.ctx, b.x.w.formAt, ordinal, own); err != nil {
+	if v.form, err = b.x.forms.Load().overlay.FormOf(b.ctx, b.x.w.formAt, ordinal, own); err != nil {
 		return nil, err
 	}
 	v.flags = b.x.rows.Flags(ordinal) &^ resident.Swept
@@ -241,21 +237,22 @@ func (b *batch) setState(v *version, f resident.Flags, s state) {
 		x.rows.SetCluster(v.ordinal, wasCluster)
 	})
 	if (was^f)&resident.Exemplar != 0 {
-		p := v.posting()
-		if f&resident.Exemplar != 0 {
-			b.post(v.ordinal, p)
-		} else {
-			b.unpost(v.ordinal, p)
+		for _, p := range b.postings(v) {
+			if f&resident.Exemplar != 0 {
+				b.post(v.ordinal, p)
+			} else {
+				b.unpost(v.ordinal, p)
+			}
 		}
 	}
 	v.flags, v.state = f, s
 }
 
-// posting is what a version is posted under.
-func (v *version) posting() resident.Posting {
+// postings are what a version is posted under; during a reindex, by two forms.
+func (b *batch) postings(v *version) []resident.Posting {
 	p, err := resident.DecodePosting(v.form.Fingerprint, v.form.Sketch)
 	must.Dof(err, "sketch of ordinal %d", v.ordinal)
-	return p
+	return append(b.x.second.Of(b.ctx, v.ordinal), p)
 }
 
 // emit appends one event and returns it in its published form.
@@ -304,7 +301,9 @@ func (b *batch) revive(ordinal uint32) {
 	if f&resident.Swept == 0 {
 		return
 	}
-	b.post(ordinal, b.version(ordinal).posting())
+	for _, p := range b.postings(b.version(ordinal)) {
+		b.post(ordinal, p)
+	}
 	rows.SetFlags(ordinal, f&^resident.Swept)
 	b.undo = append(b.undo, func() { rows.SetFlags(ordinal, f) })
 }

@@ -75,14 +75,11 @@ type Config struct {
 type catalogue struct {
 	cfg    Config
 	policy Policy
-	recipe string
 	log    *slog.Logger
 
-	writer *sql.DB // one connection
-	reader *sql.DB // many, read-only
-	judges *sql.DB // many, read-only
-	side   readers // on judges
-
+	writer  *sql.DB       // one connection
+	reader  *sql.DB       // many, read-only
+	judges  *sql.DB       // many, read-only
 	decided chan struct{} // sent to by Decide; never closed
 
 	// write serialises the writers. It guards closed, w, next* and sources.
@@ -92,9 +89,9 @@ type catalogue struct {
 	nextOrdinal uint32
 	nextEvent   uint64
 	nextStamp   map[string]int64 // kind+hash -> stamps.number
-	stampHashes map[int64]string // the inverse; not changed after Open
+	stampHashes sync.Map         // the inverse
 	sources     map[string]int64
-	recipeStamp int64
+	second      *reindex.Second // postings of a reindex that is under way; nil: none
 
 	// mu guards the fields below; writers hold both locks to change them.
 	mu      sync.RWMutex
@@ -102,7 +99,7 @@ type catalogue struct {
 	events  uint64
 	stream  stream
 
-	overlay  reindex.Overlay // the forms that versions are compared by; not changed after Open
+	forms    atomic.Pointer[forms] // changed under write
 	rows     *resident.Rows
 	bands    *bands.Bands
 	ids      *lookup.Map // xxh3(id) -> ordinals of its versions
@@ -115,7 +112,7 @@ type catalogue struct {
 	levels  map[string]*level // by strictness; "": the policy in force
 	recent  recent
 
-	identity      int64 // of the catalogue; a snapshot must have the same
+	identity      int64 // of the catalogue
 	snapshot      *resident.Snapshot
 	snapshotting  atomic.Bool // one is under way in the background
 	sweeping      atomic.Bool // likewise
@@ -177,10 +174,18 @@ func (x *catalogue) transaction(ctx context.Context, f func()) error {
 	return err
 }
 
+// forms are what versions are compared by.
+type forms struct {
+	overlay reindex.Overlay
+	recipe  string // of new versions
+	stamp   int64  // its number
+	readers        // on judges
+}
+
 // stamp stores the recipe and the policy in force, and numbers them.
-func (x *catalogue) stamp(ctx context.Context) error {
-	return x.transaction(ctx, func() {
-		x.recipeStamp = x.stampNumber(ctx, "recipe", x.recipe, "")
+func (x *catalogue) stamp(ctx context.Context, recipe string) (number int64, err error) {
+	return number, x.transaction(ctx, func() {
+		number = x.stampNumber(ctx, "recipe", recipe, "")
 		for _, l := range x.levels {
 			l.stamp = x.stampNumber(ctx, "policy", l.policy.Hash(), l.policy.Detail())
 		}
@@ -194,11 +199,16 @@ func (x *catalogue) stampNumber(ctx context.Context, kind, hash, detail string) 
 	n := int64(len(x.nextStamp) + 1)
 	_, err := x.w.conn.ExecContext(ctx, `INSERT INTO stamps (number, kind, hash, detail) VALUES (?, ?, ?, ?)`, n, kind, hash, detail)
 	must.Dof(err, "stamp %s %s", kind, hash)
-	x.nextStamp[kind+hash], x.stampHashes[n] = n, hash
+	x.nextStamp[kind+hash] = n
+	x.stampHashes.Store(n, hash)
 	return n
 }
 
-func (x *catalogue) stampHash(number int64) string { return x.stampHashes[number] }
+func (x *catalogue) stampHash(number int64) string {
+	hash, _ := x.stampHashes.Load(number)
+	text, _ := hash.(string)
+	return text
+}
 
 // tables returns the resident tables of versions.
 func (x *catalogue) tables() resident.Tables {
@@ -232,7 +242,7 @@ func (x *catalogue) bounded(at uint32) uint32 {
 func (x *catalogue) horizon() uint32 { return x.bounded(x.rows.Horizon(x.nextOrdinal - 1)) }
 
 func (x *catalogue) readPosting(ctx context.Context, ordinal uint32) (resident.Posting, error) {
-	return resident.ReadPosting(ctx, x.reader, x.overlay.Compared(), ordinal)
+	return resident.ReadPosting(ctx, x.reader, x.forms.Load().overlay.Compared(), ordinal)
 }
 
 // each calls f for every row of a query.

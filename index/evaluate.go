@@ -82,7 +82,7 @@ func (t *Trial) Stand(ctx context.Context, id string) (uint32, error) {
 func (t *Trial) Pair(ctx context.Context, a *Article, at time.Time, earlier uint32) (Measured, error) {
 	delete(t.hidden, earlier)
 	defer func() { t.hidden[earlier] = true }()
-	j, err := t.matcher.Judge(ctx, t.x.side.Reader, match.Query{Article: a, At: seconds(at), Except: t.hidden})
+	j, err := t.matcher.Judge(ctx, t.x.forms.Load().Reader, match.Query{Article: a, At: seconds(at), Except: t.hidden})
 	if err != nil {
 		return Measured{}, fmt.Errorf("index: trial: item %q: %w", a.ID, err)
 	}
@@ -103,7 +103,7 @@ func (t *Trial) Pair(ctx context.Context, a *Article, at time.Time, earlier uint
 // against the versions that arrived before it. The exemplars among these are those
 // of the first policy.
 func (t *Trial) Again(ctx context.Context, a *Article, at time.Time, ordinal uint32) (Measured, error) {
-	j, err := t.matcher.Judge(ctx, t.x.side.Reader, match.Query{Article: a, At: seconds(at), Before: ordinal})
+	j, err := t.matcher.Judge(ctx, t.x.forms.Load().Reader, match.Query{Article: a, At: seconds(at), Before: ordinal})
 	if err != nil {
 		return Measured{}, fmt.Errorf("index: trial: item %q: %w", a.ID, err)
 	}

@@ -32,29 +32,25 @@ func (f *flood) arrive(minute int64, v Verdict, of uint32) int {
 
 // loadFlood counts the last minute of the catalogue.
 func (x *catalogue) loadFlood(ctx context.Context) error {
-	type arrival struct {
-		minute int64
-		v      Verdict
-		of     uint32
-	}
-	var last []arrival
+	x.flood = flood{}
 	enough := errors.New("another minute")
-	err := each(ctx, x.reader, `SELECT arrived_at / 60000, verdict, coalesce(of, 0) FROM items WHERE verdict != 4 ORDER BY ordinal DESC`, func(r *sql.Rows) error {
-		var a arrival
-		err := r.Scan(&a.minute, &a.v, &a.of)
-		if len(last) > 0 && a.minute != last[0].minute {
+	err := each(ctx, x.reader, `SELECT arrived_at / 60000, verdict, coalesce(of, 0) FROM items WHERE verdict != ? ORDER BY ordinal DESC`, func(r *sql.Rows) error {
+		var minute int64
+		var v Verdict
+		var of uint32
+		if err := r.Scan(&minute, &v, &of); err != nil {
+			return err
+		}
+		if x.flood.suspects != nil && minute != x.flood.minute {
 			return enough
 		}
-		last = append(last, a)
-		return err
-	})
-	if err != nil && !errors.Is(err, enough) {
-		return err
+		x.flood.arrive(minute, v, of)
+		return nil
+	}, Withdrawn)
+	if errors.Is(err, enough) {
+		return nil
 	}
-	for _, a := range last {
-		x.flood.arrive(a.minute, a.v, a.of)
-	}
-	return nil
+	return err
 }
 
 // stem sets the earlier text of a suspect aside if it has met too many in this minute: a

@@ -106,14 +106,17 @@ func (x *Index) open(ctx context.Context) {
 	loads := loader{x.catalogue}
 	must.Dof(must.Catch(func() { loads.load(ctx) }), "load %s", path)
 	x.Reader = read.New(x.reader, &x.clusters, x.tables())
+	f := *x.forms.Load()
 	if x.cfg.Recipe != nil {
 		recipe, err := x.cfg.Recipe()
 		must.Dof(err, "recipe")
-		x.recipe = recipe
+		f.recipe = recipe
 	}
-	x.w = must.Get(prepare(ctx, x.writer, x.overlay.Compared()))
-	x.side = must.Get(newReaders(ctx, x.judges, x.overlay.Compared()))
-	must.Do(x.stamp(ctx))
+	x.w = must.Get(prepare(ctx, x.writer, f.overlay.Compared()))
+	f.readers = must.Get(newReaders(ctx, x.judges, f.overlay.Compared()))
+	f.stamp = must.Get(x.stamp(ctx, f.recipe))
+	x.forms.Store(&f)
+	x.matcher.CompareBy(f.overlay.Compared())
 	must.Do(loads.warnOfRecipe(ctx))
 	must.Do(x.openSources(ctx))
 	loads.outlineInBackground()
@@ -158,7 +161,7 @@ func (x *Index) Policy() Policy { return x.policy }
 func (x *Index) Language() string { return x.cfg.Language }
 
 // Recipe returns the recipe that new items are stored with.
-func (x *Index) Recipe() string { return x.recipe }
+func (x *Index) Recipe() string { return x.forms.Load().recipe }
 
 // Attach sets the stream of the next messages: its identity, which changes when the
 // stream is created again, and the last sequence that it holds. It returns the base

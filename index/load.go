@@ -2,12 +2,11 @@ package index
 
 import (
 	"context"
-	"crypto/rand"
 	"database/sql"
-	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"fmt"
+	"math/bits"
+	"math/rand/v2"
 	"strconv"
 
 	"jianguo/index/reindex"
@@ -52,7 +51,7 @@ func (x loader) loadMeta(ctx context.Context) {
 			*field = n
 		}
 	}
-	x.overlay = must.Get(reindex.Parse(values[reindex.InForce]))
+	x.forms.Store(&forms{overlay: must.Get(reindex.Parse(values[reindex.InForce]))})
 	x.stream.Identity = values["stream_identity"]
 	var ordinal, event sql.NullInt64
 	must.Do(x.reader.QueryRowContext(ctx, `SELECT (SELECT max(ordinal) FROM items), (SELECT max(number) FROM events)`).Scan(&ordinal, &event))
@@ -61,13 +60,12 @@ func (x loader) loadMeta(ctx context.Context) {
 }
 
 func (x loader) loadStamps(ctx context.Context) error {
-	x.stampHashes = map[int64]string{}
 	return each(ctx, x.reader, `SELECT number, kind, hash FROM stamps`, func(r *sql.Rows) error {
 		var n int64
 		var kind, hash string
 		err := r.Scan(&n, &kind, &hash)
 		x.nextStamp[kind+hash] = n
-		x.stampHashes[n] = hash
+		x.stampHashes.Store(n, hash)
 		return err
 	})
 }
@@ -94,8 +92,8 @@ func (x loader) loadClusters(ctx context.Context) error {
 // loadItems loads versions, look-ups and postings: from the snapshot and the rows that
 // have changed since, or from every row.
 func (x loader) loadItems(ctx context.Context) {
-	x.identity = x.overlay.SnapshotOf(must.Get(x.readIdentity(ctx)))
-	tables, m, err := x.snapshot.Load(ctx, x.identity, x.last(), x.cfg.Progress)
+	x.identity = x.readIdentity(ctx)
+	tables, m, err := x.snapshot.Load(ctx, x.forms.Load().overlay.SnapshotOf(x.identity), x.last(), x.cfg.Progress)
 	if errors.Is(err, resident.ErrSnapshot) {
 		if err != resident.ErrSnapshot || x.nextOrdinal > 100_000 {
 			x.log.WarnContext(ctx, "building the resident index from the catalogue", "items", x.nextOrdinal-1, "reason", err)
@@ -113,7 +111,7 @@ func (x loader) loadItems(ctx context.Context) {
 // builder returns a builder over the present end of the catalogue.
 func (x loader) builder() *resident.Builder {
 	return &resident.Builder{
-		Tables: x.tables(), DB: x.reader, Compared: x.overlay.Compared(), Last: x.last(),
+		Tables: x.tables(), DB: x.reader, Compared: x.forms.Load().overlay.Compared(), Last: x.last(),
 		Policy: &x.policy, Clusters: &x.clusters, Progress: x.cfg.Progress,
 	}
 }
@@ -132,23 +130,17 @@ func (x loader) outlineInBackground() {
 }
 
 // readIdentity returns a random number that ties a snapshot to its catalogue.
-func (x loader) readIdentity(ctx context.Context) (int64, error) {
+func (x loader) readIdentity(ctx context.Context) int64 {
 	var text string
 	err := x.reader.QueryRowContext(ctx, `SELECT value FROM meta WHERE key = 'identity'`).Scan(&text)
 	if errors.Is(err, sql.ErrNoRows) {
-		var b [8]byte
-		_, _ = rand.Read(b[:]) // does not fail
-		text = hex.EncodeToString(b[:])
+		text = fmt.Sprintf("%016x", rand.Uint64())
 		_, err = x.writer.ExecContext(ctx, `INSERT INTO meta (key, value) VALUES ('identity', ?)`, text)
 	}
-	if err != nil {
-		return 0, fmt.Errorf("identity: %w", err)
-	}
-	b, err := hex.DecodeString(text)
-	if err != nil || len(b) != 8 {
-		return 0, fmt.Errorf("identity %q of the catalogue is damaged", text)
-	}
-	return int64(binary.LittleEndian.Uint64(b) >> 1), nil
+	must.Dof(err, "identity")
+	n, err := strconv.ParseUint(text, 16, 64)
+	must.Dof(err, "identity %q of the catalogue is damaged", text)
+	return int64(bits.ReverseBytes64(n) >> 1)
 }
 
 // warnOfRecipe logs a warning if the first or the last version is compared by another
@@ -162,14 +154,15 @@ func (x loader) warnOfRecipe(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if x.overlay.Recipe != 0 {
-		if first = x.overlay.Recipe; x.overlay.Through == x.nextOrdinal-1 {
+	f := x.forms.Load()
+	if f.overlay.Recipe != 0 {
+		if first = f.overlay.Recipe; f.overlay.Through == x.nextOrdinal-1 {
 			last = first
 		}
 	}
 	for _, theirs := range []int64{first, last} {
-		if theirs != x.recipeStamp {
-			x.log.WarnContext(ctx, "older items have fingerprints of another recipe, and meet new texts less well: run `jianguo reindex`", "recipe", x.recipe, "theirs", x.stampHash(theirs))
+		if theirs != f.stamp {
+			x.log.WarnContext(ctx, "older items have fingerprints of another recipe, and meet new texts less well until `jianguo reindex` has run", "recipe", f.recipe, "theirs", x.stampHash(theirs))
 			return nil
 		}
 	}

@@ -14,22 +14,14 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-func provider(db *sql.DB) (*goose.Provider, error) {
+func migrate(ctx context.Context, db *sql.DB) error {
 	files, err := fs.Sub(migrations, "migrations")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	p, err := goose.NewProvider(database.DialectSQLite3, db, files, goose.WithDisableGlobalRegistry(true))
 	if err != nil {
-		return nil, fmt.Errorf("migrations: %w", err)
-	}
-	return p, nil
-}
-
-func migrate(ctx context.Context, db *sql.DB) error {
-	p, err := provider(db)
-	if err != nil {
-		return err
+		return fmt.Errorf("migrations: %w", err)
 	}
 	have, know, err := p.GetVersions(ctx)
 	if err != nil {
@@ -42,18 +34,4 @@ func migrate(ctx context.Context, db *sql.DB) error {
 		return fmt.Errorf("migrate: %w", err)
 	}
 	return nil
-}
-
-// current returns an error if the file is not of the newest format: another process,
-// perhaps of an older version, may be using it.
-func current(ctx context.Context, db *sql.DB) error {
-	p, err := provider(db)
-	if err != nil {
-		return err
-	}
-	have, know, err := p.GetVersions(ctx)
-	if err == nil && have != know {
-		err = fmt.Errorf("the file has version %d, and this program writes version %d: start the service with this program first", have, know)
-	}
-	return err
 }

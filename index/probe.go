@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"jianguo/index/match"
-	"jianguo/index/read"
 	"jianguo/index/resident"
 )
 
@@ -18,9 +17,9 @@ type Probe struct {
 	x *Index
 }
 
-// Probe returns the parts of an Index. A Reload replaces them.
+// Probe returns the parts of an Index.
 func (x *Index) Probe() Probe {
-	return Probe{Tables: x.tables(), Matcher: x.matcher, Reader: x.side.Reader, Outlined: x.outlined, x: x}
+	return Probe{Tables: x.tables(), Matcher: x.matcher, Reader: x.forms.Load().Reader, Outlined: x.outlined, x: x}
 }
 
 // Insert is Add without comparing texts: only an equal normal form or fingerprint makes a
@@ -32,17 +31,4 @@ func (p Probe) Insert(ctx context.Context, mutations []Mutation) error {
 	_, err := p.x.Add(ctx, mutations)
 	p.x.levels[""].Matcher = p.Matcher
 	return err
-}
-
-// Reload drops the resident data and reads the snapshot again. Nothing else may use
-// the index meanwhile.
-func (p Probe) Reload(ctx context.Context) error {
-	t, err := p.x.snapshot.Reload(ctx)
-	if err != nil {
-		return err
-	}
-	p.Tables.Close()
-	p.x.setTables(t)
-	p.x.Reader = read.New(p.x.reader, &p.x.clusters, t)
-	return nil
 }

@@ -99,7 +99,7 @@ func (b *batch) row(m *Mutation, j *match.Judgement) *itemRow {
 	a := m.Article
 	r := &itemRow{
 		ordinal: b.ordinal, id: a.ID, seq: m.Seq, revision: a.Revision, title: a.Title, url: textOrNull(a.URL),
-		arrivedAt: millis(m.At), fingerprint: int64(a.Print.Fingerprint), recipe: b.x.recipeStamp, policy: b.x.under(a.Source).stamp,
+		arrivedAt: millis(m.At), fingerprint: int64(a.Print.Fingerprint), recipe: b.x.forms.Load().stamp, policy: b.x.under(a.Source).stamp,
 		verdict: j.Verdict, rule: j.Rule, of: ordinalOrNull(j.Of), cluster: j.Cluster, series: ordinalOrNull(j.Series),
 	}
 	if r.cluster == 0 {
@@ -190,7 +190,7 @@ func (b *batch) tombstone(m *Mutation) Outcome {
 	w := m.Withdraw
 	r := &itemRow{
 		ordinal: b.ordinal, cluster: b.ordinal, id: w.ID, seq: m.Seq, revision: w.Revision, arrivedAt: millis(m.At),
-		recipe: b.x.recipeStamp, policy: b.x.levels[""].stamp, verdict: Withdrawn,
+		recipe: b.x.forms.Load().stamp, policy: b.x.levels[""].stamp, verdict: Withdrawn,
 	}
 	b.insert(r, nil)
 	b.vacate(r.cluster, r.ordinal)

@@ -73,13 +73,15 @@ func (d dialect) article(id, body string, kept bool) *Article {
 // history have the same postings in the same order.
 func (d dialect) open(t *testing.T, dir string) *Index {
 	t.Helper()
-	return openTest(t, dir, func(c *Config) {
-		*c.Policy = DefaultPolicy()
-		c.Policy.Judged, c.Policy.Texts = 6, 3
-		c.Policy.Window, c.Policy.Cap = 24*time.Hour, 48*time.Hour
-		c.Durability, c.SnapshotEvery, c.SweepEvery = DurabilityRelaxed, 1<<40, -1
-		c.Recipe, c.Normal = func() (string, error) { return d.name(), nil }, d.normal
-	})
+	return openTest(t, dir, d.configure)
+}
+
+func (d dialect) configure(c *Config) {
+	*c.Policy = DefaultPolicy()
+	c.Policy.Judged, c.Policy.Texts = 6, 3
+	c.Policy.Window, c.Policy.Cap = 24*time.Hour, 48*time.Hour
+	c.Durability, c.SnapshotEvery, c.SweepEvery = DurabilityRelaxed, 1<<40, -1
+	c.Recipe, c.Normal = func() (string, error) { return d.name(), nil }, d.normal
 }
 
 func (d dialect) reindex(t *testing.T, dir string, change func(*ReindexConfig)) (*ReindexReport, error) {
@@ -88,7 +90,16 @@ func (d dialect) reindex(t *testing.T, dir string, change func(*ReindexConfig)) 
 	if change != nil {
 		change(&cfg)
 	}
-	return Reindex(context.Background(), cfg)
+	x := d.open(t, dir)
+	report, err := x.Reindex(context.Background(), cfg, func() {})
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	// A start from rows has the postings in the order of a catalogue of that recipe.
+	if err := sqlite.Remove(filepath.Join(dir, SnapshotFileName)); err != nil {
+		t.Fatal(err)
+	}
+	return report, err
 }
 
 // archive makes random steps and articles for an index.

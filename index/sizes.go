@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"jianguo/index/sqlite"
+	"jianguo/internal/must"
 )
 
 // Size is the size of one part of the data directory.
@@ -21,8 +22,15 @@ type Size struct {
 
 // Sizes returns the bytes on disk: the catalogue by table (see sqlite.Sizes), and the snapshot
 // as a whole. Nothing may write meanwhile.
-func (x *Index) Sizes(ctx context.Context) ([]Size, error) {
-	sizes, err := x.catalogueSizes(ctx)
+func (x *Index) Sizes(ctx context.Context) (sizes []Size, err error) {
+	x.write.Lock()
+	defer x.write.Unlock()
+	err = must.Catch(func() {
+		must.Get(x.w.conn.ExecContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`))
+		for _, p := range must.Get(sqlite.Sizes(ctx, x.reader, filepath.Join(x.cfg.Dir, FileName))) {
+			sizes = append(sizes, Size{File: FileName, Part: p.Name, Bytes: p.Bytes, Kept: p.Name == "texts"})
+		}
+	})
 	if err != nil {
 		return nil, fmt.Errorf("index: sizes: %w", err)
 	}
@@ -30,18 +38,4 @@ func (x *Index) Sizes(ctx context.Context) ([]Size, error) {
 		sizes = append(sizes, Size{File: SnapshotFileName, Part: "pages", Bytes: info.Size()})
 	}
 	return sizes, nil
-}
-
-func (x *catalogue) catalogueSizes(ctx context.Context) ([]Size, error) {
-	x.write.Lock()
-	defer x.write.Unlock()
-	if _, err := x.w.conn.ExecContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`); err != nil {
-		return nil, fmt.Errorf("checkpoint: %w", err)
-	}
-	parts, err := sqlite.Sizes(ctx, x.reader, filepath.Join(x.cfg.Dir, FileName))
-	sizes := make([]Size, len(parts))
-	for i, p := range parts {
-		sizes[i] = Size{File: FileName, Part: p.Name, Bytes: p.Bytes, Kept: p.Name == "texts"}
-	}
-	return sizes, err
 }

@@ -87,11 +87,16 @@ func (x sweeper) sweep(ctx context.Context, group []uint32, at uint32) (int, err
 		}
 	})
 	x.metrics.swept.Add(float64(n))
+	return n, pause(ctx)
+}
+
+// pause lets writers work between two groups.
+func pause(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
-		return n, ctx.Err()
+		return ctx.Err()
 	case <-time.After(sweepPause):
-		return n, nil
+		return nil
 	}
 }
 
@@ -107,14 +112,11 @@ func (x sweeper) sweepWhenDue(ctx context.Context) {
 		return
 	}
 	x.sweptAt = now
-	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
-	context.AfterFunc(x.ending, stop)
 	x.background.Go(func() {
-		defer stop()
 		defer x.sweeping.Store(false)
-		n, err := x.Sweep(ctx)
+		n, err := x.Sweep(x.ending)
 		switch {
-		case ctx.Err() != nil: // the service ends
+		case x.ending.Err() != nil: // the service ends
 		case err != nil:
 			x.log.ErrorContext(ctx, "sweep", "error", err)
 		case n > 0:

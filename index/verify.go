@@ -17,7 +17,7 @@ func (x *Index) Verify(ctx context.Context) (*Report, error) {
 	x.write.Lock()
 	defer x.write.Unlock()
 	r, err := verify.Run(ctx, verify.Catalogue{
-		DB: x.reader, Tables: x.tables(), Overlay: x.overlay, Last: x.nextOrdinal - 1, Hash: x.stampHash, Progress: x.cfg.Progress,
+		DB: x.reader, Tables: x.tables(), Overlay: x.forms.Load().overlay, Last: x.nextOrdinal - 1, Hash: x.stampHash, Progress: x.cfg.Progress,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("index: %w", err)

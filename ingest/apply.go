@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"jianguo/bus"
 	"jianguo/index"
 )
@@ -90,11 +92,7 @@ func (s *Service) applyBatch(ctx context.Context, batch []*job) error {
 			}
 		}
 	}
-	mutations := make([]index.Mutation, len(batch))
-	for i, j := range batch {
-		mutations[i] = j.mutation
-	}
-	outcomes, err := s.addPatiently(ctx, mutations, batch[len(batch)-1].meta.Sequence.Stream)
+	outcomes, err := s.addPatiently(ctx, batch)
 	if err != nil {
 		return err
 	}
@@ -116,17 +114,26 @@ func (s *Service) applyBatch(ctx context.Context, batch []*job) error {
 	return nil
 }
 
-// addPatiently applies a batch, whose last message has the given sequence in ITEMS, once
-// the bus has made it durable: a catalogue ahead of a stream that lost its end would skip
+// addPatiently applies a batch once the bus has made it durable: a catalogue ahead of a stream that lost its end would skip
 // the next messages with these sequences. When the catalogue cannot be written (a full
 // disk), nothing is applied: it logs that, waits and tries again. The bus keeps the items
 // meanwhile.
-func (s *Service) addPatiently(ctx context.Context, mutations []index.Mutation, last uint64) ([]index.Outcome, error) {
+func (s *Service) addPatiently(ctx context.Context, batch []*job) ([]index.Outcome, error) {
+	mutations := make([]index.Mutation, len(batch))
 	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 10*time.Second) {
 		var outcomes []index.Outcome
-		err := s.cfg.Bus.Synced(ctx, bus.StreamItems, last)
+		err := s.cfg.Bus.Synced(ctx, bus.StreamItems, batch[len(batch)-1].meta.Sequence.Stream)
 		if err == nil {
+			for i, j := range batch {
+				mutations[i] = j.mutation
+			}
 			outcomes, err = s.cfg.Index.Add(ctx, mutations)
+		}
+		if errors.Is(err, index.ErrRecipe) {
+			if err := s.prepareAgain(ctx, batch); err != nil {
+				return nil, err
+			}
+			continue
 		}
 		if err == nil {
 			s.setTrouble(nil)
@@ -149,6 +156,24 @@ func (s *Service) addPatiently(ctx context.Context, mutations []index.Mutation, 
 		case <-time.After(wait):
 		}
 	}
+}
+
+// prepareAgain prepares the articles that an earlier recipe prepared.
+func (s *Service) prepareAgain(ctx context.Context, batch []*job) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(s.cfg.Workers)
+	for _, j := range batch {
+		if a := j.mutation.Article; a != nil && a.Recipe != s.cfg.Index.Recipe() {
+			s.texts.Put(j.text)
+			g.Go(func() error {
+				if err := s.prepareJob(ctx, j); err != nil || j.refused == nil {
+					return err
+				}
+				return s.bury(ctx, j)
+			})
+		}
+	}
+	return g.Wait()
 }
 
 // reply sends the outcome of a message to a publisher that asked for it.

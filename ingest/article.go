@@ -15,7 +15,7 @@ func Prepare(seg *segment.Segmenter, text *segment.Text, it *Item) *index.Articl
 		a.Published = *it.Published
 	}
 	seg.Analyze(text, it.Title, it.Body)
-	a.Exact, a.Blank, a.Print = text.Exact, text.Blank, Fingerprint(text)
+	a.Recipe, a.Exact, a.Blank, a.Print = text.Recipe, text.Exact, text.Blank, Fingerprint(text)
 	a.Text = Input(text)
 	a.Text.Published = sketch.Day(a.Published)
 	a.Sketch = sketch.Make(a.Text)

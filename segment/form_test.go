@@ -68,7 +68,7 @@ func TestNormalForm(t *testing.T) {
 		{"开奖 0 7 3 5 2 9 8 1 4 6 0 2", "开奖0 7 3 5 2 9 8 1 4 6 0 2"},
 		{"甲、乙、丙、丁、戊、己、庚、辛、壬、癸、子、丑、5、6", "甲\n乙\n丙\n丁\n戊\n己\n庚\n辛\n壬\n癸\n子\n丑\n5\n6"},
 	} {
-		if got := shipped().normal(c.in); got != c.want {
+		if got := shipped().current.Load().normal(c.in); got != c.want {
 			t.Errorf("%q: normal form %q, want %q", c.in, got, c.want)
 		}
 	}
@@ -187,7 +187,7 @@ func traditional(s string) string {
 }
 
 var toTraditional = sync.OnceValue(func() map[rune]rune {
-	v := shipped().folds.variants
+	v := shipped().current.Load().folds.variants
 	back := map[rune]rune{}
 	for from, to := range v.single {
 		if old, ok := back[to]; !v.unsettledRune(from) && !v.unsettledRune(to) && (!ok || from < old) {

@@ -37,7 +37,7 @@ func check(t *testing.T, title, body string) {
 		}
 	}
 	// A normal form is its own normal form.
-	if again := shipped().normal(x.Body); strings.ReplaceAll(again, "\n", "") != strings.ReplaceAll(x.Body, "\n", "") {
+	if again := shipped().current.Load().normal(x.Body); strings.ReplaceAll(again, "\n", "") != strings.ReplaceAll(x.Body, "\n", "") {
 		t.Fatalf("body %q has the normal form %q", x.Body, again)
 	}
 }
@@ -50,7 +50,7 @@ func checkForm(t *testing.T, form string) {
 	}
 	last := ' '
 	for _, r := range form {
-		switch c := shipped().folds.of(r).class; {
+		switch c := shipped().current.Load().folds.of(r).class; {
 		case r == '\n' || r == ' ' || c >= digit:
 		case strings.ContainsRune(".:/-%‰", r) && last >= '0' && last <= '9':
 		default:

@@ -9,11 +9,11 @@ func FuzzParsePattern(f *testing.F) {
 	f.Add("any 分享到...$", "分享到微信朋友圈")
 	f.Add("{", "")
 	f.Fuzz(func(t *testing.T, line, body string) {
-		p, err := parsePattern(line, shipped().normal)
+		p, err := parsePattern(line, shipped().current.Load().normal)
 		if err != nil {
 			return
 		}
-		normal := []byte(shipped().normal(body))
+		normal := []byte(shipped().current.Load().normal(body))
 		for i := range string(normal) {
 			if s, ok := p.match(normal, i, nil); ok && (s.start < 0 || s.end < s.start || s.end > len(normal)) {
 				t.Fatalf("%q matches %v of %d bytes", line, s, len(normal))

@@ -45,7 +45,7 @@ func TestResidueSparesText(t *testing.T) {
 		"这家公司的收益来源：一是门票，二是餐饮，三是广告。",
 	} {
 		x := analyze("", body)
-		if got := strings.ReplaceAll(x.Body, "\n", ""); got != strings.ReplaceAll(shipped().normal(body), "\n", "") {
+		if got := strings.ReplaceAll(x.Body, "\n", ""); got != strings.ReplaceAll(shipped().current.Load().normal(body), "\n", "") {
 			t.Errorf("%q: only %q remains", body, x.Body)
 		}
 	}
@@ -55,7 +55,7 @@ func TestResidueSparesText(t *testing.T) {
 func TestResidueHasALimit(t *testing.T) {
 	for _, body := range []string{"责任编辑：王小明", "版权声明：本报所有稿件未经授权不得转载", "短讯。\n免责声明：" + strings.Repeat("以上内容仅供参考，", 20)} {
 		x := analyze("", body)
-		if x.Body != shipped().normal(body) {
+		if x.Body != shipped().current.Load().normal(body) {
 			t.Errorf("%q: only %q remains", body, x.Body)
 		}
 	}
@@ -66,12 +66,12 @@ func TestResidueList(t *testing.T) {
 	for _, line := range []string{"责任编辑", "any", "any {3}编辑", "any ^{0}编辑", "any ^{100}编辑", "any ^{x}编辑", "any ^{3编辑", "any 编辑{5-3}", "any 编辑{-3}", "any 编辑{a-b}", "head 编辑", "head0 编辑",
 		"tail1000 编辑", "body 编辑", "any 编", "any 编辑{3", "any 编.辑", "any $", "any ...", "any ^$"} {
 		var r residue
-		if err := r.add("# list\n"+line+"\n", s.normal); err == nil || !strings.HasPrefix(err.Error(), "line 2: ") {
+		if err := r.add("# list\n"+line+"\n", s.current.Load().normal); err == nil || !strings.HasPrefix(err.Error(), "line 2: ") {
 			t.Errorf("%q: error %v, want one that names line 2", line, err)
 		}
 	}
 	var r residue
-	if err := r.add("any 甲乙{2}丙\nany ^{2}丁戊$\ntail3 己\nhead2 庚\nany ＡＢ，ｃ...\n", s.normal); err != nil {
+	if err := r.add("any 甲乙{2}丙\nany ^{2}丁戊$\ntail3 己\nhead2 庚\nany ＡＢ，ｃ...\n", s.current.Load().normal); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ in, want string }{
@@ -86,10 +86,10 @@ func TestResidueList(t *testing.T) {
 		{"一二三四五六七八，abx，c，e。九", "一二三四五六七八\nabx\nc\ne\n九"},
 		{"一二三四五六七八，ab。C，d，e。九", "一二三四五六七八\n九"},
 	} {
-		n := normalizer{folds: s.folds}
+		n := normalizer{folds: s.current.Load().folds}
 		n.text(c.in)
 		body := n.end()
-		body, _ = remove(body, r.find(nil, body, n.breaks, s.folds), n.breaks)
+		body, _ = remove(body, r.find(nil, body, n.breaks, s.current.Load().folds), n.breaks)
 		if string(body) != c.want {
 			t.Errorf("%q: %q remains, want %q", c.in, body, c.want)
 		}

@@ -33,6 +33,7 @@ import (
 	"hash"
 	"io/fs"
 	"os"
+	"sync/atomic"
 
 	"github.com/zeebo/xxh3"
 
@@ -55,8 +56,11 @@ type Config struct {
 	Residue string
 }
 
-// Segmenter is safe for concurrent use; it never changes after New.
-type Segmenter struct {
+// Segmenter is safe for concurrent use. Its tables do not change, except that Become replaces all of them.
+type Segmenter struct{ current atomic.Pointer[tables] }
+
+// tables is everything that a recipe is a hash of.
+type tables struct {
 	recipe  string
 	folds   *folds
 	lexicon lexicon
@@ -66,11 +70,11 @@ type Segmenter struct {
 
 // New loads the tables, in about 40 ms.
 func New(cfg Config) (*Segmenter, error) {
-	s := &Segmenter{weights: shippedWeights}
+	s := &tables{weights: shippedWeights}
 	recipe := xxh3.New()
 	fmt.Fprintf(recipe, "jianguo segment %s %v\n", version, s.weights)
 	var v *variants
-	tables := []struct {
+	shipped := []struct {
 		name string
 		load func(file []byte) error
 	}{
@@ -92,7 +96,7 @@ func New(cfg Config) (*Segmenter, error) {
 		}},
 		{"df.txt", func(file []byte) error { return s.lexicon.weigh(string(file)) }},
 	}
-	for _, t := range tables {
+	for _, t := range shipped {
 		file, err := fs.ReadFile(cfg.Data, "tables/"+t.name)
 		if err == nil {
 			err = t.load(file)
@@ -106,11 +110,16 @@ func New(cfg Config) (*Segmenter, error) {
 		return nil, err
 	}
 	s.recipe = fmt.Sprintf("%016x", recipe.Sum64())
-	return s, nil
+	made := new(Segmenter)
+	made.current.Store(s)
+	return made, nil
 }
 
+// Become gives s the tables of another Segmenter. Calls that have begun end with those of before.
+func (s *Segmenter) Become(other *Segmenter) { s.current.Store(other.current.Load()) }
+
 // addUser adds the user's own files.
-func (s *Segmenter) addUser(cfg Config, recipe hash.Hash) error {
+func (s *tables) addUser(cfg Config, recipe hash.Hash) error {
 	for _, x := range []struct {
 		name, path string
 		add        func(file string, normal func(string) string) error
@@ -140,11 +149,14 @@ func addToRecipe(recipe hash.Hash, name string, file []byte) {
 
 // Recipe is 16 hexadecimal digits, a hash of everything that the result depends on: the version of the code,
 // dictionary, weights, variant tables, residue list, and the user's own files.
-func (s *Segmenter) Recipe() string { return s.recipe }
+func (s *Segmenter) Recipe() string { return s.current.Load().recipe }
 
 // Analyze fills t from an article; body is plain text or HTML. It never fails: any bytes have a normal form.
-func (s *Segmenter) Analyze(t *Text, title, body string) {
+func (s *Segmenter) Analyze(t *Text, title, body string) { s.current.Load().analyze(t, title, body) }
+
+func (s *tables) analyze(t *Text, title, body string) {
 	t.reset()
+	t.Recipe = s.recipe
 	t.titleOut = s.normalize(&t.title, t.titleOut, title)
 	t.bodyOut = s.normalize(&t.body, t.bodyOut, body)
 	t.spans = s.residue.find(t.spans[:0], t.bodyOut, t.body.breaks, s.folds)
@@ -171,7 +183,7 @@ func (s *Segmenter) Analyze(t *Text, title, body string) {
 // of the content.
 const shortBody = 180
 
-func (s *Segmenter) normalize(n *normalizer, out []byte, text string) []byte {
+func (s *tables) normalize(n *normalizer, out []byte, text string) []byte {
 	n.folds = s.folds
 	n.reset(out)
 	n.body(text)
@@ -179,7 +191,7 @@ func (s *Segmenter) normalize(n *normalizer, out []byte, text string) []byte {
 }
 
 // normal is the normal form of plain text.
-func (s *Segmenter) normal(text string) string {
+func (s *tables) normal(text string) string {
 	n := normalizer{folds: s.folds}
 	n.text(text)
 	return string(n.end())

@@ -9,6 +9,7 @@ import (
 // Text is the result of Analyze. The next Analyze may use it again (its buffers are kept), and then everything
 // read from it changes: clone strings that must last. Copies of a Text share its buffers.
 type Text struct {
+	Recipe string // of the Segmenter, when it analysed the text
 	// Title and Body are the normal forms without page residue. Clauses are separated by one '\n'; apart from
 	// that only letters, digits, single spaces between Latin words, and the punctuation of numbers (3.5%,
 	// 12:30, 2023-08-09) remain.

@@ -12,7 +12,9 @@ func (t *Traced) Origin(i int) (start, end int) { return t.from[i].start, t.from
 
 // Trace returns the normal form of a plain text; markup counts as text. Two texts that differ only in form have
 // the same one. It holds for every rune: those that fold to several (℃, ½) share their bytes.
-func (s *Segmenter) Trace(text string) *Traced {
+func (s *Segmenter) Trace(text string) *Traced { return s.current.Load().trace(text) }
+
+func (s *tables) trace(text string) *Traced {
 	n := normalizer{folds: s.folds, origin: &origin{}}
 	n.traced(text)
 	form, from := n.end(), n.origin.spans

@@ -165,6 +165,9 @@ func (c *core) openBus(co *streams) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := c.answerReindex(); err != nil {
+		return err
+	}
 	return c.announce()
 }
 

@@ -18,7 +18,9 @@ func freeSpace(d disk.Disk) prometheus.Collector {
 }
 
 // buildInfo is a metric with the version, recipe and policy of this service.
-func buildInfo(recipe, policy string) prometheus.Collector {
-	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "jianguo_build_info", Help: "1, with version, recipe and policy as labels.",
-		ConstLabels: prometheus.Labels{"version": version, "recipe": recipe, "policy": policy}}, func() float64 { return 1 })
+func buildInfo(recipe func() string, policy string) prometheus.Collector {
+	d := prometheus.NewDesc("jianguo_build_info", "1, with version, recipe and policy as labels.", []string{"recipe"}, prometheus.Labels{"version": version, "policy": policy})
+	return prometheus.CollectorFunc(func(to chan<- prometheus.Metric) {
+		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, 1, recipe())
+	})
 }

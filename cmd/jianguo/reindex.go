@@ -9,41 +9,33 @@ import (
 	"sync"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
 	"jianguo/index"
 	"jianguo/ingest"
-	"jianguo/internal/datadir"
 	"jianguo/internal/disk"
 	"jianguo/segment"
 )
 
 type reindexCmd struct {
-	Data    string `help:"The data directory." required:"" placeholder:"DIR"`
-	DryRun  bool   `help:"Print how much there is to do and about how long it takes; change nothing. A service may be running."`
-	Prepare bool   `help:"Do only the long part, while a service may be running; a later run without this flag switches."`
-	JSON    bool   `help:"Print the result as JSON."`
-	Batch   int    `help:"Items a transaction." hidden:""`
+	Data   string `help:"The data directory; a service may be running on it." required:"" placeholder:"DIR"`
+	DryRun bool   `help:"Print how much there is to do and about how long it takes; change nothing."`
+	JSON   bool   `help:"Print the result as JSON."`
 	segmentFlags
+	busAccess
 }
 
-// reindexLock keeps a second reindex out of a directory that a service may be using.
-const reindexLock = "REINDEX"
-
 // Run brings a data directory to the recipe of this program, dictionary and residue
-// list.
+// list. A service that runs on the directory does it without a stop.
 func (c *reindexCmd) Run(co *streams) (err error) {
 	if _, err := os.Stat(filepath.Join(c.Data, index.FileName)); err != nil {
 		return fmt.Errorf("%s is no data directory: %w", c.Data, err)
 	}
-	unlock, err := c.lock()
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, unlock()) }()
 	seg, err := newSegmenter(c.segmentFlags)
 	if err != nil {
 		return err
 	}
-	cfg := index.ReindexConfig{Dir: c.Data, Recipe: seg.Recipe(), Analyze: analyzer(seg), Batch: c.Batch, Prepare: c.Prepare, Logger: co.log}
+	cfg := index.ReindexConfig{Dir: c.Data, Recipe: seg.Recipe(), Analyze: analyzer(seg)}
 	estimate, err := index.EstimateReindex(co.ctx, cfg)
 	if err != nil {
 		return err
@@ -57,36 +49,33 @@ func (c *reindexCmd) Run(co *streams) (err error) {
 	if estimate.Resumed > 0 {
 		fmt.Fprintf(co.err, "continues after item %d\n", estimate.Resumed)
 	}
-	cfg.Progress = co.progress.Rate("reindexing")
-	report, err := index.Reindex(co.ctx, cfg)
+	report, err := c.reindex(co, seg.Recipe())
 	if err != nil {
-		return fmt.Errorf("not finished; completed work is kept, run it again to continue: %w", err)
-	}
-	if report.Switched {
-		if err := c.settle(co, seg); err != nil {
-			return fmt.Errorf("the new fingerprints are in force, but every start rebuilds the resident index until a snapshot can be written: %w", err)
-		}
+		return err
 	}
 	return c.print(co, report, func() { printReindex(co, report) })
 }
 
-// lock locks the directory, or with --prepare only against another reindex.
-func (c *reindexCmd) lock() (unlock func() error, err error) {
-	if c.DryRun {
-		return func() error { return nil }, nil
-	}
-	own, err := datadir.AcquireFile(c.Data, reindexLock, datadir.Holder{Command: "reindex"})
+// reindex has the service that runs reindex the directory, or does it in this process.
+func (c *reindexCmd) reindex(co *streams, recipe string) (report *index.ReindexReport, err error) {
+	where := busFlags{Data: c.Data, busAccess: c.busAccess}
+	conn, done, err := where.reach(co, func() (*nats.Conn, func() error, error) {
+		core, err := openCore(co, coreConfig{Command: "reindex", Data: c.Data, NoBus: true, Segment: c.segmentFlags})
+		if err != nil {
+			return nil, nil, err
+		}
+		if report, err = core.reindex(co.ctx, recipe, co.progress.Rate("reindexing")); err != nil {
+			err = fmt.Errorf("not finished; completed work is kept, run it again to continue: %w", err)
+		}
+		return nil, func() error { return nil }, errors.Join(err, core.Close())
+	})
 	if err != nil {
 		return nil, err
 	}
-	if c.Prepare {
-		return own.Close, nil
+	if conn != nil {
+		report, err = askToReindex(co, conn, recipe)
 	}
-	all, err := datadir.Acquire(c.Data, datadir.Holder{Command: "reindex"})
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("%w; while a service runs only --prepare is possible", err), own.Close())
-	}
-	return func() error { return errors.Join(all.Close(), own.Close()) }, nil
+	return report, errors.Join(err, done())
 }
 
 // analyzer returns a function that prepares a kept text as ingest does.
@@ -114,15 +103,6 @@ func (c *reindexCmd) checkSpace(e *index.ReindexEstimate) error {
 
 func mib(bytes int64) string { return fmt.Sprintf("%d MiB", (bytes+1<<20-1)>>20) }
 
-// settle rebuilds the resident index and writes its snapshot.
-func (c *reindexCmd) settle(co *streams, seg *segment.Segmenter) error {
-	x, err := index.Open(co.ctx, index.Config{Dir: c.Data, Logger: co.log, Recipe: func() (string, error) { return seg.Recipe(), nil }, Progress: co.progress.Stages("loading")})
-	if err != nil {
-		return err
-	}
-	return errors.Join(x.Snapshot(co.ctx), x.Close())
-}
-
 func (c *reindexCmd) print(co *streams, result any, text func()) error {
 	if c.JSON {
 		return json.NewEncoder(co.out).Encode(result)
@@ -146,19 +126,14 @@ func printEstimate(co *streams, e *index.ReindexEstimate) {
 	fmt.Fprintf(co.out, "recipe %s: %d of %d items to be looked at, %s%d of them of another recipe\n", e.Recipe, e.Left, e.Items, about, e.Other)
 	fmt.Fprintf(co.out, "  %s%d get another fingerprint or sketch\n", about, e.Changed)
 	fmt.Fprintf(co.out, "  %s%d have no kept text, and keep their fingerprint\n", about, e.WithoutText)
-	fmt.Fprintf(co.out, "  about %s on this machine, %s on the disk at most\n", time.Duration(max(e.Seconds, 1)*float64(time.Second)).Round(time.Second), mib(e.Bytes))
+	fmt.Fprintf(co.out, "  about %s on this machine, %s on the disk at most, %s of memory while it lasts\n", time.Duration(max(e.Seconds, 1)*float64(time.Second)).Round(time.Second), mib(e.Bytes), mib(e.Memory))
 }
 
 func printReindex(co *streams, r *index.ReindexReport) {
-	switch {
-	case r.Unfinished:
-		fmt.Fprintf(co.out, "prepared through item %d: stop the service and run `jianguo reindex` to switch to recipe %s\n", r.Through, r.Recipe)
-	case !r.Switched:
+	if !r.Switched {
 		fmt.Fprintf(co.out, "nothing to do: items are compared by recipe %s\n", r.Recipe)
-	default:
+	} else {
 		fmt.Fprintf(co.out, "items are compared by recipe %s from now on\n", r.Recipe)
-	}
-	if r.Switched || r.Unfinished {
 		fmt.Fprintf(co.out, "  %d of %d items of another recipe have another fingerprint or sketch\n", r.Changed, r.Items)
 	}
 	if r.WithoutText > 0 {

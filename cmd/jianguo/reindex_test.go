@@ -307,14 +307,14 @@ func TestKillReindex(t *testing.T) {
 	with := wordsFile(t)
 	a.flags, whole.flags = with, with
 	start := time.Now()
-	whole.run("reindex", "--batch", "4")
+	whole.run("reindex")
 	alone := time.Since(start)
 	killed, finished := 0, 0
 	for rounds := tier.CountOr("JIANGUO_KILLS", 3, 6, 300); killed < rounds; {
 		if killed+finished > 20*rounds {
 			t.Fatalf("%d killed, %d finished before they could be", killed, finished)
 		}
-		cmd := exec.Command(a.binary, a.args("reindex", "--data", a.dir, "--batch", "4")...)
+		cmd := exec.Command(a.binary, a.args("reindex", "--data", a.dir)...)
 		var said lockedBuffer
 		cmd.Stderr = &said
 		if err := cmd.Start(); err != nil {

@@ -30,7 +30,11 @@ func TestReindexDiskFull(t *testing.T) {
 		if err == nil || !strings.Contains(string(out), "MiB are free: make room") {
 			t.Fatalf("on a full disk: %v\n%s", err, out)
 		}
-		_, err = index.Reindex(context.Background(), index.ReindexConfig{Dir: a.dir, Recipe: seg.Recipe(), Analyze: analyzer(seg), Batch: 16})
+		x := a.open(seg)
+		_, err = x.Reindex(context.Background(), index.ReindexConfig{Dir: a.dir, Recipe: seg.Recipe(), Analyze: analyzer(seg), Batch: 16}, func() {})
+		if err := x.Close(); err != nil {
+			t.Error(err)
+		}
 		if err == nil || !strings.Contains(err.Error(), "full") {
 			t.Fatalf("without asking for room: %v", err)
 		}

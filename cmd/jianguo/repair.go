@@ -41,12 +41,12 @@ func (c *repairCmd) repair(co *streams) error {
 	if info, err := os.Stat(filepath.Join(c.Data, index.FileName)); err != nil || info.Size() == 0 {
 		return fmt.Errorf("%s cannot be derived from anything: put a backup of the directory in its place", index.FileName)
 	}
-	for _, name := range []string{index.SnapshotFileName, browse.FileName, index.WordsFileName} {
+	for _, name := range []string{index.SnapshotFileName, browse.FileName, browse.WordsFileName} {
 		if err := sqlite.Remove(filepath.Join(c.Data, name)); err != nil {
 			return err
 		}
 	}
-	fmt.Fprintf(co.out, "%s and %s are made again by the next start\n", browse.FileName, index.WordsFileName)
+	fmt.Fprintf(co.out, "%s and %s are made again by the next start\n", browse.FileName, browse.WordsFileName)
 	x, err := index.Open(co.ctx, index.Config{Dir: c.Data, Logger: co.log, Progress: co.progress.Stages("loading")})
 	if err != nil {
 		return err

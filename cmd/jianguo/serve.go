@@ -23,8 +23,6 @@ import (
 	"jianguo/bus"
 	"jianguo/exposure"
 	"jianguo/exposure/eventlog"
-	"jianguo/exposure/legacy"
-	"jianguo/exposure/wire"
 	"jianguo/index/browse"
 	"jianguo/internal/datadir"
 	"jianguo/internal/disk"
@@ -64,7 +62,6 @@ type serveFlags struct {
 	DiskReserve    uint64            `help:"Refuse writes while less than this is free on the disk of the data directory, in MiB." default:"256"`
 	FailClosed     bool              `help:"A filter that cannot be computed answers with no items instead of all."`
 
-	legacyFlags
 	policyFlags
 	segmentFlags
 }
@@ -126,8 +123,7 @@ type service struct {
 	core        *core          // lock, catalogue, bus and ingest
 	reports     *eventlog.NATS // the log of exposures
 	exposure    *exposure.Store
-	old         *legacy.Old // nil: there is none
-	kept        kept        // nil until all files are open
+	kept        kept // nil until all files are open
 	browse      *browse.Model
 	metrics     *prometheus.Registry
 	api         *api.Server
@@ -237,7 +233,7 @@ func (f *serveFlags) console(s *service, co *streams) func(*echo.Echo, api.Bound
 
 func (f *serveFlags) openMetrics(_ *streams, s *service) error {
 	s.metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		s.clock.Collector(), buildInfo(s.core.segmenter.Recipe(), f.policy().Hash()))
+		s.clock.Collector(), buildInfo(s.core.index.Recipe, f.policy().Hash()))
 	if s.core.bus != nil {
 		s.metrics.MustRegister(s.core.bus.Collectors()...)
 	}
@@ -256,8 +252,9 @@ func (f *serveFlags) openExposure(co *streams, s *service) error {
 	if err != nil {
 		return fmt.Errorf("--time-zone: %w", err)
 	}
-	if s.old, err = f.legacyFlags.open(co); err != nil {
-		return err
+	durability := exposure.Synced
+	if f.Durability == "relaxed" {
+		durability = exposure.Relaxed
 	}
 	js, err := jetstream.New(s.core.conn)
 	if err != nil {
@@ -281,21 +278,17 @@ func (f *serveFlags) openExposure(co *streams, s *service) error {
 	if err != nil {
 		return err
 	}
-	s.exposure, err = exposure.Open(co.ctx, exposure.Config{Path: filepath.Join(s.dir, datadir.Exposures), Log: s.reports, Policies: policies, Scenes: f.Scenes, Old: s.old,
-		Location: zone, Steady: s.clock, Relaxed: f.Durability == "relaxed", CacheBytes: f.ExposureCache << 20, FlushAge: f.ExposureFlush, FailClosed: f.FailClosed, Logger: co.log,
+	s.exposure, err = exposure.Open(co.ctx, exposure.Config{Path: filepath.Join(s.dir, datadir.Exposures), Log: s.reports, Policies: policies, Scenes: f.Scenes,
+		Location: zone, Steady: s.clock, Durability: durability, CacheBytes: f.ExposureCache << 20, FlushAge: f.ExposureFlush, FailClosed: f.FailClosed, Logger: co.log,
 		Dead: func(ctx context.Context, e eventlog.Entry, user string, reason error) error {
 			r := bus.Refused{Subject: e.Subject, Data: e.Data, Sequence: e.Seq, Arrived: e.Time, Reason: reason.Error(), ID: fmt.Sprintf("exposures-%d", e.Seq)}
-			var bad *wire.Error
+			var bad *exposure.RequestError
 			if errors.As(reason, &bad) {
 				r.Field = bad.Field
 			}
 			return dead.BuryOf(ctx, user, r, eventlog.ErasureDelay)
 		},
 		Forgotten: dead.Forget})
-	if s.old != nil {
-		s.metrics.MustRegister(s.old.Collectors()...)
-		s.old.Import = historyImport(s.exposure, policies[""], zone)
-	}
 	if err == nil {
 		err = datadir.Record(s.dir)
 	}

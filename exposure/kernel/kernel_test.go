@@ -13,7 +13,9 @@ import (
 func keyBytes(key uint32) []byte { return binary.LittleEndian.AppendUint32(nil, key) }
 
 func lanesOf(shards ...*bloom.BloomFilter) *Lanes {
-	return NewLanes(shards)
+	l := new(Lanes)
+	l.Reset(shards)
+	return l
 }
 
 func newView(l *Lanes, exact ...uint32) *View {
@@ -72,6 +74,7 @@ func TestMarkIsBloom(t *testing.T) {
 
 // TestLanesAreReused builds lanes again and again in the same memory.
 func TestLanesAreReused(t *testing.T) {
+	var l Lanes
 	for round := range 50 {
 		var shards []*bloom.BloomFilter
 		for range rand.IntN(6) {
@@ -81,7 +84,7 @@ func TestLanesAreReused(t *testing.T) {
 			}
 			shards = append(shards, f)
 		}
-		l := NewLanes(shards)
+		l.Reset(shards)
 		for key := range uint32(1000) {
 			want := -1
 			for i, f := range shards {
@@ -156,7 +159,7 @@ func BenchmarkMark(b *testing.B) {
 				for range b.N {
 					start := time.Now()
 					if fresh {
-						v.Lanes = NewLanes(shards)
+						v.Lanes.Reset(shards)
 					}
 					v.Mark(keys, marks)
 					best = min(best, time.Since(start))

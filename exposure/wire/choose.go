@@ -18,6 +18,7 @@ const (
 type Outcome struct {
 	Items, Relaxed, Dropped int
 	Degraded                string // "" or why everything (open) or nothing (closed) was returned
+	Count                   int    // ids asked for
 }
 
 // Answer is the answer to one query. The zero value is ready to use, and may be used
@@ -31,18 +32,16 @@ type Answer struct {
 	// AtLeast may bring them back.
 	Order []uint32
 
-	Degraded string // of the outcome
-
 	chosen []uint32 // numbers of the ids returned
 	table  []uint16 // open-addressing set of numbers + 1, to find repeats
 }
 
 // Choose turns marks into an answer: repeats are dropped, Max cuts, AtLeast relaxes.
 func (a *Answer) Choose() (o Outcome) {
-	o.Degraded = a.Degraded
+	o.Count = len(a.Marks)
 	limit := a.Query.Max
 	if limit == 0 {
-		limit = len(a.Marks)
+		limit = o.Count
 	}
 	// Whether an id is unseen is as good as random: a branch on it would be mispredicted
 	// half of the time, so the list is written without one.
@@ -53,7 +52,7 @@ func (a *Answer) Choose() (o Outcome) {
 			n++
 		}
 	}
-	o.Dropped = len(a.Marks) - n
+	o.Dropped = o.Count - n
 	a.resetTable(n + len(a.Order))
 	list, o.Items = list[:n], 0
 	for _, i := range list {

@@ -26,8 +26,6 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-
-	"jianguo/index"
 )
 
 // Open opens the files as they are; Run brings them up to date.
@@ -44,8 +42,8 @@ func Open(ctx context.Context, cat Catalogue, cfg Config) (_ *Model, err error) 
 	b := &Model{cat: cat, cfg: cfg, few: fewStories, stale: map[uint32]bool{}}
 	b.projection, err = openProjection(ctx, cat, cfg.Logger, FileName, listsSchema, listsFormat)
 	if err == nil && cfg.Words != nil {
-		b.words = &wordIndex{cat: cat, of: cfg.Words, workers: cfg.Workers}
-		b.words.projection, err = openProjection(ctx, cat, cfg.Logger, index.WordsFileName, wordsSchema, wordsFormat)
+		b.words = &wordIndex{cat: cat, of: cfg.Words, recipe: cat.Recipe, workers: cfg.Workers}
+		b.words.projection, err = openProjection(ctx, cat, cfg.Logger, WordsFileName, wordsSchema, wordsFormat)
 	}
 	if err != nil {
 		return nil, errors.Join(err, b.Close())

@@ -12,6 +12,7 @@ import (
 type Catalogue interface {
 	Tables() *sql.DB
 	Dir() string
+	Recipe() string
 	Applied() (seq, event uint64)
 	Arriving() int64
 	State(ordinal uint32) (v verdict.Verdict, superseded bool)

@@ -8,8 +8,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"jianguo/index"
 )
 
 // TestDamagedProjections: a file that is damaged or of another format is rebuilt
@@ -40,7 +38,7 @@ func TestDamagedProjections(t *testing.T) {
 	if len(lists["stories"]) < 10 || len(found) == 0 {
 		t.Fatalf("%d stories, %d found", len(lists["stories"]), len(found))
 	}
-	for _, name := range []string{FileName, index.WordsFileName} {
+	for _, name := range []string{FileName, WordsFileName} {
 		for way, damage := range map[string]func([]byte) []byte{
 			"cut":     func(f []byte) []byte { return f[:len(f)/2] },
 			"foreign": func(f []byte) []byte { return slices.Repeat([]byte("见过"), len(f)/6) },

@@ -3,6 +3,9 @@ package browse
 // FileName is the file of a Model's lists inside the data directory.
 const FileName = "browse.db"
 
+// WordsFileName is the file of the search inside the data directory.
+const WordsFileName = "words.db"
+
 // listsFormat is the version of browse.db.
 const listsFormat = 8
 

@@ -45,8 +45,31 @@ type wordIndex struct {
 	projection
 	cat     Catalogue
 	of      func(title, body string) []string
+	recipe  func() string // of of
+	made    int64         // hash of the recipe of the words that are indexed; under follow
 	workers int
 	follow  sync.Mutex // serialises step
+}
+
+// renew empties the index where its words are of another recipe.
+func (s *wordIndex) renew(ctx context.Context) error {
+	recipe := int64(xxh3.HashString(s.recipe()) >> 1)
+	if recipe == s.made {
+		return nil
+	}
+	err := s.writer.QueryRowContext(ctx, `SELECT coalesce(max(value), 0) FROM marks WHERE key = 'recipe'`).Scan(&s.made)
+	if err != nil || recipe == s.made {
+		return err
+	}
+	err = s.update(ctx, 0, func(tx *transaction) {
+		tx.exec(`DROP TABLE search`)
+		tx.exec(wordsSchema)
+		tx.exec(`INSERT INTO marks VALUES ('recipe', ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value`, recipe)
+	})
+	if err == nil {
+		s.made = recipe
+	}
+	return err
 }
 
 // wordVersion is one event and its version.
@@ -64,6 +87,9 @@ type wordVersion struct {
 func (s *wordIndex) step(ctx context.Context, p *pace) (more bool, err error) {
 	s.follow.Lock()
 	defer s.follow.Unlock()
+	if err := s.renew(ctx); err != nil {
+		return false, err
+	}
 	mark, err := s.mark(ctx)
 	if err != nil {
 		return false, err

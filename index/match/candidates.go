@@ -178,9 +178,6 @@ func (c *comparing) compareSketches(ctx context.Context, candidates []*candidate
 	for len(candidates) > 0 && len(judged) < c.policy.Judged {
 		next := candidates[:min(len(candidates), c.policy.Judged-len(judged))]
 		candidates = candidates[len(next):]
-		if err := c.prefetch(ctx, next); err != nil {
-			return nil, err
-		}
 		for _, n := range next {
 			var err error
 			n.comparison, err = c.compareSketch(ctx, &n.Proposal)
@@ -196,17 +193,6 @@ func (c *comparing) compareSketches(ctx context.Context, candidates []*candidate
 		}
 	}
 	return judged, nil
-}
-
-// prefetch reads the sketches of candidates that have not been compared.
-func (c *comparing) prefetch(ctx context.Context, candidates []*candidate) error {
-	var ordinals []uint32
-	for _, n := range candidates {
-		if recall(c.known.sketches, &n.Proposal) == nil {
-			ordinals = append(ordinals, n.Ordinal)
-		}
-	}
-	return c.exemplars.prefetch(ctx, c.reader, ordinals)
 }
 
 // errUnseen says that an exemplar cannot be read yet.

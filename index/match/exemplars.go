@@ -28,9 +28,10 @@ type exemplar struct {
 type exemplars struct {
 	normal func(title, body string) sketch.Input // nil: texts are not compared
 
-	mu    sync.Mutex
-	cache *lru.Cache[uint32, *exemplar] // changed under mu
-	bytes int64                         // of what is in cache; under mu
+	mu       sync.Mutex
+	compared string                        // of the readers whose exemplars are cached
+	cache    *lru.Cache[uint32, *exemplar] // changed under mu
+	bytes    int64                         // of what is in cache; under mu
 }
 
 // Bounds of the cache: by number, about 100 MB of news at 3 KB each, and by
@@ -59,9 +60,24 @@ func (e *exemplar) size() int64 {
 	return int64(n)
 }
 
-func (r *exemplars) put(ordinal uint32, e *exemplar) {
+func (r *exemplars) compareBy(compared string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.compared = compared
+	r.cache.Purge()
+}
+
+// keep caches what a reader has read, unless versions are compared by another table now.
+func (r *exemplars) keep(rows *Reader, ordinal uint32, e *exemplar) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if rows.compared == r.compared {
+		r.put(ordinal, e)
+	}
+}
+
+// put caches an exemplar. Guarded by mu.
+func (r *exemplars) put(ordinal uint32, e *exemplar) {
 	if was, ok := r.cache.Peek(ordinal); ok {
 		r.bytes -= was.size()
 	}
@@ -78,6 +94,8 @@ func (r *exemplars) add(ordinal uint32, a *verdict.Article) {
 	if r.normal != nil && a.Packed != nil {
 		e.text, e.kept = cloneInput(a.Text), true
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.put(ordinal, e)
 }
 
@@ -115,27 +133,8 @@ func (r *exemplars) get(ctx context.Context, rows *Reader, ordinal uint32, text 
 			}
 		}
 	}
-	r.put(ordinal, fresh)
+	r.keep(rows, ordinal, fresh)
 	return fresh, nil
-}
-
-// prefetch caches the sketches of exemplars, many with one query: those of a
-// large family are seldom cached. An exemplar without a row yet is passed over.
-func (r *exemplars) prefetch(ctx context.Context, rows *Reader, ordinals []uint32) error {
-	var missing []uint32
-	for _, ordinal := range ordinals {
-		if !r.cache.Contains(ordinal) {
-			missing = append(missing, ordinal)
-		}
-	}
-	if len(missing) < 2 {
-		return nil // get does it as fast
-	}
-	return rows.readSketches(ctx, missing, func(ordinal uint32, s sketch.Sketch) {
-		if !r.cache.Contains(ordinal) {
-			r.put(ordinal, &exemplar{sketch: s})
-		}
-	})
 }
 
 // cloneInput copies strings whose memory the caller will reuse.

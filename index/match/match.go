@@ -262,6 +262,13 @@ func (m *Matcher) Cache(ordinal uint32, a *verdict.Article) { m.exemplars.add(or
 // Uncache drops an exemplar from memory.
 func (m *Matcher) Uncache(ordinal uint32) { m.exemplars.forget(ordinal) }
 
+// CompareBy makes all that is cached be read again: versions are compared by another table
+// from now on, which readers name. Writer only.
+func (m *Matcher) CompareBy(compared string) {
+	m.exemplars.compareBy(compared)
+	m.journal.reset()
+}
+
 // Reset invalidates all previews, after a batch that failed: an ordinal may come
 // to stand for another text. Writer only.
 func (m *Matcher) Reset() { m.journal.reset() }

@@ -5,8 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
 	"jianguo/index/verdict"
 	"jianguo/sketch"
@@ -15,11 +13,10 @@ import (
 // Reader reads exemplars from the catalogue with prepared statements: on the
 // writer's connection, which sees the batch that is being applied, or on a pool
 // beside it. It may be used by as many goroutines as the connection may.
-type Reader struct{ exact, sketch, sketches, text *sql.Stmt }
-
-// sketchesPerQuery is how many sketches one query reads: one at a time, a family
-// of 64 spends most of its time on the way to SQLite and back.
-const sketchesPerQuery = 32
+type Reader struct {
+	compared            string
+	exact, sketch, text *sql.Stmt
+}
 
 // Preparer is a connection or a pool.
 type Preparer interface {
@@ -29,14 +26,13 @@ type Preparer interface {
 // NewReader prepares the statements. compared is the table, or the query in
 // parentheses, that versions are compared by.
 func NewReader(ctx context.Context, db Preparer, compared string) (*Reader, error) {
-	r := new(Reader)
+	r := &Reader{compared: compared}
 	for _, p := range []struct {
 		stmt **sql.Stmt
 		text string
 	}{
 		{&r.exact, `SELECT exact FROM ` + compared + ` WHERE ordinal = ?`},
 		{&r.sketch, `SELECT sketch FROM ` + compared + ` WHERE ordinal = ?`},
-		{&r.sketches, `SELECT ordinal, sketch FROM ` + compared + ` WHERE ordinal IN (?` + strings.Repeat(`,?`, sketchesPerQuery-1) + `)`},
 		{&r.text, `SELECT i.title, t.body, i.published_at FROM items i JOIN texts t ON t.ordinal = i.ordinal WHERE i.ordinal = ?`},
 	} {
 		var err error
@@ -49,7 +45,7 @@ func NewReader(ctx context.Context, db Preparer, compared string) (*Reader, erro
 
 // Close closes the statements: SQLite does not close a connection that has any.
 func (r *Reader) Close() (err error) {
-	for _, stmt := range []*sql.Stmt{r.exact, r.sketch, r.sketches, r.text} {
+	for _, stmt := range []*sql.Stmt{r.exact, r.sketch, r.text} {
 		if stmt != nil {
 			err = errors.Join(err, stmt.Close())
 		}
@@ -71,36 +67,6 @@ func (r *Reader) readSketch(ctx context.Context, ordinal uint32) (s sketch.Sketc
 		return s, fmt.Errorf("sketch of ordinal %d: %w", ordinal, err)
 	}
 	return s, nil
-}
-
-// readSketches calls f for those of the ordinals that have a row.
-func (r *Reader) readSketches(ctx context.Context, ordinals []uint32, f func(ordinal uint32, s sketch.Sketch)) error {
-	for part := range slices.Chunk(ordinals, sketchesPerQuery) {
-		args := make([]any, sketchesPerQuery)
-		for i := range args {
-			args[i] = part[min(i, len(part)-1)]
-		}
-		rows, err := r.sketches.QueryContext(ctx, args...)
-		if err != nil {
-			return err
-		}
-		for rows.Next() {
-			var ordinal uint32
-			var encoded sql.RawBytes
-			if err = rows.Scan(&ordinal, &encoded); err != nil {
-				return errors.Join(err, rows.Close())
-			}
-			decoded, err := sketch.Decode(encoded)
-			if err != nil {
-				return errors.Join(fmt.Errorf("sketch of ordinal %d: %w", ordinal, err), rows.Close())
-			}
-			f(ordinal, decoded)
-		}
-		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // keptText is a text as the catalogue keeps it.

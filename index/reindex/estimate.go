@@ -5,11 +5,11 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"time"
 
-	"jianguo/index/resident"
+	"jianguo/index/sqlite"
+	"jianguo/internal/datadir"
 	"jianguo/internal/must"
 )
 
@@ -25,6 +25,8 @@ type Estimate struct {
 	Changed     int64   `json:"changed"`
 	WithoutText int64   `json:"without_text"`
 	Seconds     float64 `json:"seconds"`
+	// Memory is how much a running index takes in addition: the second postings.
+	Memory int64 `json:"memory"`
 	// Bytes is how much the files may grow on the way, with a margin.
 	Bytes int64 `json:"bytes"`
 	// Resumed is the ordinal after which one goes on that was interrupted.
@@ -38,8 +40,9 @@ const (
 )
 
 // Disk space that a reindex may need: for each row without its blobs, for each item of
-// a snapshot if there is none yet, and for SQLite's log.
+// the snapshot, and for SQLite's log.
 const (
+	postingBytes      = 49 + 11*9 // of a fingerprint and of its keys (docs/BENCH.md, Memory)
 	overlayRowBytes   = 16
 	snapshotItemBytes = 100
 	logBytes          = 24 << 20
@@ -47,89 +50,57 @@ const (
 
 // Sample estimates what Run would do. It changes nothing, not even the version of
 // the file, and may run beside a service.
-func Sample(ctx context.Context, db *sql.DB, cfg Config) (*Estimate, error) {
+func Sample(ctx context.Context, cfg Config) (e *Estimate, err error) {
 	cfg.defaults()
-	e := &Estimate{Recipe: cfg.Recipe}
-	s := &sampling{cfg: cfg, db: db}
-	err := must.Catch(func() {
-		s.from(ctx, e)
-		s.take(ctx, e)
-	})
+	path := filepath.Join(cfg.Dir, datadir.Catalogue)
+	db, err := sqlite.Open(path, sqlite.Reads, "FULL")
 	if err != nil {
-		return nil, fmt.Errorf("reindex: %w", err)
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	if err := must.Catch(func() { e = sample(ctx, db, &cfg) }); err != nil {
+		return nil, fmt.Errorf("reindex: %s: %w", path, err)
 	}
 	return e, nil
 }
 
-// sampling is an estimate under way.
-type sampling struct {
-	cfg    Config
-	db     *sql.DB
-	goal   int64 // stamps.number; 0: the catalogue does not know the recipe
-	after  uint32
-	last   uint32
-	rows   int64 // bytes of the rows that the sample would make
-	began  time.Time
-	counts Overlay
-}
-
-// from finds out where Run would begin.
-func (s *sampling) from(ctx context.Context, e *Estimate) {
-	err := s.db.QueryRowContext(ctx, `SELECT number FROM stamps WHERE kind = 'recipe' AND hash = ?`, s.cfg.Recipe).Scan(&s.goal)
-	if !errors.Is(err, sql.ErrNoRows) {
-		must.Do(err)
-	}
-	force, doing := must.Get(stored(ctx, s.db, InForce)), must.Get(stored(ctx, s.db, Underway))
+func sample(ctx context.Context, db *sql.DB, cfg *Config) *Estimate {
+	e := &Estimate{Recipe: cfg.Recipe}
+	var goal int64 // 0: the catalogue does not know the recipe
+	force, doing := must.Get(stored(ctx, db, InForce)), must.Get(stored(ctx, db, Underway))
+	must.Do(db.QueryRowContext(ctx, `SELECT coalesce((SELECT number FROM stamps WHERE kind = 'recipe' AND hash = ?), 0),
+		coalesce((SELECT hash FROM stamps WHERE number = ?), ''), (SELECT coalesce(max(ordinal), 0) FROM items)`, cfg.Recipe, force.Recipe).Scan(&goal, &e.Force, &e.Items))
+	after := uint32(0)
 	switch {
-	case s.goal != 0 && doing.Recipe == s.goal:
-		s.after, e.Resumed = doing.Through, doing.Through
-	case s.goal != 0 && force.Recipe == s.goal:
-		s.after = force.Through
+	case goal != 0 && doing.Recipe == goal:
+		after, e.Resumed = doing.Through, doing.Through
+	case goal != 0 && force.Recipe == goal:
+		after = force.Through
 	}
-	if force.Recipe != 0 {
-		must.Do(s.db.QueryRowContext(ctx, `SELECT hash FROM stamps WHERE number = ?`, force.Recipe).Scan(&e.Force))
-	}
-	must.Do(s.db.QueryRowContext(ctx, `SELECT coalesce(max(ordinal), 0) FROM items`).Scan(&s.last))
-	e.Items, e.Left = int64(s.last), int64(s.last-min(s.after, s.last))
-}
-
-// take makes the forms of a sample, and concludes from it.
-func (s *sampling) take(ctx context.Context, e *Estimate) {
-	s.began = time.Now()
+	e.Left = max(e.Items-int64(after), 0)
+	var counts Overlay
+	rows, began := 0, time.Now()
 	for run := range int64(sampleRuns) {
-		after, length := s.after+uint32(e.Left*run/sampleRuns), sampleLength
+		from, length := e.Left*run/sampleRuns, sampleLength
 		if e.Left <= sampleRuns*sampleLength {
-			length = int(e.Left*(run+1)/sampleRuns - e.Left*run/sampleRuns)
+			length = int(e.Left*(run+1)/sampleRuns - from)
 		}
-		batch := must.Get(readKept(ctx, s.db, s.goal, after, length))
-		must.Do(s.cfg.analyze(ctx, batch))
+		batch := must.Get(readKept(ctx, db, goal, after+uint32(from), length))
+		must.Do(cfg.analyze(ctx, batch))
 		e.Sampled += len(batch)
 		for i := range batch {
 			k := &batch[i]
-			if s.counts.count(k, s.goal); k.changed && k.failed == nil {
-				s.rows += overlayRowBytes + int64(len(k.made.Exact)+8+len(k.made.Sketch))
+			if counts.count(k, goal); k.changed && k.failed == nil {
+				rows += overlayRowBytes + len(k.made.Exact) + 8 + len(k.made.Sketch)
 			}
 		}
 	}
-	if e.Sampled == 0 {
-		return
+	all := func(n int64) int64 { return n * e.Left / max(int64(e.Sampled), 1) }
+	e.Other, e.Changed, e.WithoutText = all(counts.Items), all(counts.Changed), all(counts.WithoutText)
+	e.Memory = e.Changed * postingBytes
+	e.Seconds = time.Since(began).Seconds() * float64(all(1000)) / 1000
+	if e.Other > 0 || e.Sampled < int(e.Left) || e.Force != "" {
+		e.Bytes = all(int64(rows))*5/4 + logBytes + e.Items*snapshotItemBytes
 	}
-	all := func(n int64) int64 { return n * e.Left / int64(e.Sampled) }
-	e.Other, e.Changed, e.WithoutText = all(s.counts.Items), all(s.counts.Changed), all(s.counts.WithoutText)
-	e.Seconds = time.Since(s.began).Seconds() * float64(e.Left) / float64(e.Sampled)
-	if e.Other == 0 && e.Sampled == int(e.Left) && e.Force == "" {
-		return
-	}
-	e.Bytes = max(all(s.rows)*5/4-s.free(ctx), 0) + logBytes
-	if _, err := os.Stat(filepath.Join(s.cfg.Dir, resident.SnapshotFileName)); errors.Is(err, os.ErrNotExist) {
-		e.Bytes += e.Items * snapshotItemBytes
-	}
-}
-
-// free is what the catalogue's file has free inside.
-func (s *sampling) free(ctx context.Context) int64 {
-	var pages, size int64
-	must.Do(s.db.QueryRowContext(ctx, `PRAGMA freelist_count`).Scan(&pages))
-	must.Do(s.db.QueryRowContext(ctx, `PRAGMA page_size`).Scan(&size))
-	return pages * size
+	return e
 }

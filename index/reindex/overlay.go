@@ -82,6 +82,10 @@ type Summary struct {
 	Unfinished  bool   `json:"unfinished,omitempty"` // it is not in force
 }
 
+func (o *Overlay) summary(recipe string) Summary {
+	return Summary{Recipe: recipe, Through: o.Through, Changed: o.Changed, WithoutText: o.WithoutText, Failed: o.Failed}
+}
+
 // rowQuerier is a pool or a transaction.
 type rowQuerier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
@@ -133,8 +137,9 @@ func Summaries(ctx context.Context, db *sql.DB, hash func(recipe int64) string) 
 			return nil, err
 		}
 		if o.Recipe != 0 {
-			found = append(found, Summary{Recipe: hash(o.Recipe), Through: o.Through, Changed: o.Changed,
-				WithoutText: o.WithoutText, Failed: o.Failed, Unfinished: key == Underway})
+			s := o.summary(hash(o.Recipe))
+			s.Unfinished = key == Underway
+			found = append(found, s)
 		}
 	}
 	return found, nil

@@ -8,8 +8,7 @@
 //
 // Rows of two recipes can lie side by side, those in force and those that are being
 // made; meta describes both, and one transaction makes the second the first. Rows
-// of other recipes are removed. A service that runs meanwhile sees none of it until
-// its next start.
+// of other recipes are removed. index.Index.Reindex does this while articles arrive.
 package reindex
 
 import (
@@ -20,21 +19,15 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"runtime"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
-	"jianguo/index/resident"
 	"jianguo/index/sqlite"
 	"jianguo/index/verdict"
 	"jianguo/internal/must"
 )
-
-// WordsFileName is the file of the search inside the data directory. A reindex
-// removes it: its words are those of the recipe.
-const WordsFileName = "words.db"
 
 // errFull ends a query of large texts early.
 var errFull = errors.New("the batch is full")
@@ -49,8 +42,6 @@ type Config struct {
 	Workers int // that call it; 0: one a processor
 	Batch   int // versions a transaction, at most; 0: 2,048
 	Logger  *slog.Logger
-	// Prepare leaves the switch to a later run. A service may write meanwhile.
-	Prepare bool
 	// Progress is called with how many versions of how many have been read; may
 	// be nil.
 	Progress func(done, total int64)
@@ -62,53 +53,52 @@ type Config struct {
 // Report is what a reindex has done, all its runs together.
 type Report struct {
 	Summary
-	Items int64 `json:"items"` // versions that had been fingerprinted by another recipe
-	// Switched is false where there was nothing to do, and where that is left to
-	// a later call (Unfinished).
-	Switched bool    `json:"switched"`
+	Items    int64   `json:"items"`             // versions that had been fingerprinted by another recipe
+	Switched bool    `json:"switched"`          // false where there was nothing to do
 	Resumed  uint32  `json:"resumed,omitempty"` // after this ordinal: it had been interrupted
 	Looked   int64   `json:"looked"`            // versions read by this run
 	Seconds  float64 `json:"seconds"`
 }
 
-// run is a reindex in progress.
-type run struct {
+// Run makes forms of the versions whose text was kept, and puts them in force. Nothing else
+// changes: what was judged, decided and published stays. Versions without a kept text keep
+// their form. A Run that was interrupted is continued by the next one, unless that is of
+// another recipe. Package must ends its methods.
+type Run struct {
 	cfg    Config
 	db     *sql.DB // one connection
 	goal   int64   // stamps.number of the recipe
 	force  Overlay // in force
-	doing  Overlay // being made
-	last   uint32  // ordinal of the newest version
+	made   Overlay
 	report Report
+	start  time.Time
 }
 
-// Run makes the forms of all versions whose text was kept, and then, by one
-// transaction, has later articles compared with them. Nothing else changes: what
-// was judged, decided and published stays. Versions without a kept text keep their
-// form. db is the catalogue with one connection; nothing else may write to it,
-// except while Prepare is set.
-//
-// Until the switch the catalogue compares by the forms that were in force. A Run
-// that was interrupted continues where it was when it is called again, unless
-// another recipe is wanted then; one that is complete does nothing.
-//
-// The next start derives what is resident again.
-func Run(ctx context.Context, db *sql.DB, cfg Config) (*Report, error) {
+// Begin finds out where to continue, and removes rows that nothing uses. goal is the number of
+// the recipe; db is the catalogue, with one connection.
+func Begin(ctx context.Context, db *sql.DB, cfg Config, goal int64) *Run {
 	cfg.defaults()
-	start := time.Now()
-	r := &run{cfg: cfg, db: db}
-	err := must.Catch(func() {
-		r.begin(ctx)
-		r.fill(ctx)
-		r.end(ctx)
-	})
-	if err != nil {
-		return nil, fmt.Errorf("reindex: %w", err)
+	r := &Run{cfg: cfg, db: db, goal: goal, start: time.Now(),
+		force: must.Get(stored(ctx, db, InForce)), made: must.Get(stored(ctx, db, Underway))}
+	if r.made.Recipe == goal {
+		r.report.Resumed = r.made.Through
+	} else {
+		// The mark is removed before the rows: a part of them must not look complete.
+		must.Get(db.ExecContext(ctx, `DELETE FROM meta WHERE key = ?`, Underway))
+		if r.made = (Overlay{Recipe: goal}); r.force.Recipe == goal {
+			r.made = r.force // versions newer than it may be of another recipe
+		}
 	}
-	r.report.Recipe, r.report.Seconds = cfg.Recipe, time.Since(start).Seconds()
-	r.report.Through, r.report.Items = r.doing.Through, r.doing.Items
-	r.report.Changed, r.report.WithoutText, r.report.Failed = r.doing.Changed, r.doing.WithoutText, r.doing.Failed
-	return &r.report, nil
+	r.Clean(ctx)
+	return r
+}
+
+// Report returns what has been done.
+func (r *Run) Report() *Report {
+	report := r.report
+	report.Items, report.Seconds = r.made.Items, time.Since(r.start).Seconds()
+	report.Summary = r.made.summary(r.cfg.Recipe)
+	return &report
 }
 
 func (c *Config) defaults() {
@@ -129,41 +119,14 @@ func (c *Config) defaults() {
 	}
 }
 
-// begin finds out where to continue, and removes rows that nothing uses.
-func (r *run) begin(ctx context.Context) {
-	r.goal = must.Get(stampOf(ctx, r.db, r.cfg.Recipe))
-	r.force, r.doing = must.Get(stored(ctx, r.db, InForce)), must.Get(stored(ctx, r.db, Underway))
-	must.Do(r.db.QueryRowContext(ctx, `SELECT coalesce(max(ordinal), 0) FROM items`).Scan(&r.last))
-	if r.doing.Recipe == r.goal {
-		r.report.Resumed = r.doing.Through
-	} else {
-		// The mark is removed before the rows: a part of them must not look complete.
-		must.Get(r.db.ExecContext(ctx, `DELETE FROM meta WHERE key = ?`, Underway))
-		if r.doing = (Overlay{Recipe: r.goal}); r.force.Recipe == r.goal {
-			r.doing = r.force // versions newer than it may be of another recipe
-		}
-	}
-	r.clean(ctx)
-}
-
-// stampOf gives a recipe its number.
-func stampOf(ctx context.Context, db *sql.DB, recipe string) (n int64, err error) {
-	_, err = db.ExecContext(ctx, `INSERT INTO stamps (number, kind, hash, detail) SELECT (SELECT count(*) + 1 FROM stamps), 'recipe', ?, ''
-		WHERE NOT EXISTS (SELECT 1 FROM stamps WHERE kind = 'recipe' AND hash = ?)`, recipe, recipe)
-	if err == nil {
-		err = db.QueryRowContext(ctx, `SELECT number FROM stamps WHERE kind = 'recipe' AND hash = ?`, recipe).Scan(&n)
-	}
-	return n, err
-}
-
 // cleanStep is how many rows one transaction removes.
 const cleanStep = 20_000
 
-// clean removes the rows of recipes that are neither in force nor being made.
-func (r *run) clean(ctx context.Context) {
+// Clean removes the rows of recipes that are neither in force nor being made.
+func (r *Run) Clean(ctx context.Context) {
 	in := func(recipe int64) (from, to int64) { return recipe << 32, recipe<<32 | 0xffffffff }
 	f1, t1 := in(r.force.Recipe)
-	f2, t2 := in(r.doing.Recipe)
+	f2, t2 := in(r.made.Recipe)
 	for {
 		done := must.Get(r.db.ExecContext(ctx, `DELETE FROM overlay WHERE place IN (SELECT place FROM overlay
 			WHERE place NOT BETWEEN ? AND ? AND place NOT BETWEEN ? AND ? LIMIT ?)`, f1, t1, f2, t2, cleanStep))
@@ -287,23 +250,25 @@ func (o *Overlay) count(k *kept, goal int64) {
 	}
 }
 
-// fill makes the rows of all versions after doing.Through.
-func (r *run) fill(ctx context.Context) {
+// Fill makes the forms of all versions that have none yet.
+func (r *Run) Fill(ctx context.Context) {
+	var last int64
+	must.Do(r.db.QueryRowContext(ctx, `SELECT coalesce(max(ordinal), 0) FROM items`).Scan(&last))
 	for {
-		batch := must.Get(readKept(ctx, r.db, r.goal, r.doing.Through, r.cfg.Batch))
+		batch := must.Get(readKept(ctx, r.db, r.goal, r.made.Through, r.cfg.Batch))
 		if len(batch) == 0 {
 			return
 		}
 		must.Do(r.cfg.analyze(ctx, batch))
 		r.write(ctx, batch)
 		r.report.Looked += int64(len(batch))
-		r.cfg.Progress(int64(r.doing.Through), int64(r.last))
+		r.cfg.Progress(int64(r.made.Through), max(last, int64(r.made.Through)))
 	}
 }
 
 // write adds a batch's rows, and says so, in one transaction.
-func (r *run) write(ctx context.Context, batch []kept) {
-	next := r.doing
+func (r *Run) write(ctx context.Context, batch []kept) {
+	next := r.made
 	r.transaction(ctx, func(tx *sql.Tx) {
 		insert := must.Get(tx.PrepareContext(ctx, `INSERT OR REPLACE INTO overlay (place, exact, fingerprint, sketch) VALUES (?, ?, ?, ?)`))
 		defer insert.Close()
@@ -321,37 +286,28 @@ func (r *run) write(ctx context.Context, batch []kept) {
 		}
 		store(ctx, tx, Underway, next)
 	})
-	r.doing = next
+	r.made = next
 }
 
-// end makes the rows those in force.
-func (r *run) end(ctx context.Context) {
-	nothing := r.force.Recipe == 0 && r.doing.Items == 0 || r.force.Recipe == r.goal && r.doing.Items == r.force.Items
-	if nothing {
-		if r.force.Recipe == 0 {
-			r.doing.Recipe = 0
-		} else {
-			r.doing = r.force
-		}
-		must.Get(r.db.ExecContext(ctx, `DELETE FROM meta WHERE key = ?`, Underway))
-		return
+// Next returns the overlay that Switch puts in force.
+func (r *Run) Next() Overlay {
+	if r.force.Recipe == 0 && r.made.Items == 0 || r.force.Recipe == r.goal && r.made.Items == r.force.Items {
+		return r.force // there is nothing to do
 	}
-	if r.cfg.Prepare {
-		r.report.Unfinished = true
-		return
-	}
-	must.Do(sqlite.Remove(filepath.Join(r.cfg.Dir, WordsFileName)))
+	return r.made
+}
+
+// Switch puts Next in force, by one transaction.
+func (r *Run) Switch(ctx context.Context) {
+	next := r.Next()
 	r.transaction(ctx, func(tx *sql.Tx) {
 		must.Get(tx.ExecContext(ctx, `DELETE FROM meta WHERE key = ?`, Underway))
-		store(ctx, tx, InForce, r.doing)
+		if next != r.force {
+			store(ctx, tx, InForce, next)
+		}
 	})
-	r.report.Switched = true
-	r.force = r.doing
-	must.Do(r.cfg.Fail("switched"))
-	// The snapshot is of the old forms.
-	removed := sqlite.Remove(filepath.Join(r.cfg.Dir, resident.SnapshotFileName))
-	r.clean(ctx)
-	must.Do(removed)
+	r.report.Switched = next != r.force
+	r.force, r.made = next, next
 }
 
 func store(ctx context.Context, tx *sql.Tx, key string, o Overlay) {
@@ -359,7 +315,7 @@ func store(ctx context.Context, tx *sql.Tx, key string, o Overlay) {
 		key, string(must.Get(json.Marshal(o)))))
 }
 
-func (r *run) transaction(ctx context.Context, f func(*sql.Tx)) {
+func (r *Run) transaction(ctx context.Context, f func(*sql.Tx)) {
 	tx := must.Get(r.db.BeginTx(ctx, nil))
 	defer func() { _ = tx.Rollback() }() // nothing to do after a commit
 	f(tx)

@@ -13,6 +13,8 @@ import (
 	"github.com/zeebo/xxh3"
 	"golang.org/x/sync/errgroup"
 
+	"jianguo/index/bands"
+	"jianguo/index/lookup"
 	"jianguo/index/sqlite"
 )
 
@@ -61,22 +63,6 @@ func (s *Snapshot) load(ctx context.Context, catalogue int64, last Mark, progres
 	}
 	t, err = readPages(ctx, db, m, progress)
 	return t, m, err
-}
-
-// Reload reads the snapshot whatever catalogue it is of, for measurements.
-func (s *Snapshot) Reload(ctx context.Context) (Tables, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	db, err := sqlite.Open(s.path, sqlite.Reads, "NORMAL")
-	if err != nil {
-		return Tables{}, err
-	}
-	defer db.Close()
-	m, err := readMarks(ctx, db)
-	if err != nil {
-		return Tables{}, err
-	}
-	return readPages(ctx, db, m, func(string, int64, int64) {})
 }
 
 func readPages(ctx context.Context, db *sql.DB, m *marks, progress func(stage string, done, total int64)) (Tables, error) {
@@ -162,9 +148,16 @@ func (l *pageLoader) read(ctx context.Context, from, to int64) error {
 }
 
 func (l *pageLoader) page(id int64, data []byte) error {
-	parts := l.parts()
-	if kind := id >> 32; kind >= 0 && kind < int64(len(parts)) {
-		return parts[kind].LoadPage(int(uint32(id)), data)
+	number := uint32(id)
+	switch id >> 32 {
+	case pagePostings:
+		return l.Bands.LoadPage(bands.PageID(number), data)
+	case pageIDs:
+		return l.IDs.LoadPage(lookup.PageID(number), data)
+	case pageExacts:
+		return l.Exacts.LoadPage(lookup.PageID(number), data)
+	case pageColumns:
+		return l.Rows.load(number, data)
 	}
-	return errors.New("no such table")
+	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"jianguo/index/bands"
 	"jianguo/simhash"
@@ -34,6 +35,17 @@ func DecodePosting(fingerprint int64, encoded []byte) (Posting, error) {
 		return p, err
 	}
 	return NewPosting(p.Fingerprint, &s), nil
+}
+
+// Without is the part of a posting that another does not have.
+func (p Posting) Without(o Posting) Posting {
+	if p.Fingerprint == o.Fingerprint {
+		p.Fingerprint = 0
+	}
+	p.Keys = slices.DeleteFunc(slices.Clone(p.Keys), func(k uint64) bool {
+		return slices.ContainsFunc(o.Keys, func(l uint64) bool { return k>>16 == l>>16 }) // the bits that bands keep
+	})
+	return p
 }
 
 // ReadPosting reads the posting of a version from the table or view of what versions

@@ -115,9 +115,7 @@ func (r *Rows) Set(ordinal uint32, f Flags, cluster, arrived uint32) {
 	atomic.StoreUint32(&row.cluster, cluster)
 	atomic.StoreUint32(&row.arrived, arrived)
 	atomic.StoreUint32(&row.touched, arrived)
-	if o := ch.outlines.Load(); o != nil {
-		atomic.StoreUint32(&(*o)[ordinal%chunkRows].Shingles, 0)
-	}
+	r.ForgetOutline(ordinal)
 	ch.dirty.Store(true)
 }
 
@@ -178,13 +176,22 @@ func (r *Rows) Touch(cluster, at uint32) {
 	ch.dirty.Store(true)
 }
 
-// SetOutline keeps the outline of a committed version. Each version's is set once,
-// by one goroutine, which need not be the writer.
+// SetOutline keeps the outline of a committed version that has none. One goroutine sets
+// that of a version; it need not be the writer.
 func (r *Rows) SetOutline(ordinal uint32, o *sketch.Outline) {
 	ch, _ := r.at(ordinal)
 	into := &ch.outlined()[ordinal%chunkRows]
 	into.Minima = o.Minima
 	atomic.StoreUint32(&into.Shingles, o.Shingles) // last: readers check it first
+	runtime.KeepAlive(ch)
+}
+
+// ForgetOutline makes the sketch of a version be read, until SetOutline is called again. Writer only.
+func (r *Rows) ForgetOutline(ordinal uint32) {
+	ch, _ := r.at(ordinal)
+	if o := ch.outlines.Load(); o != nil {
+		atomic.StoreUint32(&(*o)[ordinal%chunkRows].Shingles, 0)
+	}
 	runtime.KeepAlive(ch)
 }
 
@@ -233,22 +240,22 @@ func (r *Rows) Prefetch(ordinal uint32) {
 	}
 }
 
-// Snapshot calls emit with each page that has changed since it was last emitted or loaded, in
-// order. A page that emit refuses counts as emitted.
-func (r *Rows) Snapshot(emit func(number int, page []byte) error) error {
+// takePages calls f with each page that changed since takePages or load took it, in
+// order. A page that f refuses counts as taken.
+func (r *Rows) takePages(f func(n uint32, page []byte) error) error {
 	for n, ch := range r.all() {
 		if !ch.dirty.Swap(false) {
 			continue
 		}
-		if err := emit(n, ch.page(uint32(n))); err != nil {
+		if err := f(uint32(n), ch.page(uint32(n))); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// MarkChanged makes Snapshot emit every page.
-func (r *Rows) MarkChanged() {
+// markChanged makes takePages return every page.
+func (r *Rows) markChanged() {
 	for _, ch := range r.all() {
 		ch.dirty.Store(true)
 	}

@@ -10,6 +10,8 @@ import (
 
 	"github.com/zeebo/xxh3"
 
+	"jianguo/index/bands"
+	"jianguo/index/lookup"
 	"jianguo/index/sqlite"
 )
 
@@ -45,7 +47,7 @@ func (s *Snapshot) Write(ctx context.Context, from Source) (Mark, int, error) {
 }
 
 func (s *Snapshot) write(ctx context.Context, from Source) (Mark, int, error) {
-	db, manifest, err := s.resume(ctx, from.Tables)
+	db, manifest, err := s.resume(ctx, &from)
 	if err != nil {
 		return Mark{}, 0, err
 	}
@@ -63,8 +65,9 @@ func (s *Snapshot) write(ctx context.Context, from Source) (Mark, int, error) {
 }
 
 // resume opens the file that this process has read or written, to write the changes
-// into it, and returns its manifest; any other file is replaced by an empty one.
-func (s *Snapshot) resume(ctx context.Context, t Tables) (db *sql.DB, manifest int64, err error) {
+// into it, and returns its manifest; any other file, or one of other forms, is replaced by an
+// empty one.
+func (s *Snapshot) resume(ctx context.Context, from *Source) (db *sql.DB, manifest int64, err error) {
 	if db, err = s.open(ctx); err != nil {
 		return nil, 0, err
 	}
@@ -72,13 +75,13 @@ func (s *Snapshot) resume(ctx context.Context, t Tables) (db *sql.DB, manifest i
 	if err != nil {
 		return nil, 0, errors.Join(err, db.Close())
 	}
-	if m.sum == s.sum && m.sum != 0 {
+	if m.sum == s.sum && m.sum != 0 && m.catalogue == from.Catalogue {
 		return db, m.manifest, nil
 	}
 	if err := errors.Join(db.Close(), s.discard()); err != nil {
 		return nil, 0, err
 	}
-	t.markChanged()
+	from.Tables.markChanged()
 	db, err = s.open(ctx)
 	return db, 0, err
 }
@@ -106,8 +109,20 @@ const pendingBytes = 4 << 20
 // all emits every page that has changed. Writers is held when it is called and when
 // it returns.
 func (w *pageWriter) all() error {
-	for kind, p := range w.Tables.parts() {
-		if err := p.Snapshot(func(number int, page []byte) error { return w.emit(pageID(kind, number), page) }); err != nil {
+	t := w.Tables
+	// Columns come first: no version that they call posted may be swept before its
+	// postings are written (the sweep waits), and what is posted again meanwhile
+	// follows from the events.
+	err := t.Rows.takePages(func(n uint32, page []byte) error { return w.emit(pageID(pageColumns, n), page) })
+	if err != nil {
+		return err
+	}
+	err = t.Bands.Snapshot(func(id bands.PageID, page []byte) error { return w.emit(pageID(pagePostings, uint32(id)), page) })
+	if err != nil {
+		return err
+	}
+	for kind, m := range map[uint32]*lookup.Map{pageIDs: t.IDs, pageExacts: t.Exacts} {
+		if err := m.Snapshot(func(id lookup.PageID, page []byte) error { return w.emit(pageID(kind, uint32(id)), page) }); err != nil {
 			return err
 		}
 	}

@@ -16,6 +16,7 @@ type Article struct {
 	URL       string
 	Published time.Time // zero: unknown
 
+	Recipe string       // that prepared it; empty: not known
 	Packed []byte       // the body, packed by PackText; nil: not kept
 	Exact  [16]byte     // hash of the normal form
 	Blank  bool         // nothing to compare: matches nothing

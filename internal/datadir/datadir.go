@@ -75,15 +75,15 @@ func AcquireUnchecked(dir string, h Holder) (*Lock, error) {
 	if err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
-	if err := lock(d, dir); err != nil {
+	var l *Lock
+	if err = lock(d, dir); err == nil {
+		l, err = lockFile(dir, h)
+	}
+	if err != nil {
 		var inUse *InUseError
-		if errors.As(err, &inUse) {
+		if errors.As(err, &inUse) { // a holder that has not written yet leaves the fields empty
 			inUse.Holder, _ = ReadHolder(dir)
 		}
-		return nil, errors.Join(err, d.Close())
-	}
-	l, err := AcquireFile(dir, LockName, h)
-	if err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
 	l.dir = d
@@ -116,23 +116,14 @@ func lock(f *os.File, dir string) error {
 	return nil
 }
 
-// AcquireFile locks one file of a data directory. Each file stands for a part of
-// the work in that directory.
-func AcquireFile(dir, name string, h Holder) (*Lock, error) {
-	if err := create(dir); err != nil {
-		return nil, err
-	}
-	f, err := os.OpenFile(filepath.Join(dir, name), os.O_RDWR|os.O_CREATE, 0o600)
+// lockFile locks the lock file, which earlier versions lock alone.
+func lockFile(dir string, h Holder) (*Lock, error) {
+	f, err := os.OpenFile(filepath.Join(dir, LockName), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
 	if err := lock(f, dir); err != nil {
-		defer f.Close()
-		var inUse *InUseError
-		if errors.As(err, &inUse) { // a holder that has not written yet leaves the fields empty
-			_ = json.NewDecoder(f).Decode(&inUse.Holder)
-		}
-		return nil, err
+		return nil, errors.Join(err, f.Close())
 	}
 	if err := f.Chmod(0o600); err != nil {
 		return nil, errors.Join(fmt.Errorf("data directory: %w", err), f.Close())

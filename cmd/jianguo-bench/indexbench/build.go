@@ -236,17 +236,21 @@ func parallel(n int, f func(int)) {
 	}
 }
 
-// reload writes the snapshot and times reading it.
+// reload writes the snapshot and times a start from it.
 func (b *run) reload(ctx context.Context) error {
 	start := time.Now()
 	if err := b.x.Snapshot(ctx); err != nil {
 		return err
 	}
 	b.res.SnapshotTook = time.Since(start).Seconds()
+	if err := b.x.Close(); err != nil {
+		return err
+	}
 	start = time.Now()
-	if err := b.x.Probe().Reload(ctx); err != nil {
+	if err := b.open(ctx); err != nil {
 		return err
 	}
 	b.res.StartSeconds = time.Since(start).Seconds()
+	<-b.x.Probe().Outlined
 	return nil
 }

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/nats-io/nats.go"
+
+	"jianguo/bus"
+	"jianguo/index"
+)
+
+// renewal is what a service answers about a reindex.
+type renewal struct {
+	Report *index.ReindexReport `json:"report,omitempty"`
+	Error  string               `json:"error,omitempty"`
+}
+
+// answerReindex serves bus.SubjectReindex, whose payload is the recipe that is wanted, until
+// the connection to the bus ends. The answer comes at the end of the reindex.
+func (c *core) answerReindex() error {
+	var one sync.Mutex
+	_, err := c.conn.Subscribe(bus.SubjectReindex, func(m *nats.Msg) {
+		if !bus.MayAnswer(m.Reply) {
+			return
+		}
+		go func() {
+			one.Lock()
+			defer one.Unlock()
+			var answer renewal
+			report, err := c.reindex(context.Background(), string(m.Data), func(int64, int64) {})
+			if answer.Report = report; err != nil {
+				c.log.Error("reindex not finished", "recipe", string(m.Data), "error", err)
+				answer.Error = err.Error()
+			}
+			data, err := json.Marshal(answer)
+			if err == nil {
+				err = m.Respond(data)
+			}
+			if err != nil {
+				c.log.Warn("answer about a reindex", "error", err)
+			}
+		}()
+	})
+	return err
+}
+
+// reindex reads the files that make the recipe again, and compares items by it from then on,
+// while articles arrive.
+func (c *core) reindex(ctx context.Context, recipe string, progress func(done, total int64)) (*index.ReindexReport, error) {
+	seg, err := newSegmenter(c.cfg.Segment)
+	if err != nil {
+		return nil, err
+	}
+	if seg.Recipe() != recipe {
+		return nil, fmt.Errorf("the files of --user-dict and --residue that the service was started with make recipe %s, and those of this command %s: change the files of the service, and name them here", seg.Recipe(), recipe)
+	}
+	report, err := c.index.Reindex(ctx, index.ReindexConfig{Dir: c.cfg.Data, Recipe: recipe, Analyze: analyzer(seg), Progress: progress, Logger: c.log},
+		func() { c.segmenter.Become(seg) })
+	if err != nil {
+		return nil, err
+	}
+	c.log.Info("items are compared by another recipe", "recipe", recipe, "changed", report.Changed, "items", report.Items, "seconds", report.Seconds)
+	return report, nil
+}
+
+// askToReindex has a service reindex, and waits for the end. The service goes on with it when
+// this command is interrupted.
+func askToReindex(co *streams, conn *nats.Conn, recipe string) (*index.ReindexReport, error) {
+	ctx, cancel := context.WithCancelCause(co.ctx)
+	defer cancel(nil)
+	conn.SetDisconnectErrHandler(func(*nats.Conn, error) {
+		cancel(errors.New("the service ended: run the command again when it is back"))
+	})
+	message, err := conn.RequestWithContext(ctx, bus.SubjectReindex, []byte(recipe))
+	if err != nil {
+		return nil, cmp.Or(context.Cause(ctx), fmt.Errorf("the service: %w", err))
+	}
+	var answer renewal
+	if err := json.Unmarshal(message.Data, &answer); err != nil {
+		return nil, err
+	}
+	if answer.Error != "" {
+		return nil, fmt.Errorf("the service: %s", answer.Error)
+	}
+	return answer.Report, nil
+}

@@ -1,0 +1,190 @@
+package index
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"jianguo/internal/tier"
+	"jianguo/sketch"
+)
+
+// TestReindexOfRunningIndex: articles, decisions, previews and checks go on during a reindex,
+// which fails at random points and is called again. Afterwards the catalogue and what is
+// resident are whole, and a start derives what a catalogue of the new recipe would.
+func TestReindexOfRunningIndex(t *testing.T) {
+	for seed := range uint64(tier.Count(2, 6, 20)) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			a, dir := newArchive(t, seed), t.TempDir()
+			var speaks atomic.Int64 // the dialect that articles are prepared by
+			x := openTest(t, dir, func(c *Config) {
+				dialect(0).configure(c)
+				c.Normal = func(title, body string) sketch.Input { return dialect(speaks.Load()).normal(title, body) }
+			})
+			decisions := uint64(0)
+			step := func() {
+				s := a.next(decisions)
+				s.speak(t, x, &speaks)
+				if s.decision != nil {
+					decisions++
+				}
+			}
+			for range 150 {
+				step()
+			}
+			for _, d := range []dialect{1, 0, 1} {
+				before := history(t, dir)
+				failing, done := a.r.IntN(40), make(chan error, 1)
+				go func() { done <- d.renew(x, failing, &speaks) }()
+				steps := 0
+				for running := true; running; steps++ {
+					select {
+					case err := <-done:
+						if running = false; err != nil {
+							t.Fatal(err)
+						}
+					default:
+						step()
+						time.Sleep(time.Millisecond) // the reindex is to end some time
+					}
+				}
+				if x.Recipe() != d.name() {
+					t.Fatalf("recipe %s", x.Recipe())
+				}
+				mustVerify(t, x)
+				after := history(t, dir)
+				for i, row := range before["items"] {
+					if after["items"][i] != row {
+						t.Fatalf("the reindex changed history: %s, was %s", after["items"][i], row)
+					}
+				}
+				step()
+			}
+			sweepAndSave(t, x)
+			outlinesInForce(t, x)
+			judged := a.judgements(x, nil)
+			if err := x.Close(); err != nil {
+				t.Fatal(err)
+			}
+			for _, name := range []string{"a snapshot", "no snapshot"} {
+				y := dialect(1).open(t, dir)
+				mustVerify(t, y)
+				if name == "a snapshot" {
+					a.judgements(y, judged)
+				}
+				if name == "no snapshot" {
+					fresh := dialect(1).open(t, dialect(1).translated(t, dir))
+					if diff := cmp.Diff(standing(t, fresh), standing(t, y)); diff != "" {
+						t.Fatalf("what stands (-fresh +reindexed):\n%s", diff)
+					}
+					a.sameProposals(y, fresh, dialect(1))
+					_ = fresh.Close()
+				}
+				if err := errors.Join(y.Close(), os.RemoveAll(filepath.Join(dir, SnapshotFileName))); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// outlinesInForce fails if an outline in memory is not of the form that its version is compared by.
+func outlinesInForce(t *testing.T, x *Index) {
+	t.Helper()
+	outlines := 0
+	err := each(context.Background(), x.reader, `SELECT ordinal, sketch FROM `+x.forms.Load().overlay.Compared()+` WHERE sketch IS NOT NULL`, func(r *sql.Rows) error {
+		var ordinal uint32
+		var encoded []byte
+		if err := r.Scan(&ordinal, &encoded); err != nil {
+			return err
+		}
+		want, err := sketch.DecodeOutline(encoded)
+		if got, ok := x.rows.Outline(ordinal); ok {
+			if outlines++; got != want {
+				t.Errorf("outline of ordinal %d is of another form", ordinal)
+			}
+		}
+		return err
+	})
+	if err != nil || outlines == 0 {
+		t.Errorf("%d outlines, %v", outlines, err)
+	}
+}
+
+// judgements checks articles that nearly equal what there is, and compares the verdicts with
+// those of before, if there are any.
+func (a *archive) judgements(x *Index, before []Event) (events []Event) {
+	a.t.Helper()
+	r := rand.New(rand.NewPCG(1, 1))
+	for _, id := range a.p.IDs[max(0, len(a.p.IDs)-80):] {
+		it, err := x.Item(context.Background(), id)
+		if err != nil || it.Body == nil {
+			continue
+		}
+		body := []rune(*it.Body)
+		for range min(3, len(body)) {
+			body[r.IntN(len(body))] = rune(0x4e00 + r.IntN(2000))
+		}
+		e, err := x.Check(context.Background(), dialect(1).article("new", string(body), true), seconds(a.now()))
+		if err != nil {
+			a.t.Fatal(err)
+		}
+		events = append(events, e)
+	}
+	if diff := cmp.Diff(before, events); before != nil && diff != "" {
+		a.t.Fatalf("verdicts (-running +opened again):\n%s", diff)
+	}
+	return events
+}
+
+// renew reindexes a running index. The first tries fail.
+func (d dialect) renew(x *Index, failing int, speaks *atomic.Int64) error {
+	for try := 0; ; try++ {
+		left := failing
+		_, err := x.Reindex(context.Background(), ReindexConfig{Dir: x.cfg.Dir, Recipe: d.name(), Analyze: d.analyze, Batch: 7, Fail: func(string) error {
+			if left--; left == 0 && try < 2 {
+				return errTorn
+			}
+			return nil
+		}}, func() { speaks.Store(int64(d)) })
+		if !errors.Is(err, errTorn) {
+			return err
+		}
+	}
+}
+
+// speak does a step on an index that changes its recipe meanwhile.
+func (s *step) speak(t *testing.T, x *Index, speaks *atomic.Int64) {
+	t.Helper()
+	if s.decision != nil {
+		s.do(t, x, 0)
+		return
+	}
+	m := *s.mutation
+	for {
+		if m.Article != nil {
+			d := dialect(speaks.Load())
+			m.Article = d.article(s.mutation.Article.ID, s.body, s.kept)
+			m.Article.Recipe = d.name()
+			if err := x.Preview(context.Background(), m.Article, m.At); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, err := x.Add(context.Background(), []Mutation{m})
+		if err == nil {
+			return
+		}
+		if !errors.Is(err, ErrRecipe) {
+			t.Fatal(err)
+		}
+	}
+}
