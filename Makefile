@@ -21,11 +21,12 @@ test: ## all tests; installs what they need
 	scripts/install-test-tools
 	scripts/test
 
-test-long: ## the long tier: an hour of chaos, new random cases, every fuzz target for FUZZTIME
+test-long: ## the long tier: an hour of chaos, new random cases, every fuzz target for FUZZTIME, the packages (root)
 	scripts/install-test-tools
 	JIANGUO_TIER=long scripts/test -timeout 10h
 	scripts/soak 10
 	scripts/fuzz $(FUZZTIME)
+	scripts/dist-test
 
 chaos: ## one fault after the other happens to the service for SECONDS, and nothing acknowledged may be lost
 	JIANGUO_CHAOS_SECONDS=$(SECONDS) go test -count=1 -timeout $$(( $(SECONDS) + 900 ))s -v -run '^TestChaos' ./cmd/jianguo

@@ -96,3 +96,33 @@ func TestNamedTestsExist(t *testing.T) {
 		}
 	}
 }
+
+// TestLogLines: the service logs each message of the table in docs/OPERATIONS.md in these words.
+func TestLogLines(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("docs", "OPERATIONS.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var source strings.Builder
+	err = filepath.WalkDir(".", func(path string, _ os.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		file, err := os.ReadFile(path)
+		source.Write(file)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	code := source.String()
+	lines := regexp.MustCompile("(?m)^\\| (?:ERROR|WARN|INFO) \\| `([^`]+)`").FindAllStringSubmatch(string(page), -1)
+	for _, line := range lines {
+		if !strings.Contains(code, `"`+line[1]+`"`) {
+			t.Errorf("nothing logs %q", line[1])
+		}
+	}
+	if len(lines) < 10 {
+		t.Errorf("the table has %d lines", len(lines))
+	}
+}

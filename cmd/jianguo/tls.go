@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"os"
 	"sync/atomic"
@@ -60,12 +61,20 @@ func (c *certificates) config() *tls.Config {
 	}
 	return &tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 		now := c.current.Load()
-		if from, err := netip.ParseAddrPort(hello.Conn.RemoteAddr().String()); err == nil && from.Addr().Unmap().IsLoopback() && now.ClientCAs != nil {
+		if now.ClientCAs != nil && ofThisMachine(hello.Conn) {
 			now = now.Clone()
 			now.ClientAuth = tls.VerifyClientCertIfGiven
 		}
 		return now, nil
 	}}
+}
+
+// ofThisMachine reports whether a connection comes from this machine: from loopback, or from the
+// address that it goes to.
+func ofThisMachine(conn net.Conn) bool {
+	from, err := netip.ParseAddrPort(conn.RemoteAddr().String())
+	to, _ := netip.ParseAddrPort(conn.LocalAddr().String()) // invalid: equal to no address
+	return err == nil && (from.Addr().Unmap().IsLoopback() || from.Addr() == to.Addr())
 }
 
 // pin is the hash of the certificate, by which commands on this machine know it; empty: no

@@ -239,6 +239,8 @@ type from struct {
 
 func (f from) RemoteAddr() net.Addr { return address(f.address) }
 
+func (f from) LocalAddr() net.Addr { return address("10.0.0.2:443") }
+
 type address string
 
 func (address) Network() string  { return "tcp" }
@@ -269,6 +271,7 @@ func TestClientCertificates(t *testing.T) {
 		may    bool
 	}{
 		{"10.0.0.1:5", nil, false}, {"10.0.0.1:5", pair(other, otherKey), false}, {"10.0.0.1:5", pair(cert, key), true}, {"127.0.0.1:5", nil, true}, {"[::1]:5", nil, true},
+		{"10.0.0.2:5", nil, true}, // the service's own address: jianguo health
 	} {
 		ours, theirs := net.Pipe()
 		done := make(chan error, 1)
