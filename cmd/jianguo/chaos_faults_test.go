@@ -3,11 +3,15 @@
 package main
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
+	"jianguo/bus"
 	"jianguo/internal/clockjump"
 	"jianguo/internal/powercut"
 )
@@ -31,6 +35,7 @@ var embeddedFaults = []*fault{
 	{name: "kill -9", during: killed9},
 	{name: "kill -9 while it starts", early: killedEarly},
 	{name: "SIGTERM", term: true},
+	{name: "reindex, kill -9", during: reindexed},
 	{name: "SIGSTOP", during: stopped},
 	{name: "clients are cut off", during: clientsCut},
 	{name: "power cut", cut: true, forGood: true},
@@ -83,6 +88,25 @@ func killedEarly(c *chaos) {
 		time.Sleep(time.Duration(c.r.IntN(400)) * time.Millisecond)
 		c.kill()
 	}
+}
+
+// reindexed asks for another recipe; the end of the round comes before the end of the reindex, or
+// after it.
+func reindexed(c *chaos) {
+	c.words.set(fmt.Sprintf("街道与 %d n\n%s", 100+c.r.IntN(9000), sampleWords))
+	seg, err := newSegmenter(segmentFlags{UserDict: c.words.path})
+	if err != nil {
+		c.t.Error(err)
+		return
+	}
+	conn, err := nats.Connect(c.address.NATS, nats.Token(c.address.Token))
+	if err != nil {
+		c.t.Error(err)
+		return
+	}
+	defer conn.Close()
+	c.injected()
+	_, _ = conn.Request(bus.SubjectReindex, []byte(seg.Recipe()), time.Duration(1+c.r.IntN(1500))*time.Millisecond)
 }
 
 func stopped(c *chaos) {

@@ -94,6 +94,7 @@ type chaos struct {
 	broker   *broker     // nil: the embedded bus
 	lives    int         // data directories so far
 	base     string      // the folder of the data directory
+	words    *dictionary // of the service; a reindex changes it
 	failing  atomic.Bool // the fault of the round is happening
 	cutOff   atomic.Bool // connections of clients break
 	fault    *fault      // of this round
@@ -167,6 +168,8 @@ func (c *chaos) life(faults []*fault, goOn func() bool) {
 	dir := filepath.Join(c.base, fmt.Sprint(c.lives))
 	c.data = filepath.Join(dir, "data")
 	c.args = []string{"--snapshot-every", "30", "--exposure-policy", "rotate,slots=20,capacity=64,tail=16", "--exposure-flush", "50ms"}
+	c.words = newDictionary(c.t)
+	c.args = append(c.args, "--user-dict", c.words.path)
 	c.order, c.articles, c.users, c.events = nil, nil, nil, map[uint64]uint64{}
 	if c.external {
 		c.broker = startBroker(c.t, func(o *server.Options) { o.StoreDir = filepath.Join(dir, "broker") })
