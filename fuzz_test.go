@@ -33,7 +33,7 @@ var decoders = map[string]string{
 	"ingest.DecodeItem":                  "ingest.FuzzDecodeItem",
 	"ingest.DecodeWithdrawal":            "ingest.FuzzDecodeWithdrawal",
 	"ingest.ParseID":                     "ingest.FuzzDecodeItem",
-	"ingest.decodeFields":                "ingest.FuzzText",
+	"ingest.decodeFields":                "ingest.FuzzDecodeFields",
 	"ingest.decodeItem":                  "ingest.FuzzDecodeItem",
 	"segment.parseGap":                   "segment.FuzzParsePattern",
 	"segment.parsePattern":               "segment.FuzzParsePattern",

@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -61,54 +62,39 @@ const (
 // fields are the raw values of a payload; unknown ones are ignored.
 type fields map[string]json.RawMessage
 
+// decodeFields reads the values of an object in one pass, where encoding/json needs two. Of a
+// name given twice the last value counts.
 func decodeFields(data []byte) (fields, error) {
 	if !utf8.Valid(data) {
 		return nil, &FieldError{Field: "payload", Problem: "is not UTF-8"}
 	}
-	if f := splitObject(data); f != nil {
-		return f, nil
-	}
-	var f fields
-	var other *json.UnmarshalTypeError
-	err := json.Unmarshal(data, &f)
-	switch {
-	case errors.As(err, &other):
-		return nil, &FieldError{Field: "payload", Problem: "is a JSON " + other.Value + ", not an object"}
-	case err != nil:
-		return nil, &FieldError{Field: "payload", Problem: "is not a JSON object: " + err.Error()}
-	case f == nil:
-		return nil, &FieldError{Field: "payload", Problem: "is not a JSON object"}
-	}
-	return f, nil
-}
-
-// splitObject reads the values of an object in one pass, where encoding/json needs two;
-// nil: it is none, and encoding/json says why. Of a name given twice the last value counts.
-func splitObject(data []byte) fields {
 	d := jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	if begin, err := d.ReadToken(); err != nil || begin.Kind() != '{' {
-		return nil
-	}
 	f := fields{}
+	refuse := func(err error) (fields, error) {
+		return nil, &FieldError{Field: "payload", Problem: fmt.Sprint("is not a JSON object: ", err)}
+	}
+	if begin, err := d.ReadToken(); err != nil || begin.Kind() != '{' {
+		return refuse(cmp.Or(err, errors.New("it does not begin as one")))
+	}
 	for d.PeekKind() == '"' {
 		name, err := d.ReadToken()
 		if err != nil {
-			return nil
+			return refuse(err)
 		}
 		key := name.String()
 		value, err := d.ReadValue()
 		if err != nil {
-			return nil
+			return refuse(err)
 		}
 		f[key] = json.RawMessage(value)
 	}
-	if _, err := d.ReadToken(); err != nil {
-		return nil
+	if _, err := d.ReadToken(); err != nil { // the end of the object
+		return refuse(err)
 	}
 	if _, err := d.ReadToken(); err != io.EOF {
-		return nil
+		return refuse(cmp.Or(err, errors.New("there is more behind it")))
 	}
-	return f
+	return f, nil
 }
 
 // DecodeItem reads a payload of items.publish. Its errors are *FieldError.

@@ -14,7 +14,7 @@ func (w *follower) count(s *seen) {
 		s.arrived/3_600_000, duplicate, suspect)
 	if s.source != 0 {
 		w.exec(`INSERT INTO source_days VALUES (?1,?2,1,?3,?4) ON CONFLICT (source, day) DO UPDATE SET items = items + 1, duplicates = duplicates + ?3, suspects = suspects + ?4`,
-			s.source, w.day(s.arrived), duplicate, suspect)
+			s.source, dayOf(s.arrived), duplicate, suspect)
 	}
 }
 
@@ -34,7 +34,7 @@ func (w *follower) countPair(s *seen) {
 	if s.source == 0 || s.ofSource == 0 {
 		return
 	}
-	day := w.day(s.arrived)
+	day := dayOf(s.arrived)
 	w.exec(`INSERT INTO pairs VALUES (?,?,?,1) ON CONFLICT (origin, copier, day) DO UPDATE SET n = n + 1`, origin, copier, day)
 	for _, source := range []int64{origin, copier} {
 		w.exec(`INSERT INTO pairings VALUES (?,?,1) ON CONFLICT (source, day) DO UPDATE SET n = n + 1`, source, day)

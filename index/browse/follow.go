@@ -71,7 +71,7 @@ func (w *follower) take(s *seen) {
 	case s.verdict == verdict.Suspect:
 		w.exec(`INSERT OR REPLACE INTO queue VALUES (?,?,?,?,?,?)`, s.ordinal, s.rank(), index.FamilyOf(s.series, s.of, s.ofSeries), s.source, s.arrived, s.facts().Reason)
 	case s.verdict == verdict.Duplicate && s.rule != verdict.ByEditor && s.rule != verdict.ByPreference: // the others are not detection's
-		w.exec(`INSERT OR REPLACE INTO rejected VALUES (?,?,?,?)`, s.ordinal, w.day(s.arrived), 1-s.likely(), lot(s.ordinal))
+		w.exec(`INSERT OR REPLACE INTO rejected VALUES (?,?,?,?)`, s.ordinal, dayOf(s.arrived), 1-s.likely(), lot(s.ordinal))
 	}
 	if s.arrives() {
 		w.count(s)

@@ -23,9 +23,6 @@ type Config struct {
 	Poll time.Duration
 }
 
-// location has the days that the overviews count by.
-var location = time.FixedZone("UTC+8", 8*3600)
-
 // fewStories is how many stories at most are read and sorted, instead of read
 // along an order.
 const fewStories = 2000
@@ -46,17 +43,20 @@ type Model struct {
 	words *wordIndex // nil: there is no search
 }
 
-// day is the number of the day of a time, in the editors' location.
-func (b *Model) day(ms int64) int64 {
-	t := time.UnixMilli(ms).In(location)
-	_, offset := t.Zone()
-	return (t.Unix() + int64(offset)) / 86400
+// The overviews count by days and weeks of UTC+8.
+const zone = 8 * 3600
+
+// dayOf is the number of the day of a time in milliseconds.
+func dayOf(ms int64) int64 { return (ms/1000 + zone) / 86400 }
+
+// weekOf is, in a query, the number of the week of a time in milliseconds. Weeks begin on Monday.
+func weekOf(ms string) string {
+	return fmt.Sprintf(`(%s / 1000 + %d + 3 * 86400) / 604800`, ms, zone)
 }
 
-// dayTime is the beginning of a day.
-func (b *Model) dayTime(day int64) time.Time {
-	y, m, d := time.Unix(day*86400, 0).UTC().Date()
-	return time.Date(y, m, d, 0, 0, 0, 0, location)
+// weekTime is the beginning of a week.
+func weekTime(week int64) time.Time {
+	return time.Unix(week*604800-3*86400-zone, 0).In(time.FixedZone("UTC+8", zone))
 }
 
 // briefs reads versions in the order given; unknown ones are left out.

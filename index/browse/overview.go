@@ -59,7 +59,7 @@ func (b *Model) Sources(ctx context.Context, since time.Time, limit int) ([]Sour
 	out, err := read(ctx, b.reader, "sources", `SELECT source, sum(items), sum(duplicates), sum(suspects) FROM source_days WHERE day >= ?
 		GROUP BY source ORDER BY 2 DESC, 1 LIMIT ?`, func(r *sql.Rows, c *SourceCount) error {
 		return r.Scan(&c.Number, &c.Items, &c.Duplicates, &c.Suspects)
-	}, b.day(since.UnixMilli()), limit)
+	}, dayOf(since.UnixMilli()), limit)
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +125,7 @@ type Matrix struct {
 // Matrix counts copies between sources since the day of a time, among the sources that
 // copied or were copied most.
 func (b *Model) Matrix(ctx context.Context, since time.Time, limit int) (*Matrix, error) {
-	day := b.day(since.UnixMilli())
+	day := dayOf(since.UnixMilli())
 	names, err := b.sourceNames(ctx)
 	if err != nil {
 		return nil, err

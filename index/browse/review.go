@@ -16,7 +16,7 @@ import (
 func (b *Model) Draw(ctx context.Context, drawn string, day time.Time, limit int) ([]index.Brief, error) {
 	query, args := `SELECT ordinal FROM rejected ORDER BY doubt DESC, ordinal DESC LIMIT ?`, []any{}
 	if drawn == index.DrawnRandom {
-		query, args = `SELECT ordinal FROM rejected WHERE day = ? ORDER BY lot LIMIT ?`, []any{b.day(day.UnixMilli())}
+		query, args = `SELECT ordinal FROM rejected WHERE day = ? ORDER BY lot LIMIT ?`, []any{dayOf(day.UnixMilli())}
 	}
 	drawnOf, err := read(ctx, b.reader, "draw rejections", query, number, append(args, 4*limit+200)...)
 	if err != nil {
@@ -69,41 +69,16 @@ func newPrecision(since time.Time, right, wrong int) Precision {
 // Precision is the precision of rejections by the reviews that were drawn at
 // random: overall, and week by week. The last review of an item counts.
 func (b *Model) Precision(ctx context.Context) (all Precision, weeks []Precision, err error) {
-	type finding struct {
-		week  int64
-		right bool
-	}
-	findings, err := read(ctx, b.cat.Tables(), "precision", `SELECT r.at, r.finding = 'right' FROM reviews r WHERE r.drawn = 'random' AND r.finding IN ('right', 'wrong')
-		AND r.number = (SELECT max(number) FROM reviews q WHERE q.ordinal = r.ordinal) ORDER BY r.at`, func(rows *sql.Rows, f *finding) error {
-		var at int64
-		err := rows.Scan(&at, &f.right)
-		f.week = (b.day(at) + 3) / 7 // weeks begin on Monday
+	weeks, err = read(ctx, b.cat.Tables(), "precision", `SELECT `+weekOf(`r.at`)+`, sum(r.finding = 'right'), sum(r.finding = 'wrong') FROM reviews r
+		WHERE r.drawn = 'random' AND r.finding IN ('right', 'wrong') AND r.number = (SELECT max(number) FROM reviews q WHERE q.ordinal = r.ordinal)
+		GROUP BY 1 ORDER BY 1`, func(rows *sql.Rows, p *Precision) error {
+		var week int64
+		err := rows.Scan(&week, &p.Right, &p.Wrong)
+		*p = newPrecision(weekTime(week), p.Right, p.Wrong)
+		all.Right, all.Wrong = all.Right+p.Right, all.Wrong+p.Wrong
 		return err
 	})
-	if err != nil {
-		return all, nil, err
-	}
-	var right, wrong int
-	order := []int64{}
-	byWeek := map[int64]*[2]int{}
-	for _, f := range findings {
-		n := byWeek[f.week]
-		if n == nil {
-			n = new([2]int)
-			byWeek[f.week], order = n, append(order, f.week)
-		}
-		if f.right {
-			right++
-			n[0]++
-		} else {
-			wrong++
-			n[1]++
-		}
-	}
-	for _, week := range order {
-		weeks = append(weeks, newPrecision(b.dayTime(week*7-3), byWeek[week][0], byWeek[week][1]))
-	}
-	return newPrecision(time.Time{}, right, wrong), weeks, nil
+	return newPrecision(time.Time{}, all.Right, all.Wrong), weeks, err
 }
 
 // Editor is what one editor decided.
@@ -130,11 +105,11 @@ func (b *Model) Overruled(ctx context.Context, by string) (editors []Editor, wee
 	if err != nil {
 		return nil, nil, err
 	}
-	weeks, err = read(ctx, b.cat.Tables(), "decisions by week", `SELECT (at / 1000 + 8 * 3600 + 3 * 86400) / 604800, count(*), sum(overrules) FROM (`+counted+`) WHERE ?1 = '' OR by = ?1 GROUP BY 1 ORDER BY 1`,
+	weeks, err = read(ctx, b.cat.Tables(), "decisions by week", `SELECT `+weekOf(`at`)+`, count(*), sum(overrules) FROM (`+counted+`) WHERE ?1 = '' OR by = ?1 GROUP BY 1 ORDER BY 1`,
 		func(r *sql.Rows, w *Week) error {
 			var week int64
 			err := r.Scan(&week, &w.Decisions, &w.Overruled)
-			w.Since = b.dayTime(week*7 - 3) // weeks begin on Monday
+			w.Since = weekTime(week)
 			return err
 		}, by)
 	return editors, weeks, err
