@@ -20,7 +20,11 @@ func TestReplayIsTheFeed(t *testing.T) {
 	copies := DefaultPolicy().At(verdict.Copies)
 	copies.Covered = .97
 	changed := 0
-	for seed := range uint64(tier.Count(4, 20, 200)) {
+	seeds := tier.Count(4, 20, 200)
+	if tier.Race { // nothing runs at the same time
+		seeds = 1
+	}
+	for seed := range uint64(seeds) {
 		r := rand.New(rand.NewPCG(seed, 9))
 		p := &press.Press{Rand: r}
 		const n = 150

@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"jianguo/internal/tier"
 )
 
 // twins are two indexes of one stream: the first is swept as often as possible, the
@@ -40,7 +42,7 @@ func (x twins) close(t tester) {
 // restarts.
 func TestSweepChangesNoVerdict(t *testing.T) {
 	swept := 0
-	rapid.Check(t, func(rt *rapid.T) {
+	tier.Check(t, func(rt *rapid.T) {
 		ctx := context.Background()
 		dirs := [2]string{t.TempDir(), t.TempDir()}
 		x := openTwins(t, dirs)

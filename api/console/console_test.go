@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -366,4 +368,63 @@ func session(t *testing.T, r *consoletest.Service, token string) *http.Cookie {
 	}
 	t.Fatalf("no session: %d %s", resp.StatusCode, body)
 	return nil
+}
+
+// village is an article like no other of these.
+func village(n int) string {
+	var b strings.Builder
+	for i := range 12 {
+		fmt.Fprintf(&b, "第%d号渔村的码头今天停了%d条船，船工%c%c说起了那年的大潮。", n*37+i, n+i, rune(0x4e00+n*61+i*7), rune(0x5200+n*89+i*3))
+	}
+	return b.String()
+}
+
+// longer has the text of a village, and as much again: a suspect.
+func longer(n int) ingest.Item {
+	return ingest.Item{ID: fmt.Sprint("more-", n), Title: fmt.Sprintf("渔村补记之%d", n), Source: "补记网",
+		Body: village(n) + strings.Repeat(fmt.Sprintf("后来%c村又修了新的防波堤，", rune(0x6000+n*53)), 4) + village(n+1000)}
+}
+
+func readAll(t *testing.T, resp *http.Response) string {
+	t.Helper()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// pages are all pages, and a text in each language that shows that it is the
+// right one.
+var pages = []struct{ path, zh, en string }{
+	{"/", "正在被转载", "Being copied now"},
+	{"/?hours=336", "到达与重复", "Arrivals and duplicates"},
+	{"/console/clusters", "近期增长", "Recent growth"},
+	{"/console/clusters?sort=size&size=4&rule=margin&since=168", "筛选", "Filter"},
+	{"/console/cluster?id=1", "谁在什么时候发的", "Who published when"},
+	{"/console/item?id=typhoon", "首发", "unique"},
+	{"/console/item?id=kiln-reword", "见于先到稿", "is in the earlier one"},
+	{"/console/compare?a=typhoon&b=typhoon-update", "数字不一致", "figures differ"},
+	{"/console/suspects", "判为重复", "Reject"},
+	{"/console/review?drawn=doubt", "误拒，放行", "Wrong: release it"},
+	{"/console/review", "拒收精确率", "Precision of what we reject"},
+	{"/console/sources", "谁转谁的", "Who copies whom"},
+	{"/console/decisions", "还没有决定", "No decisions yet"},
+	{"/console/copies?days=3650", "晚多久", "Later by"},
+	{"/console/into?cluster=4&into=1", "先到稿", "Earlier"},
+	{"/console/operators", "目录与索引", "Catalogue and index"},
+	{"/console/search?q=%E5%8F%B0%E9%A3%8E", "找到", "items"},
+	{"/console/item?id=nobody", "没有这个编号", "There is nothing of this number or id"},
+}
+
+// onTheBus lets the sample arrive now, the way items do.
+func onTheBus(c *consoletest.Config) { c.Backdate = false }
+
+func formToken(t *testing.T, page string) string {
+	t.Helper()
+	m := regexp.MustCompile(`name="form" value="([^"]+)"`).FindStringSubmatch(page)
+	if m == nil {
+		t.Fatal("the page has no form")
+	}
+	return m[1]
 }

@@ -1,17 +1,19 @@
+//go:build !race
+
 package console_test
 
 import (
+	"compress/gzip"
 	"encoding/csv"
 	"fmt"
 	"html"
 	"io"
-	"net/http"
 	"net/url"
+	"os"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
@@ -19,38 +21,6 @@ import (
 	"jianguo/index"
 	"jianguo/ingest"
 )
-
-func readAll(t *testing.T, resp *http.Response) string {
-	t.Helper()
-	b, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(b)
-}
-
-// pages are all pages, and a text in each language that shows that it is the
-// right one.
-var pages = []struct{ path, zh, en string }{
-	{"/", "正在被转载", "Being copied now"},
-	{"/?hours=336", "到达与重复", "Arrivals and duplicates"},
-	{"/console/clusters", "近期增长", "Recent growth"},
-	{"/console/clusters?sort=size&size=4&rule=margin&since=168", "筛选", "Filter"},
-	{"/console/cluster?id=1", "谁在什么时候发的", "Who published when"},
-	{"/console/item?id=typhoon", "首发", "unique"},
-	{"/console/item?id=kiln-reword", "见于先到稿", "is in the earlier one"},
-	{"/console/compare?a=typhoon&b=typhoon-update", "数字不一致", "figures differ"},
-	{"/console/suspects", "判为重复", "Reject"},
-	{"/console/review?drawn=doubt", "误拒，放行", "Wrong: release it"},
-	{"/console/review", "拒收精确率", "Precision of what we reject"},
-	{"/console/sources", "谁转谁的", "Who copies whom"},
-	{"/console/decisions", "还没有决定", "No decisions yet"},
-	{"/console/copies?days=3650", "晚多久", "Later by"},
-	{"/console/into?cluster=4&into=1", "先到稿", "Earlier"},
-	{"/console/operators", "目录与索引", "Catalogue and index"},
-	{"/console/search?q=%E5%8F%B0%E9%A3%8E", "找到", "items"},
-	{"/console/item?id=nobody", "没有这个编号", "There is nothing of this number or id"},
-}
 
 func TestPages(t *testing.T) {
 	t.Parallel()
@@ -98,6 +68,38 @@ func TestPages(t *testing.T) {
 			.filter(e => !(e.textContent||"").trim() && !e.ariaLabel && !e.placeholder && !(e.labels && e.labels.length)).length`)
 		if nameless > 0 {
 			t.Errorf("%s has %d controls without a name", p.path, nameless)
+		}
+	}
+}
+
+// TestAxe: axe finds nothing on any page, in either language and theme.
+func TestAxe(t *testing.T) {
+	t.Parallel()
+	f, err := os.Open("testdata/axe/axe.min.js.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	axe, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := start(t)
+	b := open(t, r, 1280, 900)
+	b.signIn("ops-secret-token-3", "/")
+	for i, p := range pages {
+		path := p.path + map[bool]string{true: "&", false: "?"}[strings.Contains(p.path, "?")] + []string{"lang=zh&theme=light", "lang=en&theme=dark", "lang=zh&theme=dark"}[i%3]
+		b.to(path)
+		b.script(string(axe))
+		b.script(`window.found = null; axe.run(document, {resultTypes: ["violations"]}).then((r) => {
+			window.found = r.violations.map((v) => v.id + ": " + v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160) + " " + n.failureSummary).join(" | ")) })`)
+		b.until(`window.found !== null`)
+		for _, found := range eval[[]string](b, `window.found`) {
+			t.Errorf("%s: %s", path, found)
 		}
 	}
 }
@@ -254,17 +256,6 @@ func TestStories(t *testing.T) {
 	})
 }
 
-func TestLiveCounters(t *testing.T) {
-	t.Parallel()
-	r := start(t, onTheBus)
-	b := open(t, r, 1280, 900)
-	b.signIn("lin-secret-token-1", "/")
-	b.until(`document.querySelector("[data-count=items]").innerText !== ""`)
-	before := b.text("[data-count=items]")
-	submit(t, r, ingest.Item{ID: "new", Title: "一条新稿件", Body: "今天下午，河边的芦苇荡里飞来了一群白鹭，附近的居民纷纷前去观看。"})
-	b.until(`document.querySelector("[data-count=items]").innerText !== "` + before + `"`)
-}
-
 func TestHostileText(t *testing.T) {
 	t.Parallel()
 	r := start(t, onTheBus)
@@ -327,122 +318,6 @@ func TestWithoutScript(t *testing.T) {
 	if got := verdict(t, r, "kiln-reword").String(); got != "duplicate" {
 		t.Errorf("after its undo the item is %s", got)
 	}
-}
-
-func TestSession(t *testing.T) {
-	t.Parallel()
-	r := start(t)
-	t.Run("signed out", func(t *testing.T) {
-		for _, p := range pages {
-			if resp, _ := get(t, r, p.path); resp.StatusCode != http.StatusSeeOther || !strings.HasPrefix(resp.Header.Get("Location"), "/console/signin") {
-				t.Errorf("%s answers %d without a user", p.path, resp.StatusCode)
-			}
-		}
-	})
-	t.Run("wrong token", func(t *testing.T) {
-		b := open(t, r, 1280, 900)
-		b.to("/console/signin")
-		b.enter("#token", "not a token")
-		b.click("main button")
-		b.shown(".problem")
-	})
-	t.Run("only to this host", func(t *testing.T) {
-		for _, to := range []string{"//elsewhere.example/", "https://elsewhere.example/", `/\elsewhere.example`} {
-			req, err := http.NewRequest(http.MethodPost, r.URL+"/console/signin", strings.NewReader(url.Values{"token": {"lin-secret-token-1"}, "to": {to}}.Encode()))
-			if err != nil {
-				t.Fatal(err)
-			}
-			req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-			if resp, _ := ask(t, req); resp.Header.Get("Location") != "/" {
-				t.Errorf("%q leads to %q", to, resp.Header.Get("Location"))
-			}
-		}
-	})
-	t.Run("forged", func(t *testing.T) {
-		c := session(t, r, "lin-secret-token-1")
-		post := func(form url.Values) int {
-			form.Set("kind", "release")
-			form.Set("item", "kiln-reword")
-			req, err := http.NewRequest(http.MethodPost, r.URL+"/console/decide", strings.NewReader(form.Encode()))
-			if err != nil {
-				t.Fatal(err)
-			}
-			req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-			resp, _ := ask(t, req, c)
-			return resp.StatusCode
-		}
-		if code := post(url.Values{}); code != http.StatusForbidden {
-			t.Errorf("a form without a token: %d", code)
-		}
-		other := session(t, r, "wu-secret-token-22")
-		_, page := get(t, r, "/console/item?id=kiln-reword", other)
-		token := formToken(t, page)
-		if code := post(url.Values{"form": {token}}); code != http.StatusForbidden {
-			t.Errorf("a form with the token of another session: %d", code)
-		}
-		tampered := *c
-		tampered.Value = "A" + c.Value[1:]
-		if resp, _ := get(t, r, "/", &tampered); resp.StatusCode != http.StatusSeeOther {
-			t.Errorf("a tampered cookie: %d", resp.StatusCode)
-		}
-		if got := verdict(t, r, "kiln-reword").String(); got != "duplicate" {
-			t.Errorf("a forged form made the item %s", got)
-		}
-	})
-	t.Run("roles", func(t *testing.T) {
-		c := session(t, r, "lin-secret-token-1")
-		if resp, _ := get(t, r, "/console/operators", c); resp.StatusCode != http.StatusForbidden {
-			t.Errorf("an editor gets %d on the operators' page", resp.StatusCode)
-		}
-	})
-	t.Run("end", func(t *testing.T) {
-		b := open(t, r, 1280, 900)
-		b.signIn("lin-secret-token-1", "/console/suspects")
-		r.Ahead.Add(int64(13 * time.Hour))
-		defer r.Ahead.Store(0)
-		b.key("s")
-		b.shown("#token") // a page, too late
-		b.to("/console/signin")
-		r.Ahead.Store(0)
-		b.to("/console/suspects")
-		b.until(`document.readyState === "complete"`)
-		r.Ahead.Add(int64(13 * time.Hour))
-		at := eval[string](b, `document.querySelector(".actbar input[name=item]").value`)
-		b.key("a") // a decision, too late
-		b.shown("#token")
-		b.seen("main", "没有执行")
-		if n := len(suspects(t, r)); n == 0 {
-			t.Fatal("no suspects")
-		}
-		list, err := r.Index.Decisions(t.Context(), index.DecisionQuery{Limit: 10})
-		if err != nil || len(list) != 0 {
-			t.Errorf("an ended session decided: %v %v", list, err)
-		}
-		// After signing in again, the user is back at the same page.
-		b.enter("#token", "wu-secret-token-22")
-		b.click("main button")
-		b.until(`!!document.querySelector(".actbar") && document.querySelector(".actbar input[name=item]").value === ` + strconv.Quote(at))
-		if got := b.text(".who"); got != "吴编辑" {
-			t.Errorf("signed in as %q", got)
-		}
-		b.click("header .me form button")
-		b.shown("#token")
-	})
-}
-
-// village is an article like no other of these.
-func village(n int) string {
-	var b strings.Builder
-	for i := range 12 {
-		fmt.Fprintf(&b, "第%d号渔村的码头今天停了%d条船，船工%c%c说起了那年的大潮。", n*37+i, n+i, rune(0x4e00+n*61+i*7), rune(0x5200+n*89+i*3))
-	}
-	return b.String()
-}
-
-// longer has the text of a village, and as much again: a suspect.
-func longer(n int) ingest.Item {
-	return ingest.Item{ID: fmt.Sprint("more-", n), Title: fmt.Sprintf("渔村补记之%d", n), Source: "补记网",
-		Body: village(n) + strings.Repeat(fmt.Sprintf("后来%c村又修了新的防波堤，", rune(0x6000+n*53)), 4) + village(n+1000)}
 }
 
 // TestQueuePages: every row of a queue longer than a page can be reached, by keys too, and a

@@ -1,3 +1,5 @@
+//go:build !race
+
 package main
 
 import (
@@ -10,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"jianguo/bus"
@@ -42,21 +43,6 @@ func TestStopWithin(t *testing.T) {
 	s.start()
 	s.eventually("the item has its verdict", func() bool { return s.status("/items/n2") == 200 })
 	s.stop()
-}
-
-// jetstream connects to the service's bus until the test ends.
-func (s *process) jetstream() jetstream.JetStream {
-	s.t.Helper()
-	conn, err := nats.Connect(s.address.NATS, nats.Token(s.address.Token))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	s.t.Cleanup(conn.Close)
-	js, err := jetstream.New(conn)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return js
 }
 
 // lockCatalogue locks the catalogue for writing until unlock is called.

@@ -15,6 +15,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
 	"jianguo/ingest"
 	"jianguo/internal/built"
 	"jianguo/internal/datadir"
@@ -267,4 +270,19 @@ func article(n int) []byte {
 		panic(err) // texts always marshal
 	}
 	return b
+}
+
+// jetstream connects to the service's bus until the test ends.
+func (s *process) jetstream() jetstream.JetStream {
+	s.t.Helper()
+	conn, err := nats.Connect(s.address.NATS, nats.Token(s.address.Token))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(conn.Close)
+	js, err := jetstream.New(conn)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return js
 }

@@ -5,10 +5,13 @@
 package tier
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"strconv"
 	"testing"
+
+	"pgregory.net/rapid"
 )
 
 // Env names the environment variable that selects the long tier.
@@ -64,4 +67,23 @@ func Sequential[T any](cases []T) []T {
 		some = append(some, cases[i])
 	}
 	return some
+}
+
+// Check is rapid.Check for a property in which nothing runs at the same time, as Sequential is for
+// cases.
+func Check(t *testing.T, property func(*rapid.T)) {
+	t.Helper()
+	if Race && testing.Short() {
+		checks := flag.Lookup("rapid.checks").Value
+		was := checks.String()
+		n, err := strconv.Atoi(was)
+		if err == nil {
+			err = checks.Set(strconv.Itoa(n / 6))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = checks.Set(was) }()
+	}
+	rapid.Check(t, property)
 }

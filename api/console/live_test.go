@@ -1,0 +1,173 @@
+package console_test
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"jianguo/index"
+	"jianguo/ingest"
+)
+
+func TestLiveCounters(t *testing.T) {
+	t.Parallel()
+	r := start(t, onTheBus)
+	b := open(t, r, 1280, 900)
+	b.signIn("lin-secret-token-1", "/")
+	b.until(`document.querySelector("[data-count=items]").innerText !== ""`)
+	before := b.text("[data-count=items]")
+	submit(t, r, ingest.Item{ID: "new", Title: "一条新稿件", Body: "今天下午，河边的芦苇荡里飞来了一群白鹭，附近的居民纷纷前去观看。"})
+	b.until(`document.querySelector("[data-count=items]").innerText !== "` + before + `"`)
+}
+
+func TestSession(t *testing.T) {
+	t.Parallel()
+	r := start(t)
+	t.Run("signed out", func(t *testing.T) {
+		for _, p := range pages {
+			if resp, _ := get(t, r, p.path); resp.StatusCode != http.StatusSeeOther || !strings.HasPrefix(resp.Header.Get("Location"), "/console/signin") {
+				t.Errorf("%s answers %d without a user", p.path, resp.StatusCode)
+			}
+		}
+	})
+	t.Run("wrong token", func(t *testing.T) {
+		b := open(t, r, 1280, 900)
+		b.to("/console/signin")
+		b.enter("#token", "not a token")
+		b.click("main button")
+		b.shown(".problem")
+	})
+	t.Run("only to this host", func(t *testing.T) {
+		for _, to := range []string{"//elsewhere.example/", "https://elsewhere.example/", `/\elsewhere.example`} {
+			req, err := http.NewRequest(http.MethodPost, r.URL+"/console/signin", strings.NewReader(url.Values{"token": {"lin-secret-token-1"}, "to": {to}}.Encode()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+			if resp, _ := ask(t, req); resp.Header.Get("Location") != "/" {
+				t.Errorf("%q leads to %q", to, resp.Header.Get("Location"))
+			}
+		}
+	})
+	t.Run("forged", func(t *testing.T) {
+		c := session(t, r, "lin-secret-token-1")
+		post := func(form url.Values) int {
+			form.Set("kind", "release")
+			form.Set("item", "kiln-reword")
+			req, err := http.NewRequest(http.MethodPost, r.URL+"/console/decide", strings.NewReader(form.Encode()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+			resp, _ := ask(t, req, c)
+			return resp.StatusCode
+		}
+		if code := post(url.Values{}); code != http.StatusForbidden {
+			t.Errorf("a form without a token: %d", code)
+		}
+		other := session(t, r, "wu-secret-token-22")
+		_, page := get(t, r, "/console/item?id=kiln-reword", other)
+		token := formToken(t, page)
+		if code := post(url.Values{"form": {token}}); code != http.StatusForbidden {
+			t.Errorf("a form with the token of another session: %d", code)
+		}
+		tampered := *c
+		tampered.Value = "A" + c.Value[1:]
+		if resp, _ := get(t, r, "/", &tampered); resp.StatusCode != http.StatusSeeOther {
+			t.Errorf("a tampered cookie: %d", resp.StatusCode)
+		}
+		if got := verdict(t, r, "kiln-reword").String(); got != "duplicate" {
+			t.Errorf("a forged form made the item %s", got)
+		}
+	})
+	t.Run("roles", func(t *testing.T) {
+		c := session(t, r, "lin-secret-token-1")
+		if resp, _ := get(t, r, "/console/operators", c); resp.StatusCode != http.StatusForbidden {
+			t.Errorf("an editor gets %d on the operators' page", resp.StatusCode)
+		}
+	})
+	t.Run("end", func(t *testing.T) {
+		b := open(t, r, 1280, 900)
+		b.signIn("lin-secret-token-1", "/console/suspects")
+		r.Ahead.Add(int64(13 * time.Hour))
+		defer r.Ahead.Store(0)
+		b.key("s")
+		b.shown("#token") // a page, too late
+		b.to("/console/signin")
+		r.Ahead.Store(0)
+		b.to("/console/suspects")
+		b.until(`document.readyState === "complete"`)
+		r.Ahead.Add(int64(13 * time.Hour))
+		at := eval[string](b, `document.querySelector(".actbar input[name=item]").value`)
+		b.key("a") // a decision, too late
+		b.shown("#token")
+		b.seen("main", "没有执行")
+		if n := len(suspects(t, r)); n == 0 {
+			t.Fatal("no suspects")
+		}
+		list, err := r.Index.Decisions(t.Context(), index.DecisionQuery{Limit: 10})
+		if err != nil || len(list) != 0 {
+			t.Errorf("an ended session decided: %v %v", list, err)
+		}
+		// After signing in again, the user is back at the same page.
+		b.enter("#token", "wu-secret-token-22")
+		b.click("main button")
+		b.until(`!!document.querySelector(".actbar") && document.querySelector(".actbar input[name=item]").value === ` + strconv.Quote(at))
+		if got := b.text(".who"); got != "吴编辑" {
+			t.Errorf("signed in as %q", got)
+		}
+		b.click("header .me form button")
+		b.shown("#token")
+	})
+}
+
+func TestTwoEditors(t *testing.T) {
+	t.Parallel()
+	r := start(t)
+	id := suspects(t, r)[0]
+	lin, wu := open(t, r, 1280, 900), open(t, r, 1280, 900)
+	lin.signIn("lin-secret-token-1", "/console/suspects")
+	wu.signIn("wu-secret-token-22", "/console/suspects")
+	lin.key("a")
+	lin.seen(".notice", "放行")
+	wu.key("r")
+	wu.seen(".notice.conflict", "林编辑")
+	wu.seen(".notice.conflict", "放行")
+	wu.seen(".notice.conflict", "没有执行")
+	if got := verdict(t, r, id); got != index.Unique {
+		t.Errorf("the first decision does not stand: %v", got)
+	}
+	// Two at the same moment: one of them decides, the other sees that decision.
+	lin.to("/console/suspects")
+	wu.to("/console/suspects")
+	before, err := r.Index.Decisions(t.Context(), index.DecisionQuery{Limit: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error)
+	for _, b := range []*tab{lin, wu} {
+		go func() {
+			ctx, cancel := context.WithTimeout(b.ctx, patience)
+			defer cancel()
+			done <- chromedp.Do(ctx, chromedp.KeyEvent("r"), chromedp.WaitVisible(chromedp.CSS(".notice")))
+		}()
+	}
+	for range 2 {
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+	}
+	after, err := r.Index.Decisions(t.Context(), index.DecisionQuery{Limit: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(after) != len(before)+1 || strings.Count(lin.text(".notice")+wu.text(".notice"), "没有执行") != 1 {
+		t.Errorf("%d decisions; %q, %q", len(after)-len(before), lin.text(".notice"), wu.text(".notice"))
+	}
+}
