@@ -73,8 +73,12 @@ func decodeFields(data []byte) (fields, error) {
 	refuse := func(err error) (fields, error) {
 		return nil, &FieldError{Field: "payload", Problem: fmt.Sprint("is not a JSON object: ", err)}
 	}
-	if begin, err := d.ReadToken(); err != nil || begin.Kind() != '{' {
-		return refuse(cmp.Or(err, errors.New("it does not begin as one")))
+	begin, err := d.ReadToken()
+	if err != nil {
+		return refuse(err)
+	}
+	if kind := begin.Kind(); kind != '{' {
+		return nil, &FieldError{Field: "payload", Problem: "is a JSON " + cmp.Or(map[jsontext.Kind]string{'[': "array", '0': "number"}[kind], kind.String()) + ", not an object"}
 	}
 	for d.PeekKind() == '"' {
 		name, err := d.ReadToken()
