@@ -374,6 +374,17 @@ func TestSourcePolicy(t *testing.T) {
 	b.to("/console/sources")
 	b.click(".log button")
 	b.seen(".log", "授权转载 → 普通")
+	b.script(`(() => { const s = [...document.querySelectorAll("select[name=strictness]")].find(e => e.form.source.value === "晨帆网");
+		s.value = "copies"; s.dispatchEvent(new Event("change", {bubbles: true})) })()`)
+	b.seen(".log", "普通 → 普通 · 只拒照抄")
+	b.to("/console/item?id=licensed+copy")
+	b.seen(".facts .mark", "普通 · 只拒照抄")
+	b.to("/console/sources")
+	b.click(".log button")
+	b.seen(".log", "普通 · 只拒照抄 → 普通")
+	if policies, err = r.Index.SourcePolicies(t.Context()); err != nil || policies["晨帆网"].Strictness != "" {
+		t.Errorf("%+v %v", policies, err)
+	}
 }
 
 func TestDeadLetter(t *testing.T) {

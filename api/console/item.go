@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"jianguo/index"
+	"jianguo/ingest"
 	"jianguo/internal/must"
 	"jianguo/segment"
 	"jianguo/simhash"
@@ -26,7 +27,7 @@ type itemView struct {
 	Cut       bool
 	Decisions []index.Decision
 	Prints    []printView
-	Policy    string // of its source
+	Policy    string // of its source, with its strictness if it has one
 }
 
 // printView is a fingerprint as a picture.
@@ -41,6 +42,7 @@ type bit struct {
 	X, Y   int
 	Set    bool
 	Differ bool
+	Weak   bool // an edit is likely to flip it
 }
 
 func (c *Console) item(ctx context.Context, p *page) string {
@@ -85,8 +87,8 @@ func (c *Console) itemView(ctx context.Context, p *page, id string) *itemView {
 		}
 	}
 	v.Decisions = must.Get(c.cfg.Index.Decisions(ctx, index.DecisionQuery{Item: it.ID, Limit: 20}))
-	v.Policy = must.Get(c.cfg.Index.SourcePolicies(ctx))[it.Source].Policy
-	v.Prints = prints(it, v.Lead)
+	v.Policy = p.Stored(must.Get(c.cfg.Index.SourcePolicies(ctx))[it.Source])
+	v.Prints = c.prints(it, v.Lead)
 	return v
 }
 
@@ -119,21 +121,34 @@ func (c *Console) equal(ctx context.Context, it, lead *index.Item) *index.Item {
 	return nil
 }
 
-// prints draws the fingerprints of an item and of the one it was judged against, if there is one.
-func prints(items ...*index.Item) (views []printView) {
-	var all []simhash.Fingerprint
+// weakMargin is the margin below which a bit is drawn as a weak one.
+const weakMargin = .5
+
+// prints draws the fingerprints of an item and of the one it was judged against, if there is one. Margins come from the
+// text, as far as it was kept and makes the same fingerprint today.
+func (c *Console) prints(items ...*index.Item) (views []printView) {
+	var all []simhash.Print
+	words := c.words.texts.Get().(*segment.Text)
+	defer c.words.texts.Put(words)
 	for _, it := range items {
 		if it == nil {
 			continue
 		}
 		if f, err := simhash.Parse(it.Event.Fingerprint); err == nil {
-			all, views = append(all, f), append(views, printView{ID: it.ID, Hex: it.Event.Fingerprint})
+			print := simhash.Print{Fingerprint: f}
+			if it.Body != nil {
+				if own := ingest.Prepare(c.cfg.Segmenter, words, &ingest.Item{Title: it.Title, Body: *it.Body}).Print; own.Fingerprint == f {
+					print = own
+				}
+			}
+			all, views = append(all, print), append(views, printView{ID: it.ID, Hex: it.Event.Fingerprint})
 		}
 	}
-	for k, f := range all {
+	for k, p := range all {
+		f, other := p.Fingerprint, all[len(all)-1-k].Fingerprint
 		for i := range simhash.Bits {
 			n := simhash.Bits - 1 - i // the highest bit first, as it is written
-			views[k].Bits = append(views[k].Bits, bit{X: i % 8, Y: i / 8, Set: f>>n&1 == 1, Differ: (f^all[len(all)-1-k])>>n&1 == 1})
+			views[k].Bits = append(views[k].Bits, bit{X: i % 8, Y: i / 8, Set: f>>n&1 == 1, Differ: (f^other)>>n&1 == 1, Weak: !p.Empty() && p.Margins[n] < weakMargin})
 		}
 	}
 	return views

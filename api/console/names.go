@@ -1,6 +1,10 @@
 package console
 
-import "jianguo/index"
+import (
+	"strings"
+
+	"jianguo/index"
+)
 
 // names are the words of the catalogue, in Chinese and in English.
 var names = map[any][2]string{
@@ -22,6 +26,8 @@ var names = map[any][2]string{
 
 	index.FoundRight: {"拒得对", "rightly rejected"}, index.FoundWrong: {"误拒", "wrong"}, index.FoundUnsure: {"说不准", "unsure"},
 	index.FoundUndone: {"撤回前次结论", "taken back"},
+
+	"copies": {"只拒照抄", "copies only"}, "rewrites": {"也拒改写", "rewrites too"}, "stories": {"也拒同题少新意", "stories too"},
 
 	index.SourceLicensed: {"授权转载", "licensed"}, index.SourcePreferred: {"优先首发", "preferred original"}, index.SourceWatched: {"重点关注", "watched"},
 }
@@ -62,8 +68,24 @@ func (p *page) DecisionKinds() []string {
 // Finding names the result of a review.
 func (p *page) Finding(finding string) string { return p.name(finding, "") }
 
-// SourcePolicy names a policy of a source.
-func (p *page) SourcePolicy(policy string) string { return p.name(policy, p.T("普通", "normal")) }
+// SourcePolicy names a policy of a source, with its strictness if it has one.
+func (p *page) SourcePolicy(policy string) string {
+	policy, strictness, found := strings.Cut(policy, "/")
+	if policy = p.name(policy, p.T("普通", "normal")); found {
+		policy += " · " + p.Strictness(strictness)
+	}
+	return policy
+}
+
+// Strictness names a strictness of a source.
+func (p *page) Strictness(s string) string {
+	return p.name(s, p.T("严格度随服务", "as the service"))
+}
+
+// Strictnesses are those a source can have.
+func (p *page) Strictnesses() []string {
+	return []string{index.StrictnessOfService, "copies", "rewrites", "stories"}
+}
 
 // SourcePolicies are the policies a source can have.
 func (p *page) SourcePolicies() []string {

@@ -21,6 +21,7 @@ type sourcesView struct {
 	Most    int64
 	Top     []browse.Copied // the pairs that copy most
 	Log     []index.SourcePolicy
+	Strict  map[string]string // by source: the strictness of its own
 }
 
 // Step is the colour of a cell, 0 (none) to 5 (most).
@@ -60,13 +61,23 @@ func (c *Console) sources(ctx context.Context, p *page) string {
 		return cmp.Or(cmp.Compare(b.N, a.N), strings.Compare(a.Copier, b.Copier), strings.Compare(a.Origin, b.Origin))
 	})
 	v.Top = v.Top[:min(len(v.Top), 10)]
+	v.Strict = map[string]string{}
+	for source, policy := range must.Get(c.cfg.Index.SourcePolicies(ctx)) {
+		v.Strict[source] = policy.Strictness
+	}
 	v.Log = must.Get(c.cfg.Index.SourcePolicyLog(ctx, 10))
 	p.Data = v
 	return "sources"
 }
 
+// Stored is a policy as the catalogue keeps it: with its strictness behind it.
+func (*page) Stored(p index.SourcePolicy) string {
+	return strings.TrimSuffix(p.Policy+"/"+p.Strictness, "/")
+}
+
 func (c *Console) setPolicy(ctx context.Context, p *page) string {
 	form := p.e.Request().PostForm
-	must.Do(c.cfg.Index.SetSourcePolicy(ctx, index.SourcePolicy{At: c.cfg.Now(), By: p.Name, Source: form.Get("source"), Policy: form.Get("policy"), Strictness: form.Get("strictness"), Reason: limited(form.Get("reason"))}))
+	policy, strictness, _ := strings.Cut(form.Get("policy"), "/")
+	must.Do(c.cfg.Index.SetSourcePolicy(ctx, index.SourcePolicy{At: c.cfg.Now(), By: p.Name, Source: form.Get("source"), Policy: policy, Strictness: cmp.Or(strictness, form.Get("strictness"), index.StrictnessOfService), Reason: limited(form.Get("reason"))}))
 	return with(inside(form.Get("to")), "saved", "1")
 }

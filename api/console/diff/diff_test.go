@@ -160,6 +160,16 @@ func TestWhatAReaderSees(t *testing.T) {
 			t.Fatalf("want the move, two paragraphs, the move; got %+v", rows)
 		}
 	})
+	t.Run("moved paragraph with another character", func(t *testing.T) {
+		long := strings.Replace(third, "。", "，预计今晚七点以前全部恢复正常供应。", 1)
+		moved := strings.Replace(long, "正在", "已经", 1)
+		a, b := first+second+long, moved+first+second
+		r, _ := compare(a, b)
+		own := part(b, r.B, func(p Span) bool { return p.Kind == Only })
+		if r.Moves != 2 || own != "已经" || part(a, r.A, func(p Span) bool { return p.Kind == Only }) != "正在" {
+			t.Fatalf("%d moves, its own %q", r.Moves, own)
+		}
+	})
 	t.Run("inserted paragraph", func(t *testing.T) {
 		_, rows := compare(first+third, first+second+third)
 		if len(rows) != 3 || !rows[0].Same || rows[1].Same || len(rows[1].A) != 0 || !rows[2].Same {
