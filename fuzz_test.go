@@ -41,8 +41,8 @@ var decoders = map[string]string{
 	"simhash.Parse":                      "simhash.FuzzParse",
 	"sketch.Decode":                      "sketch.FuzzDecode",
 	"sketch.DecodeOutline":               "sketch.FuzzDecodeOutline",
-	"index/bands/buckets.loadPage":       "index/bands/buckets.FuzzLoadPage",
-	"index/resident.(*Rows).load":        "index/resident.FuzzLoadColumns",
+	"index/bands/buckets.LoadPage":       "index/bands/buckets.FuzzLoadPage",
+	"index/resident.(*Rows).LoadPage":    "index/resident.FuzzLoadColumns",
 	"segment.(*Segmenter).Analyze: HTML": "segment.FuzzAnalyze",
 }
 

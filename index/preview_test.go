@@ -28,7 +28,7 @@ func openTight(t *testing.T, full int, fail func(string) error) *Index {
 	})
 	tables := x.tables()
 	tables.Bands.Close()
-	tables.Bands = bands.New(bands.Config{Full: full, Hot: 16})
+	tables.Bands = bands.New(bands.Config{Full: full})
 	x.setTables(tables)
 	t.Cleanup(func() { _ = x.Close() })
 	return x

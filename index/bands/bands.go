@@ -7,14 +7,8 @@
 // each. Posting a of a fingerprint lies under its bits rotated left by 16·a:
 // 16 bits choose the bucket, the next 16 are those of the next band.
 //
-// Hamming finds every posting at distance ≤ 3, without exception. Three flips
-// leave one of four bands whole (Manku, Jain, Das Sarma 2007); more than that,
-// going round the four bands, they leave a whole band that is followed by one
-// with at most one flip (the pigeonring principle, Qin and Xiao 2018). So a
-// hot bucket, which is kept sorted, is not scanned: the look-up reads the
-// 17 runs where the next band's bits are the query's, but for one at most.
-// Its cost then follows the number of exemplars that agree in 31 of 32 bits,
-// not the size of the bucket.
+// Hamming finds every posting at distance ≤ 3, without exception: three flips leave one of four
+// bands whole (Manku, Jain, Das Sarma 2007).
 //
 // Margin finds what is further away over weak bits: S(p, c) < maxS. In each
 // band it visits the keys reached by flipping the query's weakest bits: the
@@ -22,7 +16,7 @@
 // bands together, as many as the budget allows. Going round the bands, a posting
 // with S < maxS differs in some band by less than maxS/4, in that and the next
 // by less than maxS/2, in those and the one after by less than 3·maxS/4 (the
-// same principle, over costs). So subsets that cost maxS/4 are not probed, and of a
+// pigeonring principle, Qin and Xiao 2018, over costs). So subsets that cost maxS/4 are not probed, and of a
 // bucket only postings within these bounds are hits, which 32 bits almost always
 // decide (package sieve).
 //
@@ -55,14 +49,17 @@
 //
 // # Pages
 //
-// See package buckets for how postings lie in memory and for the format of
-// the pages that Snapshot writes.
+// See package buckets for how postings lie in memory and for the format of their pages. A
+// snapshot holds those of Stored: package resident writes and loads them.
 package bands
 
 import (
 	"cmp"
 	"fmt"
+	"runtime"
 	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"jianguo/index/bands/buckets"
 	"jianguo/simhash"
@@ -92,9 +89,6 @@ type Hit struct {
 
 // Config configures Bands. The zero value is ready to use.
 type Config struct {
-	// Hot is the number of postings above which a bucket is kept sorted.
-	// 0: 2048.
-	Hot int
 	// Full is the number of fingerprints up to which margin look-ups have their
 	// most probes. 0: 5 million.
 	Full int
@@ -108,17 +102,15 @@ type Bands struct {
 	bands  [bandCount]*buckets.Table // of fingerprints rotated by 16 bits a band
 	keys   *buckets.Table
 	full   int // Config.Full
-	// snapshot serialises calls of Snapshot.
-	snapshot sync.Mutex
 }
 
 // New returns empty postings.
 func New(c Config) *Bands {
 	b := &Bands{memory: new(buckets.Memory), full: cmp.Or(c.Full, defaultFull)}
 	for i := range b.bands {
-		b.bands[i] = buckets.New(buckets.Config{Memory: b.memory, Hot: c.Hot})
+		b.bands[i] = buckets.New(b.memory, false)
 	}
-	b.keys = buckets.New(buckets.Config{Memory: b.memory, Hot: c.Hot, Narrow: true})
+	b.keys = buckets.New(b.memory, true)
 	return b
 }
 
@@ -181,6 +173,27 @@ func checkOrdinal(ordinal uint32) {
 	}
 }
 
+// Stored are the tables that a snapshot holds: the postings of band 0, which hold whole fingerprints
+// (Derive makes the other bands from them: a quarter of the bytes to write and to read), and those
+// of AddKeys. Pages may hold more than was durable when a snapshot began, and an interrupted one
+// harms nothing: what has changed since then is replayed with Set and Remove, which do
+// nothing where nothing is to do.
+func (b *Bands) Stored() (fingerprints, keys *buckets.Table) { return b.bands[0], b.keys }
+
+// Derive makes the other bands from band 0, on all cores, once every page has been
+// loaded. Nothing else may run meanwhile.
+func (b *Bands) Derive() {
+	for _, empty := range b.bands[1:] {
+		empty.Close() // the tables share their retired blocks: one at a time
+	}
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for band := 1; band < bandCount; band++ {
+		g.Go(func() error { b.bands[band] = b.bands[0].Rotated(band); return nil })
+	}
+	_ = g.Wait() // none fails
+}
+
 // Len is the number of fingerprints held.
 func (b *Bands) Len() int { return b.bands[0].Len() }
 
@@ -190,7 +203,6 @@ type Stats struct {
 	KeyPostings   int   // of AddKeys
 	Tombstones    int   // postings removed and not yet rebuilt, all families
 	LargestBucket int   // postings in the fullest bucket of any band
-	HotBuckets    int   // buckets of the bands that are kept sorted
 	Bytes         int64 // resident, all families
 	// Skew is the number of postings that the look-up of an indexed fingerprint
 	// reads in a band, divided by the number if all buckets were equally full. 1
@@ -212,7 +224,6 @@ func (b *Bands) Stats() Stats {
 		band := t.Stats()
 		s.Tombstones += band.Tombstones
 		s.LargestBucket = max(s.LargestBucket, band.Largest)
-		s.HotBuckets += band.Hot
 		n := float64(band.Postings + band.Tombstones)
 		met += band.Squares
 		even += n*n/buckets.Keys + n // a random key has a Poisson many neighbours, and itself

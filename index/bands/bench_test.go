@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -63,18 +62,11 @@ func BenchmarkLookups(b *testing.B) {
 			b.ReportMetric(took.Seconds(), "build_s")
 			report(b, postings, n)
 			copies(b, postings, population, prints, n)
-			pages, size := 0, 0
-			postings.MarkChanged()
+			pages := stored{}
 			start = time.Now()
-			err := postings.Snapshot(func(_ PageID, page []byte) error {
-				pages, size = pages+1, size+len(page)
-				return nil
-			})
-			if err != nil {
-				b.Fatal(err)
-			}
+			pages.save(postings)
 			b.ReportMetric(time.Since(start).Seconds(), "snapshot_s")
-			b.ReportMetric(float64(size)/float64(n), "snapshot_B/item")
+			b.ReportMetric(float64(pages.size())/float64(n), "snapshot_B/item")
 		})
 	}
 }
@@ -217,47 +209,29 @@ func marginScan(all []simhash.Fingerprint, p *simhash.Print, maxS float32) int {
 }
 
 func reload(b *testing.B, postings *Bands, n int) {
-	pages := map[PageID][]byte{}
-	size := 0
+	pages := stored{}
 	start := time.Now()
-	err := postings.Snapshot(func(id PageID, page []byte) error {
-		pages[id] = slices.Clone(page)
-		size += len(page)
-		return nil
-	})
-	if err != nil {
-		b.Fatal(err)
-	}
+	pages.save(postings)
 	b.ReportMetric(time.Since(start).Seconds(), "snapshot_s")
-	b.ReportMetric(float64(size)/float64(n), "snapshot_B/item")
+	b.ReportMetric(float64(pages.size())/float64(n), "snapshot_B/item")
 	postings.Close()
 	runtime.GC()
 
 	start = time.Now()
-	loaded := New(Config{})
-	ids := make(chan PageID, len(pages))
-	for id := range pages {
-		ids <- id
-	}
-	close(ids)
-	var wait sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) {
-		wait.Go(func() {
-			for id := range ids {
-				if err := loaded.LoadPage(id, pages[id]); err != nil {
-					b.Error(err)
-				}
-			}
-		})
-	}
-	wait.Wait()
-	loaded.Derive()
+	loaded := pages.load(b)
 	b.ReportMetric(time.Since(start).Seconds(), "load_s")
 	if loaded.Len() != n {
 		b.Fatalf("%d of %d loaded", loaded.Len(), n)
 	}
 	b.ReportMetric(float64(loaded.Stats().Bytes)/float64(n), "loaded_B/item")
 	loaded.Close()
+}
+
+func (s stored) size() (n int) {
+	for _, page := range s {
+		n += len(page)
+	}
+	return n
 }
 
 // quantiles calls f n times and reports its median and 99th percentile.

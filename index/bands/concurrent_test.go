@@ -34,7 +34,7 @@ func printOf(ordinal uint32) simhash.Print {
 // accesses.
 func TestReadersBesideTheWriter(t *testing.T) {
 	const standing, rounds, churn = 3000, 8, 1500
-	b := New(Config{Hot: 200})
+	b := New(Config{})
 	defer b.Close()
 	keysOf := func(o uint32) []uint64 { return []uint64{uint64(o) % 50 << 40, uint64(o+1) * 0x9e3779b97f4a7c15} }
 	for o := range uint32(standing) {
@@ -111,14 +111,13 @@ func look(t *testing.T, b *Bands, o uint32, keysOf func(uint32) []uint64) {
 }
 
 func snapshotHolds(t *testing.T, b *Bands, standing uint32) {
-	loaded := New(Config{})
-	defer loaded.Close()
-	b.MarkChanged()
-	if err := b.Snapshot(loaded.LoadPage); err != nil {
-		t.Error(err)
-		return
+	for _, table := range tables(b) {
+		table.MarkChanged()
 	}
-	loaded.Derive()
+	pages := stored{}
+	pages.save(b)
+	loaded := pages.load(t)
+	defer loaded.Close()
 	for o := range standing {
 		if !slices.Contains(loaded.Hamming(nil, fingerprintOf(o), 0), Hit{fingerprintOf(o), o}) {
 			t.Errorf("the snapshot has lost %d", o)
@@ -127,41 +126,14 @@ func snapshotHolds(t *testing.T, b *Bands, standing uint32) {
 	}
 }
 
-func TestLoadPageRefusesForeignPages(t *testing.T) {
-	b := New(Config{})
-	defer b.Close()
-	b.Add(1<<63, 1)
-	b.AddKeys([]uint64{1 << 63}, 1)
-	err := b.Snapshot(func(id PageID, page []byte) error {
-		loaded := New(Config{})
-		defer loaded.Close()
-		for _, wrong := range []PageID{id + 64, id ^ 3<<16, 9<<16 | id&0xffff} {
-			if err := loaded.LoadPage(wrong, page); err == nil {
-				t.Errorf("page %x is accepted as %x", id, wrong)
-			}
-		}
-		if err := loaded.LoadPage(id, page[1:]); err == nil {
-			t.Errorf("a part of page %x is accepted", id)
-		}
-		loaded.Derive()
-		if s := loaded.Stats(); s.Fingerprints != 0 || s.KeyPostings != 0 || s.Bytes != 0 {
-			t.Errorf("refused pages left %+v", s)
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func TestStats(t *testing.T) {
-	b := New(Config{Hot: 50})
+	b := New(Config{})
 	defer b.Close()
 	rng := rand.New(rand.NewPCG(9, 9))
 	for i := range uint32(100000) {
 		b.Add(simhash.Fingerprint(rng.Uint64()), i)
 	}
-	if s := b.Stats(); s.Skew < 0.9 || s.Skew > 1.1 || s.HotBuckets != 0 || s.Fingerprints != 100000 {
+	if s := b.Stats(); s.Skew < 0.9 || s.Skew > 1.1 || s.Fingerprints != 100000 {
 		t.Errorf("random: %+v", s)
 	}
 	for i := range uint32(5000) {
@@ -171,7 +143,7 @@ func TestStats(t *testing.T) {
 	for i := range uint32(100) {
 		b.Remove(7, i)
 	}
-	if s := b.Stats(); s.Skew < 5 || s.LargestBucket < 4900 || s.HotBuckets < 4 || s.Tombstones == 0 || s.KeyPostings != 5000 {
+	if s := b.Stats(); s.Skew < 5 || s.LargestBucket < 4900 || s.Tombstones == 0 || s.KeyPostings != 5000 {
 		t.Errorf("5,000 of one fingerprint: %+v", s)
 	}
 }

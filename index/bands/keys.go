@@ -2,7 +2,6 @@ package bands
 
 import (
 	"cmp"
-	"iter"
 	"slices"
 
 	"jianguo/index/bands/buckets"
@@ -80,9 +79,8 @@ func (b *Bands) Candidates(dst []uint32, keys []uint64, limit int) []uint32 {
 	b.askKeys(keys)
 	for i := -askPostings; i < len(keys); i++ {
 		if ahead := i + askPostings; ahead < len(keys) {
-			if v := b.keys.Bucket(uint16(keys[ahead] >> 48)); v.Sorted == 0 {
-				v.Prefetch()
-			}
+			v := b.keys.Bucket(uint16(keys[ahead] >> 48))
+			v.Prefetch()
 		}
 		if i >= 0 && !known(keys[:i], keys[i]) {
 			met = newest(met, b.keys.Bucket(uint16(keys[i]>>48)), keys[i], limit)
@@ -124,33 +122,21 @@ const (
 // newest appends at most limit ordinals of key, the last added first.
 func newest(met []candidate, v buckets.View, key uint64, limit int) []candidate {
 	start := len(met)
-	hi := uint32(key >> 16)
-	from, to := v.Equal(hi)
-	for _, span := range [2][2]int{{v.Sorted, len(v.Hi)}, {from, to}} {
-		for i := range matches(v.Hi, span[0], span[1], hi) {
-			o, ok := v.Ordinal(i)
-			if !ok {
-				continue
-			}
-			if len(met)-start == limit { // one more: the key is not read in full
-				for j := range met[start:] {
-					met[start+j].shared = part
-				}
-				return met
-			}
-			met = append(met, candidate{o, whole})
+	for i := len(v.Hi) - 1; i >= 0; i-- {
+		o, ok := uint32(0), v.Hi[i] == uint32(key>>16)
+		if ok {
+			o, ok = v.Ordinal(i)
 		}
+		if !ok {
+			continue
+		}
+		if len(met)-start == limit { // one more: the key is not read in full
+			for j := range met[start:] {
+				met[start+j].shared = part
+			}
+			return met
+		}
+		met = append(met, candidate{o, whole})
 	}
 	return met
-}
-
-// matches yields which of all[from:to] are x, the last first.
-func matches(all []uint32, from, to int, x uint32) iter.Seq[int] {
-	return func(yield func(int) bool) {
-		for i := to - 1; i >= from; i-- {
-			if all[i] == x && !yield(i) {
-				return
-			}
-		}
-	}
 }

@@ -12,7 +12,7 @@ import (
 // look-up, at sizes below and above that of the full budget.
 func TestReach(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
-	b := New(Config{Full: 2000, Hot: 64})
+	b := New(Config{Full: 2000})
 	defer b.Close()
 	var all []Hit
 	met := 0

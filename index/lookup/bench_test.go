@@ -56,9 +56,9 @@ func measure(b *testing.B, n int) {
 	b.ReportMetric(float64(took[asked/2].Nanoseconds()), "get_p50_ns")
 	b.ReportMetric(float64(took[asked*99/100].Nanoseconds()), "get_p99_ns")
 
-	pages := map[PageID][]byte{}
+	pages := map[int][]byte{}
 	size := 0
-	err := r.Snapshot(func(id PageID, page []byte) error {
+	err := r.Stored().Snapshot(func(id int, page []byte) error {
 		pages[id] = slices.Clone(page)
 		size += len(page)
 		return nil
@@ -71,7 +71,7 @@ func measure(b *testing.B, n int) {
 	start = time.Now()
 	loaded := New()
 	for id, page := range pages {
-		if err := loaded.LoadPage(id, page); err != nil {
+		if err := loaded.Stored().LoadPage(id, page); err != nil {
 			b.Fatal(err)
 		}
 	}

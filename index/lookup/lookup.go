@@ -14,34 +14,29 @@
 package lookup
 
 import (
-	"fmt"
 	"slices"
 	"sync"
 
 	"jianguo/index/bands/buckets"
 )
 
-// MaxValue is the largest value that can be put.
-const MaxValue = buckets.MaxOrdinal
-
-// tag is the posting family in the pages of a Map.
-const tag = 3
-
-// Map maps 64-bit hashes to values. Put is serialised by a lock; Get and
-// Snapshot may run concurrently with it and with each other, and never wait for it.
+// Map maps 64-bit hashes to values. Put is serialised by a lock; Get may run concurrently
+// with it, and never waits for it.
 type Map struct {
-	mu       sync.Mutex // serialises Put
-	memory   *buckets.Memory
-	table    *buckets.Table
-	snapshot sync.Mutex // serialises Snapshot
+	mu     sync.Mutex // serialises Put
+	memory *buckets.Memory
+	table  *buckets.Table
 }
 
 // New returns an empty Map.
 func New() *Map {
 	m := &Map{memory: new(buckets.Memory)}
-	m.table = buckets.New(buckets.Config{Memory: m.memory, Narrow: true})
+	m.table = buckets.New(m.memory, true)
 	return m
 }
+
+// Stored is the table, for a snapshot. Pages are loaded before anything is put.
+func (m *Map) Stored() *buckets.Table { return m.table }
 
 // Close releases the memory. No method may run concurrently or afterwards.
 func (m *Map) Close() {
@@ -51,11 +46,8 @@ func (m *Map) Close() {
 }
 
 // Put adds value under key, beside those already there. Putting the pair
-// again adds nothing. It panics beyond MaxValue.
+// again adds nothing. It panics beyond buckets.MaxOrdinal.
 func (m *Map) Put(key uint64, value uint32) {
-	if value > MaxValue {
-		panic(fmt.Sprintf("lookup: value %d is beyond MaxValue", value))
-	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for v := range m.table.Find(key) {

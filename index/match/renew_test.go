@@ -23,7 +23,7 @@ func TestRenewedSearchIsANewSearch(t *testing.T) {
 			policy.MaxS = 0.3 // `hamming` on its own
 		}
 		tables := resident.NewTables()
-		tables.Bands = bands.New(bands.Config{Full: 40, Hot: 16})
+		tables.Bands = bands.New(bands.Config{Full: 40})
 		defer tables.Close()
 		m := New(Config{Policy: policy, Tables: tables, Clusters: new(resident.Clusters)})
 		p := &press.Press{Rand: r}

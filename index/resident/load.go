@@ -13,8 +13,6 @@ import (
 	"github.com/zeebo/xxh3"
 	"golang.org/x/sync/errgroup"
 
-	"jianguo/index/bands"
-	"jianguo/index/lookup"
 	"jianguo/index/sqlite"
 )
 
@@ -148,16 +146,9 @@ func (l *pageLoader) read(ctx context.Context, from, to int64) error {
 }
 
 func (l *pageLoader) page(id int64, data []byte) error {
-	number := uint32(id)
-	switch id >> 32 {
-	case pagePostings:
-		return l.Bands.LoadPage(bands.PageID(number), data)
-	case pageIDs:
-		return l.IDs.LoadPage(lookup.PageID(number), data)
-	case pageExacts:
-		return l.Exacts.LoadPage(lookup.PageID(number), data)
-	case pageColumns:
-		return l.Rows.load(number, data)
+	parts := l.parts()
+	if kind := id >> 32; kind >= 0 && kind < int64(len(parts)) {
+		return parts[kind].LoadPage(int(uint32(id)), data)
 	}
-	return nil
+	return errors.New("no such table")
 }

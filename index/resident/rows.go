@@ -240,22 +240,22 @@ func (r *Rows) Prefetch(ordinal uint32) {
 	}
 }
 
-// takePages calls f with each page that changed since takePages or load took it, in
-// order. A page that f refuses counts as taken.
-func (r *Rows) takePages(f func(n uint32, page []byte) error) error {
+// Snapshot calls emit with each page that has changed since it was last emitted or loaded, in
+// order. A page that emit refuses counts as emitted.
+func (r *Rows) Snapshot(emit func(number int, page []byte) error) error {
 	for n, ch := range r.all() {
 		if !ch.dirty.Swap(false) {
 			continue
 		}
-		if err := f(uint32(n), ch.page(uint32(n))); err != nil {
+		if err := emit(n, ch.page(uint32(n))); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// markChanged makes takePages return every page.
-func (r *Rows) markChanged() {
+// MarkChanged makes Snapshot emit every page.
+func (r *Rows) MarkChanged() {
 	for _, ch := range r.all() {
 		ch.dirty.Store(true)
 	}

@@ -20,34 +20,20 @@ import (
 // removed: the next start then takes longer, and writes it again.
 const SnapshotFileName = "snapshot.db"
 
-// snapshotFormat is the version of the file as a whole; the pages have
-// versions of their own. Another version is discarded.
+// snapshotFormat is the version of the file. Another version is discarded.
 //
-// Version 2: table pages (id = kind << 32 | number, data), table marks. Kinds:
-// 1 postings (number: family << 16 | first key, see package bands), 2 id
-// look-up and 3 exact look-up (number: upper 16 bits of the key, see package
-// lookup), 4 columns (number: ordinal / 65536; see page.go). A row carries the
-// xxh3 of its data; the mark manifest is the exclusive or, over all rows, of the
-// xxh3 of id and hash, and the mark sum is the xxh3 of the other marks: a row
-// that is damaged, missing or too many is noticed, whatever SQLite makes of the
-// file.
-//
-// Version 1 had postings of format 1, and columns as four arrays of numbers.
-const snapshotFormat = 2
+// Version 3: table pages (id = part << 32 | number, data), table marks. Tables.parts lists the parts;
+// package buckets and page.go describe their pages. A row carries the xxh3 of its data; the mark
+// manifest is the exclusive or, over all rows, of the xxh3 of id and hash, and the mark sum is the
+// xxh3 of the other marks: a row that is damaged, missing or too many is noticed, whatever SQLite
+// makes of the file.
+const snapshotFormat = 3
 
 const snapshotSchema = `
 CREATE TABLE IF NOT EXISTS pages (id INTEGER PRIMARY KEY, hash INTEGER NOT NULL, data BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS marks (key TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;`
 
-// The kinds of page.
-const (
-	pagePostings = 1
-	pageIDs      = 2
-	pageExacts   = 3
-	pageColumns  = 4
-)
-
-func pageID(kind, number uint32) int64 { return int64(kind)<<32 | int64(number) }
+func pageID(part, number int) int64 { return int64(part)<<32 | int64(number) }
 
 // Mark is a position in the catalogue: the last ordinal and the number of the last
 // event up to there.

@@ -27,12 +27,28 @@ func (t Tables) Close() {
 	t.Exacts.Close()
 }
 
+// part is a part of the tables that a snapshot writes page by page, as buckets.Table does.
+type part interface {
+	Snapshot(emit func(number int, page []byte) error) error
+	LoadPage(number int, page []byte) error
+	MarkChanged()
+}
+
+// parts are in the order in which they are written. Their places are stored, in the ids of
+// pages.
+//
+// Columns come first: no version that they call posted may be swept before its postings
+// are written (the sweep waits), and what is posted again meanwhile follows from the events.
+func (t Tables) parts() []part {
+	fingerprints, keys := t.Bands.Stored()
+	return []part{t.Rows, fingerprints, keys, t.IDs.Stored(), t.Exacts.Stored()}
+}
+
 // markChanged makes the next snapshot write every page.
 func (t Tables) markChanged() {
-	t.Bands.MarkChanged()
-	t.IDs.MarkChanged()
-	t.Exacts.MarkChanged()
-	t.Rows.markChanged()
+	for _, p := range t.parts() {
+		p.MarkChanged()
+	}
 }
 
 // Bytes returns how many bytes the tables take: the four bands of the

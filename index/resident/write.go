@@ -10,8 +10,6 @@ import (
 
 	"github.com/zeebo/xxh3"
 
-	"jianguo/index/bands"
-	"jianguo/index/lookup"
 	"jianguo/index/sqlite"
 )
 
@@ -109,20 +107,8 @@ const pendingBytes = 4 << 20
 // all emits every page that has changed. Writers is held when it is called and when
 // it returns.
 func (w *pageWriter) all() error {
-	t := w.Tables
-	// Columns come first: no version that they call posted may be swept before its
-	// postings are written (the sweep waits), and what is posted again meanwhile
-	// follows from the events.
-	err := t.Rows.takePages(func(n uint32, page []byte) error { return w.emit(pageID(pageColumns, n), page) })
-	if err != nil {
-		return err
-	}
-	err = t.Bands.Snapshot(func(id bands.PageID, page []byte) error { return w.emit(pageID(pagePostings, uint32(id)), page) })
-	if err != nil {
-		return err
-	}
-	for kind, m := range map[uint32]*lookup.Map{pageIDs: t.IDs, pageExacts: t.Exacts} {
-		if err := m.Snapshot(func(id lookup.PageID, page []byte) error { return w.emit(pageID(kind, uint32(id)), page) }); err != nil {
+	for kind, p := range w.Tables.parts() {
+		if err := p.Snapshot(func(number int, page []byte) error { return w.emit(pageID(kind, number), page) }); err != nil {
 			return err
 		}
 	}

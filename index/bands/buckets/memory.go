@@ -83,9 +83,16 @@ func (m *Memory) retire(b block) {
 
 func (m *Memory) free(parity int) {
 	for i, b := range m.retired[parity] {
-		m.bytes.Add(-int64(len(b.Bytes)))
-		b.Release()
+		m.release(b)
 		m.retired[parity][i] = block{}
 	}
 	m.retired[parity] = m.retired[parity][:0]
+}
+
+// release frees a block that nothing can read.
+func (m *Memory) release(b block) {
+	if b.Bytes != nil {
+		m.bytes.Add(-int64(len(b.Bytes)))
+		b.Release()
+	}
 }

@@ -9,7 +9,7 @@ func Rotate(x uint64, band int) uint64 { return x<<(16*band&63) | x>>(-16*band&6
 // returns it for a band. It shares the Memory of t; several may be made at once, while
 // nothing changes t. None of its pages is dirty.
 func (t *Table) Rotated(band int) *Table {
-	to := New(Config{Memory: t.mem, Hot: t.hot, Narrow: t.narrow()})
+	to := New(t.mem, t.narrow)
 	// One counter a bucket, then the slot of its next posting: the fill touches
 	// a line of this and one of each array, and nothing else.
 	next := make([]uint32, Keys)
@@ -17,13 +17,19 @@ func (t *Table) Rotated(band int) *Table {
 	to.live.Store(t.live.Load())
 	f := fill{next: next, waiting: make([]Posting, 0, min(t.Len(), fillAtOnce))}
 	for i := range f.pages {
-		f.pages[i] = to.mem.sized(next[i*PageKeys:][:PageKeys], to.narrow())
+		counts := next[i*PageKeys:][:PageKeys]
+		if f.pages[i] = to.mem.sized(counts, to.narrow); f.pages[i] != nil {
+			for slot := range counts {
+				f.pages[i].buckets[slot].n.Store(counts[slot])
+				counts[slot] = f.pages[i].buckets[slot].start
+			}
+		}
 	}
 	t.all(func(q Posting) { f.add(Posting{Rotate(q.Key, band), q.Ordinal}) })
 	f.flush()
 	for i, p := range f.pages {
 		if p != nil {
-			to.publish(i, p, next[i*PageKeys:])
+			to.pages[i].Store(p)
 		}
 	}
 	return to
@@ -86,23 +92,8 @@ func (f *fill) flush() {
 	f.waiting = f.waiting[:0]
 }
 
-// publish makes a filled page reachable; ends are where its buckets' postings
-// end.
-func (t *Table) publish(number int, p *page, ends []uint32) {
-	for i := range p.buckets {
-		b := &p.buckets[i]
-		n := ends[i] - b.start
-		b.n.Store(n)
-		if int(n) > t.hot {
-			p.merge(b.start, p.view(i))
-			b.sorted = n
-		}
-	}
-	t.pages[number].Store(p)
-}
-
-// sized returns an empty page with room for counts[i] postings in bucket i,
-// and leaves in counts where each begins; nil if there are none at all.
+// sized returns an empty page with room for counts[i] postings in bucket i; nil if there are
+// none at all.
 func (m *Memory) sized(counts []uint32, narrow bool) *page {
 	if slices.Max(counts) == 0 {
 		return nil
@@ -111,9 +102,5 @@ func (m *Memory) sized(counts []uint32, narrow bool) *page {
 	for i, n := range counts {
 		slots[i] = capacity(int(n))
 	}
-	p := m.page(&slots, narrow)
-	for i := range counts {
-		counts[i] = p.buckets[i].start
-	}
-	return p
+	return m.page(&slots, narrow)
 }

@@ -9,11 +9,7 @@
 // When a bucket is full, or there are many tombstones, the writer copies the page
 // into a new block with new slack, about 10 KB per million postings, so no append
 // waits long. Readers follow one pointer to the current block and see only what was
-// published; they take no lock.
-//
-// A bucket with more postings than Config.Hot is kept sorted by the 48 bits,
-// but for a short tail of the newest, so that a look-up can search it.
-// Equal keys keep the order in which they were added.
+// published; they take no lock. Postings keep the order in which they were added.
 //
 // A narrow table knows keys by their upper 48 bits only, 8 bytes a posting. That is
 // enough where the caller checks each posting against the catalogue.
@@ -27,48 +23,26 @@
 //
 // # Pages
 //
-// AppendPage writes the 64 buckets of one block; numbers are little-endian or,
-// where it says so, varints (seven bits a byte, the lowest first, the eighth
-// bit set but in the last byte):
+// Snapshot writes the 64 buckets of one block: the number of postings of each, as varints
+// (seven bits a byte, the lowest first, the eighth bit set but in the last byte). Then of
+// each bucket, first to last, its n postings, little-endian:
 //
-//	0    3 bytes   "jgp"
-//	3    1 byte    the version of the format, 2
-//	4    1 byte    the posting family: 1 fingerprints, 2 keys of short texts
-//	               (package bands), 3 hashes of ids and forms (package lookup)
-//	5    1 byte    1 if the table is narrow, else 0
-//	6    2 bytes   upper 16 bits of the first key, a multiple of 64
-//	8    4 bytes   the number of postings in all
+//	4n bytes   key bits 16…47
+//	2n bytes   key bits 0…15; not in a narrow table
+//	n varints  ordinals, each less the one before modulo 2³²
 //
-// then of each bucket, first to last:
-//
-//	varint         n, how many postings it has
-//	varint         s, of those the first s are sorted by key; only if n > 0
-//	s varints      key bits 16…47 of these, each less the one before
-//	4(n−s) bytes   key bits 16…47 of the others
-//	2n bytes       key bits 0…15 of all; not in a narrow table
-//	s varints      ordinals of the sorted ones, below 2³²−1
-//	n−s varints    ordinals of the others, each less the one before modulo 2³²
-//
-// and at the end 8 bytes, XXH3-64 of all that comes before. A bucket's postings
-// keep their order. They mostly arrive by rising ordinal, so that the steps are
-// short: 8.8 bytes a posting, 6.2 to 6.8 of a narrow table.
+// Postings mostly arrive by rising ordinal, so that the steps are short: 8.8 bytes a posting,
+// 6.2 to 6.8 of a narrow table. The file that holds the pages (package resident) has their numbers
+// and checksums.
 //
 // A page with the keys 0001 0123456789ab, ordinal 7, and 0003 fedcba987654,
-// ordinals 1 and 300, of fingerprints, in 107 bytes:
+// ordinals 1 and 300, in 86 bytes:
 //
-//	0    6a6770 02 01 00 0000 03000000 | "jgp", version, family, wide, first key, postings
-//	12   00                            | bucket 0: empty
-//	13   01 00 67452301 ab89 07        | bucket 1: 1 posting, none sorted, key, key, ordinal
-//	22   00                            | bucket 2
-//	23   02 00 98badcfe 98badcfe       | bucket 3: 2 postings, their keys
-//	33   5476 5476 01 ab02             | the last 16 bits, ordinal 1, then 299 more
-//	…    00                            | and 60 empty ones
-//	100  dd84cc908bc8e5b0              | the sum
-//
-// Version history: 1, November 2026, had every number whole, 10 bytes a
-// posting; 2, November 2026, is what stands above.
-//
-// A page of another version, torn or changed is refused with ErrPage.
+//	0    00 01 00 02                   | postings of the buckets 0 to 3
+//	…    00                            | and of 60 empty ones
+//	64   67452301 ab89 07              | bucket 1: bits 16…47, bits 0…15, ordinal
+//	71   98badcfe 98badcfe             | bucket 3: bits 16…47 of two keys
+//	79   5476 5476 01 ab02             | the last 16 bits, ordinal 1, then 299 more
 package buckets
 
 import (
@@ -91,7 +65,6 @@ const (
 	dead        = math.MaxUint32 // the ordinal of a tombstone
 	wideBytes   = 10             // of a posting
 	narrowBytes = 8
-	defaultHot  = 2048
 )
 
 // Posting is a key and what is found under it.
@@ -100,24 +73,12 @@ type Posting struct {
 	Ordinal uint32
 }
 
-// Config configures a Table. The zero value is ready to use.
-type Config struct {
-	// Memory may be shared by tables with one writer. nil: its own.
-	Memory *Memory
-	// Hot is the size above which a bucket is kept sorted. 0: 2048.
-	Hot int
-	// Narrow leaves the low 16 bits of keys out: keys that differ only there
-	// are equal.
-	Narrow bool
-}
-
 // Table is a multimap from 64-bit keys to ordinals.
 type Table struct {
-	mem   *Memory
-	hot   int
-	mask  uint64 // of the key bits that are kept
-	pages [Pages]atomic.Pointer[page]
-	dirty [Pages]atomic.Bool // changed since ClearDirty
+	mem    *Memory
+	narrow bool // knows keys by their upper 48 bits
+	pages  [Pages]atomic.Pointer[page]
+	dirty  [Pages]atomic.Bool // changed since Snapshot emitted it
 
 	live, tombstones atomic.Int64 // written by the writer
 }
@@ -135,26 +96,20 @@ type page struct {
 
 type bucket struct {
 	start, end uint32        // of its slots in the page's arrays
-	sorted     uint32        // so many of the first slots are sorted by hi, lo
 	n          atomic.Uint32 // slots published; those below n never change but for tombstones
 }
 
-// New returns an empty table.
-func New(c Config) *Table {
-	if c.Memory == nil {
-		c.Memory = new(Memory)
-	}
-	if c.Hot == 0 {
-		c.Hot = defaultHot
-	}
-	t := &Table{mem: c.Memory, hot: c.Hot, mask: math.MaxUint64}
-	if c.Narrow {
-		t.mask = ^uint64(0xffff)
-	}
-	return t
-}
+// New returns an empty table. Tables with one writer may share a Memory. Keys of a narrow table
+// that differ only in the lower 16 bits are equal.
+func New(m *Memory, narrow bool) *Table { return &Table{mem: m, narrow: narrow} }
 
-func (t *Table) narrow() bool { return t.mask<<48 == 0 }
+// kept are the bits of a key that the table knows.
+func (t *Table) kept(key uint64) uint64 {
+	if t.narrow {
+		return key &^ 0xffff
+	}
+	return key
+}
 
 // Len is the number of postings, tombstones not counted.
 func (t *Table) Len() int { return int(t.live.Load()) }
@@ -191,7 +146,7 @@ func (b *bucket) full() bool { return b.start+b.n.Load() == b.end }
 // Remove removes every posting with this key and ordinal, and returns how
 // many there were. Writer only.
 func (t *Table) Remove(key uint64, ordinal uint32) int {
-	key &= t.mask
+	key = t.kept(key)
 	number := int(key >> 54)
 	p := t.pages[number].Load()
 	if p == nil {
@@ -199,13 +154,10 @@ func (t *Table) Remove(key uint64, ordinal uint32) int {
 	}
 	v := p.view(int(key >> 48 % PageKeys))
 	removed, ordinals := 0, v.ordinals()
-	from, to := v.Equal(uint32(key >> 16))
-	for _, span := range [2][2]int{{from, to}, {v.Sorted, len(v.Hi)}} {
-		for i := span[0]; i < span[1]; i++ {
-			if v.Hi[i] == uint32(key>>16) && v.Lo(i) == uint16(key) && ordinals[i] == ordinal {
-				atomic.StoreUint32(&ordinals[i], dead)
-				removed++
-			}
+	for i, hi := range v.Hi {
+		if hi == uint32(key>>16) && v.Lo(i) == uint16(key) && ordinals[i] == ordinal {
+			atomic.StoreUint32(&ordinals[i], dead)
+			removed++
 		}
 	}
 	if removed == 0 {
@@ -229,8 +181,7 @@ func (p *page) published() int {
 	return n
 }
 
-// capacity is the number of slots of a bucket of n postings. Look-ups scan the tail
-// of a hot bucket, so its slack is smaller.
+// capacity is the number of slots of a bucket of n postings.
 func capacity(n int) int {
 	return n + min(n/8, 128+n/64) + int(math.Sqrt(float64(n))) + 4
 }
@@ -250,16 +201,10 @@ func (t *Table) rebuild(number, full int) *page {
 			slots[i] += min(live[i]/8, 128+live[i]/64)
 		}
 	}
-	p := t.mem.page(&slots, t.narrow())
+	p := t.mem.page(&slots, t.narrow)
 	for i := range live {
 		b := &p.buckets[i]
-		from := old.view(i)
-		if live[i] > t.hot {
-			p.merge(b.start, from)
-			b.sorted = uint32(live[i])
-		} else {
-			p.copy(b.start, from)
-		}
+		p.copy(b.start, old.view(i))
 		b.n.Store(uint32(live[i]))
 	}
 	t.pages[number].Store(p)
@@ -327,21 +272,18 @@ func (p *page) copy(at uint32, v View) {
 	}
 }
 
-// Find yields the ordinals under key, those in the sorted part first, else in the
-// order in which they were added. Take a Pin, or be the writer.
+// Find yields the ordinals under key, in the order in which they were added. Take a Pin, or be
+// the writer.
 func (t *Table) Find(key uint64) iter.Seq[uint32] {
 	return func(yield func(uint32) bool) {
+		key := t.kept(key)
 		v := t.Bucket(uint16(key >> 48))
-		hi, lo := uint32(key>>16), uint16(key&t.mask)
-		from, to := v.Equal(hi)
-		for _, span := range [2][2]int{{from, to}, {v.Sorted, len(v.Hi)}} {
-			for i, h := range v.Hi[span[0]:span[1]] {
-				if h != hi || v.Lo(span[0]+i) != lo {
-					continue
-				}
-				if o, ok := v.Ordinal(span[0] + i); ok && !yield(o) {
-					return
-				}
+		for i, hi := range v.Hi {
+			if hi != uint32(key>>16) || v.Lo(i) != uint16(key) {
+				continue
+			}
+			if o, ok := v.Ordinal(i); ok && !yield(o) {
+				return
 			}
 		}
 	}
@@ -350,9 +292,8 @@ func (t *Table) Find(key uint64) iter.Seq[uint32] {
 // Close releases the memory. Nothing may use the table any more.
 func (t *Table) Close() {
 	for i := range t.pages {
-		if p := t.pages[i].Swap(nil); p != nil && p.block.Bytes != nil {
-			t.mem.bytes.Add(-int64(len(p.block.Bytes)))
-			p.block.Release()
+		if p := t.pages[i].Swap(nil); p != nil {
+			t.mem.release(p.block)
 		}
 	}
 	t.mem.free(0)
@@ -363,9 +304,7 @@ func (t *Table) Close() {
 type Stats struct {
 	Postings   int
 	Tombstones int // removed and still in their slots
-	Slots      int // with slack
 	Largest    int // slots used in the fullest bucket
-	Hot        int // buckets kept sorted
 	// Squares is Σ n² over the buckets. Divided by Postings, it is the mean number
 	// of postings that the look-up of an added key reads.
 	Squares float64
@@ -381,14 +320,10 @@ func (t *Table) Stats() Stats {
 		if p == nil {
 			continue
 		}
-		s.Slots += len(p.hi)
 		for j := range p.buckets {
 			n := int(p.buckets[j].n.Load())
 			s.Largest = max(s.Largest, n)
 			s.Squares += float64(n) * float64(n)
-			if p.buckets[j].sorted > 0 {
-				s.Hot++
-			}
 		}
 	}
 	return s

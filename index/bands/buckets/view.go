@@ -1,8 +1,6 @@
 package buckets
 
 import (
-	"math"
-	"sort"
 	"sync/atomic"
 
 	"jianguo/internal/prefetch"
@@ -11,10 +9,9 @@ import (
 // View is a bucket at one moment. It is valid until the Pin under which it
 // was taken ends.
 type View struct {
-	Hi     []uint32 // key bits 16…47 of each posting
-	Sorted int      // so many of the first postings are sorted by Hi, Lo
-	page   *page
-	from   uint32 // of the page's slots
+	Hi   []uint32 // key bits 16…47 of each posting
+	page *page
+	from uint32 // of the page's slots
 }
 
 // Bucket returns the bucket of the keys with these upper 16 bits.
@@ -36,7 +33,7 @@ func (t *Table) Prefetch(key uint16) {
 
 func (p *page) view(slot int) View {
 	b := &p.buckets[slot]
-	return View{p.hi[b.start:][:b.n.Load()], int(b.sorted), p, b.start}
+	return View{p.hi[b.start:][:b.n.Load()], p, b.start}
 }
 
 // ordinals are those of all postings, tombstones included.
@@ -76,21 +73,4 @@ func (v *View) PrefetchLo(i int) {
 func (v *View) Ordinal(i int) (ordinal uint32, ok bool) {
 	o := atomic.LoadUint32(&v.page.ordinals[int(v.from)+i])
 	return o, o != dead
-}
-
-// Equal returns which of the sorted postings have these upper bits.
-func (v *View) Equal(hi uint32) (from, to int) { return v.Between(hi, hi) }
-
-// Between returns which of the sorted postings have first ≤ Hi ≤ last.
-func (v *View) Between(first, last uint32) (from, to int) {
-	sorted := v.Hi[:v.Sorted]
-	from = lowerBound(sorted, first)
-	if last == math.MaxUint32 {
-		return from, len(sorted)
-	}
-	return from, from + lowerBound(sorted[from:], last+1)
-}
-
-func lowerBound(sorted []uint32, x uint32) int {
-	return sort.Search(len(sorted), func(i int) bool { return sorted[i] >= x })
 }
