@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -10,12 +12,14 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
 	"jianguo/bus"
@@ -253,4 +257,66 @@ func TestLogsNameNoUsers(t *testing.T) {
 	if log := s.log.String(); !strings.Contains(log, "path=/exposures/forget") || strings.Contains(log, user) {
 		t.Errorf("the log names the user, or not the request:\n%s", log)
 	}
+}
+
+// TestOverload: of more articles and reports than can be answered, each gets its answer or is
+// refused with a time to wait. The service stays small, and works as before afterwards.
+func TestOverload(t *testing.T) {
+	t.Parallel()
+	s := serve(t, plainBinary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0")
+	s.ready()
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1000}}
+	defer client.CloseIdleConnections()
+	var sent, accepted, refused atomic.Int64
+	send := func(n int) error {
+		path, body := "/items", article(n)
+		if n%2 == 1 {
+			path, body = "/exposures", fmt.Appendf(nil, `{"user":"u%d","kind":"seen","items":["n%d"]}`, n, n)
+		}
+		res, err := client.Post(s.address.HTTP+path, "application/json", bytes.NewReader(body))
+		if err != nil {
+			return err
+		}
+		defer res.Body.Close()
+		answer, err := io.ReadAll(res.Body)
+		switch {
+		case res.StatusCode == http.StatusTooManyRequests && res.Header.Get("Retry-After") != "":
+			refused.Add(1)
+		case res.StatusCode == http.StatusOK, res.StatusCode == http.StatusAccepted, res.StatusCode == http.StatusNoContent:
+			accepted.Add(1)
+		default:
+			return fmt.Errorf("%s: %d %s", path, res.StatusCode, answer)
+		}
+		return err
+	}
+	var clients errgroup.Group
+	for range 1000 {
+		clients.Go(func() error {
+			for refused.Load() < 100 && sent.Load() < 20_000 {
+				if err := send(int(sent.Add(1))); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	if err := clients.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d sent, %d accepted, %d refused", sent.Load(), accepted.Load(), refused.Load())
+	if accepted.Load()+refused.Load() != sent.Load() || accepted.Load() == 0 || refused.Load() < 100 {
+		t.Errorf("of %d requests %d were accepted and %d refused", sent.Load(), accepted.Load(), refused.Load())
+	}
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var peak int
+	if _, rest, ok := strings.Cut(string(status), "VmHWM:"); !ok {
+		t.Errorf("no peak of memory in %s", status)
+	} else if _, err := fmt.Sscan(rest, &peak); err != nil || peak > 768<<10 {
+		t.Errorf("%d KiB were resident, %v", peak, err)
+	}
+	s.eventually("takes an article at once", func() bool { status, _, err := s.post("/items", article(1<<20)); return err == nil && status == 200 })
+	s.stop()
 }
