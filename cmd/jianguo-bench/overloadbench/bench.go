@@ -20,7 +20,7 @@ import (
 type Options struct {
 	Jianguo string        // the binary
 	Dir     string        // for its data
-	Way     string        // items, nats or filter
+	Way     string        // items, nats, filter or exposures
 	Each    time.Duration // of a step
 	Loads   []float64     // offered, as shares of what is possible
 	Log     io.Writer

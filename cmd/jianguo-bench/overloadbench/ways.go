@@ -27,6 +27,8 @@ func open(name string, s *proc.Server) (way, error) {
 		return &overHTTP{addr: s.Addr, path: "/items", body: article, idle: make(chan *client, atMost)}, nil
 	case "filter":
 		return &overHTTP{addr: s.Addr, path: "/filter", body: prepared(candidates, 64), idle: make(chan *client, atMost)}, nil
+	case "exposures":
+		return &overHTTP{addr: s.Addr, path: "/exposures", body: report, idle: make(chan *client, atMost)}, nil
 	case "nats":
 		conn, err := bus.Connect(s.Holder.NATS, nats.Token(s.Holder.Token))
 		if err != nil {
@@ -34,7 +36,7 @@ func open(name string, s *proc.Server) (way, error) {
 		}
 		return &overNATS{conn}, nil
 	}
-	return nil, fmt.Errorf("overload: way %q: want items, nats or filter", name)
+	return nil, fmt.Errorf("overload: way %q: want items, nats, filter or exposures", name)
 }
 
 // article is an item whose text no other number has.
@@ -57,6 +59,11 @@ func candidates(n int) []byte {
 		b = fmt.Appendf(b, `,"news-%d"`, n+i*7919)
 	}
 	return append(b, "]}"...)
+}
+
+// report is what one of a thousand users was shown.
+func report(n int) []byte {
+	return fmt.Appendf(nil, `{"user":"user-%d","kind":"seen","items":["a%d","b%d","c%d"]}`, n%1000, n, n, n)
 }
 
 // prepared makes a few bodies ahead of time.
@@ -99,7 +106,7 @@ func (w *overHTTP) send(n int) outcome {
 	}
 	w.idle <- c
 	switch status {
-	case http.StatusOK, http.StatusAccepted:
+	case http.StatusOK, http.StatusAccepted, http.StatusNoContent:
 		return accepted
 	case http.StatusTooManyRequests:
 		return refused
