@@ -18,7 +18,7 @@ import (
 	"jianguo/segment"
 )
 
-var update = flag.Bool("update", false, "rewrite testdata/quality.golden")
+var update = flag.Bool("update", false, "rewrite the golden files in testdata")
 
 // expectation is a row of the sample's expected.jsonl.
 type expectation struct {

@@ -1,6 +1,8 @@
 package eval
 
 import (
+	"fmt"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -94,5 +96,44 @@ func TestReasons(t *testing.T) {
 	sentences, faulty := reasons(t, bench(t, items, nil), items)
 	if len(sentences) < 150 || faulty*50 > len(sentences) {
 		t.Errorf("%d of %d sentences have faults", faulty, len(sentences))
+	}
+}
+
+// TestReasonsGolden holds the sentences of the bundled sample, but for those of equal texts, beside the sentence that
+// an editor would write: what the two have in common shows how good a change of the sentences is.
+func TestReasonsGolden(t *testing.T) {
+	const name = "testdata/reasons.golden"
+	file, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	editor := map[string]string{}
+	for block := range strings.SplitSeq(string(file), "\n\n") {
+		head, _, _ := strings.Cut(block, "\n")
+		if words := strings.Fields(head); len(words) > 1 {
+			_, editor[words[1]], _ = strings.Cut(strings.TrimSpace(block), "\n  editor  ")
+		}
+	}
+	items, rows := sample(t)
+	b := bench(t, items, nil)
+	var got []string
+	for i, it := range items {
+		if e, _ := b.Event(it.ID); e.Of != "" && e.Rule != index.ByExact {
+			if editor[it.ID] == "" {
+				t.Errorf("%s has no sentence of an editor", it.ID)
+			}
+			got = append(got, fmt.Sprintf("%s %s (%s)\n  says  %s\n  editor  %s\n", e.Verdict, it.ID, rows[i].Kind, index.Why(&e, index.Chinese), editor[it.ID]))
+		}
+	}
+	text := strings.Join(got, "\n")
+	if *update {
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if text != string(file) {
+		t.Errorf("sentences have changed; where that is meant, run go test ./ingest/eval -update\n%s", changed(string(file), text))
+	}
+	if len(got) < 100 {
+		t.Errorf("%d sentences, want a hundred", len(got))
 	}
 }
