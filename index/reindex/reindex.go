@@ -37,9 +37,8 @@ type Config struct {
 	Dir    string
 	Recipe string // the hash of the recipe that Analyze applies
 	// Analyze makes an article of a kept text: Exact, Blank, Print and Sketch.
-	// It is called from several goroutines.
+	// It is called from a goroutine a processor.
 	Analyze func(title, body string, published time.Time) *verdict.Article
-	Workers int // that call it; 0: one a processor
 	Batch   int // versions a transaction, at most; 0: 2,048
 	Logger  *slog.Logger
 	// Progress is called with how many versions of how many have been read; may
@@ -102,9 +101,6 @@ func (r *Run) Report() *Report {
 }
 
 func (c *Config) defaults() {
-	if c.Workers == 0 {
-		c.Workers = runtime.GOMAXPROCS(0)
-	}
 	if c.Batch == 0 {
 		c.Batch = 2048
 	}
@@ -180,31 +176,18 @@ func readKept(ctx context.Context, db *sql.DB, goal int64, after uint32, limit i
 
 // analyze makes the forms of a batch.
 func (c *Config) analyze(ctx context.Context, batch []kept) error {
-	g, ctx := errgroup.WithContext(ctx)
-	next := make(chan *kept)
-	for range c.Workers {
-		g.Go(func() error {
-			for k := range next {
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range batch {
+		if k := &batch[i]; k.packed != nil && ctx.Err() == nil {
+			g.Go(func() error {
 				k.failed = k.analyze(c.Analyze)
-			}
-			return nil
-		})
-	}
-	g.Go(func() error {
-		defer close(next)
-		for i := range batch {
-			if batch[i].packed == nil {
-				continue
-			}
-			select {
-			case next <- &batch[i]:
-			case <-ctx.Done():
-				return ctx.Err()
-			}
+				return nil
+			})
 		}
-		return nil
-	})
-	return g.Wait()
+	}
+	_ = g.Wait() // no error: each is with its text
+	return ctx.Err()
 }
 
 // analyze makes the form of a text. One that cannot be analysed must not stop the
