@@ -1,6 +1,7 @@
 package bands
 
 import (
+	"math"
 	"math/bits"
 
 	"jianguo/index/bands/buckets"
@@ -13,7 +14,7 @@ const MaxDistance = bandCount - 1
 // Hamming appends to dst every posting at distance ≤ max of fp, each once, in
 // no order. max is 0…MaxDistance; beyond, it panics.
 func (b *Bands) Hamming(dst []Hit, fp simhash.Fingerprint, max int) []Hit {
-	b.hamming(fp, max, func(h Hit, _ int) { dst = append(dst, h) })
+	dst, _ = b.HammingLimit(dst, fp, max, math.MaxInt)
 	return dst
 }
 
@@ -22,20 +23,14 @@ func (b *Bands) Hamming(dst []Hit, fp simhash.Fingerprint, max int) []Hit {
 // highest ordinals), best first. cut reports that there were more. It bounds the memory and
 // the work of the caller.
 func (b *Bands) HammingLimit(dst []Hit, fp simhash.Fingerprint, max, limit int) (hits []Hit, cut bool) {
+	if max < 0 || max > MaxDistance {
+		panic("bands: distance beyond MaxDistance")
+	}
 	if limit <= 0 {
 		return dst, false
 	}
 	var nearest best
 	nearest.reset(limit)
-	b.hamming(fp, max, func(h Hit, distance int) { nearest.add(h, float32(distance)) })
-	return nearest.appendTo(dst)
-}
-
-// hamming calls found once for every posting at distance ≤ max.
-func (b *Bands) hamming(fp simhash.Fingerprint, max int, found func(h Hit, distance int)) {
-	if max < 0 || max > MaxDistance {
-		panic("bands: distance beyond MaxDistance")
-	}
 	pin := b.memory.Pin()
 	defer pin.Unpin()
 	var views [bandCount]buckets.View
@@ -57,10 +52,11 @@ func (b *Bands) hamming(fp simhash.Fingerprint, max int, found func(h Hit, dista
 				continue
 			}
 			if ordinal, ok := v.Ordinal(i); ok {
-				found(Hit{fp ^ simhash.Fingerprint(x), ordinal}, distance)
+				nearest.add(Hit{fp ^ simhash.Fingerprint(x), ordinal}, float32(distance))
 			}
 		}
 	}
+	return nearest.appendTo(dst)
 }
 
 // home is the band in which a look-up reports a posting that differs from the query by x: the

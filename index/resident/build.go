@@ -75,17 +75,20 @@ func (b *Builder) loadRows(ctx context.Context, after int64) error {
 	}, since)
 }
 
-// postings calls f for every exemplar after an ordinal.
-func (b *Builder) postings(ctx context.Context, after int64, f func(ordinal uint32, p Posting)) error {
-	total := b.Last.Ordinal - after
-	return sqlite.Each(ctx, b.DB, `SELECT ordinal, fingerprint, sketch FROM `+b.Compared+` WHERE ordinal > ? ORDER BY ordinal`, func(r *sql.Rows) error {
+// postings reads the postings of versions, and calls f for those of exemplars, or of all.
+func (b *Builder) postings(ctx context.Context, stage string, total int64, all bool, f func(ordinal uint32, p Posting), where string, args ...any) error {
+	var done int64
+	return sqlite.Each(ctx, b.DB, `SELECT ordinal, fingerprint, sketch FROM `+b.Compared+` WHERE `+where, func(r *sql.Rows) error {
 		var ordinal uint32
 		var fingerprint int64
 		var encoded sql.RawBytes
 		if err := r.Scan(&ordinal, &fingerprint, &encoded); err != nil {
 			return err
 		}
-		if b.Rows.Flags(ordinal)&Exemplar == 0 {
+		if done++; done%loadStep == 0 {
+			b.Progress(stage, done, total)
+		}
+		if !all && b.Rows.Flags(ordinal)&Exemplar == 0 {
 			return nil
 		}
 		p, err := DecodePosting(fingerprint, encoded)
@@ -93,19 +96,18 @@ func (b *Builder) postings(ctx context.Context, after int64, f func(ordinal uint
 			return fmt.Errorf("sketch of ordinal %d: %w", ordinal, err)
 		}
 		f(ordinal, p)
-		if ordinal%loadStep == 0 {
-			b.Progress("postings", int64(ordinal)-after, total)
-		}
 		return nil
-	}, after)
+	}, args...)
 }
+
+const rowsAfter = `ordinal > ? ORDER BY ordinal`
 
 // Build fills empty tables from every row.
 func (b *Builder) Build(ctx context.Context) error {
 	if err := b.loadRows(ctx, 0); err != nil {
 		return err
 	}
-	return b.postings(ctx, 0, func(ordinal uint32, p Posting) { p.AddTo(b.Bands, ordinal) })
+	return b.postings(ctx, "postings", b.Last.Ordinal, false, func(ordinal uint32, p Posting) { p.AddTo(b.Bands, ordinal) }, rowsAfter, 0)
 }
 
 // Replay brings tables that a snapshot held up to the catalogue. Its pages may hold
@@ -114,36 +116,21 @@ func (b *Builder) Replay(ctx context.Context, from Mark) error {
 	if err := b.loadRows(ctx, from.Ordinal); err != nil {
 		return err
 	}
-	if err := b.postings(ctx, from.Ordinal, func(ordinal uint32, p Posting) { p.SetIn(b.Bands, ordinal) }); err != nil {
+	set := func(ordinal uint32, p Posting) {
+		if b.Rows.Flags(ordinal)&Exemplar != 0 {
+			p.SetIn(b.Bands, ordinal)
+		} else {
+			p.RemoveFrom(b.Bands, ordinal)
+		}
+	}
+	if err := b.postings(ctx, "postings", b.Last.Ordinal-from.Ordinal, false, set, rowsAfter, from.Ordinal); err != nil {
 		return err
 	}
 	if err := b.settle(ctx, from.Event); err != nil {
 		return err
 	}
 	// Older versions that have changed may have become exemplars, or ceased to be.
-	var changed int64
-	return sqlite.Each(ctx, b.DB, `SELECT ordinal, fingerprint, sketch FROM `+b.Compared+`
-		WHERE ordinal IN (SELECT ordinal FROM events WHERE number > ?) AND ordinal <= ?`, func(r *sql.Rows) error {
-		var ordinal uint32
-		var fingerprint int64
-		var encoded sql.RawBytes
-		if err := r.Scan(&ordinal, &fingerprint, &encoded); err != nil {
-			return err
-		}
-		if changed++; changed%loadStep == 0 {
-			b.Progress("changes", changed, b.Last.Event-from.Event)
-		}
-		p, err := DecodePosting(fingerprint, encoded)
-		if err != nil {
-			return fmt.Errorf("sketch of ordinal %d: %w", ordinal, err)
-		}
-		if b.Rows.Flags(ordinal)&Exemplar != 0 {
-			p.SetIn(b.Bands, ordinal)
-		} else {
-			p.RemoveFrom(b.Bands, ordinal)
-		}
-		return nil
-	}, from.Event, from.Ordinal)
+	return b.postings(ctx, "changes", b.Last.Event-from.Event, true, set, `ordinal IN (SELECT ordinal FROM events WHERE number > ?) AND ordinal <= ?`, from.Event, from.Ordinal)
 }
 
 // settle makes postings and flags agree after a start. A snapshot may still have the

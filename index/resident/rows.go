@@ -15,8 +15,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"golang.org/x/sync/errgroup"
-
 	"jianguo/internal/offheap"
 	"jianguo/internal/prefetch"
 	"jianguo/sketch"
@@ -87,12 +85,9 @@ func (r *Rows) grow(ordinal uint32) {
 	}
 	next := make([]*chunk, n)
 	copy(next, have)
-	var g errgroup.Group
-	g.SetLimit(runtime.GOMAXPROCS(0)) // a start makes many
 	for i := len(have); i < n; i++ {
-		g.Go(func() error { next[i] = newChunk(); return nil })
+		next[i] = newChunk()
 	}
-	_ = g.Wait() // none fails
 	r.chunks.Store(&next)
 }
 

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 
 	"github.com/zeebo/xxh3"
@@ -49,15 +48,11 @@ func (s *Snapshot) write(ctx context.Context, from Source) (Mark, int, error) {
 	if err != nil {
 		return Mark{}, 0, err
 	}
-	from.Writers.Lock()
-	w := &pageWriter{Source: from, ctx: ctx, snapshot: s, db: db, marks: marks{format: snapshotFormat, catalogue: from.Catalogue, manifest: manifest, low: from.Last()}}
-	err = w.all()
-	from.Writers.Unlock()
-	if err == nil {
-		err = w.flush(true)
-	}
-	if err != nil {
-		from.Tables.markChanged() // what was written is whole, under the older marks
+	w := &pageWriter{Source: from, ctx: ctx, marks: marks{format: snapshotFormat, catalogue: from.Catalogue, manifest: manifest}}
+	if err = w.write(db); err != nil {
+		from.Tables.markChanged()
+	} else {
+		s.sum = w.marks.sum
 	}
 	return w.marks.low, w.pages, errors.Join(err, db.Close())
 }
@@ -84,102 +79,64 @@ func (s *Snapshot) resume(ctx context.Context, from *Source) (db *sql.DB, manife
 	return db, 0, err
 }
 
-// pageWriter writes pages in transactions of bounded size.
+// pageWriter writes pages and marks in one transaction.
 type pageWriter struct {
 	Source
-	ctx      context.Context
-	snapshot *Snapshot
-	db       *sql.DB
-	marks    marks
-	pending  []pendingPage
-	bytes    int // of pending
-	pages    int
+	ctx   context.Context
+	tx    *sql.Tx
+	marks marks
+	pages int
 }
 
-type pendingPage struct {
-	id   int64
-	data []byte
+func (w *pageWriter) write(db *sql.DB) (err error) {
+	if w.tx, err = db.BeginTx(w.ctx, nil); err != nil {
+		return err
+	}
+	defer func() { _ = w.tx.Rollback() }() // nothing to do after a commit
+	if err := w.all(); err != nil {
+		return err
+	}
+	w.marks.sum = w.marks.check()
+	for key, value := range w.marks.fields() {
+		if _, err := w.tx.ExecContext(w.ctx, `INSERT INTO marks (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value`, key, *value); err != nil {
+			return fmt.Errorf("mark %s: %w", key, err)
+		}
+	}
+	return w.tx.Commit()
 }
 
-// pendingBytes is how much a transaction writes.
-const pendingBytes = 4 << 20
-
-// all emits every page that has changed. Writers is held when it is called and when
-// it returns.
+// all writes every page that has changed.
 func (w *pageWriter) all() error {
+	w.Writers.Lock()
+	defer w.Writers.Unlock()
+	w.marks.low = w.Last()
 	for kind, p := range w.Tables.parts() {
 		if err := p.Snapshot(func(number int, page []byte) error { return w.emit(pageID(kind, number), page) }); err != nil {
 			return err
 		}
 	}
+	w.marks.high = w.Last()
 	return nil
 }
 
-// emit copies a page. Once there are enough, it writes them without the lock.
+// emit writes a page, and lets writers go on meanwhile.
 func (w *pageWriter) emit(id int64, page []byte) error {
-	w.pending = append(w.pending, pendingPage{id, slices.Clone(page)})
-	w.bytes += len(page)
-	w.pages++
-	if w.bytes < pendingBytes {
-		return nil
-	}
-	w.marks.high = w.Last()
 	w.Writers.Unlock()
 	defer w.Writers.Lock()
-	return w.flush(false)
-}
-
-// flush writes what is pending with the high mark, so that a start can see that the
-// catalogue has lost rows which pages hold. The last flush writes the low mark too.
-func (w *pageWriter) flush(last bool) error {
-	tx, err := w.db.BeginTx(w.ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = tx.Rollback() }() // nothing to do after a commit
-	marks := w.marks
-	for _, p := range w.pending {
-		replaced, err := writePage(w.ctx, tx, p)
-		if err != nil {
-			return fmt.Errorf("page %x: %w", p.id, err)
-		}
-		marks.manifest ^= replaced
-	}
-	w.marks.manifest = marks.manifest
-	if last {
-		marks.high = Mark{max(marks.high.Ordinal, marks.low.Ordinal), max(marks.high.Event, marks.low.Event)}
-	} else {
-		before, err := readMarks(w.ctx, w.db)
-		if err != nil {
-			return err
-		}
-		marks.low = before.low
-	}
-	marks.sum = marks.check()
-	for key, value := range marks.fields() {
-		if _, err := tx.ExecContext(w.ctx, `INSERT INTO marks (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value`, key, *value); err != nil {
-			return fmt.Errorf("mark %s: %w", key, err)
-		}
-	}
-	w.pending, w.bytes = nil, 0
-	if err := tx.Commit(); err != nil {
-		return err
-	}
-	w.snapshot.sum = marks.sum
-	return nil
-}
-
-// writePage writes a page and returns by what the manifest changes.
-func writePage(ctx context.Context, tx *sql.Tx, p pendingPage) (manifest int64, err error) {
 	var before int64
-	err = tx.QueryRowContext(ctx, `SELECT hash FROM pages WHERE id = ?`, p.id).Scan(&before)
+	err := w.tx.QueryRowContext(w.ctx, `SELECT hash FROM pages WHERE id = ?`, id).Scan(&before)
 	switch {
 	case err == nil:
-		manifest = entry(p.id, before)
+		w.marks.manifest ^= entry(id, before)
 	case !errors.Is(err, sql.ErrNoRows):
-		return 0, err
+		return fmt.Errorf("page %x: %w", id, err)
 	}
-	hash := int64(xxh3.Hash(p.data))
-	_, err = tx.ExecContext(ctx, `INSERT INTO pages (id, hash, data) VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE SET hash = excluded.hash, data = excluded.data`, p.id, hash, p.data)
-	return manifest ^ entry(p.id, hash), err
+	hash := int64(xxh3.Hash(page))
+	w.marks.manifest ^= entry(id, hash)
+	w.pages++
+	_, err = w.tx.ExecContext(w.ctx, `INSERT INTO pages (id, hash, data) VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE SET hash = excluded.hash, data = excluded.data`, id, hash, page)
+	if err != nil {
+		return fmt.Errorf("page %x: %w", id, err)
+	}
+	return nil
 }
