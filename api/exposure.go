@@ -1,12 +1,10 @@
 package api
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"mime"
 	"net/http"
 	"strconv"
 	"strings"
@@ -18,15 +16,14 @@ import (
 
 	"jianguo/bus"
 	"jianguo/exposure"
+	"jianguo/exposure/wire"
 )
 
 // Forms of a filter's request and answer other than JSON.
 const (
 	// PackedType is a packed request; package exposure describes its bytes.
 	PackedType = "application/x-jianguo-packed"
-	// BitmapType is a bitmap answer: bit i%8, from the lowest, of byte i/8 is 1
-	// where item i of the request is in the answer. With at_least a second bitmap
-	// of the same length follows: the relaxed items.
+	// BitmapType is a bitmap answer, as package exposure describes it.
 	BitmapType = "application/octet-stream"
 )
 
@@ -82,13 +79,13 @@ func (r *exposureRoutes) withBody(g *gate, h func(echo.Context, []byte) error) e
 
 // exposureProblem says what a store's error means to the caller.
 func (s *Server) exposureProblem(err error) error {
-	var bad *exposure.RequestError
+	var bad *wire.Error
 	switch {
 	case err == nil:
 		return nil
 	case errors.As(err, &bad):
-		status := map[exposure.Fault]int{exposure.Malformed: http.StatusBadRequest,
-			exposure.Invalid: http.StatusUnprocessableEntity, exposure.TooLarge: http.StatusRequestEntityTooLarge}[bad.Fault]
+		status := map[wire.Fault]int{wire.Malformed: http.StatusBadRequest,
+			wire.Invalid: http.StatusUnprocessableEntity, wire.TooLarge: http.StatusRequestEntityTooLarge}[bad.Fault]
 		field, detail := bad.Field, bad.Detail
 		if field == "" {
 			field = "payload"
@@ -118,7 +115,7 @@ var answers = sync.Pool{New: func() any { return new([]byte) }}
 func (r *exposureRoutes) filter(c echo.Context, body []byte) error {
 	req := c.Request()
 	format := exposure.JSON
-	if accepts(req.Header.Get(echo.HeaderAccept), BitmapType) {
+	if strings.Contains(strings.ToLower(req.Header.Get(echo.HeaderAccept)), BitmapType) {
 		format = exposure.Bitmap
 	}
 	out := answers.Get().(*[]byte)
@@ -127,11 +124,7 @@ func (r *exposureRoutes) filter(c echo.Context, body []byte) error {
 			answers.Put(out)
 		}
 	}()
-	answer := r.store.FilterJSON
-	if isPacked(req.Header.Get(echo.HeaderContentType)) {
-		answer = r.store.FilterPacked
-	}
-	b, o, err := answer(req.Context(), (*out)[:0], body, format)
+	b, o, err := r.store.FilterBytes(req.Context(), (*out)[:0], body, format)
 	*out = b
 	if err != nil {
 		return err
@@ -155,25 +148,6 @@ func tellOutcome(set func(name, value string), o exposure.Outcome) {
 	if o.Degraded != "" {
 		set(DegradedHeader, o.Degraded)
 	}
-}
-
-// accepts says whether a type is asked for by name; nothing here weighs qualities.
-func accepts(header, want string) bool {
-	for part := range strings.SplitSeq(header, ",") {
-		name, _, _ := strings.Cut(part, ";")
-		if strings.EqualFold(strings.TrimSpace(name), want) {
-			return true
-		}
-	}
-	return false
-}
-
-func isPacked(header string) bool {
-	if header == "" || header == echo.MIMEApplicationJSON {
-		return false
-	}
-	t, _, err := mime.ParseMediaType(header)
-	return err == nil && t == PackedType
 }
 
 // take answers the routes that store events of a kind.
@@ -212,12 +186,12 @@ func (r *exposureRoutes) query(c echo.Context, body []byte) error {
 
 // filterMessage serves exposures.filter. A bitmap has its headers as on HTTP.
 func (r *exposureRoutes) filterMessage(ctx context.Context, data []byte, header nats.Header) ([]byte, error) {
-	if !bytes.HasPrefix(data, []byte("JGF1")) {
-		out, _, err := r.store.FilterJSON(ctx, nil, data, exposure.JSON)
-		return out, r.server.exposureProblem(err)
+	format := exposure.JSON
+	if wire.IsPacked(data) {
+		format = exposure.Bitmap
 	}
-	out, o, err := r.store.FilterPacked(ctx, nil, data, exposure.Bitmap)
-	if err == nil {
+	out, o, err := r.store.FilterBytes(ctx, nil, data, format)
+	if err == nil && format == exposure.Bitmap {
 		tellOutcome(header.Set, o)
 	}
 	return out, r.server.exposureProblem(err)

@@ -2,7 +2,6 @@ package exposure
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -81,6 +80,8 @@ func (s *writer) applyLocked(ctx context.Context, e eventlog.Entry) error {
 	switch kind {
 	case Forget:
 		err = s.applyForget(ctx, q.User)
+	case Imported:
+		err = s.applyImported(ctx, q.User, logged, now)
 	case Link, Unlink:
 		err = s.applyLink(ctx, kind, q.User, q.From, logged, now)
 	case Unsee:
@@ -109,7 +110,7 @@ func (s *writer) refuse(ctx context.Context, e eventlog.Entry, reason error) err
 	s.metrics.dead.Inc()
 	s.cfg.Logger.Warn("exposure: event refused", "seq", e.Seq, "subject", e.Subject, "err", reason)
 	if s.cfg.Dead != nil {
-		user := userOf(e.Data)
+		user := wire.UserOf(e.Data)
 		if err := s.insist(ctx, "keep a refused event", func() error { return s.cfg.Dead(ctx, e, user, reason) }); err != nil {
 			return err
 		}
@@ -136,21 +137,6 @@ func (s *writer) insist(ctx context.Context, what string, do func() error) error
 	}
 }
 
-// userOf is the user that a refused event names, or "" where that cannot be read.
-func userOf(data []byte) string {
-	var v struct {
-		User json.RawMessage `json:"user"`
-	}
-	if json.Unmarshal(data, &v) != nil || v.User == nil {
-		return ""
-	}
-	user, err := wire.DecodeString("user", v.User)
-	if err != nil {
-		return ""
-	}
-	return user
-}
-
 func decodeEvent(q *wire.Query, kind EventKind, data []byte) (at time.Time, err error) {
 	if err := q.Decode(data); err != nil {
 		return at, err
@@ -161,7 +147,7 @@ func decodeEvent(q *wire.Query, kind EventKind, data []byte) (at time.Time, err 
 	switch {
 	case kind >= Link:
 		return at, checkFrom(q.User, q.From)
-	case kind != Forget && q.Len() == 0:
+	case kind < Forget && q.Len() == 0:
 		return at, wire.Invalidf("items", "is empty")
 	}
 	return eventTime(q.At)
@@ -173,7 +159,7 @@ func (s *writer) applyItems(ctx context.Context, kind EventKind, q *wire.Query, 
 	history := s.history(q.Scene)
 	pol := s.policies[history]
 	at = pol.clamp(at, logged)
-	s.keys = q.Keys(s.keys, seedOf(&s.secret, q.User))
+	s.keys = q.Keys(s.keys, wire.Seed(&s.secret, q.User))
 	g, e, _ := s.entry(history, []byte(address(history, q.User)))
 	e.mu.Lock()
 	err := s.due(ctx, g, e)

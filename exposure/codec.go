@@ -15,7 +15,7 @@ import (
 //
 // A head is everything of a user but the bits of the shards:
 //
-//	u8      version (1, or 2 if there are links)
+//	u8      version (1, or 2 if there are links or the user is imported)
 //	uvarint last: unix seconds of the newest exposure
 //	uvarint number of shards, then for each, oldest first
 //	        uvarint row, uvarint capacity, uvarint count, uvarint m, u8 k, varint epoch

@@ -137,7 +137,7 @@ func FuzzDecodeHead(f *testing.F) {
 			t.Fatal(err)
 		}
 		var marks [10]byte
-		s.look(&p, benchTime, 9, new(viewScratch)).Mark([]uint32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, marks[:])
+		s.look(&p, benchTime, 9).Mark([]uint32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, marks[:])
 		if bytes.IndexByte(marks[:], kernel.Unseen) >= 0 {
 			t.Fatalf("seen keys are not held: %v", marks)
 		}

@@ -8,19 +8,8 @@ import (
 	"time"
 
 	"jianguo/exposure/eventlog"
+	"jianguo/exposure/legacy"
 	"jianguo/internal/steady"
-)
-
-// Durability is what an answered report has survived.
-type Durability uint8
-
-const (
-	// Synced: an answered report survives a power cut. It takes a log that
-	// syncs before it acknowledges.
-	Synced Durability = iota
-	// Relaxed: an answered report survives the end of the process, not
-	// necessarily that of the machine.
-	Relaxed
 )
 
 // Config is what a store is opened with. Path and Log are required; every other zero
@@ -35,14 +24,16 @@ type Config struct {
 	Clock    func() time.Time  // by which data expires; nil: Steady, or time.Now
 	Steady   *steady.Clock     // goes on where the last process ended; may be nil
 
+	Old *legacy.Old // a store that is asked as well, for users of the default history; may be nil
+
 	MaxUnflushed int           // keys of events applied but not in the file (default 262,144); past it the log waits
 	FlushAge     time.Duration // age of the oldest of them (default 10 s)
 	CacheBytes   int64         // memory for users (default 256 MiB)
 	SweepRate    int           // rows a second checked for expiry (default 2,000; negative: never)
 	SweepRest    time.Duration // between two walks over the file (default a minute)
 	HealAfter    time.Duration // from a failure to the first try to resume (default 1 s)
-	Durability   Durability
-	FailClosed   bool // a filter that cannot be computed returns nothing instead of everything
+	Relaxed      bool          // an answered report survives the end of the process, not necessarily a power cut
+	FailClosed   bool          // a filter that cannot be computed returns nothing instead of everything
 
 	// Dead keeps an entry that can never be applied; user is "" where it cannot be read.
 	// The entry counts as applied once Dead has returned nil. Until then it is called

@@ -51,7 +51,7 @@ func openDir(t testing.TB, dir string) *Store {
 	cfg := Config{Path: dir + "/exposure.db", Log: log, FlushAge: 40 * time.Millisecond, Logger: quiet,
 		Policies: map[string]Policy{"": {Slots: 60, Capacity: 64, Tail: 16}}}
 	if !synced {
-		cfg.Durability = Relaxed
+		cfg.Relaxed = true
 	}
 	s, err := Open(ctx, cfg)
 	if err != nil {

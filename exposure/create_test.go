@@ -14,7 +14,7 @@ import (
 func TestCreateInterrupted(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "exposure.db")
 	ended := errors.New("ended")
-	if _, err := openDatabase(t.Context(), path, Synced, iotest.ErrReader(ended)); !errors.Is(err, ended) {
+	if _, err := openDatabase(t.Context(), path, false, iotest.ErrReader(ended)); !errors.Is(err, ended) {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(path + ".begun"); err != nil {
@@ -28,7 +28,7 @@ func TestCreateInterrupted(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	d, err := openDatabase(t.Context(), path, Synced, nil)
+	d, err := openDatabase(t.Context(), path, false, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ type database struct {
 const readConnections = 8
 
 // openDatabase opens the file, which it creates if there is none.
-func openDatabase(ctx context.Context, path string, durability Durability, random io.Reader) (*database, error) {
+func openDatabase(ctx context.Context, path string, relaxed bool, random io.Reader) (*database, error) {
 	if err := statefile.Create(ctx, path, random); err != nil {
 		// database/sql may name only the transaction that the end of ctx has ended.
 		return nil, fmt.Errorf("exposure: create %s: %w", path, errors.Join(err, ctx.Err()))
@@ -34,7 +34,7 @@ func openDatabase(ctx context.Context, path string, durability Durability, rando
 	// A lost flush is replayed from the log, so NORMAL is enough where the log itself may
 	// lose its end.
 	sync := "FULL"
-	if durability == Relaxed {
+	if relaxed {
 		sync = "NORMAL"
 	}
 	common := "_journal_mode=WAL&_busy_timeout=10000&_secure_delete=on&_synchronous=" + sync

@@ -20,7 +20,7 @@
 // the user. Two ids of one user share a key once in four billion pairs.
 //
 // When Expose, Unsee or Forget has returned without error, the event is as durable as the
-// log (Durability), and every Filter that begins later takes it into account, on any
+// log (Config.Relaxed), and every Filter that begins later takes it into account, on any
 // connection and after a crash.
 //
 // # State
@@ -54,15 +54,9 @@
 // store drops what is in memory and tries, after one second and then at growing intervals, to
 // resume as a restart would. Until it has, filters are degraded and reports fail.
 //
-// # Limits
+// # Limits and compatibility
 //
-// 20,000 ids a request, 256 bytes an id, 8 MiB a request, 64 shards a user, 64
-// un-seen items held by shards, 100 deliveries. Past a limit there is an error that
-// names the field, never a cut.
-//
-// # Compatibility
-//
-// Heads have version 1, or 2 where there are links, which an older program refuses. A changed policy applies to shards made after
-// the change; those made before keep their size and are read as they are. A changed
-// time zone applies to days recorded after it.
+// 20,000 ids a request, 256 bytes an id, 8 MiB a request, 64 shards a user. Past a limit there is an
+// error that names the field, never a cut. A changed policy or time zone applies to what comes after the
+// change. An older program refuses heads of version 2.
 package exposure

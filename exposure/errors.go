@@ -22,15 +22,3 @@ var (
 	ErrLink     = link.ErrRefused
 	ErrNotReady = errors.New("exposure: the store is still replaying its log")
 )
-
-// RequestError is a mistake of the client, in one field.
-type RequestError = wire.Error
-
-// Fault says what is wrong with a request.
-type Fault = wire.Fault
-
-const (
-	Malformed = wire.Malformed
-	Invalid   = wire.Invalid
-	TooLarge  = wire.TooLarge
-)

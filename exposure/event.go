@@ -17,6 +17,7 @@ const (
 	Seen                       // shown, played, read
 	Unsee                      // to be offered again
 	Forget                     // everything of the user, in all histories
+	Imported                   // all that the old store held has been reported
 	Link                       // the history of another user counts as well
 	Unlink                     // it no longer does
 )
@@ -61,7 +62,7 @@ func (e *Event) check() error {
 		return err
 	}
 	switch {
-	case e.Kind == Forget:
+	case e.Kind == Forget, e.Kind == Imported:
 		return nil
 	case e.Kind >= Link:
 		return checkFrom(e.User, e.From)

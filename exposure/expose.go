@@ -10,7 +10,7 @@ import (
 const maxEventBytes = 256 << 10
 
 // Expose logs an event and returns when it is durable and applied: every Filter that begins
-// later takes it into account. An error that is neither a *RequestError nor
+// later takes it into account. An error that is neither a *wire.Error nor
 // ErrFull nor ErrExceptions nor ErrLink leaves open whether the event was logged; reporting it
 // again is harmless.
 func (s *Store) Expose(ctx context.Context, ev Event) error {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"jianguo/exposure/kernel"
+	"jianguo/exposure/link"
 	"jianguo/exposure/wire"
 )
 
@@ -57,53 +58,42 @@ type request struct {
 	keys   []uint32
 	marks  []byte
 	order  []uint32 // for at_least: rank<<16 | number of an id that only shards hold
-	view   viewScratch
 
-	from       []string // users whose histories count for the one asked last
-	otherKeys  []uint32 // keys and marks of such a user
+	links      link.Links // of the user asked last
+	otherKeys  []uint32   // keys and marks of such a user
 	otherMarks []byte
 }
 
 var requests = sync.Pool{New: func() any { return new(request) }}
 
-// Filter is FilterJSON for callers in Go.
+// Filter is FilterBytes for callers in Go.
 func (s *Store) Filter(ctx context.Context, req Request) (resp Response, err error) {
 	req.Items = append([]string{}, req.Items...) // and not null
 	body, err := json.Marshal(req)
 	if err != nil {
 		return resp, err
 	}
-	if body, _, err = s.FilterJSON(ctx, nil, body, JSON); err != nil {
+	if body, _, err = s.FilterBytes(ctx, nil, body, JSON); err != nil {
 		return resp, err
 	}
 	return resp, json.Unmarshal(body, &resp)
 }
 
-// FilterJSON answers a JSON request from its bytes, and appends the answer to dst. Ids in a
-// JSON answer are copied from the request as they were spelled. A Bitmap of ⌈n/8⌉ bytes is
-// followed by a second one for relaxed items if at_least was given.
-func (s *Store) FilterJSON(ctx context.Context, dst, body []byte, format Format) ([]byte, Outcome, error) {
-	return s.filterBytes(ctx, dst, format, func(r *request) error {
-		if err := r.Decode(body); err != nil {
-			return err
-		}
-		if !r.HasItems() {
-			return wire.Invalidf("items", "is missing")
-		}
-		return nil
-	})
-}
-
-// FilterPacked answers a packed request, whose bytes wire.Query.DecodePacked describes.
-func (s *Store) FilterPacked(ctx context.Context, dst, body []byte, format Format) ([]byte, Outcome, error) {
-	return s.filterBytes(ctx, dst, format, func(r *request) error { return r.DecodePacked(body) })
-}
-
-func (s *Store) filterBytes(ctx context.Context, dst []byte, format Format, decode func(*request) error) ([]byte, Outcome, error) {
+// FilterBytes answers a JSON request, or one that wire.Query.DecodePacked describes, from its bytes, and
+// appends the answer to dst. Ids in a JSON answer are copied from the request as they were spelled. A
+// Bitmap of ⌈n/8⌉ bytes is followed by a second one for relaxed items if at_least was given.
+func (s *Store) FilterBytes(ctx context.Context, dst, body []byte, format Format) ([]byte, Outcome, error) {
 	r := requests.Get().(*request)
 	defer requests.Put(r)
-	if err := decode(r); err != nil {
+	decode := r.Decode
+	if wire.IsPacked(body) {
+		decode = r.DecodePacked
+	}
+	if err := decode(body); err != nil {
 		return dst, Outcome{}, err
+	}
+	if !r.HasItems() {
+		return dst, Outcome{}, wire.Invalidf("items", "is missing")
 	}
 	o, err := s.filter(ctx, r)
 	if err != nil {
@@ -160,15 +150,14 @@ func (s *Store) filter(ctx context.Context, r *request) (Outcome, error) {
 		defer cancel()
 	}
 	r.marks, r.order = slices.Grow(r.marks[:0], r.Len())[:r.Len()], r.order[:0]
-	r.keys = r.Keys(r.keys, seedOf(&s.secret, r.User))
-	degraded := ""
+	r.keys = r.Keys(r.keys, wire.Seed(&s.secret, r.User))
+	r.answer.Degraded = ""
 	if err := s.look(ctx, r); err != nil {
-		degraded = s.degrade(r, err)
+		r.answer.Degraded = s.degrade(r, err)
 	}
 	r.answer.Query, r.answer.Keys, r.answer.Marks, r.answer.Order = &r.Query, r.keys, r.marks, r.order
 	o := r.answer.Choose()
-	o.Degraded = degraded
-	if r.Mark != "" && o.Degraded == "" && o.Items+o.Relaxed > 0 {
+	if r.Mark != "" && (o.Degraded == "" || o.Degraded == "legacy") && o.Items+o.Relaxed > 0 {
 		if err := s.markDelivered(ctx, r); err != nil {
 			if ctx.Err() == nil || errors.Is(err, ErrFull) {
 				return Outcome{}, err
@@ -188,10 +177,14 @@ func (s *Store) look(ctx context.Context, r *request) error {
 	if err := s.lookAt(ctx, r, history, r.User, r.keys, r.marks); err != nil {
 		return err
 	}
-	if len(r.from) > 0 {
+	imported := r.links.Imported
+	if len(r.links.From) > 0 {
 		if err := s.lookLinked(ctx, r, history); err != nil {
 			return err
 		}
+	}
+	if s.cfg.Old != nil && history == "" && !s.cfg.Old.Ask(ctx, imported, &r.Query, r.marks) {
+		r.answer.Degraded = "legacy"
 	}
 	r.sortOrder()
 	return nil
@@ -199,9 +192,9 @@ func (s *Store) look(ctx context.Context, r *request) error {
 
 // lookLinked adds to the marks what users hold whose histories count as well.
 func (s *Store) lookLinked(ctx context.Context, r *request, history string) error {
-	users := append([]string{r.User}, r.from...)
+	users := append([]string{r.User}, r.links.From...)
 	for i := 1; i < len(users); i++ {
-		r.otherKeys = r.Keys(r.otherKeys, seedOf(&s.secret, users[i]))
+		r.otherKeys = r.Keys(r.otherKeys, wire.Seed(&s.secret, users[i]))
 		r.otherMarks = slices.Grow(r.otherMarks[:0], len(r.marks))[:len(r.marks)]
 		if err := s.lookAt(ctx, r, history, users[i], r.otherKeys, r.otherMarks); err != nil {
 			return err
@@ -211,7 +204,7 @@ func (s *Store) lookLinked(ctx context.Context, r *request, history string) erro
 				r.marks[i] = mark
 			}
 		}
-		for _, u := range r.from {
+		for _, u := range r.links.From {
 			if !slices.Contains(users, u) {
 				users = append(users, u)
 			}
@@ -243,7 +236,7 @@ func (s *Store) lookAt(ctx context.Context, r *request, history, user string, ke
 		return err
 	}
 	if err = s.read(ctx, e); err == nil {
-		mark(e.st.look(e.pol, now, e.hits, &r.view))
+		mark(e.st.look(e.pol, now, e.hits))
 	}
 	w := e.weigh()
 	e.mu.Unlock()
@@ -327,7 +320,7 @@ func (s *Store) markKeys(v *view, r *request, keys []uint32, marks []byte) {
 	if s.metrics.looks.Add(1)%rateEvery == 1 {
 		s.metrics.measureRate(v)
 	}
-	r.from = v.from
+	r.links = v.links
 	if r.AtLeast == 0 {
 		return
 	}

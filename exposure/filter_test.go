@@ -27,7 +27,7 @@ func BenchmarkFilter(b *testing.B) {
 			for range b.N {
 				start := time.Now()
 				var err error
-				if out, _, err = f.FilterJSON(context.Background(), out[:0], body, format); err != nil {
+				if out, _, err = f.FilterBytes(context.Background(), out[:0], body, format); err != nil {
 					b.Fatal(err)
 				}
 				best = min(best, time.Since(start))
@@ -80,7 +80,7 @@ func BenchmarkCold(b *testing.B) {
 				body = coldBody(body[:0], fmt.Sprint("u", n, "-", i*7919%users))
 				start := time.Now()
 				var err error
-				if out, _, err = f.FilterJSON(context.Background(), out[:0], body, Bitmap); err != nil {
+				if out, _, err = f.FilterBytes(context.Background(), out[:0], body, Bitmap); err != nil {
 					b.Fatal(err)
 				}
 				took = append(took, time.Since(start))
@@ -110,7 +110,7 @@ func coldBody(body []byte, user string) []byte {
 // a repeated id is answered once.
 func TestSharedKey(t *testing.T) {
 	f := newFixture(t, Config{Rand: zeros{}})
-	seed := seedOf(&f.secret, "u")
+	seed := wire.Seed(&f.secret, "u")
 	by := map[uint32]string{}
 	for i := 0; ; i++ {
 		id := fmt.Sprint(i)

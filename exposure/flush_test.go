@@ -338,7 +338,7 @@ func TestNewerStateFile(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	f.db, err = openDatabase(context.Background(), f.cfg.Path, Synced, nil)
+	f.db, err = openDatabase(context.Background(), f.cfg.Path, false, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

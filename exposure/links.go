@@ -78,7 +78,7 @@ func (s *writer) applyUnsee(ctx context.Context, q *wire.Query, now time.Time) e
 	}
 	for _, try := range []bool{true, false} {
 		for _, user := range users {
-			s.keys = q.Keys(s.keys, seedOf(&s.secret, user))
+			s.keys = q.Keys(s.keys, wire.Seed(&s.secret, user))
 			err := s.edit(ctx, history, user, func(st *state, fetch fetcher) error {
 				return st.unsee(s.policies[history], s.keys, now, fetch, try)
 			})
@@ -137,6 +137,16 @@ func (s *writer) forgetIn(ctx context.Context, history, user string) error {
 	}
 	return s.edit(ctx, history, user, func(st *state, _ fetcher) error {
 		st.reset()
+		return nil
+	})
+}
+
+// applyImported notes that the old store need not be asked for a user any more, until the user's state
+// expires.
+func (s *writer) applyImported(ctx context.Context, user string, logged, now time.Time) error {
+	return s.edit(ctx, "", user, func(st *state, _ fetcher) error {
+		st.touch(s.policies[""], logged, now)
+		st.links.Imported = true
 		return nil
 	})
 }

@@ -46,7 +46,7 @@ func measuredRate(p Policy, users, tests int) (measured, theory float64, err err
 				}
 			}
 		}
-		v := s.look(&p, now, keptHits, nil)
+		v := s.look(&p, now, keptHits)
 		keys, marks := make([]uint32, tests/users), make([]byte, tests/users)
 		for i := range keys {
 			keys[i] = rand.Uint32() | 1
@@ -64,7 +64,7 @@ func TestShardIsBloom(t *testing.T) {
 	p, _ := Policy{Slots: 3, Capacity: 200, Large: 500, Tail: 16}.withDefaults()
 	s, _ := benchState(t, &p, 900)
 	var secret [32]byte
-	seed, next := seedOf(&secret, "bench"), 0
+	seed, next := wire.Seed(&secret, "bench"), 0
 	for i := range s.shards {
 		sh := &s.shards[i]
 		f := bloom.NewWithEstimates(uint(sh.capacity), p.ShardRate())
@@ -86,7 +86,7 @@ func TestShardIsBloom(t *testing.T) {
 func benchState(t testing.TB, p *Policy, n int) (*state, uint64) {
 	t.Helper()
 	var secret [32]byte
-	seed := seedOf(&secret, "bench")
+	seed := wire.Seed(&secret, "bench")
 	s := &state{}
 	for i := range n {
 		if err := s.see(p, []uint32{wire.Key(benchID(i), seed)}, benchTime, benchTime, nil); err != nil {

@@ -196,7 +196,7 @@ func newHistory(t *testing.T, rt *rapid.T, pol Policy) *modelHistory {
 	h.f = &modelStore{}
 	h.f.cfg = Config{Path: fmt.Sprintf("%s/%d.db", t.TempDir(), h.rng.Uint64()), Log: log, Clock: h.clock.now,
 		Policies: map[string]Policy{"": pol}, Logger: quiet, SweepRate: -1, CacheBytes: 1,
-		FlushAge: time.Hour, MaxUnflushed: 64, Durability: Relaxed, HealAfter: time.Millisecond}
+		FlushAge: time.Hour, MaxUnflushed: 64, Relaxed: true, HealAfter: time.Millisecond}
 	if rapid.Bool().Draw(rt, "cached") {
 		h.f.cfg.CacheBytes = 1 << 20
 	}

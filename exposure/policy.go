@@ -58,24 +58,17 @@ type Policy struct {
 	// Slots is the number of shards kept: in all for Rotate (default 5), in
 	// each month for Calendar (default 4). The newest (Slots-1) × Capacity
 	// distinct keys, of the user or of the month, are always remembered.
-	Slots int
-	// Capacity is the number of keys of a shard (default 1,000).
-	Capacity int
-	// Large is the second rung of the ladder: shards after the first Small
-	// ones hold this many keys. Zero keeps every shard at Capacity, except
-	// that Calendar has 10,000 by default (negative: no second rung).
-	Large int
-	// Small is the number of shards of Capacity before the first Large one
-	// (default 1 for Rotate, 2 for Calendar; unused without Large).
-	Small int
-	// Target is the user's false-positive budget (default 0.001).
-	Target float64
+	Slots    int
+	Capacity int // keys of a shard (default 1,000)
+	// Large is the number of keys of shards after the first Small ones (default: none for Rotate,
+	// 10,000 for Calendar; negative: none).
+	Large  int
+	Small  int     // shards of Capacity before the first Large one (default 1 for Rotate, 2 for Calendar)
+	Target float64 // the user's false-positive budget (default 0.001)
 	// TTL is the time after a user's newest exposure at which Rotate forgets
 	// all of it (default 5 days). Calendar goes by months instead.
-	TTL time.Duration
-	// Months is the number of whole months that Calendar reads in addition to the
-	// current one (default 3).
-	Months int
+	TTL    time.Duration
+	Months int // whole months that Calendar reads in addition to the current one (default 3)
 	// Tail is the number of keys held exactly before the first fold (default
 	// 512); with shards behind it a tail folds at half of it and keeps an eighth
 	// to a quarter.

@@ -37,13 +37,13 @@ func TestMonthEnds(t *testing.T) {
 		last := time.Date(year, time.Month(month)+4, 1, 0, 0, 0, 0, zone)
 		for now, want := range map[time.Time]byte{at: 1, end: 1, last.Add(-time.Second): 1, last: 0, last.AddDate(1, 0, 0): 0} {
 			var mark [1]byte
-			s.look(&p, now, 9, nil).Mark([]uint32{7}, mark[:])
+			s.look(&p, now, 9).Mark([]uint32{7}, mark[:])
 			if (mark[0] != kernel.Unseen) != (want == 1) {
 				t.Fatalf("seen %s, filtered %s: %d", at, now, mark[0])
 			}
 		}
 		// A view built before the boundary is not used after it.
-		if v := s.look(&p, last.Add(-time.Second), 9, nil); v.until > last.Unix() {
+		if v := s.look(&p, last.Add(-time.Second), 9); v.until > last.Unix() {
 			t.Fatalf("view until %s", time.Unix(v.until, 0).In(zone))
 		}
 	})
@@ -69,7 +69,7 @@ func TestMonthEndsWhileCached(t *testing.T) {
 		first, later bool
 	}{{time.April, true, true}, {time.May, false, true}, {time.June, false, false}} {
 		var marks [2]byte
-		s.look(&p, time.Date(2026, c.month, 12, 0, 0, 0, 0, shanghai), 9, nil).Mark([]uint32{1, 21}, marks[:])
+		s.look(&p, time.Date(2026, c.month, 12, 0, 0, 0, 0, shanghai), 9).Mark([]uint32{1, 21}, marks[:])
 		if marks[0] != kernel.Unseen != c.first || marks[1] != kernel.Unseen != c.later {
 			t.Errorf("in %s: marks %v, want seen %v and %v", c.month, marks, c.first, c.later)
 		}

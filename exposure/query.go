@@ -79,8 +79,8 @@ func (s *Store) Query(ctx context.Context, user, scene string, items []string) (
 	now := s.cfg.Clock().In(s.cfg.Location)
 	info = e.st.describe(pol, now)
 	info.History = history
-	v := e.st.look(pol, now, 1, new(viewScratch))
-	seed := seedOf(&s.secret, user)
+	v := e.st.look(pol, now, 1)
+	seed := wire.Seed(&s.secret, user)
 	for _, item := range items {
 		key := []uint32{wire.Key([]byte(item), seed)}
 		var mark [1]byte

@@ -15,9 +15,8 @@ type Size struct {
 	Rate       float64 // false-positive rate of the whole, by formula
 }
 
-// Sizes derives, without building anything, what a user with each number of seen
-// ids takes: the tail folds and shards fill as in state.go, m and k come from the
-// policy, and a head is encoded to be measured. Days are all one day.
+// Sizes derives, without building anything, what a user with each number of seen ids takes: the tail
+// folds and shards fill as in state.go, and a head is encoded to be measured. Days are all one day.
 func Sizes(p Policy, keys ...int) ([]Size, error) {
 	p, err := p.withDefaults()
 	if err != nil {

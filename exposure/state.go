@@ -63,9 +63,9 @@ type dated struct {
 // afterwards, and valid until something in it expires.
 type view struct {
 	kernel.View
-	until int64    // unix seconds
-	rate  float64  // of false positives, by formula
-	from  []string // users whose histories count as well
+	until int64   // unix seconds
+	rate  float64 // of false positives, by formula
+	links link.Links
 }
 
 // op is one key of an event that waits until its user's row has been read.
@@ -104,7 +104,7 @@ func (s *state) empty() bool {
 }
 
 func (s *state) linked() bool {
-	return len(s.links.From)+len(s.links.Into) > 0
+	return len(s.links.From)+len(s.links.Into) > 0 || s.links.Imported
 }
 
 // size is the memory of a cached state in bytes, close enough for a budget.
@@ -124,7 +124,7 @@ func (s *state) size() int {
 	return n
 }
 
-// reset forgets everything but the links, and leaves the rows to be deleted.
+// reset forgets everything but links, and leaves the rows to be deleted.
 func (s *state) reset() {
 	freed := s.freed
 	for i := range s.shards {
@@ -132,7 +132,7 @@ func (s *state) reset() {
 			freed = append(freed, id)
 		}
 	}
-	*s = state{freed: freed, corrupt: s.corrupt, links: s.links}
+	*s = state{freed: freed, corrupt: s.corrupt, links: link.Links{From: s.links.From, Into: s.links.Into}}
 }
 
 // touch drops what has expired by now, and records that the user was active at a time.

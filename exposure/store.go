@@ -58,7 +58,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	}
 	s.cache.Store(newCache(cfg.CacheBytes))
 	var err error
-	if s.db, err = openDatabase(ctx, cfg.Path, cfg.Durability, cfg.Rand); err != nil {
+	if s.db, err = openDatabase(ctx, cfg.Path, cfg.Relaxed, cfg.Rand); err != nil {
 		return nil, err
 	}
 	if err := s.popular.Load(cfg.Path + popularSuffix); err != nil {

@@ -2,13 +2,13 @@ package exposure
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"time"
 )
 
 const (
 	sweepBatch = 64        // rows; few enough that no request waits noticeably for them
-	sweepPeek  = 64        // bytes of a head that say when it expires
 	sweepGrace = time.Hour // clocks of log and store may differ; expiry is not urgent
 )
 
@@ -54,7 +54,7 @@ func (s *writer) sweep(ctx context.Context, after string, n int) (string, error)
 	}
 	history, user := splitAddress(after)
 	rows, err := s.db.read.QueryContext(ctx,
-		"SELECT history, user, substr(head, 1, ?) FROM user WHERE (history, user) > (?, ?) ORDER BY history, user LIMIT ?", sweepPeek, history, user, n)
+		"SELECT history, user, head FROM user WHERE (history, user) > (?, ?) ORDER BY history, user LIMIT ?", history, user, n)
 	if err != nil {
 		return after, err
 	}
@@ -62,7 +62,7 @@ func (s *writer) sweep(ctx context.Context, after string, n int) (string, error)
 	var stale []string
 	seen := 0
 	for rows.Next() {
-		var head []byte
+		var head sql.RawBytes
 		if err := rows.Scan(&history, &user, &head); err != nil {
 			return after, err
 		}
@@ -72,14 +72,13 @@ func (s *writer) sweep(ctx context.Context, after string, n int) (string, error)
 		if pol == nil {
 			continue // no scene maps to this history any more: kept, for the operator to decide
 		}
-		if peekHead(head).stale(pol, now) {
+		if st, err := decodeHead(head, after); err == nil && st.stale(pol, now) { // Verify reports a damaged one
 			stale = append(stale, after)
 		}
 	}
 	if err := rows.Err(); err != nil {
 		return after, err
 	}
-	rows.Close()
 	for _, addr := range stale {
 		if err := s.expire(ctx, addr, now); err != nil {
 			return after, err
@@ -89,25 +88,6 @@ func (s *writer) sweep(ctx context.Context, after string, n int) (string, error)
 		after = ""
 	}
 	return after, nil
-}
-
-// peekHead reads the beginning of a head, which says when it expires. It does not verify the
-// checksum: the caller decodes the whole head before it changes anything.
-func peekHead(head []byte) *state {
-	s := &state{}
-	if len(head) == 0 || head[0] != formatVersion && head[0] != linkedVersion {
-		return s
-	}
-	r := &reader{b: head[1:]}
-	s.last = int64(r.uvarint("last", 1<<40))
-	if r.uvarint("shards", maxShards) > 0 {
-		s.shards = make([]shard, 1)
-		r.shard(&s.shards[0])
-	}
-	if r.err != nil {
-		return &state{}
-	}
-	return s
 }
 
 // stale says whether a state holds anything that has expired.

@@ -13,27 +13,13 @@ import (
 // keptHits is the number of requests a loaded state has served before its view is kept.
 const keptHits = 2
 
-// viewScratch is memory for a view that is not kept.
-type viewScratch struct {
-	view  view
-	lanes kernel.Lanes
-}
-
 var noLanes kernel.Lanes
 
 // look builds the view of a state at a time. hits is the number of requests the state has
-// served since it was loaded: the first few views are built in the memory of scratch, and
-// end with its next use or with the next change of the state. All shards must be in memory.
-func (s *state) look(p *Policy, now time.Time, hits int, scratch *viewScratch) *view {
-	var v *view
-	keep := hits >= keptHits
-	if keep {
-		v = new(view)
-	} else {
-		v = &scratch.view
-	}
-	v.rate = 0
-	v.until, v.from, v.Excepted, v.Lanes = math.MaxInt64, s.links.From, nil, &noLanes
+// served since it was loaded: the first few views are not kept. All shards must be in memory.
+func (s *state) look(p *Policy, now time.Time, hits int) *view {
+	v, keep := new(view), hits >= keptHits
+	v.until, v.links, v.Lanes = math.MaxInt64, s.links, &noLanes
 	if s.last == 0 || p.expired(time.Unix(s.last, 0).In(now.Location()), now) {
 		v.Set.Reset(0)
 		return v
@@ -46,19 +32,11 @@ func (s *state) look(p *Policy, now time.Time, hits int, scratch *viewScratch) *
 	v.rate = s.rate(p, now)
 	v.Excepted = slices.Clone(s.excepted)
 	oldest := p.oldestEpoch(now)
-	switch {
-	case s.lanes != nil && s.lanesFrom == oldest:
-		v.Lanes = s.lanes
-	case keep:
-		s.lanes, s.lanesFrom = new(kernel.Lanes), oldest
-		s.lanes.Reset(s.filters(oldest))
-		v.Lanes = s.lanes
-	default:
-		scratch.lanes.Reset(s.filters(oldest))
-		v.Lanes = &scratch.lanes
+	if v.Lanes = s.lanes; v.Lanes == nil || s.lanesFrom != oldest {
+		v.Lanes = kernel.NewLanes(s.filters(oldest))
 	}
 	if keep {
-		s.view = v
+		s.view, s.lanes, s.lanesFrom = v, v.Lanes, oldest
 	}
 	return v
 }

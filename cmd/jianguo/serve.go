@@ -23,6 +23,8 @@ import (
 	"jianguo/bus"
 	"jianguo/exposure"
 	"jianguo/exposure/eventlog"
+	"jianguo/exposure/legacy"
+	"jianguo/exposure/wire"
 	"jianguo/index/browse"
 	"jianguo/internal/datadir"
 	"jianguo/internal/disk"
@@ -62,6 +64,7 @@ type serveFlags struct {
 	DiskReserve    uint64            `help:"Refuse writes while less than this is free on the disk of the data directory, in MiB." default:"256"`
 	FailClosed     bool              `help:"A filter that cannot be computed answers with no items instead of all."`
 
+	legacyFlags
 	policyFlags
 	segmentFlags
 }
@@ -123,7 +126,8 @@ type service struct {
 	core        *core          // lock, catalogue, bus and ingest
 	reports     *eventlog.NATS // the log of exposures
 	exposure    *exposure.Store
-	kept        kept // nil until all files are open
+	old         *legacy.Old // nil: there is none
+	kept        kept        // nil until all files are open
 	browse      *browse.Model
 	metrics     *prometheus.Registry
 	api         *api.Server
@@ -252,9 +256,8 @@ func (f *serveFlags) openExposure(co *streams, s *service) error {
 	if err != nil {
 		return fmt.Errorf("--time-zone: %w", err)
 	}
-	durability := exposure.Synced
-	if f.Durability == "relaxed" {
-		durability = exposure.Relaxed
+	if s.old, err = f.legacyFlags.open(co); err != nil {
+		return err
 	}
 	js, err := jetstream.New(s.core.conn)
 	if err != nil {
@@ -278,17 +281,21 @@ func (f *serveFlags) openExposure(co *streams, s *service) error {
 	if err != nil {
 		return err
 	}
-	s.exposure, err = exposure.Open(co.ctx, exposure.Config{Path: filepath.Join(s.dir, datadir.Exposures), Log: s.reports, Policies: policies, Scenes: f.Scenes,
-		Location: zone, Steady: s.clock, Durability: durability, CacheBytes: f.ExposureCache << 20, FlushAge: f.ExposureFlush, FailClosed: f.FailClosed, Logger: co.log,
+	s.exposure, err = exposure.Open(co.ctx, exposure.Config{Path: filepath.Join(s.dir, datadir.Exposures), Log: s.reports, Policies: policies, Scenes: f.Scenes, Old: s.old,
+		Location: zone, Steady: s.clock, Relaxed: f.Durability == "relaxed", CacheBytes: f.ExposureCache << 20, FlushAge: f.ExposureFlush, FailClosed: f.FailClosed, Logger: co.log,
 		Dead: func(ctx context.Context, e eventlog.Entry, user string, reason error) error {
 			r := bus.Refused{Subject: e.Subject, Data: e.Data, Sequence: e.Seq, Arrived: e.Time, Reason: reason.Error(), ID: fmt.Sprintf("exposures-%d", e.Seq)}
-			var bad *exposure.RequestError
+			var bad *wire.Error
 			if errors.As(reason, &bad) {
 				r.Field = bad.Field
 			}
 			return dead.BuryOf(ctx, user, r, eventlog.ErasureDelay)
 		},
 		Forgotten: dead.Forget})
+	if s.old != nil {
+		s.metrics.MustRegister(s.old.Collectors()...)
+		s.old.Import = historyImport(s.exposure, policies[""], zone)
+	}
 	if err == nil {
 		err = datadir.Record(s.dir)
 	}

@@ -56,7 +56,7 @@ const StreamName = "EXPOSURES"
 const SubjectPrefix = "exposures."
 
 // Kinds are the kinds of events, as subjects name them.
-var Kinds = [...]string{"delivered", "seen", "unsee", "forget", "link", "unlink"}
+var Kinds = [...]string{"delivered", "seen", "unsee", "forget", "imported", "link", "unlink"}
 
 // Subjects are those of the stream: each kind, with a partition and without.
 func Subjects() (subjects []string) {

@@ -13,9 +13,7 @@ import (
 func keyBytes(key uint32) []byte { return binary.LittleEndian.AppendUint32(nil, key) }
 
 func lanesOf(shards ...*bloom.BloomFilter) *Lanes {
-	l := new(Lanes)
-	l.Reset(shards)
-	return l
+	return NewLanes(shards)
 }
 
 func newView(l *Lanes, exact ...uint32) *View {
@@ -74,7 +72,6 @@ func TestMarkIsBloom(t *testing.T) {
 
 // TestLanesAreReused builds lanes again and again in the same memory.
 func TestLanesAreReused(t *testing.T) {
-	var l Lanes
 	for round := range 50 {
 		var shards []*bloom.BloomFilter
 		for range rand.IntN(6) {
@@ -84,7 +81,7 @@ func TestLanesAreReused(t *testing.T) {
 			}
 			shards = append(shards, f)
 		}
-		l.Reset(shards)
+		l := NewLanes(shards)
 		for key := range uint32(1000) {
 			want := -1
 			for i, f := range shards {
@@ -159,7 +156,7 @@ func BenchmarkMark(b *testing.B) {
 				for range b.N {
 					start := time.Now()
 					if fresh {
-						v.Lanes.Reset(shards)
+						v.Lanes = NewLanes(shards)
 					}
 					v.Mark(keys, marks)
 					best = min(best, time.Since(start))

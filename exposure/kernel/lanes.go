@@ -10,36 +10,22 @@ import (
 // Lanes are the shards of a user, interleaved so that they can be tested together.
 type Lanes struct {
 	groups []group
-	cells  []uint32 // memory of all lanes
 }
 
-// keepCells is how many cells a Lanes keeps for the next Reset.
-const keepCells = 1 << 18
-
-// Reset makes the lanes of these shards, of which nil ones are left out. Memory that the
-// Lanes has is used again. A shard has a k of at least 4, and an m below 2³².
-func (l *Lanes) Reset(shards []*bloom.BloomFilter) {
-	clear(l.groups) // what they point to may be collected
-	l.groups = l.groups[:0]
+// NewLanes makes the lanes of these shards, of which nil ones are left out. A shard has a k of at least 4,
+// and an m below 2³².
+func NewLanes(shards []*bloom.BloomFilter) *Lanes {
+	l := new(Lanes)
 	for i, f := range shards {
 		if f != nil {
 			g := l.groupOf(uint64(f.Cap()), uint64(f.K()))
 			g.add(i, f.BitSet().Words())
 		}
 	}
-	total := 0
 	for i := range l.groups {
-		total += l.groups[i].length()
+		l.groups[i].interleave(make([]uint32, l.groups[i].length()))
 	}
-	cells := slices.Grow(l.cells[:0], total)[:total]
-	if l.cells = cells; total > keepCells {
-		l.cells = nil
-	}
-	for i := range l.groups {
-		n := l.groups[i].length()
-		l.groups[i].interleave(cells[:n:n])
-		cells = cells[n:]
-	}
+	return l
 }
 
 // groupOf is the group with room for a further shard of these parameters.

@@ -22,6 +22,8 @@ var ErrRefused = errors.New("exposure: link refused")
 type Links struct {
 	From []string // their histories count for the user
 	Into []string // the user's history counts for them
+
+	Imported bool // the user's history has been imported from the old store
 }
 
 // Reader returns the links of a user.
@@ -89,9 +91,13 @@ func (r Reader) Check(user, from string) error {
 	return nil
 }
 
-// Append encodes links: twice a uvarint, the number of users, and for each a uvarint and as many
-// bytes.
+// Append encodes links: a byte, 1 for Imported; and twice a uvarint, the number of users, and for each
+// a uvarint and as many bytes.
 func (l *Links) Append(b []byte) []byte {
+	b = append(b, 0)
+	if l.Imported {
+		b[len(b)-1] = 1
+	}
 	for _, users := range [][]string{l.From, l.Into} {
 		b = binary.AppendUvarint(b, uint64(len(users)))
 		for _, u := range users {
@@ -103,6 +109,10 @@ func (l *Links) Append(b []byte) []byte {
 
 // Decode reads what Append wrote, which is all of b.
 func Decode(b []byte) (l Links, ok bool) {
+	if len(b) == 0 || b[0] > 1 {
+		return l, false
+	}
+	l.Imported, b = b[0] == 1, b[1:]
 	number := func() uint64 {
 		v, n := binary.Uvarint(b)
 		if ok = n > 0 && v <= uint64(len(b)-n); ok {

@@ -20,12 +20,9 @@ import (
 )
 
 // schema of the state file. Heads are clustered by user, so that a flush in key
-// order touches each page once; shards are appended by row number, eight to a
-// page for small ones, and rewritten in place. With 16 KiB pages a head always fits
-// its leaf, and neither a shard of 1,000 nor one of 10,000 keys wastes more than
-// a few per cent of what it occupies.
+// order touches each page once. With 16 KiB pages a head always fits its leaf, and shards waste a few
+// per cent of what they occupy.
 const schema = `
-PRAGMA page_size = 16384;
 CREATE TABLE meta (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE user (history TEXT NOT NULL, user TEXT NOT NULL, head BLOB NOT NULL,
 	PRIMARY KEY (history, user)) WITHOUT ROWID;

@@ -18,7 +18,6 @@ const (
 type Outcome struct {
 	Items, Relaxed, Dropped int
 	Degraded                string // "" or why everything (open) or nothing (closed) was returned
-	Count                   int    // ids asked for
 }
 
 // Answer is the answer to one query. The zero value is ready to use, and may be used
@@ -32,16 +31,18 @@ type Answer struct {
 	// AtLeast may bring them back.
 	Order []uint32
 
+	Degraded string // of the outcome
+
 	chosen []uint32 // numbers of the ids returned
 	table  []uint16 // open-addressing set of numbers + 1, to find repeats
 }
 
 // Choose turns marks into an answer: repeats are dropped, Max cuts, AtLeast relaxes.
 func (a *Answer) Choose() (o Outcome) {
-	o.Count = len(a.Marks)
+	o.Degraded = a.Degraded
 	limit := a.Query.Max
 	if limit == 0 {
-		limit = o.Count
+		limit = len(a.Marks)
 	}
 	// Whether an id is unseen is as good as random: a branch on it would be mispredicted
 	// half of the time, so the list is written without one.
@@ -52,7 +53,7 @@ func (a *Answer) Choose() (o Outcome) {
 			n++
 		}
 	}
-	o.Dropped = o.Count - n
+	o.Dropped = len(a.Marks) - n
 	a.resetTable(n + len(a.Order))
 	list, o.Items = list[:n], 0
 	for _, i := range list {

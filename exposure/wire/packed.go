@@ -6,31 +6,16 @@ import (
 	"unicode/utf8"
 )
 
-// DecodePacked reads a packed request, for clients that do not build JSON. Integers are
-// little-endian.
-//
-//	offset  bytes
-//	0       4   "JGF1"
-//	4       1   1: ids are int64; 2: ids are bytes
-//	5       1   bit 0: mark what is returned as delivered; other bits are 0
-//	6       2   length of user
-//	8       2   length of scene
-//	10      2   0
-//	12      4   number of ids, n
-//	16      4   max (0: no limit)
-//	20      4   at_least
-//	24      4   deadline_ms (0: none)
-//	28          user, scene (UTF-8)
-//	            kind 1: n × int64
-//	            kind 2: n × (u16 length, bytes)
-//
-// An int64 id equals its decimal string; byte ids are text in UTF-8, of 1 to 256
+// IsPacked reports whether a body is a packed request; no JSON begins so.
+func IsPacked(body []byte) bool { return len(body) >= 4 && string(body[:4]) == "JGF1" }
+
+// DecodePacked reads a packed request, for clients that do not build JSON; docs/EXPOSURE.md describes its
 // bytes. The query does not refer to b.
 func (q *Query) DecodePacked(b []byte) error {
 	const packedHeader = 28
 	q.reset(nil)
 	le := binary.LittleEndian
-	if len(b) < packedHeader || string(b[:4]) != "JGF1" {
+	if len(b) < packedHeader || !IsPacked(b) {
 		return Malformedf("", "a packed request begins with JGF1 and has a header of %d bytes", packedHeader)
 	}
 	kind, flags := b[4], b[5]
@@ -57,6 +42,7 @@ func (q *Query) DecodePacked(b []byte) error {
 	if flags&1 != 0 {
 		q.Mark = "delivered"
 	}
+	q.has |= fItems
 	rest := b[packedHeader:]
 	if len(rest) < user+scene {
 		return Malformedf("", "the request ends inside its header")

@@ -135,3 +135,18 @@ func (q *Query) slowItems(raw []byte) error {
 	}
 	return nil
 }
+
+// UserOf is the user that a refused event names, or "" where that cannot be read.
+func UserOf(data []byte) string {
+	var v struct {
+		User json.RawMessage `json:"user"`
+	}
+	if json.Unmarshal(data, &v) != nil || v.User == nil {
+		return ""
+	}
+	user, err := DecodeString("user", v.User)
+	if err != nil {
+		return ""
+	}
+	return user
+}

@@ -52,8 +52,7 @@ func newInnermost(seen, candidates int) (*innermost, error) {
 		}
 		shards[len(shards)-1].Add(binary.LittleEndian.AppendUint32(nil, key))
 	}
-	k.view.Lanes = new(kernel.Lanes)
-	k.view.Lanes.Reset(shards)
+	k.view.Lanes = kernel.NewLanes(shards)
 	k.run()
 	return k, nil
 }
@@ -102,9 +101,8 @@ func measuredRate(users, tests int) (measured, theory float64, err error) {
 			}
 			shards = append(shards, f)
 		}
-		v := kernel.View{Lanes: new(kernel.Lanes)}
+		v := kernel.View{Lanes: kernel.NewLanes(shards)}
 		v.Set.Reset(0)
-		v.Lanes.Reset(shards)
 		keys, marks := make([]uint32, tests/users), make([]byte, tests/users)
 		for i := range keys {
 			keys[i] = rand.Uint32() | 1

@@ -17,7 +17,7 @@ import (
 func buildUserBase(ctx context.Context, path string, p exposure.Policy, users int, mix []userbase.Share, rounds int, progress func(done, of int)) error {
 	log := &reports{users: users, rounds: rounds, mix: mix, progress: progress, at: time.Now()}
 	s, err := exposure.Open(ctx, exposure.Config{Path: path, Log: log, Policies: map[string]exposure.Policy{"": p},
-		Durability: exposure.Relaxed, SweepRate: -1, FlushAge: time.Hour, MaxUnflushed: 8 << 20})
+		Relaxed: true, SweepRate: -1, FlushAge: time.Hour, MaxUnflushed: 8 << 20})
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"sort"
+	"time"
+
+	"jianguo/exposure"
+	"jianguo/exposure/legacy"
+)
+
+// legacyFlags name the store that the platform had before.
+type legacyFlags struct {
+	LegacyRedis   string        `help:"Also ask this Redis about users who are not imported yet, and import them: redis://[user:password@]host:port/db." placeholder:"URL"`
+	LegacyKey     string        `help:"Its key of a user's items, a ZSET, SET or LIST." default:"seen:{user}" placeholder:"PATTERN"`
+	LegacyTimeout time.Duration `help:"How long a filter waits for it." default:"5ms"`
+}
+
+func (f *legacyFlags) open(co *streams) (*legacy.Old, error) {
+	if f.LegacyRedis == "" {
+		return nil, nil
+	}
+	old, err := legacy.Open(co.ctx, f.LegacyRedis, f.LegacyKey, co.log)
+	if err == nil {
+		old.Timeout = f.LegacyTimeout
+	}
+	return old, err
+}
+
+// spareKeys stay free for reports that arrive during an import.
+const spareKeys = 64
+
+// historyImport reports the part of a user's history that the policy of the default history keeps beside what
+// the user has seen since, a report for each day, and then that the user is imported.
+func historyImport(store *exposure.Store, policy exposure.Policy, zone *time.Location) func(context.Context, string, []legacy.Exposure) error {
+	// Keys in a row that the policy remembers, in a month for Calendar.
+	capacity := sort.Search(1<<20, func(n int) bool {
+		z, err := exposure.Sizes(policy, n+1)
+		return err != nil || z[0].Remembered <= n
+	})
+	return func(ctx context.Context, user string, history []legacy.Exposure) error {
+		info, err := store.Query(ctx, user, "", nil)
+		if err != nil {
+			return err
+		}
+		free := capacity - spareKeys - info.Tail
+		for _, sh := range info.Shards {
+			free -= sh.Keys
+		}
+		for _, ev := range reportsOf(user, history, &policy, time.Now().In(zone), free) {
+			if err := store.Expose(ctx, ev); err != nil {
+				return err
+			}
+		}
+		return store.Expose(ctx, exposure.Event{Kind: exposure.Imported, User: user})
+	}
+}
+
+// reportsOf groups the newest part of a history by days, oldest first.
+func reportsOf(user string, history []legacy.Exposure, policy *exposure.Policy, now time.Time, free int) (reports []exposure.Event) {
+	used, oldest := map[string]int{}, policy.Oldest(now)
+	if n := len(history); n > 0 && !history[n-1].At.IsZero() && history[n-1].At.Before(oldest) {
+		return nil // also the newest one is forgotten
+	}
+	for _, e := range slices.Backward(history) {
+		at := e.At.In(now.Location())
+		month := "" // Rotate counts all in one
+		if policy.Kind == exposure.Calendar && !e.At.IsZero() {
+			month = at.Format("2006-01")
+		}
+		if used[month]++; used[month] > free || month != "" && at.Before(oldest) || e.ID == "" || len(e.ID) > exposure.MaxIDBytes {
+			continue
+		}
+		if n := len(reports); n == 0 || reports[n-1].At.Format(time.DateOnly) != at.Format(time.DateOnly) || len(reports[n-1].Items) == exposure.MaxItems {
+			reports = append(reports, exposure.Event{Kind: exposure.Seen, User: user, At: at})
+			if e.At.IsZero() {
+				reports[n].At = e.At
+			}
+		}
+		last := &reports[len(reports)-1]
+		last.Items = append(last.Items, e.ID)
+	}
+	for _, ev := range reports {
+		slices.Reverse(ev.Items)
+	}
+	slices.Reverse(reports)
+	return reports
+}

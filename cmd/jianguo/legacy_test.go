@@ -1,0 +1,97 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"jianguo/internal/tier"
+)
+
+// metric is the value of a counter, with its labels, 0 if there is none.
+func (s *process) metric(name string) (v float64) {
+	_, body, err := s.get("/metrics")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for line := range strings.Lines(string(body)) {
+		if rest, ok := strings.CutPrefix(line, name+" "); ok {
+			_, _ = fmt.Sscan(rest, &v)
+		}
+	}
+	return v
+}
+
+// filtered is the answer of a filter for a user who asks for some ids.
+func (s *process) filtered(user string, ids ...string) (items []string, degraded string) {
+	s.t.Helper()
+	body, _ := json.Marshal(map[string]any{"user": user, "items": ids})
+	var answer struct {
+		Items    []string
+		Degraded string
+	}
+	s.ask("/filter", string(body), &answer)
+	return answer.Items, answer.Degraded
+}
+
+// TestLegacy moves from an old store of every type by asking for its users, through a kill, while some
+// report to the service, until the old store is not needed any more.
+func TestLegacy(t *testing.T) {
+	t.Parallel()
+	addr := startRedis(t)
+	c := redisClient(t, addr)
+	h := history{}
+	users := tier.Count(40, 200, 1000)
+	for i := range users {
+		h.store(t, c, []string{"seconds", "milliseconds", "set", "list"}[i%4], fmt.Sprint("u", i), 1+i*7%900)
+	}
+	redisDo(t, c, "HSET", "seen:{hash}", "a", "b")
+	before := digests(t, c)
+	args := []string{"--nats-listen", "127.0.0.1:0", "--legacy-redis", "redis://" + addr, "--legacy-key", "seen:{{user}}", "--legacy-timeout", "1m"}
+	s := serve(t, plainBinary(t), t.TempDir(), args...)
+	s.ready()
+	for user := range h {
+		s.ask("/exposures", fmt.Sprintf(`{"user":%q,"kind":"seen","items":["live"]}`, user), nil)
+		h[user] = append(h[user], "live")
+	}
+	s.eventually("a connection to the old store", func() bool { _, degraded := s.filtered("nobody", "a"); return degraded == "" })
+	h.check(s)
+	s.kill()
+	s.start()
+	s.ready()
+	s.eventually("a connection to the old store", func() bool { _, degraded := s.filtered("no other", "a"); return degraded == "" })
+	h.check(s)
+	if items, degraded := s.filtered("hash", "a", "b"); len(items) != 2 || degraded != "legacy" {
+		t.Errorf("a key of another type: %q %q", items, degraded)
+	}
+	if after := digests(t, c); after != before {
+		t.Errorf("the old store changed: %s, was %s", after, before)
+	}
+	s.eventually("all are imported", func() bool {
+		n := s.metric("jianguo_legacy_requests_total")
+		h.check(s)
+		return s.metric("jianguo_legacy_requests_total") == n
+	})
+	redisDo(t, c, "CLIENT", "PAUSE", "600000", "ALL")
+	h.check(s)
+	s.stop()
+	args[len(args)-1] = "5ms"
+	s = serve(t, plainBinary(t), s.data, args...)
+	s.ready()
+	h.check(s)
+	if items, degraded := s.filtered("late", "a", "b"); len(items) != 2 || degraded != "legacy" {
+		t.Errorf("the old store does not answer: %q %q", items, degraded)
+	}
+}
+
+// TestLegacyKey: a pattern without a user is an error that names the flag.
+func TestLegacyKey(t *testing.T) {
+	t.Parallel()
+	out, err := exec.Command(plainBinary(t), "serve", "--data", t.TempDir(), "--nats-listen", "127.0.0.1:0", "--listen", "127.0.0.1:0",
+		"--legacy-redis", "redis://127.0.0.1:1", "--legacy-key", "seen:").CombinedOutput()
+	if err == nil || !strings.Contains(string(out), `--legacy-key "seen:": it must have {user} once`) {
+		t.Errorf("a key without a user: %v %s", err, out)
+	}
+}

@@ -1,0 +1,104 @@
+package legacy
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"jianguo/exposure/kernel"
+	"jianguo/exposure/wire"
+)
+
+// Old is an old store during a migration. Its fields are set before its first use, and all methods may
+// then be called from any goroutine.
+type Old struct {
+	Timeout time.Duration // of a filter request
+	Logger  *slog.Logger
+	// Import stores what the old store held of a user, oldest first, and that it need not be asked again.
+	Import func(ctx context.Context, user string, history []Exposure) error
+
+	source  *source
+	imports chan struct{} // one for each user being imported
+
+	asked, late, imported prometheus.Counter
+}
+
+const (
+	importTimeout = 10 * time.Second
+	importers     = 4 // users imported at once, at most
+)
+
+// Open begins to connect to a Redis, in which a user's key is as key says. It need not answer yet.
+func Open(ctx context.Context, url, key string, logger *slog.Logger) (*Old, error) {
+	source, err := open(ctx, url, key, logger)
+	if err != nil {
+		return nil, err
+	}
+	counter := func(name, help string) prometheus.Counter {
+		return prometheus.NewCounter(prometheus.CounterOpts{Namespace: "jianguo", Subsystem: "legacy", Name: name, Help: help})
+	}
+	return &Old{Logger: logger, source: source, imports: make(chan struct{}, importers),
+		asked:    counter("requests_total", "Filter requests that asked the old store."),
+		late:     counter("unanswered_total", "Of these, the ones it did not answer in time."),
+		imported: counter("imported_users_total", "Users imported because they were asked for.")}, nil
+}
+
+// Collectors are the metrics, for the caller to register.
+func (o *Old) Collectors() []prometheus.Collector {
+	return []prometheus.Collector{o.asked, o.late, o.imported}
+}
+
+// Ask adds what the old store holds to the marks of a request, and has the user imported. It
+// returns false if the old store did not answer in time.
+func (o *Old) Ask(ctx context.Context, imported bool, q *wire.Query, marks []byte) bool {
+	if imported {
+		return true
+	}
+	o.asked.Inc()
+	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
+	defer cancel()
+	history, err := o.source.read(ctx, q.User)
+	o.importLater(q.User, history, err)
+	if err != nil {
+		o.late.Inc()
+		return false
+	}
+	held := make(map[string]bool, len(history))
+	for _, e := range history {
+		held[e.ID] = true
+	}
+	for i := range marks {
+		if held[string(q.ID(i))] {
+			marks[i] = kernel.Exact
+		}
+	}
+	return true
+}
+
+// importLater imports a user, whose history is read again if that failed with err. If too many are being
+// imported, the user's next request asks again.
+func (o *Old) importLater(user string, history []Exposure, err error) {
+	select {
+	case o.imports <- struct{}{}:
+	default:
+		return
+	}
+	go func() {
+		defer func() { <-o.imports }()
+		ctx, cancel := context.WithTimeout(context.Background(), importTimeout)
+		defer cancel()
+		if err != nil {
+			history, err = o.source.read(ctx, user)
+		}
+		if err == nil {
+			err = o.Import(ctx, user, history)
+		}
+		if err != nil {
+			o.Logger.Warn("exposure: a user's old history is not imported yet", "err", err)
+			return
+		}
+		o.imported.Inc()
+	}()
+}

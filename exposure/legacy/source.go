@@ -1,0 +1,102 @@
+// Package legacy asks the store that a platform had before: one Redis key a user, a ZSET, SET or LIST of
+// item ids. It is asked until the user's history has been imported, and is only ever read.
+package legacy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/rueidis"
+)
+
+// UserField stands for the user in a pattern of keys.
+const UserField = "{user}"
+
+// Exposure is an item, and when it was shown; zero if that is not known.
+type Exposure struct {
+	ID string
+	At time.Time
+}
+
+// source reads histories from Redis or a Redis Cluster.
+type source struct {
+	key    string
+	client atomic.Pointer[rueidis.Client] // nil until the server has answered once
+}
+
+func open(ctx context.Context, url, key string, logger *slog.Logger) (*source, error) {
+	if strings.Count(key, UserField) != 1 {
+		return nil, fmt.Errorf("--legacy-key %q: it must have %s once", key, UserField)
+	}
+	option, err := rueidis.ParseURL(url)
+	if err != nil {
+		return nil, fmt.Errorf("--legacy-redis: %w", err)
+	}
+	option.DisableCache, option.AlwaysRESP2, option.DisableRetry = true, true, true // works with every version
+	s := &source{key: key}
+	go func() {
+		for ctx.Err() == nil {
+			client, err := rueidis.NewClient(option)
+			if err == nil {
+				s.client.Store(&client)
+				return
+			}
+			logger.WarnContext(ctx, "exposure: no connection to the old store yet", "err", err)
+			time.Sleep(time.Second)
+		}
+	}()
+	return s, nil
+}
+
+var errAway = errors.New("the old store has not answered yet")
+
+// read returns a user's history, oldest first where the type of the key tells (a list has its newest item
+// first, as LPUSH leaves it). All types are asked in one pipeline: two of three answers are errors.
+func (s *source) read(ctx context.Context, user string) ([]Exposure, error) {
+	client := s.client.Load()
+	if client == nil {
+		return nil, errAway
+	}
+	key, b := strings.Replace(s.key, UserField, user, 1), (*client).B()
+	answers := (*client).DoMulti(ctx, b.Zrange().Key(key).Min("0").Max("-1").Withscores().Build(), b.Smembers().Key(key).Build(),
+		b.Lrange().Key(key).Start(0).Stop(-1).Build())
+	var out []Exposure
+	scores, err := answers[0].AsZScores()
+	if err == nil {
+		for _, z := range scores {
+			out = append(out, Exposure{z.Member, scoreTime(z.Score)})
+		}
+		return out, nil
+	}
+	for i, answer := range answers[1:] {
+		var items []string
+		if items, err = answer.AsStrSlice(); err == nil {
+			if i == 1 {
+				slices.Reverse(items)
+			}
+			for _, id := range items {
+				out = append(out, Exposure{ID: id})
+			}
+			return out, nil
+		}
+	}
+	return nil, fmt.Errorf("old store, key %q: neither zset, set nor list: %w", key, err)
+}
+
+// scoreTime is the time of a score in seconds or milliseconds, between 2001 and 2286; otherwise it is
+// zero.
+func scoreTime(score float64) time.Time {
+	switch {
+	case score >= 1e9 && score < 1e10:
+		return time.UnixMilli(int64(score * 1000))
+	case score >= 1e12 && score < 1e13:
+		return time.UnixMilli(int64(score))
+	}
+	return time.Time{}
+}
