@@ -171,23 +171,27 @@ func (s *Store) filter(ctx context.Context, r *request) (Outcome, error) {
 	return o, nil
 }
 
-// look marks the keys by the states of the user and of those linked to the user.
+// look marks the keys by the states of the user and of those linked to the user, and by the old store.
 func (s *Store) look(ctx context.Context, r *request) error {
-	history := s.history(r.Scene)
-	if err := s.lookAt(ctx, r, history, r.User, r.keys, r.marks); err != nil {
-		return err
-	}
-	imported := r.links.Imported
-	if len(r.links.From) > 0 {
-		if err := s.lookLinked(ctx, r, history); err != nil {
-			return err
+	history, imported := s.history(r.Scene), false
+	err := s.lookAt(ctx, r, history, r.User, r.keys, r.marks)
+	if err == nil {
+		imported = r.links.Imported
+		if len(r.links.From) > 0 {
+			err = s.lookLinked(ctx, r, history)
 		}
 	}
-	if s.cfg.Old != nil && history == "" && !s.cfg.Old.Ask(ctx, imported, &r.Query, r.marks) {
-		r.answer.Degraded = "legacy"
+	if old := s.cfg.Old; old != nil && history == "" && (err == nil || old.Shadow) {
+		if !old.Ask(ctx, err == nil, imported, &r.Query, r.marks) {
+			r.answer.Degraded = "legacy"
+		} else if old.Shadow {
+			err = nil
+		}
 	}
-	r.sortOrder()
-	return nil
+	if err == nil {
+		r.sortOrder()
+	}
+	return err
 }
 
 // lookLinked adds to the marks what users hold whose histories count as well.

@@ -134,6 +134,16 @@ func (p Policy) capacityOf(small int, large bool) int {
 	return p.Capacity
 }
 
+// Remembered is how many keys in a row are remembered before the first of them is dropped; for Calendar, of
+// one month.
+func (p Policy) Remembered() int {
+	n := p.Tail / 4
+	for i := range p.Slots {
+		n += p.capacityOf(i, false)
+	}
+	return n
+}
+
 // A day is the coarse time of a key: days since 1970-01-01 in the store's time
 // zone, fixed when the event is applied, so that a key near midnight belongs to
 // the month its user was in.

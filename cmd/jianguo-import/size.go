@@ -7,6 +7,7 @@ import (
 	"text/tabwriter"
 
 	"jianguo/exposure"
+	"jianguo/exposure/size"
 	"jianguo/internal/companion"
 	"jianguo/internal/userbase"
 )
@@ -52,7 +53,7 @@ func writeSizes(w io.Writer, p exposure.Policy, users int64, mix []userbase.Shar
 	for _, share := range mix {
 		seen = append(seen, share.Keys)
 	}
-	sizes, err := exposure.Sizes(p, seen...)
+	sizes, err := size.Sizes(p, seen...)
 	if err != nil {
 		return err
 	}

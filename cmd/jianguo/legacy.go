@@ -2,8 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
 	"slices"
-	"sort"
 	"time"
 
 	"jianguo/exposure"
@@ -15,15 +15,19 @@ type legacyFlags struct {
 	LegacyRedis   string        `help:"Also ask this Redis about users who are not imported yet, and import them: redis://[user:password@]host:port/db." placeholder:"URL"`
 	LegacyKey     string        `help:"Its key of a user's items, a ZSET, SET or LIST." default:"seen:{user}" placeholder:"PATTERN"`
 	LegacyTimeout time.Duration `help:"How long a filter waits for it." default:"5ms"`
+	Shadow        bool          `help:"Let the old store alone answer filters, import its users, and count where jianguo would answer otherwise."`
 }
 
 func (f *legacyFlags) open(co *streams) (*legacy.Old, error) {
 	if f.LegacyRedis == "" {
+		if f.Shadow {
+			return nil, errors.New("--shadow: it compares with an old store; name it by --legacy-redis")
+		}
 		return nil, nil
 	}
 	old, err := legacy.Open(co.ctx, f.LegacyRedis, f.LegacyKey, co.log)
 	if err == nil {
-		old.Timeout = f.LegacyTimeout
+		old.Timeout, old.Shadow = f.LegacyTimeout, f.Shadow
 	}
 	return old, err
 }
@@ -34,17 +38,12 @@ const spareKeys = 64
 // historyImport reports the part of a user's history that the policy of the default history keeps beside what
 // the user has seen since, a report for each day, and then that the user is imported.
 func historyImport(store *exposure.Store, policy exposure.Policy, zone *time.Location) func(context.Context, string, []legacy.Exposure) error {
-	// Keys in a row that the policy remembers, in a month for Calendar.
-	capacity := sort.Search(1<<20, func(n int) bool {
-		z, err := exposure.Sizes(policy, n+1)
-		return err != nil || z[0].Remembered <= n
-	})
 	return func(ctx context.Context, user string, history []legacy.Exposure) error {
 		info, err := store.Query(ctx, user, "", nil)
 		if err != nil {
 			return err
 		}
-		free := capacity - spareKeys - info.Tail
+		free := policy.Remembered() - spareKeys - info.Tail
 		for _, sh := range info.Shards {
 			free -= sh.Keys
 		}

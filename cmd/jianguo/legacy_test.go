@@ -3,7 +3,9 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
@@ -86,6 +88,65 @@ func TestLegacy(t *testing.T) {
 	}
 }
 
+// TestShadow: the old store alone answers, and every difference is counted by its reason; when it is slow, jianguo
+// answers. Forget removes a user from the report.
+func TestShadow(t *testing.T) {
+	t.Parallel()
+	addr := startRedis(t)
+	c := redisClient(t, addr)
+	redisDo(t, c, "SADD", "seen:{u}", "old", "both")
+	s := serve(t, plainBinary(t), t.TempDir(), "--nats-listen", "127.0.0.1:0", "--legacy-redis", "redis://"+addr, "--legacy-key", "seen:{{user}}", "--legacy-timeout", "1m", "--shadow")
+	s.ready()
+	s.eventually("a connection to the old store", func() bool { _, degraded := s.filtered("nobody", "a"); return degraded == "" })
+	s.ask("/exposures", `{"user":"u","kind":"seen","items":["new","both"]}`, nil)
+	type report struct {
+		Compared    int
+		Differences map[string]int
+		Latest      []struct{ User, Item, Reason string }
+	}
+	read := func() (r report) {
+		_, body, err := s.get("/exposures/shadow")
+		if err == nil {
+			err = json.Unmarshal(body, &r)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	ask := func(want ...string) {
+		t.Helper()
+		if items, degraded := s.filtered("u", "old", "new", "both", "none"); degraded != "" || !slices.Equal(items, want) {
+			t.Errorf("answered %q %s, want %q", items, degraded, want)
+		}
+	}
+	ask("new", "none")
+	if r := read(); r.Differences["not_imported"] != 1 || r.Differences["unknown_to_old"] != 1 {
+		t.Errorf("before the import: %+v", r)
+	}
+	s.eventually("the user is imported", func() bool { return s.metric("jianguo_legacy_imported_users_total") >= 2 })
+	ask("new", "none")
+	redisDo(t, c, "SADD", "seen:{u}", "late")
+	s.filtered("u", "late")
+	want := map[string]int{"not_imported": 1, "unknown_to_old": 2, "retention": 1}
+	r := read()
+	if !maps.Equal(r.Differences, want) || len(r.Latest) != 4 || r.Latest[3].Item != "late" || r.Latest[3].User != "u" {
+		t.Errorf("after the import: %+v", r)
+	}
+	for reason, n := range want {
+		if v := s.metric(fmt.Sprintf("jianguo_legacy_differences_total{reason=%q}", reason)); v != float64(n) {
+			t.Errorf("%s: %v in metrics, want %d", reason, v, n)
+		}
+	}
+	if v := s.metric("jianguo_legacy_compared_items_total"); int(v) != r.Compared {
+		t.Errorf("%v compared in metrics, %d in the report", v, r.Compared)
+	}
+	s.ask("/exposures/forget", `{"user":"u"}`, nil)
+	if r := read(); len(r.Latest) != 0 || r.Differences["retention"] != 1 {
+		t.Errorf("after forget: %+v", r)
+	}
+}
+
 // TestLegacyKey: a pattern without a user is an error that names the flag.
 func TestLegacyKey(t *testing.T) {
 	t.Parallel()
@@ -93,5 +154,9 @@ func TestLegacyKey(t *testing.T) {
 		"--legacy-redis", "redis://127.0.0.1:1", "--legacy-key", "seen:").CombinedOutput()
 	if err == nil || !strings.Contains(string(out), `--legacy-key "seen:": it must have {user} once`) {
 		t.Errorf("a key without a user: %v %s", err, out)
+	}
+	out, err = exec.Command(plainBinary(t), "serve", "--data", t.TempDir(), "--nats-listen", "127.0.0.1:0", "--listen", "127.0.0.1:0", "--shadow").CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "--legacy-redis") {
+		t.Errorf("a shadow of nothing: %v %s", err, out)
 	}
 }

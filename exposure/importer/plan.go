@@ -80,7 +80,7 @@ type room struct {
 }
 
 func roomOf(p *exposure.Policy, info exposure.HistoryInfo) *room {
-	r := &room{policy: p, free: Capacity(*p) - spare, used: map[string]int{}}
+	r := &room{policy: p, free: p.Remembered() - spare, used: map[string]int{}}
 	for _, sh := range info.Shards {
 		r.used[sh.Month] += sh.Keys
 	}
@@ -111,15 +111,6 @@ func (r *room) take(at, newest, now time.Time) bool {
 	}
 	r.used[month]++
 	return true
-}
-
-// Capacity is how many keys in a row a policy remembers without dropping the first of them,
-// in a month for Calendar: the largest n of which Sizes says that all are known.
-func Capacity(p exposure.Policy) int {
-	return sort.Search(1<<22, func(n int) bool {
-		z, err := exposure.Sizes(p, n+1)
-		return err != nil || z[0].Remembered < n+1
-	})
 }
 
 // group makes reports of exposures, which are newest first.

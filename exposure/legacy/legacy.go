@@ -15,12 +15,15 @@ import (
 // then be called from any goroutine.
 type Old struct {
 	Timeout time.Duration // of a filter request
+	Shadow  bool          // the old store alone answers; where jianguo differs is counted
 	Logger  *slog.Logger
 	// Import stores what the old store held of a user, oldest first, and that it need not be asked again.
 	Import func(ctx context.Context, user string, history []Exposure) error
 
 	source  *source
 	imports chan struct{} // one for each user being imported
+
+	shadow *shadow
 
 	asked, late, imported prometheus.Counter
 }
@@ -39,7 +42,7 @@ func Open(ctx context.Context, url, key string, logger *slog.Logger) (*Old, erro
 	counter := func(name, help string) prometheus.Counter {
 		return prometheus.NewCounter(prometheus.CounterOpts{Namespace: "jianguo", Subsystem: "legacy", Name: name, Help: help})
 	}
-	return &Old{Logger: logger, source: source, imports: make(chan struct{}, importers),
+	return &Old{Logger: logger, source: source, imports: make(chan struct{}, importers), shadow: newShadow(counter("compared_items_total", "Items about which both stores were asked, with --shadow.")),
 		asked:    counter("requests_total", "Filter requests that asked the old store."),
 		late:     counter("unanswered_total", "Of these, the ones it did not answer in time."),
 		imported: counter("imported_users_total", "Users imported because they were asked for.")}, nil
@@ -47,20 +50,23 @@ func Open(ctx context.Context, url, key string, logger *slog.Logger) (*Old, erro
 
 // Collectors are the metrics, for the caller to register.
 func (o *Old) Collectors() []prometheus.Collector {
-	return []prometheus.Collector{o.asked, o.late, o.imported}
+	return []prometheus.Collector{o.asked, o.late, o.imported, o.shadow.compared, o.shadow.differences}
 }
 
-// Ask adds what the old store holds to the marks of a request, and has the user imported. It
-// returns false if the old store did not answer in time.
-func (o *Old) Ask(ctx context.Context, imported bool, q *wire.Query, marks []byte) bool {
-	if imported {
+// Ask adds what the old store holds to the marks of a request, and has the user imported. With Shadow it
+// replaces the marks. known is false if the marks are not those of the user's state. Ask returns false if the
+// old store did not answer in time.
+func (o *Old) Ask(ctx context.Context, known, imported bool, q *wire.Query, marks []byte) bool {
+	if imported && !o.Shadow {
 		return true
 	}
 	o.asked.Inc()
 	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
 	history, err := o.source.read(ctx, q.User)
-	o.importLater(q.User, history, err)
+	if known && !imported {
+		o.importLater(q.User, history, err)
+	}
 	if err != nil {
 		o.late.Inc()
 		return false
@@ -69,9 +75,14 @@ func (o *Old) Ask(ctx context.Context, imported bool, q *wire.Query, marks []byt
 	for _, e := range history {
 		held[e.ID] = true
 	}
+	if o.Shadow && known {
+		o.shadow.compare(q, marks, held, imported)
+	}
 	for i := range marks {
 		if held[string(q.ID(i))] {
 			marks[i] = kernel.Exact
+		} else if o.Shadow {
+			marks[i] = kernel.Unseen
 		}
 	}
 	return true

@@ -24,6 +24,7 @@ import (
 
 	"jianguo/cmd/jianguo-bench/proc"
 	"jianguo/exposure"
+	"jianguo/exposure/size"
 	"jianguo/internal/userbase"
 )
 
@@ -208,7 +209,7 @@ func (b *bench) say(format string, args ...any) { fmt.Fprintf(b.Log, "  "+format
 
 // inProcess measures what needs no server.
 func (b *bench) inProcess() error {
-	sizes, err := exposure.Sizes(exposure.Policy{}, 30, 500, 5000)
+	sizes, err := size.Sizes(exposure.Policy{}, 30, 500, 5000)
 	if err != nil {
 		return err
 	}
