@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"math"
 	"net/http"
 	"slices"
@@ -133,9 +134,19 @@ func (l *hotList) unseen(c echo.Context, user string, items []hotItem, limit int
 	for i := range items {
 		ids[i] = items[i].ID
 	}
-	answer, err := l.server.exposure.Filter(c.Request().Context(), exposure.Request{User: user, Items: ids, Scene: c.QueryParam("scene"), Max: limit})
+	body, err := json.Marshal(map[string]any{"user": user, "items": ids, "scene": c.QueryParam("scene"), "max": limit})
+	if err == nil {
+		body, _, err = l.server.exposure.FilterBytes(c.Request().Context(), nil, body, exposure.JSON)
+	}
 	if err != nil {
 		return nil, "", l.server.exposureProblem(err)
+	}
+	var answer struct {
+		Items    []string
+		Degraded string
+	}
+	if err := json.Unmarshal(body, &answer); err != nil {
+		return nil, "", err
 	}
 	left := make([]hotItem, 0, limit)
 	next := 0

@@ -101,32 +101,22 @@ func (s *writer) expire(ctx context.Context, addr string, now time.Time) error {
 	s.applyMu.Lock()
 	defer s.applyMu.Unlock()
 	history, user := splitAddress(addr)
-	var unlink []string
-	g, e, _ := s.entry(history, []byte(addr))
-	e.mu.Lock()
-	err := s.load(e, s.db.rows(ctx))
-	stale := err == nil && e.st.stale(e.pol, now)
-	if stale {
-		err = s.due(ctx, g, e)
-	}
-	if stale && err == nil {
-		if e.pol.expired(time.Unix(e.st.last, 0).In(now.Location()), now) {
-			e.st.reset()
-			unlink = e.st.links.Into
-		} else {
-			e.st.dropEpochs(e.pol, now)
+	pol, unlink := s.policies[history], []string(nil)
+	err := s.edit(ctx, history, user, func(st *state, _ fetcher) error {
+		if !st.stale(pol, now) {
+			return nil // an event came meanwhile
+		}
+		st.dropEpochs(pol, now)
+		if pol.expired(time.Unix(st.last, 0).In(now.Location()), now) {
+			st.reset()
+			unlink = st.links.Into
 		}
 		s.metrics.swept.Inc()
-		s.oldest.CompareAndSwap(0, time.Now().UnixNano())
-	}
-	w := e.weigh()
-	e.mu.Unlock()
-	g.release(e, w, true)
+		return nil
+	})
+	s.oldest.CompareAndSwap(0, time.Now().UnixNano())
 	for _, into := range unlink {
 		err = errors.Join(err, s.unlink(ctx, history, into, user))
-	}
-	if errors.Is(err, ErrCorrupt) {
-		return nil // Verify reports it
 	}
 	return err
 }

@@ -56,29 +56,25 @@ func historyImport(store *exposure.Store, policy exposure.Policy, zone *time.Loc
 	}
 }
 
-// reportsOf groups the newest part of a history by days, oldest first.
+// reportsOf groups the newest part of a history, oldest first: all in one, or, for Calendar, by months.
 func reportsOf(user string, history []legacy.Exposure, policy *exposure.Policy, now time.Time, free int) (reports []exposure.Event) {
-	used, oldest := map[string]int{}, policy.Oldest(now)
+	used, oldest, last := map[string]int{}, policy.Oldest(now), ""
 	if n := len(history); n > 0 && !history[n-1].At.IsZero() && history[n-1].At.Before(oldest) {
 		return nil // also the newest one is forgotten
 	}
 	for _, e := range slices.Backward(history) {
-		at := e.At.In(now.Location())
-		month := "" // Rotate counts all in one
+		month := ""
 		if policy.Kind == exposure.Calendar && !e.At.IsZero() {
-			month = at.Format("2006-01")
+			month = e.At.In(now.Location()).Format("2006-01")
 		}
-		if used[month]++; used[month] > free || month != "" && at.Before(oldest) || e.ID == "" || len(e.ID) > exposure.MaxIDBytes {
+		if used[month]++; used[month] > free || month != "" && e.At.Before(oldest) || e.ID == "" || len(e.ID) > exposure.MaxIDBytes {
 			continue
 		}
-		if n := len(reports); n == 0 || reports[n-1].At.Format(time.DateOnly) != at.Format(time.DateOnly) || len(reports[n-1].Items) == exposure.MaxItems {
-			reports = append(reports, exposure.Event{Kind: exposure.Seen, User: user, At: at})
-			if e.At.IsZero() {
-				reports[n].At = e.At
-			}
+		if n := len(reports); n == 0 || month != last || len(reports[n-1].Items) == exposure.MaxItems {
+			reports, last = append(reports, exposure.Event{Kind: exposure.Seen, User: user, At: e.At}), month
 		}
-		last := &reports[len(reports)-1]
-		last.Items = append(last.Items, e.ID)
+		ev := &reports[len(reports)-1]
+		ev.Items = append(ev.Items, e.ID)
 	}
 	for _, ev := range reports {
 		slices.Reverse(ev.Items)

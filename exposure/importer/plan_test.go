@@ -2,6 +2,7 @@ package importer
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -79,9 +80,10 @@ func TestPlanKeepsWhatIsThere(t *testing.T) {
 		if int64(sent)+n.Forgotten != n.Held || sent == 0 && live < 20 {
 			t.Fatalf("%d of %d sent, %d forgotten", sent, n.Held, n.Forgotten)
 		}
-		answer, err := store.Filter(context.Background(), exposure.Request{User: "u", Items: shown})
-		if err != nil || len(answer.Items) > 0 {
-			t.Fatalf("%s: %d of %d came back, with %d live and %d imported: %.5q %v", text, len(answer.Items), len(shown), len(shown)-sent, sent, answer.Items, err)
+		body, _ := json.Marshal(map[string]any{"user": "u", "items": shown})
+		answer, o, err := store.FilterBytes(context.Background(), nil, body, exposure.JSON)
+		if err != nil || o.Items > 0 {
+			t.Fatalf("%s: %d of %d came back, with %d live and %d imported: %.100s %v", text, o.Items, len(shown), len(shown)-sent, sent, answer, err)
 		}
 	})
 }

@@ -2,6 +2,7 @@ package filterbench
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"testing"
@@ -47,8 +48,13 @@ func TestBuildUserBase(t *testing.T) {
 			asked = append(asked, fmt.Sprintf("%s-90000%d", u, i))
 		}
 		// The file's secret is random, and a shard may have false positives among the ten.
-		r, err := s.Filter(context.Background(), exposure.Request{User: u, Items: asked})
+		body, _ := json.Marshal(map[string]any{"user": u, "items": asked})
+		body, _, err := s.FilterBytes(context.Background(), nil, body, exposure.JSON)
 		if err != nil {
+			t.Fatal(err)
+		}
+		var r struct{ Items []string }
+		if err := json.Unmarshal(body, &r); err != nil {
 			t.Fatal(err)
 		}
 		got := r.Items
