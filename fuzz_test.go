@@ -21,7 +21,6 @@ var decoders = map[string]string{
 	"exposure.decodeHead":                "exposure.FuzzDecodeHead",
 	"exposure.decodeShard":               "exposure.FuzzDecodeShard",
 	"exposure/importer.parseLine":        "exposure/importer.FuzzParseLine",
-	"exposure/link.Decode":               "exposure/link.FuzzDecode",
 	"exposure/wire.DecodeString":         "exposure/wire.FuzzDecode",
 	"exposure/wire.decodeInt":            "exposure/wire.FuzzDecode",
 	"index/browse.decodeCursor":          "index/browse.FuzzDecodeCursor",

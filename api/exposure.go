@@ -59,7 +59,6 @@ func (s *Server) AddExposure(store *exposure.Store) {
 	add("/exposures/forget", recall, r.wait, r.take(exposure.Forget))
 	add("/exposures/link", recall, r.wait, r.take(exposure.Link))
 	add("/exposures/unlink", recall, r.wait, r.take(exposure.Unlink))
-	s.handle(http.MethodGet, "/exposures/shadow", 0, r.shadow) // operators only
 	s.endpoints = append(s.endpoints,
 		endpoint{"exposures.filter", "what a user has not seen of some items, as POST /filter", r.filterMessage},
 		endpoint{"exposures.report", "what a user was shown, as POST /exposures", r.reportMessage})
@@ -183,15 +182,6 @@ func (r *exposureRoutes) query(c echo.Context, body []byte) error {
 		return err
 	}
 	return c.JSON(http.StatusOK, info)
-}
-
-// shadow answers GET /exposures/shadow.
-func (r *exposureRoutes) shadow(c echo.Context) error {
-	report, ok := r.store.Shadow()
-	if !ok {
-		return NewProblem(http.StatusNotFound, "", "nothing is compared: the service runs without --shadow")
-	}
-	return c.JSON(http.StatusOK, report)
 }
 
 // filterMessage serves exposures.filter. A bitmap has its headers as on HTTP.

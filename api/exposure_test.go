@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"path/filepath"
@@ -23,7 +22,6 @@ import (
 	"jianguo/api/tokens"
 	"jianguo/exposure"
 	"jianguo/exposure/eventlog"
-	"jianguo/exposure/legacy"
 )
 
 // exposureServer is a test fixture with exposures, and sends requests as raw bytes.
@@ -473,32 +471,5 @@ func TestExposureRoles(t *testing.T) {
 		if resp.StatusCode != want {
 			t.Errorf("token %q: %d, want %d", token, resp.StatusCode, want)
 		}
-	}
-}
-
-// TestShadowReport: the report of a shadow, and the problem where there is none. That it counts is TestShadow's, on a
-// real Redis.
-func TestShadowReport(t *testing.T) {
-	old, err := legacy.Open(t.Context(), "redis://127.0.0.1:1", "seen:{user}", slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	old.Shadow = true
-	get := func(cfg exposure.Config) (int, string) {
-		x := newExposureServer(t, cfg, nil)
-		req, _ := http.NewRequest(http.MethodGet, x.url+"/exposures/shadow", nil)
-		resp, err := held{t: t, next: http.DefaultTransport}.RoundTrip(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer resp.Body.Close()
-		b, _ := io.ReadAll(resp.Body)
-		return resp.StatusCode, string(b)
-	}
-	if status, body := get(exposure.Config{Old: old}); status != 200 || !strings.Contains(body, `"compared":0,"differences":{},"latest":[]}`) {
-		t.Errorf("a shadow: %d %s", status, body)
-	}
-	if status, body := get(exposure.Config{}); status != 404 || !strings.Contains(body, "--shadow") {
-		t.Errorf("no shadow: %d %s", status, body)
 	}
 }

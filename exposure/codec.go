@@ -105,7 +105,7 @@ func appendHead(b []byte, s *state, addr string) []byte {
 		b[start] = linkedVersion
 		b = s.links.Append(b)
 	}
-	return le.AppendUint32(b, checksum(b[start:], checksumSeed(addr)))
+	return le.AppendUint32(b, checksum(b[start:], xxh3.HashString(addr)))
 }
 
 // reader reads bytes that may be damaged. It keeps its first error.
@@ -161,7 +161,7 @@ func decodeHead(b []byte, addr string) (*state, error) {
 		return nil, fmt.Errorf("exposure: head has format version %d, this program reads %d and %d", b[0], formatVersion, linkedVersion)
 	}
 	body := b[:len(b)-4]
-	if binary.LittleEndian.Uint32(b[len(body):]) != checksum(body, checksumSeed(addr)) {
+	if binary.LittleEndian.Uint32(b[len(body):]) != checksum(body, xxh3.HashString(addr)) {
 		return nil, fmt.Errorf("exposure: head checksum: %w", ErrCorrupt)
 	}
 	r := &reader{b: body[1:]}
@@ -181,7 +181,7 @@ func decodeHead(b []byte, addr string) (*state, error) {
 	for i := range s.excepted {
 		s.excepted[i] = r.key("exception")
 	}
-	if n := r.count("ring", ringSize, 5); n > 0 {
+	if n := r.count("ring", RingSize, 5); n > 0 {
 		s.ring = make([]delivered, n)
 	}
 	minute := int64(0)
@@ -196,11 +196,11 @@ func decodeHead(b []byte, addr string) (*state, error) {
 	}
 	r.tail(s)
 	if b[0] == linkedVersion && r.err == nil {
-		var ok bool
-		if s.links, ok = link.Decode(r.b); !ok || !s.linked() {
+		if r.links(&s.links); !s.linked() {
 			r.fail("links")
 		}
-	} else if len(r.b) != 0 {
+	}
+	if len(r.b) != 0 {
 		r.fail("rest")
 	}
 	if r.err != nil {
@@ -219,6 +219,17 @@ func (r *reader) key(what string) (k uint32) {
 		r.fail(what)
 	}
 	return k
+}
+
+// links reads what link.Links.Append wrote.
+func (r *reader) links(l *link.Links) {
+	l.Imported = r.uvarint("imported", 1) == 1
+	for _, users := range []*[]string{&l.From, &l.Into} {
+		for n := r.count("links", len(r.b), 1); n > 0 && r.err == nil; n-- {
+			size := r.count("link", len(r.b), 1)
+			*users, r.b = append(*users, string(r.b[:size])), r.b[size:]
+		}
+	}
 }
 
 func (r *reader) shard(sh *shard) {
@@ -286,6 +297,3 @@ func decodeShard(b []byte, sh *shard) error {
 	}
 	return nil
 }
-
-// checksumSeed ties a head to its row.
-func checksumSeed(addr string) uint64 { return xxh3.HashString(addr) }

@@ -13,7 +13,10 @@ import (
 	"github.com/bits-and-blooms/bloom/v3"
 	"pgregory.net/rapid"
 
+	"github.com/zeebo/xxh3"
+
 	"jianguo/exposure/kernel"
+	"jianguo/exposure/link"
 )
 
 func filterOf(m uint32, k uint8, words ...uint64) *bloom.BloomFilter {
@@ -38,7 +41,7 @@ func aState(t *rapid.T) *state {
 	for range rapid.IntRange(0, 5).Draw(t, "exceptions") {
 		s.excepted = append(s.excepted, key.Draw(t, "key"))
 	}
-	for range rapid.IntRange(0, ringSize).Draw(t, "ring") {
+	for range rapid.IntRange(0, RingSize).Draw(t, "ring") {
 		s.ring = append(s.ring, delivered{key.Draw(t, "key"), rapid.Uint32().Draw(t, "minute")})
 	}
 	for range rapid.IntRange(0, 60).Draw(t, "tail") {
@@ -111,8 +114,10 @@ func FuzzDecodeHead(f *testing.F) {
 	}
 	f.Add(appendHead(nil, s, "u"))
 	f.Add([]byte{1, 0, 0, 0, 0, 0, 0, 0, 0, 0})
+	s.links = link.Links{From: []string{"phone", "x"}, Into: []string{"ann"}, Imported: true}
+	f.Add(appendHead(nil, s, "u"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		s, err := decodeHead(resum(b, checksumSeed("u")), "u")
+		s, err := decodeHead(resum(b, xxh3.HashString("u")), "u")
 		if err != nil {
 			return
 		}

@@ -64,9 +64,11 @@ func openDatabase(ctx context.Context, path string, relaxed bool, random io.Read
 
 func (d *database) close() error { return errors.Join(d.read.Close(), d.write.Close()) }
 
-// meta reads the values of the meta table by name.
-func (d *database) meta(ctx context.Context) (map[string]string, error) {
-	rows, err := d.read.QueryContext(ctx, "SELECT name, value FROM meta")
+// readMeta reads the values of the meta table by name.
+func readMeta(ctx context.Context, from interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}) (map[string]string, error) {
+	rows, err := from.QueryContext(ctx, "SELECT name, value FROM meta")
 	if err != nil {
 		return nil, fmt.Errorf("exposure: meta: %w", err)
 	}
@@ -84,7 +86,7 @@ func (d *database) meta(ctx context.Context) (map[string]string, error) {
 
 // recover reads what a store needs before its first event.
 func (d *database) recover(ctx context.Context) (secret [32]byte, logID string, applied uint64, lastShard int64, err error) {
-	meta, err := d.meta(ctx)
+	meta, err := readMeta(ctx, d.read)
 	if err == nil {
 		err = checkFormat(meta["format"])
 	}
@@ -128,7 +130,7 @@ const putClock = "INSERT INTO meta VALUES ('clock', ?) ON CONFLICT DO UPDATE SET
 
 // resumeClock tells a clock that time.
 func (d *database) resumeClock(ctx context.Context, clock *steady.Clock) error {
-	meta, err := d.meta(ctx)
+	meta, err := readMeta(ctx, d.read)
 	if last, ok := strconv.ParseInt(meta["clock"], 10, 64); err == nil && ok == nil {
 		clock.Resume(time.Unix(last, 0))
 	}

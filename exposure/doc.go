@@ -2,11 +2,6 @@
 // users, and answers one question about it: which of these items has this user not
 // seen yet?
 //
-// A request runs through wire (ids found in the body, hashed to keys), state and view (what
-// is kept of the user), kernel (keys tested) and wire again (the answer written). An event
-// runs through the log (eventlog) to the writer, which applies it and flushes users to the
-// state file.
-//
 // # Contract
 //
 // No item reported as seen is ever answered while it is within retention, and none
@@ -25,10 +20,7 @@
 //
 // # State
 //
-// A user's state grows with the user: a tail of the newest keys, exact and in order
-// of arrival; then shards of 1,000 keys; then, where the policy has a second size,
-// shards of 10,000. A shard is a bloom.BloomFilter of bits-and-blooms/bloom/v3 over keys.
-// A full tail folds its older part into the newest shard; a full shard is never
+// A user's state is a tail of the newest keys, exact; then shards (Bloom filters over keys), of which a full one is never
 // written again. The format of both is in codec.go, version 1, or 2 for the head of a user with
 // links; a reader refuses any other. A head, byte by byte: user "u" of the default history, who saw two items
 // on 20 May 2024 (day 19863) with keys 0x11223344 and 0x55667788 and nothing else:

@@ -316,23 +316,15 @@ func (r *request) sortOrder() {
 
 // degrade answers without the state.
 func (s *Store) degrade(r *request, err error) string {
-	mark := byte(kernel.Unseen)
+	mark, mode := byte(kernel.Unseen), "open"
 	if s.cfg.FailClosed {
-		mark = kernel.Exact
+		mark, mode = kernel.Exact, "closed"
 	}
 	for i := range r.marks {
 		r.marks[i] = mark
 	}
 	r.order = r.order[:0]
-	return s.degradeText(err)
-}
-
-func (s *Store) degradeText(err error) string {
 	s.metrics.degraded.Inc()
-	mode := "open"
-	if s.cfg.FailClosed {
-		mode = "closed"
-	}
 	reason := reasonOf(err)
 	if reason == unread {
 		s.cfg.Logger.Error("exposure: filter without state", "mode", mode, "err", err)

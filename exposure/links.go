@@ -105,7 +105,6 @@ func (s *writer) applyForget(ctx context.Context, user string) error {
 		}
 	}
 	for _, u := range users {
-		s.cfg.Old.Forget(u)
 		if s.cfg.Forgotten != nil {
 			if err := s.insist(ctx, "forget a user elsewhere", func() error { return s.cfg.Forgotten(ctx, u) }); err != nil {
 				return err

@@ -58,7 +58,7 @@ func (m *model) deliver(items []string, at, now time.Time) {
 			}
 		}
 		m.ring = append(without(m.ring, id), exposureOf{id, when})
-		m.ring = m.ring[max(0, len(m.ring)-ringSize):]
+		m.ring = m.ring[max(0, len(m.ring)-RingSize):]
 		m.known[id] = true
 	}
 }
@@ -71,7 +71,7 @@ func (m *model) held(now time.Time) map[string]bool {
 	}
 	for _, e := range m.ring {
 		// The ring's times are minutes: up to one of the 24 hours may be lost.
-		if e.at.Add(ringTTL - time.Minute).After(now) {
+		if e.at.Add(RingTTL - time.Minute).After(now) {
 			held[e.id] = true
 		}
 	}
@@ -94,7 +94,7 @@ func (m *model) released(now time.Time) []string {
 	gone := m.last.IsZero() || m.pol.expired(m.last, now)
 	for id := range m.known {
 		if gone || !slices.ContainsFunc(m.seen, func(e exposureOf) bool { return e.id == id }) &&
-			!slices.ContainsFunc(m.ring, func(e exposureOf) bool { return e.id == id && e.at.Add(ringTTL+time.Minute).After(now) }) {
+			!slices.ContainsFunc(m.ring, func(e exposureOf) bool { return e.id == id && e.at.Add(RingTTL+time.Minute).After(now) }) {
 			out = append(out, id)
 		}
 	}

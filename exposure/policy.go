@@ -35,17 +35,15 @@ const (
 	maxShards   = 64      // shards a user, whole history
 	maxCapacity = 1 << 20 // keys a shard
 	maxTail     = 4096    // keys in a tail
-	ringSize    = 100     // delivered keys remembered
 	maxExcepted = 64      // un-seen keys that a shard still holds
-	ringTTL     = 24 * time.Hour
 )
 
 // RingSize is the number of delivered ids remembered exactly, and therefore the
 // largest Max that a request with Mark may have.
-const RingSize = ringSize
+const RingSize = 100
 
 // RingTTL is how long they are remembered.
-const RingTTL = ringTTL
+const RingTTL = 24 * time.Hour
 
 // Policy says how much of a user's history is kept, and for how long. The zero
 // value is Rotate, 5 shards of 1,000 keys, 5 days.

@@ -104,7 +104,7 @@ func (s *state) describe(p *Policy, now time.Time) HistoryInfo {
 		info.Last, info.Expired = &last, p.expired(last, now)
 	}
 	for _, d := range s.ring {
-		if time.Unix(int64(d.minute)*60, 0).Add(ringTTL).After(now) {
+		if time.Unix(int64(d.minute)*60, 0).Add(RingTTL).After(now) {
 			info.Delivered++
 		}
 	}

@@ -199,7 +199,7 @@ func (s *state) deliver(p *Policy, keys []uint32, at, now time.Time) {
 			minute = max(minute, s.ring[i].minute)
 			s.ring = slices.Delete(s.ring, i, i+1)
 		}
-		if len(s.ring) == ringSize {
+		if len(s.ring) == RingSize {
 			s.ring = slices.Delete(s.ring, 0, 1)
 		}
 		s.ring = append(s.ring, delivered{key, minute})

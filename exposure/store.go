@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"jianguo/exposure/eventlog"
-	"jianguo/exposure/legacy"
 	"jianguo/exposure/popular"
 )
 
@@ -264,9 +263,6 @@ func (s *Store) Flush(ctx context.Context) error {
 	}
 	return s.w.flush(ctx)
 }
-
-// Shadow is the report of the old store while it answers alone.
-func (s *Store) Shadow() (legacy.Report, bool) { return s.cfg.Old.Report() }
 
 // Popular lists the items that all users together saw most, weighed by age, heaviest first.
 func (s *Store) Popular(n int) []popular.Item { return s.popular.Top(n, s.cfg.Clock()) }

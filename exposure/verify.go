@@ -94,33 +94,21 @@ func (v *verifier) pages() error {
 }
 
 func (v *verifier) meta() error {
-	var format string
-	if err := v.tx.QueryRowContext(v.ctx, "SELECT value FROM meta WHERE name = 'format'").Scan(&format); err != nil {
+	meta, err := readMeta(v.ctx, v.tx)
+	if err == nil {
+		err = checkFormat(meta["format"])
+	}
+	if err != nil {
 		return err
 	}
-	if err := checkFormat(format); err != nil {
-		return err
-	}
-	var applied string
-	if err := v.tx.QueryRowContext(v.ctx, "SELECT value FROM meta WHERE name = 'applied'").Scan(&applied); err != nil {
-		return err
-	}
-	var err error
-	if v.rep.Applied, err = strconv.ParseUint(applied, 10, 64); err != nil {
+	if v.rep.Applied, err = strconv.ParseUint(meta["applied"], 10, 64); err != nil {
 		v.say("meta applied: %w", err)
 	}
-	var secret []byte
-	if err := v.tx.QueryRowContext(v.ctx, "SELECT value FROM meta WHERE name = 'secret'").Scan(&secret); err != nil {
-		return err
+	if n := len(meta["secret"]); n != 32 {
+		v.say("meta secret has %d bytes", n)
 	}
-	if len(secret) != 32 {
-		v.say("meta secret has %d bytes", len(secret))
-	}
-	if err := v.tx.QueryRowContext(v.ctx, "SELECT count(*) FROM quarantine").Scan(&v.rep.Quarantined); err != nil {
-		return err
-	}
-	return v.tx.QueryRowContext(v.ctx,
-		"SELECT page_count * page_size FROM pragma_page_count, pragma_page_size").Scan(&v.rep.FileBytes)
+	return v.tx.QueryRowContext(v.ctx, "SELECT (SELECT count(*) FROM quarantine), page_count * page_size FROM pragma_page_count, pragma_page_size").
+		Scan(&v.rep.Quarantined, &v.rep.FileBytes)
 }
 
 func (v *verifier) heads() error {

@@ -51,7 +51,7 @@ func (s *state) lookExact(v *view, p *Policy, now time.Time) {
 		}
 	}
 	for _, d := range s.ring {
-		if end := int64(d.minute)*60 + int64(ringTTL/time.Second); end > now.Unix() {
+		if end := int64(d.minute)*60 + int64(RingTTL/time.Second); end > now.Unix() {
 			v.Set.Add(d.key)
 			v.until = min(v.until, end)
 		}

@@ -23,9 +23,8 @@ type Old struct {
 	source  *source
 	imports chan struct{} // one for each user being imported
 
-	shadow *shadow
-
-	asked, late, imported prometheus.Counter
+	asked, late, imported, compared prometheus.Counter
+	differences                     *prometheus.CounterVec // by reason
 }
 
 const (
@@ -42,15 +41,22 @@ func Open(ctx context.Context, url, key string, logger *slog.Logger) (*Old, erro
 	counter := func(name, help string) prometheus.Counter {
 		return prometheus.NewCounter(prometheus.CounterOpts{Namespace: "jianguo", Subsystem: "legacy", Name: name, Help: help})
 	}
-	return &Old{Logger: logger, source: source, imports: make(chan struct{}, importers), shadow: newShadow(counter("compared_items_total", "Items about which both stores were asked, with --shadow.")),
+	o := &Old{Logger: logger, source: source, imports: make(chan struct{}, importers),
 		asked:    counter("requests_total", "Filter requests that asked the old store."),
 		late:     counter("unanswered_total", "Of these, the ones it did not answer in time."),
-		imported: counter("imported_users_total", "Users imported because they were asked for.")}, nil
+		imported: counter("imported_users_total", "Users imported because they were asked for."),
+		compared: counter("compared_items_total", "Items about which both stores were asked, with --shadow."),
+		differences: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "jianguo", Subsystem: "legacy", Name: "differences_total",
+			Help: "Of these, the ones about which they differ, by reason."}, []string{"reason"})}
+	for _, reason := range reasons {
+		o.differences.WithLabelValues(reason)
+	}
+	return o, nil
 }
 
 // Collectors are the metrics, for the caller to register.
 func (o *Old) Collectors() []prometheus.Collector {
-	return []prometheus.Collector{o.asked, o.late, o.imported, o.shadow.compared, o.shadow.differences}
+	return []prometheus.Collector{o.asked, o.late, o.imported, o.compared, o.differences}
 }
 
 // Ask adds what the old store holds to the marks of a request, and has the user imported. With Shadow it
@@ -76,7 +82,7 @@ func (o *Old) Ask(ctx context.Context, known, imported bool, q *wire.Query, mark
 		held[e.ID] = true
 	}
 	if o.Shadow && known {
-		o.shadow.compare(q, marks, held, imported)
+		o.compare(q, marks, held, imported)
 	}
 	for i := range marks {
 		if held[string(q.ID(i))] {

@@ -107,32 +107,6 @@ func (l *Links) Append(b []byte) []byte {
 	return b
 }
 
-// Decode reads what Append wrote, which is all of b.
-func Decode(b []byte) (l Links, ok bool) {
-	if len(b) == 0 || b[0] > 1 {
-		return l, false
-	}
-	l.Imported, b = b[0] == 1, b[1:]
-	number := func() uint64 {
-		v, n := binary.Uvarint(b)
-		if ok = n > 0 && v <= uint64(len(b)-n); ok {
-			b = b[n:]
-		}
-		return v
-	}
-	for _, users := range []*[]string{&l.From, &l.Into} {
-		for n := number(); ok && n > 0; n-- {
-			if size := number(); ok {
-				*users, b = append(*users, string(b[:size])), b[size:]
-			}
-		}
-		if !ok {
-			return l, false
-		}
-	}
-	return l, len(b) == 0
-}
-
 // Without removes a user from a list; the list is not changed.
 func Without(users []string, user string) []string {
 	return slices.DeleteFunc(slices.Clone(users), func(u string) bool { return u == user })

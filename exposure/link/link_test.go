@@ -1,28 +1,9 @@
 package link
 
 import (
-	"bytes"
 	"errors"
 	"testing"
 )
-
-// FuzzDecode: any bytes give an error, or links that encode and decode to themselves.
-func FuzzDecode(f *testing.F) {
-	l := Links{From: []string{"phone", ""}, Into: []string{"ann"}}
-	f.Add(l.Append(nil))
-	f.Add([]byte{1, 200, 1})
-	f.Add([]byte{255, 255, 255, 255, 255, 255, 255, 255, 255, 1})
-	f.Fuzz(func(t *testing.T, b []byte) {
-		l, ok := Decode(b)
-		if !ok {
-			return
-		}
-		again, ok := Decode(l.Append(nil))
-		if !ok || !bytes.Equal(again.Append(nil), l.Append(nil)) {
-			t.Fatalf("%x: %v, and then %v", b, l, again)
-		}
-	})
-}
 
 // TestCheck: no cycles, no more than four links in a row, no more than eight histories for a user;
 // a read that fails is an error, not a refusal.
