@@ -265,3 +265,26 @@ func TestRepair(t *testing.T) {
 	}
 	s.stop()
 }
+
+// TestPrivateFiles: no other user of the machine may read what a service writes.
+func TestPrivateFiles(t *testing.T) {
+	t.Parallel()
+	s := serve(t, plainBinary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0")
+	s.ready()
+	s.publish(1)
+	s.stop()
+	files := 0
+	err := filepath.WalkDir(s.data, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if files++; err == nil && info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s: %s", path, info.Mode())
+		}
+		return err
+	})
+	if err != nil || files < 10 {
+		t.Errorf("%d files, %v", files, err)
+	}
+}
