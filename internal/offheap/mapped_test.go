@@ -55,7 +55,7 @@ func TestBlocksGoWithTheirOwner(t *testing.T) {
 
 // TestOutOfMappings: a mapping that the system refuses is an error.
 func TestOutOfMappings(t *testing.T) {
-	if b, err := pages(1 << 62); err == nil {
+	if b, err := mapped(1 << 62); err == nil {
 		t.Errorf("there are %d bytes", len(b))
 	}
 }
