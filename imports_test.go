@@ -52,6 +52,10 @@ var exceptions = map[string][]string{
 var users = map[string]map[string][]string{
 	"index": {
 		"index/browse": {"api", "api/console", "cmd/jianguo", "internal/consoletest"},
+		// Editors see and decide what carries no weight in texts of a source.
+		"index/boilerplate": {"api", "api/console"},
+		// A rejudge begins with the policy that a catalogue was last judged by.
+		"index/read": {"cmd/jianguo-eval"},
 		// It names damaged files in its errors.
 		"index/sqlite": {"cmd/jianguo"},
 	},

@@ -95,6 +95,8 @@ func (s *Server) routes() {
 	s.handle(http.MethodGet, "/clusters/:id", editor, lists.browsing(lists.getCluster))
 	s.handle(http.MethodGet, "/clusters/:id/decisions", editor, lists.getDecisions)
 	s.handle(http.MethodPost, "/clusters/:id/decisions", editor, lists.postDecision)
+	s.handle(http.MethodGet, "/sources/:name/boilerplate", editor, lists.getBoilerplate)
+	s.handle(http.MethodPost, "/sources/:name/boilerplate", editor, lists.postBoilerplate)
 	s.handle(http.MethodGet, "/hot", recall|editor, lists.browsing(s.hotList.get))
 	s.handle(http.MethodGet, "/exemptions", editor, lists.getExemptions)
 	s.handle(http.MethodGet, "/suspects", editor, lists.browsing(lists.getSuspects))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/zeebo/xxh3"
 
+	"jianguo/index/boilerplate"
 	"jianguo/index/reindex"
 	"jianguo/index/resident"
 	"jianguo/index/sqlite"
@@ -47,16 +48,19 @@ type batch struct {
 	event   uint64
 	events  []Event
 	asides  []string // ids of texts that were set aside
-	// outlines holds the outlines of the new versions, in order; a blank version
-	// has none.
+	// outlines holds the outlines of the new versions, in order; a blank version has none.
 	outlines []sketch.Outline
+	learned  map[string]*boilerplate.State // by source
 }
 
 // apply runs f as one batch: in one transaction, with its changes in memory.
 func (x *catalogue) apply(ctx context.Context, applied uint64, f func(b *batch)) error {
-	b := &batch{x: x, ctx: context.WithoutCancel(ctx), ordinal: x.nextOrdinal, event: x.nextEvent}
+	b := &batch{x: x, ctx: context.WithoutCancel(ctx), ordinal: x.nextOrdinal, event: x.nextEvent, learned: map[string]*boilerplate.State{}}
 	err := x.transaction(ctx, func() {
 		f(b)
+		for source, s := range b.learned {
+			must.Get(x.w.conn.ExecContext(b.ctx, boilerplate.Insert, s.Row(source)...))
+		}
 		x.w.setMeta(b.ctx, "applied", strconv.FormatUint(applied, 10))
 	})
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"jianguo/index/bands"
+	"jianguo/index/boilerplate"
 	"jianguo/index/lookup"
 	"jianguo/index/match"
 	"jianguo/index/reindex"
@@ -106,7 +107,8 @@ type catalogue struct {
 	exacts   *lookup.Map // first half of Exact -> ordinals
 	clusters resident.Clusters
 
-	policies *sources.Table // set under write
+	policies    *sources.Table // set under write
+	boilerplate boilerplate.Table
 
 	matcher *match.Matcher
 	levels  map[string]*level // by strictness; "": the policy in force
@@ -218,7 +220,7 @@ func (x *catalogue) tables() resident.Tables {
 // setTables replaces the resident tables of versions.
 func (x *catalogue) setTables(t resident.Tables) {
 	x.bands, x.ids, x.exacts, x.rows = t.Bands, t.IDs, t.Exacts, t.Rows
-	x.matcher = match.New(match.Config{Policy: x.policy, Tables: t, Clusters: &x.clusters, Normal: x.cfg.Normal})
+	x.matcher = match.New(match.Config{Policy: x.policy, Tables: t, Clusters: &x.clusters, Normal: x.cfg.Normal, Boilerplate: &x.boilerplate})
 	for _, l := range x.levels {
 		l.Matcher = x.matcher.Under(l.policy)
 	}

@@ -24,6 +24,7 @@ func (x loader) load(ctx context.Context) {
 	x.loadMeta(ctx)
 	must.Do(x.loadStamps(ctx))
 	must.Do(x.loadSources(ctx))
+	must.Do(x.boilerplate.Load(ctx, x.reader))
 	must.Do(x.loadClusters(ctx))
 	must.Do(x.loadFlood(ctx))
 	x.loadItems(ctx)
@@ -32,7 +33,7 @@ func (x loader) load(ctx context.Context) {
 // verifySmall verifies the rows that every start reads. Verify reads the others.
 func (x loader) verifySmall(ctx context.Context) error {
 	var wrong error
-	_, err := sqlite.VerifySums(ctx, x.reader, func(err error) { wrong = errors.Join(wrong, err) }, "meta", "stamps", "sources", "source_policies")
+	_, err := sqlite.VerifySums(ctx, x.reader, func(err error) { wrong = errors.Join(wrong, err) }, "meta", "stamps", "sources", "source_policies", "boilerplate")
 	return errors.Join(err, wrong)
 }
 

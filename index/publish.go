@@ -36,6 +36,8 @@ func (b *batch) publish(m *Mutation) Outcome {
 		cluster: r.cluster, revision: r.revision}, r)
 	if prev != nil {
 		b.supersede(prev, r)
+	} else if j.Verdict == Unique && j.Of == 0 {
+		b.undo = append(b.undo, b.x.boilerplate.Learn(a.Source, a.Text.Body, b.ordinal, b.learned))
 	}
 	switch {
 	case r.verdict == Duplicate:

@@ -3,16 +3,12 @@ package index
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"path/filepath"
 	"time"
 
 	"jianguo/index/match"
 	"jianguo/index/resident"
 	"jianguo/index/sources"
-	"jianguo/index/sqlite"
 	"jianguo/internal/must"
 )
 
@@ -32,30 +28,6 @@ type Replay struct {
 type Replayed struct {
 	Source   string
 	Was, Now Event
-}
-
-// LastPolicy returns the policy that most of the last thousand articles of a catalogue were judged
-// by, with the thresholds of this program, and the time of the last arrival.
-func LastPolicy(ctx context.Context, dir string) (p Policy, at time.Time, err error) {
-	db, err := sqlite.Open(filepath.Join(dir, FileName), sqlite.Reads, "NORMAL")
-	if err != nil {
-		return p, at, err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	var detail string
-	err = db.QueryRowContext(ctx, `WITH latest AS (SELECT policy, arrived_at FROM items ORDER BY ordinal DESC LIMIT 1000)
-		SELECT detail, (SELECT max(arrived_at) FROM latest) FROM latest JOIN stamps ON number = policy GROUP BY policy ORDER BY count(*) DESC LIMIT 1`).
-		Scan(&detail, (*sqlite.Millis)(&at))
-	if errors.Is(err, sql.ErrNoRows) {
-		err = fmt.Errorf("index: %s: nothing has arrived: %w", dir, ErrNotFound)
-	}
-	var stored Policy
-	if err == nil {
-		err = json.Unmarshal([]byte(detail), &stored)
-	}
-	p = DefaultPolicy().At(stored.Strictness)
-	p.Rules, p.Distance, p.Suspects, p.Window, p.Cap = stored.Rules, stored.Distance, stored.Suspects, stored.Window, stored.Cap
-	return p, at, err
 }
 
 // Replay begins a replay.

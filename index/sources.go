@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"jianguo/index/boilerplate"
 	"jianguo/index/sources"
 	"jianguo/internal/must"
 )
@@ -41,8 +42,7 @@ func (x *catalogue) openSources(ctx context.Context) error {
 	return x.policies.Open(ctx)
 }
 
-// SourcePolicies returns the policies in force, by source; sources that are
-// not in it are normal.
+// SourcePolicies returns the policies in force, by source; sources that are not in it are normal.
 func (x *Index) SourcePolicies(ctx context.Context) (map[string]SourcePolicy, error) {
 	all, err := x.policies.All(ctx)
 	if err != nil {
@@ -84,5 +84,25 @@ func (x *Index) SetSourcePolicy(ctx context.Context, p SourcePolicy) error {
 		// The catalogue holds it, and the next start brings the file up to date.
 		x.log.ErrorContext(ctx, "the policy is in force, but the sources file could not be written", "source", p.Source, "policy", p.Policy, "error", err)
 	}
+	return nil
+}
+
+// Boilerplate returns what carries no weight in texts of a source, or would without an editor's decision.
+func (x *Index) Boilerplate(source string) []boilerplate.Passage {
+	return x.boilerplate.Of(source).Passages()
+}
+
+// DecideBoilerplate puts a passage of a source in or takes it out, for all articles that are judged from now on.
+func (x *Index) DecideBoilerplate(ctx context.Context, source string, p boilerplate.Passage) error {
+	x.write.Lock()
+	defer x.write.Unlock()
+	s, err := x.boilerplate.Of(source).Decide(source, p, x.cfg.Normal)
+	if err == nil {
+		err = x.apply(ctx, x.applied, func(b *batch) { b.learned[source] = s })
+	}
+	if err != nil {
+		return fmt.Errorf("index: boilerplate of source %q: %w", source, err)
+	}
+	x.boilerplate.Set(source, s)
 	return nil
 }

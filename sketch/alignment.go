@@ -3,6 +3,7 @@ package sketch
 import (
 	"cmp"
 	"slices"
+	"strings"
 )
 
 // Alignment says what two texts have in common, passage by passage. All that is said of a pair comes from it:
@@ -288,7 +289,7 @@ func (x *Aligned) set(s *side, known func(pair int32) bool, matches []Match, fro
 		start, end := x.Tokens[i].Start, x.Tokens[i+n-1].End
 		if (n >= newsTokens || n > 1 && figures) && 3*has < n-1 && 2*in < n && !credit(s.text[start:end]) {
 			x.OwnTokens += n
-			if last == i {
+			if last == i && strings.Count(s.text[x.Own[len(x.Own)-1].End:start], "\n") == 1 {
 				x.Own[len(x.Own)-1].End = end
 			} else {
 				x.Own = append(x.Own, Bytes{start, end})

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/zeebo/xxh3"
 )
 
 // creditWords name those who made a text, or invite readers. A short clause with one of them at an end of a text
@@ -19,6 +21,7 @@ const (
 	creditRunes = 24
 	nameTokens  = 4
 	creditNames = 3
+	leastKept   = 8 // tokens of a text without what was learned
 )
 
 // credit reports whether a clause is boilerplate where it stands at an end of a text.
@@ -28,6 +31,31 @@ func credit(clause string) bool {
 
 func dateline(clause string) bool {
 	return utf8.RuneCountInString(clause) <= creditRunes && slices.ContainsFunc(datelines, func(w string) bool { return strings.HasSuffix(clause, w) })
+}
+
+// Residue is a set of clauses by their hashes.
+type Residue map[uint64]bool
+
+// HashClause is the hash of a clause of a normal form.
+func HashClause(clause string) uint64 { return xxh3.HashString(clause) }
+
+// drop takes the clauses of the residue out of the tokens, unless hardly any would remain.
+func (s *side) drop() {
+	if s.in.Residue == nil {
+		return
+	}
+	kept, k, at := make([]token, 0, len(s.tokens)), 0, 0
+	for clause := range strings.SplitSeq(s.text, "\n") {
+		from := k
+		for at += len(clause) + 1; k < len(s.tokens) && int(s.tokens[k].start) < at; k++ {
+		}
+		if !(*s.in.Residue)[HashClause(clause)] {
+			kept = append(kept, s.tokens[from:k]...)
+		}
+	}
+	if len(kept) >= leastKept {
+		s.tokens = kept
+	}
 }
 
 // trim takes credits away from both ends of the tokens, unless a third of them would go.

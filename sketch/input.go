@@ -9,6 +9,8 @@ type Input struct {
 	// Published is the day it was published, in days since 1970; 0 is unknown. Only comparisons of texts use
 	// it.
 	Published int32
+	// Residue are clauses of the text that carry no weight in comparisons of texts.
+	Residue *Residue
 }
 
 // Day is the day of a time for Input.Published; unknown for the zero time.

@@ -1,6 +1,9 @@
 package sketch
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // bodyTokens is the least length of a body that makes two texts the same where only one has a headline.
 const bodyTokens = 16
@@ -78,53 +81,42 @@ func (x *Alignment) countFacts() {
 	f := &x.Comparison.Facts
 	var saidA, saidB []*Fact // distinct
 	fresh := func(said *[]*Fact, o *Fact) bool {
-		for _, s := range *said {
-			if s.Equal(o) {
-				return false
-			}
+		if slices.ContainsFunc(*said, o.Equal) {
+			return false
 		}
 		*said = append(*said, o)
 		return true
 	}
+	// only counts a fact that the other text lacks; of those at one place with another one, each stands in its lead.
+	only := func(said *[]*Fact, o *Fact, conflict bool, n, lead *int) {
+		isNew := fresh(said, o)
+		if isNew {
+			*n++
+		}
+		if (isNew || conflict) && o.from < leadTokens {
+			*lead++
+		}
+	}
 	for i := range x.Pairs {
-		p := &x.Pairs[i]
-		switch {
-		case p.Later == nil:
-			if fresh(&saidB, p.Earlier) {
-				f.OnlyB++
-				if p.Earlier.from < leadTokens {
-					f.LeadB++
-				}
-			}
+		switch p := &x.Pairs[i]; {
 		case p.Conflict && p.Later.Kind == FactName:
 			f.Renamed++
-		case p.Conflict:
-			f.OtherSlot++
-			if fresh(&saidA, p.Later) {
-				f.OnlyA++
-			}
-			if fresh(&saidB, p.Earlier) {
-				f.OnlyB++
-			}
-			if p.Later.from < leadTokens {
-				f.LeadA++
-			}
-			if p.Earlier.from < leadTokens {
-				f.LeadB++
-			}
-		case p.Earlier == nil:
-			if fresh(&saidA, p.Later) {
-				f.OnlyA++
-				if p.Later.from < leadTokens {
-					f.LeadA++
-				}
-			}
-		default:
+		case p.Later != nil && p.Earlier != nil && !p.Conflict:
 			f.SameSlot++
 			if fresh(&saidA, p.Later) {
 				f.NumbersShared++
 			}
 			fresh(&saidB, p.Earlier)
+		default:
+			if p.Conflict {
+				f.OtherSlot++
+			}
+			if p.Later != nil {
+				only(&saidA, p.Later, p.Conflict, &f.OnlyA, &f.LeadA)
+			}
+			if p.Earlier != nil {
+				only(&saidB, p.Earlier, p.Conflict, &f.OnlyB, &f.LeadB)
+			}
 		}
 	}
 	f.Numbers = f.NumbersShared + min(f.OnlyA, f.OnlyB)

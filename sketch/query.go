@@ -33,6 +33,7 @@ func (s *side) read(in *Input) {
 	s.in, s.text = *in, in.text()
 	s.buffer = appendTokens(s.buffer[:0], s.text)
 	s.tokens = s.buffer
+	s.drop()
 	s.trim()
 }
 

@@ -31,12 +31,13 @@ type policyFlags struct {
 	Distance   int           `help:"Largest Hamming distance of a certain proposal, 0 to 3." default:"3"`
 	Suspects   string        `help:"How suspects are treated: ${enum}." enum:"publish,hold,reject" default:"publish"`
 	Strictness string        `help:"What is rejected as a copy: ${enum}. Copies: nearly all of it is in the earlier text; rewrites: also the same in other words; stories: also the same report with little of its own." enum:"copies,rewrites,stories" default:"rewrites"`
+	NoLearned  bool          `help:"Let the passages that recur in unrelated articles of a source keep their weight." name:"no-learned-residue"`
 	Window     time.Duration `help:"How long a story is remembered after its last copy." default:"2160h"`
 }
 
 func (f policyFlags) policy() *index.Policy {
 	p := index.DefaultPolicy().At(f.Strictness)
-	p.Rules, p.Distance, p.Suspects, p.Window = f.Rule, f.Distance, f.Suspects, f.Window
+	p.Rules, p.Distance, p.Suspects, p.Window, p.NoLearned = f.Rule, f.Distance, f.Suspects, f.Window, f.NoLearned
 	p.Cap = max(p.Cap, p.Window)
 	return &p
 }

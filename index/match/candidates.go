@@ -17,8 +17,10 @@ type comparison struct {
 	s       float32 // the proposal's
 	sketch.Comparison
 	judgement sketch.Judgement
-	noText    bool           // the exemplar's text was not kept
-	facts     *verdict.Facts // of the alignment; nil where there is none
+	noText    bool               // the exemplar's text was not kept
+	source    string             // of the exemplar
+	residues  [2]*sketch.Residue // of the sources of both texts
+	facts     *verdict.Facts     // of the alignment; nil where there is none
 }
 
 // comparisons caches the comparisons of one article. The zero value is empty.
@@ -66,6 +68,8 @@ type comparing struct {
 	query  *Query
 	known  *comparisons
 	text   sketch.Query // of the article's text, once prepared is set
+	// residue is that of the article's source.
+	residue *sketch.Residue
 	// prepared says that text is there and has to be closed.
 	prepared bool
 }
@@ -74,6 +78,7 @@ type comparing struct {
 // by their texts, and returns the best candidate; nil where none has to do with
 // the article.
 func (c *comparing) best(ctx context.Context, proposals []Proposal) (*candidate, error) {
+	c.residue = c.residueOf(c.query.Article.Source)
 	candidates, err := c.compareSketches(ctx, c.candidates(proposals))
 	if err != nil || len(candidates) == 0 {
 		return nil, err
@@ -229,15 +234,17 @@ func (c *comparing) compareText(ctx context.Context, p *Proposal) (*comparison, 
 		return nil, nil
 	}
 	o := recall(c.known.texts, p)
-	if o == nil {
+	if o == nil || o.residues != [2]*sketch.Residue{c.residue, c.residueOf(o.source)} {
 		e, err := c.exemplar(ctx, p.Ordinal, true)
 		if err != nil {
 			return nil, err
 		}
-		o = &comparison{ordinal: p.Ordinal, s: p.S, noText: !e.kept}
+		o = &comparison{ordinal: p.Ordinal, s: p.S, noText: !e.kept, source: e.source, residues: [2]*sketch.Residue{c.residue, c.residueOf(e.source)}}
 		if e.kept {
 			c.prepare()
-			x, j := c.text.Judge(e.text, c.policy.Thresholds)
+			text := e.text
+			text.Residue = o.residues[1]
+			x, j := c.text.Judge(text, c.policy.Thresholds)
 			if j.Kind == sketch.Duplicate && x.Later.Covered < c.policy.Covered {
 				j.Kind, j.Reason = sketch.Suspect, sketch.InDoubt
 			}
@@ -245,7 +252,7 @@ func (c *comparing) compareText(ctx context.Context, p *Proposal) (*comparison, 
 				o.facts = verdict.Compared(&j, x)
 			}
 		}
-		c.known.texts = append(c.known.texts, o)
+		c.known.texts = append(slices.DeleteFunc(c.known.texts, func(k *comparison) bool { return k.ordinal == p.Ordinal && k.s == p.S }), o)
 	}
 	if o.noText {
 		return nil, nil
@@ -253,10 +260,20 @@ func (c *comparing) compareText(ctx context.Context, p *Proposal) (*comparison, 
 	return o, nil
 }
 
+// residueOf is what carries no weight in texts of a source; nil: nothing.
+func (c *comparing) residueOf(source string) *sketch.Residue {
+	if c.boilerplate == nil || c.policy.NoLearned {
+		return nil
+	}
+	return c.boilerplate.Of(source).Residue()
+}
+
 // prepare prepares the article's text for comparisons.
 func (c *comparing) prepare() {
 	if !c.prepared {
-		c.text, c.prepared = sketch.NewQuery(c.query.Article.Text), true
+		in := c.query.Article.Text
+		in.Residue = c.residue
+		c.text, c.prepared = sketch.NewQuery(in), true
 	}
 }
 

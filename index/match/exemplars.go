@@ -19,6 +19,7 @@ import (
 type exemplar struct {
 	sketch sketch.Sketch
 	text   sketch.Input
+	source string
 	kept   bool // text is there
 	asked  bool // text was looked for
 }
@@ -92,7 +93,7 @@ func (r *exemplars) put(ordinal uint32, e *exemplar) {
 func (r *exemplars) add(ordinal uint32, a *verdict.Article) {
 	e := &exemplar{sketch: a.Sketch}
 	if r.normal != nil && a.Packed != nil {
-		e.text, e.kept = cloneInput(a.Text), true
+		e.text, e.source, e.kept = cloneInput(a.Text), strings.Clone(a.Source), true
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -127,7 +128,7 @@ func (r *exemplars) get(ctx context.Context, rows *Reader, ordinal uint32, text 
 		case err != nil:
 			return nil, fmt.Errorf("text of ordinal %d: %w", ordinal, err)
 		default:
-			fresh.text, fresh.kept = r.normal(t.title, t.body), true
+			fresh.text, fresh.source, fresh.kept = r.normal(t.title, t.body), t.source, true
 			if t.published.Valid {
 				fresh.text.Published = sketch.Day(time.UnixMilli(t.published.Int64))
 			}

@@ -22,6 +22,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"jianguo/index/bands"
+	"jianguo/index/boilerplate"
 	"jianguo/index/lookup"
 	"jianguo/index/resident"
 	"jianguo/index/verdict"
@@ -38,6 +39,8 @@ type Config struct {
 	// Normal makes the normal form of a kept text; nil: texts are not compared. It
 	// is called from several goroutines.
 	Normal func(title, body string) sketch.Input
+	// Boilerplate is what carries no weight in the texts of each source.
+	Boilerplate *boilerplate.Table
 }
 
 // Matcher finds which earlier text an article is a copy of.
@@ -53,14 +56,16 @@ type shared struct {
 	bands     *bands.Bands
 	exacts    *lookup.Map
 	exemplars *exemplars
-	journal   journal
-	metrics   metrics
+
+	boilerplate *boilerplate.Table
+	journal     journal
+	metrics     metrics
 }
 
 // New returns a Matcher.
 func New(c Config) *Matcher {
 	return &Matcher{&c.Policy, &shared{rows: c.Tables.Rows, clusters: c.Clusters, bands: c.Tables.Bands, exacts: c.Tables.Exacts,
-		exemplars: newExemplars(c.Normal), metrics: newMetrics()}}
+		boilerplate: c.Boilerplate, exemplars: newExemplars(c.Normal), metrics: newMetrics()}}
 }
 
 // Under returns a Matcher with another policy, which shares all else with m.

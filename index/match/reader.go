@@ -33,7 +33,7 @@ func NewReader(ctx context.Context, db Preparer, compared string) (*Reader, erro
 	}{
 		{&r.exact, `SELECT exact FROM ` + compared + ` WHERE ordinal = ?`},
 		{&r.sketch, `SELECT sketch FROM ` + compared + ` WHERE ordinal = ?`},
-		{&r.text, `SELECT i.title, t.body, i.published_at FROM items i JOIN texts t ON t.ordinal = i.ordinal WHERE i.ordinal = ?`},
+		{&r.text, `SELECT i.title, t.body, i.published_at, coalesce(s.name, '') FROM items i JOIN texts t ON t.ordinal = i.ordinal LEFT JOIN sources s ON s.number = i.source WHERE i.ordinal = ?`},
 	} {
 		var err error
 		if *p.stmt, err = db.PrepareContext(ctx, p.text); err != nil {
@@ -71,8 +71,8 @@ func (r *Reader) readSketch(ctx context.Context, ordinal uint32) (s sketch.Sketc
 
 // keptText is a text as the catalogue keeps it.
 type keptText struct {
-	title, body string
-	published   sql.NullInt64 // milliseconds since 1970
+	title, body, source string
+	published           sql.NullInt64 // milliseconds since 1970
 }
 
 // KeptText returns the kept text of a version; nil where it was not kept.
@@ -88,7 +88,7 @@ func (r *Reader) KeptText(ctx context.Context, ordinal uint32) (*string, error) 
 // kept.
 func (r *Reader) readText(ctx context.Context, ordinal uint32) (t keptText, err error) {
 	var packed []byte
-	if err = r.text.QueryRowContext(ctx, ordinal).Scan(&t.title, &packed, &t.published); err == nil {
+	if err = r.text.QueryRowContext(ctx, ordinal).Scan(&t.title, &packed, &t.published, &t.source); err == nil {
 		t.body, err = verdict.UnpackText(packed)
 	}
 	return t, err

@@ -1,0 +1,26 @@
+package api
+
+import "testing"
+
+// TestBoilerplate: an editor puts a passage in, and takes it out again.
+func TestBoilerplate(t *testing.T) {
+	r := newService(t, testConfig{})
+	const path = "/sources/%E6%B5%B7%E5%B2%AC%E6%99%9A%E6%8A%A5/boilerplate"
+	if page := want[boilerplatePage](r, 200, "GET", path, nil); len(page.Passages) != 0 {
+		t.Errorf("at first: %+v", page)
+	}
+	for _, state := range []string{"in", "out"} {
+		page := want[boilerplatePage](r, 200, "POST", path, map[string]string{"text": "本报客户端，每天更新。", "state": state, "by": "张三"})
+		if len(page.Passages) != 2 || page.Passages[0].State != state || page.Passages[0].By != "张三" {
+			t.Errorf("%s: %+v", state, page)
+		}
+	}
+	for _, wrong := range []map[string]string{{"text": "本报", "state": "in"}, {"text": "。", "state": "in", "by": "张三"}, {"text": "本报", "state": "never", "by": "张三"}} {
+		if rep := r.do("POST", path, wrong); rep.status != 400 && rep.status != 422 {
+			t.Errorf("%v: %d %s", wrong, rep.status, rep.body)
+		}
+	}
+	if page := want[boilerplatePage](r, 200, "POST", path, map[string]string{"text": "本报客户端，每天更新。", "state": "learned", "by": "张三"}); len(page.Passages) != 0 {
+		t.Errorf("taken back: %+v", page)
+	}
+}

@@ -1,0 +1,231 @@
+// Package boilerplate learns, source by source, the passages that recur at the ends of unrelated articles: footers,
+// credits, link lists, share prompts. They carry no weight where a text of the source is compared.
+//
+// What is learned is a function of the articles of the source in stream order and of what editors decided, so a
+// standby or a restart knows the same. A source takes 2 KB for what is counted, and mostPassages passages.
+package boilerplate
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"jianguo/index/sqlite"
+	"jianguo/index/verdict"
+	"jianguo/sketch"
+)
+
+// The states of a passage.
+const (
+	Learned = "learned" // it recurs
+	In      = "in"      // an editor has put it in
+	Out     = "out"     // an editor has taken it out: it keeps its weight and is not learned again
+)
+
+// Passage is a clause of the normal form.
+type Passage struct {
+	Text    string     `json:"text"`
+	State   string     `json:"state"`
+	Article uint64     `json:"article"` // the number of the source's article that had it last, as far as learned from
+	By      string     `json:"by,omitempty"`
+	At      *time.Time `json:"at,omitempty"`
+	Reason  string     `json:"reason,omitempty"`
+
+	hash uint64
+}
+
+// What is learned.
+const (
+	head = 4  // clauses at the beginning of an article
+	tail = 12 // at its end
+	// least is the number of unrelated articles that a clause has to be in.
+	least = 4
+	// counted bounds the clauses that are counted. When there are more, all counts are halved, so that what is left
+	// out is what is rare (Manku & Motwani 2002): a clause in one article of fifteen or more is learned.
+	counted = 512
+	// forgotten is after how many articles without it a passage is no longer learned.
+	forgotten    = 500
+	mostPassages = 96
+	maxPassage   = 4096 // bytes of one that an editor puts in
+	// After so many articles only some of a source are learned from, which changes little and costs less.
+	often, seldom = 200, 4
+	leastBytes    = 4 // two Latin letters, or a Han character and a half: less may stand anywhere
+)
+
+// State is what is known of one source. It does not change.
+type State struct {
+	articles uint64
+	counts   []uint32 // sorted: 24 bits of the hash of a clause, and in how many articles it was
+	passages []Passage
+	residue  *sketch.Residue // of the passages; another one only where these change
+}
+
+// Table holds the states of all sources. Set is for the writer; Of is safe for concurrent use.
+type Table struct{ states sync.Map } // name -> *State
+
+var unknown = new(State)
+
+// Of returns the state of a source.
+func (t *Table) Of(source string) *State {
+	if s, ok := t.states.Load(source); ok {
+		return s.(*State)
+	}
+	return unknown
+}
+
+// Set replaces the state of a source.
+func (t *Table) Set(source string, s *State) { t.states.Store(source, s) }
+
+// Learn learns from an article that has nothing to do with an earlier one, notes the state in learned, and returns how
+// to undo it. Writer only.
+func (t *Table) Learn(source, body string, ordinal uint32, learned map[string]*State) (undo func()) {
+	was := t.Of(source)
+	next := was.Learn(body, uint64(ordinal))
+	if source == "" || body == "" || next == was {
+		return func() {}
+	}
+	t.Set(source, next)
+	learned[source] = next
+	return func() { t.Set(source, was) }
+}
+
+// Residue is what carries no weight in texts of the source; nil: nothing.
+func (s *State) Residue() *sketch.Residue { return s.residue }
+
+// Passages are those of the source, by text.
+func (s *State) Passages() []Passage {
+	out := append([]Passage{}, s.passages...)
+	slices.SortFunc(out, func(a, b Passage) int { return cmp.Compare(a.Text, b.Text) })
+	return out
+}
+
+// Learn returns the state after an article that has nothing to do with an earlier one. due says which articles of a
+// source with many are learned from.
+func (s *State) Learn(body string, due uint64) *State {
+	if s.articles >= often && due%seldom != 0 {
+		return s
+	}
+	next := &State{s.articles + 1, slices.Clone(s.counts), slices.Clone(s.passages), s.residue}
+	clauses := strings.Split(body, "\n")
+	if len(clauses) > head+tail {
+		clauses = slices.Concat(clauses[:head], clauses[len(clauses)-tail:])
+	}
+	slices.Sort(clauses)
+	for _, c := range slices.Compact(clauses) {
+		if len(c) >= leastBytes {
+			next.meet(c)
+		}
+	}
+	next.passages = slices.DeleteFunc(next.passages, func(p Passage) bool { return p.State == Learned && next.articles-p.Article > forgotten })
+	return next.collect()
+}
+
+// meet counts a clause.
+func (s *State) meet(clause string) {
+	hash := sketch.HashClause(clause)
+	if i := slices.IndexFunc(s.passages, func(p Passage) bool { return p.hash == hash }); i >= 0 {
+		s.passages[i].Article = s.articles
+		return
+	}
+	key := uint32(hash) &^ 0xff
+	i, _ := slices.BinarySearch(s.counts, key)
+	if i == len(s.counts) || s.counts[i]&^0xff != key {
+		s.counts = slices.Insert(s.counts, i, key)
+	}
+	if s.counts[i]++; s.counts[i] >= key+least && len(s.passages) < mostPassages {
+		s.counts = slices.Delete(s.counts, i, i+1)
+		s.passages = append(s.passages, Passage{Text: strings.Clone(clause), State: Learned, Article: s.articles, hash: hash})
+	}
+	if len(s.counts) > counted {
+		for i, c := range s.counts {
+			s.counts[i] = c&^0xff | c&0xff/2
+		}
+		s.counts = slices.DeleteFunc(s.counts, func(c uint32) bool { return c&0xff == 0 })
+	}
+}
+
+// Decide returns the state after an editor's decision: In, Out, or Learned, which takes a decision back. A passage of
+// several clauses is as many passages; normal makes its normal form.
+func (s *State) Decide(source string, p Passage, normal func(title, body string) sketch.Input) (*State, error) {
+	wrong := func(what string) (*State, error) { return nil, fmt.Errorf("%s: %w", what, verdict.ErrQuery) }
+	switch {
+	case source == "":
+		return wrong("source: is missing")
+	case p.By == "":
+		return wrong("by: is missing: a decision has a name")
+	case p.State != In && p.State != Out && p.State != Learned:
+		return wrong(fmt.Sprintf("state %q: want %s, %s or %s", p.State, In, Out, Learned))
+	}
+	if normal != nil {
+		p.Text = strings.Clone(normal("", p.Text).Body)
+	}
+	if p.Text == "" || len(p.Text) > maxPassage {
+		return wrong(fmt.Sprintf("text: want a passage of at most %d bytes, with a letter or digit", maxPassage))
+	}
+	now := time.Now()
+	p.At, p.Article = &now, s.articles
+	next := *s
+	for clause := range strings.SplitSeq(p.Text, "\n") {
+		p.Text, p.hash = clause, sketch.HashClause(clause)
+		next.passages = slices.DeleteFunc(slices.Clone(next.passages), func(o Passage) bool { return o.hash == p.hash })
+		if p.State != Learned {
+			next.passages = append(next.passages, p)
+		}
+	}
+	return next.collect(), nil
+}
+
+// collect makes the residue of the passages, unless it is the same as before. It returns s.
+func (s *State) collect() *State {
+	r := sketch.Residue{}
+	for _, p := range s.passages {
+		if p.State != Out {
+			r[p.hash] = true
+		}
+	}
+	if s.residue == nil && len(r) > 0 || s.residue != nil && !maps.Equal(r, *s.residue) {
+		s.residue = &r
+	}
+	return s
+}
+
+// Row is the row of a source, with its checksum.
+func (s *State) Row(source string) []any {
+	counts, _ := binary.Append([]byte{}, binary.LittleEndian, s.counts) // of a fixed size: no error
+	passages, _ := json.Marshal(s.passages)                             // strings and numbers: no error
+	return sqlite.WithSum(source, int64(s.articles), counts, string(passages))
+}
+
+// Insert is the statement that a Row is for.
+const Insert = `INSERT OR REPLACE INTO boilerplate (source, articles, counts, passages, sum) VALUES (?, ?, ?, ?, ?)`
+
+// Load reads all states.
+func (t *Table) Load(ctx context.Context, db sqlite.Querier) error {
+	return sqlite.Each(ctx, db, `SELECT source, articles, counts, passages FROM boilerplate`, func(r *sql.Rows) error {
+		var source string
+		var counts, passages []byte
+		s := new(State)
+		if err := r.Scan(&source, &s.articles, &counts, &passages); err != nil {
+			return err
+		}
+		s.counts = make([]uint32, len(counts)/4)
+		_, err := binary.Decode(counts, binary.LittleEndian, s.counts)
+		if err = errors.Join(err, json.Unmarshal(passages, &s.passages)); err != nil {
+			return fmt.Errorf("boilerplate of source %q: %w", source, err)
+		}
+		for i := range s.passages {
+			s.passages[i].hash = sketch.HashClause(s.passages[i].Text)
+		}
+		t.Set(source, s.collect())
+		return nil
+	})
+}
