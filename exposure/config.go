@@ -9,6 +9,7 @@ import (
 
 	"jianguo/exposure/eventlog"
 	"jianguo/exposure/legacy"
+	"jianguo/exposure/story"
 	"jianguo/internal/steady"
 )
 
@@ -25,6 +26,8 @@ type Config struct {
 	Steady   *steady.Clock     // goes on where the last process ended; may be nil
 
 	Old *legacy.Old // a store that is asked as well, for users of the default history; may be nil
+
+	Stories *story.Stories // for requests with the scope story; may be nil
 
 	MaxUnflushed int           // keys of events applied but not in the file (default 262,144); past it the log waits
 	FlushAge     time.Duration // age of the oldest of them (default 10 s)

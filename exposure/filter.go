@@ -10,6 +10,7 @@ import (
 
 	"jianguo/exposure/kernel"
 	"jianguo/exposure/link"
+	"jianguo/exposure/story"
 	"jianguo/exposure/wire"
 )
 
@@ -35,6 +36,7 @@ type request struct {
 	links      link.Links // of the user asked last
 	otherKeys  []uint32   // keys and marks of such a user
 	otherMarks []byte
+	stories    story.Found // with scope story
 }
 
 var requests = sync.Pool{New: func() any { return new(request) }}
@@ -76,8 +78,6 @@ func (r *request) check() error {
 	switch {
 	case r.Scope != "" && r.Scope != "item" && r.Scope != "story":
 		return wire.Invalidf("scope", "is %.60q: item or story", r.Scope)
-	case r.Scope == "story":
-		return wire.Invalidf("scope", "story is not available: this version filters item by item")
 	case r.Mark != "" && r.Mark != "delivered":
 		return wire.Invalidf("mark", "is %.60q: only delivered can be marked", r.Mark)
 	case r.Max < 0:
@@ -109,15 +109,25 @@ func (s *Store) filter(ctx context.Context, r *request) (Outcome, error) {
 		ctx, cancel = context.WithTimeout(ctx, time.Duration(r.DeadlineMS)*time.Millisecond)
 		defer cancel()
 	}
-	r.marks, r.order = slices.Grow(r.marks[:0], r.Len())[:r.Len()], r.order[:0]
-	r.keys = r.Keys(r.keys, wire.Seed(&s.secret, r.User))
 	r.answer.Degraded = ""
+	if r.Scope == "story" {
+		if s.cfg.Stories == nil {
+			return Outcome{}, wire.Invalidf("scope", "story is not available: this service has no articles")
+		}
+		r.stories.Find(s.cfg.Stories, &r.Query)
+		if !s.cfg.Stories.Ready() {
+			r.answer.Degraded = "story"
+		}
+	}
+	r.keys = s.keysOf(r, r.keys, r.User)
+	r.marks, r.order = slices.Grow(r.marks[:0], len(r.keys))[:len(r.keys)], r.order[:0]
 	if err := s.look(ctx, r); err != nil {
 		r.answer.Degraded = s.degrade(r, err)
 	}
-	r.answer.Query, r.answer.Keys, r.answer.Marks, r.answer.Order = &r.Query, r.keys, r.marks, r.order
+	n := r.Len()
+	r.answer.Query, r.answer.Keys, r.answer.Marks, r.answer.Order = &r.Query, r.keys[:n], r.marks[:n], r.order
 	o := r.answer.Choose()
-	if r.Mark != "" && (o.Degraded == "" || o.Degraded == "legacy") && o.Items+o.Relaxed > 0 {
+	if r.Mark != "" && (o.Degraded == "" || o.Degraded == "legacy" || o.Degraded == "story") && o.Items+o.Relaxed > 0 {
 		if err := s.markDelivered(ctx, r); err != nil {
 			if ctx.Err() == nil || errors.Is(err, ErrFull) {
 				return Outcome{}, err
@@ -131,6 +141,16 @@ func (s *Store) filter(ctx context.Context, r *request) (Outcome, error) {
 	return o, nil
 }
 
+// keysOf are the keys of a request for a user: those of its items, and those of the stories found.
+func (s *Store) keysOf(r *request, dst []uint32, user string) []uint32 {
+	seed := wire.Seed(&s.secret, user)
+	dst = r.Keys(dst, seed)
+	if r.Scope == "story" {
+		dst = r.stories.AppendKeys(dst, seed)
+	}
+	return dst
+}
+
 // look marks the keys by the states of the user and of those linked to the user, and by the old store.
 func (s *Store) look(ctx context.Context, r *request) error {
 	history, imported := s.history(r.Scene), false
@@ -140,9 +160,12 @@ func (s *Store) look(ctx context.Context, r *request) error {
 		if len(r.links.From) > 0 {
 			err = s.lookLinked(ctx, r, history)
 		}
+		if r.Scope == "story" {
+			r.stories.Spread(r.Len(), r.keys, r.marks)
+		}
 	}
 	if old := s.cfg.Old; old != nil && history == "" && (err == nil || old.Shadow) {
-		if !old.Ask(ctx, err == nil, imported, &r.Query, r.marks) {
+		if !old.Ask(ctx, err == nil, imported, &r.Query, r.marks[:r.Len()]) {
 			r.answer.Degraded = "legacy"
 		} else if old.Shadow {
 			err = nil
@@ -158,7 +181,7 @@ func (s *Store) look(ctx context.Context, r *request) error {
 func (s *Store) lookLinked(ctx context.Context, r *request, history string) error {
 	users := append([]string{r.User}, r.links.From...)
 	for i := 1; i < len(users); i++ {
-		r.otherKeys = r.Keys(r.otherKeys, wire.Seed(&s.secret, users[i]))
+		r.otherKeys = s.keysOf(r, r.otherKeys, users[i])
 		r.otherMarks = slices.Grow(r.otherMarks[:0], len(r.marks))[:len(r.marks)]
 		if err := s.lookAt(ctx, r, history, users[i], r.otherKeys, r.otherMarks); err != nil {
 			return err
@@ -288,7 +311,7 @@ func (s *Store) markKeys(v *view, r *request, keys []uint32, marks []byte) {
 	if r.AtLeast == 0 {
 		return
 	}
-	for i, mark := range marks {
+	for i, mark := range marks[:r.Len()] {
 		if mark == kernel.InShard {
 			r.order = append(r.order, uint32(v.Lanes.Rank(keys[i]))<<16|uint32(i))
 		}

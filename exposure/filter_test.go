@@ -1,6 +1,7 @@
 package exposure
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"jianguo/exposure/story"
 	"jianguo/exposure/wire"
 )
 
@@ -16,10 +18,14 @@ import (
 func BenchmarkFilter(b *testing.B) {
 	f, body := benchRequest(b)
 	f.report(Seen, "phone", ids(5000, 10000)...)
-	for i, format := range []Format{JSON, Bitmap, JSON} {
-		b.Run([]string{"json", "bitmap", "linked"}[i], func(b *testing.B) {
+	for i, format := range []Format{JSON, Bitmap, JSON, JSON} {
+		b.Run([]string{"json", "bitmap", "linked", "story"}[i], func(b *testing.B) {
 			if i == 2 {
 				f.must(f.Expose(context.Background(), Event{Kind: Link, User: "u", From: "phone"}))
+			}
+			if i == 3 {
+				f.must(f.Expose(context.Background(), Event{Kind: Unlink, User: "u", From: "phone"}))
+				body = bytes.Replace(body, []byte(`{"items"`), []byte(`{"scope":"story","items"`), 1)
 			}
 			var out []byte
 			best := time.Hour
@@ -38,7 +44,11 @@ func BenchmarkFilter(b *testing.B) {
 }
 
 func benchRequest(b *testing.B) (*fixture, []byte) {
-	f := newFixture(b, Config{})
+	f := newFixture(b, Config{Stories: story.New()})
+	f.cfg.Stories.SetReady()
+	for i := range 50_000 { // one candidate in fifty is in a story, a twentieth of all that are
+		f.cfg.Stories.Link(fmt.Sprintf("news-%09d", 50*i), fmt.Sprintf("reprint-%09d", i))
+	}
 	f.report(Seen, "u", ids(0, 5000)...)
 	var cands []string
 	for i := range 5000 {

@@ -24,6 +24,7 @@ import (
 	"jianguo/exposure"
 	"jianguo/exposure/eventlog"
 	"jianguo/exposure/legacy"
+	"jianguo/exposure/story"
 	"jianguo/exposure/wire"
 	"jianguo/index/browse"
 	"jianguo/internal/datadir"
@@ -127,7 +128,8 @@ type service struct {
 	reports     *eventlog.NATS // the log of exposures
 	exposure    *exposure.Store
 	old         *legacy.Old // nil: there is none
-	kept        kept        // nil until all files are open
+	stories     *story.Stories
+	kept        kept // nil until all files are open
 	browse      *browse.Model
 	metrics     *prometheus.Registry
 	api         *api.Server
@@ -259,6 +261,7 @@ func (f *serveFlags) openExposure(co *streams, s *service) error {
 	if s.old, err = f.legacyFlags.open(co); err != nil {
 		return err
 	}
+	s.stories = story.New()
 	js, err := jetstream.New(s.core.conn)
 	if err != nil {
 		return err
@@ -281,7 +284,7 @@ func (f *serveFlags) openExposure(co *streams, s *service) error {
 	if err != nil {
 		return err
 	}
-	s.exposure, err = exposure.Open(co.ctx, exposure.Config{Path: filepath.Join(s.dir, datadir.Exposures), Log: s.reports, Policies: policies, Scenes: f.Scenes, Old: s.old,
+	s.exposure, err = exposure.Open(co.ctx, exposure.Config{Path: filepath.Join(s.dir, datadir.Exposures), Log: s.reports, Policies: policies, Scenes: f.Scenes, Old: s.old, Stories: s.stories,
 		Location: zone, Steady: s.clock, Relaxed: f.Durability == "relaxed", CacheBytes: f.ExposureCache << 20, FlushAge: f.ExposureFlush, FailClosed: f.FailClosed, Logger: co.log,
 		Dead: func(ctx context.Context, e eventlog.Entry, user string, reason error) error {
 			r := bus.Refused{Subject: e.Subject, Data: e.Data, Sequence: e.Seq, Arrived: e.Time, Reason: reason.Error(), ID: fmt.Sprintf("exposures-%d", e.Seq)}
@@ -347,6 +350,7 @@ func (s *service) run(ctx context.Context) error {
 	g.Go(func() error { defer stop(); <-served; return nil })
 	g.Go(func() error { return s.core.ingest.Run(ingesting) })
 	g.Go(func() error { s.follow(failed); return nil })
+	g.Go(func() error { s.followStories(failed); return nil })
 	g.Go(func() error { return s.watchFiles(failed) })
 	g.Go(func() error { s.onHangup(failed); return nil })
 	return errors.Join(g.Wait(), s.close())

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"jianguo/exposure/story"
+	"jianguo/index"
+)
+
+const (
+	// relatedQuery lists the events that may begin or end the publication of an item as a copy. The event
+	// of a promoted copy no longer names what it was a copy of: its row does.
+	relatedQuery = `SELECT i.id, coalesce(o.id, ''), e.verdict, e.previous, e.cause, e.rule
+	FROM events e JOIN items i ON i.ordinal = e.ordinal LEFT JOIN items o ON o.ordinal = coalesce(e.of, CASE e.cause WHEN ?1 THEN i.of END)
+	WHERE e.number > ?2 AND e.number <= ?3 AND (e.verdict = ?4 OR e.rule = ?5 OR e.rule = ?6 OR e.previous <> 0 OR e.cause <> ?7) ORDER BY e.number`
+	relatedStep = 100_000 // events read at a time
+	relatedPoll = 200 * time.Millisecond
+)
+
+// followStories keeps the stories of the filter up to date with the catalogue.
+func (s *service) followStories(ctx context.Context) {
+	view, stories := s.core.index.View(), s.stories
+	for after := uint64(0); ; {
+		_, last := view.Applied()
+		for after < last && ctx.Err() == nil {
+			to := min(after+relatedStep, last)
+			if err := relate(ctx, view.Tables(), stories, after, to); err != nil {
+				if ctx.Err() == nil {
+					s.core.log.ErrorContext(ctx, "stories of the filter lag behind", "error", err)
+				}
+				break
+			}
+			after = to
+		}
+		if after >= last {
+			stories.SetReady()
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(relatedPoll):
+		}
+	}
+}
+
+// relate gives the events (after, to] to the stories.
+func relate(ctx context.Context, tables *sql.DB, stories *story.Stories, after, to uint64) error {
+	rows, err := tables.QueryContext(ctx, relatedQuery, index.CausePromotion, after, to, index.Suspect, index.ByLicence, index.ByPreference, index.CauseIngest)
+	if err != nil {
+		return fmt.Errorf("stories: events after %d: %w", after, err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id, of string
+		var verdict, previous index.Verdict
+		var cause index.Cause
+		var rule index.Rule
+		if err := rows.Scan(&id, &of, &verdict, &previous, &cause, &rule); err != nil {
+			return fmt.Errorf("stories: events after %d: %w", after, err)
+		}
+		copied := verdict == index.Suspect || rule == index.ByLicence || rule == index.ByPreference || cause == index.CausePromotion
+		switch {
+		case verdict == index.Withdrawn: // it is not shown any more, but may have been
+		case of != "" && of != id && (verdict.Accepted() && copied || verdict == index.Duplicate && previous.Accepted()):
+			stories.Link(id, of)
+		case verdict.Accepted():
+			stories.Unlink(id)
+		}
+	}
+	return rows.Err()
+}
