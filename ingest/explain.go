@@ -236,6 +236,8 @@ func (x *Explanation) decide(q, c *index.Article, aligned *sketch.Alignment, p *
 		x.Facts = index.Estimated(&m.decided, &m.compared)
 	}
 	switch {
+	case x.Rule == index.ByExact && sketch.Untold(&q.Text, q.Title, c.Title):
+		x.Verdict, x.Decided, x.Facts = index.Suspect, "the normal forms are the same, and say nothing of the headlines, which are two", &index.Facts{Reason: sketch.Headlines}
 	case x.Rule == index.ByExact:
 		x.Verdict, x.Decided, x.Facts = index.Duplicate, "the normal forms are the same", &index.Facts{Reason: "exact"}
 	case p.Rules == index.RulesHamming:

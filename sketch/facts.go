@@ -140,6 +140,9 @@ func (s *side) factAt(i int) (Fact, int) {
 		f.End, f.place, n = int(s.tokens[k].end), 0, k+1-i
 	}
 	size, unit := unitAt(s.text, f.End)
+	if unit == "成" && f.value > 10 {
+		size, unit = 0, "" // of a name: 2022成都 has no tenths
+	}
 	f.End, f.unit = f.End+size, unit
 	for i+n < len(s.tokens) && int(s.tokens[i+n].end) <= f.End {
 		n++

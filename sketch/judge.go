@@ -129,6 +129,7 @@ const (
 	InDoubt    = "in-doubt"    // suspect: the facts neither clearly agree nor conflict
 	OtherFacts = "other-facts" // series: the same form with other facts
 	Estimated  = "estimated"   // suspect: the texts are too long to be compared
+	Headlines  = "headlines"   // suspect: the same short body, of which the headlines, two others, say nothing
 	LittleText = "little-text" // unrelated: too little in common
 
 	// What an alignment makes of SameText and OneSided.

@@ -125,26 +125,34 @@ func (m *Matcher) Judge(ctx context.Context, r *Reader, q Query) (Judgement, err
 	return m.conclude(best), nil
 }
 
+// headlinesRead bounds the copies among which one with the same headline is looked for.
+const headlinesRead = 16
+
 // exactCopy looks for the same normal form, rejected copies included. A blocked
-// text is preferred to a living one, then the oldest.
+// text is preferred to a living one, then one with this headline, then the oldest.
 func (m *Matcher) exactCopy(ctx context.Context, r *Reader, q *Query) (Judgement, bool, error) {
 	var buf [16]uint32
 	var best target
+	untold, read := false, 0
 	hash := q.Article.Exact[:]
 	for _, ordinal := range m.exacts.Get(buf[:0], resident.ExactKey(hash)) {
 		t, ok := m.target(ordinal, q)
-		if !ok || best.lead != 0 && (best.blocked && !t.blocked || best.blocked == t.blocked && best.lead <= t.lead) {
+		if !ok || best.lead != 0 && (best.blocked && !t.blocked || best.blocked == t.blocked && (!untold || read >= headlinesRead) && best.lead <= t.lead) {
 			continue
 		}
-		exact, err := r.readExact(ctx, ordinal)
+		exact, title, err := r.readExact(ctx, ordinal)
 		if errors.Is(err, sql.ErrNoRows) {
 			continue
 		}
 		if err != nil {
 			return Judgement{}, false, fmt.Errorf("exact hash of ordinal %d: %w", ordinal, err)
 		}
-		if string(exact) == string(hash) {
-			best = t
+		if string(exact) != string(hash) {
+			continue
+		}
+		read++
+		if other := sketch.Untold(&q.Article.Text, q.Article.Title, title); best.lead == 0 || t.blocked && !best.blocked || untold && !other || untold == other && t.lead < best.lead {
+			best, untold = t, other
 		}
 	}
 	if best.lead == 0 {
@@ -152,7 +160,11 @@ func (m *Matcher) exactCopy(ctx context.Context, r *Reader, q *Query) (Judgement
 	}
 	j := Judgement{Verdict: verdict.Duplicate, Rule: verdict.ByExact, Of: best.lead, Cluster: best.cluster, Resemblance: 1,
 		Facts: &verdict.Facts{Reason: "exact"}}
-	return best.decide(j), true, nil
+	if j = best.decide(j); untold && j.Rule == verdict.ByExact {
+		j.Facts.Reason = sketch.Headlines
+		j = m.doubt(j, &best)
+	}
+	return j, true, nil
 }
 
 // nearestCopy is the textbook rule: the original is the nearest exemplar within
@@ -205,14 +217,20 @@ func (m *Matcher) conclude(c *candidate) Judgement {
 		j.Verdict, j.Cluster = verdict.Duplicate, c.cluster
 		j = c.target.decide(j)
 	case sketch.Suspect:
-		switch j.Verdict = verdict.Suspect; {
-		case m.policy.Suspects == verdict.SuspectsReject:
-			j.Verdict, j.Cluster, j.Rule = verdict.Duplicate, c.cluster, verdict.BySuspected
-		case c.aside:
-			j.Verdict, j.Rule = verdict.Unique, verdict.ByAside
-		}
+		j = m.doubt(j, &c.target)
 	case sketch.Series:
 		j.Verdict, j.Series = verdict.Unique, c.lead
+	}
+	return j
+}
+
+// doubt is the verdict on a suspect.
+func (m *Matcher) doubt(j Judgement, t *target) Judgement {
+	switch j.Verdict, j.Cluster = verdict.Suspect, 0; {
+	case m.policy.Suspects == verdict.SuspectsReject:
+		j.Verdict, j.Cluster, j.Rule = verdict.Duplicate, t.cluster, verdict.BySuspected
+	case t.aside:
+		j.Verdict, j.Rule = verdict.Unique, verdict.ByAside
 	}
 	return j
 }

@@ -31,7 +31,7 @@ func NewReader(ctx context.Context, db Preparer, compared string) (*Reader, erro
 		stmt **sql.Stmt
 		text string
 	}{
-		{&r.exact, `SELECT exact FROM ` + compared + ` WHERE ordinal = ?`},
+		{&r.exact, `SELECT c.exact, i.title FROM ` + compared + ` c JOIN items i ON i.ordinal = c.ordinal WHERE c.ordinal = ?`},
 		{&r.sketch, `SELECT sketch FROM ` + compared + ` WHERE ordinal = ?`},
 		{&r.text, `SELECT i.title, t.body, i.published_at, coalesce(s.name, '') FROM items i JOIN texts t ON t.ordinal = i.ordinal LEFT JOIN sources s ON s.number = i.source WHERE i.ordinal = ?`},
 	} {
@@ -53,9 +53,9 @@ func (r *Reader) Close() (err error) {
 	return err
 }
 
-// readExact returns the exact hash of a version, nil for a blank one.
-func (r *Reader) readExact(ctx context.Context, ordinal uint32) (exact []byte, err error) {
-	return exact, r.exact.QueryRowContext(ctx, ordinal).Scan(&exact)
+// readExact returns the exact hash of a version, nil for a blank one, and its headline.
+func (r *Reader) readExact(ctx context.Context, ordinal uint32) (exact []byte, title string, err error) {
+	return exact, title, r.exact.QueryRowContext(ctx, ordinal).Scan(&exact, &title)
 }
 
 func (r *Reader) readSketch(ctx context.Context, ordinal uint32) (s sketch.Sketch, err error) {

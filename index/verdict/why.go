@@ -25,6 +25,7 @@ type phrases struct {
 
 	sameText, contained, contains, reworded string // duplicates; with shares
 	extends, overlap, inDoubt, series, form string
+	headlines                               string // the same short body
 	oneSided                                string // a suspect whose texts were not aligned
 	estimated                               string // because they are too long
 	characters, quote, lacks                string
@@ -45,6 +46,7 @@ var chinese = phrases{
 	contains: "含先到稿：先到稿 %[1]s 的 %[3]d%% 见于本稿，占本稿 %[2]d%%", reworded: "改写：本稿 %[2]d%% 的文字见于先到稿 %[1]s",
 	extends: "本稿含先到稿 %[1]s 的 %[3]d%%，另有先到稿没有的内容", overlap: "本稿 %[2]d%% 的文字见于先到稿 %[1]s，另有先到稿没有的内容",
 	inDoubt: "存疑：本稿 %[2]d%% 的文字见于先到稿 %[1]s，是否同稿不能断定", series: "系列稿：本稿与先到稿 %s 格式相同，事实不同", form: "系列稿：本稿与先到稿 %s 格式相同，各述其事",
+	headlines:  "存疑：本稿与先到稿 %s 正文相同，标题各说各的，正文都没有提到",
 	oneSided:   "本稿与先到稿 %s 大段相同，但各自篇幅不同",
 	estimated:  "存疑：本稿与先到稿 %s 相近；全文过长，只按摘要比较",
 	characters: "约 %d 字", quote: "“%s”", lacks: "先到稿另有本稿没有的约 %d 字",
@@ -65,6 +67,7 @@ var english = phrases{
 	contains: "contains the earlier text: %[3]d%% of %[1]s is in this text, %[2]d%% of which it is", reworded: "reworded: %[2]d%% of this text is in the earlier %[1]s",
 	extends: "this text has %[3]d%% of the earlier %[1]s and adds", overlap: "%[2]d%% of this text is in the earlier %[1]s; this text adds",
 	inDoubt: "in doubt: %[2]d%% of this text is in the earlier %[1]s, which may be another article", series: "a series: this text has the form of the earlier %s and other facts", form: "a series: this text has the form of the earlier %s and its own matter",
+	headlines:  "in doubt: the body is that of the earlier %s, the headlines are of two matters, and the body says nothing of either",
 	oneSided:   "this text has much in common with the earlier %s, and one of them has more",
 	estimated:  "in doubt: this text is like the earlier %s; the texts are too long to compare, so this is an estimate",
 	characters: " about %d characters", quote: "“%s”", lacks: "the earlier text has about %d characters that this text lacks",
@@ -110,6 +113,8 @@ func Why(e *Event, language string) string {
 		return fmt.Sprintf(p.aside, e.Of)
 	case e.Rule == ByBlocked:
 		return fmt.Sprintf(p.blocked, e.Of)
+	case e.Facts != nil && e.Facts.Reason == sketch.Headlines:
+		return fmt.Sprintf(p.headlines, e.Of)
 	case e.Rule == ByExact:
 		return fmt.Sprintf(p.exact, e.Of)
 	case e.Resemblance == nil && e.Distance != nil:

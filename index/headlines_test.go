@@ -1,0 +1,42 @@
+package index
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"jianguo/index/internal/press"
+	"jianguo/sketch"
+)
+
+// A feed gives the same introduction to every article. None is rejected because of another; what
+// has the same headline, too, is a copy.
+func TestHeadlines(t *testing.T) {
+	x := openTexts(t, t.TempDir(), 0)
+	intro := "这是一档会员专享节目\n内容来自办公室日常生活和工作中的一些短小记录"
+	for seq, c := range []struct{ title, body, want string }{
+		{"聊聊恐怖片与深夜食堂", intro, "unique  "},
+		{"年度最好玩的推理游戏", intro, "suspect exact n1"},
+		{"年度最好玩的推理游戏", intro, "duplicate exact n2"},
+		{"聊聊恐怖片与深夜食堂", intro, "duplicate exact n1"},
+		{"会员专享节目：短小记录", intro, "duplicate exact n1"},
+		{"", intro, "duplicate exact n1"},
+	} {
+		a := press.Article(fmt.Sprint("n", seq+1), c.body)
+		a.Title, a.Text.Title = c.title, c.title
+		a.Sketch = sketch.Make(a.Text)
+		out, err := x.Add(context.Background(), []Mutation{{Seq: uint64(seq + 1), At: press.Start.Add(time.Duration(seq) * time.Minute), Article: a}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := out[0].Event
+		if got := fmt.Sprintf("%s %s %s", e.Verdict, e.Rule, e.Of); got != c.want {
+			t.Errorf("n%d is %s, want %s: %s", seq+1, got, c.want, e.Why)
+		}
+	}
+	mustVerify(t, x)
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
