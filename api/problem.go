@@ -75,7 +75,7 @@ func problemOf(err error) *Problem {
 		return NewProblem(http.StatusNotFound, "", err.Error())
 	case errors.As(err, &refused) && refused.ErrorCode == codeStoreFailed:
 		return caused(http.StatusTooManyRequests, "the bus is full and takes no more until what it holds has been worked off: "+refused.Description, err)
-	case errors.As(err, &refused), errors.Is(err, jetstream.ErrNoStreamResponse), errors.Is(err, nats.ErrConnectionClosed), errors.Is(err, nats.ErrTimeout),
+	case errors.As(err, &refused), errors.Is(err, jetstream.ErrNoStreamResponse), errors.Is(err, nats.ErrConnectionClosed), errors.Is(err, nats.ErrDisconnected), errors.Is(err, nats.ErrTimeout),
 		errors.Is(err, nats.ErrNoResponders), errors.Is(err, nats.ErrConnectionReconnecting), errors.Is(err, nats.ErrReconnectBufExceeded):
 		return caused(http.StatusServiceUnavailable, "the bus does not answer as it should: "+err.Error(), err)
 	case errors.Is(err, nats.ErrMaxPayload):

@@ -2,17 +2,20 @@ package bus
 
 import (
 	"cmp"
+	"context"
 	"crypto/rand"
 	"crypto/subtle"
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"regexp"
 	"slices"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"jianguo/bus/gate"
 )
@@ -93,6 +96,32 @@ func Connect(url string, options ...nats.Option) (*nats.Conn, error) {
 	}
 	useOwnInbox(nc, url)
 	return nc, nil
+}
+
+// Away reports whether an error of the bus may end by itself: it did not answer, or a cluster
+// had no leader.
+func Away(err error) bool {
+	var api *jetstream.APIError
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout) || errors.Is(err, nats.ErrDisconnected) || errors.Is(err, nats.ErrNoResponders) ||
+		errors.Is(err, nats.ErrConnectionReconnecting) || errors.As(err, &api) && api.Code == http.StatusServiceUnavailable
+}
+
+// awayFor is how long Patiently waits for a bus: elections of a cluster take seconds.
+const awayFor = time.Minute
+
+// Patiently calls f again as long as its error says that the bus is away.
+func Patiently(ctx context.Context, log *slog.Logger, f func() error) error {
+	for deadline := time.Now().Add(awayFor); ; {
+		err := f()
+		if err == nil || !Away(err) || ctx.Err() != nil || time.Now().After(deadline) {
+			return err
+		}
+		log.WarnContext(ctx, "the bus does not answer yet, trying again", "error", err)
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Second):
+		}
+	}
 }
 
 var credentials = regexp.MustCompile(`//[^@/,]*@`)

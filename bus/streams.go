@@ -18,34 +18,29 @@ func GatedStreams() []GatedStream {
 	}
 }
 
+// Plan is how the streams of a bus are made.
+type Plan = streams.Plan
+
 // StreamsConfig configures the streams of items. The zero value is usable.
 type StreamsConfig struct {
 	// Others are streams of this service that it creates later; they are checked with the rest,
 	// so that a bus with a stream of another application is left as it is.
-	Others   []GatedStream
-	Prefix   string // of the names of the streams on an external bus; their subjects have none
-	Replicas int    // of each stream; 0: 1
-	Bytes    int64  // of ITEMS before publishers are refused; 0: 4 GiB
+	Others []GatedStream
+	Plan
+	Bytes int64 // of ITEMS before publishers are refused; 0: 4 GiB
 }
 
 // EnsureStreams creates or updates ITEMS, VERDICTS and DEAD with the gates that the bus has
 // for them, or only those named, and returns ITEMS. A nil bus is an external one, which has
 // no gates.
 func EnsureStreams(ctx context.Context, js jetstream.JetStream, b *Embedded, cfg StreamsConfig, only ...string) (items jetstream.Stream, err error) {
-	if cfg.Replicas == 0 {
-		cfg.Replicas = 1
-	}
 	if cfg.Bytes == 0 {
 		cfg.Bytes = 4 << 30
 	}
-	persist := jetstream.DefaultPersistMode
-	if cfg.Replicas == 1 {
-		// Events are already durable in the catalogue: what a power failure
-		// takes off the end of VERDICTS is published again.
-		persist = jetstream.AsyncPersistMode
-	}
 	all := []jetstream.StreamConfig{
-		{Name: StreamVerdicts, Subjects: []string{SubjectVerdicts + ">"}, MaxBytes: 1 << 30, PersistMode: persist, AllowDirect: true,
+		// Events are already durable in the catalogue: what a power failure takes off the end of
+		// VERDICTS is published again.
+		{Name: StreamVerdicts, Subjects: []string{SubjectVerdicts + ">"}, MaxBytes: 1 << 30, PersistMode: jetstream.AsyncPersistMode, AllowDirect: true,
 			Description: "events in the order of their numbers; old ones are forgotten here, never by the catalogue"},
 		{Name: StreamDead, Subjects: deadSubjects, MaxBytes: 1 << 30, AllowDirect: true, AllowMsgTTL: true,
 			Description: "messages that were refused, with the reason in their headers"},
@@ -65,10 +60,8 @@ func EnsureStreams(ctx context.Context, js jetstream.JetStream, b *Embedded, cfg
 		if len(only) > 0 && !slices.Contains(only, c.Name) {
 			continue
 		}
-		c.Replicas, c.Storage = cfg.Replicas, jetstream.FileStorage
-		c.Name = cfg.Prefix + c.Name
-		err = b.Create(ctx, c.Name, func() error {
-			items, err = streams.Ensure(ctx, js, c)
+		err = b.Create(ctx, cfg.Prefix+c.Name, func() error {
+			items, err = cfg.Ensure(ctx, js, c)
 			return err
 		})
 		if err != nil {

@@ -3,12 +3,15 @@ package ingest
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sync/semaphore"
+
+	"jianguo/bus"
 )
 
 const (
@@ -30,21 +33,23 @@ func (s *Service) Run(ctx context.Context) error {
 		return err
 	}
 	defer stopAnswers()
-	for began := false; ; began = true {
+	for began := false; ; {
 		err := s.attach(ctx)
 		if err == nil {
-			var another bool
-			if another, err = s.runOn(ctx); err != nil || !another {
+			err = s.runOn(ctx)
+			if err == nil || !errors.Is(err, errAnother) && !errors.Is(err, errConsume) {
 				return err
 			}
-			s.log.WarnContext(ctx, "the stream of items is gone or another one; going on with that", "was", s.attached)
-			continue
+			s.log.WarnContext(ctx, "going on with the stream of items that the bus has now", "was", s.attached, "reason", err)
 		}
 		if ctx.Err() != nil {
 			return nil
 		}
-		if !began {
+		if began = began || errors.Is(err, errAnother); !began && !bus.Away(err) {
 			return err
+		}
+		if errors.Is(err, errAnother) {
+			continue
 		}
 		s.publishing.Store(&err)
 		select {
@@ -55,9 +60,15 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 }
 
-// runOn processes the messages of the attached stream until ctx is done, or until it is gone
-// or another one.
-func (s *Service) runOn(ctx context.Context) (another bool, err error) {
+// What runOn returns when it can be called again: the stream is gone or another one, or the
+// bus gives no consumer of it.
+var (
+	errAnother = errors.New("ingest: the stream of items is gone, or another one")
+	errConsume = errors.New("ingest: consumer")
+)
+
+// runOn processes the messages of the attached stream until ctx is done.
+func (s *Service) runOn(ctx context.Context) error {
 	s.room = semaphore.NewWeighted(inFlightBytes)
 	// The pipeline's own context ends with the first error of any part; the
 	// caller's ends the intake, and the parts behind it finish their work.
@@ -70,9 +81,9 @@ func (s *Service) runOn(ctx context.Context) (another bool, err error) {
 	subscription, err := s.consume(ctx, messages, ended)
 	if err != nil {
 		if ctx.Err() != nil {
-			return false, nil
+			return nil
 		}
-		return false, err
+		return err
 	}
 	// A message goes to the workers and, in order, to applyBatches: two batches' worth
 	// is in flight at most.
@@ -95,13 +106,16 @@ func (s *Service) runOn(ctx context.Context) (another bool, err error) {
 		return s.applyBatches(failed, order)
 	})
 	g.Go(func() error { return s.outbox.run(failed, done) })
+	another := false
 	g.Go(func() error {
 		another = s.watch(failed, done)
 		stop()
 		return nil
 	})
-	err = g.Wait()
-	return another, err
+	if err := g.Wait(); err != nil || !another {
+		return err
+	}
+	return errAnother
 }
 
 // consume sends the messages after the last one applied to messages, until ended is closed.
@@ -117,7 +131,7 @@ func (s *Service) consume(ctx context.Context, messages chan<- jetstream.Msg, en
 		NamePrefix: consumerName + rand.Text(), InactiveThreshold: time.Minute,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("ingest: consumer: %w", err)
+		return nil, fmt.Errorf("%w: %w", errConsume, err)
 	}
 	subscription, err := consumer.Consume(func(m jetstream.Msg) {
 		select {
@@ -127,7 +141,7 @@ func (s *Service) consume(ctx context.Context, messages chan<- jetstream.Msg, en
 	}, jetstream.PullMaxMessages(2*s.cfg.Batch), jetstream.PullHeartbeat(heartbeat),
 		jetstream.ConsumeErrHandler(func(_ jetstream.ConsumeContext, err error) { s.log.WarnContext(ctx, "item consumer", "error", err) }))
 	if err != nil {
-		return nil, fmt.Errorf("ingest: consume: %w", err)
+		return nil, fmt.Errorf("%w: %w", errConsume, err)
 	}
 	return subscription, nil
 }

@@ -24,8 +24,8 @@ type busFlags struct {
 
 // busAccess is what a bus asks of a client.
 type busAccess struct {
-	Token        string `help:"Token for a bus that wants one: that of --nats, or the external one of the service that uses --data." placeholder:"TOKEN"`
-	NATSCreds    string `name:"nats-creds" help:"File of credentials for that bus." type:"existingfile" placeholder:"FILE"`
+	Token string `help:"Token for a bus that wants one: that of --nats, or the external one of the service that uses --data." placeholder:"TOKEN"`
+	natsTrust
 	StreamPrefix string `help:"Begins the names of the streams of that bus, as for serve; with --data it is known." placeholder:"PREFIX"`
 
 	pin string // hash of the bus's certificate, from the lock file
@@ -63,7 +63,7 @@ var gated = regexp.MustCompile(regexp.QuoteMeta(gate.Prefix) + `[^.]*\.`)
 func (f *busFlags) connectBus(co *streams) (*nats.Conn, error) {
 	ctx, giveUp := context.WithCancelCause(co.ctx)
 	co.ctx = ctx
-	options := append(append(credentials(f.NATSCreds), pinned(f.pin)...), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+	options := append(append(f.options(), pinned(f.pin)...), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
 		if errors.Is(err, nats.ErrPermissionViolation) {
 			// The bus names the subject that it mapped the public one to.
 			giveUp(fmt.Errorf("bus %s: %s: %s", bus.RedactURL(f.NATS), f.notAllowed(), gated.ReplaceAllString(err.Error(), "")))
@@ -89,10 +89,23 @@ func (f *busFlags) notAllowed() string {
 	return "the token given is not for this"
 }
 
-// credentials returns the option for a file of credentials; file may be empty.
-func credentials(file string) []nats.Option {
-	if file == "" {
-		return nil
+// natsTrust is how an external bus and its clients know each other, beside a token.
+type natsTrust struct {
+	NATSCreds string `name:"nats-creds" help:"Credentials for an external bus; a token or password may also stand in its URL." type:"existingfile" placeholder:"FILE"`
+	NATSCA    string `name:"nats-ca" help:"Authority of its certificate, in PEM; empty: those of the system." type:"existingfile" placeholder:"FILE"`
+	NATSCert  string `name:"nats-cert" help:"Certificate to show it, in PEM." type:"existingfile" placeholder:"FILE" and:"nats-cert"`
+	NATSKey   string `name:"nats-key" help:"Its key." type:"existingfile" placeholder:"FILE" and:"nats-cert"`
+}
+
+func (f *natsTrust) options() (all []nats.Option) {
+	if f.NATSCreds != "" {
+		all = append(all, nats.UserCredentials(f.NATSCreds))
 	}
-	return []nats.Option{nats.UserCredentials(file)}
+	if f.NATSCA != "" {
+		all = append(all, nats.RootCAs(f.NATSCA))
+	}
+	if f.NATSCert != "" {
+		all = append(all, nats.ClientCert(f.NATSCert, f.NATSKey))
+	}
+	return all
 }

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -23,13 +22,10 @@ import (
 
 // coreConfig configures a core. Command and Data are required.
 type coreConfig struct {
-	Command   string
-	Data      string
-	HTTP      string // address of HTTP, for the lock file
-	NATS      string // URL of an external bus; empty: embedded
-	NATSCreds string // file of credentials for it
-	// StreamPrefix begins the names of the streams on an external bus.
-	StreamPrefix string
+	Command      string
+	Data         string
+	HTTP         string                                     // address of HTTP, for the lock file
+	External     externalBus                                // its URL is empty: the embedded one
 	Backlog      int64                                      // bytes of items that may wait; 0: the default
 	NATSListen   string                                     // of the embedded bus; empty: in-process only
 	NATSUsers    func(secret, from string) (bus.User, bool) // of the embedded bus; nil: every client may do everything
@@ -142,11 +138,11 @@ func (c *core) normal(title, body string) sketch.Input {
 }
 
 func (c *core) openBus(co *streams) (err error) {
-	if err := checkPrefix(c.cfg.NATS, c.cfg.StreamPrefix); err != nil {
+	if err := c.cfg.External.check(); err != nil {
 		return err
 	}
-	if c.cfg.NATS != "" {
-		if c.conn, err = bus.Connect(c.cfg.NATS, credentials(c.cfg.NATSCreds)...); err != nil {
+	if c.cfg.External.NATS != "" {
+		if c.conn, err = bus.Connect(c.cfg.External.NATS, c.cfg.External.options()...); err != nil {
 			return err
 		}
 	} else {
@@ -160,8 +156,11 @@ func (c *core) openBus(co *streams) (err error) {
 		}
 	}
 	c.closers = append(c.closers, func() error { c.conn.Close(); return nil })
-	c.ingest, err = ingest.New(co.ctx, ingest.Config{Bus: c.bus, Conn: c.conn, Index: c.index, Segmenter: c.segmenter, Workers: processors(),
-		Streams: bus.StreamsConfig{Prefix: c.cfg.StreamPrefix, Others: c.cfg.Gates, Bytes: c.cfg.Backlog}, DropTexts: c.cfg.DropTexts, Logger: co.log})
+	err = bus.Patiently(co.ctx, co.log, func() (err error) {
+		c.ingest, err = ingest.New(co.ctx, ingest.Config{Bus: c.bus, Conn: c.conn, Index: c.index, Segmenter: c.segmenter, Workers: processors(),
+			Streams: bus.StreamsConfig{Plan: c.plan(), Others: c.cfg.Gates, Bytes: c.cfg.Backlog}, DropTexts: c.cfg.DropTexts, Logger: co.log})
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -173,33 +172,17 @@ func (c *core) openBus(co *streams) (err error) {
 
 // announce writes to the lock file how commands reach this process.
 func (c *core) announce() error {
-	h := datadir.Holder{PID: os.Getpid(), Command: c.cfg.Command, NATS: c.natsURL(), StreamPrefix: c.cfg.StreamPrefix, HTTP: c.cfg.HTTP}
+	h := datadir.Holder{PID: os.Getpid(), Command: c.cfg.Command, NATS: c.natsURL(), StreamPrefix: c.cfg.External.StreamPrefix, HTTP: c.cfg.HTTP}
 	if c.bus != nil {
 		h.Token, h.Pin = c.bus.Secret(), c.cfg.Certificates.pin()
 	}
 	return c.lock.Announce(h)
 }
 
-// checkPrefix checks a prefix of the streams of a bus, which must be external.
-func checkPrefix(url, prefix string) error {
-	if prefix == "" {
-		return nil
-	}
-	if url == "" {
-		return errors.New("--stream-prefix is for a bus given with --nats: the embedded one has no other streams")
-	}
-	if strings.ContainsFunc(prefix, func(r rune) bool {
-		return r != '_' && r != '-' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
-	}) {
-		return fmt.Errorf("--stream-prefix %q: letters, digits, _ and - only", prefix)
-	}
-	return nil
-}
-
 // natsURL is where other processes reach the bus; empty: they cannot.
 func (c *core) natsURL() string {
 	if c.bus == nil {
-		return bus.RedactURL(c.cfg.NATS)
+		return bus.RedactURL(c.cfg.External.NATS)
 	}
 	return c.bus.URL()
 }

@@ -19,5 +19,5 @@ func TestMain(m *testing.M) {
 	if path := os.Getenv(clockEnv); path != "" {
 		clocks = func() steady.Source { return jumping(path) }
 	}
-	testscript.Main(m, map[string]func(){"jianguo": main})
+	testscript.Main(m, map[string]func(){"jianguo": main, "nats-server": natsServer})
 }

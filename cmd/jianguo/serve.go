@@ -34,10 +34,8 @@ import (
 
 // serveFlags are common to `serve` and `demo`.
 type serveFlags struct {
-	Listen       string   `help:"Address of HTTP and the console." default:"127.0.0.1:8080"`
-	NATS         string   `name:"nats" help:"Use this bus instead of the embedded one." placeholder:"URL"`
-	NATSCreds    string   `name:"nats-creds" help:"Credentials for an external bus; a token or password may also stand in its URL." type:"existingfile" placeholder:"FILE"`
-	StreamPrefix string   `help:"Begins the names of the streams on an external bus, where another application uses ITEMS, VERDICTS, DEAD or EXPOSURES. Subjects stay the same." placeholder:"PREFIX"`
+	Listen string `help:"Address of HTTP and the console." default:"127.0.0.1:8080"`
+	externalBus
 	NATSListen   string   `name:"nats-listen" help:"Address of the embedded bus; empty: in-process only." default:"127.0.0.1:4222"`
 	Durability   string   `help:"What an acknowledgement means: ${enum}. synced: fsynced; relaxed: the operating system has it." enum:"synced,relaxed" default:"synced"`
 	NoTexts      bool     `help:"Do not keep bodies: no side-by-side view, and judging on sketches only."`
@@ -195,7 +193,7 @@ func (f *serveFlags) openHTTP(_ *streams, s *service) (err error) {
 
 func (f *serveFlags) openCore(co *streams, s *service) (err error) {
 	s.core, err = openCore(co, coreConfig{Command: s.command, Data: s.dir, HTTP: s.address(),
-		NATS: f.NATS, NATSCreds: f.NATSCreds, StreamPrefix: f.StreamPrefix, Backlog: max(f.Backlog, 64) << 20, NATSListen: f.NATSListen, NATSUsers: s.access.tokens.BusUser, Certificates: s.access.certs,
+		External: f.externalBus, Backlog: max(f.Backlog, 64) << 20, NATSListen: f.NATSListen, NATSUsers: s.access.tokens.BusUser, Certificates: s.access.certs,
 		Gates: []bus.GatedStream{{Name: eventlog.StreamName, Subjects: eventlog.Subjects()}}, Reserve: s.disk.Reserve, Connections: s.connections,
 		Relaxed: f.Durability == "relaxed", DropTexts: f.NoTexts, Language: f.Language, Policy: f.policy(), SnapshotEvery: f.SnapshotEvery, Clock: s.clock.Now, Segment: f.segmentFlags,
 		Progress: s.starting.Progress, Loaded: s.loaded})
@@ -271,16 +269,19 @@ func (f *serveFlags) openExposure(co *streams, s *service) error {
 	if embedded == nil {
 		witness = s.clock.Witness
 	}
-	s.reports, err = eventlog.Open(co.ctx, js, eventlog.Config{Witness: witness, Prefix: f.StreamPrefix,
+	reports := eventlog.Config{Witness: witness, Plan: s.core.plan(),
 		Create: func(ctx context.Context, create func() error) error {
 			return embedded.Create(ctx, eventlog.StreamName, create)
 		},
 		Synced:    func(ctx context.Context, seq uint64) error { return embedded.Synced(ctx, eventlog.StreamName, seq) },
-		Purgeable: func(seq uint64) uint64 { return embedded.Purgeable(eventlog.StreamName, seq) }}, co.log)
-	if err != nil {
+		Purgeable: func(seq uint64) uint64 { return embedded.Purgeable(eventlog.StreamName, seq) }}
+	var dead *bus.DeadLetters
+	err = bus.Patiently(co.ctx, co.log, func() error {
+		if s.reports, err = eventlog.Open(co.ctx, js, reports, co.log); err == nil {
+			dead, err = bus.OpenDead(co.ctx, s.core.conn, f.StreamPrefix)
+		}
 		return err
-	}
-	dead, err := bus.OpenDead(co.ctx, s.core.conn, f.StreamPrefix)
+	})
 	if err != nil {
 		return err
 	}

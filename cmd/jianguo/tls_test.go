@@ -21,6 +21,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 )
 
@@ -293,4 +294,33 @@ func TestClientCertificates(t *testing.T) {
 			t.Errorf("%v: %v", files, err)
 		}
 	}
+}
+
+// An external bus that speaks TLS only and asks for a certificate lets the service in with both
+// flags, and so its commands; without them the start ends.
+func TestBusTLS(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	cert, key := filepath.Join(dir, "cert"), filepath.Join(dir, "key")
+	pool := certificate(t, cert, key)
+	pair, err := tls.LoadX509KeyPair(cert, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := startBroker(t, func(o *server.Options) {
+		o.TLS, o.TLSVerify = true, true
+		o.TLSConfig = &tls.Config{Certificates: []tls.Certificate{pair}, ClientCAs: pool, ClientAuth: tls.RequireAndVerifyClientCert, MinVersion: tls.VersionTLS12}
+		o.TLSTimeout = 5
+	})
+	data := filepath.Join(dir, "data")
+	trust := []string{"--nats", b.url(), "--nats-ca", cert, "--nats-cert", cert, "--nats-key", key}
+	s := serve(t, binary(t), data, trust...)
+	s.ready()
+	s.publish(1)
+	if out, err := exec.Command(s.binary, append([]string{"dead", "list"}, trust...)...).CombinedOutput(); err != nil {
+		t.Errorf("dead list: %v %s", err, out)
+	}
+	s.stop()
+	fails(t, s.binary, "certificate", "serve", "--data", data, "--listen", "127.0.0.1:0", "--nats", b.url())
+	fails(t, s.binary, "--nats-key", append([]string{"serve", "--data", data}, trust[:6]...)...)
 }

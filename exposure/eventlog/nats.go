@@ -21,8 +21,8 @@ type Config struct {
 	// are in the state file are released early; what is left is the backlog, and
 	// when that fills the stream, publishers get an error.
 	MaxBytes int64
-	// Prefix is that of the stream's name. Its subjects have none.
-	Prefix string
+	// Plan is how the streams of the bus are made.
+	Plan streams.Plan
 	// Create calls create, which creates or updates the stream (nil: the log calls it).
 	Create func(ctx context.Context, create func() error) error
 	// Synced is called by NATS.Synced, for a server that delivers entries before they are
@@ -70,18 +70,16 @@ func Open(ctx context.Context, js jetstream.JetStream, cfg Config, logger *slog.
 
 func (l *NATS) create(ctx context.Context) error {
 	c := jetstream.StreamConfig{
-		Name:        l.cfg.Prefix + StreamName,
+		Name:        StreamName,
 		Description: "what users were shown: delivered, seen, un-seen, forgotten",
 		Subjects:    Subjects(),
 		Discard:     jetstream.DiscardNew,
-		Storage:     jetstream.FileStorage,
 		MaxBytes:    l.cfg.MaxBytes,
-		Replicas:    1,
 		// Reports are idempotent, so the server need not remember message ids.
 		Duplicates: time.Second,
 	}
 	err := l.cfg.Create(ctx, func() error {
-		stream, err := streams.Ensure(ctx, l.js, c)
+		stream, err := l.cfg.Plan.Ensure(ctx, l.js, c)
 		if l.stream == nil {
 			l.stream = stream // which knows the stream by its name
 		}

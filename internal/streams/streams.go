@@ -4,6 +4,7 @@ package streams
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -24,15 +25,17 @@ const (
 const (
 	resourcesOfAccount = 10002
 	noResources        = 10023
+	noPeers            = 10005
+	noCluster          = 10074
 	noStorage          = 10047
 	anotherStream      = 10060
 	overlap            = 10065
 )
 
-// Owned returns the metadata of a stream of that name, nil if there is none, and an error if it
+// Owned returns how a stream of that name is made, nil if there is none, and an error if it
 // is not ours. Ours have a mark; one of a version before has none, and most of
 // these subjects and no others.
-func Owned(ctx context.Context, js jetstream.JetStream, name string, subjects []string) (map[string]string, error) {
+func Owned(ctx context.Context, js jetstream.JetStream, name string, subjects []string) (*jetstream.StreamConfig, error) {
 	s, err := js.Stream(ctx, name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		return nil, nil
@@ -44,25 +47,73 @@ func Owned(ctx context.Context, js jetstream.JetStream, name string, subjects []
 	mark, marked := have.Metadata[ownerKey]
 	foreign := slices.ContainsFunc(have.Subjects, func(s string) bool { return !slices.Contains(subjects, s) })
 	if mark == owner || !marked && !foreign && len(have.Subjects) > len(subjects)/2 {
-		return have.Metadata, nil
+		return &have, nil
 	}
 	return nil, fmt.Errorf("stream %s: the bus has a stream of this name that belongs to another application (its subjects: %s): choose other names with --stream-prefix",
 		name, strings.Join(have.Subjects, " "))
 }
 
-// Ensure creates a stream, or updates it if it is Owned.
-func Ensure(ctx context.Context, js jetstream.JetStream, c jetstream.StreamConfig) (jetstream.Stream, error) {
-	metadata, err := Owned(ctx, js, c.Name, c.Subjects)
+// Plan is how the streams of a bus are made. The zero value is that of the embedded one.
+type Plan struct {
+	Prefix   string // of the names; subjects have none
+	Replicas int    // servers that hold each message; 0: 1
+	// Keep refuses a stream that exists and would lose messages, with the reasons. Without it
+	// such a stream is changed.
+	Keep bool
+}
+
+// Ensure creates a stream, or updates it if it is Owned. It never takes replicas away.
+func (p Plan) Ensure(ctx context.Context, js jetstream.JetStream, c jetstream.StreamConfig) (jetstream.Stream, error) {
+	c.Name, c.Replicas, c.Storage = p.Prefix+c.Name, max(p.Replicas, 1), jetstream.FileStorage
+	have, err := Owned(ctx, js, c.Name, c.Subjects)
 	if err != nil {
 		return nil, err
 	}
 	c.Metadata = map[string]string{ownerKey: owner}
-	maps.Copy(c.Metadata, metadata)
+	if have != nil {
+		if reasons := wrong(have, &c); p.Keep && len(reasons) > 0 {
+			return nil, fmt.Errorf("stream %s: it %s: change that on the bus, or start once with --create-streams", c.Name, strings.Join(reasons, "; it "))
+		}
+		maps.Copy(c.Metadata, have.Metadata)
+		c.Replicas, c.PersistMode = max(c.Replicas, have.Replicas), have.PersistMode // which no update may change
+	} else if c.Replicas > 1 {
+		c.PersistMode = jetstream.DefaultPersistMode
+	}
 	s, err := js.CreateOrUpdateStream(ctx, c)
 	if err != nil {
 		return nil, explain(c, err)
 	}
 	return s, nil
+}
+
+// wrong lists how a stream would lose what the service relies on.
+func wrong(have, want *jetstream.StreamConfig) (reasons []string) {
+	for _, r := range []struct {
+		is     bool
+		format string
+		args   []any
+	}{
+		{have.Replicas < want.Replicas, "has %d of %d replicas (num_replicas)", []any{have.Replicas, want.Replicas}},
+		{have.Storage != want.Storage, "is not in files (storage)", nil},
+		{have.Retention != want.Retention, "has the retention %s, not %s (retention)", []any{word(have.Retention), word(want.Retention)}},
+		{have.Discard != want.Discard, "discards %s messages when it is full, not %s ones (discard)", []any{word(have.Discard), word(want.Discard)}},
+		{have.MaxAge != 0, "forgets messages after %v (max_age)", []any{have.MaxAge}},
+		{have.MaxMsgs > 0, "holds %d messages at most (max_msgs)", []any{have.MaxMsgs}},
+		{have.MaxMsgsPerSubject > 0, "holds %d messages of a subject at most (max_msgs_per_subject)", []any{have.MaxMsgsPerSubject}},
+		{have.MaxMsgSize > 0, "takes messages of %d bytes at most (max_msg_size)", []any{have.MaxMsgSize}},
+		{have.NoAck, "acknowledges nothing (no_ack)", nil},
+	} {
+		if r.is {
+			reasons = append(reasons, fmt.Sprintf(r.format, r.args...))
+		}
+	}
+	return reasons
+}
+
+// word is a setting as the bus's own tools write it.
+func word(setting json.Marshaler) string {
+	b, _ := setting.MarshalJSON() // of a value that the bus has sent
+	return strings.Trim(string(b), `"`)
 }
 
 // explain adds to an error what the operator of the bus can do.
@@ -76,6 +127,8 @@ func explain(c jetstream.StreamConfig, err error) error {
 	case api.ErrorCode == noStorage || api.ErrorCode == noResources || api.ErrorCode == resourcesOfAccount:
 		advice = fmt.Sprintf("the bus has no room for it: it holds up to %d MiB; ITEMS needs --backlog (4096 MiB unless set), and VERDICTS, DEAD and EXPOSURES 1024 MiB each: "+
 			"raise max_file_store of the server, or the limit of the account: ", c.MaxBytes>>20)
+	case api.ErrorCode == noPeers || api.ErrorCode == noCluster:
+		advice = fmt.Sprintf("the bus has fewer than %d servers with JetStream that answer: start them, or set --replicas: ", c.Replicas)
 	case api.ErrorCode == overlap:
 		advice = fmt.Sprintf("another stream of the bus has some of the subjects %s: give the service an account of its own: ", strings.Join(c.Subjects, " "))
 	}

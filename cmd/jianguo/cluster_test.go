@@ -1,0 +1,330 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"jianguo/bus"
+	"jianguo/internal/tier"
+)
+
+// natsServer is a NATS server in a process of its own: nats-server CONFIG.
+func natsServer() {
+	options, err := server.ProcessConfigFile(os.Args[1])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	options.NoSigs = true
+	s, err := server.NewServer(options)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	s.ConfigureLogger()
+	s.Start()
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	<-ctx.Done()
+	stop()
+	s.Shutdown()
+	s.WaitForShutdown()
+}
+
+// cluster is three NATS servers, each a process that can be killed.
+type cluster struct {
+	t       *testing.T
+	nodes   [3]*process
+	clients [3]string // their addresses
+}
+
+// freePorts returns ports that nothing listens on now, below those that the system gives to
+// connections.
+func freePorts(t *testing.T, n int) (ports []int) {
+	t.Helper()
+	for len(ports) < n {
+		port := 20000 + rand.IntN(10000)
+		l, err := net.Listen("tcp", fmt.Sprint("127.0.0.1:", port))
+		if err != nil || slices.Contains(ports, port) {
+			continue
+		}
+		_ = l.Close()
+		ports = append(ports, port)
+	}
+	return ports
+}
+
+func startCluster(t *testing.T) *cluster {
+	t.Helper()
+	c := &cluster{t: t}
+	ports := freePorts(t, 6)
+	program := filepath.Join(t.TempDir(), "nats-server")
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(self, program); err != nil {
+		t.Fatal(err)
+	}
+	var routes []string
+	for _, p := range ports[3:] {
+		routes = append(routes, fmt.Sprintf("nats://127.0.0.1:%d", p))
+	}
+	for i := range c.nodes {
+		dir := t.TempDir()
+		config := fmt.Sprintf("server_name: n%d\nlisten: 127.0.0.1:%d\nmax_payload: 4MB\njetstream { store_dir: %q, sync_interval: always }\ncluster { name: fleet, listen: 127.0.0.1:%d, routes: [%s] }\n",
+			i, ports[i], filepath.Join(dir, "js"), ports[3+i], strings.Join(routes, ", "))
+		name := filepath.Join(dir, "nats.conf")
+		if err := os.WriteFile(name, []byte(config), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c.nodes[i] = newProcess(t, program, name)
+		c.clients[i] = fmt.Sprintf("nats://127.0.0.1:%d", ports[i])
+		c.start(i)
+	}
+	t.Cleanup(func() {
+		for _, n := range c.nodes {
+			n.kill()
+		}
+	})
+	return c
+}
+
+func (c *cluster) start(i int) {
+	c.t.Helper()
+	n := c.nodes[i]
+	n.log, n.ended = new(lockedBuffer), make(chan error, 1)
+	cmd := exec.Command(n.binary, n.data)
+	cmd.Stderr = n.log
+	if err := n.launch(cmd); err != nil {
+		c.t.Fatal(err)
+	}
+	n.cmd = cmd
+	go func(ended chan<- error) { err := cmd.Wait(); ended <- err; close(ended) }(n.ended)
+}
+
+func (c *cluster) url() string { return strings.Join(c.clients[:], ",") }
+
+// streams connects to the JetStream of the cluster, once it has elected its leaders.
+func (c *cluster) streams() jetstream.JetStream {
+	c.t.Helper()
+	conn, err := nats.Connect(c.url(), nats.MaxReconnects(-1), nats.RetryOnFailedConnect(true))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.t.Cleanup(conn.Close)
+	js, err := jetstream.New(conn)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+		ctx, cancel := context.WithTimeout(c.t.Context(), time.Second)
+		_, err := js.AccountInfo(ctx)
+		cancel()
+		if err == nil {
+			return js
+		}
+		if time.Now().After(deadline) {
+			c.t.Fatalf("the cluster elects no leader: %v\n%s", err, c.nodes[0].log)
+		}
+	}
+}
+
+// A service starts on a cluster only with streams that hold what it acknowledges; it says what is
+// wrong with others, and changes them when it is told to.
+func TestClusterStreams(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t)
+	js := c.streams()
+	dir := filepath.Join(t.TempDir(), "data")
+	fails(t, binary(t), "the bus has fewer than 5 servers with JetStream that answer: start them, or set --replicas", "serve", "--data", dir, "--listen", "127.0.0.1:0", "--nats", c.url(), "--replicas", "5")
+	if _, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: bus.StreamItems, Subjects: []string{bus.SubjectPublish, bus.SubjectWithdraw}, MaxAge: time.Hour,
+		Metadata: map[string]string{"application": "jianguo"}}); err != nil {
+		t.Fatal(err)
+	}
+	fails(t, binary(t), "stream ITEMS: it has 1 of 3 replicas (num_replicas); it discards old messages when it is full, not new ones (discard); it forgets messages after 1h0m0s (max_age): "+
+		"change that on the bus, or start once with --create-streams", "serve", "--data", dir, "--listen", "127.0.0.1:0", "--nats", c.url())
+	s := serve(t, binary(t), dir, "--nats", c.url(), "--create-streams")
+	s.ready()
+	s.stop()
+	for _, name := range streamNames {
+		stream, err := js.Stream(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info := stream.CachedInfo(); info.Config.Replicas != 3 || info.Config.MaxAge != 0 {
+			t.Errorf("%s: %+v", name, info.Config)
+		}
+	}
+	// A flag takes no replicas away.
+	s = serve(t, binary(t), dir, "--nats", c.url(), "--replicas", "1")
+	s.ready()
+	s.stop()
+	if stream, err := js.Stream(t.Context(), bus.StreamItems); err != nil || stream.CachedInfo().Config.Replicas != 3 {
+		t.Errorf("replicas were taken away: %v", err)
+	}
+}
+
+// Servers of a cluster are killed and paused one after the other, its streams change their
+// leaders, and the service is killed: what was acknowledged has exactly one verdict, events have no
+// gaps, and users do not see again what they have seen.
+func TestCluster(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t)
+	js := c.streams()
+	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats", c.url(), "--exposure-flush", "300ms")
+	s.ready()
+	load := startLoad(s)
+	faults := []struct {
+		name string
+		do   func(i int)
+	}{
+		{"a server is killed", func(i int) {
+			c.nodes[i].kill()
+			time.Sleep(time.Second)
+			c.start(i)
+		}},
+		{"a server hangs", func(i int) {
+			c.nodes[i].signal(syscall.SIGSTOP)
+			time.Sleep(3 * time.Second)
+			c.nodes[i].signal(syscall.SIGCONT)
+		}},
+		{"leaders change", func(int) {
+			for _, name := range streamNames {
+				_, _ = js.Conn().Request("$JS.API.STREAM.LEADER.STEPDOWN."+name, nil, time.Second) // no answer is one more fault
+			}
+		}},
+		{"the service is killed", func(int) {
+			load.mu.Lock()
+			defer load.mu.Unlock()
+			s.kill()
+			s.start()
+		}},
+	}
+	for i := range tier.Count(4, 12, 120) {
+		f := faults[i%len(faults)]
+		f.do(i / len(faults) % len(c.nodes))
+		// Work goes on before the next fault.
+		before, began := load.count(), time.Now()
+		s.eventually("work goes on after: "+f.name, func() bool { return load.count() >= before+20 })
+		t.Logf("%-22s work went on after %v", f.name, time.Since(began).Round(time.Millisecond))
+	}
+	items, users := load.stop()
+	s.ready()
+	for _, n := range items {
+		if got := s.status(fmt.Sprint("/items/n", n)); got != 200 {
+			t.Errorf("item n%d was acknowledged, and is lost: %d", n, got)
+		}
+	}
+	stream, err := js.Stream(t.Context(), bus.StreamVerdicts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The events of the last items may still be on their way.
+	var last uint64
+	s.eventually("all events are published", func() bool {
+		info, err := stream.Info(t.Context())
+		if err == nil {
+			last = info.State.LastSeq
+		}
+		return last >= uint64(len(items))
+	})
+	seen := map[string]int{}
+	for seq := uint64(1); seq <= last; seq++ {
+		m, err := stream.GetMsg(t.Context(), seq)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var e struct {
+			Number uint64 `json:"event"`
+			ID     string `json:"id"`
+		}
+		if err := json.Unmarshal(m.Data, &e); err != nil || e.Number != seq {
+			t.Fatalf("message %d is event %d: %v", seq, e.Number, err)
+		}
+		seen[e.ID]++
+	}
+	for _, n := range items {
+		if got := seen[fmt.Sprint("n", n)]; got != 1 {
+			t.Errorf("item n%d has %d events", n, got)
+		}
+	}
+	for _, u := range users {
+		if _, answer, err := s.post("/filter", fmt.Appendf(nil, `{"user":"u%d","items":["n1","x%d"]}`, u, u)); err != nil || string(answer) != `{"items":["n1"],"dropped":1}` {
+			t.Errorf("user u%d sees again what they have seen: %s %v", u, answer, err)
+		}
+	}
+	t.Logf("%d items, %d reports, %d events; nothing lost", len(items), len(users), last)
+	s.stop()
+}
+
+// load publishes items and reports exposures until it is stopped, and remembers what was
+// acknowledged.
+type load struct {
+	s    *process
+	mu   sync.RWMutex // held for writing while the service is away
+	done chan struct{}
+	wg   sync.WaitGroup
+
+	ackedMu      sync.Mutex
+	items, users []int // under ackedMu
+}
+
+func startLoad(s *process) *load {
+	l := &load{s: s, done: make(chan struct{})}
+	for worker := range 4 {
+		l.wg.Go(func() {
+			for n := worker; ; n += 4 {
+				path, body, acked := "/items", article(n), &l.items
+				if worker == 3 {
+					path, body, acked = "/exposures", fmt.Appendf(nil, `{"user":"u%d","kind":"seen","items":["x%d"]}`, n, n), &l.users
+				}
+				select {
+				case <-l.done:
+					return
+				default:
+				}
+				l.mu.RLock()
+				status, _, err := l.s.post(path, body)
+				l.mu.RUnlock()
+				if err != nil || status/100 != 2 {
+					time.Sleep(50 * time.Millisecond)
+					n -= 4 // again: to publish twice is safe
+					continue
+				}
+				l.ackedMu.Lock()
+				*acked = append(*acked, n)
+				l.ackedMu.Unlock()
+			}
+		})
+	}
+	return l
+}
+
+func (l *load) count() int {
+	l.ackedMu.Lock()
+	defer l.ackedMu.Unlock()
+	return len(l.items) + len(l.users)
+}
+
+func (l *load) stop() (items, users []int) {
+	close(l.done)
+	l.wg.Wait()
+	return l.items, l.users
+}
