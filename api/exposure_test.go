@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"jianguo/internal/fixture"
 	"net"
 	"net/http"
 	"path/filepath"
@@ -453,7 +454,7 @@ func TestExposureUsers(t *testing.T) {
 }
 
 func TestExposureRoles(t *testing.T) {
-	known, err := tokens.Read(strings.NewReader("r recall recall-token-0123\np platform platform-token-01\n"))
+	known, err := fixture.Tokens("r recall recall-token-0123\np platform platform-token-01\n")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"jianguo/internal/fixture"
 	"slices"
 	"strings"
 	"testing"
@@ -170,7 +171,7 @@ func TestBusWithoutTokens(t *testing.T) {
 	defer cancel()
 	m = join(t, r.Bus.URL(), "")
 	payload, _ := json.Marshal(ingest.Item{ID: "0", Body: article(0)})
-	if o, err := ingest.Submit(ctx, m.js, bus.SubjectPublish, payload); err != nil || o.Event.Verdict != index.Unique {
+	if o, err := fixture.Submit(ctx, m.js, bus.SubjectPublish, payload); err != nil || o.Event.Verdict != index.Unique {
 		t.Fatalf("%+v, %v", o, err)
 	}
 	if reply, err := m.conn.RequestWithContext(ctx, bus.SubjectCheck, []byte(`{"body":"`+article(0)+`"}`)); err != nil || !strings.Contains(string(reply.Data), `"duplicate"`) {
@@ -221,7 +222,7 @@ func TestSteeredReplies(t *testing.T) {
 	}
 	for i := range 3 {
 		payload, _ := json.Marshal(ingest.Item{ID: fmt.Sprint("later-", i), Body: article(i)})
-		if _, err := ingest.Submit(ctx, m.js, bus.SubjectPublish, payload); err != nil {
+		if _, err := fixture.Submit(ctx, m.js, bus.SubjectPublish, payload); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -258,7 +259,7 @@ func TestBusRolesAtWork(t *testing.T) {
 	}
 	for i := range 3 {
 		payload, _ := json.Marshal(ingest.Item{ID: fmt.Sprint(i), Body: article(i)})
-		if o, err := ingest.Submit(ctx, js, bus.SubjectPublish, payload); err != nil || o.Event.Verdict != index.Unique {
+		if o, err := fixture.Submit(ctx, js, bus.SubjectPublish, payload); err != nil || o.Event.Verdict != index.Unique {
 			t.Fatalf("%+v, %v", o, err)
 		}
 	}

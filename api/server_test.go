@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"jianguo/internal/fixture"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -32,8 +33,8 @@ const (
 
 func testTokens(t *testing.T) *tokens.Set {
 	t.Helper()
-	known, err := tokens.Read(strings.NewReader("# who may\n\nshop platform " + platformToken + "\n张三\teditor  " + editorToken +
-		"\nengine recall " + recallToken + "\r\nroot operator " + operatorToken))
+	known, err := fixture.Tokens("# who may\n\nshop platform " + platformToken + "\n张三\teditor  " + editorToken +
+		"\nengine recall " + recallToken + "\r\nroot operator " + operatorToken)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -117,10 +117,7 @@ func Patiently(ctx context.Context, log *slog.Logger, f func() error) error {
 			return err
 		}
 		log.WarnContext(ctx, "the bus does not answer yet, trying again", "error", err)
-		select {
-		case <-ctx.Done():
-		case <-time.After(time.Second):
-		}
+		time.Sleep(time.Second)
 	}
 }
 

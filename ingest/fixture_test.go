@@ -131,7 +131,7 @@ func (r *testService) trySubmit(subject string, payload any) (*Outcome, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	return Submit(ctx, r.js, subject, b)
+	return submit(ctx, r.js, subject, b)
 }
 
 // eventually waits until something holds.
@@ -237,4 +237,13 @@ func subjectOf(item any) string {
 		return bus.SubjectWithdraw
 	}
 	return bus.SubjectPublish
+}
+
+// submit publishes one message and waits for its outcome.
+func submit(ctx context.Context, js jetstream.JetStream, subject string, payload []byte) (*Outcome, error) {
+	p, err := NewPublisher(js)
+	if err != nil {
+		return nil, err
+	}
+	return p.Submit(ctx, subject, payload)
 }

@@ -94,12 +94,3 @@ func (p *Publisher) Publish(subject string, payload []byte) (outcome func(contex
 		}
 	}, nil
 }
-
-// Submit is Publisher.Submit for one message.
-func Submit(ctx context.Context, js jetstream.JetStream, subject string, payload []byte) (*Outcome, error) {
-	p, err := NewPublisher(js)
-	if err != nil {
-		return nil, err
-	}
-	return p.Submit(ctx, subject, payload)
-}

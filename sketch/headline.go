@@ -1,9 +1,6 @@
 package sketch
 
-import (
-	"strings"
-	"unicode"
-)
+import "strings"
 
 // teaserMost is the length in bytes of the longest body that may say nothing of its article: 200 Han characters.
 const teaserMost = 600
@@ -19,31 +16,17 @@ const (
 // article with the same body: a feed that gives the same introduction to every article. title and earlier are
 // the headlines as they were published.
 func Untold(in *Input, title, earlier string) bool {
-	if len(in.Body) == 0 || len(in.Body) > teaserMost || strings.TrimSpace(title) == "" || strings.TrimSpace(earlier) == "" {
-		return false
-	}
-	return pairShare(in.Title, in.Body) < toldLeast && pairShare(title, earlier) < sameTitle
+	return len(in.Body) > 0 && len(in.Body) <= teaserMost && title != "" && earlier != "" && title != earlier &&
+		pairShare(in.Title, in.Body) < toldLeast && pairShare(title, earlier) < sameTitle
 }
 
-// pairShare is the share of the pairs of letters and digits of a text that another one has.
+// pairShare is the share of the pairs of characters of a text that another one has.
 func pairShare(text, other string) float64 {
-	n, there := 0, 0
-	last, at := rune(-1), 0
-	for i, r := range text {
-		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
-			last = -1
-			continue
+	runes, there := []rune(text), 0
+	for i := range len(runes) - 1 {
+		if strings.Contains(other, string(runes[i:i+2])) {
+			there++
 		}
-		if last >= 0 {
-			n++
-			if strings.Contains(other, text[at:i+len(string(r))]) {
-				there++
-			}
-		}
-		last, at = r, i
 	}
-	if n == 0 {
-		return 1
-	}
-	return float64(there) / float64(n)
+	return float64(there) / float64(max(len(runes)-1, 1))
 }

@@ -119,17 +119,6 @@ func Open(file string, perSecond float64) (*Set, error) {
 	return s, err
 }
 
-// Read reads tokens that do not change.
-func Read(r io.Reader) (*Set, error) {
-	s := newSet()
-	l, err := s.parse(r)
-	if err != nil {
-		return nil, err
-	}
-	s.lines.Store(l)
-	return s, nil
-}
-
 func newSet() *Set {
 	s := &Set{hashing: make(chan struct{}, hashesAtOnce), failures: map[netip.Addr]*rate.Limiter{}}
 	if _, err := rand.Read(s.key[:]); err != nil {

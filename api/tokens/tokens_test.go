@@ -25,7 +25,7 @@ func TestRead(t *testing.T) {
 		"a.b platform " + plain + "\na_b recall " + plain + "2":                                        `line 2: the names "a.b" and "a_b" have one inbox on the bus, _INBOX_a_b`,
 		"a platform " + strings.Repeat("x", 1<<20):                                                     "too long",
 	} {
-		s, err := Read(strings.NewReader(list))
+		s, err := read(t, list)
 		if err == nil || !strings.Contains(err.Error(), problem) || s.Len() != 0 {
 			t.Errorf("%.40q: %v, want %q", list, err, problem)
 		}
@@ -156,7 +156,7 @@ func FuzzRead(f *testing.F) {
 	f.Add("a platform "+plain, plain)
 	f.Add("a recall id $argon2id$v=19$m=8,t=1,p=1$c2FsdHNhbHRzYWx0$c2FsdHNhbHRzYWx0c2FsdHNhbHQ", "jg_id_x")
 	f.Fuzz(func(t *testing.T, list, secret string) {
-		s, err := Read(strings.NewReader(list))
+		s, err := read(t, list)
 		if (err == nil) != (s.Len() > 0) {
 			t.Errorf("%d tokens, %v", s.Len(), err)
 		}
@@ -167,4 +167,14 @@ func FuzzRead(f *testing.F) {
 			t.Errorf("%q was found", secret)
 		}
 	})
+}
+
+// read reads a list as Open reads a file.
+func read(t *testing.T, list string) (*Set, error) {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "tokens")
+	if err := os.WriteFile(name, []byte(list), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return Open(name, 0)
 }

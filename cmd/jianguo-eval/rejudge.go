@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"jianguo/index"
-	"jianguo/index/read"
 	"jianguo/ingest"
 	"jianguo/internal/companion"
 	"jianguo/segment"
@@ -126,7 +125,7 @@ func (c *rejudgeCmd) rejudge(co *companion.Streams, segmenter *segment.Segmenter
 	if err := c.copySources(dir); err != nil {
 		return nil, err
 	}
-	inForce, last, err := read.LastPolicy(co.Ctx, filepath.Join(dir, index.FileName))
+	inForce, last, err := lastPolicy(co.Ctx, filepath.Join(dir, index.FileName))
 	if err != nil {
 		return nil, err
 	}

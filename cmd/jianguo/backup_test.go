@@ -6,13 +6,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"jianguo/internal/fixture"
 	"os/exec"
 	"path/filepath"
 	"sync/atomic"
 	"testing"
 
 	"jianguo/bus"
-	"jianguo/ingest"
 )
 
 // TestBackup: a copy that is made while items arrive holds everything that was
@@ -45,7 +45,7 @@ func TestBackup(t *testing.T) {
 	ok(s.post("/clusters/2/decisions", []byte(`{"kind":"release","item":"copy","by":"张三"}`)))
 	ok(s.post("/exposures", []byte(`{"user":"u","kind":"seen","items":["n1","n2"]}`)))
 	js := s.jetstream()
-	if o, err := ingest.Submit(t.Context(), js, bus.SubjectPublish, []byte(`{"id":""}`)); err != nil || o.Error == "" {
+	if o, err := fixture.Submit(t.Context(), js, bus.SubjectPublish, []byte(`{"id":""}`)); err != nil || o.Error == "" {
 		t.Fatalf("a dead letter: %+v, %v", o, err)
 	}
 	backup(filepath.Join(dir, "quiet")) // no later message moves the last item on

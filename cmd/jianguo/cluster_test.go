@@ -158,7 +158,7 @@ func TestClusterStreams(t *testing.T) {
 		Metadata: map[string]string{"application": "jianguo"}}); err != nil {
 		t.Fatal(err)
 	}
-	fails(t, binary(t), "stream ITEMS: it has 1 of 3 replicas (num_replicas); it discards old messages when it is full, not new ones (discard); it forgets messages after 1h0m0s (max_age): "+
+	fails(t, binary(t), "stream ITEMS: it has 1 of 3 replicas (num_replicas); it has the policy DiscardOld when it is full, not DiscardNew (discard); it forgets messages after 1h0m0s (max_age): "+
 		"change that on the bus, or start once with --create-streams", "serve", "--data", dir, "--listen", "127.0.0.1:0", "--nats", c.url())
 	s := serve(t, binary(t), dir, "--nats", c.url(), "--create-streams")
 	s.ready()

@@ -5,6 +5,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"jianguo/internal/fixture"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,7 +30,7 @@ func (k *killed) fill(n int, end syscall.Signal) {
 		if err != nil {
 			k.t.Fatal(err)
 		}
-		if _, err := ingest.Submit(k.t.Context(), js, bus.SubjectPublish, b); err != nil {
+		if _, err := fixture.Submit(k.t.Context(), js, bus.SubjectPublish, b); err != nil {
 			k.t.Fatal(err)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"jianguo/internal/fixture"
 	"path/filepath"
 	"testing"
 	"time"
@@ -81,7 +82,7 @@ func (k *killed) submit(ctx context.Context, js jetstream.JetStream, id string, 
 	}
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	if _, err = ingest.Submit(ctx, js, bus.SubjectPublish, b); err == nil {
+	if _, err = fixture.Submit(ctx, js, bus.SubjectPublish, b); err == nil {
 		k.acked[id] = true
 	}
 	return err

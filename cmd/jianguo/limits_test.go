@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"jianguo/internal/fixture"
 	"net"
 	"net/http"
 	"os"
@@ -118,7 +119,7 @@ func TestHostileItems(t *testing.T) {
 	}
 	for i, h := range hostileItems() {
 		if testing.Short() && i%2 == 0 { // the short tier tries each input one way
-			o, err := ingest.Submit(ctx, js, bus.SubjectPublish, []byte(h.payload))
+			o, err := fixture.Submit(ctx, js, bus.SubjectPublish, []byte(h.payload))
 			onBus(h, o, err)
 			continue
 		}
@@ -135,7 +136,7 @@ func TestHostileItems(t *testing.T) {
 			t.Errorf("%s: %d, field %q, want %d, %q: %.200s %v", h.name, status, p.Field, h.status, h.field, answer, err)
 		}
 		if !testing.Short() {
-			o, err := ingest.Submit(ctx, js, bus.SubjectPublish, []byte(h.payload))
+			o, err := fixture.Submit(ctx, js, bus.SubjectPublish, []byte(h.payload))
 			onBus(h, o, err)
 		}
 	}

@@ -63,7 +63,7 @@ type Bench struct {
 	dropped  int
 	dir      string
 	index    *index.Index
-	trial    *index.Trial
+	trial    *trial
 	ordinals map[string]uint32 // of items that are exemplars in the trial, by id
 	feeding  time.Duration
 }
@@ -113,7 +113,7 @@ func Feed(ctx context.Context, cfg Config, items []*ingest.Item) (_ *Bench, err 
 		cfg.Progress("feeding", int64(len(b.events)), int64(len(b.items)))
 	}
 	b.feeding = time.Since(start)
-	b.trial = b.index.Trial()
+	b.trial = newTrial(b.index)
 	return b, nil
 }
 
@@ -231,12 +231,12 @@ func (b *Bench) item(id string) (*ingest.Item, int, error) {
 }
 
 // judge judges a later item against one earlier item of the corpus.
-func (b *Bench) judge(ctx context.Context, later *index.Article, earlier string, at time.Time) (index.Measured, error) {
+func (b *Bench) judge(ctx context.Context, later *index.Article, earlier string, at time.Time) (measured, error) {
 	ordinal, err := b.exemplar(ctx, earlier)
 	if err != nil {
-		return index.Measured{}, err
+		return measured{}, err
 	}
-	return b.trial.Pair(ctx, later, at, ordinal)
+	return b.trial.pair(ctx, later, at, ordinal)
 }
 
 // exemplar makes an item an exemplar of the trial and returns its ordinal.
@@ -244,7 +244,7 @@ func (b *Bench) exemplar(ctx context.Context, id string) (uint32, error) {
 	if ordinal, ok := b.ordinals[id]; ok {
 		return ordinal, nil
 	}
-	ordinal, err := b.trial.Stand(ctx, id)
+	ordinal, err := b.trial.probe.Stand(ctx, id)
 	if err == nil {
 		b.ordinals[id] = ordinal
 	}

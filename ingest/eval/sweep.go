@@ -119,13 +119,13 @@ func (b *Bench) sample(n int, seed uint64) []repeated {
 
 // rejudge judges pairs and a sample by another policy, and restores that in force.
 func (b *Bench) rejudge(ctx context.Context, p index.Policy, pairs, items []repeated) (judged []Judged, counts map[index.Verdict]int, err error) {
-	if err := b.trial.SetPolicy(p); err != nil {
+	if err := b.trial.setPolicy(p); err != nil {
 		return nil, nil, err
 	}
-	defer func() { err = cmp.Or(err, b.trial.SetPolicy(b.policy)) }()
+	defer func() { err = cmp.Or(err, b.trial.setPolicy(b.policy)) }()
 	judged = make([]Judged, len(pairs))
 	for i := range pairs {
-		m, err := b.trial.Pair(ctx, pairs[i].article, pairs[i].at, pairs[i].ordinal)
+		m, err := b.trial.pair(ctx, pairs[i].article, pairs[i].at, pairs[i].ordinal)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -133,7 +133,7 @@ func (b *Bench) rejudge(ctx context.Context, p index.Policy, pairs, items []repe
 	}
 	counts = map[index.Verdict]int{}
 	for i := range items {
-		m, err := b.trial.Again(ctx, items[i].article, items[i].at, items[i].ordinal)
+		m, err := b.trial.again(ctx, items[i].article, items[i].at, items[i].ordinal)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -21,7 +21,6 @@ import (
 
 	"jianguo/api"
 	"jianguo/api/console"
-	"jianguo/api/tokens"
 	"jianguo/bus"
 	"jianguo/data"
 	"jianguo/index"
@@ -111,7 +110,7 @@ func (r *Service) Publish(ctx context.Context, payload []byte) error {
 	if err != nil {
 		return err
 	}
-	o, err := ingest.Submit(ctx, js, bus.SubjectPublish, payload)
+	o, err := fixture.Submit(ctx, js, bus.SubjectPublish, payload)
 	if err != nil {
 		return err
 	}
@@ -128,7 +127,7 @@ func (r *Service) publish(ctx context.Context, corpus []byte) error {
 		return err
 	}
 	return lines(corpus, func(line []byte) error {
-		_, err := ingest.Submit(ctx, js, bus.SubjectPublish, line)
+		_, err := fixture.Submit(ctx, js, bus.SubjectPublish, line)
 		return err
 	})
 }
@@ -188,7 +187,7 @@ func (r *Service) serve(cfg Config) error {
 			fmt.Fprintln(&list, name, role, token)
 		}
 		var err error
-		if ac.Tokens, err = tokens.Read(strings.NewReader(list.String())); err != nil {
+		if ac.Tokens, err = fixture.Tokens(list.String()); err != nil {
 			return err
 		}
 		cc.Tokens = ac.Tokens

@@ -4,7 +4,6 @@ package streams
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -95,8 +94,8 @@ func wrong(have, want *jetstream.StreamConfig) (reasons []string) {
 	}{
 		{have.Replicas < want.Replicas, "has %d of %d replicas (num_replicas)", []any{have.Replicas, want.Replicas}},
 		{have.Storage != want.Storage, "is not in files (storage)", nil},
-		{have.Retention != want.Retention, "has the retention %s, not %s (retention)", []any{word(have.Retention), word(want.Retention)}},
-		{have.Discard != want.Discard, "discards %s messages when it is full, not %s ones (discard)", []any{word(have.Discard), word(want.Discard)}},
+		{have.Retention != want.Retention, "has the retention %v, not %v (retention)", []any{have.Retention, want.Retention}},
+		{have.Discard != want.Discard, "has the policy %v when it is full, not %v (discard)", []any{have.Discard, want.Discard}},
 		{have.MaxAge != 0, "forgets messages after %v (max_age)", []any{have.MaxAge}},
 		{have.MaxMsgs > 0, "holds %d messages at most (max_msgs)", []any{have.MaxMsgs}},
 		{have.MaxMsgsPerSubject > 0, "holds %d messages of a subject at most (max_msgs_per_subject)", []any{have.MaxMsgsPerSubject}},
@@ -108,12 +107,6 @@ func wrong(have, want *jetstream.StreamConfig) (reasons []string) {
 		}
 	}
 	return reasons
-}
-
-// word is a setting as the bus's own tools write it.
-func word(setting json.Marshaler) string {
-	b, _ := setting.MarshalJSON() // of a value that the bus has sent
-	return strings.Trim(string(b), `"`)
 }
 
 // explain adds to an error what the operator of the bus can do.

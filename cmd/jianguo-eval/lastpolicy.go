@@ -1,4 +1,4 @@
-package read
+package main
 
 import (
 	"context"
@@ -12,9 +12,9 @@ import (
 	"jianguo/index/verdict"
 )
 
-// LastPolicy returns the policy that most of the last thousand articles of a catalogue were judged
+// lastPolicy returns the policy that most of the last thousand articles of a catalogue were judged
 // by, with the thresholds of this program, and the time of the last arrival.
-func LastPolicy(ctx context.Context, file string) (p verdict.Policy, at time.Time, err error) {
+func lastPolicy(ctx context.Context, file string) (p verdict.Policy, at time.Time, err error) {
 	db, err := sqlite.Open(file, sqlite.Reads, "NORMAL")
 	if err != nil {
 		return p, at, err
