@@ -37,7 +37,7 @@ var exceptions = map[string][]string{
 	// The evaluation reads the bundled sample, and computes what it explains.
 	"ingest/eval": {"data"},
 	// The test fixture for packages above ingest.
-	"internal/fixture": {"bus", "data", "index", "ingest", "segment", "sketch"},
+	"internal/fixture": {"api", "bus", "data", "index", "ingest", "segment", "sketch"},
 	// A page of the console shows the fingerprint as a picture.
 	"api/console": {"simhash"},
 	// The differences of two texts are drawn from the alignment that judged them.
@@ -54,10 +54,11 @@ var users = map[string]map[string][]string{
 		"index/browse": {"api", "api/console", "cmd/jianguo", "internal/consoletest"},
 		// Editors see and decide what carries no weight in texts of a source.
 		"index/boilerplate": {"api", "api/console"},
-		// A rejudge begins with the policy that a catalogue was last judged by.
-		"index/read": {"cmd/jianguo-eval"},
-		// It names damaged files in its errors.
-		"index/sqlite": {"cmd/jianguo"},
+		// The evaluation has pairs judged under one policy after the other.
+		"index/match": {"ingest/eval"},
+		// It names damaged files in its errors; a rejudge begins with the policy that a
+		// catalogue was last judged by.
+		"index/sqlite": {"cmd/jianguo", "cmd/jianguo-eval"},
 	},
 }
 

@@ -67,5 +67,11 @@ func DefaultPolicy() Policy { return verdict.DefaultPolicy() }
 // goroutines.
 func PackText(body string) []byte { return verdict.PackText(body) }
 
+// Compared and Estimated are the facts of a judgement on texts and on sketches.
+var (
+	Compared  = verdict.Compared
+	Estimated = verdict.Estimated
+)
+
 // Why explains an event in one sentence, in Chinese or English.
 func Why(e *Event, language string) string { return verdict.Why(e, language) }

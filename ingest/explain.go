@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"jianguo/index"
-	"jianguo/index/verdict"
 	"jianguo/segment"
 	"jianguo/simhash"
 	"jianguo/sketch"
@@ -232,9 +231,9 @@ func (x *Explanation) decide(q, c *index.Article, aligned *sketch.Alignment, p *
 	if p.Texts == 0 {
 		m = &x.Estimated
 	}
-	x.Facts = verdict.Compared(&m.decided, aligned)
+	x.Facts = index.Compared(&m.decided, aligned)
 	if p.Texts == 0 {
-		x.Facts = verdict.Estimated(&m.decided, &m.compared)
+		x.Facts = index.Estimated(&m.decided, &m.compared)
 	}
 	switch {
 	case x.Rule == index.ByExact && sketch.Untold(&q.Text, q.Title, c.Title):

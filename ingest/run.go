@@ -40,16 +40,17 @@ func (s *Service) Run(ctx context.Context) error {
 			if err == nil || !errors.Is(err, errAnother) && !errors.Is(err, errConsume) {
 				return err
 			}
-			s.log.WarnContext(ctx, "going on with the stream of items that the bus has now", "was", s.attached, "reason", err)
 		}
 		if ctx.Err() != nil {
 			return nil
 		}
-		if began = began || errors.Is(err, errAnother); !began && !bus.Away(err) {
-			return err
-		}
 		if errors.Is(err, errAnother) {
+			s.log.WarnContext(ctx, "the stream of items is gone or another one; going on with that", "was", s.attached)
+			began = true
 			continue
+		}
+		if !began && !bus.Away(err) {
+			return err
 		}
 		s.publishing.Store(&err)
 		select {

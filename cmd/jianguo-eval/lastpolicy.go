@@ -8,13 +8,13 @@ import (
 	"fmt"
 	"time"
 
+	"jianguo/index"
 	"jianguo/index/sqlite"
-	"jianguo/index/verdict"
 )
 
 // lastPolicy returns the policy that most of the last thousand articles of a catalogue were judged
 // by, with the thresholds of this program, and the time of the last arrival.
-func lastPolicy(ctx context.Context, file string) (p verdict.Policy, at time.Time, err error) {
+func lastPolicy(ctx context.Context, file string) (p index.Policy, at time.Time, err error) {
 	db, err := sqlite.Open(file, sqlite.Reads, "NORMAL")
 	if err != nil {
 		return p, at, err
@@ -25,13 +25,13 @@ func lastPolicy(ctx context.Context, file string) (p verdict.Policy, at time.Tim
 		SELECT detail, (SELECT max(arrived_at) FROM latest) FROM latest JOIN stamps ON number = policy GROUP BY policy ORDER BY count(*) DESC LIMIT 1`).
 		Scan(&detail, (*sqlite.Millis)(&at))
 	if errors.Is(err, sql.ErrNoRows) {
-		err = fmt.Errorf("index: %s: nothing has arrived: %w", file, verdict.ErrNotFound)
+		err = fmt.Errorf("index: %s: nothing has arrived: %w", file, index.ErrNotFound)
 	}
-	var stored verdict.Policy
+	var stored index.Policy
 	if err == nil {
 		err = json.Unmarshal([]byte(detail), &stored)
 	}
-	p = verdict.DefaultPolicy().At(stored.Strictness)
+	p = index.DefaultPolicy().At(stored.Strictness)
 	p.Rules, p.Distance, p.Suspects, p.Window, p.Cap = stored.Rules, stored.Distance, stored.Suspects, stored.Window, stored.Cap
 	return p, at, err
 }
