@@ -270,9 +270,7 @@ func (f *serveFlags) openExposure(co *streams, s *service) error {
 		witness = s.clock.Witness
 	}
 	reports := eventlog.Config{Witness: witness, Plan: s.core.plan(),
-		Create: func(ctx context.Context, create func() error) error {
-			return embedded.Create(ctx, eventlog.StreamName, create)
-		},
+		Create:    embedded.Create,
 		Synced:    func(ctx context.Context, seq uint64) error { return embedded.Synced(ctx, eventlog.StreamName, seq) },
 		Purgeable: func(seq uint64) uint64 { return embedded.Purgeable(eventlog.StreamName, seq) }}
 	var dead *bus.DeadLetters

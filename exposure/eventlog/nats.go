@@ -24,7 +24,7 @@ type Config struct {
 	// Plan is how the streams of the bus are made.
 	Plan streams.Plan
 	// Create calls create, which creates or updates the stream (nil: the log calls it).
-	Create func(ctx context.Context, create func() error) error
+	Create func(ctx context.Context, stream string, create func() error) error
 	// Synced is called by NATS.Synced, for a server that delivers entries before they are
 	// durable (nil: the server does not).
 	Synced func(ctx context.Context, upTo uint64) error
@@ -62,7 +62,7 @@ func Open(ctx context.Context, js jetstream.JetStream, cfg Config, logger *slog.
 		logger = slog.Default()
 	}
 	if cfg.Create == nil {
-		cfg.Create = func(_ context.Context, create func() error) error { return create() }
+		cfg.Create = func(_ context.Context, _ string, create func() error) error { return create() }
 	}
 	l := &NATS{js: js, cfg: cfg, logger: logger}
 	return l, l.create(ctx)
@@ -78,7 +78,7 @@ func (l *NATS) create(ctx context.Context) error {
 		// Reports are idempotent, so the server need not remember message ids.
 		Duplicates: time.Second,
 	}
-	err := l.cfg.Create(ctx, func() error {
+	err := l.cfg.Create(ctx, StreamName, func() error {
 		stream, err := l.cfg.Plan.Ensure(ctx, l.js, c)
 		if l.stream == nil {
 			l.stream = stream // which knows the stream by its name
