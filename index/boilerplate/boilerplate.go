@@ -121,7 +121,7 @@ func (s *State) Learn(body string, due uint64) *State {
 	}
 	slices.Sort(clauses)
 	for _, c := range slices.Compact(clauses) {
-		if len(c) >= leastBytes {
+		if len(c) >= leastBytes && !strings.ContainsAny(c, "0123456789") {
 			next.meet(c)
 		}
 	}
