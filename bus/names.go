@@ -6,7 +6,7 @@ const (
 	SubjectWithdraw  = "items.withdraw"
 	SubjectCheck     = "items.check"   // request-reply: the verdict an item would get
 	SubjectApplied   = "items.applied" // request-reply: the sequence in ITEMS of the last message applied
-	SubjectReindex   = "index.reindex" // request-reply: reindex the running service, or how far that is
+	SubjectReindex   = "index.reindex" // request-reply: the running service reindexes, and answers at the end
 	SubjectDead      = "items.dead"
 	SubjectVerdicts  = "verdicts."  // + the verdict's name
 	SubjectExposures = "exposures." // reports and services of exposures

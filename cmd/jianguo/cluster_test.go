@@ -154,24 +154,50 @@ func TestClusterStreams(t *testing.T) {
 	js := c.streams()
 	dir := filepath.Join(t.TempDir(), "data")
 	fails(t, binary(t), "the bus has fewer than 5 servers with JetStream that answer: start them, or set --replicas", "serve", "--data", dir, "--listen", "127.0.0.1:0", "--nats", c.url(), "--replicas", "5")
-	if _, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: bus.StreamItems, Subjects: []string{bus.SubjectPublish, bus.SubjectWithdraw}, MaxAge: time.Hour,
-		Metadata: map[string]string{"application": "jianguo"}}); err != nil {
+	// As a version before has made them: with one replica each.
+	s := serve(t, binary(t), dir, "--nats", c.url(), "--replicas", "1")
+	s.ready()
+	s.publish(1)
+	s.stop()
+	fails(t, binary(t), "stream VERDICTS: it has 1 of 3 replicas (num_replicas): change", "serve", "--data", dir, "--listen", "127.0.0.1:0", "--nats", c.url())
+	changed := func() {
+		t.Helper()
+		s = serve(t, binary(t), dir, "--nats", c.url(), "--create-streams")
+		s.ready()
+		s.eventually("the new replicas take an item", func() bool {
+			status, _, err := s.post("/items", article(2))
+			return err == nil && status == 200
+		})
+		s.numbers(js, 2) // all events, from the first on
+		s.stop()
+		for _, name := range streamNames {
+			stream, err := js.Stream(t.Context(), name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if info := stream.CachedInfo(); info.Config.Replicas != 3 || info.Config.MaxAge != 0 {
+				t.Errorf("%s: %+v", name, info.Config)
+			}
+		}
+	}
+	fails(t, binary(t), "stream VERDICTS: a bus cannot give replicas to a stream that it writes asynchronously: remove the stream", "serve", "--data", dir, "--listen", "127.0.0.1:0", "--nats", c.url(), "--create-streams")
+	if err := js.DeleteStream(t.Context(), bus.StreamVerdicts); err != nil {
 		t.Fatal(err)
 	}
-	fails(t, binary(t), "stream ITEMS: it has 1 of 3 replicas (num_replicas); it has the policy DiscardOld when it is full, not DiscardNew (discard); it forgets messages after 1h0m0s (max_age): "+
-		"change that on the bus, or start once with --create-streams", "serve", "--data", dir, "--listen", "127.0.0.1:0", "--nats", c.url())
-	s := serve(t, binary(t), dir, "--nats", c.url(), "--create-streams")
-	s.ready()
-	s.stop()
-	for _, name := range streamNames {
-		stream, err := js.Stream(t.Context(), name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if info := stream.CachedInfo(); info.Config.Replicas != 3 || info.Config.MaxAge != 0 {
-			t.Errorf("%s: %+v", name, info.Config)
-		}
+	changed()
+	// As somebody has changed it on the bus.
+	items, err := js.Stream(t.Context(), bus.StreamItems)
+	if err != nil {
+		t.Fatal(err)
 	}
+	other := items.CachedInfo().Config
+	other.MaxAge, other.Discard = time.Hour, jetstream.DiscardOld
+	if _, err := js.UpdateStream(t.Context(), other); err != nil {
+		t.Fatal(err)
+	}
+	fails(t, binary(t), "stream ITEMS: it has the policy DiscardOld when it is full, not DiscardNew (discard); it forgets messages after 1h0m0s (max_age): "+
+		"change that on the bus, or start once with --create-streams", "serve", "--data", dir, "--listen", "127.0.0.1:0", "--nats", c.url())
+	changed()
 	// A flag takes no replicas away.
 	s = serve(t, binary(t), dir, "--nats", c.url(), "--replicas", "1")
 	s.ready()

@@ -18,8 +18,8 @@ type externalBus struct {
 }
 
 func (f *externalBus) check() error {
-	if f.NATS == "" && (f.StreamPrefix != "" || f.Replicas != 0) {
-		return errors.New("--stream-prefix and --replicas are for a bus given with --nats: the embedded one has no other streams, and is one server")
+	if f.NATS == "" && (f.StreamPrefix != "" || f.Replicas != 0 || f.CreateStreams) {
+		return errors.New("--stream-prefix, --replicas and --create-streams are for a bus given with --nats: the embedded one has no other streams, and is one server")
 	}
 	if strings.ContainsFunc(f.StreamPrefix, func(r rune) bool {
 		return r != '_' && r != '-' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')

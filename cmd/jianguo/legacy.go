@@ -36,7 +36,7 @@ func (f *legacyFlags) open(co *streams) (*legacy.Old, error) {
 const spareKeys = 64
 
 // historyImport reports the part of a user's history that the policy of the default history keeps beside what
-// the user has seen since, a report for each day, and then that the user is imported.
+// the user has seen since, and then that the user is imported.
 func historyImport(store *exposure.Store, policy exposure.Policy, zone *time.Location) func(context.Context, string, []legacy.Exposure) error {
 	return func(ctx context.Context, user string, history []legacy.Exposure) error {
 		info, err := store.Query(ctx, user, "", nil)

@@ -56,9 +56,7 @@ func Owned(ctx context.Context, js jetstream.JetStream, name string, subjects []
 type Plan struct {
 	Prefix   string // of the names; subjects have none
 	Replicas int    // servers that hold each message; 0: 1
-	// Keep refuses a stream that exists and would lose messages, with the reasons. Without it
-	// such a stream is changed.
-	Keep bool
+	Keep     bool   // refuse a stream that exists and would lose messages, with the reasons, instead of changing it
 }
 
 // Ensure creates a stream, or updates it if it is Owned. It never takes replicas away.
@@ -74,9 +72,12 @@ func (p Plan) Ensure(ctx context.Context, js jetstream.JetStream, c jetstream.St
 			return nil, fmt.Errorf("stream %s: it %s: change that on the bus, or start once with --create-streams", c.Name, strings.Join(reasons, "; it "))
 		}
 		maps.Copy(c.Metadata, have.Metadata)
-		c.Replicas, c.PersistMode = max(c.Replicas, have.Replicas), have.PersistMode // which no update may change
+		if c.Replicas > 1 && have.PersistMode == jetstream.AsyncPersistMode {
+			return nil, fmt.Errorf("stream %s: a bus cannot give replicas to a stream that it writes asynchronously: remove the stream there, and all events are published again", c.Name)
+		}
+		c.Replicas, c.PersistMode = max(c.Replicas, have.Replicas), have.PersistMode
 	} else if c.Replicas > 1 {
-		c.PersistMode = jetstream.DefaultPersistMode
+		c.PersistMode = jetstream.DefaultPersistMode // asynchronous writing is for one replica
 	}
 	s, err := js.CreateOrUpdateStream(ctx, c)
 	if err != nil {
@@ -99,8 +100,6 @@ func wrong(have, want *jetstream.StreamConfig) (reasons []string) {
 		{have.MaxAge != 0, "forgets messages after %v (max_age)", []any{have.MaxAge}},
 		{have.MaxMsgs > 0, "holds %d messages at most (max_msgs)", []any{have.MaxMsgs}},
 		{have.MaxMsgsPerSubject > 0, "holds %d messages of a subject at most (max_msgs_per_subject)", []any{have.MaxMsgsPerSubject}},
-		{have.MaxMsgSize > 0, "takes messages of %d bytes at most (max_msg_size)", []any{have.MaxMsgSize}},
-		{have.NoAck, "acknowledges nothing (no_ack)", nil},
 	} {
 		if r.is {
 			reasons = append(reasons, fmt.Sprintf(r.format, r.args...))
