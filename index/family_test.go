@@ -31,7 +31,7 @@ func BenchmarkFamily(b *testing.B) {
 		for i := from; i < from+500; i++ {
 			batch = append(batch, Mutation{Seq: uint64(i + 1), At: testStart, Article: bulletin(i)})
 		}
-		if err := x.Probe().Insert(ctx, batch); err != nil {
+		if err := insert(ctx, x, batch); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -48,4 +48,14 @@ func BenchmarkFamily(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(judged)/float64(b.N), "judged/op")
+}
+
+// insert is Add without comparing texts: only an equal normal form or fingerprint makes a copy.
+func insert(ctx context.Context, x *Index, mutations []Mutation) error {
+	exact := x.policy
+	exact.Rules, exact.Distance = RulesHamming, 0
+	x.levels[""].Matcher = x.matcher.Under(exact)
+	_, err := x.Add(ctx, mutations)
+	x.levels[""].Matcher = x.matcher
+	return err
 }

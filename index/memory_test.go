@@ -63,7 +63,7 @@ func TestMemoryFormula(t *testing.T) {
 			a.Print.Fingerprint = simhash.Fingerprint(r.Uint64())
 			batch = append(batch, Mutation{Seq: seq, At: testStart, Article: a})
 		}
-		if err := x.Probe().Insert(ctx, batch); err != nil {
+		if err := insert(ctx, x, batch); err != nil {
 			t.Fatal(err)
 		}
 	}

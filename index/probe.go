@@ -7,48 +7,26 @@ import (
 	"jianguo/index/resident"
 )
 
-// Probe gives access to the parts of an Index, for benchmarks and tests.
+// Probe gives access to the parts of an Index, for benchmarks, tests and replays.
 type Probe struct {
 	resident.Tables
+	Clusters *resident.Clusters
 	Matcher  *match.Matcher
+	InForce  **match.Matcher // judges what Add adds; Matcher unless a benchmark replaces it
 	Reader   *match.Reader   // concurrent with the writer
+	Compared string          // the table, or the query in parentheses, that versions are compared by
 	Last     uint32          // ordinal
 	Outlined <-chan struct{} // closed when outlines have been read after a start
 
-	x *Index
+	// Check is Index.Check for a query that is not compared with all versions.
+	Check func(context.Context, match.Query) (Event, error)
 }
 
 // Probe returns the parts of an Index.
 func (x *Index) Probe() Probe {
-	return Probe{Tables: x.tables(), Matcher: x.matcher, Reader: x.forms.Load().Reader, Last: x.nextOrdinal - 1, Outlined: x.outlined, x: x}
-}
-
-// Insert is Add without comparing texts: only an equal normal form or fingerprint makes a
-// copy. It serves to measure the cost of storing an item durably. Nothing else may use the index.
-func (p Probe) Insert(ctx context.Context, mutations []Mutation) error {
-	exact := p.x.policy
-	exact.Rules, exact.Distance = RulesHamming, 0
-	p.x.levels[""].Matcher = p.Matcher.Under(exact)
-	_, err := p.x.Add(ctx, mutations)
-	p.x.levels[""].Matcher = p.Matcher
-	return err
-}
-
-// Stand gives an item that was rejected as a copy its own postings, as if it had been the first to
-// arrive, and returns its ordinal. It changes the catalogue.
-func (p Probe) Stand(ctx context.Context, id string) (ordinal uint32, err error) {
-	p.x.write.Lock()
-	defer p.x.write.Unlock()
-	err = p.x.apply(ctx, p.x.applied, func(b *batch) {
-		v := b.known(id)
-		ordinal = v.ordinal
-		if v.flags&resident.Blank != 0 || v.flags&resident.Exemplar != 0 && v.state.cluster == v.ordinal {
-			return
-		}
-		b.leave(v.state.cluster, v.ordinal)
-		s := v.state
-		s.verdict, s.rule, s.of, s.cluster = Unique, NoRule, 0, v.ordinal
-		b.setState(v, v.flags|resident.Exemplar, s)
-	})
-	return ordinal, err
+	f := x.forms.Load()
+	return Probe{
+		Tables: x.tables(), Clusters: &x.clusters, Matcher: x.matcher, InForce: &x.levels[""].Matcher, Reader: f.Reader,
+		Compared: f.overlay.Compared(), Last: x.nextOrdinal - 1, Outlined: x.outlined, Check: x.check,
+	}
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"jianguo/index"
+	"jianguo/index/replay"
 	"jianguo/ingest"
 	"jianguo/internal/companion"
 	"jianguo/segment"
@@ -139,23 +140,23 @@ func (c *rejudgeCmd) rejudge(co *companion.Streams, segmenter *segment.Segmenter
 	}
 	defer func() { err = errors.Join(err, x.Close()) }()
 	out := &rejudged{Policy: inForce.Hash(), Tried: policy.Hash(), Since: last.Add(-time.Duration(c.Since)), Total: map[string]int{}, sources: map[string]*shift{}}
-	replay, err := x.Replay(co.Ctx, out.Since)
+	arrivals, err := replay.New(co.Ctx, x, out.Since)
 	if err != nil {
 		return nil, err
 	}
-	all, progress := replay.Remaining(), co.Progress.Stages("rejudge:")
-	for replay.Remaining() > 0 {
+	all, progress := arrivals.Remaining(), co.Progress.Stages("rejudge:")
+	for arrivals.Remaining() > 0 {
 		if err := co.Ctx.Err(); err != nil {
 			return nil, err
 		}
-		one, err := replay.Next(co.Ctx, func(it *index.Item) *index.Article {
+		one, err := arrivals.Next(co.Ctx, func(it *index.Item) *index.Article {
 			return ingest.Prepare(segmenter, new(segment.Text), &ingest.Item{ID: it.ID, Title: it.Title, Body: *it.Body, Source: it.Source, Published: it.Published})
 		})
 		if err != nil {
 			return nil, err
 		}
 		out.add(one)
-		progress("judging", int64(all-replay.Remaining()), int64(all))
+		progress("judging", int64(all-arrivals.Remaining()), int64(all))
 	}
 	out.BySource = slices.SortedFunc(maps.Values(out.sources), func(a, b *shift) int {
 		if a.Changed != b.Changed {
@@ -203,7 +204,7 @@ func (c *rejudgeCmd) policy(p index.Policy) (index.Policy, error) {
 	return p, p.Validate()
 }
 
-func (r *rejudged) add(one *index.Replayed) {
+func (r *rejudged) add(one *replay.Replayed) {
 	if one == nil {
 		r.Unkept++
 		return

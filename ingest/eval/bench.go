@@ -244,7 +244,7 @@ func (b *Bench) exemplar(ctx context.Context, id string) (uint32, error) {
 	if ordinal, ok := b.ordinals[id]; ok {
 		return ordinal, nil
 	}
-	ordinal, err := b.trial.probe.Stand(ctx, id)
+	ordinal, err := b.trial.stand(ctx, id)
 	if err == nil {
 		b.ordinals[id] = ordinal
 	}

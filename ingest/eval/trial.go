@@ -14,9 +14,11 @@ import (
 // earlier item and ignores all other items. The others stay indexed, so that the
 // search must find the earlier item among them.
 //
-// A trial changes the catalogue (see index.Probe.Stand). It is for a temporary index that
+// A trial changes the catalogue: the earlier item of a pair is released if it was rejected
+// itself. It is for a temporary index that
 // nothing else uses.
 type trial struct {
+	index *index.Index
 	probe index.Probe
 	// hidden are the ordinals that judging ignores: all except the earlier item
 	// while a pair is judged.
@@ -36,11 +38,26 @@ type measured struct {
 // newTrial begins a trial on what has been added so far.
 func newTrial(x *index.Index) *trial {
 	p := x.Probe()
-	t := &trial{probe: p, hidden: make(map[uint32]bool, p.Last), matcher: p.Matcher}
+	t := &trial{index: x, probe: p, hidden: make(map[uint32]bool, p.Last), matcher: p.Matcher}
 	for ordinal := uint32(1); ordinal <= p.Last; ordinal++ {
 		t.hidden[ordinal] = true
 	}
 	return t
+}
+
+// stand gives an item that was rejected as a copy its own postings, as if it had been the first
+// to arrive, and returns its ordinal.
+func (t *trial) stand(ctx context.Context, id string) (ordinal uint32, err error) {
+	it, err := t.index.Item(ctx, id)
+	if err != nil {
+		return 0, err
+	}
+	if it.Event.Verdict == index.Duplicate {
+		if _, err := t.index.Decide(ctx, index.DecisionRequest{Kind: index.Release, Item: id, By: "eval"}); err != nil {
+			return 0, err
+		}
+	}
+	return slices.Max(t.index.View().Versions(id)), nil
 }
 
 // setPolicy judges by another policy from now on.
@@ -53,7 +70,7 @@ func (t *trial) setPolicy(p index.Policy) error {
 }
 
 // pair judges an article that arrives at a time against the item with an
-// ordinal from Stand. Calls must not overlap.
+// ordinal from stand. Calls must not overlap.
 func (t *trial) pair(ctx context.Context, a *index.Article, at time.Time, earlier uint32) (measured, error) {
 	delete(t.hidden, earlier)
 	defer func() { t.hidden[earlier] = true }()

@@ -93,7 +93,7 @@ func (b *run) build(ctx context.Context) error {
 	makers := max(runtime.GOMAXPROCS(0)-1, 1) // and one inserts
 	err := each(ctx, b, makers, have, unjudged, func(batch []index.Mutation) error {
 		start := time.Now()
-		err := b.x.Probe().Insert(ctx, batch)
+		err := insert(ctx, b.x, batch)
 		p.step(len(batch), time.Since(start))
 		return err
 	})

@@ -1,4 +1,4 @@
-package index
+package replay
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"jianguo/index"
 	"jianguo/index/internal/press"
 	"jianguo/index/verdict"
 	"jianguo/internal/tier"
@@ -17,7 +18,7 @@ import (
 // service with the other policy; with the policy in force, those that were.
 func TestReplayIsTheFeed(t *testing.T) {
 	ctx := context.Background()
-	copies := DefaultPolicy().At(verdict.Copies)
+	copies := index.DefaultPolicy().At(verdict.Copies)
 	copies.Covered = .97
 	changed := 0
 	seeds := tier.Count(4, 20, 200)
@@ -33,23 +34,29 @@ func TestReplayIsTheFeed(t *testing.T) {
 		for i := range bodies {
 			bodies[i] = p.Write()
 		}
-		article := func(i int) Mutation {
+		article := func(i int) index.Mutation {
 			a := press.Article(fmt.Sprint("a", i), bodies[i])
 			a.Source = fmt.Sprint("source", i%4)
-			return Mutation{Seq: uint64(i + 1), At: press.Start.Add(time.Duration(i) * time.Minute), Article: a}
+			return index.Mutation{Seq: uint64(i + 1), At: press.Start.Add(time.Duration(i) * time.Minute), Article: a}
 		}
-		open := func(dir string, policy Policy) *Index {
-			x := openTest(t, dir, func(c *Config) {
-				*c.Policy, c.Durability, c.SweepEvery = policy, DurabilityRelaxed, -1
-				c.Normal = func(title, body string) sketch.Input { return sketch.Input{Body: body} }
+		open := func(dir string, policy index.Policy) *index.Index {
+			x, err := index.Open(ctx, index.Config{
+				Dir: dir, Policy: &policy, Language: index.English, Durability: index.DurabilityRelaxed, SweepEvery: -1,
+				Normal: func(title, body string) sketch.Input { return sketch.Input{Body: body} },
 			})
-			setSource(t, x, "source1", SourceLicensed)
-			setSource(t, x, "source2", SourcePreferred)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for source, policy := range map[string]string{"source1": index.SourceLicensed, "source2": index.SourcePreferred} {
+				if err := x.SetSourcePolicy(ctx, index.SourcePolicy{Source: source, Policy: policy, By: "张三"}); err != nil {
+					t.Fatal(err)
+				}
+			}
 			return x
 		}
-		feed := func(x *Index, from, to int) (said []string) {
+		feed := func(x *index.Index, from, to int) (said []string) {
 			for i := from; i < to; i++ {
-				out, err := x.Add(ctx, []Mutation{article(i)})
+				out, err := x.Add(ctx, []index.Mutation{article(i)})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -59,12 +66,12 @@ func TestReplayIsTheFeed(t *testing.T) {
 			return said
 		}
 		dir, other := t.TempDir(), t.TempDir()
-		x := open(dir, DefaultPolicy())
+		x := open(dir, index.DefaultPolicy())
 		was := feed(x, 0, n)
 		if err := x.Close(); err != nil {
 			t.Fatal(err)
 		}
-		x = open(other, DefaultPolicy())
+		x = open(other, index.DefaultPolicy())
 		feed(x, 0, from)
 		if err := x.Close(); err != nil {
 			t.Fatal(err)
@@ -75,11 +82,11 @@ func TestReplayIsTheFeed(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, try := range []struct {
-			policy Policy
+			policy index.Policy
 			want   []string
-		}{{DefaultPolicy(), was[from:]}, {copies, fed}} {
+		}{{index.DefaultPolicy(), was[from:]}, {copies, fed}} {
 			x := open(dir, try.policy)
-			replay, err := x.Replay(ctx, article(from).At)
+			replay, err := New(ctx, x, article(from).At)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -87,7 +94,7 @@ func TestReplayIsTheFeed(t *testing.T) {
 				t.Fatalf("%d to judge, want %d", replay.Remaining(), n-from)
 			}
 			for i := from; i < n; i++ {
-				one, err := replay.Next(ctx, func(it *Item) *Article {
+				one, err := replay.Next(ctx, func(it *index.Item) *index.Article {
 					a := press.Article(it.ID, *it.Body)
 					a.Source = it.Source
 					return a
