@@ -93,6 +93,8 @@ func Register(e *echo.Echo, cfg Config) error {
 		{"POST", "/console/review", reader, c.confirm},
 		{"GET", "/console/sources", reader, c.sources},
 		{"POST", "/console/sources", reader, c.setPolicy},
+		{"GET", "/console/boilerplate", reader, c.boilerplate},
+		{"POST", "/console/boilerplate", reader, c.decideBoilerplate},
 		{"GET", "/console/decisions", reader, c.decisions},
 		{"GET", "/console/decisions.csv", reader, c.decisionsCSV},
 		{"POST", "/console/decide", reader, c.decide},

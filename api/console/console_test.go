@@ -409,6 +409,7 @@ var pages = []struct{ path, zh, en string }{
 	{"/console/review?drawn=doubt", "误拒，放行", "Wrong: release it"},
 	{"/console/review", "拒收精确率", "Precision of what we reject"},
 	{"/console/sources", "谁转谁的", "Who copies whom"},
+	{"/console/boilerplate?source=%E6%99%A8%E5%B8%86%E7%BD%91", "首尾反复出现", "recur at the ends"},
 	{"/console/decisions", "还没有决定", "No decisions yet"},
 	{"/console/copies?days=3650", "晚多久", "Later by"},
 	{"/console/into?cluster=4&into=1", "先到稿", "Earlier"},

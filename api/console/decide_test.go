@@ -494,3 +494,28 @@ func TestWholeRow(t *testing.T) {
 		t.Errorf("%s is %v", ids[1], got)
 	}
 }
+
+// TestBoilerplate: an editor puts a passage of a source in, and takes that back. What is no passage stays in the field.
+func TestBoilerplate(t *testing.T) {
+	t.Parallel()
+	r := start(t, onTheBus)
+	b := open(t, r, 1280, 900)
+	b.signIn("lin-secret-token-1", "/console/sources")
+	b.click(`a[href^="/console/boilerplate"][aria-label^="晨帆网"]`)
+	b.seen("h1", "晨帆网的套话")
+	b.enter("main [name=text]", "……")
+	b.click("main .filters button")
+	b.seen("main [role=alert]", "请填一句有文字的话")
+	if got := eval[string](b, `document.querySelector("main [name=text]").value`); got != "……" {
+		t.Errorf("the field has %q", got)
+	}
+	b.enter("main [name=text]", "每天一早见。")
+	b.enter("main [name=reason]", "页脚")
+	b.click("main .filters button")
+	b.seen("td", "编辑加入 林编辑")
+	if got := r.Index.Boilerplate("晨帆网"); len(got) != 1 || got[0].State != "in" || got[0].By != "林编辑" || got[0].Text != "每天一早见" {
+		t.Errorf("%+v", got)
+	}
+	b.click(`td button[aria-label="撤销：每天一早见"]`)
+	b.seen(".empty", "还没有反复出现的短句")
+}
