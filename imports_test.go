@@ -58,9 +58,6 @@ var users = map[string]map[string][]string{
 		"index/match": {"ingest/eval"},
 		// A rejudge judges again what a catalogue holds.
 		"index/replay": {"cmd/jianguo-eval"},
-		// It names damaged files in its errors; a rejudge begins with the policy that a
-		// catalogue was last judged by.
-		"index/sqlite": {"cmd/jianguo", "cmd/jianguo-eval"},
 	},
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"jianguo/exposure/statefile"
+	"jianguo/internal/sqlite"
 	"jianguo/internal/steady"
 )
 
@@ -65,23 +66,18 @@ func openDatabase(ctx context.Context, path string, relaxed bool, random io.Read
 func (d *database) close() error { return errors.Join(d.read.Close(), d.write.Close()) }
 
 // readMeta reads the values of the meta table by name.
-func readMeta(ctx context.Context, from interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-}) (map[string]string, error) {
-	rows, err := from.QueryContext(ctx, "SELECT name, value FROM meta")
+func readMeta(ctx context.Context, from sqlite.Querier) (map[string]string, error) {
+	values := map[string]string{}
+	err := sqlite.Each(ctx, from, "SELECT name, value FROM meta", func(rows *sql.Rows) error {
+		var name, value string
+		err := rows.Scan(&name, &value)
+		values[name] = value
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("exposure: meta: %w", err)
 	}
-	defer rows.Close()
-	values := map[string]string{}
-	for rows.Next() {
-		var name, value string
-		if err := rows.Scan(&name, &value); err != nil {
-			return nil, fmt.Errorf("exposure: meta: %w", err)
-		}
-		values[name] = value
-	}
-	return values, rows.Err()
+	return values, nil
 }
 
 // recover reads what a store needs before its first event.

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"time"
+
+	"jianguo/internal/sqlite"
 )
 
 const (
@@ -53,30 +55,26 @@ func (s *writer) sweep(ctx context.Context, after string, n int) (string, error)
 		return after, nil
 	}
 	history, user := splitAddress(after)
-	rows, err := s.db.read.QueryContext(ctx,
-		"SELECT history, user, head FROM user WHERE (history, user) > (?, ?) ORDER BY history, user LIMIT ?", history, user, n)
-	if err != nil {
-		return after, err
-	}
-	defer rows.Close()
 	var stale []string
 	seen := 0
-	for rows.Next() {
+	const next = "SELECT history, user, head FROM user WHERE (history, user) > (?, ?) ORDER BY history, user LIMIT ?"
+	err = sqlite.Each(ctx, s.db.read, next, func(rows *sql.Rows) error {
 		var head sql.RawBytes
 		if err := rows.Scan(&history, &user, &head); err != nil {
-			return after, err
+			return err
 		}
 		seen++
 		after = address(history, user)
 		pol := s.policies[history]
 		if pol == nil {
-			continue // no scene maps to this history any more: kept, for the operator to decide
+			return nil // no scene maps to this history any more: kept, for the operator to decide
 		}
 		if st, err := decodeHead(head, after); err == nil && st.stale(pol, now) { // Verify reports a damaged one
 			stale = append(stale, after)
 		}
-	}
-	if err := rows.Err(); err != nil {
+		return nil
+	}, history, user, n)
+	if err != nil {
 		return after, err
 	}
 	for _, addr := range stale {

@@ -8,23 +8,17 @@ import (
 	"strconv"
 
 	"jianguo/exposure/statefile"
+	"jianguo/internal/sqlite"
 )
 
 // CopyTo writes a compact copy of the state file to a new file, also if the state file has
 // been removed. It holds what has been flushed.
 func (s *Store) CopyTo(ctx context.Context, path string) error {
-	if _, err := s.db.write.ExecContext(ctx, "VACUUM INTO ?", path); err != nil {
-		return fmt.Errorf("exposure: copy to %s: %w", path, err)
-	}
-	return nil
+	return sqlite.CopyTo(ctx, s.db.write, path)
 }
 
 // Report is what Verify counted.
-type Report struct {
-	Users, Shards, Keys, Quarantined int64
-	Applied                          uint64 // last event in the file
-	HeadBytes, ShardBytes, FileBytes int64
-}
+type Report struct{ Users, Shards, Quarantined int64 }
 
 // Verify reads a whole state file and returns an error that joins everything it finds
 // wrong: pages that SQLite reports damaged, heads and shards that do not decode, shards that
@@ -76,21 +70,13 @@ func (v *verifier) say(format string, args ...any) {
 }
 
 func (v *verifier) pages() error {
-	rows, err := v.tx.QueryContext(v.ctx, "PRAGMA integrity_check")
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var msg string
-		if err := rows.Scan(&msg); err != nil {
-			return err
-		}
+	found, err := sqlite.Column[string](v.ctx, v.tx, "PRAGMA integrity_check")
+	for _, msg := range found {
 		if msg != "ok" {
 			v.say("sqlite: %s", msg)
 		}
 	}
-	return rows.Err()
+	return err
 }
 
 func (v *verifier) meta() error {
@@ -101,82 +87,68 @@ func (v *verifier) meta() error {
 	if err != nil {
 		return err
 	}
-	if v.rep.Applied, err = strconv.ParseUint(meta["applied"], 10, 64); err != nil {
+	if _, err := strconv.ParseUint(meta["applied"], 10, 64); err != nil {
 		v.say("meta applied: %w", err)
 	}
 	if n := len(meta["secret"]); n != 32 {
 		v.say("meta secret has %d bytes", n)
 	}
-	return v.tx.QueryRowContext(v.ctx, "SELECT (SELECT count(*) FROM quarantine), page_count * page_size FROM pragma_page_count, pragma_page_size").
-		Scan(&v.rep.Quarantined, &v.rep.FileBytes)
+	return v.tx.QueryRowContext(v.ctx, "SELECT count(*) FROM quarantine").Scan(&v.rep.Quarantined)
 }
 
 func (v *verifier) heads() error {
-	rows, err := v.tx.QueryContext(v.ctx, "SELECT history, user, head FROM user")
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	return sqlite.Each(v.ctx, v.tx, "SELECT history, user, head FROM user", func(rows *sql.Rows) error {
 		var history, user string
 		var head sql.RawBytes
 		if err := rows.Scan(&history, &user, &head); err != nil {
 			return err
 		}
 		v.rep.Users++
-		v.rep.HeadBytes += int64(len(head))
 		addr := address(history, user)
 		st, err := decodeHead(head, addr)
 		if err != nil {
 			v.say("user %q: %w", addr, err)
-			continue
+			return nil
 		}
-		v.rep.Keys += int64(len(st.tail))
 		for _, sh := range st.shards {
 			if old, ok := v.owner[sh.id]; ok {
 				v.say("shard %d belongs to %q and to %q", sh.id, old.addr, addr)
 			}
-			v.rep.Keys += int64(sh.count)
 			v.owner[sh.id] = shardRef{addr, sh}
 		}
-	}
-	return rows.Err()
+		return nil
+	})
 }
 
 func (v *verifier) shards() error {
-	rows, err := v.tx.QueryContext(v.ctx, "SELECT id, data FROM shard")
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	err := sqlite.Each(v.ctx, v.tx, "SELECT id, data FROM shard", func(rows *sql.Rows) error {
 		var id int64
 		var data sql.RawBytes
 		if err := rows.Scan(&id, &data); err != nil {
 			return err
 		}
 		v.rep.Shards++
-		v.rep.ShardBytes += int64(len(data))
 		ref, ok := v.owner[id]
 		if !ok {
 			if v.rep.Quarantined == 0 { // a quarantined head does not name its shards
 				v.say("shard %d belongs to no user", id)
 			}
-			continue
+			return nil
 		}
 		delete(v.owner, id)
 		sh := ref.shard
 		if err := decodeShard(data, &sh); err != nil {
 			v.say("user %q: %w", ref.addr, err)
-			continue
+			return nil
 		}
 		set := int(sh.filter.BitSet().Count())
 		if set > int(sh.count)*int(sh.k) || (sh.count > 0) != (set > 0) {
 			v.say("user %q: shard %d has %d bits set for %d keys of %d", ref.addr, id, set, sh.count, sh.k)
 		}
-	}
+		return nil
+	})
 	for id, ref := range v.owner {
 		v.say("user %q: shard %d is missing", ref.addr, id)
 	}
-	return rows.Err()
+	return err
 }

@@ -5,10 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 
-	"jianguo/index/sqlite"
+	"jianguo/internal/sqlite"
 )
 
 // Backup copies the catalogue of a directory into another one and syncs it. The
@@ -17,7 +16,7 @@ import (
 // files can be rebuilt from these two.
 func Backup(ctx context.Context, dir, to string) error {
 	for _, name := range []string{SnapshotFileName, FileName} {
-		err := vacuumInto(ctx, filepath.Join(dir, name), filepath.Join(to, name))
+		err := sqlite.CopyFile(ctx, filepath.Join(dir, name), filepath.Join(to, name))
 		if errors.Is(err, fs.ErrNotExist) && name == SnapshotFileName {
 			continue // not written yet
 		}
@@ -33,10 +32,7 @@ func Backup(ctx context.Context, dir, to string) error {
 func (x *Index) CopyTo(ctx context.Context, path string) error {
 	x.write.Lock()
 	defer x.write.Unlock()
-	if _, err := x.w.conn.ExecContext(ctx, `VACUUM INTO ?`, path); err != nil {
-		return fmt.Errorf("index: copy to %s: %w", path, err)
-	}
-	return nil
+	return sqlite.CopyTo(ctx, x.w.conn, path)
 }
 
 // AddSums adds the checksums that rows of earlier versions lack, and returns their number.
@@ -48,25 +44,4 @@ func (x *Index) AddSums(ctx context.Context) (int64, error) {
 		return n, fmt.Errorf("index: checksums: %w", err)
 	}
 	return n, nil
-}
-
-// vacuumInto writes a compact copy of a SQLite file, in one read transaction.
-func vacuumInto(ctx context.Context, from, to string) (err error) {
-	if _, err := os.Stat(from); err != nil {
-		return err
-	}
-	db, err := sqlite.Open(from, sqlite.Writes, "NORMAL")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	if _, err := db.ExecContext(ctx, `VACUUM INTO ?`, to); err != nil {
-		return err
-	}
-	// SQLite does not sync the target of VACUUM INTO.
-	f, err := os.Open(to)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
 }

@@ -12,8 +12,8 @@ import (
 	"jianguo/index/boilerplate"
 	"jianguo/index/reindex"
 	"jianguo/index/resident"
-	"jianguo/index/sqlite"
 	"jianguo/internal/must"
+	"jianguo/internal/sqlite"
 	"jianguo/simhash"
 	"jianguo/sketch"
 )

@@ -17,9 +17,9 @@ import (
 	"jianguo/index/reindex"
 	"jianguo/index/resident"
 	"jianguo/index/sources"
-	"jianguo/index/sqlite"
 	"jianguo/internal/datadir"
 	"jianguo/internal/must"
+	"jianguo/internal/sqlite"
 	"jianguo/sketch"
 )
 

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"jianguo/index/sqlite"
+	"jianguo/internal/sqlite"
 	"jianguo/internal/tier"
 	"jianguo/sketch"
 )

@@ -15,9 +15,9 @@ import (
 
 	"jianguo/index/read"
 	"jianguo/index/resident"
-	"jianguo/index/sqlite"
 	"jianguo/index/verdict"
 	"jianguo/internal/must"
+	"jianguo/internal/sqlite"
 )
 
 // Index is the catalogue with its resident data. A lock serialises Add and Decide.

@@ -14,7 +14,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"jianguo/index/sqlite"
+	"jianguo/internal/sqlite"
 	"jianguo/internal/tier"
 )
 

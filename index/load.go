@@ -11,8 +11,8 @@ import (
 
 	"jianguo/index/reindex"
 	"jianguo/index/resident"
-	"jianguo/index/sqlite"
 	"jianguo/internal/must"
+	"jianguo/internal/sqlite"
 )
 
 // loader fills the resident data at the start.

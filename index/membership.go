@@ -5,8 +5,8 @@ import (
 	"errors"
 
 	"jianguo/index/resident"
-	"jianguo/index/sqlite"
 	"jianguo/internal/must"
+	"jianguo/internal/sqlite"
 )
 
 // clusterRow is a row of clusters. A cluster without a row consists of its founder

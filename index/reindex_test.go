@@ -18,8 +18,8 @@ import (
 
 	"jianguo/index/internal/press"
 	"jianguo/index/reindex"
-	"jianguo/index/sqlite"
 	"jianguo/index/verdict"
+	"jianguo/internal/sqlite"
 	"jianguo/internal/tier"
 	"jianguo/simhash"
 	"jianguo/sketch"

@@ -2,8 +2,8 @@ package index
 
 import (
 	"jianguo/index/resident"
-	"jianguo/index/sqlite"
 	"jianguo/internal/must"
+	"jianguo/internal/sqlite"
 )
 
 // release: a duplicate leads a cluster of its own; a suspect is accepted.

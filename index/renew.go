@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 
 	"jianguo/index/reindex"
-	"jianguo/index/sqlite"
 	"jianguo/internal/must"
+	"jianguo/internal/sqlite"
 )
 
 // See package reindex.

@@ -6,8 +6,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"jianguo/index/sqlite"
 	"jianguo/internal/must"
+	"jianguo/internal/sqlite"
 )
 
 // Size is the size of one part of the data directory.

@@ -8,8 +8,8 @@ import (
 	"math"
 	"slices"
 
-	"jianguo/index/sqlite"
 	"jianguo/internal/must"
+	"jianguo/internal/sqlite"
 )
 
 // undoing takes a decision back: every item and cluster it changed must be as

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"jianguo/index"
-	"jianguo/index/sqlite"
+	"jianguo/internal/sqlite"
 )
 
 // lastPolicy returns the policy that most of the last thousand articles of a catalogue were judged

@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"jianguo/index/sqlite"
 	"jianguo/internal/datadir"
+	"jianguo/internal/sqlite"
 )
 
 // kept are the files of a running service that nothing can replace, as they were when they

@@ -14,8 +14,8 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"jianguo/index/sqlite"
 	"jianguo/internal/progress"
+	"jianguo/internal/sqlite"
 )
 
 func main() {

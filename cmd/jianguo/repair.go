@@ -9,8 +9,8 @@ import (
 
 	"jianguo/index"
 	"jianguo/index/browse"
-	"jianguo/index/sqlite"
 	"jianguo/internal/datadir"
+	"jianguo/internal/sqlite"
 )
 
 type repairCmd struct {

@@ -8,6 +8,7 @@ import (
 
 	"jianguo/exposure/story"
 	"jianguo/index"
+	"jianguo/internal/sqlite"
 )
 
 const (
@@ -48,18 +49,13 @@ func (s *service) followStories(ctx context.Context) {
 
 // relate gives the events (after, to] to the stories.
 func relate(ctx context.Context, tables *sql.DB, stories *story.Stories, after, to uint64) error {
-	rows, err := tables.QueryContext(ctx, relatedQuery, index.CausePromotion, after, to, index.Suspect, index.ByLicence, index.ByPreference, index.CauseIngest)
-	if err != nil {
-		return fmt.Errorf("stories: events after %d: %w", after, err)
-	}
-	defer rows.Close()
-	for rows.Next() {
+	err := sqlite.Each(ctx, tables, relatedQuery, func(rows *sql.Rows) error {
 		var id, of string
 		var verdict, previous index.Verdict
 		var cause index.Cause
 		var rule index.Rule
 		if err := rows.Scan(&id, &of, &verdict, &previous, &cause, &rule); err != nil {
-			return fmt.Errorf("stories: events after %d: %w", after, err)
+			return err
 		}
 		copied := verdict == index.Suspect || rule == index.ByLicence || rule == index.ByPreference || cause == index.CausePromotion
 		switch {
@@ -69,6 +65,10 @@ func relate(ctx context.Context, tables *sql.DB, stories *story.Stories, after, 
 		case verdict.Accepted():
 			stories.Unlink(id)
 		}
+		return nil
+	}, index.CausePromotion, after, to, index.Suspect, index.ByLicence, index.ByPreference, index.CauseIngest)
+	if err != nil {
+		return fmt.Errorf("stories: events after %d: %w", after, err)
 	}
-	return rows.Err()
+	return nil
 }

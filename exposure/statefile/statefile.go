@@ -16,7 +16,7 @@ import (
 	"strconv"
 	"time"
 
-	_ "github.com/mattn/go-sqlite3" // the driver
+	"jianguo/internal/sqlite"
 )
 
 // schema of the state file. Heads are clustered by user, so that a flush in key
@@ -121,12 +121,8 @@ func Backup(ctx context.Context, path, to string, seq uint64) (err error) {
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
-	if _, err := db.ExecContext(ctx, "VACUUM INTO ?", to); err != nil {
+	if err := sqlite.CopyTo(ctx, db, to); err != nil {
 		return fmt.Errorf("exposure: backup of %s: %w", path, err)
 	}
-	f, err := os.Open(to) // SQLite does not sync what it vacuums into
-	if err != nil {
-		return fmt.Errorf("exposure: backup: %w", err)
-	}
-	return errors.Join(f.Sync(), f.Close())
+	return nil
 }

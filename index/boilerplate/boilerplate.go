@@ -19,8 +19,8 @@ import (
 	"sync"
 	"time"
 
-	"jianguo/index/sqlite"
 	"jianguo/index/verdict"
+	"jianguo/internal/sqlite"
 	"jianguo/sketch"
 )
 

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"jianguo/index"
-	"jianguo/index/sqlite"
+	"jianguo/internal/sqlite"
 )
 
 // HotHalf is the time after which a copy of a story counts half.

@@ -8,8 +8,8 @@ import (
 	"log/slog"
 	"path/filepath"
 
-	"jianguo/index/sqlite"
 	"jianguo/internal/must"
+	"jianguo/internal/sqlite"
 )
 
 // A projection is a file that is derived from the event log. Its table marks has

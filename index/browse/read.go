@@ -7,8 +7,8 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"jianguo/index/sqlite"
 	"jianguo/index/verdict"
+	"jianguo/internal/sqlite"
 )
 
 // read reads the rows of a query. An error says what was read.

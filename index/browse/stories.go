@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"jianguo/index"
-	"jianguo/index/sqlite"
 	"jianguo/index/verdict"
+	"jianguo/internal/sqlite"
 )
 
 // Moment is one point of a story's timeline: the publication of a member.

@@ -13,9 +13,9 @@ import (
 	"github.com/zeebo/xxh3"
 	"golang.org/x/sync/errgroup"
 
-	"jianguo/index/sqlite"
 	"jianguo/index/verdict"
 	"jianguo/internal/must"
+	"jianguo/internal/sqlite"
 )
 
 // wordsFormat is the version of words.db: 1 was an inverted index of this

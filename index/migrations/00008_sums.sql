@@ -1,5 +1,5 @@
 -- A checksum of every row that decides something, format 8. row_sum is a function of
--- the program (index/sqlite); triggers keep the column right, so that no statement has to.
+-- the program (internal/sqlite); triggers keep the column right, so that no statement has to.
 -- Rows of earlier versions have none: the column is NULL until they change or `jianguo
 -- repair` adds it. `jianguo verify` compares each (index/verify). Kept texts have a checksum
 -- of their own; of members and decision_items, all columns are the key.

@@ -13,8 +13,8 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"jianguo/index/resident"
-	"jianguo/index/sqlite"
 	"jianguo/index/verdict"
+	"jianguo/internal/sqlite"
 )
 
 // Brief is a version in a list, with its current verdict.

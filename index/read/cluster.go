@@ -12,8 +12,8 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"jianguo/index/resident"
-	"jianguo/index/sqlite"
 	"jianguo/index/verdict"
+	"jianguo/internal/sqlite"
 )
 
 // Member is one current member of a cluster, in the form that the API returns.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"jianguo/index/sqlite"
+	"jianguo/internal/sqlite"
 )
 
 // How a rejection was chosen for review, and the result of the review.

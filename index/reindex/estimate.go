@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"jianguo/index/sqlite"
 	"jianguo/internal/datadir"
 	"jianguo/internal/must"
+	"jianguo/internal/sqlite"
 )
 
 // Estimate is what a reindex would do, judged by a sample of the versions.

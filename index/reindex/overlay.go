@@ -11,7 +11,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"jianguo/index/resident"
-	"jianguo/index/sqlite"
+	"jianguo/internal/sqlite"
 )
 
 // Keys of the table meta.

@@ -24,9 +24,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"jianguo/index/sqlite"
 	"jianguo/index/verdict"
 	"jianguo/internal/must"
+	"jianguo/internal/sqlite"
 )
 
 // errFull ends a query of large texts early.

@@ -6,9 +6,9 @@ import (
 	"fmt"
 
 	"jianguo/index/resident"
-	"jianguo/index/sqlite"
 	"jianguo/index/verdict"
 	"jianguo/internal/must"
+	"jianguo/internal/sqlite"
 	"jianguo/sketch"
 )
 

@@ -12,8 +12,8 @@ import (
 	"jianguo/index/match"
 	"jianguo/index/resident"
 	"jianguo/index/sources"
-	"jianguo/index/sqlite"
 	"jianguo/internal/must"
+	"jianguo/internal/sqlite"
 )
 
 // A Replay judges what has arrived since a time once more, in the order of arrival, by the

@@ -13,7 +13,7 @@ import (
 	"github.com/zeebo/xxh3"
 	"golang.org/x/sync/errgroup"
 
-	"jianguo/index/sqlite"
+	"jianguo/internal/sqlite"
 )
 
 // Load reads the snapshot of a catalogue that ends at last, and returns up to where

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"jianguo/index/sqlite"
+	"jianguo/internal/sqlite"
 	"jianguo/sketch"
 )
 

@@ -12,7 +12,7 @@ import (
 
 	"github.com/zeebo/xxh3"
 
-	"jianguo/index/sqlite"
+	"jianguo/internal/sqlite"
 )
 
 // SnapshotFileName is the file inside the data directory that holds what is

@@ -9,7 +9,7 @@ import (
 
 	"github.com/zeebo/xxh3"
 
-	"jianguo/index/sqlite"
+	"jianguo/internal/sqlite"
 )
 
 // Source is what a snapshot is written of.

@@ -13,8 +13,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"jianguo/index/sqlite"
 	"jianguo/index/verdict"
+	"jianguo/internal/sqlite"
 )
 
 // The policies a source can have. They take effect with the next message:

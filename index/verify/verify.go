@@ -13,8 +13,8 @@ import (
 	"jianguo/index/bands"
 	"jianguo/index/reindex"
 	"jianguo/index/resident"
-	"jianguo/index/sqlite"
 	"jianguo/index/verdict"
+	"jianguo/internal/sqlite"
 	"jianguo/simhash"
 	"jianguo/sketch"
 )

@@ -1,5 +1,5 @@
 // Package sqlite opens the SQLite files of a catalogue, and has the few
-// functions that all readers of them need.
+// functions that readers of all SQLite files need.
 package sqlite
 
 import (

@@ -1,0 +1,39 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+)
+
+// Execer is a database, a connection or a transaction.
+type Execer interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+}
+
+// CopyTo writes a compact, synced copy of an open file to a new one, in one read transaction.
+func CopyTo(ctx context.Context, db Execer, to string) error {
+	if _, err := db.ExecContext(ctx, `VACUUM INTO ?`, to); err != nil {
+		return fmt.Errorf("copy to %s: %w", to, err)
+	}
+	f, err := os.Open(to) // SQLite does not sync the target
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// CopyFile is CopyTo for a file that may be in use.
+func CopyFile(ctx context.Context, from, to string) (err error) {
+	if _, err := os.Stat(from); err != nil {
+		return err
+	}
+	db, err := Open(from, Writes, "NORMAL")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	return CopyTo(ctx, db, to)
+}
