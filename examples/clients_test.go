@@ -8,10 +8,14 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -94,13 +98,18 @@ func run(t *testing.T, dir, name string, args ...string) string {
 func TestClients(t *testing.T) {
 	url := startServer(t)
 	dir := t.TempDir()
+	python, err := filepath.Abs("python/client.py")
+	if err != nil {
+		t.Fatal(err)
+	}
 	run(t, "..", "go", "build", "-o", filepath.Join(dir, "go-client"), "./examples/go")
 	run(t, "cpp", "g++", "-std=c++17", "-Wall", "-Wextra", "-Werror", "-O2", "-o", filepath.Join(dir, "cpp-client"), "client.cpp", "-lcurl")
 	run(t, "java", "javac", "-encoding", "UTF-8", "-Xlint:all", "-Werror", "-d", dir, "ExposureClient.java")
 	for name, cmd := range map[string][]string{
-		"go":   {filepath.Join(dir, "go-client")},
-		"cpp":  {filepath.Join(dir, "cpp-client")},
-		"java": {"java", "-cp", dir, "ExposureClient"},
+		"go":     {filepath.Join(dir, "go-client")},
+		"cpp":    {filepath.Join(dir, "cpp-client")},
+		"java":   {"java", "-cp", dir, "ExposureClient"},
+		"python": {"python3", "-Werror", python},
 	} {
 		args := append(cmd[1:], url, "user-of-"+name, token)
 		want := "{\"items\":[\"1002\",\"new\"],\"dropped\":2}\n[1002, 1004]\n"
@@ -114,9 +123,42 @@ func TestClients(t *testing.T) {
 	}
 }
 
+// TestPythonTriesAgain: the client in Python repeats a request that the service cannot take now, or whose connection
+// broke, and gives up at its deadline.
+func TestPythonTriesAgain(t *testing.T) {
+	url, err := url.Parse(startServer(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := httputil.NewSingleHostReverseProxy(url)
+	var asked atomic.Int64
+	flaky := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch asked.Add(1) % 4 {
+		case 1:
+			http.Error(w, "later", http.StatusServiceUnavailable)
+		case 2:
+			http.Error(w, "later", http.StatusTooManyRequests)
+		case 3:
+			panic(http.ErrAbortHandler)
+		default:
+			proxy.ServeHTTP(w, r)
+		}
+	}))
+	defer flaky.Close()
+	want := "{\"items\":[\"1002\",\"new\"],\"dropped\":2}\n[1002, 1004]\n"
+	if got := run(t, "python", "python3", "client.py", flaky.URL, "ann", token, "60"); got != want || asked.Load() != 12 {
+		t.Errorf("%d requests: got\n%swant\n%s", asked.Load(), got, want)
+	}
+	silent := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { time.Sleep(time.Second) }))
+	defer silent.Close()
+	if out, err := exec.Command("python3", "python/client.py", silent.URL, "ann", token, "0.2").CombinedOutput(); err == nil || !strings.Contains(string(out), "no answer within 0.2s") {
+		t.Errorf("a service that does not answer: %v, %s", err, out)
+	}
+}
+
 // TestClientsAreShort keeps the promise that each is a hundred lines at most.
 func TestClientsAreShort(t *testing.T) {
-	for _, name := range []string{"java/ExposureClient.java", "cpp/client.cpp", "go/main.go"} {
+	for _, name := range []string{"java/ExposureClient.java", "cpp/client.cpp", "go/main.go", "python/client.py"} {
 		f, err := os.Open(name)
 		if err != nil {
 			t.Fatal(err)
