@@ -173,9 +173,6 @@ func (s lists) clusterQuery(c echo.Context) (q browse.StoryQuery, err error) {
 
 // search finds the clusters of the newest items that have some words.
 func (s lists) search(ctx context.Context, words string) ([]uint32, error) {
-	if s.cfg.Find == nil {
-		return nil, NewProblem(http.StatusServiceUnavailable, "search", "this service has no search")
-	}
 	if len(words) > maxSearch {
 		return nil, &ingest.FieldError{Field: "search", Problem: fmt.Sprintf("has %d bytes, at most %d are taken", len(words), maxSearch)}
 	}
@@ -314,14 +311,4 @@ func (s lists) getSuspects(c echo.Context) error {
 		page.Suspects = append(page.Suspects, r)
 	}
 	return c.JSON(http.StatusOK, page)
-}
-
-// browsing guards a route that needs what lists are made of.
-func (s lists) browsing(h echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		if s.cfg.Browse == nil {
-			return NewProblem(http.StatusServiceUnavailable, "", "this service keeps no lists of clusters")
-		}
-		return h(c)
-	}
 }

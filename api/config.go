@@ -28,8 +28,7 @@ const (
 // caller of a request is signed in.
 type Bound = func(known func(echo.Context) bool) echo.MiddlewareFunc
 
-// Config configures a Server. Index is required; without Conn or Ingest the
-// routes that need them answer 503.
+// Config configures a Server. Index, Ingest, Conn, Browse and Find are required.
 type Config struct {
 	Index  *index.Index
 	Ingest *ingest.Service
@@ -37,8 +36,7 @@ type Config struct {
 	// Browse is what the lists of clusters and suspects are made of. They follow
 	// the events; a moment may pass until they show one.
 	Browse *browse.Model
-	// Find looks words up for searches, as console.Finder does; nil: there are
-	// none.
+	// Find looks words up for searches, as console.Finder does.
 	Find func(ctx context.Context, words string, limit int) (versions []uint32, err error)
 
 	Logger *slog.Logger
@@ -76,7 +74,7 @@ type Server struct {
 	echo    *echo.Echo
 	metrics *metrics
 
-	publisher *ingest.Publisher // nil without Conn
+	publisher *ingest.Publisher
 	hotList   *hotList
 	exposure  *exposure.Store // nil until AddExposure
 

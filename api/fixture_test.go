@@ -100,11 +100,7 @@ func newService(t *testing.T, cfg testConfig) *testService {
 	if !cfg.stalled {
 		r.Run()
 	}
-	ac := Config{Wait: MaxWait, Browse: r.browse, Find: console.Finder(r.browse, r.Segmenter), Index: r.Index, Ingest: r.Ingest, Conn: r.Conn, Version: "test"}
-	if cfg.api != nil {
-		cfg.api(&ac)
-	}
-	r.server, err = New(ac)
+	r.server, err = New(r.config(cfg.api))
 	must(err)
 	if r.exposure != nil {
 		r.server.AddExposure(r.exposure)
@@ -125,6 +121,15 @@ func newService(t *testing.T, cfg testConfig) *testService {
 	// The services on the bus start before HTTP does.
 	r.do("GET", "/healthz", nil)
 	return r
+}
+
+// config is that of a Server over the parts of r, changed by change unless that is nil.
+func (r *testService) config(change func(*Config)) Config {
+	c := Config{Wait: MaxWait, Browse: r.browse, Find: console.Finder(r.browse, r.Segmenter), Index: r.Index, Ingest: r.Ingest, Conn: r.Conn, Version: "test"}
+	if change != nil {
+		change(&c)
+	}
+	return c
 }
 
 func (r *testService) openExposure(ctx context.Context, cfg exposure.Config) error {

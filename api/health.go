@@ -3,6 +3,7 @@ package api
 import (
 	_ "embed"
 	"errors"
+	"maps"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
@@ -13,15 +14,6 @@ import (
 //go:embed openapi.yaml
 var OpenAPI []byte
 
-func (s *Server) spec(c echo.Context) error {
-	return c.Blob(http.StatusOK, "application/yaml", OpenAPI)
-}
-
-// health answers as long as the process answers at all.
-func (s *Server) health(c echo.Context) error {
-	return c.JSON(http.StatusOK, map[string]string{"status": "ok", "version": s.cfg.Version})
-}
-
 // readiness is the answer of /readyz.
 type readiness struct {
 	Ready bool `json:"ready"`
@@ -31,13 +23,8 @@ type readiness struct {
 
 // ready says whether every part does its work.
 func (s *Server) ready(c echo.Context) error {
-	parts := map[string]func() error{"server": s.serverReady, "bus": s.busReady}
-	if s.cfg.Ingest != nil {
-		parts["ingest"] = s.cfg.Ingest.Ready
-	}
-	for name, f := range s.cfg.Ready {
-		parts[name] = f
-	}
+	parts := map[string]func() error{"server": s.serverReady, "bus": s.busReady, "ingest": s.cfg.Ingest.Ready}
+	maps.Copy(parts, s.cfg.Ready)
 	r := readiness{Ready: true, Parts: map[string]string{}}
 	status := http.StatusOK
 	for name, f := range parts {

@@ -116,10 +116,7 @@ func (s *Server) room() error {
 
 // busReady is nil when messages can be published.
 func (s *Server) busReady() error {
-	switch {
-	case s.cfg.Conn == nil:
-		return errors.New("this service has no bus")
-	case !s.cfg.Conn.IsConnected():
+	if !s.cfg.Conn.IsConnected() {
 		return errors.New("the bus is not connected")
 	}
 	return nil
@@ -140,9 +137,6 @@ func (s *Server) checkItem(c echo.Context) error {
 
 // check serves POST /items/check and items.check.
 func (s *Server) check(ctx context.Context, body []byte) (*index.Event, error) {
-	if s.cfg.Ingest == nil {
-		return nil, NewProblem(http.StatusServiceUnavailable, "", "this service does not judge items")
-	}
 	it, err := ingest.DecodeDocument(body)
 	if err != nil {
 		return nil, err
@@ -191,9 +185,6 @@ const explainedTerms = 30
 // explain judges an item against another, that of its verdict where none is
 // named. The later of the two is the query.
 func (s *Server) explain(c echo.Context, it *index.Item, other string) (*ingest.Explanation, error) {
-	if s.cfg.Ingest == nil {
-		return nil, NewProblem(http.StatusServiceUnavailable, "", "this service does not judge")
-	}
 	if other == "" {
 		other = it.Event.Of
 	}

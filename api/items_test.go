@@ -177,7 +177,7 @@ func TestItemIDs(t *testing.T) {
 // Every id that can be stored can be requested.
 func TestAnyID(t *testing.T) {
 	r := newService(t, testConfig{stalled: true})
-	handler := r.server.Handler()
+	handler := r.server.echo
 	ids := rapid.StringOfN(rapid.RuneFrom(nil, unicode.Han, unicode.Latin, unicode.Punct, unicode.Space, unicode.Symbol), 1, 64, 256).
 		Filter(func(id string) bool { return ingest.CheckID(id) == nil })
 	rapid.Check(t, func(t *rapid.T) {

@@ -2,11 +2,11 @@ package api
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"jianguo/index"
 	"jianguo/internal/fixture"
 	"log/slog"
 	"net/http"
@@ -20,7 +20,6 @@ import (
 	"github.com/nats-io/nats.go/micro"
 
 	"jianguo/api/tokens"
-	"jianguo/index"
 	"jianguo/ingest"
 )
 
@@ -160,7 +159,7 @@ func TestConsole(t *testing.T) {
 		t.Errorf("%d %s", rep.status, rep.body)
 	}
 	failed := errors.New("no console")
-	if _, err := New(Config{Index: r.Index, Console: func(*echo.Echo, Bound, <-chan struct{}) error { return failed }}); !errors.Is(err, failed) {
+	if _, err := New(r.config(func(c *Config) { c.Console = func(*echo.Echo, Bound, <-chan struct{}) error { return failed } })); !errors.Is(err, failed) {
 		t.Error(err)
 	}
 }
@@ -214,23 +213,23 @@ func TestOtherSites(t *testing.T) {
 		h.ServeHTTP(rec, req)
 		return rec.Code
 	}
-	named, err := New(Config{Index: r.Index, AnyHost: true})
+	named, err := New(r.config(func(c *Config) { c.AnyHost = true }))
 	if err != nil {
 		t.Fatal(err)
 	}
-	secret, err := New(Config{Index: r.Index, Tokens: testTokens(t)})
+	secret, err := New(r.config(func(c *Config) { c.Tokens = testTokens(t) }))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for host, own := range map[string]bool{"localhost": true, "LocalHost:80": true, "127.0.0.1": true, "127.0.0.1:8080": true, "[::1]:8080": true, "[::1]": true,
 		"10.1.2.3:80": true, "evil.example": false, "evil.example:8080": false, "localhost.evil.example": false, "127.0.0.1.evil.example:80": false, "": false} {
-		if got := status(r.server.Handler(), host); (got == 200) != own || got != 200 && got != 421 {
+		if got := status(r.server.echo, host); (got == 200) != own || got != 200 && got != 421 {
 			t.Errorf("host %q: %d", host, got)
 		}
-		if got := status(named.Handler(), host); got != 200 {
+		if got := status(named.echo, host); got != 200 {
 			t.Errorf("host %q, any allowed: %d", host, got)
 		}
-		if got := status(secret.Handler(), host); got != 401 {
+		if got := status(secret.echo, host); got != 401 {
 			t.Errorf("host %q, with tokens: %d", host, got)
 		}
 	}
@@ -307,7 +306,7 @@ func TestTooMuchAtOnce(t *testing.T) {
 
 func TestPanic(t *testing.T) {
 	r := newService(t, testConfig{stalled: true})
-	handler := r.server.Handler()
+	handler := r.server.echo
 	r.server.handle(http.MethodGet, "/panics", platform, func(echo.Context) error { panic("secret") })
 	rec := httptest.NewRecorder()
 	handler.ServeHTTP(rec, httptest.NewRequest("GET", "http://localhost/panics", nil))
@@ -379,36 +378,13 @@ func TestSemanticVersion(t *testing.T) {
 	}
 }
 
-// Without bus and ingest a Server still answers requests that need only the index.
-func TestIndexAlone(t *testing.T) {
-	ctx := context.Background()
-	x, err := index.Open(ctx, index.Config{Dir: t.TempDir(), Durability: index.DurabilityRelaxed})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := x.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
+func TestConfig(t *testing.T) {
+	r := newService(t, testConfig{})
 	if _, err := New(Config{}); err == nil {
 		t.Error("a Server without an index")
 	}
-	if _, err := New(Config{Index: x, Wait: time.Hour}); err == nil {
+	if _, err := New(r.config(func(c *Config) { c.Wait = time.Hour })); err == nil {
 		t.Error("an hour's wait")
-	}
-	s, err := New(Config{Index: x})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for path, status := range map[string]int{"GET /verdicts": 200, "GET /clusters": 503, "GET /clusters/1": 503, "GET /suspects": 503, "GET /": 404, "GET /metrics": 200, "GET /healthz": 200, "GET /readyz": 503,
-		"POST /items": 503, "POST /items/check": 503, "DELETE /items/a": 503} {
-		method, path, _ := strings.Cut(path, " ")
-		rec := httptest.NewRecorder()
-		s.Handler().ServeHTTP(rec, httptest.NewRequest(method, "http://127.0.0.1:1"+path, strings.NewReader(`{"id":"a","body":"x"}`)))
-		if rec.Code != status {
-			t.Errorf("%s %s: %d, want %d: %s", method, path, rec.Code, status, rec.Body)
-		}
 	}
 }
 

@@ -36,9 +36,6 @@ const (
 // serveBus registers the endpoints. stop takes them away again and waits for
 // the requests that have begun.
 func (s *Server) serveBus(ctx context.Context) (stop func() error, err error) {
-	if s.cfg.Conn == nil || len(s.endpoints) == 0 {
-		return func() error { return nil }, nil
-	}
 	service, err := micro.AddService(s.cfg.Conn, micro.Config{
 		Name:        serviceName,
 		Version:     semanticVersion(s.cfg.Version),
