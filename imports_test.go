@@ -38,6 +38,8 @@ var exceptions = map[string][]string{
 	"ingest/eval": {"data"},
 	// The test fixture for packages above ingest.
 	"internal/fixture": {"api", "bus", "data", "index", "ingest", "segment", "sketch"},
+	// Commands find the bus of a running service.
+	"internal/reach": {"bus"},
 	// A page of the console shows the fingerprint as a picture.
 	"api/console": {"simhash"},
 	// The differences of two texts are drawn from the alignment that judged them.
@@ -51,13 +53,18 @@ var exceptions = map[string][]string{
 // folder and cmd/jianguo-bench import them, and those that are listed here.
 var users = map[string]map[string][]string{
 	"index": {
-		"index/browse": {"api", "api/console", "cmd/jianguo", "internal/consoletest"},
+		"index/browse": {"api", "api/console", "cmd/jianguo", "cmd/jianguo-data/maintain", "internal/consoletest"},
 		// Editors see and decide what carries no weight in texts of a source.
 		"index/boilerplate": {"api", "api/console"},
 		// The evaluation has pairs judged under one policy after the other.
 		"index/match": {"ingest/eval"},
-		// A rejudge judges again what a catalogue holds.
+		// A rejudge judges again what a copy of a catalogue holds.
 		"index/replay": {"cmd/jianguo-eval"},
+		"index/backup": {"cmd/jianguo-eval", "cmd/jianguo-data/maintain"},
+		// What a data directory holds is verified by a command of its own, and by tests.
+		"index/verify": {"cmd/jianguo-data/maintain"},
+		"index/whole":  {"cmd/jianguo-data/maintain", "internal/fixture"},
+		"index/sizes":  {"cmd/jianguo-data/maintain"},
 	},
 }
 

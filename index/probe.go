@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"jianguo/index/match"
+	"jianguo/index/reindex"
 	"jianguo/index/resident"
 )
 
@@ -12,12 +13,16 @@ type Probe struct {
 	resident.Tables
 	Clusters *resident.Clusters
 	Matcher  *match.Matcher
-	InForce  **match.Matcher // judges what Add adds; Matcher unless a benchmark replaces it
-	Reader   *match.Reader   // concurrent with the writer
-	Compared string          // the table, or the query in parentheses, that versions are compared by
+	InForce  **match.Matcher           // judges what Add adds; Matcher unless a benchmark replaces it
+	Reader   *match.Reader             // concurrent with the writer
+	Overlay  reindex.Overlay           // what versions are compared by
+	Hash     func(number int64) string // of a recipe, by its number
+	Progress func(stage string, done, total int64)
 	Last     uint32          // ordinal
 	Outlined <-chan struct{} // closed when outlines have been read after a start
 
+	// Locked calls a function while no batch is applied.
+	Locked func(func())
 	// Check is Index.Check for a query that is not compared with all versions.
 	Check func(context.Context, match.Query) (Event, error)
 }
@@ -27,6 +32,12 @@ func (x *Index) Probe() Probe {
 	f := x.forms.Load()
 	return Probe{
 		Tables: x.tables(), Clusters: &x.clusters, Matcher: x.matcher, InForce: &x.levels[""].Matcher, Reader: f.Reader,
-		Compared: f.overlay.Compared(), Last: x.nextOrdinal - 1, Outlined: x.outlined, Check: x.check,
+		Overlay: f.overlay, Hash: x.stampHash, Progress: x.cfg.Progress, Locked: x.locked, Last: x.nextOrdinal - 1, Outlined: x.outlined, Check: x.check,
 	}
+}
+
+func (x *catalogue) locked(f func()) {
+	x.write.Lock()
+	defer x.write.Unlock()
+	f()
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -205,10 +204,7 @@ func (d dialect) translated(t *testing.T, dir string) string {
 	t.Helper()
 	ctx := context.Background()
 	to := t.TempDir()
-	if err := Backup(ctx, dir, to); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Remove(filepath.Join(to, SnapshotFileName)); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := sqlite.CopyFile(ctx, filepath.Join(dir, FileName), filepath.Join(to, FileName)); err != nil {
 		t.Fatal(err)
 	}
 	db, err := sqlite.Open(filepath.Join(to, FileName), sqlite.Writes, "NORMAL")

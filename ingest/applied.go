@@ -1,13 +1,10 @@
 package ingest
 
 import (
-	"context"
 	"fmt"
 	"strconv"
-	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 
 	"jianguo/bus"
 )
@@ -30,34 +27,3 @@ func (s *Service) answerApplied() (stop func(), err error) {
 
 // Waiting returns how many messages of ITEMS wait for their verdicts, if the stream ends at last.
 func (s *Service) Waiting(last uint64) uint64 { return last - min(last, s.applied.Load()) }
-
-// AwaitApplied waits until the service on a bus has applied every item that the bus holds
-// now. prefix is that of the names of its streams.
-func AwaitApplied(ctx context.Context, nc *nats.Conn, prefix string) error {
-	js, err := jetstream.New(nc)
-	if err != nil {
-		return fmt.Errorf("ingest: %w", err)
-	}
-	stream, err := js.Stream(ctx, prefix+bus.StreamItems)
-	if err != nil {
-		return fmt.Errorf("ingest: stream %s: %w", bus.StreamItems, err)
-	}
-	for last := stream.CachedInfo().State.LastSeq; ; {
-		answer, err := nc.RequestWithContext(ctx, bus.SubjectApplied, nil)
-		if err != nil {
-			return fmt.Errorf("ingest: no service answers how many items it has applied: %w", err)
-		}
-		applied, err := strconv.ParseUint(string(answer.Data), 10, 64)
-		if err != nil {
-			return fmt.Errorf("ingest: how many items are applied: %w", err)
-		}
-		if applied >= last {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("ingest: items %d to %d still wait for their verdicts: %w", applied+1, last, ctx.Err())
-		case <-time.After(100 * time.Millisecond):
-		}
-	}
-}

@@ -10,6 +10,7 @@ import (
 	"jianguo/data"
 	"jianguo/index"
 	"jianguo/index/boilerplate"
+	"jianguo/index/whole"
 	"jianguo/ingest"
 	"jianguo/segment"
 	"jianguo/sketch"
@@ -59,7 +60,7 @@ func TestBoilerplateIsLearned(t *testing.T) {
 	}
 	x := open()
 	defer func() {
-		if r, err := x.Verify(t.Context()); err != nil || len(r.Problems) > 0 {
+		if r, err := (whole.Index{Index: x}).Verify(t.Context()); err != nil || len(r.Problems) > 0 {
 			t.Error(r, err)
 		}
 		_ = x.Close()

@@ -18,6 +18,7 @@ import (
 	"jianguo/bus"
 	"jianguo/data"
 	"jianguo/index"
+	"jianguo/index/whole"
 	"jianguo/segment"
 	"jianguo/sketch"
 )
@@ -149,7 +150,7 @@ func (r *testService) eventually(what string, holds func() bool) {
 func (r *testService) verify() {
 	r.t.Helper()
 	ctx := context.Background()
-	report, err := r.index.Verify(ctx)
+	report, err := whole.Index{Index: r.index}.Verify(ctx)
 	if err != nil {
 		r.t.Fatal(err)
 	}

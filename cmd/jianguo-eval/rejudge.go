@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"jianguo/index"
+	"jianguo/index/backup"
 	"jianguo/index/replay"
 	"jianguo/ingest"
 	"jianguo/internal/companion"
@@ -120,7 +121,7 @@ func (c *rejudgeCmd) rejudge(co *companion.Streams, segmenter *segment.Segmenter
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
 	co.Progress.Stages("rejudge:")("copying the catalogue", 0, 1)
-	if err := index.Backup(co.Ctx, c.Data, dir); err != nil {
+	if err := backup.Copy(co.Ctx, c.Data, dir); err != nil {
 		return nil, err
 	}
 	if err := c.copySources(dir); err != nil {

@@ -25,6 +25,7 @@ import (
 
 	"jianguo/exposure"
 	"jianguo/index"
+	"jianguo/index/whole"
 	"jianguo/internal/datadir"
 	"jianguo/internal/powercut"
 	"jianguo/internal/tier"
@@ -364,7 +365,7 @@ func (c *chaos) whole() {
 		c.problem("the catalogue does not open: %v", err)
 		return
 	}
-	r, err := x.Verify(ctx)
+	r, err := whole.Index{Index: x}.Verify(ctx)
 	if err := errors.Join(err, x.Close()); err != nil {
 		c.problem("verify: %v", err)
 	}

@@ -11,11 +11,12 @@ import (
 
 	"jianguo/index"
 	"jianguo/ingest"
+	"jianguo/internal/reach"
 	"jianguo/segment"
 )
 
 type checkCmd struct {
-	busFlags
+	reach.Flags
 	JSON     bool   `help:"Print the verdict event as JSON."`
 	Language string `help:"Language of the reason, ${enum}; a running service answers in its own." enum:"zh,en" default:"zh"`
 	File     string `arg:"" optional:"" help:"An item as JSON, or plain text; - is standard input." default:"-"`
@@ -65,7 +66,7 @@ func (c *checkCmd) item(co *streams) (*ingest.Item, error) {
 // ask asks a running service, or opens the data directory for this command.
 func (c *checkCmd) ask(co *streams, it *ingest.Item) (_ *index.Event, err error) {
 	var e index.Event
-	conn, done, err := c.reach(co, func() (*nats.Conn, func() error, error) {
+	conn, done, err := c.Reach(&co.ctx, co.log, func() (*nats.Conn, func() error, error) {
 		if _, err := os.Stat(c.Data); err != nil {
 			return nil, nil, fmt.Errorf("data directory: %w", err)
 		}

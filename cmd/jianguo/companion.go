@@ -22,6 +22,7 @@ type (
 	studyCmd  struct{ companion }
 	importCmd struct{ companion }
 	sizeCmd   struct{ companion }
+	dataCmd   struct{ companion }
 )
 
 // exposureCmd groups commands about users' histories.
@@ -40,6 +41,11 @@ func (c *studyCmd) Run(_ *streams, k *kong.Context) error {
 
 // Run imports histories.
 func (c *importCmd) Run(*streams) error { return c.run("jianguo-import") }
+
+// Run copies, verifies or repairs a data directory.
+func (c *dataCmd) Run(_ *streams, k *kong.Context) error {
+	return c.run("jianguo-data", k.Selected().Name)
+}
 
 // Run estimates what histories take.
 func (c *sizeCmd) Run(*streams) error { return c.run("jianguo-import", "size") }

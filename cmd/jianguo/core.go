@@ -142,7 +142,7 @@ func (c *core) openBus(co *streams) (err error) {
 		return err
 	}
 	if c.cfg.External.NATS != "" {
-		if c.conn, err = bus.Connect(c.cfg.External.NATS, c.cfg.External.options()...); err != nil {
+		if c.conn, err = bus.Connect(c.cfg.External.NATS, c.cfg.External.Options()...); err != nil {
 			return err
 		}
 	} else {

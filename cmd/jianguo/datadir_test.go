@@ -114,7 +114,7 @@ func TestBackupInterrupted(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.eventually("half a backup", func() bool {
-			_, err := os.Stat(filepath.Join(to+unfinished, datadir.Catalogue))
+			_, err := os.Stat(filepath.Join(to+".unfinished", datadir.Catalogue))
 			return err == nil
 		})
 		if err := cmd.Process.Signal(end); err != nil {
@@ -136,13 +136,13 @@ func TestBackupInterrupted(t *testing.T) {
 		if _, err := os.Stat(to); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%v leaves %s: %v", end, to, err)
 		}
-		if _, err := os.Stat(to + unfinished); errors.Is(err, fs.ErrNotExist) != (end == syscall.SIGTERM) {
+		if _, err := os.Stat(to + ".unfinished"); errors.Is(err, fs.ErrNotExist) != (end == syscall.SIGTERM) {
 			t.Errorf("%v: %v", end, err)
 		}
 	}
 	const sentence = "is a backup that was interrupted"
-	fails(t, s.binary, sentence, "verify", "--data", to+unfinished)
-	fails(t, s.binary, sentence, "serve", "--data", to+unfinished, "--listen", "127.0.0.1:0", "--nats-listen", "127.0.0.1:0")
+	fails(t, s.binary, sentence, "verify", "--data", to+".unfinished")
+	fails(t, s.binary, sentence, "serve", "--data", to+".unfinished", "--listen", "127.0.0.1:0", "--nats-listen", "127.0.0.1:0")
 	s.stop() // with a flush
 	if out, err := exec.Command(s.binary, "backup", "--data", s.data, to).CombinedOutput(); err != nil || !strings.Contains(string(out), "whole: 1 items") {
 		t.Errorf("the next backup: %v %s", err, out)

@@ -12,10 +12,11 @@ import (
 
 	"jianguo/bus"
 	"jianguo/internal/datadir"
+	"jianguo/internal/reach"
 )
 
 type deadCmd struct {
-	busFlags
+	reach.Flags
 
 	List   deadListCmd   `cmd:"" default:"withargs" help:"List dead letters with their reasons."`
 	Show   deadShowCmd   `cmd:"" help:"Print the payload of one."`
@@ -45,7 +46,7 @@ type deadDropCmd struct {
 // with calls f with the dead letters of a running service, or of a data directory that
 // is not in use. It does nothing if there are none.
 func (c *deadCmd) with(co *streams, f func(*bus.DeadLetters) error) (err error) {
-	conn, done, err := c.reach(co, func() (*nats.Conn, func() error, error) {
+	conn, done, err := c.Reach(&co.ctx, co.log, func() (*nats.Conn, func() error, error) {
 		lock, err := datadir.Acquire(c.Data, datadir.Holder{Command: "dead"})
 		if err != nil {
 			return nil, nil, err

@@ -18,10 +18,11 @@ import (
 	"jianguo/index"
 	"jianguo/ingest"
 	"jianguo/internal/jsonl"
+	"jianguo/internal/reach"
 )
 
 type ingestCmd struct {
-	busFlags
+	reach.Flags
 	JSON       bool     `help:"End with one line of JSON instead of a summary."`
 	Verdicts   string   `help:"Write the verdict events, as published, to this file, one a line." placeholder:"FILE"`
 	Durability string   `help:"With --data and no service: ${enum}; relaxed leaves syncing to the operating system." enum:"synced,relaxed" default:"synced"`
@@ -81,7 +82,7 @@ func (c *ingestCmd) Run(co *streams) (err error) {
 
 // connect reaches a running service, or opens the data directory for this command.
 func (c *ingestCmd) connect(co *streams) (*nats.Conn, func() error, error) {
-	return c.reach(co, func() (*nats.Conn, func() error, error) {
+	return c.Reach(&co.ctx, co.log, func() (*nats.Conn, func() error, error) {
 		h, err := openCore(co, coreConfig{Command: "ingest", Data: c.Data, Relaxed: c.Durability == "relaxed", DropTexts: c.NoTexts,
 			Language: c.Language, Policy: c.policy(), Segment: c.segmentFlags})
 		if err != nil {

@@ -39,10 +39,10 @@ type cli struct {
 	Explain     studyCmd    `cmd:"" passthrough:"" help:"Show how a later text is judged against an earlier one, and every number behind it."`
 	Fingerprint studyCmd    `cmd:"" passthrough:"" help:"Print the fingerprint of every line of standard input."`
 	Health      healthCmd   `cmd:"" help:"Ask a running service whether it answers, for container engines and scripts."`
-	Verify      verifyCmd   `cmd:"" help:"Verify a data directory, or list its problems."`
-	Repair      repairCmd   `cmd:"" help:"Make again what can be derived from the catalogue, and say what cannot."`
+	Verify      dataCmd     `cmd:"" passthrough:"" help:"Verify a data directory, or list its problems."`
+	Repair      dataCmd     `cmd:"" passthrough:"" help:"Make again what can be derived from the catalogue, and say what cannot."`
 	Reindex     reindexCmd  `cmd:"" help:"Compute old fingerprints again after a change of recipe: a new version, dictionary or residue list."`
-	Backup      backupCmd   `cmd:"" help:"Copy a data directory, in use or not, into one that a service can start from."`
+	Backup      dataCmd     `cmd:"" passthrough:"" help:"Copy a data directory, in use or not, into one that a service can start from."`
 	Dead        deadCmd     `cmd:"" help:"List, show, replay or drop messages that were refused."`
 	Token       tokenCmd    `cmd:"" help:"Add, list or revoke tokens in a file of tokens."`
 	Exposure    exposureCmd `cmd:"" help:"Import users' histories, or estimate their size."`

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"jianguo/cmd/jianguo-data/maintain"
 	"jianguo/internal/steady"
 )
 
@@ -19,5 +20,5 @@ func TestMain(m *testing.M) {
 	if path := os.Getenv(clockEnv); path != "" {
 		clocks = func() steady.Source { return jumping(path) }
 	}
-	testscript.Main(m, map[string]func(){"jianguo": main, "nats-server": natsServer})
+	testscript.Main(m, map[string]func(){"jianguo": main, "jianguo-data": func() { maintain.Main(os.Args[1:]) }, "nats-server": natsServer})
 }

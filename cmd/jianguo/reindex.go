@@ -14,6 +14,7 @@ import (
 	"jianguo/index"
 	"jianguo/ingest"
 	"jianguo/internal/disk"
+	"jianguo/internal/reach"
 	"jianguo/segment"
 )
 
@@ -22,7 +23,7 @@ type reindexCmd struct {
 	DryRun bool   `help:"Print how much there is to do and about how long it takes; change nothing."`
 	JSON   bool   `help:"Print the result as JSON."`
 	segmentFlags
-	busAccess
+	reach.Access
 }
 
 // Run brings a data directory to the recipe of this program, dictionary and residue
@@ -58,8 +59,8 @@ func (c *reindexCmd) Run(co *streams) (err error) {
 
 // reindex has the service that runs reindex the directory, or does it in this process.
 func (c *reindexCmd) reindex(co *streams, recipe string) (report *index.ReindexReport, err error) {
-	where := busFlags{Data: c.Data, busAccess: c.busAccess}
-	conn, done, err := where.reach(co, func() (*nats.Conn, func() error, error) {
+	where := reach.Flags{Data: c.Data, Access: c.Access}
+	conn, done, err := where.Reach(&co.ctx, co.log, func() (*nats.Conn, func() error, error) {
 		core, err := openCore(co, coreConfig{Command: "reindex", Data: c.Data, NoBus: true, Segment: c.segmentFlags})
 		if err != nil {
 			return nil, nil, err

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net"
@@ -12,7 +10,7 @@ import (
 	"os"
 	"sync/atomic"
 
-	"github.com/nats-io/nats.go"
+	"jianguo/internal/reach"
 )
 
 // certificates are those of HTTP and of the embedded bus.
@@ -83,24 +81,5 @@ func (c *certificates) pin() string {
 	if c == nil {
 		return ""
 	}
-	return pinOf(c.current.Load().Certificates[0].Certificate[0])
-}
-
-func pinOf(certificate []byte) string {
-	sum := sha256.Sum256(certificate)
-	return hex.EncodeToString(sum[:])
-}
-
-// pinned returns the option of a client that accepts the certificate with one hash; an
-// empty hash stands for no TLS.
-func pinned(pin string) []nats.Option {
-	if pin == "" {
-		return nil
-	}
-	return []nats.Option{nats.Secure(&tls.Config{InsecureSkipVerify: true, VerifyConnection: func(s tls.ConnectionState) error {
-		if pinOf(s.PeerCertificates[0].Raw) != pin {
-			return errors.New("this is not the certificate that the lock file names")
-		}
-		return nil
-	}})}
+	return reach.PinOf(c.current.Load().Certificates[0].Certificate[0])
 }

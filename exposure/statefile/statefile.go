@@ -7,16 +7,13 @@ import (
 	"crypto/rand"
 	"database/sql"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
-	"strconv"
-	"time"
 
-	"jianguo/internal/sqlite"
+	_ "github.com/mattn/go-sqlite3" // the driver
 )
 
 // schema of the state file. Heads are clustered by user, so that a flush in key
@@ -92,37 +89,4 @@ func writeSchema(ctx context.Context, path string, random io.Reader) error {
 		return err
 	}
 	return tx.Commit()
-}
-
-// Backup copies a state file, which may be in use, to another place: as it stood
-// at one moment, synced. It waits until the file holds every event up to a
-// sequence of the log; 0 does not wait.
-func Backup(ctx context.Context, path, to string, seq uint64) (err error) {
-	db, err := sql.Open("sqlite3", DSN(path, "_busy_timeout=10000"))
-	if err != nil {
-		return fmt.Errorf("exposure: backup: %w", err)
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	for {
-		var applied string
-		if err := db.QueryRowContext(ctx, "SELECT value FROM meta WHERE name = 'applied'").Scan(&applied); err != nil {
-			return fmt.Errorf("exposure: backup of %s: %w", path, err)
-		}
-		n, err := strconv.ParseUint(applied, 10, 64)
-		if err != nil {
-			return fmt.Errorf("exposure: meta applied: %w", err)
-		}
-		if n >= seq {
-			break
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("exposure: the state file holds events up to %d of %d: %w", n, seq, ctx.Err())
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
-	if err := sqlite.CopyTo(ctx, db, to); err != nil {
-		return fmt.Errorf("exposure: backup of %s: %w", path, err)
-	}
-	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"jianguo/index"
 	"jianguo/index/internal/press"
 	"jianguo/index/match"
+	"jianguo/index/whole"
 	"jianguo/sketch"
 )
 
@@ -35,7 +36,7 @@ func TestOutlinesChangeNoVerdict(t *testing.T) {
 			}
 		}
 		for _, x := range []*index.Index{o.with, o.without} {
-			r, err := x.Verify(context.Background())
+			r, err := whole.Index{Index: x}.Verify(context.Background())
 			if err != nil || len(r.Problems) > 0 {
 				t.Fatal(err, r)
 			}

@@ -21,7 +21,7 @@ import (
 // those behind it, one that is now rejected is none. Decisions and withdrawals count as if they had
 // been there from the start of the replay; what preferred sources took over is taken over again.
 //
-// A Replay changes what is resident. Use it on a copy of a catalogue (index.Backup), and let
+// A Replay changes what is resident. Use it on a copy of a catalogue (index/backup), and let
 // nothing else use that Index.
 type Replay struct {
 	index.Probe
@@ -90,7 +90,7 @@ func (r *Replay) yield(ctx context.Context, cluster, ordinal uint32) {
 func (r *Replay) expose(ctx context.Context, ordinal uint32, f resident.Flags) {
 	was := r.Rows.Flags(ordinal)
 	if (was^f)&resident.Exemplar != 0 {
-		p := must.Get(resident.ReadPosting(ctx, r.db, r.Compared, ordinal))
+		p := must.Get(resident.ReadPosting(ctx, r.db, r.Overlay.Compared(), ordinal))
 		if f&resident.Exemplar != 0 {
 			r.Matcher.Post(ordinal, p)
 		} else if was&resident.Swept == 0 {

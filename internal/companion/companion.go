@@ -4,6 +4,7 @@ package companion
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -14,6 +15,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"jianguo/internal/progress"
+	"jianguo/internal/sqlite"
 )
 
 // Streams are what a command reads from and writes to.
@@ -25,6 +27,9 @@ type Streams struct {
 	Log      *slog.Logger
 	Progress progress.Reporter
 }
+
+// ErrPrinted ends a command with exit code 1 after it has printed the reason.
+var ErrPrinted = errors.New("")
 
 // Flags are those of every companion; its command embeds them.
 type Flags struct {
@@ -49,10 +54,20 @@ func Main(args []string, name, description string, command Command) {
 		kong.DefaultEnvars("JIANGUO"), kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.UsageOnError())
 	_, err := parser.Parse(args)
 	parser.FatalIfErrorf(err)
-	err = command.Run(&Streams{Ctx: ctx, In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Progress: progress.To(os.Stderr),
-		Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: command.Level()}))})
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "jianguo:", err)
-		os.Exit(1)
+	co := &Streams{Ctx: ctx, In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Progress: progress.To(os.Stderr),
+		Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: command.Level()}))}
+	err = command.Run(co)
+	if cause := context.Cause(co.Ctx); errors.Is(err, context.Canceled) && cause != nil {
+		err = cause // a signal, or a refusal of the bus
 	}
+	if err == nil {
+		return
+	}
+	if err.Error() != "" { // ErrPrinted, maybe joined
+		fmt.Fprintln(os.Stderr, "jianguo:", err)
+	}
+	if sqlite.Damaged(err) {
+		fmt.Fprintln(os.Stderr, "jianguo: the file named is damaged: put a backup of the data directory in its place (docs/OPERATIONS.md, When something is wrong)")
+	}
+	os.Exit(1)
 }

@@ -97,29 +97,3 @@ func VerifySums(ctx context.Context, db Querier, report func(error), only ...str
 	})
 	return without, err
 }
-
-// AddSums adds the checksums that rows of earlier versions lack, in transactions of many
-// rows, and returns their number.
-func AddSums(ctx context.Context, db *sql.Conn) (added int64, err error) {
-	const step = 50_000
-	var tables [][3]string
-	err = Summed(ctx, db, func(table, key, columns string) error {
-		tables = append(tables, [3]string{table, key, columns})
-		return nil
-	})
-	for _, t := range tables {
-		var last int64 // 0 where keys are texts: those tables are small
-		if err == nil {
-			err = db.QueryRowContext(ctx, fmt.Sprintf(`SELECT coalesce(max(%s), 0) + 0 FROM %s WHERE typeof(%[1]s) = 'integer'`, t[1], t[0])).Scan(&last)
-		}
-		for from := int64(0); err == nil && from <= last; from += step {
-			var done sql.Result
-			done, err = db.ExecContext(ctx, fmt.Sprintf(`UPDATE %s SET sum = row_sum(%s) WHERE sum IS NULL AND (typeof(%s) != 'integer' OR %[3]s BETWEEN ? AND ?)`, t[0], t[2], t[1]), from, from+step-1)
-			if err == nil {
-				n, _ := done.RowsAffected()
-				added += n
-			}
-		}
-	}
-	return added, err
-}

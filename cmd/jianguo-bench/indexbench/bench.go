@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"jianguo/index"
+	"jianguo/index/sizes"
 	"jianguo/internal/synth"
 	"jianguo/simhash"
 	"jianguo/sketch"
@@ -326,7 +327,7 @@ func (b *run) sizes(ctx context.Context) error {
 		b.res.Resident[part] = float64(bytes) / n
 		b.res.ResidentBytes += float64(bytes) / n
 	}
-	sizes, err := b.x.Sizes(ctx)
+	sizes, err := sizes.Of(ctx, b.Dir)
 	if err != nil {
 		return err
 	}

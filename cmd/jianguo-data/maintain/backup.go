@@ -1,4 +1,4 @@
-package main
+package maintain
 
 import (
 	"context"
@@ -12,19 +12,20 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"golang.org/x/sys/unix"
 
-	"jianguo/bus"
 	"jianguo/exposure/eventlog"
-	"jianguo/exposure/statefile"
 	"jianguo/index"
-	"jianguo/ingest"
+	"jianguo/index/backup"
+	"jianguo/internal/companion"
 	"jianguo/internal/datadir"
+	"jianguo/internal/reach"
 )
 
 type backupCmd struct {
 	Data     string `help:"The data directory; a service may be running on it." required:"" placeholder:"DIR"`
 	To       string `arg:"" help:"The directory to create; to restore it, run a service on it."`
 	NoVerify bool   `help:"Do not verify the copy; verifying takes as long as a start."`
-	busAccess
+	reach.Access
+	companion.Flags
 }
 
 // unfinished ends the name of a backup until it is complete.
@@ -32,7 +33,7 @@ const unfinished = ".unfinished"
 
 // Run copies a data directory. The copy holds everything that was acknowledged before
 // it began. It has another name, and is marked as unfinished, until it is complete.
-func (c *backupCmd) Run(co *streams) error {
+func (c *backupCmd) Run(co *companion.Streams) error {
 	if err := isDataDir(c.Data); err != nil {
 		return err
 	}
@@ -69,7 +70,7 @@ func (c *backupCmd) Run(co *streams) error {
 }
 
 // verify verifies the copy.
-func (c *backupCmd) verify(co *streams) error {
+func (c *backupCmd) verify(co *companion.Streams) error {
 	lock, err := datadir.AcquireUnchecked(c.To, datadir.Holder{Command: "verify"})
 	if err == nil {
 		err = errors.Join((&verifyCmd{Data: c.To}).verify(co), lock.Close())
@@ -96,9 +97,9 @@ func isDataDir(dir string) error {
 
 // copy copies a directory in use with the help of its bus, and any other one file by
 // file.
-func (c *backupCmd) copy(co *streams) error {
-	service := busFlags{Data: c.Data, busAccess: c.busAccess}
-	conn, done, err := service.reach(co, func() (*nats.Conn, func() error, error) {
+func (c *backupCmd) copy(co *companion.Streams) error {
+	service := reach.Flags{Data: c.Data, Access: c.Access}
+	conn, done, err := service.Reach(&co.Ctx, co.Log, func() (*nats.Conn, func() error, error) {
 		lock, err := datadir.Acquire(c.Data, datadir.Holder{Command: "backup"})
 		if err != nil {
 			return nil, nil, err
@@ -106,7 +107,7 @@ func (c *backupCmd) copy(co *streams) error {
 		defer lock.Close()
 		err = os.CopyFS(filepath.Join(c.To, "bus"), os.DirFS(filepath.Join(c.Data, "bus")))
 		if err == nil || errors.Is(err, fs.ErrNotExist) {
-			err = c.files(co.ctx, 0)
+			err = c.files(co.Ctx, 0)
 		}
 		return nil, nil, err
 	})
@@ -119,36 +120,36 @@ func (c *backupCmd) copy(co *streams) error {
 // copyLive waits until the files contain every message that the bus has acknowledged.
 // Of the bus itself only dead letters are copied: a restored service publishes events
 // again from the catalogue.
-func (c *backupCmd) copyLive(co *streams, conn *nats.Conn, prefix string) error {
+func (c *backupCmd) copyLive(co *companion.Streams, conn *nats.Conn, prefix string) error {
 	js, err := jetstream.New(conn)
 	if err != nil {
 		return err
 	}
-	exposures, err := js.Stream(co.ctx, prefix+eventlog.StreamName)
+	exposures, err := js.Stream(co.Ctx, prefix+eventlog.StreamName)
 	if err != nil {
 		return fmt.Errorf("stream %s: %w", eventlog.StreamName, err)
 	}
 	if _, err := os.Stat(filepath.Join(c.Data, datadir.Exposures)); err != nil {
 		return fmt.Errorf("the service that runs has lost its file: %w", err)
 	}
-	if err := ingest.AwaitApplied(co.ctx, conn, prefix); err != nil {
+	if err := awaitApplied(co.Ctx, conn, prefix); err != nil {
 		return err
 	}
-	if _, err := bus.CopyDead(co.ctx, conn, prefix, filepath.Join(c.To, "bus")); err != nil {
+	if _, err := copyDead(co.Ctx, conn, prefix, filepath.Join(c.To, "bus")); err != nil {
 		return err
 	}
-	return c.files(co.ctx, exposures.CachedInfo().State.LastSeq)
+	return c.files(co.Ctx, exposures.CachedInfo().State.LastSeq)
 }
 
 func (c *backupCmd) files(ctx context.Context, exposures uint64) error {
-	if err := index.Backup(ctx, c.Data, c.To); err != nil {
+	if err := backup.Copy(ctx, c.Data, c.To); err != nil {
 		return err
 	}
 	path := filepath.Join(c.Data, datadir.Exposures)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return statefile.Backup(ctx, path, filepath.Join(c.To, datadir.Exposures), exposures)
+	return copyState(ctx, path, filepath.Join(c.To, datadir.Exposures), exposures)
 }
 
 // syncFS syncs the file system that a directory is on.

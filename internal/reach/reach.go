@@ -1,10 +1,15 @@
-package main
+// Package reach finds the bus of a running service for a command.
+package reach
 
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"log/slog"
 	"regexp"
 	"strings"
 
@@ -15,26 +20,27 @@ import (
 	"jianguo/internal/datadir"
 )
 
-// busFlags say how a command reaches a running service: by its bus.
-type busFlags struct {
+// Flags say how a command reaches a running service: by its bus.
+type Flags struct {
 	NATS string `name:"nats" help:"The bus of a running service." placeholder:"URL" xor:"where"`
 	Data string `help:"A data directory: that of a running service, which is then used, or one to open in this process." placeholder:"DIR" xor:"where"`
-	busAccess
+	Access
 }
 
-// busAccess is what a bus asks of a client.
-type busAccess struct {
+// Access is what a bus asks of a client.
+type Access struct {
 	Token string `help:"Token for a bus that wants one: that of --nats, or the external one of the service that uses --data." placeholder:"TOKEN"`
-	natsTrust
+	Trust
 	StreamPrefix string `help:"Begins the names of the streams of that bus, as for serve; with --data it is known." placeholder:"PREFIX"`
 
 	pin string // hash of the bus's certificate, from the lock file
 }
 
-// reach connects to the bus of a running service: the one that --nats names, or that of the
+// Reach connects to the bus of a running service: the one that --nats names, or that of the
 // service that holds the data directory. If none holds it, open does what the command wants
-// in this process; it may return no connection. The caller calls done at the end.
-func (f *busFlags) reach(co *streams, open func() (*nats.Conn, func() error, error)) (conn *nats.Conn, done func() error, err error) {
+// in this process; it may return no connection. The caller calls done at the end. If the bus does
+// not permit what the command does, ctx becomes one that ends with an error that says so.
+func (f *Flags) Reach(ctx *context.Context, log *slog.Logger, open func() (*nats.Conn, func() error, error)) (conn *nats.Conn, done func() error, err error) {
 	if f.NATS == "" && f.Data == "" {
 		return nil, nil, errors.New("where? give --data DIR, or --nats URL of a running service")
 	}
@@ -48,7 +54,7 @@ func (f *busFlags) reach(co *streams, open func() (*nats.Conn, func() error, err
 		h := inUse.Holder
 		f.NATS, f.Token, f.StreamPrefix, f.pin = h.NATS, cmp.Or(h.Token, f.Token), h.StreamPrefix, h.Pin
 	}
-	conn, err = f.connectBus(co)
+	conn, err = f.connect(ctx, log)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -58,18 +64,17 @@ func (f *busFlags) reach(co *streams, open func() (*nats.Conn, func() error, err
 // gated begins the subjects that an embedded bus maps public ones to.
 var gated = regexp.MustCompile(regexp.QuoteMeta(gate.Prefix) + `[^.]*\.`)
 
-// connectBus connects to the bus of a running service. If the bus does not permit
-// what this command does, the command ends with an error that says so.
-func (f *busFlags) connectBus(co *streams) (*nats.Conn, error) {
-	ctx, giveUp := context.WithCancelCause(co.ctx)
-	co.ctx = ctx
-	options := append(append(f.options(), pinned(f.pin)...), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+// connect connects to the bus of a running service.
+func (f *Flags) connect(ctx *context.Context, log *slog.Logger) (*nats.Conn, error) {
+	permitted, giveUp := context.WithCancelCause(*ctx)
+	*ctx = permitted
+	options := append(append(f.Options(), pinned(f.pin)...), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
 		if errors.Is(err, nats.ErrPermissionViolation) {
 			// The bus names the subject that it mapped the public one to.
 			giveUp(fmt.Errorf("bus %s: %s: %s", bus.RedactURL(f.NATS), f.notAllowed(), gated.ReplaceAllString(err.Error(), "")))
 			return
 		}
-		co.log.Warn("bus", "error", err)
+		log.Warn("bus", "error", err)
 	}))
 	if f.Token != "" {
 		options = append(options, nats.Token(f.Token))
@@ -82,22 +87,22 @@ func (f *busFlags) connectBus(co *streams) (*nats.Conn, error) {
 }
 
 // notAllowed explains a violation of permissions.
-func (f *busFlags) notAllowed() string {
+func (f *Flags) notAllowed() string {
 	if f.Token == "" && !strings.Contains(f.NATS, "@") {
 		return "without a token this is not allowed; on its machine, --data and the service's directory will do"
 	}
 	return "the token given is not for this"
 }
 
-// natsTrust is how an external bus and its clients know each other, beside a token.
-type natsTrust struct {
+// Trust is how an external bus and its clients know each other, beside a token.
+type Trust struct {
 	NATSCreds string `name:"nats-creds" help:"Credentials for an external bus; a token or password may also stand in its URL." type:"existingfile" placeholder:"FILE"`
 	NATSCA    string `name:"nats-ca" help:"Authority of its certificate, in PEM; empty: those of the system." type:"existingfile" placeholder:"FILE"`
 	NATSCert  string `name:"nats-cert" help:"Certificate to show it, in PEM." type:"existingfile" placeholder:"FILE" and:"nats-cert"`
 	NATSKey   string `name:"nats-key" help:"Its key." type:"existingfile" placeholder:"FILE" and:"nats-cert"`
 }
 
-func (f *natsTrust) options() (all []nats.Option) {
+func (f *Trust) Options() (all []nats.Option) {
 	if f.NATSCreds != "" {
 		all = append(all, nats.UserCredentials(f.NATSCreds))
 	}
@@ -108,4 +113,24 @@ func (f *natsTrust) options() (all []nats.Option) {
 		all = append(all, nats.ClientCert(f.NATSCert, f.NATSKey))
 	}
 	return all
+}
+
+// PinOf is the hash of a certificate, by which commands on this machine know it.
+func PinOf(certificate []byte) string {
+	sum := sha256.Sum256(certificate)
+	return hex.EncodeToString(sum[:])
+}
+
+// pinned returns the option of a client that accepts the certificate with one hash; an
+// empty hash stands for no TLS.
+func pinned(pin string) []nats.Option {
+	if pin == "" {
+		return nil
+	}
+	return []nats.Option{nats.Secure(&tls.Config{InsecureSkipVerify: true, VerifyConnection: func(s tls.ConnectionState) error {
+		if PinOf(s.PeerCertificates[0].Raw) != pin {
+			return errors.New("this is not the certificate that the lock file names")
+		}
+		return nil
+	}})}
 }

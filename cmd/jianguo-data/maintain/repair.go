@@ -1,6 +1,8 @@
-package main
+package maintain
 
 import (
+	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -9,17 +11,21 @@ import (
 
 	"jianguo/index"
 	"jianguo/index/browse"
+	"jianguo/index/whole"
+	"jianguo/internal/companion"
 	"jianguo/internal/datadir"
 	"jianguo/internal/sqlite"
 )
 
 type repairCmd struct {
+	companion.Flags
+
 	Data    string   `help:"The data directory; no service may be running on it." required:"" placeholder:"DIR"`
 	Without []string `help:"Go on without this file that is missing or empty: exposure.db. Every user's history is forgotten." enum:"exposure.db" placeholder:"FILE"`
 }
 
 // Run makes again what can be derived from the catalogue, and says what cannot.
-func (c *repairCmd) Run(co *streams) error {
+func (c *repairCmd) Run(co *companion.Streams) error {
 	if err := isDataDir(c.Data); err != nil {
 		return err
 	}
@@ -30,7 +36,7 @@ func (c *repairCmd) Run(co *streams) error {
 	return errors.Join(c.repair(co), lock.Close())
 }
 
-func (c *repairCmd) repair(co *streams) error {
+func (c *repairCmd) repair(co *companion.Streams) error {
 	m, err := datadir.ReadManifest(c.Data)
 	if err != nil {
 		return err
@@ -46,27 +52,27 @@ func (c *repairCmd) repair(co *streams) error {
 			return err
 		}
 	}
-	fmt.Fprintf(co.out, "%s and %s are made again by the next start\n", browse.FileName, browse.WordsFileName)
-	x, err := index.Open(co.ctx, index.Config{Dir: c.Data, Logger: co.log, Progress: co.progress.Stages("loading")})
+	fmt.Fprintf(co.Out, "%s and %s are made again by the next start\n", browse.FileName, browse.WordsFileName)
+	x, err := index.Open(co.Ctx, index.Config{Dir: c.Data, Logger: co.Log, Progress: co.Progress.Stages("loading")})
 	if err != nil {
 		return err
 	}
-	r, err := x.Verify(co.ctx)
+	r, err := whole.Index{Index: x}.Verify(co.Ctx)
 	if err == nil && len(r.Problems) == 0 {
 		var added int64
-		if added, err = x.AddSums(co.ctx); added > 0 {
-			fmt.Fprintf(co.out, "%s got a checksum\n", plural(int(added), "row"))
+		if added, err = addSums(co.Ctx, c.Data); added > 0 {
+			fmt.Fprintf(co.Out, "%s got a checksum\n", plural(int(added), "row"))
 		}
 	}
 	if err == nil {
-		err = x.Snapshot(co.ctx)
+		err = x.Snapshot(co.Ctx)
 	}
 	if err := errors.Join(err, x.Close()); err != nil {
 		return err
 	}
-	fmt.Fprintf(co.out, "%s is made again\n", index.SnapshotFileName)
+	fmt.Fprintf(co.Out, "%s is made again\n", index.SnapshotFileName)
 	if len(r.Problems) > 0 {
-		fmt.Fprintln(co.out, "what follows cannot be derived from anything: put a backup of the directory in its place")
+		fmt.Fprintln(co.Out, "what follows cannot be derived from anything: put a backup of the directory in its place")
 	}
 	err = datadir.Manifest{Files: []string{datadir.Catalogue}}.Write(c.Data)
 	if err != nil {
@@ -84,4 +90,35 @@ func (c *repairCmd) without(name string) bool {
 		return false
 	}
 	return sqlite.Remove(path) == nil
+}
+
+// addSums adds the checksums that rows of earlier versions lack, in transactions of many
+// rows, and returns their number.
+func addSums(ctx context.Context, dir string) (added int64, err error) {
+	const step = 50_000
+	db, err := sqlite.Open(filepath.Join(dir, index.FileName), sqlite.Writes, "FULL")
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	var tables [][3]string
+	err = sqlite.Summed(ctx, db, func(table, key, columns string) error {
+		tables = append(tables, [3]string{table, key, columns})
+		return nil
+	})
+	for _, t := range tables {
+		var last int64 // 0 where keys are texts: those tables are small
+		if err == nil {
+			err = db.QueryRowContext(ctx, fmt.Sprintf(`SELECT coalesce(max(%s), 0) + 0 FROM %s WHERE typeof(%[1]s) = 'integer'`, t[1], t[0])).Scan(&last)
+		}
+		for from := int64(0); err == nil && from <= last; from += step {
+			var done sql.Result
+			done, err = db.ExecContext(ctx, fmt.Sprintf(`UPDATE %s SET sum = row_sum(%s) WHERE sum IS NULL AND (typeof(%s) != 'integer' OR %[3]s BETWEEN ? AND ?)`, t[0], t[2], t[1]), from, from+step-1)
+			if err == nil {
+				n, _ := done.RowsAffected()
+				added += n
+			}
+		}
+	}
+	return added, err
 }

@@ -1,0 +1,99 @@
+package maintain
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"jianguo/exposure"
+	"jianguo/index"
+	"jianguo/index/sizes"
+	"jianguo/index/verify"
+	"jianguo/index/whole"
+	"jianguo/internal/companion"
+	"jianguo/internal/datadir"
+)
+
+type verifyCmd struct {
+	companion.Flags
+
+	Data string `help:"The data directory." required:"" placeholder:"DIR"`
+	JSON bool   `help:"Print the report as JSON."`
+
+	Sizes bool `help:"Also print the sizes of tables and pages on disk."`
+}
+
+// Run verifies a data directory; exit code 1: it has problems.
+func (c *verifyCmd) Run(co *companion.Streams) error {
+	if err := isDataDir(c.Data); err != nil {
+		return err
+	}
+	lock, err := datadir.Acquire(c.Data, datadir.Holder{Command: "verify"})
+	if err != nil {
+		return err
+	}
+	return errors.Join(c.verify(co), lock.Close())
+}
+
+// verify verifies a directory that this process has locked.
+func (c *verifyCmd) verify(co *companion.Streams) error {
+	x, err := index.Open(co.Ctx, index.Config{Dir: c.Data, Logger: co.Log, Progress: co.Progress.Stages("verifying")})
+	if err != nil {
+		return err
+	}
+	r, err := whole.Index{Index: x}.Verify(co.Ctx)
+	var parts []sizes.Size
+	if err == nil && c.Sizes {
+		parts, err = sizes.Of(co.Ctx, c.Data)
+	}
+	if err := errors.Join(err, x.Close()); err != nil {
+		return err
+	}
+	exposures := filepath.Join(c.Data, datadir.Exposures)
+	if _, err := os.Stat(exposures); err == nil {
+		if _, err := exposure.Verify(co.Ctx, exposures); err != nil {
+			r.Problems = append(r.Problems, err.Error())
+		}
+	}
+	if c.JSON {
+		err = json.NewEncoder(co.Out).Encode(struct {
+			*verify.Report
+			Sizes []sizes.Size `json:",omitempty"`
+		}{r, parts})
+	} else {
+		for _, p := range r.Problems {
+			fmt.Fprintln(co.Out, p)
+		}
+		if r.Unsummed > 0 {
+			fmt.Fprintf(co.Out, "%s of an earlier version without a checksum: `jianguo repair` adds them\n", plural(int(r.Unsummed), "row"))
+		}
+		if len(r.Recipes) > 0 {
+			fmt.Fprintf(co.Out, "fingerprints of %d recipes, %s: those of an older one meet newer texts less well: run `jianguo reindex`\n", len(r.Recipes), strings.Join(r.Recipes, ", "))
+		}
+		for _, i := range r.Reindexed {
+			state := "reindexed"
+			if i.Unfinished {
+				state = "reindex not finished"
+			}
+			fmt.Fprintf(co.Out, "%s to recipe %s through item %d: %d fingerprints or sketches are others, %s without text\n", state, i.Recipe, i.Through, i.Changed, plural(int(i.WithoutText), "item"))
+		}
+		for _, s := range parts {
+			fmt.Fprintf(co.Out, "%14d bytes %8.1f an item  %s %s\n", s.Bytes, float64(s.Bytes)/float64(max(r.Items, 1)), s.File, s.Part)
+		}
+		_, err = fmt.Fprintf(co.Out, "%s: %d items, %d events, %d clusters, %d exemplars\n", verdictOn(r), r.Items, r.Events, r.Clusters, r.Exemplars)
+	}
+	if err == nil && len(r.Problems) > 0 {
+		return companion.ErrPrinted
+	}
+	return err
+}
+
+func verdictOn(r *verify.Report) string {
+	if len(r.Problems) == 0 {
+		return "whole"
+	}
+	return plural(len(r.Problems), "problem")
+}

@@ -1,0 +1,30 @@
+// Package backup copies a catalogue.
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+
+	"jianguo/index"
+	"jianguo/internal/sqlite"
+)
+
+// Copy copies the catalogue of a directory into another one and syncs it. The
+// directory may be in use: the copy has the state of one moment of the run. The
+// snapshot is copied first, so that it is never newer than the catalogue. All other
+// files can be rebuilt from these two.
+func Copy(ctx context.Context, dir, to string) error {
+	for _, name := range []string{index.SnapshotFileName, index.FileName} {
+		err := sqlite.CopyFile(ctx, filepath.Join(dir, name), filepath.Join(to, name))
+		if errors.Is(err, fs.ErrNotExist) && name == index.SnapshotFileName {
+			continue // not written yet
+		}
+		if err != nil {
+			return fmt.Errorf("backup of %s: %w", name, err)
+		}
+	}
+	return nil
+}
