@@ -28,6 +28,12 @@ func (s *Store) Collectors() []prometheus.Collector {
 		gauge("consumer_lag_events", "Events logged that are not applied yet; -1 when the log does not answer.", s.lag),
 		gauge("cached_users", "Users in memory.", func() float64 { n, _ := s.cache.Load().size(); return float64(n) }),
 		gauge("cached_bytes", "Memory they take.", func() float64 { _, b := s.cache.Load().size(); return float64(b) }),
+		gauge("story_items", "Items of stories of two or more, in memory.", func() float64 {
+			if s.cfg.Stories == nil {
+				return 0
+			}
+			return float64(s.cfg.Stories.Len())
+		}),
 		gauge("ready", "1 when the log has been replayed and nothing has failed.", func() float64 {
 			if s.Ready() {
 				return 1

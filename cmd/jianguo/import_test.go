@@ -65,6 +65,22 @@ func startRedis(t *testing.T, args ...string) string {
 	return ""
 }
 
+// startRedisCluster starts a Redis Cluster of three, and returns the addresses of its nodes and a client.
+func startRedisCluster(s *process) (nodes []string, c rueidis.Client) {
+	for range 3 {
+		nodes = append(nodes, startRedis(s.t, "--cluster-enabled", "yes"))
+	}
+	out, err := exec.Command("redis-cli", append(append([]string{"--cluster", "create"}, nodes...), "--cluster-yes")...).CombinedOutput()
+	if err != nil {
+		s.t.Fatalf("%v\n%s", err, out)
+	}
+	s.eventually("the cluster is ready", func() bool {
+		c = redisClient(s.t, nodes[0])
+		return c.Do(context.Background(), c.B().Set().Key("other").Value("no history").Build()).Error() == nil
+	})
+	return nodes, c
+}
+
 func redisClient(t *testing.T, addr string) rueidis.Client {
 	t.Helper()
 	c, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{addr}, DisableCache: true, AlwaysRESP2: true})
@@ -149,22 +165,10 @@ func runImport(s *process, args ...string) (importer.Summary, error) {
 // imported see more, and finds all of it in the filter. The old store is left as it was.
 func TestImportRedis(t *testing.T) {
 	t.Parallel()
-	var nodes []string
-	for range 3 {
-		nodes = append(nodes, startRedis(t, "--cluster-enabled", "yes"))
-	}
-	out, err := exec.Command("redis-cli", append(append([]string{"--cluster", "create"}, nodes...), "--cluster-yes")...).CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
 	s := serve(t, plainBinary(t), t.TempDir(), "--nats-listen", "127.0.0.1:0")
 	s.ready()
 	h := history{}
-	var c rueidis.Client
-	s.eventually("the cluster is ready", func() bool {
-		c = redisClient(t, nodes[0])
-		return c.Do(context.Background(), c.B().Set().Key("other").Value("no history").Build()).Error() == nil
-	})
+	nodes, c := startRedisCluster(s)
 	for i, kind := range []string{"seconds", "milliseconds", "set", "list"} {
 		for j := range 20 {
 			h.store(t, c, kind, fmt.Sprint("user-", i, "-", j), 1+j*20)

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os/exec"
@@ -138,4 +139,34 @@ func TestLegacyKey(t *testing.T) {
 	if err == nil || !strings.Contains(string(out), "--legacy-redis") {
 		t.Errorf("a shadow of nothing: %v %s", err, out)
 	}
+}
+
+// TestLegacyCluster moves from a Redis Cluster of three, named by one of its nodes. Once its users are
+// imported it is not asked any more.
+func TestLegacyCluster(t *testing.T) {
+	t.Parallel()
+	nodes, c := startRedisCluster(newProcess(t, "", ""))
+	h := history{}
+	for i := range 60 {
+		h.store(t, c, []string{"seconds", "milliseconds", "set", "list"}[i%4], fmt.Sprint("u", i), 1+i*7%300)
+	}
+	before := digests(t, c)
+	s := serve(t, plainBinary(t), t.TempDir(), "--nats-listen", "127.0.0.1:0", "--legacy-redis", "redis://"+nodes[1], "--legacy-key", "seen:{{user}}", "--legacy-timeout", "1m")
+	s.ready()
+	s.eventually("a connection to the old store", func() bool { _, degraded := s.filtered("nobody", "a"); return degraded == "" })
+	h.check(s)
+	if after := digests(t, c); after != before {
+		t.Errorf("the old store changed: %s, was %s", after, before)
+	}
+	s.eventually("all are imported", func() bool {
+		n := s.metric("jianguo_legacy_requests_total")
+		h.check(s)
+		return s.metric("jianguo_legacy_requests_total") == n
+	})
+	for _, node := range c.Nodes() {
+		if err := node.Do(context.Background(), node.B().Arbitrary("CLIENT", "PAUSE", "600000", "ALL").Build()).Error(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.check(s) // the old store is not needed any more
 }

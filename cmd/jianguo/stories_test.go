@@ -1,7 +1,10 @@
+//go:build !race
+
 package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"testing"
@@ -57,4 +60,46 @@ func TestStoryScope(t *testing.T) {
 	s.start()
 	s.ready()
 	check()
+}
+
+// TestStoryDecisions: what editors decide about clusters counts in the filter by stories within moments, and after a restart:
+// a merge, its undo, and the release of a merged item. The metric counts the items of stories.
+func TestStoryDecisions(t *testing.T) {
+	t.Parallel()
+	s := serve(t, plainBinary(t), t.TempDir(), "--nats-listen", "127.0.0.1:0")
+	s.ready()
+	for n := range 3 {
+		s.ask("/items", string(article(n+1)), nil)
+	}
+	s.ask("/exposures", `{"user":"u","kind":"seen","items":["n1"]}`, nil)
+	decide := func(cluster int, body string) (d struct{ Decision int }) {
+		t.Helper()
+		s.ask(fmt.Sprintf("/clusters/%d/decisions", cluster), body, &d)
+		return d
+	}
+	check := func(what string, known int, want ...string) {
+		t.Helper()
+		for range 2 {
+			s.eventually(what, func() bool {
+				var got struct {
+					Items    []string
+					Degraded string
+				}
+				s.ask("/filter", `{"user":"u","items":["n1","n2","n3"],"scope":"story"}`, &got)
+				return got.Degraded == "" && slices.Equal(got.Items, want) && int(s.metric("jianguo_exposure_story_items")) == known
+			})
+			s.kill()
+			s.start()
+			s.ready()
+		}
+	}
+	check("three stories", 0, "n2", "n3")
+	merge := decide(2, `{"kind":"merge","into":1,"by":"张三"}`)
+	check("n2 is of the story of n1", 2, "n3")
+	decide(1, fmt.Sprintf(`{"kind":"undo","decision":%d,"by":"张三"}`, merge.Decision))
+	check("the merge is undone", 0, "n2", "n3")
+	decide(3, `{"kind":"merge","into":1,"by":"张三"}`)
+	check("n3 is of the story of n1", 2, "n2")
+	decide(1, `{"kind":"release","item":"n3","by":"张三"}`)
+	check("n3 is released", 0, "n2", "n3")
 }
