@@ -43,7 +43,7 @@ type exposureRoutes struct {
 }
 
 // AddExposure registers the routes and bus services of a store: POST /filter,
-// POST /exposures with /query, /unsee, /forget, /link and /unlink, exposures.filter and
+// POST /exposures with /query, /explain, /unsee, /forget, /link and /unlink, exposures.filter and
 // exposures.report. It is called between New and Serve. The services answer a packed
 // request with a bitmap and a JSON one with JSON.
 func (s *Server) AddExposure(store *exposure.Store) {
@@ -55,6 +55,7 @@ func (s *Server) AddExposure(store *exposure.Store) {
 	add("/filter", recall, r.work, r.filter)
 	add("/exposures", recall, r.wait, r.take(exposure.Seen))
 	add("/exposures/query", recall|editor, r.work, r.query)
+	add("/exposures/explain", recall|editor, r.work, r.explain)
 	add("/exposures/unsee", recall, r.wait, r.take(exposure.Unsee))
 	add("/exposures/forget", recall, r.wait, r.take(exposure.Forget))
 	add("/exposures/link", recall, r.wait, r.take(exposure.Link))
@@ -182,6 +183,27 @@ func (r *exposureRoutes) query(c echo.Context, body []byte) error {
 		return err
 	}
 	return c.JSON(http.StatusOK, info)
+}
+
+// explain answers POST /exposures/explain.
+func (r *exposureRoutes) explain(c echo.Context, body []byte) error {
+	var q wire.Query
+	if err := q.Decode(body); err != nil {
+		return err
+	}
+	x, err := r.store.Explain(c.Request().Context(), q.User, q.Item, q.Scene)
+	if err != nil {
+		return err
+	}
+	return readable(c, x)
+}
+
+// readable answers in plain text, or with the value as JSON if the client accepts that.
+func readable(c echo.Context, v fmt.Stringer) error {
+	if strings.Contains(strings.ToLower(c.Request().Header.Get(echo.HeaderAccept)), echo.MIMEApplicationJSON) {
+		return c.JSON(http.StatusOK, v)
+	}
+	return c.String(http.StatusOK, v.String())
 }
 
 // filterMessage serves exposures.filter. A bitmap has its headers as on HTTP.

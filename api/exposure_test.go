@@ -105,6 +105,13 @@ func TestExposureHTTP(t *testing.T) {
 	if info.Tail != 3 || !info.Items[0].Tail || info.Items[1].Seen {
 		t.Errorf("query: %+v", info)
 	}
+	if got := string(x.json("/exposures/explain", `{"user":"u","item":7}`, 200)); !strings.HasPrefix(got, "\"7\" for user \"u\": a filter drops it.\n- seen on ") {
+		t.Errorf("explain: %s", got)
+	}
+	_, got, _ := x.post("/exposures/explain", "application/json", "application/json", []byte(`{"user":"u","item":"only-feed","scene":"feed"}`))
+	if !strings.Contains(string(got), `"dropped":true,"dropped_by_story":true,"reasons":["seen on 2`) {
+		t.Errorf("explain: %s", got)
+	}
 	x.json("/exposures/unsee", `{"user":"u","items":["a"]}`, 204)
 	if got := string(x.json("/filter", `{"user":"u","items":["a","x/y"]}`, 200)); got != `{"items":["a"],"dropped":1}` {
 		t.Errorf("after un-see: %s", got)
@@ -177,6 +184,12 @@ func TestExposureHostile(t *testing.T) {
 		{"/exposures/unsee", `{"user":"u"}`, 422, "items"},
 		{"/exposures/forget", `{}`, 422, "user"},
 		{"/exposures/query", `{}`, 422, "user"},
+		{"/exposures/explain", `{"user":"u"}`, 422, "item"},
+		{"/exposures/explain", `{"item":"a"}`, 422, "user"},
+		{"/exposures/explain", `{"user":"u","item":["a"]}`, 422, "item"},
+		{"/exposures/explain", `{"user":"u","item":"` + long + `"}`, 413, "item"},
+		{"/exposures/explain", `{"user":"u","item":"\ud800"}`, 400, "item"},
+		{"/exposures/explain", `[]`, 400, "payload"},
 	} {
 		var p Problem
 		if err := json.Unmarshal(x.json(c.path, c.body, c.status), &p); err != nil || p.Field != c.field {

@@ -289,7 +289,7 @@ func newTraffic() (*traffic, error) {
 	// Clients must accept unknown fields. In the tests, a field that the description
 	// does not have is an error.
 	no := false
-	for _, name := range []string{"Outcome", "Event", "Facts", "StoredItem", "Member", "Cluster", "Problem", "Filtered", "History", "Decision", "SuspectRow", "Suspect"} {
+	for _, name := range []string{"Outcome", "Event", "Facts", "StoredItem", "Member", "Cluster", "Problem", "Filtered", "History", "Explanation", "Decision", "SuspectRow", "Suspect"} {
 		doc.Components.Schemas[name].Value.AdditionalProperties = openapi3.AdditionalProperties{Has: &no}
 	}
 	for _, opaque := range []string{ndjsonType, PackedType} {

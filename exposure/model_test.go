@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -318,8 +319,29 @@ func (h *modelHistory) check(t *rapid.T) (counts [2][2]int) {
 		}
 		counts[1][0] += len(unknown) - len(h.ask(t, u, unknown))
 		counts[1][1] += len(unknown)
+		for _, ids := range [][]string{ask, free, unknown} {
+			h.explain(t, u, ids, held)
+		}
 	}
 	return counts
+}
+
+// explain holds explanations to the answers of filters, and to the model: no item that is retained is explained
+// as one that was never seen.
+func (h *modelHistory) explain(t *rapid.T, user string, ids []string, held map[string]bool) {
+	h.rng.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
+	ids = ids[:min(len(ids), 4)]
+	returned := h.ask(t, user, ids)
+	for _, id := range ids {
+		x, err := h.f.Explain(context.Background(), user, id, "")
+		h.f.must(t, err)
+		if x.Dropped == slices.Contains(returned, id) || x.Dropped != x.Story || x.Dropped && len(x.Reasons) == 0 || held[id] && !x.Dropped {
+			t.Fatalf("returned %v, held %v: %s", returned, held[id], x)
+		}
+		if held[id] && strings.Contains(x.String(), "held nowhere") {
+			t.Fatalf("%s is held: %s", id, x)
+		}
+	}
 }
 
 func (h *modelHistory) ask(t *rapid.T, user string, items []string) []string {

@@ -152,6 +152,8 @@ func dayOf(t time.Time) day {
 	return day(time.Date(y, m, d, 0, 0, 0, 0, time.UTC).Unix() / 86400)
 }
 
+func (d day) String() string { return time.Unix(int64(d)*86400, 0).UTC().Format(time.DateOnly) }
+
 // monthOf numbers months since year 0.
 func monthOf(d day) int32 {
 	t := time.Unix(int64(d)*86400, 0).UTC()

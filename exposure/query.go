@@ -7,42 +7,12 @@ import (
 	"time"
 
 	"jianguo/exposure/kernel"
+	"jianguo/exposure/trace"
 	"jianguo/exposure/wire"
 )
 
-// Where says which part of a state holds an item.
-type Where struct {
-	Item     string `json:"item"`
-	Tail     bool   `json:"tail"`
-	Ring     bool   `json:"ring"`
-	Shard    int    `json:"shard"` // index of the newest shard that tests positive, -1 for none
-	Excepted bool   `json:"excepted"`
-	Seen     bool   `json:"seen"` // Filter would not return it
-}
-
-// ShardInfo describes one shard.
-type ShardInfo struct {
-	Month    string `json:"month,omitempty"` // Calendar: 2006-01
-	Capacity int    `json:"capacity"`
-	Keys     int    `json:"keys"`
-	Bytes    int    `json:"bytes"`
-}
-
 // HistoryInfo is a user's state in one history.
-type HistoryInfo struct {
-	History    string      `json:"history"`
-	Policy     string      `json:"policy"`
-	Last       *time.Time  `json:"last,omitempty"` // newest exposure
-	Expired    bool        `json:"expired"`
-	Tail       int         `json:"tail"` // keys
-	Delivered  int         `json:"delivered"`
-	Exceptions int         `json:"exceptions"`
-	Shards     []ShardInfo `json:"shards"`
-	Bytes      int         `json:"bytes"` // as stored
-	Rate       float64     `json:"false_positive_rate"`
-	Linked     []string    `json:"linked,omitempty"` // users whose histories count as well
-	Items      []Where     `json:"items,omitempty"`
-}
+type HistoryInfo = trace.History
 
 // Query describes a user's state in the history of a scene, and says for each of the
 // items given where it is held.
@@ -78,39 +48,55 @@ func (s *Store) Query(ctx context.Context, user, scene string, items []string) (
 	}
 	now := s.cfg.Clock().In(s.cfg.Location)
 	info = e.st.describe(pol, now)
-	info.History = history
+	info.User, info.History = user, history
 	v := e.st.look(pol, now, 1)
 	seed := wire.Seed(&s.secret, user)
 	for _, item := range items {
-		key := []uint32{wire.Key([]byte(item), seed)}
-		var mark [1]byte
-		v.Mark(key, mark[:])
-		info.Items = append(info.Items, Where{
-			Item:     item,
-			Tail:     slices.ContainsFunc(e.st.tail, func(t dated) bool { return t.key == key[0] }),
-			Ring:     slices.ContainsFunc(e.st.ring, func(d delivered) bool { return d.key == key[0] }),
-			Shard:    e.st.newestHolding(key[0]),
-			Excepted: slices.Contains(e.st.excepted, key[0]),
-			Seen:     mark[0] != kernel.Unseen,
-		})
+		info.Items = append(info.Items, e.st.find(pol, v, now, item, wire.Key([]byte(item), seed)))
 	}
 	return info, nil
 }
 
+// find says where the state holds an item. v is its view.
+func (s *state) find(p *Policy, v *view, now time.Time, item string, key uint32) trace.Where {
+	marks := make([]byte, 1)
+	v.Mark([]uint32{key}, marks)
+	tail := slices.IndexFunc(s.tail, func(t dated) bool { return t.key == key })
+	ring := slices.IndexFunc(s.ring, func(d delivered) bool { return d.key == key })
+	w := trace.Where{Item: item, Tail: tail >= 0, Ring: ring >= 0, Shard: s.newestHolding(key),
+		Excepted: slices.Contains(s.excepted, key), Seen: marks[0] != kernel.Unseen}
+	if marks[0] != kernel.Exact {
+		return w
+	}
+	if tail >= 0 && p.epochOf(s.tail[tail].day) >= p.oldestEpoch(now) {
+		w.Day = s.tail[tail].day.String()
+	}
+	if ring >= 0 {
+		if at := s.ring[ring].at(); at.Add(RingTTL).After(now) {
+			at = at.In(now.Location())
+			w.DeliveredAt = &at
+		}
+	}
+	return w
+}
+
 func (s *state) describe(p *Policy, now time.Time) HistoryInfo {
-	info := HistoryInfo{Policy: p.String(), Tail: len(s.tail), Exceptions: len(s.excepted), Shards: []ShardInfo{}, Linked: s.links.From}
+	info := HistoryInfo{Policy: p.String(), Tail: len(s.tail), Exceptions: len(s.excepted), Shards: []trace.Shard{}, Linked: s.links.From, Imported: s.links.Imported}
+	if len(s.tail) > 0 {
+		info.TailFrom = s.tail[0].day.String()
+	}
 	if s.last != 0 {
 		last := time.Unix(s.last, 0).In(now.Location())
 		info.Last, info.Expired = &last, p.expired(last, now)
 	}
 	for _, d := range s.ring {
-		if time.Unix(int64(d.minute)*60, 0).Add(RingTTL).After(now) {
+		if d.at().Add(RingTTL).After(now) {
 			info.Delivered++
 		}
 	}
 	for i := range s.shards {
 		sh := &s.shards[i]
-		si := ShardInfo{Capacity: int(sh.capacity), Keys: int(sh.count), Bytes: sh.bytes()}
+		si := trace.Shard{Capacity: int(sh.capacity), Keys: int(sh.count), Bytes: sh.bytes(), Rate: theoreticalRate(s.shards[i : i+1])}
 		if p.Kind == Calendar {
 			si.Month = fmt.Sprintf("%04d-%02d", sh.epoch/12, sh.epoch%12+1)
 		}

@@ -53,6 +53,8 @@ type delivered struct {
 	minute uint32
 }
 
+func (d delivered) at() time.Time { return time.Unix(int64(d.minute)*60, 0) }
+
 // dated is one entry of the tail.
 type dated struct {
 	key uint32

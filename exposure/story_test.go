@@ -59,5 +59,10 @@ func TestStoryScope(t *testing.T) {
 				rt.Fatalf("%s: %+v %v, want %q", scope, answer, err, want)
 			}
 		}
+		id := rapid.SampledFrom(asked).Draw(rt, "explained")
+		x, err := f.Explain(t.Context(), user, id, "")
+		if err != nil || x.Dropped == slices.Contains(byItem, id) || x.Story == slices.Contains(byStory, id) {
+			rt.Fatalf("%v %v", x, err)
+		}
 	})
 }

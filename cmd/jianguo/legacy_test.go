@@ -88,6 +88,9 @@ func TestLegacy(t *testing.T) {
 	if items, degraded := s.filtered("late", "a", "b"); len(items) != 2 || degraded != "legacy" {
 		t.Errorf("the old store does not answer: %q %q", items, degraded)
 	}
+	if _, text, err := s.post("/exposures/explain", []byte(`{"user":"late","item":"a"}`)); err != nil || !strings.Contains(string(text), "may hold the item") {
+		t.Errorf("the old store does not answer: %s %v", text, err)
+	}
 }
 
 // TestShadow: the old store alone answers, and every difference is counted by its reason.
@@ -110,6 +113,11 @@ func TestShadow(t *testing.T) {
 		}
 	}
 	ask("new", "none")
+	for item, want := range map[string]string{"old": "drops it.\n- the old store holds it\n", "new": "returns it.\n- held nowhere"} {
+		if _, text, err := s.post("/exposures/explain", []byte(`{"user":"u","item":"`+item+`"}`)); err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("%s: %s %v", item, text, err)
+		}
+	}
 	if differences("not_imported") != 1 || differences("unknown_to_old") != 1 {
 		t.Errorf("before the import: %d, %d", differences("not_imported"), differences("unknown_to_old"))
 	}

@@ -94,6 +94,13 @@ func (o *Old) Ask(ctx context.Context, known, imported bool, q *wire.Query, mark
 	return true
 }
 
+// History is what the old store holds of a user. It may take a second: it is asked for by people.
+func (o *Old) History(ctx context.Context, user string) ([]Exposure, error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	return o.source.read(ctx, user)
+}
+
 // importLater imports a user, whose history is read again if that failed with err. If too many are being
 // imported, the user's next request asks again.
 func (o *Old) importLater(user string, history []Exposure, err error) {

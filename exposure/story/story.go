@@ -58,6 +58,20 @@ func (s *Stories) Len() int {
 	return len(s.items)
 }
 
+// Others lists the other items of an item's story.
+func (s *Stories) Others(id string) (others []string) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if it := s.items[id]; it != nil {
+		for _, other := range it.story.items {
+			if other != it {
+				others = append(others, other.id)
+			}
+		}
+	}
+	return others
+}
+
 // Link says that an item was published as a copy of another one, and no longer of any that was named before.
 func (s *Stories) Link(id, of string) {
 	s.mu.Lock()

@@ -20,6 +20,9 @@ const (
 	fKind
 	fAt
 	fFrom
+	fItem
+	fFor
+	fReason
 )
 
 // Decode reads a JSON request or report. The query refers to the body until it is decoded
@@ -105,6 +108,12 @@ func (q *Query) field(name string) (bit fieldSet, text *string, number *int) {
 		return fAt, &q.At, nil
 	case "from":
 		return fFrom, &q.From, nil
+	case "item":
+		return fItem, &q.Item, nil
+	case "for":
+		return fFor, &q.For, nil
+	case "reason":
+		return fReason, &q.Reason, nil
 	}
 	return 0, nil, nil
 }

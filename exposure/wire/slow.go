@@ -88,11 +88,11 @@ func decodeInt(field string, tok []byte) (int, error) {
 	return int(v), nil
 }
 
-// DecodeString decodes the JSON value of a field: a string, or for a user an integer, which
-// stands for its decimal text.
+// DecodeString decodes the JSON value of a field: a string, or for a user or an item an
+// integer, which stands for its decimal text.
 func DecodeString(field string, tok []byte) (string, error) {
 	if tok[0] != '"' {
-		if v, err := strconv.ParseInt(string(tok), 10, 64); err == nil && field == "user" {
+		if v, err := strconv.ParseInt(string(tok), 10, 64); err == nil && (field == "user" || field == "item") {
 			return strconv.FormatInt(v, 10), nil
 		}
 		return "", Invalidf(field, "is not a string")

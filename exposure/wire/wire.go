@@ -30,6 +30,7 @@ const (
 // used again: it keeps its memory.
 type Query struct {
 	User, Scene, Scope, Mark, Kind, At, From string
+	Item, For, Reason                        string // of requests to explain or to trace
 	Max, AtLeast, DeadlineMS                 int
 
 	body    []byte // as it came, or as decodeSlow and decodePacked rewrote it

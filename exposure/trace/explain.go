@@ -1,0 +1,114 @@
+// Package trace tells support why a user is or is not shown an item: from what is held of the user now.
+package trace
+
+import (
+	_ "embed"
+	"slices"
+	"strconv"
+	"strings"
+	"text/template"
+	"time"
+
+	"jianguo/exposure/legacy"
+)
+
+// Evidence is what is held of some items, by the user and then by all whose histories count as well.
+type Evidence struct {
+	Histories []History
+	Old       []legacy.Exposure // what the old store holds, if it counts
+	Late      bool              // the old store counts, and did not answer
+	Shadow    bool              // the old store alone answers filters
+}
+
+// place is where an item may be held, as a template says it.
+type place struct {
+	*History
+	Where
+	Linked, Story string // the linked user, and the other item of the story, that it is about
+}
+
+func (p place) In() Shard   { return p.Shards[p.Shard] }
+func (p place) Number() int { return p.Shard + 1 }
+
+// Ago is how many exposures ago the newest of its shard was reported.
+func (p place) Ago() int {
+	n := p.History.Tail + 1
+	for _, newer := range p.Shards[p.Shard+1:] {
+		n += newer.Keys
+	}
+	return n
+}
+
+func (p place) AgoOldest() int { return p.Ago() + p.In().Keys - 1 }
+
+// Why says in a sentence each where the item with a number is held. Held says whether a filter drops it.
+// asked is the item of the request, which may be another one of the story.
+func (e *Evidence) Why(number int, asked string) (reasons []string, held bool) {
+	item, story := e.Histories[0].Items[number].Item, ""
+	if item != asked {
+		story = item
+	}
+	for i := range e.Histories {
+		h := &e.Histories[i]
+		p := place{History: h, Where: h.Items[number], Story: story}
+		excepted := p.Excepted && p.Shard >= 0 && !h.Expired && story == ""
+		if e.Shadow && !e.Late || !p.Seen && !excepted {
+			continue
+		}
+		if i > 0 {
+			p.Linked = h.User
+		}
+		reasons, held = append(reasons, text("place", p)), held || p.Seen
+	}
+	if i := slices.IndexFunc(e.Old, func(old legacy.Exposure) bool { return old.ID == item }); i >= 0 {
+		reasons, held = append(reasons, text("old", map[string]any{"Story": story, "At": &e.Old[i].At})), true
+	}
+	return reasons, held
+}
+
+// Explanation says what a filter makes of one item for one user.
+type Explanation struct {
+	User      string    `json:"user"`
+	Item      string    `json:"item"`
+	Policy    string    `json:"policy"`
+	Dropped   bool      `json:"dropped"`          // with the scope item
+	Story     bool      `json:"dropped_by_story"` // with the scope story
+	Degraded  string    `json:"degraded,omitempty"`
+	Reasons   []string  `json:"reasons"`   // sentences: of the item itself, then of others of its story
+	Histories []History `json:"histories"` // what they were made from
+}
+
+// Explain concludes from the evidence for an item, number 0, and for the others of its story.
+func (e *Evidence) Explain() *Explanation {
+	own := &e.Histories[0]
+	x := &Explanation{User: own.User, Item: own.Items[0].Item, Policy: own.Policy, Reasons: []string{}, Histories: e.Histories}
+	for i := range own.Items {
+		reasons, held := e.Why(i, x.Item)
+		x.Reasons = append(x.Reasons, reasons...)
+		x.Dropped, x.Story = x.Dropped || held && i == 0, x.Story || held
+	}
+	if e.Late {
+		x.Degraded = "legacy"
+	}
+	return x
+}
+
+// String is the explanation in plain text.
+func (x *Explanation) String() string { return text("explanation", x) }
+
+//go:embed explain.txt
+var source string
+
+var texts = template.Must(template.New("").Funcs(template.FuncMap{
+	"minute":  func(t *time.Time) string { return t.Format("2006-01-02 15:04") },
+	"percent": func(p float64) string { return strconv.FormatFloat(100*p, 'g', 2, 64) + " %" },
+}).Parse(source))
+
+// text fills in a template of this package, which cannot fail.
+func text(of string, v any) string {
+	var b strings.Builder
+	if err := texts.ExecuteTemplate(&b, of, v); err != nil {
+		panic(err)
+	}
+	return b.String()
+}
