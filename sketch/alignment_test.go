@@ -133,20 +133,22 @@ func TestAlignHostile(t *testing.T) {
 // TestFactsAreFacts: what is a fact, with its unit, and what is none.
 func TestFactsAreFacts(t *testing.T) {
 	for text, want := range map[string][]string{
-		"全长350公里\n降雨100毫米\n库容21.4亿立方米\n持续24小时": {"350公里", "100毫米", "21.4亿立方米", "24小时"},
-		"2022成都大运会和三成八的人":                      {"2022", "三成"},
-		"一万两千人和1.2万人":                          {"一万两千人", "1.2万人"},
-		"占3/4\n涨幅50%":                          {"3/4", "50%"},
-		"2023年8月9日上午10时30分\n10日20时\n上周五":       {"2023年8月9日上午10时30分", "10日20时"},
-		"一时间一视同仁\n三令五申\n第一时间\n万一\n十分":          nil,
-		"比分3:1\n电话010-85202353\n股票600001":      {"3:1", "010-85202353", "600001"},
-		"甲队2比0获胜\n次回合1比1战平":                    {"2比0", "1比1"},
-		"两例\n三人受伤\n第三次\n第十八届":                  {"两例", "三人", "第三次", "第十八届"},
+		"全长350公里\n降雨100毫米\n库容21.4亿立方米\n持续24小时":     {"350公里", "100毫米", "21.4亿立方米", "24小时"},
+		"2022成都大运会和三成八的人":                          {"2022", "三成"},
+		"一万两千人和1.2万人":                              {"一万两千人", "1.2万人"},
+		"占3/4\n涨幅50%":                              {"3/4", "50%"},
+		"2023年8月9日上午10时30分\n10日20时\n上周五":           {"2023年8月9日上午10时30分", "10日20时"},
+		"一时间一视同仁\n三令五申\n第一时间\n万一\n十分":              nil,
+		"比分3:1\n电话010-85202353\n股票600001":          {"3:1", "010-85202353", "600001"},
+		"甲队2比0获胜\n次回合1比1战平":                        {"2比0", "1比1"},
+		"凌晨2点33分\n下午2时33分":                         {"2点33分", "2时33分"},
+		"见https\nh\ncom\nvh5\nid\n12947534\n共301人": {"301人"},
+		"两例\n三人受伤\n第三次\n第十八届":                      {"两例", "三人", "第三次", "第十八届"},
 	} {
 		var s side
 		s.read(&Input{Body: text})
 		var got []string
-		for _, f := range s.appendFacts(nil) {
+		for _, f := range s.appendFacts(nil, s.tokens) {
 			got = append(got, s.text[f.Start:f.End])
 		}
 		if !slices.Equal(got, want) {
@@ -156,5 +158,10 @@ func TestFactsAreFacts(t *testing.T) {
 	x := Align(Input{Body: "受灾的村民有1.2万人\n他们都已经转移到安置点"}, Input{Body: "受灾的村民有一万两千人\n他们都已经转移到安置点"})
 	if len(x.Pairs) != 1 || x.Pairs[0].Conflict || x.Pairs[0].Later == nil || x.Pairs[0].Earlier == nil {
 		t.Errorf("1.2万人 and 一万两千人: %+v", x.Pairs)
+	}
+	const body = "\n市卫生部门召开人才工作会议\n传达全省会议精神\n解读高层次人才引进和培养管理办法\n安排部署今后一个时期的重点任务\n各区县和直属单位的负责人到会并作了交流\n会议由分管的副主任主持"
+	x = Align(Input{Body: "7月25日" + body}, Input{Body: "本报记者徐玲济南报道7月25日" + body})
+	if len(x.Pairs) != 1 || x.Pairs[0].Later == nil || x.Pairs[0].Earlier == nil {
+		t.Errorf("a date that stands in the dateline of the earlier text: %+v", x.Pairs)
 	}
 }

@@ -60,6 +60,7 @@ func (s *side) drop() {
 
 // trim takes credits away from both ends of the tokens, unless a third of them would go.
 func (s *side) trim() {
+	s.before = nil
 	if len(s.tokens) <= shortTokens {
 		return
 	}
@@ -87,6 +88,6 @@ func (s *side) trim() {
 		}
 	}
 	if 3*(to-from) >= 2*len(s.tokens) {
-		s.tokens = s.tokens[from:to]
+		s.before, s.tokens = s.tokens[:from], s.tokens[from:to]
 	}
 }

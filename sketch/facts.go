@@ -80,16 +80,16 @@ func isLatin(s string) bool { return s[0]-'a' < 26 || isDigit(s[0]) }
 // factMost bounds the facts of a text that are compared: more of them are a table.
 const factMost = 1000
 
-// appendFacts appends the first figures and times of a text.
-func (s *side) appendFacts(out []Fact) []Fact {
-	for i := 0; i < len(s.tokens) && len(out) < factMost; {
-		f, n := s.factAt(i)
-		if n == 0 {
+// appendFacts appends the first figures and times of a text. The codes in addresses of pages are none.
+func (s *side) appendFacts(out []Fact, tokens []token) []Fact {
+	for i := 0; i < len(tokens) && len(out) < factMost; {
+		f, n := s.factAt(tokens, i)
+		if n == 0 || s.inAddress(int(tokens[i].start)) {
 			i++
 			continue
 		}
 		f.from = i
-		f.Start = int(s.tokens[i].start)
+		f.Start = int(tokens[i].start)
 		i += n
 		if strings.HasSuffix(s.text[:f.Start], "第") {
 			if f.value == 1 || f.unit == "" {
@@ -102,16 +102,26 @@ func (s *side) appendFacts(out []Fact) []Fact {
 	return out
 }
 
+// addressMost bounds the address of a page, in bytes.
+const addressMost = 256
+
+// inAddress reports whether what stands at an offset belongs to the address of a page: since http there was no Han
+// character.
+func (s *side) inAddress(at int) bool {
+	before := s.text[max(0, at-addressMost):at]
+	return strings.Contains(before[strings.LastIndexFunc(before, func(r rune) bool { return r >= utf8.RuneSelf })+1:], "http")
+}
+
 // factAt reads the fact that begins with a token, and returns its length in tokens, 0 for none.
-func (s *side) factAt(i int) (Fact, int) {
-	t := s.tokens[i]
+func (s *side) factAt(tokens []token, i int) (Fact, int) {
+	t := tokens[i]
 	if !t.kind.isNumber() {
-		return s.digitAt(i)
+		return s.digitAt(tokens, i)
 	}
-	if isEnumerator(s.tokens, i) {
+	if isEnumerator(tokens, i) {
 		return Fact{}, 0
 	}
-	if f, n := s.timeAt(i); n > 0 && !strings.HasSuffix(s.text[:t.start], "第") {
+	if f, n := s.timeAt(tokens, i); n > 0 && !strings.HasSuffix(s.text[:t.start], "第") {
 		return f, n
 	}
 	x := readToken(s.text, int(t.start))
@@ -133,18 +143,18 @@ func (s *side) factAt(i int) (Fact, int) {
 		if joint == len("比") {
 			k++
 		}
-		if joint == 0 || k >= len(s.tokens) || !s.tokens[k].kind.isNumber() || int(s.tokens[k].start) != f.End+joint {
+		if joint == 0 || k >= len(tokens) || !tokens[k].kind.isNumber() || int(tokens[k].start) != f.End+joint {
 			break
 		}
-		f.value = f.value*1e6 + readToken(s.text, int(s.tokens[k].start)).value + .5 // a code, a fraction, a range, a score
-		f.End, f.place, n = int(s.tokens[k].end), 0, k+1-i
+		f.value = f.value*1e6 + readToken(s.text, int(tokens[k].start)).value + .5 // a code, a fraction, a range, a score
+		f.End, f.place, n = int(tokens[k].end), 0, k+1-i
 	}
 	size, unit := unitAt(s.text, f.End)
 	if unit == "成" && f.value > 10 {
 		size, unit = 0, "" // of a name: 2022成都 has no tenths
 	}
 	f.End, f.unit = f.End+size, unit
-	for i+n < len(s.tokens) && int(s.tokens[i+n].end) <= f.End {
+	for i+n < len(tokens) && int(tokens[i+n].end) <= f.End {
 		n++
 	}
 	// A small number without a unit is the number of a paragraph or part of a name.
@@ -155,15 +165,15 @@ func (s *side) factAt(i int) (Fact, int) {
 }
 
 // digitAt reads a Chinese digit before a unit: 两例, 三人.
-func (s *side) digitAt(i int) (Fact, int) {
-	t := s.tokens[i]
+func (s *side) digitAt(tokens []token, i int) (Fact, int) {
+	t := tokens[i]
 	r, _ := utf8.DecodeRuneInString(s.text[t.start:])
 	v := hanDigit(r)
-	if v < 2 || i+1 == len(s.tokens) || s.tokens[i+1].clause {
+	if v < 2 || i+1 == len(tokens) || tokens[i+1].clause {
 		return Fact{}, 0
 	}
 	if i > 0 && !t.clause {
-		if p, _ := utf8.DecodeRuneInString(s.text[s.tokens[i-1].start:]); hanDigit(p) >= 0 || hanPower[p] > 0 || p == '第' || p == '周' || p == '星' || p == '期' {
+		if p, _ := utf8.DecodeRuneInString(s.text[tokens[i-1].start:]); hanDigit(p) >= 0 || hanPower[p] > 0 || p == '第' || p == '周' || p == '星' || p == '期' {
 			return Fact{}, 0
 		}
 	}
@@ -178,18 +188,18 @@ func (s *side) digitAt(i int) (Fact, int) {
 var partsOfDay = strings.Fields("上午 下午 凌晨 晚上 晚间 早上 中午 傍晚 清晨 深夜 夜间 晚 早")
 
 // timeAt reads a date, a time, or both: 2023年8月9日20时, 9日下午3点, 12:30.
-func (s *side) timeAt(i int) (Fact, int) {
+func (s *side) timeAt(tokens []token, i int) (Fact, int) {
 	f := Fact{Kind: FactTime, time: [5]int{-1, -1, -1, -1, -1}}
 	n, field := 0, 0
-	for i+n < len(s.tokens) && (n == 0 || !s.tokens[i+n].clause) {
-		t := s.tokens[i+n]
+	for i+n < len(tokens) && (n == 0 || !tokens[i+n].clause) {
+		t := tokens[i+n]
 		if !t.kind.isNumber() {
 			part := slices.IndexFunc(partsOfDay, func(p string) bool { return strings.HasPrefix(s.text[t.start:], p) })
 			if n == 0 || part < 0 || field > 3 {
 				break
 			}
 			k := utf8.RuneCountInString(partsOfDay[part])
-			if i+n+k >= len(s.tokens) || !s.tokens[i+n+k].kind.isNumber() || s.tokens[i+n+k].clause {
+			if i+n+k >= len(tokens) || !tokens[i+n+k].kind.isNumber() || tokens[i+n+k].clause {
 				break
 			}
 			n += k
@@ -229,7 +239,7 @@ func (s *side) timeField(t token) (field, value int) {
 	case t.kind == number && r == '时' && value <= 24, t.kind == number && r == '点' && value <= 24 && !strings.HasPrefix(s.text[t.end:], "点评"):
 		return 3, value
 	case t.kind == number && r == '分' && value < 60 && !strings.HasPrefix(s.text[t.end:], "分钟"):
-		if t.start > 3 && strings.HasSuffix(s.text[:t.start], "时") {
+		if t.start > 3 && (strings.HasSuffix(s.text[:t.start], "时") || strings.HasSuffix(s.text[:t.start], "点")) {
 			return 4, value
 		}
 	}

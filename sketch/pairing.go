@@ -19,7 +19,7 @@ func (x *Alignment) pairFacts(w *workspace) {
 	p.doneA, p.doneB = make([]bool, len(p.a)), make([]bool, len(p.b))
 	p.aligned()
 	x.eachGap(w, func(a, b span) { p.inGap(int(a.from), int(a.to), int(b.from), int(b.to)) })
-	p.elsewhere()
+	p.elsewhere(w.c.dated)
 	namesA, namesB := w.q.spotted(), w.c.spotted()
 	x.eachGap(w, func(a, b span) { p.names(w, namesA, namesB, int(a.from), int(a.to), int(b.from), int(b.to)) })
 	for i := range p.a {
@@ -91,13 +91,18 @@ func (p *pairing) inGap(a0, a1, b0, b1 int) {
 	}
 }
 
-// elsewhere pairs facts that stand in both texts at different places. A fact that is said again is no new one.
-func (p *pairing) elsewhere() {
+// elsewhere pairs facts that stand in both texts at different places, or in the earlier one's dateline. A fact that
+// is said again is no new one.
+func (p *pairing) elsewhere(dated []Fact) {
 	for i := range p.a {
 		for j := 0; j < len(p.b) && !p.doneA[i]; j++ {
 			if p.a[i].Equal(&p.b[j]) {
 				p.add(i, j, false)
 			}
+		}
+		if j := slices.IndexFunc(dated, func(f Fact) bool { return p.a[i].Equal(&f) }); !p.doneA[i] && j >= 0 {
+			p.doneA[i] = true
+			p.x.Pairs = append(p.x.Pairs, FactPair{Later: &p.a[i], Earlier: new(dated[j])})
 		}
 	}
 	for j := range p.b {

@@ -404,7 +404,7 @@ func TestRounds(t *testing.T) {
 		var a, b side
 		a.read(&Input{Body: c.a})
 		b.read(&Input{Body: c.b})
-		x, y := a.appendFacts(nil), b.appendFacts(nil)
+		x, y := a.appendFacts(nil, a.tokens), b.appendFacts(nil, b.tokens)
 		if len(x) != 1 || len(y) != 1 || x[0].Equal(&y[0]) != c.want {
 			t.Errorf("%s and %s: %+v, %+v", c.a, c.b, x, y)
 		}

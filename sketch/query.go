@@ -47,7 +47,8 @@ func (s *side) digest() {
 	if !in.headed() {
 		s.known = appendWords(s.known, s.head)
 	}
-	s.said = s.appendFacts(s.said[:0])
+	s.said = s.appendFacts(s.said[:0], s.tokens)
+	s.dated = s.appendFacts(s.dated[:0], s.before)
 	s.names = append(s.names[:0], in.Names[:min(len(in.Names), nameMost)]...)
 	slices.Sort(s.names)
 }

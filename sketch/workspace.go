@@ -27,6 +27,8 @@ type side struct {
 	text   string  // what is compared of it
 	buffer []token // all tokens
 	tokens []token // those of them that are compared
+	// before are the tokens of the credits and the dateline before these.
+	before []token
 	// shingles and pairs are, by the token they begin with, the numbers of its shingles and pairs among the
 	// query's; -1 for others.
 	shingles, pairs []int32
@@ -34,6 +36,7 @@ type side struct {
 	words           []uint64 // Latin words of the text, sorted
 	known           []uint64 // the same with those of the headline
 	said            []Fact   // figures and times
+	dated           []Fact   // those of before
 	names           []string // sorted
 }
 

@@ -135,6 +135,12 @@ const (
 	most      = .75
 )
 
+// contained reports whether one text is a part of the other: by their shares, and by what the other has of its own. Where
+// it has no passage of its own, it is only worded at greater length.
+func contained(share, other float32, own int) bool {
+	return share >= most && other < most || share >= nearlyAll && other < nearlyAll && own > 0
+}
+
 // reason is the code of a judgement, made exact by what the alignment found.
 func reason(j *sketch.Judgement, f *Facts) string {
 	c := f.Coverage
@@ -143,7 +149,7 @@ func reason(j *sketch.Judgement, f *Facts) string {
 		switch {
 		case min(c.Later, c.Earlier) >= nearlyAll:
 			return sketch.SameText
-		case c.Later >= most && c.Earlier < most:
+		case contained(c.Later, c.Earlier, f.Lacks):
 			return sketch.Contained
 		}
 		return sketch.Reworded

@@ -30,7 +30,7 @@ type phrases struct {
 	estimated                               string // because they are too long
 	characters, quote, lacks                string
 	figuresAgree, figuresShared             string
-	figuresNew, figuresLacked               string
+	figuresNew, figuresLacked, andMore      string
 	differ, against, more                   string
 	list, note, comma                       string
 }
@@ -50,7 +50,7 @@ var chinese = phrases{
 	oneSided:   "本稿与先到稿 %s 大段相同，但各自篇幅不同",
 	estimated:  "存疑：本稿与先到稿 %s 相近；全文过长，只按摘要比较",
 	characters: "约 %d 字", quote: "“%s”", lacks: "先到稿另有本稿没有的约 %d 字",
-	figuresAgree: "本稿 %d 个数字全部见于先到稿", figuresShared: "本稿 %d 个数字中 %d 个见于先到稿", figuresLacked: "先到稿没有 %s", figuresNew: "先到稿没有的数字 %d 个，如 %s",
+	figuresAgree: "本稿 %d 个数字全部见于先到稿", figuresShared: "本稿 %d 个数字中 %d 个见于先到稿", figuresLacked: "先到稿没有 %s", andMore: "等 %d 个", figuresNew: "先到稿没有的数字 %d 个，如 %s",
 	differ: "不同", against: "本稿 %s，先到稿 %s", more: "等 %d 处",
 	list: "、", note: "：", comma: "，",
 }
@@ -71,7 +71,7 @@ var english = phrases{
 	oneSided:   "this text has much in common with the earlier %s, and one of them has more",
 	estimated:  "in doubt: this text is like the earlier %s; the texts are too long to compare, so this is an estimate",
 	characters: " about %d characters", quote: "“%s”", lacks: "the earlier text has about %d characters that this text lacks",
-	figuresAgree: "all figures of this text (%d) are in the earlier text", figuresShared: "of the figures of this text (%d) the earlier text has %d", figuresLacked: "it lacks %s", figuresNew: "figures that the earlier text lacks: %d, as %s",
+	figuresAgree: "all figures of this text (%d) are in the earlier text", figuresShared: "of the figures of this text (%d) the earlier text has %d", figuresLacked: "it lacks %s", andMore: " and others, %d in all", figuresNew: "figures that the earlier text lacks: %d, as %s",
 	differ: "different", against: "this text %s, the earlier text %s", more: "%d in all",
 	list: ", ", note: ": ", comma: ", ",
 }
@@ -140,7 +140,7 @@ func (p *phrases) judged(of string, f *Facts) []string {
 	}
 	form := map[string]string{sketch.SameText: p.sameText, sketch.Contained: p.contained, sketch.Reworded: p.reworded,
 		sketch.Extends: p.extends, sketch.Overlap: p.overlap, sketch.InDoubt: p.inDoubt}[f.Reason]
-	if f.Reason == sketch.Reworded && f.Coverage.Earlier >= most && f.Coverage.Later < most {
+	if f.Reason == sketch.Reworded && contained(f.Coverage.Earlier, f.Coverage.Later, f.New.Characters) {
 		form = p.contains
 	}
 	said := []string{fmt.Sprintf(form, of, percent(f.Coverage.Later), percent(f.Coverage.Earlier))}
@@ -194,7 +194,11 @@ func (p *phrases) facts(f *Facts) (said []string) {
 	default:
 		said = append(said, fmt.Sprintf(p.figuresShared, f.Numbers, f.Shared))
 		if n := f.New; n != nil && n.Facts > 0 && len(f.Conflict) == 0 {
-			said = append(said, fmt.Sprintf(p.figuresLacked, strings.Join(n.Examples[:min(2, len(n.Examples))], p.list)))
+			lacked := fmt.Sprintf(p.figuresLacked, strings.Join(n.Examples[:min(2, len(n.Examples))], p.list))
+			if n.Facts > 2 {
+				lacked += fmt.Sprintf(p.andMore, n.Facts)
+			}
+			said = append(said, lacked)
 		}
 	}
 	return append(said, p.differing(f)...)
