@@ -1,11 +1,15 @@
 package console
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -43,6 +47,10 @@ type Config struct {
 	Header, RoleHeader string
 	Proxies            []netip.Prefix
 
+	// Rejudge makes the command that judges what arrived lately again, with more arguments
+	// (jianguo rejudge); exec.ErrNotFound: it is not installed. nil: it is not, either.
+	Rejudge func(ctx context.Context, arguments ...string) (*exec.Cmd, error)
+
 	Now     func() time.Time // nil: time.Now
 	Logger  *slog.Logger
 	Version string
@@ -56,13 +64,14 @@ type Config struct {
 
 // Console serves the pages.
 type Console struct {
-	cfg     Config
-	log     *slog.Logger
-	words   *cutter
-	assets  assets
-	ended   ended // signed-out sessions
-	samples samples
-	key     []byte // signs cookies: a restart ends all sessions
+	cfg      Config
+	log      *slog.Logger
+	words    *cutter
+	assets   assets
+	ended    ended // signed-out sessions
+	samples  samples
+	rejudges rejudges
+	key      []byte // signs cookies: a restart ends all sessions
 }
 
 // newConsole returns a Console with the defaults filled in.
@@ -80,6 +89,9 @@ func newConsole(cfg Config) (*Console, error) {
 		cfg.Proxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 	}
 	files, err := loadAssets()
+	if cfg.Rejudge != nil { // a service that was killed may have left it
+		err = errors.Join(err, os.RemoveAll(filepath.Join(cfg.Dir, rejudgeDir)))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("console: %w", err)
 	}

@@ -414,6 +414,7 @@ var pages = []struct{ path, zh, en string }{
 	{"/console/decisions", "还没有决定", "No decisions yet"},
 	{"/console/copies?days=3650", "晚多久", "Later by"},
 	{"/console/into?cluster=4&into=1", "先到稿", "Earlier"},
+	{"/console/rejudge", "不改动任何数据", "Nothing is changed"},
 	{"/console/operators", "目录与索引", "Catalogue and index"},
 	{"/console/search?q=%E5%8F%B0%E9%A3%8E", "找到", "items"},
 	{"/console/item?id=nobody", "没有这个编号", "There is nothing of this number or id"},

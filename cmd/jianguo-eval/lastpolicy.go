@@ -32,6 +32,6 @@ func lastPolicy(ctx context.Context, file string) (p index.Policy, at time.Time,
 		err = json.Unmarshal([]byte(detail), &stored)
 	}
 	p = index.DefaultPolicy().At(stored.Strictness)
-	p.Rules, p.Distance, p.Suspects, p.Window, p.Cap = stored.Rules, stored.Distance, stored.Suspects, stored.Window, stored.Cap
+	p.Rules, p.Distance, p.Suspects, p.Window, p.Cap, p.NoLearned = stored.Rules, stored.Distance, stored.Suspects, stored.Window, stored.Cap, stored.NoLearned
 	return p, at, err
 }

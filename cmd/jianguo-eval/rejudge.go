@@ -25,16 +25,17 @@ import (
 type rejudgeCmd struct {
 	companion.Flags
 
-	Data       string `help:"The data directory. A service may be using it." required:"" placeholder:"DIR" type:"existingdir"`
-	Since      age    `help:"How far to go back from the last arrival, as 7d or 36h." default:"7d"`
-	Strictness string `help:"Judge at this strictness: copies, rewrites or stories; empty: at that in force." enum:",copies,rewrites,stories" default:""`
-	Policy     string `help:"Numbers of the policy to change, as JSON: {\"suspects\": \"reject\", \"thresholds\": {\"duplicate\": 0.8}}." placeholder:"FILE" type:"existingfile"`
-	Sources    string `help:"Policies of sources to judge with, in the form of sources.txt." placeholder:"FILE" type:"existingfile"`
-	Labels     string `help:"Write the pairs whose verdict changes to this file, for editors to label." placeholder:"FILE"`
-	Show       int    `help:"How many changes to print; --show=-1 for all." default:"50"`
-	JSON       bool   `help:"Print one JSON document."`
-	Work       string `help:"Where the copy of the catalogue goes while the command runs; as large as index.db." placeholder:"DIR" type:"existingdir"`
-	Language   string `help:"Language of reasons: ${enum}." enum:"zh,en" default:"zh"`
+	Data       string        `help:"The data directory. A service may be using it." required:"" placeholder:"DIR" type:"existingdir"`
+	Since      age           `help:"How far to go back from the last arrival, as 7d or 36h." default:"7d"`
+	Strictness string        `help:"Judge at this strictness: copies, rewrites or stories; empty: at that in force." enum:",copies,rewrites,stories" default:""`
+	Policy     string        `help:"Numbers of the policy to change, as JSON: {\"suspects\": \"reject\", \"thresholds\": {\"duplicate\": 0.8}}." placeholder:"FILE" type:"existingfile"`
+	Sources    string        `help:"Policies of sources to judge with, in the form of sources.txt." placeholder:"FILE" type:"existingfile"`
+	Labels     string        `help:"Write the pairs whose verdict changes to this file, for editors to label." placeholder:"FILE"`
+	Show       *int          `help:"How many changes to print; --show=-1 for all. Default: 50, and all with --json." placeholder:"N"`
+	JSON       bool          `help:"Print one JSON document."`
+	Progress   time.Duration `help:"How often to print a line of progress on standard error that is no terminal." default:"30s"`
+	Work       string        `help:"Where the copy of the catalogue goes while the command runs; as large as index.db." placeholder:"DIR" type:"existingdir"`
+	Language   string        `help:"Language of reasons: ${enum}." enum:"zh,en" default:"zh"`
 	segmentFlags
 }
 
@@ -91,6 +92,7 @@ type rejudged struct {
 
 // Run judges what arrived lately again.
 func (c *rejudgeCmd) Run(co *companion.Streams) error {
+	co.Progress.Every = c.Progress
 	segmenter, err := c.segmenter()
 	if err != nil {
 		return err
@@ -108,12 +110,24 @@ func (c *rejudgeCmd) Run(co *companion.Streams) error {
 			return err
 		}
 	}
+	show := 50
 	if c.JSON {
+		show = -1
+	}
+	if c.Show != nil {
+		show = *c.Show
+	}
+	shown := r.Changes
+	if show >= 0 {
+		shown = shown[:min(show, len(shown))]
+	}
+	if c.JSON {
+		r.Changes = shown
 		out := json.NewEncoder(co.Out)
 		out.SetIndent("", " ")
 		return out.Encode(r)
 	}
-	return r.print(co, c.Show)
+	return r.print(co, shown)
 }
 
 func (c *rejudgeCmd) rejudge(co *companion.Streams, segmenter *segment.Segmenter, dir string) (_ *rejudged, err error) {
@@ -243,11 +257,7 @@ func (r *rejudged) labels() []byte {
 	return b.Bytes()
 }
 
-func (r *rejudged) print(co *companion.Streams, show int) error {
-	shown := r.Changes
-	if show >= 0 {
-		shown = shown[:min(show, len(shown))]
-	}
+func (r *rejudged) print(co *companion.Streams, shown []change) error {
 	for _, c := range shown {
 		fmt.Fprintf(co.Out, "%s  %s → %s  %s\n  was  %s\n  now  %s\n", c.Now.ID, c.Was.Verdict, c.Now.Verdict, c.Source, c.Was.Why, c.Now.Why)
 	}

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/term"
 )
 
-// every is the interval of lines where no bar can be drawn: a run of seconds
+// every is the usual interval of lines where no bar can be drawn: a run of seconds
 // prints nothing.
 const every = 30 * time.Second
 
@@ -20,12 +20,13 @@ const every = 30 * time.Second
 type Reporter struct {
 	out      io.Writer
 	terminal bool
+	Every    time.Duration // between two lines where no bar can be drawn
 }
 
 // To returns a Reporter that draws bars if out is a terminal.
 func To(out io.Writer) Reporter {
 	f, ok := out.(*os.File)
-	return Reporter{out: out, terminal: ok && term.IsTerminal(int(f.Fd()))}
+	return Reporter{out: out, terminal: ok && term.IsTerminal(int(f.Fd())), Every: every}
 }
 
 // Bar draws progress on a terminal, and nothing elsewhere. total < 0: unknown.
@@ -53,7 +54,7 @@ func (r Reporter) Rate(what string) func(done, total int64) {
 		if first < 0 {
 			first, began = done, now // the rate is that of this run
 		}
-		if now.Sub(last) < every {
+		if now.Sub(last) < r.Every {
 			return
 		}
 		last = now
@@ -70,7 +71,7 @@ func (r Reporter) Stages(what string) func(stage string, done, total int64) {
 	current, last := "", time.Now()
 	return func(stage string, done, total int64) {
 		if !r.terminal {
-			if now := time.Now(); now.Sub(last) >= every {
+			if now := time.Now(); now.Sub(last) >= r.Every {
 				last = now
 				fmt.Fprintf(r.out, "%s %s: %d of %d\n", what, stage, done, total)
 			}

@@ -1,0 +1,212 @@
+package console
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"jianguo/index"
+	"jianguo/internal/must"
+)
+
+// longestRejudge bounds the time of a rejudge, rejudgeShown the changes that its page lists.
+const (
+	longestRejudge = 2 * time.Hour
+	rejudgeShown   = 40
+)
+
+// rejudges holds the last rejudge that an operator has started. At most one runs.
+type rejudges struct {
+	mu     sync.Mutex
+	last   *rejudge // under mu, with what it points to
+	cancel context.CancelFunc
+}
+
+// rejudge is one run of `jianguo rejudge`.
+type rejudge struct {
+	Since, Strictness, Numbers string // as the form gave them
+	By                         string
+	At                         time.Time
+	Running                    bool
+	Stage                      string // the last progress that it printed
+	Done, All                  int64
+	Failed                     string
+	Result                     rejudged
+	Labels                     []byte
+	Missing                    error // why none can be started
+}
+
+// rejudged is what the command prints.
+type rejudged struct {
+	Judged, Changed, Unkept int64
+	BySource                []struct {
+		Source          string
+		Judged, Changed int64
+		Shifts          map[string]int64 // "duplicate → suspect"
+	} `json:"by_source"`
+	Changes []struct {
+		Source   string
+		Was, Now index.Event
+	}
+}
+
+// Spans are the days that a rejudge can go back.
+func (*rejudge) Spans() []string { return []string{"1", "7", "30", "90"} }
+
+// Shift names a change of a verdict.
+func (p *page) Shift(shift string) string {
+	words := strings.Split(shift, " → ")
+	for i, word := range words {
+		var v index.Verdict
+		if v.UnmarshalText([]byte(word)) == nil {
+			words[i] = p.Verdict(v)
+		}
+	}
+	return strings.Join(words, " → ")
+}
+
+// Rejudge is the last rejudge as it stands.
+func (p *page) Rejudge() *rejudge {
+	c := p.c
+	c.rejudges.mu.Lock()
+	defer c.rejudges.mu.Unlock()
+	now := &rejudge{Since: "7"}
+	if c.rejudges.last != nil {
+		*now = *c.rejudges.last
+	}
+	now.Missing = exec.ErrNotFound
+	if c.cfg.Rejudge != nil {
+		_, now.Missing = c.cfg.Rejudge(context.Background())
+	}
+	return now
+}
+
+// NotInstalled reports whether the program that judges again is missing.
+func (r *rejudge) NotInstalled() bool { return errors.Is(r.Missing, exec.ErrNotFound) }
+
+func (c *Console) rejudgePage(_ context.Context, p *page) string {
+	p.Title, p.Section, p.Data = p.T("试判", "Rejudge"), "operators", p.Rejudge()
+	return "rejudge"
+}
+
+// startRejudge starts a rejudge, or cancels the one that runs.
+func (c *Console) startRejudge(_ context.Context, p *page) string {
+	const next = "/console/rejudge"
+	form := p.e.Request().PostForm
+	c.rejudges.mu.Lock()
+	defer c.rejudges.mu.Unlock()
+	if form.Has("cancel") && c.rejudges.cancel != nil {
+		c.rejudges.cancel()
+	}
+	if form.Has("cancel") || c.cfg.Rejudge == nil || c.rejudges.last != nil && c.rejudges.last.Running {
+		return next
+	}
+	run := &rejudge{Since: form.Get("since"), Strictness: form.Get("strictness"), Numbers: strings.TrimSpace(form.Get("numbers")), By: p.Name, At: c.cfg.Now(), Running: true}
+	ctx, cancel := context.WithTimeout(context.Background(), longestRejudge)
+	c.rejudges.last, c.rejudges.cancel = run, cancel
+	go func() {
+		select {
+		case <-c.cfg.Done:
+		case <-ctx.Done():
+		}
+		cancel()
+	}()
+	language := p.Language
+	go func() {
+		defer cancel()
+		result, labels, err := c.rejudge(ctx, run, language)
+		if ctx.Err() != nil {
+			err = ctx.Err()
+		}
+		c.rejudges.mu.Lock()
+		defer c.rejudges.mu.Unlock()
+		run.Running, run.Result, run.Labels = false, result, labels
+		if err != nil {
+			run.Failed = err.Error()
+		}
+	}()
+	return next
+}
+
+// rejudge runs the command to its end. Its copy of the catalogue and its files are in one folder
+// of the data directory, which is as large.
+func (c *Console) rejudge(ctx context.Context, run *rejudge, language string) (result rejudged, labels []byte, err error) {
+	work := filepath.Join(c.cfg.Dir, rejudgeDir)
+	if err := errors.Join(os.RemoveAll(work), os.Mkdir(work, 0o700)); err != nil {
+		return result, nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
+	pairs := filepath.Join(work, "labels.tsv")
+	args := []string{"--json", "--progress=1s", "--work=" + work, "--labels=" + pairs, "--language=" + language,
+		"--show=" + strconv.Itoa(rejudgeShown), "--since=" + run.Since + "d", "--strictness=" + run.Strictness}
+	if run.Numbers != "" {
+		file := filepath.Join(work, "numbers.json")
+		if err := os.WriteFile(file, []byte(run.Numbers), 0o600); err != nil {
+			return result, nil, err
+		}
+		args = append(args, "--policy="+file)
+	}
+	cmd, err := c.cfg.Rejudge(ctx, args...)
+	if err != nil {
+		return result, nil, err
+	}
+	var out bytes.Buffer
+	said := &rejudgeProgress{c: c, run: run}
+	cmd.Stdout, cmd.Stderr = &out, said
+	if err := cmd.Run(); err != nil {
+		return result, nil, fmt.Errorf("%w: %s", err, said.last)
+	}
+	if err := json.Unmarshal(out.Bytes(), &result); err != nil {
+		return result, nil, err
+	}
+	result.BySource = result.BySource[:min(len(result.BySource), rejudgeShown)]
+	labels, err = os.ReadFile(pairs)
+	return result, labels, err
+}
+
+// rejudgeDir is the folder of the data directory that a rejudge works in.
+const rejudgeDir = "rejudge"
+
+// rejudgeProgress reads what the command prints on standard error.
+type rejudgeProgress struct {
+	c    *Console
+	run  *rejudge
+	last string // the last line that is no progress
+}
+
+var progressLine = regexp.MustCompile(`^rejudge: (\w+).*: (\d+) of (\d+)`)
+
+func (r *rejudgeProgress) Write(b []byte) (int, error) {
+	for line := range strings.Lines(string(b)) {
+		m := progressLine.FindStringSubmatch(line)
+		if m == nil {
+			r.last = shortened(visible(line), 500)
+			continue
+		}
+		r.c.rejudges.mu.Lock()
+		r.run.Stage = m[1]
+		r.run.Done, _ = strconv.ParseInt(m[2], 10, 64)
+		r.run.All, _ = strconv.ParseInt(m[3], 10, 64)
+		r.c.rejudges.mu.Unlock()
+	}
+	return len(b), nil
+}
+
+// rejudgeLabels downloads the pairs that change, for editors to label.
+func (c *Console) rejudgeLabels(_ context.Context, p *page) string {
+	labels := p.Rejudge().Labels
+	if labels == nil {
+		must.Do(index.ErrNotFound)
+	}
+	return p.download("text/tab-separated-values", "jianguo-rejudge.tsv", labels)
+}

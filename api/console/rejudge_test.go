@@ -1,0 +1,74 @@
+package console_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"jianguo/api/console"
+	"jianguo/internal/consoletest"
+)
+
+// TestRejudge: an operator starts a rejudge of the running service, sees what would change, downloads the pairs,
+// and cancels another one.
+func TestRejudge(t *testing.T) {
+	t.Parallel()
+	program := filepath.Join(t.TempDir(), "jianguo-eval")
+	if out, err := exec.Command("go", "build", "-o", program, "../../cmd/jianguo-eval").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	var state atomic.Int32 // 0: not installed, 1: installed, 2: it takes long
+	dir := t.TempDir()
+	r := start(t, func(c *consoletest.Config) {
+		c.Dir = dir
+		c.Console = func(cfg *console.Config) {
+			cfg.Rejudge = func(ctx context.Context, arguments ...string) (*exec.Cmd, error) {
+				switch state.Load() {
+				case 1:
+					return exec.CommandContext(ctx, program, append([]string{"rejudge", "--data", dir}, arguments...)...), nil
+				case 2:
+					return exec.CommandContext(ctx, "sleep", "1000"), nil
+				}
+				return nil, exec.ErrNotFound
+			}
+		}
+	})
+	b := open(t, r, 1280, 900)
+	b.signIn("ops-secret-token-3", "/console/operators")
+	b.seen("main", "本机没有安装 jianguo-eval")
+	state.Store(1)
+	b.to("/console/operators")
+	b.script(`const f = document.querySelector('form[action="/console/rejudge"]'); f.since.value = "90"; f.strictness.value = "copies"`)
+	b.click(`form[action="/console/rejudge"] button`)
+	b.seen("main", "会变的判定")
+	b.seen(".mark", "重复 → 疑似")
+	b.seen("td .badge.duplicate", "重复")
+	b.seen("td .badge.suspect", "疑似")
+	ops := session(t, r, "ops-secret-token-3")
+	if _, labels := get(t, r, "/console/rejudge.tsv", ops); !strings.HasPrefix(labels, "id_a\tid_b\tlabel\t") || !strings.Contains(labels, "duplicate → suspect") {
+		t.Errorf("labels: %s", labels)
+	}
+	if _, page := get(t, r, "/console/rejudge", ops); len(page) > 60<<10 {
+		t.Errorf("the page has %d bytes", len(page))
+	}
+
+	b.script(`document.querySelector("[name=numbers]").value = '{"nonsense": 1}'`)
+	b.click("main .filters button")
+	b.seen(".problem", `unknown field "nonsense"`)
+	if got := eval[string](b, `document.querySelector("[name=numbers]").value`); got != `{"nonsense": 1}` {
+		t.Errorf("the field has %q", got)
+	}
+
+	state.Store(2)
+	b.click("main .filters button")
+	b.seen("h2", "正在试判")
+	b.click(`[name=cancel]`)
+	b.seen(".problem", "已取消")
+	if _, err := os.Stat(filepath.Join(dir, "rejudge")); !os.IsNotExist(err) {
+		t.Errorf("its folder is still there: %v", err)
+	}
+}
