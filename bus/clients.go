@@ -106,12 +106,9 @@ func Away(err error) bool {
 		errors.Is(err, nats.ErrConnectionReconnecting) || errors.As(err, &api) && api.Code == http.StatusServiceUnavailable
 }
 
-// awayFor is how long Patiently waits for a bus: elections of a cluster take seconds.
-const awayFor = time.Minute
-
-// Patiently calls f again as long as its error says that the bus is away.
-func Patiently(ctx context.Context, log *slog.Logger, f func() error) error {
-	for deadline := time.Now().Add(awayFor); ; {
+// Patiently calls f again as long as its error says that the bus is away, for a time at most.
+func Patiently(ctx context.Context, log *slog.Logger, most time.Duration, f func() error) error {
+	for deadline := time.Now().Add(most); ; {
 		err := f()
 		if err == nil || !Away(err) || ctx.Err() != nil || time.Now().After(deadline) {
 			return err

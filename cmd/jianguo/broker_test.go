@@ -236,7 +236,9 @@ func TestBrokerWithoutStreams(t *testing.T) {
 	t.Parallel()
 	b := startBroker(t, func(o *server.Options) { o.JetStream = false })
 	dir := filepath.Join(t.TempDir(), "data")
-	out, err := exec.Command(binary(t), "serve", "--data", dir, "--listen", "127.0.0.1:0", "--nats", b.url()).CombinedOutput()
+	cmd := exec.Command(binary(t), "serve", "--data", dir, "--listen", "127.0.0.1:0", "--nats", b.url())
+	cmd.Env = append(os.Environ(), busWaitEnv+"=2s")
+	out, err := cmd.CombinedOutput()
 	if err == nil || !strings.Contains(strings.ToLower(string(out)), "jetstream") {
 		t.Errorf("%v: %s", err, out)
 	}

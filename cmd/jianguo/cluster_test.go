@@ -153,16 +153,16 @@ func TestClusterStreams(t *testing.T) {
 	c := startCluster(t)
 	js := c.streams()
 	dir := filepath.Join(t.TempDir(), "data")
-	fails(t, binary(t), "the bus has fewer than 5 servers with JetStream that answer: start them, or set --replicas", "serve", "--data", dir, "--listen", "127.0.0.1:0", "--nats", c.url(), "--replicas", "5")
+	fails(t, plainBinary(t), "the bus has fewer than 5 servers with JetStream that answer: start them, or set --replicas", "serve", "--data", dir, "--listen", "127.0.0.1:0", "--nats", c.url(), "--replicas", "5")
 	// As a version before has made them: with one replica each.
-	s := serve(t, binary(t), dir, "--nats", c.url(), "--replicas", "1")
+	s := serve(t, plainBinary(t), dir, "--nats", c.url(), "--replicas", "1")
 	s.ready()
 	s.publish(1)
 	s.stop()
-	fails(t, binary(t), "stream VERDICTS: it has 1 of 3 replicas (num_replicas): change", "serve", "--data", dir, "--listen", "127.0.0.1:0", "--nats", c.url())
+	fails(t, plainBinary(t), "stream VERDICTS: it has 1 of 3 replicas (num_replicas): change", "serve", "--data", dir, "--listen", "127.0.0.1:0", "--nats", c.url())
 	changed := func() {
 		t.Helper()
-		s = serve(t, binary(t), dir, "--nats", c.url(), "--create-streams")
+		s = serve(t, plainBinary(t), dir, "--nats", c.url(), "--create-streams")
 		s.ready()
 		s.eventually("the new replicas take an item", func() bool {
 			status, _, err := s.post("/items", article(2))
@@ -180,7 +180,7 @@ func TestClusterStreams(t *testing.T) {
 			}
 		}
 	}
-	fails(t, binary(t), "stream VERDICTS: a bus cannot give replicas to a stream that it writes asynchronously: remove the stream", "serve", "--data", dir, "--listen", "127.0.0.1:0", "--nats", c.url(), "--create-streams")
+	fails(t, plainBinary(t), "stream VERDICTS: a bus cannot give replicas to a stream that it writes asynchronously: remove the stream", "serve", "--data", dir, "--listen", "127.0.0.1:0", "--nats", c.url(), "--create-streams")
 	if err := js.DeleteStream(t.Context(), bus.StreamVerdicts); err != nil {
 		t.Fatal(err)
 	}
@@ -195,11 +195,11 @@ func TestClusterStreams(t *testing.T) {
 	if _, err := js.UpdateStream(t.Context(), other); err != nil {
 		t.Fatal(err)
 	}
-	fails(t, binary(t), "stream ITEMS: it has the policy DiscardOld when it is full, not DiscardNew (discard); it forgets messages after 1h0m0s (max_age): "+
+	fails(t, plainBinary(t), "stream ITEMS: it has the policy DiscardOld when it is full, not DiscardNew (discard); it forgets messages after 1h0m0s (max_age): "+
 		"change that on the bus, or start once with --create-streams", "serve", "--data", dir, "--listen", "127.0.0.1:0", "--nats", c.url())
 	changed()
 	// A flag takes no replicas away.
-	s = serve(t, binary(t), dir, "--nats", c.url(), "--replicas", "1")
+	s = serve(t, plainBinary(t), dir, "--nats", c.url(), "--replicas", "1")
 	s.ready()
 	s.stop()
 	if stream, err := js.Stream(t.Context(), bus.StreamItems); err != nil || stream.CachedInfo().Config.Replicas != 3 {

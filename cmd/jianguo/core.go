@@ -63,6 +63,9 @@ type core struct {
 	closers   []func() error
 }
 
+// busWait is how long a start waits for a bus: elections of a cluster take seconds. Tests set less.
+var busWait = time.Minute
+
 func newSegmenter(f segmentFlags) (*segment.Segmenter, error) {
 	return segment.New(segment.Config{Data: data.FS, UserDict: f.UserDict, Residue: f.Residue})
 }
@@ -156,7 +159,7 @@ func (c *core) openBus(co *streams) (err error) {
 		}
 	}
 	c.closers = append(c.closers, func() error { c.conn.Close(); return nil })
-	err = bus.Patiently(co.ctx, co.log, func() (err error) {
+	err = bus.Patiently(co.ctx, co.log, busWait, func() (err error) {
 		c.ingest, err = ingest.New(co.ctx, ingest.Config{Bus: c.bus, Conn: c.conn, Index: c.index, Segmenter: c.segmenter, Workers: processors(),
 			Streams: bus.StreamsConfig{Plan: c.plan(), Others: c.cfg.Gates, Bytes: c.cfg.Backlog}, DropTexts: c.cfg.DropTexts, Logger: co.log})
 		return err

@@ -27,7 +27,7 @@ func TestDeadExposures(t *testing.T) {
 	defer conn.Close()
 	dead := func(args ...string) string {
 		t.Helper()
-		out, err := exec.Command(s.binary, append([]string{"dead", "--data", s.data}, args...)...).CombinedOutput()
+		out, err := exec.Command(plainBinary(t), append([]string{"dead", "--data", s.data}, args...)...).CombinedOutput()
 		if err != nil {
 			t.Fatalf("dead %v: %v\n%s", args, err, out)
 		}

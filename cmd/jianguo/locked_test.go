@@ -22,7 +22,7 @@ import (
 // next start judges what had been acknowledged.
 func TestStopWithin(t *testing.T) {
 	t.Parallel()
-	s := serve(t, plainBinary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0", "--stop-within", "8s")
+	s := serve(t, plainBinary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0", "--stop-within", "2s")
 	s.ready()
 	s.publish(1)
 	unlock := s.lockCatalogue()
@@ -33,7 +33,7 @@ func TestStopWithin(t *testing.T) {
 	s.signal(syscall.SIGTERM)
 	select {
 	case err := <-s.ended:
-		if err == nil || !strings.Contains(s.log.String(), "not finished 8s after the signal") {
+		if err == nil || !strings.Contains(s.log.String(), "not finished 2s after the signal") {
 			t.Errorf("%v\n%s", err, s.log)
 		}
 	case <-time.After(patience):

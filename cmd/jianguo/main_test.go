@@ -4,12 +4,16 @@ import (
 	"flag"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"jianguo/cmd/jianguo-data/maintain"
 	"jianguo/internal/steady"
 )
+
+// busWaitEnv says how long the start of a process waits for a bus.
+const busWaitEnv = "JIANGUO_TEST_BUS_WAIT"
 
 func TestMain(m *testing.M) {
 	// Most tests wait for a disk, a timeout or the end of a process. A -parallel of the
@@ -19,6 +23,9 @@ func TestMain(m *testing.M) {
 	}
 	if path := os.Getenv(clockEnv); path != "" {
 		clocks = func() steady.Source { return jumping(path) }
+	}
+	if wait, err := time.ParseDuration(os.Getenv(busWaitEnv)); err == nil {
+		busWait = wait
 	}
 	testscript.Main(m, map[string]func(){"jianguo": main, "jianguo-data": func() { maintain.Main(os.Args[1:]) }, "nats-server": natsServer})
 }

@@ -75,11 +75,11 @@ func (s *process) clients(first int) (stop func() (acked []int)) {
 // their verdicts. Then it judges as a catalogue that the new recipe made.
 func TestReindexUnderService(t *testing.T) {
 	t.Parallel()
-	words, binary, sample := newDictionary(t), binary(t), filepath.Join("..", "..", "data", "sample", "corpus.jsonl")
-	a, fresh := newArchive(t, binary), newArchive(t, binary)
+	words, sample := newDictionary(t), filepath.Join("..", "..", "data", "sample", "corpus.jsonl")
+	a, fresh := newArchive(t, plainBinary(t)), newArchive(t, plainBinary(t))
 	a.flags, fresh.flags = segmentFlags{UserDict: words.path}, segmentFlags{UserDict: words.path}
 	a.run("ingest", sample)
-	s := serve(t, binary, a.dir, "--nats-listen", "127.0.0.1:0", "--user-dict", words.path)
+	s := serve(t, binary(t), a.dir, "--nats-listen", "127.0.0.1:0", "--user-dict", words.path)
 	s.ready()
 	words.set(sampleWords)
 	stop := s.clients(0)

@@ -274,7 +274,7 @@ func (f *serveFlags) openExposure(co *streams, s *service) error {
 		Synced:    func(ctx context.Context, seq uint64) error { return embedded.Synced(ctx, eventlog.StreamName, seq) },
 		Purgeable: func(seq uint64) uint64 { return embedded.Purgeable(eventlog.StreamName, seq) }}
 	var dead *bus.DeadLetters
-	err = bus.Patiently(co.ctx, co.log, func() error {
+	err = bus.Patiently(co.ctx, co.log, busWait, func() error {
 		if s.reports, err = eventlog.Open(co.ctx, js, reports, co.log); err == nil {
 			dead, err = bus.OpenDead(co.ctx, s.core.conn, f.StreamPrefix)
 		}
