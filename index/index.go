@@ -209,6 +209,9 @@ func (x *Index) Collectors() []prometheus.Collector {
 // Open.
 func (x *Index) Rate() (messages int64, watched time.Duration) { return x.rate.perMinute(time.Now()) }
 
+// JudgedPairs is the number of pairs of articles that have been compared since Open.
+func (x *Index) JudgedPairs() uint64 { return x.matcher.Pairs.Load() }
+
 // Snapshot writes the resident data to the snapshot file. It writes only the pages
 // that have changed since the last snapshot. All other methods may run meanwhile.
 func (x *Index) Snapshot(ctx context.Context) error { return snapshots{x.catalogue}.Snapshot(ctx) }

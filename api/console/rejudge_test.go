@@ -40,6 +40,10 @@ func TestRejudge(t *testing.T) {
 	b := open(t, r, 1280, 900)
 	b.signIn("ops-secret-token-3", "/console/operators")
 	b.seen("main", "本机没有安装 jianguo-eval")
+	b.seen(".trends h3", "每分钟比对")
+	if r.Index.JudgedPairs() == 0 {
+		t.Error("no pair was judged")
+	}
 	state.Store(1)
 	b.to("/console/operators")
 	b.script(`const f = document.querySelector('form[action="/console/rejudge"]'); f.since.value = "90"; f.strictness.value = "copies"`)

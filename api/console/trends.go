@@ -15,16 +15,17 @@ const (
 	samplesKept = int(24 * time.Hour / sampleEvery)
 )
 
-// sample is what the operators' page draws over time: articles a minute, events that lists and
-// search lag behind, bytes in memory and on the disk.
+// sample is what the operators' page draws over time: articles a minute, judged pairs a minute, events
+// that lists and search lag behind, bytes in memory and on the disk.
 type sample struct {
 	at     time.Time
-	values [4]float64
+	values [5]float64
 }
 
 type samples struct {
-	mu   sync.Mutex
-	last []sample // under mu
+	mu    sync.Mutex
+	last  []sample // under mu
+	pairs uint64   // under mu: judged before the last sample
 }
 
 // watch takes samples until the server shuts down.
@@ -56,7 +57,10 @@ func (c *Console) sample() {
 	}
 	c.samples.mu.Lock()
 	defer c.samples.mu.Unlock()
-	s := append(c.samples.last, sample{c.cfg.Now(), [4]float64{float64(articles), float64(max(lists, search)), float64(m.HeapInuse), float64(disk)}})
+	judged := c.cfg.Index.JudgedPairs()
+	pairs := float64(judged-c.samples.pairs) / sampleEvery.Minutes()
+	c.samples.pairs = judged
+	s := append(c.samples.last, sample{c.cfg.Now(), [5]float64{float64(articles), pairs, float64(max(lists, search)), float64(m.HeapInuse), float64(disk)}})
 	c.samples.last = s[max(0, len(s)-samplesKept):]
 }
 
@@ -71,13 +75,13 @@ func (p *page) Trends() (out []trend) {
 	c := &p.c.samples
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for k, name := range [][2]string{{"每分钟入库", "articles a minute"}, {"列表与检索落后（事件）", "lists and search behind (events)"}, {"内存", "memory"}, {"磁盘", "disk"}} {
+	for k, name := range [][2]string{{"每分钟入库", "articles a minute"}, {"每分钟比对（对）", "judged pairs a minute"}, {"列表与检索落后（事件）", "lists and search behind (events)"}, {"内存", "memory"}, {"磁盘", "disk"}} {
 		most := 1.0
 		for _, s := range c.last {
 			most = max(most, s.values[k])
 		}
 		said := func(v float64) string {
-			if k < 2 {
+			if k < 3 {
 				return p.Number(int64(v))
 			}
 			return p.Size(int64(v))

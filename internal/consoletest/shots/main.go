@@ -65,6 +65,8 @@ var shots = []shot{
 	{"operators", "/console/operators", 1280, 1180, zh, ""},
 	{"operators-narrow", "/console/operators", 390, 1000, zh, ""},
 	{"operators-en", "/console/operators", 1280, 1180, en, ""},
+	{"boilerplate", "/console/boilerplate?source=%E6%99%A8%E5%B8%86%E7%BD%91", 1280, 480, zh, ""},
+	{"rejudge", "/console/rejudge", 1280, 760, zh, ""},
 	{"copies", "/console/copies?days=3650", 1280, 760, zh, ""},
 	{"item-wide", "/console/item?id=kiln-reword", 1920, 1000, zh, ""},
 	// An author's complaint, from the text that was pasted to the answer. It comes last: it releases an article.
