@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -48,20 +49,17 @@ func TestDamagedPages(t *testing.T) {
 	if x.snapshotEvent.Load() == 0 {
 		t.Fatal("there is no snapshot to damage")
 	}
-	kinds := map[string]string{
-		"columns":      "id >> 32 = 0",
-		"fingerprints": "id >> 32 = 1",
-		"keys":         "id >> 32 = 2",
-		"ids":          "id >> 32 = 3",
-		"exacts":       "id >> 32 = 4",
-	}
+	kinds := []string{"columns", "fingerprints", "keys", "ids", "exacts"} // by the upper half of the page's id
 	ways := map[string]func(page []byte) []byte{
 		"cut":   func(p []byte) []byte { return p[:rand.IntN(len(p))] },
 		"a bit": func(p []byte) []byte { p[rand.IntN(len(p))] ^= 1 << rand.IntN(8); return p },
 		"long":  func(p []byte) []byte { return append(p, 0) },
 		"gone":  func([]byte) []byte { return nil },
 	}
-	for kind, where := range kinds {
+	if tier.Race { // nothing runs at the same time
+		maps.DeleteFunc(ways, func(way string, _ func([]byte) []byte) bool { return way != "a bit" })
+	}
+	for kind, name := range kinds {
 		for way, damage := range ways {
 			if err := os.WriteFile(path, whole, 0o600); err != nil {
 				t.Fatal(err)
@@ -70,7 +68,7 @@ func TestDamagedPages(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			damageRow(t, db, where, damage)
+			damageRow(t, db, fmt.Sprint("id >> 32 = ", kind), damage)
 			if err := db.Close(); err != nil {
 				t.Fatal(err)
 			}
@@ -79,7 +77,7 @@ func TestDamagedPages(t *testing.T) {
 			}
 			x = openTest(t, dir, nil)
 			if got := x.snapshotEvent.Load(); got != 0 {
-				t.Errorf("%s, %s: the snapshot was used", kind, way)
+				t.Errorf("%s, %s: the snapshot was used", name, way)
 			}
 			mustVerify(t, x)
 		}

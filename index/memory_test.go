@@ -39,7 +39,7 @@ func residentMemory(t *testing.T) (bytes, mapped int64) {
 // TestMemoryFormula compares the formula of the package comment with the resident size
 // of the process, and the parts with their sum.
 func TestMemoryFormula(t *testing.T) {
-	const items = 300_000
+	items := uint64(tier.Count(100_000, 300_000, 300_000))
 	ctx := context.Background()
 	x := openTest(t, t.TempDir(), func(c *Config) { c.Durability = DurabilityRelaxed; c.SnapshotEvery = 1 << 40 })
 	defer func() { _ = x.Close() }()
@@ -77,7 +77,7 @@ func TestMemoryFormula(t *testing.T) {
 	}
 	// Bounded caches: that of exemplars, and that of the writer's SQLite connection.
 	cache := int64(32<<10)*1500 + 64<<20
-	formula := memoryBytes(items, keys)
+	formula := memoryBytes(int64(items), keys)
 	t.Logf("%d keys an item: the system %d MB, parts %d MB, formula %d MB", keys, took>>20, sum>>20, formula>>20)
 	if sum > formula || sum < formula/2 {
 		t.Errorf("the parts take %d bytes, the formula says %d", sum, formula)

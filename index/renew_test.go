@@ -22,7 +22,7 @@ import (
 // which fails at random points and is called again. Afterwards the catalogue and what is
 // resident are whole, and a start derives what a catalogue of the new recipe would.
 func TestReindexOfRunningIndex(t *testing.T) {
-	for seed := range uint64(tier.Count(2, 6, 20)) {
+	for seed := range uint64(tier.Count(1, 6, 20)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			a, dir := newArchive(t, seed), t.TempDir()
 			var speaks atomic.Int64 // the dialect that articles are prepared by
