@@ -2,6 +2,7 @@ package indexbench
 
 import (
 	"context"
+	"jianguo/internal/tier"
 	"testing"
 )
 
@@ -9,21 +10,25 @@ import (
 // measures all of them. A run without Resume refuses a directory that is not empty.
 func TestResume(t *testing.T) {
 	ctx, dir := context.Background(), t.TempDir()
-	o := Options{N: 2000, Dir: dir, Queries: 60, Judged: 100, NoBaselines: true, Seed: 1}
+	n := uint64(2000)
+	if tier.Race {
+		n = 500
+	}
+	o := Options{N: n, Dir: dir, Queries: 60, Judged: 100, NoBaselines: true, Seed: 1}
 	if _, err := Run(ctx, o); err != nil {
 		t.Fatal(err)
 	}
-	o.N = 2500
+	o.N = n * 5 / 4
 	if _, err := Run(ctx, o); err == nil {
 		t.Fatal("a second run took the first one's items for its own")
 	}
 	o.Resume = true
-	for _, have := range []uint64{2000, 2500} {
+	for _, have := range []uint64{n, o.N} {
 		res, err := Run(ctx, o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if res.Resumed != have || (res.InsertsPerSecond > 0) != (have < 2500) || (res.JudgedN == 100) != (have < 2500) {
+		if res.Resumed != have || (res.InsertsPerSecond > 0) != (have < o.N) || (res.JudgedN == 100) != (have < o.N) {
 			t.Errorf("of %d items %d were there, %d judged, %.0f inserted a second", o.N, res.Resumed, res.JudgedN, res.InsertsPerSecond)
 		}
 		if res.VerdictP50 == 0 || res.MarginFound < 0.5 || res.ScanP50 != 0 || res.RowsN != 0 {
