@@ -176,7 +176,7 @@ func (r *Service) serve(cfg Config) error {
 			}
 			return now.Add(time.Duration(r.Ahead.Load()))
 		}}
-	ac := api.Config{Index: r.Index, Ingest: r.Ingest, Conn: r.Conn, Logger: cfg.Logger}
+	ac := api.Config{Index: r.Index, Ingest: r.Ingest, Conn: r.Conn, Browse: r.Browse, Find: console.Finder(r.Browse, r.Segmenter), Logger: cfg.Logger}
 	if cfg.Tokens != nil {
 		var list strings.Builder
 		for token, name := range cfg.Tokens {
