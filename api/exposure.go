@@ -53,7 +53,7 @@ func (s *Server) AddExposure(store *exposure.Store) {
 		s.echo.POST(path, s.guard(roles|operator, r.withBody(g, h)))
 	}
 	add("/filter", recall, r.work, r.filter)
-	add("/exposures", recall, r.wait, r.take(exposure.Seen))
+	add("/exposures", recall, r.wait, r.take(""))
 	add("/exposures/query", recall|editor, r.work, r.query)
 	add("/exposures/explain", recall|editor, r.work, r.explain)
 	add("/exposures/unsee", recall, r.wait, r.take(exposure.Unsee))
@@ -165,11 +165,7 @@ func (r *exposureRoutes) apply(ctx context.Context, body []byte, kind exposure.E
 	if err := r.server.room(); err != nil {
 		return err
 	}
-	ev, err := exposure.DecodeReport(body, kind)
-	if err == nil {
-		err = r.store.Expose(ctx, ev)
-	}
-	return err
+	return r.store.Report(ctx, body, kind)
 }
 
 // query answers POST /exposures/query.
@@ -226,7 +222,7 @@ const busReportWait = 30 * time.Second
 func (r *exposureRoutes) reportMessage(ctx context.Context, data []byte, _ nats.Header) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, busReportWait)
 	defer cancel()
-	if err := r.apply(ctx, data, exposure.Seen); err != nil {
+	if err := r.apply(ctx, data, ""); err != nil {
 		return nil, r.server.exposureProblem(err)
 	}
 	return json.RawMessage("{}"), nil

@@ -77,7 +77,7 @@ func (x *exposureServer) json(path, body string, want int) []byte {
 }
 
 func TestExposureHTTP(t *testing.T) {
-	x := newExposureServer(t, exposure.Config{Scenes: map[string]string{"feed": "feed"}}, nil)
+	x := newExposureServer(t, exposure.Config{Scenes: map[string]exposure.Scene{"feed": {Reads: []string{"feed"}, Writes: []string{"feed"}}}}, nil)
 	x.json("/exposures", `{"user":"u","kind":"seen","items":["a","x\/y",7]}`, 204)
 	x.json("/exposures", `{"user":"u","kind":"delivered","items":["d"],"at":"2001-01-01T00:00:00Z"}`, 204)
 	x.json("/exposures", `{"user":"u","kind":"played","items":["only-feed"],"scene":"feed"}`, 204)
@@ -109,7 +109,7 @@ func TestExposureHTTP(t *testing.T) {
 		t.Errorf("explain: %s", got)
 	}
 	_, got, _ := x.post("/exposures/explain", "application/json", "application/json", []byte(`{"user":"u","item":"only-feed","scene":"feed"}`))
-	if !strings.Contains(string(got), `"dropped":true,"dropped_by_story":true,"reasons":["seen on 2`) {
+	if !strings.Contains(string(got), `"dropped":true,"dropped_by_story":true,"reasons":["history \"feed\": seen on 2`) {
 		t.Errorf("explain: %s", got)
 	}
 	x.json("/exposures/unsee", `{"user":"u","items":["a"]}`, 204)

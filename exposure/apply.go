@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -62,16 +63,15 @@ func (s *writer) applyLocked(ctx context.Context, e eventlog.Entry) error {
 	if e.Seq > applied+1 {
 		s.lostEvents(applied, e.Seq)
 	}
-	kind, ok := kindOfSubject(e.Subject)
-	if !ok {
-		return s.refuse(ctx, e, fmt.Errorf("exposure: subject %s is not one of a report", e.Subject))
+	q, at := &s.event, time.Time{}
+	kind, err := s.kindOf(e.Subject)
+	if err == nil {
+		at, err = decodeEvent(q, kind, e.Data)
 	}
-	q := &s.event
-	at, err := decodeEvent(q, kind, e.Data)
 	if err != nil {
 		return s.refuse(ctx, e, err)
 	}
-	s.metrics.events[kind].Inc()
+	s.metrics.events.WithLabelValues(string(kind)).Inc()
 	// An event counts when it was logged. Nothing expires because of a log whose clock is wrong.
 	logged, now := e.Time.In(s.cfg.Location), s.cfg.Clock().In(s.cfg.Location)
 	if logged.Before(now) {
@@ -145,30 +145,40 @@ func decodeEvent(q *wire.Query, kind EventKind, data []byte) (at time.Time, err 
 		return at, err
 	}
 	switch {
-	case kind >= Link:
+	case kind.links():
 		return at, checkFrom(q.User, q.From)
-	case kind < Forget && q.Len() == 0:
+	case kind.items() && q.Len() == 0:
 		return at, wire.Invalidf("items", "is empty")
 	}
 	return eventTime(q.At)
 }
 
-// applyItems applies a delivered or seen event. While the user's row has not been read, it waits
-// in the entry: it does not depend on the row.
+// applyItems applies a report to the histories that its scene writes and that keep its kind.
 func (s *writer) applyItems(ctx context.Context, kind EventKind, q *wire.Query, at, logged, now time.Time) error {
-	history := s.history(q.Scene)
-	pol := s.policies[history]
-	at = pol.clamp(at, logged)
 	s.keys = q.Keys(s.keys, wire.Seed(&s.secret, q.User))
-	g, e, _ := s.entry(history, []byte(address(history, q.User)))
+	for _, history := range s.scene(q.Scene).Writes {
+		if slices.Contains(s.keeps[history], string(kind)) {
+			if err := s.add(ctx, history, q.User, kind == Delivered, s.policies[history].clamp(at, logged), now); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// add adds the keys of an event to a history. While the user's row has not been read, they wait in the entry: they do
+// not depend on the row.
+func (s *writer) add(ctx context.Context, history, user string, delivered bool, at, now time.Time) error {
+	pol := s.policies[history]
+	g, e, _ := s.entry(history, []byte(address(history, user)))
 	e.mu.Lock()
 	err := s.due(ctx, g, e)
 	if err != nil {
 	} else if e.st == nil {
 		for _, k := range s.keys {
-			e.pending = append(e.pending, op{at.Unix(), now.Unix(), k, kind})
+			e.pending = append(e.pending, op{at.Unix(), now.Unix(), k, delivered})
 		}
-	} else if kind == Delivered {
+	} else if delivered {
 		e.st.deliver(pol, s.keys, at, now)
 	} else {
 		err = e.st.see(pol, s.keys, at, now, s.db.rows(ctx).fetch)

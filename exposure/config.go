@@ -5,6 +5,8 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"maps"
+	"slices"
 	"time"
 
 	"jianguo/exposure/eventlog"
@@ -19,11 +21,12 @@ type Config struct {
 	Path string       // the state file (SQLite)
 	Log  eventlog.Log // where events go and come from
 
-	Policies map[string]Policy // by history; "" is the default history
-	Scenes   map[string]string // scene -> history; a scene not listed is in ""
-	Location *time.Location    // of days and months; nil: Asia/Shanghai
-	Clock    func() time.Time  // by which data expires; nil: Steady, or time.Now
-	Steady   *steady.Clock     // goes on where the last process ended; may be nil
+	Policies map[string]Policy   // by history; "" is the default history
+	Kinds    map[string][]string // by history, the kinds of reports that it keeps; missing: delivered and seen
+	Scenes   map[string]Scene    // one that is not listed is as ""; without that, it reads and writes the default history
+	Location *time.Location      // of days and months; nil: Asia/Shanghai
+	Clock    func() time.Time    // by which data expires; nil: Steady, or time.Now
+	Steady   *steady.Clock       // goes on where the last process ended; may be nil
 
 	Old *legacy.Old // a store that is asked as well, for users of the default history; may be nil
 
@@ -52,11 +55,45 @@ type Config struct {
 	Logger *slog.Logger // nil: slog.Default
 }
 
+// reports are the kinds of reports that there are always.
+var reports = []string{string(Delivered), string(Seen)}
+
+// MoreKinds are the other ones, in order.
+func (cfg *Config) MoreKinds() (more []string) {
+	for _, kinds := range cfg.Kinds {
+		for _, kind := range kinds {
+			if !slices.Contains(reports, kind) && !slices.Contains(more, kind) {
+				more = append(more, kind)
+			}
+		}
+	}
+	slices.Sort(more)
+	return more
+}
+
+// Scene is the histories of a part of a platform: its filters ask those that it reads, and its reports go into those
+// that it writes and that keep their kind.
+type Scene struct{ Reads, Writes []string }
+
+// all is every history of a scene, those that it writes first.
+func (sc Scene) all() []string {
+	all := slices.Clone(sc.Writes)
+	for _, h := range sc.Reads {
+		if !slices.Contains(all, h) {
+			all = append(all, h)
+		}
+	}
+	return all
+}
+
 // shanghai is the default zone, fixed rather than looked up: a machine without a
 // zone database would otherwise put month ends elsewhere.
 var shanghai = time.FixedZone("Asia/Shanghai", 8*3600)
 
 func (cfg *Config) setDefaults() {
+	scenes := map[string]Scene{"": {Reads: []string{""}, Writes: []string{""}}}
+	maps.Copy(scenes, cfg.Scenes)
+	cfg.Scenes = scenes
 	cfg.Location = cmp.Or(cfg.Location, shanghai)
 	if cfg.Clock == nil {
 		cfg.Clock = time.Now

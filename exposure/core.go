@@ -23,7 +23,9 @@ type shardImage struct {
 // core is what the writer and the filters share.
 type core struct {
 	cfg      Config
-	policies map[string]*Policy // by history
+	policies map[string]*Policy  // by history
+	keeps    map[string][]string // by history, the kinds of reports that it keeps
+	kinds    []string            // of reports
 	secret   [32]byte
 	db       *database
 	metrics  *metrics
@@ -46,8 +48,13 @@ func (s *core) Err() error {
 // failed since.
 func (s *core) Ready() bool { return s.ready.Load() && s.Err() == nil }
 
-// history is the history a scene belongs to.
-func (s *core) history(scene string) string { return s.cfg.Scenes[scene] }
+// scene names the histories of a scene.
+func (s *core) scene(name string) Scene {
+	if sc, ok := s.cfg.Scenes[name]; ok {
+		return sc
+	}
+	return s.cfg.Scenes[""]
+}
 
 // entry pins the entry of an address in a history.
 func (s *core) entry(history string, addr []byte) (g *stripe, e *entry, known bool) {

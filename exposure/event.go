@@ -1,7 +1,8 @@
 package exposure
 
 import (
-	"fmt"
+	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -9,37 +10,37 @@ import (
 	"jianguo/exposure/wire"
 )
 
-// EventKind is what happened to the items of an event: an index into eventlog.Kinds.
-type EventKind uint8
+// EventKind is what happened to the items of an event, as subjects and reports name it. Config.Kinds may
+// list more; what is reported of such a kind is kept as what was seen is.
+type EventKind string
 
 const (
-	Delivered EventKind = iota // sent to the user; may never have been looked at
-	Seen                       // shown, played, read
-	Unsee                      // to be offered again
-	Forget                     // everything of the user, in all histories
-	Imported                   // all that the old store held has been reported
-	Link                       // the history of another user counts as well
-	Unlink                     // it no longer does
+	Delivered EventKind = "delivered" // sent to the user; may never have been looked at
+	Seen      EventKind = "seen"      // shown, played, read
+	Unsee     EventKind = "unsee"     // to be offered again
+	Forget    EventKind = "forget"    // everything of the user, in all histories
+	Imported  EventKind = "imported"  // all that the old store held has been reported
+	Link      EventKind = "link"      // the history of another user counts as well
+	Unlink    EventKind = "unlink"    // it no longer does
 )
 
-func (k EventKind) String() string {
-	if int(k) < len(eventlog.Kinds) {
-		return eventlog.Kinds[k]
-	}
-	return fmt.Sprintf("kind %d", uint8(k))
-}
+// acts are the kinds that are no reports.
+var acts = []EventKind{Unsee, Forget, Imported, Link, Unlink}
 
-// ParseKind reads the kind of a report: delivered, seen, or played, which is seen.
-func ParseKind(s string) (EventKind, error) {
-	switch s {
-	case "delivered":
-		return Delivered, nil
-	case "seen", "played":
-		return Seen, nil
-	case "":
-		return 0, wire.Invalidf("kind", "is missing: delivered or seen")
+func (k EventKind) links() bool { return k == Link || k == Unlink }
+
+// items says whether an event of this kind has items.
+func (k EventKind) items() bool { return k == Unsee || !slices.Contains(acts, k) }
+
+// checkKind refuses a kind that is not one of those given.
+func checkKind(kind EventKind, known []string) error {
+	switch {
+	case slices.Contains(known, string(kind)):
+		return nil
+	case kind == "":
+		return wire.Invalidf("kind", "is missing: %s", strings.Join(known, " or "))
 	}
-	return 0, wire.Invalidf("kind", "is %.60q: delivered or seen", s)
+	return wire.Invalidf("kind", "is %.60q: %s", string(kind), strings.Join(known, " or "))
 }
 
 // Event is one entry of the log: what happened to some items of one user. On the
@@ -62,10 +63,10 @@ func (e *Event) check() error {
 		return err
 	}
 	switch {
-	case e.Kind == Forget, e.Kind == Imported:
-		return nil
-	case e.Kind >= Link:
+	case e.Kind.links():
 		return checkFrom(e.User, e.From)
+	case !e.Kind.items():
+		return nil
 	case len(e.Items) == 0:
 		return wire.Invalidf("items", "is empty")
 	}
@@ -81,18 +82,15 @@ func checkFrom(user, from string) error {
 
 // subject is where an event is published. The last part is the partition, of which
 // there is one.
-func (e *Event) subject() string { return eventlog.SubjectPrefix + e.Kind.String() + ".0" }
+func (e *Event) subject() string { return eventlog.SubjectPrefix + string(e.Kind) + ".0" }
 
-// kindOfSubject reads exposures.<kind>, with or without a partition after it.
-func kindOfSubject(subject string) (EventKind, bool) {
-	rest, ok := strings.CutPrefix(subject, eventlog.SubjectPrefix)
-	name, _, _ := strings.Cut(rest, ".")
-	for k, n := range eventlog.Kinds {
-		if ok && n == name {
-			return EventKind(k), true
-		}
+// kindOf reads exposures.<kind>, with or without a partition after it.
+func (s *core) kindOf(subject string) (EventKind, error) {
+	name, _, _ := strings.Cut(strings.TrimPrefix(subject, eventlog.SubjectPrefix), ".")
+	if kind := EventKind(name); !slices.Contains(acts, kind) {
+		return kind, checkKind(kind, s.kinds)
 	}
-	return 0, false
+	return EventKind(name), nil
 }
 
 // appendPayload encodes {user, items, at, scene} with items [from, to).
@@ -108,7 +106,7 @@ func (e *Event) appendPayload(b []byte, from, to int) []byte {
 		b = e.At.UTC().AppendFormat(b, time.RFC3339Nano)
 		b = append(b, '"')
 	}
-	if e.Kind >= Link {
+	if e.Kind.links() {
 		b = append(b, `,"from":`...)
 		return append(wire.AppendString(b, e.From), '}')
 	}
@@ -134,29 +132,41 @@ func eventTime(at string) (time.Time, error) {
 	return t, nil
 }
 
-// DecodeReport reads the JSON body of a report, {user, kind, items, at?, scene?}. With a kind
-// from Unsee on the body need not name a kind, and may not name another.
-func DecodeReport(body []byte, kind EventKind) (Event, error) {
+// decodeReport reads {user, items, at?, scene?} or {user, from}: an event of a kind, which the body may name as
+// well; without one, the body names one of those that are known. Played is seen.
+func decodeReport(body []byte, kind EventKind, known []string) (Event, error) {
 	var q wire.Query
 	if err := q.Decode(body); err != nil {
 		return Event{}, err
 	}
-	ev := Event{Kind: kind, User: q.User, Scene: q.Scene, From: q.From}
-	var err error
-	if kind == Delivered || kind == Seen {
-		if ev.Kind, err = ParseKind(q.Kind); err != nil {
-			return ev, err
+	ev := Event{Kind: EventKind(q.Kind), User: q.User, Scene: q.Scene, From: q.From}
+	if kind != "" {
+		if known = []string{string(kind)}; q.Kind == "" {
+			ev.Kind = kind
 		}
-	} else if q.Kind != "" && q.Kind != kind.String() {
-		return ev, wire.Invalidf("kind", "is %.60q, and this is %s", q.Kind, kind)
+	} else if q.Kind == "played" {
+		ev.Kind = Seen
 	}
-	if ev.At, err = eventTime(q.At); err != nil {
+	err := checkKind(ev.Kind, known)
+	if err == nil {
+		ev.At, err = eventTime(q.At)
+	}
+	if err != nil {
 		return ev, err
 	}
-	if kind < Forget {
+	if ev.Kind.items() {
 		ev.Items = q.IDs()
 	}
 	return ev, ev.check()
+}
+
+// Report is Expose for the body of a request to POST /exposures, or, with a kind, to the route of that kind.
+func (s *Store) Report(ctx context.Context, body []byte, kind EventKind) error {
+	ev, err := decodeReport(body, kind, s.kinds)
+	if err != nil {
+		return err
+	}
+	return s.Expose(ctx, ev)
 }
 
 // DecodeQuery reads {user, scene?, items?}.

@@ -34,7 +34,9 @@ type request struct {
 	order  []uint32 // for at_least: rank<<16 | number of an id that only shards hold
 
 	links      link.Links // of the user asked last
-	otherKeys  []uint32   // keys and marks of such a user
+	imported   bool
+	users      []string // whose histories count
+	otherKeys  []uint32 // keys and marks of such a user
 	otherMarks []byte
 	stories    story.Found // with scope story
 }
@@ -151,20 +153,24 @@ func (s *Store) keysOf(r *request, dst []uint32, user string) []uint32 {
 	return dst
 }
 
-// look marks the keys by the states of the user and of those linked to the user, and by the old store.
-func (s *Store) look(ctx context.Context, r *request) error {
-	history, imported := s.history(r.Scene), false
-	err := s.lookAt(ctx, r, history, r.User, r.keys, r.marks)
-	if err == nil {
-		imported = r.links.Imported
-		if len(r.links.From) > 0 {
-			err = s.lookLinked(ctx, r, history)
-		}
-		if r.Scope == "story" {
-			r.stories.Spread(r.Len(), r.keys, r.marks)
-		}
+// look marks the keys by the histories that the scene reads, of the user and of those linked to the user, and by
+// the old store.
+func (s *Store) look(ctx context.Context, r *request) (err error) {
+	old, imported := s.cfg.Old, false
+	reads := s.scene(r.Scene).Reads
+	if len(reads) == 0 {
+		clear(r.marks)
 	}
-	if old := s.cfg.Old; old != nil && history == "" && (err == nil || old.Shadow) {
+	for i, history := range reads {
+		if err = s.lookIn(ctx, r, history, i == 0); err != nil {
+			break
+		}
+		imported = imported || history == "" && r.imported
+	}
+	if err == nil && r.Scope == "story" {
+		r.stories.Spread(r.Len(), r.keys, r.marks)
+	}
+	if old != nil && slices.Contains(reads, "") && (err == nil || old.Shadow) {
 		if !old.Ask(ctx, err == nil, imported, &r.Query, r.marks[:r.Len()]) {
 			r.answer.Degraded = "legacy"
 		} else if old.Shadow {
@@ -177,27 +183,47 @@ func (s *Store) look(ctx context.Context, r *request) error {
 	return err
 }
 
-// lookLinked adds to the marks what users hold whose histories count as well.
-func (s *Store) lookLinked(ctx context.Context, r *request, history string) error {
-	users := append([]string{r.User}, r.links.From...)
-	for i := 1; i < len(users); i++ {
-		r.otherKeys = s.keysOf(r, r.otherKeys, users[i])
-		r.otherMarks = slices.Grow(r.otherMarks[:0], len(r.marks))[:len(r.marks)]
-		if err := s.lookAt(ctx, r, history, users[i], r.otherKeys, r.otherMarks); err != nil {
+// lookIn marks the keys by one history. What another one than the first holds is never relaxed.
+func (s *Store) lookIn(ctx context.Context, r *request, history string, first bool) error {
+	r.users = append(r.users[:0], r.User)
+	for i := 0; i < len(r.users); i++ {
+		keys, marks := r.keys, r.marks
+		if i > 0 {
+			r.otherKeys = s.keysOf(r, r.otherKeys, r.users[i])
+			keys = r.otherKeys
+		}
+		if i > 0 || !first {
+			r.otherMarks = slices.Grow(r.otherMarks[:0], len(r.marks))[:len(r.marks)]
+			marks = r.otherMarks
+		}
+		if err := s.lookAt(ctx, r, history, r.users[i], keys, marks); err != nil {
 			return err
 		}
-		for i, mark := range r.otherMarks {
-			if mark == kernel.Exact || r.marks[i] == kernel.Unseen {
-				r.marks[i] = mark
-			}
+		if i == 0 {
+			r.imported = r.links.Imported
+		}
+		if i > 0 || !first {
+			r.join(first)
 		}
 		for _, u := range r.links.From {
-			if !slices.Contains(users, u) {
-				users = append(users, u)
+			if !slices.Contains(r.users, u) {
+				r.users = append(r.users, u)
 			}
 		}
 	}
 	return nil
+}
+
+// join adds otherMarks to the marks.
+func (r *request) join(relaxed bool) {
+	for i, mark := range r.otherMarks {
+		if mark == kernel.InShard && !relaxed {
+			mark = kernel.Exact
+		}
+		if mark == kernel.Exact || r.marks[i] == kernel.Unseen {
+			r.marks[i] = mark
+		}
+	}
 }
 
 // lookAt marks keys by one state, which it reads if it is not in memory.

@@ -75,7 +75,7 @@ func TestFlushIsABarrier(t *testing.T) {
 				n++
 				items = append(items, fmt.Sprint(n))
 			}
-			f.report(EventKind(n/7%2), users[u], items...)
+			f.report([]EventKind{Delivered, Seen}[n/7%2], users[u], items...)
 		}
 	}
 	report(30)
@@ -415,7 +415,7 @@ func TestAdoptIsAllOrNothing(t *testing.T) {
 	}
 	ops := func(at time.Time, from uint32) (list []op) {
 		for key := from; key < from+40; key++ {
-			list = append(list, op{at.Unix(), benchTime.Unix(), key, Seen})
+			list = append(list, op{at.Unix(), benchTime.Unix(), key, false})
 		}
 		return list
 	}

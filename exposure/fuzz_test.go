@@ -31,7 +31,7 @@ func FuzzDecodeReport(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte, kind uint8) {
 		user, _, items, err := DecodeQuery(body)
-		ev, reportErr := DecodeReport(body, EventKind(kind%4))
+		ev, reportErr := decodeReport(body, []EventKind{"", Unsee, Forget, Link}[kind%4], []string{"delivered", "seen"})
 		if reportErr != nil {
 			return
 		}

@@ -68,23 +68,31 @@ func (s *writer) unlink(ctx context.Context, history, user, from string) error {
 	})
 }
 
-// applyUnsee removes items from the histories of the user and of all that count for the user, or,
+// applyUnsee removes items from all histories of the scene, those of the user and of all that count for the user, or,
 // with ErrExceptions, from none.
 func (s *writer) applyUnsee(ctx context.Context, q *wire.Query, now time.Time) error {
-	history := s.history(q.Scene)
+	for _, try := range []bool{true, false} {
+		for _, history := range s.scene(q.Scene).all() {
+			if err := s.unseeIn(ctx, history, q, now, try); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (s *writer) unseeIn(ctx context.Context, history string, q *wire.Query, now time.Time, try bool) error {
 	users, err := s.linksIn(ctx, history).Below(q.User)
 	if err != nil {
 		return err
 	}
-	for _, try := range []bool{true, false} {
-		for _, user := range users {
-			s.keys = q.Keys(s.keys, wire.Seed(&s.secret, user))
-			err := s.edit(ctx, history, user, func(st *state, fetch fetcher) error {
-				return st.unsee(s.policies[history], s.keys, now, fetch, try)
-			})
-			if err != nil {
-				return err
-			}
+	for _, user := range users {
+		s.keys = q.Keys(s.keys, wire.Seed(&s.secret, user))
+		err := s.edit(ctx, history, user, func(st *state, fetch fetcher) error {
+			return st.unsee(s.policies[history], s.keys, now, fetch, try)
+		})
+		if err != nil {
+			return err
 		}
 	}
 	return nil

@@ -75,7 +75,7 @@ func TestLinks(t *testing.T) {
 		policy := Policy{Capacity: 64, Tail: 16, Target: 1e-9}
 		f := newFixture(t, Config{Path: fmt.Sprintf("%s/%d.db", t.TempDir(), time.Now().UnixNano()), FlushAge: time.Hour,
 			CacheBytes: rapid.SampledFrom([]int64{1, 1 << 20}).Draw(rt, "cache"),
-			Policies:   map[string]Policy{"": policy, "video": policy}, Scenes: map[string]string{"clips": "video"}})
+			Policies:   map[string]Policy{"": policy, "video": policy}, Scenes: map[string]Scene{"clips": {Reads: []string{"video"}, Writes: []string{"video"}}}})
 		defer f.end()
 		m := &linkModel{seen: map[string]map[string]bool{}, from: map[string][]string{}}
 		var users []string

@@ -4,8 +4,6 @@ import (
 	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
-
-	"jianguo/exposure/eventlog"
 )
 
 // metrics are the store's own. Its owner registers Collectors.
@@ -17,11 +15,10 @@ type metrics struct {
 	fprTests, fprPositives, fprExpected     prometheus.Counter
 	looks                                   atomic.Uint64 // at views
 	flushes, stateBytes                     prometheus.Histogram
-	events                                  [len(eventlog.Kinds)]prometheus.Counter
-	eventsVec                               *prometheus.CounterVec
+	events                                  *prometheus.CounterVec
 }
 
-func newMetrics() *metrics {
+func newMetrics(kinds []string) *metrics {
 	counter := func(name, help string) prometheus.Counter {
 		return prometheus.NewCounter(prometheus.CounterOpts{Namespace: "jianguo", Subsystem: "exposure", Name: name, Help: help})
 	}
@@ -47,11 +44,14 @@ func newMetrics() *metrics {
 		stateBytes: prometheus.NewHistogram(prometheus.HistogramOpts{Namespace: "jianguo", Subsystem: "exposure",
 			Name: "head_bytes", Help: "Size of the heads written: tail, ring and directory of a user.",
 			Buckets: prometheus.ExponentialBuckets(32, 2, 9)}),
-		eventsVec: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "jianguo", Subsystem: "exposure",
+		events: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "jianguo", Subsystem: "exposure",
 			Name: "events_total", Help: "Events applied, by kind."}, []string{"kind"}),
 	}
-	for k, name := range eventlog.Kinds {
-		m.events[k] = m.eventsVec.WithLabelValues(name)
+	for _, act := range acts {
+		kinds = append(kinds, string(act))
+	}
+	for _, kind := range kinds {
+		m.events.WithLabelValues(kind)
 	}
 	return m
 }

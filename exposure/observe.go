@@ -17,7 +17,7 @@ func (s *Store) Collectors() []prometheus.Collector {
 	return []prometheus.Collector{
 		m.requests, m.candidates, m.inExact, m.inShards, m.degraded, m.hits, m.misses, m.dead, m.corrupt, m.lost,
 		m.flushedUsers, m.flushedBytes, m.swept, m.fprTests, m.fprPositives, m.fprExpected,
-		m.flushes, m.stateBytes, m.eventsVec,
+		m.flushes, m.stateBytes, m.events,
 		gauge("unflushed_keys", "Keys of events applied that are not in the file yet.", func() float64 { return float64(s.w.unflushed.Load()) }),
 		gauge("unflushed_age_seconds", "Age of the oldest of them.", func() float64 {
 			if t := s.w.oldest.Load(); t != 0 {

@@ -14,23 +14,42 @@ import (
 // HistoryInfo is a user's state in one history.
 type HistoryInfo = trace.History
 
-// Query describes a user's state in the history of a scene, and says for each of the
+// Query describes a user's state in the histories of a scene, those that it writes first, and says for each of the
 // items given where it is held.
 func (s *Store) Query(ctx context.Context, user, scene string, items []string) (HistoryInfo, error) {
 	var info HistoryInfo
-	if err := wire.CheckName("user", user, true); err != nil {
+	if err := s.checkQuery(user, scene, items); err != nil {
 		return info, err
+	}
+	var list []HistoryInfo
+	for _, history := range s.scene(scene).all() {
+		h, err := s.queryIn(ctx, history, user, items)
+		if err != nil {
+			return info, err
+		}
+		list = append(list, h)
+	}
+	if len(list) > 0 {
+		info = list[0]
+		info.Others = list[1:]
+	}
+	return info, nil
+}
+
+func (s *Store) checkQuery(user, scene string, items []string) error {
+	if err := wire.CheckName("user", user, true); err != nil {
+		return err
 	}
 	if err := wire.CheckName("scene", scene, false); err != nil {
-		return info, err
+		return err
 	}
 	if len(items) > MaxItems {
-		return info, wire.TooLargef("items", "has %d ids, the limit is %d", len(items), MaxItems)
+		return wire.TooLargef("items", "has %d ids, the limit is %d", len(items), MaxItems)
 	}
-	if err := s.Err(); err != nil {
-		return info, err
-	}
-	history := s.history(scene)
+	return s.Err()
+}
+
+func (s *Store) queryIn(ctx context.Context, history, user string, items []string) (info HistoryInfo, err error) {
 	pol := s.policies[history]
 	g, e, _ := s.entry(history, []byte(address(history, user)))
 	e.mu.Lock()
@@ -48,7 +67,7 @@ func (s *Store) Query(ctx context.Context, user, scene string, items []string) (
 	}
 	now := s.cfg.Clock().In(s.cfg.Location)
 	info = e.st.describe(pol, now)
-	info.User, info.History = user, history
+	info.User, info.History, info.Kinds = user, history, s.cfg.Kinds[history]
 	v := e.st.look(pol, now, 1)
 	seed := wire.Seed(&s.secret, user)
 	for _, item := range items {

@@ -72,9 +72,9 @@ type view struct {
 
 // op is one key of an event that waits until its user's row has been read.
 type op struct {
-	at, now int64 // unix seconds; what has expired by now is dropped
-	key     uint32
-	kind    EventKind // Delivered or Seen
+	at, now   int64 // unix seconds; what has expired by now is dropped
+	key       uint32
+	delivered bool
 }
 
 // state is everything remembered of one user in one history. It is plain data, owned by an
@@ -345,11 +345,11 @@ func (s *state) replay(p *Policy, ops []op, loc *time.Location, fetch fetcher) e
 	for i := 0; i < len(ops); {
 		first := ops[i]
 		keys = keys[:0]
-		for ; i < len(ops) && ops[i].at == first.at && ops[i].now == first.now && ops[i].kind == first.kind; i++ {
+		for ; i < len(ops) && ops[i].at == first.at && ops[i].now == first.now && ops[i].delivered == first.delivered; i++ {
 			keys = append(keys, ops[i].key)
 		}
 		at, now := time.Unix(first.at, 0).In(loc), time.Unix(first.now, 0).In(loc)
-		if first.kind == Delivered {
+		if first.delivered {
 			s.deliver(p, keys, at, now)
 		} else if err := s.see(p, keys, at, now, fetch); err != nil {
 			return err

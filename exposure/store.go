@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -41,21 +43,14 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	}
 	cfg.setDefaults()
 	s := &Store{
-		core:    &core{cfg: cfg, policies: map[string]*Policy{}, metrics: newMetrics()},
+		core:    &core{cfg: cfg},
 		readyCh: make(chan struct{}), broke: make(chan struct{}, 1),
 	}
+	if err := s.openHistories(); err != nil {
+		return nil, err
+	}
+	s.metrics = newMetrics(s.kinds)
 	s.w = &writer{core: s.core, progress: newProgress(cfg.MaxUnflushed), popular: &s.popular, fail: s.fail, gen: 1}
-	for _, h := range cfg.Scenes {
-		s.policies[h] = nil
-	}
-	s.policies[""] = nil
-	for h := range s.policies {
-		p, err := cfg.Policies[h].withDefaults()
-		if err != nil {
-			return nil, fmt.Errorf("history %q: %w", h, err)
-		}
-		s.policies[h] = &p
-	}
 	s.cache.Store(newCache(cfg.CacheBytes))
 	var err error
 	if s.db, err = openDatabase(ctx, cfg.Path, cfg.Relaxed, cfg.Rand); err != nil {
@@ -80,6 +75,25 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	s.endHealer = end
 	s.healer.Go(func() { s.heal(healing) })
 	return s, nil
+}
+
+// openHistories fills in the histories that scenes name.
+func (s *core) openHistories() error {
+	s.policies, s.keeps = map[string]*Policy{}, map[string][]string{}
+	s.kinds = slices.Concat(reports, s.cfg.MoreKinds())
+	for _, sc := range append(slices.Collect(maps.Values(s.cfg.Scenes)), Scene{Reads: []string{""}}) {
+		for _, h := range sc.all() {
+			p, err := s.cfg.Policies[h].withDefaults()
+			if err != nil {
+				return fmt.Errorf("history %q: %w", h, err)
+			}
+			s.policies[h], s.keeps[h] = &p, reports
+			if kinds, ok := s.cfg.Kinds[h]; ok {
+				s.keeps[h] = kinds
+			}
+		}
+	}
+	return nil
 }
 
 // recover finds where in the log to resume, and the last entry to wait for.

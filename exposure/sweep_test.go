@@ -35,7 +35,7 @@ func TestSweepLoop(t *testing.T) {
 
 // TestSweep: what has expired leaves the file, and only that.
 func TestSweep(t *testing.T) {
-	f := newFixture(t, Config{Scenes: map[string]string{"news": "monthly"},
+	f := newFixture(t, Config{Scenes: map[string]Scene{"news": {Reads: []string{"monthly"}, Writes: []string{"monthly"}}},
 		Policies: map[string]Policy{"": {Capacity: 64, Tail: 16}, "monthly": {Kind: Calendar, Capacity: 64, Large: -1, Tail: 16, Months: 1}}})
 	ctx := context.Background()
 	see := func(user, scene string, n int) {

@@ -23,7 +23,7 @@ type importCmd struct {
 	Type   string  `help:"What each key is: ${enum}; auto: each key is asked for its type." enum:"auto,zset,set,list" default:"auto"`
 	Score  string  `help:"What a score of a ZSET is: ${enum}; none: no time; auto: recognised by its size." enum:"auto,seconds,milliseconds,none" default:"auto"`
 	Oldest bool    `name:"oldest-first" help:"Lists have their oldest item first; without it the newest, as LPUSH keeps them."`
-	Kind   string  `help:"What the items are: ${enum}." enum:"seen,delivered" default:"seen"`
+	Kind   string  `help:"What the items are: seen, delivered, or a kind that the service's policy file lists." default:"seen"`
 	Scene  string  `help:"The scene of the exposures." placeholder:"NAME"`
 	Rate   float64 `help:"Exposures a second, at most; 0: no limit."`
 	Resume string  `help:"Keep the position in this file: an import that was interrupted continues there." placeholder:"FILE"`
@@ -40,13 +40,9 @@ func (c *importCmd) Run(co *companion.Streams) error {
 	if err != nil {
 		return err
 	}
-	kind, err := exposure.ParseKind(c.Kind)
-	if err != nil {
-		return err
-	}
 	var source importer.Source = &importer.File{Name: c.File, Stdin: co.In}
 	if c.Redis != "" {
-		source = &importer.Redis{URL: c.Redis, Key: c.Key, Type: c.Type, Score: c.Score, Oldest: c.Oldest, Kind: kind, Newest: exposure.MaxItems}
+		source = &importer.Redis{URL: c.Redis, Key: c.Key, Type: c.Type, Score: c.Score, Oldest: c.Oldest, Kind: exposure.EventKind(c.Kind), Newest: exposure.MaxItems}
 	}
 	sum, err := importer.Run(co.Ctx, importer.Config{Source: source, Client: &importer.Client{URL: url, Token: c.Token}, Scene: c.Scene,
 		Resume: c.Resume, Rate: c.Rate, Progress: co.Progress.Rate("importing"), Logger: co.Log})

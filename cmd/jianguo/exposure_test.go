@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"strconv"
 	"strings"
@@ -113,6 +115,66 @@ func TestScenes(t *testing.T) {
 			t.Errorf("forgotten, scene %q: %v", scene, got.Items)
 		}
 	}
+	s.stop()
+}
+
+// TestKinds runs the policy file of the documentation: what was disliked stays out of every scene, what a scene does not
+// read or write has no effect there, on HTTP as on the bus, also after a restart. Without the file
+// the default history is as it was.
+func TestKinds(t *testing.T) {
+	t.Parallel()
+	dir, policy := t.TempDir(), "../../docs/exposure-policy.json"
+	doc, err := os.ReadFile("../../docs/EXPOSURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.ReadFile(policy)
+	if err != nil || !strings.Contains(string(doc), "```json\n"+string(file)+"```") {
+		t.Fatalf("docs/EXPOSURE.md does not show docs/exposure-policy.json: %v", err)
+	}
+	s := serve(t, binary(t), dir, "--nats-listen", "127.0.0.1:0", "--exposure-policy", policy)
+	s.ready()
+	conn, err := bus.Connect(s.address.NATS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	for _, report := range []string{`"seen","items":["s"]`, `"disliked","items":["d"],"scene":"player"`, `"clicked","items":["c"],"scene":"unlisted"`,
+		`"played","items":["p"],"scene":"player"`, `"seen","items":["q"],"scene":"search"`} {
+		s.ask("/exposures", `{"user":"u","kind":`+report+`}`, nil)
+	}
+	if _, err := conn.Request("exposures.disliked", []byte(`{"user":"u","items":["b"]}`), patience); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.Request("exposures.liked", []byte(`{"user":"u","items":["b"]}`), patience); !errors.Is(err, nats.ErrNoResponders) {
+		t.Errorf("a kind that is not listed, on the bus: %v", err)
+	}
+	reply, err := conn.Request("exposures.report", []byte(`{"user":"u","kind":"liked","items":["b"]}`), patience)
+	if err != nil || !strings.Contains(string(reply.Data)+fmt.Sprint(reply.Header), `"liked": delivered or seen or clicked or disliked`) {
+		t.Errorf("a kind that is not listed: %s %v %v", reply.Data, reply.Header, err)
+	}
+	filters := func(of map[string]string) {
+		t.Helper()
+		for scene, want := range of {
+			s.eventually("scene "+scene+" returns "+want, func() bool {
+				var got struct{ Items []string }
+				s.ask("/filter", `{"user":"u","items":["b","c","d","p","q","s"],"scene":"`+scene+`"}`, &got)
+				return strings.Join(got.Items, " ") == want
+			})
+		}
+	}
+	want := map[string]string{"": "c p q", "unlisted": "c p q", "player": "c q s", "search": "c p q s", "digest": "p q"}
+	filters(want)
+	s.stop()
+	s = serve(t, binary(t), dir, "--nats-listen", "127.0.0.1:0", "--exposure-policy", policy)
+	s.ready()
+	filters(want)
+	s.ask("/exposures/unsee", `{"user":"u","items":["d"],"scene":"search"}`, nil)
+	filters(map[string]string{"": "c d p q", "player": "c d q s"})
+	s.stop()
+	s = serve(t, binary(t), dir, "--nats-listen", "127.0.0.1:0")
+	s.ready()
+	filters(map[string]string{"": "b c d p q"})
 	s.stop()
 }
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 	_ "time/tzdata" // for machines without a zone database
 
@@ -24,6 +25,7 @@ import (
 	"jianguo/exposure"
 	"jianguo/exposure/eventlog"
 	"jianguo/exposure/legacy"
+	"jianguo/exposure/policyfile"
 	"jianguo/exposure/story"
 	"jianguo/exposure/wire"
 	"jianguo/index/browse"
@@ -52,7 +54,7 @@ type serveFlags struct {
 	Connections  int      `help:"HTTP connections at once, half of them from one address at most, and as many of the embedded bus; fewer where the limit of open files is low." default:"4096"`
 	Insecure     bool     `help:"Without tokens, allow listening beyond loopback and requests for any host name."`
 
-	ExposurePolicy string            `help:"How exposures are kept: 'rotate' or 'calendar', with options." default:"rotate" placeholder:"POLICY"`
+	ExposurePolicy string            `help:"How exposures are kept: 'rotate' or 'calendar', with options; or a file that ends in .json, of histories, kinds of reports and scenes." default:"rotate" placeholder:"POLICY"`
 	ExposureCache  int64             `help:"Memory for the histories of active users, in MiB." default:"256"`
 	ExposureFlush  time.Duration     `help:"How long exposures may stay in memory before they are written to the state file; the bus keeps them until then." default:"10s"`
 	Histories      map[string]string `help:"More histories with policies of their own, as video=calendar;ads=rotate." placeholder:"NAME=POLICY;..."`
@@ -127,7 +129,8 @@ type service struct {
 	exposure    *exposure.Store
 	old         *legacy.Old // nil: there is none
 	stories     *story.Stories
-	kept        kept // nil until all files are open
+	histories   exposure.Config // of users, without the rest
+	kept        kept            // nil until all files are open
 	browse      *browse.Model
 	metrics     *prometheus.Registry
 	api         *api.Server
@@ -192,9 +195,12 @@ func (f *serveFlags) openHTTP(_ *streams, s *service) (err error) {
 }
 
 func (f *serveFlags) openCore(co *streams, s *service) (err error) {
+	if s.histories, err = f.histories(); err != nil {
+		return err
+	}
 	s.core, err = openCore(co, coreConfig{Command: s.command, Data: s.dir, HTTP: s.address(),
 		External: f.externalBus, Backlog: max(f.Backlog, 64) << 20, NATSListen: f.NATSListen, NATSUsers: s.access.tokens.BusUser, Certificates: s.access.certs,
-		Gates: []bus.GatedStream{{Name: eventlog.StreamName, Subjects: eventlog.Subjects()}}, Reserve: s.disk.Reserve, Connections: s.connections,
+		Gates: []bus.GatedStream{{Name: eventlog.StreamName, Subjects: eventlog.Subjects(s.histories.MoreKinds()...)}}, Reserve: s.disk.Reserve, Connections: s.connections,
 		Relaxed: f.Durability == "relaxed", DropTexts: f.NoTexts, Language: f.Language, Policy: f.policy(), SnapshotEvery: f.SnapshotEvery, Clock: s.clock.Now, Segment: f.segmentFlags,
 		Progress: s.starting.Progress, Loaded: s.loaded})
 	return err
@@ -248,16 +254,15 @@ func (f *serveFlags) openMetrics(_ *streams, s *service) error {
 }
 
 func (f *serveFlags) openExposure(co *streams, s *service) error {
-	policies, err := f.exposurePolicies()
-	if err != nil {
-		return err
-	}
 	zone, err := time.LoadLocation(f.TimeZone)
 	if err != nil {
 		return fmt.Errorf("--time-zone: %w", err)
 	}
 	if s.old, err = f.legacyFlags.open(co); err != nil {
 		return err
+	}
+	if sc, ok := s.histories.Scenes[""]; s.old != nil && ok && !(slices.Contains(sc.Reads, "") && slices.Contains(sc.Writes, "")) {
+		return fmt.Errorf("--legacy-redis: scenes.default of %s has to read and to write default, which users are imported into", f.ExposurePolicy)
 	}
 	s.stories = story.New()
 	js, err := jetstream.New(s.core.conn)
@@ -269,7 +274,7 @@ func (f *serveFlags) openExposure(co *streams, s *service) error {
 	if embedded == nil {
 		witness = s.clock.Witness
 	}
-	reports := eventlog.Config{Witness: witness, Plan: s.core.plan(),
+	reports := eventlog.Config{Kinds: s.histories.MoreKinds(), Witness: witness, Plan: s.core.plan(),
 		Create:    embedded.Create,
 		Synced:    func(ctx context.Context, seq uint64) error { return embedded.Synced(ctx, eventlog.StreamName, seq) },
 		Purgeable: func(seq uint64) uint64 { return embedded.Purgeable(eventlog.StreamName, seq) }}
@@ -283,7 +288,8 @@ func (f *serveFlags) openExposure(co *streams, s *service) error {
 	if err != nil {
 		return err
 	}
-	s.exposure, err = exposure.Open(co.ctx, exposure.Config{Path: filepath.Join(s.dir, datadir.Exposures), Log: s.reports, Policies: policies, Scenes: f.Scenes, Old: s.old, Stories: s.stories,
+	s.exposure, err = exposure.Open(co.ctx, exposure.Config{Path: filepath.Join(s.dir, datadir.Exposures), Log: s.reports, Old: s.old, Stories: s.stories,
+		Policies: s.histories.Policies, Kinds: s.histories.Kinds, Scenes: s.histories.Scenes,
 		Location: zone, Steady: s.clock, Relaxed: f.Durability == "relaxed", CacheBytes: f.ExposureCache << 20, FlushAge: f.ExposureFlush, FailClosed: f.FailClosed, Logger: co.log,
 		Dead: func(ctx context.Context, e eventlog.Entry, user string, reason error) error {
 			r := bus.Refused{Subject: e.Subject, Data: e.Data, Sequence: e.Seq, Arrived: e.Time, Reason: reason.Error(), ID: fmt.Sprintf("exposures-%d", e.Seq)}
@@ -296,7 +302,7 @@ func (f *serveFlags) openExposure(co *streams, s *service) error {
 		Forgotten: dead.Forget})
 	if s.old != nil {
 		s.metrics.MustRegister(s.old.Collectors()...)
-		s.old.Import = historyImport(s.exposure, policies[""], zone)
+		s.old.Import = historyImport(s.exposure, s.histories.Policies[""], zone)
 	}
 	if err == nil {
 		err = datadir.Record(s.dir)
@@ -307,26 +313,35 @@ func (f *serveFlags) openExposure(co *streams, s *service) error {
 	return err
 }
 
-// exposurePolicies returns the policy of each history; without one of its own a
-// history has the default policy.
-func (f *serveFlags) exposurePolicies() (map[string]exposure.Policy, error) {
+// histories reads which histories there are; without a policy of its own a history has the default one.
+func (f *serveFlags) histories() (cfg exposure.Config, err error) {
+	if strings.HasSuffix(f.ExposurePolicy, ".json") {
+		if len(f.Scenes)+len(f.Histories) > 0 {
+			return cfg, errors.New("--scenes, --histories: name them in the file of --exposure-policy")
+		}
+		if cfg, err = policyfile.Read(f.ExposurePolicy); err != nil {
+			err = fmt.Errorf("--exposure-policy: %w", err)
+		}
+		return cfg, err
+	}
 	policy, err := exposure.ParsePolicy(f.ExposurePolicy)
 	if err != nil {
-		return nil, fmt.Errorf("--exposure-policy: %w", err)
+		return cfg, fmt.Errorf("--exposure-policy: %w, nor a file that ends in .json", err)
 	}
-	policies := map[string]exposure.Policy{"": policy}
-	for _, name := range f.Scenes {
-		policies[name] = policy
+	cfg.Policies, cfg.Scenes = map[string]exposure.Policy{"": policy}, map[string]exposure.Scene{}
+	for scene, name := range f.Scenes {
+		cfg.Policies[name] = policy
+		cfg.Scenes[scene] = exposure.Scene{Reads: []string{name}, Writes: []string{name}}
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.Histories)) {
-		if _, used := policies[name]; !used {
-			return nil, fmt.Errorf("--histories: no scene of --scenes goes into history %q", name)
+		if _, used := cfg.Policies[name]; !used {
+			return cfg, fmt.Errorf("--histories: no scene of --scenes goes into history %q", name)
 		}
-		if policies[name], err = exposure.ParsePolicy(f.Histories[name]); err != nil {
-			return nil, fmt.Errorf("--histories: history %q: %w", name, err)
+		if cfg.Policies[name], err = exposure.ParsePolicy(f.Histories[name]); err != nil {
+			return cfg, fmt.Errorf("--histories: history %q: %w", name, err)
 		}
 	}
-	return policies, nil
+	return cfg, nil
 }
 
 func (s *service) exposureReady() error {

@@ -55,12 +55,9 @@ const StreamName = "EXPOSURES"
 // nothing.
 const SubjectPrefix = "exposures."
 
-// Kinds are the kinds of events, as subjects name them.
-var Kinds = [...]string{"delivered", "seen", "unsee", "forget", "imported", "link", "unlink"}
-
-// Subjects are those of the stream: each kind, with a partition and without.
-func Subjects() (subjects []string) {
-	for _, k := range Kinds {
+// Subjects are those of the stream: each kind, with a partition and without. More kinds of reports may be given.
+func Subjects(more ...string) (subjects []string) {
+	for _, k := range append([]string{"delivered", "seen", "unsee", "forget", "imported", "link", "unlink"}, more...) {
 		subjects = append(subjects, SubjectPrefix+k, SubjectPrefix+k+".*")
 	}
 	return subjects

@@ -21,6 +21,7 @@ type Config struct {
 	// are in the state file are released early; what is left is the backlog, and
 	// when that fills the stream, publishers get an error.
 	MaxBytes int64
+	Kinds    []string // of reports, beside delivered and seen
 	// Plan is how the streams of the bus are made.
 	Plan streams.Plan
 	// Create calls create, which creates or updates the stream (nil: the log calls it).
@@ -72,7 +73,7 @@ func (l *NATS) create(ctx context.Context) error {
 	c := jetstream.StreamConfig{
 		Name:        StreamName,
 		Description: "what users were shown: delivered, seen, un-seen, forgotten",
-		Subjects:    Subjects(),
+		Subjects:    Subjects(l.cfg.Kinds...),
 		Discard:     jetstream.DiscardNew,
 		MaxBytes:    l.cfg.MaxBytes,
 		// Reports are idempotent, so the server need not remember message ids.
@@ -150,7 +151,7 @@ func (l *NATS) watch(ctx context.Context, created time.Time) error {
 		case <-tick.C:
 		}
 		attempt, cancel := context.WithTimeout(ctx, 2*watchEvery)
-		info, err := streams.Check(attempt, l.stream, l.js, SubjectPrefix+Kinds[0], leastRoom)
+		info, err := streams.Check(attempt, l.stream, l.js, SubjectPrefix+"seen", leastRoom)
 		cancel()
 		l.trouble.Store(&err)
 		switch {

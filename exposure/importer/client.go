@@ -30,15 +30,6 @@ type RefusedError struct{ Detail string }
 
 func (e *RefusedError) Error() string { return e.Detail }
 
-// policy is the policy of a scene's history.
-func (c *Client) policy(ctx context.Context, scene string) (exposure.Policy, error) {
-	info, err := c.query(ctx, "import", scene)
-	if err != nil {
-		return exposure.Policy{}, err
-	}
-	return exposure.ParsePolicy(info.Policy)
-}
-
 // query returns what the service knows of a user.
 func (c *Client) query(ctx context.Context, user, scene string) (info exposure.HistoryInfo, err error) {
 	err = c.post(ctx, "/exposures/query", map[string]string{"user": user, "scene": scene}, &info)

@@ -32,7 +32,7 @@ type Exposure struct {
 type User struct {
 	Name  string
 	Scene string
-	Kind  exposure.EventKind // Delivered or Seen
+	Kind  exposure.EventKind
 	// Held is the number of exposures in the old store. Exposures may be fewer: the newest.
 	Held      int
 	Exposures []Exposure // newest first
@@ -84,7 +84,7 @@ func Run(ctx context.Context, cfg Config) (Summary, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	r := &run{cfg: cfg, limit: rate.NewLimiter(rate.Inf, 0)}
+	r := &run{cfg: cfg, policies: map[string]exposure.Policy{}, limit: rate.NewLimiter(rate.Inf, 0)}
 	if cfg.Rate > 0 {
 		r.limit = rate.NewLimiter(rate.Limit(cfg.Rate), exposure.MaxItems)
 	}
@@ -92,11 +92,9 @@ func Run(ctx context.Context, cfg Config) (Summary, error) {
 	if err != nil {
 		return r.sum, err
 	}
-	policy, err := cfg.Client.policy(ctx, cfg.Scene)
-	if err != nil {
+	if _, err := cfg.Client.query(ctx, "import", cfg.Scene); err != nil { // whether the service answers at all
 		return r.sum, err
 	}
-	r.policies = map[string]exposure.Policy{cfg.Scene: policy}
 	err = cfg.Source.Pages(ctx, position, func(p Page) error { return r.page(ctx, p) })
 	r.sum.Seconds = time.Since(start).Seconds()
 	return r.sum, err
@@ -107,7 +105,7 @@ type run struct {
 	limit *rate.Limiter
 
 	mu       sync.Mutex
-	policies map[string]exposure.Policy // mu; by scene
+	policies map[string]exposure.Policy // mu; by their texts
 	sum      Summary                    // mu
 }
 
@@ -140,7 +138,8 @@ func (r *run) user(ctx context.Context, u *User) error {
 	if err != nil {
 		return err
 	}
-	policy, err := r.policy(u.Scene, info.Policy)
+	info = historyOf(u.Kind, info)
+	policy, err := r.policy(info.Policy)
 	if err != nil {
 		return err
 	}
@@ -164,18 +163,18 @@ func (r *run) user(ctx context.Context, u *User) error {
 	return nil
 }
 
-// policy is the policy of a scene, by its text.
-func (r *run) policy(scene, text string) (exposure.Policy, error) {
+// policy is a policy by its text.
+func (r *run) policy(text string) (exposure.Policy, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if p, ok := r.policies[scene]; ok {
+	if p, ok := r.policies[text]; ok {
 		return p, nil
 	}
 	p, err := exposure.ParsePolicy(text)
 	if err != nil {
 		return p, fmt.Errorf("import: the service's policy: %w", err)
 	}
-	r.policies[scene] = p
+	r.policies[text] = p
 	return p, nil
 }
 

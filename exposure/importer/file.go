@@ -83,10 +83,7 @@ func parseLine(line []byte) (User, error) {
 	}
 	u := User{Name: v.User, Scene: v.Scene, Kind: exposure.Seen, Held: len(v.Items)}
 	if v.Kind != "" {
-		var err error
-		if u.Kind, err = exposure.ParseKind(v.Kind); err != nil {
-			return User{}, err
-		}
+		u.Kind = exposure.EventKind(v.Kind)
 	}
 	for i := len(v.Items) - 1; i >= 0; i-- {
 		u.Exposures = append(u.Exposures, Exposure{ID: v.Items[i], At: v.At})

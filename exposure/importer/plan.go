@@ -72,6 +72,16 @@ func newestOf(list []Exposure) (t time.Time) {
 	return t
 }
 
+// historyOf is the history that keeps reports of a kind.
+func historyOf(kind exposure.EventKind, info exposure.HistoryInfo) exposure.HistoryInfo {
+	for _, h := range append([]exposure.HistoryInfo{info}, info.Others...) {
+		if slices.Contains(h.Kinds, string(kind)) || h.Kinds == nil && (kind == exposure.Seen || kind == exposure.Delivered) {
+			return h
+		}
+	}
+	return info
+}
+
 // room is how many keys of a user fit, all in one, or by the month.
 type room struct {
 	policy *exposure.Policy
@@ -125,7 +135,7 @@ func group(u *User, kept []Exposure) []report {
 		}
 		n := len(reports) - 1
 		if n < 0 || when != last || len(reports[n].Items) == reportItems {
-			r := report{User: u.Name, Scene: u.Scene, Kind: u.Kind.String()}
+			r := report{User: u.Name, Scene: u.Scene, Kind: string(u.Kind)}
 			if !e.At.IsZero() {
 				r.At = &kept[i].At
 			}

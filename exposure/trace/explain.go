@@ -12,7 +12,7 @@ import (
 	"jianguo/exposure/legacy"
 )
 
-// Evidence is what is held of some items, by the user and then by all whose histories count as well.
+// Evidence is what is held of some items, in each history that the scene reads, by the user and then by all whose histories count as well.
 type Evidence struct {
 	Histories []History
 	Old       []legacy.Exposure // what the old store holds, if it counts
@@ -55,7 +55,7 @@ func (e *Evidence) Why(number int, asked string) (reasons []string, held bool) {
 		if e.Shadow && !e.Late || !p.Seen && !excepted {
 			continue
 		}
-		if i > 0 {
+		if h.User != e.Histories[0].User {
 			p.Linked = h.User
 		}
 		reasons, held = append(reasons, text("place", p)), held || p.Seen

@@ -28,6 +28,7 @@ type Shard struct {
 type History struct {
 	User       string     `json:"user"`
 	History    string     `json:"history"`
+	Kinds      []string   `json:"kinds,omitempty"` // of reports that it keeps; missing: delivered and seen
 	Policy     string     `json:"policy"`
 	Last       *time.Time `json:"last,omitempty"` // newest exposure
 	Expired    bool       `json:"expired"`
@@ -41,4 +42,6 @@ type History struct {
 	Linked     []string   `json:"linked,omitempty"`   // users whose histories count as well
 	Imported   bool       `json:"imported,omitempty"` // the old store is not asked any more
 	Items      []Where    `json:"items,omitempty"`
+
+	Others []History `json:"others,omitempty"` // the other histories of the scene
 }

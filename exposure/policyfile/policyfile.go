@@ -1,0 +1,142 @@
+// Package policyfile reads which histories of users there are, which kinds of reports each keeps and for how long,
+// and which of them each part of a platform reads and writes. docs/EXPOSURE.md describes the file.
+package policyfile
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+
+	"jianguo/exposure"
+)
+
+// Default is the name of the history that has none, and of the scene of requests that name none, or one that is not
+// listed.
+const Default = "default"
+
+type file struct {
+	Histories map[string]struct {
+		Policy string
+		Kinds  []string // missing: delivered and seen
+	}
+	Scenes map[string]exposure.Scene // what one leaves out is as in Default, and what that leaves out is every history
+}
+
+// Read reads which histories a store has. Its errors name the field.
+func Read(path string) (cfg exposure.Config, err error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return cfg, err
+	}
+	if cfg, err = parse(data); err != nil {
+		err = fmt.Errorf("%s: %w", path, err)
+	}
+	return cfg, err
+}
+
+func parse(data []byte) (cfg exposure.Config, err error) {
+	var f file
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&f); err != nil {
+		return cfg, err
+	}
+	if d.More() {
+		return cfg, errors.New("something follows the object")
+	}
+	if _, ok := f.Histories[Default]; !ok {
+		return cfg, fmt.Errorf("histories: %s is missing", Default)
+	}
+	cfg.Policies, cfg.Kinds, cfg.Scenes = map[string]exposure.Policy{}, map[string][]string{}, map[string]exposure.Scene{}
+	for name, h := range f.Histories {
+		if cfg.Policies[stored(name)], err = exposure.ParsePolicy(h.Policy); err != nil {
+			return cfg, fmt.Errorf("histories.%s.policy: %w", name, err)
+		}
+		if h.Kinds != nil {
+			cfg.Kinds[stored(name)] = h.Kinds
+			if err := checkKinds(h.Kinds); err != nil {
+				return cfg, fmt.Errorf("histories.%s.kinds: %w", name, err)
+			}
+		}
+	}
+	return cfg, f.fill(cfg.Scenes)
+}
+
+// stored is the name of a history in the state file.
+func stored(name string) string {
+	if name == Default {
+		return ""
+	}
+	return name
+}
+
+// taken are subjects that are no kinds of a policy file.
+var taken = []string{"played", "unsee", "forget", "imported", "link", "unlink", "filter", "report"}
+
+var word = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
+
+func checkKinds(kinds []string) error {
+	for _, kind := range kinds {
+		if !word.MatchString(kind) || slices.Contains(taken, kind) {
+			return fmt.Errorf("%.60q is no name of a kind: a word of up to 32 letters a to z, digits, _ and -, and none of %s", kind, strings.Join(taken, ", "))
+		}
+	}
+	if len(kinds) == 0 {
+		return errors.New("is empty")
+	}
+	return nil
+}
+
+// fill fills in the scenes, and refuses a history that no scene writes.
+func (f *file) fill(scenes map[string]exposure.Scene) error {
+	all := slices.Sorted(maps.Keys(f.Histories))
+	all = append([]string{Default}, slices.DeleteFunc(all, func(h string) bool { return h == Default })...)
+	base := exposure.Scene{Reads: all, Writes: all}
+
+	var written []string
+	for _, name := range append([]string{Default}, slices.Sorted(maps.Keys(f.Scenes))...) {
+		sc := f.Scenes[name]
+		if sc.Reads == nil {
+			sc.Reads = base.Reads
+		}
+		if sc.Writes == nil {
+			sc.Writes = base.Writes
+		}
+		if name == Default {
+			base = sc
+		}
+		written = append(written, sc.Writes...)
+		var kept exposure.Scene
+		var err error
+		if kept.Reads, err = f.known(sc.Reads); err != nil {
+			return fmt.Errorf("scenes.%s.reads: %w", name, err)
+		}
+		if kept.Writes, err = f.known(sc.Writes); err != nil {
+			return fmt.Errorf("scenes.%s.writes: %w", name, err)
+		}
+		scenes[stored(name)] = kept
+	}
+	for _, h := range all {
+		if !slices.Contains(written, h) {
+			return fmt.Errorf("histories.%s: no scene writes it", h)
+		}
+	}
+	return nil
+}
+
+// known are the names of histories in the state file.
+func (f *file) known(names []string) (list []string, err error) {
+	for _, h := range names {
+		if _, ok := f.Histories[h]; !ok {
+			return nil, fmt.Errorf("%.60q is no history: %s", h, strings.Join(slices.Sorted(maps.Keys(f.Histories)), ", "))
+		}
+		list = append(list, stored(h))
+	}
+	return list, nil
+}
