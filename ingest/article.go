@@ -5,6 +5,8 @@ import (
 	"jianguo/segment"
 	"jianguo/simhash"
 	"jianguo/sketch"
+	"sync"
+	"time"
 )
 
 // Prepare analyses an item for the index. The article refers to text: the next use of
@@ -34,4 +36,18 @@ func Fingerprint(t *segment.Text) simhash.Print {
 		s.Add(t.Terms[i].Hash, t.Terms[i].Weight)
 	}
 	return s.Print()
+}
+
+// Analyzer returns a function that prepares a kept text as an item that arrives, for a reindex.
+func Analyzer(seg *segment.Segmenter) func(title, body string, published time.Time) *index.Article {
+	texts := sync.Pool{New: func() any { return new(segment.Text) }}
+	return func(title, body string, published time.Time) *index.Article {
+		text := texts.Get().(*segment.Text)
+		defer texts.Put(text)
+		it := Item{Title: title, Body: body}
+		if !published.IsZero() {
+			it.Published = &published
+		}
+		return Prepare(seg, text, &it)
+	}
 }

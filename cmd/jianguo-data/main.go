@@ -1,5 +1,5 @@
-// Command jianguo-data copies, verifies and repairs data directories. `jianguo backup`, `jianguo
-// verify` and `jianguo repair` run it.
+// Command jianguo-data copies, verifies, repairs and reindexes data directories: `jianguo backup`,
+// `verify`, `repair` and `reindex` run it.
 package main
 
 import (

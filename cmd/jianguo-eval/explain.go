@@ -11,6 +11,7 @@ import (
 	"jianguo/ingest"
 	"jianguo/internal/companion"
 	"jianguo/internal/datadir"
+	"jianguo/internal/offline"
 )
 
 type explainCmd struct {
@@ -26,7 +27,7 @@ type explainCmd struct {
 	Rule       string `help:"Which rules judge: ${enum}; hamming is the textbook." enum:"jianguo,hamming" default:"jianguo"`
 	Distance   int    `help:"Largest Hamming distance of a certain proposal, 0 to 3." default:"3"`
 	Strictness string `help:"What is rejected as a copy: ${enum}." enum:"copies,rewrites,stories" default:"rewrites"`
-	segmentFlags
+	offline.SegmentFlags
 }
 
 // Run explains how two texts are judged.
@@ -38,7 +39,7 @@ func (c *explainCmd) Run(co *companion.Streams) error {
 	if err != nil {
 		return err
 	}
-	s, err := c.segmenter()
+	s, err := c.Segmenter()
 	if err != nil {
 		return err
 	}
@@ -70,11 +71,11 @@ func (c *explainCmd) items(co *companion.Streams) (earlier, later *ingest.Item, 
 		return nil, nil, err
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
-	s, err := c.segmenter()
+	s, err := c.Segmenter()
 	if err != nil {
 		return nil, nil, err
 	}
-	x, err := openIndex(co, c.Data, s, index.Config{Progress: co.Progress.Stages("explain: loading")})
+	x, err := offline.OpenIndex(co, c.Data, s, index.Config{Durability: index.DurabilityRelaxed, Progress: co.Progress.Stages("explain: loading")})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"jianguo/ingest"
 	"jianguo/internal/companion"
+	"jianguo/internal/offline"
 	"jianguo/segment"
 )
 
@@ -16,12 +17,12 @@ type fingerprintCmd struct {
 	companion.Flags
 
 	Decimal bool `help:"Print decimal numbers instead of hexadecimal."`
-	segmentFlags
+	offline.SegmentFlags
 }
 
 // Run prints the fingerprint of each line of input; an empty text has 0.
 func (c *fingerprintCmd) Run(co *companion.Streams) error {
-	s, err := c.segmenter()
+	s, err := c.Segmenter()
 	if err != nil {
 		return err
 	}

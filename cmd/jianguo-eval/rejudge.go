@@ -19,6 +19,7 @@ import (
 	"jianguo/index/replay"
 	"jianguo/ingest"
 	"jianguo/internal/companion"
+	"jianguo/internal/offline"
 	"jianguo/segment"
 )
 
@@ -36,7 +37,7 @@ type rejudgeCmd struct {
 	Progress   time.Duration `help:"How often to print a line of progress on standard error that is no terminal." default:"30s"`
 	Work       string        `help:"Where the copy of the catalogue goes while the command runs; as large as index.db." placeholder:"DIR" type:"existingdir"`
 	Language   string        `help:"Language of reasons: ${enum}." enum:"zh,en" default:"zh"`
-	segmentFlags
+	offline.SegmentFlags
 }
 
 // age is a time as 36h or 7d.
@@ -93,7 +94,7 @@ type rejudged struct {
 // Run judges what arrived lately again.
 func (c *rejudgeCmd) Run(co *companion.Streams) error {
 	co.Progress.Every = c.Progress
-	segmenter, err := c.segmenter()
+	segmenter, err := c.Segmenter()
 	if err != nil {
 		return err
 	}
@@ -149,7 +150,7 @@ func (c *rejudgeCmd) rejudge(co *companion.Streams, segmenter *segment.Segmenter
 	if err != nil {
 		return nil, err
 	}
-	x, err := openIndex(co, dir, segmenter, index.Config{Policy: &policy, Language: c.Language, Progress: co.Progress.Stages("rejudge: loading")})
+	x, err := offline.OpenIndex(co, dir, segmenter, index.Config{Durability: index.DurabilityRelaxed, Policy: &policy, Language: c.Language, Progress: co.Progress.Stages("rejudge: loading")})
 	if err != nil {
 		return nil, err
 	}

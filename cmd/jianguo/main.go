@@ -41,7 +41,7 @@ type cli struct {
 	Health      healthCmd   `cmd:"" help:"Ask a running service whether it answers, for container engines and scripts."`
 	Verify      dataCmd     `cmd:"" passthrough:"" help:"Verify a data directory, or list its problems."`
 	Repair      dataCmd     `cmd:"" passthrough:"" help:"Make again what can be derived from the catalogue, and say what cannot."`
-	Reindex     reindexCmd  `cmd:"" help:"Compute old fingerprints again after a change of recipe: a new version, dictionary or residue list."`
+	Reindex     dataCmd     `cmd:"" passthrough:"" help:"Compute old fingerprints again after a change of recipe: a new version, dictionary or residue list."`
 	Backup      dataCmd     `cmd:"" passthrough:"" help:"Copy a data directory, in use or not, into one that a service can start from."`
 	Dead        deadCmd     `cmd:"" help:"List, show, replay or drop messages that were refused."`
 	Token       tokenCmd    `cmd:"" help:"Add, list or revoke tokens in a file of tokens."`

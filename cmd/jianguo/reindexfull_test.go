@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"jianguo/index"
+	"jianguo/ingest"
 	"jianguo/internal/tier"
 )
 
@@ -34,7 +35,7 @@ func TestReindexDiskFull(t *testing.T) {
 			t.Fatalf("on a full disk: %v\n%s", err, out)
 		}
 		x := a.open(seg)
-		_, err = x.Reindex(context.Background(), index.ReindexConfig{Dir: a.dir, Recipe: seg.Recipe(), Analyze: analyzer(seg), Batch: 16}, func() {})
+		_, err = x.Reindex(context.Background(), index.ReindexConfig{Dir: a.dir, Recipe: seg.Recipe(), Analyze: ingest.Analyzer(seg), Batch: 16}, func() {})
 		if err := x.Close(); err != nil {
 			t.Error(err)
 		}

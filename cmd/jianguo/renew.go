@@ -1,10 +1,8 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"sync"
 
@@ -12,6 +10,7 @@ import (
 
 	"jianguo/bus"
 	"jianguo/index"
+	"jianguo/ingest"
 )
 
 // renewal is what a service answers about a reindex.
@@ -59,33 +58,11 @@ func (c *core) reindex(ctx context.Context, recipe string, progress func(done, t
 	if seg.Recipe() != recipe {
 		return nil, fmt.Errorf("the files of --user-dict and --residue that the service was started with make recipe %s, and those of this command %s: change the files of the service, and name them here", seg.Recipe(), recipe)
 	}
-	report, err := c.index.Reindex(ctx, index.ReindexConfig{Dir: c.cfg.Data, Recipe: recipe, Analyze: analyzer(seg), Progress: progress, Logger: c.log},
+	report, err := c.index.Reindex(ctx, index.ReindexConfig{Dir: c.cfg.Data, Recipe: recipe, Analyze: ingest.Analyzer(seg), Progress: progress, Logger: c.log},
 		func() { c.segmenter.Become(seg) })
 	if err != nil {
 		return nil, err
 	}
 	c.log.Info("items are compared by another recipe", "recipe", recipe, "changed", report.Changed, "items", report.Items, "seconds", report.Seconds)
 	return report, nil
-}
-
-// askToReindex has a service reindex, and waits for the end. The service goes on with it when
-// this command is interrupted.
-func askToReindex(co *streams, conn *nats.Conn, recipe string) (*index.ReindexReport, error) {
-	ctx, cancel := context.WithCancelCause(co.ctx)
-	defer cancel(nil)
-	conn.SetDisconnectErrHandler(func(*nats.Conn, error) {
-		cancel(errors.New("the service ended: run the command again when it is back"))
-	})
-	message, err := conn.RequestWithContext(ctx, bus.SubjectReindex, []byte(recipe))
-	if err != nil {
-		return nil, cmp.Or(context.Cause(ctx), fmt.Errorf("the service: %w", err))
-	}
-	var answer renewal
-	if err := json.Unmarshal(message.Data, &answer); err != nil {
-		return nil, err
-	}
-	if answer.Error != "" {
-		return nil, fmt.Errorf("the service: %s", answer.Error)
-	}
-	return answer.Report, nil
 }

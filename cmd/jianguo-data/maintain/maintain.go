@@ -1,4 +1,4 @@
-// Package maintain has the commands that copy, verify and repair a data directory.
+// Package maintain has the commands that copy, verify, repair and reindex a data directory.
 package maintain
 
 import (
@@ -16,12 +16,13 @@ func Main(args []string) {
 		companion.Command
 		about string
 	}{
-		"backup": {new(backupCmd), "Copies a data directory, in use or not, into one that a service can start from."},
-		"verify": {new(verifyCmd), "Verifies a data directory, or lists its problems."},
-		"repair": {new(repairCmd), "Makes again what can be derived from the catalogue, and says what cannot."},
+		"backup":  {new(backupCmd), "Copies a data directory, in use or not, into one that a service can start from."},
+		"verify":  {new(verifyCmd), "Verifies a data directory, or lists its problems."},
+		"reindex": {new(reindexCmd), "Computes old fingerprints again after a change of recipe: a new version, dictionary or residue list."},
+		"repair":  {new(repairCmd), "Makes again what can be derived from the catalogue, and says what cannot."},
 	}
 	if len(args) == 0 || commands[args[0]].Command == nil {
-		fmt.Fprintln(os.Stderr, "jianguo-data: want backup, verify or repair")
+		fmt.Fprintln(os.Stderr, "jianguo-data: want backup, reindex, repair or verify")
 		os.Exit(1)
 	}
 	c := commands[args[0]]

@@ -1,4 +1,5 @@
-package main
+// Package offline opens a catalogue for commands that are programs of their own.
+package offline
 
 import (
 	"jianguo/data"
@@ -9,19 +10,20 @@ import (
 	"jianguo/sketch"
 )
 
-// segmentFlags change the recipe.
-type segmentFlags struct {
+// SegmentFlags change the recipe.
+type SegmentFlags struct {
 	UserDict string `help:"More words for the segmenter: word, frequency and part of speech a line." type:"existingfile" placeholder:"FILE"`
 	Residue  string `help:"More page residue (share prompts, notices) that carries no weight." type:"existingfile" placeholder:"FILE"`
 }
 
-func (f segmentFlags) segmenter() (*segment.Segmenter, error) {
+// Segmenter loads the dictionaries.
+func (f SegmentFlags) Segmenter() (*segment.Segmenter, error) {
 	return segment.New(segment.Config{Data: data.FS, UserDict: f.UserDict, Residue: f.Residue})
 }
 
-// openIndex opens a catalogue that no service uses, to look into.
-func openIndex(co *companion.Streams, dir string, s *segment.Segmenter, cfg index.Config) (*index.Index, error) {
-	cfg.Dir, cfg.Durability, cfg.SweepEvery, cfg.Logger = dir, index.DurabilityRelaxed, -1, co.Log
+// OpenIndex opens a catalogue that no service uses.
+func OpenIndex(co *companion.Streams, dir string, s *segment.Segmenter, cfg index.Config) (*index.Index, error) {
+	cfg.Dir, cfg.SweepEvery, cfg.Logger = dir, -1, co.Log
 	cfg.Recipe = func() (string, error) { return s.Recipe(), nil }
 	cfg.Normal = func(title, body string) sketch.Input {
 		var text segment.Text
