@@ -74,10 +74,14 @@ func startRedisCluster(s *process) (nodes []string, c rueidis.Client) {
 	if err != nil {
 		s.t.Fatalf("%v\n%s", err, out)
 	}
-	s.eventually("the cluster is ready", func() bool {
-		c = redisClient(s.t, nodes[0])
-		return c.Do(context.Background(), c.B().Set().Key("other").Value("no history").Build()).Error() == nil
-	})
+	for _, node := range nodes {
+		s.eventually(node+" finds the cluster whole", func() bool {
+			info, err := exec.Command("redis-cli", "-u", "redis://"+node, "CLUSTER", "INFO").Output()
+			return err == nil && strings.Contains(string(info), "cluster_state:ok")
+		})
+	}
+	c = redisClient(s.t, nodes[0])
+	redisDo(s.t, c, "SET", "other", "no history")
 	return nodes, c
 }
 
