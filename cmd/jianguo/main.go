@@ -68,9 +68,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	if err == nil {
 		return 0
 	}
-	if err.Error() != "" { // errPrinted, maybe joined
-		fmt.Fprintln(errOut, "jianguo:", err)
-	}
+	fmt.Fprintln(errOut, "jianguo:", err)
 	if sqlite.Damaged(err) {
 		fmt.Fprintln(errOut, "jianguo: the file named is damaged: put a backup of the data directory in its place (docs/OPERATIONS.md, When something is wrong)")
 	}

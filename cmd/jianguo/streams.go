@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -21,9 +20,6 @@ type streams struct {
 	log      *slog.Logger
 	progress progress.Reporter
 }
-
-// errPrinted ends a command with exit code 1 after it has printed the reason.
-var errPrinted = errors.New("")
 
 // policyFlags are the parameters of a verdict.
 type policyFlags struct {

@@ -75,15 +75,6 @@ type keptText struct {
 	published           sql.NullInt64 // milliseconds since 1970
 }
 
-// KeptText returns the kept text of a version; nil where it was not kept.
-func (r *Reader) KeptText(ctx context.Context, ordinal uint32) (*string, error) {
-	t, err := r.readText(ctx, ordinal)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	}
-	return &t.body, err
-}
-
 // readText returns the kept text of a version; sql.ErrNoRows where it was not
 // kept.
 func (r *Reader) readText(ctx context.Context, ordinal uint32) (t keptText, err error) {

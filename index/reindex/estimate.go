@@ -67,7 +67,7 @@ func Sample(ctx context.Context, cfg Config) (e *Estimate, err error) {
 func sample(ctx context.Context, db *sql.DB, cfg *Config) *Estimate {
 	e := &Estimate{Recipe: cfg.Recipe}
 	var goal int64 // 0: the catalogue does not know the recipe
-	force, doing := must.Get(stored(ctx, db, InForce)), must.Get(stored(ctx, db, Underway))
+	force, doing := must.Get(Stored(ctx, db, InForce)), must.Get(Stored(ctx, db, Underway))
 	must.Do(db.QueryRowContext(ctx, `SELECT coalesce((SELECT number FROM stamps WHERE kind = 'recipe' AND hash = ?), 0),
 		coalesce((SELECT hash FROM stamps WHERE number = ?), ''), (SELECT coalesce(max(ordinal), 0) FROM items)`, cfg.Recipe, force.Recipe).Scan(&goal, &e.Force, &e.Items))
 	after := uint32(0)

@@ -9,9 +9,6 @@ import (
 	"fmt"
 
 	"github.com/zeebo/xxh3"
-
-	"jianguo/index/resident"
-	"jianguo/internal/sqlite"
 )
 
 // Keys of the table meta.
@@ -43,8 +40,8 @@ func Parse(text string) (o Overlay, err error) {
 	return o, nil
 }
 
-// place is the key of an ordinal's row.
-func (o *Overlay) place(ordinal uint32) int64 { return o.Recipe<<32 | int64(ordinal) }
+// Place is the key of an ordinal's row.
+func (o *Overlay) Place(ordinal uint32) int64 { return o.Recipe<<32 | int64(ordinal) }
 
 // Compared is the table, or the query in parentheses, that versions are compared
 // by: the columns ordinal, id, arrived_at, verdict, cluster, exact, fingerprint and
@@ -58,7 +55,7 @@ func (o *Overlay) Compared() string {
 	}
 	return fmt.Sprintf(`(SELECT i.ordinal, i.id, i.arrived_at, i.verdict, i.cluster, %s, %s, %s
 		FROM items i LEFT JOIN overlay o ON o.place = %d + i.ordinal AND i.ordinal <= %d)`,
-		form("exact"), form("fingerprint"), form("sketch"), o.place(0), o.Through)
+		form("exact"), form("fingerprint"), form("sketch"), o.Place(0), o.Through)
 }
 
 // SnapshotOf is the identity that a snapshot of the catalogue must have: other
@@ -68,7 +65,7 @@ func (o *Overlay) SnapshotOf(identity int64) int64 {
 		return identity
 	}
 	b := binary.LittleEndian.AppendUint64(nil, uint64(identity))
-	b = binary.LittleEndian.AppendUint64(b, uint64(o.place(o.Through)))
+	b = binary.LittleEndian.AppendUint64(b, uint64(o.Place(o.Through)))
 	return int64(xxh3.Hash(b) >> 1)
 }
 
@@ -82,7 +79,8 @@ type Summary struct {
 	Unfinished  bool   `json:"unfinished,omitempty"` // it is not in force
 }
 
-func (o *Overlay) summary(recipe string) Summary {
+// Summary describes a reindex; recipe is the hash of its recipe.
+func (o *Overlay) Summary(recipe string) Summary {
 	return Summary{Recipe: recipe, Through: o.Through, Changed: o.Changed, WithoutText: o.WithoutText, Failed: o.Failed}
 }
 
@@ -91,8 +89,8 @@ type rowQuerier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// stored reads what meta says of an overlay, the zero overlay for nothing.
-func stored(ctx context.Context, db rowQuerier, key string) (Overlay, error) {
+// Stored reads what meta says of an overlay, the zero overlay for nothing.
+func Stored(ctx context.Context, db rowQuerier, key string) (Overlay, error) {
 	var text string
 	err := db.QueryRowContext(ctx, `SELECT value FROM meta WHERE key = ?`, key).Scan(&text)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
@@ -117,7 +115,7 @@ func (o *Overlay) FormOf(ctx context.Context, stmt *sql.Stmt, ordinal uint32, ow
 		return own, nil
 	}
 	var f Form
-	err := stmt.QueryRowContext(ctx, o.place(ordinal)).Scan(&f.Exact, &f.Fingerprint, &f.Sketch)
+	err := stmt.QueryRowContext(ctx, o.Place(ordinal)).Scan(&f.Exact, &f.Fingerprint, &f.Sketch)
 	if errors.Is(err, sql.ErrNoRows) {
 		return own, nil
 	}
@@ -125,70 +123,4 @@ func (o *Overlay) FormOf(ctx context.Context, stmt *sql.Stmt, ordinal uint32, ow
 		return own, fmt.Errorf("form of ordinal %d: %w", ordinal, err)
 	}
 	return f, nil
-}
-
-// Summaries are the reindexes that the catalogue knows: the one in force and the
-// one under way. hash is that of a recipe's number.
-func Summaries(ctx context.Context, db *sql.DB, hash func(recipe int64) string) ([]Summary, error) {
-	var found []Summary
-	for _, key := range []string{InForce, Underway} {
-		o, err := stored(ctx, db, key)
-		if err != nil {
-			return nil, err
-		}
-		if o.Recipe != 0 {
-			s := o.summary(hash(o.Recipe))
-			s.Unfinished = key == Underway
-			found = append(found, s)
-		}
-	}
-	return found, nil
-}
-
-// Verify proves that the rows which meta speaks of are there and whole; last is
-// the newest ordinal.
-func Verify(ctx context.Context, db *sql.DB, last uint32, hash func(recipe int64) string, problem func(format string, args ...any)) error {
-	for _, key := range []string{InForce, Underway} {
-		o, err := stored(ctx, db, key)
-		if err != nil || o.Recipe == 0 {
-			if err != nil {
-				return err
-			}
-			continue
-		}
-		if hash(o.Recipe) == "" {
-			problem("%s: recipe %d is unknown", key, o.Recipe)
-		}
-		if o.Through > last {
-			problem("%s: it goes through item %d, and there are %d", key, o.Through, last)
-		}
-		rows := int64(0)
-		err = sqlite.Each(ctx, db, `SELECT o.place & 0xffffffff, o.exact, o.sketch, i.ordinal IS NULL FROM overlay o
-			LEFT JOIN items i ON i.ordinal = o.place & 0xffffffff WHERE o.place > ? AND o.place <= ?`, func(rs *sql.Rows) error {
-			var ordinal uint32
-			var exact, encoded sql.RawBytes
-			var stray bool
-			if err := rs.Scan(&ordinal, &exact, &encoded, &stray); err != nil {
-				return err
-			}
-			rows++
-			if stray {
-				problem("%d: form of no item", ordinal)
-			}
-			if exact != nil && len(exact) != 16 {
-				problem("%d: exact hash of %d bytes in its form", ordinal, len(exact))
-			}
-			if _, err := resident.DecodePosting(0, encoded); err != nil {
-				problem("%d: sketch of its form: %v", ordinal, err)
-			}
-			return nil
-		}, o.place(0), o.place(o.Through))
-		if err != nil {
-			return err
-		}
-		if rows != o.Changed {
-			problem("%s: %d forms of recipe %s, and %d were made", key, rows, hash(o.Recipe), o.Changed)
-		}
-	}
-	return nil
 }

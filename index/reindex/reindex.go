@@ -78,7 +78,7 @@ type Run struct {
 func Begin(ctx context.Context, db *sql.DB, cfg Config, goal int64) *Run {
 	cfg.defaults()
 	r := &Run{cfg: cfg, db: db, goal: goal, start: time.Now(),
-		force: must.Get(stored(ctx, db, InForce)), made: must.Get(stored(ctx, db, Underway))}
+		force: must.Get(Stored(ctx, db, InForce)), made: must.Get(Stored(ctx, db, Underway))}
 	if r.made.Recipe == goal {
 		r.report.Resumed = r.made.Through
 	} else {
@@ -96,7 +96,7 @@ func Begin(ctx context.Context, db *sql.DB, cfg Config, goal int64) *Run {
 func (r *Run) Report() *Report {
 	report := r.report
 	report.Items, report.Seconds = r.made.Items, time.Since(r.start).Seconds()
-	report.Summary = r.made.summary(r.cfg.Recipe)
+	report.Summary = r.made.Summary(r.cfg.Recipe)
 	return &report
 }
 
@@ -263,7 +263,7 @@ func (r *Run) write(ctx context.Context, batch []kept) {
 				continue
 			}
 			if k.changed {
-				_, err := insert.ExecContext(ctx, next.place(k.ordinal), k.made.Exact, k.made.Fingerprint, k.made.Sketch)
+				_, err := insert.ExecContext(ctx, next.Place(k.ordinal), k.made.Exact, k.made.Fingerprint, k.made.Sketch)
 				must.Dof(err, "ordinal %d", k.ordinal)
 			}
 		}

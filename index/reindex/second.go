@@ -68,7 +68,7 @@ func (s *Second) next(ctx context.Context, after, through uint32) (versions []tw
 		err := r.Scan(&v.ordinal, &v.force.Exact, &v.force.Fingerprint, &v.force.Sketch, &v.other.Exact, &v.other.Fingerprint, &v.other.Sketch)
 		versions = append(versions, v)
 		return err
-	}, s.Force.place(0), s.Other.place(0), after, through, group))
+	}, s.Force.Place(0), s.Other.Place(0), after, through, group))
 	if len(versions) < group {
 		return versions, through
 	}

@@ -165,7 +165,11 @@ func (r *Replay) version(ctx context.Context, ordinal uint32) *version {
 		at := time.UnixMilli(published.Int64).UTC()
 		v.Published = &at
 	}
-	v.Body = must.Get(r.Reader.KeptText(ctx, ordinal))
+	text, kept, err := r.x.Text(ctx, ordinal)
+	must.Do(err)
+	if kept {
+		v.Body = &text
+	}
 	v.Event = must.Get(r.x.Events(ctx, first-1, 1))[0]
 	return &v
 }

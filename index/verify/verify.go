@@ -113,8 +113,8 @@ func Run(ctx context.Context, c Catalogue) (*Report, error) {
 	if r.Recipes, err = c.recipes(ctx); err != nil {
 		return nil, fmt.Errorf("verify: %w", err)
 	}
-	if r.Reindexed, err = reindex.Summaries(ctx, c.DB, c.Hash); err == nil {
-		err = reindex.Verify(ctx, c.DB, c.Last, c.Hash, r.problem)
+	if r.Reindexed, err = summaries(ctx, c.DB, c.Hash); err == nil {
+		err = verifyForms(ctx, c.DB, c.Last, c.Hash, r.problem)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("verify: %w", err)
