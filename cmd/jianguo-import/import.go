@@ -40,12 +40,14 @@ func (c *importCmd) Run(co *companion.Streams) error {
 	if err != nil {
 		return err
 	}
+	what := "importing lines"
 	var source importer.Source = &importer.File{Name: c.File, Stdin: co.In}
 	if c.Redis != "" {
+		what = "importing keys"
 		source = &importer.Redis{URL: c.Redis, Key: c.Key, Type: c.Type, Score: c.Score, Oldest: c.Oldest, Kind: exposure.EventKind(c.Kind), Newest: exposure.MaxItems}
 	}
 	sum, err := importer.Run(co.Ctx, importer.Config{Source: source, Client: &importer.Client{URL: url, Token: c.Token}, Scene: c.Scene,
-		Resume: c.Resume, Rate: c.Rate, Progress: co.Rate("importing"), Logger: co.Log})
+		Resume: c.Resume, Rate: c.Rate, Progress: co.Rate(what), Logger: co.Log})
 	if err != nil {
 		if c.Resume != "" {
 			err = fmt.Errorf("%w (run it again to continue)", err)

@@ -43,7 +43,7 @@ type Page struct {
 	Users []User
 	// Position is where an import continues after this page.
 	Position    string
-	Done, Total int64 // of the source's own units: keys, or bytes of a file
+	Done, Total int64 // of the source's own units: keys, or lines of a file, whose total is unknown (-1)
 }
 
 // Source is an old store. Pages calls f with one page after the other, beginning at a

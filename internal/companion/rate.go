@@ -30,7 +30,11 @@ func (s *Streams) Rate(what string) func(done, total int64) {
 		}
 		last = now
 		rate := float64(done-first) / max(now.Sub(began).Seconds(), 1e-9)
+		if total < 0 {
+			fmt.Fprintf(r.Out, "%s: %d, %.0f/s\n", what, done, rate)
+			return
+		}
 		left := time.Duration(float64(total-done) / max(rate, 1e-9) * float64(time.Second))
-		fmt.Fprintf(r.Out, "%s: %d of %d items, %.0f/s, about %s left\n", what, done, total, rate, left.Round(time.Second))
+		fmt.Fprintf(r.Out, "%s: %d of %d, %.0f/s, about %s left\n", what, done, total, rate, left.Round(time.Second))
 	}
 }

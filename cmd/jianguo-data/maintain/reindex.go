@@ -71,7 +71,7 @@ func (c *reindexCmd) reindex(co *companion.Streams, seg *segment.Segmenter, cfg 
 		if err != nil {
 			return nil, nil, err
 		}
-		cfg.Progress, cfg.Logger = co.Rate("reindexing"), co.Log
+		cfg.Progress, cfg.Logger = co.Rate("reindexing items"), co.Log
 		if report, err = alone(co, seg, cfg); err != nil {
 			err = fmt.Errorf("not finished; completed work is kept, run it again to continue: %w", err)
 		}
