@@ -48,7 +48,7 @@ var exceptions = map[string][]string{
 	"api/console/diff": {"sketch"},
 	// Tests and pictures of the console run a whole service on the sample.
 	"internal/consoletest":       {"api", "bus", "data", "index", "ingest", "segment"},
-	"internal/consoletest/shots": {"index"},
+	"internal/consoletest/shots": {"api", "index"},
 }
 
 // users are the folders whose sub-packages are their own business: only packages of the
@@ -57,7 +57,7 @@ var users = map[string]map[string][]string{
 	"index": {
 		"index/browse": {"api", "api/console", "cmd/jianguo", "cmd/jianguo-data/maintain", "internal/consoletest"},
 		// Editors see and decide what carries no weight in texts of a source.
-		"index/boilerplate": {"api", "api/console"},
+		"index/boilerplate": {"api", "api/console", "internal/consoletest/shots"},
 		// The evaluation has pairs judged under one policy after the other.
 		"index/match": {"ingest/eval"},
 		// A rejudge judges again what a copy of a catalogue holds.

@@ -44,6 +44,9 @@ func (p *page) shares(b *index.Brief) (later, earlier string) {
 
 // Shared says how much of an item and of the earlier one the other has.
 func (p *page) Shared(b *index.Brief) string {
+	if b.Rule == index.ByExact && b.Verdict == index.Suspect {
+		return p.T("正文相同，标题不同", "the same body, another headline")
+	}
 	later, earlier := p.shares(b)
 	return fmt.Sprintf(p.T("本稿 %s · 先到稿 %s", "this %s · earlier %s"), later, earlier)
 }

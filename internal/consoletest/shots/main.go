@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,7 +18,9 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"jianguo/api/console"
 	"jianguo/index"
+	"jianguo/index/boilerplate"
 	"jianguo/internal/consoletest"
 )
 
@@ -62,9 +65,9 @@ var shots = []shot{
 	{"sources-en", "/console/sources", 1280, 1180, en, ""},
 	{"decisions", "/console/decisions", 1280, 620, zh, ""},
 	{"search", "/console/search?q=%E5%8F%B0%E9%A3%8E", 1280, 620, zh, ""},
-	{"operators", "/console/operators", 1280, 1180, zh, ""},
+	{"operators", "/console/operators", 1280, 1400, zh, ""},
 	{"operators-narrow", "/console/operators", 390, 1000, zh, ""},
-	{"operators-en", "/console/operators", 1280, 1180, en, ""},
+	{"operators-en", "/console/operators", 1280, 1400, en, ""},
 	{"boilerplate", "/console/boilerplate?source=%E6%99%A8%E5%B8%86%E7%BD%91", 1280, 480, zh, ""},
 	{"rejudge", "/console/rejudge", 1280, 760, zh, ""},
 	{"copies", "/console/copies?days=3650", 1280, 760, zh, ""},
@@ -96,7 +99,12 @@ func run(ctx context.Context, out string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	r, err := consoletest.Start(ctx, consoletest.Config{Dir: filepath.Join(dir, "data"), Backdate: true})
+	data := filepath.Join(dir, "data")
+	r, err := consoletest.Start(ctx, consoletest.Config{Dir: data, Backdate: true, Console: func(c *console.Config) {
+		c.Rejudge = func(ctx context.Context, arguments ...string) (*exec.Cmd, error) {
+			return exec.CommandContext(ctx, "go", append([]string{"run", "./cmd/jianguo-eval", "rejudge", "--data", data}, arguments...)...), nil
+		}
+	}})
 	if err != nil {
 		return err
 	}
@@ -113,6 +121,12 @@ func run(ctx context.Context, out string) (err error) {
 	defer cancel()
 	tab, cancel := chromedp.NewContext(browser)
 	defer cancel()
+	// A rejudge takes a while, more if its program has to be built.
+	err = chromedp.Do(tab, chromedp.Navigate(r.URL+"/console/rejudge"),
+		chromedp.Evaluate[chromedp.Void](`const f = document.querySelector("main .filters"); f.since.value = "90"; f.strictness.value = "copies"; f.requestSubmit()`), chromedp.Sleep(30*time.Second))
+	if err != nil {
+		return err
+	}
 	for _, s := range shots {
 		if err := take(tab, r.URL, out, s); err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
@@ -167,6 +181,12 @@ func work(ctx context.Context, r *consoletest.Service) error {
 	}
 	for _, p := range [][2]string{{"晨帆网", index.SourceLicensed}, {"海岬气象台", index.SourcePreferred}, {"众览客户端", index.SourceWatched}} {
 		if err := r.Index.SetSourcePolicy(ctx, index.SourcePolicy{At: ago(50 * time.Hour), By: "林编辑", Source: p[0], Policy: p[1]}); err != nil {
+			return err
+		}
+	}
+	for _, p := range []boilerplate.Passage{{Text: "晨帆网，每天一早见", State: boilerplate.In, Reason: "页脚"}, {Text: "本报记者", State: boilerplate.Out}} {
+		p.By = "林编辑"
+		if err := r.Index.DecideBoilerplate(ctx, "晨帆网", p); err != nil {
 			return err
 		}
 	}
