@@ -13,7 +13,6 @@ import (
 var decoders = map[string]string{
 	"api/tokens.parseHash":               "api/tokens.FuzzRead",
 	"api.decodeDecision":                 "api.FuzzDecodeDecision",
-	"exposure.DecodeQuery":               "exposure.FuzzDecodeReport",
 	"exposure.decodeReport":              "exposure.FuzzDecodeReport",
 	"exposure.ParsePolicy":               "exposure.FuzzParsePolicy",
 	"exposure.decodeEvent":               "exposure/wire.FuzzDecode",

@@ -16,6 +16,7 @@ import (
 
 	"jianguo/bus"
 	"jianguo/exposure"
+	"jianguo/exposure/trace"
 	"jianguo/exposure/wire"
 )
 
@@ -60,6 +61,8 @@ func (s *Server) AddExposure(store *exposure.Store) {
 	add("/exposures/forget", recall, r.wait, r.take(exposure.Forget))
 	add("/exposures/link", recall, r.wait, r.take(exposure.Link))
 	add("/exposures/unlink", recall, r.wait, r.take(exposure.Unlink))
+	add("/exposures/trace", 0, r.wait, r.startTrace) // operators only
+	s.handle(http.MethodGet, "/exposures/trace", 0, r.readTrace)
 	s.endpoints = append(s.endpoints,
 		endpoint{"exposures.filter", "what a user has not seen of some items, as POST /filter", r.filterMessage},
 		endpoint{"exposures.report", "what a user was shown, as POST /exposures", r.reportMessage})
@@ -103,6 +106,10 @@ func (s *Server) exposureProblem(err error) error {
 		return NewProblem(http.StatusConflict, "items", fmt.Sprintf("items cannot be un-seen: %s; nothing was changed", strings.TrimPrefix(exposure.ErrExceptions.Error(), "exposure: ")))
 	case errors.Is(err, exposure.ErrLink):
 		return NewProblem(http.StatusConflict, "from", strings.TrimPrefix(err.Error(), "exposure: "))
+	case errors.Is(err, trace.ErrMost):
+		return NewProblem(http.StatusConflict, "user", err.Error())
+	case errors.Is(err, trace.ErrNone):
+		return NewProblem(http.StatusNotFound, "user", err.Error())
 	case errors.Is(err, exposure.ErrNotReady), errors.Is(err, exposure.ErrClosed):
 		return caused(http.StatusServiceUnavailable, "exposures are not available: "+strings.TrimPrefix(err.Error(), "exposure: "), err)
 	}
@@ -170,11 +177,11 @@ func (r *exposureRoutes) apply(ctx context.Context, body []byte, kind exposure.E
 
 // query answers POST /exposures/query.
 func (r *exposureRoutes) query(c echo.Context, body []byte) error {
-	user, scene, items, err := exposure.DecodeQuery(body)
-	if err != nil {
+	var q wire.Query
+	if err := q.Decode(body); err != nil {
 		return err
 	}
-	info, err := r.store.Query(c.Request().Context(), user, scene, items)
+	info, err := r.store.Query(c.Request().Context(), q.User, q.Scene, q.IDs())
 	if err != nil {
 		return err
 	}
@@ -192,6 +199,32 @@ func (r *exposureRoutes) explain(c echo.Context, body []byte) error {
 		return err
 	}
 	return readable(c, x)
+}
+
+// startTrace answers POST /exposures/trace.
+func (r *exposureRoutes) startTrace(c echo.Context, body []byte) error {
+	var q wire.Query
+	err := q.Decode(body)
+	if err == nil {
+		err = r.store.Traces.Start(c.Request().Context(), q.User, q.For, q.Reason)
+	}
+	if err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	r.server.log.InfoContext(ctx, "a trace of a user begins", "for", q.For, "reason", q.Reason, "user_hash", r.store.UserHash(q.User), "by", callerName(ctx))
+	return c.NoContent(http.StatusNoContent)
+}
+
+// readTrace answers GET /exposures/trace.
+func (r *exposureRoutes) readTrace(c echo.Context) error {
+	user, ctx := c.QueryParam("user"), c.Request().Context()
+	t, err := r.store.Traces.Read(ctx, user)
+	if err != nil {
+		return r.server.exposureProblem(err)
+	}
+	r.server.log.InfoContext(ctx, "a trace of a user is read", "user_hash", r.store.UserHash(user), "by", callerName(ctx))
+	return readable(c, t)
 }
 
 // readable answers in plain text, or with the value as JSON if the client accepts that.

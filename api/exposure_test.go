@@ -8,11 +8,13 @@ import (
 	"fmt"
 	"io"
 	"jianguo/internal/fixture"
+	"log/slog"
 	"net"
 	"net/http"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -190,6 +192,12 @@ func TestExposureHostile(t *testing.T) {
 		{"/exposures/explain", `{"user":"u","item":"` + long + `"}`, 413, "item"},
 		{"/exposures/explain", `{"user":"u","item":"\ud800"}`, 400, "item"},
 		{"/exposures/explain", `[]`, 400, "payload"},
+		{"/exposures/trace", `{"user":"u","reason":"r"}`, 422, "for"},
+		{"/exposures/trace", `{"user":"u","for":"169h","reason":"r"}`, 422, "for"},
+		{"/exposures/trace", `{"user":"u","for":24,"reason":"r"}`, 422, "for"},
+		{"/exposures/trace", `{"user":"u","for":"24h"}`, 422, "reason"},
+		{"/exposures/trace", `{"user":"u","for":"24h","reason":"` + long + `"}`, 413, "reason"},
+		{"/exposures/trace", `{"for":"24h","reason":"r"}`, 422, "user"},
 	} {
 		var p Problem
 		if err := json.Unmarshal(x.json(c.path, c.body, c.status), &p); err != nil || p.Field != c.field {
@@ -485,5 +493,56 @@ func TestExposureRoles(t *testing.T) {
 		if resp.StatusCode != want {
 			t.Errorf("token %q: %d, want %d", token, resp.StatusCode, want)
 		}
+	}
+}
+
+// TestTraceHTTP: only operators trace, their names are in the log, and users' are not.
+func TestTraceHTTP(t *testing.T) {
+	var log bytes.Buffer
+	var mu sync.Mutex
+	r := newService(t, testConfig{exposure: &exposure.Config{}, api: func(c *Config) {
+		c.Tokens = testTokens(t)
+		c.Logger = slog.New(slog.NewTextHandler(&lockedWriter{mu: &mu, w: &log}, nil))
+	}})
+	do := func(secret, method, path string, body any, status int) string {
+		t.Helper()
+		rep := r.do(method, path, body, "Authorization", "Bearer "+secret)
+		if rep.status != status {
+			t.Fatalf("%s %s: %d %s, want %d", method, path, rep.status, rep.body, status)
+		}
+		return string(rep.body)
+	}
+	const path = "/exposures/trace?user=mary"
+	start := map[string]any{"user": "mary", "for": "24h", "reason": "ticket 7"}
+	for _, secret := range []string{platformToken, editorToken, recallToken} {
+		do(secret, "POST", "/exposures/trace", start, 403)
+		do(secret, "GET", path, nil, 403)
+	}
+	do(platformToken, "POST", "/exposures/explain", map[string]any{"user": "mary", "item": 7}, 403)
+	do(editorToken, "POST", "/exposures/explain", map[string]any{"user": "mary", "item": 7}, 200)
+	do(operatorToken, "GET", path, nil, 404)
+	do(operatorToken, "GET", "/exposures/trace", nil, 422)
+	do(operatorToken, "POST", "/exposures/trace", start, 204)
+	do(recallToken, "POST", "/exposures", map[string]any{"user": "mary", "kind": "seen", "items": []string{"a"}}, 204)
+	if got := do(operatorToken, "GET", path, nil, 200); !strings.Contains(got, "seen: 1 ids\n    1 reported: \"a\"\n") {
+		t.Error(got)
+	}
+	rep := r.do("GET", path, nil, "Authorization", "Bearer "+operatorToken, "Accept", "application/json")
+	if !strings.Contains(string(rep.body), `"reason":"ticket 7"`) || !strings.Contains(string(rep.body), `"left_out":0,"lines":[{"at":`) {
+		t.Errorf("%s", rep.body)
+	}
+	start["for"] = "0s"
+	do(operatorToken, "POST", "/exposures/trace", start, 204)
+	do(operatorToken, "GET", path, nil, 404)
+	mu.Lock()
+	defer mu.Unlock()
+	hash := r.server.exposure.UserHash("mary")
+	for _, line := range []string{`msg="a trace of a user begins" for=24h reason="ticket 7" user_hash=` + hash + " by=", `msg="a trace of a user is read" user_hash=` + hash} {
+		if !strings.Contains(log.String(), line) {
+			t.Errorf("the log lacks %s:\n%s", line, log.String())
+		}
+	}
+	if strings.Contains(log.String(), "mary") {
+		t.Errorf("the log names the user:\n%s", log.String())
 	}
 }

@@ -101,6 +101,7 @@ func (s *writer) applyLocked(ctx context.Context, e eventlog.Entry) error {
 		}
 		return fmt.Errorf("%w: %w", errStopped, err)
 	}
+	s.traceReport(e, string(kind), q, err)
 	s.advance(e.Seq, q.Len(), err)
 	return err
 }
@@ -115,6 +116,7 @@ func (s *writer) refuse(ctx context.Context, e eventlog.Entry, reason error) err
 			return err
 		}
 	}
+	s.traceReport(e, e.Subject, &wire.Query{User: wire.UserOf(e.Data)}, reason)
 	s.advance(e.Seq, 0, reason)
 	return reason
 }

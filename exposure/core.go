@@ -3,6 +3,8 @@ package exposure
 import (
 	"errors"
 	"sync/atomic"
+
+	"jianguo/exposure/trace"
 )
 
 // snapshot is the image of one user that a flush writes.
@@ -30,6 +32,7 @@ type core struct {
 	db       *database
 	metrics  *metrics
 	cache    atomic.Pointer[cache]
+	Traces   *trace.Traces // of users, for support
 
 	lastShard atomic.Int64 // row number of the last shard
 	ready     atomic.Bool

@@ -168,12 +168,3 @@ func (s *Store) Report(ctx context.Context, body []byte, kind EventKind) error {
 	}
 	return s.Expose(ctx, ev)
 }
-
-// DecodeQuery reads {user, scene?, items?}.
-func DecodeQuery(body []byte) (user, scene string, items []string, err error) {
-	var q wire.Query
-	if err := q.Decode(body); err != nil {
-		return "", "", nil, err
-	}
-	return q.User, q.Scene, q.IDs(), nil
-}

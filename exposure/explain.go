@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"jianguo/exposure/eventlog"
 	"jianguo/exposure/trace"
 	"jianguo/exposure/wire"
 )
@@ -19,15 +20,19 @@ func (s *Store) Explain(ctx context.Context, user, item, scene string) (*trace.E
 	if len(s.scene(scene).Reads) == 0 {
 		return &trace.Explanation{User: user, Item: item, Reasons: []string{"the scene reads no history"}, Histories: []trace.History{}}, nil
 	}
-	items := []string{item}
-	if s.cfg.Stories != nil {
-		items = append(items, s.cfg.Stories.Others(item)...)
-	}
-	ev, err := s.evidence(ctx, user, scene, items)
+	ev, err := s.evidence(ctx, user, scene, s.story(item))
 	if err != nil {
 		return nil, err
 	}
 	return ev.Explain(), nil
+}
+
+// story lists an item and the others of its story.
+func (s *Store) story(item string) []string {
+	if s.cfg.Stories == nil {
+		return []string{item}
+	}
+	return append([]string{item}, s.cfg.Stories.Others(item)...)
 }
 
 // evidence is what states and the old store hold of items, as a filter would find it.
@@ -57,4 +62,24 @@ func (s *Store) evidence(ctx context.Context, user, scene string, items []string
 		ev.Shadow, ev.Late = old.Shadow, err != nil
 	}
 	return ev, nil
+}
+
+// UserHash stands for a user in logs.
+func (s *Store) UserHash(user string) string { return wire.UserHash(&s.secret, user) }
+
+// traceReport records an event of the log.
+func (s *writer) traceReport(e eventlog.Entry, what string, q *wire.Query, outcome error) {
+	if l := s.Traces.Begin(q.User, what); l != nil {
+		l.Report(e, q, outcome)
+		s.Traces.End(l)
+	}
+}
+
+// traceFilter records an answer, and what holds now what it dropped.
+func (s *Store) traceFilter(ctx context.Context, r *request, o Outcome) {
+	if l := s.Traces.Begin(r.User, "filter"); l != nil {
+		ctx = context.WithoutCancel(ctx) // it may have ended
+		l.Answer(&r.answer, o, func(items []string) (*trace.Evidence, error) { return s.evidence(ctx, r.User, r.Scene, items) }, s.story)
+		s.Traces.End(l)
+	}
 }

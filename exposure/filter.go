@@ -129,6 +129,7 @@ func (s *Store) filter(ctx context.Context, r *request) (Outcome, error) {
 	n := r.Len()
 	r.answer.Query, r.answer.Keys, r.answer.Marks, r.answer.Order = &r.Query, r.keys[:n], r.marks[:n], r.order
 	o := r.answer.Choose()
+	s.traceFilter(ctx, r, o)
 	if r.Mark != "" && (o.Degraded == "" || o.Degraded == "legacy" || o.Degraded == "story") && o.Items+o.Relaxed > 0 {
 		if err := s.markDelivered(ctx, r); err != nil {
 			if ctx.Err() == nil || errors.Is(err, ErrFull) {

@@ -2,6 +2,8 @@ package exposure
 
 import (
 	"testing"
+
+	"jianguo/exposure/wire"
 )
 
 // FuzzParsePolicy: a policy that is taken is the same when it is written and read again.
@@ -30,13 +32,14 @@ func FuzzDecodeReport(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, body []byte, kind uint8) {
-		user, _, items, err := DecodeQuery(body)
+		var q wire.Query
+		err := q.Decode(body)
 		ev, reportErr := decodeReport(body, []EventKind{"", Unsee, Forget, Link}[kind%4], []string{"delivered", "seen"})
 		if reportErr != nil {
 			return
 		}
-		if err != nil || user != ev.User || ev.Kind != Forget && len(items) != len(ev.Items) {
-			t.Fatalf("as a query: %q %q %v; as a report: %+v", user, items, err, ev)
+		if err != nil || q.User != ev.User || ev.Kind != Forget && q.Len() != len(ev.Items) {
+			t.Fatalf("as a query: %q %q %v; as a report: %+v", q.User, q.IDs(), err, ev)
 		}
 		if err := ev.check(); err != nil {
 			t.Fatal(err)

@@ -124,6 +124,9 @@ func (s *writer) applyForget(ctx context.Context, user string) error {
 			}
 		}
 		s.forgotten = append(s.forgotten, u)
+		if err := s.insist(ctx, "erase a trace", func() error { return s.Traces.Erase(ctx, u) }); err != nil {
+			return err
+		}
 	}
 	return nil
 }

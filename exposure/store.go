@@ -11,6 +11,7 @@ import (
 
 	"jianguo/exposure/eventlog"
 	"jianguo/exposure/popular"
+	"jianguo/exposure/trace"
 )
 
 // Store holds every user's exposures. All methods may be called from any goroutine.
@@ -58,6 +59,10 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	}
 	if err := s.popular.Load(cfg.Path + popularSuffix); err != nil {
 		cfg.Logger.Warn("exposure: counts of popular items start again from zero", "err", err)
+	}
+	if s.Traces, err = trace.Open(ctx, s.db.write, func() time.Time { return cfg.Clock().In(cfg.Location) }, cfg.Logger); err != nil {
+		s.db.close()
+		return nil, err
 	}
 	if cfg.Steady != nil {
 		err = s.db.resumeClock(ctx, cfg.Steady)
@@ -166,6 +171,7 @@ func (s *Store) start(last uint64) {
 	})
 	s.done.Go(func() { s.w.flushLoop(ctx) })
 	s.done.Go(func() { s.w.sweepLoop(ctx) })
+	s.done.Go(func() { s.Traces.SaveLoop(ctx) })
 	s.done.Go(func() { s.popular.SaveLoop(ctx, s.cfg.Path+popularSuffix, s.cfg.Clock, s.cfg.Logger) })
 }
 

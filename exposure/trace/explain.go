@@ -1,4 +1,5 @@
-// Package trace tells support why a user is or is not shown an item: from what is held of the user now.
+// Package trace tells support why a user is or is not shown an item: from what is held of the user now (Evidence),
+// and by recording what is reported and asked about the user for a while (Traces).
 package trace
 
 import (
@@ -7,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"text/template"
-	"time"
 
 	"jianguo/exposure/legacy"
 )
@@ -100,7 +100,7 @@ func (x *Explanation) String() string { return text("explanation", x) }
 var source string
 
 var texts = template.Must(template.New("").Funcs(template.FuncMap{
-	"minute":  func(t *time.Time) string { return t.Format("2006-01-02 15:04") },
+	"minute":  func(t interface{ Format(string) string }) string { return t.Format("2006-01-02 15:04") },
 	"percent": func(p float64) string { return strconv.FormatFloat(100*p, 'g', 2, 64) + " %" },
 }).Parse(source))
 

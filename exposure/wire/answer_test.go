@@ -85,9 +85,9 @@ func TestChoose(t *testing.T) {
 			switch id := string(q.ID(i)); {
 			case mark != kernel.Unseen:
 			case given[id]:
-				want[i] = repeat
+				want[i] = Repeat
 			case q.Max > 0 && len(answered) == q.Max:
-				want[i], given[id] = cut, true
+				want[i], given[id] = Cut, true
 			default:
 				answered, given[id] = append(answered, uint32(i)), true
 			}
@@ -101,7 +101,7 @@ func TestChoose(t *testing.T) {
 		}
 		dropped := 0
 		for _, mark := range want {
-			if mark == kernel.Exact || mark == kernel.InShard || mark == repeat {
+			if mark == kernel.Exact || mark == kernel.InShard || mark == Repeat {
 				dropped++
 			}
 		}

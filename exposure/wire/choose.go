@@ -10,8 +10,8 @@ import (
 // Marks that Choose writes, in addition to those of package kernel.
 const (
 	Relaxed = 3 // held by a shard only, and returned all the same
-	cut     = 4 // unseen, but beyond Max
-	repeat  = 5 // unseen, but a repeat of an earlier id
+	Cut     = 4 // unseen, but beyond Max
+	Repeat  = 5 // unseen, but a repeat of an earlier id
 )
 
 // Outcome describes an answer apart from its ids.
@@ -60,12 +60,12 @@ func (a *Answer) Choose() (o Outcome) {
 		if at := a.Keys[i] & uint32(len(a.table)-1); a.table[at] == 0 { // nearly all
 			a.table[at] = uint16(i + 1)
 		} else if a.repeated(i) {
-			a.Marks[i] = repeat
+			a.Marks[i] = Repeat
 			o.Dropped++
 			continue
 		}
 		if o.Items == limit {
-			a.Marks[i] = cut
+			a.Marks[i] = Cut
 			continue
 		}
 		list[o.Items] = i

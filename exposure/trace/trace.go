@@ -1,0 +1,342 @@
+package trace
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"jianguo/exposure/eventlog"
+	"jianguo/exposure/kernel"
+	"jianguo/exposure/wire"
+	"jianguo/internal/sqlite"
+)
+
+// Bounds of traces. A trace that is full loses its oldest lines.
+const (
+	Longest   = 7 * 24 * time.Hour // and then all of it is deleted
+	mostBytes = 4 << 20            // of lines, of a user
+	most      = 16                 // users
+	mostIDs   = 500                // that one line names
+)
+
+// Errors that a caller decides on.
+var (
+	ErrMost = fmt.Errorf("%d users are traced already: end a trace first, with for: 0s", most)
+	ErrNone = errors.New("there is no trace of this user: none was started, or it is over 7 days old, or the user was forgotten")
+)
+
+// Traces record what is reported and asked about a few users. They are kept in two tables of the state file. What was recorded in the
+// last second is lost with the process.
+type Traces struct {
+	db      *sql.DB
+	clock   func() time.Time
+	logger  *slog.Logger
+	running atomic.Pointer[map[string]int64] // when all traces end, by user, in unix seconds; never changed; nil: none
+
+	saving  sync.Mutex // one change of the tables at a time
+	oldest  int64      // saving; when the oldest trace began, in unix seconds
+	mu      sync.Mutex
+	erased  int     // mu; times that a user was erased
+	pending []*Line // mu; not in the file yet
+	bytes   int     // mu; of their texts
+	lost    int     // mu; lines for which there was no room
+}
+
+const schema = `
+CREATE TABLE IF NOT EXISTS trace (user TEXT PRIMARY KEY, began INTEGER NOT NULL, ends INTEGER NOT NULL, reason TEXT NOT NULL, left_out INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS trace_line (id INTEGER PRIMARY KEY, user TEXT NOT NULL, seq INTEGER, at INTEGER NOT NULL, text BLOB NOT NULL, UNIQUE (user, seq, at));
+CREATE TRIGGER IF NOT EXISTS trace_left_out AFTER DELETE ON trace_line BEGIN UPDATE trace SET left_out = left_out + 1 WHERE user = old.user; END;`
+
+// Open reads which traces there are from a state file.
+func Open(ctx context.Context, db *sql.DB, clock func() time.Time, logger *slog.Logger) (*Traces, error) {
+	t := &Traces{db: db, clock: clock, logger: logger}
+	_, err := db.ExecContext(ctx, schema)
+	if err == nil {
+		err = t.load(ctx)
+	}
+	return t, err
+}
+
+// load removes what is too old, and lines without a trace.
+func (t *Traces) load(ctx context.Context) error {
+	_, err := t.db.ExecContext(ctx, "DELETE FROM trace WHERE began <= ?", t.clock().Add(-Longest).Unix())
+	if err == nil {
+		_, err = t.db.ExecContext(ctx, "DELETE FROM trace_line WHERE user NOT IN (SELECT user FROM trace)")
+	}
+	ends := map[string]int64{}
+	t.oldest = math.MaxInt64 / 2
+	if err == nil {
+		err = sqlite.Each(ctx, t.db, "SELECT user, began, ends FROM trace", func(rows *sql.Rows) error {
+			var user string
+			var began, end int64
+			err := rows.Scan(&user, &began, &end)
+			ends[user], t.oldest = end, min(t.oldest, began)
+			return err
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("exposure: traces: %w", err)
+	}
+	if t.running.Store(&ends); len(ends) == 0 {
+		t.running.Store(nil)
+	}
+	return nil
+}
+
+// Start begins a trace of a user, in place of an earlier one. With a length of 0s it only deletes that.
+func (t *Traces) Start(ctx context.Context, user, length, reason string) error {
+	if err := cmp.Or(wire.CheckName("user", user, true), wire.CheckName("reason", reason, true)); err != nil {
+		return err
+	}
+	d, err := time.ParseDuration(length)
+	if err != nil || d < 0 || d > Longest {
+		return wire.Invalidf("for", "is %.60q: give a duration such as 24h, of 168h at most, or 0s to end a trace", length)
+	}
+	t.saving.Lock()
+	defer t.saving.Unlock()
+	if ends := t.running.Load(); ends != nil && len(*ends) >= most && (*ends)[user] == 0 && d > 0 {
+		return ErrMost
+	}
+	t.warn(t.save(ctx))
+	_, err = t.db.ExecContext(ctx, "DELETE FROM trace WHERE user = ?", user)
+	if err == nil {
+		_, err = t.db.ExecContext(ctx, "DELETE FROM trace_line WHERE user = ?", user)
+	}
+	if now := t.clock(); err == nil && d > 0 {
+		_, err = t.db.ExecContext(ctx, "INSERT INTO trace VALUES (?, ?, ?, ?, 0)", user, now.Unix(), now.Add(d).Unix(), reason)
+	}
+	return errors.Join(err, t.load(ctx))
+}
+
+// Erase removes the trace of a user, and from other traces the lines that tell of this user's history.
+func (t *Traces) Erase(ctx context.Context, user string) error {
+	if t.running.Load() == nil {
+		return nil
+	}
+	t.saving.Lock()
+	defer t.saving.Unlock()
+	t.warn(t.save(ctx))
+	t.mu.Lock()
+	t.erased++ // what is being recorded may tell of the user
+	t.mu.Unlock()
+	_, err := t.db.ExecContext(ctx, "DELETE FROM trace WHERE user = ?", user)
+	if err == nil {
+		_, err = t.db.ExecContext(ctx, "DELETE FROM trace_line WHERE instr(text, CAST(? AS BLOB))", text("linked", user))
+	}
+	return errors.Join(err, t.load(ctx))
+}
+
+// Line is one entry of a trace.
+type Line struct {
+	What, Scene, Scope, From, Reported string // What is the kind of a report, or filter
+	Asked, Max, AtLeast                int    // ids
+	Degraded                           string
+	Refused                            error
+	Groups                             []*Group
+
+	user   string
+	time   time.Time
+	seq    *uint64
+	erased int
+	text   string
+	named  int
+}
+
+// Group is the ids of a line about which the same is to be said.
+type Group struct {
+	Why  string
+	All  int
+	More int // not in IDs
+	IDs  []string
+}
+
+// Begin begins a line if the user is traced; otherwise it returns nil. It costs one look at a pointer while nobody is.
+func (t *Traces) Begin(user, what string) *Line {
+	ends := t.running.Load()
+	if ends == nil || (*ends)[user] <= t.clock().Unix() {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return &Line{What: what, user: user, time: t.clock(), erased: t.erased}
+}
+
+// Report is about an event of the log, which is recorded once however often it is applied.
+func (l *Line) Report(e eventlog.Entry, q *wire.Query, outcome error) {
+	l.time, l.seq = e.Time, &e.Seq
+	l.Scene, l.From, l.Reported, l.Asked, l.Refused = q.Scene, q.From, q.At, q.Len(), outcome
+	for i := range q.Len() {
+		l.add("reported", string(q.ID(i)))
+	}
+}
+
+// Answer is about an answer to a filter. evidence finds what holds some items, and story lists an item and the others of its story.
+func (l *Line) Answer(a *wire.Answer, o wire.Outcome, evidence func(items []string) (*Evidence, error), story func(id string) []string) {
+	q := a.Query
+	l.Scene, l.Scope, l.Asked, l.Max, l.AtLeast, l.Degraded = q.Scene, q.Scope, q.Len(), q.Max, q.AtLeast, o.Degraded
+	said := map[byte]string{kernel.Unseen: "returned", wire.Relaxed: "returned, relaxed", wire.Cut: "unseen, beyond max", wire.Repeat: "repeated"}
+	var dropped []string
+	for i, mark := range a.Marks {
+		if why := said[mark]; why != "" {
+			l.add(why, string(q.ID(i)))
+		} else {
+			dropped = append(dropped, string(q.ID(i)))
+		}
+	}
+	ev, err := evidence(dropped)
+	for i, id := range dropped {
+		var reasons []string
+		if err == nil && l.named < mostIDs {
+			var held bool
+			if reasons, held = ev.Why(i, id); !held && l.Scope == "story" {
+				if of, err := evidence(story(id)); err == nil {
+					reasons = of.Explain().Reasons
+				}
+			}
+		}
+		l.add("dropped, "+cmp.Or(strings.Join(reasons, "; and "), "for a reason that is not looked up"), id)
+	}
+}
+
+// add adds an id to those about which the same is to be said.
+func (l *Line) add(why, id string) {
+	i := slices.IndexFunc(l.Groups, func(g *Group) bool { return g.Why == why })
+	if i < 0 {
+		i = len(l.Groups)
+		l.Groups = append(l.Groups, &Group{Why: why})
+	}
+	g := l.Groups[i]
+	if g.All++; l.named < mostIDs {
+		g.IDs = append(g.IDs, id)
+		l.named++
+	} else {
+		g.More++
+	}
+}
+
+// End records a line.
+func (t *Traces) End(l *Line) {
+	l.text = text("line", l)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if l.erased != t.erased || t.bytes+len(l.text) > mostBytes {
+		t.lost++
+		return
+	}
+	t.pending, t.bytes = append(t.pending, l), t.bytes+len(l.text)
+}
+
+// SaveLoop writes what was recorded, and removes old traces, until the context ends.
+func (t *Traces) SaveLoop(ctx context.Context) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+		case <-tick.C:
+		}
+		t.saving.Lock()
+		t.warn(t.save(context.WithoutCancel(ctx)))
+		if t.clock().Unix() >= t.oldest+int64(Longest/time.Second) {
+			t.warn(t.load(context.WithoutCancel(ctx)))
+		}
+		t.saving.Unlock()
+	}
+}
+
+func (t *Traces) warn(err error) {
+	if err != nil {
+		t.logger.Warn("exposure: a trace is not whole", "err", err)
+	}
+}
+
+// save writes what is pending. The caller holds saving.
+func (t *Traces) save(ctx context.Context) error {
+	t.mu.Lock()
+	lines, lost, erased := t.pending, t.lost, t.erased
+	t.pending, t.bytes, t.lost = nil, 0, 0
+	t.mu.Unlock()
+	if len(lines)+lost == 0 {
+		return nil
+	}
+	tx, err := t.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	for _, l := range lines {
+		if l.erased != erased {
+			continue
+		}
+		_, err := tx.ExecContext(ctx, "INSERT OR IGNORE INTO trace_line (user, seq, at, text) SELECT user, ?, ?, ? FROM trace WHERE user = ?",
+			l.seq, l.time.UnixMilli(), []byte(l.text), l.user)
+		if err != nil {
+			return err
+		}
+	}
+	const full = `DELETE FROM trace_line WHERE id IN (SELECT id FROM (
+		SELECT id, sum(length(text)) OVER (PARTITION BY user ORDER BY id DESC) AS bytes FROM trace_line) WHERE bytes > ?)`
+	if _, err := tx.ExecContext(ctx, full, mostBytes); err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, "UPDATE trace SET left_out = left_out + ?", lost); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// Trace is what was recorded of a user.
+type Trace struct {
+	User    string    `json:"user"`
+	Reason  string    `json:"reason"`
+	Began   time.Time `json:"began"`
+	Ends    time.Time `json:"ends"`
+	LeftOut int       `json:"left_out"` // lines, of the oldest or of any while too many came at once
+	Lines   []Entry   `json:"lines"`
+}
+
+// Entry is one line of it, which may have several lines of text.
+type Entry struct {
+	At   time.Time `json:"at"`
+	Text string    `json:"text"`
+}
+
+// String is the trace in plain text.
+func (t *Trace) String() string { return text("trace", t) }
+
+// Read returns the trace of a user.
+func (t *Traces) Read(ctx context.Context, user string) (*Trace, error) {
+	if err := wire.CheckName("user", user, true); err != nil {
+		return nil, err
+	}
+	t.saving.Lock()
+	defer t.saving.Unlock()
+	t.warn(t.save(ctx))
+	out, zone := &Trace{User: user, Lines: []Entry{}}, t.clock().Location()
+	var began, ends int64
+	err := t.db.QueryRowContext(ctx, "SELECT began, ends, reason, left_out FROM trace WHERE user = ?", user).Scan(&began, &ends, &out.Reason, &out.LeftOut)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, ErrNone
+	}
+	out.Began, out.Ends = time.Unix(began, 0).In(zone), time.Unix(ends, 0).In(zone)
+	if err == nil {
+		err = sqlite.Each(ctx, t.db, "SELECT at, text FROM trace_line WHERE user = ? ORDER BY id", func(rows *sql.Rows) error {
+			var at int64
+			var e Entry
+			err := rows.Scan(&at, &e.Text)
+			e.At = time.UnixMilli(at).In(zone)
+			out.Lines = append(out.Lines, e)
+			return err
+		}, user)
+	}
+	return out, err
+}
