@@ -14,12 +14,15 @@
 package filterbench
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"jianguo/cmd/jianguo-bench/proc"
@@ -60,6 +63,7 @@ type Result struct {
 	// One connection, InFlight requests on it.
 	JSON       float64 `json:"json_rps"`
 	Bitmap     float64 `json:"bitmap_rps"`
+	Story      float64 `json:"story_rps"` // JSON, scope story, about one candidate in fifty in a story of two
 	SMIsMember float64 `json:"smismember_rps"`
 	ZRange     float64 `json:"zrange_map_rps"`
 	Blobs      float64 `json:"bloom_blobs_rps"`
@@ -67,6 +71,7 @@ type Result struct {
 	// One connection, one request on it.
 	JSON1       float64 `json:"json_rps_1"`
 	Bitmap1     float64 `json:"bitmap_rps_1"`
+	Story1      float64 `json:"story_rps_1"`
 	SMIsMember1 float64 `json:"smismember_rps_1"`
 	ZRange1     float64 `json:"zrange_map_rps_1"`
 	Blobs1      float64 `json:"bloom_blobs_rps_1"`
@@ -202,7 +207,7 @@ type bench struct {
 	r   *Result
 	cpu int // of the server
 
-	json, bitmap, smismember, zrange, blobs rates
+	json, bitmap, story, smismember, zrange, blobs rates
 }
 
 func (b *bench) say(format string, args ...any) { fmt.Fprintf(b.Log, "  "+format+"\n", args...) }
@@ -269,14 +274,17 @@ type contender struct {
 func (b *bench) rounds(srv *server) error {
 	const rounds = 5
 	body := filterBody("hot", b.candidates(b.Candidates))
+	byStory := bytes.Replace(body, []byte(`{`), []byte(`{"scope":"story",`), 1)
 	var ways []*contender
 	for _, m := range []struct {
-		accept string
-		to     *rates
-		cpu    *float64
-	}{{"application/json", &b.json, &b.r.CPU}, {"application/octet-stream", &b.bitmap, &b.r.CPUBitmap}} {
-		req := httpRequest("/filter", m.accept, body)
-		ways = append(ways, &contender{name: "POST /filter, " + m.accept, to: m.to, run: func(inFlight int, d time.Duration) (float64, error) {
+		name, accept string
+		body         []byte
+		to           *rates
+		cpu          *float64
+	}{{"JSON", "application/json", body, &b.json, &b.r.CPU}, {"bitmap", "application/octet-stream", body, &b.bitmap, &b.r.CPUBitmap},
+		{"scope story", "application/json", byStory, &b.story, new(float64)}} {
+		req := httpRequest("/filter", m.accept, m.body)
+		ways = append(ways, &contender{name: "POST /filter, " + m.name, to: m.to, run: func(inFlight int, d time.Duration) (float64, error) {
 			rps, cpu, err := srv.ask(b.ctx, req, inFlight, d)
 			if *m.cpu == 0 || cpu < *m.cpu {
 				*m.cpu = cpu
@@ -317,6 +325,7 @@ func (b *bench) rounds(srv *server) error {
 	b.say("processor time of the server: %.0f µs a request in JSON, %.0f µs with a bitmap", b.r.CPU, b.r.CPUBitmap)
 	b.r.JSON1, b.r.JSON = median(b.json.one), median(b.json.several)
 	b.r.Bitmap1, b.r.Bitmap = median(b.bitmap.one), median(b.bitmap.several)
+	b.r.Story1, b.r.Story = median(b.story.one), median(b.story.several)
 	b.r.SMIsMember1, b.r.SMIsMember = median(b.smismember.one), median(b.smismember.several)
 	b.r.ZRange1, b.r.ZRange = median(b.zrange.one), median(b.zrange.several)
 	b.r.Blobs1, b.r.Blobs = median(b.blobs.one), median(b.blobs.several)
@@ -348,7 +357,41 @@ func (b *bench) hot() error {
 		return err
 	}
 	defer srv.Stop()
+	if err := b.tellStories(srv); err != nil {
+		return fmt.Errorf("stories: %w", err)
+	}
 	return b.rounds(srv)
+}
+
+// tellStories publishes about one candidate in fifty, and for each another article, which an editor merges with it.
+func (b *bench) tellStories(srv *server) error {
+	rng, told := rand.New(rand.NewPCG(5, 6)), 0
+	for i, id := range b.candidates(b.Candidates) {
+		if i%25 != 0 || !strings.HasPrefix(id, "news-") {
+			continue
+		}
+		for _, name := range []string{id, "reprint-" + id} {
+			text := make([]rune, 400)
+			for i := range text {
+				text[i] = rune(0x4e00 + rng.IntN(20000))
+			}
+			body, _ := json.Marshal(map[string]string{"id": name, "body": string(text)})
+			if err := srv.Post("/items", body); err != nil {
+				return err
+			}
+		}
+		told += 2
+		if err := srv.Post(fmt.Sprintf("/clusters/%d/decisions", told), fmt.Appendf(nil, `{"kind":"merge","into":%d,"by":"bench"}`, told-1)); err != nil {
+			return err
+		}
+	}
+	for {
+		known, err := srv.Metric(b.ctx, "jianguo_exposure_story_items")
+		if err != nil || int(known) == told {
+			return err
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
 }
 
 // load measures latencies with 10,000 candidates at 70 % of the peak.
