@@ -145,8 +145,7 @@ func decisionID(field string, raw json.RawMessage) (string, error) {
 		return "", nil
 	}
 	id, err := ingest.ParseID(raw)
-	var f *ingest.FieldError
-	if errors.As(err, &f) {
+	if f, ok := errors.AsType[*ingest.FieldError](err); ok {
 		return "", &ingest.FieldError{Field: field, Problem: f.Problem, TooLarge: f.TooLarge}
 	}
 	return id, err

@@ -41,8 +41,7 @@ func (s *Server) guard(roles bus.Role, next echo.HandlerFunc) echo.HandlerFunc {
 		if err == nil {
 			err = tok.Spend()
 		}
-		var limited *tokens.LimitError
-		if errors.As(err, &limited) {
+		if limited, ok := errors.AsType[*tokens.LimitError](err); ok {
 			return tooMany(limited)
 		}
 		if err != nil {

@@ -28,20 +28,8 @@
 //
 // # Invariants
 //
-//  1. Ordinals and event numbers are gapless from 1.
-//  2. The last event of a version is its state.
-//  3. A current version is accepted if and only if it leads its cluster.
-//  4. The lead of a cluster is accepted, or blocked, or there is none; a cluster
-//     without a lead matches nothing.
-//  5. A duplicate was judged against what then was accepted or blocked, never
-//     against something that was itself rejected.
-//  6. Every exemplar is in every band, and nothing else is.
-//  7. Facts (tables items, texts, events, decisions) are only appended to;
-//     projections (current, clusters, members) can be derived from them.
-//  8. Resident data can be derived from the files. A failed batch is rolled back
-//     in memory too, and a restart rebuilds the resident data.
-//
-// Verify proves 1 to 4, 6 and 8 on a data directory.
+// ARCHITECTURE.md lists them; `jianguo verify` proves them on a data directory. Resident data can
+// be derived from the files. A failed batch is rolled back in memory too.
 //
 // # Judging
 //

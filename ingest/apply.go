@@ -188,8 +188,7 @@ func (s *Service) reply(j *job, o *index.Outcome) {
 	}
 	if j.refused != nil {
 		out.Error = j.refused.Error()
-		var f *FieldError
-		if errors.As(j.refused, &f) {
+		if f, ok := errors.AsType[*FieldError](j.refused); ok {
 			out.Error, out.Field = f.Problem, f.Field
 		}
 	}

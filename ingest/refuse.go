@@ -15,8 +15,7 @@ import (
 // delivered.
 func (s *Service) bury(ctx context.Context, j *job) error {
 	r := bus.Refused{Subject: j.msg.Subject(), Data: j.msg.Data(), Sequence: j.meta.Sequence.Stream, Arrived: j.meta.Timestamp, Reason: j.refused.Error()}
-	var f *FieldError
-	if errors.As(j.refused, &f) {
+	if f, ok := errors.AsType[*FieldError](j.refused); ok {
 		r.Field = f.Field
 	}
 	msg := r.Message(bus.SubjectDead, s.js.Conn().MaxPayload())

@@ -293,8 +293,7 @@ func (f *serveFlags) openExposure(co *streams, s *service) error {
 		Location: zone, Steady: s.clock, Relaxed: f.Durability == "relaxed", CacheBytes: f.ExposureCache << 20, FlushAge: f.ExposureFlush, FailClosed: f.FailClosed, Logger: co.log,
 		Dead: func(ctx context.Context, e eventlog.Entry, user string, reason error) error {
 			r := bus.Refused{Subject: e.Subject, Data: e.Data, Sequence: e.Seq, Arrived: e.Time, Reason: reason.Error(), ID: fmt.Sprintf("exposures-%d", e.Seq)}
-			var bad *wire.Error
-			if errors.As(reason, &bad) {
+			if bad, ok := errors.AsType[*wire.Error](reason); ok {
 				r.Field = bad.Field
 			}
 			return dead.BuryOf(ctx, user, r, eventlog.ErasureDelay)

@@ -100,8 +100,7 @@ const jsStoreFailed = 10077
 func (l *NATS) Append(ctx context.Context, subject string, data []byte) (uint64, error) {
 	ack, err := l.js.PublishMsg(ctx, &nats.Msg{Subject: subject, Data: data})
 	if err != nil {
-		var api *jetstream.APIError
-		if errors.As(err, &api) && (api.ErrorCode == jsStoreFailed || api.ErrorCode == 10023 || api.ErrorCode == 10047) {
+		if api, ok := errors.AsType[*jetstream.APIError](err); ok && (api.ErrorCode == jsStoreFailed || api.ErrorCode == 10023 || api.ErrorCode == 10047) {
 			return 0, fmt.Errorf("%w (%s)", ErrFull, api.Description)
 		}
 		return 0, fmt.Errorf("exposure: publish to %s: %w", subject, err)

@@ -80,8 +80,7 @@ func AcquireUnchecked(dir string, h Holder) (*Lock, error) {
 		l, err = lockFile(dir, h)
 	}
 	if err != nil {
-		var inUse *InUseError
-		if errors.As(err, &inUse) { // a holder that has not written yet leaves the fields empty
+		if inUse, ok := errors.AsType[*InUseError](err); ok { // a holder that has not written yet leaves the fields empty
 			inUse.Holder, _ = ReadHolder(dir)
 		}
 		return nil, errors.Join(err, d.Close())
