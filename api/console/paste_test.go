@@ -44,17 +44,22 @@ func TestPaste(t *testing.T) {
 			t.Fatal(err)
 		}
 		stored, err := r.Index.Item(t.Context(), it.ID)
-		if err != nil || stored.Body == nil || *stored.Body != it.Body || utf8.RuneCountInString(it.Body) < 100 || strings.Contains(it.Body, "<") {
-			continue // a later version has another text; a short text is a search; markup is not what an editor pastes
+		if err != nil || stored.Body == nil || *stored.Body != it.Body || utf8.RuneCountInString(it.Body) < 20 || strings.Contains(it.Body, "<") {
+			continue // a later version has another text; a few words are a search; markup is not what an editor pastes
 		}
 		for _, text := range []string{it.Body, it.Title + "\n" + it.Body, it.Title + " " + it.Body} {
 			pasted++
 			resp, page := paste(text)
+			if link := resp.Header.Get("Location"); strings.HasPrefix(link, "/console/search") {
+				resp, page = get(t, r, link, cookie) // a short text is found like a word
+			}
 			to := resp.Header.Get("Location")
 			switch {
 			case resp.StatusCode == http.StatusSeeOther && to == "/console/item?id="+url.QueryEscape(it.ID):
 			case resp.StatusCode == http.StatusOK && strings.Contains(page, "收录了这段文字的稿件") && strings.Contains(page, "id="+url.QueryEscape(it.ID)+`"`):
 				listed++
+			case text == it.Body && utf8.RuneCountInString(text) < 60 && strings.Contains(page, "/console/item?id="+url.QueryEscape(it.ID)+`"`):
+				// The headline of a short text is a part of it; without it, its words find it.
 			default:
 				t.Errorf("%s %.20q: %d %s", it.ID, text, resp.StatusCode, to)
 			}

@@ -41,7 +41,7 @@ const foundStep, foundMost = 50, 500
 // pasted is from how many characters on the input is a text, not a search.
 const pasted = 60
 
-// shortest is from how many characters on an input that finds nothing may be a text.
+// shortest is from how many characters on an input may be a whole text.
 const shortest = 20
 
 // searched is how long a text may be that is searched for by a link. A longer one stays out of
@@ -96,23 +96,25 @@ func (c *Console) lookFor(ctx context.Context, p *page, text string) string {
 		}
 	}
 	address := p.LinkOf(trimmed) != ""
-	long := !address && utf8.RuneCountInString(trimmed) >= pasted
+	length := utf8.RuneCountInString(trimmed)
+	whole := !address && length >= shortest // it may be all of an article
 	var found []uint32
+	if whole {
+		found = c.same(trimmed)
+		v.Same = len(found) > 0
+	}
 	switch {
+	case v.Same:
 	case address:
 		found = must.Get(c.cfg.Browse.Search(ctx, []string{browse.URLWord(trimmed)}, 50))
-	case !long:
+	case length < pasted:
 		most := max(foundStep, int(p.number("most")))
 		if found = must.Get(c.find(ctx, trimmed, min(most, foundMost)+1)); len(found) > most {
 			found, v.More = found[:most], most+foundStep
 		}
 	}
-	if long || !address && len(found) == 0 && utf8.RuneCountInString(trimmed) >= shortest {
-		if found = c.same(trimmed); len(found) > 0 {
-			v.Same = true
-		} else {
-			c.nearest(ctx, p, v, trimmed)
-		}
+	if whole && len(found) == 0 {
+		c.nearest(ctx, p, v, trimmed)
 	}
 	briefs := must.Get(c.cfg.Index.Briefs(ctx, found))
 	if (address || v.Same) && len(found) == 1 && briefs[found[0]] != nil {
