@@ -49,7 +49,7 @@ func (c *importCmd) Run(*streams) error { return c.run("jianguo-import") }
 
 // Run copies, verifies or repairs a data directory.
 func (c *dataCmd) Run(_ *streams, k *kong.Context) error {
-	return c.run("jianguo-data", k.Selected().Name)
+	return c.run("jianguo-admin", k.Selected().Name)
 }
 
 // Run estimates what histories take.

@@ -22,7 +22,7 @@ func Main(args []string) {
 		"repair":  {new(repairCmd), "Makes again what can be derived from the catalogue, and says what cannot."},
 	}
 	if len(args) == 0 || commands[args[0]].Command == nil {
-		fmt.Fprintln(os.Stderr, "jianguo-data: want backup, reindex, repair or verify")
+		fmt.Fprintln(os.Stderr, "jianguo-admin: want backup, reindex, repair or verify")
 		os.Exit(1)
 	}
 	c := commands[args[0]]

@@ -1,0 +1,11 @@
+// Command jianguo-admin copies, verifies, repairs and reindexes data directories: `jianguo backup`,
+// `verify`, `repair` and `reindex` run it.
+package main
+
+import (
+	"os"
+
+	"jianguo/cmd/jianguo-admin/maintain"
+)
+
+func main() { maintain.Main(os.Args[1:]) }
