@@ -211,8 +211,8 @@ func (r *exposureRoutes) startTrace(c echo.Context, body []byte) error {
 	if err != nil {
 		return err
 	}
-	ctx := c.Request().Context()
-	r.server.log.InfoContext(ctx, "a trace of a user begins", "for", q.For, "reason", q.Reason, "user_hash", r.store.UserHash(q.User), "by", callerName(ctx))
+	ctx := c.Request().Context() // warnings are in the log by default
+	r.server.log.WarnContext(ctx, "a trace of a user begins", "for", q.For, "reason", q.Reason, "user_hash", r.store.UserHash(q.User), "by", callerName(ctx))
 	return c.NoContent(http.StatusNoContent)
 }
 
@@ -223,7 +223,7 @@ func (r *exposureRoutes) readTrace(c echo.Context) error {
 	if err != nil {
 		return r.server.exposureProblem(err)
 	}
-	r.server.log.InfoContext(ctx, "a trace of a user is read", "user_hash", r.store.UserHash(user), "by", callerName(ctx))
+	r.server.log.WarnContext(ctx, "a trace of a user is read", "user_hash", r.store.UserHash(user), "by", callerName(ctx))
 	return readable(c, t)
 }
 

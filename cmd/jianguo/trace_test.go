@@ -78,6 +78,9 @@ func TestTrace(t *testing.T) {
 			t.Errorf("no %s in\n%.5000s", want, got)
 		}
 	}
+	if log := fmt.Sprint(s.log); strings.Count(log, "a trace of a user begins") != 3 || !strings.Contains(log, `reason="ticket 7" user_hash=`) {
+		t.Errorf("the log does not say who is traced: %s", log)
+	}
 	s.kill()
 	s.start()
 	s.ready()
