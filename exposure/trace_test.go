@@ -58,8 +58,8 @@ func TestTrace(t *testing.T) {
 	if strings.Contains(whole, "another") || strings.Contains(whole, "left out") {
 		t.Error(whole)
 	}
-	f.restart()
 	f.crash() // events of the log are applied again
+	f.restart()
 	if got := f.traceOf("ann"); got != whole {
 		t.Errorf("restarted:\n%s\nbefore:\n%s", got, whole)
 	}
