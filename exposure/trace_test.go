@@ -39,6 +39,7 @@ func TestTrace(t *testing.T) {
 	f.cfg.Stories.SetReady()
 	ctx := t.Context()
 	f.report(Seen, "ann", "before")
+	f.clock.advance(time.Minute)
 	f.must(f.Traces.Start(ctx, "ann", "24h", "ticket 7"))
 	f.report(Seen, "ann", "original", "white space")
 	f.report(Delivered, "ann", "ringed")

@@ -277,8 +277,8 @@ func (t *Traces) save(ctx context.Context) error {
 		if l.erased != erased {
 			continue
 		}
-		_, err := tx.ExecContext(ctx, "INSERT OR IGNORE INTO trace_line (user, seq, at, text) SELECT user, ?, ?, ? FROM trace WHERE user = ?",
-			l.seq, l.time.UnixMilli(), []byte(l.text), l.user)
+		_, err := tx.ExecContext(ctx, "INSERT OR IGNORE INTO trace_line (user, seq, at, text) SELECT user, ?, ?, ? FROM trace WHERE user = ? AND began <= ?",
+			l.seq, l.time.UnixMilli(), []byte(l.text), l.user, l.time.Unix())
 		if err != nil {
 			return err
 		}
