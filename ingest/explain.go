@@ -106,8 +106,8 @@ func Explain(seg *segment.Segmenter, policy index.Policy, language string, later
 		Recipe: seg.Recipe(), Policy: policy.Hash(), Thresholds: policy.Thresholds,
 	}
 	aligned := sketch.Align(q.Text, c.Text)
-	x.Measured = judgement(aligned.Comparison, policy.Thresholds)
-	x.Estimated = judgement(sketch.Compare(&q.Sketch, &c.Sketch), policy.Thresholds)
+	x.Measured = judgement(aligned.Comparison, &policy, func(j sketch.Judgement) sketch.Judgement { return policy.Doubt(j, aligned) })
+	x.Estimated = judgement(sketch.Compare(&q.Sketch, &c.Sketch), &policy, func(j sketch.Judgement) sketch.Judgement { return j })
 	x.flip(&q.Print, &c.Print)
 	x.share(qt.Terms, et.Terms, terms)
 	x.meet(q, c, &policy)
@@ -130,8 +130,9 @@ func side(a *index.Article) Side {
 
 var kindNames = map[sketch.Kind]string{sketch.Unrelated: "unrelated", sketch.Series: "series", sketch.Suspect: "suspect", sketch.Duplicate: "duplicate"}
 
-func judgement(c sketch.Comparison, t sketch.Thresholds) Judgement {
-	k := sketch.Judge(c, t)
+func judgement(c sketch.Comparison, p *index.Policy, doubt func(sketch.Judgement) sketch.Judgement) Judgement {
+	t := p.Thresholds
+	k := doubt(sketch.Judge(c, t))
 	return Judgement{Resemblance: c.Resemblance, QueryContained: c.ContainedA, EarlierContained: c.ContainedB,
 		Clues: weigh(&c, &t), Kind: kindNames[k.Kind], Reason: k.Reason, Score: k.Score, Story: k.Story, decided: k, compared: c}
 }

@@ -41,17 +41,20 @@ func TestExplainAgreesWithIndex(t *testing.T) {
 		}
 		kinds[row.Kind]++
 		compared++
-		compareWithIndex(t, seg, items[row.ID], items[row.Of])
+		compareWithIndex(t, seg, "", items[row.ID], items[row.Of])
+		compareWithIndex(t, seg, index.Strictnesses[0], items[row.ID], items[row.Of])
 	}
 	if compared < 40 {
 		t.Fatalf("only %d pairs in the sample", compared)
 	}
 }
 
-func compareWithIndex(t *testing.T, seg *segment.Segmenter, later, earlier *ingest.Item) {
+func compareWithIndex(t *testing.T, seg *segment.Segmenter, strictness string, later, earlier *ingest.Item) {
 	t.Helper()
 	policy := index.DefaultPolicy()
-	policy.Rules = index.RulesJianguo
+	if policy.Rules = index.RulesJianguo; strictness != "" {
+		policy = policy.At(strictness)
+	}
 	x, err := index.Open(t.Context(), index.Config{Dir: t.TempDir(), Policy: &policy, Durability: index.DurabilityRelaxed,
 		Normal: func(title, body string) sketch.Input {
 			var text segment.Text
@@ -75,7 +78,7 @@ func compareWithIndex(t *testing.T, seg *segment.Segmenter, later, earlier *inge
 	}
 	e := ingest.Explain(seg, policy, index.English, later, earlier, 8)
 	if e.Verdict != last.Verdict || e.Series != (last.Series != 0) || e.Decided == "" {
-		t.Errorf("%s after %s: explained as %s (%s), the index says %s (%s)", later.ID, earlier.ID, e.Verdict, e.Decided, last.Verdict, last.Why)
+		t.Errorf("%s %s after %s: explained as %s (%s), the index says %s (%s)", strictness, later.ID, earlier.ID, e.Verdict, e.Decided, last.Verdict, last.Why)
 	}
 	if last.Distance != nil && last.Rule != index.ByExact && *last.Distance != e.Distance {
 		t.Errorf("%s after %s: distance %d, the index says %d", later.ID, earlier.ID, e.Distance, *last.Distance)

@@ -245,9 +245,7 @@ func (c *comparing) compareText(ctx context.Context, p *Proposal) (*comparison, 
 			text := e.text
 			text.Residue = o.residues[1]
 			x, j := c.text.Judge(text, c.policy.Thresholds)
-			if j.Kind == sketch.Duplicate && x.Later.Covered < c.policy.Covered {
-				j.Kind, j.Reason = sketch.Suspect, sketch.InDoubt
-			}
+			j = c.policy.Doubt(j, x)
 			if o.Comparison, o.judgement = x.Comparison, j; j.Kind != sketch.Unrelated {
 				o.facts = verdict.Compared(&j, x)
 			}

@@ -157,3 +157,11 @@ func (p *Policy) Unrelated(resemblance, contained float32) bool {
 	t := &p.Thresholds
 	return resemblance < p.Look && float64(resemblance) < t.Related && float64(contained) < t.Excerpt/2
 }
+
+// Doubt makes a suspect of a duplicate of which the earlier text covers too little.
+func (p *Policy) Doubt(j sketch.Judgement, x *sketch.Alignment) sketch.Judgement {
+	if j.Kind == sketch.Duplicate && x.Later.Covered < p.Covered {
+		j.Kind, j.Reason = sketch.Suspect, sketch.InDoubt
+	}
+	return j
+}
