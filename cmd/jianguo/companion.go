@@ -27,12 +27,14 @@ type (
 	studyCmd  struct{ companion }
 	importCmd struct{ companion }
 	sizeCmd   struct{ companion }
+	shadowCmd struct{ companion }
 	dataCmd   struct{ companion }
 )
 
 // exposureCmd groups commands about users' histories.
 type exposureCmd struct {
 	Size   sizeCmd   `cmd:"" passthrough:"" help:"Print the bytes that users take, by formula."`
+	Shadow shadowCmd `cmd:"" passthrough:"" help:"Print where a service with --shadow differs from the old store."`
 	Import importCmd `cmd:"" passthrough:"" help:"Import histories from Redis or a file into a running service."`
 }
 
@@ -51,6 +53,9 @@ func (c *importCmd) Run(*streams) error { return c.run("jianguo-import") }
 func (c *dataCmd) Run(_ *streams, k *kong.Context) error {
 	return c.run("jianguo-admin", k.Selected().Name)
 }
+
+// Run prints what --shadow found.
+func (c *shadowCmd) Run(*streams) error { return c.run("jianguo-import", "shadow") }
 
 // Run estimates what histories take.
 func (c *sizeCmd) Run(*streams) error { return c.run("jianguo-import", "size") }

@@ -100,8 +100,13 @@ func (x *Explanation) String() string { return text("explanation", x) }
 var source string
 
 var texts = template.Must(template.New("").Funcs(template.FuncMap{
-	"minute":  func(t interface{ Format(string) string }) string { return t.Format("2006-01-02 15:04") },
-	"percent": func(p float64) string { return strconv.FormatFloat(100*p, 'g', 2, 64) + " %" },
+	"minute": func(t interface{ Format(string) string }) string { return t.Format("2006-01-02 15:04") },
+	"percent": func(p float64) string {
+		if p < 1e-5 {
+			return "below 0.001 %"
+		}
+		return strconv.FormatFloat(100*p, 'g', 2, 64) + " %"
+	},
 }).Parse(source))
 
 // text fills in a template of this package, which cannot fail.
