@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
+
+	"jianguo/index/resident"
 )
 
 // TestSnapshotOfAnotherHand: a file that was removed or replaced while the
@@ -75,4 +78,48 @@ func TestStartCalledOff(t *testing.T) {
 	if err != nil || !os.SameFile(before, after) {
 		t.Fatalf("the snapshot was not kept: %v", err)
 	}
+}
+
+// midway is a writers' lock that calls f when a snapshot lets writers go on for the first time.
+type midway struct {
+	sync.Locker
+	f func()
+}
+
+func (m *midway) Unlock() {
+	m.Locker.Unlock()
+	if f := m.f; f != nil {
+		m.f = nil
+		f()
+	}
+}
+
+// TestReleasedWhileSnapshotIsWritten: the pages of a snapshot hold the posting of a version that
+// was released while they were written. The undo after it takes the posting back.
+func TestReleasedWhileSnapshotIsWritten(t *testing.T) {
+	dir := t.TempDir()
+	x := openTest(t, dir, nil)
+	decide, add := storyOf(t, x, "lead")
+	var d *Decision
+	writers := &midway{&x.write, func() {
+		if e := add("copy", 0xffff_0001); e.Verdict != Duplicate {
+			t.Errorf("%+v", e)
+		}
+		d = decide(DecisionRequest{Kind: Release, Item: "copy"})
+	}}
+	from := resident.Source{Tables: x.tables(), Catalogue: x.forms.Load().overlay.SnapshotOf(x.identity), Writers: writers, Last: x.last}
+	m, _, err := x.snapshot.Write(t.Context(), from)
+	if err != nil || m.Ordinal != 1 {
+		t.Fatalf("%+v, %v", m, err)
+	}
+	decide(DecisionRequest{Kind: Undo, Undo: d.Number})
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	x = openTest(t, dir, nil)
+	defer func() { _ = x.Close() }()
+	if got := x.snapshotEvent.Load(); got != 1 {
+		t.Errorf("the snapshot used ends at event %d, want 1", got)
+	}
+	mustVerify(t, x)
 }

@@ -129,8 +129,9 @@ func (b *Builder) Replay(ctx context.Context, from Mark) error {
 	if err := b.settle(ctx, from.Event); err != nil {
 		return err
 	}
-	// Older versions that have changed may have become exemplars, or ceased to be.
-	return b.postings(ctx, "changes", b.Last.Event-from.Event, true, set, `ordinal IN (SELECT ordinal FROM events WHERE number > ?) AND ordinal <= ?`, from.Event, from.Ordinal)
+	// Versions that have changed may have become exemplars, or ceased to be: those after
+	// the mark, too, since pages may hold their postings.
+	return b.postings(ctx, "changes", b.Last.Event-from.Event, true, set, `ordinal IN (SELECT ordinal FROM events WHERE number > ?) AND ordinal IN (SELECT ordinal FROM current)`, from.Event)
 }
 
 // settle makes postings and flags agree after a start. A snapshot may still have the
