@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"html"
 	"io"
+	"maps"
 	"net/url"
 	"os"
 	"regexp"
@@ -350,9 +351,9 @@ func TestQueuePages(t *testing.T) {
 		t.Fatalf("only %d suspects", waiting)
 	}
 	cookie := session(t, r, "lin-secret-token-1")
-	walk := func(from string, wanted func(id string) bool) (reached int) {
+	walk := func(from, link string, wanted func(id string) bool) (reached int) {
 		t.Helper()
-		at := regexp.MustCompile(`[?&](?:amp;)?at=([^"&]+)`)
+		at := regexp.MustCompile(link)
 		seen := map[string]bool{}
 		for path := from; path != ""; {
 			_, page := get(t, r, path, cookie)
@@ -370,11 +371,22 @@ func TestQueuePages(t *testing.T) {
 		}
 		return len(seen)
 	}
-	if n := walk("/console/suspects", func(string) bool { return true }); n < waiting {
+	const row = `[?&](?:amp;)?at=([^"&]+)`
+	if n := walk("/console/suspects", row, func(string) bool { return true }); n < waiting {
 		t.Errorf("%d of more than %d suspects can be reached", n, waiting)
 	}
-	if n := walk("/console/suspects?source="+url.QueryEscape("补记网"), func(id string) bool { return strings.HasPrefix(id, "more-") }); n != waiting {
+	if n := walk("/console/suspects?source="+url.QueryEscape("补记网"), row, func(id string) bool { return strings.HasPrefix(id, "more-") }); n != waiting {
 		t.Errorf("%d of %d suspects of the source can be reached", n, waiting)
+	}
+	// So can every source.
+	for n := range 45 {
+		submit(t, r, ingest.Item{ID: fmt.Sprint("of-", n), Title: "来稿", Source: fmt.Sprint("来源", n), Body: village(100 + n)})
+	}
+	ours := map[string]bool{}
+	walk("/console/sources", `/console/boilerplate\?source=([^"&]+)`, func(name string) bool { ours[name] = strings.HasPrefix(name, "来源"); return true })
+	maps.DeleteFunc(ours, func(_ string, is bool) bool { return !is })
+	if len(ours) != 45 {
+		t.Errorf("%d of 45 sources can be reached", len(ours))
 	}
 	// A search says that it lists a part, and goes on.
 	search := "/console/search?q=" + url.QueryEscape("渔村")

@@ -14,6 +14,8 @@ import (
 
 type sourcesView struct {
 	Days    int
+	After   int // how many sources stand on the pages before
+	Next    int // how many stand before the next page; 0: there is none
 	Sources []browse.SourceCount
 	Delays  map[int64]*time.Duration
 	Names   []string
@@ -23,6 +25,8 @@ type sourcesView struct {
 	Log     []index.SourcePolicy
 	Strict  map[string]string // by source: the strictness of its own
 }
+
+const sourcesPerPage = 20
 
 // Step is the colour of a cell, 0 (none) to 5 (most).
 func (v *sourcesView) Step(n int64) int64 {
@@ -40,7 +44,11 @@ func (c *Console) sources(ctx context.Context, p *page) string {
 		v.Days = min(days, 3650)
 	}
 	since := c.cfg.Now().AddDate(0, 0, -v.Days)
-	v.Sources = must.Get(c.cfg.Browse.Sources(ctx, since, 40))
+	v.After = int(max(p.number("after"), 0))
+	v.Sources = must.Get(c.cfg.Browse.Sources(ctx, since, v.After, sourcesPerPage+1))
+	if len(v.Sources) > sourcesPerPage {
+		v.Sources, v.Next = v.Sources[:sourcesPerPage], v.After+sourcesPerPage
+	}
 	v.Delays = map[int64]*time.Duration{}
 	for _, s := range v.Sources {
 		v.Delays[s.Number] = must.Get(c.cfg.Browse.Delay(ctx, s.Number))

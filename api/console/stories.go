@@ -44,7 +44,7 @@ func (c *Console) clusters(ctx context.Context, p *page) string {
 	}
 	stories := must.Get(c.cfg.Browse.Stories(ctx, q))
 	v.Stories, v.Next = stories.Stories, stories.Next
-	for _, s := range must.Get(c.cfg.Browse.Sources(ctx, c.cfg.Now().AddDate(0, 0, -30), 60)) {
+	for _, s := range must.Get(c.cfg.Browse.Sources(ctx, c.cfg.Now().AddDate(0, 0, -30), 0, 60)) {
 		v.Sources = append(v.Sources, s.Name)
 	}
 	p.Title, p.Section, p.Data = p.T("故事", "Stories"), "clusters", v

@@ -54,12 +54,12 @@ type SourceCount struct {
 	Policy                      string
 }
 
-// Sources lists the sources that delivered most since a time.
-func (b *Model) Sources(ctx context.Context, since time.Time, limit int) ([]SourceCount, error) {
+// Sources lists the sources that delivered most since a time, after so many of them.
+func (b *Model) Sources(ctx context.Context, since time.Time, after, limit int) ([]SourceCount, error) {
 	out, err := read(ctx, b.reader, "sources", `SELECT source, sum(items), sum(duplicates), sum(suspects) FROM source_days WHERE day >= ?
-		GROUP BY source ORDER BY 2 DESC, 1 LIMIT ?`, func(r *sql.Rows, c *SourceCount) error {
+		GROUP BY source ORDER BY 2 DESC, 1 LIMIT ? OFFSET ?`, func(r *sql.Rows, c *SourceCount) error {
 		return r.Scan(&c.Number, &c.Items, &c.Duplicates, &c.Suspects)
-	}, dayOf(since.UnixMilli()), limit)
+	}, dayOf(since.UnixMilli()), limit, after)
 	if err != nil {
 		return nil, err
 	}
