@@ -26,8 +26,6 @@ type sourcesView struct {
 	Strict  map[string]string // by source: the strictness of its own
 }
 
-const sourcesPerPage = 20
-
 // Step is the colour of a cell, 0 (none) to 5 (most).
 func (v *sourcesView) Step(n int64) int64 {
 	if n == 0 {
@@ -44,10 +42,11 @@ func (c *Console) sources(ctx context.Context, p *page) string {
 		v.Days = min(days, 3650)
 	}
 	since := c.cfg.Now().AddDate(0, 0, -v.Days)
-	v.After = int(max(p.number("after"), 0))
-	v.Sources = must.Get(c.cfg.Browse.Sources(ctx, since, v.After, sourcesPerPage+1))
-	if len(v.Sources) > sourcesPerPage {
-		v.Sources, v.Next = v.Sources[:sourcesPerPage], v.After+sourcesPerPage
+	const perPage = 20
+	v.After = int(p.number("after"))
+	v.Sources = must.Get(c.cfg.Browse.Sources(ctx, since, v.After, perPage+1))
+	if len(v.Sources) > perPage {
+		v.Sources, v.Next = v.Sources[:perPage], v.After+perPage
 	}
 	v.Delays = map[int64]*time.Duration{}
 	for _, s := range v.Sources {

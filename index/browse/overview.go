@@ -1,6 +1,7 @@
 package browse
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -73,10 +74,8 @@ func (b *Model) Sources(ctx context.Context, since time.Time, after, limit int) 
 	}
 	for i := range out {
 		c := &out[i]
-		c.Name, c.Policy = names[c.Number], index.SourceNormal
-		if p, ok := policies[c.Name]; ok {
-			c.Policy = p.Policy
-		}
+		c.Name = names[c.Number]
+		c.Policy = cmp.Or(policies[c.Name].Policy, index.SourceNormal)
 	}
 	return out, nil
 }
