@@ -23,8 +23,6 @@ const (
 var larger = map[string]bool{
 	"api/console/draw.go: timeline":                     true,
 	"api/console/search.go: lookFor":                    true,
-	"api/console.Console":                               true,
-	"api/console.page":                                  true,
 	"cmd/jianguo-bench/consoleseed/main.go: measure":    true,
 	"cmd/jianguo-bench/filterbench/load.go: closedLoop": true,
 	"cmd/jianguo-eval/eval.go: Run":                     true,

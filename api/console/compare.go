@@ -7,7 +7,6 @@ import (
 
 	"jianguo/api/console/diff"
 	"jianguo/index"
-	"jianguo/index/browse"
 	"jianguo/internal/must"
 )
 
@@ -60,7 +59,7 @@ func (p *page) comparing(a, b *index.Item) *comparison {
 		// The numbers of the sentence.
 		v.SharedA, v.SharedB = float64(e.Facts.Coverage.Earlier), float64(e.Facts.Coverage.Later)
 	}
-	v.When, v.Late = p.ahead(a, b)
+	v.When, v.Late = p.Ahead(a, b)
 	v.AllSame = true
 	var same []row
 	flush := func() {
@@ -99,31 +98,6 @@ func judged(it *index.Item, of string) *index.Event {
 		}
 	}
 	return nil
-}
-
-// ahead says how long before another item one was published, and whether it was not. Only
-// times of publication are compared.
-func (p *page) ahead(a, b *index.Item) (when string, late bool) {
-	c := browse.Copy{Origin: &index.Brief{Published: a.Published, Arrived: a.Arrived}, Copier: &index.Brief{Published: b.Published, Arrived: b.Arrived}}
-	behind, known := c.Behind()
-	switch {
-	case !known:
-		return p.T("时间不足，先后不明", "a time of publication is missing"), false
-	case behind < 0:
-		return p.T("晚 ", "later by ") + p.Span(-behind), true
-	case behind == 0:
-		return p.T("同时", "at the same time"), false
-	}
-	return p.T("早 ", "earlier by ") + p.Span(behind), false
-}
-
-// Behind says how long after the origin a copy was published.
-func (p *page) Behind(c *browse.Copy) string {
-	behind, known := c.Behind()
-	if !known {
-		return p.T("时间不足", "unknown")
-	}
-	return p.T("晚 ", "+") + p.Span(behind)
 }
 
 func (v *comparison) text(it *index.Item) string {

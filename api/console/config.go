@@ -2,11 +2,9 @@ package console
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,17 +13,12 @@ import (
 	"github.com/labstack/echo/v4"
 	"github.com/nats-io/nats.go"
 
-	"jianguo/api/tokens"
+	"jianguo/api/console/locale"
+	"jianguo/api/console/session"
 	"jianguo/index"
 	"jianguo/index/browse"
 	"jianguo/ingest"
 	"jianguo/segment"
-)
-
-// Roles of a signed-in user.
-const (
-	RoleEditor   = "editor"   // reads and decides
-	RoleOperator = "operator" // that, and the operators' page
 )
 
 // Config configures a console. Index, Browse and Segmenter are required.
@@ -38,14 +31,7 @@ type Config struct {
 	Dir       string          // the data directory, for the sizes of its files
 	Own       []string        // our own sources: the first page shows who copies them
 
-	Tokens *tokens.Set // nil: there are no tokens, and everyone may enter
-	// Header, if set, names the header in which a proxy gives the name of the
-	// user, RoleHeader the header of their role: without a role the user is an
-	// editor, with an unknown role they may not enter. Both headers, and
-	// X-Forwarded-Proto, are trusted only in requests from Proxies (default: loopback).
-	// A header that is repeated is not trusted: one of the two is not the proxy's.
-	Header, RoleHeader string
-	Proxies            []netip.Prefix
+	Access session.Config // who may enter
 
 	// Rejudge makes the command that judges what arrived lately again, with more arguments
 	// (jianguo rejudge); exec.ErrNotFound: it is not installed. nil: it is not, either.
@@ -68,10 +54,9 @@ type Console struct {
 	log      *slog.Logger
 	words    *cutter
 	assets   assets
-	ended    ended // signed-out sessions
+	sessions *session.Sessions
 	samples  samples
 	rejudges rejudges
-	key      []byte // signs cookies: a restart ends all sessions
 }
 
 // newConsole returns a Console with the defaults filled in.
@@ -85,9 +70,6 @@ func newConsole(cfg Config) (*Console, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	if len(cfg.Proxies) == 0 {
-		cfg.Proxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
-	}
 	files, err := loadAssets()
 	if cfg.Rejudge != nil { // a service that was killed may have left it
 		err = errors.Join(err, os.RemoveAll(filepath.Join(cfg.Dir, rejudgeDir)))
@@ -95,12 +77,7 @@ func newConsole(cfg Config) (*Console, error) {
 	if err != nil {
 		return nil, fmt.Errorf("console: %w", err)
 	}
-	c := &Console{cfg: cfg, log: cfg.Logger, words: newCutter(cfg.Segmenter), assets: files, key: make([]byte, 32)}
-	_, _ = rand.Read(c.key) // does not fail
-	return c, nil
+	return &Console{cfg: cfg, log: cfg.Logger, words: newCutter(cfg.Segmenter), assets: files, sessions: session.New(cfg.Access, cfg.Now)}, nil
 }
 
-// location is where the editors are.
-var location = time.FixedZone("UTC+8", 8*3600)
-
-func (c *Console) now() time.Time { return c.cfg.Now().In(location) }
+func (c *Console) now() time.Time { return c.cfg.Now().In(locale.Location) }

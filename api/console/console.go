@@ -42,6 +42,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"jianguo/api/console/session"
 	"jianguo/ingest"
 	"jianguo/internal/must"
 )
@@ -63,10 +64,10 @@ func Register(e *echo.Echo, cfg Config) error {
 	}
 	bound := func(next echo.HandlerFunc) echo.HandlerFunc { return next }
 	if cfg.Bound != nil {
-		bound = cfg.Bound(c.known)
+		bound = cfg.Bound(c.sessions.Known)
 	}
 	if cfg.Done != nil {
-		go c.watch()
+		go operations{c}.watch()
 	}
 	e.GET("/console/assets/:hash/:name", c.assets.serve)
 	e.GET("/console/live", c.live)
@@ -79,8 +80,8 @@ func Register(e *echo.Echo, cfg Config) error {
 		{"POST", "/console/signin", anyone, c.signIn},
 		{"POST", "/console/signout", reader, c.signOut},
 		{"GET", "/", reader, c.overview},
-		{"GET", "/console/search", reader, c.search},
-		{"POST", "/console/search", reader, c.paste},
+		{"GET", "/console/search", reader, finder{c}.search},
+		{"POST", "/console/search", reader, finder{c}.paste},
 		{"GET", "/console/item", reader, c.item},
 		{"GET", "/console/compare", reader, c.compare},
 		{"GET", "/console/into", reader, c.into},
@@ -99,12 +100,12 @@ func Register(e *echo.Echo, cfg Config) error {
 		{"GET", "/console/decisions.csv", reader, c.decisionsCSV},
 		{"POST", "/console/decide", reader, c.decide},
 		{"GET", "/console/labels.tsv", reader, c.labelsTSV},
-		{"GET", "/console/operators", operator, c.operators},
-		{"GET", "/console/rejudge", operator, c.rejudgePage},
-		{"POST", "/console/rejudge", operator, c.startRejudge},
-		{"GET", "/console/rejudge.tsv", operator, c.rejudgeLabels},
-		{"GET", "/console/dead", operator, c.dead},
-		{"POST", "/console/dead", operator, c.replay},
+		{"GET", "/console/operators", operator, operations{c}.operators},
+		{"GET", "/console/rejudge", operator, operations{c}.rejudgePage},
+		{"POST", "/console/rejudge", operator, operations{c}.startRejudge},
+		{"GET", "/console/rejudge.tsv", operator, operations{c}.rejudgeLabels},
+		{"GET", "/console/dead", operator, operations{c}.dead},
+		{"POST", "/console/dead", operator, operations{c}.replay},
 		{"GET", "/console/*", reader, c.nowhere},
 	} {
 		e.Add(r.method, r.path, c.handle(r.access, r.handler), bound)
@@ -126,20 +127,20 @@ func (c *Console) handle(a access, h handler) echo.HandlerFunc {
 			// A form is a few fields, or a text that was pasted: three bytes for each of its own.
 			e.Request().Body = http.MaxBytesReader(e.Response(), e.Request().Body, 3*ingest.MaxText+1<<16)
 		}
-		s, ok := c.session(e)
+		s, ok := c.sessions.Of(e)
 		if a != anyone && !ok {
-			return c.toSignIn(e)
+			return c.sessions.ToSignIn(e)
 		}
 		p := c.newPage(e, s)
 		if changes {
 			if err := e.Request().ParseForm(); err != nil {
 				return p.fail(http.StatusBadRequest, p.T("表单无法读取。", "The form could not be read."))
 			}
-			if !c.formIsOurs(e, s) {
+			if !c.sessions.FormIsOurs(e, s) {
 				return p.fail(http.StatusForbidden, p.T("页面已过期，请返回刷新后再试。", "This page is out of date: go back, reload it and try again."))
 			}
 		}
-		if a == operator && s.Role != RoleOperator {
+		if a == operator && s.Role != session.Operator {
 			return p.fail(http.StatusForbidden, p.T("这一页只给运维人员。", "This page is for operators."))
 		}
 		var next string

@@ -2,7 +2,6 @@ package console
 
 import (
 	"context"
-	"fmt"
 
 	"jianguo/index/browse"
 	"jianguo/internal/must"
@@ -46,13 +45,4 @@ func (c *Console) ours(which string) (q browse.CopyQuery) {
 		q.Copiers = c.cfg.Own
 	}
 	return q
-}
-
-// SharedBy says how much of a copy and of its origin the other has, whichever arrived first.
-func (p *page) SharedBy(c *browse.Copy) string {
-	copier, origin := p.shares(c.Copier)
-	if c.Origin.Against == c.Copier.Ordinal {
-		origin, copier = p.shares(c.Origin)
-	}
-	return fmt.Sprintf(p.T("转载 %s · 原创 %s", "copy %s · origin %s"), copier, origin)
 }

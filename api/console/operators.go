@@ -21,6 +21,9 @@ import (
 	"jianguo/internal/must"
 )
 
+// operations are the pages for operators.
+type operations struct{ *Console }
+
 type operatorsView struct {
 	Ready     error
 	Rate      string // messages applied in the last minute
@@ -47,7 +50,7 @@ type file struct {
 	Size int64
 }
 
-func (c *Console) operators(ctx context.Context, p *page) string {
+func (c operations) operators(ctx context.Context, p *page) string {
 	p.Title, p.Section = p.T("运维", "Operators"), "operators"
 	if p.e.QueryParam("saved") != "" {
 		p.Notice = &notice{Text: p.T("已重新投递。", "Published again.")}
@@ -80,7 +83,7 @@ func (c *Console) operators(ctx context.Context, p *page) string {
 	return "operators"
 }
 
-func (c *Console) bus(ctx context.Context, p *page, v *operatorsView) error {
+func (c operations) bus(ctx context.Context, p *page, v *operatorsView) error {
 	if c.cfg.Conn == nil {
 		return nil
 	}
@@ -141,7 +144,7 @@ type deadView struct {
 	Cut  bool
 }
 
-func (c *Console) deadLetter(ctx context.Context, number string) (*bus.DeadLetters, *bus.DeadLetter) {
+func (c operations) deadLetter(ctx context.Context, number string) (*bus.DeadLetters, *bus.DeadLetter) {
 	n, err := strconv.ParseUint(number, 10, 64)
 	if err != nil {
 		must.Do(fmt.Errorf("number %q: want a number: %w", number, index.ErrQuery))
@@ -157,7 +160,7 @@ func (c *Console) deadLetter(ctx context.Context, number string) (*bus.DeadLette
 	return dead, must.Get(d, err)
 }
 
-func (c *Console) dead(ctx context.Context, p *page) string {
+func (c operations) dead(ctx context.Context, p *page) string {
 	_, d := c.deadLetter(ctx, p.e.QueryParam("number"))
 	v := &deadView{DeadLetter: *d, Text: string(d.Data)}
 	// Readable, as far as it is JSON: an item may have all its characters escaped.
@@ -173,7 +176,7 @@ func (c *Console) dead(ctx context.Context, p *page) string {
 	return "dead"
 }
 
-func (c *Console) replay(ctx context.Context, p *page) string {
+func (c operations) replay(ctx context.Context, p *page) string {
 	dead, d := c.deadLetter(ctx, p.e.FormValue("number"))
 	must.Do(dead.Replay(ctx, d.Number))
 	return "/console/operators?saved=1"

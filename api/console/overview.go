@@ -9,6 +9,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"jianguo/api/console/locale"
 	"jianguo/index"
 	"jianguo/index/browse"
 	"jianguo/internal/must"
@@ -40,7 +41,7 @@ type counts struct {
 func (c *Console) counts(ctx context.Context, p *page) counts {
 	t := must.Get(c.cfg.Browse.Totals(ctx))
 	now := c.now()
-	midnight := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, location)
+	midnight := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, locale.Location)
 	var items, duplicates int64
 	for _, h := range must.Get(c.cfg.Browse.Hours(ctx, midnight)) {
 		items, duplicates = items+h.Items, duplicates+h.Duplicates
@@ -79,7 +80,7 @@ const liveFor = 10 * time.Minute
 
 // live sends the counters whenever they change.
 func (c *Console) live(e echo.Context) error {
-	s, ok := c.session(e)
+	s, ok := c.sessions.Of(e)
 	if !ok {
 		return e.NoContent(http.StatusUnauthorized)
 	}

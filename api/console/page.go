@@ -16,6 +16,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"jianguo/api/console/locale"
+	"jianguo/api/console/session"
 	"jianguo/index"
 	"jianguo/internal/must"
 )
@@ -41,17 +43,17 @@ type page struct {
 	c *Console
 	e echo.Context
 
-	session
-	Language string // zh or en
-	Theme    string // light, dark; empty: as the device has it
-	Title    string
-	Section  string // of the navigation
-	Problem  string
-	Wrong    map[string]string // by field: what is wrong with it
-	Notice   *notice
-	Query    string // in the search box
-	Body     template.HTML
-	Data     any
+	session.Session
+	locale.Locale
+	Theme   string // light, dark; empty: as the device has it
+	Title   string
+	Section string // of the navigation
+	Problem string
+	Wrong   map[string]string // by field: what is wrong with it
+	Notice  *notice
+	Query   string // in the search box
+	Body    template.HTML
+	Data    any
 }
 
 // notice says what the last step did.
@@ -64,10 +66,10 @@ type notice struct {
 	Found    bool   // it was a review, which can be undone
 }
 
-func (c *Console) newPage(e echo.Context, s session) *page {
-	p := &page{c: c, e: e, session: s, Language: index.Chinese}
-	p.choose(&p.Language, "lang", languageCookie, index.Chinese, index.English)
-	p.choose(&p.Theme, "theme", themeCookie, "light", "dark", "")
+func (c *Console) newPage(e echo.Context, s session.Session) *page {
+	p := &page{c: c, e: e, Session: s, Locale: locale.Locale{Language: index.Chinese, Now: c.cfg.Now}}
+	p.choose(&p.Language, "lang", "jianguo_language", index.Chinese, index.English)
+	p.choose(&p.Theme, "theme", "jianguo_theme", "light", "dark", "")
 	return p
 }
 
@@ -91,33 +93,14 @@ func (p *page) choose(into *string, parameter, cookie string, values ...string) 
 	}
 }
 
-// T picks the reader's language.
-func (p *page) T(zh, en string) string {
-	if p.Language == index.English {
-		return en
-	}
-	return zh
-}
-
-// HTMLLanguage is the page's language for browsers and screen readers.
-func (p *page) HTMLLanguage() string { return p.T("zh-Hans", "en") }
-
-// Chinese marks the Chinese text on an English page.
-func (p *page) Chinese() template.HTMLAttr {
-	if p.Language == index.English {
-		return `lang="zh"`
-	}
-	return ""
-}
-
 // Asset is the address of an embedded file.
 func (p *page) Asset(name string) string { return "/console/assets/" + p.c.assets.hash + "/" + name }
 
 // Form is the token of the session's forms.
-func (p *page) Form() string { return p.c.formToken(p.session) }
+func (p *page) Form() string { return p.c.sessions.FormToken(p.Session) }
 
 // Open reports whether the console needs no sign-in.
-func (p *page) Open() bool { return p.c.open() }
+func (p *page) Open() bool { return p.c.sessions.Open() }
 
 // Here is the address of the page with some parameters changed; an empty value
 // removes one.
@@ -172,9 +155,9 @@ func (p *page) moment(field, form string) (at time.Time) {
 	if given == "" {
 		return at
 	}
-	at, err := time.ParseInLocation(form, given, location)
+	at, err := time.ParseInLocation(form, given, locale.Location)
 	if err != nil {
-		p.wrong(field, p.T("请填时间，如 ", "Give a time, as ")+time.Date(2025, 6, 11, 9, 0, 0, 0, location).Format(form)+p.T("。", "."))
+		p.wrong(field, p.T("请填时间，如 ", "Give a time, as ")+time.Date(2025, 6, 11, 9, 0, 0, 0, locale.Location).Format(form)+p.T("。", "."))
 	}
 	return at
 }

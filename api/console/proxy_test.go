@@ -36,7 +36,7 @@ func TestProxy(t *testing.T) {
 	t.Parallel()
 	r := start(t, func(c *consoletest.Config) {
 		c.Tokens = nil
-		c.Console = func(cc *console.Config) { cc.Header, cc.RoleHeader = "X-Editor", "X-Editor-Role" }
+		c.Console = func(cc *console.Config) { cc.Access.Header, cc.Access.RoleHeader = "X-Editor", "X-Editor-Role" }
 	})
 	in := func(headers ...string) bool {
 		t.Helper()
@@ -103,7 +103,7 @@ func TestProxyElsewhere(t *testing.T) {
 	for network, want := range map[string]bool{"10.0.0.0/8": false, "127.0.0.2/32": false, "::1/128": false, "127.0.0.1/32": true} {
 		r := start(t, func(c *consoletest.Config) {
 			c.Console = func(cc *console.Config) {
-				cc.Header, cc.Proxies = "X-Editor", []netip.Prefix{netip.MustParsePrefix(network)}
+				cc.Access.Header, cc.Access.Proxies = "X-Editor", []netip.Prefix{netip.MustParsePrefix(network)}
 			}
 		})
 		resp, _ := asked(t, r, http.MethodGet, "/", nil, "X-Editor", "lin", "X-Forwarded-For", "10.1.1.1", "X-Real-Ip", "127.0.0.1")

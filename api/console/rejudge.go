@@ -63,18 +63,6 @@ type rejudged struct {
 // Spans are the days that a rejudge can go back.
 func (*rejudge) Spans() []string { return []string{"1", "7", "30", "90"} }
 
-// Shift names a change of a verdict.
-func (p *page) Shift(shift string) string {
-	words := strings.Split(shift, " → ")
-	for i, word := range words {
-		var v index.Verdict
-		if v.UnmarshalText([]byte(word)) == nil {
-			words[i] = p.Verdict(v)
-		}
-	}
-	return strings.Join(words, " → ")
-}
-
 // Rejudge is the last rejudge as it stands.
 func (p *page) Rejudge() *rejudge {
 	c := p.c
@@ -94,13 +82,13 @@ func (p *page) Rejudge() *rejudge {
 // NotInstalled reports whether the program that judges again is missing.
 func (r *rejudge) NotInstalled() bool { return errors.Is(r.Missing, exec.ErrNotFound) }
 
-func (c *Console) rejudgePage(_ context.Context, p *page) string {
+func (c operations) rejudgePage(_ context.Context, p *page) string {
 	p.Title, p.Section, p.Data = p.T("试判", "Rejudge"), "operators", p.Rejudge()
 	return "rejudge"
 }
 
 // startRejudge starts a rejudge, or cancels the one that runs.
-func (c *Console) startRejudge(_ context.Context, p *page) string {
+func (c operations) startRejudge(_ context.Context, p *page) string {
 	const next = "/console/rejudge"
 	form := p.e.Request().PostForm
 	c.rejudges.mu.Lock()
@@ -140,7 +128,7 @@ func (c *Console) startRejudge(_ context.Context, p *page) string {
 
 // rejudge runs the command to its end. Its copy of the catalogue and its files are in one folder
 // of the data directory, which is as large.
-func (c *Console) rejudge(ctx context.Context, run *rejudge, language string) (result rejudged, labels []byte, err error) {
+func (c operations) rejudge(ctx context.Context, run *rejudge, language string) (result rejudged, labels []byte, err error) {
 	work := filepath.Join(c.cfg.Dir, rejudgeDir)
 	if err := errors.Join(os.RemoveAll(work), os.Mkdir(work, 0o700)); err != nil {
 		return result, nil, err
@@ -161,7 +149,7 @@ func (c *Console) rejudge(ctx context.Context, run *rejudge, language string) (r
 		return result, nil, err
 	}
 	var out bytes.Buffer
-	said := &rejudgeProgress{c: c, run: run}
+	said := &rejudgeProgress{c: c.Console, run: run}
 	cmd.Stdout, cmd.Stderr = &out, said
 	if err := cmd.Run(); err != nil {
 		return result, nil, fmt.Errorf("%w: %s", err, said.last)
@@ -203,7 +191,7 @@ func (r *rejudgeProgress) Write(b []byte) (int, error) {
 }
 
 // rejudgeLabels downloads the pairs that change, for editors to label.
-func (c *Console) rejudgeLabels(_ context.Context, p *page) string {
+func (c operations) rejudgeLabels(_ context.Context, p *page) string {
 	labels := p.Rejudge().Labels
 	if labels == nil {
 		must.Do(index.ErrNotFound)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"jianguo/api/console/locale"
 	"jianguo/index"
 )
 
@@ -14,7 +15,7 @@ func (p *page) Reply(v *itemView) string {
 		if index.Credible(it.Published, it.Arrived) {
 			at = *it.Published
 		}
-		return fmt.Sprintf(p.T("《%s》（%s，%s）", "\"%s\" (%s, %s)"), p.Headline(it), p.Or(it.Source), at.In(location).Format("2006-01-02 15:04"))
+		return fmt.Sprintf(p.T("《%s》（%s，%s）", "\"%s\" (%s, %s)"), p.Headline(it), p.Or(it.Source), at.In(locale.Location).Format("2006-01-02 15:04"))
 	}
 	state := p.T("没有发布，因为与更早的稿件重复", "was not published: it repeats an earlier article")
 	switch v.Event.Verdict {
@@ -36,12 +37,4 @@ func (p *page) Reply(v *itemView) string {
 		said = append(said, p.T("如果您是原作者，或已获授权，请回复说明。", "If you are its author, or have a licence, please tell us."))
 	}
 	return strings.Join(said, "\n")
-}
-
-// Or is a source, or the word for none.
-func (p *page) Or(source string) string {
-	if source == "" {
-		return p.T("来源不明", "source unknown")
-	}
-	return source
 }

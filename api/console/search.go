@@ -34,6 +34,9 @@ type searchView struct {
 	Compare *comparison
 }
 
+// finder answers the search box.
+type finder struct{ *Console }
+
 // foundStep is how many items a page of a search has more than the one before; foundMost is
 // the most.
 const foundStep, foundMost = 50, 500
@@ -50,7 +53,7 @@ const searched = 200
 
 // paste takes what was typed or pasted into the search box. What is short becomes a link; a
 // long text is answered at once.
-func (c *Console) paste(ctx context.Context, p *page) string {
+func (c finder) paste(ctx context.Context, p *page) string {
 	text := p.e.Request().PostForm.Get("q")
 	if len(text) <= searched {
 		return p.redirect("/console/search?" + url.Values{"q": {text}}.Encode())
@@ -62,12 +65,12 @@ func (c *Console) paste(ctx context.Context, p *page) string {
 }
 
 // search answers a link.
-func (c *Console) search(ctx context.Context, p *page) string {
+func (c finder) search(ctx context.Context, p *page) string {
 	return c.lookFor(ctx, p, p.e.QueryParam("q"))
 }
 
 // lookFor takes an id, an address, words, or a whole text.
-func (c *Console) lookFor(ctx context.Context, p *page, text string) string {
+func (c finder) lookFor(ctx context.Context, p *page, text string) string {
 	trimmed := strings.TrimSpace(text)
 	p.Title = p.T("查找", "Search")
 	if len(text) <= searched {
@@ -140,7 +143,7 @@ const headlineTries = 40
 
 // same returns the items whose text was pasted, with or without the headline before it;
 // rejected copies included. A page may have a space where its source has a line break.
-func (c *Console) same(text string) []uint32 {
+func (c finder) same(text string) []uint32 {
 	words := c.words.texts.Get().(*segment.Text)
 	defer c.words.texts.Put(words)
 	text = strings.ToValidUTF8(text[:min(len(text), ingest.MaxText)], "")
@@ -164,7 +167,7 @@ func (c *Console) same(text string) []uint32 {
 
 // passages sorts items with the words in their headline first, and shows the
 // words in the text of the others.
-func (c *Console) passages(ctx context.Context, v *searchView, text string) {
+func (c finder) passages(ctx context.Context, v *searchView, text string) {
 	words, _ := c.words.query(text)
 	words = append(words, strings.Fields(text)...)
 	words = slices.DeleteFunc(words, func(w string) bool { return w == "" })
@@ -230,7 +233,7 @@ func passage(text string, words []string) (out []piece) {
 
 // nearest checks which verdict the text would get, and compares it with the
 // nearest article.
-func (c *Console) nearest(ctx context.Context, p *page, v *searchView, text string) {
+func (c finder) nearest(ctx context.Context, p *page, v *searchView, text string) {
 	body := strings.ToValidUTF8(text[:min(len(text), ingest.MaxText)], "")
 	words := c.words.texts.Get().(*segment.Text)
 	defer c.words.texts.Put(words)
@@ -245,12 +248,12 @@ func (c *Console) nearest(ctx context.Context, p *page, v *searchView, text stri
 
 // Finder returns the console's search as a function for api.Config.Find.
 func Finder(b *browse.Model, s *segment.Segmenter) func(ctx context.Context, words string, limit int) ([]uint32, error) {
-	return (&Console{cfg: Config{Browse: b}, words: newCutter(s)}).find
+	return finder{&Console{cfg: Config{Browse: b}, words: newCutter(s)}}.find
 }
 
 // find looks up words. If too few articles have them, those whose headline has
 // the same characters follow.
-func (c *Console) find(ctx context.Context, text string, limit int) ([]uint32, error) {
+func (c finder) find(ctx context.Context, text string, limit int) ([]uint32, error) {
 	words, pairs := c.words.query(text)
 	found, err := c.cfg.Browse.Search(ctx, words, limit)
 	if err != nil || len(found) >= limit || len(pairs) == 0 {

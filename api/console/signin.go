@@ -34,8 +34,8 @@ func (c *Console) signIn(_ context.Context, p *page) string {
 		return ""
 	}
 	token, err := (*tokens.Token)(nil), tokens.ErrUnknown // behind a proxy that names users there may be no tokens
-	if c.cfg.Tokens != nil {
-		token, err = c.cfg.Tokens.Find(strings.TrimSpace(p.e.FormValue("token")), p.e.Request().RemoteAddr)
+	if c.cfg.Access.Tokens != nil {
+		token, err = c.cfg.Access.Tokens.Find(strings.TrimSpace(p.e.FormValue("token")), p.e.Request().RemoteAddr)
 	}
 	var limited *tokens.LimitError
 	switch {
@@ -48,7 +48,7 @@ func (c *Console) signIn(_ context.Context, p *page) string {
 		p.refuse(to, http.StatusUnauthorized, p.T("口令不对，或不是给编辑用的。", "This token is not known, or not for editors."))
 		return ""
 	}
-	c.writeCookie(p.e, c.newSession(token.Name, token.RoleName(), token.Session))
+	c.sessions.Begin(p.e, token.Name, token.RoleName(), token.Session)
 	return to
 }
 
@@ -58,9 +58,7 @@ func (p *page) refuse(to string, status int, why string) {
 	must.Do(p.write(status, "signin"))
 }
 
-// signOut ends the session on the server too: a copy of the cookie is worth nothing.
 func (c *Console) signOut(_ context.Context, p *page) string {
-	c.ended.add(p.session, c.cfg.Now().Unix())
-	p.e.SetCookie(&http.Cookie{Name: sessionCookie, Path: "/", HttpOnly: true, MaxAge: -1})
+	c.sessions.End(p.e, p.Session)
 	return "/console/signin"
 }

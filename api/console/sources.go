@@ -77,11 +77,6 @@ func (c *Console) sources(ctx context.Context, p *page) string {
 	return "sources"
 }
 
-// Stored is a policy as the catalogue keeps it: with its strictness behind it.
-func (*page) Stored(p index.SourcePolicy) string {
-	return strings.TrimSuffix(p.Policy+"/"+p.Strictness, "/")
-}
-
 func (c *Console) setPolicy(ctx context.Context, p *page) string {
 	form := p.e.Request().PostForm
 	policy, strictness, _ := strings.Cut(form.Get("policy"), "/")

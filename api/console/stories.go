@@ -38,7 +38,7 @@ func (c *Console) clusters(ctx context.Context, p *page) string {
 		q.Since = c.cfg.Now().Add(-time.Duration(p.number("since")) * time.Hour)
 	}
 	if v.Words != "" {
-		found := must.Get(c.find(ctx, v.Words, 800))
+		found := must.Get(finder{c}.find(ctx, v.Words, 800))
 		v.Found = len(found)
 		q.Clusters = c.cfg.Index.VersionClusters(found)
 	}

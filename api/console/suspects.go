@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"jianguo/api/console/locale"
 	"jianguo/index"
 	"jianguo/index/browse"
 	"jianguo/internal/must"
@@ -114,7 +115,7 @@ func (c *Console) review(ctx context.Context, p *page) string {
 	if v.Drawn != index.DrawnDoubt {
 		v.Drawn = index.DrawnRandom
 	}
-	if day, err := time.ParseInLocation("2006-01-02", p.e.QueryParam("day"), location); err == nil {
+	if day, err := time.ParseInLocation("2006-01-02", p.e.QueryParam("day"), locale.Location); err == nil {
 		v.Day = day
 	}
 	v.Earlier = v.Day.AddDate(0, 0, -1).Format("2006-01-02")

@@ -29,7 +29,7 @@ type samples struct {
 }
 
 // watch takes samples until the server shuts down.
-func (c *Console) watch() {
+func (c operations) watch() {
 	tick := time.NewTicker(sampleEvery)
 	defer tick.Stop()
 	for {
@@ -42,7 +42,7 @@ func (c *Console) watch() {
 	}
 }
 
-func (c *Console) sample() {
+func (c operations) sample() {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	articles, _ := c.cfg.Index.Rate()

@@ -21,6 +21,7 @@ import (
 
 	"jianguo/api"
 	"jianguo/api/console"
+	"jianguo/api/console/session"
 	"jianguo/bus"
 	"jianguo/exposure"
 	"jianguo/exposure/eventlog"
@@ -234,7 +235,8 @@ func (f *serveFlags) openAPI(co *streams, s *service) (err error) {
 // console returns a function that adds the editors' pages to the server.
 func (f *serveFlags) console(s *service, co *streams) func(*echo.Echo, api.Bound, <-chan struct{}) error {
 	cfg := console.Config{Index: s.core.index, Browse: s.browse, Segmenter: s.core.segmenter, Ingest: s.core.ingest, Conn: s.core.conn,
-		Dir: s.dir, Rejudge: f.rejudge(s), Own: f.OwnSource, Logger: co.log, Version: version, Header: f.EditorHeader, RoleHeader: f.EditorRole, Proxies: s.access.proxies, Tokens: s.access.tokens}
+		Dir: s.dir, Rejudge: f.rejudge(s), Own: f.OwnSource, Logger: co.log, Version: version,
+		Access: session.Config{Tokens: s.access.tokens, Header: f.EditorHeader, RoleHeader: f.EditorRole, Proxies: s.access.proxies}}
 	return func(e *echo.Echo, bound api.Bound, done <-chan struct{}) error {
 		cfg.Done, cfg.Bound = done, bound
 		return console.Register(e, cfg)

@@ -21,6 +21,7 @@ import (
 
 	"jianguo/api"
 	"jianguo/api/console"
+	"jianguo/api/console/session"
 	"jianguo/bus"
 	"jianguo/data"
 	"jianguo/index"
@@ -180,9 +181,9 @@ func (r *Service) serve(cfg Config) error {
 	if cfg.Tokens != nil {
 		var list strings.Builder
 		for token, name := range cfg.Tokens {
-			role := console.RoleEditor
+			role := session.Editor
 			if strings.HasPrefix(name, "ops") {
-				role = console.RoleOperator
+				role = session.Operator
 			}
 			fmt.Fprintln(&list, name, role, token)
 		}
@@ -190,7 +191,7 @@ func (r *Service) serve(cfg Config) error {
 		if ac.Tokens, err = fixture.Tokens(list.String()); err != nil {
 			return err
 		}
-		cc.Tokens = ac.Tokens
+		cc.Access.Tokens = ac.Tokens
 	}
 	if cfg.Console != nil {
 		cfg.Console(&cc)

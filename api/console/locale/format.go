@@ -1,8 +1,11 @@
-package console
+// Package locale writes numbers, times and the words of the catalogue for readers of the console, in
+// Chinese or English. Times are those of the place where the editors are.
+package locale
 
 import (
 	"encoding/json"
 	"fmt"
+	"html/template"
 	"math"
 	"strconv"
 	"strings"
@@ -11,8 +14,37 @@ import (
 	"jianguo/index"
 )
 
+// Locale is the language of a reader, and the time. Its methods are for templates, which embed it
+// in the value of a page.
+type Locale struct {
+	Language string // index.Chinese or index.English
+	Now      func() time.Time
+}
+
+// Location is where the editors are.
+var Location = time.FixedZone("UTC+8", 8*3600)
+
+// T picks the reader's language.
+func (l Locale) T(zh, en string) string {
+	if l.Language == index.English {
+		return en
+	}
+	return zh
+}
+
+// HTMLLanguage is the page's language for browsers and screen readers.
+func (l Locale) HTMLLanguage() string { return l.T("zh-Hans", "en") }
+
+// Chinese marks the Chinese text on an English page.
+func (l Locale) Chinese() template.HTMLAttr {
+	if l.Language == index.English {
+		return `lang="zh"`
+	}
+	return ""
+}
+
 // Number groups thousands.
-func (p *page) Number(v any) string {
+func (l Locale) Number(v any) string {
 	s := fmt.Sprint(v)
 	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
 		s = s[:i] + "," + s[i:]
@@ -21,7 +53,7 @@ func (p *page) Number(v any) string {
 }
 
 // Percent shows a share, 0…1.
-func (p *page) Percent(f float64) string {
+func (l Locale) Percent(f float64) string {
 	if math.IsNaN(f) {
 		return "—"
 	}
@@ -29,37 +61,17 @@ func (p *page) Percent(f float64) string {
 }
 
 // Whole shows a share, 0…1, in whole per cent, as the sentence of a verdict does.
-func (p *page) Whole(f float64) string { return strconv.Itoa(int(math.Round(100*f))) + "%" }
-
-// shares are how much of an item and of the earlier one the other has.
-func (p *page) shares(b *index.Brief) (later, earlier string) {
-	switch f := b.Facts; {
-	case f != nil && f.Coverage != nil:
-		return p.Whole(float64(f.Coverage.Later)), p.Whole(float64(f.Coverage.Earlier))
-	case b.Rule == index.ByExact:
-		return "100%", "100%"
-	}
-	return "—", "—"
-}
-
-// Shared says how much of an item and of the earlier one the other has.
-func (p *page) Shared(b *index.Brief) string {
-	if b.Rule == index.ByExact && b.Verdict == index.Suspect {
-		return p.T("正文相同，标题不同", "the same body, another headline")
-	}
-	later, earlier := p.shares(b)
-	return fmt.Sprintf(p.T("本稿 %s · 先到稿 %s", "this %s · earlier %s"), later, earlier)
-}
+func (l Locale) Whole(f float64) string { return strconv.Itoa(int(math.Round(100*f))) + "%" }
 
 // Ratio is a part of a whole in whole per cent.
-func (p *page) Ratio(part, whole int) string { return p.Whole(float64(part) / float64(max(whole, 1))) }
+func (l Locale) Ratio(part, whole int) string { return l.Whole(float64(part) / float64(max(whole, 1))) }
 
 // Share is a part of a whole as a percentage.
-func (p *page) Share(part, whole int64) string {
+func (l Locale) Share(part, whole int64) string {
 	if whole == 0 {
 		return "—"
 	}
-	return p.Percent(float64(part) / float64(whole))
+	return l.Percent(float64(part) / float64(whole))
 }
 
 func pointed(v any) time.Time {
@@ -75,49 +87,49 @@ func pointed(v any) time.Time {
 }
 
 // Time is a time in full, to the minute.
-func (p *page) Time(v any) string {
+func (l Locale) Time(v any) string {
 	t := pointed(v)
 	if t.IsZero() {
 		return "—"
 	}
-	return t.In(location).Format("2006-01-02 15:04")
+	return t.In(Location).Format("2006-01-02 15:04")
 }
 
 // Short is a time as lists show it, as short as possible.
-func (p *page) Short(v any) string {
+func (l Locale) Short(v any) string {
 	t := pointed(v)
 	if t.IsZero() {
 		return "—"
 	}
-	t, now := t.In(location), p.c.now()
+	t, now := t.In(Location), l.Now().In(Location)
 	switch {
 	case t.Year() != now.Year():
 		return t.Format("2006-01-02")
 	case t.YearDay() != now.YearDay():
 		return t.Format("01-02 15:04")
 	}
-	return p.T("今天 ", "today ") + t.Format("15:04")
+	return l.T("今天 ", "today ") + t.Format("15:04")
 }
 
 // ISO is a time for machines.
-func (p *page) ISO(v any) string { return pointed(v).UTC().Format(time.RFC3339) }
+func (l Locale) ISO(v any) string { return pointed(v).UTC().Format(time.RFC3339) }
 
 // Ago is how long ago it was.
-func (p *page) Ago(v any) string {
+func (l Locale) Ago(v any) string {
 	t := pointed(v)
 	if t.IsZero() {
 		return "—"
 	}
-	d := p.c.cfg.Now().Sub(t)
+	d := l.Now().Sub(t)
 	if d < 45*time.Second {
-		return p.T("刚刚", "just now")
+		return l.T("刚刚", "just now")
 	}
-	return p.Span(d) + p.T("前", " ago")
+	return l.Span(d) + l.T("前", " ago")
 }
 
 // Span is a length of time in words.
-func (p *page) Span(d time.Duration) string {
-	unit := func(n int, zh, en string) string { return strconv.Itoa(n) + p.T(" "+zh, " "+en) }
+func (l Locale) Span(d time.Duration) string {
+	unit := func(n int, zh, en string) string { return strconv.Itoa(n) + l.T(" "+zh, " "+en) }
 	switch {
 	case d < time.Minute:
 		return unit(int(d.Seconds()), "秒", "s")
@@ -130,7 +142,7 @@ func (p *page) Span(d time.Duration) string {
 }
 
 // Size is a number of bytes in words.
-func (p *page) Size(n int64) string {
+func (l Locale) Size(n int64) string {
 	f, unit := float64(n), 0
 	for f >= 1000 && unit < 4 {
 		f, unit = f/1024, unit+1
@@ -139,7 +151,7 @@ func (p *page) Size(n int64) string {
 }
 
 // JSON shows a value indented, as text.
-func (p *page) JSON(v any) string {
+func (l Locale) JSON(v any) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetIndent("", "  ")

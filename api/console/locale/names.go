@@ -1,4 +1,4 @@
-package console
+package locale
 
 import (
 	"strings"
@@ -33,61 +33,78 @@ var names = map[any][2]string{
 }
 
 // name is the word for a value, or another text if there is none.
-func (p *page) name(v any, otherwise string) string {
+func (l Locale) name(v any, otherwise string) string {
 	if n, ok := names[v]; ok {
-		return p.T(n[0], n[1])
+		return l.T(n[0], n[1])
 	}
 	return otherwise
 }
 
 // Verdict names a verdict.
-func (p *page) Verdict(v index.Verdict) string { return p.name(v, p.T("尚无", "none")) }
+func (l Locale) Verdict(v index.Verdict) string { return l.name(v, l.T("尚无", "none")) }
 
 // Rule names a rule.
-func (p *page) Rule(r index.Rule) string { return p.name(r, "") }
+func (l Locale) Rule(r index.Rule) string { return l.name(r, "") }
 
 // Rules are all rules a filter can ask for.
-func (p *page) Rules() []index.Rule {
+func (l Locale) Rules() []index.Rule {
 	return []index.Rule{index.ByExact, index.ByHamming, index.ByMargin, index.BySketch, index.ByPassage, index.ByBlocked, index.ByEditor, index.ByPreference}
 }
 
 // Cause names a cause.
-func (p *page) Cause(c index.Cause) string { return p.name(c, c.String()) }
+func (l Locale) Cause(c index.Cause) string { return l.name(c, c.String()) }
 
 // Kind names a kind of decision.
-func (p *page) Kind(kind string) string { return p.name(kind, kind) }
+func (l Locale) Kind(kind string) string { return l.name(kind, kind) }
 
 // Kinds are the kinds of suspects a filter can ask for.
-func (p *page) Kinds() []string { return []string{"overlap", "extends", "in-doubt"} }
+func (l Locale) Kinds() []string { return []string{"overlap", "extends", "in-doubt"} }
 
 // DecisionKinds are the kinds of decisions a filter can ask for.
-func (p *page) DecisionKinds() []string {
+func (l Locale) DecisionKinds() []string {
 	return []string{index.Release, index.Reject, index.Block, index.Merge, index.MakeLead, index.Exempt, index.Aside, index.Undo}
 }
 
 // Finding names the result of a review.
-func (p *page) Finding(finding string) string { return p.name(finding, "") }
+func (l Locale) Finding(finding string) string { return l.name(finding, "") }
 
 // SourcePolicy names a policy of a source, with its strictness if it has one.
-func (p *page) SourcePolicy(policy string) string {
+func (l Locale) SourcePolicy(policy string) string {
 	policy, strictness, found := strings.Cut(policy, "/")
-	if policy = p.name(policy, p.T("普通", "normal")); found {
-		policy += " · " + p.Strictness(strictness)
+	if policy = l.name(policy, l.T("普通", "normal")); found {
+		policy += " · " + l.Strictness(strictness)
 	}
 	return policy
 }
 
 // Strictness names a strictness of a source.
-func (p *page) Strictness(s string) string {
-	return p.name(s, p.T("严格度随服务", "as the service"))
+func (l Locale) Strictness(s string) string {
+	return l.name(s, l.T("严格度随服务", "as the service"))
 }
 
 // Strictnesses are those a source can have.
-func (p *page) Strictnesses() []string {
+func (l Locale) Strictnesses() []string {
 	return []string{index.StrictnessOfService, "copies", "rewrites", "stories"}
 }
 
 // SourcePolicies are the policies a source can have.
-func (p *page) SourcePolicies() []string {
+func (l Locale) SourcePolicies() []string {
 	return []string{index.SourceNormal, index.SourceLicensed, index.SourcePreferred, index.SourceWatched}
+}
+
+// Shift names a change of a verdict.
+func (l Locale) Shift(shift string) string {
+	words := strings.Split(shift, " → ")
+	for i, word := range words {
+		var v index.Verdict
+		if v.UnmarshalText([]byte(word)) == nil {
+			words[i] = l.Verdict(v)
+		}
+	}
+	return strings.Join(words, " → ")
+}
+
+// Stored is a policy as the catalogue keeps it: with its strictness behind it.
+func (Locale) Stored(p index.SourcePolicy) string {
+	return strings.TrimSuffix(p.Policy+"/"+p.Strictness, "/")
 }

@@ -1,0 +1,260 @@
+// Package session knows who uses the console: by a signed cookie that a sign-in sets, or by the headers
+// of a proxy that authenticates users. It also signs the forms of pages.
+package session
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/labstack/echo/v4"
+
+	"jianguo/api/tokens"
+)
+
+const cookieName = "jianguo_session"
+
+// length is how long a sign-in is valid.
+const length = 12 * time.Hour
+
+// Roles of a signed-in user.
+const (
+	Editor   = "editor"   // reads and decides
+	Operator = "operator" // that, and the operators' page
+)
+
+// Config says who may enter.
+type Config struct {
+	Tokens *tokens.Set // nil: there are no tokens, and everyone may enter
+	// Header, if set, names the header in which a proxy gives the name of the
+	// user, RoleHeader the header of their role: without a role the user is an
+	// editor, with an unknown role they may not enter. Both headers, and
+	// X-Forwarded-Proto, are trusted only in requests from Proxies (default: loopback).
+	// A header that is repeated is not trusted: one of the two is not the proxy's.
+	Header, RoleHeader string
+	Proxies            []netip.Prefix
+}
+
+// Sessions are those of a console.
+type Sessions struct {
+	Config
+	now   func() time.Time
+	key   []byte // signs cookies: a restart ends all sessions
+	ended ended  // signed-out sessions
+}
+
+// New returns sessions that nobody has begun.
+func New(cfg Config, now func() time.Time) *Sessions {
+	if len(cfg.Proxies) == 0 {
+		cfg.Proxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
+	}
+	c := &Sessions{Config: cfg, now: now, key: make([]byte, 32)}
+	_, _ = rand.Read(c.key) // does not fail
+	return c
+}
+
+// Session is the signed-in user. It is the content of the cookie; the server stores
+// only which ones were signed out.
+type Session struct {
+	Name string `json:"n"`
+	Role string `json:"r"`
+	End  int64  `json:"e"` // seconds since 1970
+	Salt string `json:"s"`
+	// Token is the session name of the token that the user signed in with.
+	Token string `json:"t,omitempty"`
+}
+
+// ended holds the salts of the sessions that were signed out, with the time at which each
+// would have ended by itself.
+type ended struct {
+	mu    sync.Mutex
+	salts map[string]int64 // under mu
+}
+
+func (e *ended) add(s Session, now int64) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.salts == nil {
+		e.salts = map[string]int64{}
+	}
+	maps.DeleteFunc(e.salts, func(_ string, end int64) bool { return end < now })
+	e.salts[s.Salt] = s.End
+}
+
+func (e *ended) has(s Session) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	_, ok := e.salts[s.Salt]
+	return ok
+}
+
+func (c *Sessions) sign(what string, data []byte) []byte {
+	h := hmac.New(sha256.New, c.key)
+	h.Write([]byte(what))
+	h.Write(data)
+	return h.Sum(nil)
+}
+
+// Of returns the user of a request; false: not signed in.
+func (c *Sessions) Of(e echo.Context) (Session, bool) {
+	if s, ok := c.proxied(e.Request()); ok {
+		return s, true
+	}
+	s, ok := c.readCookie(e.Request())
+	if ok {
+		return s, true
+	}
+	if !c.Open() {
+		return Session{}, false
+	}
+	return c.Begin(e, "editor", Operator, ""), true
+}
+
+// Open reports whether the console needs no sign-in.
+func (c *Sessions) Open() bool { return c.Tokens == nil && c.Header == "" }
+
+// Known reports whether the user of a request is signed in, or need not be.
+func (c *Sessions) Known(e echo.Context) bool {
+	_, proxied := c.proxied(e.Request())
+	_, signedIn := c.readCookie(e.Request())
+	return proxied || signedIn || c.Open()
+}
+
+// proxied returns the user that a trusted proxy names.
+func (c *Sessions) proxied(r *http.Request) (Session, bool) {
+	if c.Header == "" || !c.fromProxy(r) {
+		return Session{}, false
+	}
+	name, ok := lone(r.Header, c.Header)
+	if !ok || name == "" {
+		return Session{}, false
+	}
+	s := Session{Name: name, Role: Editor, Salt: "proxy " + name}
+	if c.RoleHeader != "" {
+		switch role, ok := lone(r.Header, c.RoleHeader); {
+		case !ok || role != "" && role != Editor && role != Operator:
+			return Session{}, false
+		case role != "":
+			s.Role = role
+		}
+	}
+	return s, true
+}
+
+func (c *Sessions) fromProxy(r *http.Request) bool {
+	from, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return false
+	}
+	for _, p := range c.Proxies {
+		if p.Contains(from.Addr().Unmap().WithZone("")) {
+			return true
+		}
+	}
+	return false
+}
+
+// maxName bounds a name that a proxy gives, in bytes.
+const maxName = 200
+
+// lone is the value of a header, empty if it is missing; false if it is repeated,
+// or has characters that a log cannot show.
+func lone(h http.Header, key string) (string, bool) {
+	values := h.Values(key)
+	if len(values) > 1 {
+		return "", false
+	}
+	value := strings.TrimSpace(strings.Join(values, ""))
+	ok := len(value) <= maxName && utf8.ValidString(value) && !strings.ContainsFunc(value, func(r rune) bool { return !unicode.IsPrint(r) })
+	return value, ok
+}
+
+func (c *Sessions) readCookie(r *http.Request) (s Session, ok bool) {
+	cookie, err := r.Cookie(cookieName)
+	if err != nil {
+		return s, false
+	}
+	content, mac, _ := strings.Cut(cookie.Value, ".")
+	sum, err := base64.RawURLEncoding.DecodeString(mac)
+	if err != nil || !hmac.Equal(sum, c.sign("session", []byte(content))) {
+		return s, false
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(content)
+	if err != nil || json.Unmarshal(raw, &s) != nil {
+		return s, false
+	}
+	return s, c.now().Unix() < s.End && !c.ended.has(s) && (c.Tokens == nil || c.Tokens.Current(s.Token))
+}
+
+// Begin signs a user in. token is the session name of the token that they used.
+func (c *Sessions) Begin(e echo.Context, name, role, token string) Session {
+	s := Session{Name: name, Role: role, Token: token, End: c.now().Add(length).Unix(), Salt: rand.Text()}
+	raw, err := json.Marshal(s)
+	if err != nil {
+		panic(err) // no field of a session can fail to encode
+	}
+	content := base64.RawURLEncoding.EncodeToString(raw)
+	cookie := &http.Cookie{Name: cookieName, Value: content + "." + base64.RawURLEncoding.EncodeToString(c.sign("session", []byte(content))),
+		Path: "/", HttpOnly: true, Secure: c.overTLS(e.Request()), SameSite: http.SameSiteLaxMode, Expires: time.Now().Add(length)}
+	e.SetCookie(cookie)
+	// The answer to this request belongs to the new session too.
+	e.Request().AddCookie(cookie)
+	return s
+}
+
+// End signs a user out, on the server too: a copy of the cookie is worth nothing.
+func (c *Sessions) End(e echo.Context, s Session) {
+	c.ended.add(s, c.now().Unix())
+	e.SetCookie(&http.Cookie{Name: cookieName, Path: "/", HttpOnly: true, MaxAge: -1})
+}
+
+// overTLS reports whether the browser speaks https, with this service or with its proxy.
+func (c *Sessions) overTLS(r *http.Request) bool {
+	return r.TLS != nil || c.fromProxy(r) && strings.EqualFold(r.Header.Get(echo.HeaderXForwardedProto), "https")
+}
+
+// FormToken is the token of a session's forms.
+func (c *Sessions) FormToken(s Session) string {
+	return base64.RawURLEncoding.EncodeToString(c.sign("form", []byte(s.Salt)))
+}
+
+// FormIsOurs reports whether a form came from a page of the same session. The
+// sign-in form has no session; there the browser's headers must say that no other
+// site sent it.
+func (c *Sessions) FormIsOurs(e echo.Context, s Session) bool {
+	site := e.Request().Header.Get("Sec-Fetch-Site")
+	if s.Salt == "" {
+		return site == "" || site == "same-origin" || site == "none"
+	}
+	return hmac.Equal([]byte(e.FormValue("form")), []byte(c.FormToken(s)))
+}
+
+// ToSignIn sends the user to the sign-in page, which leads back to this one. What
+// a form asked for is not done, since the user is unknown.
+func (c *Sessions) ToSignIn(e echo.Context) error {
+	q := url.Values{}
+	r := e.Request()
+	if r.Method == http.MethodGet {
+		q.Set("to", r.URL.RequestURI())
+		if _, err := e.Cookie(cookieName); err == nil {
+			q.Set("ended", r.Method)
+		}
+	} else {
+		q.Set("ended", r.Method)
+		if err := r.ParseForm(); err == nil && r.PostForm.Get("to") != "" {
+			q.Set("to", r.PostForm.Get("to"))
+		}
+	}
+	return e.Redirect(http.StatusSeeOther, "/console/signin?"+q.Encode())
+}
