@@ -64,9 +64,10 @@ var users = map[string]map[string][]string{
 		"index/replay": {"cmd/jianguo-eval"},
 		"index/backup": {"cmd/jianguo-eval", "cmd/jianguo-admin/maintain"},
 		// What a data directory holds is verified by a command of its own, and by tests.
-		"index/verify": {"cmd/jianguo-admin/maintain"},
-		"index/whole":  {"cmd/jianguo-admin/maintain", "internal/fixture"},
-		"index/sizes":  {"cmd/jianguo-admin/maintain"},
+		"index/verify":           {"cmd/jianguo-admin/maintain"},
+		"index/whole":            {"cmd/jianguo-admin/maintain", "internal/fixture"},
+		"index/reindex/estimate": {"cmd/jianguo-admin/maintain"},
+		"index/sizes":            {"cmd/jianguo-admin/maintain"},
 	},
 }
 

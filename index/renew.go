@@ -15,14 +15,9 @@ import (
 
 // See package reindex.
 type (
-	ReindexConfig   = reindex.Config
-	ReindexReport   = reindex.Report
-	ReindexEstimate = reindex.Estimate
+	ReindexConfig = reindex.Config
+	ReindexReport = reindex.Report
 )
-
-// EstimateReindex estimates the work of Reindex. It changes nothing, and may run while
-// a service uses the directory.
-var EstimateReindex = reindex.Sample
 
 // Reindex makes the index compare its versions by a new recipe, and take articles of that
 // recipe from then on. All other methods may run meanwhile. switched is called under the

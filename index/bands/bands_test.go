@@ -12,9 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
-	gocmp "github.com/google/go-cmp/cmp"
 	"jianguo/index/bands/buckets"
 	"jianguo/simhash"
+
+	gocmp "github.com/google/go-cmp/cmp"
 )
 
 // reference is a plain model of the postings.

@@ -233,6 +233,24 @@ func (o *Overlay) count(k *kept, goal int64) {
 	}
 }
 
+// overlayRowBytes are of a row of an overlay without its blobs.
+const overlayRowBytes = 16
+
+// Try makes the forms of up to length versions after an ordinal, as Run does, and keeps nothing. It
+// adds to counts what Run would count, and returns the versions read and the bytes of rows that Run
+// would write. Package must ends it.
+func Try(ctx context.Context, db *sql.DB, cfg *Config, counts *Overlay, goal int64, after uint32, length int) (read, bytes int) {
+	batch := must.Get(readKept(ctx, db, goal, after, length))
+	must.Do(cfg.analyze(ctx, batch))
+	for i := range batch {
+		k := &batch[i]
+		if counts.count(k, goal); k.changed && k.failed == nil {
+			bytes += overlayRowBytes + len(k.made.Exact) + 8 + len(k.made.Sketch)
+		}
+	}
+	return len(batch), bytes
+}
+
 // Fill makes the forms of all versions that have none yet.
 func (r *Run) Fill(ctx context.Context) {
 	var last int64

@@ -14,6 +14,7 @@ import (
 
 	"jianguo/bus"
 	"jianguo/index"
+	"jianguo/index/reindex/estimate"
 	"jianguo/ingest"
 	"jianguo/internal/companion"
 	"jianguo/internal/datadir"
@@ -43,18 +44,18 @@ func (c *reindexCmd) Run(co *companion.Streams) (err error) {
 		return err
 	}
 	cfg := index.ReindexConfig{Dir: c.Data, Recipe: seg.Recipe(), Analyze: ingest.Analyzer(seg)}
-	estimate, err := index.EstimateReindex(co.Ctx, cfg)
+	e, err := estimate.Sample(co.Ctx, cfg)
 	if err != nil {
 		return err
 	}
 	if c.DryRun {
-		return c.print(co, estimate, func() { printEstimate(co, estimate) })
+		return c.print(co, e, func() { printEstimate(co, e) })
 	}
-	if err := c.checkSpace(estimate); err != nil {
+	if err := c.checkSpace(e); err != nil {
 		return err
 	}
-	if estimate.Resumed > 0 {
-		fmt.Fprintf(co.Err, "continues after item %d\n", estimate.Resumed)
+	if e.Resumed > 0 {
+		fmt.Fprintf(co.Err, "continues after item %d\n", e.Resumed)
 	}
 	report, err := c.reindex(co, seg, cfg)
 	if err != nil {
@@ -99,7 +100,7 @@ func alone(co *companion.Streams, seg *segment.Segmenter, cfg index.ReindexConfi
 }
 
 // checkSpace returns an error if the disk is too small for the reindex.
-func (c *reindexCmd) checkSpace(e *index.ReindexEstimate) error {
+func (c *reindexCmd) checkSpace(e *estimate.Estimate) error {
 	free, err := disk.Disk{Dir: c.Data}.Free()
 	if err != nil || free >= uint64(e.Bytes) {
 		return err
@@ -117,7 +118,7 @@ func (c *reindexCmd) print(co *companion.Streams, result any, text func()) error
 	return nil
 }
 
-func printEstimate(co *companion.Streams, e *index.ReindexEstimate) {
+func printEstimate(co *companion.Streams, e *estimate.Estimate) {
 	about := "about "
 	if int64(e.Sampled) == e.Left {
 		about = ""

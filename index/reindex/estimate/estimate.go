@@ -1,4 +1,5 @@
-package reindex
+// Package estimate says beforehand what a reindex of a catalogue would take.
+package estimate
 
 import (
 	"context"
@@ -8,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"jianguo/index/reindex"
 	"jianguo/internal/datadir"
 	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
@@ -43,15 +45,13 @@ const (
 // the snapshot, and for SQLite's log.
 const (
 	postingBytes      = 49 + 11*9 // of a fingerprint and of its keys (docs/BENCH.md, Memory)
-	overlayRowBytes   = 16
 	snapshotItemBytes = 100
 	logBytes          = 24 << 20
 )
 
-// Sample estimates what Run would do. It changes nothing, not even the version of
+// Sample estimates what reindex.Run would do. It changes nothing, not even the version of
 // the file, and may run beside a service.
-func Sample(ctx context.Context, cfg Config) (e *Estimate, err error) {
-	cfg.defaults()
+func Sample(ctx context.Context, cfg reindex.Config) (e *Estimate, err error) {
 	path := filepath.Join(cfg.Dir, datadir.Catalogue)
 	db, err := sqlite.Open(path, sqlite.Reads, "FULL")
 	if err != nil {
@@ -64,10 +64,10 @@ func Sample(ctx context.Context, cfg Config) (e *Estimate, err error) {
 	return e, nil
 }
 
-func sample(ctx context.Context, db *sql.DB, cfg *Config) *Estimate {
+func sample(ctx context.Context, db *sql.DB, cfg *reindex.Config) *Estimate {
 	e := &Estimate{Recipe: cfg.Recipe}
 	var goal int64 // 0: the catalogue does not know the recipe
-	force, doing := must.Get(Stored(ctx, db, InForce)), must.Get(Stored(ctx, db, Underway))
+	force, doing := must.Get(reindex.Stored(ctx, db, reindex.InForce)), must.Get(reindex.Stored(ctx, db, reindex.Underway))
 	must.Do(db.QueryRowContext(ctx, `SELECT coalesce((SELECT number FROM stamps WHERE kind = 'recipe' AND hash = ?), 0),
 		coalesce((SELECT hash FROM stamps WHERE number = ?), ''), (SELECT coalesce(max(ordinal), 0) FROM items)`, cfg.Recipe, force.Recipe).Scan(&goal, &e.Force, &e.Items))
 	after := uint32(0)
@@ -78,22 +78,16 @@ func sample(ctx context.Context, db *sql.DB, cfg *Config) *Estimate {
 		after = force.Through
 	}
 	e.Left = max(e.Items-int64(after), 0)
-	var counts Overlay
+	var counts reindex.Overlay
 	rows, began := 0, time.Now()
 	for run := range int64(sampleRuns) {
 		from, length := e.Left*run/sampleRuns, sampleLength
 		if e.Left <= sampleRuns*sampleLength {
 			length = int(e.Left*(run+1)/sampleRuns - from)
 		}
-		batch := must.Get(readKept(ctx, db, goal, after+uint32(from), length))
-		must.Do(cfg.analyze(ctx, batch))
-		e.Sampled += len(batch)
-		for i := range batch {
-			k := &batch[i]
-			if counts.count(k, goal); k.changed && k.failed == nil {
-				rows += overlayRowBytes + len(k.made.Exact) + 8 + len(k.made.Sketch)
-			}
-		}
+		read, bytes := reindex.Try(ctx, db, cfg, &counts, goal, after+uint32(from), length)
+		e.Sampled += read
+		rows += bytes
 	}
 	all := func(n int64) int64 { return n * e.Left / max(int64(e.Sampled), 1) }
 	e.Other, e.Changed, e.WithoutText = all(counts.Items), all(counts.Changed), all(counts.WithoutText)
