@@ -360,6 +360,21 @@ func TestDiskNearlyFull(t *testing.T) {
 	s.stop()
 }
 
+// TestDiskNearlyFullBusElsewhere: a bus with a disk of its own would take what is refused.
+func TestDiskNearlyFullBusElsewhere(t *testing.T) {
+	t.Parallel()
+	b := startBroker(t, nil)
+	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats", b.url(), "--disk-reserve", "99999999999")
+	s.eventually("it is said not to be ready", func() bool { return s.status("/readyz") == 503 })
+	for path, body := range map[string][]byte{"/items": article(2), "/exposures": []byte(`{"user":"u","kind":"seen","items":["n1"]}`),
+		"/exposures/unsee": []byte(`{"user":"u","items":["n1"]}`), "/exposures/forget": []byte(`{"user":"u"}`)} {
+		if status, answer, err := s.post(path, body); status != 507 || !bytes.Contains(answer, []byte("the reserve is 99999999999 MiB")) {
+			t.Errorf("%s: %d %s %v", path, status, answer, err)
+		}
+	}
+	s.stop()
+}
+
 // TestStreamFull: publishers get an error once ITEMS is full, and accepted items are not
 // lost.
 func TestStreamFull(t *testing.T) {
