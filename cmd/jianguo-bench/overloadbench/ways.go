@@ -29,6 +29,8 @@ func open(name string, s *proc.Server) (way, error) {
 		return &overHTTP{addr: s.Addr, path: "/filter", body: prepared(candidates, 64), idle: make(chan *client, atMost)}, nil
 	case "exposures":
 		return &overHTTP{addr: s.Addr, path: "/exposures", body: report, idle: make(chan *client, atMost)}, nil
+	case "healthz":
+		return &overHTTP{addr: s.Addr, path: "/healthz", body: nothing, idle: make(chan *client, atMost)}, nil
 	case "nats":
 		conn, err := bus.Connect(s.Holder.NATS, nats.Token(s.Holder.Token))
 		if err != nil {
@@ -65,6 +67,8 @@ func candidates(n int) []byte {
 func report(n int) []byte {
 	return fmt.Appendf(nil, `{"user":"user-%d","kind":"seen","items":["a%d","b%d","c%d"]}`, n%1000, n, n, n)
 }
+
+func nothing(int) []byte { return nil }
 
 // prepared makes a few bodies ahead of time.
 func prepared(make func(n int) []byte, count int) func(n int) []byte {
@@ -118,7 +122,11 @@ func (c *client) post(path string, body []byte) (int, error) {
 	if err := c.conn.SetDeadline(time.Now().Add(patience)); err != nil {
 		return 0, err
 	}
-	request := net.Buffers{fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n", path, len(body)), body}
+	method := http.MethodPost
+	if len(body) == 0 {
+		method = http.MethodGet
+	}
+	request := net.Buffers{fmt.Appendf(nil, "%s %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n", method, path, len(body)), body}
 	if _, err := request.WriteTo(c.conn); err != nil {
 		return 0, err
 	}
