@@ -12,7 +12,7 @@ SECONDS ?= 60
 all: build
 
 build: ## the service, its companions and jianguo-bench, in bin/
-	go build -buildvcs=auto -ldflags="-s -w" -o bin/ ./cmd/jianguo ./cmd/jianguo-eval ./cmd/jianguo-import ./cmd/jianguo-admin ./cmd/jianguo-bench
+	go build -buildvcs=auto -ldflags="-s -w" -o bin/ ./cmd/jianguo ./cmd/jianguo-client ./cmd/jianguo-eval ./cmd/jianguo-import ./cmd/jianguo-admin ./cmd/jianguo-bench
 
 demo: build ## the service on the sample corpus, with verdicts on screen
 	bin/jianguo demo $(if $(ONCE),--once --listen 127.0.0.1:0 --nats-listen 127.0.0.1:0)

@@ -38,6 +38,8 @@ var exceptions = map[string][]string{
 	"ingest/eval": {"data"},
 	// The test fixture for packages above ingest.
 	"internal/fixture": {"api", "bus", "data", "index", "ingest", "segment", "sketch"},
+	// The service and commands have flags in common.
+	"internal/settings": {"data", "index", "segment"},
 	// Commands that are programs of their own open a catalogue.
 	"internal/offline": {"data", "index", "ingest", "segment", "sketch"},
 	// Commands find the bus of a running service.

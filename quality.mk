@@ -2,7 +2,7 @@
 # corpora, which are not part of the repository, where JIANGUO_CORPUS names
 # their folder.
 
-EVAL = go run ./cmd/jianguo-eval
+EVAL = go run ./cmd/jianguo-eval eval
 NEWS = --docs $(JIANGUO_CORPUS)/news-dev.jsonl.gz
 SHORT = --docs $(JIANGUO_CORPUS)/short-dev.jsonl.gz
 

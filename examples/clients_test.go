@@ -29,7 +29,7 @@ const token = "recall-token-of-the-test"
 func startServer(t *testing.T) (url string) {
 	t.Helper()
 	dir := t.TempDir()
-	binary := filepath.Join(built.Dir(t, "jianguo"), "jianguo")
+	binary := filepath.Join(built.Dir(t), "jianguo")
 	tokens := filepath.Join(dir, "tokens")
 	if err := os.WriteFile(tokens, []byte("example recall "+token+"\n"), 0o600); err != nil {
 		t.Fatal(err)

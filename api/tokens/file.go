@@ -1,36 +1,23 @@
 package tokens
 
 import (
-	"bytes"
-	"crypto/rand"
 	"crypto/subtle"
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
-	"syscall"
 
 	"golang.org/x/crypto/argon2"
 )
 
+// Prefix begins a token, an id of IDLength characters and _ follow, and then the secret.
 const (
-	prefix   = "jg_"
-	idLength = 10
+	Prefix   = "jg_"
+	IDLength = 10
 )
 
-// What one hash costs (OWASP Password Storage Cheat Sheet, argon2id).
-const (
-	hashTime    = 2
-	hashMemory  = 19 << 10 // KiB
-	hashThreads = 1
-	hashBytes   = 32
-	// A file may ask for more, up to these bounds.
-	maxTime, maxMemory, maxThreads = 16, 256 << 10, 8
-)
+// What one hash may cost at most.
+const maxTime, maxMemory, maxThreads = 16, 256 << 10, 8
 
 // hash is a parsed argon2id hash in the form of its reference implementation:
 // $argon2id$v=19$m=19456,t=2,p=1$SALT$HASH.
@@ -64,95 +51,4 @@ func parseHash(text string) (h hash, err error) {
 func (t *Token) verify(secret string) bool {
 	h, err := parseHash(t.hash)
 	return err == nil && subtle.ConstantTimeCompare(h.sum, argon2.IDKey([]byte(secret), h.salt, h.time, h.memory, h.threads, uint32(len(h.sum)))) == 1
-}
-
-// Add adds a line to a file, which it creates if it is missing, and returns the token. It
-// can be read nowhere else.
-func Add(file, name, role string) (token string, err error) {
-	if roles[role] == 0 {
-		return "", fmt.Errorf("role %q: want platform, recall, editor or operator", role)
-	}
-	if len(strings.Fields(name)) != 1 || strings.Fields(name)[0] != name || strings.HasPrefix(name, "#") {
-		return "", fmt.Errorf("name %q: want one word that does not begin with #", name)
-	}
-	id, salt := rand.Text()[:idLength], []byte(rand.Text())
-	token = prefix + id + "_" + rand.Text()
-	sum := argon2.IDKey([]byte(token), salt, hashTime, hashMemory, hashThreads, hashBytes)
-	encode := base64.RawStdEncoding.EncodeToString
-	line := fmt.Sprintf("%s %s %s $argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", name, role, id, argon2.Version, hashMemory, hashTime, hashThreads, encode(salt), encode(sum))
-	return token, edit(file, func(lines []string) ([]string, error) { return append(lines, line), nil })
-}
-
-// Revoke removes the lines with a name or an id, and says how many there were.
-func Revoke(file, which string) (removed int, err error) {
-	err = edit(file, func(lines []string) ([]string, error) {
-		before := len(lines)
-		lines = slices.DeleteFunc(lines, func(line string) bool {
-			f := strings.Fields(line)
-			return len(f) >= 3 && !strings.HasPrefix(f[0], "#") && (f[0] == which || len(f) == 4 && f[2] == which)
-		})
-		if removed = before - len(lines); removed == 0 {
-			return nil, fmt.Errorf("%s: no token has the name or the id %q", file, which)
-		}
-		return lines, nil
-	})
-	return removed, err
-}
-
-// List returns the tokens of a file.
-func List(file string) ([]*Token, error) {
-	s, err := Open(file, 0)
-	if err != nil {
-		return nil, err
-	}
-	return s.lines.Load().list, nil
-}
-
-// edit replaces the lines of a file, all at once. Its owner stays, others cannot read it.
-func edit(file string, change func([]string) ([]string, error)) (err error) {
-	old, err := os.ReadFile(file)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	var lines []string
-	if len(old) > 0 {
-		lines = strings.Split(strings.TrimSuffix(string(old), "\n"), "\n")
-	}
-	if lines, err = change(lines); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(filepath.Dir(file), ".tokens-")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(f.Name()))
-		}
-	}()
-	var b bytes.Buffer
-	for _, line := range lines {
-		fmt.Fprintln(&b, line)
-	}
-	_, err = f.Write(b.Bytes())
-	if err = errors.Join(err, keepOwner(f, file), f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), file)
-}
-
-// keepOwner gives a new file the owner of the one that it replaces, and its mode without
-// what others may do.
-func keepOwner(f *os.File, replaces string) error {
-	old, err := os.Stat(replaces)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if own, ok := old.Sys().(*syscall.Stat_t); ok {
-		err = f.Chown(int(own.Uid), int(own.Gid))
-	}
-	return errors.Join(err, f.Chmod(old.Mode().Perm()&0o640))
 }

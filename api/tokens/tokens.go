@@ -47,7 +47,8 @@ const (
 	hashesAtOnce = 2
 )
 
-var roles = map[string]bus.Role{"platform": bus.Platform, "recall": bus.Recall, "editor": bus.Editor, "operator": bus.Operator}
+// Roles are what the words of a file stand for.
+var Roles = map[string]bus.Role{"platform": bus.Platform, "recall": bus.Recall, "editor": bus.Editor, "operator": bus.Operator}
 
 // Token is a line of the file.
 type Token struct {
@@ -61,7 +62,7 @@ type Token struct {
 
 // RoleName is the role as the file has it.
 func (t *Token) RoleName() string {
-	for name, r := range roles {
+	for name, r := range Roles {
 		if r == t.Role {
 			return name
 		}
@@ -186,7 +187,7 @@ func (s *Set) parseLine(l *lines, f []string) error {
 	if len(f) != 3 && len(f) != 4 {
 		return fmt.Errorf("it has %d words, want name, role, id and hash, or name, role and token", len(f))
 	}
-	t := &Token{Name: f[0], Role: roles[f[1]]}
+	t := &Token{Name: f[0], Role: Roles[f[1]]}
 	if s.rate > 0 {
 		t.spend = rate.NewLimiter(rate.Limit(s.rate), max(1, int(s.rate)))
 	}
@@ -243,6 +244,9 @@ func (s *Set) Len() int {
 	return len(s.lines.Load().list)
 }
 
+// List returns the tokens, in the order of the file.
+func (s *Set) List() []*Token { return s.lines.Load().list }
+
 // Plain returns the names on lines with the token itself.
 func (s *Set) Plain() (names []string) {
 	for _, t := range s.lines.Load().list {
@@ -274,9 +278,9 @@ func (s *Set) Find(secret, remote string) (*Token, error) {
 		attempt.Cancel()
 		return nil, &LimitError{Why: "too many unknown tokens came from this address: try again later", After: wait}
 	}
-	id, _, _ := strings.Cut(strings.TrimPrefix(secret, prefix), "_")
+	id, _, _ := strings.Cut(strings.TrimPrefix(secret, Prefix), "_")
 	t := l.byID[id]
-	if t == nil || !strings.HasPrefix(secret, prefix) {
+	if t == nil || !strings.HasPrefix(secret, Prefix) {
 		return nil, ErrUnknown
 	}
 	s.hashing <- struct{}{}

@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 // TestScripts runs the real command line through testdata/script, with a jianguo
 // built for it in PATH.
 func TestScripts(t *testing.T) {
-	dir := built.Dir(t, "jianguo")
+	dir := built.Dir(t)
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
 		Setup: func(e *testscript.Env) error {

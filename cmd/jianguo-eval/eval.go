@@ -16,7 +16,7 @@ import (
 	"jianguo/ingest/eval"
 	"jianguo/internal/companion"
 	"jianguo/internal/jsonl"
-	"jianguo/internal/offline"
+	"jianguo/internal/settings"
 	"jianguo/segment"
 )
 
@@ -42,7 +42,7 @@ type evalCmd struct {
 	Articles   int                `help:"How many articles of each length to edit." default:"60"`
 	Fold       int                `help:"Split the pairs into this many folds and show each." default:"5"`
 	Seed       uint64             `help:"Seed of everything random." default:"1"`
-	offline.SegmentFlags
+	settings.Segment
 }
 
 // sweepSample is the number of items of the corpus that a sweep judges again, for each

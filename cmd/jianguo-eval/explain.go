@@ -12,6 +12,7 @@ import (
 	"jianguo/internal/companion"
 	"jianguo/internal/datadir"
 	"jianguo/internal/offline"
+	"jianguo/internal/settings"
 )
 
 type explainCmd struct {
@@ -27,7 +28,7 @@ type explainCmd struct {
 	Rule       string `help:"Which rules judge: ${enum}; hamming is the textbook." enum:"jianguo,hamming" default:"jianguo"`
 	Distance   int    `help:"Largest Hamming distance of a certain proposal, 0 to 3." default:"3"`
 	Strictness string `help:"What is rejected as a copy: ${enum}." enum:"copies,rewrites,stories" default:"rewrites"`
-	offline.SegmentFlags
+	settings.Segment
 }
 
 // Run explains how two texts are judged.

@@ -9,7 +9,7 @@ import (
 
 	"jianguo/ingest"
 	"jianguo/internal/companion"
-	"jianguo/internal/offline"
+	"jianguo/internal/settings"
 	"jianguo/segment"
 )
 
@@ -17,7 +17,7 @@ type fingerprintCmd struct {
 	companion.Flags
 
 	Decimal bool `help:"Print decimal numbers instead of hexadecimal."`
-	offline.SegmentFlags
+	settings.Segment
 }
 
 // Run prints the fingerprint of each line of input; an empty text has 0.

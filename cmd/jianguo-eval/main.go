@@ -19,19 +19,10 @@ var version = func() string {
 }()
 
 func main() {
-	args := os.Args[1:]
-	name := ""
-	if len(args) > 0 {
-		name = args[0]
-	}
-	switch name {
-	case "explain":
-		companion.Main(args[1:], "jianguo explain", "Shows how a later text is judged against an earlier one, and every number behind it.", new(explainCmd))
-	case "fingerprint":
-		companion.Main(args[1:], "jianguo fingerprint", "Prints the fingerprint of every line of standard input.", new(fingerprintCmd))
-	case "rejudge":
-		companion.Main(args[1:], "jianguo rejudge", "Judges what arrived lately again under another policy, and lists what would change. Works on a copy; the data directory may be in use and is not changed.", new(rejudgeCmd))
-	default:
-		companion.Main(args, "jianguo eval", "Measures detection quality on documents and labels of your own.", new(evalCmd))
-	}
+	companion.Commands{
+		"eval":        {Command: new(evalCmd), About: "Measures detection quality on documents and labels of your own."},
+		"explain":     {Command: new(explainCmd), About: "Shows how a later text is judged against an earlier one, and every number behind it."},
+		"fingerprint": {Command: new(fingerprintCmd), About: "Prints the fingerprint of every line of standard input."},
+		"rejudge":     {Command: new(rejudgeCmd), About: "Judges what arrived lately again under another policy, and lists what would change. Works on a copy; the data directory may be in use and is not changed."},
+	}.Main(os.Args[1:])
 }

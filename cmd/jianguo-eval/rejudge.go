@@ -20,6 +20,7 @@ import (
 	"jianguo/ingest"
 	"jianguo/internal/companion"
 	"jianguo/internal/offline"
+	"jianguo/internal/settings"
 	"jianguo/segment"
 )
 
@@ -37,7 +38,7 @@ type rejudgeCmd struct {
 	Progress   time.Duration `help:"How often to print a line of progress on standard error that is no terminal." default:"30s"`
 	Work       string        `help:"Where the copy of the catalogue goes while the command runs; as large as index.db." placeholder:"DIR" type:"existingdir"`
 	Language   string        `help:"Language of reasons: ${enum}." enum:"zh,en" default:"zh"`
-	offline.SegmentFlags
+	settings.Segment
 }
 
 // age is a time as 36h or 7d.

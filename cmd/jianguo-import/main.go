@@ -9,14 +9,9 @@ import (
 )
 
 func main() {
-	args := os.Args[1:]
-	if len(args) > 0 && args[0] == "size" {
-		companion.Main(args[1:], "jianguo exposure size", "Prints the bytes that users take, by formula.", new(sizeCmd))
-		return
-	}
-	if len(args) > 0 && args[0] == "shadow" {
-		companion.Main(args[1:], "jianguo exposure shadow", "Prints where a service with --shadow differs from the old store.", new(shadowCmd))
-		return
-	}
-	companion.Main(args, "jianguo exposure import", "Imports histories from Redis, Redis Cluster or a file into a running service.", new(importCmd))
+	companion.Commands{
+		"import": {Command: new(importCmd), About: "Imports histories from Redis, Redis Cluster or a file into a running service."},
+		"shadow": {Command: new(shadowCmd), About: "Prints where a service with --shadow differs from the old store."},
+		"size":   {Command: new(sizeCmd), About: "Prints the bytes that users take, by formula."},
+	}.Main(os.Args[1:], "exposure")
 }

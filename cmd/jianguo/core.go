@@ -1,9 +1,7 @@
 package main
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -12,17 +10,16 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"jianguo/bus"
-	"jianguo/data"
 	"jianguo/index"
 	"jianguo/ingest"
 	"jianguo/internal/datadir"
+	"jianguo/internal/settings"
 	"jianguo/segment"
 	"jianguo/sketch"
 )
 
-// coreConfig configures a core. Command and Data are required.
+// coreConfig configures a core. Data is required.
 type coreConfig struct {
-	Command      string
 	Data         string
 	HTTP         string                                     // address of HTTP, for the lock file
 	External     externalBus                                // its URL is empty: the embedded one
@@ -33,7 +30,6 @@ type coreConfig struct {
 	Gates        []bus.GatedStream                          // of the embedded bus, in addition to ingest's
 	Reserve      uint64                                     // bytes of disk that the embedded bus leaves free
 	Connections  int                                        // of clients of the embedded bus; 0: the server's default
-	NoBus        bool                                       // index and segmenter only, for commands that read
 	Relaxed      bool
 	DropTexts    bool
 	Language     string
@@ -41,7 +37,7 @@ type coreConfig struct {
 
 	Clock         func() time.Time // by which data expires; nil: the stream's
 	SnapshotEvery int64            // 0: the index's default
-	Segment       segmentFlags
+	Segment       settings.Segment
 	// Progress reports how much of the catalogue is loaded, in addition to the
 	// terminal; nil: the terminal only.
 	Progress func(stage string, done, total int64)
@@ -49,7 +45,7 @@ type coreConfig struct {
 	Loaded func() error
 }
 
-// core is what every command that works in a data directory needs: the lock, the
+// core is what judges: the lock of the data directory, the
 // catalogue, the segmenter, the bus and ingest.
 type core struct {
 	cfg       coreConfig
@@ -66,10 +62,6 @@ type core struct {
 // busWait is how long a start waits for a bus: elections of a cluster take seconds. Tests set less.
 var busWait = time.Minute
 
-func newSegmenter(f segmentFlags) (*segment.Segmenter, error) {
-	return segment.New(segment.Config{Data: data.FS, UserDict: f.UserDict, Residue: f.Residue})
-}
-
 // openCore locks the data directory and opens the catalogue. The dictionary loads
 // at the same time.
 func openCore(co *streams, cfg coreConfig) (_ *core, err error) {
@@ -79,7 +71,7 @@ func openCore(co *streams, cfg coreConfig) (_ *core, err error) {
 			err = errors.Join(err, c.Close())
 		}
 	}()
-	if c.lock, err = datadir.Acquire(cfg.Data, datadir.Holder{Command: cfg.Command}); err != nil {
+	if c.lock, err = datadir.Acquire(cfg.Data, datadir.Holder{Command: "serve"}); err != nil {
 		return nil, err
 	}
 	c.closers = append(c.closers, c.lock.Close)
@@ -87,7 +79,7 @@ func openCore(co *streams, cfg coreConfig) (_ *core, err error) {
 	segmenter := make(chan error, 1)
 	go func() {
 		var err error
-		c.segmenter, err = newSegmenter(cfg.Segment)
+		c.segmenter, err = cfg.Segment.Segmenter()
 		segmenter <- err
 	}()
 	recipe := func() (string, error) {
@@ -113,9 +105,6 @@ func openCore(co *streams, cfg coreConfig) (_ *core, err error) {
 		if err := cfg.Loaded(); err != nil {
 			return nil, err
 		}
-	}
-	if cfg.NoBus {
-		return c, nil
 	}
 	return c, c.openBus(co)
 }
@@ -175,7 +164,7 @@ func (c *core) openBus(co *streams) (err error) {
 
 // announce writes to the lock file how commands reach this process.
 func (c *core) announce() error {
-	h := datadir.Holder{PID: os.Getpid(), Command: c.cfg.Command, NATS: c.natsURL(), StreamPrefix: c.cfg.External.StreamPrefix, HTTP: c.cfg.HTTP}
+	h := datadir.Holder{PID: os.Getpid(), Command: "serve", NATS: c.natsURL(), StreamPrefix: c.cfg.External.StreamPrefix, HTTP: c.cfg.HTTP}
 	if c.bus != nil {
 		h.Token, h.Pin = c.bus.Secret(), c.cfg.Certificates.pin()
 	}
@@ -198,18 +187,4 @@ func (c *core) Close() error {
 	}
 	c.closers = nil
 	return errors.Join(errs...)
-}
-
-// background runs f until stop is called; stop returns its error.
-func background(ctx context.Context, f func(context.Context) error) (stop func() error) {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	done := make(chan error, 1)
-	go func() { done <- f(ctx) }()
-	return func() error {
-		cancel()
-		if err := <-done; err != nil && !errors.Is(err, context.Canceled) {
-			return fmt.Errorf("ingest: %w", err)
-		}
-		return nil
-	}
 }

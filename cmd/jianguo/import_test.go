@@ -146,12 +146,12 @@ func (h history) check(s *process) {
 
 // importBinary is the program that `jianguo exposure import` runs.
 func importBinary(t *testing.T) string {
-	return filepath.Join(built.Dir(t, "jianguo-import"), "jianguo-import")
+	return filepath.Join(built.Dir(t), "jianguo-import")
 }
 
 // runImport runs the command and returns its summary.
 func runImport(s *process, args ...string) (importer.Summary, error) {
-	cmd := exec.Command(importBinary(s.t), append([]string{"--data", s.data, "--json"}, args...)...)
+	cmd := exec.Command(importBinary(s.t), append([]string{"import", "--data", s.data, "--json"}, args...)...)
 	var out, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &said
 	err := cmd.Run()
@@ -239,7 +239,7 @@ func TestKillImport(t *testing.T) {
 		if time.Now().After(deadline) {
 			t.Fatal("it does not finish")
 		}
-		cmd := exec.Command(program, append(args, "--rate", "10000")...)
+		cmd := exec.Command(program, append(append([]string{"import"}, args...), "--rate", "10000")...)
 		if err := startChild(cmd); err != nil {
 			t.Fatal(err)
 		}

@@ -31,20 +31,20 @@ type cli struct {
 	LogLevel slog.Level `help:"How much to log on standard error: debug, info, warn or error." default:"warn"`
 
 	Serve       serveCmd    `cmd:"" help:"Run the service: bus, ingest, index, HTTP and console."`
-	Demo        demoCmd     `cmd:"" help:"Run the service on the bundled sample corpus and show its verdicts."`
-	Ingest      ingestCmd   `cmd:"" help:"Publish articles from files and wait for their verdicts."`
-	Check       checkCmd    `cmd:"" help:"Show the verdict an article would get; nothing is stored."`
-	Eval        evalCmd     `cmd:"" passthrough:"" help:"Measure detection quality on documents and labels of your own."`
-	Rejudge     studyCmd    `cmd:"" passthrough:"" help:"Judge what arrived lately again under another policy, and list what would change; nothing is changed."`
-	Explain     studyCmd    `cmd:"" passthrough:"" help:"Show how a later text is judged against an earlier one, and every number behind it."`
-	Fingerprint studyCmd    `cmd:"" passthrough:"" help:"Print the fingerprint of every line of standard input."`
+	Demo        companion   `cmd:"" passthrough:"" runs:"jianguo-client demo" help:"Run the service on the bundled sample corpus and show its verdicts."`
+	Ingest      companion   `cmd:"" passthrough:"" runs:"jianguo-client ingest" help:"Publish articles from files and wait for their verdicts."`
+	Check       companion   `cmd:"" passthrough:"" runs:"jianguo-client check" help:"Show the verdict an article would get; nothing is stored."`
+	Eval        companion   `cmd:"" passthrough:"" runs:"jianguo-eval eval" help:"Measure detection quality on documents and labels of your own."`
+	Rejudge     companion   `cmd:"" passthrough:"" runs:"jianguo-eval rejudge" help:"Judge what arrived lately again under another policy, and list what would change; nothing is changed."`
+	Explain     companion   `cmd:"" passthrough:"" runs:"jianguo-eval explain" help:"Show how a later text is judged against an earlier one, and every number behind it."`
+	Fingerprint companion   `cmd:"" passthrough:"" runs:"jianguo-eval fingerprint" help:"Print the fingerprint of every line of standard input."`
 	Health      healthCmd   `cmd:"" help:"Ask a running service whether it answers, for container engines and scripts."`
-	Verify      dataCmd     `cmd:"" passthrough:"" help:"Verify a data directory, or list its problems."`
-	Repair      dataCmd     `cmd:"" passthrough:"" help:"Make again what can be derived from the catalogue, and say what cannot."`
-	Reindex     dataCmd     `cmd:"" passthrough:"" help:"Compute old fingerprints again after a change of recipe: a new version, dictionary or residue list."`
-	Backup      dataCmd     `cmd:"" passthrough:"" help:"Copy a data directory, in use or not, into one that a service can start from."`
-	Dead        deadCmd     `cmd:"" help:"List, show, replay or drop messages that were refused."`
-	Token       tokenCmd    `cmd:"" help:"Add, list or revoke tokens in a file of tokens."`
+	Verify      companion   `cmd:"" passthrough:"" runs:"jianguo-admin verify" help:"Verify a data directory, or list its problems."`
+	Repair      companion   `cmd:"" passthrough:"" runs:"jianguo-admin repair" help:"Make again what can be derived from the catalogue, and say what cannot."`
+	Reindex     companion   `cmd:"" passthrough:"" runs:"jianguo-admin reindex" help:"Compute old fingerprints again after a change of recipe: a new version, dictionary or residue list."`
+	Backup      companion   `cmd:"" passthrough:"" runs:"jianguo-admin backup" help:"Copy a data directory, in use or not, into one that a service can start from."`
+	Dead        companion   `cmd:"" passthrough:"" runs:"jianguo-client dead" help:"List, show, replay or drop messages that were refused."`
+	Token       companion   `cmd:"" passthrough:"" runs:"jianguo-client token" help:"Add, list or revoke tokens in a file of tokens."`
 	Exposure    exposureCmd `cmd:"" help:"Import users' histories, or estimate their size."`
 	Version     versionCmd  `cmd:"" help:"Print version, commit, recipe and policy."`
 }

@@ -49,7 +49,7 @@ func plainBinary(t *testing.T) string {
 	if !tier.Race {
 		return binary(t)
 	}
-	return filepath.Join(built.Dir(t, "jianguo", "jianguo-admin"), "jianguo")
+	return filepath.Join(built.Dir(t), "jianguo")
 }
 
 // lockedBuffer takes the output of a process while it runs.

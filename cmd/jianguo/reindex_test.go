@@ -20,6 +20,7 @@ import (
 	"jianguo/index"
 	"jianguo/index/whole"
 	"jianguo/ingest"
+	"jianguo/internal/settings"
 	"jianguo/segment"
 	"jianguo/simhash"
 )
@@ -33,7 +34,7 @@ type archive struct {
 	t      *testing.T
 	binary string
 	dir    string
-	flags  segmentFlags
+	flags  settings.Segment
 }
 
 func (a *archive) args(args ...string) []string {
@@ -68,7 +69,7 @@ func (a *archive) verify() {
 
 func (a *archive) segmenter() *segment.Segmenter {
 	a.t.Helper()
-	seg, err := newSegmenter(a.flags)
+	seg, err := a.flags.Segmenter()
 	if err != nil {
 		a.t.Fatal(err)
 	}
@@ -135,13 +136,13 @@ func newArchive(t *testing.T, binary string) *archive {
 	return &archive{t: t, binary: binary, dir: filepath.Join(t.TempDir(), "data")}
 }
 
-func wordsFile(t *testing.T) segmentFlags {
+func wordsFile(t *testing.T) settings.Segment {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "words.txt")
 	if err := os.WriteFile(path, []byte(sampleWords), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return segmentFlags{UserDict: path}
+	return settings.Segment{UserDict: path}
 }
 
 // decide has editors decide about a few items; it returns the decisions that can

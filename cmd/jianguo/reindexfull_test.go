@@ -15,6 +15,7 @@ import (
 
 	"jianguo/index"
 	"jianguo/ingest"
+	"jianguo/internal/settings"
 	"jianguo/internal/tier"
 )
 
@@ -134,7 +135,7 @@ func TestKillReindex(t *testing.T) {
 		case err == nil:
 			finished++
 			if a.flags == with {
-				a.flags = segmentFlags{}
+				a.flags = settings.Segment{}
 			} else {
 				a.flags = with
 			}

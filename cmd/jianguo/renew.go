@@ -51,7 +51,7 @@ func (c *core) answerReindex() error {
 // reindex reads the files that make the recipe again, and compares items by it from then on,
 // while articles arrive.
 func (c *core) reindex(ctx context.Context, recipe string, progress func(done, total int64)) (*index.ReindexReport, error) {
-	seg, err := newSegmenter(c.cfg.Segment)
+	seg, err := c.cfg.Segment.Segmenter()
 	if err != nil {
 		return nil, err
 	}

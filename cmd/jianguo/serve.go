@@ -32,10 +32,11 @@ import (
 	"jianguo/index/browse"
 	"jianguo/internal/datadir"
 	"jianguo/internal/disk"
+	"jianguo/internal/settings"
 	"jianguo/internal/steady"
 )
 
-// serveFlags are common to `serve` and `demo`.
+// serveFlags are those of `serve` but the directory.
 type serveFlags struct {
 	Listen string `help:"Address of HTTP and the console." default:"127.0.0.1:8080"`
 	externalBus
@@ -67,8 +68,8 @@ type serveFlags struct {
 	FailClosed     bool              `help:"A filter that cannot be computed answers with no items instead of all."`
 
 	legacyFlags
-	policyFlags
-	segmentFlags
+	settings.Policy
+	settings.Segment
 }
 
 type serveCmd struct {
@@ -79,7 +80,7 @@ type serveCmd struct {
 
 // Run serves until a signal arrives.
 func (c *serveCmd) Run(co *streams) error {
-	s, err := c.open(co, "serve", c.Data)
+	s, err := c.open(co, c.Data)
 	if errors.Is(err, context.Canceled) {
 		return nil // stopped during the start
 	}
@@ -114,13 +115,12 @@ func orNone(s string) string {
 	return s
 }
 
-// service is a running `jianguo serve` or `jianguo demo`.
+// service is a running `jianguo serve`.
 type service struct {
-	dir     string
-	command string
-	access  access
-	disk    disk.Disk     // HTTP refuses writes while it has no space, because on a full disk a request would wait for an answer that cannot come
-	clock   *steady.Clock // by which data expires
+	dir    string
+	access access
+	disk   disk.Disk     // HTTP refuses writes while it has no space, because on a full disk a request would wait for an answer that cannot come
+	clock  *steady.Clock // by which data expires
 	// connections bounds those of HTTP, and those of the embedded bus.
 	connections int
 	http        *net.TCPListener
@@ -141,8 +141,8 @@ type service struct {
 var clocks = steady.System
 
 // open opens the parts of the service; nothing runs before run.
-func (f *serveFlags) open(co *streams, command, dir string) (_ *service, err error) {
-	s := &service{dir: dir, command: command, clock: steady.New(clocks(), co.log), disk: disk.Disk{Dir: dir, Reserve: f.DiskReserve << 20}, metrics: prometheus.NewRegistry()}
+func (f *serveFlags) open(co *streams, dir string) (_ *service, err error) {
+	s := &service{dir: dir, clock: steady.New(clocks(), co.log), disk: disk.Disk{Dir: dir, Reserve: f.DiskReserve << 20}, metrics: prometheus.NewRegistry()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.close())
@@ -199,10 +199,10 @@ func (f *serveFlags) openCore(co *streams, s *service) (err error) {
 	if s.histories, err = f.histories(); err != nil {
 		return err
 	}
-	s.core, err = openCore(co, coreConfig{Command: s.command, Data: s.dir, HTTP: s.address(),
+	s.core, err = openCore(co, coreConfig{Data: s.dir, HTTP: s.address(),
 		External: f.externalBus, Backlog: max(f.Backlog, 64) << 20, NATSListen: f.NATSListen, NATSUsers: s.access.tokens.BusUser, Certificates: s.access.certs,
 		Gates: []bus.GatedStream{{Name: eventlog.StreamName, Subjects: eventlog.Subjects(s.histories.MoreKinds()...)}}, Reserve: s.disk.Reserve, Connections: s.connections,
-		Relaxed: f.Durability == "relaxed", DropTexts: f.NoTexts, Language: f.Language, Policy: f.policy(), SnapshotEvery: f.SnapshotEvery, Clock: s.clock.Now, Segment: f.segmentFlags,
+		Relaxed: f.Durability == "relaxed", DropTexts: f.NoTexts, Language: f.Language, Policy: f.Policy.Policy(), SnapshotEvery: f.SnapshotEvery, Clock: s.clock.Now, Segment: f.Segment,
 		Progress: s.starting.Progress, Loaded: s.loaded})
 	return err
 }
@@ -245,7 +245,7 @@ func (f *serveFlags) console(s *service, co *streams) func(*echo.Echo, api.Bound
 
 func (f *serveFlags) openMetrics(_ *streams, s *service) error {
 	s.metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		s.clock.Collector(), buildInfo(s.core.index.Recipe, f.policy().Hash()))
+		s.clock.Collector(), buildInfo(s.core.index.Recipe, f.Policy.Policy().Hash()))
 	if s.core.bus != nil {
 		s.metrics.MustRegister(s.core.bus.Collectors()...)
 	}

@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"runtime/debug"
+
+	"jianguo/internal/settings"
 )
 
 // version is the tag that the binary was built from, or the nearest one before it, with
@@ -15,8 +17,8 @@ var version = func() string {
 }()
 
 type versionCmd struct {
-	policyFlags
-	segmentFlags
+	settings.Policy
+	settings.Segment
 }
 
 // Run prints version, commit, recipe and policy.
@@ -29,10 +31,10 @@ func (c *versionCmd) Run(co *streams) error {
 			}
 		}
 	}
-	s, err := newSegmenter(c.segmentFlags)
+	s, err := c.Segmenter()
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(co.out, "jianguo %s\ncommit  %s\nrecipe  %s\npolicy  %s\n", version, commit, s.Recipe(), c.policy().Hash())
+	_, err = fmt.Fprintf(co.out, "jianguo %s\ncommit  %s\nrecipe  %s\npolicy  %s\n", version, commit, s.Recipe(), c.Policy.Policy().Hash())
 	return err
 }

@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// Dir builds commands (as "jianguo", from cmd/jianguo) and returns the folder that
+// Dir builds the programs of cmd, which start each other, and returns the folder that
 // holds them. All test processes share it: the Go tool links what has changed.
-func Dir(t testing.TB, commands ...string) string {
+func Dir(t testing.TB) string {
 	t.Helper()
 	mod, err := exec.Command("go", "env", "GOMOD").Output()
 	if err != nil {
@@ -31,10 +31,7 @@ func Dir(t testing.TB, commands ...string) string {
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
 		t.Fatal(err)
 	}
-	args := []string{"build", "-ldflags=-s -w", "-o", dir + string(filepath.Separator)}
-	for _, command := range commands {
-		args = append(args, "./cmd/"+command)
-	}
+	args := []string{"build", "-ldflags=-s -w", "-o", dir + string(filepath.Separator), "./cmd/..."}
 	build := exec.Command("go", args...)
 	build.Dir = root
 	if out, err := build.CombinedOutput(); err != nil {

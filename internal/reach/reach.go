@@ -23,7 +23,7 @@ import (
 // Flags say how a command reaches a running service: by its bus.
 type Flags struct {
 	NATS string `name:"nats" help:"The bus of a running service." placeholder:"URL" xor:"where"`
-	Data string `help:"A data directory: that of a running service, which is then used, or one to open in this process." placeholder:"DIR" xor:"where"`
+	Data string `help:"A data directory: that of a running service, which is then used, or one to start a service on for this command." placeholder:"DIR" xor:"where"`
 	Access
 }
 

@@ -42,7 +42,7 @@ func parse(name, help string) command {
 		switch {
 		case strings.HasPrefix(line, "Usage: "):
 			c.usage = strings.TrimPrefix(line, "Usage: ")
-		case line == "Flags:" || line == "Arguments:" || line == "Commands:":
+		case strings.HasPrefix(line, "Flags ") || line == "Flags:" || line == "Arguments:" || line == "Commands:":
 			section = line
 		case line == "" || strings.HasPrefix(line, "Run \""):
 		case section == "about":
@@ -77,9 +77,18 @@ func main() {
 	}
 	top := parse("", help())
 	var all []command
+	var list [][2]string
 	for _, c := range top.list {
-		all = append(all, parse(c[0], help(strings.Fields(c[0])...)))
+		one := parse(c[0], help(strings.Fields(c[0])...))
+		if len(one.list) == 0 {
+			list, all = append(list, c), append(all, one)
+		}
+		for _, inner := range one.list {
+			name := c[0] + " " + inner[0]
+			list, all = append(list, [2]string{name, inner[1]}), append(all, parse(name, help(strings.Fields(name)...)))
+		}
 	}
+	top.list = list
 	version, err := exec.Command(*binary, "version").Output()
 	if err != nil {
 		log.Fatal(err)

@@ -15,7 +15,7 @@ import (
 // zsh and man read it.
 func TestManual(t *testing.T) {
 	t.Parallel()
-	binary := filepath.Join(built.Dir(t, "jianguo", "jianguo-eval", "jianguo-import", "jianguo-admin"), "jianguo")
+	binary := filepath.Join(built.Dir(t), "jianguo")
 	dir := t.TempDir()
 	if out, err := exec.Command("go", "run", ".", "-binary", binary, "-o", dir).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -21,6 +21,7 @@ import (
 	"jianguo/internal/disk"
 	"jianguo/internal/offline"
 	"jianguo/internal/reach"
+	"jianguo/internal/settings"
 	"jianguo/segment"
 )
 
@@ -28,7 +29,7 @@ type reindexCmd struct {
 	Data   string `help:"The data directory; a service may be running on it." required:"" placeholder:"DIR"`
 	DryRun bool   `help:"Print how much there is to do and about how long it takes; change nothing."`
 	JSON   bool   `help:"Print the result as JSON."`
-	offline.SegmentFlags
+	settings.Segment
 	reach.Access
 	companion.Flags
 }

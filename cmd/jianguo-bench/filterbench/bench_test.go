@@ -20,7 +20,7 @@ import (
 // checks. The test does not check the values of the figures.
 func TestRun(t *testing.T) {
 	dir := t.TempDir()
-	commands := built.Dir(t, "jianguo", "jianguo-bench")
+	commands := built.Dir(t)
 	redis, err := exec.LookPath("redis-server")
 	if err != nil {
 		t.Fatalf("%v (Debian: apt-get install redis-server)", err)

@@ -1,22 +1,21 @@
-package main
+package client
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"jianguo/bus"
-	"jianguo/internal/datadir"
+	"jianguo/internal/companion"
 	"jianguo/internal/reach"
 )
 
 type deadCmd struct {
-	reach.Flags
+	To reach.Flags `embed:""`
+	companion.Flags
 
 	List   deadListCmd   `cmd:"" default:"withargs" help:"List dead letters with their reasons."`
 	Show   deadShowCmd   `cmd:"" help:"Print the payload of one."`
@@ -43,26 +42,14 @@ type deadDropCmd struct {
 	Numbers []uint64 `arg:"" help:"The letters' numbers, from list."`
 }
 
-// with calls f with the dead letters of a running service, or of a data directory that
-// is not in use. It does nothing if there are none.
-func (c *deadCmd) with(co *streams, f func(*bus.DeadLetters) error) (err error) {
-	conn, done, err := c.Reach(&co.ctx, co.log, func() (*nats.Conn, func() error, error) {
-		lock, err := datadir.Acquire(c.Data, datadir.Holder{Command: "dead"})
-		if err != nil {
-			return nil, nil, err
-		}
-		embedded, err := bus.Start(bus.Config{Dir: filepath.Join(c.Data, "bus")})
-		if err != nil {
-			return nil, nil, errors.Join(err, lock.Close())
-		}
-		conn, err := embedded.Connect()
-		return conn, func() error { embedded.Close(); return lock.Close() }, err
-	})
+// with calls f with the dead letters of a service. It does nothing if there are none.
+func (c *deadCmd) with(co *companion.Streams, f func(*bus.DeadLetters) error) (err error) {
+	conn, done, err := connect(co, &c.To, c.Level())
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, done()) }()
-	d, err := bus.OpenDead(co.ctx, conn, c.StreamPrefix)
+	d, err := bus.OpenDead(co.Ctx, conn, c.To.StreamPrefix)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		return nil
 	}
@@ -73,45 +60,45 @@ func (c *deadCmd) with(co *streams, f func(*bus.DeadLetters) error) (err error) 
 }
 
 // Run lists dead letters.
-func (c *deadListCmd) Run(co *streams, parent *deadCmd) error {
+func (c *deadListCmd) Run(co *companion.Streams, parent *deadCmd) error {
 	return parent.with(co, func(d *bus.DeadLetters) error {
-		letters, err := d.List(co.ctx, c.After, c.Limit)
+		letters, err := d.List(co.Ctx, c.After, c.Limit)
 		if err != nil {
 			return err
 		}
 		for _, l := range letters {
 			if c.JSON {
-				if err := json.NewEncoder(co.out).Encode(l); err != nil {
+				if err := json.NewEncoder(co.Out).Encode(l); err != nil {
 					return err
 				}
 				continue
 			}
-			fmt.Fprintf(co.out, "%6d  %s  %s  %s\n", l.Number, l.Arrived.Format("2006-01-02 15:04:05"), l.Subject, l.Reason)
+			fmt.Fprintf(co.Out, "%6d  %s  %s  %s\n", l.Number, l.Arrived.Format("2006-01-02 15:04:05"), l.Subject, l.Reason)
 		}
 		return nil
 	})
 }
 
 // Run prints the payload of one.
-func (c *deadShowCmd) Run(co *streams, parent *deadCmd) error {
+func (c *deadShowCmd) Run(co *companion.Streams, parent *deadCmd) error {
 	return parent.with(co, func(d *bus.DeadLetters) error {
-		l, err := d.Get(co.ctx, c.Number)
+		l, err := d.Get(co.Ctx, c.Number)
 		if err != nil {
 			return err
 		}
-		_, err = co.out.Write(append(l.Data, '\n'))
+		_, err = co.Out.Write(append(l.Data, '\n'))
 		return err
 	})
 }
 
 // Run publishes dead letters again.
-func (c *deadReplayCmd) Run(co *streams, parent *deadCmd) error {
+func (c *deadReplayCmd) Run(co *companion.Streams, parent *deadCmd) error {
 	if !c.All && len(c.Numbers) == 0 {
 		return errors.New("which? give numbers from `jianguo dead list`, or --all")
 	}
 	return parent.with(co, func(d *bus.DeadLetters) error {
 		if c.All {
-			letters, err := d.List(co.ctx, 0, 1<<30)
+			letters, err := d.List(co.Ctx, 0, 1<<30)
 			if err != nil {
 				return err
 			}
@@ -119,14 +106,14 @@ func (c *deadReplayCmd) Run(co *streams, parent *deadCmd) error {
 				c.Numbers = append(c.Numbers, l.Number)
 			}
 		}
-		return each(co.ctx, c.Numbers, d.Replay, func(n int) { fmt.Fprintln(co.out, plural(n, "letter")+" replayed") })
+		return each(co.Ctx, c.Numbers, d.Replay, func(n int) { fmt.Fprintln(co.Out, plural(n, "letter")+" replayed") })
 	})
 }
 
 // Run removes dead letters.
-func (c *deadDropCmd) Run(co *streams, parent *deadCmd) error {
+func (c *deadDropCmd) Run(co *companion.Streams, parent *deadCmd) error {
 	return parent.with(co, func(d *bus.DeadLetters) error {
-		return each(co.ctx, c.Numbers, d.Drop, func(n int) { fmt.Fprintln(co.out, plural(n, "letter")+" dropped") })
+		return each(co.Ctx, c.Numbers, d.Drop, func(n int) { fmt.Fprintln(co.Out, plural(n, "letter")+" dropped") })
 	})
 }
 

@@ -1,4 +1,4 @@
-package main
+package client
 
 import (
 	"bufio"
@@ -17,20 +17,25 @@ import (
 	"jianguo/bus"
 	"jianguo/index"
 	"jianguo/ingest"
+	"jianguo/internal/companion"
 	"jianguo/internal/jsonl"
 	"jianguo/internal/reach"
 )
 
 type ingestCmd struct {
-	reach.Flags
-	JSON       bool     `help:"End with one line of JSON instead of a summary."`
-	Verdicts   string   `help:"Write the verdict events, as published, to this file, one a line." placeholder:"FILE"`
-	Durability string   `help:"With --data and no service: ${enum}; relaxed leaves syncing to the operating system." enum:"synced,relaxed" default:"synced"`
-	NoTexts    bool     `help:"With --data and no service: do not keep bodies."`
-	Language   string   `help:"With --data and no service: language of reasons, ${enum}." enum:"zh,en" default:"zh"`
-	Files      []string `arg:"" help:"Files of one item a line, JSON, maybe gzipped; - is standard input."`
-	policyFlags
-	segmentFlags
+	To reach.Flags `embed:""`
+	companion.Flags
+	JSON     bool     `help:"End with one line of JSON instead of a summary."`
+	Verdicts string   `help:"Write the verdict events, as published, to this file, one a line." placeholder:"FILE"`
+	Files    []string `arg:"" help:"Files of one item a line, JSON, maybe gzipped; - is standard input."`
+	storing  `embed:"" group:"service"`
+}
+
+// storing are the flags of a service that stores.
+type storing struct {
+	Durability string `help:"What an acknowledgement means: ${enum}; relaxed leaves syncing to the operating system." enum:"synced,relaxed" default:"synced"`
+	NoTexts    bool   `help:"Do not keep bodies."`
+	judging
 }
 
 // summary is printed at the end of an ingest.
@@ -58,20 +63,20 @@ func (s *summary) count(v index.Verdict) {
 }
 
 // Run publishes files and waits for all verdicts.
-func (c *ingestCmd) Run(co *streams) (err error) {
-	conn, closeAll, err := c.connect(co)
+func (c *ingestCmd) Run(co *companion.Streams) (err error) {
+	conn, closeAll, err := connect(co, &c.To, c.Level())
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeAll()) }()
-	s, err := publishFiles(co, conn, c.Files, c.StreamPrefix, c.Verdicts, nil)
+	s, err := publishFiles(co, conn, c.Files, c.To.StreamPrefix, c.Verdicts, nil)
 	if err != nil {
 		return err
 	}
 	if c.JSON {
-		err = json.NewEncoder(co.out).Encode(s)
+		err = json.NewEncoder(co.Out).Encode(s)
 	} else {
-		_, err = fmt.Fprintf(co.out, "%d items in %.1f s (%.0f/s): %d unique, %d suspect, %d duplicate, %d failed\n",
+		_, err = fmt.Fprintf(co.Out, "%d items in %.1f s (%.0f/s): %d unique, %d suspect, %d duplicate, %d failed\n",
 			s.Items, s.Seconds, s.ItemsPerSecond, s.Unique, s.Suspect, s.Duplicate, s.Failed)
 	}
 	if err == nil && s.Failed > 0 {
@@ -80,24 +85,11 @@ func (c *ingestCmd) Run(co *streams) (err error) {
 	return err
 }
 
-// connect reaches a running service, or opens the data directory for this command.
-func (c *ingestCmd) connect(co *streams) (*nats.Conn, func() error, error) {
-	return c.Reach(&co.ctx, co.log, func() (*nats.Conn, func() error, error) {
-		h, err := openCore(co, coreConfig{Command: "ingest", Data: c.Data, Relaxed: c.Durability == "relaxed", DropTexts: c.NoTexts,
-			Language: c.Language, Policy: c.policy(), Segment: c.segmentFlags})
-		if err != nil {
-			return nil, nil, err
-		}
-		stop := background(co.ctx, h.ingest.Run)
-		return h.conn, func() error { return errors.Join(stop(), h.Close()) }, nil
-	})
-}
-
 // publishFiles publishes every line of the files and waits for the outcomes. each,
 // which may be nil, is called with every outcome.
-func publishFiles(co *streams, conn *nats.Conn, files []string, prefix, verdicts string, each func(*ingest.Outcome)) (*summary, error) {
+func publishFiles(co *companion.Streams, conn *nats.Conn, files []string, prefix, verdicts string, each func(*ingest.Outcome)) (*summary, error) {
 	s := new(summary)
-	bar := co.progress.Bar(-1, "publishing")
+	bar := co.Progress.Bar(-1, "publishing")
 	var highest uint64
 	js, err := jetstream.New(conn, jetstream.WithPublishAsyncMaxPending(2*inFlight), jetstream.WithPublishAsyncTimeout(storeWait))
 	if err != nil {
@@ -112,7 +104,7 @@ func publishFiles(co *streams, conn *nats.Conn, files []string, prefix, verdicts
 			fallthrough
 		case err != nil:
 			s.Failed++
-			co.log.Error("item failed", "line", line, "error", err)
+			co.Log.Error("item failed", "line", line, "error", err)
 		case o.Event != nil:
 			s.count(o.Event.Verdict)
 			highest = max(highest, o.Event.Number)
@@ -126,14 +118,14 @@ func publishFiles(co *streams, conn *nats.Conn, files []string, prefix, verdicts
 	}
 	var tail *verdictTail
 	if verdicts != "" {
-		if tail, err = tailVerdicts(co.ctx, js, prefix, verdicts); err != nil {
+		if tail, err = tailVerdicts(co.Ctx, js, prefix, verdicts); err != nil {
 			return nil, err
 		}
 	}
 	start := time.Now()
 	for _, name := range files {
-		err := jsonl.Read(co.in, name, func(number int, line []byte) error {
-			return p.publish(co.ctx, number, jsonl.Item(line))
+		err := jsonl.Read(co.In, name, func(number int, line []byte) error {
+			return p.publish(co.Ctx, number, jsonl.Item(line))
 		})
 		if err != nil {
 			return nil, err
@@ -146,7 +138,7 @@ func publishFiles(co *streams, conn *nats.Conn, files []string, prefix, verdicts
 	s.ItemsPerSecond = float64(s.Items) / max(s.Seconds, 1e-9)
 	_ = bar.Finish()
 	if tail != nil {
-		return s, tail.finish(co.ctx, highest)
+		return s, tail.finish(co.Ctx, highest)
 	}
 	return s, nil
 }

@@ -1,4 +1,4 @@
-package main
+package client
 
 import (
 	"cmp"
@@ -6,10 +6,13 @@ import (
 	"text/tabwriter"
 
 	"jianguo/api/tokens"
+	"jianguo/api/tokens/tokenfile"
+	"jianguo/internal/companion"
 )
 
 // tokenCmd edits a file of tokens. A running service reads it again at SIGHUP.
 type tokenCmd struct {
+	companion.Flags
 	Add    tokenAddCmd    `cmd:"" help:"Make a token, and add its hash to the file."`
 	List   tokenListCmd   `cmd:"" help:"List names, roles and ids."`
 	Revoke tokenRevokeCmd `cmd:"" help:"Remove tokens from the file."`
@@ -29,27 +32,27 @@ type tokenAddCmd struct {
 }
 
 // Run prints the token, which is stored nowhere.
-func (c *tokenAddCmd) Run(co *streams) error {
-	token, err := tokens.Add(c.Tokens, c.Name, c.Role)
+func (c *tokenAddCmd) Run(co *companion.Streams) error {
+	token, err := tokenfile.Add(c.Tokens, c.Name, c.Role)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(co.out, token)
-	fmt.Fprintf(co.err, "This is the only time that the token is shown. %s\n", reread)
+	fmt.Fprintln(co.Out, token)
+	fmt.Fprintf(co.Err, "This is the only time that the token is shown. %s\n", reread)
 	return nil
 }
 
 type tokenListCmd struct{ tokenFlags }
 
 // Run lists the tokens.
-func (c *tokenListCmd) Run(co *streams) error {
-	list, err := tokens.List(c.Tokens)
+func (c *tokenListCmd) Run(co *companion.Streams) error {
+	set, err := tokens.Open(c.Tokens, 0)
 	if err != nil {
 		return err
 	}
-	w := tabwriter.NewWriter(co.out, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(co.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "name\trole\tid")
-	for _, t := range list {
+	for _, t := range set.List() {
 		fmt.Fprintf(w, "%s\t%s\t%s\n", t.Name, t.RoleName(), cmp.Or(t.ID, "none: the file holds the token itself"))
 	}
 	return w.Flush()
@@ -61,10 +64,18 @@ type tokenRevokeCmd struct {
 }
 
 // Run removes tokens.
-func (c *tokenRevokeCmd) Run(co *streams) error {
-	n, err := tokens.Revoke(c.Tokens, c.Which)
+func (c *tokenRevokeCmd) Run(co *companion.Streams) error {
+	n, err := tokenfile.Revoke(c.Tokens, c.Which)
 	if err == nil {
-		fmt.Fprintf(co.err, "%s removed. %s\n", plural(n, "token"), reread)
+		fmt.Fprintf(co.Err, "%s removed. %s\n", plural(n, "token"), reread)
 	}
 	return err
+}
+
+// plural returns "1 item" or "2 items".
+func plural(n int, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return fmt.Sprintf("%d %ss", n, word)
 }

@@ -1,7 +1,8 @@
-package main
+package client
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,12 +17,18 @@ import (
 	"jianguo/data"
 	"jianguo/index"
 	"jianguo/ingest"
+	"jianguo/internal/companion"
+	"jianguo/internal/reach"
 )
 
 type demoCmd struct {
 	Data string `help:"Keep the data here; empty: a temporary directory, removed at the end." placeholder:"DIR"`
 	Once bool   `help:"Exit after the summary; with code 1 if a verdict is not the expected one."`
-	serveFlags
+
+	Listen     string   `help:"Address of HTTP and the console." default:"127.0.0.1:8080"`
+	NATSListen string   `name:"nats-listen" help:"Address of the bus." default:"127.0.0.1:4222"`
+	More       []string `arg:"" optional:"" passthrough:"" help:"Further flags of jianguo serve, after --."`
+	companion.Flags
 }
 
 // expectation is one row of sample/expected.jsonl.
@@ -37,7 +44,7 @@ type expectation struct {
 }
 
 // Run serves the sample corpus.
-func (c *demoCmd) Run(co *streams) (err error) {
+func (c *demoCmd) Run(co *companion.Streams) (err error) {
 	dir := c.Data
 	if dir == "" {
 		if dir, err = os.MkdirTemp("", "jianguo-demo-"); err != nil {
@@ -45,12 +52,16 @@ func (c *demoCmd) Run(co *streams) (err error) {
 		}
 		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	}
-	s, err := c.open(co, "demo", dir)
+	s, err := start(co, dir, append([]string{"--listen=" + c.Listen, "--nats-listen=" + c.NATSListen, "--log-level=" + c.Level().String()}, c.More...))
 	if err != nil {
 		return err
 	}
-	stop := background(co.ctx, s.run)
-	defer func() { err = errors.Join(err, stop()) }()
+	defer func() { err = s.stopAfter(err) }()
+	conn, done, err := connect(co, &reach.Flags{Data: dir}, c.Level())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, done()) }()
 
 	corpus := filepath.Join(dir, "sample.jsonl")
 	lines, err := fs.ReadFile(data.FS, "sample/corpus.jsonl")
@@ -61,7 +72,7 @@ func (c *demoCmd) Run(co *streams) (err error) {
 		return err
 	}
 	outcomes := map[string]*ingest.Outcome{}
-	sum, err := publishFiles(co, s.core.conn, []string{corpus}, "", "", func(o *ingest.Outcome) {
+	sum, err := publishFiles(co, conn, []string{corpus}, "", "", func(o *ingest.Outcome) {
 		if o.Event != nil {
 			outcomes[o.Event.ID] = o
 		}
@@ -69,22 +80,26 @@ func (c *demoCmd) Run(co *streams) (err error) {
 	if err != nil {
 		return err
 	}
-	wrong, err := showVerdicts(co.out, lines, outcomes)
+	wrong, err := showVerdicts(co.Out, lines, outcomes)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(co.out, "\n%d items: %d unique, %d suspect, %d duplicate, %d failed, in %.2f s\n", sum.Items, sum.Unique, sum.Suspect, sum.Duplicate, sum.Failed, sum.Seconds)
+	fmt.Fprintf(co.Out, "\n%d items: %d unique, %d suspect, %d duplicate, %d failed, in %.2f s\n", sum.Items, sum.Unique, sum.Suspect, sum.Duplicate, sum.Failed, sum.Seconds)
 	if wrong > 0 || sum.Failed > 0 {
 		err = fmt.Errorf("%s not as data/sample/expected.jsonl says", plural(wrong+sum.Failed, "verdict"))
 	}
 	if c.Once {
 		return err
 	}
-	address := s.http.Addr()
-	fmt.Fprintf(co.out, "\nopen  http://%s/             the stories and their copies\n      http://%s/openapi.yaml every request this service answers\n      http://%s/metrics      for Prometheus\nbus   %s\n\nCtrl-C ends the demo.\n",
-		address, address, address, orNone(s.core.natsURL()))
-	<-co.ctx.Done()
-	return nil
+	fmt.Fprintf(co.Out, "\nopen  %s/             the stories and their copies\n      %s/openapi.yaml every request this service answers\n      %s/metrics      for Prometheus\nbus   %s\n\nCtrl-C ends the demo.\n",
+		s.HTTP, s.HTTP, s.HTTP, conn.ConnectedUrlRedacted())
+	select {
+	case <-co.Ctx.Done():
+	case end := <-s.ended:
+		s.ended <- nil
+		err = fmt.Errorf("the service has ended: %w", cmp.Or(end, errors.New("by itself")))
+	}
+	return err
 }
 
 // showVerdicts prints the items of the sample as a table and counts unexpected

@@ -1,0 +1,108 @@
+package tokenfile
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"jianguo/api/tokens"
+)
+
+const plain = "platform-token-0123456789"
+
+// A token that was added is found, its file does not tell it, and after it was revoked
+// it is unknown, without a restart. Lines of the version before stay.
+func TestAddRevokeReload(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "tokens")
+	if err := os.WriteFile(file, []byte("# ours\nold recall "+plain+"\n"), 0o640); err != nil {
+		t.Fatal(err)
+	}
+	added, err := Add(file, "张三", "editor")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := tokens.Open(file, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := s.Plain(); len(got) != 1 || got[0] != "old" {
+		t.Errorf("on lines with the token itself: %v", got)
+	}
+	for secret, name := range map[string]string{added: "张三", plain: "old", added + "x": "", plain[1:]: "", added[:20]: "", "": ""} {
+		for range 2 {
+			tok, err := s.Find(secret, "10.0.0.1:1")
+			if name == "" && !errors.Is(err, tokens.ErrUnknown) || name != "" && (err != nil || tok.Name != name) {
+				t.Errorf("%q: %v %v, want %q", secret, tok, err, name)
+			}
+		}
+	}
+	raw, err := os.ReadFile(file)
+	if err != nil || strings.Contains(string(raw), added) || !strings.Contains(string(raw), "# ours\nold recall "+plain+"\n") {
+		t.Errorf("%v\n%s", err, raw)
+	}
+	tok, err := s.Find(added, "10.0.0.1:1")
+	if err != nil || !s.Current(tok.Session) {
+		t.Fatal(err)
+	}
+	if n, err := Revoke(file, tok.ID); n != 1 || err != nil {
+		t.Fatal(n, err)
+	}
+	if gone, err := s.Reload(); err != nil || len(gone) != 1 || gone[0] != "张三" {
+		t.Errorf("%v %v", gone, err)
+	}
+	if _, err := s.Find(added, "10.0.0.1:1"); !errors.Is(err, tokens.ErrUnknown) || s.Current(tok.Session) {
+		t.Errorf("revoked: %v", err)
+	}
+	if _, err := s.Find(plain, "10.0.0.1:1"); err != nil {
+		t.Errorf("the other token: %v", err)
+	}
+	if err := os.WriteFile(file, []byte("broken"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Reload(); err == nil || s.Len() != 1 {
+		t.Errorf("a broken file: %v, %d tokens", err, s.Len())
+	}
+	if n, err := Revoke(file, "nobody"); n != 0 || err == nil {
+		t.Error("revoked a token that there is not")
+	}
+}
+
+// After many wrong tokens from an address no more are tried from there; tokens that are
+// in use keep working, and so do other addresses.
+func TestGuessing(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "tokens")
+	used, err := Add(file, "used", "recall")
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := Add(file, "other", "recall")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := tokens.Open(file, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	find := func(secret, from string) error { _, err := s.Find(secret, from); return err }
+	if err := find(used, "10.0.0.1:1"); err != nil {
+		t.Fatal(err)
+	}
+	var limit *tokens.LimitError
+	for n := 0; !errors.As(find(fmt.Sprint("jg_guess_", n), fmt.Sprint("10.0.0.1:", n+1)), &limit); n++ {
+		if n > 30 {
+			t.Fatal("guesses are not bounded")
+		}
+	}
+	if limit.After <= 0 || limit.Seconds() == "0" {
+		t.Errorf("try again after %v", limit.After)
+	}
+	if err := find(other, "10.0.0.1:1"); !errors.As(err, &limit) {
+		t.Errorf("a token that was never used, from the address of guesses: %v", err)
+	}
+	if err := errors.Join(find(used, "10.0.0.1:1"), find(other, "10.0.0.2:1")); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,39 @@
+// Package settings has the flags that a service and the commands about its data share.
+package settings
+
+import (
+	"time"
+
+	"jianguo/data"
+	"jianguo/index"
+	"jianguo/segment"
+)
+
+// Policy are the parameters of a verdict.
+type Policy struct {
+	Rule       string        `help:"Which rules judge: ${enum}; hamming is the textbook." enum:"jianguo,hamming" default:"jianguo"`
+	Distance   int           `help:"Largest Hamming distance of a certain proposal, 0 to 3." default:"3"`
+	Suspects   string        `help:"How suspects are treated: ${enum}." enum:"publish,hold,reject" default:"publish"`
+	Strictness string        `help:"What is rejected as a copy: ${enum}. Copies: nearly all of it is in the earlier text; rewrites: also the same in other words; stories: also the same report with little of its own." enum:"copies,rewrites,stories" default:"rewrites"`
+	NoLearned  bool          `help:"Let the passages that recur in unrelated articles of a source keep their weight." name:"no-learned-residue"`
+	Window     time.Duration `help:"How long a story is remembered after its last copy." default:"2160h"`
+}
+
+// Policy returns the policy that the flags describe.
+func (f Policy) Policy() *index.Policy {
+	p := index.DefaultPolicy().At(f.Strictness)
+	p.Rules, p.Distance, p.Suspects, p.Window, p.NoLearned = f.Rule, f.Distance, f.Suspects, f.Window, f.NoLearned
+	p.Cap = max(p.Cap, p.Window)
+	return &p
+}
+
+// Segment are the files that change the recipe.
+type Segment struct {
+	UserDict string `help:"More words for the segmenter: word, frequency and part of speech a line." type:"existingfile" placeholder:"FILE"`
+	Residue  string `help:"More page residue (share prompts, notices) that carries no weight." type:"existingfile" placeholder:"FILE"`
+}
+
+// Segmenter loads the dictionaries.
+func (f Segment) Segmenter() (*segment.Segmenter, error) {
+	return segment.New(segment.Config{Data: data.FS, UserDict: f.UserDict, Residue: f.Residue})
+}
