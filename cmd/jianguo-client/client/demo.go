@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/rivo/uniseg"
@@ -52,7 +53,7 @@ func (c *demoCmd) Run(co *companion.Streams) (err error) {
 		}
 		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	}
-	s, err := start(co, dir, append([]string{"--listen=" + c.Listen, "--nats-listen=" + c.NATSListen, "--log-level=" + c.Level().String()}, c.More...))
+	s, err := start(co, dir, append([]string{"--listen=" + c.Listen, "--nats-listen=" + c.NATSListen, "--log-level=" + c.Level().String()}, slices.DeleteFunc(c.More, func(a string) bool { return a == "--" })...))
 	if err != nil {
 		return err
 	}
