@@ -29,6 +29,7 @@ var decoders = map[string]string{
 	"index/verdict.UnpackText":           "index/verdict.FuzzUnpackText",
 	"ingest.DecodeDocument":              "ingest.FuzzDecodeItem",
 	"ingest.DecodeItem":                  "ingest.FuzzDecodeItem",
+	"ingest/prepared.Decode":             "ingest/prepared.FuzzDecode",
 	"ingest.DecodeWithdrawal":            "ingest.FuzzDecodeWithdrawal",
 	"ingest.ParseID":                     "ingest.FuzzDecodeItem",
 	"ingest.decodeFields":                "ingest.FuzzDecodeFields",

@@ -57,6 +57,7 @@ func (s *Service) gather(ctx context.Context, order <-chan *job, first *job) (ba
 		select {
 		case <-j.ready:
 			batch = append(batch, j)
+			s.segmenters.count(-1)
 		case <-ctx.Done():
 			return nil, nil
 		}

@@ -4,13 +4,14 @@ import "github.com/prometheus/client_golang/prometheus"
 
 // metrics are the ingest path's own; cmd registers them.
 type metrics struct {
-	latency prometheus.Histogram
-	batch   prometheus.Histogram
-	stage   *prometheus.HistogramVec
-	dead    prometheus.Counter
-	retries prometheus.Counter
-	pending prometheus.Gauge
-	foreign prometheus.Counter
+	latency  prometheus.Histogram
+	batch    prometheus.Histogram
+	stage    *prometheus.HistogramVec
+	dead     prometheus.Counter
+	retries  prometheus.Counter
+	pending  prometheus.Gauge
+	foreign  prometheus.Counter
+	prepared prometheus.Counter
 }
 
 func newMetrics() *metrics {
@@ -25,12 +26,13 @@ func newMetrics() *metrics {
 		retries: prometheus.NewCounter(prometheus.CounterOpts{Name: "jianguo_ingest_retries_total", Help: "Batches that could not be written at first."}),
 		foreign: prometheus.NewCounter(prometheus.CounterOpts{Name: "jianguo_ingest_foreign_messages_total",
 			Help: "Messages in VERDICTS that are no events: a client published them, or named a subject of events for an answer."}),
-		pending: prometheus.NewGauge(prometheus.GaugeOpts{Name: "jianguo_ingest_pending_messages", Help: "Messages on the bus behind the last batch."}),
+		prepared: prometheus.NewCounter(prometheus.CounterOpts{Name: "jianguo_ingest_segmenter_items_total", Help: "Items that segmenters of other processes have prepared."}),
+		pending:  prometheus.NewGauge(prometheus.GaugeOpts{Name: "jianguo_ingest_pending_messages", Help: "Messages on the bus behind the last batch."}),
 	}
 }
 
 // Collectors returns the metrics of the ingest path, to be registered once.
 func (s *Service) Collectors() []prometheus.Collector {
 	m := s.metrics
-	return []prometheus.Collector{m.latency, m.batch, m.stage, m.dead, m.retries, m.pending, m.foreign}
+	return []prometheus.Collector{m.latency, m.batch, m.stage, m.dead, m.retries, m.pending, m.foreign, m.prepared}
 }

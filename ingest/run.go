@@ -33,6 +33,11 @@ func (s *Service) Run(ctx context.Context) error {
 		return err
 	}
 	defer stopAnswers()
+	stopSegmenters, err := s.serveSegmenters()
+	if err != nil {
+		return err
+	}
+	defer stopSegmenters()
 	for began := false; ; {
 		err := s.attach(ctx)
 		if err == nil {
@@ -98,8 +103,9 @@ func (s *Service) runOn(ctx context.Context) error {
 		s.accept(intake, messages, work, order)
 		return nil
 	})
+	s.segmenters.ahead = 0
 	for range s.cfg.Workers {
-		g.Go(func() error { return s.prepareJobs(failed, work) })
+		g.Go(func() error { return s.prepareJobs(failed, g, work) })
 	}
 	done := make(chan struct{})
 	g.Go(func() error {

@@ -44,6 +44,8 @@ type Service struct {
 	metrics *metrics
 	outbox  *outbox
 
+	segmenters segmenters
+
 	texts sync.Pool           // *segment.Text
 	room  *semaphore.Weighted // of inFlightBytes; held from intake to commit
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/sync/errgroup"
 
 	"jianguo/bus"
 	"jianguo/index"
@@ -19,10 +20,11 @@ type job struct {
 	msg      jetstream.Msg
 	meta     *jetstream.MsgMetadata
 	mutation index.Mutation
-	text     *segment.Text // returned to the pool after the batch
-	refused  error         // why it goes to the dead letters
-	ready    chan struct{} // closed when it has been prepared
-	weight   int64         // its share of inFlightBytes
+	text     *segment.Text  // returned to the pool after the batch
+	prepared *index.Article // by a segmenter; nil: to be prepared here
+	refused  error          // why it goes to the dead letters
+	ready    chan struct{}  // closed when it has been prepared
+	weight   int64          // its share of inFlightBytes
 }
 
 func (j *job) isReady() bool {
@@ -34,8 +36,10 @@ func (j *job) isReady() bool {
 	}
 }
 
-// prepareJobs is one worker.
-func (s *Service) prepareJobs(ctx context.Context, work <-chan *job) error {
+// prepareJobs is one worker. Segmenters that are there get its jobs, in g, so that the
+// processors of this machine are left to what only this process can do.
+func (s *Service) prepareJobs(ctx context.Context, g *errgroup.Group, work <-chan *job) error {
+	defer context.AfterFunc(ctx, s.segmenters.free.Broadcast)()
 	for {
 		select {
 		case <-ctx.Done():
@@ -44,12 +48,13 @@ func (s *Service) prepareJobs(ctx context.Context, work <-chan *job) error {
 			if !ok {
 				return nil
 			}
-			start := time.Now()
+			if id := s.segmenters.take(ctx); id != "" {
+				g.Go(func() error { return s.sendJob(ctx, j, id) })
+				continue
+			}
 			if err := s.prepareJob(ctx, j); err != nil {
 				return err
 			}
-			close(j.ready)
-			s.metrics.stage.WithLabelValues("prepare").Observe(time.Since(start).Seconds())
 			// While articles wait, a worker would keep its processor until the
 			// runtime preempts it, after 10 ms. The goroutines between the bus and
 			// a verdict are more urgent than the next article.
@@ -60,6 +65,7 @@ func (s *Service) prepareJobs(ctx context.Context, work <-chan *job) error {
 
 // prepareJob decodes and analyses one message. If that panics, the message is refused.
 func (s *Service) prepareJob(ctx context.Context, j *job) error {
+	start := time.Now()
 	meta, err := j.msg.Metadata()
 	if err != nil {
 		return fmt.Errorf("ingest: message without metadata: %w", err)
@@ -67,6 +73,9 @@ func (s *Service) prepareJob(ctx context.Context, j *job) error {
 	j.meta = meta
 	j.mutation.Seq, j.mutation.At = s.base.Load()+meta.Sequence.Stream, meta.Timestamp
 	j.refused = s.decode(ctx, j)
+	s.segmenters.count(1)
+	close(j.ready)
+	s.metrics.stage.WithLabelValues("prepare").Observe(time.Since(start).Seconds())
 	return nil
 }
 
@@ -87,19 +96,29 @@ func (s *Service) decode(ctx context.Context, j *job) (err error) {
 		j.mutation.Withdraw = &index.Withdrawal{ID: w.ID, Revision: w.Revision, Promote: w.Mode == ModePromote, Reason: w.Reason}
 		return nil
 	}
+	if j.prepared == nil {
+		if j.prepared, err = s.prepare(j); err != nil {
+			return err
+		}
+	}
+	j.mutation.Article = j.prepared
+	if err := s.cfg.Index.Preview(ctx, j.prepared, j.mutation.At); err != nil {
+		// The index then judges without it.
+		s.log.DebugContext(ctx, "preview", "error", err)
+	}
+	return nil
+}
+
+// prepare analyses the article of a message.
+func (s *Service) prepare(j *job) (*index.Article, error) {
 	it, err := DecodeItem(j.msg.Data())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	j.text = s.texts.Get().(*segment.Text)
 	a := Prepare(s.cfg.Segmenter, j.text, it)
 	if !s.cfg.DropTexts {
 		a.Packed = index.PackText(it.Body)
 	}
-	j.mutation.Article = a
-	if err := s.cfg.Index.Preview(ctx, a, j.mutation.At); err != nil {
-		// The index then judges without it.
-		s.log.DebugContext(ctx, "preview", "error", err)
-	}
-	return nil
+	return a, nil
 }
