@@ -6,8 +6,9 @@ STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.7.0
 ONCE ?=
 FUZZTIME ?= 20m
 SECONDS ?= 60
+FLEET_SECONDS ?= 180
 
-.PHONY: all build demo test test-long check chaos dist dist-test purego quality fuzz soak clean
+.PHONY: all build demo test test-long check chaos fleet dist dist-test purego quality fuzz soak clean
 
 all: build
 
@@ -30,6 +31,9 @@ test-long: ## the long tier: an hour of chaos, new random cases, every fuzz targ
 
 chaos: ## one fault after the other happens to the service for SECONDS, and nothing acknowledged may be lost
 	JIANGUO_CHAOS_SECONDS=$(SECONDS) go test -count=1 -timeout $$(( $(SECONDS) + 900 ))s -v -run '^TestChaos' ./cmd/jianguo
+
+fleet: ## the same of a NATS cluster, the service and segmenters, part by part, for FLEET_SECONDS
+	JIANGUO_FLEET_SECONDS=$(FLEET_SECONDS) go test -count=1 -timeout $$(( $(FLEET_SECONDS) + 900 ))s -v -run '^TestFleet$$' ./cmd/jianguo
 
 check: ## formatting, vet, staticcheck
 	scripts/check

@@ -20,18 +20,14 @@ import (
 	"jianguo/bus"
 )
 
-// broker is a NATS server outside the service. It can stop and start again behind a
-// proxy whose address does not change: another process could take a released port.
-type broker struct {
-	t       *testing.T
-	options server.Options
-	server  *server.Server
-	proxy   net.Listener
-	at      atomic.Pointer[string] // the server's own address; nil: it is stopped
-	frozen  sync.RWMutex           // held for writing while nothing is to pass
+// relay is an address that stays the same while what is behind it moves, stops, or is cut off.
+type relay struct {
+	listener net.Listener
+	to       atomic.Pointer[string] // nil: connections are closed
+	frozen   sync.RWMutex           // held for writing while nothing is to pass
 }
 
-// tap is a connection whose data passes only while the broker is not frozen.
+// tap is a connection whose data passes only while its relay is not frozen.
 type tap struct {
 	net.Conn
 	frozen *sync.RWMutex
@@ -44,53 +40,71 @@ func (c tap) Read(p []byte) (int, error) {
 	return n, err
 }
 
+func startRelay(t *testing.T) *relay {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &relay{listener: l}
+	go r.forward()
+	t.Cleanup(func() { _ = l.Close() })
+	return r
+}
+
+func (r *relay) url() string { return "nats://" + r.listener.Addr().String() }
+
+// forward connects clients to what is behind.
+func (r *relay) forward() {
+	for {
+		client, err := r.listener.Accept()
+		if err != nil {
+			return // the relay was closed
+		}
+		go func() {
+			defer client.Close()
+			to := r.to.Load()
+			if to == nil {
+				return
+			}
+			inside, err := net.Dial("tcp", *to)
+			if err != nil {
+				return // it stopped just now
+			}
+			go func() {
+				_, _ = io.Copy(inside, tap{client, &r.frozen})
+				_ = inside.Close()
+			}()
+			_, _ = io.Copy(client, tap{inside, &r.frozen})
+		}()
+	}
+}
+
+// broker is a NATS server outside the service. It can stop and start again behind a
+// relay: another process could take a released port.
+type broker struct {
+	*relay
+	t       *testing.T
+	options server.Options
+	server  *server.Server
+}
+
 func startBroker(t *testing.T, change func(*server.Options)) *broker {
 	t.Helper()
-	b := &broker{t: t, options: server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true,
+	b := &broker{relay: startRelay(t), t: t, options: server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true,
 		MaxPayload: bus.MaxPayload}}
 	if change != nil {
 		change(&b.options)
 	}
-	var err error
-	if b.proxy, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
-		t.Fatal(err)
-	}
-	go b.forward()
 	b.start()
 	t.Cleanup(b.close)
 	return b
 }
 
+// close stops the broker and its relay.
 func (b *broker) close() {
 	b.stop()
-	_ = b.proxy.Close()
-}
-
-// forward connects clients to the server. It closes their connections while the server
-// is stopped.
-func (b *broker) forward() {
-	for {
-		client, err := b.proxy.Accept()
-		if err != nil {
-			return // the proxy was closed
-		}
-		go func() {
-			defer client.Close()
-			at := b.at.Load()
-			if at == nil {
-				return
-			}
-			inside, err := net.Dial("tcp", *at)
-			if err != nil {
-				return // it stopped just now
-			}
-			go func() {
-				_, _ = io.Copy(inside, tap{client, &b.frozen})
-				_ = inside.Close()
-			}()
-			_, _ = io.Copy(client, tap{inside, &b.frozen})
-		}()
-	}
+	_ = b.listener.Close()
 }
 
 func (b *broker) start() {
@@ -105,11 +119,11 @@ func (b *broker) start() {
 		b.t.Fatal("the broker did not start")
 	}
 	at := b.server.Addr().String()
-	b.at.Store(&at)
+	b.to.Store(&at)
 }
 
 func (b *broker) stop() {
-	b.at.Store(nil)
+	b.to.Store(nil)
 	b.server.Shutdown()
 	b.server.WaitForShutdown()
 }
@@ -128,8 +142,6 @@ func (b *broker) streams() jetstream.JetStream {
 	}
 	return js
 }
-
-func (b *broker) url() string { return "nats://" + b.proxy.Addr().String() }
 
 // While the broker is away, requests that need it get an error that says so. Once it is
 // back, everything goes on by itself, and nothing is lost or doubled.

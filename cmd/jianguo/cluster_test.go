@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -12,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -22,7 +20,6 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"jianguo/bus"
-	"jianguo/internal/tier"
 )
 
 // natsServer is a NATS server in a process of its own: nats-server CONFIG.
@@ -88,7 +85,7 @@ func startCluster(t *testing.T) *cluster {
 	}
 	for i := range c.nodes {
 		dir := t.TempDir()
-		config := fmt.Sprintf("server_name: n%d\nlisten: 127.0.0.1:%d\nmax_payload: 4MB\njetstream { store_dir: %q, sync_interval: always }\ncluster { name: fleet, listen: 127.0.0.1:%d, routes: [%s] }\n",
+		config := fmt.Sprintf("server_name: n%d\nlisten: 127.0.0.1:%d\nmax_payload: 4MB\njetstream { store_dir: %q, sync_interval: always }\ncluster { name: fleet, no_advertise: true, listen: 127.0.0.1:%d, routes: [%s] }\n",
 			i, ports[i], filepath.Join(dir, "js"), ports[3+i], strings.Join(routes, ", "))
 		name := filepath.Join(dir, "nats.conf")
 		if err := os.WriteFile(name, []byte(config), 0o600); err != nil {
@@ -205,152 +202,4 @@ func TestClusterStreams(t *testing.T) {
 	if stream, err := js.Stream(t.Context(), bus.StreamItems); err != nil || stream.CachedInfo().Config.Replicas != 3 {
 		t.Errorf("replicas were taken away: %v", err)
 	}
-}
-
-// Servers of a cluster are killed and paused one after the other, its streams change their
-// leaders, and the service is killed: what was acknowledged has exactly one verdict, events have no
-// gaps, and users do not see again what they have seen.
-func TestCluster(t *testing.T) {
-	t.Parallel()
-	c := startCluster(t)
-	js := c.streams()
-	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats", c.url(), "--exposure-flush", "300ms")
-	s.ready()
-	load := startLoad(s)
-	faults := []struct {
-		name string
-		do   func(i int)
-	}{
-		{"a server is killed", func(i int) {
-			c.nodes[i].kill()
-			time.Sleep(time.Second)
-			c.start(i)
-		}},
-		{"a server hangs", func(i int) {
-			c.nodes[i].signal(syscall.SIGSTOP)
-			time.Sleep(3 * time.Second)
-			c.nodes[i].signal(syscall.SIGCONT)
-		}},
-		{"leaders change", func(int) {
-			for _, name := range streamNames {
-				_, _ = js.Conn().Request("$JS.API.STREAM.LEADER.STEPDOWN."+name, nil, time.Second) // no answer is one more fault
-			}
-		}},
-		{"the service is killed", func(int) {
-			load.mu.Lock()
-			defer load.mu.Unlock()
-			s.kill()
-			s.start()
-		}},
-	}
-	for i := range tier.Count(4, 12, 120) {
-		f := faults[i%len(faults)]
-		f.do(i / len(faults) % len(c.nodes))
-		// Work goes on before the next fault.
-		before, began := load.count(), time.Now()
-		s.eventually("work goes on after: "+f.name, func() bool { return load.count() >= before+20 })
-		t.Logf("%-22s work went on after %v", f.name, time.Since(began).Round(time.Millisecond))
-	}
-	items, users := load.stop()
-	s.ready()
-	for _, n := range items {
-		if got := s.status(fmt.Sprint("/items/n", n)); got != 200 {
-			t.Errorf("item n%d was acknowledged, and is lost: %d", n, got)
-		}
-	}
-	stream, err := js.Stream(t.Context(), bus.StreamVerdicts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	// The events of the last items may still be on their way.
-	var last uint64
-	s.eventually("all events are published", func() bool {
-		info, err := stream.Info(t.Context())
-		if err == nil {
-			last = info.State.LastSeq
-		}
-		return last >= uint64(len(items))
-	})
-	seen := map[string]int{}
-	for seq := uint64(1); seq <= last; seq++ {
-		m, err := stream.GetMsg(t.Context(), seq)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var e struct {
-			Number uint64 `json:"event"`
-			ID     string `json:"id"`
-		}
-		if err := json.Unmarshal(m.Data, &e); err != nil || e.Number != seq {
-			t.Fatalf("message %d is event %d: %v", seq, e.Number, err)
-		}
-		seen[e.ID]++
-	}
-	for _, n := range items {
-		if got := seen[fmt.Sprint("n", n)]; got != 1 {
-			t.Errorf("item n%d has %d events", n, got)
-		}
-	}
-	for _, u := range users {
-		if _, answer, err := s.post("/filter", fmt.Appendf(nil, `{"user":"u%d","items":["n1","x%d"]}`, u, u)); err != nil || string(answer) != `{"items":["n1"],"dropped":1}` {
-			t.Errorf("user u%d sees again what they have seen: %s %v", u, answer, err)
-		}
-	}
-	t.Logf("%d items, %d reports, %d events; nothing lost", len(items), len(users), last)
-	s.stop()
-}
-
-// load publishes items and reports exposures until it is stopped, and remembers what was
-// acknowledged.
-type load struct {
-	s    *process
-	mu   sync.RWMutex // held for writing while the service is away
-	done chan struct{}
-	wg   sync.WaitGroup
-
-	ackedMu      sync.Mutex
-	items, users []int // under ackedMu
-}
-
-func startLoad(s *process) *load {
-	l := &load{s: s, done: make(chan struct{})}
-	for worker := range 4 {
-		l.wg.Go(func() {
-			for n := worker; ; n += 4 {
-				path, body, acked := "/items", article(n), &l.items
-				if worker == 3 {
-					path, body, acked = "/exposures", fmt.Appendf(nil, `{"user":"u%d","kind":"seen","items":["x%d"]}`, n, n), &l.users
-				}
-				select {
-				case <-l.done:
-					return
-				default:
-				}
-				l.mu.RLock()
-				status, _, err := l.s.post(path, body)
-				l.mu.RUnlock()
-				if err != nil || status/100 != 2 {
-					time.Sleep(50 * time.Millisecond)
-					n -= 4 // again: to publish twice is safe
-					continue
-				}
-				l.ackedMu.Lock()
-				*acked = append(*acked, n)
-				l.ackedMu.Unlock()
-			}
-		})
-	}
-	return l
-}
-
-func (l *load) count() int {
-	l.ackedMu.Lock()
-	defer l.ackedMu.Unlock()
-	return len(l.items) + len(l.users)
-}
-
-func (l *load) stop() (items, users []int) {
-	close(l.done)
-	l.wg.Wait()
-	return l.items, l.users
 }

@@ -17,12 +17,12 @@ import (
 	"jianguo/internal/tier"
 )
 
-// segmenter starts `jianguo segment` for a running service.
+// segmenter starts `jianguo segment`.
 func (s *process) segmenter(args ...string) *process {
 	s.t.Helper()
 	p := newProcess(s.t, s.binary, s.data)
 	p.log, p.ended = new(lockedBuffer), make(chan error, 1)
-	cmd := exec.Command(p.binary, append([]string{"segment", "--data", s.data}, args...)...)
+	cmd := exec.Command(p.binary, append([]string{"segment"}, args...)...)
 	cmd.Stderr = p.log
 	if err := p.launch(cmd); err != nil {
 		s.t.Fatal(err)
@@ -86,7 +86,7 @@ func TestSegmenters(t *testing.T) {
 
 	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0")
 	s.ready()
-	killed, hangs, ends := s.segmenter(), s.segmenter("--workers", "1"), s.segmenter()
+	killed, hangs, ends := s.segmenter("--data", s.data), s.segmenter("--data", s.data, "--workers", "1"), s.segmenter("--data", s.data)
 	for _, p := range []*process{killed, hangs, ends} {
 		p.eventually("a segmenter has begun", func() bool { return strings.Contains(p.log.String(), "prepares items") })
 	}

@@ -1,0 +1,306 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"text/tabwriter"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"jianguo/bus"
+	"jianguo/internal/tier"
+)
+
+// fleet is a cluster, the service that owns the catalogue, and segmenters. The service reaches each server of the
+// cluster by a relay.
+type fleet struct {
+	*cluster
+	js         jetstream.JetStream
+	owner      *process
+	relays     [3]*relay
+	segmenters [2]*process
+	load       *load
+}
+
+func startFleet(t *testing.T) *fleet {
+	t.Helper()
+	f := &fleet{cluster: startCluster(t)}
+	f.js = f.streams()
+	var urls []string
+	for i, client := range f.clients {
+		f.relays[i] = startRelay(t)
+		to := strings.TrimPrefix(client, "nats://")
+		f.relays[i].to.Store(&to)
+		urls = append(urls, f.relays[i].url())
+	}
+	f.owner = serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats", strings.Join(urls, ","), "--exposure-flush", "300ms")
+	f.owner.ready()
+	for i := range f.segmenters {
+		f.startSegmenter(i)
+	}
+	f.load = startLoad(f.owner, fleetItem)
+	return f
+}
+
+func (f *fleet) startSegmenter(i int) {
+	f.t.Helper()
+	p := f.owner.segmenter("--nats", f.url())
+	p.eventually("a segmenter has begun", func() bool { return strings.Contains(p.log.String(), "prepares items") })
+	f.segmenters[i] = p
+}
+
+// fleetItem is an item whose text is new, or that of another item with a sentence more.
+func fleetItem(n int) []byte {
+	if n%3 != 2 {
+		return article(n)
+	}
+	b := bytes.Replace(article(n-2), []byte(fmt.Sprintf(`"n%d"`, n-2)), []byte(fmt.Sprintf(`"n%d"`, n)), 1)
+	return bytes.Replace(b, []byte("已经完成。"), []byte("已经完成。值班人员整夜没有休息。"), 1)
+}
+
+// outage is what happens to a part. i counts its outages.
+type outage struct {
+	part, what string
+	do         func(f *fleet, i int)
+	back       []time.Duration // until 20 more items were acknowledged
+}
+
+var outages = []*outage{
+	{part: "a server of the bus", what: "killed, started a second later", do: func(f *fleet, i int) {
+		f.nodes[i%3].kill()
+		time.Sleep(time.Second)
+		f.start(i % 3)
+	}},
+	{part: "a server of the bus", what: "stopped for 3 s", do: func(f *fleet, i int) { pause(f.nodes[(i+1)%3]) }},
+	{part: "all streams", what: "other leaders", do: func(f *fleet, _ int) {
+		for _, name := range streamNames {
+			_, _ = f.js.Conn().Request("$JS.API.STREAM.LEADER.STEPDOWN."+name, nil, time.Second) // no answer is one more fault
+		}
+	}},
+	{part: "the owner", what: "killed and started", do: func(f *fleet, _ int) {
+		f.load.mu.Lock()
+		defer f.load.mu.Unlock()
+		f.owner.kill()
+		f.owner.start()
+	}},
+	{part: "the owner", what: "stopped for 3 s", do: func(f *fleet, _ int) { pause(f.owner) }},
+	{part: "the owner", what: "cut off from the bus for 3 s", do: func(f *fleet, _ int) {
+		for _, r := range f.relays {
+			r.frozen.Lock()
+		}
+		time.Sleep(3 * time.Second)
+		for _, r := range f.relays {
+			r.frozen.Unlock()
+		}
+	}},
+	{part: "a segmenter", what: "killed, another started", do: func(f *fleet, i int) {
+		f.segmenters[i%2].kill()
+		f.startSegmenter(i % 2)
+	}},
+	{part: "a segmenter", what: "stopped for 3 s", do: func(f *fleet, i int) { pause(f.segmenters[i%2]) }},
+}
+
+func pause(p *process) {
+	p.signal(syscall.SIGSTOP)
+	time.Sleep(3 * time.Second)
+	p.signal(syscall.SIGCONT)
+}
+
+// Every part of a fleet is killed, paused and cut off in turn while clients publish and report. What was acknowledged
+// has exactly one verdict, events have no gaps and never change, verdicts are those of one process that takes the same
+// items in the same order, and users do not see again what they have seen. JIANGUO_FLEET_SECONDS says how long it
+// goes on; each outage happens once at least.
+func TestFleet(t *testing.T) {
+	t.Parallel()
+	f := startFleet(t)
+	until := time.Now().Add(time.Duration(tier.CountOr("JIANGUO_FLEET_SECONDS", 1, 60, 600)) * time.Second)
+	for i := 0; i == 0 || time.Now().Before(until); i++ {
+		for _, o := range outages {
+			o.do(f, i)
+			before, began := f.load.count(), time.Now()
+			f.owner.eventually("work goes on after: "+o.part+" "+o.what, func() bool { return f.load.count() >= before+20 })
+			o.back = append(o.back, time.Since(began))
+		}
+	}
+	items, users := f.load.stop()
+	f.owner.ready()
+	events := f.events(len(items))
+	seen := map[string]int{}
+	for _, e := range events {
+		seen[e.id]++
+	}
+	lost := 0
+	for _, n := range items {
+		if got := seen[fmt.Sprint("n", n)]; got != 1 {
+			t.Errorf("item n%d was acknowledged and has %d events", n, got)
+			lost++
+		}
+	}
+	for _, u := range users {
+		if _, answer, err := f.owner.post("/filter", fmt.Appendf(nil, `{"user":"u%d","items":["n1","x%d"]}`, u, u)); err != nil || string(answer) != `{"items":["n1"],"dropped":1}` {
+			t.Errorf("user u%d sees again what they have seen: %s %v", u, answer, err)
+			lost++
+		}
+	}
+	prepared := f.owner.bySegmenters()
+	f.owner.stop()
+	f.compare(events)
+	t.Logf("%d items and %d reports acknowledged, %d events, %d lost; %d items prepared by segmenters since the last start\n%s", len(items), len(users), len(events), lost, prepared, outageTable())
+}
+
+// published is an event of the stream VERDICTS.
+type published struct{ id, line string }
+
+var eventTime = regexp.MustCompile(`"at":"[^"]*"`)
+
+// events reads VERDICTS, which holds as many events as there are items at least.
+func (f *fleet) events(atLeast int) (all []published) {
+	f.t.Helper()
+	stream, err := f.js.Stream(f.t.Context(), bus.StreamVerdicts)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	// The events of the last items may still be on their way.
+	var last uint64
+	f.owner.eventually("all events are published", func() bool {
+		info, err := stream.Info(f.t.Context())
+		if err == nil {
+			last = info.State.LastSeq
+		}
+		return last >= uint64(atLeast)
+	})
+	for seq := uint64(1); seq <= last; seq++ {
+		m, err := stream.GetMsg(f.t.Context(), seq)
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		var e struct {
+			Number uint64 `json:"event"`
+			ID     string `json:"id"`
+		}
+		if err := json.Unmarshal(m.Data, &e); err != nil || e.Number != seq {
+			f.t.Fatalf("message %d is event %d: %v", seq, e.Number, err)
+		}
+		all = append(all, published{e.ID, eventTime.ReplaceAllString(string(m.Data), "")})
+	}
+	return all
+}
+
+// compare has one process judge the same items in the same order.
+func (f *fleet) compare(events []published) {
+	f.t.Helper()
+	dir := f.t.TempDir()
+	var lines []byte
+	for _, e := range events {
+		var n int
+		if _, err := fmt.Sscanf(e.id, "n%d", &n); err != nil {
+			f.t.Fatal(err)
+		}
+		lines = append(append(lines, fleetItem(n)...), '\n')
+	}
+	name, verdicts := filepath.Join(dir, "items.jsonl"), filepath.Join(dir, "verdicts")
+	if err := os.WriteFile(name, lines, 0o600); err != nil {
+		f.t.Fatal(err)
+	}
+	if out, err := exec.Command(f.owner.binary, "ingest", "--data", filepath.Join(dir, "data"), "--verdicts", verdicts, name).CombinedOutput(); err != nil {
+		f.t.Fatalf("%v\n%s", err, out)
+	}
+	raw, err := os.ReadFile(verdicts)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	alone, duplicates := strings.Split(strings.TrimSpace(string(raw)), "\n"), 0
+	for i, e := range events {
+		if i >= len(alone) || eventTime.ReplaceAllString(alone[i], "") != e.line {
+			f.t.Fatalf("event %d of %d is\n%s\nand one process says\n%s", i+1, len(alone), e.line, alone[min(i, len(alone)-1)])
+		}
+		if strings.Contains(e.line, `"duplicate"`) {
+			duplicates++
+		}
+	}
+	if duplicates == 0 {
+		f.t.Error("no event is a duplicate")
+	}
+}
+
+func outageTable() string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "part\tfault\ttimes\tuntil 20 more items were acknowledged")
+	for _, o := range outages {
+		least, most := o.back[0], o.back[0]
+		for _, d := range o.back {
+			least, most = min(least, d), max(most, d)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%d\t%v to %v\n", o.part, o.what, len(o.back), least.Round(10*time.Millisecond), most.Round(10*time.Millisecond))
+	}
+	_ = w.Flush()
+	return b.String()
+}
+
+// load publishes items and reports exposures until it is stopped, and remembers what was
+// acknowledged.
+type load struct {
+	s    *process
+	item func(n int) []byte
+	mu   sync.RWMutex // held for writing while the service is away
+	done chan struct{}
+	wg   sync.WaitGroup
+
+	ackedMu      sync.Mutex
+	items, users []int // under ackedMu
+}
+
+func startLoad(s *process, item func(n int) []byte) *load {
+	l := &load{s: s, item: item, done: make(chan struct{})}
+	for worker := range 4 {
+		l.wg.Go(func() {
+			for n := worker; ; n += 4 {
+				path, body, acked := "/items", item(n), &l.items
+				if worker == 3 {
+					path, body, acked = "/exposures", fmt.Appendf(nil, `{"user":"u%d","kind":"seen","items":["x%d"]}`, n, n), &l.users
+				}
+				select {
+				case <-l.done:
+					return
+				default:
+				}
+				l.mu.RLock()
+				status, _, err := l.s.post(path, body)
+				l.mu.RUnlock()
+				if err != nil || status/100 != 2 {
+					time.Sleep(50 * time.Millisecond)
+					n -= 4 // again: to publish twice is safe
+					continue
+				}
+				l.ackedMu.Lock()
+				*acked = append(*acked, n)
+				l.ackedMu.Unlock()
+			}
+		})
+	}
+	return l
+}
+
+// count is how many items were acknowledged.
+func (l *load) count() int {
+	l.ackedMu.Lock()
+	defer l.ackedMu.Unlock()
+	return len(l.items)
+}
+
+func (l *load) stop() (items, users []int) {
+	close(l.done)
+	l.wg.Wait()
+	return l.items, l.users
+}
