@@ -44,7 +44,7 @@ func (s lists) postBoilerplate(c echo.Context) error {
 	if b.By, err = decider(callerName(c.Request().Context()), b.By); err != nil {
 		return err
 	}
-	err = s.cfg.Index.DecideBoilerplate(c.Request().Context(), source, boilerplate.Passage{Text: b.Text, State: b.State, By: b.By, Reason: b.Reason})
+	err = s.cfg.Ingest.DecideBoilerplate(c.Request().Context(), source, boilerplate.Passage{Text: b.Text, State: b.State, By: b.By, Reason: b.Reason})
 	if errors.Is(err, index.ErrQuery) {
 		return &ingest.FieldError{Field: "decision", Problem: err.Error()}
 	}

@@ -64,7 +64,7 @@ func (s lists) postDecision(c echo.Context) error {
 	default:
 		req.In = cluster
 	}
-	d, err := s.cfg.Index.Decide(c.Request().Context(), *req)
+	d, err := s.cfg.Ingest.Decide(c.Request().Context(), *req)
 	if err != nil {
 		return decisionProblem(err)
 	}

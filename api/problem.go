@@ -71,6 +71,8 @@ func problemOf(err error) *Problem {
 			status = http.StatusRequestEntityTooLarge
 		}
 		return NewProblem(status, field.Field, field.Field+" "+field.Problem)
+	case errors.Is(err, ingest.ErrPending):
+		return caused(http.StatusServiceUnavailable, "the bus has it, and it will be applied behind what waits in front of it: look again before you repeat it", err)
 	case errors.Is(err, index.ErrNotFound):
 		return NewProblem(http.StatusNotFound, "", err.Error())
 	case errors.As(err, &refused) && refused.ErrorCode == codeStoreFailed:

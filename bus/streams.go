@@ -13,7 +13,7 @@ import (
 // are acknowledged. VERDICTS is not among them: what it loses is published again.
 func GatedStreams() []GatedStream {
 	return []GatedStream{
-		{Name: StreamItems, Subjects: []string{SubjectPublish, SubjectWithdraw}},
+		{Name: StreamItems, Subjects: []string{SubjectPublish, SubjectWithdraw, SubjectEdit}},
 		{Name: StreamDead, Subjects: deadSubjects, Always: true},
 	}
 }
@@ -44,7 +44,7 @@ func EnsureStreams(ctx context.Context, js jetstream.JetStream, b *Embedded, cfg
 			Description: "events in the order of their numbers; old ones are forgotten here, never by the catalogue"},
 		{Name: StreamDead, Subjects: deadSubjects, MaxBytes: 1 << 30, AllowDirect: true, AllowMsgTTL: true,
 			Description: "messages that were refused, with the reason in their headers"},
-		{Name: StreamItems, Subjects: []string{SubjectPublish, SubjectWithdraw}, Discard: jetstream.DiscardNew, MaxBytes: cfg.Bytes,
+		{Name: StreamItems, Subjects: []string{SubjectPublish, SubjectWithdraw, SubjectEdit}, Discard: jetstream.DiscardNew, MaxBytes: cfg.Bytes,
 			AllowAtomicPublish: true, Description: "items on their way to a verdict; removed once applied"},
 	}
 	others := cfg.Others

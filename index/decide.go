@@ -14,6 +14,10 @@ import (
 // it. The errors wrap ErrQuery (a field is wrong), ErrNotFound, or are a
 // *ConflictError.
 func (x *Index) Decide(ctx context.Context, req DecisionRequest) (*Decision, error) {
+	return x.decide(ctx, 0, req)
+}
+
+func (x *Index) decide(ctx context.Context, seq uint64, req DecisionRequest) (*Decision, error) {
 	if req.By == "" {
 		return nil, fmt.Errorf("by: is missing: a decision has a name: %w", ErrQuery)
 	}
@@ -23,8 +27,7 @@ func (x *Index) Decide(ctx context.Context, req DecisionRequest) (*Decision, err
 	x.write.Lock()
 	defer x.write.Unlock()
 	var out *Decision
-	applied, _ := x.Applied()
-	err := x.apply(ctx, applied, func(b *batch) {
+	err := x.apply(ctx, x.orApplied(seq), func(b *batch) {
 		d := &decision{batch: b, req: req, note: req.By}
 		if req.Reason != "" {
 			d.note += verdict.NoteSeparator(x.cfg.Language) + req.Reason

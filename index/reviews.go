@@ -10,7 +10,9 @@ import (
 
 // Confirm records the review of a rejection. It changes no verdict: a decision
 // releases an item that was rejected by mistake.
-func (x *Index) Confirm(ctx context.Context, r Review) error {
+func (x *Index) Confirm(ctx context.Context, r Review) error { return x.confirm(ctx, 0, r) }
+
+func (x *Index) confirm(ctx context.Context, seq uint64, r Review) error {
 	switch {
 	case r.Finding != FoundRight && r.Finding != FoundWrong && r.Finding != FoundUnsure && r.Finding != FoundUndone:
 		return fmt.Errorf("finding %q: want right, wrong, unsure or undone: %w", r.Finding, ErrQuery)
@@ -24,8 +26,8 @@ func (x *Index) Confirm(ctx context.Context, r Review) error {
 	}
 	x.write.Lock()
 	defer x.write.Unlock()
-	err := x.transaction(ctx, func() {
-		v := (&batch{x: x.catalogue, ctx: ctx}).known(r.Item)
+	err := x.apply(ctx, x.orApplied(seq), func(b *batch) {
+		v := b.known(r.Item)
 		must.Get(x.w.conn.ExecContext(ctx, `INSERT INTO reviews (at, by, ordinal, drawn, finding, reason) VALUES (?,?,?,?,?,?)`,
 			millis(r.At), r.By, v.ordinal, r.Drawn, r.Finding, r.Reason))
 	})

@@ -94,11 +94,15 @@ func (x *Index) Boilerplate(source string) []boilerplate.Passage {
 
 // DecideBoilerplate puts a passage of a source in or takes it out, for all articles that are judged from now on.
 func (x *Index) DecideBoilerplate(ctx context.Context, source string, p boilerplate.Passage) error {
+	return x.decideBoilerplate(ctx, 0, source, p)
+}
+
+func (x *Index) decideBoilerplate(ctx context.Context, seq uint64, source string, p boilerplate.Passage) error {
 	x.write.Lock()
 	defer x.write.Unlock()
 	s, err := x.boilerplate.Of(source).Decide(source, p, x.cfg.Normal)
 	if err == nil {
-		err = x.apply(ctx, x.applied, func(b *batch) { b.learned[source] = s })
+		err = x.apply(ctx, x.orApplied(seq), func(b *batch) { b.learned[source] = s })
 	}
 	if err != nil {
 		return fmt.Errorf("index: boilerplate of source %q: %w", source, err)

@@ -38,7 +38,7 @@ func (s *Service) applyBatches(ctx context.Context, order <-chan *job) error {
 	}
 }
 
-// gather returns the next batch: the jobs that are ready, without waiting for more.
+// gather returns the next batch: the jobs that are ready, without waiting for more, or one edit.
 // While many jobs are in order it waits for a share of them, so that under load a commit
 // serves many. first is the job that the last call returned as left: it was received from
 // order and is not in the batch. The batch is empty at the end.
@@ -51,13 +51,17 @@ func (s *Service) gather(ctx context.Context, order <-chan *job, first *job) (ba
 				return batch, nil
 			}
 		}
-		if len(batch) > 0 && len(batch) >= len(order)/gatherShare && !j.isReady() {
+		edit := j.msg.Subject() == bus.SubjectEdit
+		if len(batch) > 0 && (edit || len(batch) >= len(order)/gatherShare && !j.isReady()) {
 			return batch, j
 		}
 		select {
 		case <-j.ready:
 			batch = append(batch, j)
 			s.segmenters.count(-1)
+			if edit {
+				return batch, nil
+			}
 		case <-ctx.Done():
 			return nil, nil
 		}
@@ -93,7 +97,18 @@ func (s *Service) applyBatch(ctx context.Context, batch []*job) error {
 			}
 		}
 	}
-	outcomes, err := s.addPatiently(ctx, batch)
+	if batch[0].edit != nil {
+		return s.applyEdit(ctx, batch)
+	}
+	var outcomes []index.Outcome
+	err := s.patiently(ctx, batch, func() (err error) {
+		mutations := make([]index.Mutation, len(batch))
+		for i, j := range batch {
+			mutations[i] = j.mutation
+		}
+		outcomes, err = s.cfg.Index.Add(ctx, mutations)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -115,44 +130,39 @@ func (s *Service) applyBatch(ctx context.Context, batch []*job) error {
 	return nil
 }
 
-// addPatiently applies a batch once the bus has made it durable: a catalogue ahead of a stream that lost its end would skip
+// patiently applies a batch once the bus has made it durable: a catalogue ahead of a stream that lost its end would skip
 // the next messages with these sequences. When the catalogue cannot be written (a full
 // disk), nothing is applied: it logs that, waits and tries again. The bus keeps the items
 // meanwhile.
-func (s *Service) addPatiently(ctx context.Context, batch []*job) ([]index.Outcome, error) {
-	mutations := make([]index.Mutation, len(batch))
+func (s *Service) patiently(ctx context.Context, batch []*job, apply func() error) error {
 	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 10*time.Second) {
-		var outcomes []index.Outcome
 		err := s.cfg.Bus.Synced(ctx, bus.StreamItems, batch[len(batch)-1].meta.Sequence.Stream)
 		if err == nil {
-			for i, j := range batch {
-				mutations[i] = j.mutation
-			}
-			outcomes, err = s.cfg.Index.Add(ctx, mutations)
+			err = apply()
 		}
 		if errors.Is(err, index.ErrRecipe) {
 			if err := s.prepareAgain(ctx, batch); err != nil {
-				return nil, err
+				return err
 			}
 			continue
 		}
 		if err == nil {
 			s.setTrouble(nil)
-			return outcomes, nil
+			return nil
 		}
 		if errors.Is(err, index.ErrClosed) || errors.Is(err, bus.ErrBroken) && s.ending.Err() != nil {
-			return nil, err
+			return err
 		}
 		s.setTrouble(fmt.Errorf("ingest: items wait: %w", err))
 		s.metrics.retries.Inc()
-		s.log.ErrorContext(ctx, "batch not applied, trying again", "items", len(mutations), "wait", wait, "error", err)
+		s.log.ErrorContext(ctx, "batch not applied, trying again", "items", len(batch), "wait", wait, "error", err)
 		var ending <-chan struct{}
 		if errors.Is(err, bus.ErrBroken) {
 			ending = s.ending.Done() // no time will help
 		}
 		select {
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			return ctx.Err()
 		case <-ending:
 		case <-time.After(wait):
 		}

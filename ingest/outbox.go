@@ -28,6 +28,9 @@ type outbox struct {
 	log     *slog.Logger
 	kick    chan struct{}
 	foreign prometheus.Counter
+	// catchesUp reports whether ITEMS holds everything that the catalogue has not applied. nil: the bus is this
+	// process's own, and nobody else publishes events on it.
+	catchesUp func(ctx context.Context) (bool, error)
 
 	lost    atomic.Bool // the stream was created again
 	last    uint64      // sequence of the last message of the stream; of run
@@ -49,11 +52,24 @@ func (o *outbox) wake() {
 // run publishes until done is closed and nothing is left, or ctx ends.
 func (o *outbox) run(ctx context.Context, done <-chan struct{}) error {
 	after, err := o.resume(ctx)
-	if errors.Is(err, errPutBack) {
+	if errors.Is(err, errPutBack) || errors.Is(err, errDiffers) {
 		return err
+	}
+	if err == nil && o.catchesUp != nil {
+		err = errOthers // until it is known that there are none
 	}
 	for {
 		n := 0
+		if errors.Is(err, errOthers) {
+			if after, err = o.follow(ctx, done, after); errors.Is(err, errDiffers) {
+				return err
+			}
+			select {
+			case <-done:
+				return nil // what is not published is in the catalogue
+			default:
+			}
+		}
 		if o.lost.Swap(false) {
 			after, err = o.resume(ctx)
 		}
@@ -64,15 +80,17 @@ func (o *outbox) run(ctx context.Context, done <-chan struct{}) error {
 		case ctx.Err() != nil:
 			return nil
 		case err != nil:
-			o.log.WarnContext(ctx, "events not published, trying again", "after", after, "error", err)
+			if api := new(jetstream.APIError); o.catchesUp == nil || !errors.As(err, &api) || api.ErrorCode != wrongLastSequence {
+				o.log.WarnContext(ctx, "events not published, trying again", "after", after, "error", err)
+			}
 			select {
 			case <-time.After(200 * time.Millisecond):
 			case <-ctx.Done():
 				return nil
 			}
-			var next uint64
-			if next, err = o.resume(ctx); err == nil {
-				after = next
+			after, err = o.resumeAfter(ctx, after+uint64(n))
+			if errors.Is(err, errDiffers) {
+				return err
 			}
 			select {
 			case <-done:
@@ -98,8 +116,14 @@ func (o *outbox) run(ctx context.Context, done <-chan struct{}) error {
 	}
 }
 
-// errPutBack says that VERDICTS is ahead of the catalogue.
-var errPutBack = errors.New("the catalogue was put back to an older copy; remove the stream, and all events are published again")
+// Errors of an outbox; errOthers says that another service publishes the events.
+var (
+	errPutBack = errors.New("the catalogue is an older copy, and what has arrived since is not in ITEMS any more: put a newer backup in its place; " +
+		"or, if no service has a newer one, remove the stream, and all events are published again")
+	errOthers  = errors.New("another service publishes the events of the same items")
+	errDiffers = errors.New("the catalogue differs from what another service on the same bus has published: it judges by another version, policy, dictionary or residue list, or holds what that one does not. " +
+		"Start it with the same, on a backup of the other's data directory")
+)
 
 // resume returns the number of the last event that VERDICTS holds. The end of the stream may be
 // messages of others: on an external bus, JetStream itself answers on the subject that a
@@ -122,6 +146,8 @@ func (o *outbox) resume(ctx context.Context) (uint64, error) {
 			if number = EventNumber(m.Header, m.Data); number == 0 {
 				foreign++
 				o.note(m)
+			} else if err := o.compareLast(ctx, number, m.Data); err != nil {
+				return 0, err
 			}
 		}
 	}
@@ -131,6 +157,13 @@ func (o *outbox) resume(ctx context.Context) (uint64, error) {
 		number = o.last - min(n, o.last)
 	}
 	if _, known := o.index.Applied(); number > known {
+		if o.catchesUp != nil {
+			if yes, err := o.catchesUp(ctx); err != nil {
+				return known, err
+			} else if yes {
+				return known, errOthers
+			}
+		}
 		return 0, fmt.Errorf("ingest: the stream %s holds events up to %d, the catalogue ends at %d: %w", o.stream, number, known, errPutBack)
 	}
 	if foreign == 0 {
@@ -168,6 +201,9 @@ func EventNumber(h nats.Header, data []byte) uint64 {
 	}
 	return e.Number
 }
+
+// wrongLastSequence is JetStream's error code for a message that is not the next one.
+const wrongLastSequence jetstream.ErrorCode = 10071
 
 // outboxBatch is how many events are in flight at once.
 const outboxBatch = 512

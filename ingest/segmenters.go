@@ -14,9 +14,13 @@ import (
 	"jianguo/ingest/prepared"
 )
 
-// segmenterPatience is how long a segmenter may take, for an item or to say that it is
-// there. Then its items are prepared here, and it gets none until it is heard again.
-const segmenterPatience = 4 * prepared.BeatEvery
+const (
+	// segmenterPatience is how long a segmenter may take to say that it is there.
+	segmenterPatience = 4 * prepared.BeatEvery
+	// itemPatience is how long one may take for an item. Then it is prepared here, and the segmenter gets none until it
+	// is heard again.
+	itemPatience = 300 * time.Millisecond
+)
 
 // segmenters are other processes that prepare items for this one.
 type segmenters struct {
@@ -115,7 +119,7 @@ func (p *segmenters) leave(id string, failed bool) {
 func (s *Service) sendJob(ctx context.Context, j *job, id string) error {
 	failed := false
 	if j.msg.Subject() == bus.SubjectPublish {
-		reply, err := s.cfg.Conn.Request(bus.SubjectSegment+id, j.msg.Data(), segmenterPatience)
+		reply, err := s.cfg.Conn.Request(bus.SubjectSegment+id, j.msg.Data(), itemPatience)
 		if failed = err != nil; !failed {
 			j.prepared = s.usable(reply.Data)
 		}

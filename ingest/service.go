@@ -45,6 +45,7 @@ type Service struct {
 	outbox  *outbox
 
 	segmenters segmenters
+	edits      sync.Map // chan edited by id, of those who wait here
 
 	texts sync.Pool           // *segment.Text
 	room  *semaphore.Weighted // of inFlightBytes; held from intake to commit
@@ -82,6 +83,15 @@ func New(ctx context.Context, cfg Config) (*Service, error) {
 		return nil, fmt.Errorf("ingest: %w", err)
 	}
 	s.outbox = newOutbox(s.js, &s.cfg, s.metrics)
+	if cfg.Bus == nil {
+		s.outbox.catchesUp = func(ctx context.Context) (bool, error) {
+			info, err := s.items.Info(ctx)
+			if err != nil {
+				return false, fmt.Errorf("ingest: stream %s: %w", bus.StreamItems, err)
+			}
+			return info.State.FirstSeq <= s.applied.Load()+1 && info.State.LastSeq > s.applied.Load(), nil
+		}
+	}
 	return s, nil
 }
 

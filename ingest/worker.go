@@ -21,6 +21,7 @@ type job struct {
 	meta     *jetstream.MsgMetadata
 	mutation index.Mutation
 	text     *segment.Text  // returned to the pool after the batch
+	edit     *index.Edit    // nil: a mutation
 	prepared *index.Article // by a segmenter; nil: to be prepared here
 	refused  error          // why it goes to the dead letters
 	ready    chan struct{}  // closed when it has been prepared
@@ -95,6 +96,10 @@ func (s *Service) decode(ctx context.Context, j *job) (err error) {
 		}
 		j.mutation.Withdraw = &index.Withdrawal{ID: w.ID, Revision: w.Revision, Promote: w.Mode == ModePromote, Reason: w.Reason}
 		return nil
+	}
+	if j.msg.Subject() == bus.SubjectEdit {
+		j.edit, err = decodeEdit(j.msg.Data())
+		return err
 	}
 	if j.prepared == nil {
 		if j.prepared, err = s.prepare(j); err != nil {

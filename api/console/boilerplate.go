@@ -33,7 +33,7 @@ func (c *Console) boilerplate(ctx context.Context, p *page) string {
 func (c *Console) decideBoilerplate(ctx context.Context, p *page) string {
 	form := p.e.Request().PostForm
 	passage := boilerplate.Passage{Text: form.Get("text"), State: form.Get("state"), By: p.Name, Reason: limited(form.Get("reason"))}
-	err := c.cfg.Index.DecideBoilerplate(ctx, p.given("source"), passage)
+	err := c.cfg.Ingest.DecideBoilerplate(ctx, p.given("source"), passage)
 	if errors.Is(err, index.ErrQuery) {
 		page := c.boilerplate(ctx, p)
 		v := p.Data.(*boilerplateView)

@@ -26,7 +26,7 @@ type Config struct {
 	Index     *index.Index
 	Browse    *browse.Model
 	Segmenter *segment.Segmenter
-	Ingest    *ingest.Service // nil: the operators' page does not say whether it runs
+	Ingest    *ingest.Service // nil: nothing can be changed, and the operators' page does not say whether it runs
 	Conn      *nats.Conn      // nil: no dead letters, no lag
 	Dir       string          // the data directory, for the sizes of its files
 	Own       []string        // our own sources: the first page shows who copies them

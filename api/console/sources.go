@@ -80,6 +80,6 @@ func (c *Console) sources(ctx context.Context, p *page) string {
 func (c *Console) setPolicy(ctx context.Context, p *page) string {
 	form := p.e.Request().PostForm
 	policy, strictness, _ := strings.Cut(form.Get("policy"), "/")
-	must.Do(c.cfg.Index.SetSourcePolicy(ctx, index.SourcePolicy{At: c.cfg.Now(), By: p.Name, Source: form.Get("source"), Policy: policy, Strictness: cmp.Or(strictness, form.Get("strictness"), index.StrictnessOfService), Reason: limited(form.Get("reason"))}))
+	must.Do(c.cfg.Ingest.SetSourcePolicy(ctx, index.SourcePolicy{At: c.cfg.Now(), By: p.Name, Source: form.Get("source"), Policy: policy, Strictness: cmp.Or(strictness, form.Get("strictness"), index.StrictnessOfService), Reason: limited(form.Get("reason"))}))
 	return with(inside(form.Get("to")), "saved", "1")
 }

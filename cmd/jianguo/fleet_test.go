@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,12 +22,12 @@ import (
 	"jianguo/internal/tier"
 )
 
-// fleet is a cluster, the service that owns the catalogue, and segmenters. The service reaches each server of the
+// fleet is a cluster, two services with a catalogue each, and segmenters. The first service reaches each server of the
 // cluster by a relay.
 type fleet struct {
 	*cluster
 	js         jetstream.JetStream
-	owner      *process
+	services   [2]*process
 	relays     [3]*relay
 	segmenters [2]*process
 	load       *load
@@ -43,18 +44,20 @@ func startFleet(t *testing.T) *fleet {
 		f.relays[i].to.Store(&to)
 		urls = append(urls, f.relays[i].url())
 	}
-	f.owner = serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats", strings.Join(urls, ","), "--exposure-flush", "300ms")
-	f.owner.ready()
+	for i, url := range []string{strings.Join(urls, ","), f.url()} {
+		f.services[i] = serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats", url, "--exposure-flush", "300ms")
+		f.services[i].ready()
+	}
 	for i := range f.segmenters {
 		f.startSegmenter(i)
 	}
-	f.load = startLoad(f.owner, fleetItem)
+	f.load = startLoad(f.services[:], fleetItem)
 	return f
 }
 
 func (f *fleet) startSegmenter(i int) {
 	f.t.Helper()
-	p := f.owner.segmenter("--nats", f.url())
+	p := f.services[0].segmenter("--nats", f.url())
 	p.eventually("a segmenter has begun", func() bool { return strings.Contains(p.log.String(), "prepares items") })
 	f.segmenters[i] = p
 }
@@ -72,7 +75,7 @@ func fleetItem(n int) []byte {
 type outage struct {
 	part, what string
 	do         func(f *fleet, i int)
-	back       []time.Duration // until 20 more items were acknowledged
+	pauses     []time.Duration // the longest that no item was acknowledged, from then on until 20 more were
 }
 
 var outages = []*outage{
@@ -87,14 +90,15 @@ var outages = []*outage{
 			_, _ = f.js.Conn().Request("$JS.API.STREAM.LEADER.STEPDOWN."+name, nil, time.Second) // no answer is one more fault
 		}
 	}},
-	{part: "the owner", what: "killed and started", do: func(f *fleet, _ int) {
-		f.load.mu.Lock()
+	{part: "a service", what: "killed, started a second later", do: func(f *fleet, i int) {
+		f.services[i%2].kill()
+		time.Sleep(time.Second)
+		f.load.mu.Lock() // its address changes
 		defer f.load.mu.Unlock()
-		f.owner.kill()
-		f.owner.start()
+		f.services[i%2].start()
 	}},
-	{part: "the owner", what: "stopped for 3 s", do: func(f *fleet, _ int) { pause(f.owner) }},
-	{part: "the owner", what: "cut off from the bus for 3 s", do: func(f *fleet, _ int) {
+	{part: "a service", what: "stopped for 3 s", do: func(f *fleet, i int) { pause(f.services[i%2]) }},
+	{part: "a service", what: "cut off from the bus for 3 s", do: func(f *fleet, _ int) {
 		for _, r := range f.relays {
 			r.frozen.Lock()
 		}
@@ -118,7 +122,7 @@ func pause(p *process) {
 
 // Every part of a fleet is killed, paused and cut off in turn while clients publish and report. What was acknowledged
 // has exactly one verdict, events have no gaps and never change, verdicts are those of one process that takes the same
-// items in the same order, and users do not see again what they have seen. JIANGUO_FLEET_SECONDS says how long it
+// items in the same order, and at neither service do users see again what they have seen. JIANGUO_FLEET_SECONDS says how long it
 // goes on; each outage happens once at least.
 func TestFleet(t *testing.T) {
 	t.Parallel()
@@ -126,14 +130,14 @@ func TestFleet(t *testing.T) {
 	until := time.Now().Add(time.Duration(tier.CountOr("JIANGUO_FLEET_SECONDS", 1, 60, 600)) * time.Second)
 	for i := 0; i == 0 || time.Now().Before(until); i++ {
 		for _, o := range outages {
+			f.load.pause()
 			o.do(f, i)
-			before, began := f.load.count(), time.Now()
-			f.owner.eventually("work goes on after: "+o.part+" "+o.what, func() bool { return f.load.count() >= before+20 })
-			o.back = append(o.back, time.Since(began))
+			before := f.load.count()
+			f.services[1].eventually("work goes on after: "+o.part+" "+o.what, func() bool { return f.load.count() >= before+20 })
+			o.pauses = append(o.pauses, f.load.pause())
 		}
 	}
 	items, users := f.load.stop()
-	f.owner.ready()
 	events := f.events(len(items))
 	seen := map[string]int{}
 	for _, e := range events {
@@ -146,14 +150,19 @@ func TestFleet(t *testing.T) {
 			lost++
 		}
 	}
-	for _, u := range users {
-		if _, answer, err := f.owner.post("/filter", fmt.Appendf(nil, `{"user":"u%d","items":["n1","x%d"]}`, u, u)); err != nil || string(answer) != `{"items":["n1"],"dropped":1}` {
-			t.Errorf("user u%d sees again what they have seen: %s %v", u, answer, err)
-			lost++
+	prepared := 0
+	for _, s := range f.services {
+		s.ready()
+		s.eventually("it has all events", func() bool { return s.status(fmt.Sprint("/items/", events[len(events)-1].id)) == 200 })
+		for _, u := range users {
+			if _, answer, err := s.post("/filter", fmt.Appendf(nil, `{"user":"u%d","items":["n1","x%d"]}`, u, u)); err != nil || string(answer) != `{"items":["n1"],"dropped":1}` {
+				t.Errorf("user u%d sees again what they have seen: %s %v", u, answer, err)
+				lost++
+			}
 		}
+		prepared += s.bySegmenters()
+		s.stop()
 	}
-	prepared := f.owner.bySegmenters()
-	f.owner.stop()
 	f.compare(events)
 	t.Logf("%d items and %d reports acknowledged, %d events, %d lost; %d items prepared by segmenters since the last start\n%s", len(items), len(users), len(events), lost, prepared, outageTable())
 }
@@ -172,7 +181,7 @@ func (f *fleet) events(atLeast int) (all []published) {
 	}
 	// The events of the last items may still be on their way.
 	var last uint64
-	f.owner.eventually("all events are published", func() bool {
+	f.services[1].eventually("all events are published", func() bool {
 		info, err := stream.Info(f.t.Context())
 		if err == nil {
 			last = info.State.LastSeq
@@ -212,7 +221,7 @@ func (f *fleet) compare(events []published) {
 	if err := os.WriteFile(name, lines, 0o600); err != nil {
 		f.t.Fatal(err)
 	}
-	if out, err := exec.Command(f.owner.binary, "ingest", "--data", filepath.Join(dir, "data"), "--verdicts", verdicts, name).CombinedOutput(); err != nil {
+	if out, err := exec.Command(f.services[0].binary, "ingest", "--data", filepath.Join(dir, "data"), "--verdicts", verdicts, name).CombinedOutput(); err != nil {
 		f.t.Fatalf("%v\n%s", err, out)
 	}
 	raw, err := os.ReadFile(verdicts)
@@ -236,13 +245,13 @@ func (f *fleet) compare(events []published) {
 func outageTable() string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "part\tfault\ttimes\tuntil 20 more items were acknowledged")
+	fmt.Fprintln(w, "part\tfault\ttimes\tno item acknowledged for")
 	for _, o := range outages {
-		least, most := o.back[0], o.back[0]
-		for _, d := range o.back {
+		least, most := o.pauses[0], o.pauses[0]
+		for _, d := range o.pauses {
 			least, most = min(least, d), max(most, d)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%v to %v\n", o.part, o.what, len(o.back), least.Round(10*time.Millisecond), most.Round(10*time.Millisecond))
+		fmt.Fprintf(w, "%s\t%s\t%d\t%v to %v\n", o.part, o.what, len(o.pauses), least.Round(10*time.Millisecond), most.Round(10*time.Millisecond))
 	}
 	_ = w.Flush()
 	return b.String()
@@ -251,21 +260,24 @@ func outageTable() string {
 // load publishes items and reports exposures until it is stopped, and remembers what was
 // acknowledged.
 type load struct {
-	s    *process
-	item func(n int) []byte
-	mu   sync.RWMutex // held for writing while the service is away
-	done chan struct{}
-	wg   sync.WaitGroup
+	services []*process
+	item     func(n int) []byte
+	client   http.Client
+	mu       sync.RWMutex // held for writing while the address of a service changes
+	done     chan struct{}
+	wg       sync.WaitGroup
 
 	ackedMu      sync.Mutex
-	items, users []int // under ackedMu
+	items, users []int         // under ackedMu
+	last         time.Time     // an item was acknowledged; under ackedMu
+	longest      time.Duration // between two, since the last call of pause; under ackedMu
 }
 
-func startLoad(s *process, item func(n int) []byte) *load {
-	l := &load{s: s, item: item, done: make(chan struct{})}
+func startLoad(services []*process, item func(n int) []byte) *load {
+	l := &load{services: services, last: time.Now(), item: item, client: http.Client{Timeout: time.Second}, done: make(chan struct{})}
 	for worker := range 4 {
 		l.wg.Go(func() {
-			for n := worker; ; n += 4 {
+			for n, tries := worker, 0; ; n += 4 {
 				path, body, acked := "/items", item(n), &l.items
 				if worker == 3 {
 					path, body, acked = "/exposures", fmt.Appendf(nil, `{"user":"u%d","kind":"seen","items":["x%d"]}`, n, n), &l.users
@@ -276,15 +288,20 @@ func startLoad(s *process, item func(n int) []byte) *load {
 				default:
 				}
 				l.mu.RLock()
-				status, _, err := l.s.post(path, body)
+				status, _, err := answered(l.client.Post(l.services[(n/4+tries)%len(l.services)].address.HTTP+path, "application/json", bytes.NewReader(body)))
 				l.mu.RUnlock()
 				if err != nil || status/100 != 2 {
 					time.Sleep(50 * time.Millisecond)
-					n -= 4 // again: to publish twice is safe
+					n -= 4 // again, the other service: to publish twice is safe
+					tries++
 					continue
 				}
 				l.ackedMu.Lock()
 				*acked = append(*acked, n)
+				if worker < 3 {
+					now := time.Now()
+					l.longest, l.last = max(l.longest, now.Sub(l.last)), now
+				}
 				l.ackedMu.Unlock()
 			}
 		})
@@ -297,6 +314,15 @@ func (l *load) count() int {
 	l.ackedMu.Lock()
 	defer l.ackedMu.Unlock()
 	return len(l.items)
+}
+
+// pause returns the longest time between two acknowledged items since its last call.
+func (l *load) pause() time.Duration {
+	l.ackedMu.Lock()
+	defer l.ackedMu.Unlock()
+	d := l.longest
+	l.longest = 0
+	return d
 }
 
 func (l *load) stop() (items, users []int) {

@@ -171,8 +171,11 @@ func (s *State) Decide(source string, p Passage, normal func(title, body string)
 	if p.Text == "" || len(p.Text) > maxPassage {
 		return wrong(fmt.Sprintf("text: want a passage of at most %d bytes, with a letter or digit", maxPassage))
 	}
-	now := time.Now()
-	p.At, p.Article = &now, s.articles
+	if p.At == nil {
+		now := time.Now()
+		p.At = &now
+	}
+	p.Article = s.articles
 	next := *s
 	for clause := range strings.SplitSeq(p.Text, "\n") {
 		p.Text, p.hash = clause, sketch.HashClause(clause)
