@@ -32,6 +32,7 @@ var decoders = map[string]string{
 	"ingest/prepared.Decode":             "ingest/prepared.FuzzDecode",
 	"ingest.DecodeWithdrawal":            "ingest.FuzzDecodeWithdrawal",
 	"ingest.ParseID":                     "ingest.FuzzDecodeItem",
+	"ingest.decodeEdit":                  "ingest.FuzzDecodeEdit",
 	"ingest.decodeFields":                "ingest.FuzzDecodeFields",
 	"ingest.decodeItem":                  "ingest.FuzzDecodeItem",
 	"segment.parseGap":                   "segment.FuzzParsePattern",

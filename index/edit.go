@@ -15,10 +15,13 @@ type Edit struct {
 	Passage  *SourcePassage   `json:"passage,omitempty"`
 }
 
+// Passage is what recurs in texts of a source.
+type Passage = boilerplate.Passage
+
 // SourcePassage is a passage of a source that an editor puts in or takes out.
 type SourcePassage struct {
 	Source string `json:"source"`
-	boilerplate.Passage
+	Passage
 }
 
 // Edit applies what a message holds, once however often it is delivered. refused says why it changed nothing, as Decide,

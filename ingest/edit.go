@@ -12,7 +12,6 @@ import (
 
 	"jianguo/bus"
 	"jianguo/index"
-	"jianguo/index/boilerplate"
 )
 
 // Edits go the way of items, so that every service on a bus applies them at the same place.
@@ -57,7 +56,7 @@ func (s *Service) SetSourcePolicy(ctx context.Context, p index.SourcePolicy) err
 }
 
 // DecideBoilerplate is Decide for a passage of a source.
-func (s *Service) DecideBoilerplate(ctx context.Context, source string, p boilerplate.Passage) error {
+func (s *Service) DecideBoilerplate(ctx context.Context, source string, p index.Passage) error {
 	if p.At == nil {
 		now := time.Now()
 		p.At = &now

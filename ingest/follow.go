@@ -3,6 +3,7 @@ package ingest
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -16,6 +17,23 @@ import (
 
 // takeOver is how long the stream may have no event that this catalogue has, until the outbox publishes.
 const takeOver = time.Second
+
+// begin is resume at the start. Where there may be other services, the error is errOthers until it is known that there are
+// none: the one that publishes goes on with it.
+func (o *outbox) begin(ctx context.Context) (uint64, error) {
+	after, err := o.resume(ctx)
+	if err == nil && o.catchesUp != nil {
+		err = errOthers
+	}
+	return after, err
+}
+
+// warn says that events were not published, unless another service was faster.
+func (o *outbox) warn(ctx context.Context, after uint64, err error) {
+	if api := new(jetstream.APIError); o.catchesUp == nil || !errors.As(err, &api) || api.ErrorCode != wrongLastSequence {
+		o.log.WarnContext(ctx, "events not published, trying again", "after", after, "error", err)
+	}
+}
 
 // resumeAfter is resume. The error is errOthers if the stream has events after the last one that this outbox
 // knows of.

@@ -56,3 +56,25 @@ func FuzzDecodeWithdrawal(f *testing.F) {
 		}
 	})
 }
+
+// FuzzDecodeEdit: what is taken as an edit changes something, and is read again as it was.
+func FuzzDecodeEdit(f *testing.F) {
+	for _, s := range []string{`{"decision":{"kind":"release","item":"a","expect":"suspect","by":"张三"}}`, `{"passage":{"source":"甲报","text":"x","state":"in"}}`,
+		`{"review":{"Item":"a","Finding":"right"}}`, `{"source":{"source":"甲报","policy":"watched"}}`, `{}`, `{"decision":null}`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		e, err := decodeEdit(data)
+		if err != nil {
+			return
+		}
+		again, err := json.Marshal(e)
+		if err != nil {
+			return // a time that JSON has no form for
+		}
+		got, err := decodeEdit(again)
+		if err != nil || !reflect.DeepEqual(got, e) {
+			t.Fatalf("%s became %s: %v", data, again, err)
+		}
+	})
+}

@@ -51,12 +51,9 @@ func (o *outbox) wake() {
 
 // run publishes until done is closed and nothing is left, or ctx ends.
 func (o *outbox) run(ctx context.Context, done <-chan struct{}) error {
-	after, err := o.resume(ctx)
+	after, err := o.begin(ctx)
 	if errors.Is(err, errPutBack) || errors.Is(err, errDiffers) {
 		return err
-	}
-	if err == nil && o.catchesUp != nil {
-		err = errOthers // until it is known that there are none
 	}
 	for {
 		n := 0
@@ -80,9 +77,7 @@ func (o *outbox) run(ctx context.Context, done <-chan struct{}) error {
 		case ctx.Err() != nil:
 			return nil
 		case err != nil:
-			if api := new(jetstream.APIError); o.catchesUp == nil || !errors.As(err, &api) || api.ErrorCode != wrongLastSequence {
-				o.log.WarnContext(ctx, "events not published, trying again", "after", after, "error", err)
-			}
+			o.warn(ctx, after, err)
 			select {
 			case <-time.After(200 * time.Millisecond):
 			case <-ctx.Done():
