@@ -186,3 +186,31 @@ func TestThreatsHaveTests(t *testing.T) {
 		t.Errorf("%d threats", threats)
 	}
 }
+
+// TestCompose: deploy/compose.yaml sets what the service knows, and has the bus that is tested.
+func TestCompose(t *testing.T) {
+	t.Parallel()
+	file, err := os.ReadFile(filepath.Join("..", "..", "deploy", "compose.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range []string{"serve", "segment"} {
+		help, err := exec.Command(plainBinary(t), command, "--help").Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range regexp.MustCompile(`JIANGUO_[A-Z_]+`).FindAllString(string(file), -1) {
+			if !strings.Contains(string(help), "$"+name+")") && (command == "serve" || name != "JIANGUO_TOKENS") {
+				t.Errorf("%s has no flag for %s", command, name)
+			}
+		}
+	}
+	module, err := os.ReadFile(filepath.Join("..", "..", "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	version := regexp.MustCompile(`nats-server/v2 v(\S+)`).FindSubmatch(module)
+	if version == nil || !strings.Contains(string(file), "image: nats:"+string(version[1])+"\n") {
+		t.Errorf("the bus is not of the version in go.mod, %s", version)
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"regexp"
 	"strings"
 
@@ -22,8 +23,8 @@ import (
 
 // Flags say how a command reaches a running service: by its bus.
 type Flags struct {
-	NATS string `name:"nats" help:"The bus of a running service." placeholder:"URL" xor:"where"`
-	Data string `help:"A data directory: that of a running service, which is then used, or one to start a service on for this command." placeholder:"DIR" xor:"where"`
+	NATS string `name:"nats" help:"The bus of a running service." placeholder:"URL"`
+	Data string `help:"A data directory: that of a running service, which is then used, or one to start a service on for this command." placeholder:"DIR"`
 	Access
 }
 
@@ -36,11 +37,30 @@ type Access struct {
 	pin string // hash of the bus's certificate, from the lock file
 }
 
+// Choose leaves one of NATS and Data. A flag comes before what the environment says, which the image of a container sets
+// for its service, and a bus before a directory.
+func (f *Flags) Choose() error {
+	if f.NATS == "" || f.Data == "" {
+		return nil
+	}
+	if bus, data := f.NATS == os.Getenv("JIANGUO_NATS"), f.Data == os.Getenv("JIANGUO_DATA"); bus && !data {
+		f.NATS = ""
+	} else if data {
+		f.Data = ""
+	} else {
+		return errors.New("--nats and --data: give one of them")
+	}
+	return nil
+}
+
 // Reach connects to the bus of a running service: the one that --nats names, or that of the
 // service that holds the data directory. If none holds it, open does what the command wants
 // in this process; it may return no connection. The caller calls done at the end. If the bus does
 // not permit what the command does, ctx becomes one that ends with an error that says so.
 func (f *Flags) Reach(ctx *context.Context, log *slog.Logger, open func() (*nats.Conn, func() error, error)) (conn *nats.Conn, done func() error, err error) {
+	if err := f.Choose(); err != nil {
+		return nil, nil, err
+	}
 	if f.NATS == "" && f.Data == "" {
 		return nil, nil, errors.New("where? give --data DIR, or --nats URL of a running service")
 	}

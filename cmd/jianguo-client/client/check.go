@@ -67,6 +67,9 @@ func (c *checkCmd) item(co *companion.Streams) (*ingest.Item, error) {
 
 // ask asks a service.
 func (c *checkCmd) ask(co *companion.Streams, it *ingest.Item) (_ *index.Event, err error) {
+	if err := c.To.Choose(); err != nil {
+		return nil, err
+	}
 	if c.To.Data != "" {
 		if _, err := os.Stat(c.To.Data); err != nil {
 			return nil, fmt.Errorf("data directory: %w", err)

@@ -37,6 +37,9 @@ type judging struct {
 // connect connects to the bus of a running service. Where none runs on the data directory, one is started; done
 // ends it.
 func connect(co *companion.Streams, f *reach.Flags, level slog.Level) (conn *nats.Conn, done func() error, err error) {
+	if err := f.Choose(); err != nil {
+		return nil, nil, err
+	}
 	var s *service
 	if f.NATS == "" && f.Data != "" && !datadir.InUse(f.Data) {
 		s, err = start(co, f.Data, append([]string{"--listen=127.0.0.1:0", "--nats-listen=127.0.0.1:0", "--log-level=" + level.String()}, co.Service...))

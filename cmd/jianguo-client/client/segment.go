@@ -38,6 +38,9 @@ func (c *segmentCmd) Run(co *companion.Streams) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := c.To.Choose(); err != nil {
+		return err
+	}
 	if c.To.NATS == "" && c.To.Data != "" && !datadir.InUse(c.To.Data) {
 		return fmt.Errorf("no service holds %s: start it, or give --nats", c.To.Data)
 	}
