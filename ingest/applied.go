@@ -9,10 +9,10 @@ import (
 	"jianguo/bus"
 )
 
-// answerApplied serves bus.SubjectApplied until stop is called.
+// answerApplied serves bus.SubjectApplied until stop is called, for all and for those who name this process.
 func (s *Service) answerApplied() (stop func(), err error) {
 	sub, err := s.cfg.Conn.Subscribe(bus.SubjectApplied, func(m *nats.Msg) {
-		if !bus.MayAnswer(m.Reply) {
+		if !bus.MayAnswer(m.Reply) || len(m.Data) > 0 && string(m.Data) != s.cfg.Name {
 			return
 		}
 		if err := m.Respond(strconv.AppendUint(nil, s.applied.Load(), 10)); err != nil {

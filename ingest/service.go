@@ -21,6 +21,7 @@ import (
 
 // Config configures a Service. Conn, Index and Segmenter are required.
 type Config struct {
+	Name      string // of this process, among others on the bus; empty: it is alone
 	Conn      *nats.Conn
 	Bus       *bus.Embedded // the bus of Conn; nil: it is external
 	Index     *index.Index

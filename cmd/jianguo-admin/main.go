@@ -1,5 +1,5 @@
 // Command jianguo-admin copies, verifies, repairs and reindexes data directories: `jianguo backup`,
-// `verify`, `repair` and `reindex` run it.
+// `restore`, `verify`, `repair` and `reindex` run it.
 package main
 
 import (

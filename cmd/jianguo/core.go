@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/rand"
 	"errors"
 	"log/slog"
 	"os"
@@ -49,6 +50,7 @@ type coreConfig struct {
 // catalogue, the segmenter, the bus and ingest.
 type core struct {
 	cfg       coreConfig
+	name      string // of this process
 	log       *slog.Logger
 	lock      *datadir.Lock
 	bus       *bus.Embedded // nil: external, or none
@@ -65,7 +67,7 @@ var busWait = time.Minute
 // openCore locks the data directory and opens the catalogue. The dictionary loads
 // at the same time.
 func openCore(co *streams, cfg coreConfig) (_ *core, err error) {
-	c := &core{cfg: cfg, log: co.log}
+	c := &core{cfg: cfg, name: rand.Text(), log: co.log}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, c.Close())
@@ -149,7 +151,7 @@ func (c *core) openBus(co *streams) (err error) {
 	}
 	c.closers = append(c.closers, func() error { c.conn.Close(); return nil })
 	err = bus.Patiently(co.ctx, co.log, busWait, func() (err error) {
-		c.ingest, err = ingest.New(co.ctx, ingest.Config{Bus: c.bus, Conn: c.conn, Index: c.index, Segmenter: c.segmenter, Workers: processors(),
+		c.ingest, err = ingest.New(co.ctx, ingest.Config{Name: c.name, Bus: c.bus, Conn: c.conn, Index: c.index, Segmenter: c.segmenter, Workers: processors(),
 			Streams: bus.StreamsConfig{Plan: c.plan(), Others: c.cfg.Gates, Bytes: c.cfg.Backlog}, DropTexts: c.cfg.DropTexts, Logger: co.log})
 		return err
 	})
@@ -164,7 +166,7 @@ func (c *core) openBus(co *streams) (err error) {
 
 // announce writes to the lock file how commands reach this process.
 func (c *core) announce() error {
-	h := datadir.Holder{PID: os.Getpid(), Command: "serve", NATS: c.natsURL(), StreamPrefix: c.cfg.External.StreamPrefix, HTTP: c.cfg.HTTP}
+	h := datadir.Holder{PID: os.Getpid(), Command: "serve", Name: c.name, NATS: c.natsURL(), StreamPrefix: c.cfg.External.StreamPrefix, HTTP: c.cfg.HTTP}
 	if c.bus != nil {
 		h.Token, h.Pin = c.bus.Secret(), c.cfg.Certificates.pin()
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -82,6 +83,21 @@ func TestTwoServices(t *testing.T) {
 		x.hang("a service that judges otherwise goes on")
 	}
 	y.numbers(b.streams(), 83)
+
+	// It starts again from what the other has put on the bus, and what it held is kept.
+	out, err := exec.Command(y.binary, "backup", "--data", y.data, "--upload").CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "uploaded") {
+		t.Fatalf("%s %v", out, err)
+	}
+	y.ask("/items", string(fleetItem(80)), nil)
+	fails(t, x.binary, "exists: --replace", "restore", "--nats", b.url(), x.data)
+	if out, err := exec.Command(x.binary, "restore", "--nats", b.url(), "--replace", x.data).CombinedOutput(); err != nil || !strings.Contains(string(out), "is kept in") {
+		t.Fatalf("%s %v", out, err)
+	}
+	x.args = x.args[:len(x.args)-4]
+	x.start()
+	same(t, x, y, 84)
+	x.stop()
 
 	// One that has missed what the bus no longer holds.
 	items, err := b.streams().Stream(t.Context(), bus.StreamItems)

@@ -20,6 +20,7 @@ const LockName = "LOCK"
 type Holder struct {
 	PID     int    `json:"pid"`
 	Command string `json:"command"`
+	Name    string `json:"name,omitempty"` // of this run of it, on its bus
 	NATS    string `json:"nats,omitempty"` // URL of its bus
 	// StreamPrefix begins the names of its streams there.
 	StreamPrefix string `json:"stream_prefix,omitempty"`

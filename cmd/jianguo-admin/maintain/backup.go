@@ -22,7 +22,8 @@ import (
 
 type backupCmd struct {
 	Data     string `help:"The data directory; a service may be running on it." required:"" placeholder:"DIR"`
-	To       string `arg:"" help:"The directory to create; to restore it, run a service on it."`
+	To       string `arg:"" optional:"" help:"The directory to create; to restore it, run a service on it."`
+	Upload   bool   `help:"Put the copy into the object store of the external bus that the service uses, from where jianguo restore takes it; without a directory it is nowhere else."`
 	NoVerify bool   `help:"Do not verify the copy; verifying takes as long as a start."`
 	reach.Access
 	companion.Flags
@@ -32,16 +33,39 @@ type backupCmd struct {
 const unfinished = ".unfinished"
 
 // Run copies a data directory. The copy holds everything that was acknowledged before
-// it began. It has another name, and is marked as unfinished, until it is complete.
+// it began.
 func (c *backupCmd) Run(co *companion.Streams) error {
 	if err := isDataDir(c.Data); err != nil {
 		return err
+	}
+	named := c.To != ""
+	switch {
+	case !named && !c.Upload:
+		return errors.New("where to? name a directory to create, or --upload")
+	case !named:
+		c.To = filepath.Clean(c.Data) + ".upload"
 	}
 	if _, err := os.Lstat(c.To); !errors.Is(err, fs.ErrNotExist) {
 		return errors.Join(fmt.Errorf("a backup is a new directory, and %s exists", c.To), err)
 	}
 	to := filepath.Clean(c.To)
-	aside := to + unfinished
+	if err := c.make(co, func() error { return c.copy(co) }); err != nil {
+		return err
+	}
+	if c.Upload {
+		if err := c.upload(co); err != nil {
+			return errors.Join(err, os.RemoveAll(c.To))
+		}
+	}
+	if !named {
+		return os.RemoveAll(c.To)
+	}
+	return c.name(to)
+}
+
+// make fills a directory that has another name than To, and is marked as unfinished, and verifies it. To is then its name.
+func (c *backupCmd) make(co *companion.Streams, fill func() error) error {
+	aside := filepath.Clean(c.To) + unfinished
 	if m, err := datadir.ReadManifest(aside); err == nil && m != nil && m.Unfinished {
 		if err := os.RemoveAll(aside); err != nil {
 			return err
@@ -53,20 +77,49 @@ func (c *backupCmd) Run(co *companion.Streams) error {
 	c.To = aside
 	err := datadir.Manifest{Unfinished: true}.Write(aside)
 	if err == nil {
-		err = c.copy(co)
+		err = fill()
 	}
 	if err != nil {
-		return errors.Join(fmt.Errorf("backup not complete: %w", err), os.RemoveAll(aside))
+		return errors.Join(fmt.Errorf("copy not complete: %w", err), os.RemoveAll(aside))
 	}
 	if !c.NoVerify {
 		if err := c.verify(co); err != nil {
 			return errors.Join(err, fmt.Errorf("the copy is in %s; --no-verify makes a backup all the same", aside))
 		}
 	}
-	if err := errors.Join(syncFS(aside), datadir.Record(aside), os.Rename(aside, to)); err != nil {
+	return errors.Join(syncFS(aside), datadir.Record(aside))
+}
+
+// name gives the directory that make has filled its name.
+func (c *backupCmd) name(to string) error {
+	return errors.Join(os.Rename(c.To, to), syncFS(to))
+}
+
+// upload puts the copy into the object store of the bus that the service uses.
+func (c *backupCmd) upload(co *companion.Streams) error {
+	holder, err := datadir.ReadHolder(c.Data)
+	if err == nil && (holder.NATS == "" || holder.Token != "") {
+		err = errors.New("--upload: no service with an external bus (--nats) runs on the directory")
+	}
+	if err != nil {
 		return err
 	}
-	return syncFS(to)
+	service := reach.Flags{NATS: holder.NATS, Access: c.Access}
+	service.StreamPrefix = holder.StreamPrefix
+	conn, done, err := service.Reach(&co.Ctx, co.Log, nil)
+	if err != nil {
+		return err
+	}
+	replicas := 1
+	if conn.ConnectedClusterName() != "" {
+		replicas = 3
+	}
+	size, err := upload(co.Ctx, conn, service.StreamPrefix, replicas, c.To)
+	if err := errors.Join(err, done()); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(co.Out, "uploaded: %d bytes\n", size)
+	return err
 }
 
 // verify verifies the copy.
@@ -132,7 +185,11 @@ func (c *backupCmd) copyLive(co *companion.Streams, conn *nats.Conn, prefix stri
 	if _, err := os.Stat(filepath.Join(c.Data, datadir.Exposures)); err != nil {
 		return fmt.Errorf("the service that runs has lost its file: %w", err)
 	}
-	if err := awaitApplied(co.Ctx, conn, prefix); err != nil {
+	holder, err := datadir.ReadHolder(c.Data)
+	if err != nil {
+		return err
+	}
+	if err := awaitApplied(co.Ctx, conn, prefix, holder.Name); err != nil {
 		return err
 	}
 	if _, err := copyDead(co.Ctx, conn, prefix, filepath.Join(c.To, "bus")); err != nil {

@@ -18,7 +18,7 @@ import (
 
 // awaitApplied waits until the service on a bus has applied every item that the bus holds
 // now. prefix is that of the names of its streams.
-func awaitApplied(ctx context.Context, nc *nats.Conn, prefix string) error {
+func awaitApplied(ctx context.Context, nc *nats.Conn, prefix, service string) error {
 	js, err := jetstream.New(nc)
 	if err != nil {
 		return fmt.Errorf("%w", err)
@@ -28,7 +28,7 @@ func awaitApplied(ctx context.Context, nc *nats.Conn, prefix string) error {
 		return fmt.Errorf("stream %s: %w", bus.StreamItems, err)
 	}
 	for last := stream.CachedInfo().State.LastSeq; ; {
-		answer, err := nc.RequestWithContext(ctx, bus.SubjectApplied, nil)
+		answer, err := nc.RequestWithContext(ctx, bus.SubjectApplied, []byte(service))
 		if err != nil {
 			return fmt.Errorf("no service answers how many items it has applied: %w", err)
 		}

@@ -15,6 +15,7 @@ func Main(args []string) {
 		"backup":  {Command: new(backupCmd), About: "Copies a data directory, in use or not, into one that a service can start from."},
 		"verify":  {Command: new(verifyCmd), About: "Verifies a data directory, or lists its problems."},
 		"reindex": {Command: new(reindexCmd), About: "Computes old fingerprints again after a change of recipe: a new version, dictionary or residue list."},
+		"restore": {Command: new(restoreCmd), About: "Makes a data directory of the backup that a bus holds."},
 		"repair":  {Command: new(repairCmd), About: "Makes again what can be derived from the catalogue, and says what cannot."},
 	}.Main(args)
 }
