@@ -175,7 +175,10 @@ func (s *Service) prepareAgain(ctx context.Context, batch []*job) error {
 	g.SetLimit(s.cfg.Workers)
 	for _, j := range batch {
 		if a := j.mutation.Article; a != nil && a.Recipe != s.cfg.Index.Recipe() {
-			s.texts.Put(j.text)
+			if j.text != nil {
+				s.texts.Put(j.text)
+			}
+			j.text, j.prepared = nil, nil
 			g.Go(func() error {
 				if err := s.prepareJob(ctx, j); err != nil || j.refused == nil {
 					return err

@@ -141,7 +141,7 @@ func (s *Service) usable(b []byte) *index.Article {
 	if a.Recipe != s.cfg.Segmenter.Recipe() {
 		return nil
 	}
-	if a.Recipe = ""; s.cfg.DropTexts {
+	if s.cfg.DropTexts {
 		a.Packed = nil
 	}
 	s.metrics.prepared.Inc()

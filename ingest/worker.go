@@ -74,6 +74,11 @@ func (s *Service) prepareJob(ctx context.Context, j *job) error {
 	j.meta = meta
 	j.mutation.Seq, j.mutation.At = s.base.Load()+meta.Sequence.Stream, meta.Timestamp
 	j.refused = s.decode(ctx, j)
+	select {
+	case <-j.ready: // it is prepared again
+		return nil
+	default:
+	}
 	s.segmenters.count(1)
 	close(j.ready)
 	s.metrics.stage.WithLabelValues("prepare").Observe(time.Since(start).Seconds())

@@ -17,7 +17,7 @@ import (
 )
 
 // awaitApplied waits until the service on a bus has applied every item that the bus holds
-// now. prefix is that of the names of its streams.
+// now. prefix is that of the names of its streams, service the name of the process that is meant.
 func awaitApplied(ctx context.Context, nc *nats.Conn, prefix, service string) error {
 	js, err := jetstream.New(nc)
 	if err != nil {
