@@ -18,17 +18,10 @@ const (
 	typeMethods   = 40
 )
 
-// larger are what may be larger: tables, drawings and programs that run once, and what has to
-// be divided.
+// larger are what may be larger: programs that run once.
 var larger = map[string]bool{
-	"api/console/draw.go: timeline":                     true,
-	"api/console/search.go: lookFor":                    true,
-	"cmd/jianguo-bench/consoleseed/main.go: measure":    true,
-	"cmd/jianguo-bench/filterbench/load.go: closedLoop": true,
-	"cmd/jianguo-eval/eval.go: Run":                     true,
-	"internal/consoletest/shots/palette.go: small":      true,
-	"segment/gentables/dict.go: dict":                   true,
-	"segment/gentables/variants.go: variants":           true,
+	"segment/gentables/dict.go: dict":         true,
+	"segment/gentables/variants.go: variants": true,
 }
 
 // TestSizes holds packages, files, functions and types to their bounds.

@@ -69,6 +69,28 @@ func (c finder) search(ctx context.Context, p *page) string {
 	return c.lookFor(ctx, p, p.e.QueryParam("q"))
 }
 
+// named is the page of an item or a story that a text names by its id; empty: it names none.
+func (c finder) named(ctx context.Context, p *page, trimmed, text string) (url string) {
+	for _, id := range []string{trimmed, text} {
+		if len(id) > 256 {
+			continue
+		}
+		_, err := c.cfg.Index.Item(ctx, id)
+		if err == nil {
+			return p.ItemURL(id)
+		}
+		if !errors.Is(err, index.ErrNotFound) {
+			must.Do(err)
+		}
+	}
+	if n, ok := strings.CutPrefix(trimmed, "#"); ok {
+		if id, err := strconv.ParseUint(n, 10, 32); err == nil {
+			return p.ClusterURL(uint32(id))
+		}
+	}
+	return ""
+}
+
 // lookFor takes an id, an address, words, or a whole text.
 func (c finder) lookFor(ctx context.Context, p *page, text string) string {
 	trimmed := strings.TrimSpace(text)
@@ -81,22 +103,8 @@ func (c finder) lookFor(ctx context.Context, p *page, text string) string {
 	if trimmed == "" {
 		return "search"
 	}
-	for _, id := range []string{trimmed, text} {
-		if len(id) > 256 {
-			continue
-		}
-		_, err := c.cfg.Index.Item(ctx, id)
-		if err == nil {
-			return p.redirect(p.ItemURL(id))
-		}
-		if !errors.Is(err, index.ErrNotFound) {
-			must.Do(err)
-		}
-	}
-	if n, ok := strings.CutPrefix(trimmed, "#"); ok {
-		if id, err := strconv.ParseUint(n, 10, 32); err == nil {
-			return p.redirect(p.ClusterURL(uint32(id)))
-		}
+	if to := c.named(ctx, p, trimmed, text); to != "" {
+		return p.redirect(to)
 	}
 	address := p.LinkOf(trimmed) != ""
 	length := utf8.RuneCountInString(trimmed)

@@ -63,14 +63,8 @@ type evaluation struct {
 
 // Run measures detection quality on documents and labels.
 func (c *evalCmd) Run(co *companion.Streams) error {
-	if c.Plot != "" && (len(c.Labels) == 0 || !strings.EqualFold(filepath.Ext(c.Plot), ".svg")) {
-		return errors.New("--plot draws labelled pairs into a file that ends in .svg: give --labels FILE too")
-	}
-	if c.Sweep && len(c.Labels) == 0 {
-		return errors.New("--sweep judges labelled pairs again: give --labels FILE")
-	}
-	if len(c.Labels) == 0 && !c.Corpus && !c.Edits {
-		return errors.New("what should be measured? give --labels FILE, --edits or --corpus")
+	if err := c.wanted(); err != nil {
+		return err
 	}
 	distances, err := eval.Distances(c.Distance)
 	if err != nil {
@@ -80,23 +74,7 @@ func (c *evalCmd) Run(co *companion.Streams) error {
 	if err != nil {
 		return err
 	}
-	policy := index.DefaultPolicy().At(c.Strictness)
-	policy.Rules = index.RulesJianguo
-	for name, value := range c.Set {
-		if policy, err = eval.Turn(policy, name, value); err != nil {
-			return err
-		}
-	}
-	items, err := readItems(co, c.Docs)
-	if err != nil {
-		return err
-	}
-	segmenter, err := segment.New(segment.Config{Data: data.FS, UserDict: c.UserDict, Residue: c.Residue})
-	if err != nil {
-		return err
-	}
-	b, err := eval.Feed(co.Ctx, eval.Config{Segmenter: segmenter, Policy: &policy, ByTime: c.By == "published_at", NoTexts: c.NoTexts,
-		Progress: co.Progress.Stages("eval:")}, items)
+	b, err := c.feed(co)
 	if err != nil {
 		return err
 	}
@@ -124,6 +102,42 @@ func (c *evalCmd) Run(co *companion.Streams) error {
 		eval.PrintCorpus(co.Out, e.Corpus)
 	}
 	return nil
+}
+
+// wanted returns an error if nothing is to be measured, or what is needs labels.
+func (c *evalCmd) wanted() error {
+	if c.Plot != "" && (len(c.Labels) == 0 || !strings.EqualFold(filepath.Ext(c.Plot), ".svg")) {
+		return errors.New("--plot draws labelled pairs into a file that ends in .svg: give --labels FILE too")
+	}
+	if c.Sweep && len(c.Labels) == 0 {
+		return errors.New("--sweep judges labelled pairs again: give --labels FILE")
+	}
+	if len(c.Labels) == 0 && !c.Corpus && !c.Edits {
+		return errors.New("what should be measured? give --labels FILE, --edits or --corpus")
+	}
+	return nil
+}
+
+// feed publishes the documents.
+func (c *evalCmd) feed(co *companion.Streams) (*eval.Bench, error) {
+	policy := index.DefaultPolicy().At(c.Strictness)
+	policy.Rules = index.RulesJianguo
+	for name, value := range c.Set {
+		var err error
+		if policy, err = eval.Turn(policy, name, value); err != nil {
+			return nil, err
+		}
+	}
+	items, err := readItems(co, c.Docs)
+	if err != nil {
+		return nil, err
+	}
+	segmenter, err := segment.New(segment.Config{Data: data.FS, UserDict: c.UserDict, Residue: c.Residue})
+	if err != nil {
+		return nil, err
+	}
+	return eval.Feed(co.Ctx, eval.Config{Segmenter: segmenter, Policy: &policy, ByTime: c.By == "published_at", NoTexts: c.NoTexts,
+		Progress: co.Progress.Stages("eval:")}, items)
 }
 
 func (c *evalCmd) measure(co *companion.Streams, b *eval.Bench, rules []eval.Rule) (*evaluation, error) {

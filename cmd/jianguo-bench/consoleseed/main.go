@@ -116,25 +116,24 @@ func run(ctx context.Context, dir string, items int, what pages) (err error) {
 	return measure(ctx, x, b, seg, dir, what)
 }
 
-func measure(ctx context.Context, x *index.Index, b *browse.Model, seg *segment.Segmenter, dir string, what pages) error {
-	e := echo.New()
-	if err := console.Register(e, console.Config{Index: x, Browse: b, Segmenter: seg, Dir: dir}); err != nil {
-		return err
-	}
+// address makes addresses of a kind of page.
+type address struct {
+	name string
+	path func() string
+}
+
+// addresses are the kinds of pages that are measured.
+func addresses(ctx context.Context, x *index.Index, b *browse.Model) ([]address, error) {
 	page, err := b.Stories(ctx, browse.StoryQuery{Sort: "size", Limit: 100})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	r := rand.New(rand.NewPCG(1, 1))
 	_, events := x.Applied()
 	item := func() string { return fmt.Sprintf("item-%d", 1+r.IntN(int(events))) }
 	story := func() uint32 { return page.Stories[r.IntN(len(page.Stories))].ID }
 	word := func() string { return url.QueryEscape(places[r.IntN(len(places))] + objects[r.IntN(len(objects))]) }
-	fmt.Printf("%-46s %9s %9s %9s %9s\n", "page", "median", "p95", "worst", "bytes")
-	for _, p := range []struct {
-		name string
-		path func() string
-	}{
+	return []address{
 		{"/", func() string { return "/" }},
 		{"/console/item", func() string { return "/console/item?id=" + item() }},
 		{"/console/clusters by growth", func() string { return "/console/clusters" }},
@@ -162,7 +161,20 @@ func measure(ctx context.Context, x *index.Index, b *browse.Model, seg *segment.
 		}},
 		{"/console/decisions", func() string { return "/console/decisions" }},
 		{"/console/operators", func() string { return "/console/operators" }},
-	} {
+	}, nil
+}
+
+func measure(ctx context.Context, x *index.Index, b *browse.Model, seg *segment.Segmenter, dir string, what pages) error {
+	e := echo.New()
+	if err := console.Register(e, console.Config{Index: x, Browse: b, Segmenter: seg, Dir: dir}); err != nil {
+		return err
+	}
+	all, err := addresses(ctx, x, b)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%-46s %9s %9s %9s %9s\n", "page", "median", "p95", "worst", "bytes")
+	for _, p := range all {
 		if !strings.Contains(p.name, what.only) {
 			continue
 		}

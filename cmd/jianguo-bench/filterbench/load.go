@@ -93,6 +93,37 @@ type asker struct {
 	answer func() (int, error)
 }
 
+// ahead returns a write that keeps more requests in flight than the one whose answer is read by one, and
+// what ends that: it reads the answers that are due, unless there was an error, which it returns. A goroutine writes: a
+// large request may not fit into the socket's buffer before an answer has been read.
+func (a *asker) ahead(more int, one func() error) (write func() error, end func(error) error) {
+	due := make(chan struct{}, more+1)
+	failed := make(chan error, 1)
+	go func() {
+		for range due {
+			if _, err := a.c.Write(a.req); err != nil {
+				failed <- err
+				a.c.Close() // ends the reader
+				return
+			}
+		}
+		failed <- nil
+	}()
+	for range more {
+		due <- struct{}{}
+	}
+	return func() error { due <- struct{}{}; return nil }, func(err error) error {
+		for i := 0; i < more && err == nil; i++ {
+			err = one()
+		}
+		if err != nil {
+			a.c.Close() // the writer may be blocked
+		}
+		close(due)
+		return errors.Join(err, <-failed)
+	}
+}
+
 // closedLoop keeps a number of requests in flight for a time, after a warm-up of a
 // fifth of that time. warm, if not nil, is called after the warm-up.
 func (a *asker) closedLoop(ctx context.Context, inFlight int, d time.Duration, warm func() error) (n int, rps float64, err error) {
@@ -111,34 +142,9 @@ func (a *asker) closedLoop(ctx context.Context, inFlight int, d time.Duration, w
 	}
 	write := func() error { _, err := a.c.Write(a.req); return err }
 	if inFlight > 1 {
-		// A goroutine writes: a large request may not fit into the socket's buffer
-		// before an answer has been read.
-		due := make(chan struct{}, inFlight)
-		failed := make(chan error, 1)
-		go func() {
-			for range due {
-				if _, err := a.c.Write(a.req); err != nil {
-					failed <- err
-					a.c.Close() // ends the reader
-					return
-				}
-			}
-			failed <- nil
-		}()
-		for range inFlight - 1 {
-			due <- struct{}{}
-		}
-		write = func() error { due <- struct{}{}; return nil }
-		defer func() {
-			for i := 0; i < inFlight-1 && err == nil; i++ {
-				err = one()
-			}
-			if err != nil {
-				a.c.Close() // the writer may be blocked
-			}
-			close(due)
-			err = errors.Join(err, <-failed)
-		}()
+		var end func(error) error
+		write, end = a.ahead(inFlight-1, one)
+		defer func() { err = end(err) }()
 	}
 	loop := func(d time.Duration) (n int, took time.Duration, err error) {
 		for start := time.Now(); ; {
