@@ -32,9 +32,10 @@ type outbox struct {
 	// process's own, and nobody else publishes events on it.
 	catchesUp func(ctx context.Context) (bool, error)
 
-	lost    atomic.Bool // the stream was created again
-	last    uint64      // sequence of the last message of the stream; of run
-	counted uint64      // sequence up to which messages of others are counted; of run
+	ahead   atomic.Uint64 // the last event that another service had published when this catalogue was behind
+	lost    atomic.Bool   // the stream was created again
+	last    uint64        // sequence of the last message of the stream; of run
+	counted uint64        // sequence up to which messages of others are counted; of run
 }
 
 func newOutbox(js jetstream.JetStream, cfg *Config, m *metrics) *outbox {
@@ -156,6 +157,7 @@ func (o *outbox) resume(ctx context.Context) (uint64, error) {
 			if yes, err := o.catchesUp(ctx); err != nil {
 				return known, err
 			} else if yes {
+				o.ahead.Store(number)
 				return known, errOthers
 			}
 		}

@@ -65,6 +65,7 @@ func TestTwoServices(t *testing.T) {
 	}
 	y.numbers(b.streams(), 73)
 	x.start()
+	x.ready()
 	same(t, x, y, 73)
 
 	// One that judges otherwise.
