@@ -161,6 +161,9 @@ func (o *outbox) resume(ctx context.Context) (uint64, error) {
 				return known, errOthers
 			}
 		}
+	}
+	// It may have caught up just now.
+	if _, known := o.index.Applied(); number > known {
 		return 0, fmt.Errorf("ingest: the stream %s holds events up to %d, the catalogue ends at %d: %w", o.stream, number, known, errPutBack)
 	}
 	if foreign == 0 {
