@@ -19,11 +19,11 @@ import (
 const takeOver = time.Second
 
 // begin is resume at the start. Where there may be other services, the error is errOthers until it is known that there are
-// none: the one that publishes goes on with it.
+// none: the one that publishes goes on with it, and what this one has judged since its start is compared.
 func (o *outbox) begin(ctx context.Context) (uint64, error) {
 	after, err := o.resume(ctx)
 	if err == nil && o.catchesUp != nil {
-		err = errOthers
+		return min(after, o.began), errOthers
 	}
 	return after, err
 }

@@ -32,6 +32,7 @@ type outbox struct {
 	// process's own, and nobody else publishes events on it.
 	catchesUp func(ctx context.Context) (bool, error)
 
+	began   uint64        // the last event of the catalogue when this process began
 	ahead   atomic.Uint64 // the last event that another service had published when this catalogue was behind
 	lost    atomic.Bool   // the stream was created again
 	last    uint64        // sequence of the last message of the stream; of run
@@ -39,7 +40,8 @@ type outbox struct {
 }
 
 func newOutbox(js jetstream.JetStream, cfg *Config, m *metrics) *outbox {
-	return &outbox{js: js, stream: cfg.Streams.Prefix + bus.StreamVerdicts, index: cfg.Index, log: cfg.Logger, kick: make(chan struct{}, 1), foreign: m.foreign}
+	_, began := cfg.Index.Applied()
+	return &outbox{began: began, js: js, stream: cfg.Streams.Prefix + bus.StreamVerdicts, index: cfg.Index, log: cfg.Logger, kick: make(chan struct{}, 1), foreign: m.foreign}
 }
 
 // wake announces new events.
