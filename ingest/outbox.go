@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -138,6 +139,9 @@ func (o *outbox) resume(ctx context.Context) (uint64, error) {
 		m, err := stream.GetMsg(ctx, seq)
 		switch {
 		case errors.Is(err, jetstream.ErrMsgNotFound):
+			if err := removed(ctx, stream, seq); err != nil {
+				return 0, err
+			}
 		case err != nil:
 			return 0, fmt.Errorf("ingest: message %d of %s: %w", seq, o.stream, err)
 		default:
@@ -206,6 +210,19 @@ func EventNumber(h nats.Header, data []byte) uint64 {
 
 // wrongLastSequence is JetStream's error code for a message that is not the next one.
 const wrongLastSequence jetstream.ErrorCode = 10071
+
+// removed returns an error unless a message has been removed. A server of a cluster that answers may not have
+// it yet: to take the one before for the last would publish an event twice.
+func removed(ctx context.Context, stream jetstream.Stream, seq uint64) error {
+	info, err := stream.Info(ctx, jetstream.WithDeletedDetails(true))
+	if err != nil {
+		return fmt.Errorf("ingest: stream %s: %w", stream.CachedInfo().Config.Name, err)
+	}
+	if seq >= info.State.FirstSeq && !slices.Contains(info.State.Deleted, seq) {
+		return fmt.Errorf("ingest: message %d of %s is not everywhere yet", seq, info.Config.Name)
+	}
+	return nil
+}
 
 // outboxBatch is how many events are in flight at once.
 const outboxBatch = 512
