@@ -28,9 +28,9 @@ func (o *outbox) begin(ctx context.Context) (uint64, error) {
 	return after, err
 }
 
-// warn says that events were not published, unless another service was faster.
+// warn says that events were not published, unless another service publishes them.
 func (o *outbox) warn(ctx context.Context, after uint64, err error) {
-	if api := new(jetstream.APIError); o.catchesUp == nil || !errors.As(err, &api) || api.ErrorCode != wrongLastSequence {
+	if api := new(jetstream.APIError); !errors.Is(err, errOthers) && (o.catchesUp == nil || !errors.As(err, &api) || api.ErrorCode != wrongLastSequence) {
 		o.log.WarnContext(ctx, "events not published, trying again", "after", after, "error", err)
 	}
 }
@@ -98,7 +98,7 @@ func (o *outbox) follow(ctx context.Context, done <-chan struct{}, after uint64)
 		case <-late.C:
 			if _, last := o.index.Applied(); last > after {
 				o.log.InfoContext(ctx, "no other service publishes events any more; publishing", "after", after)
-				return o.resume(ctx)
+				return o.resumeAfter(ctx, after)
 			}
 			if o.lost.Load() {
 				return after, errOthers

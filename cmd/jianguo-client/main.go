@@ -1,5 +1,5 @@
-// Command jianguo-client publishes to a running service, or to one that it starts, and asks it: `jianguo ingest`,
-// `check`, `dead`, `token` and `demo` run it.
+// Command jianguo-client publishes to a running service, or to one that it starts, asks it, and prepares articles for
+// it: `jianguo ingest`, `check`, `dead`, `demo`, `segment` and `token` run it.
 package main
 
 import (

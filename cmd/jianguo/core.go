@@ -46,8 +46,7 @@ type coreConfig struct {
 	Loaded func() error
 }
 
-// core is what judges: the lock of the data directory, the
-// catalogue, the segmenter, the bus and ingest.
+// core is what judges: the lock of the data directory, the catalogue, the segmenter, the bus and ingest.
 type core struct {
 	cfg       coreConfig
 	name      string // of this process

@@ -1,5 +1,5 @@
-// Package prepared encodes articles that another process has prepared for the owner of the
-// catalogue: normal form, fingerprint with margins, sketch, packed text.
+// Package prepared encodes articles that another process has prepared for a
+// service: normal form, fingerprint with margins, sketch, packed text.
 package prepared
 
 import (

@@ -100,3 +100,11 @@ func run(args []string, name, description string, command Command) {
 	}
 	os.Exit(1)
 }
+
+// Plural returns "1 item" or "2 items".
+func Plural(n int, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return fmt.Sprintf("%d %ss", n, word)
+}

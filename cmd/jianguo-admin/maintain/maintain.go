@@ -2,7 +2,6 @@
 package maintain
 
 import (
-	"fmt"
 	"syscall"
 
 	"jianguo/internal/companion"
@@ -18,12 +17,4 @@ func Main(args []string) {
 		"restore": {Command: new(restoreCmd), About: "Makes a data directory of the backup that a bus holds."},
 		"repair":  {Command: new(repairCmd), About: "Makes again what can be derived from the catalogue, and says what cannot."},
 	}.Main(args)
-}
-
-// plural returns "1 item" or "2 items".
-func plural(n int, word string) string {
-	if n == 1 {
-		return "1 " + word
-	}
-	return fmt.Sprintf("%d %ss", n, word)
 }

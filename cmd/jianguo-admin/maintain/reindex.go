@@ -145,10 +145,10 @@ func printReindex(co *companion.Streams, r *index.ReindexReport) {
 		fmt.Fprintf(co.Out, "  %d of %d items of another recipe have another fingerprint or sketch\n", r.Changed, r.Items)
 	}
 	if r.WithoutText > 0 {
-		fmt.Fprintf(co.Out, "  %s without a kept text: they keep their fingerprint, and meet new texts less well\n", plural(int(r.WithoutText), "item"))
+		fmt.Fprintf(co.Out, "  %s without a kept text: they keep their fingerprint, and meet new texts less well\n", companion.Plural(int(r.WithoutText), "item"))
 	}
 	if r.Failed > 0 {
-		fmt.Fprintf(co.Out, "  %s could not be worked on, and keep theirs too: see the log\n", plural(int(r.Failed), "text"))
+		fmt.Fprintf(co.Out, "  %s could not be worked on, and keep theirs too: see the log\n", companion.Plural(int(r.Failed), "text"))
 	}
 	fmt.Fprintf(co.Out, "  %d looked at in %.1f s (%.0f/s); verdicts, events and decisions are as they were\n", r.Looked, r.Seconds, float64(r.Looked)/max(r.Seconds, 1e-9))
 }

@@ -61,7 +61,7 @@ func (c *repairCmd) repair(co *companion.Streams) error {
 	if err == nil && len(r.Problems) == 0 {
 		var added int64
 		if added, err = addSums(co.Ctx, c.Data); added > 0 {
-			fmt.Fprintf(co.Out, "%s got a checksum\n", plural(int(added), "row"))
+			fmt.Fprintf(co.Out, "%s got a checksum\n", companion.Plural(int(added), "row"))
 		}
 	}
 	if err == nil {

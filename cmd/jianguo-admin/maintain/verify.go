@@ -68,7 +68,7 @@ func (c *verifyCmd) verify(co *companion.Streams) error {
 			fmt.Fprintln(co.Out, p)
 		}
 		if r.Unsummed > 0 {
-			fmt.Fprintf(co.Out, "%s of an earlier version without a checksum: `jianguo repair` adds them\n", plural(int(r.Unsummed), "row"))
+			fmt.Fprintf(co.Out, "%s of an earlier version without a checksum: `jianguo repair` adds them\n", companion.Plural(int(r.Unsummed), "row"))
 		}
 		if len(r.Recipes) > 0 {
 			fmt.Fprintf(co.Out, "fingerprints of %d recipes, %s: those of an older one meet newer texts less well: run `jianguo reindex`\n", len(r.Recipes), strings.Join(r.Recipes, ", "))
@@ -78,7 +78,7 @@ func (c *verifyCmd) verify(co *companion.Streams) error {
 			if i.Unfinished {
 				state = "reindex not finished"
 			}
-			fmt.Fprintf(co.Out, "%s to recipe %s through item %d: %d fingerprints or sketches are others, %s without text\n", state, i.Recipe, i.Through, i.Changed, plural(int(i.WithoutText), "item"))
+			fmt.Fprintf(co.Out, "%s to recipe %s through item %d: %d fingerprints or sketches are others, %s without text\n", state, i.Recipe, i.Through, i.Changed, companion.Plural(int(i.WithoutText), "item"))
 		}
 		for _, s := range parts {
 			fmt.Fprintf(co.Out, "%14d bytes %8.1f an item  %s %s\n", s.Bytes, float64(s.Bytes)/float64(max(r.Items, 1)), s.File, s.Part)
@@ -95,5 +95,5 @@ func verdictOn(r *verify.Report) string {
 	if len(r.Problems) == 0 {
 		return "whole"
 	}
-	return plural(len(r.Problems), "problem")
+	return companion.Plural(len(r.Problems), "problem")
 }

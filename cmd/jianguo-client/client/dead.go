@@ -106,14 +106,14 @@ func (c *deadReplayCmd) Run(co *companion.Streams, parent *deadCmd) error {
 				c.Numbers = append(c.Numbers, l.Number)
 			}
 		}
-		return each(co.Ctx, c.Numbers, d.Replay, func(n int) { fmt.Fprintln(co.Out, plural(n, "letter")+" replayed") })
+		return each(co.Ctx, c.Numbers, d.Replay, func(n int) { fmt.Fprintln(co.Out, companion.Plural(n, "letter")+" replayed") })
 	})
 }
 
 // Run removes dead letters.
 func (c *deadDropCmd) Run(co *companion.Streams, parent *deadCmd) error {
 	return parent.with(co, func(d *bus.DeadLetters) error {
-		return each(co.Ctx, c.Numbers, d.Drop, func(n int) { fmt.Fprintln(co.Out, plural(n, "letter")+" dropped") })
+		return each(co.Ctx, c.Numbers, d.Drop, func(n int) { fmt.Fprintln(co.Out, companion.Plural(n, "letter")+" dropped") })
 	})
 }
 

@@ -87,7 +87,7 @@ func (c *demoCmd) Run(co *companion.Streams) (err error) {
 	}
 	fmt.Fprintf(co.Out, "\n%d items: %d unique, %d suspect, %d duplicate, %d failed, in %.2f s\n", sum.Items, sum.Unique, sum.Suspect, sum.Duplicate, sum.Failed, sum.Seconds)
 	if wrong > 0 || sum.Failed > 0 {
-		err = fmt.Errorf("%s not as data/sample/expected.jsonl says", plural(wrong+sum.Failed, "verdict"))
+		err = fmt.Errorf("%s not as data/sample/expected.jsonl says", companion.Plural(wrong+sum.Failed, "verdict"))
 	}
 	if c.Once {
 		return err
@@ -97,7 +97,6 @@ func (c *demoCmd) Run(co *companion.Streams) (err error) {
 	select {
 	case <-co.Ctx.Done():
 	case end := <-s.ended:
-		s.ended <- nil
 		err = fmt.Errorf("the service has ended: %w", cmp.Or(end, errors.New("by itself")))
 	}
 	return err

@@ -80,7 +80,7 @@ func (c *ingestCmd) Run(co *companion.Streams) (err error) {
 			s.Items, s.Seconds, s.ItemsPerSecond, s.Unique, s.Suspect, s.Duplicate, s.Failed)
 	}
 	if err == nil && s.Failed > 0 {
-		return fmt.Errorf("%s failed: see `jianguo dead list`", plural(s.Failed, "item"))
+		return fmt.Errorf("%s failed: see `jianguo dead list`", companion.Plural(s.Failed, "item"))
 	}
 	return err
 }

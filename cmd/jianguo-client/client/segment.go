@@ -54,7 +54,7 @@ func (c *segmentCmd) Run(co *companion.Streams) (err error) {
 	return p.run(co.Ctx)
 }
 
-// preparer prepares items for the service that owns the catalogue. It keeps nothing: what it does
+// preparer prepares items for a service. It keeps nothing: what it does
 // not finish the service does.
 type preparer struct {
 	conn      *nats.Conn

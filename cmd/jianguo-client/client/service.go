@@ -17,7 +17,7 @@ import (
 type service struct {
 	HTTP    string // URL
 	process *exec.Cmd
-	ended   chan error // receives how it ended, once
+	ended   chan error // receives how it ended, and is closed
 }
 
 // greeting is the line that a service prints when it can be reached.
@@ -37,11 +37,11 @@ func start(co *companion.Streams, dir string, args []string) (*service, error) {
 	if err != nil {
 		return nil, err
 	}
-	ready := make(chan error, 1)
+	started, ready := make(chan error), make(chan error, 2)
 	go func() {
 		runtime.LockOSThread() // the kernel ends the service when the thread that started it ends
-		if err := s.process.Start(); err != nil {
-			ready <- err
+		err := s.process.Start()
+		if started <- err; err != nil {
 			return
 		}
 		lines := bufio.NewReader(printed)
@@ -57,10 +57,14 @@ func start(co *companion.Streams, dir string, args []string) (*service, error) {
 				break
 			}
 		}
-		err := s.process.Wait()
+		err = s.process.Wait()
 		s.ended <- err
+		close(s.ended)
 		ready <- errors.Join(err, companion.ErrPrinted)
 	}()
+	if err := <-started; err != nil {
+		return nil, err
+	}
 	select {
 	case err := <-ready:
 		if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {

@@ -67,15 +67,7 @@ type tokenRevokeCmd struct {
 func (c *tokenRevokeCmd) Run(co *companion.Streams) error {
 	n, err := tokenfile.Revoke(c.Tokens, c.Which)
 	if err == nil {
-		fmt.Fprintf(co.Err, "%s removed. %s\n", plural(n, "token"), reread)
+		fmt.Fprintf(co.Err, "%s removed. %s\n", companion.Plural(n, "token"), reread)
 	}
 	return err
-}
-
-// plural returns "1 item" or "2 items".
-func plural(n int, word string) string {
-	if n == 1 {
-		return "1 " + word
-	}
-	return fmt.Sprintf("%d %ss", n, word)
 }
