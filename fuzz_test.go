@@ -15,6 +15,7 @@ var decoders = map[string]string{
 	"api.decodeDecision":                 "api.FuzzDecodeDecision",
 	"exposure.decodeReport":              "exposure.FuzzDecodeReport",
 	"exposure.ParsePolicy":               "exposure.FuzzParsePolicy",
+	"exposure/policy.Parse":              "exposure.FuzzParsePolicy",
 	"exposure.decodeEvent":               "exposure/wire.FuzzDecode",
 	"exposure.decodeHead":                "exposure.FuzzDecodeHead",
 	"exposure.decodeShard":               "exposure.FuzzDecodeShard",

@@ -160,7 +160,7 @@ func (s *writer) applyItems(ctx context.Context, kind EventKind, q *wire.Query, 
 	s.keys = q.Keys(s.keys, wire.Seed(&s.secret, q.User))
 	for _, history := range s.scene(q.Scene).Writes {
 		if slices.Contains(s.keeps[history], string(kind)) {
-			if err := s.add(ctx, history, q.User, kind == Delivered, s.policies[history].clamp(at, logged), now); err != nil {
+			if err := s.add(ctx, history, q.User, kind == Delivered, s.policies[history].Clamp(at, logged), now); err != nil {
 				return err
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"jianguo/exposure/link"
+	"jianguo/exposure/policy"
 )
 
 // Storage format, version 1. See doc.go for a worked example.
@@ -166,7 +167,7 @@ func decodeHead(b []byte, addr string) (*state, error) {
 	}
 	r := &reader{b: body[1:]}
 	s := &state{last: int64(r.uvarint("last", 1<<40))}
-	if n := r.count("shards", maxShards, 6); n > 0 {
+	if n := r.count("shards", policy.MaxShards, 6); n > 0 {
 		s.shards = make([]shard, n)
 	}
 	for i := range s.shards {
@@ -175,7 +176,7 @@ func decodeHead(b []byte, addr string) (*state, error) {
 			r.fail("shard order")
 		}
 	}
-	if n := r.count("exceptions", maxExcepted, 4); n > 0 {
+	if n := r.count("exceptions", policy.MaxExcepted, 4); n > 0 {
 		s.excepted = make([]uint32, n)
 	}
 	for i := range s.excepted {
@@ -234,7 +235,7 @@ func (r *reader) links(l *link.Links) {
 
 func (r *reader) shard(sh *shard) {
 	sh.id = int64(r.uvarint("shard row", 1<<62))
-	sh.capacity = uint32(r.uvarint("shard capacity", maxCapacity))
+	sh.capacity = uint32(r.uvarint("shard capacity", policy.MaxCapacity))
 	sh.count = uint32(r.uvarint("shard count", uint64(sh.capacity)))
 	sh.m = uint32(r.uvarint("shard m", 1<<28))
 	sh.k = uint8(r.uvarint("shard k", 64))
@@ -245,19 +246,19 @@ func (r *reader) shard(sh *shard) {
 }
 
 func (r *reader) tail(s *state) {
-	runs := r.count("tail runs", maxTail, 2)
+	runs := r.count("tail runs", policy.MaxTail, 2)
 	d, total := int64(0), 0
-	tail := make([]dated, 0, min(maxTail, len(r.b)/4))
+	tail := make([]dated, 0, min(policy.MaxTail, len(r.b)/4))
 	for ; runs > 0 && r.err == nil; runs-- {
 		d += r.varint("tail day", -1<<31, 1<<31)
-		n := int(r.uvarint("tail run", maxTail))
+		n := int(r.uvarint("tail run", policy.MaxTail))
 		total += n
-		if d < -1<<30 || d > 1<<30 || n == 0 || total*4 > len(r.b) || total > maxTail {
+		if d < -1<<30 || d > 1<<30 || n == 0 || total*4 > len(r.b) || total > policy.MaxTail {
 			r.fail("tail run")
 			return
 		}
 		for ; n > 0; n-- {
-			tail = append(tail, dated{day: day(d)})
+			tail = append(tail, dated{day: policy.Day(d)})
 		}
 	}
 	for i := range tail {

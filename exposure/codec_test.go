@@ -17,6 +17,7 @@ import (
 
 	"jianguo/exposure/kernel"
 	"jianguo/exposure/link"
+	"jianguo/exposure/policy"
 )
 
 func filterOf(m uint32, k uint8, words ...uint64) *bloom.BloomFilter {
@@ -45,7 +46,7 @@ func aState(t *rapid.T) *state {
 		s.ring = append(s.ring, delivered{key.Draw(t, "key"), rapid.Uint32().Draw(t, "minute")})
 	}
 	for range rapid.IntRange(0, 60).Draw(t, "tail") {
-		s.tail = append(s.tail, dated{key.Draw(t, "key"), day(rapid.IntRange(19000, 19003).Draw(t, "day"))})
+		s.tail = append(s.tail, dated{key.Draw(t, "key"), policy.Day(rapid.IntRange(19000, 19003).Draw(t, "day"))})
 	}
 	return s
 }
@@ -80,7 +81,7 @@ func TestCodecRoundTrip(t *testing.T) {
 // TestWorkedExample is the one in the package comment.
 func TestWorkedExample(t *testing.T) {
 	at := time.Date(2024, 5, 20, 8, 2, 8, 0, shanghai)
-	p, _ := Policy{}.withDefaults()
+	p, _ := Policy{}.WithDefaults()
 	s := &state{}
 	if err := s.see(&p, []uint32{0x11223344, 0x55667788}, at, at, nil); err != nil {
 		t.Fatal(err)
@@ -103,7 +104,7 @@ func resum(b []byte, seed uint64) []byte {
 }
 
 func FuzzDecodeHead(f *testing.F) {
-	p, _ := Policy{Slots: 2, Capacity: 64, Tail: 8}.withDefaults()
+	p, _ := Policy{Slots: 2, Capacity: 64, Tail: 8}.WithDefaults()
 	s := &state{}
 	for i := range uint32(200) {
 		s.see(&p, []uint32{i*7919 + 1}, benchTime, benchTime, nil)

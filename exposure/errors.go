@@ -2,9 +2,11 @@ package exposure
 
 import (
 	"errors"
+	"time"
 
 	"jianguo/exposure/eventlog"
 	"jianguo/exposure/link"
+	"jianguo/exposure/policy"
 	"jianguo/exposure/wire"
 )
 
@@ -14,6 +16,25 @@ const (
 	MaxItems   = wire.MaxItems   // ids a request
 	MaxBody    = wire.MaxBody    // bytes of a request
 )
+
+// RingSize is the number of delivered ids remembered exactly, and therefore the
+// largest Max that a request with Mark may have.
+const RingSize = 100
+
+// RingTTL is how long they are remembered.
+const RingTTL = 24 * time.Hour
+
+// A Policy says how much of a history is kept; see package policy.
+type Policy = policy.Policy
+
+// The kinds of policies.
+const (
+	Rotate   = policy.Rotate
+	Calendar = policy.Calendar
+)
+
+// ParsePolicy reads a policy as package policy describes it.
+func ParsePolicy(s string) (Policy, error) { return policy.Parse(s) }
 
 // Errors that a caller decides on. All others are failures of the machine.
 var (

@@ -74,7 +74,7 @@ func TestKinds(t *testing.T) {
 			f.must(f.Expose(t.Context(), ev))
 			for _, h := range f.scene(ev.Scene).Writes {
 				m := models[h]
-				switch at := m.pol.clamp(ev.At, now); {
+				switch at := m.pol.Clamp(ev.At, now); {
 				case !slices.Contains(f.keeps[h], string(ev.Kind)):
 				case ev.Kind == Delivered:
 					m.deliver(ev.Items, at, now)

@@ -31,14 +31,14 @@ func TestRate(t *testing.T) {
 // measuredRate fills every shard that a policy reads to its capacity, and returns the share
 // of random keys that test positive in at least one of them, and what the formula predicts.
 func measuredRate(p Policy, users, tests int) (measured, theory float64, err error) {
-	p, err = p.withDefaults()
+	p, err = p.WithDefaults()
 	if err != nil {
 		return 0, 0, err
 	}
 	hits, now := 0, time.Now()
 	for range users {
 		s := &state{last: now.Unix()}
-		for epoch := p.oldestEpoch(now); len(s.shards) < p.Shards(); epoch++ {
+		for epoch := p.OldestEpoch(now); len(s.shards) < p.Shards(); epoch++ {
 			for range p.Slots {
 				sh := &s.shards[s.open(&p, epoch)]
 				for sh.count < sh.capacity {
@@ -61,7 +61,7 @@ func measuredRate(p Policy, users, tests int) (measured, theory float64, err err
 // TestShardIsBloom: the filters of a state are those that bloom/v3 makes for the keys that
 // were folded into them, bit for bit.
 func TestShardIsBloom(t *testing.T) {
-	p, _ := Policy{Slots: 3, Capacity: 200, Large: 500, Tail: 16}.withDefaults()
+	p, _ := Policy{Slots: 3, Capacity: 200, Large: 500, Tail: 16}.WithDefaults()
 	s, _ := benchState(t, &p, 900)
 	var secret [32]byte
 	seed, next := wire.Seed(&secret, "bench"), 0
@@ -100,7 +100,7 @@ func benchID(i int) []byte { return fmt.Appendf(nil, "item-%09d", i) }
 
 // BenchmarkSee is the cost of a key on its way into tail and shards, in one long report.
 func BenchmarkSee(b *testing.B) {
-	p, _ := Policy{Slots: 3, Large: 10000}.withDefaults()
+	p, _ := Policy{Slots: 3, Large: 10000}.WithDefaults()
 	keys := make([]uint32, 20000)
 	for range b.N {
 		for i := range keys {

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"jianguo/exposure/policy"
 )
 
 // model is the exact memory that a store is held to: all exposures of one user in order.
@@ -33,7 +35,7 @@ func without(list []exposureOf, id string) []exposureOf {
 }
 
 func (m *model) touch(at, now time.Time) {
-	if !m.last.IsZero() && m.pol.expired(m.last, now) {
+	if !m.last.IsZero() && m.pol.Expired(m.last, now) {
 		*m = model{pol: m.pol, known: m.known}
 	}
 	if at.After(m.last) {
@@ -67,7 +69,7 @@ func (m *model) deliver(items []string, at, now time.Time) {
 // held is the set of ids that must not come back at a time.
 func (m *model) held(now time.Time) map[string]bool {
 	held := map[string]bool{}
-	if m.last.IsZero() || m.pol.expired(m.last, now) {
+	if m.last.IsZero() || m.pol.Expired(m.last, now) {
 		return held
 	}
 	for _, e := range m.ring {
@@ -79,8 +81,8 @@ func (m *model) held(now time.Time) map[string]bool {
 	quota := map[int32]int{}
 	for i := len(m.seen) - 1; i >= 0; i-- {
 		e := m.seen[i]
-		epoch := m.pol.epochOf(dayOf(e.at))
-		if quota[epoch]++; quota[epoch] <= (m.pol.Slots-1)*m.pol.Capacity && epoch >= m.pol.oldestEpoch(now) {
+		epoch := m.pol.EpochOf(policy.DayOf(e.at))
+		if quota[epoch]++; quota[epoch] <= (m.pol.Slots-1)*m.pol.Capacity && epoch >= m.pol.OldestEpoch(now) {
 			held[e.id] = true
 		}
 	}
@@ -92,7 +94,7 @@ func (m *model) held(now time.Time) map[string]bool {
 // long ago and never seen, un-seen since, or forgotten with their user.
 func (m *model) released(now time.Time) []string {
 	var out []string
-	gone := m.last.IsZero() || m.pol.expired(m.last, now)
+	gone := m.last.IsZero() || m.pol.Expired(m.last, now)
 	for id := range m.known {
 		if gone || !slices.ContainsFunc(m.seen, func(e exposureOf) bool { return e.id == id }) &&
 			!slices.ContainsFunc(m.ring, func(e exposureOf) bool { return e.id == id && e.at.Add(RingTTL+time.Minute).After(now) }) {
@@ -115,7 +117,7 @@ func TestModel(t *testing.T) {
 	}
 	var tally [2]struct{ wrong, asked int } // no longer held, and never seen
 	rapid.Check(t, func(rt *rapid.T) {
-		pol, err := rapid.SampledFrom(policies).Draw(rt, "policy").withDefaults()
+		pol, err := rapid.SampledFrom(policies).Draw(rt, "policy").WithDefaults()
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -238,7 +240,7 @@ func (h *modelHistory) event(t *rapid.T, kind EventKind) {
 		at = now.Add(-time.Duration(rapid.IntRange(-2, 130*24).Draw(t, "hours")) * time.Hour)
 	}
 	h.f.must(t, h.f.Expose(context.Background(), Event{Kind: kind, User: u, Items: items, At: at}))
-	at = h.pol.clamp(at, now)
+	at = h.pol.Clamp(at, now)
 	if kind == Seen {
 		m.see(items, at, now)
 	} else {

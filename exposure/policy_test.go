@@ -17,7 +17,7 @@ func TestMonthEnds(t *testing.T) {
 	zones := []*time.Location{shanghai, time.UTC, time.FixedZone("", -8*3600), time.FixedZone("", 5*3600+1800)}
 	rapid.Check(t, func(t *rapid.T) {
 		zone := rapid.SampledFrom(zones).Draw(t, "zone")
-		p, err := Policy{Kind: Calendar, Capacity: 64, Tail: 16}.withDefaults()
+		p, err := Policy{Kind: Calendar, Capacity: 64, Tail: 16}.WithDefaults()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,7 +52,7 @@ func TestMonthEnds(t *testing.T) {
 // TestMonthEndsWhileCached: what was seen in a month expires with it, in a state that stays in
 // memory because of later exposures.
 func TestMonthEndsWhileCached(t *testing.T) {
-	p, err := Policy{Kind: Calendar, Capacity: 64, Tail: 16, Months: 1}.withDefaults()
+	p, err := Policy{Kind: Calendar, Capacity: 64, Tail: 16, Months: 1}.WithDefaults()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,9 +80,9 @@ func TestClamp(t *testing.T) {
 	now := time.Date(2024, 3, 20, 23, 59, 59, 0, shanghai)
 	eve := time.Date(2024, 3, 31, 23, 59, 59, 0, shanghai)
 	day := 24 * time.Hour
-	rotate, _ := Policy{}.withDefaults()
-	hours, _ := Policy{TTL: 4 * time.Hour}.withDefaults()
-	calendar, _ := Policy{Kind: Calendar}.withDefaults()
+	rotate, _ := Policy{}.WithDefaults()
+	hours, _ := Policy{TTL: 4 * time.Hour}.WithDefaults()
+	calendar, _ := Policy{Kind: Calendar}.WithDefaults()
 	december := time.Date(2023, 12, 1, 0, 0, 0, 0, shanghai)
 	for _, c := range []struct {
 		p             Policy
@@ -103,11 +103,11 @@ func TestClamp(t *testing.T) {
 		// On the last day of a month the next one's oldest counts.
 		{calendar, eve, december, time.Date(2024, 1, 1, 0, 0, 0, 0, shanghai)},
 	} {
-		got := c.p.clamp(c.at, c.now)
+		got := c.p.Clamp(c.at, c.now)
 		if !got.Equal(c.want) {
 			t.Errorf("%s: clamp %s: %s, want %s", c.p.Kind, c.at, got, c.want)
 		}
-		if c.p.expired(got, c.now.Add(min(lateKept, c.p.TTL/2)-time.Second)) {
+		if c.p.Expired(got, c.now.Add(min(24*time.Hour, c.p.TTL/2)-time.Second)) {
 			t.Errorf("%s: %s is forgotten within a day of the report", c.p.Kind, c.at)
 		}
 	}
@@ -143,19 +143,19 @@ func TestClocksGoForward(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, _ := Policy{Kind: Calendar}.withDefaults()
+	p, _ := Policy{Kind: Calendar}.WithDefaults()
 	october := time.Date(2023, 10, 1, 1, 0, 0, 0, zone)
 	for now, want := range map[time.Time]time.Time{
 		time.Date(2023, 9, 30, 12, 0, 0, 0, zone):  october,
 		time.Date(2023, 9, 30, 23, 59, 0, 0, zone): october,
 		october: time.Date(2023, 11, 1, 0, 0, 0, 0, zone),
 	} {
-		if got := p.nextBoundary(now); !got.Equal(want) {
+		if got := p.NextBoundary(now); !got.Equal(want) {
 			t.Errorf("after %s the boundary is %s, want %s", now, got, want)
 		}
 	}
 	now := time.Date(2024, 1, 15, 12, 0, 0, 0, zone)
-	if got := p.clamp(now.AddDate(-1, 0, 0), now); !got.Equal(october) || p.expired(got, now) {
+	if got := p.Clamp(now.AddDate(-1, 0, 0), now); !got.Equal(october) || p.Expired(got, now) {
 		t.Errorf("clamped to %s, want %s", got, october)
 	}
 }
@@ -172,7 +172,7 @@ func TestParsePolicy(t *testing.T) {
 		if err != nil || p.String() != want {
 			t.Errorf("%q: %s, %v", in, p, err)
 		}
-		if again, err := p.withDefaults(); err != nil || again != p {
+		if again, err := p.WithDefaults(); err != nil || again != p {
 			t.Errorf("%q changes when defaults are filled in again: %v", p, again)
 		}
 		if again, err := ParsePolicy(p.String()); err != nil || again != p {

@@ -87,7 +87,7 @@ func (s *state) find(p *Policy, v *view, now time.Time, item string, key uint32)
 	if marks[0] != kernel.Exact {
 		return w
 	}
-	if tail >= 0 && p.epochOf(s.tail[tail].day) >= p.oldestEpoch(now) {
+	if tail >= 0 && p.EpochOf(s.tail[tail].day) >= p.OldestEpoch(now) {
 		w.Day = s.tail[tail].day.String()
 	}
 	if ring >= 0 {
@@ -106,7 +106,7 @@ func (s *state) describe(p *Policy, now time.Time) HistoryInfo {
 	}
 	if s.last != 0 {
 		last := time.Unix(s.last, 0).In(now.Location())
-		info.Last, info.Expired = &last, p.expired(last, now)
+		info.Last, info.Expired = &last, p.Expired(last, now)
 	}
 	for _, d := range s.ring {
 		if d.at().Add(RingTTL).After(now) {

@@ -10,6 +10,7 @@ import (
 
 	"jianguo/exposure/kernel"
 	"jianguo/exposure/link"
+	"jianguo/exposure/policy"
 )
 
 // shard is one Bloom filter of a user, over the little-endian bytes of keys. A full shard
@@ -58,7 +59,7 @@ func (d delivered) at() time.Time { return time.Unix(int64(d.minute)*60, 0) }
 // dated is one entry of the tail.
 type dated struct {
 	key uint32
-	day day
+	day policy.Day
 }
 
 // view is what a filter tests keys against: built after a change of the state, not changed
@@ -139,7 +140,7 @@ func (s *state) reset() {
 
 // touch drops what has expired by now, and records that the user was active at a time.
 func (s *state) touch(p *Policy, at, now time.Time) {
-	if s.last != 0 && p.expired(time.Unix(s.last, 0).In(now.Location()), now) {
+	if s.last != 0 && p.Expired(time.Unix(s.last, 0).In(now.Location()), now) {
 		s.reset()
 	}
 	s.dropEpochs(p, now)
@@ -152,12 +153,12 @@ func (s *state) dropEpochs(p *Policy, now time.Time) {
 	if p.Kind != Calendar {
 		return
 	}
-	oldest := p.oldestEpoch(now)
+	oldest := p.OldestEpoch(now)
 	for len(s.shards) > 0 && s.shards[0].epoch < oldest {
 		s.drop(0)
 	}
 	if n := len(s.tail); n > 0 {
-		s.tail = slices.DeleteFunc(s.tail, func(d dated) bool { return monthOf(d.day) < oldest })
+		s.tail = slices.DeleteFunc(s.tail, func(d dated) bool { return policy.MonthOf(d.day) < oldest })
 		if len(s.tail) != n {
 			s.view = nil
 		}
@@ -179,7 +180,7 @@ func (s *state) see(p *Policy, keys []uint32, at, now time.Time, fetch fetcher) 
 		if len(s.excepted) > 0 {
 			s.excepted = slices.DeleteFunc(s.excepted, func(k uint32) bool { return k == key })
 		}
-		when := dayOf(at)
+		when := policy.DayOf(at)
 		if i := slices.IndexFunc(s.tail, func(t dated) bool { return t.key == key }); i >= 0 {
 			when = max(when, s.tail[i].day) // seen again: it becomes the newest, with its newest day
 			s.tail = slices.Delete(s.tail, i, i+1)
@@ -223,7 +224,7 @@ func (s *state) unsee(p *Policy, keys []uint32, now time.Time, fetch fetcher, tr
 			kept = append(kept, key)
 		}
 	}
-	if len(kept) > maxExcepted {
+	if len(kept) > policy.MaxExcepted {
 		return ErrExceptions
 	}
 	if try {
@@ -272,7 +273,7 @@ func (s *state) fold(p *Policy, fetch fetcher) error {
 	}
 	n, last := len(s.tail)-p.Tail/4, -1
 	for i, t := range s.tail[:n] {
-		at, epoch := -1, p.epochOf(t.day)
+		at, epoch := -1, p.EpochOf(t.day)
 		if i > 0 && t.day == s.tail[i-1].day {
 			if sh := &s.shards[last]; sh.count < sh.capacity {
 				at = last
@@ -320,7 +321,7 @@ func (s *state) open(p *Policy, epoch int32) int {
 	if of > 0 && s.shards[at-1].count < s.shards[at-1].capacity {
 		return at - 1
 	}
-	capacity := p.capacityOf(small, large)
+	capacity := p.CapacityOf(small, large)
 	m, k := p.Geometry(capacity)
 	fresh := newShard(epoch, capacity, m, k)
 	for ; of >= p.Slots; of-- {
@@ -330,7 +331,7 @@ func (s *state) open(p *Policy, epoch int32) int {
 		s.drop(first)
 		at--
 	}
-	for len(s.shards) >= maxShards { // a policy with more slots was in force before
+	for len(s.shards) >= policy.MaxShards { // a policy with more slots was in force before
 		s.drop(0)
 		at = max(at-1, 0)
 	}

@@ -88,7 +88,7 @@ func (s *core) openHistories() error {
 	s.kinds = slices.Concat(reports, s.cfg.MoreKinds())
 	for _, sc := range append(slices.Collect(maps.Values(s.cfg.Scenes)), Scene{Reads: []string{""}}) {
 		for _, h := range sc.all() {
-			p, err := s.cfg.Policies[h].withDefaults()
+			p, err := s.cfg.Policies[h].WithDefaults()
 			if err != nil {
 				return fmt.Errorf("history %q: %w", h, err)
 			}

@@ -90,8 +90,8 @@ func (s *writer) sweep(ctx context.Context, after string, n int) (string, error)
 
 // stale says whether a state holds anything that has expired.
 func (s *state) stale(p *Policy, now time.Time) bool {
-	return s.last != 0 && p.expired(time.Unix(s.last, 0).In(now.Location()), now) ||
-		len(s.shards) > 0 && s.shards[0].epoch < p.oldestEpoch(now)
+	return s.last != 0 && p.Expired(time.Unix(s.last, 0).In(now.Location()), now) ||
+		len(s.shards) > 0 && s.shards[0].epoch < p.OldestEpoch(now)
 }
 
 // expire frees the expired part of one user with the next flush.
@@ -105,7 +105,7 @@ func (s *writer) expire(ctx context.Context, addr string, now time.Time) error {
 			return nil // an event came meanwhile
 		}
 		st.dropEpochs(pol, now)
-		if pol.expired(time.Unix(st.last, 0).In(now.Location()), now) {
+		if pol.Expired(time.Unix(st.last, 0).In(now.Location()), now) {
 			st.reset()
 			unlink = st.links.Into
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/bits-and-blooms/bloom/v3"
 
 	"jianguo/exposure/kernel"
+	"jianguo/exposure/policy"
 )
 
 // keptHits is the number of requests a loaded state has served before its view is kept.
@@ -20,18 +21,18 @@ var noLanes kernel.Lanes
 func (s *state) look(p *Policy, now time.Time, hits int) *view {
 	v, keep := new(view), hits >= keptHits
 	v.until, v.links, v.Lanes = math.MaxInt64, s.links, &noLanes
-	if s.last == 0 || p.expired(time.Unix(s.last, 0).In(now.Location()), now) {
+	if s.last == 0 || p.Expired(time.Unix(s.last, 0).In(now.Location()), now) {
 		v.Set.Reset(0)
 		return v
 	}
-	v.until = p.nextBoundary(now).Unix()
+	v.until = p.NextBoundary(now).Unix()
 	if p.Kind == Rotate {
 		v.until = min(v.until, s.last+int64(p.TTL/time.Second))
 	}
 	s.lookExact(v, p, now)
 	v.rate = s.rate(p, now)
 	v.Excepted = slices.Clone(s.excepted)
-	oldest := p.oldestEpoch(now)
+	oldest := p.OldestEpoch(now)
 	if v.Lanes = s.lanes; v.Lanes == nil || s.lanesFrom != oldest {
 		v.Lanes = kernel.NewLanes(s.filters(oldest))
 	}
@@ -43,10 +44,10 @@ func (s *state) look(p *Policy, now time.Time, hits int) *view {
 
 // lookExact puts the keys that tail and ring hold at a time into the view.
 func (s *state) lookExact(v *view, p *Policy, now time.Time) {
-	oldest := p.oldestEpoch(now)
+	oldest := p.OldestEpoch(now)
 	v.Set.Reset(len(s.tail) + len(s.ring))
 	for _, t := range s.tail {
-		if p.Kind == Rotate || monthOf(t.day) >= oldest {
+		if p.Kind == Rotate || policy.MonthOf(t.day) >= oldest {
 			v.Set.Add(t.key)
 		}
 	}
@@ -83,7 +84,7 @@ func theoreticalRate(shards []shard) float64 {
 
 // rate is the theoretical rate of the shards that are read at a time.
 func (s *state) rate(p *Policy, now time.Time) float64 {
-	from, oldest := 0, p.oldestEpoch(now)
+	from, oldest := 0, p.OldestEpoch(now)
 	for from < len(s.shards) && s.shards[from].epoch < oldest {
 		from++
 	}

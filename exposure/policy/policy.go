@@ -1,4 +1,5 @@
-package exposure
+// Package policy says how much of a user's history is kept, and for how long.
+package policy
 
 import (
 	"cmp"
@@ -32,18 +33,11 @@ func (k Kind) String() string {
 
 // Limits that no policy may pass; the decoder relies on them.
 const (
-	maxShards   = 64      // shards a user, whole history
-	maxCapacity = 1 << 20 // keys a shard
-	maxTail     = 4096    // keys in a tail
-	maxExcepted = 64      // un-seen keys that a shard still holds
+	MaxShards   = 64      // shards a user, whole history
+	MaxCapacity = 1 << 20 // keys a shard
+	MaxTail     = 4096    // keys in a tail
+	MaxExcepted = 64      // un-seen keys that a shard still holds
 )
-
-// RingSize is the number of delivered ids remembered exactly, and therefore the
-// largest Max that a request with Mark may have.
-const RingSize = 100
-
-// RingTTL is how long they are remembered.
-const RingTTL = 24 * time.Hour
 
 // Policy says how much of a user's history is kept, and for how long. The zero
 // value is Rotate, 5 shards of 1,000 keys, 5 days.
@@ -73,8 +67,8 @@ type Policy struct {
 	Tail int
 }
 
-// withDefaults fills the zero fields and rejects what cannot be kept.
-func (p Policy) withDefaults() (Policy, error) {
+// WithDefaults fills the zero fields and rejects what cannot be kept.
+func (p Policy) WithDefaults() (Policy, error) {
 	if p.Kind == Calendar {
 		p.Slots, p.Large, p.Small, p.Months = cmp.Or(p.Slots, 4), cmp.Or(p.Large, 10_000), cmp.Or(p.Small, 2), cmp.Or(p.Months, 3)
 	}
@@ -86,12 +80,12 @@ func (p Policy) withDefaults() (Policy, error) {
 	switch {
 	case p.Kind > Calendar:
 		return p, fmt.Errorf("exposure: policy kind %d is unknown", p.Kind)
-	case p.Slots < 2 || p.Shards() > maxShards:
-		return p, fmt.Errorf("exposure: policy has %d shards, want 2 to %d in all", p.Shards(), maxShards)
-	case p.Capacity < 64 || p.Capacity > maxCapacity:
-		return p, fmt.Errorf("exposure: policy capacity %d, want 64 to %d", p.Capacity, maxCapacity)
-	case p.Large > 0 && (p.Large < p.Capacity || p.Large > maxCapacity):
-		return p, fmt.Errorf("exposure: policy large capacity %d, want %d to %d", p.Large, p.Capacity, maxCapacity)
+	case p.Slots < 2 || p.Shards() > MaxShards:
+		return p, fmt.Errorf("exposure: policy has %d shards, want 2 to %d in all", p.Shards(), MaxShards)
+	case p.Capacity < 64 || p.Capacity > MaxCapacity:
+		return p, fmt.Errorf("exposure: policy capacity %d, want 64 to %d", p.Capacity, MaxCapacity)
+	case p.Large > 0 && (p.Large < p.Capacity || p.Large > MaxCapacity):
+		return p, fmt.Errorf("exposure: policy large capacity %d, want %d to %d", p.Large, p.Capacity, MaxCapacity)
 	case p.Small < 0:
 		return p, fmt.Errorf("exposure: policy has %d small shards", p.Small)
 	case !(p.Target > 0 && p.Target <= 0.05):
@@ -100,8 +94,8 @@ func (p Policy) withDefaults() (Policy, error) {
 		return p, fmt.Errorf("exposure: policy ttl %s, want a minute or more", p.TTL)
 	case p.Months < 0:
 		return p, fmt.Errorf("exposure: policy reads %d months", p.Months)
-	case p.Tail < 8 || p.Tail > maxTail:
-		return p, fmt.Errorf("exposure: policy tail %d, want 8 to %d", p.Tail, maxTail)
+	case p.Tail < 8 || p.Tail > MaxTail:
+		return p, fmt.Errorf("exposure: policy tail %d, want 8 to %d", p.Tail, MaxTail)
 	}
 	return p, nil
 }
@@ -124,8 +118,8 @@ func (p Policy) Geometry(capacity int) (m uint32, k uint8) {
 	return uint32(mm), uint8(kk)
 }
 
-// capacityOf is the ladder: the capacity of the next shard after those given.
-func (p Policy) capacityOf(small int, large bool) int {
+// CapacityOf is the ladder: the capacity of the next shard after those given.
+func (p Policy) CapacityOf(small int, large bool) int {
 	if p.Large > 0 && (large || small >= p.Small) {
 		return p.Large
 	}
@@ -137,47 +131,47 @@ func (p Policy) capacityOf(small int, large bool) int {
 func (p Policy) Remembered() int {
 	n := p.Tail / 4
 	for i := range p.Slots {
-		n += p.capacityOf(i, false)
+		n += p.CapacityOf(i, false)
 	}
 	return n
 }
 
-// A day is the coarse time of a key: days since 1970-01-01 in the store's time
+// A Day is the coarse time of a key: days since 1970-01-01 in the store's time
 // zone, fixed when the event is applied, so that a key near midnight belongs to
 // the month its user was in.
-type day int32
+type Day int32
 
-func dayOf(t time.Time) day {
+func DayOf(t time.Time) Day {
 	y, m, d := t.Date()
-	return day(time.Date(y, m, d, 0, 0, 0, 0, time.UTC).Unix() / 86400)
+	return Day(time.Date(y, m, d, 0, 0, 0, 0, time.UTC).Unix() / 86400)
 }
 
-func (d day) String() string { return time.Unix(int64(d)*86400, 0).UTC().Format(time.DateOnly) }
+func (d Day) String() string { return time.Unix(int64(d)*86400, 0).UTC().Format(time.DateOnly) }
 
-// monthOf numbers months since year 0.
-func monthOf(d day) int32 {
+// MonthOf numbers months since year 0.
+func MonthOf(d Day) int32 {
 	t := time.Unix(int64(d)*86400, 0).UTC()
 	return int32(t.Year())*12 + int32(t.Month()) - 1
 }
 
-// epochOf is the set of shards a key of that day folds into.
-func (p *Policy) epochOf(d day) int32 {
+// EpochOf is the set of shards a key of that day folds into.
+func (p *Policy) EpochOf(d Day) int32 {
 	if p.Kind == Calendar {
-		return monthOf(d)
+		return MonthOf(d)
 	}
 	return 0
 }
 
-// oldestEpoch is the first epoch still readable at a time.
-func (p *Policy) oldestEpoch(now time.Time) int32 {
+// OldestEpoch is the first epoch still readable at a time.
+func (p *Policy) OldestEpoch(now time.Time) int32 {
 	if p.Kind == Calendar {
-		return monthOf(dayOf(now)) - int32(p.Months)
+		return MonthOf(DayOf(now)) - int32(p.Months)
 	}
 	return 0
 }
 
-// nextBoundary is when oldestEpoch changes next.
-func (p *Policy) nextBoundary(now time.Time) time.Time {
+// NextBoundary is when OldestEpoch changes next.
+func (p *Policy) NextBoundary(now time.Time) time.Time {
 	if p.Kind == Calendar {
 		y, m, _ := now.Date()
 		return monthStart(y, m+1, now.Location())
@@ -200,9 +194,9 @@ func monthStart(y int, m time.Month, zone *time.Location) time.Time {
 // than two of them.
 const lateKept = 24 * time.Hour
 
-// clamp moves an event's own time into what is retained: never after now, never
+// Clamp moves an event's own time into what is retained: never after now, never
 // before the oldest moment that the policy still reads lateKept from now.
-func (p *Policy) clamp(at, now time.Time) time.Time {
+func (p *Policy) Clamp(at, now time.Time) time.Time {
 	if at.IsZero() || at.After(now) {
 		return now
 	}
@@ -227,19 +221,19 @@ func (p Policy) Oldest(now time.Time) time.Time {
 	return now.Add(-p.TTL)
 }
 
-// expired says whether nothing of a user whose newest exposure was at last can
+// Expired says whether nothing of a user whose newest exposure was at last can
 // be read any more.
-func (p *Policy) expired(last, now time.Time) bool {
+func (p *Policy) Expired(last, now time.Time) bool {
 	if p.Kind == Calendar {
-		return monthOf(dayOf(last)) < p.oldestEpoch(now)
+		return MonthOf(DayOf(last)) < p.OldestEpoch(now)
 	}
 	return !last.Add(p.TTL).After(now)
 }
 
-// ParsePolicy reads "rotate" or "calendar", optionally followed by settings:
+// Parse reads "rotate" or "calendar", optionally followed by settings:
 // "rotate,slots=3,small=1,large=10000,ttl=120h". Settings are slots, capacity,
 // small, large, months, tail, target and ttl.
-func ParsePolicy(s string) (Policy, error) {
+func Parse(s string) (Policy, error) {
 	var p Policy
 	name, rest, _ := strings.Cut(s, ",")
 	switch name {
@@ -270,12 +264,12 @@ func ParsePolicy(s string) (Policy, error) {
 			return p, fmt.Errorf("exposure: policy setting %q: %w", field, err)
 		}
 	}
-	return p.withDefaults()
+	return p.WithDefaults()
 }
 
-// String is the form ParsePolicy reads, with every setting spelled out.
+// String is the form Parse reads, with every setting spelled out.
 func (p Policy) String() string {
-	p, _ = p.withDefaults()
+	p, _ = p.WithDefaults()
 	return fmt.Sprintf("%s,slots=%d,capacity=%d,small=%d,large=%d,months=%d,tail=%d,target=%g,ttl=%s",
 		p.Kind, p.Slots, p.Capacity, p.Small, p.Large, p.Months, p.Tail, p.Target, p.TTL)
 }
