@@ -19,6 +19,8 @@ import (
 	"testing"
 	"time"
 
+	"jianguo/exposure/verify"
+
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/getkin/kin-openapi/routers"
@@ -146,7 +148,7 @@ func (r *testService) openExposure(ctx context.Context, cfg exposure.Config) err
 		return err
 	}
 	r.OnClose(func() error {
-		_, err := exposure.Verify(ctx, cfg.Path)
+		_, err := verify.File(ctx, cfg.Path)
 		return err
 	})
 	r.OnClose(r.exposure.Close)

@@ -10,6 +10,7 @@ import (
 
 	"jianguo/exposure/eventlog"
 	"jianguo/exposure/popular"
+	"jianguo/exposure/state"
 	"jianguo/exposure/wire"
 )
 
@@ -84,6 +85,8 @@ func (s *writer) applyLocked(ctx context.Context, e eventlog.Entry) error {
 		err = s.applyImported(ctx, q.User, logged, now)
 	case Link, Unlink:
 		err = s.applyLink(ctx, kind, q.User, q.From, logged, now)
+	case Linked, Unlinked:
+		return s.refuse(ctx, e, wire.Invalidf("kind", "is %q, which only a shared store has", string(kind)))
 	case Unsee:
 		err = s.applyUnsee(ctx, q, now)
 	default:
@@ -172,18 +175,18 @@ func (s *writer) applyItems(ctx context.Context, kind EventKind, q *wire.Query, 
 // not depend on the row.
 func (s *writer) add(ctx context.Context, history, user string, delivered bool, at, now time.Time) error {
 	pol := s.policies[history]
-	g, e, _ := s.entry(history, []byte(address(history, user)))
+	g, e, _ := s.entry(history, []byte(state.Address(history, user)))
 	e.mu.Lock()
 	err := s.due(ctx, g, e)
 	if err != nil {
 	} else if e.st == nil {
 		for _, k := range s.keys {
-			e.pending = append(e.pending, op{at.Unix(), now.Unix(), k, delivered})
+			e.pending = append(e.pending, state.Op{At: at.Unix(), Now: now.Unix(), Key: k, Delivered: delivered})
 		}
 	} else if delivered {
-		e.st.deliver(pol, s.keys, at, now)
+		e.st.Deliver(pol, s.keys, at, now)
 	} else {
-		err = e.st.see(pol, s.keys, at, now, s.db.rows(ctx).fetch)
+		err = e.st.See(pol, s.keys, at, now, s.db.rows(ctx).fetch)
 	}
 	w := e.weigh()
 	e.mu.Unlock()
@@ -192,8 +195,8 @@ func (s *writer) add(ctx context.Context, history, user string, delivered bool, 
 }
 
 // edit changes the state of a user in a history by other means, which need the row.
-func (s *writer) edit(ctx context.Context, history, user string, change func(*state, fetcher) error) error {
-	g, e, _ := s.entry(history, []byte(address(history, user)))
+func (s *writer) edit(ctx context.Context, history, user string, change func(*state.State, state.Fetcher) error) error {
+	g, e, _ := s.entry(history, []byte(state.Address(history, user)))
 	e.mu.Lock()
 	r := s.db.rows(ctx)
 	err := s.due(ctx, g, e)
@@ -202,7 +205,7 @@ func (s *writer) edit(ctx context.Context, history, user string, change func(*st
 	}
 	if err == nil {
 		err = change(e.st, r.fetch)
-		e.st.view = nil
+		e.st.Changed()
 	}
 	w := e.weigh()
 	e.mu.Unlock()
@@ -220,7 +223,7 @@ func (s *writer) due(ctx context.Context, g *stripe, e *entry) error {
 		if err := s.loadOrQuarantine(e, s.db.rows(ctx)); err != nil {
 			return err
 		}
-		e.frozen = s.snapshot(e.addr, e.st)
+		e.frozen = e.st.Snapshot(e.addr, s.nextShard)
 	}
 	e.gen = s.gen
 	s.dirty = append(s.dirty, e)

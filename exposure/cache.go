@@ -4,6 +4,9 @@ import (
 	"sync"
 
 	"github.com/zeebo/xxh3"
+
+	"jianguo/exposure/shared"
+	"jianguo/exposure/state"
 )
 
 // entry is a user in one history, in memory. It stays in its stripe until it is evicted,
@@ -13,11 +16,12 @@ type entry struct {
 	pol  *Policy
 
 	mu      sync.RWMutex
-	st      *state    // mu; nil until the row has been read
-	pending []op      // mu; not yet in st, because st is nil
-	gen     uint64    // mu; the flush this entry is due in, 0 for none
-	frozen  *snapshot // mu; image for the running flush, taken because a newer event came first
-	hits    int       // mu; requests served since st was read
+	st      *state.State    // mu; nil until the row has been read
+	pending []state.Op      // mu; not yet in st, because st is nil
+	gen     uint64          // mu; the flush this entry is due in, 0 for none
+	frozen  *state.Snapshot // mu; image for the running flush, taken because a newer event came first
+	version shared.Version  // mu; of st, in a shared store
+	hits    int             // mu; requests served since st was read
 
 	refs       int    // stripe.mu; users of the entry, flushes included
 	bytes      int64  // stripe.mu; as counted in the stripe
@@ -131,7 +135,7 @@ const entryOverhead = 320
 func (e *entry) weigh() int64 {
 	n := entryOverhead + len(e.addr) + 24*cap(e.pending)
 	if e.st != nil {
-		n += e.st.size()
+		n += e.st.Size()
 	}
 	return int64(n)
 }

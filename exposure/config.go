@@ -28,6 +28,8 @@ type Config struct {
 	Clock    func() time.Time    // by which data expires; nil: Steady, or time.Now
 	Steady   *steady.Clock       // goes on where the last process ended; may be nil
 
+	Shared *Shared // states are in a Redis instead of the file; may be nil. The store closes it
+
 	Old *legacy.Old // a store that is asked as well, for users of the default history; may be nil
 
 	Stories *story.Stories // for requests with the scope story; may be nil

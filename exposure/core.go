@@ -4,23 +4,9 @@ import (
 	"errors"
 	"sync/atomic"
 
+	"jianguo/exposure/state"
 	"jianguo/exposure/trace"
 )
-
-// snapshot is the image of one user that a flush writes.
-type snapshot struct {
-	head   []byte // nil: the user is gone, delete the row
-	shards []shardImage
-	freed  []int64
-	// corrupt says why the row this one replaces could not be read; the old bytes
-	// are kept aside.
-	corrupt string
-}
-
-type shardImage struct {
-	id   int64
-	data []byte
-}
 
 // core is what the writer and the filters share.
 type core struct {
@@ -81,8 +67,8 @@ func (s *core) load(e *entry, r *rows) error {
 
 // adopt makes a state that of the entry, after applying the ops that wait for it. After an
 // error, as of a request that ran out of time, all of them still wait.
-func (s *core) adopt(e *entry, st *state, r *rows) error {
-	if err := st.replay(e.pol, e.pending, s.cfg.Location, r.fetch); err != nil {
+func (s *core) adopt(e *entry, st *state.State, r *rows) error {
+	if err := st.Replay(e.pol, e.pending, s.cfg.Location, r.fetch); err != nil {
 		return err
 	}
 	e.st, e.pending, e.hits = st, nil, 0
@@ -98,26 +84,8 @@ func (s *core) loadOrQuarantine(e *entry, r *rows) error {
 	}
 	s.metrics.corrupt.Inc()
 	s.cfg.Logger.Error("exposure: unreadable state set aside; the user starts empty", "err", err)
-	return s.adopt(e, &state{corrupt: err.Error()}, r)
+	return s.adopt(e, &state.State{Corrupt: err.Error()}, r)
 }
 
-// snapshot encodes a state and marks it clean. Shards get their rows here.
-func (s *core) snapshot(addr string, st *state) *snapshot {
-	snap := &snapshot{freed: st.freed, corrupt: st.corrupt}
-	st.freed, st.corrupt = nil, ""
-	for i := range st.shards {
-		sh := &st.shards[i]
-		if sh.id == 0 {
-			sh.id = s.lastShard.Add(1)
-			sh.dirty = true
-		}
-		if sh.dirty {
-			sh.dirty = false
-			snap.shards = append(snap.shards, shardImage{sh.id, appendShard(nil, sh)})
-		}
-	}
-	if !st.empty() {
-		snap.head = appendHead(make([]byte, 0, 64+4*len(st.tail)+6*len(st.ring)+16*len(st.shards)), st, addr)
-	}
-	return snap
-}
+// nextShard is a number for a new shard.
+func (s *core) nextShard() int64 { return s.lastShard.Add(1) }

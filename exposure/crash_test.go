@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"jianguo/exposure/eventlog"
+	"jianguo/exposure/verify"
 	"jianguo/internal/powercut"
 )
 
@@ -134,7 +135,7 @@ func TestPowerCut(t *testing.T) {
 				if err := s.Close(); err != nil {
 					t.Fatal(err)
 				}
-				if _, err := Verify(context.Background(), dir+"/exposure.db"); err != nil {
+				if _, err := verify.File(context.Background(), dir+"/exposure.db"); err != nil {
 					t.Fatal(err)
 				}
 				acked = last

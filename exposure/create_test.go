@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 	"testing/iotest"
+
+	"jianguo/exposure/verify"
 )
 
 // TestCreateInterrupted: a process that is killed while it creates the file leaves no file
@@ -35,7 +37,7 @@ func TestCreateInterrupted(t *testing.T) {
 	if err := d.close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Verify(t.Context(), path); err != nil {
+	if _, err := verify.File(t.Context(), path); err != nil {
 		t.Error(err)
 	}
 	if names, err := filepath.Glob(path + ".begun*"); err != nil || len(names) > 0 {

@@ -7,11 +7,10 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"strings"
 	"time"
 
+	"jianguo/exposure/state"
 	"jianguo/exposure/statefile"
-	"jianguo/internal/sqlite"
 	"jianguo/internal/steady"
 )
 
@@ -65,27 +64,9 @@ func openDatabase(ctx context.Context, path string, relaxed bool, random io.Read
 
 func (d *database) close() error { return errors.Join(d.read.Close(), d.write.Close()) }
 
-// readMeta reads the values of the meta table by name.
-func readMeta(ctx context.Context, from sqlite.Querier) (map[string]string, error) {
-	values := map[string]string{}
-	err := sqlite.Each(ctx, from, "SELECT name, value FROM meta", func(rows *sql.Rows) error {
-		var name, value string
-		err := rows.Scan(&name, &value)
-		values[name] = value
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("exposure: meta: %w", err)
-	}
-	return values, nil
-}
-
 // recover reads what a store needs before its first event.
 func (d *database) recover(ctx context.Context) (secret [32]byte, logID string, applied uint64, lastShard int64, err error) {
-	meta, err := readMeta(ctx, d.read)
-	if err == nil {
-		err = checkFormat(meta["format"])
-	}
+	meta, err := statefile.Meta(ctx, d.read)
 	if err == nil && len(meta["secret"]) != len(secret) {
 		err = fmt.Errorf("exposure: meta secret has %d bytes: %w", len(meta["secret"]), ErrCorrupt)
 	}
@@ -100,13 +81,6 @@ func (d *database) recover(ctx context.Context) (secret [32]byte, logID string, 
 	}
 	copy(secret[:], meta["secret"])
 	return secret, meta["log"], applied, lastShard, nil
-}
-
-func checkFormat(format string) error {
-	if format != strconv.Itoa(formatVersion) {
-		return fmt.Errorf("the state file has format %s, and this program reads %d: start the jianguo that wrote it", format, formatVersion)
-	}
-	return nil
 }
 
 // setApplied moves the watermark outside a flush: the log is another one, or has lost its
@@ -126,19 +100,11 @@ const putClock = "INSERT INTO meta VALUES ('clock', ?) ON CONFLICT DO UPDATE SET
 
 // resumeClock tells a clock that time.
 func (d *database) resumeClock(ctx context.Context, clock *steady.Clock) error {
-	meta, err := readMeta(ctx, d.read)
+	meta, err := statefile.Meta(ctx, d.read)
 	if last, ok := strconv.ParseInt(meta["clock"], 10, 64); err == nil && ok == nil {
 		clock.Resume(time.Unix(last, 0))
 	}
 	return err
-}
-
-// address is a user in a history: the key of its row and of its entry.
-func address(history, user string) string { return history + "\x00" + user }
-
-func splitAddress(addr string) (history, user string) {
-	history, user, _ = strings.Cut(addr, "\x00")
-	return history, user
 }
 
 const (
@@ -185,11 +151,11 @@ func (r *rows) one(use func([]byte) error, stmt *sql.Stmt, key ...any) (found bo
 }
 
 // load is the state of an address, without its shards.
-func (r *rows) load(addr string) (*state, error) {
-	history, user := splitAddress(addr)
-	s := &state{}
+func (r *rows) load(addr string) (*state.State, error) {
+	history, user := state.SplitAddress(addr)
+	s := &state.State{}
 	_, err := r.one(func(b []byte) (err error) {
-		s, err = decodeHead(b, addr)
+		s, err = state.DecodeHead(b, addr)
 		return err
 	}, r.head, history, user)
 	if err != nil {
@@ -198,15 +164,15 @@ func (r *rows) load(addr string) (*state, error) {
 	return s, nil
 }
 
-// fetch is a fetcher.
-func (r *rows) fetch(shards []*shard) error {
+// fetch is a state.Fetcher.
+func (r *rows) fetch(shards []*state.Shard) error {
 	for _, sh := range shards {
-		found, err := r.one(func(b []byte) error { return decodeShard(b, sh) }, r.shard, sh.id)
+		found, err := r.one(func(b []byte) error { return state.DecodeShard(b, sh) }, r.shard, sh.ID())
 		switch {
 		case err != nil:
-			return fmt.Errorf("exposure: read shard %d: %w", sh.id, err)
+			return fmt.Errorf("exposure: read shard %d: %w", sh.ID(), err)
 		case !found:
-			return fmt.Errorf("exposure: shard %d is missing: %w", sh.id, ErrCorrupt)
+			return fmt.Errorf("exposure: shard %d is missing: %w", sh.ID(), ErrCorrupt)
 		}
 	}
 	return nil

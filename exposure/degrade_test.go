@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"jianguo/exposure/eventlog"
+	"jianguo/exposure/state"
 )
 
 // TestDeadline: a request does not wait beyond its deadline for another request that holds
@@ -17,7 +18,7 @@ func TestDeadline(t *testing.T) {
 		f := newFixture(t, Config{FailClosed: closed})
 		f.report(Seen, "u", "a")
 		f.restart()
-		addr := []byte(address("", "u"))
+		addr := []byte(state.Address("", "u"))
 		g := f.cache.Load().stripe(addr)
 		e, _ := g.acquire(addr, f.policies[""])
 		e.mu.Lock() // until the answer is there: a request that waits for the lock never returns

@@ -2,11 +2,11 @@ package exposure
 
 import (
 	"errors"
-	"time"
 
 	"jianguo/exposure/eventlog"
 	"jianguo/exposure/link"
 	"jianguo/exposure/policy"
+	"jianguo/exposure/state"
 	"jianguo/exposure/wire"
 )
 
@@ -19,10 +19,7 @@ const (
 
 // RingSize is the number of delivered ids remembered exactly, and therefore the
 // largest Max that a request with Mark may have.
-const RingSize = 100
-
-// RingTTL is how long they are remembered.
-const RingTTL = 24 * time.Hour
+const RingSize = state.RingSize
 
 // A Policy says how much of a history is kept; see package policy.
 type Policy = policy.Policy
@@ -38,8 +35,13 @@ func ParsePolicy(s string) (Policy, error) { return policy.Parse(s) }
 
 // Errors that a caller decides on. All others are failures of the machine.
 var (
-	ErrFull     = eventlog.ErrFull
-	ErrClosed   = errors.New("exposure: the store is closed")
-	ErrLink     = link.ErrRefused
-	ErrNotReady = errors.New("exposure: the store is still replaying its log")
+	ErrFull       = eventlog.ErrFull
+	ErrClosed     = errors.New("exposure: the store is closed")
+	ErrLink       = link.ErrRefused
+	ErrCorrupt    = state.ErrCorrupt // wrapped by every error about stored bytes that cannot be right
+	ErrExceptions = state.ErrExceptions
+	ErrNotReady   = errors.New("exposure: the store is still replaying its log")
 )
+
+// ShardBytes is what a shard of m bits takes in the file.
+func ShardBytes(m uint32) int { return state.ShardBytes(m) }

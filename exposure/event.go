@@ -3,6 +3,7 @@ package exposure
 import (
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -22,12 +23,18 @@ const (
 	Imported  EventKind = "imported"  // all that the old store held has been reported
 	Link      EventKind = "link"      // the history of another user counts as well
 	Unlink    EventKind = "unlink"    // it no longer does
+
+	// What the owner of a user in a shared store tells the owner of another one.
+	Linked   EventKind = "linked"   // the history counts for the other user
+	Unlinked EventKind = "unlinked" // it no longer does
 )
 
 // acts are the kinds that are no reports.
-var acts = []EventKind{Unsee, Forget, Imported, Link, Unlink}
+var acts = []EventKind{Unsee, Forget, Imported, Link, Unlink, Linked, Unlinked}
 
-func (k EventKind) links() bool { return k == Link || k == Unlink }
+func (k EventKind) links() bool {
+	return k == Link || k == Unlink || k == Linked || k == Unlinked
+}
 
 // items says whether an event of this kind has items.
 func (k EventKind) items() bool { return k == Unsee || !slices.Contains(acts, k) }
@@ -80,9 +87,10 @@ func checkFrom(user, from string) error {
 	return wire.CheckName("from", from, true)
 }
 
-// subject is where an event is published. The last part is the partition, of which
-// there is one.
-func (e *Event) subject() string { return eventlog.SubjectPrefix + string(e.Kind) + ".0" }
+// subject is where an event of a partition is published. Without a shared store there is one partition.
+func (e *Event) subject(partition int) string {
+	return eventlog.SubjectPrefix + string(e.Kind) + "." + strconv.Itoa(partition)
+}
 
 // kindOf reads exposures.<kind>, with or without a partition after it.
 func (s *core) kindOf(subject string) (EventKind, error) {

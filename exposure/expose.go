@@ -20,10 +20,13 @@ func (s *Store) Expose(ctx context.Context, ev Event) error {
 	if err := ev.check(); err != nil {
 		return err
 	}
+	if s.fleet != nil {
+		return s.fleet.expose(ctx, ev)
+	}
 	var last uint64
 	for from := 0; ; {
 		to := ev.chunk(from)
-		seq, err := s.cfg.Log.Append(ctx, ev.subject(), ev.appendPayload(nil, from, to))
+		seq, err := s.cfg.Log.Append(ctx, ev.subject(0), ev.appendPayload(nil, from, to))
 		if err == nil {
 			err = s.cfg.Fail("appended")
 		}

@@ -10,6 +10,7 @@ import (
 
 	"jianguo/exposure/kernel"
 	"jianguo/exposure/link"
+	"jianguo/exposure/state"
 	"jianguo/exposure/story"
 	"jianguo/exposure/wire"
 )
@@ -243,14 +244,20 @@ func (s *Store) lookAt(ctx context.Context, r *request, history, user string, ke
 		return err
 	}
 
-	mark := func(v *view) { s.markKeys(v, r, keys, marks) }
+	if s.fleet != nil {
+		if err := s.fleet.refresh(ctx, e); err != nil {
+			g.release(e, -1, known)
+			return err
+		}
+	}
+	mark := func(v *state.View) { s.markKeys(v, r, keys, marks) }
 	done, err := s.enter(ctx, e, r, now, mark)
 	if done || err != nil {
 		g.release(e, -1, known || err == nil)
 		return err
 	}
 	if err = s.read(ctx, e); err == nil {
-		mark(e.st.look(e.pol, now, e.hits))
+		mark(e.st.Look(e.pol, now, e.hits))
 	}
 	w := e.weigh()
 	e.mu.Unlock()
@@ -271,7 +278,7 @@ func (s *Store) notReady() error {
 
 // enter answers from the view in memory, or else locks the entry. A request with a deadline
 // does not wait beyond it for another request that is reading the user's row.
-func (s *Store) enter(ctx context.Context, e *entry, r *request, now time.Time, mark func(*view)) (done bool, err error) {
+func (s *Store) enter(ctx context.Context, e *entry, r *request, now time.Time, mark func(*state.View)) (done bool, err error) {
 	if r.DeadlineMS == 0 {
 		e.mu.RLock()
 		done = s.lookView(e, now, mark)
@@ -299,12 +306,12 @@ func (s *Store) enter(ctx context.Context, e *entry, r *request, now time.Time, 
 
 // lookView marks the keys by the view, if there is one that is still valid. The caller holds
 // e.mu for reading.
-func (s *Store) lookView(e *entry, now time.Time, mark func(*view)) bool {
-	if e.st == nil || e.st.view == nil || now.Unix() >= e.st.view.until {
+func (s *Store) lookView(e *entry, now time.Time, mark func(*state.View)) bool {
+	if e.st == nil || e.st.Kept() == nil || now.Unix() >= e.st.Kept().Until {
 		return false
 	}
 	s.metrics.hits.Inc()
-	mark(e.st.view)
+	mark(e.st.Kept())
 	return true
 }
 
@@ -319,7 +326,7 @@ func (s *Store) read(ctx context.Context, e *entry) error {
 	if err := s.load(e, rows); err != nil {
 		return err
 	}
-	if err := e.st.need(rows.fetch, 0, len(e.st.shards)); err != nil {
+	if err := e.st.Need(rows.fetch); err != nil {
 		return err
 	}
 	e.hits++
@@ -327,14 +334,14 @@ func (s *Store) read(ctx context.Context, e *entry) error {
 }
 
 // markKeys marks keys by a view, and notes the age of those that only shards hold for at_least.
-func (s *Store) markKeys(v *view, r *request, keys []uint32, marks []byte) {
+func (s *Store) markKeys(v *state.View, r *request, keys []uint32, marks []byte) {
 	exact, inShard := v.Mark(keys, marks)
 	s.metrics.inExact.Add(float64(exact))
 	s.metrics.inShards.Add(float64(inShard))
 	if s.metrics.looks.Add(1)%rateEvery == 1 {
 		s.metrics.measureRate(v)
 	}
-	r.links = v.links
+	r.links = v.Links
 	if r.AtLeast == 0 {
 		return
 	}

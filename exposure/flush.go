@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"jianguo/exposure/eventlog"
+	"jianguo/exposure/state"
 )
 
 // flushLoop writes when enough is unflushed or the oldest of it is old enough.
@@ -148,7 +149,7 @@ func (s *writer) writeAll(list []*entry, forgotten []string, gen, seq uint64) (w
 		if err != nil {
 			return 0, fmt.Errorf("user %q: %w", e.addr, err)
 		}
-		s.metrics.stateBytes.Observe(float64(len(snap.head)))
+		s.metrics.stateBytes.Observe(float64(len(snap.Head)))
 	}
 	for _, user := range forgotten {
 		if err := f.exec("DELETE FROM quarantine WHERE user = ?", user); err != nil {
@@ -176,7 +177,7 @@ func (s *writer) writeAll(list []*entry, forgotten []string, gen, seq uint64) (w
 }
 
 // take is the image of an entry as it was when the flush began.
-func (s *writer) take(e *entry, gen uint64, r *rows) (*snapshot, error) {
+func (s *writer) take(e *entry, gen uint64, r *rows) (*state.Snapshot, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.frozen == nil && e.st == nil {
@@ -191,33 +192,33 @@ func (s *writer) take(e *entry, gen uint64, r *rows) (*snapshot, error) {
 	if e.gen == gen {
 		e.gen = 0
 	}
-	return s.snapshot(e.addr, e.st), nil
+	return e.st.Snapshot(e.addr, s.nextShard), nil
 }
 
-func (f *flushTx) put(addr string, snap *snapshot) error {
-	history, user := splitAddress(addr)
-	if snap.corrupt != "" {
-		err := f.exec("INSERT INTO quarantine SELECT history, user, head, ? FROM user WHERE history = ? AND user = ?", snap.corrupt, history, user)
+func (f *flushTx) put(addr string, snap *state.Snapshot) error {
+	history, user := state.SplitAddress(addr)
+	if snap.Corrupt != "" {
+		err := f.exec("INSERT INTO quarantine SELECT history, user, head, ? FROM user WHERE history = ? AND user = ?", snap.Corrupt, history, user)
 		if err != nil {
 			return err
 		}
 	}
-	for _, id := range snap.freed {
+	for _, id := range snap.Freed {
 		if err := f.exec("DELETE FROM shard WHERE id = ?", id); err != nil {
 			return err
 		}
 	}
-	for _, sh := range snap.shards {
-		f.written += len(sh.data)
-		if err := f.exec("INSERT INTO shard VALUES (?, ?) ON CONFLICT DO UPDATE SET data = excluded.data", sh.id, sh.data); err != nil {
+	for _, sh := range snap.Shards {
+		f.written += len(sh.Data)
+		if err := f.exec("INSERT INTO shard VALUES (?, ?) ON CONFLICT DO UPDATE SET data = excluded.data", sh.ID, sh.Data); err != nil {
 			return err
 		}
 	}
-	f.written += len(snap.head)
-	if snap.head == nil {
+	f.written += len(snap.Head)
+	if snap.Head == nil {
 		return f.exec("DELETE FROM user WHERE history = ? AND user = ?", history, user)
 	}
-	return f.exec("INSERT INTO user VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET head = excluded.head", history, user, snap.head)
+	return f.exec("INSERT INTO user VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET head = excluded.head", history, user, snap.Head)
 }
 
 // afterFlush releases the entries. Users without requests leave memory at once, so that a

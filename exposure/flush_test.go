@@ -5,20 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"jianguo/exposure/eventlog"
+	"jianguo/exposure/state"
+	"jianguo/exposure/verify"
 )
 
-// stateOf returns the state of a user in a store, without row numbers: these depend on
-// the time at which a shard is first written.
-func stateOf(t *testing.T, s *Store, user string) *state {
+// stateOf returns what a store remembers of a user.
+func stateOf(t *testing.T, s *Store, user string) string {
 	t.Helper()
-	addr := []byte(address("", user))
+	addr := []byte(state.Address("", user))
 	g := s.cache.Load().stripe(addr)
 	e, _ := g.acquire(addr, s.policies[""])
 	defer g.release(e, -1, true)
@@ -28,15 +28,10 @@ func stateOf(t *testing.T, s *Store, user string) *state {
 	if err := s.load(e, r); err != nil {
 		t.Fatal(err)
 	}
-	if err := e.st.need(r.fetch, 0, len(e.st.shards)); err != nil {
+	if err := e.st.Need(r.fetch); err != nil {
 		t.Fatal(err)
 	}
-	c := &state{last: e.st.last, excepted: append([]uint32{}, e.st.excepted...), ring: append([]delivered{}, e.st.ring...), tail: append([]dated{}, e.st.tail...)}
-	for _, sh := range e.st.shards {
-		sh.id, sh.dirty = 0, false
-		c.shards = append(c.shards, sh)
-	}
-	return c
+	return e.st.String()
 }
 
 // TestFlushIsABarrier stops a flush in the middle, changes users it has written and
@@ -106,7 +101,7 @@ func TestFlushIsABarrier(t *testing.T) {
 	if err := <-flushed; err != nil {
 		t.Fatal(err)
 	}
-	live := map[string]*state{}
+	live := map[string]string{}
 	for _, u := range users {
 		live[u] = stateOf(t, f.Store, u)
 	}
@@ -135,8 +130,8 @@ func TestFlushIsABarrier(t *testing.T) {
 	}
 	want := open(filepath.Join(t.TempDir(), "b.db"), prefix)
 	for _, u := range users {
-		if got, want := stateOf(t, file, u), stateOf(t, want, u); !reflect.DeepEqual(got, want) {
-			t.Errorf("user %s in the file:\n got %+v\nwant %+v", u, got, want)
+		if got, want := stateOf(t, file, u), stateOf(t, want, u); got != want {
+			t.Errorf("user %s in the file:\n got %s\nwant %s", u, got, want)
 		}
 	}
 	want.Close()
@@ -144,8 +139,8 @@ func TestFlushIsABarrier(t *testing.T) {
 	// And replayed to the end it is what it was before the crash.
 	again := open(f.cfg.Path, log)
 	for _, u := range users {
-		if got := stateOf(t, again, u); !reflect.DeepEqual(got, live[u]) {
-			t.Errorf("user %s after replay:\n got %+v\nwant %+v", u, got, live[u])
+		if got := stateOf(t, again, u); got != live[u] {
+			t.Errorf("user %s after replay:\n got %s\nwant %s", u, got, live[u])
 		}
 	}
 	again.Close()
@@ -171,7 +166,7 @@ func TestQuarantine(t *testing.T) {
 			t.Fatal(err)
 		}
 		f.Store.Close()
-		if _, err := Verify(context.Background(), f.cfg.Path); !errors.Is(err, ErrCorrupt) {
+		if _, err := verify.File(context.Background(), f.cfg.Path); !errors.Is(err, ErrCorrupt) {
 			t.Fatalf("verify: %v", err)
 		}
 		f.open()
@@ -184,7 +179,7 @@ func TestQuarantine(t *testing.T) {
 		if got := f.unseenOf("u", "a", "b"); len(got) != 1 || got[0] != "a" {
 			t.Fatalf("after quarantine: %v", got)
 		}
-		rep, err := Verify(context.Background(), f.cfg.Path)
+		rep, err := verify.File(context.Background(), f.cfg.Path)
 		if err != nil || rep.Quarantined != 1 || rep.Users != 2 {
 			t.Fatalf("%+v, %v", rep, err)
 		}
@@ -192,7 +187,7 @@ func TestQuarantine(t *testing.T) {
 			t.Fatal(err)
 		}
 		f.restart()
-		if rep, err = Verify(context.Background(), f.cfg.Path); err != nil || rep.Quarantined != 0 || rep.Users != 1 {
+		if rep, err = verify.File(context.Background(), f.cfg.Path); err != nil || rep.Quarantined != 0 || rep.Users != 1 {
 			t.Fatalf("after forget: %+v, %v", rep, err)
 		}
 	}
@@ -328,7 +323,7 @@ func TestNewerStateFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.Store.Close()
-	_, verr := Verify(context.Background(), f.cfg.Path)
+	_, verr := verify.File(context.Background(), f.cfg.Path)
 	s, err := Open(context.Background(), f.cfg)
 	if err == nil {
 		s.Close()
@@ -413,14 +408,14 @@ func TestAdoptIsAllOrNothing(t *testing.T) {
 	if err := f.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	ops := func(at time.Time, from uint32) (list []op) {
+	ops := func(at time.Time, from uint32) (list []state.Op) {
 		for key := from; key < from+40; key++ {
-			list = append(list, op{at.Unix(), benchTime.Unix(), key, false})
+			list = append(list, state.Op{At: at.Unix(), Now: benchTime.Unix(), Key: key})
 		}
 		return list
 	}
 	for left := range 10 {
-		e := &entry{addr: address("", "u"), pol: f.policies[""], pending: append(ops(benchTime, 1), ops(month, 100)...)}
+		e := &entry{addr: state.Address("", "u"), pol: f.policies[""], pending: append(ops(benchTime, 1), ops(month, 100)...)}
 		r := f.db.rows(context.Background())
 		r.ctx = &endingContext{context.Background(), left}
 		err := f.load(e, r)

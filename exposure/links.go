@@ -6,14 +6,15 @@ import (
 	"time"
 
 	"jianguo/exposure/link"
+	"jianguo/exposure/state"
 	"jianguo/exposure/wire"
 )
 
 // linksIn reads the links of users in a history.
 func (s *writer) linksIn(ctx context.Context, history string) link.Reader {
 	return func(user string) (l link.Links, err error) {
-		err = s.edit(ctx, history, user, func(st *state, _ fetcher) error {
-			l = st.links
+		err = s.edit(ctx, history, user, func(st *state.State, _ state.Fetcher) error {
+			l = st.Links
 			return nil
 		})
 		return l, err
@@ -35,14 +36,14 @@ func (s *writer) applyLink(ctx context.Context, kind EventKind, user, from strin
 		return nil
 	}
 	for history, pol := range s.policies {
-		err := s.edit(ctx, history, user, func(st *state, _ fetcher) error {
-			st.links.From = append(link.Without(st.links.From, from), from)
+		err := s.edit(ctx, history, user, func(st *state.State, _ state.Fetcher) error {
+			st.Links.From = append(link.Without(st.Links.From, from), from)
 			return nil
 		})
 		if err == nil {
-			err = s.edit(ctx, history, from, func(st *state, _ fetcher) error {
-				st.touch(pol, logged, now) // the link ends when this state expires
-				st.links.Into = append(link.Without(st.links.Into, user), user)
+			err = s.edit(ctx, history, from, func(st *state.State, _ state.Fetcher) error {
+				st.Touch(pol, logged, now) // the link ends when this state expires
+				st.Links.Into = append(link.Without(st.Links.Into, user), user)
 				return nil
 			})
 		}
@@ -55,15 +56,15 @@ func (s *writer) applyLink(ctx context.Context, kind EventKind, user, from strin
 
 // unlink removes a link in one history, if there is one.
 func (s *writer) unlink(ctx context.Context, history, user, from string) error {
-	err := s.edit(ctx, history, user, func(st *state, _ fetcher) error {
-		st.links.From = link.Without(st.links.From, from)
+	err := s.edit(ctx, history, user, func(st *state.State, _ state.Fetcher) error {
+		st.Links.From = link.Without(st.Links.From, from)
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	return s.edit(ctx, history, from, func(st *state, _ fetcher) error {
-		st.links.Into = link.Without(st.links.Into, user)
+	return s.edit(ctx, history, from, func(st *state.State, _ state.Fetcher) error {
+		st.Links.Into = link.Without(st.Links.Into, user)
 		return nil
 	})
 }
@@ -88,8 +89,8 @@ func (s *writer) unseeIn(ctx context.Context, history string, q *wire.Query, now
 	}
 	for _, user := range users {
 		s.keys = q.Keys(s.keys, wire.Seed(&s.secret, user))
-		err := s.edit(ctx, history, user, func(st *state, fetch fetcher) error {
-			return st.unsee(s.policies[history], s.keys, now, fetch, try)
+		err := s.edit(ctx, history, user, func(st *state.State, fetch state.Fetcher) error {
+			return st.Unsee(s.policies[history], s.keys, now, fetch, try)
 		})
 		if err != nil {
 			return err
@@ -146,8 +147,8 @@ func (s *writer) forgetIn(ctx context.Context, history, user string) error {
 			return err
 		}
 	}
-	return s.edit(ctx, history, user, func(st *state, _ fetcher) error {
-		st.reset()
+	return s.edit(ctx, history, user, func(st *state.State, _ state.Fetcher) error {
+		st.Reset()
 		return nil
 	})
 }
@@ -155,9 +156,9 @@ func (s *writer) forgetIn(ctx context.Context, history, user string) error {
 // applyImported notes that the old store need not be asked for a user any more, until the user's state
 // expires.
 func (s *writer) applyImported(ctx context.Context, user string, logged, now time.Time) error {
-	return s.edit(ctx, "", user, func(st *state, _ fetcher) error {
-		st.touch(s.policies[""], logged, now)
-		st.links.Imported = true
+	return s.edit(ctx, "", user, func(st *state.State, _ state.Fetcher) error {
+		st.Touch(s.policies[""], logged, now)
+		st.Links.Imported = true
 		return nil
 	})
 }

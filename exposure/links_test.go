@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"jianguo/exposure/link"
+	"jianguo/exposure/verify"
 )
 
 // linkModel is an exact memory of links and of what each user was shown.
@@ -190,7 +191,7 @@ func TestLinkEnds(t *testing.T) {
 	if info, err := f.Query(ctx, "ann", "", nil); err != nil || len(info.Linked) > 0 {
 		t.Fatalf("%v %v", info, err)
 	}
-	if rep, err := Verify(ctx, f.cfg.Path); err != nil || rep.Users != 1 {
+	if rep, err := verify.File(ctx, f.cfg.Path); err != nil || rep.Users != 1 {
 		t.Fatalf("%+v %v", rep, err)
 	}
 }

@@ -14,6 +14,8 @@ import (
 	"pgregory.net/rapid"
 
 	"jianguo/exposure/policy"
+	"jianguo/exposure/state"
+	"jianguo/exposure/verify"
 )
 
 // model is the exact memory that a store is held to: all exposures of one user in order.
@@ -74,7 +76,7 @@ func (m *model) held(now time.Time) map[string]bool {
 	}
 	for _, e := range m.ring {
 		// The ring's times are minutes: up to one of the 24 hours may be lost.
-		if e.at.Add(RingTTL - time.Minute).After(now) {
+		if e.at.Add(state.RingTTL - time.Minute).After(now) {
 			held[e.id] = true
 		}
 	}
@@ -97,7 +99,7 @@ func (m *model) released(now time.Time) []string {
 	gone := m.last.IsZero() || m.pol.Expired(m.last, now)
 	for id := range m.known {
 		if gone || !slices.ContainsFunc(m.seen, func(e exposureOf) bool { return e.id == id }) &&
-			!slices.ContainsFunc(m.ring, func(e exposureOf) bool { return e.id == id && e.at.Add(RingTTL+time.Minute).After(now) }) {
+			!slices.ContainsFunc(m.ring, func(e exposureOf) bool { return e.id == id && e.at.Add(state.RingTTL+time.Minute).After(now) }) {
 			out = append(out, id)
 		}
 	}
@@ -143,7 +145,7 @@ func TestModel(t *testing.T) {
 			},
 		})
 		h.f.must(rt, h.f.Close())
-		if _, err := Verify(context.Background(), h.f.cfg.Path); err != nil {
+		if _, err := verify.File(context.Background(), h.f.cfg.Path); err != nil {
 			rt.Fatal(err)
 		}
 	})

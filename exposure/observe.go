@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"jianguo/exposure/state"
 )
 
 // Collectors are the store's metrics, for the caller to register.
@@ -57,7 +59,7 @@ func (s *Store) lag() float64 {
 const rateEvery = 256
 
 // measureRate tests random keys, which were almost certainly never seen, against a view.
-func (m *metrics) measureRate(v *view) {
+func (m *metrics) measureRate(v *state.View) {
 	const n = 512
 	for range n {
 		if v.Lanes.Rank(rand.Uint32()) >= 0 {
@@ -65,5 +67,5 @@ func (m *metrics) measureRate(v *view) {
 		}
 	}
 	m.fprTests.Add(n)
-	m.fprExpected.Add(n * v.rate)
+	m.fprExpected.Add(n * v.Rate)
 }

@@ -12,6 +12,7 @@ import (
 	"jianguo/exposure/eventlog"
 	"jianguo/exposure/popular"
 	"jianguo/exposure/trace"
+	"jianguo/internal/sqlite"
 )
 
 // Store holds every user's exposures. All methods may be called from any goroutine.
@@ -19,6 +20,7 @@ type Store struct {
 	*core
 	w       *writer
 	popular popular.Counts
+	fleet   *fleet // nil: states are in the file
 
 	readyCh   chan struct{} // closed by readyOnce, when first ready
 	readyOnce sync.Once
@@ -63,6 +65,13 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if s.Traces, err = trace.Open(ctx, s.db.write, func() time.Time { return cfg.Clock().In(cfg.Location) }, cfg.Logger); err != nil {
 		s.db.close()
 		return nil, err
+	}
+	if cfg.Shared != nil {
+		if err = s.openFleet(ctx); err != nil {
+			s.db.close()
+			return nil, err
+		}
+		return s, nil
 	}
 	if cfg.Steady != nil {
 		err = s.db.resumeClock(ctx, cfg.Steady)
@@ -258,6 +267,9 @@ func (s *Store) WaitReady(ctx context.Context) error {
 
 // Close stops consuming, writes what is unflushed, and closes the file.
 func (s *Store) Close() error {
+	if s.fleet != nil {
+		return s.fleet.close()
+	}
 	s.endHealer()
 	s.healer.Wait()
 	err := ErrClosed
@@ -278,11 +290,17 @@ func (s *Store) Close() error {
 
 // Flush writes everything applied so far and returns when it is in the file.
 func (s *Store) Flush(ctx context.Context) error {
-	if err := s.Err(); err != nil {
-		return err
+	if err := s.Err(); err != nil || s.fleet != nil {
+		return err // what a shared store has answered is in Redis
 	}
 	return s.w.flush(ctx)
 }
 
 // Popular lists the items that all users together saw most, weighed by age, heaviest first.
 func (s *Store) Popular(n int) []popular.Item { return s.popular.Top(n, s.cfg.Clock()) }
+
+// CopyTo writes a compact copy of the state file to a new file, also if the state file has
+// been removed. It holds what has been flushed.
+func (s *Store) CopyTo(ctx context.Context, path string) error {
+	return sqlite.CopyTo(ctx, s.db.write, path)
+}

@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"jianguo/exposure/verify"
 )
 
 var benchTime = time.Date(2024, 5, 20, 12, 0, 0, 0, shanghai)
@@ -96,7 +98,7 @@ func (f *fixture) restart() {
 func (f *fixture) end() {
 	f.t.Helper()
 	f.Store.Close()
-	if _, err := Verify(context.Background(), f.cfg.Path); err != nil {
+	if _, err := verify.File(context.Background(), f.cfg.Path); err != nil {
 		f.t.Error(err)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"jianguo/internal/sqlite"
+
+	"jianguo/exposure/state"
 )
 
 const (
@@ -54,7 +56,7 @@ func (s *writer) sweep(ctx context.Context, after string, n int) (string, error)
 	if !s.Ready() || s.applied.Load() < log.Last {
 		return after, nil
 	}
-	history, user := splitAddress(after)
+	history, user := state.SplitAddress(after)
 	var stale []string
 	seen := 0
 	const next = "SELECT history, user, head FROM user WHERE (history, user) > (?, ?) ORDER BY history, user LIMIT ?"
@@ -64,12 +66,12 @@ func (s *writer) sweep(ctx context.Context, after string, n int) (string, error)
 			return err
 		}
 		seen++
-		after = address(history, user)
+		after = state.Address(history, user)
 		pol := s.policies[history]
 		if pol == nil {
 			return nil // no scene maps to this history any more: kept, for the operator to decide
 		}
-		if st, err := decodeHead(head, after); err == nil && st.stale(pol, now) { // Verify reports a damaged one
+		if st, err := state.DecodeHead(head, after); err == nil && st.Stale(pol, now) { // Verify reports a damaged one
 			stale = append(stale, after)
 		}
 		return nil
@@ -88,26 +90,20 @@ func (s *writer) sweep(ctx context.Context, after string, n int) (string, error)
 	return after, nil
 }
 
-// stale says whether a state holds anything that has expired.
-func (s *state) stale(p *Policy, now time.Time) bool {
-	return s.last != 0 && p.Expired(time.Unix(s.last, 0).In(now.Location()), now) ||
-		len(s.shards) > 0 && s.shards[0].epoch < p.OldestEpoch(now)
-}
-
 // expire frees the expired part of one user with the next flush.
 func (s *writer) expire(ctx context.Context, addr string, now time.Time) error {
 	s.applyMu.Lock()
 	defer s.applyMu.Unlock()
-	history, user := splitAddress(addr)
+	history, user := state.SplitAddress(addr)
 	pol, unlink := s.policies[history], []string(nil)
-	err := s.edit(ctx, history, user, func(st *state, _ fetcher) error {
-		if !st.stale(pol, now) {
+	err := s.edit(ctx, history, user, func(st *state.State, _ state.Fetcher) error {
+		if !st.Stale(pol, now) {
 			return nil // an event came meanwhile
 		}
-		st.dropEpochs(pol, now)
-		if pol.Expired(time.Unix(st.last, 0).In(now.Location()), now) {
-			st.reset()
-			unlink = st.links.Into
+		st.DropEpochs(pol, now)
+		if pol.Expired(time.Unix(st.Last(), 0).In(now.Location()), now) {
+			st.Reset()
+			unlink = st.Links.Into
 		}
 		s.metrics.swept.Inc()
 		return nil

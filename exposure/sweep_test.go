@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"jianguo/exposure/verify"
 )
 
 // TestSweepLoop: what has expired leaves the file by itself, at the rate given.
@@ -18,7 +20,7 @@ func TestSweepLoop(t *testing.T) {
 		t.Fatal(err)
 	}
 	left := func() int64 {
-		rep, err := Verify(t.Context(), f.cfg.Path)
+		rep, err := verify.File(t.Context(), f.cfg.Path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -57,7 +59,7 @@ func TestSweep(t *testing.T) {
 		if err := f.Flush(ctx); err != nil {
 			t.Fatal(err)
 		}
-		rep, err := Verify(ctx, f.cfg.Path)
+		rep, err := verify.File(ctx, f.cfg.Path)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,8 @@ import (
 	"math/rand/v2"
 	"net/http"
 
+	"jianguo/exposure/verify"
+
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/nats-io/nats.go/micro"
@@ -168,7 +170,7 @@ func (c *chaos) checkUsers() {
 			c.checkUser(u, ids[from:min(from+exposure.MaxItems, len(ids))])
 		}
 	}
-	if _, err := exposure.Verify(context.Background(), c.data+"/"+datadir.Exposures); err != nil {
+	if _, err := verify.File(context.Background(), c.data+"/"+datadir.Exposures); err != nil {
 		c.problem("%v", err)
 	}
 }

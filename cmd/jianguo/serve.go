@@ -57,6 +57,7 @@ type serveFlags struct {
 	Insecure     bool     `help:"Without tokens, allow listening beyond loopback and requests for any host name."`
 
 	ExposurePolicy string            `help:"How exposures are kept: 'rotate' or 'calendar', with options; or a file that ends in .json, of histories, kinds of reports and scenes." default:"rotate" placeholder:"POLICY"`
+	ExposureStore  string            `help:"Keep users' histories in this Redis or Redis Cluster, for all services on the bus of --nats together." placeholder:"redis://HOST,..."`
 	ExposureCache  int64             `help:"Memory for the histories of active users, in MiB." default:"256"`
 	ExposureFlush  time.Duration     `help:"How long exposures may stay in memory before they are written to the state file; the bus keeps them until then." default:"10s"`
 	Histories      map[string]string `help:"More histories with policies of their own, as video=calendar;ads=rotate." placeholder:"NAME=POLICY;..."`
@@ -201,7 +202,7 @@ func (f *serveFlags) openCore(co *streams, s *service) (err error) {
 	}
 	s.core, err = openCore(co, coreConfig{Data: s.dir, HTTP: s.address(),
 		External: f.externalBus, Backlog: max(f.Backlog, 64) << 20, NATSListen: f.NATSListen, NATSUsers: s.access.tokens.BusUser, Certificates: s.access.certs,
-		Gates: []bus.GatedStream{{Name: eventlog.StreamName, Subjects: eventlog.Subjects(s.histories.MoreKinds()...)}}, Reserve: s.disk.Reserve, Connections: s.connections,
+		Gates: []bus.GatedStream{{Name: eventlog.StreamName, Subjects: eventlog.Subjects(f.kinds(s)...)}}, Reserve: s.disk.Reserve, Connections: s.connections,
 		Relaxed: f.Durability == "relaxed", DropTexts: f.NoTexts, Language: f.Language, Policy: f.Policy.Policy(), SnapshotEvery: f.SnapshotEvery, Clock: s.clock.Now, Segment: f.Segment,
 		Progress: s.starting.Progress, Loaded: s.loaded})
 	return err
@@ -276,7 +277,7 @@ func (f *serveFlags) openExposure(co *streams, s *service) error {
 	if embedded == nil {
 		witness = s.clock.Witness
 	}
-	reports := eventlog.Config{Kinds: s.histories.MoreKinds(), Witness: witness, Plan: s.core.plan(),
+	reports := eventlog.Config{Kinds: f.kinds(s), Witness: witness, Plan: s.core.plan(),
 		Create:    embedded.Create,
 		Synced:    func(ctx context.Context, seq uint64) error { return embedded.Synced(ctx, eventlog.StreamName, seq) },
 		Purgeable: func(seq uint64) uint64 { return embedded.Purgeable(eventlog.StreamName, seq) }}
@@ -290,7 +291,11 @@ func (f *serveFlags) openExposure(co *streams, s *service) error {
 	if err != nil {
 		return err
 	}
-	s.exposure, err = exposure.Open(co.ctx, exposure.Config{Path: filepath.Join(s.dir, datadir.Exposures), Log: s.reports, Old: s.old, Stories: s.stories,
+	together, err := f.shared(co, s, js)
+	if err != nil {
+		return err
+	}
+	s.exposure, err = exposure.Open(co.ctx, exposure.Config{Path: filepath.Join(s.dir, datadir.Exposures), Log: s.reports, Shared: together, Old: s.old, Stories: s.stories,
 		Policies: s.histories.Policies, Kinds: s.histories.Kinds, Scenes: s.histories.Scenes,
 		Location: zone, Steady: s.clock, Relaxed: f.Durability == "relaxed", CacheBytes: f.ExposureCache << 20, FlushAge: f.ExposureFlush, FailClosed: f.FailClosed, Logger: co.log,
 		Dead: func(ctx context.Context, e eventlog.Entry, user string, reason error) error {
@@ -346,6 +351,9 @@ func (f *serveFlags) histories() (cfg exposure.Config, err error) {
 }
 
 func (s *service) exposureReady() error {
+	if err := s.exposure.Trouble(); err != nil {
+		return err
+	}
 	if !s.exposure.Ready() {
 		return errors.New("exposure: reports from before the start are still being applied")
 	}

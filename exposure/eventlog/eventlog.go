@@ -21,6 +21,7 @@ type Entry struct {
 	Subject string
 	Data    []byte // valid during the call only
 	Time    time.Time
+	Pending uint64 // entries behind this one that the consumer is still to be given
 }
 
 // State is what a store asks its log when it opens.

@@ -180,9 +180,15 @@ func (l *NATS) Ready() error {
 // Consume reads through an ordered consumer, which the client recreates wherever a
 // message went missing on the way.
 func (l *NATS) Consume(ctx context.Context, after uint64, fn func(Entry) error) error {
+	return l.consume(ctx, after, nil, fn)
+}
+
+// consume reads entries of these subjects, or all.
+func (l *NATS) consume(ctx context.Context, after uint64, subjects []string, fn func(Entry) error) error {
 	cfg := jetstream.OrderedConsumerConfig{
-		DeliverPolicy: jetstream.DeliverByStartSequencePolicy,
-		OptStartSeq:   after + 1,
+		DeliverPolicy:  jetstream.DeliverByStartSequencePolicy,
+		OptStartSeq:    after + 1,
+		FilterSubjects: subjects,
 	}
 	cons, err := l.stream.OrderedConsumer(ctx, cfg)
 	if err != nil {
@@ -217,7 +223,7 @@ func (l *NATS) Consume(ctx context.Context, after uint64, fn func(Entry) error) 
 		if l.cfg.Witness != nil {
 			l.cfg.Witness(meta.Timestamp)
 		}
-		if err := fn(Entry{Seq: seq, Subject: msg.Subject(), Data: msg.Data(), Time: meta.Timestamp}); err != nil {
+		if err := fn(Entry{Seq: seq, Subject: msg.Subject(), Data: msg.Data(), Time: meta.Timestamp, Pending: meta.NumPending}); err != nil {
 			cancel(err)
 		}
 	}, jetstream.PullMaxMessages(4096), jetstream.PullHeartbeat(heartbeat), jetstream.ConsumeErrHandler(func(_ jetstream.ConsumeContext, err error) {
@@ -278,9 +284,8 @@ func (l *NATS) purge(ctx context.Context, first, before uint64) error {
 	return nil
 }
 
-// erase removes the entries [first, end) that were logged before a time: whole files at once,
-// and what remains of them one by one, which rewrites no file.
-func (l *NATS) erase(ctx context.Context, first, end uint64, before time.Time) error {
+// firstSince is the first sequence of [first, end) that was not logged before a time, or end.
+func (l *NATS) firstSince(ctx context.Context, first, end uint64, before time.Time) (uint64, error) {
 	var failed error
 	old := sort.Search(int(end-first), func(i int) bool {
 		msg, err := l.stream.GetMsg(ctx, first+uint64(i), jetstream.WithGetMsgSubject(SubjectPrefix+">")) // or the next one
@@ -293,10 +298,16 @@ func (l *NATS) erase(ctx context.Context, first, end uint64, before time.Time) e
 		}
 		return msg.Sequence >= end || !msg.Time.Before(before)
 	})
-	if failed != nil {
-		return failed
+	return first + uint64(old), failed
+}
+
+// erase removes the entries [first, end) that were logged before a time: whole files at once,
+// and what remains of them one by one, which rewrites no file.
+func (l *NATS) erase(ctx context.Context, first, end uint64, before time.Time) error {
+	end, err := l.firstSince(ctx, first, end, before)
+	if err != nil {
+		return err
 	}
-	end = first + uint64(old)
 	if err := l.purge(ctx, first, end); err != nil {
 		return err
 	}

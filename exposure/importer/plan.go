@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"jianguo/exposure"
+	"jianguo/exposure/state"
 )
 
 // report is the body of POST /exposures.
@@ -50,7 +51,7 @@ func plan(p *exposure.Policy, u *User, info exposure.HistoryInfo, now time.Time)
 		}
 		listed[e.ID] = true
 		if u.Kind == exposure.Delivered {
-			if len(kept) < exposure.RingSize && (e.At.IsZero() || now.Sub(e.At) < exposure.RingTTL) {
+			if len(kept) < exposure.RingSize && (e.At.IsZero() || now.Sub(e.At) < state.RingTTL) {
 				kept = append(kept, e)
 			}
 			continue

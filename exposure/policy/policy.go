@@ -230,6 +230,14 @@ func (p *Policy) Expired(last, now time.Time) bool {
 	return !last.Add(p.TTL).After(now)
 }
 
+// Kept is how long after a change something of a user's state may be read.
+func (p *Policy) Kept() time.Duration {
+	if p.Kind == Calendar {
+		return time.Duration(p.Months+2) * 31 * 24 * time.Hour
+	}
+	return p.TTL + time.Hour
+}
+
 // Parse reads "rotate" or "calendar", optionally followed by settings:
 // "rotate,slots=3,small=1,large=10000,ttl=120h". Settings are slots, capacity,
 // small, large, months, tail, target and ttl.

@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"database/sql"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"net/url"
@@ -14,7 +15,12 @@ import (
 	"path/filepath"
 
 	_ "github.com/mattn/go-sqlite3" // the driver
+
+	"jianguo/internal/sqlite"
 )
+
+// format is the version of the file that this program writes and reads.
+const format = "1"
 
 // schema of the state file. Heads are clustered by user, so that a flush in key
 // order touches each page once. With 16 KiB pages a head always fits its leaf, and shards waste a few
@@ -25,7 +31,7 @@ CREATE TABLE user (history TEXT NOT NULL, user TEXT NOT NULL, head BLOB NOT NULL
 	PRIMARY KEY (history, user)) WITHOUT ROWID;
 CREATE TABLE shard (id INTEGER PRIMARY KEY, data BLOB NOT NULL);
 CREATE TABLE quarantine (history TEXT NOT NULL, user TEXT NOT NULL, head BLOB NOT NULL, reason TEXT NOT NULL);
-INSERT INTO meta VALUES ('format', '1'), ('applied', '0'), ('log', '');
+INSERT INTO meta VALUES ('format', '` + format + `'), ('applied', '0'), ('log', '');
 `
 
 // DSN is the data source of a state file, with options of the driver.
@@ -89,4 +95,22 @@ func writeSchema(ctx context.Context, path string, random io.Reader) error {
 		return err
 	}
 	return tx.Commit()
+}
+
+// Meta reads the values of the meta table by name, and checks the format.
+func Meta(ctx context.Context, from sqlite.Querier) (map[string]string, error) {
+	values := map[string]string{}
+	err := sqlite.Each(ctx, from, "SELECT name, value FROM meta", func(rows *sql.Rows) error {
+		var name, value string
+		err := rows.Scan(&name, &value)
+		values[name] = value
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("exposure: meta: %w", err)
+	}
+	if f := values["format"]; f != format {
+		return nil, fmt.Errorf("the state file has format %s, and this program reads %s: start the jianguo that wrote it", f, format)
+	}
+	return values, nil
 }

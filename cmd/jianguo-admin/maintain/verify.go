@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"jianguo/exposure"
+	histories "jianguo/exposure/verify"
 	"jianguo/index"
 	"jianguo/index/sizes"
 	"jianguo/index/verify"
@@ -54,7 +54,7 @@ func (c *verifyCmd) verify(co *companion.Streams) error {
 	}
 	exposures := filepath.Join(c.Data, datadir.Exposures)
 	if _, err := os.Stat(exposures); err == nil {
-		if _, err := exposure.Verify(co.Ctx, exposures); err != nil {
+		if _, err := histories.File(co.Ctx, exposures); err != nil {
 			r.Problems = append(r.Problems, err.Error())
 		}
 	}

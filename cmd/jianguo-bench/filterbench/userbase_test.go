@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 
+	"jianguo/exposure/verify"
+
 	"jianguo/exposure"
 	"jianguo/internal/userbase"
 )
@@ -21,7 +23,7 @@ func TestBuildUserBase(t *testing.T) {
 	if err := buildUserBase(context.Background(), path, exposure.Policy{}, users, mix, 4, nil); err != nil {
 		t.Fatal(err)
 	}
-	rep, err := exposure.Verify(context.Background(), path)
+	rep, err := verify.File(context.Background(), path)
 	if err != nil {
 		t.Fatal(err)
 	}

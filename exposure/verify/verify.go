@@ -1,4 +1,5 @@
-package exposure
+// Package verify checks that a file of users' histories is whole. The service does not link it.
+package verify
 
 import (
 	"context"
@@ -7,24 +8,19 @@ import (
 	"fmt"
 	"strconv"
 
+	"jianguo/exposure/state"
 	"jianguo/exposure/statefile"
 	"jianguo/internal/sqlite"
 )
 
-// CopyTo writes a compact copy of the state file to a new file, also if the state file has
-// been removed. It holds what has been flushed.
-func (s *Store) CopyTo(ctx context.Context, path string) error {
-	return sqlite.CopyTo(ctx, s.db.write, path)
-}
-
-// Report is what Verify counted.
+// Report is what File counted.
 type Report struct{ Users, Shards, Quarantined int64 }
 
-// Verify reads a whole state file and returns an error that joins everything it finds
+// File reads a whole state file and returns an error that joins everything it finds
 // wrong: pages that SQLite reports damaged, heads and shards that do not decode, shards that
 // are missing, shared or orphaned, or have more bits set than their count allows. A store may
 // be open on the file meanwhile.
-func Verify(ctx context.Context, path string) (Report, error) {
+func File(ctx context.Context, path string) (Report, error) {
 	var rep Report
 	db, err := sql.Open("sqlite3", statefile.DSN(path, "mode=ro&_query_only=on&_busy_timeout=10000"))
 	if err != nil {
@@ -50,8 +46,8 @@ func Verify(ctx context.Context, path string) (Report, error) {
 }
 
 type shardRef struct {
-	addr  string
-	shard shard
+	addr string
+	state.Shard
 }
 
 type verifier struct {
@@ -80,10 +76,7 @@ func (v *verifier) pages() error {
 }
 
 func (v *verifier) meta() error {
-	meta, err := readMeta(v.ctx, v.tx)
-	if err == nil {
-		err = checkFormat(meta["format"])
-	}
+	meta, err := statefile.Meta(v.ctx, v.tx)
 	if err != nil {
 		return err
 	}
@@ -104,17 +97,17 @@ func (v *verifier) heads() error {
 			return err
 		}
 		v.rep.Users++
-		addr := address(history, user)
-		st, err := decodeHead(head, addr)
+		addr := state.Address(history, user)
+		st, err := state.DecodeHead(head, addr)
 		if err != nil {
 			v.say("user %q: %w", addr, err)
 			return nil
 		}
-		for _, sh := range st.shards {
-			if old, ok := v.owner[sh.id]; ok {
-				v.say("shard %d belongs to %q and to %q", sh.id, old.addr, addr)
+		for _, sh := range st.Shards() {
+			if old, ok := v.owner[sh.ID()]; ok {
+				v.say("shard %d belongs to %q and to %q", sh.ID(), old.addr, addr)
 			}
-			v.owner[sh.id] = shardRef{addr, sh}
+			v.owner[sh.ID()] = shardRef{addr, sh}
 		}
 		return nil
 	})
@@ -136,14 +129,13 @@ func (v *verifier) shards() error {
 			return nil
 		}
 		delete(v.owner, id)
-		sh := ref.shard
-		if err := decodeShard(data, &sh); err != nil {
+		sh := ref.Shard
+		if err := state.DecodeShard(data, &sh); err != nil {
 			v.say("user %q: %w", ref.addr, err)
 			return nil
 		}
-		set := int(sh.filter.BitSet().Count())
-		if set > int(sh.count)*int(sh.k) || (sh.count > 0) != (set > 0) {
-			v.say("user %q: shard %d has %d bits set for %d keys of %d", ref.addr, id, set, sh.count, sh.k)
+		if err := sh.Check(); err != nil {
+			v.say("user %q: %w", ref.addr, err)
 		}
 		return nil
 	})

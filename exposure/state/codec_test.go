@@ -1,4 +1,4 @@
-package exposure
+package state
 
 import (
 	"bytes"
@@ -27,15 +27,15 @@ func filterOf(m uint32, k uint8, words ...uint64) *bloom.BloomFilter {
 }
 
 // aState is a random state as a store may hold it.
-func aState(t *rapid.T) *state {
+func aState(t *rapid.T) *State {
 	key := rapid.Uint32Range(1, 1<<32-1)
-	s := &state{last: rapid.Int64Range(1, 1<<35).Draw(t, "last")}
+	s := &State{last: rapid.Int64Range(1, 1<<35).Draw(t, "last")}
 	epoch := int32(24000)
 	for range rapid.IntRange(0, 5).Draw(t, "shards") {
 		epoch += int32(rapid.IntRange(0, 2).Draw(t, "epoch"))
 		m := rapid.Uint32Range(64, 700).Draw(t, "m")
 		capacity := rapid.Uint32Range(1, 5000).Draw(t, "capacity")
-		s.shards = append(s.shards, shard{id: rapid.Int64Range(1, 1<<40).Draw(t, "id"), epoch: epoch, capacity: capacity,
+		s.shards = append(s.shards, Shard{id: rapid.Int64Range(1, 1<<40).Draw(t, "id"), epoch: epoch, capacity: capacity,
 			count: rapid.Uint32Range(0, capacity).Draw(t, "count"), m: m, k: 9,
 			filter: filterOf(m, 9, rapid.SliceOfN(rapid.Uint64(), int(m+63)/64, int(m+63)/64).Draw(t, "words")...)})
 	}
@@ -55,24 +55,24 @@ func TestCodecRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := aState(t)
 		head := appendHead([]byte("before"), s, "h\x00u")[len("before"):]
-		got, err := decodeHead(head, "h\x00u")
+		got, err := DecodeHead(head, "h\x00u")
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i := range got.shards {
-			if err := decodeShard(appendShard(nil, &s.shards[i]), &got.shards[i]); err != nil {
+			if err := DecodeShard(appendShard(nil, &s.shards[i]), &got.shards[i]); err != nil {
 				t.Fatal(err)
 			}
 		}
 		if !reflect.DeepEqual(got, s) {
 			t.Fatalf("got %+v\nwant %+v", got, s)
 		}
-		if _, err := decodeHead(head, "h\x00v"); !errors.Is(err, ErrCorrupt) {
+		if _, err := DecodeHead(head, "h\x00v"); !errors.Is(err, ErrCorrupt) {
 			t.Fatalf("another user's row: %v", err)
 		}
 		bit := rapid.IntRange(8, 8*len(head)-1).Draw(t, "bit")
 		head[bit/8] ^= 1 << (bit % 8)
-		if _, err := decodeHead(head, "h\x00u"); !errors.Is(err, ErrCorrupt) {
+		if _, err := DecodeHead(head, "h\x00u"); !errors.Is(err, ErrCorrupt) {
 			t.Fatalf("bit %d flipped: %v", bit, err)
 		}
 	})
@@ -81,9 +81,9 @@ func TestCodecRoundTrip(t *testing.T) {
 // TestWorkedExample is the one in the package comment.
 func TestWorkedExample(t *testing.T) {
 	at := time.Date(2024, 5, 20, 8, 2, 8, 0, shanghai)
-	p, _ := Policy{}.WithDefaults()
-	s := &state{}
-	if err := s.see(&p, []uint32{0x11223344, 0x55667788}, at, at, nil); err != nil {
+	p, _ := policy.Policy{}.WithDefaults()
+	s := &State{}
+	if err := s.See(&p, []uint32{0x11223344, 0x55667788}, at, at, nil); err != nil {
 		t.Fatal(err)
 	}
 	got := hex.EncodeToString(appendHead(nil, s, "\x00u"))
@@ -104,30 +104,30 @@ func resum(b []byte, seed uint64) []byte {
 }
 
 func FuzzDecodeHead(f *testing.F) {
-	p, _ := Policy{Slots: 2, Capacity: 64, Tail: 8}.WithDefaults()
-	s := &state{}
+	p, _ := policy.Policy{Slots: 2, Capacity: 64, Tail: 8}.WithDefaults()
+	s := &State{}
 	for i := range uint32(200) {
-		s.see(&p, []uint32{i*7919 + 1}, benchTime, benchTime, nil)
-		s.deliver(&p, []uint32{i + 1}, benchTime, benchTime)
+		s.See(&p, []uint32{i*7919 + 1}, benchTime, benchTime, nil)
+		s.Deliver(&p, []uint32{i + 1}, benchTime, benchTime)
 	}
 	for i := range s.shards {
 		s.shards[i].id = int64(i) + 1
 	}
 	f.Add(appendHead(nil, s, "u"))
 	f.Add([]byte{1, 0, 0, 0, 0, 0, 0, 0, 0, 0})
-	s.links = link.Links{From: []string{"phone", "x"}, Into: []string{"ann"}, Imported: true}
+	s.Links = link.Links{From: []string{"phone", "x"}, Into: []string{"ann"}, Imported: true}
 	f.Add(appendHead(nil, s, "u"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		s, err := decodeHead(resum(b, xxh3.HashString("u")), "u")
+		s, err := DecodeHead(resum(b, xxh3.HashString("u")), "u")
 		if err != nil {
 			return
 		}
 		// A decoded state can be used. Encoded and decoded again, it is the same.
-		again, err := decodeHead(appendHead(nil, s, "u"), "u")
+		again, err := DecodeHead(appendHead(nil, s, "u"), "u")
 		if err != nil || !reflect.DeepEqual(s, again) {
 			t.Fatalf("%+v\n%+v\n%v", s, again, err)
 		}
-		fetch := func(shards []*shard) error {
+		fetch := func(shards []*Shard) error {
 			for _, sh := range shards {
 				if sh.m > 1<<16 {
 					return errors.New("large")
@@ -139,11 +139,11 @@ func FuzzDecodeHead(f *testing.F) {
 		if s.need(fetch, 0, len(s.shards)) != nil {
 			return
 		}
-		if err := s.see(&p, []uint32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, benchTime, benchTime, fetch); err != nil {
+		if err := s.See(&p, []uint32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, benchTime, benchTime, fetch); err != nil {
 			t.Fatal(err)
 		}
 		var marks [10]byte
-		s.look(&p, benchTime, 9).Mark([]uint32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, marks[:])
+		s.Look(&p, benchTime, 9).Mark([]uint32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, marks[:])
 		if bytes.IndexByte(marks[:], kernel.Unseen) >= 0 {
 			t.Fatalf("seen keys are not held: %v", marks)
 		}
@@ -151,11 +151,11 @@ func FuzzDecodeHead(f *testing.F) {
 }
 
 func FuzzDecodeShard(f *testing.F) {
-	sh := shard{id: 7, m: 200, k: 9, filter: filterOf(200, 9, 1, 2, 3, 4)}
+	sh := Shard{id: 7, m: 200, k: 9, filter: filterOf(200, 9, 1, 2, 3, 4)}
 	f.Add(appendShard(nil, &sh), uint32(200))
 	f.Fuzz(func(t *testing.T, b []byte, m uint32) {
-		got := shard{id: 7, m: max(m%(1<<28), 1), k: 9}
-		if err := decodeShard(resum(b, 7), &got); err == nil && !bytes.Equal(appendShard(nil, &got), resum(b, 7)) && b[2] == 0 && b[3] == 0 {
+		got := Shard{id: 7, m: max(m%(1<<28), 1), k: 9}
+		if err := DecodeShard(resum(b, 7), &got); err == nil && !bytes.Equal(appendShard(nil, &got), resum(b, 7)) && b[2] == 0 && b[3] == 0 {
 			t.Fatalf("%x decodes to %+v", b, got)
 		}
 	})

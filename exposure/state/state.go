@@ -1,9 +1,13 @@
-package exposure
+// Package state is what is remembered of one user in one history: the changes that events make to it, what a filter tests
+// keys against, and the bytes that are stored. It reads no files; a Fetcher does.
+package state
 
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/bits-and-blooms/bloom/v3"
@@ -13,11 +17,17 @@ import (
 	"jianguo/exposure/policy"
 )
 
-// shard is one Bloom filter of a user, over the little-endian bytes of keys. A full shard
+// RingSize is the number of delivered ids remembered exactly.
+const RingSize = 100
+
+// RingTTL is how long they are remembered.
+const RingTTL = 24 * time.Hour
+
+// Shard is one Bloom filter of a user, over the little-endian bytes of keys. A full shard
 // (count = capacity) is never written again.
-type shard struct {
+type Shard struct {
 	id       int64 // row; 0 until a flush assigns one
-	epoch    int32 // Calendar: month; Rotate: 0
+	epoch    int32 // policy.Calendar: month; Rotate: 0
 	capacity uint32
 	count    uint32 // keys added that did not test positive already
 	m        uint32
@@ -26,11 +36,14 @@ type shard struct {
 	filter   *bloom.BloomFilter // nil while only the head has been read
 }
 
-func newShard(epoch int32, capacity int, m uint32, k uint8) shard {
-	return shard{epoch: epoch, capacity: uint32(capacity), m: m, k: k, dirty: true, filter: bloom.New(uint(m), uint(k))}
+func newShard(epoch int32, capacity int, m uint32, k uint8) Shard {
+	return Shard{epoch: epoch, capacity: uint32(capacity), m: m, k: k, dirty: true, filter: bloom.New(uint(m), uint(k))}
 }
 
-func (s *shard) bytes() int { return ShardBytes(s.m) }
+// ID is the number of the row; 0 until Snapshot has given one.
+func (s *Shard) ID() int64 { return s.id }
+
+func (s *Shard) bytes() int { return ShardBytes(s.m) }
 
 // keyBytes is the form in which a shard holds a key.
 func keyBytes(key uint32) []byte {
@@ -41,7 +54,7 @@ func keyBytes(key uint32) []byte {
 
 // add adds a key. One that the filter holds already costs nothing, so a full shard has room
 // for any number of repeats, and keeps the rate it was built for.
-func (s *shard) add(key uint32) {
+func (s *Shard) add(key uint32) {
 	if !s.filter.TestOrAdd(keyBytes(key)) {
 		s.count++
 		s.dirty = true
@@ -62,56 +75,86 @@ type dated struct {
 	day policy.Day
 }
 
-// view is what a filter tests keys against: built after a change of the state, not changed
+// View is what a filter tests keys against: built after a change of the state, not changed
 // afterwards, and valid until something in it expires.
-type view struct {
+type View struct {
 	kernel.View
-	until int64   // unix seconds
-	rate  float64 // of false positives, by formula
-	links link.Links
+	Until int64   // unix seconds
+	Rate  float64 // of false positives, by formula
+	Links link.Links
 }
 
-// op is one key of an event that waits until its user's row has been read.
-type op struct {
-	at, now   int64 // unix seconds; what has expired by now is dropped
-	key       uint32
-	delivered bool
+// Op is one key of an event that waits until its user's row has been read.
+type Op struct {
+	At, Now   int64 // unix seconds; what has expired by now is dropped
+	Key       uint32
+	Delivered bool
 }
 
-// state is everything remembered of one user in one history. It is plain data, owned by an
+// Check reports whether a filter has more bits set than its keys can have set.
+func (s *Shard) Check() error {
+	set := s.filter.BitSet().Count()
+	if set > uint(s.count)*uint(s.k) || (s.count > 0) != (set > 0) {
+		return fmt.Errorf("shard %d has %d bits set for %d keys of %d", s.id, set, s.count, s.k)
+	}
+	return nil
+}
+
+// Address is a user in a history, as one string.
+func Address(history, user string) string { return history + "\x00" + user }
+
+// SplitAddress takes it apart.
+func SplitAddress(addr string) (history, user string) {
+	history, user, _ = strings.Cut(addr, "\x00")
+	return history, user
+}
+
+// State is everything remembered of one user in one history. It is plain data, owned by an
 // entry and its lock. Time is always an argument, that of the event for a change and that of
 // the clock for a read, so that a replay gives the same state.
-type state struct {
+type State struct {
 	last      int64         // unix seconds of the newest exposure; 0 if there is none
-	shards    []shard       // by (epoch, creation): index is age, oldest first
+	shards    []Shard       // by (epoch, creation): index is age, oldest first
 	excepted  []uint32      // keys un-seen although a shard holds them, at most 64
 	ring      []delivered   // oldest first, at most 100
 	tail      []dated       // arrival order, oldest first
 	freed     []int64       // rows to delete at the next flush
-	links     link.Links    // users whose histories count as well, and those for whom this one does
-	corrupt   string        // why the row this state replaces could not be read
-	view      *view         // nil after a change
+	Links     link.Links    // users whose histories count as well, and those for whom this one does
+	Corrupt   string        // why the row this state replaces could not be read
+	view      *View         // nil after a change
 	lanes     *kernel.Lanes // of the shards; nil after one of them changed
 	lanesFrom int32         // the oldest epoch that is in lanes
 }
 
-// fetcher reads shard rows and fills in the filters.
-type fetcher func(shards []*shard) error
+// Fetcher reads shard rows and fills in the filters.
+type Fetcher func(shards []*Shard) error
 
 // ErrExceptions is the answer to an un-see that would need more than 64 exceptions
 // above a user's shards. Nothing of that un-see is applied.
 var ErrExceptions = errors.New("exposure: more than 64 un-seen items are held by older shards")
 
-func (s *state) empty() bool {
+func (s *State) Empty() bool {
 	return len(s.shards)+len(s.ring)+len(s.tail) == 0 && !s.linked()
 }
 
-func (s *state) linked() bool {
-	return len(s.links.From)+len(s.links.Into) > 0 || s.links.Imported
+func (s *State) linked() bool {
+	return len(s.Links.From)+len(s.Links.Into) > 0 || s.Links.Imported
 }
 
-// size is the memory of a cached state in bytes, close enough for a budget.
-func (s *state) size() int {
+// Changed drops what was derived from the state before a change.
+func (s *State) Changed() { s.view = nil }
+
+// Kept is the view that Look has kept, or nil.
+func (s *State) Kept() *View { return s.view }
+
+// Last is the time of the newest exposure in unix seconds, 0 if there is none.
+func (s *State) Last() int64 { return s.last }
+
+// Shards lists the shards, oldest first.
+func (s *State) Shards() []Shard { return s.shards }
+
+// Size is the memory of a cached state in bytes, close enough for a budget.
+func (s *State) Size() int {
 	n := 160 + 8*(len(s.ring)+cap(s.tail)) + 4*len(s.excepted) + 64*len(s.shards)
 	for i := range s.shards {
 		if s.shards[i].filter != nil {
@@ -127,30 +170,30 @@ func (s *state) size() int {
 	return n
 }
 
-// reset forgets everything but links, and leaves the rows to be deleted.
-func (s *state) reset() {
+// Reset forgets everything but links, and leaves the rows to be deleted.
+func (s *State) Reset() {
 	freed := s.freed
 	for i := range s.shards {
 		if id := s.shards[i].id; id != 0 {
 			freed = append(freed, id)
 		}
 	}
-	*s = state{freed: freed, corrupt: s.corrupt, links: link.Links{From: s.links.From, Into: s.links.Into}}
+	*s = State{freed: freed, Corrupt: s.Corrupt, Links: link.Links{From: s.Links.From, Into: s.Links.Into}}
 }
 
-// touch drops what has expired by now, and records that the user was active at a time.
-func (s *state) touch(p *Policy, at, now time.Time) {
+// Touch drops what has expired by now, and records that the user was active at a time.
+func (s *State) Touch(p *policy.Policy, at, now time.Time) {
 	if s.last != 0 && p.Expired(time.Unix(s.last, 0).In(now.Location()), now) {
-		s.reset()
+		s.Reset()
 	}
-	s.dropEpochs(p, now)
+	s.DropEpochs(p, now)
 	s.last = max(s.last, at.Unix())
 	s.view = nil
 }
 
-// dropEpochs frees the months that are no longer read.
-func (s *state) dropEpochs(p *Policy, now time.Time) {
-	if p.Kind != Calendar {
+// DropEpochs frees the months that are no longer read.
+func (s *State) DropEpochs(p *policy.Policy, now time.Time) {
+	if p.Kind != policy.Calendar {
 		return
 	}
 	oldest := p.OldestEpoch(now)
@@ -165,7 +208,7 @@ func (s *state) dropEpochs(p *Policy, now time.Time) {
 	}
 }
 
-func (s *state) drop(i int) {
+func (s *State) drop(i int) {
 	if id := s.shards[i].id; id != 0 {
 		s.freed = append(s.freed, id)
 	}
@@ -173,9 +216,9 @@ func (s *state) drop(i int) {
 	s.lanes, s.view = nil, nil
 }
 
-// see adds keys to the history, newest last.
-func (s *state) see(p *Policy, keys []uint32, at, now time.Time, fetch fetcher) error {
-	s.touch(p, at, now)
+// See adds keys to the history, newest last.
+func (s *State) See(p *policy.Policy, keys []uint32, at, now time.Time, fetch Fetcher) error {
+	s.Touch(p, at, now)
 	for _, key := range keys {
 		if len(s.excepted) > 0 {
 			s.excepted = slices.DeleteFunc(s.excepted, func(k uint32) bool { return k == key })
@@ -193,9 +236,9 @@ func (s *state) see(p *Policy, keys []uint32, at, now time.Time, fetch fetcher) 
 	return nil
 }
 
-// deliver puts keys into the ring, newest last.
-func (s *state) deliver(p *Policy, keys []uint32, at, now time.Time) {
-	s.touch(p, at, now)
+// Deliver puts keys into the ring, newest last.
+func (s *State) Deliver(p *policy.Policy, keys []uint32, at, now time.Time) {
+	s.Touch(p, at, now)
 	minute := uint32(at.Unix() / 60)
 	for _, key := range keys {
 		if i := slices.IndexFunc(s.ring, func(d delivered) bool { return d.key == key }); i >= 0 {
@@ -210,10 +253,10 @@ func (s *state) deliver(p *Policy, keys []uint32, at, now time.Time) {
 	}
 }
 
-// unsee removes keys: exactly from ring and tail, by an exception where a shard tests
+// Unsee removes keys: exactly from ring and tail, by an exception where a shard tests
 // positive. It removes all keys or, with ErrExceptions or try, none.
-func (s *state) unsee(p *Policy, keys []uint32, now time.Time, fetch fetcher, try bool) error {
-	s.dropEpochs(p, now)
+func (s *State) Unsee(p *policy.Policy, keys []uint32, now time.Time, fetch Fetcher, try bool) error {
+	s.DropEpochs(p, now)
 	if err := s.need(fetch, 0, len(s.shards)); err != nil {
 		return err
 	}
@@ -239,7 +282,7 @@ func (s *state) unsee(p *Policy, keys []uint32, now time.Time, fetch fetcher, tr
 
 // newestHolding is the index of the newest shard that holds the key, or -1. Shards must be
 // in memory.
-func (s *state) newestHolding(key uint32) int {
+func (s *State) newestHolding(key uint32) int {
 	for i := len(s.shards) - 1; i >= 0; i-- {
 		if s.shards[i].filter.Test(keyBytes(key)) {
 			return i
@@ -248,9 +291,12 @@ func (s *state) newestHolding(key uint32) int {
 	return -1
 }
 
+// Need makes sure that all shards are in memory.
+func (s *State) Need(fetch Fetcher) error { return s.need(fetch, 0, len(s.shards)) }
+
 // need makes sure that shards [from, to) are in memory.
-func (s *state) need(fetch fetcher, from, to int) error {
-	var missing []*shard
+func (s *State) need(fetch Fetcher, from, to int) error {
+	var missing []*Shard
 	for i := from; i < to; i++ {
 		if s.shards[i].filter == nil {
 			missing = append(missing, &s.shards[i])
@@ -263,7 +309,7 @@ func (s *state) need(fetch fetcher, from, to int) error {
 }
 
 // fold moves the oldest part of a full tail into shards.
-func (s *state) fold(p *Policy, fetch fetcher) error {
+func (s *State) fold(p *policy.Policy, fetch Fetcher) error {
 	limit := p.Tail
 	if len(s.shards) > 0 {
 		limit /= 2
@@ -296,7 +342,7 @@ func (s *state) fold(p *Policy, fetch fetcher) error {
 // open is the index of the shard of an epoch that has room. If there is none it makes one,
 // and drops the oldest of the epoch where all slots are taken. A new shard of the same size
 // reuses the row, so that a file does not fragment as users rotate.
-func (s *state) open(p *Policy, epoch int32) int {
+func (s *State) open(p *policy.Policy, epoch int32) int {
 	var small, of int
 	var large bool
 	at, first := len(s.shards), -1
@@ -339,22 +385,28 @@ func (s *state) open(p *Policy, epoch int32) int {
 	return at
 }
 
-// replay applies ops to a state. Ops of one event share their time and are applied
+// Replay applies ops to a state. Ops of one event share their time and are applied
 // together.
-func (s *state) replay(p *Policy, ops []op, loc *time.Location, fetch fetcher) error {
+func (s *State) Replay(p *policy.Policy, ops []Op, loc *time.Location, fetch Fetcher) error {
 	var keys []uint32
 	for i := 0; i < len(ops); {
 		first := ops[i]
 		keys = keys[:0]
-		for ; i < len(ops) && ops[i].at == first.at && ops[i].now == first.now && ops[i].delivered == first.delivered; i++ {
-			keys = append(keys, ops[i].key)
+		for ; i < len(ops) && ops[i].At == first.At && ops[i].Now == first.Now && ops[i].Delivered == first.Delivered; i++ {
+			keys = append(keys, ops[i].Key)
 		}
-		at, now := time.Unix(first.at, 0).In(loc), time.Unix(first.now, 0).In(loc)
-		if first.delivered {
-			s.deliver(p, keys, at, now)
-		} else if err := s.see(p, keys, at, now, fetch); err != nil {
+		at, now := time.Unix(first.At, 0).In(loc), time.Unix(first.Now, 0).In(loc)
+		if first.Delivered {
+			s.Deliver(p, keys, at, now)
+		} else if err := s.See(p, keys, at, now, fetch); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// Stale says whether a state holds anything that has expired.
+func (s *State) Stale(p *policy.Policy, now time.Time) bool {
+	return s.last != 0 && p.Expired(time.Unix(s.last, 0).In(now.Location()), now) ||
+		len(s.shards) > 0 && s.shards[0].epoch < p.OldestEpoch(now)
 }

@@ -1,4 +1,4 @@
-package exposure
+package state
 
 import (
 	"encoding/binary"
@@ -55,7 +55,7 @@ func checksum(b []byte, seed uint64) uint32 { return uint32(xxh3.HashSeed(b, see
 
 // appendHead encodes the head of a state. addr is the row's address: history, zero
 // byte, user.
-func appendHead(b []byte, s *state, addr string) []byte {
+func appendHead(b []byte, s *State, addr string) []byte {
 	start := len(b)
 	le := binary.LittleEndian
 	b = append(b, formatVersion)
@@ -104,7 +104,7 @@ func appendHead(b []byte, s *state, addr string) []byte {
 	}
 	if s.linked() {
 		b[start] = linkedVersion
-		b = s.links.Append(b)
+		b = s.Links.Append(b)
 	}
 	return le.AppendUint32(b, checksum(b[start:], xxh3.HashString(addr)))
 }
@@ -153,8 +153,8 @@ func (r *reader) count(what string, max, each int) int {
 	return n
 }
 
-// decodeHead reads a head. Any input gives a state that is safe to use, or an error.
-func decodeHead(b []byte, addr string) (*state, error) {
+// DecodeHead reads a head. Any input gives a state that is safe to use, or an error.
+func DecodeHead(b []byte, addr string) (*State, error) {
 	if len(b) < 5 {
 		return nil, fmt.Errorf("exposure: head of %d bytes: %w", len(b), ErrCorrupt)
 	}
@@ -166,9 +166,9 @@ func decodeHead(b []byte, addr string) (*state, error) {
 		return nil, fmt.Errorf("exposure: head checksum: %w", ErrCorrupt)
 	}
 	r := &reader{b: body[1:]}
-	s := &state{last: int64(r.uvarint("last", 1<<40))}
+	s := &State{last: int64(r.uvarint("last", 1<<40))}
 	if n := r.count("shards", policy.MaxShards, 6); n > 0 {
-		s.shards = make([]shard, n)
+		s.shards = make([]Shard, n)
 	}
 	for i := range s.shards {
 		r.shard(&s.shards[i])
@@ -197,7 +197,7 @@ func decodeHead(b []byte, addr string) (*state, error) {
 	}
 	r.tail(s)
 	if b[0] == linkedVersion && r.err == nil {
-		if r.links(&s.links); !s.linked() {
+		if r.links(&s.Links); !s.linked() {
 			r.fail("links")
 		}
 	}
@@ -233,7 +233,7 @@ func (r *reader) links(l *link.Links) {
 	}
 }
 
-func (r *reader) shard(sh *shard) {
+func (r *reader) shard(sh *Shard) {
 	sh.id = int64(r.uvarint("shard row", 1<<62))
 	sh.capacity = uint32(r.uvarint("shard capacity", policy.MaxCapacity))
 	sh.count = uint32(r.uvarint("shard count", uint64(sh.capacity)))
@@ -245,7 +245,7 @@ func (r *reader) shard(sh *shard) {
 	}
 }
 
-func (r *reader) tail(s *state) {
+func (r *reader) tail(s *State) {
 	runs := r.count("tail runs", policy.MaxTail, 2)
 	d, total := int64(0), 0
 	tail := make([]dated, 0, min(policy.MaxTail, len(r.b)/4))
@@ -270,7 +270,7 @@ func (r *reader) tail(s *state) {
 }
 
 // appendShard encodes the bits of a shard.
-func appendShard(b []byte, sh *shard) []byte {
+func appendShard(b []byte, sh *Shard) []byte {
 	start := len(b)
 	le := binary.LittleEndian
 	b = append(b, formatVersion, sh.k, 0, 0)
@@ -281,8 +281,8 @@ func appendShard(b []byte, sh *shard) []byte {
 	return le.AppendUint32(b, checksum(b[start:], uint64(sh.id)))
 }
 
-// decodeShard fills in the filter of a shard whose head has been read. It copies b.
-func decodeShard(b []byte, sh *shard) error {
+// DecodeShard fills in the filter of a shard whose head has been read. It copies b.
+func DecodeShard(b []byte, sh *Shard) error {
 	if len(b) != ShardBytes(sh.m) || b[0] != formatVersion || b[1] != sh.k ||
 		binary.LittleEndian.Uint32(b[4:]) != sh.m {
 		return fmt.Errorf("exposure: shard %d: %w", sh.id, ErrCorrupt)

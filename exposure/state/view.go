@@ -1,4 +1,4 @@
-package exposure
+package state
 
 import (
 	"math"
@@ -16,21 +16,21 @@ const keptHits = 2
 
 var noLanes kernel.Lanes
 
-// look builds the view of a state at a time. hits is the number of requests the state has
+// Look builds the view of a state at a time. hits is the number of requests the state has
 // served since it was loaded: the first few views are not kept. All shards must be in memory.
-func (s *state) look(p *Policy, now time.Time, hits int) *view {
-	v, keep := new(view), hits >= keptHits
-	v.until, v.links, v.Lanes = math.MaxInt64, s.links, &noLanes
+func (s *State) Look(p *policy.Policy, now time.Time, hits int) *View {
+	v, keep := new(View), hits >= keptHits
+	v.Until, v.Links, v.Lanes = math.MaxInt64, s.Links, &noLanes
 	if s.last == 0 || p.Expired(time.Unix(s.last, 0).In(now.Location()), now) {
 		v.Set.Reset(0)
 		return v
 	}
-	v.until = p.NextBoundary(now).Unix()
-	if p.Kind == Rotate {
-		v.until = min(v.until, s.last+int64(p.TTL/time.Second))
+	v.Until = p.NextBoundary(now).Unix()
+	if p.Kind == policy.Rotate {
+		v.Until = min(v.Until, s.last+int64(p.TTL/time.Second))
 	}
 	s.lookExact(v, p, now)
-	v.rate = s.rate(p, now)
+	v.Rate = s.rate(p, now)
 	v.Excepted = slices.Clone(s.excepted)
 	oldest := p.OldestEpoch(now)
 	if v.Lanes = s.lanes; v.Lanes == nil || s.lanesFrom != oldest {
@@ -43,24 +43,24 @@ func (s *state) look(p *Policy, now time.Time, hits int) *view {
 }
 
 // lookExact puts the keys that tail and ring hold at a time into the view.
-func (s *state) lookExact(v *view, p *Policy, now time.Time) {
+func (s *State) lookExact(v *View, p *policy.Policy, now time.Time) {
 	oldest := p.OldestEpoch(now)
 	v.Set.Reset(len(s.tail) + len(s.ring))
 	for _, t := range s.tail {
-		if p.Kind == Rotate || policy.MonthOf(t.day) >= oldest {
+		if p.Kind == policy.Rotate || policy.MonthOf(t.day) >= oldest {
 			v.Set.Add(t.key)
 		}
 	}
 	for _, d := range s.ring {
 		if end := int64(d.minute)*60 + int64(RingTTL/time.Second); end > now.Unix() {
 			v.Set.Add(d.key)
-			v.until = min(v.until, end)
+			v.Until = min(v.Until, end)
 		}
 	}
 }
 
 // filters lists the Bloom filters of all shards, nil for those that are not read.
-func (s *state) filters(oldest int32) []*bloom.BloomFilter {
+func (s *State) filters(oldest int32) []*bloom.BloomFilter {
 	out := make([]*bloom.BloomFilter, len(s.shards))
 	for i := range s.shards {
 		if sh := &s.shards[i]; sh.epoch >= oldest && sh.count > 0 {
@@ -72,7 +72,7 @@ func (s *state) filters(oldest int32) []*bloom.BloomFilter {
 
 // theoreticalRate is the chance that a key never seen tests positive in at least
 // one of the shards given by their (m, k, keys): 1 - Π(1 - (1-e^(-kn/m))^k).
-func theoreticalRate(shards []shard) float64 {
+func theoreticalRate(shards []Shard) float64 {
 	miss := 1.0
 	for i := range shards {
 		k := float64(shards[i].k)
@@ -83,7 +83,7 @@ func theoreticalRate(shards []shard) float64 {
 }
 
 // rate is the theoretical rate of the shards that are read at a time.
-func (s *state) rate(p *Policy, now time.Time) float64 {
+func (s *State) rate(p *policy.Policy, now time.Time) float64 {
 	from, oldest := 0, p.OldestEpoch(now)
 	for from < len(s.shards) && s.shards[from].epoch < oldest {
 		from++

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"jianguo/bus"
+	"jianguo/exposure"
+	"jianguo/exposure/shared"
+)
+
+// kinds are those of the log of exposures beside delivered and seen.
+func (f *serveFlags) kinds(s *service) []string {
+	kinds := s.histories.MoreKinds()
+	if f.ExposureStore != "" {
+		kinds = append(kinds, string(exposure.Linked), string(exposure.Unlinked))
+	}
+	return kinds
+}
+
+// shared connects to the Redis of users' histories; nil: they are in the data directory.
+func (f *serveFlags) shared(co *streams, s *service, js jetstream.JetStream) (_ *exposure.Shared, err error) {
+	if f.ExposureStore == "" {
+		return nil, nil
+	}
+	if f.NATS == "" {
+		return nil, errors.New("--exposure-store: several services need a bus in common: set --nats")
+	}
+	plan := s.core.plan()
+	var together exposure.Shared
+	err = bus.Patiently(co.ctx, co.log, busWait, func() error {
+		if together.Redis == nil {
+			if together.Redis, err = shared.Open(f.ExposureStore, plan.Prefix+"jianguo"); err != nil {
+				return err
+			}
+		}
+		kv, err := shared.Bucket(co.ctx, js, plan.Prefix, plan.Replicas)
+		together.Owners = &shared.Owners{KV: kv, Name: s.core.name, Logger: co.log}
+		return err
+	})
+	if err == nil {
+		together.Acks, err = shared.Listen(s.core.conn, together.Redis)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--exposure-store: %w", err)
+	}
+	return &together, nil
+}

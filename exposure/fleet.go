@@ -1,0 +1,237 @@
+package exposure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"jianguo/exposure/eventlog"
+	"jianguo/exposure/shared"
+	"jianguo/exposure/state"
+	"jianguo/exposure/wire"
+)
+
+// Shared is a store whose states are in a Redis, for several services at once. Each of them answers
+// for every user; package shared says which one applies a user's events.
+type Shared struct {
+	Redis  *shared.Redis
+	Owners *shared.Owners
+	Acks   *shared.Acks
+}
+
+// redisWait bounds a call to Redis. A filter that waits longer is degraded.
+const redisWait = time.Second
+
+// fleet is what a store with a Redis has instead of a writer.
+type fleet struct {
+	*Store
+	*Shared
+	log eventlog.Parts
+
+	masters map[string]string // of the watch loop
+	again   struct {          // what a change of masters ends
+		sync.Mutex
+		ch chan struct{} // closed by the watch loop, and replaced
+	}
+	trouble atomic.Pointer[error] // why Redis did not answer
+	pending [shared.Partitions]atomic.Int64
+	stop    context.CancelFunc
+	done    sync.WaitGroup
+}
+
+// openFleet makes the store one whose states are in Redis.
+func (s *Store) openFleet(ctx context.Context) error {
+	log, ok := s.cfg.Log.(eventlog.Parts)
+	if !ok {
+		return errors.New("exposure: a shared store needs a log with partitions")
+	}
+	f := &fleet{Store: s, Shared: s.cfg.Shared, log: log, masters: map[string]string{}}
+	f.again.ch = make(chan struct{})
+	own, _, _, _, err := s.db.recover(ctx)
+	if err != nil {
+		return err
+	}
+	secret, err := f.Redis.Secret(ctx, nil)
+	if err == nil && secret == nil {
+		var users int // of this directory, which has to move into a new Redis
+		if err = s.db.read.QueryRowContext(ctx, "SELECT count(*) FROM (SELECT 1 FROM user LIMIT 1)").Scan(&users); err == nil && users > 0 {
+			return fmt.Errorf("exposure: %s holds users' histories and the Redis holds none: move them there first, with jianguo migrate, or start with another data directory", s.cfg.Path)
+		}
+		secret, err = f.Redis.Secret(ctx, own[:])
+	}
+	if err == nil && len(secret) != len(s.secret) {
+		err = fmt.Errorf("exposure: the secret in Redis has %d bytes: %w", len(secret), ErrCorrupt)
+	}
+	if err != nil {
+		return err
+	}
+	copy(s.secret[:], secret)
+	running, stop := context.WithCancel(context.Background())
+	f.stop, s.fleet = stop, f
+	f.Owners.Own = f.own
+	f.done.Go(func() { f.Owners.Run(running) })
+	f.done.Go(func() { f.watch(running) })
+	f.done.Go(func() { s.Traces.SaveLoop(running) })
+	f.done.Go(func() { s.popular.SaveLoop(running, s.cfg.Path+popularSuffix, s.cfg.Clock, s.cfg.Logger) })
+	s.setReady()
+	return nil
+}
+
+// watch looks once a second whether Redis answers, and whether a server has become a master that may lack
+// the last writes: then all partitions begin again.
+func (f *fleet) watch(ctx context.Context) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		look, cancel := context.WithTimeout(ctx, redisWait)
+		now, err := f.Redis.Masters(look)
+		cancel()
+		f.trouble.Store(&err)
+		if shared.Changed(f.masters, now) {
+			f.cfg.Logger.Warn("exposure: a Redis has failed over or was restarted; recent reports are applied again", "replayed", shared.Replayed)
+			f.again.Lock()
+			close(f.again.ch)
+			f.again.ch = make(chan struct{})
+			f.again.Unlock()
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// Trouble is why a shared store cannot serve filters or take reports, or nil.
+func (s *Store) Trouble() error {
+	f := s.fleet
+	if f == nil {
+		return nil
+	}
+	if err := f.trouble.Load(); err != nil && *err != nil {
+		return *err
+	}
+	if n := f.Owners.Free(); n > 0 {
+		return fmt.Errorf("exposure: %d of %d partitions have no owner yet", n, shared.Partitions)
+	}
+	return nil
+}
+
+func (f *fleet) close() error {
+	if !f.failed.CompareAndSwap(nil, &errClosed) {
+		return nil
+	}
+	f.stop()
+	f.done.Wait()
+	f.Acks.Close()
+	f.Redis.Close()
+	return errors.Join(f.db.close(), f.popular.Save(f.cfg.Path+popularSuffix, f.cfg.Clock()))
+}
+
+var errClosed = ErrClosed
+
+// refresh makes the entry's state the one in Redis now.
+func (f *fleet) refresh(ctx context.Context, e *entry) error {
+	ctx, cancel := context.WithTimeout(ctx, redisWait)
+	defer cancel()
+	history, user := state.SplitAddress(e.addr)
+	e.mu.RLock()
+	have, known := e.version, e.st != nil
+	e.mu.RUnlock()
+	if !known {
+		have = shared.Version{}
+	}
+	rec, err := f.Redis.Get(ctx, shared.Key{History: history, User: user}, have)
+	if err != nil {
+		return err
+	}
+	if rec == nil {
+		if known {
+			return nil
+		}
+		rec = new(shared.Record)
+	}
+	st, err := decodeRecord(rec, e.addr)
+	if err != nil {
+		return err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	// A request that began earlier may come later. A record without a version has expired.
+	if e.st == nil || e.version.Less(rec.Version) || rec.Version == (shared.Version{}) {
+		e.st, e.version, e.hits = st, rec.Version, 0
+	}
+	return nil
+}
+
+// decodeRecord decodes a record with all its shards.
+func decodeRecord(rec *shared.Record, addr string) (*state.State, error) {
+	if rec.Head == nil {
+		return new(state.State), nil
+	}
+	st, err := state.DecodeHead(rec.Head, addr)
+	if err != nil {
+		return nil, err
+	}
+	shards := st.Shards()
+	for i := range shards {
+		if err := state.DecodeShard(rec.Shards[shards[i].ID()], &shards[i]); err != nil {
+			return nil, err
+		}
+	}
+	return st, nil
+}
+
+// expose logs an event part by part, and waits until its owner has written each.
+func (f *fleet) expose(ctx context.Context, ev Event) error {
+	p := shared.PartitionOf(ev.User)
+	for from := 0; ; {
+		to := ev.chunk(from)
+		seq, err := f.cfg.Log.Append(ctx, ev.subject(p), ev.appendPayload(nil, from, to))
+		if err != nil {
+			return fmt.Errorf("report for user %q: %w", ev.User, err)
+		}
+		refused, err := f.Acks.Wait(ctx, p, seq)
+		if err == nil {
+			err = refusal(refused)
+		}
+		if from = to; err != nil || from >= len(ev.Items) {
+			return err
+		}
+	}
+}
+
+// The outcomes of entries, as owners tell them.
+const (
+	refusedExceptions = "exceptions"
+	refusedLink       = "link: "
+)
+
+// outcomeOf is how an owner tells an outcome.
+func outcomeOf(err error) string {
+	switch {
+	case errors.Is(err, ErrExceptions):
+		return refusedExceptions
+	case errors.Is(err, ErrLink):
+		return refusedLink + strings.TrimPrefix(err.Error(), ErrLink.Error()+": ")
+	}
+	return err.Error()
+}
+
+// refusal is the error of an outcome.
+func refusal(outcome string) error {
+	why, link := strings.CutPrefix(outcome, refusedLink)
+	switch {
+	case outcome == "":
+		return nil
+	case outcome == refusedExceptions:
+		return ErrExceptions
+	case link:
+		return fmt.Errorf("%w: %s", ErrLink, why)
+	}
+	return &wire.Error{Fault: wire.Invalid, Detail: outcome}
+}

@@ -1,0 +1,477 @@
+package exposure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"jianguo/exposure/eventlog"
+	"jianguo/exposure/link"
+	"jianguo/exposure/shared"
+	"jianguo/exposure/state"
+	"jianguo/exposure/wire"
+)
+
+// maxBatch is how many events an owner applies at once: their users are read in one pipeline and
+// written in another.
+const maxBatch = 256
+
+// owner applies the events of one partition, as long as it may.
+type owner struct {
+	*fleet
+	part  int
+	mark  shared.Mark
+	logID string
+	known map[string]*owned // the users of the batch, by address
+	keys  []uint32
+}
+
+// owned is a user in a history, of the batch that is being applied.
+type owned struct {
+	key     shared.Key
+	pol     *Policy
+	st      *state.State
+	version shared.Version
+	changed bool
+	bad     []byte // a head that could not be read
+}
+
+// own applies a partition until ctx ends, it is fenced, or Redis fails.
+func (f *fleet) own(ctx context.Context, part int) error {
+	log, err := f.log.State(ctx)
+	if err != nil {
+		return err
+	}
+	mark, err := f.Redis.Acquire(ctx, part, log.ID, log.Last)
+	if err != nil {
+		return err
+	}
+	f.lastShard.CompareAndSwap(0, int64(mark.Epoch)<<32|int64(part)<<24) // shards get numbers that no other service gives
+	o := &owner{fleet: f, part: part, mark: mark, logID: log.ID}
+	if err := f.Acks.Tell(part, shared.Ack{Log: o.logID, Seq: mark.Applied}); err != nil {
+		return err
+	}
+	f.again.Lock()
+	again := f.again.ch
+	f.again.Unlock()
+	entries := make(chan eventlog.Entry, maxBatch)
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error {
+		return f.log.ConsumePart(ctx, part, mark.Applied, time.Now().Add(-shared.Replayed), func(e eventlog.Entry) error {
+			e.Data = slices.Clone(e.Data)
+			select {
+			case entries <- e:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		})
+	})
+	g.Go(func() error { return o.run(ctx, entries, again) })
+	return g.Wait()
+}
+
+var errMasters = errors.New("exposure: other Redis masters")
+
+func (o *owner) run(ctx context.Context, entries <-chan eventlog.Entry, again <-chan struct{}) error {
+	release := time.NewTicker(time.Minute)
+	defer release.Stop()
+	applied := o.mark.Applied
+	for {
+		var batch []eventlog.Entry
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-again:
+			return errMasters
+		case <-release.C:
+			if err := o.log.ReleasePart(ctx, o.part, applied); err != nil && ctx.Err() == nil {
+				o.cfg.Logger.Warn("exposure: log keeps entries that are in Redis", "err", err)
+			}
+			continue
+		case e := <-entries:
+			batch = append(batch, e)
+		}
+		for len(batch) < maxBatch && len(entries) > 0 {
+			batch = append(batch, <-entries)
+		}
+		last := batch[len(batch)-1]
+		started := time.Now()
+		ack, err := o.apply(ctx, batch)
+		if err != nil {
+			return fmt.Errorf("exposure: apply partition %d up to %d: %w", o.part, last.Seq, err)
+		}
+		o.metrics.flushes.Observe(time.Since(started).Seconds())
+		o.pending[o.part].Store(int64(last.Pending))
+		if ack.Seq = max(applied, last.Seq); ack.Seq > applied {
+			if err := o.Redis.Advance(ctx, o.part, o.mark.Epoch, ack.Seq); err != nil {
+				return err
+			}
+			applied = ack.Seq
+		}
+		ack.Log = o.logID
+		if err := o.Acks.Tell(o.part, ack); err != nil {
+			return err
+		}
+	}
+}
+
+// pendingEvent is a decoded entry.
+type pendingEvent struct {
+	eventlog.Entry
+	q    wire.Query
+	kind EventKind
+	at   time.Time
+	err  error
+}
+
+// apply applies a batch in memory and writes the users that it changed.
+func (o *owner) apply(ctx context.Context, batch []eventlog.Entry) (shared.Ack, error) {
+	ack := shared.Ack{Refused: map[uint64]string{}}
+	events := make([]pendingEvent, len(batch))
+	var keys []shared.Key
+	for i := range events {
+		ev := &events[i]
+		ev.Entry = batch[i]
+		if ev.kind, ev.err = o.kindOf(ev.Subject); ev.err == nil {
+			ev.at, ev.err = decodeEvent(&ev.q, ev.kind, ev.Data)
+		}
+		if ev.err == nil && shared.PartitionOf(ev.q.User) == o.part {
+			for _, history := range o.historiesOf(ev) {
+				keys = append(keys, shared.Key{History: history, User: ev.q.User})
+			}
+		}
+	}
+	o.known = map[string]*owned{}
+	if err := o.read(ctx, keys); err != nil {
+		return ack, err
+	}
+	for i := range events {
+		ev := &events[i]
+		outcome, err := o.one(ctx, ev)
+		if err != nil {
+			return ack, err
+		}
+		if outcome != nil {
+			ack.Refused[ev.Seq] = outcomeOf(outcome)
+		}
+		o.w.traceReport(ev.Entry, string(ev.kind), &ev.q, outcome)
+	}
+	return ack, o.write(ctx)
+}
+
+// historiesOf lists the histories that an event may change.
+func (o *owner) historiesOf(ev *pendingEvent) (list []string) {
+	switch {
+	case ev.kind == Imported:
+		return []string{""}
+	case ev.kind == Unsee:
+		return o.scene(ev.q.Scene).all()
+	case !ev.kind.items():
+		for history := range o.policies {
+			list = append(list, history)
+		}
+		return list
+	}
+	for _, history := range o.scene(ev.q.Scene).Writes {
+		if slices.Contains(o.keeps[history], string(ev.kind)) {
+			list = append(list, history)
+		}
+	}
+	return list
+}
+
+// read reads the heads of users that are not known yet.
+func (o *owner) read(ctx context.Context, keys []shared.Key) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*redisWait)
+	defer cancel()
+	keys = slices.DeleteFunc(keys, func(k shared.Key) bool {
+		addr := state.Address(k.History, k.User)
+		if o.known[addr] != nil {
+			return true
+		}
+		o.known[addr] = &owned{key: k, pol: o.policies[k.History]}
+		return false
+	})
+	if len(keys) == 0 {
+		return nil
+	}
+	records, err := o.Redis.Heads(ctx, keys)
+	if err != nil {
+		return err
+	}
+	for i, k := range keys {
+		addr := state.Address(k.History, k.User)
+		u := o.known[addr]
+		u.st, u.version = new(state.State), records[i].Version
+		if records[i].Head == nil {
+			continue
+		}
+		if u.st, err = state.DecodeHead(records[i].Head, addr); err != nil {
+			o.metrics.corrupt.Inc()
+			o.cfg.Logger.Error("exposure: unreadable state set aside; the user starts empty", "err", err)
+			u.st, u.bad = new(state.State), records[i].Head
+		}
+	}
+	return nil
+}
+
+// fetch reads shards of a user.
+func (o *owner) fetch(ctx context.Context, u *owned) state.Fetcher {
+	return func(shards []*state.Shard) error {
+		ids := make([]int64, len(shards))
+		for i, sh := range shards {
+			ids[i] = sh.ID()
+		}
+		blobs, err := o.Redis.Shards(ctx, u.key, ids)
+		if err != nil {
+			return err
+		}
+		for i, sh := range shards {
+			if err := state.DecodeShard(blobs[i], sh); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// one applies an event. outcome is why it was refused; after an error the event has to be applied again.
+func (o *owner) one(ctx context.Context, ev *pendingEvent) (outcome, err error) {
+	if ev.err != nil {
+		o.metrics.dead.Inc()
+		user := wire.UserOf(ev.Data)
+		o.cfg.Logger.Warn("exposure: event refused", "seq", ev.Seq, "subject", ev.Subject, "err", ev.err)
+		if o.cfg.Dead != nil {
+			err = o.w.insist(ctx, "keep a refused event", func() error { return o.cfg.Dead(ctx, ev.Entry, user, ev.err) })
+		}
+		return ev.err, err
+	}
+	if p := shared.PartitionOf(ev.q.User); p != o.part {
+		// Published without a partition, or with one of another number of partitions.
+		_, err := o.cfg.Log.Append(ctx, (&Event{Kind: ev.kind}).subject(p), ev.Data)
+		return nil, err
+	}
+	var users []*owned
+	for _, history := range o.historiesOf(ev) {
+		u := o.known[state.Address(history, ev.q.User)]
+		if u.version.Epoch < o.mark.Base || u.version.Seq < ev.Seq { // else a former owner has written this event
+			users = append(users, u)
+		}
+	}
+	if len(users) == 0 {
+		return nil, nil
+	}
+	o.metrics.events.WithLabelValues(string(ev.kind)).Inc()
+	logged, now := ev.Time.In(o.cfg.Location), o.cfg.Clock().In(o.cfg.Location)
+	if logged.Before(now) {
+		now = logged
+	}
+	change := &change{owner: o, ev: ev, users: users, logged: logged, now: now}
+	if err = change.do(ctx); errors.Is(err, ErrExceptions) || errors.Is(err, ErrLink) {
+		return err, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, u := range users {
+		u.version, u.changed = shared.Version{Epoch: o.mark.Epoch, Seq: ev.Seq}, true
+	}
+	return nil, nil
+}
+
+// write writes the users that the batch changed.
+func (o *owner) write(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*redisWait)
+	defer cancel()
+	var writes []shared.Write
+	for addr, u := range o.known {
+		if !u.changed {
+			continue
+		}
+		snap := u.st.Snapshot(addr, o.nextShard)
+		w := shared.Write{Key: u.key, Freed: snap.Freed, Bad: u.bad, TTL: eventlog.ErasureDelay + 2*time.Hour,
+			Record: shared.Record{Version: u.version, Head: snap.Head, Shards: map[int64][]byte{}}}
+		for _, sh := range snap.Shards {
+			w.Shards[sh.ID] = sh.Data
+			o.metrics.flushedBytes.Add(float64(len(sh.Data)))
+		}
+		if snap.Head != nil {
+			w.TTL = max(w.TTL, u.pol.Kept())
+		}
+		o.metrics.flushedUsers.Inc()
+		o.metrics.flushedBytes.Add(float64(len(snap.Head)))
+		o.metrics.stateBytes.Observe(float64(len(snap.Head)))
+		writes = append(writes, w)
+	}
+	if len(writes) == 0 {
+		return nil
+	}
+	return o.Redis.Put(ctx, writes)
+}
+
+// change is an event with the states that it changes: those of its user alone. What it means for
+// others goes into their partitions as events of its own, before the user's state is written.
+type change struct {
+	*owner
+	ev          *pendingEvent
+	users       []*owned
+	logged, now time.Time
+}
+
+func (c *change) do(ctx context.Context) error {
+	q := &c.ev.q
+	switch c.ev.kind {
+	case Unsee:
+		return c.unsee(ctx)
+	case Forget:
+		return c.forget(ctx)
+	case Link:
+		if err := c.links(ctx).Check(q.User, q.From); err != nil {
+			return err
+		}
+		c.each(func(u *owned) { u.st.Links.From = append(link.Without(u.st.Links.From, q.From), q.From) })
+		return c.tell(ctx, Event{Kind: Linked, User: q.From, From: q.User})
+	case Unlink:
+		c.each(func(u *owned) { u.st.Links.From = link.Without(u.st.Links.From, q.From) })
+		return c.tell(ctx, Event{Kind: Unlinked, User: q.From, From: q.User})
+	case Linked:
+		c.each(func(u *owned) {
+			u.st.Touch(u.pol, c.logged, c.now) // the link ends when this state expires
+			u.st.Links.Into = append(link.Without(u.st.Links.Into, q.From), q.From)
+		})
+	case Unlinked:
+		c.each(func(u *owned) { u.st.Links.Into = link.Without(u.st.Links.Into, q.From) })
+	case Imported:
+		c.each(func(u *owned) {
+			u.st.Touch(u.pol, c.logged, c.now)
+			u.st.Links.Imported = true
+		})
+	default:
+		return c.items(ctx)
+	}
+	return nil
+}
+
+func (c *change) each(do func(*owned)) {
+	for _, u := range c.users {
+		do(u)
+	}
+}
+
+// items adds a report.
+func (c *change) items(ctx context.Context) error {
+	q := &c.ev.q
+	c.keys = q.Keys(c.keys, wire.Seed(&c.secret, q.User))
+	for _, u := range c.users {
+		at := u.pol.Clamp(c.ev.at, c.logged)
+		if c.ev.kind == Delivered {
+			u.st.Deliver(u.pol, c.keys, at, c.now)
+		} else if err := u.st.See(u.pol, c.keys, at, c.now, c.fetch(ctx, u)); err != nil {
+			return err
+		}
+	}
+	if c.ev.kind == Seen {
+		at := c.ev.at
+		if at.IsZero() || at.After(c.now) {
+			at = c.now
+		}
+		c.popular.Add(q, at)
+	}
+	return nil
+}
+
+// unsee removes items of the user, and asks for the same of those whose histories count directly.
+func (c *change) unsee(ctx context.Context) error {
+	q := &c.ev.q
+	c.keys = q.Keys(c.keys, wire.Seed(&c.secret, q.User))
+	for _, try := range []bool{true, false} {
+		for _, u := range c.users {
+			if err := u.st.Unsee(u.pol, c.keys, c.now, c.fetch(ctx, u), try); err != nil {
+				return err
+			}
+		}
+	}
+	for _, from := range c.neighbours(func(l *link.Links) []string { return l.From }) {
+		if err := c.tell(ctx, Event{Kind: Unsee, User: from, Scene: q.Scene, Items: q.IDs()}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// forget removes all of the user, and asks for the same of those whose histories count directly.
+func (c *change) forget(ctx context.Context) error {
+	user := c.ev.q.User
+	if c.cfg.Forgotten != nil {
+		if err := c.w.insist(ctx, "forget a user elsewhere", func() error { return c.cfg.Forgotten(ctx, user) }); err != nil {
+			return err
+		}
+	}
+	if err := c.w.insist(ctx, "erase a trace", func() error { return c.Traces.Erase(ctx, user) }); err != nil {
+		return err
+	}
+	for _, from := range c.neighbours(func(l *link.Links) []string { return l.From }) {
+		if err := c.tell(ctx, Event{Kind: Forget, User: from}); err != nil {
+			return err
+		}
+	}
+	for _, into := range c.neighbours(func(l *link.Links) []string { return l.Into }) {
+		if err := c.tell(ctx, Event{Kind: Unlink, User: into, From: user}); err != nil {
+			return err
+		}
+	}
+	c.each(func(u *owned) {
+		u.st.Reset()
+		u.st.Links = link.Links{}
+	})
+	return nil
+}
+
+// neighbours lists the users that the states are linked with, in one direction.
+func (c *change) neighbours(side func(*link.Links) []string) (list []string) {
+	for _, u := range c.users {
+		for _, user := range side(&u.st.Links) {
+			if !slices.Contains(list, user) {
+				list = append(list, user)
+			}
+		}
+	}
+	return list
+}
+
+// links reads users' links in any history, of this partition or another.
+func (c *change) links(ctx context.Context) link.Reader {
+	return func(user string) (all link.Links, err error) {
+		var keys []shared.Key
+		for history := range c.policies {
+			keys = append(keys, shared.Key{History: history, User: user})
+		}
+		if err := c.read(ctx, keys); err != nil {
+			return all, err
+		}
+		for _, k := range keys {
+			l := c.known[state.Address(k.History, k.User)].st.Links
+			all.From, all.Into = append(all.From, l.From...), append(all.Into, l.Into...)
+		}
+		return all, nil
+	}
+}
+
+// tell logs an event of another user.
+func (c *change) tell(ctx context.Context, ev Event) error {
+	p := shared.PartitionOf(ev.User)
+	for from := 0; ; {
+		to := ev.chunk(from)
+		if _, err := c.cfg.Log.Append(ctx, ev.subject(p), ev.appendPayload(nil, from, to)); err != nil {
+			return err
+		}
+		if from = to; from >= len(ev.Items) {
+			return nil
+		}
+	}
+}

@@ -1,0 +1,41 @@
+// Package shared keeps users' histories in a Redis, or in a server that speaks its protocol,
+// for several services at once. It does not decode them: that is the business of package exposure.
+//
+// # Records
+//
+// A user in one history is one hash, under the key PREFIX:{USER}:HISTORY, so that all
+// of a user lies on one node of a cluster:
+//
+//	v       version of the record, 32 hexadecimal digits: epoch and sequence
+//	h       head; missing where nothing is remembered, as after a forget
+//	NUMBER  a shard, by its number in the head
+//	bad     a head that could not be read, set aside
+//
+// A record expires when its policy has forgotten all of it. One without a head stays for as
+// long as the log may hold older events of the user.
+//
+// # One writer
+//
+// Users are spread over Partitions by a hash. Each partition of the log has one owner at a
+// time, which applies its entries in order. A lease in a key-value bucket of the bus elects owners (Owners);
+// what keeps a former owner from doing harm is Redis itself:
+//
+//   - An owner takes the next epoch of its partition (Acquire). Progress is refused to all
+//     earlier epochs (Advance), so a former owner acknowledges nothing.
+//   - A record never goes back to an earlier version (Put). A state is a function of the log, so two
+//     owners that write the same version write the same state.
+//
+// PREFIX:part:NUMBER is a hash that holds the progress of a partition:
+//
+//	epoch    of its owner
+//	base     versions of epochs before it count entries of another log
+//	log      identity of the log
+//	applied  sequence of the last entry applied
+//
+// # What a Redis may lose
+//
+// A Redis that fails over or restarts may lose the writes of its last moments, unless the
+// operator has set it up otherwise. The log still has them: an owner applies the entries of the last Replayed
+// again when it begins, and begins again when another server has become a master (Masters). What a record has
+// already is skipped by its version.
+package shared

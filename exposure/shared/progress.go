@@ -1,0 +1,134 @@
+package shared
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/rueidis"
+)
+
+// Mark is where an owner begins.
+type Mark struct {
+	Epoch   uint64 // of the owner
+	Base    uint64 // versions of earlier epochs count entries of another log
+	Applied uint64 // sequence
+}
+
+// acquireScript takes the identity of the log and its last sequence. Numbers are hexadecimal digits, which
+// compare as they are.
+var acquireScript = newScript(`
+local have = redis.call('HMGET', KEYS[1], 'epoch', 'base', 'log', 'applied')
+local epoch = string.format('%016x', tonumber(have[1] or '0', 16) + 1)
+local base, applied = have[2] or epoch, have[4] or '0000000000000000'
+if have[3] ~= ARGV[1] then
+	base, applied = epoch, '0000000000000000'
+elseif applied > ARGV[2] then
+	base, applied = epoch, ARGV[2]
+end
+redis.call('HSET', KEYS[1], 'epoch', epoch, 'base', base, 'log', ARGV[1], 'applied', applied)
+return {epoch, base, applied}`)
+
+func digits(n uint64) string { return fmt.Sprintf("%016x", n) }
+
+// Acquire makes the caller the owner of a partition of a log that ends with a sequence. It is not
+// idempotent, but an epoch that nobody uses does no harm.
+func (r *Redis) Acquire(ctx context.Context, p int, log string, last uint64) (m Mark, err error) {
+	fields, err := r.run(ctx, acquireScript, call{r.part(p), []string{log, digits(last)}})[0].AsStrSlice()
+	if err != nil {
+		return m, fmt.Errorf("exposure: take partition %d in Redis: %w", p, err)
+	}
+	for i, n := range []*uint64{&m.Epoch, &m.Base, &m.Applied} {
+		if *n, err = strconv.ParseUint(fields[i], 16, 64); err != nil {
+			return m, fmt.Errorf("exposure: partition %d in Redis: %w", p, err)
+		}
+	}
+	return m, nil
+}
+
+var advanceScript = newScript(`
+if redis.call('HGET', KEYS[1], 'epoch') ~= ARGV[1] then return 0 end
+redis.call('HSET', KEYS[1], 'applied', ARGV[2])
+return 1`)
+
+// Advance stores how far the owner of an epoch has applied its partition, or returns ErrFenced.
+func (r *Redis) Advance(ctx context.Context, p int, epoch, applied uint64) error {
+	done, err := r.run(ctx, advanceScript, call{r.part(p), []string{digits(epoch), digits(applied)}})[0].AsInt64()
+	if err != nil {
+		return fmt.Errorf("exposure: progress of partition %d to Redis: %w", p, err)
+	}
+	if done == 0 {
+		return ErrFenced
+	}
+	return nil
+}
+
+// Applied is how far a partition has been applied.
+func (r *Redis) Applied(ctx context.Context, p int) (uint64, error) {
+	s, err := r.client.Do(ctx, r.client.B().Hget().Key(r.part(p)).Field("applied").Build()).ToString()
+	if err != nil {
+		return 0, fmt.Errorf("exposure: progress of partition %d from Redis: %w", p, err)
+	}
+	return strconv.ParseUint(s, 16, 64)
+}
+
+// Secret returns the secret of the store, nil if it has none. One that is given becomes it, unless there is one.
+func (r *Redis) Secret(ctx context.Context, fresh []byte) ([]byte, error) {
+	key := r.prefix + ":secret"
+	var err error
+	if fresh != nil {
+		err = r.client.Do(ctx, r.client.B().Setnx().Key(key).Value(rueidis.BinaryString(fresh)).Build()).Error()
+	}
+	var secret []byte
+	if err == nil {
+		secret, err = r.client.Do(ctx, r.client.B().Get().Key(key).Build()).AsBytes()
+	}
+	if rueidis.IsRedisNil(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("exposure: secret from Redis: %w", err)
+	}
+	return secret, nil
+}
+
+// Replayed is how far back an owner that begins applies the log again.
+const Replayed = time.Minute
+
+// Masters returns the run of each server that is a master now, by its address. One that does
+// not answer is left out.
+func (r *Redis) Masters(ctx context.Context) (map[string]string, error) {
+	masters := map[string]string{}
+	var failed error
+	for address, node := range r.client.Nodes() {
+		info, err := node.Do(ctx, node.B().Info().Build()).ToString()
+		if err != nil {
+			failed = err
+			continue
+		}
+		if strings.Contains(info, "role:master") {
+			_, rest, _ := strings.Cut(info, "run_id:")
+			masters[address], _, _ = strings.Cut(rest, "\r")
+		}
+	}
+	if len(masters) == 0 {
+		return nil, fmt.Errorf("exposure: no Redis master answers: %w", failed)
+	}
+	return masters, nil
+}
+
+// Changed adds the masters of now to those known, and reports whether one is new: it may
+// lack the last writes.
+func Changed(known, now map[string]string) bool {
+	changed := false
+	for address, run := range now {
+		if known[address] != run {
+			changed = changed || len(known) > 0
+		}
+	}
+	maps.Copy(known, now)
+	return changed
+}
