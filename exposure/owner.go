@@ -189,22 +189,21 @@ func (o *owner) historiesOf(ev *pendingEvent) (list []string) {
 func (o *owner) read(ctx context.Context, keys []shared.Key) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*redisWait)
 	defer cancel()
-	keys = slices.DeleteFunc(keys, func(k shared.Key) bool {
-		addr := state.Address(k.History, k.User)
-		if o.known[addr] != nil {
-			return true
+	var unread []shared.Key
+	for _, k := range keys {
+		if addr := state.Address(k.History, k.User); o.known[addr] == nil {
+			o.known[addr] = &owned{key: k, pol: o.policies[k.History]}
+			unread = append(unread, k)
 		}
-		o.known[addr] = &owned{key: k, pol: o.policies[k.History]}
-		return false
-	})
-	if len(keys) == 0 {
+	}
+	if len(unread) == 0 {
 		return nil
 	}
-	records, err := o.Redis.Heads(ctx, keys)
+	records, err := o.Redis.Heads(ctx, unread)
 	if err != nil {
 		return err
 	}
-	for i, k := range keys {
+	for i, k := range unread {
 		addr := state.Address(k.History, k.User)
 		u := o.known[addr]
 		u.st, u.version = new(state.State), records[i].Version

@@ -272,18 +272,9 @@ func (f *serveFlags) openExposure(co *streams, s *service) error {
 	if err != nil {
 		return err
 	}
-	embedded := s.core.bus
-	var witness func(time.Time) // the embedded bus has the clock of this process
-	if embedded == nil {
-		witness = s.clock.Witness
-	}
-	reports := eventlog.Config{Kinds: f.kinds(s), Witness: witness, Plan: s.core.plan(),
-		Create:    embedded.Create,
-		Synced:    func(ctx context.Context, seq uint64) error { return embedded.Synced(ctx, eventlog.StreamName, seq) },
-		Purgeable: func(seq uint64) uint64 { return embedded.Purgeable(eventlog.StreamName, seq) }}
 	var dead *bus.DeadLetters
 	err = bus.Patiently(co.ctx, co.log, busWait, func() error {
-		if s.reports, err = eventlog.Open(co.ctx, js, reports, co.log); err == nil {
+		if s.reports, err = eventlog.Open(co.ctx, js, f.log(s), co.log); err == nil {
 			dead, err = bus.OpenDead(co.ctx, s.core.conn, f.StreamPrefix)
 		}
 		return err

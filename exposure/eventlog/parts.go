@@ -34,7 +34,7 @@ func (l *NATS) ConsumePart(ctx context.Context, part int, after uint64, since ti
 	if err != nil {
 		return fmt.Errorf("exposure: stream %s: %w", StreamName, err)
 	}
-	if first := info.State.FirstSeq; after >= first {
+	if first := info.State.FirstSeq; info.State.Msgs > 0 && after >= first {
 		recent, err := l.firstSince(ctx, first, after+1, since)
 		if err != nil {
 			return fmt.Errorf("exposure: recent entries of %s: %w", StreamName, err)

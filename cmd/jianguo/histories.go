@@ -1,13 +1,16 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
 	"jianguo/bus"
 	"jianguo/exposure"
+	"jianguo/exposure/eventlog"
 	"jianguo/exposure/shared"
 )
 
@@ -47,4 +50,17 @@ func (f *serveFlags) shared(co *streams, s *service, js jetstream.JetStream) (_ 
 		return nil, fmt.Errorf("--exposure-store: %w", err)
 	}
 	return &together, nil
+}
+
+// log is how the log of exposures is made.
+func (f *serveFlags) log(s *service) eventlog.Config {
+	embedded := s.core.bus
+	var witness func(time.Time) // the embedded bus has the clock of this process
+	if embedded == nil {
+		witness = s.clock.Witness
+	}
+	return eventlog.Config{Kinds: f.kinds(s), Witness: witness, Plan: s.core.plan(),
+		Create:    embedded.Create,
+		Synced:    func(ctx context.Context, seq uint64) error { return embedded.Synced(ctx, eventlog.StreamName, seq) },
+		Purgeable: func(seq uint64) uint64 { return embedded.Purgeable(eventlog.StreamName, seq) }}
 }
