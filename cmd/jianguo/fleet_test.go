@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -22,10 +23,11 @@ import (
 	"jianguo/internal/tier"
 )
 
-// fleet is a cluster, two services with a catalogue each, and segmenters. The first service reaches each server of the
-// cluster by a relay.
+// fleet is a cluster, a Redis Cluster with users' histories, two services with a catalogue each, and segmenters. The first
+// service reaches each server of the bus by a relay.
 type fleet struct {
 	*cluster
+	redis      *redisCluster
 	js         jetstream.JetStream
 	services   [2]*process
 	relays     [3]*relay
@@ -35,7 +37,7 @@ type fleet struct {
 
 func startFleet(t *testing.T) *fleet {
 	t.Helper()
-	f := &fleet{cluster: startCluster(t)}
+	f := &fleet{cluster: startCluster(t), redis: startRedisNodes(t)}
 	f.js = f.streams()
 	var urls []string
 	for i, client := range f.clients {
@@ -45,7 +47,7 @@ func startFleet(t *testing.T) *fleet {
 		urls = append(urls, f.relays[i].url())
 	}
 	for i, url := range []string{strings.Join(urls, ","), f.url()} {
-		f.services[i] = serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats", url, "--exposure-flush", "300ms")
+		f.services[i] = serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats", url, "--exposure-store", f.redis.url())
 		f.services[i].ready()
 	}
 	for i := range f.segmenters {
@@ -76,6 +78,7 @@ type outage struct {
 	part, what string
 	do         func(f *fleet, i int)
 	pauses     []time.Duration // the longest that no item was acknowledged, from then on until 20 more were
+	reports    []time.Duration // the same of reports, until 5 more were
 }
 
 var outages = []*outage{
@@ -98,6 +101,11 @@ var outages = []*outage{
 		f.services[i%2].start()
 	}},
 	{part: "a service", what: "stopped for 3 s", do: func(f *fleet, i int) { pause(f.services[i%2]) }},
+	{part: "a service", what: "stopped for 8 s, longer than its leases", do: func(f *fleet, i int) {
+		f.services[i%2].signal(syscall.SIGSTOP)
+		time.Sleep(8 * time.Second)
+		f.services[i%2].signal(syscall.SIGCONT)
+	}},
 	{part: "a service", what: "cut off from the bus for 3 s", do: func(f *fleet, _ int) {
 		for _, r := range f.relays {
 			r.frozen.Lock()
@@ -106,6 +114,17 @@ var outages = []*outage{
 		for _, r := range f.relays {
 			r.frozen.Unlock()
 		}
+	}},
+	{part: "a master of Redis", what: "killed, started 2 s later", do: func(f *fleet, i int) {
+		f.redis.settle()
+		n := f.redis.master(i)
+		f.redis.nodes[n].kill()
+		time.Sleep(2 * time.Second)
+		f.redis.start(n)
+	}},
+	{part: "a master of Redis", what: "stopped for 3 s", do: func(f *fleet, i int) {
+		f.redis.settle()
+		pause(f.redis.nodes[f.redis.master(i)])
 	}},
 	{part: "a segmenter", what: "killed, another started", do: func(f *fleet, i int) {
 		f.segmenters[i%2].kill()
@@ -132,12 +151,16 @@ func TestFleet(t *testing.T) {
 		for _, o := range outages {
 			f.load.pause()
 			o.do(f, i)
-			before := f.load.count()
-			f.services[1].eventually("work goes on after: "+o.part+" "+o.what, func() bool { return f.load.count() >= before+20 })
-			o.pauses = append(o.pauses, f.load.pause())
+			items, reports := f.load.count()
+			f.services[1].eventually("work goes on after: "+o.part+" "+o.what, func() bool {
+				moreItems, moreReports := f.load.count()
+				return moreItems >= items+20 && moreReports >= reports+5
+			})
+			item, report := f.load.pause()
+			o.pauses, o.reports = append(o.pauses, item), append(o.reports, report)
 		}
 	}
-	items, users := f.load.stop()
+	items, seenBy := f.load.stop()
 	events := f.events(len(items))
 	seen := map[string]int{}
 	for _, e := range events {
@@ -154,9 +177,12 @@ func TestFleet(t *testing.T) {
 	for _, s := range f.services {
 		s.ready()
 		s.eventually("it has all events", func() bool { return s.status(fmt.Sprint("/items/", events[len(events)-1].id)) == 200 })
-		for _, u := range users {
-			if _, answer, err := s.post("/filter", fmt.Appendf(nil, `{"user":"u%d","items":["n1","x%d"]}`, u, u)); err != nil || string(answer) != `{"items":["n1"],"dropped":1}` {
-				t.Errorf("user u%d sees again what they have seen: %s %v", u, answer, err)
+		for user, list := range seenBy {
+			var answer struct{ Items []string }
+			body, _ := json.Marshal(map[string]any{"user": user, "items": append([]string{"other"}, list...)})
+			s.ask("/filter", string(body), &answer)
+			if len(answer.Items) != 1 {
+				t.Errorf("user %s sees again what they have seen: %v", user, answer.Items[1:])
 				lost++
 			}
 		}
@@ -164,7 +190,10 @@ func TestFleet(t *testing.T) {
 		s.stop()
 	}
 	f.compare(events)
-	t.Logf("%d items and %d reports acknowledged, %d events, %d lost; %d items prepared by segmenters since the last start\n%s", len(items), len(users), len(events), lost, prepared, outageTable())
+	for _, late := range f.load.late {
+		t.Errorf("a report was acknowledged, and a filter of the other service did not know it: %s", late)
+	}
+	t.Logf("%d items and %d reports acknowledged, %d events, %d lost; %d items prepared by segmenters since the last start\n%s", len(items), f.load.reports, len(events), lost, prepared, outageTable())
 }
 
 // published is an event of the stream VERDICTS.
@@ -245,16 +274,17 @@ func (f *fleet) compare(events []published) {
 func outageTable() string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "part\tfault\ttimes\tno item acknowledged for")
+	fmt.Fprintln(w, "part\tfault\ttimes\tno item acknowledged for\tno report")
 	for _, o := range outages {
-		least, most := o.pauses[0], o.pauses[0]
-		for _, d := range o.pauses {
-			least, most = min(least, d), max(most, d)
-		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%v to %v\n", o.part, o.what, len(o.pauses), least.Round(10*time.Millisecond), most.Round(10*time.Millisecond))
+		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\n", o.part, o.what, len(o.pauses), span(o.pauses), span(o.reports))
 	}
 	_ = w.Flush()
 	return b.String()
+}
+
+// span is from the least to the most.
+func span(list []time.Duration) string {
+	return fmt.Sprint(slices.Min(list).Round(10*time.Millisecond), " to ", slices.Max(list).Round(10*time.Millisecond))
 }
 
 // load publishes items and reports exposures until it is stopped, and remembers what was
@@ -267,41 +297,49 @@ type load struct {
 	done     chan struct{}
 	wg       sync.WaitGroup
 
-	ackedMu      sync.Mutex
-	items, users []int         // under ackedMu
-	last         time.Time     // an item was acknowledged; under ackedMu
-	longest      time.Duration // between two, since the last call of pause; under ackedMu
+	ackedMu sync.Mutex
+	items   []int               // under ackedMu
+	seenBy  map[string][]string // by user; under ackedMu
+	reports int                 // under ackedMu
+	late    []string            // under ackedMu
+	last    [2]time.Time        // an item, a report was acknowledged; under ackedMu
+	longest [2]time.Duration    // between two, since the last call of pause; under ackedMu
 }
 
 func startLoad(services []*process, item func(n int) []byte) *load {
-	l := &load{services: services, last: time.Now(), item: item, client: http.Client{Timeout: time.Second}, done: make(chan struct{})}
+	l := &load{services: services, last: [2]time.Time{time.Now(), time.Now()}, item: item, client: http.Client{Timeout: time.Second}, done: make(chan struct{}), seenBy: map[string][]string{}}
 	for worker := range 4 {
 		l.wg.Go(func() {
 			for n, tries := worker, 0; ; n += 4 {
-				path, body, acked := "/items", item(n), &l.items
-				if worker == 3 {
-					path, body, acked = "/exposures", fmt.Appendf(nil, `{"user":"u%d","kind":"seen","items":["x%d"]}`, n, n), &l.users
-				}
 				select {
 				case <-l.done:
 					return
 				default:
 				}
-				l.mu.RLock()
-				status, _, err := answered(l.client.Post(l.services[(n/4+tries)%len(l.services)].address.HTTP+path, "application/json", bytes.NewReader(body)))
-				l.mu.RUnlock()
-				if err != nil || status/100 != 2 {
+				user, seen, to := fmt.Sprint("u", n/4%97), fmt.Sprint("x", n), n/4+tries
+				ok := false
+				if worker < 3 {
+					ok, _ = l.post(to, "/items", item(n))
+				} else if ok, _ = l.post(to, "/exposures", fmt.Appendf(nil, `{"user":%q,"kind":"seen","items":[%q]}`, user, seen)); ok {
+					l.check(to+1, user, seen)
+				}
+				if !ok {
 					time.Sleep(50 * time.Millisecond)
 					n -= 4 // again, the other service: to publish twice is safe
 					tries++
 					continue
 				}
 				l.ackedMu.Lock()
-				*acked = append(*acked, n)
+				kind := 0
 				if worker < 3 {
-					now := time.Now()
-					l.longest, l.last = max(l.longest, now.Sub(l.last)), now
+					l.items = append(l.items, n)
+				} else {
+					kind = 1
+					l.seenBy[user] = append(l.seenBy[user], seen)
+					l.reports++
 				}
+				now := time.Now()
+				l.longest[kind], l.last[kind] = max(l.longest[kind], now.Sub(l.last[kind])), now
 				l.ackedMu.Unlock()
 			}
 		})
@@ -309,24 +347,42 @@ func startLoad(services []*process, item func(n int) []byte) *load {
 	return l
 }
 
-// count is how many items were acknowledged.
-func (l *load) count() int {
-	l.ackedMu.Lock()
-	defer l.ackedMu.Unlock()
-	return len(l.items)
+// post reports whether a service has answered with success.
+func (l *load) post(service int, path string, body []byte) (ok bool, answer []byte) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	status, answer, err := answered(l.client.Post(l.services[service%len(l.services)].address.HTTP+path, "application/json", bytes.NewReader(body)))
+	return err == nil && status/100 == 2, answer
 }
 
-// pause returns the longest time between two acknowledged items since its last call.
-func (l *load) pause() time.Duration {
-	l.ackedMu.Lock()
-	defer l.ackedMu.Unlock()
-	d := l.longest
-	l.longest = 0
-	return d
+// check asks another service at once for what has just been acknowledged.
+func (l *load) check(service int, user, seen string) {
+	ok, answer := l.post(service, "/filter", fmt.Appendf(nil, `{"user":%q,"items":[%q]}`, user, seen))
+	if ok && !bytes.Contains(answer, []byte("degraded")) && !bytes.Contains(answer, []byte(`"dropped":1`)) {
+		l.ackedMu.Lock()
+		defer l.ackedMu.Unlock()
+		l.late = append(l.late, fmt.Sprintf("%s %s %s: %s", time.Now().Format(time.TimeOnly), user, seen, answer))
+	}
 }
 
-func (l *load) stop() (items, users []int) {
+// count is how many items and reports were acknowledged.
+func (l *load) count() (items, reports int) {
+	l.ackedMu.Lock()
+	defer l.ackedMu.Unlock()
+	return len(l.items), l.reports
+}
+
+// pause returns the longest times between two acknowledged items and two reports since its last call.
+func (l *load) pause() (items, reports time.Duration) {
+	l.ackedMu.Lock()
+	defer l.ackedMu.Unlock()
+	items, reports = l.longest[0], l.longest[1]
+	l.longest = [2]time.Duration{}
+	return items, reports
+}
+
+func (l *load) stop() (items []int, seenBy map[string][]string) {
 	close(l.done)
 	l.wg.Wait()
-	return l.items, l.users
+	return l.items, l.seenBy
 }
