@@ -1,0 +1,331 @@
+package exposure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"jianguo/exposure/eventlog"
+	"jianguo/exposure/shared"
+	"jianguo/exposure/state"
+	"jianguo/internal/tier"
+)
+
+// startRedis starts a redis-server and returns its address.
+func startRedis(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "redis") // the name of a socket has to be short
+	if err != nil {
+		t.Fatal(err)
+	}
+	socket := filepath.Join(dir, "socket")
+	cmd := exec.Command("redis-server", "--port", "0", "--unixsocket", socket, "--save", "", "--dir", dir)
+	if err := cmd.Start(); err != nil {
+		t.Fatalf("%v (Debian: apt-get install redis-server)", err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		_ = os.RemoveAll(dir)
+	})
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		if r, err := shared.Open("unix://"+socket, "x"); err == nil {
+			r.Close()
+			return "unix://" + socket
+		}
+	}
+	t.Fatal("redis-server does not start")
+	return ""
+}
+
+// fleetTest is a bus, a Redis, and two services that share it; and a store with a file of its own that applies
+// the same log.
+type fleetTest struct {
+	t     *testing.T
+	js    jetstream.JetStream
+	redis string
+	cfg   Config
+	two   [2]*Store
+	alone *fixture
+}
+
+func startFleet(t *testing.T, cfg Config) *fleetTest {
+	f := &fleetTest{t: t, redis: startRedis(t), cfg: cfg}
+	f.cfg.Rand, f.cfg.Logger, f.cfg.SweepRate = zeros{}, quiet, -1
+	f.alone, f.js = natsFixture(t, eventlog.Config{Kinds: []string{string(Linked), string(Unlinked)}}, f.cfg)
+	f.alone.clock.unix.Add(3600) // expiry goes by the log's time, which never is ahead of this clock
+	f.cfg.Clock = f.alone.clock.now
+	for i := range f.two {
+		f.open(i)
+	}
+	t.Cleanup(func() {
+		for _, s := range f.two {
+			s.Close()
+		}
+	})
+	return f
+}
+
+func (f *fleetTest) open(i int) {
+	f.t.Helper()
+	cfg := f.cfg
+	redis, err := shared.Open(f.redis, "test")
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	kv, err := shared.Bucket(f.t.Context(), f.js, "", 1)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	acks, err := shared.Listen(f.js.Conn(), redis)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	log, err := eventlog.Open(f.t.Context(), f.js, eventlog.Config{Kinds: []string{string(Linked), string(Unlinked)}}, quiet)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	cfg.Path, cfg.Log = filepath.Join(f.t.TempDir(), "exposure.db"), log
+	cfg.Shared = &Shared{Redis: redis, Acks: acks, Owners: &shared.Owners{KV: kv, Name: fmt.Sprintf("s%d-%d", i, rand.Uint32()), Logger: quiet}}
+	if f.two[i], err = Open(f.t.Context(), cfg); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// sharedState is what Redis holds of a user, without the time of the last exposure: a link and what it tells another user's owner are
+// logged at two times.
+func (f *fleetTest) sharedState(history, user string) string {
+	rec, err := f.two[0].fleet.Redis.Get(f.t.Context(), shared.Key{History: history, User: user}, shared.Version{})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	if rec == nil {
+		rec = new(shared.Record)
+	}
+	st, err := decodeRecord(rec, state.Address(history, user))
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return timeless(st.String())
+}
+
+func timeless(s string) string {
+	_, s, _ = strings.Cut(s, "excepted")
+	return s
+}
+
+// same waits until Redis holds of each user what the other store holds.
+func (f *fleetTest) same(users []string) {
+	f.t.Helper()
+	for _, user := range users {
+		var got, want string
+		for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+			got, want = f.sharedState("", user), timeless(stateOf(f.t, f.alone.Store, user))
+			if got == want {
+				break
+			}
+			if time.Now().After(deadline) {
+				f.t.Fatalf("user %s in Redis:\n%s\nand in a store of its own:\n%s", user, got, want)
+			}
+		}
+	}
+}
+
+// events exposes random events through both services, and asks the other one at once for what was seen.
+func (f *fleetTest) events(r *rand.Rand, users []string, n int) {
+	f.t.Helper()
+	kinds := []EventKind{Seen, Seen, Seen, Seen, Delivered, Unsee, Unsee, Forget, Link, Unlink, Imported}
+	for range n {
+		ev := Event{Kind: kinds[r.IntN(len(kinds))], User: users[r.IntN(len(users))], At: time.Now().Add(-time.Duration(r.IntN(7200)) * time.Second)}
+		if ev.Kind == Forget && r.IntN(4) > 0 {
+			ev.Kind = Seen
+		}
+		if ev.Kind.links() {
+			if ev.From = users[r.IntN(len(users))]; ev.From == ev.User {
+				continue
+			}
+		} else if ev.Kind.items() {
+			for range 1 + r.IntN(20) {
+				ev.Items = append(ev.Items, fmt.Sprint("i", r.IntN(400)))
+			}
+		}
+		i := r.IntN(2)
+		err := f.two[i].Expose(f.t.Context(), ev)
+		if err != nil && !errors.Is(err, ErrLink) && !errors.Is(err, ErrExceptions) {
+			f.t.Fatalf("%+v: %v", ev, err)
+		}
+		if ev.Kind == Seen {
+			if got := unseenIn(f.t, f.two[1-i], ev.User, ev.Items...); len(got) > 0 {
+				f.t.Fatalf("%s: %q were seen, and the other service does not know it", ev.User, got)
+			}
+		}
+	}
+}
+
+func unseenIn(t *testing.T, s *Store, user string, items ...string) []string {
+	t.Helper()
+	q := fmt.Sprintf(`{"user":%q,"items":["%s"]}`, user, strings.Join(items, `","`))
+	out, o, err := s.FilterBytes(context.Background(), nil, []byte(q), JSON)
+	if err != nil || o.Degraded != "" {
+		t.Fatal(string(out), o, err)
+	}
+	var left []string
+	for _, item := range items {
+		if strings.Contains(string(out), `"`+item+`"`) {
+			left = append(left, item)
+		}
+	}
+	return left
+}
+
+// small is a policy that folds and rotates often.
+var small = Policy{Slots: 3, Capacity: 64, Tail: 8, Target: 1e-6}
+
+// TestSharedStore: what two services make of a log in Redis is what one makes of it in its file, whoever
+// owns which users, and a report that one has answered is known to the other.
+func TestSharedStore(t *testing.T) {
+	f := startFleet(t, Config{Policies: map[string]Policy{"": small}})
+	r := rand.New(rand.NewPCG(1, 2))
+	users := make([]string, 24)
+	for i := range users {
+		users[i] = fmt.Sprint("u", i)
+	}
+	for round := range tier.Count(3, 8, 60) {
+		f.events(r, users, 150)
+		if err := f.two[round%2].Close(); err != nil {
+			t.Fatal(err)
+		}
+		f.open(round % 2)
+	}
+	f.same(users)
+	held := 0
+	for _, u := range users {
+		held += strings.Count(f.sharedState("", u), " shard ")
+	}
+	if held < 10 {
+		t.Errorf("%d shards: nothing was folded", held)
+	}
+	if f.two[0].fleet.Owners.Owned() == shared.Partitions {
+		t.Error("one service owns all users")
+	}
+}
+
+// TestFence: two services that both take themselves for the owner of all users, as one does that was
+// stopped for longer than its lease, lose no report and bring nothing back.
+func TestFence(t *testing.T) {
+	f := startFleet(t, Config{Policies: map[string]Policy{"": small}})
+	ctx, stop := context.WithCancel(t.Context())
+	var usurpers sync.WaitGroup
+	fenced := make(chan error, 1000)
+	for p := range shared.Partitions {
+		for _, s := range f.two {
+			usurpers.Go(func() {
+				for ctx.Err() == nil {
+					err := s.fleet.own(ctx, p) // without a lease
+					if errors.Is(err, shared.ErrFenced) {
+						select {
+						case fenced <- err:
+						default:
+						}
+					}
+					time.Sleep(time.Duration(rand.IntN(40)) * time.Millisecond)
+				}
+			})
+		}
+	}
+	users := []string{"a", "b", "c", "d"}
+	f.events(rand.New(rand.NewPCG(3, 4)), users, tier.Count(300, 1000, 20000))
+	stop()
+	usurpers.Wait()
+	f.same(users)
+	if len(fenced) == 0 {
+		t.Error("no owner was fenced")
+	}
+}
+
+// TestFencedWrites: a former owner can neither acknowledge nor write an earlier state, not even of a user who was forgotten.
+func TestFencedWrites(t *testing.T) {
+	redis, err := shared.Open(startRedis(t), "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer redis.Close()
+	ctx := t.Context()
+	first, err := redis.Acquire(ctx, 3, "log", 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := redis.Acquire(ctx, 3, "log", 10)
+	if err != nil || second.Epoch <= first.Epoch || second.Base != first.Base {
+		t.Fatal(first, second, err)
+	}
+	if err := redis.Advance(ctx, 3, first.Epoch, 7); !errors.Is(err, shared.ErrFenced) {
+		t.Errorf("a former owner has advanced: %v", err)
+	}
+	if err := redis.Advance(ctx, 3, second.Epoch, 7); err != nil {
+		t.Error(err)
+	}
+	key := shared.Key{User: "u"}
+	write := func(epoch, seq uint64, head string) error {
+		return redis.Put(ctx, []shared.Write{{Key: key, TTL: time.Hour, Record: shared.Record{Version: shared.Version{Epoch: epoch, Seq: seq}, Head: []byte(head)}}})
+	}
+	if err := write(second.Epoch, 5, "head"); err != nil {
+		t.Fatal(err)
+	}
+	if err := write(second.Epoch, 6, ""); err != nil { // forgotten
+		t.Fatal(err)
+	}
+	for _, seq := range []uint64{5, 9} {
+		if err := write(first.Epoch, seq, "old"); !errors.Is(err, shared.ErrFenced) {
+			t.Errorf("a former owner has written: %v", err)
+		}
+	}
+	rec, err := redis.Get(ctx, key, shared.Version{})
+	if err != nil || rec.Head != nil || rec.Version.Seq != 6 {
+		t.Errorf("%+v, %v", rec, err)
+	}
+	// Another log, and one that has lost its end, start a new count.
+	third, err := redis.Acquire(ctx, 3, "log", 4)
+	if err != nil || third.Applied != 4 || third.Base != third.Epoch {
+		t.Errorf("a log that ends at 4: %+v, %v", third, err)
+	}
+	fourth, err := redis.Acquire(ctx, 3, "another", 9)
+	if err != nil || fourth.Applied != 0 || fourth.Base != fourth.Epoch {
+		t.Errorf("another log: %+v, %v", fourth, err)
+	}
+}
+
+// TestMovesIntoRedis: users' histories of a directory are not left behind without a word.
+func TestMovesIntoRedis(t *testing.T) {
+	f := startFleet(t, Config{})
+	f.alone.report(Seen, "u", "a")
+	if err := f.alone.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range f.two {
+		s.Close()
+	}
+	redis, err := shared.Open(f.redis, "empty")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer redis.Close()
+	cfg := f.alone.cfg
+	cfg.Shared = &Shared{Redis: redis}
+	if _, err := Open(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "jianguo migrate") {
+		t.Errorf("opened: %v", err)
+	}
+	if secret, err := redis.Secret(t.Context(), nil); err != nil || secret != nil {
+		t.Errorf("the Redis has a secret now: %v", err)
+	}
+}
