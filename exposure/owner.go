@@ -35,6 +35,7 @@ type owned struct {
 	key     shared.Key
 	pol     *Policy
 	st      *state.State
+	found   shared.Version // in Redis
 	version shared.Version
 	changed bool
 	bad     []byte // a head that could not be read
@@ -206,7 +207,7 @@ func (o *owner) read(ctx context.Context, keys []shared.Key) error {
 	for i, k := range unread {
 		addr := state.Address(k.History, k.User)
 		u := o.known[addr]
-		u.st, u.version = new(state.State), records[i].Version
+		u.st, u.found, u.version = new(state.State), records[i].Version, records[i].Version
 		if records[i].Head == nil {
 			continue
 		}
@@ -226,7 +227,7 @@ func (o *owner) fetch(ctx context.Context, u *owned) state.Fetcher {
 		for i, sh := range shards {
 			ids[i] = sh.ID()
 		}
-		blobs, err := o.Redis.Shards(ctx, u.key, ids)
+		blobs, err := o.Redis.Shards(ctx, u.key, u.found, ids)
 		if err != nil {
 			return err
 		}
@@ -461,12 +462,13 @@ func (c *change) links(ctx context.Context) link.Reader {
 	}
 }
 
-// tell logs an event of another user.
+// tell logs an event of another user, once: an owner that begins again may have told it already.
 func (c *change) tell(ctx context.Context, ev Event) error {
 	p := shared.PartitionOf(ev.User)
 	for from := 0; ; {
 		to := ev.chunk(from)
-		if _, err := c.cfg.Log.Append(ctx, ev.subject(p), ev.appendPayload(nil, from, to)); err != nil {
+		id := fmt.Sprintf("%d %s %s %d", c.ev.Seq, ev.Kind, ev.User, from)
+		if err := c.log.AppendOnce(ctx, id, ev.subject(p), ev.appendPayload(nil, from, to)); err != nil {
 			return err
 		}
 		if from = to; from >= len(ev.Items) {

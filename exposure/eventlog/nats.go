@@ -76,8 +76,7 @@ func (l *NATS) create(ctx context.Context) error {
 		Subjects:    Subjects(l.cfg.Kinds...),
 		Discard:     jetstream.DiscardNew,
 		MaxBytes:    l.cfg.MaxBytes,
-		// Reports are idempotent, so the server need not remember message ids.
-		Duplicates: time.Second,
+		Duplicates:  2 * time.Minute, // of AppendOnce; reports are idempotent, and have no ids
 	}
 	err := l.cfg.Create(ctx, StreamName, func() error {
 		stream, err := l.cfg.Plan.Ensure(ctx, l.js, c)
@@ -98,7 +97,11 @@ const jsStoreFailed = 10077
 
 // Append publishes and waits for the stream's acknowledgement.
 func (l *NATS) Append(ctx context.Context, subject string, data []byte) (uint64, error) {
-	ack, err := l.js.PublishMsg(ctx, &nats.Msg{Subject: subject, Data: data})
+	return l.append(ctx, subject, data)
+}
+
+func (l *NATS) append(ctx context.Context, subject string, data []byte, options ...jetstream.PublishOpt) (uint64, error) {
+	ack, err := l.js.PublishMsg(ctx, &nats.Msg{Subject: subject, Data: data}, options...)
 	if err != nil {
 		if api, ok := errors.AsType[*jetstream.APIError](err); ok && (api.ErrorCode == jsStoreFailed || api.ErrorCode == 10023 || api.ErrorCode == 10047) {
 			return 0, fmt.Errorf("%w (%s)", ErrFull, api.Description)

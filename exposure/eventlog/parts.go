@@ -15,6 +15,8 @@ type Parts interface {
 	// ConsumePart is Consume for one partition. It begins after a sequence or, if that is earlier, with the
 	// entries logged since a time. Partition 0 has the entries without a partition as well.
 	ConsumePart(ctx context.Context, part int, after uint64, since time.Time, fn func(Entry) error) error
+	// AppendOnce is Append, unless an event with the same id was appended within the last minutes.
+	AppendOnce(ctx context.Context, id, subject string, data []byte) error
 	// ReleasePart is Release for one partition.
 	ReleasePart(ctx context.Context, part int, upTo uint64) error
 }
@@ -42,6 +44,12 @@ func (l *NATS) ConsumePart(ctx context.Context, part int, after uint64, since ti
 		after = recent - 1
 	}
 	return l.consume(ctx, after, partSubjects(part), fn)
+}
+
+// AppendOnce is that of Parts.
+func (l *NATS) AppendOnce(ctx context.Context, id, subject string, data []byte) error {
+	_, err := l.append(ctx, subject, data, jetstream.WithMsgID(id))
+	return err
 }
 
 // ReleasePart is that of Parts. The server removes exactly what it is told to.

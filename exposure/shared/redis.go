@@ -230,20 +230,24 @@ func (r *Redis) Heads(ctx context.Context, keys []Key) ([]Record, error) {
 	return out, nil
 }
 
-// Shards returns shards of a record, nil for one that it does not have.
-func (r *Redis) Shards(ctx context.Context, k Key, ids []int64) ([][]byte, error) {
-	names := make([]string, len(ids))
-	for i, id := range ids {
-		names[i] = strconv.FormatInt(id, 10)
+// Shards returns shards of a record, nil for one that it does not have. It returns ErrFenced if the record is
+// no longer of the version that its head had: its shards do not fit that head.
+func (r *Redis) Shards(ctx context.Context, k Key, of Version, ids []int64) ([][]byte, error) {
+	names := []string{"v"}
+	for _, id := range ids {
+		names = append(names, strconv.FormatInt(id, 10))
 	}
 	values, err := r.client.Do(ctx, r.client.B().Hmget().Key(r.key(k)).Field(names...).Build()).ToArray()
 	if err != nil {
 		return nil, fmt.Errorf("exposure: read shards from Redis: %w", err)
 	}
-	out := make([][]byte, len(values))
-	for i := range values {
-		if !values[i].IsNil() {
-			if out[i], err = values[i].AsBytes(); err != nil {
+	if version, err := values[0].ToString(); err != nil || version != of.String() {
+		return nil, ErrFenced
+	}
+	out := make([][]byte, len(ids))
+	for i, value := range values[1:] {
+		if !value.IsNil() {
+			if out[i], err = value.AsBytes(); err != nil {
 				return nil, err
 			}
 		}
