@@ -45,6 +45,7 @@ type cli struct {
 	Reindex     companion   `cmd:"" passthrough:"" runs:"jianguo-admin reindex" help:"Compute old fingerprints again after a change of recipe: a new version, dictionary or residue list."`
 	Backup      companion   `cmd:"" passthrough:"" runs:"jianguo-admin backup" help:"Copy a data directory, in use or not, into one that a service can start from."`
 	Restore     companion   `cmd:"" passthrough:"" runs:"jianguo-admin restore" help:"Make a data directory of the backup that a bus holds."`
+	Migrate     companion   `cmd:"" passthrough:"" runs:"jianguo-admin migrate" help:"Move users' histories from a data directory into the Redis of a fleet, or back."`
 	Dead        companion   `cmd:"" passthrough:"" runs:"jianguo-client dead" help:"List, show, replay or drop messages that were refused."`
 	Token       companion   `cmd:"" passthrough:"" runs:"jianguo-client token" help:"Add, list or revoke tokens in a file of tokens."`
 	Exposure    exposureCmd `cmd:"" help:"Import users' histories, or estimate their size."`

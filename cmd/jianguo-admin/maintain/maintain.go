@@ -15,6 +15,7 @@ func Main(args []string) {
 		"verify":  {Command: new(verifyCmd), About: "Verifies a data directory, or lists its problems."},
 		"reindex": {Command: new(reindexCmd), About: "Computes old fingerprints again after a change of recipe: a new version, dictionary or residue list."},
 		"restore": {Command: new(restoreCmd), About: "Makes a data directory of the backup that a bus holds."},
+		"migrate": {Command: new(migrateCmd), About: "Moves users' histories from a data directory into the Redis of a fleet, or back."},
 		"repair":  {Command: new(repairCmd), About: "Makes again what can be derived from the catalogue, and says what cannot."},
 	}.Main(args)
 }
