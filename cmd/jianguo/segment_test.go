@@ -28,7 +28,8 @@ func (s *process) segmenter(args ...string) *process {
 		s.t.Fatal(err)
 	}
 	p.cmd = cmd
-	go func(ended chan<- error) { ended <- cmd.Wait() }(p.ended)
+	go func(ended chan<- error) { err := cmd.Wait(); ended <- err; close(ended) }(p.ended)
+	s.t.Cleanup(p.kill) // the command becomes another program, which forgets to end with this process
 	return p
 }
 
