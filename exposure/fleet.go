@@ -38,7 +38,8 @@ type fleet struct {
 		ch chan struct{} // closed by the watch loop, and replaced
 	}
 	trouble atomic.Pointer[error] // why Redis did not answer
-	pending [shared.Partitions]atomic.Int64
+	pending [shared.Partitions]atomic.Int64 // events behind the last one applied, where this service owns the partition
+	failing [shared.Partitions]atomic.Pointer[error]
 	stop    context.CancelFunc
 	done    sync.WaitGroup
 }
@@ -72,7 +73,7 @@ func (s *Store) openFleet(ctx context.Context) error {
 	copy(s.secret[:], secret)
 	running, stop := context.WithCancel(context.Background())
 	f.stop, s.fleet = stop, f
-	f.Owners.Own = f.own
+	f.Owners.Own = f.keep
 	f.done.Go(func() { f.Owners.Run(running) })
 	f.done.Go(func() { f.watch(running) })
 	f.done.Go(func() { s.Traces.SaveLoop(running) })
@@ -115,10 +116,23 @@ func (s *Store) Trouble() error {
 	if err := f.trouble.Load(); err != nil && *err != nil {
 		return *err
 	}
+	for p := range f.failing {
+		if err := f.failing[p].Load(); err != nil {
+			return *err
+		}
+	}
 	if n := f.Owners.Free(); n > 0 {
 		return fmt.Errorf("exposure: %d of %d partitions have no owner yet", n, shared.Partitions)
 	}
 	return nil
+}
+
+// lag is how many events wait in the partitions of this service.
+func (f *fleet) lag() (n int64) {
+	for p := range f.pending {
+		n += f.pending[p].Load()
+	}
+	return n
 }
 
 func (f *fleet) close() error {

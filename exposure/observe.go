@@ -28,6 +28,12 @@ func (s *Store) Collectors() []prometheus.Collector {
 			return 0
 		}),
 		gauge("consumer_lag_events", "Events logged that are not applied yet; -1 when the log does not answer.", s.lag),
+		gauge("owned_partitions", "Partitions of users whose reports this service applies; 0 without a shared store.", func() float64 {
+			if s.fleet == nil {
+				return 0
+			}
+			return float64(s.fleet.Owners.Owned())
+		}),
 		gauge("cached_users", "Users in memory.", func() float64 { n, _ := s.cache.Load().size(); return float64(n) }),
 		gauge("cached_bytes", "Memory they take.", func() float64 { _, b := s.cache.Load().size(); return float64(b) }),
 		gauge("story_items", "Items of stories of two or more, in memory.", func() float64 {
@@ -46,6 +52,9 @@ func (s *Store) Collectors() []prometheus.Collector {
 }
 
 func (s *Store) lag() float64 {
+	if s.fleet != nil {
+		return float64(s.fleet.lag())
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	log, err := s.cfg.Log.State(ctx)

@@ -41,6 +41,17 @@ type owned struct {
 	bad     []byte // a head that could not be read
 }
 
+// keep is own, and notes for Trouble why it has failed until it applies events again.
+func (f *fleet) keep(ctx context.Context, part int) error {
+	err := f.own(ctx, part)
+	if err == nil || ctx.Err() != nil || errors.Is(err, errMasters) || errors.Is(err, shared.ErrFenced) {
+		f.failing[part].Store(nil)
+	} else {
+		f.failing[part].Store(&err)
+	}
+	return err
+}
+
 // own applies a partition until ctx ends, it is fenced, or Redis fails.
 func (f *fleet) own(ctx context.Context, part int) error {
 	log, err := f.log.State(ctx)
@@ -53,6 +64,7 @@ func (f *fleet) own(ctx context.Context, part int) error {
 	}
 	f.lastShard.CompareAndSwap(0, int64(mark.Epoch)<<32|int64(part)<<24) // shards get numbers that no other service gives
 	o := &owner{fleet: f, part: part, mark: mark, logID: log.ID}
+	defer f.pending[part].Store(0)
 	if err := f.Acks.Tell(part, shared.Ack{Log: o.logID, Seq: mark.Applied}); err != nil {
 		return err
 	}
@@ -108,6 +120,7 @@ func (o *owner) run(ctx context.Context, entries <-chan eventlog.Entry, again <-
 		}
 		o.metrics.flushes.Observe(time.Since(started).Seconds())
 		o.pending[o.part].Store(int64(last.Pending))
+		o.failing[o.part].Store(nil)
 		if ack.Seq = max(applied, last.Seq); ack.Seq > applied {
 			if err := o.Redis.Advance(ctx, o.part, o.mark.Epoch, ack.Seq); err != nil {
 				return err
