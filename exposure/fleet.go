@@ -37,7 +37,7 @@ type fleet struct {
 		sync.Mutex
 		ch chan struct{} // closed by the watch loop, and replaced
 	}
-	trouble atomic.Pointer[error] // why Redis did not answer
+	trouble atomic.Pointer[error]           // why Redis did not answer
 	pending [shared.Partitions]atomic.Int64 // events behind the last one applied, where this service owns the partition
 	failing [shared.Partitions]atomic.Pointer[error]
 	stop    context.CancelFunc
