@@ -112,13 +112,14 @@ func (x *Index) open(ctx context.Context) {
 		must.Dof(err, "recipe")
 		f.recipe = recipe
 	}
-	x.w = must.Get(prepare(ctx, x.writer, f.overlay.Compared()))
+	x.w = must.Get(x.writer.Conn(ctx))
+	x.judging = must.Get(newReaders(ctx, x.w, f.overlay.Compared()))
 	f.readers = must.Get(newReaders(ctx, x.judges, f.overlay.Compared()))
 	f.stamp = must.Get(x.stamp(ctx, f.recipe))
 	x.forms.Store(&f)
 	x.matcher.CompareBy(f.overlay.Compared())
 	must.Do(loads.warnOfRecipe(ctx))
-	must.Do(x.openSources(ctx))
+	must.Do(loads.openSources(ctx))
 	loads.outlineInBackground()
 }
 
@@ -138,6 +139,9 @@ func (x *Index) Close() error {
 	}
 	x.write.Lock()
 	defer x.write.Unlock()
+	if x.judging.Reader != nil {
+		errs = append(errs, x.judging.Close())
+	}
 	if x.w != nil {
 		errs = append(errs, x.w.Close())
 	}
@@ -177,8 +181,8 @@ func (x *Index) Attach(ctx context.Context, identity string, last uint64) (base 
 	}
 	next := stream{Identity: identity, Base: x.applied}
 	err = x.transaction(ctx, func() {
-		x.w.setMeta(ctx, "stream_identity", next.Identity)
-		x.w.setMeta(ctx, "stream_base", strconv.FormatUint(next.Base, 10))
+		x.setMeta(ctx, "stream_identity", next.Identity)
+		x.setMeta(ctx, "stream_base", strconv.FormatUint(next.Base, 10))
 	})
 	if err != nil {
 		return 0, fmt.Errorf("index: attach stream %s: %w", identity, err)
@@ -219,3 +223,11 @@ func (x *Index) Snapshot(ctx context.Context) error { return snapshots{x.catalog
 // Sweep removes the postings of expired exemplars and returns the number of these
 // exemplars. All other methods may run meanwhile.
 func (x *Index) Sweep(ctx context.Context) (int, error) { return sweeper{x.catalogue}.Sweep(ctx) }
+
+// CopyTo writes a compact copy of the catalogue to a new file, also if the file of the
+// catalogue has been removed.
+func (x *Index) CopyTo(ctx context.Context, path string) error {
+	x.write.Lock()
+	defer x.write.Unlock()
+	return sqlite.CopyTo(ctx, x.w, path)
+}

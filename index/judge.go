@@ -7,14 +7,6 @@ import (
 	"jianguo/index/sources"
 )
 
-// level is a policy that articles are judged by: that of the service, or the same with the
-// strictness of a source.
-type level struct {
-	policy Policy
-	stamp  int64 // stamps.number
-	*match.Matcher
-}
-
 // under returns the level that articles of a source are judged at.
 func (x *catalogue) under(source string) *level {
 	_, strictness := sources.Parts(x.policies.InForce()[source])

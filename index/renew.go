@@ -118,14 +118,14 @@ func (x renewing) change(ctx context.Context, made *reindex.Run, switched func()
 	for x.second.Other = next.overlay; x.second.Post(ctx); {
 	}
 	compared := next.overlay.Compared()
-	writers := must.Get(newReaders(ctx, x.w.conn, compared))
+	writers := must.Get(newReaders(ctx, x.w, compared))
 	next.readers = must.Get(newReaders(ctx, x.judges, compared)) // the former ones stay open: they may be in use
 	made.Switch(ctx)
 	switched()
 	x.forms.Store(next)
 	x.matcher.CompareBy(compared)
-	_ = x.w.readers.close() // nothing runs on the writer's connection
-	x.w.readers = writers
+	_ = x.judging.Close() // nothing runs on the writer's connection
+	x.judging = writers
 	x.second.Switch(ctx)
 }
 
