@@ -46,9 +46,7 @@ type Embedded struct {
 
 // Start starts an embedded bus and waits until it answers.
 func Start(cfg Config) (*Embedded, error) {
-	if cfg.Logger == nil {
-		cfg.Logger = slog.New(slog.DiscardHandler)
-	}
+	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
 	if cfg.Relaxed {
 		cfg.Gates = nil
 	}

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -40,18 +41,9 @@ func Open(ctx context.Context, cfg Config) (*Index, error) {
 	if err := cfg.Policy.Validate(); err != nil {
 		return nil, err
 	}
-	if cfg.Language == "" {
-		cfg.Language = Chinese
-	}
-	if cfg.Durability == "" {
-		cfg.Durability = DurabilitySynced
-	}
-	if cfg.SnapshotEvery == 0 {
-		cfg.SnapshotEvery = defaultSnapshotEvery
-	}
-	if cfg.Logger == nil {
-		cfg.Logger = slog.New(slog.DiscardHandler)
-	}
+	cfg.Language, cfg.Durability = cmp.Or(cfg.Language, Chinese), cmp.Or(cfg.Durability, DurabilitySynced)
+	cfg.SnapshotEvery = cmp.Or(cfg.SnapshotEvery, defaultSnapshotEvery)
+	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
 	if cfg.Progress == nil {
 		cfg.Progress = func(string, int64, int64) {}
 	}

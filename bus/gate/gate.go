@@ -34,6 +34,7 @@
 package gate
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -125,9 +126,7 @@ const (
 // Open connects a gate and returns once it listens, and all that the stream holds
 // is durable. From then on, what is mapped to its subjects goes through it.
 func Open(cfg Config) (*Gate, error) {
-	if cfg.Logger == nil {
-		cfg.Logger = slog.New(slog.DiscardHandler)
-	}
+	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
 	if cfg.Fail == nil {
 		cfg.Fail = func(string) error { return nil }
 	}
