@@ -49,6 +49,7 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // Prefix begins the subjects that gates listen on.
@@ -419,6 +420,9 @@ func (g *Gate) Close() {
 	_ = g.conn.FlushTimeout(time.Second)
 	g.conn.Close()
 }
+
+// Collectors returns the gate's metrics, to be registered once.
+func (g *Gate) Collectors() []prometheus.Collector { return g.stats.all }
 
 // barrier publishes a message that the stream refuses: that answer comes after the answers
 // to all messages before it.
