@@ -13,7 +13,7 @@ import (
 // with other calls. Pass the article to Add of the same Index, unchanged.
 func (x *Index) Preview(ctx context.Context, a *Article, at time.Time) error {
 	a.Preview = nil
-	v, err := x.under(a.Source).Preview(ctx, x.forms.Load().Reader, match.Query{Article: a, At: seconds(at)})
+	v, err := x.under(a.Source).Preview(ctx, &x.forms.Load().Reader, match.Query{Article: a, At: seconds(at)})
 	if v != nil {
 		a.Preview = v
 	}

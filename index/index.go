@@ -14,6 +14,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"jianguo/index/match"
 	"jianguo/index/read"
 	"jianguo/index/resident"
 	"jianguo/index/verdict"
@@ -105,8 +106,8 @@ func (x *Index) open(ctx context.Context) {
 		f.recipe = recipe
 	}
 	x.w = must.Get(x.writer.Conn(ctx))
-	x.judging = must.Get(newReaders(ctx, x.w, f.overlay.Compared()))
-	f.readers = must.Get(newReaders(ctx, x.judges, f.overlay.Compared()))
+	x.judging.Reader = match.Reader{DB: x.w, Compared: f.overlay.Compared()}
+	f.readers.Reader = match.Reader{DB: x.judges, Compared: f.overlay.Compared()}
 	f.stamp = must.Get(x.stamp(ctx, f.recipe))
 	x.forms.Store(&f)
 	x.matcher.CompareBy(f.overlay.Compared())
@@ -131,9 +132,6 @@ func (x *Index) Close() error {
 	}
 	x.write.Lock()
 	defer x.write.Unlock()
-	if x.judging.Reader != nil {
-		errs = append(errs, x.judging.Close())
-	}
 	if x.w != nil {
 		errs = append(errs, x.w.Close())
 	}

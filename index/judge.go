@@ -15,7 +15,7 @@ func (x *catalogue) under(source string) *level {
 
 // judge judges an article by its text, then applies the policy of its source.
 func (x *catalogue) judge(ctx context.Context, r *readers, q match.Query) (match.Judgement, error) {
-	j, err := x.under(q.Article.Source).Judge(ctx, r.Reader, q)
+	j, err := x.under(q.Article.Source).Judge(ctx, &r.Reader, q)
 	if err != nil {
 		return j, err
 	}

@@ -71,25 +71,11 @@ func ordinalOrNull(o uint32) sql.NullInt64 { return sql.NullInt64{Int64: int64(o
 
 // readers are the queries that judging needs. On the writer's connection they see
 // the batch that is being applied, on another connection they do not.
-type readers struct {
-	*match.Reader
-	db querier
-}
-
-// querier is a connection or a pool.
-type querier interface {
-	match.Preparer
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}
-
-func newReaders(ctx context.Context, db querier, compared string) (readers, error) {
-	r, err := match.NewReader(ctx, db, compared)
-	return readers{r, db}, err
-}
+type readers struct{ match.Reader }
 
 // id returns the id of a version.
 func (r *readers) id(ctx context.Context, ordinal uint32) (id string, err error) {
-	if err = r.db.QueryRowContext(ctx, `SELECT id FROM items WHERE ordinal = ?`, ordinal).Scan(&id); err != nil {
+	if err = r.DB.QueryRowContext(ctx, `SELECT id FROM items WHERE ordinal = ?`, ordinal).Scan(&id); err != nil {
 		err = fmt.Errorf("ordinal %d: %w", ordinal, err)
 	}
 	return id, err
@@ -97,7 +83,7 @@ func (r *readers) id(ctx context.Context, ordinal uint32) (id string, err error)
 
 // standing returns the source of a version and the rule of its current verdict.
 func (r *readers) standing(ctx context.Context, ordinal uint32) (source string, rule Rule, err error) {
-	err = r.db.QueryRowContext(ctx, `SELECT coalesce(s.name, ''), coalesce(c.rule, i.rule) FROM items i LEFT JOIN sources s ON s.number = i.source
+	err = r.DB.QueryRowContext(ctx, `SELECT coalesce(s.name, ''), coalesce(c.rule, i.rule) FROM items i LEFT JOIN sources s ON s.number = i.source
 		LEFT JOIN current c ON c.ordinal = i.ordinal WHERE i.ordinal = ?`, ordinal).Scan(&source, &rule)
 	if err != nil {
 		err = fmt.Errorf("source of ordinal %d: %w", ordinal, err)
