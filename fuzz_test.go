@@ -36,7 +36,7 @@ var decoders = map[string]string{
 	"ingest.DecodeWithdrawal":            "ingest.FuzzDecodeWithdrawal",
 	"ingest.ParseID":                     "ingest.FuzzDecodeItem",
 	"ingest.decodeEdit":                  "ingest.FuzzDecodeEdit",
-	"ingest.decodeFields":                "ingest.FuzzDecodeFields",
+	"ingest.decodeObject":                "ingest.FuzzDecodeObject",
 	"ingest.decodeItem":                  "ingest.FuzzDecodeItem",
 	"segment.parseGap":                   "segment.FuzzParsePattern",
 	"segment.parsePattern":               "segment.FuzzParsePattern",

@@ -36,23 +36,16 @@ type Embedded struct {
 	done    chan struct{} // closed by Close
 	running sync.WaitGroup
 	disk    *watcher
-	cfg     Config
-	out     string // gates publish on it + the public subject; random, so that no client can
-
-	mu    sync.RWMutex
-	gates map[string]*gate.Gate // open ones by stream; under mu
-	made  map[string]time.Time  // when the stream of each was created; under disk.opening
+	gates   *gates
 }
 
 // Start starts an embedded bus and waits until it answers.
 func Start(cfg Config) (*Embedded, error) {
-	if cfg.Logger == nil {
-		cfg.Logger = slog.New(slog.DiscardHandler)
-	}
+	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
 	if cfg.Relaxed {
 		cfg.Gates = nil
 	}
-	b := &Embedded{cfg: cfg, done: make(chan struct{}), out: "_gate.out." + rand.Text() + ".", gates: map[string]*gate.Gate{}, made: map[string]time.Time{}}
+	b := &Embedded{done: make(chan struct{})}
 	options := &server.Options{
 		ServerName: serverName, JetStream: true, StoreDir: filepath.Clean(cfg.Dir), SyncAlways: cfg.syncAlways(),
 		// The server's own bound would be three quarters of what is free at the start, and
@@ -86,7 +79,8 @@ func Start(cfg Config) (*Embedded, error) {
 	}
 	b.disk = &watcher{cfg: cfg, server: b.server}
 	b.disk.look()
-	if err := b.prepareGates(); err != nil {
+	b.gates = &gates{cfg: cfg, server: b.server, secret: b.secret, room: b.disk.hasRoom, out: "_gate.out." + rand.Text() + ".", open: map[string]*gate.Gate{}, made: map[string]time.Time{}}
+	if err := b.gates.prepare(); err != nil {
 		return nil, err
 	}
 	log := new(startLog)
@@ -136,7 +130,7 @@ func (b *Embedded) Create(ctx context.Context, stream string, create func() erro
 	if err := create(); err != nil {
 		return err
 	}
-	return b.openGate(ctx, stream)
+	return b.gates.openFor(ctx, stream)
 }
 
 // Synced returns once every message of a stream, up to one that a consumer has received,
@@ -163,6 +157,14 @@ func (b *Embedded) Purgeable(stream string, seq uint64) uint64 {
 	return seq
 }
 
+// gate returns the open gate of a stream; nil: it has none.
+func (b *Embedded) gate(stream string) *gate.Gate {
+	if b == nil {
+		return nil
+	}
+	return b.gates.of(stream)
+}
+
 // Disconnect ends the connections of clients with some names. They may connect again if
 // their tokens allow it.
 func (b *Embedded) Disconnect(names []string) error {
@@ -184,7 +186,7 @@ func (b *Embedded) Disconnect(names []string) error {
 // Collectors returns the metrics of the bus, to be registered once its gates
 // are open.
 func (b *Embedded) Collectors() (all []prometheus.Collector) {
-	for _, open := range b.openGates() {
+	for _, open := range b.gates.all() {
 		all = append(all, open.Collectors()...)
 	}
 	return all
@@ -196,7 +198,7 @@ func (b *Embedded) Close() {
 	b.closing.Do(func() { close(b.done) })
 	b.running.Wait()
 	var closing sync.WaitGroup
-	for _, open := range b.openGates() {
+	for _, open := range b.gates.all() {
 		closing.Go(open.Close)
 	}
 	closing.Wait()

@@ -21,7 +21,7 @@ type Config struct {
 	// durable when it is acknowledged.
 	Relaxed bool
 	// Gates are the streams whose messages a gate makes durable. They accept none
-	// before Embedded.Gate has been called. Without any, JetStream itself syncs, before
+	// before Embedded.Create has been called. Without any, JetStream itself syncs, before
 	// it acknowledges, in every stream; with some, all others are relaxed.
 	Gates []GatedStream
 	// Reserve is how many bytes must stay free on the disk of Dir: gates accept

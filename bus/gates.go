@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -20,21 +21,34 @@ import (
 // ErrBroken says that a sync has failed: the bus has to be started again.
 var ErrBroken = gate.ErrBroken
 
-// streamDir is the directory that the server keeps a stream in.
-func (b *Embedded) streamDir(stream string) string {
-	return filepath.Join(b.cfg.Dir, server.JetStreamStoreDir, server.DEFAULT_GLOBAL_ACCOUNT, "streams", stream)
+// gates are those of an embedded bus.
+type gates struct {
+	cfg    Config
+	server *server.Server
+	secret string
+	room   func() error // why no message may be stored now
+	out    string       // gates publish on it + the public subject; random, so that no client can
+
+	mu   sync.RWMutex
+	open map[string]*gate.Gate // by stream; under mu
+	made map[string]time.Time  // when the stream of each was created; under watcher.opening
 }
 
-// prepareGates maps subjects before any client can publish on them, and repairs what a
+// streamDir is the directory that the server keeps a stream in.
+func (g *gates) streamDir(stream string) string {
+	return filepath.Join(g.cfg.Dir, server.JetStreamStoreDir, server.DEFAULT_GLOBAL_ACCOUNT, "streams", stream)
+}
+
+// prepare maps subjects before any client can publish on them, and repairs what a
 // failed sync has left.
-func (b *Embedded) prepareGates() error {
-	account := b.server.GlobalAccount()
-	for _, stream := range b.cfg.Gates {
-		if err := gate.Repair(b.streamDir(stream.Name)); err != nil {
+func (g *gates) prepare() error {
+	account := g.server.GlobalAccount()
+	for _, stream := range g.cfg.Gates {
+		if err := gate.Repair(g.streamDir(stream.Name)); err != nil {
 			return fmt.Errorf("bus: stream %s: %w", stream.Name, err)
 		}
 		for _, s := range stream.Subjects {
-			err := account.AddMapping(b.out+s, mappingTarget(s))
+			err := account.AddMapping(g.out+s, mappingTarget(s))
 			if err == nil {
 				err = account.AddMapping(s, gate.In(stream.Name)+mappingTarget(s))
 			}
@@ -58,52 +72,52 @@ func mappingTarget(subject string) string {
 	return strings.Join(tokens, ".")
 }
 
-// openGate opens the gate of a stream. A gate of a stream that was deleted makes way.
-func (b *Embedded) openGate(ctx context.Context, stream string) error {
-	i := slices.IndexFunc(b.cfg.Gates, func(s GatedStream) bool { return s.Name == stream })
+// openFor opens the gate of a stream, if it is to have one. A gate of a stream that was deleted makes way.
+func (g *gates) openFor(ctx context.Context, stream string) error {
+	i := slices.IndexFunc(g.cfg.Gates, func(s GatedStream) bool { return s.Name == stream })
 	if i < 0 {
 		return nil
 	}
-	made, err := b.fits(ctx, stream)
+	made, err := g.fits(ctx, stream)
 	if err != nil {
 		return fmt.Errorf("bus: gate of %s: %w", stream, err)
 	}
-	room := b.disk.hasRoom
-	if b.cfg.Gates[i].Always {
+	room := g.room
+	if g.cfg.Gates[i].Always {
 		room = nil
 	}
-	before := b.gate(stream)
+	before := g.of(stream)
 	if before != nil {
-		if made.Equal(b.made[stream]) {
+		if made.Equal(g.made[stream]) {
 			return nil
 		}
 		before.Close()
 	}
-	conn, err := connectTo(b.server, b.secret, nats.Name("jianguo gate "+stream), nats.ReconnectWait(100*time.Millisecond),
+	conn, err := connectTo(g.server, g.secret, nats.Name("jianguo gate "+stream), nats.ReconnectWait(100*time.Millisecond),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil {
-				b.cfg.Logger.Error("the gate lost its connection to the bus", "stream", stream, "error", err)
+				g.cfg.Logger.Error("the gate lost its connection to the bus", "stream", stream, "error", err)
 			}
 		}))
 	if err != nil {
 		return err
 	}
-	open, err := gate.Open(gate.Config{Conn: conn, Stream: stream, Dir: b.streamDir(stream), Subjects: b.cfg.Gates[i].Subjects, Out: b.out, MayAnswer: MayAnswer, Before: before,
-		Room: room, Logger: b.cfg.Logger, Fail: b.cfg.Fail})
+	open, err := gate.Open(gate.Config{Conn: conn, Stream: stream, Dir: g.streamDir(stream), Subjects: g.cfg.Gates[i].Subjects, Out: g.out, MayAnswer: MayAnswer, Before: before,
+		Room: room, Logger: g.cfg.Logger, Fail: g.cfg.Fail})
 	if err != nil {
 		conn.Close()
 		return fmt.Errorf("bus: %w", err)
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.gates[stream], b.made[stream] = open, made
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.open[stream], g.made[stream] = open, made
 	return nil
 }
 
 // fits returns when a stream was created. It is an error if the stream answers before it has
 // written, or if the gate cannot read its files.
-func (b *Embedded) fits(ctx context.Context, name string) (made time.Time, err error) {
-	nc, err := connectTo(b.server, b.secret)
+func (g *gates) fits(ctx context.Context, name string) (made time.Time, err error) {
+	nc, err := connectTo(g.server, g.secret)
 	if err != nil {
 		return made, err
 	}
@@ -125,18 +139,15 @@ func (b *Embedded) fits(ctx context.Context, name string) (made time.Time, err e
 	return stream.CachedInfo().Created, nil
 }
 
-// gate returns the open gate of a stream; nil: it has none.
-func (b *Embedded) gate(stream string) *gate.Gate {
-	if b == nil {
-		return nil
-	}
-	b.mu.RLock()
-	defer b.mu.RUnlock()
-	return b.gates[stream]
+// of returns the open gate of a stream; nil: it has none.
+func (g *gates) of(stream string) *gate.Gate {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	return g.open[stream]
 }
 
-func (b *Embedded) openGates() []*gate.Gate {
-	b.mu.RLock()
-	defer b.mu.RUnlock()
-	return slices.Collect(maps.Values(b.gates))
+func (g *gates) all() []*gate.Gate {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	return slices.Collect(maps.Values(g.open))
 }

@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -34,9 +35,7 @@ type StreamsConfig struct {
 // for them, or only those named, and returns ITEMS. A nil bus is an external one, which has
 // no gates.
 func EnsureStreams(ctx context.Context, js jetstream.JetStream, b *Embedded, cfg StreamsConfig, only ...string) (items jetstream.Stream, err error) {
-	if cfg.Bytes == 0 {
-		cfg.Bytes = 4 << 30
-	}
+	cfg.Bytes = cmp.Or(cfg.Bytes, 4<<30)
 	all := []jetstream.StreamConfig{
 		// Events are already durable in the catalogue: what a power failure takes off the end of
 		// VERDICTS is published again.

@@ -59,16 +59,16 @@ func (x *catalogue) apply(ctx context.Context, applied uint64, f func(b *batch))
 	err := x.transaction(ctx, func() {
 		f(b)
 		for source, s := range b.learned {
-			must.Get(x.w.conn.ExecContext(b.ctx, boilerplate.Insert, s.Row(source)...))
+			must.Get(x.w.ExecContext(b.ctx, boilerplate.Insert, s.Row(source)...))
 		}
-		x.w.setMeta(b.ctx, "applied", strconv.FormatUint(applied, 10))
+		x.setMeta(b.ctx, "applied", strconv.FormatUint(applied, 10))
 	})
 	if err != nil {
 		for i := len(b.undo) - 1; i >= 0; i-- {
 			b.undo[i]()
 		}
 		x.matcher.Reset()
-		return errors.Join(err, x.loadFlood(b.ctx))
+		return errors.Join(err, x.flood.load(b.ctx, x.reader))
 	}
 	for i := range b.outlines {
 		x.rows.SetOutline(x.nextOrdinal+uint32(i), &b.outlines[i])
@@ -87,10 +87,15 @@ func (x *catalogue) apply(ctx context.Context, applied uint64, f func(b *batch))
 }
 
 // exec runs a statement of the writer.
-func (b *batch) exec(stmt *sql.Stmt, args []any, what string, whatArgs ...any) sql.Result {
-	res, err := stmt.ExecContext(b.ctx, args...)
+func (b *batch) exec(text string, args []any, what string, whatArgs ...any) sql.Result {
+	res, err := b.x.w.ExecContext(b.ctx, text, args...)
 	must.Dof(err, what, whatArgs...)
 	return res
+}
+
+// query reads one row, and sees what the batch has changed.
+func (b *batch) query(text string, args ...any) *sql.Row {
+	return b.x.w.QueryRowContext(b.ctx, text, args...)
 }
 
 // again returns the stored verdict of a mutation that was applied before.
@@ -109,7 +114,8 @@ func (b *batch) unchanged(v *version) Outcome {
 }
 
 func (b *batch) lastEvent(ordinal uint32) (e eventRow) {
-	must.Dof(b.x.w.lastEvent.QueryRowContext(b.ctx, ordinal).Scan(e.columns()...), "last event of ordinal %d", ordinal)
+	err := b.query(`SELECT `+eventColumns+` FROM events WHERE number IN (`+eventsOf+`) ORDER BY number DESC LIMIT 1`, ordinal).Scan(e.columns()...)
+	must.Dof(err, "last event of ordinal %d", ordinal)
 	return e
 }
 
@@ -142,13 +148,9 @@ func (b *batch) versions(id string) map[uint32]bool {
 	own := map[uint32]bool{}
 	var buf [8]uint32
 	for _, ordinal := range b.x.ids.Get(buf[:0], xxh3.HashString(id)) {
-		var stored string
-		err := b.x.w.idByOrdinal.QueryRowContext(b.ctx, ordinal).Scan(&stored)
-		if !errors.Is(err, sql.ErrNoRows) {
-			must.Dof(err, "ordinal %d", ordinal)
-			if stored == id {
-				own[ordinal] = true
-			}
+		stored, err := b.x.judging.id(b.ctx, ordinal)
+		if !errors.Is(err, sql.ErrNoRows) && must.Get(stored, err) == id {
+			own[ordinal] = true
 		}
 	}
 	return own
@@ -160,12 +162,12 @@ func (b *batch) version(ordinal uint32) *version { return must.Get(b.read(ordina
 // read is version for an ordinal that may be of no version.
 func (b *batch) read(ordinal uint32) (*version, error) {
 	v := new(version)
-	if err := b.x.w.itemByOrdinal.QueryRowContext(b.ctx, ordinal).Scan(v.itemRow.columns()...); err != nil {
+	if err := b.query(`SELECT `+itemColumns+` FROM items WHERE ordinal = ?`, ordinal).Scan(v.itemRow.columns()...); err != nil {
 		return nil, fmt.Errorf("ordinal %d: %w", ordinal, err)
 	}
 	var err error
 	own := reindex.Form{Exact: v.exact, Fingerprint: v.fingerprint, Sketch: v.sketch}
-	if v.form, err = b.x.forms.Load().overlay.FormOf(b.ctx, b.x.w.formAt, ordinal, own); err != nil {
+	if v.form, err = b.x.forms.Load().overlay.FormOf(b.ctx, b.x.w, ordinal, own); err != nil {
 		return nil, err
 	}
 	v.flags = b.x.rows.Flags(ordinal) &^ resident.Swept
@@ -173,7 +175,7 @@ func (b *batch) read(ordinal uint32) (*version, error) {
 		revision: v.itemRow.revision, seq: v.itemRow.seq}
 	var of sql.NullInt64
 	var stored resident.Flags
-	err = b.x.w.currentOf.QueryRowContext(b.ctx, ordinal).Scan(&v.state.verdict, &v.state.rule, &of, &v.state.cluster, &stored, &v.state.revision, &v.state.seq)
+	err = b.query(`SELECT verdict, rule, of, cluster, flags, revision, seq FROM current WHERE ordinal = ?`, ordinal).Scan(&v.state.verdict, &v.state.rule, &of, &v.state.cluster, &stored, &v.state.revision, &v.state.seq)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 	case err != nil:
@@ -189,9 +191,9 @@ func (b *batch) read(ordinal uint32) (*version, error) {
 func (b *batch) insert(r *itemRow, a *Article) {
 	x := b.x
 	r.event = b.event
-	b.exec(x.w.insertItem, sqlite.WithSum(r.columns()...), "insert")
+	b.exec(`INSERT INTO items (`+itemColumns+`, sum) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`, sqlite.WithSum(r.columns()...), "insert")
 	if a != nil && a.Packed != nil {
-		b.exec(x.w.insertText, []any{r.ordinal, a.Packed}, "insert text")
+		b.exec(`INSERT INTO texts (ordinal, body) VALUES (?,?)`, []any{r.ordinal, a.Packed}, "insert text")
 	}
 	f := resident.Arrival(r.verdict, r.exact == nil)
 	x.rows.Set(r.ordinal, f, r.cluster, uint32(r.arrivedAt/1000))
@@ -232,7 +234,8 @@ func (b *batch) setState(v *version, f resident.Flags, s state) {
 	x := b.x
 	b.revive(v.ordinal)
 	f = f.With(s.verdict)
-	b.exec(x.w.setCurrent, sqlite.WithSum(v.ordinal, s.verdict, s.rule, ordinalOrNull(s.of), s.cluster, f, s.revision, s.seq), "state of ordinal %d", v.ordinal)
+	b.exec(`INSERT OR REPLACE INTO current (ordinal, verdict, rule, of, cluster, flags, revision, seq, sum) VALUES (?,?,?,?,?,?,?,?,?)`,
+		sqlite.WithSum(v.ordinal, s.verdict, s.rule, ordinalOrNull(s.of), s.cluster, f, s.revision, s.seq), "state of ordinal %d", v.ordinal)
 	was, wasCluster := v.flags, v.state.cluster
 	x.rows.SetFlags(v.ordinal, f)
 	x.rows.SetCluster(v.ordinal, s.cluster)
@@ -266,7 +269,7 @@ func (b *batch) emit(e eventRow, r *itemRow) Event {
 	if e.policy = b.x.levels[""].stamp; e.cause == CauseIngest || e.cause == CauseRevision {
 		e.policy = r.policy
 	}
-	b.exec(b.x.w.insertEvent, sqlite.WithSum(e.columns()...), "event %d", e.number)
+	b.exec(`INSERT INTO events (`+eventColumns+`, sum) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)`, sqlite.WithSum(e.columns()...), "event %d", e.number)
 	b.event++
 	ev := b.render(&e, r)
 	b.events = append(b.events, ev)
@@ -276,7 +279,7 @@ func (b *batch) emit(e eventRow, r *itemRow) Event {
 func (b *batch) render(e *eventRow, r *itemRow) Event {
 	var of string
 	if e.of.Valid {
-		must.Dof(b.x.w.idByOrdinal.QueryRowContext(b.ctx, e.of.Int64).Scan(&of), "ordinal %d", e.of.Int64)
+		of = must.Get(b.x.judging.id(b.ctx, uint32(e.of.Int64)))
 	}
 	return must.Get(b.x.event(e, r, of))
 }
@@ -291,7 +294,7 @@ func (b *batch) sourceNumber(name string) sql.NullInt64 {
 	n, ok := x.sources[name]
 	if !ok {
 		n = int64(len(x.sources) + 1)
-		b.exec(x.w.insertSource, []any{n, name}, "source %q", name)
+		b.exec(`INSERT INTO sources (number, name) VALUES (?,?)`, []any{n, name}, "source %q", name)
 		x.sources[name] = n
 		b.undo = append(b.undo, func() { delete(x.sources, name) })
 	}

@@ -19,7 +19,6 @@ import (
 	"jianguo/index/sources"
 	"jianguo/internal/datadir"
 	"jianguo/internal/must"
-	"jianguo/internal/sqlite"
 	"jianguo/sketch"
 )
 
@@ -83,10 +82,11 @@ type catalogue struct {
 	judges  *sql.DB       // many, read-only
 	decided chan struct{} // sent to by Decide; never closed
 
-	// write serialises the writers. It guards closed, w, next* and sources.
+	// write serialises the writers. It guards closed, w, judging, next* and sources.
 	write       sync.Mutex
 	closed      bool
-	w           *statements
+	w           *sql.Conn // the only one of writer; nil: not open yet
+	judging     readers   // on w
 	nextOrdinal uint32
 	nextEvent   uint64
 	nextStamp   map[string]int64 // kind+hash -> stamps.number
@@ -133,6 +133,14 @@ type catalogue struct {
 	rate    rate // of messages applied
 }
 
+// level is a policy that articles are judged by: that of the service, or the same with the
+// strictness of a source.
+type level struct {
+	policy Policy
+	stamp  int64 // stamps.number
+	*match.Matcher
+}
+
 // stream identifies the ITEMS stream that applied sequences come from.
 type stream struct {
 	Identity string
@@ -147,15 +155,21 @@ func (x *catalogue) Applied() (seq, event uint64) {
 	return x.applied, x.events
 }
 
-// transaction runs f in a transaction on the writer's connection, which check and need
-// end with an error. Guarded by Index.write.
+// orApplied returns an applied sequence, or for 0 the last one: then the change is not one of ITEMS.
+func (x *catalogue) orApplied(seq uint64) uint64 {
+	applied, _ := x.Applied()
+	return max(seq, applied)
+}
+
+// transaction runs f, which package must ends, in a transaction on the writer's connection.
+// Guarded by Index.write.
 func (x *catalogue) transaction(ctx context.Context, f func()) error {
 	if x.closed {
 		return ErrClosed
 	}
 	// A batch that has begun always ends: the caller's context must not cancel it.
 	ctx = context.WithoutCancel(ctx)
-	if _, err := x.w.begin.ExecContext(ctx); err != nil {
+	if _, err := x.w.ExecContext(ctx, `BEGIN IMMEDIATE`); err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
 	err := must.Catch(f)
@@ -163,12 +177,12 @@ func (x *catalogue) transaction(ctx context.Context, f func()) error {
 		err = x.cfg.Fail("commit")
 	}
 	if err == nil {
-		if _, err = x.w.commit.ExecContext(ctx); err == nil {
+		if _, err = x.w.ExecContext(ctx, `COMMIT`); err == nil {
 			return nil
 		}
 		err = fmt.Errorf("commit: %w", err)
 	}
-	if _, rerr := x.w.rollback.ExecContext(ctx); rerr != nil {
+	if _, rerr := x.w.ExecContext(ctx, `ROLLBACK`); rerr != nil {
 		// On some errors (disk full) SQLite ends the transaction itself. ROLLBACK
 		// then fails because there is no transaction.
 		x.log.DebugContext(ctx, "rollback", "error", rerr)
@@ -199,7 +213,7 @@ func (x *catalogue) stampNumber(ctx context.Context, kind, hash, detail string) 
 		return n
 	}
 	n := int64(len(x.nextStamp) + 1)
-	_, err := x.w.conn.ExecContext(ctx, `INSERT INTO stamps (number, kind, hash, detail) VALUES (?, ?, ?, ?)`, n, kind, hash, detail)
+	_, err := x.w.ExecContext(ctx, `INSERT INTO stamps (number, kind, hash, detail) VALUES (?, ?, ?, ?)`, n, kind, hash, detail)
 	must.Dof(err, "stamp %s %s", kind, hash)
 	x.nextStamp[kind+hash] = n
 	x.stampHashes.Store(n, hash)
@@ -210,6 +224,12 @@ func (x *catalogue) stampHash(number int64) string {
 	hash, _ := x.stampHashes.Load(number)
 	text, _ := hash.(string)
 	return text
+}
+
+// setMeta is for use inside of a transaction.
+func (x *catalogue) setMeta(ctx context.Context, key, value string) {
+	_, err := x.w.ExecContext(ctx, `INSERT INTO meta (key, value) VALUES (?,?) ON CONFLICT (key) DO UPDATE SET value = excluded.value`, key, value)
+	must.Dof(err, "meta %s", key)
 }
 
 // tables returns the resident tables of versions.
@@ -246,9 +266,6 @@ func (x *catalogue) horizon() uint32 { return x.bounded(x.rows.Horizon(x.nextOrd
 func (x *catalogue) readPosting(ctx context.Context, ordinal uint32) (resident.Posting, error) {
 	return resident.ReadPosting(ctx, x.reader, x.forms.Load().overlay.Compared(), ordinal)
 }
-
-// each calls f for every row of a query.
-var each = sqlite.Each
 
 func millis(t time.Time) int64 {
 	if t.IsZero() {

@@ -13,7 +13,7 @@ import (
 // with other calls. Pass the article to Add of the same Index, unchanged.
 func (x *Index) Preview(ctx context.Context, a *Article, at time.Time) error {
 	a.Preview = nil
-	v, err := x.under(a.Source).Preview(ctx, x.forms.Load().Reader, match.Query{Article: a, At: seconds(at)})
+	v, err := x.under(a.Source).Preview(ctx, &x.forms.Load().Reader, match.Query{Article: a, At: seconds(at)})
 	if v != nil {
 		a.Preview = v
 	}
@@ -40,8 +40,8 @@ func (x *catalogue) check(ctx context.Context, q match.Query) (Event, error) {
 	e := Event{ID: a.ID, Revision: a.Revision, Verdict: j.Verdict, Cause: CauseIngest, Rule: j.Rule, Cluster: j.Cluster, Series: j.Series,
 		Facts: j.Facts, Fingerprint: a.Print.Fingerprint.String(), Recipe: f.recipe, Policy: x.stampHash(x.under(a.Source).stamp)}
 	if j.Of != 0 {
-		if err := f.idByOrdinal.QueryRowContext(ctx, j.Of).Scan(&e.Of); err != nil {
-			return Event{}, fmt.Errorf("index: check: ordinal %d: %w", j.Of, err)
+		if e.Of, err = f.id(ctx, j.Of); err != nil {
+			return Event{}, fmt.Errorf("index: check: %w", err)
 		}
 		e.Measure(j.Distance, j.S, j.Resemblance)
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+
+	"jianguo/internal/sqlite"
 )
 
 // Cluster reads the cluster that stands for an id, with its members by arrival.
@@ -13,7 +15,7 @@ func (x *Index) Cluster(ctx context.Context, id uint32) (*Cluster, error) {
 	c.ID, lead = x.clusters.Lead(id)
 	from, args := x.MembersFrom(c.ID)
 	var ordinals []uint32
-	err := each(ctx, x.reader, `SELECT m.ordinal FROM `+from+` JOIN items USING (ordinal) ORDER BY 1`, func(r *sql.Rows) error {
+	err := sqlite.Each(ctx, x.reader, `SELECT m.ordinal FROM `+from+` JOIN items USING (ordinal) ORDER BY 1`, func(r *sql.Rows) error {
 		var ordinal uint32
 		err := r.Scan(&ordinal)
 		ordinals = append(ordinals, ordinal)

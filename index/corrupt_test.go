@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"jianguo/internal/sqlite"
 	"jianguo/internal/tier"
 )
 
@@ -81,7 +82,7 @@ func said(x *Index) (events, rows []string, err error) {
 		events = append(events, string(b))
 	}
 	for _, table := range []string{"items", "texts", "events", "current", "clusters", "members", "decisions", "decision_items", "sources", "source_policies", "stamps", "meta"} {
-		err := each(ctx, x.reader, `SELECT * FROM `+table, func(r *sql.Rows) error {
+		err := sqlite.Each(ctx, x.reader, `SELECT * FROM `+table, func(r *sql.Rows) error {
 			names, err := r.Columns()
 			if err != nil {
 				return err

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"jianguo/index/read"
+	"jianguo/index/resident"
 	"jianguo/index/verdict"
 	"jianguo/internal/must"
 )
@@ -70,14 +72,39 @@ func (d *decision) apply() {
 // log appends the decision to the catalogue.
 func (d *decision) log() *Decision {
 	var number uint64
-	conn := d.x.w.conn
-	must.Do(conn.QueryRowContext(d.ctx, `SELECT coalesce(max(number), 0) + 1 FROM decisions`).Scan(&number))
+	must.Do(d.query(`SELECT coalesce(max(number), 0) + 1 FROM decisions`).Scan(&number))
 	effects := must.Get(json.Marshal(d.effects))
-	must.Get(conn.ExecContext(d.ctx, `INSERT INTO decisions (number, at, by, kind, cluster, item, other, reason, effects) VALUES (?,?,?,?,?,?,nullif(?,0),?,?)`,
-		number, millis(d.req.At), d.req.By, d.req.Kind, d.cluster, ordinalOrNull(d.item), d.other, d.req.Reason, string(effects)))
+	d.exec(`INSERT INTO decisions (number, at, by, kind, cluster, item, other, reason, effects) VALUES (?,?,?,?,?,?,nullif(?,0),?,?)`,
+		[]any{number, millis(d.req.At), d.req.By, d.req.Kind, d.cluster, ordinalOrNull(d.item), d.other, d.req.Reason, string(effects)}, "decision %d", number)
 	for _, item := range d.items {
-		must.Get(conn.ExecContext(d.ctx, `INSERT INTO decision_items (item, decision) VALUES (?,?)`, item, number))
+		d.exec(`INSERT INTO decision_items (item, decision) VALUES (?,?)`, []any{item, number}, "item %d of decision %d", item, number)
 	}
 	return &Decision{Number: number, At: d.req.At.UTC().Truncate(time.Millisecond), By: d.req.By, Kind: d.req.Kind, Cluster: d.cluster,
 		Item: d.req.Item, Count: len(d.items), Other: d.other, Reason: d.req.Reason, Events: d.events}
+}
+
+// stem sets the earlier text of a suspect aside if it has met too many in this minute: a
+// decision of the service itself, which editors can undo.
+func (b *batch) stem(r *itemRow, limit int) {
+	n := b.x.flood.arrive(r.arrivedAt/60000, r.verdict, uint32(r.of.Int64))
+	if limit == 0 || n < limit {
+		return
+	}
+	v := b.version(uint32(r.of.Int64))
+	d := &decision{batch: b, cluster: b.x.clusters.Resolve(v.state.cluster), item: v.ordinal, req: DecisionRequest{Kind: Aside, Item: v.id, By: "jianguo",
+		At: time.UnixMilli(r.arrivedAt), Reason: fmt.Sprintf("%d suspects in a minute", n)}}
+	d.mark(v, resident.Aside)
+	d.log()
+	b.asides = append(b.asides, v.id)
+}
+
+// Exemptions lists the decisions in force that keep texts from being compared, the last one
+// first: what editors exempted, and what was set aside.
+func (x *Index) Exemptions(ctx context.Context, limit int) ([]Decision, error) {
+	list, err := read.DecisionsWhere(ctx, x.reader, `d.kind IN (?, ?) AND NOT EXISTS (SELECT 1 FROM decisions u WHERE u.kind = 'undo' AND u.other = d.number)
+		ORDER BY d.number DESC LIMIT ?`, Exempt, Aside, limit)
+	if err != nil {
+		return nil, fmt.Errorf("index: exemptions: %w", err)
+	}
+	return list, nil
 }

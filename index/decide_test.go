@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"jianguo/index/resident"
+	"jianguo/internal/sqlite"
 )
 
 // standing is what readers see of an index: each item's state, and each
@@ -20,7 +21,7 @@ import (
 func standing(t tester, x *Index) []string {
 	t.Helper()
 	var lines []string
-	err := each(context.Background(), x.reader, `SELECT ordinal FROM items ORDER BY ordinal`, func(r *sql.Rows) error {
+	err := sqlite.Each(context.Background(), x.reader, `SELECT ordinal FROM items ORDER BY ordinal`, func(r *sql.Rows) error {
 		var ordinal uint32
 		if err := r.Scan(&ordinal); err != nil {
 			return err

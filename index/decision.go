@@ -195,7 +195,7 @@ func (d *decision) expected(v *version) {
 // made the state.
 func (d *decision) conflict(problem string, args ...any) {
 	e := &ConflictError{Problem: fmt.Sprintf(problem, args...)}
-	last := must.Get(read.DecisionsWhere(d.ctx, d.x.w.conn, `d.item = ?1 OR d.number IN (SELECT decision FROM decision_items WHERE item = ?1) OR d.cluster = ?2 AND (d.item IS NULL
+	last := must.Get(read.DecisionsWhere(d.ctx, d.x.w, `d.item = ?1 OR d.number IN (SELECT decision FROM decision_items WHERE item = ?1) OR d.cluster = ?2 AND (d.item IS NULL
 		OR EXISTS (SELECT 1 FROM json_each(d.effects) WHERE json_extract(value, '$.item') = ?1)) ORDER BY d.number DESC LIMIT 1`, d.item, d.cluster))
 	if len(last) > 0 {
 		e.Decision = &last[0]
@@ -254,7 +254,7 @@ func (d *decision) tell() {
 // enter makes an item a member of a cluster, if it is not one.
 func (d *decision) enter(id, ordinal uint32) {
 	var there bool
-	must.Do(d.x.w.conn.QueryRowContext(d.ctx, `SELECT count(*) FROM members WHERE cluster = ? AND ordinal = ?`, id, ordinal).Scan(&there))
+	must.Do(d.query(`SELECT count(*) FROM members WHERE cluster = ? AND ordinal = ?`, id, ordinal).Scan(&there))
 	if there {
 		return
 	}

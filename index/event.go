@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"jianguo/index/verdict"
+	"jianguo/internal/sqlite"
 	"jianguo/simhash"
 )
 
@@ -51,7 +52,7 @@ func (x *catalogue) event(e *eventRow, r *itemRow, of string) (Event, error) {
 
 func (x *catalogue) queryEvents(ctx context.Context, where string, args ...any) ([]Event, error) {
 	var events []Event
-	err := each(ctx, x.reader, `SELECT e.number, e.ordinal, e.at, e.verdict, e.previous, e.cause, e.rule, e.of, e.cluster, e.policy, e.revision, e.note,
+	err := sqlite.Each(ctx, x.reader, `SELECT e.number, e.ordinal, e.at, e.verdict, e.previous, e.cause, e.rule, e.of, e.cluster, e.policy, e.revision, e.note,
 		i.id, i.fingerprint, i.recipe, i.of, i.series, i.distance, i.margin, i.resemblance, i.evidence, o.id
 		FROM events e JOIN items i ON i.ordinal = e.ordinal LEFT JOIN items o ON o.ordinal = e.of WHERE `+where,
 		func(rows *sql.Rows) error {

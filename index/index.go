@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"jianguo/index/match"
 	"jianguo/index/read"
 	"jianguo/index/resident"
 	"jianguo/index/verdict"
@@ -40,18 +42,9 @@ func Open(ctx context.Context, cfg Config) (*Index, error) {
 	if err := cfg.Policy.Validate(); err != nil {
 		return nil, err
 	}
-	if cfg.Language == "" {
-		cfg.Language = Chinese
-	}
-	if cfg.Durability == "" {
-		cfg.Durability = DurabilitySynced
-	}
-	if cfg.SnapshotEvery == 0 {
-		cfg.SnapshotEvery = defaultSnapshotEvery
-	}
-	if cfg.Logger == nil {
-		cfg.Logger = slog.New(slog.DiscardHandler)
-	}
+	cfg.Language, cfg.Durability = cmp.Or(cfg.Language, Chinese), cmp.Or(cfg.Durability, DurabilitySynced)
+	cfg.SnapshotEvery = cmp.Or(cfg.SnapshotEvery, defaultSnapshotEvery)
+	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
 	if cfg.Progress == nil {
 		cfg.Progress = func(string, int64, int64) {}
 	}
@@ -112,13 +105,14 @@ func (x *Index) open(ctx context.Context) {
 		must.Dof(err, "recipe")
 		f.recipe = recipe
 	}
-	x.w = must.Get(prepare(ctx, x.writer, f.overlay.Compared()))
-	f.readers = must.Get(newReaders(ctx, x.judges, f.overlay.Compared()))
+	x.w = must.Get(x.writer.Conn(ctx))
+	x.judging.Reader = match.Reader{DB: x.w, Compared: f.overlay.Compared()}
+	f.readers.Reader = match.Reader{DB: x.judges, Compared: f.overlay.Compared()}
 	f.stamp = must.Get(x.stamp(ctx, f.recipe))
 	x.forms.Store(&f)
 	x.matcher.CompareBy(f.overlay.Compared())
 	must.Do(loads.warnOfRecipe(ctx))
-	must.Do(x.openSources(ctx))
+	must.Do(loads.openSources(ctx))
 	loads.outlineInBackground()
 }
 
@@ -177,8 +171,8 @@ func (x *Index) Attach(ctx context.Context, identity string, last uint64) (base 
 	}
 	next := stream{Identity: identity, Base: x.applied}
 	err = x.transaction(ctx, func() {
-		x.w.setMeta(ctx, "stream_identity", next.Identity)
-		x.w.setMeta(ctx, "stream_base", strconv.FormatUint(next.Base, 10))
+		x.setMeta(ctx, "stream_identity", next.Identity)
+		x.setMeta(ctx, "stream_base", strconv.FormatUint(next.Base, 10))
 	})
 	if err != nil {
 		return 0, fmt.Errorf("index: attach stream %s: %w", identity, err)
@@ -219,3 +213,11 @@ func (x *Index) Snapshot(ctx context.Context) error { return snapshots{x.catalog
 // Sweep removes the postings of expired exemplars and returns the number of these
 // exemplars. All other methods may run meanwhile.
 func (x *Index) Sweep(ctx context.Context) (int, error) { return sweeper{x.catalogue}.Sweep(ctx) }
+
+// CopyTo writes a compact copy of the catalogue to a new file, also if the file of the
+// catalogue has been removed.
+func (x *Index) CopyTo(ctx context.Context, path string) error {
+	x.write.Lock()
+	defer x.write.Unlock()
+	return sqlite.CopyTo(ctx, x.w, path)
+}

@@ -7,14 +7,6 @@ import (
 	"jianguo/index/sources"
 )
 
-// level is a policy that articles are judged by: that of the service, or the same with the
-// strictness of a source.
-type level struct {
-	policy Policy
-	stamp  int64 // stamps.number
-	*match.Matcher
-}
-
 // under returns the level that articles of a source are judged at.
 func (x *catalogue) under(source string) *level {
 	_, strictness := sources.Parts(x.policies.InForce()[source])
@@ -23,7 +15,7 @@ func (x *catalogue) under(source string) *level {
 
 // judge judges an article by its text, then applies the policy of its source.
 func (x *catalogue) judge(ctx context.Context, r *readers, q match.Query) (match.Judgement, error) {
-	j, err := x.under(q.Article.Source).Judge(ctx, r.Reader, q)
+	j, err := x.under(q.Article.Source).Judge(ctx, &r.Reader, q)
 	if err != nil {
 		return j, err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"jianguo/index/reindex"
 	"jianguo/index/resident"
+	"jianguo/index/sources"
 	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
 )
@@ -26,7 +27,7 @@ func (x loader) load(ctx context.Context) {
 	must.Do(x.loadSources(ctx))
 	must.Do(x.boilerplate.Load(ctx, x.reader))
 	must.Do(x.loadClusters(ctx))
-	must.Do(x.loadFlood(ctx))
+	must.Do(x.flood.load(ctx, x.reader))
 	x.loadItems(ctx)
 }
 
@@ -39,7 +40,7 @@ func (x loader) verifySmall(ctx context.Context) error {
 
 func (x loader) loadMeta(ctx context.Context) {
 	values := map[string]string{}
-	must.Do(each(ctx, x.reader, `SELECT key, value FROM meta`, func(r *sql.Rows) error {
+	must.Do(sqlite.Each(ctx, x.reader, `SELECT key, value FROM meta`, func(r *sql.Rows) error {
 		var k, v string
 		err := r.Scan(&k, &v)
 		values[k] = v
@@ -61,7 +62,7 @@ func (x loader) loadMeta(ctx context.Context) {
 }
 
 func (x loader) loadStamps(ctx context.Context) error {
-	return each(ctx, x.reader, `SELECT number, kind, hash FROM stamps`, func(r *sql.Rows) error {
+	return sqlite.Each(ctx, x.reader, `SELECT number, kind, hash FROM stamps`, func(r *sql.Rows) error {
 		var n int64
 		var kind, hash string
 		err := r.Scan(&n, &kind, &hash)
@@ -72,7 +73,7 @@ func (x loader) loadStamps(ctx context.Context) error {
 }
 
 func (x loader) loadSources(ctx context.Context) error {
-	return each(ctx, x.reader, `SELECT number, name FROM sources`, func(r *sql.Rows) error {
+	return sqlite.Each(ctx, x.reader, `SELECT number, name FROM sources`, func(r *sql.Rows) error {
 		var n int64
 		var name string
 		err := r.Scan(&n, &name)
@@ -81,8 +82,20 @@ func (x loader) loadSources(ctx context.Context) error {
 	})
 }
 
+// openSources opens the table of policies.
+func (x loader) openSources(ctx context.Context) error {
+	x.policies = sources.New(sources.Config{
+		DB: x.reader, Dir: x.cfg.Dir, Log: x.log,
+		Transact: func(ctx context.Context, f func(conn *sql.Conn) error) error {
+			return x.transaction(ctx, func() { must.Do(f(x.w)) })
+		},
+		Applied: func() uint64 { seq, _ := x.Applied(); return seq },
+	})
+	return x.policies.Open(ctx)
+}
+
 func (x loader) loadClusters(ctx context.Context) error {
-	return each(ctx, x.reader, `SELECT id, lead, coalesce(merged_into, 0) FROM clusters WHERE lead != id OR merged_into IS NOT NULL`, func(r *sql.Rows) error {
+	return sqlite.Each(ctx, x.reader, `SELECT id, lead, coalesce(merged_into, 0) FROM clusters WHERE lead != id OR merged_into IS NOT NULL`, func(r *sql.Rows) error {
 		var id, lead, merged uint32
 		err := r.Scan(&id, &lead, &merged)
 		x.clusters.Set(id, lead, merged)

@@ -20,10 +20,10 @@ type clusterRow struct {
 // cluster reads the row of a cluster, or derives it from the founder.
 func (b *batch) cluster(id uint32) clusterRow {
 	c := clusterRow{id: id}
-	err := b.x.w.clusterOf.QueryRowContext(b.ctx, id).Scan(&c.lead, &c.merged, &c.size, &c.first, &c.last)
+	err := b.query(`SELECT lead, coalesce(merged_into, 0), size, first_at, last_at FROM clusters WHERE id = ?`, id).Scan(&c.lead, &c.merged, &c.size, &c.first, &c.last)
 	if errors.Is(err, sql.ErrNoRows) {
 		c = clusterRow{id: id, lead: id, size: 1}
-		err = b.x.w.arrivedAt.QueryRowContext(b.ctx, id).Scan(&c.first)
+		err = b.query(`SELECT arrived_at FROM items WHERE ordinal = ?`, id).Scan(&c.first)
 		c.last = c.first
 	}
 	must.Dof(err, "cluster %d", id)
@@ -33,7 +33,8 @@ func (b *batch) cluster(id uint32) clusterRow {
 func (b *batch) setCluster(c clusterRow) {
 	x := b.x
 	b.revive(c.id)
-	b.exec(x.w.setClusterRow, sqlite.WithSum(c.id, c.lead, ordinalOrNull(c.merged), c.size, c.first, c.last), "cluster %d", c.id)
+	b.exec(`INSERT OR REPLACE INTO clusters (id, lead, merged_into, size, first_at, last_at, sum) VALUES (?,?,?,?,?,?,?)`,
+		sqlite.WithSum(c.id, c.lead, ordinalOrNull(c.merged), c.size, c.first, c.last), "cluster %d", c.id)
 	lead, merged := x.clusters.Own(c.id)
 	x.clusters.Set(c.id, c.lead, c.merged)
 	b.undo = append(b.undo, func() { x.clusters.Set(c.id, lead, merged) })
@@ -56,12 +57,12 @@ func (b *batch) join(id, ordinal uint32, at int64) {
 }
 
 func (b *batch) member(cluster, ordinal uint32) {
-	b.exec(b.x.w.addMember, []any{cluster, ordinal}, "member %d of cluster %d", ordinal, cluster)
+	b.exec(`INSERT OR IGNORE INTO members (cluster, ordinal) VALUES (?,?)`, []any{cluster, ordinal}, "member %d of cluster %d", ordinal, cluster)
 }
 
 // drop removes a member's row and reports whether there was one.
 func (b *batch) drop(cluster, ordinal uint32) bool {
-	res := b.exec(b.x.w.dropMember, []any{cluster, ordinal}, "member %d of cluster %d", ordinal, cluster)
+	res := b.exec(`DELETE FROM members WHERE cluster = ? AND ordinal = ?`, []any{cluster, ordinal}, "member %d of cluster %d", ordinal, cluster)
 	return must.Get(res.RowsAffected()) > 0
 }
 
@@ -124,7 +125,7 @@ func (b *batch) promote(id, from uint32, at int64) {
 
 // oldestCopy returns the copy of a cluster that arrived first, or nil.
 func (b *batch) oldestCopy(id uint32) *version {
-	ordinals, err := sqlite.Column[uint32](b.ctx, b.x.w.conn, `SELECT ordinal FROM members WHERE cluster = ? ORDER BY ordinal`, id)
+	ordinals, err := sqlite.Column[uint32](b.ctx, b.x.w, `SELECT ordinal FROM members WHERE cluster = ? ORDER BY ordinal`, id)
 	must.Dof(err, "members of cluster %d", id)
 	for _, o := range ordinals {
 		if f := b.x.rows.Flags(o); f.Verdict() == Duplicate && f&(resident.Superseded|resident.Blank) == 0 {

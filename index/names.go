@@ -55,23 +55,11 @@ const (
 var (
 	ErrNotFound = verdict.ErrNotFound
 	ErrQuery    = verdict.ErrQuery
+
+	Strictnesses  = verdict.Strictnesses
+	DefaultPolicy = verdict.DefaultPolicy
+	PackText      = verdict.PackText
+	Compared      = verdict.Compared
+	Estimated     = verdict.Estimated
+	Why           = verdict.Why
 )
-
-// Strictnesses are the positions of the dial, the one that rejects least first.
-var Strictnesses = verdict.Strictnesses
-
-// DefaultPolicy is the policy of `jianguo serve` without flags.
-func DefaultPolicy() Policy { return verdict.DefaultPolicy() }
-
-// PackText compresses a body for Article.Packed. It may be called from several
-// goroutines.
-func PackText(body string) []byte { return verdict.PackText(body) }
-
-// Compared and Estimated are the facts of a judgement on texts and on sketches.
-var (
-	Compared  = verdict.Compared
-	Estimated = verdict.Estimated
-)
-
-// Why explains an event in one sentence, in Chinese or English.
-func Why(e *Event, language string) string { return verdict.Why(e, language) }

@@ -59,7 +59,7 @@ func (b *batch) judge(m *Mutation, known bool) match.Judgement {
 		q.Except = b.versions(a.ID)
 	}
 	q.Preview, _ = a.Preview.(*match.Preview)
-	return must.Get(b.x.judge(b.ctx, &b.x.w.readers, q))
+	return must.Get(b.x.judge(b.ctx, &b.x.judging, q))
 }
 
 // nothingNew reports whether a publish of a known id changes nothing: it is older
@@ -204,7 +204,7 @@ func (b *batch) tombstone(m *Mutation) Outcome {
 // cluster. It replaces the version that r is a copy of.
 func (b *batch) takeOver(r *itemRow) {
 	old := b.version(uint32(r.of.Int64))
-	source, _, err := b.x.w.standing(b.ctx, old.ordinal)
+	source, _, err := b.x.judging.standing(b.ctx, old.ordinal)
 	must.Do(err)
 	previous := old.state.verdict
 	next := old.state

@@ -176,7 +176,7 @@ func history(t *testing.T, dir string) map[string][]string {
 	defer db.Close()
 	all := map[string][]string{}
 	for _, table := range []string{"items", "texts", "events", "current", "clusters", "members", "decisions", "decision_items", "sources", "source_policies", "reviews"} {
-		err := each(context.Background(), db, `SELECT * FROM `+table+` ORDER BY 1, 2`, func(r *sql.Rows) error {
+		err := sqlite.Each(context.Background(), db, `SELECT * FROM `+table+` ORDER BY 1, 2`, func(r *sql.Rows) error {
 			columns, err := r.Columns()
 			if err != nil {
 				return err

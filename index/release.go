@@ -38,7 +38,7 @@ func (d *decision) settle(id uint32, v *version) {
 		c = clusterRow{id: id, lead: v.ordinal, first: v.arrivedAt, last: v.arrivedAt}
 	}
 	members := func() (n int64) {
-		must.Dof(d.x.w.countMembers.QueryRowContext(d.ctx, id).Scan(&n), "members of cluster %d", id)
+		must.Dof(d.query(`SELECT count(*) FROM members WHERE cluster = ?`, id).Scan(&n), "members of cluster %d", id)
 		return n
 	}
 	c.size = 1
@@ -65,7 +65,7 @@ func (d *decision) vacant(v *version) uint32 {
 		return v.ordinal
 	}
 	for _, cluster := range behind {
-		for _, copied := range must.Get(sqlite.Column[uint32](d.ctx, d.x.w.conn, `SELECT m.ordinal FROM members m WHERE m.cluster = ? AND m.ordinal != m.cluster
+		for _, copied := range must.Get(sqlite.Column[uint32](d.ctx, d.x.w, `SELECT m.ordinal FROM members m WHERE m.cluster = ? AND m.ordinal != m.cluster
 			AND NOT EXISTS (SELECT 1 FROM clusters k WHERE k.id = m.ordinal) ORDER BY m.ordinal LIMIT 100`, cluster)) {
 			if d.x.rows.Cluster(copied) != copied {
 				return copied
@@ -80,6 +80,6 @@ func (d *decision) vacant(v *version) uint32 {
 // has never been alone in one, or its cluster was taken back.
 func (d *decision) unused(id uint32) bool {
 	var taken bool
-	must.Do(d.x.w.conn.QueryRowContext(d.ctx, `SELECT EXISTS (SELECT 1 FROM clusters WHERE id = ?)`, id).Scan(&taken))
+	must.Do(d.query(`SELECT EXISTS (SELECT 1 FROM clusters WHERE id = ?)`, id).Scan(&taken))
 	return !taken && d.x.rows.Cluster(id) != id
 }

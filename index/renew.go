@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"sync/atomic"
 
+	"jianguo/index/match"
 	"jianguo/index/reindex"
 	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
@@ -118,14 +119,12 @@ func (x renewing) change(ctx context.Context, made *reindex.Run, switched func()
 	for x.second.Other = next.overlay; x.second.Post(ctx); {
 	}
 	compared := next.overlay.Compared()
-	writers := must.Get(newReaders(ctx, x.w.conn, compared))
-	next.readers = must.Get(newReaders(ctx, x.judges, compared)) // the former ones stay open: they may be in use
+	next.readers.Reader = match.Reader{DB: x.judges, Compared: compared}
 	made.Switch(ctx)
 	switched()
 	x.forms.Store(next)
 	x.matcher.CompareBy(compared)
-	_ = x.w.readers.close() // nothing runs on the writer's connection
-	x.w.readers = writers
+	x.judging.Compared = compared
 	x.second.Switch(ctx)
 }
 

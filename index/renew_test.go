@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"jianguo/internal/sqlite"
 	"jianguo/internal/tier"
 	"jianguo/sketch"
 )
@@ -101,7 +102,7 @@ func TestReindexOfRunningIndex(t *testing.T) {
 func outlinesInForce(t *testing.T, x *Index) {
 	t.Helper()
 	outlines := 0
-	err := each(context.Background(), x.reader, `SELECT ordinal, sketch FROM `+x.forms.Load().overlay.Compared()+` WHERE sketch IS NOT NULL`, func(r *sql.Rows) error {
+	err := sqlite.Each(context.Background(), x.reader, `SELECT ordinal, sketch FROM `+x.forms.Load().overlay.Compared()+` WHERE sketch IS NOT NULL`, func(r *sql.Rows) error {
 		var ordinal uint32
 		var encoded []byte
 		if err := r.Scan(&ordinal, &encoded); err != nil {

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"jianguo/index/resident"
-	"jianguo/internal/sqlite"
 )
 
 // SnapshotFileName is the file in the data directory from which a start loads the
@@ -75,12 +74,4 @@ func (x snapshots) snapshotWhenDue(ctx context.Context) {
 			x.snapshotEvent.Store(event)
 		}
 	})
-}
-
-// CopyTo writes a compact copy of the catalogue to a new file, also if the file of the
-// catalogue has been removed.
-func (x *Index) CopyTo(ctx context.Context, path string) error {
-	x.write.Lock()
-	defer x.write.Unlock()
-	return sqlite.CopyTo(ctx, x.w.conn, path)
 }

@@ -2,13 +2,11 @@ package index
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"time"
 
 	"jianguo/index/boilerplate"
 	"jianguo/index/sources"
-	"jianguo/internal/must"
 )
 
 // SourcePolicy is what editors decided about a source.
@@ -29,18 +27,6 @@ var ParseSources = sources.Parse
 
 // StrictnessOfService takes a strictness of its own from a source.
 const StrictnessOfService = "service"
-
-// openSources opens the table of policies.
-func (x *catalogue) openSources(ctx context.Context) error {
-	x.policies = sources.New(sources.Config{
-		DB: x.reader, Dir: x.cfg.Dir, Log: x.log,
-		Transact: func(ctx context.Context, f func(conn *sql.Conn) error) error {
-			return x.transaction(ctx, func() { must.Do(f(x.w.conn)) })
-		},
-		Applied: func() uint64 { seq, _ := x.Applied(); return seq },
-	})
-	return x.policies.Open(ctx)
-}
 
 // SourcePolicies returns the policies in force, by source; sources that are not in it are normal.
 func (x *Index) SourcePolicies(ctx context.Context) (map[string]SourcePolicy, error) {

@@ -25,7 +25,7 @@ func (d *decision) undoing() {
 	var kind, text string
 	var undone bool
 	var item sql.NullInt64
-	err := d.x.w.conn.QueryRowContext(d.ctx, `SELECT kind, cluster, item, effects, coalesce((SELECT id FROM items WHERE ordinal = item), ''),
+	err := d.query(`SELECT kind, cluster, item, effects, coalesce((SELECT id FROM items WHERE ordinal = item), ''),
 		EXISTS (SELECT 1 FROM decisions u WHERE u.kind = 'undo' AND u.other = d.number) FROM decisions d WHERE number = ?`, d.req.Undo).
 		Scan(&kind, &d.cluster, &item, &text, &d.req.Item, &undone)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -44,7 +44,7 @@ func (d *decision) undoing() {
 	for _, e := range slices.Backward(effects) {
 		d.restore(&e)
 	}
-	d.items = must.Get(sqlite.Column[uint32](d.ctx, d.x.w.conn, `SELECT item FROM decision_items WHERE decision = ? ORDER BY item`, d.req.Undo))
+	d.items = must.Get(sqlite.Column[uint32](d.ctx, d.x.w, `SELECT item FROM decision_items WHERE decision = ? ORDER BY item`, d.req.Undo))
 }
 
 // about reports whether the decision to undo was about a cluster: it was made

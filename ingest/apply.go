@@ -5,23 +5,18 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
 	"golang.org/x/sync/errgroup"
 
 	"jianguo/bus"
 	"jianguo/index"
+	"jianguo/internal/wait"
 )
 
 // applyBatches applies what has been prepared, in order.
 func (s *Service) applyBatches(ctx context.Context, order <-chan *job) error {
-	purge := &purger{stream: s.items, bus: s.cfg.Bus, log: s.log, applied: &s.applied}
-	done := make(chan struct{})
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	defer close(done)
-	wg.Go(func() { purge.run(ctx, done) })
 	var first *job
 	for {
 		var batch []*job
@@ -47,12 +42,12 @@ func (s *Service) gather(ctx context.Context, order <-chan *job, first *job) (ba
 		j := first
 		if first = nil; j == nil {
 			var ok bool
-			if j, ok = next(ctx, order, len(batch) == 0); !ok {
+			if j, ok = receive(ctx, order, len(batch) == 0); !ok {
 				return batch, nil
 			}
 		}
 		edit := j.msg.Subject() == bus.SubjectEdit
-		if len(batch) > 0 && (edit || len(batch) >= len(order)/gatherShare && !j.isReady()) {
+		if len(batch) > 0 && (edit || len(batch) >= len(order)/gatherShare && !closed(j.ready)) {
 			return batch, j
 		}
 		select {
@@ -72,8 +67,8 @@ func (s *Service) gather(ctx context.Context, order <-chan *job, first *job) (ba
 // gatherShare is the inverse of the least share of the jobs in order that a batch holds.
 const gatherShare = 4
 
-// next receives a job from order; without wait, only if there is one.
-func next(ctx context.Context, order <-chan *job, wait bool) (j *job, ok bool) {
+// receive takes a job from order; without wait, only if there is one.
+func receive(ctx context.Context, order <-chan *job, wait bool) (j *job, ok bool) {
 	if !wait {
 		select {
 		case j, ok = <-order:
@@ -130,6 +125,27 @@ func (s *Service) applyBatch(ctx context.Context, batch []*job) error {
 	return nil
 }
 
+// applyEdit applies the one edit of a batch.
+func (s *Service) applyEdit(ctx context.Context, batch []*job) error {
+	j := batch[0]
+	var r editResult
+	err := s.patiently(ctx, batch, func() (err error) {
+		r.decision, r.refused, err = s.cfg.Index.Edit(ctx, j.mutation.Seq, j.edit)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.cfg.Fail("applied"); err != nil {
+		return err
+	}
+	if done, ok := s.edits.LoadAndDelete(j.msg.Headers().Get(headerEdit)); ok {
+		done.(chan editResult) <- r
+	}
+	s.room.Release(j.weight)
+	return nil
+}
+
 // patiently applies a batch once the bus has made it durable: a catalogue ahead of a stream that lost its end would skip
 // the next messages with these sequences. When the catalogue cannot be written (a full
 // disk), nothing is applied: it logs that, waits and tries again. The bus keeps the items
@@ -147,13 +163,13 @@ func (s *Service) patiently(ctx context.Context, batch []*job, apply func() erro
 			continue
 		}
 		if err == nil {
-			s.setTrouble(nil)
+			s.trouble.Store(nil)
 			return nil
 		}
 		if errors.Is(err, index.ErrClosed) || errors.Is(err, bus.ErrBroken) && s.ending.Err() != nil {
 			return err
 		}
-		s.setTrouble(fmt.Errorf("ingest: items wait: %w", err))
+		s.trouble.Store(new(fmt.Errorf("ingest: items wait: %w", err)))
 		s.metrics.retries.Inc()
 		s.log.ErrorContext(ctx, "batch not applied, trying again", "items", len(batch), "wait", wait, "error", err)
 		var ending <-chan struct{}
@@ -188,6 +204,30 @@ func (s *Service) prepareAgain(ctx context.Context, batch []*job) error {
 		}
 	}
 	return g.Wait()
+}
+
+// bury stores a refused message in the stream DEAD, once however often it is
+// delivered.
+func (s *Service) bury(ctx context.Context, j *job) error {
+	r := bus.Refused{Subject: j.msg.Subject(), Data: j.msg.Data(), Sequence: j.meta.Sequence.Stream, Arrived: j.meta.Timestamp, Reason: j.refused.Error()}
+	if f, ok := errors.AsType[*FieldError](j.refused); ok {
+		r.Field = f.Field
+	}
+	msg := r.Message(bus.SubjectDead, s.js.Conn().MaxPayload())
+	id := fmt.Sprintf("%d", j.mutation.Seq)
+	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 10*time.Second) {
+		_, err := s.js.PublishMsg(ctx, msg, jetstream.WithMsgID(id))
+		if err == nil {
+			s.metrics.dead.Inc()
+			s.log.WarnContext(ctx, "dead letter", "sequence", j.meta.Sequence.Stream, "reason", j.refused)
+			return nil
+		}
+		s.trouble.Store(new(fmt.Errorf("ingest: items wait for the dead letter stream: %w", err)))
+		s.log.ErrorContext(ctx, "dead letter not stored, trying again", "sequence", j.meta.Sequence.Stream, "error", err)
+		if err := wait.For(ctx, pause); err != nil {
+			return err
+		}
+	}
 }
 
 // reply sends the outcome of a message to a publisher that asked for it.

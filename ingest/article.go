@@ -1,12 +1,13 @@
 package ingest
 
 import (
+	"sync"
+	"time"
+
 	"jianguo/index"
 	"jianguo/segment"
 	"jianguo/simhash"
 	"jianguo/sketch"
-	"sync"
-	"time"
 )
 
 // Prepare analyses an item for the index. The article refers to text: the next use of

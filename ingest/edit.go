@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -31,26 +30,20 @@ type editResult struct {
 // Decide has a decision applied in the order of ITEMS; see index.Index.Decide. When its time ends after the bus has
 // stored it, the error wraps ErrPending.
 func (s *Service) Decide(ctx context.Context, req index.DecisionRequest) (*index.Decision, error) {
-	if req.At.IsZero() {
-		req.At = time.Now()
-	}
+	req.At = orNow(req.At)
 	return s.edit(ctx, &index.Edit{Decision: &req})
 }
 
 // Confirm is Decide for a review.
 func (s *Service) Confirm(ctx context.Context, r index.Review) error {
-	if r.At.IsZero() {
-		r.At = time.Now()
-	}
+	r.At = orNow(r.At)
 	_, err := s.edit(ctx, &index.Edit{Review: &r})
 	return err
 }
 
 // SetSourcePolicy is Decide for the policy of a source.
 func (s *Service) SetSourcePolicy(ctx context.Context, p index.SourcePolicy) error {
-	if p.At.IsZero() {
-		p.At = time.Now()
-	}
+	p.At = orNow(p.At)
 	_, err := s.edit(ctx, &index.Edit{Source: &p})
 	return err
 }
@@ -58,11 +51,17 @@ func (s *Service) SetSourcePolicy(ctx context.Context, p index.SourcePolicy) err
 // DecideBoilerplate is Decide for a passage of a source.
 func (s *Service) DecideBoilerplate(ctx context.Context, source string, p index.Passage) error {
 	if p.At == nil {
-		now := time.Now()
-		p.At = &now
+		p.At = new(time.Now())
 	}
 	_, err := s.edit(ctx, &index.Edit{Passage: &index.SourcePassage{Source: source, Passage: p}})
 	return err
+}
+
+func orNow(t time.Time) time.Time {
+	if t.IsZero() {
+		return time.Now()
+	}
+	return t
 }
 
 func (s *Service) edit(ctx context.Context, e *index.Edit) (*index.Decision, error) {
@@ -84,37 +83,4 @@ func (s *Service) edit(ctx context.Context, e *index.Edit) (*index.Decision, err
 	case <-ctx.Done():
 		return nil, fmt.Errorf("ingest: edit: %w: %w", ErrPending, context.Cause(ctx))
 	}
-}
-
-// applyEdit applies the one edit of a batch.
-func (s *Service) applyEdit(ctx context.Context, batch []*job) error {
-	j := batch[0]
-	var r editResult
-	err := s.patiently(ctx, batch, func() (err error) {
-		r.decision, r.refused, err = s.cfg.Index.Edit(ctx, j.mutation.Seq, j.edit)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	if err := s.cfg.Fail("applied"); err != nil {
-		return err
-	}
-	if done, ok := s.edits.LoadAndDelete(j.msg.Headers().Get(headerEdit)); ok {
-		done.(chan editResult) <- r
-	}
-	s.room.Release(j.weight)
-	return nil
-}
-
-// decodeEdit reads the payload of an edit.
-func decodeEdit(payload []byte) (*index.Edit, error) {
-	e := new(index.Edit)
-	if err := json.Unmarshal(payload, e); err != nil {
-		return nil, &FieldError{Field: "payload", Problem: "is no edit: " + err.Error()}
-	}
-	if *e == (index.Edit{}) {
-		return nil, errors.New("payload: is an edit that changes nothing")
-	}
-	return e, nil
 }

@@ -2,8 +2,6 @@ package ingest
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -17,23 +15,6 @@ import (
 
 // takeOver is how long the stream may have no event that this catalogue has, until the outbox publishes.
 const takeOver = time.Second
-
-// begin is resume at the start. Where there may be other services, the error is errOthers until it is known that there are
-// none: the one that publishes goes on with it, and what this one has judged since its start is compared.
-func (o *outbox) begin(ctx context.Context) (uint64, error) {
-	after, err := o.resume(ctx)
-	if err == nil && o.catchesUp != nil {
-		return min(after, o.began), errOthers
-	}
-	return after, err
-}
-
-// warn says that events were not published, unless another service publishes them.
-func (o *outbox) warn(ctx context.Context, after uint64, err error) {
-	if api := new(jetstream.APIError); !errors.Is(err, errOthers) && (o.catchesUp == nil || !errors.As(err, &api) || api.ErrorCode != wrongLastSequence) {
-		o.log.WarnContext(ctx, "events not published, trying again", "after", after, "error", err)
-	}
-}
 
 // resumeAfter is resume. The error is errOthers if the stream has events after the last one that this outbox
 // knows of.
@@ -56,20 +37,11 @@ func (o *outbox) follow(ctx context.Context, done <-chan struct{}, after uint64)
 	if err != nil {
 		return after, fmt.Errorf("ingest: stream %s: %w", o.stream, err)
 	}
-	ended := make(chan struct{})
+	messages, ended := make(chan jetstream.Msg), make(chan struct{})
 	defer close(ended)
 	// Messages of others may stand between events: an event's number is its sequence at most.
-	consumer, err := stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: after + 1})
-	if err != nil {
-		return after, fmt.Errorf("ingest: stream %s: %w", o.stream, err)
-	}
-	messages := make(chan jetstream.Msg)
-	subscription, err := consumer.Consume(func(m jetstream.Msg) {
-		select {
-		case messages <- m:
-		case <-ended:
-		}
-	}, jetstream.PullHeartbeat(heartbeat), jetstream.ConsumeErrHandler(func(_ jetstream.ConsumeContext, err error) { o.log.DebugContext(ctx, "events", "error", err) }))
+	subscription, err := deliver(ctx, stream, after+1, messages, ended,
+		jetstream.ConsumeErrHandler(func(_ jetstream.ConsumeContext, err error) { o.log.DebugContext(ctx, "events", "error", err) }))
 	if err != nil {
 		return after, fmt.Errorf("ingest: stream %s: %w", o.stream, err)
 	}
@@ -107,31 +79,8 @@ func (o *outbox) follow(ctx context.Context, done <-chan struct{}, after uint64)
 	}
 }
 
-// compareLast compares the last event of the stream with that of the catalogue, if it has one of the number.
-func (o *outbox) compareLast(ctx context.Context, number uint64, published []byte) error {
-	if o.catchesUp == nil {
-		return nil
-	}
-	own, err := o.index.Events(ctx, number-1, 1)
-	if err != nil || len(own) == 0 {
-		return err
-	}
-	return compare(&own[0], published)
-}
-
-// compare returns errDiffers if two services came to different events. Their reasons and recipes may differ: one of them
-// may be of a newer version.
-func compare(own *index.Event, published []byte) error {
-	var e index.Event
-	if err := json.Unmarshal(published, &e); err != nil {
-		return fmt.Errorf("ingest: event %d cannot be read: %w", own.Number, err)
-	}
-	if e.Number != own.Number || e.ID != own.ID || e.Revision != own.Revision || e.Verdict != own.Verdict || e.Cause != own.Cause || e.Cluster != own.Cluster || e.Of != own.Of {
-		return fmt.Errorf("ingest: event %d says %q is %s in cluster %d, and the catalogue, %q is %s in cluster %d: %w",
-			e.Number, e.ID, e.Verdict, e.Cluster, own.ID, own.Verdict, own.Cluster, errDiffers)
-	}
-	return nil
-}
+// outboxBatch is how many events are in flight at once.
+const outboxBatch = 512
 
 // await returns events of the catalogue from a number on, once there are any; own, if it begins there. It returns none
 // once done is closed.

@@ -13,8 +13,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
-
-	"jianguo/internal/jsonl"
 )
 
 // Limits of the wire.
@@ -59,46 +57,57 @@ const (
 	ModePromote = "promote" // the oldest copy becomes the lead
 )
 
-// fields are the raw values of a payload; unknown ones are ignored.
-type fields map[string]json.RawMessage
+// object is a payload that is being read. Unknown fields are ignored, and of a name given twice the
+// last value counts.
+type object struct {
+	fields map[string]jsontext.Value
+	err    error // the first mistake, a *FieldError
+}
 
-// decodeFields reads the values of an object in one pass, where encoding/json needs two. Of a
-// name given twice the last value counts.
-func decodeFields(data []byte) (fields, error) {
+// refuse notes a mistake, and returns nothing in the place of the value.
+func (o *object) refuse(e *FieldError) {
+	if o.err == nil {
+		o.err = e
+	}
+}
+
+// decodeObject reads the values in one pass, where encoding/json needs two.
+func decodeObject(data []byte) *object {
+	o := &object{fields: map[string]jsontext.Value{}}
 	if !utf8.Valid(data) {
-		return nil, &FieldError{Field: "payload", Problem: "is not UTF-8"}
+		o.refuse(&FieldError{Field: "payload", Problem: "is not UTF-8"})
+	} else if err := o.read(jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))); err != nil {
+		o.refuse(&FieldError{Field: "payload", Problem: fmt.Sprint("is not a JSON object: ", err)})
 	}
-	d := jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	f := fields{}
-	refuse := func(err error) (fields, error) {
-		return nil, &FieldError{Field: "payload", Problem: fmt.Sprint("is not a JSON object: ", err)}
-	}
+	return o
+}
+
+func (o *object) read(d *jsontext.Decoder) error {
 	begin, err := d.ReadToken()
 	if err != nil {
-		return refuse(err)
+		return err
 	}
 	if kind := begin.Kind(); kind != '{' {
-		return nil, &FieldError{Field: "payload", Problem: "is a JSON " + cmp.Or(map[jsontext.Kind]string{'[': "array", '0': "number"}[kind], kind.String()) + ", not an object"}
+		o.refuse(&FieldError{Field: "payload", Problem: "is a JSON " + cmp.Or(map[jsontext.Kind]string{'[': "array", '0': "number"}[kind], kind.String()) + ", not an object"})
+		return nil
 	}
 	for d.PeekKind() == '"' {
 		name, err := d.ReadToken()
 		if err != nil {
-			return refuse(err)
+			return err
 		}
 		key := name.String()
-		value, err := d.ReadValue()
-		if err != nil {
-			return refuse(err)
+		if o.fields[key], err = d.ReadValue(); err != nil {
+			return err
 		}
-		f[key] = json.RawMessage(value)
 	}
 	if _, err := d.ReadToken(); err != nil { // the end of the object
-		return refuse(err)
+		return err
 	}
 	if _, err := d.ReadToken(); err != io.EOF {
-		return refuse(cmp.Or(err, errors.New("there is more behind it")))
+		return cmp.Or(err, errors.New("there is more behind it"))
 	}
-	return f, nil
+	return nil
 }
 
 // DecodeItem reads a payload of items.publish. Its errors are *FieldError.
@@ -107,45 +116,12 @@ func DecodeItem(data []byte) (*Item, error) { return decodeItem(data, true) }
 // DecodeDocument reads an item whose id may be missing: for checks.
 func DecodeDocument(data []byte) (*Item, error) { return decodeItem(data, false) }
 
-// ReadDocument reads an article from a file: a JSON object, or else plain text.
-func ReadDocument(r io.Reader) (*Item, error) {
-	data, err := io.ReadAll(io.LimitReader(r, jsonl.MaxLine+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(data) > jsonl.MaxLine {
-		return nil, fmt.Errorf("longer than %d bytes", jsonl.MaxLine)
-	}
-	if trimmed := bytes.TrimSpace(data); len(trimmed) > 0 && trimmed[0] == '{' && json.Valid(trimmed) {
-		return DecodeDocument(jsonl.Item(trimmed))
-	}
-	it := &Item{Body: string(data)}
-	return it, it.Validate()
-}
-
 func decodeItem(data []byte, wantsID bool) (*Item, error) {
-	f, err := decodeFields(data)
-	if err != nil {
-		return nil, err
-	}
-	it := new(Item)
-	if it.ID, err = f.id(wantsID); err != nil {
-		return nil, err
-	}
-	for _, t := range []struct {
-		name string
-		to   *string
-		max  int
-	}{{"title", &it.Title, MaxText}, {"body", &it.Body, MaxText}, {"source", &it.Source, maxMeta}, {"url", &it.URL, maxMeta}} {
-		if *t.to, err = f.text(t.name, t.max); err != nil {
-			return nil, err
-		}
-	}
-	if it.Revision, err = f.revision(); err != nil {
-		return nil, err
-	}
-	if it.Published, err = f.time("published_at"); err != nil {
-		return nil, err
+	o := decodeObject(data)
+	it := &Item{ID: o.id(wantsID), Title: o.text("title", MaxText), Body: o.text("body", MaxText), Source: o.text("source", maxMeta),
+		URL: o.text("url", maxMeta), Revision: o.revision(), Published: o.time("published_at")}
+	if o.err != nil {
+		return nil, o.err
 	}
 	return it, it.Validate()
 }
@@ -165,61 +141,55 @@ func (it *Item) Validate() error {
 // DecodeWithdrawal reads a payload of items.withdraw. Its errors are
 // *FieldError.
 func DecodeWithdrawal(data []byte) (*Withdrawal, error) {
-	f, err := decodeFields(data)
-	if err != nil {
-		return nil, err
-	}
-	w := new(Withdrawal)
-	if w.ID, err = f.id(true); err != nil {
-		return nil, err
-	}
-	if w.Mode, err = f.text("mode", maxMeta); err != nil {
-		return nil, err
-	}
-	if w.Mode == "" {
-		w.Mode = ModeBlock
-	}
+	o := decodeObject(data)
+	w := &Withdrawal{ID: o.id(true), Mode: cmp.Or(o.text("mode", maxMeta), ModeBlock)}
 	if w.Mode != ModeBlock && w.Mode != ModePromote {
-		return nil, &FieldError{Field: "mode", Problem: fmt.Sprintf("is %q, want %s or %s", w.Mode, ModeBlock, ModePromote)}
+		o.refuse(&FieldError{Field: "mode", Problem: fmt.Sprintf("is %q, want %s or %s", w.Mode, ModeBlock, ModePromote)})
 	}
-	if w.Reason, err = f.text("reason", maxMeta); err != nil {
-		return nil, err
+	w.Reason, w.Revision = o.text("reason", maxMeta), o.revision()
+	if o.err != nil {
+		return nil, o.err
 	}
-	w.Revision, err = f.revision()
-	return w, err
+	return w, nil
+}
+
+// value is a field that is given and not null.
+func (o *object) value(name string) (raw jsontext.Value, ok bool) {
+	raw = o.fields[name]
+	return raw, len(raw) > 0 && raw.Kind() != 'n'
 }
 
 // id reads an id: text, or an integer, which equals its decimal string.
-func (f fields) id(required bool) (string, error) {
-	raw, ok := f["id"]
-	if !ok || isNull(raw) {
-		if required {
-			return "", &FieldError{Field: "id", Problem: "is missing"}
-		}
-		return "", nil
+func (o *object) id(required bool) string {
+	raw, ok := o.value("id")
+	if !ok && required {
+		o.refuse(&FieldError{Field: "id", Problem: "is missing"})
 	}
-	return ParseID(raw)
+	if !ok {
+		return ""
+	}
+	id, err := ParseID(json.RawMessage(raw))
+	if err != nil && o.err == nil {
+		o.err = err
+	}
+	return id
 }
 
 // ParseID reads an id from JSON: text, or an integer, which equals its decimal
 // string. Its errors are *FieldError.
 func ParseID(raw json.RawMessage) (id string, err error) {
-	switch {
-	case len(raw) > 0 && raw[0] == '"':
-		if loneSurrogate(raw) {
+	if len(raw) > 0 && raw[0] == '"' {
+		text, err := jsontext.AppendUnquote(nil, raw)
+		if err != nil && utf8.Valid(raw) {
 			return "", &FieldError{Field: "id", Problem: "has half of a surrogate pair, which no text has"}
 		}
-		if err := json.Unmarshal(raw, &id); err != nil {
-			return "", &FieldError{Field: "id", Problem: err.Error()}
-		}
-	default:
-		n, err := strconv.ParseInt(string(raw), 10, 64)
-		if err != nil {
-			return "", &FieldError{Field: "id", Problem: "is neither text nor a 64-bit integer"}
-		}
-		id = strconv.FormatInt(n, 10)
+		return string(text), CheckID(string(text))
 	}
-	return id, CheckID(id)
+	n, err := strconv.ParseInt(string(raw), 10, 64)
+	if err != nil {
+		return "", &FieldError{Field: "id", Problem: "is neither text nor a 64-bit integer"}
+	}
+	return strconv.FormatInt(n, 10), nil
 }
 
 // CheckID checks an id's length and characters. Its errors are *FieldError.
@@ -242,85 +212,43 @@ func CheckID(id string) error {
 
 // text reads an optional text. Half of a surrogate pair becomes U+FFFD: texts that were
 // cut in the middle of an emoji are common, and nothing else of them is lost.
-func (f fields) text(name string, limit int) (string, error) {
-	raw, ok := f[name]
-	if !ok || isNull(raw) {
-		return "", nil
+func (o *object) text(name string, limit int) string {
+	raw, ok := o.value(name)
+	if !ok {
+		return ""
 	}
-	if raw[0] != '"' {
-		return "", &FieldError{Field: name, Problem: "is not text"}
+	if raw.Kind() != '"' {
+		o.refuse(&FieldError{Field: name, Problem: "is not text"})
+		return ""
 	}
 	// The value is valid JSON already. The only error left is half of a surrogate pair.
 	s, _ := jsontext.AppendUnquote(make([]byte, 0, len(raw)), raw)
 	if len(s) > limit {
-		return "", &FieldError{Field: name, Problem: fmt.Sprintf("has %d bytes, at most %d are taken", len(s), limit), TooLarge: true}
+		o.refuse(&FieldError{Field: name, Problem: fmt.Sprintf("has %d bytes, at most %d are taken", len(s), limit), TooLarge: true})
 	}
-	return string(s), nil
+	return string(s)
 }
 
-func (f fields) revision() (int64, error) {
-	raw, ok := f["revision"]
-	if !ok || isNull(raw) {
-		return 0, nil
+func (o *object) revision() int64 {
+	raw, ok := o.value("revision")
+	if !ok {
+		return 0
 	}
 	n, err := strconv.ParseInt(string(raw), 10, 64)
 	if err != nil || n < 0 {
-		return 0, &FieldError{Field: "revision", Problem: fmt.Sprintf("is %.40s, want an integer from 0", raw)}
+		o.refuse(&FieldError{Field: "revision", Problem: fmt.Sprintf("is %.40s, want an integer from 0", raw)})
 	}
-	return n, nil
+	return n
 }
 
-func (f fields) time(name string) (*time.Time, error) {
-	s, err := f.text(name, 64)
-	if err != nil || s == "" {
-		return nil, err
+func (o *object) time(name string) *time.Time {
+	s := o.text(name, 64)
+	if s == "" {
+		return nil
 	}
 	t, err := time.Parse(time.RFC3339Nano, s)
 	if err != nil {
-		return nil, &FieldError{Field: name, Problem: fmt.Sprintf("is %q, want RFC 3339 as in 2026-01-02T15:04:05+08:00", s)}
+		o.refuse(&FieldError{Field: name, Problem: fmt.Sprintf("is %q, want RFC 3339 as in 2026-01-02T15:04:05+08:00", s)})
 	}
-	return &t, nil
-}
-
-func isNull(raw json.RawMessage) bool { return bytes.Equal(raw, []byte("null")) }
-
-// loneSurrogate reports whether a JSON string has a \u escape that is half of
-// a pair; encoding/json would replace it with U+FFFD and report nothing.
-func loneSurrogate(raw []byte) bool {
-	for i := 0; i+1 < len(raw); i++ {
-		if raw[i] != '\\' {
-			continue
-		}
-		i++
-		if raw[i] != 'u' {
-			continue
-		}
-		unit := escaped(raw[i+1:])
-		switch {
-		case unit >= 0xdc00 && unit < 0xe000:
-			return true
-		case unit >= 0xd800 && unit < 0xdc00:
-			rest := raw[i+5:]
-			if len(rest) < 6 || rest[0] != '\\' || rest[1] != 'u' {
-				return true
-			}
-			if low := escaped(rest[2:]); low < 0xdc00 || low >= 0xe000 {
-				return true
-			}
-			i += 6
-		}
-		i += 4
-	}
-	return false
-}
-
-func escaped(digits []byte) rune {
-	if len(digits) < 4 {
-		return -1
-	}
-	n, err := strconv.ParseUint(string(digits[:4]), 16, 16)
-	if err != nil {
-		return -1
-	}
-	return rune(n)
+	return &t
 }

@@ -30,9 +30,3 @@ func newMetrics() *metrics {
 		pending:  prometheus.NewGauge(prometheus.GaugeOpts{Name: "jianguo_ingest_pending_messages", Help: "Messages on the bus behind the last batch."}),
 	}
 }
-
-// Collectors returns the metrics of the ingest path, to be registered once.
-func (s *Service) Collectors() []prometheus.Collector {
-	m := s.metrics
-	return []prometheus.Collector{m.latency, m.batch, m.stage, m.dead, m.retries, m.pending, m.foreign, m.prepared}
-}

@@ -2,42 +2,37 @@ package ingest
 
 import (
 	"context"
-	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
+	"strconv"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sync/semaphore"
 
 	"jianguo/bus"
+	"jianguo/ingest/prepared"
+	"jianguo/internal/wait"
 )
 
-const (
-	consumerName = "ingest-"
-	// inFlightBytes bounds the payloads between intake and commit. They take about ten
-	// times that in memory while they are worked on. A single message always fits.
-	inFlightBytes = 32 << 20
-	// heartbeat is how often the bus reports that there is nothing new. A reopened bus has
-	// forgotten its consumers; two missing heartbeats show that.
-	heartbeat = time.Second
-)
+// inFlightBytes bounds the payloads between intake and commit. They take about ten
+// times that in memory while they are worked on. A single message always fits.
+const inFlightBytes = 32 << 20
 
 // Run takes items to their verdicts until ctx is done and finishes the messages it has
 // accepted. It returns nil after an orderly end. When ITEMS is deleted or replaced, it goes on
 // with another stream, which it creates if there is none.
 func (s *Service) Run(ctx context.Context) error {
-	stopAnswers, err := s.answerApplied()
-	if err != nil {
-		return err
+	s.segmenters.reset()
+	for subject, answer := range map[string]nats.MsgHandler{bus.SubjectApplied: s.answerApplied, bus.SubjectSegmenter: s.hearSegmenter} {
+		sub, err := s.cfg.Conn.Subscribe(subject, answer)
+		if err != nil {
+			return fmt.Errorf("ingest: %w", err)
+		}
+		defer func() { _ = sub.Unsubscribe() }()
 	}
-	defer stopAnswers()
-	stopSegmenters, err := s.serveSegmenters()
-	if err != nil {
-		return err
-	}
-	defer stopSegmenters()
 	for began := false; ; {
 		err := s.attach(ctx)
 		if err == nil {
@@ -58,20 +53,38 @@ func (s *Service) Run(ctx context.Context) error {
 			return err
 		}
 		s.publishing.Store(&err)
-		select {
-		case <-ctx.Done():
+		if wait.For(ctx, watchEvery) != nil {
 			return nil
-		case <-time.After(watchEvery):
 		}
 	}
 }
 
-// What runOn returns when it can be called again: the stream is gone or another one, or the
-// bus gives no consumer of it.
-var (
-	errAnother = errors.New("ingest: the stream of items is gone, or another one")
-	errConsume = errors.New("ingest: consumer")
-)
+// answerApplied answers on bus.SubjectApplied, to all and to those who name this process.
+func (s *Service) answerApplied(m *nats.Msg) {
+	if !bus.MayAnswer(m.Reply) || len(m.Data) > 0 && string(m.Data) != s.cfg.Name {
+		return
+	}
+	if err := m.Respond(strconv.AppendUint(nil, s.applied.Load(), 10)); err != nil {
+		s.log.Warn("answer on items.applied", "error", err)
+	}
+}
+
+// hearSegmenter takes note of a segmenter.
+func (s *Service) hearSegmenter(m *nats.Msg) {
+	var b prepared.Beat
+	if json.Unmarshal(m.Data, &b) != nil {
+		return
+	}
+	if recipe := s.cfg.Segmenter.Recipe(); b.Recipe == recipe {
+		s.segmenters.hear(&b)
+	} else if bus.MayAnswer(m.Reply) {
+		_ = m.Respond([]byte(recipe)) // it ends, and says why
+	}
+}
+
+// errAnother says that runOn can be called again, as does errConsume: the stream is gone or
+// another one.
+var errAnother = errors.New("ingest: the stream of items is gone, or another one")
 
 // runOn processes the messages of the attached stream until ctx is done.
 func (s *Service) runOn(ctx context.Context) error {
@@ -84,7 +97,9 @@ func (s *Service) runOn(ctx context.Context) error {
 	s.ending = intake
 	context.AfterFunc(failed, stop)
 	messages, ended := make(chan jetstream.Msg, 1), make(chan struct{})
-	subscription, err := s.consume(ctx, messages, ended)
+	// The position is the index's, written in the same transaction as its effects.
+	subscription, err := deliver(ctx, s.items, s.applied.Load()+1, messages, ended, jetstream.PullMaxMessages(2*s.cfg.Batch),
+		jetstream.ConsumeErrHandler(func(_ jetstream.ConsumeContext, err error) { s.log.WarnContext(ctx, "item consumer", "error", err) }))
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil
@@ -113,6 +128,11 @@ func (s *Service) runOn(ctx context.Context) error {
 		return s.applyBatches(failed, order)
 	})
 	g.Go(func() error { return s.outbox.run(failed, done) })
+	purge := &purger{stream: s.items, bus: s.cfg.Bus, log: s.log, applied: &s.applied}
+	g.Go(func() error {
+		purge.run(failed, done)
+		return nil
+	})
 	another := false
 	g.Go(func() error {
 		another = s.watch(failed, done)
@@ -123,34 +143,6 @@ func (s *Service) runOn(ctx context.Context) error {
 		return err
 	}
 	return errAnother
-}
-
-// consume sends the messages after the last one applied to messages, until ended is closed.
-//
-// The position is the index's, written in the same transaction as its effects. An ordered
-// consumer starts there and never skips or reorders. (A durable consumer would deliver late
-// what was lost on the way, behind messages that came after it: too late for an index that
-// applies messages in order.)
-func (s *Service) consume(ctx context.Context, messages chan<- jetstream.Msg, ended <-chan struct{}) (jetstream.ConsumeContext, error) {
-	consumer, err := s.items.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{
-		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: s.applied.Load() + 1,
-		// An external bus keeps the consumer of the process before for a while.
-		NamePrefix: consumerName + rand.Text(), InactiveThreshold: time.Minute,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errConsume, err)
-	}
-	subscription, err := consumer.Consume(func(m jetstream.Msg) {
-		select {
-		case messages <- m:
-		case <-ended: // it will be delivered again, as will all after it
-		}
-	}, jetstream.PullMaxMessages(2*s.cfg.Batch), jetstream.PullHeartbeat(heartbeat),
-		jetstream.ConsumeErrHandler(func(_ jetstream.ConsumeContext, err error) { s.log.WarnContext(ctx, "item consumer", "error", err) }))
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errConsume, err)
-	}
-	return subscription, nil
 }
 
 // accept hands messages on as they come, until intake ends.

@@ -1,7 +1,9 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/semaphore"
 
 	"jianguo/bus"
@@ -51,26 +54,19 @@ type Service struct {
 	texts sync.Pool           // *segment.Text
 	room  *semaphore.Weighted // of inFlightBytes; held from intake to commit
 
-	base       atomic.Uint64   // applied sequence = base + stream sequence
-	attached   string          // identity of the stream whose messages are applied; of Run
-	ending     context.Context // of Run: done when the intake ends
-	applied    atomic.Uint64   // sequence in ITEMS of the last message applied; 0: none yet
-	trouble    atomic.Pointer[error]
+	base       atomic.Uint64         // applied sequence = base + stream sequence
+	attached   string                // identity of the stream whose messages are applied; of Run
+	ending     context.Context       // of Run: done when the intake ends
+	applied    atomic.Uint64         // sequence in ITEMS of the last message applied; 0: none yet
+	trouble    atomic.Pointer[error] // why items that were taken wait; to nil: they do not
 	publishing atomic.Pointer[error] // why the bus would take no item, by the last check
 }
 
 // New creates the streams that are missing and returns the service, which does
 // nothing until Run.
 func New(ctx context.Context, cfg Config) (*Service, error) {
-	if cfg.Workers == 0 {
-		cfg.Workers = runtime.GOMAXPROCS(0)
-	}
-	if cfg.Batch == 0 {
-		cfg.Batch = 256
-	}
-	if cfg.Logger == nil {
-		cfg.Logger = slog.New(slog.DiscardHandler)
-	}
+	cfg.Workers, cfg.Batch = cmp.Or(cfg.Workers, runtime.GOMAXPROCS(0)), cmp.Or(cfg.Batch, 256)
+	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
 	if cfg.Fail == nil {
 		cfg.Fail = func(string) error { return nil }
 	}
@@ -83,7 +79,9 @@ func New(ctx context.Context, cfg Config) (*Service, error) {
 	if s.items, err = bus.EnsureStreams(ctx, s.js, cfg.Bus, cfg.Streams); err != nil {
 		return nil, fmt.Errorf("ingest: %w", err)
 	}
-	s.outbox = newOutbox(s.js, &s.cfg, s.metrics)
+	_, began := cfg.Index.Applied()
+	s.outbox = &outbox{js: s.js, stream: cfg.Streams.Prefix + bus.StreamVerdicts, index: cfg.Index, log: cfg.Logger, kick: make(chan struct{}, 1),
+		foreign: s.metrics.foreign, began: began}
 	if cfg.Bus == nil {
 		s.outbox.catchesUp = func(ctx context.Context) (bool, error) {
 			info, err := s.items.Info(ctx)
@@ -118,12 +116,51 @@ func (s *Service) attach(ctx context.Context) error {
 	return nil
 }
 
-func (s *Service) setTrouble(err error) {
-	if err == nil {
-		s.trouble.Store(nil)
-		return
+// identityOf tells a stream from another of the same name.
+func identityOf(info *jetstream.StreamInfo) string {
+	return info.Created.UTC().Format(time.RFC3339Nano)
+}
+
+// deliver sends the messages of a stream from a sequence on to messages, until ended is closed.
+//
+// An ordered consumer never skips or reorders. (A durable consumer would deliver late what was
+// lost on the way, behind messages that came after it: too late for an index that applies messages
+// in order.)
+func deliver(ctx context.Context, stream jetstream.Stream, from uint64, messages chan<- jetstream.Msg, ended <-chan struct{}, options ...jetstream.PullConsumeOpt) (jetstream.ConsumeContext, error) {
+	consumer, err := stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{
+		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: from,
+		// An external bus keeps the consumer of the process before for a while.
+		NamePrefix: consumerName + rand.Text(), InactiveThreshold: time.Minute,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errConsume, err)
 	}
-	s.trouble.Store(&err)
+	subscription, err := consumer.Consume(func(m jetstream.Msg) {
+		select {
+		case messages <- m:
+		case <-ended: // it will be delivered again, as will all after it
+		}
+	}, append(options, jetstream.PullHeartbeat(heartbeat))...)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errConsume, err)
+	}
+	return subscription, nil
+}
+
+// errConsume says that the bus gives no consumer of a stream.
+var errConsume = errors.New("ingest: consumer")
+
+const (
+	consumerName = "ingest-"
+	// heartbeat is how often the bus reports that there is nothing new. A reopened bus has
+	// forgotten its consumers; two missing heartbeats show that.
+	heartbeat = time.Second
+)
+
+// Collectors returns the metrics of the ingest path, to be registered once.
+func (s *Service) Collectors() []prometheus.Collector {
+	m := s.metrics
+	return []prometheus.Collector{m.latency, m.batch, m.stage, m.dead, m.retries, m.pending, m.foreign, m.prepared}
 }
 
 // StreamPrefix begins the names of the streams. The Service may be nil.
@@ -153,4 +190,14 @@ func (s *Service) Explain(later, earlier *index.Item, terms int) *Explanation {
 // stored is a stored item as it was published.
 func stored(it *index.Item) *Item {
 	return &Item{ID: it.ID, Title: it.Title, Body: *it.Body, Source: it.Source, URL: it.URL, Published: it.Published, Revision: it.Event.Revision}
+}
+
+// closed reports whether a channel that nothing is sent to is closed.
+func closed(done <-chan struct{}) bool {
+	select {
+	case <-done:
+		return true
+	default:
+		return false
+	}
 }

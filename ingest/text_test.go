@@ -5,6 +5,8 @@ import (
 	"maps"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // FuzzText holds the texts of a message to encoding/json, halves of surrogate pairs
@@ -18,18 +20,18 @@ func FuzzText(f *testing.F) {
 		var want struct {
 			Title string `json:"title"`
 		}
-		fields, err := decodeFields(payload)
-		if err != nil || json.Unmarshal(payload, &want) != nil {
+		o := decodeObject(payload)
+		if o.err != nil || json.Unmarshal(payload, &want) != nil {
 			return
 		}
-		if got, err := fields.text("title", MaxText); err == nil && got != want.Title {
+		if got := o.text("title", MaxText); o.err == nil && got != want.Title {
 			t.Fatalf("%s: %q, want %q", s, got, want.Title)
 		}
 	})
 }
 
-// FuzzDecodeFields holds the values of a payload to encoding/json.
-func FuzzDecodeFields(f *testing.F) {
+// FuzzDecodeObject holds the values of a payload to encoding/json.
+func FuzzDecodeObject(f *testing.F) {
 	for _, s := range []string{`{"id":"1","title":"台风","revision":3}`, `{"a":1,"a":{"b":[true,null]}}`, ` { } `, `{"a":1}x`, `[1]`, `null`, `{"a":"\ud83d"}`, `{"a":01}`, `{"\u0061":1,"a" : 2 }`, `{"a":1,}`} {
 		f.Add([]byte(s))
 	}
@@ -37,12 +39,13 @@ func FuzzDecodeFields(f *testing.F) {
 		if !utf8.Valid(data) {
 			return
 		}
-		got, err := decodeFields(data)
-		var want fields
+		o := decodeObject(data)
+		got, err := o.fields, o.err
+		var want map[string]json.RawMessage
 		if otherwise := json.Unmarshal(data, &want); (err == nil) != (otherwise == nil && want != nil) {
 			t.Fatalf("%q: %q, %v, but encoding/json: %v", data, got, err, otherwise)
 		}
-		if err == nil && !maps.EqualFunc(got, want, func(a, b json.RawMessage) bool { return string(a) == string(b) }) {
+		if err == nil && !maps.EqualFunc(got, want, func(a jsontext.Value, b json.RawMessage) bool { return string(a) == string(b) }) {
 			t.Fatalf("%q: %q, want %q", data, got, want)
 		}
 	})

@@ -76,9 +76,8 @@ func (s *Service) check(ctx context.Context) (identity string, err error) {
 	return identity, err
 }
 
-func identityOf(info *jetstream.StreamInfo) string {
-	return info.Created.UTC().Format(time.RFC3339Nano)
-}
+// Waiting returns how many messages of ITEMS wait for their verdicts, if the stream ends at last.
+func (s *Service) Waiting(last uint64) uint64 { return last - min(last, s.applied.Load()) }
 
 // Trouble is why items that were taken wait for their verdicts; nil: they do not.
 func (s *Service) Trouble() error {

@@ -2,6 +2,8 @@ package ingest
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -12,6 +14,7 @@ import (
 
 	"jianguo/bus"
 	"jianguo/index"
+	"jianguo/ingest/prepared"
 	"jianguo/segment"
 )
 
@@ -26,15 +29,6 @@ type job struct {
 	refused  error          // why it goes to the dead letters
 	ready    chan struct{}  // closed when it has been prepared
 	weight   int64          // its share of inFlightBytes
-}
-
-func (j *job) isReady() bool {
-	select {
-	case <-j.ready:
-		return true
-	default:
-		return false
-	}
 }
 
 // prepareJobs is one worker. Segmenters that are there get its jobs, in g, so that the
@@ -74,10 +68,8 @@ func (s *Service) prepareJob(ctx context.Context, j *job) error {
 	j.meta = meta
 	j.mutation.Seq, j.mutation.At = s.base.Load()+meta.Sequence.Stream, meta.Timestamp
 	j.refused = s.decode(ctx, j)
-	select {
-	case <-j.ready: // it is prepared again
+	if closed(j.ready) { // it is prepared again
 		return nil
-	default:
 	}
 	s.segmenters.count(1)
 	close(j.ready)
@@ -131,4 +123,53 @@ func (s *Service) prepare(j *job) (*index.Article, error) {
 		a.Packed = index.PackText(it.Body)
 	}
 	return a, nil
+}
+
+// itemPatience is how long a segmenter may take for an item. Then it is prepared here, and the segmenter gets none until
+// it is heard again.
+const itemPatience = 300 * time.Millisecond
+
+// sendJob has a segmenter prepare a job, and does it here if that fails.
+func (s *Service) sendJob(ctx context.Context, j *job, id string) error {
+	failed := false
+	if j.msg.Subject() == bus.SubjectPublish {
+		reply, err := s.cfg.Conn.Request(bus.SubjectSegment+id, j.msg.Data(), itemPatience)
+		if failed = err != nil; !failed {
+			j.prepared = s.usable(reply.Data)
+		}
+	}
+	s.segmenters.leave(id, failed)
+	return s.prepareJob(context.WithoutCancel(ctx), j)
+}
+
+// usable decodes an article, if this process would have prepared the same; else nil.
+func (s *Service) usable(b []byte) *index.Article {
+	if len(b) == 0 {
+		return nil // refused there
+	}
+	a, err := prepared.Decode(b)
+	if err != nil {
+		s.log.Warn("a segmenter's article cannot be read", "error", err)
+		return nil
+	}
+	if a.Recipe != s.cfg.Segmenter.Recipe() {
+		return nil
+	}
+	if s.cfg.DropTexts {
+		a.Packed = nil
+	}
+	s.metrics.prepared.Inc()
+	return a
+}
+
+// decodeEdit reads the payload of an edit.
+func decodeEdit(payload []byte) (*index.Edit, error) {
+	e := new(index.Edit)
+	if err := json.Unmarshal(payload, e); err != nil {
+		return nil, &FieldError{Field: "payload", Problem: "is no edit: " + err.Error()}
+	}
+	if *e == (index.Edit{}) {
+		return nil, errors.New("payload: is an edit that changes nothing")
+	}
+	return e, nil
 }

@@ -34,6 +34,7 @@
 package gate
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -48,6 +49,7 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // Prefix begins the subjects that gates listen on.
@@ -125,9 +127,7 @@ const (
 // Open connects a gate and returns once it listens, and all that the stream holds
 // is durable. From then on, what is mapped to its subjects goes through it.
 func Open(cfg Config) (*Gate, error) {
-	if cfg.Logger == nil {
-		cfg.Logger = slog.New(slog.DiscardHandler)
-	}
+	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
 	if cfg.Fail == nil {
 		cfg.Fail = func(string) error { return nil }
 	}
@@ -420,6 +420,9 @@ func (g *Gate) Close() {
 	_ = g.conn.FlushTimeout(time.Second)
 	g.conn.Close()
 }
+
+// Collectors returns the gate's metrics, to be registered once.
+func (g *Gate) Collectors() []prometheus.Collector { return g.stats.all }
 
 // barrier publishes a message that the stream refuses: that answer comes after the answers
 // to all messages before it.

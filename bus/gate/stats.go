@@ -17,6 +17,3 @@ func newStats(stream string) stats {
 		Help: "What it took to sync the files of a stream; its count is the number of syncs.", ConstLabels: prometheus.Labels{"stream": stream}, Buckets: prometheus.ExponentialBuckets(0.0001, 2, 16)})
 	return stats{stored: messages.WithLabelValues("stored"), refused: messages.WithLabelValues("refused"), commit: commit, all: []prometheus.Collector{messages, commit}}
 }
-
-// Collectors returns the gate's metrics, to be registered once.
-func (g *Gate) Collectors() []prometheus.Collector { return g.stats.all }

@@ -16,7 +16,6 @@ import (
 	"encoding/binary"
 	"math/bits"
 	"slices"
-	"sync"
 )
 
 // Marks, one byte a key: where it was found.
@@ -33,10 +32,6 @@ type View struct {
 	Excepted []uint32 // keys that count as unseen although a shard holds them
 	Lanes    *Lanes
 }
-
-// batch is how many keys are tested together: the results between two steps stay in the
-// first-level cache.
-const batch = 256
 
 // Mark writes a mark for each key, and returns how many are Exact and InShard. marks has the
 // length of keys. A key is never 0.
@@ -83,18 +78,3 @@ func (v *View) merge(keys []uint32, hits *[batch]byte, marks []byte) (exact, inS
 	}
 	return exact, inShard
 }
-
-// work holds the results between the steps of a batch. Steps in assembly write eight
-// results at a time, hence the room behind a batch.
-type work struct {
-	hits      [batch]byte       // 1 where a shard holds the key
-	hashes    [batch]hashes     // of all keys, in the order of hashVector
-	numbers   [batch + 8]uint32 // of the keys that may be held after four locations
-	offsets   [batch + 8]uint32 // in bytes, of their hashes in hashes
-	rest      [batch]hashes     // their hashes; of testFirst only
-	acc       [batch + 8]uint32 // AND of the cells of each of them
-	common    [batch + 8]uint32 // AND of the first four cells of every key
-	locations [4 * batch]uint32 // some locations of some keys
-}
-
-var works = sync.Pool{New: func() any { return new(work) }}

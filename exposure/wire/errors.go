@@ -2,6 +2,13 @@ package wire
 
 import "fmt"
 
+// Limits of a request or a report.
+const (
+	MaxIDBytes = 256     // bytes of an id, a user or a scene
+	MaxItems   = 20_000  // ids
+	MaxBody    = 8 << 20 // bytes of a body
+)
+
 // Fault says what is wrong with a body.
 type Fault uint8
 

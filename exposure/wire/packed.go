@@ -42,7 +42,7 @@ func (q *Query) DecodePacked(b []byte) error {
 	if flags&1 != 0 {
 		q.Mark = "delivered"
 	}
-	q.has |= fItems
+	q.has |= hasItems
 	rest := b[packedHeader:]
 	if len(rest) < user+scene {
 		return Malformedf("", "the request ends inside its header")

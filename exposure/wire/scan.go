@@ -6,25 +6,6 @@ import (
 	"unicode/utf8"
 )
 
-type fieldSet uint16
-
-const (
-	fUser fieldSet = 1 << iota
-	fItems
-	fScene
-	fScope
-	fMax
-	fAtLeast
-	fMark
-	fDeadline
-	fKind
-	fAt
-	fFrom
-	fItem
-	fFor
-	fReason
-)
-
 // Decode reads a JSON request or report. The query refers to the body until it is decoded
 // into again.
 func (q *Query) Decode(body []byte) error {
@@ -54,18 +35,18 @@ func (q *Query) scan() (bool, error) {
 		if !ok || !s.next(':') {
 			return false, nil
 		}
-		bit, text, number := q.field(string(name))
+		bit, value := q.field(string(name))
 		if bit == 0 || q.has&bit != 0 {
 			return false, nil
 		}
 		q.has |= bit
-		switch {
-		case text != nil:
+		switch value := value.(type) {
+		case *string:
 			var v []byte
 			v, ok = s.simpleString()
-			*text = string(v)
-		case number != nil:
-			*number, ok = s.int()
+			*value = string(v)
+		case *int:
+			*value, ok = s.int()
 		default:
 			var err error
 			if ok, err = q.scanItems(s); err != nil {
@@ -80,42 +61,6 @@ func (q *Query) scan() (bool, error) {
 		}
 		return s.next('}') && s.end(), nil
 	}
-}
-
-// field is a field by its name: its bit (0 for an unknown one), and where its value goes,
-// text or number, or neither for items.
-func (q *Query) field(name string) (bit fieldSet, text *string, number *int) {
-	switch name {
-	case "user":
-		return fUser, &q.User, nil
-	case "items":
-		return fItems, nil, nil
-	case "scene":
-		return fScene, &q.Scene, nil
-	case "scope":
-		return fScope, &q.Scope, nil
-	case "max":
-		return fMax, nil, &q.Max
-	case "at_least":
-		return fAtLeast, nil, &q.AtLeast
-	case "mark":
-		return fMark, &q.Mark, nil
-	case "deadline_ms":
-		return fDeadline, nil, &q.DeadlineMS
-	case "kind":
-		return fKind, &q.Kind, nil
-	case "at":
-		return fAt, &q.At, nil
-	case "from":
-		return fFrom, &q.From, nil
-	case "item":
-		return fItem, &q.Item, nil
-	case "for":
-		return fFor, &q.For, nil
-	case "reason":
-		return fReason, &q.Reason, nil
-	}
-	return 0, nil, nil
 }
 
 // scanner is a cursor over JSON text.
@@ -191,30 +136,6 @@ func (s *scanner) int() (int, bool) {
 	return int(v), true
 }
 
-// numberLen is the length of a JSON integer at the start of b; 0 where there is
-// none, or where it goes on as a fraction or exponent.
-func numberLen(b []byte) int {
-	i := 0
-	if i < len(b) && b[i] == '-' {
-		i++
-	}
-	digits := i
-	for i < len(b) && b[i]-'0' <= 9 {
-		i++
-	}
-	if i == digits || (b[digits] == '0' && i > digits+1) {
-		return 0
-	}
-	if i < len(b) {
-		switch b[i] {
-		case ',', ']', '}', ' ', '\t', '\n', '\r':
-		default:
-			return 0
-		}
-	}
-	return i
-}
-
 // scanItems reads the array of ids: the only part of a request that is long.
 func (q *Query) scanItems(s *scanner) (bool, error) {
 	if !s.next('[') {
@@ -266,23 +187,4 @@ func (q *Query) scanItems(s *scanner) (bool, error) {
 		}
 		return s.next(']'), nil
 	}
-}
-
-// tokenLen is the length of a string or integer token at the start of b, 0 for
-// anything else.
-func tokenLen(b []byte) int {
-	if b[0] != '"' {
-		return numberLen(b)
-	}
-	for i := 1; i < len(b); i++ {
-		switch c := b[i]; {
-		case c == '"':
-			return i + 1
-		case c == '\\':
-			i++
-		case c < 0x20:
-			return 0
-		}
-	}
-	return 0
 }

@@ -56,17 +56,17 @@ func (q *Query) decodeSlow(body []byte) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(fields)) { // errors come in a fixed order
 		raw := fields[name]
-		bit, text, number := q.field(name)
+		bit, value := q.field(name)
 		if bit == 0 || string(raw) == "null" {
 			continue
 		}
 		q.has |= bit
 		var err error
-		switch {
-		case text != nil:
-			*text, err = DecodeString(name, raw)
-		case number != nil:
-			*number, err = decodeInt(name, raw)
+		switch value := value.(type) {
+		case *string:
+			*value, err = DecodeString(name, raw)
+		case *int:
+			*value, err = decodeInt(name, raw)
 		default:
 			err = q.slowItems(raw)
 		}
@@ -149,4 +149,47 @@ func UserOf(data []byte) string {
 		return ""
 	}
 	return user
+}
+
+// numberLen is the length of a JSON integer at the start of b; 0 where there is
+// none, or where it goes on as a fraction or exponent.
+func numberLen(b []byte) int {
+	i := 0
+	if i < len(b) && b[i] == '-' {
+		i++
+	}
+	digits := i
+	for i < len(b) && b[i]-'0' <= 9 {
+		i++
+	}
+	if i == digits || (b[digits] == '0' && i > digits+1) {
+		return 0
+	}
+	if i < len(b) {
+		switch b[i] {
+		case ',', ']', '}', ' ', '\t', '\n', '\r':
+		default:
+			return 0
+		}
+	}
+	return i
+}
+
+// tokenLen is the length of a string or integer token at the start of b, 0 for
+// anything else.
+func tokenLen(b []byte) int {
+	if b[0] != '"' {
+		return numberLen(b)
+	}
+	for i := 1; i < len(b); i++ {
+		switch c := b[i]; {
+		case c == '"':
+			return i + 1
+		case c == '\\':
+			i++
+		case c < 0x20:
+			return 0
+		}
+	}
+	return 0
 }

@@ -16,14 +16,8 @@
 package wire
 
 import (
+	"slices"
 	"unicode/utf8"
-)
-
-// Limits of a request or a report.
-const (
-	MaxIDBytes = 256     // bytes of an id, a user or a scene
-	MaxItems   = 20_000  // ids
-	MaxBody    = 8 << 20 // bytes of a body
 )
 
 // Query is a decoded request or report. The zero value is ready to decode into, and may be
@@ -33,12 +27,34 @@ type Query struct {
 	Item, For, Reason                        string // of requests to explain or to trace
 	Max, AtLeast, DeadlineMS                 int
 
-	body    []byte // as it came, or as decodeSlow and decodePacked rewrote it
-	scratch []byte // decoded bytes of odd ids
-	quotes  quoteMap
+	body    []byte   // as it came, or as decodeSlow and decodePacked rewrote it
+	scratch []byte   // decoded bytes of odd ids
+	quotes  quoteMap // where the quotes of body are
 	spans   []span
 	odd     []oddSpan
-	has     fieldSet
+	has     uint16 // a bit for each field that the body has, in the order of names
+}
+
+// quoteMap is where the quotes of a body are: bit i%64 of word i/64 for byte i. A
+// body of five thousand ids has ten thousand of them, and looking for each by itself
+// takes longer than anything else that is done with its id.
+type quoteMap []uint64
+
+// hasItems is the bit of Query.has of the list of ids, the first field.
+const hasItems = 1
+
+// names are the fields of a body.
+var names = [...]string{"items", "user", "scene", "scope", "mark", "kind", "at", "from", "item", "for", "reason", "max", "at_least", "deadline_ms"}
+
+// field returns the bit of a field in Query.has, 0 for an unknown one, and where its value goes: a
+// *string, an *int, or nil for the list of ids.
+func (q *Query) field(name string) (bit uint16, value any) {
+	i := slices.Index(names[:], name)
+	if i < 0 {
+		return 0, nil
+	}
+	values := [len(names)]any{nil, &q.User, &q.Scene, &q.Scope, &q.Mark, &q.Kind, &q.At, &q.From, &q.Item, &q.For, &q.Reason, &q.Max, &q.AtLeast, &q.DeadlineMS}
+	return 1 << i, values[i]
 }
 
 // span is one id: its decoded bytes in Query.body, between the quotes of its token. With
@@ -75,7 +91,7 @@ func CheckIDs(ids []string) error {
 func (q *Query) Len() int { return len(q.spans) }
 
 // HasItems says whether there was a list of ids at all.
-func (q *Query) HasItems() bool { return q.has&fItems != 0 }
+func (q *Query) HasItems() bool { return q.has&hasItems != 0 }
 
 // ID is the decoded bytes of an id, valid until the query or its body changes.
 func (q *Query) ID(i int) []byte {

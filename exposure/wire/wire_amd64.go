@@ -3,6 +3,7 @@
 package wire
 
 import (
+	"math/bits"
 	"slices"
 
 	"golang.org/x/sys/cpu"
@@ -46,7 +47,11 @@ func (q *Query) scanVector(i int) int {
 	}
 	m := q.quotes
 	m[w] = m[w] >> (i & 63) << (i & 63) // what is before i has been scanned
-	n := m[w:].count() / 2
+	n := 0                              // pairs of quotes
+	for _, x := range m[w:] {
+		n += bits.OnesCount64(x)
+	}
+	n /= 2
 	old := len(q.spans)
 	if n < 16 || n > MaxItems-old {
 		return i

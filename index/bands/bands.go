@@ -56,6 +56,7 @@ package bands
 import (
 	"cmp"
 	"fmt"
+	"math/bits"
 	"runtime"
 	"sync"
 
@@ -196,6 +197,31 @@ func (b *Bands) Derive() {
 
 // Len is the number of fingerprints held.
 func (b *Bands) Len() int { return b.bands[0].Len() }
+
+const (
+	defaultProbes = 320
+	leastProbes   = 160       // up to vast times Config.Full
+	defaultFull   = 5_000_000 // fingerprints
+	vast          = 20
+)
+
+// probes is how many keys a look-up tries at most in the four bands together, at the
+// present size. A probe reads every posting of a bucket, so its cost is proportional to the
+// size of the index, while later probes find less and less: of edited copies at S < 5 the 80
+// cheapest find 96 %, 160 find 98.5, 320 find 99.5. So there are 320 up to 5 million
+// fingerprints (Config.Full), then fewer in proportion down to 160 at 10 million; and past
+// 100 million (20 times Config.Full) fewer again, so that a look-up visits no more postings
+// than it does there. The number falls in eight steps while the index doubles, so that
+// look-ups made shortly after each other mostly have the same reach.
+func (b *Bands) probes() int {
+	n := b.Len()
+	if n <= b.full {
+		return defaultProbes
+	}
+	step := max(1<<(bits.Len(uint(n))-1)/8, 1)
+	n = (n + step - 1) / step * step
+	return max(defaultProbes*b.full/n, min(leastProbes, leastProbes*vast*b.full/n), bandCount)
+}
 
 // Stats describes the postings.
 type Stats struct {

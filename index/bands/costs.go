@@ -1,37 +1,17 @@
 package bands
 
-import "jianguo/index/bands/sieve"
+// Costs are squared margins in fixed point: their sums do not depend on the order of
+// adding, so "cheaper" means the same in every look-up.
+const costBits = 20
 
-// costTables are the costs of a margin look-up as package sieve takes them: in units
-// of which half of maxS makes costUnits, rounded down, so that every posting that
-// costs less than the bounds passes. Some that cost more pass as well.
-type costTables struct {
-	unit uint32
-	// nibbles[b] are the costs of the nibbles of band b. The first band stands once
-	// more at the end.
-	nibbles [bandCount + 1][4][16]uint8
-	masks   sieve.Masks
-}
+// subset is a set of bits of one band that may be flipped: its cost, band and
+// bits in one number, so that subsets are totally ordered and one number bounds
+// exactly what is probed.
+//
+//	bits 18…63 the sum of the squared margins, bits 16 and 17 the band,
+//	bits 0…15 the bits of the key that are flipped
+type subset uint64
 
-const costUnits = 128
-
-func (s *costTables) prepare(m *margin) {
-	s.unit = m.limit/2/costUnits + 1
-	for band := range bandCount {
-		for j := range s.nibbles[band] {
-			for x := range s.nibbles[band][j] {
-				cost := m.cost(band, uint16(x)<<(12-4*j)) / s.unit
-				s.nibbles[band][j][x] = uint8(min(cost, 255))
-			}
-		}
-	}
-	s.nibbles[bandCount] = s.nibbles[0]
-}
-
-// pass returns a bit for each posting of a bucket of band, sieve.Step at most: set
-// where its next band may cost less than next, and that and the one after less than
-// both, which are half and three quarters of maxS at most.
-func (s *costTables) pass(hi []uint32, query uint32, band int, next, both uint32) []uint64 {
-	tables := (*sieve.Tables)(s.nibbles[(band+1)%bandCount:])
-	return sieve.Sift(&s.masks, hi, query, tables, sieve.Bounds{Next: next/s.unit + 1, Both: both/s.unit + 1})
-}
+func (s subset) cost() uint32  { return uint32(s >> 18) }
+func (s subset) band() int     { return int(s >> 16 & 3) }
+func (s subset) flips() uint16 { return uint16(s) }

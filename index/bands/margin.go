@@ -11,32 +11,6 @@ import (
 	"jianguo/simhash"
 )
 
-const (
-	defaultProbes = 320
-	leastProbes   = 160       // up to vast times Config.Full
-	defaultFull   = 5_000_000 // fingerprints
-	vast          = 20
-	maxProbes     = 1 << 16 // of 2¹⁸ subsets there are
-)
-
-// probes is how many keys a look-up tries at most in the four bands together, at the
-// present size. A probe reads every posting of a bucket, so its cost is proportional to the
-// size of the index, while later probes find less and less: of edited copies at S < 5 the 80
-// cheapest find 96 %, 160 find 98.5, 320 find 99.5. So there are 320 up to 5 million
-// fingerprints (Config.Full), then fewer in proportion down to 160 at 10 million; and past
-// 100 million (20 times Config.Full) fewer again, so that a look-up visits no more postings
-// than it does there. The number falls in eight steps while the index doubles, so that
-// look-ups made shortly after each other mostly have the same reach.
-func (b *Bands) probes() int {
-	n := b.Len()
-	if n <= b.full {
-		return defaultProbes
-	}
-	step := max(1<<(bits.Len(uint(n))-1)/8, 1)
-	n = (n + step - 1) / step * step
-	return max(defaultProbes*b.full/n, min(leastProbes, leastProbes*vast*b.full/n), bandCount)
-}
-
 // Margin appends to dst the postings c with S(p, c) < maxS that the probes reach, each once.
 // Of more than limit postings it appends those with the smallest S, the newest (highest
 // ordinal) of equals, best first, and cut reports that there were more. A family of ten
@@ -59,7 +33,7 @@ func (b *Bands) margin(dst []Hit, p *simhash.Print, maxS float32, probes, limit 
 	m.choose(probes)
 	m.best.reset(limit)
 	if reach != nil {
-		reach.set(m)
+		m.tell(reach)
 	}
 
 	pin := b.memory.Pin()
@@ -91,26 +65,11 @@ func (b *Bands) margin(dst []Hit, p *simhash.Print, maxS float32, probes, limit 
 }
 
 const (
-	askBucket   = 8  // probes by which the place of a bucket is prefetched ahead
-	askPostings = 4  // probes by which its postings are
-	probeGroup  = 32 // probes after which the last bits of near postings are read
+	askBucket   = 8       // probes by which the place of a bucket is prefetched ahead
+	askPostings = 4       // probes by which its postings are
+	probeGroup  = 32      // probes after which the last bits of near postings are read
+	maxProbes   = 1 << 16 // of 2¹⁸ subsets there are
 )
-
-// Costs are squared margins in fixed point: their sums do not depend on the order of
-// adding, so "cheaper" means the same in every look-up.
-const costBits = 20
-
-// subset is a set of bits of one band that may be flipped: its cost, band and
-// bits in one number, so that subsets are totally ordered and one number bounds
-// exactly what is probed.
-//
-//	bits 18…63 the sum of the squared margins, bits 16 and 17 the band,
-//	bits 0…15 the bits of the key that are flipped
-type subset uint64
-
-func (s subset) cost() uint32  { return uint32(s >> 18) }
-func (s subset) band() int     { return int(s >> 16 & 3) }
-func (s subset) flips() uint16 { return uint16(s) }
 
 // margin is one margin look-up.
 type margin struct {
@@ -319,6 +278,20 @@ func (m *margin) scan(probe int) {
 	}
 }
 
+// tell sets what a Reach knows of the look-up.
+func (m *margin) tell(r *Reach) {
+	r.print, r.maxS, r.limit, r.unprobed = m.print, m.maxS, m.limit, m.unprobed
+	for bit := range r.costs {
+		r.costs[bit] = m.costs[(simhash.Bits-1-bit)/8][1<<(bit%8)]
+		v := m.print.Margins[bit]
+		for i := range r.heavy {
+			if v*v >= m.maxS/float32(int(16)>>i) {
+				r.heavy[i] |= 1 << bit
+			}
+		}
+	}
+}
+
 // worst is the cost from which on no posting can be among the best any more. It also
 // bounds the cost of a part of the bits, so that most members of a family of
 // thousands are dropped early.
@@ -362,4 +335,38 @@ func (m *margin) home(x uint64) int {
 		}
 	}
 	return -1
+}
+
+// costTables are the costs of a margin look-up as package sieve takes them: in units
+// of which half of maxS makes costUnits, rounded down, so that every posting that
+// costs less than the bounds passes. Some that cost more pass as well.
+type costTables struct {
+	unit uint32
+	// nibbles[b] are the costs of the nibbles of band b. The first band stands once
+	// more at the end.
+	nibbles [bandCount + 1][4][16]uint8
+	masks   sieve.Masks
+}
+
+const costUnits = 128
+
+func (s *costTables) prepare(m *margin) {
+	s.unit = m.limit/2/costUnits + 1
+	for band := range bandCount {
+		for j := range s.nibbles[band] {
+			for x := range s.nibbles[band][j] {
+				cost := m.cost(band, uint16(x)<<(12-4*j)) / s.unit
+				s.nibbles[band][j][x] = uint8(min(cost, 255))
+			}
+		}
+	}
+	s.nibbles[bandCount] = s.nibbles[0]
+}
+
+// pass returns a bit for each posting of a bucket of band, sieve.Step at most: set
+// where its next band may cost less than next, and that and the one after less than
+// both, which are half and three quarters of maxS at most.
+func (s *costTables) pass(hi []uint32, query uint32, band int, next, both uint32) []uint64 {
+	tables := (*sieve.Tables)(s.nibbles[(band+1)%bandCount:])
+	return sieve.Sift(&s.masks, hi, query, tables, sieve.Bounds{Next: next/s.unit + 1, Both: both/s.unit + 1})
 }

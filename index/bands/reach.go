@@ -24,19 +24,6 @@ type Reach struct {
 // when the index grows past Config.Full.
 func (r *Reach) Holds(b *Bands) bool { return r.probes == b.probes() }
 
-func (r *Reach) set(m *margin) {
-	r.print, r.maxS, r.limit, r.unprobed = m.print, m.maxS, m.limit, m.unprobed
-	for bit := range r.costs {
-		r.costs[bit] = m.costs[(simhash.Bits-1-bit)/8][1<<(bit%8)]
-		v := m.print.Margins[bit]
-		for i := range r.heavy {
-			if v*v >= m.maxS/float32(int(16)>>i) {
-				r.heavy[i] |= 1 << bit
-			}
-		}
-	}
-}
-
 // Meets reports whether the look-up would have found fp, and at which S.
 func (r *Reach) Meets(fp simhash.Fingerprint) (s float32, ok bool) {
 	x := uint64(fp ^ r.print.Fingerprint)

@@ -72,7 +72,7 @@ func (r *exemplars) compareBy(compared string) {
 func (r *exemplars) keep(rows *Reader, ordinal uint32, e *exemplar) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if rows.compared == r.compared {
+	if rows.Compared == r.compared {
 		r.put(ordinal, e)
 	}
 }

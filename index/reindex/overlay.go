@@ -106,16 +106,13 @@ type Form struct {
 	Sketch      []byte
 }
 
-// FormQuery is the statement that FormOf runs.
-const FormQuery = `SELECT exact, fingerprint, sketch FROM overlay WHERE place = ?`
-
 // FormOf is the form of a version: its row in the overlay, or its own.
-func (o *Overlay) FormOf(ctx context.Context, stmt *sql.Stmt, ordinal uint32, own Form) (Form, error) {
+func (o *Overlay) FormOf(ctx context.Context, db rowQuerier, ordinal uint32, own Form) (Form, error) {
 	if o.Recipe == 0 || ordinal > o.Through {
 		return own, nil
 	}
 	var f Form
-	err := stmt.QueryRowContext(ctx, o.Place(ordinal)).Scan(&f.Exact, &f.Fingerprint, &f.Sketch)
+	err := db.QueryRowContext(ctx, `SELECT exact, fingerprint, sketch FROM overlay WHERE place = ?`, o.Place(ordinal)).Scan(&f.Exact, &f.Fingerprint, &f.Sketch)
 	if errors.Is(err, sql.ErrNoRows) {
 		return own, nil
 	}

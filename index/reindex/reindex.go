@@ -13,6 +13,7 @@ package reindex
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -101,12 +102,7 @@ func (r *Run) Report() *Report {
 }
 
 func (c *Config) defaults() {
-	if c.Batch == 0 {
-		c.Batch = 2048
-	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
+	c.Batch, c.Logger = cmp.Or(c.Batch, 2048), cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	if c.Progress == nil {
 		c.Progress = func(int64, int64) {}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"jianguo/internal/sqlite"
+	"jianguo/internal/wait"
 	"jianguo/sketch"
 )
 
@@ -50,10 +51,8 @@ func (b *Builder) Outlines(ctx context.Context, progress func(share float64)) er
 			return err
 		}
 		progress(1 - float64(to-min(to, outlinesStep))/float64(last))
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(outlinesPause):
+		if err := wait.For(ctx, outlinesPause); err != nil {
+			return err
 		}
 	}
 	progress(1)

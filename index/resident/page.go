@@ -26,20 +26,20 @@ var (
 
 // page encodes chunk n.
 func (ch *chunk) page(n uint32) []byte {
-	flags := make([]byte, 0, pageBytes)
+	state := make([]byte, 0, pageBytes)
 	var columns [3][]byte
 	before := uint32(0)
 	for i := range uint32(chunkRows) {
 		r := &ch.rows[i]
-		arrived := atomic.LoadUint32(&r.arrived)
-		flags = append(flags, byte(atomic.LoadUint32(&r.flags)))
-		for c, v := range [3]uint32{n*chunkRows + i - atomic.LoadUint32(&r.cluster), arrived - before, atomic.LoadUint32(&r.touched) - arrived} {
+		at := atomic.LoadUint32(&r[arrived])
+		state = append(state, byte(atomic.LoadUint32(&r[flags])))
+		for c, v := range [3]uint32{n*chunkRows + i - atomic.LoadUint32(&r[cluster]), at - before, atomic.LoadUint32(&r[touched]) - at} {
 			columns[c] = binary.LittleEndian.AppendUint32(columns[c], v)
 		}
-		before = arrived
+		before = at
 	}
 	runtime.KeepAlive(ch)
-	return encoder.EncodeAll(append(flags, slices.Concat(columns[:]...)...), nil)
+	return encoder.EncodeAll(append(state, slices.Concat(columns[:]...)...), nil)
 }
 
 // LoadPage decodes a page into rows that have grown far enough and that nothing reads yet. The
@@ -57,13 +57,34 @@ func (r *Rows) LoadPage(number int, data []byte) error {
 		return fmt.Errorf("columns: page %d: %w: %d bytes", number, buckets.ErrPage, len(raw))
 	}
 	ch, n := chunks[number], uint32(number)
-	flags, columns := raw[:chunkRows], raw[chunkRows:]
+	state, columns := raw[:chunkRows], raw[chunkRows:]
 	at := uint32(0)
 	for i := range uint32(chunkRows) {
 		column := func(c int) uint32 { return binary.LittleEndian.Uint32(columns[4*(c*chunkRows+int(i)):]) }
 		at += column(1)
-		ch.rows[i] = row{flags: uint32(flags[i]), cluster: n*chunkRows + i - column(0), arrived: at, touched: at + column(2)}
+		ch.rows[i] = row{flags: uint32(state[i]), cluster: n*chunkRows + i - column(0), arrived: at, touched: at + column(2)}
 	}
 	runtime.KeepAlive(ch)
 	return nil
+}
+
+// Snapshot calls emit with each page that has changed since it was last emitted or loaded, in
+// order. A page that emit refuses counts as emitted.
+func (r *Rows) Snapshot(emit func(number int, page []byte) error) error {
+	for n, ch := range r.all() {
+		if !ch.dirty.Swap(false) {
+			continue
+		}
+		if err := emit(n, ch.page(uint32(n))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// MarkChanged makes Snapshot emit every page.
+func (r *Rows) MarkChanged() {
+	for _, ch := range r.all() {
+		ch.dirty.Store(true)
+	}
 }

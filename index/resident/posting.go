@@ -68,9 +68,7 @@ func (p *Posting) AddTo(b *bands.Bands, ordinal uint32) {
 	if p.Fingerprint != 0 {
 		b.Add(p.Fingerprint, ordinal)
 	}
-	if len(p.Keys) > 0 {
-		b.AddKeys(p.Keys, ordinal)
-	}
+	b.AddKeys(p.Keys, ordinal)
 }
 
 // RemoveFrom removes a posting.
@@ -78,9 +76,7 @@ func (p *Posting) RemoveFrom(b *bands.Bands, ordinal uint32) {
 	if p.Fingerprint != 0 {
 		b.Remove(p.Fingerprint, ordinal)
 	}
-	if len(p.Keys) > 0 {
-		b.RemoveKeys(p.Keys, ordinal)
-	}
+	b.RemoveKeys(p.Keys, ordinal)
 }
 
 // SetIn adds a posting that may be there already.
@@ -88,10 +84,8 @@ func (p *Posting) SetIn(b *bands.Bands, ordinal uint32) {
 	if p.Fingerprint != 0 {
 		b.Set(p.Fingerprint, ordinal)
 	}
-	if len(p.Keys) > 0 {
-		b.RemoveKeys(p.Keys, ordinal)
-		b.AddKeys(p.Keys, ordinal)
-	}
+	b.RemoveKeys(p.Keys, ordinal)
+	b.AddKeys(p.Keys, ordinal)
 }
 
 // ExactKey is the part of an exact hash, 16 bytes, that the look-up of normal

@@ -26,14 +26,17 @@ const RowBytes = 16 + 52
 // chunkRows is how many ordinals share one block of memory.
 const chunkRows = 1 << 16
 
-// row is what look-ups ask of a version. The fields are read and written
+// row is what look-ups ask of a version. The columns are read and written
 // atomically once the row can be reached by readers.
-type row struct {
-	flags   uint32
-	cluster uint32
-	arrived uint32 // seconds since 1970, of the version
-	touched uint32 // seconds since 1970, of the last copy; at the founder's ordinal
-}
+type row [4]uint32
+
+// The columns of a row.
+const (
+	flags = iota
+	cluster
+	arrived // seconds since 1970, of the version
+	touched // seconds since 1970, of the last copy; at the founder's ordinal
+)
 
 // chunk holds the rows of chunkRows ordinals. Its memory is released some time
 // after the chunk is unreachable, so that readers which are still running after
@@ -102,74 +105,51 @@ func (r *Rows) Bytes() (n int64) {
 	return n
 }
 
-// Set fills the row of a new version, or clears it again. Writer only.
-func (r *Rows) Set(ordinal uint32, f Flags, cluster, arrived uint32) {
-	r.grow(ordinal)
+// load reads a column, 0 where there is no such row.
+func (r *Rows) load(ordinal uint32, column int) (v uint32) {
+	if ch, row := r.at(ordinal); ch != nil {
+		v = atomic.LoadUint32(&row[column])
+		runtime.KeepAlive(ch)
+	}
+	return v
+}
+
+// store writes a column of a row that exists. Writer only.
+func (r *Rows) store(ordinal uint32, column int, v uint32) {
 	ch, row := r.at(ordinal)
-	atomic.StoreUint32(&row.flags, uint32(f))
-	atomic.StoreUint32(&row.cluster, cluster)
-	atomic.StoreUint32(&row.arrived, arrived)
-	atomic.StoreUint32(&row.touched, arrived)
-	r.ForgetOutline(ordinal)
+	atomic.StoreUint32(&row[column], v)
 	ch.dirty.Store(true)
+}
+
+// Set fills the row of a new version, or clears it again. Writer only.
+func (r *Rows) Set(ordinal uint32, f Flags, of, at uint32) {
+	r.grow(ordinal)
+	for column, v := range (row{flags: uint32(f), cluster: of, arrived: at, touched: at}) {
+		r.store(ordinal, column, v)
+	}
+	r.ForgetOutline(ordinal)
 }
 
 // Flags returns the flags of a version, 0 where there is none.
-func (r *Rows) Flags(ordinal uint32) (f Flags) {
-	if ch, row := r.at(ordinal); ch != nil {
-		f = Flags(atomic.LoadUint32(&row.flags))
-		runtime.KeepAlive(ch)
-	}
-	return f
-}
+func (r *Rows) Flags(ordinal uint32) Flags { return Flags(r.load(ordinal, flags)) }
 
 // SetFlags replaces the flags of a version. Writer only.
-func (r *Rows) SetFlags(ordinal uint32, f Flags) {
-	ch, row := r.at(ordinal)
-	atomic.StoreUint32(&row.flags, uint32(f))
-	ch.dirty.Store(true)
-}
+func (r *Rows) SetFlags(ordinal uint32, f Flags) { r.store(ordinal, flags, uint32(f)) }
 
 // Cluster returns the cluster that a version is a member of, merges not followed.
-func (r *Rows) Cluster(ordinal uint32) (cluster uint32) {
-	if ch, row := r.at(ordinal); ch != nil {
-		cluster = atomic.LoadUint32(&row.cluster)
-		runtime.KeepAlive(ch)
-	}
-	return cluster
-}
+func (r *Rows) Cluster(ordinal uint32) uint32 { return r.load(ordinal, cluster) }
 
 // SetCluster makes a version a member of a cluster. Writer only.
-func (r *Rows) SetCluster(ordinal, cluster uint32) {
-	ch, row := r.at(ordinal)
-	atomic.StoreUint32(&row.cluster, cluster)
-	ch.dirty.Store(true)
-}
+func (r *Rows) SetCluster(ordinal, id uint32) { r.store(ordinal, cluster, id) }
 
 // Arrived returns when a version arrived, in seconds since 1970.
-func (r *Rows) Arrived(ordinal uint32) (at uint32) {
-	if ch, row := r.at(ordinal); ch != nil {
-		at = atomic.LoadUint32(&row.arrived)
-		runtime.KeepAlive(ch)
-	}
-	return at
-}
+func (r *Rows) Arrived(ordinal uint32) uint32 { return r.load(ordinal, arrived) }
 
 // Touched returns when the last copy of a cluster arrived, in seconds since 1970.
-func (r *Rows) Touched(cluster uint32) (at uint32) {
-	if ch, row := r.at(cluster); ch != nil {
-		at = atomic.LoadUint32(&row.touched)
-		runtime.KeepAlive(ch)
-	}
-	return at
-}
+func (r *Rows) Touched(id uint32) uint32 { return r.load(id, touched) }
 
 // Touch sets what Touched returns. Writer only.
-func (r *Rows) Touch(cluster, at uint32) {
-	ch, row := r.at(cluster)
-	atomic.StoreUint32(&row.touched, at)
-	ch.dirty.Store(true)
-}
+func (r *Rows) Touch(id, at uint32) { r.store(id, touched, at) }
 
 // SetOutline keeps the outline of a committed version that has none. One goroutine sets
 // that of a version; it need not be the writer.
@@ -232,26 +212,5 @@ func (r *Rows) Prefetch(ordinal uint32) {
 	prefetch.Value(row)
 	if o := ch.outlines.Load(); o != nil {
 		prefetch.Value(&(*o)[ordinal%chunkRows])
-	}
-}
-
-// Snapshot calls emit with each page that has changed since it was last emitted or loaded, in
-// order. A page that emit refuses counts as emitted.
-func (r *Rows) Snapshot(emit func(number int, page []byte) error) error {
-	for n, ch := range r.all() {
-		if !ch.dirty.Swap(false) {
-			continue
-		}
-		if err := emit(n, ch.page(uint32(n))); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// MarkChanged makes Snapshot emit every page.
-func (r *Rows) MarkChanged() {
-	for _, ch := range r.all() {
-		ch.dirty.Store(true)
 	}
 }

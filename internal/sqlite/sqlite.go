@@ -32,6 +32,7 @@ func Open(path string, access Access, synchronous string) (*sql.DB, error) {
 	q.Set("_synchronous", synchronous)
 	q.Set("_busy_timeout", "10000")
 	q.Set("_cache_size", "-65536")
+	q.Set("_stmt_cache_size", "32") // a connection prepares no text twice that it has run lately
 	if access != Writes {
 		q.Set("_query_only", "true")
 		q.Set("_cache_size", "-16384") // the inner pages of ten million rows
