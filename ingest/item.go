@@ -13,8 +13,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
-
-	"jianguo/internal/jsonl"
 )
 
 // Limits of the wire.
@@ -106,22 +104,6 @@ func DecodeItem(data []byte) (*Item, error) { return decodeItem(data, true) }
 
 // DecodeDocument reads an item whose id may be missing: for checks.
 func DecodeDocument(data []byte) (*Item, error) { return decodeItem(data, false) }
-
-// ReadDocument reads an article from a file: a JSON object, or else plain text.
-func ReadDocument(r io.Reader) (*Item, error) {
-	data, err := io.ReadAll(io.LimitReader(r, jsonl.MaxLine+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(data) > jsonl.MaxLine {
-		return nil, fmt.Errorf("longer than %d bytes", jsonl.MaxLine)
-	}
-	if trimmed := bytes.TrimSpace(data); len(trimmed) > 0 && trimmed[0] == '{' && json.Valid(trimmed) {
-		return DecodeDocument(jsonl.Item(trimmed))
-	}
-	it := &Item{Body: string(data)}
-	return it, it.Validate()
-}
 
 func decodeItem(data []byte, wantsID bool) (*Item, error) {
 	f, err := decodeFields(data)

@@ -115,17 +115,8 @@ func lookUp(co *companion.Streams, x *index.Index, name string) (*ingest.Item, *
 }
 
 func readItem(co *companion.Streams, name string) (it *ingest.Item, err error) {
-	r := co.In
-	if name != "-" {
-		f, err := os.Open(name)
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close()
-		r = f
-	}
-	if it, err = ingest.ReadDocument(r); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+	if it, err = offline.Document(co, name); err != nil {
+		return nil, err
 	}
 	if it.ID == "" {
 		it.ID = name

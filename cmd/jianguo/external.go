@@ -6,13 +6,13 @@ import (
 	"strings"
 
 	"jianguo/bus"
-	"jianguo/internal/reach"
+	"jianguo/internal/settings"
 )
 
 // externalBus are the flags of a bus that this process does not run.
 type externalBus struct {
 	NATS string `name:"nats" help:"Use this bus instead of the embedded one; several servers of a cluster with commas between." placeholder:"URL"`
-	reach.Trust
+	settings.Trust
 	StreamPrefix  string `help:"Begins the names of the streams on an external bus, where another application uses ITEMS, VERDICTS, DEAD or EXPOSURES. Subjects stay the same." placeholder:"PREFIX"`
 	Replicas      int    `help:"Servers of an external bus that hold each message, 1 to 5; 0: three where it is a cluster, else one." default:"0"`
 	CreateStreams bool   `help:"Change streams of an external bus that exist and could lose messages; without it such a stream ends the start with the reasons."`

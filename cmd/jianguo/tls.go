@@ -10,7 +10,7 @@ import (
 	"os"
 	"sync/atomic"
 
-	"jianguo/internal/reach"
+	"jianguo/internal/datadir"
 )
 
 // certificates are those of HTTP and of the embedded bus.
@@ -81,5 +81,5 @@ func (c *certificates) pin() string {
 	if c == nil {
 		return ""
 	}
-	return reach.PinOf(c.current.Load().Certificates[0].Certificate[0])
+	return datadir.PinOf(c.current.Load().Certificates[0].Certificate[0])
 }

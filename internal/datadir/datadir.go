@@ -4,6 +4,8 @@
 package datadir
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -158,6 +160,12 @@ func (l *Lock) Close() error {
 		err = errors.Join(err, l.dir.Close())
 	}
 	return err
+}
+
+// PinOf is the hash of a certificate, which Holder.Pin has.
+func PinOf(certificate []byte) string {
+	sum := sha256.Sum256(certificate)
+	return hex.EncodeToString(sum[:])
 }
 
 // InUse reports whether a process holds a directory.

@@ -4,9 +4,7 @@ package reach
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"crypto/tls"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -19,6 +17,7 @@ import (
 	"jianguo/bus"
 	"jianguo/bus/gate"
 	"jianguo/internal/datadir"
+	"jianguo/internal/settings"
 )
 
 // Flags say how a command reaches a running service: by its bus.
@@ -31,7 +30,7 @@ type Flags struct {
 // Access is what a bus asks of a client.
 type Access struct {
 	Token string `help:"Token for a bus that wants one: that of --nats, or the external one of the service that uses --data." placeholder:"TOKEN"`
-	Trust
+	settings.Trust
 	StreamPrefix string `help:"Begins the names of the streams of that bus, as for serve; with --data it is known." placeholder:"PREFIX"`
 
 	pin string // hash of the bus's certificate, from the lock file
@@ -114,33 +113,6 @@ func (f *Flags) notAllowed() string {
 	return "the token given is not for this"
 }
 
-// Trust is how an external bus and its clients know each other, beside a token.
-type Trust struct {
-	NATSCreds string `name:"nats-creds" help:"Credentials for an external bus; a token or password may also stand in its URL." type:"existingfile" placeholder:"FILE"`
-	NATSCA    string `name:"nats-ca" help:"Authority of its certificate, in PEM; empty: those of the system." type:"existingfile" placeholder:"FILE"`
-	NATSCert  string `name:"nats-cert" help:"Certificate to show it, in PEM." type:"existingfile" placeholder:"FILE" and:"nats-cert"`
-	NATSKey   string `name:"nats-key" help:"Its key." type:"existingfile" placeholder:"FILE" and:"nats-cert"`
-}
-
-func (f *Trust) Options() (all []nats.Option) {
-	if f.NATSCreds != "" {
-		all = append(all, nats.UserCredentials(f.NATSCreds))
-	}
-	if f.NATSCA != "" {
-		all = append(all, nats.RootCAs(f.NATSCA))
-	}
-	if f.NATSCert != "" {
-		all = append(all, nats.ClientCert(f.NATSCert, f.NATSKey))
-	}
-	return all
-}
-
-// PinOf is the hash of a certificate, by which commands on this machine know it.
-func PinOf(certificate []byte) string {
-	sum := sha256.Sum256(certificate)
-	return hex.EncodeToString(sum[:])
-}
-
 // pinned returns the option of a client that accepts the certificate with one hash; an
 // empty hash stands for no TLS.
 func pinned(pin string) []nats.Option {
@@ -148,7 +120,7 @@ func pinned(pin string) []nats.Option {
 		return nil
 	}
 	return []nats.Option{nats.Secure(&tls.Config{InsecureSkipVerify: true, VerifyConnection: func(s tls.ConnectionState) error {
-		if PinOf(s.PeerCertificates[0].Raw) != pin {
+		if datadir.PinOf(s.PeerCertificates[0].Raw) != pin {
 			return errors.New("this is not the certificate that the lock file names")
 		}
 		return nil

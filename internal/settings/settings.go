@@ -4,6 +4,8 @@ package settings
 import (
 	"time"
 
+	"github.com/nats-io/nats.go"
+
 	"jianguo/data"
 	"jianguo/index"
 	"jianguo/segment"
@@ -36,4 +38,26 @@ type Segment struct {
 // Segmenter loads the dictionaries.
 func (f Segment) Segmenter() (*segment.Segmenter, error) {
 	return segment.New(segment.Config{Data: data.FS, UserDict: f.UserDict, Residue: f.Residue})
+}
+
+// Trust is how an external bus and its clients know each other, beside a token.
+type Trust struct {
+	NATSCreds string `name:"nats-creds" help:"Credentials for an external bus; a token or password may also stand in its URL." type:"existingfile" placeholder:"FILE"`
+	NATSCA    string `name:"nats-ca" help:"Authority of its certificate, in PEM; empty: those of the system." type:"existingfile" placeholder:"FILE"`
+	NATSCert  string `name:"nats-cert" help:"Certificate to show it, in PEM." type:"existingfile" placeholder:"FILE" and:"nats-cert"`
+	NATSKey   string `name:"nats-key" help:"Its key." type:"existingfile" placeholder:"FILE" and:"nats-cert"`
+}
+
+// Options are those of a connection.
+func (f *Trust) Options() (all []nats.Option) {
+	if f.NATSCreds != "" {
+		all = append(all, nats.UserCredentials(f.NATSCreds))
+	}
+	if f.NATSCA != "" {
+		all = append(all, nats.RootCAs(f.NATSCA))
+	}
+	if f.NATSCert != "" {
+		all = append(all, nats.ClientCert(f.NATSCert, f.NATSKey))
+	}
+	return all
 }

@@ -12,6 +12,7 @@ import (
 	"jianguo/index"
 	"jianguo/ingest"
 	"jianguo/internal/companion"
+	"jianguo/internal/offline"
 	"jianguo/internal/reach"
 )
 
@@ -28,7 +29,7 @@ const answerWait = 10 * time.Second
 
 // Run prints the verdict that an article would get.
 func (c *checkCmd) Run(co *companion.Streams) error {
-	it, err := c.item(co)
+	it, err := offline.Document(co, c.File)
 	if err != nil {
 		return err
 	}
@@ -45,24 +46,6 @@ func (c *checkCmd) Run(co *companion.Streams) error {
 	}
 	fmt.Fprintf(co.Out, "\n  %s\n  fingerprint %s\n", e.Why, e.Fingerprint)
 	return nil
-}
-
-// item reads the article: a JSON object, or else plain text.
-func (c *checkCmd) item(co *companion.Streams) (*ingest.Item, error) {
-	r := co.In
-	if c.File != "-" {
-		f, err := os.Open(c.File)
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close()
-		r = f
-	}
-	it, err := ingest.ReadDocument(r)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", c.File, err)
-	}
-	return it, nil
 }
 
 // ask asks a service.
