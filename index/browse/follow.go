@@ -13,33 +13,22 @@ import (
 const listsBatch = 1024
 
 // step takes in one batch of events and returns how many it had.
-func (b *Model) step(ctx context.Context) (n int, err error) {
-	mark, err := b.mark(ctx)
-	if err != nil {
-		return 0, err
+func (b *Model) step(ctx context.Context) int {
+	mark := b.mark(ctx)
+	events := read(ctx, b.cat.Tables(), "events", seenQuery, scanSeen, mark, listsBatch)
+	if n := len(events); n > 0 {
+		mark = events[n-1].number
+	} else if len(b.stale) == 0 || time.Since(b.slow) < slowStories {
+		return 0
 	}
-	events, err := read(ctx, b.cat.Tables(), "events", seenQuery, scanSeen, mark, listsBatch)
-	if err != nil {
-		return 0, err
-	}
-	idle := len(events) == 0
-	if idle && (len(b.stale) == 0 || time.Since(b.slow) < slowStories) {
-		return 0, nil
-	}
-	if idle {
-		return 0, b.update(ctx, mark, func(tx *transaction) { b.follower(tx).stories() })
-	}
-	return len(events), b.update(ctx, events[len(events)-1].number, func(tx *transaction) {
-		w := b.follower(tx)
+	b.update(ctx, mark, func(tx *transaction) {
+		w := &follower{Model: b, transaction: tx, touched: map[uint32]bool{}}
 		for i := range events {
 			must.Dof(must.Catch(func() { w.take(&events[i]) }), "event %d", events[i].number)
 		}
 		w.stories()
 	})
-}
-
-func (b *Model) follower(tx *transaction) *follower {
-	return &follower{Model: b, transaction: tx, touched: map[uint32]bool{}}
+	return len(events)
 }
 
 // take counts one event, and marks the stories to count again.
@@ -88,8 +77,8 @@ func (w *follower) take(s *seen) {
 func (w *follower) everIn(id string, clusters []uint32) []uint32 {
 	for _, ordinal := range w.cat.Versions(id) {
 		clusters = append(clusters, w.cat.Cluster(ordinal))
-		clusters = append(clusters, must.Get(read(w.ctx, w.cat.Tables(), "clusters of an item",
-			`SELECT cluster FROM items WHERE ordinal = ?1 UNION SELECT cluster FROM events WHERE ordinal = ?1 AND cause > 2`, number, ordinal))...)
+		clusters = append(clusters, read(w.ctx, w.cat.Tables(), "clusters of an item",
+			`SELECT cluster FROM items WHERE ordinal = ?1 UNION SELECT cluster FROM events WHERE ordinal = ?1 AND cause > 2`, number, ordinal)...)
 	}
 	return clusters
 }

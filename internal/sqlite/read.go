@@ -13,18 +13,19 @@ type Querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// Each calls f for every row of a query, until f returns an error.
-func Each(ctx context.Context, db Querier, query string, f func(*sql.Rows) error, args ...any) error {
+// Each calls f for every row of a query, until f returns an error or package must ends it.
+func Each(ctx context.Context, db Querier, query string, f func(*sql.Rows) error, args ...any) (err error) {
 	rows, err := db.QueryContext(ctx, query, args...)
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
 		if err := f(rows); err != nil {
-			return errors.Join(err, rows.Close())
+			return err
 		}
 	}
-	return errors.Join(rows.Err(), rows.Close())
+	return rows.Err()
 }
 
 // All reads the rows of a query. columns lists where the columns of a row go, as the
