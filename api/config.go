@@ -12,7 +12,6 @@ import (
 
 	"jianguo/api/tokens"
 	"jianguo/bus"
-	"jianguo/exposure"
 	"jianguo/index"
 	"jianguo/index/browse"
 	"jianguo/ingest"
@@ -76,7 +75,6 @@ type Server struct {
 
 	publisher *ingest.Publisher
 	hotList   *hotList
-	exposure  *exposure.Store // nil until AddExposure
 
 	bodies       bodyReader
 	publicBodies bodyReader // of callers that are not authenticated
@@ -93,5 +91,12 @@ type endpoint struct {
 	subject, description string
 	// handle makes the reply of a request, and may set headers of it; its errors
 	// become error replies.
-	handle func(ctx context.Context, data []byte, header nats.Header) ([]byte, error)
+	// Package must ends it.
+	handle func(ctx context.Context, data []byte, header nats.Header) []byte
+}
+
+// lists serve what the catalogue holds.
+type lists struct {
+	cfg      *Config
+	draining <-chan struct{}
 }

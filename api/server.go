@@ -80,7 +80,7 @@ func New(cfg Config) (*Server, error) {
 // routes are the routes with the roles that may use them. Exposures have
 // theirs in exposure.go.
 func (s *Server) routes() {
-	s.hotList = &hotList{server: s}
+	s.hotList = &hotList{index: s.cfg.Index, browse: s.cfg.Browse}
 	lists := lists{&s.cfg, s.draining}
 	s.handleWaiting(http.MethodPost, "/items", platform, s.postItem)
 	s.handle(http.MethodPost, "/items/check", platform|editor, s.checkItem)
@@ -104,26 +104,27 @@ func (s *Server) routes() {
 	})
 	s.echo.GET("/readyz", s.ready)
 	s.echo.GET("/openapi.yaml", func(c echo.Context) error { return c.Blob(http.StatusOK, "application/yaml", OpenAPI) })
-	s.handle(http.MethodGet, "/debug/pprof/*", 0, echo.WrapHandler(http.DefaultServeMux)) // operators only
-	s.handle(http.MethodGet, "/metrics", 0, echo.WrapHandler(promhttp.HandlerFor(s.cfg.Gatherer, promhttp.HandlerOpts{})))
+	for path, h := range map[string]http.Handler{"/debug/pprof/*": http.DefaultServeMux, "/metrics": promhttp.HandlerFor(s.cfg.Gatherer, promhttp.HandlerOpts{})} {
+		s.register(http.MethodGet, path, 0, s.bound(&s.bodies, MaxBody, s.work, echo.WrapHandler(h))) // operators only
+	}
 
 	s.endpoints = append(s.endpoints, endpoint{bus.SubjectCheck, "the verdict an item would get; nothing is stored", s.checkMessage})
 }
 
 // handle registers a route for some roles, and for operators.
-func (s *Server) handle(method, path string, roles bus.Role, h echo.HandlerFunc) {
-	s.register(method, path, roles, s.bound(&s.bodies, MaxBody, s.work, h))
+func (s *Server) handle(method, path string, roles bus.Role, h handler) {
+	s.register(method, path, roles, s.bound(&s.bodies, MaxBody, s.work, h.serve))
 }
 
 // handleWaiting registers a route that spends its time waiting for the bus; such
 // requests keep no others out.
-func (s *Server) handleWaiting(method, path string, roles bus.Role, h echo.HandlerFunc) {
-	s.register(method, path, roles, s.bound(&s.bodies, MaxBody, s.waiting, h))
+func (s *Server) handleWaiting(method, path string, roles bus.Role, h handler) {
+	s.register(method, path, roles, s.bound(&s.bodies, MaxBody, s.waiting, h.serve))
 }
 
 // readers bounds requests that read events. Those that wait for events keep no others out.
-func (s *Server) readers(h echo.HandlerFunc) echo.HandlerFunc {
-	working, polling := s.bound(&s.bodies, MaxBody, s.work, h), s.bound(&s.bodies, MaxBody, s.polling, h)
+func (s *Server) readers(h handler) echo.HandlerFunc {
+	working, polling := s.bound(&s.bodies, MaxBody, s.work, h.serve), s.bound(&s.bodies, MaxBody, s.polling, h.serve)
 	return func(c echo.Context) error {
 		if c.QueryParam("wait") != "" {
 			return polling(c)

@@ -17,8 +17,6 @@ import (
 // See package read.
 type (
 	Brief         = read.Brief
-	Member        = read.Member
-	Cluster       = read.Cluster
 	Review        = read.Review
 	DecisionQuery = read.DecisionQuery
 )
