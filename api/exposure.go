@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -97,7 +98,7 @@ func (r *exposureRoutes) filter(c echo.Context, body []byte) any {
 	}()
 	b, o, err := r.store.FilterBytes(c.Request().Context(), (*out)[:0], body, format)
 	*out = b
-	must.Do(err)
+	must.Do(r.reason(err))
 	h := c.Response().Header()
 	contentType := echo.MIMEApplicationJSON
 	if format == exposure.Bitmap {
@@ -138,9 +139,13 @@ func (r *exposureRoutes) apply(ctx context.Context, body []byte, kind exposure.E
 	if err := r.server.room(); err != nil {
 		return err
 	}
-	err := r.store.Report(ctx, body, kind)
-	if full := r.server.room(); full != nil && errors.Is(err, exposure.ErrFull) {
-		return full // the disk is why the log takes nothing
+	return r.reason(r.store.Report(ctx, body, kind))
+}
+
+// reason is an error of the store, or why its log takes nothing: the disk.
+func (r *exposureRoutes) reason(err error) error {
+	if errors.Is(err, exposure.ErrFull) {
+		return cmp.Or(r.server.room(), err)
 	}
 	return err
 }
@@ -197,7 +202,7 @@ func (r *exposureRoutes) filterMessage(ctx context.Context, data []byte, header 
 		format = exposure.Bitmap
 	}
 	out, o, err := r.store.FilterBytes(ctx, nil, data, format)
-	if must.Do(err); format == exposure.Bitmap {
+	if must.Do(r.reason(err)); format == exposure.Bitmap {
 		tellOutcome(header.Set, o)
 	}
 	return out

@@ -12,6 +12,18 @@ import (
 	"jianguo/api/tokens"
 )
 
+// accessFlags say who may use a service.
+type accessFlags struct {
+	Tokens       string   `help:"File of tokens (jianguo token); read again at SIGHUP." type:"existingfile" placeholder:"FILE"`
+	TokenRate    float64  `help:"Requests a second that one token may make over HTTP; 0: no bound." default:"0"`
+	TLSCert      string   `name:"tls-cert" help:"Certificate of HTTP and of the embedded bus, in PEM; read again at SIGHUP." type:"existingfile" placeholder:"FILE"`
+	TLSKey       string   `name:"tls-key" help:"Its key." type:"existingfile" placeholder:"FILE"`
+	TLSClientCA  string   `name:"tls-client-ca" help:"Let clients of other machines in only with a certificate of this authority." type:"existingfile" placeholder:"FILE"`
+	EditorHeader string   `help:"Header in which a trusted proxy names the editor who is signed in." placeholder:"NAME"`
+	EditorRole   string   `name:"editor-role-header" help:"Header in which it says their role: editor or operator; without it they are editors." placeholder:"NAME"`
+	EditorProxy  []string `name:"editor-proxy" help:"Address or network of that proxy, as 10.1.2.0/24; none: loopback." placeholder:"NETWORK"`
+}
+
 // access holds tokens, trusted proxies and certificates.
 type access struct {
 	tokens  *tokens.Set    // nil: everything is open
@@ -20,8 +32,8 @@ type access struct {
 	hangup  chan os.Signal
 }
 
-// readAccess reads tokens and certificates. From then on SIGHUP does not end the process.
-func (f *serveFlags) readAccess(log *slog.Logger) (a access, err error) {
+// read reads tokens and certificates. From then on SIGHUP does not end the process.
+func (f *accessFlags) read(log *slog.Logger) (a access, err error) {
 	a.hangup = make(chan os.Signal, 1)
 	signal.Notify(a.hangup, syscall.SIGHUP)
 	if a.proxies, err = networks(f.EditorProxy); err != nil {
@@ -46,12 +58,12 @@ func (a *access) warnOfPlain(log *slog.Logger) {
 }
 
 // reload reads tokens and certificates again. After an error the former ones stay.
-func (a *access) reload(s *service) error {
+func (a *access) reload(c *core) error {
 	if a.certs != nil {
 		if err := a.certs.load(); err != nil {
 			return err
 		}
-		if err := s.core.announce(); err != nil {
+		if err := c.announce(); err != nil {
 			return err
 		}
 	}
@@ -62,25 +74,25 @@ func (a *access) reload(s *service) error {
 	if err != nil {
 		return err
 	}
-	a.warnOfPlain(s.core.log)
-	return s.core.bus.Disconnect(gone)
+	a.warnOfPlain(c.log)
+	return c.bus.Disconnect(gone)
 }
 
 // onHangup reloads tokens and certificates at each SIGHUP, until ctx is done. No
 // connection ends but those of tokens that were removed.
-func (s *service) onHangup(ctx context.Context) {
-	defer signal.Stop(s.access.hangup)
+func (a *access) onHangup(ctx context.Context, c *core) {
+	defer signal.Stop(a.hangup)
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-s.access.hangup:
+		case <-a.hangup:
 		}
-		if err := s.access.reload(s); err != nil {
-			s.core.log.Error("SIGHUP: tokens and certificates stay as they were", "error", err)
+		if err := a.reload(c); err != nil {
+			c.log.Error("SIGHUP: tokens and certificates stay as they were", "error", err)
 			continue
 		}
-		s.core.log.Warn("SIGHUP: tokens and certificates were read again", "tokens", s.access.tokens.Len())
+		c.log.Warn("SIGHUP: tokens and certificates were read again", "tokens", a.tokens.Len())
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -57,7 +58,22 @@ type core struct {
 	segmenter *segment.Segmenter
 	index     *index.Index
 	ingest    *ingest.Service
-	closers   []func() error
+	closers   closers
+}
+
+// closers are functions that close parts which were opened one after the other.
+type closers []func() error
+
+func (c *closers) add(f func() error) { *c = append(*c, f) }
+
+// close closes the parts in reverse order.
+func (c *closers) close() error {
+	var errs []error
+	for _, f := range slices.Backward(*c) {
+		errs = append(errs, f())
+	}
+	*c = nil
+	return errors.Join(errs...)
 }
 
 // busWait is how long a start waits for a bus: elections of a cluster take seconds. Tests set less.
@@ -75,7 +91,7 @@ func openCore(co *streams, cfg coreConfig) (_ *core, err error) {
 	if c.lock, err = datadir.Acquire(cfg.Data, datadir.Holder{Command: "serve"}); err != nil {
 		return nil, err
 	}
-	c.closers = append(c.closers, c.lock.Close)
+	c.closers.add(c.lock.Close)
 
 	segmenter := make(chan error, 1)
 	go func() {
@@ -98,7 +114,7 @@ func openCore(co *streams, cfg coreConfig) (_ *core, err error) {
 	if err != nil {
 		return nil, err
 	}
-	c.closers = append(c.closers, c.index.Close)
+	c.closers.add(c.index.Close)
 	if err := datadir.Record(cfg.Data); err != nil {
 		return nil, err
 	}
@@ -143,24 +159,27 @@ func (c *core) openBus(co *streams) (err error) {
 			Gates: append(bus.GatedStreams(), c.cfg.Gates...), Reserve: c.cfg.Reserve, Connections: c.cfg.Connections, Authenticate: c.cfg.NATSUsers, TLS: c.cfg.Certificates.config(), Logger: co.log}); err != nil {
 			return err
 		}
-		c.closers = append(c.closers, func() error { c.bus.Close(); return nil })
+		c.closers.add(func() error { c.bus.Close(); return nil })
 		if c.conn, err = c.bus.Connect(); err != nil {
 			return err
 		}
 	}
-	c.closers = append(c.closers, func() error { c.conn.Close(); return nil })
-	err = bus.Patiently(co.ctx, co.log, busWait, func() (err error) {
+	c.closers.add(func() error { c.conn.Close(); return nil })
+	return bus.Patiently(co.ctx, co.log, busWait, func() (err error) {
 		c.ingest, err = ingest.New(co.ctx, ingest.Config{Name: c.name, Bus: c.bus, Conn: c.conn, Index: c.index, Segmenter: c.segmenter, Workers: processors(),
 			Streams: bus.StreamsConfig{Plan: c.plan(), Others: c.cfg.Gates, Bytes: c.cfg.Backlog}, DropTexts: c.cfg.DropTexts, Logger: co.log})
 		return err
 	})
-	if err != nil {
-		return err
+}
+
+// plan is how the streams of this bus are made, once it is connected.
+func (c *core) plan() bus.Plan {
+	f := &c.cfg.External
+	p := bus.Plan{Prefix: f.StreamPrefix, Replicas: f.Replicas, Keep: f.NATS != "" && !f.CreateStreams}
+	if p.Replicas == 0 && c.bus == nil && c.conn.ConnectedClusterName() != "" {
+		p.Replicas = 3
 	}
-	if err := c.answerReindex(); err != nil {
-		return err
-	}
-	return c.announce()
+	return p
 }
 
 // announce writes to the lock file how commands reach this process.
@@ -181,11 +200,4 @@ func (c *core) natsURL() string {
 }
 
 // Close closes the parts in reverse order.
-func (c *core) Close() error {
-	var errs []error
-	for i := len(c.closers) - 1; i >= 0; i-- {
-		errs = append(errs, c.closers[i]())
-	}
-	c.closers = nil
-	return errors.Join(errs...)
-}
+func (c *core) Close() error { return c.closers.close() }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"jianguo/bus"
 	"jianguo/internal/settings"
 )
 
@@ -31,14 +30,4 @@ func (f *externalBus) check() error {
 		return fmt.Errorf("--replicas %d: want 1 to 5, or 0 for three where the bus is a cluster", f.Replicas)
 	}
 	return nil
-}
-
-// plan is how the streams of this bus are made, once it is connected.
-func (c *core) plan() bus.Plan {
-	f := &c.cfg.External
-	p := bus.Plan{Prefix: f.StreamPrefix, Replicas: f.Replicas, Keep: f.NATS != "" && !f.CreateStreams}
-	if p.Replicas == 0 && c.bus == nil && c.conn.ConnectedClusterName() != "" {
-		p.Replicas = 3
-	}
-	return p
 }

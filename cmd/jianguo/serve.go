@@ -17,7 +17,6 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
-	"golang.org/x/sync/errgroup"
 
 	"jianguo/api"
 	"jianguo/api/console"
@@ -25,53 +24,14 @@ import (
 	"jianguo/bus"
 	"jianguo/exposure"
 	"jianguo/exposure/eventlog"
-	"jianguo/exposure/legacy"
 	"jianguo/exposure/policyfile"
 	"jianguo/exposure/story"
 	"jianguo/exposure/wire"
 	"jianguo/index/browse"
 	"jianguo/internal/datadir"
 	"jianguo/internal/disk"
-	"jianguo/internal/settings"
 	"jianguo/internal/steady"
 )
-
-// serveFlags are those of `serve` but the directory.
-type serveFlags struct {
-	Listen string `help:"Address of HTTP and the console." default:"127.0.0.1:8080"`
-	externalBus
-	NATSListen   string   `name:"nats-listen" help:"Address of the embedded bus; empty: in-process only." default:"127.0.0.1:4222"`
-	Durability   string   `help:"What an acknowledgement means: ${enum}. synced: fsynced; relaxed: the operating system has it." enum:"synced,relaxed" default:"synced"`
-	NoTexts      bool     `help:"Do not keep bodies: no side-by-side view, and judging on sketches only."`
-	Language     string   `help:"Language of the reasons in events: ${enum}." enum:"zh,en" default:"zh"`
-	Tokens       string   `help:"File of tokens (jianguo token); read again at SIGHUP." type:"existingfile" placeholder:"FILE"`
-	TokenRate    float64  `help:"Requests a second that one token may make over HTTP; 0: no bound." default:"0"`
-	TLSCert      string   `name:"tls-cert" help:"Certificate of HTTP and of the embedded bus, in PEM; read again at SIGHUP." type:"existingfile" placeholder:"FILE"`
-	TLSKey       string   `name:"tls-key" help:"Its key." type:"existingfile" placeholder:"FILE"`
-	TLSClientCA  string   `name:"tls-client-ca" help:"Let clients of other machines in only with a certificate of this authority." type:"existingfile" placeholder:"FILE"`
-	EditorHeader string   `help:"Header in which a trusted proxy names the editor who is signed in." placeholder:"NAME"`
-	EditorRole   string   `name:"editor-role-header" help:"Header in which it says their role: editor or operator; without it they are editors." placeholder:"NAME"`
-	OwnSource    []string `name:"own-source" help:"A source of your own, repeated for several: the console shows who copies it, and whom it copies." placeholder:"NAME"`
-	EditorProxy  []string `name:"editor-proxy" help:"Address or network of that proxy, as 10.1.2.0/24; none: loopback." placeholder:"NETWORK"`
-	Connections  int      `help:"HTTP connections at once, half of them from one address at most, and as many of the embedded bus; fewer where the limit of open files is low." default:"4096"`
-	Insecure     bool     `help:"Without tokens, allow listening beyond loopback and requests for any host name."`
-
-	ExposurePolicy string            `help:"How exposures are kept: 'rotate' or 'calendar', with options; or a file that ends in .json, of histories, kinds of reports and scenes." default:"rotate" placeholder:"POLICY"`
-	ExposureStore  string            `help:"Keep users' histories in this Redis or Redis Cluster, for all services on the bus of --nats together." placeholder:"redis://HOST,..."`
-	ExposureCache  int64             `help:"Memory for the histories of active users, in MiB." default:"256"`
-	ExposureFlush  time.Duration     `help:"How long exposures may stay in memory before they are written to the state file; the bus keeps them until then." default:"10s"`
-	Histories      map[string]string `help:"More histories with policies of their own, as video=calendar;ads=rotate." placeholder:"NAME=POLICY;..."`
-	Scenes         map[string]string `help:"Which history a scene goes into; a scene not named goes into the default one." placeholder:"SCENE=HISTORY;..."`
-	SnapshotEvery  int64             `help:"Least number of events between two snapshots of the resident index; never less than an eighth of all events." default:"200000"`
-	TimeZone       string            `help:"Time zone of days and months." default:"Asia/Shanghai"`
-	Backlog        int64             `help:"Items that may wait for their verdicts, in MiB, 64 at least. Publishers get an error beyond." default:"4096"`
-	DiskReserve    uint64            `help:"Refuse writes while less than this is free on the disk of the data directory, in MiB." default:"256"`
-	FailClosed     bool              `help:"A filter that cannot be computed answers with no items instead of all."`
-
-	legacyFlags
-	settings.Policy
-	settings.Segment
-}
 
 type serveCmd struct {
 	Data       string        `help:"The data directory; created if missing." default:"${data}" placeholder:"DIR"`
@@ -101,41 +61,11 @@ func (c *serveCmd) Run(co *streams) error {
 	return s.run(co.ctx)
 }
 
-// address is that of HTTP.
-func (s *service) address() string {
-	if s.access.certs != nil {
-		return "https://" + s.http.Addr().String()
-	}
-	return "http://" + s.http.Addr().String()
-}
-
 func orNone(s string) string {
 	if s == "" {
 		return "in-process"
 	}
 	return s
-}
-
-// service is a running `jianguo serve`.
-type service struct {
-	dir    string
-	access access
-	disk   disk.Disk     // HTTP refuses writes while it has no space, because on a full disk a request would wait for an answer that cannot come
-	clock  *steady.Clock // by which data expires
-	// connections bounds those of HTTP, and those of the embedded bus.
-	connections int
-	http        *net.TCPListener
-	starting    *api.Starting  // answers on http until the API does
-	core        *core          // lock, catalogue, bus and ingest
-	reports     *eventlog.NATS // the log of exposures
-	exposure    *exposure.Store
-	old         *legacy.Old // nil: there is none
-	stories     *story.Stories
-	histories   exposure.Config // of users, without the rest
-	kept        kept            // nil until all files are open
-	browse      *browse.Model
-	metrics     *prometheus.Registry
-	api         *api.Server
 }
 
 // clocks are those of the system. Tests set others.
@@ -168,7 +98,7 @@ func (f *serveFlags) open(co *streams, dir string) (_ *service, err error) {
 // openAccess reads tokens, proxies and certificates. Without tokens it refuses addresses
 // beyond loopback, unless --insecure allows them.
 func (f *serveFlags) openAccess(co *streams, s *service) (err error) {
-	if s.access, err = f.readAccess(co.log); err != nil {
+	if s.access, err = f.accessFlags.read(co.log); err != nil {
 		return err
 	}
 	tokens := s.access.tokens != nil
@@ -193,6 +123,13 @@ func (f *serveFlags) openHTTP(_ *streams, s *service) (err error) {
 	}
 	s.http = l.(*net.TCPListener)
 	s.starting = api.Start(s.http, s.access.certs.config(), version)
+	s.closers.add(func() error {
+		if s.starting != nil {
+			_ = s.starting.End() // the error that ended the start is already known
+		}
+		_ = s.http.Close() // Serve has closed it if it ran
+		return nil
+	})
 	return nil
 }
 
@@ -205,6 +142,10 @@ func (f *serveFlags) openCore(co *streams, s *service) (err error) {
 		Gates: []bus.GatedStream{{Name: eventlog.StreamName, Subjects: eventlog.Subjects(f.kinds(s)...)}}, Reserve: s.disk.Reserve, Connections: s.connections,
 		Relaxed: f.Durability == "relaxed", DropTexts: f.NoTexts, Language: f.Language, Policy: f.Policy.Policy(), SnapshotEvery: f.SnapshotEvery, Clock: s.clock.Now, Segment: f.Segment,
 		Progress: s.starting.Progress, Loaded: s.loaded})
+	if err == nil {
+		s.closers.add(s.core.Close)
+		err = errors.Join(s.core.answerReindex(), s.core.announce())
+	}
 	return err
 }
 
@@ -218,6 +159,9 @@ func (s *service) loaded() error {
 
 func (f *serveFlags) openBrowse(co *streams, s *service) (err error) {
 	s.browse, err = browse.Open(co.ctx, s.core.index.View(), browse.Config{Words: console.IndexWords(s.core.segmenter), Workers: (processors() + 1) / 2, Logger: co.log})
+	if err == nil {
+		s.closers.add(s.browse.Close)
+	}
 	return err
 }
 
@@ -236,7 +180,7 @@ func (f *serveFlags) openAPI(co *streams, s *service) (err error) {
 // console returns a function that adds the editors' pages to the server.
 func (f *serveFlags) console(s *service, co *streams) func(*echo.Echo, api.Bound, <-chan struct{}) error {
 	cfg := console.Config{Index: s.core.index, Browse: s.browse, Segmenter: s.core.segmenter, Ingest: s.core.ingest, Conn: s.core.conn,
-		Dir: s.dir, Rejudge: f.rejudge(s), Own: f.OwnSource, Logger: co.log, Version: version,
+		Dir: s.dir, Rejudge: rejudge(s.dir, s.disk, f.Segment), Own: f.OwnSource, Logger: co.log, Version: version,
 		Access: session.Config{Tokens: s.access.tokens, Header: f.EditorHeader, RoleHeader: f.EditorRole, Proxies: s.access.proxies}}
 	return func(e *echo.Echo, bound api.Bound, done <-chan struct{}) error {
 		cfg.Done, cfg.Bound = done, bound
@@ -302,10 +246,11 @@ func (f *serveFlags) openExposure(co *streams, s *service) error {
 		s.old.Import = historyImport(s.exposure, s.histories.Policies[""], zone)
 	}
 	if err == nil {
+		s.closers.add(s.exposure.Close)
 		err = datadir.Record(s.dir)
 	}
 	if err == nil {
-		s.kept, err = openKept(s.dir)
+		s.kept, err = openKept(s.dir, co.log)
 	}
 	return err
 }
@@ -339,76 +284,4 @@ func (f *serveFlags) histories() (cfg exposure.Config, err error) {
 		}
 	}
 	return cfg, nil
-}
-
-func (s *service) exposureReady() error {
-	if err := s.exposure.Trouble(); err != nil {
-		return err
-	}
-	if !s.exposure.Ready() {
-		return errors.New("exposure: reports from before the start are still being applied")
-	}
-	return s.reports.Ready()
-}
-
-// run serves until ctx is done, completes the requests in flight, and closes.
-func (s *service) run(ctx context.Context) error {
-	g, failed := errgroup.WithContext(ctx)
-	// HTTP ends before ingest: its last requests wait for verdicts.
-	served := make(chan struct{})
-	g.Go(func() error {
-		defer close(served)
-		return s.api.Serve(failed, s.http)
-	})
-	ingesting, stop := context.WithCancel(context.WithoutCancel(ctx))
-	g.Go(func() error { defer stop(); <-served; return nil })
-	g.Go(func() error { return s.core.ingest.Run(ingesting) })
-	g.Go(func() error { s.follow(failed); return nil })
-	g.Go(func() error { s.followStories(failed); return nil })
-	g.Go(func() error { return s.watchFiles(failed) })
-	g.Go(func() error { s.onHangup(failed); return nil })
-	return errors.Join(g.Wait(), s.close())
-}
-
-// follow keeps the editors' read model up to date with the catalogue. A failure of
-// that file does not stop ingest.
-func (s *service) follow(ctx context.Context) {
-	for {
-		err := s.browse.Run(ctx)
-		if err == nil {
-			return
-		}
-		s.core.log.ErrorContext(ctx, "the console lags behind", "error", err)
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(5 * time.Second):
-		}
-	}
-}
-
-func (s *service) close() error {
-	var errs []error
-	settle, err := s.rescue()
-	errs = append(errs, err)
-	if s.exposure != nil {
-		errs = append(errs, s.exposure.Close())
-	}
-	if s.browse != nil {
-		errs = append(errs, s.browse.Close())
-	}
-	if s.core != nil {
-		errs = append(errs, s.core.Close())
-	}
-	if s.starting != nil {
-		_ = s.starting.End() // the error that ended the start is already known
-	}
-	if s.http != nil {
-		// Serve has closed it if it ran.
-		_ = s.http.Close()
-	}
-	if err == nil {
-		errs = append(errs, settle())
-	}
-	return errors.Join(errs...)
 }

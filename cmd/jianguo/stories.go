@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"jianguo/exposure/story"
@@ -22,15 +23,14 @@ const (
 )
 
 // followStories keeps the stories of the filter up to date with the catalogue.
-func (s *service) followStories(ctx context.Context) {
-	view, stories := s.core.index.View(), s.stories
+func followStories(ctx context.Context, view index.View, stories *story.Stories, log *slog.Logger) {
 	for after := uint64(0); ; {
 		_, last := view.Applied()
 		for after < last && ctx.Err() == nil {
 			to := min(after+relatedStep, last)
 			if err := relate(ctx, view.Tables(), stories, after, to); err != nil {
 				if ctx.Err() == nil {
-					s.core.log.ErrorContext(ctx, "stories of the filter lag behind", "error", err)
+					log.ErrorContext(ctx, "stories of the filter lag behind", "error", err)
 				}
 				break
 			}
