@@ -18,22 +18,20 @@ type boilerplateView struct {
 }
 
 // boilerplate lists the passages of a source that carry no weight.
-func (c *Console) boilerplate(ctx context.Context, p *page) string {
-	p.notices(ctx)
-	v := &boilerplateView{Source: p.given("source"), In: boilerplate.In, Out: boilerplate.Out, Learned: boilerplate.Learned}
+func (c *Console) boilerplate(_ context.Context, p *page) string {
+	v := &boilerplateView{Source: p.Given("source"), In: boilerplate.In, Out: boilerplate.Out, Learned: boilerplate.Learned}
 	if v.Source == "" {
 		must.Do(index.ErrNotFound)
 	}
 	v.Passages = c.cfg.Index.Boilerplate(v.Source)
-	p.Title, p.Section, p.Data = v.Source+p.T("的套话", ": boilerplate"), "sources", v
-	return "boilerplate"
+	return p.show("boilerplate", "sources", v.Source+"的套话", v.Source+": boilerplate", v)
 }
 
 // decideBoilerplate puts a passage of a source in, takes one out, or takes that back.
 func (c *Console) decideBoilerplate(ctx context.Context, p *page) string {
 	form := p.e.Request().PostForm
 	passage := boilerplate.Passage{Text: form.Get("text"), State: form.Get("state"), By: p.Name, Reason: limited(form.Get("reason"))}
-	err := c.cfg.Ingest.DecideBoilerplate(ctx, p.given("source"), passage)
+	err := c.cfg.Ingest.DecideBoilerplate(ctx, p.Given("source"), passage)
 	if errors.Is(err, index.ErrQuery) {
 		page := c.boilerplate(ctx, p)
 		v := p.Data.(*boilerplateView)

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -55,8 +53,6 @@ type Console struct {
 	words    *cutter
 	assets   assets
 	sessions *session.Sessions
-	samples  samples
-	rejudges rejudges
 }
 
 // newConsole returns a Console with the defaults filled in.
@@ -71,9 +67,6 @@ func newConsole(cfg Config) (*Console, error) {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	files, err := loadAssets()
-	if cfg.Rejudge != nil { // a service that was killed may have left it
-		err = errors.Join(err, os.RemoveAll(filepath.Join(cfg.Dir, rejudgeDir)))
-	}
 	if err != nil {
 		return nil, fmt.Errorf("console: %w", err)
 	}

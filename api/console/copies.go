@@ -7,33 +7,21 @@ import (
 	"jianguo/internal/must"
 )
 
-// hourForm is how addresses give an hour.
-const hourForm = "2006-01-02T15"
-
-type copiesView struct {
-	*browse.CopyPage
-	Origin, Copier, Ours string
-	From, To             string
-	Days                 int
-}
-
 // copies lists who copied what.
 func (c *Console) copies(ctx context.Context, p *page) string {
-	v := &copiesView{Origin: p.given("origin"), Copier: p.given("copier"), Ours: p.given("ours"), From: p.given("from"), To: p.given("to"), Days: int(p.number("days"))}
-	p.Title, p.Section, p.Data = p.T("转载", "Copies"), "sources", v
-	q := c.ours(v.Ours)
+	q := c.ours(p.Given("ours"))
 	q.After, q.Limit = uint32(p.number("after")), 40
-	if v.Origin != "" {
-		q.Origins = []string{v.Origin}
+	if origin := p.Given("origin"); origin != "" {
+		q.Origins = []string{origin}
 	}
-	if v.Copier != "" {
-		q.Copiers = []string{v.Copier}
+	if copier := p.Given("copier"); copier != "" {
+		q.Copiers = []string{copier}
 	}
-	if q.Since, q.Before = p.moment("from", hourForm), p.moment("to", hourForm); v.Days > 0 {
-		q.Since = c.cfg.Now().AddDate(0, 0, -v.Days)
+	q.Since, q.Before = p.moment("from", hourForm), p.moment("to", hourForm)
+	if days := int(p.number("days")); days > 0 {
+		q.Since = c.cfg.Now().AddDate(0, 0, -days)
 	}
-	v.CopyPage = must.Get(c.cfg.Browse.Copies(ctx, q))
-	return "copies"
+	return p.show("copies", "sources", "转载", "Copies", must.Get(c.cfg.Browse.Copies(ctx, q)))
 }
 
 // ours asks for the copies of our own sources (copied), or for what they copied (copying).

@@ -13,18 +13,13 @@ import (
 type decisionsView struct {
 	Decisions []index.Decision
 	Next      uint64
-	By, Kind  string
-	Since     string // days, the last one included
-	Until     string
 	Editors   []browse.Editor
 	Weeks     []browse.Week
 }
 
-const dayForm = "2006-01-02"
-
-// decisionQuery is what the filters ask for.
+// decisionQuery is what the filters ask for; the last day is included.
 func (p *page) decisionQuery(limit int) index.DecisionQuery {
-	q := index.DecisionQuery{By: p.given("by"), Kind: p.given("kind"), Before: p.number("before"), Since: p.moment("since", dayForm), Until: p.moment("until", dayForm), Limit: limit}
+	q := index.DecisionQuery{By: p.Given("by"), Kind: p.Given("kind"), Before: p.number("before"), Since: p.moment("since", dayForm), Until: p.moment("until", dayForm), Limit: limit}
 	if !q.Until.IsZero() {
 		q.Until = q.Until.AddDate(0, 0, 1)
 	}
@@ -32,19 +27,15 @@ func (p *page) decisionQuery(limit int) index.DecisionQuery {
 }
 
 func (c *Console) decisions(ctx context.Context, p *page) string {
-	p.notices(ctx)
-	p.Title, p.Section = p.T("决定", "Decisions"), "decisions"
 	const limit = 50
-	v := &decisionsView{By: p.given("by"), Kind: p.given("kind"), Since: p.given("since"), Until: p.given("until")}
-	v.Decisions = must.Get(c.cfg.Index.Decisions(ctx, p.decisionQuery(limit+1)))
+	v := &decisionsView{Decisions: must.Get(c.cfg.Index.Decisions(ctx, p.decisionQuery(limit+1)))}
 	if len(v.Decisions) > limit {
 		v.Decisions, v.Next = v.Decisions[:limit], v.Decisions[limit-1].Number
 	}
 	var err error
-	v.Editors, v.Weeks, err = c.cfg.Browse.Overruled(ctx, v.By)
+	v.Editors, v.Weeks, err = c.cfg.Browse.Overruled(ctx, p.Given("by"))
 	must.Do(err)
-	p.Data = v
-	return "decisions"
+	return p.show("decisions", "decisions", "决定", "Decisions", v)
 }
 
 // Export is the address of the list as a file.

@@ -24,8 +24,8 @@ type intoView struct {
 
 // into shows a story before an item or another story goes into it.
 func (c *Console) into(ctx context.Context, p *page) string {
-	v := &intoView{Into: p.given("into"), Cluster: uint32(p.number("cluster"))}
-	p.Title, p.Section, p.Data = p.T("并入故事", "Into a story"), "clusters", v
+	v := &intoView{Into: p.Given("into"), Cluster: uint32(p.number("cluster"))}
+	p.show("into", "clusters", "并入故事", "Into a story", v)
 	if id := p.e.QueryParam("item"); id != "" {
 		v.Item = must.Get(c.cfg.Index.Item(ctx, id))
 		v.Lead, v.Cluster = v.Item, v.Item.Event.Cluster

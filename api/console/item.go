@@ -46,10 +46,9 @@ type bit struct {
 }
 
 func (c *Console) item(ctx context.Context, p *page) string {
-	p.notices(ctx)
 	v := c.itemView(ctx, p, p.e.QueryParam("id"))
-	p.Title, p.Data = cmp.Or(v.Title, v.ID), v
-	return "item"
+	title := cmp.Or(v.Title, v.ID)
+	return p.show("item", "", title, title, v)
 }
 
 func (c *Console) itemView(ctx context.Context, p *page, id string) *itemView {

@@ -5,9 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -22,7 +19,11 @@ import (
 )
 
 // operations are the pages for operators.
-type operations struct{ *Console }
+type operations struct {
+	*Console
+	samples  *samples
+	rejudges *rejudges
+}
 
 type operatorsView struct {
 	Ready     error
@@ -38,6 +39,8 @@ type operatorsView struct {
 	Totals    browse.Totals
 	DeadCount string
 	Files     []file
+	Trends    []trend
+	Rejudge   *rejudge
 	Recipe    string
 	Policy    index.Policy
 	Version   string
@@ -45,18 +48,12 @@ type operatorsView struct {
 	Heap      int64
 }
 
-type file struct {
-	Name string
-	Size int64
-}
-
 func (c operations) operators(ctx context.Context, p *page) string {
-	p.Title, p.Section = p.T("运维", "Operators"), "operators"
 	if p.e.QueryParam("saved") != "" {
 		p.Notice = &notice{Text: p.T("已重新投递。", "Published again.")}
 	}
 	x := c.cfg.Index
-	v := &operatorsView{Recipe: x.Recipe(), Policy: x.Policy(), Version: c.cfg.Version, Go: runtime.Version(), Pending: "—", DeadCount: "—"}
+	v := &operatorsView{Trends: c.samples.draw(p), Rejudge: c.rejudges.now(), Recipe: x.Recipe(), Policy: x.Policy(), Version: c.cfg.Version, Go: runtime.Version(), Pending: "—", DeadCount: "—"}
 	v.Applied, v.Events = x.Applied()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
@@ -79,8 +76,7 @@ func (c operations) operators(ctx context.Context, p *page) string {
 	if err := c.bus(ctx, p, v); err != nil {
 		v.Ready = errors.Join(v.Ready, err)
 	}
-	p.Data = v
-	return "operators"
+	return p.show("operators", "operators", "运维", "Operators", v)
 }
 
 func (c operations) bus(ctx context.Context, p *page, v *operatorsView) error {
@@ -109,33 +105,6 @@ func (c operations) bus(ctx context.Context, p *page, v *operatorsView) error {
 	v.DeadCount = p.Number(n)
 	v.Dead, err = dead.List(ctx, 0, 20)
 	return err
-}
-
-// sizes lists what is in the data directory: a database with its write-ahead log, or a folder.
-func sizes(dir string) (out []file, err error) {
-	if dir == "" {
-		return nil, nil
-	}
-	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if errors.Is(err, os.ErrNotExist) {
-			return nil // files come and go
-		}
-		if err != nil || d.IsDir() {
-			return err
-		}
-		info, err := d.Info()
-		if err != nil {
-			return nil
-		}
-		name, _, _ := strings.Cut(strings.TrimPrefix(path, dir+string(filepath.Separator)), string(filepath.Separator))
-		name = strings.TrimSuffix(strings.TrimSuffix(name, "-wal"), "-shm")
-		if n := len(out); n == 0 || out[n-1].Name != name { // they come in order
-			out = append(out, file{Name: name})
-		}
-		out[len(out)-1].Size += info.Size()
-		return nil
-	})
-	return out, err
 }
 
 type deadView struct {
@@ -172,8 +141,7 @@ func (c operations) dead(ctx context.Context, p *page) string {
 		v.Text, v.Cut = v.Text[:4*maxShown], true
 	}
 	v.Text = strings.ToValidUTF8(v.Text, "\ufffd")
-	p.Title, p.Section, p.Data = p.T("死信", "Dead letter"), "operators", v
-	return "dead"
+	return p.show("dead", "operators", "死信", "Dead letter", v)
 }
 
 func (c operations) replay(ctx context.Context, p *page) string {

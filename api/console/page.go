@@ -2,6 +2,7 @@ package console
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"embed"
 	"encoding/csv"
@@ -136,22 +137,28 @@ func (p *page) LinkOf(address string) string {
 // the error means.
 type handler func(ctx context.Context, p *page) (next string)
 
-// given is a parameter of the address, without spaces around it.
-func (p *page) given(parameter string) string { return strings.TrimSpace(p.e.QueryParam(parameter)) }
+// Given is a parameter of the address, without spaces around it.
+func (p *page) Given(parameter string) string { return strings.TrimSpace(p.e.QueryParam(parameter)) }
 
 // number is a parameter of the address, 0 if there is none. The page says beside the field
 // that something else was given.
 func (p *page) number(parameter string) uint64 {
-	n, err := strconv.ParseUint("0"+p.given(parameter), 10, 32)
+	n, err := strconv.ParseUint("0"+p.Given(parameter), 10, 32)
 	if err != nil {
 		p.wrong(parameter, p.T("这里要填一个数字。", "This wants a number."))
 	}
 	return n
 }
 
+// How addresses give a day and an hour.
+const (
+	dayForm  = "2006-01-02"
+	hourForm = "2006-01-02T15"
+)
+
 // moment is a time that a field gives in a form, zero if it gives none.
 func (p *page) moment(field, form string) (at time.Time) {
-	given := p.given(field)
+	given := p.Given(field)
 	if given == "" {
 		return at
 	}
@@ -223,6 +230,12 @@ func (p *page) download(kind, name string, content []byte) string {
 func (p *page) redirect(to string) string {
 	must.Do(p.e.Redirect(http.StatusSeeOther, to))
 	return ""
+}
+
+// show makes a page of a template and its data, in a section of the navigation. A title set before stays.
+func (p *page) show(name, section, zh, en string, data any) string {
+	p.Title, p.Section, p.Data = cmp.Or(p.Title, p.T(zh, en)), section, data
+	return name
 }
 
 // fail shows a sentence instead of a page.

@@ -35,8 +35,6 @@ func (v *sourcesView) Step(n int64) int64 {
 }
 
 func (c *Console) sources(ctx context.Context, p *page) string {
-	p.notices(ctx)
-	p.Title, p.Section = p.T("来源", "Sources"), "sources"
 	v := &sourcesView{Days: 30}
 	if days := int(p.number("days")); days > 0 {
 		v.Days = min(days, 3650)
@@ -73,8 +71,7 @@ func (c *Console) sources(ctx context.Context, p *page) string {
 		v.Strict[source] = policy.Strictness
 	}
 	v.Log = must.Get(c.cfg.Index.SourcePolicyLog(ctx, 10))
-	p.Data = v
-	return "sources"
+	return p.show("sources", "sources", "来源", "Sources", v)
 }
 
 func (c *Console) setPolicy(ctx context.Context, p *page) string {

@@ -26,7 +26,7 @@ type clustersView struct {
 
 func (c *Console) clusters(ctx context.Context, p *page) string {
 	q := browse.StoryQuery{Sort: p.e.QueryParam("sort"), Source: p.e.QueryParam("source"), Cursor: p.e.QueryParam("cursor")}
-	v := &clustersView{Sort: cmp.Or(q.Sort, "heat"), Filter: p.e.QueryParams(), Words: p.given("words")}
+	v := &clustersView{Sort: cmp.Or(q.Sort, "heat"), Filter: p.e.QueryParams(), Words: p.Given("words")}
 	q.MinSize = int(p.number("size"))
 	if s := p.e.QueryParam("rule"); s != "" {
 		if err := q.Rule.UnmarshalText([]byte(s)); err != nil {
@@ -47,8 +47,7 @@ func (c *Console) clusters(ctx context.Context, p *page) string {
 	for _, s := range must.Get(c.cfg.Browse.Sources(ctx, c.cfg.Now().AddDate(0, 0, -30), 0, 60)) {
 		v.Sources = append(v.Sources, s.Name)
 	}
-	p.Title, p.Section, p.Data = p.T("故事", "Stories"), "clusters", v
-	return "clusters"
+	return p.show("clusters", "clusters", "故事", "Stories", v)
 }
 
 type clusterView struct {
@@ -68,15 +67,13 @@ func (c *Console) storyOf(ctx context.Context, p *page, limit int) (v *browse.St
 
 func (c *Console) cluster(ctx context.Context, p *page) string {
 	story, after := c.storyOf(ctx, p, memberPage)
-	p.notices(ctx)
 	v := &clusterView{StoryView: story, After: after, Timeline: p.timeline(story)}
 	v.Blocked = story.Lead != nil && story.Lead.Verdict == index.Withdrawn
 	v.Decisions = must.Get(c.cfg.Index.Decisions(ctx, index.DecisionQuery{Cluster: story.ID, Limit: 20}))
-	p.Title, p.Section, p.Data = fmt.Sprintf("%s %d", p.T("故事", "Story"), story.ID), "clusters", v
 	if story.Lead != nil {
 		p.Title = story.Lead.Title
 	}
-	return "cluster"
+	return p.show("cluster", "clusters", fmt.Sprint("故事 ", story.ID), fmt.Sprint("Story ", story.ID), v)
 }
 
 // clusterCSV is all members of a story as CSV.
