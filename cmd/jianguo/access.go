@@ -10,19 +10,8 @@ import (
 	"syscall"
 
 	"jianguo/api/tokens"
+	"jianguo/internal/must"
 )
-
-// accessFlags say who may use a service.
-type accessFlags struct {
-	Tokens       string   `help:"File of tokens (jianguo token); read again at SIGHUP." type:"existingfile" placeholder:"FILE"`
-	TokenRate    float64  `help:"Requests a second that one token may make over HTTP; 0: no bound." default:"0"`
-	TLSCert      string   `name:"tls-cert" help:"Certificate of HTTP and of the embedded bus, in PEM; read again at SIGHUP." type:"existingfile" placeholder:"FILE"`
-	TLSKey       string   `name:"tls-key" help:"Its key." type:"existingfile" placeholder:"FILE"`
-	TLSClientCA  string   `name:"tls-client-ca" help:"Let clients of other machines in only with a certificate of this authority." type:"existingfile" placeholder:"FILE"`
-	EditorHeader string   `help:"Header in which a trusted proxy names the editor who is signed in." placeholder:"NAME"`
-	EditorRole   string   `name:"editor-role-header" help:"Header in which it says their role: editor or operator; without it they are editors." placeholder:"NAME"`
-	EditorProxy  []string `name:"editor-proxy" help:"Address or network of that proxy, as 10.1.2.0/24; none: loopback." placeholder:"NETWORK"`
-}
 
 // access holds tokens, trusted proxies and certificates.
 type access struct {
@@ -32,23 +21,16 @@ type access struct {
 	hangup  chan os.Signal
 }
 
-// read reads tokens and certificates. From then on SIGHUP does not end the process.
-func (f *accessFlags) read(log *slog.Logger) (a access, err error) {
-	a.hangup = make(chan os.Signal, 1)
+// read reads tokens and certificates. From then on SIGHUP does not end the process. Package must ends it.
+func (f *accessFlags) read(log *slog.Logger) access {
+	a := access{hangup: make(chan os.Signal, 1), proxies: networks(f.EditorProxy)}
 	signal.Notify(a.hangup, syscall.SIGHUP)
-	if a.proxies, err = networks(f.EditorProxy); err != nil {
-		return a, err
-	}
-	if a.certs, err = openCertificates(f.TLSCert, f.TLSKey, f.TLSClientCA); err != nil {
-		return a, err
-	}
+	a.certs = must.Get(openCertificates(f.TLSCert, f.TLSKey, f.TLSClientCA))
 	if f.Tokens != "" {
-		if a.tokens, err = tokens.Open(f.Tokens, f.TokenRate); err != nil {
-			return a, err
-		}
+		a.tokens = must.Get(tokens.Open(f.Tokens, f.TokenRate))
 		a.warnOfPlain(log)
 	}
-	return a, nil
+	return a
 }
 
 func (a *access) warnOfPlain(log *slog.Logger) {
@@ -96,17 +78,17 @@ func (a *access) onHangup(ctx context.Context, c *core) {
 	}
 }
 
-// networks reads addresses and networks.
-func networks(list []string) (out []netip.Prefix, err error) {
+// networks reads addresses and networks. Package must ends it.
+func networks(list []string) (out []netip.Prefix) {
 	for _, text := range list {
 		prefix, err := netip.ParsePrefix(text)
 		if addr, aerr := netip.ParseAddr(text); aerr == nil {
 			prefix, err = netip.PrefixFrom(addr, addr.BitLen()), nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("--editor-proxy %q: want an address or a network, as 10.1.2.0/24", text)
+			must.Do(fmt.Errorf("--editor-proxy %q: want an address or a network, as 10.1.2.0/24", text))
 		}
 		out = append(out, prefix)
 	}
-	return out, nil
+	return out
 }

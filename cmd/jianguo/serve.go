@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"maps"
@@ -27,9 +28,12 @@ import (
 	"jianguo/exposure/policyfile"
 	"jianguo/exposure/story"
 	"jianguo/exposure/wire"
+	"jianguo/index"
 	"jianguo/index/browse"
+	"jianguo/ingest"
 	"jianguo/internal/datadir"
 	"jianguo/internal/disk"
+	"jianguo/internal/must"
 	"jianguo/internal/steady"
 )
 
@@ -72,55 +76,39 @@ func orNone(s string) string {
 var clocks = steady.System
 
 // open opens the parts of the service; nothing runs before run.
-func (f *serveFlags) open(co *streams, dir string) (_ *service, err error) {
+func (f *serveFlags) open(co *streams, dir string) (*service, error) {
 	s := &service{dir: dir, clock: steady.New(clocks(), co.log), disk: disk.Disk{Dir: dir, Reserve: f.DiskReserve << 20}, metrics: prometheus.NewRegistry()}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, s.close())
-		}
-	}()
-	for _, open := range []func(*streams, *service) error{
-		f.openAccess,   // tokens and proxies
-		f.openHTTP,     // the listener; requests get 503 until the API is open
-		f.openCore,     // catalogue, bus and ingest
-		f.openExposure, // users' histories
-		f.openBrowse,   // the editors' read model
-		f.openAPI,      // HTTP, console, request-reply services on the bus
-		f.openMetrics,
-	} {
-		if err := open(co, s); err != nil {
-			return nil, err
-		}
+	err := must.Catch(func() {
+		f.openAccess(co, s) // tokens and proxies
+		f.openHTTP(s)       // the listener; requests get 503 until the API is open
+		f.openCore(co, s)   // catalogue
+		f.openBus(co, s)    // bus and ingest
+		f.openExposure(co, s)
+		f.openBrowse(co, s) // the editors' read model
+		f.openAPI(co, s)    // HTTP, console, request-reply services on the bus
+		f.openMetrics(s)
+	})
+	if err != nil {
+		return nil, errors.Join(err, s.close())
 	}
 	return s, nil
 }
 
 // openAccess reads tokens, proxies and certificates. Without tokens it refuses addresses
 // beyond loopback, unless --insecure allows them.
-func (f *serveFlags) openAccess(co *streams, s *service) (err error) {
-	if s.access, err = f.accessFlags.read(co.log); err != nil {
-		return err
-	}
+func (f *serveFlags) openAccess(co *streams, s *service) {
+	s.access = f.accessFlags.read(co.log)
 	tokens := s.access.tokens != nil
-	if err := api.CheckListen(f.Listen, tokens, f.Insecure); err != nil {
-		return err
-	}
+	must.Do(api.CheckListen(f.Listen, tokens, f.Insecure))
 	if f.NATS == "" && f.NATSListen != "" {
-		if err := api.CheckListen(f.NATSListen, tokens, f.Insecure); err != nil {
-			return fmt.Errorf("bus: %w", err)
-		}
+		must.Dof(api.CheckListen(f.NATSListen, tokens, f.Insecure), "bus")
 	}
-	return nil
 }
 
-func (f *serveFlags) openHTTP(_ *streams, s *service) (err error) {
-	if s.connections, err = api.Descriptors(f.Connections); err != nil {
-		return err
-	}
+func (f *serveFlags) openHTTP(s *service) {
+	s.connections = must.Get(api.Descriptors(f.Connections))
 	l, err := net.Listen("tcp", f.Listen)
-	if err != nil {
-		return fmt.Errorf("--listen: %w", err)
-	}
+	must.Dof(err, "--listen")
 	s.http = l.(*net.TCPListener)
 	s.starting = api.Start(s.http, s.access.certs.config(), version)
 	s.closers.add(func() error {
@@ -130,23 +118,64 @@ func (f *serveFlags) openHTTP(_ *streams, s *service) (err error) {
 		_ = s.http.Close() // Serve has closed it if it ran
 		return nil
 	})
-	return nil
 }
 
-func (f *serveFlags) openCore(co *streams, s *service) (err error) {
-	if s.histories, err = f.histories(); err != nil {
+// openCore locks the data directory and opens the catalogue. The dictionary loads
+// at the same time.
+func (f *serveFlags) openCore(co *streams, s *service) {
+	s.histories = must.Get(f.histories())
+	c := &core{flags: f, dir: s.dir, http: s.address(), certs: s.access.certs, name: rand.Text(), log: co.log}
+	s.core = c
+	c.lock = must.Get(datadir.Acquire(s.dir, datadir.Holder{Command: "serve"}))
+	s.closers.add(c.lock.Close)
+	segmenter := make(chan error, 1)
+	go func() {
+		var err error
+		c.segmenter, err = f.Segmenter()
+		segmenter <- err
+	}()
+	recipe := func() (string, error) {
+		if err := <-segmenter; err != nil {
+			return "", err
+		}
+		return c.segmenter.Recipe(), nil
+	}
+	durability := index.DurabilitySynced
+	if f.Durability == "relaxed" {
+		durability = index.DurabilityRelaxed
+	}
+	screen := co.progress.Stages("loading")
+	c.index = must.Get(index.Open(co.ctx, index.Config{Dir: s.dir, Policy: f.Policy.Policy(), Recipe: recipe, Normal: c.normal, Language: f.Language,
+		Durability: durability, SnapshotEvery: f.SnapshotEvery, Clock: s.clock.Now, Logger: co.log, Progress: func(stage string, done, total int64) {
+			screen(stage, done, total)
+			s.starting.Progress(stage, done, total)
+		}}))
+	s.closers.add(c.index.Close)
+	must.Do(datadir.Record(s.dir))
+	must.Do(s.loaded())
+}
+
+// openBus opens the bus, and what judges the messages that it has.
+func (f *serveFlags) openBus(co *streams, s *service) {
+	c := s.core
+	gates := []bus.GatedStream{{Name: eventlog.StreamName, Subjects: eventlog.Subjects(f.kinds(s)...)}}
+	must.Do(f.externalBus.check())
+	if f.NATS != "" {
+		c.conn = must.Get(bus.Connect(f.NATS, f.Options()...))
+	} else {
+		c.bus = must.Get(bus.Start(bus.Config{Dir: filepath.Join(s.dir, "bus"), Listen: f.NATSListen, Relaxed: f.Durability == "relaxed",
+			Gates: append(bus.GatedStreams(), gates...), Reserve: s.disk.Reserve, Connections: s.connections, Authenticate: s.access.tokens.BusUser, TLS: s.access.certs.config(), Logger: co.log}))
+		s.closers.add(func() error { c.bus.Close(); return nil })
+		c.conn = must.Get(c.bus.Connect())
+	}
+	s.closers.add(func() error { c.conn.Close(); return nil })
+	must.Do(bus.Patiently(co.ctx, co.log, busWait, func() (err error) {
+		c.ingest, err = ingest.New(co.ctx, ingest.Config{Name: c.name, Bus: c.bus, Conn: c.conn, Index: c.index, Segmenter: c.segmenter, Workers: processors(),
+			Streams: bus.StreamsConfig{Plan: c.plan(), Others: gates, Bytes: max(f.Backlog, 64) << 20}, DropTexts: f.NoTexts, Logger: co.log})
 		return err
-	}
-	s.core, err = openCore(co, coreConfig{Data: s.dir, HTTP: s.address(),
-		External: f.externalBus, Backlog: max(f.Backlog, 64) << 20, NATSListen: f.NATSListen, NATSUsers: s.access.tokens.BusUser, Certificates: s.access.certs,
-		Gates: []bus.GatedStream{{Name: eventlog.StreamName, Subjects: eventlog.Subjects(f.kinds(s)...)}}, Reserve: s.disk.Reserve, Connections: s.connections,
-		Relaxed: f.Durability == "relaxed", DropTexts: f.NoTexts, Language: f.Language, Policy: f.Policy.Policy(), SnapshotEvery: f.SnapshotEvery, Clock: s.clock.Now, Segment: f.Segment,
-		Progress: s.starting.Progress, Loaded: s.loaded})
-	if err == nil {
-		s.closers.add(s.core.Close)
-		err = errors.Join(s.core.answerReindex(), s.core.announce())
-	}
-	return err
+	}))
+	must.Do(c.answerReindex())
+	must.Do(c.announce())
 }
 
 // loaded ends the early answers. The rest opens within moments, for which a client
@@ -157,24 +186,18 @@ func (s *service) loaded() error {
 	return starting.End()
 }
 
-func (f *serveFlags) openBrowse(co *streams, s *service) (err error) {
-	s.browse, err = browse.Open(co.ctx, s.core.index.View(), browse.Config{Words: console.IndexWords(s.core.segmenter), Workers: (processors() + 1) / 2, Logger: co.log})
-	if err == nil {
-		s.closers.add(s.browse.Close)
-	}
-	return err
+func (f *serveFlags) openBrowse(co *streams, s *service) {
+	s.browse = must.Get(browse.Open(co.ctx, s.core.index.View(), browse.Config{Words: console.IndexWords(s.core.segmenter), Workers: (processors() + 1) / 2, Logger: co.log}))
+	s.closers.add(s.browse.Close)
 }
 
-func (f *serveFlags) openAPI(co *streams, s *service) (err error) {
-	s.api, err = api.New(api.Config{Index: s.core.index, Ingest: s.core.ingest, Conn: s.core.conn,
+func (f *serveFlags) openAPI(co *streams, s *service) {
+	s.api = must.Get(api.New(api.Config{Index: s.core.index, Ingest: s.core.ingest, Conn: s.core.conn,
 		Browse: s.browse, Find: console.Finder(s.browse, s.core.segmenter), Console: f.console(s, co),
 		Tokens: s.access.tokens, TLS: s.access.certs.config(), AnyHost: f.Insecure, Room: s.disk.HasSpace,
 		Ready:  map[string]func() error{"exposure": s.exposureReady, "disk": s.disk.HasSpace},
-		Logger: co.log, Gatherer: s.metrics, Version: version, Connections: s.connections})
-	if err == nil {
-		s.api.AddExposure(s.exposure)
-	}
-	return err
+		Logger: co.log, Gatherer: s.metrics, Version: version, Connections: s.connections}))
+	s.api.AddExposure(s.exposure)
 }
 
 // console returns a function that adds the editors' pages to the server.
@@ -188,7 +211,7 @@ func (f *serveFlags) console(s *service, co *streams) func(*echo.Echo, api.Bound
 	}
 }
 
-func (f *serveFlags) openMetrics(_ *streams, s *service) error {
+func (f *serveFlags) openMetrics(s *service) {
 	s.metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		s.clock.Collector(), buildInfo(s.core.index.Recipe, f.Policy.Policy().Hash()))
 	if s.core.bus != nil {
@@ -197,40 +220,27 @@ func (f *serveFlags) openMetrics(_ *streams, s *service) error {
 	for _, part := range [][]prometheus.Collector{s.core.index.Collectors(), s.core.ingest.Collectors(), s.exposure.Collectors(), s.api.Collectors(), {freeSpace(s.disk)}} {
 		s.metrics.MustRegister(part...)
 	}
-	return nil
 }
 
-func (f *serveFlags) openExposure(co *streams, s *service) error {
+// openExposure opens users' histories.
+func (f *serveFlags) openExposure(co *streams, s *service) {
 	zone, err := time.LoadLocation(f.TimeZone)
-	if err != nil {
-		return fmt.Errorf("--time-zone: %w", err)
-	}
-	if s.old, err = f.legacyFlags.open(co); err != nil {
-		return err
-	}
+	must.Dof(err, "--time-zone")
+	s.old = must.Get(f.legacyFlags.open(co))
 	if sc, ok := s.histories.Scenes[""]; s.old != nil && ok && !(slices.Contains(sc.Reads, "") && slices.Contains(sc.Writes, "")) {
-		return fmt.Errorf("--legacy-redis: scenes.default of %s has to read and to write default, which users are imported into", f.ExposurePolicy)
+		must.Do(fmt.Errorf("--legacy-redis: scenes.default of %s has to read and to write default, which users are imported into", f.ExposurePolicy))
 	}
 	s.stories = story.New()
-	js, err := jetstream.New(s.core.conn)
-	if err != nil {
-		return err
-	}
+	js := must.Get(jetstream.New(s.core.conn))
 	var dead *bus.DeadLetters
-	err = bus.Patiently(co.ctx, co.log, busWait, func() error {
+	must.Do(bus.Patiently(co.ctx, co.log, busWait, func() error {
 		if s.reports, err = eventlog.Open(co.ctx, js, f.log(s), co.log); err == nil {
 			dead, err = bus.OpenDead(co.ctx, s.core.conn, f.StreamPrefix)
 		}
 		return err
-	})
-	if err != nil {
-		return err
-	}
-	together, err := f.shared(co, s, js)
-	if err != nil {
-		return err
-	}
-	s.exposure, err = exposure.Open(co.ctx, exposure.Config{Path: filepath.Join(s.dir, datadir.Exposures), Log: s.reports, Shared: together, Old: s.old, Stories: s.stories,
+	}))
+	together := must.Get(f.shared(co, s, js))
+	s.exposure = must.Get(exposure.Open(co.ctx, exposure.Config{Path: filepath.Join(s.dir, datadir.Exposures), Log: s.reports, Shared: together, Old: s.old, Stories: s.stories,
 		Policies: s.histories.Policies, Kinds: s.histories.Kinds, Scenes: s.histories.Scenes,
 		Location: zone, Steady: s.clock, Relaxed: f.Durability == "relaxed", CacheBytes: f.ExposureCache << 20, FlushAge: f.ExposureFlush, FailClosed: f.FailClosed, Logger: co.log,
 		Dead: func(ctx context.Context, e eventlog.Entry, user string, reason error) error {
@@ -240,19 +250,14 @@ func (f *serveFlags) openExposure(co *streams, s *service) error {
 			}
 			return dead.BuryOf(ctx, user, r, eventlog.ErasureDelay)
 		},
-		Forgotten: dead.Forget})
+		Forgotten: dead.Forget}))
+	s.closers.add(s.exposure.Close)
 	if s.old != nil {
 		s.metrics.MustRegister(s.old.Collectors()...)
 		s.old.Import = historyImport(s.exposure, s.histories.Policies[""], zone)
 	}
-	if err == nil {
-		s.closers.add(s.exposure.Close)
-		err = datadir.Record(s.dir)
-	}
-	if err == nil {
-		s.kept, err = openKept(s.dir, co.log)
-	}
-	return err
+	must.Do(datadir.Record(s.dir))
+	s.kept = must.Get(openKept(s.dir, co.log))
 }
 
 // histories reads which histories there are; without a policy of its own a history has the default one.

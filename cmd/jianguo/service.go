@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -17,39 +18,8 @@ import (
 	"jianguo/index/browse"
 	"jianguo/internal/datadir"
 	"jianguo/internal/disk"
-	"jianguo/internal/settings"
 	"jianguo/internal/steady"
 )
-
-// serveFlags are those of `serve` but the directory.
-type serveFlags struct {
-	Listen string `help:"Address of HTTP and the console." default:"127.0.0.1:8080"`
-	externalBus
-	NATSListen string `name:"nats-listen" help:"Address of the embedded bus; empty: in-process only." default:"127.0.0.1:4222"`
-	Durability string `help:"What an acknowledgement means: ${enum}. synced: fsynced; relaxed: the operating system has it." enum:"synced,relaxed" default:"synced"`
-	NoTexts    bool   `help:"Do not keep bodies: no side-by-side view, and judging on sketches only."`
-	Language   string `help:"Language of the reasons in events: ${enum}." enum:"zh,en" default:"zh"`
-	accessFlags
-	OwnSource   []string `name:"own-source" help:"A source of your own, repeated for several: the console shows who copies it, and whom it copies." placeholder:"NAME"`
-	Connections int      `help:"HTTP connections at once, half of them from one address at most, and as many of the embedded bus; fewer where the limit of open files is low." default:"4096"`
-	Insecure    bool     `help:"Without tokens, allow listening beyond loopback and requests for any host name."`
-
-	ExposurePolicy string            `help:"How exposures are kept: 'rotate' or 'calendar', with options; or a file that ends in .json, of histories, kinds of reports and scenes." default:"rotate" placeholder:"POLICY"`
-	ExposureStore  string            `help:"Keep users' histories in this Redis or Redis Cluster, for all services on the bus of --nats together." placeholder:"redis://HOST,..."`
-	ExposureCache  int64             `help:"Memory for the histories of active users, in MiB." default:"256"`
-	ExposureFlush  time.Duration     `help:"How long exposures may stay in memory before they are written to the state file; the bus keeps them until then." default:"10s"`
-	Histories      map[string]string `help:"More histories with policies of their own, as video=calendar;ads=rotate." placeholder:"NAME=POLICY;..."`
-	Scenes         map[string]string `help:"Which history a scene goes into; a scene not named goes into the default one." placeholder:"SCENE=HISTORY;..."`
-	SnapshotEvery  int64             `help:"Least number of events between two snapshots of the resident index; never less than an eighth of all events." default:"200000"`
-	TimeZone       string            `help:"Time zone of days and months." default:"Asia/Shanghai"`
-	Backlog        int64             `help:"Items that may wait for their verdicts, in MiB, 64 at least. Publishers get an error beyond." default:"4096"`
-	DiskReserve    uint64            `help:"Refuse writes while less than this is free on the disk of the data directory, in MiB." default:"256"`
-	FailClosed     bool              `help:"A filter that cannot be computed answers with no items instead of all."`
-
-	legacyFlags
-	settings.Policy
-	settings.Segment
-}
 
 // service is a running `jianguo serve`.
 type service struct {
@@ -126,6 +96,21 @@ func (s *service) follow(ctx context.Context) {
 		case <-time.After(5 * time.Second):
 		}
 	}
+}
+
+// closers are functions that close parts which were opened one after the other.
+type closers []func() error
+
+func (c *closers) add(f func() error) { *c = append(*c, f) }
+
+// close closes the parts in reverse order.
+func (c *closers) close() error {
+	var errs []error
+	for _, f := range slices.Backward(*c) {
+		errs = append(errs, f())
+	}
+	*c = nil
+	return errors.Join(errs...)
 }
 
 // close closes the parts, in reverse order, and then writes files again that were removed.
