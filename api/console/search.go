@@ -196,10 +196,8 @@ func (c finder) passages(ctx context.Context, v *searchView, text string) {
 		if inTitle(b) {
 			continue
 		}
-		body, ok, err := c.cfg.Index.Text(ctx, b.Ordinal)
-		must.Do(err)
-		if ok {
-			shown, _ := plain(body)
+		if body := must.Get(c.cfg.Index.Text(ctx, b.Ordinal)); body != nil {
+			shown, _ := plain(*body)
 			v.Passages[b.Ordinal] = passage(oneLine(shown), words)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"jianguo/index"
 	"jianguo/internal/must"
+	"jianguo/internal/sqlite"
 )
 
 // Copy is an item that arrived as a copy of another one. Origin published first, as far
@@ -56,9 +57,9 @@ func (b *Model) copyConditions(ctx context.Context, q *CopyQuery) (where conditi
 			numbers = append(numbers, uint32(b.sourceNumber(ctx, name)))
 		}
 		is, other := [2]string{`origin`, `copier`}[i], [2]string{`copier`, `origin`}[i]
-		where.and(is+` IN (SELECT value FROM json_each(?))`, jsonList(numbers))
+		where.and(is+` IN (SELECT value FROM json_each(?))`, sqlite.List(numbers))
 		if len(q.Origins) == 0 || len(q.Copiers) == 0 {
-			where.and(other+` NOT IN (SELECT value FROM json_each(?))`, jsonList(numbers))
+			where.and(other+` NOT IN (SELECT value FROM json_each(?))`, sqlite.List(numbers))
 		}
 	}
 	return where

@@ -31,7 +31,7 @@ type Hot struct {
 // clusters, ordered by Pull.
 func (b *Model) Hot(ctx context.Context, now time.Time, n int, further []uint32) ([]Hot, error) {
 	return must.Try(func() (out []Hot) {
-		list := jsonList(further)
+		list := sqlite.List(further)
 		hots := map[uint32]*Hot{} // by cluster
 		var leads []uint32
 		add := func(cluster, lead uint32, sources int, heat float64) {

@@ -104,7 +104,7 @@ func (b *Model) storiesFrom(ctx context.Context, q *StoryQuery, column string) (
 	}
 	if q.Clusters != nil {
 		from = `NOT INDEXED`
-		where.and(`cluster IN (SELECT value FROM json_each(?))`, jsonList(q.Clusters))
+		where.and(`cluster IN (SELECT value FROM json_each(?))`, sqlite.List(q.Clusters))
 	}
 	facet := func(table, key string, value any) {
 		if few(`SELECT 1 FROM `+table+` WHERE `+key+` = ?`, value) {

@@ -125,7 +125,7 @@ func (b *Model) Matrix(ctx context.Context, since time.Time, limit int) (*Matrix
 			err := r.Scan(&origin, &copier, &c.N)
 			c.Origin, c.Copier = names[origin], names[copier]
 			return err
-		}, day, jsonList(sources))
+		}, day, sqlite.List(sources))
 		return m
 	})
 }

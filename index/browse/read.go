@@ -34,11 +34,6 @@ func count(ctx context.Context, db *sql.DB, what, query string, args ...any) (n 
 	return n
 }
 
-// jsonList is a list as json_each reads it, which is not nil.
-func jsonList(numbers []uint32) string {
-	return string(must.Get(json.Marshal(append([]uint32{}, numbers...))))
-}
-
 // conditions are those of a query, behind WHERE, with their arguments.
 type conditions struct {
 	text string

@@ -97,7 +97,7 @@ func (b *Model) licensed(ctx context.Context, v *StoryView) (licensed []index.Br
 		of = append(of, v.Moments[i].Ordinal)
 	}
 	ordinals := read(ctx, b.reader, fmt.Sprint("story ", v.ID), `SELECT DISTINCT ordinal FROM licensed WHERE of IN (SELECT value FROM json_each(?)) ORDER BY ordinal DESC LIMIT ?`,
-		number, jsonList(of), 2*licensedLimit)
+		number, sqlite.List(of), 2*licensedLimit)
 	for _, m := range b.briefs(ctx, ordinals) {
 		// The list says what it was on arrival; the brief says what it is now.
 		if m.Rule == verdict.ByLicence && m.Verdict.Accepted() && !m.Superseded && len(licensed) < licensedLimit {

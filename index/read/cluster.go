@@ -3,7 +3,6 @@ package read
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -49,12 +48,8 @@ func (x *Reader) ClustersOf(ctx context.Context, ids []string) (map[string]uint3
 		wanted[id] = true
 		versions = x.tables.IDs.Get(versions, xxh3.HashString(id))
 	}
-	list, err := json.Marshal(versions)
-	if err != nil {
-		return nil, err
-	}
 	out := map[string]uint32{}
-	err = sqlite.Each(ctx, x.db, `SELECT ordinal, id FROM items WHERE ordinal IN (SELECT value FROM json_each(?))`, func(r *sql.Rows) error {
+	err := sqlite.Each(ctx, x.db, `SELECT ordinal, id FROM items WHERE ordinal IN (SELECT value FROM json_each(?))`, func(r *sql.Rows) error {
 		var ordinal uint32
 		var id string
 		err := r.Scan(&ordinal, &id)
@@ -62,7 +57,7 @@ func (x *Reader) ClustersOf(ctx context.Context, ids []string) (map[string]uint3
 			out[id] = x.clusters.Resolve(x.tables.Rows.Cluster(ordinal))
 		}
 		return err
-	}, string(list))
+	}, sqlite.List(versions))
 	if err != nil {
 		return nil, fmt.Errorf("index: clusters of %d ids: %w", len(ids), err)
 	}

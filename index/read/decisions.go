@@ -2,9 +2,6 @@ package read
 
 import (
 	"context"
-	"database/sql"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -46,12 +43,10 @@ func (x *Reader) Decisions(ctx context.Context, q DecisionQuery) ([]Decision, er
 		where, args = where+` AND (d.cluster = ? OR d.kind IN ('merge', 'reject') AND d.other = ?)`, append(args, q.Cluster, q.Cluster)
 	}
 	if q.Item != "" {
-		list, err := x.ordinalsOf(ctx, q.Item)
-		if err != nil {
-			return nil, fmt.Errorf("index: decisions: %w", err)
-		}
-		where, args = where+` AND d.number IN (SELECT number FROM decisions WHERE item IN (SELECT value FROM json_each(?))
-			UNION SELECT decision FROM decision_items WHERE item IN (SELECT value FROM json_each(?)))`, append(args, list, list)
+		const versions = `(SELECT ordinal FROM items WHERE id = ? AND ordinal IN (SELECT value FROM json_each(?)))`
+		list := sqlite.List(x.tables.IDs.Get(nil, xxh3.HashString(q.Item))) // with those of ids of the same hash
+		where, args = where+` AND d.number IN (SELECT number FROM decisions WHERE item IN `+versions+`
+			UNION SELECT decision FROM decision_items WHERE item IN `+versions+`)`, append(args, q.Item, list, q.Item, list)
 	}
 	for _, bound := range []struct {
 		asked     bool
@@ -72,24 +67,6 @@ func (x *Reader) Decisions(ctx context.Context, q DecisionQuery) ([]Decision, er
 		return nil, fmt.Errorf("index: decisions: %w", err)
 	}
 	return list, nil
-}
-
-// ordinalsOf returns the versions of an id as a JSON array, for a query.
-func (x *Reader) ordinalsOf(ctx context.Context, id string) (string, error) {
-	var buf [8]uint32
-	ordinals := []uint32{}
-	for _, ordinal := range x.tables.IDs.Get(buf[:0], xxh3.HashString(id)) {
-		var stored string
-		err := x.db.QueryRowContext(ctx, `SELECT id FROM items WHERE ordinal = ?`, ordinal).Scan(&stored)
-		if err != nil && !errors.Is(err, sql.ErrNoRows) {
-			return "", err
-		}
-		if stored == id {
-			ordinals = append(ordinals, ordinal)
-		}
-	}
-	list, err := json.Marshal(ordinals)
-	return string(list), err
 }
 
 // Decision looks up one entry of the log of decisions.

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -43,6 +44,12 @@ func All[T any](ctx context.Context, db Querier, columns func(*T) []any, query s
 // Column reads the only column of a query.
 func Column[T any](ctx context.Context, db Querier, query string, args ...any) ([]T, error) {
 	return All(ctx, db, func(v *T) []any { return []any{v} }, query, args...)
+}
+
+// List is a list as json_each reads it.
+func List(numbers []uint32) string {
+	list, _ := json.Marshal(append([]uint32{}, numbers...)) // numbers: no error
+	return string(list)
 }
 
 // Millis scans a time in milliseconds since 1970.
