@@ -3,8 +3,11 @@ package console
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
+	"strconv"
+	"strings"
 	"time"
 
 	"jianguo/index"
@@ -89,4 +92,48 @@ func (c *Console) clusterCSV(ctx context.Context, p *page) string {
 		rows = append(rows, []string{m.ID, m.Title, m.Source, m.URL, published, p.Time(m.Arrived), p.Verdict(m.Verdict), p.Rule(m.Rule), p.Shared(m)})
 	}
 	return p.csv(fmt.Sprintf("jianguo-%d.csv", story.ID), rows)
+}
+
+// intoView shows what an item or a story would be put into, before it is.
+type intoView struct {
+	Item    *index.Item // that is judged a copy; nil: a story is merged
+	Cluster uint32      // the story that is merged
+	Into    string      // as it was given
+	Lead    *index.Item // of the story merged
+	Target  *browse.StoryView
+	Compare *comparison
+}
+
+// into shows a story before an item or another story goes into it.
+func (c *Console) into(ctx context.Context, p *page) string {
+	v := &intoView{Into: p.Given("into"), Cluster: uint32(p.number("cluster"))}
+	p.show("into", "clusters", "并入故事", "Into a story", v)
+	if id := p.e.QueryParam("item"); id != "" {
+		v.Item = must.Get(c.cfg.Index.Item(ctx, id))
+		v.Lead, v.Cluster = v.Item, v.Item.Event.Cluster
+	} else if story := must.Get(c.cfg.Browse.Story(ctx, v.Cluster, 0, 1)); story.Lead != nil {
+		v.Cluster, v.Lead = story.ID, must.Get(c.cfg.Index.Item(ctx, story.Lead.ID))
+	}
+	number, err := strconv.ParseUint(strings.TrimPrefix(v.Into, "#"), 10, 32)
+	if err != nil {
+		p.wrong("into", p.T("请填故事的编号，是一个数字。", "Give the number of a story."))
+		return "into"
+	}
+	target, err := c.cfg.Browse.Story(ctx, uint32(number), 0, 1)
+	switch {
+	case errors.Is(err, index.ErrNotFound):
+		p.wrong("into", fmt.Sprintf(p.T("没有编号为 %d 的故事。", "There is no story %d."), number))
+		return "into"
+	case must.Get(target, err).ID == v.Cluster:
+		p.wrong("into", p.T("它已经在这个故事里。", "It is in this story already."))
+		return "into"
+	case target.Lead == nil:
+		p.wrong("into", p.T("这个故事没有首发，不能并入。", "This story has no lead: nothing can go into it."))
+		return "into"
+	}
+	v.Target = target
+	if v.Lead != nil {
+		v.Compare = p.comparing(must.Get(c.cfg.Index.Item(ctx, target.Lead.ID)), v.Lead)
+	}
+	return "into"
 }

@@ -1,8 +1,15 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
 	"time"
 
+	"jianguo/internal/progress"
 	"jianguo/internal/settings"
 )
 
@@ -50,3 +57,45 @@ type accessFlags struct {
 
 // busWait is how long a start waits for a bus: elections of a cluster take seconds. Tests set less.
 var busWait = time.Minute
+
+// externalBus are the flags of a bus that this process does not run.
+type externalBus struct {
+	NATS string `name:"nats" help:"Use this bus instead of the embedded one; several servers of a cluster with commas between." placeholder:"URL"`
+	settings.Trust
+	StreamPrefix  string `help:"Begins the names of the streams on an external bus, where another application uses ITEMS, VERDICTS, DEAD or EXPOSURES. Subjects stay the same." placeholder:"PREFIX"`
+	Replicas      int    `help:"Servers of an external bus that hold each message, 1 to 5; 0: three where it is a cluster, else one." default:"0"`
+	CreateStreams bool   `help:"Change streams of an external bus that exist and could lose messages; without it such a stream ends the start with the reasons."`
+}
+
+func (f *externalBus) check() error {
+	if f.NATS == "" && (f.StreamPrefix != "" || f.Replicas != 0 || f.CreateStreams) {
+		return errors.New("--stream-prefix, --replicas and --create-streams are for a bus given with --nats: the embedded one has no other streams, and is one server")
+	}
+	if strings.ContainsFunc(f.StreamPrefix, func(r rune) bool {
+		return r != '_' && r != '-' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
+	}) {
+		return fmt.Errorf("--stream-prefix %q: letters, digits, _ and - only", f.StreamPrefix)
+	}
+	if f.Replicas < 0 || f.Replicas > 5 {
+		return fmt.Errorf("--replicas %d: want 1 to 5, or 0 for three where the bus is a cluster", f.Replicas)
+	}
+	return nil
+}
+
+// streams are the inputs and outputs of a command.
+type streams struct {
+	ctx      context.Context
+	in       io.Reader
+	out      io.Writer
+	err      io.Writer
+	log      *slog.Logger
+	progress progress.Reporter
+}
+
+// legacyFlags name the store that the platform had before.
+type legacyFlags struct {
+	LegacyRedis   string        `help:"Also ask this Redis about users who are not imported yet, and import them: redis://[user:password@]host:port/db." placeholder:"URL"`
+	LegacyKey     string        `help:"Its key of a user's items, a ZSET, SET or LIST." default:"seen:{user}" placeholder:"PATTERN"`
+	LegacyTimeout time.Duration `help:"How long a filter waits for it." default:"5ms"`
+	Shadow        bool          `help:"Let the old store alone answer filters, import its users, and count where jianguo would answer otherwise."`
+}
