@@ -22,9 +22,7 @@ type clustersView struct {
 	Filter  url.Values
 	Rule    index.Rule
 	Sources []string
-	// Words is the search text, Found how many items have its words.
-	Words string
-	Found int
+	Words   string // the search text
 }
 
 func (c *Console) clusters(ctx context.Context, p *page) string {
@@ -41,9 +39,7 @@ func (c *Console) clusters(ctx context.Context, p *page) string {
 		q.Since = c.cfg.Now().Add(-time.Duration(p.number("since")) * time.Hour)
 	}
 	if v.Words != "" {
-		found := must.Get(finder{c}.find(ctx, v.Words, 800))
-		v.Found = len(found)
-		q.Clusters = c.cfg.Index.VersionClusters(found)
+		q.Clusters = c.cfg.Index.VersionClusters(must.Get(finder{c}.find(ctx, v.Words, 800)))
 	}
 	stories := must.Get(c.cfg.Browse.Stories(ctx, q))
 	v.Stories, v.Next = stories.Stories, stories.Next
@@ -57,20 +53,18 @@ type clusterView struct {
 	*browse.StoryView
 	Timeline  *timeline
 	Decisions []index.Decision
-	After     uint32
 	Blocked   bool
 }
 
 const memberPage = 40
 
-func (c *Console) storyOf(ctx context.Context, p *page, limit int) (v *browse.StoryView, after uint32) {
-	after = uint32(p.number("after"))
-	return must.Get(c.cfg.Browse.Story(ctx, uint32(p.number("id")), after, limit)), after
+func (c *Console) storyOf(ctx context.Context, p *page, limit int) *browse.StoryView {
+	return must.Get(c.cfg.Browse.Story(ctx, uint32(p.number("id")), uint32(p.number("after")), limit))
 }
 
 func (c *Console) cluster(ctx context.Context, p *page) string {
-	story, after := c.storyOf(ctx, p, memberPage)
-	v := &clusterView{StoryView: story, After: after, Timeline: p.timeline(story)}
+	story := c.storyOf(ctx, p, memberPage)
+	v := &clusterView{StoryView: story, Timeline: p.timeline(story)}
 	v.Blocked = story.Lead != nil && story.Lead.Verdict == index.Withdrawn
 	v.Decisions = must.Get(c.cfg.Index.Decisions(ctx, index.DecisionQuery{Cluster: story.ID, Limit: 20}))
 	if story.Lead != nil {
@@ -81,7 +75,7 @@ func (c *Console) cluster(ctx context.Context, p *page) string {
 
 // clusterCSV is all members of a story as CSV.
 func (c *Console) clusterCSV(ctx context.Context, p *page) string {
-	story, _ := c.storyOf(ctx, p, 50_000)
+	story := c.storyOf(ctx, p, 50_000)
 	rows := [][]string{{p.T("编号", "id"), p.T("标题", "title"), p.T("来源", "source"), p.T("网址", "url"), p.T("发布时间", "published"), p.T("到达时间", "arrived"), p.T("判定", "verdict"), p.T("依据", "rule"), p.T("相同部分", "shared")}}
 	for i := range story.Members {
 		m := &story.Members[i]

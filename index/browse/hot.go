@@ -13,9 +13,6 @@ import (
 	"jianguo/internal/sqlite"
 )
 
-// HotHalf is the time after which a copy of a story counts half.
-const HotHalf = heatHalf
-
 // Hot is an accepted lead and how much it is copied.
 type Hot struct {
 	Lead    index.Brief

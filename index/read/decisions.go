@@ -1,6 +1,7 @@
 package read
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -28,17 +29,17 @@ type Decision struct {
 
 // DecisionQuery selects decisions.
 type DecisionQuery struct {
-	Cluster       uint32
-	Item          string
-	By, Kind      string
-	After, Before uint64    // numbers; 0: not bounded
-	Since, Until  time.Time // likewise
-	Limit         int       // 0: 50
+	Cluster      uint32
+	Item         string
+	By, Kind     string
+	Before       uint64    // a number; 0: not bounded
+	Since, Until time.Time // likewise
+	Limit        int       // 0: 50
 }
 
 // Decisions lists decisions, the last one first.
 func (x *Reader) Decisions(ctx context.Context, q DecisionQuery) ([]Decision, error) {
-	where, args := `d.number > ?`, []any{q.After}
+	where, args := `1`, []any{}
 	if q.Cluster != 0 {
 		where, args = where+` AND (d.cluster = ? OR d.kind IN ('merge', 'reject') AND d.other = ?)`, append(args, q.Cluster, q.Cluster)
 	}
@@ -58,11 +59,7 @@ func (x *Reader) Decisions(ctx context.Context, q DecisionQuery) ([]Decision, er
 			where, args = where+` AND `+bound.condition, append(args, bound.value)
 		}
 	}
-	limit := q.Limit
-	if limit <= 0 {
-		limit = 50
-	}
-	list, err := DecisionsWhere(ctx, x.db, where+` ORDER BY d.number DESC LIMIT ?`, append(args, limit)...)
+	list, err := DecisionsWhere(ctx, x.db, where+` ORDER BY d.number DESC LIMIT ?`, append(args, cmp.Or(max(q.Limit, 0), 50))...)
 	if err != nil {
 		return nil, fmt.Errorf("index: decisions: %w", err)
 	}
