@@ -18,6 +18,7 @@
 package browse
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,15 +33,8 @@ import (
 
 // Open opens the files as they are; Run brings them up to date.
 func Open(ctx context.Context, cat Catalogue, cfg Config) (_ *Model, err error) {
-	if cfg.Logger == nil {
-		cfg.Logger = slog.New(slog.DiscardHandler)
-	}
-	if cfg.Poll == 0 {
-		cfg.Poll = 200 * time.Millisecond
-	}
-	if cfg.Workers <= 0 {
-		cfg.Workers = (runtime.GOMAXPROCS(0) + 1) / 2
-	}
+	cfg.Logger, cfg.Poll = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)), cmp.Or(cfg.Poll, 200*time.Millisecond)
+	cfg.Workers = cmp.Or(cfg.Workers, (runtime.GOMAXPROCS(0)+1)/2)
 	b := &Model{cat: cat, cfg: cfg, few: fewStories, stale: map[uint32]bool{}}
 	b.projection, err = openProjection(ctx, cat, cfg.Logger, FileName, listsSchema, listsFormat)
 	if err == nil && cfg.Words != nil {
