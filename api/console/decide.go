@@ -12,8 +12,8 @@ import (
 	"jianguo/internal/must"
 )
 
-// request is the decision that a form asks for.
-func (c *Console) request(ctx context.Context, p *page) (req index.DecisionRequest, err error) {
+// request is the decision that a form asks for; the error is a conflict.
+func (c *Console) request(ctx context.Context, p *page) (req index.DecisionRequest, conflict error) {
 	form := p.e.Request().PostForm
 	number := func(key string) uint64 {
 		n, _ := strconv.ParseUint(form.Get(key), 10, 64) // 0 is refused where one is needed
@@ -21,14 +21,12 @@ func (c *Console) request(ctx context.Context, p *page) (req index.DecisionReque
 	}
 	req = index.DecisionRequest{Kind: form.Get("kind"), Item: form.Get("item"), Cluster: uint32(number("cluster")), Into: uint32(number("into")), Undo: number("undo"),
 		Seen: number("seen"), By: p.Name, Reason: limited(form.Get("reason")), At: c.cfg.Now()}
-	if was := form.Get("was"); was != "" {
-		if err := req.Expect.UnmarshalText([]byte(was)); err != nil {
-			return req, fmt.Errorf("was %q: %w", was, index.ErrQuery)
-		}
+	if was := form.Get("was"); was != "" && req.Expect.UnmarshalText([]byte(was)) != nil {
+		must.Do(fmt.Errorf("was %q: %w", was, index.ErrQuery))
 	}
 	if family := number("family"); family != 0 {
-		req.Items, err = c.family(ctx, p, uint32(family), number("upto"), int(number("waiting")))
-		return req, err
+		req.Items, conflict = c.family(ctx, p, uint32(family), number("upto"), int(number("waiting")))
+		return req, conflict
 	}
 	if !form.Has("several") {
 		return req, nil
@@ -38,7 +36,7 @@ func (c *Console) request(ctx context.Context, p *page) (req index.DecisionReque
 		seen, id, _ := strings.Cut(value, " ")
 		n, err := strconv.ParseUint(seen, 10, 64)
 		if err != nil {
-			return req, fmt.Errorf("pick %q: %w", value, index.ErrQuery)
+			must.Do(fmt.Errorf("pick %q: %w", value, index.ErrQuery))
 		}
 		req.Items = append(req.Items, index.DecisionItem{Item: id, Seen: n})
 	}

@@ -73,38 +73,23 @@ func (c operations) operators(ctx context.Context, p *page) string {
 	}
 	v.Files = must.Get(sizes(c.cfg.Dir))
 	// If the bus does not answer, the page says so instead of failing.
-	if err := c.bus(ctx, p, v); err != nil {
-		v.Ready = errors.Join(v.Ready, err)
-	}
+	v.Ready = errors.Join(v.Ready, must.Catch(func() { c.bus(ctx, p, v) }))
 	return p.show("operators", "operators", "运维", "Operators", v)
 }
 
-func (c operations) bus(ctx context.Context, p *page, v *operatorsView) error {
+func (c operations) bus(ctx context.Context, p *page, v *operatorsView) {
 	if c.cfg.Conn == nil {
-		return nil
+		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	js, err := jetstream.New(c.cfg.Conn)
-	if err != nil {
-		return err
-	}
+	js := must.Get(jetstream.New(c.cfg.Conn))
 	stream, err := js.Stream(ctx, c.cfg.Ingest.StreamPrefix()+bus.StreamItems)
-	if err != nil {
-		return fmt.Errorf("%s: %w", bus.StreamItems, err)
-	}
+	must.Dof(err, bus.StreamItems)
 	v.Pending = p.Number(c.cfg.Ingest.Waiting(stream.CachedInfo().State.LastSeq))
-	dead, err := bus.OpenDead(ctx, c.cfg.Conn, c.cfg.Ingest.StreamPrefix())
-	if err != nil {
-		return err
-	}
-	n, err := dead.Len(ctx)
-	if err != nil {
-		return err
-	}
-	v.DeadCount = p.Number(n)
-	v.Dead, err = dead.List(ctx, 0, 20)
-	return err
+	dead := must.Get(bus.OpenDead(ctx, c.cfg.Conn, c.cfg.Ingest.StreamPrefix()))
+	v.DeadCount = p.Number(must.Get(dead.Len(ctx)))
+	v.Dead = must.Get(dead.List(ctx, 0, 20))
 }
 
 type deadView struct {

@@ -2,6 +2,7 @@ package console
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -122,10 +123,11 @@ func (r *rejudges) start(_ context.Context, p *page) string {
 	language := p.Language
 	go func() {
 		defer cancel()
-		result, labels, err := r.run(ctx, run, language)
-		if ctx.Err() != nil {
-			err = ctx.Err()
-		}
+		var result rejudged
+		var labels []byte
+		work := filepath.Join(r.cfg.Dir, rejudgeDir)
+		err := must.Catch(func() { result, labels = r.run(ctx, run, work, language) })
+		err = cmp.Or(ctx.Err(), errors.Join(err, os.RemoveAll(work)))
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		run.Running, run.Result, run.Labels = false, result, labels
@@ -137,39 +139,27 @@ func (r *rejudges) start(_ context.Context, p *page) string {
 }
 
 // run runs the command to its end. Its copy of the catalogue and its files are in one folder
-// of the data directory, which is as large.
-func (r *rejudges) run(ctx context.Context, run *rejudge, language string) (result rejudged, labels []byte, err error) {
-	work := filepath.Join(r.cfg.Dir, rejudgeDir)
-	if err := errors.Join(os.RemoveAll(work), os.Mkdir(work, 0o700)); err != nil {
-		return result, nil, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
+// of the data directory, which is as large. Package must ends it.
+func (r *rejudges) run(ctx context.Context, run *rejudge, work, language string) (result rejudged, labels []byte) {
+	must.Do(errors.Join(os.RemoveAll(work), os.Mkdir(work, 0o700)))
 	pairs := filepath.Join(work, "labels.tsv")
 	args := []string{"--json", "--progress=1s", "--work=" + work, "--labels=" + pairs, "--language=" + language,
 		"--show=" + strconv.Itoa(rejudgeShown), "--since=" + run.Since + "d", "--strictness=" + run.Strictness}
 	if run.Numbers != "" {
 		file := filepath.Join(work, "numbers.json")
-		if err := os.WriteFile(file, []byte(run.Numbers), 0o600); err != nil {
-			return result, nil, err
-		}
+		must.Do(os.WriteFile(file, []byte(run.Numbers), 0o600))
 		args = append(args, "--policy="+file)
 	}
-	cmd, err := r.cfg.Rejudge(ctx, args...)
-	if err != nil {
-		return result, nil, err
-	}
+	cmd := must.Get(r.cfg.Rejudge(ctx, args...))
 	var out bytes.Buffer
 	said := &rejudgeProgress{all: r, run: run}
 	cmd.Stdout, cmd.Stderr = &out, said
 	if err := cmd.Run(); err != nil {
-		return result, nil, fmt.Errorf("%w: %s", err, said.last)
+		must.Do(fmt.Errorf("%w: %s", err, said.last))
 	}
-	if err := json.Unmarshal(out.Bytes(), &result); err != nil {
-		return result, nil, err
-	}
+	must.Do(json.Unmarshal(out.Bytes(), &result))
 	result.BySource = result.BySource[:min(len(result.BySource), rejudgeShown)]
-	labels, err = os.ReadFile(pairs)
-	return result, labels, err
+	return result, must.Get(os.ReadFile(pairs))
 }
 
 // rejudgeProgress reads what the command prints on standard error.
