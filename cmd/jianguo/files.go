@@ -12,6 +12,7 @@ import (
 
 	"jianguo/internal/datadir"
 	"jianguo/internal/sqlite"
+	"jianguo/internal/wait"
 )
 
 // kept are the files of a running service that nothing can replace.
@@ -65,21 +66,15 @@ func (k *kept) cut() string {
 
 // watch ends the service when a file is removed or cut short: what it wrote would be lost.
 func (k *kept) watch(ctx context.Context) error {
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-			if names := k.gone(); len(names) > 0 {
-				return fmt.Errorf("data directory %s: %s %w", k.dir, names[0], errFileGone)
-			}
-			if name := k.cut(); name != "" {
-				return fmt.Errorf("data directory %s: %s %w", k.dir, name, errFileCut)
-			}
+	for wait.For(ctx, time.Second) == nil {
+		if names := k.gone(); len(names) > 0 {
+			return fmt.Errorf("data directory %s: %s %w", k.dir, names[0], errFileGone)
+		}
+		if name := k.cut(); name != "" {
+			return fmt.Errorf("data directory %s: %s %w", k.dir, name, errFileCut)
 		}
 	}
+	return nil
 }
 
 // rescued ends the name of a copy of a file that was removed.

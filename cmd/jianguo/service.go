@@ -19,6 +19,7 @@ import (
 	"jianguo/internal/datadir"
 	"jianguo/internal/disk"
 	"jianguo/internal/steady"
+	"jianguo/internal/wait"
 )
 
 // service is a running `jianguo serve`.
@@ -90,10 +91,8 @@ func (s *service) follow(ctx context.Context) {
 			return
 		}
 		s.core.log.ErrorContext(ctx, "the console lags behind", "error", err)
-		select {
-		case <-ctx.Done():
+		if wait.For(ctx, 5*time.Second) != nil {
 			return
-		case <-time.After(5 * time.Second):
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"jianguo/exposure/story"
 	"jianguo/index"
 	"jianguo/internal/sqlite"
+	"jianguo/internal/wait"
 )
 
 const (
@@ -39,10 +40,8 @@ func followStories(ctx context.Context, view index.View, stories *story.Stories,
 		if after >= last {
 			stories.SetReady()
 		}
-		select {
-		case <-ctx.Done():
+		if wait.For(ctx, relatedPoll) != nil {
 			return
-		case <-time.After(relatedPoll):
 		}
 	}
 }

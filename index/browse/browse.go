@@ -29,6 +29,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"jianguo/internal/must"
+	"jianguo/internal/wait"
 )
 
 // Open opens the files as they are; Run brings them up to date.
@@ -69,16 +70,8 @@ func (b *Model) Run(ctx context.Context) error {
 				if err != nil && inner.Err() == nil {
 					return err
 				}
-				if err := pace.rest(inner); err != nil {
+				if pace.rest(inner) != nil || !more && wait.For(inner, b.cfg.Poll) != nil {
 					return nil
-				}
-				if more {
-					continue
-				}
-				select {
-				case <-inner.Done():
-					return nil
-				case <-time.After(b.cfg.Poll):
 				}
 			}
 		})

@@ -110,25 +110,15 @@ func (x *Reader) Same(exact [16]byte) []uint32 {
 	return ordinals
 }
 
-// BriefsByID reads the current versions of ids. Unknown ids are omitted.
-func (x *Reader) BriefsByID(ctx context.Context, ids []string) (map[string]*Brief, error) {
-	var ordinals []uint32
-	for _, id := range ids {
-		ordinals = x.tables.IDs.Get(ordinals, xxh3.HashString(id))
-	}
-	briefs, err := x.Briefs(ctx, ordinals)
-	if err != nil {
-		return nil, err
-	}
-	out := make(map[string]*Brief, len(ids))
-	for _, id := range ids {
-		for _, ordinal := range x.tables.IDs.Get(ordinals[:0], xxh3.HashString(id)) {
-			if b := briefs[ordinal]; b != nil && b.ID == id && (out[id] == nil || out[id].Ordinal < ordinal) {
-				out[id] = b
-			}
+// BriefByID reads the current version of an id; nil: there is none.
+func (x *Reader) BriefByID(ctx context.Context, id string) (current *Brief, err error) {
+	briefs, err := x.Briefs(ctx, x.tables.IDs.Get(nil, xxh3.HashString(id)))
+	for _, b := range briefs {
+		if b.ID == id && (current == nil || current.Ordinal < b.Ordinal) {
+			current = b
 		}
 	}
-	return out, nil
+	return current, err
 }
 
 // Why explains the current verdict in one sentence. The argument of is the name of
