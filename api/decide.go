@@ -25,21 +25,18 @@ const (
 
 // decisionBody is the body of POST /clusters/{id}/decisions.
 type decisionBody struct {
-	Kind     string          `json:"kind"`
-	Item     json.RawMessage `json:"item"`
-	Items    []decisionItem  `json:"items"`
-	Into     uint32          `json:"into"`
-	Decision uint64          `json:"decision"` // to undo
-	Expect   string          `json:"expect"`
-	Seen     uint64          `json:"seen"`
-	By       string          `json:"by"`
-	Reason   string          `json:"reason"`
-}
-
-// decisionItem is one of several items that are decided about together.
-type decisionItem struct {
-	Item json.RawMessage `json:"item"`
-	Seen uint64          `json:"seen"`
+	Kind  string          `json:"kind"`
+	Item  json.RawMessage `json:"item"`
+	Items []struct {
+		Item json.RawMessage `json:"item"`
+		Seen uint64          `json:"seen"`
+	} `json:"items"`
+	Into     uint32 `json:"into"`
+	Decision uint64 `json:"decision"` // to undo
+	Expect   string `json:"expect"`
+	Seen     uint64 `json:"seen"`
+	By       string `json:"by"`
+	Reason   string `json:"reason"`
 }
 
 // postDecision applies an editor's decision about a cluster.

@@ -19,13 +19,6 @@ import (
 	"jianguo/internal/must"
 )
 
-// pending answers a publisher whose verdict is late.
-type pending struct {
-	ID     string `json:"id"`
-	Status string `json:"status"` // "pending"
-	Detail string `json:"detail"`
-}
-
 // postItem publishes an item and waits for its verdict.
 func (s *Server) postItem(c echo.Context) any {
 	it := must.Get(ingest.DecodeItem(must.Get(readBody(c))))
@@ -67,7 +60,7 @@ func (s *Server) submit(c echo.Context, subject, id string, payload []byte) any 
 	outcome, err := s.publisher.Submit(ctx, subject, payload)
 	if errors.Is(err, ingest.ErrPending) {
 		c.Response().Header().Set(echo.HeaderLocation, itemPath(id))
-		must.Do(c.JSON(http.StatusAccepted, pending{ID: id, Status: "pending", Detail: "it is stored and will be judged; ask again at Location, or read /verdicts"}))
+		must.Do(c.JSON(http.StatusAccepted, map[string]string{"id": id, "status": "pending", "detail": "it is stored and will be judged; ask again at Location, or read /verdicts"}))
 		return nil
 	}
 	if must.Do(err); outcome.Error != "" {
