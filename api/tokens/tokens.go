@@ -114,17 +114,11 @@ type lines struct {
 // Open reads a file of tokens. perSecond bounds the requests that each may make over HTTP;
 // 0: no bound.
 func Open(file string, perSecond float64) (*Set, error) {
-	s := newSet()
-	s.file, s.rate = file, perSecond
-	_, err := s.Reload()
-	return s, err
-}
-
-func newSet() *Set {
-	s := &Set{hashing: make(chan struct{}, hashesAtOnce), failures: map[netip.Addr]*rate.Limiter{}}
+	s := &Set{file: file, rate: perSecond, hashing: make(chan struct{}, hashesAtOnce), failures: map[netip.Addr]*rate.Limiter{}}
 	_, _ = rand.Read(s.key[:]) // does not fail
 	s.lines.Store(&lines{})
-	return s
+	_, err := s.Reload()
+	return s, err
 }
 
 // Reload reads the file again, and returns the names whose tokens are not in it any more.
