@@ -117,7 +117,7 @@ func TestClusters(t *testing.T) {
 	sizes := []int{3, 1, 2, 5, 4, 2, 3}
 	leads := families(r, sizes...)
 	r.follow()
-	var seen []index.Cluster
+	var seen []cluster
 	query := "/clusters?sort=size&limit=2"
 	for next := query; next != ""; {
 		page := want[clusterPage](r, 200, "GET", next, nil)
@@ -138,13 +138,13 @@ func TestClusters(t *testing.T) {
 			t.Errorf("cluster %d of size %d after one of %d, %d members", c.ID, c.Size, seen[max(i-1, 0)].Size, len(c.Members))
 		}
 	}
-	big := want[index.Cluster](r, 200, "GET", fmt.Sprint("/clusters/", seen[0].ID), nil)
+	big := want[cluster](r, 200, "GET", fmt.Sprint("/clusters/", seen[0].ID), nil)
 	if big.Lead == nil || big.Lead.ID != leads[3] || big.Size != 5 || big.Sources != 5 || len(big.Members) != 5 || big.Members[4].Verdict != index.Duplicate {
 		t.Errorf("largest: %+v", big)
 	}
 	for cursor, pages, members := "", 1, 0; ; pages++ {
 		page := want[struct {
-			Members []index.Member
+			Members []*clusterMember
 			Next    string
 		}](r, 200, "GET", fmt.Sprintf("/clusters/%d?limit=2&cursor=%s", seen[0].ID, cursor), nil)
 		if members += len(page.Members); page.Next != "" {
@@ -157,7 +157,7 @@ func TestClusters(t *testing.T) {
 		break
 	}
 	single := want[index.Item](r, 200, "GET", "/items/1-0", nil)
-	if c := want[index.Cluster](r, 200, "GET", fmt.Sprint("/clusters/", single.Event.Cluster), nil); c.Size != 1 || c.Lead.ID != "1-0" {
+	if c := want[cluster](r, 200, "GET", fmt.Sprint("/clusters/", single.Event.Cluster), nil); c.Size != 1 || c.Lead.ID != "1-0" {
 		t.Errorf("cluster of one: %+v", c)
 	}
 	for query, n := range map[string]int{"size=4": 2, "sort=heat": 6, "search=" + url.QueryEscape("博物馆 稿件"): 1, "search=nothing": 0, "source=" + url.QueryEscape("来源4"): 1, "source=nobody": 0, "sort=first": 6,

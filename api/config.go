@@ -12,7 +12,6 @@ import (
 
 	"jianguo/api/tokens"
 	"jianguo/bus"
-	"jianguo/exposure"
 	"jianguo/index"
 	"jianguo/index/browse"
 	"jianguo/ingest"
@@ -28,7 +27,8 @@ const (
 // caller of a request is signed in.
 type Bound = func(known func(echo.Context) bool) echo.MiddlewareFunc
 
-// Config configures a Server. Index, Ingest, Conn, Browse and Find are required.
+// Config configures a Server. Index, Ingest, Conn, Browse, Find, Gatherer and Room are
+// required.
 type Config struct {
 	Index  *index.Index
 	Ingest *ingest.Service
@@ -40,7 +40,7 @@ type Config struct {
 	Find func(ctx context.Context, words string, limit int) (versions []uint32, err error)
 
 	Logger *slog.Logger
-	// Gatherer is what /metrics shows; nil: the server's own metrics alone.
+	// Gatherer is what /metrics shows.
 	Gatherer prometheus.Gatherer
 	Tokens   *tokens.Set // nil: everything is open
 	// TLS, if set, is spoken on the listener.
@@ -55,7 +55,7 @@ type Config struct {
 	// caller is signed in. done is closed when the server is about to end.
 	Console func(e *echo.Echo, bound Bound, done <-chan struct{}) error
 	// Room returns an error if the disk has no space for new items; the server then
-	// refuses them with this error. nil: there is always space.
+	// refuses them with this error.
 	Room func() error
 	// Ready names the parts, in addition to the bus and Ingest, that must be ready. An
 	// error says what a part waits for.
@@ -76,7 +76,6 @@ type Server struct {
 
 	publisher *ingest.Publisher
 	hotList   *hotList
-	exposure  *exposure.Store // nil until AddExposure
 
 	bodies       bodyReader
 	publicBodies bodyReader // of callers that are not authenticated
@@ -93,5 +92,12 @@ type endpoint struct {
 	subject, description string
 	// handle makes the reply of a request, and may set headers of it; its errors
 	// become error replies.
-	handle func(ctx context.Context, data []byte, header nats.Header) ([]byte, error)
+	// Package must ends it.
+	handle func(ctx context.Context, data []byte, header nats.Header) []byte
+}
+
+// lists serve what the catalogue holds.
+type lists struct {
+	cfg      *Config
+	draining <-chan struct{}
 }

@@ -257,7 +257,7 @@ func TestDecisionSeen(t *testing.T) {
 	const path = "/clusters/1/decisions"
 	r.follow()
 	seen := map[string]uint64{}
-	for _, m := range want[index.Cluster](r, 200, "GET", "/clusters/1", nil).Members {
+	for _, m := range want[cluster](r, 200, "GET", "/clusters/1", nil).Members {
 		seen[m.ID] = m.Event
 	}
 	if len(seen) != 5 || seen["0-1"] == 0 {

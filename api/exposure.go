@@ -1,8 +1,8 @@
 package api
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -16,8 +16,8 @@ import (
 
 	"jianguo/bus"
 	"jianguo/exposure"
-	"jianguo/exposure/trace"
 	"jianguo/exposure/wire"
+	"jianguo/internal/must"
 )
 
 // Forms of a filter's request and answer other than JSON.
@@ -48,9 +48,9 @@ type exposureRoutes struct {
 // exposures.report. It is called between New and Serve. The services answer a packed
 // request with a bitmap and a JSON one with JSON.
 func (s *Server) AddExposure(store *exposure.Store) {
-	s.exposure = store
+	s.hotList.exposure = store
 	r := &exposureRoutes{server: s, store: store, work: within(20*time.Millisecond, 16, s.cfg.Concurrency), wait: within(100*time.Millisecond, 32, 8*s.cfg.Concurrency)}
-	add := func(path string, roles bus.Role, g *gate, h func(echo.Context, []byte) error) {
+	add := func(path string, roles bus.Role, g *gate, h func(echo.Context, []byte) any) {
 		s.echo.POST(path, s.guard(roles|operator, r.withBody(g, h)))
 	}
 	add("/filter", recall, r.work, r.filter)
@@ -68,8 +68,8 @@ func (s *Server) AddExposure(store *exposure.Store) {
 		endpoint{"exposures.report", "what a user was shown, as POST /exposures", r.reportMessage})
 }
 
-// withBody reads the body, takes a place, and calls h.
-func (r *exposureRoutes) withBody(g *gate, h func(echo.Context, []byte) error) echo.HandlerFunc {
+// withBody reads the body, takes a place, and calls h, which package must ends.
+func (r *exposureRoutes) withBody(g *gate, h func(echo.Context, []byte) any) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		b, leave, err := r.server.enter(c, &r.server.bodies, g, exposure.MaxBody)
 		defer b.release()
@@ -77,53 +77,17 @@ func (r *exposureRoutes) withBody(g *gate, h func(echo.Context, []byte) error) e
 			return err
 		}
 		defer leave()
-		return r.server.exposureProblem(h(c, b.data))
+		return handler(func(c echo.Context) any { return h(c, b.data) }).serve(c)
 	}
-}
-
-// exposureProblem says what a store's error means to the caller.
-func (s *Server) exposureProblem(err error) error {
-	var bad *wire.Error
-	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &bad):
-		status := map[wire.Fault]int{wire.Malformed: http.StatusBadRequest,
-			wire.Invalid: http.StatusUnprocessableEntity, wire.TooLarge: http.StatusRequestEntityTooLarge}[bad.Fault]
-		field, detail := bad.Field, bad.Detail
-		if field == "" {
-			field = "payload"
-		} else {
-			detail = field + " " + detail
-		}
-		return NewProblem(status, field, detail)
-	case errors.Is(err, exposure.ErrFull):
-		if full := s.room(); full != nil {
-			return full // the disk is why the log takes nothing
-		}
-		return caused(http.StatusTooManyRequests, "the event log is full and takes no reports until those it holds have been worked off", err)
-	case errors.Is(err, exposure.ErrExceptions):
-		return NewProblem(http.StatusConflict, "items", fmt.Sprintf("items cannot be un-seen: %s; nothing was changed", strings.TrimPrefix(exposure.ErrExceptions.Error(), "exposure: ")))
-	case errors.Is(err, exposure.ErrLink):
-		return NewProblem(http.StatusConflict, "from", strings.TrimPrefix(err.Error(), "exposure: "))
-	case errors.Is(err, trace.ErrMost):
-		return NewProblem(http.StatusConflict, "user", err.Error())
-	case errors.Is(err, trace.ErrNone):
-		return NewProblem(http.StatusNotFound, "user", err.Error())
-	case errors.Is(err, exposure.ErrNotReady), errors.Is(err, exposure.ErrClosed):
-		return caused(http.StatusServiceUnavailable, "exposures are not available: "+strings.TrimPrefix(err.Error(), "exposure: "), err)
-	}
-	return err
 }
 
 // answers are buffers for answers. Those that a rare large request has grown are not kept.
 var answers = sync.Pool{New: func() any { return new([]byte) }}
 
 // filter answers POST /filter.
-func (r *exposureRoutes) filter(c echo.Context, body []byte) error {
-	req := c.Request()
+func (r *exposureRoutes) filter(c echo.Context, body []byte) any {
 	format := exposure.JSON
-	if strings.Contains(strings.ToLower(req.Header.Get(echo.HeaderAccept)), BitmapType) {
+	if accepts(c, BitmapType) {
 		format = exposure.Bitmap
 	}
 	out := answers.Get().(*[]byte)
@@ -132,11 +96,9 @@ func (r *exposureRoutes) filter(c echo.Context, body []byte) error {
 			answers.Put(out)
 		}
 	}()
-	b, o, err := r.store.FilterBytes(req.Context(), (*out)[:0], body, format)
+	b, o, err := r.store.FilterBytes(c.Request().Context(), (*out)[:0], body, format)
 	*out = b
-	if err != nil {
-		return err
-	}
+	must.Do(r.reason(err))
 	h := c.Response().Header()
 	contentType := echo.MIMEApplicationJSON
 	if format == exposure.Bitmap {
@@ -144,7 +106,13 @@ func (r *exposureRoutes) filter(c echo.Context, body []byte) error {
 		tellOutcome(h.Set, o)
 	}
 	h.Set(echo.HeaderContentLength, strconv.Itoa(len(b)))
-	return c.Blob(http.StatusOK, contentType, b)
+	must.Do(c.Blob(http.StatusOK, contentType, b))
+	return nil
+}
+
+// accepts reports whether a client accepts a type of answers.
+func accepts(c echo.Context, contentType string) bool {
+	return strings.Contains(strings.ToLower(c.Request().Header.Get(echo.HeaderAccept)), contentType)
 }
 
 // tellOutcome sets the headers of a bitmap answer.
@@ -159,12 +127,11 @@ func tellOutcome(set func(name, value string), o exposure.Outcome) {
 }
 
 // take answers the routes that store events of a kind.
-func (r *exposureRoutes) take(kind exposure.EventKind) func(echo.Context, []byte) error {
-	return func(c echo.Context, body []byte) error {
-		if err := r.apply(c.Request().Context(), body, kind); err != nil {
-			return err
-		}
-		return c.NoContent(http.StatusNoContent)
+func (r *exposureRoutes) take(kind exposure.EventKind) func(echo.Context, []byte) any {
+	return func(c echo.Context, body []byte) any {
+		must.Do(r.apply(c.Request().Context(), body, kind))
+		must.Do(c.NoContent(http.StatusNoContent))
+		return nil
 	}
 }
 
@@ -172,91 +139,82 @@ func (r *exposureRoutes) apply(ctx context.Context, body []byte, kind exposure.E
 	if err := r.server.room(); err != nil {
 		return err
 	}
-	return r.store.Report(ctx, body, kind)
+	return r.reason(r.store.Report(ctx, body, kind))
+}
+
+// reason is an error of the store, or why its log takes nothing: the disk.
+func (r *exposureRoutes) reason(err error) error {
+	if errors.Is(err, exposure.ErrFull) {
+		return cmp.Or(r.server.room(), err)
+	}
+	return err
+}
+
+// question reads a question about a user.
+func question(body []byte) (q wire.Query) {
+	must.Do(q.Decode(body))
+	return q
 }
 
 // query answers POST /exposures/query.
-func (r *exposureRoutes) query(c echo.Context, body []byte) error {
-	var q wire.Query
-	if err := q.Decode(body); err != nil {
-		return err
-	}
-	info, err := r.store.Query(c.Request().Context(), q.User, q.Scene, q.IDs())
-	if err != nil {
-		return err
-	}
-	return c.JSON(http.StatusOK, info)
+func (r *exposureRoutes) query(c echo.Context, body []byte) any {
+	q := question(body)
+	return must.Get(r.store.Query(c.Request().Context(), q.User, q.Scene, q.IDs()))
 }
 
 // explain answers POST /exposures/explain.
-func (r *exposureRoutes) explain(c echo.Context, body []byte) error {
-	var q wire.Query
-	if err := q.Decode(body); err != nil {
-		return err
-	}
-	x, err := r.store.Explain(c.Request().Context(), q.User, q.Item, q.Scene)
-	if err != nil {
-		return err
-	}
-	return readable(c, x)
+func (r *exposureRoutes) explain(c echo.Context, body []byte) any {
+	q := question(body)
+	return readable(c, must.Get(r.store.Explain(c.Request().Context(), q.User, q.Item, q.Scene)))
 }
 
 // startTrace answers POST /exposures/trace.
-func (r *exposureRoutes) startTrace(c echo.Context, body []byte) error {
-	var q wire.Query
-	err := q.Decode(body)
-	if err == nil {
-		err = r.store.Traces.Start(c.Request().Context(), q.User, q.For, q.Reason)
-	}
-	if err != nil {
-		return err
-	}
-	ctx := c.Request().Context() // warnings are in the log by default
+func (r *exposureRoutes) startTrace(c echo.Context, body []byte) any {
+	q, ctx := question(body), c.Request().Context()
+	must.Do(r.store.Traces.Start(ctx, q.User, q.For, q.Reason))
+	// Warnings are in the log by default.
 	r.server.log.WarnContext(ctx, "a trace of a user begins", "for", q.For, "reason", q.Reason, "user_hash", r.store.UserHash(q.User), "by", callerName(ctx))
-	return c.NoContent(http.StatusNoContent)
+	must.Do(c.NoContent(http.StatusNoContent))
+	return nil
 }
 
 // readTrace answers GET /exposures/trace.
-func (r *exposureRoutes) readTrace(c echo.Context) error {
+func (r *exposureRoutes) readTrace(c echo.Context) any {
 	user, ctx := c.QueryParam("user"), c.Request().Context()
-	t, err := r.store.Traces.Read(ctx, user)
-	if err != nil {
-		return r.server.exposureProblem(err)
-	}
+	t := must.Get(r.store.Traces.Read(ctx, user))
 	r.server.log.WarnContext(ctx, "a trace of a user is read", "user_hash", r.store.UserHash(user), "by", callerName(ctx))
 	return readable(c, t)
 }
 
 // readable answers in plain text, or with the value as JSON if the client accepts that.
-func readable(c echo.Context, v fmt.Stringer) error {
-	if strings.Contains(strings.ToLower(c.Request().Header.Get(echo.HeaderAccept)), echo.MIMEApplicationJSON) {
-		return c.JSON(http.StatusOK, v)
+func readable(c echo.Context, v fmt.Stringer) any {
+	if accepts(c, echo.MIMEApplicationJSON) {
+		return v
 	}
-	return c.String(http.StatusOK, v.String())
+	must.Do(c.String(http.StatusOK, v.String()))
+	return nil
 }
 
 // filterMessage serves exposures.filter. A bitmap has its headers as on HTTP.
-func (r *exposureRoutes) filterMessage(ctx context.Context, data []byte, header nats.Header) ([]byte, error) {
+func (r *exposureRoutes) filterMessage(ctx context.Context, data []byte, header nats.Header) []byte {
 	format := exposure.JSON
 	if wire.IsPacked(data) {
 		format = exposure.Bitmap
 	}
 	out, o, err := r.store.FilterBytes(ctx, nil, data, format)
-	if err == nil && format == exposure.Bitmap {
+	if must.Do(r.reason(err)); format == exposure.Bitmap {
 		tellOutcome(header.Set, o)
 	}
-	return out, r.server.exposureProblem(err)
+	return out
 }
 
 // busReportWait bounds how long a report on the bus may wait to be applied.
 const busReportWait = 30 * time.Second
 
 // reportMessage serves exposures.report; the reply is an empty object.
-func (r *exposureRoutes) reportMessage(ctx context.Context, data []byte, _ nats.Header) ([]byte, error) {
+func (r *exposureRoutes) reportMessage(ctx context.Context, data []byte, _ nats.Header) []byte {
 	ctx, cancel := context.WithTimeout(ctx, busReportWait)
 	defer cancel()
-	if err := r.apply(ctx, data, ""); err != nil {
-		return nil, r.server.exposureProblem(err)
-	}
-	return json.RawMessage("{}"), nil
+	must.Do(r.apply(ctx, data, ""))
+	return []byte("{}")
 }

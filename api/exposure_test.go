@@ -536,7 +536,7 @@ func TestTraceHTTP(t *testing.T) {
 	do(operatorToken, "GET", path, nil, 404)
 	mu.Lock()
 	defer mu.Unlock()
-	hash := r.server.exposure.UserHash("mary")
+	hash := r.exposure.UserHash("mary")
 	for _, line := range []string{`msg="a trace of a user begins" for=24h reason="ticket 7" user_hash=` + hash + " by=", `msg="a trace of a user is read" user_hash=` + hash} {
 		if !strings.Contains(log.String(), line) {
 			t.Errorf("the log lacks %s:\n%s", line, log.String())

@@ -26,6 +26,7 @@ import (
 	"github.com/getkin/kin-openapi/routers"
 	"github.com/getkin/kin-openapi/routers/gorillamux"
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"jianguo/internal/fixture"
 
@@ -62,6 +63,7 @@ type testService struct {
 	*fixture.Pipeline
 	t        *testing.T
 	browse   *browse.Model
+	metrics  *prometheus.Registry
 	exposure *exposure.Store // nil unless the test sets testConfig.exposure
 	server   *Server
 	url      string
@@ -104,6 +106,7 @@ func newService(t *testing.T, cfg testConfig) *testService {
 	}
 	r.server, err = New(r.config(cfg.api))
 	must(err)
+	r.metrics.MustRegister(r.server.Collectors()...)
 	if r.exposure != nil {
 		r.server.AddExposure(r.exposure)
 	}
@@ -127,7 +130,8 @@ func newService(t *testing.T, cfg testConfig) *testService {
 
 // config is that of a Server over the parts of r, changed by change unless that is nil.
 func (r *testService) config(change func(*Config)) Config {
-	c := Config{Wait: MaxWait, Browse: r.browse, Find: console.Finder(r.browse, r.Segmenter), Index: r.Index, Ingest: r.Ingest, Conn: r.Conn, Version: "test"}
+	r.metrics = prometheus.NewRegistry()
+	c := Config{Wait: MaxWait, Gatherer: r.metrics, Room: func() error { return nil }, Browse: r.browse, Find: console.Finder(r.browse, r.Segmenter), Index: r.Index, Ingest: r.Ingest, Conn: r.Conn, Version: "test"}
 	if change != nil {
 		change(&c)
 	}

@@ -1,6 +1,11 @@
 package api
 
-import "testing"
+import (
+	"testing"
+
+	"jianguo/index"
+	"jianguo/internal/must"
+)
 
 // FuzzDecodeDecision: a decision that is taken has what its kind needs.
 func FuzzDecodeDecision(f *testing.F) {
@@ -8,11 +13,11 @@ func FuzzDecodeDecision(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		req, err := decodeDecision(body)
+		req, err := must.Try(func() *index.DecisionRequest { return decodeDecision(body) })
 		if err != nil {
 			return
 		}
-		if err := checkDecision(req); err != nil {
+		if err := must.Catch(func() { checkDecision(req) }); err != nil {
 			t.Fatal(err)
 		}
 		if len(req.Reason) > maxReason {

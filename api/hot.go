@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"maps"
 	"math"
-	"net/http"
 	"slices"
 	"sync"
 	"time"
@@ -14,7 +14,9 @@ import (
 
 	"jianguo/exposure"
 	"jianguo/exposure/popular"
-	"jianguo/ingest"
+	"jianguo/index"
+	"jianguo/index/browse"
+	"jianguo/internal/must"
 )
 
 // Bounds of the hot list.
@@ -24,23 +26,13 @@ const (
 	hotAge  = 5 * time.Second
 )
 
-// hotItem is one lead of the hot list.
-type hotItem struct {
-	ID        string     `json:"id"`
-	Title     string     `json:"title"`
-	Source    string     `json:"source,omitempty"`
-	Published *time.Time `json:"published_at,omitempty"`
-	Arrived   time.Time  `json:"arrived_at"`
-	Cluster   uint32     `json:"cluster"`
-	Sources   int        `json:"sources"`
-	Score     float64    `json:"score"`
-}
-
 // hotList ranks leads by how many sources have their story and how often any
 // copy of it was seen, both weighed by age. A request rebuilds it if it is
 // older than hotAge.
 type hotList struct {
-	server *Server
+	index    *index.Index
+	browse   *browse.Model
+	exposure *exposure.Store // nil: there are no exposures
 
 	mu    sync.Mutex
 	at    time.Time // when it was made; under mu
@@ -48,112 +40,79 @@ type hotList struct {
 }
 
 // list returns the list.
-func (l *hotList) list(ctx context.Context) ([]hotItem, error) {
+func (l *hotList) list(ctx context.Context) []hotItem {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now()
-	if now.Sub(l.at) < hotAge {
-		return l.items, nil
+	if now.Sub(l.at) >= hotAge {
+		l.items, l.at = l.rank(ctx, now), now
 	}
-	var seen []popular.Item
-	if l.server.exposure != nil {
-		seen = l.server.exposure.Popular(hotSize)
-	}
-	items, err := l.rank(ctx, now, seen)
-	if err != nil {
-		return nil, err
-	}
-	l.at, l.items = now, items
-	return items, nil
+	return l.items
 }
 
 // rank makes the list: pull + log2(1 + exposures).
-func (l *hotList) rank(ctx context.Context, now time.Time, seen []popular.Item) ([]hotItem, error) {
+func (l *hotList) rank(ctx context.Context, now time.Time) []hotItem {
+	var seen []popular.Item
+	if l.exposure != nil {
+		seen = l.exposure.Popular(hotSize)
+	}
 	ids := make([]string, len(seen))
 	for i := range seen {
 		ids[i] = seen[i].ID
 	}
-	clusters, err := l.server.cfg.Index.ClustersOf(ctx, ids)
-	if err != nil {
-		return nil, err
-	}
+	clusters := must.Get(l.index.ClustersOf(ctx, ids))
 	exposures := map[uint32]float64{}
-	var further []uint32
 	for _, e := range seen {
 		if c := clusters[e.ID]; c != 0 {
-			if exposures[c] == 0 {
-				further = append(further, c)
-			}
 			exposures[c] += e.Weight
 		}
 	}
-	hots, err := l.server.cfg.Browse.Hot(ctx, now, hotSize, further)
-	if err != nil {
-		return nil, err
-	}
+	hots := must.Get(l.browse.Hot(ctx, now, hotSize, slices.Collect(maps.Keys(exposures))))
 	items := make([]hotItem, len(hots))
 	for i := range hots {
 		h := &hots[i]
-		items[i] = hotItem{ID: h.Lead.ID, Title: h.Lead.Title, Source: h.Lead.Source, Published: h.Lead.Published, Arrived: h.Lead.Arrived,
-			Cluster: h.Cluster, Sources: h.Sources, Score: math.Round(1000*(h.Pull+math.Log2(1+exposures[h.Cluster]))) / 1000}
+		items[i] = hotItem{listedOf(&h.Lead), h.Cluster, h.Sources, math.Round(1000*(h.Pull+math.Log2(1+exposures[h.Cluster]))) / 1000}
 	}
 	slices.SortStableFunc(items, func(a, b hotItem) int { return cmp.Compare(b.Score, a.Score) })
-	return items[:min(len(items), exposure.MaxItems)], nil
+	return items[:min(len(items), exposure.MaxItems)]
 }
 
 // get answers with what is hot, minus what a user has seen.
-func (l *hotList) get(c echo.Context) error {
-	limit, err := queryInt(c, "limit", 50, 1, maxHot)
-	if err != nil {
-		return err
-	}
-	items, err := l.list(c.Request().Context())
-	if err != nil {
-		return err
-	}
-	answer := struct {
+func (l *hotList) get(c echo.Context) any {
+	limit := queryInt(c, "limit", 50, 1, maxHot)
+	items := l.list(c.Request().Context())
+	var answer struct {
 		Items    []hotItem `json:"items"`
 		Degraded string    `json:"degraded,omitempty"`
-	}{Items: []hotItem{}}
-	if user := c.QueryParam("user"); user != "" {
-		items, answer.Degraded, err = l.unseen(c, user, items, int(limit))
-		if err != nil {
-			return err
-		}
 	}
-	answer.Items = append(answer.Items, items[:min(len(items), int(limit))]...)
-	return c.JSON(http.StatusOK, answer)
+	if user := c.QueryParam("user"); user != "" {
+		items, answer.Degraded = l.unseen(c, user, items, limit)
+	}
+	answer.Items = append([]hotItem{}, items[:min(len(items), limit)]...)
+	return answer
 }
 
 // unseen keeps the first items that a user has not seen.
-func (l *hotList) unseen(c echo.Context, user string, items []hotItem, limit int) ([]hotItem, string, error) {
-	if l.server.exposure == nil {
-		return nil, "", &ingest.FieldError{Field: "user", Problem: "is given, but this service keeps no exposures"}
+func (l *hotList) unseen(c echo.Context, user string, items []hotItem, limit int) (left []hotItem, degraded string) {
+	if l.exposure == nil {
+		refuse("user", "is given, but this service keeps no exposures")
 	}
 	ids := make([]string, len(items))
 	for i := range items {
 		ids[i] = items[i].ID
 	}
-	body, err := json.Marshal(map[string]any{"user": user, "items": ids, "scene": c.QueryParam("scene"), "max": limit})
-	if err == nil {
-		body, _, err = l.server.exposure.FilterBytes(c.Request().Context(), nil, body, exposure.JSON)
-	}
-	if err != nil {
-		return nil, "", l.server.exposureProblem(err)
-	}
+	request := must.Get(json.Marshal(map[string]any{"user": user, "items": ids, "scene": c.QueryParam("scene"), "max": limit}))
+	reply, _, err := l.exposure.FilterBytes(c.Request().Context(), nil, request, exposure.JSON)
+	must.Do(err)
 	var answer struct {
 		Items    []string
 		Degraded string
 	}
-	if err := json.Unmarshal(body, &answer); err != nil {
-		return nil, "", err
-	}
-	left := make([]hotItem, 0, limit)
-	next := 0
+	must.Do(json.Unmarshal(reply, &answer))
 	for i := range items {
-		if next < len(answer.Items) && items[i].ID == answer.Items[next] {
-			left, next = append(left, items[i]), next+1
+		if n := len(left); n < len(answer.Items) && items[i].ID == answer.Items[n] {
+			left = append(left, items[i])
 		}
 	}
-	return left, answer.Degraded, nil
+	return left, answer.Degraded
 }

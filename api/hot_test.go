@@ -94,7 +94,7 @@ func TestHot(t *testing.T) {
 			t.Errorf("%s: field %q", query, p.Field)
 		}
 	}
-	if browse.HotHalf != popular.Half {
+	if browse.HeatHalf != popular.Half {
 		t.Error("copies and exposures are weighed together, but age differently")
 	}
 }

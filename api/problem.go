@@ -3,12 +3,17 @@ package api
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"jianguo/exposure"
+	"jianguo/exposure/trace"
+	"jianguo/exposure/wire"
 	"jianguo/index"
 	"jianguo/ingest"
 )
@@ -62,9 +67,13 @@ func problemOf(err error) *Problem {
 		other   *echo.HTTPError
 		refused *jetstream.APIError
 	)
-	switch {
-	case errors.As(err, &problem):
+	if errors.As(err, &problem) {
 		return problem
+	}
+	if problem = exposureProblem(err); problem != nil {
+		return problem
+	}
+	switch {
 	case errors.As(err, &field):
 		status := http.StatusBadRequest
 		if field.TooLarge {
@@ -90,6 +99,32 @@ func problemOf(err error) *Problem {
 		return caused(other.Code, statusSentence(other.Code), err)
 	}
 	return caused(http.StatusInternalServerError, "something went wrong here; the service's log says what, under this request's id", err)
+}
+
+// exposureProblem is problemOf for the errors of exposures; nil: it is none of these.
+func exposureProblem(err error) *Problem {
+	var wrong *wire.Error
+	switch {
+	case errors.As(err, &wrong):
+		status := map[wire.Fault]int{wire.Malformed: http.StatusBadRequest, wire.Invalid: http.StatusUnprocessableEntity, wire.TooLarge: http.StatusRequestEntityTooLarge}[wrong.Fault]
+		if wrong.Field == "" {
+			return NewProblem(status, "payload", wrong.Detail)
+		}
+		return NewProblem(status, wrong.Field, wrong.Field+" "+wrong.Detail)
+	case errors.Is(err, exposure.ErrFull):
+		return caused(http.StatusTooManyRequests, "the event log is full and takes no reports until those it holds have been worked off", err)
+	case errors.Is(err, exposure.ErrExceptions):
+		return NewProblem(http.StatusConflict, "items", fmt.Sprintf("items cannot be un-seen: %s; nothing was changed", strings.TrimPrefix(exposure.ErrExceptions.Error(), "exposure: ")))
+	case errors.Is(err, exposure.ErrLink):
+		return NewProblem(http.StatusConflict, "from", strings.TrimPrefix(err.Error(), "exposure: "))
+	case errors.Is(err, trace.ErrMost):
+		return NewProblem(http.StatusConflict, "user", err.Error())
+	case errors.Is(err, trace.ErrNone):
+		return NewProblem(http.StatusNotFound, "user", err.Error())
+	case errors.Is(err, exposure.ErrNotReady), errors.Is(err, exposure.ErrClosed):
+		return caused(http.StatusServiceUnavailable, "exposures are not available: "+strings.TrimPrefix(err.Error(), "exposure: "), err)
+	}
+	return nil
 }
 
 func caused(status int, detail string, cause error) *Problem {

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,39 +24,18 @@ import (
 
 // New makes a Server. It does nothing on the bus until Serve.
 func New(cfg Config) (*Server, error) {
-	if cfg.Index == nil || cfg.Ingest == nil || cfg.Conn == nil || cfg.Browse == nil || cfg.Find == nil {
-		return nil, errors.New("api: Index, Ingest, Conn, Browse and Find are required")
+	if cfg.Index == nil || cfg.Ingest == nil || cfg.Conn == nil || cfg.Browse == nil || cfg.Find == nil || cfg.Room == nil || cfg.Gatherer == nil {
+		return nil, errors.New("api: Index, Ingest, Conn, Browse, Find, Room and Gatherer are required")
 	}
-	if cfg.Logger == nil {
-		cfg.Logger = slog.New(slog.DiscardHandler)
-	}
-	if cfg.Wait == 0 {
-		cfg.Wait = 10 * time.Second
-	}
+	cfg.Logger, cfg.Wait = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)), cmp.Or(cfg.Wait, 10*time.Second)
+	cfg.Concurrency, cfg.Connections, cfg.Drain = cmp.Or(cfg.Concurrency, 256), cmp.Or(cfg.Connections, 4096), cmp.Or(cfg.Drain, 15*time.Second)
 	if cfg.Wait < 0 || cfg.Wait > MaxWait {
 		return nil, fmt.Errorf("api: wait %v: want more than 0 and at most %v", cfg.Wait, MaxWait)
-	}
-	if cfg.Concurrency == 0 {
-		cfg.Concurrency = 256
-	}
-	if cfg.Connections == 0 {
-		cfg.Connections = 4096
-	}
-	if cfg.Drain == 0 {
-		cfg.Drain = 15 * time.Second
 	}
 	s := &Server{cfg: cfg, log: cfg.Logger, metrics: newMetrics(), echo: echo.New(),
 		bodies: bodyReader{budget: bodyBudget}, publicBodies: bodyReader{budget: publicBudget},
 		work: fixed(cfg.Concurrency), waiting: within(100*time.Millisecond, 16, cfg.Concurrency), polling: fixed(cfg.Concurrency), draining: make(chan struct{})}
 	s.conns = newConnections(cfg.Connections, s.metrics.closed)
-	if cfg.Gatherer == nil {
-		r := prometheus.NewRegistry()
-		r.MustRegister(s.Collectors()...)
-		s.cfg.Gatherer = r
-	}
-	if cfg.Room == nil {
-		s.cfg.Room = func() error { return nil }
-	}
 	js, err := jetstream.New(cfg.Conn, jetstream.WithPublishAsyncTimeout(MaxWait))
 	if err == nil {
 		s.publisher, err = ingest.NewPublisher(js)
@@ -80,7 +60,7 @@ func New(cfg Config) (*Server, error) {
 // routes are the routes with the roles that may use them. Exposures have
 // theirs in exposure.go.
 func (s *Server) routes() {
-	s.hotList = &hotList{server: s}
+	s.hotList = &hotList{index: s.cfg.Index, browse: s.cfg.Browse}
 	lists := lists{&s.cfg, s.draining}
 	s.handleWaiting(http.MethodPost, "/items", platform, s.postItem)
 	s.handle(http.MethodPost, "/items/check", platform|editor, s.checkItem)
@@ -104,26 +84,27 @@ func (s *Server) routes() {
 	})
 	s.echo.GET("/readyz", s.ready)
 	s.echo.GET("/openapi.yaml", func(c echo.Context) error { return c.Blob(http.StatusOK, "application/yaml", OpenAPI) })
-	s.handle(http.MethodGet, "/debug/pprof/*", 0, echo.WrapHandler(http.DefaultServeMux)) // operators only
-	s.handle(http.MethodGet, "/metrics", 0, echo.WrapHandler(promhttp.HandlerFor(s.cfg.Gatherer, promhttp.HandlerOpts{})))
+	for path, h := range map[string]http.Handler{"/debug/pprof/*": http.DefaultServeMux, "/metrics": promhttp.HandlerFor(s.cfg.Gatherer, promhttp.HandlerOpts{})} {
+		s.register(http.MethodGet, path, 0, s.bound(&s.bodies, MaxBody, s.work, echo.WrapHandler(h))) // operators only
+	}
 
 	s.endpoints = append(s.endpoints, endpoint{bus.SubjectCheck, "the verdict an item would get; nothing is stored", s.checkMessage})
 }
 
 // handle registers a route for some roles, and for operators.
-func (s *Server) handle(method, path string, roles bus.Role, h echo.HandlerFunc) {
-	s.register(method, path, roles, s.bound(&s.bodies, MaxBody, s.work, h))
+func (s *Server) handle(method, path string, roles bus.Role, h handler) {
+	s.register(method, path, roles, s.bound(&s.bodies, MaxBody, s.work, h.serve))
 }
 
 // handleWaiting registers a route that spends its time waiting for the bus; such
 // requests keep no others out.
-func (s *Server) handleWaiting(method, path string, roles bus.Role, h echo.HandlerFunc) {
-	s.register(method, path, roles, s.bound(&s.bodies, MaxBody, s.waiting, h))
+func (s *Server) handleWaiting(method, path string, roles bus.Role, h handler) {
+	s.register(method, path, roles, s.bound(&s.bodies, MaxBody, s.waiting, h.serve))
 }
 
 // readers bounds requests that read events. Those that wait for events keep no others out.
-func (s *Server) readers(h echo.HandlerFunc) echo.HandlerFunc {
-	working, polling := s.bound(&s.bodies, MaxBody, s.work, h), s.bound(&s.bodies, MaxBody, s.polling, h)
+func (s *Server) readers(h handler) echo.HandlerFunc {
+	working, polling := s.bound(&s.bodies, MaxBody, s.work, h.serve), s.bound(&s.bodies, MaxBody, s.polling, h.serve)
 	return func(c echo.Context) error {
 		if c.QueryParam("wait") != "" {
 			return polling(c)
@@ -183,7 +164,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return err
 }
 
-// CheckListen refuses to let everybody in by accident: an address that is not
+// CheckListen refuses to let every client in by accident: an address that is not
 // loopback needs tokens, or to be asked for explicitly (insecure).
 func CheckListen(addr string, hasTokens, insecure bool) error {
 	host, _, err := net.SplitHostPort(addr)

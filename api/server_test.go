@@ -307,7 +307,7 @@ func TestTooMuchAtOnce(t *testing.T) {
 func TestPanic(t *testing.T) {
 	r := newService(t, testConfig{stalled: true})
 	handler := r.server.echo
-	r.server.handle(http.MethodGet, "/panics", platform, func(echo.Context) error { panic("secret") })
+	r.server.handle(http.MethodGet, "/panics", platform, func(echo.Context) any { panic("secret") })
 	rec := httptest.NewRecorder()
 	handler.ServeHTTP(rec, httptest.NewRequest("GET", "http://localhost/panics", nil))
 	if rec.Code != 500 || strings.Contains(rec.Body.String(), "secret") || !strings.Contains(rec.Body.String(), rec.Header().Get("X-Request-Id")) {

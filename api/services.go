@@ -16,6 +16,7 @@ import (
 	"github.com/nats-io/nats.go/micro"
 
 	"jianguo/bus"
+	"jianguo/internal/must"
 )
 
 // serviceName is what the services are found by on the bus.
@@ -90,8 +91,8 @@ func (s *Server) serveBus(ctx context.Context) (stop func() error, err error) {
 // not to be used any more once its handler has returned.
 func (s *Server) answer(ctx context.Context, e endpoint, data []byte, to string) {
 	reply := nats.NewMsg(to)
-	data, err := s.handleMessage(ctx, e, data, reply.Header)
-	reply.Data = data
+	var err error
+	reply.Data, err = handleMessage(ctx, e, data, reply.Header)
 	s.reply(ctx, e, to, reply, err)
 }
 
@@ -120,13 +121,13 @@ func (s *Server) reply(ctx context.Context, e endpoint, to string, reply *nats.M
 }
 
 // handleMessage makes an error of a panic: one bad message ends alone.
-func (s *Server) handleMessage(ctx context.Context, e endpoint, data []byte, header nats.Header) (reply []byte, err error) {
+func handleMessage(ctx context.Context, e endpoint, data []byte, header nats.Header) (reply []byte, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("api: %s: panic: %v", e.subject, v)
 		}
 	}()
-	return e.handle(ctx, data, header)
+	return must.Try(func() []byte { return e.handle(ctx, data, header) })
 }
 
 // oneLine makes a sentence fit for a header.

@@ -29,8 +29,7 @@ func (x *Index) Cluster(ctx context.Context, id uint32) (*Cluster, error) {
 		return nil, err
 	}
 	for _, o := range ordinals {
-		b := briefs[o]
-		m := &Member{Ordinal: o, ID: b.ID, Arrived: b.Arrived}
+		m := briefs[o]
 		if o == lead {
 			c.Lead = m
 		}

@@ -460,3 +460,12 @@ func drawDecision(rt *rapid.T, seq uint64) DecisionRequest {
 		Undo: uint64(rapid.IntRange(1, 10).Draw(rt, "undo")), By: "editor", At: testStart.Add(time.Duration(seq) * time.Second),
 	}
 }
+
+// Cluster is a cluster with all of its members.
+type Cluster struct {
+	ID      uint32
+	Lead    *Brief
+	Size    int
+	First   time.Time
+	Members []Brief
+}

@@ -17,8 +17,6 @@ import (
 // See package read.
 type (
 	Brief         = read.Brief
-	Member        = read.Member
-	Cluster       = read.Cluster
 	Review        = read.Review
 	DecisionQuery = read.DecisionQuery
 )
@@ -83,12 +81,8 @@ func (x *Index) Item(ctx context.Context, id string) (*Item, error) {
 				at := time.UnixMilli(r.publishedAt.Int64).UTC()
 				it.Published = &at
 			}
-			text, kept, err := x.Text(ctx, ordinal)
-			if err != nil {
+			if it.Body, err = x.Text(ctx, ordinal); err != nil {
 				return nil, fmt.Errorf("index: item %q: %w", id, err)
-			}
-			if kept {
-				it.Body = &text
 			}
 		}
 		events, err := x.queryEvents(ctx, `e.number IN (`+eventsOf+`) ORDER BY e.number DESC`, ordinal)

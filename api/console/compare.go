@@ -26,23 +26,9 @@ type comparison struct {
 
 // group is one row that differs, or several equal rows, folded.
 type group struct {
-	Rows       []row
+	Rows       []diff.Row
 	Fold       bool
-	Paragraphs int
-	Characters int
-}
-
-type row struct {
-	A, B []piece
-	Same bool
-}
-
-// piece is a part of a text, and its kind: what it is to the other text.
-type piece struct {
-	Text string
-	Kind string // same, only, moved, conflict, aside
-	Side string // a or b
-	Move int
+	Characters int // of equal rows
 }
 
 // foldFrom is how many equal characters are folded at least.
@@ -51,8 +37,7 @@ const foldFrom = 120
 // comparing compares two items; the title counts as the first paragraph of each.
 func (p *page) comparing(a, b *index.Item) *comparison {
 	v := &comparison{A: a, B: b}
-	textA, textB := v.text(a), v.text(b)
-	r := p.c.words.compare(textA, textB)
+	r := p.c.words.compare(v.text(a), v.text(b))
 	v.Moves, v.Conflicts, v.Partial = r.Moves, r.Conflicts, r.Partial
 	v.SharedA, v.SharedB = r.SharedA, r.SharedB
 	if e := judged(b, a.ID); e != nil && e.Facts != nil && e.Facts.Coverage != nil {
@@ -61,32 +46,22 @@ func (p *page) comparing(a, b *index.Item) *comparison {
 	}
 	v.When, v.Late = p.Ahead(a, b)
 	v.AllSame = true
-	var same []row
-	flush := func() {
-		if len(same) == 0 {
-			return
+	var equal *group // the last one, as long as rows are equal
+	for _, row := range r.Rows() {
+		if equal == nil || !row.Same {
+			v.Groups = append(v.Groups, group{})
+			equal = &v.Groups[len(v.Groups)-1]
 		}
-		g := group{Rows: same, Paragraphs: len(same)}
-		for _, s := range same {
-			for _, piece := range s.B {
-				g.Characters += utf8.RuneCountInString(piece.Text)
-			}
-		}
-		g.Fold = g.Characters >= foldFrom
-		v.Groups = append(v.Groups, g)
-		same = nil
-	}
-	for _, d := range r.Rows() {
-		s := row{A: pieces(textA, d.A, "a"), B: pieces(textB, d.B, "b"), Same: d.Same}
-		if d.Same {
-			same = append(same, s)
+		equal.Rows = append(equal.Rows, row)
+		if !row.Same {
+			equal, v.AllSame = nil, false
 			continue
 		}
-		flush()
-		v.AllSame = false
-		v.Groups = append(v.Groups, group{Rows: []row{s}})
+		for _, piece := range row.B {
+			equal.Characters += utf8.RuneCountInString(piece.Text)
+		}
+		equal.Fold = equal.Characters >= foldFrom
 	}
-	flush()
 	return v
 }
 
@@ -113,16 +88,8 @@ func (v *comparison) text(it *index.Item) string {
 	return text
 }
 
-func pieces(text string, spans []diff.Piece, side string) (out []piece) {
-	for _, s := range spans {
-		out = append(out, piece{Text: text[s.Start:s.End], Kind: s.Kind.String(), Side: side, Move: s.Move})
-	}
-	return out
-}
-
 // compare is the page of two items side by side.
 func (c *Console) compare(ctx context.Context, p *page) string {
 	a, b := must.Get(c.cfg.Index.Item(ctx, p.e.QueryParam("a"))), must.Get(c.cfg.Index.Item(ctx, p.e.QueryParam("b")))
-	p.Title, p.Data = p.T("对照", "Side by side"), p.comparing(a, b)
-	return "compare"
+	return p.show("compare", "", "对照", "Side by side", p.comparing(a, b))
 }

@@ -1,13 +1,12 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -55,8 +54,6 @@ type Console struct {
 	words    *cutter
 	assets   assets
 	sessions *session.Sessions
-	samples  samples
-	rejudges rejudges
 }
 
 // newConsole returns a Console with the defaults filled in.
@@ -67,13 +64,8 @@ func newConsole(cfg Config) (*Console, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	if cfg.Logger == nil {
-		cfg.Logger = slog.New(slog.DiscardHandler)
-	}
+	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
 	files, err := loadAssets()
-	if cfg.Rejudge != nil { // a service that was killed may have left it
-		err = errors.Join(err, os.RemoveAll(filepath.Join(cfg.Dir, rejudgeDir)))
-	}
 	if err != nil {
 		return nil, fmt.Errorf("console: %w", err)
 	}

@@ -62,12 +62,17 @@ func Register(e *echo.Echo, cfg Config) error {
 	if err != nil {
 		return err
 	}
+	rejudges, err := newRejudges(c)
+	if err != nil {
+		return err
+	}
 	bound := func(next echo.HandlerFunc) echo.HandlerFunc { return next }
 	if cfg.Bound != nil {
 		bound = cfg.Bound(c.sessions.Known)
 	}
+	o := operations{c, new(samples), rejudges}
 	if cfg.Done != nil {
-		go operations{c}.watch()
+		go o.samples.watch(c)
 	}
 	e.GET("/console/assets/:hash/:name", c.assets.serve)
 	e.GET("/console/live", c.live)
@@ -100,12 +105,12 @@ func Register(e *echo.Echo, cfg Config) error {
 		{"GET", "/console/decisions.csv", reader, c.decisionsCSV},
 		{"POST", "/console/decide", reader, c.decide},
 		{"GET", "/console/labels.tsv", reader, c.labelsTSV},
-		{"GET", "/console/operators", operator, operations{c}.operators},
-		{"GET", "/console/rejudge", operator, operations{c}.rejudgePage},
-		{"POST", "/console/rejudge", operator, operations{c}.startRejudge},
-		{"GET", "/console/rejudge.tsv", operator, operations{c}.rejudgeLabels},
-		{"GET", "/console/dead", operator, operations{c}.dead},
-		{"POST", "/console/dead", operator, operations{c}.replay},
+		{"GET", "/console/operators", operator, o.operators},
+		{"GET", "/console/rejudge", operator, o.rejudges.page},
+		{"POST", "/console/rejudge", operator, o.rejudges.start},
+		{"GET", "/console/rejudge.tsv", operator, o.rejudges.download},
+		{"GET", "/console/dead", operator, o.dead},
+		{"POST", "/console/dead", operator, o.replay},
 		{"GET", "/console/*", reader, c.nowhere},
 	} {
 		e.Add(r.method, r.path, c.handle(r.access, r.handler), bound)
@@ -143,8 +148,12 @@ func (c *Console) handle(a access, h handler) echo.HandlerFunc {
 		if a == operator && s.Role != session.Operator {
 			return p.fail(http.StatusForbidden, p.T("这一页只给运维人员。", "This page is for operators."))
 		}
-		var next string
-		err := must.Catch(func() { next = h(e.Request().Context(), p) })
+		next, err := must.Try(func() string {
+			if a != anyone && !changes {
+				p.notices(e.Request().Context())
+			}
+			return h(e.Request().Context(), p)
+		})
 		switch {
 		case err != nil:
 			return p.error(err)

@@ -5,9 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -22,7 +19,11 @@ import (
 )
 
 // operations are the pages for operators.
-type operations struct{ *Console }
+type operations struct {
+	*Console
+	samples  *samples
+	rejudges *rejudges
+}
 
 type operatorsView struct {
 	Ready     error
@@ -38,6 +39,8 @@ type operatorsView struct {
 	Totals    browse.Totals
 	DeadCount string
 	Files     []file
+	Trends    []trend
+	Rejudge   *rejudge
 	Recipe    string
 	Policy    index.Policy
 	Version   string
@@ -45,18 +48,12 @@ type operatorsView struct {
 	Heap      int64
 }
 
-type file struct {
-	Name string
-	Size int64
-}
-
 func (c operations) operators(ctx context.Context, p *page) string {
-	p.Title, p.Section = p.T("运维", "Operators"), "operators"
 	if p.e.QueryParam("saved") != "" {
 		p.Notice = &notice{Text: p.T("已重新投递。", "Published again.")}
 	}
 	x := c.cfg.Index
-	v := &operatorsView{Recipe: x.Recipe(), Policy: x.Policy(), Version: c.cfg.Version, Go: runtime.Version(), Pending: "—", DeadCount: "—"}
+	v := &operatorsView{Trends: c.samples.draw(p), Rejudge: c.rejudges.now(), Recipe: x.Recipe(), Policy: x.Policy(), Version: c.cfg.Version, Go: runtime.Version(), Pending: "—", DeadCount: "—"}
 	v.Applied, v.Events = x.Applied()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
@@ -76,66 +73,23 @@ func (c operations) operators(ctx context.Context, p *page) string {
 	}
 	v.Files = must.Get(sizes(c.cfg.Dir))
 	// If the bus does not answer, the page says so instead of failing.
-	if err := c.bus(ctx, p, v); err != nil {
-		v.Ready = errors.Join(v.Ready, err)
-	}
-	p.Data = v
-	return "operators"
+	v.Ready = errors.Join(v.Ready, must.Catch(func() { c.bus(ctx, p, v) }))
+	return p.show("operators", "operators", "运维", "Operators", v)
 }
 
-func (c operations) bus(ctx context.Context, p *page, v *operatorsView) error {
+func (c operations) bus(ctx context.Context, p *page, v *operatorsView) {
 	if c.cfg.Conn == nil {
-		return nil
+		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	js, err := jetstream.New(c.cfg.Conn)
-	if err != nil {
-		return err
-	}
+	js := must.Get(jetstream.New(c.cfg.Conn))
 	stream, err := js.Stream(ctx, c.cfg.Ingest.StreamPrefix()+bus.StreamItems)
-	if err != nil {
-		return fmt.Errorf("%s: %w", bus.StreamItems, err)
-	}
+	must.Dof(err, bus.StreamItems)
 	v.Pending = p.Number(c.cfg.Ingest.Waiting(stream.CachedInfo().State.LastSeq))
-	dead, err := bus.OpenDead(ctx, c.cfg.Conn, c.cfg.Ingest.StreamPrefix())
-	if err != nil {
-		return err
-	}
-	n, err := dead.Len(ctx)
-	if err != nil {
-		return err
-	}
-	v.DeadCount = p.Number(n)
-	v.Dead, err = dead.List(ctx, 0, 20)
-	return err
-}
-
-// sizes lists what is in the data directory: a database with its write-ahead log, or a folder.
-func sizes(dir string) (out []file, err error) {
-	if dir == "" {
-		return nil, nil
-	}
-	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if errors.Is(err, os.ErrNotExist) {
-			return nil // files come and go
-		}
-		if err != nil || d.IsDir() {
-			return err
-		}
-		info, err := d.Info()
-		if err != nil {
-			return nil
-		}
-		name, _, _ := strings.Cut(strings.TrimPrefix(path, dir+string(filepath.Separator)), string(filepath.Separator))
-		name = strings.TrimSuffix(strings.TrimSuffix(name, "-wal"), "-shm")
-		if n := len(out); n == 0 || out[n-1].Name != name { // they come in order
-			out = append(out, file{Name: name})
-		}
-		out[len(out)-1].Size += info.Size()
-		return nil
-	})
-	return out, err
+	dead := must.Get(bus.OpenDead(ctx, c.cfg.Conn, c.cfg.Ingest.StreamPrefix()))
+	v.DeadCount = p.Number(must.Get(dead.Len(ctx)))
+	v.Dead = must.Get(dead.List(ctx, 0, 20))
 }
 
 type deadView struct {
@@ -172,8 +126,7 @@ func (c operations) dead(ctx context.Context, p *page) string {
 		v.Text, v.Cut = v.Text[:4*maxShown], true
 	}
 	v.Text = strings.ToValidUTF8(v.Text, "\ufffd")
-	p.Title, p.Section, p.Data = p.T("死信", "Dead letter"), "operators", v
-	return "dead"
+	return p.show("dead", "operators", "死信", "Dead letter", v)
 }
 
 func (c operations) replay(ctx context.Context, p *page) string {

@@ -51,9 +51,7 @@ func (c *Console) counts(ctx context.Context, p *page) counts {
 }
 
 func (c *Console) overview(ctx context.Context, p *page) string {
-	p.Title, p.Section = p.T("今日", "Overview"), "overview"
 	v := &overviewView{Hours: 48, Counts: c.counts(ctx, p)}
-	p.Data = v
 	if p.e.QueryParam("hours") == "336" {
 		v.Hours = 336
 	}
@@ -72,7 +70,7 @@ func (c *Console) overview(ctx context.Context, p *page) string {
 	var err error
 	v.Precision, _, err = c.cfg.Browse.Precision(ctx)
 	must.Do(err)
-	return "overview"
+	return p.show("overview", "overview", "今日", "Overview", v)
 }
 
 // liveFor bounds one stream of counters; the browser then opens the next.

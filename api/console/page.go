@@ -2,6 +2,7 @@ package console
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"embed"
 	"encoding/csv"
@@ -136,22 +137,28 @@ func (p *page) LinkOf(address string) string {
 // the error means.
 type handler func(ctx context.Context, p *page) (next string)
 
-// given is a parameter of the address, without spaces around it.
-func (p *page) given(parameter string) string { return strings.TrimSpace(p.e.QueryParam(parameter)) }
+// Given is a parameter of the address, without spaces around it.
+func (p *page) Given(parameter string) string { return strings.TrimSpace(p.e.QueryParam(parameter)) }
 
 // number is a parameter of the address, 0 if there is none. The page says beside the field
 // that something else was given.
 func (p *page) number(parameter string) uint64 {
-	n, err := strconv.ParseUint("0"+p.given(parameter), 10, 32)
+	n, err := strconv.ParseUint("0"+p.Given(parameter), 10, 32)
 	if err != nil {
 		p.wrong(parameter, p.T("这里要填一个数字。", "This wants a number."))
 	}
 	return n
 }
 
+// How addresses give a day and an hour.
+const (
+	dayForm  = "2006-01-02"
+	hourForm = "2006-01-02T15"
+)
+
 // moment is a time that a field gives in a form, zero if it gives none.
 func (p *page) moment(field, form string) (at time.Time) {
-	given := p.given(field)
+	given := p.Given(field)
 	if given == "" {
 		return at
 	}
@@ -225,6 +232,12 @@ func (p *page) redirect(to string) string {
 	return ""
 }
 
+// show makes a page of a template and its data, in a section of the navigation. A title set before stays.
+func (p *page) show(name, section, zh, en string, data any) string {
+	p.Title, p.Section, p.Data = cmp.Or(p.Title, p.T(zh, en)), section, data
+	return name
+}
+
 // fail shows a sentence instead of a page.
 func (p *page) fail(status int, sentence string) error {
 	p.Title, p.Problem = p.T("未能完成", "Not done"), sentence
@@ -244,3 +257,62 @@ func (p *page) error(err error) error {
 	p.c.log.ErrorContext(p.e.Request().Context(), "console", "path", p.e.Request().URL.Path, "error", err)
 	return p.fail(http.StatusInternalServerError, p.T("出错了，原因已写入服务日志。", "Something went wrong here; the service's log says what."))
 }
+
+// notices reads what the last step did from the address.
+func (p *page) notices(ctx context.Context) {
+	decision := func(number string) *index.Decision {
+		n, err := strconv.ParseUint(number, 10, 64)
+		if err == nil {
+			if d, err := p.c.cfg.Index.Decision(ctx, n); err == nil {
+				return d
+			}
+		}
+		return nil
+	}
+	q := p.e.QueryParams()
+	v := &notice{Done: decision(q.Get("done"))}
+	if q.Get("conflict") != "" {
+		if v.Conflict = decision(q.Get("conflict")); v.Conflict == nil {
+			v.Text = p.T("未能执行：这一条的状态已经变了，请看当前内容再决定。", "Not done: this has changed in the meantime. See how it stands now, then decide.")
+		}
+	} else if why := q.Get("refused"); why != "" {
+		v.Text = p.T("没有勾选任何一篇，什么也没有改。", "Nothing was picked, and nothing changed.")
+		if why == "many" {
+			v.Text = p.T("首发只有一篇：请只勾选一篇。", "One item leads a story: pick one.")
+		}
+	} else if v.Done != nil && v.Done.Kind == index.Undo {
+		v.Before = p.last(ctx)
+	} else if v.Done == nil && q.Get("saved") != "" {
+		v.Text, v.Of = p.T("已记录", "Recorded"), q.Get("of")
+		if name := p.Finding(q.Get("saved")); name != "" {
+			v.Text += p.T("：", ": ") + name
+		}
+		v.Found = v.Of != "" && q.Get("saved") != index.FoundUndone
+		if v.Of == "" {
+			v.Text += p.T("。", ".")
+		}
+	}
+	if v.Done != nil || v.Conflict != nil || v.Text != "" {
+		p.Notice = v
+	}
+}
+
+// last is the editor's last decision that still stands.
+func (p *page) last(ctx context.Context) *index.Decision {
+	list, err := p.c.cfg.Index.Decisions(ctx, index.DecisionQuery{By: p.Name, Limit: 100})
+	if err != nil {
+		return nil // a notice without it is better than no page
+	}
+	for i := range list {
+		if list[i].Kind != index.Undo && !list[i].Undone {
+			return &list[i]
+		}
+	}
+	return nil
+}
+
+// Count is how many items the decision was about.
+func (n *notice) Count() int { return max(1, n.Done.Count) }
+
+// Undoable reports whether the last step can be undone.
+func (n *notice) Undoable() bool { return n.Done.Kind != index.Undo && !n.Done.Undone }

@@ -2,6 +2,7 @@ package console
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -27,9 +28,21 @@ const (
 
 // rejudges holds the last rejudge that an operator has started. At most one runs.
 type rejudges struct {
+	*Console
 	mu     sync.Mutex
 	last   *rejudge // under mu, with what it points to
 	cancel context.CancelFunc
+}
+
+// rejudgeDir is the folder of the data directory that a rejudge works in.
+const rejudgeDir = "rejudge"
+
+// newRejudges removes what a service that was killed may have left.
+func newRejudges(c *Console) (*rejudges, error) {
+	if c.cfg.Rejudge == nil {
+		return &rejudges{Console: c}, nil
+	}
+	return &rejudges{Console: c}, os.RemoveAll(filepath.Join(c.cfg.Dir, rejudgeDir))
 }
 
 // rejudge is one run of `jianguo rejudge`.
@@ -63,18 +76,17 @@ type rejudged struct {
 // Spans are the days that a rejudge can go back.
 func (*rejudge) Spans() []string { return []string{"1", "7", "30", "90"} }
 
-// Rejudge is the last rejudge as it stands.
-func (p *page) Rejudge() *rejudge {
-	c := p.c
-	c.rejudges.mu.Lock()
-	defer c.rejudges.mu.Unlock()
+// now is the last rejudge as it stands.
+func (r *rejudges) now() *rejudge {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	now := &rejudge{Since: "7"}
-	if c.rejudges.last != nil {
-		*now = *c.rejudges.last
+	if r.last != nil {
+		*now = *r.last
 	}
 	now.Missing = exec.ErrNotFound
-	if c.cfg.Rejudge != nil {
-		_, now.Missing = c.cfg.Rejudge(context.Background())
+	if r.cfg.Rejudge != nil {
+		_, now.Missing = r.cfg.Rejudge(context.Background())
 	}
 	return now
 }
@@ -82,29 +94,28 @@ func (p *page) Rejudge() *rejudge {
 // NotInstalled reports whether the program that judges again is missing.
 func (r *rejudge) NotInstalled() bool { return errors.Is(r.Missing, exec.ErrNotFound) }
 
-func (c operations) rejudgePage(_ context.Context, p *page) string {
-	p.Title, p.Section, p.Data = p.T("试判", "Rejudge"), "operators", p.Rejudge()
-	return "rejudge"
+func (r *rejudges) page(_ context.Context, p *page) string {
+	return p.show("rejudge", "operators", "试判", "Rejudge", r.now())
 }
 
-// startRejudge starts a rejudge, or cancels the one that runs.
-func (c operations) startRejudge(_ context.Context, p *page) string {
+// start starts a rejudge, or cancels the one that runs.
+func (r *rejudges) start(_ context.Context, p *page) string {
 	const next = "/console/rejudge"
 	form := p.e.Request().PostForm
-	c.rejudges.mu.Lock()
-	defer c.rejudges.mu.Unlock()
-	if form.Has("cancel") && c.rejudges.cancel != nil {
-		c.rejudges.cancel()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if form.Has("cancel") && r.cancel != nil {
+		r.cancel()
 	}
-	if form.Has("cancel") || c.cfg.Rejudge == nil || c.rejudges.last != nil && c.rejudges.last.Running {
+	if form.Has("cancel") || r.cfg.Rejudge == nil || r.last != nil && r.last.Running {
 		return next
 	}
-	run := &rejudge{Since: form.Get("since"), Strictness: form.Get("strictness"), Numbers: strings.TrimSpace(form.Get("numbers")), By: p.Name, At: c.cfg.Now(), Running: true}
+	run := &rejudge{Since: form.Get("since"), Strictness: form.Get("strictness"), Numbers: strings.TrimSpace(form.Get("numbers")), By: p.Name, At: r.cfg.Now(), Running: true}
 	ctx, cancel := context.WithTimeout(context.Background(), longestRejudge)
-	c.rejudges.last, c.rejudges.cancel = run, cancel
+	r.last, r.cancel = run, cancel
 	go func() {
 		select {
-		case <-c.cfg.Done:
+		case <-r.cfg.Done:
 		case <-ctx.Done():
 		}
 		cancel()
@@ -112,12 +123,13 @@ func (c operations) startRejudge(_ context.Context, p *page) string {
 	language := p.Language
 	go func() {
 		defer cancel()
-		result, labels, err := c.rejudge(ctx, run, language)
-		if ctx.Err() != nil {
-			err = ctx.Err()
-		}
-		c.rejudges.mu.Lock()
-		defer c.rejudges.mu.Unlock()
+		var result rejudged
+		var labels []byte
+		work := filepath.Join(r.cfg.Dir, rejudgeDir)
+		err := must.Catch(func() { result, labels = r.run(ctx, run, work, language) })
+		err = cmp.Or(ctx.Err(), errors.Join(err, os.RemoveAll(work)))
+		r.mu.Lock()
+		defer r.mu.Unlock()
 		run.Running, run.Result, run.Labels = false, result, labels
 		if err != nil {
 			run.Failed = err.Error()
@@ -126,48 +138,33 @@ func (c operations) startRejudge(_ context.Context, p *page) string {
 	return next
 }
 
-// rejudge runs the command to its end. Its copy of the catalogue and its files are in one folder
-// of the data directory, which is as large.
-func (c operations) rejudge(ctx context.Context, run *rejudge, language string) (result rejudged, labels []byte, err error) {
-	work := filepath.Join(c.cfg.Dir, rejudgeDir)
-	if err := errors.Join(os.RemoveAll(work), os.Mkdir(work, 0o700)); err != nil {
-		return result, nil, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
+// run runs the command to its end. Its copy of the catalogue and its files are in one folder
+// of the data directory, which is as large. Package must ends it.
+func (r *rejudges) run(ctx context.Context, run *rejudge, work, language string) (result rejudged, labels []byte) {
+	must.Do(errors.Join(os.RemoveAll(work), os.Mkdir(work, 0o700)))
 	pairs := filepath.Join(work, "labels.tsv")
 	args := []string{"--json", "--progress=1s", "--work=" + work, "--labels=" + pairs, "--language=" + language,
 		"--show=" + strconv.Itoa(rejudgeShown), "--since=" + run.Since + "d", "--strictness=" + run.Strictness}
 	if run.Numbers != "" {
 		file := filepath.Join(work, "numbers.json")
-		if err := os.WriteFile(file, []byte(run.Numbers), 0o600); err != nil {
-			return result, nil, err
-		}
+		must.Do(os.WriteFile(file, []byte(run.Numbers), 0o600))
 		args = append(args, "--policy="+file)
 	}
-	cmd, err := c.cfg.Rejudge(ctx, args...)
-	if err != nil {
-		return result, nil, err
-	}
+	cmd := must.Get(r.cfg.Rejudge(ctx, args...))
 	var out bytes.Buffer
-	said := &rejudgeProgress{c: c.Console, run: run}
+	said := &rejudgeProgress{all: r, run: run}
 	cmd.Stdout, cmd.Stderr = &out, said
 	if err := cmd.Run(); err != nil {
-		return result, nil, fmt.Errorf("%w: %s", err, said.last)
+		must.Do(fmt.Errorf("%w: %s", err, said.last))
 	}
-	if err := json.Unmarshal(out.Bytes(), &result); err != nil {
-		return result, nil, err
-	}
+	must.Do(json.Unmarshal(out.Bytes(), &result))
 	result.BySource = result.BySource[:min(len(result.BySource), rejudgeShown)]
-	labels, err = os.ReadFile(pairs)
-	return result, labels, err
+	return result, must.Get(os.ReadFile(pairs))
 }
-
-// rejudgeDir is the folder of the data directory that a rejudge works in.
-const rejudgeDir = "rejudge"
 
 // rejudgeProgress reads what the command prints on standard error.
 type rejudgeProgress struct {
-	c    *Console
+	all  *rejudges
 	run  *rejudge
 	last string // the last line that is no progress
 }
@@ -181,18 +178,18 @@ func (r *rejudgeProgress) Write(b []byte) (int, error) {
 			r.last = shortened(visible(line), 500)
 			continue
 		}
-		r.c.rejudges.mu.Lock()
+		r.all.mu.Lock()
 		r.run.Stage = m[1]
 		r.run.Done, _ = strconv.ParseInt(m[2], 10, 64)
 		r.run.All, _ = strconv.ParseInt(m[3], 10, 64)
-		r.c.rejudges.mu.Unlock()
+		r.all.mu.Unlock()
 	}
 	return len(b), nil
 }
 
-// rejudgeLabels downloads the pairs that change, for editors to label.
-func (c operations) rejudgeLabels(_ context.Context, p *page) string {
-	labels := p.Rejudge().Labels
+// download answers with the pairs that change, for editors to label.
+func (r *rejudges) download(_ context.Context, p *page) string {
+	labels := r.now().Labels
 	if labels == nil {
 		must.Do(index.ErrNotFound)
 	}

@@ -25,7 +25,7 @@ type searchView struct {
 	Of    map[uint32]*index.Brief
 	// Passages show the words in the text, by ordinal; none if the headline has
 	// all of them.
-	Passages map[uint32][]piece
+	Passages map[uint32][]passagePart
 	// Check is the verdict that a pasted text would get, Nearest the article most
 	// like it.
 	Check   *index.Event
@@ -94,12 +94,11 @@ func (c finder) named(ctx context.Context, p *page, trimmed, text string) (url s
 // lookFor takes an id, an address, words, or a whole text.
 func (c finder) lookFor(ctx context.Context, p *page, text string) string {
 	trimmed := strings.TrimSpace(text)
-	p.Title = p.T("查找", "Search")
 	if len(text) <= searched {
 		p.Query = trimmed
 	}
 	v := &searchView{Text: trimmed}
-	p.Data = v
+	p.show("search", "", "查找", "Search", v)
 	if trimmed == "" {
 		return "search"
 	}
@@ -191,19 +190,22 @@ func (c finder) passages(ctx context.Context, v *searchView, text string) {
 		}
 		return 1
 	})
-	v.Passages = map[uint32][]piece{}
+	v.Passages = map[uint32][]passagePart{}
 	for i := range v.Found {
 		b := &v.Found[i]
 		if inTitle(b) {
 			continue
 		}
-		body, ok, err := c.cfg.Index.Text(ctx, b.Ordinal)
-		must.Do(err)
-		if ok {
-			shown, _ := plain(body)
+		if body := must.Get(c.cfg.Index.Text(ctx, b.Ordinal)); body != nil {
+			shown, _ := plain(*body)
 			v.Passages[b.Ordinal] = passage(oneLine(shown), words)
 		}
 	}
+}
+
+type passagePart struct {
+	Text  string
+	Found bool // it is one of the words
 }
 
 // around and follow are how many characters a passage has before and from the
@@ -212,7 +214,7 @@ const around, follow = 16, 70
 
 // passage is the part of a text around the first of the words, with all of them marked; nil if
 // it has none (they may be written with other characters).
-func passage(text string, words []string) (out []piece) {
+func passage(text string, words []string) (out []passagePart) {
 	next := func(text string) (at, length int) {
 		at = len(text)
 		for _, w := range words {
@@ -233,7 +235,7 @@ func passage(text string, words []string) (out []piece) {
 	text = string(before) + shortened(string(after), follow)
 	for text != "" {
 		at, length := next(text)
-		out = append(out, piece{Text: text[:at], Kind: "same"}, piece{Text: text[at : at+length], Kind: "found"})
+		out = append(out, passagePart{text[:at], false}, passagePart{text[at : at+length], true})
 		text = text[at+length:]
 	}
 	return out

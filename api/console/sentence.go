@@ -117,9 +117,9 @@ func (p *page) BriefWhy(b *index.Brief, of *index.Brief) sentence {
 // no page, so an error is only logged.
 func (p *page) Brief(id string) *index.Brief {
 	ctx := p.e.Request().Context()
-	found, err := p.c.cfg.Index.BriefsByID(ctx, []string{id})
+	b, err := p.c.cfg.Index.BriefByID(ctx, id)
 	if err != nil {
 		p.c.log.WarnContext(ctx, "console: headline", "id", id, "error", err)
 	}
-	return found[id]
+	return b
 }

@@ -14,14 +14,13 @@ import (
 )
 
 func (c *Console) signInPage(_ context.Context, p *page) string {
-	p.Title, p.Data = p.T("登录", "Sign in"), inside(p.e.QueryParam("to"))
 	switch p.e.QueryParam("ended") {
 	case http.MethodGet:
 		p.Problem = p.T("登录已过期，请重新登录。", "Your sign-in has ended: sign in again.")
 	case http.MethodPost:
 		p.Problem = p.T("登录已过期，刚才的操作没有执行。重新登录后会回到原处。", "Your sign-in has ended, and what you asked for was not done. Once signed in, you are back where you were.")
 	}
-	return "signin"
+	return p.show("signin", "", "登录", "Sign in", inside(p.e.QueryParam("to")))
 }
 
 func (c *Console) signIn(_ context.Context, p *page) string {
@@ -54,8 +53,8 @@ func (c *Console) signIn(_ context.Context, p *page) string {
 
 // refuse shows the form again.
 func (p *page) refuse(to string, status int, why string) {
-	p.Title, p.Data, p.Problem = p.T("登录", "Sign in"), to, why
-	must.Do(p.write(status, "signin"))
+	p.Problem = why
+	must.Do(p.write(status, p.show("signin", "", "登录", "Sign in", to)))
 }
 
 func (c *Console) signOut(_ context.Context, p *page) string {

@@ -3,11 +3,14 @@ package console
 import (
 	"cmp"
 	"context"
+	"errors"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
 
 	"jianguo/index"
+	"jianguo/index/boilerplate"
 	"jianguo/index/browse"
 	"jianguo/internal/must"
 )
@@ -35,8 +38,6 @@ func (v *sourcesView) Step(n int64) int64 {
 }
 
 func (c *Console) sources(ctx context.Context, p *page) string {
-	p.notices(ctx)
-	p.Title, p.Section = p.T("来源", "Sources"), "sources"
 	v := &sourcesView{Days: 30}
 	if days := int(p.number("days")); days > 0 {
 		v.Days = min(days, 3650)
@@ -73,13 +74,74 @@ func (c *Console) sources(ctx context.Context, p *page) string {
 		v.Strict[source] = policy.Strictness
 	}
 	v.Log = must.Get(c.cfg.Index.SourcePolicyLog(ctx, 10))
-	p.Data = v
-	return "sources"
+	return p.show("sources", "sources", "来源", "Sources", v)
 }
 
 func (c *Console) setPolicy(ctx context.Context, p *page) string {
 	form := p.e.Request().PostForm
 	policy, strictness, _ := strings.Cut(form.Get("policy"), "/")
 	must.Do(c.cfg.Ingest.SetSourcePolicy(ctx, index.SourcePolicy{At: c.cfg.Now(), By: p.Name, Source: form.Get("source"), Policy: policy, Strictness: cmp.Or(strictness, form.Get("strictness"), index.StrictnessOfService), Reason: limited(form.Get("reason"))}))
+	return with(inside(form.Get("to")), "saved", "1")
+}
+
+// copies lists who copied what.
+func (c *Console) copies(ctx context.Context, p *page) string {
+	q := c.ours(p.Given("ours"))
+	q.After, q.Limit = uint32(p.number("after")), 40
+	if origin := p.Given("origin"); origin != "" {
+		q.Origins = []string{origin}
+	}
+	if copier := p.Given("copier"); copier != "" {
+		q.Copiers = []string{copier}
+	}
+	q.Since, q.Before = p.moment("from", hourForm), p.moment("to", hourForm)
+	if days := int(p.number("days")); days > 0 {
+		q.Since = c.cfg.Now().AddDate(0, 0, -days)
+	}
+	return p.show("copies", "sources", "转载", "Copies", must.Get(c.cfg.Browse.Copies(ctx, q)))
+}
+
+// ours asks for the copies of our own sources (copied), or for what they copied (copying).
+func (c *Console) ours(which string) (q browse.CopyQuery) {
+	switch which {
+	case "copied":
+		q.Origins = c.cfg.Own
+	case "copying":
+		q.Copiers = c.cfg.Own
+	}
+	return q
+}
+
+type boilerplateView struct {
+	Source           string
+	Passages         []boilerplate.Passage
+	In, Out, Learned string
+	Text, Reason     string // what was typed and could not be put in
+}
+
+// boilerplate lists the passages of a source that carry no weight.
+func (c *Console) boilerplate(_ context.Context, p *page) string {
+	v := &boilerplateView{Source: p.Given("source"), In: boilerplate.In, Out: boilerplate.Out, Learned: boilerplate.Learned}
+	if v.Source == "" {
+		must.Do(index.ErrNotFound)
+	}
+	v.Passages = c.cfg.Index.Boilerplate(v.Source)
+	return p.show("boilerplate", "sources", v.Source+"的套话", v.Source+": boilerplate", v)
+}
+
+// decideBoilerplate puts a passage of a source in, takes one out, or takes that back.
+func (c *Console) decideBoilerplate(ctx context.Context, p *page) string {
+	form := p.e.Request().PostForm
+	passage := boilerplate.Passage{Text: form.Get("text"), State: form.Get("state"), By: p.Name, Reason: limited(form.Get("reason"))}
+	err := c.cfg.Ingest.DecideBoilerplate(ctx, p.Given("source"), passage)
+	if errors.Is(err, index.ErrQuery) {
+		page := c.boilerplate(ctx, p)
+		v := p.Data.(*boilerplateView)
+		v.Text, v.Reason = passage.Text, passage.Reason
+		p.wrong("text", p.T("请填一句有文字的话，最多 1000 字。", "Want a passage with words, of at most 1,000 characters."))
+		must.Do(p.write(http.StatusBadRequest, page))
+		return ""
+	}
+	must.Do(err)
 	return with(inside(form.Get("to")), "saved", "1")
 }

@@ -3,8 +3,11 @@ package console
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
+	"strconv"
+	"strings"
 	"time"
 
 	"jianguo/index"
@@ -19,14 +22,12 @@ type clustersView struct {
 	Filter  url.Values
 	Rule    index.Rule
 	Sources []string
-	// Words is the search text, Found how many items have its words.
-	Words string
-	Found int
+	Words   string // the search text
 }
 
 func (c *Console) clusters(ctx context.Context, p *page) string {
 	q := browse.StoryQuery{Sort: p.e.QueryParam("sort"), Source: p.e.QueryParam("source"), Cursor: p.e.QueryParam("cursor")}
-	v := &clustersView{Sort: cmp.Or(q.Sort, "heat"), Filter: p.e.QueryParams(), Words: p.given("words")}
+	v := &clustersView{Sort: cmp.Or(q.Sort, "heat"), Filter: p.e.QueryParams(), Words: p.Given("words")}
 	q.MinSize = int(p.number("size"))
 	if s := p.e.QueryParam("rule"); s != "" {
 		if err := q.Rule.UnmarshalText([]byte(s)); err != nil {
@@ -38,50 +39,43 @@ func (c *Console) clusters(ctx context.Context, p *page) string {
 		q.Since = c.cfg.Now().Add(-time.Duration(p.number("since")) * time.Hour)
 	}
 	if v.Words != "" {
-		found := must.Get(finder{c}.find(ctx, v.Words, 800))
-		v.Found = len(found)
-		q.Clusters = c.cfg.Index.VersionClusters(found)
+		q.Clusters = c.cfg.Index.VersionClusters(must.Get(finder{c}.find(ctx, v.Words, 800)))
 	}
 	stories := must.Get(c.cfg.Browse.Stories(ctx, q))
 	v.Stories, v.Next = stories.Stories, stories.Next
 	for _, s := range must.Get(c.cfg.Browse.Sources(ctx, c.cfg.Now().AddDate(0, 0, -30), 0, 60)) {
 		v.Sources = append(v.Sources, s.Name)
 	}
-	p.Title, p.Section, p.Data = p.T("故事", "Stories"), "clusters", v
-	return "clusters"
+	return p.show("clusters", "clusters", "故事", "Stories", v)
 }
 
 type clusterView struct {
 	*browse.StoryView
 	Timeline  *timeline
 	Decisions []index.Decision
-	After     uint32
 	Blocked   bool
 }
 
 const memberPage = 40
 
-func (c *Console) storyOf(ctx context.Context, p *page, limit int) (v *browse.StoryView, after uint32) {
-	after = uint32(p.number("after"))
-	return must.Get(c.cfg.Browse.Story(ctx, uint32(p.number("id")), after, limit)), after
+func (c *Console) storyOf(ctx context.Context, p *page, limit int) *browse.StoryView {
+	return must.Get(c.cfg.Browse.Story(ctx, uint32(p.number("id")), uint32(p.number("after")), limit))
 }
 
 func (c *Console) cluster(ctx context.Context, p *page) string {
-	story, after := c.storyOf(ctx, p, memberPage)
-	p.notices(ctx)
-	v := &clusterView{StoryView: story, After: after, Timeline: p.timeline(story)}
+	story := c.storyOf(ctx, p, memberPage)
+	v := &clusterView{StoryView: story, Timeline: p.timeline(story)}
 	v.Blocked = story.Lead != nil && story.Lead.Verdict == index.Withdrawn
 	v.Decisions = must.Get(c.cfg.Index.Decisions(ctx, index.DecisionQuery{Cluster: story.ID, Limit: 20}))
-	p.Title, p.Section, p.Data = fmt.Sprintf("%s %d", p.T("故事", "Story"), story.ID), "clusters", v
 	if story.Lead != nil {
 		p.Title = story.Lead.Title
 	}
-	return "cluster"
+	return p.show("cluster", "clusters", fmt.Sprint("故事 ", story.ID), fmt.Sprint("Story ", story.ID), v)
 }
 
 // clusterCSV is all members of a story as CSV.
 func (c *Console) clusterCSV(ctx context.Context, p *page) string {
-	story, _ := c.storyOf(ctx, p, 50_000)
+	story := c.storyOf(ctx, p, 50_000)
 	rows := [][]string{{p.T("编号", "id"), p.T("标题", "title"), p.T("来源", "source"), p.T("网址", "url"), p.T("发布时间", "published"), p.T("到达时间", "arrived"), p.T("判定", "verdict"), p.T("依据", "rule"), p.T("相同部分", "shared")}}
 	for i := range story.Members {
 		m := &story.Members[i]
@@ -92,4 +86,48 @@ func (c *Console) clusterCSV(ctx context.Context, p *page) string {
 		rows = append(rows, []string{m.ID, m.Title, m.Source, m.URL, published, p.Time(m.Arrived), p.Verdict(m.Verdict), p.Rule(m.Rule), p.Shared(m)})
 	}
 	return p.csv(fmt.Sprintf("jianguo-%d.csv", story.ID), rows)
+}
+
+// intoView shows what an item or a story would be put into, before it is.
+type intoView struct {
+	Item    *index.Item // that is judged a copy; nil: a story is merged
+	Cluster uint32      // the story that is merged
+	Into    string      // as it was given
+	Lead    *index.Item // of the story merged
+	Target  *browse.StoryView
+	Compare *comparison
+}
+
+// into shows a story before an item or another story goes into it.
+func (c *Console) into(ctx context.Context, p *page) string {
+	v := &intoView{Into: p.Given("into"), Cluster: uint32(p.number("cluster"))}
+	p.show("into", "clusters", "并入故事", "Into a story", v)
+	if id := p.e.QueryParam("item"); id != "" {
+		v.Item = must.Get(c.cfg.Index.Item(ctx, id))
+		v.Lead, v.Cluster = v.Item, v.Item.Event.Cluster
+	} else if story := must.Get(c.cfg.Browse.Story(ctx, v.Cluster, 0, 1)); story.Lead != nil {
+		v.Cluster, v.Lead = story.ID, must.Get(c.cfg.Index.Item(ctx, story.Lead.ID))
+	}
+	number, err := strconv.ParseUint(strings.TrimPrefix(v.Into, "#"), 10, 32)
+	if err != nil {
+		p.wrong("into", p.T("请填故事的编号，是一个数字。", "Give the number of a story."))
+		return "into"
+	}
+	target, err := c.cfg.Browse.Story(ctx, uint32(number), 0, 1)
+	switch {
+	case errors.Is(err, index.ErrNotFound):
+		p.wrong("into", fmt.Sprintf(p.T("没有编号为 %d 的故事。", "There is no story %d."), number))
+		return "into"
+	case must.Get(target, err).ID == v.Cluster:
+		p.wrong("into", p.T("它已经在这个故事里。", "It is in this story already."))
+		return "into"
+	case target.Lead == nil:
+		p.wrong("into", p.T("这个故事没有首发，不能并入。", "This story has no lead: nothing can go into it."))
+		return "into"
+	}
+	v.Target = target
+	if v.Lead != nil {
+		v.Compare = p.comparing(must.Get(c.cfg.Index.Item(ctx, target.Lead.ID)), v.Lead)
+	}
+	return "into"
 }

@@ -41,9 +41,7 @@ func (v *suspectsView) Address(id, from string) string {
 }
 
 func (c *Console) suspects(ctx context.Context, p *page) string {
-	p.notices(ctx)
-	p.Title, p.Section = p.T("待审", "Suspects"), "suspects"
-	v := &suspectsView{At: p.e.QueryParam("at"), Source: p.given("source"), Kind: p.given("kind"), Age: p.given("age"), Sort: p.given("sort"), From: p.e.QueryParam("from")}
+	v := &suspectsView{At: p.e.QueryParam("at"), Source: p.Given("source"), Kind: p.Given("kind"), Age: p.Given("age"), Sort: p.Given("sort"), From: p.e.QueryParam("from")}
 	_, v.Upto = c.cfg.Index.Applied()
 	q := browse.SuspectQuery{Source: v.Source, Kind: v.Kind, New: v.Sort == "new", Cursor: v.From, Limit: queueLength}
 	ago := func(hours int) time.Time { return c.cfg.Now().Add(-time.Duration(hours) * time.Hour) }
@@ -56,7 +54,7 @@ func (c *Console) suspects(ctx context.Context, p *page) string {
 	if v.Next != "" {
 		v.More = v.Address("", v.Next)
 	}
-	p.Data = v
+	p.show("suspects", "suspects", "待审", "Suspects", v)
 	isOpen := func(b index.Brief) bool { return b.ID == v.At }
 	at := slices.IndexFunc(v.Rows, func(r browse.SuspectRow) bool { return slices.ContainsFunc(r.Items, isOpen) })
 	if at < 0 && v.At != "" { // it is not in the list any more, or on another page
@@ -109,20 +107,17 @@ type reviewView struct {
 }
 
 func (c *Console) review(ctx context.Context, p *page) string {
-	p.notices(ctx)
-	p.Title, p.Section = p.T("抽检", "Sample of rejections"), "review"
 	v := &reviewView{Drawn: p.e.QueryParam("drawn"), At: p.e.QueryParam("at"), Day: c.now()}
 	if v.Drawn != index.DrawnDoubt {
 		v.Drawn = index.DrawnRandom
 	}
-	if day, err := time.ParseInLocation("2006-01-02", p.e.QueryParam("day"), locale.Location); err == nil {
+	if day, err := time.ParseInLocation(dayForm, p.e.QueryParam("day"), locale.Location); err == nil {
 		v.Day = day
 	}
-	v.Earlier = v.Day.AddDate(0, 0, -1).Format("2006-01-02")
+	v.Earlier = v.Day.AddDate(0, 0, -1).Format(dayForm)
 	if later := v.Day.AddDate(0, 0, 1); later.Before(c.now()) {
-		v.Later = later.Format("2006-01-02")
+		v.Later = later.Format(dayForm)
 	}
-	p.Data = v
 	v.Rows = must.Get(c.cfg.Browse.Draw(ctx, v.Drawn, v.Day, 20))
 	var err error
 	v.All, v.Weeks, err = c.cfg.Browse.Precision(ctx)
@@ -133,12 +128,12 @@ func (c *Console) review(ctx context.Context, p *page) string {
 		at, v.At = 0, v.Rows[0].ID
 	}
 	if len(v.Rows) > 0 {
-		v.Skip = address("/console/review", "at", v.Rows[(at+1)%len(v.Rows)].ID, "drawn", v.Drawn, "day", v.Day.Format("2006-01-02"))
+		v.Skip = address("/console/review", "at", v.Rows[(at+1)%len(v.Rows)].ID, "drawn", v.Drawn, "day", v.Day.Format(dayForm))
 	}
 	if v.At != "" {
 		v.Item = c.itemView(ctx, p, v.At)
 	}
-	return "review"
+	return p.show("review", "review", "抽检", "Sample of rejections", v)
 }
 
 // confirm records an editor's review of a rejection, and releases the item if

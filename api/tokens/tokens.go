@@ -56,7 +56,7 @@ type Token struct {
 	Name    string
 	Role    bus.Role
 	Session string // names the token within this process; it ends with the line
-	hash    string // argon2id; empty on a line with the token itself
+	hash    *hash  // nil on a line with the token itself
 	spend   *rate.Limiter
 }
 
@@ -114,19 +114,11 @@ type lines struct {
 // Open reads a file of tokens. perSecond bounds the requests that each may make over HTTP;
 // 0: no bound.
 func Open(file string, perSecond float64) (*Set, error) {
-	s := newSet()
-	s.file, s.rate = file, perSecond
+	s := &Set{file: file, rate: perSecond, hashing: make(chan struct{}, hashesAtOnce), failures: map[netip.Addr]*rate.Limiter{}}
+	_, _ = rand.Read(s.key[:]) // does not fail
+	s.lines.Store(&lines{})
 	_, err := s.Reload()
 	return s, err
-}
-
-func newSet() *Set {
-	s := &Set{hashing: make(chan struct{}, hashesAtOnce), failures: map[netip.Addr]*rate.Limiter{}}
-	if _, err := rand.Read(s.key[:]); err != nil {
-		panic(err) // it never fails
-	}
-	s.lines.Store(&lines{})
-	return s
 }
 
 // Reload reads the file again, and returns the names whose tokens are not in it any more.
@@ -195,15 +187,14 @@ func (s *Set) parseLine(l *lines, f []string) error {
 	case t.Role == 0:
 		return fmt.Errorf("role %q: want platform, recall, editor or operator", f[1])
 	case len(f) == 4:
-		t.ID, t.hash = f[2], f[3]
-		if _, err := parseHash(t.hash); err != nil {
+		var err error
+		if t.hash, err = parseHash(f[3]); err != nil {
 			return fmt.Errorf("the hash of %q: %w", t.Name, err)
 		}
-		if l.byID[t.ID] != nil {
+		if t.ID = f[2]; l.byID[t.ID] != nil {
 			return fmt.Errorf("another line has the id of %q too", t.Name)
 		}
-		t.Session = s.session(t.ID + t.hash)
-		l.byID[t.ID] = t
+		t.Session, l.byID[t.ID] = s.session(f[2]+f[3]), t
 	case len(f[2]) < minToken:
 		return fmt.Errorf("the token of %q has fewer than %d characters", t.Name, minToken)
 	default:
@@ -250,7 +241,7 @@ func (s *Set) List() []*Token { return s.lines.Load().list }
 // Plain returns the names on lines with the token itself.
 func (s *Set) Plain() (names []string) {
 	for _, t := range s.lines.Load().list {
-		if t.hash == "" {
+		if t.hash == nil {
 			names = append(names, t.Name)
 		}
 	}
@@ -285,7 +276,7 @@ func (s *Set) Find(secret, remote string) (*Token, error) {
 	}
 	s.hashing <- struct{}{}
 	defer func() { <-s.hashing }()
-	if _, ok := l.verified.Load(sum); !ok && !t.verify(secret) {
+	if _, ok := l.verified.Load(sum); !ok && !t.hash.isOf(secret) {
 		return nil, ErrUnknown
 	}
 	l.verified.Store(sum, t)

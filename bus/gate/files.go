@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"jianguo/internal/disk"
 )
 
 // What nats-server 2.15 keeps of a stream, in its directory:
@@ -47,7 +49,7 @@ type files struct {
 func openFiles(dir string) (*files, error) {
 	f := &files{dir: dir}
 	for _, name := range []string{"meta.inf", "meta.sum"} {
-		if err := syncPath(filepath.Join(dir, name)); err != nil {
+		if err := disk.Sync(filepath.Join(dir, name)); err != nil {
 			return nil, fmt.Errorf("the files of the stream are not where this version of nats-server keeps them: %w", err)
 		}
 	}
@@ -57,7 +59,7 @@ func openFiles(dir string) (*files, error) {
 	}
 	// Directories above may have been created for this stream.
 	for up := filepath.Dir(dir); ; up = filepath.Dir(up) {
-		if err := syncPath(up); err != nil || up == filepath.Dir(up) {
+		if err := disk.Sync(up); err != nil || up == filepath.Dir(up) {
 			return f, nil // the root, or a directory that this process may not read
 		}
 	}
@@ -111,17 +113,17 @@ func (f *files) syncChanged(in os.FileInfo) error {
 		if i == len(names)-1 {
 			err = f.syncLast(path, now)
 		} else if before, ok := f.known[name]; !ok || another || !same(now, before) {
-			err = syncPath(path)
+			err = disk.Sync(path)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	if err := syncPath(msgs); err != nil {
+	if err := disk.Sync(msgs); err != nil {
 		return err
 	}
 	if another {
-		if err := syncPath(f.dir); err != nil {
+		if err := disk.Sync(f.dir); err != nil {
 			return err
 		}
 	}
@@ -177,15 +179,6 @@ func blocks(msgs string) ([]string, error) {
 	return names, nil
 }
 
-// syncPath syncs a file or a directory.
-func syncPath(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
-}
-
 // mark notes that a sync failed.
 func (f *files) mark() error {
 	return os.WriteFile(filepath.Join(f.dir, unsyncedMark), nil, 0o600)
@@ -209,7 +202,7 @@ func Repair(dir string) error {
 			return fmt.Errorf("rewrite of a file that could not be synced: %w", err)
 		}
 	}
-	if err := syncPath(msgs); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := disk.Sync(msgs); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return os.Remove(mark)
@@ -221,14 +214,5 @@ func rewrite(path string) error {
 	if err != nil {
 		return err
 	}
-	copied := path + ".copy"
-	f, err := os.OpenFile(copied, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return errors.Join(err, os.Remove(copied))
-	}
-	return os.Rename(copied, path)
+	return disk.Replace(path, data, 0o600)
 }

@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"jianguo/api/tokens"
+	"jianguo/internal/must"
 )
 
 // access holds tokens, trusted proxies and certificates.
@@ -20,23 +21,16 @@ type access struct {
 	hangup  chan os.Signal
 }
 
-// readAccess reads tokens and certificates. From then on SIGHUP does not end the process.
-func (f *serveFlags) readAccess(log *slog.Logger) (a access, err error) {
-	a.hangup = make(chan os.Signal, 1)
+// read reads tokens and certificates. From then on SIGHUP does not end the process. Package must ends it.
+func (f *accessFlags) read(log *slog.Logger) access {
+	a := access{hangup: make(chan os.Signal, 1), proxies: networks(f.EditorProxy)}
 	signal.Notify(a.hangup, syscall.SIGHUP)
-	if a.proxies, err = networks(f.EditorProxy); err != nil {
-		return a, err
-	}
-	if a.certs, err = openCertificates(f.TLSCert, f.TLSKey, f.TLSClientCA); err != nil {
-		return a, err
-	}
+	a.certs = must.Get(openCertificates(f.TLSCert, f.TLSKey, f.TLSClientCA))
 	if f.Tokens != "" {
-		if a.tokens, err = tokens.Open(f.Tokens, f.TokenRate); err != nil {
-			return a, err
-		}
+		a.tokens = must.Get(tokens.Open(f.Tokens, f.TokenRate))
 		a.warnOfPlain(log)
 	}
-	return a, nil
+	return a
 }
 
 func (a *access) warnOfPlain(log *slog.Logger) {
@@ -46,12 +40,12 @@ func (a *access) warnOfPlain(log *slog.Logger) {
 }
 
 // reload reads tokens and certificates again. After an error the former ones stay.
-func (a *access) reload(s *service) error {
+func (a *access) reload(c *core) error {
 	if a.certs != nil {
 		if err := a.certs.load(); err != nil {
 			return err
 		}
-		if err := s.core.announce(); err != nil {
+		if err := c.announce(); err != nil {
 			return err
 		}
 	}
@@ -62,39 +56,39 @@ func (a *access) reload(s *service) error {
 	if err != nil {
 		return err
 	}
-	a.warnOfPlain(s.core.log)
-	return s.core.bus.Disconnect(gone)
+	a.warnOfPlain(c.log)
+	return c.bus.Disconnect(gone)
 }
 
 // onHangup reloads tokens and certificates at each SIGHUP, until ctx is done. No
 // connection ends but those of tokens that were removed.
-func (s *service) onHangup(ctx context.Context) {
-	defer signal.Stop(s.access.hangup)
+func (a *access) onHangup(ctx context.Context, c *core) {
+	defer signal.Stop(a.hangup)
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-s.access.hangup:
+		case <-a.hangup:
 		}
-		if err := s.access.reload(s); err != nil {
-			s.core.log.Error("SIGHUP: tokens and certificates stay as they were", "error", err)
+		if err := a.reload(c); err != nil {
+			c.log.Error("SIGHUP: tokens and certificates stay as they were", "error", err)
 			continue
 		}
-		s.core.log.Warn("SIGHUP: tokens and certificates were read again", "tokens", s.access.tokens.Len())
+		c.log.Warn("SIGHUP: tokens and certificates were read again", "tokens", a.tokens.Len())
 	}
 }
 
-// networks reads addresses and networks.
-func networks(list []string) (out []netip.Prefix, err error) {
+// networks reads addresses and networks. Package must ends it.
+func networks(list []string) (out []netip.Prefix) {
 	for _, text := range list {
 		prefix, err := netip.ParsePrefix(text)
 		if addr, aerr := netip.ParseAddr(text); aerr == nil {
 			prefix, err = netip.PrefixFrom(addr, addr.BitLen()), nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("--editor-proxy %q: want an address or a network, as 10.1.2.0/24", text)
+			must.Do(fmt.Errorf("--editor-proxy %q: want an address or a network, as 10.1.2.0/24", text))
 		}
 		out = append(out, prefix)
 	}
-	return out, nil
+	return out
 }

@@ -16,6 +16,7 @@ import (
 	"jianguo/internal/beside"
 	"jianguo/internal/datadir"
 	"jianguo/internal/disk"
+	"jianguo/internal/settings"
 )
 
 // companion is a command that another program has, so that the service does not carry what only that command
@@ -41,20 +42,20 @@ func (c *companion) Run(_ *streams, k *kong.Context) error {
 	return fmt.Errorf("%s: %w", path, syscall.Exec(path, slices.Concat(words, c.Args), os.Environ()))
 }
 
-// rejudge makes the command with which the console judges again what arrived at this service. It has one
-// processor, ends with the service, and is refused where the disk has no space for its copy.
-func (f *serveFlags) rejudge(s *service) func(context.Context, ...string) (*exec.Cmd, error) {
+// rejudge makes the command with which the console judges again what arrived at the service of a directory. It has
+// one processor, ends with the service, and is refused where the disk has no space for its copy.
+func rejudge(dir string, d disk.Disk, files settings.Segment) func(context.Context, ...string) (*exec.Cmd, error) {
 	return func(ctx context.Context, arguments ...string) (*exec.Cmd, error) {
 		path, err := beside.Program("jianguo-eval")
 		if err != nil {
 			return nil, err
 		}
-		info, err := os.Stat(filepath.Join(s.dir, datadir.Catalogue))
+		info, err := os.Stat(filepath.Join(dir, datadir.Catalogue))
 		if err == nil {
-			err = disk.Disk{Dir: s.dir, Reserve: s.disk.Reserve + uint64(info.Size())}.HasSpace()
+			err = disk.Disk{Dir: dir, Reserve: d.Reserve + uint64(info.Size())}.HasSpace()
 		}
-		arguments = append([]string{"rejudge", "--data=" + s.dir}, arguments...)
-		for flag, file := range map[string]string{"--user-dict=": f.UserDict, "--residue=": f.Residue} {
+		arguments = append([]string{"rejudge", "--data=" + dir}, arguments...)
+		for flag, file := range map[string]string{"--user-dict=": files.UserDict, "--residue=": files.Residue} {
 			if file != "" {
 				arguments = append(arguments, flag+file)
 			}

@@ -10,14 +10,7 @@ import (
 	"jianguo/exposure/legacy"
 )
 
-// legacyFlags name the store that the platform had before.
-type legacyFlags struct {
-	LegacyRedis   string        `help:"Also ask this Redis about users who are not imported yet, and import them: redis://[user:password@]host:port/db." placeholder:"URL"`
-	LegacyKey     string        `help:"Its key of a user's items, a ZSET, SET or LIST." default:"seen:{user}" placeholder:"PATTERN"`
-	LegacyTimeout time.Duration `help:"How long a filter waits for it." default:"5ms"`
-	Shadow        bool          `help:"Let the old store alone answer filters, import its users, and count where jianguo would answer otherwise."`
-}
-
+// open connects to the store that the platform had before; nil: there is none.
 func (f *legacyFlags) open(co *streams) (*legacy.Old, error) {
 	if f.LegacyRedis == "" {
 		if f.Shadow {

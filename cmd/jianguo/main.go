@@ -39,7 +39,7 @@ type cli struct {
 	Rejudge     companion   `cmd:"" passthrough:"" runs:"jianguo-eval rejudge" help:"Judge what arrived lately again under another policy, and list what would change; nothing is changed."`
 	Explain     companion   `cmd:"" passthrough:"" runs:"jianguo-eval explain" help:"Show how a later text is judged against an earlier one, and every number behind it."`
 	Fingerprint companion   `cmd:"" passthrough:"" runs:"jianguo-eval fingerprint" help:"Print the fingerprint of every line of standard input."`
-	Health      healthCmd   `cmd:"" help:"Ask a running service whether it answers, for container engines and scripts."`
+	Health      companion   `cmd:"" passthrough:"" runs:"jianguo-client health" help:"Ask a running service whether it answers, for container engines and scripts."`
 	Verify      companion   `cmd:"" passthrough:"" runs:"jianguo-admin verify" help:"Verify a data directory, or list its problems."`
 	Repair      companion   `cmd:"" passthrough:"" runs:"jianguo-admin repair" help:"Make again what can be derived from the catalogue, and say what cannot."`
 	Reindex     companion   `cmd:"" passthrough:"" runs:"jianguo-admin reindex" help:"Compute old fingerprints again after a change of recipe: a new version, dictionary or residue list."`

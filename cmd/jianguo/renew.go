@@ -51,14 +51,14 @@ func (c *core) answerReindex() error {
 // reindex reads the files that make the recipe again, and compares items by it from then on,
 // while articles arrive.
 func (c *core) reindex(ctx context.Context, recipe string, progress func(done, total int64)) (*index.ReindexReport, error) {
-	seg, err := c.cfg.Segment.Segmenter()
+	seg, err := c.flags.Segmenter()
 	if err != nil {
 		return nil, err
 	}
 	if seg.Recipe() != recipe {
 		return nil, fmt.Errorf("the files of --user-dict and --residue that the service was started with make recipe %s, and those of this command %s: change the files of the service, and name them here", seg.Recipe(), recipe)
 	}
-	report, err := c.index.Reindex(ctx, index.ReindexConfig{Dir: c.cfg.Data, Recipe: recipe, Analyze: ingest.Analyzer(seg), Progress: progress, Logger: c.log},
+	report, err := c.index.Reindex(ctx, index.ReindexConfig{Dir: c.dir, Recipe: recipe, Analyze: ingest.Analyzer(seg), Progress: progress, Logger: c.log},
 		func() { c.segmenter.Become(seg) })
 	if err != nil {
 		return nil, err

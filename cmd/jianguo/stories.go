@@ -4,11 +4,13 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"jianguo/exposure/story"
 	"jianguo/index"
 	"jianguo/internal/sqlite"
+	"jianguo/internal/wait"
 )
 
 const (
@@ -22,15 +24,14 @@ const (
 )
 
 // followStories keeps the stories of the filter up to date with the catalogue.
-func (s *service) followStories(ctx context.Context) {
-	view, stories := s.core.index.View(), s.stories
+func followStories(ctx context.Context, view index.View, stories *story.Stories, log *slog.Logger) {
 	for after := uint64(0); ; {
 		_, last := view.Applied()
 		for after < last && ctx.Err() == nil {
 			to := min(after+relatedStep, last)
 			if err := relate(ctx, view.Tables(), stories, after, to); err != nil {
 				if ctx.Err() == nil {
-					s.core.log.ErrorContext(ctx, "stories of the filter lag behind", "error", err)
+					log.ErrorContext(ctx, "stories of the filter lag behind", "error", err)
 				}
 				break
 			}
@@ -39,10 +40,8 @@ func (s *service) followStories(ctx context.Context) {
 		if after >= last {
 			stories.SetReady()
 		}
-		select {
-		case <-ctx.Done():
+		if wait.For(ctx, relatedPoll) != nil {
 			return
-		case <-time.After(relatedPoll):
 		}
 	}
 }

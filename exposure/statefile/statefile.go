@@ -16,6 +16,7 @@ import (
 
 	_ "github.com/mattn/go-sqlite3" // the driver
 
+	"jianguo/internal/disk"
 	"jianguo/internal/sqlite"
 )
 
@@ -57,11 +58,7 @@ func Create(ctx context.Context, path string, random io.Reader) error {
 	if err := os.Rename(begun, path); err != nil {
 		return err
 	}
-	dir, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
+	return disk.Sync(filepath.Dir(path))
 }
 
 // writeSchema writes the schema and the secret. Page size can only be chosen

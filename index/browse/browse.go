@@ -18,6 +18,7 @@
 package browse
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,19 +27,15 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"jianguo/internal/must"
+	"jianguo/internal/wait"
 )
 
 // Open opens the files as they are; Run brings them up to date.
 func Open(ctx context.Context, cat Catalogue, cfg Config) (_ *Model, err error) {
-	if cfg.Logger == nil {
-		cfg.Logger = slog.New(slog.DiscardHandler)
-	}
-	if cfg.Poll == 0 {
-		cfg.Poll = 200 * time.Millisecond
-	}
-	if cfg.Workers <= 0 {
-		cfg.Workers = (runtime.GOMAXPROCS(0) + 1) / 2
-	}
+	cfg.Logger, cfg.Poll = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)), cmp.Or(cfg.Poll, 200*time.Millisecond)
+	cfg.Workers = cmp.Or(cfg.Workers, (runtime.GOMAXPROCS(0)+1)/2)
 	b := &Model{cat: cat, cfg: cfg, few: fewStories, stale: map[uint32]bool{}}
 	b.projection, err = openProjection(ctx, cat, cfg.Logger, FileName, listsSchema, listsFormat)
 	if err == nil && cfg.Words != nil {
@@ -73,16 +70,8 @@ func (b *Model) Run(ctx context.Context) error {
 				if err != nil && inner.Err() == nil {
 					return err
 				}
-				if err := pace.rest(inner); err != nil {
+				if pace.rest(inner) != nil || !more && wait.For(inner, b.cfg.Poll) != nil {
 					return nil
-				}
-				if more {
-					continue
-				}
-				select {
-				case <-inner.Done():
-					return nil
-				case <-time.After(b.cfg.Poll):
 				}
 			}
 		})
@@ -103,15 +92,14 @@ func (b *Model) Follow(ctx context.Context) error {
 func (b *Model) FollowLists(ctx context.Context) error {
 	b.follow.Lock()
 	defer b.follow.Unlock()
-	for {
-		n, err := b.step(ctx)
-		if err != nil {
-			return fmt.Errorf("browse: follow the events: %w", err)
+	err := must.Catch(func() {
+		for b.step(ctx) == listsBatch {
 		}
-		if n < listsBatch {
-			return nil
-		}
+	})
+	if err != nil {
+		return fmt.Errorf("browse: follow the events: %w", err)
 	}
+	return nil
 }
 
 // followWords takes one batch of events into the search.
@@ -119,7 +107,7 @@ func (b *Model) followWords(ctx context.Context, p *pace) (more bool, err error)
 	if b.words == nil {
 		return false, nil
 	}
-	if more, err = b.words.step(ctx, p); err != nil {
+	if more, err = must.Try(func() bool { return b.words.step(ctx, p) }); err != nil {
 		return false, fmt.Errorf("browse: follow the words: %w", err)
 	}
 	return more, nil
@@ -128,11 +116,19 @@ func (b *Model) followWords(ctx context.Context, p *pace) (more bool, err error)
 // Lag is how many events the lists have not taken in yet, and how many the
 // search has not.
 func (b *Model) Lag(ctx context.Context) (lists, search uint64, err error) {
-	if lists, err = b.lag(ctx, b.cat); err == nil && b.words != nil {
-		search, err = b.words.lag(ctx, b.cat)
+	err = must.Catch(func() {
+		if lists = b.lag(ctx, b.cat); b.words != nil {
+			search = b.words.lag(ctx, b.cat)
+		}
+	})
+	return lists, search, err
+}
+
+// Search returns the versions that have all of the words, the newest first,
+// at most limit of them.
+func (b *Model) Search(ctx context.Context, words []string, limit int) ([]uint32, error) {
+	if len(words) == 0 || limit <= 0 || b.words == nil {
+		return nil, nil
 	}
-	if err != nil {
-		return 0, 0, fmt.Errorf("browse: lag: %w", err)
-	}
-	return lists, search, nil
+	return must.Try(func() []uint32 { return b.words.search(ctx, words, limit) })
 }

@@ -3,10 +3,11 @@ package browse
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"time"
 
 	"jianguo/index"
+	"jianguo/internal/must"
+	"jianguo/internal/sqlite"
 )
 
 // Copy is an item that arrived as a copy of another one. Origin published first, as far
@@ -41,77 +42,59 @@ type CopyPage struct {
 	Count  int // on all pages
 }
 
-// copiesWhere is the condition of a query, and its arguments.
-func (b *Model) copiesWhere(ctx context.Context, q *CopyQuery) (where string, args []any, err error) {
-	where, args = `at >= ?`, []any{max(q.Since.UnixMilli(), 0)}
+// copyConditions are those of a query.
+func (b *Model) copyConditions(ctx context.Context, q *CopyQuery) (where conditions) {
+	where.and(`at >= ?`, max(q.Since.UnixMilli(), 0))
 	if !q.Before.IsZero() {
-		where, args = where+` AND at < ?`, append(args, q.Before.UnixMilli())
+		where.and(`at < ?`, q.Before.UnixMilli())
 	}
 	for i, names := range [][]string{q.Origins, q.Copiers} {
-		var list []uint32
-		for _, name := range names {
-			n, err := b.sourceNumber(ctx, name)
-			if err != nil {
-				return "", nil, err
-			}
-			list = append(list, uint32(n))
-		}
-		if list == nil {
+		if len(names) == 0 {
 			continue
 		}
-		is, other := [2]string{`origin`, `copier`}[i], [2]string{`copier`, `origin`}[i]
-		numbers, err := jsonList(list)
-		if err != nil {
-			return "", nil, err
+		var numbers []uint32
+		for _, name := range names {
+			numbers = append(numbers, uint32(b.sourceNumber(ctx, name)))
 		}
-		where, args = where+` AND `+is+` IN (SELECT value FROM json_each(?))`, append(args, numbers)
+		is, other := [2]string{`origin`, `copier`}[i], [2]string{`copier`, `origin`}[i]
+		where.and(is+` IN (SELECT value FROM json_each(?))`, sqlite.List(numbers))
 		if len(q.Origins) == 0 || len(q.Copiers) == 0 {
-			where, args = where+` AND `+other+` NOT IN (SELECT value FROM json_each(?))`, append(args, numbers)
+			where.and(other+` NOT IN (SELECT value FROM json_each(?))`, sqlite.List(numbers))
 		}
 	}
-	return where, args, nil
+	return where
 }
 
 // Copies lists copies.
 func (b *Model) Copies(ctx context.Context, q CopyQuery) (*CopyPage, error) {
-	where, args, err := b.copiesWhere(ctx, &q)
-	if err != nil {
-		return nil, err
-	}
-	page := new(CopyPage)
-	if err := b.reader.QueryRowContext(ctx, `SELECT count(*) FROM copies WHERE `+where, args...).Scan(&page.Count); err != nil {
-		return nil, fmt.Errorf("browse: copies: %w", err)
-	}
-	if q.After != 0 {
-		where, args = where+` AND ordinal < ?`, append(args, q.After)
-	}
-	pairs, err := read(ctx, b.reader, "copies", `SELECT ordinal, of FROM copies WHERE `+where+` ORDER BY ordinal DESC LIMIT ?`, func(r *sql.Rows, p *[2]uint32) error {
-		return r.Scan(&p[0], &p[1])
-	}, append(args, q.Limit+1)...)
-	if err != nil {
-		return nil, err
-	}
-	if len(pairs) > q.Limit {
-		pairs = pairs[:q.Limit]
-		page.Next = pairs[q.Limit-1][0]
-	}
-	var ordinals []uint32
-	for _, p := range pairs {
-		ordinals = append(ordinals, p[0], p[1])
-	}
-	briefs, err := b.cat.Briefs(ctx, ordinals)
-	if err != nil {
-		return nil, err
-	}
-	for _, p := range pairs {
-		c := Copy{Origin: briefs[p[1]], Copier: briefs[p[0]]}
-		if c.Origin == nil || c.Copier == nil {
-			continue
+	return must.Try(func() *CopyPage {
+		where := b.copyConditions(ctx, &q)
+		page := &CopyPage{Count: count(ctx, b.reader, "copies", `SELECT count(*) FROM copies WHERE `+where.text, where.args...)}
+		if q.After != 0 {
+			where.and(`ordinal < ?`, q.After)
 		}
-		if behind, known := c.Behind(); known && behind < 0 {
-			c.Origin, c.Copier = c.Copier, c.Origin
+		pairs := read(ctx, b.reader, "copies", `SELECT ordinal, of FROM copies WHERE `+where.text+` ORDER BY ordinal DESC LIMIT ?`, func(r *sql.Rows, p *[2]uint32) error {
+			return r.Scan(&p[0], &p[1])
+		}, append(where.args, q.Limit+1)...)
+		if len(pairs) > q.Limit {
+			pairs = pairs[:q.Limit]
+			page.Next = pairs[q.Limit-1][0]
 		}
-		page.Copies = append(page.Copies, c)
-	}
-	return page, nil
+		var ordinals []uint32
+		for _, p := range pairs {
+			ordinals = append(ordinals, p[0], p[1])
+		}
+		briefs := must.Get(b.cat.Briefs(ctx, ordinals))
+		for _, p := range pairs {
+			c := Copy{Origin: briefs[p[1]], Copier: briefs[p[0]]}
+			if c.Origin == nil || c.Copier == nil {
+				continue
+			}
+			if behind, known := c.Behind(); known && behind < 0 {
+				c.Origin, c.Copier = c.Copier, c.Origin
+			}
+			page.Copies = append(page.Copies, c)
+		}
+		return page
+	})
 }

@@ -13,33 +13,22 @@ import (
 const listsBatch = 1024
 
 // step takes in one batch of events and returns how many it had.
-func (b *Model) step(ctx context.Context) (n int, err error) {
-	mark, err := b.mark(ctx)
-	if err != nil {
-		return 0, err
+func (b *Model) step(ctx context.Context) int {
+	mark := b.mark(ctx)
+	events := read(ctx, b.cat.Tables(), "events", seenQuery, scanSeen, mark, listsBatch)
+	if n := len(events); n > 0 {
+		mark = events[n-1].number
+	} else if len(b.stale) == 0 || time.Since(b.slow) < slowStories {
+		return 0
 	}
-	events, err := read(ctx, b.cat.Tables(), "events", seenQuery, scanSeen, mark, listsBatch)
-	if err != nil {
-		return 0, err
-	}
-	idle := len(events) == 0
-	if idle && (len(b.stale) == 0 || time.Since(b.slow) < slowStories) {
-		return 0, nil
-	}
-	if idle {
-		return 0, b.update(ctx, mark, func(tx *transaction) { b.follower(tx).stories() })
-	}
-	return len(events), b.update(ctx, events[len(events)-1].number, func(tx *transaction) {
-		w := b.follower(tx)
+	b.update(ctx, mark, func(tx *transaction) {
+		w := &follower{Model: b, transaction: tx, touched: map[uint32]bool{}}
 		for i := range events {
 			must.Dof(must.Catch(func() { w.take(&events[i]) }), "event %d", events[i].number)
 		}
 		w.stories()
 	})
-}
-
-func (b *Model) follower(tx *transaction) *follower {
-	return &follower{Model: b, transaction: tx, touched: map[uint32]bool{}}
+	return len(events)
 }
 
 // take counts one event, and marks the stories to count again.
@@ -88,8 +77,8 @@ func (w *follower) take(s *seen) {
 func (w *follower) everIn(id string, clusters []uint32) []uint32 {
 	for _, ordinal := range w.cat.Versions(id) {
 		clusters = append(clusters, w.cat.Cluster(ordinal))
-		clusters = append(clusters, must.Get(read(w.ctx, w.cat.Tables(), "clusters of an item",
-			`SELECT cluster FROM items WHERE ordinal = ?1 UNION SELECT cluster FROM events WHERE ordinal = ?1 AND cause > 2`, number, ordinal))...)
+		clusters = append(clusters, read(w.ctx, w.cat.Tables(), "clusters of an item",
+			`SELECT cluster FROM items WHERE ordinal = ?1 UNION SELECT cluster FROM events WHERE ordinal = ?1 AND cause > 2`, number, ordinal)...)
 	}
 	return clusters
 }
@@ -104,4 +93,111 @@ func (w *follower) superseded(s *seen) {
 			w.exec(`DELETE FROM rejected WHERE ordinal = ?`, ordinal)
 		}
 	}
+}
+
+// count adds the arrival of a version to what is counted.
+func (w *follower) count(s *seen) {
+	duplicate, suspect := s.verdict == verdict.Duplicate, s.verdict == verdict.Suspect
+	w.exec(`INSERT INTO hours VALUES (?1,1,?2,?3) ON CONFLICT (hour) DO UPDATE SET items = items + 1, duplicates = duplicates + ?2, suspects = suspects + ?3`,
+		s.arrived/3_600_000, duplicate, suspect)
+	if s.source != 0 {
+		w.exec(`INSERT INTO source_days VALUES (?1,?2,1,?3,?4) ON CONFLICT (source, day) DO UPDATE SET items = items + 1, duplicates = duplicates + ?3, suspects = suspects + ?4`,
+			s.source, dayOf(s.arrived), duplicate, suspect)
+	}
+}
+
+// countPair adds a copy to the list of copies and to the counts of pairs of sources. The origin
+// is the source that published first, not the one that delivered first. Without two times of
+// publication there is no delay.
+func (w *follower) countPair(s *seen) {
+	origin, copier, delay := s.ofSource, s.source, any(nil)
+	if credible(s.published, s.arrived) && credible(s.ofPublished, s.ofArrived) {
+		behind := s.published - s.ofPublished
+		if behind < 0 {
+			origin, copier, behind = copier, origin, -behind
+		}
+		delay = behind
+	}
+	w.exec(`INSERT OR REPLACE INTO copies VALUES (?,?,?,?,?,?)`, s.ordinal, s.of, origin, copier, s.arrived, delay)
+	if s.source == 0 || s.ofSource == 0 {
+		return
+	}
+	day := dayOf(s.arrived)
+	w.exec(`INSERT INTO pairs VALUES (?,?,?,1) ON CONFLICT (origin, copier, day) DO UPDATE SET n = n + 1`, origin, copier, day)
+	for _, source := range []int64{origin, copier} {
+		w.exec(`INSERT INTO pairings VALUES (?,?,1) ON CONFLICT (source, day) DO UPDATE SET n = n + 1`, source, day)
+	}
+}
+
+// credible is index.Credible, in milliseconds.
+func credible(published, arrived int64) bool {
+	at := time.UnixMilli(published)
+	return index.Credible(&at, time.UnixMilli(arrived))
+}
+
+// Stories of more than largeStory members are counted again every slowStories,
+// not with every batch.
+const (
+	largeStory  = 1000
+	slowStories = 5 * time.Second
+)
+
+// stories counts the touched stories again.
+func (w *follower) stories() {
+	now := time.Now()
+	late := now.Sub(w.slow) >= slowStories
+	for cluster := range w.touched {
+		// The size is a hint; a story that is not known yet is small.
+		size := w.number(`SELECT coalesce((SELECT size FROM stories WHERE cluster = ?), 0)`, cluster)
+		if size > largeStory && !late {
+			w.stale[cluster] = true
+			continue
+		}
+		w.story(cluster)
+	}
+	if !late {
+		return
+	}
+	for cluster := range w.stale {
+		if !w.touched[cluster] {
+			w.story(cluster)
+		}
+	}
+	clear(w.stale)
+	w.slow = now
+}
+
+// story counts one story again from the catalogue.
+func (w *follower) story(cluster uint32) {
+	stands, lead := w.cat.Lead(cluster)
+	s := newStory(lead)
+	if stands == cluster {
+		err := w.members(w.ctx, cluster, -1, s.add)
+		must.Dof(err, "story %d", cluster)
+	}
+	w.write(cluster, s)
+}
+
+// write replaces the stored story by the counted one.
+func (w *follower) write(cluster uint32, s *story) {
+	w.exec(`DELETE FROM story_sources WHERE cluster = ?`, cluster)
+	had, has := w.number(`SELECT coalesce((SELECT rules FROM stories WHERE cluster = ?), 0)`, cluster), s.rules
+	if s.size < 2 {
+		has = 0
+	}
+	for _, rule := range ruleList(had &^ has) {
+		w.exec(`DELETE FROM story_rules WHERE rule = ? AND cluster = ?`, rule, cluster)
+	}
+	for _, rule := range ruleList(has &^ had) {
+		w.exec(`INSERT INTO story_rules VALUES (?,?)`, rule, cluster)
+	}
+	if s.size < 2 {
+		w.exec(`DELETE FROM stories WHERE cluster = ?`, cluster)
+		return
+	}
+	for source, n := range s.sources {
+		w.exec(`INSERT INTO story_sources VALUES (?,?,?)`, source, cluster, n)
+	}
+	w.exec(`INSERT OR REPLACE INTO stories VALUES (?,?,?,?,?,?,?,?,?,?,?)`,
+		cluster, s.lead, s.presumed(), s.size, len(s.sources), s.rules, s.first, s.last, s.heat, s.pull(), s.spark())
 }

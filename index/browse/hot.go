@@ -9,11 +9,9 @@ import (
 	"time"
 
 	"jianguo/index"
+	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
 )
-
-// HotHalf is the time after which a copy of a story counts half.
-const HotHalf = heatHalf
 
 // Hot is an accepted lead and how much it is copied.
 type Hot struct {
@@ -29,56 +27,45 @@ type Hot struct {
 // lately, the newest n items without copies, and the leads of some further
 // clusters, ordered by Pull.
 func (b *Model) Hot(ctx context.Context, now time.Time, n int, further []uint32) ([]Hot, error) {
-	list, err := jsonList(further)
-	if err != nil {
-		return nil, err
-	}
-	hots := map[uint32]*Hot{} // by cluster
-	var leads []uint32
-	add := func(cluster, lead uint32, sources int, heat float64) {
-		if v, superseded := b.cat.State(lead); hots[cluster] == nil && v.Accepted() && !superseded {
-			hots[cluster] = &Hot{Lead: index.Brief{Ordinal: lead}, Cluster: cluster, Sources: sources, Pull: math.Exp2(heat - heatAt(now.UnixMilli()))}
-			leads = append(leads, lead)
+	return must.Try(func() (out []Hot) {
+		list := sqlite.List(further)
+		hots := map[uint32]*Hot{} // by cluster
+		var leads []uint32
+		add := func(cluster, lead uint32, sources int, heat float64) {
+			if v, superseded := b.cat.State(lead); hots[cluster] == nil && v.Accepted() && !superseded {
+				hots[cluster] = &Hot{Lead: index.Brief{Ordinal: lead}, Cluster: cluster, Sources: sources, Pull: math.Exp2(heat - heatAt(now.UnixMilli()))}
+				leads = append(leads, lead)
+			}
 		}
-	}
-	err = sqlite.Each(ctx, b.reader, `SELECT * FROM (SELECT cluster, sources, pull FROM stories ORDER BY pull DESC LIMIT ?)
-		UNION SELECT cluster, sources, pull FROM stories WHERE cluster IN (SELECT value FROM json_each(?))`, func(r *sql.Rows) error {
-		var cluster uint32
-		var sources int
-		var pull float64
-		err := r.Scan(&cluster, &sources, &pull)
-		cluster, lead := b.cat.Lead(cluster)
-		add(cluster, lead, sources, pull)
-		return err
-	}, n, list)
-	if err != nil {
-		return nil, err
-	}
-	err = sqlite.Each(ctx, b.cat.Tables(), `SELECT ordinal, arrived_at FROM (SELECT ordinal, arrived_at FROM items ORDER BY ordinal DESC LIMIT ?)
-		UNION SELECT ordinal, arrived_at FROM items WHERE ordinal IN (SELECT value FROM json_each(?))`, func(r *sql.Rows) error {
-		var ordinal uint32
-		var arrived int64
-		err := r.Scan(&ordinal, &arrived)
-		// A cluster of one: if it leads others it is a story already, or will be soon.
-		if cluster, lead := b.cat.Lead(b.cat.Cluster(ordinal)); lead == ordinal {
-			add(cluster, lead, 1, heatAt(arrived))
+		must.Do(sqlite.Each(ctx, b.reader, `SELECT * FROM (SELECT cluster, sources, pull FROM stories ORDER BY pull DESC LIMIT ?)
+			UNION SELECT cluster, sources, pull FROM stories WHERE cluster IN (SELECT value FROM json_each(?))`, func(r *sql.Rows) error {
+			var cluster uint32
+			var sources int
+			var pull float64
+			err := r.Scan(&cluster, &sources, &pull)
+			cluster, lead := b.cat.Lead(cluster)
+			add(cluster, lead, sources, pull)
+			return err
+		}, n, list))
+		must.Do(sqlite.Each(ctx, b.cat.Tables(), `SELECT ordinal, arrived_at FROM (SELECT ordinal, arrived_at FROM items ORDER BY ordinal DESC LIMIT ?)
+			UNION SELECT ordinal, arrived_at FROM items WHERE ordinal IN (SELECT value FROM json_each(?))`, func(r *sql.Rows) error {
+			var ordinal uint32
+			var arrived int64
+			err := r.Scan(&ordinal, &arrived)
+			// A cluster of one: if it leads others it is a story already, or will be soon.
+			if cluster, lead := b.cat.Lead(b.cat.Cluster(ordinal)); lead == ordinal {
+				add(cluster, lead, 1, heatAt(arrived))
+			}
+			return err
+		}, n, list))
+		briefs := must.Get(b.cat.Briefs(ctx, leads))
+		for _, h := range hots {
+			if brief := briefs[h.Lead.Ordinal]; brief != nil {
+				h.Lead = *brief
+				out = append(out, *h)
+			}
 		}
-		return err
-	}, n, list)
-	if err != nil {
-		return nil, err
-	}
-	briefs, err := b.cat.Briefs(ctx, leads)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]Hot, 0, len(hots))
-	for _, h := range hots {
-		if brief := briefs[h.Lead.Ordinal]; brief != nil {
-			h.Lead = *brief
-			out = append(out, *h)
-		}
-	}
-	slices.SortFunc(out, func(a, b Hot) int { return cmp.Or(cmp.Compare(b.Pull, a.Pull), cmp.Compare(b.Cluster, a.Cluster)) })
-	return out, nil
+		slices.SortFunc(out, func(a, b Hot) int { return cmp.Or(cmp.Compare(b.Pull, a.Pull), cmp.Compare(b.Cluster, a.Cluster)) })
+		return out
+	})
 }

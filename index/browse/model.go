@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"jianguo/index"
+	"jianguo/internal/must"
 )
 
 // Config configures a Model.
@@ -60,22 +61,17 @@ func weekTime(week int64) time.Time {
 }
 
 // briefs reads versions in the order given; unknown ones are left out.
-func (b *Model) briefs(ctx context.Context, ordinals []uint32) ([]index.Brief, error) {
-	known, err := b.cat.Briefs(ctx, ordinals)
-	var out []index.Brief
+func (b *Model) briefs(ctx context.Context, ordinals []uint32) (out []index.Brief) {
+	known := must.Get(b.cat.Briefs(ctx, ordinals))
 	for _, o := range ordinals {
 		if brief := known[o]; brief != nil {
 			out = append(out, *brief)
 		}
 	}
-	return out, err
+	return out
 }
 
 // sourceNumber is the number of a source, -1 if nothing has come from it.
-func (b *Model) sourceNumber(ctx context.Context, name string) (number int64, err error) {
-	err = b.cat.Tables().QueryRowContext(ctx, `SELECT coalesce((SELECT number FROM sources WHERE name = ?), -1)`, name).Scan(&number)
-	if err != nil {
-		err = fmt.Errorf("browse: source %q: %w", name, err)
-	}
-	return number, err
+func (b *Model) sourceNumber(ctx context.Context, name string) int {
+	return count(ctx, b.cat.Tables(), "source "+name, `SELECT coalesce((SELECT number FROM sources WHERE name = ?), -1)`, name)
 }

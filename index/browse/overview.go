@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"jianguo/index"
+	"jianguo/internal/must"
+	"jianguo/internal/sqlite"
 )
 
 // HourCount is what arrived within one hour.
@@ -19,12 +21,11 @@ type HourCount struct {
 // Hours returns the counts by hour of arrival since a time. Hours without
 // arrivals are left out.
 func (b *Model) Hours(ctx context.Context, since time.Time) ([]HourCount, error) {
-	return read(ctx, b.reader, "hours", `SELECT hour, items, duplicates, suspects FROM hours WHERE hour >= ? ORDER BY hour`, func(r *sql.Rows, c *HourCount) error {
-		var hour int64
-		err := r.Scan(&hour, &c.Items, &c.Duplicates, &c.Suspects)
-		c.Hour = time.Unix(hour*3600, 0).UTC()
-		return err
-	}, since.UnixMilli()/3_600_000)
+	return must.Try(func() []HourCount {
+		return read(ctx, b.reader, "hours", `SELECT hour * 3600000, items, duplicates, suspects FROM hours WHERE hour >= ? ORDER BY hour`, func(r *sql.Rows, c *HourCount) error {
+			return r.Scan((*sqlite.Millis)(&c.Hour), &c.Items, &c.Duplicates, &c.Suspects)
+		}, since.UnixMilli()/3_600_000)
+	})
 }
 
 // Totals are the counts that pages show live.
@@ -57,56 +58,41 @@ type SourceCount struct {
 
 // Sources lists the sources that delivered most since a time, after so many of them.
 func (b *Model) Sources(ctx context.Context, since time.Time, after, limit int) ([]SourceCount, error) {
-	out, err := read(ctx, b.reader, "sources", `SELECT source, sum(items), sum(duplicates), sum(suspects) FROM source_days WHERE day >= ?
-		GROUP BY source ORDER BY 2 DESC, 1 LIMIT ? OFFSET ?`, func(r *sql.Rows, c *SourceCount) error {
-		return r.Scan(&c.Number, &c.Items, &c.Duplicates, &c.Suspects)
-	}, dayOf(since.UnixMilli()), limit, after)
-	if err != nil {
-		return nil, err
-	}
-	policies, err := b.cat.SourcePolicies(ctx)
-	if err != nil {
-		return nil, err
-	}
-	names, err := b.sourceNames(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for i := range out {
-		c := &out[i]
-		c.Name = names[c.Number]
-		c.Policy = cmp.Or(policies[c.Name].Policy, index.SourceNormal)
-	}
-	return out, nil
+	return must.Try(func() []SourceCount {
+		policies, names := must.Get(b.cat.SourcePolicies(ctx)), b.sourceNames(ctx)
+		return read(ctx, b.reader, "sources", `SELECT source, sum(items), sum(duplicates), sum(suspects) FROM source_days WHERE day >= ?
+			GROUP BY source ORDER BY 2 DESC, 1 LIMIT ? OFFSET ?`, func(r *sql.Rows, c *SourceCount) error {
+			err := r.Scan(&c.Number, &c.Items, &c.Duplicates, &c.Suspects)
+			c.Name = names[c.Number]
+			c.Policy = cmp.Or(policies[c.Name].Policy, index.SourceNormal)
+			return err
+		}, dayOf(since.UnixMilli()), limit, after)
+	})
 }
 
 // Delay is the median time that a source published behind the originals; nil: no two times of
 // publication are known.
 func (b *Model) Delay(ctx context.Context, source int64) (*time.Duration, error) {
-	delays, err := read(ctx, b.reader, "delays", `SELECT delay FROM copies WHERE copier = ?1 AND delay IS NOT NULL ORDER BY delay LIMIT 1
-		OFFSET (SELECT max(0, (count(*) - 1) / 2) FROM copies WHERE copier = ?1 AND delay IS NOT NULL)`, func(r *sql.Rows, d *time.Duration) error {
-		var ms int64
-		err := r.Scan(&ms)
-		*d = time.Duration(ms) * time.Millisecond
-		return err
-	}, source)
-	if err != nil || len(delays) == 0 {
-		return nil, err
-	}
-	return &delays[0], nil
+	return must.Try(func() *time.Duration {
+		for _, ms := range read(ctx, b.reader, "delays", `SELECT delay FROM copies WHERE copier = ?1 AND delay IS NOT NULL ORDER BY delay LIMIT 1
+			OFFSET (SELECT max(0, (count(*) - 1) / 2) FROM copies WHERE copier = ?1 AND delay IS NOT NULL)`, func(r *sql.Rows, ms *int64) error { return r.Scan(ms) }, source) {
+			return new(time.Duration(ms) * time.Millisecond)
+		}
+		return nil
+	})
 }
 
 // sourceNames returns the names of all sources: a few thousand, however many
 // items there are.
-func (b *Model) sourceNames(ctx context.Context) (map[int64]string, error) {
+func (b *Model) sourceNames(ctx context.Context) map[int64]string {
 	names := map[int64]string{}
-	_, err := read(ctx, b.cat.Tables(), "sources", `SELECT number, name FROM sources`, func(r *sql.Rows, name *string) error {
+	read(ctx, b.cat.Tables(), "sources", `SELECT number, name FROM sources`, func(r *sql.Rows, name *string) error {
 		var source int64
 		err := r.Scan(&source, name)
 		names[source] = *name
 		return err
 	})
-	return names, err
+	return names
 }
 
 // Copied counts the articles of one source that came again from another.
@@ -124,32 +110,22 @@ type Matrix struct {
 // Matrix counts copies between sources since the day of a time, among the sources that
 // copied or were copied most.
 func (b *Model) Matrix(ctx context.Context, since time.Time, limit int) (*Matrix, error) {
-	day := dayOf(since.UnixMilli())
-	names, err := b.sourceNames(ctx)
-	if err != nil {
-		return nil, err
-	}
-	m := new(Matrix)
-	sources, err := read(ctx, b.reader, "matrix", `SELECT source, sum(n) FROM pairings WHERE day >= ? GROUP BY source ORDER BY 2 DESC, 1 LIMIT ?`, func(r *sql.Rows, source *uint32) error {
-		var n int64
-		err := r.Scan(source, &n)
-		m.Names = append(m.Names, names[int64(*source)])
-		return err
-	}, day, limit)
-	if err != nil {
-		return nil, err
-	}
-	list, err := jsonList(sources)
-	if err != nil {
-		return nil, err
-	}
-	// One look-up for each pair of these few, however many other pairs there are.
-	m.Pairs, err = read(ctx, b.reader, "matrix", `SELECT o.value, c.value, (SELECT sum(n) FROM pairs p WHERE p.origin = o.value AND p.copier = c.value AND p.day >= ?1) AS n
-		FROM json_each(?2) o, json_each(?2) c WHERE n > 0`, func(r *sql.Rows, c *Copied) error {
-		var origin, copier int64
-		err := r.Scan(&origin, &copier, &c.N)
-		c.Origin, c.Copier = names[origin], names[copier]
-		return err
-	}, day, list)
-	return m, err
+	return must.Try(func() *Matrix {
+		day, names, m := dayOf(since.UnixMilli()), b.sourceNames(ctx), new(Matrix)
+		sources := read(ctx, b.reader, "matrix", `SELECT source, sum(n) FROM pairings WHERE day >= ? GROUP BY source ORDER BY 2 DESC, 1 LIMIT ?`, func(r *sql.Rows, source *uint32) error {
+			var n int64
+			err := r.Scan(source, &n)
+			m.Names = append(m.Names, names[int64(*source)])
+			return err
+		}, day, limit)
+		// One look-up for each pair of these few, however many other pairs there are.
+		m.Pairs = read(ctx, b.reader, "matrix", `SELECT o.value, c.value, (SELECT sum(n) FROM pairs p WHERE p.origin = o.value AND p.copier = c.value AND p.day >= ?1) AS n
+			FROM json_each(?2) o, json_each(?2) c WHERE n > 0`, func(r *sql.Rows, c *Copied) error {
+			var origin, copier int64
+			err := r.Scan(&origin, &copier, &c.N)
+			c.Origin, c.Copier = names[origin], names[copier]
+			return err
+		}, day, sqlite.List(sources))
+		return m
+	})
 }

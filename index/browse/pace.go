@@ -3,6 +3,8 @@ package browse
 import (
 	"context"
 	"time"
+
+	"jianguo/internal/wait"
 )
 
 // pace slows background work down while many mutations arrive: ingest needs the
@@ -40,13 +42,10 @@ func (p *pace) rest(ctx context.Context) error {
 	if worked < paceStretch {
 		return nil
 	}
+	var err error
 	if p.arriving() > paceBusy {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(paceRest * worked):
-		}
+		err = wait.For(ctx, paceRest*worked)
 	}
 	p.from = time.Now()
-	return nil
+	return err
 }

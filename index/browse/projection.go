@@ -38,39 +38,26 @@ func openProjection(ctx context.Context, cat Catalogue, log *slog.Logger, name, 
 }
 
 func tryProjection(ctx context.Context, cat Catalogue, path, schema string, format int) (p projection, err error) {
-	// No fsync at a commit: what a power failure loses is derived again.
-	if p.writer, err = sqlite.Open(path, sqlite.Writes, "NORMAL"); err != nil {
-		return p, err
-	}
-	p.writer.SetMaxOpenConns(1)
-	var version int
-	if err := p.writer.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&version); err != nil {
-		return p, err
-	}
-	switch version {
-	case format:
-	case 0:
-		if _, err := p.writer.ExecContext(ctx, fmt.Sprintf(`BEGIN; %s %s PRAGMA user_version = %d; COMMIT`, projectionSchema, schema, format)); err != nil {
-			return p, err
+	err = must.Catch(func() {
+		// No fsync at a commit: what a power failure loses is derived again.
+		p.writer = must.Get(sqlite.Open(path, sqlite.Writes, "NORMAL"))
+		p.writer.SetMaxOpenConns(1)
+		switch count(ctx, p.writer, "format", `PRAGMA user_version`) {
+		case format:
+		case 0:
+			must.Get(p.writer.ExecContext(ctx, fmt.Sprintf(`BEGIN; %s %s PRAGMA user_version = %d; COMMIT`, projectionSchema, schema, format)))
+		default:
+			must.Do(errOtherFormat)
 		}
-	default:
-		return p, errOtherFormat
-	}
-	mark, err := p.mark(ctx)
-	if err == nil {
-		_, err = p.writer.ExecContext(ctx, `BEGIN IMMEDIATE; ROLLBACK`) // fails if the file is read-only
-	}
-	if err != nil {
-		return p, err
-	}
-	if _, last := cat.Applied(); mark > last {
-		return p, fmt.Errorf("%w: it knows more events than the catalogue", errOtherFormat)
-	}
-	if p.reader, err = sqlite.Open(path, sqlite.Reads, "NORMAL"); err != nil {
-		return p, err
-	}
-	p.reader.SetMaxOpenConns(8)
-	return p, nil
+		mark := p.mark(ctx)
+		must.Get(p.writer.ExecContext(ctx, `BEGIN IMMEDIATE; ROLLBACK`)) // fails if the file is read-only
+		if _, last := cat.Applied(); mark > last {
+			must.Do(fmt.Errorf("%w: it knows more events than the catalogue", errOtherFormat))
+		}
+		p.reader = must.Get(sqlite.Open(path, sqlite.Reads, "NORMAL"))
+		p.reader.SetMaxOpenConns(8)
+	})
+	return p, err
 }
 
 // close closes the file. What still reads then gets an error.
@@ -87,27 +74,20 @@ func (p *projection) close() error {
 const markQuery = `SELECT coalesce(max(value), 0) FROM marks WHERE key = 'event'`
 
 // mark is the last event taken in, as the writer sees it.
-func (p *projection) mark(ctx context.Context) (event uint64, err error) {
-	return event, p.writer.QueryRowContext(ctx, markQuery).Scan(&event)
+func (p *projection) mark(ctx context.Context) uint64 {
+	return uint64(count(ctx, p.writer, "mark", markQuery))
 }
 
 // update takes in events up to a mark in one transaction, which f fills and package must
 // ends. Its statements cannot be cancelled: the driver starts a goroutine for each that
 // can.
-func (p *projection) update(ctx context.Context, mark uint64, f func(tx *transaction)) error {
-	tx, err := p.writer.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
+func (p *projection) update(ctx context.Context, mark uint64, f func(tx *transaction)) {
+	tx := must.Get(p.writer.BeginTx(ctx, nil))
+	defer func() { _ = tx.Rollback() }() // nothing to do after a commit
 	t := &transaction{tx, context.WithoutCancel(ctx)}
-	err = must.Catch(func() {
-		f(t)
-		t.exec(`INSERT INTO marks VALUES ('event', ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value`, mark)
-	})
-	if err != nil {
-		return errors.Join(err, tx.Rollback())
-	}
-	return tx.Commit()
+	f(t)
+	t.setMark("event", int64(mark))
+	must.Do(tx.Commit())
 }
 
 // transaction is one of update.
@@ -120,6 +100,11 @@ func (t *transaction) exec(query string, args ...any) {
 	must.Get(t.ExecContext(t.ctx, query, args...))
 }
 
+// setMark replaces one of the marks.
+func (t *transaction) setMark(key string, value int64) {
+	t.exec(`INSERT INTO marks VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value`, key, value)
+}
+
 // number is the only value of a query.
 func (t *transaction) number(query string, args ...any) (n uint32) {
 	must.Do(t.QueryRowContext(t.ctx, query, args...).Scan(&n))
@@ -127,11 +112,8 @@ func (t *transaction) number(query string, args ...any) (n uint32) {
 }
 
 // lag is how many events have not been taken in yet.
-func (p *projection) lag(ctx context.Context, cat Catalogue) (uint64, error) {
-	var event uint64
-	if err := p.reader.QueryRowContext(ctx, markQuery).Scan(&event); err != nil {
-		return 0, err
-	}
+func (p *projection) lag(ctx context.Context, cat Catalogue) uint64 {
+	event := uint64(count(ctx, p.reader, "lag", markQuery))
 	_, last := cat.Applied()
-	return last - min(event, last), nil
+	return last - min(event, last)
 }

@@ -10,6 +10,7 @@ import (
 
 	"jianguo/index"
 	"jianguo/index/verdict"
+	"jianguo/internal/must"
 )
 
 // seriesShown is how many members a row of the queue has at most.
@@ -56,69 +57,52 @@ type suspectCursor struct {
 // its first member. Decisions between two pages leave the order of the other
 // rows as it was.
 func (b *Model) Suspects(ctx context.Context, q SuspectQuery) (*SuspectPage, error) {
-	limit := min(max(q.Limit, 0), 200)
-	if limit == 0 {
-		limit = 40
-	}
-	start := 2.0 // above every error
-	if q.New {
-		start = -1
-	}
-	at := suspectCursor{Error: start}
-	if q.Cursor != "" {
-		if err := decodeCursor(q.Cursor, &at); err != nil {
-			return nil, err
+	return must.Try(func() *SuspectPage {
+		limit := min(max(q.Limit, 0), 200)
+		if limit == 0 {
+			limit = 40
 		}
-	}
-	watched, err := b.watched(ctx)
-	if err != nil {
-		return nil, err
-	}
-	fits, args := ``, []any{}
-	ask := func(condition string, value any) { fits, args = fits+` AND `+condition, append(args, value) }
-	if q.Source != "" {
-		only, err := b.sourceNumber(ctx, q.Source)
-		if err != nil {
-			return nil, err
+		start := 2.0 // above every error
+		if q.New {
+			start = -1
 		}
-		ask(`source = ?`, only)
-	}
-	if q.Kind != "" {
-		ask(`kind = ?`, q.Kind)
-	}
-	if !q.Since.IsZero() {
-		ask(`arrived >= ?`, q.Since.UnixMilli())
-	}
-	if !q.Before.IsZero() {
-		ask(`arrived < ?`, q.Before.UnixMilli())
-	}
-	page := &SuspectPage{}
-	if err := b.reader.QueryRowContext(ctx, `SELECT count(*) FROM queue WHERE 1`+fits, args...).Scan(&page.Waiting); err != nil {
-		return nil, fmt.Errorf("browse: suspects: %w", err)
-	}
-	for {
-		in := `source IN (` + watched + `)`
-		if at.Rest {
-			in = `source NOT IN (` + watched + `)`
+		at := suspectCursor{Error: start}
+		decodeCursor(q.Cursor, &at)
+		fits := conditions{text: `1`}
+		if q.Source != "" {
+			fits.and(`source = ?`, b.sourceNumber(ctx, q.Source))
 		}
-		full, err := b.suspects(ctx, page, &at, q.New, in, fits, args, limit)
-		if err != nil {
-			return nil, err
+		if q.Kind != "" {
+			fits.and(`kind = ?`, q.Kind)
 		}
-		if full {
-			page.Next, err = encodeCursor(at)
-			return page, err
+		if !q.Since.IsZero() {
+			fits.and(`arrived >= ?`, q.Since.UnixMilli())
 		}
-		if at.Rest {
-			return page, nil
+		if !q.Before.IsZero() {
+			fits.and(`arrived < ?`, q.Before.UnixMilli())
 		}
-		at = suspectCursor{Rest: true, Error: start}
-	}
+		page := &SuspectPage{Waiting: count(ctx, b.reader, "suspects", `SELECT count(*) FROM queue WHERE `+fits.text, fits.args...)}
+		watched := b.watched(ctx)
+		for {
+			in := `source IN (` + watched + `)`
+			if at.Rest {
+				in = `source NOT IN (` + watched + `)`
+			}
+			if b.suspects(ctx, page, &at, q.New, in, fits, limit) {
+				page.Next = encodeCursor(at)
+				return page
+			}
+			if at.Rest {
+				return page
+			}
+			at = suspectCursor{Rest: true, Error: start}
+		}
+	})
 }
 
 // suspects appends rows of one half of the queue from a position on, and moves
 // the position. Full: the page is full, and there are more rows.
-func (b *Model) suspects(ctx context.Context, page *SuspectPage, at *suspectCursor, most bool, in, fits string, args []any, limit int) (full bool, err error) {
+func (b *Model) suspects(ctx context.Context, page *SuspectPage, at *suspectCursor, most bool, in string, fits conditions, limit int) (full bool) {
 	type head struct {
 		ordinal, series uint32
 		error           float64
@@ -129,50 +113,39 @@ func (b *Model) suspects(ctx context.Context, page *SuspectPage, at *suspectCurs
 	}
 	// A series is listed in the place of its first member that fits; its other members
 	// are no rows of their own.
-	heads, err := read(ctx, b.reader, "suspects", `SELECT ordinal, series, error FROM queue q WHERE (error, ordinal) `+after+` (?, ?) AND `+in+fits+`
-		AND (series = 0 OR NOT EXISTS (SELECT 1 FROM queue p WHERE p.series = q.series AND (p.error, p.ordinal) `+before+` (q.error, q.ordinal)`+fits+`))
+	heads := read(ctx, b.reader, "suspects", `SELECT ordinal, series, error FROM queue q WHERE (error, ordinal) `+after+` (?, ?) AND `+in+` AND `+fits.text+`
+		AND (series = 0 OR NOT EXISTS (SELECT 1 FROM queue p WHERE p.series = q.series AND (p.error, p.ordinal) `+before+` (q.error, q.ordinal) AND `+fits.text+`))
 		ORDER BY `+order+` LIMIT ?`, func(r *sql.Rows, h *head) error { return r.Scan(&h.ordinal, &h.series, &h.error) },
-		slices.Concat([]any{at.Error, at.Ordinal}, args, args, []any{limit - len(page.Rows) + 1})...)
-	if err != nil {
-		return false, err
-	}
+		slices.Concat([]any{at.Error, at.Ordinal}, fits.args, fits.args, []any{limit - len(page.Rows) + 1})...)
 	for _, h := range heads {
 		if len(page.Rows) == limit {
-			return true, nil
-		}
-		row, err := b.suspectRow(ctx, h.ordinal, h.series, order)
-		if err != nil {
-			return false, err
+			return true
 		}
 		at.Error, at.Ordinal = h.error, h.ordinal
+		row := b.suspectRow(ctx, h.ordinal, h.series, order)
 		if len(row.Items) > 0 {
 			row.Error, row.Watched, row.Family = h.error, !at.Rest, h.series
 			page.Rows = append(page.Rows, row)
 		}
 	}
-	return false, nil
+	return false
 }
 
 // suspectRow reads a row; one that was decided a moment ago has no items.
-func (b *Model) suspectRow(ctx context.Context, head, series uint32, order string) (row SuspectRow, err error) {
-	waiting := []uint32{head}
+func (b *Model) suspectRow(ctx context.Context, head, series uint32, order string) (row SuspectRow) {
+	var waiting []uint32
 	if series != 0 {
-		waiting, err = b.family(ctx, series, order)
-	} else if !b.waits(head) {
-		waiting = nil
+		waiting = b.family(ctx, series, order)
+	} else if b.waits(head) {
+		waiting = []uint32{head}
 	}
-	if err != nil {
-		return row, err
-	}
-	row.Waiting = len(waiting)
-	row.Items, err = b.briefs(ctx, waiting[:min(len(waiting), seriesShown)])
-	return row, err
+	return SuspectRow{Waiting: len(waiting), Items: b.briefs(ctx, waiting[:min(len(waiting), seriesShown)])}
 }
 
 // family lists the waiting suspects of a family.
-func (b *Model) family(ctx context.Context, family uint32, order string) ([]uint32, error) {
-	all, err := read(ctx, b.reader, fmt.Sprint("family ", family), `SELECT ordinal FROM queue WHERE series = ? ORDER BY `+order, number, family)
-	return slices.DeleteFunc(all, func(o uint32) bool { return !b.waits(o) }), err
+func (b *Model) family(ctx context.Context, family uint32, order string) []uint32 {
+	all := read(ctx, b.reader, fmt.Sprint("family ", family), `SELECT ordinal FROM queue WHERE series = ? ORDER BY `+order, number, family)
+	return slices.DeleteFunc(all, func(o uint32) bool { return !b.waits(o) })
 }
 
 // waits reports whether a version is a suspect without a decision.
@@ -185,36 +158,23 @@ func (b *Model) waits(ordinal uint32) bool {
 // event. An editor who saw the row at that event decides about
 // these.
 func (b *Model) FamilyWaiting(ctx context.Context, family uint32, since uint64) ([]index.DecisionItem, error) {
-	ordinals, err := b.family(ctx, family, "ordinal")
-	if err != nil {
-		return nil, err
-	}
-	briefs, err := b.briefs(ctx, ordinals)
-	var items []index.DecisionItem
-	for _, m := range briefs {
-		if m.Event <= since {
-			items = append(items, index.DecisionItem{Item: m.ID, Seen: m.Event})
+	return must.Try(func() (items []index.DecisionItem) {
+		for _, m := range b.briefs(ctx, b.family(ctx, family, "ordinal")) {
+			if m.Event <= since {
+				items = append(items, index.DecisionItem{Item: m.ID, Seen: m.Event})
+			}
 		}
-	}
-	return items, err
+		return items
+	})
 }
 
 // watched lists the numbers of the watched sources, for a query.
-func (b *Model) watched(ctx context.Context) (string, error) {
-	policies, err := b.cat.SourcePolicies(ctx)
-	if err != nil {
-		return "", err
-	}
+func (b *Model) watched(ctx context.Context) string {
 	var list []string
-	for name, p := range policies {
-		if p.Policy != index.SourceWatched {
-			continue
+	for name, p := range must.Get(b.cat.SourcePolicies(ctx)) {
+		if p.Policy == index.SourceWatched {
+			list = append(list, fmt.Sprint(b.sourceNumber(ctx, name)))
 		}
-		n, err := b.sourceNumber(ctx, name)
-		if err != nil {
-			return "", err
-		}
-		list = append(list, fmt.Sprint(n))
 	}
-	return strings.Join(list, ","), nil
+	return strings.Join(list, ",")
 }

@@ -3,12 +3,12 @@ package browse
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"math"
 	"time"
 
 	"jianguo/index"
 	"jianguo/index/verdict"
+	"jianguo/internal/must"
 )
 
 // Draw lists rejections without a review: the least certain ones
@@ -18,25 +18,19 @@ func (b *Model) Draw(ctx context.Context, drawn string, day time.Time, limit int
 	if drawn == index.DrawnRandom {
 		query, args = `SELECT ordinal FROM rejected WHERE day = ? ORDER BY lot LIMIT ?`, []any{dayOf(day.UnixMilli())}
 	}
-	drawnOf, err := read(ctx, b.reader, "draw rejections", query, number, append(args, 4*limit+200)...)
-	if err != nil {
-		return nil, err
-	}
-	var ordinals []uint32
-	for _, o := range drawnOf {
-		if v, _ := b.cat.State(o); v != verdict.Duplicate || len(ordinals) == limit {
-			continue
+	return must.Try(func() []index.Brief {
+		var ordinals []uint32
+		for _, o := range read(ctx, b.reader, "draw rejections", query, number, append(args, 4*limit+200)...) {
+			if v, _ := b.cat.State(o); v != verdict.Duplicate || len(ordinals) == limit {
+				continue
+			}
+			if reviewed := count(ctx, b.cat.Tables(), "draw rejections", `SELECT count(*) FROM reviews WHERE ordinal = ?1
+				AND number = (SELECT max(number) FROM reviews WHERE ordinal = ?1) AND finding != 'undone'`, o); reviewed == 0 {
+				ordinals = append(ordinals, o)
+			}
 		}
-		var reviewed bool
-		if err := b.cat.Tables().QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM reviews WHERE ordinal = ?1
-			AND number = (SELECT max(number) FROM reviews WHERE ordinal = ?1) AND finding != 'undone')`, o).Scan(&reviewed); err != nil {
-			return nil, fmt.Errorf("browse: draw rejections: %w", err)
-		}
-		if !reviewed {
-			ordinals = append(ordinals, o)
-		}
-	}
-	return b.briefs(ctx, ordinals)
+		return b.briefs(ctx, ordinals)
+	})
 }
 
 // Precision is the share of rejections that were right, by a sample.
@@ -69,14 +63,16 @@ func newPrecision(since time.Time, right, wrong int) Precision {
 // Precision is the precision of rejections by the reviews that were drawn at
 // random: overall, and week by week. The last review of an item counts.
 func (b *Model) Precision(ctx context.Context) (all Precision, weeks []Precision, err error) {
-	weeks, err = read(ctx, b.cat.Tables(), "precision", `SELECT `+weekOf(`r.at`)+`, sum(r.finding = 'right'), sum(r.finding = 'wrong') FROM reviews r
-		WHERE r.drawn = 'random' AND r.finding IN ('right', 'wrong') AND r.number = (SELECT max(number) FROM reviews q WHERE q.ordinal = r.ordinal)
-		GROUP BY 1 ORDER BY 1`, func(rows *sql.Rows, p *Precision) error {
-		var week int64
-		err := rows.Scan(&week, &p.Right, &p.Wrong)
-		*p = newPrecision(weekTime(week), p.Right, p.Wrong)
-		all.Right, all.Wrong = all.Right+p.Right, all.Wrong+p.Wrong
-		return err
+	weeks, err = must.Try(func() []Precision {
+		return read(ctx, b.cat.Tables(), "precision", `SELECT `+weekOf(`r.at`)+`, sum(r.finding = 'right'), sum(r.finding = 'wrong') FROM reviews r
+			WHERE r.drawn = 'random' AND r.finding IN ('right', 'wrong') AND r.number = (SELECT max(number) FROM reviews q WHERE q.ordinal = r.ordinal)
+			GROUP BY 1 ORDER BY 1`, func(rows *sql.Rows, p *Precision) error {
+			var week int64
+			err := rows.Scan(&week, &p.Right, &p.Wrong)
+			*p = newPrecision(weekTime(week), p.Right, p.Wrong)
+			all.Right, all.Wrong = all.Right+p.Right, all.Wrong+p.Wrong
+			return err
+		})
 	})
 	return newPrecision(time.Time{}, all.Right, all.Wrong), weeks, err
 }
@@ -99,18 +95,17 @@ type Week struct {
 func (b *Model) Overruled(ctx context.Context, by string) (editors []Editor, weeks []Week, err error) {
 	const counted = `SELECT d.by, d.at, d.kind = 'merge' OR d.kind IN ('release', 'reject', 'block') AND coalesce(json_extract(d.effects, '$[0].before.verdict'), '') <> 'suspect' AS overrules
 		FROM decisions d WHERE d.kind <> 'undo' AND NOT EXISTS (SELECT 1 FROM decisions u WHERE u.kind = 'undo' AND u.other = d.number)`
-	editors, err = read(ctx, b.cat.Tables(), "editors", `SELECT by, count(*), sum(overrules) FROM (`+counted+`) GROUP BY by ORDER BY 2 DESC`, func(r *sql.Rows, e *Editor) error {
-		return r.Scan(&e.Name, &e.Decisions, &e.Overruled)
+	err = must.Catch(func() {
+		editors = read(ctx, b.cat.Tables(), "editors", `SELECT by, count(*), sum(overrules) FROM (`+counted+`) GROUP BY by ORDER BY 2 DESC`, func(r *sql.Rows, e *Editor) error {
+			return r.Scan(&e.Name, &e.Decisions, &e.Overruled)
+		})
+		weeks = read(ctx, b.cat.Tables(), "decisions by week", `SELECT `+weekOf(`at`)+`, count(*), sum(overrules) FROM (`+counted+`) WHERE ?1 = '' OR by = ?1 GROUP BY 1 ORDER BY 1`,
+			func(r *sql.Rows, w *Week) error {
+				var week int64
+				err := r.Scan(&week, &w.Decisions, &w.Overruled)
+				w.Since = weekTime(week)
+				return err
+			}, by)
 	})
-	if err != nil {
-		return nil, nil, err
-	}
-	weeks, err = read(ctx, b.cat.Tables(), "decisions by week", `SELECT `+weekOf(`at`)+`, count(*), sum(overrules) FROM (`+counted+`) WHERE ?1 = '' OR by = ?1 GROUP BY 1 ORDER BY 1`,
-		func(r *sql.Rows, w *Week) error {
-			var week int64
-			err := r.Scan(&week, &w.Decisions, &w.Overruled)
-			w.Since = weekTime(week)
-			return err
-		}, by)
 	return editors, weeks, err
 }

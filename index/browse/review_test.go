@@ -82,7 +82,7 @@ func TestReviewsAndPolicies(t *testing.T) {
 		t.Errorf("policies %+v, %v", log, err)
 	}
 	labels, err := x.Labels(ctx)
-	if err != nil || fmt.Sprint(labels) != "[{lead other different b } {lead copy same b }]" {
+	if err != nil || fmt.Sprint(labels) != "[{lead other different } {lead copy same }]" {
 		t.Errorf("labels %v, %v", labels, err)
 	}
 	mustVerify(t, x)

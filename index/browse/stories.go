@@ -8,6 +8,7 @@ import (
 
 	"jianguo/index"
 	"jianguo/index/verdict"
+	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
 )
 
@@ -40,12 +41,19 @@ const (
 // the first). The id of a merged cluster stands for the cluster it was merged
 // into, the id of an item without copies for a story of one.
 func (b *Model) Story(ctx context.Context, id, after uint32, limit int) (*StoryView, error) {
-	x := b.cat
-	id, lead := x.Lead(id)
+	v, err := must.Try(func() *StoryView { return b.readStory(ctx, id, after, limit) })
+	if err != nil {
+		return nil, fmt.Errorf("browse: story %d: %w", id, err)
+	}
+	return v, nil
+}
+
+func (b *Model) readStory(ctx context.Context, id, after uint32, limit int) *StoryView {
+	id, lead := b.cat.Lead(id)
 	v := &StoryView{Story: Story{ID: id}}
 	s := newStory(lead)
 	var page []uint32
-	err := b.members(ctx, id, maxStory, func(m *member) {
+	must.Do(b.members(ctx, id, maxStory, func(m *member) {
 		s.add(m)
 		if len(v.Moments) < momentLimit {
 			v.Moments = append(v.Moments, Moment{Ordinal: m.ordinal, Source: m.name, When: time.UnixMilli(s.whens[len(s.whens)-1]).UTC(), Lead: m.ordinal == lead})
@@ -57,22 +65,16 @@ func (b *Model) Story(ctx context.Context, id, after uint32, limit int) (*StoryV
 				v.Next = page[limit-1]
 			}
 		}
-	})
-	if err != nil {
-		return nil, fmt.Errorf("browse: story %d: %w", id, err)
-	}
-	if v, _ := x.State(id); s.size == 0 && v == 0 {
-		return nil, fmt.Errorf("browse: story %d: %w", id, verdict.ErrNotFound)
+	}))
+	if state, _ := b.cat.State(id); s.size == 0 && state == 0 {
+		must.Do(verdict.ErrNotFound)
 	}
 	v.Size, v.Sources, v.Rules, v.Spark = s.size, len(s.sources), ruleList(s.rules), s.spark()
 	v.First, v.Last = time.UnixMilli(s.first).UTC(), time.UnixMilli(s.last).UTC()
 	for i := range v.Moments {
 		v.Moments[i].Original = v.Moments[i].Ordinal == s.presumed()
 	}
-	briefs, err := x.Briefs(ctx, append(page, lead, s.presumed()))
-	if err != nil {
-		return nil, err
-	}
+	briefs := must.Get(b.cat.Briefs(ctx, append(page, lead, s.presumed())))
 	if v.Lead = briefs[lead]; s.presumed() != lead {
 		v.Original = briefs[s.presumed()]
 	}
@@ -84,32 +86,25 @@ func (b *Model) Story(ctx context.Context, id, after uint32, limit int) (*StoryV
 			v.Members = append(v.Members, *m)
 		}
 	}
-	return v, b.licensed(ctx, v)
+	v.Licensed = b.licensed(ctx, v)
+	return v
 }
 
 // licensed reads the accepted copies of a story's members.
-func (b *Model) licensed(ctx context.Context, v *StoryView) error {
+func (b *Model) licensed(ctx context.Context, v *StoryView) (licensed []index.Brief) {
 	of := []uint32{v.ID}
 	for i := range v.Moments {
 		of = append(of, v.Moments[i].Ordinal)
 	}
-	list, err := jsonList(of)
-	if err != nil {
-		return err
-	}
-	ordinals, err := read(ctx, b.reader, fmt.Sprint("story ", v.ID), `SELECT DISTINCT ordinal FROM licensed WHERE of IN (SELECT value FROM json_each(?)) ORDER BY ordinal DESC LIMIT ?`,
-		number, list, 2*licensedLimit)
-	if err != nil {
-		return err
-	}
-	briefs, err := b.briefs(ctx, ordinals)
-	for _, m := range briefs {
+	ordinals := read(ctx, b.reader, fmt.Sprint("story ", v.ID), `SELECT DISTINCT ordinal FROM licensed WHERE of IN (SELECT value FROM json_each(?)) ORDER BY ordinal DESC LIMIT ?`,
+		number, sqlite.List(of), 2*licensedLimit)
+	for _, m := range b.briefs(ctx, ordinals) {
 		// The list says what it was on arrival; the brief says what it is now.
-		if m.Rule == verdict.ByLicence && m.Verdict.Accepted() && !m.Superseded && len(v.Licensed) < licensedLimit {
-			v.Licensed = append(v.Licensed, m)
+		if m.Rule == verdict.ByLicence && m.Verdict.Accepted() && !m.Superseded && len(licensed) < licensedLimit {
+			licensed = append(licensed, m)
 		}
 	}
-	return err
+	return licensed
 }
 
 // maxStory is how many members are read of one story at most.

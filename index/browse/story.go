@@ -12,9 +12,9 @@ import (
 // SparkSteps is how many steps a story's sparkline has.
 const SparkSteps = 24
 
-// heatHalf is the time after which a copy counts half in the order by recent
+// HeatHalf is the time after which a copy counts half in the order by recent
 // growth.
-const heatHalf = 12 * time.Hour
+const HeatHalf = 12 * time.Hour
 
 var heatEpoch = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 
@@ -87,7 +87,7 @@ func (s *story) presumed() uint32 {
 
 // heatAt is the heat of one copy that arrived at a time.
 func heatAt(ms int64) float64 {
-	return float64(ms-heatEpoch.UnixMilli()) / float64(heatHalf.Milliseconds())
+	return float64(ms-heatEpoch.UnixMilli()) / float64(HeatHalf.Milliseconds())
 }
 
 // addHeat adds two heats, which are logarithms to base 2.

@@ -52,24 +52,20 @@ type wordIndex struct {
 }
 
 // renew empties the index where its words are of another recipe.
-func (s *wordIndex) renew(ctx context.Context) error {
+func (s *wordIndex) renew(ctx context.Context) {
 	recipe := int64(xxh3.HashString(s.recipe()) >> 1)
 	if recipe == s.made {
-		return nil
+		return
 	}
-	err := s.writer.QueryRowContext(ctx, `SELECT coalesce(max(value), 0) FROM marks WHERE key = 'recipe'`).Scan(&s.made)
-	if err != nil || recipe == s.made {
-		return err
+	if s.made = int64(count(ctx, s.writer, "recipe", `SELECT coalesce(max(value), 0) FROM marks WHERE key = 'recipe'`)); recipe == s.made {
+		return
 	}
-	err = s.update(ctx, 0, func(tx *transaction) {
+	s.update(ctx, 0, func(tx *transaction) {
 		tx.exec(`DROP TABLE search`)
 		tx.exec(wordsSchema)
-		tx.exec(`INSERT INTO marks VALUES ('recipe', ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value`, recipe)
+		tx.setMark("recipe", recipe)
 	})
-	if err == nil {
-		s.made = recipe
-	}
-	return err
+	s.made = recipe
 }
 
 // wordVersion is one event and its version.
@@ -84,52 +80,42 @@ type wordVersion struct {
 
 // step takes in one batch of events and reports whether there may be more.
 // Several goroutines cut the texts into words before the transaction begins.
-func (s *wordIndex) step(ctx context.Context, p *pace) (more bool, err error) {
+// Package must ends it.
+func (s *wordIndex) step(ctx context.Context, p *pace) (more bool) {
 	s.follow.Lock()
 	defer s.follow.Unlock()
-	if err := s.renew(ctx); err != nil {
-		return false, err
+	s.renew(ctx)
+	versions, more := s.read(ctx, s.mark(ctx))
+	if len(versions) == 0 {
+		return false
 	}
-	mark, err := s.mark(ctx)
-	if err != nil {
-		return false, err
-	}
-	versions, more, err := s.read(ctx, mark)
-	if err != nil || len(versions) == 0 {
-		return false, err
-	}
-	if err := s.cut(ctx, versions, p); err != nil {
-		return false, err
-	}
-	if err := s.write(ctx, versions, p.begin()); err != nil {
-		return false, err
-	}
-	return more, s.merge(ctx, p.begin())
+	must.Do(s.cut(ctx, versions, p))
+	s.write(ctx, versions, p.begin())
+	s.merge(ctx, p.begin())
+	return more
 }
 
 // errFull ends a query early.
 var errFull = errors.New("there is enough")
 
 // read reads the events after a mark, and reports whether there may be more.
-func (s *wordIndex) read(ctx context.Context, mark uint64) (read []wordVersion, more bool, err error) {
+func (s *wordIndex) read(ctx context.Context, mark uint64) (read []wordVersion, more bool) {
 	size := 0
-	err = sqlite.Each(ctx, s.cat.Tables(), `SELECT e.number, e.ordinal, e.cause, i.title, coalesce(i.url, ''),
+	err := sqlite.Each(ctx, s.cat.Tables(), `SELECT e.number, e.ordinal, e.cause, i.title, coalesce(i.url, ''),
 		CASE WHEN e.cause IN (1, 2) THEN (SELECT body FROM texts t WHERE t.ordinal = e.ordinal) END
 		FROM events e JOIN items i ON i.ordinal = e.ordinal WHERE e.number > ? ORDER BY e.number LIMIT ?`, func(r *sql.Rows) error {
 		var v wordVersion
-		if err := r.Scan(&v.event, &v.ordinal, &v.cause, &v.title, &v.url, &v.body); err != nil {
-			return err
-		}
+		err := r.Scan(&v.event, &v.ordinal, &v.cause, &v.title, &v.url, &v.body)
 		read = append(read, v)
-		if size += len(v.body); size > wordBytes {
-			return errFull
+		if size += len(v.body); err == nil && size > wordBytes {
+			err = errFull
 		}
-		return nil
+		return err
 	}, mark, wordBatch)
-	if errors.Is(err, errFull) {
-		return read, true, nil
+	if !errors.Is(err, errFull) {
+		must.Do(err)
 	}
-	return read, len(read) == wordBatch, err
+	return read, err != nil || len(read) == wordBatch
 }
 
 // cut fills in the words of the versions that arrive.
@@ -160,10 +146,9 @@ func (s *wordIndex) cut(ctx context.Context, versions []wordVersion, p *pace) er
 }
 
 // words are the words of a version, each once.
-func (s *wordIndex) words(v *wordVersion) (string, error) {
+func (s *wordIndex) words(v *wordVersion) (_ string, err error) {
 	var body string
 	if v.body != nil {
-		var err error
 		if body, err = verdict.UnpackText(v.body); err != nil {
 			return "", err
 		}
@@ -183,8 +168,8 @@ func (s *wordIndex) words(v *wordVersion) (string, error) {
 }
 
 // write indexes versions in one transaction.
-func (s *wordIndex) write(ctx context.Context, versions []wordVersion, p *pace) error {
-	return s.update(ctx, versions[len(versions)-1].event, func(tx *transaction) {
+func (s *wordIndex) write(ctx context.Context, versions []wordVersion, p *pace) {
+	s.update(ctx, versions[len(versions)-1].event, func(tx *transaction) {
 		insert := must.Get(tx.PrepareContext(tx.ctx, `INSERT INTO search (docid, words) VALUES (?,?)`))
 		for i := range versions {
 			v := &versions[i]
@@ -200,48 +185,41 @@ func (s *wordIndex) write(ctx context.Context, versions []wordVersion, p *pace) 
 
 // merge merges runs of the index in small steps until no merge is due. Without
 // it a write would sometimes merge a whole level at once.
-func (s *wordIndex) merge(ctx context.Context, p *pace) error {
-	changes := func() (n int64, err error) {
-		return n, s.writer.QueryRowContext(ctx, `SELECT total_changes()`).Scan(&n)
-	}
-	before, err := changes()
-	for err == nil {
-		if _, err = s.writer.ExecContext(ctx, mergeWords); err != nil {
-			break
+func (s *wordIndex) merge(ctx context.Context, p *pace) {
+	changes := func() int { return count(ctx, s.writer, "changes", `SELECT total_changes()`) }
+	before := changes()
+	for {
+		must.Get(s.writer.ExecContext(ctx, mergeWords))
+		after := changes()
+		if after-before < 2 { // SQLite's sign that nothing was merged
+			return
 		}
-		var after int64
-		if after, err = changes(); err != nil || after-before < 2 { // SQLite's sign that nothing was merged
-			break
-		}
-		before, err = after, p.rest(ctx)
+		before = after
+		must.Do(p.rest(ctx))
 	}
-	return err
 }
 
-// Search returns the versions that have all of the words, the newest first,
-// at most limit of them.
-func (b *Model) Search(ctx context.Context, words []string, limit int) (found []uint32, err error) {
-	if len(words) == 0 || limit <= 0 || b.words == nil {
-		return nil, nil
-	}
+// search returns the versions that have all of the words, the newest first,
+// at most limit of them. Package must ends it.
+func (s *wordIndex) search(ctx context.Context, words []string, limit int) (found []uint32) {
 	var query strings.Builder
 	for _, w := range words {
 		fmt.Fprintf(&query, `"%s" `, token(w))
 	}
-	err = sqlite.Each(ctx, b.words.reader, `SELECT docid FROM search WHERE words MATCH ? ORDER BY docid DESC`, func(r *sql.Rows) error {
+	err := sqlite.Each(ctx, s.reader, `SELECT docid FROM search WHERE words MATCH ? ORDER BY docid DESC`, func(r *sql.Rows) error {
 		var ordinal uint32
 		err := r.Scan(&ordinal)
-		if _, superseded := b.cat.State(ordinal); err == nil && !superseded {
+		if _, superseded := s.cat.State(ordinal); err == nil && !superseded {
 			if found = append(found, ordinal); len(found) == limit {
-				return errFull
+				err = errFull
 			}
 		}
 		return err
 	}, query.String())
-	if err != nil && !errors.Is(err, errFull) {
-		return nil, fmt.Errorf("browse: search: %w", err)
+	if !errors.Is(err, errFull) {
+		must.Dof(err, "browse: search")
 	}
-	return found, nil
+	return found
 }
 
 // token is a word as the index has it, without what ends a token or a phrase

@@ -84,16 +84,21 @@ func (x *Reader) scanBrief(r *sql.Rows) (*Brief, error) {
 	return b, nil
 }
 
-// Text returns the kept text of a version, or false if none was kept.
-func (x *Reader) Text(ctx context.Context, ordinal uint32) (string, bool, error) {
-	text, err := x.body(ctx, ordinal)
+// Text returns the kept text of a version; nil: none was kept.
+func (x *Reader) Text(ctx context.Context, ordinal uint32) (*string, error) {
+	var packed []byte
+	err := x.db.QueryRowContext(ctx, `SELECT body FROM texts WHERE ordinal = ?`, ordinal).Scan(&packed)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	var text string
+	if err == nil {
+		text, err = verdict.UnpackText(packed)
+	}
 	if err != nil {
-		return "", false, fmt.Errorf("index: text of ordinal %d: %w", ordinal, err)
+		return nil, fmt.Errorf("index: text of ordinal %d: %w", ordinal, err)
 	}
-	if text == nil {
-		return "", false, nil
-	}
-	return *text, true, nil
+	return &text, nil
 }
 
 // Same returns the versions that have a normal form, rejected copies included, oldest first. It
@@ -105,25 +110,15 @@ func (x *Reader) Same(exact [16]byte) []uint32 {
 	return ordinals
 }
 
-// BriefsByID reads the current versions of ids. Unknown ids are omitted.
-func (x *Reader) BriefsByID(ctx context.Context, ids []string) (map[string]*Brief, error) {
-	var ordinals []uint32
-	for _, id := range ids {
-		ordinals = x.tables.IDs.Get(ordinals, xxh3.HashString(id))
-	}
-	briefs, err := x.Briefs(ctx, ordinals)
-	if err != nil {
-		return nil, err
-	}
-	out := make(map[string]*Brief, len(ids))
-	for _, id := range ids {
-		for _, ordinal := range x.tables.IDs.Get(ordinals[:0], xxh3.HashString(id)) {
-			if b := briefs[ordinal]; b != nil && b.ID == id && (out[id] == nil || out[id].Ordinal < ordinal) {
-				out[id] = b
-			}
+// BriefByID reads the current version of an id; nil: there is none.
+func (x *Reader) BriefByID(ctx context.Context, id string) (current *Brief, err error) {
+	briefs, err := x.Briefs(ctx, x.tables.IDs.Get(nil, xxh3.HashString(id)))
+	for _, b := range briefs {
+		if b.ID == id && (current == nil || current.Ordinal < b.Ordinal) {
+			current = b
 		}
 	}
-	return out, nil
+	return current, err
 }
 
 // Why explains the current verdict in one sentence. The argument of is the name of
@@ -151,21 +146,15 @@ func beginning(text string, n int) string {
 // Briefs reads versions by their ordinals. Unknown ordinals are omitted.
 func (x *Reader) Briefs(ctx context.Context, ordinals []uint32) (map[uint32]*Brief, error) {
 	out := make(map[uint32]*Brief, len(ordinals))
-	for part := range slices.Chunk(ordinals, 200) {
-		args := make([]any, len(part))
-		for i, o := range part {
-			args[i] = o
+	err := sqlite.Each(ctx, x.db, briefQuery+`IN (SELECT value FROM json_each(?))`, func(r *sql.Rows) error {
+		b, err := x.scanBrief(r)
+		if err == nil {
+			out[b.Ordinal] = b
 		}
-		err := sqlite.Each(ctx, x.db, briefQuery+`IN (?`+strings.Repeat(`,?`, len(part)-1)+`)`, func(r *sql.Rows) error {
-			b, err := x.scanBrief(r)
-			if err == nil {
-				out[b.Ordinal] = b
-			}
-			return err
-		}, args...)
-		if err != nil {
-			return nil, fmt.Errorf("index: briefs: %w", err)
-		}
+		return err
+	}, sqlite.List(ordinals))
+	if err != nil {
+		return nil, fmt.Errorf("index: briefs: %w", err)
 	}
 	return out, nil
 }
@@ -174,18 +163,4 @@ func (x *Reader) Briefs(ctx context.Context, ordinals []uint32) (map[uint32]*Bri
 // at most one hour after the arrival, since clocks are wrong.
 func Credible(published *time.Time, arrived time.Time) bool {
 	return published != nil && !published.After(arrived.Add(time.Hour)) && published.Year() > 1990
-}
-
-// body reads the kept text of a version, or returns nil if none was kept.
-func (x *Reader) body(ctx context.Context, ordinal uint32) (*string, error) {
-	var packed []byte
-	err := x.db.QueryRowContext(ctx, `SELECT body FROM texts WHERE ordinal = ?`, ordinal).Scan(&packed)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	text, err := verdict.UnpackText(packed)
-	return &text, err
 }

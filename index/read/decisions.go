@@ -1,10 +1,8 @@
 package read
 
 import (
+	"cmp"
 	"context"
-	"database/sql"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -31,27 +29,25 @@ type Decision struct {
 
 // DecisionQuery selects decisions.
 type DecisionQuery struct {
-	Cluster       uint32
-	Item          string
-	By, Kind      string
-	After, Before uint64    // numbers; 0: not bounded
-	Since, Until  time.Time // likewise
-	Limit         int       // 0: 50
+	Cluster      uint32
+	Item         string
+	By, Kind     string
+	Before       uint64    // a number; 0: not bounded
+	Since, Until time.Time // likewise
+	Limit        int       // 0: 50
 }
 
 // Decisions lists decisions, the last one first.
 func (x *Reader) Decisions(ctx context.Context, q DecisionQuery) ([]Decision, error) {
-	where, args := `d.number > ?`, []any{q.After}
+	where, args := `1`, []any{}
 	if q.Cluster != 0 {
 		where, args = where+` AND (d.cluster = ? OR d.kind IN ('merge', 'reject') AND d.other = ?)`, append(args, q.Cluster, q.Cluster)
 	}
 	if q.Item != "" {
-		list, err := x.ordinalsOf(ctx, q.Item)
-		if err != nil {
-			return nil, fmt.Errorf("index: decisions: %w", err)
-		}
-		where, args = where+` AND d.number IN (SELECT number FROM decisions WHERE item IN (SELECT value FROM json_each(?))
-			UNION SELECT decision FROM decision_items WHERE item IN (SELECT value FROM json_each(?)))`, append(args, list, list)
+		const versions = `(SELECT ordinal FROM items WHERE id = ? AND ordinal IN (SELECT value FROM json_each(?)))`
+		list := sqlite.List(x.tables.IDs.Get(nil, xxh3.HashString(q.Item))) // with those of ids of the same hash
+		where, args = where+` AND d.number IN (SELECT number FROM decisions WHERE item IN `+versions+`
+			UNION SELECT decision FROM decision_items WHERE item IN `+versions+`)`, append(args, q.Item, list, q.Item, list)
 	}
 	for _, bound := range []struct {
 		asked     bool
@@ -63,33 +59,11 @@ func (x *Reader) Decisions(ctx context.Context, q DecisionQuery) ([]Decision, er
 			where, args = where+` AND `+bound.condition, append(args, bound.value)
 		}
 	}
-	limit := q.Limit
-	if limit <= 0 {
-		limit = 50
-	}
-	list, err := DecisionsWhere(ctx, x.db, where+` ORDER BY d.number DESC LIMIT ?`, append(args, limit)...)
+	list, err := DecisionsWhere(ctx, x.db, where+` ORDER BY d.number DESC LIMIT ?`, append(args, cmp.Or(max(q.Limit, 0), 50))...)
 	if err != nil {
 		return nil, fmt.Errorf("index: decisions: %w", err)
 	}
 	return list, nil
-}
-
-// ordinalsOf returns the versions of an id as a JSON array, for a query.
-func (x *Reader) ordinalsOf(ctx context.Context, id string) (string, error) {
-	var buf [8]uint32
-	ordinals := []uint32{}
-	for _, ordinal := range x.tables.IDs.Get(buf[:0], xxh3.HashString(id)) {
-		var stored string
-		err := x.db.QueryRowContext(ctx, `SELECT id FROM items WHERE ordinal = ?`, ordinal).Scan(&stored)
-		if err != nil && !errors.Is(err, sql.ErrNoRows) {
-			return "", err
-		}
-		if stored == id {
-			ordinals = append(ordinals, ordinal)
-		}
-	}
-	list, err := json.Marshal(ordinals)
-	return string(list), err
 }
 
 // Decision looks up one entry of the log of decisions.

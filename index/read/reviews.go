@@ -25,7 +25,6 @@ type Review struct {
 	At      time.Time
 	By      string
 	Item    string // id
-	Ordinal uint32
 	Drawn   string
 	Finding string
 	Reason  string
@@ -34,8 +33,8 @@ type Review struct {
 // Reviews lists the last reviews, the newest first.
 func (x *Reader) Reviews(ctx context.Context, limit int) ([]Review, error) {
 	out, err := sqlite.All(ctx, x.db, func(r *Review) []any {
-		return []any{(*sqlite.Millis)(&r.At), &r.By, &r.Item, &r.Ordinal, &r.Drawn, &r.Finding, &r.Reason}
-	}, `SELECT r.at, r.by, i.id, r.ordinal, r.drawn, r.finding, r.reason FROM reviews r JOIN items i ON i.ordinal = r.ordinal
+		return []any{(*sqlite.Millis)(&r.At), &r.By, &r.Item, &r.Drawn, &r.Finding, &r.Reason}
+	}, `SELECT r.at, r.by, i.id, r.drawn, r.finding, r.reason FROM reviews r JOIN items i ON i.ordinal = r.ordinal
 		ORDER BY r.number DESC LIMIT ?`, limit)
 	if err != nil {
 		return nil, fmt.Errorf("index: reviews: %w", err)
@@ -47,7 +46,6 @@ func (x *Reader) Reviews(ctx context.Context, limit int) ([]Review, error) {
 type Label struct {
 	A, B   string // ids; A arrived first
 	Label  string // same or different
-	By     string
 	Reason string
 }
 
@@ -58,18 +56,18 @@ func (x *Reader) Labels(ctx context.Context) ([]Label, error) {
 	var out []Label
 	at := map[[2]string]int{}
 	err := sqlite.Each(ctx, x.db, `
-		SELECT a.id, b.id, CASE d.kind WHEN 'release' THEN 'different' ELSE 'same' END, d.by, d.reason, d.at
+		SELECT a.id, b.id, CASE d.kind WHEN 'release' THEN 'different' ELSE 'same' END, d.reason, d.at
 		FROM decisions d JOIN (SELECT number, item FROM decisions WHERE item IS NOT NULL UNION SELECT decision, item FROM decision_items) m ON m.number = d.number
 		JOIN items b ON b.ordinal = m.item JOIN items a ON a.ordinal = b.of
 		WHERE d.kind IN ('release', 'reject') AND NOT EXISTS (SELECT 1 FROM decisions u WHERE u.kind = 'undo' AND u.other = d.number)
 		UNION ALL
-		SELECT a.id, b.id, CASE r.finding WHEN 'right' THEN 'same' ELSE 'different' END, r.by, r.reason, r.at
+		SELECT a.id, b.id, CASE r.finding WHEN 'right' THEN 'same' ELSE 'different' END, r.reason, r.at
 		FROM reviews r JOIN items b ON b.ordinal = r.ordinal JOIN items a ON a.ordinal = b.of
 		WHERE r.finding IN ('right', 'wrong') AND r.number = (SELECT max(number) FROM reviews q WHERE q.ordinal = r.ordinal)
-		ORDER BY 6`, func(r *sql.Rows) error {
+		ORDER BY 5`, func(r *sql.Rows) error {
 		var l Label
 		var when int64
-		if err := r.Scan(&l.A, &l.B, &l.Label, &l.By, &l.Reason, &when); err != nil {
+		if err := r.Scan(&l.A, &l.B, &l.Label, &l.Reason, &when); err != nil {
 			return err
 		}
 		pair := [2]string{l.A, l.B}

@@ -165,11 +165,7 @@ func (r *Replay) version(ctx context.Context, ordinal uint32) *version {
 		at := time.UnixMilli(published.Int64).UTC()
 		v.Published = &at
 	}
-	text, kept, err := r.x.Text(ctx, ordinal)
-	must.Do(err)
-	if kept {
-		v.Body = &text
-	}
+	v.Body = must.Get(r.x.Text(ctx, ordinal))
 	v.Event = must.Get(r.x.Events(ctx, first-1, 1))[0]
 	return &v
 }

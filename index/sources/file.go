@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"jianguo/internal/disk"
 )
 
 // FileName is the file of the sources' policies inside the data
@@ -158,17 +160,5 @@ func (t *Table) WriteFile(ctx context.Context) error {
 	if have, err := os.ReadFile(path); err == nil && string(have) == text {
 		return nil
 	}
-	f, err := os.CreateTemp(t.cfg.Dir, FileName+".*")
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(text)
-	err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
+	return disk.Replace(path, []byte(text), 0o644)
 }

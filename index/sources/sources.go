@@ -4,10 +4,12 @@
 package sources
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -151,19 +153,14 @@ func check(source, policy string) error {
 // Set appends changes to the catalogue in one transaction, and puts them in force. It
 // skips a change to the policy that a source already has.
 func (t *Table) Set(ctx context.Context, changes []Policy) error {
-	applied := t.cfg.Applied()
-	next := map[string]string{}
-	for source, policy := range t.InForce() {
-		next[source] = policy
-	}
+	applied, next := t.cfg.Applied(), maps.Clone(t.InForce())
 	err := t.cfg.Transact(ctx, func(conn *sql.Conn) error {
 		for _, p := range changes {
 			policy := p.stored()
 			if err := check(p.Source, policy); err != nil {
 				return err
 			}
-			now, ok := next[p.Source]
-			if policy == now || !ok && policy == Normal {
+			if policy == cmp.Or(next[p.Source], Normal) {
 				continue
 			}
 			_, err := conn.ExecContext(ctx, `INSERT INTO source_policies (at, by, source, policy, reason, applied) VALUES (?,?,?,?,?,?)`,
@@ -171,8 +168,7 @@ func (t *Table) Set(ctx context.Context, changes []Policy) error {
 			if err != nil {
 				return err
 			}
-			next[p.Source] = policy
-			if policy == Normal {
+			if next[p.Source] = policy; policy == Normal {
 				delete(next, p.Source)
 			}
 		}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -177,7 +178,8 @@ func (r *Service) serve(cfg Config) error {
 			}
 			return now.Add(time.Duration(r.Ahead.Load()))
 		}}
-	ac := api.Config{Index: r.Index, Ingest: r.Ingest, Conn: r.Conn, Browse: r.Browse, Find: console.Finder(r.Browse, r.Segmenter), Logger: cfg.Logger}
+	ac := api.Config{Index: r.Index, Ingest: r.Ingest, Conn: r.Conn, Browse: r.Browse, Find: console.Finder(r.Browse, r.Segmenter), Logger: cfg.Logger,
+		Gatherer: prometheus.NewRegistry(), Room: func() error { return nil }}
 	if cfg.Tokens != nil {
 		var list strings.Builder
 		for token, name := range cfg.Tokens {

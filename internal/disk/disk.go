@@ -1,4 +1,4 @@
-// Package disk watches the free space of the disk of a directory.
+// Package disk watches the free space of the disk of a directory, and writes files that are whole after a crash.
 package disk
 
 import (

@@ -1,6 +1,6 @@
 // Package must ends a piece of work at its first error, where every step needs the steps
 // before it: the statements of a transaction, the parts of a page. Do, Dof and Get panic with
-// the error, and Catch, which the owner of the work calls, returns it. They are for functions
+// the error, and Catch or Try, which the owner of the work calls, returns it. They are for functions
 // that run below Catch on its goroutine, and no such panic leaves the package that uses them.
 package must
 
@@ -27,6 +27,12 @@ func Dof(err error, what string, args ...any) {
 func Get[T any](v T, err error) T {
 	Do(err)
 	return v
+}
+
+// Try runs the work and returns what it returns, or the error that ended it.
+func Try[T any](work func() T) (v T, err error) {
+	err = Catch(func() { v = work() })
+	return v, err
 }
 
 // Catch runs the work and returns the error that ended it.

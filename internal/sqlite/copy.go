@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+
+	"jianguo/internal/disk"
 )
 
 // Execer is a database, a connection or a transaction.
@@ -18,11 +20,7 @@ func CopyTo(ctx context.Context, db Execer, to string) error {
 	if _, err := db.ExecContext(ctx, `VACUUM INTO ?`, to); err != nil {
 		return fmt.Errorf("copy to %s: %w", to, err)
 	}
-	f, err := os.Open(to) // SQLite does not sync the target
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
+	return disk.Sync(to) // SQLite does not
 }
 
 // CopyFile is CopyTo for a file that may be in use.

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -13,18 +14,19 @@ type Querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// Each calls f for every row of a query, until f returns an error.
-func Each(ctx context.Context, db Querier, query string, f func(*sql.Rows) error, args ...any) error {
+// Each calls f for every row of a query, until f returns an error or package must ends it.
+func Each(ctx context.Context, db Querier, query string, f func(*sql.Rows) error, args ...any) (err error) {
 	rows, err := db.QueryContext(ctx, query, args...)
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
 		if err := f(rows); err != nil {
-			return errors.Join(err, rows.Close())
+			return err
 		}
 	}
-	return errors.Join(rows.Err(), rows.Close())
+	return rows.Err()
 }
 
 // All reads the rows of a query. columns lists where the columns of a row go, as the
@@ -42,6 +44,12 @@ func All[T any](ctx context.Context, db Querier, columns func(*T) []any, query s
 // Column reads the only column of a query.
 func Column[T any](ctx context.Context, db Querier, query string, args ...any) ([]T, error) {
 	return All(ctx, db, func(v *T) []any { return []any{v} }, query, args...)
+}
+
+// List is a list as json_each reads it.
+func List(numbers []uint32) string {
+	list, _ := json.Marshal(append([]uint32{}, numbers...)) // numbers: no error
+	return string(list)
 }
 
 // Millis scans a time in milliseconds since 1970.

@@ -21,18 +21,16 @@ type Text struct {
 }
 
 // Kind relates a part of a text to the other text.
-type Kind uint8
+type Kind string
 
 // The kinds of a Span.
 const (
-	Same     Kind = iota // in both, in the same place
-	Only                 // in this text alone
-	Moved                // in both, in another place
-	Conflict             // a fact where the other text has another one
-	Aside                // page residue, which is no part of the article
+	Same     Kind = "same"     // in both, in the same place
+	Only     Kind = "only"     // in this text alone
+	Moved    Kind = "moved"    // in both, in another place
+	Conflict Kind = "conflict" // a fact where the other text has another one
+	Aside    Kind = "aside"    // page residue, which is no part of the article
 )
-
-func (k Kind) String() string { return [...]string{"same", "only", "moved", "conflict", "aside"}[k] }
 
 // Span is a part Start:End of one original.
 type Span struct {
@@ -57,6 +55,7 @@ type Result struct {
 
 // side is one text with its words, as parts of the original.
 type side struct {
+	name   string // a or b
 	text   string
 	tokens []sketch.Bytes
 	from   int // where the next row begins
@@ -67,7 +66,7 @@ type side struct {
 func Compare(a, b Text) *Result {
 	x := sketch.Align(sketch.Input{Body: b.Form}, sketch.Input{Body: a.Form})
 	r := &Result{SharedA: float64(x.Earlier.Covered), SharedB: float64(x.Later.Covered), Partial: x.Partial}
-	r.a, r.b = a.side(&x.Earlier), b.side(&x.Later)
+	r.a, r.b = a.side("a", &x.Earlier), b.side("b", &x.Later)
 	kindA, kindB := only(len(r.a.tokens)), only(len(r.b.tokens))
 	moveA, moveB := make([]int, len(kindA)), make([]int, len(kindB))
 	for _, m := range x.Matches {
@@ -97,9 +96,9 @@ func Compare(a, b Text) *Result {
 }
 
 // side finds the words of an aligned normal form in its original.
-func (t *Text) side(x *sketch.Aligned) side {
+func (t *Text) side(name string, x *sketch.Aligned) side {
 	before := len(x.Text) - len(t.Form) // what the alignment put before the text
-	s := side{text: t.Original, tokens: make([]sketch.Bytes, len(x.Tokens))}
+	s := side{name: name, text: t.Original, tokens: make([]sketch.Bytes, len(x.Tokens))}
 	last := 0
 	for i, w := range x.Tokens {
 		start, _ := t.Origin(w.Start - before)
@@ -109,6 +108,24 @@ func (t *Text) side(x *sketch.Aligned) side {
 		s.tokens[i] = sketch.Bytes{Start: start, End: last}
 	}
 	return s
+}
+
+// place is the offset of the i-th word, or of the line that it begins with a quotation mark or the like, and the
+// characters between it and the word before.
+func (s *side) place(i int) (at int, before string) {
+	at = len(s.text)
+	if i < len(s.tokens) {
+		at = s.tokens[i].Start
+	}
+	if i == 0 {
+		return 0, ""
+	}
+	end := s.tokens[i-1].End
+	before = s.text[end:at]
+	if line := strings.LastIndexByte(before, '\n'); line >= 0 {
+		at = end + line + 1
+	}
+	return at, before
 }
 
 // residue reports whether there are words before the i-th word of the normal form.

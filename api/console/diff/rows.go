@@ -6,8 +6,11 @@ import (
 	"jianguo/sketch"
 )
 
-// Piece is a part of a row: text[Start:End] of its side.
-type Piece = Span
+// Piece is a part of a row. Its Side is a or b.
+type Piece struct {
+	Span
+	Text, Side string
+}
 
 // Row is a pair of passages that correspond. Either side may be empty.
 // The passages of a side, row after row, are its text, byte for byte.
@@ -45,24 +48,6 @@ type layout struct {
 	rows []Row
 }
 
-// place is the offset of the i-th word, or of the line that it begins with a quotation mark or the like, and the
-// characters between it and the word before.
-func (s *side) place(i int) (at int, before string) {
-	at = len(s.text)
-	if i < len(s.tokens) {
-		at = s.tokens[i].Start
-	}
-	if i == 0 {
-		return 0, ""
-	}
-	end := s.tokens[i-1].End
-	before = s.text[end:at]
-	if line := strings.LastIndexByte(before, '\n'); line >= 0 {
-		at = end + line + 1
-	}
-	return at, before
-}
-
 // cut ends the row before these words if a paragraph ends there on either side,
 // or if the row is long and a sentence ends on both. Words that only one side has
 // (onlyA, onlyB) stay in the row before them unless they begin a paragraph.
@@ -97,7 +82,7 @@ func (s *side) take(spans []Span, to int) (out []Piece) {
 	for s.from < to && s.span < len(spans) {
 		p := spans[s.span]
 		p.Start, p.End = s.from, min(p.End, to)
-		out = append(out, p)
+		out = append(out, Piece{p, s.text[p.Start:p.End], s.name})
 		s.from = p.End
 		if p.End == spans[s.span].End {
 			s.span++

@@ -8,7 +8,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
-	"maps"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -50,8 +49,8 @@ type Config struct {
 type Sessions struct {
 	Config
 	now   func() time.Time
-	key   []byte // signs cookies: a restart ends all sessions
-	ended ended  // signed-out sessions
+	key   []byte   // signs cookies: a restart ends all sessions
+	ended sync.Map // salts of sessions that were signed out, with the time at which each would have ended by itself
 }
 
 // New returns sessions that nobody has begun.
@@ -75,30 +74,6 @@ type Session struct {
 	Token string `json:"t,omitempty"`
 }
 
-// ended holds the salts of the sessions that were signed out, with the time at which each
-// would have ended by itself.
-type ended struct {
-	mu    sync.Mutex
-	salts map[string]int64 // under mu
-}
-
-func (e *ended) add(s Session, now int64) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.salts == nil {
-		e.salts = map[string]int64{}
-	}
-	maps.DeleteFunc(e.salts, func(_ string, end int64) bool { return end < now })
-	e.salts[s.Salt] = s.End
-}
-
-func (e *ended) has(s Session) bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	_, ok := e.salts[s.Salt]
-	return ok
-}
-
 func (c *Sessions) sign(what string, data []byte) []byte {
 	h := hmac.New(sha256.New, c.key)
 	h.Write([]byte(what))
@@ -106,16 +81,21 @@ func (c *Sessions) sign(what string, data []byte) []byte {
 	return h.Sum(nil)
 }
 
+// signedIn returns the user of a request that is signed in.
+func (c *Sessions) signedIn(r *http.Request) (Session, bool) {
+	if s, ok := c.proxied(r); ok {
+		return s, true
+	}
+	return c.readCookie(r)
+}
+
 // Of returns the user of a request; false: not signed in.
 func (c *Sessions) Of(e echo.Context) (Session, bool) {
-	if s, ok := c.proxied(e.Request()); ok {
+	s, ok := c.signedIn(e.Request())
+	switch {
+	case ok:
 		return s, true
-	}
-	s, ok := c.readCookie(e.Request())
-	if ok {
-		return s, true
-	}
-	if !c.Open() {
+	case !c.Open():
 		return Session{}, false
 	}
 	return c.Begin(e, "editor", Operator, ""), true
@@ -126,9 +106,8 @@ func (c *Sessions) Open() bool { return c.Tokens == nil && c.Header == "" }
 
 // Known reports whether the user of a request is signed in, or need not be.
 func (c *Sessions) Known(e echo.Context) bool {
-	_, proxied := c.proxied(e.Request())
-	_, signedIn := c.readCookie(e.Request())
-	return proxied || signedIn || c.Open()
+	_, ok := c.signedIn(e.Request())
+	return ok || c.Open()
 }
 
 // proxied returns the user that a trusted proxy names.
@@ -194,7 +173,8 @@ func (c *Sessions) readCookie(r *http.Request) (s Session, ok bool) {
 	if err != nil || json.Unmarshal(raw, &s) != nil {
 		return s, false
 	}
-	return s, c.now().Unix() < s.End && !c.ended.has(s) && (c.Tokens == nil || c.Tokens.Current(s.Token))
+	_, ended := c.ended.Load(s.Salt)
+	return s, c.now().Unix() < s.End && !ended && (c.Tokens == nil || c.Tokens.Current(s.Token))
 }
 
 // Begin signs a user in. token is the session name of the token that they used.
@@ -215,7 +195,14 @@ func (c *Sessions) Begin(e echo.Context, name, role, token string) Session {
 
 // End signs a user out, on the server too: a copy of the cookie is worth nothing.
 func (c *Sessions) End(e echo.Context, s Session) {
-	c.ended.add(s, c.now().Unix())
+	now := c.now().Unix()
+	c.ended.Range(func(salt, end any) bool {
+		if end.(int64) < now {
+			c.ended.Delete(salt)
+		}
+		return true
+	})
+	c.ended.Store(s.Salt, s.End)
 	e.SetCookie(&http.Cookie{Name: cookieName, Path: "/", HttpOnly: true, MaxAge: -1})
 }
 

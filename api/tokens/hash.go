@@ -27,28 +27,28 @@ type hash struct {
 	salt, sum    []byte
 }
 
-func parseHash(text string) (h hash, err error) {
-	part := strings.Split(text, "$")
+func parseHash(text string) (*hash, error) {
+	h, part := new(hash), strings.Split(text, "$")
 	malformed := errors.New("is not of the form $argon2id$v=19$m=…,t=…,p=…$salt$hash: add the token again")
 	if len(part) != 6 || part[0] != "" || part[1] != "argon2id" || part[2] != fmt.Sprintf("v=%d", argon2.Version) {
-		return h, malformed
+		return nil, malformed
 	}
 	if n, err := fmt.Sscanf(part[3], "m=%d,t=%d,p=%d", &h.memory, &h.time, &h.threads); n != 3 || err != nil {
-		return h, malformed
+		return nil, malformed
 	}
 	if h.time < 1 || h.time > maxTime || h.threads < 1 || h.threads > maxThreads || h.memory < 8*uint32(h.threads) || h.memory > maxMemory {
-		return h, fmt.Errorf("wants m=%d,t=%d,p=%d: at most m=%d,t=%d,p=%d are taken", h.memory, h.time, h.threads, maxMemory, maxTime, maxThreads)
+		return nil, fmt.Errorf("wants m=%d,t=%d,p=%d: at most m=%d,t=%d,p=%d are taken", h.memory, h.time, h.threads, maxMemory, maxTime, maxThreads)
 	}
 	var saltErr, sumErr error
 	h.salt, saltErr = base64.RawStdEncoding.DecodeString(part[4])
 	h.sum, sumErr = base64.RawStdEncoding.DecodeString(part[5])
 	if saltErr != nil || sumErr != nil || len(h.salt) < 8 || len(h.sum) < 16 {
-		return h, malformed
+		return nil, malformed
 	}
 	return h, nil
 }
 
-func (t *Token) verify(secret string) bool {
-	h, err := parseHash(t.hash)
-	return err == nil && subtle.ConstantTimeCompare(h.sum, argon2.IDKey([]byte(secret), h.salt, h.time, h.memory, h.threads, uint32(len(h.sum)))) == 1
+// isOf reports whether it is the hash of a secret.
+func (h *hash) isOf(secret string) bool {
+	return subtle.ConstantTimeCompare(h.sum, argon2.IDKey([]byte(secret), h.salt, h.time, h.memory, h.threads, uint32(len(h.sum)))) == 1
 }

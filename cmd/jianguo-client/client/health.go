@@ -1,4 +1,4 @@
-package main
+package client
 
 import (
 	"crypto/tls"
@@ -7,16 +7,18 @@ import (
 	"net/http"
 	"time"
 
+	"jianguo/internal/companion"
 	"jianguo/internal/datadir"
 )
 
 type healthCmd struct {
-	Data  string `help:"The data directory of the service." default:"${data}" placeholder:"DIR"`
+	companion.Flags
+	Data  string `help:"The data directory of the service." default:"jianguo-data" placeholder:"DIR"`
 	Ready bool   `help:"Ask whether every part does its work, not only whether the service answers."`
 }
 
 // Run asks the service that holds a data directory how it is, and fails if it is not well.
-func (c *healthCmd) Run(co *streams) error {
+func (c *healthCmd) Run(co *companion.Streams) error {
 	holder, err := datadir.ReadHolder(c.Data)
 	if err != nil {
 		return fmt.Errorf("no service has used the data directory: %w", err)
@@ -34,7 +36,7 @@ func (c *healthCmd) Run(co *streams) error {
 		err = fmt.Errorf("%s: %s", res.Status, answer)
 	}
 	if err == nil {
-		_, err = co.out.Write(answer)
+		_, err = co.Out.Write(answer)
 	}
 	return err
 }

@@ -1,0 +1,93 @@
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"jianguo/ingest"
+	"jianguo/internal/must"
+)
+
+// A handler returns the answer to a request, which is sent as JSON; nil: it has answered
+// itself. Package must ends it at its first error.
+type handler func(c echo.Context) any
+
+// serve has the type of echo.HandlerFunc.
+func (h handler) serve(c echo.Context) error {
+	answer, err := must.Try(func() any { return h(c) })
+	if err != nil || answer == nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, answer)
+}
+
+// refuse ends a request with a field, query parameter or part of its path at fault.
+func refuse(field, problem string, args ...any) {
+	must.Do(&ingest.FieldError{Field: field, Problem: fmt.Sprintf(problem, args...)})
+}
+
+// tooLarge ends a request that has more of something than is taken.
+func tooLarge(field, problem string, args ...any) {
+	must.Do(&ingest.FieldError{Field: field, Problem: fmt.Sprintf(problem, args...), TooLarge: true})
+}
+
+// queryInt reads a whole number between least and most.
+func queryInt[N int | int64 | uint32 | uint64](c echo.Context, name string, missing, least, most N) N {
+	given := c.QueryParam(name)
+	if given == "" {
+		return missing
+	}
+	n, err := strconv.ParseInt(given, 10, 64)
+	if err != nil || n < int64(least) || n > int64(most) {
+		refuse(name, "is %.40q, want a whole number from %d to %d", given, least, most)
+	}
+	return N(n)
+}
+
+// clusterID reads the number of a cluster in the path.
+func clusterID(c echo.Context) (id uint32) {
+	if err := json.Unmarshal([]byte(c.Param("id")), &id); err != nil || id == 0 {
+		refuse("id", "is %.40q, want the number of a cluster", c.Param("id"))
+	}
+	return id
+}
+
+// itemPath is the address of an item.
+func itemPath(id string) string {
+	if id == "." || id == ".." {
+		return "/items?id=" + url.QueryEscape(id)
+	}
+	return "/items/" + url.PathEscape(id)
+}
+
+// pathID reads the id behind /items/, or else the query parameter id. What is
+// taken apart is the path as it was sent: echo's parameters do not say whether
+// a slash or a percent sign was escaped.
+func pathID(c echo.Context) string {
+	escaped := strings.TrimPrefix(c.Request().URL.EscapedPath(), "/items")
+	escaped = strings.TrimPrefix(escaped, "/")
+	id, err := url.PathUnescape(escaped)
+	if err != nil {
+		refuse("id", "is not percent-encoded as a path is")
+	}
+	if id == "" {
+		id = c.QueryParam("id")
+	}
+	must.Do(ingest.CheckID(id))
+	return id
+}
+
+// sourceName is the source in the path, which may be escaped.
+func sourceName(c echo.Context) string {
+	name, err := url.PathUnescape(c.Param("name"))
+	if err != nil || name == "" {
+		refuse("name", "is not the name of a source")
+	}
+	return name
+}
