@@ -57,13 +57,18 @@ type bodyReader struct {
 	held   atomic.Int64 // bytes of the buffers of bodies
 }
 
-// body is a request's body as far as it has come. release is always to be called.
+// body is a request's body as far as it has come, and its place. release is always to
+// be called.
 type body struct {
-	from *bodyReader
-	data []byte
+	from  *bodyReader
+	data  []byte
+	place *place // nil: it was refused
 }
 
 func (b *body) release() {
+	if b.place != nil {
+		b.place.leave()
+	}
 	b.from.held.Add(-int64(cap(b.data)))
 	returnBuffer(b.data)
 	b.data = nil
@@ -101,6 +106,25 @@ func (b *body) read(c echo.Context, limit int64) error {
 			return NewProblem(http.StatusBadRequest, "payload", "the body ended before it was complete, or came too slowly: "+err.Error())
 		}
 	}
+}
+
+// discard receives what a refused client sends, which may read its answer only after that.
+// Where it is too long the server reads the beginning, and closes the connection.
+func discard(c echo.Context, limit int64) {
+	r := c.Request()
+	_ = http.NewResponseController(c.Response()).SetReadDeadline(time.Now().Add(time.Second))
+	if r.ContentLength <= 0 || r.ContentLength > limit {
+		return
+	}
+	buf := takeBuffer(sizes[2])
+	defer returnBuffer(buf)
+	buf = buf[:cap(buf)]
+	_ = readingFor(r.Context(), &place{nowhere: &buf[0]}, func() (err error) {
+		for err == nil {
+			_, err = r.Body.Read(buf)
+		}
+		return err
+	})
 }
 
 // grow makes room for more, but not past what a client that tells the truth will send.

@@ -82,6 +82,7 @@ type Server struct {
 	work         *gate
 	waiting      *gate // for verdicts
 	polling      *gate // for events
+	filters      *gate // nil until AddExposure
 	conns        *connections
 	endpoints    []endpoint
 	draining     chan struct{} // closed by Serve when its ctx ends

@@ -49,7 +49,8 @@ type exposureRoutes struct {
 // request with a bitmap and a JSON one with JSON.
 func (s *Server) AddExposure(store *exposure.Store) {
 	s.hotList.exposure = store
-	r := &exposureRoutes{server: s, store: store, work: within(20*time.Millisecond, 16, s.cfg.Concurrency), wait: within(100*time.Millisecond, 32, 8*s.cfg.Concurrency)}
+	r := &exposureRoutes{server: s, store: store, work: within(10*time.Millisecond, 32, s.cfg.Concurrency), wait: within(100*time.Millisecond, 32, 8*s.cfg.Concurrency)}
+	s.filters = r.work
 	add := func(path string, roles bus.Role, g *gate, h func(echo.Context, []byte) any) {
 		s.echo.POST(path, s.guard(roles|operator, r.withBody(g, h)))
 	}
@@ -71,12 +72,11 @@ func (s *Server) AddExposure(store *exposure.Store) {
 // withBody reads the body, takes a place, and calls h, which package must ends.
 func (r *exposureRoutes) withBody(g *gate, h func(echo.Context, []byte) any) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		b, leave, err := r.server.enter(c, &r.server.bodies, g, exposure.MaxBody)
+		b, err := r.server.enter(c, &r.server.bodies, g, exposure.MaxBody)
 		defer b.release()
 		if err != nil {
 			return err
 		}
-		defer leave()
 		return handler(func(c echo.Context) any { return h(c, b.data) }).serve(c)
 	}
 }

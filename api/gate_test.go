@@ -18,22 +18,22 @@ func TestGateFollowsPatience(t *testing.T) {
 		// are inside, and returns how many were admitted at once in the end.
 		flood := func(takes func(inside int) time.Duration) (inside int) {
 			for range 200 {
-				var leaves []func()
+				var places []*place
 				for {
-					leave, err := g.enter()
-					var p *Problem
-					if errors.As(err, &p) && p.Status == http.StatusTooManyRequests && p.retryAfter != "" {
+					p, err := g.enter()
+					var refused *Problem
+					if errors.As(err, &refused) && refused.Status == http.StatusTooManyRequests && refused.retryAfter != "" {
 						break
 					}
 					if err != nil {
 						t.Fatal(err)
 					}
-					leaves = append(leaves, leave)
+					places = append(places, p)
 				}
-				inside = len(leaves)
+				inside = len(places)
 				time.Sleep(takes(inside))
-				for _, leave := range leaves {
-					leave()
+				for _, p := range places {
+					p.leave()
 				}
 			}
 			return inside

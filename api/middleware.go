@@ -20,12 +20,11 @@ import (
 // bound reads a request's body, and takes a place for the time of its work.
 func (s *Server) bound(from *bodyReader, limit int64, g *gate, next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		b, leave, err := s.enter(c, from, g, limit)
+		b, err := s.enter(c, from, g, limit)
 		defer b.release()
 		if err != nil {
 			return err
 		}
-		defer leave()
 		c.Request().Body = io.NopCloser(bytes.NewReader(b.data))
 		return next(c)
 	}
@@ -44,25 +43,24 @@ func (s *Server) boundPages(known func(echo.Context) bool) echo.MiddlewareFunc {
 	}
 }
 
-// enter reads a request's body and takes a place; without an error the caller leaves it.
-// While no place is free, bodies are not read.
-func (s *Server) enter(c echo.Context, from *bodyReader, g *gate, limit int64) (b *body, leave func(), err error) {
+// enter takes a place for a request and reads its body; the caller releases both. A body
+// that is refused is not read.
+func (s *Server) enter(c echo.Context, from *bodyReader, g *gate, limit int64) (b *body, err error) {
 	b, r := &body{from: from}, c.Request()
-	if err := g.full(); err != nil {
-		// Before it answers, the server reads what is left of a body.
-		_ = http.NewResponseController(c.Response()).SetReadDeadline(time.Now().Add(time.Second))
-		return b, nil, err
+	if b.place, err = g.enter(); err != nil {
+		discard(c, limit)
+		return b, err
 	}
+	b.place.wait()
 	if r.Body != nil && r.Body != http.NoBody {
-		if err := b.read(c, limit); err != nil {
-			return b, nil, err
+		if err := readingFor(r.Context(), b.place, func() error { return b.read(c, limit) }); err != nil {
+			return b, err
 		}
 	}
 	if from != &s.publicBodies {
 		s.conns.prove(r.Context())
 	}
-	leave, err = g.enter()
-	return b, leave, err
+	return b, nil
 }
 
 // observe gives a request its id, and counts and logs how it ended.

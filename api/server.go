@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	_ "net/http/pprof" // profiles under /debug/pprof of http.DefaultServeMux
+	"runtime"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -133,6 +134,13 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
+	if s.filters != nil {
+		end, err := s.filters.takeTurns(8 * runtime.GOMAXPROCS(0))
+		if err != nil {
+			return errors.Join(err, stop(), l.Close())
+		}
+		defer end()
+	}
 	server := &http.Server{
 		Handler:           s.echo,
 		ReadHeaderTimeout: 5 * time.Second,
@@ -147,7 +155,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		ErrorLog:       slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
 	failed := make(chan error, 1)
-	go func() { failed <- serveOn(server, l, s.cfg.TLS) }()
+	go func() { failed <- serveOn(server, listener{l}, s.cfg.TLS) }()
 	s.log.InfoContext(ctx, "listening", "address", l.Addr().String(), "tokens", s.cfg.Tokens.Len())
 	select {
 	case err := <-failed:

@@ -273,7 +273,7 @@ func TestTooMuchAtOnce(t *testing.T) {
 	if rep := r.do("GET", "/clusters", nil); rep.status != 200 {
 		t.Errorf("beside a slow upload: %d %s", rep.status, rep.body)
 	}
-	leave, err := r.server.work.enter() // takes the only slot
+	other, err := r.server.work.enter() // takes the only slot
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -287,7 +287,7 @@ func TestTooMuchAtOnce(t *testing.T) {
 	if rep := r.do("GET", "/verdicts?after=1&wait=30s", nil); rep.status != 429 || rep.header.Get("Retry-After") == "" {
 		t.Errorf("beside a poll: %d", rep.status)
 	}
-	leave()
+	other.leave()
 	want[ingest.Outcome](r, 200, "DELETE", "/items/a", nil)
 	want[[]index.Event](r, 200, "GET", "/verdicts", nil)
 	if _, err := feed.Write([]byte(`{"body":"x"}`)); err != nil {

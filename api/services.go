@@ -64,13 +64,13 @@ func (s *Server) serveBus(ctx context.Context) (stop func() error, err error) {
 		g := within(busPatience, busLeast, busMost)
 		places := make(chan struct{}, busConcurrency)
 		handler := micro.HandlerFunc(func(r micro.Request) {
-			if err := g.admit(); err != nil {
+			p, err := g.enter()
+			if err != nil {
 				s.reply(ctx, e, r.Reply(), nats.NewMsg(r.Reply()), err)
 				return
 			}
-			began := time.Now()
 			running.Go(func() {
-				defer g.leave(began)
+				defer p.leave()
 				places <- struct{}{}
 				defer func() { <-places }()
 				s.answer(ctx, e, r.Data(), r.Reply())

@@ -16,6 +16,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"jianguo/bus"
+	"jianguo/internal/tier"
 )
 
 // requestTime is how long a client waits for an answer.
@@ -27,6 +28,10 @@ func sleep(ctx context.Context, milliseconds int) {
 	case <-time.After(time.Duration(milliseconds) * time.Millisecond):
 	}
 }
+
+// pace is how many milliseconds a client waits after each change. What is acknowledged is
+// compared in every later round, so that most of the time of a run goes with its number.
+func pace() int { return tier.Count(10, 2, 2) }
 
 // work starts the clients of a round.
 func (c *chaos) work(ctx context.Context, clients *sync.WaitGroup) {

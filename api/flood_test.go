@@ -1,0 +1,183 @@
+package api
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"unsafe"
+
+	"jianguo/exposure"
+)
+
+// TestFloodOfFilters has more filters arrive at once than may be admitted. They only
+// compute: unless each lets the others in before it works, one after the other is done
+// and none refused, however long the last has waited by then.
+func TestFloodOfFilters(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	r := newService(t, testConfig{exposure: &exposure.Config{}, api: func(c *Config) { c.Concurrency = 40 }})
+	const clients = 400
+	body := `{"user":"u","items":["a","b"]}`
+	request := fmt.Appendf(nil, "POST /filter HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+	var conns []*net.TCPConn
+	for range clients {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(r.url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		conns = append(conns, conn.(*net.TCPConn))
+	}
+	eventually(t, "all are connected", func() bool {
+		r.server.conns.mu.Lock()
+		defer r.server.conns.mu.Unlock()
+		return len(r.server.conns.all) >= clients
+	})
+	for _, conn := range conns {
+		raw, err := conn.SyscallConn()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var errno syscall.Errno
+		if err := raw.Control(func(fd uintptr) {
+			// A call that the scheduler does not see: the only processor stays here, and
+			// no request is answered until all have been sent.
+			_, _, errno = syscall.RawSyscall(syscall.SYS_WRITE, fd, uintptr(unsafe.Pointer(&request[0])), uintptr(len(request)))
+		}); err != nil || errno != 0 {
+			t.Fatal(err, errno)
+		}
+	}
+	got := map[int]int{}
+	for _, conn := range conns {
+		res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got[res.StatusCode]++
+		if res.StatusCode == http.StatusTooManyRequests && (res.Header.Get("Retry-After") == "" || res.Header.Get("Content-Type") != problemType) {
+			t.Errorf("refused with %v", res.Header)
+		}
+	}
+	if got[200] < 40 || got[429] == 0 || got[200]+got[429] != clients {
+		t.Errorf("%d filters at once: %v", clients, got)
+	}
+	want[map[string]any](r, 200, "POST", "/filter", body)
+}
+
+// TestTurns: filters beyond those that work wait in line, those beyond the bound are
+// refused at once, and reports are not kept out by either.
+func TestTurns(t *testing.T) {
+	turns := 8 * runtime.GOMAXPROCS(0)
+	r := newService(t, testConfig{exposure: &exposure.Config{}, api: func(c *Config) { c.Concurrency = turns + 2 }})
+	g := r.server.filters
+	var working []*place
+	for range turns {
+		p, err := g.enter()
+		if err != nil {
+			t.Fatal(err)
+		}
+		working = append(working, p)
+	}
+	done := make(chan reply, 2)
+	for range 2 {
+		go func() {
+			rep, err := r.try("POST", "/filter", `{"user":"u","items":["a"]}`)
+			if err != nil {
+				t.Error(err)
+			}
+			done <- rep
+		}()
+	}
+	eventually(t, "two wait for their turn", func() bool {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		return len(g.waiting) == 2
+	})
+	if rep := r.do("POST", "/filter", `{"user":"u","items":["a"]}`); rep.status != 429 || rep.header.Get("Retry-After") == "" {
+		t.Errorf("one too many: %d %s", rep.status, rep.body)
+	}
+	if rep := r.do("POST", "/exposures", `{"user":"u","kind":"seen","items":["a"]}`); rep.status != 204 {
+		t.Errorf("a report beside them: %d %s", rep.status, rep.body)
+	}
+	working[0].leave()
+	for range 2 {
+		if rep := <-done; rep.status != 200 {
+			t.Errorf("after its turn had come: %d %s", rep.status, rep.body)
+		}
+	}
+	for _, p := range working[1:] {
+		p.leave()
+	}
+}
+
+// TestRefusedBody: what a refused client sends is received and discarded, and its
+// connection serves its next request.
+func TestRefusedBody(t *testing.T) {
+	r := newService(t, testConfig{exposure: &exposure.Config{}, api: func(c *Config) { c.Concurrency = 1 }})
+	other, err := r.server.filters.enter()
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := net.Dial("tcp", strings.TrimPrefix(r.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	answers := bufio.NewReader(conn)
+	body := `{"user":"u","items":["` + strings.Repeat("a", 200) + strings.Repeat(`","bbbbbbbbbbbbbbbbbbbb`, 15_000) + `"]}`
+	for _, status := range []int{429, 200} {
+		if _, err := fmt.Fprintf(conn, "POST /filter HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body); err != nil {
+			t.Fatal(err)
+		}
+		res, err := http.ReadResponse(answers, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := io.ReadAll(res.Body)
+		if err != nil || res.StatusCode != status {
+			t.Fatalf("%d %.200s %v, want %d", res.StatusCode, answer, err, status)
+		}
+		if status == 429 {
+			other.leave()
+		}
+	}
+}
+
+// TestNowhere: a body that is discarded does not reach the buffer.
+func TestNowhere(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	client, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	accepted, err := listener{l}.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer accepted.Close()
+	if _, err := io.WriteString(client, "discardedread"); err != nil {
+		t.Fatal(err)
+	}
+	c, buf := accepted.(*conn), make([]byte, len("discarded"))
+	c.body.Store(&place{nowhere: &buf[0]})
+	if _, err = io.ReadFull(c, buf); err != nil {
+		t.Fatal(err)
+	}
+	if got := string(buf); got != strings.Repeat("\x00", len("discarded")) {
+		t.Errorf("the buffer has %q", got)
+	}
+	rest := make([]byte, len("read"))
+	if _, err := io.ReadFull(c, rest); err != nil || string(rest) != "read" {
+		t.Errorf("%q %v", rest, err)
+	}
+}
