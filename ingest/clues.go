@@ -40,12 +40,12 @@ var clueWords = map[sketch.Clue]string{
 	sketch.Words:       "Latin words on each side that the other lacks",
 	sketch.Label:       "headlines that name two different things in Latin letters",
 	sketch.Apart:       "days between their times of publication, more than three",
-	sketch.Grown:       "the later text is the longer one",
 	sketch.Known:       "pairs of characters of the later text that the earlier one has",
 	sketch.Rest:        "text of the later one outside equal runs",
 	sketch.Hang:        "over three tenths of the later text outside equal runs",
-	sketch.AddsMost:    "size of the new sentences of the later text",
 	sketch.AddsFigures: "figures of the later text that the earlier one lacks",
+	sketch.AddsNames:   "names in the later text that the earlier one lacks",
+	sketch.AddsUnknown: "in its new sentences, characters and words that the earlier text has nowhere",
 	sketch.Lead:        "figures in each lead that the other text has nowhere",
 }
 

@@ -22,7 +22,10 @@ type Layout struct {
 	// NovelA and NovelB are the tokens of clauses of their own, which the other text has not got in other words
 	// either.
 	NovelA, NovelB int
-	Gaps           int // between matches, and at both ends, where either text has tokens of its own
+	// Unknown are the tokens among NovelA that the earlier text has nowhere: new matter has more of them than a
+	// rewording or a few words of advice.
+	Unknown int
+	Gaps    int // between matches, and at both ends, where either text has tokens of its own
 	// Foreign is the size of the gaps of which neither side stands anywhere in the other text, each by its
 	// smaller side.
 	Foreign int
@@ -49,7 +52,8 @@ type Layout struct {
 type Facts struct {
 	Numbers, NumbersShared int // distinct facts of the text with fewer, and how many both texts have
 	OnlyA, OnlyB           int // distinct facts that only one text has
-	LeadA, LeadB           int // the same among the first hundred tokens of each text
+	NamesA                 int // distinct names that only the query has
+	LeadA, LeadB           int // OnlyA and OnlyB among the first hundred tokens of each text
 	SameSlot, OtherSlot    int // places that both texts fill: with the same fact, with another one
 	Renamed                int // places where one name stands for another
 	SubjectsA, SubjectsB   int // names and Latin words that one text repeats and the other has nowhere

@@ -23,11 +23,40 @@ func (x *Alignment) measure(w *workspace) {
 	}
 	x.eachGap(w, func(a, b span) { w.gap(l, a, b) })
 	l.NovelA, l.NovelB = x.Later.OwnTokens, x.Earlier.OwnTokens
+	l.Unknown = x.unknown(w)
 	x.countFacts()
 	w.compareNames(&x.Comparison.Facts)
 	if q, c := q.in.Published, c.in.Published; q > 0 && c > 0 {
 		x.Days = int(max(q-c, c-q))
 	}
+}
+
+// vocabulary is a set of tokens. A few others may count as members.
+type vocabulary [256]uint64
+
+func (v *vocabulary) add(tokens []token) {
+	for i := range tokens {
+		at := tokens[i].hash >> 50
+		v[at>>6] |= 1 << (at & 63)
+	}
+}
+
+func (v *vocabulary) has(hash uint64) bool { return v[hash>>56]>>(hash>>50&63)&1 > 0 }
+
+// unknown counts the tokens of the later text's own clauses that the earlier text has nowhere.
+func (x *Alignment) unknown(w *workspace) (n int) {
+	var earlier vocabulary
+	earlier.add(w.c.buffer)
+	earlier.add(w.c.head)
+	i, tokens := 0, w.q.tokens
+	for _, own := range x.Later.Own {
+		for ; i < len(tokens) && int(tokens[i].start) < own.End; i++ {
+			if int(tokens[i].start) >= own.Start && !earlier.has(tokens[i].hash) {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // headingMost is the length in bytes of the longest heading, six Han characters.
@@ -139,7 +168,26 @@ func (w *workspace) compareNames(f *Facts) {
 		}
 		return n
 	}
+	f.NamesA = w.newNames()
 	f.SubjectsA, f.SubjectsB = repeated(&w.q, &w.c), repeated(&w.c, &w.q)
 	f.SubjectsA += subjects(w.q.known, w.c.known)
 	f.SubjectsB += subjects(w.c.known, w.q.known)
+}
+
+// outlets end the names of those who publish. Who published a text is not part of what it says.
+var outlets = strings.Fields("网 社 报 新闻 央视 卫视 电视台 周刊 客户端")
+
+// newNames counts the distinct names of the query that the earlier text has nowhere.
+func (w *workspace) newNames() (n int) {
+	q, c := &w.q, &w.c
+	text := q.text[q.tokens[0].start:q.tokens[len(q.tokens)-1].end]
+	for i, name := range q.names {
+		if i > 0 && q.names[i-1] == name || slices.ContainsFunc(outlets, func(o string) bool { return strings.HasSuffix(name, o) }) {
+			continue
+		}
+		if _, known := slices.BinarySearch(c.names, name); !known && strings.Contains(text, name) && !c.says(name) {
+			n++
+		}
+	}
+	return n
 }
