@@ -13,7 +13,7 @@ import (
 var creditWords = strings.Fields("记者 编辑 责编 作者 来源 采写 摄影 图源 供图 图片 摄 转自 通讯员 编译 校对 校审 监制 主编 审核 原标题 点击 更多 广告 扫码 关注 下载 客户端 版权 公众号 微博 直播间 投稿 热线 爆料 邮箱 阅读 本网 头条号 抖音号 视频号 强国号 点赞 侵权 订阅 二审 三审")
 
 // feet begin the clause under an article where the page goes on with other matters: credits, invitations, headlines.
-var feet = strings.Fields("来源 编辑 责编 责任编辑 值班编辑 本期编辑 监制 审核 校对 推荐阅读 延伸阅读 相关阅读 更多精彩 扫码 返回")
+var feet = strings.Fields("编辑 责编 责任编辑 值班编辑 本期编辑 监制 推荐阅读 延伸阅读 相关阅读 更多精彩 扫码")
 
 // datelines end a clause that says where and when a text was written.
 var datelines = strings.Fields("电 讯 消息 报道")
@@ -106,7 +106,7 @@ func (s *side) foot(from, to int) int {
 		switch {
 		case slices.ContainsFunc(feet, func(f string) bool { return strings.HasPrefix(clause, f) }) && utf8.RuneCountInString(clause) <= creditRunes:
 			return i
-		case strings.HasSuffix(clause, feet[0]):
+		case strings.HasSuffix(clause, "来源"):
 			for i++; i < to && !s.tokens[i].clause; i++ {
 			}
 			return i
