@@ -29,11 +29,9 @@ var clueWords = map[sketch.Clue]string{
 	sketch.Agreed:      "figures in common",
 	sketch.Shared:      "size of what is in common",
 	sketch.Resembles:   "resemblance",
-	sketch.RestMost:    "text outside equal runs",
 	sketch.Overhang:    "over three tenths of one side outside equal runs",
 	sketch.Novel:       "new sentences on one side",
 	sketch.Head:        "what a headline or opening says stands in the other text",
-	sketch.Foreign:     "a name put for another",
 	sketch.Subjects:    "names that each side repeats and the other lacks",
 	sketch.Topic:       "headlines or openings about what the other text has nowhere",
 	sketch.Titled:      "two headlines about what the other text has nowhere",
@@ -46,7 +44,6 @@ var clueWords = map[sketch.Clue]string{
 	sketch.AddsFigures: "figures of the later text that the earlier one lacks",
 	sketch.AddsNames:   "names in the later text that the earlier one lacks",
 	sketch.AddsUnknown: "in its new sentences, characters and words that the earlier text has nowhere",
-	sketch.Lead:        "figures in each lead that the other text has nowhere",
 }
 
 // leastWeighed is the least that a clue must add to be shown.

@@ -26,9 +26,6 @@ type Layout struct {
 	// rewording or a few words of advice.
 	Unknown int
 	Gaps    int // between matches, and at both ends, where either text has tokens of its own
-	// Foreign is the size of the gaps of which neither side stands anywhere in the other text, each by its
-	// smaller side.
-	Foreign int
 	// Subject is, of the gap in both openings with most of it, the share of pairs that the other text has
 	// nowhere, on the side where it is smaller; 0 where either side has few of them.
 	Subject float32
@@ -47,13 +44,11 @@ type Layout struct {
 	SameBody bool
 }
 
-// Facts compares the distinct figures and times of two texts, and their names. A sketch has no names and no
-// leads.
+// Facts compares the distinct figures and times of two texts, and their names. A sketch has no names.
 type Facts struct {
 	Numbers, NumbersShared int // distinct facts of the text with fewer, and how many both texts have
 	OnlyA, OnlyB           int // distinct facts that only one text has
 	NamesA                 int // distinct names that only the query has
-	LeadA, LeadB           int // OnlyA and OnlyB among the first hundred tokens of each text
 	SameSlot, OtherSlot    int // places that both texts fill: with the same fact, with another one
 	Renamed                int // places where one name stands for another
 	SubjectsA, SubjectsB   int // names and Latin words that one text repeats and the other has nowhere

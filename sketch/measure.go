@@ -68,10 +68,9 @@ func heading(own, other *Input) bool {
 	return rest != "" && len(name) <= headingMost && !strings.Contains(other.Title, name) && !strings.Contains(other.Body, name)
 }
 
-// Bounds of a gap in tokens: of one that sets a name against another one, and of one that is a subject: in the
-// opening, with so many unknown pairs, an office and its holder rather than one word for another.
+// Bounds of a gap that is a subject, in tokens and unknown pairs: in the opening, an office and its holder rather
+// than one word for another.
 const (
-	foreignMost  = 16
 	subjectMost  = 60
 	subjectPairs = 6
 )
@@ -94,16 +93,10 @@ func (w *workspace) gap(l *Layout, a, b span) {
 			newB++
 		}
 	}
-	if newA == nA-1 && newB == nB-1 && max(nA, nB) <= foreignMost {
-		l.Foreign += min(nA, nB)
-	}
 	if a.from > 0 && max(a.from, b.from) < openingTokens && min(newA, newB) >= subjectPairs {
 		l.Subject = max(l.Subject, min(float32(newA)/float32(nA-1), float32(newB)/float32(nB-1)))
 	}
 }
-
-// leadTokens is the length of the lead of a text.
-const leadTokens = 100
 
 // countFacts counts the facts in pairs and those without a partner.
 func (x *Alignment) countFacts() {
@@ -115,16 +108,6 @@ func (x *Alignment) countFacts() {
 		}
 		*said = append(*said, o)
 		return true
-	}
-	// only counts a fact that the other text lacks; of those at one place with another one, each stands in its lead.
-	only := func(said *[]*Fact, o *Fact, conflict bool, n, lead *int) {
-		isNew := fresh(said, o)
-		if isNew {
-			*n++
-		}
-		if (isNew || conflict) && o.from < leadTokens {
-			*lead++
-		}
 	}
 	for i := range x.Pairs {
 		switch p := &x.Pairs[i]; {
@@ -140,11 +123,11 @@ func (x *Alignment) countFacts() {
 			if p.Conflict {
 				f.OtherSlot++
 			}
-			if p.Later != nil {
-				only(&saidA, p.Later, p.Conflict, &f.OnlyA, &f.LeadA)
+			if p.Later != nil && fresh(&saidA, p.Later) {
+				f.OnlyA++
 			}
-			if p.Earlier != nil {
-				only(&saidB, p.Earlier, p.Conflict, &f.OnlyB, &f.LeadB)
+			if p.Earlier != nil && fresh(&saidB, p.Earlier) {
+				f.OnlyB++
 			}
 		}
 	}

@@ -47,7 +47,7 @@ var (
 	copies        = map[string]bool{"same": true, "contained": true}
 	stories       = map[string]bool{"same": true, "partial": true, "update": true}
 	copyClues     = []sketch.Clue{sketch.Conflicts, sketch.Shared, sketch.Head, sketch.Titled, sketch.Label, sketch.Words, sketch.Subjects, sketch.Apart, sketch.Rest, sketch.Hang, sketch.AddsFigures, sketch.AddsNames, sketch.AddsUnknown}
-	storyClues    = []sketch.Clue{sketch.SoftMost, sketch.Conflicts, sketch.News, sketch.Agreed, sketch.RestMost, sketch.Overhang, sketch.Novel, sketch.Foreign, sketch.Subjects, sketch.Topic, sketch.Words, sketch.Label, sketch.Lead, sketch.Apart}
+	storyClues    = []sketch.Clue{sketch.SoftMost, sketch.Conflicts, sketch.Agreed, sketch.Overhang, sketch.Novel, sketch.Subjects, sketch.Topic, sketch.Words, sketch.Label, sketch.Apart}
 	estimated     = clues(0, sketch.Resembles+1, nil)
 	copyEstimated = append(clues(0, sketch.Resembles+1, nil), sketch.Known, sketch.AddsFigures)
 	models        = []model{

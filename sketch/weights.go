@@ -18,21 +18,17 @@ var copyWeights = Weights{Bias: -3.39, Of: Evidence{
 }}
 
 // storyWeights: is it the same story, measured on texts.
-var storyWeights = Weights{Bias: -3.46, Of: Evidence{
-	SoftMost:  5.53,
-	Conflicts: -1.94,
-	News:      -0.10,
-	Agreed:    0.99,
-	RestMost:  1.21,
-	Overhang:  -5.94,
-	Novel:     0.56,
-	Foreign:   -20.50,
-	Subjects:  -1.42,
-	Topic:     -0.85,
-	Words:     -1.11,
-	Label:     -4.28,
-	Lead:      -1.77,
-	Apart:     -0.58,
+var storyWeights = Weights{Bias: -4.85, Of: Evidence{
+	SoftMost:  6.47,
+	Conflicts: -3.22,
+	Agreed:    1.06,
+	Overhang:  -4.91,
+	Novel:     0.62,
+	Subjects:  -1.10,
+	Topic:     -0.90,
+	Words:     -0.93,
+	Label:     -4.22,
+	Apart:     -0.62,
 }}
 
 // copySketchWeights: is it the same article, estimated from sketches.
