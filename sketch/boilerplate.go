@@ -10,7 +10,10 @@ import (
 
 // creditWords name those who made a text, or invite readers. A short clause with one of them at an end of a text
 // is no part of what it says.
-var creditWords = strings.Fields("记者 编辑 责编 作者 来源 采写 摄影 图源 供图 图片 摄 转自 通讯员 编译 校对 校审 监制 主编 审核 原标题 点击 更多 广告 扫码 关注 下载 客户端 版权 公众号 微博 直播间 投稿 热线 爆料 邮箱 阅读 本网")
+var creditWords = strings.Fields("记者 编辑 责编 作者 来源 采写 摄影 图源 供图 图片 摄 转自 通讯员 编译 校对 校审 监制 主编 审核 原标题 点击 更多 广告 扫码 关注 下载 客户端 版权 公众号 微博 直播间 投稿 热线 爆料 邮箱 阅读 本网 头条号 抖音号 视频号 强国号 点赞 侵权 订阅 二审 三审")
+
+// feet begin the clause under an article where the page goes on with other matters: credits, invitations, headlines.
+var feet = strings.Fields("编辑 责编 责任编辑 值班编辑 本期编辑 监制 推荐阅读 延伸阅读 相关阅读 更多精彩 扫码")
 
 // datelines end a clause that says where and when a text was written.
 var datelines = strings.Fields("电 讯 消息 报道")
@@ -87,7 +90,27 @@ func (s *side) trim() {
 			break
 		}
 	}
+	to = s.foot(from, to)
 	if 3*(to-from) >= 2*len(s.tokens) {
 		s.before, s.tokens = s.tokens[:from], s.tokens[from:to]
 	}
+}
+
+// foot is where the page goes on under an article, within the last third of it; else the end of the article.
+func (s *side) foot(from, to int) int {
+	for i := from + (to-from)*2/3; i < to; i++ {
+		if !s.tokens[i].clause {
+			continue
+		}
+		clause, _, _ := strings.Cut(s.text[s.tokens[i].start:], "\n")
+		switch {
+		case slices.ContainsFunc(feet, func(f string) bool { return strings.HasPrefix(clause, f) }) && utf8.RuneCountInString(clause) <= creditRunes:
+			return i
+		case strings.HasSuffix(clause, "来源"):
+			for i++; i < to && !s.tokens[i].clause; i++ {
+			}
+			return i
+		}
+	}
+	return to
 }

@@ -22,10 +22,10 @@ type Layout struct {
 	// NovelA and NovelB are the tokens of clauses of their own, which the other text has not got in other words
 	// either.
 	NovelA, NovelB int
-	Gaps           int // between matches, and at both ends, where either text has tokens of its own
-	// Foreign is the size of the gaps of which neither side stands anywhere in the other text, each by its
-	// smaller side.
-	Foreign int
+	// Unknown are the tokens among NovelA that the earlier text has nowhere: new matter has more of them than a
+	// rewording or a few words of advice.
+	Unknown int
+	Gaps    int // between matches, and at both ends, where either text has tokens of its own
 	// Subject is, of the gap in both openings with most of it, the share of pairs that the other text has
 	// nowhere, on the side where it is smaller; 0 where either side has few of them.
 	Subject float32
@@ -44,12 +44,11 @@ type Layout struct {
 	SameBody bool
 }
 
-// Facts compares the distinct figures and times of two texts, and their names. A sketch has no names and no
-// leads.
+// Facts compares the distinct figures and times of two texts, and their names. A sketch has no names.
 type Facts struct {
 	Numbers, NumbersShared int // distinct facts of the text with fewer, and how many both texts have
 	OnlyA, OnlyB           int // distinct facts that only one text has
-	LeadA, LeadB           int // the same among the first hundred tokens of each text
+	NamesA                 int // distinct names that only the query has
 	SameSlot, OtherSlot    int // places that both texts fill: with the same fact, with another one
 	Renamed                int // places where one name stands for another
 	SubjectsA, SubjectsB   int // names and Latin words that one text repeats and the other has nowhere

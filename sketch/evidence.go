@@ -20,31 +20,28 @@ const (
 	Agreed                // log of the number of figures that both have
 	Shared                // log of the size of what both have
 	Resembles             // resemblance
-	RestMost              // tokens in no run, of the text with more, in units of 650
 	Overhang              // share of tokens in no run above .3, of the text with more
 	Novel                 // log of the tokens in novel clauses, of the text with more
 	Head                  // the larger share of a headline that the other text has
-	Foreign               // share of the shorter text in swaps of names
 	Subjects              // log of the smaller number of unknown subjects
 	Topic                 // log of the smaller number of unknown topics
 	Titled                // the same where both texts have headlines, else 0
 	Words                 // log of the smaller number of unknown Latin words
 	Label                 // 1 where the headlines have different names in Latin letters
-	Lead                  // log of the smaller number of unknown figures of a lead
 	Apart                 // log of the days between them, from 3 to 60
-	Grown                 // log of the ratio of the later text's length to the earlier one's, at least 0
 
-	// What the later text adds. The clues with "Most" and "Novel" above do not say on which side it is.
+	// What the later text adds. Overhang and Novel above do not say on which side it is.
 	Known       // share of the later text's pairs that the earlier one has
 	Rest        // its tokens in no run, in units of 650
 	Hang        // share of them above .3
-	AddsMost    // the same number in units of 650
 	AddsFigures // log of its figures that the earlier text lacks
+	AddsNames   // number of its names that the earlier text lacks
+	AddsUnknown // tokens in its novel clauses that the earlier text lacks, in units of 100
 	Clues
 )
 
-var clueNames = strings.Fields(`SoftLeast SoftMost Slots Conflicts Missing News Agreed Shared Resembles 	RestMost Overhang Novel Head Foreign Subjects Topic Titled Words Label Lead Apart
-	Grown Known Rest Hang AddsMost AddsFigures 	`)
+var clueNames = strings.Fields(`SoftLeast SoftMost Slots Conflicts Missing News Agreed Shared Resembles Overhang Novel Head Subjects Topic Titled Words Label Apart
+	Known Rest Hang AddsFigures AddsNames AddsUnknown`)
 
 // String is the name of the constant.
 func (c Clue) String() string { return clueNames[c] }
@@ -77,7 +74,6 @@ func (c *Comparison) Evidence() Evidence {
 	}
 	shared := min(c.TokensA-l.RestA, c.TokensB-l.RestB)
 	e[Shared] = log(shared)
-	e[RestMost] = float64(max(l.RestA, l.RestB)) / typical
 	e[Overhang] = max(0, max(ratio(l.RestA, c.TokensA), ratio(l.RestB, c.TokensB))-.3)
 	e[Novel] = log(max(l.NovelA, l.NovelB))
 	e[Head] = float64(max(l.HeadA, l.HeadB))
@@ -90,19 +86,14 @@ func (c *Comparison) Evidence() Evidence {
 	if t.Labels {
 		e[Label] = 1
 	}
-	e[Lead] = log(min(f.LeadA, f.LeadB))
 	e[Apart] = math.Log(float64(max(apartLeast, min(apartMost, c.Days))) / apartLeast)
-	e[Grown] = max(0, math.Log(ratio(c.TokensA+grownSlack, c.TokensB+grownSlack)))
 	e[Rest] = float64(l.RestA) / typical
 	e[Hang] = max(0, ratio(l.RestA, c.TokensA)-.3)
-	e[AddsMost] = float64(l.NovelA) / typical
-	e[Foreign] = ratio(l.Foreign, min(c.TokensA, c.TokensB))
+	e[AddsNames] = float64(f.NamesA)
+	e[AddsUnknown] = float64(l.Unknown) / 100
 	e[Subjects] = log(min(f.SubjectsA, f.SubjectsB))
 	return e
 }
-
-// grownSlack is added to both lengths, so that a few tokens more do not count as growth of a very short text.
-const grownSlack = 10
 
 // Bounds of the days that count: crawlers are late by a day or two, and all days beyond two months are alike.
 const (

@@ -54,7 +54,7 @@ func fit(x [][]float64, y, weight []float64) []float64 {
 			w[a] += step
 			most = max(most, math.Abs(step))
 		}
-		if most < 1e-7 {
+		if most < 1e-4 {
 			break
 		}
 	}

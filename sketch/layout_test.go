@@ -20,12 +20,12 @@ func clauses(n, from int) string {
 	return b.String()
 }
 
-// TestLayout: what is moved, what is put between, and which text is the longer.
+// TestLayout: what is moved, what is put between, and what the later text says in other characters.
 func TestLayout(t *testing.T) {
 	head, tail, more := clauses(15, 0), clauses(15, 20), clauses(4, 40)
 	for _, c := range []struct {
 		name, q, c               string
-		moved, grown             bool
+		moved, foreign           bool
 		restA, restB, ownA, ownB int
 	}{
 		{"a text and itself", head + tail, head + tail, false, false, 0, 0, 0, 0},
@@ -35,10 +35,10 @@ func TestLayout(t *testing.T) {
 		{"some put after", head + tail + more, head + tail, false, true, 48, 0, 48, 0},
 	} {
 		x := Align(Input{Body: c.q}, Input{Body: c.c})
-		l, e := &x.Layout, x.Evidence()
+		l := &x.Layout
 		moved := slices.ContainsFunc(x.Matches, func(m Match) bool { return m.Moved })
-		if moved != c.moved || e[Grown] > 0 != c.grown || l.RestA != c.restA || l.RestB != c.restB || l.NovelA != c.ownA || l.NovelB != c.ownB {
-			t.Errorf("%s: moved %v, grown %v, %+v", c.name, moved, e[Grown], l)
+		if moved != c.moved || l.Unknown > 0 != c.foreign || l.RestA != c.restA || l.RestB != c.restB || l.NovelA != c.ownA || l.NovelB != c.ownB {
+			t.Errorf("%s: moved %v, %+v", c.name, moved, l)
 		}
 	}
 }

@@ -23,11 +23,40 @@ func (x *Alignment) measure(w *workspace) {
 	}
 	x.eachGap(w, func(a, b span) { w.gap(l, a, b) })
 	l.NovelA, l.NovelB = x.Later.OwnTokens, x.Earlier.OwnTokens
+	l.Unknown = x.unknown(w)
 	x.countFacts()
 	w.compareNames(&x.Comparison.Facts)
 	if q, c := q.in.Published, c.in.Published; q > 0 && c > 0 {
 		x.Days = int(max(q-c, c-q))
 	}
+}
+
+// vocabulary is a set of tokens. A few others may count as members.
+type vocabulary [256]uint64
+
+func (v *vocabulary) add(tokens []token) {
+	for i := range tokens {
+		at := tokens[i].hash >> 50
+		v[at>>6] |= 1 << (at & 63)
+	}
+}
+
+func (v *vocabulary) has(hash uint64) bool { return v[hash>>56]>>(hash>>50&63)&1 > 0 }
+
+// unknown counts the tokens of the later text's own clauses that the earlier text has nowhere.
+func (x *Alignment) unknown(w *workspace) (n int) {
+	var earlier vocabulary
+	earlier.add(w.c.buffer)
+	earlier.add(w.c.head)
+	i, tokens := 0, w.q.tokens
+	for _, own := range x.Later.Own {
+		for ; i < len(tokens) && int(tokens[i].start) < own.End; i++ {
+			if int(tokens[i].start) >= own.Start && !earlier.has(tokens[i].hash) {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // headingMost is the length in bytes of the longest heading, six Han characters.
@@ -39,10 +68,9 @@ func heading(own, other *Input) bool {
 	return rest != "" && len(name) <= headingMost && !strings.Contains(other.Title, name) && !strings.Contains(other.Body, name)
 }
 
-// Bounds of a gap in tokens: of one that sets a name against another one, and of one that is a subject: in the
-// opening, with so many unknown pairs, an office and its holder rather than one word for another.
+// Bounds of a gap that is a subject, in tokens and unknown pairs: in the opening, an office and its holder rather
+// than one word for another.
 const (
-	foreignMost  = 16
 	subjectMost  = 60
 	subjectPairs = 6
 )
@@ -65,16 +93,10 @@ func (w *workspace) gap(l *Layout, a, b span) {
 			newB++
 		}
 	}
-	if newA == nA-1 && newB == nB-1 && max(nA, nB) <= foreignMost {
-		l.Foreign += min(nA, nB)
-	}
 	if a.from > 0 && max(a.from, b.from) < openingTokens && min(newA, newB) >= subjectPairs {
 		l.Subject = max(l.Subject, min(float32(newA)/float32(nA-1), float32(newB)/float32(nB-1)))
 	}
 }
-
-// leadTokens is the length of the lead of a text.
-const leadTokens = 100
 
 // countFacts counts the facts in pairs and those without a partner.
 func (x *Alignment) countFacts() {
@@ -86,16 +108,6 @@ func (x *Alignment) countFacts() {
 		}
 		*said = append(*said, o)
 		return true
-	}
-	// only counts a fact that the other text lacks; of those at one place with another one, each stands in its lead.
-	only := func(said *[]*Fact, o *Fact, conflict bool, n, lead *int) {
-		isNew := fresh(said, o)
-		if isNew {
-			*n++
-		}
-		if (isNew || conflict) && o.from < leadTokens {
-			*lead++
-		}
 	}
 	for i := range x.Pairs {
 		switch p := &x.Pairs[i]; {
@@ -111,11 +123,11 @@ func (x *Alignment) countFacts() {
 			if p.Conflict {
 				f.OtherSlot++
 			}
-			if p.Later != nil {
-				only(&saidA, p.Later, p.Conflict, &f.OnlyA, &f.LeadA)
+			if p.Later != nil && fresh(&saidA, p.Later) {
+				f.OnlyA++
 			}
-			if p.Earlier != nil {
-				only(&saidB, p.Earlier, p.Conflict, &f.OnlyB, &f.LeadB)
+			if p.Earlier != nil && fresh(&saidB, p.Earlier) {
+				f.OnlyB++
 			}
 		}
 	}
@@ -139,7 +151,26 @@ func (w *workspace) compareNames(f *Facts) {
 		}
 		return n
 	}
+	f.NamesA = w.newNames()
 	f.SubjectsA, f.SubjectsB = repeated(&w.q, &w.c), repeated(&w.c, &w.q)
 	f.SubjectsA += subjects(w.q.known, w.c.known)
 	f.SubjectsB += subjects(w.c.known, w.q.known)
+}
+
+// outlets end the names of those who publish. Who published a text is not part of what it says.
+var outlets = strings.Fields("网 社 报 新闻 央视 卫视 电视台 周刊 客户端")
+
+// newNames counts the distinct names of the query that the earlier text has nowhere.
+func (w *workspace) newNames() (n int) {
+	q, c := &w.q, &w.c
+	text := q.text[q.tokens[0].start:q.tokens[len(q.tokens)-1].end]
+	for i, name := range q.names {
+		if i > 0 && q.names[i-1] == name || slices.ContainsFunc(outlets, func(o string) bool { return strings.HasSuffix(name, o) }) {
+			continue
+		}
+		if _, known := slices.BinarySearch(c.names, name); !known && strings.Contains(text, name) && !c.says(name) {
+			n++
+		}
+	}
+	return n
 }

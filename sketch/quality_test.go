@@ -46,8 +46,8 @@ type model struct {
 var (
 	copies        = map[string]bool{"same": true, "contained": true}
 	stories       = map[string]bool{"same": true, "partial": true, "update": true}
-	copyClues     = []sketch.Clue{sketch.Conflicts, sketch.Shared, sketch.Head, sketch.Titled, sketch.Label, sketch.Words, sketch.Subjects, sketch.Lead, sketch.Apart, sketch.Grown, sketch.Rest, sketch.Hang, sketch.AddsMost, sketch.AddsFigures}
-	storyClues    = []sketch.Clue{sketch.SoftMost, sketch.Conflicts, sketch.News, sketch.Agreed, sketch.RestMost, sketch.Overhang, sketch.Novel, sketch.Foreign, sketch.Subjects, sketch.Topic, sketch.Words, sketch.Label, sketch.Lead, sketch.Apart}
+	copyClues     = []sketch.Clue{sketch.Conflicts, sketch.Shared, sketch.Head, sketch.Titled, sketch.Label, sketch.Words, sketch.Subjects, sketch.Apart, sketch.Rest, sketch.Hang, sketch.AddsFigures, sketch.AddsNames, sketch.AddsUnknown}
+	storyClues    = []sketch.Clue{sketch.SoftMost, sketch.Conflicts, sketch.Agreed, sketch.Overhang, sketch.Novel, sketch.Subjects, sketch.Topic, sketch.Words, sketch.Label, sketch.Apart}
 	estimated     = clues(0, sketch.Resembles+1, nil)
 	copyEstimated = append(clues(0, sketch.Resembles+1, nil), sketch.Known, sketch.AddsFigures)
 	models        = []model{
@@ -192,7 +192,7 @@ func crossValidate(t *testing.T, pairs []pair) {
 	wait.Wait()
 	t.Logf("\n%d × %d folds: each pair judged with weights that were not fitted to it; duplicate / duplicate or suspect", *repeats, folds)
 	for _, set := range sets {
-		for _, at := range []float64{.5, .54, .58, .62, .66, .7} {
+		for _, at := range []float64{.54, .6, .66, .72} {
 			var sum table
 			for r := range rounds {
 				for i := range pairs {
@@ -303,7 +303,7 @@ func shipped(t *testing.T, pairs []pair) {
 				}
 			}
 			t.Logf("  texts %-5v %-10s %v", exact, set, &sum)
-			if exact && set == "news" && (sum.duplicate(0) < .9 || sum.duplicate(1) > .015 || sum.duplicate(2) < .9 || sum.duplicate(3) > .13) {
+			if exact && set == "news" && (sum.duplicate(0) < .9 || sum.duplicate(1) > .015 || sum.duplicate(2) < .9 || sum.duplicate(3) > .1) {
 				t.Errorf("%s: %v", set, &sum)
 			}
 		}
