@@ -42,6 +42,3 @@ var (
 	ErrExceptions = state.ErrExceptions
 	ErrNotReady   = errors.New("exposure: the store is still replaying its log")
 )
-
-// ShardBytes is what a shard of m bits takes in the file.
-func ShardBytes(m uint32) int { return state.ShardBytes(m) }

@@ -3,6 +3,9 @@ package exposure
 import (
 	"context"
 	"fmt"
+	"iter"
+
+	"jianguo/exposure/shared"
 )
 
 // maxEventBytes keeps an event well under what a bus carries in one message; longer
@@ -20,13 +23,13 @@ func (s *Store) Expose(ctx context.Context, ev Event) error {
 	if err := ev.check(); err != nil {
 		return err
 	}
+	p, wait := 0, func(ctx context.Context, _ int, seq uint64) error { return s.w.waitApplied(ctx, seq, s.Err) }
 	if s.fleet != nil {
-		return s.fleet.expose(ctx, ev)
+		p, wait = shared.PartitionOf(ev.User), s.fleet.wait
 	}
 	var last uint64
-	for from := 0; ; {
-		to := ev.chunk(from)
-		seq, err := s.cfg.Log.Append(ctx, ev.subject(0), ev.appendPayload(nil, from, to))
+	for payload := range ev.parts() {
+		seq, err := s.cfg.Log.Append(ctx, ev.subject(p), payload)
 		if err == nil {
 			err = s.cfg.Fail("appended")
 		}
@@ -37,26 +40,30 @@ func (s *Store) Expose(ctx context.Context, ev Event) error {
 		// An un-see is all or nothing only within one event, so the outcome of each part
 		// matters; of other kinds only that of the last.
 		if ev.Kind == Unsee {
-			if err := s.w.waitApplied(ctx, seq, s.Err); err != nil {
+			if err := wait(ctx, p, seq); err != nil {
 				return err
 			}
-		}
-		if from = to; from >= len(ev.Items) {
-			break
 		}
 	}
 	if ev.Kind == Unsee {
 		return nil
 	}
-	return s.w.waitApplied(ctx, last, s.Err)
+	return wait(ctx, p, last)
 }
 
-// chunk is the end of the part of the items that begins at from.
-func (e *Event) chunk(from int) int {
-	size, to := 0, from
-	for to < len(e.Items) && (to == from || size+2*len(e.Items[to])+3 <= maxEventBytes) {
-		size += 2*len(e.Items[to]) + 3
-		to++
+// parts are the payloads of an event, each with as many items as fit.
+func (e *Event) parts() iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		for from := 0; ; {
+			size, to := 0, from
+			for to < len(e.Items) && (to == from || size+2*len(e.Items[to])+3 <= maxEventBytes) {
+				size += 2*len(e.Items[to]) + 3
+				to++
+			}
+			if !yield(e.appendPayload(nil, from, to)) || to >= len(e.Items) {
+				return
+			}
+			from = to
+		}
 	}
-	return to
 }

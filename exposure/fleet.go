@@ -200,23 +200,13 @@ func decodeRecord(rec *shared.Record, addr string) (*state.State, error) {
 	return st, nil
 }
 
-// expose logs an event part by part, and waits until its owner has written each.
-func (f *fleet) expose(ctx context.Context, ev Event) error {
-	p := shared.PartitionOf(ev.User)
-	for from := 0; ; {
-		to := ev.chunk(from)
-		seq, err := f.cfg.Log.Append(ctx, ev.subject(p), ev.appendPayload(nil, from, to))
-		if err != nil {
-			return fmt.Errorf("report for user %q: %w", ev.User, err)
-		}
-		refused, err := f.Acks.Wait(ctx, p, seq)
-		if err == nil {
-			err = refusal(refused)
-		}
-		if from = to; err != nil || from >= len(ev.Items) {
-			return err
-		}
+// wait waits until the owner of a partition has written an entry.
+func (f *fleet) wait(ctx context.Context, p int, seq uint64) error {
+	refused, err := f.Acks.Wait(ctx, p, seq)
+	if err != nil {
+		return err
 	}
+	return refusal(refused)
 }
 
 // The outcomes of entries, as owners tell them.

@@ -477,15 +477,13 @@ func (c *change) links(ctx context.Context) link.Reader {
 
 // tell logs an event of another user, once: an owner that begins again may have told it already.
 func (c *change) tell(ctx context.Context, ev Event) error {
-	p := shared.PartitionOf(ev.User)
-	for from := 0; ; {
-		to := ev.chunk(from)
-		id := fmt.Sprintf("%d %s %s %d", c.ev.Seq, ev.Kind, ev.User, from)
-		if err := c.log.AppendOnce(ctx, id, ev.subject(p), ev.appendPayload(nil, from, to)); err != nil {
+	n := 0
+	for payload := range ev.parts() {
+		id := fmt.Sprintf("%d %s %s %d", c.ev.Seq, ev.Kind, ev.User, n)
+		if err := c.log.AppendOnce(ctx, id, ev.subject(shared.PartitionOf(ev.User)), payload); err != nil {
 			return err
 		}
-		if from = to; from >= len(ev.Items) {
-			return nil
-		}
+		n++
 	}
+	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"jianguo/exposure"
 	"jianguo/exposure/size"
+	"jianguo/exposure/state"
 	"jianguo/internal/companion"
 	"jianguo/internal/userbase"
 )
@@ -44,10 +45,10 @@ func writeSizes(w io.Writer, p exposure.Policy, users int64, mix []userbase.Shar
 	m, k := p.Geometry(p.Capacity)
 	fmt.Fprintf(w, "policy %s\n", p)
 	fmt.Fprintf(w, "p a shard = 0.8 × %g / %d = %.3g\n", p.Target, p.Shards(), p.ShardRate())
-	fmt.Fprintf(w, "shard of %d: m = -n·ln p / ln²2 = %d bits, k = %d, %d bytes\n", p.Capacity, m, k, exposure.ShardBytes(m))
+	fmt.Fprintf(w, "shard of %d: m = -n·ln p / ln²2 = %d bits, k = %d, %d bytes\n", p.Capacity, m, k, state.ShardBytes(m))
 	if p.Large > 0 {
 		m, k = p.Geometry(p.Large)
-		fmt.Fprintf(w, "shard of %d: m = %d bits, k = %d, %d bytes\n", p.Large, m, k, exposure.ShardBytes(m))
+		fmt.Fprintf(w, "shard of %d: m = %d bits, k = %d, %d bytes\n", p.Large, m, k, state.ShardBytes(m))
 	}
 	var seen []int
 	for _, share := range mix {

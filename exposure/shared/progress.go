@@ -68,7 +68,7 @@ func (r *Redis) Advance(ctx context.Context, p int, epoch, applied uint64) error
 
 // Applied is how far a partition has been applied.
 func (r *Redis) Applied(ctx context.Context, p int) (uint64, error) {
-	s, err := r.client.Do(ctx, r.client.B().Hget().Key(r.part(p)).Field("applied").Build()).ToString()
+	s, err := r.Client.Do(ctx, r.Client.B().Hget().Key(r.part(p)).Field("applied").Build()).ToString()
 	if err != nil {
 		return 0, fmt.Errorf("exposure: progress of partition %d from Redis: %w", p, err)
 	}
@@ -77,14 +77,14 @@ func (r *Redis) Applied(ctx context.Context, p int) (uint64, error) {
 
 // Secret returns the secret of the store, nil if it has none. One that is given becomes it, unless there is one.
 func (r *Redis) Secret(ctx context.Context, fresh []byte) ([]byte, error) {
-	key := r.prefix + ":secret"
+	key := r.Prefix + ":secret"
 	var err error
 	if fresh != nil {
-		err = r.client.Do(ctx, r.client.B().Setnx().Key(key).Value(rueidis.BinaryString(fresh)).Build()).Error()
+		err = r.Client.Do(ctx, r.Client.B().Setnx().Key(key).Value(rueidis.BinaryString(fresh)).Build()).Error()
 	}
 	var secret []byte
 	if err == nil {
-		secret, err = r.client.Do(ctx, r.client.B().Get().Key(key).Build()).AsBytes()
+		secret, err = r.Client.Do(ctx, r.Client.B().Get().Key(key).Build()).AsBytes()
 	}
 	if rueidis.IsRedisNil(err) {
 		return nil, nil
@@ -103,7 +103,7 @@ const Replayed = time.Minute
 func (r *Redis) Masters(ctx context.Context) (map[string]string, error) {
 	masters := map[string]string{}
 	var failed error
-	for address, node := range r.client.Nodes() {
+	for address, node := range r.Client.Nodes() {
 		info, err := node.Do(ctx, node.B().Info().Build()).ToString()
 		if err != nil {
 			failed = err

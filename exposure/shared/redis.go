@@ -66,8 +66,8 @@ type Write struct {
 
 // Redis is a connection to a server or a cluster. All methods may be called from any goroutine.
 type Redis struct {
-	client rueidis.Client
-	prefix string
+	Client rueidis.Client
+	Prefix string // of all keys
 }
 
 // Open connects to redis://HOST[:PORT][,HOST...][/DB], or rediss:// with TLS; one of the hosts of a cluster is enough.
@@ -84,7 +84,7 @@ func Open(address, prefix string) (*Redis, error) {
 	if err != nil {
 		return nil, fmt.Errorf("exposure: connect to Redis: %w", err)
 	}
-	return &Redis{client: client, prefix: prefix}, nil
+	return &Redis{Client: client, Prefix: prefix}, nil
 }
 
 // seeds writes all hosts but the first one as rueidis expects them.
@@ -115,11 +115,11 @@ func redact(err error, address string) error {
 }
 
 // Close closes the connection.
-func (r *Redis) Close() { r.client.Close() }
+func (r *Redis) Close() { r.Client.Close() }
 
-func (r *Redis) key(k Key) string { return r.prefix + ":{" + k.User + "}:" + k.History }
+func (r *Redis) key(k Key) string { return r.Prefix + ":{" + k.User + "}:" + k.History }
 
-func (r *Redis) part(p int) string { return r.prefix + ":part:" + strconv.Itoa(p) }
+func (r *Redis) part(p int) string { return r.Prefix + ":part:" + strconv.Itoa(p) }
 
 // script runs in Redis. All are idempotent, so that they may be repeated.
 type script struct{ text, sum string }
@@ -139,12 +139,12 @@ type call struct {
 func (r *Redis) run(ctx context.Context, s script, calls ...call) []rueidis.RedisResult {
 	commands := make(rueidis.Commands, len(calls))
 	for i, c := range calls {
-		commands[i] = r.client.B().Evalsha().Sha1(s.sum).Numkeys(1).Key(c.key).Arg(c.args...).Build().ToRetryable()
+		commands[i] = r.Client.B().Evalsha().Sha1(s.sum).Numkeys(1).Key(c.key).Arg(c.args...).Build().ToRetryable()
 	}
-	results := r.client.DoMulti(ctx, commands...)
+	results := r.Client.DoMulti(ctx, commands...)
 	for i, c := range calls {
 		if err, ok := rueidis.IsRedisErr(results[i].Error()); ok && err.IsNoScript() {
-			results[i] = r.client.Do(ctx, r.client.B().Eval().Script(s.text).Numkeys(1).Key(c.key).Arg(c.args...).Build().ToRetryable())
+			results[i] = r.Client.Do(ctx, r.Client.B().Eval().Script(s.text).Numkeys(1).Key(c.key).Arg(c.args...).Build().ToRetryable())
 		}
 	}
 	return results
@@ -206,10 +206,10 @@ func (rec *Record) set(name string, value []byte) (err error) {
 func (r *Redis) Heads(ctx context.Context, keys []Key) ([]Record, error) {
 	commands := make(rueidis.Commands, len(keys))
 	for i, k := range keys {
-		commands[i] = r.client.B().Hmget().Key(r.key(k)).Field("v", "h").Build()
+		commands[i] = r.Client.B().Hmget().Key(r.key(k)).Field("v", "h").Build()
 	}
 	out := make([]Record, len(keys))
-	for i, result := range r.client.DoMulti(ctx, commands...) {
+	for i, result := range r.Client.DoMulti(ctx, commands...) {
 		values, err := result.ToArray()
 		if err != nil {
 			return nil, fmt.Errorf("exposure: read from Redis: %w", err)
@@ -237,7 +237,7 @@ func (r *Redis) Shards(ctx context.Context, k Key, of Version, ids []int64) ([][
 	for _, id := range ids {
 		names = append(names, strconv.FormatInt(id, 10))
 	}
-	values, err := r.client.Do(ctx, r.client.B().Hmget().Key(r.key(k)).Field(names...).Build()).ToArray()
+	values, err := r.Client.Do(ctx, r.Client.B().Hmget().Key(r.key(k)).Field(names...).Build()).ToArray()
 	if err != nil {
 		return nil, fmt.Errorf("exposure: read shards from Redis: %w", err)
 	}

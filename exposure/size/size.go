@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"jianguo/exposure"
+	"jianguo/exposure/state"
 )
 
 // Size is what one user with so many seen ids takes under a policy.
@@ -53,7 +54,7 @@ func sizeOf(p *exposure.Policy, n int) Size {
 	for _, sh := range shards {
 		m, k := p.Geometry(sh.capacity)
 		z.Remembered += sh.count
-		z.Bytes += exposure.ShardBytes(m) + entryBytes(sh, m)
+		z.Bytes += state.ShardBytes(m) + entryBytes(sh, m)
 		if sh.capacity > p.Capacity {
 			z.Large++
 		} else {

@@ -13,6 +13,7 @@ import (
 
 	"jianguo/exposure/eventlog"
 	"jianguo/exposure/shared"
+	"jianguo/exposure/shared/moving"
 	"jianguo/exposure/state"
 	"jianguo/exposure/statefile"
 	histories "jianguo/exposure/verify"
@@ -52,7 +53,7 @@ func (m *move) move(co *companion.Streams) error {
 	if err := db.QueryRowContext(co.Ctx, "SELECT count(*) FROM user").Scan(&total); err != nil {
 		return err
 	}
-	position, err := m.redis.Position(co.Ctx)
+	position, err := moving.Position(co.Ctx, m.redis)
 	if err != nil {
 		return err
 	}
@@ -61,7 +62,7 @@ func (m *move) move(co *companion.Streams) error {
 			return err
 		}
 		last := writes[len(writes)-1].Key
-		return m.redis.SetPosition(co.Ctx, state.Address(last.History, last.User))
+		return moving.SetPosition(co.Ctx, m.redis, state.Address(last.History, last.User))
 	})
 	if err != nil {
 		return fmt.Errorf("%w: run the command again, and it goes on where it was", err)
@@ -73,7 +74,7 @@ func (m *move) move(co *companion.Streams) error {
 	if _, err := m.redis.Secret(co.Ctx, []byte(meta["secret"])); err != nil {
 		return err
 	}
-	if err := m.redis.SetPosition(co.Ctx, ""); err != nil {
+	if err := moving.SetPosition(co.Ctx, m.redis, ""); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(co.Out, "%d histories moved, %d compared; the directory keeps its own as they are. Start each service with --nats and --exposure-store\n", moved, compared)
@@ -88,7 +89,7 @@ func (m *move) rows(co *companion.Streams, db *sql.DB, what, after string, total
 		var writes []shared.Write
 		err := sqlite.Each(co.Ctx, db, "SELECT history, user, head FROM user WHERE (history, user) > (?, ?) ORDER BY history, user LIMIT ?", func(rows *sql.Rows) error {
 			var w shared.Write
-			w.Version = shared.Moved
+			w.Version = moving.Moved
 			err := rows.Scan(&w.History, &w.User, &w.Head)
 			writes = append(writes, w)
 			return err
@@ -238,7 +239,7 @@ func (m *move) fill(co *companion.Streams, file string, old map[string]string) (
 	defer tx.Rollback()
 	exec := func(query string, args ...any) error { _, err := tx.ExecContext(co.Ctx, query, args...); return err }
 	progress := co.Progress.Stages("exporting")
-	err = m.redis.Each(co.Ctx, func(k shared.Key, rec *shared.Record) error {
+	err = moving.Each(co.Ctx, m.redis, func(k shared.Key, rec *shared.Record) error {
 		if err := exec("INSERT OR REPLACE INTO user VALUES (?, ?, ?)", k.History, k.User, rec.Head); err != nil {
 			return err
 		}

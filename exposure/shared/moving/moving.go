@@ -1,4 +1,5 @@
-package shared
+// Package moving is for commands that move users' histories into a Redis and back. The service does not link it.
+package moving
 
 import (
 	"context"
@@ -6,14 +7,16 @@ import (
 	"strings"
 
 	"github.com/redis/rueidis"
+
+	"jianguo/exposure/shared"
 )
 
 // Moved is the version of records that came from a file: earlier than that of any owner.
-var Moved = Version{0, 1}
+var Moved = shared.Version{Epoch: 0, Seq: 1}
 
 // Position is how far histories have been moved into this Redis, by the caller's own count; empty: not at all.
-func (r *Redis) Position(ctx context.Context) (string, error) {
-	s, err := r.client.Do(ctx, r.client.B().Get().Key(r.prefix+":moving").Build()).ToString()
+func Position(ctx context.Context, r *shared.Redis) (string, error) {
+	s, err := r.Client.Do(ctx, r.Client.B().Get().Key(r.Prefix+":moving").Build()).ToString()
 	if rueidis.IsRedisNil(err) {
 		return "", nil
 	}
@@ -21,22 +24,22 @@ func (r *Redis) Position(ctx context.Context) (string, error) {
 }
 
 // SetPosition stores it; empty: the move is over.
-func (r *Redis) SetPosition(ctx context.Context, position string) error {
-	key := r.prefix + ":moving"
+func SetPosition(ctx context.Context, r *shared.Redis, position string) error {
+	key := r.Prefix + ":moving"
 	if position == "" {
-		return r.client.Do(ctx, r.client.B().Del().Key(key).Build()).Error()
+		return r.Client.Do(ctx, r.Client.B().Del().Key(key).Build()).Error()
 	}
-	return r.client.Do(ctx, r.client.B().Set().Key(key).Value(position).Build()).Error()
+	return r.Client.Do(ctx, r.Client.B().Set().Key(key).Value(position).Build()).Error()
 }
 
 // Each calls use with all records that hold something, in no order; one that is written meanwhile may come twice.
-func (r *Redis) Each(ctx context.Context, use func(Key, *Record) error) error {
-	begins := r.prefix + ":{"
+func Each(ctx context.Context, r *shared.Redis, use func(shared.Key, *shared.Record) error) error {
+	begins := r.Prefix + ":{"
 	masters, err := r.Masters(ctx)
 	if err != nil {
 		return err
 	}
-	for address, node := range r.client.Nodes() {
+	for address, node := range r.Client.Nodes() {
 		if masters[address] == "" {
 			continue
 		}
@@ -50,8 +53,8 @@ func (r *Redis) Each(ctx context.Context, use func(Key, *Record) error) error {
 				if !ok {
 					return fmt.Errorf("exposure: key %q in Redis", name)
 				}
-				k := Key{History: history, User: user}
-				rec, err := r.Get(ctx, k, Version{})
+				k := shared.Key{History: history, User: user}
+				rec, err := r.Get(ctx, k, shared.Version{})
 				if err == nil && rec != nil && rec.Head != nil {
 					err = use(k, rec)
 				}
