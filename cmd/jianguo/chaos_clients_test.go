@@ -31,7 +31,7 @@ func sleep(ctx context.Context, milliseconds int) {
 
 // pace is how many milliseconds a client waits after each change. What is acknowledged is
 // compared in every later round, so that most of the time of a run goes with its number.
-func pace() int { return tier.Count(10, 2, 2) }
+func pace() int { return tier.Count(20, 2, 2) }
 
 // work starts the clients of a round.
 func (c *chaos) work(ctx context.Context, clients *sync.WaitGroup) {
