@@ -162,7 +162,7 @@ func Judge(c Comparison, t Thresholds) Judgement {
 		j.Kind, j.Reason, j.Score = Duplicate, SameText, max(j.Score, float32(least))
 	case float64(j.Score) >= least && (e[Resembles] >= t.Related || c.excerpt(&t)) && sameStory:
 		j.Kind, j.Reason = Duplicate, SameText
-	case float64(j.Story) < t.Suspect && (float64(j.Score) < t.Doubt || t.renamed(&c)):
+	case t.renamed(&c) || float64(j.Story) < t.Suspect && float64(j.Score) < t.Doubt:
 		j.Kind, j.Reason = Series, OtherFacts
 	case e[Overhang] > 0 || e[SoftLeast] < .7:
 		j.Kind, j.Reason = Suspect, OneSided
