@@ -12,7 +12,7 @@ import (
 )
 
 type overloadCmd struct {
-	Way   string        `help:"What is offered: items (POST /items), nats (items.publish), filter (POST /filter of 10,000 ids), exposures (POST /exposures) or healthz (GET /healthz, the control: a handler that does nothing)." enum:"items,nats,filter,exposures,healthz" default:"items"`
+	Way   string        `help:"What is offered: items (POST /items), nats (items.publish), filter (POST /filter of 10,000 ids), exposures (POST /exposures) healthz (GET /healthz, the control: a handler that does nothing) or together (items, nats and filter in turn)." enum:"items,nats,filter,exposures,healthz,together" default:"items"`
 	Loads []float64     `help:"Loads, as shares of what is possible; the first is offered again at the end." default:"0.3,0.6,1,1.5,2,3"`
 	Each  time.Duration `help:"How long each load is offered." default:"6s"`
 	Dir   string        `help:"Data directory of the service; empty: a temporary one." placeholder:"DIR"`

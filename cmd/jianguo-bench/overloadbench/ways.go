@@ -37,8 +37,29 @@ func open(name string, s *proc.Server) (way, error) {
 			return nil, err
 		}
 		return &overNATS{conn}, nil
+	case "together":
+		var all together
+		for _, name := range []string{"items", "nats", "filter"} {
+			w, err := open(name, s)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, w)
+		}
+		return all, nil
 	}
-	return nil, fmt.Errorf("overload: way %q: want items, nats, filter or exposures", name)
+	return nil, fmt.Errorf("overload: way %q: want items, nats, filter, exposures, healthz or together", name)
+}
+
+// together goes each of its ways in turn.
+type together []way
+
+func (t together) send(n int) outcome { return t[n%len(t)].send(n) }
+
+func (t together) close() {
+	for _, w := range t {
+		w.close()
+	}
 }
 
 // article is an item whose text no other number has.
