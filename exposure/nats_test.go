@@ -185,3 +185,28 @@ func TestFlushAfterSynced(t *testing.T) {
 		t.Fatalf("got %v", got)
 	}
 }
+
+// TestConsumersEnd: what has ended leaves no consumer on the bus, which bounds their number.
+func TestConsumersEnd(t *testing.T) {
+	_, js := startNATS(t, t.TempDir(), false)
+	log, err := eventlog.Open(t.Context(), js, eventlog.Config{}, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := log.Append(t.Context(), "exposures.seen.0", []byte(`{}`)); err != nil {
+		t.Fatal(err)
+	}
+	for range 5 {
+		ctx, cancel := context.WithCancel(t.Context())
+		if err := log.ConsumePart(ctx, 0, 0, time.Now(), func(eventlog.Entry) error { cancel(); return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stream, err := js.Stream(t.Context(), eventlog.StreamName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := stream.CachedInfo().State.Consumers; n > 0 {
+		t.Errorf("%d consumers are left", n)
+	}
+}

@@ -192,6 +192,8 @@ func (l *NATS) consume(ctx context.Context, after uint64, subjects []string, fn 
 		DeliverPolicy:  jetstream.DeliverByStartSequencePolicy,
 		OptStartSeq:    after + 1,
 		FilterSubjects: subjects,
+		// A bus bounds the consumers of a stream, and keeps one whose process was killed for so long.
+		InactiveThreshold: 30 * time.Second,
 	}
 	cons, err := l.stream.OrderedConsumer(ctx, cfg)
 	if err != nil {
@@ -240,6 +242,11 @@ func (l *NATS) consume(ctx context.Context, after uint64, subjects []string, fn 
 	<-ctx.Done()
 	cc.Stop()
 	<-cc.Closed()
+	if info := cons.CachedInfo(); info != nil {
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), heartbeat)
+		defer cancel()
+		_ = l.stream.DeleteConsumer(last, info.Name) // it expires otherwise
+	}
 	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
 		return err
 	}
