@@ -110,7 +110,7 @@ func (s *writer) expire(ctx context.Context, addr string, now time.Time) error {
 	})
 	s.oldest.CompareAndSwap(0, time.Now().UnixNano())
 	for _, into := range unlink {
-		err = errors.Join(err, s.unlink(ctx, history, into, user))
+		err = errors.Join(err, s.setLink(ctx, history, into, user, nil))
 	}
 	return err
 }

@@ -62,8 +62,12 @@ func (p *Counts) add(id []byte, weight, at float64) {
 	c.weight += count{weight, at}.decayed(c.at)
 }
 
-// Add counts the items of an event.
-func (p *Counts) Add(q *wire.Query, at time.Time) {
+// Add counts the items of an event, which happened at a time, or now where that is not known or yet to come: an old
+// exposure, as of an import, makes nothing popular today.
+func (p *Counts) Add(q *wire.Query, at, now time.Time) {
+	if at.IsZero() || at.After(now) {
+		at = now
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.dirty = true
