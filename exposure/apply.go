@@ -12,6 +12,7 @@ import (
 	"jianguo/exposure/popular"
 	"jianguo/exposure/state"
 	"jianguo/exposure/wire"
+	"jianguo/internal/wait"
 )
 
 // writer changes users' states: it applies the events of the log and writes flushes. It is
@@ -129,7 +130,7 @@ func (s *writer) refuse(ctx context.Context, e eventlog.Entry, reason error) err
 
 // insist tries again until it has done what must happen before an entry counts as applied.
 func (s *writer) insist(ctx context.Context, what string, do func() error) error {
-	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 10*time.Second) {
+	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 10*time.Second) {
 		err := do()
 		if err == nil {
 			return nil
@@ -137,10 +138,8 @@ func (s *writer) insist(ctx context.Context, what string, do func() error) error
 		if ctx.Err() == nil {
 			s.cfg.Logger.Error("exposure: events wait, trying again", "to", what, "err", err)
 		}
-		select {
-		case <-ctx.Done():
+		if wait.For(ctx, pause) != nil {
 			return fmt.Errorf("%w: %s: %w", errStopped, what, err)
-		case <-time.After(wait):
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"jianguo/exposure/popular"
 	"jianguo/exposure/trace"
 	"jianguo/internal/sqlite"
+	"jianguo/internal/wait"
 )
 
 // Store holds every user's exposures. All methods may be called from any goroutine.
@@ -223,12 +224,10 @@ func (s *Store) heal(ctx context.Context) {
 		case <-s.broke:
 		}
 		s.done.Wait() // for the loops, which fail has stopped
-		wait := s.cfg.HealAfter
-		for err := s.Err(); err != nil; wait = min(2*wait, max(maxHealWait, s.cfg.HealAfter)) {
-			select {
-			case <-ctx.Done():
+		pause := s.cfg.HealAfter
+		for err := s.Err(); err != nil; pause = min(2*pause, max(maxHealWait, s.cfg.HealAfter)) {
+			if wait.For(ctx, pause) != nil {
 				return
-			case <-time.After(wait):
 			}
 			if err = s.resume(ctx); err != nil {
 				s.cfg.Logger.Error("exposure: the store cannot go on yet", "err", err)

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"time"
 
-	"jianguo/internal/sqlite"
-
 	"jianguo/exposure/state"
+	"jianguo/internal/sqlite"
+	"jianguo/internal/wait"
 )
 
 const (
@@ -36,10 +36,7 @@ func (s *writer) sweepLoop(ctx context.Context) {
 			s.cfg.Logger.Warn("exposure: sweep", "err", err)
 		}
 		if after == "" && err == nil {
-			select {
-			case <-ctx.Done():
-			case <-time.After(s.cfg.SweepRest):
-			}
+			_ = wait.For(ctx, s.cfg.SweepRest)
 		}
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"jianguo/internal/wait"
 )
 
 // LeaseTTL is how long after its last sign a service is taken to be gone: its partitions
@@ -156,10 +158,7 @@ func (o *Owners) take(ctx context.Context, p int) {
 				continue
 			}
 			o.Logger.Warn("exposure: a partition begins again", "partition", p, "err", err)
-			select {
-			case <-running.Done():
-			case <-time.After(renewEvery / 2):
-			}
+			_ = wait.For(running, renewEvery/2)
 		}
 	})
 }

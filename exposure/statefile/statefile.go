@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -47,10 +46,8 @@ func Create(ctx context.Context, path string, random io.Reader) error {
 		return nil
 	}
 	begun := path + ".begun"
-	for _, name := range []string{begun, begun + "-journal"} {
-		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
+	if err := errors.Join(os.RemoveAll(begun), os.RemoveAll(begun+"-journal")); err != nil {
+		return err
 	}
 	if err := writeSchema(ctx, begun, random); err != nil {
 		return err
