@@ -38,9 +38,8 @@ type writer struct {
 // apply changes the state by one entry of the log. Only the consumer calls it.
 func (s *writer) apply(ctx context.Context, e eventlog.Entry) error {
 	s.applyMu.Lock()
-	err := s.applyLocked(ctx, e)
-	s.applyMu.Unlock()
-	if errors.Is(err, errStopped) {
+	defer s.applyMu.Unlock()
+	if err := s.applyLocked(ctx, e); errors.Is(err, errStopped) {
 		return err
 	}
 	return nil

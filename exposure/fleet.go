@@ -113,7 +113,7 @@ func (s *Store) Trouble() error {
 			return *err
 		}
 	}
-	if n := f.Owners.Free(); n > 0 {
+	if n := f.Owners.Free.Load(); n > 0 {
 		return fmt.Errorf("exposure: %d of %d partitions have no owner yet", n, shared.Partitions)
 	}
 	return nil
