@@ -22,8 +22,8 @@ const LeaseTTL = 5 * time.Second
 
 const renewEvery = time.Second
 
-// Owners spreads the partitions over the services that share a bucket. Run counts, and the
-// other fields are set before it.
+// Owners spreads the partitions over the services that share a bucket. Run sets Owned and
+// Free; the other fields are set before Run.
 type Owners struct {
 	KV     jetstream.KeyValue
 	Name   string // of this service, another one for each start
