@@ -12,6 +12,7 @@ import (
 	"jianguo/exposure/popular"
 	"jianguo/exposure/state"
 	"jianguo/exposure/wire"
+	"jianguo/internal/wait"
 )
 
 // writer changes users' states: it applies the events of the log and writes flushes. It is
@@ -37,9 +38,8 @@ type writer struct {
 // apply changes the state by one entry of the log. Only the consumer calls it.
 func (s *writer) apply(ctx context.Context, e eventlog.Entry) error {
 	s.applyMu.Lock()
-	err := s.applyLocked(ctx, e)
-	s.applyMu.Unlock()
-	if errors.Is(err, errStopped) {
+	defer s.applyMu.Unlock()
+	if err := s.applyLocked(ctx, e); errors.Is(err, errStopped) {
 		return err
 	}
 	return nil
@@ -92,10 +92,7 @@ func (s *writer) applyLocked(ctx context.Context, e eventlog.Entry) error {
 	default:
 		err = s.applyItems(ctx, kind, q, at, logged, now)
 		if err == nil && kind == Seen {
-			if at.IsZero() || at.After(now) {
-				at = now
-			}
-			s.popular.Add(q, at) // an old exposure, as of an import, makes nothing popular today
+			s.popular.Add(q, at, now)
 		}
 	}
 	if err != nil && !errors.Is(err, ErrExceptions) && !errors.Is(err, ErrLink) {
@@ -109,15 +106,21 @@ func (s *writer) applyLocked(ctx context.Context, e eventlog.Entry) error {
 	return err
 }
 
-// refuse sets an entry aside that can never be applied.
-func (s *writer) refuse(ctx context.Context, e eventlog.Entry, reason error) error {
+// setAside keeps an entry that can never be applied.
+func (s *writer) setAside(ctx context.Context, e eventlog.Entry, reason error) error {
 	s.metrics.dead.Inc()
 	s.cfg.Logger.Warn("exposure: event refused", "seq", e.Seq, "subject", e.Subject, "err", reason)
-	if s.cfg.Dead != nil {
-		user := wire.UserOf(e.Data)
-		if err := s.insist(ctx, "keep a refused event", func() error { return s.cfg.Dead(ctx, e, user, reason) }); err != nil {
-			return err
-		}
+	if s.cfg.Dead == nil {
+		return nil
+	}
+	user := wire.UserOf(e.Data)
+	return s.insist(ctx, "keep a refused event", func() error { return s.cfg.Dead(ctx, e, user, reason) })
+}
+
+// refuse sets an entry aside, with that as its outcome.
+func (s *writer) refuse(ctx context.Context, e eventlog.Entry, reason error) error {
+	if err := s.setAside(ctx, e, reason); err != nil {
+		return err
 	}
 	s.traceReport(e, e.Subject, &wire.Query{User: wire.UserOf(e.Data)}, reason)
 	s.advance(e.Seq, 0, reason)
@@ -126,7 +129,7 @@ func (s *writer) refuse(ctx context.Context, e eventlog.Entry, reason error) err
 
 // insist tries again until it has done what must happen before an entry counts as applied.
 func (s *writer) insist(ctx context.Context, what string, do func() error) error {
-	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 10*time.Second) {
+	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 10*time.Second) {
 		err := do()
 		if err == nil {
 			return nil
@@ -134,10 +137,8 @@ func (s *writer) insist(ctx context.Context, what string, do func() error) error
 		if ctx.Err() == nil {
 			s.cfg.Logger.Error("exposure: events wait, trying again", "to", what, "err", err)
 		}
-		select {
-		case <-ctx.Done():
+		if wait.For(ctx, pause) != nil {
 			return fmt.Errorf("%w: %s: %w", errStopped, what, err)
-		case <-time.After(wait):
 		}
 	}
 }
@@ -174,38 +175,39 @@ func (s *writer) applyItems(ctx context.Context, kind EventKind, q *wire.Query, 
 // add adds the keys of an event to a history. While the user's row has not been read, they wait in the entry: they do
 // not depend on the row.
 func (s *writer) add(ctx context.Context, history, user string, delivered bool, at, now time.Time) error {
-	pol := s.policies[history]
-	g, e, _ := s.entry(history, []byte(state.Address(history, user)))
-	e.mu.Lock()
-	err := s.due(ctx, g, e)
-	if err != nil {
-	} else if e.st == nil {
-		for _, k := range s.keys {
-			e.pending = append(e.pending, state.Op{At: at.Unix(), Now: now.Unix(), Key: k, Delivered: delivered})
+	return s.change(ctx, history, user, func(e *entry, r *rows) error {
+		if e.st == nil {
+			for _, k := range s.keys {
+				e.pending = append(e.pending, state.Op{At: at.Unix(), Now: now.Unix(), Key: k, Delivered: delivered})
+			}
+		} else if delivered {
+			e.st.Deliver(e.pol, s.keys, at, now)
+		} else {
+			return e.st.See(e.pol, s.keys, at, now, r.fetch)
 		}
-	} else if delivered {
-		e.st.Deliver(pol, s.keys, at, now)
-	} else {
-		err = e.st.See(pol, s.keys, at, now, s.db.rows(ctx).fetch)
-	}
-	w := e.weigh()
-	e.mu.Unlock()
-	g.release(e, w, true)
-	return err
+		return nil
+	})
 }
 
 // edit changes the state of a user in a history by other means, which need the row.
-func (s *writer) edit(ctx context.Context, history, user string, change func(*state.State, state.Fetcher) error) error {
+func (s *writer) edit(ctx context.Context, history, user string, do func(*state.State, state.Fetcher) error) error {
+	return s.change(ctx, history, user, func(e *entry, r *rows) error {
+		if err := s.loadOrQuarantine(e, r); err != nil {
+			return err
+		}
+		defer e.st.Changed()
+		return do(e.st, r.fetch)
+	})
+}
+
+// change changes the entry of a user in a history, which the next flush then writes.
+func (s *writer) change(ctx context.Context, history, user string, do func(*entry, *rows) error) error {
 	g, e, _ := s.entry(history, []byte(state.Address(history, user)))
 	e.mu.Lock()
 	r := s.db.rows(ctx)
-	err := s.due(ctx, g, e)
+	err := s.due(g, e, r)
 	if err == nil {
-		err = s.loadOrQuarantine(e, r)
-	}
-	if err == nil {
-		err = change(e.st, r.fetch)
-		e.st.Changed()
+		err = do(e, r)
 	}
 	w := e.weigh()
 	e.mu.Unlock()
@@ -215,12 +217,12 @@ func (s *writer) edit(ctx context.Context, history, user string, change func(*st
 
 // due adds an entry to the next flush, after setting aside what the running flush has not
 // written yet. The caller holds applyMu and e.mu.
-func (s *writer) due(ctx context.Context, g *stripe, e *entry) error {
+func (s *writer) due(g *stripe, e *entry, r *rows) error {
 	if e.gen == s.gen {
 		return nil
 	}
 	if e.gen != 0 {
-		if err := s.loadOrQuarantine(e, s.db.rows(ctx)); err != nil {
+		if err := s.loadOrQuarantine(e, r); err != nil {
 			return err
 		}
 		e.frozen = e.st.Snapshot(e.addr, s.nextShard)

@@ -11,15 +11,15 @@ import (
 
 	"jianguo/exposure/state"
 	"jianguo/exposure/statefile"
+	"jianguo/internal/sqlite"
 	"jianguo/internal/steady"
 )
 
 // database is the state file: one writer, the flush, and a few readers.
 type database struct {
-	write       *sql.DB // one connection
-	read        *sql.DB
-	head, shard *sql.Stmt     // of read
-	slots       chan struct{} // one for each row being read by its key
+	write *sql.DB // one connection
+	read  *sql.DB
+	slots chan struct{} // one for each row being read by its key
 }
 
 // readConnections is how many requests may read a row at once.
@@ -37,7 +37,8 @@ func openDatabase(ctx context.Context, path string, relaxed bool, random io.Read
 	if relaxed {
 		sync = "NORMAL"
 	}
-	common := "_journal_mode=WAL&_busy_timeout=10000&_secure_delete=on&_synchronous=" + sync
+	// A connection keeps the statements that it has run lately.
+	common := "_journal_mode=WAL&_busy_timeout=10000&_secure_delete=on&_stmt_cache_size=32&_synchronous=" + sync
 	d := &database{slots: make(chan struct{}, readConnections)}
 	var err error
 	if d.write, err = sql.Open("sqlite3", statefile.DSN(path, common+"&_txlock=immediate&_cache_size=-65536")); err != nil {
@@ -49,13 +50,7 @@ func openDatabase(ctx context.Context, path string, relaxed bool, random io.Read
 	}
 	d.read.SetMaxOpenConns(readConnections + 2) // those of the sweep and of meta
 	d.read.SetMaxIdleConns(readConnections + 2)
-	if _, err = d.write.ExecContext(ctx, "PRAGMA journal_size_limit = 67108864"); err == nil {
-		d.head, err = d.read.PrepareContext(ctx, selectHead)
-	}
-	if err == nil {
-		d.shard, err = d.read.PrepareContext(ctx, selectShard)
-	}
-	if err != nil {
+	if _, err = d.write.ExecContext(ctx, "PRAGMA journal_size_limit = 67108864"); err != nil {
 		d.close()
 		return nil, fmt.Errorf("exposure: open %s: %w", path, err)
 	}
@@ -107,24 +102,19 @@ func (d *database) resumeClock(ctx context.Context, clock *steady.Clock) error {
 	return err
 }
 
-const (
-	selectHead  = "SELECT head FROM user WHERE history = ? AND user = ?"
-	selectShard = "SELECT data FROM shard WHERE id = ?"
-)
-
 // rows reads heads and shards, through the database's readers or inside a transaction.
 type rows struct {
-	ctx         context.Context
-	head, shard *sql.Stmt
-	slots       chan struct{} // nil inside a transaction
+	ctx   context.Context
+	from  sqlite.Querier
+	slots chan struct{} // nil inside a transaction
 }
 
 // rows reads at most readConnections rows at once; others wait, no longer than ctx.
-func (d *database) rows(ctx context.Context) *rows { return &rows{ctx, d.head, d.shard, d.slots} }
+func (d *database) rows(ctx context.Context) *rows { return &rows{ctx, d.read, d.slots} }
 
-// one calls use with the row of a key, whose bytes are valid during the call. found is false
-// where there is none.
-func (r *rows) one(use func([]byte) error, stmt *sql.Stmt, key ...any) (found bool, err error) {
+// one calls use with the only value of a query for a key, whose bytes are valid during the call. found is
+// false where there is none.
+func (r *rows) one(use func([]byte) error, query string, key ...any) (found bool, err error) {
 	if r.slots != nil {
 		select {
 		case r.slots <- struct{}{}:
@@ -135,19 +125,15 @@ func (r *rows) one(use func([]byte) error, stmt *sql.Stmt, key ...any) (found bo
 	}
 	// With a context that can end, database/sql and the driver each start a goroutine a
 	// query. A row is read sooner than they could interrupt it.
-	q, err := stmt.QueryContext(context.WithoutCancel(r.ctx), key...)
-	if err != nil {
-		return false, err
-	}
-	defer func() { err = errors.Join(err, q.Close()) }()
-	if !q.Next() {
-		return false, q.Err()
-	}
-	var b sql.RawBytes
-	if err := q.Scan(&b); err != nil {
-		return false, err
-	}
-	return true, errors.Join(use(b), r.ctx.Err())
+	err = sqlite.Each(context.WithoutCancel(r.ctx), r.from, query, func(q *sql.Rows) error {
+		var b sql.RawBytes
+		if err := q.Scan(&b); err != nil {
+			return err
+		}
+		found = true
+		return errors.Join(use(b), r.ctx.Err())
+	}, key...)
+	return found, err
 }
 
 // load is the state of an address, without its shards.
@@ -157,7 +143,7 @@ func (r *rows) load(addr string) (*state.State, error) {
 	_, err := r.one(func(b []byte) (err error) {
 		s, err = state.DecodeHead(b, addr)
 		return err
-	}, r.head, history, user)
+	}, "SELECT head FROM user WHERE history = ? AND user = ?", history, user)
 	if err != nil {
 		return nil, fmt.Errorf("exposure: read user %q: %w", user, err)
 	}
@@ -167,7 +153,7 @@ func (r *rows) load(addr string) (*state.State, error) {
 // fetch is a state.Fetcher.
 func (r *rows) fetch(shards []*state.Shard) error {
 	for _, sh := range shards {
-		found, err := r.one(func(b []byte) error { return state.DecodeShard(b, sh) }, r.shard, sh.ID())
+		found, err := r.one(func(b []byte) error { return state.DecodeShard(b, sh) }, "SELECT data FROM shard WHERE id = ?", sh.ID())
 		switch {
 		case err != nil:
 			return fmt.Errorf("exposure: read shard %d: %w", sh.ID(), err)

@@ -1,6 +1,7 @@
 package exposure
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -63,10 +64,7 @@ type Event struct {
 }
 
 func (e *Event) check() error {
-	if err := wire.CheckName("user", e.User, true); err != nil {
-		return err
-	}
-	if err := wire.CheckName("scene", e.Scene, false); err != nil {
+	if err := cmp.Or(wire.CheckName("user", e.User, true), wire.CheckName("scene", e.Scene, false)); err != nil {
 		return err
 	}
 	switch {

@@ -1,6 +1,7 @@
 package exposure
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"jianguo/exposure/state"
 	"jianguo/exposure/story"
 	"jianguo/exposure/wire"
+	"jianguo/internal/wait"
 )
 
 // Outcome describes an answer apart from its ids.
@@ -72,10 +74,7 @@ func (s *Store) FilterBytes(ctx context.Context, dst, body []byte, format Format
 
 // check is what a filter request has to fulfil.
 func (r *request) check() error {
-	if err := wire.CheckName("user", r.User, true); err != nil {
-		return err
-	}
-	if err := wire.CheckName("scene", r.Scene, false); err != nil {
+	if err := cmp.Or(wire.CheckName("user", r.User, true), wire.CheckName("scene", r.Scene, false)); err != nil {
 		return err
 	}
 	switch {
@@ -288,7 +287,7 @@ func (s *Store) enter(ctx context.Context, e *entry, r *request, now time.Time, 
 		}
 		return done, nil
 	}
-	for wait := 20 * time.Microsecond; ; wait = min(2*wait, time.Millisecond) {
+	for pause := 20 * time.Microsecond; ; pause = min(2*pause, time.Millisecond) {
 		if e.mu.TryRLock() {
 			done = s.lookView(e, now, mark)
 			e.mu.RUnlock()
@@ -296,10 +295,8 @@ func (s *Store) enter(ctx context.Context, e *entry, r *request, now time.Time, 
 		if done || e.mu.TryLock() {
 			return done, nil
 		}
-		select {
-		case <-ctx.Done():
-			return false, ctx.Err()
-		case <-time.After(wait):
+		if err := wait.For(ctx, pause); err != nil {
+			return false, err
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -32,16 +31,11 @@ type fleet struct {
 	*Shared
 	log eventlog.Parts
 
-	masters map[string]string // of the watch loop
-	again   struct {          // what a change of masters ends
-		sync.Mutex
-		ch chan struct{} // closed by the watch loop, and replaced
-	}
+	masters map[string]string               // of the watch loop
+	again   atomic.Pointer[chan struct{}]   // what a change of masters ends: the watch loop closes and replaces it
 	trouble atomic.Pointer[error]           // why Redis did not answer
 	pending [shared.Partitions]atomic.Int64 // events behind the last one applied, where this service owns the partition
 	failing [shared.Partitions]atomic.Pointer[error]
-	stop    context.CancelFunc
-	done    sync.WaitGroup
 }
 
 // openFleet makes the store one whose states are in Redis.
@@ -51,7 +45,8 @@ func (s *Store) openFleet(ctx context.Context) error {
 		return errors.New("exposure: a shared store needs a log with partitions")
 	}
 	f := &fleet{Store: s, Shared: s.cfg.Shared, log: log, masters: map[string]string{}}
-	f.again.ch = make(chan struct{})
+	again := make(chan struct{})
+	f.again.Store(&again)
 	own, _, _, _, err := s.db.recover(ctx)
 	if err != nil {
 		return err
@@ -72,12 +67,11 @@ func (s *Store) openFleet(ctx context.Context) error {
 	}
 	copy(s.secret[:], secret)
 	running, stop := context.WithCancel(context.Background())
-	f.stop, s.fleet = stop, f
+	s.stop, s.fleet = stop, f
 	f.Owners.Own = f.keep
-	f.done.Go(func() { f.Owners.Run(running) })
-	f.done.Go(func() { f.watch(running) })
-	f.done.Go(func() { s.Traces.SaveLoop(running) })
-	f.done.Go(func() { s.popular.SaveLoop(running, s.cfg.Path+popularSuffix, s.cfg.Clock, s.cfg.Logger) })
+	s.done.Go(func() { f.Owners.Run(running) })
+	s.done.Go(func() { f.watch(running) })
+	s.startSaving(running)
 	s.setReady()
 	return nil
 }
@@ -94,10 +88,8 @@ func (f *fleet) watch(ctx context.Context) {
 		f.trouble.Store(&err)
 		if shared.Changed(f.masters, now) {
 			f.cfg.Logger.Warn("exposure: a Redis has failed over or was restarted; recent reports are applied again", "replayed", shared.Replayed)
-			f.again.Lock()
-			close(f.again.ch)
-			f.again.ch = make(chan struct{})
-			f.again.Unlock()
+			again := make(chan struct{})
+			close(*f.again.Swap(&again))
 		}
 		select {
 		case <-ctx.Done():
@@ -121,7 +113,7 @@ func (s *Store) Trouble() error {
 			return *err
 		}
 	}
-	if n := f.Owners.Free(); n > 0 {
+	if n := f.Owners.Free.Load(); n > 0 {
 		return fmt.Errorf("exposure: %d of %d partitions have no owner yet", n, shared.Partitions)
 	}
 	return nil
@@ -134,19 +126,6 @@ func (f *fleet) lag() (n int64) {
 	}
 	return n
 }
-
-func (f *fleet) close() error {
-	if !f.failed.CompareAndSwap(nil, &errClosed) {
-		return nil
-	}
-	f.stop()
-	f.done.Wait()
-	f.Acks.Close()
-	f.Redis.Close()
-	return errors.Join(f.db.close(), f.popular.Save(f.cfg.Path+popularSuffix, f.cfg.Clock()))
-}
-
-var errClosed = ErrClosed
 
 // refresh makes the entry's state the one in Redis now.
 func (f *fleet) refresh(ctx context.Context, e *entry) error {

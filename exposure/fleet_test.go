@@ -217,7 +217,7 @@ func TestSharedStore(t *testing.T) {
 	if held < 10 {
 		t.Errorf("%d shards: nothing was folded", held)
 	}
-	if f.two[0].fleet.Owners.Owned() == shared.Partitions {
+	if f.two[0].fleet.Owners.Owned.Load() == shared.Partitions {
 		t.Error("one service owns all users")
 	}
 }

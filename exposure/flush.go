@@ -95,29 +95,17 @@ func (s *writer) release(ctx context.Context) {
 	}
 }
 
-// flushTx is the transaction of one flush and its statements.
+// flushTx is the transaction of one flush. It keeps its first error, after which it does nothing.
 type flushTx struct {
-	tx      *sql.Tx
-	stmts   map[string]*sql.Stmt
+	*sql.Tx
 	written int
+	err     error
 }
 
-// stmt prepares a statement once.
-func (f *flushTx) stmt(text string) (st *sql.Stmt, err error) {
-	if st = f.stmts[text]; st == nil {
-		if st, err = f.tx.Prepare(text); err == nil {
-			f.stmts[text] = st
-		}
+func (f *flushTx) exec(text string, args ...any) {
+	if f.err == nil {
+		_, f.err = f.Exec(text, args...)
 	}
-	return st, err
-}
-
-func (f *flushTx) exec(text string, args ...any) error {
-	st, err := f.stmt(text)
-	if err == nil {
-		_, err = st.Exec(args...)
-	}
-	return err
 }
 
 func (s *writer) writeAll(list []*entry, forgotten []string, gen, seq uint64) (written int, err error) {
@@ -130,18 +118,12 @@ func (s *writer) writeAll(list []*entry, forgotten []string, gen, seq uint64) (w
 		return 0, err
 	}
 	defer tx.Rollback()
-	f := &flushTx{tx: tx, stmts: map[string]*sql.Stmt{}}
-	r := &rows{ctx: ctx}
-	if r.head, err = f.stmt(selectHead); err != nil {
-		return 0, err
-	}
-	if r.shard, err = f.stmt(selectShard); err != nil {
-		return 0, err
-	}
+	f, r := &flushTx{Tx: tx}, &rows{ctx: ctx, from: tx}
 	for _, e := range list {
 		snap, err := s.take(e, gen, r)
 		if err == nil {
-			err = f.put(e.addr, snap)
+			f.put(e.addr, snap)
+			err = f.err
 		}
 		if err == nil {
 			err = s.cfg.Fail("flush-write")
@@ -152,15 +134,11 @@ func (s *writer) writeAll(list []*entry, forgotten []string, gen, seq uint64) (w
 		s.metrics.stateBytes.Observe(float64(len(snap.Head)))
 	}
 	for _, user := range forgotten {
-		if err := f.exec("DELETE FROM quarantine WHERE user = ?", user); err != nil {
-			return 0, err
-		}
+		f.exec("DELETE FROM quarantine WHERE user = ?", user)
 	}
-	if err := f.exec("UPDATE meta SET value = ? WHERE name = 'applied'", strconv.FormatUint(seq, 10)); err != nil {
-		return 0, err
-	}
-	if err := f.exec(putClock, s.cfg.Clock().Unix()); err != nil {
-		return 0, err
+	f.exec("UPDATE meta SET value = ? WHERE name = 'applied'", strconv.FormatUint(seq, 10))
+	if f.exec(putClock, s.cfg.Clock().Unix()); f.err != nil {
+		return 0, f.err
 	}
 	// A file that is ahead of a log that lost its end would skip the events that get these
 	// sequences next.
@@ -195,30 +173,24 @@ func (s *writer) take(e *entry, gen uint64, r *rows) (*state.Snapshot, error) {
 	return e.st.Snapshot(e.addr, s.nextShard), nil
 }
 
-func (f *flushTx) put(addr string, snap *state.Snapshot) error {
+func (f *flushTx) put(addr string, snap *state.Snapshot) {
 	history, user := state.SplitAddress(addr)
 	if snap.Corrupt != "" {
-		err := f.exec("INSERT INTO quarantine SELECT history, user, head, ? FROM user WHERE history = ? AND user = ?", snap.Corrupt, history, user)
-		if err != nil {
-			return err
-		}
+		f.exec("INSERT INTO quarantine SELECT history, user, head, ? FROM user WHERE history = ? AND user = ?", snap.Corrupt, history, user)
 	}
 	for _, id := range snap.Freed {
-		if err := f.exec("DELETE FROM shard WHERE id = ?", id); err != nil {
-			return err
-		}
+		f.exec("DELETE FROM shard WHERE id = ?", id)
 	}
 	for _, sh := range snap.Shards {
 		f.written += len(sh.Data)
-		if err := f.exec("INSERT INTO shard VALUES (?, ?) ON CONFLICT DO UPDATE SET data = excluded.data", sh.ID, sh.Data); err != nil {
-			return err
-		}
+		f.exec("INSERT INTO shard VALUES (?, ?) ON CONFLICT DO UPDATE SET data = excluded.data", sh.ID, sh.Data)
 	}
 	f.written += len(snap.Head)
 	if snap.Head == nil {
-		return f.exec("DELETE FROM user WHERE history = ? AND user = ?", history, user)
+		f.exec("DELETE FROM user WHERE history = ? AND user = ?", history, user)
+		return
 	}
-	return f.exec("INSERT INTO user VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET head = excluded.head", history, user, snap.Head)
+	f.exec("INSERT INTO user VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET head = excluded.head", history, user, snap.Head)
 }
 
 // afterFlush releases the entries. Users without requests leave memory at once, so that a

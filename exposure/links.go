@@ -24,47 +24,39 @@ func (s *writer) linksIn(ctx context.Context, history string) link.Reader {
 // applyLink adds or removes a link in every history, or, with ErrLink, in none.
 func (s *writer) applyLink(ctx context.Context, kind EventKind, user, from string, logged, now time.Time) error {
 	for history := range s.policies {
-		if kind == Unlink {
-			if err := s.unlink(ctx, history, user, from); err != nil {
+		if kind == Link {
+			if err := s.linksIn(ctx, history).Check(user, from); err != nil {
 				return err
 			}
-		} else if err := s.linksIn(ctx, history).Check(user, from); err != nil {
-			return err
 		}
-	}
-	if kind == Unlink {
-		return nil
 	}
 	for history, pol := range s.policies {
-		err := s.edit(ctx, history, user, func(st *state.State, _ state.Fetcher) error {
-			st.Links.From = append(link.Without(st.Links.From, from), from)
-			return nil
-		})
-		if err == nil {
-			err = s.edit(ctx, history, from, func(st *state.State, _ state.Fetcher) error {
-				st.Touch(pol, logged, now) // the link ends when this state expires
-				st.Links.Into = append(link.Without(st.Links.Into, user), user)
-				return nil
-			})
+		var touch func(*state.State)
+		if kind == Link {
+			touch = func(st *state.State) { st.Touch(pol, logged, now) } // the link ends when this state expires
 		}
-		if err != nil {
+		if err := s.setLink(ctx, history, user, from, touch); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// unlink removes a link in one history, if there is one.
-func (s *writer) unlink(ctx context.Context, history, user, from string) error {
+// setLink adds a link in one history, and touches the state that counts for the user as well. Without a touch it
+// removes the link, if there is one.
+func (s *writer) setLink(ctx context.Context, history, user, from string, touch func(*state.State)) error {
 	err := s.edit(ctx, history, user, func(st *state.State, _ state.Fetcher) error {
-		st.Links.From = link.Without(st.Links.From, from)
+		st.Links.From = link.Set(st.Links.From, from, touch != nil)
 		return nil
 	})
 	if err != nil {
 		return err
 	}
 	return s.edit(ctx, history, from, func(st *state.State, _ state.Fetcher) error {
-		st.Links.Into = link.Without(st.Links.Into, user)
+		if touch != nil {
+			touch(st)
+		}
+		st.Links.Into = link.Set(st.Links.Into, user, touch != nil)
 		return nil
 	})
 }
@@ -138,12 +130,12 @@ func (s *writer) forgetIn(ctx context.Context, history, user string) error {
 		return err
 	}
 	for _, from := range l.From {
-		if err := s.unlink(ctx, history, user, from); err != nil {
+		if err := s.setLink(ctx, history, user, from, nil); err != nil {
 			return err
 		}
 	}
 	for _, into := range l.Into {
-		if err := s.unlink(ctx, history, into, user); err != nil {
+		if err := s.setLink(ctx, history, into, user, nil); err != nil {
 			return err
 		}
 	}

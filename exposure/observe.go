@@ -32,7 +32,7 @@ func (s *Store) Collectors() []prometheus.Collector {
 			if s.fleet == nil {
 				return 0
 			}
-			return float64(s.fleet.Owners.Owned())
+			return float64(s.fleet.Owners.Owned.Load())
 		}),
 		gauge("cached_users", "Users in memory.", func() float64 { n, _ := s.cache.Load().size(); return float64(n) }),
 		gauge("cached_bytes", "Memory they take.", func() float64 { _, b := s.cache.Load().size(); return float64(b) }),

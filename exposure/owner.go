@@ -68,9 +68,7 @@ func (f *fleet) own(ctx context.Context, part int) error {
 	if err := f.Acks.Tell(part, shared.Ack{Log: o.logID, Seq: mark.Applied}); err != nil {
 		return err
 	}
-	f.again.Lock()
-	again := f.again.ch
-	f.again.Unlock()
+	again := *f.again.Load()
 	entries := make(chan eventlog.Entry, maxBatch)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error {
@@ -256,13 +254,7 @@ func (o *owner) fetch(ctx context.Context, u *owned) state.Fetcher {
 // one applies an event. outcome is why it was refused; after an error the event has to be applied again.
 func (o *owner) one(ctx context.Context, ev *pendingEvent) (outcome, err error) {
 	if ev.err != nil {
-		o.metrics.dead.Inc()
-		user := wire.UserOf(ev.Data)
-		o.cfg.Logger.Warn("exposure: event refused", "seq", ev.Seq, "subject", ev.Subject, "err", ev.err)
-		if o.cfg.Dead != nil {
-			err = o.w.insist(ctx, "keep a refused event", func() error { return o.cfg.Dead(ctx, ev.Entry, user, ev.err) })
-		}
-		return ev.err, err
+		return ev.err, o.w.setAside(ctx, ev.Entry, ev.err)
 	}
 	if p := shared.PartitionOf(ev.q.User); p != o.part {
 		// Published without a partition, or with one of another number of partitions.
@@ -337,43 +329,41 @@ type change struct {
 }
 
 func (c *change) do(ctx context.Context) error {
-	q := &c.ev.q
-	switch c.ev.kind {
+	q, kind := &c.ev.q, c.ev.kind
+	switch kind {
 	case Unsee:
 		return c.unsee(ctx)
 	case Forget:
 		return c.forget(ctx)
-	case Link:
-		if err := c.links(ctx).Check(q.User, q.From); err != nil {
-			return err
-		}
-		c.each(func(u *owned) { u.st.Links.From = append(link.Without(u.st.Links.From, q.From), q.From) })
-		return c.tell(ctx, Event{Kind: Linked, User: q.From, From: q.User})
-	case Unlink:
-		c.each(func(u *owned) { u.st.Links.From = link.Without(u.st.Links.From, q.From) })
-		return c.tell(ctx, Event{Kind: Unlinked, User: q.From, From: q.User})
-	case Linked:
-		c.each(func(u *owned) {
-			u.st.Touch(u.pol, c.logged, c.now) // the link ends when this state expires
-			u.st.Links.Into = append(link.Without(u.st.Links.Into, q.From), q.From)
-		})
-	case Unlinked:
-		c.each(func(u *owned) { u.st.Links.Into = link.Without(u.st.Links.Into, q.From) })
-	case Imported:
-		c.each(func(u *owned) {
-			u.st.Touch(u.pol, c.logged, c.now)
-			u.st.Links.Imported = true
-		})
+	case Link, Unlink, Linked, Unlinked, Imported:
 	default:
 		return c.items(ctx)
 	}
-	return nil
-}
-
-func (c *change) each(do func(*owned)) {
-	for _, u := range c.users {
-		do(u)
+	if kind == Link {
+		if err := c.links(ctx).Check(q.User, q.From); err != nil {
+			return err
+		}
 	}
+	for _, u := range c.users {
+		if kind == Linked || kind == Imported {
+			u.st.Touch(u.pol, c.logged, c.now) // a link ends when this state expires
+		}
+		switch l := &u.st.Links; kind {
+		case Link, Unlink:
+			l.From = link.Set(l.From, q.From, kind == Link)
+		case Linked, Unlinked:
+			l.Into = link.Set(l.Into, q.From, kind == Linked)
+		case Imported:
+			l.Imported = true
+		}
+	}
+	switch kind {
+	case Link:
+		return c.tell(ctx, Event{Kind: Linked, User: q.From, From: q.User})
+	case Unlink:
+		return c.tell(ctx, Event{Kind: Unlinked, User: q.From, From: q.User})
+	}
+	return nil
 }
 
 // items adds a report.
@@ -389,11 +379,7 @@ func (c *change) items(ctx context.Context) error {
 		}
 	}
 	if c.ev.kind == Seen {
-		at := c.ev.at
-		if at.IsZero() || at.After(c.now) {
-			at = c.now
-		}
-		c.popular.Add(q, at)
+		c.popular.Add(q, c.ev.at, c.now)
 	}
 	return nil
 }
@@ -438,10 +424,10 @@ func (c *change) forget(ctx context.Context) error {
 			return err
 		}
 	}
-	c.each(func(u *owned) {
+	for _, u := range c.users {
 		u.st.Reset()
 		u.st.Links = link.Links{}
-	})
+	}
 	return nil
 }
 

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"jianguo/internal/wait"
 )
 
 // progress is how far the log has been applied and flushed, and what waits for it.
@@ -104,11 +106,7 @@ func (p *progress) waitApplied(ctx context.Context, seq uint64, failed func() er
 // waitRoom blocks the consumer while too much is unflushed. A flush takes far longer than the time
 // between two looks.
 func (p *progress) waitRoom(ctx context.Context) error {
-	for p.unflushed.Load() >= p.max && ctx.Err() == nil {
-		select {
-		case <-time.After(time.Millisecond):
-		case <-ctx.Done():
-		}
+	for p.unflushed.Load() >= p.max && wait.For(ctx, time.Millisecond) == nil {
 	}
 	return ctx.Err()
 }

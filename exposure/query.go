@@ -1,6 +1,7 @@
 package exposure
 
 import (
+	"cmp"
 	"context"
 
 	"jianguo/exposure/state"
@@ -34,10 +35,7 @@ func (s *Store) Query(ctx context.Context, user, scene string, items []string) (
 }
 
 func (s *Store) checkQuery(user, scene string, items []string) error {
-	if err := wire.CheckName("user", user, true); err != nil {
-		return err
-	}
-	if err := wire.CheckName("scene", scene, false); err != nil {
+	if err := cmp.Or(wire.CheckName("user", user, true), wire.CheckName("scene", scene, false)); err != nil {
 		return err
 	}
 	if len(items) > MaxItems {

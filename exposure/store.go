@@ -13,6 +13,7 @@ import (
 	"jianguo/exposure/popular"
 	"jianguo/exposure/trace"
 	"jianguo/internal/sqlite"
+	"jianguo/internal/wait"
 )
 
 // Store holds every user's exposures. All methods may be called from any goroutine.
@@ -40,7 +41,7 @@ const popularSuffix = ".popular"
 // Open opens the state file, which it creates if there is none, and starts applying the log.
 // The store answers at once but is Ready only when it has applied everything the
 // log held at this moment.
-func Open(ctx context.Context, cfg Config) (*Store, error) {
+func Open(ctx context.Context, cfg Config) (_ *Store, err error) {
 	if cfg.Path == "" || cfg.Log == nil {
 		return nil, errors.New("exposure: Config needs Path and Log")
 	}
@@ -55,23 +56,22 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	s.metrics = newMetrics(s.kinds)
 	s.w = &writer{core: s.core, progress: newProgress(cfg.MaxUnflushed), popular: &s.popular, fail: s.fail, gen: 1}
 	s.cache.Store(newCache(cfg.CacheBytes))
-	var err error
 	if s.db, err = openDatabase(ctx, cfg.Path, cfg.Relaxed, cfg.Rand); err != nil {
 		return nil, err
 	}
+	defer func() {
+		if err != nil {
+			s.db.close()
+		}
+	}()
 	if err := s.popular.Load(cfg.Path + popularSuffix); err != nil {
 		cfg.Logger.Warn("exposure: counts of popular items start again from zero", "err", err)
 	}
 	if s.Traces, err = trace.Open(ctx, s.db.write, func() time.Time { return cfg.Clock().In(cfg.Location) }, cfg.Logger); err != nil {
-		s.db.close()
 		return nil, err
 	}
 	if cfg.Shared != nil {
-		if err = s.openFleet(ctx); err != nil {
-			s.db.close()
-			return nil, err
-		}
-		return s, nil
+		return s, s.openFleet(ctx)
 	}
 	if cfg.Steady != nil {
 		err = s.db.resumeClock(ctx, cfg.Steady)
@@ -81,7 +81,6 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		last, err = s.recover(ctx)
 	}
 	if err != nil {
-		s.db.close()
 		return nil, err
 	}
 	s.start(last)
@@ -180,6 +179,11 @@ func (s *Store) start(last uint64) {
 	})
 	s.done.Go(func() { s.w.flushLoop(ctx) })
 	s.done.Go(func() { s.w.sweepLoop(ctx) })
+	s.startSaving(ctx)
+}
+
+// startSaving starts the loops that write what is not part of users' states.
+func (s *Store) startSaving(ctx context.Context) {
 	s.done.Go(func() { s.Traces.SaveLoop(ctx) })
 	s.done.Go(func() { s.popular.SaveLoop(ctx, s.cfg.Path+popularSuffix, s.cfg.Clock, s.cfg.Logger) })
 }
@@ -220,12 +224,10 @@ func (s *Store) heal(ctx context.Context) {
 		case <-s.broke:
 		}
 		s.done.Wait() // for the loops, which fail has stopped
-		wait := s.cfg.HealAfter
-		for err := s.Err(); err != nil; wait = min(2*wait, max(maxHealWait, s.cfg.HealAfter)) {
-			select {
-			case <-ctx.Done():
+		pause := s.cfg.HealAfter
+		for err := s.Err(); err != nil; pause = min(2*pause, max(maxHealWait, s.cfg.HealAfter)) {
+			if wait.For(ctx, pause) != nil {
 				return
-			case <-time.After(wait):
 			}
 			if err = s.resume(ctx); err != nil {
 				s.cfg.Logger.Error("exposure: the store cannot go on yet", "err", err)
@@ -267,13 +269,11 @@ func (s *Store) WaitReady(ctx context.Context) error {
 
 // Close stops consuming, writes what is unflushed, and closes the file.
 func (s *Store) Close() error {
-	if s.fleet != nil {
-		return s.fleet.close()
+	if s.fleet == nil {
+		s.endHealer()
+		s.healer.Wait()
 	}
-	s.endHealer()
-	s.healer.Wait()
-	err := ErrClosed
-	if !s.failed.CompareAndSwap(nil, &err) && errors.Is(s.Err(), ErrClosed) {
+	if !s.failed.CompareAndSwap(nil, &ErrClosed) && errors.Is(s.Err(), ErrClosed) {
 		return nil
 	}
 	failed := s.Err()
@@ -282,7 +282,10 @@ func (s *Store) Close() error {
 	s.w.wakeAll()
 	s.done.Wait()
 	var flushErr error
-	if errors.Is(failed, ErrClosed) {
+	if s.fleet != nil {
+		s.fleet.Acks.Close()
+		s.fleet.Redis.Close()
+	} else if errors.Is(failed, ErrClosed) {
 		flushErr = s.w.flush(context.Background())
 	}
 	return errors.Join(flushErr, s.db.close(), s.popular.Save(s.cfg.Path+popularSuffix, s.cfg.Clock()))

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"time"
 
-	"jianguo/internal/sqlite"
-
 	"jianguo/exposure/state"
+	"jianguo/internal/sqlite"
+	"jianguo/internal/wait"
 )
 
 const (
@@ -36,10 +36,7 @@ func (s *writer) sweepLoop(ctx context.Context) {
 			s.cfg.Logger.Warn("exposure: sweep", "err", err)
 		}
 		if after == "" && err == nil {
-			select {
-			case <-ctx.Done():
-			case <-time.After(s.cfg.SweepRest):
-			}
+			_ = wait.For(ctx, s.cfg.SweepRest)
 		}
 	}
 }
@@ -110,7 +107,7 @@ func (s *writer) expire(ctx context.Context, addr string, now time.Time) error {
 	})
 	s.oldest.CompareAndSwap(0, time.Now().UnixNano())
 	for _, into := range unlink {
-		err = errors.Join(err, s.unlink(ctx, history, into, user))
+		err = errors.Join(err, s.setLink(ctx, history, into, user, nil))
 	}
 	return err
 }

@@ -204,7 +204,11 @@ func (d dialect) translated(t *testing.T, dir string) string {
 	t.Helper()
 	ctx := context.Background()
 	to := t.TempDir()
-	if err := sqlite.CopyFile(ctx, filepath.Join(dir, FileName), filepath.Join(to, FileName)); err != nil {
+	from, err := sqlite.Open(filepath.Join(dir, FileName), sqlite.Writes, "NORMAL")
+	if err == nil {
+		err = errors.Join(sqlite.CopyTo(ctx, from, filepath.Join(to, FileName)), from.Close())
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	db, err := sqlite.Open(filepath.Join(to, FileName), sqlite.Writes, "NORMAL")

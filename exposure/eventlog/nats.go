@@ -13,6 +13,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"jianguo/internal/streams"
+	"jianguo/internal/wait"
 )
 
 // Config is how the EXPOSURES stream is made. The zero value is usable.
@@ -144,13 +145,9 @@ const (
 
 // watch checks the stream until it is gone, or is not the one created at that time.
 func (l *NATS) watch(ctx context.Context, created time.Time) error {
-	tick := time.NewTicker(watchEvery)
-	defer tick.Stop()
 	for gone := 0; gone < goneChecks; {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-tick.C:
+		if err := wait.For(ctx, watchEvery); err != nil {
+			return err
 		}
 		attempt, cancel := context.WithTimeout(ctx, 2*watchEvery)
 		info, err := streams.Check(attempt, l.stream, l.js, SubjectPrefix+"seen", leastRoom)

@@ -66,27 +66,21 @@ func (s *source) read(ctx context.Context, user string) ([]Exposure, error) {
 	key, b := strings.Replace(s.key, UserField, user, 1), (*client).B()
 	answers := (*client).DoMulti(ctx, b.Zrange().Key(key).Min("0").Max("-1").Withscores().Build(), b.Smembers().Key(key).Build(),
 		b.Lrange().Key(key).Start(0).Stop(-1).Build())
+	scores, noZset := answers[0].AsZScores()
+	set, noSet := answers[1].AsStrSlice()
+	list, err := answers[2].AsStrSlice()
+	if noZset != nil && noSet != nil && err != nil {
+		return nil, fmt.Errorf("old store, key %q: neither zset, set nor list: %w", key, err)
+	}
 	var out []Exposure
-	scores, err := answers[0].AsZScores()
-	if err == nil {
-		for _, z := range scores {
-			out = append(out, Exposure{z.Member, scoreTime(z.Score)})
-		}
-		return out, nil
+	for _, z := range scores {
+		out = append(out, Exposure{z.Member, scoreTime(z.Score)})
 	}
-	for i, answer := range answers[1:] {
-		var items []string
-		if items, err = answer.AsStrSlice(); err == nil {
-			if i == 1 {
-				slices.Reverse(items)
-			}
-			for _, id := range items {
-				out = append(out, Exposure{ID: id})
-			}
-			return out, nil
-		}
+	slices.Reverse(list)
+	for _, id := range append(set, list...) {
+		out = append(out, Exposure{ID: id})
 	}
-	return nil, fmt.Errorf("old store, key %q: neither zset, set nor list: %w", key, err)
+	return out, nil
 }
 
 // scoreTime is the time of a score in seconds or milliseconds, between 2001 and 2286; otherwise it is

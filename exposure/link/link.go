@@ -107,7 +107,11 @@ func (l *Links) Append(b []byte) []byte {
 	return b
 }
 
-// Without removes a user from a list; the list is not changed.
-func Without(users []string, user string) []string {
-	return slices.DeleteFunc(slices.Clone(users), func(u string) bool { return u == user })
+// Set is a list with a user as its last, or, if not linked, without the user. The list given is not changed.
+func Set(users []string, user string, linked bool) []string {
+	users = slices.DeleteFunc(slices.Clone(users), func(u string) bool { return u == user })
+	if linked {
+		users = append(users, user)
+	}
+	return users
 }

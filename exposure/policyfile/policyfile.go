@@ -111,19 +111,18 @@ func (f *file) fill(scenes map[string]exposure.Scene) error {
 		if name == Default {
 			base = sc
 		}
-		written = append(written, sc.Writes...)
-		var kept exposure.Scene
 		var err error
-		if kept.Reads, err = f.known(sc.Reads); err != nil {
+		if sc.Reads, err = f.known(sc.Reads); err != nil {
 			return fmt.Errorf("scenes.%s.reads: %w", name, err)
 		}
-		if kept.Writes, err = f.known(sc.Writes); err != nil {
+		if sc.Writes, err = f.known(sc.Writes); err != nil {
 			return fmt.Errorf("scenes.%s.writes: %w", name, err)
 		}
-		scenes[stored(name)] = kept
+		scenes[stored(name)] = sc
+		written = append(written, sc.Writes...)
 	}
 	for _, h := range all {
-		if !slices.Contains(written, h) {
+		if !slices.Contains(written, stored(h)) {
 			return fmt.Errorf("histories.%s: no scene writes it", h)
 		}
 	}

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"jianguo/exposure/wire"
+	"jianguo/internal/disk"
+	"jianguo/internal/wait"
 )
 
 // Item is an item and how often it was seen, each time weighed by its age: half after Half.
@@ -62,8 +64,12 @@ func (p *Counts) add(id []byte, weight, at float64) {
 	c.weight += count{weight, at}.decayed(c.at)
 }
 
-// Add counts the items of an event.
-func (p *Counts) Add(q *wire.Query, at time.Time) {
+// Add counts the items of an event, which happened at a time, or now where that is not known or yet to come: an old
+// exposure, as of an import, makes nothing popular today.
+func (p *Counts) Add(q *wire.Query, at, now time.Time) {
+	if at.IsZero() || at.After(now) {
+		at = now
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.dirty = true
@@ -127,10 +133,7 @@ func (p *Counts) Save(path string, now time.Time) error {
 	}
 	b, err := json.Marshal(p.Top(limit, now))
 	if err == nil {
-		err = os.WriteFile(path+".new", b, 0o640)
-	}
-	if err == nil {
-		err = os.Rename(path+".new", path)
+		err = disk.Replace(path, b, 0o640)
 	}
 	if err != nil {
 		return fmt.Errorf("exposure: popular items: %w", err)
@@ -140,16 +143,9 @@ func (p *Counts) Save(path string, now time.Time) error {
 
 // SaveLoop writes the file once a minute until the context ends. A crash loses the last minute.
 func (p *Counts) SaveLoop(ctx context.Context, path string, clock func() time.Time, logger *slog.Logger) {
-	tick := time.NewTicker(time.Minute)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			if err := p.Save(path, clock()); err != nil {
-				logger.Warn("exposure: counts of popular items not written", "err", err)
-			}
+	for wait.For(ctx, time.Minute) == nil {
+		if err := p.Save(path, clock()); err != nil {
+			logger.Warn("exposure: counts of popular items not written", "err", err)
 		}
 	}
 }

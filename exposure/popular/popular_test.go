@@ -18,7 +18,7 @@ func counted(t *testing.T, p *Counts, at time.Time, items ...string) {
 	if err := q.Decode([]byte(body)); err != nil {
 		t.Fatal(err)
 	}
-	p.Add(q, at)
+	p.Add(q, at, at)
 }
 
 func quoted(items []string) (out string) {

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"jianguo/internal/wait"
 )
 
 // LeaseTTL is how long after its last sign a service is taken to be gone: its partitions
@@ -20,8 +22,8 @@ const LeaseTTL = 5 * time.Second
 
 const renewEvery = time.Second
 
-// Owners spreads the partitions over the services that share a bucket. Its fields are set
-// before Run.
+// Owners spreads the partitions over the services that share a bucket. Run sets Owned and
+// Free; the other fields are set before Run.
 type Owners struct {
 	KV     jetstream.KeyValue
 	Name   string // of this service, another one for each start
@@ -30,8 +32,8 @@ type Owners struct {
 	Own func(ctx context.Context, partition int) error
 
 	held  map[int]*lease // owned by Run
-	owned atomic.Int64
-	free  atomic.Int64 // partitions without an owner, by the last look
+	Owned atomic.Int64   // partitions of this service
+	Free  atomic.Int64   // partitions without an owner, by the last look
 }
 
 // lease is a partition of this service.
@@ -59,7 +61,7 @@ const (
 // Run holds a share of the partitions until ctx ends. Then it gives them up.
 func (o *Owners) Run(ctx context.Context) {
 	o.held = map[int]*lease{}
-	o.free.Store(Partitions)
+	o.Free.Store(Partitions)
 	tick := time.NewTicker(renewEvery)
 	defer tick.Stop()
 	for {
@@ -101,7 +103,7 @@ func (o *Owners) turn(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o.free.Store(int64(Partitions - len(taken)))
+	o.Free.Store(int64(Partitions - len(taken)))
 	share := (Partitions + nodes - 1) / nodes
 	for p := range o.held {
 		if len(o.held) > share {
@@ -113,7 +115,7 @@ func (o *Owners) turn(ctx context.Context) error {
 			o.take(ctx, p)
 		}
 	}
-	o.owned.Store(int64(len(o.held)))
+	o.Owned.Store(int64(len(o.held)))
 	return nil
 }
 
@@ -156,10 +158,7 @@ func (o *Owners) take(ctx context.Context, p int) {
 				continue
 			}
 			o.Logger.Warn("exposure: a partition begins again", "partition", p, "err", err)
-			select {
-			case <-running.Done():
-			case <-time.After(renewEvery / 2):
-			}
+			_ = wait.For(running, renewEvery/2)
 		}
 	})
 }
@@ -180,9 +179,3 @@ func (o *Owners) release(ctx context.Context, p int) {
 		o.Logger.Warn("exposure: a lease that was given up expires later", "partition", p, "err", err)
 	}
 }
-
-// Owned is the number of partitions of this service.
-func (o *Owners) Owned() int { return int(o.owned.Load()) }
-
-// Free is the number of partitions without an owner, by the last look.
-func (o *Owners) Free() int { return int(o.free.Load()) }

@@ -158,7 +158,7 @@ return redis.call('HGETALL', KEYS[1])`)
 
 // Get returns a record, or nil if the version that the caller has is the current one.
 func (r *Redis) Get(ctx context.Context, k Key, have Version) (*Record, error) {
-	fields, err := r.run(ctx, getScript, call{r.key(k), []string{have.String()}})[0].ToArray()
+	fields, err := r.run(ctx, getScript, call{r.key(k), []string{have.String()}})[0].AsStrSlice()
 	if err != nil {
 		return nil, fmt.Errorf("exposure: read from Redis: %w", err)
 	}
@@ -170,33 +170,25 @@ func (r *Redis) Get(ctx context.Context, k Key, have Version) (*Record, error) {
 	}
 	rec := &Record{Shards: map[int64][]byte{}}
 	for i := 0; i+1 < len(fields); i += 2 {
-		name, err := fields[i].ToString()
-		if err != nil {
-			return nil, err
-		}
-		value, err := fields[i+1].AsBytes()
-		if err != nil {
-			return nil, err
-		}
-		if err := rec.set(name, value); err != nil {
-			return nil, fmt.Errorf("exposure: record in Redis: field %.20q: %w", name, err)
+		if err := rec.set(fields[i], fields[i+1]); err != nil {
+			return nil, fmt.Errorf("exposure: record in Redis: field %.20q: %w", fields[i], err)
 		}
 	}
 	return rec, nil
 }
 
 // set fills in a field.
-func (rec *Record) set(name string, value []byte) (err error) {
+func (rec *Record) set(name, value string) (err error) {
 	switch name {
 	case "v":
-		rec.Version, err = parseVersion(string(value))
+		rec.Version, err = parseVersion(value)
 	case "h":
-		rec.Head = value
+		rec.Head = []byte(value)
 	case "bad":
 	default:
 		var id int64
 		if id, err = strconv.ParseInt(name, 10, 64); err == nil {
-			rec.Shards[id] = value
+			rec.Shards[id] = []byte(value)
 		}
 	}
 	return err
@@ -210,21 +202,15 @@ func (r *Redis) Heads(ctx context.Context, keys []Key) ([]Record, error) {
 	}
 	out := make([]Record, len(keys))
 	for i, result := range r.Client.DoMulti(ctx, commands...) {
-		values, err := result.ToArray()
+		fields, err := result.AsStrSlice() // "" for one that is missing: none is empty
+		if err == nil && fields[0] != "" {
+			out[i].Version, err = parseVersion(fields[0])
+		}
 		if err != nil {
 			return nil, fmt.Errorf("exposure: read from Redis: %w", err)
 		}
-		for j, name := range []string{"v", "h"} {
-			if values[j].IsNil() {
-				continue
-			}
-			b, err := values[j].AsBytes()
-			if err == nil {
-				err = out[i].set(name, b)
-			}
-			if err != nil {
-				return nil, fmt.Errorf("exposure: record in Redis: %w", err)
-			}
+		if fields[1] != "" {
+			out[i].Head = []byte(fields[1])
 		}
 	}
 	return out, nil
@@ -237,19 +223,17 @@ func (r *Redis) Shards(ctx context.Context, k Key, of Version, ids []int64) ([][
 	for _, id := range ids {
 		names = append(names, strconv.FormatInt(id, 10))
 	}
-	values, err := r.Client.Do(ctx, r.Client.B().Hmget().Key(r.key(k)).Field(names...).Build()).ToArray()
+	values, err := r.Client.Do(ctx, r.Client.B().Hmget().Key(r.key(k)).Field(names...).Build()).AsStrSlice()
 	if err != nil {
 		return nil, fmt.Errorf("exposure: read shards from Redis: %w", err)
 	}
-	if version, err := values[0].ToString(); err != nil || version != of.String() {
+	if values[0] != of.String() {
 		return nil, ErrFenced
 	}
 	out := make([][]byte, len(ids))
 	for i, value := range values[1:] {
-		if !value.IsNil() {
-			if out[i], err = value.AsBytes(); err != nil {
-				return nil, err
-			}
+		if value != "" {
+			out[i] = []byte(value)
 		}
 	}
 	return out, nil

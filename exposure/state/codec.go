@@ -81,24 +81,17 @@ func appendHead(b []byte, s *State, addr string) []byte {
 		b = binary.AppendVarint(b, int64(d.minute)-prev)
 		prev = int64(d.minute)
 	}
-	runs := 0
-	for i := range s.tail {
-		if i == 0 || s.tail[i].day != s.tail[i-1].day {
-			runs++
-		}
-	}
-	b = binary.AppendUvarint(b, uint64(runs))
+	var runs []byte
+	n, from := uint64(0), 0
 	prev = 0
-	for i := 0; i < len(s.tail); {
-		j := i + 1
-		for j < len(s.tail) && s.tail[j].day == s.tail[i].day {
-			j++
+	for i, t := range s.tail {
+		if i+1 == len(s.tail) || s.tail[i+1].day != t.day {
+			runs = binary.AppendVarint(runs, int64(t.day)-prev)
+			runs = binary.AppendUvarint(runs, uint64(i+1-from))
+			n, from, prev = n+1, i+1, int64(t.day)
 		}
-		b = binary.AppendVarint(b, int64(s.tail[i].day)-prev)
-		b = binary.AppendUvarint(b, uint64(j-i))
-		prev = int64(s.tail[i].day)
-		i = j
 	}
+	b = append(binary.AppendUvarint(b, n), runs...)
 	for _, t := range s.tail {
 		b = le.AppendUint32(b, t.key)
 	}

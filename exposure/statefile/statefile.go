@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -47,10 +46,8 @@ func Create(ctx context.Context, path string, random io.Reader) error {
 		return nil
 	}
 	begun := path + ".begun"
-	for _, name := range []string{begun, begun + "-journal"} {
-		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
+	if err := errors.Join(os.RemoveAll(begun), os.RemoveAll(begun+"-journal")); err != nil {
+		return err
 	}
 	if err := writeSchema(ctx, begun, random); err != nil {
 		return err
@@ -64,21 +61,13 @@ func Create(ctx context.Context, path string, random io.Reader) error {
 // writeSchema writes the schema and the secret. Page size can only be chosen
 // before the file is in WAL mode, hence a connection of its own.
 func writeSchema(ctx context.Context, path string, random io.Reader) error {
-	db, err := sql.Open("sqlite3", DSN(path, "_txlock=immediate"))
+	db, err := sql.Open("sqlite3", DSN(path, ""))
 	if err != nil {
 		return err
 	}
 	defer db.Close()
 	db.SetMaxOpenConns(1)
-	if _, err := db.ExecContext(ctx, "PRAGMA page_size = 16384"); err != nil {
-		return err
-	}
-	tx, err := db.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer tx.Rollback()
-	if _, err := tx.ExecContext(ctx, schema); err != nil {
+	if _, err := db.ExecContext(ctx, "PRAGMA page_size = 16384; BEGIN IMMEDIATE;"+schema); err != nil {
 		return err
 	}
 	if random == nil {
@@ -88,10 +77,8 @@ func writeSchema(ctx context.Context, path string, random io.Reader) error {
 	if _, err := io.ReadFull(random, secret[:]); err != nil {
 		return err
 	}
-	if _, err := tx.ExecContext(ctx, "INSERT INTO meta VALUES ('secret', ?)", secret[:]); err != nil {
-		return err
-	}
-	return tx.Commit()
+	_, err = db.ExecContext(ctx, "INSERT INTO meta VALUES ('secret', ?); COMMIT", secret[:])
+	return err
 }
 
 // Meta reads the values of the meta table by name, and checks the format.

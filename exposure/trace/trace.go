@@ -18,6 +18,7 @@ import (
 	"jianguo/exposure/kernel"
 	"jianguo/exposure/wire"
 	"jianguo/internal/sqlite"
+	"jianguo/internal/wait"
 )
 
 // Bounds of traces. A trace that is full loses its oldest lines.
@@ -68,10 +69,8 @@ func Open(ctx context.Context, db *sql.DB, clock func() time.Time, logger *slog.
 
 // load removes what is too old, and lines without a trace.
 func (t *Traces) load(ctx context.Context) error {
-	_, err := t.db.ExecContext(ctx, "DELETE FROM trace WHERE began <= ?", t.clock().Add(-Longest).Unix())
-	if err == nil {
-		_, err = t.db.ExecContext(ctx, "DELETE FROM trace_line WHERE user NOT IN (SELECT user FROM trace)")
-	}
+	_, err := t.db.ExecContext(ctx, `DELETE FROM trace WHERE began <= ?;
+		DELETE FROM trace_line WHERE user NOT IN (SELECT user FROM trace)`, t.clock().Add(-Longest).Unix())
 	ends := map[string]int64{}
 	t.oldest = math.MaxInt64 / 2
 	if err == nil {
@@ -107,10 +106,7 @@ func (t *Traces) Start(ctx context.Context, user, length, reason string) error {
 		return ErrMost
 	}
 	t.warn(t.save(ctx))
-	_, err = t.db.ExecContext(ctx, "DELETE FROM trace WHERE user = ?", user)
-	if err == nil {
-		_, err = t.db.ExecContext(ctx, "DELETE FROM trace_line WHERE user = ?", user)
-	}
+	_, err = t.db.ExecContext(ctx, "DELETE FROM trace WHERE user = ?; DELETE FROM trace_line WHERE user = ?", user, user)
 	if now := t.clock(); err == nil && d > 0 {
 		_, err = t.db.ExecContext(ctx, "INSERT INTO trace VALUES (?, ?, ?, ?, 0)", user, now.Unix(), now.Add(d).Unix(), reason)
 	}
@@ -128,10 +124,8 @@ func (t *Traces) Erase(ctx context.Context, user string) error {
 	t.mu.Lock()
 	t.erased++ // what is being recorded may tell of the user
 	t.mu.Unlock()
-	_, err := t.db.ExecContext(ctx, "DELETE FROM trace WHERE user = ?", user)
-	if err == nil {
-		_, err = t.db.ExecContext(ctx, "DELETE FROM trace_line WHERE instr(text, CAST(? AS BLOB))", text("linked", user))
-	}
+	_, err := t.db.ExecContext(ctx, `DELETE FROM trace WHERE user = ?;
+		DELETE FROM trace_line WHERE instr(text, CAST(? AS BLOB))`, user, text("linked", user))
 	return errors.Join(err, t.load(ctx))
 }
 
@@ -237,13 +231,8 @@ func (t *Traces) End(l *Line) {
 
 // SaveLoop writes what was recorded, and removes old traces, until the context ends.
 func (t *Traces) SaveLoop(ctx context.Context) {
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
 	for ctx.Err() == nil {
-		select {
-		case <-ctx.Done():
-		case <-tick.C:
-		}
+		_ = wait.For(ctx, time.Second) // what was recorded until the end is written as well
 		t.saving.Lock()
 		t.warn(t.save(context.WithoutCancel(ctx)))
 		if t.clock().Unix() >= t.oldest+int64(Longest/time.Second) {
@@ -284,11 +273,9 @@ func (t *Traces) save(ctx context.Context) error {
 		}
 	}
 	const full = `DELETE FROM trace_line WHERE id IN (SELECT id FROM (
-		SELECT id, sum(length(text)) OVER (PARTITION BY user ORDER BY id DESC) AS bytes FROM trace_line) WHERE bytes > ?)`
-	if _, err := tx.ExecContext(ctx, full, mostBytes); err != nil {
-		return err
-	}
-	if _, err := tx.ExecContext(ctx, "UPDATE trace SET left_out = left_out + ?", lost); err != nil {
+		SELECT id, sum(length(text)) OVER (PARTITION BY user ORDER BY id DESC) AS bytes FROM trace_line) WHERE bytes > ?);
+		UPDATE trace SET left_out = left_out + ?`
+	if _, err := tx.ExecContext(ctx, full, mostBytes, lost); err != nil {
 		return err
 	}
 	return tx.Commit()
