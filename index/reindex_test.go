@@ -204,10 +204,14 @@ func (d dialect) translated(t *testing.T, dir string) string {
 	t.Helper()
 	ctx := context.Background()
 	to := t.TempDir()
-	if err := sqlite.CopyFile(ctx, filepath.Join(dir, FileName), filepath.Join(to, FileName)); err != nil {
+	db, err := sqlite.Open(filepath.Join(dir, FileName), sqlite.Writes, "NORMAL")
+	if err != nil {
 		t.Fatal(err)
 	}
-	db, err := sqlite.Open(filepath.Join(to, FileName), sqlite.Writes, "NORMAL")
+	if err := errors.Join(sqlite.CopyTo(ctx, db, filepath.Join(to, FileName)), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	db, err = sqlite.Open(filepath.Join(to, FileName), sqlite.Writes, "NORMAL")
 	if err != nil {
 		t.Fatal(err)
 	}

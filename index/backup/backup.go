@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 
 	"jianguo/index"
@@ -18,7 +19,7 @@ import (
 // files can be rebuilt from these two.
 func Copy(ctx context.Context, dir, to string) error {
 	for _, name := range []string{index.SnapshotFileName, index.FileName} {
-		err := sqlite.CopyFile(ctx, filepath.Join(dir, name), filepath.Join(to, name))
+		err := copyFile(ctx, filepath.Join(dir, name), filepath.Join(to, name))
 		if errors.Is(err, fs.ErrNotExist) && name == index.SnapshotFileName {
 			continue // not written yet
 		}
@@ -27,4 +28,17 @@ func Copy(ctx context.Context, dir, to string) error {
 		}
 	}
 	return nil
+}
+
+// copyFile copies a file of SQLite that may be in use.
+func copyFile(ctx context.Context, from, to string) (err error) {
+	if _, err := os.Stat(from); err != nil {
+		return err
+	}
+	db, err := sqlite.Open(from, sqlite.Writes, "NORMAL")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	return sqlite.CopyTo(ctx, db, to)
 }

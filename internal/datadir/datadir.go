@@ -168,17 +168,6 @@ func PinOf(certificate []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// InUse reports whether a process holds a directory.
-func InUse(dir string) bool {
-	d, err := os.Open(dir)
-	if err != nil {
-		return false
-	}
-	defer d.Close()
-	_, inUse := errors.AsType[*InUseError](lock(d, dir))
-	return inUse
-}
-
 // ReadHolder returns the holder that the lock file of a directory names. The
 // process may have ended since.
 func ReadHolder(dir string) (Holder, error) {

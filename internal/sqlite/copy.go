@@ -3,9 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
-	"os"
 
 	"jianguo/internal/disk"
 )
@@ -21,17 +19,4 @@ func CopyTo(ctx context.Context, db Execer, to string) error {
 		return fmt.Errorf("copy to %s: %w", to, err)
 	}
 	return disk.Sync(to) // SQLite does not
-}
-
-// CopyFile is CopyTo for a file that may be in use.
-func CopyFile(ctx context.Context, from, to string) (err error) {
-	if _, err := os.Stat(from); err != nil {
-		return err
-	}
-	db, err := Open(from, Writes, "NORMAL")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	return CopyTo(ctx, db, to)
 }
