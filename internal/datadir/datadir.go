@@ -52,7 +52,7 @@ func (e *InUseError) Error() string {
 // after a kill.
 type Lock struct {
 	file *os.File
-	dir  *os.File // locked too where the lock is that of the whole directory
+	dir  *os.File // locked too: the lock file may be removed
 }
 
 // Acquire locks a data directory, creates it if it is missing, and checks that its files are
@@ -155,11 +155,7 @@ func (l *Lock) Announce(h Holder) error {
 
 // Close releases the directory.
 func (l *Lock) Close() error {
-	err := l.file.Close()
-	if l.dir != nil {
-		err = errors.Join(err, l.dir.Close())
-	}
-	return err
+	return errors.Join(l.file.Close(), l.dir.Close())
 }
 
 // PinOf is the hash of a certificate, which Holder.Pin has.

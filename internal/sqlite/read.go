@@ -14,6 +14,11 @@ type Querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
+// RowQuerier is likewise.
+type RowQuerier interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
 // Each calls f for every row of a query, until f returns an error or package must ends it.
 func Each(ctx context.Context, db Querier, query string, f func(*sql.Rows) error, args ...any) (err error) {
 	rows, err := db.QueryContext(ctx, query, args...)
