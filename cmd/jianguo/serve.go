@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -52,7 +53,7 @@ func (c *serveCmd) Run(co *streams) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(co.err, "jianguo %s: %s  bus %s  data %s  durability %s\n", version, s.address(), orNone(s.core.natsURL()), c.Data, c.Durability)
+	fmt.Fprintf(co.err, "jianguo %s: %s  bus %s  data %s  durability %s\n", version, s.address(), cmp.Or(s.core.natsURL(), "in-process"), c.Data, c.Durability)
 	defer context.AfterFunc(co.ctx, func() {
 		time.AfterFunc(c.StopWithin, func() {
 			fmt.Fprintf(co.err, "jianguo: not finished %v after the signal, and ended; nothing acknowledged is lost\n", c.StopWithin)
@@ -63,13 +64,6 @@ func (c *serveCmd) Run(co *streams) error {
 		})
 	})()
 	return s.run(co.ctx)
-}
-
-func orNone(s string) string {
-	if s == "" {
-		return "in-process"
-	}
-	return s
 }
 
 // clocks are those of the system. Tests set others.
@@ -152,7 +146,9 @@ func (f *serveFlags) openCore(co *streams, s *service) {
 		}}))
 	s.closers.add(c.index.Close)
 	must.Do(datadir.Record(s.dir))
-	must.Do(s.loaded())
+	starting := s.starting
+	s.starting = nil
+	must.Do(starting.End()) // the rest opens within moments, for which a client can wait
 }
 
 // openBus opens the bus, and what judges the messages that it has.
@@ -176,14 +172,6 @@ func (f *serveFlags) openBus(co *streams, s *service) {
 	}))
 	must.Do(c.answerReindex())
 	must.Do(c.announce())
-}
-
-// loaded ends the early answers. The rest opens within moments, for which a client
-// can wait.
-func (s *service) loaded() error {
-	starting := s.starting
-	s.starting = nil
-	return starting.End()
 }
 
 func (f *serveFlags) openBrowse(co *streams, s *service) {
