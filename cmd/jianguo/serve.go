@@ -117,7 +117,7 @@ func (f *serveFlags) openHTTP(s *service) {
 // openCore locks the data directory and opens the catalogue. The dictionary loads
 // at the same time.
 func (f *serveFlags) openCore(co *streams, s *service) {
-	s.histories = must.Get(f.histories())
+	s.histories = f.histories()
 	c := &core{flags: f, dir: s.dir, http: s.address(), certs: s.access.certs, name: rand.Text(), log: co.log}
 	s.core = c
 	c.lock = must.Get(datadir.Acquire(s.dir, datadir.Holder{Command: "serve"}))
@@ -248,20 +248,19 @@ func (f *serveFlags) openExposure(co *streams, s *service) {
 	s.kept = must.Get(openKept(s.dir, co.log))
 }
 
-// histories reads which histories there are; without a policy of its own a history has the default one.
-func (f *serveFlags) histories() (cfg exposure.Config, err error) {
+// histories reads which histories there are; without a policy of its own a history has the default one. Package must ends it.
+func (f *serveFlags) histories() (cfg exposure.Config) {
 	if strings.HasSuffix(f.ExposurePolicy, ".json") {
 		if len(f.Scenes)+len(f.Histories) > 0 {
-			return cfg, errors.New("--scenes, --histories: name them in the file of --exposure-policy")
+			must.Do(errors.New("--scenes, --histories: name them in the file of --exposure-policy"))
 		}
-		if cfg, err = policyfile.Read(f.ExposurePolicy); err != nil {
-			err = fmt.Errorf("--exposure-policy: %w", err)
-		}
-		return cfg, err
+		cfg, err := policyfile.Read(f.ExposurePolicy)
+		must.Dof(err, "--exposure-policy")
+		return cfg
 	}
 	policy, err := exposure.ParsePolicy(f.ExposurePolicy)
 	if err != nil {
-		return cfg, fmt.Errorf("--exposure-policy: %w, nor a file that ends in .json", err)
+		must.Do(fmt.Errorf("--exposure-policy: %w, nor a file that ends in .json", err))
 	}
 	cfg.Policies, cfg.Scenes = map[string]exposure.Policy{"": policy}, map[string]exposure.Scene{}
 	for scene, name := range f.Scenes {
@@ -270,13 +269,12 @@ func (f *serveFlags) histories() (cfg exposure.Config, err error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.Histories)) {
 		if _, used := cfg.Policies[name]; !used {
-			return cfg, fmt.Errorf("--histories: no scene of --scenes goes into history %q", name)
+			must.Do(fmt.Errorf("--histories: no scene of --scenes goes into history %q", name))
 		}
-		if cfg.Policies[name], err = exposure.ParsePolicy(f.Histories[name]); err != nil {
-			return cfg, fmt.Errorf("--histories: history %q: %w", name, err)
-		}
+		cfg.Policies[name], err = exposure.ParsePolicy(f.Histories[name])
+		must.Dof(err, "--histories: history %q", name)
 	}
-	return cfg, nil
+	return cfg
 }
 
 // freeSpace is a metric.
