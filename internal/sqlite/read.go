@@ -57,7 +57,7 @@ func List(numbers []uint32) string {
 	return string(list)
 }
 
-// Millis scans a time in milliseconds since 1970.
+// Millis scans a time in milliseconds since 1970; a *Millis is nil where the column is NULL.
 type Millis time.Time
 
 // Scan implements sql.Scanner.
@@ -68,17 +68,4 @@ func (m *Millis) Scan(v any) error {
 	}
 	*m = Millis(time.UnixMilli(ms).UTC())
 	return nil
-}
-
-// OptionalMillis is Millis where the column may be NULL: then the time is nil.
-func OptionalMillis(to **time.Time) sql.Scanner { return optionalMillis{to} }
-
-type optionalMillis struct{ to **time.Time }
-
-func (o optionalMillis) Scan(v any) error {
-	if *o.to = nil; v == nil {
-		return nil
-	}
-	*o.to = new(time.Time)
-	return (*Millis)(*o.to).Scan(v)
 }
