@@ -204,14 +204,14 @@ func (d dialect) translated(t *testing.T, dir string) string {
 	t.Helper()
 	ctx := context.Background()
 	to := t.TempDir()
-	from, err := sqlite.Open(filepath.Join(dir, FileName), sqlite.Writes, "NORMAL")
-	if err == nil {
-		err = errors.Join(sqlite.CopyTo(ctx, from, filepath.Join(to, FileName)), from.Close())
-	}
+	db, err := sqlite.Open(filepath.Join(dir, FileName), sqlite.Writes, "NORMAL")
 	if err != nil {
 		t.Fatal(err)
 	}
-	db, err := sqlite.Open(filepath.Join(to, FileName), sqlite.Writes, "NORMAL")
+	if err := errors.Join(sqlite.CopyTo(ctx, db, filepath.Join(to, FileName)), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	db, err = sqlite.Open(filepath.Join(to, FileName), sqlite.Writes, "NORMAL")
 	if err != nil {
 		t.Fatal(err)
 	}

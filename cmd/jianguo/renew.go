@@ -31,7 +31,7 @@ func (c *core) answerReindex() error {
 			one.Lock()
 			defer one.Unlock()
 			var answer renewal
-			report, err := c.reindex(context.Background(), string(m.Data), func(int64, int64) {})
+			report, err := c.reindex(context.Background(), string(m.Data))
 			if answer.Report = report; err != nil {
 				c.log.Error("reindex not finished", "recipe", string(m.Data), "error", err)
 				answer.Error = err.Error()
@@ -50,7 +50,7 @@ func (c *core) answerReindex() error {
 
 // reindex reads the files that make the recipe again, and compares items by it from then on,
 // while articles arrive.
-func (c *core) reindex(ctx context.Context, recipe string, progress func(done, total int64)) (*index.ReindexReport, error) {
+func (c *core) reindex(ctx context.Context, recipe string) (*index.ReindexReport, error) {
 	seg, err := c.flags.Segmenter()
 	if err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func (c *core) reindex(ctx context.Context, recipe string, progress func(done, t
 	if seg.Recipe() != recipe {
 		return nil, fmt.Errorf("the files of --user-dict and --residue that the service was started with make recipe %s, and those of this command %s: change the files of the service, and name them here", seg.Recipe(), recipe)
 	}
-	report, err := c.index.Reindex(ctx, index.ReindexConfig{Dir: c.dir, Recipe: recipe, Analyze: ingest.Analyzer(seg), Progress: progress, Logger: c.log},
+	report, err := c.index.Reindex(ctx, index.ReindexConfig{Dir: c.dir, Recipe: recipe, Analyze: ingest.Analyzer(seg), Logger: c.log},
 		func() { c.segmenter.Become(seg) })
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -52,7 +53,7 @@ func (c *serveCmd) Run(co *streams) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(co.err, "jianguo %s: %s  bus %s  data %s  durability %s\n", version, s.address(), orNone(s.core.natsURL()), c.Data, c.Durability)
+	fmt.Fprintf(co.err, "jianguo %s: %s  bus %s  data %s  durability %s\n", version, s.address(), cmp.Or(s.core.natsURL(), "in-process"), c.Data, c.Durability)
 	defer context.AfterFunc(co.ctx, func() {
 		time.AfterFunc(c.StopWithin, func() {
 			fmt.Fprintf(co.err, "jianguo: not finished %v after the signal, and ended; nothing acknowledged is lost\n", c.StopWithin)
@@ -63,13 +64,6 @@ func (c *serveCmd) Run(co *streams) error {
 		})
 	})()
 	return s.run(co.ctx)
-}
-
-func orNone(s string) string {
-	if s == "" {
-		return "in-process"
-	}
-	return s
 }
 
 // clocks are those of the system. Tests set others.
@@ -123,7 +117,7 @@ func (f *serveFlags) openHTTP(s *service) {
 // openCore locks the data directory and opens the catalogue. The dictionary loads
 // at the same time.
 func (f *serveFlags) openCore(co *streams, s *service) {
-	s.histories = must.Get(f.histories())
+	s.histories = f.histories()
 	c := &core{flags: f, dir: s.dir, http: s.address(), certs: s.access.certs, name: rand.Text(), log: co.log}
 	s.core = c
 	c.lock = must.Get(datadir.Acquire(s.dir, datadir.Holder{Command: "serve"}))
@@ -152,7 +146,9 @@ func (f *serveFlags) openCore(co *streams, s *service) {
 		}}))
 	s.closers.add(c.index.Close)
 	must.Do(datadir.Record(s.dir))
-	must.Do(s.loaded())
+	starting := s.starting
+	s.starting = nil
+	must.Do(starting.End()) // the rest opens within moments, for which a client can wait
 }
 
 // openBus opens the bus, and what judges the messages that it has.
@@ -176,14 +172,6 @@ func (f *serveFlags) openBus(co *streams, s *service) {
 	}))
 	must.Do(c.answerReindex())
 	must.Do(c.announce())
-}
-
-// loaded ends the early answers. The rest opens within moments, for which a client
-// can wait.
-func (s *service) loaded() error {
-	starting := s.starting
-	s.starting = nil
-	return starting.End()
 }
 
 func (f *serveFlags) openBrowse(co *streams, s *service) {
@@ -260,20 +248,19 @@ func (f *serveFlags) openExposure(co *streams, s *service) {
 	s.kept = must.Get(openKept(s.dir, co.log))
 }
 
-// histories reads which histories there are; without a policy of its own a history has the default one.
-func (f *serveFlags) histories() (cfg exposure.Config, err error) {
+// histories reads which histories there are; without a policy of its own a history has the default one. Package must ends it.
+func (f *serveFlags) histories() (cfg exposure.Config) {
 	if strings.HasSuffix(f.ExposurePolicy, ".json") {
 		if len(f.Scenes)+len(f.Histories) > 0 {
-			return cfg, errors.New("--scenes, --histories: name them in the file of --exposure-policy")
+			must.Do(errors.New("--scenes, --histories: name them in the file of --exposure-policy"))
 		}
-		if cfg, err = policyfile.Read(f.ExposurePolicy); err != nil {
-			err = fmt.Errorf("--exposure-policy: %w", err)
-		}
-		return cfg, err
+		cfg, err := policyfile.Read(f.ExposurePolicy)
+		must.Dof(err, "--exposure-policy")
+		return cfg
 	}
 	policy, err := exposure.ParsePolicy(f.ExposurePolicy)
 	if err != nil {
-		return cfg, fmt.Errorf("--exposure-policy: %w, nor a file that ends in .json", err)
+		must.Do(fmt.Errorf("--exposure-policy: %w, nor a file that ends in .json", err))
 	}
 	cfg.Policies, cfg.Scenes = map[string]exposure.Policy{"": policy}, map[string]exposure.Scene{}
 	for scene, name := range f.Scenes {
@@ -282,13 +269,12 @@ func (f *serveFlags) histories() (cfg exposure.Config, err error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.Histories)) {
 		if _, used := cfg.Policies[name]; !used {
-			return cfg, fmt.Errorf("--histories: no scene of --scenes goes into history %q", name)
+			must.Do(fmt.Errorf("--histories: no scene of --scenes goes into history %q", name))
 		}
-		if cfg.Policies[name], err = exposure.ParsePolicy(f.Histories[name]); err != nil {
-			return cfg, fmt.Errorf("--histories: history %q: %w", name, err)
-		}
+		cfg.Policies[name], err = exposure.ParsePolicy(f.Histories[name])
+		must.Dof(err, "--histories: history %q", name)
 	}
-	return cfg, nil
+	return cfg
 }
 
 // freeSpace is a metric.

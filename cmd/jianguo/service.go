@@ -67,13 +67,8 @@ func (s *service) exposureReady() error {
 func (s *service) run(ctx context.Context) error {
 	g, failed := errgroup.WithContext(ctx)
 	// HTTP ends before ingest: its last requests wait for verdicts.
-	served := make(chan struct{})
-	g.Go(func() error {
-		defer close(served)
-		return s.api.Serve(failed, s.http)
-	})
 	ingesting, stop := context.WithCancel(context.WithoutCancel(ctx))
-	g.Go(func() error { defer stop(); <-served; return nil })
+	g.Go(func() error { defer stop(); return s.api.Serve(failed, s.http) })
 	g.Go(func() error { return s.core.ingest.Run(ingesting) })
 	g.Go(func() error { s.follow(failed); return nil })
 	g.Go(func() error { followStories(failed, s.core.index.View(), s.stories, s.core.log); return nil })

@@ -30,7 +30,7 @@ func Copy(ctx context.Context, dir, to string) error {
 	return nil
 }
 
-// copyFile is sqlite.CopyTo for a file that may be in use.
+// copyFile copies a file of SQLite that may be in use.
 func copyFile(ctx context.Context, from, to string) (err error) {
 	if _, err := os.Stat(from); err != nil {
 		return err

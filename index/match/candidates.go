@@ -67,11 +67,9 @@ type comparing struct {
 	reader *Reader
 	query  *Query
 	known  *comparisons
-	text   sketch.Query // of the article's text, once prepared is set
+	text   *sketch.Query // of the article's text; nil until it is needed
 	// residue is that of the article's source.
 	residue *sketch.Residue
-	// prepared says that text is there and has to be closed.
-	prepared bool
 }
 
 // best compares all proposals, every one by its sketch and the most likely ones
@@ -84,7 +82,11 @@ func (c *comparing) best(ctx context.Context, proposals []Proposal) (*candidate,
 		return nil, err
 	}
 	slices.SortFunc(candidates, likelier)
-	defer c.close()
+	defer func() {
+		if c.text != nil {
+			c.text.Close()
+		}
+	}()
 	looked, likely := 0, candidates[:min(len(candidates), c.policy.Texts)]
 	var beyond []*candidate // the budget of work
 	work := 0
@@ -241,7 +243,11 @@ func (c *comparing) compareText(ctx context.Context, p *Proposal) (*comparison, 
 		}
 		o = &comparison{ordinal: p.Ordinal, s: p.S, noText: !e.kept, source: e.source, residues: [2]*sketch.Residue{c.residue, c.residueOf(e.source)}}
 		if e.kept {
-			c.prepare()
+			if c.text == nil {
+				in := a.Text
+				in.Residue = c.residue
+				c.text = new(sketch.NewQuery(in))
+			}
 			text := e.text
 			text.Residue = o.residues[1]
 			x, j := c.text.Judge(text, c.policy.Thresholds)
@@ -264,20 +270,4 @@ func (c *comparing) residueOf(source string) *sketch.Residue {
 		return nil
 	}
 	return c.boilerplate.Of(source).Residue()
-}
-
-// prepare prepares the article's text for comparisons.
-func (c *comparing) prepare() {
-	if !c.prepared {
-		in := c.query.Article.Text
-		in.Residue = c.residue
-		c.text, c.prepared = sketch.NewQuery(in), true
-	}
-}
-
-func (c *comparing) close() {
-	if c.prepared {
-		c.text.Close()
-		c.prepared = false
-	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"jianguo/index/verdict"
+	"jianguo/internal/sqlite"
 	"jianguo/sketch"
 )
 
@@ -13,13 +14,8 @@ import (
 // is being applied, or on a pool beside it. It may be used by as many goroutines as the connection
 // may.
 type Reader struct {
-	DB       Querier
+	DB       sqlite.RowQuerier
 	Compared string // the table, or the query in parentheses, that versions are compared by
-}
-
-// Querier is a connection or a pool.
-type Querier interface {
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
 // readExact returns the exact hash of a version, nil for a blank one, and its headline.

@@ -56,10 +56,12 @@ func (x *Reader) scanBrief(r *sql.Rows) (*Brief, error) {
 	b := new(Brief)
 	var evidence sql.NullString
 	var body []byte
-	if err := r.Scan(&b.Ordinal, &b.ID, &b.Title, &b.Source, &b.URL, sqlite.OptionalMillis(&b.Published), (*sqlite.Millis)(&b.Arrived), &b.Rule, &b.Of, &b.Against,
+	var published *sqlite.Millis
+	if err := r.Scan(&b.Ordinal, &b.ID, &b.Title, &b.Source, &b.URL, &published, (*sqlite.Millis)(&b.Arrived), &b.Rule, &b.Of, &b.Against,
 		&b.Series, &b.Distance, &b.Margin, &b.Resemblance, &evidence, &body, &b.Event); err != nil {
 		return nil, err
 	}
+	b.Published = (*time.Time)(published)
 	if b.Margin != nil {
 		*b.Margin = verdict.Round(*b.Margin, 100)
 	}

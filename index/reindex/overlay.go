@@ -9,6 +9,8 @@ import (
 	"fmt"
 
 	"github.com/zeebo/xxh3"
+
+	"jianguo/internal/sqlite"
 )
 
 // Keys of the table meta.
@@ -84,13 +86,8 @@ func (o *Overlay) Summary(recipe string) Summary {
 	return Summary{Recipe: recipe, Through: o.Through, Changed: o.Changed, WithoutText: o.WithoutText, Failed: o.Failed}
 }
 
-// rowQuerier is a pool or a transaction.
-type rowQuerier interface {
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}
-
 // Stored reads what meta says of an overlay, the zero overlay for nothing.
-func Stored(ctx context.Context, db rowQuerier, key string) (Overlay, error) {
+func Stored(ctx context.Context, db sqlite.RowQuerier, key string) (Overlay, error) {
 	var text string
 	err := db.QueryRowContext(ctx, `SELECT value FROM meta WHERE key = ?`, key).Scan(&text)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
@@ -107,7 +104,7 @@ type Form struct {
 }
 
 // FormOf is the form of a version: its row in the overlay, or its own.
-func (o *Overlay) FormOf(ctx context.Context, db rowQuerier, ordinal uint32, own Form) (Form, error) {
+func (o *Overlay) FormOf(ctx context.Context, db sqlite.RowQuerier, ordinal uint32, own Form) (Form, error) {
 	if o.Recipe == 0 || ordinal > o.Through {
 		return own, nil
 	}

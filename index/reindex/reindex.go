@@ -129,8 +129,8 @@ func (r *Run) Clean(ctx context.Context) {
 	}
 }
 
-// kept is a version as a reindex reads it.
-type kept struct {
+// Kept is a version as a reindex reads it.
+type Kept struct {
 	ordinal   uint32
 	recipe    int64
 	title     string
@@ -138,9 +138,9 @@ type kept struct {
 	own       Form
 	packed    []byte // nil: not kept
 
-	made    Form
-	changed bool
-	failed  error
+	Made    Form
+	Changed bool
+	Failed  error
 }
 
 // batchBytes bounds the packed texts of a batch.
@@ -151,12 +151,11 @@ const keptQuery = `SELECT i.ordinal, i.recipe, i.title, i.published_at, i.exact,
 	FROM items i LEFT JOIN texts t ON t.ordinal = i.ordinal AND i.recipe != ?
 	WHERE i.ordinal > ? ORDER BY i.ordinal LIMIT ?`
 
-// readKept reads the next versions after an ordinal.
-func readKept(ctx context.Context, db *sql.DB, goal int64, after uint32, limit int) ([]kept, error) {
-	var batch []kept
+// Read reads up to limit versions after an ordinal, and makes their forms. Package must ends it.
+func (c *Config) Read(ctx context.Context, db *sql.DB, goal int64, after uint32, limit int) (batch []Kept) {
 	size := 0
 	err := sqlite.Each(ctx, db, keptQuery, func(rows *sql.Rows) error {
-		var k kept
+		var k Kept
 		err := rows.Scan(&k.ordinal, &k.recipe, &k.title, &k.published, &k.own.Exact, &k.own.Fingerprint, &k.own.Sketch, &k.packed)
 		batch = append(batch, k)
 		if size += len(k.packed); err == nil && size > batchBytes {
@@ -164,31 +163,27 @@ func readKept(ctx context.Context, db *sql.DB, goal int64, after uint32, limit i
 		}
 		return err
 	}, goal, after, limit)
-	if errors.Is(err, errFull) {
-		err = nil
+	if !errors.Is(err, errFull) {
+		must.Do(err)
 	}
-	return batch, err
-}
-
-// analyze makes the forms of a batch.
-func (c *Config) analyze(ctx context.Context, batch []kept) error {
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for i := range batch {
 		if k := &batch[i]; k.packed != nil && ctx.Err() == nil {
 			g.Go(func() error {
-				k.failed = k.analyze(c.Analyze)
+				k.Failed = k.analyze(c.Analyze)
 				return nil
 			})
 		}
 	}
 	_ = g.Wait() // no error: each is with its text
-	return ctx.Err()
+	must.Do(ctx.Err())
+	return batch
 }
 
 // analyze makes the form of a text. One that cannot be analysed must not stop the
 // others.
-func (k *kept) analyze(f func(title, body string, published time.Time) *verdict.Article) (err error) {
+func (k *Kept) analyze(f func(title, body string, published time.Time) *verdict.Article) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("panic: %v", v)
@@ -204,16 +199,16 @@ func (k *kept) analyze(f func(title, body string, published time.Time) *verdict.
 	}
 	a := f(k.title, body, published)
 	if a.Blank {
-		k.changed = k.own.Exact != nil
+		k.Changed = k.own.Exact != nil
 		return nil
 	}
-	k.made = Form{Exact: bytes.Clone(a.Exact[:]), Fingerprint: int64(a.Print.Fingerprint), Sketch: a.Sketch.AppendBinary(nil)}
-	k.changed = k.made.Fingerprint != k.own.Fingerprint || !bytes.Equal(k.made.Exact, k.own.Exact) || !bytes.Equal(k.made.Sketch, k.own.Sketch)
+	k.Made = Form{Exact: bytes.Clone(a.Exact[:]), Fingerprint: int64(a.Print.Fingerprint), Sketch: a.Sketch.AppendBinary(nil)}
+	k.Changed = k.Made.Fingerprint != k.own.Fingerprint || !bytes.Equal(k.Made.Exact, k.own.Exact) || !bytes.Equal(k.Made.Sketch, k.own.Sketch)
 	return nil
 }
 
-// count adds what became of a version to an overlay.
-func (o *Overlay) count(k *kept, goal int64) {
+// Count adds what became of a version to an overlay.
+func (o *Overlay) Count(k *Kept, goal int64) {
 	o.Through = k.ordinal
 	if k.recipe == goal {
 		return
@@ -222,29 +217,11 @@ func (o *Overlay) count(k *kept, goal int64) {
 	switch {
 	case k.packed == nil && k.own.Exact != nil:
 		o.WithoutText++
-	case k.failed != nil:
+	case k.Failed != nil:
 		o.Failed++
-	case k.changed:
+	case k.Changed:
 		o.Changed++
 	}
-}
-
-// overlayRowBytes are of a row of an overlay without its blobs.
-const overlayRowBytes = 16
-
-// Try makes the forms of up to length versions after an ordinal, as Run does, and keeps nothing. It
-// adds to counts what Run would count, and returns the versions read and the bytes of rows that Run
-// would write. Package must ends it.
-func Try(ctx context.Context, db *sql.DB, cfg *Config, counts *Overlay, goal int64, after uint32, length int) (read, bytes int) {
-	batch := must.Get(readKept(ctx, db, goal, after, length))
-	must.Do(cfg.analyze(ctx, batch))
-	for i := range batch {
-		k := &batch[i]
-		if counts.count(k, goal); k.changed && k.failed == nil {
-			bytes += overlayRowBytes + len(k.made.Exact) + 8 + len(k.made.Sketch)
-		}
-	}
-	return len(batch), bytes
 }
 
 // Fill makes the forms of all versions that have none yet.
@@ -252,11 +229,10 @@ func (r *Run) Fill(ctx context.Context) {
 	var last int64
 	must.Do(r.db.QueryRowContext(ctx, `SELECT coalesce(max(ordinal), 0) FROM items`).Scan(&last))
 	for {
-		batch := must.Get(readKept(ctx, r.db, r.goal, r.made.Through, r.cfg.Batch))
+		batch := r.cfg.Read(ctx, r.db, r.goal, r.made.Through, r.cfg.Batch)
 		if len(batch) == 0 {
 			return
 		}
-		must.Do(r.cfg.analyze(ctx, batch))
 		r.write(ctx, batch)
 		r.report.Looked += int64(len(batch))
 		r.cfg.Progress(int64(r.made.Through), max(last, int64(r.made.Through)))
@@ -264,20 +240,20 @@ func (r *Run) Fill(ctx context.Context) {
 }
 
 // write adds a batch's rows, and says so, in one transaction.
-func (r *Run) write(ctx context.Context, batch []kept) {
+func (r *Run) write(ctx context.Context, batch []Kept) {
 	next := r.made
 	r.transaction(ctx, func(tx *sql.Tx) {
 		insert := must.Get(tx.PrepareContext(ctx, `INSERT OR REPLACE INTO overlay (place, exact, fingerprint, sketch) VALUES (?, ?, ?, ?)`))
 		defer insert.Close()
 		for i := range batch {
 			k := &batch[i]
-			next.count(k, r.goal)
-			if k.failed != nil {
-				r.cfg.Logger.WarnContext(ctx, "a kept text cannot be analysed: its item keeps its fingerprint", "ordinal", k.ordinal, "error", k.failed)
+			next.Count(k, r.goal)
+			if k.Failed != nil {
+				r.cfg.Logger.WarnContext(ctx, "a kept text cannot be analysed: its item keeps its fingerprint", "ordinal", k.ordinal, "error", k.Failed)
 				continue
 			}
-			if k.changed {
-				_, err := insert.ExecContext(ctx, next.Place(k.ordinal), k.made.Exact, k.made.Fingerprint, k.made.Sketch)
+			if k.Changed {
+				_, err := insert.ExecContext(ctx, next.Place(k.ordinal), k.Made.Exact, k.Made.Fingerprint, k.Made.Sketch)
 				must.Dof(err, "ordinal %d", k.ordinal)
 			}
 		}

@@ -8,6 +8,7 @@ package verdict
 import (
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // ErrNotFound says that no such item, cluster or decision is in the catalogue.
@@ -35,11 +36,7 @@ func (v Verdict) String() string { return nameOf(verdictNames, int(v)) }
 func (v Verdict) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
 
 // UnmarshalText reads a verdict's name.
-func (v *Verdict) UnmarshalText(b []byte) error {
-	n, err := numberOf(verdictNames, "verdict", string(b))
-	*v = Verdict(n)
-	return err
-}
+func (v *Verdict) UnmarshalText(b []byte) error { return parse(v, verdictNames, "verdict", b) }
 
 // Accepted reports whether an item with this verdict is in the pool.
 func (v Verdict) Accepted() bool { return v == Unique || v == Suspect }
@@ -75,11 +72,7 @@ func (r Rule) String() string { return nameOf(ruleNames, int(r)) }
 func (r Rule) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
 // UnmarshalText reads a rule's name.
-func (r *Rule) UnmarshalText(b []byte) error {
-	n, err := numberOf(ruleNames, "rule", string(b))
-	*r = Rule(n)
-	return err
-}
+func (r *Rule) UnmarshalText(b []byte) error { return parse(r, ruleNames, "rule", b) }
 
 // Cause names what made an item's state change.
 type Cause uint8
@@ -101,11 +94,7 @@ func (c Cause) String() string { return nameOf(causeNames, int(c)) }
 func (c Cause) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
 // UnmarshalText reads a cause's name.
-func (c *Cause) UnmarshalText(b []byte) error {
-	n, err := numberOf(causeNames, "cause", string(b))
-	*c = Cause(n)
-	return err
-}
+func (c *Cause) UnmarshalText(b []byte) error { return parse(c, causeNames, "cause", b) }
 
 func nameOf(names []string, n int) string {
 	if n < len(names) {
@@ -114,11 +103,10 @@ func nameOf(names []string, n int) string {
 	return fmt.Sprintf("unknown(%d)", n)
 }
 
-func numberOf(names []string, what, s string) (int, error) {
-	for i, name := range names {
-		if name == s {
-			return i, nil
-		}
+func parse[T ~uint8](to *T, names []string, what string, name []byte) error {
+	n := slices.Index(names, string(name))
+	if *to = T(max(n, 0)); n < 0 {
+		return fmt.Errorf("unknown %s %q", what, name)
 	}
-	return 0, fmt.Errorf("unknown %s %q", what, s)
+	return nil
 }

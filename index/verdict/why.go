@@ -104,15 +104,11 @@ func Why(e *Event, language string) string {
 	case e.Of == "":
 		return p.unseen
 	case e.Rule == ByLicence:
-		return strings.Join(append([]string{fmt.Sprintf(p.licensed, e.Of)}, p.facts(e.Facts)...), p.comma)
+		return p.withFacts(p.licensed, e)
 	case e.Rule == ByPreference:
-		return strings.Join(append([]string{fmt.Sprintf(p.preferred, e.Of)}, p.facts(e.Facts)...), p.comma)
-	case e.Rule == ByExempt:
-		return fmt.Sprintf(p.exempt, e.Of)
-	case e.Rule == ByAside:
-		return fmt.Sprintf(p.aside, e.Of)
-	case e.Rule == ByBlocked:
-		return fmt.Sprintf(p.blocked, e.Of)
+		return p.withFacts(p.preferred, e)
+	case e.Rule == ByExempt, e.Rule == ByAside, e.Rule == ByBlocked:
+		return fmt.Sprintf(map[Rule]string{ByExempt: p.exempt, ByAside: p.aside, ByBlocked: p.blocked}[e.Rule], e.Of)
 	case e.Facts != nil && e.Facts.Reason == sketch.Headlines:
 		return fmt.Sprintf(p.headlines, e.Of)
 	case e.Rule == ByExact:
@@ -126,11 +122,16 @@ func Why(e *Event, language string) string {
 	if e.Series != 0 {
 		said := p.conflicts(e.Facts)
 		if len(said) == 0 {
-			return strings.Join(append([]string{fmt.Sprintf(p.form, e.Of)}, p.facts(e.Facts)...), p.comma)
+			return p.withFacts(p.form, e)
 		}
 		return fmt.Sprintf(p.series, e.Of) + p.note + said[0]
 	}
 	return strings.Join(p.judged(e.Of, e.Facts), p.comma)
+}
+
+// withFacts is a sentence about the earlier text, and how the figures compare.
+func (p *phrases) withFacts(form string, e *Event) string {
+	return strings.Join(append([]string{fmt.Sprintf(form, e.Of)}, p.facts(e.Facts)...), p.comma)
 }
 
 // judged says what the texts share and what is new.

@@ -1,5 +1,5 @@
-// Package prepared encodes articles that another process has prepared for a
-// service: normal form, fingerprint with margins, sketch, packed text.
+// Package prepared decodes articles that another process has prepared for a
+// service (package encode): normal form, fingerprint with margins, sketch, packed text.
 package prepared
 
 import (
@@ -13,66 +13,28 @@ import (
 	"jianguo/sketch"
 )
 
-// version is that of the encoding. Version 1 is the version byte, then fields, each with its
+// Version is that of the encoding. Version 1 is the version byte, then fields, each with its
 // length as a uvarint before it: recipe; revision, time of
 // publication (Unix nanoseconds; 0: unknown), fingerprint, flags (1: blank, 2: kept), day of
 // publication, 8 bytes each; hash; margins, 4 bytes each; id, title, source, url; packed text;
 // sketch; normal title and body; names. Integers are little-endian.
-const version = 1
+const Version = 1
 
 // fixed is the number of fields before the names.
 const fixed = 16
 
 // The flags of an article.
 const (
-	blank = 1 << iota
-	kept
+	Blank = 1 << iota
+	Kept
 )
 
 // ErrEncoding says that bytes are not an article of this version.
 var ErrEncoding = errors.New("not a prepared article of a known version")
 
-// Append appends the encoding of an article to b.
-func Append(b []byte, a *index.Article) []byte {
-	b = append(b, version)
-	field := func(f []byte) { b = append(binary.AppendUvarint(b, uint64(len(f))), f...) }
-	number := func(n uint64) { field(binary.LittleEndian.AppendUint64(nil, n)) }
-	var at, flags uint64
-	if !a.Published.IsZero() {
-		at = uint64(a.Published.UnixNano())
-	}
-	if a.Blank {
-		flags |= blank
-	}
-	if a.Packed != nil {
-		flags |= kept
-	}
-	field([]byte(a.Recipe))
-	for _, n := range []uint64{uint64(a.Revision), at, uint64(a.Print.Fingerprint), flags, uint64(uint32(a.Text.Published))} {
-		number(n)
-	}
-	field(a.Exact[:])
-	margins := make([]byte, 0, 4*simhash.Bits)
-	for _, m := range a.Print.Margins {
-		margins = binary.LittleEndian.AppendUint32(margins, math.Float32bits(m))
-	}
-	field(margins)
-	for _, s := range []string{a.ID, a.Title, a.Source, a.URL} {
-		field([]byte(s))
-	}
-	field(a.Packed)
-	field(a.Sketch.AppendBinary(nil))
-	field([]byte(a.Text.Title))
-	field([]byte(a.Text.Body))
-	for _, n := range a.Text.Names {
-		field([]byte(n))
-	}
-	return b
-}
-
 // Decode reads an encoding; the article does not refer to b. The error wraps ErrEncoding.
 func Decode(b []byte) (a *index.Article, err error) {
-	if len(b) == 0 || b[0] != version {
+	if len(b) == 0 || b[0] != Version {
 		return nil, ErrEncoding
 	}
 	var f [][]byte
@@ -93,13 +55,13 @@ func Decode(b []byte) (a *index.Article, err error) {
 		}
 		numbers[i] = binary.LittleEndian.Uint64(f[1+i])
 	}
-	a = &index.Article{Recipe: string(f[0]), Revision: int64(numbers[0]), Blank: numbers[3]&blank != 0, Exact: [16]byte(f[6]),
+	a = &index.Article{Recipe: string(f[0]), Revision: int64(numbers[0]), Blank: numbers[3]&Blank != 0, Exact: [16]byte(f[6]),
 		ID: string(f[8]), Title: string(f[9]), Source: string(f[10]), URL: string(f[11]),
 		Text: sketch.Input{Title: string(f[14]), Body: string(f[15]), Published: int32(numbers[4])}}
 	if numbers[1] != 0 {
 		a.Published = time.Unix(0, int64(numbers[1])).UTC()
 	}
-	if numbers[3]&kept != 0 {
+	if numbers[3]&Kept != 0 {
 		a.Packed = append([]byte{}, f[12]...)
 	}
 	a.Print.Fingerprint = simhash.Fingerprint(numbers[2])

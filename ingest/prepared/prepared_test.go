@@ -1,4 +1,4 @@
-package prepared
+package prepared_test
 
 import (
 	"reflect"
@@ -8,6 +8,8 @@ import (
 	"pgregory.net/rapid"
 
 	"jianguo/index"
+	"jianguo/ingest/prepared"
+	"jianguo/ingest/prepared/encode"
 	"jianguo/simhash"
 	"jianguo/sketch"
 )
@@ -38,13 +40,13 @@ func TestRoundTrip(t *testing.T) {
 		if rapid.Bool().Draw(t, "undated") {
 			a.Published, a.Text.Published = time.Time{}, 0
 		}
-		b := Append(nil, a)
-		got, err := Decode(b)
+		b := encode.Append(nil, a)
+		got, err := prepared.Decode(b)
 		if err != nil || !reflect.DeepEqual(got, a) {
 			t.Fatalf("%v:\n%+v\n%+v", err, got, a)
 		}
 		if cut := rapid.IntRange(0, len(b)-1).Draw(t, "cut"); cut < len(b)/2 {
-			if _, err := Decode(b[:cut]); err == nil {
+			if _, err := prepared.Decode(b[:cut]); err == nil {
 				t.Fatalf("%d of %d bytes are an article", cut, len(b))
 			}
 		}
@@ -52,16 +54,16 @@ func TestRoundTrip(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	b := Append(nil, example())
+	b := encode.Append(nil, example())
 	f.Add(b)
 	f.Add(b[:len(b)/2])
-	f.Add([]byte{version})
+	f.Add([]byte{prepared.Version})
 	f.Fuzz(func(t *testing.T, b []byte) {
-		a, err := Decode(b)
+		a, err := prepared.Decode(b)
 		if err != nil {
 			return
 		}
-		again, err := Decode(Append(nil, a))
+		again, err := prepared.Decode(encode.Append(nil, a))
 		if err != nil || again.ID != a.ID || again.Text.Body != a.Text.Body || again.Exact != a.Exact {
 			t.Fatalf("%v: %+v %+v", err, a, again)
 		}

@@ -52,7 +52,7 @@ func (e *InUseError) Error() string {
 // after a kill.
 type Lock struct {
 	file *os.File
-	dir  *os.File // locked too where the lock is that of the whole directory
+	dir  *os.File // locked too: the lock file may be removed
 }
 
 // Acquire locks a data directory, creates it if it is missing, and checks that its files are
@@ -155,28 +155,13 @@ func (l *Lock) Announce(h Holder) error {
 
 // Close releases the directory.
 func (l *Lock) Close() error {
-	err := l.file.Close()
-	if l.dir != nil {
-		err = errors.Join(err, l.dir.Close())
-	}
-	return err
+	return errors.Join(l.file.Close(), l.dir.Close())
 }
 
 // PinOf is the hash of a certificate, which Holder.Pin has.
 func PinOf(certificate []byte) string {
 	sum := sha256.Sum256(certificate)
 	return hex.EncodeToString(sum[:])
-}
-
-// InUse reports whether a process holds a directory.
-func InUse(dir string) bool {
-	d, err := os.Open(dir)
-	if err != nil {
-		return false
-	}
-	defer d.Close()
-	_, inUse := errors.AsType[*InUseError](lock(d, dir))
-	return inUse
 }
 
 // ReadHolder returns the holder that the lock file of a directory names. The

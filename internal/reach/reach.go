@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/nats-io/nats.go"
+	"golang.org/x/sys/unix"
 
 	"jianguo/bus"
 	"jianguo/bus/gate"
@@ -125,4 +126,14 @@ func pinned(pin string) []nats.Option {
 		}
 		return nil
 	}})}
+}
+
+// InUse reports whether a process holds a data directory.
+func InUse(dir string) bool {
+	d, err := os.Open(dir)
+	if err != nil {
+		return false
+	}
+	defer d.Close()
+	return errors.Is(unix.Flock(int(d.Fd()), unix.LOCK_EX|unix.LOCK_NB), unix.EWOULDBLOCK)
 }

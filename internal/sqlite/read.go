@@ -14,6 +14,11 @@ type Querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
+// RowQuerier is likewise.
+type RowQuerier interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
 // Each calls f for every row of a query, until f returns an error or package must ends it.
 func Each(ctx context.Context, db Querier, query string, f func(*sql.Rows) error, args ...any) (err error) {
 	rows, err := db.QueryContext(ctx, query, args...)
@@ -52,7 +57,7 @@ func List(numbers []uint32) string {
 	return string(list)
 }
 
-// Millis scans a time in milliseconds since 1970.
+// Millis scans a time in milliseconds since 1970; a *Millis is nil where the column is NULL.
 type Millis time.Time
 
 // Scan implements sql.Scanner.
@@ -63,17 +68,4 @@ func (m *Millis) Scan(v any) error {
 	}
 	*m = Millis(time.UnixMilli(ms).UTC())
 	return nil
-}
-
-// OptionalMillis is Millis where the column may be NULL: then the time is nil.
-func OptionalMillis(to **time.Time) sql.Scanner { return optionalMillis{to} }
-
-type optionalMillis struct{ to **time.Time }
-
-func (o optionalMillis) Scan(v any) error {
-	if *o.to = nil; v == nil {
-		return nil
-	}
-	*o.to = new(time.Time)
-	return (*Millis)(*o.to).Scan(v)
 }

@@ -7,6 +7,7 @@
 package diff
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 
@@ -67,7 +68,7 @@ func Compare(a, b Text) *Result {
 	x := sketch.Align(sketch.Input{Body: b.Form}, sketch.Input{Body: a.Form})
 	r := &Result{SharedA: float64(x.Earlier.Covered), SharedB: float64(x.Later.Covered), Partial: x.Partial}
 	r.a, r.b = a.side("a", &x.Earlier), b.side("b", &x.Later)
-	kindA, kindB := only(len(r.a.tokens)), only(len(r.b.tokens))
+	kindA, kindB := slices.Repeat([]Kind{Only}, len(r.a.tokens)), slices.Repeat([]Kind{Only}, len(r.b.tokens))
 	moveA, moveB := make([]int, len(kindA)), make([]int, len(kindB))
 	for _, m := range x.Matches {
 		kind := Same
@@ -135,14 +136,6 @@ func (s *side) residue(i int) bool {
 		before = s.text[:s.tokens[0].Start]
 	}
 	return strings.ContainsFunc(before, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) })
-}
-
-func only(n int) []Kind {
-	kinds := make([]Kind, n)
-	for i := range kinds {
-		kinds[i] = Only
-	}
-	return kinds
 }
 
 // mark marks those words of a fact that the other text has not got in its place; all of them if there are none.

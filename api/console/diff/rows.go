@@ -1,6 +1,7 @@
 package diff
 
 import (
+	"slices"
 	"strings"
 
 	"jianguo/sketch"
@@ -73,7 +74,7 @@ func (l *layout) flush(atA, atB int) {
 	if len(row.A)+len(row.B) == 0 {
 		return
 	}
-	row.Same = calm(row.A) && calm(row.B)
+	row.Same = !slices.ContainsFunc(row.A, differs) && !slices.ContainsFunc(row.B, differs)
 	l.rows = append(l.rows, row)
 }
 
@@ -91,11 +92,4 @@ func (s *side) take(spans []Span, to int) (out []Piece) {
 	return out
 }
 
-func calm(pieces []Piece) bool {
-	for _, p := range pieces {
-		if p.Kind != Same && p.Kind != Aside {
-			return false
-		}
-	}
-	return true
-}
+func differs(p Piece) bool { return p.Kind != Same && p.Kind != Aside }

@@ -42,7 +42,7 @@ func connect(co *companion.Streams, f *reach.Flags, level slog.Level) (conn *nat
 		return nil, nil, err
 	}
 	var s *service
-	if f.NATS == "" && f.Data != "" && !datadir.InUse(f.Data) {
+	if f.NATS == "" && f.Data != "" && !reach.InUse(f.Data) {
 		s, err = start(co, f.Data, append([]string{"--listen=127.0.0.1:0", "--nats-listen=127.0.0.1:0", "--log-level=" + level.String()}, co.Service...))
 		if err != nil {
 			return nil, nil, err

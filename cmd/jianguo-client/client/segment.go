@@ -18,8 +18,8 @@ import (
 	"jianguo/index"
 	"jianguo/ingest"
 	"jianguo/ingest/prepared"
+	"jianguo/ingest/prepared/encode"
 	"jianguo/internal/companion"
-	"jianguo/internal/datadir"
 	"jianguo/internal/reach"
 	"jianguo/internal/settings"
 	"jianguo/segment"
@@ -41,7 +41,7 @@ func (c *segmentCmd) Run(co *companion.Streams) (err error) {
 	if err := c.To.Choose(); err != nil {
 		return err
 	}
-	if c.To.NATS == "" && c.To.Data != "" && !datadir.InUse(c.To.Data) {
+	if c.To.NATS == "" && c.To.Data != "" && !reach.InUse(c.To.Data) {
 		return fmt.Errorf("no service holds %s: start it, or give --nats", c.To.Data)
 	}
 	conn, done, err := connect(co, &c.To, c.Level())
@@ -102,7 +102,7 @@ func (p *preparer) prepare(text *segment.Text, payload []byte) []byte {
 	}
 	a := ingest.Prepare(p.segmenter, text, it)
 	a.Recipe, a.Packed = p.segmenter.Recipe(), index.PackText(it.Body)
-	return prepared.Append(nil, a)
+	return encode.Append(nil, a)
 }
 
 // beats says that this segmenter is there until ctx is done. It fails where the service has

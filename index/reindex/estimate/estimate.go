@@ -46,6 +46,7 @@ const (
 const (
 	postingBytes      = 49 + 11*9 // of a fingerprint and of its keys (docs/BENCH.md, Memory)
 	snapshotItemBytes = 100
+	overlayRowBytes   = 16
 	logBytes          = 24 << 20
 )
 
@@ -85,9 +86,14 @@ func sample(ctx context.Context, db *sql.DB, cfg *reindex.Config) *Estimate {
 		if e.Left <= sampleRuns*sampleLength {
 			length = int(e.Left*(run+1)/sampleRuns - from)
 		}
-		read, bytes := reindex.Try(ctx, db, cfg, &counts, goal, after+uint32(from), length)
-		e.Sampled += read
-		rows += bytes
+		batch := cfg.Read(ctx, db, goal, after+uint32(from), length)
+		for i := range batch {
+			k := &batch[i]
+			if counts.Count(k, goal); k.Changed && k.Failed == nil {
+				rows += overlayRowBytes + len(k.Made.Exact) + 8 + len(k.Made.Sketch)
+			}
+		}
+		e.Sampled += len(batch)
 	}
 	all := func(n int64) int64 { return n * e.Left / max(int64(e.Sampled), 1) }
 	e.Other, e.Changed, e.WithoutText = all(counts.Items), all(counts.Changed), all(counts.WithoutText)
