@@ -20,6 +20,8 @@ import (
 	"jianguo/bus"
 	"jianguo/index"
 	"jianguo/segment"
+	"jianguo/simhash"
+	"jianguo/sketch"
 )
 
 // Config configures a Service. Conn, Index and Segmenter are required.
@@ -199,5 +201,77 @@ func closed(done <-chan struct{}) bool {
 		return true
 	default:
 		return false
+	}
+}
+
+// metrics are the ingest path's own; cmd registers them.
+type metrics struct {
+	latency  prometheus.Histogram
+	batch    prometheus.Histogram
+	stage    *prometheus.HistogramVec
+	dead     prometheus.Counter
+	retries  prometheus.Counter
+	pending  prometheus.Gauge
+	foreign  prometheus.Counter
+	prepared prometheus.Counter
+}
+
+func newMetrics() *metrics {
+	return &metrics{
+		latency: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "jianguo_ingest_latency_seconds",
+			Help: "From the bus taking an item to its verdict being durable.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 16)}),
+		batch: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "jianguo_ingest_batch_items",
+			Help: "Messages in one transaction.", Buckets: prometheus.ExponentialBuckets(1, 2, 10)}),
+		stage: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "jianguo_ingest_stage_seconds",
+			Help: "Time a message spends being prepared, a batch being applied.", Buckets: prometheus.ExponentialBuckets(0.0001, 2, 16)}, []string{"stage"}),
+		dead:    prometheus.NewCounter(prometheus.CounterOpts{Name: "jianguo_ingest_dead_letters_total", Help: "Messages refused."}),
+		retries: prometheus.NewCounter(prometheus.CounterOpts{Name: "jianguo_ingest_retries_total", Help: "Batches that could not be written at first."}),
+		foreign: prometheus.NewCounter(prometheus.CounterOpts{Name: "jianguo_ingest_foreign_messages_total",
+			Help: "Messages in VERDICTS that are no events: a client published them, or named a subject of events for an answer."}),
+		prepared: prometheus.NewCounter(prometheus.CounterOpts{Name: "jianguo_ingest_segmenter_items_total", Help: "Items that segmenters of other processes have prepared."}),
+		pending:  prometheus.NewGauge(prometheus.GaugeOpts{Name: "jianguo_ingest_pending_messages", Help: "Messages on the bus behind the last batch."}),
+	}
+}
+
+// Prepare analyses an item for the index. The article refers to text: the next use of
+// text changes it.
+func Prepare(seg *segment.Segmenter, text *segment.Text, it *Item) *index.Article {
+	a := &index.Article{ID: it.ID, Revision: it.Revision, Title: it.Title, Source: it.Source, URL: it.URL}
+	if it.Published != nil {
+		a.Published = *it.Published
+	}
+	seg.Analyze(text, it.Title, it.Body)
+	a.Recipe, a.Exact, a.Blank, a.Print = text.Recipe, text.Exact, text.Blank, Fingerprint(text)
+	a.Text = Input(text)
+	a.Text.Published = sketch.Day(a.Published)
+	a.Sketch = sketch.Make(a.Text)
+	return a
+}
+
+// Input is what a sketch is made from.
+func Input(text *segment.Text) sketch.Input {
+	return sketch.Input{Title: text.Title, Body: text.Body, Names: text.Names}
+}
+
+// Fingerprint sums the terms of a text.
+func Fingerprint(t *segment.Text) simhash.Print {
+	var s simhash.Sum
+	for i := range t.Terms {
+		s.Add(t.Terms[i].Hash, t.Terms[i].Weight)
+	}
+	return s.Print()
+}
+
+// Analyzer returns a function that prepares a kept text as an item that arrives, for a reindex.
+func Analyzer(seg *segment.Segmenter) func(title, body string, published time.Time) *index.Article {
+	texts := sync.Pool{New: func() any { return new(segment.Text) }}
+	return func(title, body string, published time.Time) *index.Article {
+		text := texts.Get().(*segment.Text)
+		defer texts.Put(text)
+		it := Item{Title: title, Body: body}
+		if !published.IsZero() {
+			it.Published = &published
+		}
+		return Prepare(seg, text, &it)
 	}
 }

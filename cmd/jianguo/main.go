@@ -10,11 +10,15 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"runtime"
+	"runtime/debug"
+	"sync"
 	"syscall"
 
 	"github.com/alecthomas/kong"
 
 	"jianguo/internal/progress"
+	"jianguo/internal/settings"
 	"jianguo/internal/sqlite"
 )
 
@@ -76,4 +80,54 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 		fmt.Fprintln(errOut, "jianguo: the file named is damaged: put a backup of the data directory in its place (docs/OPERATIONS.md, When something is wrong)")
 	}
 	return 1
+}
+
+// processors returns the number of processors that may run Go, and raises GOMAXPROCS by
+// one. Segmentation has a goroutine for each processor. Without one more place, all
+// places are taken while articles wait, and the runtime polls the network only every
+// 10 ms: acknowledgements of the bus and requests to POST /filter wait for that. With
+// one more, the operating system shares the processors, and prefers the thread that has
+// waited longest.
+//
+// With one processor GOMAXPROCS stays: the two places would take turns, and a request
+// to POST /filter would cost a fifth more. A GOMAXPROCS of the environment stays too.
+// The limit of a container counts as it is at the start.
+var processors = sync.OnceValue(func() int {
+	n := runtime.GOMAXPROCS(0)
+	if n > 1 && os.Getenv("GOMAXPROCS") == "" {
+		runtime.GOMAXPROCS(n + 1)
+	}
+	return n
+})
+
+// version is the tag that the binary was built from, or the nearest one before it, with
+// the commit.
+var version = func() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return info.Main.Version
+	}
+	return "devel"
+}()
+
+type versionCmd struct {
+	settings.Policy
+	settings.Segment
+}
+
+// Run prints version, commit, recipe and policy.
+func (c *versionCmd) Run(co *streams) error {
+	commit := "unknown"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				commit = s.Value
+			}
+		}
+	}
+	s, err := c.Segmenter()
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(co.out, "jianguo %s\ncommit  %s\nrecipe  %s\npolicy  %s\n", version, commit, s.Recipe(), c.Policy.Policy().Hash())
+	return err
 }

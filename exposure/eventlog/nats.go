@@ -237,17 +237,22 @@ func (l *NATS) consume(ctx context.Context, after uint64, subjects []string, fn 
 		return fmt.Errorf("exposure: consume %s: %w", StreamName, err)
 	}
 	<-ctx.Done()
-	cc.Stop()
-	<-cc.Closed()
-	if info := cons.CachedInfo(); info != nil {
-		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), heartbeat)
-		defer cancel()
-		_ = l.stream.DeleteConsumer(last, info.Name) // it expires otherwise
+	l.remove(ctx, cons, cc)
+	if err = context.Cause(ctx); errors.Is(err, context.Canceled) {
+		return nil
 	}
-	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
-		return err
+	return err
+}
+
+// remove ends a consumer and removes it from the bus, where it expires otherwise.
+func (l *NATS) remove(ctx context.Context, ended jetstream.Consumer, running jetstream.ConsumeContext) {
+	running.Stop()
+	<-running.Closed()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), heartbeat)
+	defer cancel()
+	if info := ended.CachedInfo(); info != nil {
+		_ = l.stream.DeleteConsumer(ctx, info.Name)
 	}
-	return nil
 }
 
 // Release purges what the state file holds: all of it once the stream is half full, otherwise

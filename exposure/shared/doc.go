@@ -16,14 +16,9 @@
 //
 // # One writer
 //
-// Users are spread over Partitions by a hash. Each partition of the log has one owner at a
-// time, which applies its entries in order. A lease in a key-value bucket of the bus elects owners (Owners);
-// what keeps a former owner from doing harm is Redis itself:
-//
-//   - An owner takes the next epoch of its partition (Acquire). Progress is refused to all
-//     earlier epochs (Advance), so a former owner acknowledges nothing.
-//   - A record never goes back to an earlier version (Put). A state is a function of the log, so two
-//     owners that write the same version write the same state.
+// Users are spread over Partitions by a hash. Each partition of the log has one owner at a time, by a lease in a key-value
+// bucket of the bus (Owners). What keeps a former owner from doing harm is Redis itself: progress is refused to
+// all epochs but the newest (Acquire, Advance), and no record goes back to an earlier version (Put).
 //
 // PREFIX:part:NUMBER is a hash that holds the progress of a partition:
 //
@@ -32,10 +27,6 @@
 //	log      identity of the log
 //	applied  sequence of the last entry applied
 //
-// # What a Redis may lose
-//
-// A Redis that fails over or restarts may lose the writes of its last moments, unless the
-// operator has set it up otherwise. The log still has them: an owner applies the entries of the last Replayed
-// again when it begins, and begins again when another server has become a master (Masters). What a record has
-// already is skipped by its version.
+// A Redis that fails over may lose the writes of its last moments. The log still has them: an owner applies the last Replayed
+// of it again when it begins, and begins again when another server has become a master (Masters).
 package shared

@@ -3,6 +3,7 @@
 package sqlite
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -11,6 +12,8 @@ import (
 	"os"
 
 	"github.com/mattn/go-sqlite3"
+
+	"jianguo/internal/disk"
 )
 
 // Access is what the connections of a pool are for.
@@ -69,4 +72,17 @@ func Remove(path string) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// Execer is a database, a connection or a transaction.
+type Execer interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+}
+
+// CopyTo writes a compact, synced copy of an open file to a new one, in one read transaction.
+func CopyTo(ctx context.Context, db Execer, to string) error {
+	if _, err := db.ExecContext(ctx, `VACUUM INTO ?`, to); err != nil {
+		return fmt.Errorf("copy to %s: %w", to, err)
+	}
+	return disk.Sync(to) // SQLite does not
 }
