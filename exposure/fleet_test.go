@@ -193,8 +193,8 @@ func unseenIn(t *testing.T, s *Store, user string, items ...string) []string {
 // small is a policy that folds and rotates often.
 var small = Policy{Slots: 3, Capacity: 64, Tail: 8, Target: 1e-6}
 
-// TestSharedStore: what two services make of a log in Redis is what one makes of it in its file, whoever
-// owns which users, and a report that one has answered is known to the other.
+// TestSharedStore: what two services make of a log in Redis is what one makes of it in its file, whichever
+// service owns which users, and a report that one has answered is known to the other.
 func TestSharedStore(t *testing.T) {
 	f := startFleet(t, Config{Policies: map[string]Policy{"": small}})
 	r := rand.New(rand.NewPCG(1, 2))
