@@ -133,7 +133,7 @@ func (p *Counts) Save(path string, now time.Time) error {
 	}
 	b, err := json.Marshal(p.Top(limit, now))
 	if err == nil {
-		err = disk.Replace(path, b, 0o640)
+		err = disk.Replace(path, b, 0o600)
 	}
 	if err != nil {
 		return fmt.Errorf("exposure: popular items: %w", err)

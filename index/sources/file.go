@@ -160,5 +160,5 @@ func (t *Table) WriteFile(ctx context.Context) error {
 	if have, err := os.ReadFile(path); err == nil && string(have) == text {
 		return nil
 	}
-	return disk.Replace(path, []byte(text), 0o644)
+	return disk.Replace(path, []byte(text), 0o600)
 }
