@@ -62,7 +62,7 @@ func (f *fleet) own(ctx context.Context, part int) error {
 	if err != nil {
 		return err
 	}
-	f.lastShard.CompareAndSwap(0, int64(mark.Epoch)<<32|int64(part)<<24) // shards get numbers that no other service gives
+	f.lastShard.CompareAndSwap(0, int64(mark.Epoch)<<36|int64(part)<<32) // 2^32 numbers for shards that no other service gives
 	o := &owner{fleet: f, part: part, mark: mark, logID: log.ID}
 	defer f.pending[part].Store(0)
 	if err := f.Acks.Tell(part, shared.Ack{Log: o.logID, Seq: mark.Applied}); err != nil {
