@@ -9,7 +9,7 @@ import (
 // IsPacked reports whether a body is a packed request; no JSON begins so.
 func IsPacked(body []byte) bool { return len(body) >= 4 && string(body[:4]) == "JGF1" }
 
-// DecodePacked reads a packed request, for clients that do not build JSON; docs/EXPOSURE.md describes its
+// DecodePacked reads a packed request, for clients that do not build JSON; examples/README.md describes its
 // bytes. The query does not refer to b.
 func (q *Query) DecodePacked(b []byte) error {
 	const packedHeader = 28
