@@ -12,7 +12,6 @@ import (
 
 	"jianguo/bus"
 	"jianguo/index"
-	"jianguo/internal/wait"
 )
 
 // applyBatches applies what has been prepared, in order.
@@ -85,13 +84,6 @@ func receive(ctx context.Context, order <-chan *job, wait bool) (j *job, ok bool
 
 func (s *Service) applyBatch(ctx context.Context, batch []*job) error {
 	start := time.Now()
-	for _, j := range batch {
-		if j.refused != nil {
-			if err := s.bury(ctx, j); err != nil {
-				return err
-			}
-		}
-	}
 	if batch[0].edit != nil {
 		return s.applyEdit(ctx, batch)
 	}
@@ -153,6 +145,11 @@ func (s *Service) applyEdit(ctx context.Context, batch []*job) error {
 func (s *Service) patiently(ctx context.Context, batch []*job, apply func() error) error {
 	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 10*time.Second) {
 		err := s.cfg.Bus.Synced(ctx, bus.StreamItems, batch[len(batch)-1].meta.Sequence.Stream)
+		for _, j := range batch {
+			if err == nil && j.refused != nil {
+				err = s.bury(ctx, j)
+			}
+		}
 		if err == nil {
 			err = apply()
 		}
@@ -195,12 +192,7 @@ func (s *Service) prepareAgain(ctx context.Context, batch []*job) error {
 				s.texts.Put(j.text)
 			}
 			j.text, j.prepared = nil, nil
-			g.Go(func() error {
-				if err := s.prepareJob(ctx, j); err != nil || j.refused == nil {
-					return err
-				}
-				return s.bury(ctx, j)
-			})
+			g.Go(func() error { return s.prepareJob(ctx, j) })
 		}
 	}
 	return g.Wait()
@@ -209,25 +201,20 @@ func (s *Service) prepareAgain(ctx context.Context, batch []*job) error {
 // bury stores a refused message in the stream DEAD, once however often it is
 // delivered.
 func (s *Service) bury(ctx context.Context, j *job) error {
+	if j.buried {
+		return nil
+	}
 	r := bus.Refused{Subject: j.msg.Subject(), Data: j.msg.Data(), Sequence: j.meta.Sequence.Stream, Arrived: j.meta.Timestamp, Reason: j.refused.Error()}
 	if f, ok := errors.AsType[*FieldError](j.refused); ok {
 		r.Field = f.Field
 	}
-	msg := r.Message(bus.SubjectDead, s.js.Conn().MaxPayload())
-	id := fmt.Sprintf("%d", j.mutation.Seq)
-	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 10*time.Second) {
-		_, err := s.js.PublishMsg(ctx, msg, jetstream.WithMsgID(id))
-		if err == nil {
-			s.metrics.dead.Inc()
-			s.log.WarnContext(ctx, "dead letter", "sequence", j.meta.Sequence.Stream, "reason", j.refused)
-			return nil
-		}
-		s.trouble.Store(new(fmt.Errorf("ingest: items wait for the dead letter stream: %w", err)))
-		s.log.ErrorContext(ctx, "dead letter not stored, trying again", "sequence", j.meta.Sequence.Stream, "error", err)
-		if err := wait.For(ctx, pause); err != nil {
-			return err
-		}
+	if _, err := s.js.PublishMsg(ctx, r.Message(bus.SubjectDead, s.js.Conn().MaxPayload()), jetstream.WithMsgID(fmt.Sprint(j.mutation.Seq))); err != nil {
+		return fmt.Errorf("dead letter stream: %w", err)
 	}
+	j.buried = true
+	s.metrics.dead.Inc()
+	s.log.WarnContext(ctx, "dead letter", "sequence", j.meta.Sequence.Stream, "reason", j.refused)
+	return nil
 }
 
 // reply sends the outcome of a message to a publisher that asked for it.

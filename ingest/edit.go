@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -30,38 +31,29 @@ type editResult struct {
 // Decide has a decision applied in the order of ITEMS; see index.Index.Decide. When its time ends after the bus has
 // stored it, the error wraps ErrPending.
 func (s *Service) Decide(ctx context.Context, req index.DecisionRequest) (*index.Decision, error) {
-	req.At = orNow(req.At)
+	req.At = cmp.Or(req.At, time.Now())
 	return s.edit(ctx, &index.Edit{Decision: &req})
 }
 
 // Confirm is Decide for a review.
 func (s *Service) Confirm(ctx context.Context, r index.Review) error {
-	r.At = orNow(r.At)
+	r.At = cmp.Or(r.At, time.Now())
 	_, err := s.edit(ctx, &index.Edit{Review: &r})
 	return err
 }
 
 // SetSourcePolicy is Decide for the policy of a source.
 func (s *Service) SetSourcePolicy(ctx context.Context, p index.SourcePolicy) error {
-	p.At = orNow(p.At)
+	p.At = cmp.Or(p.At, time.Now())
 	_, err := s.edit(ctx, &index.Edit{Source: &p})
 	return err
 }
 
 // DecideBoilerplate is Decide for a passage of a source.
 func (s *Service) DecideBoilerplate(ctx context.Context, source string, p index.Passage) error {
-	if p.At == nil {
-		p.At = new(time.Now())
-	}
+	p.At = cmp.Or(p.At, new(time.Now()))
 	_, err := s.edit(ctx, &index.Edit{Passage: &index.SourcePassage{Source: source, Passage: p}})
 	return err
-}
-
-func orNow(t time.Time) time.Time {
-	if t.IsZero() {
-		return time.Now()
-	}
-	return t
 }
 
 func (s *Service) edit(ctx context.Context, e *index.Edit) (*index.Decision, error) {

@@ -201,19 +201,11 @@ func (x *Explanation) meet(q, c *index.Article, p *index.Policy) {
 		rule index.Rule
 		q, c []uint64
 	}{{index.BySketch, q.Sketch.Keys(), c.Sketch.Keys()}, {index.ByPassage, q.Sketch.PassageKeys(), c.Sketch.PassageKeys()}} {
-		if n := common(k.q, k.c); len(k.q) > 0 {
-			add(k.rule, n > 0, "%d of %d keys shared", n, len(k.q))
+		shared := slices.DeleteFunc(slices.Clone(k.q), func(key uint64) bool { return !slices.Contains(k.c, key) })
+		if len(k.q) > 0 {
+			add(k.rule, len(shared) > 0, "%d of %d keys shared", len(shared), len(k.q))
 		}
 	}
-}
-
-func common(a, b []uint64) (n int) {
-	for _, k := range a {
-		if slices.Contains(b, k) {
-			n++
-		}
-	}
-	return n
 }
 
 // decide repeats what the index does once it has met the earlier text.

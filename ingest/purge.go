@@ -33,16 +33,16 @@ type past struct {
 
 const purgeEvery = time.Second
 
-func (p *purger) run(ctx context.Context, done <-chan struct{}) {
+func (p *purger) run(ctx context.Context, done <-chan struct{}) error {
 	tick := time.NewTicker(purgeEvery)
 	defer tick.Stop()
 	var seen, purged uint64
 	for {
 		select {
 		case <-done:
-			return
+			return nil
 		case <-ctx.Done():
-			return
+			return nil
 		case <-tick.C:
 		}
 		applied := p.applied.Load()

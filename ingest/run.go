@@ -75,10 +75,10 @@ func (s *Service) hearSegmenter(m *nats.Msg) {
 	if json.Unmarshal(m.Data, &b) != nil {
 		return
 	}
-	if recipe := s.cfg.Segmenter.Recipe(); b.Recipe == recipe {
+	if terms := prepared.Terms(s.cfg.Segmenter.Recipe()); b.Terms == terms {
 		s.segmenters.hear(&b)
 	} else if bus.MayAnswer(m.Reply) {
-		_ = m.Respond([]byte(recipe)) // it ends, and says why
+		_ = m.Respond([]byte(terms)) // it ends, and says why
 	}
 }
 
@@ -129,10 +129,7 @@ func (s *Service) runOn(ctx context.Context) error {
 	})
 	g.Go(func() error { return s.outbox.run(failed, done) })
 	purge := &purger{stream: s.items, bus: s.cfg.Bus, log: s.log, applied: &s.applied}
-	g.Go(func() error {
-		purge.run(failed, done)
-		return nil
-	})
+	g.Go(func() error { return purge.run(failed, done) })
 	another := false
 	g.Go(func() error {
 		another = s.watch(failed, done)

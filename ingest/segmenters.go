@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -32,11 +33,8 @@ func (p *segmenters) reset() { p.free.L, p.known = &p.mu, map[string]*segmenterS
 func (p *segmenters) hear(b *prepared.Beat) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	state := p.known[b.ID]
-	if state == nil {
-		state = new(segmenterState)
-		p.known[b.ID] = state
-	}
+	state := cmp.Or(p.known[b.ID], new(segmenterState))
+	p.known[b.ID] = state
 	state.room, state.heard = prepared.Depth*b.Workers, time.Now()
 	p.free.Broadcast()
 }

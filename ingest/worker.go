@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"golang.org/x/sync/errgroup"
 
@@ -27,6 +28,7 @@ type job struct {
 	edit     *index.Edit    // nil: a mutation
 	prepared *index.Article // by a segmenter; nil: to be prepared here
 	refused  error          // why it goes to the dead letters
+	buried   bool           // it is there
 	ready    chan struct{}  // closed when it has been prepared
 	weight   int64          // its share of inFlightBytes
 }
@@ -35,27 +37,24 @@ type job struct {
 // processors of this machine are left to what only this process can do.
 func (s *Service) prepareJobs(ctx context.Context, g *errgroup.Group, work <-chan *job) error {
 	defer context.AfterFunc(ctx, s.segmenters.free.Broadcast)()
-	for {
-		select {
-		case <-ctx.Done():
+	for j := range work {
+		if ctx.Err() != nil {
 			return nil
-		case j, ok := <-work:
-			if !ok {
-				return nil
+		}
+		id := s.segmenters.take(ctx)
+		jobs, size := []*job{j}, j.weight // and for a segmenter those that wait too
+		for id != "" && j != nil && len(jobs) < prepared.Items && size < prepared.Bytes {
+			if j, _ = receive(ctx, work, false); j != nil {
+				jobs, size = append(jobs, j), size+j.weight
 			}
-			if id := s.segmenters.take(ctx); id != "" {
-				g.Go(func() error { return s.sendJob(ctx, j, id) })
-				continue
-			}
-			if err := s.prepareJob(ctx, j); err != nil {
-				return err
-			}
-			// While articles wait, a worker would keep its processor until the
-			// runtime preempts it, after 10 ms. The goroutines between the bus and
-			// a verdict are more urgent than the next article.
-			runtime.Gosched()
+		}
+		if id != "" {
+			g.Go(func() error { return s.sendJobs(ctx, jobs, size, id) })
+		} else if err := s.prepareJob(ctx, j); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
 // prepareJob decodes and analyses one message. If that panics, the message is refused.
@@ -74,6 +73,10 @@ func (s *Service) prepareJob(ctx context.Context, j *job) error {
 	s.segmenters.count(1)
 	close(j.ready)
 	s.metrics.stage.WithLabelValues("prepare").Observe(time.Since(start).Seconds())
+	// While articles wait, a worker would keep its processor until the
+	// runtime preempts it, after 10 ms. The goroutines between the bus and
+	// a verdict are more urgent than the next article.
+	runtime.Gosched()
 	return nil
 }
 
@@ -125,41 +128,47 @@ func (s *Service) prepare(j *job) (*index.Article, error) {
 	return a, nil
 }
 
-// itemPatience is how long a segmenter may take for an item. Then it is prepared here, and the segmenter gets none until
-// it is heard again.
-const itemPatience = 300 * time.Millisecond
+// answerPatience is how long a segmenter may take for an answer. Then the items are prepared here, and the segmenter gets
+// none until it is heard again.
+const answerPatience = 300 * time.Millisecond
 
-// sendJob has a segmenter prepare a job, and does it here if that fails.
-func (s *Service) sendJob(ctx context.Context, j *job, id string) error {
-	failed := false
-	if j.msg.Subject() == bus.SubjectPublish {
-		reply, err := s.cfg.Conn.Request(bus.SubjectSegment+id, j.msg.Data(), itemPatience)
-		if failed = err != nil; !failed {
-			j.prepared = s.usable(reply.Data)
+// sendJobs has a segmenter prepare jobs, whose payloads have size bytes, and does here what it has not done: what is no article,
+// and what does not fit in a message of the bus.
+func (s *Service) sendJobs(ctx context.Context, jobs []*job, size int64, id string) error {
+	request := append(make([]byte, 0, size+8*prepared.Items), prepared.Version)
+	for _, j := range jobs {
+		request = prepared.Append(request, j.msg.Data())
+	}
+	reply, err := s.cfg.Conn.Request(bus.SubjectSegment+id, request, answerPatience)
+	if err == nil {
+		s.use(jobs, reply.Data)
+	}
+	s.segmenters.leave(id, err != nil && !errors.Is(err, nats.ErrMaxPayload))
+	for _, j := range jobs {
+		if err := s.prepareJob(context.WithoutCancel(ctx), j); err != nil {
+			return err
 		}
 	}
-	s.segmenters.leave(id, failed)
-	return s.prepareJob(context.WithoutCancel(ctx), j)
+	return nil
 }
 
-// usable decodes an article, if this process would have prepared the same; else nil.
-func (s *Service) usable(b []byte) *index.Article {
-	if len(b) == 0 {
-		return nil // refused there
+// use gives jobs the articles of an answer, if this process would have prepared the same.
+func (s *Service) use(jobs []*job, answer []byte) {
+	recipe := s.cfg.Segmenter.Recipe()
+	articles, err := prepared.DecodeMessage(answer)
+	if err != nil || len(articles) != 1+len(jobs) || string(articles[0]) != recipe {
+		return
 	}
-	a, err := prepared.Decode(b)
-	if err != nil {
-		s.log.Warn("a segmenter's article cannot be read", "error", err)
-		return nil
+	for i, b := range articles[1:] {
+		a, err := prepared.Decode(b)
+		if err != nil {
+			continue
+		}
+		if a.Recipe, jobs[i].prepared = recipe, a; s.cfg.DropTexts {
+			a.Packed = nil
+		}
+		s.metrics.prepared.Inc()
 	}
-	if a.Recipe != s.cfg.Segmenter.Recipe() {
-		return nil
-	}
-	if s.cfg.DropTexts {
-		a.Packed = nil
-	}
-	s.metrics.prepared.Inc()
-	return a
 }
 
 // decodeEdit reads the payload of an edit.

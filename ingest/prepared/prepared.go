@@ -5,7 +5,9 @@ package prepared
 import (
 	"encoding/binary"
 	"errors"
-	"math"
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"jianguo/index"
@@ -13,31 +15,38 @@ import (
 	"jianguo/sketch"
 )
 
-// Version is that of the encoding. Version 1 is the version byte, then fields, each with its
-// length as a uvarint before it: recipe; revision, time of
-// publication (Unix nanoseconds; 0: unknown), fingerprint, flags (1: blank, 2: kept), day of
-// publication, 8 bytes each; hash; margins, 4 bytes each; id, title, source, url; packed text;
-// sketch; normal title and body; names. Integers are little-endian.
-const Version = 1
+// Version is that of the encoding. A message, and an article in it, is the version byte, then fields, each with its length as
+// a uvarint before it. Version 2: a request has the items as they were published; its answer the recipe, then an article for
+// each item, an empty field where the segmenter prepared none; an article Head; sketch; packed text, empty if it is not
+// kept; id, title, source, url; normal title and body; names.
+const Version = 2
 
-// fixed is the number of fields before the names.
-const fixed = 16
+// fixed is the number of fields of an article before the names.
+const fixed = 9
 
-// The flags of an article.
-const (
-	Blank = 1 << iota
-	Kept
-)
+// Head is what has a fixed size, little-endian and without gaps.
+type Head struct {
+	Revision, Published int64 // Unix nanoseconds; 0: unknown
+	Day                 int32 // of publication
+	Blank               bool
+	Exact               [16]byte
+	Print               simhash.Print
+}
 
-// ErrEncoding says that bytes are not an article of this version.
+// ErrEncoding says that bytes are not of this version.
 var ErrEncoding = errors.New("not a prepared article of a known version")
 
-// Decode reads an encoding; the article does not refer to b. The error wraps ErrEncoding.
-func Decode(b []byte) (a *index.Article, err error) {
+// Append appends a field to b.
+func Append(b, field []byte) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(field))), field...)
+}
+
+// DecodeMessage returns the fields of a message, or of an article, which refer to b. The error is ErrEncoding.
+func DecodeMessage(b []byte) ([][]byte, error) {
 	if len(b) == 0 || b[0] != Version {
 		return nil, ErrEncoding
 	}
-	var f [][]byte
+	f := make([][]byte, 0, 32)
 	for b = b[1:]; len(b) > 0; {
 		n, size := binary.Uvarint(b)
 		if size <= 0 || n > uint64(len(b)-size) {
@@ -45,34 +54,37 @@ func Decode(b []byte) (a *index.Article, err error) {
 		}
 		f, b = append(f, b[size:size+int(n)]), b[size+int(n):]
 	}
-	if len(f) < fixed || len(f[6]) != 16 || len(f[7]) != 4*simhash.Bits {
+	return f, nil
+}
+
+// Decode reads an article, which does not refer to b. The error is ErrEncoding.
+func Decode(b []byte) (*index.Article, error) {
+	f, err := DecodeMessage(b)
+	if err != nil || len(f) < fixed {
 		return nil, ErrEncoding
 	}
-	var numbers [5]uint64
-	for i := range numbers {
-		if len(f[1+i]) != 8 {
-			return nil, ErrEncoding
-		}
-		numbers[i] = binary.LittleEndian.Uint64(f[1+i])
+	var h Head
+	n, errHead := binary.Decode(f[0], binary.LittleEndian, &h)
+	made, errSketch := sketch.Decode(f[1])
+	if errHead != nil || errSketch != nil || n != len(f[0]) {
+		return nil, ErrEncoding
 	}
-	a = &index.Article{Recipe: string(f[0]), Revision: int64(numbers[0]), Blank: numbers[3]&Blank != 0, Exact: [16]byte(f[6]),
-		ID: string(f[8]), Title: string(f[9]), Source: string(f[10]), URL: string(f[11]),
-		Text: sketch.Input{Title: string(f[14]), Body: string(f[15]), Published: int32(numbers[4])}}
-	if numbers[1] != 0 {
-		a.Published = time.Unix(0, int64(numbers[1])).UTC()
+	var normal strings.Builder // title, body and names in one allocation
+	normal.Grow(len(b) - len(f[2]))
+	cut := func(f []byte) string {
+		begin := normal.Len()
+		normal.Write(f)
+		return normal.String()[begin:]
 	}
-	if numbers[3]&Kept != 0 {
-		a.Packed = append([]byte{}, f[12]...)
+	a := &index.Article{ID: string(f[3]), Title: string(f[4]), Source: string(f[5]), URL: string(f[6]), Revision: h.Revision, Blank: h.Blank,
+		Packed: append([]byte(nil), f[2]...), Exact: h.Exact, Print: h.Print, Sketch: made,
+		Text: sketch.Input{Title: cut(f[7]), Body: cut(f[8]), Published: h.Day}}
+	if h.Published != 0 {
+		a.Published = time.Unix(0, h.Published).UTC()
 	}
-	a.Print.Fingerprint = simhash.Fingerprint(numbers[2])
-	for i := range a.Print.Margins {
-		a.Print.Margins[i] = math.Float32frombits(binary.LittleEndian.Uint32(f[7][4*i:]))
-	}
-	if a.Sketch, err = sketch.Decode(f[13]); err != nil {
-		return nil, errors.Join(ErrEncoding, err)
-	}
+	a.Text.Names = slices.Grow(a.Text.Names, len(f)-fixed)
 	for _, n := range f[fixed:] {
-		a.Text.Names = append(a.Text.Names, string(n))
+		a.Text.Names = append(a.Text.Names, cut(n))
 	}
 	return a, nil
 }
@@ -80,12 +92,20 @@ func Decode(b []byte) (a *index.Article, err error) {
 // BeatEvery is how often a segmenter says that it is there.
 const BeatEvery = 500 * time.Millisecond
 
-// Depth is how many items a worker of a segmenter has or waits for.
-const Depth = 16
+// Bounds of what a segmenter is asked. A request has at most Items, and none behind the one that reaches Bytes: some
+// milliseconds of work. Depth is how many requests a worker has or waits for.
+const (
+	Items = 16
+	Bytes = 128 << 10
+	Depth = 3
+)
 
 // Beat is what a segmenter says about itself.
 type Beat struct {
 	ID      string `json:"id"`
-	Recipe  string `json:"recipe"`
+	Terms   string `json:"recipe"`
 	Workers int    `json:"workers"`
 }
+
+// Terms is what a service and its segmenters must have in common: the recipe and the version of the encoding.
+func Terms(recipe string) string { return fmt.Sprint(recipe, "/", Version) }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -65,13 +66,13 @@ type preparer struct {
 
 // run prepares items until ctx is done, and finishes those it has.
 func (p *preparer) run(ctx context.Context) error {
-	me := prepared.Beat{ID: rand.Text(), Recipe: p.segmenter.Recipe(), Workers: p.workers}
+	me := prepared.Beat{ID: rand.Text(), Terms: prepared.Terms(p.segmenter.Recipe()), Workers: p.workers}
 	said, err := json.Marshal(me)
 	if err != nil {
 		return err
 	}
-	items := make(chan *nats.Msg, prepared.Depth*p.workers)
-	sub, err := p.conn.ChanSubscribe(bus.SubjectSegment+me.ID, items)
+	requests := make(chan *nats.Msg, 1024) // of any number of services, each of which sends Depth a worker
+	sub, err := p.conn.ChanSubscribe(bus.SubjectSegment+me.ID, requests)
 	if err != nil {
 		return fmt.Errorf("segmenter: %w", err)
 	}
@@ -79,8 +80,8 @@ func (p *preparer) run(ctx context.Context) error {
 	for range p.workers {
 		workers.Go(func() {
 			text := new(segment.Text)
-			for m := range items {
-				if err := m.Respond(p.prepare(text, m.Data)); err != nil {
+			for m := range requests {
+				if err := m.Respond(p.answer(text, m.Data)); err != nil {
 					p.log.Warn("segmenter", "error", err)
 				}
 			}
@@ -88,9 +89,27 @@ func (p *preparer) run(ctx context.Context) error {
 	}
 	err = p.beats(ctx, said)
 	_ = sub.Unsubscribe()
-	close(items)
+	close(requests)
 	workers.Wait()
 	return err
+}
+
+// answer is what a request gets: the articles, and nothing in the place of those that do not fit in a message of the bus.
+func (p *preparer) answer(text *segment.Text, request []byte) []byte {
+	items, err := prepared.DecodeMessage(request)
+	if err != nil {
+		p.log.Warn("segmenter", "error", err)
+		return nil
+	}
+	b := prepared.Append([]byte{prepared.Version}, []byte(p.segmenter.Recipe()))
+	for i, item := range items {
+		a := p.prepare(text, item)
+		if len(b)+binary.MaxVarintLen64+len(a)+len(items)-i > int(p.conn.MaxPayload()) {
+			a = nil
+		}
+		b = prepared.Append(b, a)
+	}
+	return b
 }
 
 // prepare returns the encoding of an article; nothing of one that is refused, which the service
@@ -101,7 +120,7 @@ func (p *preparer) prepare(text *segment.Text, payload []byte) []byte {
 		return nil
 	}
 	a := ingest.Prepare(p.segmenter, text, it)
-	a.Recipe, a.Packed = p.segmenter.Recipe(), index.PackText(it.Body)
+	a.Packed = index.PackText(it.Body)
 	return encode.Append(nil, a)
 }
 
@@ -126,7 +145,7 @@ func (p *preparer) beats(ctx context.Context, said []byte) error {
 			return nil
 		case m := <-answers:
 			if m.Header.Get("Status") == "" { // not the bus, which says that there is no service yet
-				return fmt.Errorf("segmenter: the service has the recipe %s, this program %s: give it the same version, --user-dict and --residue", m.Data, p.segmenter.Recipe())
+				return fmt.Errorf("segmenter: the service has the recipe %s, this program %s: give it the same version, --user-dict and --residue", m.Data, prepared.Terms(p.segmenter.Recipe()))
 			}
 		case <-tick.C:
 		}
