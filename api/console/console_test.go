@@ -57,7 +57,7 @@ func run(m *testing.M) int {
 		panic(err)
 	}
 	defer os.RemoveAll(profile)
-	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.NoSandbox, chromedp.UserDataDir(profile),
+	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath("chromium-headless-shell"), chromedp.NoSandbox, chromedp.UserDataDir(profile),
 		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-gpu", true),
 		chromedp.Flag("disable-features", "Translate,SpareRendererForSitePerProcess")) // a spare process for each page takes a third of the time
 	allocator, cancel := chromedp.NewExecAllocator(context.Background(), options...)
@@ -65,7 +65,7 @@ func run(m *testing.M) int {
 	ctx, cancel := chromedp.NewContext(allocator)
 	defer cancel()
 	if err := chromedp.Do(ctx); err != nil {
-		panic(fmt.Sprintf("Chromium does not start (the Debian packages are chromium and fonts-noto-cjk): %v", err))
+		panic(fmt.Sprintf("Chromium does not start (the Debian packages are chromium-headless-shell and fonts-noto-cjk): %v", err))
 	}
 	chromium = ctx
 	return m.Run()

@@ -308,6 +308,10 @@ type load struct {
 
 func startLoad(services []*process, item func(n int) []byte) *load {
 	l := &load{services: services, last: [2]time.Time{time.Now(), time.Now()}, item: item, client: http.Client{Timeout: time.Second}, done: make(chan struct{}), seenBy: map[string][]string{}}
+	pause := time.Duration(tier.Count(40, 10, 0)) * time.Millisecond // between two of a client
+	if os.Getenv("JIANGUO_FLEET_SECONDS") != "" {
+		pause = 0
+	}
 	for worker := range 4 {
 		l.wg.Go(func() {
 			for n, tries := worker, 0; ; n += 4 {
@@ -341,6 +345,7 @@ func startLoad(services []*process, item func(n int) []byte) *load {
 				now := time.Now()
 				l.longest[kind], l.last[kind] = max(l.longest[kind], now.Sub(l.last[kind])), now
 				l.ackedMu.Unlock()
+				time.Sleep(pause)
 			}
 		})
 	}

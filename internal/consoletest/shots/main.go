@@ -115,7 +115,7 @@ func run(ctx context.Context, out string) (err error) {
 	if err := os.MkdirAll(out, 0o750); err != nil {
 		return err
 	}
-	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(filepath.Join(dir, "chromium")),
+	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath("chromium-headless-shell"), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(filepath.Join(dir, "chromium")),
 		chromedp.Flag("disable-component-update", true))
 	browser, cancel := chromedp.NewExecAllocator(ctx, options...)
 	defer cancel()
