@@ -26,14 +26,14 @@ func (f *folds) apart(s string) (hidden []span) {
 	}
 	for i := 0; i < len(s); {
 		r, size := utf8.DecodeRuneInString(s[i:])
-		switch x := f.of(r); {
-		case x.more == "" && x.class == drop:
-		case x.more == "" && x.class < digit:
+		switch kind := f.kind(r); {
+		case kind == drop:
+		case kind < digit:
 			between = true
 		default:
 			if end >= 0 && !between { // neither the last character nor this one stands alone
 				if n := len(stretch); n > 0 {
-					if r, _ := utf8.DecodeRuneInString(s[stretch[n-1].start:]); f.of(r).class >= ideograph {
+					if r, _ := utf8.DecodeRuneInString(s[stretch[n-1].start:]); f.kind(r) >= ideograph {
 						ideographs--
 					}
 					stretch = stretch[:n-1]
@@ -46,7 +46,7 @@ func (f *folds) apart(s string) (hidden []span) {
 					flush()
 				}
 				stretch = append(stretch, span{start: i, end: i + size})
-				if x.class >= ideograph {
+				if kind >= ideograph {
 					ideographs++
 				}
 			}
@@ -82,7 +82,7 @@ func (f *folds) fillers(hidden []span, s string, stretch []span) []span {
 	}
 	end := stretch[len(stretch)-1].end
 	first, size := utf8.DecodeRuneInString(s[end:])
-	if slices.Contains(fill, first) && !strings.ContainsFunc(s[end:], func(r rune) bool { x := f.of(r); return x.more != "" || x.class >= digit }) {
+	if slices.Contains(fill, first) && !strings.ContainsFunc(s[end:], func(r rune) bool { return f.kind(r) >= digit }) {
 		hidden = append(hidden, span{start: end, end: end + size})
 	}
 	return hidden

@@ -71,6 +71,17 @@ func (f *folds) of(r rune) fold {
 	return fold{r: rune(x & 0xffffff), class: class(x >> 24)}
 }
 
+// kind is the class of what a rune becomes; digit where it becomes several runes.
+func (f *folds) kind(r rune) class {
+	if uint32(r) < 1<<16 && f.plane[r]&several != several {
+		return class(f.plane[r] >> 24)
+	}
+	if x := f.of(r); x.more == "" {
+		return x.class
+	}
+	return digit
+}
+
 // spaced reports whether a space belongs between two normal forms: both scripts that meet there use spaces.
 func (f *folds) spaced(a, b []byte) bool {
 	if len(a) == 0 || len(b) == 0 {

@@ -83,6 +83,12 @@ const factMost = 1000
 // appendFacts appends the first figures and times of a text. The codes in addresses of pages are none.
 func (s *side) appendFacts(out []Fact, tokens []token) []Fact {
 	for i := 0; i < len(tokens) && len(out) < factMost; {
+		if t := &tokens[i]; !t.kind.isNumber() { // nearly all tokens begin no fact
+			if r, _ := utf8.DecodeRuneInString(s.text[t.start:]); hanDigit(r) < 2 {
+				i++
+				continue
+			}
+		}
 		f, n := s.factAt(tokens, i)
 		if n == 0 || s.inAddress(int(tokens[i].start)) {
 			i++
@@ -164,12 +170,10 @@ func (s *side) factAt(tokens []token, i int) (Fact, int) {
 	return f, n
 }
 
-// digitAt reads a Chinese digit before a unit: 两例, 三人.
+// digitAt reads a Chinese digit from 2 on before a unit: 两例, 三人.
 func (s *side) digitAt(tokens []token, i int) (Fact, int) {
 	t := tokens[i]
-	r, _ := utf8.DecodeRuneInString(s.text[t.start:])
-	v := hanDigit(r)
-	if v < 2 || i+1 == len(tokens) || tokens[i+1].clause {
+	if i+1 == len(tokens) || tokens[i+1].clause {
 		return Fact{}, 0
 	}
 	if i > 0 && !t.clause {
@@ -181,7 +185,8 @@ func (s *side) digitAt(tokens []token, i int) (Fact, int) {
 	if size == 0 || !slices.Contains(counted, s.text[t.end:int(t.end)+size]) {
 		return Fact{}, 0
 	}
-	return Fact{Kind: FactFigure, End: int(t.end) + size, value: v, unit: unit}, 1 + utf8.RuneCountInString(s.text[t.end:int(t.end)+size])
+	r, _ := utf8.DecodeRuneInString(s.text[t.start:])
+	return Fact{Kind: FactFigure, End: int(t.end) + size, value: hanDigit(r), unit: unit}, 1 + utf8.RuneCountInString(s.text[t.end:int(t.end)+size])
 }
 
 // partsOfDay stand between a date and an hour.

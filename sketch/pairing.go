@@ -20,8 +20,7 @@ func (x *Alignment) pairFacts(w *workspace) {
 	p.aligned()
 	x.eachGap(w, func(a, b span) { p.inGap(int(a.from), int(a.to), int(b.from), int(b.to)) })
 	p.elsewhere(w.c.dated)
-	namesA, namesB := w.q.spotted(), w.c.spotted()
-	x.eachGap(w, func(a, b span) { p.names(w, namesA, namesB, int(a.from), int(a.to), int(b.from), int(b.to)) })
+	x.eachGap(w, func(a, b span) { p.names(w, int(a.from), int(a.to), int(b.from), int(b.to)) })
 	for i := range p.a {
 		if !p.doneA[i] {
 			x.Pairs = append(x.Pairs, FactPair{Later: &p.a[i]})
@@ -110,32 +109,46 @@ func (p *pairing) elsewhere(dated []Fact) {
 	}
 }
 
-// spotted are the names of a text where they stand, in order: those of the dictionary.
-func (s *side) spotted() (out []Bytes) {
-	for i, n := range s.names {
-		if n == "" || i > 0 && s.names[i-1] == n {
+// spotted are the names of the dictionary where they stand in a text, in order.
+func (s *side) spotted(out []Bytes) []Bytes {
+	var begins [256]bool // by nameHash: nearly all tokens begin no name
+	for _, n := range s.names {
+		begins[nameHash(n)] = true
+	}
+	for _, t := range s.tokens {
+		rest := s.text[t.start:]
+		if !begins[nameHash(rest)] {
 			continue
 		}
-		for at := 0; ; {
-			i := strings.Index(s.text[at:], n)
-			if i < 0 {
-				break
+		_, size := utf8.DecodeRuneInString(rest)
+		i, _ := slices.BinarySearch(s.names, rest[:size])
+		from := len(out)
+		for ; i < len(s.names) && strings.HasPrefix(s.names[i], rest[:size]); i++ {
+			if strings.HasPrefix(rest, s.names[i]) && (i == 0 || s.names[i] != s.names[i-1]) {
+				out = append(out, Bytes{int(t.start), int(t.start) + len(s.names[i])})
 			}
-			out = append(out, Bytes{at + i, at + i + len(n)})
-			at += i + len(n)
 		}
+		slices.Reverse(out[from:]) // the longest one first
 	}
-	slices.SortFunc(out, func(a, b Bytes) int { return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.End, a.End)) })
 	return out
+}
+
+// nameHash maps the beginning of a text to a byte.
+func nameHash(s string) byte {
+	h := byte(0)
+	for i := range min(len(s), 3) {
+		h = h*31 + s[i]
+	}
+	return h
 }
 
 // names adds a conflict where the frame is equal and a slot holds another name: a name of the dictionary on both
 // sides, or what reads like one, that the other text has nowhere.
-func (p *pairing) names(w *workspace, namesA, namesB []Bytes, a0, a1, b0, b1 int) {
+func (p *pairing) names(w *workspace, a0, a1, b0, b1 int) {
 	if a0 == a1 || b0 == b1 || max(a1-a0, b1-b0) > nameGap {
 		return
 	}
-	a, b := w.q.nameIn(namesA, a0, a1), w.c.nameIn(namesB, b0, b1)
+	a, b := w.q.nameIn(a0, a1), w.c.nameIn(b0, b1)
 	if a.End == 0 || b.End == 0 {
 		return
 	}
@@ -158,12 +171,12 @@ func (s *side) says(name string) bool {
 var nameSuffixes = strings.Fields("省 市 县 区 州 镇 乡 村 街道 公司 集团 股份 银行 证券 大学 学院 中学 医院 法院 队")
 
 // nameIn is the name that a gap holds or cuts, none with an End of 0.
-func (s *side) nameIn(names []Bytes, from, to int) Bytes {
+func (s *side) nameIn(from, to int) Bytes {
 	start, end := int(s.tokens[from].start), int(s.tokens[to-1].end)
-	i, _ := slices.BinarySearchFunc(names, start-18, func(n Bytes, at int) int { return cmp.Compare(n.Start, at) })
-	for ; from > 0 && i < len(names) && names[i].Start < end; i++ {
-		if names[i].End > start {
-			return names[i]
+	i, _ := slices.BinarySearchFunc(s.spots, start-18, func(n Bytes, at int) int { return cmp.Compare(n.Start, at) })
+	for ; from > 0 && i < len(s.spots) && s.spots[i].Start < end; i++ {
+		if s.spots[i].End > start {
+			return s.spots[i]
 		}
 	}
 	text, rest := s.text[start:end], s.text[end:]

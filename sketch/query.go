@@ -51,6 +51,7 @@ func (s *side) digest() {
 	s.dated = s.appendFacts(s.dated[:0], s.before)
 	s.names = append(s.names[:0], in.Names[:min(len(in.Names), nameMost)]...)
 	slices.Sort(s.names)
+	s.spots = s.spotted(s.spots[:0])
 }
 
 // overlaps measures how much the query and c have in common, and numbers the shingles for measure.

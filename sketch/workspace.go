@@ -38,6 +38,7 @@ type side struct {
 	said            []Fact   // figures and times
 	dated           []Fact   // those of before
 	names           []string // sorted
+	spots           []Bytes  // where they stand
 }
 
 var workspaces = sync.Pool{New: func() any { return new(workspace) }}
