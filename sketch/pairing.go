@@ -111,19 +111,18 @@ func (p *pairing) elsewhere(dated []Fact) {
 
 // spotted are the names of the dictionary where they stand in a text, in order.
 func (s *side) spotted(out []Bytes) []Bytes {
-	var begins [256]bool // by nameHash: nearly all tokens begin no name
+	var begins [256]bool // by the second byte, or the only one: many tokens begin no name
 	for _, n := range s.names {
-		begins[nameHash(n)] = true
+		begins[n[min(1, len(n)-1)]] = true
 	}
 	for _, t := range s.tokens {
 		rest := s.text[t.start:]
-		if !begins[nameHash(rest)] {
+		if !begins[rest[0]] && !begins[rest[min(1, len(rest)-1)]] {
 			continue
 		}
-		_, size := utf8.DecodeRuneInString(rest)
-		i, _ := slices.BinarySearch(s.names, rest[:size])
 		from := len(out)
-		for ; i < len(s.names) && strings.HasPrefix(s.names[i], rest[:size]); i++ {
+		i, _ := slices.BinarySearch(s.names, rest[:1])
+		for ; i < len(s.names) && s.names[i] <= rest; i++ {
 			if strings.HasPrefix(rest, s.names[i]) && (i == 0 || s.names[i] != s.names[i-1]) {
 				out = append(out, Bytes{int(t.start), int(t.start) + len(s.names[i])})
 			}
@@ -131,15 +130,6 @@ func (s *side) spotted(out []Bytes) []Bytes {
 		slices.Reverse(out[from:]) // the longest one first
 	}
 	return out
-}
-
-// nameHash maps the beginning of a text to a byte.
-func nameHash(s string) byte {
-	h := byte(0)
-	for i := range min(len(s), 3) {
-		h = h*31 + s[i]
-	}
-	return h
 }
 
 // names adds a conflict where the frame is equal and a slot holds another name: a name of the dictionary on both
