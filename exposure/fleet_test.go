@@ -19,6 +19,7 @@ import (
 	"jianguo/exposure/eventlog"
 	"jianguo/exposure/shared"
 	"jianguo/exposure/state"
+	"jianguo/exposure/verify"
 	"jianguo/internal/tier"
 )
 
@@ -107,12 +108,9 @@ func (f *fleetTest) open(i int) {
 // sharedState is what Redis holds of a user, without the time of the last exposure: a link and what it tells another user's owner are
 // logged at two times.
 func (f *fleetTest) sharedState(history, user string) string {
-	rec, err := f.two[0].fleet.Redis.Get(f.t.Context(), shared.Key{History: history, User: user}, shared.Version{})
+	rec, err := f.two[0].fleet.Redis.Get(f.t.Context(), shared.Key{History: history, User: user})
 	if err != nil {
 		f.t.Fatal(err)
-	}
-	if rec == nil {
-		rec = new(shared.Record)
 	}
 	st, err := decodeRecord(rec, state.Address(history, user))
 	if err != nil {
@@ -141,6 +139,15 @@ func (f *fleetTest) same(users []string) {
 			}
 		}
 	}
+}
+
+// verify verifies what is in Redis, at once if services are at work.
+func (f *fleetTest) verify() (rep verify.Report) {
+	rep, wrong, err := verify.Redis(f.t.Context(), f.two[0].fleet.Redis, func(_, _ int64) {})
+	if err := errors.Join(append(wrong, err)...); err != nil {
+		f.t.Error(err)
+	}
+	return rep
 }
 
 // events exposes random events through both services, and asks the other one at once for what was seen.
@@ -203,7 +210,14 @@ func TestSharedStore(t *testing.T) {
 		users[i] = fmt.Sprint("u", i)
 	}
 	for round := range tier.Count(3, 8, 60) {
+		var verified sync.WaitGroup
+		verified.Go(func() {
+			for range 20 {
+				f.verify()
+			}
+		})
 		f.events(r, users, 150)
+		verified.Wait()
 		if err := f.two[round%2].Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -213,6 +227,9 @@ func TestSharedStore(t *testing.T) {
 	held := 0
 	for _, u := range users {
 		held += strings.Count(f.sharedState("", u), " shard ")
+	}
+	if rep := f.verify(); rep.Shards != int64(held) || rep.Users+rep.Forgotten != int64(len(users)) {
+		t.Errorf("verified: %+v, and there are %d shards", rep, held)
 	}
 	if held < 10 {
 		t.Errorf("%d shards: nothing was folded", held)
@@ -250,6 +267,7 @@ func TestFence(t *testing.T) {
 	stop()
 	usurpers.Wait()
 	f.same(users)
+	f.verify()
 	if len(fenced) == 0 {
 		t.Error("no owner was fenced")
 	}
@@ -292,7 +310,7 @@ func TestFencedWrites(t *testing.T) {
 			t.Errorf("a former owner has written: %v", err)
 		}
 	}
-	rec, err := redis.Get(ctx, key, shared.Version{})
+	rec, err := redis.Get(ctx, key)
 	if err != nil || rec.Head != nil || rec.Version.Seq != 6 {
 		t.Errorf("%+v, %v", rec, err)
 	}

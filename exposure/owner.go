@@ -231,23 +231,17 @@ func (o *owner) read(ctx context.Context, keys []shared.Key) error {
 	return nil
 }
 
-// fetch reads shards of a user.
+// fetch reads shards of a user. If the record is no longer of the version that its head had, they do not fit that head.
 func (o *owner) fetch(ctx context.Context, u *owned) state.Fetcher {
 	return func(shards []*state.Shard) error {
-		ids := make([]int64, len(shards))
-		for i, sh := range shards {
-			ids[i] = sh.ID()
+		rec, err := o.Redis.Get(ctx, u.key)
+		if err == nil && rec.Version != u.found {
+			err = shared.ErrFenced
 		}
-		blobs, err := o.Redis.Shards(ctx, u.key, u.found, ids)
-		if err != nil {
-			return err
+		for i := 0; i < len(shards) && err == nil; i++ {
+			err = state.DecodeShard(rec.Shards[shards[i].ID()], shards[i])
 		}
-		for i, sh := range shards {
-			if err := state.DecodeShard(blobs[i], sh); err != nil {
-				return err
-			}
-		}
-		return nil
+		return err
 	}
 }
 

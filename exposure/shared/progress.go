@@ -37,7 +37,7 @@ func digits(n uint64) string { return fmt.Sprintf("%016x", n) }
 // Acquire makes the caller the owner of a partition of a log that ends with a sequence. It is not
 // idempotent, but an epoch that nobody uses does no harm.
 func (r *Redis) Acquire(ctx context.Context, p int, log string, last uint64) (m Mark, err error) {
-	fields, err := r.run(ctx, acquireScript, call{r.part(p), []string{log, digits(last)}})[0].AsStrSlice()
+	fields, err := acquireScript.Exec(ctx, r.Client, []string{r.part(p)}, []string{log, digits(last)}).AsStrSlice()
 	if err != nil {
 		return m, fmt.Errorf("exposure: take partition %d in Redis: %w", p, err)
 	}
@@ -56,7 +56,7 @@ return 1`)
 
 // Advance stores how far the owner of an epoch has applied its partition, or returns ErrFenced.
 func (r *Redis) Advance(ctx context.Context, p int, epoch, applied uint64) error {
-	done, err := r.run(ctx, advanceScript, call{r.part(p), []string{digits(epoch), digits(applied)}})[0].AsInt64()
+	done, err := advanceScript.Exec(ctx, r.Client, []string{r.part(p)}, []string{digits(epoch), digits(applied)}).AsInt64()
 	if err != nil {
 		return fmt.Errorf("exposure: progress of partition %d to Redis: %w", p, err)
 	}
