@@ -20,7 +20,7 @@ type Mark struct {
 
 // acquireScript takes the identity of the log and its last sequence. Numbers are hexadecimal digits, which
 // compare as they are.
-var acquireScript = newScript(`
+var acquireScript = rueidis.NewLuaScriptNoShaRetryable(`
 local have = redis.call('HMGET', KEYS[1], 'epoch', 'base', 'log', 'applied')
 local epoch = string.format('%016x', tonumber(have[1] or '0', 16) + 1)
 local base, applied = have[2] or epoch, have[4] or '0000000000000000'
@@ -49,7 +49,7 @@ func (r *Redis) Acquire(ctx context.Context, p int, log string, last uint64) (m 
 	return m, nil
 }
 
-var advanceScript = newScript(`
+var advanceScript = rueidis.NewLuaScriptNoShaRetryable(`
 if redis.call('HGET', KEYS[1], 'epoch') ~= ARGV[1] then return 0 end
 redis.call('HSET', KEYS[1], 'applied', ARGV[2])
 return 1`)
@@ -69,6 +69,9 @@ func (r *Redis) Advance(ctx context.Context, p int, epoch, applied uint64) error
 // Applied is how far a partition has been applied.
 func (r *Redis) Applied(ctx context.Context, p int) (uint64, error) {
 	s, err := r.Client.Do(ctx, r.Client.B().Hget().Key(r.part(p)).Field("applied").Build()).ToString()
+	if rueidis.IsRedisNil(err) {
+		return 0, nil
+	}
 	if err != nil {
 		return 0, fmt.Errorf("exposure: progress of partition %d from Redis: %w", p, err)
 	}

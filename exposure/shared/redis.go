@@ -64,6 +64,7 @@ type Record struct {
 type Write struct {
 	Key
 	Record
+	Found Version       // that the new state was made of
 	Freed []int64       // shards that are no longer needed
 	Bad   []byte        // a head that could not be read
 	TTL   time.Duration // until nothing of it is remembered
@@ -76,15 +77,14 @@ type Redis struct {
 }
 
 // Open connects to redis://[USER:PASSWORD@]HOST[:PORT][,HOST...][/DB]; one of the hosts of a cluster is enough. rediss:// is
-// with TLS, and takes files in PEM: ?ca=FILE, the authority of the servers, and &cert=FILE&key=FILE to show them.
-// Keys begin with the prefix.
+// with TLS, and takes files in PEM: ?ca=FILE, the authority of the servers, and &cert=FILE&key=FILE to show them. Keys begin with the prefix.
 func Open(address, prefix string) (*Redis, error) {
 	address = seeds(address)
 	option, err := rueidis.ParseURL(address)
-	u, uerr := url.Parse(address)
-	if err = cmp.Or(err, uerr); err != nil {
-		return nil, fmt.Errorf("exposure: %w", redact(err, address))
+	if err != nil { // which may repeat a password
+		return nil, errors.New("exposure: the address of the Redis cannot be read; it has the form redis://[USER:PASSWORD@]HOST[:PORT][,HOST...][/DB]")
 	}
+	u, _ := url.Parse(address)
 	if err := trust(option.TLSConfig, u.Query()); err != nil {
 		return nil, fmt.Errorf("exposure: connect to Redis: %w", err)
 	}
@@ -140,14 +140,6 @@ func trust(c *tls.Config, q url.Values) (err error) {
 	return err
 }
 
-// redact removes a password from an error that repeats the address.
-func redact(err error, address string) error {
-	if strings.Contains(address, "@") {
-		return errors.New("the address of the Redis cannot be read; it has the form redis://[USER:PASSWORD@]HOST[:PORT][,HOST...][/DB]")
-	}
-	return err
-}
-
 // Close closes the connection.
 func (r *Redis) Close() { r.Client.Close() }
 
@@ -155,9 +147,6 @@ func (r *Redis) Close() { r.Client.Close() }
 func (r *Redis) Name(k Key) string { return r.Prefix + ":{" + k.User + "}:" + k.History }
 
 func (r *Redis) part(p int) string { return r.Prefix + ":part:" + strconv.Itoa(p) }
-
-// newScript makes a script that may be repeated: all are idempotent.
-func newScript(text string) *rueidis.Lua { return rueidis.NewLuaScriptNoShaRetryable(text) }
 
 // Asked is a question to Redis whose answer is on its way.
 type Asked struct{ stream rueidis.RedisResultStream }
@@ -234,29 +223,30 @@ func (r *Redis) Heads(ctx context.Context, keys []Key) ([]Record, error) {
 	return out, nil
 }
 
-// putScript takes version, milliseconds, head, bad head, number of freed shards, these, and then numbers and bytes of shards.
-var putScript = newScript(`
-local have = redis.call('HGET', KEYS[1], 'v')
-if have and have > ARGV[1] then return 0 end
-local freed = tonumber(ARGV[5])
+// putScript takes version, milliseconds, head, bad head, version found, number of freed shards, these, and then numbers and bytes
+// of shards. It writes over the version found, or over its own, where it is repeated, and over no later one.
+var putScript = rueidis.NewLuaScriptNoShaRetryable(`
+local have = redis.call('HGET', KEYS[1], 'v') or '00000000000000000000000000000000'
+if have ~= ARGV[5] and have ~= ARGV[1] or have > ARGV[1] then return 0 end
+local freed = tonumber(ARGV[6])
 if ARGV[3] == '' then
 	redis.call('DEL', KEYS[1])
 	redis.call('HSET', KEYS[1], 'v', ARGV[1])
 else
 	redis.call('HSET', KEYS[1], 'v', ARGV[1], 'h', ARGV[3])
-	for i = 6, 5 + freed do redis.call('HDEL', KEYS[1], ARGV[i]) end
-	for i = 6 + freed, #ARGV, 2 do redis.call('HSET', KEYS[1], ARGV[i], ARGV[i+1]) end
+	for i = 7, 6 + freed do redis.call('HDEL', KEYS[1], ARGV[i]) end
+	for i = 7 + freed, #ARGV, 2 do redis.call('HSET', KEYS[1], ARGV[i], ARGV[i+1]) end
 end
 if ARGV[4] ~= '' then redis.call('HSET', KEYS[1], 'bad', ARGV[4]) end
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
 return 1`)
 
-// Put writes records, each as a whole. It returns ErrFenced if one has a later version already.
+// Put writes records, each as a whole. It returns ErrFenced if one is no longer of the version found, or that is a later one.
 func (r *Redis) Put(ctx context.Context, writes []Write) error {
 	calls := make([]rueidis.LuaExec, len(writes))
 	for i, w := range writes {
 		args := []string{w.Version.String(), strconv.FormatInt(max(w.TTL, time.Second).Milliseconds(), 10),
-			rueidis.BinaryString(w.Head), rueidis.BinaryString(w.Bad), strconv.Itoa(len(w.Freed))}
+			rueidis.BinaryString(w.Head), rueidis.BinaryString(w.Bad), w.Found.String(), strconv.Itoa(len(w.Freed))}
 		for _, id := range w.Freed {
 			args = append(args, strconv.FormatInt(id, 10))
 		}
