@@ -18,6 +18,7 @@ var decoders = map[string]string{
 	"exposure/policy.Parse":              "exposure.FuzzParsePolicy",
 	"exposure.decodeEvent":               "exposure/wire.FuzzDecode",
 	"exposure.decodeRecord":              "exposure/state.FuzzDecodeHead",
+	"exposure/shared.ParseRecord":        "exposure/shared.FuzzParseRecord",
 	"exposure/shared.parseVersion":       "exposure/shared.FuzzParseVersion",
 	"exposure/state.DecodeHead":          "exposure/state.FuzzDecodeHead",
 	"exposure/state.DecodeShard":         "exposure/state.FuzzDecodeShard",

@@ -121,8 +121,7 @@ func (s *Store) filter(ctx context.Context, r *request) (Outcome, error) {
 			r.answer.Degraded = "story"
 		}
 	}
-	r.keys = s.keysOf(r, r.keys, r.User)
-	r.marks, r.order = slices.Grow(r.marks[:0], len(r.keys))[:len(r.keys)], r.order[:0]
+	r.order = r.order[:0]
 	if err := s.look(ctx, r); err != nil {
 		r.answer.Degraded = s.degrade(r, err)
 	}
@@ -159,14 +158,21 @@ func (s *Store) keysOf(r *request, dst []uint32, user string) []uint32 {
 func (s *Store) look(ctx context.Context, r *request) (err error) {
 	old, imported := s.cfg.Old, false
 	reads := s.scene(r.Scene).Reads
-	if len(reads) == 0 {
-		clear(r.marks)
+	if s.fleet != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, redisWait)
+		defer cancel()
 	}
 	for i, history := range reads {
 		if err = s.lookIn(ctx, r, history, i == 0); err != nil {
 			break
 		}
 		imported = imported || history == "" && r.imported
+	}
+	if err != nil || len(reads) == 0 {
+		r.keys = s.keysOf(r, r.keys, r.User)
+		r.marks = slices.Grow(r.marks[:0], len(r.keys))[:len(r.keys)]
+		clear(r.marks)
 	}
 	if err == nil && r.Scope == "story" {
 		r.stories.Spread(r.Len(), r.keys, r.marks)
@@ -188,16 +194,14 @@ func (s *Store) look(ctx context.Context, r *request) (err error) {
 func (s *Store) lookIn(ctx context.Context, r *request, history string, first bool) error {
 	r.users = append(r.users[:0], r.User)
 	for i := 0; i < len(r.users); i++ {
-		keys, marks := r.keys, r.marks
+		keys, marks := &r.keys, &r.marks
 		if i > 0 {
-			r.otherKeys = s.keysOf(r, r.otherKeys, r.users[i])
-			keys = r.otherKeys
+			keys = &r.otherKeys
 		}
 		if i > 0 || !first {
-			r.otherMarks = slices.Grow(r.otherMarks[:0], len(r.marks))[:len(r.marks)]
-			marks = r.otherMarks
+			marks = &r.otherMarks
 		}
-		if err := s.lookAt(ctx, r, history, r.users[i], keys, marks); err != nil {
+		if err := s.lookAt(ctx, r, history, r.users[i], keys, marks, i > 0 || first); err != nil {
 			return err
 		}
 		if i == 0 {
@@ -227,8 +231,9 @@ func (r *request) join(relaxed bool) {
 	}
 }
 
-// lookAt marks keys by one state, which it reads if it is not in memory.
-func (s *Store) lookAt(ctx context.Context, r *request, history, user string, keys []uint32, marks []byte) error {
+// lookAt marks keys by one state, which it reads if it is not in memory. It computes the keys if they are not those of
+// the history before.
+func (s *Store) lookAt(ctx context.Context, r *request, history, user string, keys *[]uint32, marks *[]byte, compute bool) error {
 	if err := s.notReady(); err != nil {
 		return err
 	}
@@ -242,14 +247,20 @@ func (s *Store) lookAt(ctx context.Context, r *request, history, user string, ke
 		g.release(e, -1, known)
 		return err
 	}
-
-	if s.fleet != nil {
-		if err := s.fleet.refresh(ctx, e); err != nil {
-			g.release(e, -1, known)
-			return err
-		}
+	asked := s.fleet.ask(ctx, e, known)
+	if compute {
+		*keys = s.keysOf(r, *keys, user)
 	}
-	mark := func(v *state.View) { s.markKeys(v, r, keys, marks) }
+	*marks = slices.Grow((*marks)[:0], len(*keys))[:len(*keys)]
+	order := len(r.order)
+	mark := func(v *state.View) {
+		r.order = r.order[:order]
+		s.markKeys(v, r, *keys, *marks)
+	}
+	if done, err := s.fleet.refresh(ctx, e, asked, func() bool { return s.lookView(e, now, mark) }); done || err != nil {
+		g.release(e, -1, known)
+		return err
+	}
 	done, err := s.enter(ctx, e, r, now, mark)
 	if done || err != nil {
 		g.release(e, -1, known || err == nil)

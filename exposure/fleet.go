@@ -29,7 +29,7 @@ const redisWait = time.Second
 type fleet struct {
 	*Store
 	*Shared
-	log eventlog.Parts
+	log *eventlog.NATS
 
 	masters map[string]string               // of the watch loop
 	again   atomic.Pointer[chan struct{}]   // what a change of masters ends: the watch loop closes and replaces it
@@ -40,7 +40,7 @@ type fleet struct {
 
 // openFleet makes the store one whose states are in Redis.
 func (s *Store) openFleet(ctx context.Context) error {
-	log, ok := s.cfg.Log.(eventlog.Parts)
+	log, ok := s.cfg.Log.(*eventlog.NATS)
 	if !ok {
 		return errors.New("exposure: a shared store needs a log with partitions")
 	}
@@ -127,30 +127,39 @@ func (f *fleet) lag() (n int64) {
 	return n
 }
 
-// refresh makes the entry's state the one in Redis now.
-func (f *fleet) refresh(ctx context.Context, e *entry) error {
+// ask asks which version of a state Redis has, if one is in memory, and does not wait for the answer.
+func (f *fleet) ask(ctx context.Context, e *entry, known bool) *shared.Asked {
+	if f == nil || !known {
+		return nil
+	}
+	return f.Redis.Ask(ctx, shared.KeyOf(state.SplitAddress(e.addr)))
+}
+
+// refresh makes the entry's state the one in Redis now. If Redis was asked for the version, look looks at the state in memory
+// before the answer is there; done is true if that was of this version or a later one, and look returned true.
+func (f *fleet) refresh(ctx context.Context, e *entry, asked *shared.Asked, look func() bool) (done bool, err error) {
+	if f == nil {
+		return false, nil
+	}
+	if asked != nil {
+		e.mu.RLock()
+		have, known := e.version, e.st != nil
+		done = look()
+		e.mu.RUnlock()
+		v, err := asked.Version()
+		if err == nil && known && (v == have || v != shared.Version{} && v.Less(have)) {
+			return done, nil
+		}
+	}
 	ctx, cancel := context.WithTimeout(ctx, redisWait)
 	defer cancel()
-	history, user := state.SplitAddress(e.addr)
-	e.mu.RLock()
-	have, known := e.version, e.st != nil
-	e.mu.RUnlock()
-	if !known {
-		have = shared.Version{}
-	}
-	rec, err := f.Redis.Get(ctx, shared.Key{History: history, User: user}, have)
+	rec, err := f.Redis.Get(ctx, shared.KeyOf(state.SplitAddress(e.addr)))
 	if err != nil {
-		return err
-	}
-	if rec == nil {
-		if known {
-			return nil
-		}
-		rec = new(shared.Record)
+		return false, err
 	}
 	st, err := decodeRecord(rec, e.addr)
 	if err != nil {
-		return err
+		return false, err
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -158,7 +167,7 @@ func (f *fleet) refresh(ctx context.Context, e *entry) error {
 	if e.st == nil || e.version.Less(rec.Version) || rec.Version == (shared.Version{}) {
 		e.st, e.version, e.hits = st, rec.Version, 0
 	}
-	return nil
+	return false, nil
 }
 
 // decodeRecord decodes a record with all its shards.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -54,9 +55,16 @@ func (f *fleet) keep(ctx context.Context, part int) error {
 
 // own applies a partition until ctx ends, it is fenced, or Redis fails.
 func (f *fleet) own(ctx context.Context, part int) error {
+	applied, err := f.Redis.Applied(ctx, part)
+	if err != nil {
+		return err
+	}
 	log, err := f.log.State(ctx)
 	if err != nil {
 		return err
+	}
+	if applied <= log.Last {
+		log.Last = math.MaxUint64 // it has its end; what a former owner applies until Acquire is behind that
 	}
 	mark, err := f.Redis.Acquire(ctx, part, log.ID, log.Last)
 	if err != nil {
@@ -231,23 +239,17 @@ func (o *owner) read(ctx context.Context, keys []shared.Key) error {
 	return nil
 }
 
-// fetch reads shards of a user.
+// fetch reads shards of a user. If the record is no longer of the version that its head had, they do not fit that head.
 func (o *owner) fetch(ctx context.Context, u *owned) state.Fetcher {
 	return func(shards []*state.Shard) error {
-		ids := make([]int64, len(shards))
-		for i, sh := range shards {
-			ids[i] = sh.ID()
+		rec, err := o.Redis.Get(ctx, u.key)
+		if err == nil && rec.Version != u.found {
+			err = shared.ErrFenced
 		}
-		blobs, err := o.Redis.Shards(ctx, u.key, u.found, ids)
-		if err != nil {
-			return err
+		for i := 0; i < len(shards) && err == nil; i++ {
+			err = state.DecodeShard(rec.Shards[shards[i].ID()], shards[i])
 		}
-		for i, sh := range shards {
-			if err := state.DecodeShard(blobs[i], sh); err != nil {
-				return err
-			}
-		}
-		return nil
+		return err
 	}
 }
 
@@ -299,7 +301,7 @@ func (o *owner) write(ctx context.Context) error {
 			continue
 		}
 		snap := u.st.Snapshot(addr, o.nextShard)
-		w := shared.Write{Key: u.key, Freed: snap.Freed, Bad: u.bad, TTL: eventlog.ErasureDelay + 2*time.Hour,
+		w := shared.Write{Key: u.key, Found: u.found, Freed: snap.Freed, Bad: u.bad, TTL: eventlog.ErasureDelay + 2*time.Hour,
 			Record: shared.Record{Version: u.version, Head: snap.Head, Shards: map[int64][]byte{}}}
 		for _, sh := range snap.Shards {
 			w.Shards[sh.ID] = sh.Data

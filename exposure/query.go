@@ -47,11 +47,9 @@ func (s *Store) checkQuery(user, scene string, items []string) error {
 func (s *Store) queryIn(ctx context.Context, history, user string, items []string) (info HistoryInfo, err error) {
 	pol := s.policies[history]
 	g, e, _ := s.entry(history, []byte(state.Address(history, user)))
-	if s.fleet != nil {
-		if err := s.fleet.refresh(ctx, e); err != nil {
-			g.release(e, -1, true)
-			return info, err
-		}
+	if _, err := s.fleet.refresh(ctx, e, nil, nil); err != nil {
+		g.release(e, -1, true)
+		return info, err
 	}
 	e.mu.Lock()
 	defer func() {

@@ -173,6 +173,8 @@ func TestFleet(t *testing.T) {
 			lost++
 		}
 	}
+	f.services[0].ready()
+	t.Log(f.services[0].jianguo("verify", "--exposure-store", f.redis.url()))
 	prepared := 0
 	for _, s := range f.services {
 		s.ready()

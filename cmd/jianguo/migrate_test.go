@@ -78,16 +78,66 @@ func TestMigrate(t *testing.T) {
 	s = serve(t, s.binary, dir, fleet...)
 	s.eventually("the users have owners", func() bool { return s.status("/readyz") == 200 })
 	s.held(before)
+	verifyStore := []string{"verify", "--exposure-store", redis}
+	moved("whole: histories of 30 users", verifyStore...)
 	there := seenBy(s, 40, "b")
 	s.held(before)
 	s.held(there)
 	s.stop()
 	moved("40 histories exported and verified", append(migrate, "--export")...)
 	moved("whole", "verify", "--data", dir)
+	damageHistories(t, s.binary, redis)
 
 	s = serve(t, s.binary, dir, "--nats-listen", "127.0.0.1:0")
 	s.ready()
 	s.held(before)
 	s.held(there)
 	s.stop()
+}
+
+// damageHistories damages records in a Redis, and looks whether verify names each, and all else that is not of a store.
+func damageHistories(t *testing.T, binary, redis string) {
+	t.Helper()
+	c := redisClient(t, strings.TrimPrefix(redis, "redis://"))
+	name := func(u int) string { return fmt.Sprintf("jianguo:{u{%d}:}:", u) }
+	shards := func(u int) (list []string) {
+		fields, err := c.Do(t.Context(), c.B().Hkeys().Key(name(u)).Build()).AsStrSlice()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, field := range fields {
+			if field != "v" && field != "h" {
+				list = append(list, field)
+			}
+		}
+		return list
+	}
+	value := func(u int, field string) string {
+		v, err := c.Do(t.Context(), c.B().Hget().Key(name(u)).Field(field).Build()).ToString()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	lost, bits, another := shards(2)[0], shards(5)[0], shards(8)[0]
+	redisDo(t, c, "HSET", name(0), "h", value(1, "h"))
+	redisDo(t, c, "HDEL", name(2), lost)
+	redisDo(t, c, "HSET", name(5), bits, strings.Repeat("x", len(value(5, bits))))
+	redisDo(t, c, "HSET", name(3), another, value(8, another))
+	redisDo(t, c, "HSET", name(6), "v", "1")
+	redisDo(t, c, "HSET", name(7), "colour", "red")
+	redisDo(t, c, "PERSIST", name(9))
+	redisDo(t, c, "SET", "jianguo:{s}:", "no hash")
+	redisDo(t, c, "SET", "jianguo:other", "")
+	redisDo(t, c, "SET", "others:key", "")
+	out, err := exec.Command(binary, "verify", "--exposure-store", redis).CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "\n9 problems: histories of ") || strings.Contains(string(out), "others:key") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	for _, want := range []string{`"\x00u{0}:": exposure: head checksum`, `"\x00u{2}:": shard ` + lost + ` is missing`, `"\x00u{5}:": exposure: shard ` + bits, `"\x00u{3}:": shard ` + another + ` is not of the head`,
+		`"\x00u{6}:": exposure: record in Redis: field "v"`, `"\x00u{7}:": exposure: record in Redis: field "colour"`, `"\x00u{9}:": the record never expires`, `"\x00s": `, `key "jianguo:other" is not of this store`} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("verify does not say %s:\n%s", want, out)
+		}
+	}
 }

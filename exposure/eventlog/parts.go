@@ -9,18 +9,6 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Parts is a Log that is read by partition: the last part of a subject.
-type Parts interface {
-	Log
-	// ConsumePart is Consume for one partition. It begins after a sequence or, if that is earlier, with the
-	// entries logged since a time. Partition 0 has the entries without a partition as well.
-	ConsumePart(ctx context.Context, part int, after uint64, since time.Time, fn func(Entry) error) error
-	// AppendOnce is Append, unless an event with the same id was appended within the last minutes.
-	AppendOnce(ctx context.Context, id, subject string, data []byte) error
-	// ReleasePart is Release for one partition.
-	ReleasePart(ctx context.Context, part int, upTo uint64) error
-}
-
 // partSubjects are those of a partition.
 func partSubjects(part int) []string {
 	subjects := []string{SubjectPrefix + "*." + strconv.Itoa(part)}
@@ -30,7 +18,8 @@ func partSubjects(part int) []string {
 	return subjects
 }
 
-// ConsumePart is that of Parts.
+// ConsumePart is Consume for one partition: the last part of a subject. It begins after a sequence or, if that is earlier,
+// with the entries logged since a time. Partition 0 has the entries without a partition as well.
 func (l *NATS) ConsumePart(ctx context.Context, part int, after uint64, since time.Time, fn func(Entry) error) error {
 	info, err := l.stream.Info(ctx)
 	if err != nil {
@@ -46,13 +35,13 @@ func (l *NATS) ConsumePart(ctx context.Context, part int, after uint64, since ti
 	return l.consume(ctx, after, partSubjects(part), fn)
 }
 
-// AppendOnce is that of Parts.
+// AppendOnce is Append, unless an event with the same id was appended within the last minutes.
 func (l *NATS) AppendOnce(ctx context.Context, id, subject string, data []byte) error {
 	_, err := l.append(ctx, subject, data, jetstream.WithMsgID(id))
 	return err
 }
 
-// ReleasePart is that of Parts. The server removes exactly what it is told to.
+// ReleasePart is Release for one partition. The server removes exactly what it is told to.
 func (l *NATS) ReleasePart(ctx context.Context, part int, upTo uint64) error {
 	info, err := l.stream.Info(ctx)
 	if err != nil {

@@ -18,7 +18,7 @@
 //
 // Users are spread over Partitions by a hash. Each partition of the log has one owner at a time, by a lease in a key-value
 // bucket of the bus (Owners). What keeps a former owner from doing harm is Redis itself: progress is refused to
-// all epochs but the newest (Acquire, Advance), and no record goes back to an earlier version (Put).
+// all epochs but the newest (Acquire, Advance), and a record is written only over the version that the writer has read, and over no later one (Put).
 //
 // PREFIX:part:NUMBER is a hash that holds the progress of a partition:
 //

@@ -20,7 +20,7 @@ type Mark struct {
 
 // acquireScript takes the identity of the log and its last sequence. Numbers are hexadecimal digits, which
 // compare as they are.
-var acquireScript = newScript(`
+var acquireScript = rueidis.NewLuaScriptNoShaRetryable(`
 local have = redis.call('HMGET', KEYS[1], 'epoch', 'base', 'log', 'applied')
 local epoch = string.format('%016x', tonumber(have[1] or '0', 16) + 1)
 local base, applied = have[2] or epoch, have[4] or '0000000000000000'
@@ -37,7 +37,7 @@ func digits(n uint64) string { return fmt.Sprintf("%016x", n) }
 // Acquire makes the caller the owner of a partition of a log that ends with a sequence. It is not
 // idempotent, but an epoch that nobody uses does no harm.
 func (r *Redis) Acquire(ctx context.Context, p int, log string, last uint64) (m Mark, err error) {
-	fields, err := r.run(ctx, acquireScript, call{r.part(p), []string{log, digits(last)}})[0].AsStrSlice()
+	fields, err := acquireScript.Exec(ctx, r.Client, []string{r.part(p)}, []string{log, digits(last)}).AsStrSlice()
 	if err != nil {
 		return m, fmt.Errorf("exposure: take partition %d in Redis: %w", p, err)
 	}
@@ -49,14 +49,14 @@ func (r *Redis) Acquire(ctx context.Context, p int, log string, last uint64) (m 
 	return m, nil
 }
 
-var advanceScript = newScript(`
+var advanceScript = rueidis.NewLuaScriptNoShaRetryable(`
 if redis.call('HGET', KEYS[1], 'epoch') ~= ARGV[1] then return 0 end
 redis.call('HSET', KEYS[1], 'applied', ARGV[2])
 return 1`)
 
 // Advance stores how far the owner of an epoch has applied its partition, or returns ErrFenced.
 func (r *Redis) Advance(ctx context.Context, p int, epoch, applied uint64) error {
-	done, err := r.run(ctx, advanceScript, call{r.part(p), []string{digits(epoch), digits(applied)}})[0].AsInt64()
+	done, err := advanceScript.Exec(ctx, r.Client, []string{r.part(p)}, []string{digits(epoch), digits(applied)}).AsInt64()
 	if err != nil {
 		return fmt.Errorf("exposure: progress of partition %d to Redis: %w", p, err)
 	}
@@ -69,6 +69,9 @@ func (r *Redis) Advance(ctx context.Context, p int, epoch, applied uint64) error
 // Applied is how far a partition has been applied.
 func (r *Redis) Applied(ctx context.Context, p int) (uint64, error) {
 	s, err := r.Client.Do(ctx, r.Client.B().Hget().Key(r.part(p)).Field("applied").Build()).ToString()
+	if rueidis.IsRedisNil(err) {
+		return 0, nil
+	}
 	if err != nil {
 		return 0, fmt.Errorf("exposure: progress of partition %d from Redis: %w", p, err)
 	}

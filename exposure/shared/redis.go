@@ -1,12 +1,14 @@
 package shared
 
 import (
+	"cmp"
 	"context"
-	"crypto/sha1"
-	"encoding/hex"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -48,6 +50,9 @@ func parseVersion(s string) (v Version, err error) {
 // Key names a record.
 type Key struct{ History, User string }
 
+// KeyOf makes a key of its parts.
+func KeyOf(history, user string) Key { return Key{history, user} }
+
 // Record is a user in one history.
 type Record struct {
 	Version Version // zero: there is no record
@@ -59,6 +64,7 @@ type Record struct {
 type Write struct {
 	Key
 	Record
+	Found Version       // that the new state was made of
 	Freed []int64       // shards that are no longer needed
 	Bad   []byte        // a head that could not be read
 	TTL   time.Duration // until nothing of it is remembered
@@ -70,15 +76,22 @@ type Redis struct {
 	Prefix string // of all keys
 }
 
-// Open connects to redis://HOST[:PORT][,HOST...][/DB], or rediss:// with TLS; one of the hosts of a cluster is enough.
-// Keys begin with the prefix.
+// Open connects to redis://[USER:PASSWORD@]HOST[:PORT][,HOST...][/DB]; one of the hosts of a cluster is enough. rediss:// is
+// with TLS, and takes files in PEM: ?ca=FILE, the authority of the servers, and &cert=FILE&key=FILE to show them. Keys begin with the prefix.
 func Open(address, prefix string) (*Redis, error) {
-	option, err := rueidis.ParseURL(seeds(address))
-	if err != nil {
-		return nil, fmt.Errorf("exposure: %w", redact(err, address))
+	address = seeds(address)
+	option, err := rueidis.ParseURL(address)
+	if err != nil { // which may repeat a password
+		return nil, errors.New("exposure: the address of the Redis cannot be read; it has the form redis://[USER:PASSWORD@]HOST[:PORT][,HOST...][/DB]")
+	}
+	u, _ := url.Parse(address)
+	if err := trust(option.TLSConfig, u.Query()); err != nil {
+		return nil, fmt.Errorf("exposure: connect to Redis: %w", err)
 	}
 	option.DisableCache, option.AlwaysRESP2 = true, true // works with every server
 	option.ConnWriteTimeout = 5 * time.Second
+	option.BlockingPoolSize = 128 // of Ask
+	option.ReadBufferEachConn, option.WriteBufferEachConn = 64<<10, 64<<10
 	option.ClusterOption.ShardsRefreshInterval = time.Second
 	client, err := rueidis.NewClient(option)
 	if err != nil {
@@ -90,26 +103,39 @@ func Open(address, prefix string) (*Redis, error) {
 // seeds writes all hosts but the first one as rueidis expects them.
 func seeds(address string) string {
 	scheme, rest, _ := strings.Cut(address, "://")
-	end := strings.IndexAny(rest, "/?")
-	if end < 0 {
-		end = len(rest)
+	end := len(rest)
+	if i := strings.IndexAny(rest, "/?"); i >= 0 {
+		end = i
 	}
-	hosts := strings.Split(rest[:end], ",")
-	out := scheme + "://" + hosts[0] + rest[end:]
-	for i, host := range hosts[1:] {
-		separator := "&"
-		if i == 0 && !strings.Contains(rest[end:], "?") {
-			separator = "?"
-		}
-		out += separator + "addr=" + url.QueryEscape(host)
+	first, others, _ := strings.Cut(rest[:end], ",")
+	address = scheme + "://" + first + rest[end:]
+	if others == "" {
+		return address
 	}
-	return out
+	if !strings.Contains(address, "?") {
+		address += "?"
+	}
+	return address + "&addr=" + strings.ReplaceAll(others, ",", "&addr=")
 }
 
-// redact removes a password from an error that repeats the address.
-func redact(err error, address string) error {
-	if strings.Contains(address, "@") {
-		return errors.New("the address of the Redis cannot be read; it has the form redis://[USER:PASSWORD@]HOST[:PORT][,HOST...][/DB]")
+// trust reads the files that an address names. Each server shows a certificate for the name it is reached by.
+func trust(c *tls.Config, q url.Values) (err error) {
+	if c == nil && (q.Has("ca") || q.Has("cert")) {
+		return errors.New("ca and cert are for rediss://")
+	}
+	if c == nil {
+		return nil
+	}
+	c.ServerName = ""
+	if file := q.Get("ca"); file != "" {
+		pem, err := os.ReadFile(file)
+		if c.RootCAs = x509.NewCertPool(); err != nil || !c.RootCAs.AppendCertsFromPEM(pem) {
+			return cmp.Or(err, fmt.Errorf("%s holds no certificate", file))
+		}
+	}
+	if q.Has("cert") {
+		c.Certificates = make([]tls.Certificate, 1)
+		c.Certificates[0], err = tls.LoadX509KeyPair(q.Get("cert"), q.Get("key"))
 	}
 	return err
 }
@@ -117,88 +143,69 @@ func redact(err error, address string) error {
 // Close closes the connection.
 func (r *Redis) Close() { r.Client.Close() }
 
-func (r *Redis) key(k Key) string { return r.Prefix + ":{" + k.User + "}:" + k.History }
+// Name is the name of a record's key.
+func (r *Redis) Name(k Key) string { return r.Prefix + ":{" + k.User + "}:" + k.History }
 
 func (r *Redis) part(p int) string { return r.Prefix + ":part:" + strconv.Itoa(p) }
 
-// script runs in Redis. All are idempotent, so that they may be repeated.
-type script struct{ text, sum string }
+// Asked is a question to Redis whose answer is on its way.
+type Asked struct{ stream rueidis.RedisResultStream }
 
-func newScript(text string) script {
-	sum := sha1.Sum([]byte(text))
-	return script{text, hex.EncodeToString(sum[:])}
+// Ask asks for the version of a record, and does not wait. The caller reads the answer.
+func (r *Redis) Ask(ctx context.Context, k Key) *Asked {
+	return &Asked{r.Client.DoStream(ctx, r.Client.B().Hget().Key(r.Name(k)).Field("v").Build())}
 }
 
-// call is a run of a script on one key.
-type call struct {
-	key  string
-	args []string
-}
-
-// run runs a script on several keys in one pipeline, and again where a server did not know it.
-func (r *Redis) run(ctx context.Context, s script, calls ...call) []rueidis.RedisResult {
-	commands := make(rueidis.Commands, len(calls))
-	for i, c := range calls {
-		commands[i] = r.Client.B().Evalsha().Sha1(s.sum).Numkeys(1).Key(c.key).Arg(c.args...).Build().ToRetryable()
+// Version reads the answer, which is the zero version where there is no record.
+func (a *Asked) Version() (Version, error) {
+	var s strings.Builder
+	_, err := a.stream.WriteTo(&s)
+	if rueidis.IsRedisNil(err) {
+		return Version{}, nil
 	}
-	results := r.Client.DoMulti(ctx, commands...)
-	for i, c := range calls {
-		if err, ok := rueidis.IsRedisErr(results[i].Error()); ok && err.IsNoScript() {
-			results[i] = r.Client.Do(ctx, r.Client.B().Eval().Script(s.text).Numkeys(1).Key(c.key).Arg(c.args...).Build().ToRetryable())
-		}
+	if err != nil {
+		return Version{}, err
 	}
-	return results
+	return parseVersion(s.String())
 }
 
-var getScript = newScript(`
-local v = redis.call('HGET', KEYS[1], 'v')
-if not v then return {} end
-if v == ARGV[1] then return {v} end
-return redis.call('HGETALL', KEYS[1])`)
-
-// Get returns a record, or nil if the version that the caller has is the current one.
-func (r *Redis) Get(ctx context.Context, k Key, have Version) (*Record, error) {
-	fields, err := r.run(ctx, getScript, call{r.key(k), []string{have.String()}})[0].AsStrSlice()
+// Get returns a record.
+func (r *Redis) Get(ctx context.Context, k Key) (*Record, error) {
+	fields, err := r.Client.Do(ctx, r.Client.B().Hgetall().Key(r.Name(k)).Build()).AsStrSlice()
 	if err != nil {
 		return nil, fmt.Errorf("exposure: read from Redis: %w", err)
 	}
-	switch {
-	case len(fields) == 1, len(fields) == 0 && have == Version{}:
-		return nil, nil
-	case len(fields) == 0:
-		return new(Record), nil
-	}
+	return ParseRecord(fields)
+}
+
+// ParseRecord makes a record of the fields of a hash and their values.
+func ParseRecord(fields []string) (*Record, error) {
 	rec := &Record{Shards: map[int64][]byte{}}
 	for i := 0; i+1 < len(fields); i += 2 {
-		if err := rec.set(fields[i], fields[i+1]); err != nil {
+		var err error
+		switch name, value := fields[i], fields[i+1]; name {
+		case "v":
+			rec.Version, err = parseVersion(value)
+		case "h":
+			rec.Head = []byte(value)
+		case "bad":
+		default:
+			var id int64
+			id, err = strconv.ParseInt(name, 10, 64)
+			rec.Shards[id] = []byte(value)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("exposure: record in Redis: field %.20q: %w", fields[i], err)
 		}
 	}
 	return rec, nil
 }
 
-// set fills in a field.
-func (rec *Record) set(name, value string) (err error) {
-	switch name {
-	case "v":
-		rec.Version, err = parseVersion(value)
-	case "h":
-		rec.Head = []byte(value)
-	case "bad":
-	default:
-		var id int64
-		if id, err = strconv.ParseInt(name, 10, 64); err == nil {
-			rec.Shards[id] = []byte(value)
-		}
-	}
-	return err
-}
-
 // Heads returns records without their shards, in the order of the keys.
 func (r *Redis) Heads(ctx context.Context, keys []Key) ([]Record, error) {
 	commands := make(rueidis.Commands, len(keys))
 	for i, k := range keys {
-		commands[i] = r.Client.B().Hmget().Key(r.key(k)).Field("v", "h").Build()
+		commands[i] = r.Client.B().Hmget().Key(r.Name(k)).Field("v", "h").Build()
 	}
 	out := make([]Record, len(keys))
 	for i, result := range r.Client.DoMulti(ctx, commands...) {
@@ -216,62 +223,40 @@ func (r *Redis) Heads(ctx context.Context, keys []Key) ([]Record, error) {
 	return out, nil
 }
 
-// Shards returns shards of a record, nil for one that it does not have. It returns ErrFenced if the record is
-// no longer of the version that its head had: its shards do not fit that head.
-func (r *Redis) Shards(ctx context.Context, k Key, of Version, ids []int64) ([][]byte, error) {
-	names := []string{"v"}
-	for _, id := range ids {
-		names = append(names, strconv.FormatInt(id, 10))
-	}
-	values, err := r.Client.Do(ctx, r.Client.B().Hmget().Key(r.key(k)).Field(names...).Build()).AsStrSlice()
-	if err != nil {
-		return nil, fmt.Errorf("exposure: read shards from Redis: %w", err)
-	}
-	if values[0] != of.String() {
-		return nil, ErrFenced
-	}
-	out := make([][]byte, len(ids))
-	for i, value := range values[1:] {
-		if value != "" {
-			out[i] = []byte(value)
-		}
-	}
-	return out, nil
-}
-
-// putScript takes version, milliseconds, head, bad head, number of freed shards, these, and then numbers and bytes of shards.
-var putScript = newScript(`
-local have = redis.call('HGET', KEYS[1], 'v')
-if have and have > ARGV[1] then return 0 end
-local freed = tonumber(ARGV[5])
+// putScript takes version, milliseconds, head, bad head, version found, number of freed shards, these, and then numbers and bytes
+// of shards. It writes over the version found, or over its own, where it is repeated, and over no later one.
+var putScript = rueidis.NewLuaScriptNoShaRetryable(`
+local have = redis.call('HGET', KEYS[1], 'v') or '00000000000000000000000000000000'
+if have ~= ARGV[5] and have ~= ARGV[1] or have > ARGV[1] then return 0 end
+local freed = tonumber(ARGV[6])
 if ARGV[3] == '' then
 	redis.call('DEL', KEYS[1])
 	redis.call('HSET', KEYS[1], 'v', ARGV[1])
 else
 	redis.call('HSET', KEYS[1], 'v', ARGV[1], 'h', ARGV[3])
-	for i = 6, 5 + freed do redis.call('HDEL', KEYS[1], ARGV[i]) end
-	for i = 6 + freed, #ARGV, 2 do redis.call('HSET', KEYS[1], ARGV[i], ARGV[i+1]) end
+	for i = 7, 6 + freed do redis.call('HDEL', KEYS[1], ARGV[i]) end
+	for i = 7 + freed, #ARGV, 2 do redis.call('HSET', KEYS[1], ARGV[i], ARGV[i+1]) end
 end
 if ARGV[4] ~= '' then redis.call('HSET', KEYS[1], 'bad', ARGV[4]) end
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
 return 1`)
 
-// Put writes records, each as a whole. It returns ErrFenced if one has a later version already.
+// Put writes records, each as a whole. It returns ErrFenced if one is no longer of the version found, or that is a later one.
 func (r *Redis) Put(ctx context.Context, writes []Write) error {
-	calls := make([]call, len(writes))
+	calls := make([]rueidis.LuaExec, len(writes))
 	for i, w := range writes {
 		args := []string{w.Version.String(), strconv.FormatInt(max(w.TTL, time.Second).Milliseconds(), 10),
-			rueidis.BinaryString(w.Head), rueidis.BinaryString(w.Bad), strconv.Itoa(len(w.Freed))}
+			rueidis.BinaryString(w.Head), rueidis.BinaryString(w.Bad), w.Found.String(), strconv.Itoa(len(w.Freed))}
 		for _, id := range w.Freed {
 			args = append(args, strconv.FormatInt(id, 10))
 		}
 		for id, b := range w.Shards {
 			args = append(args, strconv.FormatInt(id, 10), rueidis.BinaryString(b))
 		}
-		calls[i] = call{r.key(w.Key), args}
+		calls[i] = rueidis.LuaExec{Keys: []string{r.Name(w.Key)}, Args: args}
 	}
 	var failed error
-	for _, result := range r.run(ctx, putScript, calls...) {
+	for _, result := range putScript.ExecMulti(ctx, r.Client, calls...) {
 		done, err := result.AsInt64()
 		switch {
 		case err != nil:

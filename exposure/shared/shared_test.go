@@ -1,6 +1,10 @@
 package shared
 
-import "testing"
+import (
+	"reflect"
+	"strconv"
+	"testing"
+)
 
 // FuzzParseVersion: a version that is read is the same when it is written, and versions are
 // ordered as their digits are, which is how Redis compares them.
@@ -19,6 +23,31 @@ func FuzzParseVersion(f *testing.F) {
 		}
 		if v.Less(w) != (v.String() < w.String()) {
 			t.Fatalf("%v and %v", v, w)
+		}
+	})
+}
+
+// FuzzParseRecord: a record that is read is the same when its fields are written and read again.
+func FuzzParseRecord(f *testing.F) {
+	f.Add("v", Version{1, 2}.String(), "7", "shard")
+	f.Add("h", "head", "bad", "head")
+	f.Add("7", "shard", "07", "the same shard")
+	f.Add("v", "1", "colour", "red")
+	f.Fuzz(func(t *testing.T, a, b, c, d string) {
+		rec, err := ParseRecord([]string{a, b, c, d})
+		if err != nil {
+			return
+		}
+		fields := []string{"v", rec.Version.String()}
+		if rec.Head != nil {
+			fields = append(fields, "h", string(rec.Head))
+		}
+		for id, data := range rec.Shards {
+			fields = append(fields, strconv.FormatInt(id, 10), string(data))
+		}
+		again, err := ParseRecord(fields)
+		if err != nil || !reflect.DeepEqual(again, rec) {
+			t.Fatalf("%q %q %q %q is %+v, then %+v: %v", a, b, c, d, rec, again, err)
 		}
 	})
 }

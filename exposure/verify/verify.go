@@ -1,4 +1,4 @@
-// Package verify checks that a file of users' histories is whole. The service does not link it.
+// Package verify checks that users' histories are whole, in a file or in a Redis. The service does not link it.
 package verify
 
 import (
@@ -13,8 +13,11 @@ import (
 	"jianguo/internal/sqlite"
 )
 
-// Report is what File counted.
-type Report struct{ Users, Shards, Quarantined int64 }
+// Report is what File or Redis counted.
+type Report struct {
+	Users, Shards, Quarantined int64
+	Forgotten                  int64 `json:",omitempty"` // records in a Redis without a history
+}
 
 // File reads a whole state file and returns an error that joins everything it finds
 // wrong: pages that SQLite reports damaged, heads and shards that do not decode, shards that
@@ -33,7 +36,7 @@ func File(ctx context.Context, path string) (Report, error) {
 		return rep, fmt.Errorf("exposure: verify %s: %w", path, err)
 	}
 	defer tx.Rollback()
-	v := &verifier{ctx: ctx, tx: tx, rep: &rep, owner: map[int64]shardRef{}}
+	v := &verifier{ctx: ctx, tx: tx, owner: map[int64]shardRef{}, findings: findings{rep: &rep}}
 	for _, step := range []func() error{v.pages, v.meta, v.heads, v.shards} {
 		if err := step(); err != nil {
 			return rep, fmt.Errorf("exposure: verify %s: %w", path, err)
@@ -50,19 +53,32 @@ type shardRef struct {
 	state.Shard
 }
 
-type verifier struct {
-	ctx   context.Context
-	tx    *sql.Tx
+// findings are what has been counted, and what is wrong.
+type findings struct {
 	rep   *Report
-	owner map[int64]shardRef
 	wrong []error
 }
 
 // say records a defect; a hundred are enough to act on.
-func (v *verifier) say(format string, args ...any) {
-	if len(v.wrong) < 100 {
-		v.wrong = append(v.wrong, fmt.Errorf(format, args...))
+func (f *findings) say(format string, args ...any) {
+	if len(f.wrong) < 100 {
+		f.wrong = append(f.wrong, fmt.Errorf(format, args...))
 	}
+}
+
+// check returns what is wrong with the bytes of a shard, which its head describes.
+func check(sh state.Shard, data []byte) error {
+	if err := state.DecodeShard(data, &sh); err != nil {
+		return err
+	}
+	return sh.Check()
+}
+
+type verifier struct {
+	findings
+	ctx   context.Context
+	tx    *sql.Tx
+	owner map[int64]shardRef
 }
 
 func (v *verifier) pages() error {
@@ -129,12 +145,7 @@ func (v *verifier) shards() error {
 			return nil
 		}
 		delete(v.owner, id)
-		sh := ref.Shard
-		if err := state.DecodeShard(data, &sh); err != nil {
-			v.say("user %q: %w", ref.addr, err)
-			return nil
-		}
-		if err := sh.Check(); err != nil {
+		if err := check(ref.Shard, data); err != nil {
 			v.say("user %q: %w", ref.addr, err)
 		}
 		return nil

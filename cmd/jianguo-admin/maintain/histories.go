@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"jianguo/exposure/eventlog"
@@ -18,6 +19,7 @@ import (
 	"jianguo/exposure/statefile"
 	histories "jianguo/exposure/verify"
 	"jianguo/internal/companion"
+	"jianguo/internal/disk"
 	"jianguo/internal/sqlite"
 )
 
@@ -53,21 +55,14 @@ func (m *move) move(co *companion.Streams) error {
 	if err := db.QueryRowContext(co.Ctx, "SELECT count(*) FROM user").Scan(&total); err != nil {
 		return err
 	}
-	position, err := moving.Position(co.Ctx, m.redis)
-	if err != nil {
-		return err
-	}
-	moved, err := m.rows(co, db, "moving", position, total, func(writes []shared.Write) error {
-		if err := m.redis.Put(co.Ctx, writes); err != nil {
-			return err
-		}
-		last := writes[len(writes)-1].Key
-		return moving.SetPosition(co.Ctx, m.redis, state.Address(last.History, last.User))
-	})
+	moved, err := m.copy(co, db, meta, total)
 	if err != nil {
 		return fmt.Errorf("%w: run the command again, and it goes on where it was", err)
 	}
 	compared, err := m.rows(co, db, "comparing", "", total, func(writes []shared.Write) error { return m.compare(co.Ctx, writes) })
+	if err == nil {
+		err = m.nothingElse(co.Ctx, db)
+	}
 	if err != nil {
 		return fmt.Errorf("compare: %w", err)
 	}
@@ -79,6 +74,33 @@ func (m *move) move(co *companion.Streams) error {
 	}
 	_, err = fmt.Fprintf(co.Out, "%d histories moved, %d compared; the directory keeps its own as they are. Start each service with --nats and --exposure-store\n", moved, compared)
 	return err
+}
+
+// copy writes the histories into the Redis, from where a move of the same histories was interrupted.
+func (m *move) copy(co *companion.Streams, db *sql.DB, meta map[string]string, total int64) (moved int64, err error) {
+	// A service that has run on the directory since may have changed any of them.
+	of := fmt.Sprintf("%s %s %s\n", meta["log"], meta["applied"], meta["clock"])
+	position, err := moving.Position(co.Ctx, m.redis)
+	if err != nil {
+		return 0, err
+	}
+	after, same := strings.CutPrefix(position, of)
+	if !same {
+		after = ""
+		if err := moving.Clear(co.Ctx, m.redis); err != nil {
+			return 0, err
+		}
+		if err := moving.SetPosition(co.Ctx, m.redis, of); err != nil {
+			return 0, err
+		}
+	}
+	return m.rows(co, db, "moving", after, total, func(writes []shared.Write) error {
+		if err := m.redis.Put(co.Ctx, writes); err != nil {
+			return err
+		}
+		last := writes[len(writes)-1].Key
+		return moving.SetPosition(co.Ctx, m.redis, of+state.Address(last.History, last.User))
+	})
 }
 
 // rows calls use with the histories after an address, in order, and returns their number.
@@ -137,12 +159,20 @@ func (m *move) complete(ctx context.Context, db *sql.DB, w *shared.Write) error 
 
 // compare returns an error if the Redis does not hold the same bytes.
 func (m *move) compare(ctx context.Context, writes []shared.Write) error {
+	var keys []shared.Key
 	for _, w := range writes {
-		rec, err := m.redis.Get(ctx, w.Key, shared.Version{})
+		keys = append(keys, w.Key)
+	}
+	found, err := moving.Read(ctx, m.redis, keys)
+	if err != nil {
+		return err
+	}
+	for i, w := range writes {
+		rec, err := found[i].Record()
 		if err != nil {
-			return err
+			return fmt.Errorf("user %q: %w", w.User, err)
 		}
-		same := rec != nil && bytes.Equal(rec.Head, w.Head) && len(rec.Shards) == len(w.Shards)
+		same := bytes.Equal(rec.Head, w.Head) && len(rec.Shards) == len(w.Shards)
 		for id, data := range w.Shards {
 			same = same && bytes.Equal(rec.Shards[id], data)
 		}
@@ -151,6 +181,22 @@ func (m *move) compare(ctx context.Context, writes []shared.Write) error {
 		}
 	}
 	return nil
+}
+
+// nothingElse returns an error if the Redis holds a user whom the directory does not have.
+func (m *move) nothingElse(ctx context.Context, db *sql.DB) error {
+	return moving.Names(ctx, m.redis, func(names []string, _ int64) error {
+		for _, k := range moving.Keys(m.redis, names) {
+			var known bool
+			if err := db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM user WHERE history = ? AND user = ?)", k.History, k.User).Scan(&known); err != nil {
+				return err
+			}
+			if !known {
+				return fmt.Errorf("user %q: the directory does not have them, and the Redis does; is something else writing to it?", k.User)
+			}
+		}
+		return nil
+	})
 }
 
 // export makes a state file of what the Redis holds, verifies it, and puts it in the place of that of the directory.
@@ -175,9 +221,11 @@ func (m *move) export(co *companion.Streams) error {
 	if err != nil {
 		return err
 	}
-	fresh := m.file + ".exported"
-	if err := os.Remove(fresh); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+	fresh := m.file + ".exported" // of an export that was interrupted, too
+	for _, path := range []string{fresh + "-journal", fresh} {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
 	}
 	if err := statefile.Create(co.Ctx, fresh, bytes.NewReader(secret)); err != nil {
 		return err
@@ -193,20 +241,29 @@ func (m *move) export(co *companion.Streams) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", fresh, err)
 	}
-	kept := m.file + "." + time.Now().UTC().Format("20060102T150405Z")
-	if err := os.Rename(m.file, kept); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	for _, side := range []string{"-wal", "-shm"} {
-		if err := os.Remove(m.file + side); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	if err := os.Rename(fresh, m.file); err != nil {
+	kept, err := m.replace(fresh)
+	if err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(co.Out, "%d histories exported and verified; those the directory had are in %s. The Redis keeps its own. Start the service without --exposure-store; with the embedded bus its log is that of before\n", users, kept)
 	return err
+}
+
+// replace puts a file in the place of that of the directory, which keeps another name. At no moment is there none.
+func (m *move) replace(fresh string) (kept string, err error) {
+	kept = m.file + "." + time.Now().UTC().Format("20060102T150405Z")
+	for _, side := range []string{"-wal", "-shm"} { // empty, since watermark
+		if err := os.Remove(m.file + side); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return "", err
+		}
+	}
+	if err := os.Link(m.file, kept); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrExist) {
+		return "", err
+	}
+	if err := os.Rename(fresh, m.file); err != nil {
+		return "", err
+	}
+	return kept, disk.Sync(m.dir)
 }
 
 // watermark is where the embedded log of the directory was applied up to: it must not be applied again.

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"jianguo/exposure/shared"
 	histories "jianguo/exposure/verify"
 	"jianguo/index"
 	"jianguo/index/sizes"
@@ -20,14 +21,28 @@ import (
 type verifyCmd struct {
 	companion.Flags
 
-	Data string `help:"The data directory." required:"" placeholder:"DIR"`
-	JSON bool   `help:"Print the report as JSON."`
+	Data          string `help:"The data directory." placeholder:"DIR"`
+	ExposureStore string `help:"Verify the histories in this Redis or Redis Cluster instead; services may be using it." placeholder:"redis://HOST,..."`
+	StreamPrefix  string `help:"As for the services that use it." placeholder:"PREFIX"`
+	JSON          bool   `help:"Print the report as JSON."`
 
 	Sizes bool `help:"Also print the sizes of tables and pages on disk."`
 }
 
-// Run verifies a data directory; exit code 1: it has problems.
+// Run verifies a data directory, or histories in a Redis; exit code 1: there are problems.
 func (c *verifyCmd) Run(co *companion.Streams) error {
+	// A flag comes before what the environment says, which may be that of a service.
+	if c.Data != "" && c.ExposureStore == os.Getenv("JIANGUO_EXPOSURE_STORE") {
+		c.ExposureStore = ""
+	}
+	switch {
+	case c.ExposureStore == "" && c.Data == "":
+		return errors.New("verify what? give --data DIR, or --exposure-store URL")
+	case c.ExposureStore != "" && c.Data != "" && c.Data != os.Getenv("JIANGUO_DATA"):
+		return errors.New("--data and --exposure-store: give one of them")
+	case c.ExposureStore != "":
+		return c.verifyStore(co)
+	}
 	if err := isDataDir(c.Data); err != nil {
 		return err
 	}
@@ -36,6 +51,40 @@ func (c *verifyCmd) Run(co *companion.Streams) error {
 		return err
 	}
 	return errors.Join(c.verify(co), lock.Close())
+}
+
+// verifyStore verifies histories in a Redis.
+func (c *verifyCmd) verifyStore(co *companion.Streams) error {
+	redis, err := shared.Open(c.ExposureStore, c.StreamPrefix+"jianguo")
+	if err != nil {
+		return err
+	}
+	defer redis.Close()
+	progress := co.Progress.Stages("verifying")
+	r, wrong, err := histories.Redis(co.Ctx, redis, func(done, total int64) { progress("histories", done, total) })
+	if err != nil {
+		return err
+	}
+	problems := make([]string, len(wrong))
+	for i, err := range wrong {
+		problems[i] = err.Error()
+	}
+	if c.JSON {
+		err = json.NewEncoder(co.Out).Encode(struct {
+			histories.Report
+			Problems []string
+		}{r, problems})
+	} else {
+		for _, p := range problems {
+			fmt.Fprintln(co.Out, p)
+		}
+		_, err = fmt.Fprintf(co.Out, "%s: histories of %s, %s; %s set aside, %s forgotten\n", verdictOn(problems), companion.Plural(int(r.Users), "user"),
+			companion.Plural(int(r.Shards), "shard"), companion.Plural(int(r.Quarantined), "head"), companion.Plural(int(r.Forgotten), "user"))
+	}
+	if err == nil && len(problems) > 0 {
+		return companion.ErrPrinted
+	}
+	return err
 }
 
 // verify verifies a directory that this process has locked.
@@ -83,7 +132,7 @@ func (c *verifyCmd) verify(co *companion.Streams) error {
 		for _, s := range parts {
 			fmt.Fprintf(co.Out, "%14d bytes %8.1f an item  %s %s\n", s.Bytes, float64(s.Bytes)/float64(max(r.Items, 1)), s.File, s.Part)
 		}
-		_, err = fmt.Fprintf(co.Out, "%s: %d items, %d events, %d clusters, %d exemplars\n", verdictOn(r), r.Items, r.Events, r.Clusters, r.Exemplars)
+		_, err = fmt.Fprintf(co.Out, "%s: %d items, %d events, %d clusters, %d exemplars\n", verdictOn(r.Problems), r.Items, r.Events, r.Clusters, r.Exemplars)
 	}
 	if err == nil && len(r.Problems) > 0 {
 		return companion.ErrPrinted
@@ -91,9 +140,9 @@ func (c *verifyCmd) verify(co *companion.Streams) error {
 	return err
 }
 
-func verdictOn(r *verify.Report) string {
-	if len(r.Problems) == 0 {
+func verdictOn(problems []string) string {
+	if len(problems) == 0 {
 		return "whole"
 	}
-	return companion.Plural(len(r.Problems), "problem")
+	return companion.Plural(len(problems), "problem")
 }

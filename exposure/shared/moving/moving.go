@@ -1,8 +1,10 @@
-// Package moving is for commands that move users' histories into a Redis and back. The service does not link it.
+// Package moving is for commands that move users' histories into a Redis and back, or verify them there. The service does
+// not link it.
 package moving
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -32,37 +34,33 @@ func SetPosition(ctx context.Context, r *shared.Redis, position string) error {
 	return r.Client.Do(ctx, r.Client.B().Set().Key(key).Value(position).Build()).Error()
 }
 
-// Each calls use with all records that hold something, in no order; one that is written meanwhile may come twice.
-func Each(ctx context.Context, r *shared.Redis, use func(shared.Key, *shared.Record) error) error {
-	begins := r.Prefix + ":{"
+// Names calls use with the names of all keys of the store, some at a time and in no order. One may come twice. total is
+// about how many keys the servers hold.
+func Names(ctx context.Context, r *shared.Redis, use func(names []string, total int64) error) error {
 	masters, err := r.Masters(ctx)
 	if err != nil {
 		return err
 	}
-	for address, node := range r.Client.Nodes() {
-		if masters[address] == "" {
-			continue
+	nodes := r.Client.Nodes()
+	var total int64
+	for address := range masters {
+		n, err := nodes[address].Do(ctx, nodes[address].B().Dbsize().Build()).AsInt64()
+		if err != nil {
+			return fmt.Errorf("exposure: Redis %s: %w", address, err)
 		}
+		total += n
+	}
+	for address := range masters {
 		for cursor := uint64(0); ; {
-			entry, err := node.Do(ctx, node.B().Scan().Cursor(cursor).Match(escape(begins)+"*").Count(1000).Build()).AsScanEntry()
+			node := nodes[address]
+			page, err := node.Do(ctx, node.B().Scan().Cursor(cursor).Match(escape(r.Prefix+":")+"*").Count(1000).Build()).AsScanEntry()
 			if err != nil {
 				return fmt.Errorf("exposure: scan Redis %s: %w", address, err)
 			}
-			for _, name := range entry.Elements {
-				user, history, ok := cutLast(strings.TrimPrefix(name, begins), "}:")
-				if !ok {
-					return fmt.Errorf("exposure: key %q in Redis", name)
-				}
-				k := shared.Key{History: history, User: user}
-				rec, err := r.Get(ctx, k, shared.Version{})
-				if err == nil && rec != nil && rec.Head != nil {
-					err = use(k, rec)
-				}
-				if err != nil {
-					return err
-				}
+			if err := use(page.Elements, total); err != nil {
+				return err
 			}
-			if cursor = entry.Cursor; cursor == 0 {
+			if cursor = page.Cursor; cursor == 0 {
 				break
 			}
 		}
@@ -70,14 +68,122 @@ func Each(ctx context.Context, r *shared.Redis, use func(shared.Key, *shared.Rec
 	return ctx.Err()
 }
 
+// KeyOf reads the name of a record; ok is false for another key of the store.
+func KeyOf(r *shared.Redis, name string) (k shared.Key, ok bool) {
+	rest, begins := strings.CutPrefix(name, r.Prefix+":{")
+	end := strings.LastIndex(rest, "}:")
+	if !begins || end < 0 {
+		return k, false
+	}
+	return shared.Key{User: rest[:end], History: rest[end+2:]}, true
+}
+
+// Keys are those of the names that name records.
+func Keys(r *shared.Redis, names []string) (keys []shared.Key) {
+	for _, name := range names {
+		if k, ok := KeyOf(r, name); ok {
+			keys = append(keys, k)
+		}
+	}
+	return keys
+}
+
+// Found is a record as Redis has it.
+type Found struct {
+	shared.Key
+	Fields map[string]string // and their values; empty: it has expired meanwhile
+	Err    error             // it is no hash
+}
+
+// Record decodes it, apart from head and shards.
+func (f *Found) Record() (*shared.Record, error) {
+	if f.Err != nil {
+		return nil, f.Err
+	}
+	var fields []string
+	for name, value := range f.Fields {
+		fields = append(fields, name, value)
+	}
+	return shared.ParseRecord(fields)
+}
+
+// Read reads records in one pipeline, in the order of the keys.
+func Read(ctx context.Context, r *shared.Redis, keys []shared.Key) ([]Found, error) {
+	commands := make(rueidis.Commands, len(keys))
+	for i, k := range keys {
+		commands[i] = r.Client.B().Hgetall().Key(r.Name(k)).Build()
+	}
+	out := make([]Found, len(keys))
+	for i, result := range r.Client.DoMulti(ctx, commands...) {
+		out[i].Key = keys[i]
+		out[i].Fields, out[i].Err = result.AsStrMap()
+		if _, answered := rueidis.IsRedisErr(out[i].Err); out[i].Err != nil && !answered {
+			return nil, fmt.Errorf("exposure: read from Redis: %w", out[i].Err)
+		}
+	}
+	return out, nil
+}
+
+// Endless reports which records never expire.
+func Endless(ctx context.Context, r *shared.Redis, keys []shared.Key) ([]bool, error) {
+	commands := make(rueidis.Commands, len(keys))
+	for i, k := range keys {
+		commands[i] = r.Client.B().Pttl().Key(r.Name(k)).Build()
+	}
+	out := make([]bool, len(keys))
+	for i, result := range r.Client.DoMulti(ctx, commands...) {
+		ms, err := result.AsInt64()
+		if err != nil {
+			return nil, fmt.Errorf("exposure: read from Redis: %w", err)
+		}
+		out[i] = ms == -1
+	}
+	return out, nil
+}
+
+// Each calls use with all records that hold something, in no order; one may come twice.
+func Each(ctx context.Context, r *shared.Redis, use func(shared.Key, *shared.Record) error) error {
+	return Names(ctx, r, func(names []string, _ int64) error {
+		found, err := Read(ctx, r, Keys(r, names))
+		for i := range found {
+			var rec *shared.Record
+			if rec, err = found[i].Record(); err == nil && rec.Head != nil {
+				err = use(found[i].Key, rec)
+			}
+			if err != nil {
+				return fmt.Errorf("user %q: %w", found[i].User, err)
+			}
+		}
+		return err
+	})
+}
+
+// ErrLive says that a Redis holds what a service has written.
+var ErrLive = errors.New("the Redis holds histories that a service has written, and no secret to read them by")
+
+// Clear removes the records of a move that was not finished. It returns ErrLive if one of them is not of a move.
+func Clear(ctx context.Context, r *shared.Redis) error {
+	return Names(ctx, r, func(names []string, _ int64) error {
+		keys := Keys(r, names)
+		heads, err := r.Heads(ctx, keys)
+		if err != nil {
+			return err
+		}
+		var commands rueidis.Commands
+		for i, k := range keys {
+			if heads[i].Version != Moved && heads[i].Version != (shared.Version{}) {
+				return fmt.Errorf("user %q: %w", k.User, ErrLive)
+			}
+			commands = append(commands, r.Client.B().Del().Key(r.Name(k)).Build())
+		}
+		for _, result := range r.Client.DoMulti(ctx, commands...) {
+			err = errors.Join(err, result.Error())
+		}
+		return err
+	})
+}
+
 // escape makes text a pattern that matches it alone.
 func escape(s string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(s)
-}
-
-func cutLast(s, sep string) (before, after string, found bool) {
-	if i := strings.LastIndex(s, sep); i >= 0 {
-		return s[:i], s[i+len(sep):], true
-	}
-	return s, "", false
 }
