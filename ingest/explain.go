@@ -297,11 +297,10 @@ var clueWords = map[sketch.Clue]string{
 	sketch.Label:       "headlines that name two different things in Latin letters",
 	sketch.Apart:       "days between their times of publication, more than three",
 	sketch.Known:       "pairs of characters of the later text that the earlier one has",
-	sketch.Rest:        "text of the later one outside equal runs",
-	sketch.Hang:        "over three tenths of the later text outside equal runs",
 	sketch.AddsFigures: "figures of the later text that the earlier one lacks",
 	sketch.AddsNames:   "names in the later text that the earlier one lacks",
 	sketch.AddsUnknown: "in its new sentences, characters and words that the earlier text has nowhere",
+	sketch.AddsMatter:  "new passages of the later text",
 }
 
 // leastWeighed is the least that a clue must add to be shown.

@@ -25,7 +25,10 @@ type Layout struct {
 	// Unknown are the tokens among NovelA that the earlier text has nowhere: new matter has more of them than a
 	// rewording or a few words of advice.
 	Unknown int
-	Gaps    int // between matches, and at both ends, where either text has tokens of its own
+	// Matter are the query's pairs that the earlier text has nowhere, beyond the first few of each stretch between
+	// long matches: rewording has a few here and there, new matter has many at one place.
+	Matter int
+	Gaps   int // between matches, and at both ends, where either text has tokens of its own
 	// Subject is, of the gap in both openings with most of it, the share of pairs that the other text has
 	// nowhere, on the side where it is smaller; 0 where either side has few of them.
 	Subject float32

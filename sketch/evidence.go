@@ -32,16 +32,15 @@ const (
 
 	// What the later text adds. Overhang and Novel above do not say on which side it is.
 	Known       // share of the later text's pairs that the earlier one has
-	Rest        // its tokens in no run, in units of 650
-	Hang        // share of them above .3
 	AddsFigures // log of its figures that the earlier text lacks
 	AddsNames   // number of its names that the earlier text lacks
 	AddsUnknown // tokens in its novel clauses that the earlier text lacks, in units of 100
+	AddsMatter  // Layout.Matter in units of 100, if the text had 650 tokens
 	Clues
 )
 
 var clueNames = strings.Fields(`SoftLeast SoftMost Slots Conflicts Missing News Agreed Shared Resembles Overhang Novel Head Subjects Topic Titled Words Label Apart
-	Known Rest Hang AddsFigures AddsNames AddsUnknown`)
+	Known AddsFigures AddsNames AddsUnknown AddsMatter`)
 
 // String is the name of the constant.
 func (c Clue) String() string { return clueNames[c] }
@@ -87,10 +86,9 @@ func (c *Comparison) Evidence() Evidence {
 		e[Label] = 1
 	}
 	e[Apart] = math.Log(float64(max(apartLeast, min(apartMost, c.Days))) / apartLeast)
-	e[Rest] = float64(l.RestA) / typical
-	e[Hang] = max(0, ratio(l.RestA, c.TokensA)-.3)
 	e[AddsNames] = float64(f.NamesA)
 	e[AddsUnknown] = float64(l.Unknown) / 100
+	e[AddsMatter] = float64(l.Matter) / 100 * math.Sqrt(typical/float64(max(1, c.TokensA)))
 	e[Subjects] = log(min(f.SubjectsA, f.SubjectsB))
 	return e
 }

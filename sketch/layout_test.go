@@ -20,6 +20,34 @@ func clauses(n, from int) string {
 	return b.String()
 }
 
+// reworded are the first n clauses with two characters of each put for others, those of the clauses from another number on.
+func reworded(n, from int) string {
+	own, other := strings.Split(clauses(n, 0), "\n"), strings.Split(clauses(n, from), "\n")
+	for i := range n {
+		own[i] = own[i][:15] + other[i][:6] + own[i][21:]
+	}
+	return strings.Join(own, "\n")
+}
+
+// TestFoot: a line of credits in the last third of an article ends it, and headlines of others behind it count nowhere.
+func TestFoot(t *testing.T) {
+	article, others := clauses(30, 0), clauses(4, 40)
+	for _, c := range []struct {
+		name, later string
+		rest        int
+	}{
+		{"credits", article + "广州日报编辑\n沈佳编校\n" + others, 6},
+		{"an invitation", article + "推荐阅读\n" + others, 0},
+		{"credits in the middle", clauses(12, 0) + "沈佳编校\n" + strings.TrimPrefix(article, clauses(12, 0)), 4},
+		{"a word that ends with one", article + "基因编辑\n" + others, 52},
+		{"a long clause", article + "校对了三遍的书稿到了读者手里的时候已经是秋天了大家都很高兴\n" + others, 77},
+	} {
+		if l := Align(Input{Body: c.later}, Input{Body: article}).Layout; l.RestA != c.rest {
+			t.Errorf("%s: %d tokens of the later text's own, want %d", c.name, l.RestA, c.rest)
+		}
+	}
+}
+
 // TestLayout: what is moved, what is put between, and what the later text says in other characters.
 func TestLayout(t *testing.T) {
 	head, tail, more := clauses(15, 0), clauses(15, 20), clauses(4, 40)
@@ -27,17 +55,19 @@ func TestLayout(t *testing.T) {
 		name, q, c               string
 		moved, foreign           bool
 		restA, restB, ownA, ownB int
+		matter                   int
 	}{
-		{"a text and itself", head + tail, head + tail, false, false, 0, 0, 0, 0},
-		{"two halves changed about", tail + head, head + tail, true, false, 0, 0, 0, 0},
-		{"some put between", head + more + tail, head + tail, false, true, 48, 0, 48, 0},
-		{"some cut from between", head + tail, head + more + tail, false, false, 0, 48, 0, 48},
-		{"some put after", head + tail + more, head + tail, false, true, 48, 0, 48, 0},
+		{"a text and itself", head + tail, head + tail, false, false, 0, 0, 0, 0, 0},
+		{"two halves changed about", tail + head, head + tail, true, false, 0, 0, 0, 0, 0},
+		{"some put between", head + more + tail, head + tail, false, true, 48, 0, 48, 0, 48 - stretch},
+		{"some cut from between", head + tail, head + more + tail, false, false, 0, 48, 0, 48, 0},
+		{"some put after", head + tail + more, head + tail, false, true, 48, 0, 48, 0, 47 - stretch},
+		{"other words in each clause", reworded(30, 60), clauses(30, 0), false, false, 60, 60, 0, 0, 0},
 	} {
 		x := Align(Input{Body: c.q}, Input{Body: c.c})
 		l := &x.Layout
 		moved := slices.ContainsFunc(x.Matches, func(m Match) bool { return m.Moved })
-		if moved != c.moved || l.Unknown > 0 != c.foreign || l.RestA != c.restA || l.RestB != c.restB || l.NovelA != c.ownA || l.NovelB != c.ownB {
+		if moved != c.moved || l.Unknown > 0 != c.foreign || l.RestA != c.restA || l.RestB != c.restB || l.NovelA != c.ownA || l.NovelB != c.ownB || l.Matter != c.matter {
 			t.Errorf("%s: moved %v, %+v", c.name, moved, l)
 		}
 	}

@@ -24,6 +24,7 @@ func (x *Alignment) measure(w *workspace) {
 	x.eachGap(w, func(a, b span) { w.gap(l, a, b) })
 	l.NovelA, l.NovelB = x.Later.OwnTokens, x.Earlier.OwnTokens
 	l.Unknown = x.unknown(w)
+	l.Matter = x.matter(w)
 	x.countFacts()
 	w.compareNames(&x.Comparison.Facts)
 	if q, c := q.in.Published, c.in.Published; q > 0 && c > 0 {
@@ -31,29 +32,44 @@ func (x *Alignment) measure(w *workspace) {
 	}
 }
 
-// vocabulary is a set of tokens. A few others may count as members.
-type vocabulary [256]uint64
-
-func (v *vocabulary) add(tokens []token) {
-	for i := range tokens {
-		at := tokens[i].hash >> 50
-		v[at>>6] |= 1 << (at & 63)
-	}
-}
-
-func (v *vocabulary) has(hash uint64) bool { return v[hash>>56]>>(hash>>50&63)&1 > 0 }
-
 // unknown counts the tokens of the later text's own clauses that the earlier text has nowhere.
 func (x *Alignment) unknown(w *workspace) (n int) {
-	var earlier vocabulary
-	earlier.add(w.c.buffer)
-	earlier.add(w.c.head)
+	w.others.reset(len(w.c.buffer) + len(w.c.head))
+	for _, tokens := range [...][]token{w.c.buffer, w.c.head} {
+		for _, t := range tokens {
+			w.others.put(t.hash)
+		}
+	}
 	i, tokens := 0, w.q.tokens
 	for _, own := range x.Later.Own {
 		for ; i < len(tokens) && int(tokens[i].start) < own.End; i++ {
-			if int(tokens[i].start) >= own.Start && !earlier.has(tokens[i].hash) {
+			if int(tokens[i].start) >= own.Start && w.others.find(tokens[i].hash) < 0 {
 				n++
 			}
+		}
+	}
+	return n
+}
+
+// stretch is the length of the match that ends a stretch, and how many new pairs in one may be other words for the same.
+const stretch = 8
+
+// matter is Layout.Matter.
+func (x *Alignment) matter(w *workspace) (n int) {
+	at, run, fresh := 0, 0, 0
+	q := &w.q
+	for _, m := range append(x.Matches, Match{Later: len(q.tokens), N: stretch}) {
+		if m.Later > at {
+			run = 0
+		}
+		for ; at < m.Later; at++ {
+			if at+1 < len(q.tokens) && w.inC[q.pairs[at]] == 0 && !hasPair(w.c.head, q.tokens[at:]) {
+				fresh++
+			}
+		}
+		at += m.N
+		if run += m.N; run >= stretch {
+			n, fresh = n+max(0, fresh-stretch), 0
 		}
 	}
 	return n

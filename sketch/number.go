@@ -143,26 +143,12 @@ func readNumeral(s string, i int) (lexeme, bool) {
 // hanDigit is the value of a Chinese digit, or -1.
 func hanDigit(r rune) float64 {
 	switch r {
-	case '零', '〇':
+	case '〇':
 		return 0
-	case '一':
-		return 1
-	case '二', '两':
+	case '两':
 		return 2
-	case '三':
-		return 3
-	case '四':
-		return 4
-	case '五':
-		return 5
-	case '六':
-		return 6
-	case '七':
-		return 7
-	case '八':
-		return 8
-	case '九':
-		return 9
+	case '零', '一', '二', '三', '四', '五', '六', '七', '八', '九':
+		return float64(strings.IndexRune("零一二三四五六七八九", r) / len("零"))
 	}
 	return -1
 }
