@@ -105,7 +105,9 @@ func (s *side) foot(from, to int) int {
 		}
 		clause, _, _ := strings.Cut(s.text[s.tokens[i].start:], "\n")
 		switch {
-		case utf8.RuneCountInString(clause) <= creditRunes && slices.ContainsFunc(feet, func(f string) bool { return strings.Contains("^"+clause, f) }):
+		case utf8.RuneCountInString(clause) <= creditRunes && slices.ContainsFunc(feet, func(f string) bool {
+			return f[0] == '^' && strings.HasPrefix(clause, f[1:]) || strings.Contains(clause, f)
+		}):
 			return i
 		case strings.HasSuffix(clause, "来源"):
 			for i++; i < to && !s.tokens[i].clause; i++ {
