@@ -57,13 +57,12 @@ const stretch = 8
 // matter is Layout.Matter.
 func (x *Alignment) matter(w *workspace) (n int) {
 	at, run, fresh := 0, 0, 0
-	q := &w.q
-	for _, m := range append(x.Matches, Match{Later: len(q.tokens), N: stretch}) {
+	for _, m := range append(x.Matches, Match{Later: len(w.q.tokens), N: stretch}) {
 		if m.Later > at {
 			run = 0
 		}
 		for ; at < m.Later; at++ {
-			if at+1 < len(q.tokens) && w.inC[q.pairs[at]] == 0 && !hasPair(w.c.head, q.tokens[at:]) {
+			if at+1 < len(w.q.tokens) && w.inC[w.q.pairs[at]] == 0 && !hasPair(w.c.head, w.q.tokens[at:]) {
 				fresh++
 			}
 		}

@@ -143,12 +143,8 @@ func readNumeral(s string, i int) (lexeme, bool) {
 // hanDigit is the value of a Chinese digit, or -1.
 func hanDigit(r rune) float64 {
 	switch r {
-	case '〇':
-		return 0
-	case '两':
-		return 2
-	case '零', '一', '二', '三', '四', '五', '六', '七', '八', '九':
-		return float64(strings.IndexRune("零一二三四五六七八九", r) / len("零"))
+	case '零', '〇', '一', '二', '两', '三', '四', '五', '六', '七', '八', '九':
+		return float64(max(strings.IndexRune("零一二三四五六七八九", r), strings.IndexRune("〇一两", r)) / len("零"))
 	}
 	return -1
 }
