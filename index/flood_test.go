@@ -105,7 +105,7 @@ func TestFlood(t *testing.T) {
 		var stream []Mutation
 		at := press.Start
 		for i := range n {
-			at = at.Add(time.Duration(r.IntN(12)) * time.Second)
+			at = at.Add(time.Duration(r.IntN(6)) * time.Second)
 			body := origins[r.IntN(3)]
 			if i > 3 && r.IntN(8) > 0 {
 				body += string(p.Words(150 + r.IntN(150))) // it adds something
