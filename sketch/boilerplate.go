@@ -13,7 +13,7 @@ import (
 var creditWords = strings.Fields("记者 编辑 责编 作者 来源 采写 摄影 图源 供图 图片 摄 转自 通讯员 编译 校对 校审 监制 主编 审核 原标题 点击 更多 广告 扫码 关注 下载 客户端 版权 公众号 微博 直播间 投稿 热线 爆料 邮箱 阅读 本网 头条号 抖音号 视频号 强国号 点赞 侵权 订阅 二审 三审")
 
 // feet stand in (with ^: begin) the clause under an article where the page goes on with other matters: credits, invitations, headlines.
-var feet = strings.Fields("^编辑 ^监制 ^扫码 本期编辑 责编 责任编辑 值班编辑 编校 校对 校审 审发 审签 推荐阅读 延伸阅读 相关阅读 往期回顾 往期精选 更多精彩 更多新闻 请登录")
+var feet = strings.Fields("^编辑 ^监制 ^扫码 本期编辑 责编 责任编辑 值班编辑 编校 校对 校审 审发 审签 推荐阅读 延伸阅读 相关阅读 往期回顾 往期精选 更多精彩 更多新闻")
 
 // datelines end a clause that says where and when a text was written.
 var datelines = strings.Fields("电 讯 消息 报道")
