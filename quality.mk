@@ -20,8 +20,9 @@ endif
 quality-report: ## Print every table of docs/QUALITY.md and draw its plots again; needs JIANGUO_CORPUS.
 ifdef JIANGUO_CORPUS
 	$(EVAL) $(NEWS) --labels $(JIANGUO_CORPUS)/news-dev-labels.tsv --distance 0..10 --corpus --edits --sweep --sample 0 --wrong 0 --plot docs/quality-news.svg
+	$(EVAL) $(NEWS) --labels $(JIANGUO_CORPUS)/news-dev-novelty.tsv --wrong 0
 	$(EVAL) $(NEWS) --labels $(JIANGUO_CORPUS)/news-dev-pairs.jsonl.gz --fold 0 --wrong 0
-	go test -tags quality -run TestQuality -v ./sketch -repeats 8
+	go test -tags quality -run TestQuality -v ./sketch -repeats 6
 	$(EVAL) $(SHORT) --labels $(JIANGUO_CORPUS)/short-dev-labels.tsv --distance 3,6,10 --corpus --sample 0 --wrong 0
 	$(EVAL) --docs $(JIANGUO_CORPUS)/broadcast.jsonl.gz --corpus --by published_at --sample 0
 	$(EVAL) --docs $(JIANGUO_CORPUS)/techdocs.jsonl.gz --corpus --sample 0
