@@ -29,6 +29,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"jianguo/internal/fixture"
+	"jianguo/internal/wait"
 
 	"jianguo/api/console"
 	"jianguo/bus"
@@ -156,7 +157,10 @@ func (r *testService) openExposure(ctx context.Context, cfg exposure.Config) err
 		return err
 	})
 	r.OnClose(r.exposure.Close)
-	return r.exposure.WaitReady(ctx)
+	for !r.exposure.Ready() && err == nil {
+		err = wait.For(ctx, time.Millisecond)
+	}
+	return err
 }
 
 // reply is a complete answer.

@@ -12,6 +12,7 @@ import (
 	"jianguo/exposure/shared"
 	"jianguo/exposure/state"
 	"jianguo/exposure/wire"
+	"jianguo/internal/wait"
 )
 
 // Shared is a store whose states are in a Redis, for several services at once. Each of them answers
@@ -79,9 +80,7 @@ func (s *Store) openFleet(ctx context.Context) error {
 // watch looks once a second whether Redis answers, and whether a server has become a master that may lack
 // the last writes: then all partitions begin again.
 func (f *fleet) watch(ctx context.Context) {
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
-	for {
+	for ctx.Err() == nil {
 		look, cancel := context.WithTimeout(ctx, redisWait)
 		now, err := f.Redis.Masters(look)
 		cancel()
@@ -91,11 +90,7 @@ func (f *fleet) watch(ctx context.Context) {
 			again := make(chan struct{})
 			close(*f.again.Swap(&again))
 		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+		_ = wait.For(ctx, time.Second)
 	}
 }
 

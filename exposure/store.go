@@ -23,9 +23,6 @@ type Store struct {
 	popular popular.Counts
 	fleet   *fleet // nil: states are in the file
 
-	readyCh   chan struct{} // closed by readyOnce, when first ready
-	readyOnce sync.Once
-
 	stop context.CancelFunc // of the loops; written while none runs
 	done sync.WaitGroup     // of the loops
 
@@ -46,10 +43,7 @@ func Open(ctx context.Context, cfg Config) (_ *Store, err error) {
 		return nil, errors.New("exposure: Config needs Path and Log")
 	}
 	cfg.setDefaults()
-	s := &Store{
-		core:    &core{cfg: cfg},
-		readyCh: make(chan struct{}), broke: make(chan struct{}, 1),
-	}
+	s := &Store{core: &core{cfg: cfg}, broke: make(chan struct{}, 1)}
 	if err := s.openHistories(); err != nil {
 		return nil, err
 	}
@@ -193,7 +187,6 @@ func (s *Store) setReady() {
 	if s.Err() != nil { // failed meanwhile
 		s.ready.Store(false)
 	}
-	s.readyOnce.Do(func() { close(s.readyCh) })
 }
 
 // fail stops the store until heal has resumed it: after an error of the disk, what is in
@@ -255,16 +248,6 @@ func (s *Store) resume(ctx context.Context) error {
 	s.start(last)
 	s.cfg.Logger.Warn("exposure: the store goes on", "applied", s.w.flushed.Load(), "log_last", last)
 	return nil
-}
-
-// WaitReady waits for Ready.
-func (s *Store) WaitReady(ctx context.Context) error {
-	select {
-	case <-s.readyCh:
-		return s.Err()
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // Close stops consuming, writes what is unflushed, and closes the file.

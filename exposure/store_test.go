@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"jianguo/exposure/verify"
+	"jianguo/internal/wait"
 )
 
 var benchTime = time.Date(2024, 5, 20, 12, 0, 0, 0, shanghai)
@@ -196,6 +197,16 @@ func TestManyShards(t *testing.T) {
 			t.Logf("%+v", info)
 		})
 	}
+}
+
+// WaitReady waits for Ready.
+func (s *Store) WaitReady(ctx context.Context) error {
+	for !s.Ready() {
+		if err := wait.For(ctx, time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Unsee makes items eligible again: exactly where the tail or the ring holds them,

@@ -22,15 +22,8 @@ func (s *writer) sweepLoop(ctx context.Context) {
 	if s.cfg.SweepRate < 0 {
 		return
 	}
-	tick := time.NewTicker(time.Second * sweepBatch / time.Duration(s.cfg.SweepRate))
-	defer tick.Stop()
 	var after string
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+	for wait.For(ctx, time.Second*sweepBatch/time.Duration(s.cfg.SweepRate)) == nil {
 		var err error
 		if after, err = s.sweep(ctx, after, sweepBatch); err != nil && ctx.Err() == nil {
 			s.cfg.Logger.Warn("exposure: sweep", "err", err)

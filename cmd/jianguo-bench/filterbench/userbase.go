@@ -9,6 +9,7 @@ import (
 	"jianguo/exposure"
 	"jianguo/exposure/eventlog"
 	"jianguo/internal/userbase"
+	"jianguo/internal/wait"
 )
 
 // buildUserBase writes the state file of a user base: users "u0" to "u<n-1>", of which each
@@ -21,7 +22,10 @@ func buildUserBase(ctx context.Context, path string, p exposure.Policy, users in
 	if err != nil {
 		return err
 	}
-	return errors.Join(s.WaitReady(ctx), s.Close())
+	for !s.Ready() && s.Err() == nil && err == nil {
+		err = wait.For(ctx, time.Millisecond)
+	}
+	return errors.Join(err, s.Err(), s.Close())
 }
 
 // userName is the user with a number.
