@@ -124,7 +124,9 @@ func (s *Server) register(method, path string, roles bus.Role, bounded echo.Hand
 
 // Collectors returns the metrics of the HTTP side and of the services on the
 // bus, to be registered once.
-func (s *Server) Collectors() []prometheus.Collector { return s.metrics.collectors() }
+func (s *Server) Collectors() []prometheus.Collector {
+	return []prometheus.Collector{s.metrics.requests, s.metrics.seconds, s.metrics.services, s.metrics.closed}
+}
 
 // Serve answers on l and on the bus until ctx is done, lets running requests
 // finish for Config.Drain, and returns nil after an orderly end. It is called
@@ -209,8 +211,4 @@ func newMetrics() *metrics {
 		m.closed.WithLabelValues(which)
 	}
 	return m
-}
-
-func (m *metrics) collectors() []prometheus.Collector {
-	return []prometheus.Collector{m.requests, m.seconds, m.services, m.closed}
 }

@@ -31,9 +31,6 @@ var templates = template.Must(template.New("").Funcs(template.FuncMap{
 	"arg": func(p *page, v any) part { return part{p, v} },
 }).ParseFS(templateFiles, "templates/*.html"))
 
-// trusted marks HTML that this package has rendered or drawn.
-func trusted(s string) template.HTML { return template.HTML(s) }
-
 type part struct {
 	P *page
 	V any
@@ -189,7 +186,7 @@ func (p *page) write(status int, name string) error {
 	if err := templates.ExecuteTemplate(&body, name, p); err != nil {
 		return fmt.Errorf("console: %s: %w", name, err)
 	}
-	p.Body = trusted(body.String())
+	p.Body = template.HTML(body.String()) // which the template has escaped
 	if err := templates.ExecuteTemplate(&whole, "layout", p); err != nil {
 		return fmt.Errorf("console: layout of %s: %w", name, err)
 	}
