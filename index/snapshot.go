@@ -48,22 +48,18 @@ func (x snapshots) Snapshot(ctx context.Context) error {
 // snapshots writes the resident data to its own file.
 type snapshots struct{ *catalogue }
 
-// snapshotDue reports whether enough has changed for the next snapshot.
-func (x snapshots) snapshotDue(event int64) bool {
-	return event-x.snapshotEvent.Load() >= max(x.cfg.SnapshotEvery, event/snapshotShare)
-}
-
 // snapshotWorth reports whether a snapshot at an orderly end saves the next start more
 // time than writing it takes.
 func (x snapshots) snapshotWorth(event int64) bool {
 	return event-x.snapshotEvent.Load() >= max(x.cfg.SnapshotEvery/10, event/500)
 }
 
-// snapshotWhenDue starts a snapshot in the background after a batch. Guarded
-// by Index.write.
+// snapshotWhenDue starts a snapshot in the background after a batch, if enough has changed.
+// Guarded by Index.write.
 func (x snapshots) snapshotWhenDue(ctx context.Context) {
 	event := int64(x.nextEvent) - 1
-	if !x.snapshotDue(event) || !x.snapshotting.CompareAndSwap(false, true) {
+	due := event-x.snapshotEvent.Load() >= max(x.cfg.SnapshotEvery, event/snapshotShare)
+	if !due || !x.snapshotting.CompareAndSwap(false, true) {
 		return
 	}
 	x.background.Go(func() {

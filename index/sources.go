@@ -30,20 +30,12 @@ const StrictnessOfService = "service"
 
 // SourcePolicies returns the policies in force, by source; sources that are not in it are normal.
 func (x *Index) SourcePolicies(ctx context.Context) (map[string]SourcePolicy, error) {
-	all, err := x.policies.All(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("index: %w", err)
-	}
-	return all, nil
+	return x.policies.All(ctx)
 }
 
 // SourcePolicyLog returns the last changes of policies, the newest first.
 func (x *Index) SourcePolicyLog(ctx context.Context, limit int) ([]SourcePolicy, error) {
-	log, err := x.policies.Last(ctx, limit)
-	if err != nil {
-		return nil, fmt.Errorf("index: %w", err)
-	}
-	return log, nil
+	return x.policies.Last(ctx, limit)
 }
 
 // SetSourcePolicy gives a source a policy, for all messages that are applied

@@ -56,9 +56,6 @@ func (j *journal) reset() {
 	j.begin = j.next.Add(1)
 }
 
-// knows reports whether every change from a number on is remembered.
-func (j *journal) knows(number uint64) bool { return number >= j.begin }
-
 // since returns the changes from a number on, in two parts.
 func (j *journal) since(number uint64) (parts [2][]change) {
 	next := j.next.Load()

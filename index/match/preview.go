@@ -57,8 +57,8 @@ func (m *Matcher) update(a *verdict.Article, v *Preview) ([]Proposal, *compariso
 	if v == nil || v.policy != m.policy {
 		return m.Propose(a), new(comparisons)
 	}
-	if !m.journal.knows(v.at) {
-		// After a batch that failed an ordinal may stand for another text.
+	if v.at < m.journal.begin {
+		// Changes since then are forgotten. After a batch that failed an ordinal may stand for another text.
 		m.metrics.searches.WithLabelValues("again").Inc()
 		return m.Propose(a), new(comparisons)
 	}
