@@ -32,9 +32,8 @@ const tlsWait = 5 * time.Second
 // external bus: it has no gates, and what it acknowledges is durable by its own rules.
 type Embedded struct {
 	server  *server.Server
-	secret  string // lets this process in; empty: no client needs one
-	closing sync.Once
-	done    chan struct{} // closed by Close
+	secret  string             // lets this process in; empty: no client needs one
+	stop    context.CancelFunc // ends what runs beside the server
 	running sync.WaitGroup
 	disk    *watcher
 	gates   *gates
@@ -46,7 +45,8 @@ func Start(cfg Config) (*Embedded, error) {
 	if cfg.Relaxed {
 		cfg.Gates = nil
 	}
-	b := &Embedded{done: make(chan struct{})}
+	running, stop := context.WithCancel(context.Background())
+	b := &Embedded{stop: stop}
 	options := &server.Options{
 		ServerName: serverName, JetStream: true, StoreDir: filepath.Clean(cfg.Dir), SyncAlways: cfg.syncAlways(),
 		// The server's own bound would be three quarters of what is free at the start, and
@@ -93,7 +93,7 @@ func Start(cfg Config) (*Embedded, error) {
 			return nil, fmt.Errorf("bus: the embedded NATS server did not start (%s, listen %q): %s", cfg.Dir, cfg.Listen, cmp.Or(why, fmt.Sprintf("no answer within %v", startWait)))
 		}
 	}
-	b.running.Go(func() { b.disk.watch(b.done) })
+	b.running.Go(func() { b.disk.watch(running) })
 	return b, nil
 }
 
@@ -196,7 +196,7 @@ func (b *Embedded) Collectors() (all []prometheus.Collector) {
 // Close lets gates store what they have received, and stops the server after its files are
 // closed.
 func (b *Embedded) Close() {
-	b.closing.Do(func() { close(b.done) })
+	b.stop()
 	b.running.Wait()
 	var closing sync.WaitGroup
 	for _, open := range b.gates.all() {

@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"context"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 
 	"jianguo/internal/disk"
+	"jianguo/internal/wait"
 )
 
 // A stream whose write has failed refuses all later messages until it is reopened. So
@@ -48,19 +50,12 @@ func (w *watcher) hasRoom() error {
 	return nil
 }
 
-// watch runs until done is closed.
-func (w *watcher) watch(done <-chan struct{}) {
-	tick := time.NewTicker(watchEvery)
-	defer tick.Stop()
+// watch runs until ctx ends.
+func (w *watcher) watch(ctx context.Context) {
 	var reopened time.Time
 	last, times := "", 0  // the failure of the last checks, and how many found it
 	known := w.failures() // those that reopening does not mend
-	for {
-		select {
-		case <-done:
-			return
-		case <-tick.C:
-		}
+	for wait.For(ctx, watchEvery) == nil {
 		free, ok := w.look()
 		if ok && free < fullBelow {
 			if !w.full.Swap(true) {

@@ -9,6 +9,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"jianguo/bus"
+	"jianguo/internal/wait"
 )
 
 // keepApplied is how long applied messages stay on an external bus, for other services that take them, unless the stream
@@ -33,18 +34,10 @@ type past struct {
 
 const purgeEvery = time.Second
 
-func (p *purger) run(ctx context.Context, done <-chan struct{}) error {
-	tick := time.NewTicker(purgeEvery)
-	defer tick.Stop()
+// run purges until the end of until; ctx is for the calls.
+func (p *purger) run(ctx, until context.Context) {
 	var seen, purged uint64
-	for {
-		select {
-		case <-done:
-			return nil
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
+	for wait.For(until, purgeEvery) == nil {
 		applied := p.applied.Load()
 		if p.bus == nil {
 			applied = p.spared(ctx, applied)

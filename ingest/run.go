@@ -122,17 +122,17 @@ func (s *Service) runOn(ctx context.Context) error {
 	for range s.cfg.Workers {
 		g.Go(func() error { return s.prepareJobs(failed, g, work) })
 	}
-	done := make(chan struct{})
+	until, applied := context.WithCancel(failed)
 	g.Go(func() error {
-		defer close(done)
+		defer applied()
 		return s.applyBatches(failed, order)
 	})
-	g.Go(func() error { return s.outbox.run(failed, done) })
+	g.Go(func() error { return s.outbox.run(failed, until.Done()) })
 	purge := &purger{stream: s.items, bus: s.cfg.Bus, log: s.log, applied: &s.applied}
-	g.Go(func() error { return purge.run(failed, done) })
+	g.Go(func() error { purge.run(failed, until); return nil })
 	another := false
 	g.Go(func() error {
-		another = s.watch(failed, done)
+		another = s.watch(failed, until)
 		stop()
 		return nil
 	})

@@ -10,6 +10,7 @@ import (
 
 	"jianguo/bus"
 	"jianguo/internal/streams"
+	"jianguo/internal/wait"
 )
 
 const (
@@ -22,17 +23,11 @@ const (
 
 // watch checks that the bus takes items, and creates streams of events and dead letters that
 // are gone. It returns true once ITEMS is gone, or is another stream than the one attached,
-// and false when ctx or done ends.
-func (s *Service) watch(ctx context.Context, done <-chan struct{}) (another bool) {
-	tick := time.NewTicker(watchEvery)
-	defer tick.Stop()
+// and false when until ends; ctx is for the calls.
+func (s *Service) watch(ctx, until context.Context) (another bool) {
 	for gone := 0; gone < goneChecks; {
-		select {
-		case <-ctx.Done():
+		if wait.For(until, watchEvery) != nil {
 			return false
-		case <-done:
-			return false
-		case <-tick.C:
 		}
 		attempt, cancel := context.WithTimeout(ctx, watchPatience)
 		made, err := s.check(attempt)
