@@ -1,6 +1,7 @@
 package eventlog
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,14 +55,9 @@ type NATS struct {
 
 // Open makes sure the stream exists and is as configured.
 func Open(ctx context.Context, js jetstream.JetStream, cfg Config, logger *slog.Logger) (*NATS, error) {
-	if cfg.MaxBytes == 0 {
-		cfg.MaxBytes = 1 << 30
-	}
+	cfg.MaxBytes, logger = cmp.Or(cfg.MaxBytes, 1<<30), cmp.Or(logger, slog.Default())
 	if cfg.Clock == nil {
 		cfg.Clock = time.Now
-	}
-	if logger == nil {
-		logger = slog.Default()
 	}
 	if cfg.Create == nil {
 		cfg.Create = func(_ context.Context, _ string, create func() error) error { return create() }

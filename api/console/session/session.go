@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -133,15 +134,7 @@ func (c *Sessions) proxied(r *http.Request) (Session, bool) {
 
 func (c *Sessions) fromProxy(r *http.Request) bool {
 	from, err := netip.ParseAddrPort(r.RemoteAddr)
-	if err != nil {
-		return false
-	}
-	for _, p := range c.Proxies {
-		if p.Contains(from.Addr().Unmap().WithZone("")) {
-			return true
-		}
-	}
-	return false
+	return err == nil && slices.ContainsFunc(c.Proxies, func(p netip.Prefix) bool { return p.Contains(from.Addr().Unmap().WithZone("")) })
 }
 
 // maxName bounds a name that a proxy gives, in bytes.
