@@ -6,6 +6,9 @@ import (
 	"jianguo/index/verify"
 )
 
+// Sweep sweeps now; a service does so at intervals.
+func (x *Index) Sweep(ctx context.Context) (int, error) { return sweeper{x.catalogue}.Sweep(ctx) }
+
 // Verify is that of package whole, which the tests of this package cannot import.
 func (x *Index) Verify(ctx context.Context) (*verify.Report, error) {
 	x.write.Lock()

@@ -211,10 +211,6 @@ func (x *Index) JudgedPairs() uint64 { return x.matcher.Pairs.Load() }
 // that have changed since the last snapshot. All other methods may run meanwhile.
 func (x *Index) Snapshot(ctx context.Context) error { return snapshots{x.catalogue}.Snapshot(ctx) }
 
-// Sweep removes the postings of expired exemplars and returns the number of these
-// exemplars. All other methods may run meanwhile.
-func (x *Index) Sweep(ctx context.Context) (int, error) { return sweeper{x.catalogue}.Sweep(ctx) }
-
 // CopyTo writes a compact copy of the catalogue to a new file, also if the file of the
 // catalogue has been removed.
 func (x *Index) CopyTo(ctx context.Context, path string) error {

@@ -72,13 +72,6 @@ const (
 	bandBits  = simhash.Bits / bandCount
 )
 
-// What a posting takes, without slack: PostingBytes in each band, KeyBytes
-// under each key.
-const (
-	PostingBytes = 10
-	KeyBytes     = 8
-)
-
 // MaxOrdinal is the largest ordinal a posting can carry.
 const MaxOrdinal = buckets.MaxOrdinal
 

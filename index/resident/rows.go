@@ -21,9 +21,6 @@ import (
 	"jianguo/sketch"
 )
 
-// RowBytes is what a version takes.
-const RowBytes = 16 + 52
-
 // chunkRows is how many ordinals share one block of memory.
 const chunkRows = 1 << 16
 

@@ -52,21 +52,6 @@ func (t Tables) markChanged() {
 	}
 }
 
-// Bytes returns how many bytes the tables take: the four bands of the
-// fingerprints, and everything by part, those included.
-func (t Tables) Bytes() (inBands int64, parts map[string]int64) {
-	s := t.Bands.Stats()
-	inBands = s.Bytes
-	if s.Fingerprints > 0 {
-		wide, narrow := 4*int64(s.Fingerprints)*bands.PostingBytes, int64(s.KeyPostings)*bands.KeyBytes
-		inBands = int64(float64(s.Bytes) * float64(wide) / float64(wide+narrow))
-	}
-	return inBands, map[string]int64{
-		"bands": inBands, "keys": s.Bytes - inBands, "ids": t.IDs.Bytes(), "exact": t.Exacts.Bytes(),
-		"versions": t.Rows.Bytes(),
-	}
-}
-
 // Alive reports whether an exemplar of a cluster is still compared with an article
 // that arrives at a time, in seconds since 1970: the policy's window since the last
 // copy, and its cap, are not over. It goes by arrival times, so that the same

@@ -1,4 +1,4 @@
-// Package sizes measures the files of a catalogue.
+// Package sizes measures the files of a catalogue, and the memory that its tables take.
 package sizes
 
 import (
@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"jianguo/index"
+	"jianguo/index/resident"
 	"jianguo/internal/sqlite"
 )
 
@@ -22,6 +23,27 @@ type Size struct {
 	// Kept says that it holds kept texts, or data for browsing, which judging does
 	// not need.
 	Kept bool `json:"kept,omitempty"`
+}
+
+// What a posting takes, without slack: postingBytes in each band, keyBytes under each key.
+const (
+	postingBytes = 10
+	keyBytes     = 8
+)
+
+// Resident returns how many bytes tables take: the four bands of the fingerprints, and
+// everything by part, those included.
+func Resident(t resident.Tables) (inBands int64, parts map[string]int64) {
+	s := t.Bands.Stats()
+	inBands = s.Bytes
+	if s.Fingerprints > 0 {
+		wide, narrow := 4*int64(s.Fingerprints)*postingBytes, int64(s.KeyPostings)*keyBytes
+		inBands = int64(float64(s.Bytes) * float64(wide) / float64(wide+narrow))
+	}
+	return inBands, map[string]int64{
+		"bands": inBands, "keys": s.Bytes - inBands, "ids": t.IDs.Bytes(), "exact": t.Exacts.Bytes(),
+		"versions": t.Rows.Bytes(),
+	}
 }
 
 // Of returns the bytes on disk: the catalogue by table, and the snapshot as a whole. Nothing may

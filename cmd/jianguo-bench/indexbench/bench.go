@@ -321,7 +321,7 @@ func (b *run) starting(ctx context.Context) error {
 
 func (b *run) sizes(ctx context.Context) error {
 	n := float64(b.N)
-	inBands, parts := b.probe().Bytes()
+	inBands, parts := sizes.Resident(b.probe().Tables)
 	b.res.BandsBytes, b.res.Resident = float64(inBands)/n, map[string]float64{}
 	for part, bytes := range parts {
 		b.res.Resident[part] = float64(bytes) / n
