@@ -76,8 +76,8 @@ func measure(b *testing.B, n int) {
 		}
 	}
 	b.ReportMetric(time.Since(start).Seconds(), "load_s")
-	if loaded.Len() != n {
-		b.Fatal(fmt.Errorf("%d of %d loaded", loaded.Len(), n))
+	if loaded.table.Len() != n {
+		b.Fatal(fmt.Errorf("%d of %d loaded", loaded.table.Len(), n))
 	}
 	loaded.Close()
 }

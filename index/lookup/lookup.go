@@ -74,8 +74,5 @@ func (m *Map) Get(dst []uint32, key uint64) []uint32 {
 	return dst
 }
 
-// Len is the number of pairs.
-func (m *Map) Len() int { return m.table.Len() }
-
 // Bytes is the resident memory.
 func (m *Map) Bytes() int64 { return m.memory.Bytes() }

@@ -69,8 +69,8 @@ func TestOperations(t *testing.T) {
 				if d := gocmp.Diff(want, r.Get(nil, k), cmpopts.EquateEmpty()); d != "" {
 					t.Fatalf("get %x (-want +got):\n%s", k, d)
 				}
-				if r.Len() != total {
-					t.Fatalf("%d pairs, want %d", r.Len(), total)
+				if r.table.Len() != total {
+					t.Fatalf("%d pairs, want %d", r.table.Len(), total)
 				}
 			},
 		})
