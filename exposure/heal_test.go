@@ -8,12 +8,15 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"jianguo/internal/tier"
 )
 
 // TestHeal: flushes fail again and again while clients report and filter. The store resumes
 // each time, and no answer that is not degraded returns what was reported before the request.
 func TestHeal(t *testing.T) {
 	var faults atomic.Int64
+	most := int64(tier.Count(12, 25, 25))
 	points := []string{"flush-begin", "flush-write", "flush-commit", "flush-committed"}
 	var calls atomic.Int64
 	f := newFixture(t, Config{Policies: map[string]Policy{"": {Slots: 4, Capacity: 64, Tail: 16}}, FlushAge: 2 * time.Millisecond,
@@ -35,7 +38,7 @@ func TestHeal(t *testing.T) {
 		wg.Go(func() {
 			var held []string
 			user := fmt.Sprint("user-", client)
-			for n := 0; faults.Load() < 25 && ctx.Err() == nil; n++ {
+			for n := 0; faults.Load() < most && ctx.Err() == nil; n++ {
 				id := fmt.Sprint("item-", n)
 				if len(held) > 100 { // before the oldest shard goes
 					user, held = fmt.Sprint("user-", client, "-", n), nil

@@ -39,7 +39,7 @@ func residentMemory(t *testing.T) (bytes, mapped int64) {
 // TestMemoryFormula compares the formula of the package comment with the resident size
 // of the process, and the parts with their sum.
 func TestMemoryFormula(t *testing.T) {
-	items := uint64(tier.Count(100_000, 300_000, 300_000))
+	items := uint64(tier.Count(50_000, 300_000, 300_000))
 	ctx := context.Background()
 	x := openTest(t, t.TempDir(), func(c *Config) { c.Durability = DurabilityRelaxed; c.SnapshotEvery = 1 << 40 })
 	defer func() { _ = x.Close() }()
@@ -89,7 +89,7 @@ func TestMemoryFormula(t *testing.T) {
 // not grow beyond that. JIANGUO_ITEMS overrides the number of items.
 func TestMemoryForLong(t *testing.T) {
 	const hourly = 2000
-	items := tier.CountOr("JIANGUO_ITEMS", 40_000, 60_000, 1_400_000)
+	items := tier.CountOr("JIANGUO_ITEMS", 30_000, 60_000, 1_400_000)
 	ctx := context.Background()
 	x := openTest(t, t.TempDir(), func(c *Config) {
 		c.Durability, c.SweepEvery = DurabilityRelaxed, -1

@@ -17,6 +17,7 @@ import (
 
 	"jianguo/bus"
 	"jianguo/index"
+	"jianguo/internal/tier"
 )
 
 // TestSerialEquivalence: whatever the batching, the workers and the number of
@@ -26,7 +27,7 @@ func TestSerialEquivalence(t *testing.T) {
 		t.Run(rules, func(t *testing.T) {
 			policy := index.DefaultPolicy()
 			policy.Rules = rules
-			for round := range 3 {
+			for round := range tier.Count(1, 3, 3) {
 				r := rand.New(rand.NewPCG(11, uint64(round)))
 				items := relatives(r, 240)
 				many := start(t, t.TempDir(), func(c *Config, i *index.Config) {
@@ -100,11 +101,12 @@ func timeless(t testing.TB, r *testService) []index.Event {
 }
 
 // TestOneOfManyIsAccepted: of 64 near-identical items at once exactly one is
-// accepted, a hundred rounds over.
+// accepted, in each of many rounds.
 func TestOneOfManyIsAccepted(t *testing.T) {
+	rounds := tier.Count(30, 100, 100)
 	svc := start(t, t.TempDir(), nil)
 	r := rand.New(rand.NewPCG(3, 3))
-	for round := range 100 {
+	for round := range rounds {
 		text := strings.Join(sentence(r, 90), "")
 		var items []any
 		for i := range 64 {
@@ -122,7 +124,7 @@ func TestOneOfManyIsAccepted(t *testing.T) {
 			accepted[strings.Split(e.ID, "-")[0]]++
 		}
 	}
-	for round := range 100 {
+	for round := range rounds {
 		if n := accepted[fmt.Sprint("r", round)]; n != 1 {
 			t.Errorf("round %d: %d accepted", round, n)
 		}

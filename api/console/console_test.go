@@ -59,7 +59,9 @@ func run(m *testing.M) int {
 	defer os.RemoveAll(profile)
 	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath("chromium-headless-shell"), chromedp.NoSandbox, chromedp.UserDataDir(profile),
 		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-gpu", true),
-		chromedp.Flag("disable-features", "Translate,SpareRendererForSitePerProcess")) // a spare process for each page takes a third of the time
+		chromedp.Flag("disable-features", "Translate,SpareRendererForSitePerProcess"), // a spare process for each page takes a third of the time
+		// Nobody looks at the frames, and no page lives long enough to profit from a second compilation of its scripts.
+		chromedp.Flag("disable-threaded-compositing", true), chromedp.Flag("js-flags", "--no-opt,--no-maglev,--max-lazy"))
 	allocator, cancel := chromedp.NewExecAllocator(context.Background(), options...)
 	defer cancel()
 	ctx, cancel := chromedp.NewContext(allocator)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"jianguo/api/console"
+	"jianguo/internal/built"
 	"jianguo/internal/consoletest"
 )
 
@@ -17,10 +18,7 @@ import (
 // and cancels another one.
 func TestRejudge(t *testing.T) {
 	t.Parallel()
-	program := filepath.Join(t.TempDir(), "jianguo-eval")
-	if out, err := exec.Command("go", "build", "-o", program, "../../cmd/jianguo-eval").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	program := filepath.Join(built.Dir(t), "jianguo-eval")
 	var state atomic.Int32 // 0: not installed, 1: installed, 2: it takes long
 	dir := t.TempDir()
 	r := start(t, func(c *consoletest.Config) {

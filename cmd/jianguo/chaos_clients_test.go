@@ -31,7 +31,7 @@ func sleep(ctx context.Context, milliseconds int) {
 
 // pace is how many milliseconds a client waits after each change. What is acknowledged is
 // compared in every later round, so that most of the time of a run goes with its number.
-func pace() int { return tier.Count(20, 2, 2) }
+func pace() int { return tier.Count(50, 2, 2) }
 
 // work starts the clients of a round.
 func (c *chaos) work(ctx context.Context, clients *sync.WaitGroup) {
@@ -81,7 +81,7 @@ func (c *chaos) connected(ctx context.Context, client func(context.Context, *nat
 
 // read asks for items, so that the service reads its files.
 func (c *chaos) read(ctx context.Context, client *http.Client) {
-	for ; ctx.Err() == nil; sleep(ctx, 5) {
+	for ; ctx.Err() == nil; sleep(ctx, tier.Count(20, 5, 5)) {
 		c.mu.Lock()
 		id := "none"
 		if len(c.articles) > 0 {

@@ -310,7 +310,7 @@ type load struct {
 
 func startLoad(services []*process, item func(n int) []byte) *load {
 	l := &load{services: services, last: [2]time.Time{time.Now(), time.Now()}, item: item, client: http.Client{Timeout: time.Second}, done: make(chan struct{}), seenBy: map[string][]string{}}
-	pause := time.Duration(tier.Count(40, 10, 0)) * time.Millisecond // between two of a client
+	pause := time.Duration(tier.Count(120, 10, 0)) * time.Millisecond // between two of a client
 	if os.Getenv("JIANGUO_FLEET_SECONDS") != "" {
 		pause = 0
 	}

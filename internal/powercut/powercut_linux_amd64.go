@@ -120,6 +120,9 @@ func (d *Disk) watch(listener int, quit <-chan struct{}) {
 		fds := []unix.PollFd{{Fd: int32(listener), Events: unix.POLLIN}}
 		unix.Poll(fds, 20)
 		if fds[0].Revents&unix.POLLIN == 0 {
+			if fds[0].Revents&unix.POLLHUP != 0 { // no process is left, and Poll would return at once
+				<-quit
+			}
 			select {
 			case <-quit:
 				return

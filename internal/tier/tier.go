@@ -69,16 +69,20 @@ func Sequential[T any](cases []T) []T {
 	return some
 }
 
-// Check is rapid.Check for a property in which nothing runs at the same time, as Sequential is for
-// cases.
+// Check is rapid.Check for a property that is expensive to check, and in which nothing runs at the
+// same time: the short tier draws a third of the cases, and under the race detector a sixth.
 func Check(t *testing.T, property func(*rapid.T)) {
 	t.Helper()
-	if Race && testing.Short() {
+	if testing.Short() {
+		part := 3
+		if Race {
+			part = 6
+		}
 		checks := flag.Lookup("rapid.checks").Value
 		was := checks.String()
 		n, err := strconv.Atoi(was)
 		if err == nil {
-			err = checks.Set(strconv.Itoa(n / 6))
+			err = checks.Set(strconv.Itoa(n / part))
 		}
 		if err != nil {
 			t.Fatal(err)

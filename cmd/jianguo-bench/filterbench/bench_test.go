@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"jianguo/internal/built"
+	"jianguo/internal/tier"
 	"jianguo/internal/userbase"
 )
 
@@ -27,7 +28,7 @@ func TestRun(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
-	r, err := Run(ctx, Options{Dir: dir, Redis: redis, Each: 100 * time.Millisecond, Seen: 500, Candidates: 500, Users: 200, Events: 1000,
+	r, err := Run(ctx, Options{Dir: dir, Redis: redis, Each: time.Duration(tier.Count(40, 100, 100)) * time.Millisecond, Seen: 500, Candidates: 500, Users: 200, Events: 1000,
 		Mix:     []userbase.Share{{Part: 0.9, Keys: 50}, {Part: 0.1, Keys: 2000}},
 		Jianguo: filepath.Join(commands, "jianguo"), Control: []string{filepath.Join(commands, "jianguo-bench"), "control"}})
 	if err != nil {
