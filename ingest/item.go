@@ -221,8 +221,11 @@ func (o *object) text(name string, limit int) string {
 		o.refuse(&FieldError{Field: name, Problem: "is not text"})
 		return ""
 	}
-	// The value is valid JSON already. The only error left is half of a surrogate pair.
-	s, _ := jsontext.AppendUnquote(make([]byte, 0, len(raw)), raw)
+	s := raw[1 : len(raw)-1]
+	if bytes.IndexByte(s, '\\') >= 0 {
+		// The value is valid JSON already. The only error left is half of a surrogate pair.
+		s, _ = jsontext.AppendUnquote(make([]byte, 0, len(raw)), raw)
+	}
 	if len(s) > limit {
 		o.refuse(&FieldError{Field: name, Problem: fmt.Sprintf("has %d bytes, at most %d are taken", len(s), limit), TooLarge: true})
 	}

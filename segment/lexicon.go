@@ -96,7 +96,7 @@ func (l *lexicon) weight(t cut.Token, hash uint64) float32 {
 
 // names reports whether a word of the text is a name of two characters or more.
 func (l *lexicon) names(t cut.Token) bool {
-	return t.Word != 0 && l.name[l.Tag(t.Word)] && t.End-t.Start > 3
+	return t.Word != 0 && t.End-t.Start > 3 && l.name[l.Tag(t.Word)]
 }
 
 // addWords adds the words of a user's dictionary.

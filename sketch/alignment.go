@@ -70,6 +70,10 @@ func (x *Alignment) align(w *workspace) {
 	x.Later.Text, x.Earlier.Text = w.q.text, w.c.text
 	w.runs = w.runs[:0]
 	if x.TokensA > 0 && x.TokensB > 0 {
+		if !w.digested {
+			w.q.digest()
+			w.digested = true
+		}
 		w.c.digest()
 		w.softA, w.softB = w.sharedPairs()
 		w.align(min(shingleK, x.TokensA, x.TokensB))

@@ -10,8 +10,7 @@ type Query struct{ w *workspace }
 func NewQuery(in Input) Query {
 	w := workspaces.Get().(*workspace)
 	w.q.read(&in)
-	w.q.digest()
-	w.k, w.kPairs = -1, -1
+	w.k, w.kPairs, w.digested = -1, -1, false
 	return Query{w}
 }
 

@@ -4,7 +4,8 @@ import "sync"
 
 // workspace holds the buffers of one Make or Query, so that neither allocates once they have grown.
 type workspace struct {
-	q, c side
+	q, c     side
+	digested bool // q is
 	// shingles and pairs number those of the query, others those of the earlier text that the query lacks;
 	// othersIn counts its pairs among them.
 	shingles, pairs, others grams

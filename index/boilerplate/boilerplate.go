@@ -88,9 +88,12 @@ func (t *Table) Set(source string, s *State) { t.states.Store(source, s) }
 // Learn learns from an article that has nothing to do with an earlier one, notes the state in learned, and returns how
 // to undo it. Writer only.
 func (t *Table) Learn(source, body string, ordinal uint32, learned map[string]*State) (undo func()) {
+	if source == "" || body == "" {
+		return func() {}
+	}
 	was := t.Of(source)
 	next := was.Learn(body, uint64(ordinal))
-	if source == "" || body == "" || next == was {
+	if next == was {
 		return func() {}
 	}
 	t.Set(source, next)
