@@ -25,14 +25,6 @@ func (f *folds) apart(s string) (hidden []span) {
 		stretch, ideographs = stretch[:0], 0
 	}
 	for i := 0; i < len(s); {
-		// Nearly all texts are one ideograph (here U+5000 to U+8FFF) after another.
-		for together && !between && i+3 <= len(s) && s[i] >= 0xe5 && s[i] <= 0xe8 {
-			i += 3
-			end = i
-		}
-		if i == len(s) {
-			break
-		}
 		r, size := utf8.DecodeRuneInString(s[i:])
 		switch kind := f.kind(r); {
 		case kind == drop:

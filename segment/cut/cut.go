@@ -37,7 +37,6 @@ type Token struct {
 // is not safe for concurrent use.
 type Cutter struct {
 	chars  []char
-	nodes  []pair
 	best   []hop
 	tokens []Token
 }
@@ -48,9 +47,6 @@ type char struct {
 	code  uint16
 	gap   bool // a space lies before it, which no word crosses
 }
-
-// A pair holds the nodes of a character and of it with the next one, 0 if no word begins so.
-type pair struct{ first, second int32 }
 
 // A hop is the best way to the end of a character.
 type hop struct {
@@ -67,7 +63,6 @@ const unknown = 32
 func (c *Cutter) Cut(d *Dictionary, text []byte) []Token {
 	c.tokens = c.tokens[:0]
 	c.split(d, text)
-	c.pairs(d)
 	n := len(c.chars) - 1 // the last one marks the end
 	if cap(c.best) < n {
 		c.best = make([]hop, n+n/4)
@@ -83,7 +78,7 @@ func (c *Cutter) Cut(d *Dictionary, text []byte) []Token {
 		} else if i > start {
 			base = best[i-1].distance
 		}
-		reach = max(reach, i+d.step(c.chars[i:n], c.nodes[i], best[i:], base, int32(i)))
+		reach = max(reach, i+d.step(c.chars[i:n], best[i:], base, int32(i)))
 	}
 	c.trace(best, start, n)
 	return c.tokens
@@ -104,36 +99,15 @@ func (c *Cutter) trace(best []hop, start, end int) {
 	slices.Reverse(c.tokens[first:])
 }
 
-// pairs fills c.nodes. The dictionary is larger than a processor's cache: here, where no lookup waits for that of
-// the character before, several are under way at once.
-func (c *Cutter) pairs(d *Dictionary) {
-	n := len(c.chars) - 1
-	c.nodes = slices.Grow(c.nodes[:0], n)[:n]
-	for i := range c.nodes {
-		code, next := c.chars[i].code, &c.chars[i+1]
-		p := pair{first: d.shipped(0, code)}
-		p.second = d.shipped(p.first, next.code)
-		if d.added != nil {
-			p.first = d.child(0, code)
-			p.second = d.child(p.first, next.code)
-		}
-		if p.first == 0 || next.gap {
-			p.second = 0
-		}
-		c.nodes[i] = p
-	}
-}
-
 // step extends the paths that reach the first character by every word that begins there, and returns how many
 // characters the longest one has.
-func (d *Dictionary) step(chars []char, begins pair, best []hop, base float32, from int32) int {
-	if f := d.nodes[begins.first].freq; f != 0 {
-		best[0].improve(base+d.distances[f], from, begins.first)
-	} else {
+func (d *Dictionary) step(chars []char, best []hop, base float32, from int32) int {
+	p := d.child(0, chars[0].code)
+	if d.nodes[p].freq == 0 {
 		best[0].improve(base+unknown, from, 0)
 	}
 	reach := 1
-	for k, p := 1, begins.second; p != 0; p = d.child(p, chars[k].code) {
+	for k := 0; p != 0; p = d.child(p, chars[k].code) {
 		if f := d.nodes[p].freq; f != 0 {
 			best[k].improve(base+d.distances[f], from, p)
 			reach = k + 1

@@ -161,25 +161,14 @@ func (d *Dictionary) addCode(char string) {
 
 // child returns the child of node p by a code, 0 if there is none.
 func (d *Dictionary) child(p int32, code uint16) int32 {
-	if c := d.shipped(p, code); c != 0 || d.added == nil {
+	c := d.nodes[p].base + int32(code)
+	if uint32(c) < uint32(len(d.nodes)) && d.nodes[c].label == code && code != 0 {
 		return c
 	}
-	return d.added[uint64(p)<<16|uint64(code)]
-}
-
-// shipped is child without the words that were added. It has no branch that a processor could predict wrongly.
-func (d *Dictionary) shipped(p int32, code uint16) int32 {
-	c := d.nodes[p].base + int32(code)
-	if uint32(c) >= uint32(len(d.nodes)) {
-		c = 0
+	if d.added != nil {
+		return d.added[uint64(p)<<16|uint64(code)]
 	}
-	if d.nodes[c].label != code {
-		c = 0
-	}
-	if code == 0 {
-		c = 0
-	}
-	return c
+	return 0
 }
 
 // A reader takes a file apart; its first error sticks.
