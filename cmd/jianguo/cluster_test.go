@@ -51,12 +51,12 @@ type cluster struct {
 	clients [3]string // their addresses
 }
 
-// freePorts returns ports that nothing listens on now, below those that the system gives to
-// connections.
+// freePorts returns ports that nothing listens on now. They, and the ports 10,000 above them,
+// which nodes of a Redis Cluster also take, are below those that the system gives to connections.
 func freePorts(t *testing.T, n int) (ports []int) {
 	t.Helper()
 	for len(ports) < n {
-		port := 20000 + rand.IntN(10000)
+		port := 11000 + rand.IntN(10000)
 		l, err := net.Listen("tcp", fmt.Sprint("127.0.0.1:", port))
 		if err != nil || slices.Contains(ports, port) {
 			continue
