@@ -297,7 +297,7 @@ var clueWords = map[sketch.Clue]string{
 	sketch.Label:       "headlines that name two different things in Latin letters",
 	sketch.Apart:       "days between their times of publication, more than three",
 	sketch.Known:       "pairs of characters of the later text that the earlier one has",
-	sketch.AddsFigures: "figures of the later text that the earlier one lacks",
+	sketch.AddsFigures: "figures of the later text that the earlier one lacks, or says of something else",
 	sketch.AddsNames:   "names in the later text that the earlier one lacks",
 	sketch.AddsUnknown: "in its new sentences, characters and words that the earlier text has nowhere",
 	sketch.AddsMatter:  "new passages of the later text",

@@ -143,6 +143,7 @@ func TestFactsAreFacts(t *testing.T) {
 		"甲队2比0获胜\n次回合1比1战平":                        {"2比0", "1比1"},
 		"凌晨2点33分\n下午2时33分":                         {"2点33分", "2时33分"},
 		"见https\nh\ncom\nvh5\nid\n12947534\n共301人": {"301人"},
+		"规模2500亿美元\n约合人民币1.82万亿元\n另有约50亿元":         {"2500亿美元", "50亿元"},
 		"两例\n三人受伤\n第三次\n第十八届":                      {"两例", "三人", "第三次", "第十八届"},
 	} {
 		var s side
@@ -163,5 +164,27 @@ func TestFactsAreFacts(t *testing.T) {
 	x = Align(Input{Body: "7月25日" + body}, Input{Body: "本报记者徐玲济南报道7月25日" + body})
 	if len(x.Pairs) != 1 || x.Pairs[0].Later == nil || x.Pairs[0].Earlier == nil {
 		t.Errorf("a date that stands in the dateline of the earlier text: %+v", x.Pairs)
+	}
+}
+
+// TestAdds: how often a text says figures that the earlier one has not, or has of something else; and of new names, those
+// of bodies and persons are none.
+func TestAdds(t *testing.T) {
+	earlier := clauses(20, 0) + "年包499元\n" + clauses(8, 20)
+	for added, want := range map[string]int{
+		"":                    0,
+		"到手价530元\n":           1,
+		"到手价530元\n再说一次530元\n": 2,
+		"到手价499元\n":           1,
+		"年包499元\n":            0,
+		"到手价2500美元\n当前约1.8万元人民币\n": 1,
+	} {
+		if f := Align(Input{Body: added + earlier}, Input{Body: earlier}).Facts; f.Adds != want {
+			t.Errorf("%q: adds %d figures, want %d", added, f.Adds, want)
+		}
+	}
+	names := []string{"铁岭市", "财政部", "张学友", "新华社", "超导体"}
+	if f := Align(Input{Body: earlier + strings.Join(names, "\n"), Names: names}, Input{Body: earlier}).Facts; f.NamesA != 1 {
+		t.Errorf("%d of %q are new names, want one", f.NamesA, names)
 	}
 }

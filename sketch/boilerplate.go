@@ -12,8 +12,11 @@ import (
 // is no part of what it says.
 var creditWords = strings.Fields("记者 编辑 责编 作者 来源 采写 摄影 图源 供图 图片 摄 转自 通讯员 编译 校对 校审 监制 主编 审核 原标题 点击 更多 广告 扫码 关注 下载 客户端 版权 公众号 微博 直播间 投稿 热线 爆料 邮箱 阅读 本网 头条号 抖音号 视频号 强国号 点赞 侵权 订阅 二审 三审")
 
-// feet stand in (with ^: begin) the clause under an article where the page goes on with other matters: credits, invitations, headlines.
-var feet = strings.Fields("^编辑 ^监制 ^扫码 本期编辑 责编 责任编辑 值班编辑 编校 校对 校审 审发 审签 推荐阅读 延伸阅读 相关阅读 往期回顾 往期精选 更多精彩 更多新闻")
+// feet (before a name at most) and headings (anywhere) stand in the clause under an article where the page goes on with other matters.
+var (
+	feet     = strings.Fields("责编 责任编辑 值班编辑 本期编辑 编校 校审 审发 审签")
+	headings = strings.Fields("推荐阅读 延伸阅读 相关阅读 往期回顾 往期精选 往期推荐 往期报道 猜你喜欢 猜您喜欢 大家都在看 新闻多一点 更多精彩内容 更多精彩视频 更多新闻")
+)
 
 // datelines end a clause that says where and when a text was written.
 var datelines = strings.Fields("电 讯 消息 报道")
@@ -103,14 +106,9 @@ func (s *side) foot(from, to int) int {
 			continue
 		}
 		clause, _, _ := strings.Cut(s.text[s.tokens[i].start:], "\n")
-		switch {
-		case utf8.RuneCountInString(clause) <= creditRunes && slices.ContainsFunc(feet, func(f string) bool {
-			return f[0] == '^' && strings.HasPrefix(clause, f[1:]) || strings.Contains(clause, f)
-		}):
-			return i
-		case strings.HasSuffix(clause, "来源"):
-			for i++; i < to && !s.tokens[i].clause; i++ {
-			}
+		heads := func(f string) bool { return strings.Contains(clause, f) }
+		names := func(f string) bool { _, name, ok := strings.Cut(clause, f); return ok && len(name) <= 3*nameTokens }
+		if utf8.RuneCountInString(clause) <= creditRunes && (slices.ContainsFunc(headings, heads) || slices.ContainsFunc(feet, names)) {
 			return i
 		}
 	}

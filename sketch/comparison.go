@@ -51,6 +51,7 @@ type Layout struct {
 type Facts struct {
 	Numbers, NumbersShared int // distinct facts of the text with fewer, and how many both texts have
 	OnlyA, OnlyB           int // distinct facts that only one text has
+	Adds                   int // how often the query says a fact that only it has, or a figure of the earlier text of another matter
 	NamesA                 int // distinct names that only the query has
 	SameSlot, OtherSlot    int // places that both texts fill: with the same fact, with another one
 	Renamed                int // places where one name stands for another

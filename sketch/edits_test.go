@@ -19,8 +19,8 @@ var edits = []struct {
 	weight      float64
 	apply       func(e *editor, later, earlier *doc) (*doc, *doc)
 }{
-	{"a fifth is foreign", "extends", .06, func(e *editor, _, d *doc) (*doc, *doc) { return e.insert(d, .2), d }},
-	{"copy, a fifth foreign", "extends", .06, func(e *editor, l, d *doc) (*doc, *doc) { return e.insert(l, .2), d }},
+	{"a fifth is foreign", "extends", .12, func(e *editor, _, d *doc) (*doc, *doc) { return e.insert(d, .2), d }},
+	{"copy, a fifth foreign", "extends", .12, func(e *editor, l, d *doc) (*doc, *doc) { return e.insert(l, .2), d }},
 	{"a fifth is new", "extends", .02, func(e *editor, _, d *doc) (*doc, *doc) { return d, e.cut(d, .2) }},
 	{"copy, a fifth new", "extends", .04, func(e *editor, l, d *doc) (*doc, *doc) { return l, e.cut(d, .2) }},
 	{"a fifth was cut", "contained", .03, func(e *editor, _, d *doc) (*doc, *doc) { return e.cut(d, .2), d }},

@@ -86,6 +86,7 @@ func (c *Comparison) Evidence() Evidence {
 		e[Label] = 1
 	}
 	e[Apart] = math.Log(float64(max(apartLeast, min(apartMost, c.Days))) / apartLeast)
+	e[AddsFigures] = log(f.Adds)
 	e[AddsNames] = float64(f.NamesA)
 	e[AddsUnknown] = float64(l.Unknown) / 100
 	e[AddsMatter] = float64(l.Matter) / 100 * math.Sqrt(typical/float64(max(1, c.TokensA)))

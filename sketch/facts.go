@@ -90,7 +90,7 @@ func (s *side) appendFacts(out []Fact, tokens []token) []Fact {
 			}
 		}
 		f, n := s.factAt(tokens, i)
-		if n == 0 || s.inAddress(int(tokens[i].start)) {
+		if n == 0 || s.inAddress(int(tokens[i].start)) || s.converted(int(tokens[i].start)) {
 			i++
 			continue
 		}
@@ -106,6 +106,12 @@ func (s *side) appendFacts(out []Fact, tokens []token) []Fact {
 		out = append(out, f)
 	}
 	return out
+}
+
+// converted reports whether the figure at an offset says the one before it again, in other money or another unit.
+func (s *side) converted(at int) bool {
+	before := strings.TrimSuffix(s.text[:at], "人民币")
+	return strings.HasSuffix(before, "约合") || strings.HasSuffix(before, "折合") || strings.HasSuffix(before, "当前约")
 }
 
 // addressMost bounds the address of a page, in bytes.

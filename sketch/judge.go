@@ -52,7 +52,7 @@ type Thresholds struct {
 // TestQuality.
 func DefaultThresholds() Thresholds {
 	return Thresholds{
-		Duplicate: .67, DuplicateShort: .49, Certain: .85, Suspect: .64, Doubt: .42, Related: .26, Excerpt: .8, Passage: .55, Roundup: .2, Echo: .025,
+		Duplicate: .65, DuplicateShort: .49, Certain: .85, Suspect: .64, Doubt: .42, Related: .26, Excerpt: .8, Passage: .55, Roundup: .2, Echo: .025,
 		Figures: .5, Places: .15, Edits: .15, Subject: .67, Recurs: 3,
 		Copy: copyWeights, Story: storyWeights,
 		CopySketch: copySketchWeights, StorySketch: storySketchWeights,

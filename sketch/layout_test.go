@@ -40,7 +40,11 @@ func TestFoot(t *testing.T) {
 		{"an invitation", article + "推荐阅读\n" + others, 0},
 		{"credits in the middle", clauses(12, 0) + "沈佳编校\n" + strings.TrimPrefix(article, clauses(12, 0)), 4},
 		{"a word that ends with one", article + "基因编辑\n" + others, 52},
-		{"a long clause", article + "校对了三遍的书稿到了读者手里的时候已经是秋天了大家都很高兴\n" + others, 77},
+		{"a long clause", article + "责编了三遍的书稿到了读者手里的时候已经是秋天了大家都很高兴\n" + others, 77},
+		{"more than a name behind it", article + "责编们认真读了三遍\n" + others, 57},
+		{"a lone editor", article + "编辑\n何路曼\n" + others, 53},
+		{"the source of a photo", article + "图片来源\n塔斯社\n" + others, 55},
+		{"a word of invitations", article + "期待更多精彩的表现\n" + others, 57},
 	} {
 		if l := Align(Input{Body: c.later}, Input{Body: article}).Layout; l.RestA != c.rest {
 			t.Errorf("%s: %d tokens of the later text's own, want %d", c.name, l.RestA, c.rest)

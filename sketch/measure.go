@@ -117,12 +117,12 @@ func (w *workspace) gap(l *Layout, a, b span) {
 func (x *Alignment) countFacts() {
 	f := &x.Comparison.Facts
 	var saidA, saidB []*Fact // distinct
-	fresh := func(said *[]*Fact, o *Fact) bool {
-		if slices.ContainsFunc(*said, o.Equal) {
-			return false
+	fresh := func(said *[]*Fact, o *Fact) int {
+		if o == nil || slices.ContainsFunc(*said, o.Equal) {
+			return 0
 		}
 		*said = append(*said, o)
-		return true
+		return 1
 	}
 	for i := range x.Pairs {
 		switch p := &x.Pairs[i]; {
@@ -130,20 +130,17 @@ func (x *Alignment) countFacts() {
 			f.Renamed++
 		case p.Later != nil && p.Earlier != nil && !p.Conflict:
 			f.SameSlot++
-			if fresh(&saidA, p.Later) {
-				f.NumbersShared++
-			}
+			f.NumbersShared += fresh(&saidA, p.Later)
 			fresh(&saidB, p.Earlier)
 		default:
 			if p.Conflict {
 				f.OtherSlot++
 			}
-			if p.Later != nil && fresh(&saidA, p.Later) {
-				f.OnlyA++
+			if p.Later != nil {
+				f.Adds++
 			}
-			if p.Earlier != nil && fresh(&saidB, p.Earlier) {
-				f.OnlyB++
-			}
+			f.OnlyA += fresh(&saidA, p.Later)
+			f.OnlyB += fresh(&saidB, p.Earlier)
 		}
 	}
 	f.Numbers = f.NumbersShared + min(f.OnlyA, f.OnlyB)
@@ -172,15 +169,15 @@ func (w *workspace) compareNames(f *Facts) {
 	f.SubjectsB += subjects(w.c.known, w.q.known)
 }
 
-// outlets end the names of those who publish. Who published a text is not part of what it says.
-var outlets = strings.Fields("网 社 报 新闻 央视 卫视 电视台 周刊 客户端")
+// bodies end the names of places, offices and those who publish. Rewordings name them too, as in a dateline.
+var bodies = strings.Fields("网 社 报 新闻 央视 卫视 电视台 周刊 客户端 省 市 县 区 州 镇 乡 村 国 街道 公司 集团 股份 银行 证券 大学 学院 中学 医院 法院 队 局 部 委 会 厅 政府 办公室")
 
-// newNames counts the distinct names of the query that the earlier text has nowhere.
+// newNames counts the distinct names of the query that the earlier text has nowhere, without bodies and persons: most are words (许可, 高达).
 func (w *workspace) newNames() (n int) {
 	q, c := &w.q, &w.c
 	text := q.text[q.tokens[0].start:q.tokens[len(q.tokens)-1].end]
 	for i, name := range q.names {
-		if i > 0 && q.names[i-1] == name || slices.ContainsFunc(outlets, func(o string) bool { return strings.HasSuffix(name, o) }) {
+		if i > 0 && q.names[i-1] == name || personal(name) || slices.ContainsFunc(bodies, func(o string) bool { return strings.HasSuffix(name, o) }) {
 			continue
 		}
 		if _, known := slices.BinarySearch(c.names, name); !known && strings.Contains(text, name) && !c.says(name) {

@@ -19,7 +19,7 @@ func (x *Alignment) pairFacts(w *workspace) {
 	p.doneA, p.doneB = make([]bool, len(p.a)), make([]bool, len(p.b))
 	p.aligned()
 	x.eachGap(w, func(a, b span) { p.inGap(int(a.from), int(a.to), int(b.from), int(b.to)) })
-	p.elsewhere(w.c.dated)
+	p.elsewhere(w)
 	x.eachGap(w, func(a, b span) { p.names(w, int(a.from), int(a.to), int(b.from), int(b.to)) })
 	for i := range p.a {
 		if !p.doneA[i] {
@@ -90,18 +90,21 @@ func (p *pairing) inGap(a0, a1, b0, b1 int) {
 	}
 }
 
-// elsewhere pairs facts that stand in both texts at different places, or in the earlier one's dateline. A fact that
-// is said again is no new one.
-func (p *pairing) elsewhere(dated []Fact) {
+// elsewhere pairs facts that stand in both texts at different places, or in the earlier one's dateline. A fact that is said again
+// is no new one, but a figure behind a word that the earlier text has not before it may be said of something else.
+func (p *pairing) elsewhere(w *workspace) {
 	for i := range p.a {
 		for j := 0; j < len(p.b) && !p.doneA[i]; j++ {
 			if p.a[i].Equal(&p.b[j]) {
+				if at := p.a[i].from; p.doneB[j] && p.a[i].Kind == FactFigure && at > 0 && w.inC[w.q.pairs[at-1]] == 0 {
+					p.x.Facts.Adds++
+				}
 				p.add(i, j, false)
 			}
 		}
-		if j := slices.IndexFunc(dated, func(f Fact) bool { return p.a[i].Equal(&f) }); !p.doneA[i] && j >= 0 {
+		if j := slices.IndexFunc(w.c.dated, func(f Fact) bool { return p.a[i].Equal(&f) }); !p.doneA[i] && j >= 0 {
 			p.doneA[i] = true
-			p.x.Pairs = append(p.x.Pairs, FactPair{Later: &p.a[i], Earlier: new(dated[j])})
+			p.x.Pairs = append(p.x.Pairs, FactPair{Later: &p.a[i], Earlier: new(w.c.dated[j])})
 		}
 	}
 	for j := range p.b {

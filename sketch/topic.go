@@ -47,23 +47,21 @@ func (s *side) inside() int32 {
 
 // known is the share of the pairs of a headline that the other text has, in its body or its headline; 1 for none.
 func known(head, other []token, inBody func(h uint64) bool) float32 {
-	pairs, found := 0, 0
+	found := 0
 	for i := range len(head) - 1 {
-		pairs++
 		if inBody(pairHash(head[i:])) || hasPair(other, head[i:]) {
 			found++
 		}
 	}
-	if pairs == 0 {
+	if len(head) < 2 {
 		return 1
 	}
-	return float32(found) / float32(pairs)
+	return float32(found) / float32(len(head)-1)
 }
 
 // topics counts the words and pairs of the opening that s has again below it, and the other text neither in its
 // body nor in its opening.
-func (s *side) topics(o *side, in func(h uint64) (own, other int32)) int {
-	n := 0
+func (s *side) topics(o *side, in func(h uint64) (own, other int32)) (n int) {
 	head, other, inside := s.opening(openingTokens), o.opening(openingTokens), s.inside()
 	for i, t := range head {
 		if t.names() {

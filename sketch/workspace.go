@@ -76,8 +76,4 @@ func (w *workspace) pairIn(h uint64) (inQ, inC int32) {
 }
 
 func (w *workspace) pairInQ(h uint64) bool { return w.pairs.find(h) >= 0 }
-
-func (w *workspace) pairInC(h uint64) bool {
-	_, inC := w.pairIn(h)
-	return inC > 0
-}
+func (w *workspace) pairInC(h uint64) bool { _, inC := w.pairIn(h); return inC > 0 }
