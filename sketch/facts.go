@@ -39,10 +39,10 @@ type FactPair struct {
 // units are the units of figures, one group of equal meaning a word; the first one is the group's name.
 var units = func() map[string]string {
 	out := map[string]string{}
-	for _, group := range strings.Fields(`人/名/位/人次 例/起/宗/件 户/家庭 岁/周岁 元/块/元人民币 美元 欧元 日元 港元/港币 英镑 韩元 卢布 公里/千米/km
+	for _, group := range strings.Fields(`人/名/位/人次 例/起/宗/件 户/家庭 岁/周岁 元/块/元人民币 美元 欧元 日元 港元/港币 新元 澳元 加元 台币/新台币 英镑 韩元 卢布 公里/千米/km
 		米/m 厘米/cm 毫米/mm 平方米/㎡/m2 平方公里 公顷 亩 立方米/m3 立方米每秒 吨/t 公斤/千克/kg 克/g 升/l 毫升/ml 千瓦 千瓦时/度 瓦 c/摄氏度 级 个百分点/百分点
-		年 个月 天/日 小时/个小时 分钟 秒/s 倍 成 次/场 场次 辆 架 艘 台 套 台套 座/栋/幢 所 家 个 张 件套 只/头 株 股 手 点 基点/bp 桶 票 分 名次 期 届 号 楼 条
-		层 公斤级 公里每小时/km/h 册/本 项 处 页 份 封 段 盏 棵 顶 箱 袋 瓶 盒 枚 幅 列 班 架次 车次 间 笔 单 批 轮 首 部 篇 根 口 组 对 双 支 杯 人份 克拉 公升 海里 节 里 支队 拍 条次 篇 万步 步 g w mah hz gb/g/b tb 英寸 nm`) {
+		年 个月/个多月 天/日 小时/个小时/个多小时 分钟 秒/s 倍 成 次/场 场次 辆 架 艘 台 套 台套 座/栋/幢 所 家 个 张 件套 只/头 株 股 手 点 基点/bp 桶 票 分 名次 期 届 号 楼 条
+		层 公斤级 公里每小时/km/h 册/本 项 处 页 份 封 段 盏 棵 顶 箱 袋 瓶 盒 枚 幅 列 班 架次 车次 间 笔 单 批 轮 首 部 篇 根 口 组 对 双 支 杯 人份 克拉 公升 海里 节 里 支队 拍 条次 篇 万步 步 g w mah hz gb/g/b tb 英寸 nm nits ppi`) {
 		names := strings.Split(group, "/")
 		for _, n := range names {
 			if _, known := out[n]; !known {
@@ -94,8 +94,7 @@ func (s *side) appendFacts(out []Fact, tokens []token) []Fact {
 			i++
 			continue
 		}
-		f.from = i
-		f.Start = int(tokens[i].start)
+		f.from, f.Start = i, int(tokens[i].start)
 		i += n
 		if strings.HasSuffix(s.text[:f.Start], "第") {
 			if f.value == 1 || f.unit == "" {
@@ -130,38 +129,44 @@ func (s *side) factAt(tokens []token, i int) (Fact, int) {
 	if !t.kind.isNumber() {
 		return s.digitAt(tokens, i)
 	}
-	if isEnumerator(tokens, i) {
-		return Fact{}, 0
+	text, x := s.text[t.start:t.end], readToken(s.text, int(t.start))
+	whole := x.value == math.Trunc(x.value)
+	if (t.kind == month || t.kind == day) && !whole {
+		return Fact{}, 0 // 1.7月 is item 1, about July
+	}
+	if t.kind == clock && strings.LastIndexByte(text, ':') == 2 && len(text) > len("98:102") { // 19:30965路 is a time and a line
+		v := int(readToken(text[:len("19:30")], 0).value)
+		return Fact{Kind: FactTime, End: int(t.start) + len("19:30"), time: [5]int{-1, -1, -1, v / 1e4, v % 100}}, 1
 	}
 	if f, n := s.timeAt(tokens, i); n > 0 && !strings.HasSuffix(s.text[:t.start], "第") {
 		return f, n
 	}
-	x := readToken(s.text, int(t.start))
-	f := Fact{Kind: FactFigure, End: int(t.end), value: x.value, place: lastPlace(s.text[t.start:t.end], x.value)}
+	f := Fact{Kind: FactFigure, End: int(t.end), value: x.value, place: lastPlace(text, x.value)}
 	if t.kind == percent {
 		f.unit = "%"
 		return f, 1
 	}
 	n := 1
 	for {
-		joint := 0
-		switch rest := s.text[f.End:]; {
-		case strings.HasPrefix(rest, "-"), strings.HasPrefix(rest, "/"):
-			joint = 1
-		case strings.HasPrefix(rest, "比"):
-			joint = len("比")
+		k, joint := i+n, 1
+		if rest := s.text[f.End:]; strings.HasPrefix(rest, "比") {
+			k, joint = k+1, len("比")
+		} else if !strings.HasPrefix(rest, "-") && !strings.HasPrefix(rest, "/") {
+			break
 		}
-		k := i + n
-		if joint == len("比") {
-			k++
-		}
-		if joint == 0 || k >= len(tokens) || !tokens[k].kind.isNumber() || int(tokens[k].start) != f.End+joint {
+		if k >= len(tokens) || !tokens[k].kind.isNumber() || int(tokens[k].start) != f.End+joint {
 			break
 		}
 		f.value = f.value*1e6 + readToken(s.text, int(tokens[k].start)).value + .5 // a code, a fraction, a range, a score
 		f.End, f.place, n = int(tokens[k].end), 0, k+1-i
 	}
 	size, unit := unitAt(s.text, f.End)
+	if rest := s.text[f.End:]; n == 1 && (strings.HasPrefix(rest, "余") || strings.HasPrefix(rest, "多")) {
+		value, end := multiplier(s.text, f.End+len("余"), x.value) // 60余万件
+		if size, unit = unitAt(s.text, end); size > 0 || value > x.value {
+			f.End, f.place, f.value = end, f.place*value/x.value, value
+		}
+	}
 	if unit == "成" && f.value > 10 {
 		size, unit = 0, "" // of a name: 2022成都 has no tenths
 	}
@@ -169,8 +174,8 @@ func (s *side) factAt(tokens []token, i int) (Fact, int) {
 	for i+n < len(tokens) && int(tokens[i+n].end) <= f.End {
 		n++
 	}
-	// A small number without a unit is the number of a paragraph or part of a name.
-	if unit == "" && n == 1 && t.kind == number && f.value < 10 && f.value == math.Trunc(f.value) {
+	// A small number without a unit numbers a paragraph or belongs to a name, as does a longer one between two marks.
+	if unit == "" && n == 1 && t.kind == number && whole && (f.value < 10 || len(text) <= 3 && t.clause && (i+1 == len(tokens) || tokens[i+1].clause)) {
 		return Fact{}, 0
 	}
 	return f, n
@@ -221,8 +226,7 @@ func (s *side) timeAt(tokens []token, i int) (Fact, int) {
 			break
 		}
 		if t.kind == clock {
-			f.time[3], f.time[4] = value/100, value%100
-			f.End = int(t.end)
+			f.time[3], f.time[4], f.End = value/100, value%100, int(t.end)
 			n++
 			break
 		}
@@ -243,7 +247,7 @@ func (s *side) timeField(t token) (field, value int) {
 		return 0, value
 	case t.kind == month:
 		return 1, value
-	case t.kind == day && r == '日':
+	case t.kind == day && (r == '日' || strings.HasSuffix(s.text[:t.start], "月")):
 		return 2, value
 	case t.kind == clock && value/1e4 < 24 && s.text[t.start+1] == ':' || t.kind == clock && value/1e4 < 24 && s.text[t.start+2] == ':':
 		return 3, value/1e4*100 + value%100
@@ -266,13 +270,12 @@ func (f *Fact) Equal(o *Fact) bool {
 		return (f.unit == o.unit || f.unit == "" || o.unit == "") && (f.value == o.value || f.rounds(o) || o.rounds(f))
 	}
 	said := false
-	for i := range f.time {
-		a, b := f.time[i], o.time[i]
-		if a >= 0 && b >= 0 {
-			said = true
+	for i, a := range f.time {
+		if b := o.time[i]; a >= 0 && b >= 0 {
 			if a != b {
 				return false
 			}
+			said = true
 		}
 	}
 	return said
@@ -283,16 +286,13 @@ func (f *Fact) rounds(o *Fact) bool {
 	return f.place > 0 && o.place > f.place && o.value >= 10*o.place && math.Abs(f.value-o.value) < o.place
 }
 
-// lastPlace is the value of the last digit of a number, 0 if it is not written in digits.
+// lastPlace is the value of the last digit of a number; that of one that is not written in digits is not finite.
 func lastPlace(text string, value float64) float64 {
 	digits := 0.
 	for i := range len(text) {
 		if isDigit(text[i]) {
 			digits = digits*10 + float64(text[i]-'0')
 		}
-	}
-	if digits == 0 {
-		return 0
 	}
 	return value / digits
 }
