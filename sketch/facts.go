@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -146,20 +147,7 @@ func (s *side) factAt(tokens []token, i int) (Fact, int) {
 		f.unit = "%"
 		return f, 1
 	}
-	n := 1
-	for {
-		k, joint := i+n, 1
-		if rest := s.text[f.End:]; strings.HasPrefix(rest, "比") {
-			k, joint = k+1, len("比")
-		} else if !strings.HasPrefix(rest, "-") && !strings.HasPrefix(rest, "/") {
-			break
-		}
-		if k >= len(tokens) || !tokens[k].kind.isNumber() || int(tokens[k].start) != f.End+joint {
-			break
-		}
-		f.value = f.value*1e6 + readToken(s.text, int(tokens[k].start)).value + .5 // a code, a fraction, a range, a score
-		f.End, f.place, n = int(tokens[k].end), 0, k+1-i
-	}
+	n := s.joined(&f, tokens, i)
 	size, unit := unitAt(s.text, f.End)
 	if rest := s.text[f.End:]; n == 1 && (strings.HasPrefix(rest, "余") || strings.HasPrefix(rest, "多")) {
 		value, end := multiplier(s.text, f.End+len("余"), x.value) // 60余万件
@@ -179,6 +167,42 @@ func (s *side) factAt(tokens []token, i int) (Fact, int) {
 		return Fact{}, 0
 	}
 	return f, n
+}
+
+// joined adds to a figure the other parts of its number (1亿2000万, 2亿零100万), or the numbers that -, / or 比 joins to it,
+// and returns its length in tokens.
+func (s *side) joined(f *Fact, tokens []token, i int) int {
+	for k := i; ; {
+		t, rest := &tokens[k], s.text[f.End:]
+		power := 1.
+		if at := strings.IndexFunc(s.text[t.start:t.end], unicode.IsLetter); at > 0 {
+			power, _ = multiplier(s.text, int(t.start)+at, 1)
+		}
+		next, joint, part := k+1, 0, false
+		switch {
+		case strings.HasPrefix(rest, "-"), strings.HasPrefix(rest, "/"):
+			joint = 1
+		case strings.HasPrefix(rest, "比"):
+			next, joint = k+2, len("比")
+		case strings.HasPrefix(rest, "零"):
+			next, joint, part = k+2, len("零"), true
+		default:
+			part = true
+		}
+		if next >= len(tokens) || !tokens[next].kind.isNumber() || int(tokens[next].start) != f.End+joint {
+			return k + 1 - i
+		}
+		x := readToken(s.text, int(tokens[next].start))
+		switch {
+		case !part:
+			f.value, f.place = f.value*1e6+x.value+.5, 0 // a code, a fraction, a range, a score
+		case x.kind == number && x.value < power:
+			f.value, f.place = f.value+x.value, lastPlace(s.text[tokens[next].start:x.end], x.value)
+		default:
+			return k + 1 - i
+		}
+		f.End, k = x.end, next
+	}
 }
 
 // digitAt reads a Chinese digit from 2 on before a unit: 两例, 三人.

@@ -105,11 +105,29 @@ func (p *pairing) elsewhere(w *workspace) {
 		if j := slices.IndexFunc(w.c.dated, func(f Fact) bool { return p.a[i].Equal(&f) }); !p.doneA[i] && j >= 0 {
 			p.doneA[i] = true
 			p.x.Pairs = append(p.x.Pairs, FactPair{Later: &p.a[i], Earlier: new(w.c.dated[j])})
+		} else if o := w.c.one(&w.q, &p.a[i]); !p.doneA[i] && o != nil {
+			p.doneA[i] = true
+			p.x.Pairs = append(p.x.Pairs, FactPair{Later: &p.a[i], Earlier: o})
 		}
 	}
 	for j := range p.b {
-		p.doneB[j] = p.doneB[j] || slices.ContainsFunc(p.a, func(f Fact) bool { return f.Equal(&p.b[j]) })
+		p.doneB[j] = p.doneB[j] || slices.ContainsFunc(p.a, func(f Fact) bool { return f.Equal(&p.b[j]) }) || w.q.one(&w.c, &p.b[j]) != nil
 	}
+}
+
+// one finds a figure of 1 of the other text where s writes 一, which begins so many words that it is no fact by itself.
+func (s *side) one(other *side, f *Fact) *Fact {
+	unit, ok := strings.CutPrefix(other.text[f.Start:f.End], "1")
+	if !ok || f.value != 1 || unit == "" {
+		return nil
+	}
+	at := strings.Index(s.text, "一"+unit)
+	if at < 0 {
+		return nil
+	}
+	o := *f
+	o.Start, o.End = at, at+len("一"+unit)
+	return &o
 }
 
 // spotted are the names of the dictionary where they stand in a text, in order.
