@@ -163,7 +163,7 @@ func (s *side) factAt(tokens []token, i int) (Fact, int) {
 		n++
 	}
 	// A small number without a unit numbers a paragraph or belongs to a name, as does a longer one between two marks.
-	if unit == "" && n == 1 && t.kind == number && whole && (f.value < 10 || len(text) <= 3 && t.clause && (i+1 == len(tokens) || tokens[i+1].clause)) {
+	if unit == "" && n == 1 && t.kind == number && whole && (f.value < 10 || strings.HasSuffix(s.text[:t.start], "-") || len(text) <= 3 && t.clause && (i+1 == len(tokens) || tokens[i+1].clause)) {
 		return Fact{}, 0
 	}
 	return f, n
