@@ -132,6 +132,7 @@ func eventful(t *testing.T, x *Index) {
 // Transactions after the damage are lost as if they had never been committed. Nothing
 // else is lost or changed.
 func TestDamagedLog(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	x := openTest(t, dir, func(c *Config) { c.Durability = DurabilityRelaxed })
 	eventful(t, x)
@@ -187,6 +188,7 @@ func TestDamagedLog(t *testing.T) {
 // TestDamagedCatalogue flips bits everywhere in the catalogue's file, and cuts it. Open
 // refuses the file, or Verify finds the damage, or nothing has changed.
 func TestDamagedCatalogue(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	x := openTest(t, dir, func(c *Config) { c.Durability = DurabilityRelaxed })
 	eventful(t, x)
