@@ -12,6 +12,7 @@ import (
 // TestWholeAnswers requests answers of sizes near that of net/http's buffer, and larger
 // ones, over one connection. Each must arrive complete.
 func TestWholeAnswers(t *testing.T) {
+	t.Parallel()
 	x := newExposureServer(t, exposure.Config{}, nil)
 	for _, size := range append(sizesAbout(4096), 8191, 8192, 8193, 100_000, 300_000) {
 		const frame = len(`{"items":[],"dropped":0}`)

@@ -4,6 +4,7 @@ import "testing"
 
 // TestBoilerplate: an editor puts a passage in, and takes it out again.
 func TestBoilerplate(t *testing.T) {
+	t.Parallel()
 	r := newService(t, testConfig{})
 	const path = "/sources/%E6%B5%B7%E5%B2%AC%E6%99%9A%E6%8A%A5/boilerplate"
 	if page := want[boilerplatePage](r, 200, "GET", path, nil); len(page.Passages) != 0 {

@@ -16,6 +16,7 @@ import (
 )
 
 func TestVerdicts(t *testing.T) {
+	t.Parallel()
 	r := newService(t, testConfig{})
 	var published []index.Event
 	for _, it := range sample(t, 40) {
@@ -67,6 +68,7 @@ func TestVerdicts(t *testing.T) {
 }
 
 func TestLongPoll(t *testing.T) {
+	t.Parallel()
 	r := newService(t, testConfig{})
 	got := make(chan reply, 1)
 	poll := func(after int) {
@@ -113,6 +115,7 @@ func families(r *testService, sizes ...int) (leads []string) {
 }
 
 func TestClusters(t *testing.T) {
+	t.Parallel()
 	r := newService(t, testConfig{})
 	sizes := []int{3, 1, 2, 5, 4, 2, 3}
 	leads := families(r, sizes...)
@@ -178,6 +181,7 @@ func TestClusters(t *testing.T) {
 }
 
 func TestHealth(t *testing.T) {
+	t.Parallel()
 	r := newService(t, testConfig{})
 	r.publish(ingest.Item{ID: "a", Body: article(1)})
 	if h := want[map[string]string](r, 200, "GET", "/healthz", nil); h["status"] != "ok" || h["version"] != "test" {
@@ -195,6 +199,7 @@ func TestHealth(t *testing.T) {
 }
 
 func TestWrongAddresses(t *testing.T) {
+	t.Parallel()
 	r := newService(t, testConfig{stalled: true})
 	for _, c := range []struct {
 		method, path string

@@ -15,6 +15,7 @@ import (
 type decisionList struct{ Decisions []index.Decision }
 
 func TestDecisions(t *testing.T) {
+	t.Parallel()
 	r := newService(t, testConfig{})
 	families(r, 3, 2)
 	decide := func(status int, cluster uint32, body string) reply {
@@ -71,6 +72,7 @@ func TestDecisions(t *testing.T) {
 }
 
 func TestBadDecisions(t *testing.T) {
+	t.Parallel()
 	r := newService(t, testConfig{})
 	families(r, 2, 1)
 	before := r.events()
@@ -121,6 +123,7 @@ func TestBadDecisions(t *testing.T) {
 
 // The name of a decision is that of the token, with any name in the body.
 func TestDecisionNames(t *testing.T) {
+	t.Parallel()
 	r := newService(t, testConfig{api: func(c *Config) { c.Tokens = testTokens(t) }})
 	for i := range 2 {
 		want[ingest.Outcome](r, 200, "POST", "/items", ingest.Item{ID: fmt.Sprint(i), Body: article(1)}, "Authorization", "Bearer "+platformToken)
@@ -146,6 +149,7 @@ func TestDecisionNames(t *testing.T) {
 
 // Of two editors who decide at the same moment, one gets the decision of the other.
 func TestDecisionRace(t *testing.T) {
+	t.Parallel()
 	r := newService(t, testConfig{})
 	families(r, 2)
 	for range 5 {
@@ -180,6 +184,7 @@ func TestDecisionRace(t *testing.T) {
 }
 
 func TestSuspects(t *testing.T) {
+	t.Parallel()
 	r := newService(t, testConfig{})
 	waits := map[string]bool{}
 	for _, it := range sample(t, 400) {
@@ -252,6 +257,7 @@ func TestSuspects(t *testing.T) {
 // A decision states what its editor saw. The answer reports a change since then, and the
 // name of the editor who made it, even if the verdict is the same again.
 func TestDecisionSeen(t *testing.T) {
+	t.Parallel()
 	r := newService(t, testConfig{})
 	families(r, 5)
 	const path = "/clusters/1/decisions"
@@ -303,6 +309,7 @@ func TestDecisionSeen(t *testing.T) {
 // TestExemptions: a text is exempt by a decision about its cluster, listed, and not exempt after the
 // undo.
 func TestExemptions(t *testing.T) {
+	t.Parallel()
 	r := newService(t, testConfig{})
 	items := sample(t, 1)
 	e := r.publish(items[0]).Event

@@ -79,6 +79,7 @@ func (x *exposureServer) json(path, body string, want int) []byte {
 }
 
 func TestExposureHTTP(t *testing.T) {
+	t.Parallel()
 	x := newExposureServer(t, exposure.Config{Scenes: map[string]exposure.Scene{"feed": {Reads: []string{"feed"}, Writes: []string{"feed"}}}}, nil)
 	x.json("/exposures", `{"user":"u","kind":"seen","items":["a","x\/y",7]}`, 204)
 	x.json("/exposures", `{"user":"u","kind":"delivered","items":["d"],"at":"2001-01-01T00:00:00Z"}`, 204)
@@ -137,6 +138,7 @@ func TestExposureHTTP(t *testing.T) {
 // TestExposureHostile sends what no client should; each gets an error that names the
 // field, and another client is served throughout.
 func TestExposureHostile(t *testing.T) {
+	t.Parallel()
 	x := newExposureServer(t, exposure.Config{}, nil)
 	x.json("/exposures", `{"user":"bystander","kind":"seen","items":["a"]}`, 204)
 	many := strings.Repeat(`"a",`, 20000) + `"a"`
@@ -223,6 +225,7 @@ func TestExposureHostile(t *testing.T) {
 // TestExposureConnections: clients that lie about their length, or never finish, cost
 // others nothing.
 func TestExposureConnections(t *testing.T) {
+	t.Parallel()
 	x := newExposureServer(t, exposure.Config{}, nil)
 	var slow []net.Conn
 	for range 300 { // more than the server handles at once
@@ -260,6 +263,7 @@ func TestExposureConnections(t *testing.T) {
 }
 
 func TestExposureBinary(t *testing.T) {
+	t.Parallel()
 	x := newExposureServer(t, exposure.Config{Policies: map[string]exposure.Policy{"": {Slots: 3, Capacity: 64, Tail: 8}}}, nil)
 	var seen []string
 	for i := range 100 {
@@ -314,6 +318,7 @@ func TestExposureBinary(t *testing.T) {
 }
 
 func TestExposureBus(t *testing.T) {
+	t.Parallel()
 	x := newExposureServer(t, exposure.Config{}, nil)
 	ask := func(subject, body string) *nats.Msg {
 		m, err := x.Conn.Request(subject, []byte(body), patience)
@@ -336,6 +341,7 @@ func TestExposureBus(t *testing.T) {
 // TestExposureDegraded: an answer without the user's state says so, in every form of the
 // answer.
 func TestExposureDegraded(t *testing.T) {
+	t.Parallel()
 	for _, closed := range []bool{false, true} {
 		x := newExposureServer(t, exposure.Config{FailClosed: closed}, nil)
 		x.json("/exposures", `{"user":"u","kind":"seen","items":["1"]}`, 204)
@@ -382,6 +388,7 @@ func TestExposureDegraded(t *testing.T) {
 // on HTTP as on the bus. Accepted reports count, refused ones do not. When the stream has
 // space again, all reports are accepted.
 func TestExposureFull(t *testing.T) {
+	t.Parallel()
 	x := newExposureServer(t, exposure.Config{FlushAge: time.Hour}, nil)
 	js, err := jetstream.New(x.Conn)
 	if err != nil {
@@ -446,6 +453,7 @@ func TestExposureFull(t *testing.T) {
 // an integer, which is the same user as its decimal text. Different names are different
 // users, before and after a restart.
 func TestExposureUsers(t *testing.T) {
+	t.Parallel()
 	x := newExposureServer(t, exposure.Config{CacheBytes: 1}, nil)
 	users := []string{`7`, `"a\u0000b"`, `"a\u0000c"`, `"a"`, `"\u0000a"`, `"a/b"`, `"A"`, `"a "`, `"中"`, `"\ud83d\ude00"`, `"%00"`, `"*"`, `"a.b"`, `"` + strings.Repeat("é", 128) + `"`}
 	for i, u := range users {
@@ -475,6 +483,7 @@ func TestExposureUsers(t *testing.T) {
 }
 
 func TestExposureRoles(t *testing.T) {
+	t.Parallel()
 	known, err := fixture.Tokens("r recall recall-token-0123\np platform platform-token-01\n")
 	if err != nil {
 		t.Fatal(err)
@@ -498,6 +507,7 @@ func TestExposureRoles(t *testing.T) {
 
 // TestTraceHTTP: only operators trace, their names are in the log, and users' are not.
 func TestTraceHTTP(t *testing.T) {
+	t.Parallel()
 	var log bytes.Buffer
 	var mu sync.Mutex
 	r := newService(t, testConfig{exposure: &exposure.Config{}, api: func(c *Config) {

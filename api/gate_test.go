@@ -12,6 +12,7 @@ import (
 // fewer than the least; when they are quick again, as many as before. What is slow without
 // any waiting is no reason to admit fewer.
 func TestGateFollowsPatience(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := within(100*time.Millisecond, 16, 256)
 		// flood keeps the gate full of requests that take a time which depends on how many

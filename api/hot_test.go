@@ -27,6 +27,7 @@ func (a hotAnswer) ids() (ids []string) {
 }
 
 func TestHot(t *testing.T) {
+	t.Parallel()
 	r := newService(t, testConfig{exposure: &exposure.Config{}})
 	families(r, 2, 5, 1, 3) // by as many sources
 	for i := range 4 {
@@ -101,6 +102,7 @@ func TestHot(t *testing.T) {
 
 // Without exposures there is still a list, but none for a user.
 func TestHotAlone(t *testing.T) {
+	t.Parallel()
 	r := newService(t, testConfig{})
 	families(r, 2)
 	r.follow()

@@ -53,6 +53,7 @@ func article(n int) string {
 }
 
 func TestPublish(t *testing.T) {
+	t.Parallel()
 	r := newService(t, testConfig{})
 	first := r.publish(ingest.Item{ID: "a", Title: "一", Body: article(1), Source: "甲报"})
 	if !first.Changed || first.Event.Verdict != index.Unique || first.Event.Number != 1 || first.Event.ID != "a" {
@@ -80,6 +81,7 @@ func TestPublish(t *testing.T) {
 }
 
 func TestWithdraw(t *testing.T) {
+	t.Parallel()
 	r := newService(t, testConfig{})
 	for i, id := range []string{"a", "b", "c"} {
 		r.publish(ingest.Item{ID: id, Body: article(1), Source: fmt.Sprint("来源", i)})
@@ -127,6 +129,7 @@ func refused[T any](r *testService, method, path string, body any, header ...str
 }
 
 func TestCheck(t *testing.T) {
+	t.Parallel()
 	r := newService(t, testConfig{})
 	items := sample(t, 60)
 	for _, it := range items {
@@ -151,6 +154,7 @@ var hostileIDs = []string{
 }
 
 func TestItemIDs(t *testing.T) {
+	t.Parallel()
 	r := newService(t, testConfig{})
 	for i, id := range hostileIDs {
 		if out := r.publish(ingest.Item{ID: id, Title: fmt.Sprint(i), Body: article(i)}); out.Event.ID != id {
@@ -176,6 +180,7 @@ func TestItemIDs(t *testing.T) {
 
 // Every id that can be stored can be requested.
 func TestAnyID(t *testing.T) {
+	t.Parallel()
 	r := newService(t, testConfig{stalled: true})
 	handler := r.server.echo
 	ids := rapid.StringOfN(rapid.RuneFrom(nil, unicode.Han, unicode.Latin, unicode.Punct, unicode.Space, unicode.Symbol), 1, 64, 256).
@@ -198,6 +203,7 @@ func TestAnyID(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
+	t.Parallel()
 	r := newService(t, testConfig{})
 	long := strings.Repeat("x", 257)
 	for _, c := range []struct {
@@ -267,6 +273,7 @@ func TestRefusals(t *testing.T) {
 
 // Unusual but valid items are accepted.
 func TestOddItems(t *testing.T) {
+	t.Parallel()
 	r := newService(t, testConfig{})
 	for name, body := range map[string]string{
 		"empty-looking":      `{"id":"a","title":"  ","body":" \n "}`,
@@ -299,6 +306,7 @@ func TestOddItems(t *testing.T) {
 
 // Of many near-identical items at once, one is accepted.
 func TestPublishAtOnce(t *testing.T) {
+	t.Parallel()
 	r := newService(t, testConfig{})
 	var wg sync.WaitGroup
 	outcomes := make([]ingest.Outcome, 48)
@@ -328,6 +336,7 @@ func TestPublishAtOnce(t *testing.T) {
 
 // A verdict that is late does not lose the item.
 func TestPending(t *testing.T) {
+	t.Parallel()
 	r := newService(t, testConfig{stalled: true, api: func(c *Config) { c.Wait = 50 * time.Millisecond }})
 	rep := r.do("POST", "/items", ingest.Item{ID: "慢/稿", Body: article(1)})
 	if rep.status != 202 || rep.header.Get("Location") != itemPath("慢/稿") {
@@ -341,6 +350,7 @@ func TestPending(t *testing.T) {
 }
 
 func TestFullStream(t *testing.T) {
+	t.Parallel()
 	r := newService(t, testConfig{stalled: true, api: func(c *Config) { c.Wait = 50 * time.Millisecond },
 		ingest: func(c *ingest.Config) { c.Streams.Bytes = 16 << 10 }})
 	for n := range 100 {
@@ -361,6 +371,7 @@ func TestFullStream(t *testing.T) {
 }
 
 func TestNoBus(t *testing.T) {
+	t.Parallel()
 	r := newService(t, testConfig{stalled: true, api: func(c *Config) {
 		c.Ready = map[string]func() error{"moon": func() error { return errors.New("not full") }}
 	}})
@@ -382,6 +393,7 @@ func TestNoBus(t *testing.T) {
 
 // Why explains a verdict, or any two items.
 func TestWhy(t *testing.T) {
+	t.Parallel()
 	r := newService(t, testConfig{})
 	first := ingest.Item{ID: "首发", Title: "水库", Body: article(1)}
 	for _, it := range []ingest.Item{first, {ID: "转载", Title: "水库泄洪", Body: article(1) + "\n（责任编辑：张三）"}, {ID: "别的", Body: article(2)}} {

@@ -55,6 +55,7 @@ func (m *member) refused(subject string) bool {
 
 // Permissions are the same with and without gates before the streams.
 func TestBusRoles(t *testing.T) {
+	t.Parallel()
 	t.Run("gates", func(t *testing.T) { busRoles(t, false) })
 	t.Run("relaxed", func(t *testing.T) { busRoles(t, true) })
 }
@@ -154,6 +155,7 @@ func (m *member) may(kind, subject string) bool {
 // Without tokens every client may do what clients do. No client may publish a message
 // that looks like a verdict, or damage a stream.
 func TestBusWithoutTokens(t *testing.T) {
+	t.Parallel()
 	r := newService(t, testConfig{bus: func(c *bus.Config) { c.Listen, c.Authenticate = "127.0.0.1:0", (*tokens.Set)(nil).BusUser }})
 	m := join(t, r.Bus.URL(), "")
 	for _, subject := range []string{"verdicts.unique", "verdicts.x", "items.dead", "$JS.API.STREAM.DELETE.ITEMS", "$JS.API.STREAM.PURGE.VERDICTS",
@@ -199,6 +201,7 @@ func TestBusWithoutTokens(t *testing.T) {
 // A client that requests answers on a subject of the service gets none: a client must not
 // choose what the service publishes there.
 func TestSteeredReplies(t *testing.T) {
+	t.Parallel()
 	r := newService(t, testConfig{bus: func(c *bus.Config) {
 		c.Listen, c.Authenticate, c.Gates, c.Relaxed = "127.0.0.1:0", (*tokens.Set)(nil).BusUser, bus.GatedStreams(), false
 	}})
@@ -248,6 +251,7 @@ func TestSteeredReplies(t *testing.T) {
 
 // The purpose of each role works end to end.
 func TestBusRolesAtWork(t *testing.T) {
+	t.Parallel()
 	known := testTokens(t)
 	r := newService(t, testConfig{bus: func(c *bus.Config) { c.Listen, c.Authenticate = "127.0.0.1:0", known.BusUser }})
 	shop, desk := join(t, r.Bus.URL(), platformToken), join(t, r.Bus.URL(), editorToken)
@@ -302,6 +306,7 @@ func TestBusRolesAtWork(t *testing.T) {
 }
 
 func TestBusTokens(t *testing.T) {
+	t.Parallel()
 	known := testTokens(t)
 	embedded, err := bus.Start(bus.Config{Dir: t.TempDir(), Listen: "127.0.0.1:0", Relaxed: true, Authenticate: known.BusUser})
 	if err != nil {

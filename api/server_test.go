@@ -41,6 +41,7 @@ func testTokens(t *testing.T) *tokens.Set {
 }
 
 func TestTokens(t *testing.T) {
+	t.Parallel()
 	var log bytes.Buffer
 	var mu sync.Mutex
 	r := newService(t, testConfig{api: func(c *Config) {
@@ -130,6 +131,7 @@ func (l *lockedWriter) Write(b []byte) (int, error) {
 
 // A configured console replaces the plain pages.
 func TestConsole(t *testing.T) {
+	t.Parallel()
 	begun := make(chan struct{})
 	r := newService(t, testConfig{api: func(c *Config) {
 		c.Concurrency = 1
@@ -165,6 +167,7 @@ func TestConsole(t *testing.T) {
 }
 
 func TestCheckListen(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		addr                string
 		hasTokens, insecure bool
@@ -192,6 +195,7 @@ func TestCheckListen(t *testing.T) {
 }
 
 func TestOtherSites(t *testing.T) {
+	t.Parallel()
 	r := newService(t, testConfig{})
 	body := ingest.Item{ID: "a", Body: article(1)}
 	for _, header := range [][]string{{"Origin", "https://evil.example"}, {"Sec-Fetch-Site", "cross-site"}} {
@@ -237,6 +241,7 @@ func TestOtherSites(t *testing.T) {
 
 // A running request gets its answer while the service ends.
 func TestDrain(t *testing.T) {
+	t.Parallel()
 	r := newService(t, testConfig{stalled: true})
 	done := make(chan reply)
 	go func() {
@@ -258,6 +263,7 @@ func TestDrain(t *testing.T) {
 // Requests beyond the limit are refused at once. Readers and long polls have separate
 // limits, and a client that sends its body slowly blocks no other.
 func TestTooMuchAtOnce(t *testing.T) {
+	t.Parallel()
 	r := newService(t, testConfig{api: func(c *Config) { c.Concurrency = 1 }})
 	slow, feed := io.Pipe()
 	done := make(chan reply, 2)
@@ -305,6 +311,7 @@ func TestTooMuchAtOnce(t *testing.T) {
 }
 
 func TestPanic(t *testing.T) {
+	t.Parallel()
 	r := newService(t, testConfig{stalled: true})
 	handler := r.server.echo
 	r.server.handle(http.MethodGet, "/panics", platform, func(echo.Context) any { panic("secret") })
@@ -319,6 +326,7 @@ func TestPanic(t *testing.T) {
 }
 
 func TestService(t *testing.T) {
+	t.Parallel()
 	r := newService(t, testConfig{})
 	r.publish(ingest.Item{ID: "a", Body: article(1)})
 	reply, err := r.Conn.Request("items.check", []byte(`{"body":"`+article(1)+`"}`), patience)
@@ -370,6 +378,7 @@ func TestService(t *testing.T) {
 }
 
 func TestSemanticVersion(t *testing.T) {
+	t.Parallel()
 	for given, want := range map[string]string{"": "0.0.0", "1.2.3": "1.2.3", "v1.2.3": "1.2.3", "v0.1.0-4-gabc": "0.1.0-4-gabc", "abc1234": "0.0.0+abc1234",
 		"dev (dirty)": "0.0.0+dev-dirty", "1.2": "0.0.0+1-2", "é": "0.0.0"} {
 		if got := semanticVersion(given); got != want {
@@ -379,6 +388,7 @@ func TestSemanticVersion(t *testing.T) {
 }
 
 func TestConfig(t *testing.T) {
+	t.Parallel()
 	r := newService(t, testConfig{})
 	if _, err := New(Config{}); err == nil {
 		t.Error("a Server without an index")
@@ -390,6 +400,7 @@ func TestConfig(t *testing.T) {
 
 // The text of an unforeseen error does not reach the client.
 func TestUnforeseen(t *testing.T) {
+	t.Parallel()
 	if p := problemOf(errors.New("open /secret/index.db: no such file")); p.Status != 500 || strings.Contains(p.Detail, "secret") {
 		t.Errorf("%+v", p)
 	}

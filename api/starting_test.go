@@ -12,6 +12,7 @@ import (
 // TestStarting: a service that is still opening answers requests, and passes its listener
 // on without closing it.
 func TestStarting(t *testing.T) {
+	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

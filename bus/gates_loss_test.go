@@ -18,6 +18,7 @@ import (
 // publishers hear nothing, publish again under the same id, and each message
 // stands once and in order. The bus is closed and opened under way.
 func TestGateLostAcks(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	var lost atomic.Int64
 	var mu sync.Mutex

@@ -46,6 +46,7 @@ func TestGateNotOpen(t *testing.T) {
 // What is removed up to where the bus says takes files away and changes none, and
 // removes nothing else; what a consumer was given is synced in whatever file it is.
 func TestPurgeable(t *testing.T) {
+	t.Parallel()
 	g := newGated(t, t.TempDir(), jetstream.StreamConfig{MaxBytes: 24 << 20}, nil)
 	stream, err := g.js.Stream(t.Context(), "S")
 	if err != nil {

@@ -97,6 +97,7 @@ func asSent(subject string, h nats.Header, data []byte) string {
 // says, as it was sent; of one publisher all stand in order; and an id stands
 // once.
 func TestGateKeeps(t *testing.T) {
+	t.Parallel()
 	g := newGated(t, t.TempDir(), jetstream.StreamConfig{}, nil)
 	const publishers, each = 8, 400
 	type sent struct {

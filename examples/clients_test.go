@@ -96,36 +96,41 @@ func run(t *testing.T, dir, name string, args ...string) string {
 }
 
 func TestClients(t *testing.T) {
+	t.Parallel()
 	url := startServer(t)
 	dir := t.TempDir()
 	python, err := filepath.Abs("python/client.py")
 	if err != nil {
 		t.Fatal(err)
 	}
-	run(t, "..", "go", "build", "-o", filepath.Join(dir, "go-client"), "./examples/go")
-	run(t, "cpp", "g++", "-std=c++17", "-Wall", "-Wextra", "-Werror", "-O2", "-o", filepath.Join(dir, "cpp-client"), "client.cpp", "-lcurl")
-	run(t, "java", "javac", "-encoding", "UTF-8", "-Xlint:all", "-Werror", "-d", dir, "ExposureClient.java")
-	for name, cmd := range map[string][]string{
-		"go":     {filepath.Join(dir, "go-client")},
-		"cpp":    {filepath.Join(dir, "cpp-client")},
-		"java":   {"java", "-cp", dir, "ExposureClient"},
-		"python": {"python3", "-Werror", python},
+	for name, c := range map[string]struct{ build, run []string }{ // build: the folder, the command
+		"go":     {[]string{"..", "go", "build", "-o", filepath.Join(dir, "go-client"), "./examples/go"}, []string{filepath.Join(dir, "go-client")}},
+		"cpp":    {[]string{"cpp", "g++", "-std=c++17", "-Wall", "-Wextra", "-Werror", "-O2", "-o", filepath.Join(dir, "cpp-client"), "client.cpp", "-lcurl"}, []string{filepath.Join(dir, "cpp-client")}},
+		"java":   {[]string{"java", "javac", "-encoding", "UTF-8", "-Xlint:all", "-Werror", "-d", dir, "ExposureClient.java"}, []string{"java", "-cp", dir, "ExposureClient"}},
+		"python": {nil, []string{"python3", "-Werror", python}},
 	} {
-		args := append(cmd[1:], url, "user-of-"+name, token)
-		want := "{\"items\":[\"1002\",\"new\"],\"dropped\":2}\n[1002, 1004]\n"
-		if got := run(t, dir, cmd[0], args...); got != want {
-			t.Errorf("%s: got\n%swant\n%s", name, got, want)
-		}
-		args[len(args)-1] = "not-the-token-at-all"
-		if out, err := exec.Command(cmd[0], args...).CombinedOutput(); err == nil || !strings.Contains(string(out), "401") {
-			t.Errorf("%s with a wrong token: %v, %s", name, err, out)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if c.build != nil {
+				run(t, c.build[0], c.build[1], c.build[2:]...)
+			}
+			args := append(c.run[1:], url, "user-of-"+name, token)
+			want := "{\"items\":[\"1002\",\"new\"],\"dropped\":2}\n[1002, 1004]\n"
+			if got := run(t, dir, c.run[0], args...); got != want {
+				t.Errorf("got\n%swant\n%s", got, want)
+			}
+			args[len(args)-1] = "not-the-token-at-all"
+			if out, err := exec.Command(c.run[0], args...).CombinedOutput(); err == nil || !strings.Contains(string(out), "401") {
+				t.Errorf("with a wrong token: %v, %s", err, out)
+			}
+		})
 	}
 }
 
 // TestPythonTriesAgain: the client in Python repeats a request that the service cannot take now, or whose connection
 // broke, and gives up at its deadline.
 func TestPythonTriesAgain(t *testing.T) {
+	t.Parallel()
 	url, err := url.Parse(startServer(t))
 	if err != nil {
 		t.Fatal(err)

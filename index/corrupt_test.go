@@ -132,6 +132,7 @@ func eventful(t *testing.T, x *Index) {
 // Transactions after the damage are lost as if they had never been committed. Nothing
 // else is lost or changed.
 func TestDamagedLog(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	x := openTest(t, dir, func(c *Config) { c.Durability = DurabilityRelaxed })
 	eventful(t, x)
@@ -153,7 +154,7 @@ func TestDamagedLog(t *testing.T) {
 	for i := range 28 { // the header, and that of the first frame
 		at = append(at, 2*i)
 	}
-	for range 20 {
+	for range tier.Count(7, 20, 20) {
 		frame := 32 + r.IntN((size-32)/(24+4096))*(24+4096)
 		at = append(at, frame+r.IntN(24), frame+24+r.IntN(4096))
 	}
@@ -187,6 +188,7 @@ func TestDamagedLog(t *testing.T) {
 // TestDamagedCatalogue flips bits everywhere in the catalogue's file, and cuts it. Open
 // refuses the file, or Verify finds the damage, or nothing has changed.
 func TestDamagedCatalogue(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	x := openTest(t, dir, func(c *Config) { c.Durability = DurabilityRelaxed })
 	eventful(t, x)
@@ -211,7 +213,7 @@ func TestDamagedCatalogue(t *testing.T) {
 	at = tier.Sequential(at)
 	flips, silent := 0, 0
 	outcomes := map[string]int{}
-	every := tier.Count(3, 1, 1)
+	every := tier.Count(6, 1, 1)
 	for i := 0; i < len(at); i += every {
 		where := at[i]
 		damaged := maps.Clone(whole)

@@ -33,6 +33,7 @@ func fill(t *testing.T, x *Index, from, to int) {
 // TestDamagedPages damages one page of each kind of a snapshot, in each way. The index
 // then does not use the snapshot, and its resident data is complete all the same.
 func TestDamagedPages(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	dir := t.TempDir()
 	path := filepath.Join(dir, SnapshotFileName)
@@ -91,6 +92,7 @@ func TestDamagedPages(t *testing.T) {
 // write the next snapshot. One byte makes a file read-only without damage to its
 // contents.
 func TestSnapshotHeader(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	dir := t.TempDir()
 	path := filepath.Join(dir, SnapshotFileName)

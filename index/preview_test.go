@@ -37,6 +37,7 @@ func openTight(t *testing.T, full int, fail func(string) error) *Index {
 // TestPreviewChangesNoVerdict: an article gets the same verdict with a preview, however
 // old, and without one.
 func TestPreviewChangesNoVerdict(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	before, again := 0., 0.
 	for _, seed := range tier.Sequential([]uint64{0, 1, 2, 3, 4, 5}[:tier.Count(2, 6, 6)]) {

@@ -280,6 +280,7 @@ func (a *archive) sameProposals(x, want *Index, d dialect) (met int) {
 // behaves as if the new recipe had made all its items. This holds after interruptions,
 // and for a reindex back to the old recipe.
 func TestReindex(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(tier.Count(1, 3, 3)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			a := newArchive(t, seed)

@@ -23,6 +23,7 @@ import (
 // which fails at random points and is called again. Afterwards the catalogue and what is
 // resident are whole, and a start derives what a catalogue of the new recipe would.
 func TestReindexOfRunningIndex(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(tier.Count(1, 6, 20)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			a, dir := newArchive(t, seed), t.TempDir()

@@ -41,6 +41,7 @@ func (x twins) close(t tester) {
 // revision, a merge or a decision revives is found again. Both hold after snapshots and
 // restarts.
 func TestSweepChangesNoVerdict(t *testing.T) {
+	t.Parallel()
 	swept := 0
 	tier.Check(t, func(rt *rapid.T) {
 		ctx := context.Background()
@@ -115,6 +116,7 @@ func drawAnyDecision(rt *rapid.T, n uint64, at time.Time) DecisionRequest {
 // TestSweepGivesMemoryBack: after a stream much longer than the window, only the
 // postings of the window remain.
 func TestSweepGivesMemoryBack(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	x := openTest(t, t.TempDir(), func(c *Config) {
 		c.Policy.Window, c.Policy.Cap = 10*time.Hour, 60*time.Hour
@@ -122,7 +124,7 @@ func TestSweepGivesMemoryBack(t *testing.T) {
 		c.SweepEvery = -1
 	})
 	defer func() { _ = x.Close() }()
-	seq, items := uint64(0), 4000
+	seq, items := uint64(0), tier.Count(2000, 4000, 4000)
 	if tier.Race { // nothing runs at the same time
 		items = 1000
 	}

@@ -17,6 +17,7 @@ import (
 // TestExplainAgreesWithIndex holds explanations against what the index does
 // with the same two texts.
 func TestExplainAgreesWithIndex(t *testing.T) {
+	t.Parallel()
 	seg, err := segment.New(segment.Config{Data: data.FS})
 	if err != nil {
 		t.Fatal(err)

@@ -103,6 +103,7 @@ func timeless(t testing.TB, r *testService) []index.Event {
 // TestOneOfManyIsAccepted: of 64 near-identical items at once exactly one is
 // accepted, in each of many rounds.
 func TestOneOfManyIsAccepted(t *testing.T) {
+	t.Parallel()
 	rounds := tier.Count(30, 100, 100)
 	svc := start(t, t.TempDir(), nil)
 	r := rand.New(rand.NewPCG(3, 3))
@@ -242,6 +243,7 @@ func TestCrashBetweenCommitAndAck(t *testing.T) {
 
 // TestDiskFull: items wait on the bus until the catalogue can be written.
 func TestDiskFull(t *testing.T) {
+	t.Parallel()
 	var full atomic.Int64 // how often more there is no room
 	svc := start(t, t.TempDir(), func(_ *Config, i *index.Config) {
 		i.Fail = func(string) error {

@@ -19,7 +19,7 @@ const busWaitEnv = "JIANGUO_TEST_BUS_WAIT"
 func TestMain(m *testing.M) {
 	// Most tests wait for a disk, a timeout or the end of a process. A -parallel of the
 	// command line comes later and wins.
-	if err := flag.Set("test.parallel", "8"); err != nil {
+	if err := flag.Set("test.parallel", "12"); err != nil {
 		panic(err)
 	}
 	if path := os.Getenv(clockEnv); path != "" {

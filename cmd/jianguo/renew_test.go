@@ -125,7 +125,7 @@ func TestKillReindexUnderService(t *testing.T) {
 	a.bulletins(300)
 	var acked []int
 	alone, unfinished := time.Duration(0), 0
-	for round := range 1 + tier.Count(2, 4, 12) {
+	for round := range 1 + tier.Count(1, 4, 12) {
 		k.start()
 		k.ready()
 		words.set(fmt.Sprintf("街道与 %d n\n%s", 100+round, map[int]string{1: sampleWords}[round%2]))

@@ -159,7 +159,7 @@ func TestFormEdits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	each := 15
+	each := tier.Count(7, 15, 15)
 	if tier.Race { // nothing is new to the detector
 		each = 3
 	}
