@@ -204,14 +204,15 @@ func TestQueryForgets(t *testing.T) {
 	})
 }
 
+// TestCompareIsSymmetric: what is no matter of which text came first. Slots and clauses are: of equally long runs the alignment takes
+// the first one of the later text.
 func TestCompareIsSymmetric(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := Input{Body: drawText(t, "a")}, Input{Body: drawText(t, "b")}
 		x, y := Make(a), Make(b)
 		for _, pair := range [][2]Comparison{{Compare(&x, &y), Compare(&y, &x)}, {compareTexts(a, b), compareTexts(b, a)}} {
 			p, q := pair[0], pair[1]
-			if p.Resemblance != q.Resemblance || p.ContainedA != q.ContainedB || p.SoftA != q.SoftB || p.Facts.OnlyA != q.Facts.OnlyB ||
-				p.Facts.SameSlot != q.Facts.SameSlot || p.Facts.OtherSlot != q.Facts.OtherSlot || p.Layout.NovelA != q.Layout.NovelB {
+			if p.Resemblance != q.Resemblance || p.ContainedA != q.ContainedB || p.SoftA != q.SoftB || p.Facts.OnlyA != q.Facts.OnlyB {
 				t.Fatalf("%+v\n%+v", p, q)
 			}
 		}
