@@ -42,8 +42,8 @@ var units = func() map[string]string {
 	out := map[string]string{}
 	for _, group := range strings.Fields(`人/名/位/人次 例/起/宗/件 户/家庭 岁/周岁 元/块/元人民币 美元 欧元 日元 港元/港币 新元 澳元 加元 台币/新台币 英镑 韩元 卢布 公里/千米/km
 		米/m 厘米/cm 毫米/mm 平方米/㎡/m2 平方公里 公顷 亩 立方米/m3 立方米每秒 吨/t 公斤/千克/kg 克/g 升/l 毫升/ml 千瓦 千瓦时/度 瓦 c/摄氏度 级 个百分点/百分点
-		年 个月/个多月 天/日 小时/个小时/个多小时 分钟 秒/s 倍 成 次/场 场次 辆 架 艘 台 套 台套 座/栋/幢 所 家 个 张 件套 只/头 株 股 手 点 基点/bp 桶 票 分 名次 期 届 号 楼 条
-		层 公斤级 公里每小时/km/h 册/本 项 处 页 份 封 段 盏 棵 顶 箱 袋 瓶 盒 枚 幅 列 班 架次 车次 间 笔 单 批 轮 首 部 篇 根 口 组 对 双 支 杯 人份 克拉 公升 海里 节 里 支队 拍 条次 篇 万步 步 g w mah hz gb/g/b tb 英寸 nm nits ppi`) {
+		年 个月/个多月 天/日 小时/个小时/个多小时 分钟 秒/s 倍 成 次/场 场次 辆 架 艘 台 套 台套 座/栋/幢 所 家 个 张 件套 只/头 株 股 手 点 基点/bp/个基点 桶 票 分 名次 期 届 号 楼 条
+		层 公斤级 公里每小时/km/h 册/本 项 处 页 份 封 段 盏 棵 顶 箱 袋 瓶 盒 枚 幅 列 班 架次 车次 间 笔 单 批 轮 首 部 篇 根 口 组 对 双 支 杯 人份 克拉 公升 海里 节 里 支队 拍 条次 篇 万步 步 g w mah hz gb/g/b tb 英寸 nm nits ppi 瓦时 伏 帕 赫 延长米`) {
 		names := strings.Split(group, "/")
 		for _, n := range names {
 			if _, known := out[n]; !known {
@@ -97,6 +97,9 @@ func (s *side) appendFacts(out []Fact, tokens []token) []Fact {
 		}
 		f.from, f.Start = i, int(tokens[i].start)
 		i += n
+		if before, ok := strings.CutSuffix(s.text[:f.Start], "-"); ok && f.unit != "" && (before == "" || !isLatin(before[len(before)-1:])) {
+			f.Start, f.value = f.Start-1, -f.value
+		}
 		if strings.HasSuffix(s.text[:f.Start], "第") {
 			if f.value == 1 || f.unit == "" {
 				continue // 第一时间, 第一: words more often than facts
@@ -131,6 +134,9 @@ func (s *side) factAt(tokens []token, i int) (Fact, int) {
 		return s.digitAt(tokens, i)
 	}
 	text, x := s.text[t.start:t.end], readToken(s.text, int(t.start))
+	if before, behind := s.text[:t.start], s.text[t.end:]; strings.HasSuffix(before, ".") || len(behind) > 1 && behind[0] == '.' && isDigit(behind[1]) {
+		return Fact{}, 0 // of a version: 8.0.15.32
+	}
 	whole := x.value == math.Trunc(x.value)
 	if (t.kind == month || t.kind == day) && !whole {
 		return Fact{}, 0 // 1.7月 is item 1, about July
@@ -169,7 +175,7 @@ func (s *side) factAt(tokens []token, i int) (Fact, int) {
 	return f, n
 }
 
-// joined adds to a figure the other parts of its number (1亿2000万, 2亿零100万), or the numbers that -, / or 比 joins to it,
+// joined adds to a figure the other parts of its number (1亿2000万, 2亿零100万), or the numbers that -, /, 比 or 至 joins to it,
 // and returns its length in tokens.
 func (s *side) joined(f *Fact, tokens []token, i int) int {
 	for k := i; ; {
@@ -178,22 +184,31 @@ func (s *side) joined(f *Fact, tokens []token, i int) int {
 		if at := strings.IndexFunc(s.text[t.start:t.end], unicode.IsLetter); at > 0 {
 			power, _ = multiplier(s.text, int(t.start)+at, 1)
 		}
-		next, joint, part := k+1, 0, false
+		joint, part := 0, false
+		size, unit := unitAt(s.text, f.End) // 3000元至1万元
 		switch {
 		case strings.HasPrefix(rest, "-"), strings.HasPrefix(rest, "/"):
 			joint = 1
-		case strings.HasPrefix(rest, "比"):
-			next, joint = k+2, len("比")
+		case strings.HasPrefix(rest, "比"), strings.HasPrefix(rest, "至"):
+			joint = len("比")
+		case size > 0 && strings.HasPrefix(rest[size:], "至"):
+			joint = size + len("至")
 		case strings.HasPrefix(rest, "零"):
-			next, joint, part = k+2, len("零"), true
+			joint, part = len("零"), true
 		default:
 			part = true
+		}
+		next := k + 1
+		for next < len(tokens) && int(tokens[next].start) < f.End+joint {
+			next++
 		}
 		if next >= len(tokens) || !tokens[next].kind.isNumber() || int(tokens[next].start) != f.End+joint {
 			return k + 1 - i
 		}
 		x := readToken(s.text, int(tokens[next].start))
-		switch {
+		switch _, u := unitAt(s.text, x.end); {
+		case joint >= len("至") && !part && (x.kind != number && x.kind != percent || joint > len("至") && u != unit):
+			return k + 1 - i
 		case !part:
 			f.value, f.place = f.value*1e6+x.value+.5, 0 // a code, a fraction, a range, a score
 		case x.kind == number && x.value < power:
@@ -283,6 +298,17 @@ func (s *side) timeField(t token) (field, value int) {
 		}
 	}
 	return -1, value
+}
+
+// Rank orders facts by what they tell: figures with a unit, other figures, then days and hours.
+func (f *Fact) Rank() int {
+	switch {
+	case f.Kind != FactFigure:
+		return 2
+	case f.unit == "":
+		return 1
+	}
+	return 0
 }
 
 // Equal reports whether two facts say the same. Of two dates, one may say less: 8月9日 and 9日.

@@ -50,12 +50,12 @@ func Estimated(j *sketch.Judgement, c *sketch.Comparison) *Facts {
 
 // Compared are the facts of two texts that were judged and aligned.
 func Compared(j *sketch.Judgement, x *sketch.Alignment) *Facts {
-	f := &Facts{Score: Round(j.Score, 1000), Coverage: &Coverage{Round(x.Later.Covered, 100), Round(x.Earlier.Covered, 100)}, New: &New{Share: Round(float32(x.Later.OwnTokens)/float32(max(1, x.TokensA)), 100)}}
-	for _, p := range x.Earlier.Own {
+	f := &Facts{Score: Round(j.Score, 1000), Coverage: &Coverage{Round(x.Later.Covered, 100), Round(x.Earlier.Covered, 100)}, New: &New{}}
+	for _, p := range lacking(&x.Earlier, x.Matches, func(m sketch.Match) int { return m.Earlier }) {
 		f.Lacks += letters(x.Earlier.Text[p.Start:p.End])
 	}
 	longest := 0
-	for _, p := range x.Later.Own {
+	for _, p := range lacking(&x.Later, x.Matches, func(m sketch.Match) int { return m.Later }) {
 		text := x.Later.Text[p.Start:p.End]
 		n := letters(text)
 		f.New.Characters += n
@@ -63,14 +63,49 @@ func Compared(j *sketch.Judgement, x *sketch.Alignment) *Facts {
 			longest, f.New.Text = n, beginning(text)
 		}
 	}
+	f.New.Share = Round(float32(f.New.Characters)/float32(max(1, letters(x.Later.Text))), 100)
 	f.pair(x)
 	f.Reason = reason(j, f)
 	return f
 }
 
+// A passage that the other text lacks has at least passage tokens and less than a third in common with it, between two runs in common
+// of at least run tokens: shorter ones are words that any two texts share.
+const run, passage = 6, 8
+
+// lacking returns the passages of a side that the other text lacks, from the first clause that begins in each.
+func lacking(s *sketch.Aligned, matches []sketch.Match, from func(sketch.Match) int) (out []sketch.Bytes) {
+	const alone, shared, long = 0, 1, 2
+	tokens := make([]byte, len(s.Tokens))
+	for _, m := range matches {
+		for k := range m.N {
+			tokens[from(m)+k] = shared
+			if m.N >= run {
+				tokens[from(m)+k] = long
+			}
+		}
+	}
+	for i := 0; i < len(tokens); {
+		n, common := 0, 0
+		for ; i+n < len(tokens) && tokens[i+n] != long; n++ {
+			common += int(tokens[i+n])
+		}
+		if n >= passage && 3*common < n {
+			p := sketch.Bytes{Start: s.Tokens[i].Start, End: s.Tokens[i+n-1].End}
+			if at := strings.IndexByte(s.Text[p.Start:p.End], '\n'); at >= 0 && i > 0 && s.Text[p.Start-1] != '\n' && 2*at < p.End-p.Start {
+				p.Start += at + 1
+			}
+			out = append(out, p)
+		}
+		i += n + 1
+	}
+	return out
+}
+
 // pair counts the facts and names a few.
 func (f *Facts) pair(x *sketch.Alignment) {
 	var said []*sketch.Fact // distinct, of the item
+	var added []*sketch.Fact
 	var conflict [3][]string
 	fresh := func(o *sketch.Fact) bool {
 		if slices.ContainsFunc(said, o.Equal) {
@@ -99,9 +134,13 @@ func (f *Facts) pair(x *sketch.Alignment) {
 			f.Agree = appendSome(f.Agree, x.Later.Text[p.Later.Start:p.Later.End])
 		default:
 			f.Numbers++
-			f.New.Facts++
-			f.New.Examples = appendSome(f.New.Examples, x.Later.Text[p.Later.Start:p.Later.End])
+			added = append(added, p.Later)
 		}
+	}
+	f.New.Facts = len(added)
+	slices.SortStableFunc(added, func(a, b *sketch.Fact) int { return a.Rank() - b.Rank() }) // the stamp of a page is the first fact of many
+	for _, o := range added {
+		f.New.Examples = appendSome(f.New.Examples, x.Later.Text[o.Start:o.End])
 	}
 	// One of each kind first, so that a notice about another bank names the bank and the amount.
 	for k := range max(len(conflict[0]), len(conflict[1]), len(conflict[2])) {
@@ -178,6 +217,7 @@ const (
 
 // beginning quotes a passage from its beginning to the end of a clause.
 func beginning(text string) string {
+	text = strings.TrimLeft(text, "的了是\n")
 	n := 0
 	for i, r := range text {
 		if r == '\n' && n >= quoted || n == quotedMax {

@@ -24,7 +24,8 @@ type phrases struct {
 	little                              string
 
 	sameText, contained, contains, reworded string // duplicates; with shares
-	extends, overlap, inDoubt, series, form string
+	extends, overlap, inDoubt, series       string
+	related, loose                          string // neither a copy nor of one form, as far as was measured
 	headlines                               string // the same short body
 	oneSided                                string // a suspect whose texts were not aligned
 	estimated                               string // because they are too long
@@ -45,7 +46,7 @@ var chinese = phrases{
 	sameText: "同文：本稿 %[2]d%% 见于先到稿 %[1]s", contained: "摘段：本稿 %[2]d%% 见于先到稿 %[1]s，是其 %[3]d%%",
 	contains: "含先到稿：先到稿 %[1]s 的 %[3]d%% 见于本稿，占本稿 %[2]d%%", reworded: "改写：本稿 %[2]d%% 的文字见于先到稿 %[1]s",
 	extends: "本稿含先到稿 %[1]s 的 %[3]d%%，另有先到稿没有的内容", overlap: "本稿 %[2]d%% 的文字见于先到稿 %[1]s，另有先到稿没有的内容",
-	inDoubt: "存疑：本稿 %[2]d%% 的文字见于先到稿 %[1]s，是否同稿不能断定", series: "系列稿：本稿与先到稿 %s 格式相同，事实不同", form: "系列稿：本稿与先到稿 %s 格式相同，各述其事",
+	inDoubt: "存疑：本稿 %[2]d%% 的文字见于先到稿 %[1]s，是否同稿不能断定", series: "系列稿：本稿与先到稿 %s 格式相同，事实不同", related: "相关稿：本稿 %[2]d%% 的文字见于先到稿 %[1]s，是其 %[3]d%%", loose: "相关稿：本稿与先到稿 %s 有相同之处",
 	headlines:  "存疑：本稿与先到稿 %s 正文相同，标题各说各的，正文都没有提到",
 	oneSided:   "本稿与先到稿 %s 大段相同，但各自篇幅不同",
 	estimated:  "存疑：本稿与先到稿 %s 相近；全文过长，只按摘要比较",
@@ -66,7 +67,7 @@ var english = phrases{
 	sameText: "the same text: %[2]d%% of this text is in the earlier %[1]s", contained: "an excerpt: %[2]d%% of this text is in the earlier %[1]s, %[3]d%% of which it is",
 	contains: "contains the earlier text: %[3]d%% of %[1]s is in this text, %[2]d%% of which it is", reworded: "reworded: %[2]d%% of this text is in the earlier %[1]s",
 	extends: "this text has %[3]d%% of the earlier %[1]s and adds", overlap: "%[2]d%% of this text is in the earlier %[1]s; this text adds",
-	inDoubt: "in doubt: %[2]d%% of this text is in the earlier %[1]s, which may be another article", series: "a series: this text has the form of the earlier %s and other facts", form: "a series: this text has the form of the earlier %s and its own matter",
+	inDoubt: "in doubt: %[2]d%% of this text is in the earlier %[1]s, which may be another article", series: "a series: this text has the form of the earlier %s and other facts", related: "related: %[2]d%% of this text is in the earlier %[1]s, %[3]d%% of which it is", loose: "related: this text has something in common with the earlier %s",
 	headlines:  "in doubt: the body is that of the earlier %s, the headlines are of two matters, and the body says nothing of either",
 	oneSided:   "this text has much in common with the earlier %s, and one of them has more",
 	estimated:  "in doubt: this text is like the earlier %s; the texts are too long to compare, so this is an estimate",
@@ -121,10 +122,14 @@ func Why(e *Event, language string) string {
 	}
 	if e.Series != 0 {
 		said := p.conflicts(e.Facts)
-		if len(said) == 0 {
-			return p.withFacts(p.form, e)
+		switch {
+		case len(said) > 0:
+			return fmt.Sprintf(p.series, e.Of) + p.note + said[0]
+		case e.Facts == nil || e.Facts.Coverage == nil:
+			return p.withFacts(p.loose, e)
 		}
-		return fmt.Sprintf(p.series, e.Of) + p.note + said[0]
+		form := fmt.Sprintf(p.related, e.Of, percent(e.Facts.Coverage.Later), percent(e.Facts.Coverage.Earlier))
+		return strings.Join(append([]string{form}, p.facts(e.Facts)...), p.comma)
 	}
 	return strings.Join(p.judged(e.Of, e.Facts), p.comma)
 }
