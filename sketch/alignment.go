@@ -25,12 +25,25 @@ type Alignment struct {
 type Aligned struct {
 	Text    string  // its normal form
 	Tokens  []Bytes // of Text
-	Covered float32 // share of the tokens in matches
+	Covered float32 // share of the tokens that are not Alone
+	Common  []Level // by token
 	// Own are the stretches of clauses that the other text has not got, in other words neither, without credits.
 	Own []Bytes
 	// OwnTokens is their number of tokens.
 	OwnTokens int
 }
+
+// Level says whether a token stands in the other text, too: in a run of at least longRun tokens, or of fewer, which may be
+// words that any two texts share.
+type Level uint8
+
+const (
+	Alone Level = iota
+	InWords
+	InRun
+)
+
+const longRun = 6
 
 // Bytes is Text[Start:End].
 type Bytes struct{ Start, End int }
@@ -83,7 +96,13 @@ func (x *Alignment) align(w *workspace) {
 	x.Partial = g.budget < 0
 	x.Matches = append(g.out, w.moved(g.out)...)
 	slices.SortFunc(x.Matches, func(a, b Match) int { return cmp.Compare(a.Later, b.Later) })
-	x.Later.set(&w.q, func(id int32) bool { return w.inC[id] > 0 }, x.Matches, func(m Match) int { return m.Later })
+	said := slices.Clip(x.Matches)
+	for _, r := range w.runs {
+		if r.n >= longRun { // what the text says again is in no match
+			said = append(said, Match{Later: int(r.q), N: int(r.n)})
+		}
+	}
+	x.Later.set(&w.q, func(id int32) bool { return w.inC[id] > 0 }, said, func(m Match) int { return m.Later })
 	x.Earlier.set(&w.c, func(id int32) bool { return id >= 0 }, x.Matches, func(m Match) int { return m.Earlier })
 	if x.TokensA > 0 && x.TokensB > 0 {
 		x.pairFacts(w)
@@ -267,16 +286,17 @@ func (x *Aligned) set(s *side, known func(pair int32) bool, matches []Match, fro
 	if len(s.tokens) == 0 {
 		return
 	}
-	covered := make([]bool, len(s.tokens))
-	total := 0
+	x.Common = make([]Level, len(s.tokens))
 	for _, m := range matches {
-		total += m.N
+		level := InWords
+		if m.N >= longRun {
+			level = InRun
+		}
 		for k := range m.N {
-			covered[from(m)+k] = true
+			x.Common[from(m)+k] = max(x.Common[from(m)+k], level)
 		}
 	}
-	x.Covered = float32(total) / float32(len(s.tokens))
-	last := -1
+	covered, last := 0, -1
 	for i := 0; i < len(s.tokens); {
 		n, has, in, figures := 1, 0, 0, s.tokens[i].kind.isNumber()
 		for ; i+n < len(s.tokens) && !s.tokens[i+n].clause; n++ {
@@ -285,11 +305,12 @@ func (x *Aligned) set(s *side, known func(pair int32) bool, matches []Match, fro
 			}
 			figures = figures || s.tokens[i+n].kind.isNumber()
 		}
-		for _, c := range covered[i : i+n] {
-			if c {
+		for _, c := range x.Common[i : i+n] {
+			if c > Alone {
 				in++
 			}
 		}
+		covered += in
 		start, end := x.Tokens[i].Start, x.Tokens[i+n-1].End
 		if (n >= newsTokens || n > 1 && figures) && 3*has < n-1 && 2*in < n && !credit(s.text[start:end]) {
 			x.OwnTokens += n
@@ -302,6 +323,7 @@ func (x *Aligned) set(s *side, known func(pair int32) bool, matches []Match, fro
 		}
 		i += n
 	}
+	x.Covered = float32(covered) / float32(len(s.tokens))
 }
 
 // chainMost bounds how many offsets of the earlier text are tried for a run.

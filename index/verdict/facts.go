@@ -51,11 +51,11 @@ func Estimated(j *sketch.Judgement, c *sketch.Comparison) *Facts {
 // Compared are the facts of two texts that were judged and aligned.
 func Compared(j *sketch.Judgement, x *sketch.Alignment) *Facts {
 	f := &Facts{Score: Round(j.Score, 1000), Coverage: &Coverage{Round(x.Later.Covered, 100), Round(x.Earlier.Covered, 100)}, New: &New{}}
-	for _, p := range lacking(&x.Earlier, x.Matches, func(m sketch.Match) int { return m.Earlier }) {
+	for _, p := range lacking(&x.Earlier) {
 		f.Lacks += letters(x.Earlier.Text[p.Start:p.End])
 	}
 	longest := 0
-	for _, p := range lacking(&x.Later, x.Matches, func(m sketch.Match) int { return m.Later }) {
+	for _, p := range lacking(&x.Later) {
 		text := x.Later.Text[p.Start:p.End]
 		n := letters(text)
 		f.New.Characters += n
@@ -69,26 +69,16 @@ func Compared(j *sketch.Judgement, x *sketch.Alignment) *Facts {
 	return f
 }
 
-// A passage that the other text lacks has at least passage tokens and less than a third in common with it, between two runs in common
-// of at least run tokens: shorter ones are words that any two texts share.
-const run, passage = 6, 8
+// passage is the length in tokens of the shortest passage that counts as lacking.
+const passage = 8
 
-// lacking returns the passages of a side that the other text lacks, from the first clause that begins in each.
-func lacking(s *sketch.Aligned, matches []sketch.Match, from func(sketch.Match) int) (out []sketch.Bytes) {
-	const alone, shared, long = 0, 1, 2
-	tokens := make([]byte, len(s.Tokens))
-	for _, m := range matches {
-		for k := range m.N {
-			tokens[from(m)+k] = shared
-			if m.N >= run {
-				tokens[from(m)+k] = long
-			}
-		}
-	}
-	for i := 0; i < len(tokens); {
+// lacking returns the passages of a side that the other text lacks, from the first clause that begins in each: less than a third
+// of one is in common, between two runs that are.
+func lacking(s *sketch.Aligned) (out []sketch.Bytes) {
+	for i := 0; i < len(s.Common); {
 		n, common := 0, 0
-		for ; i+n < len(tokens) && tokens[i+n] != long; n++ {
-			common += int(tokens[i+n])
+		for ; i+n < len(s.Common) && s.Common[i+n] != sketch.InRun; n++ {
+			common += int(s.Common[i+n])
 		}
 		if n >= passage && 3*common < n {
 			p := sketch.Bytes{Start: s.Tokens[i].Start, End: s.Tokens[i+n-1].End}
