@@ -3,7 +3,6 @@ package sketch
 import (
 	"cmp"
 	"slices"
-	"strings"
 )
 
 // Alignment says what two texts have in common, passage by passage. All that is said of a pair comes from it:
@@ -27,7 +26,7 @@ type Aligned struct {
 	Tokens  []Bytes // of Text
 	Covered float32 // share of the tokens that are not Alone
 	Common  []Level // by token
-	// Own are the stretches of clauses that the other text has not got, in other words neither, without credits.
+	// Own are the clauses that the other text has not got, in other words neither, without credits.
 	Own []Bytes
 	// OwnTokens is their number of tokens.
 	OwnTokens int
@@ -38,12 +37,11 @@ type Aligned struct {
 type Level uint8
 
 const (
-	Alone Level = iota
-	InWords
-	InRun
+	Alone   Level = 0
+	InWords Level = 1
+	InRun   Level = 2
+	longRun       = 6
 )
-
-const longRun = 6
 
 // Bytes is Text[Start:End].
 type Bytes struct{ Start, End int }
@@ -296,7 +294,7 @@ func (x *Aligned) set(s *side, known func(pair int32) bool, matches []Match, fro
 			x.Common[from(m)+k] = max(x.Common[from(m)+k], level)
 		}
 	}
-	covered, last := 0, -1
+	covered := 0
 	for i := 0; i < len(s.tokens); {
 		n, has, in, figures := 1, 0, 0, s.tokens[i].kind.isNumber()
 		for ; i+n < len(s.tokens) && !s.tokens[i+n].clause; n++ {
@@ -314,12 +312,7 @@ func (x *Aligned) set(s *side, known func(pair int32) bool, matches []Match, fro
 		start, end := x.Tokens[i].Start, x.Tokens[i+n-1].End
 		if (n >= newsTokens || n > 1 && figures) && 3*has < n-1 && 2*in < n && !credit(s.text[start:end]) {
 			x.OwnTokens += n
-			if last == i && strings.Count(s.text[x.Own[len(x.Own)-1].End:start], "\n") == 1 {
-				x.Own[len(x.Own)-1].End = end
-			} else {
-				x.Own = append(x.Own, Bytes{start, end})
-			}
-			last = i + n
+			x.Own = append(x.Own, Bytes{start, end})
 		}
 		i += n
 	}

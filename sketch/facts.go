@@ -300,17 +300,6 @@ func (s *side) timeField(t token) (field, value int) {
 	return -1, value
 }
 
-// Rank orders facts by what they tell: figures with a unit, other figures, then days and hours.
-func (f *Fact) Rank() int {
-	switch {
-	case f.Kind != FactFigure:
-		return 2
-	case f.unit == "":
-		return 1
-	}
-	return 0
-}
-
 // Equal reports whether two facts say the same. Of two dates, one may say less: 8月9日 and 9日.
 func (f *Fact) Equal(o *Fact) bool {
 	if f.Kind != o.Kind {

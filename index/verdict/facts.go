@@ -94,8 +94,7 @@ func lacking(s *sketch.Aligned) (out []sketch.Bytes) {
 
 // pair counts the facts and names a few.
 func (f *Facts) pair(x *sketch.Alignment) {
-	var said []*sketch.Fact // distinct, of the item
-	var added []*sketch.Fact
+	var said, added []*sketch.Fact // distinct, of the item; those that the earlier text lacks
 	var conflict [3][]string
 	fresh := func(o *sketch.Fact) bool {
 		if slices.ContainsFunc(said, o.Equal) {
@@ -128,7 +127,10 @@ func (f *Facts) pair(x *sketch.Alignment) {
 		}
 	}
 	f.New.Facts = len(added)
-	slices.SortStableFunc(added, func(a, b *sketch.Fact) int { return a.Rank() - b.Rank() }) // the stamp of a page is the first fact of many
+	rank := func(o *sketch.Fact) int { // many a page begins with its date, and a number without a unit tells little
+		return int(o.Kind)<<1 | strings.Count("0123456789", x.Later.Text[o.End-1:o.End])
+	}
+	slices.SortStableFunc(added, func(a, b *sketch.Fact) int { return rank(a) - rank(b) })
 	for _, o := range added {
 		f.New.Examples = appendSome(f.New.Examples, x.Later.Text[o.Start:o.End])
 	}
