@@ -26,10 +26,9 @@ type Aligned struct {
 	Tokens  []Bytes // of Text
 	Covered float32 // share of the tokens that are not Alone
 	Common  []Level // by token
-	// Own are the clauses that the other text has not got, in other words neither, without credits.
-	Own []Bytes
-	// OwnTokens is their number of tokens.
+	// OwnTokens are those of own: clauses that the other text has not got, in other words neither, without credits.
 	OwnTokens int
+	own       [][]token
 }
 
 // Level says whether a token stands in the other text, too: in a run of at least longRun tokens, or of fewer, which may be
@@ -309,10 +308,9 @@ func (x *Aligned) set(s *side, known func(pair int32) bool, matches []Match, fro
 			}
 		}
 		covered += in
-		start, end := x.Tokens[i].Start, x.Tokens[i+n-1].End
-		if (n >= newsTokens || n > 1 && figures) && 3*has < n-1 && 2*in < n && !credit(s.text[start:end]) {
+		if (n >= newsTokens || n > 1 && figures) && 3*has < n-1 && 2*in < n && !credit(s.text[x.Tokens[i].Start:x.Tokens[i+n-1].End]) {
 			x.OwnTokens += n
-			x.Own = append(x.Own, Bytes{start, end})
+			x.own = append(x.own, s.tokens[i:i+n])
 		}
 		i += n
 	}

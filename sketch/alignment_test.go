@@ -22,7 +22,7 @@ func TestAlignInvariants(t *testing.T) {
 		x := Align(Input{Body: a}, Input{Body: b})
 		checkAlignment(t, x)
 		if n := len(x.Later.Tokens); n > 0 {
-			if own := Align(Input{Body: a}, Input{Body: a}); own.Later.Covered != 1 || len(own.Later.Own) > 0 {
+			if own := Align(Input{Body: a}, Input{Body: a}); own.Later.Covered != 1 || own.Later.OwnTokens > 0 {
 				t.Fatalf("itself: %+v", own)
 			}
 		}

@@ -40,12 +40,9 @@ func (x *Alignment) unknown(w *workspace) (n int) {
 			w.others.put(t.hash)
 		}
 	}
-	i, tokens := 0, w.q.tokens
-	for _, own := range x.Later.Own {
-		for ; i < len(tokens) && int(tokens[i].start) < own.End; i++ {
-			if int(tokens[i].start) >= own.Start && w.others.find(tokens[i].hash) < 0 {
-				n++
-			}
+	for _, t := range slices.Concat(x.Later.own...) {
+		if w.others.find(t.hash) < 0 {
+			n++
 		}
 	}
 	return n

@@ -30,7 +30,7 @@ const (
 	Only     Kind = "only"     // in this text alone
 	Moved    Kind = "moved"    // in both, in another place
 	Conflict Kind = "conflict" // a fact where the other text has another one
-	Aside    Kind = "aside"    // page residue, which is no part of the article
+	Aside    Kind = "aside"    // page residue, which is no part of the article, or what the text says again
 )
 
 // Span is a part Start:End of one original.
@@ -83,6 +83,11 @@ func Compare(a, b Text) *Result {
 			if m.Moved {
 				moveA[m.Earlier+k], moveB[m.Later+k] = r.Moves, r.Moves
 			}
+		}
+	}
+	for i, c := range x.Later.Common {
+		if c == sketch.InRun && kindB[i] == Only {
+			kindB[i] = Aside // said again
 		}
 	}
 	for _, p := range x.Pairs {
@@ -138,17 +143,11 @@ func (s *side) residue(i int) bool {
 	return strings.ContainsFunc(before, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) })
 }
 
-// mark marks those words of a fact that the other text has not got in its place; all of them if there are none.
+// mark marks those words of a fact that the other text has not got in its place.
 func mark(kinds []Kind, x *sketch.Aligned, f *sketch.Fact) {
-	marked := false
-	for _, all := range []bool{false, true} {
-		for i := range kinds {
-			if w := x.Tokens[i]; w.Start >= f.Start && w.End <= f.End && (all || kinds[i] == Only) {
-				kinds[i], marked = Conflict, true
-			}
-		}
-		if marked {
-			return
+	for i, w := range x.Tokens {
+		if w.Start >= f.Start && w.End <= f.End && kinds[i] == Only {
+			kinds[i] = Conflict
 		}
 	}
 }
