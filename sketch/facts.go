@@ -43,7 +43,7 @@ var units = func() map[string]string {
 	for _, group := range strings.Fields(`人/名/位/人次 例/起/宗/件 户/家庭 岁/周岁 元/块/元人民币 美元 欧元 日元 港元/港币 新元 澳元 加元 台币/新台币 英镑 韩元 卢布 公里/千米/km
 		米/m 厘米/cm 毫米/mm 平方米/㎡/m2 平方公里 公顷 亩 立方米/m3 立方米每秒 吨/t 公斤/千克/kg 克/g 升/l 毫升/ml 千瓦 千瓦时/度 瓦 c/摄氏度 级 个百分点/百分点
 		年 个月/个多月 天/日 小时/个小时/个多小时 分钟 秒/s 倍 成 次/场 场次 辆 架 艘 台 套 台套 座/栋/幢 所 家 个 张 件套 只/头 株 股 手 点 基点/bp/个基点 桶 票 分 名次 期 届 号 楼 条
-		层 公斤级 公里每小时/km/h 册/本 项 处 页 份 封 段 盏 棵 顶 箱 袋 瓶 盒 枚 幅 列 班 架次 车次 间 笔 单 批 轮 首 部 篇 根 口 组 对 双 支 杯 人份 克拉 公升 海里 节 里 支队 拍 条次 篇 万步 步 g w mah hz gb/g/b tb 英寸 nm nits ppi 瓦时 伏 帕 赫 延长米`) {
+		层 公斤级 公里每小时/km/h 册/本 项 处 页 份 封 段 盏 棵 顶 箱 袋 瓶 盒 枚 幅 列 班 架次 车次/辆次 间 笔 单 批 轮 首 部 篇 根 口 组 对 双 支 杯 人份 克拉 公升 海里 节 里 支队 拍 条次 篇 万步 步 g w mah hz gb/g/b tb 英寸 nm nits ppi 瓦时 伏 帕 赫 延长米 号线 交易日/个交易日 工作日/个工作日`) {
 		names := strings.Split(group, "/")
 		for _, n := range names {
 			if _, known := out[n]; !known {
@@ -149,12 +149,17 @@ func (s *side) factAt(tokens []token, i int) (Fact, int) {
 		return f, n
 	}
 	f := Fact{Kind: FactFigure, End: int(t.end), value: x.value, place: lastPlace(text, x.value)}
-	if t.kind == percent {
-		f.unit = "%"
-		return f, 1
-	}
 	n := s.joined(&f, tokens, i)
+	if s.text[f.End-1] == '%' {
+		f.unit = "%"
+		return f, n
+	}
 	size, unit := unitAt(s.text, f.End)
+	if size > 0 && strings.HasPrefix(s.text[f.End+size:], "/") { // 米/秒
+		if per, u := unitAt(s.text, f.End+size+1); per > 0 {
+			size, unit = size+1+per, unit+"/"+u
+		}
+	}
 	if rest := s.text[f.End:]; n == 1 && (strings.HasPrefix(rest, "余") || strings.HasPrefix(rest, "多")) {
 		value, end := multiplier(s.text, f.End+len("余"), x.value) // 60余万件
 		if size, unit = unitAt(s.text, end); size > 0 || value > x.value {
@@ -277,6 +282,15 @@ func (s *side) timeAt(tokens []token, i int) (Fact, int) {
 	return f, n
 }
 
+// hour is that of a day of 24: 下午5时 is 17时.
+func (s *side) hour(t token, hour int) int {
+	late := slices.ContainsFunc(strings.Fields("下午 晚 晚上 晚间 傍晚 夜间"), func(p string) bool { return strings.HasSuffix(s.text[:t.start], p) })
+	if late && hour < 12 {
+		return hour + 12
+	}
+	return hour
+}
+
 // timeField is which field of a time a figure is, -1 for none: the character behind it says so.
 func (s *side) timeField(t token) (field, value int) {
 	value = int(readToken(s.text, int(t.start)).value)
@@ -289,9 +303,9 @@ func (s *side) timeField(t token) (field, value int) {
 	case t.kind == day && (r == '日' || strings.HasSuffix(s.text[:t.start], "月")):
 		return 2, value
 	case t.kind == clock && value/1e4 < 24 && s.text[t.start+1] == ':' || t.kind == clock && value/1e4 < 24 && s.text[t.start+2] == ':':
-		return 3, value/1e4*100 + value%100
+		return 3, s.hour(t, value/1e4)*100 + value%100
 	case t.kind == number && r == '时' && value <= 24, t.kind == number && r == '点' && value <= 24 && !strings.HasPrefix(s.text[t.end:], "点评"):
-		return 3, value
+		return 3, s.hour(t, value)
 	case t.kind == number && r == '分' && value < 60 && !strings.HasPrefix(s.text[t.end:], "分钟"):
 		if t.start > 3 && (strings.HasSuffix(s.text[:t.start], "时") || strings.HasSuffix(s.text[:t.start], "点")) {
 			return 4, value
@@ -320,9 +334,10 @@ func (f *Fact) Equal(o *Fact) bool {
 	return said
 }
 
-// rounds reports whether o is f rounded or cut off: 1.8万 is 18,405, and 3.3% is 3.32%; but 110 is not 107.
+// rounds reports whether o is f rounded or cut off: 1.8万 is 18,405, and 3.3% is 3.32%; but 110 is not 107, nor 18亿 17.16亿.
 func (f *Fact) rounds(o *Fact) bool {
-	return f.place > 0 && o.place > f.place && o.value >= 10*o.place && math.Abs(f.value-o.value) < o.place
+	d := f.value - o.value
+	return f.place > 0 && o.place > f.place && o.value >= 10*o.place && (d >= 0 && d < o.place || math.Abs(d) <= o.place/2)
 }
 
 // lastPlace is the value of the last digit of a number; that of one that is not written in digits is not finite.
