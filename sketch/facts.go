@@ -247,6 +247,8 @@ func (s *side) digitAt(tokens []token, i int) (Fact, int) {
 // partsOfDay stand between a date and an hour.
 var partsOfDay = strings.Fields("上午 下午 凌晨 晚上 晚间 早上 中午 傍晚 清晨 深夜 夜间 晚 早")
 
+var lateParts = strings.Fields("下午 晚 晚上 晚间 傍晚 夜间")
+
 // timeAt reads a date, a time, or both: 2023年8月9日20时, 9日下午3点, 12:30.
 func (s *side) timeAt(tokens []token, i int) (Fact, int) {
 	f := Fact{Kind: FactTime, time: [5]int{-1, -1, -1, -1, -1}}
@@ -284,8 +286,7 @@ func (s *side) timeAt(tokens []token, i int) (Fact, int) {
 
 // hour is that of a day of 24: 下午5时 is 17时.
 func (s *side) hour(t token, hour int) int {
-	late := slices.ContainsFunc(strings.Fields("下午 晚 晚上 晚间 傍晚 夜间"), func(p string) bool { return strings.HasSuffix(s.text[:t.start], p) })
-	if late && hour < 12 {
+	if hour < 12 && slices.ContainsFunc(lateParts, func(p string) bool { return strings.HasSuffix(s.text[:t.start], p) }) {
 		return hour + 12
 	}
 	return hour
