@@ -24,23 +24,15 @@ type Alignment struct {
 type Aligned struct {
 	Text    string  // its normal form
 	Tokens  []Bytes // of Text
-	Covered float32 // share of the tokens that are not Alone
-	Common  []Level // by token
+	Covered float32 // share of the tokens that are in a run in common
+	Common  []uint8 // by token, the length of the longest such run, at most 255; 0 for none
 	// OwnTokens are those of own: clauses that the other text has not got, in other words neither, without credits.
 	OwnTokens int
 	own       [][]token
 }
 
-// Level says whether a token stands in the other text, too: in a run of at least longRun tokens, or of fewer, which may be
-// words that any two texts share.
-type Level uint8
-
-const (
-	Alone   Level = 0
-	InWords Level = 1
-	InRun   Level = 2
-	longRun       = 6
-)
+// saidAgain is the length of the shortest run that counts as said again.
+const saidAgain = 6
 
 // Bytes is Text[Start:End].
 type Bytes struct{ Start, End int }
@@ -95,7 +87,7 @@ func (x *Alignment) align(w *workspace) {
 	slices.SortFunc(x.Matches, func(a, b Match) int { return cmp.Compare(a.Later, b.Later) })
 	said := slices.Clip(x.Matches)
 	for _, r := range w.runs {
-		if r.n >= longRun { // what the text says again is in no match
+		if r.n >= saidAgain { // what the text says again is in no match
 			said = append(said, Match{Later: int(r.q), N: int(r.n)})
 		}
 	}
@@ -283,14 +275,10 @@ func (x *Aligned) set(s *side, known func(pair int32) bool, matches []Match, fro
 	if len(s.tokens) == 0 {
 		return
 	}
-	x.Common = make([]Level, len(s.tokens))
+	x.Common = make([]uint8, len(s.tokens))
 	for _, m := range matches {
-		level := InWords
-		if m.N >= longRun {
-			level = InRun
-		}
 		for k := range m.N {
-			x.Common[from(m)+k] = max(x.Common[from(m)+k], level)
+			x.Common[from(m)+k] = max(x.Common[from(m)+k], uint8(min(m.N, 255)))
 		}
 	}
 	covered := 0
@@ -303,7 +291,7 @@ func (x *Aligned) set(s *side, known func(pair int32) bool, matches []Match, fro
 			figures = figures || s.tokens[i+n].kind.isNumber()
 		}
 		for _, c := range x.Common[i : i+n] {
-			if c > Alone {
+			if c > 0 {
 				in++
 			}
 		}

@@ -69,16 +69,16 @@ func Compared(j *sketch.Judgement, x *sketch.Alignment) *Facts {
 	return f
 }
 
-// passage is the length in tokens of the shortest passage that counts as lacking.
-const passage = 8
+// passage and run are the lengths in tokens of the shortest passage that counts as lacking, and of the shortest run that ends one.
+const passage, run = 8, 6
 
 // lacking returns the passages of a side that the other text lacks, from the first clause that begins in each: less than a third
 // of one is in common, between two runs that are.
 func lacking(s *sketch.Aligned) (out []sketch.Bytes) {
 	for i := 0; i < len(s.Common); {
 		n, common := 0, 0
-		for ; i+n < len(s.Common) && s.Common[i+n] != sketch.InRun; n++ {
-			common += int(s.Common[i+n])
+		for ; i+n < len(s.Common) && s.Common[i+n] < run; n++ {
+			common += int(min(s.Common[i+n], 1))
 		}
 		if n >= passage && 3*common < n {
 			p := sketch.Bytes{Start: s.Tokens[i].Start, End: s.Tokens[i+n-1].End}

@@ -86,7 +86,7 @@ func Compare(a, b Text) *Result {
 		}
 	}
 	for i, c := range x.Later.Common {
-		if c == sketch.InRun && kindB[i] == Only {
+		if c > 0 && kindB[i] == Only {
 			kindB[i] = Aside // said again
 		}
 	}
