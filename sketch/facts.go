@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 )
 
@@ -184,24 +183,14 @@ func (s *side) factAt(tokens []token, i int) (Fact, int) {
 // and returns its length in tokens.
 func (s *side) joined(f *Fact, tokens []token, i int) int {
 	for k := i; ; {
-		t, rest := &tokens[k], s.text[f.End:]
-		power := 1.
-		if at := strings.IndexFunc(s.text[t.start:t.end], unicode.IsLetter); at > 0 {
-			power, _ = multiplier(s.text, int(t.start)+at, 1)
-		}
-		joint, part := 0, false
-		size, unit := unitAt(s.text, f.End) // 3000元至1万元
+		rest, joint := s.text[f.End:], 0
+		size, unit := unitAt(s.text, f.End)
+		joiner, n := utf8.DecodeRuneInString(rest)
 		switch {
-		case strings.HasPrefix(rest, "-"), strings.HasPrefix(rest, "/"):
-			joint = 1
-		case strings.HasPrefix(rest, "比"), strings.HasPrefix(rest, "至"):
-			joint = len("比")
-		case size > 0 && strings.HasPrefix(rest[size:], "至"):
-			joint = size + len("至")
-		case strings.HasPrefix(rest, "零"):
-			joint, part = len("零"), true
-		default:
-			part = true
+		case strings.ContainsRune("-/比至零", joiner):
+			joint = n
+		case size > 0 && strings.HasPrefix(rest[size:], "至"): // 3000元至1万元
+			joiner, joint = '至', size+len("至")
 		}
 		next := k + 1
 		for next < len(tokens) && int(tokens[next].start) < f.End+joint {
@@ -212,11 +201,11 @@ func (s *side) joined(f *Fact, tokens []token, i int) int {
 		}
 		x := readToken(s.text, int(tokens[next].start))
 		switch _, u := unitAt(s.text, x.end); {
-		case joint >= len("至") && !part && (x.kind != number && x.kind != percent || joint > len("至") && u != unit):
+		case joiner == '至' && (x.kind != number && x.kind != percent || joint > len("至") && u != unit):
 			return k + 1 - i
-		case !part:
+		case joint > 0 && joiner != '零':
 			f.value, f.place = f.value*1e6+x.value+.5, 0 // a code, a fraction, a range, a score
-		case x.kind == number && x.value < power:
+		case x.kind == number && x.value < f.value && s.text[f.End-1] >= utf8.RuneSelf:
 			f.value, f.place = f.value+x.value, lastPlace(s.text[tokens[next].start:x.end], x.value)
 		default:
 			return k + 1 - i
