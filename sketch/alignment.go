@@ -31,9 +31,6 @@ type Aligned struct {
 	own       [][]token
 }
 
-// saidAgain is the length of the shortest run that counts as said again.
-const saidAgain = 6
-
 // Bytes is Text[Start:End].
 type Bytes struct{ Start, End int }
 
@@ -87,7 +84,7 @@ func (x *Alignment) align(w *workspace) {
 	slices.SortFunc(x.Matches, func(a, b Match) int { return cmp.Compare(a.Later, b.Later) })
 	said := slices.Clip(x.Matches)
 	for _, r := range w.runs {
-		if r.n >= saidAgain { // what the text says again is in no match
+		if r.n >= movedLeast { // what the text says again is in no match
 			said = append(said, Match{Later: int(r.q), N: int(r.n)})
 		}
 	}
