@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -21,6 +20,7 @@ import (
 	"jianguo/exposure/state"
 	"jianguo/exposure/verify"
 	"jianguo/exposure/wire"
+	"jianguo/internal/child"
 	"jianguo/internal/tier"
 )
 
@@ -33,8 +33,7 @@ func startRedis(t *testing.T) string {
 	}
 	socket := filepath.Join(dir, "socket")
 	cmd := exec.Command("redis-server", "--port", "0", "--unixsocket", socket, "--save", "", "--dir", dir)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := cmd.Start(); err != nil {
+	if err := child.Start(cmd); err != nil {
 		t.Fatalf("%v (Debian: apt-get install redis-server)", err)
 	}
 	t.Cleanup(func() {
@@ -174,7 +173,9 @@ func (f *fleetTest) events(r *rand.Rand, users []string, n int) {
 		if err != nil {
 			f.t.Fatal(err)
 		}
-		err = f.two[i].Expose(f.t.Context(), ev)
+		ctx, cancel := context.WithTimeout(f.t.Context(), patience) // a Redis that has ended would be waited for without an end
+		err = f.two[i].Expose(ctx, ev)
+		cancel()
 		if err != nil && !errors.Is(err, ErrLink) && !errors.Is(err, ErrExceptions) {
 			f.t.Fatalf("%+v: %v", ev, err)
 		}

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"jianguo/internal/child"
 	"jianguo/internal/datadir"
 )
 
@@ -111,7 +112,7 @@ func TestBackupInterrupted(t *testing.T) {
 		cmd := exec.Command(s.binary, "backup", "--data", s.data, to)
 		out := new(lockedBuffer)
 		cmd.Stderr = out
-		if err := startChild(cmd); err != nil {
+		if err := child.Start(cmd); err != nil {
 			t.Fatal(err)
 		}
 		s.eventually("half a backup", func() bool {
