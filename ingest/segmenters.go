@@ -26,8 +26,8 @@ type segmenterState struct {
 	heard      time.Time
 }
 
-// reset forgets all segmenters.
-func (p *segmenters) reset() { p.free.L, p.known = &p.mu, map[string]*segmenterState{} }
+// init makes the zero value usable.
+func (p *segmenters) init() { p.free.L, p.known = &p.mu, map[string]*segmenterState{} }
 
 // hear takes note of a segmenter of the same recipe.
 func (p *segmenters) hear(b *prepared.Beat) {
