@@ -235,6 +235,7 @@ var small = Policy{Slots: 3, Capacity: 64, Tail: 8, Target: 1e-6}
 // TestSharedStore: what two services make of a log in Redis is what one makes of it in its file, whichever
 // service owns which users, and a report that one has answered is known to the other.
 func TestSharedStore(t *testing.T) {
+	t.Parallel()
 	f := startFleet(t, Config{Policies: map[string]Policy{"": small}})
 	r := rand.New(rand.NewPCG(1, 2))
 	users := make([]string, 24)
@@ -274,6 +275,7 @@ func TestSharedStore(t *testing.T) {
 // TestFence: two services that both take themselves for the owner of all users, as one does that was
 // stopped for longer than its lease, lose no report and bring nothing back.
 func TestFence(t *testing.T) {
+	t.Parallel()
 	f := startFleet(t, Config{Policies: map[string]Policy{"": small}})
 	ctx, stop := context.WithCancel(t.Context())
 	var usurpers sync.WaitGroup
