@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"jianguo/internal/built"
+	"jianguo/internal/child"
 )
 
 const token = "recall-token-of-the-test"
@@ -39,8 +40,7 @@ func startServer(t *testing.T) (url string) {
 		"--nats-listen", "127.0.0.1:0", "--durability", "relaxed", "--tokens", tokens)
 	var log bytes.Buffer
 	cmd.Stderr, cmd.Stdout = &log, &log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := cmd.Start(); err != nil {
+	if err := child.Start(cmd); err != nil {
 		t.Fatal(err)
 	}
 	exited := make(chan error, 1)

@@ -97,6 +97,7 @@ func (*childT) Fatal(args ...any) { panic(fmt.Sprint(args...)) }
 // afterwards. Relaxed promises less, but the state must be consistent, and new reports must
 // count although the log lost its end.
 func TestPowerCut(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []string{"synced", "relaxed"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()

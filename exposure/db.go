@@ -37,8 +37,8 @@ func openDatabase(ctx context.Context, path string, relaxed bool, random io.Read
 	if relaxed {
 		sync = "NORMAL"
 	}
-	// A connection keeps the statements that it has run lately.
-	common := "_journal_mode=WAL&_busy_timeout=10000&_secure_delete=on&_stmt_cache_size=32&_synchronous=" + sync
+	// A connection keeps the statements that it has run lately, and makes no empty file in place of one that was removed.
+	common := "mode=rw&_journal_mode=WAL&_busy_timeout=10000&_secure_delete=on&_stmt_cache_size=32&_synchronous=" + sync
 	d := &database{slots: make(chan struct{}, readConnections)}
 	var err error
 	if d.write, err = sql.Open("sqlite3", statefile.DSN(path, common+"&_txlock=immediate&_cache_size=-65536")); err != nil {

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -21,6 +20,7 @@ import (
 	"jianguo/exposure/state"
 	"jianguo/exposure/verify"
 	"jianguo/exposure/wire"
+	"jianguo/internal/child"
 	"jianguo/internal/tier"
 )
 
@@ -33,8 +33,7 @@ func startRedis(t *testing.T) string {
 	}
 	socket := filepath.Join(dir, "socket")
 	cmd := exec.Command("redis-server", "--port", "0", "--unixsocket", socket, "--save", "", "--dir", dir)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := cmd.Start(); err != nil {
+	if err := child.Start(cmd); err != nil {
 		t.Fatalf("%v (Debian: apt-get install redis-server)", err)
 	}
 	t.Cleanup(func() {
@@ -174,7 +173,9 @@ func (f *fleetTest) events(r *rand.Rand, users []string, n int) {
 		if err != nil {
 			f.t.Fatal(err)
 		}
-		err = f.two[i].Expose(f.t.Context(), ev)
+		ctx, cancel := context.WithTimeout(f.t.Context(), patience) // a Redis that has ended would be waited for without an end
+		err = f.two[i].Expose(ctx, ev)
+		cancel()
 		if err != nil && !errors.Is(err, ErrLink) && !errors.Is(err, ErrExceptions) {
 			f.t.Fatalf("%+v: %v", ev, err)
 		}
@@ -234,6 +235,7 @@ var small = Policy{Slots: 3, Capacity: 64, Tail: 8, Target: 1e-6}
 // TestSharedStore: what two services make of a log in Redis is what one makes of it in its file, whichever
 // service owns which users, and a report that one has answered is known to the other.
 func TestSharedStore(t *testing.T) {
+	t.Parallel()
 	f := startFleet(t, Config{Policies: map[string]Policy{"": small}})
 	r := rand.New(rand.NewPCG(1, 2))
 	users := make([]string, 24)
@@ -273,6 +275,7 @@ func TestSharedStore(t *testing.T) {
 // TestFence: two services that both take themselves for the owner of all users, as one does that was
 // stopped for longer than its lease, lose no report and bring nothing back.
 func TestFence(t *testing.T) {
+	t.Parallel()
 	f := startFleet(t, Config{Policies: map[string]Policy{"": small}})
 	ctx, stop := context.WithCancel(t.Context())
 	var usurpers sync.WaitGroup

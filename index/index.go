@@ -89,7 +89,7 @@ func (x *Index) open(ctx context.Context) {
 	if x.cfg.Durability == DurabilityRelaxed {
 		synchronous = "NORMAL"
 	}
-	x.writer = must.Get(sqlite.Open(path, sqlite.Writes, synchronous))
+	x.writer = must.Get(sqlite.Open(path, sqlite.Creates, synchronous))
 	x.writer.SetMaxOpenConns(1)
 	must.Dof(migrate(ctx, x.writer), "%s", path)
 	for _, pool := range []**sql.DB{&x.reader, &x.judges} {

@@ -2,6 +2,7 @@ package index
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"math/bits"
@@ -342,6 +343,46 @@ func TestAttachBeginsAnEpochWhereTheStreamLostItsEnd(t *testing.T) {
 		t.Fatalf("another stream: base %d, %v", base, err)
 	}
 	mustVerify(t, x)
+}
+
+// A service notices after a second that its catalogue was removed. Until then no connection that is opened for a query makes
+// an empty file, whose place the copy of the removed one could not take.
+func TestRemovedFileIsNotMadeAgain(t *testing.T) {
+	dir := t.TempDir()
+	x := openTest(t, dir, nil)
+	defer func() { _ = x.Close() }()
+	ctx := context.Background()
+	if _, err := x.Add(ctx, []Mutation{{Seq: 1, At: testStart, Article: article("a", "a", 0xff)}}); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, FileName)
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	refused := 0
+	for _, pool := range []*sql.DB{x.reader, x.judges} {
+		for range 8 {
+			c, err := pool.Conn(ctx)
+			if err != nil {
+				refused++
+				continue
+			}
+			defer c.Close()
+		}
+	}
+	if _, err := os.Stat(path); refused == 0 || !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%d connections were refused; the file: %v", refused, err)
+	}
+	copied := t.TempDir()
+	if err := x.CopyTo(ctx, filepath.Join(copied, FileName)); err != nil {
+		t.Fatal(err)
+	}
+	y := openTest(t, copied, nil)
+	defer func() { _ = y.Close() }()
+	if _, err := y.Item(ctx, "a"); err != nil {
+		t.Error(err)
+	}
+	mustVerify(t, y)
 }
 
 func TestCheckStoresNothing(t *testing.T) {

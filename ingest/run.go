@@ -25,7 +25,6 @@ const inFlightBytes = 32 << 20
 // accepted. It returns nil after an orderly end. When ITEMS is deleted or replaced, it goes on
 // with another stream, which it creates if there is none.
 func (s *Service) Run(ctx context.Context) error {
-	s.segmenters.reset()
 	for subject, answer := range map[string]nats.MsgHandler{bus.SubjectApplied: s.answerApplied, bus.SubjectSegmenter: s.hearSegmenter} {
 		sub, err := s.cfg.Conn.Subscribe(subject, answer)
 		if err != nil {

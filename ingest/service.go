@@ -74,6 +74,7 @@ func New(ctx context.Context, cfg Config) (*Service, error) {
 	}
 	s := &Service{cfg: cfg, log: cfg.Logger, metrics: newMetrics()}
 	s.texts.New = func() any { return new(segment.Text) }
+	s.segmenters.free.L, s.segmenters.known = &s.segmenters.mu, map[string]*segmenterState{}
 	var err error
 	if s.js, err = jetstream.New(cfg.Conn, jetstream.WithPublishAsyncMaxPending(4096)); err != nil {
 		return nil, fmt.Errorf("ingest: %w", err)

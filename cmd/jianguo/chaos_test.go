@@ -27,6 +27,7 @@ import (
 
 	"jianguo/index"
 	"jianguo/index/whole"
+	"jianguo/internal/child"
 	"jianguo/internal/datadir"
 	"jianguo/internal/powercut"
 	"jianguo/internal/tier"
@@ -199,7 +200,7 @@ func (c *chaos) life(faults []*fault, goOn func() bool) {
 			fmt.Printf("%s %s: %.1fs\n", time.Now().Format(time.TimeOnly), c.fault.name, time.Since(start).Seconds())
 		}
 	}
-	c.launch = startChild
+	c.launch = child.Start
 	c.start()
 	c.checkAll()
 	c.stop()
@@ -219,7 +220,7 @@ func (c *chaos) round() {
 	if f.cut {
 		cut = c.onDisk()
 	} else {
-		c.launch = startChild
+		c.launch = child.Start
 	}
 	if f.early != nil {
 		f.early(c)

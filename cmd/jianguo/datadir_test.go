@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"jianguo/internal/child"
 	"jianguo/internal/datadir"
 )
 
@@ -111,7 +112,7 @@ func TestBackupInterrupted(t *testing.T) {
 		cmd := exec.Command(s.binary, "backup", "--data", s.data, to)
 		out := new(lockedBuffer)
 		cmd.Stderr = out
-		if err := startChild(cmd); err != nil {
+		if err := child.Start(cmd); err != nil {
 			t.Fatal(err)
 		}
 		s.eventually("half a backup", func() bool {
@@ -206,10 +207,11 @@ func TestFileRemoved(t *testing.T) {
 			if want := name + " was removed or replaced while the service ran"; !strings.Contains(s.log.String(), want) {
 				t.Errorf("it does not say %q:\n%s", want, s.log)
 			}
+			before := s.log.String()
 			s.start()
 			s.ready()
 			if got := s.status("/items/n1"); got != 200 {
-				t.Errorf("the item: %d", got)
+				t.Errorf("the item: %d\n%s", got, before)
 			}
 			var got struct{ Items []string }
 			s.ask("/filter", `{"user":"u","items":["a"]}`, &got)

@@ -24,6 +24,7 @@ import (
 
 	"jianguo/exposure/importer"
 	"jianguo/internal/built"
+	"jianguo/internal/child"
 	"jianguo/internal/tier"
 )
 
@@ -41,7 +42,7 @@ func startRedis(t *testing.T, args ...string) string {
 			continue
 		}
 		cmd := exec.Command("redis-server", append([]string{"--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--enable-debug-command", "yes", "--dir", t.TempDir()}, args...)...)
-		if err := startChild(cmd); err != nil {
+		if err := child.Start(cmd); err != nil {
 			t.Fatalf("%v (Debian: apt-get install redis-server)", err)
 		}
 		exited := make(chan struct{})
@@ -240,7 +241,7 @@ func TestKillImport(t *testing.T) {
 			t.Fatal("it does not finish")
 		}
 		cmd := exec.Command(program, append(append([]string{"import"}, args...), "--rate", "10000")...)
-		if err := startChild(cmd); err != nil {
+		if err := child.Start(cmd); err != nil {
 			t.Fatal(err)
 		}
 		life := time.Duration(100+random.IntN(200*(1+kills*kills/4))) * time.Millisecond // longer and longer: a busy machine needs time to begin

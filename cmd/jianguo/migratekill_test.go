@@ -24,6 +24,7 @@ import (
 	states "jianguo/exposure/state"
 	"jianguo/exposure/statefile"
 	"jianguo/exposure/verify"
+	"jianguo/internal/child"
 	"jianguo/internal/datadir"
 	"jianguo/internal/sqlite"
 	"jianguo/internal/tier"
@@ -155,7 +156,7 @@ func killedWhen(t *testing.T, moment func() bool, binary string, args ...string)
 	t.Helper()
 	cmd, out := exec.Command(binary, args...), new(lockedBuffer)
 	cmd.Stdout, cmd.Stderr = out, out
-	if err := startChild(cmd); err != nil {
+	if err := child.Start(cmd); err != nil {
 		t.Fatal(err)
 	}
 	ended := make(chan error, 1)

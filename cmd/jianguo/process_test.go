@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"sync"
 	"syscall"
 	"testing"
@@ -20,6 +19,7 @@ import (
 
 	"jianguo/ingest"
 	"jianguo/internal/built"
+	"jianguo/internal/child"
 	"jianguo/internal/datadir"
 	"jianguo/internal/tier"
 )
@@ -85,7 +85,7 @@ type process struct {
 }
 
 func newProcess(t *testing.T, binary, data string, args ...string) *process {
-	return &process{t: t, binary: binary, data: data, args: args, launch: startChild}
+	return &process{t: t, binary: binary, data: data, args: args, launch: child.Start}
 }
 
 // serve starts the binary on a directory and waits until it can be reached.
@@ -94,30 +94,6 @@ func serve(t *testing.T, binary, data string, args ...string) *process {
 	s := newProcess(t, binary, data, args...)
 	s.start()
 	return s
-}
-
-// launches are commands to start, on a thread that never ends: the kernel kills a child
-// with Pdeathsig at the end of the thread that started it, and Go ends some threads.
-var launches = sync.OnceValue(func() chan<- func() {
-	queue := make(chan func())
-	go func() {
-		runtime.LockOSThread()
-		for launch := range queue {
-			launch()
-		}
-	}()
-	return queue
-})
-
-// startChild starts a command that does not outlive the test process.
-func startChild(cmd *exec.Cmd) error {
-	if cmd.SysProcAttr == nil {
-		cmd.SysProcAttr = new(syscall.SysProcAttr)
-	}
-	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
-	started := make(chan error)
-	launches() <- func() { started <- cmd.Start() }
-	return <-started
 }
 
 // begin starts a process.

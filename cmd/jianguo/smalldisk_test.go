@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"jianguo/internal/child"
 )
 
 // ownMountsEnv marks a test process with mounts of its own.
@@ -42,7 +44,7 @@ func withOwnMounts(t *testing.T, f func(t *testing.T)) {
 	}
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
-	if err = startChild(cmd); err == nil {
+	if err = child.Start(cmd); err == nil {
 		err = cmd.Wait()
 	}
 	out := said.Bytes()

@@ -40,7 +40,7 @@ func openProjection(ctx context.Context, cat Catalogue, log *slog.Logger, name, 
 func tryProjection(ctx context.Context, cat Catalogue, path, schema string, format int) (p projection, err error) {
 	err = must.Catch(func() {
 		// No fsync at a commit: what a power failure loses is derived again.
-		p.writer = must.Get(sqlite.Open(path, sqlite.Writes, "NORMAL"))
+		p.writer = must.Get(sqlite.Open(path, sqlite.Creates, "NORMAL"))
 		p.writer.SetMaxOpenConns(1)
 		switch count(ctx, p.writer, "format", `PRAGMA user_version`) {
 		case format:

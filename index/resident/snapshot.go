@@ -115,7 +115,7 @@ func (s *Snapshot) discard() error {
 
 // open opens the file to write.
 func (s *Snapshot) open(ctx context.Context) (*sql.DB, error) {
-	db, err := sqlite.Open(s.path, sqlite.Writes, "NORMAL")
+	db, err := sqlite.Open(s.path, sqlite.Creates, "NORMAL")
 	if err != nil {
 		return nil, err
 	}

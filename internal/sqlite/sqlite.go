@@ -1,5 +1,4 @@
-// Package sqlite opens the SQLite files of a catalogue, and has the few
-// functions that readers of all SQLite files need.
+// Package sqlite opens the SQLite files of a catalogue, and has the few functions that readers of all SQLite files need.
 package sqlite
 
 import (
@@ -20,8 +19,11 @@ import (
 type Access int
 
 const (
-	// Writes is for the writer of a file.
-	Writes Access = iota
+	// Creates is for the writer of a file, which it makes if there is none. No other connection does: the next start
+	// would take an empty file in place of one that was removed for the file itself.
+	Creates Access = iota
+	// Writes is for a writer of a file that exists.
+	Writes
 	// Reads is for queries. They read without a memory map: a mapped file that is cut short
 	// ends the process with a signal that nothing can catch.
 	Reads
@@ -31,12 +33,13 @@ const (
 // that name. The pragmas are part of the DSN, so every connection has them.
 func Open(path string, access Access, synchronous string) (*sql.DB, error) {
 	q := url.Values{}
+	q.Set("mode", [...]string{Creates: "rwc", Writes: "rw", Reads: "rw"}[access])
 	q.Set("_journal_mode", "WAL")
 	q.Set("_synchronous", synchronous)
 	q.Set("_busy_timeout", "10000")
 	q.Set("_cache_size", "-65536")
 	q.Set("_stmt_cache_size", "32") // a connection prepares no text twice that it has run lately
-	if access != Writes {
+	if access == Reads {
 		q.Set("_query_only", "true")
 		q.Set("_cache_size", "-16384") // the inner pages of ten million rows
 	}
@@ -54,9 +57,8 @@ func Damaged(err error) bool {
 	return errors.Is(err, ErrSum) || errors.As(err, &broken) && (broken.Code == sqlite3.ErrCorrupt || broken.Code == sqlite3.ErrNotADB)
 }
 
-// Unusable reports whether a file that is derived from the catalogue has to be
-// rebuilt: it is damaged, or its header says that it must not be written. On a
-// read-only disk the rebuild fails too.
+// Unusable reports whether a file that is derived from the catalogue has to be rebuilt: it is damaged, or its
+// header says that it must not be written. On a read-only disk the rebuild fails too.
 func Unusable(err error) bool {
 	var broken sqlite3.Error
 	return Damaged(err) || errors.As(err, &broken) && broken.Code == sqlite3.ErrReadonly
