@@ -135,10 +135,15 @@ func (r *exposureRoutes) take(kind exposure.EventKind) func(echo.Context, []byte
 	}
 }
 
+// reportWait bounds how long a report may wait to be applied, as while a Redis of histories is away.
+const reportWait = 30 * time.Second
+
 func (r *exposureRoutes) apply(ctx context.Context, body []byte, kind exposure.EventKind) error {
 	if err := r.server.room(); err != nil {
 		return err
 	}
+	ctx, cancel := context.WithTimeout(ctx, reportWait)
+	defer cancel()
 	return r.reason(r.store.Report(ctx, body, kind))
 }
 
@@ -208,13 +213,8 @@ func (r *exposureRoutes) filterMessage(ctx context.Context, data []byte, header 
 	return out
 }
 
-// busReportWait bounds how long a report on the bus may wait to be applied.
-const busReportWait = 30 * time.Second
-
 // reportMessage serves exposures.report; the reply is an empty object.
 func (r *exposureRoutes) reportMessage(ctx context.Context, data []byte, _ nats.Header) []byte {
-	ctx, cancel := context.WithTimeout(ctx, busReportWait)
-	defer cancel()
 	must.Do(r.apply(ctx, data, ""))
 	return []byte("{}")
 }
