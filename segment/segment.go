@@ -94,7 +94,7 @@ func New(cfg Config) (*Segmenter, error) {
 			s.lexicon.Dictionary, err = cut.Load(file)
 			return err
 		}},
-		{"df.txt", func(file []byte) error { return s.lexicon.weigh(string(file)) }},
+		{"df.txt", s.lexicon.weigh},
 	}
 	for _, t := range shipped {
 		file, err := fs.ReadFile(cfg.Data, "tables/"+t.name)

@@ -184,19 +184,3 @@ func (d *Dictionary) runCode(run []byte) uint16 {
 	}
 	return d.atoms[string(run)]
 }
-
-// Find returns the number of a word, 0 if the dictionary does not have it.
-func (d *Dictionary) Find(word string) int32 {
-	var c Cutter
-	c.split(d, []byte(word))
-	p := int32(0)
-	for _, x := range c.chars[:len(c.chars)-1] {
-		if p = d.child(p, x.code); p == 0 {
-			return 0
-		}
-	}
-	if d.nodes[p].freq == 0 {
-		return 0
-	}
-	return p
-}
