@@ -46,10 +46,26 @@ type folds struct {
 
 const several = 0xf << 24
 
+// plainClass is the class of the two thirds of the plane that only variants change; unsettled of other runes.
+func plainClass(r rune) class {
+	switch {
+	case r >= '\u3400' && r <= '\u4dbf', r > '丨' && r <= '\u9fff':
+		return ideograph
+	case r >= '\ua000' && r <= '\ua48c', r >= '\uac00' && r <= '\ud7a3': // Yi, Hangul
+		return word
+	case r >= '\ue000' && r <= '\uf8ff': // private use
+		return drop
+	}
+	return unsettled
+}
+
 func newFolds(variants *variants, lookalikes map[rune]rune) *folds {
 	f := &folds{variants: variants, lookalikes: lookalikes}
-	for r := rune(0); r < 1<<16; r++ {
-		x := f.compute(r)
+	for r := range rune(1 << 16) {
+		x := fold{r: variants.fold(r), class: plainClass(r)}
+		if x.class == unsettled || variants.unsettledRune(x.r) {
+			x = f.compute(r)
+		}
 		if x.more != "" {
 			f.plane[r] = several | uint32(len(f.more))
 			f.more = append(f.more, x.more)
