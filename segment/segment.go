@@ -73,20 +73,14 @@ func New(cfg Config) (*Segmenter, error) {
 	s := &tables{weights: shippedWeights}
 	recipe := xxh3.New()
 	fmt.Fprintf(recipe, "jianguo segment %s %v\n", version, s.weights)
-	var v *variants
+	v := new(variants)
 	shipped := []struct {
 		name string
 		load func(file []byte) error
 	}{
-		{"variants.txt", func(file []byte) (err error) {
-			v, err = readVariants(file)
-			return err
-		}},
-		{"lookalikes.txt", func(file []byte) error {
-			l, err := readLookalikes(file)
-			if err == nil {
-				s.folds = newFolds(v, l)
-			}
+		{"variants.txt", v.read},
+		{"lookalikes.txt", func(file []byte) (err error) {
+			s.folds, err = newFolds(v, file)
 			return err
 		}},
 		{"residue.txt", func(file []byte) error { return s.residue.add(string(file), s.normal) }},
