@@ -3,6 +3,7 @@ package segment
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -120,5 +121,29 @@ func TestRecipe(t *testing.T) {
 			changed["tables/"+name] = &fstest.MapFile{Data: b}
 		}
 		recipe("changed "+table, Config{Data: changed})
+	}
+}
+
+// The corpus counts the words of the shipped dictionary. A word that only a user's dictionary has is rare, and
+// one that both have keeps its weight.
+func TestUserWordsAreRare(t *testing.T) {
+	weights := func(dict string) (all []float32) {
+		s, err := New(Config{Data: data.FS, UserDict: file(t, dict)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var x Text
+		s.Analyze(&x, "", "app。魑魅。发布")
+		for _, term := range x.Terms {
+			if !strings.Contains(term.Text, "魑魅") || term.Text == "魑魅" { // no pairs
+				all = append(all, term.Weight)
+			}
+		}
+		return all
+	}
+	before := weights("青禾河 5\n")
+	after := weights("app 5\n发布 3\n")
+	if want := []float32{before[1], before[1], before[2]}; before[0] >= before[1] || !slices.Equal(after, want) {
+		t.Errorf("weights of app, 魑魅, 发布: %v, with app and 发布 in a user's dictionary %v, want %v", before, after, want)
 	}
 }

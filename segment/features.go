@@ -68,7 +68,7 @@ func (f *features) appendTerms(dst []Term, content []byte, words []cut.Token, l 
 			before.hash = 0
 			continue
 		}
-		c.weight = l.weight(x, c.hash)
+		c.weight = l.weight(c.hash)
 		if c.weight == 0 {
 			continue
 		}

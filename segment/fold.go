@@ -46,10 +46,34 @@ type folds struct {
 
 const several = 0xf << 24
 
-func newFolds(variants *variants, lookalikes map[rune]rune) *folds {
-	f := &folds{variants: variants, lookalikes: lookalikes}
-	for r := rune(0); r < 1<<16; r++ {
-		x := f.compute(r)
+// plainClass is the class of the two thirds of the plane that only variants change; unsettled of other runes.
+func plainClass(r rune) class {
+	switch {
+	case r >= '\u3400' && r <= '\u4dbf', r > '丨' && r <= '\u9fff':
+		return ideograph
+	case r >= '\ua000' && r <= '\ua48c', r >= '\uac00' && r <= '\ud7a3': // Yi, Hangul
+		return word
+	case r >= '\ue000' && r <= '\uf8ff': // private use
+		return drop
+	}
+	return unsettled
+}
+
+// newFolds takes data/tables/lookalikes.txt; the format is described there.
+func newFolds(variants *variants, lookalikes []byte) (*folds, error) {
+	f := &folds{variants: variants, lookalikes: map[rune]rune{}}
+	err := eachPair(lookalikes, func(from, to []rune) error {
+		if len(from) != 1 || len(to) != 1 {
+			return fmt.Errorf("want one character on both sides of a tab")
+		}
+		f.lookalikes[from[0]] = to[0]
+		return nil
+	})
+	for r := range rune(1 << 16) {
+		x := fold{r: variants.fold(r), class: plainClass(r)}
+		if x.class == unsettled || variants.unsettledRune(x.r) {
+			x = f.compute(r)
+		}
 		if x.more != "" {
 			f.plane[r] = several | uint32(len(f.more))
 			f.more = append(f.more, x.more)
@@ -57,7 +81,7 @@ func newFolds(variants *variants, lookalikes map[rune]rune) *folds {
 		}
 		f.plane[r] = uint32(x.class)<<24 | uint32(x.r)
 	}
-	return f
+	return f, err
 }
 
 func (f *folds) of(r rune) fold {
@@ -111,7 +135,7 @@ func (f *folds) compute(r rune) fold {
 		s = n
 	} else if unicode.In(r, unicode.Latin, unicode.Greek, unicode.Cyrillic) {
 		s = strings.Map(dropMark, norm.NFKD.String(s))
-	} else {
+	} else if norm.NFKC.PropertiesString(s).Decomposition() != nil {
 		s = norm.NFKC.String(s)
 	}
 	if utf8.RuneCountInString(s) > 1 {
@@ -133,18 +157,6 @@ func (f *folds) compute(r rune) fold {
 		return fold{r: r, class: unsettled}
 	}
 	return fold{r: r, class: classify(r)}
-}
-
-// readLookalikes reads data/tables/lookalikes.txt; the format is described there.
-func readLookalikes(file []byte) (map[rune]rune, error) {
-	pairs := map[rune]rune{}
-	return pairs, eachPair(file, func(from, to []rune) error {
-		if len(from) != 1 || len(to) != 1 {
-			return fmt.Errorf("want one character on both sides of a tab")
-		}
-		pairs[from[0]] = to[0]
-		return nil
-	})
 }
 
 func dropMark(r rune) rune {

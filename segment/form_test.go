@@ -313,3 +313,13 @@ func TestTextIsReusable(t *testing.T) {
 		}
 	}
 }
+
+// Runs of runes that are taken to fold to themselves, and those of the tables within them.
+func TestPlaneIsComputed(t *testing.T) {
+	f := shipped().current.Load().folds
+	for r := range rune(1 << 16) {
+		if got, want := f.of(r), f.compute(r); got.more != want.more || want.more == "" && got != want {
+			t.Errorf("%U folds to %v, computed %v", r, got, want)
+		}
+	}
+}

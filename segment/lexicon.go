@@ -1,10 +1,11 @@
 package segment
 
 import (
+	"bytes"
 	"fmt"
 	"math"
+	"math/bits"
 	"strconv"
-	"strings"
 
 	"github.com/go-ego/gse"
 	"github.com/zeebo/xxh3"
@@ -12,13 +13,12 @@ import (
 	"jianguo/segment/cut"
 )
 
-// A lexicon is the dictionary with the document frequencies of its words.
+// A lexicon is the dictionary with the document frequencies of its words and of others.
 type lexicon struct {
 	*cut.Dictionary
-	// idf is, by number of a word, its inverse document frequency in units of 1/idfUnit; 0 for a stop word.
-	idf []uint8
-	// others is the same for words that are not in the dictionary, by hash.
-	others map[uint64]uint8
+	// idf holds the inverse document frequencies of words in units of 1/idfUnit, 0 for a stop word. It is an
+	// open-addressing table: in each slot the hash of a word, with the frequency as its lowest byte; 0 is free.
+	idf []uint64
 	// rarest is the inverse document frequency of a word that was not seen in the corpus.
 	rarest uint8
 	// name holds, by part of speech, whether its words are names.
@@ -33,63 +33,65 @@ const unlisted = 2
 // nameTags are the parts of speech of place, company, person and other names.
 var nameTags = map[string]bool{"nr": true, "nrt": true, "nrfg": true, "ns": true, "nt": true, "nz": true}
 
-// weigh reads the document frequencies (a first line "documents N", then lines "word n"), and gives gse's stop
-// words no weight.
-func (l *lexicon) weigh(file string) error {
-	l.others = map[uint64]uint8{}
-	documents := 0.0
-	line := 0
-	for s := range strings.Lines(file) {
-		line++
-		if s[0] == '#' {
-			continue
-		}
-		word, count, ok := strings.Cut(strings.TrimSuffix(s, "\n"), " ")
-		n, err := strconv.Atoi(count)
-		if !ok || err != nil || n <= 0 {
-			return fmt.Errorf("line %d: want a word and a count", line)
-		}
-		if documents == 0 {
-			documents = float64(n)
-			l.rarest = quantize(documents, unlisted)
-			l.extend()
-			continue
-		}
-		l.set(word, quantize(documents, float64(n)))
-	}
-	if documents == 0 {
-		return fmt.Errorf("want documents and their number first")
-	}
+// weigh reads the document frequencies (a first line "documents N", then lines "word n", most frequent first),
+// and gives gse's stop words no weight.
+func (l *lexicon) weigh(file []byte) error {
 	var g gse.Segmenter
 	if err := g.LoadStopEmbed(); err != nil {
 		return err
 	}
-	for w := range g.StopWordMap {
-		l.set(w, 0)
+	l.idf = make([]uint64, 2<<bits.Len(uint(bytes.Count(file, []byte("\n"))+len(g.StopWordMap))))
+	documents, before, idf := 0, 0, uint8(0)
+	line := 0
+	for s := range bytes.Lines(file) {
+		line++
+		if s[0] == '#' {
+			continue
+		}
+		word, count, _ := bytes.Cut(bytes.TrimSuffix(s, []byte("\n")), []byte(" "))
+		n, err := strconv.Atoi(string(count))
+		if err != nil || n <= 0 {
+			return fmt.Errorf("line %d: want a word and a count", line)
+		}
+		if documents == 0 {
+			documents, l.rarest = n, quantize(n, unlisted)
+			continue
+		}
+		if n != before { // a logarithm takes longer than the rest of a line
+			before, idf = n, quantize(documents, n)
+		}
+		l.set(xxh3.Hash(word), idf)
 	}
+	if documents == 0 {
+		return fmt.Errorf("want documents and their number first")
+	}
+	for w := range g.StopWordMap {
+		l.set(xxh3.HashString(w), 0)
+	}
+	l.extend()
 	return nil
 }
 
-func quantize(documents, n float64) uint8 {
-	return uint8(max(1, min(255, math.Round(idfUnit*math.Log((documents+1)/(n+0.5))))))
+func quantize(documents, n int) uint8 {
+	return uint8(max(1, min(255, math.Round(idfUnit*math.Log((float64(documents)+1)/(float64(n)+0.5))))))
 }
 
-// set gives a word its inverse document frequency.
-func (l *lexicon) set(word string, idf uint8) {
-	if n := l.Find(word); n != 0 {
-		l.idf[n] = idf
-		return
+// slot is the slot of the word with this hash, or the free one where it belongs.
+func (l *lexicon) slot(hash uint64) *uint64 {
+	mask := uint64(len(l.idf) - 1)
+	i := hash & mask
+	for l.idf[i] != 0 && (l.idf[i]^hash)>>8 != 0 {
+		i = (i + 1) & mask
 	}
-	l.others[xxh3.HashString(word)] = idf
+	return &l.idf[i]
 }
 
-// weight returns the inverse document frequency of a word of the text, given its hash; 0 for a stop word.
-func (l *lexicon) weight(t cut.Token, hash uint64) float32 {
-	if t.Word != 0 {
-		return float32(l.idf[t.Word]) / idfUnit
-	}
-	if v, ok := l.others[hash]; ok {
-		return float32(v) / idfUnit
+func (l *lexicon) set(hash uint64, idf uint8) { *l.slot(hash) = hash&^0xff | uint64(idf) }
+
+// weight returns the inverse document frequency of a word, given its hash; 0 for a stop word.
+func (l *lexicon) weight(hash uint64) float32 {
+	if v := *l.slot(hash); v != 0 {
+		return float32(uint8(v)) / idfUnit
 	}
 	return float32(l.rarest) / idfUnit
 }
@@ -99,17 +101,21 @@ func (l *lexicon) names(t cut.Token) bool {
 	return t.Word != 0 && t.End-t.Start > 3 && l.name[l.Tag(t.Word)]
 }
 
-// addWords adds the words of a user's dictionary.
+// addWords adds the words of a user's dictionary. Those that are in no shipped dictionary are rare, whatever
+// the corpus says.
 func (l *lexicon) addWords(file string, normal func(string) string) error {
-	defer l.extend()
-	return l.AddWords(file, normal)
+	added, err := l.AddWords(file, normal)
+	for _, word := range added {
+		if hash := xxh3.HashString(word); *l.slot(hash) != 0 {
+			l.set(hash, l.rarest)
+		}
+	}
+	l.extend()
+	return err
 }
 
-// extend covers words and parts of speech that were added to the dictionary.
+// extend covers parts of speech that were added to the dictionary.
 func (l *lexicon) extend() {
-	for len(l.idf) < l.Len() {
-		l.idf = append(l.idf, l.rarest)
-	}
 	for _, tag := range l.Tags()[len(l.name):] {
 		l.name = append(l.name, nameTags[tag])
 	}

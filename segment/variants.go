@@ -37,9 +37,9 @@ func eachPair(file []byte, add func(from, to []rune) error) error {
 	return nil
 }
 
-// readVariants reads data/tables/variants.txt; the format is described there.
-func readVariants(file []byte) (*variants, error) {
-	v := &variants{single: map[rune]rune{}, phrases: map[rune][]phrase{}}
+// read reads data/tables/variants.txt; the format is described there.
+func (v *variants) read(file []byte) error {
+	v.single, v.phrases = map[rune]rune{}, map[rune][]phrase{}
 	type exception struct{ from, to []rune }
 	var exceptions []exception
 	err := eachPair(file, func(from, to []rune) error {
@@ -54,13 +54,13 @@ func readVariants(file []byte) (*variants, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, x := range exceptions {
 		for i, r := range x.from {
 			if v.alone(r) != x.to[i] {
 				if utf8.RuneLen(r) != 3 || utf8.RuneLen(x.to[i]) != 3 || utf8.RuneLen(v.alone(r)) != 3 {
-					return nil, fmt.Errorf("phrase %q: %c and what it becomes must be three bytes", string(x.from), r)
+					return fmt.Errorf("phrase %q: %c and what it becomes must be three bytes", string(x.from), r)
 				}
 				v.phrases[r] = nil
 			}
@@ -73,7 +73,7 @@ func readVariants(file []byte) (*variants, error) {
 			}
 		}
 	}
-	return v, nil
+	return nil
 }
 
 // alone is the simplified form of r outside any phrase.

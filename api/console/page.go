@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -26,10 +27,13 @@ import (
 //go:embed templates/*.html
 var templateFiles embed.FS
 
-var templates = template.Must(template.New("").Funcs(template.FuncMap{
-	// arg gives a part of a page the page and its own value.
-	"arg": func(p *page, v any) part { return part{p, v} },
-}).ParseFS(templateFiles, "templates/*.html"))
+// templates are parsed for the first page: most starts of the program show none.
+var templates = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("").Funcs(template.FuncMap{
+		// arg gives a part of a page the page and its own value.
+		"arg": func(p *page, v any) part { return part{p, v} },
+	}).ParseFS(templateFiles, "templates/*.html"))
+})
 
 type part struct {
 	P *page
@@ -183,11 +187,11 @@ func (p *page) write(status int, name string) error {
 		status = http.StatusBadRequest
 	}
 	var body, whole bytes.Buffer
-	if err := templates.ExecuteTemplate(&body, name, p); err != nil {
+	if err := templates().ExecuteTemplate(&body, name, p); err != nil {
 		return fmt.Errorf("console: %s: %w", name, err)
 	}
 	p.Body = template.HTML(body.String()) // which the template has escaped
-	if err := templates.ExecuteTemplate(&whole, "layout", p); err != nil {
+	if err := templates().ExecuteTemplate(&whole, "layout", p); err != nil {
 		return fmt.Errorf("console: layout of %s: %w", name, err)
 	}
 	h := p.e.Response().Header()

@@ -263,7 +263,7 @@ func TestUserWordsLikeGSE(t *testing.T) {
 	for seed := range tier.Count(1, 2, 10) {
 		list := userWords(rand.New(rand.NewPCG(uint64(seed), 1)), 3000)
 		g, d := newReference(list), load()
-		if err := d.AddWords(list, func(s string) string { return s }); err != nil {
+		if _, err := d.AddWords(list, func(s string) string { return s }); err != nil {
 			t.Fatal(err)
 		}
 		if d.total != g.Dict.TotalFreq() {
@@ -294,7 +294,7 @@ func TestSmallDictionariesLikeGSE(t *testing.T) {
 		if err := g.LoadDictStr(list.String()); err != nil {
 			t.Fatal(err)
 		}
-		if err := d.AddWords(list.String(), func(s string) string { return s }); err != nil {
+		if _, err := d.AddWords(list.String(), func(s string) string { return s }); err != nil {
 			t.Fatal(err)
 		}
 		text := rapid.StringOfN(rapid.SampledFrom([]rune("甲乙丙丁戊己a1é𠮷")), 1, 40, -1).Draw(t, "text")

@@ -13,8 +13,8 @@ import (
 // AddWords adds the words of a gse dictionary: a word, its frequency (2 where none is given) and its part of
 // speech (empty where none is given) a line. Words are brought into the form that normal gives them. A word
 // that the dictionary already has takes the new frequency, as it does where gse loads this list before its own
-// dictionary. Errors name the line.
-func (d *Dictionary) AddWords(list string, normal func(string) string) error {
+// dictionary. AddWords returns the words that the dictionary did not have. Errors name the line.
+func (d *Dictionary) AddWords(list string, normal func(string) string) (added []string, err error) {
 	g := gse.Segmenter{SkipLog: true, NotLoadHMM: true, Dict: gse.NewDict()}
 	g.Init()
 	line := 0
@@ -33,26 +33,30 @@ func (d *Dictionary) AddWords(list string, normal func(string) string) error {
 		}
 		freq := g.Size(len(fields)+1, word, frequency)
 		if freq == 0 || word == "" || strings.ContainsAny(word, "\n ") {
-			return fmt.Errorf("line %d: %.40q: want a word, a frequency of at least 2 and a part of speech", line, strings.TrimSpace(s))
+			return nil, fmt.Errorf("line %d: %.40q: want a word, a frequency of at least 2 and a part of speech", line, strings.TrimSpace(s))
 		}
 		if err := g.AddToken(word, freq, tag); err != nil {
-			return fmt.Errorf("line %d: %w", line, err)
+			return nil, fmt.Errorf("line %d: %w", line, err)
 		}
 	}
 	for i := range g.Dict.Tokens {
 		t := &g.Dict.Tokens[i]
-		if err := d.add(t); err != nil {
-			return fmt.Errorf("%q: %w", t.Text(), err)
+		isNew, err := d.add(t)
+		if err != nil {
+			return nil, fmt.Errorf("%q: %w", t.Text(), err)
+		}
+		if isNew {
+			added = append(added, t.Text())
 		}
 	}
 	d.measure()
-	return nil
+	return added, nil
 }
 
 var errTooMany = errors.New("too many different characters, frequencies or parts of speech")
 
 // add adds a word, or replaces its frequency and part of speech.
-func (d *Dictionary) add(word *gse.Token) error {
+func (d *Dictionary) add(word *gse.Token) (isNew bool, err error) {
 	if d.added == nil {
 		d.added = map[uint64]int32{}
 	}
@@ -60,7 +64,7 @@ func (d *Dictionary) add(word *gse.Token) error {
 	for _, char := range gse.SplitWords([]byte(word.Text())) {
 		if d.code(string(char)) == 0 {
 			if d.codes == math.MaxUint16 {
-				return errTooMany
+				return false, errTooMany
 			}
 			d.addCode(string(char))
 		}
@@ -84,9 +88,10 @@ func (d *Dictionary) add(word *gse.Token) error {
 		d.tags = append(d.tags, word.Pos())
 	}
 	if freq > math.MaxUint16 || tag > math.MaxUint8 {
-		return errTooMany
+		return false, errTooMany
 	}
 	d.total += word.Freq() - d.freqs[d.nodes[p].freq]
+	isNew = d.nodes[p].freq == 0
 	d.nodes[p].freq, d.tag[p] = uint16(freq), uint8(tag)
-	return nil
+	return isNew, nil
 }
