@@ -59,10 +59,10 @@ func plainClass(r rune) class {
 	return unsettled
 }
 
-// newFolds takes data/tables/lookalikes.txt; the format is described there.
-func newFolds(variants *variants, lookalikes []byte) (*folds, error) {
-	f := &folds{variants: variants, lookalikes: map[rune]rune{}}
-	err := eachPair(lookalikes, func(from, to []rune) error {
+// read reads data/tables/lookalikes.txt, whose format is described there, and fills the plane.
+func (f *folds) read(file []byte) error {
+	f.lookalikes = map[rune]rune{}
+	err := eachPair(file, func(from, to []rune) error {
 		if len(from) != 1 || len(to) != 1 {
 			return fmt.Errorf("want one character on both sides of a tab")
 		}
@@ -70,18 +70,27 @@ func newFolds(variants *variants, lookalikes []byte) (*folds, error) {
 		return nil
 	})
 	for r := range rune(1 << 16) {
-		x := fold{r: variants.fold(r), class: plainClass(r)}
-		if x.class == unsettled || variants.unsettledRune(x.r) {
+		x := fold{r: r, class: plainClass(r)}
+		if x.class == unsettled {
 			x = f.compute(r)
 		}
-		if x.more != "" {
-			f.plane[r] = several | uint32(len(f.more))
-			f.more = append(f.more, x.more)
-			continue
-		}
+		f.put(r, x)
+	}
+	for r := range f.variants.single {
+		f.put(r, f.compute(r))
+	}
+	return err
+}
+
+func (f *folds) put(r rune, x fold) {
+	switch {
+	case r >= 1<<16:
+	case x.more != "":
+		f.plane[r] = several | uint32(len(f.more))
+		f.more = append(f.more, x.more)
+	default:
 		f.plane[r] = uint32(x.class)<<24 | uint32(x.r)
 	}
-	return f, err
 }
 
 func (f *folds) of(r rune) fold {

@@ -9,7 +9,7 @@ import (
 // variants turn traditional characters into simplified ones. Most do so one by one, as they are folded; the few
 // that depend on the word around them (乾 is 干 in 饼乾 and stays in 乾隆) are settled when the text is complete.
 type variants struct {
-	single map[rune]rune
+	single map[rune]rune // of every rune that variants change, unsettled ones too
 	// phrases are, by unsettled character, the words in which it does not become what single has.
 	phrases map[rune][]phrase
 }
@@ -62,7 +62,7 @@ func (v *variants) read(file []byte) error {
 				if utf8.RuneLen(r) != 3 || utf8.RuneLen(x.to[i]) != 3 || utf8.RuneLen(v.alone(r)) != 3 {
 					return fmt.Errorf("phrase %q: %c and what it becomes must be three bytes", string(x.from), r)
 				}
-				v.phrases[r] = nil
+				v.single[r], v.phrases[r] = v.alone(r), nil
 			}
 		}
 	}

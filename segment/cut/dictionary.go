@@ -56,7 +56,7 @@ const magic = "jianguo dict 1\n"
 
 var errDamaged = errors.New("dictionary table is damaged")
 
-// Load reads a dictionary file, in about 12 ms for that of data/tables.
+// Load reads a dictionary file, in about 15 ms for that of data/tables.
 func Load(file []byte) (*Dictionary, error) {
 	z, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1))
 	if err != nil {
@@ -96,18 +96,16 @@ func parse(b []byte) (*Dictionary, error) {
 	base, label, freq := r.b, r.b[4*n:], r.b[6*n:]
 	d.tag = slices.Clone(r.b[8*n:]) // does not keep all of b
 	d.nodes = make([]node, n)
+	total := 0.0
 	for i := range d.nodes {
-		x := node{
-			base:  int32(binary.LittleEndian.Uint32(base[4*i:])),
-			label: binary.LittleEndian.Uint16(label[2*i:]),
-			freq:  binary.LittleEndian.Uint16(freq[2*i:]),
-		}
+		x := node{int32(binary.LittleEndian.Uint32(base[4*i:])), binary.LittleEndian.Uint16(label[2*i:]), binary.LittleEndian.Uint16(freq[2*i:])}
 		if int(x.freq) >= len(d.freqs) || int(d.tag[i]) >= len(d.tags) || x.base < 0 {
 			return nil, errDamaged
 		}
 		d.nodes[i] = x
-		d.total += d.freqs[x.freq]
+		total += d.freqs[x.freq]
 	}
+	d.total = total
 	d.measure()
 	return d, nil
 }

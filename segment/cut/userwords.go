@@ -41,12 +41,8 @@ func (d *Dictionary) AddWords(list string, normal func(string) string) (added []
 	}
 	for i := range g.Dict.Tokens {
 		t := &g.Dict.Tokens[i]
-		isNew, err := d.add(t)
-		if err != nil {
+		if err := d.add(t, &added); err != nil {
 			return nil, fmt.Errorf("%q: %w", t.Text(), err)
-		}
-		if isNew {
-			added = append(added, t.Text())
 		}
 	}
 	d.measure()
@@ -55,8 +51,8 @@ func (d *Dictionary) AddWords(list string, normal func(string) string) (added []
 
 var errTooMany = errors.New("too many different characters, frequencies or parts of speech")
 
-// add adds a word, or replaces its frequency and part of speech.
-func (d *Dictionary) add(word *gse.Token) (isNew bool, err error) {
+// add adds a word, also to added, or replaces its frequency and part of speech.
+func (d *Dictionary) add(word *gse.Token, added *[]string) error {
 	if d.added == nil {
 		d.added = map[uint64]int32{}
 	}
@@ -64,7 +60,7 @@ func (d *Dictionary) add(word *gse.Token) (isNew bool, err error) {
 	for _, char := range gse.SplitWords([]byte(word.Text())) {
 		if d.code(string(char)) == 0 {
 			if d.codes == math.MaxUint16 {
-				return false, errTooMany
+				return errTooMany
 			}
 			d.addCode(string(char))
 		}
@@ -88,10 +84,12 @@ func (d *Dictionary) add(word *gse.Token) (isNew bool, err error) {
 		d.tags = append(d.tags, word.Pos())
 	}
 	if freq > math.MaxUint16 || tag > math.MaxUint8 {
-		return false, errTooMany
+		return errTooMany
 	}
 	d.total += word.Freq() - d.freqs[d.nodes[p].freq]
-	isNew = d.nodes[p].freq == 0
+	if d.nodes[p].freq == 0 {
+		*added = append(*added, word.Text())
+	}
 	d.nodes[p].freq, d.tag[p] = uint16(freq), uint8(tag)
-	return isNew, nil
+	return nil
 }
