@@ -97,7 +97,7 @@ func (s *side) appendFacts(out []Fact, tokens []token) []Fact {
 		f.from, f.Start = i, int(tokens[i].start)
 		i += n
 		if before, ok := strings.CutSuffix(s.text[:f.Start], "-"); ok && f.unit != "" && (before == "" || !isLatin(before[len(before)-1:])) {
-			f.Start, f.value = f.Start-1, -f.value
+			f.Start-- // shown, but -0.16% may be 下降0.16% in other words
 		}
 		if strings.HasSuffix(s.text[:f.Start], "第") {
 			if f.value == 1 || f.unit == "" {
