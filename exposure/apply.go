@@ -12,6 +12,7 @@ import (
 	"jianguo/exposure/popular"
 	"jianguo/exposure/state"
 	"jianguo/exposure/wire"
+	"jianguo/internal/must"
 	"jianguo/internal/wait"
 )
 
@@ -78,23 +79,23 @@ func (s *writer) applyLocked(ctx context.Context, e eventlog.Entry) error {
 	if logged.Before(now) {
 		now = logged
 	}
-	switch kind {
-	case Forget:
-		err = s.applyForget(ctx, q.User)
-	case Imported:
-		err = s.applyImported(ctx, q.User, logged, now)
-	case Link, Unlink:
-		err = s.applyLink(ctx, kind, q.User, q.From, logged, now)
-	case Linked, Unlinked:
+	if kind == Linked || kind == Unlinked {
 		return s.refuse(ctx, e, wire.Invalidf("kind", "is %q, which only a shared store has", string(kind)))
-	case Unsee:
-		err = s.applyUnsee(ctx, q, now)
-	default:
-		err = s.applyItems(ctx, kind, q, at, logged, now)
-		if err == nil && kind == Seen {
-			s.popular.Add(q, at, now)
-		}
 	}
+	err = must.Catch(func() {
+		switch kind {
+		case Forget:
+			s.applyForget(ctx, q.User)
+		case Imported:
+			s.applyImported(ctx, q.User, logged, now)
+		case Link, Unlink:
+			s.applyLink(ctx, kind, q.User, q.From, logged, now)
+		case Unsee:
+			s.applyUnsee(ctx, q, now)
+		default:
+			s.applyItems(ctx, kind, q, at, logged, now)
+		}
+	})
 	if err != nil && !errors.Is(err, ErrExceptions) && !errors.Is(err, ErrLink) {
 		if ctx.Err() == nil {
 			s.fail(err)
@@ -159,23 +160,25 @@ func decodeEvent(q *wire.Query, kind EventKind, data []byte) (at time.Time, err 
 	return eventTime(q.At)
 }
 
+// What follows, and the functions of links.go, package must ends.
+
 // applyItems applies a report to the histories that its scene writes and that keep its kind.
-func (s *writer) applyItems(ctx context.Context, kind EventKind, q *wire.Query, at, logged, now time.Time) error {
+func (s *writer) applyItems(ctx context.Context, kind EventKind, q *wire.Query, at, logged, now time.Time) {
 	s.keys = q.Keys(s.keys, wire.Seed(&s.secret, q.User))
 	for _, history := range s.scene(q.Scene).Writes {
 		if slices.Contains(s.keeps[history], string(kind)) {
-			if err := s.add(ctx, history, q.User, kind == Delivered, s.policies[history].Clamp(at, logged), now); err != nil {
-				return err
-			}
+			s.add(ctx, history, q.User, kind == Delivered, s.policies[history].Clamp(at, logged), now)
 		}
 	}
-	return nil
+	if kind == Seen {
+		s.popular.Add(q, at, now)
+	}
 }
 
 // add adds the keys of an event to a history. While the user's row has not been read, they wait in the entry: they do
 // not depend on the row.
-func (s *writer) add(ctx context.Context, history, user string, delivered bool, at, now time.Time) error {
-	return s.change(ctx, history, user, func(e *entry, r *rows) error {
+func (s *writer) add(ctx context.Context, history, user string, delivered bool, at, now time.Time) {
+	s.change(ctx, history, user, func(e *entry, r *rows) {
 		if e.st == nil {
 			for _, k := range s.keys {
 				e.pending = append(e.pending, state.Op{At: at.Unix(), Now: now.Unix(), Key: k, Delivered: delivered})
@@ -183,52 +186,45 @@ func (s *writer) add(ctx context.Context, history, user string, delivered bool, 
 		} else if delivered {
 			e.st.Deliver(e.pol, s.keys, at, now)
 		} else {
-			return e.st.See(e.pol, s.keys, at, now, r.fetch)
+			must.Do(e.st.See(e.pol, s.keys, at, now, r.fetch))
 		}
-		return nil
 	})
 }
 
 // edit changes the state of a user in a history by other means, which need the row.
-func (s *writer) edit(ctx context.Context, history, user string, do func(*state.State, state.Fetcher) error) error {
-	return s.change(ctx, history, user, func(e *entry, r *rows) error {
-		if err := s.loadOrQuarantine(e, r); err != nil {
-			return err
-		}
+func (s *writer) edit(ctx context.Context, history, user string, do func(*state.State, state.Fetcher)) {
+	s.change(ctx, history, user, func(e *entry, r *rows) {
+		must.Do(s.loadOrQuarantine(e, r))
 		defer e.st.Changed()
-		return do(e.st, r.fetch)
+		do(e.st, r.fetch)
 	})
 }
 
 // change changes the entry of a user in a history, which the next flush then writes.
-func (s *writer) change(ctx context.Context, history, user string, do func(*entry, *rows) error) error {
+func (s *writer) change(ctx context.Context, history, user string, do func(*entry, *rows)) {
 	g, e, _ := s.entry(history, []byte(state.Address(history, user)))
 	e.mu.Lock()
+	defer func() {
+		w := e.weigh()
+		e.mu.Unlock()
+		g.release(e, w, true)
+	}()
 	r := s.db.rows(ctx)
-	err := s.due(g, e, r)
-	if err == nil {
-		err = do(e, r)
-	}
-	w := e.weigh()
-	e.mu.Unlock()
-	g.release(e, w, true)
-	return err
+	s.due(g, e, r)
+	do(e, r)
 }
 
 // due adds an entry to the next flush, after setting aside what the running flush has not
 // written yet. The caller holds applyMu and e.mu.
-func (s *writer) due(g *stripe, e *entry, r *rows) error {
+func (s *writer) due(g *stripe, e *entry, r *rows) {
 	if e.gen == s.gen {
-		return nil
+		return
 	}
 	if e.gen != 0 {
-		if err := s.loadOrQuarantine(e, r); err != nil {
-			return err
-		}
+		must.Do(s.loadOrQuarantine(e, r))
 		e.frozen = e.st.Snapshot(e.addr, s.nextShard)
 	}
 	e.gen = s.gen
 	s.dirty = append(s.dirty, e)
 	g.pin(e)
-	return nil
 }

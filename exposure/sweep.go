@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"jianguo/exposure/state"
+	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
 	"jianguo/internal/wait"
 )
@@ -86,21 +87,22 @@ func (s *writer) expire(ctx context.Context, addr string, now time.Time) error {
 	defer s.applyMu.Unlock()
 	history, user := state.SplitAddress(addr)
 	pol, unlink := s.policies[history], []string(nil)
-	err := s.edit(ctx, history, user, func(st *state.State, _ state.Fetcher) error {
-		if !st.Stale(pol, now) {
-			return nil // an event came meanwhile
-		}
-		st.DropEpochs(pol, now)
-		if pol.Expired(time.Unix(st.Last(), 0).In(now.Location()), now) {
-			st.Reset()
-			unlink = st.Links.Into
-		}
-		s.metrics.swept.Inc()
-		return nil
+	err := must.Catch(func() {
+		s.edit(ctx, history, user, func(st *state.State, _ state.Fetcher) {
+			if !st.Stale(pol, now) {
+				return // an event came meanwhile
+			}
+			st.DropEpochs(pol, now)
+			if pol.Expired(time.Unix(st.Last(), 0).In(now.Location()), now) {
+				st.Reset()
+				unlink = st.Links.Into
+			}
+			s.metrics.swept.Inc()
+		})
 	})
 	s.oldest.CompareAndSwap(0, time.Now().UnixNano())
 	for _, into := range unlink {
-		err = errors.Join(err, s.setLink(ctx, history, into, user, nil))
+		err = errors.Join(err, must.Catch(func() { s.setLink(ctx, history, into, user, nil) }))
 	}
 	return err
 }
