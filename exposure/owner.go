@@ -15,6 +15,7 @@ import (
 	"jianguo/exposure/shared"
 	"jianguo/exposure/state"
 	"jianguo/exposure/wire"
+	"jianguo/internal/must"
 )
 
 // maxBatch is how many events an owner applies at once: their users are read in one pipeline and
@@ -55,32 +56,16 @@ func (f *fleet) keep(ctx context.Context, part int) error {
 
 // own applies a partition until ctx ends, it is fenced, or Redis fails.
 func (f *fleet) own(ctx context.Context, part int) error {
-	applied, err := f.Redis.Applied(ctx, part)
-	if err != nil {
-		return err
-	}
-	log, err := f.log.State(ctx)
-	if err != nil {
-		return err
-	}
-	if applied <= log.Last {
-		log.Last = math.MaxUint64 // it has its end; what a former owner applies until Acquire is behind that
-	}
-	mark, err := f.Redis.Acquire(ctx, part, log.ID, log.Last)
-	if err != nil {
-		return err
-	}
-	f.lastShard.CompareAndSwap(0, int64(mark.Epoch)<<36|int64(part)<<32) // 2^32 numbers for shards that no other service gives
-	o := &owner{fleet: f, part: part, mark: mark, logID: log.ID}
+	o, err := must.Try(func() *owner { return f.acquire(ctx, part) })
 	defer f.pending[part].Store(0)
-	if err := f.Acks.Tell(part, shared.Ack{Log: o.logID, Seq: mark.Applied}); err != nil {
+	if err != nil {
 		return err
 	}
 	again := *f.again.Load()
 	entries := make(chan eventlog.Entry, maxBatch)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error {
-		return f.log.ConsumePart(ctx, part, mark.Applied, time.Now().Add(-shared.Replayed), func(e eventlog.Entry) error {
+		return f.log.ConsumePart(ctx, part, o.mark.Applied, time.Now().Add(-shared.Replayed), func(e eventlog.Entry) error {
 			e.Data = slices.Clone(e.Data)
 			select {
 			case entries <- e:
@@ -92,6 +77,18 @@ func (f *fleet) own(ctx context.Context, part int) error {
 	})
 	g.Go(func() error { return o.run(ctx, entries, again) })
 	return g.Wait()
+}
+
+// acquire makes this service the owner of a partition.
+func (f *fleet) acquire(ctx context.Context, part int) *owner {
+	applied, log := must.Get(f.Redis.Applied(ctx, part)), must.Get(f.log.State(ctx))
+	if applied <= log.Last {
+		log.Last = math.MaxUint64 // it has its end; what a former owner applies until Acquire is behind that
+	}
+	mark := must.Get(f.Redis.Acquire(ctx, part, log.ID, log.Last))
+	f.lastShard.CompareAndSwap(0, int64(mark.Epoch)<<36|int64(part)<<32) // 2^32 numbers for shards that no other service gives
+	must.Do(f.Acks.Tell(part, shared.Ack{Log: log.ID, Seq: mark.Applied}))
+	return &owner{fleet: f, part: part, mark: mark, logID: log.ID}
 }
 
 var errMasters = errors.New("exposure: other Redis masters")
@@ -120,7 +117,7 @@ func (o *owner) run(ctx context.Context, entries <-chan eventlog.Entry, again <-
 		}
 		last := batch[len(batch)-1]
 		started := time.Now()
-		ack, err := o.apply(ctx, batch)
+		ack, err := must.Try(func() shared.Ack { return o.apply(ctx, batch) })
 		if err != nil {
 			return fmt.Errorf("exposure: apply partition %d up to %d: %w", o.part, last.Seq, err)
 		}
@@ -149,8 +146,10 @@ type pendingEvent struct {
 	err  error
 }
 
+// What follows, package must ends.
+
 // apply applies a batch in memory and writes the users that it changed.
-func (o *owner) apply(ctx context.Context, batch []eventlog.Entry) (shared.Ack, error) {
+func (o *owner) apply(ctx context.Context, batch []eventlog.Entry) shared.Ack {
 	ack := shared.Ack{Refused: map[uint64]string{}}
 	events := make([]pendingEvent, len(batch))
 	var keys []shared.Key
@@ -167,21 +166,17 @@ func (o *owner) apply(ctx context.Context, batch []eventlog.Entry) (shared.Ack, 
 		}
 	}
 	o.known = map[string]*owned{}
-	if err := o.read(ctx, keys); err != nil {
-		return ack, err
-	}
+	o.read(ctx, keys)
 	for i := range events {
 		ev := &events[i]
-		outcome, err := o.one(ctx, ev)
-		if err != nil {
-			return ack, err
-		}
+		outcome := o.one(ctx, ev)
 		if outcome != nil {
 			ack.Refused[ev.Seq] = outcomeOf(outcome)
 		}
 		o.w.traceReport(ev.Entry, string(ev.kind), &ev.q, outcome)
 	}
-	return ack, o.write(ctx)
+	o.write(ctx)
+	return ack
 }
 
 // historiesOf lists the histories that an event may change.
@@ -206,7 +201,7 @@ func (o *owner) historiesOf(ev *pendingEvent) (list []string) {
 }
 
 // read reads the heads of users that are not known yet.
-func (o *owner) read(ctx context.Context, keys []shared.Key) error {
+func (o *owner) read(ctx context.Context, keys []shared.Key) {
 	ctx, cancel := context.WithTimeout(ctx, 5*redisWait)
 	defer cancel()
 	var unread []shared.Key
@@ -217,12 +212,9 @@ func (o *owner) read(ctx context.Context, keys []shared.Key) error {
 		}
 	}
 	if len(unread) == 0 {
-		return nil
+		return
 	}
-	records, err := o.Redis.Heads(ctx, unread)
-	if err != nil {
-		return err
-	}
+	records := must.Get(o.Redis.Heads(ctx, unread))
 	for i, k := range unread {
 		addr := state.Address(k.History, k.User)
 		u := o.known[addr]
@@ -230,13 +222,13 @@ func (o *owner) read(ctx context.Context, keys []shared.Key) error {
 		if records[i].Head == nil {
 			continue
 		}
+		var err error
 		if u.st, err = state.DecodeHead(records[i].Head, addr); err != nil {
 			o.metrics.corrupt.Inc()
 			o.cfg.Logger.Error("exposure: unreadable state set aside; the user starts empty", "err", err)
 			u.st, u.bad = new(state.State), records[i].Head
 		}
 	}
-	return nil
 }
 
 // fetch reads shards of a user. If the record is no longer of the version that its head had, they do not fit that head.
@@ -253,15 +245,16 @@ func (o *owner) fetch(ctx context.Context, u *owned) state.Fetcher {
 	}
 }
 
-// one applies an event. outcome is why it was refused; after an error the event has to be applied again.
-func (o *owner) one(ctx context.Context, ev *pendingEvent) (outcome, err error) {
+// one applies an event. Its outcome is why it was refused.
+func (o *owner) one(ctx context.Context, ev *pendingEvent) (outcome error) {
 	if ev.err != nil {
-		return ev.err, o.w.setAside(ctx, ev.Entry, ev.err)
+		must.Do(o.w.setAside(ctx, ev.Entry, ev.err))
+		return ev.err
 	}
 	if p := shared.PartitionOf(ev.q.User); p != o.part {
 		// Published without a partition, or with one of another number of partitions.
-		_, err := o.cfg.Log.Append(ctx, (&Event{Kind: ev.kind}).subject(p), ev.Data)
-		return nil, err
+		must.Get(o.cfg.Log.Append(ctx, (&Event{Kind: ev.kind}).subject(p), ev.Data))
+		return nil
 	}
 	var users []*owned
 	for _, history := range o.historiesOf(ev) {
@@ -271,7 +264,7 @@ func (o *owner) one(ctx context.Context, ev *pendingEvent) (outcome, err error) 
 		}
 	}
 	if len(users) == 0 {
-		return nil, nil
+		return nil
 	}
 	o.metrics.events.WithLabelValues(string(ev.kind)).Inc()
 	logged, now := ev.Time.In(o.cfg.Location), o.cfg.Clock().In(o.cfg.Location)
@@ -279,20 +272,19 @@ func (o *owner) one(ctx context.Context, ev *pendingEvent) (outcome, err error) 
 		now = logged
 	}
 	change := &change{owner: o, ev: ev, users: users, logged: logged, now: now}
-	if err = change.do(ctx); errors.Is(err, ErrExceptions) || errors.Is(err, ErrLink) {
-		return err, nil
+	err := must.Catch(func() { change.do(ctx) })
+	if errors.Is(err, ErrExceptions) || errors.Is(err, ErrLink) {
+		return err
 	}
-	if err != nil {
-		return nil, err
-	}
+	must.Do(err)
 	for _, u := range users {
 		u.version, u.changed = shared.Version{Epoch: o.mark.Epoch, Seq: ev.Seq}, true
 	}
-	return nil, nil
+	return nil
 }
 
 // write writes the users that the batch changed.
-func (o *owner) write(ctx context.Context) error {
+func (o *owner) write(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 5*redisWait)
 	defer cancel()
 	var writes []shared.Write
@@ -315,10 +307,9 @@ func (o *owner) write(ctx context.Context) error {
 		o.metrics.stateBytes.Observe(float64(len(snap.Head)))
 		writes = append(writes, w)
 	}
-	if len(writes) == 0 {
-		return nil
+	if len(writes) > 0 {
+		must.Do(o.Redis.Put(ctx, writes))
 	}
-	return o.Redis.Put(ctx, writes)
 }
 
 // change is an event with the states that it changes: those of its user alone. What it means for
@@ -330,21 +321,21 @@ type change struct {
 	logged, now time.Time
 }
 
-func (c *change) do(ctx context.Context) error {
+func (c *change) do(ctx context.Context) {
 	q, kind := &c.ev.q, c.ev.kind
 	switch kind {
 	case Unsee:
-		return c.unsee(ctx)
+		c.unsee(ctx)
+		return
 	case Forget:
-		return c.forget(ctx)
-	case Link, Unlink, Linked, Unlinked, Imported:
+		c.forget(ctx)
+		return
+	case Link:
+		must.Do(c.links(ctx).Check(q.User, q.From))
+	case Unlink, Linked, Unlinked, Imported:
 	default:
-		return c.items(ctx)
-	}
-	if kind == Link {
-		if err := c.links(ctx).Check(q.User, q.From); err != nil {
-			return err
-		}
+		c.items(ctx)
+		return
 	}
 	for _, u := range c.users {
 		if kind == Linked || kind == Imported {
@@ -361,76 +352,60 @@ func (c *change) do(ctx context.Context) error {
 	}
 	switch kind {
 	case Link:
-		return c.tell(ctx, Event{Kind: Linked, User: q.From, From: q.User})
+		c.tell(ctx, Event{Kind: Linked, User: q.From, From: q.User})
 	case Unlink:
-		return c.tell(ctx, Event{Kind: Unlinked, User: q.From, From: q.User})
+		c.tell(ctx, Event{Kind: Unlinked, User: q.From, From: q.User})
 	}
-	return nil
 }
 
 // items adds a report.
-func (c *change) items(ctx context.Context) error {
+func (c *change) items(ctx context.Context) {
 	q := &c.ev.q
 	c.keys = q.Keys(c.keys, wire.Seed(&c.secret, q.User))
 	for _, u := range c.users {
 		at := u.pol.Clamp(c.ev.at, c.logged)
 		if c.ev.kind == Delivered {
 			u.st.Deliver(u.pol, c.keys, at, c.now)
-		} else if err := u.st.See(u.pol, c.keys, at, c.now, c.fetch(ctx, u)); err != nil {
-			return err
+		} else {
+			must.Do(u.st.See(u.pol, c.keys, at, c.now, c.fetch(ctx, u)))
 		}
 	}
 	if c.ev.kind == Seen {
 		c.popular.Add(q, c.ev.at, c.now)
 	}
-	return nil
 }
 
 // unsee removes items of the user, and asks for the same of those whose histories count directly.
-func (c *change) unsee(ctx context.Context) error {
+func (c *change) unsee(ctx context.Context) {
 	q := &c.ev.q
 	c.keys = q.Keys(c.keys, wire.Seed(&c.secret, q.User))
 	for _, try := range []bool{true, false} {
 		for _, u := range c.users {
-			if err := u.st.Unsee(u.pol, c.keys, c.now, c.fetch(ctx, u), try); err != nil {
-				return err
-			}
+			must.Do(u.st.Unsee(u.pol, c.keys, c.now, c.fetch(ctx, u), try))
 		}
 	}
 	for _, from := range c.neighbours(func(l *link.Links) []string { return l.From }) {
-		if err := c.tell(ctx, Event{Kind: Unsee, User: from, Scene: q.Scene, Items: q.IDs()}); err != nil {
-			return err
-		}
+		c.tell(ctx, Event{Kind: Unsee, User: from, Scene: q.Scene, Items: q.IDs()})
 	}
-	return nil
 }
 
 // forget removes all of the user, and asks for the same of those whose histories count directly.
-func (c *change) forget(ctx context.Context) error {
+func (c *change) forget(ctx context.Context) {
 	user := c.ev.q.User
 	if c.cfg.Forgotten != nil {
-		if err := c.w.insist(ctx, "forget a user elsewhere", func() error { return c.cfg.Forgotten(ctx, user) }); err != nil {
-			return err
-		}
+		must.Do(c.w.insist(ctx, "forget a user elsewhere", func() error { return c.cfg.Forgotten(ctx, user) }))
 	}
-	if err := c.w.insist(ctx, "erase a trace", func() error { return c.Traces.Erase(ctx, user) }); err != nil {
-		return err
-	}
+	must.Do(c.w.insist(ctx, "erase a trace", func() error { return c.Traces.Erase(ctx, user) }))
 	for _, from := range c.neighbours(func(l *link.Links) []string { return l.From }) {
-		if err := c.tell(ctx, Event{Kind: Forget, User: from}); err != nil {
-			return err
-		}
+		c.tell(ctx, Event{Kind: Forget, User: from})
 	}
 	for _, into := range c.neighbours(func(l *link.Links) []string { return l.Into }) {
-		if err := c.tell(ctx, Event{Kind: Unlink, User: into, From: user}); err != nil {
-			return err
-		}
+		c.tell(ctx, Event{Kind: Unlink, User: into, From: user})
 	}
 	for _, u := range c.users {
 		u.st.Reset()
 		u.st.Links = link.Links{}
 	}
-	return nil
 }
 
 // neighbours lists the users that the states are linked with, in one direction.
@@ -452,7 +427,7 @@ func (c *change) links(ctx context.Context) link.Reader {
 		for history := range c.policies {
 			keys = append(keys, shared.Key{History: history, User: user})
 		}
-		if err := c.read(ctx, keys); err != nil {
+		if err := must.Catch(func() { c.read(ctx, keys) }); err != nil {
 			return all, err
 		}
 		for _, k := range keys {
@@ -464,14 +439,11 @@ func (c *change) links(ctx context.Context) link.Reader {
 }
 
 // tell logs an event of another user, once: an owner that begins again may have told it already.
-func (c *change) tell(ctx context.Context, ev Event) error {
+func (c *change) tell(ctx context.Context, ev Event) {
 	n := 0
 	for payload := range ev.parts() {
 		id := fmt.Sprintf("%d %s %s %d", c.ev.Seq, ev.Kind, ev.User, n)
-		if err := c.log.AppendOnce(ctx, id, ev.subject(shared.PartitionOf(ev.User)), payload); err != nil {
-			return err
-		}
+		must.Do(c.log.AppendOnce(ctx, id, ev.subject(shared.PartitionOf(ev.User)), payload))
 		n++
 	}
-	return nil
 }
