@@ -12,6 +12,7 @@ import (
 	"jianguo/exposure/shared"
 	"jianguo/exposure/state"
 	"jianguo/exposure/wire"
+	"jianguo/internal/must"
 	"jianguo/internal/wait"
 )
 
@@ -39,32 +40,28 @@ type fleet struct {
 	failing [shared.Partitions]atomic.Pointer[error]
 }
 
-// openFleet makes the store one whose states are in Redis.
-func (s *Store) openFleet(ctx context.Context) error {
+// openFleet makes the store one whose states are in Redis. Package must ends it.
+func (s *Store) openFleet(ctx context.Context) {
 	log, ok := s.cfg.Log.(*eventlog.NATS)
 	if !ok {
-		return errors.New("exposure: a shared store needs a log with partitions")
+		must.Do(errors.New("exposure: a shared store needs a log with partitions"))
 	}
 	f := &fleet{Store: s, Shared: s.cfg.Shared, log: log, masters: map[string]string{}}
 	again := make(chan struct{})
 	f.again.Store(&again)
 	own, _, _, _, err := s.db.recover(ctx)
-	if err != nil {
-		return err
-	}
-	secret, err := f.Redis.Secret(ctx, nil)
-	if err == nil && secret == nil {
+	must.Do(err)
+	secret := must.Get(f.Redis.Secret(ctx, nil))
+	if secret == nil {
 		var users int // of this directory, which has to move into a new Redis
-		if err = s.db.read.QueryRowContext(ctx, "SELECT count(*) FROM (SELECT 1 FROM user LIMIT 1)").Scan(&users); err == nil && users > 0 {
-			return fmt.Errorf("exposure: %s holds users' histories and the Redis holds none: move them there first, with jianguo migrate, or start with another data directory", s.cfg.Path)
+		must.Do(s.db.read.QueryRowContext(ctx, "SELECT count(*) FROM (SELECT 1 FROM user LIMIT 1)").Scan(&users))
+		if users > 0 {
+			must.Do(fmt.Errorf("exposure: %s holds users' histories and the Redis holds none: move them there first, with jianguo migrate, or start with another data directory", s.cfg.Path))
 		}
-		secret, err = f.Redis.Secret(ctx, own[:])
+		secret = must.Get(f.Redis.Secret(ctx, own[:]))
 	}
-	if err == nil && len(secret) != len(s.secret) {
-		err = fmt.Errorf("exposure: the secret in Redis has %d bytes: %w", len(secret), ErrCorrupt)
-	}
-	if err != nil {
-		return err
+	if len(secret) != len(s.secret) {
+		must.Do(fmt.Errorf("exposure: the secret in Redis has %d bytes: %w", len(secret), ErrCorrupt))
 	}
 	copy(s.secret[:], secret)
 	running, stop := context.WithCancel(context.Background())
@@ -74,7 +71,6 @@ func (s *Store) openFleet(ctx context.Context) error {
 	s.done.Go(func() { f.watch(running) })
 	s.startSaving(running)
 	s.setReady()
-	return nil
 }
 
 // watch looks once a second whether Redis answers, and whether a server has become a master that may lack

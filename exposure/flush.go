@@ -12,6 +12,7 @@ import (
 
 	"jianguo/exposure/eventlog"
 	"jianguo/exposure/state"
+	"jianguo/internal/must"
 )
 
 // flushLoop writes when enough is unflushed or the oldest of it is old enough.
@@ -71,7 +72,7 @@ func (s *writer) flush(ctx context.Context) error {
 		return nil
 	}
 	slices.SortFunc(list, func(a, b *entry) int { return strings.Compare(a.addr, b.addr) })
-	written, err := s.writeAll(list, forgotten, gen, seq)
+	written, err := must.Try(func() int { return s.writeAll(list, forgotten, gen, seq) })
 	if err != nil {
 		err = fmt.Errorf("exposure: flush up to %d: %w", seq, err)
 		s.lost = err
@@ -95,63 +96,41 @@ func (s *writer) release(ctx context.Context) {
 	}
 }
 
-// flushTx is the transaction of one flush. It keeps its first error, after which it does nothing.
+// flushTx is the transaction of one flush. Package must ends its methods.
 type flushTx struct {
 	*sql.Tx
 	written int
-	err     error
 }
 
-func (f *flushTx) exec(text string, args ...any) {
-	if f.err == nil {
-		_, f.err = f.Exec(text, args...)
-	}
-}
+func (f *flushTx) exec(text string, args ...any) { must.Get(f.Exec(text, args...)) }
 
-func (s *writer) writeAll(list []*entry, forgotten []string, gen, seq uint64) (written int, err error) {
-	if err := s.cfg.Fail("flush-begin"); err != nil {
-		return 0, err
-	}
+// writeAll returns how many bytes it has written. Package must ends it.
+func (s *writer) writeAll(list []*entry, forgotten []string, gen, seq uint64) (written int) {
+	must.Do(s.cfg.Fail("flush-begin"))
 	ctx := context.Background() // a flush that began is finished, even if its caller has stopped waiting
-	tx, err := s.db.write.BeginTx(ctx, nil)
-	if err != nil {
-		return 0, err
-	}
+	tx := must.Get(s.db.write.BeginTx(ctx, nil))
 	defer tx.Rollback()
 	f, r := &flushTx{Tx: tx}, &rows{ctx: ctx, from: tx}
 	for _, e := range list {
-		snap, err := s.take(e, gen, r)
-		if err == nil {
+		must.Dof(must.Catch(func() {
+			snap := must.Get(s.take(e, gen, r))
 			f.put(e.addr, snap)
-			err = f.err
-		}
-		if err == nil {
-			err = s.cfg.Fail("flush-write")
-		}
-		if err != nil {
-			return 0, fmt.Errorf("user %q: %w", e.addr, err)
-		}
-		s.metrics.stateBytes.Observe(float64(len(snap.Head)))
+			must.Do(s.cfg.Fail("flush-write"))
+			s.metrics.stateBytes.Observe(float64(len(snap.Head)))
+		}), "user %q", e.addr)
 	}
 	for _, user := range forgotten {
 		f.exec("DELETE FROM quarantine WHERE user = ?", user)
 	}
 	f.exec("UPDATE meta SET value = ? WHERE name = 'applied'", strconv.FormatUint(seq, 10))
-	if f.exec(putClock, s.cfg.Clock().Unix()); f.err != nil {
-		return 0, f.err
-	}
+	f.exec(putClock, s.cfg.Clock().Unix())
 	// A file that is ahead of a log that lost its end would skip the events that get these
 	// sequences next.
-	if err := s.cfg.Log.Synced(ctx, seq); err != nil {
-		return 0, err
-	}
-	if err := s.cfg.Fail("flush-commit"); err != nil {
-		return 0, err
-	}
-	if err := tx.Commit(); err != nil {
-		return 0, err
-	}
-	return f.written, s.cfg.Fail("flush-committed")
+	must.Do(s.cfg.Log.Synced(ctx, seq))
+	must.Do(s.cfg.Fail("flush-commit"))
+	must.Do(tx.Commit())
+	must.Do(s.cfg.Fail("flush-committed"))
+	return f.written
 }
 
 // take is the image of an entry as it was when the flush began.

@@ -12,6 +12,7 @@ import (
 	"jianguo/exposure/eventlog"
 	"jianguo/exposure/popular"
 	"jianguo/exposure/trace"
+	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
 	"jianguo/internal/wait"
 )
@@ -38,7 +39,7 @@ const popularSuffix = ".popular"
 // Open opens the state file, which it creates if there is none, and starts applying the log.
 // The store answers at once but is Ready only when it has applied everything the
 // log held at this moment.
-func Open(ctx context.Context, cfg Config) (_ *Store, err error) {
+func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if cfg.Path == "" || cfg.Log == nil {
 		return nil, errors.New("exposure: Config needs Path and Log")
 	}
@@ -50,38 +51,34 @@ func Open(ctx context.Context, cfg Config) (_ *Store, err error) {
 	s.metrics = newMetrics(s.kinds)
 	s.w = &writer{core: s.core, progress: newProgress(cfg.MaxUnflushed), popular: &s.popular, fail: s.fail, gen: 1}
 	s.cache.Store(newCache(cfg.CacheBytes))
-	if s.db, err = openDatabase(ctx, cfg.Path, cfg.Relaxed, cfg.Rand); err != nil {
-		return nil, err
-	}
-	defer func() {
-		if err != nil {
-			s.db.close()
-		}
-	}()
-	if err := s.popular.Load(cfg.Path + popularSuffix); err != nil {
-		cfg.Logger.Warn("exposure: counts of popular items start again from zero", "err", err)
-	}
-	if s.Traces, err = trace.Open(ctx, s.db.write, func() time.Time { return cfg.Clock().In(cfg.Location) }, cfg.Logger); err != nil {
-		return nil, err
-	}
-	if cfg.Shared != nil {
-		return s, s.openFleet(ctx)
-	}
-	if cfg.Steady != nil {
-		err = s.db.resumeClock(ctx, cfg.Steady)
-	}
-	var last uint64
-	if err == nil {
-		last, err = s.recover(ctx)
-	}
+	db, err := openDatabase(ctx, cfg.Path, cfg.Relaxed, cfg.Rand)
 	if err != nil {
 		return nil, err
 	}
-	s.start(last)
+	s.db = db
+	if err := must.Catch(func() { s.open(ctx) }); err != nil {
+		return nil, errors.Join(err, db.close())
+	}
+	return s, nil
+}
+
+// open reads what the store held, and begins. Package must ends it.
+func (s *Store) open(ctx context.Context) {
+	if err := s.popular.Load(s.cfg.Path + popularSuffix); err != nil {
+		s.cfg.Logger.Warn("exposure: counts of popular items start again from zero", "err", err)
+	}
+	s.Traces = must.Get(trace.Open(ctx, s.db.write, func() time.Time { return s.cfg.Clock().In(s.cfg.Location) }, s.cfg.Logger))
+	if s.cfg.Shared != nil {
+		s.openFleet(ctx)
+		return
+	}
+	if s.cfg.Steady != nil {
+		must.Do(s.db.resumeClock(ctx, s.cfg.Steady))
+	}
+	s.start(s.recover(ctx))
 	healing, end := context.WithCancel(context.Background())
 	s.endHealer = end
 	s.healer.Go(func() { s.heal(healing) })
-	return s, nil
 }
 
 // openHistories fills in the histories that scenes name.
@@ -103,16 +100,11 @@ func (s *core) openHistories() error {
 	return nil
 }
 
-// recover finds where in the log to resume, and the last entry to wait for.
-func (s *Store) recover(ctx context.Context) (last uint64, err error) {
+// recover finds where in the log to resume, and the last entry to wait for. Package must ends it.
+func (s *Store) recover(ctx context.Context) (last uint64) {
 	secret, logID, applied, lastShard, err := s.db.recover(ctx)
-	if err != nil {
-		return 0, err
-	}
-	log, err := s.cfg.Log.State(ctx)
-	if err != nil {
-		return 0, err
-	}
+	must.Do(err)
+	log := must.Get(s.cfg.Log.State(ctx))
 	if s.secret != secret { // requests may be reading it: written once
 		s.secret = secret
 	}
@@ -138,12 +130,10 @@ func (s *Store) recover(ctx context.Context) (last uint64, err error) {
 		from = log.First - 1 // the log will not deliver what is before it
 	}
 	if from != applied || logID != log.ID {
-		if err := s.db.setApplied(ctx, log.ID, from); err != nil {
-			return 0, err
-		}
+		must.Do(s.db.setApplied(ctx, log.ID, from))
 	}
 	s.w.reset(from)
-	return log.Last, nil
+	return log.Last
 }
 
 func (s *Store) start(last uint64) {
@@ -237,7 +227,7 @@ func (s *Store) resume(ctx context.Context) error {
 	defer s.w.flushMu.Unlock()
 	s.w.applyMu.Lock()
 	defer s.w.applyMu.Unlock()
-	last, err := s.recover(ctx)
+	last, err := must.Try(func() uint64 { return s.recover(ctx) })
 	if err != nil {
 		return err
 	}
