@@ -68,7 +68,7 @@ func (x *catalogue) apply(ctx context.Context, applied uint64, f func(b *batch))
 			b.undo[i]()
 		}
 		x.matcher.Reset()
-		return errors.Join(err, x.flood.load(b.ctx, x.reader))
+		return errors.Join(err, must.Catch(func() { x.flood.load(b.ctx, x.reader) }))
 	}
 	for i := range b.outlines {
 		x.rows.SetOutline(x.nextOrdinal+uint32(i), &b.outlines[i])

@@ -3,10 +3,10 @@ package index
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"sync"
 	"time"
 
+	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
 )
 
@@ -29,27 +29,18 @@ func (f *flood) arrive(minute int64, v Verdict, of uint32) int {
 	return f.suspects[of]
 }
 
-// load counts the last minute of a catalogue.
-func (f *flood) load(ctx context.Context, db *sql.DB) error {
+// load counts the last minute of a catalogue. Package must ends it.
+func (f *flood) load(ctx context.Context, db *sql.DB) {
 	*f = flood{}
-	enough := errors.New("another minute")
-	err := sqlite.Each(ctx, db, `SELECT arrived_at / 60000, verdict, coalesce(of, 0) FROM items WHERE verdict != ? ORDER BY ordinal DESC`, func(r *sql.Rows) error {
+	for r := range sqlite.Rows(ctx, db, `SELECT arrived_at / 60000, verdict, coalesce(of, 0) FROM items WHERE verdict != ? ORDER BY ordinal DESC`, Withdrawn) {
 		var minute int64
 		var v Verdict
 		var of uint32
-		if err := r.Scan(&minute, &v, &of); err != nil {
-			return err
-		}
-		if f.suspects != nil && minute != f.minute {
-			return enough
+		if must.Do(r.Scan(&minute, &v, &of)); f.suspects != nil && minute != f.minute {
+			return // another one
 		}
 		f.arrive(minute, v, of)
-		return nil
-	}, Withdrawn)
-	if errors.Is(err, enough) {
-		return nil
 	}
-	return err
 }
 
 // rate counts events in each of the last rateSpan seconds.

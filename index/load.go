@@ -23,11 +23,11 @@ type loader struct{ *catalogue }
 func (x loader) load(ctx context.Context) {
 	must.Do(x.verifySmall(ctx))
 	x.loadMeta(ctx)
-	must.Do(x.loadStamps(ctx))
-	must.Do(x.loadSources(ctx))
-	must.Do(x.boilerplate.Load(ctx, x.reader))
-	must.Do(x.loadClusters(ctx))
-	must.Do(x.flood.load(ctx, x.reader))
+	x.loadStamps(ctx)
+	x.loadSources(ctx)
+	x.boilerplate.Load(ctx, x.reader)
+	x.loadClusters(ctx)
+	x.flood.load(ctx, x.reader)
 	x.loadItems(ctx)
 }
 
@@ -40,12 +40,11 @@ func (x loader) verifySmall(ctx context.Context) error {
 
 func (x loader) loadMeta(ctx context.Context) {
 	values := map[string]string{}
-	must.Do(sqlite.Each(ctx, x.reader, `SELECT key, value FROM meta`, func(r *sql.Rows) error {
+	for r := range sqlite.Rows(ctx, x.reader, `SELECT key, value FROM meta`) {
 		var k, v string
-		err := r.Scan(&k, &v)
+		must.Do(r.Scan(&k, &v))
 		values[k] = v
-		return err
-	}))
+	}
 	for key, field := range map[string]*uint64{"applied": &x.applied, "stream_base": &x.stream.Base} {
 		if text, ok := values[key]; ok {
 			n, err := strconv.ParseUint(text, 10, 64)
@@ -61,25 +60,23 @@ func (x loader) loadMeta(ctx context.Context) {
 	x.events = uint64(event.Int64)
 }
 
-func (x loader) loadStamps(ctx context.Context) error {
-	return sqlite.Each(ctx, x.reader, `SELECT number, kind, hash FROM stamps`, func(r *sql.Rows) error {
+func (x loader) loadStamps(ctx context.Context) {
+	for r := range sqlite.Rows(ctx, x.reader, `SELECT number, kind, hash FROM stamps`) {
 		var n int64
 		var kind, hash string
-		err := r.Scan(&n, &kind, &hash)
+		must.Do(r.Scan(&n, &kind, &hash))
 		x.nextStamp[kind+hash] = n
 		x.stampHashes.Store(n, hash)
-		return err
-	})
+	}
 }
 
-func (x loader) loadSources(ctx context.Context) error {
-	return sqlite.Each(ctx, x.reader, `SELECT number, name FROM sources`, func(r *sql.Rows) error {
+func (x loader) loadSources(ctx context.Context) {
+	for r := range sqlite.Rows(ctx, x.reader, `SELECT number, name FROM sources`) {
 		var n int64
 		var name string
-		err := r.Scan(&n, &name)
+		must.Do(r.Scan(&n, &name))
 		x.sources[name] = n
-		return err
-	})
+	}
 }
 
 // openSources opens the table of policies.
@@ -94,13 +91,12 @@ func (x loader) openSources(ctx context.Context) error {
 	return x.policies.Open(ctx)
 }
 
-func (x loader) loadClusters(ctx context.Context) error {
-	return sqlite.Each(ctx, x.reader, `SELECT id, lead, coalesce(merged_into, 0) FROM clusters WHERE lead != id OR merged_into IS NOT NULL`, func(r *sql.Rows) error {
+func (x loader) loadClusters(ctx context.Context) {
+	for r := range sqlite.Rows(ctx, x.reader, `SELECT id, lead, coalesce(merged_into, 0) FROM clusters WHERE lead != id OR merged_into IS NOT NULL`) {
 		var id, lead, merged uint32
-		err := r.Scan(&id, &lead, &merged)
+		must.Do(r.Scan(&id, &lead, &merged))
 		x.clusters.Set(id, lead, merged)
-		return err
-	})
+	}
 }
 
 // loadItems loads versions, look-ups and postings: from the snapshot and the rows that
@@ -112,14 +108,14 @@ func (x loader) loadItems(ctx context.Context) {
 		if err != resident.ErrSnapshot || x.nextOrdinal > 100_000 {
 			x.log.WarnContext(ctx, "building the resident index from the catalogue", "items", x.nextOrdinal-1, "reason", err)
 		}
-		must.Do(x.builder().Build(ctx))
+		x.builder().Build(ctx)
 		return
 	}
 	must.Do(err)
 	x.log.DebugContext(ctx, "snapshot loaded", "items", m.Ordinal, "of", x.nextOrdinal-1, "events", m.Event)
 	x.setTables(tables)
 	x.snapshotEvent.Store(m.Event)
-	must.Do(x.builder().Replay(ctx, m))
+	x.builder().Replay(ctx, m)
 }
 
 // builder returns a builder over the present end of the catalogue.
@@ -136,7 +132,7 @@ func (x loader) outlineInBackground() {
 	x.outlined = make(chan struct{})
 	x.background.Go(func() {
 		defer close(x.outlined)
-		if err := b.Outlines(x.ending, x.metrics.outlines.Set); err != nil && x.ending.Err() == nil {
+		if err := must.Catch(func() { b.Outlines(x.ending, x.metrics.outlines.Set) }); err != nil && x.ending.Err() == nil {
 			// Judging reads sketches where outlines are missing.
 			x.log.ErrorContext(x.ending, "reading outlines of sketches", "error", err)
 		}

@@ -8,7 +8,6 @@ package boilerplate
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -20,6 +19,7 @@ import (
 	"time"
 
 	"jianguo/index/verdict"
+	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
 	"jianguo/sketch"
 )
@@ -214,24 +214,19 @@ func (s *State) Row(source string) []any {
 // Insert is the statement that a Row is for.
 const Insert = `INSERT OR REPLACE INTO boilerplate (source, articles, counts, passages, sum) VALUES (?, ?, ?, ?, ?)`
 
-// Load reads all states.
-func (t *Table) Load(ctx context.Context, db sqlite.Querier) error {
-	return sqlite.Each(ctx, db, `SELECT source, articles, counts, passages FROM boilerplate`, func(r *sql.Rows) error {
+// Load reads all states. Package must ends it.
+func (t *Table) Load(ctx context.Context, db sqlite.Querier) {
+	for r := range sqlite.Rows(ctx, db, `SELECT source, articles, counts, passages FROM boilerplate`) {
 		var source string
 		var counts, passages []byte
 		s := new(State)
-		if err := r.Scan(&source, &s.articles, &counts, &passages); err != nil {
-			return err
-		}
+		must.Do(r.Scan(&source, &s.articles, &counts, &passages))
 		s.counts = make([]uint32, len(counts)/4)
 		_, err := binary.Decode(counts, binary.LittleEndian, s.counts)
-		if err = errors.Join(err, json.Unmarshal(passages, &s.passages)); err != nil {
-			return fmt.Errorf("boilerplate of source %q: %w", source, err)
-		}
+		must.Dof(errors.Join(err, json.Unmarshal(passages, &s.passages)), "boilerplate of source %q", source)
 		for i := range s.passages {
 			s.passages[i].hash = sketch.HashClause(s.passages[i].Text)
 		}
 		t.Set(source, s.collect())
-		return nil
-	})
+	}
 }

@@ -3,16 +3,16 @@ package resident
 import (
 	"context"
 	"database/sql"
-	"fmt"
 
 	"github.com/zeebo/xxh3"
 
 	"jianguo/index/verdict"
+	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
 )
 
 // Builder fills tables from the rows of a catalogue. Nothing may write meanwhile, except
-// during Outlines. Every field is required.
+// during Outlines. Every field is required. Package must ends its methods.
 type Builder struct {
 	Tables
 	DB       *sql.DB // read-only connections
@@ -29,16 +29,14 @@ const loadStep = 8192
 
 // loadRows fills rows and look-ups from the versions after an ordinal, and then applies
 // the changes since their arrival.
-func (b *Builder) loadRows(ctx context.Context, after int64) error {
+func (b *Builder) loadRows(ctx context.Context, after int64) {
 	total := b.Last.Ordinal - after
-	err := sqlite.Each(ctx, b.DB, `SELECT ordinal, id, exact, arrived_at, verdict, cluster FROM `+b.Compared+` WHERE ordinal > ? ORDER BY ordinal`, func(r *sql.Rows) error {
+	for r := range sqlite.Rows(ctx, b.DB, `SELECT ordinal, id, exact, arrived_at, verdict, cluster FROM `+b.Compared+` WHERE ordinal > ? ORDER BY ordinal`, after) {
 		var ordinal, cluster uint32
 		var id, exact sql.RawBytes
 		var arrivedAt int64
 		var v verdict.Verdict
-		if err := r.Scan(&ordinal, &id, &exact, &arrivedAt, &v, &cluster); err != nil {
-			return err
-		}
+		must.Do(r.Scan(&ordinal, &id, &exact, &arrivedAt, &v, &cluster))
 		b.Rows.Set(ordinal, Arrival(v, exact == nil), cluster, uint32(arrivedAt/1000))
 		b.IDs.Put(xxh3.Hash(id), ordinal)
 		if exact != nil {
@@ -47,75 +45,56 @@ func (b *Builder) loadRows(ctx context.Context, after int64) error {
 		if ordinal%loadStep == 0 {
 			b.Progress("items", int64(ordinal)-after, total)
 		}
-		return nil
-	}, after)
-	if err != nil {
-		return err
 	}
-	err = sqlite.Each(ctx, b.DB, `SELECT ordinal, cluster, flags FROM current`, func(r *sql.Rows) error {
+	for r := range sqlite.Rows(ctx, b.DB, `SELECT ordinal, cluster, flags FROM current`) {
 		var ordinal, cluster uint32
 		var f Flags
-		err := r.Scan(&ordinal, &cluster, &f)
+		must.Do(r.Scan(&ordinal, &cluster, &f))
 		b.Rows.SetFlags(ordinal, f|b.Rows.Flags(ordinal)&Swept)
 		b.Rows.SetCluster(ordinal, cluster)
-		return err
-	})
-	if err != nil {
-		return err
 	}
 	// A cluster that has grown since was touched after the arrival of the last row of
 	// the snapshot. Clocks may go back by up to a day.
 	since := int64(b.Rows.Arrived(uint32(after)))*1000 - 24*3600*1000
-	return sqlite.Each(ctx, b.DB, `SELECT id, last_at FROM clusters WHERE last_at >= ?`, func(r *sql.Rows) error {
+	for r := range sqlite.Rows(ctx, b.DB, `SELECT id, last_at FROM clusters WHERE last_at >= ?`, since) {
 		var id uint32
 		var last int64
-		err := r.Scan(&id, &last)
+		must.Do(r.Scan(&id, &last))
 		b.Rows.Touch(id, max(b.Rows.Touched(id), uint32(last/1000)))
-		return err
-	}, since)
+	}
 }
 
 // postings reads the postings of versions, and calls f for those of exemplars, or of all.
-func (b *Builder) postings(ctx context.Context, stage string, total int64, all bool, f func(ordinal uint32, p Posting), where string, args ...any) error {
+func (b *Builder) postings(ctx context.Context, stage string, total int64, all bool, f func(ordinal uint32, p Posting), where string, args ...any) {
 	var done int64
-	return sqlite.Each(ctx, b.DB, `SELECT ordinal, fingerprint, sketch FROM `+b.Compared+` WHERE `+where, func(r *sql.Rows) error {
+	for r := range sqlite.Rows(ctx, b.DB, `SELECT ordinal, fingerprint, sketch FROM `+b.Compared+` WHERE `+where, args...) {
 		var ordinal uint32
 		var fingerprint int64
 		var encoded sql.RawBytes
-		if err := r.Scan(&ordinal, &fingerprint, &encoded); err != nil {
-			return err
-		}
+		must.Do(r.Scan(&ordinal, &fingerprint, &encoded))
 		if done++; done%loadStep == 0 {
 			b.Progress(stage, done, total)
 		}
-		if !all && b.Rows.Flags(ordinal)&Exemplar == 0 {
-			return nil
+		if all || b.Rows.Flags(ordinal)&Exemplar != 0 {
+			p, err := DecodePosting(fingerprint, encoded)
+			must.Dof(err, "sketch of ordinal %d", ordinal)
+			f(ordinal, p)
 		}
-		p, err := DecodePosting(fingerprint, encoded)
-		if err != nil {
-			return fmt.Errorf("sketch of ordinal %d: %w", ordinal, err)
-		}
-		f(ordinal, p)
-		return nil
-	}, args...)
+	}
 }
 
 const rowsAfter = `ordinal > ? ORDER BY ordinal`
 
 // Build fills empty tables from every row.
-func (b *Builder) Build(ctx context.Context) error {
-	if err := b.loadRows(ctx, 0); err != nil {
-		return err
-	}
-	return b.postings(ctx, "postings", b.Last.Ordinal, false, func(ordinal uint32, p Posting) { p.AddTo(b.Bands, ordinal) }, rowsAfter, 0)
+func (b *Builder) Build(ctx context.Context) {
+	b.loadRows(ctx, 0)
+	b.postings(ctx, "postings", b.Last.Ordinal, false, func(ordinal uint32, p Posting) { p.AddTo(b.Bands, ordinal) }, rowsAfter, 0)
 }
 
 // Replay brings tables that a snapshot held up to the catalogue. Its pages may hold
 // some of that already, so that everything here can be done twice.
-func (b *Builder) Replay(ctx context.Context, from Mark) error {
-	if err := b.loadRows(ctx, from.Ordinal); err != nil {
-		return err
-	}
+func (b *Builder) Replay(ctx context.Context, from Mark) {
+	b.loadRows(ctx, from.Ordinal)
 	set := func(ordinal uint32, p Posting) {
 		if b.Rows.Flags(ordinal)&Exemplar != 0 {
 			p.SetIn(b.Bands, ordinal)
@@ -123,30 +102,22 @@ func (b *Builder) Replay(ctx context.Context, from Mark) error {
 			p.RemoveFrom(b.Bands, ordinal)
 		}
 	}
-	if err := b.postings(ctx, "postings", b.Last.Ordinal-from.Ordinal, false, set, rowsAfter, from.Ordinal); err != nil {
-		return err
-	}
-	if err := b.settle(ctx, from.Event); err != nil {
-		return err
-	}
+	b.postings(ctx, "postings", b.Last.Ordinal-from.Ordinal, false, set, rowsAfter, from.Ordinal)
+	b.settle(ctx, from.Event)
 	// Versions that have changed may have become exemplars, or ceased to be: those after
 	// the mark, too, since pages may hold their postings.
-	return b.postings(ctx, "changes", b.Last.Event-from.Event, true, set, `ordinal IN (SELECT ordinal FROM events WHERE number > ?) AND ordinal IN (SELECT ordinal FROM current)`, from.Event)
+	b.postings(ctx, "changes", b.Last.Event-from.Event, true, set, `ordinal IN (SELECT ordinal FROM events WHERE number > ?) AND ordinal IN (SELECT ordinal FROM current)`, from.Event)
 }
 
 // settle makes postings and flags agree after a start. A snapshot may still have the
 // flag Swept of a version that was posted again while the snapshot was written.
-func (b *Builder) settle(ctx context.Context, after int64) error {
+func (b *Builder) settle(ctx context.Context, after int64) {
 	at := b.Rows.Horizon(uint32(b.Last.Ordinal))
 	changed := map[uint32]bool{}
-	err := sqlite.Each(ctx, b.DB, `SELECT ordinal, cluster FROM events WHERE number > ?`, func(r *sql.Rows) error {
+	for r := range sqlite.Rows(ctx, b.DB, `SELECT ordinal, cluster FROM events WHERE number > ?`, after) {
 		var ordinal, cluster uint32
-		err := r.Scan(&ordinal, &cluster)
+		must.Do(r.Scan(&ordinal, &cluster))
 		changed[ordinal], changed[cluster] = true, true
-		return err
-	}, after)
-	if err != nil {
-		return err
 	}
 	for ordinal := range uint32(b.Last.Ordinal) + 1 {
 		f := b.Rows.Flags(ordinal)
@@ -154,14 +125,9 @@ func (b *Builder) settle(ctx context.Context, after int64) error {
 			continue
 		}
 		b.Rows.SetFlags(ordinal, f&^Swept)
-		if f&Exemplar == 0 {
-			continue
+		if f&Exemplar != 0 {
+			p := must.Get(ReadPosting(ctx, b.DB, b.Compared, ordinal))
+			p.SetIn(b.Bands, ordinal)
 		}
-		p, err := ReadPosting(ctx, b.DB, b.Compared, ordinal)
-		if err != nil {
-			return err
-		}
-		p.SetIn(b.Bands, ordinal)
 	}
-	return nil
 }

@@ -8,11 +8,13 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 
 	"github.com/zeebo/xxh3"
 	"golang.org/x/sync/errgroup"
 
+	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
 )
 
@@ -26,7 +28,9 @@ func (s *Snapshot) Load(ctx context.Context, catalogue int64, last Mark, progres
 	if _, err := os.Stat(s.path); err != nil {
 		return Tables{}, Mark{}, cmp.Or(s.discard(), ErrSnapshot)
 	}
-	t, m, err := s.load(ctx, catalogue, last, progress)
+	var t Tables
+	var m *marks
+	err := must.Catch(func() { t, m = s.load(ctx, catalogue, last, progress) })
 	switch {
 	case ctx.Err() != nil:
 		return Tables{}, Mark{}, ctx.Err() // the next start reads the file
@@ -40,38 +44,30 @@ func (s *Snapshot) Load(ctx context.Context, catalogue int64, last Mark, progres
 	return t, m.low, nil
 }
 
-func (s *Snapshot) load(ctx context.Context, catalogue int64, last Mark, progress func(stage string, done, total int64)) (t Tables, m *marks, err error) {
-	db, err := sqlite.Open(s.path, sqlite.Reads, "NORMAL")
-	if err != nil {
-		return t, nil, err
-	}
-	defer db.Close()
-	m, err = readMarks(ctx, db)
-	switch {
-	case err != nil:
-		return t, nil, err
-	case m.sum != m.check():
-		return t, nil, errors.New("its marks are damaged")
-	case m.format != snapshotFormat || m.low.Event == 0:
-		return t, nil, fmt.Errorf("format %d, event %d", m.format, m.low.Event)
-	case m.catalogue != catalogue:
-		return t, nil, errors.New("it is of another catalogue, or of another recipe")
-	case m.high.Ordinal > last.Ordinal || m.high.Event > last.Event:
-		return t, nil, errors.New("it is newer than the catalogue, whose end was lost")
-	}
-	t, err = readPages(ctx, db, m, progress)
-	return t, m, err
-}
+// What follows, package must ends.
 
-func readPages(ctx context.Context, db *sql.DB, m *marks, progress func(stage string, done, total int64)) (Tables, error) {
+func (s *Snapshot) load(ctx context.Context, catalogue int64, last Mark, progress func(stage string, done, total int64)) (Tables, *marks) {
+	db := must.Get(sqlite.Open(s.path, sqlite.Reads, "NORMAL"))
+	defer db.Close()
+	m := readMarks(ctx, db)
+	switch {
+	case m.sum != m.check():
+		must.Do(errors.New("its marks are damaged"))
+	case m.format != snapshotFormat || m.low.Event == 0:
+		must.Do(fmt.Errorf("format %d, event %d", m.format, m.low.Event))
+	case m.catalogue != catalogue:
+		must.Do(errors.New("it is of another catalogue, or of another recipe"))
+	case m.high.Ordinal > last.Ordinal || m.high.Event > last.Event:
+		must.Do(errors.New("it is newer than the catalogue, whose end was lost"))
+	}
 	l := &pageLoader{Tables: NewTables(), db: db, progress: progress}
 	l.Rows.grow(uint32(m.high.Ordinal))
-	if err := l.all(ctx, m.manifest); err != nil {
+	if err := must.Catch(func() { l.all(ctx, m.manifest) }); err != nil {
 		l.Close()
-		return Tables{}, err
+		must.Do(err)
 	}
 	l.Bands.Derive()
-	return l.Tables, nil
+	return l.Tables, m
 }
 
 // pageLoader reads a snapshot's pages, on all cores.
@@ -89,60 +85,42 @@ type pageLoader struct {
 const pagesAtOnce = 32
 
 // all reads every page.
-func (l *pageLoader) all(ctx context.Context, manifest int64) error {
-	ids, err := sqlite.Column[int64](ctx, l.db, `SELECT id FROM pages ORDER BY id`)
-	if err != nil {
-		return err
-	}
+func (l *pageLoader) all(ctx context.Context, manifest int64) {
+	ids := must.Get(sqlite.Column[int64](ctx, l.db, `SELECT id FROM pages ORDER BY id`))
 	l.total = int64(len(ids))
-	g, ctx := errgroup.WithContext(ctx)
+	g, reading := errgroup.WithContext(ctx)
 	g.SetLimit(runtime.GOMAXPROCS(0))
-	for len(ids) > 0 && ctx.Err() == nil {
-		n := min(len(ids), pagesAtOnce)
-		from, to := ids[0], ids[n-1]
-		ids = ids[n:]
-		g.Go(func() error { return l.read(ctx, from, to) })
+	for pages := range slices.Chunk(ids, pagesAtOnce) {
+		if reading.Err() != nil {
+			break
+		}
+		g.Go(func() error { return must.Catch(func() { l.read(reading, pages[0], pages[len(pages)-1]) }) })
 	}
-	if err := g.Wait(); err != nil {
-		return err
-	}
-	if err := ctx.Err(); err != nil && len(ids) > 0 {
-		return err
-	}
+	must.Do(cmp.Or(g.Wait(), ctx.Err()))
 	if l.manifest != manifest {
-		return errors.New("pages are missing, or are not those that were written")
+		must.Do(errors.New("pages are missing, or are not those that were written"))
 	}
-	return nil
 }
 
 // read reads the pages of a range of ids.
-func (l *pageLoader) read(ctx context.Context, from, to int64) error {
+func (l *pageLoader) read(ctx context.Context, from, to int64) {
 	var done, manifest int64
-	err := sqlite.Each(ctx, l.db, `SELECT id, hash, data FROM pages WHERE id BETWEEN ? AND ? ORDER BY id`, func(r *sql.Rows) error {
+	for r := range sqlite.Rows(ctx, l.db, `SELECT id, hash, data FROM pages WHERE id BETWEEN ? AND ? ORDER BY id`, from, to) {
 		var id, hash int64
 		var data sql.RawBytes
-		if err := r.Scan(&id, &hash, &data); err != nil {
-			return err
-		}
+		must.Do(r.Scan(&id, &hash, &data))
 		done++
 		manifest ^= entry(id, hash)
 		if int64(xxh3.Hash(data)) != hash {
-			return fmt.Errorf("page %x is damaged", id)
+			must.Do(fmt.Errorf("page %x is damaged", id))
 		}
-		if err := l.page(id, data); err != nil {
-			return fmt.Errorf("page %x: %w", id, err)
-		}
-		return nil
-	}, from, to)
-	if err != nil {
-		return err
+		must.Dof(l.page(id, data), "page %x", id)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.done += done
 	l.manifest ^= manifest
 	l.progress("snapshot", l.done, l.total)
-	return nil
 }
 
 func (l *pageLoader) page(id int64, data []byte) error {

@@ -3,9 +3,9 @@ package resident
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"time"
 
+	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
 	"jianguo/internal/wait"
 	"jianguo/sketch"
@@ -29,32 +29,22 @@ const (
 
 // Outlines reads the outlines of the versions up to Last. Writers may add versions
 // meanwhile. progress receives the share that has been read.
-func (b *Builder) Outlines(ctx context.Context, progress func(share float64)) error {
+func (b *Builder) Outlines(ctx context.Context, progress func(share float64)) {
 	last := uint32(b.Last.Ordinal)
 	query := `SELECT ordinal, sketch FROM ` + b.Compared + ` WHERE ordinal BETWEEN ? AND ?`
 	for to := last; to > 0; to -= min(to, outlinesStep) {
 		// The driver checks a context that can end for every row.
-		err := sqlite.Each(context.WithoutCancel(ctx), b.DB, query, func(r *sql.Rows) error {
+		for r := range sqlite.Rows(context.WithoutCancel(ctx), b.DB, query, to-min(to, outlinesStep)+1, to) {
 			var ordinal uint32
 			var encoded sql.RawBytes
-			if err := r.Scan(&ordinal, &encoded); err != nil || len(encoded) == 0 {
-				return err // blank: no look-up finds it
+			if must.Do(r.Scan(&ordinal, &encoded)); len(encoded) > 0 { // a blank version is found by no look-up
+				o, err := sketch.DecodeOutline(encoded)
+				must.Dof(err, "sketch of ordinal %d", ordinal)
+				b.Rows.SetOutline(ordinal, &o)
 			}
-			o, err := sketch.DecodeOutline(encoded)
-			if err != nil {
-				return fmt.Errorf("sketch of ordinal %d: %w", ordinal, err)
-			}
-			b.Rows.SetOutline(ordinal, &o)
-			return nil
-		}, to-min(to, outlinesStep)+1, to)
-		if err != nil {
-			return err
 		}
 		progress(1 - float64(to-min(to, outlinesStep))/float64(last))
-		if err := wait.For(ctx, outlinesPause); err != nil {
-			return err
-		}
+		must.Do(wait.For(ctx, outlinesPause))
 	}
 	progress(1)
-	return nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/zeebo/xxh3"
 
+	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
 )
 
@@ -68,18 +69,19 @@ func (m *marks) fields() map[string]*int64 {
 		"high_ordinal": &m.high.Ordinal, "high_event": &m.high.Event, "manifest": &m.manifest, "sum": &m.sum}
 }
 
-func readMarks(ctx context.Context, db *sql.DB) (*marks, error) {
+// readMarks is ended by package must.
+func readMarks(ctx context.Context, db *sql.DB) *marks {
 	m := new(marks)
 	fields := m.fields()
-	return m, sqlite.Each(ctx, db, `SELECT key, value FROM marks`, func(r *sql.Rows) error {
+	for r := range sqlite.Rows(ctx, db, `SELECT key, value FROM marks`) {
 		var key string
 		var value int64
-		err := r.Scan(&key, &value)
+		must.Do(r.Scan(&key, &value))
 		if f := fields[key]; f != nil {
 			*f = value
 		}
-		return err
-	})
+	}
+	return m
 }
 
 // ErrSnapshot says that a snapshot is missing, damaged, or not of this catalogue.

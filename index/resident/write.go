@@ -9,6 +9,7 @@ import (
 
 	"github.com/zeebo/xxh3"
 
+	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
 )
 
@@ -64,7 +65,7 @@ func (s *Snapshot) resume(ctx context.Context, from *Source) (db *sql.DB, manife
 	if db, err = s.open(ctx); err != nil {
 		return nil, 0, err
 	}
-	m, err := readMarks(ctx, db)
+	m, err := must.Try(func() *marks { return readMarks(ctx, db) })
 	if err != nil {
 		return nil, 0, errors.Join(err, db.Close())
 	}

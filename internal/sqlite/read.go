@@ -6,7 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"time"
+
+	"jianguo/internal/must"
 )
 
 // Querier is a database, a connection or a transaction.
@@ -19,7 +22,7 @@ type RowQuerier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// Each calls f for every row of a query, until f returns an error or package must ends it.
+// Each calls f for every row of a query, until f returns an error.
 func Each(ctx context.Context, db Querier, query string, f func(*sql.Rows) error, args ...any) (err error) {
 	rows, err := db.QueryContext(ctx, query, args...)
 	if err != nil {
@@ -32,6 +35,20 @@ func Each(ctx context.Context, db Querier, query string, f func(*sql.Rows) error
 		}
 	}
 	return rows.Err()
+}
+
+// Rows yields every row of a query. Package must ends it.
+func Rows(ctx context.Context, db Querier, query string, args ...any) iter.Seq[*sql.Rows] {
+	return func(yield func(*sql.Rows) bool) {
+		rows := must.Get(db.QueryContext(ctx, query, args...))
+		defer rows.Close() // where the loop ends early
+		for rows.Next() {
+			if !yield(rows) {
+				return
+			}
+		}
+		must.Do(errors.Join(rows.Err(), rows.Close()))
+	}
 }
 
 // All reads the rows of a query. columns lists where the columns of a row go, as the
