@@ -172,8 +172,7 @@ func (w *follower) story(cluster uint32) {
 	stands, lead := w.cat.Lead(cluster)
 	s := newStory(lead)
 	if stands == cluster {
-		err := w.members(w.ctx, cluster, -1, s.add)
-		must.Dof(err, "story %d", cluster)
+		must.Dof(must.Catch(func() { w.members(w.ctx, cluster, -1, s.add) }), "story %d", cluster)
 	}
 	w.write(cluster, s)
 }

@@ -3,7 +3,6 @@ package browse
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"math"
 	"slices"
 	"time"
@@ -37,27 +36,25 @@ func (b *Model) Hot(ctx context.Context, now time.Time, n int, further []uint32)
 				leads = append(leads, lead)
 			}
 		}
-		must.Do(sqlite.Each(ctx, b.reader, `SELECT * FROM (SELECT cluster, sources, pull FROM stories ORDER BY pull DESC LIMIT ?)
-			UNION SELECT cluster, sources, pull FROM stories WHERE cluster IN (SELECT value FROM json_each(?))`, func(r *sql.Rows) error {
+		for r := range sqlite.Rows(ctx, b.reader, `SELECT * FROM (SELECT cluster, sources, pull FROM stories ORDER BY pull DESC LIMIT ?)
+			UNION SELECT cluster, sources, pull FROM stories WHERE cluster IN (SELECT value FROM json_each(?))`, n, list) {
 			var cluster uint32
 			var sources int
 			var pull float64
-			err := r.Scan(&cluster, &sources, &pull)
+			must.Do(r.Scan(&cluster, &sources, &pull))
 			cluster, lead := b.cat.Lead(cluster)
 			add(cluster, lead, sources, pull)
-			return err
-		}, n, list))
-		must.Do(sqlite.Each(ctx, b.cat.Tables(), `SELECT ordinal, arrived_at FROM (SELECT ordinal, arrived_at FROM items ORDER BY ordinal DESC LIMIT ?)
-			UNION SELECT ordinal, arrived_at FROM items WHERE ordinal IN (SELECT value FROM json_each(?))`, func(r *sql.Rows) error {
+		}
+		for r := range sqlite.Rows(ctx, b.cat.Tables(), `SELECT ordinal, arrived_at FROM (SELECT ordinal, arrived_at FROM items ORDER BY ordinal DESC LIMIT ?)
+			UNION SELECT ordinal, arrived_at FROM items WHERE ordinal IN (SELECT value FROM json_each(?))`, n, list) {
 			var ordinal uint32
 			var arrived int64
-			err := r.Scan(&ordinal, &arrived)
+			must.Do(r.Scan(&ordinal, &arrived))
 			// A cluster of one: if it leads others it is a story already, or will be soon.
 			if cluster, lead := b.cat.Lead(b.cat.Cluster(ordinal)); lead == ordinal {
 				add(cluster, lead, 1, heatAt(arrived))
 			}
-			return err
-		}, n, list))
+		}
 		briefs := must.Get(b.cat.Briefs(ctx, leads))
 		for _, h := range hots {
 			if brief := briefs[h.Lead.Ordinal]; brief != nil {

@@ -2,7 +2,6 @@ package browse
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"time"
 
@@ -53,7 +52,7 @@ func (b *Model) readStory(ctx context.Context, id, after uint32, limit int) *Sto
 	v := &StoryView{Story: Story{ID: id}}
 	s := newStory(lead)
 	var page []uint32
-	must.Do(b.members(ctx, id, maxStory, func(m *member) {
+	b.members(ctx, id, maxStory, func(m *member) {
 		s.add(m)
 		if len(v.Moments) < momentLimit {
 			v.Moments = append(v.Moments, Moment{Ordinal: m.ordinal, Source: m.name, When: time.UnixMilli(s.whens[len(s.whens)-1]).UTC(), Lead: m.ordinal == lead})
@@ -65,7 +64,7 @@ func (b *Model) readStory(ctx context.Context, id, after uint32, limit int) *Sto
 				v.Next = page[limit-1]
 			}
 		}
-	}))
+	})
 	if state, _ := b.cat.State(id); s.size == 0 && state == 0 {
 		must.Do(verdict.ErrNotFound)
 	}
@@ -111,13 +110,12 @@ func (b *Model) licensed(ctx context.Context, v *StoryView) (licensed []index.Br
 const maxStory = 50_000
 
 // members reads the members of a story in order, at most so many; -1: all.
-func (b *Model) members(ctx context.Context, cluster uint32, limit int, f func(*member)) error {
+func (b *Model) members(ctx context.Context, cluster uint32, limit int, f func(*member)) {
 	from, args := b.cat.MembersFrom(cluster)
-	return sqlite.Each(ctx, b.cat.Tables(), `SELECT i.ordinal, coalesce(c.rule, i.rule), coalesce(i.source, 0), i.published_at, i.arrived_at, coalesce(n.name, '') FROM `+from+
-		` JOIN items i ON i.ordinal = m.ordinal LEFT JOIN current c ON c.ordinal = i.ordinal LEFT JOIN sources n ON n.number = i.source ORDER BY i.ordinal LIMIT ?`, func(r *sql.Rows) error {
+	for r := range sqlite.Rows(ctx, b.cat.Tables(), `SELECT i.ordinal, coalesce(c.rule, i.rule), coalesce(i.source, 0), i.published_at, i.arrived_at, coalesce(n.name, '') FROM `+from+
+		` JOIN items i ON i.ordinal = m.ordinal LEFT JOIN current c ON c.ordinal = i.ordinal LEFT JOIN sources n ON n.number = i.source ORDER BY i.ordinal LIMIT ?`, append(args, limit)...) {
 		var m member
-		err := r.Scan(&m.ordinal, &m.rule, &m.source, &m.published, &m.arrived, &m.name)
+		must.Do(r.Scan(&m.ordinal, &m.rule, &m.source, &m.published, &m.arrived, &m.name))
 		f(&m)
-		return err
-	}, append(args, limit)...)
+	}
 }

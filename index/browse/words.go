@@ -2,8 +2,6 @@ package browse
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -95,27 +93,20 @@ func (s *wordIndex) step(ctx context.Context, p *pace) (more bool) {
 	return more
 }
 
-// errFull ends a query early.
-var errFull = errors.New("there is enough")
-
 // read reads the events after a mark, and reports whether there may be more.
 func (s *wordIndex) read(ctx context.Context, mark uint64) (read []wordVersion, more bool) {
 	size := 0
-	err := sqlite.Each(ctx, s.cat.Tables(), `SELECT e.number, e.ordinal, e.cause, i.title, coalesce(i.url, ''),
+	for r := range sqlite.Rows(ctx, s.cat.Tables(), `SELECT e.number, e.ordinal, e.cause, i.title, coalesce(i.url, ''),
 		CASE WHEN e.cause IN (1, 2) THEN (SELECT body FROM texts t WHERE t.ordinal = e.ordinal) END
-		FROM events e JOIN items i ON i.ordinal = e.ordinal WHERE e.number > ? ORDER BY e.number LIMIT ?`, func(r *sql.Rows) error {
+		FROM events e JOIN items i ON i.ordinal = e.ordinal WHERE e.number > ? ORDER BY e.number LIMIT ?`, mark, wordBatch) {
 		var v wordVersion
-		err := r.Scan(&v.event, &v.ordinal, &v.cause, &v.title, &v.url, &v.body)
+		must.Do(r.Scan(&v.event, &v.ordinal, &v.cause, &v.title, &v.url, &v.body))
 		read = append(read, v)
-		if size += len(v.body); err == nil && size > wordBytes {
-			err = errFull
+		if size += len(v.body); size > wordBytes {
+			return read, true
 		}
-		return err
-	}, mark, wordBatch)
-	if !errors.Is(err, errFull) {
-		must.Do(err)
 	}
-	return read, err != nil || len(read) == wordBatch
+	return read, len(read) == wordBatch
 }
 
 // cut fills in the words of the versions that arrive.
@@ -206,19 +197,18 @@ func (s *wordIndex) search(ctx context.Context, words []string, limit int) (foun
 	for _, w := range words {
 		fmt.Fprintf(&query, `"%s" `, token(w))
 	}
-	err := sqlite.Each(ctx, s.reader, `SELECT docid FROM search WHERE words MATCH ? ORDER BY docid DESC`, func(r *sql.Rows) error {
-		var ordinal uint32
-		err := r.Scan(&ordinal)
-		if _, superseded := s.cat.State(ordinal); err == nil && !superseded {
-			if found = append(found, ordinal); len(found) == limit {
-				err = errFull
+	must.Dof(must.Catch(func() {
+		for r := range sqlite.Rows(ctx, s.reader, `SELECT docid FROM search WHERE words MATCH ? ORDER BY docid DESC`, query.String()) {
+			var ordinal uint32
+			must.Do(r.Scan(&ordinal))
+			if _, superseded := s.cat.State(ordinal); !superseded {
+				found = append(found, ordinal)
+			}
+			if len(found) == limit {
+				return
 			}
 		}
-		return err
-	}, query.String())
-	if !errors.Is(err, errFull) {
-		must.Dof(err, "browse: search")
-	}
+	}), "browse: search")
 	return found
 }
 

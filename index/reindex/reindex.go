@@ -17,7 +17,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"runtime"
@@ -29,9 +28,6 @@ import (
 	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
 )
-
-// errFull ends a query of large texts early.
-var errFull = errors.New("the batch is full")
 
 // Config is what forms are made with. Dir, Recipe and Analyze are required.
 type Config struct {
@@ -154,17 +150,13 @@ const keptQuery = `SELECT i.ordinal, i.recipe, i.title, i.published_at, i.exact,
 // Read reads up to limit versions after an ordinal, and makes their forms. Package must ends it.
 func (c *Config) Read(ctx context.Context, db *sql.DB, goal int64, after uint32, limit int) (batch []Kept) {
 	size := 0
-	err := sqlite.Each(ctx, db, keptQuery, func(rows *sql.Rows) error {
+	for rows := range sqlite.Rows(ctx, db, keptQuery, goal, after, limit) {
 		var k Kept
-		err := rows.Scan(&k.ordinal, &k.recipe, &k.title, &k.published, &k.own.Exact, &k.own.Fingerprint, &k.own.Sketch, &k.packed)
+		must.Do(rows.Scan(&k.ordinal, &k.recipe, &k.title, &k.published, &k.own.Exact, &k.own.Fingerprint, &k.own.Sketch, &k.packed))
 		batch = append(batch, k)
-		if size += len(k.packed); err == nil && size > batchBytes {
-			return errFull
+		if size += len(k.packed); size > batchBytes {
+			break
 		}
-		return err
-	}, goal, after, limit)
-	if !errors.Is(err, errFull) {
-		must.Do(err)
 	}
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))

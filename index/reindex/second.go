@@ -60,15 +60,15 @@ const group = 256
 // next returns the next versions in (after, through] that may have two forms, and up to where
 // they go.
 func (s *Second) next(ctx context.Context, after, through uint32) (versions []twofold, last uint32) {
-	must.Do(sqlite.Each(ctx, s.DB, fmt.Sprintf(`SELECT f.ordinal, f.exact, f.fingerprint, f.sketch, o.exact, o.fingerprint, o.sketch FROM %s f JOIN %s o ON o.ordinal = f.ordinal
+	query := fmt.Sprintf(`SELECT f.ordinal, f.exact, f.fingerprint, f.sketch, o.exact, o.fingerprint, o.sketch FROM %s f JOIN %s o ON o.ordinal = f.ordinal
 		WHERE f.ordinal IN (SELECT place & 0xffffffff FROM (SELECT place FROM overlay WHERE place > ?1 + ?3 AND place <= ?1 + ?4 ORDER BY place LIMIT ?5)
 			UNION SELECT place & 0xffffffff FROM (SELECT place FROM overlay WHERE place > ?2 + ?3 AND place <= ?2 + ?4 ORDER BY place LIMIT ?5) ORDER BY 1 LIMIT ?5)
-		ORDER BY f.ordinal`, s.Force.Compared(), s.Other.Compared()), func(r *sql.Rows) error {
+		ORDER BY f.ordinal`, s.Force.Compared(), s.Other.Compared())
+	for r := range sqlite.Rows(ctx, s.DB, query, s.Force.Place(0), s.Other.Place(0), after, through, group) {
 		var v twofold
-		err := r.Scan(&v.ordinal, &v.force.Exact, &v.force.Fingerprint, &v.force.Sketch, &v.other.Exact, &v.other.Fingerprint, &v.other.Sketch)
+		must.Do(r.Scan(&v.ordinal, &v.force.Exact, &v.force.Fingerprint, &v.force.Sketch, &v.other.Exact, &v.other.Fingerprint, &v.other.Sketch))
 		versions = append(versions, v)
-		return err
-	}, s.Force.Place(0), s.Other.Place(0), after, through, group))
+	}
 	if len(versions) < group {
 		return versions, through
 	}
@@ -124,12 +124,11 @@ func (s *Second) Switch(ctx context.Context) {
 			s.Matcher.Unpost(v.ordinal, before)
 		}
 		// Versions in current have their flags from there.
-		must.Do(sqlite.Each(ctx, s.DB, `SELECT verdict FROM items WHERE ordinal = ?1 AND NOT EXISTS (SELECT 1 FROM current WHERE ordinal = ?1)`, func(r *sql.Rows) error {
+		for r := range sqlite.Rows(ctx, s.DB, `SELECT verdict FROM items WHERE ordinal = ?1 AND NOT EXISTS (SELECT 1 FROM current WHERE ordinal = ?1)`, v.ordinal) {
 			var arrived verdict.Verdict
-			err := r.Scan(&arrived)
+			must.Do(r.Scan(&arrived))
 			s.Rows.SetFlags(v.ordinal, resident.Arrival(arrived, v.other.Exact == nil))
-			return err
-		}, v.ordinal))
+		}
 		if s.posted(v.ordinal) {
 			s.Matcher.Post(v.ordinal, after)
 		}
