@@ -112,8 +112,8 @@ func (x *Index) open(ctx context.Context) {
 	f.stamp = must.Get(x.stamp(ctx, f.recipe))
 	x.forms.Store(&f)
 	x.matcher.CompareBy(f.overlay.Compared())
-	must.Do(loads.warnOfRecipe(ctx))
-	must.Do(loads.openSources(ctx))
+	loads.warnOfRecipe(ctx)
+	loads.openSources(ctx)
 	loads.outlineInBackground()
 }
 

@@ -80,15 +80,15 @@ func (x loader) loadSources(ctx context.Context) {
 }
 
 // openSources opens the table of policies.
-func (x loader) openSources(ctx context.Context) error {
+func (x loader) openSources(ctx context.Context) {
 	x.policies = sources.New(sources.Config{
 		DB: x.reader, Dir: x.cfg.Dir, Log: x.log,
-		Transact: func(ctx context.Context, f func(conn *sql.Conn) error) error {
-			return x.transaction(ctx, func() { must.Do(f(x.w)) })
+		Transact: func(ctx context.Context, f func(conn *sql.Conn)) error {
+			return x.transaction(ctx, func() { f(x.w) })
 		},
 		Applied: func() uint64 { seq, _ := x.Applied(); return seq },
 	})
-	return x.policies.Open(ctx)
+	x.policies.Open(ctx)
 }
 
 func (x loader) loadClusters(ctx context.Context) {
@@ -155,15 +155,12 @@ func (x loader) readIdentity(ctx context.Context) int64 {
 
 // warnOfRecipe logs a warning if the first or the last version is compared by another
 // recipe than new ones. To check every version would take too long.
-func (x loader) warnOfRecipe(ctx context.Context) error {
+func (x loader) warnOfRecipe(ctx context.Context) {
 	if x.cfg.Recipe == nil || x.nextOrdinal == 1 {
-		return nil
+		return
 	}
 	var first, last int64
-	err := x.reader.QueryRowContext(ctx, `SELECT (SELECT recipe FROM items WHERE ordinal = 1), (SELECT recipe FROM items WHERE ordinal = ?)`, x.nextOrdinal-1).Scan(&first, &last)
-	if err != nil {
-		return err
-	}
+	must.Do(x.reader.QueryRowContext(ctx, `SELECT (SELECT recipe FROM items WHERE ordinal = 1), (SELECT recipe FROM items WHERE ordinal = ?)`, x.nextOrdinal-1).Scan(&first, &last))
 	f := x.forms.Load()
 	if f.overlay.Recipe != 0 {
 		if first = f.overlay.Recipe; f.overlay.Through == x.nextOrdinal-1 {
@@ -173,8 +170,7 @@ func (x loader) warnOfRecipe(ctx context.Context) error {
 	for _, theirs := range []int64{first, last} {
 		if theirs != f.stamp {
 			x.log.WarnContext(ctx, "older items have fingerprints of another recipe, and meet new texts less well until `jianguo reindex` has run", "recipe", f.recipe, "theirs", x.stampHash(theirs))
-			return nil
+			return
 		}
 	}
-	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"unicode"
 
 	"jianguo/internal/disk"
+	"jianguo/internal/must"
 )
 
 // FileName is the file of the sources' policies inside the data
@@ -44,35 +45,24 @@ const fileHead = `# 来源的策略，每行一条：策略、来源名称。没
 const editedBy = FileName
 
 // Open puts the policies of the catalogue in force, applies edits of the file, and
-// updates the file.
-func (t *Table) Open(ctx context.Context) error {
-	now, err := t.at(ctx, -1)
-	if err != nil {
-		return err
-	}
+// updates the file. Package must ends it.
+func (t *Table) Open(ctx context.Context) {
 	force := map[string]string{}
-	for source, p := range now {
+	for source, p := range must.Get(t.at(ctx, -1)) {
 		force[source] = p.stored()
 	}
 	t.inForce.Store(&force)
 	raw, err := os.ReadFile(filepath.Join(t.cfg.Dir, FileName))
 	if errors.Is(err, fs.ErrNotExist) {
-		if len(force) == 0 {
-			return nil
+		if len(force) > 0 {
+			must.Do(t.WriteFile(ctx))
 		}
-		return t.WriteFile(ctx)
+		return
 	}
-	if err != nil {
-		return err
-	}
+	must.Do(err)
 	listed, change, err := Parse(string(raw))
-	if err != nil {
-		return fmt.Errorf("%s: %w", FileName, err)
-	}
-	then, err := t.at(ctx, change)
-	if err != nil {
-		return err
-	}
+	must.Dof(err, FileName)
+	then := must.Get(t.at(ctx, change))
 	var edits []Policy
 	edit := func(source, policy string) {
 		treatment, strictness := Parts(policy)
@@ -91,11 +81,9 @@ func (t *Table) Open(ctx context.Context) error {
 	slices.SortFunc(edits, func(a, b Policy) int { return strings.Compare(a.Source, b.Source) })
 	if len(edits) > 0 {
 		t.cfg.Log.InfoContext(ctx, "policies of sources were edited", "file", FileName, "changes", len(edits))
-		if err := t.Set(ctx, edits); err != nil {
-			return fmt.Errorf("%s: %w", FileName, err)
-		}
+		must.Dof(t.Set(ctx, edits), FileName)
 	}
-	return t.WriteFile(ctx)
+	must.Do(t.WriteFile(ctx))
 }
 
 // Parse reads a sources file: policies by source, and the change it was

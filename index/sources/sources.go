@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"jianguo/index/verdict"
+	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
 )
 
@@ -58,8 +59,8 @@ type Config struct {
 	DB  *sql.DB // read-only connections to the catalogue
 	Dir string  // the data directory
 	Log *slog.Logger
-	// Transact runs f in a transaction of the catalogue's one writer.
-	Transact func(ctx context.Context, f func(conn *sql.Conn) error) error
+	// Transact runs f, which package must ends, in a transaction of the catalogue's one writer.
+	Transact func(ctx context.Context, f func(conn *sql.Conn)) error
 	// Applied returns the applied sequence of the last message.
 	Applied func() uint64
 }
@@ -154,25 +155,19 @@ func check(source, policy string) error {
 // skips a change to the policy that a source already has.
 func (t *Table) Set(ctx context.Context, changes []Policy) error {
 	applied, next := t.cfg.Applied(), maps.Clone(t.InForce())
-	err := t.cfg.Transact(ctx, func(conn *sql.Conn) error {
+	err := t.cfg.Transact(ctx, func(conn *sql.Conn) {
 		for _, p := range changes {
 			policy := p.stored()
-			if err := check(p.Source, policy); err != nil {
-				return err
-			}
+			must.Do(check(p.Source, policy))
 			if policy == cmp.Or(next[p.Source], Normal) {
 				continue
 			}
-			_, err := conn.ExecContext(ctx, `INSERT INTO source_policies (at, by, source, policy, reason, applied) VALUES (?,?,?,?,?,?)`,
-				p.At.UnixMilli(), p.By, p.Source, policy, p.Reason, applied)
-			if err != nil {
-				return err
-			}
+			must.Get(conn.ExecContext(ctx, `INSERT INTO source_policies (at, by, source, policy, reason, applied) VALUES (?,?,?,?,?,?)`,
+				p.At.UnixMilli(), p.By, p.Source, policy, p.Reason, applied))
 			if next[p.Source] = policy; policy == Normal {
 				delete(next, p.Source)
 			}
 		}
-		return nil
 	})
 	if err == nil {
 		t.inForce.Store(&next)

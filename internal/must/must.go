@@ -1,7 +1,7 @@
 // Package must ends a piece of work at its first error, where every step needs the steps
 // before it: the statements of a transaction, the parts of a page. Do, Dof and Get panic with
 // the error, and Catch or Try, which the owner of the work calls, returns it. They are for functions
-// that run below Catch on its goroutine, and no such panic leaves the package that uses them.
+// that run below Catch on its goroutine; one that another package calls says that it is so ended.
 package must
 
 import "fmt"
