@@ -13,6 +13,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"jianguo/internal/must"
 	"jianguo/internal/streams"
 	"jianguo/internal/wait"
 )
@@ -255,87 +256,65 @@ func (l *NATS) remove(ctx context.Context, ended jetstream.Consumer, running jet
 // what is older than ErasureDelay. The stream has no age bound of its own: it would also
 // remove what has not been flushed.
 func (l *NATS) Release(ctx context.Context, upTo uint64) error {
-	info, err := l.stream.Info(ctx)
-	if err != nil {
-		return fmt.Errorf("exposure: stream %s: %w", StreamName, err)
-	}
-	st := info.State
-	if st.Msgs == 0 || upTo < st.FirstSeq {
-		return nil
-	}
-	if int64(st.Bytes) >= l.cfg.MaxBytes/2 {
-		if err := l.purge(ctx, st.FirstSeq, upTo+1); err != nil {
-			return err
+	return must.Catch(func() {
+		st := l.info(ctx).State
+		if st.Msgs == 0 || upTo < st.FirstSeq {
+			return
 		}
-	}
-	now := l.cfg.Clock()
-	if now.Sub(st.FirstTime) < ErasureDelay+ErasureDelay/24 {
-		return nil
-	}
-	if err := l.erase(ctx, st.FirstSeq, upTo+1, now.Add(-ErasureDelay)); err != nil {
-		return fmt.Errorf("exposure: erase old entries of %s: %w", StreamName, err)
-	}
-	return nil
+		if int64(st.Bytes) >= l.cfg.MaxBytes/2 {
+			l.purge(ctx, st.FirstSeq, upTo+1)
+		}
+		if now := l.cfg.Clock(); now.Sub(st.FirstTime) >= ErasureDelay+ErasureDelay/24 {
+			l.erase(ctx, st.FirstSeq, upTo+1, now.Add(-ErasureDelay))
+		}
+	})
+}
+
+// info describes the stream. Package must ends it, and what follows.
+func (l *NATS) info(ctx context.Context) *jetstream.StreamInfo {
+	info, err := l.stream.Info(ctx)
+	must.Dof(err, "exposure: stream %s", StreamName)
+	return info
 }
 
 // purge removes the entries [first, before) as far as Config.Purgeable allows.
-func (l *NATS) purge(ctx context.Context, first, before uint64) error {
+func (l *NATS) purge(ctx context.Context, first, before uint64) {
 	if l.cfg.Purgeable != nil {
 		before = l.cfg.Purgeable(before)
 	}
-	if before <= first {
-		return nil
+	if before > first {
+		must.Dof(l.stream.Purge(ctx, jetstream.WithPurgeSequence(before)), "exposure: purge %s", StreamName)
 	}
-	if err := l.stream.Purge(ctx, jetstream.WithPurgeSequence(before)); err != nil {
-		return fmt.Errorf("exposure: purge %s: %w", StreamName, err)
-	}
-	return nil
 }
 
 // firstSince is the first sequence of [first, end) that was not logged before a time, or end.
-func (l *NATS) firstSince(ctx context.Context, first, end uint64, before time.Time) (uint64, error) {
-	var failed error
-	old := sort.Search(int(end-first), func(i int) bool {
+func (l *NATS) firstSince(ctx context.Context, first, end uint64, before time.Time) uint64 {
+	return first + uint64(sort.Search(int(end-first), func(i int) bool {
 		msg, err := l.stream.GetMsg(ctx, first+uint64(i), jetstream.WithGetMsgSubject(SubjectPrefix+">")) // or the next one
-		switch {
-		case errors.Is(err, jetstream.ErrMsgNotFound):
-			return true
-		case err != nil:
-			failed = err
+		if errors.Is(err, jetstream.ErrMsgNotFound) {
 			return true
 		}
+		must.Dof(err, "exposure: old entries of %s", StreamName)
 		return msg.Sequence >= end || !msg.Time.Before(before)
-	})
-	return first + uint64(old), failed
+	}))
 }
 
 // erase removes the entries [first, end) that were logged before a time: whole files at once,
 // and what remains of them one by one, which rewrites no file.
-func (l *NATS) erase(ctx context.Context, first, end uint64, before time.Time) error {
-	end, err := l.firstSince(ctx, first, end, before)
-	if err != nil {
-		return err
-	}
-	if err := l.purge(ctx, first, end); err != nil {
-		return err
-	}
-	info, err := l.stream.Info(ctx)
-	if err != nil {
-		return err
-	}
+func (l *NATS) erase(ctx context.Context, first, end uint64, before time.Time) {
+	end = l.firstSince(ctx, first, end, before)
+	l.purge(ctx, first, end)
 	var refused error // an entry that is already gone, or that the server cannot remove
-	for seq := max(first, info.State.FirstSeq); seq < end; seq++ {
-		if err := l.stream.DeleteMsg(ctx, seq); err != nil {
-			refused = err
+	for seq := max(first, l.info(ctx).State.FirstSeq); seq < end; seq++ {
+		err := l.stream.DeleteMsg(ctx, seq)
+		if errors.Is(err, jetstream.ErrMsgDeleteUnsuccessful) {
+			refused, err = err, nil
 		}
-		if refused != nil && !errors.Is(refused, jetstream.ErrMsgDeleteUnsuccessful) {
-			return refused
-		}
+		must.Dof(err, "exposure: erase old entries of %s", StreamName)
 	}
-	if info, err = l.stream.Info(ctx); err != nil || info.State.FirstSeq >= end {
-		return err
+	if refused != nil && l.info(ctx).State.FirstSeq < end {
+		must.Dof(refused, "exposure: erase old entries of %s", StreamName)
 	}
-	return refused
 }
 
 // Synced calls Config.Synced, if there is one.

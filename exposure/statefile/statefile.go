@@ -16,6 +16,7 @@ import (
 	_ "github.com/mattn/go-sqlite3" // the driver
 
 	"jianguo/internal/disk"
+	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
 )
 
@@ -45,40 +46,28 @@ func Create(ctx context.Context, path string, random io.Reader) error {
 	if fi, err := os.Stat(path); err == nil && fi.Size() > 0 {
 		return nil
 	}
-	begun := path + ".begun"
-	if err := errors.Join(os.RemoveAll(begun), os.RemoveAll(begun+"-journal")); err != nil {
-		return err
-	}
-	if err := writeSchema(ctx, begun, random); err != nil {
-		return err
-	}
-	if err := os.Rename(begun, path); err != nil {
-		return err
-	}
-	return disk.Sync(filepath.Dir(path))
+	return must.Catch(func() {
+		begun := path + ".begun"
+		must.Do(errors.Join(os.RemoveAll(begun), os.RemoveAll(begun+"-journal")))
+		writeSchema(ctx, begun, random)
+		must.Do(os.Rename(begun, path))
+		must.Do(disk.Sync(filepath.Dir(path)))
+	})
 }
 
 // writeSchema writes the schema and the secret. Page size can only be chosen
-// before the file is in WAL mode, hence a connection of its own.
-func writeSchema(ctx context.Context, path string, random io.Reader) error {
-	db, err := sql.Open("sqlite3", DSN(path, ""))
-	if err != nil {
-		return err
-	}
+// before the file is in WAL mode, hence a connection of its own. Package must ends it.
+func writeSchema(ctx context.Context, path string, random io.Reader) {
+	db := must.Get(sql.Open("sqlite3", DSN(path, "")))
 	defer db.Close()
 	db.SetMaxOpenConns(1)
-	if _, err := db.ExecContext(ctx, "PRAGMA page_size = 16384; BEGIN IMMEDIATE;"+schema); err != nil {
-		return err
-	}
+	must.Get(db.ExecContext(ctx, "PRAGMA page_size = 16384; BEGIN IMMEDIATE;"+schema))
 	if random == nil {
 		random = rand.Reader
 	}
 	var secret [32]byte
-	if _, err := io.ReadFull(random, secret[:]); err != nil {
-		return err
-	}
-	_, err = db.ExecContext(ctx, "INSERT INTO meta VALUES ('secret', ?); COMMIT", secret[:])
-	return err
+	must.Get(io.ReadFull(random, secret[:]))
+	must.Get(db.ExecContext(ctx, "INSERT INTO meta VALUES ('secret', ?); COMMIT", secret[:]))
 }
 
 // Meta reads the values of the meta table by name, and checks the format.

@@ -17,6 +17,7 @@ import (
 	"jianguo/exposure/eventlog"
 	"jianguo/exposure/kernel"
 	"jianguo/exposure/wire"
+	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
 	"jianguo/internal/wait"
 )
@@ -69,19 +70,18 @@ func Open(ctx context.Context, db *sql.DB, clock func() time.Time, logger *slog.
 
 // load removes what is too old, and lines without a trace.
 func (t *Traces) load(ctx context.Context) error {
-	_, err := t.db.ExecContext(ctx, `DELETE FROM trace WHERE began <= ?;
-		DELETE FROM trace_line WHERE user NOT IN (SELECT user FROM trace)`, t.clock().Add(-Longest).Unix())
 	ends := map[string]int64{}
 	t.oldest = math.MaxInt64 / 2
-	if err == nil {
-		err = sqlite.Each(ctx, t.db, "SELECT user, began, ends FROM trace", func(rows *sql.Rows) error {
+	err := must.Catch(func() {
+		must.Get(t.db.ExecContext(ctx, `DELETE FROM trace WHERE began <= ?;
+			DELETE FROM trace_line WHERE user NOT IN (SELECT user FROM trace)`, t.clock().Add(-Longest).Unix()))
+		for rows := range sqlite.Rows(ctx, t.db, "SELECT user, began, ends FROM trace") {
 			var user string
 			var began, end int64
-			err := rows.Scan(&user, &began, &end)
+			must.Do(rows.Scan(&user, &began, &end))
 			ends[user], t.oldest = end, min(t.oldest, began)
-			return err
-		})
-	}
+		}
+	})
 	if err != nil {
 		return fmt.Errorf("exposure: traces: %w", err)
 	}
@@ -105,7 +105,7 @@ func (t *Traces) Start(ctx context.Context, user, length, reason string) error {
 	if ends := t.running.Load(); ends != nil && len(*ends) >= most && (*ends)[user] == 0 && d > 0 {
 		return ErrMost
 	}
-	t.warn(t.save(ctx))
+	t.save(ctx)
 	_, err = t.db.ExecContext(ctx, "DELETE FROM trace WHERE user = ?; DELETE FROM trace_line WHERE user = ?", user, user)
 	if now := t.clock(); err == nil && d > 0 {
 		_, err = t.db.ExecContext(ctx, "INSERT INTO trace VALUES (?, ?, ?, ?, 0)", user, now.Unix(), now.Add(d).Unix(), reason)
@@ -120,7 +120,7 @@ func (t *Traces) Erase(ctx context.Context, user string) error {
 	}
 	t.saving.Lock()
 	defer t.saving.Unlock()
-	t.warn(t.save(ctx))
+	t.save(ctx)
 	t.mu.Lock()
 	t.erased++ // what is being recorded may tell of the user
 	t.mu.Unlock()
@@ -234,7 +234,7 @@ func (t *Traces) SaveLoop(ctx context.Context) {
 	for ctx.Err() == nil {
 		_ = wait.For(ctx, time.Second) // what was recorded until the end is written as well
 		t.saving.Lock()
-		t.warn(t.save(context.WithoutCancel(ctx)))
+		t.save(context.WithoutCancel(ctx))
 		if t.clock().Unix() >= t.oldest+int64(Longest/time.Second) {
 			t.warn(t.load(context.WithoutCancel(ctx)))
 		}
@@ -249,36 +249,29 @@ func (t *Traces) warn(err error) {
 }
 
 // save writes what is pending. The caller holds saving.
-func (t *Traces) save(ctx context.Context) error {
+func (t *Traces) save(ctx context.Context) {
 	t.mu.Lock()
 	lines, lost, erased := t.pending, t.lost, t.erased
 	t.pending, t.bytes, t.lost = nil, 0, 0
 	t.mu.Unlock()
 	if len(lines)+lost == 0 {
-		return nil
-	}
-	tx, err := t.db.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer tx.Rollback()
-	for _, l := range lines {
-		if l.erased != erased {
-			continue
-		}
-		_, err := tx.ExecContext(ctx, "INSERT OR IGNORE INTO trace_line (user, seq, at, text) SELECT user, ?, ?, ? FROM trace WHERE user = ? AND began <= ?",
-			l.seq, l.time.UnixMilli(), []byte(l.text), l.user, l.time.Unix())
-		if err != nil {
-			return err
-		}
+		return
 	}
 	const full = `DELETE FROM trace_line WHERE id IN (SELECT id FROM (
 		SELECT id, sum(length(text)) OVER (PARTITION BY user ORDER BY id DESC) AS bytes FROM trace_line) WHERE bytes > ?);
 		UPDATE trace SET left_out = left_out + ?`
-	if _, err := tx.ExecContext(ctx, full, mostBytes, lost); err != nil {
-		return err
-	}
-	return tx.Commit()
+	t.warn(must.Catch(func() {
+		tx := must.Get(t.db.BeginTx(ctx, nil))
+		defer tx.Rollback()
+		for _, l := range lines {
+			if l.erased == erased {
+				must.Get(tx.ExecContext(ctx, "INSERT OR IGNORE INTO trace_line (user, seq, at, text) SELECT user, ?, ?, ? FROM trace WHERE user = ? AND began <= ?",
+					l.seq, l.time.UnixMilli(), []byte(l.text), l.user, l.time.Unix()))
+			}
+		}
+		must.Get(tx.ExecContext(ctx, full, mostBytes, lost))
+		must.Do(tx.Commit())
+	}))
 }
 
 // Trace is what was recorded of a user.
@@ -307,7 +300,7 @@ func (t *Traces) Read(ctx context.Context, user string) (*Trace, error) {
 	}
 	t.saving.Lock()
 	defer t.saving.Unlock()
-	t.warn(t.save(ctx))
+	t.save(ctx)
 	out, zone := &Trace{User: user, Lines: []Entry{}}, t.clock().Location()
 	var began, ends int64
 	err := t.db.QueryRowContext(ctx, "SELECT began, ends, reason, left_out FROM trace WHERE user = ?", user).Scan(&began, &ends, &out.Reason, &out.LeftOut)
@@ -316,14 +309,15 @@ func (t *Traces) Read(ctx context.Context, user string) (*Trace, error) {
 	}
 	out.Began, out.Ends = time.Unix(began, 0).In(zone), time.Unix(ends, 0).In(zone)
 	if err == nil {
-		err = sqlite.Each(ctx, t.db, "SELECT at, text FROM trace_line WHERE user = ? ORDER BY id", func(rows *sql.Rows) error {
-			var at int64
-			var e Entry
-			err := rows.Scan(&at, &e.Text)
-			e.At = time.UnixMilli(at).In(zone)
-			out.Lines = append(out.Lines, e)
-			return err
-		}, user)
+		err = must.Catch(func() {
+			for rows := range sqlite.Rows(ctx, t.db, "SELECT at, text FROM trace_line WHERE user = ? ORDER BY id", user) {
+				var at int64
+				var e Entry
+				must.Do(rows.Scan(&at, &e.Text))
+				e.At = time.UnixMilli(at).In(zone)
+				out.Lines = append(out.Lines, e)
+			}
+		})
 	}
 	return out, err
 }
