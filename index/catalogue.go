@@ -77,10 +77,9 @@ type catalogue struct {
 	policy Policy
 	log    *slog.Logger
 
-	writer  *sql.DB       // one connection
-	reader  *sql.DB       // many, read-only
-	judges  *sql.DB       // many, read-only
-	decided chan struct{} // sent to by Decide; never closed
+	writer *sql.DB // one connection
+	reader *sql.DB // many, read-only
+	judges *sql.DB // many, read-only
 
 	// write serialises the writers. It guards closed, w, judging, next* and sources.
 	write       sync.Mutex

@@ -41,21 +41,11 @@ func (x *Index) decide(ctx context.Context, seq uint64, req DecisionRequest) (*D
 	if err != nil {
 		return nil, fmt.Errorf("index: %s: %w", req.Kind, err)
 	}
-	if len(out.Events) > 0 {
-		select {
-		case x.decided <- struct{}{}:
-		default:
-		}
-	}
 	for _, e := range out.Events {
 		x.metrics.observe([]Outcome{{Changed: true, Event: e}})
 	}
 	return out, nil
 }
-
-// Decided is sent to after decisions that made events, which wait to be published: the
-// publisher may receive from it. Several decisions may be one signal.
-func (x *Index) Decided() <-chan struct{} { return x.decided }
 
 func (d *decision) apply() {
 	apply := map[string]func(){Release: d.release, Reject: d.reject, Block: d.block, Exempt: d.exempt, Merge: d.merge, MakeLead: d.lead, Undo: d.undoing}[d.req.Kind]

@@ -63,7 +63,6 @@ func Open(ctx context.Context, cfg Config) (*Index, error) {
 		nextStamp: map[string]int64{},
 		sources:   map[string]int64{},
 		metrics:   newMetrics(),
-		decided:   make(chan struct{}, 1),
 		levels:    map[string]*level{"": {policy: *cfg.Policy}},
 	}}
 	for _, s := range verdict.Strictnesses {

@@ -131,6 +131,7 @@ func (s *Service) applyEdit(ctx context.Context, batch []*job) error {
 	if err := s.cfg.Fail("applied"); err != nil {
 		return err
 	}
+	s.outbox.wake()
 	if done, ok := s.edits.LoadAndDelete(j.msg.Headers().Get(headerEdit)); ok {
 		done.(chan editResult) <- r
 	}

@@ -52,7 +52,6 @@ func (o *outbox) run(ctx context.Context, done <-chan struct{}) error {
 		case n == 0:
 			select {
 			case <-o.kick:
-			case <-o.index.Decided():
 			case <-done:
 				if _, last := o.index.Applied(); last == after {
 					return nil
