@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"jianguo/internal/disk"
+	"jianguo/internal/must"
 )
 
 // What nats-server 2.15 keeps of a stream, in its directory:
@@ -79,7 +80,7 @@ func (f *files) sync() error {
 			return f.last.Sync()
 		}
 		if err == nil {
-			err = f.syncChanged(in)
+			err = must.Catch(func() { f.syncChanged(in) })
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
 			return err
@@ -93,42 +94,28 @@ func (f *files) sync() error {
 // next change: clocks of file systems are coarse.
 const settledAfter = 100 * time.Millisecond
 
-// syncChanged syncs the blocks that have changed, and the directories.
-func (f *files) syncChanged(in os.FileInfo) error {
+// syncChanged syncs the blocks that have changed, and the directories. Package must ends it.
+func (f *files) syncChanged(in os.FileInfo) {
 	msgs, began := filepath.Join(f.dir, blockDir), time.Now()
 	f.settled = false // until all have been synced
-	names, err := blocks(msgs)
-	if err != nil {
-		return err
-	}
+	names := must.Get(blocks(msgs))
 	another := f.in == nil || !os.SameFile(in, f.in)
 	known := make(map[string]os.FileInfo, len(names))
 	for i, name := range names {
 		path := filepath.Join(msgs, name)
-		now, err := os.Stat(path)
-		if err != nil {
-			return err
-		}
+		now := must.Get(os.Stat(path))
 		known[name] = now
 		if i == len(names)-1 {
-			err = f.syncLast(path, now)
+			f.syncLast(path, now)
 		} else if before, ok := f.known[name]; !ok || another || !same(now, before) {
-			err = disk.Sync(path)
-		}
-		if err != nil {
-			return err
+			must.Do(disk.Sync(path))
 		}
 	}
-	if err := disk.Sync(msgs); err != nil {
-		return err
-	}
+	must.Do(disk.Sync(msgs))
 	if another {
-		if err := disk.Sync(f.dir); err != nil {
-			return err
-		}
+		must.Do(disk.Sync(f.dir))
 	}
 	f.known, f.in, f.settled = known, in, began.Sub(in.ModTime()) > settledAfter
-	return nil
 }
 
 // same reports whether a block has not been written to or replaced.
@@ -137,19 +124,17 @@ func same(now, before os.FileInfo) bool {
 }
 
 // syncLast syncs the block that is appended to, and keeps it open.
-func (f *files) syncLast(path string, now os.FileInfo) error {
+func (f *files) syncLast(path string, now os.FileInfo) {
 	if f.last != nil {
 		if open, err := f.last.Stat(); err == nil && os.SameFile(open, now) {
-			return f.last.Sync()
+			must.Do(f.last.Sync())
+			return
 		}
 		f.last.Close()
 		f.last = nil
 	}
-	var err error
-	if f.last, err = os.Open(path); err != nil {
-		return err
-	}
-	return f.last.Sync()
+	f.last = must.Get(os.Open(path))
+	must.Do(f.last.Sync())
 }
 
 // blocks are the names of the blocks of a directory, in the order of their messages.
