@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
+
+	"jianguo/internal/must"
 )
 
 // LockName is the file that keeps a second process out of a data directory.
@@ -69,27 +71,29 @@ func Acquire(dir string, h Holder) (*Lock, error) {
 }
 
 // AcquireUnchecked is Acquire without the check. It locks the directory itself as well: the
-// lock file may be removed.
+// lock file, which earlier versions lock alone, may be removed.
 func AcquireUnchecked(dir string, h Holder) (*Lock, error) {
-	if err := create(dir); err != nil {
-		return nil, err
+	l := new(Lock)
+	err := must.Catch(func() {
+		var err error
+		must.Do(create(dir))
+		l.dir, err = os.Open(dir)
+		must.Dof(err, "data directory")
+		must.Do(lock(l.dir, dir))
+		l.file, err = os.OpenFile(filepath.Join(dir, LockName), os.O_RDWR|os.O_CREATE, 0o600)
+		must.Dof(err, "data directory")
+		must.Do(lock(l.file, dir))
+		must.Dof(l.file.Chmod(0o600), "data directory")
+		h.PID = os.Getpid()
+		must.Do(l.Announce(h))
+	})
+	if err == nil {
+		return l, nil
 	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return nil, fmt.Errorf("data directory: %w", err)
+	if inUse, ok := errors.AsType[*InUseError](err); ok { // a holder that has not written yet leaves the fields empty
+		inUse.Holder, _ = ReadHolder(dir)
 	}
-	var l *Lock
-	if err = lock(d, dir); err == nil {
-		l, err = lockFile(dir, h)
-	}
-	if err != nil {
-		if inUse, ok := errors.AsType[*InUseError](err); ok { // a holder that has not written yet leaves the fields empty
-			inUse.Holder, _ = ReadHolder(dir)
-		}
-		return nil, errors.Join(err, d.Close())
-	}
-	l.dir = d
-	return l, nil
+	return nil, errors.Join(err, l.Close())
 }
 
 // create creates a directory. One that other users may read is closed to them, if it is ours.
@@ -118,44 +122,24 @@ func lock(f *os.File, dir string) error {
 	return nil
 }
 
-// lockFile locks the lock file, which earlier versions lock alone.
-func lockFile(dir string, h Holder) (*Lock, error) {
-	f, err := os.OpenFile(filepath.Join(dir, LockName), os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("data directory: %w", err)
-	}
-	if err := lock(f, dir); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	if err := f.Chmod(0o600); err != nil {
-		return nil, errors.Join(fmt.Errorf("data directory: %w", err), f.Close())
-	}
-	l := &Lock{file: f}
-	h.PID = os.Getpid()
-	if err := l.Announce(h); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return l, nil
-}
-
 // Announce writes which process holds the directory and how to reach it.
 func (l *Lock) Announce(h Holder) error {
-	data, err := json.Marshal(h)
-	if err != nil {
-		return err
-	}
-	if err := l.file.Truncate(0); err != nil {
-		return fmt.Errorf("data directory: %w", err)
-	}
-	if _, err := l.file.WriteAt(data, 0); err != nil {
-		return fmt.Errorf("data directory: %w", err)
-	}
-	return nil
+	return must.Catch(func() {
+		data := must.Get(json.Marshal(h))
+		must.Dof(l.file.Truncate(0), "data directory")
+		_, err := l.file.WriteAt(data, 0)
+		must.Dof(err, "data directory")
+	})
 }
 
 // Close releases the directory.
-func (l *Lock) Close() error {
-	return errors.Join(l.file.Close(), l.dir.Close())
+func (l *Lock) Close() (err error) {
+	for _, f := range []*os.File{l.file, l.dir} {
+		if f != nil {
+			err = errors.Join(err, f.Close())
+		}
+	}
+	return err
 }
 
 // PinOf is the hash of a certificate, which Holder.Pin has.
