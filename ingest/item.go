@@ -13,6 +13,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"jianguo/internal/must"
 )
 
 // Limits of the wire.
@@ -58,56 +60,49 @@ const (
 )
 
 // object is a payload that is being read. Unknown fields are ignored, and of a name given twice the
-// last value counts.
-type object struct {
-	fields map[string]jsontext.Value
-	err    error // the first mistake, a *FieldError
+// last value counts. Its methods end at the first mistake (package must), a *FieldError.
+type object map[string]jsontext.Value
+
+// refuse ends the reading.
+func refuse(field, problem string, args ...any) {
+	must.Do(&FieldError{Field: field, Problem: fmt.Sprintf(problem, args...)})
 }
 
-// refuse notes a mistake, and returns nothing in the place of the value.
-func (o *object) refuse(e *FieldError) {
-	if o.err == nil {
-		o.err = e
-	}
+// tooLarge is refuse where a limit of size is passed.
+func tooLarge(field, problem string, args ...any) {
+	must.Do(&FieldError{Field: field, Problem: fmt.Sprintf(problem, args...), TooLarge: true})
 }
 
 // decodeObject reads the values in one pass, where encoding/json needs two.
-func decodeObject(data []byte) *object {
-	o := &object{fields: map[string]jsontext.Value{}}
+func decodeObject(data []byte) object {
 	if !utf8.Valid(data) {
-		o.refuse(&FieldError{Field: "payload", Problem: "is not UTF-8"})
-	} else if err := o.read(jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))); err != nil {
-		o.refuse(&FieldError{Field: "payload", Problem: fmt.Sprint("is not a JSON object: ", err)})
+		refuse("payload", "is not UTF-8")
+	}
+	d := jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	token := func() jsontext.Token {
+		t, err := d.ReadToken()
+		if err != nil {
+			refuse("payload", "is not a JSON object: %v", err)
+		}
+		return t
+	}
+	if kind := token().Kind(); kind != '{' {
+		refuse("payload", "is a JSON %s, not an object", cmp.Or(map[jsontext.Kind]string{'[': "array", '0': "number"}[kind], kind.String()))
+	}
+	o := object{}
+	for d.PeekKind() == '"' {
+		key := token().String()
+		value, err := d.ReadValue()
+		if err != nil {
+			refuse("payload", "is not a JSON object: %v", err)
+		}
+		o[key] = value
+	}
+	token() // the end of the object
+	if _, err := d.ReadToken(); err != io.EOF {
+		refuse("payload", "is not a JSON object: %v", cmp.Or(err, errors.New("there is more behind it")))
 	}
 	return o
-}
-
-func (o *object) read(d *jsontext.Decoder) error {
-	begin, err := d.ReadToken()
-	if err != nil {
-		return err
-	}
-	if kind := begin.Kind(); kind != '{' {
-		o.refuse(&FieldError{Field: "payload", Problem: "is a JSON " + cmp.Or(map[jsontext.Kind]string{'[': "array", '0': "number"}[kind], kind.String()) + ", not an object"})
-		return nil
-	}
-	for d.PeekKind() == '"' {
-		name, err := d.ReadToken()
-		if err != nil {
-			return err
-		}
-		key := name.String()
-		if o.fields[key], err = d.ReadValue(); err != nil {
-			return err
-		}
-	}
-	if _, err := d.ReadToken(); err != nil { // the end of the object
-		return err
-	}
-	if _, err := d.ReadToken(); err != io.EOF {
-		return cmp.Or(err, errors.New("there is more behind it"))
-	}
-	return nil
 }
 
 // DecodeItem reads a payload of items.publish. Its errors are *FieldError.
@@ -117,13 +112,13 @@ func DecodeItem(data []byte) (*Item, error) { return decodeItem(data, true) }
 func DecodeDocument(data []byte) (*Item, error) { return decodeItem(data, false) }
 
 func decodeItem(data []byte, wantsID bool) (*Item, error) {
-	o := decodeObject(data)
-	it := &Item{ID: o.id(wantsID), Title: o.text("title", MaxText), Body: o.text("body", MaxText), Source: o.text("source", maxMeta),
-		URL: o.text("url", maxMeta), Revision: o.revision(), Published: o.time("published_at")}
-	if o.err != nil {
-		return nil, o.err
-	}
-	return it, it.Validate()
+	return must.Try(func() *Item {
+		o := decodeObject(data)
+		it := &Item{ID: o.id(wantsID), Title: o.text("title", MaxText), Body: o.text("body", MaxText), Source: o.text("source", maxMeta),
+			URL: o.text("url", maxMeta), Revision: o.revision(), Published: o.time("published_at")}
+		must.Do(it.Validate())
+		return it
+	})
 }
 
 // Validate checks what is not checked while decoding. Its errors are
@@ -141,38 +136,33 @@ func (it *Item) Validate() error {
 // DecodeWithdrawal reads a payload of items.withdraw. Its errors are
 // *FieldError.
 func DecodeWithdrawal(data []byte) (*Withdrawal, error) {
-	o := decodeObject(data)
-	w := &Withdrawal{ID: o.id(true), Mode: cmp.Or(o.text("mode", maxMeta), ModeBlock)}
-	if w.Mode != ModeBlock && w.Mode != ModePromote {
-		o.refuse(&FieldError{Field: "mode", Problem: fmt.Sprintf("is %q, want %s or %s", w.Mode, ModeBlock, ModePromote)})
-	}
-	w.Reason, w.Revision = o.text("reason", maxMeta), o.revision()
-	if o.err != nil {
-		return nil, o.err
-	}
-	return w, nil
+	return must.Try(func() *Withdrawal {
+		o := decodeObject(data)
+		w := &Withdrawal{ID: o.id(true), Mode: cmp.Or(o.text("mode", maxMeta), ModeBlock)}
+		if w.Mode != ModeBlock && w.Mode != ModePromote {
+			refuse("mode", "is %q, want %s or %s", w.Mode, ModeBlock, ModePromote)
+		}
+		w.Reason, w.Revision = o.text("reason", maxMeta), o.revision()
+		return w
+	})
 }
 
 // value is a field that is given and not null.
-func (o *object) value(name string) (raw jsontext.Value, ok bool) {
-	raw = o.fields[name]
+func (o object) value(name string) (raw jsontext.Value, ok bool) {
+	raw = o[name]
 	return raw, len(raw) > 0 && raw.Kind() != 'n'
 }
 
 // id reads an id: text, or an integer, which equals its decimal string.
-func (o *object) id(required bool) string {
+func (o object) id(required bool) string {
 	raw, ok := o.value("id")
-	if !ok && required {
-		o.refuse(&FieldError{Field: "id", Problem: "is missing"})
+	switch {
+	case ok:
+		return must.Get(ParseID(json.RawMessage(raw)))
+	case required:
+		refuse("id", "is missing")
 	}
-	if !ok {
-		return ""
-	}
-	id, err := ParseID(json.RawMessage(raw))
-	if err != nil && o.err == nil {
-		o.err = err
-	}
-	return id
+	return ""
 }
 
 // ParseID reads an id from JSON: text, or an integer, which equals its decimal
@@ -212,14 +202,13 @@ func CheckID(id string) error {
 
 // text reads an optional text. Half of a surrogate pair becomes U+FFFD: texts that were
 // cut in the middle of an emoji are common, and nothing else of them is lost.
-func (o *object) text(name string, limit int) string {
+func (o object) text(name string, limit int) string {
 	raw, ok := o.value(name)
 	if !ok {
 		return ""
 	}
 	if raw.Kind() != '"' {
-		o.refuse(&FieldError{Field: name, Problem: "is not text"})
-		return ""
+		refuse(name, "is not text")
 	}
 	s := raw[1 : len(raw)-1]
 	if bytes.IndexByte(s, '\\') >= 0 {
@@ -227,31 +216,31 @@ func (o *object) text(name string, limit int) string {
 		s, _ = jsontext.AppendUnquote(make([]byte, 0, len(raw)), raw)
 	}
 	if len(s) > limit {
-		o.refuse(&FieldError{Field: name, Problem: fmt.Sprintf("has %d bytes, at most %d are taken", len(s), limit), TooLarge: true})
+		tooLarge(name, "has %d bytes, at most %d are taken", len(s), limit)
 	}
 	return string(s)
 }
 
-func (o *object) revision() int64 {
+func (o object) revision() int64 {
 	raw, ok := o.value("revision")
 	if !ok {
 		return 0
 	}
 	n, err := strconv.ParseInt(string(raw), 10, 64)
 	if err != nil || n < 0 {
-		o.refuse(&FieldError{Field: "revision", Problem: fmt.Sprintf("is %.40s, want an integer from 0", raw)})
+		refuse("revision", "is %.40s, want an integer from 0", raw)
 	}
 	return n
 }
 
-func (o *object) time(name string) *time.Time {
+func (o object) time(name string) *time.Time {
 	s := o.text(name, 64)
 	if s == "" {
 		return nil
 	}
 	t, err := time.Parse(time.RFC3339Nano, s)
 	if err != nil {
-		o.refuse(&FieldError{Field: name, Problem: fmt.Sprintf("is %q, want RFC 3339 as in 2026-01-02T15:04:05+08:00", s)})
+		refuse(name, "is %q, want RFC 3339 as in 2026-01-02T15:04:05+08:00", s)
 	}
 	return &t
 }

@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"jianguo/internal/must"
 )
 
 // FuzzText holds the texts of a message to encoding/json, halves of surrogate pairs
@@ -20,11 +22,11 @@ func FuzzText(f *testing.F) {
 		var want struct {
 			Title string `json:"title"`
 		}
-		o := decodeObject(payload)
-		if o.err != nil || json.Unmarshal(payload, &want) != nil {
+		o, err := must.Try(func() object { return decodeObject(payload) })
+		if err != nil || json.Unmarshal(payload, &want) != nil {
 			return
 		}
-		if got := o.text("title", MaxText); o.err == nil && got != want.Title {
+		if got, err := must.Try(func() string { return o.text("title", MaxText) }); err == nil && got != want.Title {
 			t.Fatalf("%s: %q, want %q", s, got, want.Title)
 		}
 	})
@@ -39,8 +41,7 @@ func FuzzDecodeObject(f *testing.F) {
 		if !utf8.Valid(data) {
 			return
 		}
-		o := decodeObject(data)
-		got, err := o.fields, o.err
+		got, err := must.Try(func() object { return decodeObject(data) })
 		var want map[string]json.RawMessage
 		if otherwise := json.Unmarshal(data, &want); (err == nil) != (otherwise == nil && want != nil) {
 			t.Fatalf("%q: %q, %v, but encoding/json: %v", data, got, err, otherwise)
