@@ -25,18 +25,6 @@ import (
 // FileName is the catalogue's file inside the data directory.
 const FileName = datadir.Catalogue
 
-// Durability says what is on disk when Add returns.
-type Durability string
-
-// The durabilities.
-const (
-	// DurabilitySynced: the batch has been fsynced.
-	DurabilitySynced Durability = "synced"
-	// DurabilityRelaxed: the operating system has the batch. A power failure may
-	// lose the last batches; a killed process loses nothing.
-	DurabilityRelaxed Durability = "relaxed"
-)
-
 // ErrClosed says that the Index has been closed.
 var ErrClosed = errors.New("index is closed")
 
@@ -51,9 +39,11 @@ type Config struct {
 	// Normal makes the normal form of a kept text, so that texts can be compared;
 	// nil: only sketches are compared. It is called from several goroutines, after
 	// Recipe.
-	Normal     func(title, body string) sketch.Input
-	Language   string     // of Event.Why; empty: Chinese
-	Durability Durability // empty: synced
+	Normal   func(title, body string) sketch.Input
+	Language string // of Event.Why; empty: Chinese
+	// Relaxed leaves syncing to the operating system: a power failure may lose the last
+	// batches, a killed process loses nothing. Without it a batch has been fsynced when Add returns.
+	Relaxed bool
 	// SnapshotEvery is the least number of events between two snapshots in the
 	// background. 0: 200,000.
 	SnapshotEvery int64

@@ -52,7 +52,7 @@ func (f files) opened(t *testing.T) (events, rows, problems []string, err error)
 	}
 	p := DefaultPolicy()
 	p.Rules = RulesHamming
-	x, err := Open(context.Background(), Config{Dir: dir, Policy: &p, Language: English, Durability: DurabilityRelaxed})
+	x, err := Open(context.Background(), Config{Dir: dir, Policy: &p, Language: English, Relaxed: true})
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -134,7 +134,7 @@ func eventful(t *testing.T, x *Index) {
 func TestDamagedLog(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	x := openTest(t, dir, func(c *Config) { c.Durability = DurabilityRelaxed })
+	x := openTest(t, dir, func(c *Config) { c.Relaxed = true })
 	eventful(t, x)
 	if err := x.Snapshot(context.Background()); err != nil {
 		t.Fatal(err)
@@ -190,7 +190,7 @@ func TestDamagedLog(t *testing.T) {
 func TestDamagedCatalogue(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	x := openTest(t, dir, func(c *Config) { c.Durability = DurabilityRelaxed })
+	x := openTest(t, dir, func(c *Config) { c.Relaxed = true })
 	eventful(t, x)
 	want, wantRows, err := said(x)
 	if err := errors.Join(err, x.Snapshot(context.Background()), x.Close()); err != nil {

@@ -96,7 +96,7 @@ func TestSnapshotHeader(t *testing.T) {
 	ctx := context.Background()
 	dir := t.TempDir()
 	path := filepath.Join(dir, SnapshotFileName)
-	x := openTest(t, dir, func(c *Config) { c.Durability = DurabilityRelaxed })
+	x := openTest(t, dir, func(c *Config) { c.Relaxed = true })
 	fill(t, x, 1, 10)
 	if err := errors.Join(x.Snapshot(ctx), x.Close()); err != nil {
 		t.Fatal(err)
@@ -112,7 +112,7 @@ func TestSnapshotHeader(t *testing.T) {
 		if err := os.WriteFile(path, b, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		x = openTest(t, dir, func(c *Config) { c.Durability = DurabilityRelaxed })
+		x = openTest(t, dir, func(c *Config) { c.Relaxed = true })
 		mustVerify(t, x)
 		if err := x.Snapshot(ctx); err != nil {
 			t.Errorf("byte %d: %v", at, err)
@@ -120,7 +120,7 @@ func TestSnapshotHeader(t *testing.T) {
 		if err := x.Close(); err != nil {
 			t.Fatal(err)
 		}
-		x = openTest(t, dir, func(c *Config) { c.Durability = DurabilityRelaxed })
+		x = openTest(t, dir, func(c *Config) { c.Relaxed = true })
 		if x.snapshotEvent.Load() == 0 {
 			t.Errorf("byte %d: the next snapshot was not used", at)
 		}

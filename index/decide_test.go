@@ -53,7 +53,7 @@ func TestDecisionsUndone(t *testing.T) {
 		ctx := context.Background()
 		dir := t.TempDir()
 		open := func() *Index {
-			return openTest(t, dir, func(c *Config) { c.Durability = DurabilityRelaxed })
+			return openTest(t, dir, func(c *Config) { c.Relaxed = true })
 		}
 		x := open()
 		defer func() { _ = x.Close() }()
@@ -412,7 +412,7 @@ func TestDecisionsAtRandom(t *testing.T) {
 		ctx := context.Background()
 		dir := t.TempDir()
 		open := func() *Index {
-			return openTest(t, dir, func(c *Config) { c.Durability = DurabilityRelaxed })
+			return openTest(t, dir, func(c *Config) { c.Relaxed = true })
 		}
 		x := open()
 		defer func() { _ = x.Close() }()

@@ -14,7 +14,7 @@ import (
 // none of them in memory.
 func BenchmarkFamily(b *testing.B) {
 	ctx := context.Background()
-	x := openTest(b, b.TempDir(), func(c *Config) { *c.Policy, c.Durability = DefaultPolicy(), DurabilityRelaxed })
+	x := openTest(b, b.TempDir(), func(c *Config) { *c.Policy, c.Relaxed = DefaultPolicy(), true })
 	defer func() { _ = x.Close() }()
 	p := &press.Press{Rand: rand.New(rand.NewPCG(1, 2))}
 	story := p.Words(300)

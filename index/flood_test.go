@@ -18,7 +18,7 @@ import (
 
 func openTexts(t *testing.T, dir string, flood int) *Index {
 	return openTest(t, dir, func(c *Config) {
-		*c.Policy, c.Durability, c.SweepEvery = DefaultPolicy(), DurabilityRelaxed, -1
+		*c.Policy, c.Relaxed, c.SweepEvery = DefaultPolicy(), true, -1
 		c.Policy.Flood = flood
 		c.Normal = func(title, body string) sketch.Input { return sketch.Input{Body: body} }
 	})

@@ -43,8 +43,7 @@ func Open(ctx context.Context, cfg Config) (*Index, error) {
 	if err := cfg.Policy.Validate(); err != nil {
 		return nil, err
 	}
-	cfg.Language, cfg.Durability = cmp.Or(cfg.Language, Chinese), cmp.Or(cfg.Durability, DurabilitySynced)
-	cfg.SnapshotEvery = cmp.Or(cfg.SnapshotEvery, defaultSnapshotEvery)
+	cfg.Language, cfg.SnapshotEvery = cmp.Or(cfg.Language, Chinese), cmp.Or(cfg.SnapshotEvery, defaultSnapshotEvery)
 	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
 	if cfg.Progress == nil {
 		cfg.Progress = func(string, int64, int64) {}
@@ -85,7 +84,7 @@ func Open(ctx context.Context, cfg Config) (*Index, error) {
 func (x *Index) open(ctx context.Context) {
 	path := filepath.Join(x.cfg.Dir, FileName)
 	synchronous := "FULL"
-	if x.cfg.Durability == DurabilityRelaxed {
+	if x.cfg.Relaxed {
 		synchronous = "NORMAL"
 	}
 	x.writer = must.Get(sqlite.Open(path, sqlite.Creates, synchronous))

@@ -31,7 +31,7 @@ func TestModel(t *testing.T) {
 		open := func() *Index {
 			return openTest(t, dir, func(c *Config) {
 				c.Policy.Distance = distance
-				c.Durability = DurabilityRelaxed
+				c.Relaxed = true
 				c.Fail = func(point string) error {
 					if failing && point == "commit" {
 						return errors.New("the disk is full")
@@ -243,7 +243,7 @@ func TestSnapshotIsUsed(t *testing.T) {
 func TestNothingWithinReachIsMissed(t *testing.T) {
 	for _, distance := range tier.Sequential([]int{3, 2, 1, 0}) {
 		t.Run(fmt.Sprint(distance), func(t *testing.T) {
-			x := openTest(t, t.TempDir(), func(c *Config) { c.Policy.Distance = distance; c.Durability = DurabilityRelaxed })
+			x := openTest(t, t.TempDir(), func(c *Config) { c.Policy.Distance = distance; c.Relaxed = true })
 			defer func() { _ = x.Close() }()
 			r := rand.New(rand.NewPCG(7, uint64(distance)))
 			var leads []uint64

@@ -41,7 +41,7 @@ func residentMemory(t *testing.T) (bytes, mapped int64) {
 func TestMemoryFormula(t *testing.T) {
 	items := uint64(tier.Count(50_000, 300_000, 300_000))
 	ctx := context.Background()
-	x := openTest(t, t.TempDir(), func(c *Config) { c.Durability = DurabilityRelaxed; c.SnapshotEvery = 1 << 40 })
+	x := openTest(t, t.TempDir(), func(c *Config) { c.Relaxed = true; c.SnapshotEvery = 1 << 40 })
 	defer func() { _ = x.Close() }()
 	text := ""
 	for i := range 240 {
@@ -92,7 +92,7 @@ func TestMemoryForLong(t *testing.T) {
 	items := tier.CountOr("JIANGUO_ITEMS", 30_000, 60_000, 1_400_000)
 	ctx := context.Background()
 	x := openTest(t, t.TempDir(), func(c *Config) {
-		c.Durability, c.SweepEvery = DurabilityRelaxed, -1
+		c.Relaxed, c.SweepEvery = true, -1
 		c.Policy.Window, c.Policy.Cap = 6*time.Hour, 40*time.Hour
 	})
 	defer func() { _ = x.Close() }()

@@ -19,7 +19,7 @@ func TestOutlinesFollowTheRows(t *testing.T) {
 	failing := false
 	open := func() *Index {
 		return openTest(t, dir, func(c *Config) {
-			c.Durability = DurabilityRelaxed
+			c.Relaxed = true
 			c.Fail = func(point string) error {
 				if failing && point == "commit" {
 					return errors.New("the disk is full")

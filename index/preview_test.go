@@ -23,7 +23,7 @@ func openTight(t *testing.T, full int, fail func(string) error) *Index {
 		*c.Policy = DefaultPolicy()
 		c.Policy.Judged, c.Policy.Passages, c.Policy.Texts, c.Policy.Work = 3, 2, 2, 800
 		c.Policy.Window, c.Policy.Cap = 3*time.Hour, 5*time.Hour
-		c.Durability, c.Fail = DurabilityRelaxed, fail
+		c.Relaxed, c.Fail = true, fail
 		c.Normal = func(title, body string) sketch.Input { return sketch.Input{Title: title, Body: body} }
 	})
 	tables := x.tables()

@@ -79,7 +79,7 @@ func (d dialect) configure(c *Config) {
 	*c.Policy = DefaultPolicy()
 	c.Policy.Judged, c.Policy.Texts = 6, 3
 	c.Policy.Window, c.Policy.Cap = 24*time.Hour, 48*time.Hour
-	c.Durability, c.SnapshotEvery, c.SweepEvery = DurabilityRelaxed, 1<<40, -1
+	c.Relaxed, c.SnapshotEvery, c.SweepEvery = true, 1<<40, -1
 	c.Recipe, c.Normal = func() (string, error) { return d.name(), nil }, d.normal
 }
 

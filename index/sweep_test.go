@@ -22,7 +22,7 @@ func openTwins(t *testing.T, dirs [2]string) (x twins) {
 	for i := range x {
 		x[i] = openTest(t, dirs[i], func(c *Config) {
 			c.Policy.Window, c.Policy.Cap = 10*time.Hour, 60*time.Hour
-			c.Durability = DurabilityRelaxed
+			c.Relaxed = true
 			c.SweepEvery = -1
 		})
 	}
@@ -120,7 +120,7 @@ func TestSweepGivesMemoryBack(t *testing.T) {
 	ctx := context.Background()
 	x := openTest(t, t.TempDir(), func(c *Config) {
 		c.Policy.Window, c.Policy.Cap = 10*time.Hour, 60*time.Hour
-		c.Durability = DurabilityRelaxed
+		c.Relaxed = true
 		c.SweepEvery = -1
 	})
 	defer func() { _ = x.Close() }()

@@ -22,7 +22,7 @@ func TestWork(t *testing.T) {
 			// the copied text comes last.
 			p.Work, p.Thresholds.CopySketch = work, sketch.Weights{Bias: 1}
 			p.Thresholds.CopySketch.Of[sketch.Resembles] = -4
-			c.Policy, c.Durability = &p, DurabilityRelaxed
+			c.Policy, c.Relaxed = &p, true
 			c.Normal = func(title, body string) sketch.Input { return sketch.Input{Title: title, Body: body} }
 		})
 		p := &press.Press{Rand: rand.New(rand.NewPCG(3, 4))}

@@ -47,7 +47,7 @@ func TestBoilerplateIsLearned(t *testing.T) {
 	dir := t.TempDir()
 	policy := index.DefaultPolicy()
 	open := func() *index.Index {
-		x, err := index.Open(t.Context(), index.Config{Dir: dir, Policy: &policy, Durability: index.DurabilityRelaxed,
+		x, err := index.Open(t.Context(), index.Config{Dir: dir, Policy: &policy, Relaxed: true,
 			Normal: func(title, body string) sketch.Input {
 				var text segment.Text
 				seg.Analyze(&text, title, body)

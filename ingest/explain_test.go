@@ -56,7 +56,7 @@ func compareWithIndex(t *testing.T, seg *segment.Segmenter, strictness string, l
 	if policy.Rules = index.RulesJianguo; strictness != "" {
 		policy = policy.At(strictness)
 	}
-	x, err := index.Open(t.Context(), index.Config{Dir: t.TempDir(), Policy: &policy, Durability: index.DurabilityRelaxed,
+	x, err := index.Open(t.Context(), index.Config{Dir: t.TempDir(), Policy: &policy, Relaxed: true,
 		Normal: func(title, body string) sketch.Input {
 			var text segment.Text
 			seg.Analyze(&text, title, body)

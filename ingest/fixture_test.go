@@ -80,7 +80,7 @@ func startOn(t testing.TB, bc bus.Config, change func(*Config, *index.Config)) *
 		t.Fatal(err)
 	}
 	cfg := Config{Bus: r.bus, Conn: r.conn, Segmenter: segmenter}
-	icfg := index.Config{Dir: dir, Durability: index.DurabilityRelaxed, Language: index.English, Normal: normal,
+	icfg := index.Config{Dir: dir, Relaxed: true, Language: index.English, Normal: normal,
 		Recipe: func() (string, error) { return segmenter.Recipe(), nil }}
 	if change != nil {
 		change(&cfg, &icfg)

@@ -76,7 +76,7 @@ func (c *explainCmd) items(co *companion.Streams) (earlier, later *ingest.Item, 
 	if err != nil {
 		return nil, nil, err
 	}
-	x, err := offline.OpenIndex(co, c.Data, s, index.Config{Durability: index.DurabilityRelaxed, Progress: co.Progress.Stages("explain: loading")})
+	x, err := offline.OpenIndex(co, c.Data, s, index.Config{Relaxed: true, Progress: co.Progress.Stages("explain: loading")})
 	if err != nil {
 		return nil, nil, err
 	}

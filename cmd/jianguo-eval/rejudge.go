@@ -151,7 +151,7 @@ func (c *rejudgeCmd) rejudge(co *companion.Streams, segmenter *segment.Segmenter
 	if err != nil {
 		return nil, err
 	}
-	x, err := offline.OpenIndex(co, dir, segmenter, index.Config{Durability: index.DurabilityRelaxed, Policy: &policy, Language: c.Language, Progress: co.Progress.Stages("rejudge: loading")})
+	x, err := offline.OpenIndex(co, dir, segmenter, index.Config{Relaxed: true, Policy: &policy, Language: c.Language, Progress: co.Progress.Stages("rejudge: loading")})
 	if err != nil {
 		return nil, err
 	}

@@ -134,13 +134,9 @@ func (f *serveFlags) openCore(co *streams, s *service) {
 		}
 		return c.segmenter.Recipe(), nil
 	}
-	durability := index.DurabilitySynced
-	if f.Durability == "relaxed" {
-		durability = index.DurabilityRelaxed
-	}
 	screen := co.progress.Stages("loading")
 	c.index = must.Get(index.Open(co.ctx, index.Config{Dir: s.dir, Policy: f.Policy.Policy(), Recipe: recipe, Normal: c.normal, Language: f.Language,
-		Durability: durability, SnapshotEvery: f.SnapshotEvery, Clock: s.clock.Now, Logger: co.log, Progress: func(stage string, done, total int64) {
+		Relaxed: f.Durability == "relaxed", SnapshotEvery: f.SnapshotEvery, Clock: s.clock.Now, Logger: co.log, Progress: func(stage string, done, total int64) {
 			screen(stage, done, total)
 			s.starting.Progress(stage, done, total)
 		}}))

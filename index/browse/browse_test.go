@@ -26,7 +26,7 @@ func TestBrowseFollows(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		x := openTest(t, dir, func(c *index.Config) { c.Durability = index.DurabilityRelaxed })
+		x := openTest(t, dir, func(c *index.Config) { c.Relaxed = true })
 		defer func() { _ = x.Close() }()
 		for source, policy := range map[string]string{"source1": index.SourceLicensed, "source2": index.SourcePreferred} {
 			if err := x.SetSourcePolicy(ctx, index.SourcePolicy{Source: source, Policy: policy, By: "editor"}); err != nil {

@@ -22,7 +22,7 @@ func TestSearch(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		x := openTest(t, dir, func(c *index.Config) { c.Durability = index.DurabilityRelaxed })
+		x := openTest(t, dir, func(c *index.Config) { c.Relaxed = true })
 		defer func() { _ = x.Close() }()
 		b := openModel(t, x)
 		defer func() { _ = b.Close() }()

@@ -60,7 +60,7 @@ func openOutlines(t *testing.T, seed uint64) *index.Index {
 		th.CopySketch, th.Doubt = sketch.Weights{Bias: 1}, .8
 		th.CopySketch.Of[sketch.Resembles] = -4
 	}
-	x, err := index.Open(context.Background(), index.Config{Dir: t.TempDir(), Policy: &p, Language: index.English, Durability: index.DurabilityRelaxed,
+	x, err := index.Open(context.Background(), index.Config{Dir: t.TempDir(), Policy: &p, Language: index.English, Relaxed: true,
 		Normal: func(title, body string) sketch.Input { return sketch.Input{Title: title, Body: body} }})
 	if err != nil {
 		t.Fatal(err)

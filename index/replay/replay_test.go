@@ -41,7 +41,7 @@ func TestReplayIsTheFeed(t *testing.T) {
 		}
 		open := func(dir string, policy index.Policy) *index.Index {
 			x, err := index.Open(ctx, index.Config{
-				Dir: dir, Policy: &policy, Language: index.English, Durability: index.DurabilityRelaxed, SweepEvery: -1,
+				Dir: dir, Policy: &policy, Language: index.English, Relaxed: true, SweepEvery: -1,
 				Normal: func(title, body string) sketch.Input { return sketch.Input{Body: body} },
 			})
 			if err != nil {

@@ -100,7 +100,7 @@ func Feed(ctx context.Context, cfg Config, items []*ingest.Item) (_ *Bench, err 
 			err = errors.Join(err, b.Close())
 		}
 	}()
-	b.index, err = index.Open(ctx, index.Config{Dir: b.dir, Policy: &b.policy, Durability: index.DurabilityRelaxed, Normal: b.normal(), SweepEvery: -1, // pairs of any time can meet
+	b.index, err = index.Open(ctx, index.Config{Dir: b.dir, Policy: &b.policy, Relaxed: true, Normal: b.normal(), SweepEvery: -1, // pairs of any time can meet
 		Recipe: func() (string, error) { return cfg.Segmenter.Recipe(), nil }})
 	if err != nil {
 		return nil, err

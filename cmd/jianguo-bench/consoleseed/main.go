@@ -61,7 +61,7 @@ func run(ctx context.Context, dir string, items int, what pages) (err error) {
 	if err != nil {
 		return err
 	}
-	x, err := index.Open(ctx, index.Config{Dir: dir, Durability: index.DurabilityRelaxed})
+	x, err := index.Open(ctx, index.Config{Dir: dir, Relaxed: true})
 	if err != nil {
 		return err
 	}
