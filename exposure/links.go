@@ -13,11 +13,9 @@ import (
 
 // linksIn reads the links of users in a history.
 func (s *writer) linksIn(ctx context.Context, history string) link.Reader {
-	return func(user string) (l link.Links, err error) {
-		err = must.Catch(func() {
-			s.edit(ctx, history, user, func(st *state.State, _ state.Fetcher) { l = st.Links })
-		})
-		return l, err
+	return func(user string) (l link.Links) {
+		s.edit(ctx, history, user, func(st *state.State, _ state.Fetcher) { l = st.Links })
+		return l
 	}
 }
 
@@ -25,7 +23,7 @@ func (s *writer) linksIn(ctx context.Context, history string) link.Reader {
 func (s *writer) applyLink(ctx context.Context, kind EventKind, user, from string, logged, now time.Time) {
 	if kind == Link {
 		for history := range s.policies {
-			must.Do(s.linksIn(ctx, history).Check(user, from))
+			s.linksIn(ctx, history).Check(user, from)
 		}
 	}
 	for history, pol := range s.policies {
@@ -56,7 +54,7 @@ func (s *writer) setLink(ctx context.Context, history, user, from string, touch 
 func (s *writer) applyUnsee(ctx context.Context, q *wire.Query, now time.Time) {
 	for _, try := range []bool{true, false} {
 		for _, history := range s.scene(q.Scene).all() {
-			for _, user := range must.Get(s.linksIn(ctx, history).Below(q.User)) {
+			for _, user := range s.linksIn(ctx, history).Below(q.User) {
 				s.keys = q.Keys(s.keys, wire.Seed(&s.secret, user))
 				s.edit(ctx, history, user, func(st *state.State, fetch state.Fetcher) {
 					must.Do(st.Unsee(s.policies[history], s.keys, now, fetch, try))
@@ -70,7 +68,7 @@ func (s *writer) applyUnsee(ctx context.Context, q *wire.Query, now time.Time) {
 func (s *writer) applyForget(ctx context.Context, user string) {
 	users := []string{user}
 	for history := range s.policies {
-		for _, u := range must.Get(s.linksIn(ctx, history).Below(user)) {
+		for _, u := range s.linksIn(ctx, history).Below(user) {
 			if !slices.Contains(users, u) {
 				users = append(users, u)
 			}
@@ -89,7 +87,7 @@ func (s *writer) applyForget(ctx context.Context, user string) {
 }
 
 func (s *writer) forgetIn(ctx context.Context, history, user string) {
-	l := must.Get(s.linksIn(ctx, history)(user))
+	l := s.linksIn(ctx, history)(user)
 	for _, from := range l.From {
 		s.setLink(ctx, history, user, from, nil)
 	}

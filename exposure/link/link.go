@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"jianguo/internal/must"
 )
 
 // Limits of what one request asks.
@@ -26,13 +28,13 @@ type Links struct {
 	Imported bool // the user's history has been imported from the old store
 }
 
-// Reader returns the links of a user.
-type Reader func(user string) (Links, error)
+// Reader returns the links of a user. Package must ends it, and so its methods.
+type Reader func(user string) Links
 
 // Below lists the users whose histories count for a user, itself first.
-func (r Reader) Below(user string) ([]string, error) {
-	users, _, err := r.walk(user, Links.from)
-	return users, err
+func (r Reader) Below(user string) []string {
+	users, _ := r.walk(user, Links.from)
+	return users
 }
 
 func (l Links) from() []string { return l.From }
@@ -40,16 +42,12 @@ func (l Links) into() []string { return l.Into }
 
 // walk follows links level by level, as far as is allowed and a level more. It lists the users, the
 // first one included, and counts the levels.
-func (r Reader) walk(user string, next func(Links) []string) (users []string, depth int, err error) {
+func (r Reader) walk(user string, next func(Links) []string) (users []string, depth int) {
 	users = []string{user}
 	for level := users; len(level) > 0 && depth <= MaxDepth+1; depth++ {
 		var below []string
 		for _, u := range level {
-			l, err := r(u)
-			if err != nil {
-				return nil, 0, err
-			}
-			for _, v := range next(l) {
+			for _, v := range next(r(u)) {
 				if !slices.Contains(below, v) {
 					below = append(below, v)
 				}
@@ -60,35 +58,29 @@ func (r Reader) walk(user string, next func(Links) []string) (users []string, de
 		}
 		level = below
 	}
-	return users, depth - 1, nil
+	return users, depth - 1
 }
 
-// Check returns an error that wraps ErrRefused if from may not count for user: the links would
+// Check ends, with an error that wraps ErrRefused, if from may not count for user: the links would
 // form a cycle, or be too deep or too many.
-func (r Reader) Check(user, from string) error {
-	linked := Reader(func(u string) (Links, error) {
-		l, err := r(u)
+func (r Reader) Check(user, from string) {
+	linked := Reader(func(u string) Links {
+		l := r(u)
 		if u == user && !slices.Contains(l.From, from) {
 			l.From = append(slices.Clone(l.From), from)
 		}
-		return l, err
+		return l
 	})
-	above, _, err := r.walk(user, Links.into)
-	if err != nil {
-		return err
-	}
+	above, _ := r.walk(user, Links.into)
 	for _, u := range above {
-		users, depth, err := linked.walk(u, Links.from)
+		users, depth := linked.walk(u, Links.from)
 		switch {
-		case err != nil:
-			return err
 		case depth > MaxDepth:
-			return fmt.Errorf("%w: it would form a cycle, or more than %d links in a row", ErrRefused, MaxDepth)
+			must.Do(fmt.Errorf("%w: it would form a cycle, or more than %d links in a row", ErrRefused, MaxDepth))
 		case len(users)-1 > MaxUsers:
-			return fmt.Errorf("%w: the histories of more than %d users would count for %q", ErrRefused, MaxUsers, u)
+			must.Do(fmt.Errorf("%w: the histories of more than %d users would count for %q", ErrRefused, MaxUsers, u))
 		}
 	}
-	return nil
 }
 
 // Append encodes links: a byte, 1 for Imported; and twice a uvarint, the number of users, and for each
