@@ -16,6 +16,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"jianguo/bus/gate"
+	"jianguo/internal/must"
 )
 
 // ErrBroken says that a sync has failed: the bus has to be started again.
@@ -117,26 +118,18 @@ func (g *gates) openFor(ctx context.Context, stream string) error {
 // fits returns when a stream was created. It is an error if the stream answers before it has
 // written, or if the gate cannot read its files.
 func (g *gates) fits(ctx context.Context, name string) (made time.Time, err error) {
-	nc, err := connectTo(g.server, g.secret)
-	if err != nil {
-		return made, err
-	}
-	defer nc.Close()
-	js, err := jetstream.New(nc)
-	if err != nil {
-		return made, err
-	}
-	stream, err := js.Stream(ctx, name)
-	if err != nil {
-		return made, err
-	}
-	switch c := stream.CachedInfo().Config; {
-	case c.Storage != jetstream.FileStorage, c.PersistMode != jetstream.DefaultPersistMode, c.Replicas > 1:
-		return made, errors.New("a message of this stream may be answered before it is in a file")
-	case c.Compression != jetstream.NoCompression:
-		return made, errors.New("the files of this stream are compressed")
-	}
-	return stream.CachedInfo().Created, nil
+	return must.Try(func() time.Time {
+		nc := must.Get(connectTo(g.server, g.secret))
+		defer nc.Close()
+		stream := must.Get(must.Get(jetstream.New(nc)).Stream(ctx, name))
+		switch c := stream.CachedInfo().Config; {
+		case c.Storage != jetstream.FileStorage, c.PersistMode != jetstream.DefaultPersistMode, c.Replicas > 1:
+			must.Do(errors.New("a message of this stream may be answered before it is in a file"))
+		case c.Compression != jetstream.NoCompression:
+			must.Do(errors.New("the files of this stream are compressed"))
+		}
+		return stream.CachedInfo().Created
+	})
 }
 
 // of returns the open gate of a stream; nil: it has none.

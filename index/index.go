@@ -89,7 +89,7 @@ func (x *Index) open(ctx context.Context) {
 	}
 	x.writer = must.Get(sqlite.Open(path, sqlite.Creates, synchronous))
 	x.writer.SetMaxOpenConns(1)
-	must.Dof(migrate(ctx, x.writer), "%s", path)
+	must.Dof(must.Catch(func() { migrate(ctx, x.writer) }), "%s", path)
 	for _, pool := range []**sql.DB{&x.reader, &x.judges} {
 		*pool = must.Get(sqlite.Open(path, sqlite.Reads, synchronous))
 		(*pool).SetMaxOpenConns(8)

@@ -9,29 +9,22 @@ import (
 
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/database"
+
+	"jianguo/internal/must"
 )
 
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-func migrate(ctx context.Context, db *sql.DB) error {
-	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		return err
-	}
-	p, err := goose.NewProvider(database.DialectSQLite3, db, files, goose.WithDisableGlobalRegistry(true))
-	if err != nil {
-		return fmt.Errorf("migrations: %w", err)
-	}
+// migrate brings a catalogue to the format of this program. Package must ends it.
+func migrate(ctx context.Context, db *sql.DB) {
+	p, err := goose.NewProvider(database.DialectSQLite3, db, must.Get(fs.Sub(migrations, "migrations")), goose.WithDisableGlobalRegistry(true))
+	must.Dof(err, "migrations")
 	have, know, err := p.GetVersions(ctx)
-	if err != nil {
-		return fmt.Errorf("migrate: %w", err)
-	}
+	must.Dof(err, "migrate")
 	if have > know {
-		return fmt.Errorf("the file has version %d, and this program knows versions up to %d: it was written by a newer jianguo, start that one", have, know)
+		must.Do(fmt.Errorf("the file has version %d, and this program knows versions up to %d: it was written by a newer jianguo, start that one", have, know))
 	}
-	if _, err := p.Up(ctx); err != nil {
-		return fmt.Errorf("migrate: %w", err)
-	}
-	return nil
+	_, err = p.Up(ctx)
+	must.Dof(err, "migrate")
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"jianguo/exposure"
+	"jianguo/internal/must"
 )
 
 // Default is the name of the history that has none, and of the scene of requests that name none, or one that is not
@@ -41,31 +42,29 @@ func Read(path string) (cfg exposure.Config, err error) {
 }
 
 func parse(data []byte) (cfg exposure.Config, err error) {
-	var f file
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&f); err != nil {
-		return cfg, err
-	}
-	if d.More() {
-		return cfg, errors.New("something follows the object")
-	}
-	if _, ok := f.Histories[Default]; !ok {
-		return cfg, fmt.Errorf("histories: %s is missing", Default)
-	}
-	cfg.Policies, cfg.Kinds, cfg.Scenes = map[string]exposure.Policy{}, map[string][]string{}, map[string]exposure.Scene{}
-	for name, h := range f.Histories {
-		if cfg.Policies[stored(name)], err = exposure.ParsePolicy(h.Policy); err != nil {
-			return cfg, fmt.Errorf("histories.%s.policy: %w", name, err)
+	err = must.Catch(func() {
+		var f file
+		d := json.NewDecoder(bytes.NewReader(data))
+		d.DisallowUnknownFields()
+		must.Do(d.Decode(&f))
+		if d.More() {
+			must.Do(errors.New("something follows the object"))
 		}
-		if h.Kinds != nil {
-			cfg.Kinds[stored(name)] = h.Kinds
-			if err := checkKinds(h.Kinds); err != nil {
-				return cfg, fmt.Errorf("histories.%s.kinds: %w", name, err)
+		if _, ok := f.Histories[Default]; !ok {
+			must.Do(fmt.Errorf("histories: %s is missing", Default))
+		}
+		cfg.Policies, cfg.Kinds, cfg.Scenes = map[string]exposure.Policy{}, map[string][]string{}, map[string]exposure.Scene{}
+		for name, h := range f.Histories {
+			policy, err := exposure.ParsePolicy(h.Policy)
+			must.Dof(err, "histories.%s.policy", name)
+			if cfg.Policies[stored(name)] = policy; h.Kinds != nil {
+				must.Dof(checkKinds(h.Kinds), "histories.%s.kinds", name)
+				cfg.Kinds[stored(name)] = h.Kinds
 			}
 		}
-	}
-	return cfg, f.fill(cfg.Scenes)
+		f.fill(cfg.Scenes)
+	})
+	return cfg, err
 }
 
 // stored is the name of a history in the state file.
@@ -93,8 +92,8 @@ func checkKinds(kinds []string) error {
 	return nil
 }
 
-// fill fills in the scenes, and refuses a history that no scene writes.
-func (f *file) fill(scenes map[string]exposure.Scene) error {
+// fill fills in the scenes, and refuses a history that no scene writes. Package must ends it.
+func (f *file) fill(scenes map[string]exposure.Scene) {
 	all := slices.Sorted(maps.Keys(f.Histories))
 	all = append([]string{Default}, slices.DeleteFunc(all, func(h string) bool { return h == Default })...)
 	base := exposure.Scene{Reads: all, Writes: all}
@@ -111,31 +110,24 @@ func (f *file) fill(scenes map[string]exposure.Scene) error {
 		if name == Default {
 			base = sc
 		}
-		var err error
-		if sc.Reads, err = f.known(sc.Reads); err != nil {
-			return fmt.Errorf("scenes.%s.reads: %w", name, err)
-		}
-		if sc.Writes, err = f.known(sc.Writes); err != nil {
-			return fmt.Errorf("scenes.%s.writes: %w", name, err)
-		}
+		sc.Reads, sc.Writes = f.known(name+".reads", sc.Reads), f.known(name+".writes", sc.Writes)
 		scenes[stored(name)] = sc
 		written = append(written, sc.Writes...)
 	}
 	for _, h := range all {
 		if !slices.Contains(written, stored(h)) {
-			return fmt.Errorf("histories.%s: no scene writes it", h)
+			must.Do(fmt.Errorf("histories.%s: no scene writes it", h))
 		}
 	}
-	return nil
 }
 
-// known are the names of histories in the state file.
-func (f *file) known(names []string) (list []string, err error) {
+// known are the names of histories, which a field of the scenes lists, in the state file.
+func (f *file) known(field string, names []string) (list []string) {
 	for _, h := range names {
 		if _, ok := f.Histories[h]; !ok {
-			return nil, fmt.Errorf("%.60q is no history: %s", h, strings.Join(slices.Sorted(maps.Keys(f.Histories)), ", "))
+			must.Do(fmt.Errorf("scenes.%s: %.60q is no history: %s", field, h, strings.Join(slices.Sorted(maps.Keys(f.Histories)), ", ")))
 		}
 		list = append(list, stored(h))
 	}
-	return list, nil
+	return list
 }
