@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -52,7 +53,7 @@ func (s *Service) Run(ctx context.Context) error {
 			return err
 		}
 		s.publishing.Store(&err)
-		if wait.For(ctx, watchEvery) != nil {
+		if wait.For(ctx, time.Second) != nil {
 			return nil
 		}
 	}

@@ -19,6 +19,7 @@ import (
 
 	"jianguo/bus"
 	"jianguo/index"
+	"jianguo/internal/streams"
 	"jianguo/segment"
 	"jianguo/simhash"
 	"jianguo/sketch"
@@ -108,7 +109,7 @@ func (s *Service) attach(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("ingest: stream %s: %w", bus.StreamItems, err)
 	}
-	s.attached = identityOf(info)
+	s.attached = streams.Identity(info)
 	base, err := s.cfg.Index.Attach(ctx, s.attached, info.State.LastSeq)
 	if err != nil {
 		return fmt.Errorf("ingest: %w", err)
@@ -117,11 +118,6 @@ func (s *Service) attach(ctx context.Context) error {
 	applied, _ := s.cfg.Index.Applied()
 	s.applied.Store(applied - base)
 	return nil
-}
-
-// identityOf tells a stream from another of the same name.
-func identityOf(info *jetstream.StreamInfo) string {
-	return info.Created.UTC().Format(time.RFC3339Nano)
 }
 
 // deliver sends the messages of a stream from a sequence on to messages, until ended is closed.
@@ -133,7 +129,7 @@ func deliver(ctx context.Context, stream jetstream.Stream, from uint64, messages
 	consumer, err := stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{
 		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: from,
 		// An external bus keeps the consumer of the process before for a while.
-		NamePrefix: consumerName + rand.Text(), InactiveThreshold: time.Minute,
+		NamePrefix: "ingest-" + rand.Text(), InactiveThreshold: time.Minute,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errConsume, err)
@@ -143,7 +139,7 @@ func deliver(ctx context.Context, stream jetstream.Stream, from uint64, messages
 		case messages <- m:
 		case <-ended: // it will be delivered again, as will all after it
 		}
-	}, append(options, jetstream.PullHeartbeat(heartbeat))...)
+	}, append(options, jetstream.PullHeartbeat(streams.Heartbeat))...)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errConsume, err)
 	}
@@ -152,13 +148,6 @@ func deliver(ctx context.Context, stream jetstream.Stream, from uint64, messages
 
 // errConsume says that the bus gives no consumer of a stream.
 var errConsume = errors.New("ingest: consumer")
-
-const (
-	consumerName = "ingest-"
-	// heartbeat is how often the bus reports that there is nothing new. A reopened bus has
-	// forgotten its consumers; two missing heartbeats show that.
-	heartbeat = time.Second
-)
 
 // Collectors returns the metrics of the ingest path, to be registered once.
 func (s *Service) Collectors() []prometheus.Collector {

@@ -4,52 +4,24 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
 	"jianguo/bus"
 	"jianguo/internal/streams"
-	"jianguo/internal/wait"
-)
-
-const (
-	watchEvery = time.Second
-	// watchPatience is how long the bus may take to answer.
-	watchPatience = 2 * time.Second
-	// goneChecks is how many checks in a row must not find ITEMS before it is created again.
-	goneChecks = 3
 )
 
 // watch checks that the bus takes items, and creates streams of events and dead letters that
 // are gone. It returns true once ITEMS is gone, or is another stream than the one attached,
 // and false when until ends; ctx is for the calls.
 func (s *Service) watch(ctx, until context.Context) (another bool) {
-	for gone := 0; gone < goneChecks; {
-		if wait.For(until, watchEvery) != nil {
-			return false
-		}
-		attempt, cancel := context.WithTimeout(ctx, watchPatience)
-		made, err := s.check(attempt)
-		cancel()
-		s.publishing.Store(&err)
-		switch {
-		case errors.Is(err, jetstream.ErrStreamNotFound):
-			gone++
-		case made != "" && made != s.attached:
-			return true
-		default:
-			gone = 0
-		}
-	}
-	return true
+	_, ended := streams.Watch(ctx, until, s.attached, &s.publishing, s.check)
+	return ended == nil
 }
 
-// check returns nil if the bus would take an item now, and the identity of the stream ITEMS if
-// it answers.
-func (s *Service) check(ctx context.Context) (identity string, err error) {
-	outputs := []string{bus.StreamVerdicts, bus.StreamDead}
-	for _, name := range outputs {
+// check returns nil if the bus would take an item now, and what it says of ITEMS if it answers.
+func (s *Service) check(ctx context.Context) (*jetstream.StreamInfo, error) {
+	for _, name := range []string{bus.StreamVerdicts, bus.StreamDead} {
 		_, err := s.js.Stream(ctx, s.cfg.Streams.Prefix+name)
 		if errors.Is(err, jetstream.ErrStreamNotFound) {
 			s.log.WarnContext(ctx, "a stream is gone, and is created again", "stream", name)
@@ -58,17 +30,14 @@ func (s *Service) check(ctx context.Context) (identity string, err error) {
 			s.outbox.wake()
 		}
 		if err != nil {
-			return "", fmt.Errorf("ingest: stream %s: %w", name, err)
+			return nil, fmt.Errorf("ingest: stream %s: %w", name, err)
 		}
 	}
 	info, err := streams.Check(ctx, s.items, s.js, bus.SubjectPublish, bus.MinPayload)
-	if info != nil {
-		identity = identityOf(info)
-	}
 	if err != nil {
 		err = fmt.Errorf("ingest: %w", err)
 	}
-	return identity, err
+	return info, err
 }
 
 // Waiting returns how many messages of ITEMS wait for their verdicts, if the stream ends at last.

@@ -15,7 +15,6 @@ import (
 
 	"jianguo/internal/must"
 	"jianguo/internal/streams"
-	"jianguo/internal/wait"
 )
 
 // Config is how the EXPOSURES stream is made. The zero value is usable.
@@ -121,46 +120,18 @@ func (l *NATS) State(ctx context.Context) (State, error) {
 	if err != nil {
 		return State{}, fmt.Errorf("exposure: stream %s: %w", StreamName, err)
 	}
-	st := State{
-		ID:    info.Created.UTC().Format(time.RFC3339Nano),
-		First: info.State.FirstSeq,
-		Last:  info.State.LastSeq,
-	}
-	return st, nil
+	return State{ID: streams.Identity(info), First: info.State.FirstSeq, Last: info.State.LastSeq}, nil
 }
 
-// heartbeat is how often the bus says that there is nothing new. A bus that was restarted has
-// lost its consumers, which shows when two heartbeats are missing.
-const heartbeat = time.Second
-
-// watchEvery is how often Consume checks the stream; goneChecks is how many checks in a row must
-// miss it before it is created again.
-const (
-	watchEvery = time.Second
-	goneChecks = 3
-)
-
-// watch checks the stream until it is gone, or is not the one created at that time.
-func (l *NATS) watch(ctx context.Context, created time.Time) error {
-	for gone := 0; gone < goneChecks; {
-		if err := wait.For(ctx, watchEvery); err != nil {
-			return err
-		}
-		attempt, cancel := context.WithTimeout(ctx, 2*watchEvery)
-		info, err := streams.Check(attempt, l.stream, l.js, SubjectPrefix+"seen", leastRoom)
-		cancel()
-		l.trouble.Store(&err)
-		switch {
-		case errors.Is(err, jetstream.ErrStreamNotFound):
-			gone++
-		case info != nil && !info.Created.Equal(created):
-			return ErrGone
-		default:
-			gone = 0
-		}
+// watch checks the stream until it is gone, or is not the one of an identity.
+func (l *NATS) watch(ctx context.Context, identity string) error {
+	gone, err := streams.Watch(ctx, ctx, identity, &l.trouble, func(ctx context.Context) (*jetstream.StreamInfo, error) {
+		return streams.Check(ctx, l.stream, l.js, SubjectPrefix+"seen", leastRoom)
+	})
+	if gone {
+		l.gone.Store(true)
 	}
-	l.gone.Store(true)
-	return ErrGone
+	return cmp.Or(err, ErrGone)
 }
 
 // leastRoom is the size of an event that must fit.
@@ -202,7 +173,7 @@ func (l *NATS) consume(ctx context.Context, after uint64, subjects []string, fn 
 	defer func() { cancel(nil); <-watched }()
 	go func() {
 		defer close(watched)
-		cancel(l.watch(ctx, info.Created))
+		cancel(l.watch(ctx, streams.Identity(info)))
 	}()
 	last := after
 	cc, err := cons.Consume(func(msg jetstream.Msg) {
@@ -225,7 +196,7 @@ func (l *NATS) consume(ctx context.Context, after uint64, subjects []string, fn 
 		if err := fn(Entry{Seq: seq, Subject: msg.Subject(), Data: msg.Data(), Time: meta.Timestamp, Pending: meta.NumPending}); err != nil {
 			cancel(err)
 		}
-	}, jetstream.PullMaxMessages(4096), jetstream.PullHeartbeat(heartbeat), jetstream.ConsumeErrHandler(func(_ jetstream.ConsumeContext, err error) {
+	}, jetstream.PullMaxMessages(4096), jetstream.PullHeartbeat(streams.Heartbeat), jetstream.ConsumeErrHandler(func(_ jetstream.ConsumeContext, err error) {
 		if ctx.Err() == nil {
 			l.logger.Warn("exposure: consumer", "stream", StreamName, "err", err)
 		}
@@ -245,7 +216,7 @@ func (l *NATS) consume(ctx context.Context, after uint64, subjects []string, fn 
 func (l *NATS) remove(ctx context.Context, ended jetstream.Consumer, running jetstream.ConsumeContext) {
 	running.Stop()
 	<-running.Closed()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), heartbeat)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
 	if info := ended.CachedInfo(); info != nil {
 		_ = l.stream.DeleteConsumer(ctx, info.Name)

@@ -1,0 +1,50 @@
+package streams
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"jianguo/internal/wait"
+)
+
+// Heartbeat is how often the bus tells a consumer that there is nothing new. A bus that was restarted or
+// reopened has lost its consumers, which shows when two heartbeats are missing.
+const Heartbeat = time.Second
+
+const (
+	watchEvery    = time.Second
+	watchPatience = 2 * time.Second // for the bus to answer
+	goneChecks    = 3               // in a row must not find a stream before it is created again
+)
+
+// Identity tells a stream from another of the same name.
+func Identity(info *jetstream.StreamInfo) string {
+	return info.Created.UTC().Format(time.RFC3339Nano)
+}
+
+// Watch checks a stream until it is gone, or is another one than that of an identity. Its error is the end of
+// until; ctx is for the calls. trouble holds the error of the last check.
+func Watch(ctx, until context.Context, identity string, trouble *atomic.Pointer[error], check func(context.Context) (*jetstream.StreamInfo, error)) (gone bool, err error) {
+	for missed := 0; missed < goneChecks; {
+		if err := wait.For(until, watchEvery); err != nil {
+			return false, err
+		}
+		attempt, cancel := context.WithTimeout(ctx, watchPatience)
+		info, err := check(attempt)
+		cancel()
+		trouble.Store(&err)
+		switch {
+		case errors.Is(err, jetstream.ErrStreamNotFound):
+			missed++
+		case info != nil && Identity(info) != identity:
+			return false, nil
+		default:
+			missed = 0
+		}
+	}
+	return true, nil
+}
