@@ -10,6 +10,7 @@ import (
 
 	"jianguo/exposure/link"
 	"jianguo/exposure/policy"
+	"jianguo/internal/must"
 )
 
 // Storage format, version 1. See doc.go for a worked example.
@@ -102,24 +103,15 @@ func appendHead(b []byte, s *State, addr string) []byte {
 	return le.AppendUint32(b, checksum(b[start:], xxh3.HashString(addr)))
 }
 
-// reader reads bytes that may be damaged. It keeps its first error.
-type reader struct {
-	b   []byte
-	err error
-}
+// reader reads bytes that may be damaged. Package must ends its methods.
+type reader struct{ b []byte }
 
-func (r *reader) fail(what string) {
-	if r.err == nil {
-		r.err = fmt.Errorf("exposure: %s: %w", what, ErrCorrupt)
-	}
-	r.b = nil
-}
+func (r *reader) fail(what string) { must.Do(fmt.Errorf("exposure: %s: %w", what, ErrCorrupt)) }
 
 func (r *reader) uvarint(what string, max uint64) uint64 {
 	v, n := binary.Uvarint(r.b)
 	if n <= 0 || v > max {
 		r.fail(what)
-		return 0
 	}
 	r.b = r.b[n:]
 	return v
@@ -129,7 +121,6 @@ func (r *reader) varint(what string, min, max int64) int64 {
 	v, n := binary.Varint(r.b)
 	if n <= 0 || v < min || v > max {
 		r.fail(what)
-		return 0
 	}
 	r.b = r.b[n:]
 	return v
@@ -141,7 +132,6 @@ func (r *reader) count(what string, max, each int) int {
 	n := int(r.uvarint(what, uint64(max)))
 	if n*each > len(r.b) {
 		r.fail(what)
-		return 0
 	}
 	return n
 }
@@ -158,7 +148,11 @@ func DecodeHead(b []byte, addr string) (*State, error) {
 	if binary.LittleEndian.Uint32(b[len(body):]) != checksum(body, xxh3.HashString(addr)) {
 		return nil, fmt.Errorf("exposure: head checksum: %w", ErrCorrupt)
 	}
-	r := &reader{b: body[1:]}
+	return must.Try(func() *State { return (&reader{body[1:]}).head(b[0]) })
+}
+
+// head reads what follows the version.
+func (r *reader) head(version byte) *State {
 	s := &State{last: int64(r.uvarint("last", 1<<40))}
 	if n := r.count("shards", policy.MaxShards, 6); n > 0 {
 		s.shards = make([]Shard, n)
@@ -184,12 +178,11 @@ func DecodeHead(b []byte, addr string) (*State, error) {
 		minute += r.varint("ring minute", -1<<32, 1<<32)
 		if minute < 0 || minute >= 1<<32 {
 			r.fail("ring minute")
-			break
 		}
 		s.ring[i].minute = uint32(minute)
 	}
 	r.tail(s)
-	if b[0] == linkedVersion && r.err == nil {
+	if version == linkedVersion {
 		if r.links(&s.Links); !s.linked() {
 			r.fail("links")
 		}
@@ -197,10 +190,7 @@ func DecodeHead(b []byte, addr string) (*State, error) {
 	if len(r.b) != 0 {
 		r.fail("rest")
 	}
-	if r.err != nil {
-		return nil, r.err
-	}
-	return s, nil
+	return s
 }
 
 // key reads a key, which is never zero.
@@ -219,7 +209,7 @@ func (r *reader) key(what string) (k uint32) {
 func (r *reader) links(l *link.Links) {
 	l.Imported = r.uvarint("imported", 1) == 1
 	for _, users := range []*[]string{&l.From, &l.Into} {
-		for n := r.count("links", len(r.b), 1); n > 0 && r.err == nil; n-- {
+		for n := r.count("links", len(r.b), 1); n > 0; n-- {
 			size := r.count("link", len(r.b), 1)
 			*users, r.b = append(*users, string(r.b[:size])), r.b[size:]
 		}
@@ -242,13 +232,12 @@ func (r *reader) tail(s *State) {
 	runs := r.count("tail runs", policy.MaxTail, 2)
 	d, total := int64(0), 0
 	tail := make([]dated, 0, min(policy.MaxTail, len(r.b)/4))
-	for ; runs > 0 && r.err == nil; runs-- {
+	for ; runs > 0; runs-- {
 		d += r.varint("tail day", -1<<31, 1<<31)
 		n := int(r.uvarint("tail run", policy.MaxTail))
 		total += n
 		if d < -1<<30 || d > 1<<30 || n == 0 || total*4 > len(r.b) || total > policy.MaxTail {
 			r.fail("tail run")
-			return
 		}
 		for ; n > 0; n-- {
 			tail = append(tail, dated{day: policy.Day(d)})
