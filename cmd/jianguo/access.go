@@ -39,25 +39,17 @@ func (a *access) warnOfPlain(log *slog.Logger) {
 	}
 }
 
-// reload reads tokens and certificates again. After an error the former ones stay.
-func (a *access) reload(c *core) error {
+// reload reads tokens and certificates again. After an error the former ones stay. Package must ends it.
+func (a *access) reload(c *core) {
 	if a.certs != nil {
-		if err := a.certs.load(); err != nil {
-			return err
-		}
-		if err := c.announce(); err != nil {
-			return err
-		}
+		must.Do(a.certs.load())
+		must.Do(c.announce())
 	}
-	if a.tokens == nil {
-		return nil
+	if a.tokens != nil {
+		gone := must.Get(a.tokens.Reload())
+		a.warnOfPlain(c.log)
+		must.Do(c.bus.Disconnect(gone))
 	}
-	gone, err := a.tokens.Reload()
-	if err != nil {
-		return err
-	}
-	a.warnOfPlain(c.log)
-	return c.bus.Disconnect(gone)
 }
 
 // onHangup reloads tokens and certificates at each SIGHUP, until ctx is done. No
@@ -70,7 +62,7 @@ func (a *access) onHangup(ctx context.Context, c *core) {
 			return
 		case <-a.hangup:
 		}
-		if err := a.reload(c); err != nil {
+		if err := must.Catch(func() { a.reload(c) }); err != nil {
 			c.log.Error("SIGHUP: tokens and certificates stay as they were", "error", err)
 			continue
 		}
