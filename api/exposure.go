@@ -72,7 +72,7 @@ func (s *Server) AddExposure(store *exposure.Store) {
 // withBody reads the body, takes a place, and calls h, which package must ends.
 func (r *exposureRoutes) withBody(g *gate, h func(echo.Context, []byte) any) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		b, err := r.server.enter(c, &r.server.bodies, g, exposure.MaxBody)
+		b, err := r.server.enter(c, &r.server.bodies, g, wire.MaxBody)
 		defer b.release()
 		if err != nil {
 			return err
@@ -116,7 +116,7 @@ func accepts(c echo.Context, contentType string) bool {
 }
 
 // tellOutcome sets the headers of a bitmap answer.
-func tellOutcome(set func(name, value string), o exposure.Outcome) {
+func tellOutcome(set func(name, value string), o wire.Outcome) {
 	set(DroppedHeader, strconv.Itoa(o.Dropped))
 	if o.Relaxed > 0 {
 		set(RelaxedHeader, strconv.Itoa(o.Relaxed))

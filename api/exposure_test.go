@@ -25,6 +25,7 @@ import (
 	"jianguo/api/tokens"
 	"jianguo/exposure"
 	"jianguo/exposure/eventlog"
+	"jianguo/exposure/trace"
 )
 
 // exposureServer is a test fixture with exposures, and sends requests as raw bytes.
@@ -101,7 +102,7 @@ func TestExposureHTTP(t *testing.T) {
 	if got := string(x.json("/filter", `{"user":"u","items":["m1","m2","m3"]}`, 200)); got != `{"items":["m3"],"dropped":2}` {
 		t.Errorf("marked items came back: %s", got)
 	}
-	var info exposure.HistoryInfo
+	var info trace.History
 	if err := json.Unmarshal(x.json("/exposures/query", `{"user":"u","items":["a","zz"]}`, 200), &info); err != nil {
 		t.Fatal(err)
 	}

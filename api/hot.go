@@ -14,6 +14,7 @@ import (
 
 	"jianguo/exposure"
 	"jianguo/exposure/popular"
+	"jianguo/exposure/wire"
 	"jianguo/index"
 	"jianguo/index/browse"
 	"jianguo/internal/must"
@@ -74,7 +75,7 @@ func (l *hotList) rank(ctx context.Context, now time.Time) []hotItem {
 		items[i] = hotItem{listedOf(&h.Lead), h.Cluster, h.Sources, math.Round(1000*(h.Pull+math.Log2(1+exposures[h.Cluster]))) / 1000}
 	}
 	slices.SortStableFunc(items, func(a, b hotItem) int { return cmp.Compare(b.Score, a.Score) })
-	return items[:min(len(items), exposure.MaxItems)]
+	return items[:min(len(items), wire.MaxItems)]
 }
 
 // get answers with what is hot, minus what a user has seen.

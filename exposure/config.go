@@ -16,7 +16,6 @@ import (
 	"jianguo/exposure/policy"
 	"jianguo/exposure/state"
 	"jianguo/exposure/story"
-	"jianguo/exposure/wire"
 	"jianguo/internal/steady"
 )
 
@@ -119,17 +118,6 @@ func (cfg *Config) setDefaults() {
 	}
 	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
 }
-
-// Limits of a request or an event.
-const (
-	MaxIDBytes = wire.MaxIDBytes // bytes of an id, a user or a scene
-	MaxItems   = wire.MaxItems   // ids a request
-	MaxBody    = wire.MaxBody    // bytes of a request
-)
-
-// RingSize is the number of delivered ids remembered exactly, and therefore the
-// largest Max that a request with Mark may have.
-const RingSize = state.RingSize
 
 // A Policy says how much of a history is kept; see package policy.
 type Policy = policy.Policy

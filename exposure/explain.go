@@ -76,7 +76,7 @@ func (s *writer) traceReport(e eventlog.Entry, what string, q *wire.Query, outco
 }
 
 // traceFilter records an answer, and what holds now what it dropped.
-func (s *Store) traceFilter(ctx context.Context, r *request, o Outcome) {
+func (s *Store) traceFilter(ctx context.Context, r *request, o wire.Outcome) {
 	if l := s.Traces.Begin(r.User, "filter"); l != nil {
 		ctx = context.WithoutCancel(ctx) // it may have ended
 		l.Answer(&r.answer, o, func(items []string) (*trace.Evidence, error) { return s.evidence(ctx, r.User, r.Scene, items) }, s.story)

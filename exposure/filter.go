@@ -17,9 +17,6 @@ import (
 	"jianguo/internal/wait"
 )
 
-// Outcome describes an answer apart from its ids.
-type Outcome = wire.Outcome
-
 // Format is the form of an answer's bytes.
 type Format uint8
 
@@ -49,7 +46,7 @@ var requests = sync.Pool{New: func() any { return new(request) }}
 // FilterBytes answers a JSON request, or one that wire.Query.DecodePacked describes, from its bytes, and
 // appends the answer to dst. Ids in a JSON answer are copied from the request as they were spelled. A
 // Bitmap of ⌈n/8⌉ bytes is followed by a second one for relaxed items if at_least was given.
-func (s *Store) FilterBytes(ctx context.Context, dst, body []byte, format Format) ([]byte, Outcome, error) {
+func (s *Store) FilterBytes(ctx context.Context, dst, body []byte, format Format) ([]byte, wire.Outcome, error) {
 	r := requests.Get().(*request)
 	defer requests.Put(r)
 	decode := r.Decode
@@ -57,14 +54,14 @@ func (s *Store) FilterBytes(ctx context.Context, dst, body []byte, format Format
 		decode = r.DecodePacked
 	}
 	if err := decode(body); err != nil {
-		return dst, Outcome{}, err
+		return dst, wire.Outcome{}, err
 	}
 	if !r.HasItems() {
-		return dst, Outcome{}, wire.Invalidf("items", "is missing")
+		return dst, wire.Outcome{}, wire.Invalidf("items", "is missing")
 	}
 	o, err := s.filter(ctx, r)
 	if err != nil {
-		return dst, Outcome{}, err
+		return dst, wire.Outcome{}, err
 	}
 	if format == Bitmap {
 		return r.answer.AppendBitmap(dst), o, nil
@@ -90,19 +87,19 @@ func (r *request) check() error {
 		return wire.Invalidf("deadline_ms", "is negative")
 	case r.Max > 0 && r.AtLeast > r.Max:
 		return wire.Invalidf("at_least", "is %d, more than max, which is %d", r.AtLeast, r.Max)
-	case r.Mark != "" && (r.Max == 0 || r.Max > RingSize):
-		return wire.Invalidf("mark", "needs max between 1 and %d: report what was delivered to POST /exposures after ranking", RingSize)
+	case r.Mark != "" && (r.Max == 0 || r.Max > state.RingSize):
+		return wire.Invalidf("mark", "needs max between 1 and %d: report what was delivered to POST /exposures after ranking", state.RingSize)
 	}
 	return nil
 }
 
 // filter answers a decoded request: r.answer is ready to be written.
-func (s *Store) filter(ctx context.Context, r *request) (Outcome, error) {
+func (s *Store) filter(ctx context.Context, r *request) (wire.Outcome, error) {
 	if err := r.check(); err != nil {
-		return Outcome{}, err
+		return wire.Outcome{}, err
 	}
 	if errors.Is(s.Err(), ErrClosed) {
-		return Outcome{}, ErrClosed
+		return wire.Outcome{}, ErrClosed
 	}
 	s.metrics.requests.Inc()
 	s.metrics.candidates.Add(float64(r.Len()))
@@ -114,7 +111,7 @@ func (s *Store) filter(ctx context.Context, r *request) (Outcome, error) {
 	r.answer.Degraded = ""
 	if r.Scope == "story" {
 		if s.cfg.Stories == nil {
-			return Outcome{}, wire.Invalidf("scope", "story is not available: this service has no articles")
+			return wire.Outcome{}, wire.Invalidf("scope", "story is not available: this service has no articles")
 		}
 		r.stories.Find(s.cfg.Stories, &r.Query)
 		if !s.cfg.Stories.Ready() {
@@ -132,7 +129,7 @@ func (s *Store) filter(ctx context.Context, r *request) (Outcome, error) {
 	if r.Mark != "" && (o.Degraded == "" || o.Degraded == "legacy" || o.Degraded == "story") && o.Items+o.Relaxed > 0 {
 		if err := s.markDelivered(ctx, r); err != nil {
 			if ctx.Err() == nil || errors.Is(err, ErrFull) {
-				return Outcome{}, err
+				return wire.Outcome{}, err
 			}
 			// The report may or may not arrive, which the answer says. The answer itself
 			// is that of the user's state.
@@ -237,7 +234,7 @@ func (s *Store) lookAt(ctx context.Context, r *request, history, user string, ke
 	if err := s.notReady(); err != nil {
 		return err
 	}
-	var buf [2*MaxIDBytes + 1]byte
+	var buf [2*wire.MaxIDBytes + 1]byte
 	addr := append(append(append(buf[:0], history...), 0), user...)
 	g, e, known := s.entry(history, addr)
 	now := s.cfg.Clock().In(s.cfg.Location)

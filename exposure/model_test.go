@@ -63,7 +63,7 @@ func (m *model) deliver(items []string, at, now time.Time) {
 			}
 		}
 		m.ring = append(without(m.ring, id), exposureOf{id, when})
-		m.ring = m.ring[max(0, len(m.ring)-RingSize):]
+		m.ring = m.ring[max(0, len(m.ring)-state.RingSize):]
 		m.known[id] = true
 	}
 }

@@ -9,17 +9,14 @@ import (
 	"jianguo/exposure/wire"
 )
 
-// HistoryInfo is a user's state in one history.
-type HistoryInfo = trace.History
-
 // Query describes a user's state in the histories of a scene, those that it writes first, and says for each of the
 // items given where it is held.
-func (s *Store) Query(ctx context.Context, user, scene string, items []string) (HistoryInfo, error) {
-	var info HistoryInfo
+func (s *Store) Query(ctx context.Context, user, scene string, items []string) (trace.History, error) {
+	var info trace.History
 	if err := s.checkQuery(user, scene, items); err != nil {
 		return info, err
 	}
-	var list []HistoryInfo
+	var list []trace.History
 	for _, history := range s.scene(scene).all() {
 		h, err := s.queryIn(ctx, history, user, items)
 		if err != nil {
@@ -38,13 +35,13 @@ func (s *Store) checkQuery(user, scene string, items []string) error {
 	if err := cmp.Or(wire.CheckName("user", user, true), wire.CheckName("scene", scene, false)); err != nil {
 		return err
 	}
-	if len(items) > MaxItems {
-		return wire.TooLargef("items", "has %d ids, the limit is %d", len(items), MaxItems)
+	if len(items) > wire.MaxItems {
+		return wire.TooLargef("items", "has %d ids, the limit is %d", len(items), wire.MaxItems)
 	}
 	return s.Err()
 }
 
-func (s *Store) queryIn(ctx context.Context, history, user string, items []string) (info HistoryInfo, err error) {
+func (s *Store) queryIn(ctx context.Context, history, user string, items []string) (info trace.History, err error) {
 	pol := s.policies[history]
 	g, e, _ := s.entry(history, []byte(state.Address(history, user)))
 	if _, err := s.fleet.refresh(ctx, e, nil, nil); err != nil {

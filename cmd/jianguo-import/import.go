@@ -8,6 +8,7 @@ import (
 
 	"jianguo/exposure"
 	"jianguo/exposure/importer"
+	"jianguo/exposure/wire"
 	"jianguo/internal/companion"
 	"jianguo/internal/datadir"
 )
@@ -44,7 +45,7 @@ func (c *importCmd) Run(co *companion.Streams) error {
 	var source importer.Source = &importer.File{Name: c.File, Stdin: co.In}
 	if c.Redis != "" {
 		what = "importing keys"
-		source = &importer.Redis{URL: c.Redis, Key: c.Key, Type: c.Type, Score: c.Score, Oldest: c.Oldest, Kind: exposure.EventKind(c.Kind), Newest: exposure.MaxItems}
+		source = &importer.Redis{URL: c.Redis, Key: c.Key, Type: c.Type, Score: c.Score, Oldest: c.Oldest, Kind: exposure.EventKind(c.Kind), Newest: wire.MaxItems}
 	}
 	sum, err := importer.Run(co.Ctx, importer.Config{Source: source, Client: &importer.Client{URL: url, Token: c.Token}, Scene: c.Scene,
 		Resume: c.Resume, Rate: c.Rate, Progress: co.Rate(what), Logger: co.Log})

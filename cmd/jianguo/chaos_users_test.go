@@ -16,7 +16,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/nats-io/nats.go/micro"
 
-	"jianguo/exposure"
+	"jianguo/exposure/wire"
 	"jianguo/internal/datadir"
 )
 
@@ -166,8 +166,8 @@ func (c *chaos) checkUsers() {
 		for id := range u.ids {
 			ids = append(ids, id)
 		}
-		for from := 0; from < len(ids); from += exposure.MaxItems {
-			c.checkUser(u, ids[from:min(from+exposure.MaxItems, len(ids))])
+		for from := 0; from < len(ids); from += wire.MaxItems {
+			c.checkUser(u, ids[from:min(from+wire.MaxItems, len(ids))])
 		}
 	}
 	if _, err := verify.File(context.Background(), c.data+"/"+datadir.Exposures); err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"jianguo/bus"
-	"jianguo/exposure"
+	"jianguo/exposure/trace"
 )
 
 // TestDeadExposures publishes events that cannot be applied and finds them among the dead
@@ -98,7 +98,7 @@ func TestScenes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for scene, want := range map[string][2]string{"player": {"video", "rotate,slots=3,"}, "search": {"finds", "calendar,slots=4,"}, "": {"", "calendar,slots=4,"}} {
-		var got exposure.HistoryInfo
+		var got trace.History
 		s.ask("/exposures/query", `{"user":"u","scene":"`+scene+`"}`, &got)
 		if got.History != want[0] || !strings.HasPrefix(got.Policy, want[1]) || got.Last == nil {
 			t.Fatalf("scene %q: %+v", scene, got)
@@ -229,7 +229,7 @@ func TestExposureMetrics(t *testing.T) {
 	}
 	s.eventually("measured", func() bool { return get()["fpr_tests_total"] > 0 })
 	m := get()
-	var state exposure.HistoryInfo
+	var state trace.History
 	s.ask("/exposures/query", `{"user":"u"}`, &state)
 	for name, want := range map[string]float64{
 		"ready": 1, "consumer_lag_events": 0, "unflushed_keys": 0, "unflushed_age_seconds": 0,

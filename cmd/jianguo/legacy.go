@@ -8,6 +8,7 @@ import (
 
 	"jianguo/exposure"
 	"jianguo/exposure/legacy"
+	"jianguo/exposure/wire"
 )
 
 // open connects to the store that the platform had before; nil: there is none.
@@ -60,10 +61,10 @@ func reportsOf(user string, history []legacy.Exposure, policy *exposure.Policy, 
 		if policy.Kind == exposure.Calendar && !e.At.IsZero() {
 			month = e.At.In(now.Location()).Format("2006-01")
 		}
-		if used[month]++; used[month] > free || month != "" && e.At.Before(oldest) || e.ID == "" || len(e.ID) > exposure.MaxIDBytes {
+		if used[month]++; used[month] > free || month != "" && e.At.Before(oldest) || e.ID == "" || len(e.ID) > wire.MaxIDBytes {
 			continue
 		}
-		if n := len(reports); n == 0 || month != last || len(reports[n-1].Items) == exposure.MaxItems {
+		if n := len(reports); n == 0 || month != last || len(reports[n-1].Items) == wire.MaxItems {
 			reports, last = append(reports, exposure.Event{Kind: exposure.Seen, User: user, At: e.At}), month
 		}
 		ev := &reports[len(reports)-1]

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"jianguo/exposure"
+	"jianguo/exposure/trace"
 )
 
 // Client talks to the service by HTTP.
@@ -31,7 +31,7 @@ type RefusedError struct{ Detail string }
 func (e *RefusedError) Error() string { return e.Detail }
 
 // query returns what the service knows of a user.
-func (c *Client) query(ctx context.Context, user, scene string) (info exposure.HistoryInfo, err error) {
+func (c *Client) query(ctx context.Context, user, scene string) (info trace.History, err error) {
 	err = c.post(ctx, "/exposures/query", map[string]string{"user": user, "scene": scene}, &info)
 	return info, err
 }

@@ -20,6 +20,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"jianguo/exposure"
+	"jianguo/exposure/wire"
 )
 
 // Exposure is one item that a user was shown.
@@ -86,7 +87,7 @@ func Run(ctx context.Context, cfg Config) (Summary, error) {
 	}
 	r := &run{cfg: cfg, policies: map[string]exposure.Policy{}, limit: rate.NewLimiter(rate.Inf, 0)}
 	if cfg.Rate > 0 {
-		r.limit = rate.NewLimiter(rate.Limit(cfg.Rate), exposure.MaxItems)
+		r.limit = rate.NewLimiter(rate.Limit(cfg.Rate), wire.MaxItems)
 	}
 	position, err := readPosition(cfg.Resume)
 	if err != nil {
@@ -145,7 +146,7 @@ func (r *run) user(ctx context.Context, u *User) error {
 	}
 	reports, n := plan(&policy, u, info, time.Now())
 	for _, report := range reports {
-		if err := r.limit.WaitN(ctx, min(len(report.Items), exposure.MaxItems)); err != nil {
+		if err := r.limit.WaitN(ctx, min(len(report.Items), wire.MaxItems)); err != nil {
 			return err
 		}
 		err := r.cfg.Client.report(ctx, report)

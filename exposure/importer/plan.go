@@ -7,6 +7,8 @@ import (
 
 	"jianguo/exposure"
 	"jianguo/exposure/state"
+	"jianguo/exposure/trace"
+	"jianguo/exposure/wire"
 )
 
 // report is the body of POST /exposures.
@@ -33,7 +35,7 @@ const spare = 64
 // plan chooses what of a user to import, and groups it into reports, oldest first. The policy
 // keeps a number of keys by the order in which they were reported, so an import may only fill
 // what is free: otherwise it would push out what the user has seen since.
-func plan(p *exposure.Policy, u *User, info exposure.HistoryInfo, now time.Time) ([]report, Summary) {
+func plan(p *exposure.Policy, u *User, info trace.History, now time.Time) ([]report, Summary) {
 	n := Summary{Users: 1, Held: int64(u.Held)}
 	var kept []Exposure
 	room := roomOf(p, info)
@@ -41,7 +43,7 @@ func plan(p *exposure.Policy, u *User, info exposure.HistoryInfo, now time.Time)
 	listed := map[string]bool{}
 	for _, e := range u.Exposures {
 		switch {
-		case e.ID == "" || len(e.ID) > exposure.MaxIDBytes:
+		case e.ID == "" || len(e.ID) > wire.MaxIDBytes:
 			n.Refused++
 			continue
 		case listed[e.ID]:
@@ -51,7 +53,7 @@ func plan(p *exposure.Policy, u *User, info exposure.HistoryInfo, now time.Time)
 		}
 		listed[e.ID] = true
 		if u.Kind == exposure.Delivered {
-			if len(kept) < exposure.RingSize && (e.At.IsZero() || now.Sub(e.At) < state.RingTTL) {
+			if len(kept) < state.RingSize && (e.At.IsZero() || now.Sub(e.At) < state.RingTTL) {
 				kept = append(kept, e)
 			}
 			continue
@@ -74,8 +76,8 @@ func newestOf(list []Exposure) (t time.Time) {
 }
 
 // historyOf is the history that keeps reports of a kind.
-func historyOf(kind exposure.EventKind, info exposure.HistoryInfo) exposure.HistoryInfo {
-	for _, h := range append([]exposure.HistoryInfo{info}, info.Others...) {
+func historyOf(kind exposure.EventKind, info trace.History) trace.History {
+	for _, h := range append([]trace.History{info}, info.Others...) {
 		if slices.Contains(h.Kinds, string(kind)) || h.Kinds == nil && (kind == exposure.Seen || kind == exposure.Delivered) {
 			return h
 		}
@@ -90,7 +92,7 @@ type room struct {
 	used   map[string]int // by month; Rotate: all under ""
 }
 
-func roomOf(p *exposure.Policy, info exposure.HistoryInfo) *room {
+func roomOf(p *exposure.Policy, info trace.History) *room {
 	r := &room{policy: p, free: p.Remembered() - spare, used: map[string]int{}}
 	for _, sh := range info.Shards {
 		r.used[sh.Month] += sh.Keys

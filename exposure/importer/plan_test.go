@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"jianguo/exposure"
+	"jianguo/exposure/trace"
 )
 
 var shanghai = time.FixedZone("CST", 8*3600)
@@ -117,7 +118,7 @@ func TestPlanForgets(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		reports, n := plan(&p, &User{Name: "u", Kind: c.kind, Held: len(list), Exposures: list}, exposure.HistoryInfo{}, now)
+		reports, n := plan(&p, &User{Name: "u", Kind: c.kind, Held: len(list), Exposures: list}, trace.History{}, now)
 		var got []string
 		for _, r := range reports {
 			got = append(got, r.Items...)
@@ -127,7 +128,7 @@ func TestPlanForgets(t *testing.T) {
 		}
 	}
 	p, _ := exposure.ParsePolicy("rotate")
-	if reports, n := plan(&p, &User{Name: "u", Kind: exposure.Seen, Held: 1, Exposures: []Exposure{ago(6, "x")}}, exposure.HistoryInfo{}, now); reports != nil || n.Forgotten != 1 {
+	if reports, n := plan(&p, &User{Name: "u", Kind: exposure.Seen, Held: 1, Exposures: []Exposure{ago(6, "x")}}, trace.History{}, now); reports != nil || n.Forgotten != 1 {
 		t.Errorf("a user who was away for six days: %v %+v", reports, n)
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"jianguo/exposure/policy"
 )
 
-// RingSize is the number of delivered ids remembered exactly.
+// RingSize is the number of delivered ids remembered exactly, and so the largest max of a request with mark.
 const RingSize = 100
 
 // RingTTL is how long they are remembered.

@@ -8,6 +8,7 @@ import (
 
 	"jianguo/exposure"
 	"jianguo/exposure/eventlog"
+	"jianguo/exposure/wire"
 	"jianguo/internal/userbase"
 	"jianguo/internal/wait"
 )
@@ -59,11 +60,11 @@ func (l *reports) Consume(ctx context.Context, after uint64, fn func(eventlog.En
 		for i := range l.users {
 			n := seenBy(i, l.mix)
 			to := n * (round + 1) / l.rounds
-			for from := n * round / l.rounds; from < to; from += exposure.MaxItems {
+			for from := n * round / l.rounds; from < to; from += wire.MaxItems {
 				if seq++; seq <= after {
 					continue
 				}
-				body = appendReport(body[:0], userName(i), from, min(to, from+exposure.MaxItems))
+				body = appendReport(body[:0], userName(i), from, min(to, from+wire.MaxItems))
 				if err := fn(eventlog.Entry{Seq: seq, Subject: "exposures.seen.0", Data: body, Time: l.at}); err != nil {
 					return err
 				}
@@ -95,7 +96,7 @@ func (l *reports) State(context.Context) (eventlog.State, error) {
 		for i := range l.users {
 			n := seenBy(i, l.mix)
 			n = n*(round+1)/l.rounds - n*round/l.rounds
-			st.Last += uint64((n + exposure.MaxItems - 1) / exposure.MaxItems)
+			st.Last += uint64((n + wire.MaxItems - 1) / wire.MaxItems)
 		}
 	}
 	return st, nil
