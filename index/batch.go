@@ -281,7 +281,7 @@ func (b *batch) render(e *eventRow, r *itemRow) Event {
 	if e.of.Valid {
 		of = must.Get(b.x.judging.id(b.ctx, uint32(e.of.Int64)))
 	}
-	return must.Get(b.x.event(e, r, of))
+	return b.x.event(e, r, of)
 }
 
 // sourceNumber returns the number of a source, a new one for a new name, and NULL

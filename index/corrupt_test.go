@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
 	"jianguo/internal/tier"
 )
@@ -70,7 +71,7 @@ func (f files) opened(t *testing.T) (events, rows, problems []string, err error)
 // said returns every event of an index in its published form, and every row.
 func said(x *Index) (events, rows []string, err error) {
 	ctx := context.Background()
-	all, err := x.queryEvents(ctx, `1 ORDER BY e.number`)
+	all, err := must.Try(func() []Event { return x.queryEvents(ctx, `1 ORDER BY e.number`) })
 	if err != nil {
 		return nil, nil, err
 	}

@@ -4,18 +4,18 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"fmt"
 	"math"
 	"time"
 
 	"jianguo/index/verdict"
+	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
 	"jianguo/simhash"
 )
 
 // event returns the published form of a row: the same bytes each time. The argument
-// of is the id of the version e.of.
-func (x *catalogue) event(e *eventRow, r *itemRow, of string) (Event, error) {
+// of is the id of the version e.of. Package must ends it.
+func (x *catalogue) event(e *eventRow, r *itemRow, of string) Event {
 	ev := Event{
 		Number: e.number, ID: r.id, Revision: e.revision, Verdict: e.verdict, Previous: e.previous, Cause: e.cause, Rule: e.rule, Of: of,
 		Cluster: e.cluster, Fingerprint: simhash.Fingerprint(r.fingerprint).String(),
@@ -38,34 +38,26 @@ func (x *catalogue) event(e *eventRow, r *itemRow, of string) (Event, error) {
 		}
 		if r.evidence.Valid {
 			ev.Facts = new(Facts)
-			if err := json.Unmarshal([]byte(r.evidence.String), ev.Facts); err != nil {
-				return Event{}, fmt.Errorf("evidence of ordinal %d: %w", r.ordinal, err)
-			}
+			must.Dof(json.Unmarshal([]byte(r.evidence.String), ev.Facts), "evidence of ordinal %d", r.ordinal)
 		}
 	}
 	ev.Why = Why(&ev, x.cfg.Language)
 	if e.note.Valid {
 		ev.Why += verdict.NoteSeparator(x.cfg.Language) + e.note.String
 	}
-	return ev, nil
+	return ev
 }
 
-func (x *catalogue) queryEvents(ctx context.Context, where string, args ...any) ([]Event, error) {
-	var events []Event
-	err := sqlite.Each(ctx, x.reader, `SELECT e.number, e.ordinal, e.at, e.verdict, e.previous, e.cause, e.rule, e.of, e.cluster, e.policy, e.revision, e.note,
+// queryEvents is ended by package must.
+func (x *catalogue) queryEvents(ctx context.Context, where string, args ...any) (events []Event) {
+	for rows := range sqlite.Rows(ctx, x.reader, `SELECT e.number, e.ordinal, e.at, e.verdict, e.previous, e.cause, e.rule, e.of, e.cluster, e.policy, e.revision, e.note,
 		i.id, i.fingerprint, i.recipe, i.of, i.series, i.distance, i.margin, i.resemblance, i.evidence, o.id
-		FROM events e JOIN items i ON i.ordinal = e.ordinal LEFT JOIN items o ON o.ordinal = e.of WHERE `+where,
-		func(rows *sql.Rows) error {
-			var e eventRow
-			var r itemRow
-			var of sql.NullString
-			err := rows.Scan(append(e.columns(), &r.id, &r.fingerprint, &r.recipe, &r.of, &r.series, &r.distance, &r.margin, &r.resemblance, &r.evidence, &of)...)
-			if err != nil {
-				return err
-			}
-			ev, err := x.event(&e, &r, of.String)
-			events = append(events, ev)
-			return err
-		}, args...)
-	return events, err
+		FROM events e JOIN items i ON i.ordinal = e.ordinal LEFT JOIN items o ON o.ordinal = e.of WHERE `+where, args...) {
+		var e eventRow
+		var r itemRow
+		var of sql.NullString
+		must.Do(rows.Scan(append(e.columns(), &r.id, &r.fingerprint, &r.recipe, &r.of, &r.series, &r.distance, &r.margin, &r.resemblance, &r.evidence, &of)...))
+		events = append(events, x.event(&e, &r, of.String))
+	}
+	return events
 }

@@ -15,6 +15,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
 	"jianguo/internal/tier"
 )
@@ -424,7 +425,7 @@ func TestEventsReadAsTheyWereReturned(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	read, err := x.queryEvents(ctx, `1 ORDER BY e.number`)
+	read, err := must.Try(func() []Event { return x.queryEvents(ctx, `1 ORDER BY e.number`) })
 	if err != nil {
 		t.Fatal(err)
 	}

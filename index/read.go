@@ -12,6 +12,7 @@ import (
 
 	"jianguo/index/read"
 	"jianguo/index/verdict"
+	"jianguo/internal/must"
 )
 
 // See package read.
@@ -61,8 +62,15 @@ func (it *Item) Before(other *Item) bool {
 
 // Item looks up the current version of an id.
 func (x *Index) Item(ctx context.Context, id string) (*Item, error) {
+	it, err := must.Try(func() *Item { return x.item(ctx, id) })
+	if err != nil {
+		return nil, fmt.Errorf("index: item %q: %w", id, err)
+	}
+	return it, nil
+}
+
+func (x *Index) item(ctx context.Context, id string) (it *Item) {
 	var buf [8]uint32
-	var it *Item
 	for _, ordinal := range x.ids.Get(buf[:0], xxh3.HashString(id)) {
 		var r itemRow
 		var source sql.NullString
@@ -72,30 +80,22 @@ func (x *Index) Item(ctx context.Context, id string) (*Item, error) {
 		if errors.Is(err, sql.ErrNoRows) || err == nil && r.id != id {
 			continue
 		}
-		if err != nil {
-			return nil, fmt.Errorf("index: item %q: %w", id, err)
-		}
+		must.Do(err)
 		if it == nil {
-			it = &Item{ID: id, Title: r.title, Source: source.String, URL: r.url.String, Arrived: time.UnixMilli(r.arrivedAt).UTC()}
+			it = &Item{ID: id, Title: r.title, Source: source.String, URL: r.url.String, Arrived: time.UnixMilli(r.arrivedAt).UTC(), Body: must.Get(x.Text(ctx, ordinal))}
 			if r.publishedAt.Valid {
 				at := time.UnixMilli(r.publishedAt.Int64).UTC()
 				it.Published = &at
 			}
-			if it.Body, err = x.Text(ctx, ordinal); err != nil {
-				return nil, fmt.Errorf("index: item %q: %w", id, err)
-			}
 		}
-		events, err := x.queryEvents(ctx, `e.number IN (`+eventsOf+`) ORDER BY e.number DESC`, ordinal)
-		if err != nil {
-			return nil, fmt.Errorf("index: item %q: %w", id, err)
-		}
-		it.History = append(it.History, events...)
+		it.History = append(it.History, x.queryEvents(ctx, `e.number IN (`+eventsOf+`) ORDER BY e.number DESC`, ordinal)...)
 	}
 	if it == nil || len(it.History) == 0 {
-		return nil, fmt.Errorf("index: item %q: %w", id, ErrNotFound)
+		must.Do(ErrNotFound)
+		return nil // not reached: Do panics
 	}
 	it.Event = it.History[0]
-	return it, nil
+	return it
 }
 
 // Events returns up to limit events after a number, in order.
@@ -103,7 +103,7 @@ func (x *Index) Events(ctx context.Context, after uint64, limit int) ([]Event, e
 	if events, ok := x.recent.after(after, limit); ok {
 		return events, nil
 	}
-	events, err := x.queryEvents(ctx, `e.number > ? ORDER BY e.number LIMIT ?`, after, limit)
+	events, err := must.Try(func() []Event { return x.queryEvents(ctx, `e.number > ? ORDER BY e.number LIMIT ?`, after, limit) })
 	if err != nil {
 		return nil, fmt.Errorf("index: events after %d: %w", after, err)
 	}

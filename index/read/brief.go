@@ -14,6 +14,7 @@ import (
 
 	"jianguo/index/resident"
 	"jianguo/index/verdict"
+	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
 )
 
@@ -52,15 +53,14 @@ const briefQuery = `SELECT i.ordinal, i.id, i.title, coalesce(s.name, ''), coale
 	coalesce((SELECT max(number) FROM events e WHERE e.ordinal = i.ordinal AND e.cause > 2), i.event)
 	FROM items i LEFT JOIN sources s ON s.number = i.source LEFT JOIN current c ON c.ordinal = i.ordinal WHERE i.ordinal `
 
-func (x *Reader) scanBrief(r *sql.Rows) (*Brief, error) {
+// scanBrief is ended by package must.
+func (x *Reader) scanBrief(r *sql.Rows) *Brief {
 	b := new(Brief)
 	var evidence sql.NullString
 	var body []byte
 	var published *sqlite.Millis
-	if err := r.Scan(&b.Ordinal, &b.ID, &b.Title, &b.Source, &b.URL, &published, (*sqlite.Millis)(&b.Arrived), &b.Rule, &b.Of, &b.Against,
-		&b.Series, &b.Distance, &b.Margin, &b.Resemblance, &evidence, &body, &b.Event); err != nil {
-		return nil, err
-	}
+	must.Do(r.Scan(&b.Ordinal, &b.ID, &b.Title, &b.Source, &b.URL, &published, (*sqlite.Millis)(&b.Arrived), &b.Rule, &b.Of, &b.Against,
+		&b.Series, &b.Distance, &b.Margin, &b.Resemblance, &evidence, &body, &b.Event))
 	b.Published = (*time.Time)(published)
 	if b.Margin != nil {
 		*b.Margin = verdict.Round(*b.Margin, 100)
@@ -70,20 +70,16 @@ func (x *Reader) scanBrief(r *sql.Rows) (*Brief, error) {
 	}
 	if evidence.Valid {
 		b.Facts = new(verdict.Facts)
-		if err := json.Unmarshal([]byte(evidence.String), b.Facts); err != nil {
-			return nil, fmt.Errorf("evidence of ordinal %d: %w", b.Ordinal, err)
-		}
+		must.Dof(json.Unmarshal([]byte(evidence.String), b.Facts), "evidence of ordinal %d", b.Ordinal)
 	}
 	if b.Title == "" && body != nil {
 		text, err := verdict.UnpackText(body)
-		if err != nil {
-			return nil, fmt.Errorf("ordinal %d: %w", b.Ordinal, err)
-		}
+		must.Dof(err, "ordinal %d", b.Ordinal)
 		b.Title = beginning(text, 40)
 	}
 	f := x.tables.Rows.Flags(b.Ordinal)
 	b.Verdict, b.Superseded, b.Cluster = f.Verdict(), f&resident.Superseded != 0, x.clusters.Resolve(x.tables.Rows.Cluster(b.Ordinal))
-	return b, nil
+	return b
 }
 
 // Text returns the kept text of a version; nil: none was kept.
@@ -148,13 +144,12 @@ func beginning(text string, n int) string {
 // Briefs reads versions by their ordinals. Unknown ordinals are omitted.
 func (x *Reader) Briefs(ctx context.Context, ordinals []uint32) (map[uint32]*Brief, error) {
 	out := make(map[uint32]*Brief, len(ordinals))
-	err := sqlite.Each(ctx, x.db, briefQuery+`IN (SELECT value FROM json_each(?))`, func(r *sql.Rows) error {
-		b, err := x.scanBrief(r)
-		if err == nil {
+	err := must.Catch(func() {
+		for r := range sqlite.Rows(ctx, x.db, briefQuery+`IN (SELECT value FROM json_each(?))`, sqlite.List(ordinals)) {
+			b := x.scanBrief(r)
 			out[b.Ordinal] = b
 		}
-		return err
-	}, sqlite.List(ordinals))
+	})
 	if err != nil {
 		return nil, fmt.Errorf("index: briefs: %w", err)
 	}

@@ -2,7 +2,6 @@ package read
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"jianguo/index/resident"
+	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
 )
 
@@ -49,15 +49,16 @@ func (x *Reader) ClustersOf(ctx context.Context, ids []string) (map[string]uint3
 		versions = x.tables.IDs.Get(versions, xxh3.HashString(id))
 	}
 	out := map[string]uint32{}
-	err := sqlite.Each(ctx, x.db, `SELECT ordinal, id FROM items WHERE ordinal IN (SELECT value FROM json_each(?))`, func(r *sql.Rows) error {
-		var ordinal uint32
-		var id string
-		err := r.Scan(&ordinal, &id)
-		if wanted[id] && x.tables.Rows.Flags(ordinal)&resident.Superseded == 0 {
-			out[id] = x.clusters.Resolve(x.tables.Rows.Cluster(ordinal))
+	err := must.Catch(func() {
+		for r := range sqlite.Rows(ctx, x.db, `SELECT ordinal, id FROM items WHERE ordinal IN (SELECT value FROM json_each(?))`, sqlite.List(versions)) {
+			var ordinal uint32
+			var id string
+			must.Do(r.Scan(&ordinal, &id))
+			if wanted[id] && x.tables.Rows.Flags(ordinal)&resident.Superseded == 0 {
+				out[id] = x.clusters.Resolve(x.tables.Rows.Cluster(ordinal))
+			}
 		}
-		return err
-	}, sqlite.List(versions))
+	})
 	if err != nil {
 		return nil, fmt.Errorf("index: clusters of %d ids: %w", len(ids), err)
 	}
