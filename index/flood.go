@@ -3,6 +3,7 @@ package index
 import (
 	"context"
 	"database/sql"
+	"slices"
 	"sync"
 	"time"
 
@@ -99,44 +100,29 @@ func (r *rate) lately(at time.Time) int64 {
 // log closely does not read them from the catalogue.
 type recent struct {
 	mu     sync.RWMutex
-	events []Event // a ring; event n is at n % recentEvents
-	first  uint64  // number of the oldest event in the ring
-	next   uint64  // number of the next event; 0: there are none yet
+	events []Event // without gaps; what stands in it does not change
 }
 
-const recentEvents = 4096
+const recentEvents = 4096 // at least, and twice as many at most
 
-// add adds the events of a commit, whose numbers continue those of the ring.
+// add adds the events of a commit, whose numbers continue those before.
 func (r *recent) add(events []Event) {
-	if len(events) == 0 {
-		return
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.next == 0 {
-		r.events, r.first = make([]Event, recentEvents), events[0].Number
+	if len(r.events)+len(events) > 2*recentEvents {
+		last := r.events[max(0, len(r.events)-recentEvents):]
+		r.events = append(make([]Event, 0, 2*recentEvents), last...)
 	}
-	for _, e := range events {
-		r.events[e.Number%recentEvents] = e
-		r.next = e.Number + 1
-	}
-	if r.next-r.first > recentEvents {
-		r.first = r.next - recentEvents
-	}
+	r.events = append(r.events, events...)
 }
 
-// after returns up to limit events after a number, or false if the ring does not
-// hold all of them.
+// after returns up to limit events after a number, or false if not all of them are held.
 func (r *recent) after(number uint64, limit int) ([]Event, bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	if r.next == 0 || number+1 < r.first || number+1 > r.next {
+	if len(r.events) == 0 || number+1 < r.events[0].Number || number > r.events[len(r.events)-1].Number {
 		return nil, false
 	}
-	n := min(limit, int(r.next-number-1))
-	var events []Event
-	for k := range max(n, 0) {
-		events = append(events, r.events[(number+1+uint64(k))%recentEvents])
-	}
-	return events, true
+	rest := r.events[number+1-r.events[0].Number:]
+	return slices.Clone(rest[:min(max(limit, 0), len(rest))]), true
 }
