@@ -69,10 +69,8 @@ func (s *Sketch) keepKeys(tokens []token, distinct *grams) {
 	}
 	var buf [passages + 1]uint64
 	least := buf[:0]
-	sh := newShingler(passageK)
-	for i := range tokens {
-		h, ok := sh.next(tokens, i)
-		if !ok || len(least) == passages && h >= least[passages-1] {
+	for h := range shingles(tokens, passageK) {
+		if len(least) == passages && h >= least[passages-1] {
 			continue
 		}
 		if at, found := slices.BinarySearch(least, h); !found {
