@@ -162,8 +162,8 @@ func (w *workspace) compareNames(f *Facts) {
 	}
 	f.NamesA = w.newNames()
 	f.SubjectsA, f.SubjectsB = repeated(&w.q, &w.c), repeated(&w.c, &w.q)
-	f.SubjectsA += subjects(w.q.known, w.c.known)
-	f.SubjectsB += subjects(w.c.known, w.q.known)
+	f.SubjectsA += lacking(w.q.known, w.c.known, 2)
+	f.SubjectsB += lacking(w.c.known, w.q.known, 2)
 }
 
 // bodies end the names of places, offices and those who publish. Rewordings name them too, as in a dateline.
