@@ -27,8 +27,10 @@ func (x *Alignment) measure(w *workspace) {
 	l.Matter = x.matter(w)
 	x.countFacts()
 	w.compareNames(&x.Comparison.Facts)
+	l.Repriced = w.repriced()
 	if q, c := q.in.Published, c.in.Published; q > 0 && c > 0 {
 		x.Days = int(max(q-c, c-q))
+		l.OwnDays = x.ownDays(w, q, c)
 	}
 }
 
