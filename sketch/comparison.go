@@ -45,6 +45,9 @@ type Layout struct {
 	// SameBody reports that the bodies are equal and of some length, and that only one of the texts has a
 	// headline, which any publisher may have added.
 	SameBody bool
+	OwnDays  int // see ownDays
+	// Repriced reports that the headlines differ in a figure that the earlier text has nowhere.
+	Repriced bool
 }
 
 // Facts compares the distinct figures and times of two texts, and their names. A sketch has no names.

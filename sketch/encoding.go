@@ -7,7 +7,7 @@ import (
 	"math/bits"
 )
 
-// version is that of the encoding. Version 1 is, integers little-endian:
+// version is that of the encoding. Version 1 had at most six passages. Version 2 is, integers little-endian:
 //
 //	version   1 byte; a blank text has no more than that
 //	sizes     uvarints Tokens, shingles, soft shingles, figures
@@ -16,7 +16,7 @@ import (
 //	counts    1 byte: the number of keys in its lower half, of passages in its upper
 //	keys      4 bytes each, then the passages, 4 bytes each
 //	slots     1 byte, their number, then 3 bytes each: place (2), value (1)
-const version = 1
+const version = 2
 
 // fixed is the least length of an encoding behind its sizes.
 const fixed = 8 + (bins+softBins+factBins)/2 + 2
@@ -93,7 +93,7 @@ func Decode(b []byte) (Sketch, error) {
 
 // decodeSizes reads the sizes, all 0 of a blank text, and returns the rest, of at least fixed bytes otherwise.
 func (s *Sketch) decodeSizes(b []byte) ([]byte, error) {
-	if len(b) == 0 || b[0] != version {
+	if len(b) == 0 || b[0] != version && b[0] != 1 {
 		return nil, fmt.Errorf("%w: unknown version", ErrEncoding)
 	}
 	if b = b[1:]; len(b) == 0 {

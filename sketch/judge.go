@@ -73,6 +73,10 @@ func (t *Thresholds) Vetoed(c *Comparison) string {
 		return "other figures at the same places"
 	case t.renamed(c):
 		return "another name at the same place"
+	case l.OwnDays > 0:
+		return "each tells of its own day"
+	case l.Repriced:
+		return "another figure in the headline"
 	case max(c.TokensA, c.TokensB) <= flashTokens && c.Days >= t.Recurs:
 		return "a flash of another day"
 	case c.ContainedB < .5 && c.ContainedA > c.ContainedB && float64(l.Echo) < t.Echo:

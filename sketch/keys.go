@@ -10,12 +10,13 @@ import "slices"
 //
 // Other texts have passage keys, the lowest hashes of their long shingles. They are a sample without
 // replacement of the passages, and the same sample wherever a passage stands, so an excerpt or a round-up is
-// proposed although most of its text is different (bottom-k sampling, Broder 1997). A key that many texts have
-// is boilerplate: only a few of its postings are worth a comparison.
+// proposed although most of its text is different (bottom-k sampling, Broder 1997). A few sentences of a long article
+// have few of its lowest hashes, if any, and are mostly its first ones, so the opening has a key of its own. A key
+// that many texts have is boilerplate: only a few of its postings are worth a comparison.
 const (
 	shortTokens   = 200 // most tokens of a text that has Keys
 	rows          = 2
-	passageTokens = 48 // least tokens of a text that has passage keys
+	passageTokens = 48 // least tokens of a text that has passage keys, and those of its opening
 	passageK      = 8  // tokens of a passage's shingle
 	digestFigures = 4  // least figures of a text that has a key of its Digest
 )
@@ -30,8 +31,8 @@ func (s *Sketch) Keys() []uint64 {
 }
 
 // PassageKeys are the keys of a text that shares a long passage with another text, or all its figures. At most
-// 7: six of passages, none for a text of under 48 tokens; and one of the Digest for a text with at least four
-// figures, which finds the copy of a bulletin among bulletins of the same form.
+// 8: six of passages and one of the opening, none for a text of under 48 tokens; and one of the Digest for a text with
+// at least four figures, which finds the copy of a bulletin among bulletins of the same form.
 func (s *Sketch) PassageKeys() []uint64 {
 	var keys []uint64
 	for _, v := range s.passages[:s.npassages] {
@@ -67,21 +68,28 @@ func (s *Sketch) keepKeys(tokens []token, distinct *grams) {
 	if len(tokens) < passageTokens {
 		return
 	}
-	var buf [passages + 1]uint64
-	least := buf[:0]
-	sh := newShingler(passageK)
-	for i := range tokens {
-		h, ok := sh.next(tokens, i)
-		if !ok || len(least) == passages && h >= least[passages-1] {
-			continue
-		}
-		if at, found := slices.BinarySearch(least, h); !found {
-			least = slices.Insert(least, at, h)
-			least = least[:min(passages, len(least))]
-		}
+	var all [passages + 1]uint64
+	var first [2]uint64
+	least := lowest(all[:0], tokens, passages-1)
+	if lead := lowest(first[:0], tokens[:passageTokens], 1)[0]; !slices.Contains(least, lead) {
+		least = append(least, lead)
 	}
 	for i, h := range least {
 		s.passages[i] = uint32(h >> 8) // the highest bits are 0 in most of them
 	}
 	s.npassages = uint8(len(least))
+}
+
+// lowest appends the lowest n hashes of passages to dst, which is empty and has room for one more.
+func lowest(dst []uint64, tokens []token, n int) []uint64 {
+	for h := range shingles(tokens, passageK) {
+		if len(dst) == n && h >= dst[n-1] {
+			continue
+		}
+		if at, found := slices.BinarySearch(dst, h); !found {
+			dst = slices.Insert(dst, at, h)
+			dst = dst[:min(n, len(dst))]
+		}
+	}
+	return dst
 }

@@ -30,12 +30,7 @@ func minhash(table *grams, tokens []token, k int, minima []byte) uint32 {
 	k = min(k, len(tokens))
 	table.reset(len(tokens))
 	var least [bins]uint64
-	sh := newShingler(k)
-	for i := range tokens {
-		h, ok := sh.next(tokens, i)
-		if !ok {
-			continue
-		}
+	for h := range shingles(tokens, k) {
 		if _, fresh := table.put(h); fresh {
 			lower(&least[pick(h, 2*len(minima))], mix(h))
 		}

@@ -27,8 +27,10 @@ func (x *Alignment) measure(w *workspace) {
 	l.Matter = x.matter(w)
 	x.countFacts()
 	w.compareNames(&x.Comparison.Facts)
+	l.Repriced = w.repriced()
 	if q, c := q.in.Published, c.in.Published; q > 0 && c > 0 {
 		x.Days = int(max(q-c, c-q))
+		l.OwnDays = x.ownDays(w, q, c)
 	}
 }
 
@@ -162,8 +164,8 @@ func (w *workspace) compareNames(f *Facts) {
 	}
 	f.NamesA = w.newNames()
 	f.SubjectsA, f.SubjectsB = repeated(&w.q, &w.c), repeated(&w.c, &w.q)
-	f.SubjectsA += subjects(w.q.known, w.c.known)
-	f.SubjectsB += subjects(w.c.known, w.q.known)
+	f.SubjectsA += lacking(w.q.known, w.c.known, 2)
+	f.SubjectsB += lacking(w.c.known, w.q.known, 2)
 }
 
 // bodies end the names of places, offices and those who publish. Rewordings name them too, as in a dateline.

@@ -7,12 +7,7 @@ func (w *workspace) number(g *grams, k int, ids, counts []int32) (numbered, coun
 	tokens := w.q.tokens
 	g.reset(len(tokens))
 	ids, counts = ids[:0], counts[:0]
-	sh := newShingler(k)
-	for i := range tokens {
-		h, ok := sh.next(tokens, i)
-		if !ok {
-			continue
-		}
+	for h := range shingles(tokens, k) {
 		id, fresh := g.put(h)
 		if fresh {
 			counts = append(counts, 0)
@@ -30,12 +25,7 @@ func (w *workspace) shared() (j, inQ, inC float32) {
 	w.first = fill(w.first, w.shingles.used, -1)
 	w.chain = w.chain[:0]
 	both := 0
-	sh := newShingler(w.k)
-	for i := range c {
-		h, ok := sh.next(c, i)
-		if !ok {
-			continue
-		}
+	for h := range shingles(c, w.k) {
 		at, before := int32(len(w.chain)), int32(-1)
 		if id := w.shingles.find(h); id >= 0 {
 			if before = w.first[id]; before < 0 {
@@ -61,12 +51,7 @@ func (w *workspace) sharedPairs() (inQ, inC float32) {
 	w.inC = fill(w.inC, w.pairs.used, 0)
 	w.c.pairs, w.othersIn = w.c.pairs[:0], w.othersIn[:0]
 	both := 0
-	sh := newShingler(w.kPairs)
-	for i := range c {
-		h, ok := sh.next(c, i)
-		if !ok {
-			continue
-		}
+	for h := range shingles(c, w.kPairs) {
 		id := w.pairs.find(h)
 		if id >= 0 {
 			if w.inC[id] == 0 {

@@ -328,6 +328,21 @@ func TestPassagesAreMet(t *testing.T) {
 	}
 }
 
+// TestLeadsAreMet: the first sentences of an article twenty times their length.
+func TestLeadsAreMet(t *testing.T) {
+	met := 0
+	const all = 60
+	for seed := range all {
+		p, q := Make(Input{Body: clauses(5, 20*seed)}), Make(Input{Body: clauses(100, 20*seed)})
+		if slices.ContainsFunc(p.PassageKeys(), func(k uint64) bool { return slices.Contains(q.PassageKeys(), k) }) {
+			met++
+		}
+	}
+	if met < all {
+		t.Errorf("%d of %d met", met, all)
+	}
+}
+
 func TestBlank(t *testing.T) {
 	blank := Make(Input{Body: " \n "})
 	some := Make(Input{Body: article(20, 1)})

@@ -1,6 +1,7 @@
 package sketch
 
 import (
+	"iter"
 	"math/bits"
 	"unicode/utf8"
 )
@@ -8,27 +9,23 @@ import (
 // base is that of the rolling hash over tokens; odd, so that no bit is lost.
 const base = 0x9ddfea08eb382d69
 
-// shingler rolls a hash over every k consecutive tokens.
-type shingler struct {
-	h, drop uint64 // drop is base^k
-	k       int
-}
-
-func newShingler(k int) shingler {
-	s := shingler{k: k, drop: 1}
-	for range k {
-		s.drop *= base
+// shingles are the rolling hashes over every k consecutive tokens.
+func shingles(tokens []token, k int) iter.Seq[uint64] {
+	return func(yield func(uint64) bool) {
+		h, drop := uint64(0), uint64(1)
+		for range k {
+			drop *= base
+		}
+		for i := range tokens {
+			h = h*base + tokens[i].hash
+			if i >= k {
+				h -= tokens[i-k].hash * drop
+			}
+			if i >= k-1 && !yield(mix(h)) {
+				return
+			}
+		}
 	}
-	return s
-}
-
-// next takes tokens[i] in, and returns the hash of the shingle that ends there if there are enough tokens.
-func (s *shingler) next(tokens []token, i int) (uint64, bool) {
-	s.h = s.h*base + tokens[i].hash
-	if i >= s.k {
-		s.h -= tokens[i-s.k].hash * s.drop
-	}
-	return mix(s.h), i >= s.k-1
 }
 
 // pick maps a hash to 0…n-1 by its high bits.
@@ -37,7 +34,7 @@ func pick(h uint64, n int) int {
 	return int(hi)
 }
 
-// pairHash is the hash that a shingler of two gives to the first two tokens.
+// pairHash is the hash that shingles of two give to the first two tokens.
 func pairHash(t []token) uint64 { return mix(t[0].hash*base + t[1].hash) }
 
 // grams numbers the distinct shingles of a text from 0, in order of their first appearance.

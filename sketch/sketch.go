@@ -22,7 +22,7 @@ const (
 	maxSlots = 20
 
 	bands    = 12 // keys of a short text
-	passages = 6  // keys of passages
+	passages = 7  // keys of passages, the last one of the opening
 )
 
 // Sketch is at most MaxEncoded bytes when encoded. The zero Sketch is that of a blank text. It holds no

@@ -1,6 +1,8 @@
 package sketch
 
 import (
+	"encoding/hex"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -28,6 +30,29 @@ func TestEncodingRoundTrip(t *testing.T) {
 			t.Fatal(diff)
 		}
 	})
+}
+
+// TestDecodeVersion1 reads a sketch that was encoded when a text had no key of its opening.
+func TestDecodeVersion1(t *testing.T) {
+	const encoded = "01564f4f0493e9213a39f4646be34450483007db0c010200d0d020d04600d10f0006700db08700aee83d008930040860a008c70aea905b700074500000f706dd271e89ec95743b81ca30" +
+		"040cee5ab180450dcd3f95000009000000000030050000000080006c6cf515680d7f67b11e578920d40e081c4570d110a6e23a7e5352396625e1ed48d220348ca3b68697fd8976446bf193f68add5399fc2d8b620a9b0b649f" +
+		"35c039a3102e9d4ca68318074411e3e61aceec1ace55609a949f23b6aae322cf23"
+	b, err := hex.DecodeString(encoded)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Decode(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := Make(Input{Body: article(6, 1)})
+	if c := Compare(&now, &s); c.Resemblance != 1 || c.TokensA != c.TokensB || !slices.Equal(s.Keys(), now.Keys()) || s.npassages != passages-1 {
+		t.Errorf("%+v, %d passages", c, s.npassages)
+	}
+	again, err := Decode(s.AppendBinary(nil))
+	if err != nil || again != s {
+		t.Errorf("encoded again: %+v, %v", again, err)
+	}
 }
 
 func FuzzDecode(f *testing.F) {

@@ -20,13 +20,13 @@ func (w *workspace) heads(r *Comparison) {
 
 	t := &r.Layout.Topics
 	t.Titled = len(w.q.head) >= softK && len(w.c.head) >= softK
-	apart := lacking(w.q.words, w.c.words) > 0 && lacking(w.c.words, w.q.words) > 0
+	apart := lacking(w.q.words, w.c.words, 1) > 0 && lacking(w.c.words, w.q.words, 1) > 0
 	labelA, alone := w.q.label(&w.c, apart)
 	labelB, alone2 := w.c.label(&w.q, apart)
 	t.Labels = labelA && labelB && (alone || alone2)
 	t.A = w.q.topics(&w.c, func(h uint64) (own, other int32) { return w.pairIn(h) })
 	t.B = w.c.topics(&w.q, func(h uint64) (own, other int32) { other, own = w.pairIn(h); return own, other })
-	t.WordsA, t.WordsB = lacking(w.q.known, w.c.known), lacking(w.c.known, w.q.known)
+	t.WordsA, t.WordsB = lacking(w.q.known, w.c.known, 1), lacking(w.c.known, w.q.known, 1)
 }
 
 // opening is the headline, or the first n tokens of a text without one.
@@ -132,24 +132,14 @@ func countOf(sorted []uint64, v uint64) int {
 	return n
 }
 
-// lacking counts the distinct words that the other list lacks.
-func lacking(words, other []uint64) int {
-	n := 0
-	for i, v := range words {
-		if (i == 0 || words[i-1] != v) && countOf(other, v) == 0 {
+// lacking counts the distinct words that a sorted list has at least so many times, and another one not at all.
+func lacking(words, other []uint64, least int) (n int) {
+	for i := 0; i < len(words); {
+		times := countOf(words[i:], words[i])
+		if times >= least && countOf(other, words[i]) == 0 {
 			n++
 		}
-	}
-	return n
-}
-
-// subjects counts the distinct words that a text repeats and the other lacks.
-func subjects(words, other []uint64) int {
-	n := 0
-	for i := 1; i < len(words); i++ {
-		if words[i] == words[i-1] && (i == 1 || words[i-2] != words[i]) && countOf(other, words[i]) == 0 {
-			n++
-		}
+		i += times
 	}
 	return n
 }

@@ -169,11 +169,11 @@ func (s *process) request(path string, body []byte) (status int, answer []byte, 
 const judgedOtherwise = "childcare-excerpt"
 
 // stored is an answer without what each version says in its own words and makes of the messages that were left: the
-// policy, what the judge measured, the sentence, and the verdict on judgedOtherwise; and what later versions also say of a history.
+// recipe, the policy, what the judge measured, the sentence, and the verdict on judgedOtherwise; and what later versions also say of a history.
 func stored(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
-		for _, field := range []string{"policy", "facts", "resemblance", "why", "user", "tail_from"} {
+		for _, field := range []string{"recipe", "policy", "facts", "resemblance", "why", "user", "tail_from"} {
 			delete(v, field)
 		}
 		if v["capacity"] != nil {

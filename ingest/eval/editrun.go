@@ -186,7 +186,7 @@ func editName(r *EditResult) string {
 	switch {
 	case r.Strength == 1 && r.Unit == "":
 		return r.Edit
-	case r.Unit == "sentences":
+	case r.Unit == "sentences" || r.Strength > 1:
 		return fmt.Sprintf("%s %g %s", r.Edit, r.Strength, r.Unit)
 	}
 	return fmt.Sprintf("%s %g %% %s", r.Edit, 100*r.Strength, r.Unit)

@@ -62,6 +62,7 @@ func Edits() []Edit {
 			e.words(it, .05)
 			e.insert(it, .1)
 		}},
+		{Name: "first sentences", Strengths: []float64{80}, Unit: "characters or more", apply: (*editor).lead},
 		// No longer a copy: another bulletin of the same form.
 		{Name: "figures changed", Strengths: []float64{.25, 1}, Unit: "of figures", apply: (*editor).figures},
 	}
@@ -249,6 +250,18 @@ func sentences(s string) []string {
 func (e *editor) cutEnd(it *ingest.Item, strength float64) {
 	r := []rune(it.Body)
 	it.Body = string(r[:len(r)-int(strength*float64(len(r)))])
+}
+
+// lead leaves the first sentences, of so many characters or more.
+func (e *editor) lead(it *ingest.Item, strength float64) {
+	var b strings.Builder
+	for _, s := range sentences(it.Body) {
+		if utf8.RuneCountInString(b.String()) >= int(strength) {
+			break
+		}
+		b.WriteString(s)
+	}
+	it.Body = b.String()
 }
 
 func (e *editor) cutStart(it *ingest.Item, strength float64) {
