@@ -177,7 +177,7 @@ func dropMark(r rune) rune {
 
 // alike are punctuation and signs that NFKC does not change, or turns into letters.
 var alike = map[rune]string{
-	'‐': "-", '‑': "-", '‒': "-", '–': "-", '−': "-", '∶': ":", '∕': "/",
+	'‐': "-", '‑': "-", '‒': "-", '–': "-", '—': "-", '―': "-", '〜': "-", '～': "-", '~': "-", '−': "-", '∶': ":", '∕': "/",
 	'™': " ", '℠': " ", 'ℹ': " ",
 }
 

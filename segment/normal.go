@@ -1,6 +1,7 @@
 package segment
 
 import (
+	"bytes"
 	"slices"
 	"unicode/utf8"
 	"unsafe"
@@ -12,7 +13,7 @@ type normalizer struct {
 	folds   *folds
 	out     []byte
 	pending class // the strongest separator since the last letter or digit
-	// held is a joiner or comma behind a digit, kept only if a digit follows, or a dot behind an ideograph,
+	// held is a joiner or comma behind a digit, or - behind % or an ideograph, kept only if a digit follows, or a dot behind an ideograph,
 	// dropped only if an ideograph follows. 0: none.
 	held    rune
 	last    class // of the last byte of out
@@ -75,12 +76,8 @@ func (n *normalizer) folded(f fold) {
 	case space, clause, sentence, paragraph:
 		n.separate(f.class)
 	case joiner, comma:
-		if n.last == digit && n.pending == drop && n.held == 0 {
-			n.held = f.r
-			return
-		}
 		// A dot between ideographs hides a word: a sentence that ends in a dot is followed by a space.
-		if f.r == '.' && n.last == ideograph && n.pending == drop && n.held == 0 {
+		if n.pending == drop && n.held == 0 && (n.last == digit || f.r == '.' && n.last == ideograph || f.r == '-' && n.joins()) {
 			n.held = f.r
 			return
 		}
@@ -98,11 +95,14 @@ func (n *normalizer) folded(f fold) {
 	}
 }
 
+// joins reports whether - belongs to what stands before it where a digit follows: 10%-20%, 2.4亿-2.8亿元, 歼-16.
+func (n *normalizer) joins() bool { return n.last == ideograph || bytes.HasSuffix(n.out, []byte("%")) }
+
 // letter writes a letter or digit, and the separator before it.
 func (n *normalizer) letter(f fold) {
 	switch {
 	case n.held == 0:
-	case n.last == ideograph:
+	case n.held == '.' && n.last == ideograph:
 		if f.class >= ideograph {
 			n.held = 0
 		}
