@@ -23,9 +23,11 @@ type Alignment struct {
 // Aligned is one of the two texts.
 type Aligned struct {
 	Text    string  // its normal form
+	Title   string  // that of its headline
 	Tokens  []Bytes // of Text
 	Covered float32 // share of the tokens that are in a run in common
 	Common  []uint8 // by token, the length of the longest such run, at most 255; 0 for none
+	Known   []bool  // by token, whether the other text has the pair that begins there anywhere
 	// OwnTokens are those of own: clauses that the other text has not got, in other words neither, without credits.
 	OwnTokens int
 	own       [][]token
@@ -66,7 +68,7 @@ func (q Query) Align(b Input) *Alignment {
 
 // align does what overlaps has left to do.
 func (x *Alignment) align(w *workspace) {
-	x.Later.Text, x.Earlier.Text = w.q.text, w.c.text
+	x.Later.Text, x.Earlier.Text, x.Later.Title, x.Earlier.Title = w.q.text, w.c.text, w.q.in.Title, w.c.in.Title
 	w.runs = w.runs[:0]
 	if x.TokensA > 0 && x.TokensB > 0 {
 		if !w.digested {
@@ -88,12 +90,27 @@ func (x *Alignment) align(w *workspace) {
 			said = append(said, Match{Later: int(r.q), N: int(r.n)})
 		}
 	}
-	x.Later.set(&w.q, func(id int32) bool { return w.inC[id] > 0 }, said, func(m Match) int { return m.Later })
-	x.Earlier.set(&w.c, func(id int32) bool { return id >= 0 }, x.Matches, func(m Match) int { return m.Earlier })
-	if x.TokensA > 0 && x.TokensB > 0 {
+	both := x.TokensA > 0 && x.TokensB > 0
+	x.Later.set(&w.q, func(id int32) bool { return both && w.inC[id] > 0 }, said, func(m Match) int { return m.Later })
+	x.Earlier.set(&w.c, func(id int32) bool { return both && id >= 0 }, append(w.again(both), x.Matches...), func(m Match) int { return m.Earlier })
+	if both {
 		x.pairFacts(w)
 		x.measure(w)
 	}
+}
+
+// again are the runs of the earlier text that the query has too, of which a passage that is said twice is in no match.
+func (w *workspace) again(both bool) (said []Match) {
+	for i := 0; both && i < len(w.chain); i++ {
+		from := i
+		for i < len(w.chain) && w.chain[i] != unknown {
+			i++
+		}
+		if n := i - from + w.k - 1; i > from && n >= movedLeast {
+			said = append(said, Match{Earlier: from, N: n})
+		}
+	}
+	return said
 }
 
 // eachGap calls f for what lies between the matches that did not move.
@@ -272,7 +289,10 @@ func (x *Aligned) set(s *side, known func(pair int32) bool, matches []Match, fro
 	if len(s.tokens) == 0 {
 		return
 	}
-	x.Common = make([]uint8, len(s.tokens))
+	x.Common, x.Known = make([]uint8, len(s.tokens)), make([]bool, len(s.tokens))
+	for i, id := range s.pairs[:min(len(s.pairs), len(s.tokens))] {
+		x.Known[i] = known(id)
+	}
 	for _, m := range matches {
 		for k := range m.N {
 			x.Common[from(m)+k] = max(x.Common[from(m)+k], uint8(min(m.N, 255)))
@@ -282,7 +302,7 @@ func (x *Aligned) set(s *side, known func(pair int32) bool, matches []Match, fro
 	for i := 0; i < len(s.tokens); {
 		n, has, in, figures := 1, 0, 0, s.tokens[i].kind.isNumber()
 		for ; i+n < len(s.tokens) && !s.tokens[i+n].clause; n++ {
-			if p := i + n - 1; p < len(s.pairs) && known(s.pairs[p]) {
+			if x.Known[i+n-1] {
 				has++
 			}
 			figures = figures || s.tokens[i+n].kind.isNumber()
@@ -293,7 +313,7 @@ func (x *Aligned) set(s *side, known func(pair int32) bool, matches []Match, fro
 			}
 		}
 		covered += in
-		if (n >= newsTokens || n > 1 && figures) && 3*has < n-1 && 2*in < n && !credit(s.text[x.Tokens[i].Start:x.Tokens[i+n-1].End]) {
+		if (n >= newsTokens || n > 1 && figures) && 3*has < n-1 && 2*in < n && !Credit(s.text[x.Tokens[i].Start:x.Tokens[i+n-1].End]) {
 			x.OwnTokens += n
 			x.own = append(x.own, s.tokens[i:i+n])
 		}

@@ -154,6 +154,8 @@ func TestFactsAreFacts(t *testing.T) {
 		"利率5.25%-5.50%\n风速40-48米/秒\n3号线\n20个交易日":      {"5.25%-5.50%", "40-48米/秒", "3号线", "20个交易日"},
 		"约合1.8亿新元\n亮度8000nits\n约1.86万亿新元":             {"8000nits", "1.86万亿新元"},
 		"1月20号下午6点多\n20号楼\n开了5个多小时":                   {"1月20号下午6点", "20号", "5个多小时"},
+		"2月8日0-24时\n12-24时\n3-5级":                     {"2月8日0-24时", "12-24时", "3-5级"},
+		"党的二十大以来\n十二东路\n三十万人\n十五种\n两百斤":               {"三十万人", "十五种", "两百斤"},
 		"近日要览1.7月三大案例\n末班18:00/19:30965路\n98:102":     {"18:00", "19:30", "98:102"},
 		"邮箱jimu\n163\ncom\n安\n124\n股票\n000593\n8.8\n": {"000593", "8.8"},
 	} {
@@ -179,13 +181,18 @@ func TestFactsAreFacts(t *testing.T) {
 	if f := x.Comparison.Facts; f.OnlyA != 1 || f.NumbersShared != 1 {
 		t.Errorf("1人 and 一人: %+v", f)
 	}
-	for _, pair := range [][2]string{{"利率5.25%-5.50%", "利率5.25-5.50%"}, {"8月25日下午5时", "25日17时"}, {"下午2:30开会", "14:30开会"}, {"有18405人", "有1.8万人"}} {
+	for _, pair := range [][2]string{{"利率5.25%-5.50%", "利率5.25-5.50%"}, {"8月25日下午5时", "25日17时"}, {"下午2:30开会", "14:30开会"}, {"7个机场", "七个机场"}, {"2款新车", "两款新车"}, {"有18405人", "有1.8万人"}} {
 		if f := Align(Input{Body: pair[0]}, Input{Body: pair[1]}).Comparison.Facts; f.OnlyA != 0 || f.NumbersShared != 1 {
 			t.Errorf("%q: %+v", pair, f)
 		}
 	}
 	if f := Align(Input{Body: "共有17.16亿元"}, Input{Body: "共有18亿元"}).Comparison.Facts; f.OnlyA != 1 {
 		t.Errorf("17.16亿元 and 18亿元: %+v", f)
+	}
+	for _, pair := range [][2]string{{"7月26日开会", "7月27日20时开会"}, {"今天23时开会", "今天26日8时开会"}} {
+		if f := Align(Input{Body: pair[0]}, Input{Body: pair[1]}).Comparison.Facts; f.OtherSlot != 1 {
+			t.Errorf("%q: one of the times says more, and they are not the same: %+v", pair, f)
+		}
 	}
 	const body = "\n市卫生部门召开人才工作会议\n传达全省会议精神\n解读高层次人才引进和培养管理办法\n安排部署今后一个时期的重点任务\n各区县和直属单位的负责人到会并作了交流\n会议由分管的副主任主持"
 	x = Align(Input{Body: "7月25日" + body}, Input{Body: "本报记者徐玲济南报道7月25日" + body})

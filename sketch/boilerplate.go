@@ -30,8 +30,8 @@ const (
 	leastKept   = 8 // tokens of a text without what was learned
 )
 
-// credit reports whether a clause is boilerplate where it stands at an end of a text.
-func credit(clause string) bool {
+// Credit reports whether a clause is boilerplate where it stands at an end of a text.
+func Credit(clause string) bool {
 	return utf8.RuneCountInString(clause) <= creditRunes && slices.ContainsFunc(creditWords, func(w string) bool { return strings.Contains(clause, w) })
 }
 
@@ -76,7 +76,7 @@ func (s *side) trim() {
 		for ; from+n < to && !s.tokens[from+n].clause; n++ {
 		}
 		clause := s.text[s.tokens[from].start:s.tokens[from+n-1].end]
-		if from+n >= to || !credit(clause) && !dateline(clause) {
+		if from+n >= to || !Credit(clause) && !dateline(clause) {
 			break
 		}
 		from += n
@@ -85,7 +85,7 @@ func (s *side) trim() {
 		end := i
 		for i--; i > from && !s.tokens[i].clause; i-- {
 		}
-		if credit(s.text[s.tokens[i].start:s.tokens[end-1].end]) {
+		if Credit(s.text[s.tokens[i].start:s.tokens[end-1].end]) {
 			to, names = i, 0
 		} else if end-i <= nameTokens {
 			names++

@@ -39,10 +39,10 @@ type FactPair struct {
 // units are the units of figures, one group of equal meaning a word; the first one is the group's name.
 var units = func() map[string]string {
 	out := map[string]string{}
-	for _, group := range strings.Fields(`人/名/位/人次 例/起/宗/件 户/家庭 岁/周岁 元/块/元人民币 美元 欧元 日元 港元/港币 新元 澳元 加元 台币/新台币 英镑 韩元 卢布 公里/千米/km
-		米/m 厘米/cm 毫米/mm 平方米/㎡/m2 平方公里 公顷 亩 立方米/m3 立方米每秒 吨/t 公斤/千克/kg 克/g 升/l 毫升/ml 千瓦 千瓦时/度 瓦 c/摄氏度 级 个百分点/百分点
+	for _, group := range strings.Fields(`人/名/位/人次 例/起/宗/件 户/家庭 岁/周岁 元/块/元人民币/人民币 美元 美分 欧元 日元 港元/港币 新元 澳元 加元 台币/新台币 英镑 韩元 卢布 公里/千米/km
+		米/m 厘米/公分/cm 毫米/mm 纳米 英里 英亩 平方米/㎡/m2 平方公里 公顷 亩 立方米/m3 立方米每秒 吨/t 公斤/千克/kg 克/g 毫克/mg 微克 斤 升/l 毫升/ml 千瓦 千瓦时/度 兆瓦 吉瓦 吉瓦时 瓦 c/摄氏度 级 个百分点/百分点
 		年 个月/个多月 天/日 小时/个小时/个多小时 分钟 秒/s 倍 成 次/场 场次 辆 架 艘 台 套 台套 座/栋/幢 所 家 个 张 件套 只/头 株 股 手 点 基点/bp/个基点 桶 票 分 名次 期 届 号 楼 条
-		层 公斤级 公里每小时/km/h 册/本 项 处 页 份 封 段 盏 棵 顶 箱 袋 瓶 盒 枚 幅 列 班 架次 车次/辆次 间 笔 单 批 轮 首 部 篇 根 口 组 对 双 支 杯 人份 克拉 公升 海里 节 里 支队 拍 条次 篇 万步 步 g w mah hz gb/g/b tb 英寸 nm nits ppi 瓦时 伏 帕 赫 延长米 号线 交易日/个交易日 工作日/个工作日`) {
+		层 公斤级 公里每小时/km/h 册 项 处 页 份 封 段 盏 棵 顶 箱 袋 瓶 盒 枚 幅 列 班 架次 车次/辆次 间 笔 单 批 轮 首 部 篇 根 口 组 对 双 支 杯 人份 克拉 公升 海里 节 里 支队 拍 条次 篇 万步 步 g w mah hz gb/g/b tb 英寸 nm nits ppi 瓦时 伏 帕 赫 延长米 标箱/标准箱 周年 周 种 款 颗 趟 具 席 折 号线 交易日/个交易日 工作日/个工作日`) {
 		names := strings.Split(group, "/")
 		for _, n := range names {
 			if _, known := out[n]; !known {
@@ -96,7 +96,7 @@ func (s *side) appendFacts(out []Fact, tokens []token) []Fact {
 		}
 		f.from, f.Start = i, int(tokens[i].start)
 		i += n
-		if before, ok := strings.CutSuffix(s.text[:f.Start], "-"); ok && f.unit != "" && (before == "" || !isLatin(before[len(before)-1:])) {
+		if before, ok := strings.CutSuffix(s.text[:f.Start], "-"); ok && f.unit != "" && (before == "" || strings.HasSuffix(before, "\n")) {
 			f.Start-- // shown, but -0.16% may be 下降0.16% in other words
 		}
 		if strings.HasSuffix(s.text[:f.Start], "第") {
@@ -165,12 +165,15 @@ func (s *side) factAt(tokens []token, i int) (Fact, int) {
 			f.End, f.place, f.value = end, f.place*value/x.value, value
 		}
 	}
-	if unit == "成" && f.value > 10 {
-		size, unit = 0, "" // of a name: 2022成都 has no tenths
+	if behind := s.text[f.End+size:]; unit == "成" && f.value > 10 || unit == "单" && strings.HasPrefix(behind, "位") {
+		size, unit = 0, "" // of a name: 2022成都 has no tenths; 600单位
 	}
 	f.End, f.unit = f.End+size, unit
 	for i+n < len(tokens) && int(tokens[i+n].end) <= f.End {
 		n++
+	}
+	if unit == "" && !strings.ContainsAny(text, "0123456789") && f.value < 1e4 {
+		return Fact{}, 0 // of a name: 十二东路, 党的二十大
 	}
 	// A small number without a unit numbers a paragraph or belongs to a name, as does a longer one between two marks.
 	if unit == "" && n == 1 && t.kind == number && whole && (f.value < 10 || strings.HasSuffix(s.text[:t.start], "-") || len(text) <= 3 && t.clause && (i+1 == len(tokens) || tokens[i+1].clause)) {
@@ -191,6 +194,8 @@ func (s *side) joined(f *Fact, tokens []token, i int) int {
 			joint = n
 		case size > 0 && strings.HasPrefix(rest[size:], "至"): // 3000元至1万元
 			joiner, joint = '至', size+len("至")
+		case size > 0 && strings.HasPrefix(rest[size:], "-"):
+			joiner, joint = '至', size+len("-")
 		}
 		next := k + 1
 		for next < len(tokens) && int(tokens[next].start) < f.End+joint {
@@ -201,7 +206,7 @@ func (s *side) joined(f *Fact, tokens []token, i int) int {
 		}
 		x := readToken(s.text, int(tokens[next].start))
 		switch _, u := unitAt(s.text, x.end); {
-		case joiner == '至' && (x.kind != number && x.kind != percent || joint > len("至") && u != unit):
+		case joiner == '至' && (x.kind != number && x.kind != percent || joint > size && size > 0 && u != unit):
 			return k + 1 - i
 		case joint > 0 && joiner != '零':
 			f.value, f.place = f.value*1e6+x.value+.5, 0 // a code, a fraction, a range, a score
@@ -255,6 +260,11 @@ func (s *side) timeAt(tokens []token, i int) (Fact, int) {
 			}
 			n += k
 			continue
+		}
+		if hours := i + n + 1; hours < len(tokens) && int(tokens[hours].start) == int(t.end)+1 && s.text[t.end] == '-' && t.kind == number && tokens[hours].kind == number {
+			if at, _ := s.timeField(tokens[hours]); at == 3 {
+				t, n = tokens[hours], n+1 // 0-24时 counts up to 24时
+			}
 		}
 		at, value := s.timeField(t)
 		if at < field {
@@ -351,10 +361,14 @@ func (f *Fact) comparable(o *Fact) bool {
 		scale := max(f.value, o.value) / min(f.value, o.value)
 		return f.unit == o.unit && (f.unit != "" || scale != 1e4 && scale != 1e8)
 	}
-	for i := range f.time {
-		if (f.time[i] >= 0) != (o.time[i] >= 0) {
-			return false
+	said := func(f *Fact) (fields int) {
+		for i, v := range f.time {
+			if v >= 0 {
+				fields |= 1 << i
+			}
 		}
+		return fields
 	}
-	return true
+	both := said(f) & said(o)
+	return both > 0 && (both == said(f) || both == said(o)) // one may say more: 9日, 10日20时
 }

@@ -26,7 +26,7 @@ func (w *workspace) shared() (j, inQ, inC float32) {
 	w.chain = w.chain[:0]
 	both := 0
 	for h := range shingles(c, w.k) {
-		at, before := int32(len(w.chain)), int32(-1)
+		at, before := int32(len(w.chain)), int32(unknown)
 		if id := w.shingles.find(h); id >= 0 {
 			if before = w.first[id]; before < 0 {
 				both++

@@ -105,29 +105,30 @@ func (p *pairing) elsewhere(w *workspace) {
 		if j := slices.IndexFunc(w.c.dated, func(f Fact) bool { return p.a[i].Equal(&f) }); !p.doneA[i] && j >= 0 {
 			p.doneA[i] = true
 			p.x.Pairs = append(p.x.Pairs, FactPair{Later: &p.a[i], Earlier: new(w.c.dated[j])})
-		} else if o := w.c.one(&w.q, &p.a[i]); !p.doneA[i] && o != nil {
+		} else if o := w.c.spelled(&w.q, &p.a[i]); !p.doneA[i] && o != nil {
 			p.doneA[i] = true
 			p.x.Pairs = append(p.x.Pairs, FactPair{Later: &p.a[i], Earlier: o})
 		}
 	}
 	for j := range p.b {
-		p.doneB[j] = p.doneB[j] || slices.ContainsFunc(p.a, func(f Fact) bool { return f.Equal(&p.b[j]) }) || w.q.one(&w.c, &p.b[j]) != nil
+		p.doneB[j] = p.doneB[j] || slices.ContainsFunc(p.a, func(f Fact) bool { return f.Equal(&p.b[j]) }) || w.q.spelled(&w.c, &p.b[j]) != nil
 	}
 }
 
-// one finds a figure of 1 of the other text where s writes 一, which begins so many words that it is no fact by itself.
-func (s *side) one(other *side, f *Fact) *Fact {
-	unit, ok := strings.CutPrefix(other.text[f.Start:f.End], "1")
-	if !ok || f.value != 1 || unit == "" {
+// spelled finds a figure of one digit where s writes a Chinese one: 一人, which begins so many words that it is no fact by itself, 七个.
+func (s *side) spelled(other *side, f *Fact) *Fact {
+	text := other.text[f.Start:f.End]
+	if f.value < 1 || f.value > 9 || len(text) < 2 || text[0] != '0'+byte(f.value) || text[1] < utf8.RuneSelf {
 		return nil
 	}
-	at := strings.Index(s.text, "一"+unit)
-	if at < 0 {
-		return nil
+	for _, digit := range strings.Fields([]string{"", "一", "二 两", "三", "四", "五", "六", "七", "八", "九"}[int(f.value)]) {
+		if at := strings.Index(s.text, digit+text[1:]); at >= 0 {
+			o := *f
+			o.Start, o.End = at, at+len(digit+text[1:])
+			return &o
+		}
 	}
-	o := *f
-	o.Start, o.End = at, at+len("一"+unit)
-	return &o
+	return nil
 }
 
 // spotted are the names of the dictionary where they stand in a text, in order.
@@ -172,8 +173,66 @@ func (p *pairing) names(w *workspace, a0, a1, b0, b1 int) {
 	if _, n := utf8.DecodeRuneInString(nameA); strings.Contains(nameA+nameB, "某") && strings.HasPrefix(nameB, nameA[:n]) {
 		return // one text does not tell the name
 	}
+	beforeA, behindA := w.q.beyond(a, a0, a1)
+	beforeB, behindB := w.c.beyond(b, b0, b1)
+	before, behind := max(beforeA, beforeB), max(behindA, behindB)
+	a, b = w.q.slot(a, a0-before, a1, behind), w.c.slot(b, b0-before, b1, behind)
 	p.x.Pairs = append(p.x.Pairs, FactPair{Later: &Fact{Kind: FactName, Start: a.Start, End: a.End, from: a0},
 		Earlier: &Fact{Kind: FactName, Start: b.Start, End: b.End, from: b0}, Conflict: true})
+}
+
+// beyond is how many tokens of a name stand before a gap, and how many behind it.
+func (s *side) beyond(name Bytes, from, to int) (before, behind int) {
+	for from-before > 0 && int(s.tokens[from-before-1].start) >= name.Start {
+		before++
+	}
+	for to+behind < len(s.tokens) && int(s.tokens[to+behind].end) <= name.End {
+		behind++
+	}
+	return before, behind
+}
+
+// slotBehind bounds, in tokens, what a slot has behind the part of a name that the dictionary knows.
+const slotBehind = 6
+
+// particles stand before a name, and are no surname.
+const particles = "的在为对由经从到和与及给被把是于向等据至"
+
+// slot widens a name to the slot that it stands in, so that no longer name is cut: 鹏飞 to 易鹏飞, 浙江 to 浙江自然 where the
+// clause ends there, 延安 to 延安农村商业银行. One of the two names ends behind tokens after the gap.
+func (s *side) slot(name Bytes, from, to, behind int) Bytes {
+	from, to = max(0, from), min(to+behind, len(s.tokens))
+	first, last := from, to
+	for first < to && int(s.tokens[first].start) < name.Start {
+		first++
+	}
+	for last > from && int(s.tokens[last-1].end) > name.End {
+		last--
+	}
+	known := s.text[name.Start:name.End]
+	short := utf8.RuneCountInString(known) == 2
+	if first > from && short && !s.tokens[first].clause {
+		switch before := s.text[s.tokens[first-1].start:name.Start]; {
+		case strings.Contains(particles, before) || s.tokens[first-1].kind != han:
+		case first == from+1 || strings.Contains(surnames, before):
+			name.Start = int(s.tokens[first-1].start)
+		}
+	}
+	end := int(s.tokens[to-1].end)
+	parts := func(t token) bool { return t.clause || t.kind.isNumber() }
+	if end < name.End || to-last > slotBehind || slices.ContainsFunc(s.tokens[last:to], parts) {
+		return name
+	}
+	suffix := NameSuffix(s.text[end:])
+	ends := func(o string) bool { return strings.HasSuffix(s.text[name.Start:end], o) }
+	if last == to && !short || slices.ContainsFunc(nameSuffixes, func(o string) bool { return len(o) > len("市") && ends(o) }) {
+		suffix = 0 // 神思电子 区间
+	}
+	closed := to == len(s.tokens) || parts(s.tokens[to]) || suffix > 0 || slices.ContainsFunc(nameSuffixes, ends)
+	if closed || behind > 0 || to-last == 1 && personal(known) {
+		name.End = end + suffix
+	}
+	return name
 }
 
 func (s *side) says(name string) bool {
@@ -194,10 +253,18 @@ func (s *side) nameIn(from, to int) Bytes {
 	}
 	text, rest := s.text[start:end], s.text[end:]
 	if from > 0 && personal(text) || to-from >= 2 && to-from <= 4 && !strings.ContainsAny(text, "\n0123456789") &&
-		slices.ContainsFunc(nameSuffixes, func(suffix string) bool { return strings.HasPrefix(rest, suffix) }) {
+		NameSuffix(rest) > 0 {
 		return Bytes{start, end}
 	}
 	return Bytes{}
+}
+
+// NameSuffix is the length of the suffix of a name that a text begins with, 0 for none.
+func NameSuffix(text string) int {
+	if i := slices.IndexFunc(nameSuffixes, func(o string) bool { return strings.HasPrefix(text, o) }); i >= 0 {
+		return len(nameSuffixes[i])
+	}
+	return 0
 }
 
 // surnames are the commonest ones; those that are common words too are left out.

@@ -85,6 +85,35 @@ func TestSlotOfName(t *testing.T) {
 	}
 }
 
+// TestNamesAreWhole: a conflict shows the names that stand in a slot, not what a dictionary knows of them.
+func TestNamesAreWhole(t *testing.T) {
+	const form = "据纪检部门网站消息\n%s\n严重违纪违法问题进行了立案审查调查"
+	for _, c := range []struct {
+		later, earlier string
+		names          []string // of the dictionary
+		want           string
+	}{
+		{"经批准对易鹏飞", "经批准对焦小平", []string{"鹏飞", "小平"}, "易鹏飞/焦小平"},
+		{"对原副市长孙立明", "对原副市长陈华东", []string{"孙立", "陈华"}, "孙立明/陈华东"},
+		{"会议在台东举行", "会议在枋寮举行", []string{"台东", "枋寮"}, "台东/枋寮"},
+		{"证券代码浙江自然", "证券代码越秀资本", []string{"浙江", "越秀"}, "浙江自然/越秀资本"},
+		{"显示东营银行信贷员", "显示泰安银行信贷员", []string{"东营", "泰安"}, "东营银行/泰安银行"},
+		{"显示中信银行股份有限公司", "显示延安农村商业银行股份有限公司", []string{"中信银行", "延安"}, "中信银行/延安农村商业银行"},
+		{"根据中央气象台预报", "根据福建省气象台预报", []string{"中央气象台", "福建省"}, "中央气象台/福建省气象台"},
+		{"近日神思电子区间涨幅", "近日三夫户外区间涨幅", []string{"神思电子", "三夫户外"}, "神思电子/三夫户外"},
+	} {
+		text := func(slot string) Input { return Input{Body: fmt.Sprintf(form, slot), Names: c.names} }
+		var got []string
+		x := Align(text(c.later), text(c.earlier))
+		for _, p := range x.Pairs {
+			got = append(got, x.Later.Text[p.Later.Start:p.Later.End]+"/"+x.Earlier.Text[p.Earlier.Start:p.Earlier.End])
+		}
+		if len(got) != 1 || got[0] != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}
+
 // TestSameBody: a headline put before a short body that had none leaves a copy,
 // but a body of a few words says nothing.
 func TestSameBody(t *testing.T) {

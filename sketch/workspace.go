@@ -14,7 +14,7 @@ type workspace struct {
 	k, kPairs int
 	inQ, inC  []int32 // by the number of a pair of the query: occurrences in each text
 	// first and chain are the offsets of a shingle in the earlier text: the last one by the shingle's number,
-	// and by offset the one before; -1 ends the chain.
+	// and by offset the one before; -1 ends the chain, and unknown stands where the query lacks the shingle.
 	first, chain []int32
 	runs         []run
 	facts        []fact
@@ -41,6 +41,8 @@ type side struct {
 	names           []string // sorted
 	spots           []Bytes  // where they stand
 }
+
+const unknown = -2
 
 var workspaces = sync.Pool{New: func() any { return new(workspace) }}
 

@@ -1,8 +1,11 @@
 package verdict
 
 import (
+	"cmp"
+	"iter"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"jianguo/sketch"
@@ -64,7 +67,7 @@ func Compared(j *sketch.Judgement, x *sketch.Alignment) *Facts {
 		}
 	}
 	f.New.Share = Round(float32(f.New.Characters)/float32(max(1, letters(x.Later.Text))), 100)
-	f.pair(x)
+	f.pair(x, j.Kind == sketch.Series)
 	f.Reason = reason(j, f)
 	return f
 }
@@ -72,8 +75,8 @@ func Compared(j *sketch.Judgement, x *sketch.Alignment) *Facts {
 // passage and run are the lengths in tokens of the shortest passage that counts as lacking, and of the shortest run that ends one.
 const passage, run = 8, 6
 
-// lacking returns the passages of a side that the other text lacks, from the first clause that begins in each: less than a third
-// of one is in common, between two runs that are.
+// lacking returns the passages of a side that the other text lacks, from the first clause in each that says something new: less
+// than a third of one is in common, between two runs that are, and it is not said elsewhere in other words' order.
 func lacking(s *sketch.Aligned) (out []sketch.Bytes) {
 	for i := 0; i < len(s.Common); {
 		n, common := 0, 0
@@ -81,21 +84,79 @@ func lacking(s *sketch.Aligned) (out []sketch.Bytes) {
 			common += int(min(s.Common[i+n], 1))
 		}
 		if n >= passage && 3*common < n {
-			p := sketch.Bytes{Start: s.Tokens[i].Start, End: s.Tokens[i+n-1].End}
-			if at := strings.IndexByte(s.Text[p.Start:p.End], '\n'); at >= 0 && i > 0 && s.Text[p.Start-1] != '\n' && 2*at < p.End-p.Start {
-				p.Start += at + 1
+			if p := uncredited(s.Text, novel(s, i, i+n)); p.Start < p.End {
+				out = append(out, p)
 			}
-			out = append(out, p)
 		}
 		i += n + 1
 	}
 	return out
 }
 
+// novel is a passage of tokens, from the first clause on that says something new. It is empty if the other text has two thirds
+// of the passage's pairs of tokens.
+func novel(s *sketch.Aligned, from, to int) (p sketch.Bytes) {
+	known := func(from, to int) bool {
+		n := 0
+		for _, has := range s.Known[from:to] {
+			if has {
+				n++
+			}
+		}
+		return 3*n >= 2*(to-from)
+	}
+	if known(from, to) {
+		return p
+	}
+	begins := func(i int) bool { return i == 0 || s.Text[s.Tokens[i].Start-1] == '\n' }
+	for clause := from; ; {
+		next := clause + 1
+		for next < to && !begins(next) {
+			next++
+		}
+		cut := !begins(clause) && 2*(next-clause) < to-clause // its beginning is in common
+		if next == to || !cut && !known(clause, next) {
+			return sketch.Bytes{Start: s.Tokens[clause].Start, End: s.Tokens[to-1].End}
+		}
+		clause = next
+	}
+}
+
+// Bounds in runes of a clause within an article that counts as a credit, and of a name among credits.
+const (
+	creditMost = 12
+	nameMost   = 8
+)
+
+// uncredited is a passage without the credits at its ends.
+func uncredited(text string, p sketch.Bytes) sketch.Bytes {
+	clauses := strings.Split(text[p.Start:p.End], "\n")
+	p.Start = min(p.End, p.Start+credits(slices.All(clauses)))
+	return sketch.Bytes{Start: p.Start, End: max(p.Start, p.End-credits(slices.Backward(clauses)))}
+}
+
+// credits is the length of the credits that clauses begin with, and of the names among these.
+func credits(clauses iter.Seq2[int, string]) (n int) {
+	at := 0
+	for _, c := range clauses {
+		at += len(c) + 1
+		switch runes := utf8.RuneCountInString(c); {
+		case runes <= creditMost && sketch.Credit(c):
+			n = at
+		case runes > nameMost:
+			return n
+		}
+	}
+	return n
+}
+
 // pair counts the facts and names a few.
-func (f *Facts) pair(x *sketch.Alignment) {
+func (f *Facts) pair(x *sketch.Alignment, series bool) {
 	var said, added []*sketch.Fact // distinct, of the item; those that the earlier text lacks
-	var conflict [3][]string
+	var conflicts []conflict
+	if later, earlier, ok := subjects(&x.Later, &x.Earlier); ok && series {
+		conflicts = append(conflicts, conflict{later: later, earlier: earlier, kind: sketch.FactName})
+	}
 	fresh := func(o *sketch.Fact) bool {
 		if slices.ContainsFunc(said, o.Equal) {
 			return false
@@ -109,9 +170,12 @@ func (f *Facts) pair(x *sketch.Alignment) {
 		case p.Later == nil:
 		case p.Conflict:
 			a, b := x.Later.Text[p.Later.Start:p.Later.End], x.Earlier.Text[p.Earlier.Start:p.Earlier.End]
-			if words := display(a) + " / " + display(b); !slices.Contains(conflict[p.Later.Kind], words) {
-				f.Conflicts++
-				conflict[p.Later.Kind] = append(conflict[p.Later.Kind], words)
+			c := conflict{later: a, earlier: b, kind: p.Later.Kind, pair: p, rank: 2}
+			if strings.Contains(x.Later.Title, a) && strings.Contains(x.Earlier.Title, b) {
+				c.rank = 1
+			}
+			if !slices.ContainsFunc(conflicts, c.like) {
+				conflicts = append(conflicts, c)
 			}
 			if p.Later.Kind != sketch.FactName && fresh(p.Later) {
 				f.Numbers++
@@ -134,14 +198,51 @@ func (f *Facts) pair(x *sketch.Alignment) {
 	for _, o := range added {
 		f.New.Examples = appendSome(f.New.Examples, x.Later.Text[o.Start:o.End])
 	}
-	// One of each kind first, so that a notice about another bank names the bank and the amount.
-	for k := range max(len(conflict[0]), len(conflict[1]), len(conflict[2])) {
-		for _, kind := range conflict {
-			if k < len(kind) && len(f.Conflict) < examples {
-				f.Conflict = append(f.Conflict, kind[k])
-			}
+	f.Conflicts, f.Conflict = len(conflicts), shown(conflicts)
+}
+
+// conflict is what the two texts have at one place.
+type conflict struct {
+	later, earlier string
+	kind           sketch.FactKind
+	pair           *sketch.FactPair // nil: the subject
+	rank           int              // 0: the subject; 1: both headlines say it
+	nth            int              // of its kind
+}
+
+// like reports whether two conflicts are one: that of two names, whole or in part, or of two figures, exact or rounded, may
+// stand at several places.
+func (c conflict) like(o conflict) bool {
+	if c.kind != sketch.FactName || o.kind != sketch.FactName {
+		return c.kind == o.kind && c.pair.Later.Equal(o.pair.Later) && c.pair.Earlier.Equal(o.pair.Earlier)
+	}
+	part := func(a, b string) bool { return strings.Contains(a, b) || strings.Contains(b, a) }
+	return part(c.later, o.later) && part(c.earlier, o.earlier)
+}
+
+// shown chooses the conflicts that are named: the subjects and those of the headlines first, then one of each kind, so that a notice about another
+// bank names the bank and the amount; and those that say a value again last.
+func shown(conflicts []conflict) (words []string) {
+	var count [3]int
+	for i := range conflicts {
+		c := &conflicts[i]
+		c.nth = count[c.kind]
+		count[c.kind]++
+	}
+	slices.SortStableFunc(conflicts, func(a, b conflict) int {
+		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.nth, b.nth), cmp.Compare(a.kind, b.kind))
+	})
+	var again []string
+	for i, c := range conflicts {
+		pair := display(c.later) + " / " + display(c.earlier)
+		if slices.ContainsFunc(conflicts[:i], func(o conflict) bool { return c.later == o.later || c.earlier == o.earlier }) {
+			again = append(again, pair)
+		} else {
+			words = append(words, pair)
 		}
 	}
+	words = append(words, again...)
+	return words[:min(examples, len(words))]
 }
 
 func appendSome(list []string, text string) []string {
@@ -204,16 +305,24 @@ func letters(text string) int {
 // Bounds of a quoted beginning, in characters: clauses are quoted up to the first, one is cut at the second.
 const (
 	quoted    = 12
-	quotedMax = 24
+	quotedMax = 32
 )
 
-// beginning quotes a passage from its beginning to the end of a clause.
+func isHan(r rune) bool { return unicode.Is(unicode.Han, r) }
+
+// beginning quotes a passage from its beginning to the end of a clause, or of a word.
 func beginning(text string) string {
 	text = strings.TrimLeft(text, "的了是\n")
-	n := 0
+	for label, rest, ok := strings.Cut(text, "\n"); ok && !strings.ContainsFunc(label, isHan); label, rest, ok = strings.Cut(text, "\n") {
+		text = rest // the number of a list item, the address of a page
+	}
+	n, word := 0, 0 // word: where the last one begins
 	for i, r := range text {
+		if latin := r != '\n' && r < utf8.RuneSelf; !latin || i == 0 || text[i-1] == '\n' || text[i-1] >= utf8.RuneSelf {
+			word = i
+		}
 		if r == '\n' && n >= quoted || n == quotedMax {
-			return strings.ReplaceAll(text[:i], "\n", "，") + "…"
+			return strings.ReplaceAll(text[:word], "\n", "，") + "…"
 		}
 		n++
 	}

@@ -3,6 +3,7 @@ package verdict
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"jianguo/sketch"
@@ -29,9 +30,9 @@ type phrases struct {
 	headlines                               string // the same short body
 	oneSided                                string // a suspect whose texts were not aligned
 	estimated                               string // because they are too long
-	characters, quote, lacks                string
+	characters, quote, lacks, adds          string
 	figuresAgree, figuresShared             string
-	figuresNew, figuresLacked, andMore      string
+	figuresLacked, andMore                  string
 	differ, against, more                   string
 	list, note, comma                       string
 }
@@ -45,13 +46,13 @@ var chinese = phrases{
 
 	sameText: "同文：本稿 %[2]d%% 见于先到稿 %[1]s", contained: "摘段：本稿 %[2]d%% 见于先到稿 %[1]s，是其 %[3]d%%",
 	contains: "含先到稿：先到稿 %[1]s 的 %[3]d%% 见于本稿，占本稿 %[2]d%%", reworded: "改写：本稿 %[2]d%% 的文字见于先到稿 %[1]s",
-	extends: "本稿含先到稿 %[1]s 的 %[3]d%%，另有先到稿没有的内容", overlap: "本稿 %[2]d%% 的文字见于先到稿 %[1]s，另有先到稿没有的内容",
+	extends: "本稿含先到稿 %[1]s 的 %[3]d%%", overlap: "本稿 %[2]d%% 的文字见于先到稿 %[1]s",
 	inDoubt: "存疑：本稿 %[2]d%% 的文字见于先到稿 %[1]s，是否同稿不能断定", series: "系列稿：本稿与先到稿 %s 格式相同，事实不同", related: "相关稿：本稿 %[2]d%% 的文字见于先到稿 %[1]s，是其 %[3]d%%", loose: "相关稿：本稿与先到稿 %s 有相同之处",
 	headlines:  "存疑：本稿与先到稿 %s 正文相同，标题各说各的，正文都没有提到",
 	oneSided:   "本稿与先到稿 %s 大段相同，但各自篇幅不同",
 	estimated:  "存疑：本稿与先到稿 %s 相近；全文过长，只按摘要比较",
-	characters: "约 %d 字", quote: "“%s”", lacks: "先到稿另有本稿没有的约 %d 字",
-	figuresAgree: "本稿 %d 个数字全部见于先到稿", figuresShared: "本稿 %d 个数字中 %d 个见于先到稿", figuresLacked: "先到稿没有 %s", andMore: "等 %d 个", figuresNew: "先到稿没有的数字 %d 个，如 %s",
+	characters: "约 %d 字", quote: "“%s”", lacks: "先到稿另有本稿没有的约 %d 字", adds: "另有先到稿没有的内容",
+	figuresAgree: "本稿 %d 个数字全部见于先到稿", figuresShared: "本稿 %d 个数字中 %d 个见于先到稿", figuresLacked: "先到稿没有 %s", andMore: "等 %d 个",
 	differ: "不同", against: "本稿 %s，先到稿 %s", more: "等 %d 处",
 	list: "、", note: "：", comma: "，",
 }
@@ -66,13 +67,13 @@ var english = phrases{
 
 	sameText: "the same text: %[2]d%% of this text is in the earlier %[1]s", contained: "an excerpt: %[2]d%% of this text is in the earlier %[1]s, %[3]d%% of which it is",
 	contains: "contains the earlier text: %[3]d%% of %[1]s is in this text, %[2]d%% of which it is", reworded: "reworded: %[2]d%% of this text is in the earlier %[1]s",
-	extends: "this text has %[3]d%% of the earlier %[1]s and adds", overlap: "%[2]d%% of this text is in the earlier %[1]s; this text adds",
+	extends: "this text has %[3]d%% of the earlier %[1]s", overlap: "%[2]d%% of this text is in the earlier %[1]s",
 	inDoubt: "in doubt: %[2]d%% of this text is in the earlier %[1]s, which may be another article", series: "a series: this text has the form of the earlier %s and other facts", related: "related: %[2]d%% of this text is in the earlier %[1]s, %[3]d%% of which it is", loose: "related: this text has something in common with the earlier %s",
 	headlines:  "in doubt: the body is that of the earlier %s, the headlines are of two matters, and the body says nothing of either",
 	oneSided:   "this text has much in common with the earlier %s, and one of them has more",
 	estimated:  "in doubt: this text is like the earlier %s; the texts are too long to compare, so this is an estimate",
-	characters: " about %d characters", quote: "“%s”", lacks: "the earlier text has about %d characters that this text lacks",
-	figuresAgree: "all figures of this text (%d) are in the earlier text", figuresShared: "of the figures of this text (%d) the earlier text has %d", figuresLacked: "it lacks %s", andMore: " and others, %d in all", figuresNew: "figures that the earlier text lacks: %d, as %s",
+	characters: " about %d characters", quote: "“%s”", lacks: "the earlier text has about %d characters that this text lacks", adds: "this text adds",
+	figuresAgree: "all figures of this text (%d) are in the earlier text", figuresShared: "of the figures of this text (%d) the earlier text has %d", figuresLacked: "the earlier text lacks %s", andMore: " and others, %d in all",
 	differ: "different", against: "this text %s, the earlier text %s", more: "%d in all",
 	list: ", ", note: ": ", comma: ", ",
 }
@@ -82,6 +83,12 @@ func phrasesOf(language string) *phrases {
 		return &english
 	}
 	return &chinese
+}
+
+// formed reports whether a text has the form of the earlier one: more than one fact differs, or who it is about, or half of it is
+// in common.
+func (f *Facts) formed() bool {
+	return f.Conflicts > 1 || f.Coverage == nil || f.Coverage.Later >= .5 || !strings.ContainsAny(f.Conflict[0], "0123456789")
 }
 
 // Why puts an event into one sentence, in Chinese or English.
@@ -123,13 +130,13 @@ func Why(e *Event, language string) string {
 	if e.Series != 0 {
 		said := p.conflicts(e.Facts)
 		switch {
-		case len(said) > 0:
+		case len(said) > 0 && e.Facts.formed():
 			return fmt.Sprintf(p.series, e.Of) + p.note + said[0]
 		case e.Facts == nil || e.Facts.Coverage == nil:
 			return p.withFacts(p.loose, e)
 		}
 		form := fmt.Sprintf(p.related, e.Of, percent(e.Facts.Coverage.Later), percent(e.Facts.Coverage.Earlier))
-		return strings.Join(append([]string{form}, p.facts(e.Facts)...), p.comma)
+		return strings.Join(slices.Concat([]string{form}, p.facts(e.Facts), p.added(e.Facts, worthwhile)), p.comma)
 	}
 	return strings.Join(p.judged(e.Of, e.Facts), p.comma)
 }
@@ -152,20 +159,40 @@ func (p *phrases) judged(of string, f *Facts) []string {
 	said := []string{fmt.Sprintf(form, of, percent(f.Coverage.Later), percent(f.Coverage.Earlier))}
 	switch f.Reason {
 	case sketch.Extends, sketch.Overlap:
-		if n := f.New; n.Characters > 0 {
-			said[0] += fmt.Sprintf(p.characters, rounded(n.Characters)) + p.note + fmt.Sprintf(p.quote, n.Text)
-		}
-		said = append(said, p.differing(f)...)
-		if n := f.New; n.Facts > 0 {
-			said = append(said, fmt.Sprintf(p.figuresNew, n.Facts, strings.Join(n.Examples, p.list)))
-		}
-	default:
+		said = slices.Concat(said, p.added(f, 1), p.differing(f), p.lacking(f.New, examples))
+	case sketch.SameText:
 		said = append(said, p.facts(f)...)
+	default:
+		said = slices.Concat(said, p.facts(f), p.added(f, worthwhile))
 	}
-	if f.Lacks >= 30 && f.Reason != sketch.SameText {
+	if f.Lacks >= worthwhile && f.Reason != sketch.SameText {
 		said = append(said, fmt.Sprintf(p.lacks, rounded(f.Lacks)))
 	}
 	return said
+}
+
+// worthwhile is how many characters that only one text has are worth a word where the text is rejected, or one of a series.
+const worthwhile = 30
+
+// added quotes what a text adds, if that has at least so many characters.
+func (p *phrases) added(f *Facts, least int) []string {
+	if f.New == nil || f.New.Characters < least {
+		return nil
+	}
+	return []string{p.adds + fmt.Sprintf(p.characters, rounded(f.New.Characters)) + p.note + fmt.Sprintf(p.quote, f.New.Text)}
+}
+
+// lacking names some of the figures that the earlier text lacks.
+func (p *phrases) lacking(n *New, most int) []string {
+	if n == nil || n.Facts == 0 {
+		return nil
+	}
+	named := n.Examples[:min(most, len(n.Examples))]
+	said := fmt.Sprintf(p.figuresLacked, strings.Join(named, p.list))
+	if n.Facts > len(named) {
+		said += fmt.Sprintf(p.andMore, n.Facts)
+	}
+	return []string{said}
 }
 
 func (p *phrases) unaligned(f *Facts) string {
@@ -199,12 +226,8 @@ func (p *phrases) facts(f *Facts) (said []string) {
 		said = append(said, fmt.Sprintf(p.figuresAgree, f.Numbers))
 	default:
 		said = append(said, fmt.Sprintf(p.figuresShared, f.Numbers, f.Shared))
-		if n := f.New; n != nil && n.Facts > 0 && len(f.Conflict) == 0 {
-			lacked := fmt.Sprintf(p.figuresLacked, strings.Join(n.Examples[:min(2, len(n.Examples))], p.list))
-			if n.Facts > 2 {
-				lacked += fmt.Sprintf(p.andMore, n.Facts)
-			}
-			said = append(said, lacked)
+		if len(f.Conflict) == 0 {
+			said = append(said, p.lacking(f.New, 2)...)
 		}
 	}
 	return append(said, p.differing(f)...)

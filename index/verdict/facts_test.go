@@ -1,0 +1,70 @@
+package verdict
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"jianguo/sketch"
+)
+
+// TestConflicts: what the headlines are about and what both of them say is named first, then one conflict of each kind; a value
+// that is said again comes last, and a name and a part of it are one.
+func TestConflicts(t *testing.T) {
+	text := func(bank, day, fine, people string) sketch.Input {
+		return sketch.Input{
+			Title: bank + "被罚" + fine,
+			Body: fmt.Sprintf("金融监管部门网站%s公布的处罚信息公开表显示\n%s因贷款管理严重不尽职被罚款%s\n同日另有%s被警告\n%s该行尚未回应\n罚款%s已经缴纳",
+				day, bank, fine, people, day, fine),
+		}
+	}
+	x := sketch.Align(text("青禾银行", "8月3日", "40万元", "9人"), text("海岬农村商业银行", "8月4日", "30.5万元", "8人"))
+	f := Compared(&sketch.Judgement{Kind: sketch.Series}, x)
+	want := []string{"青禾银行 / 海岬农村商业银行", "40万元 / 30.5万元", "8月3日 / 8月4日", "9人 / 8人"}
+	if !slices.Equal(f.Conflict, want) || f.Conflicts != 4 {
+		t.Errorf("%d conflicts, %q, want %q", f.Conflicts, f.Conflict, want)
+	}
+}
+
+func TestSubjects(t *testing.T) {
+	for _, c := range [][4]string{
+		{"北方华创\n上半年净利润27.81亿元", "国药股份\n上半年净利润同比增长1.62%", "北方华创", "国药股份"},
+		{"视源电子科技向港交所提交上市申请书", "美格智能向港交所提交上市申请", "视源电子科技", "美格智能"},
+		{"澜起科技股份有限公司向港交所提交申请", "上海林清轩生物科技股份有限公司向港交所提交申请", "澜起科技股份有限公司", "上海林清轩生物科技股份有限公司"},
+		{"7月25日基金净值\n建信多因子最新净值1.2", "7月24日基金净值\n景顺长城环保优势最新净值2.9", "建信多因子", "景顺长城环保优势"},
+		{"浙江祥源文旅临时股东大会决议公告", "浙江六和文旅临时股东大会决议公告", "浙江祥源", "浙江六和"},
+		{"日经225指数开盘涨0.6%", "日经225指数开盘涨0.9%", "", ""},
+		{"青禾市发布暴雨预警", "青禾市发布暴雨预警", "", ""},
+		{"", "青禾市发布暴雨预警", "", ""},
+	} {
+		later, earlier, found := subjects(&sketch.Aligned{Title: c[0]}, &sketch.Aligned{Text: c[1] + "\n" + c[3]})
+		if found != (c[2] != "") || found && (later != c[2] || earlier != c[3]) {
+			t.Errorf("%q, %q: %q, %q", c[0], c[1], later, earlier)
+		}
+	}
+}
+
+func TestUncredited(t *testing.T) {
+	for text, want := range map[string]string{
+		"编辑王某\n来源新华社\n他说这样不行的时候\n责编李某":  "他说这样不行的时候",
+		"总监制\n钱蔚王姗姗监制\n张鸥制片人\n王薇主编":     "",
+		"他说这样不行的时候\n编辑部还发布了一年以来的十大语文差错": "他说这样不行的时候\n编辑部还发布了一年以来的十大语文差错",
+		"张鸥\n他说这样不行的时候":                 "张鸥\n他说这样不行的时候",
+	} {
+		if p := uncredited(text, sketch.Bytes{End: len(text)}); text[p.Start:p.End] != want {
+			t.Errorf("%q: %q", text, text[p.Start:p.End])
+		}
+	}
+}
+
+func TestBeginning(t *testing.T) {
+	for text, want := range map[string]string{
+		"2\n议案对中小股东进行了单独计票并且获得通过\n其余":            "议案对中小股东进行了单独计票并且获得通过…",
+		"京东小米\nmi\nredmi turbo 5天玑8500 ultra直达链接和领券的地方": "京东小米，mi，redmi turbo 5天玑…",
+		"的主办方回应": "主办方回应",
+	} {
+		if got := beginning(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
