@@ -88,8 +88,8 @@ func TestMemoryFormula(t *testing.T) {
 // exemplars of the window and all versions so far. The resident size of the process does
 // not grow beyond that. JIANGUO_ITEMS overrides the number of items.
 func TestMemoryForLong(t *testing.T) {
-	const hourly = 2000
-	items := tier.CountOr("JIANGUO_ITEMS", 30_000, 60_000, 1_400_000)
+	hourly := tier.Count(1200, 2000, 2000)
+	items := tier.CountOr("JIANGUO_ITEMS", 18_000, 60_000, 1_400_000)
 	ctx := context.Background()
 	x := openTest(t, t.TempDir(), func(c *Config) {
 		c.Relaxed, c.SweepEvery = true, -1

@@ -298,7 +298,7 @@ func TestReindex(t *testing.T) {
 				t.Fatal(err)
 			}
 			met, swept := 0, 0
-			for _, d := range tier.Sequential([]dialect{1, 0, 1}) {
+			for _, d := range tier.Sequential([]dialect{1, 0, 1}[:tier.Count(2, 3, 3)]) {
 				before, want := history(t, dir), d.translated(t, dir)
 				a.interrupted(dir, d)
 				if diff := cmp.Diff(before, history(t, dir)); diff != "" {

@@ -77,8 +77,8 @@ func fleetItem(n int) []byte {
 type outage struct {
 	part, what string
 	do         func(f *fleet, i int)
-	pauses     []time.Duration // the longest that no item was acknowledged, from then on until 20 more were
-	reports    []time.Duration // the same of reports, until 5 more were
+	pauses     []time.Duration // the longest that no item was acknowledged, from then on until some more were
+	reports    []time.Duration // the same of reports
 }
 
 var outages = []*outage{
@@ -154,7 +154,7 @@ func TestFleet(t *testing.T) {
 			items, reports := f.load.count()
 			f.services[1].eventually("work goes on after: "+o.part+" "+o.what, func() bool {
 				moreItems, moreReports := f.load.count()
-				return moreItems >= items+20 && moreReports >= reports+5
+				return moreItems >= items+tier.Count(8, 20, 20) && moreReports >= reports+tier.Count(2, 5, 5)
 			})
 			item, report := f.load.pause()
 			o.pauses, o.reports = append(o.pauses, item), append(o.reports, report)
@@ -310,7 +310,7 @@ type load struct {
 
 func startLoad(services []*process, item func(n int) []byte) *load {
 	l := &load{services: services, last: [2]time.Time{time.Now(), time.Now()}, item: item, client: http.Client{Timeout: time.Second}, done: make(chan struct{}), seenBy: map[string][]string{}}
-	pause := time.Duration(tier.Count(120, 10, 0)) * time.Millisecond // between two of a client
+	pause := time.Duration(tier.Count(250, 10, 0)) * time.Millisecond // between two of a client
 	if os.Getenv("JIANGUO_FLEET_SECONDS") != "" {
 		pause = 0
 	}

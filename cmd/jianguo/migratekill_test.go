@@ -6,13 +6,17 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"io"
 	"maps"
 	"math/rand/v2"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -43,6 +47,74 @@ func (h records) differs(other records) string {
 		}
 	}
 	return ""
+}
+
+// bytes is what all fields have.
+func (h records) bytes() (n int) {
+	for _, fields := range h {
+		for _, field := range fields {
+			n += len(field)
+		}
+	}
+	return n
+}
+
+// narrow is a way to a Redis on which so many bytes pass, and then no more.
+type narrow struct {
+	listener  net.Listener
+	remaining atomic.Int64
+	closed    chan struct{}
+}
+
+func startNarrow(t *testing.T, to string, bytes int64) *narrow {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := &narrow{listener: l, closed: make(chan struct{})}
+	n.remaining.Store(bytes)
+	go func() {
+		for {
+			client, err := l.Accept()
+			if err != nil {
+				return // cut
+			}
+			inside, err := net.Dial("tcp", to)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			go func() { _, _ = io.Copy(client, inside) }()
+			go n.pass(client, inside)
+		}
+	}()
+	return n
+}
+
+// pass sends on what a client sends, and closes its connections at the end of it, or when the way is cut.
+func (n *narrow) pass(client, inside net.Conn) {
+	defer client.Close()
+	defer inside.Close()
+	for b := make([]byte, 4096); ; {
+		read, err := client.Read(b)
+		remaining := n.remaining.Add(-int64(read))
+		if _, werr := inside.Write(b[:max(0, int64(read)+min(0, remaining))]); err != nil || werr != nil {
+			return
+		}
+		if remaining < 0 {
+			<-n.closed
+			return
+		}
+	}
+}
+
+// full reports whether no more bytes pass.
+func (n *narrow) full() bool { return n.remaining.Load() < 0 }
+
+func (n *narrow) cut() {
+	_ = n.listener.Close()
+	close(n.closed)
 }
 
 // stateDB opens the file of histories of a data directory that no process uses.
@@ -215,26 +287,22 @@ func TestMigrateKilled(t *testing.T) {
 			}
 			return int(n)
 		}
-		had, moment := keys(), after(func() bool { return true }, time.Second/2)
-		if more := users - had; i%3 < 2 && more > 0 { // else at any time: before the first record, or after the last one
-			least := had + 1 + rand.IntN(more)
-			moment = func() bool {
-				if keys() <= least {
-					return false
-				}
-				if i%3 == 0 { // Redis stops in the middle of a page, and never sees the rest of it
-					redisDo(t, c, "CLIENT", "PAUSE", "1000", "WRITE")
-					time.Sleep(20 * time.Millisecond)
-				}
-				return true
-			}
+		had, moment, args, cut := keys(), after(func() bool { return true }, time.Second/2), command, func() {}
+		switch more := users - had; { // else at any time: before the first record, or after the last one
+		case more <= 0:
+		case i%3 == 0: // Redis never sees more than a part, which may end in the middle of a page
+			way := startNarrow(t, addr, int64(model.bytes()*more/users*(20+rand.IntN(60))/100))
+			args, moment, cut = slices.Concat(command[:len(command)-1], []string{"redis://" + way.listener.Addr().String()}), way.full, way.cut
+		case i%3 == 1:
+			least := had + rand.IntN(more)
+			moment = func() bool { return keys() > least }
 		}
-		killed := killedWhen(t, moment, s.binary, command...)
+		killed := killedWhen(t, moment, s.binary, args...)
+		cut()
 		s.eventually("Redis has noticed the end of the command", func() bool {
 			list, err := c.Do(t.Context(), c.B().ClientList().Build()).ToString()
 			return err == nil && !strings.Contains(list, " cmd=eval")
 		})
-		redisDo(t, c, "CLIENT", "UNPAUSE")
 		got := inRedis(t, c)
 		position, _ := c.Do(t.Context(), c.B().Get().Key("jianguo:moving").Build()).ToString() // there may be none
 		if of, at, ok := strings.Cut(position, "\n"); ok && strings.HasSuffix(of, clock) {

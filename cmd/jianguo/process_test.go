@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -27,7 +28,7 @@ import (
 // patience bounds every wait. It is far above what a slow machine needs.
 const patience = 2 * time.Minute
 
-// binary returns a path under which the test binary runs as jianguo.
+// binary returns a path under which the test binary runs as jianguo. Beside it is jianguo-admin.
 func binary(t *testing.T) string {
 	t.Helper()
 	self, err := os.Executable()
@@ -35,7 +36,7 @@ func binary(t *testing.T) string {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "jianguo")
-	if err := os.Symlink(self, path); err != nil {
+	if err := errors.Join(os.Symlink(self, path), os.Symlink(self, path+"-admin")); err != nil {
 		t.Fatal(err)
 	}
 	return path
@@ -176,7 +177,8 @@ func (s *process) stopped() {
 	case <-time.After(patience):
 		s.hang("the service does not end")
 	}
-	if out, err := exec.Command(s.binary, "verify", "--data", s.data).CombinedOutput(); err != nil {
+	// jianguo verify only starts this program, which TestScripts shows.
+	if out, err := exec.Command(s.binary+"-admin", "verify", "--data", s.data).CombinedOutput(); err != nil {
 		s.t.Fatalf("verify: %v\n%s", err, out)
 	}
 }
@@ -226,10 +228,13 @@ func (s *process) status(path string) int {
 // eventually waits until a condition holds.
 func (s *process) eventually(what string, holds func() bool) {
 	s.t.Helper()
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	// The longer it has taken, the less often it is asked: each question costs both processes time.
+	pause := 5 * time.Millisecond
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(pause) {
 		if holds() {
 			return
 		}
+		pause = min(pause*5/4, 50*time.Millisecond)
 	}
 	s.t.Fatalf("still not: %s\n%s", what, s.log)
 }

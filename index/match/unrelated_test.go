@@ -12,6 +12,7 @@ import (
 	"jianguo/index/internal/press"
 	"jianguo/index/match"
 	"jianguo/index/whole"
+	"jianguo/internal/tier"
 	"jianguo/sketch"
 )
 
@@ -23,7 +24,7 @@ func TestOutlinesChangeNoVerdict(t *testing.T) {
 	skipped, related, copies := 0, 0, 0
 	for seed := range uint64(6) {
 		o := &outlinesTest{T: t, press: &press.Press{Rand: rand.New(rand.NewPCG(seed, 3))}, with: openOutlines(t, seed), without: openOutlines(t, seed)}
-		for i := range 300 {
+		for i := range tier.Count(200, 300, 300) {
 			m := o.press.Mutation(uint64(i + 1))
 			o.add(m)
 			if m.Article != nil {
