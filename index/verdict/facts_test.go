@@ -59,7 +59,7 @@ func TestUncredited(t *testing.T) {
 
 func TestBeginning(t *testing.T) {
 	for text, want := range map[string]string{
-		"2\n议案对中小股东进行了单独计票并且获得通过\n其余":            "议案对中小股东进行了单独计票并且获得通过…",
+		"2\n议案对中小股东进行了单独计票并且获得通过\n其余":                   "议案对中小股东进行了单独计票并且获得通过…",
 		"京东小米\nmi\nredmi turbo 5天玑8500 ultra直达链接和领券的地方": "京东小米，mi，redmi turbo 5天玑…",
 		"的主办方回应": "主办方回应",
 	} {
