@@ -162,6 +162,9 @@ func (p *pairing) names(w *workspace, a0, a1, b0, b1 int) {
 	if a0 == a1 || b0 == b1 || max(a1-a0, b1-b0) > nameGap {
 		return
 	}
+	if x, y := w.q.lastClause(a0, a1), w.c.lastClause(b0, b1); x > a0 && y > b0 {
+		a0, b0 = x, y // the end of one clause in each, and the beginning of another: what matches follows
+	}
 	a, b := w.q.nameIn(a0, a1), w.c.nameIn(b0, b1)
 	if a.End == 0 || b.End == 0 {
 		return
@@ -179,6 +182,13 @@ func (p *pairing) names(w *workspace, a0, a1, b0, b1 int) {
 	a, b = w.q.slot(a, a0-before, a1, behind), w.c.slot(b, b0-before, b1, behind)
 	p.x.Pairs = append(p.x.Pairs, FactPair{Later: &Fact{Kind: FactName, Start: a.Start, End: a.End, from: a0},
 		Earlier: &Fact{Kind: FactName, Start: b.Start, End: b.End, from: b0}, Conflict: true})
+}
+
+// lastClause is where the last clause among some tokens begins, from if none begins behind it.
+func (s *side) lastClause(from, to int) int {
+	for to--; to > from && !s.tokens[to].clause; to-- {
+	}
+	return to
 }
 
 // beyond is how many tokens of a name stand before a gap, and how many behind it.
