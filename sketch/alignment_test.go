@@ -181,7 +181,7 @@ func TestFactsAreFacts(t *testing.T) {
 	if f := x.Comparison.Facts; f.OnlyA != 1 || f.NumbersShared != 1 {
 		t.Errorf("1人 and 一人: %+v", f)
 	}
-	for _, pair := range [][2]string{{"利率5.25%-5.50%", "利率5.25-5.50%"}, {"8月25日下午5时", "25日17时"}, {"下午2:30开会", "14:30开会"}, {"7个机场", "七个机场"}, {"2款新车", "两款新车"}, {"有18405人", "有1.8万人"}} {
+	for _, pair := range [][2]string{{"利率5.25%-5.50%", "利率5.25-5.50%"}, {"8月25日下午5时", "25日17时"}, {"下午2:30开会", "14:30开会"}, {"7个机场", "七个机场"}, {"30日16-17时", "7月30日16时"}, {"2月8日0-24时", "2月8日24时"}, {"2款新车", "两款新车"}, {"有18405人", "有1.8万人"}} {
 		if f := Align(Input{Body: pair[0]}, Input{Body: pair[1]}).Comparison.Facts; f.OnlyA != 0 || f.NumbersShared != 1 {
 			t.Errorf("%q: %+v", pair, f)
 		}
@@ -189,7 +189,7 @@ func TestFactsAreFacts(t *testing.T) {
 	if f := Align(Input{Body: "共有17.16亿元"}, Input{Body: "共有18亿元"}).Comparison.Facts; f.OnlyA != 1 {
 		t.Errorf("17.16亿元 and 18亿元: %+v", f)
 	}
-	for _, pair := range [][2]string{{"7月26日开会", "7月27日20时开会"}, {"今天23时开会", "今天26日8时开会"}} {
+	for _, pair := range [][2]string{{"7月26日开会", "7月27日20时开会"}, {"今天23时开会", "今天26日8时开会"}, {"8月12日\n8月12日6时发布", "8月12日\n8月12日8时发布"}} {
 		if f := Align(Input{Body: pair[0]}, Input{Body: pair[1]}).Comparison.Facts; f.OtherSlot != 1 {
 			t.Errorf("%q: one of the times says more, and they are not the same: %+v", pair, f)
 		}

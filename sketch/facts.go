@@ -26,6 +26,7 @@ type Fact struct {
 	place float64 // value of the last digit that is written: 1000 of 1.8万
 	unit  string
 	time  [5]int // year, month, day, hour, minute; -1: not said
+	since int    // of hours, the first one and 1: 17 of 16-17时
 	from  int    // first token
 }
 
@@ -263,6 +264,7 @@ func (s *side) timeAt(tokens []token, i int) (Fact, int) {
 		}
 		if hours := i + n + 1; hours < len(tokens) && int(tokens[hours].start) == int(t.end)+1 && s.text[t.end] == '-' && t.kind == number && tokens[hours].kind == number {
 			if at, _ := s.timeField(tokens[hours]); at == 3 {
+				f.since = int(readToken(s.text, int(t.start)).value) + 1
 				t, n = tokens[hours], n+1 // 0-24时 counts up to 24时
 			}
 		}
@@ -325,7 +327,7 @@ func (f *Fact) Equal(o *Fact) bool {
 	said := false
 	for i, a := range f.time {
 		if b := o.time[i]; a >= 0 && b >= 0 {
-			if a != b {
+			if a != b && (i != 3 || f.since != b+1 && o.since != a+1) {
 				return false
 			}
 			said = true

@@ -66,11 +66,22 @@ func (p *pairing) aligned() {
 	}
 }
 
-// inGap pairs equal facts of a gap, and in a short gap the others, in order, as conflicts. The fact that ends
-// before a gap may differ in it by its unit, so it is looked at too.
+// factTokens bounds how many tokens before a gap a fact begins that reaches into it: 8月9日6时.
+const factTokens = 8
+
+// reaching are the numbers of the facts that begin in a gap or reach into it, or end just before it and may differ in it by their unit.
+func reaching(facts []Fact, tokens []Bytes, from, to int) (lo, hi int) {
+	lo, hi = within(facts, from-factTokens, to)
+	for lo < hi && facts[lo].from < from-2 && (from == len(tokens) || facts[lo].End <= tokens[from].Start) {
+		lo++
+	}
+	return lo, hi
+}
+
+// inGap pairs equal facts of a gap, and in a short gap the others, in order, as conflicts.
 func (p *pairing) inGap(a0, a1, b0, b1 int) {
-	a, aEnd := within(p.a, a0-2, a1)
-	b, bEnd := within(p.b, b0-2, b1)
+	a, aEnd := reaching(p.a, p.x.Later.Tokens, a0, a1)
+	b, bEnd := reaching(p.b, p.x.Earlier.Tokens, b0, b1)
 	for i := a; i < aEnd; i++ {
 		for j := b; j < bEnd && !p.doneA[i]; j++ {
 			if !p.doneB[j] && p.a[i].Equal(&p.b[j]) {
