@@ -84,7 +84,7 @@ func lacking(s *sketch.Aligned) (out []sketch.Bytes) {
 			common += int(min(s.Common[i+n], 1))
 		}
 		if n >= passage && 3*common < n {
-			if p := uncredited(s.Text, novel(s, i, i+n)); p.Start < p.End {
+			if p := uncredited(s.Text, novel(s, i, i+n)); strings.ContainsFunc(s.Text[p.Start:p.End], prose) {
 				out = append(out, p)
 			}
 		}
@@ -309,6 +309,9 @@ const (
 )
 
 func isHan(r rune) bool { return unicode.Is(unicode.Han, r) }
+
+// prose reports whether a character stands in sentences, but not in the address of a page.
+func prose(r rune) bool { return r == ' ' || isHan(r) }
 
 // beginning quotes a passage from its beginning to the end of a clause, or of a word.
 func beginning(text string) string {

@@ -136,7 +136,7 @@ func Why(e *Event, language string) string {
 			return p.withFacts(p.loose, e)
 		}
 		form := fmt.Sprintf(p.related, e.Of, percent(e.Facts.Coverage.Later), percent(e.Facts.Coverage.Earlier))
-		return strings.Join(slices.Concat([]string{form}, p.facts(e.Facts), p.added(e.Facts, worthwhile)), p.comma)
+		return strings.Join(slices.Concat([]string{form}, p.facts(e.Facts), p.added(e.Facts, worthAdded)), p.comma)
 	}
 	return strings.Join(p.judged(e.Of, e.Facts), p.comma)
 }
@@ -163,7 +163,7 @@ func (p *phrases) judged(of string, f *Facts) []string {
 	case sketch.SameText:
 		said = append(said, p.facts(f)...)
 	default:
-		said = slices.Concat(said, p.facts(f), p.added(f, worthwhile))
+		said = slices.Concat(said, p.facts(f), p.added(f, worthAdded))
 	}
 	if f.Lacks >= worthwhile && f.Reason != sketch.SameText {
 		said = append(said, fmt.Sprintf(p.lacks, rounded(f.Lacks)))
@@ -171,8 +171,12 @@ func (p *phrases) judged(of string, f *Facts) []string {
 	return said
 }
 
-// worthwhile is how many characters that only one text has are worth a word where the text is rejected, or one of a series.
-const worthwhile = 30
+// Least numbers of characters that only one text has and that are worth a word: of the earlier text, and of one that is rejected
+// or belongs to a series, where little is often what a page shows beside an article.
+const (
+	worthwhile = 30
+	worthAdded = 80
+)
 
 // added quotes what a text adds, if that has at least so many characters.
 func (p *phrases) added(f *Facts, least int) []string {
