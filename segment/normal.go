@@ -1,8 +1,8 @@
 package segment
 
 import (
-	"bytes"
 	"slices"
+	"strings"
 	"unicode/utf8"
 	"unsafe"
 )
@@ -13,7 +13,7 @@ type normalizer struct {
 	folds   *folds
 	out     []byte
 	pending class // the strongest separator since the last letter or digit
-	// held is a joiner or comma behind a digit, or - behind % or an ideograph, kept only if a digit follows, or a dot behind an ideograph,
+	// held is a joiner or comma behind a digit, or - behind % or a power, kept only if a digit follows, or a dot behind an ideograph,
 	// dropped only if an ideograph follows. 0: none.
 	held    rune
 	last    class // of the last byte of out
@@ -77,7 +77,7 @@ func (n *normalizer) folded(f fold) {
 		n.separate(f.class)
 	case joiner, comma:
 		// A dot between ideographs hides a word: a sentence that ends in a dot is followed by a space.
-		if n.pending == drop && n.held == 0 && (n.last == digit || f.r == '.' && n.last == ideograph || f.r == '-' && n.joins()) {
+		if n.pending == drop && n.held == 0 && (n.last == digit || f.r == '.' && n.last == ideograph || f.r == '-' && n.measured()) {
 			n.held = f.r
 			return
 		}
@@ -95,8 +95,13 @@ func (n *normalizer) folded(f fold) {
 	}
 }
 
-// joins reports whether - belongs to what stands before it where a digit follows: 10%-20%, 2.4亿-2.8亿元, 歼-16.
-func (n *normalizer) joins() bool { return n.last == ideograph || bytes.HasSuffix(n.out, []byte("%")) }
+// measures end the first number of a range: 10%-20%, 2.4亿-2.8亿元. Behind any other ideograph - is a mark: 歼-16 is 歼16.
+const measures = "%‰百千万亿元"
+
+func (n *normalizer) measured() bool {
+	r, _ := utf8.DecodeLastRune(n.out)
+	return (n.last == word || n.last == ideograph) && strings.ContainsRune(measures, r)
+}
 
 // letter writes a letter or digit, and the separator before it.
 func (n *normalizer) letter(f fold) {

@@ -12,7 +12,7 @@ type Text struct {
 	Recipe string // of the Segmenter, when it analysed the text
 	// Title and Body are the normal forms without page residue. Clauses are separated by one '\n'; apart from
 	// that only letters, digits, single spaces between Latin words, and the punctuation of numbers (3.5%,
-	// 12:30, 2023-08-09) remain.
+	// 12:30, 2023-08-09, 2.4亿-2.8亿) remain.
 	Title, Body string
 	// Sentences and Paragraphs are the offsets in Body where sentences and paragraphs begin, in order; the
 	// first is 0 unless Body is empty. Every paragraph begins a sentence.
