@@ -92,7 +92,7 @@ func (x *Alignment) align(w *workspace) {
 	}
 	both := x.TokensA > 0 && x.TokensB > 0
 	x.Later.set(&w.q, func(id int32) bool { return both && w.inC[id] > 0 }, said, func(m Match) int { return m.Later })
-	x.Earlier.set(&w.c, func(id int32) bool { return both && id >= 0 }, append(w.again(both), x.Matches...), func(m Match) int { return m.Earlier })
+	x.Earlier.set(&w.c, func(id int32) bool { return both && id >= 0 }, append(w.again(), x.Matches...), func(m Match) int { return m.Earlier })
 	if both {
 		x.pairFacts(w)
 		x.measure(w)
@@ -100,8 +100,8 @@ func (x *Alignment) align(w *workspace) {
 }
 
 // again are the runs of the earlier text that the query has too, of which a passage that is said twice is in no match.
-func (w *workspace) again(both bool) (said []Match) {
-	for i := 0; both && i < len(w.chain); i++ {
+func (w *workspace) again() (said []Match) {
+	for i := 0; i < len(w.chain); i++ {
 		from := i
 		for i < len(w.chain) && w.chain[i] != unknown {
 			i++

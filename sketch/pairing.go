@@ -69,7 +69,8 @@ func (p *pairing) aligned() {
 // factTokens bounds how many tokens before a gap a fact begins that reaches into it: 8月9日6时.
 const factTokens = 8
 
-// reaching are the numbers of the facts that begin in a gap or reach into it, or end just before it and may differ in it by their unit.
+// reaching are the numbers of the facts that begin in a gap or reach into it, or end just before it and may differ in it by their
+// unit.
 func reaching(facts []Fact, tokens []Bytes, from, to int) (lo, hi int) {
 	lo, hi = within(facts, from-factTokens, to)
 	for lo < hi && facts[lo].from < from-2 && (from == len(tokens) || facts[lo].End <= tokens[from].Start) {
@@ -126,13 +127,17 @@ func (p *pairing) elsewhere(w *workspace) {
 	}
 }
 
-// spelled finds a figure of one digit where s writes a Chinese one: 一人, which begins so many words that it is no fact by itself, 七个.
+// spellings are the Chinese digits, by value.
+var spellings = [10][]string{1: {"一"}, {"二", "两"}, {"三"}, {"四"}, {"五"}, {"六"}, {"七"}, {"八"}, {"九"}}
+
+// spelled finds a figure of one digit of the other text where s writes it in Chinese: 一人 and 七个 are no facts by themselves, since
+// they begin many words.
 func (s *side) spelled(other *side, f *Fact) *Fact {
 	text := other.text[f.Start:f.End]
 	if f.value < 1 || f.value > 9 || len(text) < 2 || text[0] != '0'+byte(f.value) || text[1] < utf8.RuneSelf {
 		return nil
 	}
-	for _, digit := range strings.Fields([]string{"", "一", "二 两", "三", "四", "五", "六", "七", "八", "九"}[int(f.value)]) {
+	for _, digit := range spellings[int(f.value)] {
 		if at := strings.Index(s.text, digit+text[1:]); at >= 0 {
 			o := *f
 			o.Start, o.End = at, at+len(digit+text[1:])

@@ -58,6 +58,7 @@ func (w *workspace) overlaps(c *Input) Comparison {
 	w.c.read(c)
 	r := Comparison{Exact: true, TokensA: len(w.q.tokens), TokensB: len(w.c.tokens)}
 	if r.TokensA == 0 || r.TokensB == 0 {
+		w.chain = w.chain[:0] // of an earlier pair
 		return r
 	}
 	if k := min(shingleK, r.TokensA, r.TokensB); w.k != k {

@@ -76,7 +76,7 @@ func Compared(j *sketch.Judgement, x *sketch.Alignment) *Facts {
 const passage, run = 8, 6
 
 // lacking returns the passages of a side that the other text lacks, from the first clause in each that says something new: less
-// than a third of one is in common, between two runs that are, and it is not said elsewhere in other words' order.
+// than a third of one is in common, between two runs that are, and the other text does not say it in another order.
 func lacking(s *sketch.Aligned) (out []sketch.Bytes) {
 	for i := 0; i < len(s.Common); {
 		n, common := 0, 0
@@ -150,12 +150,14 @@ func credits(clauses iter.Seq2[int, string]) (n int) {
 	return n
 }
 
-// pair counts the facts and names a few.
+// pair counts the facts and names a few; of a series, what the two texts are about as well.
 func (f *Facts) pair(x *sketch.Alignment, series bool) {
 	var said, added []*sketch.Fact // distinct, of the item; those that the earlier text lacks
 	var conflicts []conflict
-	if later, earlier, ok := subjects(&x.Later, &x.Earlier); ok && series {
-		conflicts = append(conflicts, conflict{later: later, earlier: earlier, kind: sketch.FactName})
+	if series {
+		if later, earlier, found := subjects(&x.Later, &x.Earlier); found {
+			conflicts = append(conflicts, conflict{later: later, earlier: earlier, kind: sketch.FactName})
+		}
 	}
 	fresh := func(o *sketch.Fact) bool {
 		if slices.ContainsFunc(said, o.Equal) {
@@ -220,8 +222,8 @@ func (c conflict) like(o conflict) bool {
 	return part(c.later, o.later) && part(c.earlier, o.earlier)
 }
 
-// shown chooses the conflicts that are named: the subjects and those of the headlines first, then one of each kind, so that a notice about another
-// bank names the bank and the amount; and those that say a value again last.
+// shown chooses the conflicts that are named: the subjects and those of the headlines first, then one of each kind, so that a
+// notice about another bank names the bank and the amount; and last those with a value that is named already.
 func shown(conflicts []conflict) (words []string) {
 	var count [3]int
 	for i := range conflicts {
