@@ -54,7 +54,7 @@ func checkForm(t *testing.T, form string) {
 	for _, r := range form {
 		switch c := shipped().current.Load().folds.of(r).class; {
 		case r == '\n' || r == ' ' || c >= digit:
-		case strings.ContainsRune(".:/-%‰", r) && last >= '0' && last <= '9', r == '-' && strings.ContainsRune(measures, last):
+		case strings.ContainsRune(".:/-%‰", r) && last >= '0' && last <= '9', r == '-' && strings.ContainsRune(" \n"+measures, last):
 		default:
 			t.Fatalf("%q in a normal form: %.200q", r, form)
 		}
@@ -69,6 +69,7 @@ func FuzzAnalyze(f *testing.F) {
 	f.Add("标题", "<p>a<b>b</p>c<script>d</script><div hidden>e<div>f</div></div>g<!-- h")
 	f.Add("", "1,234,567.89元 1,23 12:30 3.5% 5‰ 1.2.3 ½ ⅒ 1⁄2")
 	f.Add("", "讯〜0 30～50毫米，10%—20%，2.4亿-2.8亿元")
+	f.Add("-0.5%", "(12.620, -0.29, -2.25%) 跌——0.5%，-3月 - 4 -5.5.5 --1,234.5 ～1.2")
 	f.Add("乾", "乾隆乾。坤乾\n淨藉口覆")
 	f.Add("\xff", "責任編輯：\u0301a\u0301\u0301\u1100\u1161か\u3099&amp;&#x4e2d;&lt")
 	f.Fuzz(check)

@@ -1,6 +1,7 @@
 package segment
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -13,12 +14,13 @@ type normalizer struct {
 	folds   *folds
 	out     []byte
 	pending class // the strongest separator since the last letter or digit
-	// held is a joiner or comma behind a digit, or - behind % or a power, kept only if a digit follows, or a dot behind an ideograph,
-	// dropped only if an ideograph follows. 0: none.
+	// held is a joiner or comma behind a digit, or - behind % or a power, kept only if a digit follows; a minus, which begins a
+	// clause; or a dot behind an ideograph, dropped only if an ideograph follows. 0: none.
 	held    rune
 	last    class // of the last byte of out
 	number  int   // where the number at the end of out begins
 	grouped bool  // that number has a comma in it
+	signed  bool  // a minus stands before it
 	// breaks are the separators in out that are stronger than a clause.
 	breaks []clauseBreak
 	// unsettled are the offsets in out of characters that depend on the words around them (see variants).
@@ -39,7 +41,7 @@ func (n *normalizer) reset(out []byte) {
 	n.out = out[:0]
 	n.breaks = n.breaks[:0]
 	n.unsettled = n.unsettled[:0]
-	n.pending, n.held, n.last, n.number, n.grouped = drop, 0, drop, 0, false
+	n.pending, n.held, n.last, n.number, n.grouped, n.signed = drop, 0, drop, 0, false, false
 }
 
 // separate feeds a separator, as a character or the end of an HTML block.
@@ -81,10 +83,14 @@ func (n *normalizer) folded(f fold) {
 			n.held = f.r
 			return
 		}
+		second := n.held == '-' // of a dash of two characters
 		n.separate(clause)
+		if f.r == '-' && n.last != word && !second {
+			n.held = f.r
+		}
 	case percent:
 		if n.last == digit && n.pending == drop && n.held == 0 {
-			n.endNumber()
+			n.endNumber(true)
 			n.out = utf8.AppendRune(n.out, f.r)
 			n.last = word
 			return
@@ -105,8 +111,9 @@ func (n *normalizer) measured() bool {
 
 // letter writes a letter or digit, and the separator before it.
 func (n *normalizer) letter(f fold) {
+	minus := n.held == '-' && n.pending >= clause && f.class == digit
 	switch {
-	case n.held == 0:
+	case n.held == 0 || minus:
 	case n.held == '.' && n.last == ideograph:
 		if f.class >= ideograph {
 			n.held = 0
@@ -121,7 +128,7 @@ func (n *normalizer) letter(f fold) {
 	}
 	n.unhold()
 	if n.last == digit && (f.class != digit || n.pending != drop) {
-		n.endNumber()
+		n.endNumber(false)
 	}
 	switch {
 	case len(n.out) == 0 || n.pending == drop:
@@ -138,6 +145,9 @@ func (n *normalizer) letter(f fold) {
 		n.last = space
 	}
 	n.pending = drop
+	if minus {
+		n.out, n.signed, n.last = append(n.out, '-'), true, word
+	}
 	if f.class == unsettled {
 		n.unsettled = append(n.unsettled, int32(len(n.out)))
 		f.class = ideograph
@@ -153,8 +163,17 @@ func (n *normalizer) letter(f fold) {
 	n.last = f.class
 }
 
-// endNumber settles the commas of the number at the end of out: 1,600,000 is one number, and 1,2,3 are three.
-func (n *normalizer) endNumber() {
+// endNumber settles the minus and the commas of the number at the end of out: that of -2.11 and -5% belongs to it, but - before
+// 3 may be the mark of a list; 1,600,000 is one number, and 1,2,3 are three.
+func (n *normalizer) endNumber(percent bool) {
+	if n.signed && !percent && bytes.Count(n.out[n.number:], []byte(".")) != 1 {
+		n.number--
+		if n.origin != nil {
+			n.origin.spans = slices.Delete(n.origin.spans, n.number, n.number+1)
+		}
+		n.out = slices.Delete(n.out, n.number, n.number+1)
+	}
+	n.signed = false
 	if !n.grouped {
 		return
 	}
@@ -200,7 +219,7 @@ func thousands(s []byte) bool {
 // end settles what is open, and returns the normal form.
 func (n *normalizer) end() []byte {
 	if n.last == digit {
-		n.endNumber()
+		n.endNumber(false)
 	}
 	if len(n.unsettled) > 0 {
 		n.settled = n.folds.variants.settle(n.out, n.unsettled, n.settled)

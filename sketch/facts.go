@@ -3,6 +3,7 @@ package sketch
 import (
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -58,6 +59,9 @@ var units = func() map[string]string {
 // is: 一次, 一时 and 三个代表 are words.
 var counted = strings.Fields("名 人 例 户 岁 天 小时 个月 分钟 公里 米 吨 元 倍 成 辆 架 艘 座 家 所")
 
+// rates are the units behind a slash.
+var rates = strings.Fields("秒 分钟 小时 天 年 人 股 吨 公斤 克 斤 升 桶 平方米 立方米 公里 亩 组 次 份")
+
 const unitRunes = 5 // of the longest unit
 
 // unitAt is the length in bytes of the unit at s[i:] and its group's name.
@@ -97,7 +101,7 @@ func (s *side) appendFacts(out []Fact, tokens []token) []Fact {
 		}
 		f.from, f.Start = i, int(tokens[i].start)
 		i += n
-		if before, ok := strings.CutSuffix(s.text[:f.Start], "-"); ok && f.unit != "" && (before == "" || strings.HasSuffix(before, "\n")) {
+		if before, ok := strings.CutSuffix(s.text[:f.Start], "-"); ok && (before == "" || strings.HasSuffix(before, "\n")) {
 			f.Start-- // shown, but -0.16% may be 下降0.16% in other words
 		}
 		if strings.HasSuffix(s.text[:f.Start], "第") {
@@ -133,10 +137,10 @@ func (s *side) factAt(tokens []token, i int) (Fact, int) {
 	if !t.kind.isNumber() {
 		return s.digitAt(tokens, i)
 	}
-	text, x := s.text[t.start:t.end], readToken(s.text, int(t.start))
-	if before, behind := s.text[:t.start], s.text[t.end:]; strings.HasSuffix(before, ".") || len(behind) > 1 && behind[0] == '.' && isDigit(behind[1]) {
-		return Fact{}, 0 // of a version: 8.0.15.32
+	if f, n := s.dottedAt(tokens, i); n > 0 || strings.HasSuffix(s.text[:t.start], ".") {
+		return f, n
 	}
+	text, x := s.text[t.start:t.end], readToken(s.text, int(t.start))
 	whole := x.value == math.Trunc(x.value)
 	if (t.kind == month || t.kind == day) && !whole {
 		return Fact{}, 0 // 1.7月 is item 1, about July
@@ -155,8 +159,9 @@ func (s *side) factAt(tokens []token, i int) (Fact, int) {
 		return f, n
 	}
 	size, unit := unitAt(s.text, f.End)
-	if size > 0 && strings.HasPrefix(s.text[f.End+size:], "/") { // 米/秒
-		if per, u := unitAt(s.text, f.End+size+1); per > 0 {
+	if size > 0 && strings.HasPrefix(s.text[f.End+size:], "\n") { // 米/秒: the normal form has no slash behind a word
+		per, u := unitAt(s.text, f.End+size+1)
+		if behind := s.text[f.End+size+1+per:]; slices.Contains(rates, u) && (behind == "" || behind[0] == '\n') {
 			size, unit = size+1+per, unit+"/"+u
 		}
 	}
@@ -183,20 +188,20 @@ func (s *side) factAt(tokens []token, i int) (Fact, int) {
 	return f, n
 }
 
-// joined adds to a figure the other parts of its number (1亿2000万, 2亿零100万), or the numbers that -, /, 比 or 至 joins to it,
+// joined adds to a figure the other parts of its number (1亿2000万, 2亿零100万), or the numbers that -, /, 比, 至 or 到 joins to it,
 // and returns its length in tokens.
 func (s *side) joined(f *Fact, tokens []token, i int) int {
 	for k := i; ; {
 		rest, joint := s.text[f.End:], 0
 		size, unit := unitAt(s.text, f.End)
 		joiner, n := utf8.DecodeRuneInString(rest)
-		switch {
+		switch behind, m := utf8.DecodeRuneInString(rest[size:]); {
+		case size > 0 && strings.ContainsRune("-至到", behind): // 3000元至1万元
+			joiner, joint = '至', size+m
+		case joiner == '到':
+			joiner, joint = '至', n
 		case strings.ContainsRune("-/比至零", joiner):
 			joint = n
-		case size > 0 && strings.HasPrefix(rest[size:], "至"): // 3000元至1万元
-			joiner, joint = '至', size+len("至")
-		case size > 0 && strings.HasPrefix(rest[size:], "-"):
-			joiner, joint = '至', size+len("-")
 		}
 		next := k + 1
 		for next < len(tokens) && int(tokens[next].start) < f.End+joint {
@@ -238,6 +243,43 @@ func (s *side) digitAt(tokens []token, i int) (Fact, int) {
 	r, _ := utf8.DecodeRuneInString(s.text[t.start:])
 	return Fact{Kind: FactFigure, End: int(t.end) + size, value: hanDigit(r), unit: unit}, 1 + utf8.RuneCountInString(s.text[t.end:int(t.end)+size])
 }
+
+// dottedAt reads the number of a version, 8.0.15.32, or a date in figures: 2023-08-15, 2023.8.15. The time behind one is that of
+// a page.
+func (s *side) dottedAt(tokens []token, i int) (f Fact, n int) {
+	start := int(tokens[i].start)
+	rest := s.text[start:]
+	run := rest[:len(rest)-len(strings.TrimLeft(rest, "0123456789.-/"))]
+	var value [3]int
+	if len(run) > 4 && !isDigit(run[4]) {
+		if parts := strings.Split(run, run[4:5]); len(parts) == 3 {
+			for k := range value {
+				value[k], _ = strconv.Atoi(parts[k])
+			}
+		}
+	}
+	switch y, m, d := value[0], value[1], value[2]; {
+	case y >= 1900 && y < 2100 && m > 0 && m <= 12 && d > 0 && d <= 31:
+		f = Fact{Kind: FactTime, time: [5]int{y, m, d, -1, -1}}
+	case strings.Count(run, ".") > 1 && !strings.ContainsAny(run, "-/"):
+		f = Fact{unit: "."}
+		for part := range strings.SplitSeq(run, ".") {
+			number, _ := strconv.Atoi(part)
+			f.value = f.value*1e4 + float64(number)
+		}
+	default:
+		return Fact{}, 0
+	}
+	f.End = start + len(run)
+	n = 1
+	for i+n < len(tokens) && (int(tokens[i+n].end) <= f.End || f.Kind == FactTime && tokens[i+n].kind == clock) {
+		n++
+	}
+	return f, n
+}
+
+// periods of a year, behind it: each is a month above 12.
+var periods = strings.Fields("第一季度 第二季度 第三季度 第四季度 一季度 二季度 三季度 四季度 上半年 下半年 全年 前三季度")
 
 // partsOfDay stand between a date and an hour.
 var partsOfDay = strings.Fields("上午 下午 凌晨 晚上 晚间 早上 中午 傍晚 清晨 深夜 夜间 晚 早")
@@ -282,6 +324,15 @@ func (s *side) timeAt(tokens []token, i int) (Fact, int) {
 		f.End = int(t.end) + size
 		n += 2
 	}
+	if k := slices.IndexFunc(periods, func(p string) bool { return strings.HasPrefix(s.text[f.End:], p) }); field == 1 && k >= 0 {
+		f.time[1], f.End = 13+k, f.End+len(periods[k])
+		if k >= 4 {
+			f.time[1] -= 4 // without 第
+		}
+		for i+n < len(tokens) && int(tokens[i+n].end) <= f.End {
+			n++
+		}
+	}
 	return f, n
 }
 
@@ -322,7 +373,7 @@ func (f *Fact) Equal(o *Fact) bool {
 		return false
 	}
 	if f.Kind != FactTime {
-		return (f.unit == o.unit || f.unit == "" || o.unit == "") && (f.value == o.value || f.rounds(o) || o.rounds(f))
+		return (f.measures(o) || f.unit == "" || o.unit == "") && (f.value == o.value || f.rounds(o) || o.rounds(f))
 	}
 	said := false
 	for i, a := range f.time {
@@ -335,6 +386,14 @@ func (f *Fact) Equal(o *Fact) bool {
 	}
 	return said
 }
+
+// measures reports whether two figures have one unit, of which one text may leave out what is behind a slash.
+func (f *Fact) measures(o *Fact) bool {
+	return f.unit == o.unit || strings.HasPrefix(f.unit, o.unit+"/") || strings.HasPrefix(o.unit, f.unit+"/")
+}
+
+// Finer reports whether a time says an hour that an equal one does not say.
+func (f *Fact) Finer(o *Fact) bool { return f.time[3] >= 0 && o.time[3] < 0 && f.Kind == FactTime }
 
 // rounds reports whether o is f rounded or cut off: 1.8万 is 18,405, and 3.3% is 3.32%; but 110 is not 107, nor 18亿 17.16亿.
 func (f *Fact) rounds(o *Fact) bool {
@@ -361,7 +420,7 @@ func (f *Fact) comparable(o *Fact) bool {
 	if f.Kind != FactTime {
 		// 2022万达 and 2022恒大: 万 belongs to a name.
 		scale := max(f.value, o.value) / min(f.value, o.value)
-		return f.unit == o.unit && (f.unit != "" || scale != 1e4 && scale != 1e8)
+		return f.measures(o) && (f.unit+o.unit != "" || scale != 1e4 && scale != 1e8)
 	}
 	said := func(f *Fact) (fields int) {
 		for i, v := range f.time {

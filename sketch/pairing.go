@@ -13,6 +13,53 @@ const (
 	nameGap     = 10
 )
 
+// sameWords is how many characters before two figures say that they are of one matter.
+const sameWords = 4
+
+// Counterparts are the Pairs of two texts of one form: there, facts that no place relates are in conflict if they stand behind the
+// same words, or if each is the only one of its unit.
+func (x *Alignment) Counterparts() []FactPair {
+	pairs := slices.Clone(x.Pairs)
+	facing := func(l, r *FactPair) bool {
+		return l.Later != nil && l.Earlier == nil && r.Later == nil && r.Earlier != nil && l.Later.comparable(r.Earlier) && !l.Later.Equal(r.Earlier)
+	}
+	for i := range pairs {
+		best, most, all := -1, 0, 0
+		for j := range pairs {
+			if facing(&pairs[i], &pairs[j]) {
+				all++
+				if n := sameBefore(x.Later.Text[:pairs[i].Later.Start], x.Earlier.Text[:pairs[j].Earlier.Start]); n > most || best < 0 {
+					best, most = j, n
+				}
+			}
+		}
+		if best >= 0 && most < sameWords && all == 1 {
+			for l := range pairs {
+				if l != i && facing(&pairs[l], &pairs[best]) {
+					all++
+				}
+			}
+		}
+		if best >= 0 && (most >= sameWords || all == 1) {
+			pairs[i].Earlier, pairs[i].Conflict = pairs[best].Earlier, true
+			pairs[best].Earlier = nil
+		}
+	}
+	return slices.DeleteFunc(pairs, func(p FactPair) bool { return p.Later == nil && p.Earlier == nil })
+}
+
+// sameBefore is how many characters at their ends two texts have in common.
+func sameBefore(a, b string) (n int) {
+	for {
+		r, size := utf8.DecodeLastRuneInString(a)
+		if o, _ := utf8.DecodeLastRuneInString(b); size == 0 || r != o || n == sameWords*4 {
+			return n
+		}
+		a, b = a[:len(a)-size], b[:len(b)-size]
+		n++
+	}
+}
+
 // facts relates the facts of both texts: first at one place of the alignment, then anywhere.
 func (x *Alignment) pairFacts(w *workspace) {
 	p := pairing{x: x, a: slices.Clone(w.q.said), b: slices.Clone(w.c.said)} // the buffers will be used again

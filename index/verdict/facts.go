@@ -154,7 +154,9 @@ func credits(clauses iter.Seq2[int, string]) (n int) {
 func (f *Facts) pair(x *sketch.Alignment, series bool) {
 	var said, added []*sketch.Fact // distinct, of the item; those that the earlier text lacks
 	var conflicts []conflict
+	pairs := x.Pairs
 	if series {
+		pairs = x.Counterparts()
 		if later, earlier, found := subjects(&x.Later, &x.Earlier); found {
 			conflicts = append(conflicts, conflict{later: later, earlier: earlier, kind: sketch.FactName})
 		}
@@ -166,8 +168,8 @@ func (f *Facts) pair(x *sketch.Alignment, series bool) {
 		said = append(said, o)
 		return true
 	}
-	for i := range x.Pairs {
-		p := &x.Pairs[i]
+	for i := range pairs {
+		p := &pairs[i]
 		switch {
 		case p.Later == nil:
 		case p.Conflict:
@@ -183,7 +185,7 @@ func (f *Facts) pair(x *sketch.Alignment, series bool) {
 				f.Numbers++
 			}
 		case !fresh(p.Later):
-		case p.Earlier != nil:
+		case p.Earlier != nil && (!p.Later.Finer(p.Earlier) || knows(x, p.Later)):
 			f.Numbers++
 			f.Shared++
 			f.Agree = appendSome(f.Agree, x.Later.Text[p.Later.Start:p.Later.End])
@@ -201,6 +203,11 @@ func (f *Facts) pair(x *sketch.Alignment, series bool) {
 		f.New.Examples = appendSome(f.New.Examples, x.Later.Text[o.Start:o.End])
 	}
 	f.Conflicts, f.Conflict = len(conflicts), shown(conflicts)
+}
+
+// knows reports whether the earlier text says a time to the hour.
+func knows(x *sketch.Alignment, f *sketch.Fact) bool {
+	return slices.ContainsFunc(x.Pairs, func(p sketch.FactPair) bool { return p.Earlier != nil && f.Equal(p.Earlier) && !f.Finer(p.Earlier) })
 }
 
 // conflict is what the two texts have at one place.
@@ -256,7 +263,7 @@ func appendSome(list []string, text string) []string {
 
 // display writes a fact of the normal form for people.
 func display(text string) string {
-	text = strings.ReplaceAll(text, "\n", " ")
+	text = strings.ReplaceAll(text, "\n", "/") // 米/秒
 	if n := len(text) - 1; n > 0 && text[n] == 'c' && text[n-1] >= '0' && text[n-1] <= '9' {
 		return text[:n] + "℃"
 	}
