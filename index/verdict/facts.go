@@ -157,7 +157,7 @@ func (f *Facts) pair(x *sketch.Alignment, series bool) {
 	pairs := x.Pairs
 	if series {
 		pairs = x.Counterparts()
-		if later, earlier, found := subjects(&x.Later, &x.Earlier); found {
+		if later, earlier, found := subjects(x); found {
 			conflicts = append(conflicts, conflict{later: later, earlier: earlier, kind: sketch.FactName})
 		}
 	}

@@ -37,10 +37,28 @@ func TestSubjects(t *testing.T) {
 		{"青禾市发布暴雨预警", "青禾市发布暴雨预警", "", ""},
 		{"", "青禾市发布暴雨预警", "", ""},
 	} {
-		later, earlier, found := subjects(&sketch.Aligned{Title: c[0]}, &sketch.Aligned{Text: c[1] + "\n" + c[3]})
+		later, earlier, found := subjects(&sketch.Alignment{Later: sketch.Aligned{Title: c[0]}, Earlier: sketch.Aligned{Text: c[1] + "\n" + c[3]}})
 		if found != (c[2] != "") || found && (later != c[2] || earlier != c[3]) {
 			t.Errorf("%q, %q: %q, %q", c[0], c[1], later, earlier)
 		}
+	}
+}
+
+// Without headlines, what two texts of one form are about stands before the same words in both, again and again.
+func TestSubjectsOfTexts(t *testing.T) {
+	notice := func(office, name string) sketch.Input {
+		return sketch.Input{Body: "日前\n经批准\n纪委监委对" + office + name + "严重违纪违法问题进行了立案审查调查\n经查\n" + name +
+			"丧失理想信念\n背弃初心使命\n对抗组织审查\n" + name + "严重违反党的政治纪律和组织纪律\n应予严肃处理"}
+	}
+	later, earlier, _ := subjects(sketch.Align(notice("青禾市粮食集团副总经理", "龙澎"), notice("禾州市政协原主席", "汲斌昌")))
+	if later != "龙澎" || earlier != "汲斌昌" {
+		t.Errorf("%q, %q", later, earlier)
+	}
+	bank := func(name string) sketch.Input {
+		return sketch.Input{Body: "处罚公告\n" + name + "分行贷款管理不到位\n" + name + "分行员工管理不到位\n对" + name + "分行罚款"}
+	}
+	if later, earlier, _ = subjects(sketch.Align(bank("齐鲁银行"), bank("温州银行"))); later != "齐鲁银行分行" || earlier != "温州银行分行" {
+		t.Errorf("%q, %q: words that both texts have are part of a name that is always said with them", later, earlier)
 	}
 }
 

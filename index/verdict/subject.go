@@ -15,20 +15,71 @@ const (
 	headMost    = 300
 	headingMost = 8 // of a first clause that is one
 	frame       = 4
-	wordMost    = 3 // of a name, what both texts have of it
-	companyMost = 8 // the same of a company: 科技股份有限公司
+	wordMost    = 3   // of a name, what both texts have of it
+	companyMost = 8   // the same of a company: 科技股份有限公司
+	shortText   = 300 // tokens: a longer text says what it is about three times
 )
 
 // subjects returns what two texts of one form are about: the companies of two notices, the places of two warnings. It is what
-// stands at the first place where their headlines have other words, which the other text does not say.
-func subjects(a, b *sketch.Aligned) (later, earlier string, found bool) {
+// stands at the first place where their headlines have other words, which the other text does not say; or else before words
+// that both texts have, and again in its own text alone.
+func subjects(x *sketch.Alignment) (later, earlier string, found bool) {
+	a, b := &x.Later, &x.Earlier
 	for _, slot := range slots(headline(a), headline(b)) {
-		if later, earlier = slot[0], slot[1]; subject(later, a, b) && subject(earlier, b, a) {
+		if later, earlier = named(slot[0], a), named(slot[1], b); subject(later, a, b) && subject(earlier, b, a) {
 			return later, earlier, true
 		}
 	}
-	return "", "", false
+	most := 1
+	if min(len(a.Tokens), len(b.Tokens)) > shortText {
+		most++
+	}
+	least := most
+	for _, m := range x.Matches {
+		l, e := before(a, m.Later), before(b, m.Earlier)
+		if n := min(strings.Count(a.Text, l), strings.Count(b.Text, e)); n > most && subject(l, a, b) && subject(e, b, a) {
+			later, earlier, most = whole(l, a.Text), whole(e, b.Text), n
+		}
+	}
+	return later, earlier, most > least
 }
+
+// before are the words that stand before a token in its clause and in no run in common.
+func before(s *sketch.Aligned, token int) string {
+	from := token
+	for from > 0 && s.Common[from-1] == 0 && !strings.HasPrefix(s.Text[s.Tokens[from-1].End:], "\n") {
+		from--
+	}
+	if from == token {
+		return ""
+	}
+	return strings.TrimLeft(s.Text[s.Tokens[from].Start:s.Tokens[token-1].End], particles)
+}
+
+// particles stand beside a name, and belong to none.
+const particles = "的经对由从在据至被于向和与及是将"
+
+// whole is a word with what stands beside it wherever the text says it: 齐鲁银行, where the other text has 温州银行.
+func whole(word, text string) string {
+	for widened := true; widened && utf8.RuneCountInString(word) < subjectMost; {
+		widened = false
+		parts := strings.Split(text, word)
+		before, size := utf8.DecodeLastRuneInString(parts[0])
+		begin := parts[0][len(parts[0])-size:]
+		if belongs(before) && !slices.ContainsFunc(parts[:len(parts)-1], func(o string) bool { return !strings.HasSuffix(o, begin) }) {
+			word, widened = begin+word, true
+			continue
+		}
+		behind, size := utf8.DecodeRuneInString(parts[1])
+		end := parts[1][:size]
+		if belongs(behind) && !slices.ContainsFunc(parts[1:], func(o string) bool { return !strings.HasPrefix(o, end) }) {
+			word, widened = word+end, true
+		}
+	}
+	return word
+}
+
+func belongs(r rune) bool { return isHan(r) && !strings.ContainsRune(particles, r) }
 
 // headline is that of a text, or its beginning, where crawlers put headlines.
 func headline(s *sketch.Aligned) string {
@@ -43,6 +94,22 @@ func subject(words string, own, other *sketch.Aligned) bool {
 	n := utf8.RuneCountInString(words)
 	return n >= 2 && n <= subjectMost && !strings.ContainsFunc(words, func(r rune) bool { return unicode.IsDigit(r) || r == '\n' }) &&
 		(own.Title != "" || strings.Count(own.Text, words) > 1) && !strings.Contains(other.Title, words) && !strings.Contains(other.Text, words)
+}
+
+// named is a slot without the date that it begins with: 31日佳华科技. What looks like the headline of a text without one ends with
+// a clause.
+func named(slot string, s *sketch.Aligned) string {
+	if s.Title == "" {
+		slot, _, _ = strings.Cut(slot, "\n")
+	}
+	for {
+		rest := strings.TrimLeft(slot, "0123456789:")
+		r, size := utf8.DecodeRuneInString(rest)
+		if rest == slot || !strings.ContainsRune("年月日时分", r) {
+			return slot
+		}
+		slot = rest[size:]
+	}
 }
 
 // slots are the places where two headlines differ: their first clauses, as 青禾银行 before a colon, and what stands between runs
