@@ -311,10 +311,12 @@ func letters(text string) int {
 	return utf8.RuneCountInString(text) - strings.Count(text, "\n") - strings.Count(text, " ")
 }
 
-// Bounds of a quoted beginning, in characters: clauses are quoted up to the first, one is cut at the second.
+// Bounds of a quoted beginning, in characters: clauses are quoted up to the first, one is cut at the second; clauses up to the
+// third say little.
 const (
-	quoted    = 12
-	quotedMax = 32
+	quoted     = 16
+	quotedMax  = 40
+	leadInMost = 5
 )
 
 func isHan(r rune) bool { return unicode.Is(unicode.Han, r) }
@@ -322,19 +324,33 @@ func isHan(r rune) bool { return unicode.Is(unicode.Han, r) }
 // prose reports whether a character stands in sentences, but not in the address of a page.
 func prose(r rune) bool { return r == ' ' || isHan(r) }
 
+// leadsIn reports whether a clause only leads to what is said: the number of a list item, the address of a page, 据了解, 央视报道.
+func leadsIn(clause string) bool {
+	return !strings.ContainsFunc(clause, isHan) || utf8.RuneCountInString(clause) <= leadInMost ||
+		slices.ContainsFunc([]string{"报道", "消息", "获悉"}, func(o string) bool { return strings.HasSuffix(clause, o) })
+}
+
 // beginning quotes a passage from its beginning to the end of a clause, or of a word.
 func beginning(text string) string {
 	text = strings.TrimLeft(text, "的了是\n")
-	for label, rest, ok := strings.Cut(text, "\n"); ok && !strings.ContainsFunc(label, isHan); label, rest, ok = strings.Cut(text, "\n") {
-		text = rest // the number of a list item, the address of a page
+	for clause, rest, ok := strings.Cut(text, "\n"); ok && leadsIn(clause) && utf8.RuneCountInString(rest) >= quoted; clause, rest, ok = strings.Cut(text, "\n") {
+		text = rest
 	}
-	n, word := 0, 0 // word: where the last one begins
+	n, word, particle := 0, 0, 0 // where the last word begins, and what follows the last particle
 	for i, r := range text {
-		if latin := r != '\n' && r < utf8.RuneSelf; !latin || i == 0 || text[i-1] == '\n' || text[i-1] >= utf8.RuneSelf {
+		latin := r != '\n' && r < utf8.RuneSelf
+		if !latin || i == 0 || text[i-1] == '\n' || text[i-1] >= utf8.RuneSelf {
 			word = i
 		}
-		if r == '\n' && n >= quoted || n == quotedMax {
+		switch {
+		case r == '\n' && n >= quoted && (text[i-1] >= utf8.RuneSelf || text[i+1] >= utf8.RuneSelf):
+			return strings.ReplaceAll(text[:i], "\n", "，") + "…"
+		case n == quotedMax && particle > 0:
+			return strings.ReplaceAll(text[:particle], "\n", "，") + "…"
+		case n == quotedMax:
 			return strings.ReplaceAll(text[:word], "\n", "，") + "…"
+		case n >= quoted && strings.ContainsRune(particles, r):
+			particle = i
 		}
 		n++
 	}

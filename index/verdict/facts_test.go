@@ -76,8 +76,9 @@ func TestUncredited(t *testing.T) {
 
 func TestBeginning(t *testing.T) {
 	for text, want := range map[string]string{
-		"2\n议案对中小股东进行了单独计票并且获得通过\n其余":                   "议案对中小股东进行了单独计票并且获得通过…",
-		"京东小米\nmi\nredmi turbo 5天玑8500 ultra直达链接和领券的地方": "京东小米，mi，redmi turbo 5天玑…",
+		"2\n议案对中小股东进行了单独计票并且获得通过\n其余":                              "议案对中小股东进行了单独计票并且获得通过…",
+		"京东小米\nmi\nredmi turbo 5天玑8500 ultra直达链接和领券的地方":            "redmi turbo 5天玑8500 ultra直达链接和领券的地方",
+		"据英国每日电讯报报道\n昨天\n部队在东部边境的两个基地之间调动了坦克和装甲车以及上千名士兵参加了为期三周的大规模演习": "部队在东部边境的两个基地之间调动了坦克和装甲车以及上千名士兵参加了为期三周…",
 		"的主办方回应": "主办方回应",
 	} {
 		if got := beginning(text); got != want {

@@ -176,11 +176,12 @@ func (p *phrases) judged(of string, f *Facts) []string {
 const (
 	worthwhile = 30
 	worthAdded = 80
+	worthShare = .2 // of a short text, less than worthAdded is much
 )
 
 // added quotes what a text adds, if that has at least so many characters.
 func (p *phrases) added(f *Facts, least int) []string {
-	if f.New == nil || f.New.Characters < least {
+	if f.New == nil || f.New.Characters < least && (f.New.Share < worthShare || f.New.Characters < worthwhile) {
 		return nil
 	}
 	return []string{p.adds + fmt.Sprintf(p.characters, rounded(f.New.Characters)) + p.note + fmt.Sprintf(p.quote, f.New.Text)}
@@ -228,6 +229,9 @@ func (p *phrases) facts(f *Facts) (said []string) {
 	case f.Numbers == 0:
 	case f.Numbers == f.Shared:
 		said = append(said, fmt.Sprintf(p.figuresAgree, f.Numbers))
+	case f.Shared == 0 && len(f.Conflict) == 0:
+		said = append(said, p.lacking(f.New, examples)...)
+	case f.Shared == 0:
 	default:
 		said = append(said, fmt.Sprintf(p.figuresShared, f.Numbers, f.Shared))
 		if len(f.Conflict) == 0 {
