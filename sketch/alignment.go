@@ -46,6 +46,9 @@ type Match struct {
 // twice by chance.
 const movedLeast = 12
 
+// againLeast is that of what a text says again, such as its headline.
+const againLeast = 8
+
 // Bounds of searching the gaps between matches: of one gap and of all, in pairs of tokens.
 const (
 	gapPairs = 1 << 18
@@ -86,7 +89,7 @@ func (x *Alignment) align(w *workspace) {
 	slices.SortFunc(x.Matches, func(a, b Match) int { return cmp.Compare(a.Later, b.Later) })
 	said := slices.Clip(x.Matches)
 	for _, r := range w.runs {
-		if r.n >= movedLeast { // what the text says again is in no match
+		if r.n >= againLeast { // what the text says again is in no match
 			said = append(said, Match{Later: int(r.q), N: int(r.n)})
 		}
 	}
@@ -106,7 +109,7 @@ func (w *workspace) again() (said []Match) {
 		for i < len(w.chain) && w.chain[i] != unknown {
 			i++
 		}
-		if n := i - from + w.k - 1; i > from && n >= movedLeast {
+		if n := i - from + w.k - 1; i > from && n >= againLeast {
 			said = append(said, Match{Earlier: from, N: n})
 		}
 	}
