@@ -39,6 +39,11 @@ func dateline(clause string) bool {
 	return utf8.RuneCountInString(clause) <= creditRunes && slices.ContainsFunc(datelines, func(w string) bool { return strings.HasSuffix(clause, w) })
 }
 
+// Datelined reports whether a fact of a text is the time of its dateline, which tells no news: 新华社伦敦7月21日电.
+func (x *Aligned) Datelined(f *Fact) bool {
+	return f.Kind == FactTime && f.from < openingTokens && slices.ContainsFunc(datelines, func(w string) bool { return strings.HasPrefix(x.Text[f.End:], w) })
+}
+
 // Residue is a set of clauses by their hashes.
 type Residue map[uint64]bool
 

@@ -189,7 +189,7 @@ func (f *Facts) pair(x *sketch.Alignment, series bool) {
 			f.Numbers++
 			f.Shared++
 			f.Agree = appendSome(f.Agree, x.Later.Text[p.Later.Start:p.Later.End])
-		default:
+		case !x.Later.Datelined(p.Later):
 			f.Numbers++
 			added = append(added, p.Later)
 		}
