@@ -61,7 +61,7 @@ func faults(e *index.Event, later, earlier string) (out []string) {
 
 // stands reports whether a normal form has some text, whatever separates its characters.
 func stands(form, text string) bool {
-	packed := strings.NewReplacer("\n", "", " ", "", "℃", "c")
+	packed := strings.NewReplacer("\n", "", " ", "", "/", "", "℃", "c")
 	return strings.Contains(packed.Replace(form), packed.Replace(text))
 }
 
