@@ -54,6 +54,12 @@ func TestSubjectsOfTexts(t *testing.T) {
 	if later != "龙澎" || earlier != "汲斌昌" {
 		t.Errorf("%q, %q", later, earlier)
 	}
+	report := func(place, cases string) sketch.Input {
+		return sketch.Input{Title: place + "新增" + cases, Body: "当日0-24时" + place + "省报告新增确诊病例" + cases + "\n均在定点医院隔离治疗\n病情平稳"}
+	}
+	if later, earlier, _ = subjects(sketch.Align(report("甘肃", "2例"), report("河南", "72例"))); later != "甘肃省" || earlier != "河南省" {
+		t.Errorf("%q, %q", later, earlier)
+	}
 	for _, c := range [][3]string{{"齐鲁", "齐鲁银行贷款\n对齐鲁银行罚款", "齐鲁银行"}, {"国中免", "由中国中免卖出\n中国中免买入", "中国中免"}, {"龙澎", "龙澎说", "龙澎说"}} {
 		if got := whole(c[0], c[1]); got != c[2] {
 			t.Errorf("%q in %q: %q, want %q", c[0], c[1], got, c[2])
@@ -76,8 +82,8 @@ func TestUncredited(t *testing.T) {
 
 func TestBeginning(t *testing.T) {
 	for text, want := range map[string]string{
-		"2\n议案对中小股东进行了单独计票并且获得通过\n其余":                              "议案对中小股东进行了单独计票并且获得通过…",
-		"京东小米\nmi\nredmi turbo 5天玑8500 ultra直达链接和领券的地方":            "redmi turbo 5天玑8500 ultra直达链接和领券的地方",
+		"2\n议案对中小股东进行了单独计票并且获得通过\n其余":                                 "议案对中小股东进行了单独计票并且获得通过…",
+		"京东小米\nmi\nredmi turbo 5天玑8500 ultra直达链接和领券的地方":               "redmi turbo 5天玑8500 ultra直达链接和领券的地方",
 		"据英国每日电讯报报道\n昨天\n部队在东部边境的两个基地之间调动了坦克和装甲车以及上千名士兵参加了为期三周的大规模演习": "部队在东部边境的两个基地之间调动了坦克和装甲车以及上千名士兵参加了为期三周…",
 		"的主办方回应": "主办方回应",
 	} {

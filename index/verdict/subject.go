@@ -15,6 +15,7 @@ const (
 	headMost    = 300
 	headingMost = 8 // of a first clause that is one
 	frame       = 4
+	verb        = 2   // the same of who headlines begin with
 	wordMost    = 3   // of a name, what both texts have of it
 	companyMost = 8   // the same of a company: 科技股份有限公司
 	shortText   = 300 // tokens: a longer text says what it is about three times
@@ -28,6 +29,13 @@ func subjects(x *sketch.Alignment) (later, earlier string, found bool) {
 	for _, slot := range slots(headline(a), headline(b)) {
 		if later, earlier = named(slot[0], a), named(slot[1], b); subject(later, a, b) && subject(earlier, b, a) {
 			return later, earlier, true
+		}
+	}
+	if x, y := []rune(a.Title), []rune(b.Title); len(x) > 0 && len(y) > 0 {
+		i, j, _ := next(x, y, verb) // 甘肃新增, 河南新增
+		later, earlier = strings.TrimRight(string(x[:i]), particles+"原"), strings.TrimRight(string(y[:j]), particles+"原")
+		if strings.Contains(a.Text, later) && strings.Contains(b.Text, earlier) && subject(later, a, b) && subject(earlier, b, a) {
+			return completed(later, a.Text), completed(earlier, b.Text), true
 		}
 	}
 	most := 1
@@ -79,6 +87,12 @@ func whole(word, text string) string {
 	return word
 }
 
+// completed is a name with the suffix that its text has behind it: 浙江省.
+func completed(name, text string) string {
+	behind := text[strings.LastIndex(text, name)+len(name):] // the first one may be the headline's
+	return name + behind[:sketch.NameSuffix(behind)]
+}
+
 func belongs(r rune) bool { return isHan(r) && !strings.ContainsRune(particles, r) }
 
 // headline is that of a text, or its beginning, where crawlers put headlines.
@@ -117,15 +131,15 @@ func named(slot string, s *sketch.Aligned) string {
 func slots(a, b string) (out [][2]string) {
 	x, y := []rune(a[:min(headMost, len(a))]), []rune(b[:min(headMost, len(b))])
 	if i, j := slices.Index(x, '\n'), slices.Index(y, '\n'); i > 0 && j > 0 && max(i, j) <= headingMost {
-		if _, _, found := next(x[i:], y[j:]); found {
+		if _, _, found := next(x[i:], y[j:], frame); found {
 			out = append(out, [2]string{string(x[:i]), string(y[:j])})
 		}
 	}
 	for within := false; ; within = true { // a clause, after a first slot
 		same := common(x, y)
-		i, j, found := next(x[len(same):], y[len(same):])
+		i, j, found := next(x[len(same):], y[len(same):], frame)
 		if !found {
-			return out
+			break
 		}
 		clause := 0
 		for k, r := range same {
@@ -142,6 +156,7 @@ func slots(a, b string) (out [][2]string) {
 		out = append(out, [2]string{string(x[:i+end]), string(y[:j+end])})
 		x, y = x[i:], y[j:]
 	}
+	return out
 }
 
 func common(x, y []rune) []rune {
@@ -164,8 +179,8 @@ func cut(same []rune) int {
 	return utf8.RuneCountInString(words[:sketch.NameSuffix(words)])
 }
 
-// next is where the first run in common of frame runes begins.
-func next(x, y []rune) (i, j int, found bool) {
+// next is where the first run in common of so many runes begins.
+func next(x, y []rune, frame int) (i, j int, found bool) {
 	for sum := range 2 * subjectMost {
 		for i := range sum + 1 {
 			if j := sum - i; i+frame <= len(x) && j+frame <= len(y) && slices.Equal(x[i:i+frame], y[j:j+frame]) {
