@@ -13,12 +13,19 @@ const (
 	nameGap     = 10
 )
 
-// sameWords is how many characters before two figures say that they are of one matter.
-const sameWords = 4
+// sameWords is how many characters before two figures say that they are of one matter; texts with more than counterpartMost pairs of
+// facts are tables, whose places the alignment finds.
+const (
+	sameWords       = 4
+	counterpartMost = 200
+)
 
 // Counterparts are the Pairs of two texts of one form: there, facts that no place relates are in conflict if they stand behind the
 // same words, or if each is the only one of its unit.
 func (x *Alignment) Counterparts() []FactPair {
+	if len(x.Pairs) > counterpartMost {
+		return x.Pairs
+	}
 	pairs := slices.Clone(x.Pairs)
 	facing := func(l, r *FactPair) bool {
 		return l.Later != nil && l.Earlier == nil && r.Later == nil && r.Earlier != nil && l.Later.comparable(r.Earlier) && !l.Later.Equal(r.Earlier)

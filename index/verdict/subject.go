@@ -45,7 +45,10 @@ func subjects(x *sketch.Alignment) (later, earlier string, found bool) {
 	least := most
 	for _, m := range x.Matches {
 		l, e := before(a, m.Later), before(b, m.Earlier)
-		if n := min(strings.Count(a.Text, l), strings.Count(b.Text, e)); n > most && subject(l, a, b) && subject(e, b, a) {
+		if !subject(l, a, b) || !subject(e, b, a) {
+			continue
+		}
+		if n := min(strings.Count(a.Text, l), strings.Count(b.Text, e)); n > most {
 			later, earlier, most = whole(l, a.Text), whole(e, b.Text), n
 		}
 	}
