@@ -94,8 +94,8 @@ func (x *Alignment) align(w *workspace) {
 		}
 	}
 	both := x.TokensA > 0 && x.TokensB > 0
-	x.Later.set(&w.q, func(id int32) bool { return both && w.inC[id] > 0 }, said, func(m Match) int { return m.Later })
-	x.Earlier.set(&w.c, func(id int32) bool { return both && id >= 0 }, append(w.again(), x.Matches...), func(m Match) int { return m.Earlier })
+	x.Later.set(&w.q, func(i int) bool { return both && (w.inC[w.q.pairs[i]] > 0 || i+1 < len(w.q.tokens) && hasPair(w.c.head, w.q.tokens[i:])) }, said, func(m Match) int { return m.Later })
+	x.Earlier.set(&w.c, func(i int) bool { return both && w.c.pairs[i] >= 0 }, append(w.again(), x.Matches...), func(m Match) int { return m.Earlier })
 	if both {
 		x.pairFacts(w)
 		x.measure(w)
@@ -283,8 +283,8 @@ func (w *workspace) moved(matches []Match) (out []Match) {
 // newsTokens is the length of the shortest clause without a figure that says something: 据悉, 与此同时 do not.
 const newsTokens = 5
 
-// set describes one side; known reports whether the other side has a pair.
-func (x *Aligned) set(s *side, known func(pair int32) bool, matches []Match, from func(Match) int) {
+// set describes one side; known reports whether the other side has the pair of a token.
+func (x *Aligned) set(s *side, known func(token int) bool, matches []Match, from func(Match) int) {
 	x.Tokens = make([]Bytes, len(s.tokens))
 	for i, t := range s.tokens {
 		x.Tokens[i] = Bytes{int(t.start), int(t.end)}
@@ -293,8 +293,8 @@ func (x *Aligned) set(s *side, known func(pair int32) bool, matches []Match, fro
 		return
 	}
 	x.Common, x.Known = make([]uint8, len(s.tokens)), make([]bool, len(s.tokens))
-	for i, id := range s.pairs[:min(len(s.pairs), len(s.tokens))] {
-		x.Known[i] = known(id)
+	for i := range min(len(s.pairs), len(s.tokens)) {
+		x.Known[i] = known(i)
 	}
 	for _, m := range matches {
 		for k := range m.N {

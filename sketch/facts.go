@@ -212,7 +212,7 @@ func (s *side) joined(f *Fact, tokens []token, i int) int {
 		}
 		x := readToken(s.text, int(tokens[next].start))
 		switch _, u := unitAt(s.text, x.end); {
-		case joiner == '至' && (x.kind != number && x.kind != percent || joint > size && size > 0 && u != unit):
+		case joiner == '至' && (x.kind != number && x.kind != percent || s.text[f.End-1] == '%' && x.kind != percent || joint > size && size > 0 && u != unit):
 			return k + 1 - i
 		case joint > 0 && joiner != '零':
 			f.value, f.place = f.value*1e6+x.value+.5, 0 // a code, a fraction, a range, a score
@@ -422,14 +422,16 @@ func (f *Fact) comparable(o *Fact) bool {
 		scale := max(f.value, o.value) / min(f.value, o.value)
 		return f.measures(o) && (f.unit+o.unit != "" || scale != 1e4 && scale != 1e8)
 	}
-	said := func(f *Fact) (fields int) {
-		for i, v := range f.time {
-			if v >= 0 {
-				fields |= 1 << i
-			}
+	both := f.said() & o.said()
+	return both > 0 && (both == f.said() || both == o.said()) // one may say more: 9日, 10日20时
+}
+
+// said is the set of the fields that a time has.
+func (f *Fact) said() (fields int) {
+	for i, v := range f.time {
+		if v >= 0 {
+			fields |= 1 << i
 		}
-		return fields
 	}
-	both := said(f) & said(o)
-	return both > 0 && (both == said(f) || both == said(o)) // one may say more: 9日, 10日20时
+	return fields
 }

@@ -41,6 +41,9 @@ func (x *Alignment) Counterparts() []FactPair {
 			}
 		}
 		if best >= 0 && most < sameWords && all == 1 {
+			if a, b := pairs[i].Later, pairs[best].Earlier; a.said() != b.said() {
+				continue
+			}
 			for l := range pairs {
 				if l != i && facing(&pairs[l], &pairs[best]) {
 					all++

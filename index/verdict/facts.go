@@ -3,6 +3,7 @@ package verdict
 import (
 	"cmp"
 	"iter"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -116,10 +117,26 @@ func novel(s *sketch.Aligned, from, to int) (p sketch.Bytes) {
 		}
 		cut := !begins(clause) && 2*(next-clause) < to-clause // its beginning is in common
 		if next == to || !cut && !known(clause, next) {
-			return sketch.Bytes{Start: s.Tokens[clause].Start, End: s.Tokens[to-1].End}
+			return sketch.Bytes{Start: s.Tokens[clause].Start, End: s.Tokens[ended(s, clause, to)-1].End}
 		}
 		clause = next
 	}
+}
+
+// ended is the end of a passage without the beginning of a last clause of which most is in common.
+func ended(s *sketch.Aligned, from, to int) int {
+	begins := func(i int) bool { return i == len(s.Tokens) || s.Text[s.Tokens[i].Start-1] == '\n' }
+	last, next := to-1, to
+	for last > from && !begins(last) {
+		last--
+	}
+	for !begins(next) {
+		next++
+	}
+	if last > from && 2*(to-last) < next-last {
+		return last
+	}
+	return to
 }
 
 // Bounds in runes of a clause within an article that counts as a credit, and of a name among credits.
@@ -161,6 +178,7 @@ func (f *Facts) pair(x *sketch.Alignment, series bool) {
 			conflicts = append(conflicts, conflict{later: later, earlier: earlier, kind: sketch.FactName})
 		}
 	}
+	tickers := ticker.FindAllStringIndex(x.Later.Text, -1)
 	fresh := func(o *sketch.Fact) bool {
 		if slices.ContainsFunc(said, o.Equal) {
 			return false
@@ -189,7 +207,7 @@ func (f *Facts) pair(x *sketch.Alignment, series bool) {
 			f.Numbers++
 			f.Shared++
 			f.Agree = appendSome(f.Agree, x.Later.Text[p.Later.Start:p.Later.End])
-		case !x.Later.Datelined(p.Later):
+		case !x.Later.Datelined(p.Later) && !within(tickers, p.Later):
 			f.Numbers++
 			added = append(added, p.Later)
 		}
@@ -203,6 +221,13 @@ func (f *Facts) pair(x *sketch.Alignment, series bool) {
 		f.New.Examples = appendSome(f.New.Examples, x.Later.Text[o.Start:o.End])
 	}
 	f.Conflicts, f.Conflict = len(conflicts), shown(conflicts)
+}
+
+// ticker is what a page writes behind the name of a share, of today: (37.370, -0.25, -0.66%).
+var ticker = regexp.MustCompile(`\n\d+\.\d+\n-?\d+\.\d+\n-?\d+\.\d+%`)
+
+func within(spans [][]int, f *sketch.Fact) bool {
+	return slices.ContainsFunc(spans, func(s []int) bool { return s[0] < f.End && f.Start < s[1] })
 }
 
 // knows reports whether the earlier text says a time to the hour.
@@ -261,13 +286,12 @@ func appendSome(list []string, text string) []string {
 	return list
 }
 
+// celsius is ℃ in the normal form.
+var celsius = regexp.MustCompile(`(\d)c([^a-z\d]|$)`)
+
 // display writes a fact of the normal form for people.
 func display(text string) string {
-	text = strings.ReplaceAll(text, "\n", "/") // 米/秒
-	if n := len(text) - 1; n > 0 && text[n] == 'c' && text[n-1] >= '0' && text[n-1] <= '9' {
-		return text[:n] + "℃"
-	}
-	return text
+	return celsius.ReplaceAllString(strings.ReplaceAll(text, "\n", "/"), "$1℃$2") // 米/秒
 }
 
 // Shares of a text from which it counts as covered by the other one.
@@ -338,21 +362,25 @@ func beginning(text string) string {
 	}
 	n, word, particle := 0, 0, 0 // where the last word begins, and what follows the last particle
 	for i, r := range text {
-		latin := r != '\n' && r < utf8.RuneSelf
+		latin := r != '\n' && r != ' ' && r < utf8.RuneSelf
 		if !latin || i == 0 || text[i-1] == '\n' || text[i-1] >= utf8.RuneSelf {
 			word = i
 		}
 		switch {
 		case r == '\n' && n >= quoted && (text[i-1] >= utf8.RuneSelf || text[i+1] >= utf8.RuneSelf):
-			return strings.ReplaceAll(text[:i], "\n", "，") + "…"
+			return quote(text[:i]) + "…"
 		case n == quotedMax && particle > 0:
-			return strings.ReplaceAll(text[:particle], "\n", "，") + "…"
+			return quote(text[:particle]) + "…"
 		case n == quotedMax:
-			return strings.ReplaceAll(text[:word], "\n", "，") + "…"
+			return quote(text[:word]) + "…"
 		case n >= quoted && strings.ContainsRune(particles, r):
 			particle = i
 		}
 		n++
 	}
-	return strings.ReplaceAll(text, "\n", "，")
+	return quote(text)
+}
+
+func quote(text string) string {
+	return celsius.ReplaceAllString(strings.ReplaceAll(text, "\n", "，"), "$1℃$2")
 }

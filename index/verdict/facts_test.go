@@ -67,6 +67,16 @@ func TestSubjectsOfTexts(t *testing.T) {
 	}
 }
 
+// A text adds no price of today, no date of its dateline, and no headline of the earlier one.
+func TestAddsNothing(t *testing.T) {
+	const rest = "\n公司股票连续三个交易日收盘价涨幅偏离值累计超过两成\n属于异常波动\n公司目前经营情况正常\n不存在应披露而未披露的重大事项"
+	later := sketch.Input{Body: "青禾电子宣布推出新款折叠屏手机\n新华社青禾7月21日电\n青禾电子\n37.370\n-0.25\n-0.66%" + rest}
+	f := Compared(&sketch.Judgement{}, sketch.Align(later, sketch.Input{Title: "青禾电子宣布推出新款折叠屏手机", Body: "青禾电子" + rest}))
+	if f.New.Facts != 0 || f.New.Characters != 0 {
+		t.Errorf("%+v", f.New)
+	}
+}
+
 func TestUncredited(t *testing.T) {
 	for text, want := range map[string]string{
 		"编辑王某\n来源新华社\n他说这样不行的时候\n责编李某":  "他说这样不行的时候",
@@ -86,6 +96,8 @@ func TestBeginning(t *testing.T) {
 		"京东小米\nmi\nredmi turbo 5天玑8500 ultra直达链接和领券的地方":               "redmi turbo 5天玑8500 ultra直达链接和领券的地方",
 		"据英国每日电讯报报道\n昨天\n部队在东部边境的两个基地之间调动了坦克和装甲车以及上千名士兵参加了为期三周的大规模演习": "部队在东部边境的两个基地之间调动了坦克和装甲车以及上千名士兵参加了为期三周…",
 		"的主办方回应": "主办方回应",
+		"the council of state decided to suspend all flights": "the council of state decided to suspend…",
+		"南转北风二三级\n最低气温27c\n相对湿度90%":                           "南转北风二三级，最低气温27℃，相对湿度90%",
 	} {
 		if got := beginning(text); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)

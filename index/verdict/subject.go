@@ -48,7 +48,11 @@ func subjects(x *sketch.Alignment) (later, earlier string, found bool) {
 		if !subject(l, a, b) || !subject(e, b, a) {
 			continue
 		}
-		if n := min(strings.Count(a.Text, l), strings.Count(b.Text, e)); n > most {
+		n := min(strings.Count(a.Text, l), strings.Count(b.Text, e))
+		if n > 1 && sketch.NameSuffix(a.Text[a.Tokens[m.Later].Start:]) > 0 {
+			n++ // 银行
+		}
+		if n > most {
 			later, earlier, most = whole(l, a.Text), whole(e, b.Text), n
 		}
 	}
