@@ -94,7 +94,9 @@ func (x *Alignment) align(w *workspace) {
 		}
 	}
 	both := x.TokensA > 0 && x.TokensB > 0
-	x.Later.set(&w.q, func(i int) bool { return both && (w.inC[w.q.pairs[i]] > 0 || i+1 < len(w.q.tokens) && hasPair(w.c.head, w.q.tokens[i:])) }, said, func(m Match) int { return m.Later })
+	x.Later.set(&w.q, func(i int) bool {
+		return both && (w.inC[w.q.pairs[i]] > 0 || i+1 < len(w.q.tokens) && hasPair(w.c.head, w.q.tokens[i:]))
+	}, said, func(m Match) int { return m.Later })
 	x.Earlier.set(&w.c, func(i int) bool { return both && w.c.pairs[i] >= 0 }, append(w.again(), x.Matches...), func(m Match) int { return m.Earlier })
 	if both {
 		x.pairFacts(w)
