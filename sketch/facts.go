@@ -43,7 +43,7 @@ var units = func() map[string]string {
 	out := map[string]string{}
 	for _, group := range strings.Fields(`人/名/位/人次 例/起/宗/件 户/家庭 岁/周岁 元/块/元人民币/人民币 美元 美分 欧元 日元 港元/港币 新元 澳元 加元 台币/新台币 英镑 韩元 卢布 公里/千米/km
 		米/m 厘米/公分/cm 毫米/mm 纳米 英里 英亩 平方米/㎡/m2 平方公里 公顷 亩 立方米/m3 立方米每秒 吨/t 公斤/千克/kg 克/g 毫克/mg 微克 斤 升/l 毫升/ml 千瓦 千瓦时/度 兆瓦 吉瓦 吉瓦时 瓦 c/摄氏度 级 个百分点/百分点
-		年 个月/个多月 天/日 小时/个小时/个多小时 分钟 秒/s 倍 成 次/场 场次 辆 架 艘 台 套 台套 座/栋/幢 所 家 个 张 件套 只/头 株 股 手 点 基点/bp/个基点 桶 票 分 名次 期 届 号 楼 条
+		年 个月/个多月 天/日 小时/个小时/个多小时 分钟/分 秒/s 倍 成 次/场 场次 辆 架 艘 台 套 台套 座/栋/幢 所 家 个 张 件套 只/头 株 股 手 点 基点/bp/个基点 桶 票 名次 期 届 号 楼 条
 		层 公斤级 公里每小时/km/h 册 项 处 页 份 封 段 盏 棵 顶 箱 袋 瓶 盒 枚 幅 列 班 架次 车次/辆次 间 笔 单 批 轮 首 部 篇 根 口 组 对 双 支 杯 人份 克拉 公升 海里 节 里 支队 拍 条次 篇 万步 步 g w mah hz gb/g/b tb 英寸 nm nits ppi 瓦时 伏 帕 赫 延长米 标箱/标准箱 周年 周 种 款 颗 趟 具 席 折 号线 交易日/个交易日 工作日/个工作日`) {
 		names := strings.Split(group, "/")
 		for _, n := range names {
@@ -61,6 +61,9 @@ var counted = strings.Fields("名 人 例 户 岁 天 小时 个月 分钟 公�
 
 // rates are the units behind a slash.
 var rates = strings.Fields("秒 分钟 小时 天 年 人 股 吨 公斤 克 斤 升 桶 平方米 立方米 公里 亩 组 次 份")
+
+// unmeasured are words that begin with a unit.
+var unmeasured = strings.Fields("升值 升至 升级 升温 元旦 米兰 手机 成都 成为 单位 分别 分成 分为 点评 级别 期间 层次 次日 号称 场景 支持 根据 里程 组织 组成 间接 对于 对外 双方 股东 家长 家属 家庭 项目 处于 处理 份额 段落 篇章 批准 首次 首个 口径")
 
 const unitRunes = 5 // of the longest unit
 
@@ -158,21 +161,12 @@ func (s *side) factAt(tokens []token, i int) (Fact, int) {
 		f.unit = "%"
 		return f, n
 	}
-	size, unit := unitAt(s.text, f.End)
-	if size > 0 && strings.HasPrefix(s.text[f.End+size:], "\n") { // 米/秒: the normal form has no slash behind a word
-		per, u := unitAt(s.text, f.End+size+1)
-		if behind := s.text[f.End+size+1+per:]; slices.Contains(rates, u) && (behind == "" || behind[0] == '\n') {
-			size, unit = size+1+per, unit+"/"+u
-		}
-	}
+	size, unit := s.measure(f.End)
 	if rest := s.text[f.End:]; n == 1 && (strings.HasPrefix(rest, "余") || strings.HasPrefix(rest, "多")) {
 		value, end := multiplier(s.text, f.End+len("余"), x.value) // 60余万件
 		if size, unit = unitAt(s.text, end); size > 0 || value > x.value {
 			f.End, f.place, f.value = end, f.place*value/x.value, value
 		}
-	}
-	if behind := s.text[f.End+size:]; unit == "成" && f.value > 10 || unit == "单" && strings.HasPrefix(behind, "位") {
-		size, unit = 0, "" // of a name: 2022成都 has no tenths; 600单位
 	}
 	f.End, f.unit = f.End+size, unit
 	for i+n < len(tokens) && int(tokens[i+n].end) <= f.End {
@@ -188,12 +182,31 @@ func (s *side) factAt(tokens []token, i int) (Fact, int) {
 	return f, n
 }
 
+// measure is the length in bytes of what a figure that ends at an offset counts, and its group's name: 元, 米/秒, of which the normal
+// form has no slash.
+func (s *side) measure(at int) (size int, unit string) {
+	size, unit = unitAt(s.text, at)
+	rest := s.text[at:]
+	if size > 0 && slices.ContainsFunc(unmeasured, func(word string) bool { return strings.HasPrefix(rest, word) }) {
+		return 0, ""
+	}
+	if size == 0 || !strings.HasPrefix(rest[size:], "\n") {
+		return size, unit
+	}
+	per, u := unitAt(rest, size+1)
+	behind, _ := utf8.DecodeRuneInString(rest[size+1+per:])
+	if slices.Contains(rates, u) && strings.ContainsRune("\n至到-"+string(utf8.RuneError), behind) {
+		return size + 1 + per, unit + "/" + u
+	}
+	return size, unit
+}
+
 // joined adds to a figure the other parts of its number (1亿2000万, 2亿零100万), or the numbers that -, /, 比, 至 or 到 joins to it,
 // and returns its length in tokens.
 func (s *side) joined(f *Fact, tokens []token, i int) int {
 	for k := i; ; {
 		rest, joint := s.text[f.End:], 0
-		size, unit := unitAt(s.text, f.End)
+		size, unit := s.measure(f.End)
 		joiner, n := utf8.DecodeRuneInString(rest)
 		switch behind, m := utf8.DecodeRuneInString(rest[size:]); {
 		case size > 0 && strings.ContainsRune("-至到", behind): // 3000元至1万元
@@ -211,12 +224,12 @@ func (s *side) joined(f *Fact, tokens []token, i int) int {
 			return k + 1 - i
 		}
 		x := readToken(s.text, int(tokens[next].start))
-		switch _, u := unitAt(s.text, x.end); {
+		switch _, u := s.measure(x.end); {
 		case joiner == '至' && (x.kind != number && x.kind != percent || s.text[f.End-1] == '%' && x.kind != percent || joint > size && size > 0 && u != unit):
 			return k + 1 - i
 		case joint > 0 && joiner != '零':
 			f.value, f.place = f.value*1e6+x.value+.5, 0 // a code, a fraction, a range, a score
-		case x.kind == number && x.value < f.value && s.text[f.End-1] >= utf8.RuneSelf:
+		case x.kind == number && x.value < f.value && s.text[f.End-1] >= utf8.RuneSelf && s.text[x.end-1] >= utf8.RuneSelf:
 			f.value, f.place = f.value+x.value, lastPlace(s.text[tokens[next].start:x.end], x.value)
 		default:
 			return k + 1 - i
@@ -373,6 +386,9 @@ func (f *Fact) Equal(o *Fact) bool {
 		return false
 	}
 	if f.Kind != FactTime {
+		if f.unit == "期" && o.unit == "期" && math.Abs(f.value-o.value) == 2e6 {
+			return true // 第23082期 is 第2023082期
+		}
 		return (f.measures(o) || f.unit == "" || o.unit == "") && (f.value == o.value || f.rounds(o) || o.rounds(f))
 	}
 	said := false

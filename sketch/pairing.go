@@ -2,6 +2,7 @@ package sketch
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -184,20 +185,21 @@ func (p *pairing) elsewhere(w *workspace) {
 	}
 }
 
-// spellings are the Chinese digits, by value.
-var spellings = [10][]string{1: {"一"}, {"二", "两"}, {"三"}, {"四"}, {"五"}, {"六"}, {"七"}, {"八"}, {"九"}}
+// spellings are the Chinese numerals that are one character, by value.
+var spellings = [11][]string{1: {"一"}, {"二", "两"}, {"三"}, {"四"}, {"五"}, {"六"}, {"七"}, {"八"}, {"九"}, {"十"}}
 
-// spelled finds a figure of one digit of the other text where s writes it in Chinese: 一人 and 七个 are no facts by themselves, since
+// spelled finds a figure up to ten of the other text where s writes it in Chinese: 一人, 七个 and 十年 are no facts by themselves, since
 // they begin many words.
 func (s *side) spelled(other *side, f *Fact) *Fact {
 	text := other.text[f.Start:f.End]
-	if f.value < 1 || f.value > 9 || len(text) < 2 || text[0] != '0'+byte(f.value) || text[1] < utf8.RuneSelf {
+	unit := strings.TrimLeft(text, "0123456789")
+	if f.value < 1 || f.value > 10 || f.value != math.Trunc(f.value) || unit == "" || unit == text || unit[0] < utf8.RuneSelf {
 		return nil
 	}
 	for _, digit := range spellings[int(f.value)] {
-		if at := strings.Index(s.text, digit+text[1:]); at >= 0 {
+		if at := strings.Index(s.text, digit+unit); at >= 0 {
 			o := *f
-			o.Start, o.End = at, at+len(digit+text[1:])
+			o.Start, o.End = at, at+len(digit+unit)
 			return &o
 		}
 	}

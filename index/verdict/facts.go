@@ -298,12 +298,13 @@ func display(text string) string {
 const (
 	nearlyAll = .9
 	most      = .75
+	margin    = .055 // between two shares that are about equal
 )
 
 // contained reports whether one text is a part of the other: by their shares, and by what the other has of its own. Where
 // it has no passage of its own, it is only worded at greater length.
 func contained(share, other float32, own int) bool {
-	return share >= most && other < most || share >= nearlyAll && other < nearlyAll && own > 0
+	return share >= most && other < most || share >= nearlyAll && other < min(nearlyAll, share-margin) && own > 0
 }
 
 // reason is the code of a judgement, made exact by what the alignment found.
@@ -316,6 +317,8 @@ func reason(j *sketch.Judgement, f *Facts) string {
 			return sketch.SameText
 		case contained(c.Later, c.Earlier, f.Lacks):
 			return sketch.Contained
+		case c.Later+c.Earlier >= 2*nearlyAll && max(c.Later, c.Earlier)-min(c.Later, c.Earlier) < margin:
+			return sketch.SameText
 		}
 		return sketch.Reworded
 	case sketch.Suspect:
@@ -348,10 +351,13 @@ func isHan(r rune) bool { return unicode.Is(unicode.Han, r) }
 // prose reports whether a character stands in sentences, but not in the address of a page.
 func prose(r rune) bool { return r == ' ' || isHan(r) }
 
+// attributions end a clause that says who says what follows.
+var attributions = strings.Fields("报道 消息 获悉 公布 发布 宣布 透露 表示 介绍 指出 强调 认为 显示 注意到 发文称 称 说")
+
 // leadsIn reports whether a clause only leads to what is said: the number of a list item, the address of a page, 据了解, 央视报道.
 func leadsIn(clause string) bool {
 	return !strings.ContainsFunc(clause, isHan) || utf8.RuneCountInString(clause) <= leadInMost ||
-		slices.ContainsFunc([]string{"报道", "消息", "获悉"}, func(o string) bool { return strings.HasSuffix(clause, o) })
+		slices.ContainsFunc(attributions, func(o string) bool { return strings.HasSuffix(clause, o) })
 }
 
 // beginning quotes a passage from its beginning to the end of a clause, or of a word.
@@ -367,7 +373,7 @@ func beginning(text string) string {
 			word = i
 		}
 		switch {
-		case r == '\n' && n >= quoted && (text[i-1] >= utf8.RuneSelf || text[i+1] >= utf8.RuneSelf):
+		case r == '\n' && n >= quoted && (text[i-1] >= utf8.RuneSelf || text[i+1] >= utf8.RuneSelf) && !strings.HasSuffix(text[:i], "是") && !strings.HasSuffix(text[:i], "为"):
 			return quote(text[:i]) + "…"
 		case n == quotedMax && particle > 0:
 			return quote(text[:particle]) + "…"

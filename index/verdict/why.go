@@ -160,12 +160,10 @@ func (p *phrases) judged(of string, f *Facts) []string {
 	switch f.Reason {
 	case sketch.Extends, sketch.Overlap:
 		said = slices.Concat(said, p.added(f, 1), p.differing(f), p.lacking(f.New, examples))
-	case sketch.SameText:
-		said = append(said, p.facts(f)...)
 	default:
 		said = slices.Concat(said, p.facts(f), p.added(f, worthAdded))
 	}
-	if f.Lacks >= worthwhile && f.Reason != sketch.SameText {
+	if f.Lacks >= worthAdded || f.Lacks >= worthwhile && f.Reason != sketch.SameText {
 		said = append(said, fmt.Sprintf(p.lacks, rounded(f.Lacks)))
 	}
 	return said
