@@ -13,6 +13,7 @@ import (
 	"jianguo/exposure/statefile"
 	"jianguo/internal/sqlite"
 	"jianguo/internal/steady"
+	"jianguo/internal/wrap"
 )
 
 // database is the state file: one writer, the flush, and a few readers.
@@ -84,10 +85,7 @@ func (d *database) setApplied(ctx context.Context, logID string, applied uint64)
 	_, err := d.write.ExecContext(ctx,
 		"UPDATE meta SET value = CASE name WHEN 'log' THEN ? ELSE ? END WHERE name IN ('log', 'applied')",
 		logID, strconv.FormatUint(applied, 10))
-	if err != nil {
-		return fmt.Errorf("exposure: set applied: %w", err)
-	}
-	return nil
+	return wrap.Err(err, "exposure: set applied")
 }
 
 // putClock keeps the time by which data expired last, for the next start.

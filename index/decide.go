@@ -10,6 +10,7 @@ import (
 	"jianguo/index/resident"
 	"jianguo/index/verdict"
 	"jianguo/internal/must"
+	"jianguo/internal/wrap"
 )
 
 // Decide applies an editor's decision, as one durable transaction, and logs
@@ -93,8 +94,5 @@ func (b *batch) stem(r *itemRow, limit int) {
 func (x *Index) Exemptions(ctx context.Context, limit int) ([]Decision, error) {
 	list, err := read.DecisionsWhere(ctx, x.reader, `d.kind IN (?, ?) AND NOT EXISTS (SELECT 1 FROM decisions u WHERE u.kind = 'undo' AND u.other = d.number)
 		ORDER BY d.number DESC LIMIT ?`, Exempt, Aside, limit)
-	if err != nil {
-		return nil, fmt.Errorf("index: exemptions: %w", err)
-	}
-	return list, nil
+	return list, wrap.Err(err, "index: exemptions")
 }

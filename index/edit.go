@@ -8,6 +8,7 @@ import (
 
 	"jianguo/index/boilerplate"
 	"jianguo/internal/must"
+	"jianguo/internal/wrap"
 )
 
 // Edit is what people change, in the order of the messages of ITEMS: one of its fields.
@@ -79,8 +80,5 @@ func (x *Index) confirm(ctx context.Context, seq uint64, r Review) error {
 		must.Get(x.w.ExecContext(ctx, `INSERT INTO reviews (at, by, ordinal, drawn, finding, reason) VALUES (?,?,?,?,?,?)`,
 			millis(r.At), r.By, v.ordinal, r.Drawn, r.Finding, r.Reason))
 	})
-	if err != nil {
-		return fmt.Errorf("index: review of %q: %w", r.Item, err)
-	}
-	return nil
+	return wrap.Err(err, "index: review of %q", r.Item)
 }

@@ -15,6 +15,7 @@ import (
 
 	"jianguo/internal/must"
 	"jianguo/internal/streams"
+	"jianguo/internal/wrap"
 )
 
 // Config is how the EXPOSURES stream is made. The zero value is usable.
@@ -82,10 +83,7 @@ func (l *NATS) create(ctx context.Context) error {
 		}
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("exposure: %w", err)
-	}
-	return nil
+	return wrap.Err(err, "exposure")
 }
 
 // jsStoreFailed is JetStream's code for a stream that took a message and could

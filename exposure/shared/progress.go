@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/redis/rueidis"
+
+	"jianguo/internal/wrap"
 )
 
 // Mark is where an owner begins.
@@ -92,10 +94,7 @@ func (r *Redis) Secret(ctx context.Context, fresh []byte) ([]byte, error) {
 	if rueidis.IsRedisNil(err) {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, fmt.Errorf("exposure: secret from Redis: %w", err)
-	}
-	return secret, nil
+	return secret, wrap.Err(err, "exposure: secret from Redis")
 }
 
 // Replayed is how far back an owner that begins applies the log again.

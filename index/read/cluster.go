@@ -2,7 +2,6 @@ package read
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -11,6 +10,7 @@ import (
 	"jianguo/index/resident"
 	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
+	"jianguo/internal/wrap"
 )
 
 // MembersFrom returns the part of a query, with its arguments, that yields the ordinals
@@ -59,8 +59,5 @@ func (x *Reader) ClustersOf(ctx context.Context, ids []string) (map[string]uint3
 			}
 		}
 	})
-	if err != nil {
-		return nil, fmt.Errorf("index: clusters of %d ids: %w", len(ids), err)
-	}
-	return out, nil
+	return out, wrap.Err(err, "index: clusters of %d ids", len(ids))
 }

@@ -11,6 +11,7 @@ import (
 
 	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
+	"jianguo/internal/wrap"
 )
 
 // Source is what a snapshot is written of.
@@ -38,10 +39,7 @@ func (s *Snapshot) Write(ctx context.Context, from Source) (Mark, int, error) {
 			m, pages, err = s.write(ctx, from)
 		}
 	}
-	if err != nil {
-		return Mark{}, 0, fmt.Errorf("snapshot: %w", err)
-	}
-	return m, pages, nil
+	return m, pages, wrap.Err(err, "snapshot")
 }
 
 func (s *Snapshot) write(ctx context.Context, from Source) (Mark, int, error) {
@@ -136,8 +134,5 @@ func (w *pageWriter) emit(id int64, page []byte) error {
 	w.marks.manifest ^= entry(id, hash)
 	w.pages++
 	_, err = w.tx.ExecContext(w.ctx, `INSERT INTO pages (id, hash, data) VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE SET hash = excluded.hash, data = excluded.data`, id, hash, page)
-	if err != nil {
-		return fmt.Errorf("page %x: %w", id, err)
-	}
-	return nil
+	return wrap.Err(err, "page %x", id)
 }
