@@ -24,7 +24,7 @@ func (x loader) load(ctx context.Context) {
 	must.Do(x.verifySmall(ctx))
 	x.loadMeta(ctx)
 	x.loadStamps(ctx)
-	x.loadSources(ctx)
+	x.sources = sqlite.Map[string, int64](ctx, x.reader, `SELECT name, number FROM sources`)
 	x.boilerplate.Load(ctx, x.reader)
 	x.loadClusters(ctx)
 	x.flood.load(ctx, x.reader)
@@ -39,12 +39,7 @@ func (x loader) verifySmall(ctx context.Context) error {
 }
 
 func (x loader) loadMeta(ctx context.Context) {
-	values := map[string]string{}
-	for r := range sqlite.Rows(ctx, x.reader, `SELECT key, value FROM meta`) {
-		var k, v string
-		must.Do(r.Scan(&k, &v))
-		values[k] = v
-	}
+	values := sqlite.Map[string, string](ctx, x.reader, `SELECT key, value FROM meta`)
 	for key, field := range map[string]*uint64{"applied": &x.applied, "stream_base": &x.stream.Base} {
 		if text, ok := values[key]; ok {
 			n, err := strconv.ParseUint(text, 10, 64)
@@ -67,15 +62,6 @@ func (x loader) loadStamps(ctx context.Context) {
 		must.Do(r.Scan(&n, &kind, &hash))
 		x.nextStamp[kind+hash] = n
 		x.stampHashes.Store(n, hash)
-	}
-}
-
-func (x loader) loadSources(ctx context.Context) {
-	for r := range sqlite.Rows(ctx, x.reader, `SELECT number, name FROM sources`) {
-		var n int64
-		var name string
-		must.Do(r.Scan(&n, &name))
-		x.sources[name] = n
 	}
 }
 

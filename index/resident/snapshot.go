@@ -12,7 +12,6 @@ import (
 
 	"github.com/zeebo/xxh3"
 
-	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
 )
 
@@ -72,14 +71,9 @@ func (m *marks) fields() map[string]*int64 {
 // readMarks is ended by package must.
 func readMarks(ctx context.Context, db *sql.DB) *marks {
 	m := new(marks)
-	fields := m.fields()
-	for r := range sqlite.Rows(ctx, db, `SELECT key, value FROM marks`) {
-		var key string
-		var value int64
-		must.Do(r.Scan(&key, &value))
-		if f := fields[key]; f != nil {
-			*f = value
-		}
+	stored := sqlite.Map[string, int64](ctx, db, `SELECT key, value FROM marks`)
+	for key, field := range m.fields() {
+		*field = stored[key]
 	}
 	return m
 }

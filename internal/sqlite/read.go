@@ -51,6 +51,18 @@ func Rows(ctx context.Context, db Querier, query string, args ...any) iter.Seq[*
 	}
 }
 
+// Map reads a query of two columns, a key and its value. Package must ends it.
+func Map[K comparable, V any](ctx context.Context, db Querier, query string, args ...any) map[K]V {
+	out := map[K]V{}
+	for rows := range Rows(ctx, db, query, args...) {
+		var key K
+		var value V
+		must.Do(rows.Scan(&key, &value))
+		out[key] = value
+	}
+	return out
+}
+
 // All reads the rows of a query. columns lists where the columns of a row go, as the
 // arguments of Scan.
 func All[T any](ctx context.Context, db Querier, columns func(*T) []any, query string, args ...any) (out []T, err error) {
