@@ -49,8 +49,7 @@ func (s *Store) openFleet(ctx context.Context) {
 	f := &fleet{Store: s, Shared: s.cfg.Shared, log: log, masters: map[string]string{}}
 	again := make(chan struct{})
 	f.again.Store(&again)
-	own, _, _, _, err := s.db.recover(ctx)
-	must.Do(err)
+	own, _, _, _ := s.db.recover(ctx)
 	secret := must.Get(f.Redis.Secret(ctx, nil))
 	if secret == nil {
 		var users int // of this directory, which has to move into a new Redis

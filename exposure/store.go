@@ -73,7 +73,7 @@ func (s *Store) open(ctx context.Context) {
 		return
 	}
 	if s.cfg.Steady != nil {
-		must.Do(s.db.resumeClock(ctx, s.cfg.Steady))
+		s.db.resumeClock(ctx, s.cfg.Steady)
 	}
 	s.start(s.recover(ctx))
 	healing, end := context.WithCancel(context.Background())
@@ -102,8 +102,7 @@ func (s *core) openHistories() error {
 
 // recover finds where in the log to resume, and the last entry to wait for. Package must ends it.
 func (s *Store) recover(ctx context.Context) (last uint64) {
-	secret, logID, applied, lastShard, err := s.db.recover(ctx)
-	must.Do(err)
+	secret, logID, applied, lastShard := s.db.recover(ctx)
 	log := must.Get(s.cfg.Log.State(ctx))
 	if s.secret != secret { // requests may be reading it: written once
 		s.secret = secret
@@ -130,7 +129,7 @@ func (s *Store) recover(ctx context.Context) (last uint64) {
 		from = log.First - 1 // the log will not deliver what is before it
 	}
 	if from != applied || logID != log.ID {
-		must.Do(s.db.setApplied(ctx, log.ID, from))
+		s.db.setApplied(ctx, log.ID, from)
 	}
 	s.w.reset(from)
 	return log.Last
