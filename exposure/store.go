@@ -181,7 +181,7 @@ func (s *Store) setReady() {
 // fail stops the store until heal has resumed it: after an error of the disk, what is in
 // memory may differ from what reached the file.
 func (s *Store) fail(err error) {
-	if s.failed.CompareAndSwap(nil, &err) {
+	if s.failed.First(err) {
 		s.cfg.Logger.Error("exposure: store failed; what was reported since its last flush will be read from the log again", "err", err)
 		s.ready.Store(false)
 		s.stop()
@@ -233,7 +233,7 @@ func (s *Store) resume(ctx context.Context) error {
 	s.cache.Store(newCache(s.cfg.CacheBytes))
 	s.w.dirty, s.w.forgotten, s.w.lost = nil, nil, nil
 	s.w.gen++
-	s.failed.Store(nil)
+	s.failed.Set(nil)
 	s.start(last)
 	s.cfg.Logger.Warn("exposure: the store goes on", "applied", s.w.flushed.Load(), "log_last", last)
 	return nil
@@ -245,7 +245,7 @@ func (s *Store) Close() error {
 		s.endHealer()
 		s.healer.Wait()
 	}
-	if !s.failed.CompareAndSwap(nil, &ErrClosed) && errors.Is(s.Err(), ErrClosed) {
+	if !s.failed.First(ErrClosed) && errors.Is(s.Err(), ErrClosed) {
 		return nil
 	}
 	failed := s.Err()

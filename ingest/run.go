@@ -52,7 +52,7 @@ func (s *Service) Run(ctx context.Context) error {
 		if !began && !bus.Away(err) {
 			return err
 		}
-		s.publishing.Store(&err)
+		s.publishing.Set(err)
 		if wait.For(ctx, time.Second) != nil {
 			return nil
 		}

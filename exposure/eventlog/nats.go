@@ -15,6 +15,7 @@ import (
 
 	"jianguo/internal/must"
 	"jianguo/internal/streams"
+	"jianguo/internal/trouble"
 	"jianguo/internal/wrap"
 )
 
@@ -50,8 +51,8 @@ type NATS struct {
 	cfg    Config
 	logger *slog.Logger
 
-	gone    atomic.Bool           // Consume has missed the stream
-	trouble atomic.Pointer[error] // why no event would be taken, by the last check
+	gone    atomic.Bool     // Consume has missed the stream
+	trouble trouble.Trouble // why no event would be taken, by the last check
 }
 
 // Open makes sure the stream exists and is as configured.
@@ -136,12 +137,7 @@ func (l *NATS) watch(ctx context.Context, identity string) error {
 const leastRoom = 1 << 10
 
 // Ready is nil while the stream takes events, by the last check of Consume.
-func (l *NATS) Ready() error {
-	if p := l.trouble.Load(); p != nil {
-		return *p
-	}
-	return nil
-}
+func (l *NATS) Ready() error { return l.trouble.Err() }
 
 // Consume reads through an ordered consumer, which the client recreates wherever a
 // message went missing on the way.
