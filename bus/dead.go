@@ -87,16 +87,8 @@ func (d *DeadLetters) Forget(ctx context.Context, user string) error {
 
 // headerValue is a text as one line of bounded length, for a header.
 func headerValue(s string) string {
-	out := make([]rune, 0, len(s))
-	for _, r := range s {
-		if r < ' ' {
-			r = ' '
-		}
-		if out = append(out, r); len(out) == 500 {
-			break
-		}
-	}
-	return string(out)
+	line := []rune(strings.Map(func(r rune) rune { return max(r, ' ') }, s))
+	return string(line[:min(len(line), 500)])
 }
 
 // DeadLetter is a message that was refused.

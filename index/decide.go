@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -24,9 +25,7 @@ func (x *Index) decide(ctx context.Context, seq uint64, req DecisionRequest) (*D
 	if req.By == "" {
 		return nil, fmt.Errorf("by: is missing: a decision has a name: %w", ErrQuery)
 	}
-	if req.At.IsZero() {
-		req.At = time.Now()
-	}
+	req.At = cmp.Or(req.At, time.Now())
 	x.write.Lock()
 	defer x.write.Unlock()
 	var out *Decision

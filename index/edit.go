@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -70,9 +71,7 @@ func (x *Index) confirm(ctx context.Context, seq uint64, r Review) error {
 	case r.By == "":
 		return fmt.Errorf("by: is missing: %w", ErrQuery)
 	}
-	if r.At.IsZero() {
-		r.At = time.Now()
-	}
+	r.At = cmp.Or(r.At, time.Now())
 	x.write.Lock()
 	defer x.write.Unlock()
 	err := x.apply(ctx, x.orApplied(seq), func(b *batch) {
