@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"math/bits"
 	"math/rand/v2"
 	"strconv"
@@ -24,7 +25,7 @@ func (x loader) load(ctx context.Context) {
 	must.Do(x.verifySmall(ctx))
 	x.loadMeta(ctx)
 	x.loadStamps(ctx)
-	x.sources = sqlite.Map[string, int64](ctx, x.reader, `SELECT name, number FROM sources`)
+	x.sources = maps.Collect(sqlite.Pairs[string, int64](ctx, x.reader, `SELECT name, number FROM sources`))
 	x.boilerplate.Load(ctx, x.reader)
 	x.loadClusters(ctx)
 	x.flood.load(ctx, x.reader)
@@ -39,7 +40,7 @@ func (x loader) verifySmall(ctx context.Context) error {
 }
 
 func (x loader) loadMeta(ctx context.Context) {
-	values := sqlite.Map[string, string](ctx, x.reader, `SELECT key, value FROM meta`)
+	values := maps.Collect(sqlite.Pairs[string, string](ctx, x.reader, `SELECT key, value FROM meta`))
 	for key, field := range map[string]*uint64{"applied": &x.applied, "stream_base": &x.stream.Base} {
 		if text, ok := values[key]; ok {
 			n, err := strconv.ParseUint(text, 10, 64)

@@ -50,10 +50,7 @@ func (x *Reader) ClustersOf(ctx context.Context, ids []string) (map[string]uint3
 	}
 	out := map[string]uint32{}
 	err := must.Catch(func() {
-		for r := range sqlite.Rows(ctx, x.db, `SELECT ordinal, id FROM items WHERE ordinal IN (SELECT value FROM json_each(?))`, sqlite.List(versions)) {
-			var ordinal uint32
-			var id string
-			must.Do(r.Scan(&ordinal, &id))
+		for ordinal, id := range sqlite.Pairs[uint32, string](ctx, x.db, `SELECT ordinal, id FROM items WHERE ordinal IN (SELECT value FROM json_each(?))`, sqlite.List(versions)) {
 			if wanted[id] && x.tables.Rows.Flags(ordinal)&resident.Superseded == 0 {
 				out[id] = x.clusters.Resolve(x.tables.Rows.Cluster(ordinal))
 			}

@@ -71,9 +71,11 @@ func (m *marks) fields() map[string]*int64 {
 // readMarks is ended by package must.
 func readMarks(ctx context.Context, db *sql.DB) *marks {
 	m := new(marks)
-	stored := sqlite.Map[string, int64](ctx, db, `SELECT key, value FROM marks`)
-	for key, field := range m.fields() {
-		*field = stored[key]
+	fields := m.fields()
+	for key, value := range sqlite.Pairs[string, int64](ctx, db, `SELECT key, value FROM marks`) {
+		if f := fields[key]; f != nil {
+			*f = value
+		}
 	}
 	return m
 }

@@ -51,16 +51,17 @@ func Rows(ctx context.Context, db Querier, query string, args ...any) iter.Seq[*
 	}
 }
 
-// Map reads a query of two columns, a key and its value. Package must ends it.
-func Map[K comparable, V any](ctx context.Context, db Querier, query string, args ...any) map[K]V {
-	out := map[K]V{}
-	for rows := range Rows(ctx, db, query, args...) {
-		var key K
-		var value V
-		must.Do(rows.Scan(&key, &value))
-		out[key] = value
+// Pairs yields the two columns of every row of a query. Package must ends it.
+func Pairs[A, B any](ctx context.Context, db Querier, query string, args ...any) iter.Seq2[A, B] {
+	return func(yield func(A, B) bool) {
+		for rows := range Rows(ctx, db, query, args...) {
+			var a A
+			var b B
+			if must.Do(rows.Scan(&a, &b)); !yield(a, b) {
+				return
+			}
+		}
 	}
-	return out
 }
 
 // All reads the rows of a query. columns lists where the columns of a row go, as the
