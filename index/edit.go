@@ -20,6 +20,20 @@ type Edit struct {
 	Passage  *SourcePassage   `json:"passage,omitempty"`
 }
 
+// Date gives an edit a time, unless it has one.
+func (e *Edit) Date(at time.Time) {
+	switch {
+	case e.Decision != nil:
+		e.Decision.At = cmp.Or(e.Decision.At, at)
+	case e.Review != nil:
+		e.Review.At = cmp.Or(e.Review.At, at)
+	case e.Source != nil:
+		e.Source.At = cmp.Or(e.Source.At, at)
+	case e.Passage != nil:
+		e.Passage.At = cmp.Or(e.Passage.At, &at)
+	}
+}
+
 // Passage is what recurs in texts of a source.
 type Passage = boilerplate.Passage
 
