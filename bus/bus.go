@@ -71,16 +71,13 @@ func Start(cfg Config) (*Embedded, error) {
 	}
 	if cfg.Listen != "" {
 		host, port, err := net.SplitHostPort(cfg.Listen)
+		if err == nil {
+			options.Port, err = strconv.Atoi(port)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("bus: listen address %q: %w", cfg.Listen, err)
 		}
-		options.Host = host
-		if options.Port, err = strconv.Atoi(port); err != nil {
-			return nil, fmt.Errorf("bus: listen address %q: %w", cfg.Listen, err)
-		}
-		if options.Port == 0 {
-			options.Port = server.RANDOM_PORT
-		}
+		options.Host, options.Port = host, cmp.Or(options.Port, server.RANDOM_PORT)
 	}
 	var err error
 	if b.server, err = server.NewServer(options); err != nil {

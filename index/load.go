@@ -68,13 +68,13 @@ func (x loader) loadStamps(ctx context.Context) {
 
 // openSources opens the table of policies.
 func (x loader) openSources(ctx context.Context) {
-	x.policies = sources.New(sources.Config{
+	x.policies = &sources.Table{
 		DB: x.reader, Dir: x.cfg.Dir, Log: x.log,
 		Transact: func(ctx context.Context, f func(conn *sql.Conn)) error {
 			return x.transaction(ctx, func() { f(x.w) })
 		},
 		Applied: func() uint64 { seq, _ := x.Applied(); return seq },
-	})
+	}
 	x.policies.Open(ctx)
 }
 
