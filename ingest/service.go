@@ -60,6 +60,7 @@ type Service struct {
 
 	base       atomic.Uint64   // applied sequence = base + stream sequence
 	attached   string          // identity of the stream whose messages are applied; of Run
+	past       []past          // what was applied, a minute apart, the oldest first; of purge
 	ending     context.Context // of Run: done when the intake ends
 	applied    atomic.Uint64   // sequence in ITEMS of the last message applied; 0: none yet
 	trouble    trouble.Trouble // why items that were taken wait
