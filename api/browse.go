@@ -210,7 +210,8 @@ func (s lists) postBoilerplate(c echo.Context) any {
 	if err := json.Unmarshal(must.Get(readBody(c)), &b); err != nil {
 		refuse("payload", "is no object of the strings text, state, by and reason: %v", err)
 	}
-	err := s.cfg.Ingest.DecideBoilerplate(ctx, source, boilerplate.Passage{Text: b.Text, State: b.State, By: decider(ctx, b.By), Reason: b.Reason})
+	passage := boilerplate.Passage{Text: b.Text, State: b.State, By: decider(ctx, b.By), Reason: b.Reason}
+	_, err := s.cfg.Ingest.Edit(ctx, index.Edit{Passage: &index.SourcePassage{Source: source, Passage: passage}})
 	if errors.Is(err, index.ErrQuery) {
 		refuse("decision", "%v", err)
 	}

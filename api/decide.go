@@ -50,7 +50,7 @@ func (s lists) postDecision(c echo.Context) any {
 	default:
 		req.In = cluster
 	}
-	d, err := s.cfg.Ingest.Decide(ctx, *req)
+	d, err := s.cfg.Ingest.Edit(ctx, index.Edit{Decision: req})
 	return must.Get(d, decisionProblem(err))
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"jianguo/bus"
 	"jianguo/internal/must"
+	"jianguo/internal/wrap"
 )
 
 // serviceName is what the services are found by on the bus.
@@ -55,10 +56,7 @@ func (s *Server) serveBus(ctx context.Context) (stop func() error, err error) {
 	stop = func() error {
 		err := service.Stop()
 		running.Wait()
-		if err != nil {
-			return fmt.Errorf("api: services on the bus: %w", err)
-		}
-		return nil
+		return wrap.Err(err, "api: services on the bus")
 	}
 	for _, e := range s.endpoints {
 		g := within(busPatience, busLeast, busMost)

@@ -20,6 +20,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"jianguo/bus/gate"
+	"jianguo/internal/trouble"
 )
 
 // startWait is how long the embedded server may take to answer.
@@ -31,12 +32,19 @@ const tlsWait = 5 * time.Second
 // Embedded is a NATS server with JetStream inside this process. A nil *Embedded is an
 // external bus: it has no gates, and what it acknowledges is durable by its own rules.
 type Embedded struct {
+	cfg     Config
 	server  *server.Server
 	secret  string             // lets this process in; empty: no client needs one
 	stop    context.CancelFunc // ends what runs beside the server
 	running sync.WaitGroup
-	disk    *watcher
-	gates   *gates
+	room    trouble.Trouble // why gates accept nothing, by the space on the disk
+	full    atomic.Bool     // the disk was full, and JetStream has not been reopened
+	out     string          // gates publish on it + the public subject; random, so that no client can
+
+	opening sync.Mutex           // held while JetStream is reopened, and while a stream is created
+	made    map[string]time.Time // opening; when the stream of each gate was created
+	mu      sync.RWMutex
+	gates   map[string]*gate.Gate // mu; the open ones, by stream
 }
 
 // Start starts an embedded bus and waits until it answers.
@@ -46,7 +54,7 @@ func Start(cfg Config) (*Embedded, error) {
 		cfg.Gates = nil
 	}
 	running, stop := context.WithCancel(context.Background())
-	b := &Embedded{stop: stop}
+	b := &Embedded{cfg: cfg, stop: stop, out: "_gate.out." + rand.Text() + ".", gates: map[string]*gate.Gate{}, made: map[string]time.Time{}}
 	options := &server.Options{
 		ServerName: serverName, JetStream: true, StoreDir: filepath.Clean(cfg.Dir), SyncAlways: cfg.syncAlways(),
 		// The server's own bound would be three quarters of what is free at the start, and
@@ -63,25 +71,20 @@ func Start(cfg Config) (*Embedded, error) {
 	}
 	if cfg.Listen != "" {
 		host, port, err := net.SplitHostPort(cfg.Listen)
+		if err == nil {
+			options.Port, err = strconv.Atoi(port)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("bus: listen address %q: %w", cfg.Listen, err)
 		}
-		options.Host = host
-		if options.Port, err = strconv.Atoi(port); err != nil {
-			return nil, fmt.Errorf("bus: listen address %q: %w", cfg.Listen, err)
-		}
-		if options.Port == 0 {
-			options.Port = server.RANDOM_PORT
-		}
+		options.Host, options.Port = host, cmp.Or(options.Port, server.RANDOM_PORT)
 	}
 	var err error
 	if b.server, err = server.NewServer(options); err != nil {
 		return nil, fmt.Errorf("bus: %w", err)
 	}
-	b.disk = &watcher{cfg: cfg, server: b.server}
-	b.disk.look()
-	b.gates = &gates{cfg: cfg, server: b.server, secret: b.secret, room: b.disk.hasRoom, out: "_gate.out." + rand.Text() + ".", open: map[string]*gate.Gate{}, made: map[string]time.Time{}}
-	if err := b.gates.prepare(); err != nil {
+	b.look()
+	if err := b.prepareGates(); err != nil {
 		return nil, err
 	}
 	log := new(startLog)
@@ -93,7 +96,7 @@ func Start(cfg Config) (*Embedded, error) {
 			return nil, fmt.Errorf("bus: the embedded NATS server did not start (%s, listen %q): %s", cfg.Dir, cfg.Listen, cmp.Or(why, fmt.Sprintf("no answer within %v", startWait)))
 		}
 	}
-	b.running.Go(func() { b.disk.watch(running) })
+	b.running.Go(func() { b.watch(running) })
 	return b, nil
 }
 
@@ -117,7 +120,7 @@ func (b *Embedded) URL() string {
 // Full reports whether the disk was too full to write, so that streams may be broken
 // until there is room and they are reopened. To purge a stream whose write has failed
 // blocks the server for good (nats-server 2.15).
-func (b *Embedded) Full() bool { return b != nil && b.disk.full.Load() }
+func (b *Embedded) Full() bool { return b != nil && b.full.Load() }
 
 // Create calls create, which creates or updates a stream, while the bus is not being
 // reopened: it would not know its own streams. Then it opens the gate of the stream, if the
@@ -126,12 +129,12 @@ func (b *Embedded) Create(ctx context.Context, stream string, create func() erro
 	if b == nil {
 		return create()
 	}
-	b.disk.opening.Lock()
-	defer b.disk.opening.Unlock()
+	b.opening.Lock()
+	defer b.opening.Unlock()
 	if err := create(); err != nil {
 		return err
 	}
-	return b.gates.openFor(ctx, stream)
+	return b.openGate(ctx, stream)
 }
 
 // Synced returns once every message of a stream, up to one that a consumer has received,
@@ -163,7 +166,9 @@ func (b *Embedded) gate(stream string) *gate.Gate {
 	if b == nil {
 		return nil
 	}
-	return b.gates.of(stream)
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	return b.gates[stream]
 }
 
 // Disconnect ends the connections of clients with some names. They may connect again if
@@ -187,7 +192,7 @@ func (b *Embedded) Disconnect(names []string) error {
 // Collectors returns the metrics of the bus, to be registered once its gates
 // are open.
 func (b *Embedded) Collectors() (all []prometheus.Collector) {
-	for _, open := range b.gates.all() {
+	for _, open := range b.allGates() {
 		all = append(all, open.Collectors()...)
 	}
 	return all
@@ -199,7 +204,7 @@ func (b *Embedded) Close() {
 	b.stop()
 	b.running.Wait()
 	var closing sync.WaitGroup
-	for _, open := range b.gates.all() {
+	for _, open := range b.allGates() {
 		closing.Go(open.Close)
 	}
 	closing.Wait()

@@ -22,6 +22,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"jianguo/bus/gate"
+	"jianguo/internal/wrap"
 )
 
 // authenticator lets clients in by their secret.
@@ -59,10 +60,7 @@ func (a *authenticator) Check(c server.ClientAuthentication) bool {
 func connectTo(s *server.Server, secret string, options ...nats.Option) (*nats.Conn, error) {
 	nc, err := nats.Connect("", append([]nats.Option{nats.InProcessServer(s), nats.Name("jianguo"), nats.MaxReconnects(-1), nats.Token(secret),
 		nats.CustomInboxPrefix(ownInbox + rand.Text())}, options...)...)
-	if err != nil {
-		return nil, fmt.Errorf("bus: %w", err)
-	}
-	return nc, nil
+	return nc, wrap.Err(err, "bus")
 }
 
 // withGates adds to the subjects that a client may publish on those they are mapped to:

@@ -12,6 +12,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"jianguo/internal/wrap"
 )
 
 // Headers of a dead letter.
@@ -74,32 +76,19 @@ func (d *DeadLetters) BuryOf(ctx context.Context, user string, r Refused, keep t
 	if user == "" {
 		opts = append(opts, jetstream.WithMsgTTL(keep))
 	}
-	if _, err := d.js.PublishMsg(ctx, r.Message(deadOf(user), d.js.Conn().MaxPayload()), opts...); err != nil {
-		return fmt.Errorf("dead letter of %s %d: %w", r.Subject, r.Sequence, err)
-	}
-	return nil
+	_, err := d.js.PublishMsg(ctx, r.Message(deadOf(user), d.js.Conn().MaxPayload()), opts...)
+	return wrap.Err(err, "dead letter of %s %d", r.Subject, r.Sequence)
 }
 
 // Forget removes the letters that concern a user.
 func (d *DeadLetters) Forget(ctx context.Context, user string) error {
-	if err := d.stream.Purge(ctx, jetstream.WithPurgeSubject(deadOf(user))); err != nil {
-		return fmt.Errorf("dead letters of a user: %w", err)
-	}
-	return nil
+	return wrap.Err(d.stream.Purge(ctx, jetstream.WithPurgeSubject(deadOf(user))), "dead letters of a user")
 }
 
 // headerValue is a text as one line of bounded length, for a header.
 func headerValue(s string) string {
-	out := make([]rune, 0, len(s))
-	for _, r := range s {
-		if r < ' ' {
-			r = ' '
-		}
-		if out = append(out, r); len(out) == 500 {
-			break
-		}
-	}
-	return string(out)
+	line := []rune(strings.Map(func(r rune) rune { return max(r, ' ') }, s))
+	return string(line[:min(len(line), 500)])
 }
 
 // DeadLetter is a message that was refused.
@@ -200,8 +189,5 @@ func (d *DeadLetters) Replay(ctx context.Context, number uint64) error {
 
 // Drop removes a letter.
 func (d *DeadLetters) Drop(ctx context.Context, number uint64) error {
-	if err := d.stream.DeleteMsg(ctx, number); err != nil {
-		return fmt.Errorf("dead letter %d: %w", number, err)
-	}
-	return nil
+	return wrap.Err(d.stream.DeleteMsg(ctx, number), "dead letter %d", number)
 }

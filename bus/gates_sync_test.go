@@ -31,7 +31,7 @@ func TestGateNotOpen(t *testing.T) {
 				}
 			}
 			if name == "no file" {
-				if err := os.RemoveAll(filepath.Join(g.bus.gates.streamDir("S"), "msgs")); err != nil {
+				if err := os.RemoveAll(filepath.Join(g.bus.streamDir("S"), "msgs")); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -52,7 +52,7 @@ func TestPurgeable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	msgs := filepath.Join(g.bus.gates.streamDir("S"), "msgs")
+	msgs := filepath.Join(g.bus.streamDir("S"), "msgs")
 	removed := 0
 	for i := range 600 {
 		ack, err := g.js.Publish(t.Context(), "s.a", make([]byte, 100_000))

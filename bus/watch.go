@@ -5,8 +5,6 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -32,38 +30,20 @@ const (
 // maxStore is more than any disk holds: streams have bounds of their own.
 const maxStore = 1 << 50
 
-// watcher watches the disk and the streams of an embedded bus.
-type watcher struct {
-	cfg    Config
-	server *server.Server
-	room   atomic.Pointer[error] // why gates accept nothing; nil: they do
-	full   atomic.Bool           // the disk was full, and JetStream has not been reopened
-
-	opening sync.Mutex // held while JetStream is reopened, and while a stream is created
-}
-
-// hasRoom is nil while gates may accept messages.
-func (w *watcher) hasRoom() error {
-	if err := w.room.Load(); err != nil {
-		return *err
-	}
-	return nil
-}
-
-// watch runs until ctx ends.
-func (w *watcher) watch(ctx context.Context) {
+// watch watches the disk and the streams until ctx ends.
+func (b *Embedded) watch(ctx context.Context) {
 	var reopened time.Time
 	last, times := "", 0  // the failure of the last checks, and how many found it
-	known := w.failures() // those that reopening does not mend
+	known := b.failures() // those that reopening does not mend
 	for wait.For(ctx, watchEvery) == nil {
-		free, ok := w.look()
+		free, ok := b.look()
 		if ok && free < fullBelow {
-			if !w.full.Swap(true) {
-				w.cfg.Logger.Error("the disk of the bus is full: items are refused", "dir", w.cfg.Dir, "free", free)
+			if !b.full.Swap(true) {
+				b.cfg.Logger.Error("the disk of the bus is full: items are refused", "dir", b.cfg.Dir, "free", free)
 			}
 			continue
 		}
-		full, why := w.full.Load(), newFailure(w.failures(), known)
+		full, why := b.full.Load(), newFailure(b.failures(), known)
 		if why != last {
 			last, times = why, 0
 		}
@@ -71,22 +51,22 @@ func (w *watcher) watch(ctx context.Context) {
 		if full && ok && free <= roomAbove || !full && (why == "" || times < lasting || time.Since(reopened) < reopenEvery) {
 			continue
 		}
-		err := w.reopen()
+		err := b.reopen()
 		if full {
-			w.cfg.Logger.Warn("there is room again on the disk of the bus", "dir", w.cfg.Dir, "free", free, "error", err)
+			b.cfg.Logger.Warn("there is room again on the disk of the bus", "dir", b.cfg.Dir, "free", free, "error", err)
 		} else {
-			w.cfg.Logger.Error("the bus could not write, and was reopened", "dir", w.cfg.Dir, "reason", why, "error", err)
+			b.cfg.Logger.Error("the bus could not write, and was reopened", "dir", b.cfg.Dir, "reason", why, "error", err)
 		}
-		w.full.Store(full && err != nil)
+		b.full.Store(full && err != nil)
 		if reopened = time.Now(); err == nil {
-			known = w.failures()
+			known = b.failures()
 		}
 	}
 }
 
 // failures says of each stream that does not work why; JetStream's health check knows.
-func (w *watcher) failures() map[string]string {
-	health := w.server.Healthz(&server.HealthzOptions{Account: server.DEFAULT_GLOBAL_ACCOUNT, Details: true})
+func (b *Embedded) failures() map[string]string {
+	health := b.server.Healthz(&server.HealthzOptions{Account: server.DEFAULT_GLOBAL_ACCOUNT, Details: true})
 	failed := map[string]string{}
 	for _, e := range health.Errors {
 		if e.Type == server.HealthzErrorStream || e.Type == server.HealthzErrorJetStream {
@@ -108,26 +88,22 @@ func newFailure(now, known map[string]string) string {
 }
 
 // look measures how much is free on the disk, and whether gates may take more.
-func (w *watcher) look() (free uint64, ok bool) {
-	d := disk.Disk{Dir: w.cfg.Dir, Reserve: w.cfg.Reserve}
+func (b *Embedded) look() (free uint64, ok bool) {
+	d := disk.Disk{Dir: b.cfg.Dir, Reserve: b.cfg.Reserve}
 	free, err := d.Free()
 	if err != nil {
-		w.room.Store(nil)
+		b.room.Set(nil)
 		return 0, false
 	}
-	if err = d.HasSpace(); err == nil {
-		w.room.Store(nil)
-	} else {
-		w.room.Store(&err)
-	}
+	b.room.Set(d.HasSpace())
 	return free, true
 }
 
-func (w *watcher) reopen() error {
-	w.opening.Lock()
-	defer w.opening.Unlock()
-	if err := w.server.ShutdownJetStream(); err != nil {
+func (b *Embedded) reopen() error {
+	b.opening.Lock()
+	defer b.opening.Unlock()
+	if err := b.server.ShutdownJetStream(); err != nil {
 		return err
 	}
-	return w.server.EnableJetStream(&server.JetStreamConfig{StoreDir: filepath.Clean(w.cfg.Dir), SyncAlways: w.cfg.syncAlways(), MaxStore: maxStore, MaxMemory: 64 << 20, Strict: true})
+	return b.server.EnableJetStream(&server.JetStreamConfig{StoreDir: filepath.Clean(b.cfg.Dir), SyncAlways: b.cfg.syncAlways(), MaxStore: maxStore, MaxMemory: 64 << 20, Strict: true})
 }

@@ -6,6 +6,7 @@ import (
 
 	"jianguo/exposure/state"
 	"jianguo/exposure/trace"
+	"jianguo/internal/trouble"
 )
 
 // core is what the writer and the filters share.
@@ -22,16 +23,11 @@ type core struct {
 
 	lastShard atomic.Int64 // row number of the last shard
 	ready     atomic.Bool
-	failed    atomic.Pointer[error]
+	failed    trouble.Trouble
 }
 
 // Err is the error that stopped the store, or nil.
-func (s *core) Err() error {
-	if p := s.failed.Load(); p != nil {
-		return *p
-	}
-	return nil
-}
+func (s *core) Err() error { return s.failed.Err() }
 
 // Ready says whether everything logged before Open has been applied, and nothing has
 // failed since.

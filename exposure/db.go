@@ -11,6 +11,7 @@ import (
 
 	"jianguo/exposure/state"
 	"jianguo/exposure/statefile"
+	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
 	"jianguo/internal/steady"
 )
@@ -59,47 +60,37 @@ func openDatabase(ctx context.Context, path string, relaxed bool, random io.Read
 
 func (d *database) close() error { return errors.Join(d.read.Close(), d.write.Close()) }
 
-// recover reads what a store needs before its first event.
-func (d *database) recover(ctx context.Context) (secret [32]byte, logID string, applied uint64, lastShard int64, err error) {
-	meta, err := statefile.Meta(ctx, d.read)
-	if err == nil && len(meta["secret"]) != len(secret) {
-		err = fmt.Errorf("exposure: meta secret has %d bytes: %w", len(meta["secret"]), ErrCorrupt)
-	}
-	if err == nil {
-		applied, err = strconv.ParseUint(meta["applied"], 10, 64)
-	}
-	if err == nil {
-		err = d.read.QueryRowContext(ctx, "SELECT coalesce(max(id), 0) FROM shard").Scan(&lastShard)
-	}
-	if err != nil {
-		return secret, "", 0, 0, fmt.Errorf("exposure: read the state file: %w", err)
-	}
-	copy(secret[:], meta["secret"])
-	return secret, meta["log"], applied, lastShard, nil
+// recover reads what a store needs before its first event. Package must ends it, setApplied and resumeClock.
+func (d *database) recover(ctx context.Context) (secret [32]byte, logID string, applied uint64, lastShard int64) {
+	must.Dof(must.Catch(func() {
+		meta := must.Get(statefile.Meta(ctx, d.read))
+		if n := copy(secret[:], meta["secret"]); n != len(secret) || n != len(meta["secret"]) {
+			must.Do(fmt.Errorf("exposure: meta secret has %d bytes: %w", len(meta["secret"]), ErrCorrupt))
+		}
+		logID, applied = meta["log"], must.Get(strconv.ParseUint(meta["applied"], 10, 64))
+		must.Do(d.read.QueryRowContext(ctx, "SELECT coalesce(max(id), 0) FROM shard").Scan(&lastShard))
+	}), "exposure: read the state file")
+	return secret, logID, applied, lastShard
 }
 
 // setApplied moves the watermark outside a flush: the log is another one, or has lost its
 // end.
-func (d *database) setApplied(ctx context.Context, logID string, applied uint64) error {
+func (d *database) setApplied(ctx context.Context, logID string, applied uint64) {
 	_, err := d.write.ExecContext(ctx,
 		"UPDATE meta SET value = CASE name WHEN 'log' THEN ? ELSE ? END WHERE name IN ('log', 'applied')",
 		logID, strconv.FormatUint(applied, 10))
-	if err != nil {
-		return fmt.Errorf("exposure: set applied: %w", err)
-	}
-	return nil
+	must.Dof(err, "exposure: set applied")
 }
 
 // putClock keeps the time by which data expired last, for the next start.
 const putClock = "INSERT INTO meta VALUES ('clock', ?) ON CONFLICT DO UPDATE SET value = excluded.value"
 
 // resumeClock tells a clock that time.
-func (d *database) resumeClock(ctx context.Context, clock *steady.Clock) error {
-	meta, err := statefile.Meta(ctx, d.read)
-	if last, ok := strconv.ParseInt(meta["clock"], 10, 64); err == nil && ok == nil {
+func (d *database) resumeClock(ctx context.Context, clock *steady.Clock) {
+	meta := must.Get(statefile.Meta(ctx, d.read))
+	if last, err := strconv.ParseInt(meta["clock"], 10, 64); err == nil {
 		clock.Resume(time.Unix(last, 0))
 	}
-	return err
 }
 
 // rows reads heads and shards, through the database's readers or inside a transaction.

@@ -7,24 +7,19 @@ import (
 	"jianguo/exposure/eventlog"
 	"jianguo/exposure/trace"
 	"jianguo/exposure/wire"
+	"jianguo/internal/must"
 )
 
 // Explain says what a filter of a scene makes of an item for a user, and why.
 func (s *Store) Explain(ctx context.Context, user, item, scene string) (*trace.Explanation, error) {
-	if err := wire.CheckName("item", item, true); err != nil {
-		return nil, err
-	}
-	if err := s.notReady(); err != nil {
-		return nil, err
-	}
-	if len(s.scene(scene).Reads) == 0 {
-		return &trace.Explanation{User: user, Item: item, Reasons: []string{"the scene reads no history"}, Histories: []trace.History{}}, nil
-	}
-	ev, err := s.evidence(ctx, user, scene, s.story(item))
-	if err != nil {
-		return nil, err
-	}
-	return ev.Explain(), nil
+	return must.Try(func() *trace.Explanation {
+		must.Do(wire.CheckName("item", item, true))
+		must.Do(s.notReady())
+		if len(s.scene(scene).Reads) == 0 {
+			return &trace.Explanation{User: user, Item: item, Reasons: []string{"the scene reads no history"}, Histories: []trace.History{}}
+		}
+		return s.evidence(ctx, user, scene, s.story(item)).Explain()
+	})
 }
 
 // story lists an item and the others of its story.
@@ -35,18 +30,13 @@ func (s *Store) story(item string) []string {
 	return append([]string{item}, s.cfg.Stories.Others(item)...)
 }
 
-// evidence is what states and the old store hold of items, as a filter would find it.
-func (s *Store) evidence(ctx context.Context, user, scene string, items []string) (*trace.Evidence, error) {
-	if err := s.checkQuery(user, scene, items); err != nil {
-		return nil, err
-	}
+// evidence is what states and the old store hold of items, as a filter would find it. Package must ends it.
+func (s *Store) evidence(ctx context.Context, user, scene string, items []string) *trace.Evidence {
+	must.Do(s.checkQuery(user, scene, items))
 	ev, asksOld := new(trace.Evidence), false
 	for _, history := range s.scene(scene).Reads {
 		for users, i := []string{user}, 0; i < len(users); i++ {
-			h, err := s.queryIn(ctx, history, users[i], items)
-			if err != nil {
-				return nil, err
-			}
+			h := s.queryIn(ctx, history, users[i], items)
 			ev.Histories = append(ev.Histories, h)
 			asksOld = asksOld || i == 0 && history == "" && !h.Imported
 			for _, u := range h.Linked {
@@ -61,7 +51,7 @@ func (s *Store) evidence(ctx context.Context, user, scene string, items []string
 		ev.Old, err = old.History(ctx, user)
 		ev.Shadow, ev.Late = old.Shadow, err != nil
 	}
-	return ev, nil
+	return ev
 }
 
 // UserHash stands for a user in logs.
@@ -79,7 +69,10 @@ func (s *writer) traceReport(e eventlog.Entry, what string, q *wire.Query, outco
 func (s *Store) traceFilter(ctx context.Context, r *request, o wire.Outcome) {
 	if l := s.Traces.Begin(r.User, "filter"); l != nil {
 		ctx = context.WithoutCancel(ctx) // it may have ended
-		l.Answer(&r.answer, o, func(items []string) (*trace.Evidence, error) { return s.evidence(ctx, r.User, r.Scene, items) }, s.story)
+		evidence := func(items []string) (*trace.Evidence, error) {
+			return must.Try(func() *trace.Evidence { return s.evidence(ctx, r.User, r.Scene, items) })
+		}
+		l.Answer(&r.answer, o, evidence, s.story)
 		s.Traces.End(l)
 	}
 }

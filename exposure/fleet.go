@@ -13,6 +13,7 @@ import (
 	"jianguo/exposure/state"
 	"jianguo/exposure/wire"
 	"jianguo/internal/must"
+	"jianguo/internal/trouble"
 	"jianguo/internal/wait"
 )
 
@@ -35,9 +36,9 @@ type fleet struct {
 
 	masters map[string]string               // of the watch loop
 	again   atomic.Pointer[chan struct{}]   // what a change of masters ends: the watch loop closes and replaces it
-	trouble atomic.Pointer[error]           // why Redis did not answer
+	trouble trouble.Trouble                 // why Redis did not answer
 	pending [shared.Partitions]atomic.Int64 // events behind the last one applied, where this service owns the partition
-	failing [shared.Partitions]atomic.Pointer[error]
+	failing [shared.Partitions]trouble.Trouble
 }
 
 // openFleet makes the store one whose states are in Redis. Package must ends it.
@@ -49,8 +50,7 @@ func (s *Store) openFleet(ctx context.Context) {
 	f := &fleet{Store: s, Shared: s.cfg.Shared, log: log, masters: map[string]string{}}
 	again := make(chan struct{})
 	f.again.Store(&again)
-	own, _, _, _, err := s.db.recover(ctx)
-	must.Do(err)
+	own, _, _, _ := s.db.recover(ctx)
 	secret := must.Get(f.Redis.Secret(ctx, nil))
 	if secret == nil {
 		var users int // of this directory, which has to move into a new Redis
@@ -80,7 +80,7 @@ func (f *fleet) watch(ctx context.Context) {
 		look, cancel := context.WithTimeout(ctx, redisWait)
 		now, err := f.Redis.Masters(look)
 		cancel()
-		f.trouble.Store(&err)
+		f.trouble.Set(err)
 		if shared.Changed(f.masters, now) {
 			f.cfg.Logger.Warn("exposure: a Redis has failed over or was restarted; recent reports are applied again", "replayed", shared.Replayed)
 			again := make(chan struct{})
@@ -96,12 +96,12 @@ func (s *Store) Trouble() error {
 	if f == nil {
 		return nil
 	}
-	if err := f.trouble.Load(); err != nil && *err != nil {
-		return *err
+	if err := f.trouble.Err(); err != nil {
+		return err
 	}
 	for p := range f.failing {
-		if err := f.failing[p].Load(); err != nil {
-			return *err
+		if err := f.failing[p].Err(); err != nil {
+			return err
 		}
 	}
 	if n := f.Owners.Free.Load(); n > 0 {

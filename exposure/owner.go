@@ -47,9 +47,9 @@ type owned struct {
 func (f *fleet) keep(ctx context.Context, part int) error {
 	err := f.own(ctx, part)
 	if err == nil || ctx.Err() != nil || errors.Is(err, errMasters) || errors.Is(err, shared.ErrFenced) {
-		f.failing[part].Store(nil)
+		f.failing[part].Set(nil)
 	} else {
-		f.failing[part].Store(&err)
+		f.failing[part].Set(err)
 	}
 	return err
 }
@@ -123,7 +123,7 @@ func (o *owner) run(ctx context.Context, entries <-chan eventlog.Entry, again <-
 		}
 		o.metrics.flushes.Observe(time.Since(started).Seconds())
 		o.pending[o.part].Store(int64(last.Pending))
-		o.failing[o.part].Store(nil)
+		o.failing[o.part].Set(nil)
 		if ack.Seq = max(applied, last.Seq); ack.Seq > applied {
 			if err := o.Redis.Advance(ctx, o.part, o.mark.Epoch, ack.Seq); err != nil {
 				return err

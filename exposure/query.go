@@ -7,28 +7,24 @@ import (
 	"jianguo/exposure/state"
 	"jianguo/exposure/trace"
 	"jianguo/exposure/wire"
+	"jianguo/internal/must"
 )
 
 // Query describes a user's state in the histories of a scene, those that it writes first, and says for each of the
 // items given where it is held.
 func (s *Store) Query(ctx context.Context, user, scene string, items []string) (trace.History, error) {
-	var info trace.History
-	if err := s.checkQuery(user, scene, items); err != nil {
-		return info, err
-	}
-	var list []trace.History
-	for _, history := range s.scene(scene).all() {
-		h, err := s.queryIn(ctx, history, user, items)
-		if err != nil {
-			return info, err
+	return must.Try(func() (info trace.History) {
+		must.Do(s.checkQuery(user, scene, items))
+		var list []trace.History
+		for _, history := range s.scene(scene).all() {
+			list = append(list, s.queryIn(ctx, history, user, items))
 		}
-		list = append(list, h)
-	}
-	if len(list) > 0 {
-		info = list[0]
-		info.Others = list[1:]
-	}
-	return info, nil
+		if len(list) > 0 {
+			info = list[0]
+			info.Others = list[1:]
+		}
+		return info
+	})
 }
 
 func (s *Store) checkQuery(user, scene string, items []string) error {
@@ -41,12 +37,13 @@ func (s *Store) checkQuery(user, scene string, items []string) error {
 	return s.Err()
 }
 
-func (s *Store) queryIn(ctx context.Context, history, user string, items []string) (info trace.History, err error) {
+// queryIn is Query in one history. Package must ends it.
+func (s *Store) queryIn(ctx context.Context, history, user string, items []string) trace.History {
 	pol := s.policies[history]
 	g, e, _ := s.entry(history, []byte(state.Address(history, user)))
 	if _, err := s.fleet.refresh(ctx, e, nil, nil); err != nil {
 		g.release(e, -1, true)
-		return info, err
+		must.Do(err)
 	}
 	e.mu.Lock()
 	defer func() {
@@ -55,19 +52,15 @@ func (s *Store) queryIn(ctx context.Context, history, user string, items []strin
 		g.release(e, w, true)
 	}()
 	r := s.db.rows(ctx)
-	if err := s.load(e, r); err != nil {
-		return info, err
-	}
-	if err := e.st.Need(r.fetch); err != nil {
-		return info, err
-	}
+	must.Do(s.load(e, r))
+	must.Do(e.st.Need(r.fetch))
 	now := s.cfg.Clock().In(s.cfg.Location)
-	info = e.st.Describe(pol, now)
+	info := e.st.Describe(pol, now)
 	info.User, info.History, info.Kinds = user, history, s.cfg.Kinds[history]
 	v := e.st.Look(pol, now, 1)
 	seed := wire.Seed(&s.secret, user)
 	for _, item := range items {
 		info.Items = append(info.Items, e.st.Find(pol, v, now, item, wire.Key([]byte(item), seed)))
 	}
-	return info, nil
+	return info
 }

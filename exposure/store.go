@@ -73,7 +73,7 @@ func (s *Store) open(ctx context.Context) {
 		return
 	}
 	if s.cfg.Steady != nil {
-		must.Do(s.db.resumeClock(ctx, s.cfg.Steady))
+		s.db.resumeClock(ctx, s.cfg.Steady)
 	}
 	s.start(s.recover(ctx))
 	healing, end := context.WithCancel(context.Background())
@@ -102,8 +102,7 @@ func (s *core) openHistories() error {
 
 // recover finds where in the log to resume, and the last entry to wait for. Package must ends it.
 func (s *Store) recover(ctx context.Context) (last uint64) {
-	secret, logID, applied, lastShard, err := s.db.recover(ctx)
-	must.Do(err)
+	secret, logID, applied, lastShard := s.db.recover(ctx)
 	log := must.Get(s.cfg.Log.State(ctx))
 	if s.secret != secret { // requests may be reading it: written once
 		s.secret = secret
@@ -130,7 +129,7 @@ func (s *Store) recover(ctx context.Context) (last uint64) {
 		from = log.First - 1 // the log will not deliver what is before it
 	}
 	if from != applied || logID != log.ID {
-		must.Do(s.db.setApplied(ctx, log.ID, from))
+		s.db.setApplied(ctx, log.ID, from)
 	}
 	s.w.reset(from)
 	return log.Last
@@ -182,7 +181,7 @@ func (s *Store) setReady() {
 // fail stops the store until heal has resumed it: after an error of the disk, what is in
 // memory may differ from what reached the file.
 func (s *Store) fail(err error) {
-	if s.failed.CompareAndSwap(nil, &err) {
+	if s.failed.First(err) {
 		s.cfg.Logger.Error("exposure: store failed; what was reported since its last flush will be read from the log again", "err", err)
 		s.ready.Store(false)
 		s.stop()
@@ -234,7 +233,7 @@ func (s *Store) resume(ctx context.Context) error {
 	s.cache.Store(newCache(s.cfg.CacheBytes))
 	s.w.dirty, s.w.forgotten, s.w.lost = nil, nil, nil
 	s.w.gen++
-	s.failed.Store(nil)
+	s.failed.Set(nil)
 	s.start(last)
 	s.cfg.Logger.Warn("exposure: the store goes on", "applied", s.w.flushed.Load(), "log_last", last)
 	return nil
@@ -246,7 +245,7 @@ func (s *Store) Close() error {
 		s.endHealer()
 		s.healer.Wait()
 	}
-	if !s.failed.CompareAndSwap(nil, &ErrClosed) && errors.Is(s.Err(), ErrClosed) {
+	if !s.failed.First(ErrClosed) && errors.Is(s.Err(), ErrClosed) {
 		return nil
 	}
 	failed := s.Err()

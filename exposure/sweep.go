@@ -39,46 +39,36 @@ func (s *writer) sweepLoop(ctx context.Context) {
 // end of the file. It uses the clock, where events carry their own time. So it does nothing
 // unless every event logged before now has been applied: one of them may keep a user alive.
 func (s *writer) sweep(ctx context.Context, after string, n int) (string, error) {
-	now := s.cfg.Clock().In(s.cfg.Location).Add(-sweepGrace)
-	log, err := s.cfg.Log.State(ctx)
-	if err != nil {
-		return after, err
-	}
-	if !s.Ready() || s.applied.Load() < log.Last {
-		return after, nil
-	}
-	history, user := state.SplitAddress(after)
-	var stale []string
-	seen := 0
-	const next = "SELECT history, user, head FROM user WHERE (history, user) > (?, ?) ORDER BY history, user LIMIT ?"
-	err = sqlite.Each(ctx, s.db.read, next, func(rows *sql.Rows) error {
-		var head sql.RawBytes
-		if err := rows.Scan(&history, &user, &head); err != nil {
-			return err
+	last := after
+	err := must.Catch(func() {
+		now := s.cfg.Clock().In(s.cfg.Location).Add(-sweepGrace)
+		if log := must.Get(s.cfg.Log.State(ctx)); !s.Ready() || s.applied.Load() < log.Last {
+			return
 		}
-		seen++
-		after = state.Address(history, user)
-		pol := s.policies[history]
-		if pol == nil {
-			return nil // no scene maps to this history any more: kept, for the operator to decide
+		history, user := state.SplitAddress(after)
+		var stale []string
+		seen := 0
+		const next = "SELECT history, user, head FROM user WHERE (history, user) > (?, ?) ORDER BY history, user LIMIT ?"
+		for rows := range sqlite.Rows(ctx, s.db.read, next, history, user, n) {
+			var head sql.RawBytes
+			must.Do(rows.Scan(&history, &user, &head))
+			seen++
+			last = state.Address(history, user)
+			// Without a policy, no scene maps to this history any more: kept, for the operator to decide.
+			if pol := s.policies[history]; pol != nil {
+				if st, err := state.DecodeHead(head, last); err == nil && st.Stale(pol, now) { // Verify reports a damaged one
+					stale = append(stale, last)
+				}
+			}
 		}
-		if st, err := state.DecodeHead(head, after); err == nil && st.Stale(pol, now) { // Verify reports a damaged one
-			stale = append(stale, after)
+		for _, addr := range stale {
+			must.Do(s.expire(ctx, addr, now))
 		}
-		return nil
-	}, history, user, n)
-	if err != nil {
-		return after, err
-	}
-	for _, addr := range stale {
-		if err := s.expire(ctx, addr, now); err != nil {
-			return after, err
+		if seen < n {
+			last = ""
 		}
-	}
-	if seen < n {
-		after = ""
-	}
-	return after, nil
+	})
+	return last, err
 }
 
 // expire frees the expired part of one user with the next flush.

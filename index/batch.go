@@ -173,15 +173,10 @@ func (b *batch) read(ordinal uint32) (*version, error) {
 	v.flags = b.x.rows.Flags(ordinal) &^ resident.Swept
 	v.state = state{verdict: v.itemRow.verdict, rule: v.itemRow.rule, of: uint32(v.itemRow.of.Int64), cluster: v.itemRow.cluster,
 		revision: v.itemRow.revision, seq: v.itemRow.seq}
-	var of sql.NullInt64
-	var stored resident.Flags
-	err = b.query(`SELECT verdict, rule, of, cluster, flags, revision, seq FROM current WHERE ordinal = ?`, ordinal).Scan(&v.state.verdict, &v.state.rule, &of, &v.state.cluster, &stored, &v.state.revision, &v.state.seq)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-	case err != nil:
+	err = b.query(`SELECT verdict, rule, coalesce(of, 0), cluster, revision, seq FROM current WHERE ordinal = ?`, ordinal).
+		Scan(&v.state.verdict, &v.state.rule, &v.state.of, &v.state.cluster, &v.state.revision, &v.state.seq)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return nil, fmt.Errorf("state of ordinal %d: %w", ordinal, err)
-	default:
-		v.state.of = uint32(of.Int64)
 	}
 	return v, nil
 }

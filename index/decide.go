@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"jianguo/index/resident"
 	"jianguo/index/verdict"
 	"jianguo/internal/must"
+	"jianguo/internal/wrap"
 )
 
 // Decide applies an editor's decision, as one durable transaction, and logs
@@ -23,9 +25,7 @@ func (x *Index) decide(ctx context.Context, seq uint64, req DecisionRequest) (*D
 	if req.By == "" {
 		return nil, fmt.Errorf("by: is missing: a decision has a name: %w", ErrQuery)
 	}
-	if req.At.IsZero() {
-		req.At = time.Now()
-	}
+	req.At = cmp.Or(req.At, time.Now())
 	x.write.Lock()
 	defer x.write.Unlock()
 	var out *Decision
@@ -93,8 +93,5 @@ func (b *batch) stem(r *itemRow, limit int) {
 func (x *Index) Exemptions(ctx context.Context, limit int) ([]Decision, error) {
 	list, err := read.DecisionsWhere(ctx, x.reader, `d.kind IN (?, ?) AND NOT EXISTS (SELECT 1 FROM decisions u WHERE u.kind = 'undo' AND u.other = d.number)
 		ORDER BY d.number DESC LIMIT ?`, Exempt, Aside, limit)
-	if err != nil {
-		return nil, fmt.Errorf("index: exemptions: %w", err)
-	}
-	return list, nil
+	return list, wrap.Err(err, "index: exemptions")
 }

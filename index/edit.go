@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 
 	"jianguo/index/boilerplate"
 	"jianguo/internal/must"
+	"jianguo/internal/wrap"
 )
 
 // Edit is what people change, in the order of the messages of ITEMS: one of its fields.
@@ -16,6 +18,20 @@ type Edit struct {
 	Review   *Review          `json:"review,omitempty"`
 	Source   *SourcePolicy    `json:"source,omitempty"`
 	Passage  *SourcePassage   `json:"passage,omitempty"`
+}
+
+// Date gives an edit a time, unless it has one.
+func (e *Edit) Date(at time.Time) {
+	switch {
+	case e.Decision != nil:
+		e.Decision.At = cmp.Or(e.Decision.At, at)
+	case e.Review != nil:
+		e.Review.At = cmp.Or(e.Review.At, at)
+	case e.Source != nil:
+		e.Source.At = cmp.Or(e.Source.At, at)
+	case e.Passage != nil:
+		e.Passage.At = cmp.Or(e.Passage.At, &at)
+	}
 }
 
 // Passage is what recurs in texts of a source.
@@ -69,9 +85,7 @@ func (x *Index) confirm(ctx context.Context, seq uint64, r Review) error {
 	case r.By == "":
 		return fmt.Errorf("by: is missing: %w", ErrQuery)
 	}
-	if r.At.IsZero() {
-		r.At = time.Now()
-	}
+	r.At = cmp.Or(r.At, time.Now())
 	x.write.Lock()
 	defer x.write.Unlock()
 	err := x.apply(ctx, x.orApplied(seq), func(b *batch) {
@@ -79,8 +93,5 @@ func (x *Index) confirm(ctx context.Context, seq uint64, r Review) error {
 		must.Get(x.w.ExecContext(ctx, `INSERT INTO reviews (at, by, ordinal, drawn, finding, reason) VALUES (?,?,?,?,?,?)`,
 			millis(r.At), r.By, v.ordinal, r.Drawn, r.Finding, r.Reason))
 	})
-	if err != nil {
-		return fmt.Errorf("index: review of %q: %w", r.Item, err)
-	}
-	return nil
+	return wrap.Err(err, "index: review of %q", r.Item)
 }

@@ -60,7 +60,6 @@ func Open(ctx context.Context, cfg Config) (*Index, error) {
 		log:       cfg.Logger,
 		snapshot:  resident.NewSnapshot(cfg.Dir, cfg.Logger),
 		nextStamp: map[string]int64{},
-		sources:   map[string]int64{},
 		metrics:   newMetrics(),
 		levels:    map[string]*level{"": {policy: *cfg.Policy}},
 	}}

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"math/bits"
 	"math/rand/v2"
 	"strconv"
@@ -24,7 +25,7 @@ func (x loader) load(ctx context.Context) {
 	must.Do(x.verifySmall(ctx))
 	x.loadMeta(ctx)
 	x.loadStamps(ctx)
-	x.loadSources(ctx)
+	x.sources = maps.Collect(sqlite.Pairs[string, int64](ctx, x.reader, `SELECT name, number FROM sources`))
 	x.boilerplate.Load(ctx, x.reader)
 	x.loadClusters(ctx)
 	x.flood.load(ctx, x.reader)
@@ -39,12 +40,7 @@ func (x loader) verifySmall(ctx context.Context) error {
 }
 
 func (x loader) loadMeta(ctx context.Context) {
-	values := map[string]string{}
-	for r := range sqlite.Rows(ctx, x.reader, `SELECT key, value FROM meta`) {
-		var k, v string
-		must.Do(r.Scan(&k, &v))
-		values[k] = v
-	}
+	values := maps.Collect(sqlite.Pairs[string, string](ctx, x.reader, `SELECT key, value FROM meta`))
 	for key, field := range map[string]*uint64{"applied": &x.applied, "stream_base": &x.stream.Base} {
 		if text, ok := values[key]; ok {
 			n, err := strconv.ParseUint(text, 10, 64)
@@ -70,24 +66,15 @@ func (x loader) loadStamps(ctx context.Context) {
 	}
 }
 
-func (x loader) loadSources(ctx context.Context) {
-	for r := range sqlite.Rows(ctx, x.reader, `SELECT number, name FROM sources`) {
-		var n int64
-		var name string
-		must.Do(r.Scan(&n, &name))
-		x.sources[name] = n
-	}
-}
-
 // openSources opens the table of policies.
 func (x loader) openSources(ctx context.Context) {
-	x.policies = sources.New(sources.Config{
+	x.policies = &sources.Table{
 		DB: x.reader, Dir: x.cfg.Dir, Log: x.log,
 		Transact: func(ctx context.Context, f func(conn *sql.Conn)) error {
 			return x.transaction(ctx, func() { f(x.w) })
 		},
 		Applied: func() uint64 { seq, _ := x.Applied(); return seq },
-	})
+	}
 	x.policies.Open(ctx)
 }
 

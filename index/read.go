@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 	"jianguo/index/read"
 	"jianguo/index/verdict"
 	"jianguo/internal/must"
+	"jianguo/internal/wrap"
 )
 
 // See package read.
@@ -63,10 +63,7 @@ func (it *Item) Before(other *Item) bool {
 // Item looks up the current version of an id.
 func (x *Index) Item(ctx context.Context, id string) (*Item, error) {
 	it, err := must.Try(func() *Item { return x.item(ctx, id) })
-	if err != nil {
-		return nil, fmt.Errorf("index: item %q: %w", id, err)
-	}
-	return it, nil
+	return it, wrap.Err(err, "index: item %q", id)
 }
 
 func (x *Index) item(ctx context.Context, id string) (it *Item) {
@@ -104,10 +101,7 @@ func (x *Index) Events(ctx context.Context, after uint64, limit int) ([]Event, e
 		return events, nil
 	}
 	events, err := must.Try(func() []Event { return x.queryEvents(ctx, `e.number > ? ORDER BY e.number LIMIT ?`, after, limit) })
-	if err != nil {
-		return nil, fmt.Errorf("index: events after %d: %w", after, err)
-	}
-	return events, nil
+	return events, wrap.Err(err, "index: events after %d", after)
 }
 
 // Note returns the end of an event's sentence: the name and reason of the editor, or

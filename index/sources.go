@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -45,9 +46,7 @@ func (x *Index) SetSourcePolicy(ctx context.Context, p SourcePolicy) error {
 	if p.By == "" {
 		return fmt.Errorf("by: is missing: %w", ErrQuery)
 	}
-	if p.At.IsZero() {
-		p.At = time.Now()
-	}
+	p.At = cmp.Or(p.At, time.Now())
 	x.write.Lock()
 	defer x.write.Unlock()
 	if _, now := sources.Parts(x.policies.InForce()[p.Source]); p.Strictness == "" {

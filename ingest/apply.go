@@ -161,13 +161,13 @@ func (s *Service) patiently(ctx context.Context, batch []*job, apply func() erro
 			continue
 		}
 		if err == nil {
-			s.trouble.Store(nil)
+			s.trouble.Set(nil)
 			return nil
 		}
 		if errors.Is(err, index.ErrClosed) || errors.Is(err, bus.ErrBroken) && s.ending.Err() != nil {
 			return err
 		}
-		s.trouble.Store(new(fmt.Errorf("ingest: items wait: %w", err)))
+		s.trouble.Set(fmt.Errorf("ingest: items wait: %w", err))
 		s.metrics.retries.Inc()
 		s.log.ErrorContext(ctx, "batch not applied, trying again", "items", len(batch), "wait", wait, "error", err)
 		var ending <-chan struct{}

@@ -1,7 +1,6 @@
 package ingest
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -28,35 +27,10 @@ type editResult struct {
 	refused  error
 }
 
-// Decide has a decision applied in the order of ITEMS; see index.Index.Decide. When its time ends after the bus has
-// stored it, the error wraps ErrPending.
-func (s *Service) Decide(ctx context.Context, req index.DecisionRequest) (*index.Decision, error) {
-	req.At = cmp.Or(req.At, time.Now())
-	return s.edit(ctx, &index.Edit{Decision: &req})
-}
-
-// Confirm is Decide for a review.
-func (s *Service) Confirm(ctx context.Context, r index.Review) error {
-	r.At = cmp.Or(r.At, time.Now())
-	_, err := s.edit(ctx, &index.Edit{Review: &r})
-	return err
-}
-
-// SetSourcePolicy is Decide for the policy of a source.
-func (s *Service) SetSourcePolicy(ctx context.Context, p index.SourcePolicy) error {
-	p.At = cmp.Or(p.At, time.Now())
-	_, err := s.edit(ctx, &index.Edit{Source: &p})
-	return err
-}
-
-// DecideBoilerplate is Decide for a passage of a source.
-func (s *Service) DecideBoilerplate(ctx context.Context, source string, p index.Passage) error {
-	p.At = cmp.Or(p.At, new(time.Now()))
-	_, err := s.edit(ctx, &index.Edit{Passage: &index.SourcePassage{Source: source, Passage: p}})
-	return err
-}
-
-func (s *Service) edit(ctx context.Context, e *index.Edit) (*index.Decision, error) {
+// Edit has what people decided applied in the order of ITEMS; see index.Index.Edit. One without a time is of now.
+// When ctx ends after the bus has stored it, the error wraps ErrPending.
+func (s *Service) Edit(ctx context.Context, e index.Edit) (*index.Decision, error) {
+	e.Date(time.Now())
 	payload, err := json.Marshal(e)
 	if err != nil {
 		return nil, fmt.Errorf("ingest: edit: %w", err)

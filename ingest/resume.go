@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"jianguo/index"
+	"jianguo/internal/wrap"
 )
 
 // outbox publishes the catalogue's events on VERDICTS, in order, each once. Where no message of
@@ -110,10 +111,8 @@ func (o *outbox) resume(ctx context.Context) (uint64, error) {
 	cfg := info.Config
 	cfg.Metadata = maps.Clone(cfg.Metadata)
 	cfg.Metadata[foreignKey] = strconv.FormatUint(o.last-number, 10)
-	if _, err := o.js.UpdateStream(ctx, cfg); err != nil {
-		return 0, fmt.Errorf("ingest: stream %s: %w", o.stream, err)
-	}
-	return number, nil
+	_, err = o.js.UpdateStream(ctx, cfg)
+	return number, wrap.Err(err, "ingest: stream %s", o.stream)
 }
 
 // foreignKey is the metadata of VERDICTS with the number of messages of others.

@@ -52,7 +52,7 @@ func (s *Service) Run(ctx context.Context) error {
 		if !began && !bus.Away(err) {
 			return err
 		}
-		s.publishing.Store(&err)
+		s.publishing.Set(err)
 		if wait.For(ctx, time.Second) != nil {
 			return nil
 		}
@@ -128,8 +128,7 @@ func (s *Service) runOn(ctx context.Context) error {
 		return s.applyBatches(failed, order)
 	})
 	g.Go(func() error { return s.outbox.run(failed, until.Done()) })
-	purge := &purger{stream: s.items, bus: s.cfg.Bus, log: s.log, applied: &s.applied}
-	g.Go(func() error { purge.run(failed, until); return nil })
+	g.Go(func() error { s.purge(failed, until); return nil })
 	another := false
 	g.Go(func() error {
 		another = s.watch(failed, until)

@@ -20,6 +20,7 @@ import (
 	"jianguo/bus"
 	"jianguo/index"
 	"jianguo/internal/streams"
+	"jianguo/internal/trouble"
 	"jianguo/segment"
 	"jianguo/simhash"
 	"jianguo/sketch"
@@ -57,12 +58,13 @@ type Service struct {
 	texts sync.Pool           // *segment.Text
 	room  *semaphore.Weighted // of inFlightBytes; held from intake to commit
 
-	base       atomic.Uint64         // applied sequence = base + stream sequence
-	attached   string                // identity of the stream whose messages are applied; of Run
-	ending     context.Context       // of Run: done when the intake ends
-	applied    atomic.Uint64         // sequence in ITEMS of the last message applied; 0: none yet
-	trouble    atomic.Pointer[error] // why items that were taken wait; to nil: they do not
-	publishing atomic.Pointer[error] // why the bus would take no item, by the last check
+	base       atomic.Uint64   // applied sequence = base + stream sequence
+	attached   string          // identity of the stream whose messages are applied; of Run
+	past       []past          // what was applied, a minute apart, the oldest first; of purge
+	ending     context.Context // of Run: done when the intake ends
+	applied    atomic.Uint64   // sequence in ITEMS of the last message applied; 0: none yet
+	trouble    trouble.Trouble // why items that were taken wait
+	publishing trouble.Trouble // why the bus would take no item, by the last check
 }
 
 // New creates the streams that are missing and returns the service, which does

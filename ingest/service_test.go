@@ -288,14 +288,14 @@ func TestDecisionsArePublished(t *testing.T) {
 	}
 	next()
 	next()
-	d, err := svc.service.Decide(context.Background(), index.DecisionRequest{Kind: index.Release, Item: "copy", By: "editor"})
+	d, err := svc.service.Edit(context.Background(), index.Edit{Decision: &index.DecisionRequest{Kind: index.Release, Item: "copy", By: "editor"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if e := next(); e.ID != "copy" || e.Verdict != index.Unique || e.Cause != index.CauseEditor {
 		t.Errorf("%+v", e)
 	}
-	if _, err := svc.service.Decide(context.Background(), index.DecisionRequest{Kind: index.Undo, Undo: d.Number, By: "editor"}); err != nil {
+	if _, err := svc.service.Edit(context.Background(), index.Edit{Decision: &index.DecisionRequest{Kind: index.Undo, Undo: d.Number, By: "editor"}}); err != nil {
 		t.Fatal(err)
 	}
 	if e := next(); e.ID != "copy" || e.Verdict != index.Duplicate {

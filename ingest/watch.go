@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,23 +45,15 @@ func (s *Service) check(ctx context.Context) (*jetstream.StreamInfo, error) {
 func (s *Service) Waiting(last uint64) uint64 { return last - min(last, s.applied.Load()) }
 
 // Trouble is why items that were taken wait for their verdicts; nil: they do not.
-func (s *Service) Trouble() error {
-	if p := s.trouble.Load(); p != nil {
-		return *p
-	}
-	return nil
-}
+func (s *Service) Trouble() error { return s.trouble.Err() }
 
 // Ready is nil while items are taken and get their verdicts; else it says what prevents it.
 func (s *Service) Ready() error {
 	if !s.cfg.Conn.IsConnected() {
 		return errors.New("ingest: the bus is not connected")
 	}
-	if err := s.Trouble(); err != nil {
+	if err := cmp.Or(s.Trouble(), s.publishing.Err()); err != nil {
 		return err
-	}
-	if p := s.publishing.Load(); p != nil {
-		return *p
 	}
 	if _, known := s.cfg.Index.Applied(); known < s.outbox.ahead.Load() {
 		return fmt.Errorf("ingest: the catalogue has %d of the %d events that another service has published, and is catching up", known, s.outbox.ahead.Load())

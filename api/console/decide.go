@@ -57,7 +57,7 @@ func (c *Console) decide(ctx context.Context, p *page) string {
 	}
 	var d *index.Decision
 	if err == nil {
-		d, err = c.cfg.Ingest.Decide(ctx, req)
+		d, err = c.cfg.Ingest.Edit(ctx, index.Edit{Decision: &req})
 	}
 	if number := c.conflict(ctx, err); number != "" {
 		return with(back, "at", form.Get("again"), "conflict", number)

@@ -80,7 +80,7 @@ func (c *Console) sources(ctx context.Context, p *page) string {
 func (c *Console) setPolicy(ctx context.Context, p *page) string {
 	form := p.e.Request().PostForm
 	policy, strictness, _ := strings.Cut(form.Get("policy"), "/")
-	must.Do(c.cfg.Ingest.SetSourcePolicy(ctx, index.SourcePolicy{At: c.cfg.Now(), By: p.Name, Source: form.Get("source"), Policy: policy, Strictness: cmp.Or(strictness, form.Get("strictness"), index.StrictnessOfService), Reason: limited(form.Get("reason"))}))
+	must.Get(c.cfg.Ingest.Edit(ctx, index.Edit{Source: &index.SourcePolicy{At: c.cfg.Now(), By: p.Name, Source: form.Get("source"), Policy: policy, Strictness: cmp.Or(strictness, form.Get("strictness"), index.StrictnessOfService), Reason: limited(form.Get("reason"))}}))
 	return with(inside(form.Get("to")), "saved", "1")
 }
 
@@ -133,7 +133,7 @@ func (c *Console) boilerplate(_ context.Context, p *page) string {
 func (c *Console) decideBoilerplate(ctx context.Context, p *page) string {
 	form := p.e.Request().PostForm
 	passage := boilerplate.Passage{Text: form.Get("text"), State: form.Get("state"), By: p.Name, Reason: limited(form.Get("reason"))}
-	err := c.cfg.Ingest.DecideBoilerplate(ctx, p.Given("source"), passage)
+	_, err := c.cfg.Ingest.Edit(ctx, index.Edit{Passage: &index.SourcePassage{Source: p.Given("source"), Passage: passage}})
 	if errors.Is(err, index.ErrQuery) {
 		page := c.boilerplate(ctx, p)
 		v := p.Data.(*boilerplateView)

@@ -146,7 +146,7 @@ func (c *Console) confirm(ctx context.Context, p *page) string {
 		// The release that came with the review is undone too.
 		next = back
 		if number, err := strconv.ParseUint(form.Get("undo"), 10, 64); err == nil {
-			_, err := c.cfg.Ingest.Decide(ctx, index.DecisionRequest{Kind: index.Undo, Undo: number, By: r.By, At: r.At})
+			_, err := c.cfg.Ingest.Edit(ctx, index.Edit{Decision: &index.DecisionRequest{Kind: index.Undo, Undo: number, By: r.By, At: r.At}})
 			if number := c.conflict(ctx, err); number != "" {
 				return with(back, "conflict", number)
 			}
@@ -154,7 +154,7 @@ func (c *Console) confirm(ctx context.Context, p *page) string {
 	} else if by := c.changed(ctx, r.Item, form.Get("seen")); by != "" {
 		return with(back, "conflict", by)
 	}
-	must.Do(c.cfg.Ingest.Confirm(ctx, r))
+	must.Get(c.cfg.Ingest.Edit(ctx, index.Edit{Review: &r}))
 	if r.Finding == index.FoundWrong {
 		form.Set("kind", index.Release)
 		return c.decide(ctx, p)

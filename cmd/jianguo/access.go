@@ -40,21 +40,21 @@ func (a *access) warnOfPlain(log *slog.Logger) {
 }
 
 // reload reads tokens and certificates again. After an error the former ones stay. Package must ends it.
-func (a *access) reload(c *core) {
+func (a *access) reload(s *service) {
 	if a.certs != nil {
 		must.Do(a.certs.load())
-		must.Do(c.announce())
+		must.Do(s.announce())
 	}
 	if a.tokens != nil {
 		gone := must.Get(a.tokens.Reload())
-		a.warnOfPlain(c.log)
-		must.Do(c.bus.Disconnect(gone))
+		a.warnOfPlain(s.log)
+		must.Do(s.bus.Disconnect(gone))
 	}
 }
 
 // onHangup reloads tokens and certificates at each SIGHUP, until ctx is done. No
 // connection ends but those of tokens that were removed.
-func (a *access) onHangup(ctx context.Context, c *core) {
+func (a *access) onHangup(ctx context.Context, s *service) {
 	defer signal.Stop(a.hangup)
 	for {
 		select {
@@ -62,11 +62,11 @@ func (a *access) onHangup(ctx context.Context, c *core) {
 			return
 		case <-a.hangup:
 		}
-		if err := must.Catch(func() { a.reload(c) }); err != nil {
-			c.log.Error("SIGHUP: tokens and certificates stay as they were", "error", err)
+		if err := must.Catch(func() { a.reload(s) }); err != nil {
+			s.log.Error("SIGHUP: tokens and certificates stay as they were", "error", err)
 			continue
 		}
-		c.log.Warn("SIGHUP: tokens and certificates were read again", "tokens", a.tokens.Len())
+		s.log.Warn("SIGHUP: tokens and certificates were read again", "tokens", a.tokens.Len())
 	}
 }
 

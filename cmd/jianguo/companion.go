@@ -83,9 +83,9 @@ type renewal struct {
 
 // answerReindex serves bus.SubjectReindex, whose payload is the recipe that is wanted, until
 // the connection to the bus ends. The answer comes at the end of the reindex.
-func (c *core) answerReindex() error {
+func (s *service) answerReindex() error {
 	var one sync.Mutex
-	_, err := c.conn.Subscribe(bus.SubjectReindex, func(m *nats.Msg) {
+	_, err := s.conn.Subscribe(bus.SubjectReindex, func(m *nats.Msg) {
 		if !bus.MayAnswer(m.Reply) {
 			return
 		}
@@ -93,9 +93,9 @@ func (c *core) answerReindex() error {
 			one.Lock()
 			defer one.Unlock()
 			var answer renewal
-			report, err := c.reindex(context.Background(), string(m.Data))
+			report, err := s.reindex(context.Background(), string(m.Data))
 			if answer.Report = report; err != nil {
-				c.log.Error("reindex not finished", "recipe", string(m.Data), "error", err)
+				s.log.Error("reindex not finished", "recipe", string(m.Data), "error", err)
 				answer.Error = err.Error()
 			}
 			data, err := json.Marshal(answer)
@@ -103,7 +103,7 @@ func (c *core) answerReindex() error {
 				err = m.Respond(data)
 			}
 			if err != nil {
-				c.log.Warn("answer about a reindex", "error", err)
+				s.log.Warn("answer about a reindex", "error", err)
 			}
 		}()
 	})
@@ -112,19 +112,19 @@ func (c *core) answerReindex() error {
 
 // reindex reads the files that make the recipe again, and compares items by it from then on,
 // while articles arrive.
-func (c *core) reindex(ctx context.Context, recipe string) (*index.ReindexReport, error) {
-	seg, err := c.flags.Segmenter()
+func (s *service) reindex(ctx context.Context, recipe string) (*index.ReindexReport, error) {
+	seg, err := s.flags.Segmenter()
 	if err != nil {
 		return nil, err
 	}
 	if seg.Recipe() != recipe {
 		return nil, fmt.Errorf("the files of --user-dict and --residue that the service was started with make recipe %s, and those of this command %s: change the files of the service, and name them here", seg.Recipe(), recipe)
 	}
-	report, err := c.index.Reindex(ctx, index.ReindexConfig{Dir: c.dir, Recipe: recipe, Analyze: ingest.Analyzer(seg), Logger: c.log},
-		func() { c.segmenter.Become(seg) })
+	report, err := s.index.Reindex(ctx, index.ReindexConfig{Dir: s.dir, Recipe: recipe, Analyze: ingest.Analyzer(seg), Logger: s.log},
+		func() { s.segmenter.Become(seg) })
 	if err != nil {
 		return nil, err
 	}
-	c.log.Info("items are compared by another recipe", "recipe", recipe, "changed", report.Changed, "items", report.Items, "seconds", report.Seconds)
+	s.log.Info("items are compared by another recipe", "recipe", recipe, "changed", report.Changed, "items", report.Items, "seconds", report.Seconds)
 	return report, nil
 }

@@ -31,7 +31,7 @@ func (f *serveFlags) shared(co *streams, s *service, js jetstream.JetStream) (_ 
 	if f.NATS == "" {
 		return nil, errors.New("--exposure-store: several services need a bus in common: set --nats")
 	}
-	plan := s.core.plan()
+	plan := s.plan()
 	var together exposure.Shared
 	err = bus.Patiently(co.ctx, co.log, busWait, func() error {
 		if together.Redis == nil {
@@ -40,11 +40,11 @@ func (f *serveFlags) shared(co *streams, s *service, js jetstream.JetStream) (_ 
 			}
 		}
 		kv, err := shared.Bucket(co.ctx, js, plan.Prefix, plan.Replicas)
-		together.Owners = &shared.Owners{KV: kv, Name: s.core.name, Logger: co.log}
+		together.Owners = &shared.Owners{KV: kv, Name: s.name, Logger: co.log}
 		return err
 	})
 	if err == nil {
-		together.Acks, err = shared.Listen(s.core.conn, together.Redis)
+		together.Acks, err = shared.Listen(s.conn, together.Redis)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("--exposure-store: %w", err)
@@ -54,12 +54,12 @@ func (f *serveFlags) shared(co *streams, s *service, js jetstream.JetStream) (_ 
 
 // log is how the log of exposures is made.
 func (f *serveFlags) log(s *service) eventlog.Config {
-	embedded := s.core.bus
+	embedded := s.bus
 	var witness func(time.Time) // the embedded bus has the clock of this process
 	if embedded == nil {
 		witness = s.clock.Witness
 	}
-	return eventlog.Config{Kinds: f.kinds(s), Witness: witness, Plan: s.core.plan(),
+	return eventlog.Config{Kinds: f.kinds(s), Witness: witness, Plan: s.plan(),
 		Create:    embedded.Create,
 		Synced:    func(ctx context.Context, seq uint64) error { return embedded.Synced(ctx, eventlog.StreamName, seq) },
 		Purgeable: func(seq uint64) uint64 { return embedded.Purgeable(eventlog.StreamName, seq) }}

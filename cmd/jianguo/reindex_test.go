@@ -79,7 +79,7 @@ func (a *archive) segmenter() *segment.Segmenter {
 // open opens the directory in this process.
 func (a *archive) open(seg *segment.Segmenter) *index.Index {
 	a.t.Helper()
-	h := core{segmenter: seg}
+	h := service{segmenter: seg}
 	x, err := index.Open(context.Background(), index.Config{Dir: a.dir, Normal: h.normal, Recipe: func() (string, error) { return seg.Recipe(), nil }})
 	if err != nil {
 		a.t.Fatal(err)

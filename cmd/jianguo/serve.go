@@ -53,11 +53,11 @@ func (c *serveCmd) Run(co *streams) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(co.err, "jianguo %s: %s  bus %s  data %s  durability %s\n", version, s.address(), cmp.Or(s.core.natsURL(), "in-process"), c.Data, c.Durability)
+	fmt.Fprintf(co.err, "jianguo %s: %s  bus %s  data %s  durability %s\n", version, s.address(), cmp.Or(s.natsURL(), "in-process"), c.Data, c.Durability)
 	defer context.AfterFunc(co.ctx, func() {
 		time.AfterFunc(c.StopWithin, func() {
 			fmt.Fprintf(co.err, "jianguo: not finished %v after the signal, and ended; nothing acknowledged is lost\n", c.StopWithin)
-			if err := s.core.ingest.Trouble(); err != nil {
+			if err := s.ingest.Trouble(); err != nil {
 				fmt.Fprintln(co.err, "jianguo:", err)
 			}
 			os.Exit(1)
@@ -71,7 +71,7 @@ var clocks = steady.System
 
 // open opens the parts of the service; nothing runs before run.
 func (f *serveFlags) open(co *streams, dir string) (*service, error) {
-	s := &service{dir: dir, clock: steady.New(clocks(), co.log), disk: disk.Disk{Dir: dir, Reserve: f.DiskReserve << 20}, metrics: prometheus.NewRegistry()}
+	s := &service{flags: f, dir: dir, name: rand.Text(), log: co.log, clock: steady.New(clocks(), co.log), disk: disk.Disk{Dir: dir, Reserve: f.DiskReserve << 20}, metrics: prometheus.NewRegistry()}
 	err := must.Catch(func() {
 		f.openAccess(co, s) // tokens and proxies
 		f.openHTTP(s)       // the listener; requests get 503 until the API is open
@@ -118,29 +118,27 @@ func (f *serveFlags) openHTTP(s *service) {
 // at the same time.
 func (f *serveFlags) openCore(co *streams, s *service) {
 	s.histories = f.histories()
-	c := &core{flags: f, dir: s.dir, http: s.address(), certs: s.access.certs, name: rand.Text(), log: co.log}
-	s.core = c
-	c.lock = must.Get(datadir.Acquire(s.dir, datadir.Holder{Command: "serve"}))
-	s.closers.add(c.lock.Close)
+	s.lock = must.Get(datadir.Acquire(s.dir, datadir.Holder{Command: "serve"}))
+	s.closers.add(s.lock.Close)
 	segmenter := make(chan error, 1)
 	go func() {
 		var err error
-		c.segmenter, err = f.Segmenter()
+		s.segmenter, err = f.Segmenter()
 		segmenter <- err
 	}()
 	recipe := func() (string, error) {
 		if err := <-segmenter; err != nil {
 			return "", err
 		}
-		return c.segmenter.Recipe(), nil
+		return s.segmenter.Recipe(), nil
 	}
 	screen := co.progress.Stages("loading")
-	c.index = must.Get(index.Open(co.ctx, index.Config{Dir: s.dir, Policy: f.Policy.Policy(), Recipe: recipe, Normal: c.normal, Language: f.Language,
+	s.index = must.Get(index.Open(co.ctx, index.Config{Dir: s.dir, Policy: f.Policy.Policy(), Recipe: recipe, Normal: s.normal, Language: f.Language,
 		Relaxed: f.Durability == "relaxed", SnapshotEvery: f.SnapshotEvery, Clock: s.clock.Now, Logger: co.log, Progress: func(stage string, done, total int64) {
 			screen(stage, done, total)
 			s.starting.Progress(stage, done, total)
 		}}))
-	s.closers.add(c.index.Close)
+	s.closers.add(s.index.Close)
 	must.Do(datadir.Record(s.dir))
 	starting := s.starting
 	s.starting = nil
@@ -149,35 +147,34 @@ func (f *serveFlags) openCore(co *streams, s *service) {
 
 // openBus opens the bus, and what judges the messages that it has.
 func (f *serveFlags) openBus(co *streams, s *service) {
-	c := s.core
 	gates := []bus.GatedStream{{Name: eventlog.StreamName, Subjects: eventlog.Subjects(f.kinds(s)...)}}
 	must.Do(f.externalBus.check())
 	if f.NATS != "" {
-		c.conn = must.Get(bus.Connect(f.NATS, f.Options()...))
+		s.conn = must.Get(bus.Connect(f.NATS, f.Options()...))
 	} else {
-		c.bus = must.Get(bus.Start(bus.Config{Dir: filepath.Join(s.dir, "bus"), Listen: f.NATSListen, Relaxed: f.Durability == "relaxed",
+		s.bus = must.Get(bus.Start(bus.Config{Dir: filepath.Join(s.dir, "bus"), Listen: f.NATSListen, Relaxed: f.Durability == "relaxed",
 			Gates: append(bus.GatedStreams(), gates...), Reserve: s.disk.Reserve, Connections: s.connections, Authenticate: s.access.tokens.BusUser, TLS: s.access.certs.config(), Logger: co.log}))
-		s.closers.add(func() error { c.bus.Close(); return nil })
-		c.conn = must.Get(c.bus.Connect())
+		s.closers.add(func() error { s.bus.Close(); return nil })
+		s.conn = must.Get(s.bus.Connect())
 	}
-	s.closers.add(func() error { c.conn.Close(); return nil })
+	s.closers.add(func() error { s.conn.Close(); return nil })
 	must.Do(bus.Patiently(co.ctx, co.log, busWait, func() (err error) {
-		c.ingest, err = ingest.New(co.ctx, ingest.Config{Name: c.name, Bus: c.bus, Conn: c.conn, Index: c.index, Segmenter: c.segmenter, Workers: processors(),
-			Streams: bus.StreamsConfig{Plan: c.plan(), Others: gates, Bytes: max(f.Backlog, 64) << 20}, DropTexts: f.NoTexts, Logger: co.log})
+		s.ingest, err = ingest.New(co.ctx, ingest.Config{Name: s.name, Bus: s.bus, Conn: s.conn, Index: s.index, Segmenter: s.segmenter, Workers: processors(),
+			Streams: bus.StreamsConfig{Plan: s.plan(), Others: gates, Bytes: max(f.Backlog, 64) << 20}, DropTexts: f.NoTexts, Logger: co.log})
 		return err
 	}))
-	must.Do(c.answerReindex())
-	must.Do(c.announce())
+	must.Do(s.answerReindex())
+	must.Do(s.announce())
 }
 
 func (f *serveFlags) openBrowse(co *streams, s *service) {
-	s.browse = must.Get(browse.Open(co.ctx, s.core.index.View(), browse.Config{Words: console.IndexWords(s.core.segmenter), Workers: (processors() + 1) / 2, Logger: co.log}))
+	s.browse = must.Get(browse.Open(co.ctx, s.index.View(), browse.Config{Words: console.IndexWords(s.segmenter), Workers: (processors() + 1) / 2, Logger: co.log}))
 	s.closers.add(s.browse.Close)
 }
 
 func (f *serveFlags) openAPI(co *streams, s *service) {
-	s.api = must.Get(api.New(api.Config{Index: s.core.index, Ingest: s.core.ingest, Conn: s.core.conn,
-		Browse: s.browse, Find: console.Finder(s.browse, s.core.segmenter), Console: f.console(s, co),
+	s.api = must.Get(api.New(api.Config{Index: s.index, Ingest: s.ingest, Conn: s.conn,
+		Browse: s.browse, Find: console.Finder(s.browse, s.segmenter), Console: f.console(s, co),
 		Tokens: s.access.tokens, TLS: s.access.certs.config(), AnyHost: f.Insecure, Room: s.disk.HasSpace,
 		Ready:  map[string]func() error{"exposure": s.exposureReady, "disk": s.disk.HasSpace},
 		Logger: co.log, Gatherer: s.metrics, Version: version, Connections: s.connections}))
@@ -186,7 +183,7 @@ func (f *serveFlags) openAPI(co *streams, s *service) {
 
 // console returns a function that adds the editors' pages to the server.
 func (f *serveFlags) console(s *service, co *streams) func(*echo.Echo, api.Bound, <-chan struct{}) error {
-	cfg := console.Config{Index: s.core.index, Browse: s.browse, Segmenter: s.core.segmenter, Ingest: s.core.ingest, Conn: s.core.conn,
+	cfg := console.Config{Index: s.index, Browse: s.browse, Segmenter: s.segmenter, Ingest: s.ingest, Conn: s.conn,
 		Dir: s.dir, Rejudge: rejudge(s.dir, s.disk, f.Segment), Own: f.OwnSource, Logger: co.log, Version: version,
 		Access: session.Config{Tokens: s.access.tokens, Header: f.EditorHeader, RoleHeader: f.EditorRole, Proxies: s.access.proxies}}
 	return func(e *echo.Echo, bound api.Bound, done <-chan struct{}) error {
@@ -197,11 +194,11 @@ func (f *serveFlags) console(s *service, co *streams) func(*echo.Echo, api.Bound
 
 func (f *serveFlags) openMetrics(s *service) {
 	s.metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		s.clock.Collector(), buildInfo(s.core.index.Recipe, f.Policy.Policy().Hash()))
-	if s.core.bus != nil {
-		s.metrics.MustRegister(s.core.bus.Collectors()...)
+		s.clock.Collector(), buildInfo(s.index.Recipe, f.Policy.Policy().Hash()))
+	if s.bus != nil {
+		s.metrics.MustRegister(s.bus.Collectors()...)
 	}
-	for _, part := range [][]prometheus.Collector{s.core.index.Collectors(), s.core.ingest.Collectors(), s.exposure.Collectors(), s.api.Collectors(), {freeSpace(s.disk)}} {
+	for _, part := range [][]prometheus.Collector{s.index.Collectors(), s.ingest.Collectors(), s.exposure.Collectors(), s.api.Collectors(), {freeSpace(s.disk)}} {
 		s.metrics.MustRegister(part...)
 	}
 }
@@ -215,11 +212,11 @@ func (f *serveFlags) openExposure(co *streams, s *service) {
 		must.Do(fmt.Errorf("--legacy-redis: scenes.default of %s has to read and to write default, which users are imported into", f.ExposurePolicy))
 	}
 	s.stories = story.New()
-	js := must.Get(jetstream.New(s.core.conn))
+	js := must.Get(jetstream.New(s.conn))
 	var dead *bus.DeadLetters
 	must.Do(bus.Patiently(co.ctx, co.log, busWait, func() error {
 		if s.reports, err = eventlog.Open(co.ctx, js, f.log(s), co.log); err == nil {
-			dead, err = bus.OpenDead(co.ctx, s.core.conn, f.StreamPrefix)
+			dead, err = bus.OpenDead(co.ctx, s.conn, f.StreamPrefix)
 		}
 		return err
 	}))

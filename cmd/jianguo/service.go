@@ -3,23 +3,31 @@ package main
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net"
+	"os"
 	"slices"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
 	"jianguo/api"
+	"jianguo/bus"
 	"jianguo/exposure"
 	"jianguo/exposure/eventlog"
 	"jianguo/exposure/legacy"
 	"jianguo/exposure/story"
+	"jianguo/index"
 	"jianguo/index/browse"
+	"jianguo/ingest"
 	"jianguo/internal/datadir"
 	"jianguo/internal/disk"
 	"jianguo/internal/steady"
 	"jianguo/internal/wait"
+	"jianguo/segment"
+	"jianguo/sketch"
 )
 
 // service is a running `jianguo serve`.
@@ -31,18 +39,29 @@ type service struct {
 	// connections bounds those of HTTP, and those of the embedded bus.
 	connections int
 	http        *net.TCPListener
-	starting    *api.Starting  // answers on http until the API does
-	core        *core          // lock, catalogue, bus and ingest
-	reports     *eventlog.NATS // the log of exposures
-	exposure    *exposure.Store
-	old         *legacy.Old // nil: there is none
-	stories     *story.Stories
-	histories   exposure.Config // of users, without the rest
-	kept        kept            // none until all files are open
-	browse      *browse.Model
-	metrics     *prometheus.Registry
-	api         *api.Server
-	closers     closers
+	starting    *api.Starting // answers on http until the API does
+
+	// What judges:
+	flags     *serveFlags
+	name      string // of this process, on the bus
+	log       *slog.Logger
+	lock      *datadir.Lock
+	bus       *bus.Embedded // nil: external
+	conn      *nats.Conn
+	segmenter *segment.Segmenter
+	index     *index.Index
+	ingest    *ingest.Service
+
+	reports   *eventlog.NATS // the log of exposures
+	exposure  *exposure.Store
+	old       *legacy.Old // nil: there is none
+	stories   *story.Stories
+	histories exposure.Config // of users, without the rest
+	kept      kept            // none until all files are open
+	browse    *browse.Model
+	metrics   *prometheus.Registry
+	api       *api.Server
+	closers   closers
 }
 
 // address is that of HTTP.
@@ -69,11 +88,11 @@ func (s *service) run(ctx context.Context) error {
 	// HTTP ends before ingest: its last requests wait for verdicts.
 	ingesting, stop := context.WithCancel(context.WithoutCancel(ctx))
 	g.Go(func() error { defer stop(); return s.api.Serve(failed, s.http) })
-	g.Go(func() error { return s.core.ingest.Run(ingesting) })
+	g.Go(func() error { return s.ingest.Run(ingesting) })
 	g.Go(func() error { s.follow(failed); return nil })
-	g.Go(func() error { followStories(failed, s.core.index.View(), s.stories, s.core.log); return nil })
+	g.Go(func() error { followStories(failed, s.index.View(), s.stories, s.log); return nil })
 	g.Go(func() error { return s.kept.watch(failed) })
-	g.Go(func() error { s.access.onHangup(failed, s.core); return nil })
+	g.Go(func() error { s.access.onHangup(failed, s); return nil })
 	return errors.Join(g.Wait(), s.close())
 }
 
@@ -85,7 +104,7 @@ func (s *service) follow(ctx context.Context) {
 		if err == nil {
 			return
 		}
-		s.core.log.ErrorContext(ctx, "the console lags behind", "error", err)
+		s.log.ErrorContext(ctx, "the console lags behind", "error", err)
 		if wait.For(ctx, 5*time.Second) != nil {
 			return
 		}
@@ -111,7 +130,7 @@ func (c *closers) close() error {
 func (s *service) close() error {
 	ctx := context.Background()
 	settle, err := s.kept.rescue(map[string]func(to string) error{
-		datadir.Catalogue: func(to string) error { return s.core.index.CopyTo(ctx, to) },
+		datadir.Catalogue: func(to string) error { return s.index.CopyTo(ctx, to) },
 		datadir.Exposures: func(to string) error { return errors.Join(s.exposure.Flush(ctx), s.exposure.CopyTo(ctx, to)) },
 	})
 	closed := s.closers.close()
@@ -119,4 +138,39 @@ func (s *service) close() error {
 		err = settle()
 	}
 	return errors.Join(err, closed)
+}
+
+// normal is the normal form of a kept text. The segmenter is loaded before anything
+// is judged.
+func (s *service) normal(title, body string) sketch.Input {
+	var text segment.Text
+	s.segmenter.Analyze(&text, title, body)
+	return ingest.Input(&text)
+}
+
+// plan is how the streams of this bus are made, once it is connected.
+func (s *service) plan() bus.Plan {
+	f := &s.flags.externalBus
+	p := bus.Plan{Prefix: f.StreamPrefix, Replicas: f.Replicas, Keep: f.NATS != "" && !f.CreateStreams}
+	if p.Replicas == 0 && s.bus == nil && s.conn.ConnectedClusterName() != "" {
+		p.Replicas = 3
+	}
+	return p
+}
+
+// announce writes to the lock file how commands reach this process.
+func (s *service) announce() error {
+	h := datadir.Holder{PID: os.Getpid(), Command: "serve", Name: s.name, NATS: s.natsURL(), StreamPrefix: s.flags.StreamPrefix, HTTP: s.address()}
+	if s.bus != nil {
+		h.Token, h.Pin = s.bus.Secret(), s.access.certs.pin()
+	}
+	return s.lock.Announce(h)
+}
+
+// natsURL is where other processes reach the bus; empty: they cannot.
+func (s *service) natsURL() string {
+	if s.bus == nil {
+		return bus.RedactURL(s.flags.NATS)
+	}
+	return s.bus.URL()
 }

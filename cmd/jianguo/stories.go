@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 	"jianguo/index"
 	"jianguo/internal/sqlite"
 	"jianguo/internal/wait"
+	"jianguo/internal/wrap"
 )
 
 const (
@@ -66,8 +66,5 @@ func relate(ctx context.Context, tables *sql.DB, stories *story.Stories, after, 
 		}
 		return nil
 	}, index.CausePromotion, after, to, index.Suspect, index.ByLicence, index.ByPreference, index.CauseIngest)
-	if err != nil {
-		return fmt.Errorf("stories: events after %d: %w", after, err)
-	}
-	return nil
+	return wrap.Err(err, "stories: events after %d", after)
 }

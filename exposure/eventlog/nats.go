@@ -15,6 +15,8 @@ import (
 
 	"jianguo/internal/must"
 	"jianguo/internal/streams"
+	"jianguo/internal/trouble"
+	"jianguo/internal/wrap"
 )
 
 // Config is how the EXPOSURES stream is made. The zero value is usable.
@@ -49,8 +51,8 @@ type NATS struct {
 	cfg    Config
 	logger *slog.Logger
 
-	gone    atomic.Bool           // Consume has missed the stream
-	trouble atomic.Pointer[error] // why no event would be taken, by the last check
+	gone    atomic.Bool     // Consume has missed the stream
+	trouble trouble.Trouble // why no event would be taken, by the last check
 }
 
 // Open makes sure the stream exists and is as configured.
@@ -82,10 +84,7 @@ func (l *NATS) create(ctx context.Context) error {
 		}
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("exposure: %w", err)
-	}
-	return nil
+	return wrap.Err(err, "exposure")
 }
 
 // jsStoreFailed is JetStream's code for a stream that took a message and could
@@ -138,12 +137,7 @@ func (l *NATS) watch(ctx context.Context, identity string) error {
 const leastRoom = 1 << 10
 
 // Ready is nil while the stream takes events, by the last check of Consume.
-func (l *NATS) Ready() error {
-	if p := l.trouble.Load(); p != nil {
-		return *p
-	}
-	return nil
-}
+func (l *NATS) Ready() error { return l.trouble.Err() }
 
 // Consume reads through an ordered consumer, which the client recreates wherever a
 // message went missing on the way.

@@ -3,9 +3,11 @@ package legacy
 import (
 	"context"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/redis/rueidis"
 
 	"jianguo/exposure/kernel"
 	"jianguo/exposure/wire"
@@ -20,8 +22,9 @@ type Old struct {
 	// Import stores what the old store held of a user, oldest first, and that it need not be asked again.
 	Import func(ctx context.Context, user string, history []Exposure) error
 
-	source  *source
-	imports chan struct{} // one for each user being imported
+	key     string
+	client  atomic.Pointer[rueidis.Client] // nil until the server has answered once
+	imports chan struct{}                  // one for each user being imported
 
 	asked, late, imported, compared prometheus.Counter
 	differences                     *prometheus.CounterVec // by reason
@@ -34,14 +37,10 @@ const (
 
 // Open begins to connect to a Redis, in which a user's key is as key says. It need not answer yet.
 func Open(ctx context.Context, url, key string, logger *slog.Logger) (*Old, error) {
-	source, err := open(ctx, url, key, logger)
-	if err != nil {
-		return nil, err
-	}
 	counter := func(name, help string) prometheus.Counter {
 		return prometheus.NewCounter(prometheus.CounterOpts{Namespace: "jianguo", Subsystem: "legacy", Name: name, Help: help})
 	}
-	o := &Old{Logger: logger, source: source, imports: make(chan struct{}, importers),
+	o := &Old{Logger: logger, key: key, imports: make(chan struct{}, importers),
 		asked:    counter("requests_total", "Filter requests that asked the old store."),
 		late:     counter("unanswered_total", "Of these, the ones it did not answer in time."),
 		imported: counter("imported_users_total", "Users imported because they were asked for."),
@@ -51,7 +50,7 @@ func Open(ctx context.Context, url, key string, logger *slog.Logger) (*Old, erro
 	for _, reason := range reasons {
 		o.differences.WithLabelValues(reason)
 	}
-	return o, nil
+	return o, o.connect(ctx, url)
 }
 
 // Collectors are the metrics, for the caller to register.
@@ -69,7 +68,7 @@ func (o *Old) Ask(ctx context.Context, known, imported bool, q *wire.Query, mark
 	o.asked.Inc()
 	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
-	history, err := o.source.read(ctx, q.User)
+	history, err := o.read(ctx, q.User)
 	if known && !imported {
 		o.importLater(q.User, history, err)
 	}
@@ -98,7 +97,7 @@ func (o *Old) Ask(ctx context.Context, known, imported bool, q *wire.Query, mark
 func (o *Old) History(ctx context.Context, user string) ([]Exposure, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	return o.source.read(ctx, user)
+	return o.read(ctx, user)
 }
 
 // importLater imports a user, whose history is read again if that failed with err. If too many are being
@@ -114,7 +113,7 @@ func (o *Old) importLater(user string, history []Exposure, err error) {
 		ctx, cancel := context.WithTimeout(context.Background(), importTimeout)
 		defer cancel()
 		if err != nil {
-			history, err = o.source.read(ctx, user)
+			history, err = o.read(ctx, user)
 		}
 		if err == nil {
 			err = o.Import(ctx, user, history)

@@ -6,10 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -24,46 +22,40 @@ type Exposure struct {
 	At time.Time
 }
 
-// source reads histories from Redis or a Redis Cluster.
-type source struct {
-	key    string
-	client atomic.Pointer[rueidis.Client] // nil until the server has answered once
-}
-
-func open(ctx context.Context, url, key string, logger *slog.Logger) (*source, error) {
-	if strings.Count(key, UserField) != 1 {
-		return nil, fmt.Errorf("--legacy-key %q: it must have %s once", key, UserField)
+// connect begins to connect to a Redis or a Redis Cluster.
+func (o *Old) connect(ctx context.Context, url string) error {
+	if strings.Count(o.key, UserField) != 1 {
+		return fmt.Errorf("--legacy-key %q: it must have %s once", o.key, UserField)
 	}
 	option, err := rueidis.ParseURL(url)
 	if err != nil {
-		return nil, fmt.Errorf("--legacy-redis: %w", err)
+		return fmt.Errorf("--legacy-redis: %w", err)
 	}
 	option.DisableCache, option.AlwaysRESP2, option.DisableRetry = true, true, true // works with every version
-	s := &source{key: key}
 	go func() {
 		for ctx.Err() == nil {
 			client, err := rueidis.NewClient(option)
 			if err == nil {
-				s.client.Store(&client)
+				o.client.Store(&client)
 				return
 			}
-			logger.WarnContext(ctx, "exposure: no connection to the old store yet", "err", err)
+			o.Logger.WarnContext(ctx, "exposure: no connection to the old store yet", "err", err)
 			time.Sleep(time.Second)
 		}
 	}()
-	return s, nil
+	return nil
 }
 
 var errAway = errors.New("the old store has not answered yet")
 
 // read returns a user's history, oldest first where the type of the key tells (a list has its newest item
 // first, as LPUSH leaves it). All types are asked in one pipeline: two of three answers are errors.
-func (s *source) read(ctx context.Context, user string) ([]Exposure, error) {
-	client := s.client.Load()
+func (o *Old) read(ctx context.Context, user string) ([]Exposure, error) {
+	client := o.client.Load()
 	if client == nil {
 		return nil, errAway
 	}
-	key, b := strings.Replace(s.key, UserField, user, 1), (*client).B()
+	key, b := strings.Replace(o.key, UserField, user, 1), (*client).B()
 	answers := (*client).DoMulti(ctx, b.Zrange().Key(key).Min("0").Max("-1").Withscores().Build(), b.Smembers().Key(key).Build(),
 		b.Lrange().Key(key).Start(0).Stop(-1).Build())
 	scores, noZset := answers[0].AsZScores()

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"log/slog"
 	"math"
@@ -18,6 +17,7 @@ import (
 	"jianguo/exposure/wire"
 	"jianguo/internal/disk"
 	"jianguo/internal/wait"
+	"jianguo/internal/wrap"
 )
 
 // Item is an item and how often it was seen, each time weighed by its age: half after Half.
@@ -135,10 +135,7 @@ func (p *Counts) Save(path string, now time.Time) error {
 	if err == nil {
 		err = disk.Replace(path, b, 0o600)
 	}
-	if err != nil {
-		return fmt.Errorf("exposure: popular items: %w", err)
-	}
-	return nil
+	return wrap.Err(err, "exposure: popular items")
 }
 
 // SaveLoop writes the file once a minute until the context ends. A crash loses the last minute.

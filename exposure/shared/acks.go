@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+
+	"jianguo/internal/wrap"
 )
 
 // appliedSubject is where owners say how far they are; a partition follows.
@@ -45,10 +47,8 @@ func Listen(conn *nats.Conn, redis *Redis) (*Acks, error) {
 		a.parts[i].refused, a.parts[i].waiting = map[uint64]string{}, map[uint64][]chan struct{}{}
 	}
 	var err error
-	if a.sub, err = conn.Subscribe(appliedSubject+"*", a.hear); err != nil {
-		return nil, fmt.Errorf("exposure: subscribe to owners: %w", err)
-	}
-	return a, nil
+	a.sub, err = conn.Subscribe(appliedSubject+"*", a.hear)
+	return a, wrap.Err(err, "exposure: subscribe to owners")
 }
 
 // Close stops listening.

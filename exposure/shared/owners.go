@@ -3,7 +3,6 @@ package shared
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"strconv"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"jianguo/internal/wait"
+	"jianguo/internal/wrap"
 )
 
 // LeaseTTL is how long after its last sign a service is taken to be gone: its partitions
@@ -47,10 +47,7 @@ type lease struct {
 func Bucket(ctx context.Context, js jetstream.JetStream, prefix string, replicas int) (jetstream.KeyValue, error) {
 	kv, err := js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: prefix + "EXPOSURE_OWNERS", Description: "which service applies which users' reports",
 		TTL: LeaseTTL, Storage: jetstream.MemoryStorage, Replicas: max(replicas, 1)})
-	if err != nil {
-		return nil, fmt.Errorf("exposure: bucket of leases: %w", err)
-	}
-	return kv, nil
+	return kv, wrap.Err(err, "exposure: bucket of leases")
 }
 
 const (

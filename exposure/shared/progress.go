@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/redis/rueidis"
+
+	"jianguo/internal/wrap"
 )
 
 // Mark is where an owner begins.
@@ -57,13 +59,10 @@ return 1`)
 // Advance stores how far the owner of an epoch has applied its partition, or returns ErrFenced.
 func (r *Redis) Advance(ctx context.Context, p int, epoch, applied uint64) error {
 	done, err := advanceScript.Exec(ctx, r.Client, []string{r.part(p)}, []string{digits(epoch), digits(applied)}).AsInt64()
-	if err != nil {
-		return fmt.Errorf("exposure: progress of partition %d to Redis: %w", p, err)
-	}
-	if done == 0 {
+	if err == nil && done == 0 {
 		return ErrFenced
 	}
-	return nil
+	return wrap.Err(err, "exposure: progress of partition %d to Redis", p)
 }
 
 // Applied is how far a partition has been applied.
@@ -92,10 +91,7 @@ func (r *Redis) Secret(ctx context.Context, fresh []byte) ([]byte, error) {
 	if rueidis.IsRedisNil(err) {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, fmt.Errorf("exposure: secret from Redis: %w", err)
-	}
-	return secret, nil
+	return secret, wrap.Err(err, "exposure: secret from Redis")
 }
 
 // Replayed is how far back an owner that begins applies the log again.

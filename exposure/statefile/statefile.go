@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -72,12 +73,8 @@ func writeSchema(ctx context.Context, path string, random io.Reader) {
 
 // Meta reads the values of the meta table by name, and checks the format.
 func Meta(ctx context.Context, from sqlite.Querier) (map[string]string, error) {
-	values := map[string]string{}
-	err := sqlite.Each(ctx, from, "SELECT name, value FROM meta", func(rows *sql.Rows) error {
-		var name, value string
-		err := rows.Scan(&name, &value)
-		values[name] = value
-		return err
+	values, err := must.Try(func() map[string]string {
+		return maps.Collect(sqlite.Pairs[string, string](ctx, from, "SELECT name, value FROM meta"))
 	})
 	if err != nil {
 		return nil, fmt.Errorf("exposure: meta: %w", err)

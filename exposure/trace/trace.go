@@ -310,12 +310,8 @@ func (t *Traces) Read(ctx context.Context, user string) (*Trace, error) {
 	out.Began, out.Ends = time.Unix(began, 0).In(zone), time.Unix(ends, 0).In(zone)
 	if err == nil {
 		err = must.Catch(func() {
-			for rows := range sqlite.Rows(ctx, t.db, "SELECT at, text FROM trace_line WHERE user = ? ORDER BY id", user) {
-				var at int64
-				var e Entry
-				must.Do(rows.Scan(&at, &e.Text))
-				e.At = time.UnixMilli(at).In(zone)
-				out.Lines = append(out.Lines, e)
+			for at, line := range sqlite.Pairs[int64, string](ctx, t.db, "SELECT at, text FROM trace_line WHERE user = ? ORDER BY id", user) {
+				out.Lines = append(out.Lines, Entry{time.UnixMilli(at).In(zone), line})
 			}
 		})
 	}

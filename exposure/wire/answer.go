@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"jianguo/exposure/kernel"
 )
 
@@ -104,19 +106,8 @@ func (a *Answer) Returned(f func(i int, relaxed bool)) {
 	}
 }
 
-// AppendString writes a JSON string.
+// AppendString writes a JSON string. What is not UTF-8 becomes U+FFFD.
 func AppendString[T string | []byte](b []byte, s T) []byte {
-	const hexdigits = "0123456789abcdef"
-	b = append(b, '"')
-	for i := 0; i < len(s); i++ {
-		switch c := s[i]; {
-		case c == '"' || c == '\\':
-			b = append(b, '\\', c)
-		case c < 0x20:
-			b = append(b, '\\', 'u', '0', '0', hexdigits[c>>4], hexdigits[c&15])
-		default:
-			b = append(b, c)
-		}
-	}
-	return append(b, '"')
+	b, _ = jsontext.AppendQuote(b, s)
+	return b
 }

@@ -174,10 +174,7 @@ func (s *State) Decide(source string, p Passage, normal func(title, body string)
 	if p.Text == "" || len(p.Text) > maxPassage {
 		return wrong(fmt.Sprintf("text: want a passage of at most %d bytes, with a letter or digit", maxPassage))
 	}
-	if p.At == nil {
-		now := time.Now()
-		p.At = &now
-	}
+	p.At = cmp.Or(p.At, new(time.Now()))
 	p.Article = s.articles
 	next := *s
 	for clause := range strings.SplitSeq(p.Text, "\n") {

@@ -33,6 +33,7 @@ import (
 	"jianguo/index/verdict"
 	"jianguo/internal/must"
 	"jianguo/internal/wait"
+	"jianguo/internal/wrap"
 )
 
 // Open opens the files as they are; Run brings them up to date.
@@ -99,10 +100,7 @@ func (b *Model) FollowLists(ctx context.Context) error {
 		for b.step(ctx) == listsBatch {
 		}
 	})
-	if err != nil {
-		return fmt.Errorf("browse: follow the events: %w", err)
-	}
-	return nil
+	return wrap.Err(err, "browse: follow the events")
 }
 
 // followWords takes one batch of events into the search.

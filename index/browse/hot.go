@@ -45,11 +45,8 @@ func (b *Model) Hot(ctx context.Context, now time.Time, n int, further []uint32)
 			cluster, lead := b.cat.Lead(cluster)
 			add(cluster, lead, sources, pull)
 		}
-		for r := range sqlite.Rows(ctx, b.cat.Tables(), `SELECT ordinal, arrived_at FROM (SELECT ordinal, arrived_at FROM items ORDER BY ordinal DESC LIMIT ?)
+		for ordinal, arrived := range sqlite.Pairs[uint32, int64](ctx, b.cat.Tables(), `SELECT ordinal, arrived_at FROM (SELECT ordinal, arrived_at FROM items ORDER BY ordinal DESC LIMIT ?)
 			UNION SELECT ordinal, arrived_at FROM items WHERE ordinal IN (SELECT value FROM json_each(?))`, n, list) {
-			var ordinal uint32
-			var arrived int64
-			must.Do(r.Scan(&ordinal, &arrived))
 			// A cluster of one: if it leads others it is a story already, or will be soon.
 			if cluster, lead := b.cat.Lead(b.cat.Cluster(ordinal)); lead == ordinal {
 				add(cluster, lead, 1, heatAt(arrived))

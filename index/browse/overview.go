@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"maps"
 	"time"
 
 	"jianguo/index"
@@ -85,14 +86,7 @@ func (b *Model) Delay(ctx context.Context, source int64) (*time.Duration, error)
 // sourceNames returns the names of all sources: a few thousand, however many
 // items there are.
 func (b *Model) sourceNames(ctx context.Context) map[int64]string {
-	names := map[int64]string{}
-	read(ctx, b.cat.Tables(), "sources", `SELECT number, name FROM sources`, func(r *sql.Rows, name *string) error {
-		var source int64
-		err := r.Scan(&source, name)
-		names[source] = *name
-		return err
-	})
-	return names
+	return maps.Collect(sqlite.Pairs[int64, string](ctx, b.cat.Tables(), `SELECT number, name FROM sources`))
 }
 
 // Copied counts the articles of one source that came again from another.

@@ -9,6 +9,7 @@ import (
 	"jianguo/index/verdict"
 	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
+	"jianguo/internal/wrap"
 )
 
 // Moment is one point of a story's timeline: the publication of a member.
@@ -41,10 +42,7 @@ const (
 // into, the id of an item without copies for a story of one.
 func (b *Model) Story(ctx context.Context, id, after uint32, limit int) (*StoryView, error) {
 	v, err := must.Try(func() *StoryView { return b.readStory(ctx, id, after, limit) })
-	if err != nil {
-		return nil, fmt.Errorf("browse: story %d: %w", id, err)
-	}
-	return v, nil
+	return v, wrap.Err(err, "browse: story %d", id)
 }
 
 func (b *Model) readStory(ctx context.Context, id, after uint32, limit int) *StoryView {

@@ -16,6 +16,7 @@ import (
 	"jianguo/index/verdict"
 	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
+	"jianguo/internal/wrap"
 )
 
 // Brief is a version in a list, with its current verdict.
@@ -150,10 +151,7 @@ func (x *Reader) Briefs(ctx context.Context, ordinals []uint32) (map[uint32]*Bri
 			out[b.Ordinal] = b
 		}
 	})
-	if err != nil {
-		return nil, fmt.Errorf("index: briefs: %w", err)
-	}
-	return out, nil
+	return out, wrap.Err(err, "index: briefs")
 }
 
 // Credible reports whether a time of publication is plausible: not before 1991, and

@@ -2,7 +2,6 @@ package read
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -11,6 +10,7 @@ import (
 	"jianguo/index/resident"
 	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
+	"jianguo/internal/wrap"
 )
 
 // MembersFrom returns the part of a query, with its arguments, that yields the ordinals
@@ -50,17 +50,11 @@ func (x *Reader) ClustersOf(ctx context.Context, ids []string) (map[string]uint3
 	}
 	out := map[string]uint32{}
 	err := must.Catch(func() {
-		for r := range sqlite.Rows(ctx, x.db, `SELECT ordinal, id FROM items WHERE ordinal IN (SELECT value FROM json_each(?))`, sqlite.List(versions)) {
-			var ordinal uint32
-			var id string
-			must.Do(r.Scan(&ordinal, &id))
+		for ordinal, id := range sqlite.Pairs[uint32, string](ctx, x.db, `SELECT ordinal, id FROM items WHERE ordinal IN (SELECT value FROM json_each(?))`, sqlite.List(versions)) {
 			if wanted[id] && x.tables.Rows.Flags(ordinal)&resident.Superseded == 0 {
 				out[id] = x.clusters.Resolve(x.tables.Rows.Cluster(ordinal))
 			}
 		}
 	})
-	if err != nil {
-		return nil, fmt.Errorf("index: clusters of %d ids: %w", len(ids), err)
-	}
-	return out, nil
+	return out, wrap.Err(err, "index: clusters of %d ids", len(ids))
 }

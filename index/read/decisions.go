@@ -10,6 +10,7 @@ import (
 
 	"jianguo/index/verdict"
 	"jianguo/internal/sqlite"
+	"jianguo/internal/wrap"
 )
 
 // Decision is one entry of the log of decisions.
@@ -60,10 +61,7 @@ func (x *Reader) Decisions(ctx context.Context, q DecisionQuery) ([]Decision, er
 		}
 	}
 	list, err := DecisionsWhere(ctx, x.db, where+` ORDER BY d.number DESC LIMIT ?`, append(args, cmp.Or(max(q.Limit, 0), 50))...)
-	if err != nil {
-		return nil, fmt.Errorf("index: decisions: %w", err)
-	}
-	return list, nil
+	return list, wrap.Err(err, "index: decisions")
 }
 
 // Decision looks up one entry of the log of decisions.

@@ -3,10 +3,10 @@ package read
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"time"
 
 	"jianguo/internal/sqlite"
+	"jianguo/internal/wrap"
 )
 
 // How a rejection was chosen for review, and the result of the review.
@@ -36,10 +36,7 @@ func (x *Reader) Reviews(ctx context.Context, limit int) ([]Review, error) {
 		return []any{(*sqlite.Millis)(&r.At), &r.By, &r.Item, &r.Drawn, &r.Finding, &r.Reason}
 	}, `SELECT r.at, r.by, i.id, r.drawn, r.finding, r.reason FROM reviews r JOIN items i ON i.ordinal = r.ordinal
 		ORDER BY r.number DESC LIMIT ?`, limit)
-	if err != nil {
-		return nil, fmt.Errorf("index: reviews: %w", err)
-	}
-	return out, nil
+	return out, wrap.Err(err, "index: reviews")
 }
 
 // Label is the judgement of editors about a pair of articles.
@@ -79,8 +76,5 @@ func (x *Reader) Labels(ctx context.Context) ([]Label, error) {
 		out = append(out, l)
 		return nil
 	})
-	if err != nil {
-		return nil, fmt.Errorf("index: labels: %w", err)
-	}
-	return out, nil
+	return out, wrap.Err(err, "index: labels")
 }

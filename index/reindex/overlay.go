@@ -11,6 +11,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"jianguo/internal/sqlite"
+	"jianguo/internal/wrap"
 )
 
 // Keys of the table meta.
@@ -36,10 +37,8 @@ func Parse(text string) (o Overlay, err error) {
 	if text == "" {
 		return o, nil
 	}
-	if err := json.Unmarshal([]byte(text), &o); err != nil {
-		return o, fmt.Errorf("overlay %q: %w", text, err)
-	}
-	return o, nil
+	err = json.Unmarshal([]byte(text), &o)
+	return o, wrap.Err(err, "overlay %q", text)
 }
 
 // Place is the key of an ordinal's row.

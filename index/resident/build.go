@@ -56,10 +56,7 @@ func (b *Builder) loadRows(ctx context.Context, after int64) {
 	// A cluster that has grown since was touched after the arrival of the last row of
 	// the snapshot. Clocks may go back by up to a day.
 	since := int64(b.Rows.Arrived(uint32(after)))*1000 - 24*3600*1000
-	for r := range sqlite.Rows(ctx, b.DB, `SELECT id, last_at FROM clusters WHERE last_at >= ?`, since) {
-		var id uint32
-		var last int64
-		must.Do(r.Scan(&id, &last))
+	for id, last := range sqlite.Pairs[uint32, int64](ctx, b.DB, `SELECT id, last_at FROM clusters WHERE last_at >= ?`, since) {
 		b.Rows.Touch(id, max(b.Rows.Touched(id), uint32(last/1000)))
 	}
 }
@@ -114,9 +111,7 @@ func (b *Builder) Replay(ctx context.Context, from Mark) {
 func (b *Builder) settle(ctx context.Context, after int64) {
 	at := b.Rows.Horizon(uint32(b.Last.Ordinal))
 	changed := map[uint32]bool{}
-	for r := range sqlite.Rows(ctx, b.DB, `SELECT ordinal, cluster FROM events WHERE number > ?`, after) {
-		var ordinal, cluster uint32
-		must.Do(r.Scan(&ordinal, &cluster))
+	for ordinal, cluster := range sqlite.Pairs[uint32, uint32](ctx, b.DB, `SELECT ordinal, cluster FROM events WHERE number > ?`, after) {
 		changed[ordinal], changed[cluster] = true, true
 	}
 	for ordinal := range uint32(b.Last.Ordinal) + 1 {

@@ -12,7 +12,6 @@ import (
 
 	"github.com/zeebo/xxh3"
 
-	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
 )
 
@@ -73,10 +72,7 @@ func (m *marks) fields() map[string]*int64 {
 func readMarks(ctx context.Context, db *sql.DB) *marks {
 	m := new(marks)
 	fields := m.fields()
-	for r := range sqlite.Rows(ctx, db, `SELECT key, value FROM marks`) {
-		var key string
-		var value int64
-		must.Do(r.Scan(&key, &value))
+	for key, value := range sqlite.Pairs[string, int64](ctx, db, `SELECT key, value FROM marks`) {
 		if f := fields[key]; f != nil {
 			*f = value
 		}

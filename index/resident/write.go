@@ -11,6 +11,7 @@ import (
 
 	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
+	"jianguo/internal/wrap"
 )
 
 // Source is what a snapshot is written of.
@@ -38,10 +39,7 @@ func (s *Snapshot) Write(ctx context.Context, from Source) (Mark, int, error) {
 			m, pages, err = s.write(ctx, from)
 		}
 	}
-	if err != nil {
-		return Mark{}, 0, fmt.Errorf("snapshot: %w", err)
-	}
-	return m, pages, nil
+	return m, pages, wrap.Err(err, "snapshot")
 }
 
 func (s *Snapshot) write(ctx context.Context, from Source) (Mark, int, error) {
@@ -50,7 +48,7 @@ func (s *Snapshot) write(ctx context.Context, from Source) (Mark, int, error) {
 		return Mark{}, 0, err
 	}
 	w := &pageWriter{Source: from, ctx: ctx, marks: marks{format: snapshotFormat, catalogue: from.Catalogue, manifest: manifest}}
-	if err = w.write(db); err != nil {
+	if err = must.Catch(func() { w.write(db) }); err != nil {
 		from.Tables.markChanged()
 	} else {
 		s.sum = w.marks.sum
@@ -80,7 +78,7 @@ func (s *Snapshot) resume(ctx context.Context, from *Source) (db *sql.DB, manife
 	return db, 0, err
 }
 
-// pageWriter writes pages and marks in one transaction.
+// pageWriter writes pages and marks in one transaction. Package must ends its methods, but for emit.
 type pageWriter struct {
 	Source
 	ctx   context.Context
@@ -89,35 +87,27 @@ type pageWriter struct {
 	pages int
 }
 
-func (w *pageWriter) write(db *sql.DB) (err error) {
-	if w.tx, err = db.BeginTx(w.ctx, nil); err != nil {
-		return err
-	}
+func (w *pageWriter) write(db *sql.DB) {
+	w.tx = must.Get(db.BeginTx(w.ctx, nil))
 	defer func() { _ = w.tx.Rollback() }() // nothing to do after a commit
-	if err := w.all(); err != nil {
-		return err
-	}
+	w.all()
 	w.marks.sum = w.marks.check()
 	for key, value := range w.marks.fields() {
-		if _, err := w.tx.ExecContext(w.ctx, `INSERT INTO marks (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value`, key, *value); err != nil {
-			return fmt.Errorf("mark %s: %w", key, err)
-		}
+		_, err := w.tx.ExecContext(w.ctx, `INSERT INTO marks (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value`, key, *value)
+		must.Dof(err, "mark %s", key)
 	}
-	return w.tx.Commit()
+	must.Do(w.tx.Commit())
 }
 
 // all writes every page that has changed.
-func (w *pageWriter) all() error {
+func (w *pageWriter) all() {
 	w.Writers.Lock()
 	defer w.Writers.Unlock()
 	w.marks.low = w.Last()
 	for kind, p := range w.Tables.parts() {
-		if err := p.Snapshot(func(number int, page []byte) error { return w.emit(pageID(kind, number), page) }); err != nil {
-			return err
-		}
+		must.Do(p.Snapshot(func(number int, page []byte) error { return w.emit(pageID(kind, number), page) }))
 	}
 	w.marks.high = w.Last()
-	return nil
 }
 
 // emit writes a page, and lets writers go on meanwhile.
@@ -136,8 +126,5 @@ func (w *pageWriter) emit(id int64, page []byte) error {
 	w.marks.manifest ^= entry(id, hash)
 	w.pages++
 	_, err = w.tx.ExecContext(w.ctx, `INSERT INTO pages (id, hash, data) VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE SET hash = excluded.hash, data = excluded.data`, id, hash, page)
-	if err != nil {
-		return fmt.Errorf("page %x: %w", id, err)
-	}
-	return nil
+	return wrap.Err(err, "page %x", id)
 }

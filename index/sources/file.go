@@ -52,7 +52,7 @@ func (t *Table) Open(ctx context.Context) {
 		force[source] = p.stored()
 	}
 	t.inForce.Store(&force)
-	raw, err := os.ReadFile(filepath.Join(t.cfg.Dir, FileName))
+	raw, err := os.ReadFile(filepath.Join(t.Dir, FileName))
 	if errors.Is(err, fs.ErrNotExist) {
 		if len(force) > 0 {
 			must.Do(t.WriteFile(ctx))
@@ -80,7 +80,7 @@ func (t *Table) Open(ctx context.Context) {
 	}
 	slices.SortFunc(edits, func(a, b Policy) int { return strings.Compare(a.Source, b.Source) })
 	if len(edits) > 0 {
-		t.cfg.Log.InfoContext(ctx, "policies of sources were edited", "file", FileName, "changes", len(edits))
+		t.Log.InfoContext(ctx, "policies of sources were edited", "file", FileName, "changes", len(edits))
 		must.Dof(t.Set(ctx, edits), FileName)
 	}
 	must.Do(t.WriteFile(ctx))
@@ -132,7 +132,7 @@ func Parse(text string) (listed map[string]string, change int64, err error) {
 // WriteFile writes the policies in force to the file. It replaces the file atomically.
 func (t *Table) WriteFile(ctx context.Context) error {
 	var change int64
-	if err := t.cfg.DB.QueryRowContext(ctx, `SELECT coalesce(max(number), 0) FROM source_policies`).Scan(&change); err != nil {
+	if err := t.DB.QueryRowContext(ctx, `SELECT coalesce(max(number), 0) FROM source_policies`).Scan(&change); err != nil {
 		return err
 	}
 	var lines []string
@@ -144,7 +144,7 @@ func (t *Table) WriteFile(ctx context.Context) error {
 	}
 	slices.Sort(lines)
 	text := fmt.Sprintf("%s# change %d\n%s", fileHead, change, strings.Join(lines, ""))
-	path := filepath.Join(t.cfg.Dir, FileName)
+	path := filepath.Join(t.Dir, FileName)
 	if have, err := os.ReadFile(path); err == nil && string(have) == text {
 		return nil
 	}

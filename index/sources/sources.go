@@ -54,8 +54,9 @@ type Policy struct {
 	Before string `json:"before,omitempty"`
 }
 
-// Config is what a Table needs of the catalogue. Every field is required.
-type Config struct {
+// Table is the log of policies, the policies in force, and the file. Every exported field is required. Calls of Open, Set
+// and WriteFile must not overlap. The other methods are safe for concurrent use.
+type Table struct {
 	DB  *sql.DB // read-only connections to the catalogue
 	Dir string  // the data directory
 	Log *slog.Logger
@@ -63,25 +64,18 @@ type Config struct {
 	Transact func(ctx context.Context, f func(conn *sql.Conn)) error
 	// Applied returns the applied sequence of the last message.
 	Applied func() uint64
-}
 
-// Table is the log of policies, the policies in force, and the file. Calls of Open, Set
-// and WriteFile must not overlap. The other methods are safe for concurrent use.
-type Table struct {
-	cfg     Config
-	inForce atomic.Pointer[map[string]string] // never nil; the map does not change
-}
-
-// New returns a table without policies. Call Open next.
-func New(cfg Config) *Table {
-	t := &Table{cfg: cfg}
-	t.inForce.Store(&map[string]string{})
-	return t
+	inForce atomic.Pointer[map[string]string] // nil before Open; the map does not change
 }
 
 // InForce returns the policies in force by source. It omits normal sources. The caller
 // must not change the map.
-func (t *Table) InForce() map[string]string { return *t.inForce.Load() }
+func (t *Table) InForce() map[string]string {
+	if force := t.inForce.Load(); force != nil {
+		return *force
+	}
+	return nil
+}
 
 // All returns the last change of each source. It omits normal sources.
 func (t *Table) All(ctx context.Context) (map[string]Policy, error) { return t.at(ctx, -1) }
@@ -105,7 +99,7 @@ func (t *Table) at(ctx context.Context, number int64) (map[string]Policy, error)
 }
 
 func (t *Table) log(ctx context.Context, order string, args ...any) ([]Policy, error) {
-	out, err := sqlite.All(ctx, t.cfg.DB, func(p *Policy) []any {
+	out, err := sqlite.All(ctx, t.DB, func(p *Policy) []any {
 		return []any{&p.Number, (*sqlite.Millis)(&p.At), &p.By, &p.Source, &p.Policy, &p.Reason, &p.Applied, &p.Before}
 	}, `SELECT number, at, by, source, policy, reason, applied,
 		coalesce((SELECT policy FROM source_policies b WHERE b.source = p.source AND b.number < p.number ORDER BY b.number DESC LIMIT 1), 'normal')
@@ -154,8 +148,8 @@ func check(source, policy string) error {
 // Set appends changes to the catalogue in one transaction, and puts them in force. It
 // skips a change to the policy that a source already has.
 func (t *Table) Set(ctx context.Context, changes []Policy) error {
-	applied, next := t.cfg.Applied(), maps.Clone(t.InForce())
-	err := t.cfg.Transact(ctx, func(conn *sql.Conn) {
+	applied, next := t.Applied(), maps.Clone(t.InForce())
+	err := t.Transact(ctx, func(conn *sql.Conn) {
 		for _, p := range changes {
 			policy := p.stored()
 			must.Do(check(p.Source, policy))

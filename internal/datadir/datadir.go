@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"jianguo/internal/must"
+	"jianguo/internal/wrap"
 )
 
 // LockName is the file that keeps a second process out of a data directory.
@@ -116,10 +117,7 @@ func lock(f *os.File, dir string) error {
 	if errors.Is(err, unix.EWOULDBLOCK) {
 		return &InUseError{Dir: dir}
 	}
-	if err != nil {
-		return fmt.Errorf("data directory %s: lock: %w", dir, err)
-	}
-	return nil
+	return wrap.Err(err, "data directory %s: lock", dir)
 }
 
 // Announce writes which process holds the directory and how to reach it.

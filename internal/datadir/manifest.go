@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"jianguo/internal/disk"
+	"jianguo/internal/wrap"
 )
 
 // The files of a data directory that nothing can replace.
@@ -57,10 +58,7 @@ func (m Manifest) Write(dir string) error {
 	if err != nil {
 		return err
 	}
-	if err := disk.Replace(filepath.Join(dir, ManifestName), append(b, '\n'), 0o600); err != nil {
-		return fmt.Errorf("data directory: %w", err)
-	}
-	return nil
+	return wrap.Err(disk.Replace(filepath.Join(dir, ManifestName), append(b, '\n'), 0o600), "data directory")
 }
 
 // present returns those of the two files that are not empty, and those that are.

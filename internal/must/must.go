@@ -4,7 +4,7 @@
 // that run below Catch on its goroutine; one that another package calls says that it is so ended.
 package must
 
-import "fmt"
+import "jianguo/internal/wrap"
 
 // failure is the panic of Do.
 type failure struct{ error }
@@ -18,9 +18,7 @@ func Do(err error) {
 
 // Dof is Do with a description of what failed.
 func Dof(err error, what string, args ...any) {
-	if err != nil {
-		Do(fmt.Errorf("%s: %w", fmt.Sprintf(what, args...), err))
-	}
+	Do(wrap.Err(err, what, args...))
 }
 
 // Get returns v, or ends the work.

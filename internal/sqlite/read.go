@@ -51,6 +51,19 @@ func Rows(ctx context.Context, db Querier, query string, args ...any) iter.Seq[*
 	}
 }
 
+// Pairs yields the two columns of every row of a query. Package must ends it.
+func Pairs[A, B any](ctx context.Context, db Querier, query string, args ...any) iter.Seq2[A, B] {
+	return func(yield func(A, B) bool) {
+		for rows := range Rows(ctx, db, query, args...) {
+			var a A
+			var b B
+			if must.Do(rows.Scan(&a, &b)); !yield(a, b) {
+				return
+			}
+		}
+	}
+}
+
 // All reads the rows of a query. columns lists where the columns of a row go, as the
 // arguments of Scan.
 func All[T any](ctx context.Context, db Querier, columns func(*T) []any, query string, args ...any) (out []T, err error) {

@@ -13,6 +13,7 @@ import (
 	"github.com/mattn/go-sqlite3"
 
 	"jianguo/internal/disk"
+	"jianguo/internal/wrap"
 )
 
 // Access is what the connections of a pool are for.
@@ -44,10 +45,7 @@ func Open(path string, access Access, synchronous string) (*sql.DB, error) {
 		q.Set("_cache_size", "-16384") // the inner pages of ten million rows
 	}
 	db, err := sql.Open(driverName, "file:"+(&url.URL{Path: path}).EscapedPath()+"?"+q.Encode())
-	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", path, err)
-	}
-	return db, nil
+	return db, wrap.Err(err, "open %s", path)
 }
 
 // Damaged reports whether an error says that a file is not what SQLite has

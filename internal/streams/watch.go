@@ -3,11 +3,11 @@ package streams
 import (
 	"context"
 	"errors"
-	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"jianguo/internal/trouble"
 	"jianguo/internal/wait"
 )
 
@@ -28,7 +28,7 @@ func Identity(info *jetstream.StreamInfo) string {
 
 // Watch checks a stream until it is gone, or is another one than that of an identity. Its error is the end of
 // until; ctx is for the calls. trouble holds the error of the last check.
-func Watch(ctx, until context.Context, identity string, trouble *atomic.Pointer[error], check func(context.Context) (*jetstream.StreamInfo, error)) (gone bool, err error) {
+func Watch(ctx, until context.Context, identity string, trouble *trouble.Trouble, check func(context.Context) (*jetstream.StreamInfo, error)) (gone bool, err error) {
 	for missed := 0; missed < goneChecks; {
 		if err := wait.For(until, watchEvery); err != nil {
 			return false, err
@@ -36,7 +36,7 @@ func Watch(ctx, until context.Context, identity string, trouble *atomic.Pointer[
 		attempt, cancel := context.WithTimeout(ctx, watchPatience)
 		info, err := check(attempt)
 		cancel()
-		trouble.Store(&err)
+		trouble.Set(err)
 		switch {
 		case errors.Is(err, jetstream.ErrStreamNotFound):
 			missed++

@@ -119,9 +119,6 @@ func (d *Dictionary) measure() {
 	}
 }
 
-// Len is an upper bound of the numbers of words: all are below it.
-func (d *Dictionary) Len() int { return len(d.nodes) }
-
 // Tags are the parts of speech in the dictionary (gse's: nr, ns, v, ...).
 func (d *Dictionary) Tags() []string { return d.tags }
 

@@ -1,0 +1,27 @@
+// Package trouble keeps an error for others to read: why something does not work at the moment, by the last look.
+package trouble
+
+import "sync/atomic"
+
+// Trouble holds an error. The zero value holds none. All methods may be called from any goroutine.
+type Trouble struct{ err atomic.Pointer[error] }
+
+// Err is the error held, nil for none.
+func (t *Trouble) Err() error {
+	if err := t.err.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// Set replaces the error; nil: there is none any more.
+func (t *Trouble) Set(err error) {
+	if err == nil {
+		t.err.Store(nil)
+	} else {
+		t.err.Store(&err)
+	}
+}
+
+// First sets an error where there is none, and reports whether it has.
+func (t *Trouble) First(err error) bool { return t.err.CompareAndSwap(nil, &err) }
