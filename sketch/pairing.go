@@ -32,28 +32,21 @@ func (x *Alignment) Counterparts() []FactPair {
 		return l.Later != nil && l.Earlier == nil && r.Later == nil && r.Earlier != nil && l.Later.comparable(r.Earlier) && !l.Later.Equal(r.Earlier)
 	}
 	for i := range pairs {
-		best, most, all := -1, 0, 0
+		l, best, most, all := &pairs[i], (*FactPair)(nil), 0, 0
 		for j := range pairs {
-			if facing(&pairs[i], &pairs[j]) {
+			if r := &pairs[j]; facing(l, r) {
 				all++
-				if n := sameBefore(x.Later.Text[:pairs[i].Later.Start], x.Earlier.Text[:pairs[j].Earlier.Start]); n > most || best < 0 {
-					best, most = j, n
+				if n := sameBefore(x.Later.Text[:l.Later.Start], x.Earlier.Text[:r.Earlier.Start]); n > most || best == nil {
+					best, most = r, n
 				}
 			}
 		}
-		if best >= 0 && most < sameWords && all == 1 {
-			if a, b := pairs[i].Later, pairs[best].Earlier; a.said() != b.said() {
-				continue
-			}
-			for l := range pairs {
-				if l != i && facing(&pairs[l], &pairs[best]) {
-					all++
-				}
-			}
+		alone := func() bool { // the only ones of their unit, or times of the same fields
+			others := func(o FactPair) bool { return o != *l && facing(&o, best) }
+			return all == 1 && l.Later.said() == best.Earlier.said() && !slices.ContainsFunc(pairs, others)
 		}
-		if best >= 0 && (most >= sameWords || all == 1) {
-			pairs[i].Earlier, pairs[i].Conflict = pairs[best].Earlier, true
-			pairs[best].Earlier = nil
+		if best != nil && (most >= sameWords || alone()) {
+			l.Earlier, l.Conflict, best.Earlier = best.Earlier, true, nil
 		}
 	}
 	return slices.DeleteFunc(pairs, func(p FactPair) bool { return p.Later == nil && p.Earlier == nil })

@@ -109,7 +109,15 @@ func novel(s *sketch.Aligned, from, to int) (p sketch.Bytes) {
 	if known(from, to) {
 		return p
 	}
-	begins := func(i int) bool { return i == 0 || s.Text[s.Tokens[i].Start-1] == '\n' }
+	begins := func(i int) bool { return i == 0 || i == len(s.Tokens) || s.Text[s.Tokens[i].Start-1] == '\n' }
+	last, end := to-1, to
+	for ; last > from && !begins(last); last-- {
+	}
+	for ; !begins(end); end++ {
+	}
+	if last > from && 2*(to-last) < end-last {
+		to = last // of the last clause most is in common
+	}
 	for clause := from; ; {
 		next := clause + 1
 		for next < to && !begins(next) {
@@ -117,26 +125,10 @@ func novel(s *sketch.Aligned, from, to int) (p sketch.Bytes) {
 		}
 		cut := !begins(clause) && 2*(next-clause) < to-clause // its beginning is in common
 		if next == to || !cut && !known(clause, next) {
-			return sketch.Bytes{Start: s.Tokens[clause].Start, End: s.Tokens[ended(s, clause, to)-1].End}
+			return sketch.Bytes{Start: s.Tokens[clause].Start, End: s.Tokens[to-1].End}
 		}
 		clause = next
 	}
-}
-
-// ended is the end of a passage without the beginning of a last clause of which most is in common.
-func ended(s *sketch.Aligned, from, to int) int {
-	begins := func(i int) bool { return i == len(s.Tokens) || s.Text[s.Tokens[i].Start-1] == '\n' }
-	last, next := to-1, to
-	for last > from && !begins(last) {
-		last--
-	}
-	for !begins(next) {
-		next++
-	}
-	if last > from && 2*(to-last) < next-last {
-		return last
-	}
-	return to
 }
 
 // Bounds in runes of a clause within an article that counts as a credit, and of a name among credits.
