@@ -309,7 +309,7 @@ func reason(j *sketch.Judgement, f *Facts) string {
 			return sketch.SameText
 		case contained(c.Later, c.Earlier, f.Lacks):
 			return sketch.Contained
-		case c.Later+c.Earlier >= 2*nearlyAll && max(c.Later, c.Earlier)-min(c.Later, c.Earlier) < margin:
+		case c.Later >= nearlyAll && c.Later+c.Earlier >= 2*nearlyAll && c.Later-c.Earlier < margin:
 			return sketch.SameText
 		}
 		return sketch.Reworded
