@@ -257,11 +257,13 @@ func (s *side) digitAt(tokens []token, i int) (Fact, int) {
 	return Fact{Kind: FactFigure, End: int(t.end) + size, value: hanDigit(r), unit: unit}, 1 + utf8.RuneCountInString(s.text[t.end:int(t.end)+size])
 }
 
+const dottedMost = 32 // bytes
+
 // dottedAt reads the number of a version, 8.0.15.32, or a date in figures: 2023-08-15, 2023.8.15. The time behind one is that of
 // a page.
 func (s *side) dottedAt(tokens []token, i int) (f Fact, n int) {
 	start := int(tokens[i].start)
-	rest := s.text[start:]
+	rest := s.text[start:min(start+dottedMost, len(s.text))]
 	run := rest[:len(rest)-len(strings.TrimLeft(rest, "0123456789.-/"))]
 	var value [3]int
 	if len(run) > 4 && !isDigit(run[4]) {
@@ -274,7 +276,7 @@ func (s *side) dottedAt(tokens []token, i int) (f Fact, n int) {
 	switch y, m, d := value[0], value[1], value[2]; {
 	case y >= 1900 && y < 2100 && m > 0 && m <= 12 && d > 0 && d <= 31:
 		f = Fact{Kind: FactTime, time: [5]int{y, m, d, -1, -1}}
-	case strings.Count(run, ".") > 1 && !strings.ContainsAny(run, "-/"):
+	case strings.Count(run, ".") > 1 && len(run) < dottedMost && !strings.ContainsAny(run, "-/"):
 		f = Fact{unit: "."}
 		for part := range strings.SplitSeq(run, ".") {
 			number, _ := strconv.Atoi(part)
@@ -337,16 +339,26 @@ func (s *side) timeAt(tokens []token, i int) (Fact, int) {
 		f.End = int(t.end) + size
 		n += 2
 	}
-	if k := slices.IndexFunc(periods, func(p string) bool { return strings.HasPrefix(s.text[f.End:], p) }); field == 1 && k >= 0 {
-		f.time[1], f.End = 13+k, f.End+len(periods[k])
-		if k >= 4 {
-			f.time[1] -= 4 // without 第
-		}
-		for i+n < len(tokens) && int(tokens[i+n].end) <= f.End {
-			n++
-		}
+	if field == 1 {
+		n += s.period(&f, tokens[i+n:])
 	}
 	return f, n
+}
+
+// period adds to a year the period behind it, and returns its length in tokens.
+func (s *side) period(f *Fact, tokens []token) (n int) {
+	k := slices.IndexFunc(periods, func(p string) bool { return strings.HasPrefix(s.text[f.End:], p) })
+	if k < 0 {
+		return 0
+	}
+	f.time[1], f.End = 13+k, f.End+len(periods[k])
+	if k >= 4 {
+		f.time[1] -= 4 // without 第
+	}
+	for n < len(tokens) && int(tokens[n].end) <= f.End {
+		n++
+	}
+	return n
 }
 
 // hour is that of a day of 24: 下午5时 is 17时.

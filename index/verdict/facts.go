@@ -113,7 +113,7 @@ func novel(s *sketch.Aligned, from, to int) (p sketch.Bytes) {
 	last, end := to-1, to
 	for ; last > from && !begins(last); last-- {
 	}
-	for ; !begins(end); end++ {
+	for ; !begins(end) && end-last <= 2*(to-last); end++ {
 	}
 	if last > from && 2*(to-last) < end-last {
 		to = last // of the last clause most is in common

@@ -19,6 +19,7 @@ const (
 	wordMost    = 3   // of a name, what both texts have of it
 	companyMost = 8   // the same of a company: 科技股份有限公司
 	shortText   = 300 // tokens: a longer text says what it is about three times
+	matchesMost = 200
 )
 
 // subjects returns what two texts of one form are about: the companies of two notices, the places of two warnings. It is what
@@ -43,7 +44,7 @@ func subjects(x *sketch.Alignment) (later, earlier string, found bool) {
 		most++
 	}
 	least := most
-	for _, m := range x.Matches {
+	for _, m := range x.Matches[:min(matchesMost, len(x.Matches))] {
 		l, e := before(a, m.Later), before(b, m.Earlier)
 		if !subject(l, a, b) || !subject(e, b, a) {
 			continue
