@@ -294,7 +294,7 @@ func (s *side) dottedAt(tokens []token, i int) (f Fact, n int) {
 }
 
 // periods of a year, behind it: each is a month above 12.
-var periods = strings.Fields("第一季度 第二季度 第三季度 第四季度 一季度 二季度 三季度 四季度 上半年 下半年 全年 前三季度")
+var periods = strings.Fields("一季度 二季度 三季度 四季度 上半年 下半年 全年 前三季度")
 
 // partsOfDay stand between a date and an hour.
 var partsOfDay = strings.Fields("上午 下午 凌晨 晚上 晚间 早上 中午 傍晚 清晨 深夜 夜间 晚 早")
@@ -347,14 +347,12 @@ func (s *side) timeAt(tokens []token, i int) (Fact, int) {
 
 // period adds to a year the period behind it, and returns its length in tokens.
 func (s *side) period(f *Fact, tokens []token) (n int) {
-	k := slices.IndexFunc(periods, func(p string) bool { return strings.HasPrefix(s.text[f.End:], p) })
+	rest := strings.TrimPrefix(s.text[f.End:], "第")
+	k := slices.IndexFunc(periods, func(p string) bool { return strings.HasPrefix(rest, p) })
 	if k < 0 {
 		return 0
 	}
-	f.time[1], f.End = 13+k, f.End+len(periods[k])
-	if k >= 4 {
-		f.time[1] -= 4 // without 第
-	}
+	f.time[1], f.End = 13+k, len(s.text)-len(rest)+len(periods[k])
 	for n < len(tokens) && int(tokens[n].end) <= f.End {
 		n++
 	}

@@ -227,13 +227,12 @@ func (p *phrases) facts(f *Facts) (said []string) {
 	case f.Numbers == 0:
 	case f.Numbers == f.Shared:
 		said = append(said, fmt.Sprintf(p.figuresAgree, f.Numbers))
-	case f.Shared == 0 && len(f.Conflict) == 0:
-		said = append(said, p.lacking(f.New, examples)...)
-	case f.Shared == 0:
 	default:
-		said = append(said, fmt.Sprintf(p.figuresShared, f.Numbers, f.Shared))
+		if f.Shared > 0 {
+			said = append(said, fmt.Sprintf(p.figuresShared, f.Numbers, f.Shared))
+		}
 		if len(f.Conflict) == 0 {
-			said = append(said, p.lacking(f.New, 2)...)
+			said = append(said, p.lacking(f.New, 3)...)
 		}
 	}
 	return append(said, p.differing(f)...)
