@@ -273,8 +273,8 @@ func (s *side) beyond(name Bytes, from, to int) (before, behind int) {
 // slotBehind bounds, in tokens, what a slot has behind the part of a name that the dictionary knows.
 const slotBehind = 6
 
-// particles stand before a name, and are no surname.
-const particles = "的在为对由经从到和与及给被把是于向等据至"
+// Particles stand before a name, and are no surname.
+const Particles = "的在为对由经从到和与及给被把是于向等据至"
 
 // slot widens a name to the slot that it stands in, so that no longer name is cut: 鹏飞 to 易鹏飞, 浙江 to 浙江自然 where the
 // clause ends there, 延安 to 延安农村商业银行. One of the two names ends behind tokens after the gap.
@@ -291,7 +291,7 @@ func (s *side) slot(name Bytes, from, to, behind int) Bytes {
 	short := utf8.RuneCountInString(known) == 2
 	if first > from && short && !s.tokens[first].clause {
 		switch before := s.text[s.tokens[first-1].start:name.Start]; {
-		case strings.Contains(particles, before) || s.tokens[first-1].kind != han:
+		case strings.Contains(Particles, before) || s.tokens[first-1].kind != han:
 		case first == from+1 || strings.Contains(surnames, before):
 			name.Start = int(s.tokens[first-1].start)
 		}

@@ -260,7 +260,7 @@ func shown(conflicts []conflict) (words []string) {
 	})
 	var again []string
 	for i, c := range conflicts {
-		pair := display(c.later) + " / " + display(c.earlier)
+		pair := display(c.later, "/") + " / " + display(c.earlier, "/")
 		if slices.ContainsFunc(conflicts[:i], func(o conflict) bool { return c.later == o.later || c.earlier == o.earlier }) {
 			again = append(again, pair)
 		} else {
@@ -273,7 +273,7 @@ func shown(conflicts []conflict) (words []string) {
 
 func appendSome(list []string, text string) []string {
 	if len(list) < examples {
-		list = append(list, display(text))
+		list = append(list, display(text, "/"))
 	}
 	return list
 }
@@ -281,9 +281,9 @@ func appendSome(list []string, text string) []string {
 // celsius is ℃ in the normal form.
 var celsius = regexp.MustCompile(`(\d)c([^a-z\d]|$)`)
 
-// display writes a fact of the normal form for people.
-func display(text string) string {
-	return celsius.ReplaceAllString(strings.ReplaceAll(text, "\n", "/"), "$1℃$2") // 米/秒
+// display writes what a normal form says for people, with a mark for each separator.
+func display(text, mark string) string {
+	return celsius.ReplaceAllString(strings.ReplaceAll(text, "\n", mark), "$1℃$2")
 }
 
 // Shares of a text from which it counts as covered by the other one.
@@ -366,19 +366,15 @@ func beginning(text string) string {
 		}
 		switch {
 		case r == '\n' && n >= quoted && (text[i-1] >= utf8.RuneSelf || text[i+1] >= utf8.RuneSelf) && !strings.HasSuffix(text[:i], "是") && !strings.HasSuffix(text[:i], "为"):
-			return quote(text[:i]) + "…"
+			return display(text[:i], "，") + "…"
 		case n == quotedMax && particle > 0:
-			return quote(text[:particle]) + "…"
+			return display(text[:particle], "，") + "…"
 		case n == quotedMax:
-			return quote(text[:word]) + "…"
-		case n >= quoted && strings.ContainsRune(particles, r):
+			return display(text[:word], "，") + "…"
+		case n >= quoted && strings.ContainsRune(sketch.Particles, r):
 			particle = i
 		}
 		n++
 	}
-	return quote(text)
-}
-
-func quote(text string) string {
-	return celsius.ReplaceAllString(strings.ReplaceAll(text, "\n", "，"), "$1℃$2")
+	return display(text, "，")
 }

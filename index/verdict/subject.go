@@ -34,7 +34,7 @@ func subjects(x *sketch.Alignment) (later, earlier string, found bool) {
 	}
 	if x, y := []rune(a.Title), []rune(b.Title); len(x) > 0 && len(y) > 0 {
 		i, j, _ := next(x, y, verb) // 甘肃新增, 河南新增
-		later, earlier = strings.TrimRight(string(x[:i]), particles+"原"), strings.TrimRight(string(y[:j]), particles+"原")
+		later, earlier = strings.TrimRight(string(x[:i]), sketch.Particles+"原"), strings.TrimRight(string(y[:j]), sketch.Particles+"原")
 		if strings.Contains(a.Text, later) && strings.Contains(b.Text, earlier) && subject(later, a, b) && subject(earlier, b, a) {
 			return completed(later, a.Text), completed(earlier, b.Text), true
 		}
@@ -69,11 +69,8 @@ func before(s *sketch.Aligned, token int) string {
 	if from == token {
 		return ""
 	}
-	return strings.TrimLeft(s.Text[s.Tokens[from].Start:s.Tokens[token-1].End], particles)
+	return strings.TrimLeft(s.Text[s.Tokens[from].Start:s.Tokens[token-1].End], sketch.Particles)
 }
-
-// particles stand beside a name, and belong to none.
-const particles = "的经对由从在据至被于向和与及是将"
 
 // whole is a word with what stands beside it wherever the text says it: 齐鲁银行, where the other text has 温州银行.
 func whole(word, text string) string {
@@ -101,7 +98,7 @@ func completed(name, text string) string {
 	return name + behind[:sketch.NameSuffix(behind)]
 }
 
-func belongs(r rune) bool { return isHan(r) && !strings.ContainsRune(particles, r) }
+func belongs(r rune) bool { return isHan(r) && !strings.ContainsRune(sketch.Particles, r) }
 
 // headline is that of a text, or its beginning, where crawlers put headlines.
 func headline(s *sketch.Aligned) string {
