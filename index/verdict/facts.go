@@ -242,9 +242,10 @@ func (c conflict) like(o conflict) bool {
 	if c.kind != sketch.FactName || o.kind != sketch.FactName {
 		return c.kind == o.kind && c.pair.Later.Equal(o.pair.Later) && c.pair.Earlier.Equal(o.pair.Earlier)
 	}
-	part := func(a, b string) bool { return strings.Contains(a, b) || strings.Contains(b, a) }
 	return part(c.later, o.later) && part(c.earlier, o.earlier)
 }
+
+func part(a, b string) bool { return strings.Contains(a, b) || strings.Contains(b, a) }
 
 // shown chooses the conflicts that are named: the subjects and those of the headlines first, then one of each kind, so that a
 // notice about another bank names the bank and the amount; and last those with a value that is named already.
@@ -261,7 +262,10 @@ func shown(conflicts []conflict) (words []string) {
 	var again []string
 	for i, c := range conflicts {
 		pair := display(c.later, "/") + " / " + display(c.earlier, "/")
-		if slices.ContainsFunc(conflicts[:i], func(o conflict) bool { return c.later == o.later || c.earlier == o.earlier }) {
+		said := func(o conflict) bool {
+			return c.later == o.later || c.earlier == o.earlier || c.kind == sketch.FactName && o.kind == c.kind && (part(c.later, o.later) || part(c.earlier, o.earlier))
+		}
+		if slices.ContainsFunc(conflicts[:i], said) {
 			again = append(again, pair)
 		} else {
 			words = append(words, pair)
