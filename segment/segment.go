@@ -10,8 +10,8 @@
 // breaks. Page residue (原标题, 责任编辑, share prompts, copyright notices; see data/tables/residue.txt) is
 // taken out, and so is a headline that the body repeats as its first words.
 //
-// Not form are spaces between Latin words, the point in 3.5 and the colon in 12:30. A comma that groups
-// thousands is form: 1,600 and 1600 are the same.
+// Not form are spaces between Latin words, the point in 3.5, the minus of -3.5 and the colon in 12:30. A comma
+// that groups thousands is form: 1,600 and 1600 are the same.
 //
 // # Terms
 //
