@@ -21,10 +21,10 @@ const (
 	counterpartMost = 200
 )
 
-// Counterparts are the Pairs of two texts of one form: there, facts that no place relates are in conflict if they stand behind the
-// same words, or if each is the only one of its unit.
-func (x *Alignment) Counterparts() []FactPair {
-	if len(x.Pairs) > counterpartMost {
+// Counterparts are the Pairs. Of two texts of one form, facts that no place relates are in conflict if they stand behind the same
+// words, or if each is the only one of its unit.
+func (x *Alignment) Counterparts(form bool) []FactPair {
+	if !form || len(x.Pairs) > counterpartMost {
 		return x.Pairs
 	}
 	pairs := slices.Clone(x.Pairs)

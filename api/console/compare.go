@@ -36,11 +36,11 @@ const foldFrom = 120
 
 // comparing compares two items; the title counts as the first paragraph of each.
 func (p *page) comparing(a, b *index.Item) *comparison {
-	v := &comparison{A: a, B: b}
-	r := p.c.words.compare(v.text(a), v.text(b))
+	v, e := &comparison{A: a, B: b}, judged(b, a.ID)
+	r := p.c.words.compare(v.text(a), v.text(b), e != nil && e.Series != 0)
 	v.Moves, v.Conflicts, v.Partial = r.Moves, r.Conflicts, r.Partial
 	v.SharedA, v.SharedB = r.SharedA, r.SharedB
-	if e := judged(b, a.ID); e != nil && e.Facts != nil && e.Facts.Coverage != nil {
+	if e != nil && e.Facts != nil && e.Facts.Coverage != nil {
 		// The numbers of the sentence.
 		v.SharedA, v.SharedB = float64(e.Facts.Coverage.Earlier), float64(e.Facts.Coverage.Later)
 	}

@@ -163,9 +163,8 @@ func credits(clauses iter.Seq2[int, string]) (n int) {
 func (f *Facts) pair(x *sketch.Alignment, series bool) {
 	var said, added []*sketch.Fact // distinct, of the item; those that the earlier text lacks
 	var conflicts []conflict
-	pairs := x.Pairs
+	pairs := x.Counterparts(series)
 	if series {
-		pairs = x.Counterparts()
 		if later, earlier, found := subjects(x); found {
 			conflicts = append(conflicts, conflict{later: later, earlier: earlier, kind: sketch.FactName})
 		}

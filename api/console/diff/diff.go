@@ -63,8 +63,8 @@ type side struct {
 	span   int // the span that is in
 }
 
-// Compare aligns two texts; a is the earlier one.
-func Compare(a, b Text) *Result {
+// Compare aligns two texts, which may be of one form; a is the earlier one.
+func Compare(a, b Text, form bool) *Result {
 	x := sketch.Align(sketch.Input{Body: b.Form}, sketch.Input{Body: a.Form})
 	r := &Result{SharedA: float64(x.Earlier.Covered), SharedB: float64(x.Later.Covered), Partial: x.Partial}
 	r.a, r.b = a.side("a", &x.Earlier), b.side("b", &x.Later)
@@ -90,7 +90,7 @@ func Compare(a, b Text) *Result {
 			kindB[i] = Aside // said again
 		}
 	}
-	for _, p := range x.Pairs {
+	for _, p := range x.Counterparts(form) {
 		if p.Conflict {
 			r.Conflicts++
 			mark(kindA, &x.Earlier, p.Earlier)

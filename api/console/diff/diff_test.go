@@ -52,7 +52,7 @@ var texts = rapid.Custom(func(t *rapid.T) string {
 })
 
 func compare(a, b string) (*Result, []Row) {
-	r := Compare(form(a), form(b))
+	r := Compare(form(a), form(b), false)
 	return r, r.Rows()
 }
 
@@ -219,7 +219,7 @@ func BenchmarkCompare(b *testing.B) {
 	s, u := left.String(), right.String()
 	b.ReportMetric(float64(utf8.RuneCountInString(s)), "characters")
 	for b.Loop() {
-		Compare(form(s), form(u)).Rows()
+		Compare(form(s), form(u), false).Rows()
 	}
 }
 
@@ -245,7 +245,7 @@ func TestSameAmount(t *testing.T) {
 func TestResidueIsAside(t *testing.T) {
 	a := form("今天有雨明天有风。责任编辑张三")
 	a.Form = strings.Replace(a.Form, "责任编辑张三", strings.Repeat("\n", len("责任编辑张三")), 1)
-	r := Compare(a, form("今天有雨明天有风。"))
+	r := Compare(a, form("今天有雨明天有风。"), false)
 	if got := text(a.Original, r.A, func(p Span) bool { return p.Kind == Aside }); !strings.Contains(got, "责任编辑张三") {
 		t.Errorf("aside is %q of %+v", got, r.A)
 	}
@@ -260,5 +260,17 @@ func TestRowsBeginLines(t *testing.T) {
 	_, rows := compare(a, b)
 	if got := shown(rows[0].A, all); got != "第一段说了三件事。\n" {
 		t.Errorf("the first row is %q", got)
+	}
+}
+
+// Of a series, figures that stand behind the same words are in conflict, whatever stands between them and what is equal.
+func TestForm(t *testing.T) {
+	a := "全省累计报告确诊病例278例，其中重症37例、危重4例，死亡2例，均为老年患者，有多种基础疾病。目前追踪到密切接触者五千多人。"
+	b := "全省累计报告确诊病例26例。目前追踪到密切接触者五百多人。"
+	for series, want := range map[bool]string{false: "五百", true: "26例五百"} {
+		r := Compare(form(a), form(b), series)
+		if got := part(b, r.B, func(s Span) bool { return s.Kind == Conflict }); got != want {
+			t.Errorf("of one form: %v: %q in conflict, want %q", series, got, want)
+		}
 	}
 }
