@@ -396,9 +396,6 @@ func (f *Fact) Equal(o *Fact) bool {
 		return false
 	}
 	if f.Kind != FactTime {
-		if f.unit == "期" && o.unit == "期" && math.Abs(f.value-o.value) == 2e6 {
-			return true // 第23082期 is 第2023082期
-		}
 		return (f.measures(o) || f.unit == "" || o.unit == "") && (f.value == o.value || f.rounds(o) || o.rounds(f))
 	}
 	said := false

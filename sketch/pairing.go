@@ -14,10 +14,11 @@ const (
 	nameGap     = 10
 )
 
-// sameWords is how many characters before two figures say that they are of one matter; texts with more than counterpartMost pairs of
-// facts are tables, whose places the alignment finds.
+// sameWords is how many Han characters before two figures say that they are of one matter; besideMost is how many tokens away from two
+// that stand alone both texts say something again. Texts with more than counterpartMost pairs of facts are tables.
 const (
 	sameWords       = 4
+	besideMost      = 8
 	counterpartMost = 200
 )
 
@@ -32,18 +33,19 @@ func (x *Alignment) Counterparts(form bool) []FactPair {
 		return l.Later != nil && l.Earlier == nil && r.Later == nil && r.Earlier != nil && l.Later.comparable(r.Earlier) && !l.Later.Equal(r.Earlier)
 	}
 	for i := range pairs {
-		l, best, most, all := &pairs[i], (*FactPair)(nil), 0, 0
+		l, best, most, all := &pairs[i], (*FactPair)(nil), -1, 0
 		for j := range pairs {
 			if r := &pairs[j]; facing(l, r) {
 				all++
-				if n := sameBefore(x.Later.Text[:l.Later.Start], x.Earlier.Text[:r.Earlier.Start]); n > most || best == nil {
+				if n := sameBefore(x.Later.Text[:l.Later.Start], x.Earlier.Text[:r.Earlier.Start]); n > most {
 					best, most = r, n
 				}
 			}
 		}
-		alone := func() bool { // the only ones of their unit, or times of the same fields
+		alone := func() bool { // or times of the same fields; beside words that both have
 			others := func(o FactPair) bool { return o != *l && facing(&o, best) }
-			return all == 1 && l.Later.said() == best.Earlier.said() && !slices.ContainsFunc(pairs, others)
+			again := func(w string) bool { return slices.Contains(x.Earlier.beside(best.Earlier), w) }
+			return all == 1 && l.Later.said() == best.Earlier.said() && !slices.ContainsFunc(pairs, others) && slices.ContainsFunc(x.Later.beside(l.Later), again)
 		}
 		if best != nil && (most >= sameWords || alone()) {
 			l.Earlier, l.Conflict, best.Earlier = best.Earlier, true, nil
@@ -52,16 +54,23 @@ func (x *Alignment) Counterparts(form bool) []FactPair {
 	return slices.DeleteFunc(pairs, func(p FactPair) bool { return p.Later == nil && p.Earlier == nil })
 }
 
-// sameBefore is how many characters at their ends two texts have in common.
-func sameBefore(a, b string) (n int) {
-	for {
-		r, size := utf8.DecodeLastRuneInString(a)
-		if o, _ := utf8.DecodeLastRuneInString(b); size == 0 || r != o || n == sameWords*4 {
-			return n
+// beside are the pairs of tokens around a fact.
+func (x *Aligned) beside(f *Fact) (words []string) {
+	for i := max(0, f.from-besideMost); i+1 < min(f.from+2*besideMost, len(x.Tokens)); i++ {
+		if a, b := x.Tokens[i], x.Tokens[i+1]; b.End <= f.Start || a.Start >= f.End {
+			words = append(words, x.Text[a.Start:b.End])
 		}
-		a, b = a[:len(a)-size], b[:len(b)-size]
+	}
+	return words
+}
+
+// sameBefore is how many Han characters at their ends two texts have in common, up to four times sameWords.
+func sameBefore(a, b string) int {
+	n := 0
+	for n < min(len(a), len(b), len("字")*4*sameWords) && a[len(a)-1-n] == b[len(b)-1-n] {
 		n++
 	}
+	return n / len("字")
 }
 
 // facts relates the facts of both texts: first at one place of the alignment, then anywhere.

@@ -170,6 +170,12 @@ func (f *Facts) pair(x *sketch.Alignment, series bool) {
 		}
 	}
 	tickers := ticker.FindAllStringIndex(x.Later.Text, -1)
+	stale := func(o *sketch.Fact) bool {
+		return x.Later.Datelined(o) || slices.ContainsFunc(tickers, func(s []int) bool { return s[0] < o.End && o.Start < s[1] })
+	}
+	hourly := func(o *sketch.Fact) bool { // the earlier text says a time to the hour
+		return slices.ContainsFunc(pairs, func(p sketch.FactPair) bool { return p.Earlier != nil && o.Equal(p.Earlier) && !o.Finer(p.Earlier) })
+	}
 	fresh := func(o *sketch.Fact) bool {
 		if slices.ContainsFunc(said, o.Equal) {
 			return false
@@ -194,11 +200,11 @@ func (f *Facts) pair(x *sketch.Alignment, series bool) {
 				f.Numbers++
 			}
 		case !fresh(p.Later):
-		case p.Earlier != nil && (!p.Later.Finer(p.Earlier) || knows(x, p.Later)):
+		case p.Earlier != nil && (!p.Later.Finer(p.Earlier) || hourly(p.Later)):
 			f.Numbers++
 			f.Shared++
 			f.Agree = appendSome(f.Agree, x.Later.Text[p.Later.Start:p.Later.End])
-		case !x.Later.Datelined(p.Later) && !within(tickers, p.Later):
+		case !stale(p.Later):
 			f.Numbers++
 			added = append(added, p.Later)
 		}
@@ -216,15 +222,6 @@ func (f *Facts) pair(x *sketch.Alignment, series bool) {
 
 // ticker is what a page writes behind the name of a share, of today: (37.370, -0.25, -0.66%).
 var ticker = regexp.MustCompile(`\n\d+\.\d+\n-?\d+\.\d+\n-?\d+\.\d+%`)
-
-func within(spans [][]int, f *sketch.Fact) bool {
-	return slices.ContainsFunc(spans, func(s []int) bool { return s[0] < f.End && f.Start < s[1] })
-}
-
-// knows reports whether the earlier text says a time to the hour.
-func knows(x *sketch.Alignment, f *sketch.Fact) bool {
-	return slices.ContainsFunc(x.Pairs, func(p sketch.FactPair) bool { return p.Earlier != nil && f.Equal(p.Earlier) && !f.Finer(p.Earlier) })
-}
 
 // conflict is what the two texts have at one place.
 type conflict struct {
@@ -370,10 +367,8 @@ func beginning(text string) string {
 		switch {
 		case r == '\n' && n >= quoted && (text[i-1] >= utf8.RuneSelf || text[i+1] >= utf8.RuneSelf) && !strings.HasSuffix(text[:i], "是") && !strings.HasSuffix(text[:i], "为"):
 			return display(text[:i], "，") + "…"
-		case n == quotedMax && particle > 0:
-			return display(text[:particle], "，") + "…"
 		case n == quotedMax:
-			return display(text[:word], "，") + "…"
+			return display(text[:cmp.Or(particle, word)], "，") + "…"
 		case n >= quoted && strings.ContainsRune(sketch.Particles, r):
 			particle = i
 		}

@@ -37,7 +37,7 @@ const (
 type Span struct {
 	Start, End int
 	Kind       Kind
-	// Move numbers the moved passages from 1; both sides have the same number.
+	// Move numbers the moved passages from 1, and the conflicts; both sides have the same number.
 	Move int
 }
 
@@ -93,8 +93,8 @@ func Compare(a, b Text, form bool) *Result {
 	for _, p := range x.Counterparts(form) {
 		if p.Conflict {
 			r.Conflicts++
-			mark(kindA, &x.Earlier, p.Earlier)
-			mark(kindB, &x.Later, p.Later)
+			mark(kindA, moveA, r.Conflicts, &x.Earlier, p.Earlier)
+			mark(kindB, moveB, r.Conflicts, &x.Later, p.Later)
 		}
 	}
 	r.A, r.B = spans(&r.a, kindA, moveA), spans(&r.b, kindB, moveB)
@@ -143,11 +143,11 @@ func (s *side) residue(i int) bool {
 	return strings.ContainsFunc(before, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) })
 }
 
-// mark marks those words of a fact that the other text has not got in its place.
-func mark(kinds []Kind, x *sketch.Aligned, f *sketch.Fact) {
+// mark marks those words of a fact that the other text has not got in its place, with the number of the conflict.
+func mark(kinds []Kind, numbers []int, n int, x *sketch.Aligned, f *sketch.Fact) {
 	for i, w := range x.Tokens {
 		if w.Start >= f.Start && w.End <= f.End && kinds[i] == Only {
-			kinds[i] = Conflict
+			kinds[i], numbers[i] = Conflict, n
 		}
 	}
 }
@@ -159,7 +159,7 @@ func spans(s *side, kinds []Kind, moves []int) (out []Span) {
 		start := 0
 		if n := len(out); n > 0 {
 			start = out[n-1].End
-			if out[n-1].Kind == k && out[n-1].Move == move && k != Conflict {
+			if out[n-1].Kind == k && out[n-1].Move == move {
 				out[n-1].End = end
 				return
 			}
@@ -172,7 +172,7 @@ func spans(s *side, kinds []Kind, moves []int) (out []Span) {
 		switch {
 		case s.residue(i):
 			add(t.Start, Aside, 0)
-		case i > 0 && kinds[i-1] == kinds[i] && moves[i-1] == moves[i] && kinds[i] != Conflict:
+		case i > 0 && kinds[i-1] == kinds[i] && moves[i-1] == moves[i]:
 			add(t.Start, kinds[i], moves[i])
 		default:
 			add(t.Start, Same, 0)

@@ -93,7 +93,7 @@ func TestInvariants(t *testing.T) {
 		}{{a, r.A}, {b, r.B}} {
 			at := 0
 			for _, p := range side.spans {
-				if p.Start != at || p.End <= p.Start || (p.Move != 0) != (p.Kind == Moved) {
+				if p.Start != at || p.End <= p.Start || (p.Move != 0) != (p.Kind == Moved || p.Kind == Conflict) {
 					t.Fatalf("span %+v does not follow %d", p, at)
 				}
 				at = p.End
