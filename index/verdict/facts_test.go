@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"jianguo/internal/tier"
 	"jianguo/sketch"
 )
 
@@ -102,6 +103,18 @@ func TestBeginning(t *testing.T) {
 	} {
 		if got := beginning(text); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+// Texts that are easy to be quadratic on: that their facts are compared within the time of a test is the test.
+func TestBombs(t *testing.T) {
+	size := tier.Count(1<<16, 1<<17, 1<<19) // bytes
+	for _, unit := range []string{"1.", "1-", "12.5元\n股\n", "12.5\n-0.5\n-1.5%\n", "1月1日", "2023年一季度", "中国一二", "龙澎甲", "甲龙澎乙\n",
+		"确诊病例12例", "2023-08-15\n", "8.0.15.32\n", "5到6到"} {
+		for _, other := range []string{unit, "丙" + unit, unit + "丁戊己庚"} {
+			x := sketch.Align(sketch.Input{Body: strings.Repeat(unit, size/len(unit))}, sketch.Input{Body: strings.Repeat(other, size/len(other))})
+			Compared(&sketch.Judgement{Kind: sketch.Series}, x)
 		}
 	}
 }
