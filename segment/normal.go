@@ -21,6 +21,7 @@ type normalizer struct {
 	number  int   // where the number at the end of out begins
 	grouped bool  // that number has a comma in it
 	signed  bool  // a minus stands before it
+	raw     rune  // the character that is fed: a dash is no minus
 	// breaks are the separators in out that are stronger than a clause.
 	breaks []clauseBreak
 	// unsettled are the offsets in out of characters that depend on the words around them (see variants).
@@ -59,6 +60,7 @@ func (n *normalizer) unhold() {
 
 func (n *normalizer) rune(r rune) {
 	f := n.folds.of(r)
+	n.raw = r
 	if f.class == ideograph && n.last == ideograph && n.pending == drop && n.held == 0 { // most runes
 		n.out = utf8.AppendRune(n.out, f.r)
 		return
@@ -83,10 +85,9 @@ func (n *normalizer) folded(f fold) {
 			n.held = f.r
 			return
 		}
-		second := n.held == '-' // of a dash of two characters
-		n.separate(clause)
-		if f.r == '-' && n.last != word && !second {
-			n.held = f.r
+		minus := strings.ContainsRune("-−－﹣", n.raw) && (n.last != word || n.pending != drop)
+		if n.separate(clause); minus {
+			n.held = '-'
 		}
 	case percent:
 		if n.last == digit && n.pending == drop && n.held == 0 {
