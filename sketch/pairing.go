@@ -14,16 +14,16 @@ const (
 	nameGap     = 10
 )
 
-// sameWords is how many Han characters before two figures say that they are of one matter; besideMost is how many tokens away from two
-// that stand alone both texts say something again. Texts with more than counterpartMost pairs of facts are tables.
+// Two figures are of one matter if the sameWords Han characters before them are equal. If they are the only ones of their unit, an
+// equal pair of tokens up to besideMost tokens away will do. Texts with more than counterpartMost pairs of facts are tables.
 const (
 	sameWords       = 4
 	besideMost      = 8
 	counterpartMost = 200
 )
 
-// Counterparts are the Pairs. Of two texts of one form, facts that no place relates are in conflict if they stand behind the same
-// words, or if each is the only one of its unit.
+// Counterparts are the Pairs. If the two texts have one form, facts that the alignment does not relate are in conflict where the same
+// words stand before them, or where each is the only one of its unit and the texts have some words around them in common.
 func (x *Alignment) Counterparts(form bool) []FactPair {
 	if !form || len(x.Pairs) > counterpartMost {
 		return x.Pairs
@@ -42,7 +42,7 @@ func (x *Alignment) Counterparts(form bool) []FactPair {
 				}
 			}
 		}
-		alone := func() bool { // or times of the same fields; beside words that both have
+		alone := func() bool { // of their unit, or of their fields, where they are times
 			others := func(o FactPair) bool { return o != *l && facing(&o, best) }
 			again := func(w string) bool { return slices.Contains(x.Earlier.beside(best.Earlier), w) }
 			return all == 1 && l.Later.said() == best.Earlier.said() && !slices.ContainsFunc(pairs, others) && slices.ContainsFunc(x.Later.beside(l.Later), again)

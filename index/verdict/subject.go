@@ -15,7 +15,7 @@ const (
 	headMost    = 300
 	headingMost = 8 // of a first clause that is one
 	frame       = 4
-	verb        = 2   // the same of who headlines begin with
+	verb        = 2   // the same behind the name that both headlines begin with
 	wordMost    = 3   // of a name, what both texts have of it
 	companyMost = 8   // the same of a company: 科技股份有限公司
 	shortText   = 300 // tokens: a longer text says what it is about three times
@@ -72,7 +72,7 @@ func before(s *sketch.Aligned, token int) string {
 	return strings.TrimLeft(s.Text[s.Tokens[from].Start:s.Tokens[token-1].End], sketch.Particles)
 }
 
-// whole is a word with what stands beside it wherever the text says it: 齐鲁银行, where the other text has 温州银行.
+// whole is a word with the characters that stand beside it at every place in a text: 齐鲁银行, where the other text has 温州银行.
 func whole(word, text string) string {
 	for widened := true; widened && utf8.RuneCountInString(word) < subjectMost; {
 		widened = false
