@@ -19,6 +19,7 @@ const (
 	clause                 // ends a clause
 	sentence               // ends a sentence
 	paragraph              // ends a line
+	cross                  // closes a box of a page, such as an advertisement; between digits, it ends a clause
 	joiner                 // stays between two digits (3.5, 12:30), else ends a clause
 	comma                  // groups thousands between digits, else ends a clause
 	percent                // stays behind a digit, else ends a clause
@@ -234,6 +235,8 @@ func classify(r rune) class {
 		return joiner
 	case ',':
 		return comma
+	case '×':
+		return cross
 	case '%', '‰':
 		return percent
 	case '*', '_', '^', '`', '·', '•', '・', '‧', '∙', '⋅':

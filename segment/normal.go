@@ -79,6 +79,11 @@ func (n *normalizer) folded(f fold) {
 	case drop:
 	case space, clause, sentence, paragraph:
 		n.separate(f.class)
+	case cross:
+		if n.last == digit && n.pending == drop {
+			f.class = clause // 3×5
+		}
+		n.separate(f.class)
 	case joiner, comma:
 		// A dot between ideographs hides a word: a sentence that ends in a dot is followed by a space.
 		if n.pending == drop && n.held == 0 && (n.last == digit || f.r == '.' && n.last == ideograph || f.r == '-' && n.measured()) {

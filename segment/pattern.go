@@ -36,6 +36,7 @@ const (
 	endPart   // $
 	breakPart // ， or ：
 	restPart  // ...
+	boxPart   // ...×
 )
 
 func parsePattern(s string, normal func(string) string) (p pattern, err error) {
@@ -51,6 +52,8 @@ func parsePattern(s string, normal func(string) string) (p pattern, err error) {
 	}
 	for s != "" {
 		switch {
+		case strings.HasPrefix(s, "...×"):
+			p.parts, s = append(p.parts, part{kind: boxPart}), s[len("...×"):]
 		case strings.HasPrefix(s, "..."):
 			p.parts, s = append(p.parts, part{kind: restPart}), s[3:]
 		case strings.HasPrefix(s, "："):
@@ -179,6 +182,10 @@ func matchParts(parts []part, body []byte, i int, breaks []clauseBreak) (int, bo
 			i++
 		case restPart:
 			i = sentenceEnd(body, i, breaks)
+		case boxPart:
+			if i = boxEnd(i, breaks); i < 0 {
+				return 0, false
+			}
 		case gapPart:
 			for n := 0; ; n++ {
 				if n >= x.least {
@@ -214,6 +221,20 @@ func matchLiteral(body, literal []byte) int {
 		i++
 	}
 	return i
+}
+
+// boxMost is the length in bytes of the longest text in a box, of 80 Han characters.
+const boxMost = 240
+
+// boxEnd returns where the cross stands that closes the box that i lies in, -1 for none.
+func boxEnd(i int, breaks []clauseBreak) int {
+	k := sort.Search(len(breaks), func(k int) bool { return breaks[k].at >= i })
+	for ; k < len(breaks) && breaks[k].at <= i+boxMost; k++ {
+		if breaks[k].class == cross {
+			return breaks[k].at
+		}
+	}
+	return -1
 }
 
 // sentenceEnd returns the end of the sentence that i lies in.

@@ -28,12 +28,17 @@ func TestResidueIsTaken(t *testing.T) {
 		text + "\n以上内容仅为作者观点，不构成任何投资建议。",
 		text + "\n长按识别二维码，关注我们\n阅读原文",
 		"广告声明：文中链接用于传递信息。" + text,
+		strings.Replace(text, "沿岸", "广告 他只是个小司机，伺候的却是富太太，一步步平步青云！ ×\u00a0沿岸", 1),
+		strings.Replace(text, "沿岸", "广告 [新版]证券软件下载 [2023正版] ×广告 找工作-最新招聘信息 ×沿岸", 1),
 		"責任編輯：王小明\n" + text,
 		"責 任 編 輯：王小明\n" + text,
 	} {
 		if x := analyze("", c); x.Exact != want {
 			t.Errorf("%q: residue remains: %q", c, x.Body)
 		}
+	}
+	if x := analyze("", "记者 王小明 摄广告 网站排名规则是怎么样的? ×"+text); strings.Contains(x.Body, "排名规则") {
+		t.Errorf("an advertisement behind a credit remains: %q", x.Body)
 	}
 }
 
@@ -42,6 +47,7 @@ func TestResidueSparesText(t *testing.T) {
 		"编辑部的工作人员告诉记者，来源不明的食品不要购买。责任编辑制度由此而来。",
 		"记者从青禾河治理办公室获悉，水质已经达标。记者看到白鹭回来了，河边的人也多了。这一变化来之不易，值得珍惜和学习。",
 		"他说，关注公众健康是每个人的责任，更多的人应当参与进来。",
+		"广告收入增长了三成，公司计划明年投放更多的户外广告。广告位的价格也在上涨，" + strings.Repeat("专家提醒经营者注意风险，", 9) + "样本为3×5张。",
 		"这家公司的收益来源：一是门票，二是餐饮，三是广告。",
 	} {
 		x := analyze("", body)

@@ -78,7 +78,7 @@ func (t *Text) divide() {
 	t.Sentences, t.Paragraphs = append(t.Sentences, 0), append(t.Paragraphs, 0)
 	for _, b := range t.body.breaks {
 		t.Sentences = append(t.Sentences, int32(b.at+1))
-		if b.class == paragraph {
+		if b.class >= paragraph {
 			t.Paragraphs = append(t.Paragraphs, int32(b.at+1))
 		}
 	}

@@ -25,7 +25,8 @@ type Aligned struct {
 	Text    string  // its normal form
 	Title   string  // that of its headline
 	Tokens  []Bytes // of Text
-	Covered float32 // share of the tokens that are in a run in common
+	Covered float32 // share of the tokens, without those of Head and of credits, that are in a run in common
+	Head    int     // tokens of a headline that stands before a text without one, and that the other text lacks
 	Common  []uint8 // by token, the length of the longest such run, at most 255; 0 for none
 	Known   []bool  // by token, whether the other text has the pair that begins there anywhere
 	// OwnTokens are those of own: clauses that the other text has not got, in other words neither, without credits.
@@ -282,6 +283,9 @@ func (w *workspace) moved(matches []Match) (out []Match) {
 	return out
 }
 
+// headlineMost is the length in tokens of the longest headline that stands in a text.
+const headlineMost = 40
+
 // newsTokens is the length of the shortest clause without a figure that says something: 据悉, 与此同时 do not.
 const newsTokens = 5
 
@@ -303,7 +307,12 @@ func (x *Aligned) set(s *side, known func(token int) bool, matches []Match, from
 			x.Common[from(m)+k] = max(x.Common[from(m)+k], uint8(min(m.N, 255)))
 		}
 	}
-	covered := 0
+	if x.Title == "" && len(s.tokens) > shortTokens {
+		if head := slices.IndexFunc(x.Common, func(n uint8) bool { return n >= againLeast }); head > 0 && head <= headlineMost {
+			x.Head = head
+		}
+	}
+	covered, counted := 0, len(s.tokens)-x.Head
 	for i := 0; i < len(s.tokens); {
 		n, has, in, figures := 1, 0, 0, s.tokens[i].kind.isNumber()
 		for ; i+n < len(s.tokens) && !s.tokens[i+n].clause; n++ {
@@ -317,14 +326,19 @@ func (x *Aligned) set(s *side, known func(token int) bool, matches []Match, from
 				in++
 			}
 		}
-		covered += in
-		if (n >= newsTokens || n > 1 && figures) && 3*has < n-1 && 2*in < n && !Credit(s.text[x.Tokens[i].Start:x.Tokens[i+n-1].End]) {
+		credit := 2*in < n && Credit(s.text[x.Tokens[i].Start:x.Tokens[i+n-1].End])
+		if credit && i >= x.Head {
+			counted -= n
+		} else if i+n > x.Head {
+			covered += in
+		}
+		if (n >= newsTokens || n > 1 && figures) && 3*has < n-1 && 2*in < n && !credit {
 			x.OwnTokens += n
 			x.own = append(x.own, s.tokens[i:i+n])
 		}
 		i += n
 	}
-	x.Covered = float32(covered) / float32(len(s.tokens))
+	x.Covered = float32(min(covered, counted)) / float32(max(1, counted))
 }
 
 // chainMost bounds how many offsets of the earlier text are tried for a run.

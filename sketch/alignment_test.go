@@ -184,7 +184,7 @@ func TestFactsAreFacts(t *testing.T) {
 	if f := x.Comparison.Facts; f.OnlyA != 1 || f.NumbersShared != 1 {
 		t.Errorf("1人 and 一人: %+v", f)
 	}
-	for _, pair := range [][2]string{{"利率5.25%-5.50%", "利率5.25-5.50%"}, {"8月25日下午5时", "25日17时"}, {"下午2:30开会", "14:30开会"}, {"2023-08-15", "8月15日"}, {"2026年第一季度", "2026年一季度"}, {"过去10年里", "过去十年里"}, {"上世纪50到90年代", "上世纪50年代到90年代"}, {"最快57分可达", "最快57分钟可达"}, {"雨强50毫米\n小时至70毫米\n小时", "雨强50-70毫米\n小时"}, {"7个机场", "七个机场"}, {"30日16-17时", "7月30日16时"}, {"2月8日0-24时", "2月8日24时"}, {"2款新车", "两款新车"}, {"有18405人", "有1.8万人"}} {
+	for _, pair := range [][2]string{{"利率5.25%-5.50%", "利率5.25-5.50%"}, {"8月25日下午5时", "25日17时"}, {"下午2:30开会", "14:30开会"}, {"2023-08-15", "8月15日"}, {"2026年第一季度", "2026年一季度"}, {"过去10年里", "过去十年里"}, {"上世纪50到90年代", "上世纪50年代到90年代"}, {"最快57分可达", "最快57分钟可达"}, {"雨强50毫米\n小时至70毫米\n小时", "雨强50-70毫米\n小时"}, {"7个机场", "七个机场"}, {"30日16-17时", "7月30日16时"}, {"2月8日0-24时", "2月8日24时"}, {"2款新车", "两款新车"}, {"有18405人", "有1.8万人"}, {"水果捞2斤半", "水果捞2.5斤"}} {
 		if f := Align(Input{Body: pair[0]}, Input{Body: pair[1]}).Comparison.Facts; f.OnlyA != 0 || f.NumbersShared != 1 {
 			t.Errorf("%q: %+v", pair, f)
 		}
@@ -201,6 +201,47 @@ func TestFactsAreFacts(t *testing.T) {
 	x = Align(Input{Body: "7月25日" + body}, Input{Body: "本报记者徐玲济南报道7月25日" + body})
 	if len(x.Pairs) != 1 || x.Pairs[0].Later == nil || x.Pairs[0].Earlier == nil {
 		t.Errorf("a date that stands in the dateline of the earlier text: %+v", x.Pairs)
+	}
+}
+
+// What stands at one place is in conflict where it is another value, though no figure; and what is written in another way is not.
+func TestPlaces(t *testing.T) {
+	const rest = "\n预计未来六小时市区将出现短时强降水\n请注意防范城市内涝和地质灾害\n低洼地段的居民应当尽快转移\n驾车请绕行积水路段"
+	for _, c := range [][4]string{
+		{"市气象台发布暴雨蓝色预警信号", "市气象台发布暴雨黄色预警信号", "蓝色", "黄色"},
+		{"昨日的各项指数普遍跌0.04%", "昨日的各项指数普遍涨0.04%", "跌0.04%", "涨0.04%"},
+		{"流域内有六个蓄滞洪区正在分洪", "流域内有五个蓄滞洪区正在分洪", "六个", "五个"},
+		{"蔡家沟水文站水位超保0.21米\n0.28米\n仍在上涨", "蔡家沟水文站水位超保0.21-0.28米\n仍在上涨"},
+		{"水位表一栏注\n二", "水位表一栏注\n三"},
+		{"有意参加活动的市民可到现场报名\n本报记者王小明", "有意参加活动的市民可到现场报名\n本报记者张大力"},
+	} {
+		x := Align(Input{Body: c[0] + rest, Names: []string{"王小明"}}, Input{Body: c[1] + rest, Names: []string{"张大力"}})
+		var later, earlier string
+		for _, p := range x.Pairs {
+			if p.Conflict {
+				later, earlier = later+x.Later.Text[p.Later.Start:p.Later.End], earlier+x.Earlier.Text[p.Earlier.Start:p.Earlier.End]
+			}
+		}
+		if later != c[2] || earlier != c[3] {
+			t.Errorf("%q: in conflict: %q, %q", c, later, earlier)
+		}
+	}
+}
+
+// A headline that only one of two texts begins with, and credits, are no part of what is covered.
+func TestCovered(t *testing.T) {
+	body := clauses(60, 0)
+	for _, c := range [][2]string{
+		{"多地应急队伍驰援受灾地区七十四个社区恢复通路\n" + body, ""},
+		{body + "应急发电车\n本报记者摄\n" + clauses(20, 60), clauses(20, 60)},
+	} {
+		x := Align(Input{Body: c[0]}, Input{Body: body + c[1]})
+		if x.Later.Covered < .99 {
+			t.Errorf("%.3f of %q is covered", x.Later.Covered, c[0])
+		}
+	}
+	if x := Align(Input{Title: "供电", Body: "多地应急队伍驰援受灾地区七十四个社区恢复通路\n" + body}, Input{Body: body}); x.Later.Covered > .98 || x.Later.Head != 0 {
+		t.Errorf("behind a headline: %.3f is covered, %d tokens are another one", x.Later.Covered, x.Later.Head)
 	}
 }
 

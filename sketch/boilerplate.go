@@ -15,7 +15,7 @@ var creditWords = strings.Fields("记者 编辑 责编 作者 来源 采写 摄�
 // feet (before a name at most) and headings (anywhere) stand in the clause under an article where the page goes on with other matters.
 var (
 	feet     = strings.Fields("责编 责任编辑 值班编辑 本期编辑 编校 校审 审发 审签")
-	headings = strings.Fields("推荐阅读 延伸阅读 相关阅读 往期回顾 往期精选 往期推荐 往期报道 猜你喜欢 猜您喜欢 大家都在看 新闻多一点 更多精彩内容 更多精彩视频 更多新闻")
+	headings = strings.Fields("推荐阅读 延伸阅读 相关阅读 往期回顾 往期精选 往期推荐 往期报道 猜你喜欢 猜您喜欢 大家都在看 新闻多一点 你可能 您可能 更多精彩内容 更多精彩视频 更多新闻")
 )
 
 // datelines end a clause that says where and when a text was written.
@@ -27,7 +27,8 @@ const (
 	creditRunes = 24
 	nameTokens  = 4
 	creditNames = 4
-	leastKept   = 8 // tokens of a text without what was learned
+	leastKept   = 8  // tokens of a text without what was learned
+	reporters   = 12 // tokens of the names behind a dateline
 )
 
 // Credit reports whether a clause is boilerplate where it stands at an end of a text.
@@ -81,7 +82,7 @@ func (s *side) trim() {
 		for ; from+n < to && !s.tokens[from+n].clause; n++ {
 		}
 		clause := s.text[s.tokens[from].start:s.tokens[from+n-1].end]
-		if from+n >= to || !Credit(clause) && !dateline(clause) {
+		if from+n >= to || !Credit(clause) && !dateline(clause) && !(from > 0 && n <= reporters && startsName(clause)) {
 			break
 		}
 		from += n

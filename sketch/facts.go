@@ -26,9 +26,10 @@ type Fact struct {
 	value float64
 	place float64 // value of the last digit that is written: 1000 of 1.8万
 	unit  string
-	time  [5]int // year, month, day, hour, minute; -1: not said
-	since int    // of hours, the first one and 1: 17 of 16-17时
-	from  int    // first token
+	ends  [2]float64 // of a range
+	time  [5]int     // year, month, day, hour, minute; -1: not said
+	since int        // of hours, the first one and 1: 17 of 16-17时
+	from  int        // first token
 }
 
 // FactPair relates a fact to the other text. Both facts are there if they are equal or in conflict, at one
@@ -169,6 +170,9 @@ func (s *side) factAt(tokens []token, i int) (Fact, int) {
 		}
 	}
 	f.End, f.unit = f.End+size, unit
+	if size > 0 && whole && strings.HasPrefix(s.text[f.End:], "半") && !strings.HasPrefix(s.text[f.End:], "半夜") {
+		f.End, f.value, f.place = f.End+len("半"), f.value+.5, 0 // 2斤半
+	}
 	for i+n < len(tokens) && int(tokens[i+n].end) <= f.End {
 		n++
 	}
@@ -228,6 +232,7 @@ func (s *side) joined(f *Fact, tokens []token, i int) int {
 		case joiner == '至' && (x.kind != number && x.kind != percent || s.text[f.End-1] == '%' && x.kind != percent || joint > size && size > 0 && u != unit):
 			return k + 1 - i
 		case joint > 0 && joiner != '零':
+			f.ends = [2]float64{f.value, x.value}
 			f.value, f.place = f.value*1e6+x.value+.5, 0 // a code, a fraction, a range, a score
 		case x.kind == number && x.value < f.value && s.text[f.End-1] >= utf8.RuneSelf && s.text[x.end-1] >= utf8.RuneSelf:
 			f.value, f.place = f.value+x.value, lastPlace(s.text[tokens[next].start:x.end], x.value)
@@ -413,6 +418,12 @@ func (f *Fact) Equal(o *Fact) bool {
 // measures reports whether two figures have one unit, of which one text may leave out what is behind a slash.
 func (f *Fact) measures(o *Fact) bool {
 	return f.unit == o.unit || strings.HasPrefix(f.unit, o.unit+"/") || strings.HasPrefix(o.unit, f.unit+"/")
+}
+
+// spans reports whether f is a range from one figure to another one of its unit.
+func (f *Fact) spans(from, to *Fact) bool {
+	return f.ends != [2]float64{} && f.ends == [2]float64{from.value, to.value} && f.unit == to.unit && f.unit != "" && from.Kind == FactFigure &&
+		(from.unit == "" || from.unit == f.unit)
 }
 
 // Finer reports whether a time says an hour that an equal one does not say.

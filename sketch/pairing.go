@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -78,6 +79,7 @@ func (x *Alignment) pairFacts(w *workspace) {
 	p := pairing{x: x, a: slices.Clone(w.q.said), b: slices.Clone(w.c.said)} // the buffers will be used again
 	p.doneA, p.doneB = make([]bool, len(p.a)), make([]bool, len(p.b))
 	p.aligned()
+	p.ranges()
 	x.eachGap(w, func(a, b span) { p.inGap(int(a.from), int(a.to), int(b.from), int(b.to)) })
 	p.elsewhere(w)
 	x.eachGap(w, func(a, b span) { p.names(w, int(a.from), int(a.to), int(b.from), int(b.to)) })
@@ -126,6 +128,23 @@ func (p *pairing) aligned() {
 	}
 }
 
+// ranges pairs a range of one text with its two ends in the other: 0.21-0.28米, 0.21米—0.28米.
+func (p *pairing) ranges() {
+	for i := range p.a {
+		for j := range p.b {
+			switch {
+			case p.doneA[i] || p.doneB[j]:
+			case j+1 < len(p.b) && !p.doneB[j+1] && p.a[i].spans(&p.b[j], &p.b[j+1]):
+				p.add(i, j, false)
+				p.doneB[j+1] = true
+			case i+1 < len(p.a) && !p.doneA[i+1] && p.b[j].spans(&p.a[i], &p.a[i+1]):
+				p.add(i, j, false)
+				p.add(i+1, j, false)
+			}
+		}
+	}
+}
+
 // factTokens bounds how many tokens before a gap a fact begins that reaches into it: 8月9日6时.
 const factTokens = 8
 
@@ -153,6 +172,10 @@ func (p *pairing) inGap(a0, a1, b0, b1 int) {
 	if max(a1-a0, b1-b0) > conflictGap || a0 == 0 || b0 == 0 {
 		return
 	}
+	if a == aEnd && b == bEnd && a1-a0 == 1 && b1-b0 == 1 {
+		p.words(a0, b0)
+		return
+	}
 	for i := a; i < aEnd; i++ {
 		for j := b; j < bEnd && !p.doneA[i]; j++ {
 			if !p.doneB[j] && p.a[i].comparable(&p.b[j]) {
@@ -160,6 +183,38 @@ func (p *pairing) inGap(a0, a1, b0, b1 int) {
 			}
 		}
 	}
+}
+
+// values are words of one character that two texts of one form may have at one place with other meanings: the level of a warning,
+// the direction of a price, a Chinese digit.
+var values = []string{"蓝黄橙红", "涨跌", "升降", "增减", "二三四五六七八九"}
+
+// words adds a conflict where two tokens at one place are other values.
+func (p *pairing) words(a0, b0 int) {
+	a, charA := p.x.Later.valueAt(a0)
+	b, charB := p.x.Earlier.valueAt(b0)
+	both := func(v string) bool { return strings.ContainsRune(v, charA) && strings.ContainsRune(v, charB) }
+	if a.End > 0 && b.End > 0 && slices.ContainsFunc(values, both) {
+		p.x.Pairs = append(p.x.Pairs, FactPair{Later: &a, Earlier: &b, Conflict: true})
+	}
+}
+
+// valueAt is a token of one character with the figure, unit or character behind it; without any it counts a list.
+func (x *Aligned) valueAt(token int) (f Fact, char rune) {
+	t := x.Tokens[token]
+	char, _ = utf8.DecodeRuneInString(x.Text[t.Start:])
+	rest := x.Text[t.End:]
+	n := len(rest) - len(strings.TrimLeft(rest, "0123456789.%"))
+	if size, _ := unitAt(x.Text, t.End); size > n {
+		n = size
+	}
+	if r, size := utf8.DecodeRuneInString(rest); n == 0 && unicode.IsLetter(r) {
+		n = size
+	}
+	if n > 0 {
+		f = Fact{Start: t.Start, End: t.End + n, value: hanDigit(char), from: token}
+	}
+	return f, char
 }
 
 // elsewhere pairs facts that stand in both texts at different places, or in the earlier one's dateline. A fact that is said again
@@ -247,7 +302,7 @@ func (p *pairing) names(w *workspace, a0, a1, b0, b1 int) {
 		return
 	}
 	nameA, nameB := p.x.Later.Text[a.Start:a.End], p.x.Earlier.Text[b.Start:b.End]
-	if w.c.says(nameA) || w.q.says(nameB) {
+	if w.c.says(nameA) || w.q.says(nameB) || w.q.credited(a) || w.c.credited(b) || todays(nameA) || todays(nameB) {
 		return
 	}
 	if _, n := utf8.DecodeRuneInString(nameA); strings.Contains(nameA+nameB, "某") && strings.HasPrefix(nameB, nameA[:n]) {
@@ -259,6 +314,22 @@ func (p *pairing) names(w *workspace, a0, a1, b0, b1 int) {
 	a, b = w.q.slot(a, a0-before, a1, behind), w.c.slot(b, b0-before, b1, behind)
 	p.x.Pairs = append(p.x.Pairs, FactPair{Later: &Fact{Kind: FactName, Start: a.Start, End: a.End, from: a0},
 		Earlier: &Fact{Kind: FactName, Start: b.Start, End: b.End, from: b0}, Conflict: true})
+}
+
+// credited reports whether a name stands among credits: behind the word for one, in a clause of them or behind it, or as the last clause
+// of a text, where its author signs.
+func (s *side) credited(name Bytes) bool {
+	from := strings.LastIndexByte(s.text[:name.Start], '\n') + 1
+	clause, _, more := strings.Cut(s.text[from:], "\n")
+	last := strings.TrimSuffix(s.text[:from], "\n")
+	before := last[strings.LastIndexByte(last, '\n')+1:]
+	signs := len(s.tokens) > shortTokens && !more && utf8.RuneCountInString(clause) <= nameTokens
+	return signs || Credit(clause) || Credit(before) || slices.ContainsFunc(creditWords, func(w string) bool { return strings.HasSuffix(s.text[:name.Start], w) })
+}
+
+// todays reports whether a word that the dictionary takes for a name is a time.
+func todays(name string) bool {
+	return slices.ContainsFunc([]string{"今", "昨", "时间", "上午", "下午"}, func(o string) bool { return strings.Contains(name, o) })
 }
 
 // lastClause is where the last clause among some tokens begins, from if none begins behind it.
@@ -357,11 +428,16 @@ func NameSuffix(text string) int {
 // surnames are the commonest ones; those that are common words too are left out.
 const surnames = "王李张刘陈杨黄赵吴周徐孙朱胡郭林何罗郑梁谢宋唐许韩冯邓曹彭曾肖田董潘袁蔡蒋余于杜叶程魏苏吕丁任卢姚沈钟姜崔谭陆范汪廖石金韦贾夏付方邹熊孟秦邱江尹薛闫段雷侯龙史陶贺顾毛郝龚邵覃武钱戴严莫孔向汤缪樊颜"
 
+// startsName reports whether a text begins with a surname.
+func startsName(s string) bool {
+	r, _ := utf8.DecodeRuneInString(s)
+	return strings.ContainsRune(surnames, r)
+}
+
 // personal reports whether a text reads like a person's name: a surname and one or two characters.
 func personal(s string) bool {
 	n := utf8.RuneCountInString(s)
-	r, size := utf8.DecodeRuneInString(s)
-	return n >= 2 && n <= 3 && size == 3 && len(s) == 3*n && strings.ContainsRune(surnames, r)
+	return n >= 2 && n <= 3 && len(s) == 3*n && startsName(s)
 }
 
 // fact is a figure at its place.

@@ -2,12 +2,9 @@ package verdict
 
 import (
 	"cmp"
-	"iter"
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"jianguo/sketch"
 )
@@ -58,105 +55,19 @@ func Compared(j *sketch.Judgement, x *sketch.Alignment) *Facts {
 	for _, p := range lacking(&x.Earlier) {
 		f.Lacks += letters(x.Earlier.Text[p.Start:p.End])
 	}
-	longest := 0
-	for _, p := range lacking(&x.Later) {
-		text := x.Later.Text[p.Start:p.End]
-		n := letters(text)
-		f.New.Characters += n
-		if n > longest {
-			longest, f.New.Text = n, beginning(text)
-		}
+	passages := lacking(&x.Later)
+	for _, p := range passages {
+		f.New.Characters += letters(x.Later.Text[p.Start:p.End])
 	}
 	f.New.Share = Round(float32(f.New.Characters)/float32(max(1, letters(x.Later.Text))), 100)
+	f.New.Text = quotation(&x.Later, passages)
 	f.pair(x, j.Kind == sketch.Series)
-	f.Reason = reason(j, f)
+	if f.Reason = reason(j, f); f.Reason == sketch.InDoubt && f.Conflicts == 0 {
+		if later, earlier, found := subjects(x); found {
+			f.Conflicts, f.Conflict = 1, []string{later + " / " + earlier}
+		}
+	}
 	return f
-}
-
-// passage and run are the lengths in tokens of the shortest passage that counts as lacking, and of the shortest run that ends one.
-const passage, run = 8, 6
-
-// lacking returns the passages of a side that the other text lacks, from the first clause in each that says something new: less
-// than a third of one is in common, between two runs that are, and the other text does not say it in another order.
-func lacking(s *sketch.Aligned) (out []sketch.Bytes) {
-	for i := 0; i < len(s.Common); {
-		n, common := 0, 0
-		for ; i+n < len(s.Common) && s.Common[i+n] < run; n++ {
-			common += int(min(s.Common[i+n], 1))
-		}
-		if n >= passage && 3*common < n {
-			if p := uncredited(s.Text, novel(s, i, i+n)); strings.ContainsFunc(s.Text[p.Start:p.End], prose) {
-				out = append(out, p)
-			}
-		}
-		i += n + 1
-	}
-	return out
-}
-
-// novel is a passage of tokens, from the first clause on that says something new. It is empty if the other text has two thirds
-// of the passage's pairs of tokens.
-func novel(s *sketch.Aligned, from, to int) (p sketch.Bytes) {
-	known := func(from, to int) bool {
-		n := 0
-		for _, has := range s.Known[from:to] {
-			if has {
-				n++
-			}
-		}
-		return 3*n >= 2*(to-from)
-	}
-	if known(from, to) {
-		return p
-	}
-	begins := func(i int) bool { return i == 0 || i == len(s.Tokens) || s.Text[s.Tokens[i].Start-1] == '\n' }
-	last, end := to-1, to
-	for ; last > from && !begins(last); last-- {
-	}
-	for ; !begins(end) && end-last <= 2*(to-last); end++ {
-	}
-	if last > from && 2*(to-last) < end-last {
-		to = last // of the last clause most is in common
-	}
-	for clause := from; ; {
-		next := clause + 1
-		for next < to && !begins(next) {
-			next++
-		}
-		cut := !begins(clause) && 2*(next-clause) < to-clause // its beginning is in common
-		if next == to || !cut && !known(clause, next) {
-			return sketch.Bytes{Start: s.Tokens[clause].Start, End: s.Tokens[to-1].End}
-		}
-		clause = next
-	}
-}
-
-// Bounds in runes of a clause within an article that counts as a credit, and of a name among credits.
-const (
-	creditMost = 12
-	nameMost   = 8
-)
-
-// uncredited is a passage without the credits at its ends.
-func uncredited(text string, p sketch.Bytes) sketch.Bytes {
-	clauses := strings.Split(text[p.Start:p.End], "\n")
-	p.Start = min(p.End, p.Start+credits(slices.All(clauses)))
-	return sketch.Bytes{Start: p.Start, End: max(p.Start, p.End-credits(slices.Backward(clauses)))}
-}
-
-// credits is the length of the credits that clauses begin with, and of the names among these.
-func credits(clauses iter.Seq2[int, string]) (n int) {
-	at := 0
-	for _, c := range clauses {
-		at += len(c) + 1
-		switch runes := utf8.RuneCountInString(c); {
-		case runes <= creditMost && sketch.Credit(c):
-			n = at
-		case runes > nameMost:
-			return n
-		}
-	}
-	return n
 }
 
 // pair counts the facts and names a few; of a series, what the two texts are about as well.
@@ -170,8 +81,8 @@ func (f *Facts) pair(x *sketch.Alignment, series bool) {
 		}
 	}
 	tickers := ticker.FindAllStringIndex(x.Later.Text, -1)
-	stale := func(o *sketch.Fact) bool {
-		return x.Later.Datelined(o) || slices.ContainsFunc(tickers, func(s []int) bool { return s[0] < o.End && o.Start < s[1] })
+	priced := func(o *sketch.Fact) bool { // by a ticker
+		return slices.ContainsFunc(tickers, func(s []int) bool { return s[0] < o.End && o.Start < s[1] })
 	}
 	hourly := func(o *sketch.Fact) bool { // the earlier text says a time to the hour
 		return slices.ContainsFunc(pairs, func(p sketch.FactPair) bool { return p.Earlier != nil && o.Equal(p.Earlier) && !o.Finer(p.Earlier) })
@@ -186,12 +97,15 @@ func (f *Facts) pair(x *sketch.Alignment, series bool) {
 	for i := range pairs {
 		p := &pairs[i]
 		switch {
-		case p.Later == nil:
+		case p.Later == nil, p.Conflict && !series && priced(p.Later):
 		case p.Conflict:
 			a, b := x.Later.Text[p.Later.Start:p.Later.End], x.Earlier.Text[p.Earlier.Start:p.Earlier.End]
-			c := conflict{later: a, earlier: b, kind: p.Later.Kind, pair: p, rank: 2}
+			shownA, shownB := opposed(a, b, x.Later.Text[:p.Later.Start], x.Earlier.Text[:p.Earlier.Start])
+			c := conflict{later: shownA, earlier: shownB, kind: p.Later.Kind, pair: p, rank: 2}
 			if strings.Contains(x.Later.Title, a) && strings.Contains(x.Earlier.Title, b) {
 				c.rank = 1
+			} else if priced(p.Later) {
+				c.rank = 3
 			}
 			if !slices.ContainsFunc(conflicts, c.like) {
 				conflicts = append(conflicts, c)
@@ -200,11 +114,14 @@ func (f *Facts) pair(x *sketch.Alignment, series bool) {
 				f.Numbers++
 			}
 		case !fresh(p.Later):
+		case p.Earlier == nil && elsewhere(x.Later.Text[p.Later.Start:p.Later.End], &x.Earlier):
+			f.Numbers++
+			f.Shared++
 		case p.Earlier != nil && (!p.Later.Finer(p.Earlier) || hourly(p.Later)):
 			f.Numbers++
 			f.Shared++
 			f.Agree = appendSome(f.Agree, x.Later.Text[p.Later.Start:p.Later.End])
-		case !stale(p.Later):
+		case !x.Later.Datelined(p.Later) && !priced(p.Later):
 			f.Numbers++
 			added = append(added, p.Later)
 		}
@@ -220,6 +137,43 @@ func (f *Facts) pair(x *sketch.Alignment, series bool) {
 	f.Conflicts, f.Conflict = len(conflicts), shown(conflicts)
 }
 
+// digitsMost is the length of a number that does not stand in two texts by chance.
+const digitsMost = 4
+
+// elsewhere reports whether a text has a long number in other words, 13XXX777777 or 1992-2007年, or calls the year this one.
+func elsewhere(fact string, s *sketch.Aligned) bool {
+	unit := strings.TrimLeft(strings.TrimPrefix(fact, "第"), "0123456789.")
+	number := strings.TrimSuffix(strings.TrimPrefix(fact, "第"), unit)
+	return len(number) >= digitsMost && !strings.ContainsAny(unit, "0123456789") &&
+		(strings.Contains(s.Text, number) || strings.Contains(s.Title, number) || unit == "年" && strings.Contains(s.Text, "今年"))
+}
+
+// Words before a figure, of which two texts may have opposite ones.
+var (
+	rises = strings.Fields("上涨 大涨 暴涨 微涨 增长 增加 上升 回升 涨 升 增 涨幅")
+	falls = strings.Fields("下跌 大跌 暴跌 微跌 下降 减少 下滑 回落 跌 降 减 跌幅")
+)
+
+// ending is the longest word that a text ends with, empty for none.
+func ending(text string, words []string) (word string) {
+	for _, w := range words {
+		if len(w) > len(word) && strings.HasSuffix(text, w) {
+			word = w
+		}
+	}
+	return word
+}
+
+// opposed writes before two figures which of them rises and which falls.
+func opposed(a, b, beforeA, beforeB string) (string, string) {
+	for _, words := range [][2][]string{{rises, falls}, {falls, rises}} {
+		if x, y := ending(beforeA, words[0]), ending(beforeB, words[1]); x != "" && y != "" {
+			return x + a, y + b
+		}
+	}
+	return a, b
+}
+
 // ticker is what a page writes behind the name of a share, of today: (37.370, -0.25, -0.66%).
 var ticker = regexp.MustCompile(`\n\d+\.\d+\n-?\d+\.\d+\n-?\d+\.\d+%`)
 
@@ -228,7 +182,7 @@ type conflict struct {
 	later, earlier string
 	kind           sketch.FactKind
 	pair           *sketch.FactPair // nil: the subject
-	rank           int              // 0: the subject; 1: both headlines say it
+	rank           int              // 0: the subject; 1: both headlines say it; 3: a ticker does
 	nth            int              // of its kind
 }
 
@@ -290,13 +244,14 @@ func display(text, mark string) string {
 const (
 	nearlyAll = .9
 	most      = .75
+	nearly    = .85  // of a part
 	margin    = .055 // between two shares that are about equal
 )
 
 // contained reports whether one text is a part of the other: by their shares, and by what the other has of its own. Where
 // it has no passage of its own, it is only worded at greater length.
 func contained(share, other float32, own int) bool {
-	return share >= most && other < most || share >= nearlyAll && other < min(nearlyAll, share-margin) && own > 0
+	return share >= nearly && other < most || share >= nearlyAll && other < min(nearlyAll, share-margin) && own > 0
 }
 
 // reason is the code of a judgement, made exact by what the alignment found.
@@ -323,56 +278,4 @@ func reason(j *sketch.Judgement, f *Facts) string {
 		return sketch.Overlap
 	}
 	return j.Reason
-}
-
-// letters is the number of characters of a normal form, separators apart.
-func letters(text string) int {
-	return utf8.RuneCountInString(text) - strings.Count(text, "\n") - strings.Count(text, " ")
-}
-
-// Bounds of a quoted beginning, in characters: clauses are quoted up to the first, one is cut at the second; clauses up to the
-// third say little.
-const (
-	quoted     = 16
-	quotedMax  = 40
-	leadInMost = 5
-)
-
-func isHan(r rune) bool { return unicode.Is(unicode.Han, r) }
-
-// prose reports whether a character stands in sentences, but not in the address of a page.
-func prose(r rune) bool { return r == ' ' || isHan(r) }
-
-// attributions end a clause that says who says what follows.
-var attributions = strings.Fields("报道 消息 获悉 公布 发布 宣布 透露 表示 介绍 指出 强调 认为 显示 注意到 发文称 称 说")
-
-// leadsIn reports whether a clause only leads to what is said: the number of a list item, the address of a page, 据了解, 央视报道.
-func leadsIn(clause string) bool {
-	return !strings.ContainsFunc(clause, isHan) || utf8.RuneCountInString(clause) <= leadInMost ||
-		slices.ContainsFunc(attributions, func(o string) bool { return strings.HasSuffix(clause, o) })
-}
-
-// beginning quotes a passage from its beginning to the end of a clause, or of a word.
-func beginning(text string) string {
-	text = strings.TrimLeft(text, "的了是\n")
-	for clause, rest, ok := strings.Cut(text, "\n"); ok && leadsIn(clause) && utf8.RuneCountInString(rest) >= quoted; clause, rest, ok = strings.Cut(text, "\n") {
-		text = rest
-	}
-	n, word, particle := 0, 0, 0 // where the last word begins, and what follows the last particle
-	for i, r := range text {
-		latin := r != '\n' && r != ' ' && r < utf8.RuneSelf
-		if !latin || i == 0 || text[i-1] == '\n' || text[i-1] >= utf8.RuneSelf {
-			word = i
-		}
-		switch {
-		case r == '\n' && n >= quoted && (text[i-1] >= utf8.RuneSelf || text[i+1] >= utf8.RuneSelf) && !strings.HasSuffix(text[:i], "是") && !strings.HasSuffix(text[:i], "为"):
-			return display(text[:i], "，") + "…"
-		case n == quotedMax:
-			return display(text[:cmp.Or(particle, word)], "，") + "…"
-		case n >= quoted && strings.ContainsRune(sketch.Particles, r):
-			particle = i
-		}
-		n++
-	}
-	return display(text, "，")
 }

@@ -94,15 +94,54 @@ func TestUncredited(t *testing.T) {
 
 func TestBeginning(t *testing.T) {
 	for text, want := range map[string]string{
-		"2\n议案对中小股东进行了单独计票并且获得通过\n其余":                                 "议案对中小股东进行了单独计票并且获得通过…",
-		"京东小米\nmi\nredmi turbo 5天玑8500 ultra直达链接和领券的地方":               "redmi turbo 5天玑8500 ultra直达链接和领券的地方",
-		"据英国每日电讯报报道\n昨天\n部队在东部边境的两个基地之间调动了坦克和装甲车以及上千名士兵参加了为期三周的大规模演习": "部队在东部边境的两个基地之间调动了坦克和装甲车以及上千名士兵参加了为期三周…",
-		"的主办方回应": "主办方回应",
+		"京东小米\nmi\nredmi turbo 5天玑8500 ultra直达链接和领券的地方": "京东小米，mi，redmi turbo 5天玑8500 ultra直达链接…",
+		"部队在东部边境的两个基地之间调动了坦克和装甲车以及上千名士兵参加了为期三周的大规模演习":   "部队在东部边境的两个基地之间调动了坦克和装甲车以及上千名士兵参加了为期三周…",
+		"主办方回应": "主办方回应",
 		"the council of state decided to suspend all flights": "the council of state decided to suspend…",
 		"南转北风二三级\n最低气温27c\n相对湿度90%":                           "南转北风二三级，最低气温27℃，相对湿度90%",
 	} {
-		if got := beginning(text); got != want {
-			t.Errorf("%q: %q, want %q", text, got, want)
+		got, size := beginning(text)
+		if got != want || size > len(text) || strings.HasSuffix(got, "…") == (size == len(text)) {
+			t.Errorf("%q: %q of %d, want %q", text, got, size, want)
+		}
+	}
+}
+
+// What is quoted is the longest passage that is no caption, from where it says what the earlier text does not know: not who says it,
+// nor what the earlier text has in other words.
+func TestQuotation(t *testing.T) {
+	const shared = "青禾市博物馆昨日开放新馆\n首日接待观众逾三千人\n馆长介绍新馆分为五个展厅\n"
+	for added, want := range map[string]string{
+		"据青禾晚报报道\n昨天\n排队最长的展厅需要等候两个小时以上":                            "排队最长的展厅需要等候两个小时以上",
+		"图为观众在青铜器展厅前排起长队等候入场的情景以及志愿者\n青禾晚报记者摄\n餐饮区下月营业\n菜单由本地厨师拟定":  "餐饮区下月营业，菜单由本地厨师拟定",
+		"昨日开放新馆青禾市博物馆\n观众逾三千人接待观众首日馆长介绍\n停车场将在雨季之前扩建一倍并且增设充电桩":      "停车场将在雨季之前扩建一倍并且增设充电桩",
+		"停车场将在雨季之前扩建一倍并且增设充电桩\n广告小司机一步步平步青云扶摇直上伺候的却是富太太和她的三个不成器的儿子": "停车场将在雨季之前扩建一倍并且增设充电桩",
+	} {
+		x := sketch.Align(sketch.Input{Body: shared + added}, sketch.Input{Body: shared})
+		if got := quotation(&x.Later, lacking(&x.Later)); got != want {
+			t.Errorf("%q: %q, want %q", added, got, want)
+		}
+	}
+}
+
+func TestOpposed(t *testing.T) {
+	for _, c := range [][4]string{
+		{"指数跌", "指数上涨", "跌0.12%", "上涨0.09%"},
+		{"净利润同比增长", "净利润同比下降", "增长0.12%", "下降0.09%"},
+		{"指数跌", "指数下跌", "0.12%", "0.09%"},
+		{"指数报", "指数涨", "0.12%", "0.09%"},
+	} {
+		if a, b := opposed("0.12%", "0.09%", c[0], c[1]); a != c[2] || b != c[3] {
+			t.Errorf("%q, %q: %q, %q", c[0], c[1], a, b)
+		}
+	}
+}
+
+func TestElsewhere(t *testing.T) {
+	s := &sketch.Aligned{Text: "13xxx777777号\n1992-2007进入分校任教\n今年以来\n30岁"}
+	for fact, want := range map[string]bool{"777777": true, "2007年": true, "2023年": true, "2007年3月": false, "30人": false, "2023亩": false, "第2007期": true} {
+		if elsewhere(fact, s) != want {
+			t.Errorf("%s: want %v", fact, want)
 		}
 	}
 }

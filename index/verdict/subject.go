@@ -14,6 +14,7 @@ const (
 	subjectMost = 16
 	headMost    = 300
 	headingMost = 8 // of a first clause that is one
+	namedLeast  = 8 // without a headline, of a name with figures
 	frame       = 4
 	verb        = 2   // the same behind the name that both headlines begin with
 	wordMost    = 3   // of a name, what both texts have of it
@@ -111,7 +112,9 @@ func headline(s *sketch.Aligned) string {
 // subject reports whether words may be what a text is about: without a headline, a text says them again.
 func subject(words string, own, other *sketch.Aligned) bool {
 	n := utf8.RuneCountInString(words)
-	return n >= 2 && n <= subjectMost && !strings.ContainsFunc(words, func(r rune) bool { return unicode.IsDigit(r) || r == '\n' }) &&
+	name := own.Title == "" && n >= namedLeast && !strings.ContainsAny(words, " .%元户年月日") // 融通深证100指数
+	digits := func(r rune) bool { return unicode.IsDigit(r) && !name }
+	return n >= 2 && n <= subjectMost && !strings.ContainsFunc(words, func(r rune) bool { return digits(r) || r == '\n' }) &&
 		(own.Title != "" || strings.Count(own.Text, words) > 1) && !strings.Contains(other.Title, words) && !strings.Contains(other.Text, words)
 }
 

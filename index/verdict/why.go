@@ -26,6 +26,7 @@ type phrases struct {
 
 	sameText, contained, contains, reworded string // duplicates; with shares
 	extends, overlap, inDoubt, series       string
+	undecided                               string // behind inDoubt, where nothing differs
 	related, loose                          string // neither a copy nor of one form, as far as was measured
 	headlines                               string // the same short body
 	oneSided                                string // a suspect whose texts were not aligned
@@ -47,7 +48,7 @@ var chinese = phrases{
 	sameText: "同文：本稿 %[2]d%% 见于先到稿 %[1]s", contained: "摘段：本稿 %[2]d%% 见于先到稿 %[1]s，是其 %[3]d%%",
 	contains: "含先到稿：先到稿 %[1]s 的 %[3]d%% 见于本稿，占本稿 %[2]d%%", reworded: "改写：本稿 %[2]d%% 的文字见于先到稿 %[1]s",
 	extends: "本稿含先到稿 %[1]s 的 %[3]d%%", overlap: "本稿 %[2]d%% 的文字见于先到稿 %[1]s",
-	inDoubt: "存疑：本稿 %[2]d%% 的文字见于先到稿 %[1]s，是否同稿不能断定", series: "系列稿：本稿与先到稿 %s 格式相同，事实不同", related: "相关稿：本稿 %[2]d%% 的文字见于先到稿 %[1]s，是其 %[3]d%%", loose: "相关稿：本稿与先到稿 %s 有相同之处",
+	inDoubt: "存疑：本稿 %[2]d%% 的文字见于先到稿 %[1]s", undecided: "是否同稿不能断定", series: "系列稿：本稿与先到稿 %s 格式相同，事实不同", related: "相关稿：本稿 %[2]d%% 的文字见于先到稿 %[1]s，是其 %[3]d%%", loose: "相关稿：本稿与先到稿 %s 有相同之处",
 	headlines:  "存疑：本稿与先到稿 %s 正文相同，标题各说各的，正文都没有提到",
 	oneSided:   "本稿与先到稿 %s 大段相同，但各自篇幅不同",
 	estimated:  "存疑：本稿与先到稿 %s 相近；全文过长，只按摘要比较",
@@ -68,7 +69,7 @@ var english = phrases{
 	sameText: "the same text: %[2]d%% of this text is in the earlier %[1]s", contained: "an excerpt: %[2]d%% of this text is in the earlier %[1]s, %[3]d%% of which it is",
 	contains: "contains the earlier text: %[3]d%% of %[1]s is in this text, %[2]d%% of which it is", reworded: "reworded: %[2]d%% of this text is in the earlier %[1]s",
 	extends: "this text has %[3]d%% of the earlier %[1]s", overlap: "%[2]d%% of this text is in the earlier %[1]s",
-	inDoubt: "in doubt: %[2]d%% of this text is in the earlier %[1]s, which may be another article", series: "a series: this text has the form of the earlier %s and other facts", related: "related: %[2]d%% of this text is in the earlier %[1]s, %[3]d%% of which it is", loose: "related: this text has something in common with the earlier %s",
+	inDoubt: "in doubt: %[2]d%% of this text is in the earlier %[1]s", undecided: "which may be another article", series: "a series: this text has the form of the earlier %s and other facts", related: "related: %[2]d%% of this text is in the earlier %[1]s, %[3]d%% of which it is", loose: "related: this text has something in common with the earlier %s",
 	headlines:  "in doubt: the body is that of the earlier %s, the headlines are of two matters, and the body says nothing of either",
 	oneSided:   "this text has much in common with the earlier %s, and one of them has more",
 	estimated:  "in doubt: this text is like the earlier %s; the texts are too long to compare, so this is an estimate",
@@ -160,6 +161,11 @@ func (p *phrases) judged(of string, f *Facts) []string {
 	switch f.Reason {
 	case sketch.Extends, sketch.Overlap:
 		said = slices.Concat(said, p.added(f, 1), p.differing(f), p.lacking(f.New, examples))
+	case sketch.InDoubt:
+		if len(f.Conflict) == 0 {
+			said = append(said, p.undecided)
+		}
+		fallthrough
 	default:
 		said = slices.Concat(said, p.facts(f), p.added(f, worthAdded))
 	}
