@@ -411,11 +411,7 @@ func (c *change) forget(ctx context.Context) {
 // neighbours lists the users that the states are linked with, in one direction.
 func (c *change) neighbours(side func(*link.Links) []string) (list []string) {
 	for _, u := range c.users {
-		for _, user := range side(&u.st.Links) {
-			if !slices.Contains(list, user) {
-				list = append(list, user)
-			}
-		}
+		list = link.Union(list, side(&u.st.Links))
 	}
 	return list
 }
