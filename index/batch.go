@@ -252,9 +252,7 @@ func (b *batch) setState(v *version, f resident.Flags, s state) {
 
 // postings are what a version is posted under; during a reindex, by two forms.
 func (b *batch) postings(v *version) []resident.Posting {
-	p, err := resident.DecodePosting(v.form.Fingerprint, v.form.Sketch)
-	must.Dof(err, "sketch of ordinal %d", v.ordinal)
-	return append(b.x.second.Of(b.ctx, v.ordinal), p)
+	return append(b.x.second.Of(b.ctx, v.ordinal), must.Get(resident.DecodePosting(v.ordinal, v.form.Fingerprint, v.form.Sketch)))
 }
 
 // emit appends one event and returns it in its published form.

@@ -248,14 +248,6 @@ func (x *catalogue) bounded(at uint32) uint32 {
 	return min(at, seconds(x.cfg.Clock()))
 }
 
-// horizon returns the latest time that has expired for every later message. Guarded
-// by Index.write.
-func (x *catalogue) horizon() uint32 { return x.bounded(x.rows.Horizon(x.nextOrdinal - 1)) }
-
-func (x *catalogue) readPosting(ctx context.Context, ordinal uint32) (resident.Posting, error) {
-	return resident.ReadPosting(ctx, x.reader, x.forms.Load().overlay.Compared(), ordinal)
-}
-
 func millis(t time.Time) int64 {
 	if t.IsZero() {
 		return 0

@@ -40,12 +40,7 @@ func (b *Bands) askKeys(keys []uint64) {
 
 // known reports whether a key is among others, by the bits that are kept.
 func known(keys []uint64, key uint64) bool {
-	for _, k := range keys {
-		if k>>16 == key>>16 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(keys, func(k uint64) bool { return k>>16 == key>>16 })
 }
 
 // RemoveKeys removes the ordinal from each of keys, and returns the number of
