@@ -88,7 +88,7 @@ func (p *plain) separate(c class) {
 func markup(s string, n sink) {
 	z := xhtml.NewTokenizer(strings.NewReader(s))
 	var skip skipper
-	var open unclosed
+	open := unclosed{}
 	for at, end := 0, 0; ; at = end { // a token is s[at:end]
 		kind := z.Next()
 		end += len(z.Raw())
@@ -129,8 +129,8 @@ func markup(s string, n sink) {
 type unclosed map[atom.Atom]bool
 
 // in reports whether tag, which has just begun, has no end in rest.
-func (u *unclosed) in(rest string, tag atom.Atom) bool {
-	if (*u)[tag] {
+func (u unclosed) in(rest string, tag atom.Atom) bool {
+	if u[tag] {
 		return true
 	}
 	name := tag.String()
@@ -143,10 +143,7 @@ func (u *unclosed) in(rest string, tag atom.Atom) bool {
 			return false
 		}
 	}
-	if *u == nil {
-		*u = unclosed{}
-	}
-	(*u)[tag] = true
+	u[tag] = true
 	return true
 }
 
