@@ -62,11 +62,6 @@ func newConnections(most int, closed *prometheus.CounterVec) *connections {
 // connectionKey is where a request's context keeps its connection.
 type connectionKey struct{}
 
-// context has the type of http.Server.ConnContext.
-func (cs *connections) context(ctx context.Context, conn net.Conn) context.Context {
-	return context.WithValue(ctx, connectionKey{}, conn)
-}
-
 // prove notes that a request was accepted: its caller may use the service, and has sent
 // the whole body.
 func (cs *connections) prove(ctx context.Context) {

@@ -63,7 +63,7 @@ func (s *Server) AddExposure(store *exposure.Store) {
 	add("/exposures/link", recall, r.wait, r.take(exposure.Link))
 	add("/exposures/unlink", recall, r.wait, r.take(exposure.Unlink))
 	add("/exposures/trace", 0, r.wait, r.startTrace) // operators only
-	s.handle(http.MethodGet, "/exposures/trace", 0, r.readTrace)
+	s.handle(s.work, http.MethodGet, "/exposures/trace", 0, r.readTrace)
 	s.endpoints = append(s.endpoints,
 		endpoint{"exposures.filter", "what a user has not seen of some items, as POST /filter", r.filterMessage},
 		endpoint{"exposures.report", "what a user was shown, as POST /exposures", r.reportMessage})
