@@ -134,12 +134,8 @@ func (u unclosed) in(rest string, tag atom.Atom) bool {
 		return true
 	}
 	name := tag.String()
-	for {
-		i := strings.Index(rest, "</")
-		if i < 0 {
-			break
-		}
-		if rest = rest[i+2:]; len(rest) >= len(name) && strings.EqualFold(rest[:len(name)], name) {
+	for found := true; found; {
+		if _, rest, found = strings.Cut(rest, "</"); len(rest) >= len(name) && strings.EqualFold(rest[:len(name)], name) {
 			return false
 		}
 	}

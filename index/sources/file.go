@@ -48,7 +48,7 @@ const editedBy = FileName
 // updates the file. Package must ends it.
 func (t *Table) Open(ctx context.Context) {
 	force := map[string]string{}
-	for source, p := range must.Get(t.at(ctx, -1)) {
+	for source, p := range must.Get(t.At(ctx, -1)) {
 		force[source] = p.stored()
 	}
 	t.inForce.Store(&force)
@@ -62,7 +62,7 @@ func (t *Table) Open(ctx context.Context) {
 	must.Do(err)
 	listed, change, err := Parse(string(raw))
 	must.Dof(err, FileName)
-	then := must.Get(t.at(ctx, change))
+	then := must.Get(t.At(ctx, change))
 	var edits []Policy
 	edit := func(source, policy string) {
 		treatment, strictness := Parts(policy)

@@ -77,16 +77,13 @@ func (t *Table) InForce() map[string]string {
 	return nil
 }
 
-// All returns the last change of each source. It omits normal sources.
-func (t *Table) All(ctx context.Context) (map[string]Policy, error) { return t.at(ctx, -1) }
-
 // Last returns the last changes, the newest first.
 func (t *Table) Last(ctx context.Context, limit int) ([]Policy, error) {
 	return t.log(ctx, `ORDER BY number DESC LIMIT ?`, limit)
 }
 
-// at returns the policies as they were after a change; -1: the last one.
-func (t *Table) at(ctx context.Context, number int64) (map[string]Policy, error) {
+// At returns the last change of each source, as of a change; -1: the last one. It omits normal sources.
+func (t *Table) At(ctx context.Context, number int64) (map[string]Policy, error) {
 	out := map[string]Policy{}
 	log, err := t.log(ctx, `WHERE ? < 0 OR number <= ? ORDER BY number`, number, number)
 	for _, p := range log {
