@@ -12,7 +12,6 @@ import (
 // Like Add, it adds a posting that is there already once more; where that can be,
 // call RemoveKeys first.
 func (b *Bands) AddKeys(keys []uint64, ordinal uint32) {
-	checkOrdinal(ordinal)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.askKeys(keys)

@@ -76,11 +76,8 @@ func (p *Posting) RemoveFrom(b *bands.Bands, ordinal uint32) {
 
 // SetIn adds a posting that may be there already.
 func (p *Posting) SetIn(b *bands.Bands, ordinal uint32) {
-	if p.Fingerprint != 0 {
-		b.Set(p.Fingerprint, ordinal)
-	}
-	b.RemoveKeys(p.Keys, ordinal)
-	b.AddKeys(p.Keys, ordinal)
+	p.RemoveFrom(b, ordinal)
+	p.AddTo(b, ordinal)
 }
 
 // ExactKey is the part of an exact hash, 16 bytes, that the look-up of normal
