@@ -149,7 +149,7 @@ func (d *decision) familyCluster(v *version) uint32 {
 		}
 	}
 	first := cmp.Or(FamilyOf(uint32(v.series.Int64), v.state.of, ofSeries), v.ordinal)
-	return d.x.clusters.Resolve(d.x.rows.Cluster(first))
+	return d.x.clusters.Resolve(d.x.tables.Rows.Cluster(first))
 }
 
 // FamilyOf is what suspects are gathered by: the series of an item, or that of

@@ -36,12 +36,12 @@ type sweeper struct{ *catalogue }
 func (x sweeper) Sweep(ctx context.Context) (int, error) {
 	x.write.Lock()
 	// What has expired by then has expired for every later message.
-	at, end := x.bounded(x.rows.Horizon(x.nextOrdinal-1)), x.nextOrdinal
+	at, end := x.bounded(x.tables.Rows.Horizon(x.nextOrdinal-1)), x.nextOrdinal
 	x.write.Unlock()
 	swept := 0
 	var group []uint32
 	for ordinal := uint32(1); ordinal < end; ordinal++ {
-		if x.rows.Over(&x.policy, &x.clusters, ordinal, at) && x.rows.Flags(ordinal)&resident.Swept == 0 {
+		if x.tables.Rows.Over(&x.policy, &x.clusters, ordinal, at) && x.tables.Rows.Flags(ordinal)&resident.Swept == 0 {
 			group = append(group, ordinal)
 		}
 		if ordinal%(1<<16) == 0 {
@@ -79,12 +79,12 @@ func (x sweeper) sweep(ctx context.Context, group []uint32, at uint32) (int, err
 		x.write.Lock()
 		defer x.write.Unlock()
 		for i, ordinal := range group {
-			f := x.rows.Flags(ordinal)
-			if x.closed || f&resident.Swept != 0 || !x.rows.Over(&x.policy, &x.clusters, ordinal, at) {
+			f := x.tables.Rows.Flags(ordinal)
+			if x.closed || f&resident.Swept != 0 || !x.tables.Rows.Over(&x.policy, &x.clusters, ordinal, at) {
 				continue // changed since
 			}
 			x.matcher.Unpost(ordinal, postings[i])
-			x.rows.SetFlags(ordinal, f|resident.Swept)
+			x.tables.Rows.SetFlags(ordinal, f|resident.Swept)
 			x.matcher.Uncache(ordinal)
 			n++
 		}
@@ -100,7 +100,7 @@ func pause(ctx context.Context) error { return wait.For(ctx, sweepPause) }
 // window has passed in the time of the stream. Guarded by Index.write.
 func (x sweeper) sweepWhenDue(ctx context.Context) {
 	every := cmp.Or(x.cfg.SweepEvery, x.policy.Window/64)
-	now := x.bounded(x.rows.Arrived(x.nextOrdinal - 1))
+	now := x.bounded(x.tables.Rows.Arrived(x.nextOrdinal - 1))
 	if every < 0 || float64(now) < float64(x.sweptAt)+every.Seconds() || !x.sweeping.CompareAndSwap(false, true) {
 		return
 	}
