@@ -20,13 +20,8 @@ import (
 	"jianguo/internal/must"
 )
 
-// Forms of a filter's request and answer other than JSON.
-const (
-	// PackedType is a packed request; package exposure describes its bytes.
-	PackedType = "application/x-jianguo-packed"
-	// BitmapType is a bitmap answer, as package exposure describes it.
-	BitmapType = "application/octet-stream"
-)
+// BitmapType is a bitmap answer to a filter, as package exposure describes it.
+const BitmapType = "application/octet-stream"
 
 // Headers of a bitmap answer, which has no other place for them.
 const (

@@ -49,7 +49,7 @@ const editedBy = FileName
 func (t *Table) Open(ctx context.Context) {
 	force := map[string]string{}
 	for source, p := range must.Get(t.At(ctx, -1)) {
-		force[source] = p.stored()
+		force[source] = p.Stored()
 	}
 	t.inForce.Store(&force)
 	raw, err := os.ReadFile(filepath.Join(t.Dir, FileName))
@@ -69,7 +69,7 @@ func (t *Table) Open(ctx context.Context) {
 		edits = append(edits, Policy{At: time.Now(), By: editedBy, Source: source, Policy: treatment, Strictness: strictness})
 	}
 	for source, policy := range listed {
-		if p := then[source]; p.stored() != policy && force[source] != policy {
+		if p := then[source]; p.Stored() != policy && force[source] != policy {
 			edit(source, policy)
 		}
 	}

@@ -88,7 +88,7 @@ func (t *Table) At(ctx context.Context, number int64) (map[string]Policy, error)
 	log, err := t.log(ctx, `WHERE ? < 0 OR number <= ? ORDER BY number`, number, number)
 	for _, p := range log {
 		out[p.Source] = p
-		if p.stored() == Normal {
+		if p.Stored() == Normal {
 			delete(out, p.Source)
 		}
 	}
@@ -118,8 +118,8 @@ func Parts(policy string) (treatment, strictness string) {
 	return treatment, strictness
 }
 
-// stored is the inverse of Parts.
-func (p *Policy) stored() string {
+// Stored is the inverse of Parts.
+func (p Policy) Stored() string {
 	if p.Strictness == "" {
 		return p.Policy
 	}
@@ -148,7 +148,7 @@ func (t *Table) Set(ctx context.Context, changes []Policy) error {
 	applied, next := t.Applied(), maps.Clone(t.InForce())
 	err := t.Transact(ctx, func(conn *sql.Conn) {
 		for _, p := range changes {
-			policy := p.stored()
+			policy := p.Stored()
 			must.Do(check(p.Source, policy))
 			if policy == cmp.Or(next[p.Source], Normal) {
 				continue
