@@ -111,11 +111,8 @@ func (cfg *Config) setDefaults() {
 // A Policy says how much of a history is kept; see package policy.
 type Policy = policy.Policy
 
-// The kinds of policies.
-const (
-	Rotate   = policy.Rotate
-	Calendar = policy.Calendar
-)
+// Calendar is a kind of policies; see package policy.
+const Calendar = policy.Calendar
 
 // ParsePolicy reads a policy as package policy describes it.
 func ParsePolicy(s string) (Policy, error) { return policy.Parse(s) }
