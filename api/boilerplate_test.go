@@ -1,6 +1,10 @@
 package api
 
-import "testing"
+import (
+	"testing"
+
+	"jianguo/index/boilerplate"
+)
 
 // TestBoilerplate: an editor puts a passage in, and takes it out again.
 func TestBoilerplate(t *testing.T) {
@@ -25,3 +29,6 @@ func TestBoilerplate(t *testing.T) {
 		t.Errorf("taken back: %+v", page)
 	}
 }
+
+// boilerplatePage is the answer of routes about what carries no weight in texts of a source.
+type boilerplatePage struct{ Passages []boilerplate.Passage }

@@ -193,14 +193,9 @@ func (s lists) getSuspects(c echo.Context) any {
 	return page
 }
 
-// boilerplatePage is what carries no weight in texts of a source.
-type boilerplatePage struct {
-	Passages []boilerplate.Passage `json:"passages"`
-}
-
-// getBoilerplate lists the passages of a source.
+// getBoilerplate lists the passages of a source that carry no weight.
 func (s lists) getBoilerplate(c echo.Context) any {
-	return boilerplatePage{s.cfg.Index.Boilerplate(sourceName(c))}
+	return map[string]any{"passages": s.cfg.Index.Boilerplate(sourceName(c))}
 }
 
 // postBoilerplate applies an editor's decision about a passage of a source.

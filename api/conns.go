@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"container/list"
 	"context"
 	"crypto/tls"
@@ -21,15 +22,12 @@ import (
 // raises at the start as far as it may. wanted bounds the result; 0: the default.
 func Descriptors(wanted int) (connections int, err error) {
 	const storage, usual, least = 1024, 4096, 16
-	if wanted == 0 {
-		wanted = usual
-	}
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
 		return 0, fmt.Errorf("api: limit of open files: %w", err)
 	}
 	open := int(min(limit.Cur, 1<<30))
-	if connections = min(wanted, (open-min(storage, open/4))/2); connections < least {
+	if connections = min(cmp.Or(wanted, usual), (open-min(storage, open/4))/2); connections < least {
 		return 0, fmt.Errorf("api: the limit of open files is %d: raise it to %d at least (LimitNOFILE, ulimit -n)", open, storage+2*usual)
 	}
 	return connections, nil
@@ -63,11 +61,6 @@ func newConnections(most int, closed *prometheus.CounterVec) *connections {
 
 // connectionKey is where a request's context keeps its connection.
 type connectionKey struct{}
-
-// context has the type of http.Server.ConnContext.
-func (cs *connections) context(ctx context.Context, conn net.Conn) context.Context {
-	return context.WithValue(ctx, connectionKey{}, conn)
-}
 
 // prove notes that a request was accepted: its caller may use the service, and has sent
 // the whole body.

@@ -153,11 +153,6 @@ func decisionProblem(err error) error {
 	return err
 }
 
-// decisionPage is one page of decisions, the last one first.
-type decisionPage struct {
-	Decisions []index.Decision `json:"decisions"`
-}
-
 // getDecisions lists what was decided about a cluster.
 func (s lists) getDecisions(c echo.Context) any {
 	cluster := clusterID(c)
@@ -169,8 +164,8 @@ func (s lists) getDecisions(c echo.Context) any {
 // getExemptions lists what nothing is matched against, and what was set aside.
 func (s lists) getExemptions(c echo.Context) any { return decisions(c, s.cfg.Index.Exemptions) }
 
-// decisions answers with a list of decisions.
+// decisions answers with a list of decisions, the last one first.
 func decisions(c echo.Context, list func(ctx context.Context, limit int) ([]index.Decision, error)) any {
 	page := must.Get(list(c.Request().Context(), queryInt(c, "limit", 50, 1, maxDecisions)))
-	return decisionPage{Decisions: append([]index.Decision{}, page...)}
+	return map[string]any{"decisions": append([]index.Decision{}, page...)}
 }

@@ -336,3 +336,6 @@ func TestExemptions(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// decisionPage is the answer of routes that list decisions.
+type decisionPage struct{ Decisions []index.Decision }

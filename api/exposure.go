@@ -20,13 +20,8 @@ import (
 	"jianguo/internal/must"
 )
 
-// Forms of a filter's request and answer other than JSON.
-const (
-	// PackedType is a packed request; package exposure describes its bytes.
-	PackedType = "application/x-jianguo-packed"
-	// BitmapType is a bitmap answer, as package exposure describes it.
-	BitmapType = "application/octet-stream"
-)
+// BitmapType is a bitmap answer to a filter, as package exposure describes it.
+const BitmapType = "application/octet-stream"
 
 // Headers of a bitmap answer, which has no other place for them.
 const (
@@ -63,7 +58,7 @@ func (s *Server) AddExposure(store *exposure.Store) {
 	add("/exposures/link", recall, r.wait, r.take(exposure.Link))
 	add("/exposures/unlink", recall, r.wait, r.take(exposure.Unlink))
 	add("/exposures/trace", 0, r.wait, r.startTrace) // operators only
-	s.handle(http.MethodGet, "/exposures/trace", 0, r.readTrace)
+	s.handle(s.work, http.MethodGet, "/exposures/trace", 0, r.readTrace)
 	s.endpoints = append(s.endpoints,
 		endpoint{"exposures.filter", "what a user has not seen of some items, as POST /filter", r.filterMessage},
 		endpoint{"exposures.report", "what a user was shown, as POST /exposures", r.reportMessage})

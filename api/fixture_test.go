@@ -420,3 +420,6 @@ func (h held) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	return res, nil
 }
+
+// PackedType is the content type of packed requests, which the service knows by their bytes.
+const PackedType = "application/x-jianguo-packed"

@@ -103,8 +103,7 @@ func (l *hotList) unseen(c echo.Context, user string, items []hotItem, limit int
 		ids[i] = items[i].ID
 	}
 	request := must.Get(json.Marshal(map[string]any{"user": user, "items": ids, "scene": c.QueryParam("scene"), "max": limit}))
-	reply, _, err := l.exposure.FilterBytes(c.Request().Context(), nil, request, exposure.JSON)
-	must.Do(err)
+	reply, _ := must.Get2(l.exposure.FilterBytes(c.Request().Context(), nil, request, exposure.JSON))
 	var answer struct {
 		Items    []string
 		Degraded string

@@ -16,6 +16,7 @@ import (
 	"jianguo/exposure/wire"
 	"jianguo/index"
 	"jianguo/ingest"
+	"jianguo/internal/streams"
 )
 
 // Problem is the body of every error, RFC 9457's application/problem+json. Its
@@ -54,10 +55,6 @@ func NewProblem(status int, field, detail string) *Problem {
 	return p
 }
 
-// codeStoreFailed is JetStream's error code for a message that the stream did
-// not take; under discard-new its one ordinary cause is a full stream.
-const codeStoreFailed jetstream.ErrorCode = 10077
-
 // problemOf returns the answer to the client for an error. For an unforeseen error it
 // has only the request id; the log has the rest.
 func problemOf(err error) *Problem {
@@ -84,7 +81,7 @@ func problemOf(err error) *Problem {
 		return caused(http.StatusServiceUnavailable, "the bus has it, and it will be applied behind what waits in front of it: look again before you repeat it", err)
 	case errors.Is(err, index.ErrNotFound):
 		return NewProblem(http.StatusNotFound, "", err.Error())
-	case errors.As(err, &refused) && refused.ErrorCode == codeStoreFailed:
+	case errors.As(err, &refused) && refused.ErrorCode == streams.StoreFailed:
 		return caused(http.StatusTooManyRequests, "the bus is full and takes no more until what it holds has been worked off: "+refused.Description, err)
 	case errors.As(err, &refused), errors.Is(err, jetstream.ErrNoStreamResponse), errors.Is(err, nats.ErrConnectionClosed), errors.Is(err, nats.ErrDisconnected), errors.Is(err, nats.ErrTimeout),
 		errors.Is(err, nats.ErrNoResponders), errors.Is(err, nats.ErrConnectionReconnecting), errors.Is(err, nats.ErrReconnectBufExceeded):

@@ -63,22 +63,22 @@ func New(cfg Config) (*Server, error) {
 func (s *Server) routes() {
 	s.hotList = &hotList{index: s.cfg.Index, browse: s.cfg.Browse}
 	lists := lists{&s.cfg, s.draining}
-	s.handleWaiting(http.MethodPost, "/items", platform, s.postItem)
-	s.handle(http.MethodPost, "/items/check", platform|editor, s.checkItem)
-	s.handle(http.MethodGet, "/items", platform|editor, s.getItem)
-	s.handle(http.MethodGet, "/items/*", platform|editor, s.getItem)
-	s.handleWaiting(http.MethodDelete, "/items", platform, s.deleteItem)
-	s.handleWaiting(http.MethodDelete, "/items/*", platform, s.deleteItem)
+	s.handle(s.waiting, http.MethodPost, "/items", platform, s.postItem)
+	s.handle(s.work, http.MethodPost, "/items/check", platform|editor, s.checkItem)
+	s.handle(s.work, http.MethodGet, "/items", platform|editor, s.getItem)
+	s.handle(s.work, http.MethodGet, "/items/*", platform|editor, s.getItem)
+	s.handle(s.waiting, http.MethodDelete, "/items", platform, s.deleteItem)
+	s.handle(s.waiting, http.MethodDelete, "/items/*", platform, s.deleteItem)
 	s.register(http.MethodGet, "/verdicts", platform|editor, s.readers(lists.getVerdicts))
-	s.handle(http.MethodGet, "/clusters", editor, lists.getClusters)
-	s.handle(http.MethodGet, "/clusters/:id", editor, lists.getCluster)
-	s.handle(http.MethodGet, "/clusters/:id/decisions", editor, lists.getDecisions)
-	s.handle(http.MethodPost, "/clusters/:id/decisions", editor, lists.postDecision)
-	s.handle(http.MethodGet, "/sources/:name/boilerplate", editor, lists.getBoilerplate)
-	s.handle(http.MethodPost, "/sources/:name/boilerplate", editor, lists.postBoilerplate)
-	s.handle(http.MethodGet, "/hot", recall|editor, s.hotList.get)
-	s.handle(http.MethodGet, "/exemptions", editor, lists.getExemptions)
-	s.handle(http.MethodGet, "/suspects", editor, lists.getSuspects)
+	s.handle(s.work, http.MethodGet, "/clusters", editor, lists.getClusters)
+	s.handle(s.work, http.MethodGet, "/clusters/:id", editor, lists.getCluster)
+	s.handle(s.work, http.MethodGet, "/clusters/:id/decisions", editor, lists.getDecisions)
+	s.handle(s.work, http.MethodPost, "/clusters/:id/decisions", editor, lists.postDecision)
+	s.handle(s.work, http.MethodGet, "/sources/:name/boilerplate", editor, lists.getBoilerplate)
+	s.handle(s.work, http.MethodPost, "/sources/:name/boilerplate", editor, lists.postBoilerplate)
+	s.handle(s.work, http.MethodGet, "/hot", recall|editor, s.hotList.get)
+	s.handle(s.work, http.MethodGet, "/exemptions", editor, lists.getExemptions)
+	s.handle(s.work, http.MethodGet, "/suspects", editor, lists.getSuspects)
 
 	s.echo.GET("/healthz", func(c echo.Context) error { // as long as the process answers at all
 		return c.JSON(http.StatusOK, map[string]string{"status": "ok", "version": s.cfg.Version})
@@ -92,15 +92,10 @@ func (s *Server) routes() {
 	s.endpoints = append(s.endpoints, endpoint{bus.SubjectCheck, "the verdict an item would get; nothing is stored", s.checkMessage})
 }
 
-// handle registers a route for some roles, and for operators.
-func (s *Server) handle(method, path string, roles bus.Role, h handler) {
-	s.register(method, path, roles, s.bound(&s.bodies, MaxBody, s.work, h.serve))
-}
-
-// handleWaiting registers a route that spends its time waiting for the bus; such
-// requests keep no others out.
-func (s *Server) handleWaiting(method, path string, roles bus.Role, h handler) {
-	s.register(method, path, roles, s.bound(&s.bodies, MaxBody, s.waiting, h.serve))
+// handle registers a route for some roles, and for operators. Those that spend their time waiting for the bus have a
+// gate of their own, and keep no others out.
+func (s *Server) handle(g *gate, method, path string, roles bus.Role, h handler) {
+	s.register(method, path, roles, s.bound(&s.bodies, MaxBody, g, h.serve))
 }
 
 // readers bounds requests that read events. Those that wait for events keep no others out.
@@ -153,8 +148,10 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		IdleTimeout:    2 * time.Minute,
 		MaxHeaderBytes: 64 << 10,
 		ConnState:      s.conns.state,
-		ConnContext:    s.conns.context,
-		ErrorLog:       slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
+			return context.WithValue(ctx, connectionKey{}, conn)
+		},
+		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
 	failed := make(chan error, 1)
 	go func() { failed <- serveOn(server, listener{l}, s.cfg.TLS) }()

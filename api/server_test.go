@@ -314,7 +314,7 @@ func TestPanic(t *testing.T) {
 	t.Parallel()
 	r := newService(t, testConfig{stalled: true})
 	handler := r.server.echo
-	r.server.handle(http.MethodGet, "/panics", platform, func(echo.Context) any { panic("secret") })
+	r.server.handle(r.server.work, http.MethodGet, "/panics", platform, func(echo.Context) any { panic("secret") })
 	rec := httptest.NewRecorder()
 	handler.ServeHTTP(rec, httptest.NewRequest("GET", "http://localhost/panics", nil))
 	if rec.Code != 500 || strings.Contains(rec.Body.String(), "secret") || !strings.Contains(rec.Body.String(), rec.Header().Get("X-Request-Id")) {

@@ -103,7 +103,7 @@ func (s *Server) reply(ctx context.Context, e endpoint, to string, reply *nats.M
 		if code >= 500 {
 			s.log.ErrorContext(ctx, "service on the bus", "subject", e.subject, "error", causeOf(err))
 		}
-		reply.Header.Set(micro.ErrorHeader, oneLine(p.Detail))
+		reply.Header.Set(micro.ErrorHeader, strings.Map(func(r rune) rune { return max(r, ' ') }, p.Detail)) // on one line
 		reply.Header.Set(micro.ErrorCodeHeader, strconv.Itoa(code))
 		if reply.Data, err = json.Marshal(p); err != nil {
 			s.log.ErrorContext(ctx, "problem not encoded", "subject", e.subject, "error", err)
@@ -126,16 +126,6 @@ func handleMessage(ctx context.Context, e endpoint, data []byte, header nats.Hea
 		}
 	}()
 	return must.Try(func() []byte { return e.handle(ctx, data, header) })
-}
-
-// oneLine makes a sentence fit for a header.
-func oneLine(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' {
-			return ' '
-		}
-		return r
-	}, s)
 }
 
 var (

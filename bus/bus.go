@@ -91,9 +91,9 @@ func Start(cfg Config) (*Embedded, error) {
 	b.server.SetLoggerV2(log, false, false, false)
 	b.server.Start()
 	for deadline := time.Now().Add(startWait); !b.server.ReadyForConnections(250 * time.Millisecond); {
-		if why := log.fatal(); why != "" || time.Now().After(deadline) {
+		if why := log.why.Err(); why != nil || time.Now().After(deadline) {
 			b.Close()
-			return nil, fmt.Errorf("bus: the embedded NATS server did not start (%s, listen %q): %s", cfg.Dir, cfg.Listen, cmp.Or(why, fmt.Sprintf("no answer within %v", startWait)))
+			return nil, fmt.Errorf("bus: the embedded NATS server did not start (%s, listen %q): %w", cfg.Dir, cfg.Listen, cmp.Or(why, fmt.Errorf("no answer within %v", startWait)))
 		}
 	}
 	b.running.Go(func() { b.watch(running) })
@@ -214,20 +214,9 @@ func (b *Embedded) Close() {
 
 // startLog is the logger of the embedded server. It keeps the reason why the server did
 // not start. All other errors reach the clients.
-type startLog struct{ why atomic.Pointer[string] }
+type startLog struct{ why trouble.Trouble }
 
-func (l *startLog) Fatalf(format string, v ...any) {
-	s := fmt.Sprintf(format, v...)
-	l.why.CompareAndSwap(nil, &s)
-}
-
-// fatal is why the server gave up; empty: it has not.
-func (l *startLog) fatal() string {
-	if s := l.why.Load(); s != nil {
-		return *s
-	}
-	return ""
-}
+func (l *startLog) Fatalf(format string, v ...any) { l.why.First(fmt.Errorf(format, v...)) }
 
 func (*startLog) Noticef(string, ...any) {}
 func (*startLog) Warnf(string, ...any)   {}

@@ -66,9 +66,6 @@ func connectTo(s *server.Server, secret string, options ...nats.Option) (*nats.C
 // withGates adds to the subjects that a client may publish on those they are mapped to:
 // the server checks permissions after it has mapped.
 func withGates(publish []string) []string {
-	if publish == nil {
-		return nil
-	}
 	all := slices.Clone(publish)
 	for _, s := range publish {
 		all = append(all, gate.Prefix+"*."+s)

@@ -204,11 +204,7 @@ func (s *writer) edit(ctx context.Context, history, user string, do func(*state.
 func (s *writer) change(ctx context.Context, history, user string, do func(*entry, *rows)) {
 	g, e, _ := s.entry(history, []byte(state.Address(history, user)))
 	e.mu.Lock()
-	defer func() {
-		w := e.weigh()
-		e.mu.Unlock()
-		g.release(e, w, true)
-	}()
+	defer g.unlock(e, true)
 	r := s.db.rows(ctx)
 	s.due(g, e, r)
 	do(e, r)

@@ -122,6 +122,13 @@ func (g *stripe) release(e *entry, bytes int64, keep bool) {
 	}
 }
 
+// unlock is release for a caller that holds the lock of the entry, which it unlocks.
+func (g *stripe) unlock(e *entry, keep bool) {
+	bytes := e.weigh()
+	e.mu.Unlock()
+	g.release(e, bytes, keep)
+}
+
 func (g *stripe) remove(e *entry) {
 	g.unlink(e)
 	delete(g.entries, e.addr)

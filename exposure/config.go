@@ -67,12 +67,9 @@ var reports = []string{string(Delivered), string(Seen)}
 // MoreKinds are the other ones, in order.
 func (cfg *Config) MoreKinds() (more []string) {
 	for _, kinds := range cfg.Kinds {
-		for _, kind := range kinds {
-			if !slices.Contains(reports, kind) && !slices.Contains(more, kind) {
-				more = append(more, kind)
-			}
-		}
+		more = link.Union(more, kinds)
 	}
+	more = slices.DeleteFunc(more, func(kind string) bool { return slices.Contains(reports, kind) })
 	slices.Sort(more)
 	return more
 }
@@ -82,15 +79,7 @@ func (cfg *Config) MoreKinds() (more []string) {
 type Scene struct{ Reads, Writes []string }
 
 // all is every history of a scene, those that it writes first.
-func (sc Scene) all() []string {
-	all := slices.Clone(sc.Writes)
-	for _, h := range sc.Reads {
-		if !slices.Contains(all, h) {
-			all = append(all, h)
-		}
-	}
-	return all
-}
+func (sc Scene) all() []string { return link.Union(slices.Clone(sc.Writes), sc.Reads) }
 
 // shanghai is the default zone, fixed rather than looked up: a machine without a
 // zone database would otherwise put month ends elsewhere.
@@ -122,11 +111,8 @@ func (cfg *Config) setDefaults() {
 // A Policy says how much of a history is kept; see package policy.
 type Policy = policy.Policy
 
-// The kinds of policies.
-const (
-	Rotate   = policy.Rotate
-	Calendar = policy.Calendar
-)
+// Calendar is a kind of policies; see package policy.
+const Calendar = policy.Calendar
 
 // ParsePolicy reads a policy as package policy describes it.
 func ParsePolicy(s string) (Policy, error) { return policy.Parse(s) }

@@ -14,6 +14,7 @@ import (
 	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
 	"jianguo/internal/steady"
+	"jianguo/internal/wrap"
 )
 
 // database is the state file: one writer, the flush, and a few readers.
@@ -135,10 +136,7 @@ func (r *rows) load(addr string) (*state.State, error) {
 		s, err = state.DecodeHead(b, addr)
 		return err
 	}, "SELECT head FROM user WHERE history = ? AND user = ?", history, user)
-	if err != nil {
-		return nil, fmt.Errorf("exposure: read user %q: %w", user, err)
-	}
-	return s, nil
+	return s, wrap.Err(err, "exposure: read user %q", user)
 }
 
 // fetch is a state.Fetcher.

@@ -207,11 +207,7 @@ func (s *Store) lookIn(ctx context.Context, r *request, history string, first bo
 		if i > 0 || !first {
 			r.join(first)
 		}
-		for _, u := range r.links.From {
-			if !slices.Contains(r.users, u) {
-				r.users = append(r.users, u)
-			}
-		}
+		r.users = link.Union(r.users, r.links.From)
 	}
 	return nil
 }
@@ -266,9 +262,7 @@ func (s *Store) lookAt(ctx context.Context, r *request, history, user string, ke
 	if err = s.read(ctx, e); err == nil {
 		mark(e.st.Look(e.pol, now, e.hits))
 	}
-	w := e.weigh()
-	e.mu.Unlock()
-	g.release(e, w, known || err == nil)
+	g.unlock(e, known || err == nil)
 	return err
 }
 

@@ -181,8 +181,6 @@ func (s *writer) afterFlush(list []*entry) {
 		if idle {
 			e.st = nil
 		}
-		w := e.weigh()
-		e.mu.Unlock()
-		s.cache.Load().stripe([]byte(e.addr)).release(e, w, !idle)
+		s.cache.Load().stripe([]byte(e.addr)).unlock(e, !idle)
 	}
 }

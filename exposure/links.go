@@ -2,7 +2,6 @@ package exposure
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"jianguo/exposure/link"
@@ -68,11 +67,7 @@ func (s *writer) applyUnsee(ctx context.Context, q *wire.Query, now time.Time) {
 func (s *writer) applyForget(ctx context.Context, user string) {
 	users := []string{user}
 	for history := range s.policies {
-		for _, u := range s.linksIn(ctx, history).Below(user) {
-			if !slices.Contains(users, u) {
-				users = append(users, u)
-			}
-		}
+		users = link.Union(users, s.linksIn(ctx, history).Below(user))
 	}
 	for _, u := range users {
 		if s.cfg.Forgotten != nil {

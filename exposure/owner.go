@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -187,10 +188,7 @@ func (o *owner) historiesOf(ev *pendingEvent) (list []string) {
 	case ev.kind == Unsee:
 		return o.scene(ev.q.Scene).all()
 	case !ev.kind.items():
-		for history := range o.policies {
-			list = append(list, history)
-		}
-		return list
+		return slices.Collect(maps.Keys(o.policies))
 	}
 	for _, history := range o.scene(ev.q.Scene).Writes {
 		if slices.Contains(o.keeps[history], string(ev.kind)) {
@@ -411,11 +409,7 @@ func (c *change) forget(ctx context.Context) {
 // neighbours lists the users that the states are linked with, in one direction.
 func (c *change) neighbours(side func(*link.Links) []string) (list []string) {
 	for _, u := range c.users {
-		for _, user := range side(&u.st.Links) {
-			if !slices.Contains(list, user) {
-				list = append(list, user)
-			}
-		}
+		list = link.Union(list, side(&u.st.Links))
 	}
 	return list
 }

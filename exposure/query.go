@@ -46,11 +46,7 @@ func (s *Store) queryIn(ctx context.Context, history, user string, items []strin
 		must.Do(err)
 	}
 	e.mu.Lock()
-	defer func() {
-		w := e.weigh()
-		e.mu.Unlock()
-		g.release(e, w, true)
-	}()
+	defer g.unlock(e, true)
 	r := s.db.rows(ctx)
 	must.Do(s.load(e, r))
 	must.Do(e.st.Need(r.fetch))

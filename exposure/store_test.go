@@ -179,7 +179,7 @@ func TestManyShards(t *testing.T) {
 			}
 			for range 3 {
 				keep := seen
-				if policy.Kind == Rotate && policy.Large == 0 {
+				if policy.Kind != Calendar && policy.Large == 0 {
 					keep = seen[1000:]
 				}
 				if got := f.unseenOf("u", keep...); len(got) != 0 {

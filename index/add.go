@@ -9,6 +9,7 @@ import (
 
 	"jianguo/index/match"
 	"jianguo/internal/must"
+	"jianguo/internal/wrap"
 )
 
 // ErrRecipe says that an article has to be prepared again, because of a reindex.
@@ -72,10 +73,7 @@ func (x *Index) Preview(ctx context.Context, a *Article, at time.Time) error {
 	if v != nil {
 		a.Preview = v
 	}
-	if err != nil {
-		return fmt.Errorf("index: preview of %q: %w", a.ID, err)
-	}
-	return nil
+	return wrap.Err(err, "index: preview of %q", a.ID)
 }
 
 // Check returns the verdict that an article would get if it arrived at the given

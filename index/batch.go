@@ -71,7 +71,7 @@ func (x *catalogue) apply(ctx context.Context, applied uint64, f func(b *batch))
 		return errors.Join(err, must.Catch(func() { x.flood.load(b.ctx, x.reader) }))
 	}
 	for i := range b.outlines {
-		x.rows.SetOutline(x.nextOrdinal+uint32(i), &b.outlines[i])
+		x.tables.Rows.SetOutline(x.nextOrdinal+uint32(i), &b.outlines[i])
 	}
 	x.nextOrdinal, x.nextEvent = b.ordinal, b.event
 	x.mu.Lock()
@@ -122,7 +122,7 @@ func (b *batch) lastEvent(ordinal uint32) (e eventRow) {
 // find returns the latest version of an id, or nil if there is none.
 func (b *batch) find(id string) *version {
 	var buf [4]uint32
-	for _, ordinal := range b.x.ids.Get(buf[:0], xxh3.HashString(id)) {
+	for _, ordinal := range b.x.tables.IDs.Get(buf[:0], xxh3.HashString(id)) {
 		v, err := b.read(ordinal)
 		if errors.Is(err, sql.ErrNoRows) {
 			continue
@@ -147,7 +147,7 @@ func (b *batch) known(id string) *version {
 func (b *batch) versions(id string) map[uint32]bool {
 	own := map[uint32]bool{}
 	var buf [8]uint32
-	for _, ordinal := range b.x.ids.Get(buf[:0], xxh3.HashString(id)) {
+	for _, ordinal := range b.x.tables.IDs.Get(buf[:0], xxh3.HashString(id)) {
 		stored, err := b.x.judging.id(b.ctx, ordinal)
 		if !errors.Is(err, sql.ErrNoRows) && must.Get(stored, err) == id {
 			own[ordinal] = true
@@ -170,7 +170,7 @@ func (b *batch) read(ordinal uint32) (*version, error) {
 	if v.form, err = b.x.forms.Load().overlay.FormOf(b.ctx, b.x.w, ordinal, own); err != nil {
 		return nil, err
 	}
-	v.flags = b.x.rows.Flags(ordinal) &^ resident.Swept
+	v.flags = b.x.tables.Rows.Flags(ordinal) &^ resident.Swept
 	v.state = state{verdict: v.itemRow.verdict, rule: v.itemRow.rule, of: uint32(v.itemRow.of.Int64), cluster: v.itemRow.cluster,
 		revision: v.itemRow.revision, seq: v.itemRow.seq}
 	err = b.query(`SELECT verdict, rule, coalesce(of, 0), cluster, revision, seq FROM current WHERE ordinal = ?`, ordinal).
@@ -191,13 +191,13 @@ func (b *batch) insert(r *itemRow, a *Article) {
 		b.exec(`INSERT INTO texts (ordinal, body) VALUES (?,?)`, []any{r.ordinal, a.Packed}, "insert text")
 	}
 	f := resident.Arrival(r.verdict, r.exact == nil)
-	x.rows.Set(r.ordinal, f, r.cluster, uint32(r.arrivedAt/1000))
-	b.undo = append(b.undo, func() { x.rows.Set(r.ordinal, 0, 0, 0) })
+	x.tables.Rows.Set(r.ordinal, f, r.cluster, uint32(r.arrivedAt/1000))
+	b.undo = append(b.undo, func() { x.tables.Rows.Set(r.ordinal, 0, 0, 0) })
 	// A failed batch does not remove its look-ups. A reader checks the row behind
 	// a look-up, and skips it if there is no row or the row is of another item.
-	x.ids.Put(xxh3.HashString(r.id), r.ordinal)
+	x.tables.IDs.Put(xxh3.HashString(r.id), r.ordinal)
 	if r.exact != nil {
-		x.exacts.Put(resident.ExactKey(r.exact), r.ordinal)
+		x.tables.Exacts.Put(resident.ExactKey(r.exact), r.ordinal)
 	}
 	if f&resident.Exemplar != 0 {
 		x.matcher.Cache(r.ordinal, a)
@@ -232,11 +232,11 @@ func (b *batch) setState(v *version, f resident.Flags, s state) {
 	b.exec(`INSERT OR REPLACE INTO current (ordinal, verdict, rule, of, cluster, flags, revision, seq, sum) VALUES (?,?,?,?,?,?,?,?,?)`,
 		sqlite.WithSum(v.ordinal, s.verdict, s.rule, ordinalOrNull(s.of), s.cluster, f, s.revision, s.seq), "state of ordinal %d", v.ordinal)
 	was, wasCluster := v.flags, v.state.cluster
-	x.rows.SetFlags(v.ordinal, f)
-	x.rows.SetCluster(v.ordinal, s.cluster)
+	x.tables.Rows.SetFlags(v.ordinal, f)
+	x.tables.Rows.SetCluster(v.ordinal, s.cluster)
 	b.undo = append(b.undo, func() {
-		x.rows.SetFlags(v.ordinal, was)
-		x.rows.SetCluster(v.ordinal, wasCluster)
+		x.tables.Rows.SetFlags(v.ordinal, was)
+		x.tables.Rows.SetCluster(v.ordinal, wasCluster)
 	})
 	if (was^f)&resident.Exemplar != 0 {
 		for _, p := range b.postings(v) {
@@ -252,9 +252,7 @@ func (b *batch) setState(v *version, f resident.Flags, s state) {
 
 // postings are what a version is posted under; during a reindex, by two forms.
 func (b *batch) postings(v *version) []resident.Posting {
-	p, err := resident.DecodePosting(v.form.Fingerprint, v.form.Sketch)
-	must.Dof(err, "sketch of ordinal %d", v.ordinal)
-	return append(b.x.second.Of(b.ctx, v.ordinal), p)
+	return append(b.x.second.Of(b.ctx, v.ordinal), must.Get(resident.DecodePosting(v.ordinal, v.form.Fingerprint, v.form.Sketch)))
 }
 
 // emit appends one event and returns it in its published form.
@@ -298,7 +296,7 @@ func (b *batch) sourceNumber(name string) sql.NullInt64 {
 
 // revive posts a swept exemplar again, because its item or cluster changes.
 func (b *batch) revive(ordinal uint32) {
-	rows := b.x.rows
+	rows := b.x.tables.Rows
 	f := rows.Flags(ordinal)
 	if f&resident.Swept == 0 {
 		return

@@ -10,9 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"jianguo/index/bands"
 	"jianguo/index/boilerplate"
-	"jianguo/index/lookup"
 	"jianguo/index/match"
 	"jianguo/index/reindex"
 	"jianguo/index/resident"
@@ -90,10 +88,7 @@ type catalogue struct {
 	stream  stream
 
 	forms    atomic.Pointer[forms] // changed under write
-	rows     *resident.Rows
-	bands    *bands.Bands
-	ids      *lookup.Map // xxh3(id) -> ordinals of its versions
-	exacts   *lookup.Map // first half of Exact -> ordinals
+	tables   resident.Tables
 	clusters resident.Clusters
 
 	policies    *sources.Table // set under write
@@ -221,14 +216,9 @@ func (x *catalogue) setMeta(ctx context.Context, key, value string) {
 	must.Dof(err, "meta %s", key)
 }
 
-// tables returns the resident tables of versions.
-func (x *catalogue) tables() resident.Tables {
-	return resident.Tables{Bands: x.bands, IDs: x.ids, Exacts: x.exacts, Rows: x.rows}
-}
-
 // setTables replaces the resident tables of versions.
 func (x *catalogue) setTables(t resident.Tables) {
-	x.bands, x.ids, x.exacts, x.rows = t.Bands, t.IDs, t.Exacts, t.Rows
+	x.tables = t
 	x.matcher = match.New(match.Config{Policy: x.policy, Tables: t, Clusters: &x.clusters, Normal: x.cfg.Normal, Boilerplate: &x.boilerplate})
 	for _, l := range x.levels {
 		l.Matcher = x.matcher.Under(l.policy)
@@ -246,14 +236,6 @@ func (x *catalogue) bounded(at uint32) uint32 {
 		return at
 	}
 	return min(at, seconds(x.cfg.Clock()))
-}
-
-// horizon returns the latest time that has expired for every later message. Guarded
-// by Index.write.
-func (x *catalogue) horizon() uint32 { return x.bounded(x.rows.Horizon(x.nextOrdinal - 1)) }
-
-func (x *catalogue) readPosting(ctx context.Context, ordinal uint32) (resident.Posting, error) {
-	return resident.ReadPosting(ctx, x.reader, x.forms.Load().overlay.Compared(), ordinal)
 }
 
 func millis(t time.Time) int64 {

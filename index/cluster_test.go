@@ -39,7 +39,7 @@ func (x *Index) Cluster(ctx context.Context, id uint32) (*Cluster, error) {
 		c.Size++
 		c.Members = append(c.Members, *m)
 	}
-	if c.Size == 0 && x.rows.Cluster(id) == 0 {
+	if c.Size == 0 && x.tables.Rows.Cluster(id) == 0 {
 		return nil, fmt.Errorf("cluster %d: %w", id, ErrNotFound)
 	}
 	return c, nil

@@ -27,8 +27,8 @@ func standing(t tester, x *Index) []string {
 		if err := r.Scan(&ordinal); err != nil {
 			return err
 		}
-		cluster, lead := x.clusters.Lead(x.rows.Cluster(ordinal))
-		lines = append(lines, fmt.Sprintf("item %d: %s flags %x cluster %d led by %d", ordinal, x.rows.Flags(ordinal).Verdict(), uint32(x.rows.Flags(ordinal)&^resident.Swept), cluster, lead))
+		cluster, lead := x.clusters.Lead(x.tables.Rows.Cluster(ordinal))
+		lines = append(lines, fmt.Sprintf("item %d: %s flags %x cluster %d led by %d", ordinal, x.tables.Rows.Flags(ordinal).Verdict(), uint32(x.tables.Rows.Flags(ordinal)&^resident.Swept), cluster, lead))
 		c, err := x.Cluster(context.Background(), cluster)
 		if err != nil {
 			return err

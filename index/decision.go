@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -147,26 +148,15 @@ func (d *decision) familyCluster(v *version) uint32 {
 			ofSeries = uint32(of.series.Int64)
 		}
 	}
-	first := FamilyOf(uint32(v.series.Int64), v.state.of, ofSeries)
-	if first == 0 {
-		first = v.ordinal
-	}
-	return d.x.clusters.Resolve(d.x.rows.Cluster(first))
+	first := cmp.Or(FamilyOf(uint32(v.series.Int64), v.state.of, ofSeries), v.ordinal)
+	return d.x.clusters.Resolve(d.x.tables.Rows.Cluster(first))
 }
 
 // FamilyOf is what suspects are gathered by: the series of an item, or that of
 // what it was judged against, or that item itself; 0 for none. It is given by
 // ordinals, as Brief has them; ofSeries is the series of what it was judged
 // against.
-func FamilyOf(series, of, ofSeries uint32) uint32 {
-	switch {
-	case series != 0:
-		return series
-	case ofSeries != 0:
-		return ofSeries
-	}
-	return of
-}
+func FamilyOf(series, of, ofSeries uint32) uint32 { return cmp.Or(series, ofSeries, of) }
 
 // expected ends a decision about an item that is not what the editor saw. If its source
 // or another item has changed it, the conflict names no decision.

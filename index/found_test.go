@@ -74,7 +74,7 @@ func TestBlankTextLeadsAgain(t *testing.T) {
 		}
 		mustVerify(t, x)
 	}
-	if x.rows.Flags(3)&resident.Exemplar != 0 {
+	if x.tables.Rows.Flags(3)&resident.Exemplar != 0 {
 		t.Error("a blank version has postings")
 	}
 }

@@ -37,8 +37,7 @@ func Open(ctx context.Context, cfg Config) (*Index, error) {
 		return nil, errors.New("index: no data directory given")
 	}
 	if cfg.Policy == nil {
-		p := DefaultPolicy()
-		cfg.Policy = &p
+		cfg.Policy = new(DefaultPolicy())
 	}
 	if err := cfg.Policy.Validate(); err != nil {
 		return nil, err
@@ -96,7 +95,7 @@ func (x *Index) open(ctx context.Context) {
 	}
 	loads := loader{x.catalogue}
 	must.Dof(must.Catch(func() { loads.load(ctx) }), "load %s", path)
-	x.Reader = read.New(x.reader, &x.clusters, x.tables())
+	x.Reader = read.New(x.reader, &x.clusters, x.tables)
 	f := *x.forms.Load()
 	if x.cfg.Recipe != nil {
 		recipe, err := x.cfg.Recipe()
@@ -140,9 +139,7 @@ func (x *Index) Close() error {
 	}
 	// These hold memory outside of the Go heap. The garbage collector frees the
 	// rows of versions.
-	x.bands.Close()
-	x.ids.Close()
-	x.exacts.Close()
+	x.tables.Close()
 	return errors.Join(errs...)
 }
 
@@ -188,9 +185,9 @@ func (x *Index) Collectors() []prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, f)
 	}
 	return append(append(x.metrics.all, x.matcher.Collectors()...),
-		gauge("jianguo_index_exemplars", "Exemplars with postings.", func() float64 { return float64(x.bands.Len()) }),
-		gauge("jianguo_index_bands_bytes", "Resident bytes of the postings.", func() float64 { return float64(x.bands.Stats().Bytes) }),
-		gauge("jianguo_index_bands_skew", "Postings met in a band over what equal buckets would hold.", func() float64 { return x.bands.Stats().Skew }),
+		gauge("jianguo_index_exemplars", "Exemplars with postings.", func() float64 { return float64(x.tables.Bands.Len()) }),
+		gauge("jianguo_index_bands_bytes", "Resident bytes of the postings.", func() float64 { return float64(x.tables.Bands.Stats().Bytes) }),
+		gauge("jianguo_index_bands_skew", "Postings met in a band over what equal buckets would hold.", func() float64 { return x.tables.Bands.Stats().Skew }),
 		gauge("jianguo_index_applied_sequence", "Applied sequence of the item stream.", func() float64 { seq, _ := x.Applied(); return float64(seq) }),
 		gauge("jianguo_index_events", "Number of the last event.", func() float64 { _, n := x.Applied(); return float64(n) }),
 	)
@@ -236,16 +233,16 @@ func (v View) Arriving() int64 { return v.rate.lately(time.Now()) }
 // State returns the current verdict of a version (0: no such version), and whether a
 // revision has superseded it.
 func (v View) State(ordinal uint32) (verdict verdict.Verdict, superseded bool) {
-	f := v.rows.Flags(ordinal)
+	f := v.tables.Rows.Flags(ordinal)
 	return f.Verdict(), f&resident.Superseded != 0
 }
 
 // Versions returns the ordinals of the versions of an id. Versions of another id with
 // the same hash may be among them.
-func (v View) Versions(id string) []uint32 { return v.ids.Get(nil, xxh3.HashString(id)) }
+func (v View) Versions(id string) []uint32 { return v.tables.IDs.Get(nil, xxh3.HashString(id)) }
 
 // Cluster returns the last cluster of a version, without following merges.
-func (v View) Cluster(ordinal uint32) uint32 { return v.rows.Cluster(ordinal) }
+func (v View) Cluster(ordinal uint32) uint32 { return v.tables.Rows.Cluster(ordinal) }
 
 // Lead returns the cluster that a cluster was merged into, or itself, and the lead of
 // that cluster; 0: it has none.

@@ -271,7 +271,7 @@ func TestNothingWithinReachIsMissed(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if got := x.bands.Len(); got != len(leads) {
+			if got := x.tables.Bands.Len(); got != len(leads) {
 				t.Errorf("%d exemplars, a scan has %d", got, len(leads))
 			}
 			mustVerify(t, x)

@@ -108,7 +108,7 @@ func (x loader) loadItems(ctx context.Context) {
 // builder returns a builder over the present end of the catalogue.
 func (x loader) builder() *resident.Builder {
 	return &resident.Builder{
-		Tables: x.tables(), DB: x.reader, Compared: x.forms.Load().overlay.Compared(), Last: x.last(),
+		Tables: x.tables, DB: x.reader, Compared: x.forms.Load().overlay.Compared(), Last: x.last(),
 		Policy: &x.policy, Clusters: &x.clusters, Progress: x.cfg.Progress,
 	}
 }

@@ -50,9 +50,9 @@ func (b *batch) join(id, ordinal uint32, at int64) {
 	c.size++
 	c.last = max(c.last, at)
 	x := b.x
-	was := x.rows.Touched(id)
-	x.rows.Touch(id, max(was, uint32(at/1000)))
-	b.undo = append(b.undo, func() { x.rows.Touch(id, was) })
+	was := x.tables.Rows.Touched(id)
+	x.tables.Rows.Touch(id, max(was, uint32(at/1000)))
+	b.undo = append(b.undo, func() { x.tables.Rows.Touch(id, was) })
 	b.setCluster(c)
 }
 
@@ -128,7 +128,7 @@ func (b *batch) oldestCopy(id uint32) *version {
 	ordinals, err := sqlite.Column[uint32](b.ctx, b.x.w, `SELECT ordinal FROM members WHERE cluster = ? ORDER BY ordinal`, id)
 	must.Dof(err, "members of cluster %d", id)
 	for _, o := range ordinals {
-		if f := b.x.rows.Flags(o); f.Verdict() == Duplicate && f&(resident.Superseded|resident.Blank) == 0 {
+		if f := b.x.tables.Rows.Flags(o); f.Verdict() == Duplicate && f&(resident.Superseded|resident.Blank) == 0 {
 			return b.version(o)
 		}
 	}

@@ -151,7 +151,7 @@ func TestMemoryForLong(t *testing.T) {
 		now, mapped := residentMemory(t)
 		took := now - mapped - before
 		sum := tablesBytes(x)
-		s := x.bands.Stats()
+		s := x.tables.Bands.Stats()
 		live, versions := int64(s.Fingerprints), int64(x.nextOrdinal)-1
 		var led int64
 		if err := x.reader.QueryRowContext(ctx, `SELECT count(*) FROM clusters WHERE lead IS NOT id OR merged_into IS NOT NULL`).Scan(&led); err != nil {
@@ -174,7 +174,7 @@ func TestMemoryForLong(t *testing.T) {
 
 // tablesBytes is what the resident data of an index takes.
 func tablesBytes(x *Index) int64 {
-	t := x.tables()
+	t := x.tables
 	return t.Bands.Stats().Bytes + t.IDs.Bytes() + t.Exacts.Bytes() + t.Rows.Bytes()
 }
 

@@ -32,11 +32,11 @@ func TestOutlinesFollowTheRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	p := &press.Press{Rand: r}
 	articles := map[uint32]*Article{}
-	outlined := func(ordinal uint32) bool { _, ok := x.rows.Outline(ordinal); return ok }
+	outlined := func(ordinal uint32) bool { _, ok := x.tables.Rows.Outline(ordinal); return ok }
 	check := func() {
 		t.Helper()
 		for ordinal := uint32(1); ordinal < x.nextOrdinal; ordinal++ {
-			got, _ := x.rows.Outline(ordinal)
+			got, _ := x.tables.Rows.Outline(ordinal)
 			want := articles[ordinal].Sketch.Outline()
 			if got != want {
 				t.Fatalf("the outline of ordinal %d is %v, want %v", ordinal, got, want)

@@ -27,7 +27,7 @@ func openTight(t *testing.T, full int, fail func(string) error) *Index {
 		c.Relaxed, c.Fail = true, fail
 		c.Normal = func(title, body string) sketch.Input { return sketch.Input{Title: title, Body: body} }
 	})
-	tables := x.tables()
+	tables := x.tables
 	tables.Bands.Close()
 	tables.Bands = bands.New(bands.Config{Full: full})
 	x.setTables(tables)

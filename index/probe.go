@@ -31,7 +31,7 @@ type Probe struct {
 func (x *Index) Probe() Probe {
 	f := x.forms.Load()
 	return Probe{
-		Tables: x.tables(), Clusters: &x.clusters, Matcher: x.matcher, InForce: &x.levels[""].Matcher, Reader: &f.Reader,
+		Tables: x.tables, Clusters: &x.clusters, Matcher: x.matcher, InForce: &x.levels[""].Matcher, Reader: &f.Reader,
 		Overlay: f.overlay, Hash: x.stampHash, Progress: x.cfg.Progress, Locked: x.locked, Last: x.nextOrdinal - 1, Outlined: x.outlined, Check: x.check,
 	}
 }

@@ -2,6 +2,7 @@ package index
 
 import (
 	"bytes"
+	"cmp"
 	"database/sql"
 	"encoding/json"
 	"math"
@@ -25,9 +26,7 @@ func (b *batch) publish(m *Mutation) Outcome {
 	var previous Verdict
 	if prev != nil {
 		cause, previous = CauseRevision, prev.state.verdict
-		if r.revision == 0 {
-			r.revision = prev.state.revision
-		}
+		r.revision = cmp.Or(r.revision, prev.state.revision)
 		r.cluster = b.inherited(prev, &j, r.cluster)
 	}
 	b.insert(r, a)
@@ -102,10 +101,7 @@ func (b *batch) row(m *Mutation, j *match.Judgement) *itemRow {
 	r := &itemRow{
 		ordinal: b.ordinal, id: a.ID, seq: m.Seq, revision: a.Revision, title: a.Title, url: textOrNull(a.URL),
 		arrivedAt: millis(m.At), fingerprint: int64(a.Print.Fingerprint), recipe: b.x.forms.Load().stamp, policy: b.x.under(a.Source).stamp,
-		verdict: j.Verdict, rule: j.Rule, of: ordinalOrNull(j.Of), cluster: j.Cluster, series: ordinalOrNull(j.Series),
-	}
-	if r.cluster == 0 {
-		r.cluster = r.ordinal
+		verdict: j.Verdict, rule: j.Rule, of: ordinalOrNull(j.Of), cluster: cmp.Or(j.Cluster, b.ordinal), series: ordinalOrNull(j.Series),
 	}
 	if !a.Published.IsZero() {
 		r.publishedAt = sql.NullInt64{Int64: millis(a.Published), Valid: true}
@@ -204,8 +200,7 @@ func (b *batch) tombstone(m *Mutation) Outcome {
 // cluster. It replaces the version that r is a copy of.
 func (b *batch) takeOver(r *itemRow) {
 	old := b.version(uint32(r.of.Int64))
-	source, _, err := b.x.judging.standing(b.ctx, old.ordinal)
-	must.Do(err)
+	source, _ := must.Get2(b.x.judging.standing(b.ctx, old.ordinal))
 	previous := old.state.verdict
 	next := old.state
 	next.rule, next.of = ByPreference, r.ordinal

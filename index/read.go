@@ -68,7 +68,7 @@ func (x *Index) Item(ctx context.Context, id string) (*Item, error) {
 
 func (x *Index) item(ctx context.Context, id string) (it *Item) {
 	var buf [8]uint32
-	for _, ordinal := range x.ids.Get(buf[:0], xxh3.HashString(id)) {
+	for _, ordinal := range x.tables.IDs.Get(buf[:0], xxh3.HashString(id)) {
 		var r itemRow
 		var source sql.NullString
 		err := x.reader.QueryRowContext(ctx, `SELECT id, title, url, published_at, arrived_at,
@@ -81,8 +81,7 @@ func (x *Index) item(ctx context.Context, id string) (it *Item) {
 		if it == nil {
 			it = &Item{ID: id, Title: r.title, Source: source.String, URL: r.url.String, Arrived: time.UnixMilli(r.arrivedAt).UTC(), Body: must.Get(x.Text(ctx, ordinal))}
 			if r.publishedAt.Valid {
-				at := time.UnixMilli(r.publishedAt.Int64).UTC()
-				it.Published = &at
+				it.Published = new(time.UnixMilli(r.publishedAt.Int64).UTC())
 			}
 		}
 		it.History = append(it.History, x.queryEvents(ctx, `e.number IN (`+eventsOf+`) ORDER BY e.number DESC`, ordinal)...)

@@ -67,7 +67,7 @@ func (d *decision) vacant(v *version) uint32 {
 	for _, cluster := range behind {
 		for _, copied := range must.Get(sqlite.Column[uint32](d.ctx, d.x.w, `SELECT m.ordinal FROM members m WHERE m.cluster = ? AND m.ordinal != m.cluster
 			AND NOT EXISTS (SELECT 1 FROM clusters k WHERE k.id = m.ordinal) ORDER BY m.ordinal LIMIT 100`, cluster)) {
-			if d.x.rows.Cluster(copied) != copied {
+			if d.x.tables.Rows.Cluster(copied) != copied {
 				return copied
 			}
 		}
@@ -81,5 +81,5 @@ func (d *decision) vacant(v *version) uint32 {
 func (d *decision) unused(id uint32) bool {
 	var taken bool
 	must.Do(d.query(`SELECT EXISTS (SELECT 1 FROM clusters WHERE id = ?)`, id).Scan(&taken))
-	return !taken && d.x.rows.Cluster(id) != id
+	return !taken && d.x.tables.Rows.Cluster(id) != id
 }

@@ -110,7 +110,7 @@ func outlinesInForce(t *testing.T, x *Index) {
 			return err
 		}
 		want, err := sketch.DecodeOutline(encoded)
-		if got, ok := x.rows.Outline(ordinal); ok {
+		if got, ok := x.tables.Rows.Outline(ordinal); ok {
 			if outlines++; got != want {
 				t.Errorf("outline of ordinal %d is of another form", ordinal)
 			}

@@ -18,7 +18,7 @@ func (d *decision) reject() {
 		if v.state.of == 0 {
 			must.Do(fmt.Errorf("into: is missing: item %q is not suspected of being a copy, say of which cluster it is one: %w", v.id, ErrQuery))
 		}
-		into = d.x.rows.Cluster(v.state.of)
+		into = d.x.tables.Rows.Cluster(v.state.of)
 	}
 	d.mergeInto(v, into)
 }

@@ -32,7 +32,7 @@ func (x snapshots) Snapshot(ctx context.Context) error {
 	}
 	start := time.Now()
 	m, pages, err := x.snapshot.Write(ctx, resident.Source{
-		Tables:    x.tables(),
+		Tables:    x.tables,
 		Catalogue: x.forms.Load().overlay.SnapshotOf(x.identity), Writers: &x.write, Last: x.last,
 	})
 	if err != nil {

@@ -107,7 +107,7 @@ func TestReleasedWhileSnapshotIsWritten(t *testing.T) {
 		}
 		d = decide(DecisionRequest{Kind: Release, Item: "copy"})
 	}}
-	from := resident.Source{Tables: x.tables(), Catalogue: x.forms.Load().overlay.SnapshotOf(x.identity), Writers: writers, Last: x.last}
+	from := resident.Source{Tables: x.tables, Catalogue: x.forms.Load().overlay.SnapshotOf(x.identity), Writers: writers, Last: x.last}
 	m, _, err := x.snapshot.Write(t.Context(), from)
 	if err != nil || m.Ordinal != 1 {
 		t.Fatalf("%+v, %v", m, err)

@@ -31,7 +31,7 @@ const StrictnessOfService = "service"
 
 // SourcePolicies returns the policies in force, by source; sources that are not in it are normal.
 func (x *Index) SourcePolicies(ctx context.Context) (map[string]SourcePolicy, error) {
-	return x.policies.All(ctx)
+	return x.policies.At(ctx, -1)
 }
 
 // SourcePolicyLog returns the last changes of policies, the newest first.

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -34,12 +35,13 @@ type sweeper struct{ *catalogue }
 // exemplars. All other methods may run meanwhile.
 func (x sweeper) Sweep(ctx context.Context) (int, error) {
 	x.write.Lock()
-	at, end := x.horizon(), x.nextOrdinal
+	// What has expired by then has expired for every later message.
+	at, end := x.bounded(x.tables.Rows.Horizon(x.nextOrdinal-1)), x.nextOrdinal
 	x.write.Unlock()
 	swept := 0
 	var group []uint32
 	for ordinal := uint32(1); ordinal < end; ordinal++ {
-		if x.rows.Over(&x.policy, &x.clusters, ordinal, at) && x.rows.Flags(ordinal)&resident.Swept == 0 {
+		if x.tables.Rows.Over(&x.policy, &x.clusters, ordinal, at) && x.tables.Rows.Flags(ordinal)&resident.Swept == 0 {
 			group = append(group, ordinal)
 		}
 		if ordinal%(1<<16) == 0 {
@@ -68,7 +70,7 @@ func (x sweeper) sweep(ctx context.Context, group []uint32, at uint32) (int, err
 	postings := make([]resident.Posting, len(group))
 	for i, ordinal := range group {
 		var err error
-		if postings[i], err = x.readPosting(ctx, ordinal); err != nil {
+		if postings[i], err = resident.ReadPosting(ctx, x.reader, x.forms.Load().overlay.Compared(), ordinal); err != nil {
 			return 0, err
 		}
 	}
@@ -77,12 +79,12 @@ func (x sweeper) sweep(ctx context.Context, group []uint32, at uint32) (int, err
 		x.write.Lock()
 		defer x.write.Unlock()
 		for i, ordinal := range group {
-			f := x.rows.Flags(ordinal)
-			if x.closed || f&resident.Swept != 0 || !x.rows.Over(&x.policy, &x.clusters, ordinal, at) {
+			f := x.tables.Rows.Flags(ordinal)
+			if x.closed || f&resident.Swept != 0 || !x.tables.Rows.Over(&x.policy, &x.clusters, ordinal, at) {
 				continue // changed since
 			}
 			x.matcher.Unpost(ordinal, postings[i])
-			x.rows.SetFlags(ordinal, f|resident.Swept)
+			x.tables.Rows.SetFlags(ordinal, f|resident.Swept)
 			x.matcher.Uncache(ordinal)
 			n++
 		}
@@ -97,11 +99,8 @@ func pause(ctx context.Context) error { return wait.For(ctx, sweepPause) }
 // sweepWhenDue starts a sweep in the background after a batch, when a 64th of the
 // window has passed in the time of the stream. Guarded by Index.write.
 func (x sweeper) sweepWhenDue(ctx context.Context) {
-	every := x.cfg.SweepEvery
-	if every == 0 {
-		every = x.policy.Window / 64
-	}
-	now := x.bounded(x.rows.Arrived(x.nextOrdinal - 1))
+	every := cmp.Or(x.cfg.SweepEvery, x.policy.Window/64)
+	now := x.bounded(x.tables.Rows.Arrived(x.nextOrdinal - 1))
 	if every < 0 || float64(now) < float64(x.sweptAt)+every.Seconds() || !x.sweeping.CompareAndSwap(false, true) {
 		return
 	}

@@ -142,8 +142,8 @@ func TestSweepGivesMemoryBack(t *testing.T) {
 		if _, err := x.Sweep(ctx); err != nil {
 			t.Fatal(err)
 		}
-		sizes = append(sizes, x.bands.Stats().Bytes)
-		if n := x.bands.Len(); n != items {
+		sizes = append(sizes, x.tables.Bands.Stats().Bytes)
+		if n := x.tables.Bands.Len(); n != items {
 			t.Errorf("round %d: %d fingerprints stay, want %d", round, n, items)
 		}
 	}

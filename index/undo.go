@@ -51,7 +51,7 @@ func (d *decision) undoing() {
 // there, merged into it, or left its item there.
 func (d *decision) about(cluster uint32) bool {
 	cluster = d.x.clusters.Resolve(cluster)
-	return cluster == d.x.clusters.Resolve(d.cluster) || d.item != 0 && cluster == d.x.clusters.Resolve(d.x.rows.Cluster(d.item))
+	return cluster == d.x.clusters.Resolve(d.cluster) || d.item != 0 && cluster == d.x.clusters.Resolve(d.x.tables.Rows.Cluster(d.item))
 }
 
 func (d *decision) restore(e *effect) {

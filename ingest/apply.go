@@ -99,10 +99,6 @@ func (s *Service) applyBatch(ctx context.Context, batch []*job) error {
 	if err != nil {
 		return err
 	}
-	if err := s.cfg.Fail("applied"); err != nil {
-		return err
-	}
-	s.outbox.wake()
 	for i, j := range batch {
 		s.reply(j, &outcomes[i])
 		if j.text != nil {
@@ -128,10 +124,6 @@ func (s *Service) applyEdit(ctx context.Context, batch []*job) error {
 	if err != nil {
 		return err
 	}
-	if err := s.cfg.Fail("applied"); err != nil {
-		return err
-	}
-	s.outbox.wake()
 	if done, ok := s.edits.LoadAndDelete(j.msg.Headers().Get(headerEdit)); ok {
 		done.(chan editResult) <- r
 	}
@@ -162,6 +154,10 @@ func (s *Service) patiently(ctx context.Context, batch []*job, apply func() erro
 		}
 		if err == nil {
 			s.trouble.Set(nil)
+			if err := s.cfg.Fail("applied"); err != nil {
+				return err
+			}
+			s.outbox.wake()
 			return nil
 		}
 		if errors.Is(err, index.ErrClosed) || errors.Is(err, bus.ErrBroken) && s.ending.Err() != nil {

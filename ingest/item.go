@@ -63,44 +63,44 @@ const (
 // last value counts. Its methods end at the first mistake (package must), a *FieldError.
 type object map[string]jsontext.Value
 
-// refuse ends the reading.
-func refuse(field, problem string, args ...any) {
+// Refuse ends what reads a field that is wrong, with a *FieldError.
+func Refuse(field, problem string, args ...any) {
 	must.Do(&FieldError{Field: field, Problem: fmt.Sprintf(problem, args...)})
 }
 
-// tooLarge is refuse where a limit of size is passed.
-func tooLarge(field, problem string, args ...any) {
+// TooLarge is Refuse where a limit of size is passed.
+func TooLarge(field, problem string, args ...any) {
 	must.Do(&FieldError{Field: field, Problem: fmt.Sprintf(problem, args...), TooLarge: true})
 }
 
 // decodeObject reads the values in one pass, where encoding/json needs two.
 func decodeObject(data []byte) object {
 	if !utf8.Valid(data) {
-		refuse("payload", "is not UTF-8")
+		Refuse("payload", "is not UTF-8")
 	}
 	d := jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	token := func() jsontext.Token {
 		t, err := d.ReadToken()
 		if err != nil {
-			refuse("payload", "is not a JSON object: %v", err)
+			Refuse("payload", "is not a JSON object: %v", err)
 		}
 		return t
 	}
 	if kind := token().Kind(); kind != '{' {
-		refuse("payload", "is a JSON %s, not an object", cmp.Or(map[jsontext.Kind]string{'[': "array", '0': "number"}[kind], kind.String()))
+		Refuse("payload", "is a JSON %s, not an object", cmp.Or(map[jsontext.Kind]string{'[': "array", '0': "number"}[kind], kind.String()))
 	}
 	o := object{}
 	for d.PeekKind() == '"' {
 		key := token().String()
 		value, err := d.ReadValue()
 		if err != nil {
-			refuse("payload", "is not a JSON object: %v", err)
+			Refuse("payload", "is not a JSON object: %v", err)
 		}
 		o[key] = value
 	}
 	token() // the end of the object
 	if _, err := d.ReadToken(); err != io.EOF {
-		refuse("payload", "is not a JSON object: %v", cmp.Or(err, errors.New("there is more behind it")))
+		Refuse("payload", "is not a JSON object: %v", cmp.Or(err, errors.New("there is more behind it")))
 	}
 	return o
 }
@@ -140,7 +140,7 @@ func DecodeWithdrawal(data []byte) (*Withdrawal, error) {
 		o := decodeObject(data)
 		w := &Withdrawal{ID: o.id(true), Mode: cmp.Or(o.text("mode", maxMeta), ModeBlock)}
 		if w.Mode != ModeBlock && w.Mode != ModePromote {
-			refuse("mode", "is %q, want %s or %s", w.Mode, ModeBlock, ModePromote)
+			Refuse("mode", "is %q, want %s or %s", w.Mode, ModeBlock, ModePromote)
 		}
 		w.Reason, w.Revision = o.text("reason", maxMeta), o.revision()
 		return w
@@ -160,7 +160,7 @@ func (o object) id(required bool) string {
 	case ok:
 		return must.Get(ParseID(json.RawMessage(raw)))
 	case required:
-		refuse("id", "is missing")
+		Refuse("id", "is missing")
 	}
 	return ""
 }
@@ -208,7 +208,7 @@ func (o object) text(name string, limit int) string {
 		return ""
 	}
 	if raw.Kind() != '"' {
-		refuse(name, "is not text")
+		Refuse(name, "is not text")
 	}
 	s := raw[1 : len(raw)-1]
 	if bytes.IndexByte(s, '\\') >= 0 {
@@ -216,7 +216,7 @@ func (o object) text(name string, limit int) string {
 		s, _ = jsontext.AppendUnquote(make([]byte, 0, len(raw)), raw)
 	}
 	if len(s) > limit {
-		tooLarge(name, "has %d bytes, at most %d are taken", len(s), limit)
+		TooLarge(name, "has %d bytes, at most %d are taken", len(s), limit)
 	}
 	return string(s)
 }
@@ -228,7 +228,7 @@ func (o object) revision() int64 {
 	}
 	n, err := strconv.ParseInt(string(raw), 10, 64)
 	if err != nil || n < 0 {
-		refuse("revision", "is %.40s, want an integer from 0", raw)
+		Refuse("revision", "is %.40s, want an integer from 0", raw)
 	}
 	return n
 }
@@ -240,7 +240,7 @@ func (o object) time(name string) *time.Time {
 	}
 	t, err := time.Parse(time.RFC3339Nano, s)
 	if err != nil {
-		refuse(name, "is %q, want RFC 3339 as in 2026-01-02T15:04:05+08:00", s)
+		Refuse(name, "is %q, want RFC 3339 as in 2026-01-02T15:04:05+08:00", s)
 	}
 	return &t
 }

@@ -13,6 +13,7 @@ import (
 
 	"jianguo/bus"
 	"jianguo/index"
+	"jianguo/internal/wrap"
 )
 
 // Outcome is the reply to a publisher that set bus.HeaderReply.
@@ -85,10 +86,7 @@ func (p *Publisher) Publish(subject string, payload []byte) (outcome func(contex
 		select {
 		case reply := <-replies:
 			o := new(Outcome)
-			if err := json.Unmarshal(reply.Data, o); err != nil {
-				return nil, fmt.Errorf("ingest: outcome: %w", err)
-			}
-			return o, nil
+			return o, wrap.Err(json.Unmarshal(reply.Data, o), "ingest: outcome")
 		case <-ctx.Done():
 			return nil, fmt.Errorf("ingest: %w: %w", ErrPending, context.Cause(ctx))
 		}

@@ -10,6 +10,7 @@ import (
 
 	"jianguo/bus"
 	"jianguo/internal/streams"
+	"jianguo/internal/wrap"
 )
 
 // watch checks that the bus takes items, and creates streams of events and dead letters that
@@ -35,10 +36,7 @@ func (s *Service) check(ctx context.Context) (*jetstream.StreamInfo, error) {
 		}
 	}
 	info, err := streams.Check(ctx, s.items, s.js, bus.SubjectPublish, bus.MinPayload)
-	if err != nil {
-		err = fmt.Errorf("ingest: %w", err)
-	}
-	return info, err
+	return info, wrap.Err(err, "ingest")
 }
 
 // Waiting returns how many messages of ITEMS wait for their verdicts, if the stream ends at last.

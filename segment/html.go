@@ -88,7 +88,7 @@ func (p *plain) separate(c class) {
 func markup(s string, n sink) {
 	z := xhtml.NewTokenizer(strings.NewReader(s))
 	var skip skipper
-	var open unclosed
+	open := unclosed{}
 	for at, end := 0, 0; ; at = end { // a token is s[at:end]
 		kind := z.Next()
 		end += len(z.Raw())
@@ -129,24 +129,17 @@ func markup(s string, n sink) {
 type unclosed map[atom.Atom]bool
 
 // in reports whether tag, which has just begun, has no end in rest.
-func (u *unclosed) in(rest string, tag atom.Atom) bool {
-	if (*u)[tag] {
+func (u unclosed) in(rest string, tag atom.Atom) bool {
+	if u[tag] {
 		return true
 	}
 	name := tag.String()
-	for {
-		i := strings.Index(rest, "</")
-		if i < 0 {
-			break
-		}
-		if rest = rest[i+2:]; len(rest) >= len(name) && strings.EqualFold(rest[:len(name)], name) {
+	for found := true; found; {
+		if _, rest, found = strings.Cut(rest, "</"); len(rest) >= len(name) && strings.EqualFold(rest[:len(name)], name) {
 			return false
 		}
 	}
-	if *u == nil {
-		*u = unclosed{}
-	}
-	(*u)[tag] = true
+	u[tag] = true
 	return true
 }
 

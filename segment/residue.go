@@ -2,6 +2,7 @@ package segment
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -84,8 +85,7 @@ func addNear(spans []span, near []nearMatch, length int) []span {
 			spans = insert(spans, m.span)
 		}
 	}
-	for i := len(near) - 1; i >= 0; i-- {
-		m := near[i]
+	for _, m := range slices.Backward(near) {
 		if before, after := outside(spans, m.start, length); m.tail > 0 && after <= min(m.tail, before) {
 			spans = insert(spans, m.span)
 		}

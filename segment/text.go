@@ -86,13 +86,8 @@ func (t *Text) divide() {
 
 // join appends a normal form to the content.
 func (t *Text) join(form []byte) {
-	for len(form) > 0 {
-		clause := form
-		if i := bytes.IndexByte(form, '\n'); i >= 0 {
-			clause, form = form[:i], form[i+1:]
-		} else {
-			form = nil
-		}
+	for clause := []byte(nil); len(form) > 0; {
+		clause, form, _ = bytes.Cut(form, []byte("\n"))
 		if t.body.folds.spaced(t.content, clause) {
 			t.content = append(t.content, ' ')
 		}

@@ -159,9 +159,7 @@ func (c *Console) decisions(ctx context.Context, p *page) string {
 	if len(v.Decisions) > limit {
 		v.Decisions, v.Next = v.Decisions[:limit], v.Decisions[limit-1].Number
 	}
-	var err error
-	v.Editors, v.Weeks, err = c.cfg.Browse.Overruled(ctx, p.Given("by"))
-	must.Do(err)
+	v.Editors, v.Weeks = must.Get2(c.cfg.Browse.Overruled(ctx, p.Given("by")))
 	return p.show("decisions", "decisions", "决定", "Decisions", v)
 }
 

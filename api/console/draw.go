@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -152,11 +153,9 @@ func (p *page) timeline(s *browse.StoryView) *timeline {
 			if i = len(t.Lanes); i > lanes {
 				i = lanes
 			} else {
-				name := m.Source
+				name := cmp.Or(m.Source, p.T("来源不明", "unknown"))
 				if i == lanes {
 					name = p.T("其他来源", "others")
-				} else if name == "" {
-					name = p.T("来源不明", "unknown")
 				}
 				t.Lanes = append(t.Lanes, lane{visible(name), map[string]string{}})
 			}

@@ -88,7 +88,7 @@ func (c *Console) itemView(ctx context.Context, p *page, id string) *itemView {
 		}
 	}
 	v.Decisions = must.Get(c.cfg.Index.Decisions(ctx, index.DecisionQuery{Item: it.ID, Limit: 20}))
-	v.Policy = p.Stored(must.Get(c.cfg.Index.SourcePolicies(ctx))[it.Source])
+	v.Policy = must.Get(c.cfg.Index.SourcePolicies(ctx))[it.Source].Stored()
 	v.Prints = c.prints(it, v.Lead)
 	return v
 }

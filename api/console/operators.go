@@ -61,9 +61,7 @@ func (c operations) operators(ctx context.Context, p *page) string {
 	if c.cfg.Ingest != nil {
 		v.Ready = c.cfg.Ingest.Ready()
 	}
-	var err error
-	v.Lag, v.SearchLag, err = c.cfg.Browse.Lag(ctx)
-	must.Do(err)
+	v.Lag, v.SearchLag = must.Get2(c.cfg.Browse.Lag(ctx))
 	v.Totals = must.Get(c.cfg.Browse.Totals(ctx))
 	v.Exempted = must.Get(x.Exemptions(ctx, 20))
 	messages, watched := x.Rate()

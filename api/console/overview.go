@@ -67,9 +67,7 @@ func (c *Console) overview(ctx context.Context, p *page) string {
 	v.Stories = must.Get(c.cfg.Browse.Stories(ctx, browse.StoryQuery{Limit: 8})).Stories
 	v.Suspects = must.Get(c.cfg.Browse.Suspects(ctx, browse.SuspectQuery{Limit: 6})).Rows
 	v.Decisions = must.Get(c.cfg.Index.Decisions(ctx, index.DecisionQuery{Limit: 6}))
-	var err error
-	v.Precision, _, err = c.cfg.Browse.Precision(ctx)
-	must.Do(err)
+	v.Precision, _ = must.Get2(c.cfg.Browse.Precision(ctx))
 	return p.show("overview", "overview", "今日", "Overview", v)
 }
 

@@ -104,14 +104,11 @@ func (p *page) Form() string { return p.c.sessions.FormToken(p.Session) }
 // Open reports whether the console needs no sign-in.
 func (p *page) Open() bool { return p.c.sessions.Open() }
 
-// Here is the address of the page with some parameters changed; an empty value
-// removes one.
+// Here is the address of the page, to which a form returns, with some parameters changed;
+// an empty value removes one.
 func (p *page) Here(pairs ...string) string {
 	return with(address(p.e.Request().URL.String(), "lang", "", "theme", ""), pairs...)
 }
-
-// At is the page's own address, to which a form returns.
-func (p *page) At() string { return p.Here() }
 
 // ItemURL is the page of an item.
 func (p *page) ItemURL(id string) string { return "/console/item?id=" + url.QueryEscape(id) }

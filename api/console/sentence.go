@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"strings"
 
 	"jianguo/index"
@@ -37,10 +38,7 @@ func (p *page) Headline(it *index.Item) string {
 
 // Cited is a headline as a sentence quotes it: without a full stop at the end.
 func (p *page) Cited(b *index.Brief) string {
-	if title := strings.TrimRight(p.Line(b.Title), "。."); title != "" {
-		return title
-	}
-	return b.ID
+	return cmp.Or(strings.TrimRight(p.Line(b.Title), "。."), b.ID)
 }
 
 // place is a placeholder for the other article in a sentence.

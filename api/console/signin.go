@@ -47,7 +47,7 @@ func (c *Console) signIn(_ context.Context, p *page) string {
 		p.refuse(to, http.StatusUnauthorized, p.T("口令不对，或不是给编辑用的。", "This token is not known, or not for editors."))
 		return ""
 	}
-	c.sessions.Begin(p.e, token.Name, token.RoleName(), token.Session)
+	c.sessions.Begin(p.e, token.Name, token.RoleName, token.Session)
 	return to
 }
 

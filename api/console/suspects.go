@@ -119,9 +119,7 @@ func (c *Console) review(ctx context.Context, p *page) string {
 		v.Later = later.Format(dayForm)
 	}
 	v.Rows = must.Get(c.cfg.Browse.Draw(ctx, v.Drawn, v.Day, 20))
-	var err error
-	v.All, v.Weeks, err = c.cfg.Browse.Precision(ctx)
-	must.Do(err)
+	v.All, v.Weeks = must.Get2(c.cfg.Browse.Precision(ctx))
 	v.Last = must.Get(c.cfg.Index.Reviews(ctx, 8))
 	at := slices.IndexFunc(v.Rows, func(b index.Brief) bool { return b.ID == v.At })
 	if v.At == "" && len(v.Rows) > 0 {

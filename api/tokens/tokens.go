@@ -52,22 +52,13 @@ var Roles = map[string]bus.Role{"platform": bus.Platform, "recall": bus.Recall, 
 
 // Token is a line of the file.
 type Token struct {
-	ID      string // empty on a line with the token itself
-	Name    string
-	Role    bus.Role
-	Session string // names the token within this process; it ends with the line
-	hash    *hash  // nil on a line with the token itself
-	spend   *rate.Limiter
-}
-
-// RoleName is the role as the file has it.
-func (t *Token) RoleName() string {
-	for name, r := range Roles {
-		if r == t.Role {
-			return name
-		}
-	}
-	return ""
+	ID       string // empty on a line with the token itself
+	Name     string
+	Role     bus.Role
+	RoleName string // as the file has it
+	Session  string // names the token within this process; it ends with the line
+	hash     *hash  // nil on a line with the token itself
+	spend    *rate.Limiter
 }
 
 // Spend takes a request from the token's rate.
@@ -179,7 +170,7 @@ func (s *Set) parseLine(l *lines, f []string) error {
 	if len(f) != 3 && len(f) != 4 {
 		return fmt.Errorf("it has %d words, want name, role, id and hash, or name, role and token", len(f))
 	}
-	t := &Token{Name: f[0], Role: Roles[f[1]]}
+	t := &Token{Name: f[0], Role: Roles[f[1]], RoleName: f[1]}
 	if s.rate > 0 {
 		t.spend = rate.NewLimiter(rate.Limit(s.rate), max(1, int(s.rate)))
 	}

@@ -183,7 +183,12 @@ func Repair(dir string) error {
 		return err
 	}
 	for _, name := range names {
-		if err := rewrite(filepath.Join(msgs, name)); err != nil {
+		path := filepath.Join(msgs, name)
+		data, err := os.ReadFile(path)
+		if err == nil {
+			err = disk.Replace(path, data, 0o600) // a synced copy
+		}
+		if err != nil {
 			return fmt.Errorf("rewrite of a file that could not be synced: %w", err)
 		}
 	}
@@ -191,13 +196,4 @@ func Repair(dir string) error {
 		return err
 	}
 	return os.Remove(mark)
-}
-
-// rewrite puts a synced copy of a file in its place.
-func rewrite(path string) error {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	return disk.Replace(path, data, 0o600)
 }

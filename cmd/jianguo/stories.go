@@ -8,6 +8,7 @@ import (
 
 	"jianguo/exposure/story"
 	"jianguo/index"
+	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
 	"jianguo/internal/wait"
 	"jianguo/internal/wrap"
@@ -48,23 +49,22 @@ func followStories(ctx context.Context, view index.View, stories *story.Stories,
 
 // relate gives the events (after, to] to the stories.
 func relate(ctx context.Context, tables *sql.DB, stories *story.Stories, after, to uint64) error {
-	err := sqlite.Each(ctx, tables, relatedQuery, func(rows *sql.Rows) error {
-		var id, of string
-		var verdict, previous index.Verdict
-		var cause index.Cause
-		var rule index.Rule
-		if err := rows.Scan(&id, &of, &verdict, &previous, &cause, &rule); err != nil {
-			return err
+	err := must.Catch(func() {
+		for rows := range sqlite.Rows(ctx, tables, relatedQuery, index.CausePromotion, after, to, index.Suspect, index.ByLicence, index.ByPreference, index.CauseIngest) {
+			var id, of string
+			var verdict, previous index.Verdict
+			var cause index.Cause
+			var rule index.Rule
+			must.Do(rows.Scan(&id, &of, &verdict, &previous, &cause, &rule))
+			copied := verdict == index.Suspect || rule == index.ByLicence || rule == index.ByPreference || cause == index.CausePromotion
+			switch {
+			case verdict == index.Withdrawn: // it is not shown any more, but may have been
+			case of != "" && of != id && (verdict.Accepted() && copied || verdict == index.Duplicate && previous.Accepted()):
+				stories.Link(id, of)
+			case verdict.Accepted():
+				stories.Unlink(id)
+			}
 		}
-		copied := verdict == index.Suspect || rule == index.ByLicence || rule == index.ByPreference || cause == index.CausePromotion
-		switch {
-		case verdict == index.Withdrawn: // it is not shown any more, but may have been
-		case of != "" && of != id && (verdict.Accepted() && copied || verdict == index.Duplicate && previous.Accepted()):
-			stories.Link(id, of)
-		case verdict.Accepted():
-			stories.Unlink(id)
-		}
-		return nil
-	}, index.CausePromotion, after, to, index.Suspect, index.ByLicence, index.ByPreference, index.CauseIngest)
+	})
 	return wrap.Err(err, "stories: events after %d", after)
 }

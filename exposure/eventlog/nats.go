@@ -87,10 +87,6 @@ func (l *NATS) create(ctx context.Context) error {
 	return wrap.Err(err, "exposure")
 }
 
-// jsStoreFailed is JetStream's code for a stream that took a message and could
-// not keep it: with Discard New, because it is full.
-const jsStoreFailed = 10077
-
 // Append publishes and waits for the stream's acknowledgement.
 func (l *NATS) Append(ctx context.Context, subject string, data []byte) (uint64, error) {
 	return l.append(ctx, subject, data)
@@ -99,7 +95,7 @@ func (l *NATS) Append(ctx context.Context, subject string, data []byte) (uint64,
 func (l *NATS) append(ctx context.Context, subject string, data []byte, options ...jetstream.PublishOpt) (uint64, error) {
 	ack, err := l.js.PublishMsg(ctx, &nats.Msg{Subject: subject, Data: data}, options...)
 	if err != nil {
-		if api, ok := errors.AsType[*jetstream.APIError](err); ok && (api.ErrorCode == jsStoreFailed || api.ErrorCode == 10023 || api.ErrorCode == 10047) {
+		if api, ok := errors.AsType[*jetstream.APIError](err); ok && (api.ErrorCode == streams.StoreFailed || streams.NoRoom(api)) {
 			return 0, fmt.Errorf("%w (%s)", ErrFull, api.Description)
 		}
 		return 0, fmt.Errorf("exposure: publish to %s: %w", subject, err)

@@ -53,9 +53,6 @@ func (s *Set) mayHave(key uint32) bool {
 
 // Has says whether the set holds a key.
 func (s *Set) Has(key uint32) bool {
-	if !s.mayHave(key) {
-		return false
-	}
 	for i := key & s.mask; ; i = (i + 1) & s.mask {
 		switch s.cells[i&uint32(len(s.cells)-1)] {
 		case key:

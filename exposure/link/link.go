@@ -47,16 +47,9 @@ func (r Reader) walk(user string, next func(Links) []string) (users []string, de
 	for level := users; len(level) > 0 && depth <= MaxDepth+1; depth++ {
 		var below []string
 		for _, u := range level {
-			for _, v := range next(r(u)) {
-				if !slices.Contains(below, v) {
-					below = append(below, v)
-				}
-				if !slices.Contains(users, v) {
-					users = append(users, v)
-				}
-			}
+			below = Union(below, next(r(u)))
 		}
-		level = below
+		users, level = Union(users, below), below
 	}
 	return users, depth - 1
 }
@@ -97,6 +90,16 @@ func (l *Links) Append(b []byte) []byte {
 		}
 	}
 	return b
+}
+
+// Union appends to a list what it does not contain yet.
+func Union(list, more []string) []string {
+	for _, s := range more {
+		if !slices.Contains(list, s) {
+			list = append(list, s)
+		}
+	}
+	return list
 }
 
 // Set is a list with a user as its last, or, if not linked, without the user. The list given is not changed.

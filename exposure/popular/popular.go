@@ -12,6 +12,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"jianguo/exposure/wire"
@@ -39,7 +40,7 @@ const limit = 1 << 15
 type Counts struct {
 	mu     sync.Mutex
 	counts map[string]*count // under mu
-	dirty  bool              // under mu; not in the file yet
+	dirty  atomic.Bool       // not in the file yet
 }
 
 // count is a weight at a time.
@@ -72,7 +73,7 @@ func (p *Counts) Add(q *wire.Query, at, now time.Time) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.dirty = true
+	p.dirty.Store(true)
 	for i := range q.Len() {
 		p.add(q.ID(i), 1, float64(at.Unix()))
 	}
@@ -124,11 +125,7 @@ func (p *Counts) Load(path string) error {
 
 // Save writes the file if a count has changed.
 func (p *Counts) Save(path string, now time.Time) error {
-	p.mu.Lock()
-	dirty := p.dirty
-	p.dirty = false
-	p.mu.Unlock()
-	if !dirty {
+	if !p.dirty.Swap(false) {
 		return nil
 	}
 	b, err := json.Marshal(p.Top(limit, now))

@@ -26,8 +26,7 @@ func (s *State) Find(p *policy.Policy, v *View, now time.Time, item string, key 
 	}
 	if ring >= 0 {
 		if at := s.ring[ring].at(); at.Add(RingTTL).After(now) {
-			at = at.In(now.Location())
-			w.DeliveredAt = &at
+			w.DeliveredAt = new(at.In(now.Location()))
 		}
 	}
 	return w

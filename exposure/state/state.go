@@ -36,10 +36,6 @@ type Shard struct {
 	filter   *bloom.BloomFilter // nil while only the head has been read
 }
 
-func newShard(epoch int32, capacity int, m uint32, k uint8) Shard {
-	return Shard{epoch: epoch, capacity: uint32(capacity), m: m, k: k, dirty: true, filter: bloom.New(uint(m), uint(k))}
-}
-
 // ID is the number of the row; 0 until Snapshot has given one.
 func (s *Shard) ID() int64 { return s.id }
 
@@ -369,7 +365,7 @@ func (s *State) open(p *policy.Policy, epoch int32) int {
 	}
 	capacity := p.CapacityOf(small, large)
 	m, k := p.Geometry(capacity)
-	fresh := newShard(epoch, capacity, m, k)
+	fresh := Shard{epoch: epoch, capacity: uint32(capacity), m: m, k: k, dirty: true, filter: bloom.New(uint(m), uint(k))}
 	for ; of >= p.Slots; of-- {
 		if old := s.shards[first]; old.m == m && fresh.id == 0 {
 			fresh.id, s.shards[first].id = old.id, 0

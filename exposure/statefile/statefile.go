@@ -3,6 +3,7 @@
 package statefile
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"database/sql"
@@ -63,11 +64,8 @@ func writeSchema(ctx context.Context, path string, random io.Reader) {
 	defer db.Close()
 	db.SetMaxOpenConns(1)
 	must.Get(db.ExecContext(ctx, "PRAGMA page_size = 16384; BEGIN IMMEDIATE;"+schema))
-	if random == nil {
-		random = rand.Reader
-	}
 	var secret [32]byte
-	must.Get(io.ReadFull(random, secret[:]))
+	must.Get(io.ReadFull(cmp.Or(random, rand.Reader), secret[:]))
 	must.Get(db.ExecContext(ctx, "INSERT INTO meta VALUES ('secret', ?); COMMIT", secret[:]))
 }
 

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 
 	"jianguo/exposure/kernel"
@@ -40,10 +41,7 @@ type Answer struct {
 // Choose turns marks into an answer: repeats are dropped, Max cuts, AtLeast relaxes.
 func (a *Answer) Choose() (o Outcome) {
 	o.Degraded = a.Degraded
-	limit := a.Query.Max
-	if limit == 0 {
-		limit = len(a.Marks)
-	}
+	limit := cmp.Or(a.Query.Max, len(a.Marks))
 	// Whether an id is unseen is as good as random: a branch on it would be mispredicted
 	// half of the time, so the list is written without one.
 	list, n := slices.Grow(a.chosen[:0], len(a.Marks))[:len(a.Marks)], 0

@@ -117,12 +117,7 @@ func (s *scanner) simpleString() ([]byte, bool) {
 
 // simple says that the inside of a string stands for itself.
 func simple(v []byte) bool {
-	for _, c := range v {
-		if c < 0x20 || c == '\\' {
-			return false
-		}
-	}
-	return utf8.Valid(v)
+	return utf8.Valid(v) && !bytes.ContainsFunc(v, func(r rune) bool { return r < 0x20 || r == '\\' })
 }
 
 // int reads a plain decimal integer that fits an int32.

@@ -55,7 +55,6 @@ package bands
 
 import (
 	"cmp"
-	"fmt"
 	"math/bits"
 	"runtime"
 	"sync"
@@ -119,16 +118,11 @@ func (b *Bands) Close() {
 }
 
 // Add adds a posting in every band. A posting that is there already is added once
-// more: where that is possible (a replay over a snapshot), use Set. Add panics beyond
-// MaxOrdinal.
+// more: where that is possible (a replay over a snapshot), call Remove first. Add panics
+// beyond MaxOrdinal.
 func (b *Bands) Add(fp simhash.Fingerprint, ordinal uint32) {
-	checkOrdinal(ordinal)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.add(fp, ordinal)
-}
-
-func (b *Bands) add(fp simhash.Fingerprint, ordinal uint32) {
 	for i, t := range b.bands {
 		t.Prefetch(uint16(buckets.Rotate(uint64(fp), i) >> 48))
 	}
@@ -137,23 +131,10 @@ func (b *Bands) add(fp simhash.Fingerprint, ordinal uint32) {
 	}
 }
 
-// Set makes the posting exist exactly once.
-func (b *Bands) Set(fp simhash.Fingerprint, ordinal uint32) {
-	checkOrdinal(ordinal)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.remove(fp, ordinal)
-	b.add(fp, ordinal)
-}
-
 // Remove removes the posting from every band and reports whether it was there.
 func (b *Bands) Remove(fp simhash.Fingerprint, ordinal uint32) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.remove(fp, ordinal)
-}
-
-func (b *Bands) remove(fp simhash.Fingerprint, ordinal uint32) bool {
 	removed := 0
 	for i, t := range b.bands {
 		removed += t.Remove(buckets.Rotate(uint64(fp), i), ordinal)
@@ -161,17 +142,11 @@ func (b *Bands) remove(fp simhash.Fingerprint, ordinal uint32) bool {
 	return removed > 0
 }
 
-func checkOrdinal(ordinal uint32) {
-	if ordinal > MaxOrdinal {
-		panic(fmt.Sprintf("bands: ordinal %d is beyond MaxOrdinal", ordinal))
-	}
-}
-
 // Stored are the tables that a snapshot holds: the postings of band 0, which hold whole fingerprints
 // (Derive makes the other bands from them: a quarter of the bytes to write and to read), and those
 // of AddKeys. Pages may hold more than was durable when a snapshot began, and an interrupted one
-// harms nothing: what has changed since then is replayed with Set and Remove, which do
-// nothing where nothing is to do.
+// harms nothing: what has changed since then is replayed with Remove, which does nothing
+// where nothing is to do, and Add.
 func (b *Bands) Stored() (fingerprints, keys *buckets.Table) { return b.bands[0], b.keys }
 
 // Derive makes the other bands from band 0, on all cores, once every page has been

@@ -143,7 +143,8 @@ func TestOperations(t *testing.T) {
 			"set": func(t *rapid.T) {
 				if len(ref.fps) > 0 {
 					h := rapid.SampledFrom(ref.fps).Draw(t, "hit")
-					b.Set(h.Fingerprint, h.Ordinal)
+					b.Remove(h.Fingerprint, h.Ordinal)
+					b.Add(h.Fingerprint, h.Ordinal)
 				}
 			},
 			"remove": func(t *rapid.T) {

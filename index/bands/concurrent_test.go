@@ -68,7 +68,8 @@ func TestReadersBesideTheWriter(t *testing.T) {
 		}
 		for o := first; o < next; o++ {
 			if o%2 == 0 {
-				b.Set(fingerprintOf(o), o)
+				b.Remove(fingerprintOf(o), o)
+				b.Add(fingerprintOf(o), o)
 			}
 			if !b.Remove(fingerprintOf(o), o) || b.RemoveKeys(keysOf(o), o) != 2 {
 				t.Errorf("ordinal %d was not there to be removed", o)

@@ -12,7 +12,6 @@ import (
 // Like Add, it adds a posting that is there already once more; where that can be,
 // call RemoveKeys first.
 func (b *Bands) AddKeys(keys []uint64, ordinal uint32) {
-	checkOrdinal(ordinal)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.askKeys(keys)
@@ -40,12 +39,7 @@ func (b *Bands) askKeys(keys []uint64) {
 
 // known reports whether a key is among others, by the bits that are kept.
 func known(keys []uint64, key uint64) bool {
-	for _, k := range keys {
-		if k>>16 == key>>16 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(keys, func(k uint64) bool { return k>>16 == key>>16 })
 }
 
 // RemoveKeys removes the ordinal from each of keys, and returns the number of

@@ -43,7 +43,7 @@ func Open(ctx context.Context, cat Catalogue, cfg Config) (_ *Model, err error) 
 	b := &Model{cat: cat, cfg: cfg, few: fewStories, stale: map[uint32]bool{}}
 	b.projection, err = openProjection(ctx, cat, cfg.Logger, FileName, listsSchema, listsFormat)
 	if err == nil && cfg.Words != nil {
-		b.words = &wordIndex{cat: cat, of: cfg.Words, recipe: cat.Recipe, workers: cfg.Workers}
+		b.words = &wordIndex{cat: cat, of: cfg.Words, workers: cfg.Workers}
 		b.words.projection, err = openProjection(ctx, cat, cfg.Logger, WordsFileName, wordsSchema, wordsFormat)
 	}
 	if err != nil {

@@ -1,6 +1,7 @@
 package browse
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -59,10 +60,7 @@ func (b *Model) listStories(ctx context.Context, q *StoryQuery) *StoryPage {
 	if column == "" {
 		must.Do(fmt.Errorf("sort %q: want heat, last, first or size: %w", q.Sort, verdict.ErrQuery))
 	}
-	limit := min(max(q.Limit, 0), 200)
-	if limit == 0 {
-		limit = 30
-	}
+	limit := cmp.Or(min(max(q.Limit, 0), 200), 30)
 	from, where := b.storiesFrom(ctx, q, column)
 	if q.Cursor != "" {
 		var c storyCursor
@@ -126,8 +124,5 @@ func (b *Model) storiesFrom(ctx context.Context, q *StoryQuery, column string) (
 	if where.and(`last_at >= ?`, q.Since.UnixMilli()); !q.Since.IsZero() && few(`SELECT 1 FROM stories INDEXED BY stories_by_last WHERE last_at >= ?`, q.Since.UnixMilli()) {
 		from = `INDEXED BY stories_by_last`
 	}
-	if from == "" {
-		from = `INDEXED BY stories_by_` + strings.TrimSuffix(column, "_at")
-	}
-	return from, where
+	return cmp.Or(from, `INDEXED BY stories_by_`+strings.TrimSuffix(column, "_at")), where
 }

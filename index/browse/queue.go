@@ -1,6 +1,7 @@
 package browse
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -58,10 +59,7 @@ type suspectCursor struct {
 // rows as it was.
 func (b *Model) Suspects(ctx context.Context, q SuspectQuery) (*SuspectPage, error) {
 	return must.Try(func() *SuspectPage {
-		limit := min(max(q.Limit, 0), 200)
-		if limit == 0 {
-			limit = 40
-		}
+		limit := cmp.Or(min(max(q.Limit, 0), 200), 40)
 		start := 2.0 // above every error
 		if q.New {
 			start = -1

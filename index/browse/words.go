@@ -43,15 +43,14 @@ type wordIndex struct {
 	projection
 	cat     Catalogue
 	of      func(title, body string) []string
-	recipe  func() string // of of
-	made    int64         // hash of the recipe of the words that are indexed; under follow
+	made    int64 // hash of the recipe of the words that are indexed; under follow
 	workers int
 	follow  sync.Mutex // serialises step
 }
 
 // renew empties the index where its words are of another recipe.
 func (s *wordIndex) renew(ctx context.Context) {
-	recipe := int64(xxh3.HashString(s.recipe()) >> 1)
+	recipe := int64(xxh3.HashString(s.cat.Recipe()) >> 1)
 	if recipe == s.made {
 		return
 	}

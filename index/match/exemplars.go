@@ -89,8 +89,8 @@ func (r *exemplars) put(ordinal uint32, e *exemplar) {
 	}
 }
 
-// add caches an exemplar that has just arrived.
-func (r *exemplars) add(ordinal uint32, a *verdict.Article) {
+// Cache keeps an article that has just become an exemplar in memory.
+func (r *exemplars) Cache(ordinal uint32, a *verdict.Article) {
 	e := &exemplar{sketch: a.Sketch}
 	if r.normal != nil && a.Packed != nil {
 		e.text, e.source, e.kept = cloneInput(a.Text), strings.Clone(a.Source), true
@@ -100,7 +100,8 @@ func (r *exemplars) add(ordinal uint32, a *verdict.Article) {
 	r.put(ordinal, e)
 }
 
-func (r *exemplars) forget(ordinal uint32) {
+// Uncache drops an exemplar from memory.
+func (r *exemplars) Uncache(ordinal uint32) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.cache.Remove(ordinal)

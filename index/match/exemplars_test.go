@@ -18,7 +18,7 @@ func TestCacheIsBounded(t *testing.T) {
 		ordinal := uint32(rng.IntN(2000))
 		switch rng.IntN(10) {
 		case 0:
-			r.forget(ordinal)
+			r.Uncache(ordinal)
 		case 1:
 			r.put(ordinal, new(exemplar))
 		default:

@@ -1,6 +1,7 @@
 package match
 
 import (
+	"slices"
 	"sync/atomic"
 
 	"jianguo/index/resident"
@@ -73,10 +74,8 @@ func (j *journal) since(number uint64) (parts [2][]change) {
 
 // sharing reports whether a change from a number on was under one of keys.
 func (j *journal) sharing(keys []uint64, since uint64) bool {
-	for _, k := range keys {
-		if n, ok := j.keys[k]; ok && n >= since {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(keys, func(k uint64) bool {
+		n, ok := j.keys[k]
+		return ok && n >= since
+	})
 }

@@ -52,11 +52,11 @@ type Matcher struct {
 
 // shared is what Matchers with different policies have in common.
 type shared struct {
-	rows      *resident.Rows
-	clusters  *resident.Clusters
-	bands     *bands.Bands
-	exacts    *lookup.Map
-	exemplars *exemplars
+	rows     *resident.Rows
+	clusters *resident.Clusters
+	bands    *bands.Bands
+	exacts   *lookup.Map
+	*exemplars
 
 	boilerplate *boilerplate.Table
 	journal     journal
@@ -283,12 +283,6 @@ func (m *Matcher) Unpost(ordinal uint32, p resident.Posting) {
 	p.RemoveFrom(m.bands, ordinal)
 	m.journal.add(change{Posting: p, ordinal: ordinal, removed: true})
 }
-
-// Cache keeps an article that has just become an exemplar in memory.
-func (m *Matcher) Cache(ordinal uint32, a *verdict.Article) { m.exemplars.add(ordinal, a) }
-
-// Uncache drops an exemplar from memory.
-func (m *Matcher) Uncache(ordinal uint32) { m.exemplars.forget(ordinal) }
 
 // CompareBy makes all that is cached be read again: versions are compared by another table
 // from now on, which readers name. Writer only.

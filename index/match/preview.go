@@ -4,10 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 
 	"jianguo/index/verdict"
 	"jianguo/internal/sqlite"
+	"jianguo/internal/wrap"
 	"jianguo/sketch"
 )
 
@@ -88,10 +88,7 @@ func (r *Reader) readSketch(ctx context.Context, ordinal uint32) (s sketch.Sketc
 	if err = r.DB.QueryRowContext(ctx, `SELECT sketch FROM `+r.Compared+` WHERE ordinal = ?`, ordinal).Scan(&encoded); err == nil {
 		s, err = sketch.Decode(encoded)
 	}
-	if err != nil {
-		return s, fmt.Errorf("sketch of ordinal %d: %w", ordinal, err)
-	}
-	return s, nil
+	return s, wrap.Err(err, "sketch of ordinal %d", ordinal)
 }
 
 // keptText is a text as the catalogue keeps it.

@@ -2,9 +2,9 @@ package read
 
 import (
 	"context"
-	"database/sql"
 	"time"
 
+	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
 	"jianguo/internal/wrap"
 )
@@ -50,10 +50,7 @@ type Label struct {
 // measure the judge. It omits decisions and reviews that were revoked or are unsure.
 // The last label of a pair counts.
 func (x *Reader) Labels(ctx context.Context) ([]Label, error) {
-	var out []Label
-	at := map[[2]string]int{}
-	err := sqlite.Each(ctx, x.db, `
-		SELECT a.id, b.id, CASE d.kind WHEN 'release' THEN 'different' ELSE 'same' END, d.reason, d.at
+	const query = `SELECT a.id, b.id, CASE d.kind WHEN 'release' THEN 'different' ELSE 'same' END, d.reason, d.at
 		FROM decisions d JOIN (SELECT number, item FROM decisions WHERE item IS NOT NULL UNION SELECT decision, item FROM decision_items) m ON m.number = d.number
 		JOIN items b ON b.ordinal = m.item JOIN items a ON a.ordinal = b.of
 		WHERE d.kind IN ('release', 'reject') AND NOT EXISTS (SELECT 1 FROM decisions u WHERE u.kind = 'undo' AND u.other = d.number)
@@ -61,20 +58,22 @@ func (x *Reader) Labels(ctx context.Context) ([]Label, error) {
 		SELECT a.id, b.id, CASE r.finding WHEN 'right' THEN 'same' ELSE 'different' END, r.reason, r.at
 		FROM reviews r JOIN items b ON b.ordinal = r.ordinal JOIN items a ON a.ordinal = b.of
 		WHERE r.finding IN ('right', 'wrong') AND r.number = (SELECT max(number) FROM reviews q WHERE q.ordinal = r.ordinal)
-		ORDER BY 5`, func(r *sql.Rows) error {
-		var l Label
-		var when int64
-		if err := r.Scan(&l.A, &l.B, &l.Label, &l.Reason, &when); err != nil {
-			return err
+		ORDER BY 5`
+	out, err := must.Try(func() (out []Label) {
+		at := map[[2]string]int{}
+		for r := range sqlite.Rows(ctx, x.db, query) {
+			var l Label
+			var when int64
+			must.Do(r.Scan(&l.A, &l.B, &l.Label, &l.Reason, &when))
+			pair := [2]string{l.A, l.B}
+			if i, known := at[pair]; known {
+				out[i] = l
+				continue
+			}
+			at[pair] = len(out)
+			out = append(out, l)
 		}
-		pair := [2]string{l.A, l.B}
-		if i, known := at[pair]; known {
-			out[i] = l
-			return nil
-		}
-		at[pair] = len(out)
-		out = append(out, l)
-		return nil
+		return out
 	})
 	return out, wrap.Err(err, "index: labels")
 }

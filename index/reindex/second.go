@@ -37,11 +37,10 @@ type twofold struct {
 }
 
 func (v *twofold) postings() (force, other resident.Posting) {
-	force, err := resident.DecodePosting(v.force.Fingerprint, v.force.Sketch)
-	must.Dof(err, "sketch of ordinal %d", v.ordinal)
-	other, err = resident.DecodePosting(v.other.Fingerprint, v.other.Sketch)
-	must.Dof(err, "sketch of ordinal %d", v.ordinal)
-	return force, other
+	decode := func(f *Form) resident.Posting {
+		return must.Get(resident.DecodePosting(v.ordinal, f.Fingerprint, f.Sketch))
+	}
+	return decode(&v.force), decode(&v.other)
 }
 
 // second is the posting by the other form, without what the form in force has, too.

@@ -73,9 +73,7 @@ func (b *Builder) postings(ctx context.Context, stage string, total int64, all b
 			b.Progress(stage, done, total)
 		}
 		if all || b.Rows.Flags(ordinal)&Exemplar != 0 {
-			p, err := DecodePosting(fingerprint, encoded)
-			must.Dof(err, "sketch of ordinal %d", ordinal)
-			f(ordinal, p)
+			f(ordinal, must.Get(DecodePosting(ordinal, fingerprint, encoded)))
 		}
 	}
 }

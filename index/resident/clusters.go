@@ -19,13 +19,10 @@ func (c *Clusters) Resolve(id uint32) uint32 {
 }
 
 func (c *Clusters) resolve(id uint32) uint32 {
-	for {
-		next, ok := c.merged[id]
-		if !ok {
-			return id
-		}
-		id = next
+	for c.merged[id] != 0 {
+		id = c.merged[id]
 	}
+	return id
 }
 
 // Lead returns the cluster that id is now part of, and its lead, 0 for none.

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"jianguo/index/bands"
+	"jianguo/internal/wrap"
 	"jianguo/simhash"
 	"jianguo/sketch"
 )
@@ -25,16 +26,13 @@ func NewPosting(fp simhash.Fingerprint, s *sketch.Sketch) Posting {
 
 // DecodePosting is the posting of a row of the catalogue. A blank row has no
 // sketch; it can belong to an exemplar, by the recipe of an earlier time.
-func DecodePosting(fingerprint int64, encoded []byte) (Posting, error) {
-	p := Posting{Fingerprint: simhash.Fingerprint(fingerprint)}
+func DecodePosting(ordinal uint32, fingerprint int64, encoded []byte) (Posting, error) {
+	fp := simhash.Fingerprint(fingerprint)
 	if len(encoded) == 0 {
-		return p, nil
+		return Posting{Fingerprint: fp}, nil
 	}
 	s, err := sketch.Decode(encoded)
-	if err != nil {
-		return p, err
-	}
-	return NewPosting(p.Fingerprint, &s), nil
+	return NewPosting(fp, &s), wrap.Err(err, "sketch of ordinal %d", ordinal)
 }
 
 // Without is the part of a posting that another does not have.
@@ -57,10 +55,7 @@ func ReadPosting(ctx context.Context, db *sql.DB, compared string, ordinal uint3
 	if err != nil {
 		return p, fmt.Errorf("ordinal %d: %w", ordinal, err)
 	}
-	if p, err = DecodePosting(fingerprint, encoded); err != nil {
-		return p, fmt.Errorf("sketch of ordinal %d: %w", ordinal, err)
-	}
-	return p, nil
+	return DecodePosting(ordinal, fingerprint, encoded)
 }
 
 // AddTo adds a posting that is not there.
@@ -81,11 +76,8 @@ func (p *Posting) RemoveFrom(b *bands.Bands, ordinal uint32) {
 
 // SetIn adds a posting that may be there already.
 func (p *Posting) SetIn(b *bands.Bands, ordinal uint32) {
-	if p.Fingerprint != 0 {
-		b.Set(p.Fingerprint, ordinal)
-	}
-	b.RemoveKeys(p.Keys, ordinal)
-	b.AddKeys(p.Keys, ordinal)
+	p.RemoveFrom(b, ordinal)
+	p.AddTo(b, ordinal)
 }
 
 // ExactKey is the part of an exact hash, 16 bytes, that the look-up of normal

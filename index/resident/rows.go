@@ -48,12 +48,6 @@ type chunk struct {
 	outlines atomic.Pointer[[]sketch.Outline]
 }
 
-func newChunk() *chunk {
-	ch := new(chunk)
-	ch.rows = offheap.SliceFor[row](ch, chunkRows)
-	return ch
-}
-
 // Rows keeps a row an ordinal. The zero value is empty.
 type Rows struct {
 	chunks atomic.Pointer[[]*chunk] // replaced by the writer when it grows
@@ -87,7 +81,8 @@ func (r *Rows) grow(ordinal uint32) {
 	next := make([]*chunk, n)
 	copy(next, have)
 	for i := len(have); i < n; i++ {
-		next[i] = newChunk()
+		next[i] = new(chunk)
+		next[i].rows = offheap.SliceFor[row](next[i], chunkRows)
 	}
 	r.chunks.Store(&next)
 }

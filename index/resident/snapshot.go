@@ -33,8 +33,6 @@ const snapshotSchema = `
 CREATE TABLE IF NOT EXISTS pages (id INTEGER PRIMARY KEY, hash INTEGER NOT NULL, data BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS marks (key TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;`
 
-func pageID(part, number int) int64 { return int64(part)<<32 | int64(number) }
-
 // Mark is a position in the catalogue: the last ordinal and the number of the last
 // event up to there.
 type Mark struct{ Ordinal, Event int64 }

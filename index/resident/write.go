@@ -105,7 +105,7 @@ func (w *pageWriter) all() {
 	defer w.Writers.Unlock()
 	w.marks.low = w.Last()
 	for kind, p := range w.Tables.parts() {
-		must.Do(p.Snapshot(func(number int, page []byte) error { return w.emit(pageID(kind, number), page) }))
+		must.Do(p.Snapshot(func(number int, page []byte) error { return w.emit(int64(kind)<<32|int64(number), page) }))
 	}
 	w.marks.high = w.Last()
 }

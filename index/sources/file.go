@@ -48,8 +48,8 @@ const editedBy = FileName
 // updates the file. Package must ends it.
 func (t *Table) Open(ctx context.Context) {
 	force := map[string]string{}
-	for source, p := range must.Get(t.at(ctx, -1)) {
-		force[source] = p.stored()
+	for source, p := range must.Get(t.At(ctx, -1)) {
+		force[source] = p.Stored()
 	}
 	t.inForce.Store(&force)
 	raw, err := os.ReadFile(filepath.Join(t.Dir, FileName))
@@ -62,14 +62,14 @@ func (t *Table) Open(ctx context.Context) {
 	must.Do(err)
 	listed, change, err := Parse(string(raw))
 	must.Dof(err, FileName)
-	then := must.Get(t.at(ctx, change))
+	then := must.Get(t.At(ctx, change))
 	var edits []Policy
 	edit := func(source, policy string) {
 		treatment, strictness := Parts(policy)
 		edits = append(edits, Policy{At: time.Now(), By: editedBy, Source: source, Policy: treatment, Strictness: strictness})
 	}
 	for source, policy := range listed {
-		if p := then[source]; p.stored() != policy && force[source] != policy {
+		if p := then[source]; p.Stored() != policy && force[source] != policy {
 			edit(source, policy)
 		}
 	}

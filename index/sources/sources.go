@@ -77,21 +77,18 @@ func (t *Table) InForce() map[string]string {
 	return nil
 }
 
-// All returns the last change of each source. It omits normal sources.
-func (t *Table) All(ctx context.Context) (map[string]Policy, error) { return t.at(ctx, -1) }
-
 // Last returns the last changes, the newest first.
 func (t *Table) Last(ctx context.Context, limit int) ([]Policy, error) {
 	return t.log(ctx, `ORDER BY number DESC LIMIT ?`, limit)
 }
 
-// at returns the policies as they were after a change; -1: the last one.
-func (t *Table) at(ctx context.Context, number int64) (map[string]Policy, error) {
+// At returns the last change of each source, as of a change; -1: the last one. It omits normal sources.
+func (t *Table) At(ctx context.Context, number int64) (map[string]Policy, error) {
 	out := map[string]Policy{}
 	log, err := t.log(ctx, `WHERE ? < 0 OR number <= ? ORDER BY number`, number, number)
 	for _, p := range log {
 		out[p.Source] = p
-		if p.stored() == Normal {
+		if p.Stored() == Normal {
 			delete(out, p.Source)
 		}
 	}
@@ -121,8 +118,8 @@ func Parts(policy string) (treatment, strictness string) {
 	return treatment, strictness
 }
 
-// stored is the inverse of Parts.
-func (p *Policy) stored() string {
+// Stored is the inverse of Parts.
+func (p Policy) Stored() string {
 	if p.Strictness == "" {
 		return p.Policy
 	}
@@ -151,7 +148,7 @@ func (t *Table) Set(ctx context.Context, changes []Policy) error {
 	applied, next := t.Applied(), maps.Clone(t.InForce())
 	err := t.Transact(ctx, func(conn *sql.Conn) {
 		for _, p := range changes {
-			policy := p.stored()
+			policy := p.Stored()
 			must.Do(check(p.Source, policy))
 			if policy == cmp.Or(next[p.Source], Normal) {
 				continue

@@ -27,6 +27,12 @@ func Get[T any](v T, err error) T {
 	return v
 }
 
+// Get2 is Get for two values.
+func Get2[T, U any](v T, w U, err error) (T, U) {
+	Do(err)
+	return v, w
+}
+
 // Try runs the work and returns what it returns, or the error that ended it.
 func Try[T any](work func() T) (v T, err error) {
 	err = Catch(func() { v = work() })

@@ -12,7 +12,8 @@ import (
 // mappedFrom is the size from which on blocks are mapped: the system maps whole pages.
 const mappedFrom = 16 << 10
 
-func newBlock(size int) Block {
+// New returns a block of so many bytes.
+func New(size int) Block {
 	if size >= mappedFrom {
 		if b, err := mapped(roundUp(size)); err == nil {
 			return Block{b[:size], true}
@@ -30,7 +31,8 @@ func mapped(size int) ([]byte, error) {
 	return unsafe.Slice((*byte)(p), size), nil
 }
 
-func (b Block) release() {
+// Release frees the block. Nothing may read it any more.
+func (b Block) Release() {
 	if b.mapped {
 		if err := unix.MunmapPtr(unsafe.Pointer(unsafe.SliceData(b.Bytes)), uintptr(roundUp(len(b.Bytes)))); err != nil {
 			panic("offheap: unmap a block of our own: " + err.Error())

@@ -15,9 +15,6 @@ type Block struct {
 	mapped bool
 }
 
-// New returns a block of so many bytes.
-func New(size int) Block { return newBlock(size) }
-
 // SliceFor returns a slice of n elements, which must not hold pointers. Its memory is
 // released some time after owner is unreachable. The slice does not keep owner
 // alive: a function that uses it does (runtime.KeepAlive).
@@ -28,6 +25,3 @@ func SliceFor[T, O any](owner *O, n int) []T {
 	}
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b.Bytes))), n)
 }
-
-// Release frees the block. Nothing may read it any more.
-func (b Block) Release() { b.release() }

@@ -20,7 +20,11 @@ const (
 	owner    = "jianguo"
 )
 
-// Codes of JetStream's errors.
+// StoreFailed is JetStream's code for a message that the stream did not take; under discard-new its one ordinary cause is
+// a full stream.
+const StoreFailed = 10077
+
+// Codes of other errors.
 const (
 	resourcesOfAccount = 10002
 	noResources        = 10023
@@ -108,6 +112,11 @@ func wrong(have, want *jetstream.StreamConfig) (reasons []string) {
 	return reasons
 }
 
+// NoRoom reports whether the server has no room.
+func NoRoom(err *jetstream.APIError) bool {
+	return err.ErrorCode == noStorage || err.ErrorCode == noResources
+}
+
 // explain adds to an error what the operator of the bus can do.
 func explain(c jetstream.StreamConfig, err error) error {
 	advice := ""
@@ -116,7 +125,7 @@ func explain(c jetstream.StreamConfig, err error) error {
 	case errors.Is(err, nats.ErrNoResponders), errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount):
 		advice = "the bus has no JetStream, or not for this account: enable it there: "
 	case !errors.As(err, &api):
-	case api.ErrorCode == noStorage || api.ErrorCode == noResources || api.ErrorCode == resourcesOfAccount:
+	case NoRoom(api) || api.ErrorCode == resourcesOfAccount:
 		advice = fmt.Sprintf("the bus has no room for it: it holds up to %d MiB; ITEMS needs --backlog (4096 MiB unless set), and VERDICTS, DEAD and EXPOSURES 1024 MiB each: "+
 			"raise max_file_store of the server, or the limit of the account: ", c.MaxBytes>>20)
 	case api.ErrorCode == noPeers || api.ErrorCode == noCluster:

@@ -103,8 +103,3 @@ func (l Locale) Shift(shift string) string {
 	}
 	return strings.Join(words, " → ")
 }
-
-// Stored is a policy as the catalogue keeps it: with its strictness behind it.
-func (Locale) Stored(p index.SourcePolicy) string {
-	return strings.TrimSuffix(p.Policy+"/"+p.Strictness, "/")
-}

@@ -1,6 +1,7 @@
 package locale
 
 import (
+	"cmp"
 	"fmt"
 
 	"jianguo/index"
@@ -63,8 +64,5 @@ func (l Locale) Behind(c *browse.Copy) string {
 
 // Or is a source, or the word for none.
 func (l Locale) Or(source string) string {
-	if source == "" {
-		return l.T("来源不明", "source unknown")
-	}
-	return source
+	return cmp.Or(source, l.T("来源不明", "source unknown"))
 }

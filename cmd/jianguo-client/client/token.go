@@ -53,7 +53,7 @@ func (c *tokenListCmd) Run(co *companion.Streams) error {
 	w := tabwriter.NewWriter(co.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "name\trole\tid")
 	for _, t := range set.List() {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", t.Name, t.RoleName(), cmp.Or(t.ID, "none: the file holds the token itself"))
+		fmt.Fprintf(w, "%s\t%s\t%s\n", t.Name, t.RoleName, cmp.Or(t.ID, "none: the file holds the token itself"))
 	}
 	return w.Flush()
 }

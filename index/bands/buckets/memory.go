@@ -58,12 +58,6 @@ func (p Pin) Unpin() { p.slot.n.Add(-1) }
 // Bytes is the size of all blocks, those waiting for look-ups to end included.
 func (m *Memory) Bytes() int64 { return m.bytes.Load() }
 
-func (m *Memory) alloc(size int) block {
-	b := offheap.New(size)
-	m.bytes.Add(int64(len(b.Bytes)))
-	return b
-}
-
 // retire releases b once no look-up can read it. Writer only; b must be
 // unreachable for look-ups that begin now.
 func (m *Memory) retire(b block) {

@@ -51,6 +51,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"jianguo/internal/offheap"
 	"jianguo/internal/prefetch"
 )
 
@@ -230,7 +231,9 @@ func (m *Memory) page(slots *[PageKeys]int, narrow bool) *page {
 	if narrow {
 		size = narrowBytes
 	}
-	p.carve(m.alloc(n*size), n, narrow)
+	b := offheap.New(n * size)
+	m.bytes.Add(int64(len(b.Bytes)))
+	p.carve(b, n, narrow)
 	return p
 }
 
