@@ -63,9 +63,8 @@ func Compared(j *sketch.Judgement, x *sketch.Alignment) *Facts {
 	f.New.Text = quotation(&x.Later, passages)
 	f.pair(x, j.Kind == sketch.Series)
 	if f.Reason = reason(j, f); f.Reason == sketch.InDoubt && f.Conflicts == 0 {
-		if later, earlier, found := subjects(x); found {
-			f.Conflicts, f.Conflict = 1, []string{later + " / " + earlier}
-		}
+		c := aboutOthers(x)
+		f.Conflicts, f.Conflict = len(c), shown(c)
 	}
 	return f
 }
@@ -76,9 +75,7 @@ func (f *Facts) pair(x *sketch.Alignment, series bool) {
 	var conflicts []conflict
 	pairs := x.Counterparts(series)
 	if series {
-		if later, earlier, found := subjects(x); found {
-			conflicts = append(conflicts, conflict{later: later, earlier: earlier, kind: sketch.FactName})
-		}
+		conflicts = aboutOthers(x)
 	}
 	tickers := ticker.FindAllStringIndex(x.Later.Text, -1)
 	priced := func(o *sketch.Fact) bool { // by a ticker
@@ -99,12 +96,8 @@ func (f *Facts) pair(x *sketch.Alignment, series bool) {
 		switch {
 		case p.Later == nil, p.Conflict && !series && priced(p.Later):
 		case p.Conflict:
-			a, b := x.Later.Text[p.Later.Start:p.Later.End], x.Earlier.Text[p.Earlier.Start:p.Earlier.End]
-			shownA, shownB := opposed(a, b, x.Later.Text[:p.Later.Start], x.Earlier.Text[:p.Earlier.Start])
-			c := conflict{later: shownA, earlier: shownB, kind: p.Later.Kind, pair: p, rank: 2}
-			if strings.Contains(x.Later.Title, a) && strings.Contains(x.Earlier.Title, b) {
-				c.rank = 1
-			} else if priced(p.Later) {
+			c := conflictOf(x, p)
+			if c.rank > 1 && priced(p.Later) {
 				c.rank = 3
 			}
 			if !slices.ContainsFunc(conflicts, c.like) {
@@ -135,6 +128,26 @@ func (f *Facts) pair(x *sketch.Alignment, series bool) {
 		f.New.Examples = appendSome(f.New.Examples, x.Later.Text[o.Start:o.End])
 	}
 	f.Conflicts, f.Conflict = len(conflicts), shown(conflicts)
+}
+
+// aboutOthers is what two texts are about, if that can be told.
+func aboutOthers(x *sketch.Alignment) []conflict {
+	later, earlier, found := subjects(x)
+	if !found {
+		return nil
+	}
+	return []conflict{{later: later, earlier: earlier, kind: sketch.FactName}}
+}
+
+// conflictOf is what two facts say that are in conflict.
+func conflictOf(x *sketch.Alignment, p *sketch.FactPair) conflict {
+	a, b := x.Later.Text[p.Later.Start:p.Later.End], x.Earlier.Text[p.Earlier.Start:p.Earlier.End]
+	c := conflict{kind: p.Later.Kind, pair: p, rank: 2}
+	c.later, c.earlier = opposed(a, b, x.Later.Text[:p.Later.Start], x.Earlier.Text[:p.Earlier.Start])
+	if strings.Contains(x.Later.Title, a) && strings.Contains(x.Earlier.Title, b) {
+		c.rank = 1
+	}
+	return c
 }
 
 // digitsMost is the length of a number that does not stand in two texts by chance.
