@@ -70,7 +70,7 @@ func (s *side) drop() {
 	}
 }
 
-// trim takes credits away from both ends of the tokens, unless a third of them would go.
+// trim takes credits away from both ends of the tokens, unless a third of them would go, and what follows the article.
 func (s *side) trim() {
 	s.before = nil
 	if len(s.tokens) <= shortTokens {
@@ -99,22 +99,22 @@ func (s *side) trim() {
 			break
 		}
 	}
-	to = s.foot(from, to)
 	if 3*(to-from) >= 2*len(s.tokens) {
+		to = s.foot(from, to)
 		s.before, s.tokens = s.tokens[:from], s.tokens[from:to]
 	}
 }
 
-// foot is where the page goes on under an article, within the last third of it; else the end of the article.
+// foot is where the page goes on under an article, within the second half of it; else the end of the article.
 func (s *side) foot(from, to int) int {
-	for i := from + (to-from)*2/3; i < to; i++ {
+	for i := from + (to-from)/2; i < to; i++ {
 		if !s.tokens[i].clause {
 			continue
 		}
 		clause, _, _ := strings.Cut(s.text[s.tokens[i].start:], "\n")
 		heads := func(f string) bool { return strings.Contains(clause, f) }
 		names := func(f string) bool { _, name, ok := strings.Cut(clause, f); return ok && len(name) <= 3*nameTokens }
-		if utf8.RuneCountInString(clause) <= creditRunes && (slices.ContainsFunc(headings, heads) || slices.ContainsFunc(feet, names)) {
+		if strings.Contains(clause, "值班编辑") || utf8.RuneCountInString(clause) <= creditRunes && (slices.ContainsFunc(headings, heads) || slices.ContainsFunc(feet, names)) {
 			return i
 		}
 	}

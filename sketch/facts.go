@@ -45,7 +45,7 @@ var units = func() map[string]string {
 	for _, group := range strings.Fields(`人/名/位/人次 例/起/宗/件 户/家庭 岁/周岁 元/块/元人民币/人民币 美元 美分 欧元 日元 港元/港币 新元 澳元 加元 台币/新台币 英镑 韩元 卢布 公里/千米/km
 		米/m 厘米/公分/cm 毫米/mm 纳米 英里 英亩 平方米/㎡/m2 平方公里 公顷 亩 立方米/m3 立方米每秒 吨/t 公斤/千克/kg 克/g 毫克/mg 微克 斤 升/l 毫升/ml 千瓦 千瓦时/度 兆瓦 吉瓦 吉瓦时 瓦 c/摄氏度 级 个百分点/百分点
 		年 个月/个多月 天/日 小时/个小时/个多小时 分钟/分 秒/s 倍 成 次/场 场次 辆 架 艘 台 套 台套 座/栋/幢 所 家 个 张 件套 只/头 株 股 手 点 基点/bp/个基点 桶 票 名次 期 届 号 楼 条
-		层 公斤级 公里每小时/km/h 册 项 处 页 份 封 段 盏 棵 顶 箱 袋 瓶 盒 枚 幅 列 班 架次 车次/辆次 间 笔 单 批 轮 首 部 篇 根 口 组 对 双 支 杯 人份 克拉 公升 海里 节 里 支队 拍 条次 篇 万步 步 g w mah hz gb/g/b tb 英寸 nm nits ppi 瓦时 伏 帕 赫 延长米 标箱/标准箱 周年 年代 周 种 款 颗 趟 具 席 折 号线 交易日/个交易日 工作日/个工作日`) {
+		层 公斤级 公里每小时/km/h 册 项 处 页 份 封 段 盏 棵 顶 箱 袋 瓶 盒 枚 幅 列 班 架次 车次/辆次 间 笔 单 批 轮 首 部 篇 根 口 组 对 双 支 杯 人份 克拉 公升 盎司 磅 海里 节 里 支队 拍 条次 篇 万步 步 g w mah hz gb/g/b tb 英寸 nm nits ppi 瓦时 伏 帕 赫 延长米 标箱/标准箱 周年 年代 周 种 款 颗 趟 具 席 折 号线 交易日/个交易日 工作日/个工作日`) {
 		names := strings.Split(group, "/")
 		for _, n := range names {
 			if _, known := out[n]; !known {
@@ -108,6 +108,9 @@ func (s *side) appendFacts(out []Fact, tokens []token) []Fact {
 		if before, ok := strings.CutSuffix(s.text[:f.Start], "-"); ok && (before == "" || strings.HasSuffix(before, "\n")) {
 			f.Start-- // shown, but -0.16% may be 下降0.16% in other words
 		}
+		if f.unit == "" && f.Kind == FactFigure {
+			f.Start -= s.letters(f.Start, f.End-f.Start)
+		}
 		if strings.HasSuffix(s.text[:f.Start], "第") {
 			if f.value == 1 || f.unit == "" {
 				continue // 第一时间, 第一: words more often than facts
@@ -117,6 +120,17 @@ func (s *side) appendFacts(out []Fact, tokens []token) []Fact {
 		out = append(out, f)
 	}
 	return out
+}
+
+// letters is the length of the Latin word before the number of a code, with what stands between: shr-4685, visionos 2.4. A word of a
+// sentence is none.
+func (s *side) letters(at, digits int) int {
+	before := strings.TrimRight(s.text[:at], "\n ")
+	rest := strings.TrimRight(before, "abcdefghijklmnopqrstuvwxyz")
+	if n := len(before) - len(rest); n == 0 || n == 1 && digits > 3 || len(before) < at-1 || strings.HasSuffix(rest, " ") {
+		return 0
+	}
+	return at - len(rest)
 }
 
 // converted reports whether the figure at an offset says the one before it again, in other money or another unit.
@@ -176,14 +190,28 @@ func (s *side) factAt(tokens []token, i int) (Fact, int) {
 	for i+n < len(tokens) && int(tokens[i+n].end) <= f.End {
 		n++
 	}
-	if unit == "" && !strings.ContainsAny(text, "0123456789") && f.value < 1e4 {
-		return Fact{}, 0 // of a name: 十二东路, 党的二十大
+	if unit == "" && (!strings.ContainsAny(text, "0123456789") && f.value < 1e4 || strings.HasPrefix(s.text[f.End:], "型")) {
+		return Fact{}, 0 // of a name: 十二东路, 党的二十大, mk-84型
+	}
+	if f.unit == "分钟" && i+n < len(tokens) {
+		n += s.seconds(&f, tokens[i+n])
 	}
 	// A small number without a unit numbers a paragraph or belongs to a name, as does a longer one between two marks.
 	if unit == "" && n == 1 && t.kind == number && whole && (f.value < 10 || strings.HasSuffix(s.text[:t.start], "-") || len(text) <= 3 && t.clause && (i+1 == len(tokens) || tokens[i+1].clause)) {
 		return Fact{}, 0
 	}
 	return f, n
+}
+
+// seconds adds to minutes the seconds that a token is, with their hundredths: 2分05秒48. It returns how many tokens these are.
+func (s *side) seconds(f *Fact, t token) int {
+	behind, more := strings.CutPrefix(s.text[t.end:], "秒")
+	if !more || t.kind != number || int(t.start) != f.End {
+		return 0
+	}
+	hundredths := len(behind) - len(strings.TrimLeft(behind, "0123456789"))
+	f.value, f.place, f.End = f.value*60+readToken(s.text, f.End).value, 0, int(t.end)+len("秒")+hundredths
+	return 2 + min(hundredths, 1)
 }
 
 // measure is the length in bytes of what a figure that ends at an offset counts, and its group's name: 元, 米/秒, of which the normal
@@ -343,6 +371,9 @@ func (s *side) timeAt(tokens []token, i int) (Fact, int) {
 		_, size := utf8.DecodeRuneInString(s.text[t.end:])
 		f.End = int(t.end) + size
 		n += 2
+	}
+	if field == 5 && i+n < len(tokens) {
+		n += s.seconds(&f, tokens[i+n]) // a time is equal without them
 	}
 	if field == 1 {
 		n += s.period(&f, tokens[i+n:])

@@ -157,7 +157,7 @@ const digitsMost = 4
 func elsewhere(fact string, s *sketch.Aligned) bool {
 	unit := strings.TrimLeft(strings.TrimPrefix(fact, "第"), "0123456789.")
 	number := strings.TrimSuffix(strings.TrimPrefix(fact, "第"), unit)
-	return len(number) >= digitsMost && !strings.ContainsAny(unit, "0123456789") &&
+	return strings.Contains(s.Title, fact) || len(number) >= digitsMost && !strings.ContainsAny(unit, "0123456789") &&
 		(strings.Contains(s.Text, number) || strings.Contains(s.Title, number) || unit == "年" && strings.Contains(s.Text, "今年"))
 }
 
@@ -245,11 +245,17 @@ func appendSome(list []string, text string) []string {
 	return list
 }
 
-// celsius is ℃ in the normal form.
-var celsius = regexp.MustCompile(`(\d)c([^a-z\d]|$)`)
+// Of a normal form, celsius is ℃, and code is SHR-4685.
+var (
+	celsius = regexp.MustCompile(`(\d)c([^a-z\d]|$)`)
+	code    = regexp.MustCompile(`([a-z])\n(\d)`)
+)
 
 // display writes what a normal form says for people, with a mark for each separator.
 func display(text, mark string) string {
+	if mark == "/" {
+		text = code.ReplaceAllString(text, "$1-$2")
+	}
 	return celsius.ReplaceAllString(strings.ReplaceAll(text, "\n", mark), "$1℃$2")
 }
 

@@ -125,7 +125,7 @@ func isHan(r rune) bool { return unicode.Is(unicode.Han, r) }
 func prose(r rune) bool { return r == ' ' || isHan(r) }
 
 // attributions end a clause that says who says what follows.
-var attributions = strings.Fields("报道 消息 获悉 公布 发布 宣布 透露 表示 介绍 指出 强调 认为 显示 注意到 发文称 称 说")
+var attributions = strings.Fields("报道 消息 获悉 公布 发布 宣布 透露 表示 介绍 指出 强调 认为 显示 注意到 提到 发文称 称 说")
 
 // captions stand in what a page says beside an article.
 var captions = strings.Fields("图为 资料图 视觉中国 vcg 截图 摄 供图 图源 广告 直达链接 点此 欢迎")
@@ -179,8 +179,9 @@ func beginning(text string) (quote string, size int) {
 			word = i
 		}
 		end := 0
+		before, _ := utf8.DecodeLastRuneInString(text[:i])
 		switch {
-		case r == '\n' && n >= quoted && (text[i-1] >= utf8.RuneSelf || text[i+1] >= utf8.RuneSelf) && !strings.HasSuffix(text[:i], "是") && !strings.HasSuffix(text[:i], "为"):
+		case r == '\n' && n >= quoted && (text[i-1] >= utf8.RuneSelf || text[i+1] >= utf8.RuneSelf) && !strings.ContainsRune(sketch.Particles, before):
 			end = i
 		case n == quotedMax:
 			end = cmp.Or(particle, word)

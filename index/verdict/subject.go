@@ -124,6 +124,9 @@ func named(slot string, s *sketch.Aligned) string {
 	if s.Title == "" {
 		slot, _, _ = strings.Cut(slot, "\n")
 	}
+	if r, _ := utf8.DecodeRuneInString(slot); strings.ContainsRune(sketch.Particles, r) {
+		return "" // 经广东省, in a sentence
+	}
 	for {
 		rest := strings.TrimLeft(slot, "0123456789:")
 		r, size := utf8.DecodeRuneInString(rest)
