@@ -87,9 +87,11 @@ func phrasesOf(language string) *phrases {
 }
 
 // formed reports whether a text has the form of the earlier one: more than one fact differs, or who it is about, or half of it is
-// in common.
+// in common; most of both, if but a time differs, which a retelling of one event may name too.
 func (f *Facts) formed() bool {
-	return f.Conflicts > 1 || f.Coverage == nil || f.Coverage.Later >= .5 || !strings.ContainsAny(f.Conflict[0], "0123456789")
+	timed := len(f.Conflict) == 1 && strings.ContainsAny(f.Conflict[0], "年月日时")
+	return f.Conflicts > 1 || f.Coverage == nil || f.Coverage.Later >= .5 && !timed || min(f.Coverage.Later, f.Coverage.Earlier) >= most ||
+		!strings.ContainsAny(f.Conflict[0], "0123456789")
 }
 
 // Why puts an event into one sentence, in Chinese or English.

@@ -190,7 +190,7 @@ var radicals = strings.NewReplacer("长", "⻓", "车", "⻋", "见", "⻅", "�
 
 func (e *editor) radicals(it *ingest.Item, _ float64) { it.Body = radicals.Replace(it.Body) }
 
-var halfWidth = strings.NewReplacer("，", ",", "。", "｡", "“", "\"", "”", "\"", "：", ":", "；", ";", "（", "(", "）", ")", "、", "，", "！", "!!", "？", "?")
+var halfWidth = strings.NewReplacer("，", ",", "。", "｡", "“", "\"", "”", "\"", "：", ":", "；", ";", "（", "(", "）", ")", "、", "､", "！", "!!", "？", "?")
 
 func (e *editor) punctuation(it *ingest.Item, _ float64) { it.Body = halfWidth.Replace(it.Body) }
 

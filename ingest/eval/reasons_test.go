@@ -17,6 +17,7 @@ import (
 var (
 	cutUnit   = regexp.MustCompile(`[0-9](公|小|毫|厘|亿立|万立|立|平|个百|摄)$`)
 	quotation = regexp.MustCompile("“.*”") // what a text says is not ours
+	code      = regexp.MustCompile(`([a-z])-`) // of f-16, of which the normal form has no mark
 	idiom     = regexp.MustCompile(`^(一时|一视|一视同仁|三令五申|一次|一个|一些|万一|十分|三五)$`)
 )
 
@@ -62,7 +63,7 @@ func faults(e *index.Event, later, earlier string) (out []string) {
 // stands reports whether a normal form has some text, whatever separates its characters.
 func stands(form, text string) bool {
 	packed := strings.NewReplacer("\n", "", " ", "", "/", "", "℃", "c")
-	return strings.Contains(packed.Replace(form), packed.Replace(text))
+	return strings.Contains(packed.Replace(form), code.ReplaceAllString(packed.Replace(text), "$1"))
 }
 
 // reasons reads the sentences of all events, and returns them with their faults.
