@@ -152,8 +152,9 @@ func TestDamagedLog(t *testing.T) {
 	}
 	r := rand.New(rand.NewPCG(1, 1))
 	at := []int{size - 1}
-	for i := range 28 { // the header, and that of the first frame
-		at = append(at, 2*i)
+	step := tier.Count(4, 2, 2)
+	for i := 0; i < 56; i += step { // the header, and that of the first frame
+		at = append(at, i)
 	}
 	for range tier.Count(7, 20, 20) {
 		frame := 32 + r.IntN((size-32)/(24+4096))*(24+4096)

@@ -106,7 +106,11 @@ func TestSnapshotHeader(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The bounds of the fields in the header of the file and of its first page.
-	for _, at := range tier.Sequential([]int{0, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 27, 28, 31, 35, 39, 40, 43, 47, 51, 55, 56, 59, 63, 67, 71, 95, 99, 100, 102, 104, 106, 107}) {
+	fields := []int{0, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 27, 28, 31, 35, 39, 40, 43, 47, 51, 55, 56, 59, 63, 67, 71, 95, 99, 100, 102, 104, 106, 107}
+	for i, at := range tier.Sequential(fields) {
+		if i%tier.Count(3, 1, 1) > 0 && at != 18 { // byte 18 makes it read-only
+			continue
+		}
 		b := slices.Clone(whole)
 		b[at] ^= 4
 		if err := os.WriteFile(path, b, 0o600); err != nil {

@@ -249,7 +249,7 @@ func TestNothingWithinReachIsMissed(t *testing.T) {
 			r := rand.New(rand.NewPCG(7, uint64(distance)))
 			var leads []uint64
 			seq := uint64(0)
-			for range 60 {
+			for range tier.Count(30, 60, 60) {
 				var batch []Mutation
 				for range 64 {
 					f := r.Uint64() | 1

@@ -94,7 +94,7 @@ func TestSession(t *testing.T) {
 	})
 	t.Run("end", func(t *testing.T) {
 		b := open(t, r, 1280, 900)
-		b.signIn("lin-secret-token-1", "/console/suspects")
+		b.signInByForm("lin-secret-token-1", "/console/suspects")
 		r.Ahead.Add(int64(13 * time.Hour))
 		defer r.Ahead.Store(0)
 		b.key("s")

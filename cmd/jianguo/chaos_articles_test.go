@@ -101,7 +101,7 @@ func (c *chaos) write(ctx context.Context, to outlet, http *http.Client) {
 			leads = slices.Delete(leads, pick, pick+1)
 			c.change(a, "withdrawn", "", func() error { return to.withdraw(ctx, a.id, "block") })
 		}
-		sleep(ctx, pace())
+		sleep(ctx, c.pace)
 	}
 }
 

@@ -16,7 +16,6 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"jianguo/bus"
-	"jianguo/internal/tier"
 )
 
 // requestTime is how long a client waits for an answer.
@@ -28,10 +27,6 @@ func sleep(ctx context.Context, milliseconds int) {
 	case <-time.After(time.Duration(milliseconds) * time.Millisecond):
 	}
 }
-
-// pace is how many milliseconds a client waits after each change. What is acknowledged is
-// compared in every later round, so that most of the time of a run goes with its number.
-func pace() int { return tier.Count(50, 2, 2) }
 
 // work starts the clients of a round.
 func (c *chaos) work(ctx context.Context, clients *sync.WaitGroup) {
@@ -81,7 +76,7 @@ func (c *chaos) connected(ctx context.Context, client func(context.Context, *nat
 
 // read asks for items, so that the service reads its files.
 func (c *chaos) read(ctx context.Context, client *http.Client) {
-	for ; ctx.Err() == nil; sleep(ctx, tier.Count(20, 5, 5)) {
+	for ; ctx.Err() == nil; sleep(ctx, max(5, c.pace/2)) {
 		c.mu.Lock()
 		id := "none"
 		if len(c.articles) > 0 {

@@ -75,6 +75,7 @@ func TestChaosNoticesALoss(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := newChaos(t)
+			c.pace = min(c.pace, 20) // it has one round in which to notice
 			leftOut := &fault{name: "syncs left out", cut: true, disk: func(c *chaos, op powercut.Op, path string) powercut.Fault {
 				switch {
 				case op != powercut.Sync:
@@ -107,8 +108,11 @@ type chaos struct {
 	words    *dictionary // of the service; a reindex changes it
 	failing  atomic.Bool // the fault of the round is happening
 	cutOff   atomic.Bool // connections of clients break
-	fault    *fault      // of this round
-	order    []string    // the faults of this life so far
+	// pace is how many milliseconds a client waits after each change. What is acknowledged is
+	// compared in every later round, so that most of the time of a run goes with its number.
+	pace  int
+	fault *fault   // of this round
+	order []string // the faults of this life so far
 
 	mu       sync.Mutex
 	dice     *rand.Rand         // under mu
@@ -132,7 +136,7 @@ type counts struct {
 func newChaos(t *testing.T) *chaos {
 	t.Helper()
 	seed := rand.Uint64()
-	return &chaos{process: newProcess(t, binary(t), ""), seed: seed, r: rand.New(rand.NewPCG(seed, 1)), dice: rand.New(rand.NewPCG(seed, 2)),
+	return &chaos{process: newProcess(t, binary(t), ""), seed: seed, pace: tier.Count(150, 2, 2), r: rand.New(rand.NewPCG(seed, 1)), dice: rand.New(rand.NewPCG(seed, 2)),
 		base: t.TempDir(), counts: map[string]*counts{}, free: map[string]bool{}}
 }
 

@@ -49,7 +49,7 @@ func (c *chaos) show(ctx context.Context, send ask) {
 		c.mu.Unlock()
 		users = append(users, u)
 	}
-	for ; ctx.Err() == nil; sleep(ctx, pace()) {
+	for ; ctx.Err() == nil; sleep(ctx, c.pace) {
 		i := rand.IntN(len(users))
 		u := users[i]
 		what, ids := u.next()
