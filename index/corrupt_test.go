@@ -3,6 +3,7 @@ package index
 import (
 	"context"
 	"database/sql"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -147,7 +148,7 @@ func TestDamagedLog(t *testing.T) {
 	}
 	const log = FileName + "-wal"
 	size := len(whole[log])
-	if size < 100*4096 {
+	if size < 100*pageSize {
 		t.Fatalf("the log has %d bytes", size)
 	}
 	r := rand.New(rand.NewPCG(1, 1))
@@ -157,8 +158,8 @@ func TestDamagedLog(t *testing.T) {
 		at = append(at, i)
 	}
 	for range tier.Count(7, 20, 20) {
-		frame := 32 + r.IntN((size-32)/(24+4096))*(24+4096)
-		at = append(at, frame+r.IntN(24), frame+24+r.IntN(4096))
+		frame := 32 + r.IntN((size-32)/(24+pageSize))*(24+pageSize)
+		at = append(at, frame+r.IntN(24), frame+24+r.IntN(pageSize))
 	}
 	shorter := 0
 	at = tier.Sequential(at)
@@ -200,13 +201,16 @@ func TestDamagedCatalogue(t *testing.T) {
 	}
 	whole := readFiles(t, dir)
 	size := len(whole[FileName])
+	if got := int(binary.BigEndian.Uint16(whole[FileName][16:])); got != pageSize {
+		t.Fatalf("pages of %d bytes", got)
+	}
 	r := rand.New(rand.NewPCG(2, 2))
 	var at []int
 	for i := range 54 { // the header, and that of the first page
 		at = append(at, 2*i)
 	}
-	for page := 0; page < size; page += 4096 {
-		for _, region := range []int{8, 64, 4096} { // its header, its pointers, its cells
+	for page := 0; page < size; page += pageSize {
+		for _, region := range []int{8, 64, pageSize} { // its header, its pointers, its cells
 			for range 2 {
 				at = append(at, page+r.IntN(region))
 			}

@@ -85,6 +85,7 @@ func (x *Index) open(ctx context.Context) {
 	if x.cfg.Relaxed {
 		synchronous = "NORMAL"
 	}
+	must.Do(sqlite.Create(ctx, path, pageSize))
 	x.writer = must.Get(sqlite.Open(path, sqlite.Creates, synchronous))
 	x.writer.SetMaxOpenConns(1)
 	must.Dof(must.Catch(func() { migrate(ctx, x.writer) }), "%s", path)

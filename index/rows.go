@@ -3,9 +3,9 @@ package index
 import (
 	"context"
 	"database/sql"
-	"fmt"
 
 	"jianguo/index/match"
+	"jianguo/internal/wrap"
 )
 
 const itemColumns = `ordinal, id, seq, revision, title, source, url, published_at, arrived_at, exact, fingerprint, sketch,
@@ -75,18 +75,13 @@ type readers struct{ match.Reader }
 
 // id returns the id of a version.
 func (r *readers) id(ctx context.Context, ordinal uint32) (id string, err error) {
-	if err = r.DB.QueryRowContext(ctx, `SELECT id FROM items WHERE ordinal = ?`, ordinal).Scan(&id); err != nil {
-		err = fmt.Errorf("ordinal %d: %w", ordinal, err)
-	}
-	return id, err
+	err = r.DB.QueryRowContext(ctx, `SELECT id FROM items WHERE ordinal = ?`, ordinal).Scan(&id)
+	return id, wrap.Err(err, "ordinal %d", ordinal)
 }
 
 // standing returns the source of a version and the rule of its current verdict.
 func (r *readers) standing(ctx context.Context, ordinal uint32) (source string, rule Rule, err error) {
 	err = r.DB.QueryRowContext(ctx, `SELECT coalesce(s.name, ''), coalesce(c.rule, i.rule) FROM items i LEFT JOIN sources s ON s.number = i.source
 		LEFT JOIN current c ON c.ordinal = i.ordinal WHERE i.ordinal = ?`, ordinal).Scan(&source, &rule)
-	if err != nil {
-		err = fmt.Errorf("source of ordinal %d: %w", ordinal, err)
-	}
-	return source, rule, err
+	return source, rule, wrap.Err(err, "source of ordinal %d", ordinal)
 }

@@ -65,7 +65,8 @@ func damage(ts *testscript.TestScript, neg bool, args []string) {
 	defer f.Close()
 	info, err := f.Stat()
 	ts.Check(err)
-	_, err = f.WriteAt(make([]byte, 4096), info.Size()/2/4096*4096)
+	const page = 8192 // of a catalogue
+	_, err = f.WriteAt(make([]byte, page), info.Size()/2/page*page)
 	ts.Check(err)
 }
 

@@ -112,8 +112,5 @@ func (o *Overlay) FormOf(ctx context.Context, db sqlite.RowQuerier, ordinal uint
 	if errors.Is(err, sql.ErrNoRows) {
 		return own, nil
 	}
-	if err != nil {
-		return own, fmt.Errorf("form of ordinal %d: %w", ordinal, err)
-	}
-	return f, nil
+	return f, wrap.Err(err, "form of ordinal %d", ordinal)
 }

@@ -18,6 +18,7 @@ import (
 	"jianguo/index/verdict"
 	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
+	"jianguo/internal/wrap"
 )
 
 // The policies a source can have. They take effect with the next message:
@@ -101,14 +102,11 @@ func (t *Table) log(ctx context.Context, order string, args ...any) ([]Policy, e
 	}, `SELECT number, at, by, source, policy, reason, applied,
 		coalesce((SELECT policy FROM source_policies b WHERE b.source = p.source AND b.number < p.number ORDER BY b.number DESC LIMIT 1), 'normal')
 		FROM source_policies p `+order, args...)
-	if err != nil {
-		return nil, fmt.Errorf("source policies: %w", err)
-	}
 	for i := range out {
 		p := &out[i]
 		p.Policy, p.Strictness = Parts(p.Policy)
 	}
-	return out, nil
+	return out, wrap.Err(err, "source policies")
 }
 
 // Parts splits a policy as it is stored and listed, such as `watched` or `watched/copies`, into

@@ -23,18 +23,12 @@ type RowQuerier interface {
 }
 
 // Each calls f for every row of a query, until f returns an error.
-func Each(ctx context.Context, db Querier, query string, f func(*sql.Rows) error, args ...any) (err error) {
-	rows, err := db.QueryContext(ctx, query, args...)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		if err := f(rows); err != nil {
-			return err
+func Each(ctx context.Context, db Querier, query string, f func(*sql.Rows) error, args ...any) error {
+	return must.Catch(func() {
+		for rows := range Rows(ctx, db, query, args...) {
+			must.Do(f(rows))
 		}
-	}
-	return rows.Err()
+	})
 }
 
 // Rows yields every row of a query. Package must ends it.

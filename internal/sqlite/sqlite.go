@@ -30,6 +30,19 @@ const (
 	Reads
 )
 
+// Create makes a file with pages of so many bytes, unless there is one: they can only be chosen before WAL mode.
+func Create(ctx context.Context, path string, pageSize int) error {
+	if info, err := os.Stat(path); err == nil && info.Size() > 0 {
+		return nil
+	}
+	db, err := sql.Open(driverName, "file:"+(&url.URL{Path: path}).EscapedPath())
+	if err == nil {
+		_, err = db.ExecContext(ctx, fmt.Sprintf("PRAGMA page_size = %d; PRAGMA journal_mode = WAL", pageSize))
+		err = errors.Join(err, db.Close())
+	}
+	return wrap.Err(err, "create %s", path)
+}
+
 // Open opens a pool on a file, in WAL mode. Synchronous is SQLite's pragma of
 // that name. The pragmas are part of the DSN, so every connection has them.
 func Open(path string, access Access, synchronous string) (*sql.DB, error) {

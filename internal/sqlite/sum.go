@@ -12,6 +12,8 @@ import (
 
 	"github.com/mattn/go-sqlite3"
 	"github.com/zeebo/xxh3"
+
+	"jianguo/internal/must"
 )
 
 // driverName is SQLite with row_sum, the function in the triggers that keep the column sum of the
@@ -25,7 +27,7 @@ func init() {
 }
 
 // rowSum hashes the values of a row: the type of each (its length, for text and bytes), and
-// the value.
+// the value. It is the lower half of the hash, in four bytes of a row.
 func rowSum(values ...any) int64 {
 	b := make([]byte, 0, 512)
 	for _, v := range values {
@@ -42,7 +44,7 @@ func rowSum(values ...any) int64 {
 			b = append(b, 'b', 0, 0, 0, 0)
 		}
 	}
-	return int64(xxh3.Hash(b))
+	return int64(int32(xxh3.Hash(b)))
 }
 
 // WithSum appends to the values of a row their checksum, which is that of a trigger for a tenth
@@ -58,42 +60,38 @@ func WithSum(values ...any) []any {
 	return append(out, rowSum(out...))
 }
 
-// Summed calls f for each table that has a column sum, with the columns it is of, the key
-// first.
-func Summed(ctx context.Context, db Querier, f func(table, key, columns string) error) error {
-	return Each(ctx, db, `SELECT t.name, c.name, (SELECT group_concat('"' || name || '"') FROM (SELECT name FROM pragma_table_info(t.name) WHERE name != 'sum' ORDER BY cid))
+// Table is a table that has a column sum. Its first column is the key, and Columns are those that the sum is of.
+type Table struct{ Name, Key, Columns string }
+
+// Summed returns every such table.
+func Summed(ctx context.Context, db Querier) ([]Table, error) {
+	return All(ctx, db, func(t *Table) []any { return []any{&t.Name, &t.Key, &t.Columns} }, `SELECT t.name, c.name,
+		(SELECT group_concat('"' || name || '"') FROM (SELECT name FROM pragma_table_info(t.name) WHERE name != 'sum' ORDER BY cid))
 		FROM sqlite_schema t, pragma_table_info(t.name) c
-		WHERE t.type = 'table' AND c.cid = 0 AND EXISTS (SELECT 1 FROM pragma_table_info(t.name) WHERE name = 'sum')`, func(r *sql.Rows) error {
-		var table, key, columns string
-		if err := r.Scan(&table, &key, &columns); err != nil {
-			return err
-		}
-		return f(table, key, columns)
-	})
+		WHERE t.type = 'table' AND c.cid = 0 AND EXISTS (SELECT 1 FROM pragma_table_info(t.name) WHERE name = 'sum')`)
 }
 
 // ErrSum says that a row is not what was written.
 var ErrSum = errors.New("is not what was written: its checksum differs")
 
 // VerifySums compares the rows of tables (none: of all) with their checksums. It calls report
-// for each that differs, and returns the number of rows without one.
+// for each that differs, and returns the number of rows without one. Rows of earlier versions
+// have a checksum of 64 bits, and the lower half counts.
 func VerifySums(ctx context.Context, db Querier, report func(error), only ...string) (without int64, err error) {
-	err = Summed(ctx, db, func(table, key, columns string) error {
-		if len(only) > 0 && !slices.Contains(only, table) {
-			return nil
-		}
-		query := fmt.Sprintf(`SELECT %s, sum IS NULL FROM %s WHERE sum IS NOT row_sum(%s)`, key, table, columns)
-		return Each(ctx, db, query, func(r *sql.Rows) error {
-			var row any
-			var none bool
-			err := r.Scan(&row, &none)
-			if none {
-				without++
-			} else {
-				report(fmt.Errorf("row %v of %s %w", row, table, ErrSum))
+	err = must.Catch(func() {
+		for _, t := range must.Get(Summed(ctx, db)) {
+			if len(only) > 0 && !slices.Contains(only, t.Name) {
+				continue
 			}
-			return err
-		})
+			query := fmt.Sprintf(`SELECT %s, sum IS NULL FROM %s WHERE sum << 32 >> 32 IS NOT row_sum(%s)`, t.Key, t.Name, t.Columns)
+			for row, none := range Pairs[any, bool](ctx, db, query) {
+				if none {
+					without++
+				} else {
+					report(fmt.Errorf("row %v of %s %w", row, t.Name, ErrSum))
+				}
+			}
+		}
 	})
 	return without, err
 }

@@ -101,19 +101,15 @@ func addSums(ctx context.Context, dir string) (added int64, err error) {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	var tables [][3]string
-	err = sqlite.Summed(ctx, db, func(table, key, columns string) error {
-		tables = append(tables, [3]string{table, key, columns})
-		return nil
-	})
+	tables, err := sqlite.Summed(ctx, db)
 	for _, t := range tables {
 		var last int64 // 0 where keys are texts: those tables are small
 		if err == nil {
-			err = db.QueryRowContext(ctx, fmt.Sprintf(`SELECT coalesce(max(%s), 0) + 0 FROM %s WHERE typeof(%[1]s) = 'integer'`, t[1], t[0])).Scan(&last)
+			err = db.QueryRowContext(ctx, fmt.Sprintf(`SELECT coalesce(max(%s), 0) + 0 FROM %s WHERE typeof(%[1]s) = 'integer'`, t.Key, t.Name)).Scan(&last)
 		}
 		for from := int64(0); err == nil && from <= last; from += step {
 			var done sql.Result
-			done, err = db.ExecContext(ctx, fmt.Sprintf(`UPDATE %s SET sum = row_sum(%s) WHERE sum IS NULL AND (typeof(%s) != 'integer' OR %[3]s BETWEEN ? AND ?)`, t[0], t[2], t[1]), from, from+step-1)
+			done, err = db.ExecContext(ctx, fmt.Sprintf(`UPDATE %s SET sum = row_sum(%s) WHERE sum IS NULL AND (typeof(%s) != 'integer' OR %[3]s BETWEEN ? AND ?)`, t.Name, t.Columns, t.Key), from, from+step-1)
 			if err == nil {
 				n, _ := done.RowsAffected()
 				added += n

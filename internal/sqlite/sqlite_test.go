@@ -1,0 +1,29 @@
+package sqlite
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// TestCreate: a new file has pages of the size given, and one that exists keeps its own.
+func TestCreate(t *testing.T) {
+	ctx, path := context.Background(), filepath.Join(t.TempDir(), "页 %.db")
+	for _, size := range []int{8192, 4096} {
+		if err := Create(ctx, path, size); err != nil {
+			t.Fatal(err)
+		}
+		db, err := Open(path, Creates, "NORMAL")
+		if err != nil {
+			t.Fatal(err)
+		}
+		sizes, err := Column[int](ctx, db, `PRAGMA page_size`)
+		if err != nil || !slices.Equal(sizes, []int{8192}) {
+			t.Errorf("asked for %d: %v %v", size, sizes, err)
+		}
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
