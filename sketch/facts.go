@@ -466,17 +466,6 @@ func (f *Fact) rounds(o *Fact) bool {
 	return f.place > 0 && o.place > f.place && o.value >= 10*o.place && (d >= 0 && d < o.place || math.Abs(d) <= o.place/2)
 }
 
-// lastPlace is the value of the last digit of a number; that of one that is not written in digits is not finite.
-func lastPlace(text string, value float64) float64 {
-	digits := 0.
-	for i := range len(text) {
-		if isDigit(text[i]) {
-			digits = digits*10 + float64(text[i]-'0')
-		}
-	}
-	return value / digits
-}
-
 // comparable reports whether two facts that are not equal say different things of one matter.
 func (f *Fact) comparable(o *Fact) bool {
 	if f.Kind != o.Kind {

@@ -204,3 +204,14 @@ func readPowers(s string, j int) (lexeme, bool) {
 	value := total + section
 	return figure(unitKind(s[j:], value), value, j), true
 }
+
+// lastPlace is the value of the last digit of a number; that of one that is not written in digits is not finite.
+func lastPlace(text string, value float64) float64 {
+	digits := 0.
+	for i := range len(text) {
+		if isDigit(text[i]) {
+			digits = digits*10 + float64(text[i]-'0')
+		}
+	}
+	return value / digits
+}
