@@ -172,8 +172,8 @@ func (p *pairing) inGap(a0, a1, b0, b1 int) {
 	if max(a1-a0, b1-b0) > conflictGap || a0 == 0 || b0 == 0 {
 		return
 	}
-	if a == aEnd && b == bEnd && a1-a0 == 1 && b1-b0 == 1 {
-		p.words(a0, b0)
+	if a == aEnd && b == bEnd && a1 > a0 && b1 > b0 {
+		p.words(a0, a1, b0, b1)
 		return
 	}
 	for i := a; i < aEnd; i++ {
@@ -185,36 +185,40 @@ func (p *pairing) inGap(a0, a1, b0, b1 int) {
 	}
 }
 
-// values are words of one character that two texts of one form may have at one place with other meanings: the level of a warning,
-// the direction of a price, a Chinese digit.
-var values = []string{"蓝黄橙红", "涨跌", "升降", "增减", "二三四五六七八九"}
+// values are words that two texts of one form may have at one place with other meanings: the level of a warning, the direction of a
+// price, a Chinese digit.
+var values = strings.Fields("蓝/黄/橙/红 涨/跌 升/降 增/减 高/低 上涨/下跌 上升/下降 增长/下降 增加/减少 二/三/四/五/六/七/八/九")
 
-// words adds a conflict where two tokens at one place are other values.
-func (p *pairing) words(a0, b0 int) {
-	a, charA := p.x.Later.valueAt(a0)
-	b, charB := p.x.Earlier.valueAt(b0)
-	both := func(v string) bool { return strings.ContainsRune(v, charA) && strings.ContainsRune(v, charB) }
+// words adds a conflict where two words at one place are other values.
+func (p *pairing) words(a0, a1, b0, b1 int) {
+	a, wordA := p.x.Later.valueAt(a0, a1)
+	b, wordB := p.x.Earlier.valueAt(b0, b1)
+	both := func(group string) bool {
+		words := strings.Split(group, "/")
+		return slices.Contains(words, wordA) && slices.Contains(words, wordB)
+	}
 	if a.End > 0 && b.End > 0 && slices.ContainsFunc(values, both) {
 		p.x.Pairs = append(p.x.Pairs, FactPair{Later: &a, Earlier: &b, Conflict: true})
 	}
 }
 
-// valueAt is a token of one character with the figure, unit or character behind it; without any it counts a list.
-func (x *Aligned) valueAt(token int) (f Fact, char rune) {
-	t := x.Tokens[token]
-	char, _ = utf8.DecodeRuneInString(x.Text[t.Start:])
-	rest := x.Text[t.End:]
+// valueAt is a word, and with the figure, unit or character behind it what it says of one; a character without any counts a list.
+func (x *Aligned) valueAt(from, to int) (f Fact, word string) {
+	start, end := x.Tokens[from].Start, x.Tokens[to-1].End
+	word = x.Text[start:end]
+	char, _ := utf8.DecodeRuneInString(word)
+	rest := x.Text[end:]
 	n := len(rest) - len(strings.TrimLeft(rest, "0123456789.%"))
-	if size, _ := unitAt(x.Text, t.End); size > n {
+	if size, _ := unitAt(x.Text, end); size > n {
 		n = size
 	}
-	if r, size := utf8.DecodeRuneInString(rest); n == 0 && unicode.IsLetter(r) {
+	if r, size := utf8.DecodeRuneInString(rest); n == 0 && to-from == 1 && unicode.IsLetter(r) {
 		n = size
 	}
-	if n > 0 {
-		f = Fact{Start: t.Start, End: t.End + n, value: hanDigit(char), from: token}
+	if n > 0 || to-from > 1 {
+		f = Fact{Start: start, End: end + n, value: hanDigit(char), from: from}
 	}
-	return f, char
+	return f, word
 }
 
 // elsewhere pairs facts that stand in both texts at different places, or in the earlier one's dateline. A fact that is said again

@@ -138,8 +138,8 @@ func TestOpposed(t *testing.T) {
 }
 
 func TestElsewhere(t *testing.T) {
-	s := &sketch.Aligned{Text: "13xxx777777号\n1992-2007进入分校任教\n今年以来\n30岁"}
-	for fact, want := range map[string]bool{"777777": true, "2007年": true, "2023年": true, "2007年3月": false, "30人": false, "2023亩": false, "第2007期": true} {
+	s := &sketch.Aligned{Text: "13xxx777777号\n1992-2007进入分校任教\n今年以来\n上半年30岁\n交通代"}
+	for fact, want := range map[string]bool{"777777": true, "2007年": true, "2023年": true, "2007年3月": false, "30人": false, "2023亩": false, "第2007期": true, "2024年上半年": true, "2024年一季度": false, "80年代": false} {
 		if elsewhere(fact, s) != want {
 			t.Errorf("%s: want %v", fact, want)
 		}
