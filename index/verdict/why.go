@@ -181,7 +181,7 @@ func (p *phrases) judged(of string, f *Facts) []string {
 // or belongs to a series, where little is often what a page shows beside an article.
 const (
 	worthwhile = 30
-	worthAdded = 80
+	worthAdded = 60
 	worthShare = .2 // of a short text, less than worthAdded is much
 )
 
