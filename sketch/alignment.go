@@ -327,10 +327,9 @@ func (x *Aligned) set(s *side, known func(token int) bool, matches []Match, from
 			}
 		}
 		credit := 2*in < n && Credit(s.text[x.Tokens[i].Start:x.Tokens[i+n-1].End])
-		if credit && i >= x.Head {
+		covered += in
+		if credit {
 			counted -= n
-		} else if i+n > x.Head {
-			covered += in
 		}
 		if (n >= newsTokens || n > 1 && figures) && 3*has < n-1 && 2*in < n && !credit {
 			x.OwnTokens += n

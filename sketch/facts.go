@@ -453,7 +453,7 @@ func (f *Fact) measures(o *Fact) bool {
 
 // spans reports whether f is a range from one figure to another one of its unit.
 func (f *Fact) spans(from, to *Fact) bool {
-	return f.ends != [2]float64{} && f.ends == [2]float64{from.value, to.value} && f.unit == to.unit && f.unit != "" && from.Kind == FactFigure &&
+	return f.ends == [2]float64{from.value, to.value} && f.unit == to.unit && f.unit != "" && from.Kind == FactFigure &&
 		(from.unit == "" || from.unit == f.unit)
 }
 

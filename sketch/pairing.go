@@ -131,15 +131,18 @@ func (p *pairing) aligned() {
 // ranges pairs a range of one text with its two ends in the other: 0.21-0.28米, 0.21米—0.28米.
 func (p *pairing) ranges() {
 	for i := range p.a {
-		for j := range p.b {
-			switch {
-			case p.doneA[i] || p.doneB[j]:
-			case j+1 < len(p.b) && !p.doneB[j+1] && p.a[i].spans(&p.b[j], &p.b[j+1]):
+		for j := 1; j < len(p.b) && p.a[i].ends[1] > 0 && !p.doneA[i]; j++ {
+			if !p.doneB[j-1] && !p.doneB[j] && p.a[i].spans(&p.b[j-1], &p.b[j]) {
+				p.add(i, j-1, false)
+				p.doneB[j] = true
+			}
+		}
+	}
+	for j := range p.b {
+		for i := 1; i < len(p.a) && p.b[j].ends[1] > 0 && !p.doneB[j]; i++ {
+			if !p.doneA[i-1] && !p.doneA[i] && p.b[j].spans(&p.a[i-1], &p.a[i]) {
+				p.add(i-1, j, false)
 				p.add(i, j, false)
-				p.doneB[j+1] = true
-			case i+1 < len(p.a) && !p.doneA[i+1] && p.b[j].spans(&p.a[i], &p.a[i+1]):
-				p.add(i, j, false)
-				p.add(i+1, j, false)
 			}
 		}
 	}

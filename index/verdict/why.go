@@ -21,14 +21,13 @@ type phrases struct {
 	withdrawn, promoted, edited, unseen string
 	blocked, exact, distance, same      string
 	licensed, preferred, yielded        string
-	exempt, aside                       string
-	little                              string
+	exempt, aside, little               string
 
 	sameText, contained, contains, reworded string // duplicates; with shares
 	extends, overlap, inDoubt, series       string
-	undecided                               string // behind inDoubt, where nothing differs
 	related, loose                          string // neither a copy nor of one form, as far as was measured
 	headlines                               string // the same short body
+	undecided                               string // behind inDoubt, where nothing differs
 	oneSided                                string // a suspect whose texts were not aligned
 	estimated                               string // because they are too long
 	characters, quote, lacks, adds          string
