@@ -16,7 +16,7 @@ import (
 // Faults that an editor has found in reasons: a unit that is cut, and words that look like numbers.
 var (
 	cutUnit   = regexp.MustCompile(`[0-9](公|小|毫|厘|亿立|万立|立|平|个百|摄)$`)
-	quotation = regexp.MustCompile("“.*”") // what a text says is not ours
+	quotation = regexp.MustCompile("“.*”")     // what a text says is not ours
 	code      = regexp.MustCompile(`([a-z])-`) // of f-16, of which the normal form has no mark
 	idiom     = regexp.MustCompile(`^(一时|一视|一视同仁|三令五申|一次|一个|一些|万一|十分|三五)$`)
 )
