@@ -1,8 +1,5 @@
 package main
 
-// TestFleet waits longest, most of the time for outages to pass. Of the parallel tests, Go starts the first one of
-// the package at once, and the others in no certain order: the name of this file makes TestFleet the first.
-
 import (
 	"bytes"
 	"encoding/json"
