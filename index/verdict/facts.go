@@ -153,7 +153,7 @@ func conflictOf(x *sketch.Alignment, p *sketch.FactPair) conflict {
 // digitsMost is the length of a number that does not stand in two texts by chance.
 const digitsMost = 4
 
-// elsewhere reports whether a text has a long number in other words, 13XXX777777 or 1992-2007年, or calls the year this one.
+// elsewhere reports whether a text has a long number in other words, 1992-2007年进入 or 13…777777, or calls the year this one.
 func elsewhere(fact string, s *sketch.Aligned) bool {
 	unit := strings.TrimLeft(strings.TrimPrefix(fact, "第"), "0123456789.")
 	number := strings.TrimSuffix(strings.TrimPrefix(fact, "第"), unit)
