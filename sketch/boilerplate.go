@@ -82,7 +82,7 @@ func (s *side) trim() {
 		for ; from+n < to && !s.tokens[from+n].clause; n++ {
 		}
 		clause := s.text[s.tokens[from].start:s.tokens[from+n-1].end]
-		if from+n >= to || !Credit(clause) && !dateline(clause) && !(from > 0 && n <= reporters && startsName(clause)) {
+		if from+n >= to || !Credit(clause) && !dateline(clause) && !(n <= reporters && startsName(clause) && s.wired(from)) {
 			break
 		}
 		from += n
@@ -103,6 +103,12 @@ func (s *side) trim() {
 		to = s.foot(from, to)
 		s.before, s.tokens = s.tokens[:from], s.tokens[from:to]
 	}
+}
+
+// wired reports whether an agency's dateline ends before a token: names of reporters follow it.
+func (s *side) wired(token int) bool {
+	before := strings.TrimRight(s.text[:s.tokens[token].start], "\n")
+	return strings.HasSuffix(before, "电") || strings.HasSuffix(before, "讯")
 }
 
 // foot is where the page goes on under an article, within the second half of it; else the end of the article.

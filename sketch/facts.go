@@ -109,7 +109,7 @@ func (s *side) appendFacts(out []Fact, tokens []token) []Fact {
 			f.Start-- // shown, but -0.16% may be 下降0.16% in other words
 		}
 		if f.unit == "" && f.Kind == FactFigure {
-			f.Start -= s.letters(f.Start, f.End-f.Start)
+			f.Start -= s.lettersBefore(f.Start, f.End-f.Start)
 		}
 		if strings.HasSuffix(s.text[:f.Start], "第") {
 			if f.value == 1 || f.unit == "" {
@@ -122,9 +122,9 @@ func (s *side) appendFacts(out []Fact, tokens []token) []Fact {
 	return out
 }
 
-// letters is the length of the Latin word before the number of a code, with what stands between: shr-4685, visionos 2.4. A word of a
+// lettersBefore is the length of the Latin word before the number of a code, with what stands between: shr-4685, visionos 2.4. A word of a
 // sentence is none.
-func (s *side) letters(at, digits int) int {
+func (s *side) lettersBefore(at, digits int) int {
 	before := strings.TrimRight(s.text[:at], "\n ")
 	rest := strings.TrimRight(before, "abcdefghijklmnopqrstuvwxyz")
 	if n := len(before) - len(rest); n == 0 || n == 1 && digits > 3 || len(before) < at-1 || strings.HasSuffix(rest, " ") {

@@ -177,7 +177,6 @@ func (p *pairing) inGap(a0, a1, b0, b1 int) {
 	}
 	if a == aEnd && b == bEnd && a1 > a0 && b1 > b0 {
 		p.words(a0, a1, b0, b1)
-		return
 	}
 	for i := a; i < aEnd; i++ {
 		for j := b; j < bEnd && !p.doneA[i]; j++ {
@@ -190,38 +189,37 @@ func (p *pairing) inGap(a0, a1, b0, b1 int) {
 
 // values are words that two texts of one form may have at one place with other meanings: the level of a warning, the direction of a
 // price, a Chinese digit.
-var values = strings.Fields("蓝/黄/橙/红 涨/跌 升/降 增/减 高/低 上涨/下跌 上升/下降 增长/下降 增加/减少 二/三/四/五/六/七/八/九")
+var values = [][]string{
+	{"蓝", "黄", "橙", "红"}, {"二", "三", "四", "五", "六", "七", "八", "九"}, {"涨", "跌"}, {"升", "降"}, {"增", "减"}, {"高", "低"},
+	{"上涨", "下跌"}, {"上升", "下降"}, {"增长", "下降"}, {"增加", "减少"},
+}
 
 // words adds a conflict where two words at one place are other values.
 func (p *pairing) words(a0, a1, b0, b1 int) {
-	a, wordA := p.x.Later.valueAt(a0, a1)
-	b, wordB := p.x.Earlier.valueAt(b0, b1)
-	both := func(group string) bool {
-		words := strings.Split(group, "/")
-		return slices.Contains(words, wordA) && slices.Contains(words, wordB)
+	l, e := &p.x.Later, &p.x.Earlier
+	wordA, wordB := l.Text[l.Tokens[a0].Start:l.Tokens[a1-1].End], e.Text[e.Tokens[b0].Start:e.Tokens[b1-1].End]
+	if !slices.ContainsFunc(values, func(v []string) bool { return slices.Contains(v, wordA) && slices.Contains(v, wordB) }) {
+		return
 	}
-	if a.End > 0 && b.End > 0 && slices.ContainsFunc(values, both) {
+	if a, b := l.valueAt(a0, a1), e.valueAt(b0, b1); a.End > 0 && b.End > 0 {
 		p.x.Pairs = append(p.x.Pairs, FactPair{Later: &a, Earlier: &b, Conflict: true})
 	}
 }
 
 // valueAt is a word, and with the figure, unit or character behind it what it says of one; a character without any counts a list.
-func (x *Aligned) valueAt(from, to int) (f Fact, word string) {
+func (x *Aligned) valueAt(from, to int) (f Fact) {
 	start, end := x.Tokens[from].Start, x.Tokens[to-1].End
-	word = x.Text[start:end]
-	char, _ := utf8.DecodeRuneInString(word)
-	rest := x.Text[end:]
-	n := len(rest) - len(strings.TrimLeft(rest, "0123456789.%"))
-	if size, _ := unitAt(x.Text, end); size > n {
-		n = size
-	}
-	if r, size := utf8.DecodeRuneInString(rest); n == 0 && to-from == 1 && unicode.IsLetter(r) {
+	char, _ := utf8.DecodeRuneInString(x.Text[start:])
+	n := len(x.Text[end:]) - len(strings.TrimLeft(x.Text[end:], "0123456789.%"))
+	size, _ := unitAt(x.Text, end)
+	n = max(n, size)
+	if r, size := utf8.DecodeRuneInString(x.Text[end:]); n == 0 && to-from == 1 && unicode.IsLetter(r) {
 		n = size
 	}
 	if n > 0 || to-from > 1 {
 		f = Fact{Start: start, End: end + n, value: hanDigit(char), from: from}
 	}
-	return f, word
+	return f
 }
 
 // elsewhere pairs facts that stand in both texts at different places, or in the earlier one's dateline. A fact that is said again

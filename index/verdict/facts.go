@@ -153,14 +153,14 @@ func conflictOf(x *sketch.Alignment, p *sketch.FactPair) conflict {
 // digitsMost is the length of a number that does not stand in two texts by chance.
 const digitsMost = 4
 
-// elsewhere reports whether a text has a long number in other words, 1992-2007年进入 or 13…777777, or calls the year this one.
+// elsewhere reports whether a text has a long number without a unit in other words, 1992-2007年进入 or 13…777777, or calls the year this one.
 func elsewhere(fact string, s *sketch.Aligned) bool {
 	unit := strings.TrimLeft(strings.TrimPrefix(fact, "第"), "0123456789.")
 	number := strings.TrimSuffix(strings.TrimPrefix(fact, "第"), unit)
-	if _, period, _ := strings.Cut(fact, "年"); len(period) > len("代") && !strings.ContainsAny(period, "0123456789") && strings.Contains(s.Text, period) {
-		return true // 上半年
+	if _, period, _ := strings.Cut(fact, "年"); len(period) > len("代") && !strings.ContainsAny(period, "0123456789") && strings.Count(s.Text, period) > strings.Count(s.Text, "年"+period) {
+		return true // 上半年, of no year
 	}
-	return strings.Contains(s.Title, fact) || len(number) >= digitsMost && !strings.ContainsAny(unit, "0123456789") &&
+	return strings.Contains(s.Title, fact) || len(number) >= digitsMost && (unit == "" || unit == "年") &&
 		(strings.Contains(s.Text, number) || strings.Contains(s.Title, number) || unit == "年" && strings.Contains(s.Text, "今年"))
 }
 

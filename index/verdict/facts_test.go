@@ -112,10 +112,9 @@ func TestBeginning(t *testing.T) {
 func TestQuotation(t *testing.T) {
 	const shared = "青禾市博物馆昨日开放新馆\n首日接待观众逾三千人\n馆长介绍新馆分为五个展厅\n"
 	for added, want := range map[string]string{
-		"据青禾晚报报道\n昨天\n排队最长的展厅需要等候两个小时以上":                            "排队最长的展厅需要等候两个小时以上",
-		"图为观众在青铜器展厅前排起长队等候入场的情景以及志愿者\n青禾晚报记者摄\n餐饮区下月营业\n菜单由本地厨师拟定":  "餐饮区下月营业，菜单由本地厨师拟定",
-		"昨日开放新馆青禾市博物馆\n观众逾三千人接待观众首日馆长介绍\n停车场将在雨季之前扩建一倍并且增设充电桩":      "停车场将在雨季之前扩建一倍并且增设充电桩",
-		"停车场将在雨季之前扩建一倍并且增设充电桩\n广告小司机一步步平步青云扶摇直上伺候的却是富太太和她的三个不成器的儿子": "停车场将在雨季之前扩建一倍并且增设充电桩",
+		"据青禾晚报报道\n昨天\n排队最长的展厅需要等候两个小时以上":                           "排队最长的展厅需要等候两个小时以上",
+		"图为观众在青铜器展厅前排起长队等候入场的情景以及志愿者\n青禾晚报记者摄\n餐饮区下月营业\n菜单由本地厨师拟定": "餐饮区下月营业，菜单由本地厨师拟定",
+		"昨日开放新馆青禾市博物馆\n观众逾三千人接待观众首日馆长介绍\n停车场将在雨季之前扩建一倍并且增设充电桩":     "停车场将在雨季之前扩建一倍并且增设充电桩",
 	} {
 		x := sketch.Align(sketch.Input{Body: shared + added}, sketch.Input{Body: shared})
 		if got := quotation(&x.Later, lacking(&x.Later)); got != want {
@@ -138,8 +137,8 @@ func TestOpposed(t *testing.T) {
 }
 
 func TestElsewhere(t *testing.T) {
-	s := &sketch.Aligned{Text: "13xxx777777号\n1992-2007进入分校任教\n今年以来\n上半年30岁\n交通代"}
-	for fact, want := range map[string]bool{"777777": true, "2007年": true, "2023年": true, "2007年3月": false, "30人": false, "2023亩": false, "第2007期": true, "2024年上半年": true, "2024年一季度": false, "80年代": false} {
+	s := &sketch.Aligned{Text: "13xxx777777号\n1992-2007进入分校任教\n今年以来\n上半年30岁\n2023年下半年\n交通代"}
+	for fact, want := range map[string]bool{"777777": true, "2007年": true, "2023年": true, "2007年3月": false, "30人": false, "2023亩": false, "第2007期": false, "2007人": false, "2024年上半年": true, "2024年下半年": false, "2024年一季度": false, "80年代": false} {
 		if elsewhere(fact, s) != want {
 			t.Errorf("%s: want %v", fact, want)
 		}

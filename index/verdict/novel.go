@@ -23,11 +23,7 @@ func lacking(s *sketch.Aligned) (out []sketch.Bytes) {
 			common += int(min(s.Common[i+n], 1))
 		}
 		if n >= passage && 3*common < n {
-			p := uncredited(s.Text, novel(s, i, i+n))
-			if advert := strings.Index(s.Text[p.Start:p.End], "\n广告"); advert >= 0 {
-				p.End = p.Start + advert
-			}
-			if strings.ContainsFunc(s.Text[p.Start:p.End], prose) {
+			if p := uncredited(s.Text, novel(s, i, i+n)); strings.ContainsFunc(s.Text[p.Start:p.End], prose) {
 				out = append(out, p)
 			}
 		}
