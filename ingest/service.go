@@ -242,7 +242,7 @@ func Prepare(seg *segment.Segmenter, text *segment.Text, it *Item) *index.Articl
 
 // Input is what a sketch is made from.
 func Input(text *segment.Text) sketch.Input {
-	return sketch.Input{Title: text.Title, Body: text.Body, Names: text.Names}
+	return sketch.Input{Title: text.Title, Body: text.Body, Names: text.Names, Sentences: text.Sentences}
 }
 
 // Fingerprint sums the terms of a text.

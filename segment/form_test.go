@@ -252,9 +252,9 @@ func TestBlank(t *testing.T) {
 	}
 }
 
-func TestSentencesAndParagraphs(t *testing.T) {
+func TestSentences(t *testing.T) {
 	x := analyze("", "第一句，还是第一句。第二句！\n\n第三句在下一段，责任编辑：王小明\n末段")
-	var sentences, paragraphs []string
+	var sentences []string
 	for i, at := range x.Sentences {
 		end := len(x.Body)
 		if i+1 < len(x.Sentences) {
@@ -262,18 +262,8 @@ func TestSentencesAndParagraphs(t *testing.T) {
 		}
 		sentences = append(sentences, x.Body[at:end])
 	}
-	for i, at := range x.Paragraphs {
-		end := len(x.Body)
-		if i+1 < len(x.Paragraphs) {
-			end = int(x.Paragraphs[i+1]) - 1
-		}
-		paragraphs = append(paragraphs, x.Body[at:end])
-	}
 	if d := cmp.Diff([]string{"第一句\n还是第一句", "第二句", "第三句在下一段", "末段"}, sentences); d != "" {
 		t.Errorf("sentences: %s", d)
-	}
-	if d := cmp.Diff([]string{"第一句\n还是第一句\n第二句", "第三句在下一段", "末段"}, paragraphs); d != "" {
-		t.Errorf("paragraphs: %s", d)
 	}
 }
 
@@ -312,7 +302,7 @@ func TestTextIsReusable(t *testing.T) {
 			t.Errorf("%.20q: used again %q, fresh %q", body, used.Body, fresh.Body)
 		}
 		for _, d := range []string{cmp.Diff(fresh.Terms, used.Terms, cmpopts.EquateEmpty()), cmp.Diff(fresh.Names, used.Names, cmpopts.EquateEmpty()),
-			cmp.Diff(fresh.Sentences, used.Sentences, cmpopts.EquateEmpty()), cmp.Diff(fresh.Paragraphs, used.Paragraphs, cmpopts.EquateEmpty())} {
+			cmp.Diff(fresh.Sentences, used.Sentences, cmpopts.EquateEmpty())} {
 			if d != "" {
 				t.Errorf("%.20q: %s", body, d)
 			}

@@ -14,9 +14,8 @@ type Text struct {
 	// that only letters, digits, single spaces between Latin words, and the punctuation of numbers (3.5%,
 	// 12:30, 2023-08-09, 2.4亿-2.8亿) remain.
 	Title, Body string
-	// Sentences and Paragraphs are the offsets in Body where sentences and paragraphs begin, in order; the
-	// first is 0 unless Body is empty. Every paragraph begins a sentence.
-	Sentences, Paragraphs []int32
+	// Sentences are the offsets in Body where sentences begin, in order; the first is 0 unless Body is empty.
+	Sentences []int32
 	// Exact is a 128-bit hash of the content: equal for two articles that differ only in form or page residue.
 	// Zero for a blank text.
 	Exact [16]byte
@@ -44,7 +43,7 @@ type Text struct {
 func (t *Text) reset() {
 	t.Exact = [16]byte{}
 	t.Terms, t.Names = t.Terms[:0], t.Names[:0]
-	t.Sentences, t.Paragraphs = t.Sentences[:0], t.Paragraphs[:0]
+	t.Sentences = t.Sentences[:0]
 	t.content, t.ends, t.words = t.content[:0], t.ends[:0], nil
 }
 
@@ -70,17 +69,14 @@ func (t *Text) findNames(l *lexicon) {
 	}
 }
 
-// divide fills Sentences and Paragraphs.
+// divide fills Sentences.
 func (t *Text) divide() {
 	if len(t.bodyOut) == 0 {
 		return
 	}
-	t.Sentences, t.Paragraphs = append(t.Sentences, 0), append(t.Paragraphs, 0)
+	t.Sentences = append(t.Sentences, 0)
 	for _, b := range t.body.breaks {
 		t.Sentences = append(t.Sentences, int32(b.at+1))
-		if b.class >= paragraph {
-			t.Paragraphs = append(t.Paragraphs, int32(b.at+1))
-		}
 	}
 }
 

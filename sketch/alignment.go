@@ -22,13 +22,14 @@ type Alignment struct {
 
 // Aligned is one of the two texts.
 type Aligned struct {
-	Text    string  // its normal form
-	Title   string  // that of its headline
-	Tokens  []Bytes // of Text
-	Covered float32 // share of the tokens, without those of Head and of credits, that are in a run in common
-	Head    int     // tokens of a headline that stands before a text without one, and that the other text lacks
-	Common  []uint8 // by token, the length of the longest such run, at most 255; 0 for none
-	Known   []bool  // by token, whether the other text has the pair that begins there anywhere
+	Text      string  // its normal form
+	Title     string  // that of its headline
+	Tokens    []Bytes // of Text
+	Sentences []int   // the offsets in Text where sentences begin; none if unknown
+	Covered   float32 // share of the tokens, without those of Head and of credits, that are in a run in common
+	Head      int     // tokens of a headline that stands before a text without one, and that the other text lacks
+	Common    []uint8 // by token, the length of the longest such run, at most 255; 0 for none
+	Known     []bool  // by token, whether the other text has the pair that begins there anywhere
 	// OwnTokens are those of own: clauses that the other text has not got, in other words neither, without credits.
 	OwnTokens int
 	own       [][]token
@@ -297,6 +298,9 @@ func (x *Aligned) set(s *side, known func(token int) bool, matches []Match, from
 	}
 	if len(s.tokens) == 0 {
 		return
+	}
+	for _, at := range s.in.Sentences {
+		x.Sentences = append(x.Sentences, len(s.text)-len(s.in.Body)+int(at))
 	}
 	x.Common, x.Known = make([]uint8, len(s.tokens)), make([]bool, len(s.tokens))
 	for i := range min(len(s.pairs), len(s.tokens)) {

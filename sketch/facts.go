@@ -26,10 +26,9 @@ type Fact struct {
 	value float64
 	place float64 // value of the last digit that is written: 1000 of 1.8万
 	unit  string
-	ends  [2]float64 // of a range
-	time  [5]int     // year, month, day, hour, minute; -1: not said
-	since int        // of hours, the first one and 1: 17 of 16-17时
-	from  int        // first token
+	time  [5]int // year, month, day, hour, minute; -1: not said
+	since int    // of hours, the first one and 1: 17 of 16-17时
+	from  int    // first token
 }
 
 // FactPair relates a fact to the other text. Both facts are there if they are equal or in conflict, at one
@@ -37,51 +36,6 @@ type Fact struct {
 type FactPair struct {
 	Later, Earlier *Fact
 	Conflict       bool
-}
-
-// units are the units of figures, one group of equal meaning a word; the first one is the group's name.
-var units = func() map[string]string {
-	out := map[string]string{}
-	for _, group := range strings.Fields(`人/名/位/人次 例/起/宗/件 户/家庭 岁/周岁 元/块/元人民币/人民币 美元 美分 欧元 日元 港元/港币 新元 澳元 加元 台币/新台币 英镑 韩元 卢布 公里/千米/km
-		米/m 厘米/公分/cm 毫米/mm 纳米 英里 英亩 平方米/㎡/m2 平方公里 公顷 亩 立方米/m3 立方米每秒 吨/t 公斤/千克/kg 克/g 毫克/mg 微克 斤 升/l 毫升/ml 千瓦 千瓦时/度 兆瓦 吉瓦 吉瓦时 瓦 c/摄氏度 级 个百分点/百分点
-		年 个月/个多月 天/日 小时/个小时/个多小时 分钟/分 秒/s 倍 成 次/场 场次 辆 架 艘 台 套 台套 座/栋/幢 所 家 个 张 件套 只/头 株 股 手 点 基点/bp/个基点 桶 票 名次 期 届 号 楼 条
-		层 公斤级 公里每小时/km/h 册 项 处 页 份 封 段 盏 棵 顶 箱 袋 瓶 盒 枚 幅 列 班 架次 车次/辆次 间 笔 单 批 轮 首 部 篇 根 口 组 对 双 支 杯 人份 克拉 公升 盎司 磅 海里 节 里 支队 拍 条次 篇 万步 步 g w mah hz gb/g/b tb 英寸 nm nits ppi 瓦时 伏 帕 赫 延长米 标箱/标准箱 周年 年代 周 种 款 颗 趟 具 席 折 号线 交易日/个交易日 工作日/个工作日`) {
-		names := strings.Split(group, "/")
-		for _, n := range names {
-			if _, known := out[n]; !known {
-				out[n] = names[0]
-			}
-		}
-	}
-	return out
-}()
-
-// counted are the units before which one Chinese digit is a number. 个 and 次 are not among them, and 一 never
-// is: 一次, 一时 and 三个代表 are words.
-var counted = strings.Fields("名 人 例 户 岁 天 小时 个月 分钟 公里 米 吨 元 倍 成 辆 架 艘 座 家 所")
-
-// rates are the units behind a slash.
-var rates = strings.Fields("秒 分钟 小时 天 年 人 股 吨 公斤 克 斤 升 桶 平方米 立方米 公里 亩 组 次 份")
-
-// unmeasured are words that begin with a unit.
-var unmeasured = strings.Fields("升值 升至 升级 升温 元旦 米兰 手机 成都 成为 单位 分别 分成 分为 点评 级别 期间 层次 次日 号称 场景 支持 根据 里程 组织 组成 间接 对于 对外 双方 股东 家长 家属 家庭 项目 处于 处理 份额 段落 篇章 批准 首次 首个 口径")
-
-const unitRunes = 5 // of the longest unit
-
-// unitAt is the length in bytes of the unit at s[i:] and its group's name.
-func unitAt(s string, i int) (n int, unit string) {
-	end := i
-	for range unitRunes {
-		r, size := utf8.DecodeRuneInString(s[end:])
-		if size == 0 || r == '\n' || r == ' ' {
-			break
-		}
-		end += size
-		if u, ok := units[s[i:end]]; ok && !(isLatin(s[i:end]) && end < len(s) && isLatin(s[end:end+1])) {
-			n, unit = end-i, u
-		}
-	}
-	return n, unit
 }
 
 func isLatin(s string) bool { return s[0]-'a' < 26 || isDigit(s[0]) }
@@ -183,10 +137,11 @@ func (s *side) factAt(tokens []token, i int) (Fact, int) {
 			f.End, f.place, f.value = end, f.place*value/x.value, value
 		}
 	}
-	f.End, f.unit = f.End+size, unit
+	f.End += size
 	if size > 0 && whole && strings.HasPrefix(s.text[f.End:], "半") && !strings.HasPrefix(s.text[f.End:], "半夜") {
 		f.End, f.value, f.place = f.End+len("半"), f.value+.5, 0 // 2斤半
 	}
+	f.measure(unit)
 	for i+n < len(tokens) && int(tokens[i+n].end) <= f.End {
 		n++
 	}
@@ -212,25 +167,6 @@ func (s *side) seconds(f *Fact, t token) int {
 	hundredths := len(behind) - len(strings.TrimLeft(behind, "0123456789"))
 	f.value, f.place, f.End = f.value*60+readToken(s.text, f.End).value, 0, int(t.end)+len("秒")+hundredths
 	return 2 + min(hundredths, 1)
-}
-
-// measure is the length in bytes of what a figure that ends at an offset counts, and its group's name: 元, 米/秒, of which the normal
-// form has no slash.
-func (s *side) measure(at int) (size int, unit string) {
-	size, unit = unitAt(s.text, at)
-	rest := s.text[at:]
-	if size > 0 && slices.ContainsFunc(unmeasured, func(word string) bool { return strings.HasPrefix(rest, word) }) {
-		return 0, ""
-	}
-	if size == 0 || !strings.HasPrefix(rest[size:], "\n") {
-		return size, unit
-	}
-	per, u := unitAt(rest, size+1)
-	behind, _ := utf8.DecodeRuneInString(rest[size+1+per:])
-	if slices.Contains(rates, u) && strings.ContainsRune("\n至到-"+string(utf8.RuneError), behind) {
-		return size + 1 + per, unit + "/" + u
-	}
-	return size, unit
 }
 
 // joined adds to a figure the other parts of its number (1亿2000万, 2亿零100万), or the numbers that -, /, 比, 至 or 到 joins to it,
@@ -260,7 +196,6 @@ func (s *side) joined(f *Fact, tokens []token, i int) int {
 		case joiner == '至' && (x.kind != number && x.kind != percent || s.text[f.End-1] == '%' && x.kind != percent || joint > size && size > 0 && u != unit):
 			return k + 1 - i
 		case joint > 0 && joiner != '零':
-			f.ends = [2]float64{f.value, x.value}
 			f.value, f.place = f.value*1e6+x.value+.5, 0 // a code, a fraction, a range, a score
 		case x.kind == number && x.value < f.value && s.text[f.End-1] >= utf8.RuneSelf && s.text[x.end-1] >= utf8.RuneSelf:
 			f.value, f.place = f.value+x.value, lastPlace(s.text[tokens[next].start:x.end], x.value)
@@ -287,7 +222,9 @@ func (s *side) digitAt(tokens []token, i int) (Fact, int) {
 		return Fact{}, 0
 	}
 	r, _ := utf8.DecodeRuneInString(s.text[t.start:])
-	return Fact{Kind: FactFigure, End: int(t.end) + size, value: hanDigit(r), unit: unit}, 1 + utf8.RuneCountInString(s.text[t.end:int(t.end)+size])
+	f := Fact{Kind: FactFigure, End: int(t.end) + size, value: hanDigit(r)}
+	f.measure(unit)
+	return f, 1 + utf8.RuneCountInString(s.text[t.end:int(t.end)+size])
 }
 
 const dottedMost = 32 // bytes
@@ -408,7 +345,7 @@ func (s *side) timeField(t token) (field, value int) {
 	value = int(readToken(s.text, int(t.start)).value)
 	r, _ := utf8.DecodeRuneInString(s.text[t.end:])
 	switch {
-	case t.kind == year:
+	case t.kind == year && !strings.HasPrefix(s.text[t.end:], "年代"):
 		return 0, value
 	case t.kind == month:
 		return 1, value
@@ -449,12 +386,6 @@ func (f *Fact) Equal(o *Fact) bool {
 // measures reports whether two figures have one unit, of which one text may leave out what is behind a slash.
 func (f *Fact) measures(o *Fact) bool {
 	return f.unit == o.unit || strings.HasPrefix(f.unit, o.unit+"/") || strings.HasPrefix(o.unit, f.unit+"/")
-}
-
-// spans reports whether f is a range from one figure to another one of its unit.
-func (f *Fact) spans(from, to *Fact) bool {
-	return f.ends == [2]float64{from.value, to.value} && f.unit == to.unit && f.unit != "" && from.Kind == FactFigure &&
-		(from.unit == "" || from.unit == f.unit)
 }
 
 // Finer reports whether a time says an hour that an equal one does not say.

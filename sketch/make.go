@@ -86,6 +86,7 @@ func (s *Sketch) keepFacts(w *workspace) {
 type Input struct {
 	Title, Body string   // normal forms, clauses separated by '\n'
 	Names       []string // place, company and person names
+	Sentences   []int32  // the offsets in Body where sentences begin; none if unknown
 	// Published is the day it was published, in days since 1970; 0 is unknown. Only comparisons of texts use
 	// it.
 	Published int32

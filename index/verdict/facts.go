@@ -52,15 +52,9 @@ func Estimated(j *sketch.Judgement, c *sketch.Comparison) *Facts {
 // Compared are the facts of two texts that were judged and aligned.
 func Compared(j *sketch.Judgement, x *sketch.Alignment) *Facts {
 	f := &Facts{Score: Round(j.Score, 1000), Coverage: &Coverage{Round(x.Later.Covered, 100), Round(x.Earlier.Covered, 100)}, New: &New{}}
-	for _, p := range lacking(&x.Earlier) {
-		f.Lacks += letters(x.Earlier.Text[p.Start:p.End])
-	}
-	passages := lacking(&x.Later)
-	for _, p := range passages {
-		f.New.Characters += letters(x.Later.Text[p.Start:p.End])
-	}
+	f.Lacks, f.New.Characters = lacking(&x.Earlier), lacking(&x.Later)
 	f.New.Share = Round(float32(f.New.Characters)/float32(max(1, letters(x.Later.Text))), 100)
-	f.New.Text = quotation(&x.Later, passages)
+	f.New.Text = quotation(&x.Later)
 	f.pair(x, j.Kind == sketch.Series)
 	if f.Reason = reason(j, f); f.Reason == sketch.InDoubt && f.Conflicts == 0 {
 		c := aboutOthers(x)
@@ -81,9 +75,6 @@ func (f *Facts) pair(x *sketch.Alignment, series bool) {
 	priced := func(o *sketch.Fact) bool { // by a ticker
 		return slices.ContainsFunc(tickers, func(s []int) bool { return s[0] < o.End && o.Start < s[1] })
 	}
-	hourly := func(o *sketch.Fact) bool { // the earlier text says a time to the hour
-		return slices.ContainsFunc(pairs, func(p sketch.FactPair) bool { return p.Earlier != nil && o.Equal(p.Earlier) && !o.Finer(p.Earlier) })
-	}
 	fresh := func(o *sketch.Fact) bool {
 		if slices.ContainsFunc(said, o.Equal) {
 			return false
@@ -94,10 +85,10 @@ func (f *Facts) pair(x *sketch.Alignment, series bool) {
 	for i := range pairs {
 		p := &pairs[i]
 		switch {
-		case p.Later == nil, p.Conflict && !series && priced(p.Later):
+		case p.Later == nil, p.Conflict && (!series && priced(p.Later) || misplaced(x, p)):
 		case p.Conflict:
 			c := conflictOf(x, p)
-			if c.rank > 1 && priced(p.Later) {
+			if c.rank > 1 && (priced(p.Later) || x.Later.Datelined(p.Later) || !framed(x, p) || strings.HasSuffix(c.later, "号")) {
 				c.rank = 3
 			}
 			if !slices.ContainsFunc(conflicts, c.like) {
@@ -110,7 +101,7 @@ func (f *Facts) pair(x *sketch.Alignment, series bool) {
 		case p.Earlier == nil && elsewhere(x.Later.Text[p.Later.Start:p.Later.End], &x.Earlier):
 			f.Numbers++
 			f.Shared++
-		case p.Earlier != nil && (!p.Later.Finer(p.Earlier) || hourly(p.Later)):
+		case p.Earlier != nil && !p.Later.Finer(p.Earlier):
 			f.Numbers++
 			f.Shared++
 			f.Agree = appendSome(f.Agree, x.Later.Text[p.Later.Start:p.Later.End])
@@ -131,12 +122,11 @@ func (f *Facts) pair(x *sketch.Alignment, series bool) {
 }
 
 // aboutOthers is what two texts are about, if that can be told.
-func aboutOthers(x *sketch.Alignment) []conflict {
-	later, earlier, found := subjects(x)
-	if !found {
-		return nil
+func aboutOthers(x *sketch.Alignment) (out []conflict) {
+	for _, o := range subjects(x) {
+		out = append(out, conflict{later: o[0], earlier: o[1], kind: sketch.FactName})
 	}
-	return []conflict{{later: later, earlier: earlier, kind: sketch.FactName}}
+	return out
 }
 
 // conflictOf is what two facts say that are in conflict.
@@ -148,6 +138,25 @@ func conflictOf(x *sketch.Alignment, p *sketch.FactPair) conflict {
 		c.rank = 1
 	}
 	return c
+}
+
+// framed reports whether the two texts have some words in common before the facts of a pair, or behind them.
+func framed(x *sketch.Alignment, p *sketch.FactPair) bool {
+	const least = 2 * len("字")
+	a, b, n := x.Later.Text, x.Earlier.Text, 0
+	before := func(text string) int { return len(text) - len(cmp.Or(ending(text, rises), ending(text, falls))) - 1 }
+	for i, j := before(a[:p.Later.Start]), before(b[:p.Earlier.Start]); n < least && i >= 0 && j >= 0 && a[i] == b[j]; i, j = i-1, j-1 {
+		n++
+	}
+	for i, j := p.Later.End, p.Earlier.End; n < least && i < len(a) && j < len(b) && a[i] == b[j]; i, j = i+1, j+1 {
+		n++
+	}
+	return n == least
+}
+
+// misplaced reports whether a conflict is none of one matter: of a dateline and another time, or of names in no common frame.
+func misplaced(x *sketch.Alignment, p *sketch.FactPair) bool {
+	return x.Later.Datelined(p.Later) != x.Earlier.Datelined(p.Earlier) || p.Later.Kind == sketch.FactName && !framed(x, p)
 }
 
 // digitsMost is the length of a number that does not stand in two texts by chance.
@@ -167,7 +176,7 @@ func elsewhere(fact string, s *sketch.Aligned) bool {
 // Words before a figure, of which two texts may have opposite ones.
 var (
 	rises = strings.Fields("上涨 大涨 暴涨 微涨 增长 增加 上升 回升 涨 升 增 涨幅")
-	falls = strings.Fields("下跌 大跌 暴跌 微跌 下降 减少 下滑 回落 跌 降 减 跌幅")
+	falls = strings.Fields("下跌 大跌 暴跌 微跌 下降 减少 下滑 回落 跌 降 减 贬 跌幅")
 )
 
 // ending is the longest word that a text ends with, empty for none.
@@ -198,7 +207,7 @@ type conflict struct {
 	later, earlier string
 	kind           sketch.FactKind
 	pair           *sketch.FactPair // nil: the subject
-	rank           int              // 0: the subject; 1: both headlines say it; 3: a ticker does
+	rank           int              // 0: the subject; 1: both headlines say it; 3: shown if nothing else is
 	nth            int              // of its kind
 }
 
@@ -227,6 +236,9 @@ func shown(conflicts []conflict) (words []string) {
 	})
 	var again []string
 	for i, c := range conflicts {
+		if c.rank == 3 && len(words) > 0 {
+			break
+		}
 		pair := display(c.later, "/") + " / " + display(c.earlier, "/")
 		said := func(o conflict) bool {
 			return c.later == o.later || c.earlier == o.earlier || c.kind == sketch.FactName && o.kind == c.kind && (part(c.later, o.later) || part(c.earlier, o.earlier))

@@ -12,6 +12,7 @@ import (
 // Bounds of a subject in runes, of where one is sought in bytes, and the least length of what both texts have around it.
 const (
 	subjectMost = 16
+	againLeast  = 3 // times that a text says its second subject: a person, beside a place
 	headMost    = 300
 	headingMost = 8 // of a first clause that is one
 	namedLeast  = 8 // without a headline, of a name with figures
@@ -24,27 +25,31 @@ const (
 )
 
 // subjects returns what two texts of one form are about: the companies of two notices, the places of two warnings. It is what
-// stands at the first place where their headlines have other words, which the other text does not say; or else before words
-// that both texts have, and again in its own text alone.
-func subjects(x *sketch.Alignment) (later, earlier string, found bool) {
+// stands at the first place where their headlines have other words, which the other text does not say, and at another one if the
+// text says it again; or else before words that both texts have, and again in its own text alone.
+func subjects(x *sketch.Alignment) (found [][2]string) {
 	a, b := &x.Later, &x.Earlier
 	for _, slot := range slots(headline(a), headline(b)) {
-		if later, earlier = named(slot[0], a), named(slot[1], b); subject(later, a, b) && subject(earlier, b, a) {
-			return later, earlier, true
+		later, earlier := named(slot[0], a), named(slot[1], b)
+		again := min(strings.Count(a.Text, later), strings.Count(b.Text, earlier)) >= againLeast
+		if subject(later, a, b) && subject(earlier, b, a) && (len(found) == 0 || again && !part(found[0][0], later)) {
+			found = append(found, [2]string{later, earlier})
 		}
+	}
+	if found != nil {
+		return found[:min(2, len(found))]
 	}
 	if x, y := []rune(a.Title), []rune(b.Title); len(x) > 0 && len(y) > 0 {
 		i, j, _ := next(x, y, verb) // 甘肃新增, 河南新增
-		later, earlier = strings.TrimRight(string(x[:i]), sketch.Particles+"原"), strings.TrimRight(string(y[:j]), sketch.Particles+"原")
+		later, earlier := strings.TrimRight(string(x[:i]), sketch.Particles+"原无"), strings.TrimRight(string(y[:j]), sketch.Particles+"原无")
 		if strings.Contains(a.Text, later) && strings.Contains(b.Text, earlier) && subject(later, a, b) && subject(earlier, b, a) {
-			return completed(later, a.Text), completed(earlier, b.Text), true
+			return [][2]string{{completed(later, a.Text), completed(earlier, b.Text)}}
 		}
 	}
 	most := 1
 	if min(len(a.Tokens), len(b.Tokens)) > shortText {
 		most++
 	}
-	least := most
 	for _, m := range x.Matches[:min(matchesMost, len(x.Matches))] {
 		l, e := before(a, m.Later), before(b, m.Earlier)
 		if !subject(l, a, b) || !subject(e, b, a) {
@@ -55,10 +60,10 @@ func subjects(x *sketch.Alignment) (later, earlier string, found bool) {
 			n++ // 银行
 		}
 		if n > most {
-			later, earlier, most = whole(l, a.Text), whole(e, b.Text), n
+			found, most = [][2]string{{whole(l, a.Text), whole(e, b.Text)}}, n
 		}
 	}
-	return later, earlier, most > least
+	return found
 }
 
 // before are the words that stand before a token in its clause and in no run in common.
@@ -99,7 +104,9 @@ func completed(name, text string) string {
 	return name + behind[:sketch.NameSuffix(behind)]
 }
 
-func belongs(r rune) bool { return isHan(r) && !strings.ContainsRune(sketch.Particles, r) }
+func belongs(r rune) bool {
+	return unicode.Is(unicode.Han, r) && !strings.ContainsRune(sketch.Particles, r)
+}
 
 // headline is that of a text, or its beginning, where crawlers put headlines.
 func headline(s *sketch.Aligned) string {
@@ -114,7 +121,7 @@ func subject(words string, own, other *sketch.Aligned) bool {
 	n := utf8.RuneCountInString(words)
 	name := own.Title == "" && n >= namedLeast && !strings.ContainsAny(words, " .%元户年月日") // 融通深证100指数
 	digits := func(r rune) bool { return unicode.IsDigit(r) && !name }
-	return n >= 2 && n <= subjectMost && !strings.ContainsFunc(words, func(r rune) bool { return digits(r) || r == '\n' }) &&
+	return n >= 2 && n <= subjectMost && !strings.HasSuffix(words, "等") && !strings.HasSuffix(words, "了") && !strings.ContainsFunc(words, func(r rune) bool { return digits(r) || r == '\n' }) &&
 		(own.Title != "" || strings.Count(own.Text, words) > 1) && !strings.Contains(other.Title, words) && !strings.Contains(other.Text, words)
 }
 

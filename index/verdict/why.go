@@ -189,7 +189,11 @@ func (p *phrases) added(f *Facts, least int) []string {
 	if f.New == nil || f.New.Characters < least && (f.New.Share < worthShare || f.New.Characters < worthwhile) {
 		return nil
 	}
-	return []string{p.adds + fmt.Sprintf(p.characters, rounded(f.New.Characters)) + p.note + fmt.Sprintf(p.quote, f.New.Text)}
+	said := p.adds + fmt.Sprintf(p.characters, rounded(f.New.Characters))
+	if f.New.Text != "" {
+		said += p.note + fmt.Sprintf(p.quote, f.New.Text)
+	}
+	return []string{said}
 }
 
 // lacking names some of the figures that the earlier text lacks.

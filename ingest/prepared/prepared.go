@@ -16,13 +16,13 @@ import (
 )
 
 // Version is that of the encoding. A message, and an article in it, is the version byte, then fields, each with its length as
-// a uvarint before it. Version 2: a request has the items as they were published; its answer the recipe, then an article for
+// a uvarint before it. Version 3: a request has the items as they were published; its answer the recipe, then an article for
 // each item, an empty field where the segmenter prepared none; an article Head; sketch; packed text, empty if it is not
-// kept; id, title, source, url; normal title and body; names.
-const Version = 2
+// kept; id, title, source, url; normal title and body; where sentences begin in it, little-endian; names.
+const Version = 3
 
 // fixed is the number of fields of an article before the names.
-const fixed = 9
+const fixed = 10
 
 // Head is what has a fixed size, little-endian and without gaps.
 type Head struct {
@@ -81,6 +81,12 @@ func Decode(b []byte) (*index.Article, error) {
 		Text: sketch.Input{Title: cut(f[7]), Body: cut(f[8]), Published: h.Day}}
 	if h.Published != 0 {
 		a.Published = time.Unix(0, h.Published).UTC()
+	}
+	if n := len(f[9]) / 4; n > 0 {
+		a.Text.Sentences = make([]int32, n)
+		if _, err := binary.Decode(f[9], binary.LittleEndian, a.Text.Sentences); err != nil {
+			return nil, ErrEncoding
+		}
 	}
 	a.Text.Names = slices.Grow(a.Text.Names, len(f)-fixed)
 	for _, n := range f[fixed:] {

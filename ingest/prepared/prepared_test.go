@@ -17,7 +17,7 @@ import (
 )
 
 func example() *index.Article {
-	in := sketch.Input{Title: "通报", Body: "第一段的内容有三十个人参加\n第二段说的是别的事情", Names: []string{"北京", "张三"}, Published: 20000}
+	in := sketch.Input{Title: "通报", Body: "第一段的内容有三十个人参加\n第二段说的是别的事情", Names: []string{"北京", "张三"}, Sentences: []int32{0, 37}, Published: 20000}
 	a := &index.Article{ID: "n1", Revision: 3, Title: "通报", Source: "甲报", URL: "https://example.com/1", Published: time.Unix(1728000000, 5).UTC(),
 		Packed: index.PackText(in.Body), Exact: [16]byte{1, 2, 3}, Text: in, Sketch: sketch.Make(in)}
 	a.Print.Fingerprint = 0xfeed
@@ -34,6 +34,7 @@ func TestRoundTrip(t *testing.T) {
 		a.ID, a.Title, a.Source = rapid.String().Draw(t, "id"), rapid.String().Draw(t, "title"), rapid.String().Draw(t, "source")
 		a.Revision, a.Text.Body = rapid.Int64().Draw(t, "revision"), rapid.String().Draw(t, "body")
 		a.Text.Names = rapid.SliceOfN(rapid.StringN(1, 9, -1), 1, 5).Draw(t, "names")
+		a.Text.Sentences = rapid.SliceOfN(rapid.Int32(), 1, 5).Draw(t, "sentences")
 		a.Print.Fingerprint = simhash.Fingerprint(rapid.Uint64().Draw(t, "fingerprint"))
 		a.Blank = rapid.Bool().Draw(t, "blank")
 		if rapid.Bool().Draw(t, "dropped") {

@@ -15,8 +15,9 @@ func Append(b []byte, a *index.Article) []byte {
 		h.Published = a.Published.UnixNano()
 	}
 	head, _ := binary.Append(nil, binary.LittleEndian, &h) // it fails for types of no fixed size
+	sentences, _ := binary.Append(nil, binary.LittleEndian, a.Text.Sentences)
 	b = append(b, prepared.Version)
-	for _, f := range [][]byte{head, a.Sketch.AppendBinary(nil), a.Packed, []byte(a.ID), []byte(a.Title), []byte(a.Source), []byte(a.URL), []byte(a.Text.Title), []byte(a.Text.Body)} {
+	for _, f := range [][]byte{head, a.Sketch.AppendBinary(nil), a.Packed, []byte(a.ID), []byte(a.Title), []byte(a.Source), []byte(a.URL), []byte(a.Text.Title), []byte(a.Text.Body), sentences} {
 		b = prepared.Append(b, f)
 	}
 	for _, n := range a.Text.Names {
