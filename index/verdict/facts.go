@@ -54,7 +54,7 @@ func Compared(j *sketch.Judgement, x *sketch.Alignment) *Facts {
 	f := &Facts{Score: Round(j.Score, 1000), Coverage: &Coverage{Round(x.Later.Covered, 100), Round(x.Earlier.Covered, 100)}, New: &New{}}
 	f.Lacks, f.New.Characters = lacking(&x.Earlier), lacking(&x.Later)
 	f.New.Share = Round(float32(f.New.Characters)/float32(max(1, letters(x.Later.Text))), 100)
-	f.New.Text = quotation(&x.Later)
+	f.New.Text = quotation(&x.Later, j.Kind == sketch.Duplicate)
 	f.pair(x, j.Kind == sketch.Series)
 	if f.Reason = reason(j, f); f.Reason == sketch.InDoubt && f.Conflicts == 0 {
 		c := aboutOthers(x)
@@ -88,7 +88,11 @@ func (f *Facts) pair(x *sketch.Alignment, series bool) {
 		case p.Later == nil, p.Conflict && (!series && priced(p.Later) || misplaced(x, p)):
 		case p.Conflict:
 			c := conflictOf(x, p)
-			if c.rank > 1 && (priced(p.Later) || x.Later.Datelined(p.Later) || !framed(x, p) || strings.HasSuffix(c.later, "号")) {
+			switch {
+			case c.rank == 1:
+			case priced(p.Later) || !framed(x, p):
+				c.rank = 4
+			case x.Later.Datelined(p.Later) || strings.HasSuffix(c.later, "号"):
 				c.rank = 3
 			}
 			if !slices.ContainsFunc(conflicts, c.like) {
@@ -207,7 +211,7 @@ type conflict struct {
 	later, earlier string
 	kind           sketch.FactKind
 	pair           *sketch.FactPair // nil: the subject
-	rank           int              // 0: the subject; 1: both headlines say it; 3: shown if nothing else is
+	rank           int              // 0: the subject; 1: both headlines say it; 3: last; 4: if nothing else is shown
 	nth            int              // of its kind
 }
 
@@ -236,7 +240,7 @@ func shown(conflicts []conflict) (words []string) {
 	})
 	var again []string
 	for i, c := range conflicts {
-		if c.rank == 3 && len(words) > 0 {
+		if c.rank == 4 && len(words) > 0 {
 			break
 		}
 		pair := display(c.later, "/") + " / " + display(c.earlier, "/")

@@ -130,9 +130,18 @@ func TestQuotation(t *testing.T) {
 			later.Body += "\n" + sentence
 		}
 		x := sketch.Align(later, sketch.Input{Body: shared})
-		if got := quotation(&x.Later); got != want {
+		if got := quotation(&x.Later, true); got != want {
 			t.Errorf("%q: %q, want %q", added, got, want)
 		}
+	}
+}
+
+// Of a text that is no duplicate clauses are quoted, if no whole sentence is new.
+func TestQuotationOfClauses(t *testing.T) {
+	const shared = "青禾市博物馆昨日开放新馆\n首日接待观众逾三千人"
+	x := sketch.Align(sketch.Input{Body: shared + "\n首日排队最长需要等候两个小时以上", Sentences: []int32{0}}, sketch.Input{Body: shared})
+	if got := quotation(&x.Later, false); got != "首日排队最长需要等候两个小时以上" {
+		t.Errorf("%q", got)
 	}
 }
 
@@ -143,7 +152,7 @@ func TestFramed(t *testing.T) {
 		{"指数午后震荡上涨1.2%", "指数午后震荡下跌3.4%", "上涨1.2% / 下跌3.4%"},
 		{"罚款人民币330万元", "罚款人民币80万元", "330万元 / 80万元"},
 		{"新华社青禾8月5日电\n据青禾民用航空局消息", "8月4日\n据青禾民用航空局消息", ""},
-		{"公开表\n甲金罚决字6号\n对其罚款330万元", "公开表\n乙金罚决字5号\n对其罚款80万元", "330万元 / 80万元"},
+		{"公开表\n甲金罚决字6号\n对其罚款330万元", "公开表\n乙金罚决字5号\n对其罚款80万元", "330万元 / 80万元 6号 / 5号"},
 	} {
 		x := sketch.Align(sketch.Input{Body: c[0] + rest}, sketch.Input{Body: c[1] + rest})
 		if f := Compared(&sketch.Judgement{}, x); strings.Join(f.Conflict, " ") != c[2] {

@@ -69,15 +69,24 @@ var captions = strings.Fields("图为 新华社发 资料图 视觉中国 vcg �
 // photographed begins a caption: 2023年7月30日，浙江省舟山市，渔民们正在….
 var photographed = regexp.MustCompile(`^\d{4}年\d+月\d+日\n`)
 
-// quotation is the beginning of what the other text lacks: of the longest run of sentences, most of whose pairs of tokens it has nowhere,
-// and that are no captions.
-func quotation(s *sketch.Aligned) string {
-	var quote sketch.Bytes
-	from, most := -1, 0
-	begins := func(i int) bool {
-		_, found := slices.BinarySearch(s.Sentences, s.Tokens[i].Start)
+// quotation is the beginning of what the other text lacks: of whole sentences, or else, of a text that is no duplicate, of clauses.
+func quotation(s *sketch.Aligned, duplicate bool) string {
+	sentence := func(token int) bool {
+		_, found := slices.BinarySearch(s.Sentences, s.Tokens[token].Start)
 		return found
 	}
+	clause := func(token int) bool { return token == 0 || s.Text[s.Tokens[token].Start-1] == '\n' }
+	if quote := longest(s, sentence); duplicate || quote != "" {
+		return quote
+	}
+	return longest(s, clause)
+}
+
+// longest is the beginning of the longest run of parts of a text, most of whose pairs of tokens the other text has nowhere, and that are
+// no captions.
+func longest(s *sketch.Aligned, begins func(token int) bool) string {
+	var quote sketch.Bytes
+	from, most := -1, 0
 	for i := s.Head; i < len(s.Tokens); {
 		n := 1
 		for i+n < len(s.Tokens) && !begins(i+n) {
