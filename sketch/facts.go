@@ -148,8 +148,8 @@ func (s *side) factAt(tokens []token, i int) (Fact, int) {
 	if unit == "" && (!strings.ContainsAny(text, "0123456789") && f.value < 1e4 || strings.HasPrefix(s.text[f.End:], "型")) {
 		return Fact{}, 0 // of a name: 十二东路, 党的二十大, mk-84型
 	}
-	if f.unit == "分钟" && i+n < len(tokens) {
-		n += s.seconds(&f, tokens[i+n])
+	if unit != "" && i+n < len(tokens) {
+		n += s.part(&f, tokens[i+n])
 	}
 	// A small number without a unit numbers a paragraph or belongs to a name, as does a longer one between two marks.
 	if unit == "" && n == 1 && t.kind == number && whole && (f.value < 10 || strings.HasSuffix(s.text[:t.start], "-") || len(text) <= 3 && t.clause && (i+1 == len(tokens) || tokens[i+1].clause)) {
@@ -158,15 +158,22 @@ func (s *side) factAt(tokens []token, i int) (Fact, int) {
 	return f, n
 }
 
-// seconds adds to minutes the seconds that a token is, with their hundredths: 2分05秒48. It returns how many tokens these are.
-func (s *side) seconds(f *Fact, t token) int {
-	behind, more := strings.CutPrefix(s.text[t.end:], "秒")
-	if !more || t.kind != number || int(t.start) != f.End {
+// finer are the units of a part behind a figure or a time, and how many of it are one: 2小时15分, 11年6个月.
+var finer = map[string]struct {
+	unit string
+	n    float64
+}{"": {"秒", 60}, "分钟": {"秒", 60}, "小时": {"分", 60}, "年": {"个月", 12}}
+
+// part adds to a figure the part behind it that a token is, with the hundredths of seconds: 2分05秒48. It returns its length in tokens.
+func (s *side) part(f *Fact, t token) int {
+	part, known := finer[f.unit]
+	behind, more := strings.CutPrefix(s.text[t.end:], part.unit)
+	if !known || !more || t.kind != number || int(t.start) != f.End {
 		return 0
 	}
 	hundredths := len(behind) - len(strings.TrimLeft(behind, "0123456789"))
-	f.value, f.place, f.End = f.value*60+readToken(s.text, f.End).value, 0, int(t.end)+len("秒")+hundredths
-	return 2 + min(hundredths, 1)
+	f.value, f.place, f.End = f.value+readToken(s.text, f.End).value/part.n, 0, int(t.end)+len(part.unit)+hundredths
+	return 1 + utf8.RuneCountInString(part.unit) + min(hundredths, 1)
 }
 
 // joined adds to a figure the other parts of its number (1亿2000万, 2亿零100万), or the numbers that -, /, 比, 至 or 到 joins to it,
@@ -310,7 +317,7 @@ func (s *side) timeAt(tokens []token, i int) (Fact, int) {
 		n += 2
 	}
 	if field == 5 && i+n < len(tokens) {
-		n += s.seconds(&f, tokens[i+n]) // a time is equal without them
+		n += s.part(&f, tokens[i+n]) // a time is equal without them
 	}
 	if field == 1 {
 		n += s.period(&f, tokens[i+n:])

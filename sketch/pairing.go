@@ -232,10 +232,8 @@ func (p *pairing) elsewhere(w *workspace) {
 func (p *pairing) hours() {
 	for i := range p.x.Pairs {
 		l := &p.x.Pairs[i]
-		if l.Earlier == nil || l.Conflict || !l.Later.Finer(l.Earlier) {
-			continue
-		}
-		if j := slices.IndexFunc(p.b, func(o Fact) bool { return l.Later.Equal(&o) && !l.Later.Finer(&o) }); j >= 0 {
+		j := slices.IndexFunc(p.b, func(o Fact) bool { return l.Later.Equal(&o) && !l.Later.Finer(&o) })
+		if j >= 0 && l.Earlier != nil && !l.Conflict && l.Later.Finer(l.Earlier) {
 			l.Earlier = &p.b[j]
 		}
 	}

@@ -10,7 +10,7 @@ import (
 // units are the units of figures, one group of equal meaning a word; the first one is the group's name.
 var units = func() map[string]string {
 	out := map[string]string{}
-	for _, group := range strings.Fields(`人/名/位/人次 例/起/宗/件 户/家庭 岁/周岁 元/块/元人民币/人民币 美元 美分 欧元 日元 港元/港币 新元 澳元 加元 台币/新台币 英镑 韩元 卢布 公里/km
+	for _, group := range strings.Fields(`人/名/位/人次 例/起/宗/件 户/家庭 岁/周岁 元/块/元人民币/人民币 美元/美金 美分 欧元 日元 港元/港币 新元 澳元 加元 台币/新台币 英镑 韩元 卢布 公里/km
 		米/m 厘米/公分/cm 毫米/mm 纳米 英里 英亩 平方米/㎡/m2 平方公里 公顷 亩 立方米/m3 立方米每秒 吨/t 公斤/千克/kg 克/g 毫克/mg 微克 斤 升/l 毫升/ml 千瓦 千瓦时 兆瓦 吉瓦 吉瓦时 瓦 c/摄氏度/度 级 个百分点/百分点
 		年 个月/个多月 天/日 小时/个小时/个多小时 分钟/分 秒/s 倍 成 次/场 场次 辆 架 艘 台 套 台套 座/栋/幢 所 家 个 张 件套 只/头 株 股 手 点 基点/bp/个基点 桶 票 名次 期 届 号 楼 条
 		层 公斤级 公里每小时/km/h 册 项 处 页 份 封 段 盏 棵 顶 箱 袋 瓶 盒 枚 幅 列 班 架次 车次/辆次 间 笔 单 批 轮 首 部 篇 根 口 组 对 双 支 杯 人份 克拉 公升 盎司 磅 海里 节 里 支队 拍 条次 篇 万步 步 g w mah hz gb/g/b tb 英寸 nm nits ppi 瓦时 伏 帕 赫 延长米 标箱/标准箱 周年 年代 周 种 款 颗 趟 具 席 折 号线 市 县 国 交易日/个交易日 工作日/个工作日`) {
