@@ -49,6 +49,9 @@ func (p *pairing) names(w *workspace, a0, a1, b0, b1 int) {
 	if w.c.says(nameA) || w.q.says(nameB) || w.q.credited(a) || w.c.credited(b) {
 		return
 	}
+	if _, n := utf8.DecodeRuneInString(nameA); strings.Contains(nameA+nameB, "某") && strings.HasPrefix(nameB, nameA[:n]) {
+		return // one text does not tell the name
+	}
 	beforeA, behindA := w.q.beyond(a, a0, a1)
 	beforeB, behindB := w.c.beyond(b, b0, b1)
 	before, behind := max(beforeA, beforeB), max(behindA, behindB)

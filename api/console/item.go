@@ -174,12 +174,8 @@ func (p *page) Reply(v *itemView) string {
 	said := []string{fmt.Sprintf(p.T("您好，您的稿件%s%s。", "Your article %s %s."), named(v.Item), state),
 		fmt.Sprintf(p.T("更早的稿件：%s。", "The earlier article: %s."), named(v.Lead)),
 		fmt.Sprintf(p.T("您的稿件有 %s 见于该稿，该稿有 %s 见于您的稿件。", "%s of your article is in it, and %s of it is in your article."), p.Whole(v.Compare.SharedB), p.Whole(v.Compare.SharedA))}
-	if e := judged(v.Item, v.Lead.ID); e != nil && e.Facts != nil && e.Facts.New != nil && e.Facts.New.Characters > 0 {
-		quote := ""
-		if e.Facts.New.Text != "" {
-			quote = fmt.Sprintf(p.T("，如“%s”", ", such as “%s”"), e.Facts.New.Text)
-		}
-		said = append(said, fmt.Sprintf(p.T("该稿没有的内容约 %d 字%s。", "About %d characters are not in it%s."), e.Facts.New.Characters, quote))
+	if e := judged(v.Item, v.Lead.ID); e != nil && e.Facts != nil && e.Facts.New != nil && e.Facts.New.Text != "" {
+		said = append(said, fmt.Sprintf(p.T("该稿没有的内容约 %d 字，如“%s”。", "About %d characters are not in it, such as “%s”."), e.Facts.New.Characters, e.Facts.New.Text))
 	}
 	if address := p.LinkOf(v.Lead.URL); address != "" {
 		said = append(said, address)
