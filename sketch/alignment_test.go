@@ -222,7 +222,7 @@ func TestPlaces(t *testing.T) {
 		{"网格员林丽红在对一条街道开展巡查时发现", "网格员陈大力在对一条街道开展巡查时发现", "林丽红", "陈大力"},
 		{"有意参加活动的市民可到现场报名\n本报记者王小明", "有意参加活动的市民可到现场报名\n本报记者张大力"},
 	} {
-		x := Align(Input{Body: c[0] + rest, Names: []string{"王小明"}}, Input{Body: c[1] + rest, Names: []string{"张大力"}})
+		x := Align(Input{Body: c[0] + rest, Names: []string{"王小明", "林丽红"}}, Input{Body: c[1] + rest, Names: []string{"张大力", "林某", "陈大力"}})
 		var later, earlier string
 		for _, p := range x.Pairs {
 			if p.Conflict {
