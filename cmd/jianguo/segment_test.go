@@ -112,6 +112,7 @@ func TestSegmenters(t *testing.T) {
 		t.Fatal(err)
 	}
 	fails(t, s.binary, "give it the same version, --user-dict and --residue", "segment", "--data", s.data, "--user-dict", words)
+	fails(t, s.binary, "without a token this is not allowed", "segment", "--nats", s.address.NATS)
 	s.stop()
 	fails(t, s.binary, "no service holds", "segment", "--data", s.data)
 }

@@ -45,14 +45,18 @@ func (c *segmentCmd) Run(co *companion.Streams) (err error) {
 	if c.To.NATS == "" && c.To.Data != "" && !reach.InUse(c.To.Data) {
 		return fmt.Errorf("no service holds %s: start it, or give --nats", c.To.Data)
 	}
-	conn, done, err := connect(co, &c.To, c.Level())
+	signalled := co.Ctx
+	conn, done, err := connect(co, &c.To, c.Level()) // its context also ends where the bus refuses something
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, done()) }()
 	p := &preparer{conn: conn, segmenter: s, workers: cmp.Or(c.Workers, runtime.GOMAXPROCS(0)), log: co.Log}
 	fmt.Fprintf(co.Err, "jianguo segment: prepares items for %s with recipe %s, %d at once\n", conn.ConnectedUrlRedacted(), s.Recipe(), p.workers)
-	return p.run(co.Ctx)
+	if err := p.run(co.Ctx); err != nil || signalled.Err() != nil {
+		return err
+	}
+	return context.Cause(co.Ctx)
 }
 
 // preparer prepares items for a service. It keeps nothing: what it does
