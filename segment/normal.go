@@ -170,9 +170,9 @@ func (n *normalizer) letter(f fold) {
 }
 
 // endNumber settles the minus and the commas of the number at the end of out: that of -2.11 and -5% belongs to it, but - before
-// 3 may be the mark of a list; 1,600,000 is one number, and 1,2,3 are three.
+// 3, or before 1,2,3, may be the mark of a list; 1,600,000 is one number, and 1,2,3 are three.
 func (n *normalizer) endNumber(percent bool) {
-	if n.signed && !percent && bytes.Count(n.out[n.number:], []byte(".")) != 1 {
+	if n.signed && (!percent && bytes.Count(n.out[n.number:], []byte(".")) != 1 || n.grouped && !thousands(n.out[n.number:])) {
 		n.number--
 		if n.origin != nil {
 			n.origin.spans = slices.Delete(n.origin.spans, n.number, n.number+1)

@@ -106,8 +106,7 @@ func (s *side) slot(name Bytes, from, to, behind int) Bytes {
 	for last > from && int(s.tokens[last-1].end) > name.End {
 		last--
 	}
-	known := s.text[name.Start:name.End]
-	short := utf8.RuneCountInString(known) == 2
+	short := utf8.RuneCountInString(s.text[name.Start:name.End]) == 2
 	if first > from && short && !s.tokens[first].clause {
 		switch before := s.text[s.tokens[first-1].start:name.Start]; {
 		case strings.Contains(Particles, before) || s.tokens[first-1].kind != han:
@@ -126,7 +125,7 @@ func (s *side) slot(name Bytes, from, to, behind int) Bytes {
 		suffix = 0 // 神思电子 区间
 	}
 	closed := to == len(s.tokens) || parts(s.tokens[to]) || suffix > 0 || slices.ContainsFunc(nameSuffixes, ends)
-	if closed || behind > 0 || to-last == 1 && personal(known) {
+	if closed || behind > 0 {
 		name.End = end + suffix
 	}
 	return name

@@ -170,9 +170,6 @@ const digitsMost = 4
 func elsewhere(fact string, s *sketch.Aligned) bool {
 	unit := strings.TrimLeft(strings.TrimPrefix(fact, "第"), "0123456789.")
 	number := strings.TrimSuffix(strings.TrimPrefix(fact, "第"), unit)
-	if _, period, _ := strings.Cut(fact, "年"); len(period) > len("代") && !strings.ContainsAny(period, "0123456789") && strings.Count(s.Text, period) > strings.Count(s.Text, "年"+period) {
-		return true // 上半年, of no year
-	}
 	return strings.Contains(s.Title, fact) || len(number) >= digitsMost && (unit == "" || unit == "年") &&
 		(strings.Contains(s.Text, number) || strings.Contains(s.Title, number) || unit == "年" && strings.Contains(s.Text, "今年"))
 }

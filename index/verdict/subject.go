@@ -80,22 +80,22 @@ func before(s *sketch.Aligned, token int) string {
 
 // whole is a word with the characters that stand beside it at every place in a text: 齐鲁银行, where the other text has 温州银行.
 func whole(word, text string) string {
-	for widened := true; widened && utf8.RuneCountInString(word) < subjectMost; {
-		widened = false
-		parts := strings.Split(text, word)
+	for w := word; w != "" && strings.Contains(text, w) && utf8.RuneCountInString(w) < subjectMost; {
+		parts := strings.Split(text, w)
 		before, size := utf8.DecodeLastRuneInString(parts[0])
 		begin := parts[0][len(parts[0])-size:]
 		if belongs(before) && !slices.ContainsFunc(parts[:len(parts)-1], func(o string) bool { return !strings.HasSuffix(o, begin) }) {
-			word, widened = begin+word, true
+			w = begin + w
 			continue
 		}
 		behind, size := utf8.DecodeRuneInString(parts[1])
 		end := parts[1][:size]
-		if belongs(behind) && !slices.ContainsFunc(parts[1:], func(o string) bool { return !strings.HasPrefix(o, end) }) {
-			word, widened = word+end, true
+		if !belongs(behind) || slices.ContainsFunc(parts[1:], func(o string) bool { return !strings.HasPrefix(o, end) }) {
+			return w
 		}
+		w += end
 	}
-	return word
+	return word // too long for a name
 }
 
 // completed is a name with the suffix that its text has behind it: 浙江省.
@@ -121,14 +121,16 @@ func subject(words string, own, other *sketch.Aligned) bool {
 	n := utf8.RuneCountInString(words)
 	name := own.Title == "" && n >= namedLeast && !strings.ContainsAny(words, " .%元户年月日") // 融通深证100指数
 	digits := func(r rune) bool { return unicode.IsDigit(r) && !name }
-	return n >= 2 && n <= subjectMost && !strings.HasSuffix(words, "等") && !strings.HasSuffix(words, "了") && !strings.ContainsFunc(words, func(r rune) bool { return digits(r) || r == '\n' }) &&
+	return n >= 2 && n <= subjectMost && len(strings.TrimRight(words, "等了将")) == len(words) && !strings.ContainsFunc(words, func(r rune) bool { return digits(r) || r == '\n' }) &&
 		(own.Title != "" || strings.Count(own.Text, words) > 1) && !strings.Contains(other.Title, words) && !strings.Contains(other.Text, words)
 }
 
 // named is a slot without the date that it begins with: 31日佳华科技. What looks like the headline of a text without one ends with
 // a clause.
 func named(slot string, s *sketch.Aligned) string {
+	text := ""
 	if s.Title == "" {
+		text = s.Text
 		slot, _, _ = strings.Cut(slot, "\n")
 	}
 	if r, _ := utf8.DecodeRuneInString(slot); strings.ContainsRune(sketch.Particles, r) {
@@ -138,7 +140,7 @@ func named(slot string, s *sketch.Aligned) string {
 		rest := strings.TrimLeft(slot, "0123456789:")
 		r, size := utf8.DecodeRuneInString(rest)
 		if rest == slot || !strings.ContainsRune("年月日时分", r) {
-			return slot
+			return whole(slot, text)
 		}
 		slot = rest[size:]
 	}
