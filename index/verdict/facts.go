@@ -36,7 +36,7 @@ type Coverage struct {
 type New struct {
 	Share      float32  `json:"share"`              // of the item, in passages of its own
 	Characters int      `json:"characters"`         // of these passages
-	Text       string   `json:"text,omitempty"`     // the beginning of the longest one; none where no sentence of it is whole
+	Text       string   `json:"text,omitempty"`     // where it begins to say so: whole sentences, if there are any
 	Facts      int      `json:"facts"`              // distinct figures and times
 	Examples   []string `json:"examples,omitempty"` // a few of them
 }
