@@ -55,19 +55,17 @@ func letters(text string) (n int) {
 	return n
 }
 
-// Bounds of a quotation, in characters: clauses are quoted up to the first, one is cut at the second; a first clause up to the third
-// is left out.
+// Bounds of a quotation that is cut, in characters.
 const (
-	quoted     = 24
-	quotedMax  = 48
-	leadInMost = 2
+	quoted    = 24
+	quotedMax = 48
 )
 
-// captions stand in what a page says beside an article.
-var captions = strings.Fields("图为 新华社发 资料图 视觉中国 vcg 截图 摄 供图 图源 广告 直达链接 点此 欢迎")
+// leadIn are first clauses that only lead to what is said: 同时, 财经, the number of a list item, 据青禾晚报报道, 记者介绍.
+var leadIn = regexp.MustCompile(`^(?:.{0,2}\n)?(?:.*(?:报道|消息|获悉|公布|发布|透露|表示|介绍|指出|强调|认为|显示|注意到|提到|了解到|称|说|说法)\n)*`)
 
-// photographed begins a caption: 2023年7月30日，浙江省舟山市，渔民们正在….
-var photographed = regexp.MustCompile(`^\d{4}年\d+月\d+日\n`)
+// caption is what a page says beside an article: 2023年7月30日，浙江省舟山市，渔民们正在…, 本报记者 王某 摄.
+var caption = regexp.MustCompile(`^\d{4}年\d+月\d+日\n|图为|新华社发|资料图|视觉中国|vcg|截图|[^拍]摄(?:[^氏影像入取制政]|$)|供图|图源|广告|直达链接|点此|欢迎(?:关注|订阅|扫码|下载|投稿|广大|给我)`)
 
 // quotation is the beginning of what the other text lacks: of whole sentences, or else, of a text that is no duplicate, of clauses.
 func quotation(s *sketch.Aligned, duplicate bool) string {
@@ -93,9 +91,12 @@ func longest(s *sketch.Aligned, begins func(token int) bool) string {
 			n++
 		}
 		text := s.Text[s.Tokens[i].Start:s.Tokens[i+n-1].End]
-		in := func(word string) bool { return strings.Contains(text, word) }
+		fresh, behind := 3*unknown(s, i, i+n) >= 2*n, most > 0 && quote.End == s.Tokens[i-1].End
 		switch {
-		case 3*unknown(s, i, i+n) < 2*n, sketch.Credit(text), slices.ContainsFunc(captions, in), photographed.MatchString(text), 2*utf8.RuneCountInString(text) > len(text):
+		case behind && caption.MatchString(text):
+			from, most = -1, 0 // what stands before the last words of a caption belongs to it
+			quote = sketch.Bytes{}
+		case !fresh, sketch.Credit(text), caption.MatchString(text), 2*utf8.RuneCountInString(text) > len(text):
 			from = -1
 		case from < 0:
 			from = i
@@ -105,33 +106,27 @@ func longest(s *sketch.Aligned, begins func(token int) bool) string {
 			most, quote = i-from, sketch.Bytes{Start: s.Tokens[from].Start, End: s.Tokens[i-1].End}
 		}
 	}
-	text := s.Text[quote.Start:quote.End]
-	if first, rest, more := strings.Cut(text, "\n"); more && utf8.RuneCountInString(first) <= leadInMost {
-		text = rest // 同时, 财经, the number of a list item
-	}
-	return beginning(text)
+	return beginning(leadIn.ReplaceAllString(s.Text[quote.Start:quote.End], ""))
 }
 
-// beginning quotes a passage from its beginning to the end of a clause, or of a word.
+// beginning quotes a passage from its beginning to the last mark within quotedMax characters, else to the end of a word.
 func beginning(text string) string {
-	n, word, particle := 0, 0, 0 // where the last word begins, and what follows the last particle
+	n, word, particle, mark := 0, 0, 0, 0 // where the last word begins, what follows the last particle, the last mark
 	for i, r := range text {
 		latin := r != '\n' && r != ' ' && r < utf8.RuneSelf
 		if !latin || i == 0 || text[i-1] == '\n' || text[i-1] >= utf8.RuneSelf {
 			word = i
 		}
-		end := 0
 		before, _ := utf8.DecodeLastRuneInString(text[:i])
 		switch {
-		case r == '\n' && n >= quoted && (text[i-1] >= utf8.RuneSelf || text[i+1] >= utf8.RuneSelf) && !strings.ContainsRune(sketch.Particles, before):
-			end = i
 		case n == quotedMax:
-			end = cmp.Or(particle, word)
-		case n >= quoted && strings.ContainsRune(sketch.Particles, r):
+			return display(text[:cmp.Or(mark, particle, word)], "，") + "…"
+		case n < quoted:
+		case r == '\n' && (text[i-1] >= utf8.RuneSelf || text[i+1] >= utf8.RuneSelf) && !strings.ContainsRune(sketch.Particles, before) &&
+			leadIn.FindString(text[strings.LastIndexByte(text[:i], '\n')+1:i+1]) == "":
+			mark = i
+		case strings.ContainsRune(sketch.Particles, r):
 			particle = i
-		}
-		if end > 0 {
-			return display(text[:end], "，") + "…"
 		}
 		n++
 	}
