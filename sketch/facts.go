@@ -141,7 +141,7 @@ func (s *side) factAt(tokens []token, i int) (Fact, int) {
 	if size > 0 && whole && strings.HasPrefix(s.text[f.End:], "半") && !strings.HasPrefix(s.text[f.End:], "半夜") {
 		f.End, f.value, f.place = f.End+len("半"), f.value+.5, 0 // 2斤半
 	}
-	f.measure(unit)
+	f.setUnit(unit)
 	for i+n < len(tokens) && int(tokens[i+n].end) <= f.End {
 		n++
 	}
@@ -158,15 +158,15 @@ func (s *side) factAt(tokens []token, i int) (Fact, int) {
 	return f, n
 }
 
-// finer are the units of a part behind a figure or a time, and how many of it are one: 2小时15分, 11年6个月.
-var finer = map[string]struct {
+// subunits are the units of a part behind a figure or a time, and how many of it are one: 2小时15分, 11年6个月.
+var subunits = map[string]struct {
 	unit string
 	n    float64
 }{"": {"秒", 60}, "分钟": {"秒", 60}, "小时": {"分", 60}, "年": {"个月", 12}}
 
 // part adds to a figure the part behind it that a token is, with the hundredths of seconds: 2分05秒48. It returns its length in tokens.
 func (s *side) part(f *Fact, t token) int {
-	part, known := finer[f.unit]
+	part, known := subunits[f.unit]
 	behind, more := strings.CutPrefix(s.text[t.end:], part.unit)
 	if !known || !more || t.kind != number || int(t.start) != f.End {
 		return 0
@@ -230,7 +230,7 @@ func (s *side) digitAt(tokens []token, i int) (Fact, int) {
 	}
 	r, _ := utf8.DecodeRuneInString(s.text[t.start:])
 	f := Fact{Kind: FactFigure, End: int(t.end) + size, value: hanDigit(r)}
-	f.measure(unit)
+	f.setUnit(unit)
 	return f, 1 + utf8.RuneCountInString(s.text[t.end:int(t.end)+size])
 }
 

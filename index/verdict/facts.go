@@ -89,11 +89,11 @@ func (f *Facts) pair(x *sketch.Alignment, series bool) {
 		case p.Conflict:
 			c := conflictOf(x, p)
 			switch {
-			case c.rank == 1:
+			case c.rank == inHeadlines:
 			case priced(p.Later) || !framed(x, p):
-				c.rank = 4
+				c.rank = unframed
 			case x.Later.Datelined(p.Later) || strings.HasSuffix(c.later, "号"):
-				c.rank = 3
+				c.rank = atLast
 			}
 			if !slices.ContainsFunc(conflicts, c.like) {
 				conflicts = append(conflicts, c)
@@ -128,7 +128,7 @@ func (f *Facts) pair(x *sketch.Alignment, series bool) {
 // aboutOthers is what two texts are about, if that can be told.
 func aboutOthers(x *sketch.Alignment) (out []conflict) {
 	for _, o := range subjects(x) {
-		out = append(out, conflict{later: o[0], earlier: o[1], kind: sketch.FactName})
+		out = append(out, conflict{later: o[0], earlier: o[1], kind: sketch.FactName, rank: ofSubject})
 	}
 	return out
 }
@@ -136,10 +136,10 @@ func aboutOthers(x *sketch.Alignment) (out []conflict) {
 // conflictOf is what two facts say that are in conflict.
 func conflictOf(x *sketch.Alignment, p *sketch.FactPair) conflict {
 	a, b := x.Later.Text[p.Later.Start:p.Later.End], x.Earlier.Text[p.Earlier.Start:p.Earlier.End]
-	c := conflict{kind: p.Later.Kind, pair: p, rank: 2}
+	c := conflict{kind: p.Later.Kind, pair: p, rank: atPlace}
 	c.later, c.earlier = opposed(a, b, x.Later.Text[:p.Later.Start], x.Earlier.Text[:p.Earlier.Start])
 	if strings.Contains(x.Later.Title, a) && strings.Contains(x.Earlier.Title, b) {
-		c.rank = 1
+		c.rank = inHeadlines
 	}
 	return c
 }
@@ -203,13 +203,22 @@ func opposed(a, b, beforeA, beforeB string) (string, string) {
 // ticker is what a page writes behind the name of a share, of today: (37.370, -0.25, -0.66%).
 var ticker = regexp.MustCompile(`\n\d+\.\d+\n-?\d+\.\d+\n-?\d+\.\d+%`)
 
+// The ranks of conflicts, in the order in which they are named.
+const (
+	ofSubject = iota
+	inHeadlines
+	atPlace
+	atLast   // datelines, numbers of documents
+	unframed // without words in common around it, or a ticker's: if there is no other
+)
+
 // conflict is what the two texts have at one place.
 type conflict struct {
 	later, earlier string
 	kind           sketch.FactKind
 	pair           *sketch.FactPair // nil: the subject
-	rank           int              // 0: the subject; 1: both headlines say it; 3: last; 4: if nothing else is shown
-	nth            int              // of its kind
+	rank           int
+	nth            int // of its kind
 }
 
 // like reports whether two conflicts are one: that of two names, whole or in part, or of two figures, exact or rounded, may
@@ -237,7 +246,7 @@ func shown(conflicts []conflict) (words []string) {
 	})
 	var again []string
 	for i, c := range conflicts {
-		if c.rank == 4 && len(words) > 0 {
+		if c.rank == unframed && len(words) > 0 {
 			break
 		}
 		pair := display(c.later, "/") + " / " + display(c.earlier, "/")

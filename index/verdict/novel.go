@@ -94,8 +94,7 @@ func longest(s *sketch.Aligned, begins func(token int) bool) string {
 		fresh, behind := 3*unknown(s, i, i+n) >= 2*n, most > 0 && quote.End == s.Tokens[i-1].End
 		switch {
 		case behind && caption.MatchString(text):
-			from, most = -1, 0 // what stands before the last words of a caption belongs to it
-			quote = sketch.Bytes{}
+			from, most, quote = -1, 0, sketch.Bytes{} // what stands before the last words of a caption belongs to it
 		case !fresh, sketch.Credit(text), caption.MatchString(text), 2*utf8.RuneCountInString(text) > len(text):
 			from = -1
 		case from < 0:
