@@ -152,6 +152,10 @@ func hanDigit(r rune) float64 {
 // hanPower has the values of the Chinese powers of ten.
 var hanPower = map[rune]float64{'十': 10, '百': 100, '千': 1e3, '万': 1e4, '亿': 1e8}
 
+// numeralRunes bounds a Chinese numeral. Every character of a run of digits is tried as the first of a numeral, so that without a
+// bound the work would grow with the square of the run.
+const numeralRunes = 32
+
 // readPowers reads a numeral with powers of ten: 二十五, 两万三千, 一百零八.
 func readPowers(s string, j int) (lexeme, bool) {
 	total, section, digit := 0.0, 0.0, -1.0
@@ -160,7 +164,7 @@ func readPowers(s string, j int) (lexeme, bool) {
 		r, size := utf8.DecodeRuneInString(s[j:])
 		d := hanDigit(r)
 		if d >= 0 {
-			if digit > 0 {
+			if digit > 0 || n == numeralRunes {
 				return lexeme{}, false
 			}
 			digit = d
