@@ -22,7 +22,6 @@ var decoders = map[string]string{
 	"exposure/shared.parseVersion":       "exposure/shared.FuzzParseVersion",
 	"exposure/state.DecodeHead":          "exposure/state.FuzzDecodeHead",
 	"exposure/state.DecodeShard":         "exposure/state.FuzzDecodeShard",
-	"exposure/importer.parseLine":        "exposure/importer.FuzzParseLine",
 	"exposure/policyfile.parse":          "exposure/policyfile.FuzzParse",
 	"exposure/wire.DecodeString":         "exposure/wire.FuzzDecode",
 	"exposure/wire.decodeInt":            "exposure/wire.FuzzDecode",

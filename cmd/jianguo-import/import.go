@@ -19,7 +19,7 @@ type importCmd struct {
 	Server string  `help:"The running service, as http://127.0.0.1:8080." placeholder:"URL" xor:"where"`
 	Data   string  `help:"The data directory of a running service on this machine." placeholder:"DIR" xor:"where"`
 	Token  string  `help:"A token of the role recall, if the service has tokens." placeholder:"TOKEN"`
-	Redis  string  `help:"Import from this Redis or Redis Cluster, which is only read: redis://[USER:PASSWORD@]HOST:PORT[/DB]; more nodes as ?addr=HOST:PORT." placeholder:"URL"`
+	Redis  string  `help:"Import from this Redis or Redis Cluster, which is only read: redis://[USER:PASSWORD@]HOST:PORT[/DB]; more nodes as ?addr=HOST:PORT." placeholder:"URL" required:""`
 	Key    string  `help:"The key of a user." default:"seen:{user}"`
 	Type   string  `help:"What each key is: ${enum}; auto: each key is asked for its type." enum:"auto,zset,set,list" default:"auto"`
 	Score  string  `help:"What a score of a ZSET is: ${enum}; none: no time; auto: recognised by its size." enum:"auto,seconds,milliseconds,none" default:"auto"`
@@ -29,26 +29,18 @@ type importCmd struct {
 	Rate   float64 `help:"Exposures a second, at most; 0: no limit."`
 	Resume string  `help:"Keep the position in this file: an import that was interrupted continues there." placeholder:"FILE"`
 	JSON   bool    `help:"Print the summary as JSON."`
-	File   string  `arg:"" optional:"" help:"Import this file instead: lines of {user, items, at?, kind?, scene?}, maybe gzipped; - is standard input."`
 }
 
 // Run imports histories and prints what became of them.
 func (c *importCmd) Run(co *companion.Streams) error {
-	if (c.File == "") == (c.Redis == "") {
-		return errors.New("what to import? give --redis URL, or one FILE")
-	}
 	url, err := c.server()
 	if err != nil {
 		return err
 	}
-	what := "importing lines"
-	var source importer.Source = &importer.File{Name: c.File, Stdin: co.In}
-	if c.Redis != "" {
-		what = "importing keys"
-		source = &importer.Redis{URL: c.Redis, Key: c.Key, Type: c.Type, Score: c.Score, Oldest: c.Oldest, Kind: exposure.EventKind(c.Kind), Newest: wire.MaxItems}
-	}
+	source := &importer.Redis{URL: c.Redis, Key: c.Key, Type: c.Type, Score: c.Score, Oldest: c.Oldest,
+		Kind: exposure.EventKind(c.Kind), Newest: wire.MaxItems}
 	sum, err := importer.Run(co.Ctx, importer.Config{Source: source, Client: &importer.Client{URL: url, Token: c.Token}, Scene: c.Scene,
-		Resume: c.Resume, Rate: c.Rate, Progress: co.Rate(what), Logger: co.Log})
+		Resume: c.Resume, Rate: c.Rate, Progress: co.Rate("importing keys"), Logger: co.Log})
 	if err != nil {
 		if c.Resume != "" {
 			err = fmt.Errorf("%w (run it again to continue)", err)

@@ -4,14 +4,12 @@ package main
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -260,45 +258,4 @@ func TestKillImport(t *testing.T) {
 	}
 	t.Logf("%d kills", kills)
 	h.check(s)
-}
-
-// TestImportFile imports a file that is damaged at first, and continues it.
-func TestImportFile(t *testing.T) {
-	t.Parallel()
-	s := serve(t, plainBinary(t), t.TempDir(), "--nats-listen", "127.0.0.1:0")
-	s.ready()
-	h := history{}
-	var lines []string
-	for i := range 200 {
-		user := fmt.Sprint("user-", i/2)
-		ids := []string{fmt.Sprint("a", i), fmt.Sprint("b", i)}
-		line, _ := json.Marshal(map[string]any{"user": user, "items": ids, "at": time.Now().Add(-time.Hour)})
-		lines = append(lines, string(line))
-		h[user] = append(h[user], ids...)
-	}
-	name, position := filepath.Join(t.TempDir(), "h.jsonl.gz"), filepath.Join(t.TempDir(), "position")
-	write := func(lines ...string) {
-		var b bytes.Buffer
-		z := gzip.NewWriter(&b)
-		_, _ = z.Write([]byte(strings.Join(lines, "\n") + "\n"))
-		if err := errors.Join(z.Close(), os.WriteFile(name, b.Bytes(), 0o600)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write(append(append([]string(nil), lines[:150]...), `{"user":"x","items":"no list"}`)...)
-	if _, err := runImport(s, "--resume", position, name); err == nil || !strings.Contains(err.Error(), "line 151") {
-		t.Fatalf("a line that is none: %v", err)
-	}
-	write(append(lines, `{"user":"long","items":["`+strings.Repeat("x", 300)+`"]}`, `{"user":"late","items":["z"],"at":"2020-01-01T00:00:00Z"}`)...)
-	sum, err := runImport(s, "--resume", position, name)
-	if err != nil || sum.Users >= 102 || sum.Refused != 1 || sum.Forgotten != 1 || sum.Imported == 0 {
-		t.Fatalf("%+v %v", sum, err)
-	}
-	h.check(s)
-	if sum, err = runImport(s, "--resume", position, name); err != nil || sum.Users != 0 {
-		t.Errorf("what is done is done again: %+v %v", sum, err)
-	}
-	if _, err := runImport(s); err == nil || !strings.Contains(err.Error(), "give --redis URL, or one FILE") {
-		t.Errorf("nothing to import: %v", err)
-	}
 }

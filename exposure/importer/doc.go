@@ -1,9 +1,9 @@
 // Package importer moves the histories of users from another store into a running service.
 //
-// A Source reads users in pages: Redis (a ZSET, SET or LIST a user), or a file of lines. What
-// a policy would forget is not sent (plan.go). The rest goes to the service as reports, oldest
-// first, so that the log keeps it like any other report: an import that is interrupted
-// continues after its last whole page, and what is sent twice counts once.
+// Redis reads users in pages: a ZSET, SET or LIST a user. What a policy would forget is not sent
+// (plan.go). The rest goes to the service as reports, oldest first, so that the log keeps it like any
+// other report: an import that is interrupted continues after its last whole page, and what is sent
+// twice counts once.
 //
 // The old store is only read.
 package importer
@@ -44,18 +44,12 @@ type Page struct {
 	Users []User
 	// Position is where an import continues after this page.
 	Position    string
-	Done, Total int64 // of the source's own units: keys, or lines of a file, whose total is unknown (-1)
-}
-
-// Source is an old store. Pages calls f with one page after the other, beginning at a
-// position that an earlier page had; "" is the beginning.
-type Source interface {
-	Pages(ctx context.Context, position string, f func(Page) error) error
+	Done, Total int64 // keys
 }
 
 // Config configures Run. Source and Client are required.
 type Config struct {
-	Source   Source
+	Source   *Redis
 	Client   *Client
 	Scene    string  // of users who have none of their own
 	Resume   string  // file that keeps the position; empty: the import begins at the beginning

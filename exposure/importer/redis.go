@@ -18,7 +18,7 @@ import (
 // UserField stands for the user in a pattern of keys.
 const UserField = "{user}"
 
-// Redis is a Source of one key a user, on one server or a Redis Cluster.
+// Redis is an old store with one key a user, on one server or a Redis Cluster.
 type Redis struct {
 	URL    string // redis://[user:password@]host:port/db, rediss: with TLS
 	Key    string // as seen:{user}
@@ -38,7 +38,8 @@ type nodePosition struct {
 	Done   bool   `json:"done"`
 }
 
-// Pages implements Source. A position is the cursor of each node, which Redis allows to be
+// Pages calls each with one page after the other, beginning at a position that an earlier page had; "" is the
+// beginning. A position is the cursor of each node, which Redis allows to be
 // used at any later time: a key that is there all the while is returned.
 func (r *Redis) Pages(ctx context.Context, position string, each func(Page) error) error {
 	before, after, ok := strings.Cut(r.Key, UserField)

@@ -27,7 +27,6 @@ import (
 
 	"jianguo/cmd/jianguo-bench/proc"
 	"jianguo/exposure"
-	"jianguo/exposure/size"
 	"jianguo/internal/userbase"
 )
 
@@ -79,9 +78,6 @@ type Result struct {
 	KernelNS    float64 `json:"kernel_ns"`
 	CPU         float64 `json:"cpu_us_per_request"`        // of the server, JSON
 	CPUBitmap   float64 `json:"cpu_us_per_bitmap_request"` // of the server
-	Bytes30     int     `json:"bytes_per_user_30"`
-	Bytes500    int     `json:"bytes_per_user_500"`
-	Bytes5000   int     `json:"bytes_per_user_5000"`
 	FileMix     float64 `json:"file_bytes_per_user_mix"`
 	ColdP50     float64 `json:"cold_p50_us"`
 	ColdP99     float64 `json:"cold_p99_us"`
@@ -179,7 +175,7 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 		do   func() error
 		on   bool
 	}{
-		"process": {"sizes, kernel, false positives", b.inProcess, true},
+		"process": {"kernel, false positives", b.inProcess, true},
 		"hot":     {"one hot user", b.hot, true},
 		"load":    {"one hot user, 10,000 candidates, at 70 % of the peak", b.load, true},
 		"events":  {"events", b.events, o.Events > 0},
@@ -214,11 +210,7 @@ func (b *bench) say(format string, args ...any) { fmt.Fprintf(b.Log, "  "+format
 
 // inProcess measures what needs no server.
 func (b *bench) inProcess() error {
-	sizes, err := size.Sizes(exposure.Policy{}, 30, 500, 5000)
-	if err != nil {
-		return err
-	}
-	b.r.Bytes30, b.r.Bytes500, b.r.Bytes5000 = sizes[0].Bytes, sizes[1].Bytes, sizes[2].Bytes
+	var err error
 	if b.r.KernelNS, err = kernelCost(b.Seen, b.Candidates); err != nil {
 		return err
 	}
