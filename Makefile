@@ -32,7 +32,7 @@ test-long: ## the long tier: an hour of chaos, new random cases, every fuzz targ
 chaos: ## one fault after the other happens to the service for SECONDS, and nothing acknowledged may be lost
 	JIANGUO_CHAOS_SECONDS=$(SECONDS) go test -count=1 -timeout $$(( $(SECONDS) + 900 ))s -v -run '^TestChaos' ./cmd/jianguo
 
-fleet: ## each part of a NATS cluster, two services and segmenters is killed, stopped and cut off in turn, for FLEET_SECONDS
+fleet: ## each part of a NATS cluster, and two services is killed, stopped and cut off in turn, for FLEET_SECONDS
 	JIANGUO_FLEET_SECONDS=$(FLEET_SECONDS) go test -count=1 -timeout $$(( $(FLEET_SECONDS) + 900 ))s -v -run '^TestFleet$$' ./cmd/jianguo
 
 check: ## formatting, vet, staticcheck

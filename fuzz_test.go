@@ -32,8 +32,6 @@ var decoders = map[string]string{
 	"index/verdict.UnpackText":           "index/verdict.FuzzUnpackText",
 	"ingest.DecodeDocument":              "ingest.FuzzDecodeItem",
 	"ingest.DecodeItem":                  "ingest.FuzzDecodeItem",
-	"ingest/prepared.Decode":             "ingest/prepared.FuzzDecode",
-	"ingest/prepared.DecodeMessage":      "ingest/prepared.FuzzDecodeMessage",
 	"ingest.DecodeWithdrawal":            "ingest.FuzzDecodeWithdrawal",
 	"ingest.ParseID":                     "ingest.FuzzDecodeItem",
 	"ingest.decodeEdit":                  "ingest.FuzzDecodeEdit",

@@ -52,7 +52,6 @@ func (s *Service) gather(ctx context.Context, order <-chan *job, first *job) (ba
 		select {
 		case <-j.ready:
 			batch = append(batch, j)
-			s.segmenters.count(-1)
 			if edit {
 				return batch, nil
 			}
@@ -188,7 +187,7 @@ func (s *Service) prepareAgain(ctx context.Context, batch []*job) error {
 			if j.text != nil {
 				s.texts.Put(j.text)
 			}
-			j.text, j.prepared = nil, nil
+			j.text = nil
 			g.Go(func() error { return s.prepareJob(ctx, j) })
 		}
 	}

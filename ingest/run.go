@@ -2,7 +2,6 @@ package ingest
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -14,7 +13,6 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"jianguo/bus"
-	"jianguo/ingest/prepared"
 	"jianguo/internal/wait"
 )
 
@@ -26,13 +24,11 @@ const inFlightBytes = 32 << 20
 // accepted. It returns nil after an orderly end. When ITEMS is deleted or replaced, it goes on
 // with another stream, which it creates if there is none.
 func (s *Service) Run(ctx context.Context) error {
-	for subject, answer := range map[string]nats.MsgHandler{bus.SubjectApplied: s.answerApplied, bus.SubjectSegmenter: s.hearSegmenter} {
-		sub, err := s.cfg.Conn.Subscribe(subject, answer)
-		if err != nil {
-			return fmt.Errorf("ingest: %w", err)
-		}
-		defer func() { _ = sub.Unsubscribe() }()
+	sub, err := s.cfg.Conn.Subscribe(bus.SubjectApplied, s.answerApplied)
+	if err != nil {
+		return fmt.Errorf("ingest: %w", err)
 	}
+	defer func() { _ = sub.Unsubscribe() }()
 	for began := false; ; {
 		err := s.attach(ctx)
 		if err == nil {
@@ -66,19 +62,6 @@ func (s *Service) answerApplied(m *nats.Msg) {
 	}
 	if err := m.Respond(strconv.AppendUint(nil, s.applied.Load(), 10)); err != nil {
 		s.log.Warn("answer on items.applied", "error", err)
-	}
-}
-
-// hearSegmenter takes note of a segmenter.
-func (s *Service) hearSegmenter(m *nats.Msg) {
-	var b prepared.Beat
-	if json.Unmarshal(m.Data, &b) != nil {
-		return
-	}
-	if terms := prepared.Terms(s.cfg.Segmenter.Recipe()); b.Terms == terms {
-		s.segmenters.hear(&b)
-	} else if bus.MayAnswer(m.Reply) {
-		_ = m.Respond([]byte(terms)) // it ends, and says why
 	}
 }
 
@@ -118,9 +101,8 @@ func (s *Service) runOn(ctx context.Context) error {
 		s.accept(intake, messages, work, order)
 		return nil
 	})
-	s.segmenters.ahead = 0
 	for range s.cfg.Workers {
-		g.Go(func() error { return s.prepareJobs(failed, g, work) })
+		g.Go(func() error { return s.prepareJobs(failed, work) })
 	}
 	until, applied := context.WithCancel(failed)
 	g.Go(func() error {

@@ -52,8 +52,7 @@ type Service struct {
 	metrics *metrics
 	outbox  *outbox
 
-	segmenters segmenters
-	edits      sync.Map // chan edited by id, of those who wait here
+	edits sync.Map // chan edited by id, of those who wait here
 
 	texts sync.Pool           // *segment.Text
 	room  *semaphore.Weighted // of inFlightBytes; held from intake to commit
@@ -77,7 +76,6 @@ func New(ctx context.Context, cfg Config) (*Service, error) {
 	}
 	s := &Service{cfg: cfg, log: cfg.Logger, metrics: newMetrics()}
 	s.texts.New = func() any { return new(segment.Text) }
-	s.segmenters.free.L, s.segmenters.known = &s.segmenters.mu, map[string]*segmenterState{}
 	var err error
 	if s.js, err = jetstream.New(cfg.Conn, jetstream.WithPublishAsyncMaxPending(4096)); err != nil {
 		return nil, fmt.Errorf("ingest: %w", err)
@@ -154,7 +152,7 @@ var errConsume = errors.New("ingest: consumer")
 // Collectors returns the metrics of the ingest path, to be registered once.
 func (s *Service) Collectors() []prometheus.Collector {
 	m := s.metrics
-	return []prometheus.Collector{m.latency, m.batch, m.stage, m.dead, m.retries, m.pending, m.foreign, m.prepared}
+	return []prometheus.Collector{m.latency, m.batch, m.stage, m.dead, m.retries, m.pending, m.foreign}
 }
 
 // StreamPrefix begins the names of the streams. The Service may be nil.
@@ -198,14 +196,13 @@ func closed(done <-chan struct{}) bool {
 
 // metrics are the ingest path's own; cmd registers them.
 type metrics struct {
-	latency  prometheus.Histogram
-	batch    prometheus.Histogram
-	stage    *prometheus.HistogramVec
-	dead     prometheus.Counter
-	retries  prometheus.Counter
-	pending  prometheus.Gauge
-	foreign  prometheus.Counter
-	prepared prometheus.Counter
+	latency prometheus.Histogram
+	batch   prometheus.Histogram
+	stage   *prometheus.HistogramVec
+	dead    prometheus.Counter
+	retries prometheus.Counter
+	pending prometheus.Gauge
+	foreign prometheus.Counter
 }
 
 func newMetrics() *metrics {
@@ -220,8 +217,7 @@ func newMetrics() *metrics {
 		retries: prometheus.NewCounter(prometheus.CounterOpts{Name: "jianguo_ingest_retries_total", Help: "Batches that could not be written at first."}),
 		foreign: prometheus.NewCounter(prometheus.CounterOpts{Name: "jianguo_ingest_foreign_messages_total",
 			Help: "Messages in VERDICTS that are no events: a client published them, or named a subject of events for an answer."}),
-		prepared: prometheus.NewCounter(prometheus.CounterOpts{Name: "jianguo_ingest_segmenter_items_total", Help: "Items that segmenters of other processes have prepared."}),
-		pending:  prometheus.NewGauge(prometheus.GaugeOpts{Name: "jianguo_ingest_pending_messages", Help: "Messages on the bus behind the last batch."}),
+		pending: prometheus.NewGauge(prometheus.GaugeOpts{Name: "jianguo_ingest_pending_messages", Help: "Messages on the bus behind the last batch."}),
 	}
 }
 

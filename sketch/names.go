@@ -11,9 +11,7 @@ import (
 func (s *side) spotted(out []Bytes) []Bytes {
 	var begins [256]bool // by the second byte, or the only one: many tokens begin no name
 	for _, n := range s.names {
-		if n != "" { // a segmenter on another machine may send one
-			begins[n[min(1, len(n)-1)]] = true
-		}
+		begins[n[min(1, len(n)-1)]] = true
 	}
 	for _, t := range s.tokens {
 		rest := s.text[t.start:]

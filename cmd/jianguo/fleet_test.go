@@ -23,16 +23,15 @@ import (
 	"jianguo/internal/tier"
 )
 
-// fleet is a cluster, a Redis Cluster with users' histories, two services with a catalogue each, and segmenters. The first
+// fleet is a cluster, a Redis Cluster with users' histories, and two services with a catalogue each. The first
 // service reaches each server of the bus by a relay.
 type fleet struct {
 	*cluster
-	redis      *redisCluster
-	js         jetstream.JetStream
-	services   [2]*process
-	relays     [3]*relay
-	segmenters [2]*process
-	load       *load
+	redis    *redisCluster
+	js       jetstream.JetStream
+	services [2]*process
+	relays   [3]*relay
+	load     *load
 }
 
 func startFleet(t *testing.T) *fleet {
@@ -50,18 +49,8 @@ func startFleet(t *testing.T) *fleet {
 		f.services[i] = serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats", url, "--exposure-store", f.redis.url())
 		f.services[i].ready()
 	}
-	for i := range f.segmenters {
-		f.startSegmenter(i)
-	}
 	f.load = startLoad(f.services[:], fleetItem)
 	return f
-}
-
-func (f *fleet) startSegmenter(i int) {
-	f.t.Helper()
-	p := f.services[0].segmenter("--nats", f.url())
-	p.eventually("a segmenter has begun", func() bool { return strings.Contains(p.log.String(), "prepares items") })
-	f.segmenters[i] = p
 }
 
 // fleetItem is an item whose text is new, or that of another item with a sentence more.
@@ -126,11 +115,6 @@ var outages = []*outage{
 		f.redis.settle()
 		pause(f.redis.nodes[f.redis.master(i)])
 	}},
-	{part: "a segmenter", what: "killed, another started", do: func(f *fleet, i int) {
-		f.segmenters[i%2].kill()
-		f.startSegmenter(i % 2)
-	}},
-	{part: "a segmenter", what: "stopped for 3 s", do: func(f *fleet, i int) { pause(f.segmenters[i%2]) }},
 }
 
 func pause(p *process) {
@@ -175,7 +159,6 @@ func TestFleet(t *testing.T) {
 	}
 	f.services[0].ready()
 	t.Log(f.services[0].jianguo("verify", "--exposure-store", f.redis.url()))
-	prepared := 0
 	for _, s := range f.services {
 		s.ready()
 		s.eventually("it has all events", func() bool { return s.status(fmt.Sprint("/items/", events[len(events)-1].id)) == 200 })
@@ -188,14 +171,13 @@ func TestFleet(t *testing.T) {
 				lost++
 			}
 		}
-		prepared += s.bySegmenters()
 		s.stop()
 	}
 	f.compare(events)
 	for _, late := range f.load.late {
 		t.Errorf("a report was acknowledged, and a filter of the other service did not know it: %s", late)
 	}
-	t.Logf("%d items and %d reports acknowledged, %d events, %d lost; %d items prepared by segmenters since the last start\n%s", len(items), f.load.reports, len(events), lost, prepared, outageTable())
+	t.Logf("%d items and %d reports acknowledged, %d events, %d lost\n%s", len(items), f.load.reports, len(events), lost, outageTable())
 }
 
 // published is an event of the stream VERDICTS.

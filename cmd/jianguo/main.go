@@ -35,7 +35,6 @@ type cli struct {
 	LogLevel slog.Level `help:"How much to log on standard error: debug, info, warn or error." default:"warn"`
 
 	Serve       serveCmd    `cmd:"" help:"Run the service: bus, ingest, index, HTTP and console."`
-	Segment     companion   `cmd:"" passthrough:"" runs:"jianguo-client segment" help:"Prepare articles for a service on another machine: normal form, fingerprint, sketch."`
 	Demo        companion   `cmd:"" passthrough:"" runs:"jianguo-client demo" help:"Run the service on the bundled sample corpus and show its verdicts."`
 	Ingest      companion   `cmd:"" passthrough:"" runs:"jianguo-client ingest" help:"Publish articles from files and wait for their verdicts."`
 	Check       companion   `cmd:"" passthrough:"" runs:"jianguo-client check" help:"Show the verdict an article would get; nothing is stored."`

@@ -18,13 +18,12 @@ import (
 func Main(args []string) {
 	syscall.Umask(0o077) // what is written is about users, and for this user only
 	companion.Commands{
-		"check":   {Command: new(checkCmd), About: "Shows the verdict an article would get; nothing is stored."},
-		"dead":    {Command: new(deadCmd), About: "Lists, shows, replays or drops messages that were refused."},
-		"demo":    {Command: new(demoCmd), About: "Runs the service on the bundled sample corpus and shows its verdicts."},
-		"health":  {Command: new(healthCmd), About: "Asks a running service whether it answers, for container engines and scripts."},
-		"ingest":  {Command: new(ingestCmd), About: "Publishes articles from files and waits for their verdicts."},
-		"segment": {Command: new(segmentCmd), About: "Prepares articles for a service on another machine: normal form, fingerprint, sketch."},
-		"token":   {Command: new(tokenCmd), About: "Adds, lists or revokes tokens in a file of tokens."},
+		"check":  {Command: new(checkCmd), About: "Shows the verdict an article would get; nothing is stored."},
+		"dead":   {Command: new(deadCmd), About: "Lists, shows, replays or drops messages that were refused."},
+		"demo":   {Command: new(demoCmd), About: "Runs the service on the bundled sample corpus and shows its verdicts."},
+		"health": {Command: new(healthCmd), About: "Asks a running service whether it answers, for container engines and scripts."},
+		"ingest": {Command: new(ingestCmd), About: "Publishes articles from files and waits for their verdicts."},
+		"token":  {Command: new(tokenCmd), About: "Adds, lists or revokes tokens in a file of tokens."},
 	}.Main(args)
 }
 
