@@ -151,29 +151,51 @@ func damageRow(t *testing.T, db *sql.DB, where string, damage func([]byte) []byt
 	}
 }
 
-// TestNewerCatalogue: Open does not change a catalogue of a later format.
-func TestNewerCatalogue(t *testing.T) {
-	dir := t.TempDir()
-	x := openTest(t, dir, nil)
-	fill(t, x, 1, 3)
-	if err := x.Close(); err != nil {
-		t.Fatal(err)
+// TestOtherFormat: a catalogue of another format is refused in one sentence, and no file of it changes, also where the
+// process that wrote it was killed. Format 0 is that of jianguo before 1.0.
+func TestOtherFormat(t *testing.T) {
+	for _, other := range []int{0, 2} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, FileName)
+		if err := sqlite.Create(t.Context(), path, pageSize, other); err != nil {
+			t.Fatal(err)
+		}
+		db, err := sqlite.Open(path, sqlite.Writes, "FULL")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		if _, err := db.Exec(`CREATE TABLE goose_db_version (id INTEGER PRIMARY KEY)`); err != nil {
+			t.Fatal(err)
+		}
+		before := filesOf(t, dir)
+		x, err := Open(t.Context(), Config{Dir: dir})
+		if err == nil {
+			t.Fatal("opened", x.Close())
+		}
+		if text := err.Error(); !strings.Contains(text, fmt.Sprintf("has format %d", other)) || strings.Contains(text, "\n") {
+			t.Error(text)
+		}
+		if after := filesOf(t, dir); !maps.Equal(before, after) {
+			t.Errorf("format %d: files have changed", other)
+		}
 	}
-	db, err := sqlite.Open(filepath.Join(dir, FileName), sqlite.Writes, "FULL")
+}
+
+// filesOf reads the files of a directory.
+func filesOf(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := db.Exec(`INSERT INTO goose_db_version (version_id, is_applied) VALUES (999, 1)`); err != nil {
-		t.Fatal(err)
+	out := map[string]string{}
+	for _, e := range entries {
+		b, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[e.Name()] = string(b)
 	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
-	x, err = Open(context.Background(), Config{Dir: dir})
-	if err == nil {
-		_ = x.Close()
-	}
-	if err == nil || !strings.Contains(err.Error(), "version 999") || !strings.Contains(err.Error(), "newer jianguo") {
-		t.Errorf("opened: %v", err)
-	}
+	return out
 }

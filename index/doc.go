@@ -60,8 +60,8 @@
 //
 // # Files
 //
-// index.db is the catalogue, SQLite in WAL mode. migrations/ describes its tables.
-// jianguo refuses a file of a newer format.
+// index.db is the catalogue, SQLite in WAL mode. schema.sql describes its tables.
+// jianguo refuses a file of another format.
 //
 // snapshot.db holds the resident data. Package buckets describes a page of postings,
 // with an example in bytes, and package resident a page of columns. The file is

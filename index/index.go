@@ -85,10 +85,7 @@ func (x *Index) open(ctx context.Context) {
 	if x.cfg.Relaxed {
 		synchronous = "NORMAL"
 	}
-	must.Do(sqlite.Create(ctx, path, pageSize))
-	x.writer = must.Get(sqlite.Open(path, sqlite.Creates, synchronous))
-	x.writer.SetMaxOpenConns(1)
-	must.Dof(must.Catch(func() { migrate(ctx, x.writer) }), "%s", path)
+	x.writer = must.Get(openWriter(ctx, path, synchronous))
 	for _, pool := range []**sql.DB{&x.reader, &x.judges} {
 		*pool = must.Get(sqlite.Open(path, sqlite.Reads, synchronous))
 		(*pool).SetMaxOpenConns(8)

@@ -35,7 +35,8 @@ func (x loader) load(ctx context.Context) {
 // verifySmall verifies the rows that every start reads. Verify reads the others.
 func (x loader) verifySmall(ctx context.Context) error {
 	var wrong error
-	_, err := sqlite.VerifySums(ctx, x.reader, func(err error) { wrong = errors.Join(wrong, err) }, "meta", "stamps", "sources", "source_policies", "boilerplate")
+	err := sqlite.VerifySums(ctx, x.reader, func(err error) { wrong = errors.Join(wrong, err) },
+		"meta", "stamps", "sources", "source_policies", "boilerplate")
 	return errors.Join(err, wrong)
 }
 

@@ -249,7 +249,13 @@ func (d dialect) translated(t *testing.T, dir string) string {
 		}
 		_, err = db.Exec(`UPDATE items SET exact = ?, fingerprint = ?, sketch = ? WHERE ordinal = ?`, a.Exact[:], int64(a.Print.Fingerprint), a.Sketch.AppendBinary(nil), k.ordinal)
 	}
-	if err := errors.Join(err, db.Close()); err != nil {
+	tables, e := sqlite.Summed(t.Context(), db)
+	for _, table := range tables {
+		if table.Name == "items" && err == nil {
+			_, err = db.Exec(`UPDATE items SET sum = row_sum(` + table.Columns + `)`)
+		}
+	}
+	if err := errors.Join(err, e, db.Close()); err != nil {
 		t.Fatal(err)
 	}
 	return to

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"database/sql"
 	"errors"
 	"io/fs"
 	"os"
@@ -223,8 +222,8 @@ func TestFileRemoved(t *testing.T) {
 	}
 }
 
-// TestRepair: repair makes again what can be derived, goes on without users' histories only
-// when it is told to, and adds the checksums of rows of earlier versions.
+// TestRepair: repair makes again what can be derived, and goes on without users' histories only
+// when it is told to.
 func TestRepair(t *testing.T) {
 	t.Parallel()
 	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0")
@@ -243,17 +242,7 @@ func TestRepair(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	db, err := sql.Open("sqlite3", filepath.Join(s.data, datadir.Catalogue))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := db.Exec(`UPDATE items SET sum = NULL`); err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if out := repair(); !strings.Contains(out, "1 row got a checksum") || !strings.Contains(out, "whole: 1 items") {
+	if out := repair(); !strings.Contains(out, "whole: 1 items") {
 		t.Errorf("%s", out)
 	}
 	if err := os.Remove(filepath.Join(s.data, datadir.Exposures)); err != nil {

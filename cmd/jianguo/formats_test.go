@@ -25,12 +25,12 @@ import (
 // TestFormats opens data directories that earlier versions wrote and were killed
 // on (scripts/fixture). Each of them is whole, answers as it did then, gives the
 // messages that were left on its bus their verdicts, and takes more. Derived files may have
-// another format: they are rebuilt.
+// another format: they are rebuilt. The first archive is that of v1.0.
 func TestFormats(t *testing.T) {
 	t.Parallel()
 	archives, err := filepath.Glob(filepath.Join("testdata", "formats", "*.tar.zst"))
-	if err != nil || len(archives) == 0 {
-		t.Fatal("no archives", err)
+	if err != nil {
+		t.Fatal(err)
 	}
 	for _, archive := range archives {
 		t.Run(filepath.Base(archive), func(t *testing.T) {

@@ -27,8 +27,6 @@ type Report struct {
 	Recipes []string `json:",omitempty"`
 	// Reindexed describes the last reindex, and one that is not finished.
 	Reindexed []reindex.Summary `json:",omitempty"`
-	// Unsummed is the number of rows that a version wrote which knew no checksums.
-	Unsummed int64 `json:",omitempty"`
 	// Problems are sentences, at most maxProblems of them. The directory is whole if
 	// there are none.
 	Problems []string
@@ -101,11 +99,10 @@ func Run(ctx context.Context, c Catalogue) (*Report, error) {
 			}
 		}
 	}
-	var err error
-	if r.Unsummed, err = sqlite.VerifySums(ctx, c.DB, func(err error) { r.problem("%v", err) }); err != nil {
+	if err := sqlite.VerifySums(ctx, c.DB, func(err error) { r.problem("%v", err) }); err != nil {
 		return nil, fmt.Errorf("verify: %w", err)
 	}
-	err = c.DB.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM items), (SELECT count(*) FROM events), (SELECT count(*) FROM clusters WHERE size > 1)`).
+	err := c.DB.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM items), (SELECT count(*) FROM events), (SELECT count(*) FROM clusters WHERE size > 1)`).
 		Scan(&r.Items, &r.Events, &r.Clusters)
 	if err != nil {
 		return nil, fmt.Errorf("verify: %w", err)

@@ -2,10 +2,13 @@
 package sqlite
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/url"
 	"os"
@@ -30,17 +33,34 @@ const (
 	Reads
 )
 
-// Create makes a file with pages of so many bytes, unless there is one: they can only be chosen before WAL mode.
-func Create(ctx context.Context, path string, pageSize int) error {
+// Create makes a file with pages of so many bytes and a format, unless there is one: both are written to the header
+// of the file, ahead of WAL mode.
+func Create(ctx context.Context, path string, pageSize, format int) error {
 	if info, err := os.Stat(path); err == nil && info.Size() > 0 {
 		return nil
 	}
 	db, err := sql.Open(driverName, "file:"+(&url.URL{Path: path}).EscapedPath())
 	if err == nil {
-		_, err = db.ExecContext(ctx, fmt.Sprintf("PRAGMA page_size = %d; PRAGMA journal_mode = WAL", pageSize))
+		_, err = db.ExecContext(ctx, fmt.Sprintf("PRAGMA page_size = %d; PRAGMA user_version = %d; PRAGMA journal_mode = WAL",
+			pageSize, format))
 		err = errors.Join(err, db.Close())
 	}
 	return wrap.Err(err, "create %s", path)
+}
+
+// Format reads the format that Create wrote, from the header of the file: opening a database may write to it. It
+// returns false for a file that is missing, or is none of SQLite.
+func Format(path string) (format uint32, ok bool) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, false
+	}
+	defer f.Close()
+	header := make([]byte, 100)
+	if _, err := io.ReadFull(f, header); err != nil || !bytes.HasPrefix(header, []byte("SQLite format 3\x00")) {
+		return 0, false
+	}
+	return binary.BigEndian.Uint32(header[60:]), true
 }
 
 // Open opens a pool on a file, in WAL mode. Synchronous is SQLite's pragma of

@@ -7,11 +7,14 @@ import (
 	"testing"
 )
 
-// TestCreate: a new file has pages of the size given, and one that exists keeps its own.
+// TestCreate: a new file has the pages and the format given, and one that exists keeps its own.
 func TestCreate(t *testing.T) {
 	ctx, path := context.Background(), filepath.Join(t.TempDir(), "页 %.db")
-	for _, size := range []int{8192, 4096} {
-		if err := Create(ctx, path, size); err != nil {
+	if _, ok := Format(path); ok {
+		t.Error("a file that is missing has a format")
+	}
+	for i, size := range []int{8192, 4096} {
+		if err := Create(ctx, path, size, 7+i); err != nil {
 			t.Fatal(err)
 		}
 		db, err := Open(path, Creates, "NORMAL")
@@ -21,6 +24,9 @@ func TestCreate(t *testing.T) {
 		sizes, err := Column[int](ctx, db, `PRAGMA page_size`)
 		if err != nil || !slices.Equal(sizes, []int{8192}) {
 			t.Errorf("asked for %d: %v %v", size, sizes, err)
+		}
+		if format, ok := Format(path); !ok || format != 7 {
+			t.Errorf("format %d, %t", format, ok)
 		}
 		if err := db.Close(); err != nil {
 			t.Fatal(err)

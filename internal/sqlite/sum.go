@@ -12,12 +12,10 @@ import (
 
 	"github.com/mattn/go-sqlite3"
 	"github.com/zeebo/xxh3"
-
-	"jianguo/internal/must"
 )
 
 // driverName is SQLite with row_sum, the function in the triggers that keep the column sum of the
-// tables of a catalogue (index/migrations).
+// tables of a catalogue (index/schema.sql).
 const driverName = "sqlite3-sums"
 
 func init() {
@@ -74,24 +72,23 @@ func Summed(ctx context.Context, db Querier) ([]Table, error) {
 // ErrSum says that a row is not what was written.
 var ErrSum = errors.New("is not what was written: its checksum differs")
 
-// VerifySums compares the rows of tables (none: of all) with their checksums. It calls report
-// for each that differs, and returns the number of rows without one. Rows of earlier versions
-// have a checksum of 64 bits, and the lower half counts.
-func VerifySums(ctx context.Context, db Querier, report func(error), only ...string) (without int64, err error) {
-	err = must.Catch(func() {
-		for _, t := range must.Get(Summed(ctx, db)) {
-			if len(only) > 0 && !slices.Contains(only, t.Name) {
-				continue
-			}
-			query := fmt.Sprintf(`SELECT %s, sum IS NULL FROM %s WHERE sum << 32 >> 32 IS NOT row_sum(%s)`, t.Key, t.Name, t.Columns)
-			for row, none := range Pairs[any, bool](ctx, db, query) {
-				if none {
-					without++
-				} else {
-					report(fmt.Errorf("row %v of %s %w", row, t.Name, ErrSum))
-				}
-			}
+// VerifySums compares the rows of tables (none given: of all) with their checksums, and calls report for each that differs.
+func VerifySums(ctx context.Context, db Querier, report func(error), only ...string) error {
+	tables, err := Summed(ctx, db)
+	if err != nil {
+		return err
+	}
+	for _, t := range tables {
+		if len(only) > 0 && !slices.Contains(only, t.Name) {
+			continue
 		}
-	})
-	return without, err
+		wrong, err := Column[any](ctx, db, fmt.Sprintf(`SELECT %s FROM %s WHERE sum IS NOT row_sum(%s)`, t.Key, t.Name, t.Columns))
+		if err != nil {
+			return err
+		}
+		for _, row := range wrong {
+			report(fmt.Errorf("row %v of %s %w", row, t.Name, ErrSum))
+		}
+	}
+	return nil
 }

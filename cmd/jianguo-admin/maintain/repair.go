@@ -1,8 +1,6 @@
 package maintain
 
 import (
-	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -58,12 +56,6 @@ func (c *repairCmd) repair(co *companion.Streams) error {
 		return err
 	}
 	r, err := whole.Index{Index: x}.Verify(co.Ctx)
-	if err == nil && len(r.Problems) == 0 {
-		var added int64
-		if added, err = addSums(co.Ctx, c.Data); added > 0 {
-			fmt.Fprintf(co.Out, "%s got a checksum\n", companion.Plural(int(added), "row"))
-		}
-	}
 	if err == nil {
 		err = x.Snapshot(co.Ctx)
 	}
@@ -90,31 +82,4 @@ func (c *repairCmd) without(name string) bool {
 		return false
 	}
 	return sqlite.Remove(path) == nil
-}
-
-// addSums adds the checksums that rows of earlier versions lack, in transactions of many
-// rows, and returns their number.
-func addSums(ctx context.Context, dir string) (added int64, err error) {
-	const step = 50_000
-	db, err := sqlite.Open(filepath.Join(dir, index.FileName), sqlite.Writes, "FULL")
-	if err != nil {
-		return 0, err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	tables, err := sqlite.Summed(ctx, db)
-	for _, t := range tables {
-		var last int64 // 0 where keys are texts: those tables are small
-		if err == nil {
-			err = db.QueryRowContext(ctx, fmt.Sprintf(`SELECT coalesce(max(%s), 0) + 0 FROM %s WHERE typeof(%[1]s) = 'integer'`, t.Key, t.Name)).Scan(&last)
-		}
-		for from := int64(0); err == nil && from <= last; from += step {
-			var done sql.Result
-			done, err = db.ExecContext(ctx, fmt.Sprintf(`UPDATE %s SET sum = row_sum(%s) WHERE sum IS NULL AND (typeof(%s) != 'integer' OR %[3]s BETWEEN ? AND ?)`, t.Name, t.Columns, t.Key), from, from+step-1)
-			if err == nil {
-				n, _ := done.RowsAffected()
-				added += n
-			}
-		}
-	}
-	return added, err
 }

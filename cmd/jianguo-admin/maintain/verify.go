@@ -116,9 +116,6 @@ func (c *verifyCmd) verify(co *companion.Streams) error {
 		for _, p := range r.Problems {
 			fmt.Fprintln(co.Out, p)
 		}
-		if r.Unsummed > 0 {
-			fmt.Fprintf(co.Out, "%s of an earlier version without a checksum: `jianguo repair` adds them\n", companion.Plural(int(r.Unsummed), "row"))
-		}
 		if len(r.Recipes) > 0 {
 			fmt.Fprintf(co.Out, "fingerprints of %d recipes, %s: those of an older one meet newer texts less well: run `jianguo reindex`\n", len(r.Recipes), strings.Join(r.Recipes, ", "))
 		}
