@@ -57,7 +57,7 @@ var exceptions = map[string][]string{
 // folder and cmd/jianguo-bench import them, and those that are listed here.
 var users = map[string]map[string][]string{
 	"index": {
-		"index/browse": {"api", "api/console", "api/console/locale", "cmd/jianguo", "cmd/jianguo-admin/maintain", "internal/consoletest"},
+		"index/browse": {"api", "api/console", "cmd/jianguo", "cmd/jianguo-admin/maintain", "internal/consoletest"},
 		// Editors see and decide what carries no weight in texts of a source.
 		"index/boilerplate": {"api", "api/console", "internal/consoletest/shots"},
 		// The evaluation has pairs judged under one policy after the other.

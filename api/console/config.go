@@ -12,8 +12,6 @@ import (
 	"github.com/labstack/echo/v4"
 	"github.com/nats-io/nats.go"
 
-	"jianguo/api/console/locale"
-	"jianguo/api/console/session"
 	"jianguo/index"
 	"jianguo/index/browse"
 	"jianguo/ingest"
@@ -30,7 +28,7 @@ type Config struct {
 	Dir       string          // the data directory, for the sizes of its files
 	Own       []string        // our own sources: the first page shows who copies them
 
-	Access session.Config // who may enter
+	Access Access // who may enter
 
 	// Rejudge makes the command that judges what arrived lately again, with more arguments
 	// (jianguo rejudge); exec.ErrNotFound: it is not installed. nil: it is not, either.
@@ -53,7 +51,7 @@ type Console struct {
 	log      *slog.Logger
 	words    *cutter
 	assets   assets
-	sessions *session.Sessions
+	sessions *sessions
 }
 
 // newConsole returns a Console with the defaults filled in.
@@ -69,7 +67,7 @@ func newConsole(cfg Config) (*Console, error) {
 	if err != nil {
 		return nil, fmt.Errorf("console: %w", err)
 	}
-	return &Console{cfg: cfg, log: cfg.Logger, words: newCutter(cfg.Segmenter), assets: files, sessions: session.New(cfg.Access, cfg.Now)}, nil
+	return &Console{cfg: cfg, log: cfg.Logger, words: newCutter(cfg.Segmenter), assets: files, sessions: newSessions(cfg.Access, cfg.Now)}, nil
 }
 
-func (c *Console) now() time.Time { return c.cfg.Now().In(locale.Location) }
+func (c *Console) now() time.Time { return c.cfg.Now().In(location) }

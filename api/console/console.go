@@ -42,7 +42,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"jianguo/api/console/session"
 	"jianguo/ingest"
 	"jianguo/internal/must"
 )
@@ -145,7 +144,7 @@ func (c *Console) handle(a access, h handler) echo.HandlerFunc {
 				return p.fail(http.StatusForbidden, p.T("页面已过期，请返回刷新后再试。", "This page is out of date: go back, reload it and try again."))
 			}
 		}
-		if a == operator && s.Role != session.Operator {
+		if a == operator && s.Role != roleOperator {
 			return p.fail(http.StatusForbidden, p.T("这一页只给运维人员。", "This page is for operators."))
 		}
 		next, err := must.Try(func() string {

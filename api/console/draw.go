@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"jianguo/api/console/locale"
 	"jianguo/index/browse"
 )
 
@@ -65,7 +64,7 @@ func (p *page) hourChart(counts []browse.HourCount, hours int) *chart {
 	const margin = 4 // for the numbers
 	step := (100 - margin) / float64(len(sums))
 	for i, s := range sums {
-		from := first.Add(time.Duration(i*group) * time.Hour).In(locale.Location)
+		from := first.Add(time.Duration(i*group) * time.Hour).In(location)
 		b := bar{Left: margin + (float64(i)+1./12)*step, Width: step * 5 / 6}
 		if s != [3]int64{} {
 			b.Title = fmt.Sprintf(p.T("%s　首发 %d　疑似 %d　重复 %d", "%s: %d unique, %d suspect, %d duplicate"), p.Time(from), s[0], s[1], s[2])
@@ -180,7 +179,7 @@ func (p *page) timeline(s *browse.StoryView) *timeline {
 	}
 	for k, at := range []float64{2, 50, 98} {
 		if span > 0 || k == 0 {
-			when := first.Add(time.Duration(float64(span) * float64(k) / 2)).In(locale.Location)
+			when := first.Add(time.Duration(float64(span) * float64(k) / 2)).In(location)
 			t.Ticks = append(t.Ticks, tick{At: at, Text: when.Format("2006-01-02 15:04")})
 		}
 	}

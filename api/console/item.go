@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 
-	"jianguo/api/console/locale"
 	"jianguo/index"
 	"jianguo/ingest"
 	"jianguo/internal/must"
@@ -162,7 +161,7 @@ func (p *page) Reply(v *itemView) string {
 		if index.Credible(it.Published, it.Arrived) {
 			at = *it.Published
 		}
-		return fmt.Sprintf(p.T("《%s》（%s，%s）", "\"%s\" (%s, %s)"), p.Headline(it), p.Or(it.Source), at.In(locale.Location).Format("2006-01-02 15:04"))
+		return fmt.Sprintf(p.T("《%s》（%s，%s）", "\"%s\" (%s, %s)"), p.Headline(it), p.Or(it.Source), at.In(location).Format("2006-01-02 15:04"))
 	}
 	state := p.T("没有发布，因为与更早的稿件重复", "was not published: it repeats an earlier article")
 	switch v.Event.Verdict {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"jianguo/api/console/locale"
 	"jianguo/index"
 	"jianguo/index/browse"
 	"jianguo/internal/must"
@@ -41,7 +40,7 @@ type counts struct {
 func (c *Console) counts(ctx context.Context, p *page) counts {
 	t := must.Get(c.cfg.Browse.Totals(ctx))
 	now := c.now()
-	midnight := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, locale.Location)
+	midnight := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, location)
 	var items, duplicates int64
 	for _, h := range must.Get(c.cfg.Browse.Hours(ctx, midnight)) {
 		items, duplicates = items+h.Items, duplicates+h.Duplicates

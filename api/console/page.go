@@ -18,8 +18,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"jianguo/api/console/locale"
-	"jianguo/api/console/session"
 	"jianguo/index"
 	"jianguo/internal/must"
 )
@@ -45,8 +43,8 @@ type page struct {
 	c *Console
 	e echo.Context
 
-	session.Session
-	locale.Locale
+	session
+	locale
 	Theme   string // light, dark; empty: as the device has it
 	Title   string
 	Section string // of the navigation
@@ -68,8 +66,8 @@ type notice struct {
 	Found    bool   // it was a review, which can be undone
 }
 
-func (c *Console) newPage(e echo.Context, s session.Session) *page {
-	p := &page{c: c, e: e, Session: s, Locale: locale.Locale{Language: index.Chinese, Now: c.cfg.Now}}
+func (c *Console) newPage(e echo.Context, s session) *page {
+	p := &page{c: c, e: e, session: s, locale: locale{Language: index.Chinese, Now: c.cfg.Now}}
 	p.choose(&p.Language, "lang", "jianguo_language", index.Chinese, index.English)
 	p.choose(&p.Theme, "theme", "jianguo_theme", "light", "dark", "")
 	return p
@@ -99,7 +97,7 @@ func (p *page) choose(into *string, parameter, cookie string, values ...string) 
 func (p *page) Asset(name string) string { return "/console/assets/" + p.c.assets.hash + "/" + name }
 
 // Form is the token of the session's forms.
-func (p *page) Form() string { return p.c.sessions.FormToken(p.Session) }
+func (p *page) Form() string { return p.c.sessions.FormToken(p.session) }
 
 // Open reports whether the console needs no sign-in.
 func (p *page) Open() bool { return p.c.sessions.Open() }
@@ -160,9 +158,9 @@ func (p *page) moment(field, form string) (at time.Time) {
 	if given == "" {
 		return at
 	}
-	at, err := time.ParseInLocation(form, given, locale.Location)
+	at, err := time.ParseInLocation(form, given, location)
 	if err != nil {
-		p.wrong(field, p.T("请填时间，如 ", "Give a time, as ")+time.Date(2025, 6, 11, 9, 0, 0, 0, locale.Location).Format(form)+p.T("。", "."))
+		p.wrong(field, p.T("请填时间，如 ", "Give a time, as ")+time.Date(2025, 6, 11, 9, 0, 0, 0, location).Format(form)+p.T("。", "."))
 	}
 	return at
 }

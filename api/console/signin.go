@@ -58,6 +58,6 @@ func (p *page) refuse(to string, status int, why string) {
 }
 
 func (c *Console) signOut(_ context.Context, p *page) string {
-	c.sessions.End(p.e, p.Session)
+	c.sessions.End(p.e, p.session)
 	return "/console/signin"
 }

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"time"
 
-	"jianguo/api/console/locale"
 	"jianguo/index"
 	"jianguo/index/browse"
 	"jianguo/internal/must"
@@ -111,7 +110,7 @@ func (c *Console) review(ctx context.Context, p *page) string {
 	if v.Drawn != index.DrawnDoubt {
 		v.Drawn = index.DrawnRandom
 	}
-	if day, err := time.ParseInLocation(dayForm, p.e.QueryParam("day"), locale.Location); err == nil {
+	if day, err := time.ParseInLocation(dayForm, p.e.QueryParam("day"), location); err == nil {
 		v.Day = day
 	}
 	v.Earlier = v.Day.AddDate(0, 0, -1).Format(dayForm)

@@ -10,10 +10,10 @@ import (
 	"golang.org/x/crypto/argon2"
 )
 
-// Prefix begins a token, an id of IDLength characters and _ follow, and then the secret.
+// prefix begins a token, an id of idLength characters and _ follow, and then the secret.
 const (
-	Prefix   = "jg_"
-	IDLength = 10
+	prefix   = "jg_"
+	idLength = 10
 )
 
 // What one hash may cost at most.

@@ -260,9 +260,9 @@ func (s *Set) Find(secret, remote string) (*Token, error) {
 		attempt.Cancel()
 		return nil, &LimitError{Why: "too many unknown tokens came from this address: try again later", After: wait}
 	}
-	id, _, _ := strings.Cut(strings.TrimPrefix(secret, Prefix), "_")
+	id, _, _ := strings.Cut(strings.TrimPrefix(secret, prefix), "_")
 	t := l.byID[id]
-	if t == nil || !strings.HasPrefix(secret, Prefix) {
+	if t == nil || !strings.HasPrefix(secret, prefix) {
 		return nil, ErrUnknown
 	}
 	s.hashing <- struct{}{}

@@ -22,7 +22,6 @@ import (
 
 	"jianguo/api"
 	"jianguo/api/console"
-	"jianguo/api/console/session"
 	"jianguo/bus"
 	"jianguo/exposure"
 	"jianguo/exposure/eventlog"
@@ -185,7 +184,7 @@ func (f *serveFlags) openAPI(co *streams, s *service) {
 func (f *serveFlags) console(s *service, co *streams) func(*echo.Echo, api.Bound, <-chan struct{}) error {
 	cfg := console.Config{Index: s.index, Browse: s.browse, Segmenter: s.segmenter, Ingest: s.ingest, Conn: s.conn,
 		Dir: s.dir, Rejudge: rejudge(s.dir, s.disk, f.Segment), Own: f.OwnSource, Logger: co.log, Version: version,
-		Access: session.Config{Tokens: s.access.tokens, Header: f.EditorHeader, RoleHeader: f.EditorRole, Proxies: s.access.proxies}}
+		Access: console.Access{Tokens: s.access.tokens, Header: f.EditorHeader, RoleHeader: f.EditorRole, Proxies: s.access.proxies}}
 	return func(e *echo.Echo, bound api.Bound, done <-chan struct{}) error {
 		cfg.Done, cfg.Bound = done, bound
 		return console.Register(e, cfg)

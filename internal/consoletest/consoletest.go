@@ -22,7 +22,6 @@ import (
 
 	"jianguo/api"
 	"jianguo/api/console"
-	"jianguo/api/console/session"
 	"jianguo/bus"
 	"jianguo/data"
 	"jianguo/index"
@@ -183,9 +182,9 @@ func (r *Service) serve(cfg Config) error {
 	if cfg.Tokens != nil {
 		var list strings.Builder
 		for token, name := range cfg.Tokens {
-			role := session.Editor
+			role := "editor"
 			if strings.HasPrefix(name, "ops") {
-				role = session.Operator
+				role = "operator"
 			}
 			fmt.Fprintln(&list, name, role, token)
 		}

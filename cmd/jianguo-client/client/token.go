@@ -6,7 +6,6 @@ import (
 	"text/tabwriter"
 
 	"jianguo/api/tokens"
-	"jianguo/api/tokens/tokenfile"
 	"jianguo/internal/companion"
 )
 
@@ -33,7 +32,7 @@ type tokenAddCmd struct {
 
 // Run prints the token, which is stored nowhere.
 func (c *tokenAddCmd) Run(co *companion.Streams) error {
-	token, err := tokenfile.Add(c.Tokens, c.Name, c.Role)
+	token, err := tokens.Add(c.Tokens, c.Name, c.Role)
 	if err != nil {
 		return err
 	}
@@ -65,7 +64,7 @@ type tokenRevokeCmd struct {
 
 // Run removes tokens.
 func (c *tokenRevokeCmd) Run(co *companion.Streams) error {
-	n, err := tokenfile.Revoke(c.Tokens, c.Which)
+	n, err := tokens.Revoke(c.Tokens, c.Which)
 	if err == nil {
 		fmt.Fprintf(co.Err, "%s removed. %s\n", companion.Plural(n, "token"), reread)
 	}

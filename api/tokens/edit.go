@@ -1,5 +1,4 @@
-// Package tokenfile edits a file of tokens.
-package tokenfile
+package tokens
 
 import (
 	"bytes"
@@ -15,8 +14,6 @@ import (
 	"syscall"
 
 	"golang.org/x/crypto/argon2"
-
-	"jianguo/api/tokens"
 )
 
 // What one hash costs (OWASP Password Storage Cheat Sheet, argon2id).
@@ -30,14 +27,14 @@ const (
 // Add adds a line to a file, which it creates if it is missing, and returns the token. It
 // can be read nowhere else.
 func Add(file, name, role string) (token string, err error) {
-	if tokens.Roles[role] == 0 {
+	if Roles[role] == 0 {
 		return "", fmt.Errorf("role %q: want platform, recall, editor or operator", role)
 	}
 	if len(strings.Fields(name)) != 1 || strings.Fields(name)[0] != name || strings.HasPrefix(name, "#") {
 		return "", fmt.Errorf("name %q: want one word that does not begin with #", name)
 	}
-	id, salt := rand.Text()[:tokens.IDLength], []byte(rand.Text())
-	token = tokens.Prefix + id + "_" + rand.Text()
+	id, salt := rand.Text()[:idLength], []byte(rand.Text())
+	token = prefix + id + "_" + rand.Text()
 	sum := argon2.IDKey([]byte(token), salt, hashTime, hashMemory, hashThreads, hashBytes)
 	encode := base64.RawStdEncoding.EncodeToString
 	line := fmt.Sprintf("%s %s %s $argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", name, role, id, argon2.Version, hashMemory, hashTime, hashThreads, encode(salt), encode(sum))

@@ -1,4 +1,4 @@
-package locale
+package console
 
 import (
 	"strings"
@@ -33,7 +33,7 @@ var names = map[any][2]string{
 }
 
 // name is the word for a value, or another text if there is none.
-func (l Locale) name(v any, otherwise string) string {
+func (l locale) name(v any, otherwise string) string {
 	if n, ok := names[v]; ok {
 		return l.T(n[0], n[1])
 	}
@@ -41,35 +41,35 @@ func (l Locale) name(v any, otherwise string) string {
 }
 
 // Verdict names a verdict.
-func (l Locale) Verdict(v index.Verdict) string { return l.name(v, l.T("尚无", "none")) }
+func (l locale) Verdict(v index.Verdict) string { return l.name(v, l.T("尚无", "none")) }
 
 // Rule names a rule.
-func (l Locale) Rule(r index.Rule) string { return l.name(r, "") }
+func (l locale) Rule(r index.Rule) string { return l.name(r, "") }
 
 // Rules are all rules a filter can ask for.
-func (l Locale) Rules() []index.Rule {
+func (l locale) Rules() []index.Rule {
 	return []index.Rule{index.ByExact, index.ByHamming, index.ByMargin, index.BySketch, index.ByPassage, index.ByBlocked, index.ByEditor, index.ByPreference}
 }
 
 // Cause names a cause.
-func (l Locale) Cause(c index.Cause) string { return l.name(c, c.String()) }
+func (l locale) Cause(c index.Cause) string { return l.name(c, c.String()) }
 
 // Kind names a kind of decision.
-func (l Locale) Kind(kind string) string { return l.name(kind, kind) }
+func (l locale) Kind(kind string) string { return l.name(kind, kind) }
 
 // Kinds are the kinds of suspects a filter can ask for.
-func (l Locale) Kinds() []string { return []string{"overlap", "extends", "in-doubt"} }
+func (l locale) Kinds() []string { return []string{"overlap", "extends", "in-doubt"} }
 
 // DecisionKinds are the kinds of decisions a filter can ask for.
-func (l Locale) DecisionKinds() []string {
+func (l locale) DecisionKinds() []string {
 	return []string{index.Release, index.Reject, index.Block, index.Merge, index.MakeLead, index.Exempt, index.Aside, index.Undo}
 }
 
 // Finding names the result of a review.
-func (l Locale) Finding(finding string) string { return l.name(finding, "") }
+func (l locale) Finding(finding string) string { return l.name(finding, "") }
 
 // SourcePolicy names a policy of a source, with its strictness if it has one.
-func (l Locale) SourcePolicy(policy string) string {
+func (l locale) SourcePolicy(policy string) string {
 	policy, strictness, found := strings.Cut(policy, "/")
 	if policy = l.name(policy, l.T("普通", "normal")); found {
 		policy += " · " + l.Strictness(strictness)
@@ -78,22 +78,22 @@ func (l Locale) SourcePolicy(policy string) string {
 }
 
 // Strictness names a strictness of a source.
-func (l Locale) Strictness(s string) string {
+func (l locale) Strictness(s string) string {
 	return l.name(s, l.T("严格度随服务", "as the service"))
 }
 
 // Strictnesses are those a source can have.
-func (l Locale) Strictnesses() []string {
+func (l locale) Strictnesses() []string {
 	return []string{index.StrictnessOfService, "copies", "rewrites", "stories"}
 }
 
 // SourcePolicies are the policies a source can have.
-func (l Locale) SourcePolicies() []string {
+func (l locale) SourcePolicies() []string {
 	return []string{index.SourceNormal, index.SourceLicensed, index.SourcePreferred, index.SourceWatched}
 }
 
 // Shift names a change of a verdict.
-func (l Locale) Shift(shift string) string {
+func (l locale) Shift(shift string) string {
 	words := strings.Split(shift, " → ")
 	for i, word := range words {
 		var v index.Verdict

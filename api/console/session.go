@@ -1,6 +1,4 @@
-// Package session knows who uses the console: by a signed cookie that a sign-in sets, or by the headers
-// of a proxy that authenticates users. It also signs the forms of pages.
-package session
+package console
 
 import (
 	"crypto/hmac"
@@ -25,17 +23,17 @@ import (
 
 const cookieName = "jianguo_session"
 
-// length is how long a sign-in is valid.
-const length = 12 * time.Hour
+// sessionLength is how long a sign-in is valid.
+const sessionLength = 12 * time.Hour
 
 // Roles of a signed-in user.
 const (
-	Editor   = "editor"   // reads and decides
-	Operator = "operator" // that, and the operators' page
+	roleEditor   = "editor"   // reads and decides
+	roleOperator = "operator" // that, and the operators' page
 )
 
-// Config says who may enter.
-type Config struct {
+// Access says who may enter.
+type Access struct {
 	Tokens *tokens.Set // nil: there are no tokens, and everyone may enter
 	// Header, if set, names the header in which a proxy gives the name of the
 	// user, RoleHeader the header of their role: without a role the user is an
@@ -46,27 +44,27 @@ type Config struct {
 	Proxies            []netip.Prefix
 }
 
-// Sessions are those of a console.
-type Sessions struct {
-	Config
+// sessions are those of a console.
+type sessions struct {
+	Access
 	now   func() time.Time
 	key   []byte   // signs cookies: a restart ends all sessions
 	ended sync.Map // salts of sessions that were signed out, with the time at which each would have ended by itself
 }
 
-// New returns sessions that nobody has begun.
-func New(cfg Config, now func() time.Time) *Sessions {
+// newSessions returns sessions that nobody has begun.
+func newSessions(cfg Access, now func() time.Time) *sessions {
 	if len(cfg.Proxies) == 0 {
 		cfg.Proxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 	}
-	c := &Sessions{Config: cfg, now: now, key: make([]byte, 32)}
+	c := &sessions{Access: cfg, now: now, key: make([]byte, 32)}
 	_, _ = rand.Read(c.key) // does not fail
 	return c
 }
 
-// Session is the signed-in user. It is the content of the cookie; the server stores
+// session is the signed-in user. It is the content of the cookie; the server stores
 // only which ones were signed out.
-type Session struct {
+type session struct {
 	Name string `json:"n"`
 	Role string `json:"r"`
 	End  int64  `json:"e"` // seconds since 1970
@@ -75,7 +73,7 @@ type Session struct {
 	Token string `json:"t,omitempty"`
 }
 
-func (c *Sessions) sign(what string, data []byte) []byte {
+func (c *sessions) sign(what string, data []byte) []byte {
 	h := hmac.New(sha256.New, c.key)
 	h.Write([]byte(what))
 	h.Write(data)
@@ -83,7 +81,7 @@ func (c *Sessions) sign(what string, data []byte) []byte {
 }
 
 // signedIn returns the user of a request that is signed in.
-func (c *Sessions) signedIn(r *http.Request) (Session, bool) {
+func (c *sessions) signedIn(r *http.Request) (session, bool) {
 	if s, ok := c.proxied(r); ok {
 		return s, true
 	}
@@ -91,40 +89,40 @@ func (c *Sessions) signedIn(r *http.Request) (Session, bool) {
 }
 
 // Of returns the user of a request; false: not signed in.
-func (c *Sessions) Of(e echo.Context) (Session, bool) {
+func (c *sessions) Of(e echo.Context) (session, bool) {
 	s, ok := c.signedIn(e.Request())
 	switch {
 	case ok:
 		return s, true
 	case !c.Open():
-		return Session{}, false
+		return session{}, false
 	}
-	return c.Begin(e, "editor", Operator, ""), true
+	return c.Begin(e, "editor", roleOperator, ""), true
 }
 
 // Open reports whether the console needs no sign-in.
-func (c *Sessions) Open() bool { return c.Tokens == nil && c.Header == "" }
+func (c *sessions) Open() bool { return c.Tokens == nil && c.Header == "" }
 
 // Known reports whether the user of a request is signed in, or need not be.
-func (c *Sessions) Known(e echo.Context) bool {
+func (c *sessions) Known(e echo.Context) bool {
 	_, ok := c.signedIn(e.Request())
 	return ok || c.Open()
 }
 
 // proxied returns the user that a trusted proxy names.
-func (c *Sessions) proxied(r *http.Request) (Session, bool) {
+func (c *sessions) proxied(r *http.Request) (session, bool) {
 	if c.Header == "" || !c.fromProxy(r) {
-		return Session{}, false
+		return session{}, false
 	}
-	name, ok := lone(r.Header, c.Header)
+	name, ok := singleHeader(r.Header, c.Header)
 	if !ok || name == "" {
-		return Session{}, false
+		return session{}, false
 	}
-	s := Session{Name: name, Role: Editor, Salt: "proxy " + name}
+	s := session{Name: name, Role: roleEditor, Salt: "proxy " + name}
 	if c.RoleHeader != "" {
-		switch role, ok := lone(r.Header, c.RoleHeader); {
-		case !ok || role != "" && role != Editor && role != Operator:
-			return Session{}, false
+		switch role, ok := singleHeader(r.Header, c.RoleHeader); {
+		case !ok || role != "" && role != roleEditor && role != roleOperator:
+			return session{}, false
 		case role != "":
 			s.Role = role
 		}
@@ -132,27 +130,27 @@ func (c *Sessions) proxied(r *http.Request) (Session, bool) {
 	return s, true
 }
 
-func (c *Sessions) fromProxy(r *http.Request) bool {
+func (c *sessions) fromProxy(r *http.Request) bool {
 	from, err := netip.ParseAddrPort(r.RemoteAddr)
 	return err == nil && slices.ContainsFunc(c.Proxies, func(p netip.Prefix) bool { return p.Contains(from.Addr().Unmap().WithZone("")) })
 }
 
-// maxName bounds a name that a proxy gives, in bytes.
-const maxName = 200
+// maxProxyName bounds a name that a proxy gives, in bytes.
+const maxProxyName = 200
 
-// lone is the value of a header, empty if it is missing; false if it is repeated,
+// singleHeader is the value of a header, empty if it is missing; false if it is repeated,
 // or has characters that a log cannot show.
-func lone(h http.Header, key string) (string, bool) {
+func singleHeader(h http.Header, key string) (string, bool) {
 	values := h.Values(key)
 	if len(values) > 1 {
 		return "", false
 	}
 	value := strings.TrimSpace(strings.Join(values, ""))
-	ok := len(value) <= maxName && utf8.ValidString(value) && !strings.ContainsFunc(value, func(r rune) bool { return !unicode.IsPrint(r) })
+	ok := len(value) <= maxProxyName && utf8.ValidString(value) && !strings.ContainsFunc(value, func(r rune) bool { return !unicode.IsPrint(r) })
 	return value, ok
 }
 
-func (c *Sessions) readCookie(r *http.Request) (s Session, ok bool) {
+func (c *sessions) readCookie(r *http.Request) (s session, ok bool) {
 	cookie, err := r.Cookie(cookieName)
 	if err != nil {
 		return s, false
@@ -171,15 +169,15 @@ func (c *Sessions) readCookie(r *http.Request) (s Session, ok bool) {
 }
 
 // Begin signs a user in. token is the session name of the token that they used.
-func (c *Sessions) Begin(e echo.Context, name, role, token string) Session {
-	s := Session{Name: name, Role: role, Token: token, End: c.now().Add(length).Unix(), Salt: rand.Text()}
+func (c *sessions) Begin(e echo.Context, name, role, token string) session {
+	s := session{Name: name, Role: role, Token: token, End: c.now().Add(sessionLength).Unix(), Salt: rand.Text()}
 	raw, err := json.Marshal(s)
 	if err != nil {
 		panic(err) // no field of a session can fail to encode
 	}
 	content := base64.RawURLEncoding.EncodeToString(raw)
 	cookie := &http.Cookie{Name: cookieName, Value: content + "." + base64.RawURLEncoding.EncodeToString(c.sign("session", []byte(content))),
-		Path: "/", HttpOnly: true, Secure: c.overTLS(e.Request()), SameSite: http.SameSiteLaxMode, Expires: time.Now().Add(length)}
+		Path: "/", HttpOnly: true, Secure: c.overTLS(e.Request()), SameSite: http.SameSiteLaxMode, Expires: time.Now().Add(sessionLength)}
 	e.SetCookie(cookie)
 	// The answer to this request belongs to the new session too.
 	e.Request().AddCookie(cookie)
@@ -187,7 +185,7 @@ func (c *Sessions) Begin(e echo.Context, name, role, token string) Session {
 }
 
 // End signs a user out, on the server too: a copy of the cookie is worth nothing.
-func (c *Sessions) End(e echo.Context, s Session) {
+func (c *sessions) End(e echo.Context, s session) {
 	now := c.now().Unix()
 	c.ended.Range(func(salt, end any) bool {
 		if end.(int64) < now {
@@ -200,19 +198,19 @@ func (c *Sessions) End(e echo.Context, s Session) {
 }
 
 // overTLS reports whether the browser speaks https, with this service or with its proxy.
-func (c *Sessions) overTLS(r *http.Request) bool {
+func (c *sessions) overTLS(r *http.Request) bool {
 	return r.TLS != nil || c.fromProxy(r) && strings.EqualFold(r.Header.Get(echo.HeaderXForwardedProto), "https")
 }
 
 // FormToken is the token of a session's forms.
-func (c *Sessions) FormToken(s Session) string {
+func (c *sessions) FormToken(s session) string {
 	return base64.RawURLEncoding.EncodeToString(c.sign("form", []byte(s.Salt)))
 }
 
 // FormIsOurs reports whether a form came from a page of the same session. The
 // sign-in form has no session; there the browser's headers must say that no other
 // site sent it.
-func (c *Sessions) FormIsOurs(e echo.Context, s Session) bool {
+func (c *sessions) FormIsOurs(e echo.Context, s session) bool {
 	site := e.Request().Header.Get("Sec-Fetch-Site")
 	if s.Salt == "" {
 		return site == "" || site == "same-origin" || site == "none"
@@ -222,7 +220,7 @@ func (c *Sessions) FormIsOurs(e echo.Context, s Session) bool {
 
 // ToSignIn sends the user to the sign-in page, which leads back to this one. What
 // a form asked for is not done, since the user is unknown.
-func (c *Sessions) ToSignIn(e echo.Context) error {
+func (c *sessions) ToSignIn(e echo.Context) error {
 	q := url.Values{}
 	r := e.Request()
 	if r.Method == http.MethodGet {

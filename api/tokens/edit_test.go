@@ -1,4 +1,4 @@
-package tokenfile
+package tokens
 
 import (
 	"errors"
@@ -7,11 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"jianguo/api/tokens"
 )
-
-const plain = "platform-token-0123456789"
 
 // A token that was added is found, its file does not tell it, and after it was revoked
 // it is unknown, without a restart. Lines of the version before stay.
@@ -24,7 +20,7 @@ func TestAddRevokeReload(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := tokens.Open(file, 0)
+	s, err := Open(file, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +30,7 @@ func TestAddRevokeReload(t *testing.T) {
 	for secret, name := range map[string]string{added: "张三", plain: "old", added + "x": "", plain[1:]: "", added[:20]: "", "": ""} {
 		for range 2 {
 			tok, err := s.Find(secret, "10.0.0.1:1")
-			if name == "" && !errors.Is(err, tokens.ErrUnknown) || name != "" && (err != nil || tok.Name != name) {
+			if name == "" && !errors.Is(err, ErrUnknown) || name != "" && (err != nil || tok.Name != name) {
 				t.Errorf("%q: %v %v, want %q", secret, tok, err, name)
 			}
 		}
@@ -53,7 +49,7 @@ func TestAddRevokeReload(t *testing.T) {
 	if gone, err := s.Reload(); err != nil || len(gone) != 1 || gone[0] != "张三" {
 		t.Errorf("%v %v", gone, err)
 	}
-	if _, err := s.Find(added, "10.0.0.1:1"); !errors.Is(err, tokens.ErrUnknown) || s.Current(tok.Session) {
+	if _, err := s.Find(added, "10.0.0.1:1"); !errors.Is(err, ErrUnknown) || s.Current(tok.Session) {
 		t.Errorf("revoked: %v", err)
 	}
 	if _, err := s.Find(plain, "10.0.0.1:1"); err != nil {
@@ -82,7 +78,7 @@ func TestGuessing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := tokens.Open(file, 0)
+	s, err := Open(file, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +86,7 @@ func TestGuessing(t *testing.T) {
 	if err := find(used, "10.0.0.1:1"); err != nil {
 		t.Fatal(err)
 	}
-	var limit *tokens.LimitError
+	var limit *LimitError
 	for n := 0; !errors.As(find(fmt.Sprint("jg_guess_", n), fmt.Sprint("10.0.0.1:", n+1)), &limit); n++ {
 		if n > 30 {
 			t.Fatal("guesses are not bounded")

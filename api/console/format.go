@@ -1,6 +1,4 @@
-// Package locale writes numbers, times and the words of the catalogue for readers of the console, in
-// Chinese or English. Times are those of the place where the editors are.
-package locale
+package console
 
 import (
 	"encoding/json"
@@ -14,18 +12,18 @@ import (
 	"jianguo/index"
 )
 
-// Locale is the language of a reader, and the time. Its methods are for templates, which embed it
+// locale is the language of a reader, and the time. Its methods are for templates, which embed it
 // in the value of a page.
-type Locale struct {
+type locale struct {
 	Language string // index.Chinese or index.English
 	Now      func() time.Time
 }
 
-// Location is where the editors are.
-var Location = time.FixedZone("UTC+8", 8*3600)
+// location is where the editors are.
+var location = time.FixedZone("UTC+8", 8*3600)
 
 // T picks the reader's language.
-func (l Locale) T(zh, en string) string {
+func (l locale) T(zh, en string) string {
 	if l.Language == index.English {
 		return en
 	}
@@ -33,10 +31,10 @@ func (l Locale) T(zh, en string) string {
 }
 
 // HTMLLanguage is the page's language for browsers and screen readers.
-func (l Locale) HTMLLanguage() string { return l.T("zh-Hans", "en") }
+func (l locale) HTMLLanguage() string { return l.T("zh-Hans", "en") }
 
 // Chinese marks the Chinese text on an English page.
-func (l Locale) Chinese() template.HTMLAttr {
+func (l locale) Chinese() template.HTMLAttr {
 	if l.Language == index.English {
 		return `lang="zh"`
 	}
@@ -44,7 +42,7 @@ func (l Locale) Chinese() template.HTMLAttr {
 }
 
 // Number groups thousands.
-func (l Locale) Number(v any) string {
+func (l locale) Number(v any) string {
 	s := fmt.Sprint(v)
 	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
 		s = s[:i] + "," + s[i:]
@@ -53,7 +51,7 @@ func (l Locale) Number(v any) string {
 }
 
 // Percent shows a share, 0…1.
-func (l Locale) Percent(f float64) string {
+func (l locale) Percent(f float64) string {
 	if math.IsNaN(f) {
 		return "—"
 	}
@@ -61,13 +59,13 @@ func (l Locale) Percent(f float64) string {
 }
 
 // Whole shows a share, 0…1, in whole per cent, as the sentence of a verdict does.
-func (l Locale) Whole(f float64) string { return strconv.Itoa(int(math.Round(100*f))) + "%" }
+func (l locale) Whole(f float64) string { return strconv.Itoa(int(math.Round(100*f))) + "%" }
 
 // Ratio is a part of a whole in whole per cent.
-func (l Locale) Ratio(part, whole int) string { return l.Whole(float64(part) / float64(max(whole, 1))) }
+func (l locale) Ratio(part, whole int) string { return l.Whole(float64(part) / float64(max(whole, 1))) }
 
 // Share is a part of a whole as a percentage.
-func (l Locale) Share(part, whole int64) string {
+func (l locale) Share(part, whole int64) string {
 	if whole == 0 {
 		return "—"
 	}
@@ -87,21 +85,21 @@ func pointed(v any) time.Time {
 }
 
 // Time is a time in full, to the minute.
-func (l Locale) Time(v any) string {
+func (l locale) Time(v any) string {
 	t := pointed(v)
 	if t.IsZero() {
 		return "—"
 	}
-	return t.In(Location).Format("2006-01-02 15:04")
+	return t.In(location).Format("2006-01-02 15:04")
 }
 
 // Short is a time as lists show it, as short as possible.
-func (l Locale) Short(v any) string {
+func (l locale) Short(v any) string {
 	t := pointed(v)
 	if t.IsZero() {
 		return "—"
 	}
-	t, now := t.In(Location), l.Now().In(Location)
+	t, now := t.In(location), l.Now().In(location)
 	switch {
 	case t.Year() != now.Year():
 		return t.Format("2006-01-02")
@@ -112,10 +110,10 @@ func (l Locale) Short(v any) string {
 }
 
 // ISO is a time for machines.
-func (l Locale) ISO(v any) string { return pointed(v).UTC().Format(time.RFC3339) }
+func (l locale) ISO(v any) string { return pointed(v).UTC().Format(time.RFC3339) }
 
 // Ago is how long ago it was.
-func (l Locale) Ago(v any) string {
+func (l locale) Ago(v any) string {
 	t := pointed(v)
 	if t.IsZero() {
 		return "—"
@@ -128,7 +126,7 @@ func (l Locale) Ago(v any) string {
 }
 
 // Span is a length of time in words.
-func (l Locale) Span(d time.Duration) string {
+func (l locale) Span(d time.Duration) string {
 	unit := func(n int, zh, en string) string { return strconv.Itoa(n) + l.T(" "+zh, " "+en) }
 	switch {
 	case d < time.Minute:
@@ -142,7 +140,7 @@ func (l Locale) Span(d time.Duration) string {
 }
 
 // Size is a number of bytes in words.
-func (l Locale) Size(n int64) string {
+func (l locale) Size(n int64) string {
 	f, unit := float64(n), 0
 	for f >= 1000 && unit < 4 {
 		f, unit = f/1024, unit+1
@@ -151,7 +149,7 @@ func (l Locale) Size(n int64) string {
 }
 
 // JSON shows a value indented, as text.
-func (l Locale) JSON(v any) string {
+func (l locale) JSON(v any) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetIndent("", "  ")

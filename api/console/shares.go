@@ -1,4 +1,4 @@
-package locale
+package console
 
 import (
 	"cmp"
@@ -9,7 +9,7 @@ import (
 )
 
 // shares are how much of an item and of the earlier one the other has.
-func (l Locale) shares(b *index.Brief) (later, earlier string) {
+func (l locale) shares(b *index.Brief) (later, earlier string) {
 	switch f := b.Facts; {
 	case f != nil && f.Coverage != nil:
 		return l.Whole(float64(f.Coverage.Later)), l.Whole(float64(f.Coverage.Earlier))
@@ -20,7 +20,7 @@ func (l Locale) shares(b *index.Brief) (later, earlier string) {
 }
 
 // Shared says how much of an item and of the earlier one the other has.
-func (l Locale) Shared(b *index.Brief) string {
+func (l locale) Shared(b *index.Brief) string {
 	if b.Rule == index.ByExact && b.Verdict == index.Suspect {
 		return l.T("正文相同，标题不同", "the same body, another headline")
 	}
@@ -29,7 +29,7 @@ func (l Locale) Shared(b *index.Brief) string {
 }
 
 // SharedBy says how much of a copy and of its origin the other has, whichever arrived first.
-func (l Locale) SharedBy(c *browse.Copy) string {
+func (l locale) SharedBy(c *browse.Copy) string {
 	copier, origin := l.shares(c.Copier)
 	if c.Origin.Against == c.Copier.Ordinal {
 		origin, copier = l.shares(c.Origin)
@@ -39,7 +39,7 @@ func (l Locale) SharedBy(c *browse.Copy) string {
 
 // Ahead says how long before another item one was published, and whether it was not. Only
 // times of publication are compared.
-func (l Locale) Ahead(a, b *index.Item) (when string, late bool) {
+func (l locale) Ahead(a, b *index.Item) (when string, late bool) {
 	c := browse.Copy{Origin: &index.Brief{Published: a.Published, Arrived: a.Arrived}, Copier: &index.Brief{Published: b.Published, Arrived: b.Arrived}}
 	behind, known := c.Behind()
 	switch {
@@ -54,7 +54,7 @@ func (l Locale) Ahead(a, b *index.Item) (when string, late bool) {
 }
 
 // Behind says how long after the origin a copy was published.
-func (l Locale) Behind(c *browse.Copy) string {
+func (l locale) Behind(c *browse.Copy) string {
 	behind, known := c.Behind()
 	if !known {
 		return l.T("时间不足", "unknown")
@@ -63,6 +63,6 @@ func (l Locale) Behind(c *browse.Copy) string {
 }
 
 // Or is a source, or the word for none.
-func (l Locale) Or(source string) string {
+func (l locale) Or(source string) string {
 	return cmp.Or(source, l.T("来源不明", "source unknown"))
 }
