@@ -3,8 +3,6 @@
 # their folder.
 
 EVAL = go run ./cmd/jianguo-eval eval
-NEWS = --docs $(JIANGUO_CORPUS)/news-dev.jsonl.gz
-SHORT = --docs $(JIANGUO_CORPUS)/short-dev.jsonl.gz
 
 .PHONY: quality quality-report
 
@@ -17,13 +15,11 @@ else
 	@echo 'JIANGUO_CORPUS is not set: only the bundled sample was measured.'
 endif
 
-quality-report: ## Print every table of docs/QUALITY.md and draw its plots again; needs JIANGUO_CORPUS.
+quality-report: ## Print every table of docs/QUALITY.md and draw its plot again; needs JIANGUO_CORPUS.
 ifdef JIANGUO_CORPUS
-	$(EVAL) $(NEWS) --labels $(JIANGUO_CORPUS)/news-dev-labels.tsv --distance 0..10 --corpus --edits --sweep --sample 0 --wrong 0 --plot docs/quality-news.svg
-	$(EVAL) $(NEWS) --labels $(JIANGUO_CORPUS)/news-dev-novelty.tsv --wrong 0
-	$(EVAL) $(NEWS) --labels $(JIANGUO_CORPUS)/news-dev-pairs.jsonl.gz --fold 0 --wrong 0
-	go test -tags quality -run TestQuality -v ./sketch -repeats 6
-	$(EVAL) $(SHORT) --labels $(JIANGUO_CORPUS)/short-dev-labels.tsv --distance 3,6,10 --corpus --sample 0 --wrong 0
+	$(EVAL) --docs $(JIANGUO_CORPUS)/news-dev.jsonl.gz --labels $(JIANGUO_CORPUS)/news-dev-adds.tsv --corpus --sample 0 --wrong 0 --plot docs/quality-news.svg
+	$(EVAL) --pairs $(JIANGUO_CORPUS)/sohu-b-train.jsonl.gz --pairs $(JIANGUO_CORPUS)/paws-dev.jsonl.gz --pairs $(JIANGUO_CORPUS)/wsdm-dev.jsonl.gz --wrong 0
+	$(EVAL) --docs $(JIANGUO_CORPUS)/short-dev.jsonl.gz --corpus --sample 0
 	$(EVAL) --docs $(JIANGUO_CORPUS)/broadcast.jsonl.gz --corpus --by published_at --sample 0
 	$(EVAL) --docs $(JIANGUO_CORPUS)/techdocs.jsonl.gz --corpus --sample 0
 else

@@ -221,7 +221,7 @@ func TestDecisionsAndTheirUndo(t *testing.T) {
 	t.Run("labels", func(t *testing.T) {
 		_, body := get(t, r, "/console/labels.tsv", session(t, r, "lin-secret-token-1"))
 		lines := strings.Split(strings.TrimSpace(body), "\n")
-		if len(lines) != 3 || lines[0] != "id_a\tid_b\tlabel\tconfidence\treason" || !strings.HasPrefix(lines[1], "fishpond\tfishpond-") || !strings.Contains(lines[1], "\tdifferent\thigh\t") {
+		if len(lines) != 3 || lines[0] != "id_a\tid_b\tkind\tadds\tconf\tnote" || !strings.HasPrefix(lines[1], "fishpond\tfishpond-") || !strings.Contains(lines[1], "\tdifferent\t2\thigh\t") {
 			t.Errorf("labels: %q", lines)
 		}
 	})

@@ -51,7 +51,7 @@ func TestRejudge(t *testing.T) {
 	b.seen("td .badge.duplicate", "重复")
 	b.seen("td .badge.suspect", "疑似")
 	ops := session(t, r, "ops-secret-token-3")
-	if _, labels := get(t, r, "/console/rejudge.tsv", ops); !strings.HasPrefix(labels, "id_a\tid_b\tlabel\t") || !strings.Contains(labels, "duplicate → suspect") {
+	if _, labels := get(t, r, "/console/rejudge.tsv", ops); !strings.HasPrefix(labels, "id_a\tid_b\tkind\t") || !strings.Contains(labels, "duplicate → suspect") {
 		t.Errorf("labels: %s", labels)
 	}
 	if _, page := get(t, r, "/console/rejudge", ops); len(page) > 60<<10 {

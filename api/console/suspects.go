@@ -161,9 +161,10 @@ func (c *Console) confirm(ctx context.Context, p *page) string {
 
 // labelsTSV is the decisions of editors in the format of `jianguo eval`.
 func (c *Console) labelsTSV(ctx context.Context, p *page) string {
-	out := bytes.NewBufferString("id_a\tid_b\tlabel\tconfidence\treason\n")
+	adds := map[string]int{"same": 0, "different": 2}
+	out := bytes.NewBufferString("id_a\tid_b\tkind\tadds\tconf\tnote\n")
 	for _, l := range must.Get(c.cfg.Index.Labels(ctx)) {
-		fmt.Fprintf(out, "%s\t%s\t%s\thigh\t%s\n", oneLine(l.A), oneLine(l.B), l.Label, oneLine(l.Reason))
+		fmt.Fprintf(out, "%s\t%s\t%s\t%d\thigh\t%s\n", oneLine(l.A), oneLine(l.B), l.Label, adds[l.Label], oneLine(l.Reason))
 	}
 	return p.download("text/tab-separated-values", "jianguo-labels.tsv", out.Bytes())
 }

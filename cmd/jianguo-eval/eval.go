@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
+	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,42 +25,31 @@ import (
 type evalCmd struct {
 	companion.Flags
 
-	Docs   []string `help:"Documents: JSON lines {id, title, body, …}, may be .gz." placeholder:"FILE" type:"existingfile" required:""`
-	Labels []string `help:"Judge labelled pairs: tab-separated id_a, id_b, label, confidence, reason; or .jsonl {a, b, label}." placeholder:"FILE" type:"existingfile"`
-	Corpus bool     `help:"Sum up the verdicts on all documents, and compare them with exact resemblance." env:"-"`
-	Edits  bool     `help:"Edit articles in many ways and strengths, and judge the copies against the originals."`
-	Sweep  bool     `help:"Move each number of the policy and judge the labelled pairs, and a sample of the corpus, again."`
-	Plot   string   `help:"Draw precision and recall, and the distances of the labelled pairs, into an .svg file." placeholder:"FILE"`
+	Docs   []string `help:"Documents: JSON lines {id, title, body, …}." placeholder:"FILE" type:"existingfile"`
+	Labels []string `help:"Pairs: tabbed id_a, id_b, kind, adds, conf, note." placeholder:"FILE" type:"existingfile"`
+	Pairs  []string `help:"Pairs of texts: JSON lines {source, target, label}." placeholder:"FILE" type:"existingfile"`
+	Corpus bool     `help:"Sum up the verdicts on all documents." env:"-"`
+	Plot   string   `help:"Draw what each rule rejects of the labelled pairs into an .svg file." placeholder:"FILE"`
 	By     string   `help:"Order of arrival: as in the ${enum}." enum:"file,published_at" default:"file"`
 
-	Rule       []string           `help:"Rules to measure side by side: jianguo, hamming, minhash." default:"jianguo,hamming,minhash"`
-	Distance   string             `help:"Distances of the rule hamming, as 3 or 0..10; beyond 3 by scan." default:"3"`
-	Strictness string             `help:"Feed with this strictness: ${enum}. Labelled pairs are judged at each." enum:"copies,rewrites,stories" default:"rewrites"`
-	Set        map[string]float64 `help:"Change numbers of the policy: max_s=5;thresholds.duplicate=.7." placeholder:"NAME=VALUE"`
-	NoTexts    bool               `help:"Keep no texts: judge on sketches alone."`
-	JSON       bool               `help:"Print one JSON document."`
-	Wrong      int                `help:"How many wrongly judged pairs to show; --wrong=-1 for all." default:"10"`
-	Sample     int                `help:"How many items of each verdict of the corpus to show." default:"5"`
-	Articles   int                `help:"How many articles of each length to edit." default:"60"`
-	Fold       int                `help:"Split the pairs into this many folds and show each." default:"5"`
-	Seed       uint64             `help:"Seed of everything random." default:"1"`
+	Strictness string `help:"Feed with this strictness: ${enum}." enum:"copies,rewrites,stories" default:"rewrites"`
+	Half       string `help:"Judge one half of the pairs, a or b, by a hash of their ids." enum:",a,b" default:""`
+	Direct     bool   `help:"Judge the two texts of each pair alone, as explain does."`
+	Labelled   bool   `help:"Feed no other documents than the labels name: faster, and easier for the search."`
+	JSON       bool   `help:"Print one JSON document."`
+	Wrong      int    `help:"How many wrongly judged pairs to show; --wrong=-1 for all." default:"10"`
+	Sample     int    `help:"How many items of each verdict of the corpus to show." default:"5"`
 	settings.Segment
 }
 
-// sweepSample is the number of items of the corpus that a sweep judges again, for each
-// value of each number.
-const sweepSample = 1000
-
 // evaluation is the result of one run.
 type evaluation struct {
-	At      time.Time         `json:"at"`
-	Version string            `json:"version"`
-	Setting eval.Setting      `json:"setting"`
-	Labels  *eval.LabelReport `json:"labels,omitempty"`
-	Levels  []eval.Level      `json:"levels,omitempty"`
-	Edits   []eval.EditResult `json:"edits,omitempty"`
-	Sweep   []eval.SweepRow   `json:"sweep,omitempty"`
-	Corpus  []eval.FeedReport `json:"corpus,omitempty"`
+	At      time.Time          `json:"at"`
+	Version string             `json:"version"`
+	Setting *eval.Setting      `json:"setting,omitempty"` // of the documents
+	Labels  *eval.Report       `json:"labels,omitempty"`
+	Corpus  *eval.CorpusReport `json:"corpus,omitempty"`
+	Pairs   []*eval.Report     `json:"pairs,omitempty"`
 }
 
 // Run measures detection quality on documents and labels.
@@ -66,153 +57,149 @@ func (c *evalCmd) Run(co *companion.Streams) error {
 	if err := c.wanted(); err != nil {
 		return err
 	}
-	distances, err := eval.Distances(c.Distance)
+	segmenter, err := segment.New(segment.Config{Data: data.FS, UserDict: c.UserDict, Residue: c.Residue})
 	if err != nil {
 		return err
 	}
-	rules, err := eval.Rules(c.Rule, distances)
-	if err != nil {
-		return err
+	policy := index.DefaultPolicy().At(c.Strictness)
+	policy.Rules = index.RulesJianguo
+	cfg := eval.Config{Segmenter: segmenter, Policy: &policy, ByTime: c.By == "published_at", Direct: c.Direct,
+		Progress: co.Progress.Stages("eval:")}
+	e := &evaluation{At: time.Now().UTC(), Version: version}
+	if len(c.Docs) > 0 {
+		if err := c.documents(co, cfg, e); err != nil {
+			return err
+		}
 	}
-	b, err := c.feed(co)
-	if err != nil {
-		return err
-	}
-	e, err := c.measure(co, b, rules)
-	if err := errors.Join(err, b.Close()); err != nil {
-		return err
+	for _, name := range c.Pairs {
+		pairs, err := c.readPairs(co, name)
+		if err != nil {
+			return err
+		}
+		judged, setting, err := eval.Pairs(co.Ctx, cfg, pairs)
+		if err != nil {
+			return err
+		}
+		e.Setting = cmp.Or(e.Setting, &setting)
+		e.Pairs = append(e.Pairs, eval.SumPairs(filepath.Base(name), judged))
 	}
 	if c.JSON {
 		out := json.NewEncoder(co.Out)
 		out.SetIndent("", " ")
 		return out.Encode(e)
 	}
-	e.Setting.Print(co.Out)
+	c.print(co.Out, e)
+	return nil
+}
+
+func (c *evalCmd) print(w io.Writer, e *evaluation) {
+	e.Setting.Print(w)
 	if e.Labels != nil {
-		e.Labels.Print(co.Out, c.Wrong)
-		eval.PrintLevels(co.Out, e.Levels)
-	}
-	if e.Sweep != nil {
-		eval.PrintSweep(co.Out, e.Sweep)
-	}
-	if e.Edits != nil {
-		eval.PrintEdits(co.Out, e.Edits)
+		e.Labels.Print(w, c.Wrong)
 	}
 	if e.Corpus != nil {
-		eval.PrintCorpus(co.Out, e.Corpus)
+		e.Corpus.Print(w)
 	}
-	return nil
+	for _, r := range e.Pairs {
+		r.Print(w, c.Wrong)
+	}
 }
 
-// wanted returns an error if nothing is to be measured, or what is needs labels.
+// wanted returns an error if nothing is to be measured, or what is needs documents or labels.
 func (c *evalCmd) wanted() error {
-	if c.Plot != "" && (len(c.Labels) == 0 || !strings.EqualFold(filepath.Ext(c.Plot), ".svg")) {
-		return errors.New("--plot draws labelled pairs into a file that ends in .svg: give --labels FILE too")
-	}
-	if c.Sweep && len(c.Labels) == 0 {
-		return errors.New("--sweep judges labelled pairs again: give --labels FILE")
-	}
-	if len(c.Labels) == 0 && !c.Corpus && !c.Edits {
-		return errors.New("what should be measured? give --labels FILE, --edits or --corpus")
+	switch {
+	case (len(c.Labels) > 0 || c.Corpus) && len(c.Docs) == 0:
+		return errors.New("--labels and --corpus are about documents: give --docs FILE")
+	case (c.Plot != "" || c.Labelled) && len(c.Labels) == 0:
+		return errors.New("--plot and --labelled are about labelled pairs: give --labels FILE too")
+	case c.Plot != "" && !strings.EqualFold(filepath.Ext(c.Plot), ".svg"):
+		return errors.New("--plot draws into a file that ends in .svg")
+	case (c.Direct || c.Labelled) && c.Corpus:
+		return errors.New("--direct and --labelled leave documents out: not with --corpus")
+	case len(c.Labels) == 0 && len(c.Pairs) == 0 && !c.Corpus:
+		return errors.New("what should be measured? give --labels FILE, --pairs FILE or --corpus")
 	}
 	return nil
 }
 
-// feed publishes the documents.
-func (c *evalCmd) feed(co *companion.Streams) (*eval.Bench, error) {
-	policy := index.DefaultPolicy().At(c.Strictness)
-	policy.Rules = index.RulesJianguo
-	for name, value := range c.Set {
-		var err error
-		if policy, err = eval.Turn(policy, name, value); err != nil {
-			return nil, err
-		}
-	}
+// documents feeds the documents and measures what is asked of them.
+func (c *evalCmd) documents(co *companion.Streams, cfg eval.Config, e *evaluation) (err error) {
 	items, err := readItems(co, c.Docs)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	segmenter, err := segment.New(segment.Config{Data: data.FS, UserDict: c.UserDict, Residue: c.Residue})
+	labels, err := c.readLabels(co)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return eval.Feed(co.Ctx, eval.Config{Segmenter: segmenter, Policy: &policy, ByTime: c.By == "published_at", NoTexts: c.NoTexts,
-		Progress: co.Progress.Stages("eval:")}, items)
-}
-
-func (c *evalCmd) measure(co *companion.Streams, b *eval.Bench, rules []eval.Rule) (*evaluation, error) {
-	e := &evaluation{At: time.Now().UTC(), Version: version, Setting: b.Setting()}
+	if c.Labelled {
+		labelled := map[string]bool{}
+		for _, l := range labels {
+			labelled[l.A], labelled[l.B] = true, true
+		}
+		items = slices.DeleteFunc(items, func(it *ingest.Item) bool { return !labelled[it.ID] })
+	}
+	b, err := eval.Feed(co.Ctx, cfg, items)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.Close()) }()
+	setting := b.Setting()
+	e.Setting = &setting
 	if c.Corpus {
-		var err error
-		if e.Corpus, err = b.Corpus(rules, c.Sample, c.Seed); err != nil {
-			return nil, err
+		if e.Corpus, err = b.Corpus(c.Sample); err != nil {
+			return err
 		}
 	}
-	if len(c.Labels) > 0 {
-		pairs, err := readPairs(co, c.Labels)
-		if err != nil {
-			return nil, err
-		}
-		judged, err := b.Pairs(co.Ctx, pairs)
-		if err != nil {
-			return nil, err
-		}
-		e.Labels = b.Labels(judged, rules, c.Fold, c.Seed)
-		if e.Levels, err = b.Levels(co.Ctx, judged, sweepSample, c.Seed); err != nil {
-			return nil, err
-		}
-		if c.Plot != "" {
-			if err := c.plot(b, e); err != nil {
-				return nil, err
-			}
-		}
-		if c.Sweep {
-			if e.Sweep, err = b.Sweep(co.Ctx, judged, sweepSample, c.Seed); err != nil {
-				return nil, err
-			}
-		}
+	if len(c.Labels) == 0 {
+		return nil
 	}
-	if c.Edits {
-		variants, err := fs.ReadFile(data.FS, "tables/variants.txt")
-		if err != nil {
-			return nil, err
-		}
-		if e.Edits, err = b.Edits(co.Ctx, eval.ReadVariants(string(variants)), c.Articles, c.Seed); err != nil {
-			return nil, err
-		}
+	judged, err := b.Labels(co.Ctx, labels)
+	if err != nil {
+		return err
 	}
-	return e, nil
-}
-
-// plotUnrelated is the number of unrelated pairs in a plot.
-const plotUnrelated = 400
-
-func (c *evalCmd) plot(b *eval.Bench, e *evaluation) error {
+	e.Labels = b.Sum("Labelled pairs", judged)
+	if c.Plot == "" {
+		return nil
+	}
 	f, err := os.Create(c.Plot)
 	if err != nil {
 		return err
 	}
-	err = e.Labels.Plot(f, &e.Setting.Policy, b.Unrelated(plotUnrelated, c.Seed))
-	return errors.Join(err, f.Close())
+	return errors.Join(e.Labels.Plot(f), f.Close())
 }
 
-func readPairs(co *companion.Streams, files []string) (pairs []eval.Pair, err error) {
-	for _, name := range files {
+// readLabels reads all files of labels, or the wanted half of them.
+func (c *evalCmd) readLabels(co *companion.Streams) (labels []eval.Label, err error) {
+	for _, name := range c.Labels {
 		r, err := jsonl.Open(co.In, name)
 		if err != nil {
 			return nil, err
 		}
-		read := eval.ReadPairs
-		if strings.HasSuffix(strings.TrimSuffix(name, ".gz"), ".jsonl") {
-			read = eval.ReadPairsJSON
-		}
-		p, err := read(r)
+		l, err := eval.ReadLabels(r)
 		if err := errors.Join(err, r.Close()); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		pairs = append(pairs, p...)
+		labels = append(labels, l...)
 	}
-	return pairs, nil
+	return slices.DeleteFunc(labels, func(l eval.Label) bool { return !c.inHalf(l.A, l.B) }), nil
+}
+
+func (c *evalCmd) inHalf(a, b string) bool { return c.Half == "" || c.Half == eval.Half(a, b) }
+
+// readPairs reads a file of pairs of texts, or the wanted half of it.
+func (c *evalCmd) readPairs(co *companion.Streams, name string) (pairs []eval.TextPair, err error) {
+	err = jsonl.Read(co.In, name, func(number int, line []byte) error {
+		p, err := eval.ReadTextPair(line)
+		if err != nil {
+			return fmt.Errorf("%s: line %d: %w", name, number, err)
+		}
+		if c.inHalf(p.Source, p.Target) {
+			pairs = append(pairs, p)
+		}
+		return nil
+	})
+	return pairs, err
 }
 
 // readItems reads documents. It leaves out those that the service would refuse, and

@@ -246,14 +246,14 @@ func (r *rejudged) add(one *replay.Replayed) {
 // question marks.
 func (r *rejudged) labels() []byte {
 	var b bytes.Buffer
-	fmt.Fprintln(&b, "id_a\tid_b\tlabel\tconfidence\treason")
+	fmt.Fprintln(&b, "id_a\tid_b\tkind\tadds\tconf\tnote")
 	for _, c := range r.Changes {
 		earlier := c.Now.Of
 		if earlier == "" {
 			earlier = c.Was.Of
 		}
 		if earlier != "" {
-			fmt.Fprintf(&b, "%s\t%s\t?\t\t%s → %s\n", earlier, c.Now.ID, c.Was.Verdict, c.Now.Verdict)
+			fmt.Fprintf(&b, "%s\t%s\t?\t?\t\t%s → %s\n", earlier, c.Now.ID, c.Was.Verdict, c.Now.Verdict)
 		}
 	}
 	return b.Bytes()

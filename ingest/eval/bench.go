@@ -1,24 +1,21 @@
-// Package eval measures detection quality, on any corpus and any labels.
+// Package eval measures detection on documents and labels of a user.
 //
-// A Bench feeds documents through a real index, in order of arrival, into a
-// temporary catalogue. It then reports
+// Feed sends documents through a real index, in order of arrival, into a temporary
+// catalogue. Then
 //
-//   - Pairs: the verdict on the later article of each labelled pair against the earlier
-//     one, as if no other copy existed. The search of the service has to find the
-//     earlier one among the whole corpus; if the feed rejected it, it is indexed for
-//     the purpose.
-//   - Edits: the same for articles and edited versions of them, by kind of edit,
-//     strength and length.
-//   - Corpus: what the feed rejected or held for editors, compared with exact
-//     resemblance of the texts.
-//   - Sweep: the effect of moving each threshold.
+//   - Labels judges the later text of each labelled pair against the earlier one, as if no
+//     other copy existed, and counts verdicts by what the later text adds. The search of the
+//     service has to find the earlier text among the whole corpus. If the feed rejected it,
+//     it is indexed for the purpose.
+//   - Pairs does the same for a file of pairs of texts.
+//   - Corpus counts what the feed rejected or held for editors.
 //
-// The textbook rule (Hamming distance, also beyond what the index searches) and MinHash
-// LSH (Broder 1997; Indyk & Motwani 1998) are measured in the same run, on the same
-// normal form.
+// Beside our verdicts stand those of three textbook rules, on the same normal form: SimHash
+// at distance 3 (Manku et al. 2007), MinHash LSH (Broder 1997; Indyk & Motwani 1998) and the
+// exact Jaccard resemblance.
 //
-// Everything random follows from a seed: the same corpus, policy and seed give the same
-// figures. The whole corpus is held in memory, about 3 kB an item.
+// The same documents, policy and labels give the same figures. The whole corpus is held in
+// memory, about 3 kB an item.
 package eval
 
 import (
@@ -33,9 +30,9 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"jianguo/index"
+	"jianguo/index/match"
 	"jianguo/ingest"
 	"jianguo/segment"
-	"jianguo/simhash"
 	"jianguo/sketch"
 )
 
@@ -43,36 +40,38 @@ import (
 type Config struct {
 	Segmenter *segment.Segmenter
 	Policy    *index.Policy // nil: index.DefaultPolicy
-	Dir       string        // parent of the temporary catalogue; empty: the system's directory for temporary files
-	ByTime    bool          // items arrive in the order of published_at, and at that time, instead of in the order given
-	NoTexts   bool          // keep no texts: judge on sketches alone
-	Workers   int           // 0: one a processor
+	Dir       string        // parent of the temporary catalogue; empty: that of the system
+	// ByTime: items arrive in the order of published_at, and at that time, instead of in the
+	// order given.
+	ByTime bool
+	// Direct judges the two texts of a pair alone, as `jianguo explain` does: nothing is fed, and
+	// whether a search would find the earlier text does not matter.
+	Direct bool
 	// Progress reports how much of a stage is done; may be nil.
 	Progress func(stage string, done, total int64)
 }
 
 // Bench is a corpus that has been fed through a real index. It is for one goroutine.
+//
+// Judging pairs changes the catalogue: an earlier text that was rejected in the feed is
+// released. Events keeps the verdicts of the feed.
 type Bench struct {
 	cfg      Config
 	policy   index.Policy
 	items    []*ingest.Item // in order of arrival
 	arrived  []time.Time
-	features []features    // of each item
 	events   []index.Event // of each item's arrival
 	position map[string]int
 	dropped  int
 	dir      string
 	index    *index.Index
-	trial    *trial
-	ordinals map[string]uint32 // of items that are exemplars in the trial, by id
 	feeding  time.Duration
-}
 
-// features are what rules other than ours compare.
-type features struct {
-	print simhash.Print
-	exact [16]byte
-	blank bool
+	probe index.Probe
+	// hidden are the ordinals that judging ignores: all except the earlier text while a
+	// pair is judged.
+	hidden   map[uint32]bool
+	ordinals map[string]uint32 // of earlier texts, by id
 }
 
 // batchSize is the number of items in one transaction.
@@ -84,14 +83,15 @@ func Feed(ctx context.Context, cfg Config, items []*ingest.Item) (_ *Bench, err 
 	if cfg.Progress == nil {
 		cfg.Progress = func(string, int64, int64) {}
 	}
-	if cfg.Workers < 1 {
-		cfg.Workers = runtime.GOMAXPROCS(0)
-	}
-	b := &Bench{cfg: cfg, policy: index.DefaultPolicy(), position: make(map[string]int, len(items)), ordinals: map[string]uint32{}}
+	b := &Bench{cfg: cfg, policy: index.DefaultPolicy(), position: make(map[string]int, len(items)),
+		ordinals: map[string]uint32{}, hidden: make(map[uint32]bool, len(items))}
 	if cfg.Policy != nil {
 		b.policy = *cfg.Policy
 	}
 	b.arrange(items)
+	if cfg.Direct {
+		return b, nil
+	}
 	if b.dir, err = os.MkdirTemp(cfg.Dir, "jianguo-eval-"); err != nil {
 		return nil, fmt.Errorf("eval: %w", err)
 	}
@@ -100,8 +100,9 @@ func Feed(ctx context.Context, cfg Config, items []*ingest.Item) (_ *Bench, err 
 			err = errors.Join(err, b.Close())
 		}
 	}()
-	b.index, err = index.Open(ctx, index.Config{Dir: b.dir, Policy: &b.policy, Relaxed: true, Normal: b.normal(), SweepEvery: -1, // pairs of any time can meet
-		Recipe: func() (string, error) { return cfg.Segmenter.Recipe(), nil }})
+	b.index, err = index.Open(ctx, index.Config{Dir: b.dir, Policy: &b.policy, Relaxed: true, Normal: b.normal,
+		SweepEvery: -1, // pairs of any time can meet
+		Recipe:     func() (string, error) { return cfg.Segmenter.Recipe(), nil }})
 	if err != nil {
 		return nil, err
 	}
@@ -113,31 +114,29 @@ func Feed(ctx context.Context, cfg Config, items []*ingest.Item) (_ *Bench, err 
 		cfg.Progress("feeding", int64(len(b.events)), int64(len(b.items)))
 	}
 	b.feeding = time.Since(start)
-	b.trial = newTrial(b.index)
+	b.probe = b.index.Probe()
+	for ordinal := uint32(1); ordinal <= b.probe.Last; ordinal++ {
+		b.hidden[ordinal] = true
+	}
 	return b, nil
 }
 
-// normal returns the function that makes the normal form of a kept text; nil if no
-// texts are kept.
-func (b *Bench) normal() func(title, body string) sketch.Input {
-	if b.cfg.NoTexts {
-		return nil
-	}
-	return func(title, body string) sketch.Input {
-		var text segment.Text
-		b.cfg.Segmenter.Analyze(&text, title, body)
-		return ingest.Input(&text)
-	}
+// normal makes the normal form of a kept text.
+func (b *Bench) normal(title, body string) sketch.Input {
+	var text segment.Text
+	b.cfg.Segmenter.Analyze(&text, title, body)
+	return ingest.Input(&text)
 }
 
 // arrange puts the items into order of arrival and gives each its time.
 func (b *Bench) arrange(items []*ingest.Item) {
+	known := map[string]bool{}
 	for _, it := range items {
-		if _, ok := b.position[it.ID]; ok {
+		if known[it.ID] {
 			b.dropped++
 			continue
 		}
-		b.position[it.ID] = len(b.items)
+		known[it.ID] = true
 		b.items = append(b.items, it)
 	}
 	if b.cfg.ByTime {
@@ -151,7 +150,7 @@ func (b *Bench) arrange(items []*ingest.Item) {
 	}
 	// Items without times come a second apart and end now.
 	clock := time.Now().Add(-time.Duration(len(b.items)) * time.Second).Truncate(time.Second)
-	b.arrived, b.features = make([]time.Time, len(b.items)), make([]features, len(b.items))
+	b.arrived = make([]time.Time, len(b.items))
 	for i, it := range b.items {
 		b.position[it.ID] = i
 		clock = clock.Add(time.Second)
@@ -167,20 +166,20 @@ func (b *Bench) prepare(it *ingest.Item) *index.Article {
 	return ingest.Prepare(b.cfg.Segmenter, new(segment.Text), it)
 }
 
-// feed prepares a batch with all workers and adds it.
+// feed prepares a batch with all processors and adds it.
 func (b *Bench) feed(ctx context.Context, from, to int) error {
 	mutations := make([]index.Mutation, to-from)
-	err := b.parallel(to-from, func(k int) error {
-		i := from + k
-		a := b.prepare(b.items[i])
-		b.features[i] = features{a.Print, a.Exact, a.Blank}
-		if !b.cfg.NoTexts {
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i := from; i < to; i++ {
+		group.Go(func() error {
+			a := b.prepare(b.items[i])
 			a.Packed = index.PackText(b.items[i].Body)
-		}
-		mutations[k] = index.Mutation{Seq: uint64(i + 1), At: b.arrived[i], Article: a}
-		return b.index.Preview(ctx, a, b.arrived[i])
-	})
-	if err != nil {
+			mutations[i-from] = index.Mutation{Seq: uint64(i + 1), At: b.arrived[i], Article: a}
+			return b.index.Preview(ctx, a, b.arrived[i])
+		})
+	}
+	if err := group.Wait(); err != nil {
 		return err
 	}
 	outcomes, err := b.index.Add(ctx, mutations)
@@ -193,23 +192,16 @@ func (b *Bench) feed(ctx context.Context, from, to int) error {
 	return nil
 }
 
-// parallel calls f with 0 … n-1, in no order, from all workers.
-func (b *Bench) parallel(n int, f func(i int) error) error {
-	var g errgroup.Group
-	g.SetLimit(b.cfg.Workers)
-	for i := range n {
-		g.Go(func() error { return f(i) })
-	}
-	return g.Wait()
-}
-
 // Close removes the catalogue.
 func (b *Bench) Close() error {
 	var err error
 	if b.index != nil {
 		err = b.index.Close()
 	}
-	return errors.Join(err, os.RemoveAll(b.dir))
+	if b.dir != "" {
+		err = errors.Join(err, os.RemoveAll(b.dir))
+	}
+	return err
 }
 
 // Event returns the verdict that an item got when it arrived.
@@ -221,34 +213,60 @@ func (b *Bench) Event(id string) (index.Event, bool) {
 	return b.events[i], true
 }
 
-// item returns an item of the corpus and its position in the feed.
-func (b *Bench) item(id string) (*ingest.Item, int, error) {
-	i, ok := b.position[id]
-	if !ok {
-		return nil, 0, fmt.Errorf("eval: item %q is labelled, but not in the documents", id)
-	}
-	return b.items[i], i, nil
-}
-
-// judge judges a later item against one earlier item of the corpus.
-func (b *Bench) judge(ctx context.Context, later *index.Article, earlier string, at time.Time) (measured, error) {
+// check judges an article that arrives at a time against one earlier item of the corpus. Of
+// is empty where the two are unrelated. met reports whether the search found the earlier one.
+func (b *Bench) check(ctx context.Context, later *index.Article, at time.Time, earlier string) (
+	e index.Event, met bool, err error) {
 	ordinal, err := b.exemplar(ctx, earlier)
 	if err != nil {
-		return measured{}, err
+		return e, false, err
 	}
-	return b.trial.pair(ctx, later, at, ordinal)
+	delete(b.hidden, ordinal)
+	defer func() { b.hidden[ordinal] = true }()
+	e, err = b.probe.Check(ctx, match.Query{Article: later, At: uint32(at.Unix()), Except: b.hidden})
+	if err != nil || e.Of != "" {
+		return e, true, err
+	}
+	proposals := b.probe.Matcher.Propose(later)
+	return e, slices.ContainsFunc(proposals, func(p match.Proposal) bool { return p.Ordinal == ordinal }), nil
 }
 
-// exemplar makes an item an exemplar of the trial and returns its ordinal.
+// direct judges two texts alone. met reports whether a search might find the earlier one.
+func (b *Bench) direct(later, earlier *ingest.Item) (e index.Event, met bool) {
+	x := ingest.Explain(b.cfg.Segmenter, b.policy, index.Chinese, later, earlier, 0)
+	met = slices.ContainsFunc(x.Proposals, func(m ingest.Meeting) bool { return m.Met })
+	e = index.Event{ID: later.ID, Of: earlier.ID, Verdict: x.Verdict, Rule: x.Rule, Facts: x.Facts, Why: x.Why}
+	switch {
+	case met: // the verdict is that of the judge
+	case x.Measured.Kind == index.Duplicate.String():
+		e.Verdict = index.Duplicate
+	case x.Measured.Kind == index.Suspect.String():
+		e.Verdict = index.Suspect
+	}
+	if x.Series {
+		e.Series = 1
+	}
+	return e, met
+}
+
+// exemplar returns the ordinal of an item that later texts are compared with. One that was
+// rejected as a copy gets its own postings, as if it had been the first to arrive.
 func (b *Bench) exemplar(ctx context.Context, id string) (uint32, error) {
 	if ordinal, ok := b.ordinals[id]; ok {
 		return ordinal, nil
 	}
-	ordinal, err := b.trial.stand(ctx, id)
-	if err == nil {
-		b.ordinals[id] = ordinal
+	it, err := b.index.Item(ctx, id)
+	if err != nil {
+		return 0, err
 	}
-	return ordinal, err
+	if it.Event.Verdict == index.Duplicate {
+		release := index.DecisionRequest{Kind: index.Release, Item: id, By: "eval"}
+		if _, err := b.index.Decide(ctx, release); err != nil {
+			return 0, err
+		}
+	}
+	b.ordinals[id] = slices.Max(b.index.View().Versions(id))
+	return b.ordinals[id], nil
 }
 
 // Setting is what a result was measured with.
@@ -258,12 +276,11 @@ type Setting struct {
 	Recipe     string       `json:"recipe"`
 	PolicyHash string       `json:"policy_hash"`
 	Policy     index.Policy `json:"policy"`
-	Texts      bool         `json:"texts_kept"`
 	Seconds    float64      `json:"feed_seconds"`
 }
 
 // Setting returns what the bench measures with.
 func (b *Bench) Setting() Setting {
-	return Setting{Items: len(b.items), Dropped: b.dropped, Recipe: b.cfg.Segmenter.Recipe(), PolicyHash: b.policy.Hash(),
-		Policy: b.policy, Texts: !b.cfg.NoTexts, Seconds: b.feeding.Seconds()}
+	return Setting{Items: len(b.items), Dropped: b.dropped, Recipe: b.cfg.Segmenter.Recipe(),
+		PolicyHash: b.policy.Hash(), Policy: b.policy, Seconds: b.feeding.Seconds()}
 }

@@ -4,8 +4,6 @@ import (
 	"math/rand/v2"
 	"strconv"
 	"testing"
-
-	"jianguo/index"
 )
 
 // TestAdjustedRand compares the index with one that is computed from every pair of items
@@ -44,46 +42,5 @@ func TestAdjustedRand(t *testing.T) {
 		if got := adjustedRand(a, a); got != 1 {
 			t.Fatalf("the same clusters: %v", got)
 		}
-	}
-}
-
-// TestLevels: each position of the dial rejects what the stricter one before it rejects, and
-// the middle one is the default.
-func TestLevels(t *testing.T) {
-	items, pairs := samplePairs(t)
-	b := bench(t, items, nil)
-	judged, err := b.Pairs(t.Context(), pairs)
-	if err != nil {
-		t.Fatal(err)
-	}
-	repeats, sample, err := b.repeat(t.Context(), judged, len(items), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rejected := make(map[string][]bool)
-	for _, s := range index.Strictnesses {
-		again, _, err := b.rejudge(t.Context(), b.policy.At(s), repeats, sample)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i := range again {
-			rejected[s] = append(rejected[s], again[i].Verdict == index.Duplicate)
-			if s == "rewrites" && again[i].Verdict != judged[i].Verdict {
-				t.Errorf("%s is %v at %s, and %v by default", judged[i].Later, again[i].Verdict, s, judged[i].Verdict)
-			}
-		}
-	}
-	moved := 0
-	for i := range judged {
-		c, r, s := rejected["copies"][i], rejected["rewrites"][i], rejected["stories"][i]
-		if c && !r || r && !s {
-			t.Errorf("%s is rejected: %v, %v, %v", judged[i].Later, c, r, s)
-		}
-		if c != s {
-			moved++
-		}
-	}
-	if moved < 2 {
-		t.Errorf("only %d of %d pairs move", moved, len(judged))
 	}
 }

@@ -9,21 +9,56 @@ import (
 
 	"pgregory.net/rapid"
 
-	"jianguo/data"
 	"jianguo/index"
 	"jianguo/ingest"
 	"jianguo/internal/tier"
 	"jianguo/segment"
+	"jianguo/simhash"
 )
 
-// TestScanEqualsIndex compares the scan of all accepted items, which finds any distance,
-// with the index, which finds 0 to 3.
+// scan is the textbook rule without an index: the original is the nearest accepted item within
+// the distance, the oldest of several.
+func scan(b *Bench, distance int) []int {
+	of := make([]int, len(b.items))
+	var accepted []int
+	articles := make([]*index.Article, len(b.items))
+	first := map[[16]byte]int{} // by normal form
+	for i, it := range b.items {
+		a := b.prepare(it)
+		of[i], articles[i] = -1, a
+		if !a.Blank {
+			if k, ok := first[a.Exact]; ok {
+				if of[i] = k; of[k] >= 0 {
+					of[i] = of[k]
+				}
+				continue
+			}
+			first[a.Exact] = i
+		}
+		if a.Print.Empty() {
+			continue
+		}
+		best := distance + 1
+		for _, k := range accepted {
+			if d := simhash.Distance(a.Print.Fingerprint, articles[k].Print.Fingerprint); d < best {
+				best, of[i] = d, k
+			}
+		}
+		if of[i] < 0 {
+			accepted = append(accepted, i)
+		}
+	}
+	return of
+}
+
+// TestScanEqualsIndex compares the scan of all accepted items with the index, which promises to
+// find all within a distance of 0 to 3.
 func TestScanEqualsIndex(t *testing.T) {
 	items, _ := sample(t)
 	for _, d := range tier.Sequential([]int{0, 1, 2, 3}) {
 		b := bench(t, items, func(p *index.Policy) { p.Rules, p.Distance = index.RulesHamming, d })
 		rejected := 0
-		for i, of := range b.scan(d) {
+		for i, of := range scan(b, d) {
 			want := ""
 			if of >= 0 {
 				want = b.items[of].ID
@@ -39,87 +74,73 @@ func TestScanEqualsIndex(t *testing.T) {
 	}
 }
 
-// samplePairs labels the sample's pairs by their kind.
-func samplePairs(t *testing.T) ([]*ingest.Item, []Pair) {
+// sampleLabels labels the sample's pairs by their kind.
+func sampleLabels(t *testing.T) ([]*ingest.Item, []Label) {
 	items, rows := sample(t)
-	var pairs []Pair
+	var labels []Label
 	siblings := map[string]string{}
 	for _, r := range rows {
 		switch {
 		case r.Verdict == "duplicate":
-			pairs = append(pairs, Pair{A: r.ID, B: r.Of, Label: Same, Confidence: "high"})
+			labels = append(labels, Label{A: r.Of, B: r.ID, Kind: "same", Adds: Nothing, Conf: "high"})
 		case r.Verdict == "suspect":
-			pairs = append(pairs, Pair{A: r.Of, B: r.ID, Label: Partial, Confidence: "high"})
+			labels = append(labels, Label{A: r.Of, B: r.ID, Kind: "extends", Adds: Something, Conf: "high"})
 		case r.Kind == "series" && siblings[r.Family] != "":
-			pairs = append(pairs, Pair{A: siblings[r.Family], B: r.ID, Label: Template, Confidence: "high"})
+			labels = append(labels, Label{A: siblings[r.Family], B: r.ID, Kind: "template", Adds: Something, Conf: "high"})
 		}
 		if r.Kind == "series" {
 			siblings[r.Family] = r.ID
 		}
 	}
-	return items, pairs
+	return items, labels
 }
 
-// TestPairs judges pairs with an earlier item that was rejected or has other copies, as
-// if there were no other items. The verdicts of the feed do not change.
-func TestPairs(t *testing.T) {
-	items, pairs := samplePairs(t)
+// judged judges labels on a bench.
+func judged(t *testing.T, b *Bench, labels []Label) []Judged {
+	t.Helper()
+	out, err := b.Labels(t.Context(), labels)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// TestLabels judges pairs with an earlier item that was rejected or has other copies, as if
+// there were no other items.
+func TestLabels(t *testing.T) {
+	items, labels := sampleLabels(t)
 	b := bench(t, items, nil)
-	judged, err := b.Pairs(t.Context(), pairs)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rules, err := Rules([]string{"jianguo", "hamming", "minhash"}, []int{0, 3, 10, 64})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := b.Labels(judged, rules, 4, 1)
+	r := b.Sum("sample", judged(t, b, labels))
 	total := 0
-	for _, row := range r.Labels {
-		total += row.Pairs
-		if row.Duplicate+row.Suspect+row.Unique != row.Pairs {
-			t.Errorf("%s: %+v does not add up", row.Group, row)
+	for _, rows := range [][]Row{r.Groups, r.Kinds} {
+		for _, row := range rows {
+			total += row.Pairs
+			if row.Caught()+row.Series+row.Unmet > row.Pairs {
+				t.Errorf("%s: %+v does not add up", row.Group, row)
+			}
 		}
 	}
-	if total != len(pairs) {
-		t.Errorf("%d pairs in the table, %d judged", total, len(pairs))
+	if total != 2*len(labels) {
+		t.Errorf("%d pairs in two tables, %d judged", total, len(labels))
 	}
-	byName := map[string]Rates{}
-	for _, x := range r.Rules {
-		byName[x.Name] = x
+	if nothing := r.Groups[0]; nothing.Group != addsNothing || nothing.Rejected*10 < nothing.Pairs*9 {
+		t.Errorf("of the sample's copies are duplicates: %+v", nothing)
 	}
-	if got := byName["jianguo"].SameDuplicate; got < .9 {
-		t.Errorf("%.2f of the sample's copies are duplicates", got)
-	}
-	if got := byName["hamming ≤ 64"]; got.SameDuplicate != 1 || got.OthersDuplicate != 1 {
-		t.Errorf("distance 64 rejects everything, but: %+v", got)
-	}
-	if a, b := byName["hamming ≤ 0"].SameDuplicate, byName["hamming ≤ 10"].SameDuplicate; a > b {
-		t.Errorf("distance 0 catches %.2f, distance 10 only %.2f", a, b)
-	}
-	folded := 0
-	for _, f := range r.Folds {
-		folded += f.Same + f.Others + f.Relative
-	}
-	if len(r.Folds) != 4 || folded != len(pairs) {
-		t.Errorf("%d folds with %d pairs of %d", len(r.Folds), folded, len(pairs))
+	if ours := r.Rules[0]; ours.Rejected[0] != r.Groups[0].Rejected || ours.Recall != share(ours.Rejected[0], r.Groups[0].Pairs) {
+		t.Errorf("our rule and the table differ: %+v, %+v", ours, r.Groups[0])
 	}
 	// Copies of copies: the earlier one of such a pair was rejected in the feed.
-	var chain []Pair
+	var chain []Label
 	last := map[string]string{}
-	for _, p := range pairs {
-		if p.Label == Same && last[p.B] != "" {
-			chain = append(chain, Pair{A: last[p.B], B: p.A, Label: Same})
+	for _, l := range labels {
+		if l.Kind == "same" && last[l.A] != "" {
+			chain = append(chain, Label{A: last[l.A], B: l.B, Kind: "same"})
 		}
-		last[p.B] = p.A
-	}
-	again, err := b.Pairs(t.Context(), chain)
-	if err != nil {
-		t.Fatal(err)
+		last[l.A] = l.B
 	}
 	met := 0
-	for i := range again {
-		if len(again[i].Met) > 0 {
+	for _, j := range judged(t, b, chain) {
+		if j.Met {
 			met++
 		}
 	}
@@ -128,188 +149,160 @@ func TestPairs(t *testing.T) {
 	}
 	var out bytes.Buffer
 	r.Print(&out, -1)
-	if !strings.Contains(out.String(), "not met") || json.NewEncoder(&out).Encode(r) != nil {
+	if !strings.Contains(out.String(), "adjusted Rand index") || json.NewEncoder(&out).Encode(r) != nil {
 		t.Error("the report cannot be printed")
 	}
-	unrelated, policy := b.Unrelated(20, 1), b.Setting().Policy
 	var picture bytes.Buffer
-	if err := r.Plot(&picture, &policy, unrelated); err != nil {
-		t.Error(err)
-	}
-	for _, want := range []string{"<svg", "Hamming distance, bits", "template, different"} {
-		if !strings.Contains(picture.String(), want) {
-			t.Errorf("the plot lacks %q", want)
-		}
+	if err := r.Plot(&picture); err != nil || !strings.Contains(picture.String(), "exact Jaccard") {
+		t.Errorf("the plot: %v", err)
 	}
 }
 
-func TestPairsOfUnknownItems(t *testing.T) {
+// TestDirect: without a search, texts that the search finds are judged alike. Only the learned
+// boilerplate of a source, and clusters, can make a difference.
+func TestDirect(t *testing.T) {
+	items, labels := sampleLabels(t)
+	searched := judged(t, bench(t, items, nil), labels)
+	direct, err := Feed(t.Context(), Config{Segmenter: segmenter(t), Direct: true}, items)
+	if err != nil {
+		t.Fatal(err)
+	}
+	differ := 0
+	for i, j := range judged(t, direct, labels) {
+		if searched[i].Met && j.Verdict != searched[i].Verdict {
+			differ++
+			t.Logf("%s and %s: %s alone, %s in the index", j.A, j.B, j.Verdict, searched[i].Verdict)
+		}
+	}
+	if differ*50 > len(labels) {
+		t.Errorf("%d of %d verdicts differ", differ, len(labels))
+	}
+}
+
+// TestStrictness: each position of the dial rejects what the stricter one before it rejects.
+func TestStrictness(t *testing.T) {
+	items, labels := sampleLabels(t)
+	rejected := map[string][]bool{}
+	for _, s := range index.Strictnesses {
+		for _, j := range judged(t, bench(t, items, func(p *index.Policy) { *p = p.At(s) }), labels) {
+			rejected[s] = append(rejected[s], j.Verdict == index.Duplicate)
+		}
+	}
+	moved := 0
+	for i, l := range labels {
+		c, r, s := rejected["copies"][i], rejected["rewrites"][i], rejected["stories"][i]
+		if c && !r || r && !s {
+			t.Errorf("%s is rejected: %v, %v, %v", l.B, c, r, s)
+		}
+		if c != s {
+			moved++
+		}
+	}
+	if moved < 2 {
+		t.Errorf("only %d of %d pairs move", moved, len(labels))
+	}
+}
+
+func TestLabelsOfUnknownItems(t *testing.T) {
 	items, _ := sample(t)
 	b := bench(t, items[:3], nil)
-	if _, err := b.Pairs(t.Context(), []Pair{{A: items[0].ID, B: "nobody", Label: Same}}); err == nil || !strings.Contains(err.Error(), "nobody") {
+	_, err := b.Labels(t.Context(), []Label{{A: items[0].ID, B: "nobody", Kind: "same"}})
+	if err == nil || !strings.Contains(err.Error(), "nobody") {
 		t.Errorf("got %v, want an error that names the item", err)
 	}
 }
 
-// TestFormEdits: edits of the form alone do not change the normal form of any article.
-func TestFormEdits(t *testing.T) {
-	items, _ := sample(t)
-	b := bench(t, items, nil)
-	table, err := data.FS.ReadFile("tables/variants.txt")
-	if err != nil {
-		t.Fatal(err)
+func TestPairs(t *testing.T) {
+	items, labels := sampleLabels(t)
+	body := map[string]string{}
+	for _, it := range items {
+		body[it.ID] = it.Body
 	}
-	each := tier.Count(7, 15, 15)
-	if tier.Race { // nothing is new to the detector
-		each = 3
-	}
-	results, err := b.Edits(t.Context(), ReadVariants(string(table)), each, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	form := 0
-	for _, r := range results {
-		if !r.Form {
-			continue
-		}
-		form++
-		// Dots between characters can stand where a list or an abbreviation
-		// has them: a few may differ.
-		if r.Duplicate != r.Pairs && r.Edit != "dots" {
-			t.Errorf("%s %g, %s: %d of %d are duplicates", r.Edit, r.Strength, r.Length, r.Duplicate, r.Pairs)
+	var pairs []TextPair
+	for _, l := range labels {
+		if body[l.A] != "" && body[l.B] != "" && l.Kind != "extends" {
+			pairs = append(pairs, TextPair{body[l.A], body[l.B], map[string]string{"same": "1", "template": "0"}[l.Kind]})
 		}
 	}
-	if form < 20 {
-		t.Errorf("only %d results of form edits", form)
-	}
-	again, err := b.Edits(t.Context(), ReadVariants(string(table)), each, 1)
+	out, setting, err := Pairs(t.Context(), Config{Segmenter: segmenter(t), Dir: t.TempDir()}, pairs)
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, _ := json.Marshal(results)
-	if c, _ := json.Marshal(again); !bytes.Equal(a, c) {
-		t.Error("the same seed gives other numbers")
+	r := SumPairs("sample", out)
+	if setting.Items == 0 || len(r.Groups) != 2 || r.Groups[0].Group != positive || r.Groups[1].Group != negative {
+		t.Fatalf("%d items, groups %+v", setting.Items, r.Groups)
+	}
+	if ours := r.Rules[0]; ours.Recall < .9 || ours.Precision < .95 || r.Groups[1].Rejected > 0 {
+		t.Errorf("%+v", ours)
 	}
 }
 
 func TestCorpus(t *testing.T) {
 	items, _ := sample(t)
 	b := bench(t, items, nil)
-	rules, err := Rules([]string{"jianguo", "hamming", "minhash"}, []int{3, 16})
+	r, err := b.Corpus(2)
 	if err != nil {
 		t.Fatal(err)
 	}
-	reports, err := b.Corpus(rules, 2, 1)
-	if err != nil {
-		t.Fatal(err)
+	if r.Rejected == 0 || r.Suspect == 0 || len(r.Samples) != 4 {
+		t.Errorf("%+v", r)
 	}
-	for _, r := range reports {
-		n := 0
-		for _, band := range r.Resemblances {
-			n += band
-		}
-		if n != r.Duplicate || r.Duplicate == 0 || r.Duplicate+r.Suspect+r.Unique != r.Items {
-			t.Errorf("%s: does not add up: %+v", r.Rule, r)
-		}
-		if r.Rule == "jianguo" && len(r.Unrelated) > 0 {
-			t.Errorf("unrelated rejected: %+v", r.Unrelated)
-		}
+	if len(r.Unrelated) > 0 {
+		t.Errorf("unrelated rejected: %+v", r.Unrelated)
 	}
 	var out bytes.Buffer
-	PrintCorpus(&out, reports)
-	if !strings.Contains(out.String(), "unrelated rejected") {
+	r.Print(&out)
+	if !strings.Contains(out.String(), "unrelated rejected") || !strings.Contains(out.String(), "For reading") {
 		t.Error("the report cannot be printed")
 	}
 }
 
-func TestSweep(t *testing.T) {
-	items, pairs := samplePairs(t)
-	b := bench(t, items, nil)
-	judged, err := b.Pairs(t.Context(), pairs[:40])
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows, err := b.Sweep(t.Context(), judged, 50, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	// A lower threshold for duplicates rejects more.
-	last, seen := math.Inf(1), 0
-	for _, r := range rows {
-		if r.Knob == "thresholds.duplicate" {
-			seen++
-			if r.SameDuplicate > last {
-				t.Errorf("a higher threshold catches more: %+v", r)
-			}
-			last = r.SameDuplicate
-		}
-	}
-	if seen < 3 {
-		t.Errorf("the threshold was moved %d times", seen)
-	}
-	after, err := b.Pairs(t.Context(), pairs[:40])
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range after {
-		if after[i].Verdict != judged[i].Verdict {
-			t.Errorf("%s: %s after the sweep, %s before", after[i].Later, after[i].Verdict, judged[i].Verdict)
-		}
-	}
-}
-
-func TestTurn(t *testing.T) {
-	p := index.DefaultPolicy()
-	for name, value := range numbers(p) {
-		if same, err := Turn(p, name, value); err != nil || same.Hash() != p.Hash() {
-			t.Errorf("%s to its own value: %v", name, err)
-		}
-	}
-	if q, err := Turn(p, "max_s", 5.5); err != nil || q.MaxS != 5.5 || p.MaxS == 5.5 {
-		t.Errorf("max_s: %v, %v", q.MaxS, err)
-	}
-	for _, name := range []string{"nothing", "thresholds", "thresholds.nothing", "rules"} {
-		if _, err := Turn(p, name, 1); err == nil {
-			t.Errorf("%s: no error", name)
-		}
-	}
-	if _, err := Turn(p, "distance", 4); err == nil {
-		t.Error("distance 4: no error")
-	}
-}
-
-func TestReadPairs(t *testing.T) {
-	got, err := ReadPairs(strings.NewReader("id_a\tid_b\tlabel\tconfidence\treason\na\tb\tsame\thigh\twhy\r\n\nc\td\tother\n"))
-	want := []Pair{{"a", "b", "same", "high", "why"}, {"c", "d", "other", "", ""}}
+func TestReadLabels(t *testing.T) {
+	got, err := ReadLabels(strings.NewReader(labelHeader + "\na\tb\tsame\t0\thigh\twhy\r\n\nc\td\tupdate\t2\n"))
+	want := []Label{{"a", "b", "same", 0, "high", "why"}, {"c", "d", "update", 2, "", ""}}
 	if err != nil || len(got) != 2 || got[0] != want[0] || got[1] != want[1] {
 		t.Errorf("got %v, %v", got, err)
 	}
-	if _, err := ReadPairs(strings.NewReader("a\tb\tsame\nonly one\n")); err == nil || !strings.Contains(err.Error(), "line 2") {
-		t.Errorf("got %v, want an error that names line 2", err)
-	}
-}
-
-func TestReadPairsJSON(t *testing.T) {
-	got, err := ReadPairsJSON(strings.NewReader(`{"a":"x","b":"y","label":"near_dup","jaccard8":0.9}` + "\n"))
-	if err != nil || len(got) != 1 || got[0] != (Pair{A: "x", B: "y", Label: "near_dup"}) {
-		t.Errorf("got %v, %v", got, err)
-	}
-	for _, in := range []string{`{"a":"x","b":"y"}`, `{"a":1}`, `[`} {
-		if _, err := ReadPairsJSON(strings.NewReader(in)); err == nil || !strings.Contains(err.Error(), "pair 1") {
-			t.Errorf("%s: got %v, want an error that names pair 1", in, err)
+	for in, line := range map[string]string{
+		"a\tb\tsame\t0\n":                      "line 1",
+		labelHeader + "\na\tb\tsame\n":         "line 2",
+		labelHeader + "\na\tb\tsame\t3\t\t\n":  "line 2",
+		labelHeader + "\n\na\t\tsame\t0\t\t\n": "line 3",
+	} {
+		if _, err := ReadLabels(strings.NewReader(in)); err == nil || !strings.Contains(err.Error(), line) {
+			t.Errorf("%q: got %v, want an error that names %s", in, err, line)
 		}
 	}
 }
 
-func TestDistances(t *testing.T) {
-	for in, want := range map[string]int{"3": 1, "0..10": 11, "3,6, 3": 2, "0..2,1..4": 5} {
-		if got, err := Distances(in); err != nil || len(got) != want {
-			t.Errorf("%q: %v, %v", in, got, err)
+func TestReadTextPair(t *testing.T) {
+	for in, positive := range map[string]bool{
+		`{"source": "甲", "target": "乙", "label": 1}`:           true,
+		`{"source": "甲", "target": "乙", "label": "1"}`:         true,
+		`{"source": "甲", "target": "乙", "label": "agreed"}`:    true,
+		`{"source": "甲", "target": "乙", "label": 0}`:           false,
+		`{"source": "甲", "target": "乙", "label": "unrelated"}`: false,
+	} {
+		if p, err := ReadTextPair([]byte(in)); err != nil || p.Source != "甲" || p.Target != "乙" || p.positive() != positive {
+			t.Errorf("%s: got %+v, %v", in, p, err)
 		}
 	}
-	for _, in := range []string{"", "x", "-1", "5..3", "65", "1..x"} {
-		if _, err := Distances(in); err == nil {
-			t.Errorf("%q: no error", in)
+	for _, in := range []string{`{"source": "甲", "target": "乙"}`, `{"source": "甲", "label": 1}`, `[`} {
+		if _, err := ReadTextPair([]byte(in)); err == nil {
+			t.Errorf("%s: no error", in)
+		}
+	}
+}
+
+// TestWilson: values from Newcombe (1998), table I.
+func TestWilson(t *testing.T) {
+	for _, c := range []struct {
+		n, of     int
+		low, high float64
+	}{{81, 263, .2553, .3662}, {15, 148, .0624, .1605}, {0, 20, 0, .1611}, {1, 29, .0061, .1718}, {0, 0, 0, 1}} {
+		low, high := Wilson(c.n, c.of)
+		if math.Abs(low-c.low) > 1e-4 || math.Abs(high-c.high) > 1e-4 {
+			t.Errorf("%d of %d: %.4f to %.4f, want %.4f to %.4f", c.n, c.of, low, high, c.low, c.high)
 		}
 	}
 }
@@ -350,21 +343,17 @@ func TestShingles(t *testing.T) {
 // TestMinHash compares the share of equal minima with the Jaccard resemblance that it
 // estimates.
 func TestMinHash(t *testing.T) {
-	items, pairs := samplePairs(t)
-	byID := map[string]string{}
+	items, labels := sampleLabels(t)
+	byID := map[string]Set{}
 	seg := segmenter(t)
 	for _, it := range items {
-		byID[it.ID] = content(ingest.Prepare(seg, new(segment.Text), it))
-	}
-	m := minHashes[0]
-	if m.Bands*m.Rows > permutations || m.Bands*m.Rows < permutations*3/4 {
-		t.Errorf("%d bands of %d rows", m.Bands, m.Rows)
+		byID[it.ID] = Shingles(content(ingest.Prepare(seg, new(segment.Text), it)), 5)
 	}
 	var off float64
-	for _, p := range pairs {
-		a, b := byID[p.A], byID[p.B]
-		jaccard, _ := Shingles(a, 5).With(Shingles(b, 5))
-		sa, sb := Sign(a), Sign(b)
+	for _, l := range labels {
+		a, b := byID[l.A], byID[l.B]
+		jaccard, _ := a.With(b)
+		sa, sb := a.Sign(), b.Sign()
 		same := 0
 		for i := range sa {
 			if sa[i] == sb[i] {
@@ -375,10 +364,10 @@ func TestMinHash(t *testing.T) {
 		off += estimate - jaccard
 		// Five standard deviations of a binomial at one half.
 		if math.Abs(estimate-jaccard) > 5*math.Sqrt(.25/permutations) {
-			t.Errorf("%s and %s: estimated %.2f, is %.2f", p.A, p.B, estimate, jaccard)
+			t.Errorf("%s and %s: estimated %.2f, is %.2f", l.A, l.B, estimate, jaccard)
 		}
 	}
-	if mean := off / float64(len(pairs)); math.Abs(mean) > .02 {
+	if mean := off / float64(len(labels)); math.Abs(mean) > .02 {
 		t.Errorf("off by %.3f on average", mean)
 	}
 }

@@ -2,186 +2,216 @@ package eval
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"io"
 	"slices"
 	"strings"
-	"unicode/utf8"
+	"time"
 
 	"jianguo/index"
 	"jianguo/ingest"
-	"jianguo/simhash"
-	"jianguo/sketch"
 )
 
-// The labels with a column in the tables, by what a service should do with the later
-// text. Other labels are counted by name.
+// What a reader who knows the earlier text learns from the later one.
 const (
-	Same      = "same"      // the same article: a duplicate
-	Partial   = "partial"   // much text shared, a substantial rest: at most a suspect
-	Update    = "update"    // the same event, new facts: at most a suspect
-	Template  = "template"  // the same form, other facts: to be let through
-	Different = "different" // nothing in common: to be let through
+	Nothing   = 0 // the same facts, in the same or in other words
+	Trifle    = 1 // few editors would publish it: neither verdict is wrong
+	Something = 2 // a fact that a reader would want, or another matter
 )
 
-// The labels that only answer the second question: what does a reader of the earlier
-// text learn from the later one?
-const (
-	Contained = "contained" // nothing: the earlier text has more of the same matter
-	Extends   = "extends"   // all of the earlier text, and something new
-	Overlap   = "overlap"   // each has its own
-	Roundup   = "roundup"   // other matters, the earlier text among them
-)
-
-// adds reports whether the later text of a pair with this label adds something.
-func adds(label string) bool {
-	return label == Extends || label == Overlap || label == Roundup || label == Partial || label == Update
+// Label is what a person says about an earlier text A and a later text B.
+type Label struct {
+	A    string `json:"a"`
+	B    string `json:"b"`
+	Kind string `json:"kind"` // how they stand to each other: same, extends, template …
+	Adds int    `json:"adds"` // Nothing, Trifle or Something
+	Conf string `json:"conf,omitempty"`
+	Note string `json:"note,omitempty"`
 }
 
-// Pair is one labelled pair.
-type Pair struct {
-	A          string `json:"a"`
-	B          string `json:"b"`
-	Label      string `json:"label"`
-	Confidence string `json:"confidence,omitempty"`
-	Note       string `json:"note,omitempty"`
+// other reports whether B is about another subject or matter, or denies A.
+func (l *Label) other() bool {
+	return l.Adds == Something && (l.Kind == "template" || l.Kind == "different" || l.Kind == "denial")
 }
 
-// ReadPairs reads tab-separated lines `id_a id_b label [confidence [reason]]`; a header
-// is skipped. Where the header names a fifth column `new`, a share of the later text, the
-// reason is the sixth.
-func ReadPairs(r io.Reader) ([]Pair, error) {
-	var pairs []Pair
+// wrong reports whether a verdict contradicts the label.
+func (l *Label) wrong(v index.Verdict) bool {
+	return l.Adds == Nothing && v != index.Duplicate || l.Adds == Something && v == index.Duplicate ||
+		l.other() && v == index.Suspect
+}
+
+// labelHeader is the first line of a file of labels.
+const labelHeader = "id_a\tid_b\tkind\tadds\tconf\tnote"
+
+// ReadLabels reads tab-separated lines under the header `id_a id_b kind adds conf note`.
+func ReadLabels(r io.Reader) ([]Label, error) {
+	var labels []Label
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, 1<<20)
-	note := 4
 	for n := 1; lines.Scan(); n++ {
 		line := strings.TrimRight(lines.Text(), "\r")
-		if n == 1 && strings.HasPrefix(line, "id_a\t") {
-			if strings.Contains(line, "\tnew\t") {
-				note = 5
+		if n == 1 {
+			if line != labelHeader {
+				return nil, fmt.Errorf("line 1: want the header %q", labelHeader)
 			}
 			continue
 		}
 		if strings.TrimSpace(line) == "" {
 			continue
 		}
-		f := strings.Split(line, "\t")
-		if len(f) < 3 || f[0] == "" || f[1] == "" || f[2] == "" {
-			return nil, fmt.Errorf("line %d: want id_a, id_b, label and maybe confidence and reason, separated by tabs", n)
+		f := append(strings.Split(line, "\t"), "", "")
+		adds := -1
+		if len(f) >= 6 {
+			adds = slices.Index([]string{"0", "1", "2"}, f[3])
 		}
-		f = append(f, "", "", "")
-		pairs = append(pairs, Pair{A: f[0], B: f[1], Label: f[2], Confidence: f[3], Note: f[note]})
+		if adds < 0 || f[0] == "" || f[1] == "" || f[2] == "" {
+			return nil, fmt.Errorf("line %d: want id_a, id_b, kind, adds (0, 1 or 2), conf and note, separated by tabs", n)
+		}
+		labels = append(labels, Label{A: f[0], B: f[1], Kind: f[2], Adds: adds, Conf: f[4], Note: f[5]})
 	}
-	return pairs, lines.Err()
+	return labels, lines.Err()
 }
 
-// ReadPairsJSON reads JSON lines {"a", "b", "label"}, as tools write them.
-func ReadPairsJSON(r io.Reader) ([]Pair, error) {
-	var pairs []Pair
-	lines := json.NewDecoder(r)
-	for {
-		var p Pair
-		err := lines.Decode(&p)
-		if errors.Is(err, io.EOF) {
-			return pairs, nil
-		}
-		if err == nil && (p.A == "" || p.B == "" || p.Label == "") {
-			err = errors.New("want a, b and label")
-		}
-		if err != nil {
-			return nil, fmt.Errorf("pair %d: %w", len(pairs)+1, err)
-		}
-		pairs = append(pairs, p)
-	}
+// Half is "a" or "b", by a hash of two ids: rules are written on one half of the labels and
+// measured on the other.
+func Half(a, b string) string {
+	h := fnv.New32a()
+	_, _ = io.WriteString(h, a+"\t"+b)
+	return [2]string{"a", "b"}[h.Sum32()%2]
 }
 
-// Judged is a pair and its verdict.
+// TextPair is a pair of texts, labelled by others: source is the earlier one.
+type TextPair struct {
+	Source string `json:"source"`
+	Target string `json:"target"`
+	Label  string `json:"label"`
+}
+
+// ReadTextPair reads one line of a file of pairs.
+func ReadTextPair(line []byte) (TextPair, error) {
+	var p struct {
+		Source, Target string
+		Label          json.RawMessage
+	}
+	if err := json.Unmarshal(line, &p); err != nil {
+		return TextPair{}, err
+	}
+	label := string(bytes.Trim(p.Label, `"`))
+	if p.Source == "" || p.Target == "" || label == "" {
+		return TextPair{}, errors.New("want source, target and label")
+	}
+	return TextPair{p.Source, p.Target, label}, nil
+}
+
+// positive reports whether the label says that both texts tell the same.
+func (p *TextPair) positive() bool { return p.Label == "1" || p.Label == "agreed" }
+
+// Judged is a labelled pair, our verdict on the later text, and what the textbook rules measure.
 type Judged struct {
-	Pair
-	Earlier     string        `json:"earlier"`
-	Later       string        `json:"later"`
-	Runes       int           `json:"characters"` // of the shorter normal form
-	Verdict     index.Verdict `json:"verdict"`
-	Rule        index.Rule    `json:"rule"`
-	Met         []index.Rule  `json:"met"` // how the search met the earlier text; empty: it did not
-	Series      bool          `json:"series,omitempty"`
-	Reason      string        `json:"reason,omitempty"`
-	Facts       *index.Facts  `json:"facts,omitempty"`
-	Distance    int           `json:"distance"` // bits
-	S           float32       `json:"margin"`   // from the later text's margins
-	Jaccard     float64       `json:"jaccard"`  // of 5-character shingles, exact
-	Containment float64       `json:"containment"`
-	Score       float32       `json:"score"` // of the judge on both texts: the same article
-	Story       float32       `json:"story"` // the same for: one story, not two of a series
+	Label
+	Verdict  index.Verdict `json:"verdict"`
+	Met      bool          `json:"met"` // the search found the earlier text
+	Event    index.Event   `json:"event"`
+	Distance int           `json:"distance"` // bits between the fingerprints; 64 if one text has no features
+	Jaccard  float64       `json:"jaccard"`  // of 5-character shingles, exact
+	MinHash  bool          `json:"minhash"`  // candidates of each other
+	Same     bool          `json:"same"`     // the same normal form
 
-	Identical bool `json:"identical,omitempty"` // the same normal form
-
-	heads      [2]string
-	onTexts    sketch.Kind // the judgement on both texts, whether or not they met
-	candidates []bool      // by MinHash setting
+	heads [2]string
 }
 
-// Pairs judges labelled pairs on the bench. Pairs of unknown ids are an error.
-func (b *Bench) Pairs(ctx context.Context, pairs []Pair) ([]Judged, error) {
-	out := make([]Judged, 0, len(pairs))
-	for n, p := range pairs {
-		j, err := b.pair(ctx, p)
+// Labels judges labelled pairs of items of the corpus. An unknown id is an error.
+func (b *Bench) Labels(ctx context.Context, labels []Label) ([]Judged, error) {
+	out := make([]Judged, 0, len(labels))
+	for n, l := range labels {
+		earlier, at, err := b.item(l.A)
+		if err != nil {
+			return nil, err
+		}
+		later, arrived, err := b.item(l.B)
+		if err != nil {
+			return nil, err
+		}
+		if at.Before(arrived) {
+			at = arrived
+		}
+		j, err := b.judge(ctx, l, earlier, later, at)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, j)
-		b.cfg.Progress("judging pairs", int64(n+1), int64(len(pairs)))
+		b.cfg.Progress("judging pairs", int64(n+1), int64(len(labels)))
 	}
 	return out, nil
 }
 
-func (b *Bench) pair(ctx context.Context, p Pair) (Judged, error) {
-	first, i, err := b.item(p.A)
-	if err != nil {
-		return Judged{}, err
+// item returns an item of the corpus and when it arrived.
+func (b *Bench) item(id string) (*ingest.Item, time.Time, error) {
+	i, ok := b.position[id]
+	if !ok {
+		return nil, time.Time{}, fmt.Errorf("eval: item %q is labelled, but not in the documents", id)
 	}
-	second, k, err := b.item(p.B)
-	if err != nil {
-		return Judged{}, err
-	}
-	if i > k {
-		first, second, k = second, first, i
-	}
-	later := b.prepare(second)
-	m, err := b.judge(ctx, later, first.ID, b.arrived[k])
-	if err != nil {
-		return Judged{}, err
-	}
-	earlier := b.prepare(first)
-	j := Judged{Pair: p, Earlier: first.ID, Later: second.ID, Verdict: m.Verdict, Rule: m.Rule, Met: m.Met, Series: m.Series, Facts: m.Facts}
-	if m.Facts != nil {
-		j.Reason = m.Facts.Reason
-	}
-	j.Runes = min(utf8.RuneCountInString(later.Text.Body), utf8.RuneCountInString(earlier.Text.Body))
-	j.Distance, j.S = distance(earlier, later), later.Print.S(earlier.Print.Fingerprint)
-	j.Jaccard, j.Containment = Shingles(content(later), 5).With(Shingles(content(earlier), 5))
-	texts := sketch.Judge(sketch.Align(later.Text, earlier.Text).Comparison, b.policy.Thresholds)
-	j.Score, j.Story, j.onTexts = texts.Score, texts.Story, texts.Kind
-	j.Identical = later.Exact == earlier.Exact && !later.Blank
-	j.heads = [2]string{head(first), head(second)}
-	signatures := [2]*Signature{Sign(content(earlier)), Sign(content(later))}
-	for _, m := range minHashes {
-		j.candidates = append(j.candidates, m.Meet(signatures[0], signatures[1]))
-	}
-	return j, nil
+	return b.items[i], b.arrived[i], nil
 }
 
-// distance returns the Hamming distance of two articles, or 64 if one has no features:
-// such a text resembles no other.
-func distance(a, b *index.Article) int {
-	if a.Print.Empty() || b.Print.Empty() {
-		return 64
+// Pairs feeds the sources of pairs and judges each target against its source. The texts have
+// no headlines.
+func Pairs(ctx context.Context, cfg Config, pairs []TextPair) (_ []Judged, _ Setting, err error) {
+	ids := map[string]string{}
+	var items []*ingest.Item
+	for _, p := range pairs {
+		if ids[p.Source] == "" {
+			ids[p.Source] = fmt.Sprintf("source %d", len(items)+1)
+			items = append(items, &ingest.Item{ID: ids[p.Source], Body: p.Source})
+		}
 	}
-	return simhash.Distance(a.Print.Fingerprint, b.Print.Fingerprint)
+	b, err := Feed(ctx, cfg, items)
+	if err != nil {
+		return nil, Setting{}, err
+	}
+	defer func() { err = errors.Join(err, b.Close()) }()
+	out := make([]Judged, 0, len(pairs))
+	for n, p := range pairs {
+		later := &ingest.Item{ID: fmt.Sprintf("target %d", n+1), Body: p.Target}
+		l := Label{A: ids[p.Source], B: later.ID, Kind: p.Label, Adds: Something}
+		if p.positive() {
+			l.Adds = Nothing
+		}
+		j, err := b.judge(ctx, l, items[b.position[l.A]], later, time.Now())
+		if err != nil {
+			return nil, Setting{}, err
+		}
+		out = append(out, j)
+		b.cfg.Progress("judging pairs", int64(n+1), int64(len(pairs)))
+	}
+	return out, b.Setting(), nil
+}
+
+// judge judges a later item against one earlier item of the corpus.
+func (b *Bench) judge(ctx context.Context, l Label, earlier, later *ingest.Item, at time.Time) (Judged, error) {
+	first, a := b.prepare(earlier), b.prepare(later)
+	var e index.Event
+	var met bool
+	if b.cfg.Direct {
+		e, met = b.direct(later, earlier)
+	} else {
+		var err error
+		if e, met, err = b.check(ctx, a, at, earlier.ID); err != nil {
+			return Judged{}, fmt.Errorf("eval: %q and %q: %w", l.A, l.B, err)
+		}
+	}
+	j := Judged{Label: l, Verdict: e.Verdict, Met: met, Event: e, heads: [2]string{head(earlier), head(later)},
+		Distance: distance(first, a), Same: a.Exact == first.Exact && !a.Blank}
+	texts := [2]string{content(first), content(a)}
+	shingles := [2]Set{Shingles(texts[0], 5), Shingles(texts[1], 5)}
+	j.Jaccard, _ = shingles[0].With(shingles[1])
+	j.MinHash = shingles[0].Sign().Meets(shingles[1].Sign())
+	return j, nil
 }
 
 // head returns the beginning of an item, for a report.
@@ -192,41 +222,4 @@ func head(it *ingest.Item) string {
 	}
 	r := []rune(strings.Join(strings.Fields(s), " "))
 	return string(r[:min(len(r), 60)])
-}
-
-// Wrong reports whether the verdict contradicts the label: the same article was let
-// through, or another one was rejected or, for a template, queued.
-func (j *Judged) Wrong() bool {
-	switch j.Label {
-	case Same, Contained:
-		return j.Verdict != index.Duplicate
-	case Partial, Update, Extends, Overlap, Roundup:
-		return j.Verdict != index.Suspect
-	case Template, Different:
-		return j.Verdict != index.Unique
-	}
-	return false
-}
-
-// gravity orders wrong verdicts, the gravest first: a lost article, a copy that was let
-// through, useless work for editors, a related text that was not found.
-func (j *Judged) gravity() int {
-	switch {
-	case !j.Wrong():
-		return 0
-	case j.Verdict == index.Duplicate:
-		return 4
-	case j.Label == Same && j.Verdict == index.Unique:
-		return 3
-	case j.Label == Same || j.Label == Contained:
-		return 2
-	}
-	return 1
-}
-
-// Worst returns the wrongly judged pairs, the gravest first.
-func Worst(judged []Judged) []Judged {
-	wrong := slices.DeleteFunc(slices.Clone(judged), func(j Judged) bool { return !j.Wrong() })
-	slices.SortStableFunc(wrong, func(a, b Judged) int { return b.gravity() - a.gravity() })
-	return wrong
 }
