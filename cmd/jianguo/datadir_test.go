@@ -237,7 +237,7 @@ func TestRepair(t *testing.T) {
 		}
 		return string(out)
 	}
-	for _, name := range []string{"snapshot.db", "browse.db", "words.db"} {
+	for _, name := range []string{"snapshot.db", "browse.db"} {
 		if err := os.WriteFile(filepath.Join(s.data, name), []byte(strings.Repeat("no file of SQLite", 1000)), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -12,23 +12,24 @@ import (
 // listsBatch is how many events one transaction takes in.
 const listsBatch = 1024
 
-// step takes in one batch of events and returns how many it had.
-func (b *Model) step(ctx context.Context) int {
-	mark := b.mark(ctx)
-	events := read(ctx, b.cat.Tables(), "events", seenQuery, scanSeen, mark, listsBatch)
-	if n := len(events); n > 0 {
-		mark = events[n-1].number
-	} else if len(b.stale) == 0 || time.Since(b.slow) < slowStories {
-		return 0
+// listEvents takes one batch of events into the lists and reports whether there may be
+// more. Package must ends it.
+func (b *Model) listEvents(ctx context.Context) (more bool) {
+	events := read(ctx, b.cat.Tables(), "events", seenQuery, scanSeen, b.mark(ctx, listsMark), listsBatch)
+	if len(events) == 0 && (len(b.stale) == 0 || time.Since(b.slow) < slowStories) {
+		return false
 	}
-	b.update(ctx, mark, func(tx *transaction) {
+	b.update(ctx, func(tx *transaction) {
 		w := &follower{Model: b, transaction: tx, touched: map[uint32]bool{}}
 		for i := range events {
 			must.Dof(must.Catch(func() { w.take(&events[i]) }), "event %d", events[i].number)
 		}
 		w.stories()
+		if n := len(events); n > 0 {
+			tx.setMark(listsMark, events[n-1].number)
+		}
 	})
-	return len(events)
+	return len(events) == listsBatch
 }
 
 // take counts one event, and marks the stories to count again.

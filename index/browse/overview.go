@@ -29,6 +29,22 @@ func (b *Model) Hours(ctx context.Context, since time.Time) ([]HourCount, error)
 	})
 }
 
+// The overviews count by days and weeks of UTC+8.
+const zone = 8 * 3600
+
+// dayOf is the number of the day of a time in milliseconds.
+func dayOf(ms int64) int64 { return (ms/1000 + zone) / 86400 }
+
+// weekOf is, in a query, the number of the week of a time in milliseconds. Weeks begin on Monday.
+func weekOf(ms string) string {
+	return fmt.Sprintf(`(%s / 1000 + %d + 3 * 86400) / 604800`, ms, zone)
+}
+
+// weekTime is the beginning of a week.
+func weekTime(week int64) time.Time {
+	return time.Unix(week*604800-3*86400-zone, 0).In(time.FixedZone("UTC+8", zone))
+}
+
 // Totals are the counts that pages show live.
 type Totals struct {
 	Items, Duplicates, Suspects int64 // ever arrived

@@ -19,7 +19,6 @@ func TestPace(t *testing.T) {
 		p     *pace
 		rests bool
 	}{
-		"no pace":       {nil, false},
 		"few come":      {&pace{quiet, now.Add(-time.Hour)}, false},
 		"work is young": {&pace{busy, now.Add(time.Hour)}, false},
 		"many come":     {&pace{busy, now.Add(-time.Hour)}, true},

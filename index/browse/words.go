@@ -6,7 +6,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
+	"time"
 
 	"github.com/zeebo/xxh3"
 	"golang.org/x/sync/errgroup"
@@ -14,22 +14,21 @@ import (
 	"jianguo/index/verdict"
 	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
+	"jianguo/internal/wait"
+	"jianguo/internal/wrap"
 )
 
-// wordsFormat is the version of words.db: 1 was an inverted index of this
-// package, 2 is SQLite's full-text index.
-const wordsFormat = 2
-
-// The index stores neither the texts nor their lengths, and lists the newest
-// version of each word first. The words are already cut: only a space ends a
-// token.
-const wordsSchema = `CREATE VIRTUAL TABLE search USING fts4(content="", matchinfo=fts3, order=desc, tokenize=simple " ", words);`
+// The index is SQLite's full-text index. It stores neither the texts nor their
+// lengths, and lists the newest version of each word first. The words are already
+// cut: only a space ends a token.
+const searchSchema = `CREATE VIRTUAL TABLE search
+	USING fts4(content="", matchinfo=fts3, order=desc, tokenize=simple " ", words);`
 
 const (
-	// wordBatch is how many events one transaction takes in at most, wordBytes
-	// bounds their packed texts.
-	wordBatch = 512
-	wordBytes = 8 << 20
+	// wordsBatch is how many events one transaction takes in at most, wordsBytes
+	// bounds their packed texts. The lists wait for a transaction: about 30 ms.
+	wordsBatch = 128
+	wordsBytes = 2 << 20
 	// mergeWords merges runs once a level has eight of them, and writes about 64
 	// pages of 1 KB.
 	mergeWords = `INSERT INTO search (search) VALUES ('merge=64,8')`
@@ -37,93 +36,97 @@ const (
 	maxIndexed = 64 << 10
 )
 
-// wordIndex finds the versions that have a word in headline or text. It has a
-// file and a pace of its own, since it costs a hundred times as much as the lists.
-type wordIndex struct {
-	projection
-	cat     Catalogue
-	of      func(title, body string) []string
-	made    int64 // hash of the recipe of the words that are indexed; under follow
+// indexer takes events into the search.
+type indexer struct {
+	cat Catalogue
+	*file
+	words   func(title, body string) []string
 	workers int
-	follow  sync.Mutex // serialises step
 }
 
-// renew empties the index where its words are of another recipe.
-func (s *wordIndex) renew(ctx context.Context) {
-	recipe := int64(xxh3.HashString(s.cat.Recipe()) >> 1)
-	if recipe == s.made {
-		return
-	}
-	if s.made = int64(count(ctx, s.writer, "recipe", `SELECT coalesce(max(value), 0) FROM marks WHERE key = 'recipe'`)); recipe == s.made {
-		return
-	}
-	s.update(ctx, 0, func(tx *transaction) {
-		tx.exec(`DROP TABLE search`)
-		tx.exec(wordsSchema)
-		tx.setMark("recipe", recipe)
-	})
-	s.made = recipe
-}
-
-// wordVersion is one event and its version.
-type wordVersion struct {
+// wordsOf is one event and its version.
+type wordsOf struct {
 	event      uint64
 	ordinal    uint32
 	cause      verdict.Cause
 	title, url string
 	body       []byte // packed; nil: not kept
-	words      string // separated by spaces
+	words      string // separated by spaces; empty: not indexed
 }
 
-// step takes in one batch of events and reports whether there may be more.
-// Several goroutines cut the texts into words before the transaction begins.
-// Package must ends it.
-func (s *wordIndex) step(ctx context.Context, p *pace) (more bool) {
-	s.follow.Lock()
-	defer s.follow.Unlock()
-	s.renew(ctx)
-	versions, more := s.read(ctx, s.mark(ctx))
+// step takes one batch of events into the search and reports whether there may be more.
+// Several goroutines cut the texts into words before the transaction begins. Package
+// must ends it.
+func (x *indexer) step(ctx context.Context) (more bool) {
+	x.renew(ctx)
+	versions := x.read(ctx, x.mark(ctx, wordsMark))
 	if len(versions) == 0 {
 		return false
 	}
-	must.Do(s.cut(ctx, versions, p))
-	s.write(ctx, versions, p.begin())
-	s.merge(ctx, p.begin())
-	return more
+	must.Do(x.cut(ctx, versions))
+	p := x.pace()
+	x.update(ctx, func(tx *transaction) {
+		insert := must.Get(tx.PrepareContext(tx.ctx, `INSERT INTO search (docid, words) VALUES (?,?)`))
+		for _, v := range versions {
+			if v.words != "" {
+				_, err := insert.ExecContext(tx.ctx, v.ordinal, v.words)
+				must.Dof(err, "words of ordinal %d", v.ordinal)
+			}
+		}
+		tx.setMark(wordsMark, versions[len(versions)-1].event)
+	})
+	must.Do(p.rest(ctx))
+	x.merge(ctx, p)
+	return true
 }
 
-// read reads the events after a mark, and reports whether there may be more.
-func (s *wordIndex) read(ctx context.Context, mark uint64) (read []wordVersion, more bool) {
+// renew empties the index where its words are of another recipe.
+func (x *indexer) renew(ctx context.Context) {
+	recipe := xxh3.HashString(x.cat.Recipe()) >> 1
+	if recipe == x.mark(ctx, recipeMark) {
+		return
+	}
+	x.update(ctx, func(tx *transaction) {
+		tx.exec(`DROP TABLE search`)
+		tx.exec(searchSchema)
+		tx.setMark(recipeMark, recipe)
+		tx.setMark(wordsMark, 0)
+	})
+}
+
+// read reads a batch of the events after a mark.
+func (x *indexer) read(ctx context.Context, mark uint64) (versions []wordsOf) {
 	size := 0
-	for r := range sqlite.Rows(ctx, s.cat.Tables(), `SELECT e.number, e.ordinal, e.cause, i.title, coalesce(i.url, ''),
+	for r := range sqlite.Rows(ctx, x.cat.Tables(), `SELECT e.number, e.ordinal, e.cause, i.title, coalesce(i.url, ''),
 		CASE WHEN e.cause IN (1, 2) THEN (SELECT body FROM texts t WHERE t.ordinal = e.ordinal) END
-		FROM events e JOIN items i ON i.ordinal = e.ordinal WHERE e.number > ? ORDER BY e.number LIMIT ?`, mark, wordBatch) {
-		var v wordVersion
+		FROM events e JOIN items i ON i.ordinal = e.ordinal
+		WHERE e.number > ? ORDER BY e.number LIMIT ?`, mark, wordsBatch) {
+		var v wordsOf
 		must.Do(r.Scan(&v.event, &v.ordinal, &v.cause, &v.title, &v.url, &v.body))
-		read = append(read, v)
-		if size += len(v.body); size > wordBytes {
-			return read, true
+		versions = append(versions, v)
+		if size += len(v.body); size > wordsBytes {
+			break
 		}
 	}
-	return read, len(read) == wordBatch
+	return versions
 }
 
 // cut fills in the words of the versions that arrive.
-func (s *wordIndex) cut(ctx context.Context, versions []wordVersion, p *pace) error {
+func (x *indexer) cut(ctx context.Context, versions []wordsOf) error {
 	g, ctx := errgroup.WithContext(ctx)
-	next := make(chan *wordVersion, len(versions))
+	next := make(chan *wordsOf, len(versions))
 	for i := range versions {
 		if c := versions[i].cause; c == verdict.CauseIngest || c == verdict.CauseRevision {
 			next <- &versions[i]
 		}
 	}
 	close(next)
-	for range s.workers {
+	for range x.workers {
 		g.Go(func() (err error) {
-			p := p.begin()
+			p := x.pace()
 			for v := range next {
-				if v.words, err = s.words(v); err != nil {
-					return fmt.Errorf("ordinal %d: %w", v.ordinal, err)
+				if v.words, err = v.cut(x.words); err != nil {
+					return fmt.Errorf("words of ordinal %d: %w", v.ordinal, err)
 				}
 				if err := p.rest(ctx); err != nil {
 					return err
@@ -135,8 +138,8 @@ func (s *wordIndex) cut(ctx context.Context, versions []wordVersion, p *pace) er
 	return g.Wait()
 }
 
-// words are the words of a version, each once.
-func (s *wordIndex) words(v *wordVersion) (_ string, err error) {
+// cut returns the words of a version, each once.
+func (v *wordsOf) cut(words func(title, body string) []string) (_ string, err error) {
 	var body string
 	if v.body != nil {
 		if body, err = verdict.UnpackText(v.body); err != nil {
@@ -146,7 +149,7 @@ func (s *wordIndex) words(v *wordVersion) (_ string, err error) {
 	if len(body) > maxIndexed {
 		body = strings.ToValidUTF8(body[:maxIndexed], "")
 	}
-	list := s.of(v.title, body)
+	list := words(v.title, body)
 	if v.url != "" {
 		list = append(list, URLWord(v.url))
 	}
@@ -157,58 +160,76 @@ func (s *wordIndex) words(v *wordVersion) (_ string, err error) {
 	return strings.Join(slices.Compact(list), " "), nil
 }
 
-// write indexes versions in one transaction.
-func (s *wordIndex) write(ctx context.Context, versions []wordVersion, p *pace) {
-	s.update(ctx, versions[len(versions)-1].event, func(tx *transaction) {
-		insert := must.Get(tx.PrepareContext(tx.ctx, `INSERT INTO search (docid, words) VALUES (?,?)`))
-		for i := range versions {
-			v := &versions[i]
-			if v.words == "" {
-				continue
-			}
-			_, err := insert.ExecContext(tx.ctx, v.ordinal, v.words)
-			must.Dof(err, "ordinal %d", v.ordinal)
-			must.Do(p.rest(ctx))
-		}
-	})
-}
-
 // merge merges runs of the index in small steps until no merge is due. Without
 // it a write would sometimes merge a whole level at once.
-func (s *wordIndex) merge(ctx context.Context, p *pace) {
-	changes := func() int { return count(ctx, s.writer, "changes", `SELECT total_changes()`) }
-	before := changes()
-	for {
-		must.Get(s.writer.ExecContext(ctx, mergeWords))
-		after := changes()
-		if after-before < 2 { // SQLite's sign that nothing was merged
-			return
-		}
-		before = after
+func (x *indexer) merge(ctx context.Context, p *pace) {
+	for merged := true; merged; {
+		x.update(ctx, func(tx *transaction) {
+			before := tx.number(`SELECT total_changes()`)
+			tx.exec(mergeWords)
+			merged = tx.number(`SELECT total_changes()`)-before >= 2 // fewer: SQLite's sign that nothing was merged
+		})
 		must.Do(p.rest(ctx))
 	}
 }
 
-// search returns the versions that have all of the words, the newest first,
-// at most limit of them. Package must ends it.
-func (s *wordIndex) search(ctx context.Context, words []string, limit int) (found []uint32) {
+// pace slows background work down while many mutations arrive: ingest needs the
+// processor more, and the work catches up later. The worker calls rest between
+// small pieces of work, so that no article waits long for a processor. A pace is
+// for one goroutine.
+type pace struct {
+	arriving func() int64 // mutations a second, as of now
+	from     time.Time    // when the worker began, or last rested
+}
+
+const (
+	paceBusy    = 100 // mutations a second; above it, work rests
+	paceStretch = 2 * time.Millisecond
+	paceRest    = 3 // times as long as the work
+)
+
+// pace returns a pace for work that begins now.
+func (x *indexer) pace() *pace { return &pace{x.cat.Arriving, time.Now()} }
+
+// rest waits if the worker has worked long enough and many mutations arrive. Its
+// only error is that ctx is done.
+func (p *pace) rest(ctx context.Context) (err error) {
+	worked := time.Since(p.from)
+	if worked < paceStretch {
+		return nil
+	}
+	if p.arriving() > paceBusy {
+		err = wait.For(ctx, paceRest*worked)
+	}
+	p.from = time.Now()
+	return err
+}
+
+// Search returns the versions that have all of the words, the newest first,
+// at most limit of them.
+func (b *Model) Search(ctx context.Context, words []string, limit int) ([]uint32, error) {
+	if len(words) == 0 || limit <= 0 || b.cfg.Words == nil {
+		return nil, nil
+	}
 	var query strings.Builder
 	for _, w := range words {
 		fmt.Fprintf(&query, `"%s" `, token(w))
 	}
-	must.Dof(must.Catch(func() {
-		for r := range sqlite.Rows(ctx, s.reader, `SELECT docid FROM search WHERE words MATCH ? ORDER BY docid DESC`, query.String()) {
+	found, err := must.Try(func() (found []uint32) {
+		for r := range sqlite.Rows(ctx, b.reader, `SELECT docid FROM search WHERE words MATCH ? ORDER BY docid DESC`,
+			query.String()) {
 			var ordinal uint32
 			must.Do(r.Scan(&ordinal))
-			if _, superseded := s.cat.State(ordinal); !superseded {
+			if _, superseded := b.cat.State(ordinal); !superseded {
 				found = append(found, ordinal)
 			}
 			if len(found) == limit {
-				return
+				break
 			}
 		}
-	}), "browse: search")
-	return found
+		return found
+	})
+	return found, wrap.Err(err, "browse: search")
 }
 
 // token is a word as the index has it, without what ends a token or a phrase

@@ -45,12 +45,12 @@ func (c *repairCmd) repair(co *companion.Streams) error {
 	if info, err := os.Stat(filepath.Join(c.Data, index.FileName)); err != nil || info.Size() == 0 {
 		return fmt.Errorf("%s cannot be derived from anything: put a backup of the directory in its place", index.FileName)
 	}
-	for _, name := range []string{index.SnapshotFileName, browse.FileName, browse.WordsFileName} {
+	for _, name := range []string{index.SnapshotFileName, browse.FileName} {
 		if err := sqlite.Remove(filepath.Join(c.Data, name)); err != nil {
 			return err
 		}
 	}
-	fmt.Fprintf(co.Out, "%s and %s are made again by the next start\n", browse.FileName, browse.WordsFileName)
+	fmt.Fprintf(co.Out, "%s is made again by the next start\n", browse.FileName)
 	x, err := index.Open(co.Ctx, index.Config{Dir: c.Data, Logger: co.Log, Progress: co.Progress.Stages("loading")})
 	if err != nil {
 		return err

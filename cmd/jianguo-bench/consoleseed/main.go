@@ -94,7 +94,7 @@ func run(ctx context.Context, dir string, items int, what pages) (err error) {
 	if took := time.Since(began); search > 0 {
 		fmt.Printf("search followed %d events in %.1f s (%.0f/s)\n", search, took.Seconds(), float64(search)/took.Seconds())
 	}
-	for _, name := range []string{index.FileName, browse.FileName, browse.WordsFileName} {
+	for _, name := range []string{index.FileName, browse.FileName} {
 		info, err := os.Stat(filepath.Join(dir, name))
 		if err != nil {
 			return err
