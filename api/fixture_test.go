@@ -19,8 +19,6 @@ import (
 	"testing"
 	"time"
 
-	"jianguo/exposure/verify"
-
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/getkin/kin-openapi/routers"
@@ -28,15 +26,14 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"jianguo/internal/fixture"
-	"jianguo/internal/wait"
-
 	"jianguo/api/console"
 	"jianguo/bus"
 	"jianguo/exposure"
 	"jianguo/exposure/eventlog"
 	"jianguo/index/browse"
 	"jianguo/ingest"
+	"jianguo/internal/fixture"
+	"jianguo/internal/wait"
 )
 
 // description is shared by all tests. TestMain sets it and nothing changes it later.
@@ -153,7 +150,7 @@ func (r *testService) openExposure(ctx context.Context, cfg exposure.Config) err
 		return err
 	}
 	r.OnClose(func() error {
-		_, err := verify.File(ctx, cfg.Path)
+		_, err := exposure.VerifyFile(ctx, cfg.Path)
 		return err
 	})
 	r.OnClose(r.exposure.Close)

@@ -13,7 +13,6 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"jianguo/exposure"
-	"jianguo/exposure/popular"
 	"jianguo/exposure/wire"
 	"jianguo/index"
 	"jianguo/index/browse"
@@ -53,7 +52,7 @@ func (l *hotList) list(ctx context.Context) []hotItem {
 
 // rank makes the list: pull + log2(1 + exposures).
 func (l *hotList) rank(ctx context.Context, now time.Time) []hotItem {
-	var seen []popular.Item
+	var seen []exposure.PopularItem
 	if l.exposure != nil {
 		seen = l.exposure.Popular(hotSize)
 	}

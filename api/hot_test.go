@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"jianguo/exposure"
-	"jianguo/exposure/popular"
 	"jianguo/index"
 	"jianguo/index/browse"
 	"jianguo/ingest"
@@ -95,7 +94,7 @@ func TestHot(t *testing.T) {
 			t.Errorf("%s: field %q", query, p.Field)
 		}
 	}
-	if browse.HeatHalf != popular.Half {
+	if browse.HeatHalf != exposure.PopularHalf {
 		t.Error("copies and exposures are weighed together, but age differently")
 	}
 }

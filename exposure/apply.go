@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"jianguo/exposure/eventlog"
-	"jianguo/exposure/popular"
 	"jianguo/exposure/state"
 	"jianguo/exposure/wire"
 	"jianguo/internal/must"
@@ -21,7 +20,7 @@ import (
 type writer struct {
 	*core
 	*progress
-	popular *popular.Counts
+	popular *popularCounts
 	fail    func(error) // stops the store
 
 	applyMu sync.Mutex
@@ -152,9 +151,9 @@ func decodeEvent(q *wire.Query, kind EventKind, data []byte) (at time.Time, err 
 		return at, err
 	}
 	switch {
-	case kind.links():
+	case kind.Links():
 		return at, checkFrom(q.User, q.From)
-	case kind.items() && q.Len() == 0:
+	case kind.Items() && q.Len() == 0:
 		return at, wire.Invalidf("items", "is empty")
 	}
 	return eventTime(q.At)

@@ -5,7 +5,7 @@ import (
 
 	"github.com/zeebo/xxh3"
 
-	"jianguo/exposure/shared"
+	"jianguo/exposure/redis"
 	"jianguo/exposure/state"
 )
 
@@ -20,7 +20,7 @@ type entry struct {
 	pending []state.Op      // mu; not yet in st, because st is nil
 	gen     uint64          // mu; the flush this entry is due in, 0 for none
 	frozen  *state.Snapshot // mu; image for the running flush, taken because a newer event came first
-	version shared.Version  // mu; of st, in a shared store
+	version redis.Version   // mu; of st, in a shared store
 	hits    int             // mu; requests served since st was read
 
 	refs       int    // stripe.mu; users of the entry, flushes included

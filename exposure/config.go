@@ -11,11 +11,8 @@ import (
 	"time"
 
 	"jianguo/exposure/eventlog"
-	"jianguo/exposure/legacy"
-	"jianguo/exposure/link"
-	"jianguo/exposure/policy"
+	"jianguo/exposure/importer"
 	"jianguo/exposure/state"
-	"jianguo/exposure/story"
 	"jianguo/internal/steady"
 )
 
@@ -34,9 +31,9 @@ type Config struct {
 
 	Shared *Shared // states are in a Redis instead of the file; may be nil. The store closes it
 
-	Old *legacy.Old // a store that is asked as well, for users of the default history; may be nil
+	Old *importer.Old // a store that is asked as well, for users of the default history; may be nil
 
-	Stories *story.Stories // for requests with the scope story; may be nil
+	Stories *Stories // for requests with the scope story; may be nil
 
 	MaxUnflushed int           // keys of events applied but not in the file (default 262,144); past it the log waits
 	FlushAge     time.Duration // age of the oldest of them (default 10 s)
@@ -67,7 +64,7 @@ var reports = []string{string(Delivered), string(Seen)}
 // MoreKinds are the other ones, in order.
 func (cfg *Config) MoreKinds() (more []string) {
 	for _, kinds := range cfg.Kinds {
-		more = link.Union(more, kinds)
+		more = state.Union(more, kinds)
 	}
 	more = slices.DeleteFunc(more, func(kind string) bool { return slices.Contains(reports, kind) })
 	slices.Sort(more)
@@ -79,7 +76,7 @@ func (cfg *Config) MoreKinds() (more []string) {
 type Scene struct{ Reads, Writes []string }
 
 // all is every history of a scene, those that it writes first.
-func (sc Scene) all() []string { return link.Union(slices.Clone(sc.Writes), sc.Reads) }
+func (sc Scene) all() []string { return state.Union(slices.Clone(sc.Writes), sc.Reads) }
 
 // shanghai is the default zone, fixed rather than looked up: a machine without a
 // zone database would otherwise put month ends elsewhere.
@@ -108,20 +105,34 @@ func (cfg *Config) setDefaults() {
 	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
 }
 
-// A Policy says how much of a history is kept; see package policy.
-type Policy = policy.Policy
+// Of package state.
+type (
+	Policy    = state.Policy
+	EventKind = state.EventKind
+)
 
-// Calendar is a kind of policies; see package policy.
-const Calendar = policy.Calendar
+const (
+	Calendar = state.Calendar
 
-// ParsePolicy reads a policy as package policy describes it.
-func ParsePolicy(s string) (Policy, error) { return policy.Parse(s) }
+	Delivered = state.Delivered
+	Seen      = state.Seen
+	Unsee     = state.Unsee
+	Forget    = state.Forget
+	Imported  = state.Imported
+	Link      = state.Link
+	Unlink    = state.Unlink
+	Linked    = state.Linked
+	Unlinked  = state.Unlinked
+)
+
+// ParsePolicy reads a policy as state.ParsePolicy describes it.
+func ParsePolicy(s string) (Policy, error) { return state.ParsePolicy(s) }
 
 // Errors that a caller decides on. All others are failures of the machine.
 var (
 	ErrFull       = eventlog.ErrFull
 	ErrClosed     = errors.New("exposure: the store is closed")
-	ErrLink       = link.ErrRefused
+	ErrLink       = state.ErrLink
 	ErrCorrupt    = state.ErrCorrupt // wrapped by every error about stored bytes that cannot be right
 	ErrExceptions = state.ErrExceptions
 	ErrNotReady   = errors.New("exposure: the store is still replaying its log")

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"jianguo/exposure/eventlog"
-	"jianguo/exposure/verify"
 	"jianguo/internal/powercut"
 )
 
@@ -136,7 +135,7 @@ func TestPowerCut(t *testing.T) {
 				if err := s.Close(); err != nil {
 					t.Fatal(err)
 				}
-				if _, err := verify.File(context.Background(), dir+"/exposure.db"); err != nil {
+				if _, err := VerifyFile(context.Background(), dir+"/exposure.db"); err != nil {
 					t.Fatal(err)
 				}
 				acked = last

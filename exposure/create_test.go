@@ -11,7 +11,6 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"jianguo/exposure/verify"
 	"jianguo/internal/sqlite"
 )
 
@@ -41,7 +40,7 @@ func TestCreateInterrupted(t *testing.T) {
 	if err := d.close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := verify.File(t.Context(), path); err != nil {
+	if _, err := VerifyFile(t.Context(), path); err != nil {
 		t.Error(err)
 	}
 	if names, err := filepath.Glob(path + ".begun*"); err != nil || len(names) > 0 {

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"jianguo/exposure/state"
-	"jianguo/exposure/statefile"
 	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
 	"jianguo/internal/steady"
@@ -29,7 +28,7 @@ const readConnections = 8
 
 // openDatabase opens the file, which it creates if there is none.
 func openDatabase(ctx context.Context, path string, relaxed bool, random io.Reader) (*database, error) {
-	if err := statefile.Create(ctx, path, random); err != nil {
+	if err := CreateFile(ctx, path, random); err != nil {
 		// database/sql may name only the transaction that the end of ctx has ended.
 		return nil, fmt.Errorf("exposure: create %s: %w", path, errors.Join(err, ctx.Err()))
 	}
@@ -43,11 +42,11 @@ func openDatabase(ctx context.Context, path string, relaxed bool, random io.Read
 	common := "mode=rw&_journal_mode=WAL&_busy_timeout=10000&_secure_delete=on&_stmt_cache_size=32&_synchronous=" + sync
 	d := &database{slots: make(chan struct{}, readConnections)}
 	var err error
-	if d.write, err = sql.Open("sqlite3", statefile.DSN(path, common+"&_txlock=immediate&_cache_size=-65536")); err != nil {
+	if d.write, err = sql.Open("sqlite3", FileDSN(path, common+"&_txlock=immediate&_cache_size=-65536")); err != nil {
 		return nil, fmt.Errorf("exposure: open %s: %w", path, err)
 	}
 	d.write.SetMaxOpenConns(1)
-	if d.read, err = sql.Open("sqlite3", statefile.DSN(path, common+"&_query_only=on&_cache_size=-8192")); err != nil {
+	if d.read, err = sql.Open("sqlite3", FileDSN(path, common+"&_query_only=on&_cache_size=-8192")); err != nil {
 		return nil, fmt.Errorf("exposure: open %s: %w", path, err)
 	}
 	d.read.SetMaxOpenConns(readConnections + 2) // those of the sweep and of meta
@@ -64,7 +63,7 @@ func (d *database) close() error { return errors.Join(d.read.Close(), d.write.Cl
 // recover reads what a store needs before its first event. Package must ends it, setApplied and resumeClock.
 func (d *database) recover(ctx context.Context) (secret [32]byte, logID string, applied uint64, lastShard int64) {
 	must.Dof(must.Catch(func() {
-		meta := must.Get(statefile.Meta(ctx, d.read))
+		meta := must.Get(FileMeta(ctx, d.read))
 		if n := copy(secret[:], meta["secret"]); n != len(secret) || n != len(meta["secret"]) {
 			must.Do(fmt.Errorf("exposure: meta secret has %d bytes: %w", len(meta["secret"]), ErrCorrupt))
 		}
@@ -88,7 +87,7 @@ const putClock = "INSERT INTO meta VALUES ('clock', ?) ON CONFLICT DO UPDATE SET
 
 // resumeClock tells a clock that time.
 func (d *database) resumeClock(ctx context.Context, clock *steady.Clock) {
-	meta := must.Get(statefile.Meta(ctx, d.read))
+	meta := must.Get(FileMeta(ctx, d.read))
 	if last, err := strconv.ParseInt(meta["clock"], 10, 64); err == nil {
 		clock.Resume(time.Unix(last, 0))
 	}

@@ -11,37 +11,10 @@ import (
 	"time"
 
 	"jianguo/exposure/eventlog"
-	"jianguo/exposure/shared"
+	"jianguo/exposure/redis"
+	"jianguo/exposure/state"
 	"jianguo/exposure/wire"
 )
-
-// EventKind is what happened to the items of an event, as subjects and reports name it. Config.Kinds may
-// list more; what is reported of such a kind is kept as what was seen is.
-type EventKind string
-
-const (
-	Delivered EventKind = "delivered" // sent to the user; may never have been looked at
-	Seen      EventKind = "seen"      // shown, played, read
-	Unsee     EventKind = "unsee"     // to be offered again
-	Forget    EventKind = "forget"    // everything of the user, in all histories
-	Imported  EventKind = "imported"  // all that the old store held has been reported
-	Link      EventKind = "link"      // the history of another user counts as well
-	Unlink    EventKind = "unlink"    // it no longer does
-
-	// What the owner of a user in a shared store tells the owner of another one.
-	Linked   EventKind = "linked"   // the history counts for the other user
-	Unlinked EventKind = "unlinked" // it no longer does
-)
-
-// acts are the kinds that are no reports.
-var acts = []EventKind{Unsee, Forget, Imported, Link, Unlink, Linked, Unlinked}
-
-func (k EventKind) links() bool {
-	return k == Link || k == Unlink || k == Linked || k == Unlinked
-}
-
-// items says whether an event of this kind has items.
-func (k EventKind) items() bool { return k == Unsee || !slices.Contains(acts, k) }
 
 // checkKind refuses a kind that is not one of those given.
 func checkKind(kind EventKind, known []string) error {
@@ -71,9 +44,9 @@ func (e *Event) check() error {
 		return err
 	}
 	switch {
-	case e.Kind.links():
+	case e.Kind.Links():
 		return checkFrom(e.User, e.From)
-	case !e.Kind.items():
+	case !e.Kind.Items():
 		return nil
 	case len(e.Items) == 0:
 		return wire.Invalidf("items", "is empty")
@@ -96,7 +69,7 @@ func (e *Event) subject(partition int) string {
 // kindOf reads exposures.<kind>, with or without a partition after it.
 func (s *core) kindOf(subject string) (EventKind, error) {
 	name, _, _ := strings.Cut(strings.TrimPrefix(subject, eventlog.SubjectPrefix), ".")
-	if kind := EventKind(name); !slices.Contains(acts, kind) {
+	if kind := EventKind(name); !slices.Contains(state.Acts, kind) {
 		return kind, checkKind(kind, s.kinds)
 	}
 	return EventKind(name), nil
@@ -115,7 +88,7 @@ func (e *Event) appendPayload(b []byte, from, to int) []byte {
 		b = e.At.UTC().AppendFormat(b, time.RFC3339Nano)
 		b = append(b, '"')
 	}
-	if e.Kind.links() {
+	if e.Kind.Links() {
 		b = append(b, `,"from":`...)
 		return append(wire.AppendString(b, e.From), '}')
 	}
@@ -163,7 +136,7 @@ func decodeReport(body []byte, kind EventKind, known []string) (Event, error) {
 	if err != nil {
 		return ev, err
 	}
-	if ev.Kind.items() {
+	if ev.Kind.Items() {
 		ev.Items = q.IDs()
 	}
 	return ev, ev.check()
@@ -195,7 +168,7 @@ func (s *Store) Expose(ctx context.Context, ev Event) error {
 	}
 	p, wait := 0, func(ctx context.Context, _ int, seq uint64) error { return s.w.waitApplied(ctx, seq, s.Err) }
 	if s.fleet != nil {
-		p, wait = shared.PartitionOf(ev.User), s.fleet.wait
+		p, wait = redis.PartitionOf(ev.User), s.fleet.wait
 	}
 	var last uint64
 	for payload := range ev.parts() {

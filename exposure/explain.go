@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"jianguo/exposure/eventlog"
-	"jianguo/exposure/link"
+	"jianguo/exposure/state"
 	"jianguo/exposure/trace"
 	"jianguo/exposure/wire"
 	"jianguo/internal/must"
@@ -40,7 +40,7 @@ func (s *Store) evidence(ctx context.Context, user, scene string, items []string
 			h := s.queryIn(ctx, history, users[i], items)
 			ev.Histories = append(ev.Histories, h)
 			asksOld = asksOld || i == 0 && history == "" && !h.Imported
-			users = link.Union(users, h.Linked)
+			users = state.Union(users, h.Linked)
 		}
 	}
 	if old := s.cfg.Old; old != nil && (asksOld || old.Shadow && slices.Contains(s.scene(scene).Reads, "")) {

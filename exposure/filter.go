@@ -10,9 +10,7 @@ import (
 	"time"
 
 	"jianguo/exposure/kernel"
-	"jianguo/exposure/link"
 	"jianguo/exposure/state"
-	"jianguo/exposure/story"
 	"jianguo/exposure/wire"
 	"jianguo/internal/wait"
 )
@@ -33,12 +31,12 @@ type request struct {
 	marks  []byte
 	order  []uint32 // for at_least: rank<<16 | number of an id that only shards hold
 
-	links      link.Links // of the user asked last
+	links      state.Links // of the user asked last
 	imported   bool
 	users      []string // whose histories count
 	otherKeys  []uint32 // keys and marks of such a user
 	otherMarks []byte
-	stories    story.Found // with scope story
+	stories    foundStories // with scope story
 }
 
 var requests = sync.Pool{New: func() any { return new(request) }}
@@ -207,7 +205,7 @@ func (s *Store) lookIn(ctx context.Context, r *request, history string, first bo
 		if i > 0 || !first {
 			r.join(first)
 		}
-		r.users = link.Union(r.users, r.links.From)
+		r.users = state.Union(r.users, r.links.From)
 	}
 	return nil
 }

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"jianguo/exposure/story"
 	"jianguo/exposure/wire"
 )
 
@@ -44,7 +43,7 @@ func BenchmarkFilter(b *testing.B) {
 }
 
 func benchRequest(b *testing.B) (*fixture, []byte) {
-	f := newFixture(b, Config{Stories: story.New()})
+	f := newFixture(b, Config{Stories: NewStories()})
 	f.cfg.Stories.SetReady()
 	for i := range 50_000 { // one candidate in fifty is in a story, a twentieth of all that are
 		f.cfg.Stories.Link(fmt.Sprintf("news-%09d", 50*i), fmt.Sprintf("reprint-%09d", i))

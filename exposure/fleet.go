@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"jianguo/exposure/eventlog"
-	"jianguo/exposure/shared"
+	"jianguo/exposure/redis"
 	"jianguo/exposure/state"
 	"jianguo/exposure/wire"
 	"jianguo/internal/must"
@@ -20,9 +20,9 @@ import (
 // Shared is a store whose states are in a Redis, for several services at once. Each of them answers
 // for every user; package shared says which one applies a user's events.
 type Shared struct {
-	Redis  *shared.Redis
-	Owners *shared.Owners
-	Acks   *shared.Acks
+	Redis  *redis.Conn
+	Owners *redis.Owners
+	Acks   *redis.Acks
 }
 
 // redisWait bounds a call to Redis. A filter that waits longer is degraded.
@@ -34,11 +34,11 @@ type fleet struct {
 	*Shared
 	log *eventlog.NATS
 
-	masters map[string]string               // of the watch loop
-	again   atomic.Pointer[chan struct{}]   // what a change of masters ends: the watch loop closes and replaces it
-	trouble trouble.Trouble                 // why Redis did not answer
-	pending [shared.Partitions]atomic.Int64 // events behind the last one applied, where this service owns the partition
-	failing [shared.Partitions]trouble.Trouble
+	masters map[string]string              // of the watch loop
+	again   atomic.Pointer[chan struct{}]  // what a change of masters ends: the watch loop closes and replaces it
+	trouble trouble.Trouble                // why Redis did not answer
+	pending [redis.Partitions]atomic.Int64 // events behind the last one applied, where this service owns the partition
+	failing [redis.Partitions]trouble.Trouble
 }
 
 // openFleet makes the store one whose states are in Redis. Package must ends it.
@@ -81,8 +81,8 @@ func (f *fleet) watch(ctx context.Context) {
 		now, err := f.Redis.Masters(look)
 		cancel()
 		f.trouble.Set(err)
-		if shared.Changed(f.masters, now) {
-			f.cfg.Logger.Warn("exposure: a Redis has failed over or was restarted; recent reports are applied again", "replayed", shared.Replayed)
+		if redis.Changed(f.masters, now) {
+			f.cfg.Logger.Warn("exposure: a Redis has failed over or was restarted; recent reports are applied again", "replayed", redis.Replayed)
 			again := make(chan struct{})
 			close(*f.again.Swap(&again))
 		}
@@ -105,7 +105,7 @@ func (s *Store) Trouble() error {
 		}
 	}
 	if n := f.Owners.Free.Load(); n > 0 {
-		return fmt.Errorf("exposure: %d of %d partitions have no owner yet", n, shared.Partitions)
+		return fmt.Errorf("exposure: %d of %d partitions have no owner yet", n, redis.Partitions)
 	}
 	return nil
 }
@@ -119,16 +119,16 @@ func (f *fleet) lag() (n int64) {
 }
 
 // ask asks which version of a state Redis has, if one is in memory, and does not wait for the answer.
-func (f *fleet) ask(ctx context.Context, e *entry, known bool) *shared.Asked {
+func (f *fleet) ask(ctx context.Context, e *entry, known bool) *redis.Asked {
 	if f == nil || !known {
 		return nil
 	}
-	return f.Redis.Ask(ctx, shared.KeyOf(state.SplitAddress(e.addr)))
+	return f.Redis.Ask(ctx, redis.KeyOf(state.SplitAddress(e.addr)))
 }
 
 // refresh makes the entry's state the one in Redis now. If Redis was asked for the version, look looks at the state in memory
 // before the answer is there; done is true if that was of this version or a later one, and look returned true.
-func (f *fleet) refresh(ctx context.Context, e *entry, asked *shared.Asked, look func() bool) (done bool, err error) {
+func (f *fleet) refresh(ctx context.Context, e *entry, asked *redis.Asked, look func() bool) (done bool, err error) {
 	if f == nil {
 		return false, nil
 	}
@@ -138,13 +138,13 @@ func (f *fleet) refresh(ctx context.Context, e *entry, asked *shared.Asked, look
 		done = look()
 		e.mu.RUnlock()
 		v, err := asked.Version()
-		if err == nil && known && (v == have || v != shared.Version{} && v.Less(have)) {
+		if err == nil && known && (v == have || v != redis.Version{} && v.Less(have)) {
 			return done, nil
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, redisWait)
 	defer cancel()
-	rec, err := f.Redis.Get(ctx, shared.KeyOf(state.SplitAddress(e.addr)))
+	rec, err := f.Redis.Get(ctx, redis.KeyOf(state.SplitAddress(e.addr)))
 	if err != nil {
 		return false, err
 	}
@@ -155,14 +155,14 @@ func (f *fleet) refresh(ctx context.Context, e *entry, asked *shared.Asked, look
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	// A request that began earlier may come later. A record without a version has expired.
-	if e.st == nil || e.version.Less(rec.Version) || rec.Version == (shared.Version{}) {
+	if e.st == nil || e.version.Less(rec.Version) || rec.Version == (redis.Version{}) {
 		e.st, e.version, e.hits = st, rec.Version, 0
 	}
 	return false, nil
 }
 
 // decodeRecord decodes a record with all its shards.
-func decodeRecord(rec *shared.Record, addr string) (*state.State, error) {
+func decodeRecord(rec *redis.Record, addr string) (*state.State, error) {
 	if rec.Head == nil {
 		return new(state.State), nil
 	}

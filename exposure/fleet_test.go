@@ -16,9 +16,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"jianguo/exposure/eventlog"
-	"jianguo/exposure/shared"
+	"jianguo/exposure/redis"
 	"jianguo/exposure/state"
-	"jianguo/exposure/verify"
 	"jianguo/exposure/wire"
 	"jianguo/internal/child"
 	"jianguo/internal/tier"
@@ -42,7 +41,7 @@ func startRedis(t *testing.T) string {
 		_ = os.RemoveAll(dir)
 	})
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		if r, err := shared.Open("unix://"+socket, "x"); err == nil {
+		if r, err := redis.Open("unix://"+socket, "x"); err == nil {
 			r.Close()
 			return "unix://" + socket
 		}
@@ -82,15 +81,15 @@ func startFleet(t *testing.T, cfg Config) *fleetTest {
 func (f *fleetTest) open(i int) {
 	f.t.Helper()
 	cfg := f.cfg
-	redis, err := shared.Open(f.redis, "test")
+	conn, err := redis.Open(f.redis, "test")
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	kv, err := shared.Bucket(f.t.Context(), f.js, "", 1)
+	kv, err := redis.Bucket(f.t.Context(), f.js, "", 1)
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	acks, err := shared.Listen(f.js.Conn(), redis)
+	acks, err := redis.Listen(f.js.Conn(), conn)
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -99,7 +98,7 @@ func (f *fleetTest) open(i int) {
 		f.t.Fatal(err)
 	}
 	cfg.Path, cfg.Log = filepath.Join(f.t.TempDir(), "exposure.db"), log
-	cfg.Shared = &Shared{Redis: redis, Acks: acks, Owners: &shared.Owners{KV: kv, Name: fmt.Sprintf("s%d-%d", i, rand.Uint32()), Logger: quiet}}
+	cfg.Shared = &Shared{Redis: conn, Acks: acks, Owners: &redis.Owners{KV: kv, Name: fmt.Sprintf("s%d-%d", i, rand.Uint32()), Logger: quiet}}
 	if f.two[i], err = Open(f.t.Context(), cfg); err != nil {
 		f.t.Fatal(err)
 	}
@@ -108,7 +107,7 @@ func (f *fleetTest) open(i int) {
 // sharedState is what Redis holds of a user, without the time of the last exposure: a link and what it tells another user's owner are
 // logged at two times.
 func (f *fleetTest) sharedState(history, user string) string {
-	rec, err := f.two[0].fleet.Redis.Get(f.t.Context(), shared.Key{History: history, User: user})
+	rec, err := f.two[0].fleet.Redis.Get(f.t.Context(), redis.Key{History: history, User: user})
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -142,8 +141,8 @@ func (f *fleetTest) same(users []string) {
 }
 
 // verify verifies what is in Redis, at once if services are at work.
-func (f *fleetTest) verify() (rep verify.Report) {
-	rep, wrong, err := verify.Redis(f.t.Context(), f.two[0].fleet.Redis, func(_, _ int64) {})
+func (f *fleetTest) verify() (rep state.Report) {
+	rep, wrong, err := redis.Verify(f.t.Context(), f.two[0].fleet.Redis, func(_, _ int64) {})
 	if err := errors.Join(append(wrong, err)...); err != nil {
 		f.t.Error(err)
 	}
@@ -159,11 +158,11 @@ func (f *fleetTest) events(r *rand.Rand, users []string, n int) {
 		if ev.Kind == Forget && r.IntN(4) > 0 {
 			ev.Kind = Seen
 		}
-		if ev.Kind.links() {
+		if ev.Kind.Links() {
 			if ev.From = users[r.IntN(len(users))]; ev.From == ev.User {
 				continue
 			}
-		} else if ev.Kind.items() {
+		} else if ev.Kind.Items() {
 			for range 1 + r.IntN(20) {
 				ev.Items = append(ev.Items, fmt.Sprint("i", r.IntN(400)))
 			}
@@ -196,7 +195,7 @@ func (f *fleetTest) takenBack(user string, after uint64) bool {
 		f.t.Fatal(err)
 	}
 	for _, kind := range []EventKind{Unsee, Forget} {
-		subject := (&Event{Kind: kind}).subject(shared.PartitionOf(user))
+		subject := (&Event{Kind: kind}).subject(redis.PartitionOf(user))
 		for seq := after + 1; ; seq++ {
 			m, err := stream.GetMsg(f.t.Context(), seq, jetstream.WithGetMsgSubject(subject))
 			if errors.Is(err, jetstream.ErrMsgNotFound) {
@@ -267,7 +266,7 @@ func TestSharedStore(t *testing.T) {
 	if held < 10 {
 		t.Errorf("%d shards: nothing was folded", held)
 	}
-	if f.two[0].fleet.Owners.Owned.Load() == shared.Partitions {
+	if f.two[0].fleet.Owners.Owned.Load() == redis.Partitions {
 		t.Error("one service owns all users")
 	}
 }
@@ -280,12 +279,12 @@ func TestFence(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	var usurpers sync.WaitGroup
 	fenced := make(chan error, 1000)
-	for p := range shared.Partitions {
+	for p := range redis.Partitions {
 		for _, s := range f.two {
 			usurpers.Go(func() {
 				for ctx.Err() == nil {
 					err := s.fleet.own(ctx, p) // without a lease
-					if errors.Is(err, shared.ErrFenced) {
+					if errors.Is(err, redis.ErrFenced) {
 						select {
 						case fenced <- err:
 						default:
@@ -309,32 +308,32 @@ func TestFence(t *testing.T) {
 
 // TestFencedWrites: a former owner can neither acknowledge nor write an earlier state, not even of a user who was forgotten.
 func TestFencedWrites(t *testing.T) {
-	redis, err := shared.Open(startRedis(t), "test")
+	conn, err := redis.Open(startRedis(t), "test")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer redis.Close()
+	defer conn.Close()
 	ctx := t.Context()
-	first, err := redis.Acquire(ctx, 3, "log", 10)
+	first, err := conn.Acquire(ctx, 3, "log", 10)
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := redis.Acquire(ctx, 3, "log", 10)
+	second, err := conn.Acquire(ctx, 3, "log", 10)
 	if err != nil || second.Epoch <= first.Epoch || second.Base != first.Base {
 		t.Fatal(first, second, err)
 	}
-	if err := redis.Advance(ctx, 3, first.Epoch, 7); !errors.Is(err, shared.ErrFenced) {
+	if err := conn.Advance(ctx, 3, first.Epoch, 7); !errors.Is(err, redis.ErrFenced) {
 		t.Errorf("a former owner has advanced: %v", err)
 	}
-	if err := redis.Advance(ctx, 3, second.Epoch, 7); err != nil {
+	if err := conn.Advance(ctx, 3, second.Epoch, 7); err != nil {
 		t.Error(err)
 	}
-	key := shared.Key{User: "u"}
-	version := func(epoch, seq uint64) shared.Version { return shared.Version{Epoch: epoch, Seq: seq} }
-	write := func(found, to shared.Version, head string) error {
-		return redis.Put(ctx, []shared.Write{{Key: key, TTL: time.Hour, Found: found, Record: shared.Record{Version: to, Head: []byte(head)}}})
+	key := redis.Key{User: "u"}
+	version := func(epoch, seq uint64) redis.Version { return redis.Version{Epoch: epoch, Seq: seq} }
+	write := func(found, to redis.Version, head string) error {
+		return conn.Put(ctx, []redis.Write{{Key: key, TTL: time.Hour, Found: found, Record: redis.Record{Version: to, Head: []byte(head)}}})
 	}
-	if err := write(shared.Version{}, version(first.Epoch, 4), "head"); err != nil {
+	if err := write(redis.Version{}, version(first.Epoch, 4), "head"); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 { // a write may be repeated
@@ -345,26 +344,26 @@ func TestFencedWrites(t *testing.T) {
 	if err := write(version(second.Epoch, 5), version(second.Epoch, 6), ""); err != nil { // forgotten
 		t.Fatal(err)
 	}
-	for _, found := range []shared.Version{{}, version(first.Epoch, 4), version(second.Epoch, 5)} {
-		for _, to := range []shared.Version{version(first.Epoch, 9), version(second.Epoch, 9)} { // the second one has read too early
-			if err := write(found, to, "old"); !errors.Is(err, shared.ErrFenced) {
+	for _, found := range []redis.Version{{}, version(first.Epoch, 4), version(second.Epoch, 5)} {
+		for _, to := range []redis.Version{version(first.Epoch, 9), version(second.Epoch, 9)} { // the second one has read too early
+			if err := write(found, to, "old"); !errors.Is(err, redis.ErrFenced) {
 				t.Errorf("written over a version that was not read: %v", err)
 			}
 		}
 	}
-	if err := write(version(second.Epoch, 6), version(first.Epoch, 9), "old"); !errors.Is(err, shared.ErrFenced) {
+	if err := write(version(second.Epoch, 6), version(first.Epoch, 9), "old"); !errors.Is(err, redis.ErrFenced) {
 		t.Errorf("a former owner has written: %v", err)
 	}
-	rec, err := redis.Get(ctx, key)
+	rec, err := conn.Get(ctx, key)
 	if err != nil || rec.Head != nil || rec.Version.Seq != 6 {
 		t.Errorf("%+v, %v", rec, err)
 	}
 	// Another log, and one that has lost its end, start a new count.
-	third, err := redis.Acquire(ctx, 3, "log", 4)
+	third, err := conn.Acquire(ctx, 3, "log", 4)
 	if err != nil || third.Applied != 4 || third.Base != third.Epoch {
 		t.Errorf("a log that ends at 4: %+v, %v", third, err)
 	}
-	fourth, err := redis.Acquire(ctx, 3, "another", 9)
+	fourth, err := conn.Acquire(ctx, 3, "another", 9)
 	if err != nil || fourth.Applied != 0 || fourth.Base != fourth.Epoch {
 		t.Errorf("another log: %+v, %v", fourth, err)
 	}
@@ -380,7 +379,7 @@ func TestMovesIntoRedis(t *testing.T) {
 	for _, s := range f.two {
 		s.Close()
 	}
-	redis, err := shared.Open(f.redis, "empty")
+	redis, err := redis.Open(f.redis, "empty")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,6 @@ import (
 
 	"jianguo/exposure/eventlog"
 	"jianguo/exposure/state"
-	"jianguo/exposure/verify"
 )
 
 // stateOf returns what a store remembers of a user.
@@ -166,7 +165,7 @@ func TestQuarantine(t *testing.T) {
 			t.Fatal(err)
 		}
 		f.Store.Close()
-		if _, err := verify.File(context.Background(), f.cfg.Path); !errors.Is(err, ErrCorrupt) {
+		if _, err := VerifyFile(context.Background(), f.cfg.Path); !errors.Is(err, ErrCorrupt) {
 			t.Fatalf("verify: %v", err)
 		}
 		f.open()
@@ -179,7 +178,7 @@ func TestQuarantine(t *testing.T) {
 		if got := f.unseenOf("u", "a", "b"); len(got) != 1 || got[0] != "a" {
 			t.Fatalf("after quarantine: %v", got)
 		}
-		rep, err := verify.File(context.Background(), f.cfg.Path)
+		rep, err := VerifyFile(context.Background(), f.cfg.Path)
 		if err != nil || rep.Quarantined != 1 || rep.Users != 2 {
 			t.Fatalf("%+v, %v", rep, err)
 		}
@@ -187,7 +186,7 @@ func TestQuarantine(t *testing.T) {
 			t.Fatal(err)
 		}
 		f.restart()
-		if rep, err = verify.File(context.Background(), f.cfg.Path); err != nil || rep.Quarantined != 0 || rep.Users != 1 {
+		if rep, err = VerifyFile(context.Background(), f.cfg.Path); err != nil || rep.Quarantined != 0 || rep.Users != 1 {
 			t.Fatalf("after forget: %+v, %v", rep, err)
 		}
 	}
@@ -323,7 +322,7 @@ func TestNewerStateFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.Store.Close()
-	_, verr := verify.File(context.Background(), f.cfg.Path)
+	_, verr := VerifyFile(context.Background(), f.cfg.Path)
 	s, err := Open(context.Background(), f.cfg)
 	if err == nil {
 		s.Close()

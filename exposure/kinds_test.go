@@ -16,7 +16,6 @@ import (
 	"pgregory.net/rapid"
 
 	"jianguo/exposure/eventlog"
-	"jianguo/exposure/story"
 	"jianguo/exposure/wire"
 )
 
@@ -148,7 +147,7 @@ func TestKinds(t *testing.T) {
 // back what another history than the first holds.
 func TestKindsReachAll(t *testing.T) {
 	cfg := kindsConfig()
-	cfg.Stories = story.New()
+	cfg.Stories = NewStories()
 	cfg.Stories.Link("copy", "original")
 	cfg.Stories.SetReady()
 	f := newFixture(t, cfg)

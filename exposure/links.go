@@ -4,15 +4,14 @@ import (
 	"context"
 	"time"
 
-	"jianguo/exposure/link"
 	"jianguo/exposure/state"
 	"jianguo/exposure/wire"
 	"jianguo/internal/must"
 )
 
 // linksIn reads the links of users in a history.
-func (s *writer) linksIn(ctx context.Context, history string) link.Reader {
-	return func(user string) (l link.Links) {
+func (s *writer) linksIn(ctx context.Context, history string) state.LinkReader {
+	return func(user string) (l state.Links) {
 		s.edit(ctx, history, user, func(st *state.State, _ state.Fetcher) { l = st.Links })
 		return l
 	}
@@ -38,13 +37,13 @@ func (s *writer) applyLink(ctx context.Context, kind EventKind, user, from strin
 // removes the link, if there is one.
 func (s *writer) setLink(ctx context.Context, history, user, from string, touch func(*state.State)) {
 	s.edit(ctx, history, user, func(st *state.State, _ state.Fetcher) {
-		st.Links.From = link.Set(st.Links.From, from, touch != nil)
+		st.Links.From = state.SetUser(st.Links.From, from, touch != nil)
 	})
 	s.edit(ctx, history, from, func(st *state.State, _ state.Fetcher) {
 		if touch != nil {
 			touch(st)
 		}
-		st.Links.Into = link.Set(st.Links.Into, user, touch != nil)
+		st.Links.Into = state.SetUser(st.Links.Into, user, touch != nil)
 	})
 }
 
@@ -67,7 +66,7 @@ func (s *writer) applyUnsee(ctx context.Context, q *wire.Query, now time.Time) {
 func (s *writer) applyForget(ctx context.Context, user string) {
 	users := []string{user}
 	for history := range s.policies {
-		users = link.Union(users, s.linksIn(ctx, history).Below(user))
+		users = state.Union(users, s.linksIn(ctx, history).Below(user))
 	}
 	for _, u := range users {
 		if s.cfg.Forgotten != nil {

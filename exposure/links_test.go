@@ -10,8 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"jianguo/exposure/link"
-	"jianguo/exposure/verify"
+	"jianguo/exposure/state"
 )
 
 // linkModel is an exact memory of links and of what each user was shown.
@@ -50,7 +49,7 @@ func (m *linkModel) may(user, from string) bool {
 	trial.from[user] = append(trial.from[user], from)
 	for u := range m.seen {
 		all := map[string]bool{}
-		if trial.below(u, all); len(all)-1 > link.MaxUsers || trial.longest(u) > link.MaxDepth {
+		if trial.below(u, all); len(all)-1 > state.MaxLinked || trial.longest(u) > state.MaxLinks {
 			return false
 		}
 	}
@@ -191,7 +190,7 @@ func TestLinkEnds(t *testing.T) {
 	if info, err := f.Query(ctx, "ann", "", nil); err != nil || len(info.Linked) > 0 {
 		t.Fatalf("%v %v", info, err)
 	}
-	if rep, err := verify.File(ctx, f.cfg.Path); err != nil || rep.Users != 1 {
+	if rep, err := VerifyFile(ctx, f.cfg.Path); err != nil || rep.Users != 1 {
 		t.Fatalf("%+v %v", rep, err)
 	}
 }

@@ -13,9 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"jianguo/exposure/policy"
 	"jianguo/exposure/state"
-	"jianguo/exposure/verify"
 )
 
 // model is the exact memory that a store is held to: all exposures of one user in order.
@@ -83,7 +81,7 @@ func (m *model) held(now time.Time) map[string]bool {
 	quota := map[int32]int{}
 	for i := len(m.seen) - 1; i >= 0; i-- {
 		e := m.seen[i]
-		epoch := m.pol.EpochOf(policy.DayOf(e.at))
+		epoch := m.pol.EpochOf(state.DayOf(e.at))
 		if quota[epoch]++; quota[epoch] <= (m.pol.Slots-1)*m.pol.Capacity && epoch >= m.pol.OldestEpoch(now) {
 			held[e.id] = true
 		}
@@ -145,7 +143,7 @@ func TestModel(t *testing.T) {
 			},
 		})
 		h.f.must(rt, h.f.Close())
-		if _, err := verify.File(context.Background(), h.f.cfg.Path); err != nil {
+		if _, err := VerifyFile(context.Background(), h.f.cfg.Path); err != nil {
 			rt.Fatal(err)
 		}
 	})

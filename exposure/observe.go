@@ -121,7 +121,7 @@ func newMetrics(kinds []string) *metrics {
 		events: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "jianguo", Subsystem: "exposure",
 			Name: "events_total", Help: "Events applied, by kind."}, []string{"kind"}),
 	}
-	for _, act := range acts {
+	for _, act := range state.Acts {
 		kinds = append(kinds, string(act))
 	}
 	for _, kind := range kinds {

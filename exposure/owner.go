@@ -12,8 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"jianguo/exposure/eventlog"
-	"jianguo/exposure/link"
-	"jianguo/exposure/shared"
+	"jianguo/exposure/redis"
 	"jianguo/exposure/state"
 	"jianguo/exposure/wire"
 	"jianguo/internal/must"
@@ -27,7 +26,7 @@ const maxBatch = 256
 type owner struct {
 	*fleet
 	part  int
-	mark  shared.Mark
+	mark  redis.Mark
 	logID string
 	known map[string]*owned // the users of the batch, by address
 	keys  []uint32
@@ -35,11 +34,11 @@ type owner struct {
 
 // owned is a user in a history, of the batch that is being applied.
 type owned struct {
-	key     shared.Key
+	key     redis.Key
 	pol     *Policy
 	st      *state.State
-	found   shared.Version // in Redis
-	version shared.Version
+	found   redis.Version // in Redis
+	version redis.Version
 	changed bool
 	bad     []byte // a head that could not be read
 }
@@ -47,7 +46,7 @@ type owned struct {
 // keep is own, and notes for Trouble why it has failed until it applies events again.
 func (f *fleet) keep(ctx context.Context, part int) error {
 	err := f.own(ctx, part)
-	if err == nil || ctx.Err() != nil || errors.Is(err, errMasters) || errors.Is(err, shared.ErrFenced) {
+	if err == nil || ctx.Err() != nil || errors.Is(err, errMasters) || errors.Is(err, redis.ErrFenced) {
 		f.failing[part].Set(nil)
 	} else {
 		f.failing[part].Set(err)
@@ -66,7 +65,7 @@ func (f *fleet) own(ctx context.Context, part int) error {
 	entries := make(chan eventlog.Entry, maxBatch)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error {
-		return f.log.ConsumePart(ctx, part, o.mark.Applied, time.Now().Add(-shared.Replayed), func(e eventlog.Entry) error {
+		return f.log.ConsumePart(ctx, part, o.mark.Applied, time.Now().Add(-redis.Replayed), func(e eventlog.Entry) error {
 			e.Data = slices.Clone(e.Data)
 			select {
 			case entries <- e:
@@ -88,7 +87,7 @@ func (f *fleet) acquire(ctx context.Context, part int) *owner {
 	}
 	mark := must.Get(f.Redis.Acquire(ctx, part, log.ID, log.Last))
 	f.lastShard.CompareAndSwap(0, int64(mark.Epoch)<<36|int64(part)<<32) // 2^32 numbers for shards that no other service gives
-	must.Do(f.Acks.Tell(part, shared.Ack{Log: log.ID, Seq: mark.Applied}))
+	must.Do(f.Acks.Tell(part, redis.Ack{Log: log.ID, Seq: mark.Applied}))
 	return &owner{fleet: f, part: part, mark: mark, logID: log.ID}
 }
 
@@ -118,7 +117,7 @@ func (o *owner) run(ctx context.Context, entries <-chan eventlog.Entry, again <-
 		}
 		last := batch[len(batch)-1]
 		started := time.Now()
-		ack, err := must.Try(func() shared.Ack { return o.apply(ctx, batch) })
+		ack, err := must.Try(func() redis.Ack { return o.apply(ctx, batch) })
 		if err != nil {
 			return fmt.Errorf("exposure: apply partition %d up to %d: %w", o.part, last.Seq, err)
 		}
@@ -150,19 +149,19 @@ type pendingEvent struct {
 // What follows, package must ends.
 
 // apply applies a batch in memory and writes the users that it changed.
-func (o *owner) apply(ctx context.Context, batch []eventlog.Entry) shared.Ack {
-	ack := shared.Ack{Refused: map[uint64]string{}}
+func (o *owner) apply(ctx context.Context, batch []eventlog.Entry) redis.Ack {
+	ack := redis.Ack{Refused: map[uint64]string{}}
 	events := make([]pendingEvent, len(batch))
-	var keys []shared.Key
+	var keys []redis.Key
 	for i := range events {
 		ev := &events[i]
 		ev.Entry = batch[i]
 		if ev.kind, ev.err = o.kindOf(ev.Subject); ev.err == nil {
 			ev.at, ev.err = decodeEvent(&ev.q, ev.kind, ev.Data)
 		}
-		if ev.err == nil && shared.PartitionOf(ev.q.User) == o.part {
+		if ev.err == nil && redis.PartitionOf(ev.q.User) == o.part {
 			for _, history := range o.historiesOf(ev) {
-				keys = append(keys, shared.Key{History: history, User: ev.q.User})
+				keys = append(keys, redis.Key{History: history, User: ev.q.User})
 			}
 		}
 	}
@@ -187,7 +186,7 @@ func (o *owner) historiesOf(ev *pendingEvent) (list []string) {
 		return []string{""}
 	case ev.kind == Unsee:
 		return o.scene(ev.q.Scene).all()
-	case !ev.kind.items():
+	case !ev.kind.Items():
 		return slices.Collect(maps.Keys(o.policies))
 	}
 	for _, history := range o.scene(ev.q.Scene).Writes {
@@ -199,10 +198,10 @@ func (o *owner) historiesOf(ev *pendingEvent) (list []string) {
 }
 
 // read reads the heads of users that are not known yet.
-func (o *owner) read(ctx context.Context, keys []shared.Key) {
+func (o *owner) read(ctx context.Context, keys []redis.Key) {
 	ctx, cancel := context.WithTimeout(ctx, 5*redisWait)
 	defer cancel()
-	var unread []shared.Key
+	var unread []redis.Key
 	for _, k := range keys {
 		if addr := state.Address(k.History, k.User); o.known[addr] == nil {
 			o.known[addr] = &owned{key: k, pol: o.policies[k.History]}
@@ -234,7 +233,7 @@ func (o *owner) fetch(ctx context.Context, u *owned) state.Fetcher {
 	return func(shards []*state.Shard) error {
 		rec, err := o.Redis.Get(ctx, u.key)
 		if err == nil && rec.Version != u.found {
-			err = shared.ErrFenced
+			err = redis.ErrFenced
 		}
 		for i := 0; i < len(shards) && err == nil; i++ {
 			err = state.DecodeShard(rec.Shards[shards[i].ID()], shards[i])
@@ -249,7 +248,7 @@ func (o *owner) one(ctx context.Context, ev *pendingEvent) (outcome error) {
 		must.Do(o.w.setAside(ctx, ev.Entry, ev.err))
 		return ev.err
 	}
-	if p := shared.PartitionOf(ev.q.User); p != o.part {
+	if p := redis.PartitionOf(ev.q.User); p != o.part {
 		// Published without a partition, or with one of another number of partitions.
 		must.Get(o.cfg.Log.Append(ctx, (&Event{Kind: ev.kind}).subject(p), ev.Data))
 		return nil
@@ -276,7 +275,7 @@ func (o *owner) one(ctx context.Context, ev *pendingEvent) (outcome error) {
 	}
 	must.Do(err)
 	for _, u := range users {
-		u.version, u.changed = shared.Version{Epoch: o.mark.Epoch, Seq: ev.Seq}, true
+		u.version, u.changed = redis.Version{Epoch: o.mark.Epoch, Seq: ev.Seq}, true
 	}
 	return nil
 }
@@ -285,14 +284,14 @@ func (o *owner) one(ctx context.Context, ev *pendingEvent) (outcome error) {
 func (o *owner) write(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 5*redisWait)
 	defer cancel()
-	var writes []shared.Write
+	var writes []redis.Write
 	for addr, u := range o.known {
 		if !u.changed {
 			continue
 		}
 		snap := u.st.Snapshot(addr, o.nextShard)
-		w := shared.Write{Key: u.key, Found: u.found, Freed: snap.Freed, Bad: u.bad, TTL: eventlog.ErasureDelay + 2*time.Hour,
-			Record: shared.Record{Version: u.version, Head: snap.Head, Shards: map[int64][]byte{}}}
+		w := redis.Write{Key: u.key, Found: u.found, Freed: snap.Freed, Bad: u.bad, TTL: eventlog.ErasureDelay + 2*time.Hour,
+			Record: redis.Record{Version: u.version, Head: snap.Head, Shards: map[int64][]byte{}}}
 		for _, sh := range snap.Shards {
 			w.Shards[sh.ID] = sh.Data
 			o.metrics.flushedBytes.Add(float64(len(sh.Data)))
@@ -341,9 +340,9 @@ func (c *change) do(ctx context.Context) {
 		}
 		switch l := &u.st.Links; kind {
 		case Link, Unlink:
-			l.From = link.Set(l.From, q.From, kind == Link)
+			l.From = state.SetUser(l.From, q.From, kind == Link)
 		case Linked, Unlinked:
-			l.Into = link.Set(l.Into, q.From, kind == Linked)
+			l.Into = state.SetUser(l.Into, q.From, kind == Linked)
 		case Imported:
 			l.Imported = true
 		}
@@ -382,7 +381,7 @@ func (c *change) unsee(ctx context.Context) {
 			must.Do(u.st.Unsee(u.pol, c.keys, c.now, c.fetch(ctx, u), try))
 		}
 	}
-	for _, from := range c.neighbours(func(l *link.Links) []string { return l.From }) {
+	for _, from := range c.neighbours(func(l *state.Links) []string { return l.From }) {
 		c.tell(ctx, Event{Kind: Unsee, User: from, Scene: q.Scene, Items: q.IDs()})
 	}
 }
@@ -394,32 +393,32 @@ func (c *change) forget(ctx context.Context) {
 		must.Do(c.w.insist(ctx, "forget a user elsewhere", func() error { return c.cfg.Forgotten(ctx, user) }))
 	}
 	must.Do(c.w.insist(ctx, "erase a trace", func() error { return c.Traces.Erase(ctx, user) }))
-	for _, from := range c.neighbours(func(l *link.Links) []string { return l.From }) {
+	for _, from := range c.neighbours(func(l *state.Links) []string { return l.From }) {
 		c.tell(ctx, Event{Kind: Forget, User: from})
 	}
-	for _, into := range c.neighbours(func(l *link.Links) []string { return l.Into }) {
+	for _, into := range c.neighbours(func(l *state.Links) []string { return l.Into }) {
 		c.tell(ctx, Event{Kind: Unlink, User: into, From: user})
 	}
 	for _, u := range c.users {
 		u.st.Reset()
-		u.st.Links = link.Links{}
+		u.st.Links = state.Links{}
 	}
 }
 
 // neighbours lists the users that the states are linked with, in one direction.
-func (c *change) neighbours(side func(*link.Links) []string) (list []string) {
+func (c *change) neighbours(side func(*state.Links) []string) (list []string) {
 	for _, u := range c.users {
-		list = link.Union(list, side(&u.st.Links))
+		list = state.Union(list, side(&u.st.Links))
 	}
 	return list
 }
 
 // links reads users' links in any history, of this partition or another.
-func (c *change) links(ctx context.Context) link.Reader {
-	return func(user string) (all link.Links) {
-		var keys []shared.Key
+func (c *change) links(ctx context.Context) state.LinkReader {
+	return func(user string) (all state.Links) {
+		var keys []redis.Key
 		for history := range c.policies {
-			keys = append(keys, shared.Key{History: history, User: user})
+			keys = append(keys, redis.Key{History: history, User: user})
 		}
 		c.read(ctx, keys)
 		for _, k := range keys {
@@ -435,7 +434,7 @@ func (c *change) tell(ctx context.Context, ev Event) {
 	n := 0
 	for payload := range ev.parts() {
 		id := fmt.Sprintf("%d %s %s %d", c.ev.Seq, ev.Kind, ev.User, n)
-		must.Do(c.log.AppendOnce(ctx, id, ev.subject(shared.PartitionOf(ev.User)), payload))
+		must.Do(c.log.AppendOnce(ctx, id, ev.subject(redis.PartitionOf(ev.User)), payload))
 		n++
 	}
 }

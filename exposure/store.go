@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"jianguo/exposure/eventlog"
-	"jianguo/exposure/popular"
 	"jianguo/exposure/trace"
 	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
@@ -21,7 +20,7 @@ import (
 type Store struct {
 	*core
 	w       *writer
-	popular popular.Counts
+	popular popularCounts
 	fleet   *fleet // nil: states are in the file
 
 	stop context.CancelFunc // of the loops; written while none runs
@@ -272,7 +271,7 @@ func (s *Store) Flush(ctx context.Context) error {
 }
 
 // Popular lists the items that all users together saw most, weighed by age, heaviest first.
-func (s *Store) Popular(n int) []popular.Item { return s.popular.Top(n, s.cfg.Clock()) }
+func (s *Store) Popular(n int) []PopularItem { return s.popular.Top(n, s.cfg.Clock()) }
 
 // CopyTo writes a compact copy of the state file to a new file, also if the state file has
 // been removed. It holds what has been flushed.

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"jianguo/exposure/verify"
 	"jianguo/internal/wait"
 )
 
@@ -99,7 +98,7 @@ func (f *fixture) restart() {
 func (f *fixture) end() {
 	f.t.Helper()
 	f.Store.Close()
-	if _, err := verify.File(context.Background(), f.cfg.Path); err != nil {
+	if _, err := VerifyFile(context.Background(), f.cfg.Path); err != nil {
 		f.t.Error(err)
 	}
 }

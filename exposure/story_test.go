@@ -6,14 +6,12 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
-
-	"jianguo/exposure/story"
 )
 
 // TestStoryScope: with the scope story, an item comes back if and only if no item of its story was seen, by the
 // user or by a linked one; without it, only the item itself counts.
 func TestStoryScope(t *testing.T) {
-	f := newFixture(t, Config{Stories: story.New()})
+	f := newFixture(t, Config{Stories: NewStories()})
 	stories := f.cfg.Stories
 	item := func(story, n int) string { return fmt.Sprintf("s%d-%d", story, n) }
 	for s := range 20 {

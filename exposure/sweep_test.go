@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"testing"
 	"time"
-
-	"jianguo/exposure/verify"
 )
 
 // TestSweepLoop: what has expired leaves the file by itself, at the rate given.
@@ -20,7 +18,7 @@ func TestSweepLoop(t *testing.T) {
 		t.Fatal(err)
 	}
 	left := func() int64 {
-		rep, err := verify.File(t.Context(), f.cfg.Path)
+		rep, err := VerifyFile(t.Context(), f.cfg.Path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -59,7 +57,7 @@ func TestSweep(t *testing.T) {
 		if err := f.Flush(ctx); err != nil {
 			t.Fatal(err)
 		}
-		rep, err := verify.File(ctx, f.cfg.Path)
+		rep, err := VerifyFile(ctx, f.cfg.Path)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -21,10 +21,9 @@ import (
 	"testing"
 	"time"
 
-	"jianguo/exposure/verify"
-
 	"github.com/nats-io/nats-server/v2/server"
 
+	"jianguo/exposure"
 	"jianguo/index"
 	"jianguo/index/whole"
 	"jianguo/internal/child"
@@ -378,7 +377,7 @@ func (c *chaos) whole() {
 	if len(r.Problems) > 0 {
 		c.problem("%s\n%s", strings.Join(r.Problems, "\n"), log.String())
 	}
-	if _, err := verify.File(ctx, filepath.Join(dir, datadir.Exposures)); err != nil {
+	if _, err := exposure.VerifyFile(ctx, filepath.Join(dir, datadir.Exposures)); err != nil {
 		c.problem("%v", err)
 	}
 	c.count(func(n *counts) {

@@ -10,12 +10,11 @@ import (
 	"math/rand/v2"
 	"net/http"
 
-	"jianguo/exposure/verify"
-
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/nats-io/nats.go/micro"
 
+	"jianguo/exposure"
 	"jianguo/exposure/wire"
 	"jianguo/internal/datadir"
 )
@@ -170,7 +169,7 @@ func (c *chaos) checkUsers() {
 			c.checkUser(u, ids[from:min(from+wire.MaxItems, len(ids))])
 		}
 	}
-	if _, err := verify.File(context.Background(), c.data+"/"+datadir.Exposures); err != nil {
+	if _, err := exposure.VerifyFile(context.Background(), c.data+"/"+datadir.Exposures); err != nil {
 		c.problem("%v", err)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"jianguo/bus"
 	"jianguo/exposure"
 	"jianguo/exposure/eventlog"
-	"jianguo/exposure/shared"
+	"jianguo/exposure/redis"
 )
 
 // kinds are those of the log of exposures beside delivered and seen.
@@ -35,16 +35,16 @@ func (f *serveFlags) shared(co *streams, s *service, js jetstream.JetStream) (_ 
 	var together exposure.Shared
 	err = bus.Patiently(co.ctx, co.log, busWait, func() error {
 		if together.Redis == nil {
-			if together.Redis, err = shared.Open(f.ExposureStore, plan.Prefix+"jianguo"); err != nil {
+			if together.Redis, err = redis.Open(f.ExposureStore, plan.Prefix+"jianguo"); err != nil {
 				return err
 			}
 		}
-		kv, err := shared.Bucket(co.ctx, js, plan.Prefix, plan.Replicas)
-		together.Owners = &shared.Owners{KV: kv, Name: s.name, Logger: co.log}
+		kv, err := redis.Bucket(co.ctx, js, plan.Prefix, plan.Replicas)
+		together.Owners = &redis.Owners{KV: kv, Name: s.name, Logger: co.log}
 		return err
 	})
 	if err == nil {
-		together.Acks, err = shared.Listen(s.conn, together.Redis)
+		together.Acks, err = redis.Listen(s.conn, together.Redis)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("--exposure-store: %w", err)

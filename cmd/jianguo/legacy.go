@@ -7,19 +7,20 @@ import (
 	"time"
 
 	"jianguo/exposure"
-	"jianguo/exposure/legacy"
+	"jianguo/exposure/importer"
+	"jianguo/exposure/trace"
 	"jianguo/exposure/wire"
 )
 
 // open connects to the store that the platform had before; nil: there is none.
-func (f *legacyFlags) open(co *streams) (*legacy.Old, error) {
+func (f *legacyFlags) open(co *streams) (*importer.Old, error) {
 	if f.LegacyRedis == "" {
 		if f.Shadow {
 			return nil, errors.New("--shadow: it compares with an old store; name it by --legacy-redis")
 		}
 		return nil, nil
 	}
-	old, err := legacy.Open(co.ctx, f.LegacyRedis, f.LegacyKey, co.log)
+	old, err := importer.OpenOld(co.ctx, f.LegacyRedis, f.LegacyKey, co.log)
 	if err == nil {
 		old.Timeout, old.Shadow = f.LegacyTimeout, f.Shadow
 	}
@@ -31,8 +32,8 @@ const spareKeys = 64
 
 // historyImport reports the part of a user's history that the policy of the default history keeps beside what
 // the user has seen since, and then that the user is imported.
-func historyImport(store *exposure.Store, policy exposure.Policy, zone *time.Location) func(context.Context, string, []legacy.Exposure) error {
-	return func(ctx context.Context, user string, history []legacy.Exposure) error {
+func historyImport(store *exposure.Store, policy exposure.Policy, zone *time.Location) func(context.Context, string, []trace.Exposure) error {
+	return func(ctx context.Context, user string, history []trace.Exposure) error {
 		info, err := store.Query(ctx, user, "", nil)
 		if err != nil {
 			return err
@@ -51,7 +52,7 @@ func historyImport(store *exposure.Store, policy exposure.Policy, zone *time.Loc
 }
 
 // reportsOf groups the newest part of a history, oldest first: all in one, or, for Calendar, by months.
-func reportsOf(user string, history []legacy.Exposure, policy *exposure.Policy, now time.Time, free int) (reports []exposure.Event) {
+func reportsOf(user string, history []trace.Exposure, policy *exposure.Policy, now time.Time, free int) (reports []exposure.Event) {
 	used, oldest, last := map[string]int{}, policy.Oldest(now), ""
 	if n := len(history); n > 0 && !history[n-1].At.IsZero() && history[n-1].At.Before(oldest) {
 		return nil // also the newest one is forgotten

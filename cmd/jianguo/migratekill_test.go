@@ -23,11 +23,8 @@ import (
 	"github.com/redis/rueidis"
 
 	"jianguo/exposure"
-	"jianguo/exposure/shared"
-	"jianguo/exposure/shared/moving"
+	"jianguo/exposure/redis"
 	states "jianguo/exposure/state"
-	"jianguo/exposure/statefile"
-	"jianguo/exposure/verify"
 	"jianguo/internal/child"
 	"jianguo/internal/datadir"
 	"jianguo/internal/sqlite"
@@ -120,7 +117,7 @@ func (n *narrow) cut() {
 // stateDB opens the file of histories of a data directory that no process uses.
 func stateDB(t *testing.T, dir string) *sql.DB {
 	t.Helper()
-	db, err := sql.Open("sqlite3", statefile.DSN(filepath.Join(dir, datadir.Exposures), "_txlock=immediate"))
+	db, err := sql.Open("sqlite3", exposure.FileDSN(filepath.Join(dir, datadir.Exposures), "_txlock=immediate"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +165,7 @@ func addHistories(t *testing.T, dir string, n int) {
 // inFile reads the histories of a data directory, which it verifies.
 func inFile(t *testing.T, dir string) records {
 	t.Helper()
-	if _, err := verify.File(t.Context(), filepath.Join(dir, datadir.Exposures)); err != nil {
+	if _, err := exposure.VerifyFile(t.Context(), filepath.Join(dir, datadir.Exposures)); err != nil {
 		t.Fatal(err)
 	}
 	db := stateDB(t, dir)
@@ -307,7 +304,7 @@ func TestMigrateKilled(t *testing.T) {
 		position, _ := c.Do(t.Context(), c.B().Get().Key("jianguo:moving").Build()).ToString() // there may be none
 		if of, at, ok := strings.Cut(position, "\n"); ok && strings.HasSuffix(of, clock) {
 			for name := range model {
-				if k, _ := moving.KeyOf(&shared.Redis{Prefix: "jianguo"}, name); got[name] == nil && states.Address(k.History, k.User) <= at {
+				if k, _ := redis.KeyNamed(&redis.Conn{Prefix: "jianguo"}, name); got[name] == nil && states.Address(k.History, k.User) <= at {
 					t.Fatalf("%q is not in the Redis, and the move would go on after %q", name, at)
 				}
 			}
@@ -390,12 +387,12 @@ func TestMigrateKilled(t *testing.T) {
 // beginPartitions makes a Redis one that a service has used.
 func beginPartitions(t *testing.T, addr string) {
 	t.Helper()
-	r, err := shared.Open("redis://"+addr, "jianguo")
+	r, err := redis.Open("redis://"+addr, "jianguo")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	for p := range shared.Partitions {
+	for p := range redis.Partitions {
 		if _, err := r.Acquire(context.Background(), p, "log", 0); err != nil {
 			t.Fatal(err)
 		}

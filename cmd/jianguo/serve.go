@@ -25,8 +25,6 @@ import (
 	"jianguo/bus"
 	"jianguo/exposure"
 	"jianguo/exposure/eventlog"
-	"jianguo/exposure/policyfile"
-	"jianguo/exposure/story"
 	"jianguo/exposure/wire"
 	"jianguo/index"
 	"jianguo/index/browse"
@@ -210,7 +208,7 @@ func (f *serveFlags) openExposure(co *streams, s *service) {
 	if sc, ok := s.histories.Scenes[""]; s.old != nil && ok && !(slices.Contains(sc.Reads, "") && slices.Contains(sc.Writes, "")) {
 		must.Do(fmt.Errorf("--legacy-redis: scenes.default of %s has to read and to write default, which users are imported into", f.ExposurePolicy))
 	}
-	s.stories = story.New()
+	s.stories = exposure.NewStories()
 	js := must.Get(jetstream.New(s.conn))
 	var dead *bus.DeadLetters
 	must.Do(bus.Patiently(co.ctx, co.log, busWait, func() error {
@@ -246,7 +244,7 @@ func (f *serveFlags) histories() (cfg exposure.Config) {
 		if len(f.Scenes)+len(f.Histories) > 0 {
 			must.Do(errors.New("--scenes, --histories: name them in the file of --exposure-policy"))
 		}
-		cfg, err := policyfile.Read(f.ExposurePolicy)
+		cfg, err := exposure.ReadPolicies(f.ExposurePolicy)
 		must.Dof(err, "--exposure-policy")
 		return cfg
 	}

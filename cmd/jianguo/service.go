@@ -17,8 +17,7 @@ import (
 	"jianguo/bus"
 	"jianguo/exposure"
 	"jianguo/exposure/eventlog"
-	"jianguo/exposure/legacy"
-	"jianguo/exposure/story"
+	"jianguo/exposure/importer"
 	"jianguo/index"
 	"jianguo/index/browse"
 	"jianguo/ingest"
@@ -54,8 +53,8 @@ type service struct {
 
 	reports   *eventlog.NATS // the log of exposures
 	exposure  *exposure.Store
-	old       *legacy.Old // nil: there is none
-	stories   *story.Stories
+	old       *importer.Old // nil: there is none
+	stories   *exposure.Stories
 	histories exposure.Config // of users, without the rest
 	kept      kept            // none until all files are open
 	browse    *browse.Model

@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"time"
 
-	"jianguo/exposure/story"
+	"jianguo/exposure"
 	"jianguo/index"
 	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
@@ -25,7 +25,7 @@ const (
 )
 
 // followStories keeps the stories of the filter up to date with the catalogue.
-func followStories(ctx context.Context, view index.View, stories *story.Stories, log *slog.Logger) {
+func followStories(ctx context.Context, view index.View, stories *exposure.Stories, log *slog.Logger) {
 	for after := uint64(0); ; {
 		_, last := view.Applied()
 		for after < last && ctx.Err() == nil {
@@ -48,7 +48,7 @@ func followStories(ctx context.Context, view index.View, stories *story.Stories,
 }
 
 // relate gives the events (after, to] to the stories.
-func relate(ctx context.Context, tables *sql.DB, stories *story.Stories, after, to uint64) error {
+func relate(ctx context.Context, tables *sql.DB, stories *exposure.Stories, after, to uint64) error {
 	err := must.Catch(func() {
 		for rows := range sqlite.Rows(ctx, tables, relatedQuery, index.CausePromotion, after, to, index.Suspect, index.ByLicence, index.ByPreference, index.CauseIngest) {
 			var id, of string

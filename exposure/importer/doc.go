@@ -12,6 +12,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"jianguo/exposure/state"
+	"jianguo/exposure/trace"
 	"log/slog"
 	"sync"
 	"time"
@@ -19,24 +22,17 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/time/rate"
 
-	"jianguo/exposure"
 	"jianguo/exposure/wire"
 )
-
-// Exposure is one item that a user was shown.
-type Exposure struct {
-	ID string
-	At time.Time // zero: unknown
-}
 
 // User is what the old store holds of one user.
 type User struct {
 	Name  string
 	Scene string
-	Kind  exposure.EventKind
+	Kind  state.EventKind
 	// Held is the number of exposures in the old store. Exposures may be fewer: the newest.
 	Held      int
-	Exposures []Exposure // newest first
+	Exposures []trace.Exposure // newest first
 }
 
 // Page is a step of an import: it is repeated as a whole after an interruption.
@@ -79,7 +75,7 @@ func Run(ctx context.Context, cfg Config) (Summary, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	r := &run{cfg: cfg, policies: map[string]exposure.Policy{}, limit: rate.NewLimiter(rate.Inf, 0)}
+	r := &run{cfg: cfg, policies: map[string]state.Policy{}, limit: rate.NewLimiter(rate.Inf, 0)}
 	if cfg.Rate > 0 {
 		r.limit = rate.NewLimiter(rate.Limit(cfg.Rate), wire.MaxItems)
 	}
@@ -100,8 +96,8 @@ type run struct {
 	limit *rate.Limiter
 
 	mu       sync.Mutex
-	policies map[string]exposure.Policy // mu; by their texts
-	sum      Summary                    // mu
+	policies map[string]state.Policy // mu; by their texts
+	sum      Summary                 // mu
 }
 
 // page imports the users of a page and keeps its position.
@@ -159,13 +155,13 @@ func (r *run) user(ctx context.Context, u *User) error {
 }
 
 // policy is a policy by its text.
-func (r *run) policy(text string) (exposure.Policy, error) {
+func (r *run) policy(text string) (state.Policy, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if p, ok := r.policies[text]; ok {
 		return p, nil
 	}
-	p, err := exposure.ParsePolicy(text)
+	p, err := state.ParsePolicy(text)
 	if err != nil {
 		return p, fmt.Errorf("import: the service's policy: %w", err)
 	}

@@ -1,3 +1,3 @@
-package importer
+package importer_test
 
 import _ "jianguo/internal/memdir"

@@ -5,7 +5,6 @@ import (
 	"sort"
 	"time"
 
-	"jianguo/exposure"
 	"jianguo/exposure/state"
 	"jianguo/exposure/trace"
 	"jianguo/exposure/wire"
@@ -35,9 +34,9 @@ const spare = 64
 // plan chooses what of a user to import, and groups it into reports, oldest first. The policy
 // keeps a number of keys by the order in which they were reported, so an import may only fill
 // what is free: otherwise it would push out what the user has seen since.
-func plan(p *exposure.Policy, u *User, info trace.History, now time.Time) ([]report, Summary) {
+func plan(p *state.Policy, u *User, info trace.History, now time.Time) ([]report, Summary) {
 	n := Summary{Users: 1, Held: int64(u.Held)}
-	var kept []Exposure
+	var kept []trace.Exposure
 	room := roomOf(p, info)
 	newest := newestOf(u.Exposures)
 	listed := map[string]bool{}
@@ -52,7 +51,7 @@ func plan(p *exposure.Policy, u *User, info trace.History, now time.Time) ([]rep
 			n.Untimed++
 		}
 		listed[e.ID] = true
-		if u.Kind == exposure.Delivered {
+		if u.Kind == state.Delivered {
 			if len(kept) < state.RingSize && (e.At.IsZero() || now.Sub(e.At) < state.RingTTL) {
 				kept = append(kept, e)
 			}
@@ -66,7 +65,7 @@ func plan(p *exposure.Policy, u *User, info trace.History, now time.Time) ([]rep
 	return group(u, kept), n
 }
 
-func newestOf(list []Exposure) (t time.Time) {
+func newestOf(list []trace.Exposure) (t time.Time) {
 	for _, e := range list {
 		if e.At.After(t) {
 			t = e.At
@@ -76,9 +75,9 @@ func newestOf(list []Exposure) (t time.Time) {
 }
 
 // historyOf is the history that keeps reports of a kind.
-func historyOf(kind exposure.EventKind, info trace.History) trace.History {
+func historyOf(kind state.EventKind, info trace.History) trace.History {
 	for _, h := range append([]trace.History{info}, info.Others...) {
-		if slices.Contains(h.Kinds, string(kind)) || h.Kinds == nil && (kind == exposure.Seen || kind == exposure.Delivered) {
+		if slices.Contains(h.Kinds, string(kind)) || h.Kinds == nil && (kind == state.Seen || kind == state.Delivered) {
 			return h
 		}
 	}
@@ -87,12 +86,12 @@ func historyOf(kind exposure.EventKind, info trace.History) trace.History {
 
 // room is how many keys of a user fit, all in one, or by the month.
 type room struct {
-	policy *exposure.Policy
+	policy *state.Policy
 	free   int            // of an epoch that holds nothing
 	used   map[string]int // by month; Rotate: all under ""
 }
 
-func roomOf(p *exposure.Policy, info trace.History) *room {
+func roomOf(p *state.Policy, info trace.History) *room {
 	r := &room{policy: p, free: p.Remembered() - spare, used: map[string]int{}}
 	for _, sh := range info.Shards {
 		r.used[sh.Month] += sh.Keys
@@ -111,7 +110,7 @@ func (r *room) take(at, newest, now time.Time) bool {
 		newest = now
 	}
 	month := ""
-	if r.policy.Kind == exposure.Calendar {
+	if r.policy.Kind == state.Calendar {
 		if at.Before(r.policy.Oldest(now)) {
 			return false
 		}
@@ -127,7 +126,7 @@ func (r *room) take(at, newest, now time.Time) bool {
 }
 
 // group makes reports of exposures, which are newest first.
-func group(u *User, kept []Exposure) []report {
+func group(u *User, kept []trace.Exposure) []report {
 	sort.SliceStable(kept, func(i, j int) bool { return kept[i].At.After(kept[j].At) })
 	var reports []report
 	last := ""

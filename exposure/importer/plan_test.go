@@ -1,4 +1,4 @@
-package importer
+package importer_test
 
 import (
 	"context"
@@ -15,6 +15,8 @@ import (
 	"pgregory.net/rapid"
 
 	"jianguo/exposure"
+	"jianguo/exposure/importer"
+	"jianguo/exposure/state"
 	"jianguo/exposure/trace"
 )
 
@@ -29,14 +31,14 @@ func TestPlanKeepsWhatIsThere(t *testing.T) {
 			"rotate,slots=3,capacity=100,tail=16", "rotate,slots=3,capacity=64,small=1,large=200,tail=32",
 			"calendar,slots=2,capacity=64,large=-1,months=2,tail=16", "calendar,slots=3,capacity=64,large=128,small=1,tail=8",
 		}).Draw(t, "policy")
-		policy, err := exposure.ParsePolicy(text)
+		policy, err := state.ParsePolicy(text)
 		if err != nil {
 			t.Fatal(err)
 		}
 		dir := tempDir(t)
 		log := &memoryLog{now: now}
 		store, err := exposure.Open(context.Background(), exposure.Config{Path: filepath.Join(dir, "e.db"), Log: log,
-			Policies: map[string]exposure.Policy{"": policy}, Clock: func() time.Time { return now }, Location: shanghai, SweepRate: -1, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
+			Policies: map[string]state.Policy{"": policy}, Clock: func() time.Time { return now }, Location: shanghai, SweepRate: -1, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,8 +47,8 @@ func TestPlanKeepsWhatIsThere(t *testing.T) {
 			time.Sleep(100 * time.Microsecond)
 		}
 		var shown []string
-		see := func(r report) {
-			ev := exposure.Event{Kind: exposure.Seen, User: r.User, Items: r.Items}
+		see := func(r importer.Report) {
+			ev := exposure.Event{Kind: state.Seen, User: r.User, Items: r.Items}
 			if r.At != nil {
 				ev.At = *r.At
 			}
@@ -57,19 +59,19 @@ func TestPlanKeepsWhatIsThere(t *testing.T) {
 		}
 		live := rapid.IntRange(0, 120).Draw(t, "live")
 		for i := range live {
-			see(report{User: "u", Items: []string{fmt.Sprint("live-", i)}})
+			see(importer.Report{User: "u", Items: []string{fmt.Sprint("live-", i)}})
 		}
-		u := User{Name: "u", Kind: exposure.Seen, Held: rapid.IntRange(1, 900).Draw(t, "held")}
+		u := importer.User{Name: "u", Kind: state.Seen, Held: rapid.IntRange(1, 900).Draw(t, "held")}
 		step := rapid.SampledFrom([]time.Duration{0, time.Minute, 3 * time.Hour}).Draw(t, "step")
 		skew := rapid.SampledFrom([]time.Duration{-time.Hour, 0, 2 * time.Hour}).Draw(t, "skew") // of the old store's clock
 		for i := range u.Held {
-			u.Exposures = append(u.Exposures, Exposure{fmt.Sprint("old-", i), now.Add(skew - time.Duration(i)*step)})
+			u.Exposures = append(u.Exposures, trace.Exposure{ID: fmt.Sprint("old-", i), At: now.Add(skew - time.Duration(i)*step)})
 		}
 		info, err := store.Query(context.Background(), "u", "", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		reports, n := plan(&policy, &u, info, now)
+		reports, n := importer.Plan(&policy, &u, info, now)
 		sent, at := 0, time.Time{}
 		for _, r := range reports {
 			if r.At.Before(at) {
@@ -102,23 +104,23 @@ func tempDir(t *rapid.T) string {
 // TestPlanForgets: what a policy would forget is not sent, and counted.
 func TestPlanForgets(t *testing.T) {
 	now := time.Date(2026, 5, 20, 12, 0, 0, 0, shanghai)
-	ago := func(days int, id string) Exposure { return Exposure{id, now.AddDate(0, 0, -days)} }
-	list := []Exposure{ago(0, "a"), ago(1, "b"), ago(1, "b"), ago(40, "c"), ago(400, "d"), {ID: ""}}
+	ago := func(days int, id string) trace.Exposure { return trace.Exposure{ID: id, At: now.AddDate(0, 0, -days)} }
+	list := []trace.Exposure{ago(0, "a"), ago(1, "b"), ago(1, "b"), ago(40, "c"), ago(400, "d"), {ID: ""}}
 	for _, c := range []struct {
 		policy string
-		kind   exposure.EventKind
+		kind   state.EventKind
 		want   []string // oldest first
 	}{
-		{"calendar,months=3", exposure.Seen, []string{"c", "b", "a"}},
-		{"calendar,months=1", exposure.Seen, []string{"c", "b", "a"}}, // April is read in May
-		{"rotate", exposure.Seen, []string{"d", "c", "b", "a"}},
-		{"rotate", exposure.Delivered, []string{"a"}},
+		{"calendar,months=3", state.Seen, []string{"c", "b", "a"}},
+		{"calendar,months=1", state.Seen, []string{"c", "b", "a"}}, // April is read in May
+		{"rotate", state.Seen, []string{"d", "c", "b", "a"}},
+		{"rotate", state.Delivered, []string{"a"}},
 	} {
-		p, err := exposure.ParsePolicy(c.policy)
+		p, err := state.ParsePolicy(c.policy)
 		if err != nil {
 			t.Fatal(err)
 		}
-		reports, n := plan(&p, &User{Name: "u", Kind: c.kind, Held: len(list), Exposures: list}, trace.History{}, now)
+		reports, n := importer.Plan(&p, &importer.User{Name: "u", Kind: c.kind, Held: len(list), Exposures: list}, trace.History{}, now)
 		var got []string
 		for _, r := range reports {
 			got = append(got, r.Items...)
@@ -127,8 +129,8 @@ func TestPlanForgets(t *testing.T) {
 			t.Errorf("%s %v: %q, %+v", c.policy, c.kind, got, n)
 		}
 	}
-	p, _ := exposure.ParsePolicy("rotate")
-	if reports, n := plan(&p, &User{Name: "u", Kind: exposure.Seen, Held: 1, Exposures: []Exposure{ago(6, "x")}}, trace.History{}, now); reports != nil || n.Forgotten != 1 {
+	p, _ := state.ParsePolicy("rotate")
+	if reports, n := importer.Plan(&p, &importer.User{Name: "u", Kind: state.Seen, Held: 1, Exposures: []trace.Exposure{ago(6, "x")}}, trace.History{}, now); reports != nil || n.Forgotten != 1 {
 		t.Errorf("a user who was away for six days: %v %+v", reports, n)
 	}
 }

@@ -5,14 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"jianguo/exposure/state"
+	"jianguo/exposure/trace"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/redis/rueidis"
-
-	"jianguo/exposure"
 )
 
 // UserField stands for the user in a pattern of keys.
@@ -25,7 +26,7 @@ type Redis struct {
 	Type   string // zset, set, list or auto: each key is asked
 	Score  string // of a ZSET: seconds, milliseconds, none, or auto: by its size
 	Oldest bool   // a list has its oldest item first; LPUSH puts the newest there
-	Kind   exposure.EventKind
+	Kind   state.EventKind
 	Newest int // how many exposures of a user are read, at most: the newest, where a type tells
 }
 
@@ -206,7 +207,7 @@ func (s *scan) read(u *User, kind string, held, content rueidis.RedisResult) err
 	if kind == "zset" {
 		scores, err := content.AsZScores()
 		for _, z := range scores {
-			u.Exposures = append(u.Exposures, Exposure{z.Member, s.time(z.Score)})
+			u.Exposures = append(u.Exposures, trace.Exposure{ID: z.Member, At: s.time(z.Score)})
 		}
 		return err
 	}
@@ -218,7 +219,7 @@ func (s *scan) read(u *User, kind string, held, content rueidis.RedisResult) err
 		slices.Reverse(items)
 	}
 	for _, id := range items {
-		u.Exposures = append(u.Exposures, Exposure{ID: id})
+		u.Exposures = append(u.Exposures, trace.Exposure{ID: id})
 	}
 	return nil
 }
@@ -230,14 +231,26 @@ func wrongType(err error, want string) error {
 	return err
 }
 
-// time is the time of a score, zero where it is none: times between 2001 and 2286, in seconds
-// or in milliseconds.
+// time is the time of a score, zero where it is none.
 func (s *scan) time(score float64) time.Time {
-	seconds, millis := score >= 1e9 && score < 1e10, score >= 1e12 && score < 1e13
-	switch {
-	case s.Score == "seconds", s.Score == "auto" && seconds:
+	switch s.Score {
+	case "seconds":
 		return time.UnixMilli(int64(score * 1000))
-	case s.Score == "milliseconds", s.Score == "auto" && millis:
+	case "milliseconds":
+		return time.UnixMilli(int64(score))
+	case "auto":
+		return scoreTime(score)
+	}
+	return time.Time{}
+}
+
+// scoreTime is the time of a score in seconds or milliseconds, between 2001 and 2286; otherwise it is
+// zero.
+func scoreTime(score float64) time.Time {
+	switch {
+	case score >= 1e9 && score < 1e10:
+		return time.UnixMilli(int64(score * 1000))
+	case score >= 1e12 && score < 1e13:
 		return time.UnixMilli(int64(score))
 	}
 	return time.Time{}

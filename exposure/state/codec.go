@@ -8,8 +8,6 @@ import (
 	"github.com/bits-and-blooms/bloom/v3"
 	"github.com/zeebo/xxh3"
 
-	"jianguo/exposure/link"
-	"jianguo/exposure/policy"
 	"jianguo/internal/must"
 )
 
@@ -154,7 +152,7 @@ func DecodeHead(b []byte, addr string) (*State, error) {
 // head reads what follows the version.
 func (r *reader) head(version byte) *State {
 	s := &State{last: int64(r.uvarint("last", 1<<40))}
-	if n := r.count("shards", policy.MaxShards, 6); n > 0 {
+	if n := r.count("shards", MaxShards, 6); n > 0 {
 		s.shards = make([]Shard, n)
 	}
 	for i := range s.shards {
@@ -163,7 +161,7 @@ func (r *reader) head(version byte) *State {
 			r.fail("shard order")
 		}
 	}
-	if n := r.count("exceptions", policy.MaxExcepted, 4); n > 0 {
+	if n := r.count("exceptions", MaxExcepted, 4); n > 0 {
 		s.excepted = make([]uint32, n)
 	}
 	for i := range s.excepted {
@@ -205,8 +203,8 @@ func (r *reader) key(what string) (k uint32) {
 	return k
 }
 
-// links reads what link.Links.Append wrote.
-func (r *reader) links(l *link.Links) {
+// links reads what Links.Append wrote.
+func (r *reader) links(l *Links) {
 	l.Imported = r.uvarint("imported", 1) == 1
 	for _, users := range []*[]string{&l.From, &l.Into} {
 		for n := r.count("links", len(r.b), 1); n > 0; n-- {
@@ -218,7 +216,7 @@ func (r *reader) links(l *link.Links) {
 
 func (r *reader) shard(sh *Shard) {
 	sh.id = int64(r.uvarint("shard row", 1<<62))
-	sh.capacity = uint32(r.uvarint("shard capacity", policy.MaxCapacity))
+	sh.capacity = uint32(r.uvarint("shard capacity", MaxCapacity))
 	sh.count = uint32(r.uvarint("shard count", uint64(sh.capacity)))
 	sh.m = uint32(r.uvarint("shard m", 1<<28))
 	sh.k = uint8(r.uvarint("shard k", 64))
@@ -229,18 +227,18 @@ func (r *reader) shard(sh *Shard) {
 }
 
 func (r *reader) tail(s *State) {
-	runs := r.count("tail runs", policy.MaxTail, 2)
+	runs := r.count("tail runs", MaxTail, 2)
 	d, total := int64(0), 0
-	tail := make([]dated, 0, min(policy.MaxTail, len(r.b)/4))
+	tail := make([]dated, 0, min(MaxTail, len(r.b)/4))
 	for ; runs > 0; runs-- {
 		d += r.varint("tail day", -1<<31, 1<<31)
-		n := int(r.uvarint("tail run", policy.MaxTail))
+		n := int(r.uvarint("tail run", MaxTail))
 		total += n
-		if d < -1<<30 || d > 1<<30 || n == 0 || total*4 > len(r.b) || total > policy.MaxTail {
+		if d < -1<<30 || d > 1<<30 || n == 0 || total*4 > len(r.b) || total > MaxTail {
 			r.fail("tail run")
 		}
 		for ; n > 0; n-- {
-			tail = append(tail, dated{day: policy.Day(d)})
+			tail = append(tail, dated{day: Day(d)})
 		}
 	}
 	for i := range tail {

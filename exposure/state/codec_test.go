@@ -16,8 +16,6 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"jianguo/exposure/kernel"
-	"jianguo/exposure/link"
-	"jianguo/exposure/policy"
 )
 
 func filterOf(m uint32, k uint8, words ...uint64) *bloom.BloomFilter {
@@ -46,7 +44,7 @@ func aState(t *rapid.T) *State {
 		s.ring = append(s.ring, delivered{key.Draw(t, "key"), rapid.Uint32().Draw(t, "minute")})
 	}
 	for range rapid.IntRange(0, 60).Draw(t, "tail") {
-		s.tail = append(s.tail, dated{key.Draw(t, "key"), policy.Day(rapid.IntRange(19000, 19003).Draw(t, "day"))})
+		s.tail = append(s.tail, dated{key.Draw(t, "key"), Day(rapid.IntRange(19000, 19003).Draw(t, "day"))})
 	}
 	return s
 }
@@ -81,7 +79,7 @@ func TestCodecRoundTrip(t *testing.T) {
 // TestWorkedExample is the one in the package comment.
 func TestWorkedExample(t *testing.T) {
 	at := time.Date(2024, 5, 20, 8, 2, 8, 0, shanghai)
-	p, _ := policy.Policy{}.WithDefaults()
+	p, _ := Policy{}.WithDefaults()
 	s := &State{}
 	if err := s.See(&p, []uint32{0x11223344, 0x55667788}, at, at, nil); err != nil {
 		t.Fatal(err)
@@ -104,7 +102,7 @@ func resum(b []byte, seed uint64) []byte {
 }
 
 func FuzzDecodeHead(f *testing.F) {
-	p, _ := policy.Policy{Slots: 2, Capacity: 64, Tail: 8}.WithDefaults()
+	p, _ := Policy{Slots: 2, Capacity: 64, Tail: 8}.WithDefaults()
 	s := &State{}
 	for i := range uint32(200) {
 		s.See(&p, []uint32{i*7919 + 1}, benchTime, benchTime, nil)
@@ -115,7 +113,7 @@ func FuzzDecodeHead(f *testing.F) {
 	}
 	f.Add(appendHead(nil, s, "u"))
 	f.Add([]byte{1, 0, 0, 0, 0, 0, 0, 0, 0, 0})
-	s.Links = link.Links{From: []string{"phone", "x"}, Into: []string{"ann"}, Imported: true}
+	s.Links = Links{From: []string{"phone", "x"}, Into: []string{"ann"}, Imported: true}
 	f.Add(appendHead(nil, s, "u"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		s, err := DecodeHead(resum(b, xxh3.HashString("u")), "u")

@@ -6,12 +6,11 @@ import (
 	"time"
 
 	"jianguo/exposure/kernel"
-	"jianguo/exposure/policy"
 	"jianguo/exposure/trace"
 )
 
 // Find says where the state holds an item. v is its view.
-func (s *State) Find(p *policy.Policy, v *View, now time.Time, item string, key uint32) trace.Where {
+func (s *State) Find(p *Policy, v *View, now time.Time, item string, key uint32) trace.Where {
 	marks := make([]byte, 1)
 	v.Mark([]uint32{key}, marks)
 	tail := slices.IndexFunc(s.tail, func(t dated) bool { return t.key == key })
@@ -32,7 +31,7 @@ func (s *State) Find(p *policy.Policy, v *View, now time.Time, item string, key 
 	return w
 }
 
-func (s *State) Describe(p *policy.Policy, now time.Time) trace.History {
+func (s *State) Describe(p *Policy, now time.Time) trace.History {
 	info := trace.History{Policy: p.String(), Tail: len(s.tail), Exceptions: len(s.excepted), Shards: []trace.Shard{}, Linked: s.Links.From, Imported: s.Links.Imported}
 	if len(s.tail) > 0 {
 		info.TailFrom = s.tail[0].day.String()
@@ -49,7 +48,7 @@ func (s *State) Describe(p *policy.Policy, now time.Time) trace.History {
 	for i := range s.shards {
 		sh := &s.shards[i]
 		si := trace.Shard{Capacity: int(sh.capacity), Keys: int(sh.count), Bytes: sh.bytes(), Rate: theoreticalRate(s.shards[i : i+1])}
-		if p.Kind == policy.Calendar {
+		if p.Kind == Calendar {
 			si.Month = fmt.Sprintf("%04d-%02d", sh.epoch/12, sh.epoch%12+1)
 		}
 		info.Shards = append(info.Shards, si)

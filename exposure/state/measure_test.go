@@ -9,14 +9,13 @@ import (
 
 	"github.com/bits-and-blooms/bloom/v3"
 
-	"jianguo/exposure/policy"
 	"jianguo/exposure/wire"
 )
 
 // TestRate: all shards full, the user's false positives stay within the budget, and
 // are what the formula says.
 func TestRate(t *testing.T) {
-	for _, p := range []policy.Policy{{}, {Slots: 3, Large: 10000, Small: 1}, {Kind: policy.Calendar, Slots: 2, Large: -1}} {
+	for _, p := range []Policy{{}, {Slots: 3, Large: 10000, Small: 1}, {Kind: Calendar, Slots: 2, Large: -1}} {
 		got, theory, err := measuredRate(p, 4, 2_000_000)
 		if err != nil {
 			t.Fatal(err)
@@ -31,7 +30,7 @@ func TestRate(t *testing.T) {
 
 // measuredRate fills every shard that a policy reads to its capacity, and returns the share
 // of random keys that test positive in at least one of them, and what the formula predicts.
-func measuredRate(p policy.Policy, users, tests int) (measured, theory float64, err error) {
+func measuredRate(p Policy, users, tests int) (measured, theory float64, err error) {
 	p, err = p.WithDefaults()
 	if err != nil {
 		return 0, 0, err
@@ -62,7 +61,7 @@ func measuredRate(p policy.Policy, users, tests int) (measured, theory float64, 
 // TestShardIsBloom: the filters of a state are those that bloom/v3 makes for the keys that
 // were folded into them, bit for bit.
 func TestShardIsBloom(t *testing.T) {
-	p, _ := policy.Policy{Slots: 3, Capacity: 200, Large: 500, Tail: 16}.WithDefaults()
+	p, _ := Policy{Slots: 3, Capacity: 200, Large: 500, Tail: 16}.WithDefaults()
 	s, _ := benchState(t, &p, 900)
 	var secret [32]byte
 	seed, next := wire.Seed(&secret, "bench"), 0
@@ -84,7 +83,7 @@ func TestShardIsBloom(t *testing.T) {
 }
 
 // benchState is a user with n seen ids.
-func benchState(t testing.TB, p *policy.Policy, n int) (*State, uint64) {
+func benchState(t testing.TB, p *Policy, n int) (*State, uint64) {
 	t.Helper()
 	var secret [32]byte
 	seed := wire.Seed(&secret, "bench")
@@ -101,7 +100,7 @@ func benchID(i int) []byte { return fmt.Appendf(nil, "item-%09d", i) }
 
 // BenchmarkSee is the cost of a key on its way into tail and shards, in one long report.
 func BenchmarkSee(b *testing.B) {
-	p, _ := policy.Policy{Slots: 3, Large: 10000}.WithDefaults()
+	p, _ := Policy{Slots: 3, Large: 10000}.WithDefaults()
 	keys := make([]uint32, 20000)
 	for range b.N {
 		for i := range keys {

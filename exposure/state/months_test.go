@@ -7,7 +7,6 @@ import (
 	"pgregory.net/rapid"
 
 	"jianguo/exposure/kernel"
-	"jianguo/exposure/policy"
 )
 
 var shanghai = time.FixedZone("Asia/Shanghai", 8*3600)
@@ -20,7 +19,7 @@ func TestMonthEnds(t *testing.T) {
 	zones := []*time.Location{shanghai, time.UTC, time.FixedZone("", -8*3600), time.FixedZone("", 5*3600+1800)}
 	rapid.Check(t, func(t *rapid.T) {
 		zone := rapid.SampledFrom(zones).Draw(t, "zone")
-		p, err := policy.Policy{Kind: policy.Calendar, Capacity: 64, Tail: 16}.WithDefaults()
+		p, err := Policy{Kind: Calendar, Capacity: 64, Tail: 16}.WithDefaults()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,7 +54,7 @@ func TestMonthEnds(t *testing.T) {
 // TestMonthEndsWhileCached: what was seen in a month expires with it, in a state that stays in
 // memory because of later exposures.
 func TestMonthEndsWhileCached(t *testing.T) {
-	p, err := policy.Policy{Kind: policy.Calendar, Capacity: 64, Tail: 16, Months: 1}.WithDefaults()
+	p, err := Policy{Kind: Calendar, Capacity: 64, Tail: 16, Months: 1}.WithDefaults()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,6 @@ package state
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -13,8 +12,6 @@ import (
 	"github.com/bits-and-blooms/bloom/v3"
 
 	"jianguo/exposure/kernel"
-	"jianguo/exposure/link"
-	"jianguo/exposure/policy"
 )
 
 // RingSize is the number of delivered ids remembered exactly, and so the largest max of a request with mark.
@@ -27,7 +24,7 @@ const RingTTL = 24 * time.Hour
 // (count = capacity) is never written again.
 type Shard struct {
 	id       int64 // row; 0 until a flush assigns one
-	epoch    int32 // policy.Calendar: month; Rotate: 0
+	epoch    int32 // Calendar: month; Rotate: 0
 	capacity uint32
 	count    uint32 // keys added that did not test positive already
 	m        uint32
@@ -68,7 +65,7 @@ func (d delivered) at() time.Time { return time.Unix(int64(d.minute)*60, 0) }
 // dated is one entry of the tail.
 type dated struct {
 	key uint32
-	day policy.Day
+	day Day
 }
 
 // View is what a filter tests keys against: built after a change of the state, not changed
@@ -77,7 +74,7 @@ type View struct {
 	kernel.View
 	Until int64   // unix seconds
 	Rate  float64 // of false positives, by formula
-	Links link.Links
+	Links Links
 }
 
 // Op is one key of an event that waits until its user's row has been read.
@@ -85,15 +82,6 @@ type Op struct {
 	At, Now   int64 // unix seconds; what has expired by now is dropped
 	Key       uint32
 	Delivered bool
-}
-
-// Check reports whether a filter has more bits set than its keys can have set.
-func (s *Shard) Check() error {
-	set := s.filter.BitSet().Count()
-	if set > uint(s.count)*uint(s.k) || (s.count > 0) != (set > 0) {
-		return fmt.Errorf("shard %d has %d bits set for %d keys of %d", s.id, set, s.count, s.k)
-	}
-	return nil
 }
 
 // Address is a user in a history, as one string.
@@ -115,7 +103,7 @@ type State struct {
 	ring      []delivered   // oldest first, at most 100
 	tail      []dated       // arrival order, oldest first
 	freed     []int64       // rows to delete at the next flush
-	Links     link.Links    // users whose histories count as well, and those for whom this one does
+	Links     Links         // users whose histories count as well, and those for whom this one does
 	Corrupt   string        // why the row this state replaces could not be read
 	view      *View         // nil after a change
 	lanes     *kernel.Lanes // of the shards; nil after one of them changed
@@ -174,11 +162,11 @@ func (s *State) Reset() {
 			freed = append(freed, id)
 		}
 	}
-	*s = State{freed: freed, Corrupt: s.Corrupt, Links: link.Links{From: s.Links.From, Into: s.Links.Into}}
+	*s = State{freed: freed, Corrupt: s.Corrupt, Links: Links{From: s.Links.From, Into: s.Links.Into}}
 }
 
 // Touch drops what has expired by now, and records that the user was active at a time.
-func (s *State) Touch(p *policy.Policy, at, now time.Time) {
+func (s *State) Touch(p *Policy, at, now time.Time) {
 	if s.last != 0 && p.Expired(time.Unix(s.last, 0).In(now.Location()), now) {
 		s.Reset()
 	}
@@ -188,8 +176,8 @@ func (s *State) Touch(p *policy.Policy, at, now time.Time) {
 }
 
 // DropEpochs frees the months that are no longer read.
-func (s *State) DropEpochs(p *policy.Policy, now time.Time) {
-	if p.Kind != policy.Calendar {
+func (s *State) DropEpochs(p *Policy, now time.Time) {
+	if p.Kind != Calendar {
 		return
 	}
 	oldest := p.OldestEpoch(now)
@@ -197,7 +185,7 @@ func (s *State) DropEpochs(p *policy.Policy, now time.Time) {
 		s.drop(0)
 	}
 	if n := len(s.tail); n > 0 {
-		s.tail = slices.DeleteFunc(s.tail, func(d dated) bool { return policy.MonthOf(d.day) < oldest })
+		s.tail = slices.DeleteFunc(s.tail, func(d dated) bool { return MonthOf(d.day) < oldest })
 		if len(s.tail) != n {
 			s.view = nil
 		}
@@ -213,13 +201,13 @@ func (s *State) drop(i int) {
 }
 
 // See adds keys to the history, newest last.
-func (s *State) See(p *policy.Policy, keys []uint32, at, now time.Time, fetch Fetcher) error {
+func (s *State) See(p *Policy, keys []uint32, at, now time.Time, fetch Fetcher) error {
 	s.Touch(p, at, now)
 	for _, key := range keys {
 		if len(s.excepted) > 0 {
 			s.excepted = slices.DeleteFunc(s.excepted, func(k uint32) bool { return k == key })
 		}
-		when := policy.DayOf(at)
+		when := DayOf(at)
 		if i := slices.IndexFunc(s.tail, func(t dated) bool { return t.key == key }); i >= 0 {
 			when = max(when, s.tail[i].day) // seen again: it becomes the newest, with its newest day
 			s.tail = slices.Delete(s.tail, i, i+1)
@@ -233,7 +221,7 @@ func (s *State) See(p *policy.Policy, keys []uint32, at, now time.Time, fetch Fe
 }
 
 // Deliver puts keys into the ring, newest last.
-func (s *State) Deliver(p *policy.Policy, keys []uint32, at, now time.Time) {
+func (s *State) Deliver(p *Policy, keys []uint32, at, now time.Time) {
 	s.Touch(p, at, now)
 	minute := uint32(at.Unix() / 60)
 	for _, key := range keys {
@@ -251,7 +239,7 @@ func (s *State) Deliver(p *policy.Policy, keys []uint32, at, now time.Time) {
 
 // Unsee removes keys: exactly from ring and tail, by an exception where a shard tests
 // positive. It removes all keys or, with ErrExceptions or try, none.
-func (s *State) Unsee(p *policy.Policy, keys []uint32, now time.Time, fetch Fetcher, try bool) error {
+func (s *State) Unsee(p *Policy, keys []uint32, now time.Time, fetch Fetcher, try bool) error {
 	s.DropEpochs(p, now)
 	if err := s.need(fetch, 0, len(s.shards)); err != nil {
 		return err
@@ -263,7 +251,7 @@ func (s *State) Unsee(p *policy.Policy, keys []uint32, now time.Time, fetch Fetc
 			kept = append(kept, key)
 		}
 	}
-	if len(kept) > policy.MaxExcepted {
+	if len(kept) > MaxExcepted {
 		return ErrExceptions
 	}
 	if try {
@@ -305,7 +293,7 @@ func (s *State) need(fetch Fetcher, from, to int) error {
 }
 
 // fold moves the oldest part of a full tail into shards.
-func (s *State) fold(p *policy.Policy, fetch Fetcher) error {
+func (s *State) fold(p *Policy, fetch Fetcher) error {
 	limit := p.Tail
 	if len(s.shards) > 0 {
 		limit /= 2
@@ -338,7 +326,7 @@ func (s *State) fold(p *policy.Policy, fetch Fetcher) error {
 // open is the index of the shard of an epoch that has room. If there is none it makes one,
 // and drops the oldest of the epoch where all slots are taken. A new shard of the same size
 // reuses the row, so that a file does not fragment as users rotate.
-func (s *State) open(p *policy.Policy, epoch int32) int {
+func (s *State) open(p *Policy, epoch int32) int {
 	var small, of int
 	var large bool
 	at, first := len(s.shards), -1
@@ -373,7 +361,7 @@ func (s *State) open(p *policy.Policy, epoch int32) int {
 		s.drop(first)
 		at--
 	}
-	for len(s.shards) >= policy.MaxShards { // a policy with more slots was in force before
+	for len(s.shards) >= MaxShards { // a policy with more slots was in force before
 		s.drop(0)
 		at = max(at-1, 0)
 	}
@@ -383,7 +371,7 @@ func (s *State) open(p *policy.Policy, epoch int32) int {
 
 // Replay applies ops to a state. Ops of one event share their time and are applied
 // together.
-func (s *State) Replay(p *policy.Policy, ops []Op, loc *time.Location, fetch Fetcher) error {
+func (s *State) Replay(p *Policy, ops []Op, loc *time.Location, fetch Fetcher) error {
 	var keys []uint32
 	for i := 0; i < len(ops); {
 		first := ops[i]
@@ -402,7 +390,7 @@ func (s *State) Replay(p *policy.Policy, ops []Op, loc *time.Location, fetch Fet
 }
 
 // Stale says whether a state holds anything that has expired.
-func (s *State) Stale(p *policy.Policy, now time.Time) bool {
+func (s *State) Stale(p *Policy, now time.Time) bool {
 	return s.last != 0 && p.Expired(time.Unix(s.last, 0).In(now.Location()), now) ||
 		len(s.shards) > 0 && s.shards[0].epoch < p.OldestEpoch(now)
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/bits-and-blooms/bloom/v3"
 
 	"jianguo/exposure/kernel"
-	"jianguo/exposure/policy"
 )
 
 // keptHits is the number of requests a loaded state has served before its view is kept.
@@ -18,7 +17,7 @@ var noLanes kernel.Lanes
 
 // Look builds the view of a state at a time. hits is the number of requests the state has
 // served since it was loaded: the first few views are not kept. All shards must be in memory.
-func (s *State) Look(p *policy.Policy, now time.Time, hits int) *View {
+func (s *State) Look(p *Policy, now time.Time, hits int) *View {
 	v, keep := new(View), hits >= keptHits
 	v.Until, v.Links, v.Lanes = math.MaxInt64, s.Links, &noLanes
 	if s.last == 0 || p.Expired(time.Unix(s.last, 0).In(now.Location()), now) {
@@ -26,7 +25,7 @@ func (s *State) Look(p *policy.Policy, now time.Time, hits int) *View {
 		return v
 	}
 	v.Until = p.NextBoundary(now).Unix()
-	if p.Kind == policy.Rotate {
+	if p.Kind == Rotate {
 		v.Until = min(v.Until, s.last+int64(p.TTL/time.Second))
 	}
 	s.lookExact(v, p, now)
@@ -43,11 +42,11 @@ func (s *State) Look(p *policy.Policy, now time.Time, hits int) *View {
 }
 
 // lookExact puts the keys that tail and ring hold at a time into the view.
-func (s *State) lookExact(v *View, p *policy.Policy, now time.Time) {
+func (s *State) lookExact(v *View, p *Policy, now time.Time) {
 	oldest := p.OldestEpoch(now)
 	v.Set.Reset(len(s.tail) + len(s.ring))
 	for _, t := range s.tail {
-		if p.Kind == policy.Rotate || policy.MonthOf(t.day) >= oldest {
+		if p.Kind == Rotate || MonthOf(t.day) >= oldest {
 			v.Set.Add(t.key)
 		}
 	}
@@ -83,7 +82,7 @@ func theoreticalRate(shards []Shard) float64 {
 }
 
 // rate is the theoretical rate of the shards that are read at a time.
-func (s *State) rate(p *policy.Policy, now time.Time) float64 {
+func (s *State) rate(p *Policy, now time.Time) float64 {
 	from, oldest := 0, p.OldestEpoch(now)
 	for from < len(s.shards) && s.shards[from].epoch < oldest {
 		from++

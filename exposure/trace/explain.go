@@ -9,16 +9,20 @@ import (
 	"strings"
 	"text/template"
 	"time"
-
-	"jianguo/exposure/legacy"
 )
 
 // Evidence is what is held of some items, in each history that the scene reads, by the user and then by all whose histories count as well.
 type Evidence struct {
 	Histories []History
-	Old       []legacy.Exposure // what the old store holds, if it counts
-	Late      bool              // the old store counts, and did not answer
-	Shadow    bool              // the old store alone answers filters
+	Old       []Exposure // what the old store holds, if it counts
+	Late      bool       // the old store counts, and did not answer
+	Shadow    bool       // the old store alone answers filters
+}
+
+// Exposure is an item that a user was shown, and when; zero if that is not known.
+type Exposure struct {
+	ID string
+	At time.Time
 }
 
 // place is where an item may be held, as a template says it.
@@ -61,7 +65,7 @@ func (e *Evidence) Why(number int, asked string) (reasons []string, held bool) {
 		}
 		reasons, held = append(reasons, text("place", p)), held || p.Seen
 	}
-	if i := slices.IndexFunc(e.Old, func(old legacy.Exposure) bool { return old.ID == item }); i >= 0 {
+	if i := slices.IndexFunc(e.Old, func(old Exposure) bool { return old.ID == item }); i >= 0 {
 		reasons, held = append(reasons, text("old", map[string]any{"Story": story, "At": &e.Old[i].At})), true
 	}
 	return reasons, held

@@ -12,7 +12,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"jianguo/bus"
-	"jianguo/exposure/statefile"
+	"jianguo/exposure"
 	"jianguo/internal/sqlite"
 )
 
@@ -99,7 +99,7 @@ func copyDead(ctx context.Context, from *nats.Conn, prefix, dir string) (n int, 
 // at one moment, synced. It waits until the file holds every event up to a
 // sequence of the log; 0 does not wait.
 func copyState(ctx context.Context, path, to string, seq uint64) (err error) {
-	db, err := sql.Open("sqlite3", statefile.DSN(path, "_busy_timeout=10000"))
+	db, err := sql.Open("sqlite3", exposure.FileDSN(path, "_busy_timeout=10000"))
 	if err != nil {
 		return fmt.Errorf("exposure: backup: %w", err)
 	}

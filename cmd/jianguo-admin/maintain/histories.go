@@ -12,12 +12,10 @@ import (
 	"strings"
 	"time"
 
+	"jianguo/exposure"
 	"jianguo/exposure/eventlog"
-	"jianguo/exposure/shared"
-	"jianguo/exposure/shared/moving"
+	"jianguo/exposure/redis"
 	"jianguo/exposure/state"
-	"jianguo/exposure/statefile"
-	histories "jianguo/exposure/verify"
 	"jianguo/internal/companion"
 	"jianguo/internal/disk"
 	"jianguo/internal/sqlite"
@@ -29,12 +27,12 @@ const moveBatch = 256
 // move copies the histories of the directory into the Redis, compares both, and gives the Redis the secret
 // without which no service takes it. It goes on where a move before ended.
 func (m *move) move(co *companion.Streams) error {
-	db, err := sql.Open("sqlite3", statefile.DSN(m.file, "mode=ro&_query_only=on"))
+	db, err := sql.Open("sqlite3", exposure.FileDSN(m.file, "mode=ro&_query_only=on"))
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	meta, err := statefile.Meta(co.Ctx, db)
+	meta, err := exposure.FileMeta(co.Ctx, db)
 	if err == nil {
 		err = m.drained(co.Ctx, meta)
 	}
@@ -59,7 +57,7 @@ func (m *move) move(co *companion.Streams) error {
 	if err != nil {
 		return fmt.Errorf("%w: run the command again, and it goes on where it was", err)
 	}
-	compared, err := m.rows(co, db, "comparing", "", total, func(writes []shared.Write) error { return m.compare(co.Ctx, writes) })
+	compared, err := m.rows(co, db, "comparing", "", total, func(writes []redis.Write) error { return m.compare(co.Ctx, writes) })
 	if err == nil {
 		err = m.nothingElse(co.Ctx, db)
 	}
@@ -69,7 +67,7 @@ func (m *move) move(co *companion.Streams) error {
 	if _, err := m.redis.Secret(co.Ctx, []byte(meta["secret"])); err != nil {
 		return err
 	}
-	if err := moving.SetPosition(co.Ctx, m.redis, ""); err != nil {
+	if err := redis.SetPosition(co.Ctx, m.redis, ""); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(co.Out, "%d histories moved, %d compared; the directory keeps its own as they are. Start each service with --nats and --exposure-store\n", moved, compared)
@@ -80,38 +78,38 @@ func (m *move) move(co *companion.Streams) error {
 func (m *move) copy(co *companion.Streams, db *sql.DB, meta map[string]string, total int64) (moved int64, err error) {
 	// A service that has run on the directory since may have changed any of them.
 	of := fmt.Sprintf("%s %s %s\n", meta["log"], meta["applied"], meta["clock"])
-	position, err := moving.Position(co.Ctx, m.redis)
+	position, err := redis.Position(co.Ctx, m.redis)
 	if err != nil {
 		return 0, err
 	}
 	after, same := strings.CutPrefix(position, of)
 	if !same {
 		after = ""
-		if err := moving.Clear(co.Ctx, m.redis); err != nil {
+		if err := redis.Clear(co.Ctx, m.redis); err != nil {
 			return 0, err
 		}
-		if err := moving.SetPosition(co.Ctx, m.redis, of); err != nil {
+		if err := redis.SetPosition(co.Ctx, m.redis, of); err != nil {
 			return 0, err
 		}
 	}
-	return m.rows(co, db, "moving", after, total, func(writes []shared.Write) error {
+	return m.rows(co, db, "moving", after, total, func(writes []redis.Write) error {
 		if err := m.redis.Put(co.Ctx, writes); err != nil {
 			return err
 		}
 		last := writes[len(writes)-1].Key
-		return moving.SetPosition(co.Ctx, m.redis, of+state.Address(last.History, last.User))
+		return redis.SetPosition(co.Ctx, m.redis, of+state.Address(last.History, last.User))
 	})
 }
 
 // rows calls use with the histories after an address, in order, and returns their number.
-func (m *move) rows(co *companion.Streams, db *sql.DB, what, after string, total int64, use func([]shared.Write) error) (n int64, err error) {
+func (m *move) rows(co *companion.Streams, db *sql.DB, what, after string, total int64, use func([]redis.Write) error) (n int64, err error) {
 	progress := co.Progress.Stages(what)
 	history, user := state.SplitAddress(after)
 	for {
-		var writes []shared.Write
+		var writes []redis.Write
 		err := sqlite.Each(co.Ctx, db, "SELECT history, user, head FROM user WHERE (history, user) > (?, ?) ORDER BY history, user LIMIT ?", func(rows *sql.Rows) error {
-			var w shared.Write
-			w.Version = moving.Moved
+			var w redis.Write
+			w.Version = redis.Moved
 			err := rows.Scan(&w.History, &w.User, &w.Head)
 			writes = append(writes, w)
 			return err
@@ -138,7 +136,7 @@ func (m *move) rows(co *companion.Streams, db *sql.DB, what, after string, total
 }
 
 // complete adds the shards, and how long the history stays.
-func (m *move) complete(ctx context.Context, db *sql.DB, w *shared.Write) error {
+func (m *move) complete(ctx context.Context, db *sql.DB, w *redis.Write) error {
 	st, err := state.DecodeHead(w.Head, state.Address(w.History, w.User))
 	if err != nil {
 		return fmt.Errorf("user %q: %w: repair the directory first", w.User, err)
@@ -158,12 +156,12 @@ func (m *move) complete(ctx context.Context, db *sql.DB, w *shared.Write) error 
 }
 
 // compare returns an error if the Redis does not hold the same bytes.
-func (m *move) compare(ctx context.Context, writes []shared.Write) error {
-	var keys []shared.Key
+func (m *move) compare(ctx context.Context, writes []redis.Write) error {
+	var keys []redis.Key
 	for _, w := range writes {
 		keys = append(keys, w.Key)
 	}
-	found, err := moving.Read(ctx, m.redis, keys)
+	found, err := redis.Read(ctx, m.redis, keys)
 	if err != nil {
 		return err
 	}
@@ -185,8 +183,8 @@ func (m *move) compare(ctx context.Context, writes []shared.Write) error {
 
 // nothingElse returns an error if the Redis holds a user whom the directory does not have.
 func (m *move) nothingElse(ctx context.Context, db *sql.DB) error {
-	return moving.Names(ctx, m.redis, func(names []string, _ int64) error {
-		for _, k := range moving.Keys(m.redis, names) {
+	return redis.Names(ctx, m.redis, func(names []string, _ int64) error {
+		for _, k := range redis.Keys(m.redis, names) {
 			var known bool
 			if err := db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM user WHERE history = ? AND user = ?)", k.History, k.User).Scan(&known); err != nil {
 				return err
@@ -208,7 +206,7 @@ func (m *move) export(co *companion.Streams) error {
 	if secret == nil {
 		return errors.New("the Redis holds no histories")
 	}
-	for p := range shared.Partitions {
+	for p := range redis.Partitions {
 		applied, err := m.redis.Applied(co.Ctx, p)
 		if err == nil {
 			err = waiting(co.Ctx, m.js, m.prefix+eventlog.StreamName, applied, eventlog.SubjectPrefix+"*."+strconv.Itoa(p))
@@ -227,14 +225,14 @@ func (m *move) export(co *companion.Streams) error {
 			return err
 		}
 	}
-	if err := statefile.Create(co.Ctx, fresh, bytes.NewReader(secret)); err != nil {
+	if err := exposure.CreateFile(co.Ctx, fresh, bytes.NewReader(secret)); err != nil {
 		return err
 	}
 	users, err := m.fill(co, fresh, old)
 	if err != nil {
 		return err
 	}
-	rep, err := histories.File(co.Ctx, fresh)
+	rep, err := exposure.VerifyFile(co.Ctx, fresh)
 	if err == nil && rep.Users != users {
 		err = fmt.Errorf("the file holds %d histories of %d", rep.Users, users)
 	}
@@ -271,7 +269,7 @@ func (m *move) watermark(ctx context.Context) (map[string]string, error) {
 	if _, err := os.Stat(m.file); errors.Is(err, fs.ErrNotExist) {
 		return map[string]string{"applied": "0"}, nil
 	}
-	db, err := sql.Open("sqlite3", statefile.DSN(m.file, "mode=rw&_journal_mode=WAL"))
+	db, err := sql.Open("sqlite3", exposure.FileDSN(m.file, "mode=rw&_journal_mode=WAL"))
 	if err != nil {
 		return nil, err
 	}
@@ -279,12 +277,12 @@ func (m *move) watermark(ctx context.Context) (map[string]string, error) {
 	if _, err := db.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
 		return nil, err
 	}
-	return statefile.Meta(ctx, db)
+	return exposure.FileMeta(ctx, db)
 }
 
 // fill writes all records into a new file.
 func (m *move) fill(co *companion.Streams, file string, old map[string]string) (users int64, err error) {
-	db, err := sql.Open("sqlite3", statefile.DSN(file, "_txlock=immediate&_synchronous=FULL"))
+	db, err := sql.Open("sqlite3", exposure.FileDSN(file, "_txlock=immediate&_synchronous=FULL"))
 	if err != nil {
 		return 0, err
 	}
@@ -296,7 +294,7 @@ func (m *move) fill(co *companion.Streams, file string, old map[string]string) (
 	defer tx.Rollback()
 	exec := func(query string, args ...any) error { _, err := tx.ExecContext(co.Ctx, query, args...); return err }
 	progress := co.Progress.Stages("exporting")
-	err = moving.Each(co.Ctx, m.redis, func(k shared.Key, rec *shared.Record) error {
+	err = redis.Each(co.Ctx, m.redis, func(k redis.Key, rec *redis.Record) error {
 		if err := exec("INSERT OR REPLACE INTO user VALUES (?, ?, ?)", k.History, k.User, rec.Head); err != nil {
 			return err
 		}

@@ -16,9 +16,7 @@ import (
 	"jianguo/bus"
 	"jianguo/exposure"
 	"jianguo/exposure/eventlog"
-	"jianguo/exposure/policyfile"
-	"jianguo/exposure/shared"
-	"jianguo/exposure/statefile"
+	"jianguo/exposure/redis"
 	"jianguo/internal/companion"
 	"jianguo/internal/datadir"
 	"jianguo/internal/reach"
@@ -64,14 +62,14 @@ type move struct {
 	policies  map[string]exposure.Policy // by history
 	conn      *nats.Conn
 	js        jetstream.JetStream
-	redis     *shared.Redis
+	redis     *redis.Conn
 }
 
 func (c *migrateCmd) open(co *companion.Streams) (_ *move, err error) {
 	m := &move{dir: c.Data, file: filepath.Join(c.Data, datadir.Exposures), prefix: c.StreamPrefix}
 	if strings.HasSuffix(c.ExposurePolicy, ".json") {
 		var cfg exposure.Config
-		cfg, err = policyfile.Read(c.ExposurePolicy)
+		cfg, err = exposure.ReadPolicies(c.ExposurePolicy)
 		m.policies = cfg.Policies
 	} else {
 		var p exposure.Policy
@@ -89,7 +87,7 @@ func (c *migrateCmd) open(co *companion.Streams) (_ *move, err error) {
 		_, err = m.js.AccountInfo(co.Ctx)
 	}
 	if err == nil {
-		m.redis, err = shared.Open(c.ExposureStore, c.StreamPrefix+"jianguo")
+		m.redis, err = redis.Open(c.ExposureStore, c.StreamPrefix+"jianguo")
 	}
 	if err != nil {
 		m.conn.Close()
@@ -122,7 +120,7 @@ func (m *move) drained(ctx context.Context, meta map[string]string) error {
 	if err != nil {
 		return err
 	}
-	catalogue, err := sql.Open("sqlite3", statefile.DSN(filepath.Join(m.dir, datadir.Catalogue), "mode=ro&_query_only=on"))
+	catalogue, err := sql.Open("sqlite3", exposure.FileDSN(filepath.Join(m.dir, datadir.Catalogue), "mode=ro&_query_only=on"))
 	if err != nil {
 		return err
 	}

@@ -8,8 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"jianguo/exposure/shared"
-	histories "jianguo/exposure/verify"
+	"jianguo/exposure"
+	"jianguo/exposure/redis"
+	"jianguo/exposure/state"
 	"jianguo/index"
 	"jianguo/index/sizes"
 	"jianguo/index/verify"
@@ -55,13 +56,13 @@ func (c *verifyCmd) Run(co *companion.Streams) error {
 
 // verifyStore verifies histories in a Redis.
 func (c *verifyCmd) verifyStore(co *companion.Streams) error {
-	redis, err := shared.Open(c.ExposureStore, c.StreamPrefix+"jianguo")
+	conn, err := redis.Open(c.ExposureStore, c.StreamPrefix+"jianguo")
 	if err != nil {
 		return err
 	}
-	defer redis.Close()
+	defer conn.Close()
 	progress := co.Progress.Stages("verifying")
-	r, wrong, err := histories.Redis(co.Ctx, redis, func(done, total int64) { progress("histories", done, total) })
+	r, wrong, err := redis.Verify(co.Ctx, conn, func(done, total int64) { progress("histories", done, total) })
 	if err != nil {
 		return err
 	}
@@ -71,7 +72,7 @@ func (c *verifyCmd) verifyStore(co *companion.Streams) error {
 	}
 	if c.JSON {
 		err = json.NewEncoder(co.Out).Encode(struct {
-			histories.Report
+			state.Report
 			Problems []string
 		}{r, problems})
 	} else {
@@ -103,7 +104,7 @@ func (c *verifyCmd) verify(co *companion.Streams) error {
 	}
 	exposures := filepath.Join(c.Data, datadir.Exposures)
 	if _, err := os.Stat(exposures); err == nil {
-		if _, err := histories.File(co.Ctx, exposures); err != nil {
+		if _, err := exposure.VerifyFile(co.Ctx, exposures); err != nil {
 			r.Problems = append(r.Problems, err.Error())
 		}
 	}

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"testing"
 
-	"jianguo/exposure/verify"
-
 	"jianguo/exposure"
 	"jianguo/internal/userbase"
 )
@@ -23,7 +21,7 @@ func TestBuildUserBase(t *testing.T) {
 	if err := buildUserBase(context.Background(), path, exposure.Policy{}, users, mix, 4, nil); err != nil {
 		t.Fatal(err)
 	}
-	rep, err := verify.File(context.Background(), path)
+	rep, err := exposure.VerifyFile(context.Background(), path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,4 @@
-// Package link holds the rules by which one user's history counts for another: a device that
-// becomes an account, or two accounts that merge. It stores nothing.
-package link
+package state
 
 import (
 	"encoding/binary"
@@ -13,12 +11,12 @@ import (
 
 // Limits of what one request asks.
 const (
-	MaxDepth = 4 // links from a user to the farthest user whose history counts
-	MaxUsers = 8 // users whose histories count for one, itself left out
+	MaxLinks  = 4 // links from a user to the farthest user whose history counts
+	MaxLinked = 8 // users whose histories count for one, itself left out
 )
 
-// ErrRefused is wrapped by the errors of Check.
-var ErrRefused = errors.New("exposure: link refused")
+// ErrLink is wrapped by the errors of Check.
+var ErrLink = errors.New("exposure: link refused")
 
 // Links are the neighbours of one user.
 type Links struct {
@@ -28,11 +26,11 @@ type Links struct {
 	Imported bool // the user's history has been imported from the old store
 }
 
-// Reader returns the links of a user. Package must ends it, and so its methods.
-type Reader func(user string) Links
+// LinkReader returns the links of a user. Package must ends it, and so its methods.
+type LinkReader func(user string) Links
 
 // Below lists the users whose histories count for a user, itself first.
-func (r Reader) Below(user string) []string {
+func (r LinkReader) Below(user string) []string {
 	users, _ := r.walk(user, Links.from)
 	return users
 }
@@ -42,9 +40,9 @@ func (l Links) into() []string { return l.Into }
 
 // walk follows links level by level, as far as is allowed and a level more. It lists the users, the
 // first one included, and counts the levels.
-func (r Reader) walk(user string, next func(Links) []string) (users []string, depth int) {
+func (r LinkReader) walk(user string, next func(Links) []string) (users []string, depth int) {
 	users = []string{user}
-	for level := users; len(level) > 0 && depth <= MaxDepth+1; depth++ {
+	for level := users; len(level) > 0 && depth <= MaxLinks+1; depth++ {
 		var below []string
 		for _, u := range level {
 			below = Union(below, next(r(u)))
@@ -54,10 +52,10 @@ func (r Reader) walk(user string, next func(Links) []string) (users []string, de
 	return users, depth - 1
 }
 
-// Check ends, with an error that wraps ErrRefused, if from may not count for user: the links would
+// Check ends, with an error that wraps ErrLink, if from may not count for user: the links would
 // form a cycle, or be too deep or too many.
-func (r Reader) Check(user, from string) {
-	linked := Reader(func(u string) Links {
+func (r LinkReader) Check(user, from string) {
+	linked := LinkReader(func(u string) Links {
 		l := r(u)
 		if u == user && !slices.Contains(l.From, from) {
 			l.From = append(slices.Clone(l.From), from)
@@ -68,10 +66,10 @@ func (r Reader) Check(user, from string) {
 	for _, u := range above {
 		users, depth := linked.walk(u, Links.from)
 		switch {
-		case depth > MaxDepth:
-			must.Do(fmt.Errorf("%w: it would form a cycle, or more than %d links in a row", ErrRefused, MaxDepth))
-		case len(users)-1 > MaxUsers:
-			must.Do(fmt.Errorf("%w: the histories of more than %d users would count for %q", ErrRefused, MaxUsers, u))
+		case depth > MaxLinks:
+			must.Do(fmt.Errorf("%w: it would form a cycle, or more than %d links in a row", ErrLink, MaxLinks))
+		case len(users)-1 > MaxLinked:
+			must.Do(fmt.Errorf("%w: the histories of more than %d users would count for %q", ErrLink, MaxLinked, u))
 		}
 	}
 }
@@ -102,8 +100,8 @@ func Union(list, more []string) []string {
 	return list
 }
 
-// Set is a list with a user as its last, or, if not linked, without the user. The list given is not changed.
-func Set(users []string, user string, linked bool) []string {
+// SetUser is a list with a user as its last, or, if not linked, without the user. The list given is not changed.
+func SetUser(users []string, user string, linked bool) []string {
 	users = slices.DeleteFunc(slices.Clone(users), func(u string) bool { return u == user })
 	if linked {
 		users = append(users, user)

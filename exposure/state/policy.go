@@ -1,5 +1,4 @@
-// Package policy says how much of a user's history is kept, and for how long.
-package policy
+package state
 
 import (
 	"cmp"
@@ -238,10 +237,10 @@ func (p *Policy) Kept() time.Duration {
 	return p.TTL + time.Hour
 }
 
-// Parse reads "rotate" or "calendar", optionally followed by settings:
+// ParsePolicy reads "rotate" or "calendar", optionally followed by settings:
 // "rotate,slots=3,small=1,large=10000,ttl=120h". Settings are slots, capacity,
 // small, large, months, tail, target and ttl.
-func Parse(s string) (Policy, error) {
+func ParsePolicy(s string) (Policy, error) {
 	var p Policy
 	name, rest, _ := strings.Cut(s, ",")
 	switch name {
@@ -275,7 +274,7 @@ func Parse(s string) (Policy, error) {
 	return p.WithDefaults()
 }
 
-// String is the form Parse reads, with every setting spelled out.
+// String is the form ParsePolicy reads, with every setting spelled out.
 func (p Policy) String() string {
 	p, _ = p.WithDefaults()
 	return fmt.Sprintf("%s,slots=%d,capacity=%d,small=%d,large=%d,months=%d,tail=%d,target=%g,ttl=%s",

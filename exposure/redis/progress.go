@@ -1,4 +1,4 @@
-package shared
+package redis
 
 import (
 	"context"
@@ -38,7 +38,7 @@ func digits(n uint64) string { return fmt.Sprintf("%016x", n) }
 
 // Acquire makes the caller the owner of a partition of a log that ends with a sequence. It is not
 // idempotent, but an epoch that nobody uses does no harm.
-func (r *Redis) Acquire(ctx context.Context, p int, log string, last uint64) (m Mark, err error) {
+func (r *Conn) Acquire(ctx context.Context, p int, log string, last uint64) (m Mark, err error) {
 	fields, err := acquireScript.Exec(ctx, r.Client, []string{r.part(p)}, []string{log, digits(last)}).AsStrSlice()
 	if err != nil {
 		return m, fmt.Errorf("exposure: take partition %d in Redis: %w", p, err)
@@ -57,7 +57,7 @@ redis.call('HSET', KEYS[1], 'applied', ARGV[2])
 return 1`)
 
 // Advance stores how far the owner of an epoch has applied its partition, or returns ErrFenced.
-func (r *Redis) Advance(ctx context.Context, p int, epoch, applied uint64) error {
+func (r *Conn) Advance(ctx context.Context, p int, epoch, applied uint64) error {
 	done, err := advanceScript.Exec(ctx, r.Client, []string{r.part(p)}, []string{digits(epoch), digits(applied)}).AsInt64()
 	if err == nil && done == 0 {
 		return ErrFenced
@@ -66,7 +66,7 @@ func (r *Redis) Advance(ctx context.Context, p int, epoch, applied uint64) error
 }
 
 // Applied is how far a partition has been applied.
-func (r *Redis) Applied(ctx context.Context, p int) (uint64, error) {
+func (r *Conn) Applied(ctx context.Context, p int) (uint64, error) {
 	s, err := r.Client.Do(ctx, r.Client.B().Hget().Key(r.part(p)).Field("applied").Build()).ToString()
 	if rueidis.IsRedisNil(err) {
 		return 0, nil
@@ -78,7 +78,7 @@ func (r *Redis) Applied(ctx context.Context, p int) (uint64, error) {
 }
 
 // Secret returns the secret of the store, nil if it has none. One that is given becomes it, unless there is one.
-func (r *Redis) Secret(ctx context.Context, fresh []byte) ([]byte, error) {
+func (r *Conn) Secret(ctx context.Context, fresh []byte) ([]byte, error) {
 	key := r.Prefix + ":secret"
 	var err error
 	if fresh != nil {
@@ -99,7 +99,7 @@ const Replayed = time.Minute
 
 // Masters returns the run of each server that is a master now, by its address. One that does
 // not answer is left out.
-func (r *Redis) Masters(ctx context.Context) (map[string]string, error) {
+func (r *Conn) Masters(ctx context.Context) (map[string]string, error) {
 	masters := map[string]string{}
 	var failed error
 	for address, node := range r.Client.Nodes() {

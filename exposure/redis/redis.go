@@ -1,4 +1,4 @@
-package shared
+package redis
 
 import (
 	"cmp"
@@ -70,15 +70,15 @@ type Write struct {
 	TTL   time.Duration // until nothing of it is remembered
 }
 
-// Redis is a connection to a server or a cluster. All methods may be called from any goroutine.
-type Redis struct {
+// Conn is a connection to a server or a cluster. All methods may be called from any goroutine.
+type Conn struct {
 	Client rueidis.Client
 	Prefix string // of all keys
 }
 
 // Open connects to redis://[USER:PASSWORD@]HOST[:PORT][,HOST...][/DB]; one of the hosts of a cluster is enough. rediss:// is
 // with TLS, and takes files in PEM: ?ca=FILE, the authority of the servers, and &cert=FILE&key=FILE to show them. Keys begin with the prefix.
-func Open(address, prefix string) (*Redis, error) {
+func Open(address, prefix string) (*Conn, error) {
 	address = seeds(address)
 	option, err := rueidis.ParseURL(address)
 	if err != nil { // which may repeat a password
@@ -97,7 +97,7 @@ func Open(address, prefix string) (*Redis, error) {
 	if err != nil {
 		return nil, fmt.Errorf("exposure: connect to Redis: %w", err)
 	}
-	return &Redis{Client: client, Prefix: prefix}, nil
+	return &Conn{Client: client, Prefix: prefix}, nil
 }
 
 // seeds writes all hosts but the first one as rueidis expects them.
@@ -141,18 +141,18 @@ func trust(c *tls.Config, q url.Values) (err error) {
 }
 
 // Close closes the connection.
-func (r *Redis) Close() { r.Client.Close() }
+func (r *Conn) Close() { r.Client.Close() }
 
 // Name is the name of a record's key.
-func (r *Redis) Name(k Key) string { return r.Prefix + ":{" + k.User + "}:" + k.History }
+func (r *Conn) Name(k Key) string { return r.Prefix + ":{" + k.User + "}:" + k.History }
 
-func (r *Redis) part(p int) string { return r.Prefix + ":part:" + strconv.Itoa(p) }
+func (r *Conn) part(p int) string { return r.Prefix + ":part:" + strconv.Itoa(p) }
 
 // Asked is a question to Redis whose answer is on its way.
 type Asked struct{ stream rueidis.RedisResultStream }
 
 // Ask asks for the version of a record, and does not wait. The caller reads the answer.
-func (r *Redis) Ask(ctx context.Context, k Key) *Asked {
+func (r *Conn) Ask(ctx context.Context, k Key) *Asked {
 	return &Asked{r.Client.DoStream(ctx, r.Client.B().Hget().Key(r.Name(k)).Field("v").Build())}
 }
 
@@ -170,7 +170,7 @@ func (a *Asked) Version() (Version, error) {
 }
 
 // Get returns a record.
-func (r *Redis) Get(ctx context.Context, k Key) (*Record, error) {
+func (r *Conn) Get(ctx context.Context, k Key) (*Record, error) {
 	fields, err := r.Client.Do(ctx, r.Client.B().Hgetall().Key(r.Name(k)).Build()).AsStrSlice()
 	if err != nil {
 		return nil, fmt.Errorf("exposure: read from Redis: %w", err)
@@ -202,7 +202,7 @@ func ParseRecord(fields []string) (*Record, error) {
 }
 
 // Heads returns records without their shards, in the order of the keys.
-func (r *Redis) Heads(ctx context.Context, keys []Key) ([]Record, error) {
+func (r *Conn) Heads(ctx context.Context, keys []Key) ([]Record, error) {
 	commands := make(rueidis.Commands, len(keys))
 	for i, k := range keys {
 		commands[i] = r.Client.B().Hmget().Key(r.Name(k)).Field("v", "h").Build()
@@ -242,7 +242,7 @@ redis.call('PEXPIRE', KEYS[1], ARGV[2])
 return 1`)
 
 // Put writes records, each as a whole. It returns ErrFenced if one is no longer of the version found, or that is a later one.
-func (r *Redis) Put(ctx context.Context, writes []Write) error {
+func (r *Conn) Put(ctx context.Context, writes []Write) error {
 	calls := make([]rueidis.LuaExec, len(writes))
 	for i, w := range writes {
 		args := []string{w.Version.String(), strconv.FormatInt(max(w.TTL, time.Second).Milliseconds(), 10),

@@ -1,6 +1,4 @@
-// Package statefile creates and copies the file of users' histories (SQLite). What is in its
-// rows is package exposure's business.
-package statefile
+package exposure
 
 import (
 	"cmp"
@@ -23,28 +21,28 @@ import (
 )
 
 // format is the version of the file that this program writes and reads.
-const format = "1"
+const fileFormat = "1"
 
 // schema of the state file. Heads are clustered by user, so that a flush in key
 // order touches each page once. With 16 KiB pages a head always fits its leaf, and shards waste a few
 // per cent of what they occupy.
-const schema = `
+const fileSchema = `
 CREATE TABLE meta (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE user (history TEXT NOT NULL, user TEXT NOT NULL, head BLOB NOT NULL,
 	PRIMARY KEY (history, user)) WITHOUT ROWID;
 CREATE TABLE shard (id INTEGER PRIMARY KEY, data BLOB NOT NULL);
 CREATE TABLE quarantine (history TEXT NOT NULL, user TEXT NOT NULL, head BLOB NOT NULL, reason TEXT NOT NULL);
-INSERT INTO meta VALUES ('format', '` + format + `'), ('applied', '0'), ('log', '');
+INSERT INTO meta VALUES ('format', '` + fileFormat + `'), ('applied', '0'), ('log', '');
 `
 
-// DSN is the data source of a state file, with options of the driver.
-func DSN(path string, options string) string {
+// FileDSN is the data source of a state file, with options of the driver.
+func FileDSN(path string, options string) string {
 	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + options
 }
 
-// Create creates the file, unless there is one. It gets its name when it is
+// CreateFile creates the file, unless there is one. It gets its name when it is
 // complete, so that a process that is killed meanwhile leaves no file without tables.
-func Create(ctx context.Context, path string, random io.Reader) error {
+func CreateFile(ctx context.Context, path string, random io.Reader) error {
 	if fi, err := os.Stat(path); err == nil && fi.Size() > 0 {
 		return nil
 	}
@@ -60,25 +58,25 @@ func Create(ctx context.Context, path string, random io.Reader) error {
 // writeSchema writes the schema and the secret. Page size can only be chosen
 // before the file is in WAL mode, hence a connection of its own. Package must ends it.
 func writeSchema(ctx context.Context, path string, random io.Reader) {
-	db := must.Get(sql.Open("sqlite3", DSN(path, "")))
+	db := must.Get(sql.Open("sqlite3", FileDSN(path, "")))
 	defer db.Close()
 	db.SetMaxOpenConns(1)
-	must.Get(db.ExecContext(ctx, "PRAGMA page_size = 16384; BEGIN IMMEDIATE;"+schema))
+	must.Get(db.ExecContext(ctx, "PRAGMA page_size = 16384; BEGIN IMMEDIATE;"+fileSchema))
 	var secret [32]byte
 	must.Get(io.ReadFull(cmp.Or(random, rand.Reader), secret[:]))
 	must.Get(db.ExecContext(ctx, "INSERT INTO meta VALUES ('secret', ?); COMMIT", secret[:]))
 }
 
-// Meta reads the values of the meta table by name, and checks the format.
-func Meta(ctx context.Context, from sqlite.Querier) (map[string]string, error) {
+// FileMeta reads the values of the meta table by name, and checks the format.
+func FileMeta(ctx context.Context, from sqlite.Querier) (map[string]string, error) {
 	values, err := must.Try(func() map[string]string {
 		return maps.Collect(sqlite.Pairs[string, string](ctx, from, "SELECT name, value FROM meta"))
 	})
 	if err != nil {
 		return nil, fmt.Errorf("exposure: meta: %w", err)
 	}
-	if f := values["format"]; f != format {
-		return nil, fmt.Errorf("the state file has format %s, and this program reads %s: start the jianguo that wrote it", f, format)
+	if f := values["format"]; f != fileFormat {
+		return nil, fmt.Errorf("the state file has format %s, and this program reads %s: start the jianguo that wrote it", f, fileFormat)
 	}
 	return values, nil
 }

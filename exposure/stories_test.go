@@ -1,4 +1,4 @@
-package story
+package exposure
 
 import (
 	"encoding/json"
@@ -20,7 +20,7 @@ func found(t rapid.TB, s *Stories, ids []string) map[string][]string {
 	if err := q.Decode(body); err != nil {
 		t.Fatal(err)
 	}
-	var f Found
+	var f foundStories
 	f.Find(s, &q)
 	out := map[string][]string{}
 	for _, id := range ids {
@@ -37,7 +37,7 @@ func found(t rapid.TB, s *Stories, ids []string) map[string][]string {
 // TestStories: after any links, stories are what the links connect.
 func TestStories(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		s, of := New(), map[string]string{}
+		s, of := NewStories(), map[string]string{}
 		var ids []string
 		for i := range 30 {
 			ids = append(ids, fmt.Sprint("item-", i))
@@ -89,16 +89,16 @@ func TestStories(t *testing.T) {
 
 // TestMost: a story has a bounded number of items, and each item stays in one.
 func TestMost(t *testing.T) {
-	s := New()
+	s := NewStories()
 	var ids []string
-	for i := range 3 * Most {
+	for i := range 3 * mostTold {
 		ids = append(ids, fmt.Sprint(i))
 		if i > 0 {
 			s.Link(fmt.Sprint(i), fmt.Sprint(i-1))
 		}
 	}
 	for id, story := range found(t, s, ids) {
-		if len(story) > Most || !slices.Contains(story, id) {
+		if len(story) > mostTold || !slices.Contains(story, id) {
 			t.Fatalf("%s is in a story of %d", id, len(story))
 		}
 	}
@@ -106,7 +106,7 @@ func TestMost(t *testing.T) {
 
 // TestSpread: an item is marked by the others of its story, not by itself.
 func TestSpread(t *testing.T) {
-	f := Found{hits: []hit{{0, 0, 2}, {1, 2, 4}}, others: []string{"a", "b", "c", "d"}}
+	f := foundStories{hits: []storyHit{{0, 0, 2}, {1, 2, 4}}, others: []string{"a", "b", "c", "d"}}
 	keys := []uint32{1, 3, 9, 1, 2, 3, 4}
 	marks := []byte{kernel.InShard, kernel.Unseen, kernel.Unseen, kernel.InShard, kernel.Unseen, kernel.Unseen, kernel.InShard}
 	f.Spread(3, keys, marks)
@@ -121,7 +121,7 @@ func TestBytes(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	s := New()
+	s := NewStories()
 	for i := range stories {
 		s.Link(fmt.Sprintf("item-%09d", 2*i), fmt.Sprintf("item-%09d", 2*i+1))
 	}

@@ -1,4 +1,4 @@
-package popular
+package exposure
 
 import (
 	"fmt"
@@ -11,17 +11,17 @@ import (
 	"jianguo/exposure/wire"
 )
 
-func counted(t *testing.T, p *Counts, at time.Time, items ...string) {
+func countPopular(t *testing.T, p *popularCounts, at time.Time, items ...string) {
 	t.Helper()
 	q := new(wire.Query)
-	body := fmt.Sprintf(`{"user":"u","items":%s]}`, "["+quoted(items))
+	body := fmt.Sprintf(`{"user":"u","items":%s]}`, "["+quotedIDs(items))
 	if err := q.Decode([]byte(body)); err != nil {
 		t.Fatal(err)
 	}
 	p.Add(q, at, at)
 }
 
-func quoted(items []string) (out string) {
+func quotedIDs(items []string) (out string) {
 	for i, item := range items {
 		if i > 0 {
 			out += ","
@@ -31,18 +31,18 @@ func quoted(items []string) (out string) {
 	return out
 }
 
-func TestTop(t *testing.T) {
+func TestPopular(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.popular")
-	p := new(Counts)
+	p := new(popularCounts)
 	if err := p.Load(path); err != nil {
 		t.Fatal(err)
 	}
 	now := time.Unix(1_800_000_000, 0)
-	counted(t, p, now.Add(-2*Half), "old", "old", "old", "both")
-	counted(t, p, now.Add(-Half), "both", "half")
-	counted(t, p, now, "new", "both")
-	want := []Item{{"both", 1.75, now}, {"new", 1, now}, {"old", 0.75, now}, {"half", 0.5, now}}
-	check := func(p *Counts) {
+	countPopular(t, p, now.Add(-2*PopularHalf), "old", "old", "old", "both")
+	countPopular(t, p, now.Add(-PopularHalf), "both", "half")
+	countPopular(t, p, now, "new", "both")
+	want := []PopularItem{{"both", 1.75, now}, {"new", 1, now}, {"old", 0.75, now}, {"half", 0.5, now}}
+	check := func(p *popularCounts) {
 		t.Helper()
 		top := p.Top(3, now)
 		if len(top) != 3 {
@@ -58,7 +58,7 @@ func TestTop(t *testing.T) {
 	if err := p.Save(path, now); err != nil {
 		t.Fatal(err)
 	}
-	again := new(Counts)
+	again := new(popularCounts)
 	if err := again.Load(path); err != nil {
 		t.Fatal(err)
 	}
@@ -72,20 +72,20 @@ func TestTop(t *testing.T) {
 }
 
 // However many items there are, memory is bounded, and the heavy ones stay.
-func TestBounded(t *testing.T) {
-	p := &Counts{counts: map[string]*count{}}
+func TestPopularBounded(t *testing.T) {
+	p := &popularCounts{counts: map[string]*weighed{}}
 	now := time.Unix(1_800_000_000, 0)
-	for i := range 5 * limit {
-		counted(t, p, now, fmt.Sprint("once", i))
+	for i := range 5 * mostPopular {
+		countPopular(t, p, now, fmt.Sprint("once", i))
 		if i%1000 == 0 {
-			counted(t, p, now, "often", fmt.Sprint("often", i%7000))
+			countPopular(t, p, now, "often", fmt.Sprint("often", i%7000))
 		}
 	}
-	if len(p.counts) >= 2*limit {
+	if len(p.counts) >= 2*mostPopular {
 		t.Errorf("%d items are counted", len(p.counts))
 	}
 	top := p.Top(8, now)
-	if top[0].ID != "often" || top[0].Weight != math.Ceil(5*limit/1000.) {
+	if top[0].ID != "often" || top[0].Weight != math.Ceil(5*mostPopular/1000.) {
 		t.Errorf("%+v", top[0])
 	}
 	for _, e := range top[1:] {
@@ -96,14 +96,14 @@ func TestBounded(t *testing.T) {
 }
 
 // However long the service runs, what is new counts one and what is old what it should.
-func TestForLong(t *testing.T) {
-	p := &Counts{counts: map[string]*count{}}
+func TestPopularForLong(t *testing.T) {
+	p := &popularCounts{counts: map[string]*weighed{}}
 	now := time.Unix(1_800_000_000, 0)
 	for i := range 3 * 64 {
-		counted(t, p, now.Add(time.Duration(i)*Half), "always", fmt.Sprint("once", i))
+		countPopular(t, p, now.Add(time.Duration(i)*PopularHalf), "always", fmt.Sprint("once", i))
 	}
-	end := now.Add((3*64 - 1) * Half)
-	for i, want := range []Item{{"always", 2, end}, {fmt.Sprint("once", 3*64-1), 1, end}, {fmt.Sprint("once", 3*64-2), 0.5, end}} {
+	end := now.Add((3*64 - 1) * PopularHalf)
+	for i, want := range []PopularItem{{"always", 2, end}, {fmt.Sprint("once", 3*64-1), 1, end}, {fmt.Sprint("once", 3*64-2), 0.5, end}} {
 		if got := p.Top(3, end)[i]; got.ID != want.ID || math.Abs(got.Weight-want.Weight) > 1e-9 {
 			t.Errorf("%+v, want %+v", got, want)
 		}

@@ -1,6 +1,4 @@
-// Package moving is for commands that move users' histories into a Redis and back, or verify them there. The service does
-// not link it.
-package moving
+package redis
 
 import (
 	"context"
@@ -9,15 +7,15 @@ import (
 	"strings"
 
 	"github.com/redis/rueidis"
-
-	"jianguo/exposure/shared"
 )
 
+// What follows is for commands that move users' histories into a Redis and back, or verify them there.
+
 // Moved is the version of records that came from a file: earlier than that of any owner.
-var Moved = shared.Version{Epoch: 0, Seq: 1}
+var Moved = Version{Epoch: 0, Seq: 1}
 
 // Position is how far histories have been moved into this Redis, by the caller's own count; empty: not at all.
-func Position(ctx context.Context, r *shared.Redis) (string, error) {
+func Position(ctx context.Context, r *Conn) (string, error) {
 	s, err := r.Client.Do(ctx, r.Client.B().Get().Key(r.Prefix+":moving").Build()).ToString()
 	if rueidis.IsRedisNil(err) {
 		return "", nil
@@ -26,7 +24,7 @@ func Position(ctx context.Context, r *shared.Redis) (string, error) {
 }
 
 // SetPosition stores it; empty: the move is over.
-func SetPosition(ctx context.Context, r *shared.Redis, position string) error {
+func SetPosition(ctx context.Context, r *Conn, position string) error {
 	key := r.Prefix + ":moving"
 	if position == "" {
 		return r.Client.Do(ctx, r.Client.B().Del().Key(key).Build()).Error()
@@ -36,7 +34,7 @@ func SetPosition(ctx context.Context, r *shared.Redis, position string) error {
 
 // Names calls use with the names of all keys of the store, some at a time and in no order. One may come twice. total is
 // about how many keys the servers hold.
-func Names(ctx context.Context, r *shared.Redis, use func(names []string, total int64) error) error {
+func Names(ctx context.Context, r *Conn, use func(names []string, total int64) error) error {
 	masters, err := r.Masters(ctx)
 	if err != nil {
 		return err
@@ -68,20 +66,20 @@ func Names(ctx context.Context, r *shared.Redis, use func(names []string, total 
 	return ctx.Err()
 }
 
-// KeyOf reads the name of a record; ok is false for another key of the store.
-func KeyOf(r *shared.Redis, name string) (k shared.Key, ok bool) {
+// KeyNamed reads the name of a record; ok is false for another key of the store.
+func KeyNamed(r *Conn, name string) (k Key, ok bool) {
 	rest, begins := strings.CutPrefix(name, r.Prefix+":{")
 	end := strings.LastIndex(rest, "}:")
 	if !begins || end < 0 {
 		return k, false
 	}
-	return shared.Key{User: rest[:end], History: rest[end+2:]}, true
+	return Key{User: rest[:end], History: rest[end+2:]}, true
 }
 
 // Keys are those of the names that name records.
-func Keys(r *shared.Redis, names []string) (keys []shared.Key) {
+func Keys(r *Conn, names []string) (keys []Key) {
 	for _, name := range names {
-		if k, ok := KeyOf(r, name); ok {
+		if k, ok := KeyNamed(r, name); ok {
 			keys = append(keys, k)
 		}
 	}
@@ -90,13 +88,13 @@ func Keys(r *shared.Redis, names []string) (keys []shared.Key) {
 
 // Found is a record as Redis has it.
 type Found struct {
-	shared.Key
+	Key
 	Fields map[string]string // and their values; empty: it has expired meanwhile
 	Err    error             // it is no hash
 }
 
 // Record decodes it, apart from head and shards.
-func (f *Found) Record() (*shared.Record, error) {
+func (f *Found) Record() (*Record, error) {
 	if f.Err != nil {
 		return nil, f.Err
 	}
@@ -104,11 +102,11 @@ func (f *Found) Record() (*shared.Record, error) {
 	for name, value := range f.Fields {
 		fields = append(fields, name, value)
 	}
-	return shared.ParseRecord(fields)
+	return ParseRecord(fields)
 }
 
 // Read reads records in one pipeline, in the order of the keys.
-func Read(ctx context.Context, r *shared.Redis, keys []shared.Key) ([]Found, error) {
+func Read(ctx context.Context, r *Conn, keys []Key) ([]Found, error) {
 	commands := make(rueidis.Commands, len(keys))
 	for i, k := range keys {
 		commands[i] = r.Client.B().Hgetall().Key(r.Name(k)).Build()
@@ -125,7 +123,7 @@ func Read(ctx context.Context, r *shared.Redis, keys []shared.Key) ([]Found, err
 }
 
 // Endless reports which records never expire.
-func Endless(ctx context.Context, r *shared.Redis, keys []shared.Key) ([]bool, error) {
+func Endless(ctx context.Context, r *Conn, keys []Key) ([]bool, error) {
 	commands := make(rueidis.Commands, len(keys))
 	for i, k := range keys {
 		commands[i] = r.Client.B().Pttl().Key(r.Name(k)).Build()
@@ -142,11 +140,11 @@ func Endless(ctx context.Context, r *shared.Redis, keys []shared.Key) ([]bool, e
 }
 
 // Each calls use with all records that hold something, in no order; one may come twice.
-func Each(ctx context.Context, r *shared.Redis, use func(shared.Key, *shared.Record) error) error {
+func Each(ctx context.Context, r *Conn, use func(Key, *Record) error) error {
 	return Names(ctx, r, func(names []string, _ int64) error {
 		found, err := Read(ctx, r, Keys(r, names))
 		for i := range found {
-			var rec *shared.Record
+			var rec *Record
 			if rec, err = found[i].Record(); err == nil && rec.Head != nil {
 				err = use(found[i].Key, rec)
 			}
@@ -162,7 +160,7 @@ func Each(ctx context.Context, r *shared.Redis, use func(shared.Key, *shared.Rec
 var ErrLive = errors.New("the Redis holds histories that a service has written, and no secret to read them by")
 
 // Clear removes the records of a move that was not finished. It returns ErrLive if one of them is not of a move.
-func Clear(ctx context.Context, r *shared.Redis) error {
+func Clear(ctx context.Context, r *Conn) error {
 	return Names(ctx, r, func(names []string, _ int64) error {
 		keys := Keys(r, names)
 		heads, err := r.Heads(ctx, keys)
@@ -171,7 +169,7 @@ func Clear(ctx context.Context, r *shared.Redis) error {
 		}
 		var commands rueidis.Commands
 		for i, k := range keys {
-			if heads[i].Version != Moved && heads[i].Version != (shared.Version{}) {
+			if heads[i].Version != Moved && heads[i].Version != (Version{}) {
 				return fmt.Errorf("user %q: %w", k.User, ErrLive)
 			}
 			commands = append(commands, r.Client.B().Del().Key(r.Name(k)).Build())

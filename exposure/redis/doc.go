@@ -1,4 +1,4 @@
-// Package shared keeps users' histories in a Redis, or in a server that speaks its protocol,
+// Package redis keeps users' histories in a Redis, or in a server that speaks its protocol,
 // for several services at once. It does not decode them: that is the business of package exposure.
 //
 // # Records
@@ -29,4 +29,4 @@
 //
 // A Redis that fails over may lose the writes of its last moments. The log still has them: an owner applies the last Replayed
 // of it again when it begins, and begins again when another server has become a master (Masters).
-package shared
+package redis

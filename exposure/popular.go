@@ -1,5 +1,4 @@
-// Package popular counts what all users together were shown, and lists the items seen most.
-package popular
+package exposure
 
 import (
 	"cmp"
@@ -21,53 +20,55 @@ import (
 	"jianguo/internal/wrap"
 )
 
-// Item is an item and how often it was seen, each time weighed by its age: half after Half.
-type Item struct {
+// PopularItem is an item and how often it was seen, each time weighed by its age: half after PopularHalf.
+type PopularItem struct {
 	ID     string    `json:"item"`
 	Weight float64   `json:"weight"`
 	At     time.Time `json:"at"` // when it had that weight
 }
 
-// Half is how long it takes for an exposure to count half.
-const Half = 12 * time.Hour
+// PopularHalf is how long it takes for an exposure to weighed half.
+const PopularHalf = 12 * time.Hour
 
-// limit is how many items are counted: the heaviest of twice as many are
+// mostPopular is how many items are counted: the heaviest of twice as many are
 // kept whenever there are those.
-const limit = 1 << 15
+const mostPopular = 1 << 15
 
-// Counts counts what all users together were shown. Load must be called before any other
-// method; all others may be called from any goroutine. The file holds a list of Item as JSON.
-type Counts struct {
+// popularCounts counts what all users together were shown. Load must be called before any other
+// method; all others may be called from any goroutine. The file holds a list of PopularItem as JSON.
+type popularCounts struct {
 	mu     sync.Mutex
-	counts map[string]*count // under mu
-	dirty  atomic.Bool       // not in the file yet
+	counts map[string]*weighed // under mu
+	dirty  atomic.Bool         // not in the file yet
 }
 
-// count is a weight at a time.
-type count struct{ weight, at float64 } // at in seconds since 1970
+// weighed is a weight at a time.
+type weighed struct{ weight, at float64 } // at in seconds since 1970
 
 // decayed is the weight at another time.
-func (c count) decayed(at float64) float64 { return c.weight * math.Exp2((c.at-at)/Half.Seconds()) }
+func (c weighed) decayed(at float64) float64 {
+	return c.weight * math.Exp2((c.at-at)/PopularHalf.Seconds())
+}
 
 // add adds a weight at a time, which may lie before the last one.
-func (p *Counts) add(id []byte, weight, at float64) {
+func (p *popularCounts) add(id []byte, weight, at float64) {
 	c := p.counts[string(id)]
 	if c == nil {
-		if len(p.counts) >= 2*limit-1 {
+		if len(p.counts) >= 2*mostPopular-1 {
 			p.shrink(at)
 		}
-		c = &count{0, at}
+		c = &weighed{0, at}
 		p.counts[string(id)] = c
 	}
 	if at > c.at {
-		*c = count{c.decayed(at), at}
+		*c = weighed{c.decayed(at), at}
 	}
-	c.weight += count{weight, at}.decayed(c.at)
+	c.weight += weighed{weight, at}.decayed(c.at)
 }
 
 // Add counts the items of an event, which happened at a time, or now where that is not known or yet to come: an old
 // exposure, as of an import, makes nothing popular today.
-func (p *Counts) Add(q *wire.Query, at, now time.Time) {
+func (p *popularCounts) Add(q *wire.Query, at, now time.Time) {
 	if at.IsZero() || at.After(now) {
 		at = now
 	}
@@ -80,13 +81,13 @@ func (p *Counts) Add(q *wire.Query, at, now time.Time) {
 }
 
 // shrink keeps the heavier half.
-func (p *Counts) shrink(at float64) {
+func (p *popularCounts) shrink(at float64) {
 	weights := make([]float64, 0, len(p.counts))
 	for _, c := range p.counts {
 		weights = append(weights, c.decayed(at))
 	}
-	slices.Sort(weights) // takes milliseconds, once per limit new items
-	least := weights[len(weights)-limit]
+	slices.Sort(weights) // takes milliseconds, once per mostPopular new items
+	least := weights[len(weights)-mostPopular]
 	for id, c := range p.counts {
 		if c.decayed(at) <= least {
 			delete(p.counts, id)
@@ -95,25 +96,25 @@ func (p *Counts) shrink(at float64) {
 }
 
 // Top lists the n heaviest items at a time, heaviest first; fewer if fewer are counted.
-func (p *Counts) Top(n int, at time.Time) []Item {
+func (p *popularCounts) Top(n int, at time.Time) []PopularItem {
 	p.mu.Lock()
-	out := make([]Item, 0, len(p.counts))
+	out := make([]PopularItem, 0, len(p.counts))
 	for id, c := range p.counts {
-		out = append(out, Item{ID: id, Weight: c.decayed(float64(at.Unix())), At: at})
+		out = append(out, PopularItem{ID: id, Weight: c.decayed(float64(at.Unix())), At: at})
 	}
 	p.mu.Unlock()
-	slices.SortFunc(out, func(a, b Item) int { return cmp.Or(cmp.Compare(b.Weight, a.Weight), cmp.Compare(a.ID, b.ID)) })
+	slices.SortFunc(out, func(a, b PopularItem) int { return cmp.Or(cmp.Compare(b.Weight, a.Weight), cmp.Compare(a.ID, b.ID)) })
 	return out[:min(n, len(out))]
 }
 
 // Load reads the file. A missing file is not an error. What cannot be read starts from zero.
-func (p *Counts) Load(path string) error {
-	p.counts = map[string]*count{}
+func (p *popularCounts) Load(path string) error {
+	p.counts = map[string]*weighed{}
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	var list []Item
+	var list []PopularItem
 	if err == nil {
 		err = json.Unmarshal(b, &list)
 	}
@@ -123,12 +124,12 @@ func (p *Counts) Load(path string) error {
 	return err
 }
 
-// Save writes the file if a count has changed.
-func (p *Counts) Save(path string, now time.Time) error {
+// Save writes the file if a weighed has changed.
+func (p *popularCounts) Save(path string, now time.Time) error {
 	if !p.dirty.Swap(false) {
 		return nil
 	}
-	b, err := json.Marshal(p.Top(limit, now))
+	b, err := json.Marshal(p.Top(mostPopular, now))
 	if err == nil {
 		err = disk.Replace(path, b, 0o600)
 	}
@@ -136,7 +137,7 @@ func (p *Counts) Save(path string, now time.Time) error {
 }
 
 // SaveLoop writes the file once a minute until the context ends. A crash loses the last minute.
-func (p *Counts) SaveLoop(ctx context.Context, path string, clock func() time.Time, logger *slog.Logger) {
+func (p *popularCounts) SaveLoop(ctx context.Context, path string, clock func() time.Time, logger *slog.Logger) {
 	for wait.For(ctx, time.Minute) == nil {
 		if err := p.Save(path, clock()); err != nil {
 			logger.Warn("exposure: counts of popular items not written", "err", err)

@@ -1,4 +1,4 @@
-package link
+package state
 
 import (
 	"errors"
@@ -9,9 +9,9 @@ import (
 
 // TestCheck: no cycles, no more than four links in a row, no more than eight histories for a user;
 // a read that fails is an error, not a refusal.
-func TestCheck(t *testing.T) {
+func TestLinks(t *testing.T) {
 	graph := map[string]Links{}
-	read := Reader(func(u string) Links { return graph[u] })
+	read := LinkReader(func(u string) Links { return graph[u] })
 	check := func(user, from string) error { return must.Catch(func() { read.Check(user, from) }) }
 	add := func(user, from string) {
 		t.Helper()
@@ -24,7 +24,7 @@ func TestCheck(t *testing.T) {
 	}
 	refused := func(user, from string) {
 		t.Helper()
-		if err := check(user, from); !errors.Is(err, ErrRefused) {
+		if err := check(user, from); !errors.Is(err, ErrLink) {
 			t.Fatalf("%s asks %s: %v", user, from, err)
 		}
 	}

@@ -1,10 +1,4 @@
-// Package story knows which items tell the same story: an item and what it was published as a copy of, and
-// what that is a copy of. Only items of stories of two or more are kept, in memory, about 110 bytes an item. An unknown item is
-// a story of its own.
-//
-// An exposure is stored under its item alone. A filter asks for all items of a story instead, so that stories
-// may merge and part at any time.
-package story
+package exposure
 
 import (
 	"math/rand/v2"
@@ -16,33 +10,38 @@ import (
 	"jianguo/exposure/wire"
 )
 
-// Most is how many items a story has at most. A further copy begins another story.
-const Most = 64
+// mostTold is how many items a story has at most. A further copy begins another story.
+const mostTold = 64
 
-// Stories are all stories. New makes them. All methods may be called from any goroutine.
+// Stories know which items tell the same story: an item and what it was published as a copy of, and what that is
+// a copy of. Only items of stories of two or more are kept, in memory, about 110 bytes an item. An unknown item
+// is a story of its own. NewStories makes them. All methods may be called from any goroutine.
+//
+// An exposure is stored under its item alone. A filter asks for all items of a story instead, so that stories
+// may merge and part at any time.
 type Stories struct {
 	seed  uint64
 	ready atomic.Bool
 
 	mu    sync.RWMutex
-	items map[string]*item // mu
+	items map[string]*storyItem // mu
 	// mu; a bit for each hash, at most one in 16 is set: it sends most items away that are in no story.
 	bits []uint64
 }
 
-// item is an item of a story. All of its fields are under Stories.mu.
-type item struct {
+// storyItem is an item of a story. All of its fields are under Stories.mu.
+type storyItem struct {
 	id    string
-	of    *item // that it was published as a copy of, or nil
-	story *set
+	of    *storyItem // that it was published as a copy of, or nil
+	story *storySet
 }
 
-// set is the items of one story.
-type set struct{ items []*item }
+// storySet is the items of one story.
+type storySet struct{ items []*storyItem }
 
-// New makes empty stories.
-func New() *Stories {
-	return &Stories{seed: rand.Uint64(), items: map[string]*item{}, bits: make([]uint64, 1<<10)}
+// NewStories makes empty stories.
+func NewStories() *Stories {
+	return &Stories{seed: rand.Uint64(), items: map[string]*storyItem{}, bits: make([]uint64, 1<<10)}
 }
 
 // Ready says whether all stories are known.
@@ -98,11 +97,11 @@ func (s *Stories) Unlink(id string) {
 	s.again(slices.Clone(a.story.items))
 }
 
-func (s *Stories) item(id string) *item {
+func (s *Stories) item(id string) *storyItem {
 	it := s.items[id]
 	if it == nil {
-		it = &item{id: id}
-		it.story = &set{[]*item{it}}
+		it = &storyItem{id: id}
+		it.story = &storySet{[]*storyItem{it}}
 		s.items[id] = it
 		if 16*len(s.items) > 64*len(s.bits) {
 			s.bits = make([]uint64, 2*len(s.bits))
@@ -124,16 +123,16 @@ func (s *Stories) setBit(id string) {
 func (s *Stories) bit(hash uint32) uint32 { return hash & uint32(64*len(s.bits)-1) }
 
 // again joins the items of some stories again, as their links say. Those that remain alone are forgotten.
-func (s *Stories) again(items []*item) {
+func (s *Stories) again(items []*storyItem) {
 	for _, it := range items {
-		it.story = &set{[]*item{it}}
+		it.story = &storySet{[]*storyItem{it}}
 	}
 	for _, it := range items {
 		if it.of == nil || it.story == it.of.story {
 			continue
 		}
 		a, b := it.story, it.of.story
-		if len(a.items)+len(b.items) > Most {
+		if len(a.items)+len(b.items) > mostTold {
 			it.of = nil
 			continue
 		}
@@ -149,22 +148,22 @@ func (s *Stories) again(items []*item) {
 	}
 }
 
-// Found are the stories of the items of one request. Its memory may be used again.
-type Found struct {
+// foundStories are the stories of the items of one request. Its memory may be used again.
+type foundStories struct {
 	hashes []uint32
-	hits   []hit
+	hits   []storyHit
 	others []string // items of these stories, one story after the other
 }
 
-// hit is an item of the request that is in a story, and the story's items in others.
-type hit struct{ number, from, to int }
+// storyHit is an item of the request that is in a story, and the story's items in others.
+type storyHit struct{ number, from, to int }
 
 // Find looks up the items of a request.
-func (f *Found) Find(s *Stories, q *wire.Query) {
+func (f *foundStories) Find(s *Stories, q *wire.Query) {
 	f.hashes, f.hits, f.others = q.Keys(f.hashes, s.seed), f.hits[:0], f.others[:0]
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	var known map[*set]hit
+	var known map[*storySet]storyHit
 	for i, hash := range f.hashes {
 		at := s.bit(hash)
 		if s.bits[at>>6]>>(at&63)&1 == 0 {
@@ -182,7 +181,7 @@ func (f *Found) Find(s *Stories, q *wire.Query) {
 			}
 			h.to = len(f.others)
 			if known == nil {
-				known = map[*set]hit{}
+				known = map[*storySet]storyHit{}
 			}
 			known[it.story] = h
 		}
@@ -192,7 +191,7 @@ func (f *Found) Find(s *Stories, q *wire.Query) {
 }
 
 // AppendKeys appends the keys of all items of the stories found, under the seed of a user.
-func (f *Found) AppendKeys(keys []uint32, seed uint64) []uint32 {
+func (f *foundStories) AppendKeys(keys []uint32, seed uint64) []uint32 {
 	for _, id := range f.others {
 		keys = append(keys, wire.Key([]byte(id), seed))
 	}
@@ -201,7 +200,7 @@ func (f *Found) AppendKeys(keys []uint32, seed uint64) []uint32 {
 
 // Spread marks an item of a request as held exactly if another one of its story is held. keys and marks are
 // those of the request's n items, and behind them those of AppendKeys.
-func (f *Found) Spread(n int, keys []uint32, marks []byte) {
+func (f *foundStories) Spread(n int, keys []uint32, marks []byte) {
 	for _, h := range f.hits {
 		for i := n + h.from; i < n+h.to; i++ {
 			if marks[i] != kernel.Unseen && keys[i] != keys[h.number] {

@@ -1,26 +1,17 @@
-// Package legacy asks the store that a platform had before: one Redis key a user, a ZSET, SET or LIST of
-// item ids. It is asked until the user's history has been imported, and is only ever read.
-package legacy
+package importer
 
 import (
 	"context"
 	"errors"
 	"fmt"
+
+	"jianguo/exposure/trace"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/redis/rueidis"
 )
-
-// UserField stands for the user in a pattern of keys.
-const UserField = "{user}"
-
-// Exposure is an item, and when it was shown; zero if that is not known.
-type Exposure struct {
-	ID string
-	At time.Time
-}
 
 // connect begins to connect to a Redis or a Redis Cluster.
 func (o *Old) connect(ctx context.Context, url string) error {
@@ -50,7 +41,7 @@ var errAway = errors.New("the old store has not answered yet")
 
 // read returns a user's history, oldest first where the type of the key tells (a list has its newest item
 // first, as LPUSH leaves it). All types are asked in one pipeline: two of three answers are errors.
-func (o *Old) read(ctx context.Context, user string) ([]Exposure, error) {
+func (o *Old) read(ctx context.Context, user string) ([]trace.Exposure, error) {
 	client := o.client.Load()
 	if client == nil {
 		return nil, errAway
@@ -64,25 +55,13 @@ func (o *Old) read(ctx context.Context, user string) ([]Exposure, error) {
 	if noZset != nil && noSet != nil && err != nil {
 		return nil, fmt.Errorf("old store, key %q: neither zset, set nor list: %w", key, err)
 	}
-	var out []Exposure
+	var out []trace.Exposure
 	for _, z := range scores {
-		out = append(out, Exposure{z.Member, scoreTime(z.Score)})
+		out = append(out, trace.Exposure{ID: z.Member, At: scoreTime(z.Score)})
 	}
 	slices.Reverse(list)
 	for _, id := range append(set, list...) {
-		out = append(out, Exposure{ID: id})
+		out = append(out, trace.Exposure{ID: id})
 	}
 	return out, nil
-}
-
-// scoreTime is the time of a score in seconds or milliseconds, between 2001 and 2286; otherwise it is
-// zero.
-func scoreTime(score float64) time.Time {
-	switch {
-	case score >= 1e9 && score < 1e10:
-		return time.UnixMilli(int64(score * 1000))
-	case score >= 1e12 && score < 1e13:
-		return time.UnixMilli(int64(score))
-	}
-	return time.Time{}
 }

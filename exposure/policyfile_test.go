@@ -1,4 +1,4 @@
-package policyfile
+package exposure
 
 import (
 	"os"
@@ -8,11 +8,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"jianguo/exposure"
 )
 
-func TestRead(t *testing.T) {
+func TestReadPolicies(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "policy.json")
 	text := `{"histories": {
 		"default": {"policy": "rotate,ttl=120h"},
@@ -27,17 +25,17 @@ func TestRead(t *testing.T) {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cfg, err := Read(path)
+	cfg, err := ReadPolicies(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p := cfg.Policies["disliked"]; len(cfg.Policies) != 4 || p.TTL != 90*24*time.Hour || cfg.Policies["clicked"].Kind != exposure.Calendar || cfg.Policies[""].Slots != 5 {
+	if p := cfg.Policies["disliked"]; len(cfg.Policies) != 4 || p.TTL != 90*24*time.Hour || cfg.Policies["clicked"].Kind != Calendar || cfg.Policies[""].Slots != 5 {
 		t.Errorf("%+v", cfg.Policies)
 	}
 	if diff := cmp.Diff([]string{"clicked", "disliked", "muted"}, cfg.MoreKinds()); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(map[string]exposure.Scene{
+	if diff := cmp.Diff(map[string]Scene{
 		"":       {Reads: []string{"", "disliked"}, Writes: []string{"", "disliked", "clicked"}},
 		"player": {Reads: []string{"video", "disliked"}, Writes: []string{"video", "disliked"}},
 		"search": {Reads: []string{"disliked"}},
@@ -45,8 +43,8 @@ func TestRead(t *testing.T) {
 	}, cfg.Scenes); diff != "" {
 		t.Error(diff)
 	}
-	if cfg, err = parse([]byte(`{"histories": {"default": {}, "b": {"kinds": ["b"]}, "a": {"kinds": ["a"]}}}`)); err != nil ||
-		!cmp.Equal(cfg.Scenes, map[string]exposure.Scene{"": {Reads: []string{"", "a", "b"}, Writes: []string{"", "a", "b"}}}) {
+	if cfg, err = parsePolicies([]byte(`{"histories": {"default": {}, "b": {"kinds": ["b"]}, "a": {"kinds": ["a"]}}}`)); err != nil ||
+		!cmp.Equal(cfg.Scenes, map[string]Scene{"": {Reads: []string{"", "a", "b"}, Writes: []string{"", "a", "b"}}}) {
 		t.Errorf("without scenes: %+v %v", cfg, err)
 	}
 }
@@ -72,17 +70,17 @@ func TestErrors(t *testing.T) {
 		`{"histories":{"default":{}},"scenes":{"feed":{"reads":"default"}}}`:        `Scenes.Reads`,
 		`{"histories":{"default":{},"d":{}},"scenes":{"default":{"writes":["d"]}}}`: `histories.default: no scene writes it`,
 	} {
-		if _, err := parse([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := parsePolicies([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", text, err, want)
 		}
 	}
 }
 
 // FuzzParse: a file that is taken has a history for each name, and at most those.
-func FuzzParse(f *testing.F) {
+func FuzzReadPolicies(f *testing.F) {
 	f.Add([]byte(`{"histories":{"default":{"policy":"rotate,ttl=120h"},"d":{"kinds":["d"]}},"scenes":{"feed":{"reads":["d"],"writes":[]}}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		cfg, err := parse(text)
+		cfg, err := parsePolicies(text)
 		if err != nil {
 			return
 		}

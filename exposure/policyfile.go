@@ -1,6 +1,4 @@
-// Package policyfile reads which histories of users there are, which kinds of reports each keeps and for how long,
-// and which of them each part of a platform reads and writes. docs/EXPOSURE.md describes the file.
-package policyfile
+package exposure
 
 import (
 	"bytes"
@@ -13,49 +11,50 @@ import (
 	"slices"
 	"strings"
 
-	"jianguo/exposure"
 	"jianguo/internal/must"
 )
 
-// Default is the name of the history that has none, and of the scene of requests that name none, or one that is not
+// defaultName is the name of the history that has none, and of the scene of requests that name none, or one that is not
 // listed.
-const Default = "default"
+const defaultName = "default"
 
-type file struct {
+type policyFile struct {
 	Histories map[string]struct {
 		Policy string
 		Kinds  []string // missing: delivered and seen
 	}
-	Scenes map[string]exposure.Scene // what one leaves out is as in Default, and what that leaves out is every history
+	Scenes map[string]Scene // what one leaves out is as in defaultName, and what that leaves out is every history
 }
 
-// Read reads which histories a store has. Its errors name the field.
-func Read(path string) (cfg exposure.Config, err error) {
+// ReadPolicies reads from a file which histories a store has, which kinds of reports each keeps and for how long,
+// and which of them each part of a platform reads and writes: Policies, Kinds and Scenes of a Config.
+// docs/EXPOSURE.md describes the file. Errors name the field.
+func ReadPolicies(path string) (cfg Config, err error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return cfg, err
 	}
-	if cfg, err = parse(data); err != nil {
+	if cfg, err = parsePolicies(data); err != nil {
 		err = fmt.Errorf("%s: %w", path, err)
 	}
 	return cfg, err
 }
 
-func parse(data []byte) (cfg exposure.Config, err error) {
+func parsePolicies(data []byte) (cfg Config, err error) {
 	err = must.Catch(func() {
-		var f file
+		var f policyFile
 		d := json.NewDecoder(bytes.NewReader(data))
 		d.DisallowUnknownFields()
 		must.Do(d.Decode(&f))
 		if d.More() {
 			must.Do(errors.New("something follows the object"))
 		}
-		if _, ok := f.Histories[Default]; !ok {
-			must.Do(fmt.Errorf("histories: %s is missing", Default))
+		if _, ok := f.Histories[defaultName]; !ok {
+			must.Do(fmt.Errorf("histories: %s is missing", defaultName))
 		}
-		cfg.Policies, cfg.Kinds, cfg.Scenes = map[string]exposure.Policy{}, map[string][]string{}, map[string]exposure.Scene{}
+		cfg.Policies, cfg.Kinds, cfg.Scenes = map[string]Policy{}, map[string][]string{}, map[string]Scene{}
 		for name, h := range f.Histories {
-			policy, err := exposure.ParsePolicy(h.Policy)
+			policy, err := ParsePolicy(h.Policy)
 			must.Dof(err, "histories.%s.policy", name)
 			if cfg.Policies[stored(name)] = policy; h.Kinds != nil {
 				must.Dof(checkKinds(h.Kinds), "histories.%s.kinds", name)
@@ -69,7 +68,7 @@ func parse(data []byte) (cfg exposure.Config, err error) {
 
 // stored is the name of a history in the state file.
 func stored(name string) string {
-	if name == Default {
+	if name == defaultName {
 		return ""
 	}
 	return name
@@ -78,11 +77,11 @@ func stored(name string) string {
 // taken are subjects that are no kinds of a policy file.
 var taken = []string{"played", "unsee", "forget", "imported", "link", "unlink", "filter", "report"}
 
-var word = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
+var kindWord = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
 
 func checkKinds(kinds []string) error {
 	for _, kind := range kinds {
-		if !word.MatchString(kind) || slices.Contains(taken, kind) {
+		if !kindWord.MatchString(kind) || slices.Contains(taken, kind) {
 			return fmt.Errorf("%.60q is no name of a kind: a word of up to 32 letters a to z, digits, _ and -, and none of %s", kind, strings.Join(taken, ", "))
 		}
 	}
@@ -93,13 +92,13 @@ func checkKinds(kinds []string) error {
 }
 
 // fill fills in the scenes, and refuses a history that no scene writes. Package must ends it.
-func (f *file) fill(scenes map[string]exposure.Scene) {
+func (f *policyFile) fill(scenes map[string]Scene) {
 	all := slices.Sorted(maps.Keys(f.Histories))
-	all = append([]string{Default}, slices.DeleteFunc(all, func(h string) bool { return h == Default })...)
-	base := exposure.Scene{Reads: all, Writes: all}
+	all = append([]string{defaultName}, slices.DeleteFunc(all, func(h string) bool { return h == defaultName })...)
+	base := Scene{Reads: all, Writes: all}
 
 	var written []string
-	for _, name := range append([]string{Default}, slices.Sorted(maps.Keys(f.Scenes))...) {
+	for _, name := range append([]string{defaultName}, slices.Sorted(maps.Keys(f.Scenes))...) {
 		sc := f.Scenes[name]
 		if sc.Reads == nil {
 			sc.Reads = base.Reads
@@ -107,7 +106,7 @@ func (f *file) fill(scenes map[string]exposure.Scene) {
 		if sc.Writes == nil {
 			sc.Writes = base.Writes
 		}
-		if name == Default {
+		if name == defaultName {
 			base = sc
 		}
 		sc.Reads, sc.Writes = f.known(name+".reads", sc.Reads), f.known(name+".writes", sc.Writes)
@@ -122,7 +121,7 @@ func (f *file) fill(scenes map[string]exposure.Scene) {
 }
 
 // known are the names of histories, which a field of the scenes lists, in the state file.
-func (f *file) known(field string, names []string) (list []string) {
+func (f *policyFile) known(field string, names []string) (list []string) {
 	for _, h := range names {
 		if _, ok := f.Histories[h]; !ok {
 			must.Do(fmt.Errorf("scenes.%s: %.60q is no history: %s", field, h, strings.Join(slices.Sorted(maps.Keys(f.Histories)), ", ")))

@@ -1,7 +1,9 @@
-package legacy
+package importer
 
 import (
 	"context"
+
+	"jianguo/exposure/trace"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -20,7 +22,7 @@ type Old struct {
 	Shadow  bool          // the old store alone answers; where jianguo differs is counted
 	Logger  *slog.Logger
 	// Import stores what the old store held of a user, oldest first, and that it need not be asked again.
-	Import func(ctx context.Context, user string, history []Exposure) error
+	Import func(ctx context.Context, user string, history []trace.Exposure) error
 
 	key     string
 	client  atomic.Pointer[rueidis.Client] // nil until the server has answered once
@@ -35,8 +37,8 @@ const (
 	importers     = 4 // users imported at once, at most
 )
 
-// Open begins to connect to a Redis, in which a user's key is as key says. It need not answer yet.
-func Open(ctx context.Context, url, key string, logger *slog.Logger) (*Old, error) {
+// OpenOld begins to connect to a Redis, in which a user's key is as key says. It need not answer yet.
+func OpenOld(ctx context.Context, url, key string, logger *slog.Logger) (*Old, error) {
 	counter := func(name, help string) prometheus.Counter {
 		return prometheus.NewCounter(prometheus.CounterOpts{Namespace: "jianguo", Subsystem: "legacy", Name: name, Help: help})
 	}
@@ -94,7 +96,7 @@ func (o *Old) Ask(ctx context.Context, known, imported bool, q *wire.Query, mark
 }
 
 // History is what the old store holds of a user. It may take a second: it is asked for by people.
-func (o *Old) History(ctx context.Context, user string) ([]Exposure, error) {
+func (o *Old) History(ctx context.Context, user string) ([]trace.Exposure, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	return o.read(ctx, user)
@@ -102,7 +104,7 @@ func (o *Old) History(ctx context.Context, user string) ([]Exposure, error) {
 
 // importLater imports a user, whose history is read again if that failed with err. If too many are being
 // imported, the user's next request asks again.
-func (o *Old) importLater(user string, history []Exposure, err error) {
+func (o *Old) importLater(user string, history []trace.Exposure, err error) {
 	select {
 	case o.imports <- struct{}{}:
 	default:

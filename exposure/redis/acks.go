@@ -1,4 +1,4 @@
-package shared
+package redis
 
 import (
 	"context"
@@ -27,7 +27,7 @@ type Ack struct {
 // Acks tells requests of this service what owners on any service have applied.
 type Acks struct {
 	conn  *nats.Conn
-	redis *Redis
+	redis *Conn
 	sub   *nats.Subscription
 	parts [Partitions]ackPart
 }
@@ -41,7 +41,7 @@ type ackPart struct {
 }
 
 // Listen begins to hear what owners say.
-func Listen(conn *nats.Conn, redis *Redis) (*Acks, error) {
+func Listen(conn *nats.Conn, redis *Conn) (*Acks, error) {
 	a := &Acks{conn: conn, redis: redis}
 	for i := range a.parts {
 		a.parts[i].refused, a.parts[i].waiting = map[uint64]string{}, map[uint64][]chan struct{}{}
