@@ -35,7 +35,7 @@ var decoders = map[string]string{
 	"ingest.DecodeWithdrawal":            "ingest.FuzzDecodeWithdrawal",
 	"ingest.ParseID":                     "ingest.FuzzDecodeItem",
 	"ingest.decodeEdit":                  "ingest.FuzzDecodeEdit",
-	"ingest.decodeObject":                "ingest.FuzzDecodeObject",
+	"ingest.decodePayload":               "ingest.FuzzDecodePayload",
 	"ingest.decodeItem":                  "ingest.FuzzDecodeItem",
 	"segment.parseGap":                   "segment.FuzzParsePattern",
 	"segment.parsePattern":               "segment.FuzzParsePattern",

@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -27,9 +28,15 @@ func (h handler) serve(c echo.Context) error {
 	return c.JSON(http.StatusOK, answer)
 }
 
-// refuse ends a request with a field, query parameter or part of its path at fault, tooLarge one that has more of
-// something than is taken.
-var refuse, tooLarge = ingest.Refuse, ingest.TooLarge
+// refuse ends a request with a field, query parameter or part of its path at fault.
+func refuse(field, problem string, args ...any) {
+	must.Do(&ingest.FieldError{Field: field, Problem: fmt.Sprintf(problem, args...)})
+}
+
+// tooLarge is refuse where there is more of something than is taken.
+func tooLarge(field, problem string, args ...any) {
+	must.Do(&ingest.FieldError{Field: field, Problem: fmt.Sprintf(problem, args...), TooLarge: true})
+}
 
 // queryInt reads a whole number between least and most.
 func queryInt[N int | int64 | uint32 | uint64](c echo.Context, name string, missing, least, most N) N {

@@ -100,9 +100,6 @@ func (s *Service) applyBatch(ctx context.Context, batch []*job) error {
 	}
 	for i, j := range batch {
 		s.reply(j, &outcomes[i])
-		if j.text != nil {
-			s.texts.Put(j.text)
-		}
 		s.room.Release(j.weight)
 		s.metrics.latency.Observe(time.Since(j.meta.Timestamp).Seconds())
 	}
@@ -184,10 +181,6 @@ func (s *Service) prepareAgain(ctx context.Context, batch []*job) error {
 	g.SetLimit(s.cfg.Workers)
 	for _, j := range batch {
 		if a := j.mutation.Article; a != nil && a.Recipe != s.cfg.Index.Recipe() {
-			if j.text != nil {
-				s.texts.Put(j.text)
-			}
-			j.text = nil
 			g.Go(func() error { return s.prepareJob(ctx, j) })
 		}
 	}

@@ -49,9 +49,7 @@ func TestBoilerplateIsLearned(t *testing.T) {
 	open := func() *index.Index {
 		x, err := index.Open(t.Context(), index.Config{Dir: dir, Policy: &policy, Relaxed: true,
 			Normal: func(title, body string) sketch.Input {
-				var text segment.Text
-				seg.Analyze(&text, title, body)
-				return ingest.Input(&text)
+				return ingest.Normal(seg, title, body)
 			}})
 		if err != nil {
 			t.Fatal(err)
@@ -70,7 +68,7 @@ func TestBoilerplateIsLearned(t *testing.T) {
 		t.Helper()
 		seq++
 		it := &ingest.Item{ID: fmt.Sprint(seq), Source: source, Body: body}
-		m := index.Mutation{Seq: seq, At: time.Date(2026, 1, 2, 3, 4, int(seq), 0, time.UTC), Article: ingest.Prepare(seg, new(segment.Text), it)}
+		m := index.Mutation{Seq: seq, At: time.Date(2026, 1, 2, 3, 4, int(seq), 0, time.UTC), Article: ingest.Prepare(seg, it)}
 		m.Article.Packed = index.PackText(it.Body)
 		if ahead {
 			if err := x.Preview(t.Context(), m.Article, m.At); err != nil {

@@ -100,7 +100,9 @@ type Judgement struct {
 // both texts kept; terms bounds Explanation.Terms.
 func Explain(seg *segment.Segmenter, policy index.Policy, language string, later, earlier *Item, terms int) *Explanation {
 	var qt, et segment.Text
-	q, c := Prepare(seg, &qt, later), Prepare(seg, &et, earlier)
+	seg.Analyze(&qt, later.Title, later.Body)
+	seg.Analyze(&et, earlier.Title, earlier.Body)
+	q, c := Prepare(seg, later), Prepare(seg, earlier)
 	x := &Explanation{
 		Query: side(q), Earlier: side(c), Distance: simhash.Distance(q.Print.Fingerprint, c.Print.Fingerprint),
 		S: q.Print.S(c.Print.Fingerprint), SReverse: c.Print.S(q.Print.Fingerprint),

@@ -58,9 +58,7 @@ func compareWithIndex(t *testing.T, seg *segment.Segmenter, strictness string, l
 	}
 	x, err := index.Open(t.Context(), index.Config{Dir: t.TempDir(), Policy: &policy, Relaxed: true,
 		Normal: func(title, body string) sketch.Input {
-			var text segment.Text
-			seg.Analyze(&text, title, body)
-			return ingest.Input(&text)
+			return ingest.Normal(seg, title, body)
 		}})
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +67,7 @@ func compareWithIndex(t *testing.T, seg *segment.Segmenter, strictness string, l
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	var last index.Event
 	for i, it := range []*ingest.Item{earlier, later} {
-		a := ingest.Prepare(seg, new(segment.Text), it)
+		a := ingest.Prepare(seg, it)
 		a.Packed = index.PackText(it.Body)
 		out, err := x.Add(t.Context(), []index.Mutation{{Seq: uint64(i + 1), At: at, Article: a}})
 		if err != nil {

@@ -52,9 +52,7 @@ type testService struct {
 }
 
 func normal(title, body string) sketch.Input {
-	var text segment.Text
-	segmenter.Analyze(&text, title, body)
-	return Input(&text)
+	return Normal(segmenter, title, body)
 }
 
 // start opens a testService in dir and runs it, with relaxed durability.

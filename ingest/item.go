@@ -13,8 +13,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
-
-	"jianguo/internal/must"
 )
 
 // Limits of the wire.
@@ -59,50 +57,67 @@ const (
 	ModePromote = "promote" // the oldest copy becomes the lead
 )
 
-// object is a payload that is being read. Unknown fields are ignored, and of a name given twice the
-// last value counts. Its methods end at the first mistake (package must), a *FieldError.
-type object map[string]jsontext.Value
-
-// Refuse ends what reads a field that is wrong, with a *FieldError.
-func Refuse(field, problem string, args ...any) {
-	must.Do(&FieldError{Field: field, Problem: fmt.Sprintf(problem, args...)})
+// payload is a message that is being read. Unknown fields are ignored, and of a name given twice the last
+// value counts. The first mistake stays in err, and what is read after it is of no use.
+type payload struct {
+	values map[string]jsontext.Value
+	err    *FieldError
 }
 
-// TooLarge is Refuse where a limit of size is passed.
-func TooLarge(field, problem string, args ...any) {
-	must.Do(&FieldError{Field: field, Problem: fmt.Sprintf(problem, args...), TooLarge: true})
+// refuse notes a field that is wrong.
+func (p *payload) refuse(field, problem string, args ...any) {
+	if p.err == nil {
+		p.err = &FieldError{Field: field, Problem: fmt.Sprintf(problem, args...)}
+	}
 }
 
-// decodeObject reads the values in one pass, where encoding/json needs two.
-func decodeObject(data []byte) object {
+// note keeps the error of a check, a *FieldError.
+func (p *payload) note(err error) {
+	if f, ok := errors.AsType[*FieldError](err); ok && p.err == nil {
+		p.err = f
+	}
+}
+
+// decodePayload reads the values in one pass, where encoding/json needs two.
+func decodePayload(data []byte) *payload {
+	p := &payload{values: map[string]jsontext.Value{}}
 	if !utf8.Valid(data) {
-		Refuse("payload", "is not UTF-8")
+		p.refuse("payload", "is not UTF-8")
+		return p
 	}
 	d := jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	token := func() jsontext.Token {
-		t, err := d.ReadToken()
-		if err != nil {
-			Refuse("payload", "is not a JSON object: %v", err)
-		}
-		return t
+	if kind := d.PeekKind(); kind != '{' && kind != 0 {
+		name := cmp.Or(map[jsontext.Kind]string{'[': "array", '0': "number"}[kind], kind.String())
+		p.refuse("payload", "is a JSON %s, not an object", name)
 	}
-	if kind := token().Kind(); kind != '{' {
-		Refuse("payload", "is a JSON %s, not an object", cmp.Or(map[jsontext.Kind]string{'[': "array", '0': "number"}[kind], kind.String()))
+	if err := p.readFields(d); err != nil {
+		p.refuse("payload", "is not a JSON object: %v", err)
 	}
-	o := object{}
+	return p
+}
+
+// readFields reads an object and the end of the input behind it.
+func (p *payload) readFields(d *jsontext.Decoder) error {
+	if _, err := d.ReadToken(); err != nil {
+		return err
+	}
 	for d.PeekKind() == '"' {
-		key := token().String()
-		value, err := d.ReadValue()
+		key, err := d.ReadToken()
 		if err != nil {
-			Refuse("payload", "is not a JSON object: %v", err)
+			return err
 		}
-		o[key] = value
+		name := key.String() // the next read changes key
+		if p.values[name], err = d.ReadValue(); err != nil {
+			return err
+		}
 	}
-	token() // the end of the object
+	if _, err := d.ReadToken(); err != nil { // the end of the object
+		return err
+	}
 	if _, err := d.ReadToken(); err != io.EOF {
-		Refuse("payload", "is not a JSON object: %v", cmp.Or(err, errors.New("there is more behind it")))
+		return cmp.Or(err, errors.New("there is more behind it"))
 	}
-	return o
+	return nil
 }
 
 // DecodeItem reads a payload of items.publish. Its errors are *FieldError.
@@ -112,13 +127,16 @@ func DecodeItem(data []byte) (*Item, error) { return decodeItem(data, true) }
 func DecodeDocument(data []byte) (*Item, error) { return decodeItem(data, false) }
 
 func decodeItem(data []byte, wantsID bool) (*Item, error) {
-	return must.Try(func() *Item {
-		o := decodeObject(data)
-		it := &Item{ID: o.id(wantsID), Title: o.text("title", MaxText), Body: o.text("body", MaxText), Source: o.text("source", maxMeta),
-			URL: o.text("url", maxMeta), Revision: o.revision(), Published: o.time("published_at")}
-		must.Do(it.Validate())
-		return it
-	})
+	p := decodePayload(data)
+	it := &Item{
+		ID: p.id(wantsID), Title: p.text("title", MaxText), Body: p.text("body", MaxText), Source: p.text("source", maxMeta),
+		URL: p.text("url", maxMeta), Revision: p.revision(), Published: p.time("published_at"),
+	}
+	p.note(it.Validate())
+	if p.err != nil {
+		return nil, p.err
+	}
+	return it, nil
 }
 
 // Validate checks what is not checked while decoding. Its errors are
@@ -136,33 +154,36 @@ func (it *Item) Validate() error {
 // DecodeWithdrawal reads a payload of items.withdraw. Its errors are
 // *FieldError.
 func DecodeWithdrawal(data []byte) (*Withdrawal, error) {
-	return must.Try(func() *Withdrawal {
-		o := decodeObject(data)
-		w := &Withdrawal{ID: o.id(true), Mode: cmp.Or(o.text("mode", maxMeta), ModeBlock)}
-		if w.Mode != ModeBlock && w.Mode != ModePromote {
-			Refuse("mode", "is %q, want %s or %s", w.Mode, ModeBlock, ModePromote)
-		}
-		w.Reason, w.Revision = o.text("reason", maxMeta), o.revision()
-		return w
-	})
+	p := decodePayload(data)
+	w := &Withdrawal{ID: p.id(true), Mode: cmp.Or(p.text("mode", maxMeta), ModeBlock)}
+	if w.Mode != ModeBlock && w.Mode != ModePromote {
+		p.refuse("mode", "is %q, want %s or %s", w.Mode, ModeBlock, ModePromote)
+	}
+	w.Reason, w.Revision = p.text("reason", maxMeta), p.revision()
+	if p.err != nil {
+		return nil, p.err
+	}
+	return w, nil
 }
 
 // value is a field that is given and not null.
-func (o object) value(name string) (raw jsontext.Value, ok bool) {
-	raw = o[name]
+func (p *payload) value(name string) (raw jsontext.Value, ok bool) {
+	raw = p.values[name]
 	return raw, len(raw) > 0 && raw.Kind() != 'n'
 }
 
 // id reads an id: text, or an integer, which equals its decimal string.
-func (o object) id(required bool) string {
-	raw, ok := o.value("id")
-	switch {
-	case ok:
-		return must.Get(ParseID(json.RawMessage(raw)))
-	case required:
-		Refuse("id", "is missing")
+func (p *payload) id(required bool) string {
+	raw, ok := p.value("id")
+	if !ok {
+		if required {
+			p.refuse("id", "is missing")
+		}
+		return ""
 	}
-	return ""
+	id, err := ParseID(json.RawMessage(raw))
+	p.note(err)
+	return id
 }
 
 // ParseID reads an id from JSON: text, or an integer, which equals its decimal
@@ -202,13 +223,14 @@ func CheckID(id string) error {
 
 // text reads an optional text. Half of a surrogate pair becomes U+FFFD: texts that were
 // cut in the middle of an emoji are common, and nothing else of them is lost.
-func (o object) text(name string, limit int) string {
-	raw, ok := o.value(name)
+func (p *payload) text(name string, limit int) string {
+	raw, ok := p.value(name)
 	if !ok {
 		return ""
 	}
 	if raw.Kind() != '"' {
-		Refuse(name, "is not text")
+		p.refuse(name, "is not text")
+		return ""
 	}
 	s := raw[1 : len(raw)-1]
 	if bytes.IndexByte(s, '\\') >= 0 {
@@ -216,31 +238,31 @@ func (o object) text(name string, limit int) string {
 		s, _ = jsontext.AppendUnquote(make([]byte, 0, len(raw)), raw)
 	}
 	if len(s) > limit {
-		TooLarge(name, "has %d bytes, at most %d are taken", len(s), limit)
+		p.note(&FieldError{Field: name, Problem: fmt.Sprintf("has %d bytes, at most %d are taken", len(s), limit), TooLarge: true})
 	}
 	return string(s)
 }
 
-func (o object) revision() int64 {
-	raw, ok := o.value("revision")
+func (p *payload) revision() int64 {
+	raw, ok := p.value("revision")
 	if !ok {
 		return 0
 	}
 	n, err := strconv.ParseInt(string(raw), 10, 64)
 	if err != nil || n < 0 {
-		Refuse("revision", "is %.40s, want an integer from 0", raw)
+		p.refuse("revision", "is %.40s, want an integer from 0", raw)
 	}
 	return n
 }
 
-func (o object) time(name string) *time.Time {
-	s := o.text(name, 64)
+func (p *payload) time(name string) *time.Time {
+	s := p.text(name, 64)
 	if s == "" {
 		return nil
 	}
 	t, err := time.Parse(time.RFC3339Nano, s)
 	if err != nil {
-		Refuse(name, "is %q, want RFC 3339 as in 2026-01-02T15:04:05+08:00", s)
+		p.refuse(name, "is %q, want RFC 3339 as in 2026-01-02T15:04:05+08:00", s)
 	}
 	return &t
 }

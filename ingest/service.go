@@ -22,8 +22,6 @@ import (
 	"jianguo/internal/streams"
 	"jianguo/internal/trouble"
 	"jianguo/segment"
-	"jianguo/simhash"
-	"jianguo/sketch"
 )
 
 // Config configures a Service. Conn, Index and Segmenter are required.
@@ -54,8 +52,7 @@ type Service struct {
 
 	edits sync.Map // chan edited by id, of those who wait here
 
-	texts sync.Pool           // *segment.Text
-	room  *semaphore.Weighted // of inFlightBytes; held from intake to commit
+	room *semaphore.Weighted // of inFlightBytes; held from intake to commit
 
 	base       atomic.Uint64   // applied sequence = base + stream sequence
 	attached   string          // identity of the stream whose messages are applied; of Run
@@ -75,7 +72,6 @@ func New(ctx context.Context, cfg Config) (*Service, error) {
 		cfg.Fail = func(string) error { return nil }
 	}
 	s := &Service{cfg: cfg, log: cfg.Logger, metrics: newMetrics()}
-	s.texts.New = func() any { return new(segment.Text) }
 	var err error
 	if s.js, err = jetstream.New(cfg.Conn, jetstream.WithPublishAsyncMaxPending(4096)); err != nil {
 		return nil, fmt.Errorf("ingest: %w", err)
@@ -165,10 +161,8 @@ func (s *Service) StreamPrefix() string {
 
 // Check is the verdict an item would get now; nothing is stored.
 func (s *Service) Check(ctx context.Context, it *Item) (index.Event, error) {
-	text := s.texts.Get().(*segment.Text)
-	defer s.texts.Put(text)
 	now := time.Now().UTC()
-	e, err := s.cfg.Index.Check(ctx, Prepare(s.cfg.Segmenter, text, it), uint32(now.Unix()))
+	e, err := s.cfg.Index.Check(ctx, Prepare(s.cfg.Segmenter, it), uint32(now.Unix()))
 	e.At = now.Truncate(time.Millisecond)
 	return e, err
 }
@@ -218,48 +212,5 @@ func newMetrics() *metrics {
 		foreign: prometheus.NewCounter(prometheus.CounterOpts{Name: "jianguo_ingest_foreign_messages_total",
 			Help: "Messages in VERDICTS that are no events: a client published them, or named a subject of events for an answer."}),
 		pending: prometheus.NewGauge(prometheus.GaugeOpts{Name: "jianguo_ingest_pending_messages", Help: "Messages on the bus behind the last batch."}),
-	}
-}
-
-// Prepare analyses an item for the index. The article refers to text: the next use of
-// text changes it.
-func Prepare(seg *segment.Segmenter, text *segment.Text, it *Item) *index.Article {
-	a := &index.Article{ID: it.ID, Revision: it.Revision, Title: it.Title, Source: it.Source, URL: it.URL}
-	if it.Published != nil {
-		a.Published = *it.Published
-	}
-	seg.Analyze(text, it.Title, it.Body)
-	a.Recipe, a.Exact, a.Blank, a.Print = text.Recipe, text.Exact, text.Blank, Fingerprint(text)
-	a.Text = Input(text)
-	a.Text.Published = sketch.Day(a.Published)
-	a.Sketch = sketch.Make(a.Text)
-	return a
-}
-
-// Input is what a sketch is made from.
-func Input(text *segment.Text) sketch.Input {
-	return sketch.Input{Title: text.Title, Body: text.Body, Names: text.Names, Sentences: text.Sentences}
-}
-
-// Fingerprint sums the terms of a text.
-func Fingerprint(t *segment.Text) simhash.Print {
-	var s simhash.Sum
-	for i := range t.Terms {
-		s.Add(t.Terms[i].Hash, t.Terms[i].Weight)
-	}
-	return s.Print()
-}
-
-// Analyzer returns a function that prepares a kept text as an item that arrives, for a reindex.
-func Analyzer(seg *segment.Segmenter) func(title, body string, published time.Time) *index.Article {
-	texts := sync.Pool{New: func() any { return new(segment.Text) }}
-	return func(title, body string, published time.Time) *index.Article {
-		text := texts.Get().(*segment.Text)
-		defer texts.Put(text)
-		it := Item{Title: title, Body: body}
-		if !published.IsZero() {
-			it.Published = &published
-		}
-		return Prepare(seg, text, &it)
 	}
 }

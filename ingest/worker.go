@@ -13,7 +13,6 @@ import (
 
 	"jianguo/bus"
 	"jianguo/index"
-	"jianguo/segment"
 )
 
 // job is one message between intake and commit.
@@ -21,7 +20,6 @@ type job struct {
 	msg      jetstream.Msg
 	meta     *jetstream.MsgMetadata
 	mutation index.Mutation
-	text     *segment.Text // returned to the pool after the batch
 	edit     *index.Edit   // nil: a mutation
 	refused  error         // why it goes to the dead letters
 	buried   bool          // it is there
@@ -68,7 +66,7 @@ func (s *Service) prepareJob(ctx context.Context, j *job) error {
 func (s *Service) decode(ctx context.Context, j *job) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			j.mutation.Article, j.mutation.Withdraw, j.text = nil, nil, nil
+			j.mutation.Article, j.mutation.Withdraw = nil, nil
 			err = fmt.Errorf("panic: %v", v)
 			s.log.ErrorContext(ctx, "analysis panicked", "sequence", j.meta.Sequence.Stream, "error", err, "stack", string(debug.Stack()))
 		}
@@ -85,28 +83,19 @@ func (s *Service) decode(ctx context.Context, j *job) (err error) {
 		j.edit, err = decodeEdit(j.msg.Data())
 		return err
 	}
-	if j.mutation.Article, err = s.prepare(j); err != nil {
+	it, err := DecodeItem(j.msg.Data())
+	if err != nil {
 		return err
+	}
+	j.mutation.Article = Prepare(s.cfg.Segmenter, it)
+	if !s.cfg.DropTexts {
+		j.mutation.Article.Packed = index.PackText(it.Body)
 	}
 	if err := s.cfg.Index.Preview(ctx, j.mutation.Article, j.mutation.At); err != nil {
 		// The index then judges without it.
 		s.log.DebugContext(ctx, "preview", "error", err)
 	}
 	return nil
-}
-
-// prepare analyses the article of a message.
-func (s *Service) prepare(j *job) (*index.Article, error) {
-	it, err := DecodeItem(j.msg.Data())
-	if err != nil {
-		return nil, err
-	}
-	j.text = s.texts.Get().(*segment.Text)
-	a := Prepare(s.cfg.Segmenter, j.text, it)
-	if !s.cfg.DropTexts {
-		a.Packed = index.PackText(it.Body)
-	}
-	return a, nil
 }
 
 // decodeEdit reads the payload of an edit.

@@ -128,8 +128,6 @@ const weakMargin = .5
 // text, as far as it was kept and makes the same fingerprint today.
 func (c *Console) prints(items ...*index.Item) (views []printView) {
 	var all []simhash.Print
-	words := c.words.texts.Get().(*segment.Text)
-	defer c.words.texts.Put(words)
 	for _, it := range items {
 		if it == nil {
 			continue
@@ -137,7 +135,7 @@ func (c *Console) prints(items ...*index.Item) (views []printView) {
 		if f, err := simhash.Parse(it.Event.Fingerprint); err == nil {
 			print := simhash.Print{Fingerprint: f}
 			if it.Body != nil {
-				if own := ingest.Prepare(c.cfg.Segmenter, words, &ingest.Item{Title: it.Title, Body: *it.Body}).Print; own.Fingerprint == f {
+				if own := ingest.Prepare(c.cfg.Segmenter, &ingest.Item{Title: it.Title, Body: *it.Body}).Print; own.Fingerprint == f {
 					print = own
 				}
 			}

@@ -245,10 +245,8 @@ func passage(text string, words []string) (out []passagePart) {
 // nearest article.
 func (c finder) nearest(ctx context.Context, p *page, v *searchView, text string) {
 	body := strings.ToValidUTF8(text[:min(len(text), ingest.MaxText)], "")
-	words := c.words.texts.Get().(*segment.Text)
-	defer c.words.texts.Put(words)
 	now := c.cfg.Now()
-	e := must.Get(c.cfg.Index.Check(ctx, ingest.Prepare(c.cfg.Segmenter, words, &ingest.Item{Body: body}), uint32(now.Unix())))
+	e := must.Get(c.cfg.Index.Check(ctx, ingest.Prepare(c.cfg.Segmenter, &ingest.Item{Body: body}), uint32(now.Unix())))
 	v.Check = &e
 	if e.Of != "" {
 		v.Nearest = must.Get(c.cfg.Index.Item(ctx, e.Of))

@@ -34,9 +34,7 @@ func feed(dir, docs string) error {
 		return err
 	}
 	x, err := index.Open(context.Background(), index.Config{Dir: dir, Recipe: func() (string, error) { return s.Recipe(), nil }, Normal: func(title, body string) sketch.Input {
-		var text segment.Text
-		s.Analyze(&text, title, body)
-		return ingest.Input(&text)
+		return ingest.Normal(s, title, body)
 	}})
 	if err != nil {
 		return err
@@ -47,7 +45,7 @@ func feed(dir, docs string) error {
 		if err := json.Unmarshal([]byte(line), &it); err != nil {
 			return err
 		}
-		a := ingest.Prepare(s, new(segment.Text), &it)
+		a := ingest.Prepare(s, &it)
 		a.Packed = index.PackText(it.Body)
 		n := len(mutations) + 1
 		mutations = append(mutations, index.Mutation{Seq: uint64(n), At: time.Date(2026, 5, 1, n, 0, 0, 0, time.UTC), Article: a})

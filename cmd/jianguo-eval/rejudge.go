@@ -167,7 +167,7 @@ func (c *rejudgeCmd) rejudge(co *companion.Streams, segmenter *segment.Segmenter
 			return nil, err
 		}
 		one, err := arrivals.Next(co.Ctx, func(it *index.Item) *index.Article {
-			return ingest.Prepare(segmenter, new(segment.Text), &ingest.Item{ID: it.ID, Title: it.Title, Body: *it.Body, Source: it.Source, Published: it.Published})
+			return ingest.Prepare(segmenter, &ingest.Item{ID: it.ID, Title: it.Title, Body: *it.Body, Source: it.Source, Published: it.Published})
 		})
 		if err != nil {
 			return nil, err

@@ -200,8 +200,7 @@ func sameVerdicts(t *testing.T, x, fresh *index.Index, seg *segment.Segmenter, s
 		t.Fatal(err)
 	}
 	print := func(title, body string) simhash.Fingerprint {
-		var text segment.Text
-		return ingest.Prepare(seg, &text, &ingest.Item{Title: title, Body: body}).Print.Fingerprint
+		return ingest.Prepare(seg, &ingest.Item{Title: title, Body: body}).Print.Fingerprint
 	}
 	for line := range strings.Lines(string(file)) {
 		var it ingest.Item
@@ -209,8 +208,7 @@ func sameVerdicts(t *testing.T, x, fresh *index.Index, seg *segment.Segmenter, s
 			t.Fatal(err)
 		}
 		it.ID, it.Body = "new", strings.Replace(it.Body, "，", "，据了解，", 1)
-		var text segment.Text
-		article := ingest.Prepare(seg, &text, &it)
+		article := ingest.Prepare(seg, &it)
 		at := uint32(time.Now().Unix())
 		got, err1 := x.Check(ctx, article, at)
 		want, err2 := fresh.Check(ctx, article, at)

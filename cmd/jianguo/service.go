@@ -142,9 +142,7 @@ func (s *service) close() error {
 // normal is the normal form of a kept text. The segmenter is loaded before anything
 // is judged.
 func (s *service) normal(title, body string) sketch.Input {
-	var text segment.Text
-	s.segmenter.Analyze(&text, title, body)
-	return ingest.Input(&text)
+	return ingest.Normal(s.segmenter, title, body)
 }
 
 // plan is how the streams of this bus are made, once it is connected.

@@ -123,9 +123,7 @@ func Feed(ctx context.Context, cfg Config, items []*ingest.Item) (_ *Bench, err 
 
 // normal makes the normal form of a kept text.
 func (b *Bench) normal(title, body string) sketch.Input {
-	var text segment.Text
-	b.cfg.Segmenter.Analyze(&text, title, body)
-	return ingest.Input(&text)
+	return ingest.Normal(b.cfg.Segmenter, title, body)
 }
 
 // arrange puts the items into order of arrival and gives each its time.
@@ -163,7 +161,7 @@ func (b *Bench) arrange(items []*ingest.Item) {
 
 // prepare makes an item ready to be judged.
 func (b *Bench) prepare(it *ingest.Item) *index.Article {
-	return ingest.Prepare(b.cfg.Segmenter, new(segment.Text), it)
+	return ingest.Prepare(b.cfg.Segmenter, it)
 }
 
 // feed prepares a batch with all processors and adds it.

@@ -12,7 +12,6 @@ import (
 	"jianguo/index"
 	"jianguo/ingest"
 	"jianguo/internal/tier"
-	"jianguo/segment"
 	"jianguo/simhash"
 )
 
@@ -347,7 +346,7 @@ func TestMinHash(t *testing.T) {
 	byID := map[string]Set{}
 	seg := segmenter(t)
 	for _, it := range items {
-		byID[it.ID] = Shingles(content(ingest.Prepare(seg, new(segment.Text), it)), 5)
+		byID[it.ID] = Shingles(content(ingest.Prepare(seg, it)), 5)
 	}
 	var off float64
 	for _, l := range labels {

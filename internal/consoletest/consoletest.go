@@ -135,7 +135,6 @@ func (r *Service) publish(ctx context.Context, corpus []byte) error {
 
 // backdate adds the corpus as if it had arrived when it was published.
 func (r *Service) backdate(ctx context.Context, corpus []byte) error {
-	var text segment.Text
 	var seq uint64
 	at := time.Time{}
 	err := lines(corpus, func(line []byte) error {
@@ -147,7 +146,7 @@ func (r *Service) backdate(ctx context.Context, corpus []byte) error {
 			at = it.Published.Add(2 * time.Minute)
 		}
 		seq++
-		a := ingest.Prepare(r.Segmenter, &text, it)
+		a := ingest.Prepare(r.Segmenter, it)
 		a.Packed = index.PackText(it.Body)
 		_, err = r.Index.Add(ctx, []index.Mutation{{Seq: seq, At: at, Article: a}})
 		return err

@@ -22,9 +22,7 @@ func OpenIndex(co *companion.Streams, dir string, s *segment.Segmenter, cfg inde
 	cfg.Dir, cfg.SweepEvery, cfg.Logger = dir, -1, co.Log
 	cfg.Recipe = func() (string, error) { return s.Recipe(), nil }
 	cfg.Normal = func(title, body string) sketch.Input {
-		var text segment.Text
-		s.Analyze(&text, title, body)
-		return ingest.Input(&text)
+		return ingest.Normal(s, title, body)
 	}
 	return index.Open(co.Ctx, cfg)
 }

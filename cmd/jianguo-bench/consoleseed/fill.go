@@ -224,9 +224,8 @@ func (f *filler) make(batch []draft) {
 		close(next)
 		for range runtime.GOMAXPROCS(0) {
 			g.Go(func() error {
-				text := new(segment.Text)
 				for d := range next {
-					f.article(d, text)
+					f.article(d)
 				}
 				return nil
 			})
@@ -237,10 +236,10 @@ func (f *filler) make(batch []draft) {
 	}
 }
 
-func (f *filler) article(d *draft, text *segment.Text) {
+func (f *filler) article(d *draft) {
 	o, a := d.o, d.article
 	if d.first {
-		o.make(f, text)
+		o.make(f)
 	}
 	if d.partial || d.reworded {
 		r := rand.New(rand.NewPCG(o.seed, uint64(d.at.UnixNano())))
@@ -248,7 +247,7 @@ func (f *filler) article(d *draft, text *segment.Text) {
 		if d.partial {
 			body = o.text + "\n" + prose(r, f.words, 300)
 		}
-		made := ingest.Prepare(f.seg, text, &ingest.Item{ID: a.ID, Title: headline(r), Body: body, Source: a.Source, URL: a.URL, Published: &a.Published})
+		made := ingest.Prepare(f.seg, &ingest.Item{ID: a.ID, Title: headline(r), Body: body, Source: a.Source, URL: a.URL, Published: &a.Published})
 		made.Text.Title, made.Text.Body, made.Text.Names = "", "", nil
 		made.Packed = index.PackText(body)
 		*a = *made
@@ -259,12 +258,12 @@ func (f *filler) article(d *draft, text *segment.Text) {
 
 var noSketch = sketch.Make(sketch.Input{})
 
-func (o *origin) make(f *filler, text *segment.Text) {
+func (o *origin) make(f *filler) {
 	r := rand.New(rand.NewPCG(o.seed, 1))
 	body := o.title + "。\n" + prose(r, f.words, 400)
 	if o.real {
 		o.text = body
-		o.article = *ingest.Prepare(f.seg, text, &ingest.Item{Title: o.title, Body: body})
+		o.article = *ingest.Prepare(f.seg, &ingest.Item{Title: o.title, Body: body})
 		o.article.Text = sketch.Input{}
 	} else {
 		a := &o.article
