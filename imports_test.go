@@ -58,18 +58,11 @@ var exceptions = map[string][]string{
 var users = map[string]map[string][]string{
 	"index": {
 		"index/browse": {"api", "api/console", "cmd/jianguo", "cmd/jianguo-admin/maintain", "internal/consoletest"},
-		// Editors see and decide what carries no weight in texts of a source.
-		"index/boilerplate": {"api", "api/console", "internal/consoletest/shots"},
 		// The evaluation has pairs judged under one policy after the other.
 		"index/match": {"ingest/eval"},
-		// A rejudge judges again what a copy of a catalogue holds.
-		"index/replay": {"cmd/jianguo-eval"},
-		"index/backup": {"cmd/jianguo-eval", "cmd/jianguo-admin/maintain"},
-		// What a data directory holds is verified by a command of its own, and by tests.
-		"index/verify":           {"cmd/jianguo-admin/maintain"},
-		"index/whole":            {"cmd/jianguo-admin/maintain", "internal/fixture"},
-		"index/reindex/estimate": {"cmd/jianguo-admin/maintain"},
-		"index/sizes":            {"cmd/jianguo-admin/maintain"},
+		// Commands copy, measure, verify and judge again what a data directory holds.
+		"index/maintain": {"cmd/jianguo-eval", "cmd/jianguo-admin/maintain"},
+		"index/verify":  {"cmd/jianguo-admin/maintain"},
 	},
 }
 

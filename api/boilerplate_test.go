@@ -3,7 +3,7 @@ package api
 import (
 	"testing"
 
-	"jianguo/index/boilerplate"
+	"jianguo/index"
 )
 
 // TestBoilerplate: an editor puts a passage in, and takes it out again.
@@ -31,4 +31,4 @@ func TestBoilerplate(t *testing.T) {
 }
 
 // boilerplatePage is the answer of routes about what carries no weight in texts of a source.
-type boilerplatePage struct{ Passages []boilerplate.Passage }
+type boilerplatePage struct{ Passages []index.Passage }

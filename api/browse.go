@@ -13,7 +13,6 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"jianguo/index"
-	"jianguo/index/boilerplate"
 	"jianguo/index/browse"
 	"jianguo/internal/must"
 )
@@ -205,7 +204,7 @@ func (s lists) postBoilerplate(c echo.Context) any {
 	if err := json.Unmarshal(must.Get(readBody(c)), &b); err != nil {
 		refuse("payload", "is no object of the strings text, state, by and reason: %v", err)
 	}
-	passage := boilerplate.Passage{Text: b.Text, State: b.State, By: decider(ctx, b.By), Reason: b.Reason}
+	passage := index.Passage{Text: b.Text, State: b.State, By: decider(ctx, b.By), Reason: b.Reason}
 	_, err := s.cfg.Ingest.Edit(ctx, index.Edit{Passage: &index.SourcePassage{Source: source, Passage: passage}})
 	if errors.Is(err, index.ErrQuery) {
 		refuse("decision", "%v", err)

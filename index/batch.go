@@ -9,9 +9,9 @@ import (
 
 	"github.com/zeebo/xxh3"
 
-	"jianguo/index/boilerplate"
 	"jianguo/index/reindex"
 	"jianguo/index/resident"
+	"jianguo/index/sources"
 	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
 	"jianguo/simhash"
@@ -50,16 +50,16 @@ type batch struct {
 	asides  []string // ids of texts that were set aside
 	// outlines holds the outlines of the new versions, in order; a blank version has none.
 	outlines []sketch.Outline
-	learned  map[string]*boilerplate.State // by source
+	learned  map[string]*sources.Clauses // by source
 }
 
 // apply runs f as one batch: in one transaction, with its changes in memory.
 func (x *catalogue) apply(ctx context.Context, applied uint64, f func(b *batch)) error {
-	b := &batch{x: x, ctx: context.WithoutCancel(ctx), ordinal: x.nextOrdinal, event: x.nextEvent, learned: map[string]*boilerplate.State{}}
+	b := &batch{x: x, ctx: context.WithoutCancel(ctx), ordinal: x.nextOrdinal, event: x.nextEvent, learned: map[string]*sources.Clauses{}}
 	err := x.transaction(ctx, func() {
 		f(b)
 		for source, s := range b.learned {
-			must.Get(x.w.ExecContext(b.ctx, boilerplate.Insert, s.Row(source)...))
+			must.Get(x.w.ExecContext(b.ctx, sources.InsertClauses, s.Row(source)...))
 		}
 		x.setMeta(b.ctx, "applied", strconv.FormatUint(applied, 10))
 	})

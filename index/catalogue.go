@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"jianguo/index/boilerplate"
 	"jianguo/index/match"
 	"jianguo/index/reindex"
 	"jianguo/index/resident"
@@ -95,7 +94,7 @@ type catalogue struct {
 	clusters resident.Clusters
 
 	policies    *sources.Table // set under write
-	boilerplate boilerplate.Table
+	boilerplate sources.Boilerplate
 
 	matcher *match.Matcher
 	levels  map[string]*level // by strictness; "": the policy in force

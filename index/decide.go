@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"jianguo/index/read"
 	"jianguo/index/resident"
 	"jianguo/index/verdict"
 	"jianguo/internal/must"
@@ -91,7 +90,7 @@ func (b *batch) stem(r *itemRow, limit int) {
 // Exemptions lists the decisions in force that keep texts from being compared, the last one
 // first: what editors exempted, and what was set aside.
 func (x *Index) Exemptions(ctx context.Context, limit int) ([]Decision, error) {
-	list, err := read.DecisionsWhere(ctx, x.reader, `d.kind IN (?, ?) AND NOT EXISTS (SELECT 1 FROM decisions u WHERE u.kind = 'undo' AND u.other = d.number)
+	list, err := decisionsWhere(ctx, x.reader, `d.kind IN (?, ?) AND NOT EXISTS (SELECT 1 FROM decisions u WHERE u.kind = 'undo' AND u.other = d.number)
 		ORDER BY d.number DESC LIMIT ?`, Exempt, Aside, limit)
 	return list, wrap.Err(err, "index: exemptions")
 }

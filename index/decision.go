@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"jianguo/index/read"
 	"jianguo/index/resident"
 	"jianguo/internal/must"
 )
@@ -58,9 +57,6 @@ type DecisionItem struct {
 	Item string `json:"item"`
 	Seen uint64 `json:"seen,omitempty"` // as DecisionRequest.Seen
 }
-
-// Decision is one entry of the log of decisions.
-type Decision = read.Decision
 
 // ConflictError says that a decision does not fit the present state, most
 // often because of an earlier decision: Decision then holds it.
@@ -185,7 +181,7 @@ func (d *decision) expected(v *version) {
 // made the state.
 func (d *decision) conflict(problem string, args ...any) {
 	e := &ConflictError{Problem: fmt.Sprintf(problem, args...)}
-	last := must.Get(read.DecisionsWhere(d.ctx, d.x.w, `d.item = ?1 OR d.number IN (SELECT decision FROM decision_items WHERE item = ?1) OR d.cluster = ?2 AND (d.item IS NULL
+	last := must.Get(decisionsWhere(d.ctx, d.x.w, `d.item = ?1 OR d.number IN (SELECT decision FROM decision_items WHERE item = ?1) OR d.cluster = ?2 AND (d.item IS NULL
 		OR EXISTS (SELECT 1 FROM json_each(d.effects) WHERE json_extract(value, '$.item') = ?1)) ORDER BY d.number DESC LIMIT 1`, d.item, d.cluster))
 	if len(last) > 0 {
 		e.Decision = &last[0]

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"jianguo/index/boilerplate"
+	"jianguo/index/sources"
 	"jianguo/internal/must"
 	"jianguo/internal/wrap"
 )
@@ -35,7 +35,7 @@ func (e *Edit) Date(at time.Time) {
 }
 
 // Passage is what recurs in texts of a source.
-type Passage = boilerplate.Passage
+type Passage = sources.Passage
 
 // SourcePassage is a passage of a source that an editor puts in or takes out.
 type SourcePassage struct {

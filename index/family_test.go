@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"jianguo/index/internal/press"
+	"jianguo/index/indextest"
 )
 
 // BenchmarkFamily measures the verdict on a bulletin that has thousands of siblings,
@@ -16,14 +16,14 @@ func BenchmarkFamily(b *testing.B) {
 	ctx := context.Background()
 	x := openTest(b, b.TempDir(), func(c *Config) { *c.Policy, c.Relaxed = DefaultPolicy(), true })
 	defer func() { _ = x.Close() }()
-	p := &press.Press{Rand: rand.New(rand.NewPCG(1, 2))}
+	p := &indextest.Press{Rand: rand.New(rand.NewPCG(1, 2))}
 	story := p.Words(300)
 	bulletin := func(i int) *Article {
 		text := append([]rune{}, story...)
 		for range 6 {
 			copy(text[p.Rand.IntN(280):], []rune(fmt.Sprintf("%07d", p.Rand.IntN(1e7))))
 		}
-		return press.Article(fmt.Sprint("b", i), string(text))
+		return indextest.ArticleOf(fmt.Sprint("b", i), string(text))
 	}
 	const n = 5000
 	for from := 0; from < n; from += 500 {

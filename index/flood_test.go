@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"jianguo/index/internal/press"
+	"jianguo/index/indextest"
 	"jianguo/index/verdict"
 	"jianguo/internal/tier"
 	"jianguo/sketch"
@@ -30,7 +30,7 @@ func TestExempt(t *testing.T) {
 	ctx := context.Background()
 	dir := t.TempDir()
 	x := openTexts(t, dir, 0)
-	p := &press.Press{Rand: rand.New(rand.NewPCG(1, 2))}
+	p := &indextest.Press{Rand: rand.New(rand.NewPCG(1, 2))}
 	notice := "本" + string(p.Words(160)) + "声明"
 	copied := strings.Replace(notice, "声明", "申明", 1)
 	seq := 0
@@ -38,7 +38,7 @@ func TestExempt(t *testing.T) {
 		t.Helper()
 		seq++
 		id := fmt.Sprint("n", seq)
-		out, err := x.Add(ctx, []Mutation{{Seq: uint64(seq), At: press.Start.Add(time.Duration(seq) * time.Minute), Article: press.Article(id, body)}})
+		out, err := x.Add(ctx, []Mutation{{Seq: uint64(seq), At: indextest.Start.Add(time.Duration(seq) * time.Minute), Article: indextest.ArticleOf(id, body)}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -97,20 +97,20 @@ func TestFlood(t *testing.T) {
 	asides := 0
 	for seed := range tier.Sequential(make([]bool, tier.Count(2, 10, 200))) { // nothing runs at the same time
 		r := rand.New(rand.NewPCG(uint64(seed), 5))
-		p := &press.Press{Rand: r}
+		p := &indextest.Press{Rand: r}
 		var origins []string
 		for range 3 {
 			origins = append(origins, string(p.Words(200)))
 		}
 		var stream []Mutation
-		at := press.Start
+		at := indextest.Start
 		for i := range n {
 			at = at.Add(time.Duration(r.IntN(6)) * time.Second)
 			body := origins[r.IntN(3)]
 			if i > 3 && r.IntN(8) > 0 {
 				body += string(p.Words(150 + r.IntN(150))) // it adds something
 			}
-			stream = append(stream, Mutation{Seq: uint64(i + 1), At: at, Article: press.Article(fmt.Sprint("a", i), body)})
+			stream = append(stream, Mutation{Seq: uint64(i + 1), At: at, Article: indextest.ArticleOf(fmt.Sprint("a", i), body)})
 		}
 		run := func(batches bool) (said []string, decisions []string) {
 			dir := t.TempDir()

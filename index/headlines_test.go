@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"jianguo/index/internal/press"
+	"jianguo/index/indextest"
 	"jianguo/sketch"
 )
 
@@ -23,10 +23,10 @@ func TestHeadlines(t *testing.T) {
 		{"会员专享节目：短小记录", intro, "duplicate exact n1"},
 		{"", intro, "duplicate exact n1"},
 	} {
-		a := press.Article(fmt.Sprint("n", seq+1), c.body)
+		a := indextest.ArticleOf(fmt.Sprint("n", seq+1), c.body)
 		a.Title, a.Text.Title = c.title, c.title
 		a.Sketch = sketch.Make(a.Text)
-		out, err := x.Add(context.Background(), []Mutation{{Seq: uint64(seq + 1), At: press.Start.Add(time.Duration(seq) * time.Minute), Article: a}})
+		out, err := x.Add(context.Background(), []Mutation{{Seq: uint64(seq + 1), At: indextest.Start.Add(time.Duration(seq) * time.Minute), Article: a}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,19 +16,16 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"jianguo/index/match"
-	"jianguo/index/read"
 	"jianguo/index/resident"
 	"jianguo/index/verdict"
+	"jianguo/index/verify"
 	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
 )
 
 // Index is the catalogue with its resident data. A lock serialises Add and Decide.
 // All other methods may run concurrently.
-type Index struct {
-	*catalogue
-	*read.Reader
-}
+type Index struct{ *catalogue }
 
 // Open opens or creates the catalogue in cfg.Dir and loads its postings. The caller
 // keeps other processes out of the directory.
@@ -93,7 +90,6 @@ func (x *Index) open(ctx context.Context) {
 	}
 	loads := loader{x.catalogue}
 	must.Dof(must.Catch(func() { loads.load(ctx) }), "load %s", path)
-	x.Reader = read.New(x.reader, &x.clusters, x.tables)
 	f := *x.forms.Load()
 	if x.cfg.Recipe != nil {
 		recipe, err := x.cfg.Recipe()
@@ -202,6 +198,17 @@ func (x *Index) JudgedPairs() uint64 { return x.matcher.Pairs.Load() }
 // Snapshot writes the resident data to the snapshot file. It writes only the pages
 // that have changed since the last snapshot. All other methods may run meanwhile.
 func (x *Index) Snapshot(ctx context.Context) error { return snapshots{x.catalogue}.Snapshot(ctx) }
+
+// Verify proves the catalogue whole: the file by SQLite's own check, the facts against each other, and what is resident
+// against the facts. No batch is applied meanwhile.
+func (x *Index) Verify(ctx context.Context) (*verify.Report, error) {
+	x.write.Lock()
+	defer x.write.Unlock()
+	return verify.Run(ctx, verify.Catalogue{
+		DB: x.reader, Tables: x.tables, Overlay: x.forms.Load().overlay, Last: x.nextOrdinal - 1, Hash: x.stampHash,
+		Progress: x.cfg.Progress,
+	})
+}
 
 // CopyTo writes a compact copy of the catalogue to a new file, also if the file of the
 // catalogue has been removed.

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"jianguo/index/internal/press"
+	"jianguo/index/indextest"
 )
 
 // TestOutlinesFollowTheRows: through failed batches and restarts, the outlines
@@ -30,7 +30,7 @@ func TestOutlinesFollowTheRows(t *testing.T) {
 	}
 	x := open()
 	r := rand.New(rand.NewPCG(5, 6))
-	p := &press.Press{Rand: r}
+	p := &indextest.Press{Rand: r}
 	articles := map[uint32]*Article{}
 	outlined := func(ordinal uint32) bool { _, ok := x.tables.Rows.Outline(ordinal); return ok }
 	check := func() {
@@ -51,14 +51,14 @@ func TestOutlinesFollowTheRows(t *testing.T) {
 		var batch []Mutation
 		for range 1 + r.IntN(5) {
 			seq++
-			batch = append(batch, Mutation{Seq: seq, At: testStart.Add(time.Duration(seq) * time.Minute), Article: press.Article(fmt.Sprint("i", seq), p.Write())})
+			batch = append(batch, Mutation{Seq: seq, At: testStart.Add(time.Duration(seq) * time.Minute), Article: indextest.ArticleOf(fmt.Sprint("i", seq), p.Write())})
 		}
 		if failing = r.IntN(4) == 0; failing {
 			if _, err := x.Add(ctx, batch); err == nil {
 				t.Fatal("a failed commit was reported as done")
 			}
 			failing = false
-			batch[0].Article = press.Article("other", p.Write())
+			batch[0].Article = indextest.ArticleOf("other", p.Write())
 		}
 		first := x.nextOrdinal
 		outcomes, err := x.Add(ctx, batch)

@@ -12,7 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"jianguo/index/bands"
-	"jianguo/index/internal/press"
+	"jianguo/index/indextest"
 	"jianguo/internal/must"
 	"jianguo/internal/tier"
 	"jianguo/sketch"
@@ -43,7 +43,7 @@ func TestPreviewChangesNoVerdict(t *testing.T) {
 	before, again := 0., 0.
 	for _, seed := range tier.Sequential([]uint64{0, 1, 2, 3, 4, 5}[:tier.Count(2, 6, 6)]) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		p, inTurn := &press.Press{Rand: r}, openTight(t, 200, nil)
+		p, inTurn := &indextest.Press{Rand: r}, openTight(t, 200, nil)
 		failing := false
 		early := openTight(t, 200, func(point string) error {
 			if failing && point == "commit" {

@@ -9,33 +9,10 @@ import (
 
 	"github.com/zeebo/xxh3"
 
-	"jianguo/index/read"
 	"jianguo/index/verdict"
 	"jianguo/internal/must"
 	"jianguo/internal/wrap"
 )
-
-// See package read.
-type (
-	Brief         = read.Brief
-	Review        = read.Review
-	DecisionQuery = read.DecisionQuery
-)
-
-// See package read.
-const (
-	DrawnRandom = read.DrawnRandom
-	DrawnDoubt  = read.DrawnDoubt
-
-	FoundRight  = read.FoundRight
-	FoundWrong  = read.FoundWrong
-	FoundUnsure = read.FoundUnsure
-	FoundUndone = read.FoundUndone
-)
-
-// Credible reports whether a time of publication is plausible: not before 1991, and
-// at most one hour after the arrival, since clocks are wrong.
-func Credible(published *time.Time, arrived time.Time) bool { return read.Credible(published, arrived) }
 
 // Item is the current version of an item, in the form that the API returns.
 type Item struct {

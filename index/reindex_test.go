@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/zeebo/xxh3"
 
-	"jianguo/index/internal/press"
+	"jianguo/index/indextest"
 	"jianguo/index/reindex"
 	"jianguo/index/verdict"
 	"jianguo/internal/sqlite"
@@ -105,13 +105,13 @@ func (d dialect) reindex(t *testing.T, dir string, change func(*ReindexConfig)) 
 type archive struct {
 	t   *testing.T
 	r   *rand.Rand
-	p   *press.Press
+	p   *indextest.Press
 	seq uint64
 }
 
 func newArchive(t *testing.T, seed uint64) *archive {
 	r := rand.New(rand.NewPCG(seed, 7))
-	return &archive{t: t, r: r, p: &press.Press{Rand: r}}
+	return &archive{t: t, r: r, p: &indextest.Press{Rand: r}}
 }
 
 // step is one action: an article, kept or not, a withdrawal, a decision, an undo.

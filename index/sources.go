@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"jianguo/index/boilerplate"
 	"jianguo/index/sources"
 )
 
@@ -21,6 +20,10 @@ const (
 	SourceLicensed  = sources.Licensed
 	SourcePreferred = sources.Preferred
 	SourceWatched   = sources.Watched
+
+	PassageLearned = sources.PassageLearned
+	PassageIn      = sources.PassageIn
+	PassageOut     = sources.PassageOut
 )
 
 // ParseSources reads a sources file; see package sources.
@@ -65,16 +68,16 @@ func (x *Index) SetSourcePolicy(ctx context.Context, p SourcePolicy) error {
 }
 
 // Boilerplate returns what carries no weight in texts of a source, or would without an editor's decision.
-func (x *Index) Boilerplate(source string) []boilerplate.Passage {
+func (x *Index) Boilerplate(source string) []Passage {
 	return x.boilerplate.Of(source).Passages()
 }
 
 // DecideBoilerplate puts a passage of a source in or takes it out, for all articles that are judged from now on.
-func (x *Index) DecideBoilerplate(ctx context.Context, source string, p boilerplate.Passage) error {
+func (x *Index) DecideBoilerplate(ctx context.Context, source string, p Passage) error {
 	return x.decideBoilerplate(ctx, 0, source, p)
 }
 
-func (x *Index) decideBoilerplate(ctx context.Context, seq uint64, source string, p boilerplate.Passage) error {
+func (x *Index) decideBoilerplate(ctx context.Context, seq uint64, source string, p Passage) error {
 	x.write.Lock()
 	defer x.write.Unlock()
 	s, err := x.boilerplate.Of(source).Decide(source, p, x.cfg.Normal)

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"jianguo/index/internal/press"
+	"jianguo/index/indextest"
 	"jianguo/sketch"
 )
 
@@ -25,11 +25,11 @@ func TestWork(t *testing.T) {
 			c.Policy, c.Relaxed = &p, true
 			c.Normal = func(title, body string) sketch.Input { return sketch.Input{Title: title, Body: body} }
 		})
-		p := &press.Press{Rand: rand.New(rand.NewPCG(3, 4))}
+		p := &indextest.Press{Rand: rand.New(rand.NewPCG(3, 4))}
 		story := p.Words(3000)
 		var batch []Mutation
 		add := func(id string, text []rune) {
-			batch = append(batch, Mutation{Seq: uint64(len(batch) + 1), At: testStart, Article: press.Article(id, string(text))})
+			batch = append(batch, Mutation{Seq: uint64(len(batch) + 1), At: testStart, Article: indextest.ArticleOf(id, string(text))})
 		}
 		add("story", story)
 		for i := range 4 {

@@ -9,8 +9,6 @@ import (
 
 	"jianguo/data"
 	"jianguo/index"
-	"jianguo/index/boilerplate"
-	"jianguo/index/whole"
 	"jianguo/ingest"
 	"jianguo/segment"
 	"jianguo/sketch"
@@ -58,7 +56,7 @@ func TestBoilerplateIsLearned(t *testing.T) {
 	}
 	x := open()
 	defer func() {
-		if r, err := (whole.Index{Index: x}).Verify(t.Context()); err != nil || len(r.Problems) > 0 {
+		if r, err := x.Verify(t.Context()); err != nil || len(r.Problems) > 0 {
 			t.Error(r, err)
 		}
 		_ = x.Close()
@@ -111,7 +109,7 @@ func TestBoilerplateIsLearned(t *testing.T) {
 			t.Errorf("a note of %s: %s, %s", source, e.Verdict, e.Why)
 		}
 	}
-	if err := x.DecideBoilerplate(t.Context(), "海岬晚报", boilerplate.Passage{Text: footer, State: "out", By: "张三"}); err != nil {
+	if err := x.DecideBoilerplate(t.Context(), "海岬晚报", index.Passage{Text: footer, State: "out", By: "张三"}); err != nil {
 		t.Fatal(err)
 	}
 	if e := add(true, "海岬晚报", "云崖水库的候鸟到了，观鸟的人围了一圈。"+footer); e.Of == "" {

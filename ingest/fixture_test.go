@@ -18,7 +18,6 @@ import (
 	"jianguo/bus"
 	"jianguo/data"
 	"jianguo/index"
-	"jianguo/index/whole"
 	"jianguo/segment"
 	"jianguo/sketch"
 )
@@ -148,7 +147,7 @@ func (r *testService) eventually(what string, holds func() bool) {
 func (r *testService) verify() {
 	r.t.Helper()
 	ctx := context.Background()
-	report, err := whole.Index{Index: r.index}.Verify(ctx)
+	report, err := r.index.Verify(ctx)
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -26,7 +26,6 @@ import (
 	"jianguo/data"
 	"jianguo/index"
 	"jianguo/index/browse"
-	"jianguo/index/whole"
 	"jianguo/ingest"
 	"jianguo/internal/consoletest"
 	"jianguo/segment"
@@ -89,7 +88,7 @@ func start(t *testing.T, change ...func(*consoletest.Config)) *consoletest.Servi
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		report, err := whole.Index{Index: r.Index}.Verify(context.Background())
+		report, err := r.Index.Verify(context.Background())
 		if err != nil {
 			t.Error(err)
 		} else if len(report.Problems) > 0 {

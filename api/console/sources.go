@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"jianguo/index"
-	"jianguo/index/boilerplate"
 	"jianguo/index/browse"
 	"jianguo/internal/must"
 )
@@ -114,14 +113,14 @@ func (c *Console) ours(which string) (q browse.CopyQuery) {
 
 type boilerplateView struct {
 	Source           string
-	Passages         []boilerplate.Passage
+	Passages         []index.Passage
 	In, Out, Learned string
 	Text, Reason     string // what was typed and could not be put in
 }
 
 // boilerplate lists the passages of a source that carry no weight.
 func (c *Console) boilerplate(_ context.Context, p *page) string {
-	v := &boilerplateView{Source: p.Given("source"), In: boilerplate.In, Out: boilerplate.Out, Learned: boilerplate.Learned}
+	v := &boilerplateView{Source: p.Given("source"), In: index.PassageIn, Out: index.PassageOut, Learned: index.PassageLearned}
 	if v.Source == "" {
 		must.Do(index.ErrNotFound)
 	}
@@ -132,7 +131,7 @@ func (c *Console) boilerplate(_ context.Context, p *page) string {
 // decideBoilerplate puts a passage of a source in, takes one out, or takes that back.
 func (c *Console) decideBoilerplate(ctx context.Context, p *page) string {
 	form := p.e.Request().PostForm
-	passage := boilerplate.Passage{Text: form.Get("text"), State: form.Get("state"), By: p.Name, Reason: limited(form.Get("reason"))}
+	passage := index.Passage{Text: form.Get("text"), State: form.Get("state"), By: p.Name, Reason: limited(form.Get("reason"))}
 	_, err := c.cfg.Ingest.Edit(ctx, index.Edit{Passage: &index.SourcePassage{Source: p.Given("source"), Passage: passage}})
 	if errors.Is(err, index.ErrQuery) {
 		page := c.boilerplate(ctx, p)

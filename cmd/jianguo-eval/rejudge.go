@@ -15,8 +15,7 @@ import (
 	"time"
 
 	"jianguo/index"
-	"jianguo/index/backup"
-	"jianguo/index/replay"
+	"jianguo/index/maintain"
 	"jianguo/ingest"
 	"jianguo/internal/companion"
 	"jianguo/internal/offline"
@@ -137,7 +136,7 @@ func (c *rejudgeCmd) rejudge(co *companion.Streams, segmenter *segment.Segmenter
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
 	co.Progress.Stages("rejudge:")("copying the catalogue", 0, 1)
-	if err := backup.Copy(co.Ctx, c.Data, dir); err != nil {
+	if err := maintain.Copy(co.Ctx, c.Data, dir); err != nil {
 		return nil, err
 	}
 	if err := c.copySources(dir); err != nil {
@@ -157,7 +156,7 @@ func (c *rejudgeCmd) rejudge(co *companion.Streams, segmenter *segment.Segmenter
 	}
 	defer func() { err = errors.Join(err, x.Close()) }()
 	out := &rejudged{Policy: inForce.Hash(), Tried: policy.Hash(), Since: last.Add(-time.Duration(c.Since)), Total: map[string]int{}, sources: map[string]*shift{}}
-	arrivals, err := replay.New(co.Ctx, x, out.Since)
+	arrivals, err := maintain.NewReplay(co.Ctx, x, out.Since)
 	if err != nil {
 		return nil, err
 	}
@@ -221,7 +220,7 @@ func (c *rejudgeCmd) policy(p index.Policy) (index.Policy, error) {
 	return p, p.Validate()
 }
 
-func (r *rejudged) add(one *replay.Replayed) {
+func (r *rejudged) add(one *maintain.Replayed) {
 	if one == nil {
 		r.Unkept++
 		return

@@ -25,7 +25,6 @@ import (
 
 	"jianguo/exposure"
 	"jianguo/index"
-	"jianguo/index/whole"
 	"jianguo/internal/child"
 	"jianguo/internal/datadir"
 	"jianguo/internal/powercut"
@@ -370,7 +369,7 @@ func (c *chaos) whole() {
 		c.problem("the catalogue does not open: %v", err)
 		return
 	}
-	r, err := whole.Index{Index: x}.Verify(ctx)
+	r, err := x.Verify(ctx)
 	if err := errors.Join(err, x.Close()); err != nil {
 		c.problem("verify: %v", err)
 	}

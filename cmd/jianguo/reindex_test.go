@@ -18,7 +18,6 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"jianguo/index"
-	"jianguo/index/whole"
 	"jianguo/ingest"
 	"jianguo/internal/settings"
 	"jianguo/segment"
@@ -61,7 +60,7 @@ func (a *archive) verify() {
 	if err != nil {
 		a.t.Fatal(err)
 	}
-	r, err := whole.Index{Index: x}.Verify(context.Background())
+	r, err := x.Verify(context.Background())
 	if err := errors.Join(err, x.Close()); err != nil || len(r.Problems) > 0 {
 		a.t.Fatalf("verify: %v %s", err, r.Problems)
 	}

@@ -12,7 +12,6 @@ import (
 	"jianguo/index"
 	"jianguo/index/indextest"
 	"jianguo/index/verdict"
-	"jianguo/index/whole"
 	"jianguo/sketch"
 )
 
@@ -25,7 +24,7 @@ var (
 
 type tester = indextest.T
 
-func mustVerify(t tester, x *index.Index) { t.Helper(); indextest.MustVerify(t, whole.Index{Index: x}) }
+func mustVerify(t tester, x *index.Index) { t.Helper(); indextest.MustVerify(t, x) }
 
 func openTest(t testing.TB, dir string, change func(*index.Config)) *index.Index {
 	t.Helper()

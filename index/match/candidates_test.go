@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"jianguo/index/internal/press"
+	"jianguo/index/indextest"
 	"jianguo/index/resident"
 	"jianguo/index/verdict"
 	"jianguo/sketch"
@@ -18,7 +18,7 @@ func BenchmarkCandidates(b *testing.B) {
 	tables := resident.NewTables()
 	x := New(Config{Policy: verdict.DefaultPolicy(), Tables: tables, Clusters: new(resident.Clusters)})
 	r := rand.New(rand.NewPCG(7, 8))
-	at := uint32(press.Start.Unix())
+	at := uint32(indextest.Start.Unix())
 	for ordinal := uint32(1); ordinal <= items; ordinal++ {
 		o := sketch.Outline{Shingles: 500}
 		for i := 0; i < len(o.Minima); i += 8 {
@@ -27,7 +27,7 @@ func BenchmarkCandidates(b *testing.B) {
 		x.rows.Set(ordinal, resident.Arrival(verdict.Unique, false), ordinal, at)
 		x.rows.SetOutline(ordinal, &o)
 	}
-	a := press.Article("a", "今天北京发布了一个关于公园的公告，明天起所有公园免费开放，请市民提前预约。")
+	a := indextest.ArticleOf("a", "今天北京发布了一个关于公园的公告，明天起所有公园免费开放，请市民提前预约。")
 	proposals := make([]Proposal, x.policy.Judged)
 	for b.Loop() {
 		for i := range proposals {

@@ -23,9 +23,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"jianguo/index/bands"
-	"jianguo/index/boilerplate"
 	"jianguo/index/lookup"
 	"jianguo/index/resident"
+	"jianguo/index/sources"
 	"jianguo/index/verdict"
 	"jianguo/simhash"
 	"jianguo/sketch"
@@ -41,7 +41,7 @@ type Config struct {
 	// is called from several goroutines.
 	Normal func(title, body string) sketch.Input
 	// Boilerplate is what carries no weight in the texts of each source.
-	Boilerplate *boilerplate.Table
+	Boilerplate *sources.Boilerplate
 }
 
 // Matcher finds which earlier text an article is a copy of.
@@ -58,7 +58,7 @@ type shared struct {
 	exacts   *lookup.Map
 	*exemplars
 
-	boilerplate *boilerplate.Table
+	boilerplate *sources.Boilerplate
 	journal     journal
 	metrics     metrics
 	// Pairs counts the judged pairs: an article and an exemplar it was compared with.

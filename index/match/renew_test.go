@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"jianguo/index/bands"
-	"jianguo/index/internal/press"
+	"jianguo/index/indextest"
 	"jianguo/index/resident"
 	"jianguo/index/verdict"
 )
@@ -26,7 +26,7 @@ func TestRenewedSearchIsANewSearch(t *testing.T) {
 		tables.Bands = bands.New(bands.Config{Full: 40})
 		defer tables.Close()
 		m := New(Config{Policy: policy, Tables: tables, Clusters: new(resident.Clusters)})
-		p := &press.Press{Rand: r}
+		p := &indextest.Press{Rand: r}
 		var posted []*resident.Posting
 		move := func(limit int) {
 			for range r.IntN(limit) {
@@ -37,14 +37,14 @@ func TestRenewedSearchIsANewSearch(t *testing.T) {
 					}
 					continue
 				}
-				a := press.Article("x", p.Write())
+				a := indextest.ArticleOf("x", p.Write())
 				q := resident.NewPosting(a.Print.Fingerprint, &a.Sketch)
 				posted = append(posted, &q)
 				m.Post(uint32(len(posted)), q)
 			}
 		}
 		for range 30 {
-			a := press.Article("q", p.Write())
+			a := indextest.ArticleOf("q", p.Write())
 			at := m.journal.next.Load()
 			f := m.search(a)
 			move(12)

@@ -9,9 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"jianguo/index"
-	"jianguo/index/internal/press"
+	"jianguo/index/indextest"
 	"jianguo/index/match"
-	"jianguo/index/whole"
 	"jianguo/internal/tier"
 	"jianguo/sketch"
 )
@@ -23,7 +22,7 @@ import (
 func TestOutlinesChangeNoVerdict(t *testing.T) {
 	skipped, related, copies := 0, 0, 0
 	for seed := range uint64(6) {
-		o := &outlinesTest{T: t, press: &press.Press{Rand: rand.New(rand.NewPCG(seed, 3))}, with: openOutlines(t, seed), without: openOutlines(t, seed)}
+		o := &outlinesTest{T: t, press: &indextest.Press{Rand: rand.New(rand.NewPCG(seed, 3))}, with: openOutlines(t, seed), without: openOutlines(t, seed)}
 		for i := range tier.Count(200, 300, 300) {
 			m := o.press.Mutation(uint64(i + 1))
 			o.add(m)
@@ -37,7 +36,7 @@ func TestOutlinesChangeNoVerdict(t *testing.T) {
 			}
 		}
 		for _, x := range []*index.Index{o.with, o.without} {
-			r, err := whole.Index{Index: x}.Verify(context.Background())
+			r, err := x.Verify(context.Background())
 			if err != nil || len(r.Problems) > 0 {
 				t.Fatal(err, r)
 			}
@@ -71,7 +70,7 @@ func openOutlines(t *testing.T, seed uint64) *index.Index {
 
 type outlinesTest struct {
 	*testing.T
-	press         *press.Press
+	press         *indextest.Press
 	with, without *index.Index
 	versions      uint32
 }

@@ -14,7 +14,7 @@ import (
 
 	"jianguo/exposure/eventlog"
 	"jianguo/index"
-	"jianguo/index/backup"
+	"jianguo/index/maintain"
 	"jianguo/internal/companion"
 	"jianguo/internal/datadir"
 	"jianguo/internal/reach"
@@ -199,7 +199,7 @@ func (c *backupCmd) copyLive(co *companion.Streams, conn *nats.Conn, prefix stri
 }
 
 func (c *backupCmd) files(ctx context.Context, exposures uint64) error {
-	if err := backup.Copy(ctx, c.Data, c.To); err != nil {
+	if err := maintain.Copy(ctx, c.Data, c.To); err != nil {
 		return err
 	}
 	path := filepath.Join(c.Data, datadir.Exposures)

@@ -14,7 +14,7 @@ import (
 
 	"jianguo/bus"
 	"jianguo/index"
-	"jianguo/index/reindex/estimate"
+	"jianguo/index/reindex"
 	"jianguo/ingest"
 	"jianguo/internal/companion"
 	"jianguo/internal/datadir"
@@ -45,7 +45,7 @@ func (c *reindexCmd) Run(co *companion.Streams) (err error) {
 		return err
 	}
 	cfg := index.ReindexConfig{Dir: c.Data, Recipe: seg.Recipe(), Analyze: ingest.Analyzer(seg)}
-	e, err := estimate.Sample(co.Ctx, cfg)
+	e, err := reindex.SampleEstimate(co.Ctx, cfg)
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func alone(co *companion.Streams, seg *segment.Segmenter, cfg index.ReindexConfi
 }
 
 // checkSpace returns an error if the disk is too small for the reindex.
-func (c *reindexCmd) checkSpace(e *estimate.Estimate) error {
+func (c *reindexCmd) checkSpace(e *reindex.Estimate) error {
 	free, err := disk.Disk{Dir: c.Data}.Free()
 	if err != nil || free >= uint64(e.Bytes) {
 		return err
@@ -119,7 +119,7 @@ func (c *reindexCmd) print(co *companion.Streams, result any, text func()) error
 	return nil
 }
 
-func printEstimate(co *companion.Streams, e *estimate.Estimate) {
+func printEstimate(co *companion.Streams, e *reindex.Estimate) {
 	about := "about "
 	if int64(e.Sampled) == e.Left {
 		about = ""

@@ -9,7 +9,6 @@ import (
 
 	"jianguo/index"
 	"jianguo/index/browse"
-	"jianguo/index/whole"
 	"jianguo/internal/companion"
 	"jianguo/internal/datadir"
 	"jianguo/internal/sqlite"
@@ -55,7 +54,7 @@ func (c *repairCmd) repair(co *companion.Streams) error {
 	if err != nil {
 		return err
 	}
-	r, err := whole.Index{Index: x}.Verify(co.Ctx)
+	r, err := x.Verify(co.Ctx)
 	if err == nil {
 		err = x.Snapshot(co.Ctx)
 	}

@@ -12,9 +12,8 @@ import (
 	"jianguo/exposure/redis"
 	"jianguo/exposure/state"
 	"jianguo/index"
-	"jianguo/index/sizes"
+	"jianguo/index/maintain"
 	"jianguo/index/verify"
-	"jianguo/index/whole"
 	"jianguo/internal/companion"
 	"jianguo/internal/datadir"
 )
@@ -94,10 +93,10 @@ func (c *verifyCmd) verify(co *companion.Streams) error {
 	if err != nil {
 		return err
 	}
-	r, err := whole.Index{Index: x}.Verify(co.Ctx)
-	var parts []sizes.Size
+	r, err := x.Verify(co.Ctx)
+	var parts []maintain.Size
 	if err == nil && c.Sizes {
-		parts, err = sizes.Of(co.Ctx, c.Data)
+		parts, err = maintain.Sizes(co.Ctx, c.Data)
 	}
 	if err := errors.Join(err, x.Close()); err != nil {
 		return err
@@ -111,7 +110,7 @@ func (c *verifyCmd) verify(co *companion.Streams) error {
 	if c.JSON {
 		err = json.NewEncoder(co.Out).Encode(struct {
 			*verify.Report
-			Sizes []sizes.Size `json:",omitempty"`
+			Sizes []maintain.Size `json:",omitempty"`
 		}{r, parts})
 	} else {
 		for _, p := range r.Problems {

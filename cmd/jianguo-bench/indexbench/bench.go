@@ -25,7 +25,7 @@ import (
 	"time"
 
 	"jianguo/index"
-	"jianguo/index/sizes"
+	"jianguo/index/maintain"
 	"jianguo/internal/synth"
 	"jianguo/simhash"
 	"jianguo/sketch"
@@ -321,19 +321,19 @@ func (b *run) starting(ctx context.Context) error {
 
 func (b *run) sizes(ctx context.Context) error {
 	n := float64(b.N)
-	inBands, parts := sizes.Resident(b.probe().Tables)
+	inBands, parts := maintain.Resident(b.probe().Tables)
 	b.res.BandsBytes, b.res.Resident = float64(inBands)/n, map[string]float64{}
 	for part, bytes := range parts {
 		b.res.Resident[part] = float64(bytes) / n
 		b.res.ResidentBytes += float64(bytes) / n
 	}
-	sizes, err := sizes.Of(ctx, b.Dir)
+	sizes, err := maintain.Sizes(ctx, b.Dir)
 	if err != nil {
 		return err
 	}
 	b.res.Disk = map[string]float64{}
 	for _, s := range sizes {
-		if s.Kept || b.NoCatalogue && s.File == index.FileName {
+		if s.Part == "texts" || b.NoCatalogue && s.File == index.FileName {
 			continue
 		}
 		b.res.DiskBytes += float64(s.Bytes) / n

@@ -20,7 +20,6 @@ import (
 
 	"jianguo/api/console"
 	"jianguo/index"
-	"jianguo/index/boilerplate"
 	"jianguo/internal/consoletest"
 )
 
@@ -184,7 +183,7 @@ func work(ctx context.Context, r *consoletest.Service) error {
 			return err
 		}
 	}
-	for _, p := range []boilerplate.Passage{{Text: "晨帆网，每天一早见", State: boilerplate.In, Reason: "页脚"}, {Text: "本报记者", State: boilerplate.Out}} {
+	for _, p := range []index.Passage{{Text: "晨帆网，每天一早见", State: index.PassageIn, Reason: "页脚"}, {Text: "本报记者", State: index.PassageOut}} {
 		p.By = "林编辑"
 		if err := r.Index.DecideBoilerplate(ctx, "晨帆网", p); err != nil {
 			return err

@@ -1,5 +1,4 @@
-// Package press writes articles for the tests of the packages under index.
-package press
+package indextest
 
 import (
 	"crypto/sha256"
@@ -13,9 +12,6 @@ import (
 	"jianguo/simhash"
 	"jianguo/sketch"
 )
-
-// Start is the time of the stream's first message.
-var Start = time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)
 
 // Press writes the articles of a small corpus: families of bulletins, edited
 // reprints, excerpts, short flashes.
@@ -73,12 +69,12 @@ func (p *Press) Mutation(seq uint64) verdict.Mutation {
 		id = p.IDs[p.Rand.IntN(len(p.IDs))] // a revision
 	}
 	p.IDs = append(p.IDs, id)
-	m.Article = Article(id, p.Write())
+	m.Article = ArticleOf(id, p.Write())
 	return m
 }
 
-// Article is a text as ingest would make it, with simple features.
-func Article(id, body string) *verdict.Article {
+// ArticleOf is a text as ingest would make it, with simple features.
+func ArticleOf(id, body string) *verdict.Article {
 	a := &verdict.Article{ID: id, Title: "t", Packed: verdict.PackText(body), Text: sketch.Input{Body: body}}
 	sum := sha256.Sum256([]byte(body))
 	copy(a.Exact[:], sum[:])

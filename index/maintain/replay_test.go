@@ -1,4 +1,4 @@
-package replay
+package maintain
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"jianguo/index"
-	"jianguo/index/internal/press"
+	"jianguo/index/indextest"
 	"jianguo/index/verdict"
 	"jianguo/internal/tier"
 	"jianguo/sketch"
@@ -27,7 +27,7 @@ func TestReplayIsTheFeed(t *testing.T) {
 	}
 	for seed := range uint64(seeds) {
 		r := rand.New(rand.NewPCG(seed, 9))
-		p := &press.Press{Rand: r}
+		p := &indextest.Press{Rand: r}
 		const n = 150
 		from := 1 + r.IntN(n-1)
 		bodies := make([]string, n)
@@ -35,9 +35,9 @@ func TestReplayIsTheFeed(t *testing.T) {
 			bodies[i] = p.Write()
 		}
 		article := func(i int) index.Mutation {
-			a := press.Article(fmt.Sprint("a", i), bodies[i])
+			a := indextest.ArticleOf(fmt.Sprint("a", i), bodies[i])
 			a.Source = fmt.Sprint("source", i%4)
-			return index.Mutation{Seq: uint64(i + 1), At: press.Start.Add(time.Duration(i) * time.Minute), Article: a}
+			return index.Mutation{Seq: uint64(i + 1), At: indextest.Start.Add(time.Duration(i) * time.Minute), Article: a}
 		}
 		open := func(dir string, policy index.Policy) *index.Index {
 			x, err := index.Open(ctx, index.Config{
@@ -86,7 +86,7 @@ func TestReplayIsTheFeed(t *testing.T) {
 			want   []string
 		}{{index.DefaultPolicy(), was[from:]}, {copies, fed}} {
 			x := open(dir, try.policy)
-			replay, err := New(ctx, x, article(from).At)
+			replay, err := NewReplay(ctx, x, article(from).At)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -95,7 +95,7 @@ func TestReplayIsTheFeed(t *testing.T) {
 			}
 			for i := from; i < n; i++ {
 				one, err := replay.Next(ctx, func(it *index.Item) *index.Article {
-					a := press.Article(it.ID, *it.Body)
+					a := indextest.ArticleOf(it.ID, *it.Body)
 					a.Source = it.Source
 					return a
 				})

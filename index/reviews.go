@@ -1,4 +1,4 @@
-package read
+package index
 
 import (
 	"context"
@@ -31,8 +31,8 @@ type Review struct {
 }
 
 // Reviews lists the last reviews, the newest first.
-func (x *Reader) Reviews(ctx context.Context, limit int) ([]Review, error) {
-	out, err := sqlite.All(ctx, x.db, func(r *Review) []any {
+func (x *catalogue) Reviews(ctx context.Context, limit int) ([]Review, error) {
+	out, err := sqlite.All(ctx, x.reader, func(r *Review) []any {
 		return []any{(*sqlite.Millis)(&r.At), &r.By, &r.Item, &r.Drawn, &r.Finding, &r.Reason}
 	}, `SELECT r.at, r.by, i.id, r.drawn, r.finding, r.reason FROM reviews r JOIN items i ON i.ordinal = r.ordinal
 		ORDER BY r.number DESC LIMIT ?`, limit)
@@ -49,7 +49,7 @@ type Label struct {
 // Labels returns the labels of pairs that follow from decisions and reviews, to
 // measure the judge. It omits decisions and reviews that were revoked or are unsure.
 // The last label of a pair counts.
-func (x *Reader) Labels(ctx context.Context) ([]Label, error) {
+func (x *catalogue) Labels(ctx context.Context) ([]Label, error) {
 	const query = `SELECT a.id, b.id, CASE d.kind WHEN 'release' THEN 'different' ELSE 'same' END, d.reason, d.at
 		FROM decisions d JOIN (SELECT number, item FROM decisions WHERE item IS NOT NULL UNION SELECT decision, item FROM decision_items) m ON m.number = d.number
 		JOIN items b ON b.ordinal = m.item JOIN items a ON a.ordinal = b.of
@@ -61,7 +61,7 @@ func (x *Reader) Labels(ctx context.Context) ([]Label, error) {
 		ORDER BY 5`
 	out, err := must.Try(func() (out []Label) {
 		at := map[[2]string]int{}
-		for r := range sqlite.Rows(ctx, x.db, query) {
+		for r := range sqlite.Rows(ctx, x.reader, query) {
 			var l Label
 			var when int64
 			must.Do(r.Scan(&l.A, &l.B, &l.Label, &l.Reason, &when))

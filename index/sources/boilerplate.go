@@ -1,9 +1,4 @@
-// Package boilerplate learns, source by source, the passages that recur at the ends of unrelated articles: footers,
-// credits, link lists, share prompts. They carry no weight where a text of the source is compared.
-//
-// What is learned is a function of the articles of the source in stream order and of what editors decided, so a
-// standby or a restart knows the same. A source takes 2 KB for what is counted, and mostPassages passages.
-package boilerplate
+package sources
 
 import (
 	"cmp"
@@ -24,11 +19,17 @@ import (
 	"jianguo/sketch"
 )
 
+// Boilerplate: the passages that recur at the ends of unrelated articles of a source, such as footers, credits, link
+// lists and share prompts, carry no weight where a text of the source is compared.
+//
+// What is learned is a function of the articles of the source in stream order and of what editors decided, so a
+// standby or a restart knows the same. A source takes 2 KB for what is counted, and mostPassages passages.
+
 // The states of a passage.
 const (
-	Learned = "learned" // it recurs
-	In      = "in"      // an editor has put it in
-	Out     = "out"     // an editor has taken it out: it keeps its weight and is not learned again
+	PassageLearned = "learned" // it recurs
+	PassageIn      = "in"      // an editor has put it in
+	PassageOut     = "out"     // an editor has taken it out: it keeps its weight and is not learned again
 )
 
 // Passage is a clause of the normal form.
@@ -61,33 +62,33 @@ const (
 	leastBytes    = 4 // two Latin letters, or a Han character and a half: less may stand anywhere
 )
 
-// State is what is known of one source. It does not change.
-type State struct {
+// Clauses are what is known of the clauses of one source. They do not change.
+type Clauses struct {
 	articles uint64
 	counts   []uint32 // sorted: 24 bits of the hash of a clause, and in how many articles it was
 	passages []Passage
 	residue  *sketch.Residue // of the passages; another one only where these change
 }
 
-// Table holds the states of all sources. Set is for the writer; Of is safe for concurrent use.
-type Table struct{ states sync.Map } // name -> *State
+// Boilerplate holds the clauses of all sources. Set is for the writer; Of is safe for concurrent use.
+type Boilerplate struct{ sources sync.Map } // name -> *Clauses
 
-var unknown = new(State)
+var unknown = new(Clauses)
 
-// Of returns the state of a source.
-func (t *Table) Of(source string) *State {
-	if s, ok := t.states.Load(source); ok {
-		return s.(*State)
+// Of returns the clauses of a source.
+func (t *Boilerplate) Of(source string) *Clauses {
+	if s, ok := t.sources.Load(source); ok {
+		return s.(*Clauses)
 	}
 	return unknown
 }
 
-// Set replaces the state of a source.
-func (t *Table) Set(source string, s *State) { t.states.Store(source, s) }
+// Set replaces the clauses of a source.
+func (t *Boilerplate) Set(source string, s *Clauses) { t.sources.Store(source, s) }
 
 // Learn learns from an article that has nothing to do with an earlier one, notes the state in learned, and returns how
 // to undo it. Writer only.
-func (t *Table) Learn(source, body string, ordinal uint32, learned map[string]*State) (undo func()) {
+func (t *Boilerplate) Learn(source, body string, ordinal uint32, learned map[string]*Clauses) (undo func()) {
 	if source == "" || body == "" {
 		return func() {}
 	}
@@ -102,10 +103,10 @@ func (t *Table) Learn(source, body string, ordinal uint32, learned map[string]*S
 }
 
 // Residue is what carries no weight in texts of the source; nil: nothing.
-func (s *State) Residue() *sketch.Residue { return s.residue }
+func (s *Clauses) Residue() *sketch.Residue { return s.residue }
 
 // Passages are those of the source, by text.
-func (s *State) Passages() []Passage {
+func (s *Clauses) Passages() []Passage {
 	out := append([]Passage{}, s.passages...)
 	slices.SortFunc(out, func(a, b Passage) int { return cmp.Compare(a.Text, b.Text) })
 	return out
@@ -113,11 +114,11 @@ func (s *State) Passages() []Passage {
 
 // Learn returns the state after an article that has nothing to do with an earlier one. due says which articles of a
 // source with many are learned from.
-func (s *State) Learn(body string, due uint64) *State {
+func (s *Clauses) Learn(body string, due uint64) *Clauses {
 	if s.articles >= often && due%seldom != 0 {
 		return s
 	}
-	next := &State{s.articles + 1, slices.Clone(s.counts), slices.Clone(s.passages), s.residue}
+	next := &Clauses{s.articles + 1, slices.Clone(s.counts), slices.Clone(s.passages), s.residue}
 	clauses := strings.Split(body, "\n")
 	if len(clauses) > head+tail {
 		clauses = slices.Concat(clauses[:head], clauses[len(clauses)-tail:])
@@ -128,12 +129,12 @@ func (s *State) Learn(body string, due uint64) *State {
 			next.meet(c)
 		}
 	}
-	next.passages = slices.DeleteFunc(next.passages, func(p Passage) bool { return p.State == Learned && next.articles-p.Article > forgotten })
+	next.passages = slices.DeleteFunc(next.passages, func(p Passage) bool { return p.State == PassageLearned && next.articles-p.Article > forgotten })
 	return next.collect()
 }
 
 // meet counts a clause.
-func (s *State) meet(clause string) {
+func (s *Clauses) meet(clause string) {
 	hash := sketch.HashClause(clause)
 	if i := slices.IndexFunc(s.passages, func(p Passage) bool { return p.hash == hash }); i >= 0 {
 		s.passages[i].Article = s.articles
@@ -146,7 +147,7 @@ func (s *State) meet(clause string) {
 	}
 	if s.counts[i]++; s.counts[i] >= key+least && len(s.passages) < mostPassages {
 		s.counts = slices.Delete(s.counts, i, i+1)
-		s.passages = append(s.passages, Passage{Text: strings.Clone(clause), State: Learned, Article: s.articles, hash: hash})
+		s.passages = append(s.passages, Passage{Text: strings.Clone(clause), State: PassageLearned, Article: s.articles, hash: hash})
 	}
 	if len(s.counts) > counted {
 		for i, c := range s.counts {
@@ -156,17 +157,17 @@ func (s *State) meet(clause string) {
 	}
 }
 
-// Decide returns the state after an editor's decision: In, Out, or Learned, which takes a decision back. A passage of
+// Decide returns the state after an editor's decision: PassageIn, PassageOut, or PassageLearned, which takes a decision back. A passage of
 // several clauses is as many passages; normal makes its normal form.
-func (s *State) Decide(source string, p Passage, normal func(title, body string) sketch.Input) (*State, error) {
-	wrong := func(what string) (*State, error) { return nil, fmt.Errorf("%s: %w", what, verdict.ErrQuery) }
+func (s *Clauses) Decide(source string, p Passage, normal func(title, body string) sketch.Input) (*Clauses, error) {
+	wrong := func(what string) (*Clauses, error) { return nil, fmt.Errorf("%s: %w", what, verdict.ErrQuery) }
 	switch {
 	case source == "":
 		return wrong("source: is missing")
 	case p.By == "":
 		return wrong("by: is missing: a decision has a name")
-	case p.State != In && p.State != Out && p.State != Learned:
-		return wrong(fmt.Sprintf("state %q: want %s, %s or %s", p.State, In, Out, Learned))
+	case p.State != PassageIn && p.State != PassageOut && p.State != PassageLearned:
+		return wrong(fmt.Sprintf("state %q: want %s, %s or %s", p.State, PassageIn, PassageOut, PassageLearned))
 	}
 	if normal != nil {
 		p.Text = strings.Clone(normal("", p.Text).Body)
@@ -180,7 +181,7 @@ func (s *State) Decide(source string, p Passage, normal func(title, body string)
 	for clause := range strings.SplitSeq(p.Text, "\n") {
 		p.Text, p.hash = clause, sketch.HashClause(clause)
 		next.passages = slices.DeleteFunc(slices.Clone(next.passages), func(o Passage) bool { return o.hash == p.hash })
-		if p.State != Learned {
+		if p.State != PassageLearned {
 			next.passages = append(next.passages, p)
 		}
 	}
@@ -188,10 +189,10 @@ func (s *State) Decide(source string, p Passage, normal func(title, body string)
 }
 
 // collect makes the residue of the passages, unless it is the same as before. It returns s.
-func (s *State) collect() *State {
+func (s *Clauses) collect() *Clauses {
 	r := sketch.Residue{}
 	for _, p := range s.passages {
-		if p.State != Out {
+		if p.State != PassageOut {
 			r[p.hash] = true
 		}
 	}
@@ -202,21 +203,21 @@ func (s *State) collect() *State {
 }
 
 // Row is the row of a source, with its checksum.
-func (s *State) Row(source string) []any {
+func (s *Clauses) Row(source string) []any {
 	counts, _ := binary.Append([]byte{}, binary.LittleEndian, s.counts) // of a fixed size: no error
 	passages, _ := json.Marshal(s.passages)                             // strings and numbers: no error
 	return sqlite.WithSum(source, int64(s.articles), counts, string(passages))
 }
 
-// Insert is the statement that a Row is for.
-const Insert = `INSERT OR REPLACE INTO boilerplate (source, articles, counts, passages, sum) VALUES (?, ?, ?, ?, ?)`
+// InsertClauses is the statement that a Row is for.
+const InsertClauses = `INSERT OR REPLACE INTO boilerplate (source, articles, counts, passages, sum) VALUES (?, ?, ?, ?, ?)`
 
 // Load reads all states. Package must ends it.
-func (t *Table) Load(ctx context.Context, db sqlite.Querier) {
+func (t *Boilerplate) Load(ctx context.Context, db sqlite.Querier) {
 	for r := range sqlite.Rows(ctx, db, `SELECT source, articles, counts, passages FROM boilerplate`) {
 		var source string
 		var counts, passages []byte
-		s := new(State)
+		s := new(Clauses)
 		must.Do(r.Scan(&source, &s.articles, &counts, &passages))
 		s.counts = make([]uint32, len(counts)/4)
 		_, err := binary.Decode(counts, binary.LittleEndian, s.counts)

@@ -1,5 +1,4 @@
-// Package estimate says beforehand what a reindex of a catalogue would take.
-package estimate
+package reindex
 
 import (
 	"context"
@@ -9,7 +8,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"jianguo/index/reindex"
 	"jianguo/internal/datadir"
 	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
@@ -50,9 +48,9 @@ const (
 	logBytes          = 24 << 20
 )
 
-// Sample estimates what reindex.Run would do. It changes nothing, not even the version of
+// SampleEstimate estimates what a Run would do. It changes nothing, not even the version of
 // the file, and may run beside a service.
-func Sample(ctx context.Context, cfg reindex.Config) (e *Estimate, err error) {
+func SampleEstimate(ctx context.Context, cfg Config) (e *Estimate, err error) {
 	path := filepath.Join(cfg.Dir, datadir.Catalogue)
 	db, err := sqlite.Open(path, sqlite.Reads, "FULL")
 	if err != nil {
@@ -65,10 +63,10 @@ func Sample(ctx context.Context, cfg reindex.Config) (e *Estimate, err error) {
 	return e, nil
 }
 
-func sample(ctx context.Context, db *sql.DB, cfg *reindex.Config) *Estimate {
+func sample(ctx context.Context, db *sql.DB, cfg *Config) *Estimate {
 	e := &Estimate{Recipe: cfg.Recipe}
 	var goal int64 // 0: the catalogue does not know the recipe
-	force, doing := must.Get(reindex.Stored(ctx, db, reindex.InForce)), must.Get(reindex.Stored(ctx, db, reindex.Underway))
+	force, doing := must.Get(Stored(ctx, db, InForce)), must.Get(Stored(ctx, db, Underway))
 	must.Do(db.QueryRowContext(ctx, `SELECT coalesce((SELECT number FROM stamps WHERE kind = 'recipe' AND hash = ?), 0),
 		coalesce((SELECT hash FROM stamps WHERE number = ?), ''), (SELECT coalesce(max(ordinal), 0) FROM items)`, cfg.Recipe, force.Recipe).Scan(&goal, &e.Force, &e.Items))
 	after := uint32(0)
@@ -79,7 +77,7 @@ func sample(ctx context.Context, db *sql.DB, cfg *reindex.Config) *Estimate {
 		after = force.Through
 	}
 	e.Left = max(e.Items-int64(after), 0)
-	var counts reindex.Overlay
+	var counts Overlay
 	rows, began := 0, time.Now()
 	for run := range int64(sampleRuns) {
 		from, length := e.Left*run/sampleRuns, sampleLength

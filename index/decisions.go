@@ -1,4 +1,4 @@
-package read
+package index
 
 import (
 	"cmp"
@@ -8,24 +8,23 @@ import (
 
 	"github.com/zeebo/xxh3"
 
-	"jianguo/index/verdict"
 	"jianguo/internal/sqlite"
 	"jianguo/internal/wrap"
 )
 
 // Decision is one entry of the log of decisions.
 type Decision struct {
-	Number  uint64          `json:"decision"`
-	At      time.Time       `json:"at"`
-	By      string          `json:"by"`
-	Kind    string          `json:"kind"`
-	Cluster uint32          `json:"cluster"`
-	Item    string          `json:"item,omitempty"`  // the first one of several
-	Count   int             `json:"count,omitempty"` // how many items it is about, where that is several
-	Other   uint64          `json:"other,omitempty"` // the cluster merged into, or the decision undone
-	Reason  string          `json:"reason,omitempty"`
-	Undone  bool            `json:"undone,omitempty"`
-	Events  []verdict.Event `json:"events,omitempty"` // only of one that was just made
+	Number  uint64    `json:"decision"`
+	At      time.Time `json:"at"`
+	By      string    `json:"by"`
+	Kind    string    `json:"kind"`
+	Cluster uint32    `json:"cluster"`
+	Item    string    `json:"item,omitempty"`  // the first one of several
+	Count   int       `json:"count,omitempty"` // how many items it is about, where that is several
+	Other   uint64    `json:"other,omitempty"` // the cluster merged into, or the decision undone
+	Reason  string    `json:"reason,omitempty"`
+	Undone  bool      `json:"undone,omitempty"`
+	Events  []Event   `json:"events,omitempty"` // only of one that was just made
 }
 
 // DecisionQuery selects decisions.
@@ -39,7 +38,7 @@ type DecisionQuery struct {
 }
 
 // Decisions lists decisions, the last one first.
-func (x *Reader) Decisions(ctx context.Context, q DecisionQuery) ([]Decision, error) {
+func (x *catalogue) Decisions(ctx context.Context, q DecisionQuery) ([]Decision, error) {
 	where, args := `1`, []any{}
 	if q.Cluster != 0 {
 		where, args = where+` AND (d.cluster = ? OR d.kind IN ('merge', 'reject') AND d.other = ?)`, append(args, q.Cluster, q.Cluster)
@@ -60,15 +59,15 @@ func (x *Reader) Decisions(ctx context.Context, q DecisionQuery) ([]Decision, er
 			where, args = where+` AND `+bound.condition, append(args, bound.value)
 		}
 	}
-	list, err := DecisionsWhere(ctx, x.db, where+` ORDER BY d.number DESC LIMIT ?`, append(args, cmp.Or(max(q.Limit, 0), 50))...)
+	list, err := decisionsWhere(ctx, x.reader, where+` ORDER BY d.number DESC LIMIT ?`, append(args, cmp.Or(max(q.Limit, 0), 50))...)
 	return list, wrap.Err(err, "index: decisions")
 }
 
 // Decision looks up one entry of the log of decisions.
-func (x *Reader) Decision(ctx context.Context, number uint64) (*Decision, error) {
-	list, err := DecisionsWhere(ctx, x.db, `d.number = ?`, number)
+func (x *catalogue) Decision(ctx context.Context, number uint64) (*Decision, error) {
+	list, err := decisionsWhere(ctx, x.reader, `d.number = ?`, number)
 	if err == nil && len(list) == 0 {
-		err = verdict.ErrNotFound
+		err = ErrNotFound
 	}
 	if err != nil {
 		return nil, fmt.Errorf("index: decision %d: %w", number, err)
@@ -76,9 +75,9 @@ func (x *Reader) Decision(ctx context.Context, number uint64) (*Decision, error)
 	return &list[0], nil
 }
 
-// DecisionsWhere lists decisions. where is the end of a query over the decisions d,
+// decisionsWhere lists decisions. where is the end of a query over the decisions d,
 // from its condition on.
-func DecisionsWhere(ctx context.Context, db sqlite.Querier, where string, args ...any) ([]Decision, error) {
+func decisionsWhere(ctx context.Context, db sqlite.Querier, where string, args ...any) ([]Decision, error) {
 	return sqlite.All(ctx, db, func(e *Decision) []any {
 		return []any{&e.Number, (*sqlite.Millis)(&e.At), &e.By, &e.Kind, &e.Cluster, &e.Item, &e.Other, &e.Reason, &e.Count, &e.Undone}
 	}, `SELECT d.number, d.at, d.by, d.kind, d.cluster, coalesce(i.id, ''), coalesce(d.other, 0), d.reason,

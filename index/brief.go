@@ -1,4 +1,4 @@
-package read
+package index
 
 import (
 	"context"
@@ -26,16 +26,16 @@ type Brief struct {
 	Source, URL string
 	Published   *time.Time
 	Arrived     time.Time
-	Verdict     verdict.Verdict // now
-	Rule        verdict.Rule    // now
-	Of          uint32          // now; 0: none
-	Against     uint32          // the version it was judged against on arrival; 0: none
-	Cluster     uint32          // now
+	Verdict     Verdict // now
+	Rule        Rule    // now
+	Of          uint32  // now; 0: none
+	Against     uint32  // the version it was judged against on arrival; 0: none
+	Cluster     uint32  // now
 	Series      uint32
 	Distance    *int
 	Margin      *float32
 	Resemblance *float32
-	Facts       *verdict.Facts
+	Facts       *Facts
 	Superseded  bool
 	Event       uint64 // the number of its last event
 }
@@ -55,7 +55,7 @@ const briefQuery = `SELECT i.ordinal, i.id, i.title, coalesce(s.name, ''), coale
 	FROM items i LEFT JOIN sources s ON s.number = i.source LEFT JOIN current c ON c.ordinal = i.ordinal WHERE i.ordinal `
 
 // scanBrief is ended by package must.
-func (x *Reader) scanBrief(r *sql.Rows) *Brief {
+func (x *catalogue) scanBrief(r *sql.Rows) *Brief {
 	b := new(Brief)
 	var evidence sql.NullString
 	var body []byte
@@ -70,7 +70,7 @@ func (x *Reader) scanBrief(r *sql.Rows) *Brief {
 		*b.Resemblance = verdict.Round(*b.Resemblance, 1000)
 	}
 	if evidence.Valid {
-		b.Facts = new(verdict.Facts)
+		b.Facts = new(Facts)
 		must.Dof(json.Unmarshal([]byte(evidence.String), b.Facts), "evidence of ordinal %d", b.Ordinal)
 	}
 	if b.Title == "" && body != nil {
@@ -84,9 +84,9 @@ func (x *Reader) scanBrief(r *sql.Rows) *Brief {
 }
 
 // Text returns the kept text of a version; nil: none was kept.
-func (x *Reader) Text(ctx context.Context, ordinal uint32) (*string, error) {
+func (x *catalogue) Text(ctx context.Context, ordinal uint32) (*string, error) {
 	var packed []byte
-	err := x.db.QueryRowContext(ctx, `SELECT body FROM texts WHERE ordinal = ?`, ordinal).Scan(&packed)
+	err := x.reader.QueryRowContext(ctx, `SELECT body FROM texts WHERE ordinal = ?`, ordinal).Scan(&packed)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
@@ -103,14 +103,14 @@ func (x *Reader) Text(ctx context.Context, ordinal uint32) (*string, error) {
 // Same returns the versions that have a normal form, rejected copies included, oldest first. It
 // does not check more of the hash than package lookup keeps: among a hundred million versions,
 // one look-up in three million returns another.
-func (x *Reader) Same(exact [16]byte) []uint32 {
+func (x *catalogue) Same(exact [16]byte) []uint32 {
 	ordinals := x.tables.Exacts.Get(nil, resident.ExactKey(exact[:]))
 	slices.Sort(ordinals)
 	return ordinals
 }
 
 // BriefByID reads the current version of an id; nil: there is none.
-func (x *Reader) BriefByID(ctx context.Context, id string) (current *Brief, err error) {
+func (x *catalogue) BriefByID(ctx context.Context, id string) (current *Brief, err error) {
 	briefs, err := x.Briefs(ctx, x.tables.IDs.Get(nil, xxh3.HashString(id)))
 	for _, b := range briefs {
 		if b.ID == id && (current == nil || current.Ordinal < b.Ordinal) {
@@ -123,14 +123,14 @@ func (x *Reader) BriefByID(ctx context.Context, id string) (current *Brief, err 
 // Why explains the current verdict in one sentence. The argument of is the name of
 // the item it was judged against, empty for none.
 func (b *Brief) Why(of, language string) string {
-	e := verdict.Event{Verdict: b.Verdict, Rule: b.Rule, Of: of, Distance: b.Distance, Resemblance: b.Resemblance, Facts: b.Facts, Series: b.Series}
+	e := Event{Verdict: b.Verdict, Rule: b.Rule, Of: of, Distance: b.Distance, Resemblance: b.Resemblance, Facts: b.Facts, Series: b.Series}
 	switch {
-	case b.Rule == verdict.ByEditor:
-		e.Cause = verdict.CauseEditor
-	case b.Rule == verdict.ByPreference && b.Verdict == verdict.Duplicate:
-		e.Cause = verdict.CausePromotion
+	case b.Rule == ByEditor:
+		e.Cause = CauseEditor
+	case b.Rule == ByPreference && b.Verdict == Duplicate:
+		e.Cause = CausePromotion
 	}
-	return verdict.Why(&e, language)
+	return Why(&e, language)
 }
 
 // beginning returns the first n characters of a text on one line.
@@ -143,10 +143,10 @@ func beginning(text string, n int) string {
 }
 
 // Briefs reads versions by their ordinals. Unknown ordinals are omitted.
-func (x *Reader) Briefs(ctx context.Context, ordinals []uint32) (map[uint32]*Brief, error) {
+func (x *catalogue) Briefs(ctx context.Context, ordinals []uint32) (map[uint32]*Brief, error) {
 	out := make(map[uint32]*Brief, len(ordinals))
 	err := must.Catch(func() {
-		for r := range sqlite.Rows(ctx, x.db, briefQuery+`IN (SELECT value FROM json_each(?))`, sqlite.List(ordinals)) {
+		for r := range sqlite.Rows(ctx, x.reader, briefQuery+`IN (SELECT value FROM json_each(?))`, sqlite.List(ordinals)) {
 			b := x.scanBrief(r)
 			out[b.Ordinal] = b
 		}

@@ -1,6 +1,4 @@
-// Package replay judges what a catalogue holds once more. It serves `jianguo rejudge`; the
-// service does not link it.
-package replay
+package maintain
 
 import (
 	"context"
@@ -21,7 +19,7 @@ import (
 // those behind it, one that is now rejected is none. Decisions and withdrawals count as if they had
 // been there from the start of the replay; what preferred sources took over is taken over again.
 //
-// A Replay changes what is resident. Use it on a copy of a catalogue (index/backup), and let
+// A Replay changes what is resident. Use it on a copy of a catalogue (Copy), and let
 // nothing else use that Index.
 type Replay struct {
 	index.Probe
@@ -37,8 +35,8 @@ type Replayed struct {
 	Was, Now index.Event
 }
 
-// New begins a replay.
-func New(ctx context.Context, x *index.Index, since time.Time) (*Replay, error) {
+// NewReplay begins a replay.
+func NewReplay(ctx context.Context, x *index.Index, since time.Time) (*Replay, error) {
 	r := &Replay{Probe: x.Probe(), x: x, db: x.View().Tables()}
 	r.last = r.Last
 	err := must.Catch(func() {

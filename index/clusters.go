@@ -1,4 +1,4 @@
-package read
+package index
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 
 // MembersFrom returns the part of a query, with its arguments, that yields the ordinals
 // of a cluster's members as m.ordinal.
-func (x *Reader) MembersFrom(cluster uint32) (string, []any) {
+func (x *catalogue) MembersFrom(cluster uint32) (string, []any) {
 	_, lead := x.clusters.Lead(cluster)
 	ids := x.clusters.Behind(cluster)
 	args := make([]any, len(ids), len(ids)+2)
@@ -26,12 +26,12 @@ func (x *Reader) MembersFrom(cluster uint32) (string, []any) {
 }
 
 // ClusterOf returns the current cluster of a version, 0 for none.
-func (x *Reader) ClusterOf(ordinal uint32) uint32 {
+func (x *catalogue) ClusterOf(ordinal uint32) uint32 {
 	return x.clusters.Resolve(x.tables.Rows.Cluster(ordinal))
 }
 
 // VersionClusters returns the current clusters of versions, each once.
-func (x *Reader) VersionClusters(ordinals []uint32) []uint32 {
+func (x *catalogue) VersionClusters(ordinals []uint32) []uint32 {
 	clusters := make([]uint32, 0, len(ordinals))
 	for _, o := range ordinals {
 		clusters = append(clusters, x.ClusterOf(o))
@@ -41,7 +41,7 @@ func (x *Reader) VersionClusters(ordinals []uint32) []uint32 {
 }
 
 // ClustersOf returns the current cluster of each id. Unknown ids are omitted.
-func (x *Reader) ClustersOf(ctx context.Context, ids []string) (map[string]uint32, error) {
+func (x *catalogue) ClustersOf(ctx context.Context, ids []string) (map[string]uint32, error) {
 	wanted := map[string]bool{}
 	versions := []uint32{}
 	for _, id := range ids {
@@ -50,7 +50,7 @@ func (x *Reader) ClustersOf(ctx context.Context, ids []string) (map[string]uint3
 	}
 	out := map[string]uint32{}
 	err := must.Catch(func() {
-		for ordinal, id := range sqlite.Pairs[uint32, string](ctx, x.db, `SELECT ordinal, id FROM items WHERE ordinal IN (SELECT value FROM json_each(?))`, sqlite.List(versions)) {
+		for ordinal, id := range sqlite.Pairs[uint32, string](ctx, x.reader, `SELECT ordinal, id FROM items WHERE ordinal IN (SELECT value FROM json_each(?))`, sqlite.List(versions)) {
 			if wanted[id] && x.tables.Rows.Flags(ordinal)&resident.Superseded == 0 {
 				out[id] = x.clusters.Resolve(x.tables.Rows.Cluster(ordinal))
 			}

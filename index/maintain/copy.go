@@ -1,5 +1,6 @@
-// Package backup copies a catalogue.
-package backup
+// Package maintain is for commands that work on the files of a catalogue while no service runs on them: it copies and
+// measures a catalogue, and judges again what it holds.
+package maintain
 
 import (
 	"context"
