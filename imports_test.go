@@ -62,7 +62,8 @@ var users = map[string]map[string][]string{
 		"index/match": {"ingest/eval"},
 		// Commands copy, measure, verify and judge again what a data directory holds.
 		"index/maintain": {"cmd/jianguo-eval", "cmd/jianguo-admin/maintain"},
-		"index/verify":  {"cmd/jianguo-admin/maintain"},
+		"index/verify":   {"cmd/jianguo-admin/maintain"},
+		"index/reindex":  {"cmd/jianguo-admin/maintain"},
 	},
 }
 
