@@ -20,6 +20,7 @@ type core struct {
 	metrics  *metrics
 	cache    atomic.Pointer[cache]
 	Traces   *trace.Traces // of users, for support
+	popular  popularCounts
 
 	lastShard atomic.Int64 // row number of the last shard
 	ready     atomic.Bool

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"jianguo/exposure/kernel"
+	"jianguo/exposure/redis"
 	"jianguo/exposure/state"
 	"jianguo/exposure/wire"
 	"jianguo/internal/wait"
@@ -238,7 +239,10 @@ func (s *Store) lookAt(ctx context.Context, r *request, history, user string, ke
 		g.release(e, -1, known)
 		return err
 	}
-	asked := s.fleet.ask(ctx, e, known)
+	var asked *redis.Asked
+	if s.fleet != nil {
+		asked = s.fleet.ask(ctx, e, known)
+	}
 	if compute {
 		*keys = s.keysOf(r, *keys, user)
 	}
@@ -248,9 +252,12 @@ func (s *Store) lookAt(ctx context.Context, r *request, history, user string, ke
 		r.order = r.order[:order]
 		s.markKeys(v, r, *keys, *marks)
 	}
-	if done, err := s.fleet.refresh(ctx, e, asked, func() bool { return s.lookView(e, now, mark) }); done || err != nil {
-		g.release(e, -1, known)
-		return err
+	if s.fleet != nil {
+		done, err := s.fleet.refresh(ctx, e, asked, func() bool { return s.lookView(e, now, mark) })
+		if done || err != nil {
+			g.release(e, -1, known)
+			return err
+		}
 	}
 	done, err := s.enter(ctx, e, r, now, mark)
 	if done || err != nil {

@@ -12,7 +12,6 @@ import (
 	"jianguo/exposure/redis"
 	"jianguo/exposure/state"
 	"jianguo/exposure/wire"
-	"jianguo/internal/must"
 	"jianguo/internal/trouble"
 	"jianguo/internal/wait"
 )
@@ -41,29 +40,18 @@ type fleet struct {
 	failing [redis.Partitions]trouble.Trouble
 }
 
-// openFleet makes the store one whose states are in Redis. Package must ends it.
-func (s *Store) openFleet(ctx context.Context) {
+// openFleet makes the store one whose states are in Redis.
+func (s *Store) openFleet(ctx context.Context) error {
 	log, ok := s.cfg.Log.(*eventlog.NATS)
 	if !ok {
-		must.Do(errors.New("exposure: a shared store needs a log with partitions"))
+		return errors.New("exposure: a shared store needs a log with partitions")
 	}
 	f := &fleet{Store: s, Shared: s.cfg.Shared, log: log, masters: map[string]string{}}
 	again := make(chan struct{})
 	f.again.Store(&again)
-	own, _, _, _ := s.db.recover(ctx)
-	secret := must.Get(f.Redis.Secret(ctx, nil))
-	if secret == nil {
-		var users int // of this directory, which has to move into a new Redis
-		must.Do(s.db.read.QueryRowContext(ctx, "SELECT count(*) FROM (SELECT 1 FROM user LIMIT 1)").Scan(&users))
-		if users > 0 {
-			must.Do(fmt.Errorf("exposure: %s holds users' histories and the Redis holds none: move them there first, with jianguo migrate, or start with another data directory", s.cfg.Path))
-		}
-		secret = must.Get(f.Redis.Secret(ctx, own[:]))
+	if err := f.adoptSecret(ctx); err != nil {
+		return err
 	}
-	if len(secret) != len(s.secret) {
-		must.Do(fmt.Errorf("exposure: the secret in Redis has %d bytes: %w", len(secret), ErrCorrupt))
-	}
-	copy(s.secret[:], secret)
 	running, stop := context.WithCancel(context.Background())
 	s.stop, s.fleet = stop, f
 	f.Owners.Own = f.keep
@@ -71,6 +59,37 @@ func (s *Store) openFleet(ctx context.Context) {
 	s.done.Go(func() { f.watch(running) })
 	s.startSaving(running)
 	s.setReady()
+	return nil
+}
+
+// adoptSecret makes the secret in Redis that of the store, or, in a new Redis, that of the file the one in Redis.
+func (f *fleet) adoptSecret(ctx context.Context) error {
+	secret, err := f.Redis.Secret(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if secret == nil {
+		var users int // of this directory, which has to move into a new Redis
+		if err := f.db.read.QueryRowContext(ctx, "SELECT count(*) FROM (SELECT 1 FROM user LIMIT 1)").Scan(&users); err != nil {
+			return err
+		}
+		if users > 0 {
+			return fmt.Errorf("exposure: %s holds users' histories and the Redis holds none: move them there first, "+
+				"with jianguo migrate, or start with another data directory", f.cfg.Path)
+		}
+		meta, err := FileMeta(ctx, f.db.read)
+		if err != nil {
+			return err
+		}
+		if secret, err = f.Redis.Secret(ctx, []byte(meta["secret"])); err != nil {
+			return err
+		}
+	}
+	if len(secret) != len(f.secret) {
+		return fmt.Errorf("exposure: the secret in Redis has %d bytes: %w", len(secret), ErrCorrupt)
+	}
+	copy(f.secret[:], secret)
+	return nil
 }
 
 // watch looks once a second whether Redis answers, and whether a server has become a master that may lack
@@ -120,7 +139,7 @@ func (f *fleet) lag() (n int64) {
 
 // ask asks which version of a state Redis has, if one is in memory, and does not wait for the answer.
 func (f *fleet) ask(ctx context.Context, e *entry, known bool) *redis.Asked {
-	if f == nil || !known {
+	if !known {
 		return nil
 	}
 	return f.Redis.Ask(ctx, redis.KeyOf(state.SplitAddress(e.addr)))
@@ -129,9 +148,6 @@ func (f *fleet) ask(ctx context.Context, e *entry, known bool) *redis.Asked {
 // refresh makes the entry's state the one in Redis now. If Redis was asked for the version, look looks at the state in memory
 // before the answer is there; done is true if that was of this version or a later one, and look returned true.
 func (f *fleet) refresh(ctx context.Context, e *entry, asked *redis.Asked, look func() bool) (done bool, err error) {
-	if f == nil {
-		return false, nil
-	}
 	if asked != nil {
 		e.mu.RLock()
 		have, known := e.version, e.st != nil

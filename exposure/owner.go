@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"time"
@@ -15,7 +14,6 @@ import (
 	"jianguo/exposure/redis"
 	"jianguo/exposure/state"
 	"jianguo/exposure/wire"
-	"jianguo/internal/must"
 )
 
 // maxBatch is how many events an owner applies at once: their users are read in one pipeline and
@@ -29,7 +27,6 @@ type owner struct {
 	mark  redis.Mark
 	logID string
 	known map[string]*owned // the users of the batch, by address
-	keys  []uint32
 }
 
 // owned is a user in a history, of the batch that is being applied.
@@ -56,7 +53,7 @@ func (f *fleet) keep(ctx context.Context, part int) error {
 
 // own applies a partition until ctx ends, it is fenced, or Redis fails.
 func (f *fleet) own(ctx context.Context, part int) error {
-	o, err := must.Try(func() *owner { return f.acquire(ctx, part) })
+	o, err := f.acquire(ctx, part)
 	defer f.pending[part].Store(0)
 	if err != nil {
 		return err
@@ -80,15 +77,26 @@ func (f *fleet) own(ctx context.Context, part int) error {
 }
 
 // acquire makes this service the owner of a partition.
-func (f *fleet) acquire(ctx context.Context, part int) *owner {
-	applied, log := must.Get(f.Redis.Applied(ctx, part)), must.Get(f.log.State(ctx))
+func (f *fleet) acquire(ctx context.Context, part int) (*owner, error) {
+	applied, err := f.Redis.Applied(ctx, part)
+	if err != nil {
+		return nil, err
+	}
+	log, err := f.log.State(ctx)
+	if err != nil {
+		return nil, err
+	}
 	if applied <= log.Last {
 		log.Last = math.MaxUint64 // it has its end; what a former owner applies until Acquire is behind that
 	}
-	mark := must.Get(f.Redis.Acquire(ctx, part, log.ID, log.Last))
-	f.lastShard.CompareAndSwap(0, int64(mark.Epoch)<<36|int64(part)<<32) // 2^32 numbers for shards that no other service gives
-	must.Do(f.Acks.Tell(part, redis.Ack{Log: log.ID, Seq: mark.Applied}))
-	return &owner{fleet: f, part: part, mark: mark, logID: log.ID}
+	mark, err := f.Redis.Acquire(ctx, part, log.ID, log.Last)
+	if err != nil {
+		return nil, err
+	}
+	// 2^32 numbers for shards that no other service gives
+	f.lastShard.CompareAndSwap(0, int64(mark.Epoch)<<36|int64(part)<<32)
+	err = f.Acks.Tell(part, redis.Ack{Log: log.ID, Seq: mark.Applied})
+	return &owner{fleet: f, part: part, mark: mark, logID: log.ID}, err
 }
 
 var errMasters = errors.New("exposure: other Redis masters")
@@ -117,7 +125,7 @@ func (o *owner) run(ctx context.Context, entries <-chan eventlog.Entry, again <-
 		}
 		last := batch[len(batch)-1]
 		started := time.Now()
-		ack, err := must.Try(func() redis.Ack { return o.apply(ctx, batch) })
+		ack, err := o.applyBatch(ctx, batch)
 		if err != nil {
 			return fmt.Errorf("exposure: apply partition %d up to %d: %w", o.part, last.Seq, err)
 		}
@@ -137,95 +145,77 @@ func (o *owner) run(ctx context.Context, entries <-chan eventlog.Entry, again <-
 	}
 }
 
-// pendingEvent is a decoded entry.
-type pendingEvent struct {
-	eventlog.Entry
-	q    wire.Query
-	kind EventKind
-	at   time.Time
-	err  error
-}
-
-// What follows, package must ends.
-
-// apply applies a batch in memory and writes the users that it changed.
-func (o *owner) apply(ctx context.Context, batch []eventlog.Entry) redis.Ack {
+// applyBatch applies a batch in memory and writes the users that it changed.
+func (o *owner) applyBatch(ctx context.Context, batch []eventlog.Entry) (redis.Ack, error) {
 	ack := redis.Ack{Refused: map[uint64]string{}}
-	events := make([]pendingEvent, len(batch))
+	events, bad := make([]*event, len(batch)), make([]error, len(batch))
 	var keys []redis.Key
-	for i := range events {
-		ev := &events[i]
-		ev.Entry = batch[i]
-		if ev.kind, ev.err = o.kindOf(ev.Subject); ev.err == nil {
-			ev.at, ev.err = decodeEvent(&ev.q, ev.kind, ev.Data)
-		}
-		if ev.err == nil && redis.PartitionOf(ev.q.User) == o.part {
+	for i := range batch {
+		events[i], bad[i] = o.decode(batch[i], new(wire.Query))
+		if ev := events[i]; ev != nil && redis.PartitionOf(ev.user) == o.part {
 			for _, history := range o.historiesOf(ev) {
-				keys = append(keys, redis.Key{History: history, User: ev.q.User})
+				keys = append(keys, redis.Key{History: history, User: ev.user})
 			}
 		}
 	}
 	o.known = map[string]*owned{}
-	o.read(ctx, keys)
-	for i := range events {
-		ev := &events[i]
-		outcome := o.one(ctx, ev)
+	if err := o.read(ctx, keys); err != nil {
+		return ack, err
+	}
+	for i, e := range batch {
+		outcome := bad[i]
 		if outcome != nil {
-			ack.Refused[ev.Seq] = outcomeOf(outcome)
+			if err := o.setAside(ctx, e, outcome); err != nil {
+				return ack, err
+			}
+		} else {
+			if outcome = o.applyOne(ctx, events[i], e.Data); outcome != nil && !refused(outcome) {
+				return ack, outcome
+			}
+			o.traceReport(e, string(events[i].Kind), events[i].q, outcome)
 		}
-		o.w.traceReport(ev.Entry, string(ev.kind), &ev.q, outcome)
-	}
-	o.write(ctx)
-	return ack
-}
-
-// historiesOf lists the histories that an event may change.
-func (o *owner) historiesOf(ev *pendingEvent) (list []string) {
-	switch {
-	case ev.kind == Imported:
-		return []string{""}
-	case ev.kind == Unsee:
-		return o.scene(ev.q.Scene).all()
-	case !ev.kind.Items():
-		return slices.Collect(maps.Keys(o.policies))
-	}
-	for _, history := range o.scene(ev.q.Scene).Writes {
-		if slices.Contains(o.keeps[history], string(ev.kind)) {
-			list = append(list, history)
+		if outcome != nil {
+			ack.Refused[e.Seq] = outcomeOf(outcome)
 		}
 	}
-	return list
+	return ack, o.write(ctx)
 }
 
 // read reads the heads of users that are not known yet.
-func (o *owner) read(ctx context.Context, keys []redis.Key) {
+func (o *owner) read(ctx context.Context, keys []redis.Key) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*redisWait)
 	defer cancel()
 	var unread []redis.Key
 	for _, k := range keys {
 		if addr := state.Address(k.History, k.User); o.known[addr] == nil {
-			o.known[addr] = &owned{key: k, pol: o.policies[k.History]}
+			o.known[addr] = &owned{key: k, pol: o.policies[k.History], st: new(state.State)}
 			unread = append(unread, k)
 		}
 	}
 	if len(unread) == 0 {
-		return
+		return nil
 	}
-	records := must.Get(o.Redis.Heads(ctx, unread))
+	records, err := o.Redis.Heads(ctx, unread)
+	if err != nil {
+		return err
+	}
 	for i, k := range unread {
 		addr := state.Address(k.History, k.User)
 		u := o.known[addr]
-		u.st, u.found, u.version = new(state.State), records[i].Version, records[i].Version
+		u.found, u.version = records[i].Version, records[i].Version
 		if records[i].Head == nil {
 			continue
 		}
-		var err error
-		if u.st, err = state.DecodeHead(records[i].Head, addr); err != nil {
+		st, err := state.DecodeHead(records[i].Head, addr)
+		if err != nil {
 			o.metrics.corrupt.Inc()
 			o.cfg.Logger.Error("exposure: unreadable state set aside; the user starts empty", "err", err)
-			u.st, u.bad = new(state.State), records[i].Head
+			u.bad = records[i].Head
+			continue
 		}
+		u.st = st
 	}
+	return nil
 }
 
 // fetch reads shards of a user. If the record is no longer of the version that its head had, they do not fit that head.
@@ -242,199 +232,103 @@ func (o *owner) fetch(ctx context.Context, u *owned) state.Fetcher {
 	}
 }
 
-// one applies an event. Its outcome is why it was refused.
-func (o *owner) one(ctx context.Context, ev *pendingEvent) (outcome error) {
-	if ev.err != nil {
-		must.Do(o.w.setAside(ctx, ev.Entry, ev.err))
-		return ev.err
-	}
-	if p := redis.PartitionOf(ev.q.User); p != o.part {
+// applyOne applies an event, unless a former owner has written it already.
+func (o *owner) applyOne(ctx context.Context, ev *event, data []byte) error {
+	if p := redis.PartitionOf(ev.user); p != o.part {
 		// Published without a partition, or with one of another number of partitions.
-		must.Get(o.cfg.Log.Append(ctx, (&Event{Kind: ev.kind}).subject(p), ev.Data))
-		return nil
-	}
-	var users []*owned
-	for _, history := range o.historiesOf(ev) {
-		u := o.known[state.Address(history, ev.q.User)]
-		if u.version.Epoch < o.mark.Base || u.version.Seq < ev.Seq { // else a former owner has written this event
-			users = append(users, u)
-		}
-	}
-	if len(users) == 0 {
-		return nil
-	}
-	o.metrics.events.WithLabelValues(string(ev.kind)).Inc()
-	logged, now := ev.Time.In(o.cfg.Location), o.cfg.Clock().In(o.cfg.Location)
-	if logged.Before(now) {
-		now = logged
-	}
-	change := &change{owner: o, ev: ev, users: users, logged: logged, now: now}
-	err := must.Catch(func() { change.do(ctx) })
-	if errors.Is(err, ErrExceptions) || errors.Is(err, ErrLink) {
+		_, err := o.cfg.Log.Append(ctx, (&Event{Kind: ev.Kind}).subject(p), data)
 		return err
 	}
-	must.Do(err)
-	for _, u := range users {
-		u.version, u.changed = redis.Version{Epoch: o.mark.Epoch, Seq: ev.Seq}, true
+	var histories []string
+	for _, history := range o.historiesOf(ev) {
+		v := o.known[state.Address(history, ev.user)].version
+		if v.Epoch < o.mark.Base || v.Seq < ev.seq {
+			histories = append(histories, history)
+		}
+	}
+	if len(histories) == 0 {
+		return nil
+	}
+	return o.core.apply(ctx, o, ev, histories)
+}
+
+// apply implements states.
+func (o *owner) apply(ctx context.Context, history string, ev *event) (state.Links, error) {
+	u := o.known[state.Address(history, ev.user)]
+	links := u.st.Links
+	err := u.st.Apply(u.pol, &ev.Event, o.fetch(ctx, u))
+	if err == nil && !ev.Try {
+		u.version, u.changed = redis.Version{Epoch: o.mark.Epoch, Seq: ev.seq}, true
+	}
+	return links, err
+}
+
+// linksOf implements states, for users of this partition or another.
+func (o *owner) linksOf(ctx context.Context, user string) (all state.Links, err error) {
+	var keys []redis.Key
+	for history := range o.policies {
+		keys = append(keys, redis.Key{History: history, User: user})
+	}
+	if err := o.read(ctx, keys); err != nil {
+		return all, err
+	}
+	for _, k := range keys {
+		l := o.known[state.Address(k.History, k.User)].st.Links
+		all.From, all.Into = state.Union(all.From, l.From), state.Union(all.Into, l.Into)
+	}
+	return all, nil
+}
+
+// tell implements states. Another user may have another owner: the event goes through the log, once. An owner that
+// begins again may have told it already.
+func (o *owner) tell(ctx context.Context, ev *event) error {
+	if ev.Try {
+		return nil
+	}
+	told, n := Event{Kind: ev.Kind, User: ev.user, From: ev.From}, 0
+	if ev.Kind.Items() {
+		told.Scene, told.Items = ev.scene, ev.q.IDs()
+	}
+	for payload := range told.parts() {
+		id := fmt.Sprintf("%d %s %s %d", ev.seq, ev.Kind, ev.user, n)
+		if err := o.log.AppendOnce(ctx, id, told.subject(redis.PartitionOf(ev.user)), payload); err != nil {
+			return err
+		}
+		n++
 	}
 	return nil
 }
 
 // write writes the users that the batch changed.
-func (o *owner) write(ctx context.Context) {
+func (o *owner) write(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*redisWait)
 	defer cancel()
 	var writes []redis.Write
 	for addr, u := range o.known {
-		if !u.changed {
-			continue
+		if u.changed {
+			writes = append(writes, o.imageOf(addr, u))
 		}
-		snap := u.st.Snapshot(addr, o.nextShard)
-		w := redis.Write{Key: u.key, Found: u.found, Freed: snap.Freed, Bad: u.bad, TTL: eventlog.ErasureDelay + 2*time.Hour,
-			Record: redis.Record{Version: u.version, Head: snap.Head, Shards: map[int64][]byte{}}}
-		for _, sh := range snap.Shards {
-			w.Shards[sh.ID] = sh.Data
-			o.metrics.flushedBytes.Add(float64(len(sh.Data)))
-		}
-		if snap.Head != nil {
-			w.TTL = max(w.TTL, u.pol.Kept())
-		}
-		o.metrics.flushedUsers.Inc()
-		o.metrics.flushedBytes.Add(float64(len(snap.Head)))
-		o.metrics.stateBytes.Observe(float64(len(snap.Head)))
-		writes = append(writes, w)
 	}
-	if len(writes) > 0 {
-		must.Do(o.Redis.Put(ctx, writes))
+	if len(writes) == 0 {
+		return nil
 	}
+	return o.Redis.Put(ctx, writes)
 }
 
-// change is an event with the states that it changes: those of its user alone. What it means for
-// others goes into their partitions as events of its own, before the user's state is written.
-type change struct {
-	*owner
-	ev          *pendingEvent
-	users       []*owned
-	logged, now time.Time
-}
-
-func (c *change) do(ctx context.Context) {
-	q, kind := &c.ev.q, c.ev.kind
-	switch kind {
-	case Unsee:
-		c.unsee(ctx)
-		return
-	case Forget:
-		c.forget(ctx)
-		return
-	case Link:
-		c.links(ctx).Check(q.User, q.From)
-	case Unlink, Linked, Unlinked, Imported:
-	default:
-		c.items(ctx)
-		return
+// imageOf is what Redis is to hold of a user.
+func (o *owner) imageOf(addr string, u *owned) redis.Write {
+	snap := u.st.Snapshot(addr, o.nextShard)
+	w := redis.Write{Key: u.key, Found: u.found, Freed: snap.Freed, Bad: u.bad, TTL: eventlog.ErasureDelay + 2*time.Hour,
+		Record: redis.Record{Version: u.version, Head: snap.Head, Shards: map[int64][]byte{}}}
+	for _, sh := range snap.Shards {
+		w.Shards[sh.ID] = sh.Data
+		o.metrics.flushedBytes.Add(float64(len(sh.Data)))
 	}
-	for _, u := range c.users {
-		if kind == Linked || kind == Imported {
-			u.st.Touch(u.pol, c.logged, c.now) // a link ends when this state expires
-		}
-		switch l := &u.st.Links; kind {
-		case Link, Unlink:
-			l.From = state.SetUser(l.From, q.From, kind == Link)
-		case Linked, Unlinked:
-			l.Into = state.SetUser(l.Into, q.From, kind == Linked)
-		case Imported:
-			l.Imported = true
-		}
+	if snap.Head != nil {
+		w.TTL = max(w.TTL, u.pol.Kept())
 	}
-	switch kind {
-	case Link:
-		c.tell(ctx, Event{Kind: Linked, User: q.From, From: q.User})
-	case Unlink:
-		c.tell(ctx, Event{Kind: Unlinked, User: q.From, From: q.User})
-	}
-}
-
-// items adds a report.
-func (c *change) items(ctx context.Context) {
-	q := &c.ev.q
-	c.keys = q.Keys(c.keys, wire.Seed(&c.secret, q.User))
-	for _, u := range c.users {
-		at := u.pol.Clamp(c.ev.at, c.logged)
-		if c.ev.kind == Delivered {
-			u.st.Deliver(u.pol, c.keys, at, c.now)
-		} else {
-			must.Do(u.st.See(u.pol, c.keys, at, c.now, c.fetch(ctx, u)))
-		}
-	}
-	if c.ev.kind == Seen {
-		c.popular.Add(q, c.ev.at, c.now)
-	}
-}
-
-// unsee removes items of the user, and asks for the same of those whose histories count directly.
-func (c *change) unsee(ctx context.Context) {
-	q := &c.ev.q
-	c.keys = q.Keys(c.keys, wire.Seed(&c.secret, q.User))
-	for _, try := range []bool{true, false} {
-		for _, u := range c.users {
-			must.Do(u.st.Unsee(u.pol, c.keys, c.now, c.fetch(ctx, u), try))
-		}
-	}
-	for _, from := range c.neighbours(func(l *state.Links) []string { return l.From }) {
-		c.tell(ctx, Event{Kind: Unsee, User: from, Scene: q.Scene, Items: q.IDs()})
-	}
-}
-
-// forget removes all of the user, and asks for the same of those whose histories count directly.
-func (c *change) forget(ctx context.Context) {
-	user := c.ev.q.User
-	if c.cfg.Forgotten != nil {
-		must.Do(c.w.insist(ctx, "forget a user elsewhere", func() error { return c.cfg.Forgotten(ctx, user) }))
-	}
-	must.Do(c.w.insist(ctx, "erase a trace", func() error { return c.Traces.Erase(ctx, user) }))
-	for _, from := range c.neighbours(func(l *state.Links) []string { return l.From }) {
-		c.tell(ctx, Event{Kind: Forget, User: from})
-	}
-	for _, into := range c.neighbours(func(l *state.Links) []string { return l.Into }) {
-		c.tell(ctx, Event{Kind: Unlink, User: into, From: user})
-	}
-	for _, u := range c.users {
-		u.st.Reset()
-		u.st.Links = state.Links{}
-	}
-}
-
-// neighbours lists the users that the states are linked with, in one direction.
-func (c *change) neighbours(side func(*state.Links) []string) (list []string) {
-	for _, u := range c.users {
-		list = state.Union(list, side(&u.st.Links))
-	}
-	return list
-}
-
-// links reads users' links in any history, of this partition or another.
-func (c *change) links(ctx context.Context) state.LinkReader {
-	return func(user string) (all state.Links) {
-		var keys []redis.Key
-		for history := range c.policies {
-			keys = append(keys, redis.Key{History: history, User: user})
-		}
-		c.read(ctx, keys)
-		for _, k := range keys {
-			l := c.known[state.Address(k.History, k.User)].st.Links
-			all.From, all.Into = append(all.From, l.From...), append(all.Into, l.Into...)
-		}
-		return all
-	}
-}
-
-// tell logs an event of another user, once: an owner that begins again may have told it already.
-func (c *change) tell(ctx context.Context, ev Event) {
-	n := 0
-	for payload := range ev.parts() {
-		id := fmt.Sprintf("%d %s %s %d", c.ev.Seq, ev.Kind, ev.User, n)
-		must.Do(c.log.AppendOnce(ctx, id, ev.subject(redis.PartitionOf(ev.User)), payload))
-		n++
-	}
+	o.metrics.flushedUsers.Inc()
+	o.metrics.flushedBytes.Add(float64(len(snap.Head)))
+	o.metrics.stateBytes.Observe(float64(len(snap.Head)))
+	return w
 }

@@ -19,9 +19,8 @@ import (
 // Store holds every user's exposures. All methods may be called from any goroutine.
 type Store struct {
 	*core
-	w       *writer
-	popular popularCounts
-	fleet   *fleet // nil: states are in the file
+	w     *writer
+	fleet *fleet // nil: states are in the file
 
 	stop context.CancelFunc // of the loops; written while none runs
 	done sync.WaitGroup     // of the loops
@@ -48,7 +47,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		return nil, err
 	}
 	s.metrics = newMetrics(s.kinds)
-	s.w = &writer{core: s.core, progress: newProgress(cfg.MaxUnflushed), popular: &s.popular, fail: s.fail, gen: 1}
+	s.w = &writer{core: s.core, progress: newProgress(cfg.MaxUnflushed), fail: s.fail, gen: 1}
 	s.cache.Store(newCache(cfg.CacheBytes))
 	db, err := openDatabase(ctx, cfg.Path, cfg.Relaxed, cfg.Rand)
 	if err != nil {
@@ -68,7 +67,7 @@ func (s *Store) open(ctx context.Context) {
 	}
 	s.Traces = must.Get(trace.Open(ctx, s.db.write, func() time.Time { return s.cfg.Clock().In(s.cfg.Location) }, s.cfg.Logger))
 	if s.cfg.Shared != nil {
-		s.openFleet(ctx)
+		must.Do(s.openFleet(ctx))
 		return
 	}
 	if s.cfg.Steady != nil {
@@ -145,7 +144,7 @@ func (s *Store) start(last uint64) {
 			if err := s.w.waitRoom(ctx); err != nil {
 				return err
 			}
-			err := s.w.apply(ctx, e)
+			err := s.w.consume(ctx, e)
 			if e.Seq >= last && err == nil {
 				s.setReady()
 			}

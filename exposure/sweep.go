@@ -76,23 +76,26 @@ func (s *writer) expire(ctx context.Context, addr string, now time.Time) error {
 	s.applyMu.Lock()
 	defer s.applyMu.Unlock()
 	history, user := state.SplitAddress(addr)
-	pol, unlink := s.policies[history], []string(nil)
-	err := must.Catch(func() {
-		s.edit(ctx, history, user, func(st *state.State, _ state.Fetcher) {
-			if !st.Stale(pol, now) {
-				return // an event came meanwhile
-			}
-			st.DropEpochs(pol, now)
-			if pol.Expired(time.Unix(st.Last(), 0).In(now.Location()), now) {
-				st.Reset()
-				unlink = st.Links.Into
-			}
-			s.metrics.swept.Inc()
-		})
+	var unlink []string
+	err := s.change(ctx, history, user, func(e *entry, r *rows) error {
+		if err := s.loadOrQuarantine(e, r); err != nil || !e.st.Stale(e.pol, now) { // an event came meanwhile
+			return err
+		}
+		if e.st.Expire(e.pol, now) {
+			unlink = e.st.Links.Into
+		}
+		s.metrics.swept.Inc()
+		return nil
 	})
 	s.oldest.CompareAndSwap(0, time.Now().UnixNano())
 	for _, into := range unlink {
-		err = errors.Join(err, must.Catch(func() { s.setLink(ctx, history, into, user, nil) }))
+		for _, ev := range []*event{
+			{user: into, Event: state.Event{Kind: Unlink, From: user}},
+			{user: user, Event: state.Event{Kind: Unlinked, From: into}},
+		} {
+			_, failed := s.apply(ctx, history, ev)
+			err = errors.Join(err, failed)
+		}
 	}
 	return err
 }

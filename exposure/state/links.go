@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-
-	"jianguo/internal/must"
 )
 
 // Limits of what one request asks.
@@ -26,52 +24,53 @@ type Links struct {
 	Imported bool // the user's history has been imported from the old store
 }
 
-// LinkReader returns the links of a user. Package must ends it, and so its methods.
-type LinkReader func(user string) Links
-
-// Below lists the users whose histories count for a user, itself first.
-func (r LinkReader) Below(user string) []string {
-	users, _ := r.walk(user, Links.from)
-	return users
-}
-
-func (l Links) from() []string { return l.From }
-func (l Links) into() []string { return l.Into }
+// LinkReader returns the links of a user.
+type LinkReader func(user string) (Links, error)
 
 // walk follows links level by level, as far as is allowed and a level more. It lists the users, the
 // first one included, and counts the levels.
-func (r LinkReader) walk(user string, next func(Links) []string) (users []string, depth int) {
+func (r LinkReader) walk(user string, next func(Links) []string) (users []string, depth int, err error) {
 	users = []string{user}
 	for level := users; len(level) > 0 && depth <= MaxLinks+1; depth++ {
 		var below []string
 		for _, u := range level {
-			below = Union(below, next(r(u)))
+			l, err := r(u)
+			if err != nil {
+				return nil, 0, err
+			}
+			below = Union(below, next(l))
 		}
 		users, level = Union(users, below), below
 	}
-	return users, depth - 1
+	return users, depth - 1, nil
 }
 
-// Check ends, with an error that wraps ErrLink, if from may not count for user: the links would
-// form a cycle, or be too deep or too many.
-func (r LinkReader) Check(user, from string) {
-	linked := LinkReader(func(u string) Links {
-		l := r(u)
+// Check returns an error that wraps ErrLink if from may not count for user: the links would form a cycle, or be too
+// deep or too many. Any other error is one of reading.
+func (r LinkReader) Check(user, from string) error {
+	linked := LinkReader(func(u string) (Links, error) {
+		l, err := r(u)
 		if u == user && !slices.Contains(l.From, from) {
 			l.From = append(slices.Clone(l.From), from)
 		}
-		return l
+		return l, err
 	})
-	above, _ := r.walk(user, Links.into)
+	above, _, err := r.walk(user, func(l Links) []string { return l.Into })
+	if err != nil {
+		return err
+	}
 	for _, u := range above {
-		users, depth := linked.walk(u, Links.from)
+		users, depth, err := linked.walk(u, func(l Links) []string { return l.From })
 		switch {
+		case err != nil:
+			return err
 		case depth > MaxLinks:
-			must.Do(fmt.Errorf("%w: it would form a cycle, or more than %d links in a row", ErrLink, MaxLinks))
+			return fmt.Errorf("%w: it would form a cycle, or more than %d links in a row", ErrLink, MaxLinks)
 		case len(users)-1 > MaxLinked:
-			must.Do(fmt.Errorf("%w: the histories of more than %d users would count for %q", ErrLink, MaxLinked, u))
+			return fmt.Errorf("%w: the histories of more than %d users would count for %q", ErrLink, MaxLinked, u)
 		}
 	}
+	return nil
 }
 
 // Append encodes links: a byte, 1 for Imported; and twice a uvarint, the number of users, and for each

@@ -77,13 +77,6 @@ type View struct {
 	Links Links
 }
 
-// Op is one key of an event that waits until its user's row has been read.
-type Op struct {
-	At, Now   int64 // unix seconds; what has expired by now is dropped
-	Key       uint32
-	Delivered bool
-}
-
 // Address is a user in a history, as one string.
 func Address(history, user string) string { return history + "\x00" + user }
 
@@ -124,9 +117,6 @@ func (s *State) Empty() bool {
 func (s *State) linked() bool {
 	return len(s.Links.From)+len(s.Links.Into) > 0 || s.Links.Imported
 }
-
-// Changed drops what was derived from the state before a change.
-func (s *State) Changed() { s.view = nil }
 
 // Kept is the view that Look has kept, or nil.
 func (s *State) Kept() *View { return s.view }
@@ -369,30 +359,21 @@ func (s *State) open(p *Policy, epoch int32) int {
 	return at
 }
 
-// Replay applies ops to a state. Ops of one event share their time and are applied
-// together.
-func (s *State) Replay(p *Policy, ops []Op, loc *time.Location, fetch Fetcher) error {
-	var keys []uint32
-	for i := 0; i < len(ops); {
-		first := ops[i]
-		keys = keys[:0]
-		for ; i < len(ops) && ops[i].At == first.At && ops[i].Now == first.Now && ops[i].Delivered == first.Delivered; i++ {
-			keys = append(keys, ops[i].Key)
-		}
-		at, now := time.Unix(first.At, 0).In(loc), time.Unix(first.Now, 0).In(loc)
-		if first.Delivered {
-			s.Deliver(p, keys, at, now)
-		} else if err := s.See(p, keys, at, now, fetch); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // Stale says whether a state holds anything that has expired.
 func (s *State) Stale(p *Policy, now time.Time) bool {
 	return s.last != 0 && p.Expired(time.Unix(s.last, 0).In(now.Location()), now) ||
 		len(s.shards) > 0 && s.shards[0].epoch < p.OldestEpoch(now)
+}
+
+// Expire drops what has expired, and reports whether that is all but the links.
+func (s *State) Expire(p *Policy, now time.Time) bool {
+	s.view = nil
+	s.DropEpochs(p, now)
+	if !p.Expired(time.Unix(s.last, 0).In(now.Location()), now) {
+		return false
+	}
+	s.Reset()
+	return true
 }
 
 // Snapshot is the image of one user that a flush writes.

@@ -1,0 +1,137 @@
+package exposure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"jianguo/exposure/eventlog"
+	"jianguo/exposure/state"
+	"jianguo/exposure/wire"
+)
+
+// writer changes users' states in the file: it applies the events of the log and writes flushes. It is
+// the one owner of the log.
+type writer struct {
+	*core
+	*progress
+	fail func(error) // stops the store
+
+	applyMu sync.Mutex
+	gen     uint64     // applyMu; number of the next flush
+	dirty   []*entry   // applyMu; entries due in it, each pinned
+	query   wire.Query // applyMu; of the event being applied
+	// applyMu; users forgotten since the last flush, whose quarantined rows go too
+	forgotten []string
+
+	flushMu sync.Mutex // one flush at a time
+	lost    error      // flushMu; why a flush failed: its users' changes are only in the log
+}
+
+// lostEvents says that the log no longer holds the events between two sequences.
+func (s *writer) lostEvents(applied, next uint64) {
+	s.metrics.lost.Add(float64(next - applied - 1))
+	s.cfg.Logger.Error("exposure: events that were not applied have left the log: what they reported may be shown again",
+		"lost", next-applied-1, "first", applied+1, "last", next-1)
+}
+
+// consume applies one entry of the log. After an error it has not been applied, and must be later. Only the consumer
+// calls it.
+func (s *writer) consume(ctx context.Context, e eventlog.Entry) error {
+	s.applyMu.Lock()
+	defer s.applyMu.Unlock()
+	applied := s.applied.Load()
+	if e.Seq <= applied {
+		return nil
+	}
+	if e.Seq > applied+1 {
+		s.lostEvents(applied, e.Seq)
+	}
+	ev, err := s.decode(e, &s.query)
+	if err != nil {
+		if err := s.setAside(ctx, e, err); err != nil {
+			return err
+		}
+		s.advance(e.Seq, 0, err)
+		return nil
+	}
+	err = s.core.apply(ctx, s, ev, s.historiesOf(ev))
+	if err != nil && !refused(err) {
+		if ctx.Err() == nil {
+			s.fail(err)
+		}
+		return fmt.Errorf("%w: %w", errStopped, err)
+	}
+	s.traceReport(e, string(ev.Kind), ev.q, err)
+	s.advance(e.Seq, ev.q.Len(), err)
+	return nil
+}
+
+// apply implements states. A report does not wait until a row has been read: it waits in the entry.
+func (s *writer) apply(ctx context.Context, history string, ev *event) (links state.Links, err error) {
+	if ev.Kind == Forget {
+		s.forgotten = append(s.forgotten, ev.user)
+	}
+	err = s.change(ctx, history, ev.user, func(e *entry, r *rows) error {
+		if e.st == nil && ev.Kind.Items() && ev.Kind != Unsee {
+			e.pending = ev.Later(e.pol, e.pending)
+			return nil
+		}
+		if err := s.loadOrQuarantine(e, r); err != nil {
+			return err
+		}
+		links = e.st.Links
+		return e.st.Apply(e.pol, &ev.Event, r.fetch)
+	})
+	return links, err
+}
+
+// linksOf implements states.
+func (s *writer) linksOf(ctx context.Context, user string) (all state.Links, err error) {
+	for history := range s.policies {
+		err = errors.Join(err, s.change(ctx, history, user, func(e *entry, r *rows) error {
+			if err := s.loadOrQuarantine(e, r); err != nil {
+				return err
+			}
+			all.From, all.Into = state.Union(all.From, e.st.Links.From), state.Union(all.Into, e.st.Links.Into)
+			return nil
+		}))
+	}
+	return all, err
+}
+
+// tell implements states. What follows from an event is applied with it, and so again by each replay.
+func (s *writer) tell(ctx context.Context, ev *event) error {
+	return s.spread(ctx, s, ev, s.historiesOf(ev))
+}
+
+// change changes the entry of a user in a history, which the next flush then writes.
+func (s *writer) change(ctx context.Context, history, user string, do func(*entry, *rows) error) error {
+	g, e, _ := s.entry(history, []byte(state.Address(history, user)))
+	e.mu.Lock()
+	defer g.unlock(e, true)
+	r := s.db.rows(ctx)
+	if err := s.due(g, e, r); err != nil {
+		return err
+	}
+	return do(e, r)
+}
+
+// due adds an entry to the next flush, after setting aside what the running flush has not
+// written yet. The caller holds applyMu and e.mu.
+func (s *writer) due(g *stripe, e *entry, r *rows) error {
+	if e.gen == s.gen {
+		return nil
+	}
+	if e.gen != 0 {
+		if err := s.loadOrQuarantine(e, r); err != nil {
+			return err
+		}
+		e.frozen = e.st.Snapshot(e.addr, s.nextShard)
+	}
+	e.gen = s.gen
+	s.dirty = append(s.dirty, e)
+	g.pin(e)
+	return nil
+}
