@@ -58,7 +58,7 @@ var exceptions = map[string][]string{
 var users = map[string]map[string][]string{
 	"index": {
 		"index/browse": {"api", "api/console", "cmd/jianguo", "cmd/jianguo-admin/maintain", "internal/consoletest"},
-		// The evaluation has pairs judged under one policy after the other.
+		// The evaluation judges a text against one other text.
 		"index/match": {"ingest/eval"},
 		// Commands copy, measure, verify and judge again what a data directory holds.
 		"index/maintain": {"cmd/jianguo-eval", "cmd/jianguo-admin/maintain"},

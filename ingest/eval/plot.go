@@ -12,7 +12,7 @@ import (
 // that add something it rejects too, over all thresholds of the textbook measures.
 func (r *Report) Plot(w io.Writer) error {
 	c := svg.Chart{Title: "Rejected: what adds nothing, and what adds something", MaxX: 1, MaxY: 1,
-		X: "share of pairs that add something, rejected", Y: "share of pairs that add nothing, rejected"}
+		X: "share of pairs that add nothing, rejected", Y: "share of pairs that add something, rejected"}
 	c.Series = []svg.Series{
 		{Name: "Hamming distance", Colour: svg.Orange,
 			Points: r.curve(func(j *Judged) float64 { return float64(j.Distance) })},
@@ -20,7 +20,7 @@ func (r *Report) Plot(w io.Writer) error {
 			Points: r.curve(func(j *Judged) float64 { return -j.Jaccard })},
 	}
 	for i, colour := range []string{svg.Blue, svg.Green, svg.Orange, svg.Purple, svg.Grey} {
-		c.Series = append(c.Series, svg.Series{Name: rules[i].name, Colour: colour, Mark: svg.Circle,
+		c.Series = append(c.Series, svg.Series{Name: rules[i].name, Colour: colour, Marks: true,
 			Points: []svg.Point{r.point(rules[i].rejects)}})
 	}
 	return svg.Write(w, false, c)
@@ -35,7 +35,7 @@ func (r *Report) point(rejects func(j *Judged) bool) svg.Point {
 			rejected[r.Pairs[i].Adds]++
 		}
 	}
-	return svg.Point{X: share(rejected[Something], all[Something]), Y: share(rejected[Nothing], all[Nothing])}
+	return svg.Point{X: share(rejected[Nothing], all[Nothing]), Y: share(rejected[Something], all[Something])}
 }
 
 // curve is where a measure stands at each of its values; less is more alike.

@@ -21,23 +21,17 @@ const (
 	Black  = "#000000"
 )
 
-// Marks for single points.
-const (
-	Circle   = "m-3,0a3,3 0 1,0 6,0a3,3 0 1,0 -6,0"
-	Triangle = "m0,-3l3,5h-6z"
-	Square   = "m-2.5,-2.5h5v5h-5z"
-	Cross    = "m-2.5,-2.5l5,5m0,-5l-5,5"
-)
+// circle marks a single point.
+const circle = "m-3,0a3,3 0 1,0 6,0a3,3 0 1,0 -6,0"
 
 // Point is a place in a chart.
 type Point struct{ X, Y float64 }
 
-// Series is a line through points in order, or a mark at each of them.
+// Series is a line through points in order, or a circle at each of them.
 type Series struct {
 	Name   string // empty: not in the legend
 	Colour string
-	Mark   string // empty: a line
-	Dashed bool
+	Marks  bool // circles, no line
 	Points []Point
 }
 
@@ -45,7 +39,6 @@ type Series struct {
 type Chart struct {
 	Title, X, Y string
 	MaxX, MaxY  float64 // ends of the axes; 0: from the points
-	LegendBelow bool    // the legend stands at the lower left, otherwise at the upper left
 	Series      []Series
 }
 
@@ -105,16 +98,13 @@ func (c *Chart) draw(b *strings.Builder) {
 	text(width/2, height-8, "middle", "", c.X)
 	text(14, height/2, "middle", fmt.Sprintf(` transform="rotate(-90 14 %d)"`, height/2), c.Y)
 	legend := float64(top + legendLine)
-	if c.LegendBelow {
-		legend = height - bottom - float64(legendLine*len(c.Series))
-	}
 	for _, s := range c.Series {
 		s.path(b, s.Points, x, y)
 		if s.Name == "" {
 			continue
 		}
 		key := []Point{{left + 55, legend - 4}, {left + 75, legend - 4}}
-		if s.Mark != "" {
+		if s.Marks {
 			key = []Point{{left + 65, legend - 4}}
 		}
 		same := func(v float64) float64 { return v }
@@ -127,21 +117,21 @@ func (c *Chart) draw(b *strings.Builder) {
 // path draws the series as one path. Points outside of the axes are left out.
 func (s *Series) path(b *strings.Builder, points []Point, x, y func(float64) float64) {
 	var d strings.Builder
+	style := fmt.Sprintf(`fill="none" stroke=%q`, s.Colour)
+	if s.Marks {
+		style = fmt.Sprintf(`fill=%q`, s.Colour)
+	}
 	for i, p := range points {
 		px, py := x(p.X), y(p.Y)
 		switch {
-		case s.Mark == "" && i > 0:
+		case s.Marks && (py < top || px > width-right):
+		case s.Marks:
+			fmt.Fprintf(&d, "M%.1f,%.1f%s", px, py, circle)
+		case i > 0:
 			fmt.Fprintf(&d, "L%.1f,%.1f", px, py)
-		case s.Mark == "" || py >= top && px <= width-right:
-			fmt.Fprintf(&d, "M%.1f,%.1f%s", px, py, s.Mark)
+		default:
+			fmt.Fprintf(&d, "M%.1f,%.1f", px, py)
 		}
-	}
-	style := fmt.Sprintf(`fill="none" stroke=%q`, s.Colour)
-	if s.Mark == Circle || s.Mark == Square {
-		style = fmt.Sprintf(`fill=%q`, s.Colour)
-	}
-	if s.Dashed {
-		style += ` stroke-dasharray="5,4"`
 	}
 	fmt.Fprintf(b, `<path d="%s" %s/>`+"\n", d.String(), style)
 }

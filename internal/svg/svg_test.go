@@ -11,14 +11,14 @@ import (
 
 func TestWrite(t *testing.T) {
 	line := Series{Name: "a < b", Colour: Blue, Points: []Point{{0, 0}, {10, 100}}}
-	marks := Series{Name: "marks", Colour: Orange, Mark: Cross, Points: []Point{{5, 50}, {5, 500}}}
+	marks := Series{Name: "marks", Colour: Orange, Marks: true, Points: []Point{{5, 50}, {5, 500}}}
 	var b strings.Builder
 	if err := Write(&b, true, Chart{Title: "t", MaxX: 10, MaxY: 100, Series: []Series{line, marks}}, Chart{}); err != nil {
 		t.Fatal(err)
 	}
 	// The line runs from the lower left to the upper right of the axes, and the
 	// point outside of them is left out.
-	for _, want := range []string{"M60.0,335.0L520.0,30.0", "M290.0,182.5" + Cross + `"`, "a &lt; b"} {
+	for _, want := range []string{"M60.0,335.0L520.0,30.0", "M290.0,182.5" + circle + `"`, "a &lt; b"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is not in %s", want, b.String())
 		}
