@@ -54,13 +54,15 @@ func Start(cfg Config) (*Embedded, error) {
 		cfg.Gates = nil
 	}
 	running, stop := context.WithCancel(context.Background())
-	b := &Embedded{cfg: cfg, stop: stop, out: "_gate.out." + rand.Text() + ".", gates: map[string]*gate.Gate{}, made: map[string]time.Time{}}
+	b := &Embedded{cfg: cfg, stop: stop, out: "_gate.out." + rand.Text() + ".",
+		gates: map[string]*gate.Gate{}, made: map[string]time.Time{}}
 	options := &server.Options{
 		ServerName: serverName, JetStream: true, StoreDir: filepath.Clean(cfg.Dir), SyncAlways: cfg.syncAlways(),
 		// The server's own bound would be three quarters of what is free at the start, and
 		// no stream with a larger bound could be created. Streams have bounds of their own.
 		JetStreamMaxStore: maxStore,
-		MaxPayload:        MaxPayload, MaxConn: cfg.Connections, DontListen: cfg.Listen == "", NoSigs: true, NoLog: true,
+		MaxPayload:        MaxPayload, MaxConn: cfg.Connections, DontListen: cfg.Listen == "",
+		NoSigs: true, NoLog: true,
 	}
 	if cfg.Authenticate != nil {
 		b.secret = rand.Text()
@@ -93,7 +95,8 @@ func Start(cfg Config) (*Embedded, error) {
 	for deadline := time.Now().Add(startWait); !b.server.ReadyForConnections(250 * time.Millisecond); {
 		if why := log.why.Err(); why != nil || time.Now().After(deadline) {
 			b.Close()
-			return nil, fmt.Errorf("bus: the embedded NATS server did not start (%s, listen %q): %w", cfg.Dir, cfg.Listen, cmp.Or(why, fmt.Errorf("no answer within %v", startWait)))
+			return nil, fmt.Errorf("bus: the embedded NATS server did not start (%s, listen %q): %w",
+				cfg.Dir, cfg.Listen, cmp.Or(why, fmt.Errorf("no answer within %v", startWait)))
 		}
 	}
 	b.running.Go(func() { b.watch(running) })

@@ -50,7 +50,10 @@ func (a *authenticator) Check(c server.ClientAuthentication) bool {
 	}
 	user := &server.User{Username: u.Name}
 	if u.Publish != nil || u.Subscribe != nil {
-		user.Permissions = &server.Permissions{Publish: &server.SubjectPermission{Allow: withGates(u.Publish)}, Subscribe: &server.SubjectPermission{Allow: u.Subscribe}}
+		user.Permissions = &server.Permissions{
+			Publish:   &server.SubjectPermission{Allow: withGates(u.Publish)},
+			Subscribe: &server.SubjectPermission{Allow: u.Subscribe},
+		}
 	}
 	c.RegisterUser(user)
 	return true
@@ -58,7 +61,8 @@ func (a *authenticator) Check(c server.ClientAuthentication) bool {
 
 // connectTo opens a connection to a server of this process.
 func connectTo(s *server.Server, secret string, options ...nats.Option) (*nats.Conn, error) {
-	nc, err := nats.Connect("", append([]nats.Option{nats.InProcessServer(s), nats.Name("jianguo"), nats.MaxReconnects(-1), nats.Token(secret),
+	nc, err := nats.Connect("", append([]nats.Option{
+		nats.InProcessServer(s), nats.Name("jianguo"), nats.MaxReconnects(-1), nats.Token(secret),
 		nats.CustomInboxPrefix(ownInbox + rand.Text())}, options...)...)
 	return nc, wrap.Err(err, "bus")
 }
@@ -79,7 +83,8 @@ var ErrRefused = errors.New("the bus refused the token, or wants one")
 // Connect connects to a bus in another process and checks that it accepts messages of
 // MinPayload bytes. A URL may carry the client's token: nats://TOKEN@host:4222.
 func Connect(url string, options ...nats.Option) (*nats.Conn, error) {
-	nc, err := nats.Connect(url, append([]nats.Option{nats.Name("jianguo"), nats.MaxReconnects(-1), nats.Timeout(5 * time.Second)}, options...)...)
+	nc, err := nats.Connect(url, append([]nats.Option{
+		nats.Name("jianguo"), nats.MaxReconnects(-1), nats.Timeout(5 * time.Second)}, options...)...)
 	switch {
 	case errors.Is(err, nats.ErrAuthorization):
 		err = ErrRefused
@@ -91,7 +96,8 @@ func Connect(url string, options ...nats.Option) (*nats.Conn, error) {
 	}
 	if limit := nc.MaxPayload(); limit < MinPayload {
 		nc.Close()
-		return nil, fmt.Errorf("bus %s: max_payload is %d bytes, items need at least %d: raise max_payload in the server's configuration", RedactURL(url), limit, MinPayload)
+		return nil, fmt.Errorf("bus %s: max_payload is %d bytes, items need at least %d: "+
+			"raise max_payload in the server's configuration", RedactURL(url), limit, MinPayload)
 	}
 	useOwnInbox(nc, url)
 	return nc, nil
@@ -100,9 +106,11 @@ func Connect(url string, options ...nats.Option) (*nats.Conn, error) {
 // Away reports whether an error of the bus may end by itself: it did not answer, or a cluster
 // had no leader.
 func Away(err error) bool {
+	away := []error{context.DeadlineExceeded, nats.ErrTimeout, nats.ErrDisconnected, nats.ErrNoResponders,
+		nats.ErrConnectionReconnecting}
 	var api *jetstream.APIError
-	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout) || errors.Is(err, nats.ErrDisconnected) || errors.Is(err, nats.ErrNoResponders) ||
-		errors.Is(err, nats.ErrConnectionReconnecting) || errors.As(err, &api) && api.Code == http.StatusServiceUnavailable
+	return slices.ContainsFunc(away, func(e error) bool { return errors.Is(err, e) }) ||
+		errors.As(err, &api) && api.Code == http.StatusServiceUnavailable
 }
 
 // Patiently calls f again as long as its error says that the bus is away, for a time at most.

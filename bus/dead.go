@@ -175,7 +175,8 @@ func (d *DeadLetters) Replay(ctx context.Context, number uint64) error {
 		return err
 	}
 	if l.Cut > 0 {
-		return fmt.Errorf("dead letter %d: only the beginning of the %d bytes is kept: publish the original", number, l.Cut)
+		return fmt.Errorf("dead letter %d: only the beginning of the %d bytes is kept: publish the original",
+			number, l.Cut)
 	}
 	subject := l.Subject
 	if subject != SubjectPublish && subject != SubjectWithdraw && !strings.HasPrefix(subject, "exposures.") {

@@ -15,7 +15,6 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"jianguo/bus/gate"
-	"jianguo/internal/must"
 )
 
 // ErrBroken says that a sync has failed: the bus has to be started again.
@@ -80,7 +79,8 @@ func (b *Embedded) openGate(ctx context.Context, stream string) error {
 		}
 		before.Close()
 	}
-	conn, err := connectTo(b.server, b.secret, nats.Name("jianguo gate "+stream), nats.ReconnectWait(100*time.Millisecond),
+	conn, err := connectTo(b.server, b.secret,
+		nats.Name("jianguo gate "+stream), nats.ReconnectWait(100*time.Millisecond),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil {
 				b.cfg.Logger.Error("the gate lost its connection to the bus", "stream", stream, "error", err)
@@ -89,8 +89,10 @@ func (b *Embedded) openGate(ctx context.Context, stream string) error {
 	if err != nil {
 		return err
 	}
-	open, err := gate.Open(gate.Config{Conn: conn, Stream: stream, Dir: b.streamDir(stream), Subjects: b.cfg.Gates[i].Subjects, Out: b.out, MayAnswer: MayAnswer, Before: before,
-		Room: room, Logger: b.cfg.Logger, Fail: b.cfg.Fail})
+	open, err := gate.Open(gate.Config{
+		Conn: conn, Stream: stream, Dir: b.streamDir(stream), Subjects: b.cfg.Gates[i].Subjects, Out: b.out,
+		MayAnswer: MayAnswer, Before: before, Room: room, Logger: b.cfg.Logger, Fail: b.cfg.Fail,
+	})
 	if err != nil {
 		conn.Close()
 		return fmt.Errorf("bus: %w", err)
@@ -104,18 +106,26 @@ func (b *Embedded) openGate(ctx context.Context, stream string) error {
 // fits returns when a stream was created. It is an error if the stream answers before it has
 // written, or if the gate cannot read its files.
 func (b *Embedded) fits(ctx context.Context, name string) (made time.Time, err error) {
-	return must.Try(func() time.Time {
-		nc := must.Get(connectTo(b.server, b.secret))
-		defer nc.Close()
-		stream := must.Get(must.Get(jetstream.New(nc)).Stream(ctx, name))
-		switch c := stream.CachedInfo().Config; {
-		case c.Storage != jetstream.FileStorage, c.PersistMode != jetstream.DefaultPersistMode, c.Replicas > 1:
-			must.Do(errors.New("a message of this stream may be answered before it is in a file"))
-		case c.Compression != jetstream.NoCompression:
-			must.Do(errors.New("the files of this stream are compressed"))
-		}
-		return stream.CachedInfo().Created
-	})
+	nc, err := connectTo(b.server, b.secret)
+	if err != nil {
+		return made, err
+	}
+	defer nc.Close()
+	js, err := jetstream.New(nc)
+	if err != nil {
+		return made, err
+	}
+	stream, err := js.Stream(ctx, name)
+	if err != nil {
+		return made, err
+	}
+	switch c := stream.CachedInfo().Config; {
+	case c.Storage != jetstream.FileStorage, c.PersistMode != jetstream.DefaultPersistMode, c.Replicas > 1:
+		return made, errors.New("a message of this stream may be answered before it is in a file")
+	case c.Compression != jetstream.NoCompression:
+		return made, errors.New("the files of this stream are compressed")
+	}
+	return stream.CachedInfo().Created, nil
 }
 
 // allGates returns the open gates.

@@ -33,7 +33,8 @@ func reading(stream string) []string {
 	return []string{
 		api + "INFO", api + "STREAM.NAMES", api + "STREAM.INFO." + stream, api + "STREAM.MSG.GET." + stream,
 		api + "DIRECT.GET." + stream, api + "DIRECT.GET." + stream + ".>",
-		api + "CONSUMER.CREATE." + stream, api + "CONSUMER.CREATE." + stream + ".>", api + "CONSUMER.DURABLE.CREATE." + stream + ".>",
+		api + "CONSUMER.CREATE." + stream, api + "CONSUMER.CREATE." + stream + ".>",
+		api + "CONSUMER.DURABLE.CREATE." + stream + ".>",
 		api + "CONSUMER.INFO." + stream + ".>", api + "CONSUMER.NAMES." + stream, api + "CONSUMER.LIST." + stream,
 		api + "CONSUMER.MSG.NEXT." + stream + ".>", api + "CONSUMER.DELETE." + stream + ".>",
 		"$JS.ACK." + stream + ".>", "$JS.FC." + stream + ".>",
@@ -51,7 +52,8 @@ func Anonymous() User {
 
 // listing are the subjects by which an operator sees how streams and consumers stand, and not
 // what they hold.
-var listing = []string{"$JS.API.STREAM.LIST", "$JS.API.STREAM.INFO.*", "$JS.API.CONSUMER.LIST.*", "$JS.API.CONSUMER.NAMES.*", "$JS.API.CONSUMER.INFO.>"}
+var listing = []string{"$JS.API.STREAM.LIST", "$JS.API.STREAM.INFO.*",
+	"$JS.API.CONSUMER.LIST.*", "$JS.API.CONSUMER.NAMES.*", "$JS.API.CONSUMER.INFO.>"}
 
 // UserOf returns the client with a name, a secret and one role. In addition to the
 // subjects of its role it may discover services ($SRV), and it has an inbox that no other

@@ -34,24 +34,27 @@ type StreamsConfig struct {
 // EnsureStreams creates or updates ITEMS, VERDICTS and DEAD with the gates that the bus has
 // for them, or only those named, and returns ITEMS. A nil bus is an external one, which has
 // no gates.
-func EnsureStreams(ctx context.Context, js jetstream.JetStream, b *Embedded, cfg StreamsConfig, only ...string) (items jetstream.Stream, err error) {
+func EnsureStreams(ctx context.Context, js jetstream.JetStream, b *Embedded, cfg StreamsConfig, only ...string) (
+	items jetstream.Stream, err error) {
 	cfg.Bytes = cmp.Or(cfg.Bytes, 4<<30)
 	all := []jetstream.StreamConfig{
 		// Events are already durable in the catalogue: what a power failure takes off the end of
 		// VERDICTS is published again.
-		{Name: StreamVerdicts, Subjects: []string{SubjectVerdicts + ">"}, MaxBytes: 1 << 30, PersistMode: jetstream.AsyncPersistMode, AllowDirect: true,
+		{Name: StreamVerdicts, Subjects: []string{SubjectVerdicts + ">"}, MaxBytes: 1 << 30,
+			PersistMode: jetstream.AsyncPersistMode, AllowDirect: true,
 			Description: "events in the order of their numbers; old ones are forgotten here, never by the catalogue"},
 		{Name: StreamDead, Subjects: deadSubjects, MaxBytes: 1 << 30, AllowDirect: true, AllowMsgTTL: true,
 			Description: "messages that were refused, with the reason in their headers"},
-		{Name: StreamItems, Subjects: []string{SubjectPublish, SubjectWithdraw, SubjectEdit}, Discard: jetstream.DiscardNew, MaxBytes: cfg.Bytes,
-			AllowAtomicPublish: true, Description: "items on their way to a verdict; removed once applied"},
+		{Name: StreamItems, Subjects: []string{SubjectPublish, SubjectWithdraw, SubjectEdit}, MaxBytes: cfg.Bytes,
+			Discard: jetstream.DiscardNew, AllowAtomicPublish: true,
+			Description: "items on their way to a verdict; removed once applied"},
 	}
 	others := cfg.Others
 	for _, c := range all {
 		others = append(others, GatedStream{Name: c.Name, Subjects: c.Subjects})
 	}
 	for _, c := range others {
-		if _, err := streams.Owned(ctx, js, cfg.Prefix+c.Name, c.Subjects); err != nil {
+		if _, err := streams.Owned(ctx, js, cfg.Prefix+c.Name); err != nil {
 			return nil, err
 		}
 	}

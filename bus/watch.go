@@ -48,14 +48,19 @@ func (b *Embedded) watch(ctx context.Context) {
 			last, times = why, 0
 		}
 		times++
-		if full && ok && free <= roomAbove || !full && (why == "" || times < lasting || time.Since(reopened) < reopenEvery) {
+		if full && ok && free <= roomAbove {
+			continue
+		}
+		if !full && (why == "" || times < lasting || time.Since(reopened) < reopenEvery) {
 			continue
 		}
 		err := b.reopen()
 		if full {
-			b.cfg.Logger.Warn("there is room again on the disk of the bus", "dir", b.cfg.Dir, "free", free, "error", err)
+			b.cfg.Logger.Warn("there is room again on the disk of the bus",
+				"dir", b.cfg.Dir, "free", free, "error", err)
 		} else {
-			b.cfg.Logger.Error("the bus could not write, and was reopened", "dir", b.cfg.Dir, "reason", why, "error", err)
+			b.cfg.Logger.Error("the bus could not write, and was reopened",
+				"dir", b.cfg.Dir, "reason", why, "error", err)
 		}
 		b.full.Store(full && err != nil)
 		if reopened = time.Now(); err == nil {
@@ -105,5 +110,8 @@ func (b *Embedded) reopen() error {
 	if err := b.server.ShutdownJetStream(); err != nil {
 		return err
 	}
-	return b.server.EnableJetStream(&server.JetStreamConfig{StoreDir: filepath.Clean(b.cfg.Dir), SyncAlways: b.cfg.syncAlways(), MaxStore: maxStore, MaxMemory: 64 << 20, Strict: true})
+	return b.server.EnableJetStream(&server.JetStreamConfig{
+		StoreDir: filepath.Clean(b.cfg.Dir), SyncAlways: b.cfg.syncAlways(),
+		MaxStore: maxStore, MaxMemory: 64 << 20, Strict: true,
+	})
 }

@@ -127,10 +127,9 @@ func (s *Service) applyEdit(ctx context.Context, batch []*job) error {
 	return nil
 }
 
-// patiently applies a batch once the bus has made it durable: a catalogue ahead of a stream that lost its end would skip
-// the next messages with these sequences. When the catalogue cannot be written (a full
-// disk), nothing is applied: it logs that, waits and tries again. The bus keeps the items
-// meanwhile.
+// patiently applies a batch once the bus has made it durable: a catalogue ahead of a stream that lost its end
+// would skip the next messages with these sequences. When the catalogue cannot be written (a full disk), nothing
+// is applied: it logs that, waits and tries again. The bus keeps the items meanwhile.
 func (s *Service) patiently(ctx context.Context, batch []*job, apply func() error) error {
 	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 10*time.Second) {
 		err := s.cfg.Bus.Synced(ctx, bus.StreamItems, batch[len(batch)-1].meta.Sequence.Stream)
@@ -193,11 +192,13 @@ func (s *Service) bury(ctx context.Context, j *job) error {
 	if j.buried {
 		return nil
 	}
-	r := bus.Refused{Subject: j.msg.Subject(), Data: j.msg.Data(), Sequence: j.meta.Sequence.Stream, Arrived: j.meta.Timestamp, Reason: j.refused.Error()}
+	r := bus.Refused{Subject: j.msg.Subject(), Data: j.msg.Data(), Sequence: j.meta.Sequence.Stream,
+		Arrived: j.meta.Timestamp, Reason: j.refused.Error()}
 	if f, ok := errors.AsType[*FieldError](j.refused); ok {
 		r.Field = f.Field
 	}
-	if _, err := s.js.PublishMsg(ctx, r.Message(bus.SubjectDead, s.js.Conn().MaxPayload()), jetstream.WithMsgID(fmt.Sprint(j.mutation.Seq))); err != nil {
+	letter := r.Message(bus.SubjectDead, s.js.Conn().MaxPayload())
+	if _, err := s.js.PublishMsg(ctx, letter, jetstream.WithMsgID(fmt.Sprint(j.mutation.Seq))); err != nil {
 		return fmt.Errorf("dead letter stream: %w", err)
 	}
 	j.buried = true

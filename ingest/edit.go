@@ -40,7 +40,8 @@ func (s *Service) Edit(ctx context.Context, e index.Edit) (*index.Decision, erro
 	id, done := rand.Text(), make(chan editResult, 1)
 	s.edits.Store(id, done)
 	defer s.edits.Delete(id)
-	if _, err := s.js.PublishMsg(ctx, &nats.Msg{Subject: bus.SubjectEdit, Data: payload, Header: nats.Header{headerEdit: {id}}}); err != nil {
+	message := &nats.Msg{Subject: bus.SubjectEdit, Data: payload, Header: nats.Header{headerEdit: {id}}}
+	if _, err := s.js.PublishMsg(ctx, message); err != nil {
 		return nil, fmt.Errorf("ingest: edit: %w", err)
 	}
 	select {

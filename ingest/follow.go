@@ -3,6 +3,7 @@ package ingest
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -40,8 +41,7 @@ func (o *outbox) follow(ctx context.Context, done <-chan struct{}, after uint64)
 	messages, ended := make(chan jetstream.Msg), make(chan struct{})
 	defer close(ended)
 	// Messages of others may stand between events: an event's number is its sequence at most.
-	subscription, err := deliver(ctx, stream, after+1, messages, ended,
-		jetstream.ConsumeErrHandler(func(_ jetstream.ConsumeContext, err error) { o.log.DebugContext(ctx, "events", "error", err) }))
+	subscription, err := deliver(ctx, stream, after+1, messages, ended, consumeErrors(ctx, o.log, slog.LevelDebug))
 	if err != nil {
 		return after, fmt.Errorf("ingest: stream %s: %w", o.stream, err)
 	}
@@ -84,7 +84,8 @@ const outboxBatch = 512
 
 // await returns events of the catalogue from a number on, once there are any; own, if it begins there. It returns none
 // once done is closed.
-func (o *outbox) await(ctx context.Context, done <-chan struct{}, own []index.Event, number uint64) ([]index.Event, error) {
+func (o *outbox) await(ctx context.Context, done <-chan struct{}, own []index.Event, number uint64) (
+	[]index.Event, error) {
 	for len(own) > 0 && own[0].Number < number {
 		own = own[1:]
 	}

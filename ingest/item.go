@@ -32,6 +32,11 @@ type FieldError struct {
 
 func (e *FieldError) Error() string { return e.Field + ": " + e.Problem }
 
+func tooLarge(field, what string, bytes, most int) *FieldError {
+	return &FieldError{Field: field, TooLarge: true,
+		Problem: fmt.Sprintf("%s %d bytes, at most %d are taken", what, bytes, most)}
+}
+
 // Item is the payload of items.publish.
 type Item struct {
 	ID        string     `json:"id,omitempty"`
@@ -129,8 +134,9 @@ func DecodeDocument(data []byte) (*Item, error) { return decodeItem(data, false)
 func decodeItem(data []byte, wantsID bool) (*Item, error) {
 	p := decodePayload(data)
 	it := &Item{
-		ID: p.id(wantsID), Title: p.text("title", MaxText), Body: p.text("body", MaxText), Source: p.text("source", maxMeta),
-		URL: p.text("url", maxMeta), Revision: p.revision(), Published: p.time("published_at"),
+		ID: p.id(wantsID), Title: p.text("title", MaxText), Body: p.text("body", MaxText),
+		Source: p.text("source", maxMeta), URL: p.text("url", maxMeta),
+		Revision: p.revision(), Published: p.time("published_at"),
 	}
 	p.note(it.Validate())
 	if p.err != nil {
@@ -146,7 +152,7 @@ func (it *Item) Validate() error {
 		return &FieldError{Field: "body", Problem: "is empty, and so is the title: there is nothing to compare"}
 	}
 	if n := len(it.Title) + len(it.Body); n > MaxText {
-		return &FieldError{Field: "body", Problem: fmt.Sprintf("title and body have %d bytes, at most %d are taken", n, MaxText), TooLarge: true}
+		return tooLarge("body", "title and body have", n, MaxText)
 	}
 	return nil
 }
@@ -209,7 +215,7 @@ func CheckID(id string) error {
 	case id == "":
 		return &FieldError{Field: "id", Problem: "is empty"}
 	case len(id) > MaxID:
-		return &FieldError{Field: "id", Problem: fmt.Sprintf("has %d bytes, at most %d are taken", len(id), MaxID), TooLarge: true}
+		return tooLarge("id", "has", len(id), MaxID)
 	case !utf8.ValidString(id):
 		return &FieldError{Field: "id", Problem: "is not UTF-8"}
 	}
@@ -238,7 +244,7 @@ func (p *payload) text(name string, limit int) string {
 		s, _ = jsontext.AppendUnquote(make([]byte, 0, len(raw)), raw)
 	}
 	if len(s) > limit {
-		p.note(&FieldError{Field: name, Problem: fmt.Sprintf("has %d bytes, at most %d are taken", len(s), limit), TooLarge: true})
+		p.note(tooLarge(name, "has", len(s), limit))
 	}
 	return string(s)
 }

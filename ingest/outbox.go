@@ -64,8 +64,8 @@ func (o *outbox) run(ctx context.Context, done <-chan struct{}) error {
 	return err
 }
 
-// begin is resume at the start. Where there may be other services, the error is errOthers until it is known that there are
-// none: the one that publishes goes on with it, and what this one has judged since its start is compared.
+// begin is resume at the start. Where there may be other services, the error is errOthers until it is known that
+// there are none: the one that publishes goes on with it, and what this one has judged since its start is compared.
 func (o *outbox) begin(ctx context.Context) (uint64, error) {
 	after, err := o.resume(ctx)
 	if err == nil && o.catchesUp != nil {
@@ -76,7 +76,9 @@ func (o *outbox) begin(ctx context.Context) (uint64, error) {
 
 // warn says that events were not published, unless another service publishes them.
 func (o *outbox) warn(ctx context.Context, after uint64, err error) {
-	if api := new(jetstream.APIError); !errors.Is(err, errOthers) && (o.catchesUp == nil || !errors.As(err, &api) || api.ErrorCode != wrongLastSequence) {
+	api := new(jetstream.APIError)
+	overtaken := errors.As(err, &api) && api.ErrorCode == wrongLastSequence
+	if !errors.Is(err, errOthers) && (o.catchesUp == nil || !overtaken) {
 		o.log.WarnContext(ctx, "events not published, trying again", "after", after, "error", err)
 	}
 }
@@ -101,7 +103,8 @@ func (o *outbox) publish(ctx context.Context, after uint64) (int, error) {
 		if err != nil {
 			return 0, fmt.Errorf("event %d: %w", e.Number, err)
 		}
-		futures[i], err = o.js.PublishAsync(bus.SubjectVerdicts+e.Verdict.String(), data, jetstream.WithExpectLastSequence(last))
+		subject := bus.SubjectVerdicts + e.Verdict.String()
+		futures[i], err = o.js.PublishAsync(subject, data, jetstream.WithExpectLastSequence(last))
 		if err != nil {
 			return 0, fmt.Errorf("event %d: %w", e.Number, err)
 		}

@@ -10,8 +10,8 @@ import (
 	"jianguo/internal/wait"
 )
 
-// keepApplied is how long applied messages stay on an external bus, for other services that take them, unless the stream
-// is a quarter full.
+// keepApplied is how long applied messages stay on an external bus, for other services that take them, unless the
+// stream is a quarter full.
 const keepApplied = time.Hour
 
 // past is what had been applied at a time.

@@ -49,10 +49,11 @@ func (o *outbox) wake() {
 
 // Errors of an outbox; errOthers says that another service publishes the events.
 var (
-	errPutBack = errors.New("the catalogue is an older copy, and what has arrived since is not in ITEMS any more: put a newer backup in its place; " +
-		"or, if no service has a newer one, remove the stream, and all events are published again")
+	errPutBack = errors.New("the catalogue is an older copy, and what has arrived since is not in ITEMS any more: put a " +
+		"newer backup in its place; or, if no service has a newer one, remove the stream, and all events are published again")
 	errOthers  = errors.New("another service publishes the events of the same items")
-	errDiffers = errors.New("the catalogue differs from what another service on the same bus has published: it judges by another version, policy, dictionary or residue list, or holds what that one does not. " +
+	errDiffers = errors.New("the catalogue differs from what another service on the same bus has published: " +
+		"it judges by another version, policy, dictionary or residue list, or holds what that one does not. " +
 		"Start it with the same, on a backup of the other's data directory")
 )
 
@@ -102,7 +103,8 @@ func (o *outbox) resume(ctx context.Context) (uint64, error) {
 	}
 	// It may have caught up just now.
 	if _, known := o.index.Applied(); number > known {
-		return 0, fmt.Errorf("ingest: the stream %s holds events up to %d, the catalogue ends at %d: %w", o.stream, number, known, errPutBack)
+		return 0, fmt.Errorf("ingest: the stream %s holds events up to %d, the catalogue ends at %d: %w",
+			o.stream, number, known, errPutBack)
 	}
 	if foreign == 0 {
 		return number, nil
@@ -122,7 +124,8 @@ const foreignKey = "foreign_messages"
 func (o *outbox) note(m *jetstream.RawStreamMsg) {
 	if m.Sequence > o.counted {
 		o.foreign.Inc()
-		o.log.Warn("a message in "+o.stream+" is no event: a client published it, or named its subject for an answer", "sequence", m.Sequence, "subject", m.Subject)
+		o.log.Warn("a message in "+o.stream+" is no event: a client published it, or named its subject for an answer",
+			"sequence", m.Sequence, "subject", m.Subject)
 	}
 }
 
@@ -163,14 +166,15 @@ func (o *outbox) compareLast(ctx context.Context, number uint64, published []byt
 	return compare(&own[0], published)
 }
 
-// compare returns errDiffers if two services came to different events. Their reasons and recipes may differ: one of them
-// may be of a newer version.
+// compare returns errDiffers if two services came to different events. Their reasons and recipes may differ: one of
+// them may be of a newer version.
 func compare(own *index.Event, published []byte) error {
 	var e index.Event
 	if err := json.Unmarshal(published, &e); err != nil {
 		return fmt.Errorf("ingest: event %d cannot be read: %w", own.Number, err)
 	}
-	if e.Number != own.Number || e.ID != own.ID || e.Revision != own.Revision || e.Verdict != own.Verdict || e.Cause != own.Cause || e.Cluster != own.Cluster || e.Of != own.Of {
+	if e.Number != own.Number || e.ID != own.ID || e.Revision != own.Revision || e.Verdict != own.Verdict ||
+		e.Cause != own.Cause || e.Cluster != own.Cluster || e.Of != own.Of {
 		return fmt.Errorf("ingest: event %d says %q is %s in cluster %d, and the catalogue, %q is %s in cluster %d: %w",
 			e.Number, e.ID, e.Verdict, e.Cluster, own.ID, own.Verdict, own.Cluster, errDiffers)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strconv"
 	"time"
 
@@ -81,8 +82,8 @@ func (s *Service) runOn(ctx context.Context) error {
 	context.AfterFunc(failed, stop)
 	messages, ended := make(chan jetstream.Msg, 1), make(chan struct{})
 	// The position is the index's, written in the same transaction as its effects.
-	subscription, err := deliver(ctx, s.items, s.applied.Load()+1, messages, ended, jetstream.PullMaxMessages(2*s.cfg.Batch),
-		jetstream.ConsumeErrHandler(func(_ jetstream.ConsumeContext, err error) { s.log.WarnContext(ctx, "item consumer", "error", err) }))
+	subscription, err := deliver(ctx, s.items, s.applied.Load()+1, messages, ended,
+		jetstream.PullMaxMessages(2*s.cfg.Batch), consumeErrors(ctx, s.log, slog.LevelWarn))
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil

@@ -80,8 +80,8 @@ func New(ctx context.Context, cfg Config) (*Service, error) {
 		return nil, fmt.Errorf("ingest: %w", err)
 	}
 	_, began := cfg.Index.Applied()
-	s.outbox = &outbox{js: s.js, stream: cfg.Streams.Prefix + bus.StreamVerdicts, index: cfg.Index, log: cfg.Logger, kick: make(chan struct{}, 1),
-		foreign: s.metrics.foreign, began: began}
+	s.outbox = &outbox{js: s.js, stream: cfg.Streams.Prefix + bus.StreamVerdicts, index: cfg.Index, log: cfg.Logger,
+		kick: make(chan struct{}, 1), foreign: s.metrics.foreign, began: began}
 	if cfg.Bus == nil {
 		s.outbox.catchesUp = func(ctx context.Context) (bool, error) {
 			info, err := s.items.Info(ctx)
@@ -121,7 +121,8 @@ func (s *Service) attach(ctx context.Context) error {
 // An ordered consumer never skips or reorders. (A durable consumer would deliver late what was
 // lost on the way, behind messages that came after it: too late for an index that applies messages
 // in order.)
-func deliver(ctx context.Context, stream jetstream.Stream, from uint64, messages chan<- jetstream.Msg, ended <-chan struct{}, options ...jetstream.PullConsumeOpt) (jetstream.ConsumeContext, error) {
+func deliver(ctx context.Context, stream jetstream.Stream, from uint64, messages chan<- jetstream.Msg,
+	ended <-chan struct{}, options ...jetstream.PullConsumeOpt) (jetstream.ConsumeContext, error) {
 	consumer, err := stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{
 		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: from,
 		// An external bus keeps the consumer of the process before for a while.
@@ -140,6 +141,13 @@ func deliver(ctx context.Context, stream jetstream.Stream, from uint64, messages
 		return nil, fmt.Errorf("%w: %w", errConsume, err)
 	}
 	return subscription, nil
+}
+
+// consumeErrors logs what happens to a consumer.
+func consumeErrors(ctx context.Context, log *slog.Logger, level slog.Level) jetstream.PullConsumeOpt {
+	return jetstream.ConsumeErrHandler(func(_ jetstream.ConsumeContext, err error) {
+		log.Log(ctx, level, "consumer", "error", err)
+	})
 }
 
 // errConsume says that the bus gives no consumer of a stream.
@@ -175,7 +183,8 @@ func (s *Service) Explain(later, earlier *index.Item, terms int) *Explanation {
 
 // stored is a stored item as it was published.
 func stored(it *index.Item) *Item {
-	return &Item{ID: it.ID, Title: it.Title, Body: *it.Body, Source: it.Source, URL: it.URL, Published: it.Published, Revision: it.Event.Revision}
+	return &Item{ID: it.ID, Title: it.Title, Body: *it.Body, Source: it.Source, URL: it.URL,
+		Published: it.Published, Revision: it.Event.Revision}
 }
 
 // closed reports whether a channel that nothing is sent to is closed.
@@ -200,17 +209,25 @@ type metrics struct {
 }
 
 func newMetrics() *metrics {
+	counter := func(name, help string) prometheus.Counter {
+		return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+	}
+	histogram := func(name, help string, from float64, buckets int) prometheus.HistogramOpts {
+		return prometheus.HistogramOpts{Name: name, Help: help,
+			Buckets: prometheus.ExponentialBuckets(from, 2, buckets)}
+	}
 	return &metrics{
-		latency: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "jianguo_ingest_latency_seconds",
-			Help: "From the bus taking an item to its verdict being durable.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 16)}),
-		batch: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "jianguo_ingest_batch_items",
-			Help: "Messages in one transaction.", Buckets: prometheus.ExponentialBuckets(1, 2, 10)}),
-		stage: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "jianguo_ingest_stage_seconds",
-			Help: "Time a message spends being prepared, a batch being applied.", Buckets: prometheus.ExponentialBuckets(0.0001, 2, 16)}, []string{"stage"}),
-		dead:    prometheus.NewCounter(prometheus.CounterOpts{Name: "jianguo_ingest_dead_letters_total", Help: "Messages refused."}),
-		retries: prometheus.NewCounter(prometheus.CounterOpts{Name: "jianguo_ingest_retries_total", Help: "Batches that could not be written at first."}),
-		foreign: prometheus.NewCounter(prometheus.CounterOpts{Name: "jianguo_ingest_foreign_messages_total",
-			Help: "Messages in VERDICTS that are no events: a client published them, or named a subject of events for an answer."}),
-		pending: prometheus.NewGauge(prometheus.GaugeOpts{Name: "jianguo_ingest_pending_messages", Help: "Messages on the bus behind the last batch."}),
+		latency: prometheus.NewHistogram(histogram("jianguo_ingest_latency_seconds",
+			"From the bus taking an item to its verdict being durable.", 0.001, 16)),
+		batch: prometheus.NewHistogram(histogram("jianguo_ingest_batch_items", "Messages in one transaction.", 1, 10)),
+		stage: prometheus.NewHistogramVec(histogram("jianguo_ingest_stage_seconds",
+			"Time a message spends being prepared, a batch being applied.", 0.0001, 16), []string{"stage"}),
+		dead:    counter("jianguo_ingest_dead_letters_total", "Messages refused."),
+		retries: counter("jianguo_ingest_retries_total", "Batches that could not be written at first."),
+		foreign: counter("jianguo_ingest_foreign_messages_total",
+			"Messages in VERDICTS that are no events: a client published them, or named a subject of events for an "+
+				"answer."),
+		pending: prometheus.NewGauge(prometheus.GaugeOpts{Name: "jianguo_ingest_pending_messages",
+			Help: "Messages on the bus behind the last batch."}),
 	}
 }

@@ -65,7 +65,8 @@ func (p *Publisher) Submit(ctx context.Context, subject string, payload []byte) 
 
 // Publish is Submit in two parts: the bus receives messages in the order of the calls. The
 // function that it returns waits for the outcome. It must be called, once.
-func (p *Publisher) Publish(subject string, payload []byte) (outcome func(context.Context) (*Outcome, error), err error) {
+func (p *Publisher) Publish(subject string, payload []byte) (
+	outcome func(context.Context) (*Outcome, error), err error) {
 	replies, inbox := make(chan *nats.Msg, 1), fmt.Sprint(p.inbox, p.next.Add(1))
 	p.waiting.Store(inbox, replies)
 	msg := &nats.Msg{Subject: subject, Data: payload, Header: nats.Header{bus.HeaderReply: {inbox}}}

@@ -54,7 +54,8 @@ func (s *Service) Ready() error {
 		return err
 	}
 	if _, known := s.cfg.Index.Applied(); known < s.outbox.ahead.Load() {
-		return fmt.Errorf("ingest: the catalogue has %d of the %d events that another service has published, and is catching up", known, s.outbox.ahead.Load())
+		return fmt.Errorf("ingest: the catalogue has %d of the %d events that another service has published, "+
+			"and is catching up", known, s.outbox.ahead.Load())
 	}
 	return nil
 }

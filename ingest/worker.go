@@ -68,7 +68,8 @@ func (s *Service) decode(ctx context.Context, j *job) (err error) {
 		if v := recover(); v != nil {
 			j.mutation.Article, j.mutation.Withdraw = nil, nil
 			err = fmt.Errorf("panic: %v", v)
-			s.log.ErrorContext(ctx, "analysis panicked", "sequence", j.meta.Sequence.Stream, "error", err, "stack", string(debug.Stack()))
+			s.log.ErrorContext(ctx, "analysis panicked",
+				"sequence", j.meta.Sequence.Stream, "error", err, "stack", string(debug.Stack()))
 		}
 	}()
 	if j.msg.Subject() == bus.SubjectWithdraw {
@@ -76,7 +77,8 @@ func (s *Service) decode(ctx context.Context, j *job) (err error) {
 		if err != nil {
 			return err
 		}
-		j.mutation.Withdraw = &index.Withdrawal{ID: w.ID, Revision: w.Revision, Promote: w.Mode == ModePromote, Reason: w.Reason}
+		j.mutation.Withdraw = &index.Withdrawal{ID: w.ID, Revision: w.Revision,
+			Promote: w.Mode == ModePromote, Reason: w.Reason}
 		return nil
 	}
 	if j.msg.Subject() == bus.SubjectEdit {

@@ -66,7 +66,8 @@ func (f *folds) fillers(hidden []span, s string, stretch []span) []span {
 	gap := func(i int) string { return s[stretch[i].end:stretch[i+1].start] }
 	var fill []rune
 	for i := range len(stretch) - 1 {
-		if r, size := utf8.DecodeRuneInString(gap(i)); size == len(gap(i)) && !strings.ContainsRune(proper, r) && !slices.Contains(fill, r) {
+		r, size := utf8.DecodeRuneInString(gap(i))
+		if size == len(gap(i)) && !strings.ContainsRune(proper, r) && !slices.Contains(fill, r) {
 			fill = append(fill, r)
 		}
 	}

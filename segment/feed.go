@@ -43,7 +43,8 @@ func (n *normalizer) visible(r rune) rune {
 // needsComposing reports whether runes of s may combine with each other.
 func needsComposing(s string) bool {
 	for _, r := range s {
-		if r >= 0x300 && (r < 0x370 || r >= 0x1100 && r < 0x1200 || r == 0x3099 || r == 0x309a || r >= 0xff65 && r < 0xffe0) {
+		if r >= 0x300 && (r < 0x370 || r >= 0x1100 && r < 0x1200 || r == 0x3099 || r == 0x309a ||
+			r >= 0xff65 && r < 0xffe0) {
 			return true
 		}
 	}

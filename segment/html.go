@@ -135,7 +135,8 @@ func (u unclosed) in(rest string, tag atom.Atom) bool {
 	}
 	name := tag.String()
 	for found := true; found; {
-		if _, rest, found = strings.Cut(rest, "</"); len(rest) >= len(name) && strings.EqualFold(rest[:len(name)], name) {
+		_, rest, found = strings.Cut(rest, "</")
+		if len(rest) >= len(name) && strings.EqualFold(rest[:len(name)], name) {
 			return false
 		}
 	}
@@ -204,7 +205,8 @@ type skipper struct {
 func (s *skipper) on() bool { return s.tag != 0 }
 
 func (s *skipper) start(tag atom.Atom, hide bool) {
-	if s.tag != 0 && optionalEnd[s.tag] && s.blocks == 0 && (tag == s.tag || s.tag == atom.P && breaks(tag) == paragraph || tag == atom.Body) {
+	if s.tag != 0 && optionalEnd[s.tag] && s.blocks == 0 &&
+		(tag == s.tag || s.tag == atom.P && breaks(tag) == paragraph || tag == atom.Body) {
 		*s = skipper{}
 	}
 	switch {

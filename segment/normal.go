@@ -14,8 +14,8 @@ type normalizer struct {
 	folds   *folds
 	out     []byte
 	pending class // the strongest separator since the last letter or digit
-	// held is a joiner or comma behind a digit, or - behind % or a power, kept only if a digit follows; a minus, which begins a
-	// clause; or a dot behind an ideograph, dropped only if an ideograph follows. 0: none.
+	// held is a joiner or comma behind a digit, or - behind % or a power, kept only if a digit follows; a minus,
+	// which begins a clause; or a dot behind an ideograph, dropped only if an ideograph follows. 0: none.
 	held    rune
 	last    class // of the last byte of out
 	number  int   // where the number at the end of out begins
@@ -86,7 +86,8 @@ func (n *normalizer) folded(f fold) {
 		n.separate(f.class)
 	case joiner, comma:
 		// A dot between ideographs hides a word: a sentence that ends in a dot is followed by a space.
-		if n.pending == drop && n.held == 0 && (n.last == digit || f.r == '.' && n.last == ideograph || f.r == '-' && n.measured()) {
+		if n.pending == drop && n.held == 0 &&
+			(n.last == digit || f.r == '.' && n.last == ideograph || f.r == '-' && n.measured()) {
 			n.held = f.r
 			return
 		}
@@ -169,10 +170,11 @@ func (n *normalizer) letter(f fold) {
 	n.last = f.class
 }
 
-// endNumber settles the minus and the commas of the number at the end of out: that of -2.11 and -5% belongs to it, but - before
-// 3, or before 1,2,3, may be the mark of a list; 1,600,000 is one number, and 1,2,3 are three.
+// endNumber settles the minus and the commas of the number at the end of out: that of -2.11 and -5% belongs to it,
+// but - before 3, or before 1,2,3, may be the mark of a list; 1,600,000 is one number, and 1,2,3 are three.
 func (n *normalizer) endNumber(percent bool) {
-	if n.signed && (!percent && bytes.Count(n.out[n.number:], []byte(".")) != 1 || n.grouped && !thousands(n.out[n.number:])) {
+	number := n.out[n.number:]
+	if n.signed && (!percent && bytes.Count(number, []byte(".")) != 1 || n.grouped && !thousands(number)) {
 		n.number--
 		if n.origin != nil {
 			n.origin.spans = slices.Delete(n.origin.spans, n.number, n.number+1)
@@ -212,7 +214,8 @@ func thousands(s []byte) bool {
 			group = 0
 			groups++
 		case b == '.':
-			return group == 3 && groups > 0 && !slices.ContainsFunc(s[i+1:], func(b byte) bool { return b < '0' || b > '9' })
+			notDigit := func(b byte) bool { return b < '0' || b > '9' }
+			return group == 3 && groups > 0 && !slices.ContainsFunc(s[i+1:], notDigit)
 		case b < '0' || b > '9':
 			return false
 		default:

@@ -113,7 +113,8 @@ func (v *variants) settle(text []byte, at []int32, became []rune) []rune {
 		r, _ := utf8.DecodeRune(text[p:])
 		to, longest := v.alone(r), 0
 		for _, ph := range v.phrases[r] {
-			if n := len(ph.before) + len(ph.after); n > longest && meets(text[:p], ph.before, -1) && meets(text[p+3:], ph.after, 1) {
+			n := len(ph.before) + len(ph.after)
+			if n > longest && meets(text[:p], ph.before, -1) && meets(text[p+3:], ph.after, 1) {
 				to, longest = ph.to, n
 			}
 		}

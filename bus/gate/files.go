@@ -46,17 +46,19 @@ type files struct {
 	last    *os.File               // the block with the highest number, which is appended to
 }
 
+var errLayout = errors.New("the files of the stream are not where this version of nats-server keeps them")
+
 // openFiles makes all files of a stream durable.
 func openFiles(dir string) (*files, error) {
 	f := &files{dir: dir}
 	for _, name := range []string{"meta.inf", "meta.sum"} {
 		if err := disk.Sync(filepath.Join(dir, name)); err != nil {
-			return nil, fmt.Errorf("the files of the stream are not where this version of nats-server keeps them: %w", err)
+			return nil, fmt.Errorf("%w: %w", errLayout, err)
 		}
 	}
 	if err := f.sync(); err != nil {
 		f.close()
-		return nil, fmt.Errorf("the files of the stream are not where this version of nats-server keeps them, or cannot be synced: %w", err)
+		return nil, fmt.Errorf("%w, or cannot be synced: %w", errLayout, err)
 	}
 	// Directories above may have been created for this stream.
 	for up := filepath.Dir(dir); ; up = filepath.Dir(up) {

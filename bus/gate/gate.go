@@ -134,7 +134,8 @@ func Open(cfg Config) (*Gate, error) {
 	if cfg.Room == nil {
 		cfg.Room = func() error { return nil }
 	}
-	g := &Gate{cfg: cfg, conn: cfg.Conn, drained: make(chan struct{}), log: cfg.Logger.With("stream", cfg.Stream), inbox: "_gate.ack." + rand.Text() + "."}
+	g := &Gate{cfg: cfg, conn: cfg.Conn, drained: make(chan struct{}), log: cfg.Logger.With("stream", cfg.Stream),
+		inbox: "_gate.ack." + rand.Text() + "."}
 	if cfg.Before != nil {
 		g.stats = cfg.Before.stats
 	} else {
@@ -170,7 +171,8 @@ func (g *Gate) listen() error {
 // receive passes a message on to the stream, or refuses it.
 func (g *Gate) receive(m *nats.Msg) {
 	subject := strings.TrimPrefix(m.Subject, In(g.cfg.Stream))
-	if !slices.ContainsFunc(g.cfg.Subjects, func(filter string) bool { return server.SubjectMatchesFilter(subject, filter) }) {
+	matches := func(filter string) bool { return server.SubjectMatchesFilter(subject, filter) }
+	if !slices.ContainsFunc(g.cfg.Subjects, matches) {
 		return // not by way of the public subjects
 	}
 	to := answerNobody
@@ -427,8 +429,10 @@ func (g *Gate) Collectors() []prometheus.Collector { return g.stats.all }
 // barrier publishes a message that the stream refuses: that answer comes after the answers
 // to all messages before it.
 func (g *Gate) barrier() error {
-	return g.conn.PublishMsg(&nats.Msg{Subject: g.cfg.Out + strings.ReplaceAll(g.cfg.Subjects[0], "*", "end"), Reply: g.inbox + answerBarrier,
-		Header: nats.Header{"Nats-Expected-Stream": {"none behind this"}}})
+	return g.conn.PublishMsg(&nats.Msg{
+		Subject: g.cfg.Out + strings.ReplaceAll(g.cfg.Subjects[0], "*", "end"), Reply: g.inbox + answerBarrier,
+		Header: nats.Header{"Nats-Expected-Stream": {"none behind this"}},
+	})
 }
 
 const closePatience = 5 * time.Second
@@ -436,7 +440,8 @@ const closePatience = 5 * time.Second
 // refusal is an answer in the stream's form that says why nothing is stored.
 func refusal(stream string, why error) []byte {
 	e := server.NewJSInsufficientResourcesError()
-	return problem(stream, &server.ApiError{Code: e.Code, ErrCode: e.ErrCode, Description: e.Description + ": " + why.Error()})
+	description := e.Description + ": " + why.Error()
+	return problem(stream, &server.ApiError{Code: e.Code, ErrCode: e.ErrCode, Description: description})
 }
 
 // problem is an answer in JetStream's form.
@@ -456,10 +461,15 @@ type stats struct {
 }
 
 func newStats(stream string) stats {
-	messages := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "jianguo_bus_gate_messages_total",
-		Help:        "Messages at the gate of a stream: stored, or refused by the gate itself because the disk has no room, a sync failed or the bus is overrun.",
-		ConstLabels: prometheus.Labels{"stream": stream}}, []string{"how"})
-	commit := prometheus.NewHistogram(prometheus.HistogramOpts{Name: "jianguo_bus_gate_commit_seconds",
-		Help: "What it took to sync the files of a stream; its count is the number of syncs.", ConstLabels: prometheus.Labels{"stream": stream}, Buckets: prometheus.ExponentialBuckets(0.0001, 2, 16)})
-	return stats{stored: messages.WithLabelValues("stored"), refused: messages.WithLabelValues("refused"), commit: commit, all: []prometheus.Collector{messages, commit}}
+	labels := prometheus.Labels{"stream": stream}
+	messages := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "jianguo_bus_gate_messages_total", ConstLabels: labels,
+		Help: "Messages at the gate of a stream: stored, or refused by the gate itself because the disk has no room, " +
+			"a sync failed or the bus is overrun."}, []string{"how"})
+	commit := prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name: "jianguo_bus_gate_commit_seconds", ConstLabels: labels,
+		Help:    "What it took to sync the files of a stream; its count is the number of syncs.",
+		Buckets: prometheus.ExponentialBuckets(0.0001, 2, 16)})
+	return stats{stored: messages.WithLabelValues("stored"), refused: messages.WithLabelValues("refused"),
+		commit: commit, all: []prometheus.Collector{messages, commit}}
 }

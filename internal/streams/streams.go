@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 
 	"github.com/nats-io/nats.go"
@@ -20,8 +19,8 @@ const (
 	owner    = "jianguo"
 )
 
-// StoreFailed is JetStream's code for a message that the stream did not take; under discard-new its one ordinary cause is
-// a full stream.
+// StoreFailed is JetStream's code for a message that the stream did not take; under discard-new its one ordinary
+// cause is a full stream.
 const StoreFailed = 10077
 
 // Codes of other errors.
@@ -36,9 +35,8 @@ const (
 )
 
 // Owned returns how a stream of that name is made, nil if there is none, and an error if it
-// is not ours. Ours have a mark; one of a version before has none, and most of
-// these subjects and no others.
-func Owned(ctx context.Context, js jetstream.JetStream, name string, subjects []string) (*jetstream.StreamConfig, error) {
+// has not the mark of ours.
+func Owned(ctx context.Context, js jetstream.JetStream, name string) (*jetstream.StreamConfig, error) {
 	s, err := js.Stream(ctx, name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		return nil, nil
@@ -47,13 +45,11 @@ func Owned(ctx context.Context, js jetstream.JetStream, name string, subjects []
 		return nil, explain(jetstream.StreamConfig{Name: name}, err)
 	}
 	have := s.CachedInfo().Config
-	mark, marked := have.Metadata[ownerKey]
-	foreign := slices.ContainsFunc(have.Subjects, func(s string) bool { return !slices.Contains(subjects, s) })
-	if mark == owner || !marked && !foreign && len(have.Subjects) > len(subjects)/2 {
+	if have.Metadata[ownerKey] == owner {
 		return &have, nil
 	}
-	return nil, fmt.Errorf("stream %s: the bus has a stream of this name that belongs to another application (its subjects: %s): choose other names with --stream-prefix",
-		name, strings.Join(have.Subjects, " "))
+	return nil, fmt.Errorf("stream %s: the bus has a stream of this name that belongs to another application "+
+		"(its subjects: %s): choose other names with --stream-prefix", name, strings.Join(have.Subjects, " "))
 }
 
 // Plan is how the streams of a bus are made. The zero value is that of the embedded one.
@@ -66,18 +62,20 @@ type Plan struct {
 // Ensure creates a stream, or updates it if it is Owned. It never takes replicas away.
 func (p Plan) Ensure(ctx context.Context, js jetstream.JetStream, c jetstream.StreamConfig) (jetstream.Stream, error) {
 	c.Name, c.Replicas, c.Storage = p.Prefix+c.Name, max(p.Replicas, 1), jetstream.FileStorage
-	have, err := Owned(ctx, js, c.Name, c.Subjects)
+	have, err := Owned(ctx, js, c.Name)
 	if err != nil {
 		return nil, err
 	}
 	c.Metadata = map[string]string{ownerKey: owner}
 	if have != nil {
 		if reasons := wrong(have, &c); p.Keep && len(reasons) > 0 {
-			return nil, fmt.Errorf("stream %s: it %s: change that on the bus, or start once with --create-streams", c.Name, strings.Join(reasons, "; it "))
+			return nil, fmt.Errorf("stream %s: it %s: change that on the bus, or start once with --create-streams",
+				c.Name, strings.Join(reasons, "; it "))
 		}
 		maps.Copy(c.Metadata, have.Metadata)
 		if c.Replicas > 1 && have.PersistMode == jetstream.AsyncPersistMode {
-			return nil, fmt.Errorf("stream %s: a bus cannot give replicas to a stream that it writes asynchronously: remove the stream there, and all events are published again", c.Name)
+			return nil, fmt.Errorf("stream %s: a bus cannot give replicas to a stream that it writes asynchronously: "+
+				"remove the stream there, and all events are published again", c.Name)
 		}
 		c.Replicas, c.PersistMode = max(c.Replicas, have.Replicas), have.PersistMode
 	} else if c.Replicas > 1 {
@@ -92,23 +90,20 @@ func (p Plan) Ensure(ctx context.Context, js jetstream.JetStream, c jetstream.St
 
 // wrong lists how a stream would lose what the service relies on.
 func wrong(have, want *jetstream.StreamConfig) (reasons []string) {
-	for _, r := range []struct {
-		is     bool
-		format string
-		args   []any
-	}{
-		{have.Replicas < want.Replicas, "has %d of %d replicas (num_replicas)", []any{have.Replicas, want.Replicas}},
-		{have.Storage != want.Storage, "is not in files (storage)", nil},
-		{have.Retention != want.Retention, "has the retention %v, not %v (retention)", []any{have.Retention, want.Retention}},
-		{have.Discard != want.Discard, "has the policy %v when it is full, not %v (discard)", []any{have.Discard, want.Discard}},
-		{have.MaxAge != 0, "forgets messages after %v (max_age)", []any{have.MaxAge}},
-		{have.MaxMsgs > 0, "holds %d messages at most (max_msgs)", []any{have.MaxMsgs}},
-		{have.MaxMsgsPerSubject > 0, "holds %d messages of a subject at most (max_msgs_per_subject)", []any{have.MaxMsgsPerSubject}},
-	} {
-		if r.is {
-			reasons = append(reasons, fmt.Sprintf(r.format, r.args...))
+	check := func(is bool, format string, args ...any) {
+		if is {
+			reasons = append(reasons, fmt.Sprintf(format, args...))
 		}
 	}
+	check(have.Replicas < want.Replicas, "has %d of %d replicas (num_replicas)", have.Replicas, want.Replicas)
+	check(have.Storage != want.Storage, "is not in files (storage)")
+	check(have.Retention != want.Retention, "has the retention %v, not %v (retention)", have.Retention, want.Retention)
+	check(have.Discard != want.Discard, "has the policy %v when it is full, not %v (discard)",
+		have.Discard, want.Discard)
+	check(have.MaxAge != 0, "forgets messages after %v (max_age)", have.MaxAge)
+	check(have.MaxMsgs > 0, "holds %d messages at most (max_msgs)", have.MaxMsgs)
+	check(have.MaxMsgsPerSubject > 0, "holds %d messages of a subject at most (max_msgs_per_subject)",
+		have.MaxMsgsPerSubject)
 	return reasons
 }
 
@@ -122,16 +117,20 @@ func explain(c jetstream.StreamConfig, err error) error {
 	advice := ""
 	var api *jetstream.APIError
 	switch {
-	case errors.Is(err, nats.ErrNoResponders), errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount):
+	case errors.Is(err, nats.ErrNoResponders), errors.Is(err, jetstream.ErrJetStreamNotEnabled),
+		errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount):
 		advice = "the bus has no JetStream, or not for this account: enable it there: "
 	case !errors.As(err, &api):
 	case NoRoom(api) || api.ErrorCode == resourcesOfAccount:
-		advice = fmt.Sprintf("the bus has no room for it: it holds up to %d MiB; ITEMS needs --backlog (4096 MiB unless set), and VERDICTS, DEAD and EXPOSURES 1024 MiB each: "+
-			"raise max_file_store of the server, or the limit of the account: ", c.MaxBytes>>20)
+		advice = fmt.Sprintf("the bus has no room for it: it holds up to %d MiB; ITEMS needs --backlog "+
+			"(4096 MiB unless set), and VERDICTS, DEAD and EXPOSURES 1024 MiB each: raise "+
+			"max_file_store of the server, or the limit of the account: ", c.MaxBytes>>20)
 	case api.ErrorCode == noPeers || api.ErrorCode == noCluster:
-		advice = fmt.Sprintf("the bus has fewer than %d servers with JetStream that answer: start them, or set --replicas: ", c.Replicas)
+		advice = fmt.Sprintf("the bus has fewer than %d servers with JetStream that answer: start them, "+
+			"or set --replicas: ", c.Replicas)
 	case api.ErrorCode == overlap:
-		advice = fmt.Sprintf("another stream of the bus has some of the subjects %s: give the service an account of its own: ", strings.Join(c.Subjects, " "))
+		advice = fmt.Sprintf("another stream of the bus has some of the subjects %s: give the service "+
+			"an account of its own: ", strings.Join(c.Subjects, " "))
 	}
 	return fmt.Errorf("stream %s: %s%w", c.Name, advice, err)
 }
@@ -139,7 +138,8 @@ func explain(c jetstream.StreamConfig, err error) error {
 // Check returns nil while a stream takes messages that are published on a subject, of up to
 // size bytes. It publishes one that the stream refuses, because it says that it is for another
 // stream: this goes the way of every message, as far as that refusal.
-func Check(ctx context.Context, s jetstream.Stream, js jetstream.JetStream, subject string, size int64) (*jetstream.StreamInfo, error) {
+func Check(ctx context.Context, s jetstream.Stream, js jetstream.JetStream, subject string, size int64) (
+	*jetstream.StreamInfo, error) {
 	info, err := s.Info(ctx)
 	if err != nil {
 		return nil, explain(s.CachedInfo().Config, err)
@@ -148,15 +148,17 @@ func Check(ctx context.Context, s jetstream.Stream, js jetstream.JetStream, subj
 	if api := new(jetstream.APIError); !errors.As(err, &api) || api.ErrorCode != anotherStream {
 		return info, fmt.Errorf("stream %s takes no messages: %w", info.Config.Name, err)
 	}
-	if c := info.Config; c.Discard == jetstream.DiscardNew && c.MaxBytes > 0 && int64(info.State.Bytes)+size > c.MaxBytes {
-		return info, fmt.Errorf("stream %s is full: it holds %d of %d MiB", c.Name, info.State.Bytes>>20, c.MaxBytes>>20)
+	c, held := info.Config, int64(info.State.Bytes)
+	if c.Discard == jetstream.DiscardNew && c.MaxBytes > 0 && held+size > c.MaxBytes {
+		return info, fmt.Errorf("stream %s is full: it holds %d of %d MiB", c.Name, held>>20, c.MaxBytes>>20)
 	}
 	account, err := js.AccountInfo(ctx)
 	if err != nil {
 		return info, fmt.Errorf("stream %s: %w", info.Config.Name, err)
 	}
 	if limit := account.Limits.MaxStore; limit > 0 && int64(account.Store)+size > limit {
-		return info, fmt.Errorf("stream %s: the account has stored %d of %d MiB: raise its limit on the bus", info.Config.Name, account.Store>>20, limit>>20)
+		return info, fmt.Errorf("stream %s: the account has stored %d of %d MiB: raise its limit on the bus",
+			c.Name, account.Store>>20, limit>>20)
 	}
 	return info, nil
 }

@@ -76,7 +76,9 @@ func parse(b []byte) (*Dictionary, error) {
 		return nil, fmt.Errorf("%w: not a dictionary, or of another version", errDamaged)
 	}
 	r := &reader{b: b[len(magic):]}
-	d := &Dictionary{plane: make([]uint16, 1<<16), rare: map[rune]uint16{}, atoms: map[string]uint16{}, freqs: []float64{0}}
+	d := &Dictionary{
+		plane: make([]uint16, 1<<16), rare: map[rune]uint16{}, atoms: map[string]uint16{}, freqs: []float64{0},
+	}
 	for range r.count() {
 		d.addCode(string(rune(min(r.uvarint(), utf8.MaxRune))))
 	}
@@ -98,7 +100,11 @@ func parse(b []byte) (*Dictionary, error) {
 	d.nodes = make([]node, n)
 	total := 0.0
 	for i := range d.nodes {
-		x := node{int32(binary.LittleEndian.Uint32(base[4*i:])), binary.LittleEndian.Uint16(label[2*i:]), binary.LittleEndian.Uint16(freq[2*i:])}
+		x := node{
+			base:  int32(binary.LittleEndian.Uint32(base[4*i:])),
+			label: binary.LittleEndian.Uint16(label[2*i:]),
+			freq:  binary.LittleEndian.Uint16(freq[2*i:]),
+		}
 		if int(x.freq) >= len(d.freqs) || int(d.tag[i]) >= len(d.tags) || x.base < 0 {
 			return nil, errDamaged
 		}

@@ -33,7 +33,8 @@ func (d *Dictionary) AddWords(list string, normal func(string) string) (added []
 		}
 		freq := g.Size(len(fields)+1, word, frequency)
 		if freq == 0 || word == "" || strings.ContainsAny(word, "\n ") {
-			return nil, fmt.Errorf("line %d: %.40q: want a word, a frequency of at least 2 and a part of speech", line, strings.TrimSpace(s))
+			return nil, fmt.Errorf("line %d: %.40q: want a word, a frequency of at least 2 and a part of speech",
+				line, strings.TrimSpace(s))
 		}
 		if err := g.AddToken(word, freq, tag); err != nil {
 			return nil, fmt.Errorf("line %d: %w", line, err)
