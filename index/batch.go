@@ -1,10 +1,12 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"strconv"
 
 	"github.com/zeebo/xxh3"
@@ -37,12 +39,11 @@ type state struct {
 	seq      uint64
 }
 
-// batch is one transaction of the writer. It records its changes in memory, so
-// that a failed commit can undo them. Guarded by Index.write.
+// batch is one transaction of the writer. Guarded by Index.write.
 type batch struct {
-	x    *catalogue
-	ctx  context.Context
-	undo []func()
+	x      *catalogue
+	ctx    context.Context
+	before before
 	// Counters of this batch; the commit copies them to the catalogue.
 	ordinal uint32
 	event   uint64
@@ -51,11 +52,14 @@ type batch struct {
 	// outlines holds the outlines of the new versions, in order; a blank version has none.
 	outlines []sketch.Outline
 	learned  map[string]*sources.Clauses // by source
+	sources  map[string]int64            // numbers of new sources
 }
 
 // apply runs f as one batch: in one transaction, with its changes in memory.
 func (x *catalogue) apply(ctx context.Context, applied uint64, f func(b *batch)) error {
-	b := &batch{x: x, ctx: context.WithoutCancel(ctx), ordinal: x.nextOrdinal, event: x.nextEvent, learned: map[string]*sources.Clauses{}}
+	b := &batch{x: x, ctx: context.WithoutCancel(ctx), ordinal: x.nextOrdinal, event: x.nextEvent,
+		learned: map[string]*sources.Clauses{}, sources: map[string]int64{},
+		before: newBefore()}
 	err := x.transaction(ctx, func() {
 		f(b)
 		for source, s := range b.learned {
@@ -64,16 +68,14 @@ func (x *catalogue) apply(ctx context.Context, applied uint64, f func(b *batch))
 		x.setMeta(b.ctx, "applied", strconv.FormatUint(applied, 10))
 	})
 	if err != nil {
-		for i := len(b.undo) - 1; i >= 0; i-- {
-			b.undo[i]()
-		}
-		x.matcher.Reset()
+		x.restore(&b.before)
 		return errors.Join(err, must.Catch(func() { x.flood.load(b.ctx, x.reader) }))
 	}
 	for i := range b.outlines {
 		x.tables.Rows.SetOutline(x.nextOrdinal+uint32(i), &b.outlines[i])
 	}
 	x.nextOrdinal, x.nextEvent = b.ordinal, b.event
+	maps.Copy(x.sources, b.sources)
 	x.mu.Lock()
 	x.applied, x.events = applied, b.event-1
 	x.mu.Unlock()
@@ -191,17 +193,14 @@ func (b *batch) insert(r *itemRow, a *Article) {
 		b.exec(`INSERT INTO texts (ordinal, body) VALUES (?,?)`, []any{r.ordinal, a.Packed}, "insert text")
 	}
 	f := resident.Arrival(r.verdict, r.exact == nil)
+	b.keepRow(r.ordinal)
 	x.tables.Rows.Set(r.ordinal, f, r.cluster, uint32(r.arrivedAt/1000))
-	b.undo = append(b.undo, func() { x.tables.Rows.Set(r.ordinal, 0, 0, 0) })
-	// A failed batch does not remove its look-ups. A reader checks the row behind
-	// a look-up, and skips it if there is no row or the row is of another item.
 	x.tables.IDs.Put(xxh3.HashString(r.id), r.ordinal)
 	if r.exact != nil {
 		x.tables.Exacts.Put(resident.ExactKey(r.exact), r.ordinal)
 	}
 	if f&resident.Exemplar != 0 {
 		x.matcher.Cache(r.ordinal, a)
-		b.undo = append(b.undo, func() { x.matcher.Uncache(r.ordinal) })
 		b.post(r.ordinal, resident.NewPosting(simhash.Fingerprint(r.fingerprint), &a.Sketch))
 	}
 	var outline sketch.Outline
@@ -210,16 +209,6 @@ func (b *batch) insert(r *itemRow, a *Article) {
 	}
 	b.outlines = append(b.outlines, outline)
 	b.ordinal++
-}
-
-func (b *batch) post(ordinal uint32, p resident.Posting) {
-	b.x.matcher.Post(ordinal, p)
-	b.undo = append(b.undo, func() { b.x.matcher.Unpost(ordinal, p) })
-}
-
-func (b *batch) unpost(ordinal uint32, p resident.Posting) {
-	b.x.matcher.Unpost(ordinal, p)
-	b.undo = append(b.undo, func() { b.x.matcher.Post(ordinal, p) })
 }
 
 // setState changes the state of a version: its row in current and its resident
@@ -231,14 +220,10 @@ func (b *batch) setState(v *version, f resident.Flags, s state) {
 	f = f.With(s.verdict)
 	b.exec(`INSERT OR REPLACE INTO current (ordinal, verdict, rule, of, cluster, flags, revision, seq, sum) VALUES (?,?,?,?,?,?,?,?,?)`,
 		sqlite.WithSum(v.ordinal, s.verdict, s.rule, ordinalOrNull(s.of), s.cluster, f, s.revision, s.seq), "state of ordinal %d", v.ordinal)
-	was, wasCluster := v.flags, v.state.cluster
+	b.keepRow(v.ordinal)
 	x.tables.Rows.SetFlags(v.ordinal, f)
 	x.tables.Rows.SetCluster(v.ordinal, s.cluster)
-	b.undo = append(b.undo, func() {
-		x.tables.Rows.SetFlags(v.ordinal, was)
-		x.tables.Rows.SetCluster(v.ordinal, wasCluster)
-	})
-	if (was^f)&resident.Exemplar != 0 {
+	if (v.flags^f)&resident.Exemplar != 0 {
 		for _, p := range b.postings(v) {
 			if f&resident.Exemplar != 0 {
 				b.post(v.ordinal, p)
@@ -283,13 +268,11 @@ func (b *batch) sourceNumber(name string) sql.NullInt64 {
 	if name == "" {
 		return sql.NullInt64{}
 	}
-	x := b.x
-	n, ok := x.sources[name]
-	if !ok {
-		n = int64(len(x.sources) + 1)
+	n := cmp.Or(b.x.sources[name], b.sources[name])
+	if n == 0 {
+		n = int64(len(b.x.sources) + len(b.sources) + 1)
 		b.exec(`INSERT INTO sources (number, name) VALUES (?,?)`, []any{n, name}, "source %q", name)
-		x.sources[name] = n
-		b.undo = append(b.undo, func() { delete(x.sources, name) })
+		b.sources[name] = n
 	}
 	return sql.NullInt64{Int64: n, Valid: true}
 }
@@ -304,6 +287,6 @@ func (b *batch) revive(ordinal uint32) {
 	for _, p := range b.postings(b.version(ordinal)) {
 		b.post(ordinal, p)
 	}
+	b.keepRow(ordinal)
 	rows.SetFlags(ordinal, f&^resident.Swept)
-	b.undo = append(b.undo, func() { rows.SetFlags(ordinal, f) })
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -71,14 +72,14 @@ type catalogue struct {
 	reader *sql.DB // many, read-only
 	judges *sql.DB // many, read-only
 
-	// write serialises the writers. It guards closed, w, judging, next* and sources.
+	// write serialises the writers. It guards closed, w, judging, next*, stamps and sources.
 	write       sync.Mutex
 	closed      bool
 	w           *sql.Conn // the only one of writer; nil: not open yet
 	judging     readers   // on w
 	nextOrdinal uint32
 	nextEvent   uint64
-	nextStamp   map[string]int64 // kind+hash -> stamps.number
+	stamps      map[string]int64 // kind+hash -> stamps.number
 	stampHashes sync.Map         // the inverse
 	sources     map[string]int64
 	second      *reindex.Second // postings of a reindex that is under way; nil: none
@@ -184,26 +185,36 @@ type forms struct {
 	readers        // on judges
 }
 
-// stamp stores the recipe and the policy in force, and numbers them.
+// stamp stores the recipe and the policies in force, and numbers them.
 func (x *catalogue) stamp(ctx context.Context, recipe string) (number int64, err error) {
-	return number, x.transaction(ctx, func() {
-		number = x.stampNumber(ctx, "recipe", recipe, "")
-		for _, l := range x.levels {
-			l.stamp = x.stampNumber(ctx, "policy", l.policy.Hash(), l.policy.Detail())
+	numbers, hashes, policies := maps.Clone(x.stamps), map[int64]string{}, map[*level]int64{}
+	store := func(kind, hash, detail string) int64 {
+		n, ok := numbers[kind+hash]
+		if !ok {
+			n = int64(len(numbers) + 1)
+			_, err := x.w.ExecContext(ctx, `INSERT INTO stamps (number, kind, hash, detail) VALUES (?, ?, ?, ?)`, n, kind, hash, detail)
+			must.Dof(err, "stamp %s %s", kind, hash)
+			numbers[kind+hash], hashes[n] = n, hash
 		}
-	})
-}
-
-func (x *catalogue) stampNumber(ctx context.Context, kind, hash, detail string) int64 {
-	if n, ok := x.nextStamp[kind+hash]; ok {
 		return n
 	}
-	n := int64(len(x.nextStamp) + 1)
-	_, err := x.w.ExecContext(ctx, `INSERT INTO stamps (number, kind, hash, detail) VALUES (?, ?, ?, ?)`, n, kind, hash, detail)
-	must.Dof(err, "stamp %s %s", kind, hash)
-	x.nextStamp[kind+hash] = n
-	x.stampHashes.Store(n, hash)
-	return n
+	err = x.transaction(ctx, func() {
+		number = store("recipe", recipe, "")
+		for _, l := range x.levels {
+			policies[l] = store("policy", l.policy.Hash(), l.policy.Detail())
+		}
+	})
+	if err != nil {
+		return 0, err
+	}
+	x.stamps = numbers
+	for n, hash := range hashes {
+		x.stampHashes.Store(n, hash)
+	}
+	for l, n := range policies {
+		l.stamp = n
+	}
+	return number, nil
 }
 
 func (x *catalogue) stampHash(number int64) string {

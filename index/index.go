@@ -51,13 +51,13 @@ func Open(ctx context.Context, cfg Config) (*Index, error) {
 		return nil, fmt.Errorf("index: %w", err)
 	}
 	x := &Index{catalogue: &catalogue{
-		cfg:       cfg,
-		policy:    *cfg.Policy,
-		log:       cfg.Logger,
-		snapshot:  resident.NewSnapshot(cfg.Dir, cfg.Logger),
-		nextStamp: map[string]int64{},
-		metrics:   newMetrics(),
-		levels:    map[string]*level{"": {policy: *cfg.Policy}},
+		cfg:      cfg,
+		policy:   *cfg.Policy,
+		log:      cfg.Logger,
+		snapshot: resident.NewSnapshot(cfg.Dir, cfg.Logger),
+		stamps:   map[string]int64{},
+		metrics:  newMetrics(),
+		levels:   map[string]*level{"": {policy: *cfg.Policy}},
 	}}
 	for _, s := range verdict.Strictnesses {
 		x.levels[s] = &level{policy: cfg.Policy.At(s)}

@@ -62,7 +62,7 @@ func (x loader) loadStamps(ctx context.Context) {
 		var n int64
 		var kind, hash string
 		must.Do(r.Scan(&n, &kind, &hash))
-		x.nextStamp[kind+hash] = n
+		x.stamps[kind+hash] = n
 		x.stampHashes.Store(n, hash)
 	}
 }

@@ -31,13 +31,11 @@ func (b *batch) cluster(id uint32) clusterRow {
 }
 
 func (b *batch) setCluster(c clusterRow) {
-	x := b.x
 	b.revive(c.id)
 	b.exec(`INSERT OR REPLACE INTO clusters (id, lead, merged_into, size, first_at, last_at, sum) VALUES (?,?,?,?,?,?,?)`,
 		sqlite.WithSum(c.id, c.lead, ordinalOrNull(c.merged), c.size, c.first, c.last), "cluster %d", c.id)
-	lead, merged := x.clusters.Own(c.id)
-	x.clusters.Set(c.id, c.lead, c.merged)
-	b.undo = append(b.undo, func() { x.clusters.Set(c.id, lead, merged) })
+	b.keepCluster(c.id)
+	b.x.clusters.Set(c.id, c.lead, c.merged)
 }
 
 // join records that ordinal is a copy in a cluster.
@@ -49,10 +47,9 @@ func (b *batch) join(id, ordinal uint32, at int64) {
 	b.member(id, ordinal)
 	c.size++
 	c.last = max(c.last, at)
-	x := b.x
-	was := x.tables.Rows.Touched(id)
-	x.tables.Rows.Touch(id, max(was, uint32(at/1000)))
-	b.undo = append(b.undo, func() { x.tables.Rows.Touch(id, was) })
+	b.keepRow(id)
+	rows := b.x.tables.Rows
+	rows.Touch(id, max(rows.Touched(id), uint32(at/1000)))
 	b.setCluster(c)
 }
 

@@ -21,8 +21,6 @@ type Probe struct {
 	Last     uint32          // ordinal
 	Outlined <-chan struct{} // closed when outlines have been read after a start
 
-	// Locked calls a function while no batch is applied.
-	Locked func(func())
 	// Check is Index.Check for a query that is not compared with all versions.
 	Check func(context.Context, match.Query) (Event, error)
 }
@@ -32,12 +30,6 @@ func (x *Index) Probe() Probe {
 	f := x.forms.Load()
 	return Probe{
 		Tables: x.tables, Clusters: &x.clusters, Matcher: x.matcher, InForce: &x.levels[""].Matcher, Reader: &f.Reader,
-		Overlay: f.overlay, Hash: x.stampHash, Progress: x.cfg.Progress, Locked: x.locked, Last: x.nextOrdinal - 1, Outlined: x.outlined, Check: x.check,
+		Overlay: f.overlay, Hash: x.stampHash, Progress: x.cfg.Progress, Last: x.nextOrdinal - 1, Outlined: x.outlined, Check: x.check,
 	}
-}
-
-func (x *catalogue) locked(f func()) {
-	x.write.Lock()
-	defer x.write.Unlock()
-	f()
 }

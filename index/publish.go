@@ -36,7 +36,7 @@ func (b *batch) publish(m *Mutation) Outcome {
 	if prev != nil {
 		b.supersede(prev, r)
 	} else if j.Verdict == Unique && j.Of == 0 {
-		b.undo = append(b.undo, b.x.boilerplate.Learn(a.Source, a.Text.Body, b.ordinal, b.learned))
+		b.learn(a, b.ordinal)
 	}
 	switch {
 	case r.verdict == Duplicate:

@@ -115,7 +115,7 @@ func (x renewing) repeat(ctx context.Context, f func() (more bool)) {
 // change puts the new recipe in force. Guarded by Index.write.
 func (x renewing) change(ctx context.Context, made *reindex.Run, switched func()) {
 	made.Fill(ctx) // what has arrived in the last moments
-	next := &forms{overlay: made.Next(), recipe: x.cfg.Recipe, stamp: x.nextStamp["recipe"+x.cfg.Recipe]}
+	next := &forms{overlay: made.Next(), recipe: x.cfg.Recipe, stamp: x.stamps["recipe"+x.cfg.Recipe]}
 	for x.second.Other = next.overlay; x.second.Post(ctx); {
 	}
 	compared := next.overlay.Compared()

@@ -86,22 +86,6 @@ func (t *Boilerplate) Of(source string) *Clauses {
 // Set replaces the clauses of a source.
 func (t *Boilerplate) Set(source string, s *Clauses) { t.sources.Store(source, s) }
 
-// Learn learns from an article that has nothing to do with an earlier one, notes the state in learned, and returns how
-// to undo it. Writer only.
-func (t *Boilerplate) Learn(source, body string, ordinal uint32, learned map[string]*Clauses) (undo func()) {
-	if source == "" || body == "" {
-		return func() {}
-	}
-	was := t.Of(source)
-	next := was.Learn(body, uint64(ordinal))
-	if next == was {
-		return func() {}
-	}
-	t.Set(source, next)
-	learned[source] = next
-	return func() { t.Set(source, was) }
-}
-
 // Residue is what carries no weight in texts of the source; nil: nothing.
 func (s *Clauses) Residue() *sketch.Residue { return s.residue }
 

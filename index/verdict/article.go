@@ -27,9 +27,12 @@ type Article struct {
 	Print  simhash.Print
 	Sketch sketch.Sketch
 
-	// Preview is what Index.Preview has found out about the article, for Index.Add;
-	// nil: nothing.
-	Preview any
+	Preview Preview // nil: none
+}
+
+// Preview is what Index.Preview has found out about an article, for Index.Add.
+type Preview interface {
+	PreviewedBy() *Policy // package match makes it
 }
 
 // Withdrawal takes an item back.

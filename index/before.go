@@ -1,0 +1,103 @@
+package index
+
+import (
+	"slices"
+
+	"jianguo/index/resident"
+	"jianguo/index/sources"
+)
+
+// before is what a batch has changed in memory, as it was before the batch. The later articles of a batch are judged
+// by what the earlier ones changed, so the changes cannot wait for the commit; one that fails restores this. The
+// look-ups of ids and hashes are not restored: a reader checks the row behind a look-up, and skips it if there is
+// no row or the row is of another item.
+type before struct {
+	rows     map[uint32]residentRow      // by ordinal
+	clusters map[uint32]clusterRow       // by id: lead and merged
+	clauses  map[string]*sources.Clauses // by source
+	postings []change                    // in the order in which they were made
+}
+
+// residentRow is what is in memory of a version.
+type residentRow struct {
+	flags            resident.Flags
+	cluster, touched uint32
+}
+
+// change is a posting that was added or removed.
+type change struct {
+	ordinal uint32
+	posting resident.Posting
+	removed bool
+}
+
+func newBefore() before {
+	return before{rows: map[uint32]residentRow{}, clusters: map[uint32]clusterRow{}, clauses: map[string]*sources.Clauses{}}
+}
+
+func (b *batch) keepRow(ordinal uint32) {
+	if _, kept := b.before.rows[ordinal]; !kept {
+		r := b.x.tables.Rows
+		b.before.rows[ordinal] = residentRow{r.Flags(ordinal), r.Cluster(ordinal), r.Touched(ordinal)}
+	}
+}
+
+func (b *batch) keepCluster(id uint32) {
+	if _, kept := b.before.clusters[id]; !kept {
+		lead, merged := b.x.clusters.Own(id)
+		b.before.clusters[id] = clusterRow{lead: lead, merged: merged}
+	}
+}
+
+func (b *batch) post(ordinal uint32, p resident.Posting) {
+	b.x.matcher.Post(ordinal, p)
+	b.before.postings = append(b.before.postings, change{ordinal, p, false})
+}
+
+func (b *batch) unpost(ordinal uint32, p resident.Posting) {
+	b.x.matcher.Unpost(ordinal, p)
+	b.before.postings = append(b.before.postings, change{ordinal, p, true})
+}
+
+// learn learns what recurs in texts of a source from an article that has nothing to do with an earlier one.
+func (b *batch) learn(a *Article, ordinal uint32) {
+	if a.Source == "" || a.Text.Body == "" {
+		return
+	}
+	was := b.x.boilerplate.Of(a.Source)
+	next := was.Learn(a.Text.Body, uint64(ordinal))
+	if next == was {
+		return
+	}
+	if _, kept := b.before.clauses[a.Source]; !kept {
+		b.before.clauses[a.Source] = was
+	}
+	b.x.boilerplate.Set(a.Source, next)
+	b.learned[a.Source] = next
+}
+
+// restore makes memory again what it was before a batch that failed.
+func (x *catalogue) restore(b *before) {
+	for _, c := range slices.Backward(b.postings) {
+		if c.removed {
+			x.matcher.Post(c.ordinal, c.posting)
+		} else {
+			x.matcher.Unpost(c.ordinal, c.posting)
+		}
+	}
+	for ordinal, r := range b.rows {
+		x.tables.Rows.SetFlags(ordinal, r.flags)
+		x.tables.Rows.SetCluster(ordinal, r.cluster)
+		x.tables.Rows.Touch(ordinal, r.touched)
+		if ordinal >= x.nextOrdinal {
+			x.matcher.Uncache(ordinal)
+		}
+	}
+	for id, c := range b.clusters {
+		x.clusters.Set(id, c.lead, c.merged)
+	}
+	for source, clauses := range b.clauses {
+		x.boilerplate.Set(source, clauses)
+	}
+	x.matcher.Reset()
+}
