@@ -94,8 +94,7 @@ func (b *Bench) link(e *index.Event) (Link, error) {
 // Print writes the counts, unrelated texts that were rejected, and the samples.
 func (r *CorpusReport) Print(w io.Writer) {
 	fmt.Fprintln(w, "\nThe whole corpus, fed in order")
-	var t table
-	t.row("", "items", "share")
+	t := newTable(w, "items", "share")
 	row := func(name string, n int) { t.row(name, strconv.Itoa(n), percent(n, r.Items)) }
 	row("rejected", r.Rejected)
 	row("suspect", r.Suspect)
@@ -104,7 +103,7 @@ func (r *CorpusReport) Print(w io.Writer) {
 	for _, name := range slices.Sorted(maps.Keys(r.Rules)) {
 		row("  "+name, r.Rules[name])
 	}
-	t.print(w)
+	_ = t.Flush()
 	for _, list := range []struct {
 		name  string
 		links []Link

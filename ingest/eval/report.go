@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
+	"text/tabwriter"
 
 	"jianguo/index"
 )
@@ -202,19 +202,17 @@ func (r *Report) Print(w io.Writer, wrong int) {
 }
 
 func printRows(w io.Writer, rows []Row) {
-	var t table
-	t.row("", "pairs", "rejected", "rejected or suspect", "series", "not met")
+	t := newTable(w, "pairs", "rejected", "rejected or suspect", "series", "not met")
 	for i := range rows {
 		r := &rows[i]
 		t.row(r.Group, strconv.Itoa(r.Pairs), counted(r.Rejected, r.Pairs), counted(r.Caught(), r.Pairs),
 			strconv.Itoa(r.Series), strconv.Itoa(r.Unmet))
 	}
-	t.print(w)
+	_ = t.Flush()
 }
 
 func (r *Report) printRules(w io.Writer) {
 	fmt.Fprintln(w, "\nWhat each rule rejects")
-	var t table
 	var heads []string
 	for _, g := range r.Groups {
 		heads = append(heads, g.Group)
@@ -222,7 +220,7 @@ func (r *Report) printRules(w io.Writer) {
 	if r.texts {
 		heads = append(heads, "precision", "recall", "F1")
 	}
-	t.row("", heads...)
+	t := newTable(w, heads...)
 	for _, x := range r.Rules {
 		var cells []string
 		for i, n := range x.Rejected {
@@ -233,7 +231,7 @@ func (r *Report) printRules(w io.Writer) {
 		}
 		t.row(x.Rule, cells...)
 	}
-	t.print(w)
+	_ = t.Flush()
 }
 
 func (j *Judged) print(w io.Writer) {
@@ -283,32 +281,15 @@ func percent(n, of int) string {
 	return strconv.FormatFloat(100*share(n, of), 'f', 1, 64) + " %"
 }
 
-// table is text in columns: the first aligned left, the others right.
-type table struct{ rows [][]string }
+// table is text in columns.
+type table struct{ *tabwriter.Writer }
 
-func (t *table) row(name string, cells ...string) {
-	t.rows = append(t.rows, append([]string{name}, cells...))
+func newTable(w io.Writer, heads ...string) table {
+	t := table{tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)}
+	t.row("", heads...)
+	return t
 }
 
-func (t *table) print(w io.Writer) {
-	var widths []int
-	for _, r := range t.rows {
-		for i, c := range r {
-			if i == len(widths) {
-				widths = append(widths, 0)
-			}
-			widths[i] = max(widths[i], utf8.RuneCountInString(c))
-		}
-	}
-	for _, r := range t.rows {
-		var line strings.Builder
-		for i, c := range r {
-			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(c))
-			if i == 0 {
-				c, pad = pad, c
-			}
-			line.WriteString("  " + pad + c)
-		}
-		fmt.Fprintln(w, strings.TrimRight(line.String(), " "))
-	}
+func (t table) row(name string, cells ...string) {
+	fmt.Fprintln(t, "  "+name+"\t"+strings.Join(cells, "\t"))
 }
