@@ -12,8 +12,8 @@ FLEET_SECONDS ?= 180
 
 all: build
 
-build: ## the service, its companions and jianguo-bench, in bin/
-	go build -buildvcs=auto -ldflags="-s -w" -o bin/ ./cmd/jianguo ./cmd/jianguo-client ./cmd/jianguo-eval ./cmd/jianguo-import ./cmd/jianguo-admin ./cmd/jianguo-bench
+build: ## jianguo, in bin/
+	go build -buildvcs=auto -ldflags="-s -w" -o bin/ ./cmd/jianguo
 
 demo: build ## the service on the sample corpus, with verdicts on screen
 	bin/jianguo demo $(if $(ONCE),--once --listen 127.0.0.1:0 --nats-listen 127.0.0.1:0)
@@ -32,7 +32,7 @@ test-long: ## the long tier: an hour of chaos, new random cases, every fuzz targ
 chaos: ## one fault after the other happens to the service for SECONDS, and nothing acknowledged may be lost
 	JIANGUO_CHAOS_SECONDS=$(SECONDS) go test -count=1 -timeout $$(( $(SECONDS) + 900 ))s -v -run '^TestChaos' ./cmd/jianguo
 
-fleet: ## each part of a NATS cluster, and two services is killed, stopped and cut off in turn, for FLEET_SECONDS
+fleet: ## each part of a NATS cluster and two services is killed, stopped and cut off in turn, for FLEET_SECONDS
 	JIANGUO_FLEET_SECONDS=$(FLEET_SECONDS) go test -count=1 -timeout $$(( $(FLEET_SECONDS) + 900 ))s -v -run '^TestFleet$$' ./cmd/jianguo
 
 check: ## formatting, vet, staticcheck

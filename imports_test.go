@@ -38,12 +38,6 @@ var exceptions = map[string][]string{
 	"ingest/eval": {"data"},
 	// The test fixture for packages above ingest.
 	"internal/fixture": {"api", "bus", "data", "index", "ingest", "segment", "sketch"},
-	// The service and commands have flags in common.
-	"internal/settings": {"data", "index", "segment"},
-	// Commands that are programs of their own open a catalogue.
-	"internal/offline": {"data", "index", "ingest", "segment", "sketch"},
-	// Commands find the bus of a running service.
-	"internal/reach": {"bus"},
 	// A page of the console shows the fingerprint as a picture.
 	"api/console": {"simhash"},
 	// The differences of two texts are drawn from the alignment that judged them.
@@ -57,13 +51,13 @@ var exceptions = map[string][]string{
 // folder and cmd/jianguo-bench import them, and those that are listed here.
 var users = map[string]map[string][]string{
 	"index": {
-		"index/browse": {"api", "api/console", "cmd/jianguo", "cmd/jianguo-admin/maintain", "internal/consoletest"},
+		"index/browse": {"api", "api/console", "cmd/jianguo", "internal/consoletest"},
 		// The evaluation judges a text against one other text.
 		"index/match": {"ingest/eval"},
 		// Commands copy, measure, verify and judge again what a data directory holds.
-		"index/maintain": {"cmd/jianguo-eval", "cmd/jianguo-admin/maintain"},
-		"index/verify":   {"cmd/jianguo-admin/maintain"},
-		"index/reindex":  {"cmd/jianguo-admin/maintain"},
+		"index/maintain": {"cmd/jianguo"},
+		"index/verify":   {"cmd/jianguo"},
+		"index/reindex":  {"cmd/jianguo"},
 	},
 }
 

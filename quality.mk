@@ -2,7 +2,7 @@
 # corpora, which are not part of the repository, where JIANGUO_CORPUS names
 # their folder.
 
-EVAL = go run ./cmd/jianguo-eval eval
+EVAL = go run ./cmd/jianguo eval
 
 .PHONY: quality quality-report
 

@@ -18,7 +18,7 @@ import (
 // and cancels another one.
 func TestRejudge(t *testing.T) {
 	t.Parallel()
-	program := filepath.Join(built.Dir(t), "jianguo-eval")
+	program := filepath.Join(built.Dir(t), "jianguo")
 	var state atomic.Int32 // 0: not installed, 1: installed, 2: it takes long
 	dir := t.TempDir()
 	r := start(t, func(c *consoletest.Config) {

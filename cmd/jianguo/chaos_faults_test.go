@@ -14,7 +14,6 @@ import (
 	"jianguo/bus"
 	"jianguo/internal/clockjump"
 	"jianguo/internal/powercut"
-	"jianguo/internal/settings"
 )
 
 // fault is what happens to a service in a round.
@@ -95,7 +94,7 @@ func killedEarly(c *chaos) {
 // after it.
 func reindexed(c *chaos) {
 	c.words.set(fmt.Sprintf("街道与 %d n\n%s", 100+c.r.IntN(9000), sampleWords))
-	seg, err := (settings.Segment{UserDict: c.words.path}).Segmenter()
+	seg, err := (segmentFlags{UserDict: c.words.path}).segmenter()
 	if err != nil {
 		c.t.Error(err)
 		return

@@ -222,34 +222,20 @@ func TestFileRemoved(t *testing.T) {
 	}
 }
 
-// TestRepair: repair makes again what can be derived, and goes on without users' histories only
-// when it is told to.
+// TestRepair: repair goes on without users' histories, if they are missing and it is told to.
 func TestRepair(t *testing.T) {
 	t.Parallel()
 	s := serve(t, binary(t), filepath.Join(t.TempDir(), "data"), "--nats-listen", "127.0.0.1:0")
 	s.ask("/items", string(article(1)), nil)
 	s.stop()
-	repair := func(args ...string) string {
-		t.Helper()
-		out, err := exec.Command(s.binary, append([]string{"repair", "--data", s.data}, args...)...).CombinedOutput()
-		if err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
-		return string(out)
-	}
-	for _, name := range []string{"snapshot.db", "browse.db"} {
-		if err := os.WriteFile(filepath.Join(s.data, name), []byte(strings.Repeat("no file of SQLite", 1000)), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if out := repair(); !strings.Contains(out, "whole: 1 items") {
-		t.Errorf("%s", out)
-	}
+	fails(t, s.binary, "neither missing nor empty", "repair", "--data", s.data, "--without", datadir.Exposures)
 	if err := os.Remove(filepath.Join(s.data, datadir.Exposures)); err != nil {
 		t.Fatal(err)
 	}
-	fails(t, s.binary, "exposure.db, which belongs to it, is missing", "repair", "--data", s.data)
-	repair("--without", datadir.Exposures)
+	fails(t, s.binary, "exposure.db, which belongs to it, is missing", "verify", "--data", s.data)
+	if out, err := exec.Command(s.binary, "repair", "--data", s.data, "--without", datadir.Exposures).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
 	s.start()
 	s.ready()
 	if got := s.status("/items/n1"); got != 200 {

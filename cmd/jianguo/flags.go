@@ -1,16 +1,10 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"strings"
 	"time"
-
-	"jianguo/internal/progress"
-	"jianguo/internal/settings"
 )
 
 // serveFlags are those of `serve` but the directory.
@@ -19,12 +13,10 @@ type serveFlags struct {
 	externalBus
 	NATSListen string `name:"nats-listen" help:"Address of the embedded bus; empty: in-process only." default:"127.0.0.1:4222"`
 	Durability string `help:"What an acknowledgement means: ${enum}. synced: fsynced; relaxed: the operating system has it." enum:"synced,relaxed" default:"synced"`
-	NoTexts    bool   `help:"Do not keep bodies: no side-by-side view, and judging on sketches only."`
 	Language   string `help:"Language of the reasons in events: ${enum}." enum:"zh,en" default:"zh"`
 	accessFlags
-	OwnSource   []string `name:"own-source" help:"A source of your own, repeated for several: the console shows who copies it, and whom it copies." placeholder:"NAME"`
-	Connections int      `help:"HTTP connections at once, half of them from one address at most, and as many of the embedded bus; fewer where the limit of open files is low." default:"4096"`
-	Insecure    bool     `help:"Without tokens, allow listening beyond loopback and requests for any host name."`
+	Connections int  `help:"HTTP connections at once, half of them from one address at most, and as many of the embedded bus; fewer where the limit of open files is low." default:"4096"`
+	Insecure    bool `help:"Without tokens, allow listening beyond loopback and requests for any host name."`
 
 	ExposurePolicy string            `help:"How exposures are kept: 'rotate' or 'calendar', with options; or a file that ends in .json, of histories, kinds of reports and scenes." default:"rotate" placeholder:"POLICY"`
 	ExposureStore  string            `help:"Keep users' histories in this Redis or Redis Cluster, for all services on the bus of --nats together." placeholder:"redis://HOST,..."`
@@ -39,8 +31,8 @@ type serveFlags struct {
 	FailClosed     bool              `help:"A filter that cannot be computed answers with no items instead of all."`
 
 	legacyFlags
-	settings.Policy
-	settings.Segment
+	policyFlags
+	segmentFlags
 }
 
 // accessFlags say who may use a service.
@@ -61,7 +53,7 @@ var busWait = time.Minute
 // externalBus are the flags of a bus that this process does not run.
 type externalBus struct {
 	NATS string `name:"nats" help:"Use this bus instead of the embedded one; several servers of a cluster with commas between." placeholder:"URL"`
-	settings.Trust
+	busTrust
 	StreamPrefix  string `help:"Begins the names of the streams on an external bus, where another application uses ITEMS, VERDICTS, DEAD or EXPOSURES. Subjects stay the same." placeholder:"PREFIX"`
 	Replicas      int    `help:"Servers of an external bus that hold each message, 1 to 5; 0: three where it is a cluster, else one." default:"0"`
 	CreateStreams bool   `help:"Change streams of an external bus that exist and could lose messages; without it such a stream ends the start with the reasons."`
@@ -80,16 +72,6 @@ func (f *externalBus) check() error {
 		return fmt.Errorf("--replicas %d: want 1 to 5, or 0 for three where the bus is a cluster", f.Replicas)
 	}
 	return nil
-}
-
-// streams are the inputs and outputs of a command.
-type streams struct {
-	ctx      context.Context
-	in       io.Reader
-	out      io.Writer
-	err      io.Writer
-	log      *slog.Logger
-	progress progress.Reporter
 }
 
 // legacyFlags name the store that the platform had before.

@@ -21,7 +21,6 @@ import (
 	"github.com/redis/rueidis"
 
 	"jianguo/exposure/importer"
-	"jianguo/internal/built"
 	"jianguo/internal/child"
 	"jianguo/internal/tier"
 )
@@ -143,14 +142,9 @@ func (h history) check(s *process) {
 	}
 }
 
-// importBinary is the program that `jianguo exposure import` runs.
-func importBinary(t *testing.T) string {
-	return filepath.Join(built.Dir(t), "jianguo-import")
-}
-
 // runImport runs the command and returns its summary.
 func runImport(s *process, args ...string) (importer.Summary, error) {
-	cmd := exec.Command(importBinary(s.t), append([]string{"import", "--data", s.data, "--json"}, args...)...)
+	cmd := exec.Command(s.binary, append([]string{"exposure", "import", "--data", s.data, "--json"}, args...)...)
 	var out, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &said
 	err := cmd.Run()
@@ -232,13 +226,12 @@ func TestKillImport(t *testing.T) {
 	s := serve(t, plainBinary(t), t.TempDir(), "--nats-listen", "127.0.0.1:0")
 	s.ready()
 	args := []string{"--data", s.data, "--redis", "redis://" + addr, "--key", "seen:{{user}}", "--json", "--resume", filepath.Join(t.TempDir(), "position")}
-	program := importBinary(t)
 	random, kills, finished := rand.New(rand.NewPCG(1, 2)), 0, false
 	for deadline := time.Now().Add(patience); !finished; {
 		if time.Now().After(deadline) {
 			t.Fatal("it does not finish")
 		}
-		cmd := exec.Command(program, append(append([]string{"import"}, args...), "--rate", "10000")...)
+		cmd := exec.Command(s.binary, append(append([]string{"exposure", "import"}, args...), "--rate", "10000")...)
 		if err := child.Start(cmd); err != nil {
 			t.Fatal(err)
 		}

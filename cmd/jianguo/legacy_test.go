@@ -134,7 +134,7 @@ func TestShadow(t *testing.T) {
 	if n := s.metric("jianguo_legacy_compared_items_total"); n < 9 {
 		t.Errorf("%v items compared", n)
 	}
-	out, err := exec.Command(importBinary(t), "shadow", "--server", s.address.HTTP).CombinedOutput()
+	out, err := exec.Command(s.binary, "exposure", "shadow", "--server", s.address.HTTP).CombinedOutput()
 	if err != nil || !regexp.MustCompile(`(?s)not_imported +1 .*retention +1 .*unknown_to_old +2 .*false_positive +0 +0 %`).Match(out) {
 		t.Errorf("the report: %v\n%s", err, out)
 	}

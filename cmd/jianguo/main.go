@@ -18,7 +18,6 @@ import (
 	"github.com/alecthomas/kong"
 
 	"jianguo/internal/progress"
-	"jianguo/internal/settings"
 	"jianguo/internal/sqlite"
 )
 
@@ -34,35 +33,58 @@ func main() {
 type cli struct {
 	LogLevel slog.Level `help:"How much to log on standard error: debug, info, warn or error." default:"warn"`
 
-	Serve       serveCmd    `cmd:"" help:"Run the service: bus, ingest, index, HTTP and console."`
-	Demo        companion   `cmd:"" passthrough:"" runs:"jianguo-client demo" help:"Run the service on the bundled sample corpus and show its verdicts."`
-	Ingest      companion   `cmd:"" passthrough:"" runs:"jianguo-client ingest" help:"Publish articles from files and wait for their verdicts."`
-	Check       companion   `cmd:"" passthrough:"" runs:"jianguo-client check" help:"Show the verdict an article would get; nothing is stored."`
-	Eval        companion   `cmd:"" passthrough:"" runs:"jianguo-eval eval" help:"Measure detection quality on documents and labels of your own."`
-	Rejudge     companion   `cmd:"" passthrough:"" runs:"jianguo-eval rejudge" help:"Judge what arrived lately again under another policy, and list what would change; nothing is changed."`
-	Explain     companion   `cmd:"" passthrough:"" runs:"jianguo-eval explain" help:"Show how a later text is judged against an earlier one, and every number behind it."`
-	Fingerprint companion   `cmd:"" passthrough:"" runs:"jianguo-eval fingerprint" help:"Print the fingerprint of every line of standard input."`
-	Health      companion   `cmd:"" passthrough:"" runs:"jianguo-client health" help:"Ask a running service whether it answers, for container engines and scripts."`
-	Verify      companion   `cmd:"" passthrough:"" runs:"jianguo-admin verify" help:"Verify a data directory, or list its problems."`
-	Repair      companion   `cmd:"" passthrough:"" runs:"jianguo-admin repair" help:"Make again what can be derived from the catalogue, and say what cannot."`
-	Reindex     companion   `cmd:"" passthrough:"" runs:"jianguo-admin reindex" help:"Compute old fingerprints again after a change of recipe: a new version, dictionary or residue list."`
-	Backup      companion   `cmd:"" passthrough:"" runs:"jianguo-admin backup" help:"Copy a data directory, in use or not, into one that a service can start from."`
-	Restore     companion   `cmd:"" passthrough:"" runs:"jianguo-admin restore" help:"Make a data directory of the backup that a bus holds."`
-	Migrate     companion   `cmd:"" passthrough:"" runs:"jianguo-admin migrate" help:"Move users' histories from a data directory into the Redis of a fleet, or back."`
-	Dead        companion   `cmd:"" passthrough:"" runs:"jianguo-client dead" help:"List, show, replay or drop messages that were refused."`
-	Token       companion   `cmd:"" passthrough:"" runs:"jianguo-client token" help:"Add, list or revoke tokens in a file of tokens."`
-	Exposure    exposureCmd `cmd:"" help:"Import users' histories, or estimate their size."`
-	Version     versionCmd  `cmd:"" help:"Print version, commit, recipe and policy."`
+	Serve       serveCmd       `cmd:"" help:"Run the service: bus, ingest, index, HTTP and console."`
+	Demo        demoCmd        `cmd:"" help:"Run the service on the bundled sample corpus and show its verdicts."`
+	Ingest      ingestCmd      `cmd:"" help:"Publish articles from files and wait for their verdicts."`
+	Check       checkCmd       `cmd:"" help:"Show the verdict an article would get; nothing is stored."`
+	Eval        evalCmd        `cmd:"" help:"Measure detection quality on documents and labels of your own."`
+	Rejudge     rejudgeCmd     `cmd:"" help:"Judge what arrived lately again under another policy, and list what would change; nothing is changed."`
+	Explain     explainCmd     `cmd:"" help:"Show how a later text is judged against an earlier one, and every number behind it."`
+	Fingerprint fingerprintCmd `cmd:"" help:"Print the fingerprint of every line of standard input."`
+	Health      healthCmd      `cmd:"" help:"Ask a running service whether it answers, for container engines and scripts."`
+	Verify      verifyCmd      `cmd:"" help:"Verify a data directory, or list its problems."`
+	Repair      repairCmd      `cmd:"" help:"Make again what can be derived from the catalogue, and say what cannot."`
+	Reindex     reindexCmd     `cmd:"" help:"Compute old fingerprints again after a change of recipe: a new version, dictionary or residue list."`
+	Backup      backupCmd      `cmd:"" help:"Copy a data directory, in use or not, into one that a service can start from."`
+	Restore     restoreCmd     `cmd:"" help:"Make a data directory of the backup that a bus holds."`
+	Migrate     migrateCmd     `cmd:"" help:"Move users' histories from a data directory into the Redis of a fleet, or back."`
+	Dead        deadCmd        `cmd:"" help:"List, show, replay or drop messages that were refused."`
+	Token       tokenCmd       `cmd:"" help:"Add, list or revoke tokens in a file of tokens."`
+	Exposure    exposureCmd    `cmd:"" help:"Import users' histories from Redis, or compare with it."`
+	Version     versionCmd     `cmd:"" help:"Print version, commit, recipe and policy."`
+	Completion  completionCmd  `cmd:"" hidden:"" help:"Complete a command line for a shell."`
+}
+
+// exposureCmd groups commands about users' histories.
+type exposureCmd struct {
+	Import importCmd `cmd:"" help:"Import histories from Redis or Redis Cluster into a running service."`
+	Shadow shadowCmd `cmd:"" help:"Print where a service with --shadow differs from the old store."`
+}
+
+// streams are the inputs and outputs of a command.
+type streams struct {
+	ctx      context.Context
+	in       io.Reader
+	out      io.Writer
+	err      io.Writer
+	log      *slog.Logger
+	progress progress.Reporter
+}
+
+// errPrinted ends a command with exit code 1 after it has printed the reason.
+var errPrinted = errors.New("")
+
+// newParser makes a parser of flags, each of which may also stand in the environment.
+func newParser(flags any, options ...kong.Option) *kong.Kong {
+	return kong.Must(flags, append(options, kong.Name("jianguo"), kong.DefaultEnvars("JIANGUO"), kong.Vars{"data": "jianguo-data"})...)
 }
 
 // run parses the command line, runs the command and returns the exit code. A mistake
 // in the command line ends the process.
 func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
 	var c cli
-	parser := kong.Must(&c, kong.Name("jianguo"),
-		kong.Description("见过 · has this been seen before? Rejects near-duplicate articles at ingest, and filters out what a user has already been shown."),
-		kong.DefaultEnvars("JIANGUO"), kong.Writers(out, errOut), kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.UsageOnError(),
-		kong.Vars{"data": "jianguo-data"})
+	parser := newParser(&c, kong.Description("见过 · has this been seen before? Rejects near-duplicate articles at ingest, and filters out what a user has already been shown."),
+		kong.Writers(out, errOut), kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
 	command, err := parser.Parse(args)
 	parser.FatalIfErrorf(err)
 	co := &streams{ctx: ctx, in: in, out: out, err: errOut, progress: progress.To(errOut),
@@ -74,11 +96,21 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	if err == nil {
 		return 0
 	}
-	fmt.Fprintln(errOut, "jianguo:", err)
+	if err.Error() != "" { // errPrinted, maybe joined
+		fmt.Fprintln(errOut, "jianguo:", err)
+	}
 	if sqlite.Damaged(err) {
 		fmt.Fprintln(errOut, "jianguo: the file named is damaged: put a backup of the data directory in its place (docs/OPERATIONS.md, When something is wrong)")
 	}
 	return 1
+}
+
+// plural returns "1 item" or "2 items".
+func plural(n int, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return fmt.Sprintf("%d %ss", n, word)
 }
 
 // processors returns the number of processors that may run Go, and raises GOMAXPROCS by
@@ -109,8 +141,8 @@ var version = func() string {
 }()
 
 type versionCmd struct {
-	settings.Policy
-	settings.Segment
+	policyFlags
+	segmentFlags
 }
 
 // Run prints version, commit, recipe and policy.
@@ -123,10 +155,10 @@ func (c *versionCmd) Run(co *streams) error {
 			}
 		}
 	}
-	s, err := c.Segmenter()
+	s, err := c.segmenter()
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(co.out, "jianguo %s\ncommit  %s\nrecipe  %s\npolicy  %s\n", version, commit, s.Recipe(), c.Policy.Policy().Hash())
+	_, err = fmt.Fprintf(co.out, "jianguo %s\ncommit  %s\nrecipe  %s\npolicy  %s\n", version, commit, s.Recipe(), c.policy().Hash())
 	return err
 }

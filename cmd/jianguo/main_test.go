@@ -8,8 +8,6 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"jianguo/cmd/jianguo-admin/maintain"
-	"jianguo/cmd/jianguo-client/client"
 	"jianguo/internal/steady"
 )
 
@@ -28,5 +26,5 @@ func TestMain(m *testing.M) {
 	if wait, err := time.ParseDuration(os.Getenv(busWaitEnv)); err == nil {
 		busWait = wait
 	}
-	testscript.Main(m, map[string]func(){"jianguo": main, "jianguo-client": func() { client.Main(os.Args[1:]) }, "jianguo-admin": func() { maintain.Main(os.Args[1:]) }, "nats-server": natsServer})
+	testscript.Main(m, map[string]func(){"jianguo": main, "nats-server": natsServer})
 }

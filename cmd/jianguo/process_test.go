@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -28,7 +27,7 @@ import (
 // patience bounds every wait. It is far above what a slow machine needs.
 const patience = 2 * time.Minute
 
-// binary returns a path under which the test binary runs as jianguo. Beside it is jianguo-admin.
+// binary returns a path under which the test binary runs as jianguo.
 func binary(t *testing.T) string {
 	t.Helper()
 	self, err := os.Executable()
@@ -36,7 +35,7 @@ func binary(t *testing.T) string {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "jianguo")
-	if err := errors.Join(os.Symlink(self, path), os.Symlink(self, path+"-admin")); err != nil {
+	if err := os.Symlink(self, path); err != nil {
 		t.Fatal(err)
 	}
 	return path
@@ -177,8 +176,7 @@ func (s *process) stopped() {
 	case <-time.After(patience):
 		s.hang("the service does not end")
 	}
-	// jianguo verify only starts this program, which TestScripts shows.
-	if out, err := exec.Command(s.binary+"-admin", "verify", "--data", s.data).CombinedOutput(); err != nil {
+	if out, err := exec.Command(s.binary, "verify", "--data", s.data).CombinedOutput(); err != nil {
 		s.t.Fatalf("verify: %v\n%s", err, out)
 	}
 }

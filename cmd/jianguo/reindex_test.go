@@ -19,7 +19,6 @@ import (
 
 	"jianguo/index"
 	"jianguo/ingest"
-	"jianguo/internal/settings"
 	"jianguo/segment"
 	"jianguo/simhash"
 )
@@ -33,7 +32,7 @@ type archive struct {
 	t      *testing.T
 	binary string
 	dir    string
-	flags  settings.Segment
+	flags  segmentFlags
 }
 
 func (a *archive) args(args ...string) []string {
@@ -68,7 +67,7 @@ func (a *archive) verify() {
 
 func (a *archive) segmenter() *segment.Segmenter {
 	a.t.Helper()
-	seg, err := a.flags.Segmenter()
+	seg, err := a.flags.segmenter()
 	if err != nil {
 		a.t.Fatal(err)
 	}
@@ -135,13 +134,13 @@ func newArchive(t *testing.T, binary string) *archive {
 	return &archive{t: t, binary: binary, dir: filepath.Join(t.TempDir(), "data")}
 }
 
-func wordsFile(t *testing.T) settings.Segment {
+func wordsFile(t *testing.T) segmentFlags {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "words.txt")
 	if err := os.WriteFile(path, []byte(sampleWords), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return settings.Segment{UserDict: path}
+	return segmentFlags{UserDict: path}
 }
 
 // decide has editors decide about a few items; it returns the decisions that can

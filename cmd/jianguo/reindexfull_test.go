@@ -15,7 +15,6 @@ import (
 
 	"jianguo/index"
 	"jianguo/ingest"
-	"jianguo/internal/settings"
 	"jianguo/internal/tier"
 )
 
@@ -135,7 +134,7 @@ func TestKillReindex(t *testing.T) {
 		case err == nil:
 			finished++
 			if a.flags == with {
-				a.flags = settings.Segment{}
+				a.flags = segmentFlags{}
 			} else {
 				a.flags = with
 			}

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"jianguo/internal/settings"
 	"jianguo/internal/tier"
 )
 
@@ -78,7 +77,7 @@ func TestReindexUnderService(t *testing.T) {
 	t.Parallel()
 	words, sample := newDictionary(t), filepath.Join("..", "..", "data", "sample", "corpus.jsonl")
 	a, fresh := newArchive(t, plainBinary(t)), newArchive(t, plainBinary(t))
-	a.flags, fresh.flags = settings.Segment{UserDict: words.path}, settings.Segment{UserDict: words.path}
+	a.flags, fresh.flags = segmentFlags{UserDict: words.path}, segmentFlags{UserDict: words.path}
 	a.run("ingest", sample)
 	s := serve(t, binary(t), a.dir, "--nats-listen", "127.0.0.1:0", "--user-dict", words.path)
 	s.ready()
@@ -121,7 +120,7 @@ func TestKillReindexUnderService(t *testing.T) {
 	k, r := newKilled(t)
 	words := newDictionary(t)
 	k.args = append(k.args, "--user-dict", words.path)
-	a := &archive{t: t, binary: k.binary, dir: k.data, flags: settings.Segment{UserDict: words.path}}
+	a := &archive{t: t, binary: k.binary, dir: k.data, flags: segmentFlags{UserDict: words.path}}
 	a.bulletins(300)
 	var acked []int
 	alone, unfinished := time.Duration(0), 0

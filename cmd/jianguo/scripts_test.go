@@ -30,6 +30,7 @@ func TestScripts(t *testing.T) {
 			"waitfile": waitFile,
 			"damage":   damage,
 			"busurl":   busURL,
+			"feed":     feedDirectory,
 		},
 		Deadline: time.Now().Add(8 * time.Minute),
 	})

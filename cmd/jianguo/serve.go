@@ -120,7 +120,7 @@ func (f *serveFlags) openCore(co *streams, s *service) {
 	segmenter := make(chan error, 1)
 	go func() {
 		var err error
-		s.segmenter, err = f.Segmenter()
+		s.segmenter, err = f.segmenter()
 		segmenter <- err
 	}()
 	recipe := func() (string, error) {
@@ -130,7 +130,7 @@ func (f *serveFlags) openCore(co *streams, s *service) {
 		return s.segmenter.Recipe(), nil
 	}
 	screen := co.progress.Stages("loading")
-	s.index = must.Get(index.Open(co.ctx, index.Config{Dir: s.dir, Policy: f.Policy.Policy(), Recipe: recipe, Normal: s.normal, Language: f.Language,
+	s.index = must.Get(index.Open(co.ctx, index.Config{Dir: s.dir, Policy: f.policy(), Recipe: recipe, Normal: s.normal, Language: f.Language,
 		Relaxed: f.Durability == "relaxed", SnapshotEvery: f.SnapshotEvery, Clock: s.clock.Now, Logger: co.log, Progress: func(stage string, done, total int64) {
 			screen(stage, done, total)
 			s.starting.Progress(stage, done, total)
@@ -147,7 +147,7 @@ func (f *serveFlags) openBus(co *streams, s *service) {
 	gates := []bus.GatedStream{{Name: eventlog.StreamName, Subjects: eventlog.Subjects(f.kinds(s)...)}}
 	must.Do(f.externalBus.check())
 	if f.NATS != "" {
-		s.conn = must.Get(bus.Connect(f.NATS, f.Options()...))
+		s.conn = must.Get(bus.Connect(f.NATS, f.options()...))
 	} else {
 		s.bus = must.Get(bus.Start(bus.Config{Dir: filepath.Join(s.dir, "bus"), Listen: f.NATSListen, Relaxed: f.Durability == "relaxed",
 			Gates: append(bus.GatedStreams(), gates...), Reserve: s.disk.Reserve, Connections: s.connections, Authenticate: s.access.tokens.BusUser, TLS: s.access.certs.config(), Logger: co.log}))
@@ -157,7 +157,7 @@ func (f *serveFlags) openBus(co *streams, s *service) {
 	s.closers.add(func() error { s.conn.Close(); return nil })
 	must.Do(bus.Patiently(co.ctx, co.log, busWait, func() (err error) {
 		s.ingest, err = ingest.New(co.ctx, ingest.Config{Name: s.name, Bus: s.bus, Conn: s.conn, Index: s.index, Segmenter: s.segmenter, Workers: processors(),
-			Streams: bus.StreamsConfig{Plan: s.plan(), Others: gates, Bytes: max(f.Backlog, 64) << 20}, DropTexts: f.NoTexts, Logger: co.log})
+			Streams: bus.StreamsConfig{Plan: s.plan(), Others: gates, Bytes: max(f.Backlog, 64) << 20}, Logger: co.log})
 		return err
 	}))
 	must.Do(s.answerReindex())
@@ -181,7 +181,7 @@ func (f *serveFlags) openAPI(co *streams, s *service) {
 // console returns a function that adds the editors' pages to the server.
 func (f *serveFlags) console(s *service, co *streams) func(*echo.Echo, api.Bound, <-chan struct{}) error {
 	cfg := console.Config{Index: s.index, Browse: s.browse, Segmenter: s.segmenter, Ingest: s.ingest, Conn: s.conn,
-		Dir: s.dir, Rejudge: rejudge(s.dir, s.disk, f.Segment), Own: f.OwnSource, Logger: co.log, Version: version,
+		Dir: s.dir, Rejudge: rejudge(s.dir, s.disk, f.segmentFlags), Logger: co.log, Version: version,
 		Access: console.Access{Tokens: s.access.tokens, Header: f.EditorHeader, RoleHeader: f.EditorRole, Proxies: s.access.proxies}}
 	return func(e *echo.Echo, bound api.Bound, done <-chan struct{}) error {
 		cfg.Done, cfg.Bound = done, bound
@@ -191,7 +191,7 @@ func (f *serveFlags) console(s *service, co *streams) func(*echo.Echo, api.Bound
 
 func (f *serveFlags) openMetrics(s *service) {
 	s.metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		s.clock.Collector(), buildInfo(s.index.Recipe, f.Policy.Policy().Hash()))
+		s.clock.Collector(), buildInfo(s.index.Recipe, f.policy().Hash()))
 	if s.bus != nil {
 		s.metrics.MustRegister(s.bus.Collectors()...)
 	}
@@ -235,7 +235,7 @@ func (f *serveFlags) openExposure(co *streams, s *service) {
 		s.old.Import = historyImport(s.exposure, s.histories.Policies[""], zone)
 	}
 	must.Do(datadir.Record(s.dir))
-	s.kept = must.Get(openKept(s.dir, co.log))
+	s.kept = must.Get(datadir.OpenKept(s.dir, co.log))
 }
 
 // histories reads which histories there are; without a policy of its own a history has the default one. Package must ends it.

@@ -56,7 +56,7 @@ type service struct {
 	old       *importer.Old // nil: there is none
 	stories   *exposure.Stories
 	histories exposure.Config // of users, without the rest
-	kept      kept            // none until all files are open
+	kept      datadir.Kept    // none until all files are open
 	browse    *browse.Model
 	metrics   *prometheus.Registry
 	api       *api.Server
@@ -90,7 +90,7 @@ func (s *service) run(ctx context.Context) error {
 	g.Go(func() error { return s.ingest.Run(ingesting) })
 	g.Go(func() error { s.follow(failed); return nil })
 	g.Go(func() error { followStories(failed, s.index.View(), s.stories, s.log); return nil })
-	g.Go(func() error { return s.kept.watch(failed) })
+	g.Go(func() error { return s.kept.Watch(failed) })
 	g.Go(func() error { s.access.onHangup(failed, s); return nil })
 	return errors.Join(g.Wait(), s.close())
 }
@@ -128,7 +128,7 @@ func (c *closers) close() error {
 // close closes the parts, in reverse order, and then writes files again that were removed.
 func (s *service) close() error {
 	ctx := context.Background()
-	settle, err := s.kept.rescue(map[string]func(to string) error{
+	settle, err := s.kept.Rescue(map[string]func(to string) error{
 		datadir.Catalogue: func(to string) error { return s.index.CopyTo(ctx, to) },
 		datadir.Exposures: func(to string) error { return errors.Join(s.exposure.Flush(ctx), s.exposure.CopyTo(ctx, to)) },
 	})

@@ -156,3 +156,13 @@ func ReadHolder(dir string) (Holder, error) {
 	}
 	return h, err
 }
+
+// InUse reports whether a process holds a data directory.
+func InUse(dir string) bool {
+	d, err := os.Open(dir)
+	if err != nil {
+		return false
+	}
+	defer d.Close()
+	return errors.Is(unix.Flock(int(d.Fd()), unix.LOCK_EX|unix.LOCK_NB), unix.EWOULDBLOCK)
+}

@@ -101,7 +101,7 @@ func run(ctx context.Context, out string) (err error) {
 	data := filepath.Join(dir, "data")
 	r, err := consoletest.Start(ctx, consoletest.Config{Dir: data, Backdate: true, Console: func(c *console.Config) {
 		c.Rejudge = func(ctx context.Context, arguments ...string) (*exec.Cmd, error) {
-			return exec.CommandContext(ctx, "go", append([]string{"run", "./cmd/jianguo-eval", "rejudge", "--data", data}, arguments...)...), nil
+			return exec.CommandContext(ctx, "go", append([]string{"run", "./cmd/jianguo", "rejudge", "--data", data}, arguments...)...), nil
 		}
 	}})
 	if err != nil {

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"jianguo/bus"
+	"jianguo/index"
+	"jianguo/ingest"
+	"jianguo/internal/datadir"
+	"jianguo/internal/disk"
+)
+
+// rejudge makes the command with which the console judges again what arrived at the service of a directory. It has
+// one processor, ends with the service, and is refused where the disk has no space for its copy.
+func rejudge(dir string, d disk.Disk, files segmentFlags) func(context.Context, ...string) (*exec.Cmd, error) {
+	return func(ctx context.Context, arguments ...string) (*exec.Cmd, error) {
+		path, err := os.Executable()
+		if err != nil {
+			return nil, err
+		}
+		info, err := os.Stat(filepath.Join(dir, datadir.Catalogue))
+		if err == nil {
+			err = disk.Disk{Dir: dir, Reserve: d.Reserve + uint64(info.Size())}.HasSpace()
+		}
+		arguments = append([]string{"rejudge", "--data=" + dir}, arguments...)
+		for flag, file := range map[string]string{"--user-dict=": files.UserDict, "--residue=": files.Residue} {
+			if file != "" {
+				arguments = append(arguments, flag+file)
+			}
+		}
+		cmd := exec.CommandContext(ctx, path, arguments...)
+		cmd.Env = append(os.Environ(), "GOMAXPROCS=1")
+		cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+		cmd.WaitDelay = 10 * time.Second
+		cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
+		return cmd, err
+	}
+}
+
+// renewal is what a service answers about a reindex.
+type renewal struct {
+	Report *index.ReindexReport `json:"report,omitempty"`
+	Error  string               `json:"error,omitempty"`
+}
+
+// answerReindex serves bus.SubjectReindex, whose payload is the recipe that is wanted, until
+// the connection to the bus ends. The answer comes at the end of the reindex.
+func (s *service) answerReindex() error {
+	var one sync.Mutex
+	_, err := s.conn.Subscribe(bus.SubjectReindex, func(m *nats.Msg) {
+		if !bus.MayAnswer(m.Reply) {
+			return
+		}
+		go func() {
+			one.Lock()
+			defer one.Unlock()
+			var answer renewal
+			report, err := s.reindex(context.Background(), string(m.Data))
+			if answer.Report = report; err != nil {
+				s.log.Error("reindex not finished", "recipe", string(m.Data), "error", err)
+				answer.Error = err.Error()
+			}
+			data, err := json.Marshal(answer)
+			if err == nil {
+				err = m.Respond(data)
+			}
+			if err != nil {
+				s.log.Warn("answer about a reindex", "error", err)
+			}
+		}()
+	})
+	return err
+}
+
+// reindex reads the files that make the recipe again, and compares items by it from then on,
+// while articles arrive.
+func (s *service) reindex(ctx context.Context, recipe string) (*index.ReindexReport, error) {
+	seg, err := s.flags.segmenter()
+	if err != nil {
+		return nil, err
+	}
+	if seg.Recipe() != recipe {
+		return nil, fmt.Errorf("the files of --user-dict and --residue that the service was started with make recipe %s, and those of this command %s: change the files of the service, and name them here", seg.Recipe(), recipe)
+	}
+	report, err := s.index.Reindex(ctx, index.ReindexConfig{Dir: s.dir, Recipe: recipe, Analyze: ingest.Analyzer(seg), Logger: s.log},
+		func() { s.segmenter.Become(seg) })
+	if err != nil {
+		return nil, err
+	}
+	s.log.Info("items are compared by another recipe", "recipe", recipe, "changed", report.Changed, "items", report.Items, "seconds", report.Seconds)
+	return report, nil
+}

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"jianguo/bus"
+)
+
+type deadCmd struct {
+	To reachFlags `embed:""`
+
+	List   deadListCmd   `cmd:"" default:"withargs" help:"List dead letters with their reasons."`
+	Show   deadShowCmd   `cmd:"" help:"Print the payload of one."`
+	Replay deadReplayCmd `cmd:"" help:"Publish dead letters again, and remove them."`
+	Drop   deadDropCmd   `cmd:"" help:"Remove dead letters."`
+}
+
+type deadListCmd struct {
+	After uint64 `help:"Only those whose number is higher."`
+	Limit int    `help:"How many at most." default:"100"`
+	JSON  bool   `help:"Print one JSON object a line."`
+}
+
+type deadShowCmd struct {
+	Number uint64 `arg:"" help:"The letter's number, from list."`
+}
+
+type deadReplayCmd struct {
+	Numbers []uint64 `arg:"" optional:"" help:"The letters' numbers, from list."`
+	All     bool     `help:"Replay all of them."`
+}
+
+type deadDropCmd struct {
+	Numbers []uint64 `arg:"" help:"The letters' numbers, from list."`
+}
+
+// with calls f with the dead letters of a service. It does nothing if there are none.
+func (c *deadCmd) with(co *streams, f func(*bus.DeadLetters) error) (err error) {
+	conn, done, err := connect(co, &c.To, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, done()) }()
+	d, err := bus.OpenDead(co.ctx, conn, c.To.StreamPrefix)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return f(d)
+}
+
+// Run lists dead letters.
+func (c *deadListCmd) Run(co *streams, parent *deadCmd) error {
+	return parent.with(co, func(d *bus.DeadLetters) error {
+		letters, err := d.List(co.ctx, c.After, c.Limit)
+		if err != nil {
+			return err
+		}
+		for _, l := range letters {
+			if c.JSON {
+				if err := json.NewEncoder(co.out).Encode(l); err != nil {
+					return err
+				}
+				continue
+			}
+			fmt.Fprintf(co.out, "%6d  %s  %s  %s\n", l.Number, l.Arrived.Format("2006-01-02 15:04:05"), l.Subject, l.Reason)
+		}
+		return nil
+	})
+}
+
+// Run prints the payload of one.
+func (c *deadShowCmd) Run(co *streams, parent *deadCmd) error {
+	return parent.with(co, func(d *bus.DeadLetters) error {
+		l, err := d.Get(co.ctx, c.Number)
+		if err != nil {
+			return err
+		}
+		_, err = co.out.Write(append(l.Data, '\n'))
+		return err
+	})
+}
+
+// Run publishes dead letters again.
+func (c *deadReplayCmd) Run(co *streams, parent *deadCmd) error {
+	if !c.All && len(c.Numbers) == 0 {
+		return errors.New("which? give numbers from `jianguo dead list`, or --all")
+	}
+	return parent.with(co, func(d *bus.DeadLetters) error {
+		if c.All {
+			letters, err := d.List(co.ctx, 0, 1<<30)
+			if err != nil {
+				return err
+			}
+			for _, l := range letters {
+				c.Numbers = append(c.Numbers, l.Number)
+			}
+		}
+		return each(co.ctx, c.Numbers, d.Replay, func(n int) { fmt.Fprintln(co.out, plural(n, "letter")+" replayed") })
+	})
+}
+
+// Run removes dead letters.
+func (c *deadDropCmd) Run(co *streams, parent *deadCmd) error {
+	return parent.with(co, func(d *bus.DeadLetters) error {
+		return each(co.ctx, c.Numbers, d.Drop, func(n int) { fmt.Fprintln(co.out, plural(n, "letter")+" dropped") })
+	})
+}
+
+func each(ctx context.Context, numbers []uint64, f func(context.Context, uint64) error, done func(int)) error {
+	for i, n := range numbers {
+		if err := f(ctx, n); err != nil {
+			done(i)
+			return err
+		}
+	}
+	done(len(numbers))
+	return nil
+}

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+
+	"jianguo/index"
+	"jianguo/ingest"
+	"jianguo/internal/jsonl"
+	"jianguo/segment"
+	"jianguo/sketch"
+)
+
+// openIndex opens a catalogue that no service uses.
+func openIndex(co *streams, dir string, s *segment.Segmenter, cfg index.Config) (*index.Index, error) {
+	cfg.Dir, cfg.SweepEvery, cfg.Logger = dir, -1, co.log
+	cfg.Recipe = func() (string, error) { return s.Recipe(), nil }
+	cfg.Normal = func(title, body string) sketch.Input {
+		return ingest.Normal(s, title, body)
+	}
+	return index.Open(co.ctx, cfg)
+}
+
+// readDocument reads an article from a file, "-" for standard input: a JSON object, or else plain text.
+func readDocument(co *streams, name string) (*ingest.Item, error) {
+	r := co.in
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		r = f
+	}
+	it, err := decodeDocument(r)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return it, nil
+}
+
+func decodeDocument(r io.Reader) (*ingest.Item, error) {
+	data, err := io.ReadAll(io.LimitReader(r, jsonl.MaxLine+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(data) > jsonl.MaxLine {
+		return nil, fmt.Errorf("longer than %d bytes", jsonl.MaxLine)
+	}
+	if trimmed := bytes.TrimSpace(data); len(trimmed) > 0 && trimmed[0] == '{' && json.Valid(trimmed) {
+		return ingest.DecodeDocument(jsonl.Item(trimmed))
+	}
+	it := &ingest.Item{Body: string(data)}
+	return it, it.Validate()
+}

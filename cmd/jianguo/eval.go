@@ -1,0 +1,223 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"jianguo/index"
+	"jianguo/ingest"
+	"jianguo/ingest/eval"
+	"jianguo/internal/jsonl"
+)
+
+type evalCmd struct {
+	Docs   []string `help:"Documents: JSON lines {id, title, body, …}." placeholder:"FILE" type:"existingfile"`
+	Labels []string `help:"Pairs: tabbed id_a, id_b, kind, adds, conf, note." placeholder:"FILE" type:"existingfile"`
+	Pairs  []string `help:"Pairs of texts: JSON lines {source, target, label}." placeholder:"FILE" type:"existingfile"`
+	Corpus bool     `help:"Sum up the verdicts on all documents." env:"-"`
+	Plot   string   `help:"Draw what each rule rejects of the labelled pairs into an .svg file." placeholder:"FILE"`
+	By     string   `help:"Order of arrival: as in the ${enum}." enum:"file,published_at" default:"file"`
+
+	Strictness string `help:"Feed with this strictness: ${enum}." enum:"copies,rewrites,stories" default:"rewrites"`
+	Half       string `help:"Judge one half of the pairs, a or b, by a hash of their ids." enum:",a,b" default:""`
+	Direct     bool   `help:"Judge the two texts of each pair alone, as explain does."`
+	Labelled   bool   `help:"Feed no other documents than the labels name: faster, and easier for the search."`
+	JSON       bool   `help:"Print one JSON document."`
+	Wrong      int    `help:"How many wrongly judged pairs to show; --wrong=-1 for all." default:"10"`
+	Sample     int    `help:"How many items of each verdict of the corpus to show." default:"5"`
+	segmentFlags
+}
+
+// evaluation is the result of one run.
+type evaluation struct {
+	At      time.Time          `json:"at"`
+	Version string             `json:"version"`
+	Setting *eval.Setting      `json:"setting,omitempty"` // of the documents
+	Labels  *eval.Report       `json:"labels,omitempty"`
+	Corpus  *eval.CorpusReport `json:"corpus,omitempty"`
+	Pairs   []*eval.Report     `json:"pairs,omitempty"`
+}
+
+// Run measures detection quality on documents and labels.
+func (c *evalCmd) Run(co *streams) error {
+	if err := c.wanted(); err != nil {
+		return err
+	}
+	segmenter, err := c.segmenter()
+	if err != nil {
+		return err
+	}
+	policy := index.DefaultPolicy().At(c.Strictness)
+	policy.Rules = index.RulesJianguo
+	cfg := eval.Config{Segmenter: segmenter, Policy: &policy, ByTime: c.By == "published_at", Direct: c.Direct,
+		Progress: co.progress.Stages("eval:")}
+	e := &evaluation{At: time.Now().UTC(), Version: version}
+	if len(c.Docs) > 0 {
+		if err := c.documents(co, cfg, e); err != nil {
+			return err
+		}
+	}
+	for _, name := range c.Pairs {
+		pairs, err := c.readPairs(co, name)
+		if err != nil {
+			return err
+		}
+		judged, setting, err := eval.Pairs(co.ctx, cfg, pairs)
+		if err != nil {
+			return err
+		}
+		e.Setting = cmp.Or(e.Setting, &setting)
+		e.Pairs = append(e.Pairs, eval.SumPairs(filepath.Base(name), judged))
+	}
+	if c.JSON {
+		out := json.NewEncoder(co.out)
+		out.SetIndent("", " ")
+		return out.Encode(e)
+	}
+	c.print(co.out, e)
+	return nil
+}
+
+func (c *evalCmd) print(w io.Writer, e *evaluation) {
+	e.Setting.Print(w)
+	if e.Labels != nil {
+		e.Labels.Print(w, c.Wrong)
+	}
+	if e.Corpus != nil {
+		e.Corpus.Print(w)
+	}
+	for _, r := range e.Pairs {
+		r.Print(w, c.Wrong)
+	}
+}
+
+// wanted returns an error if nothing is to be measured, or what is needs documents or labels.
+func (c *evalCmd) wanted() error {
+	switch {
+	case (len(c.Labels) > 0 || c.Corpus) && len(c.Docs) == 0:
+		return errors.New("--labels and --corpus are about documents: give --docs FILE")
+	case (c.Plot != "" || c.Labelled) && len(c.Labels) == 0:
+		return errors.New("--plot and --labelled are about labelled pairs: give --labels FILE too")
+	case c.Plot != "" && !strings.EqualFold(filepath.Ext(c.Plot), ".svg"):
+		return errors.New("--plot draws into a file that ends in .svg")
+	case (c.Direct || c.Labelled) && c.Corpus:
+		return errors.New("--direct and --labelled leave documents out: not with --corpus")
+	case len(c.Labels) == 0 && len(c.Pairs) == 0 && !c.Corpus:
+		return errors.New("what should be measured? give --labels FILE, --pairs FILE or --corpus")
+	}
+	return nil
+}
+
+// documents feeds the documents and measures what is asked of them.
+func (c *evalCmd) documents(co *streams, cfg eval.Config, e *evaluation) (err error) {
+	items, err := readItems(co, c.Docs)
+	if err != nil {
+		return err
+	}
+	labels, err := c.readLabels(co)
+	if err != nil {
+		return err
+	}
+	if c.Labelled {
+		labelled := map[string]bool{}
+		for _, l := range labels {
+			labelled[l.A], labelled[l.B] = true, true
+		}
+		items = slices.DeleteFunc(items, func(it *ingest.Item) bool { return !labelled[it.ID] })
+	}
+	b, err := eval.Feed(co.ctx, cfg, items)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.Close()) }()
+	setting := b.Setting()
+	e.Setting = &setting
+	if c.Corpus {
+		if e.Corpus, err = b.Corpus(c.Sample); err != nil {
+			return err
+		}
+	}
+	if len(c.Labels) == 0 {
+		return nil
+	}
+	judged, err := b.Labels(co.ctx, labels)
+	if err != nil {
+		return err
+	}
+	e.Labels = b.Sum("Labelled pairs", judged)
+	if c.Plot == "" {
+		return nil
+	}
+	f, err := os.Create(c.Plot)
+	if err != nil {
+		return err
+	}
+	return errors.Join(e.Labels.Plot(f), f.Close())
+}
+
+// readLabels reads all files of labels, or the wanted half of them.
+func (c *evalCmd) readLabels(co *streams) (labels []eval.Label, err error) {
+	for _, name := range c.Labels {
+		r, err := jsonl.Open(co.in, name)
+		if err != nil {
+			return nil, err
+		}
+		l, err := eval.ReadLabels(r)
+		if err := errors.Join(err, r.Close()); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		labels = append(labels, l...)
+	}
+	return slices.DeleteFunc(labels, func(l eval.Label) bool { return !c.inHalf(l.A, l.B) }), nil
+}
+
+func (c *evalCmd) inHalf(a, b string) bool { return c.Half == "" || c.Half == eval.Half(a, b) }
+
+// readPairs reads a file of pairs of texts, or the wanted half of it.
+func (c *evalCmd) readPairs(co *streams, name string) (pairs []eval.TextPair, err error) {
+	err = jsonl.Read(co.in, name, func(number int, line []byte) error {
+		p, err := eval.ReadTextPair(line)
+		if err != nil {
+			return fmt.Errorf("%s: line %d: %w", name, number, err)
+		}
+		if c.inHalf(p.Source, p.Target) {
+			pairs = append(pairs, p)
+		}
+		return nil
+	})
+	return pairs, err
+}
+
+// readItems reads documents. It leaves out those that the service would refuse, and
+// counts them.
+func readItems(co *streams, files []string) ([]*ingest.Item, error) {
+	var items []*ingest.Item
+	refused := 0
+	for _, name := range files {
+		err := jsonl.Read(co.in, name, func(number int, line []byte) error {
+			it, err := ingest.DecodeItem(jsonl.Item(line))
+			if err != nil {
+				refused++
+				co.log.Warn("document left out", "file", name, "line", number, "error", err)
+				return nil
+			}
+			items = append(items, it)
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	if refused > 0 {
+		fmt.Fprintf(co.err, "jianguo: %d documents left out\n", refused)
+	}
+	return items, nil
+}

@@ -1,0 +1,204 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"jianguo/bus"
+	"jianguo/index"
+	"jianguo/ingest"
+	"jianguo/internal/jsonl"
+)
+
+type ingestCmd struct {
+	To       reachFlags `embed:""`
+	JSON     bool       `help:"End with one line of JSON instead of a summary."`
+	Verdicts string     `help:"Write the verdict events, as published, to this file, one a line." placeholder:"FILE"`
+	Files    []string   `arg:"" help:"Files of one item a line, JSON, maybe gzipped; - is standard input."`
+	storing  `embed:"" group:"service"`
+}
+
+// storing are the flags of a service that stores.
+type storing struct {
+	Durability string `help:"What an acknowledgement means: ${enum}; relaxed leaves syncing to the operating system." enum:"synced,relaxed" default:"synced"`
+	judging
+}
+
+func (c *storing) apply(f *serveFlags) {
+	c.judging.apply(f)
+	f.Durability = c.Durability
+}
+
+// summary is printed at the end of an ingest.
+type summary struct {
+	Items          int     `json:"items"`
+	Unique         int     `json:"unique"`
+	Suspect        int     `json:"suspect"`
+	Duplicate      int     `json:"duplicate"`
+	Failed         int     `json:"failed"`
+	Seconds        float64 `json:"seconds"`
+	ItemsPerSecond float64 `json:"items_per_second"`
+}
+
+func (s *summary) count(v index.Verdict) {
+	switch v {
+	case index.Unique:
+		s.Unique++
+	case index.Suspect:
+		s.Suspect++
+	case index.Duplicate:
+		s.Duplicate++
+	case index.Withdrawn:
+		s.Failed++ // withdrawn earlier: not published
+	}
+}
+
+// Run publishes files and waits for all verdicts.
+func (c *ingestCmd) Run(co *streams) (err error) {
+	conn, closeAll, err := connect(co, &c.To, c.apply)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeAll()) }()
+	s, err := publishFiles(co, conn, c.Files, c.To.StreamPrefix, c.Verdicts, nil)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		err = json.NewEncoder(co.out).Encode(s)
+	} else {
+		_, err = fmt.Fprintf(co.out, "%d items in %.1f s (%.0f/s): %d unique, %d suspect, %d duplicate, %d failed\n",
+			s.Items, s.Seconds, s.ItemsPerSecond, s.Unique, s.Suspect, s.Duplicate, s.Failed)
+	}
+	if err == nil && s.Failed > 0 {
+		return fmt.Errorf("%s failed: see `jianguo dead list`", plural(s.Failed, "item"))
+	}
+	return err
+}
+
+// publishFiles publishes every line of the files and waits for the outcomes. each,
+// which may be nil, is called with every outcome.
+func publishFiles(co *streams, conn *nats.Conn, files []string, prefix, verdicts string, each func(*ingest.Outcome)) (*summary, error) {
+	s := new(summary)
+	bar := co.progress.Bar(-1, "publishing")
+	var highest uint64
+	js, err := jetstream.New(conn, jetstream.WithPublishAsyncMaxPending(2*inFlight), jetstream.WithPublishAsyncTimeout(storeWait))
+	if err != nil {
+		return nil, err
+	}
+	p, err := newPublisher(js, func(line int, o *ingest.Outcome, err error) {
+		s.Items++
+		_ = bar.Add(1)
+		switch {
+		case err == nil && o.Error != "":
+			err = fmt.Errorf("%s: %s", o.Field, o.Error)
+			fallthrough
+		case err != nil:
+			s.Failed++
+			co.log.Error("item failed", "line", line, "error", err)
+		case o.Event != nil:
+			s.count(o.Event.Verdict)
+			highest = max(highest, o.Event.Number)
+		}
+		if each != nil && o != nil {
+			each(o)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	var tail *verdictTail
+	if verdicts != "" {
+		if tail, err = tailVerdicts(co.ctx, js, prefix, verdicts); err != nil {
+			return nil, err
+		}
+	}
+	start := time.Now()
+	for _, name := range files {
+		err := jsonl.Read(co.in, name, func(number int, line []byte) error {
+			return p.publish(co.ctx, number, jsonl.Item(line))
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	if err := p.wait(); err != nil {
+		return nil, err
+	}
+	s.Seconds = time.Since(start).Seconds()
+	s.ItemsPerSecond = float64(s.Items) / max(s.Seconds, 1e-9)
+	_ = bar.Finish()
+	if tail != nil {
+		return s, tail.finish(co.ctx, highest)
+	}
+	return s, nil
+}
+
+// verdictTail writes events to a file as they are published.
+type verdictTail struct {
+	file     *os.File
+	buffer   *bufio.Writer // used by the consumer until it has stopped
+	consumer jetstream.ConsumeContext
+	last     atomic.Uint64 // number of the last event written
+}
+
+func tailVerdicts(ctx context.Context, js jetstream.JetStream, prefix, name string) (*verdictTail, error) {
+	stream, err := js.Stream(ctx, prefix+bus.StreamVerdicts)
+	if err != nil {
+		return nil, fmt.Errorf("verdicts: %w", err)
+	}
+	last := stream.CachedInfo().State.LastSeq
+	number := last
+	if m, err := stream.GetMsg(ctx, last); err == nil {
+		number = cmp.Or(ingest.EventNumber(m.Header, m.Data), last) // of the last event before
+	}
+	consumer, err := stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: last + 1})
+	if err != nil {
+		return nil, fmt.Errorf("verdicts: %w", err)
+	}
+	t := new(verdictTail)
+	t.last.Store(number)
+	if t.file, err = os.Create(name); err != nil {
+		return nil, fmt.Errorf("verdicts: %w", err)
+	}
+	t.buffer = bufio.NewWriterSize(t.file, 1<<16)
+	t.consumer, err = consumer.Consume(func(m jetstream.Msg) {
+		number := ingest.EventNumber(m.Headers(), m.Data())
+		if number == 0 {
+			return // no event
+		}
+		// The buffer keeps the error of a failed write for Flush.
+		_, _ = t.buffer.Write(m.Data())
+		_ = t.buffer.WriteByte('\n')
+		t.last.Store(number)
+	})
+	return t, err
+}
+
+// finish waits until the event with that number has been written.
+func (t *verdictTail) finish(ctx context.Context, number uint64) error {
+	deadline := time.Now().Add(time.Minute)
+	for t.last.Load() < number {
+		if time.Now().After(deadline) {
+			return fmt.Errorf("verdicts: event %d did not come within a minute; the file ends at %d", number, t.last.Load())
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+	t.consumer.Stop()
+	<-t.consumer.Closed()
+	return errors.Join(t.buffer.Flush(), t.file.Close())
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"regexp"
+	"strings"
+
+	"github.com/nats-io/nats.go"
+
+	"jianguo/bus"
+	"jianguo/bus/gate"
+	"jianguo/internal/datadir"
+)
+
+// reachFlags say how a command reaches a running service: by its bus.
+type reachFlags struct {
+	NATS string `name:"nats" help:"The bus of a running service." placeholder:"URL"`
+	Data string `help:"A data directory: that of a running service, which is then used, or one to start a service on for this command." placeholder:"DIR"`
+	busAccess
+}
+
+// busAccess is what a bus asks of a client.
+type busAccess struct {
+	Token string `help:"Token for a bus that wants one: that of --nats, or the external one of the service that uses --data." placeholder:"TOKEN"`
+	busTrust
+	StreamPrefix string `help:"Begins the names of the streams of that bus, as for serve; with --data it is known." placeholder:"PREFIX"`
+
+	pin string // hash of the bus's certificate, from the lock file
+}
+
+// choose leaves one of NATS and Data. A flag comes before what the environment says, which the image of a container sets
+// for its service, and a bus before a directory.
+func (f *reachFlags) choose() error {
+	if f.NATS == "" || f.Data == "" {
+		return nil
+	}
+	if bus, data := f.NATS == os.Getenv("JIANGUO_NATS"), f.Data == os.Getenv("JIANGUO_DATA"); bus && !data {
+		f.NATS = ""
+	} else if data {
+		f.Data = ""
+	} else {
+		return errors.New("--nats and --data: give one of them")
+	}
+	return nil
+}
+
+// acquire locks the data directory for a command. If a service holds it, there is no lock, and connect reaches the bus of
+// that service.
+func (f *reachFlags) acquire(command string) (*datadir.Lock, error) {
+	lock, err := datadir.Acquire(f.Data, datadir.Holder{Command: command})
+	var held *datadir.InUseError
+	if errors.As(err, &held) && held.Holder.NATS != "" {
+		f.use(held.Holder)
+		return nil, nil
+	}
+	return lock, err
+}
+
+// use takes the address of a service. Only the embedded bus of a service has a token in the lock file.
+func (f *reachFlags) use(h datadir.Holder) {
+	f.NATS, f.Token, f.StreamPrefix, f.pin = h.NATS, cmp.Or(h.Token, f.Token), h.StreamPrefix, h.Pin
+}
+
+// gated begins the subjects that an embedded bus maps public ones to.
+var gated = regexp.MustCompile(regexp.QuoteMeta(gate.Prefix) + `[^.]*\.`)
+
+// connect connects to the bus of a running service. If the bus does not permit what the command does, ctx becomes one
+// that ends with an error that says so.
+func (f *reachFlags) connect(ctx *context.Context, log *slog.Logger) (*nats.Conn, error) {
+	permitted, giveUp := context.WithCancelCause(*ctx)
+	*ctx = permitted
+	options := append(append(f.options(), pinned(f.pin)...), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+		if errors.Is(err, nats.ErrPermissionViolation) {
+			// The bus names the subject that it mapped the public one to.
+			giveUp(fmt.Errorf("bus %s: %s: %s", bus.RedactURL(f.NATS), f.notAllowed(), gated.ReplaceAllString(err.Error(), "")))
+			return
+		}
+		log.Warn("bus", "error", err)
+	}))
+	if f.Token != "" {
+		options = append(options, nats.Token(f.Token))
+	}
+	conn, err := bus.Connect(f.NATS, options...)
+	if errors.Is(err, bus.ErrRefused) {
+		err = fmt.Errorf("%w: give one that it knows with --token or JIANGUO_TOKEN, or a file with --nats-creds or JIANGUO_NATS_CREDS", err)
+	}
+	return conn, err
+}
+
+// notAllowed explains a violation of permissions.
+func (f *reachFlags) notAllowed() string {
+	if f.Token == "" && !strings.Contains(f.NATS, "@") {
+		return "without a token this is not allowed; on its machine, --data and the service's directory will do"
+	}
+	return "the token given is not for this"
+}
+
+// pinned returns the option of a client that accepts the certificate with one hash; an
+// empty hash stands for no TLS.
+func pinned(pin string) []nats.Option {
+	if pin == "" {
+		return nil
+	}
+	return []nats.Option{nats.Secure(&tls.Config{InsecureSkipVerify: true, VerifyConnection: func(s tls.ConnectionState) error {
+		if datadir.PinOf(s.PeerCertificates[0].Raw) != pin {
+			return errors.New("this is not the certificate that the lock file names")
+		}
+		return nil
+	}})}
+}

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/nats-io/nats.go"
+
+	"jianguo/bus"
+	"jianguo/index"
+	"jianguo/index/reindex"
+	"jianguo/ingest"
+	"jianguo/internal/datadir"
+	"jianguo/internal/disk"
+	"jianguo/segment"
+)
+
+type reindexCmd struct {
+	Data   string `help:"The data directory; a service may be running on it." required:"" placeholder:"DIR"`
+	DryRun bool   `help:"Print how much there is to do and about how long it takes; change nothing."`
+	JSON   bool   `help:"Print the result as JSON."`
+	segmentFlags
+	busAccess
+}
+
+// Run brings a data directory to the recipe of this program, dictionary and residue
+// list. A service that runs on the directory does it without a stop.
+func (c *reindexCmd) Run(co *streams) (err error) {
+	if _, err := os.Stat(filepath.Join(c.Data, index.FileName)); err != nil {
+		return fmt.Errorf("%s is no data directory: %w", c.Data, err)
+	}
+	seg, err := c.segmenter()
+	if err != nil {
+		return err
+	}
+	cfg := index.ReindexConfig{Dir: c.Data, Recipe: seg.Recipe(), Analyze: ingest.Analyzer(seg)}
+	e, err := reindex.SampleEstimate(co.ctx, cfg)
+	if err != nil {
+		return err
+	}
+	if c.DryRun {
+		return c.print(co, e, func() { e.Print(co.out) })
+	}
+	if err := c.checkSpace(e); err != nil {
+		return err
+	}
+	if e.Resumed > 0 {
+		fmt.Fprintf(co.err, "continues after item %d\n", e.Resumed)
+	}
+	report, err := c.reindex(co, seg, cfg)
+	if err != nil {
+		return err
+	}
+	return c.print(co, report, func() { printReindex(co, report) })
+}
+
+// reindex has the service that runs reindex the directory, or does it in this process.
+func (c *reindexCmd) reindex(co *streams, seg *segment.Segmenter, cfg index.ReindexConfig) (report *index.ReindexReport, err error) {
+	where := reachFlags{Data: c.Data, busAccess: c.busAccess}
+	lock, err := where.acquire("reindex")
+	if err != nil {
+		return nil, err
+	}
+	if lock != nil {
+		cfg.Progress, cfg.Logger = co.progress.Rate("reindexing items"), co.log
+		if report, err = alone(co, seg, cfg); err != nil {
+			err = fmt.Errorf("not finished; completed work is kept, run it again to continue: %w", err)
+		}
+		return report, errors.Join(err, lock.Close())
+	}
+	conn, err := where.connect(&co.ctx, co.log)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	return askToReindex(co, conn, cfg.Recipe)
+}
+
+// alone reindexes a directory that this process has locked.
+func alone(co *streams, seg *segment.Segmenter, cfg index.ReindexConfig) (report *index.ReindexReport, err error) {
+	x, err := openIndex(co, cfg.Dir, seg, index.Config{Progress: co.progress.Stages("loading")})
+	if err != nil {
+		return nil, err
+	}
+	if report, err = x.Reindex(co.ctx, cfg, func() {}); err == nil {
+		err = datadir.Record(cfg.Dir)
+	}
+	return report, errors.Join(err, x.Close())
+}
+
+// checkSpace returns an error if the disk is too small for the reindex.
+func (c *reindexCmd) checkSpace(e *reindex.Estimate) error {
+	free, err := disk.Disk{Dir: c.Data}.Free()
+	if err != nil || free >= uint64(e.Bytes) {
+		return err
+	}
+	return fmt.Errorf("a reindex may take %s more on the disk of %s, and %s are free: make room", reindex.MiB(e.Bytes), c.Data, reindex.MiB(int64(free)))
+}
+
+func (c *reindexCmd) print(co *streams, result any, text func()) error {
+	if c.JSON {
+		return json.NewEncoder(co.out).Encode(result)
+	}
+	text()
+	return nil
+}
+
+func printReindex(co *streams, r *index.ReindexReport) {
+	if !r.Switched {
+		fmt.Fprintf(co.out, "nothing to do: items are compared by recipe %s\n", r.Recipe)
+	} else {
+		fmt.Fprintf(co.out, "items are compared by recipe %s from now on\n", r.Recipe)
+		fmt.Fprintf(co.out, "  %d of %d items of another recipe have another fingerprint or sketch\n", r.Changed, r.Items)
+	}
+	if r.WithoutText > 0 {
+		fmt.Fprintf(co.out, "  %s without a kept text: they keep their fingerprint, and meet new texts less well\n", plural(int(r.WithoutText), "item"))
+	}
+	if r.Failed > 0 {
+		fmt.Fprintf(co.out, "  %s could not be worked on, and keep theirs too: see the log\n", plural(int(r.Failed), "text"))
+	}
+	fmt.Fprintf(co.out, "  %d looked at in %.1f s (%.0f/s); verdicts, events and decisions are as they were\n", r.Looked, r.Seconds, float64(r.Looked)/max(r.Seconds, 1e-9))
+}
+
+// askToReindex has a service reindex, and waits for the end. The service goes on with it when
+// this command is interrupted.
+func askToReindex(co *streams, conn *nats.Conn, recipe string) (*index.ReindexReport, error) {
+	ctx, cancel := context.WithCancelCause(co.ctx)
+	defer cancel(nil)
+	conn.SetDisconnectErrHandler(func(*nats.Conn, error) {
+		cancel(errors.New("the service ended: run the command again when it is back"))
+	})
+	message, err := conn.RequestWithContext(ctx, bus.SubjectReindex, []byte(recipe))
+	if err != nil {
+		return nil, cmp.Or(context.Cause(ctx), fmt.Errorf("the service: %w", err))
+	}
+	var answer renewal
+	if err := json.Unmarshal(message.Data, &answer); err != nil {
+		return nil, err
+	}
+	if answer.Error != "" {
+		return nil, fmt.Errorf("the service: %s", answer.Error)
+	}
+	return answer.Report, nil
+}

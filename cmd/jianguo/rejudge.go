@@ -1,0 +1,168 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"jianguo/index"
+	"jianguo/index/maintain"
+	"jianguo/ingest"
+	"jianguo/segment"
+)
+
+type rejudgeCmd struct {
+	Data       string        `help:"The data directory. A service may be using it." required:"" placeholder:"DIR" type:"existingdir"`
+	Since      age           `help:"How far to go back from the last arrival, as 7d or 36h." default:"7d"`
+	Strictness string        `help:"Judge at this strictness: copies, rewrites or stories; empty: at that in force." enum:",copies,rewrites,stories" default:""`
+	Policy     string        `help:"Numbers of the policy to change, as JSON: {\"suspects\": \"reject\", \"thresholds\": {\"duplicate\": 0.8}}." placeholder:"FILE" type:"existingfile"`
+	Sources    string        `help:"Policies of sources to judge with, in the form of sources.txt." placeholder:"FILE" type:"existingfile"`
+	Labels     string        `help:"Write the pairs whose verdict changes to this file, for editors to label." placeholder:"FILE"`
+	Show       *int          `help:"How many changes to print; --show=-1 for all. Default: 50, and all with --json." placeholder:"N"`
+	JSON       bool          `help:"Print one JSON document."`
+	Progress   time.Duration `help:"How often to print a line of progress on standard error that is no terminal." default:"30s"`
+	Work       string        `help:"Where the copy of the catalogue goes while the command runs; as large as index.db." placeholder:"DIR" type:"existingdir"`
+	Language   string        `help:"Language of reasons: ${enum}." enum:"zh,en" default:"zh"`
+	segmentFlags
+}
+
+// age is a time as 36h or 7d.
+type age time.Duration
+
+// UnmarshalText reads an age.
+func (a *age) UnmarshalText(text []byte) error {
+	s := string(text)
+	if days, ok := strings.CutSuffix(s, "d"); ok {
+		n, err := strconv.ParseUint(days, 10, 16)
+		if err != nil {
+			return fmt.Errorf("%q: want a number of days, as 7d", s)
+		}
+		*a = age(time.Duration(n) * 24 * time.Hour)
+		return nil
+	}
+	d, err := time.ParseDuration(s)
+	if err == nil && d < 0 {
+		err = fmt.Errorf("%q is negative", s)
+	}
+	*a = age(d)
+	return err
+}
+
+// Run judges what arrived lately again.
+func (c *rejudgeCmd) Run(co *streams) error {
+	co.progress.Every = c.Progress
+	segmenter, err := c.segmenter()
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp(c.Work, "jianguo-rejudge-")
+	if err != nil {
+		return err
+	}
+	r, err := c.rejudge(co, segmenter, dir)
+	if err := errors.Join(err, os.RemoveAll(dir)); err != nil {
+		return err
+	}
+	if c.Labels != "" {
+		if err := os.WriteFile(c.Labels, r.Labels(), 0o644); err != nil {
+			return err
+		}
+	}
+	show := 50
+	if c.JSON {
+		show = -1
+	}
+	if c.Show != nil {
+		show = *c.Show
+	}
+	shown := r.Changes
+	if show >= 0 {
+		shown = shown[:min(show, len(shown))]
+	}
+	if c.JSON {
+		r.Changes = shown
+		out := json.NewEncoder(co.out)
+		out.SetIndent("", " ")
+		return out.Encode(r)
+	}
+	return r.Print(co.out, shown)
+}
+
+func (c *rejudgeCmd) rejudge(co *streams, segmenter *segment.Segmenter, dir string) (_ *maintain.Report, err error) {
+	if _, err := os.Stat(filepath.Join(c.Data, index.FileName)); err != nil {
+		return nil, fmt.Errorf("data directory: %w", err)
+	}
+	co.progress.Stages("rejudge:")("copying the catalogue", 0, 1)
+	if err := maintain.Copy(co.ctx, c.Data, dir); err != nil {
+		return nil, err
+	}
+	if err := c.copySources(dir); err != nil {
+		return nil, err
+	}
+	inForce, last, err := maintain.LastPolicy(co.ctx, filepath.Join(dir, index.FileName))
+	if err != nil {
+		return nil, err
+	}
+	policy, err := c.policy(inForce)
+	if err != nil {
+		return nil, err
+	}
+	x, err := openIndex(co, dir, segmenter, index.Config{Relaxed: true, Policy: &policy, Language: c.Language, Progress: co.progress.Stages("rejudge: loading")})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, x.Close()) }()
+	out := &maintain.Report{Policy: inForce.Hash(), Tried: policy.Hash(), Since: last.Add(-time.Duration(c.Since))}
+	arrivals, err := maintain.NewReplay(co.ctx, x, out.Since)
+	if err != nil {
+		return nil, err
+	}
+	progress := co.progress.Stages("rejudge:")
+	return out, out.Run(co.ctx, arrivals, func(it *index.Item) *index.Article {
+		item := ingest.Item{ID: it.ID, Title: it.Title, Body: *it.Body, Source: it.Source, Published: it.Published}
+		return ingest.Prepare(segmenter, &item)
+	}, func(done, total int64) { progress("judging", done, total) })
+}
+
+// copySources puts the policies of sources to judge with beside the copy, if there are any.
+func (c *rejudgeCmd) copySources(dir string) error {
+	if c.Sources == "" {
+		return nil
+	}
+	text, err := os.ReadFile(c.Sources)
+	if err != nil {
+		return err
+	}
+	if _, _, err := index.ParseSources(string(text)); err != nil {
+		return fmt.Errorf("%s: %w", c.Sources, err)
+	}
+	// Without its line `# change` it is taken as it stands.
+	text = bytes.ReplaceAll(text, []byte("# change "), []byte("# written at change "))
+	return os.WriteFile(filepath.Join(dir, index.SourcesFileName), text, 0o600)
+}
+
+// policy is the policy to try.
+func (c *rejudgeCmd) policy(p index.Policy) (index.Policy, error) {
+	if c.Strictness != "" {
+		p = p.At(c.Strictness)
+	}
+	if c.Policy == "" {
+		return p, nil
+	}
+	text, err := os.ReadFile(c.Policy)
+	if err != nil {
+		return p, err
+	}
+	in := json.NewDecoder(bytes.NewReader(text))
+	in.DisallowUnknownFields()
+	if err := in.Decode(&p); err != nil {
+		return p, fmt.Errorf("%s: %w", c.Policy, err)
+	}
+	return p, p.Validate()
+}

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"jianguo/data"
+	"jianguo/index"
+	"jianguo/segment"
+)
+
+// policyFlags are the parameters of a verdict.
+type policyFlags struct {
+	Rule       string        `help:"Which rules judge: ${enum}; hamming is the textbook." enum:"jianguo,hamming" default:"jianguo"`
+	Distance   int           `help:"Largest Hamming distance of a certain proposal, 0 to 3." default:"3"`
+	Suspects   string        `help:"How suspects are treated: ${enum}." enum:"publish,hold,reject" default:"publish"`
+	Strictness string        `help:"What is rejected as a copy: ${enum}. Copies: nearly all of it is in the earlier text; rewrites: also the same in other words; stories: also the same report with little of its own." enum:"copies,rewrites,stories" default:"rewrites"`
+	Window     time.Duration `help:"How long a story is remembered after its last copy." default:"2160h"`
+}
+
+// policy returns the policy that the flags describe.
+func (f policyFlags) policy() *index.Policy {
+	p := index.DefaultPolicy().At(f.Strictness)
+	p.Rules, p.Distance, p.Suspects, p.Window = f.Rule, f.Distance, f.Suspects, f.Window
+	p.Cap = max(p.Cap, p.Window)
+	return &p
+}
+
+// segmentFlags are the files that change the recipe.
+type segmentFlags struct {
+	UserDict string `help:"More words for the segmenter: word, frequency and part of speech a line." type:"existingfile" placeholder:"FILE"`
+	Residue  string `help:"More page residue (share prompts, notices) that carries no weight." type:"existingfile" placeholder:"FILE"`
+}
+
+// segmenter loads the dictionaries.
+func (f segmentFlags) segmenter() (*segment.Segmenter, error) {
+	return segment.New(segment.Config{Data: data.FS, UserDict: f.UserDict, Residue: f.Residue})
+}
+
+// busTrust is how an external bus and its clients know each other, beside a token.
+type busTrust struct {
+	NATSCreds string `name:"nats-creds" help:"Credentials for an external bus; a token or password may also stand in its URL." type:"existingfile" placeholder:"FILE"`
+	NATSCA    string `name:"nats-ca" help:"Authority of its certificate, in PEM; empty: those of the system." type:"existingfile" placeholder:"FILE"`
+	NATSCert  string `name:"nats-cert" help:"Certificate to show it, in PEM." type:"existingfile" placeholder:"FILE" and:"nats-cert"`
+	NATSKey   string `name:"nats-key" help:"Its key." type:"existingfile" placeholder:"FILE" and:"nats-cert"`
+}
+
+// options are those of a connection.
+func (f *busTrust) options() (all []nats.Option) {
+	if f.NATSCreds != "" {
+		all = append(all, nats.UserCredentials(f.NATSCreds))
+	}
+	if f.NATSCA != "" {
+		all = append(all, nats.RootCAs(f.NATSCA))
+	}
+	if f.NATSCert != "" {
+		all = append(all, nats.ClientCert(f.NATSCert, f.NATSKey))
+	}
+	return all
+}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"text/tabwriter"
+
+	"jianguo/api/tokens"
+)
+
+// tokenCmd edits a file of tokens. A running service reads it again at SIGHUP.
+type tokenCmd struct {
+	Add    tokenAddCmd    `cmd:"" help:"Make a token, and add its hash to the file."`
+	List   tokenListCmd   `cmd:"" help:"List names, roles and ids."`
+	Revoke tokenRevokeCmd `cmd:"" help:"Remove tokens from the file."`
+}
+
+type tokenFlags struct {
+	Tokens string `help:"The file of tokens." required:"" placeholder:"FILE"`
+}
+
+// reread says what has to follow a change.
+const reread = "A running service reads the file again at SIGHUP."
+
+type tokenAddCmd struct {
+	tokenFlags
+	Name string `arg:"" help:"Whose token it is: one word, which logs and the log of decisions show."`
+	Role string `arg:"" help:"What it may do: ${enum}." enum:"platform,recall,editor,operator"`
+}
+
+// Run prints the token, which is stored nowhere.
+func (c *tokenAddCmd) Run(co *streams) error {
+	token, err := tokens.Add(c.Tokens, c.Name, c.Role)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(co.out, token)
+	fmt.Fprintf(co.err, "This is the only time that the token is shown. %s\n", reread)
+	return nil
+}
+
+type tokenListCmd struct{ tokenFlags }
+
+// Run lists the tokens.
+func (c *tokenListCmd) Run(co *streams) error {
+	set, err := tokens.Open(c.Tokens, 0)
+	if err != nil {
+		return err
+	}
+	w := tabwriter.NewWriter(co.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "name\trole\tid")
+	for _, t := range set.List() {
+		fmt.Fprintf(w, "%s\t%s\t%s\n", t.Name, t.RoleName, cmp.Or(t.ID, "none: the file holds the token itself"))
+	}
+	return w.Flush()
+}
+
+type tokenRevokeCmd struct {
+	tokenFlags
+	Which string `arg:"" help:"The id of a token, or the name of one or several." placeholder:"NAME|ID"`
+}
+
+// Run removes tokens.
+func (c *tokenRevokeCmd) Run(co *streams) error {
+	n, err := tokens.Revoke(c.Tokens, c.Which)
+	if err == nil {
+		fmt.Fprintf(co.err, "%s removed. %s\n", plural(n, "token"), reread)
+	}
+	return err
+}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"jianguo/exposure"
+	"jianguo/exposure/redis"
+	histories "jianguo/exposure/state"
+	"jianguo/index"
+	"jianguo/index/maintain"
+	"jianguo/index/verify"
+	"jianguo/internal/datadir"
+)
+
+type verifyCmd struct {
+	Data          string `help:"The data directory." placeholder:"DIR"`
+	ExposureStore string `help:"Verify the histories in this Redis or Redis Cluster instead; services may be using it." placeholder:"redis://HOST,..."`
+	StreamPrefix  string `help:"As for the services that use it." placeholder:"PREFIX"`
+	JSON          bool   `help:"Print the report as JSON."`
+
+	Sizes bool `help:"Also print the sizes of tables and pages on disk."`
+}
+
+// Run verifies a data directory, or histories in a Redis; exit code 1: there are problems.
+func (c *verifyCmd) Run(co *streams) error {
+	// A flag comes before what the environment says, which may be that of a service.
+	if c.Data != "" && c.ExposureStore == os.Getenv("JIANGUO_EXPOSURE_STORE") {
+		c.ExposureStore = ""
+	}
+	switch {
+	case c.ExposureStore == "" && c.Data == "":
+		return errors.New("verify what? give --data DIR, or --exposure-store URL")
+	case c.ExposureStore != "" && c.Data != "" && c.Data != os.Getenv("JIANGUO_DATA"):
+		return errors.New("--data and --exposure-store: give one of them")
+	case c.ExposureStore != "":
+		return c.verifyStore(co)
+	}
+	if err := isDataDir(c.Data); err != nil {
+		return err
+	}
+	lock, err := datadir.Acquire(c.Data, datadir.Holder{Command: "verify"})
+	if err != nil {
+		return err
+	}
+	return errors.Join(c.verify(co), lock.Close())
+}
+
+// verifyStore verifies histories in a Redis.
+func (c *verifyCmd) verifyStore(co *streams) error {
+	conn, err := redis.Open(c.ExposureStore, c.StreamPrefix+"jianguo")
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	progress := co.progress.Stages("verifying")
+	r, wrong, err := redis.Verify(co.ctx, conn, func(done, total int64) { progress("histories", done, total) })
+	if err != nil {
+		return err
+	}
+	problems := make([]string, len(wrong))
+	for i, err := range wrong {
+		problems[i] = err.Error()
+	}
+	if c.JSON {
+		err = json.NewEncoder(co.out).Encode(struct {
+			histories.Report
+			Problems []string
+		}{r, problems})
+	} else {
+		for _, p := range problems {
+			fmt.Fprintln(co.out, p)
+		}
+		_, err = fmt.Fprintf(co.out, "%s: histories of %s, %s; %s set aside, %s forgotten\n", verdictOn(problems), plural(int(r.Users), "user"),
+			plural(int(r.Shards), "shard"), plural(int(r.Quarantined), "head"), plural(int(r.Forgotten), "user"))
+	}
+	if err == nil && len(problems) > 0 {
+		return errPrinted
+	}
+	return err
+}
+
+// verify verifies a directory that this process has locked.
+func (c *verifyCmd) verify(co *streams) error {
+	x, err := index.Open(co.ctx, index.Config{Dir: c.Data, Logger: co.log, Progress: co.progress.Stages("verifying")})
+	if err != nil {
+		return err
+	}
+	r, err := x.Verify(co.ctx)
+	var parts []maintain.Size
+	if err == nil && c.Sizes {
+		parts, err = maintain.Sizes(co.ctx, c.Data)
+	}
+	if err := errors.Join(err, x.Close()); err != nil {
+		return err
+	}
+	exposures := filepath.Join(c.Data, datadir.Exposures)
+	if _, err := os.Stat(exposures); err == nil {
+		if _, err := exposure.VerifyFile(co.ctx, exposures); err != nil {
+			r.Problems = append(r.Problems, err.Error())
+		}
+	}
+	if c.JSON {
+		err = json.NewEncoder(co.out).Encode(struct {
+			*verify.Report
+			Sizes []maintain.Size `json:",omitempty"`
+		}{r, parts})
+	} else {
+		for _, p := range r.Problems {
+			fmt.Fprintln(co.out, p)
+		}
+		if len(r.Recipes) > 0 {
+			fmt.Fprintf(co.out, "fingerprints of %d recipes, %s: those of an older one meet newer texts less well: run `jianguo reindex`\n", len(r.Recipes), strings.Join(r.Recipes, ", "))
+		}
+		for _, i := range r.Reindexed {
+			state := "reindexed"
+			if i.Unfinished {
+				state = "reindex not finished"
+			}
+			fmt.Fprintf(co.out, "%s to recipe %s through item %d: %d fingerprints or sketches are others, %s without text\n", state, i.Recipe, i.Through, i.Changed, plural(int(i.WithoutText), "item"))
+		}
+		for _, s := range parts {
+			fmt.Fprintf(co.out, "%14d bytes %8.1f an item  %s %s\n", s.Bytes, float64(s.Bytes)/float64(max(r.Items, 1)), s.File, s.Part)
+		}
+		_, err = fmt.Fprintf(co.out, "%s: %d items, %d events, %d clusters, %d exemplars\n", verdictOn(r.Problems), r.Items, r.Events, r.Clusters, r.Exemplars)
+	}
+	if err == nil && len(r.Problems) > 0 {
+		return errPrinted
+	}
+	return err
+}
+
+func verdictOn(problems []string) string {
+	if len(problems) == 0 {
+		return "whole"
+	}
+	return plural(len(problems), "problem")
+}
