@@ -1,99 +1,187 @@
 package main
 
 import (
-	"encoding/json"
+	"context"
+	"errors"
 	"fmt"
+	"math/rand/v2"
+	"time"
 
-	"jianguo/cmd/jianguo-bench/indexbench"
-	"jianguo/data"
-	"jianguo/ingest"
+	"jianguo/cmd/jianguo-bench/synth"
+	"jianguo/index"
 	"jianguo/internal/datadir"
-	"jianguo/internal/jsonl"
-	"jianguo/segment"
 	"jianguo/simhash"
+	"jianguo/sketch"
 )
 
 type indexCmd struct {
 	N           uint64 `short:"n" help:"How many items." default:"1000000"`
-	Real        string `help:"Perturb the fingerprints of these articles instead of random ones: a file of JSON lines, plain or .gz." type:"existingfile" placeholder:"FILE"`
 	Dir         string `help:"Keep the index here; empty: a temporary directory, removed at the end." placeholder:"DIR"`
-	NoCatalogue bool   `help:"Fingerprint postings and their snapshot only; the default from 20 million items."`
-	Catalogue   bool   `help:"Include the catalogue at any size: about 350 bytes an item on disk." xor:"catalogue"`
 	Resume      bool   `help:"Continue with the index of an earlier run in --dir: only the missing items are inserted."`
 	NoBaselines bool   `help:"Leave out the linear scan and the SQLite rows."`
-	Judged      uint64 `help:"Number of items, the last ones, that are inserted with judging; 0: 20,000, at most a tenth."`
 	Queries     int    `help:"Look-ups of each kind." default:"2000"`
-	Rows        int    `help:"Items of the baseline in SQLite rows, at most." default:"1000000"`
-	JSON        bool   `help:"Print one line of JSON."`
-	Plot        string `help:"Draw inserts a second and look-ups against size to this file, .svg." placeholder:"FILE"`
-	segmentFlags
+	output
 }
 
 // Help explains the rates.
 func (c *indexCmd) Help() string {
-	return `inserts_per_second is the durable insert: row, sketch, event, postings and look-ups of an item whose verdict is known, in
-batches of 256, each committed with synchronous=FULL, while snapshots are written. judged_inserts_per_second also includes making
-the verdict, on the last items. The time to generate the items is in neither. Without a catalogue there is only
-resident_inserts_per_second: postings in memory.`
+	return `inserts_per_second is the durable insert: row, sketch, event, postings and look-ups of an item whose verdict
+is known, in batches of 256, each committed with synchronous=FULL, while snapshots are written. judged_inserts_per_second
+also includes making the verdict, on the last items. The time to generate the items is in neither. Items are synthetic:
+random fingerprints, 1 % of them in families of near-duplicates by the thousand. Sketches are of random text, in a family
+of one text with other figures.`
 }
 
-// withoutCatalogue is the size from which the catalogue is left out.
-const withoutCatalogue = 20_000_000
+// indexResult is one run. Latencies are microseconds.
+type indexResult struct {
+	N       uint64 `json:"n"`
+	Resumed uint64 `json:"resumed_at,omitempty"` // items of an earlier run
+	// Durable inserts: see Help.
+	InsertsPerSecond  float64 `json:"inserts_per_second"`
+	InsertsFirstTenth float64 `json:"inserts_per_second_first_tenth"`
+	InsertsLastTenth  float64 `json:"inserts_per_second_last_tenth"`
+	SlowestBatch      float64 `json:"slowest_batch_ms"`
+	// Inserts with judging, the last JudgedN of N.
+	JudgedPerSecond float64 `json:"judged_inserts_per_second"`
+	JudgedN         uint64  `json:"judged_n"`
+
+	HammingP50 float64 `json:"hamming_p50_us"`
+	HammingP99 float64 `json:"hamming_p99_us"`
+	MarginP50  float64 `json:"margin_p50_us"`
+	MarginP99  float64 `json:"margin_p99_us"`
+	// MarginFound is the share of the copies asked for, at S < 5 from an indexed item, that find it.
+	MarginFound  float64 `json:"margin_found"`
+	MarginCopies int     `json:"margin_copies"` // how many those were
+	VerdictP50   float64 `json:"verdict_p50_us"`
+	VerdictP99   float64 `json:"verdict_p99_us"`
+	// StartVerdict are verdicts right after a start, while outlines are read in the background.
+	StartVerdictP50 float64 `json:"start_verdict_p50_us"`
+	StartVerdictP99 float64 `json:"start_verdict_p99_us"`
+	Judged          float64 `json:"judged_per_item"` // proposals, mean
+	JudgedMost      int     `json:"judged_most"`
+
+	BandsBytes      float64            `json:"bands_bytes_per_item"`    // resident, the four bands
+	ResidentBytes   float64            `json:"resident_bytes_per_item"` // resident, everything of ours
+	Resident        map[string]float64 `json:"resident_bytes_by_part"`
+	DiskBytes       float64            `json:"disk_bytes_per_item"` // catalogue and snapshot, no kept texts
+	Disk            map[string]float64 `json:"disk_bytes_by_part"`
+	SnapshotTook    float64            `json:"snapshot_seconds"` // the last one, when closing
+	StartSeconds    float64            `json:"start_seconds"`
+	OutlinesSeconds float64            `json:"outlines_seconds"` // from the start until all outlines were read
+	BuildSeconds    float64            `json:"build_seconds"`    // including the generation of items
+
+	ScanP50 float64     `json:"scan_p50_us"` // linear popcount scan
+	RowsP50 float64     `json:"rows_p50_us"` // the same bands as SQLite rows
+	RowsN   int         `json:"rows_n"`
+	Curve   []sizePoint `json:"curve"`
+}
+
+// sizePoint is a measurement at a size on the way: durable inserts a second and look-ups.
+type sizePoint struct {
+	N          uint64  `json:"n"`
+	Rate       float64 `json:"inserts_per_second"`
+	HammingP50 float64 `json:"hamming_p50_us"`
+	MarginP50  float64 `json:"margin_p50_us"`
+}
+
+// indexBench is one measurement under way.
+type indexBench struct {
+	indexCmd
+	progress func(stage string, done, total int64)
+	judged   uint64 // items that are inserted with judging, the last ones
+	items    synth.Population
+	r        *rand.Rand
+	began    time.Time // when the first item arrived; the others follow a millisecond apart
+
+	x   *index.Index
+	res indexResult
+
+	near int // results of scans, so that the compiler keeps them
+}
+
+// batchSize is the number of items in a transaction.
+const batchSize = 256
+
+// seed is that of the items: those of one run are those of the next.
+const seed = 1
 
 // Run builds and measures an index.
-func (c *indexCmd) Run(co *streams) error {
-	real, err := c.fingerprints(co)
+func (c *indexCmd) Run(co *streams) (err error) {
+	dir, remove, err := orTemporary(c.Dir)
 	if err != nil {
 		return err
 	}
-	if c.Dir != "" {
-		lock, err := datadir.Acquire(c.Dir, datadir.Holder{Command: "bench"})
-		if err != nil {
-			return err
-		}
-		defer lock.Close()
-	}
-	bare := c.NoCatalogue || c.N >= withoutCatalogue && !c.Catalogue
-	if bare && !c.NoCatalogue {
-		fmt.Fprintf(co.err, "from %d items on the catalogue is left out; --catalogue keeps it\n", withoutCatalogue)
-	}
-	res, err := indexbench.Run(co.ctx, indexbench.Options{N: c.N, Real: real, Dir: c.Dir, NoCatalogue: bare, Resume: c.Resume, NoBaselines: c.NoBaselines,
-		Judged: c.Judged, Queries: c.Queries, Rows: c.Rows, Seed: 1, Progress: co.progress.Stages("bench")})
+	defer func() { err = errors.Join(err, remove()) }()
+	lock, err := datadir.Acquire(dir, datadir.Holder{Command: "bench"})
 	if err != nil {
 		return err
 	}
-	if c.Plot != "" {
-		if err := plotIndex(c.Plot, res); err != nil {
-			return err
-		}
+	defer lock.Close()
+	c.Dir = dir
+	res, err := measureIndex(co.ctx, *c, co.progress)
+	if err != nil {
+		return err
 	}
-	if c.JSON {
-		return json.NewEncoder(co.out).Encode(res)
-	}
-	return res.Print(co.out)
+	return c.print(co.out, res)
 }
 
-// fingerprints computes the fingerprints of the articles in a file.
-func (c *indexCmd) fingerprints(co *streams) ([]simhash.Fingerprint, error) {
-	if c.Real == "" {
-		return nil, nil
+// measureIndex builds an index of c.N items in c.Dir and measures it.
+func measureIndex(ctx context.Context, c indexCmd, progress func(string, int64, int64)) (*indexResult, error) {
+	if c.N == 0 {
+		return nil, errors.New("bench: how many items? N is 0")
 	}
-	s, err := segment.New(segment.Config{Data: data.FS, UserDict: c.UserDict, Residue: c.Residue})
+	b := &indexBench{indexCmd: c, progress: progress, judged: min(20_000, c.N/10),
+		items: synth.Population{Seed: seed}, r: rand.New(rand.NewPCG(seed, 7)),
+		began: time.Now().Add(-time.Duration(c.N) * time.Millisecond)}
+	steps := []func(context.Context) error{b.build, b.restart, b.starting, b.lookups, b.verdicts, b.sizes}
+	if !c.NoBaselines {
+		steps = append(steps, b.scan, b.rows)
+	}
+	b.res.N = c.N
+	err := b.open(ctx)
+	for _, step := range steps {
+		if err == nil {
+			err = step(ctx)
+		}
+	}
+	if b.x != nil {
+		err = errors.Join(err, b.x.Close())
+	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("bench: %w", err)
 	}
-	var all []simhash.Fingerprint
-	var text segment.Text
-	err = jsonl.Read(co.in, c.Real, func(number int, line []byte) error {
-		it, err := ingest.DecodeDocument(jsonl.Item(line))
-		if err != nil {
-			return fmt.Errorf("%s: line %d: %w", c.Real, number, err)
+	return &b.res, nil
+}
+
+func (b *indexBench) open(ctx context.Context) (err error) {
+	b.x, err = index.Open(ctx, index.Config{Dir: b.Dir, Progress: b.progress})
+	return err
+}
+
+// article is item i as ingest would pass it to the index.
+func (b *indexBench) article(i uint64, p simhash.Print) *index.Article {
+	a := &index.Article{ID: fmt.Sprintf("item-%012d", i), Print: p}
+	r := rand.New(rand.NewPCG(seed+1, i))
+	figures := r
+	if f, ok := b.items.Family(i); ok {
+		r = rand.New(rand.NewPCG(seed+2, f))
+	}
+	a.Sketch = sketch.Make(sketch.Input{Body: randomText(r, figures)})
+	for k := range a.Exact {
+		a.Exact[k] = byte(figures.Uint32())
+	}
+	return a
+}
+
+// randomText is 230 random characters with six figures: long enough for a fingerprint, and short enough to be sketched
+// quickly.
+func randomText(r, figures *rand.Rand) string {
+	out := make([]byte, 0, 1024)
+	for i := range 230 {
+		out = append(out, string(rune(0x4e00+r.IntN(3000)))...)
+		if i%40 == 20 {
+			out = fmt.Appendf(out, "%d", figures.IntN(100000))
 		}
-		s.Analyze(&text, it.Title, it.Body)
-		if p := ingest.Fingerprint(&text); !p.Empty() {
-			all = append(all, p.Fingerprint)
-		}
-		return nil
-	})
-	return all, err
+	}
+	return string(out)
 }

@@ -1,17 +1,25 @@
-// Command jianguo-bench measures the index, ingest and POST /filter of jianguo, and
-// overloads it, on this machine. `jianguo-bench --help` lists its commands.
+// Command jianguo-bench measures the index, ingest and POST /filter of jianguo on this machine.
+//
+// Results are JSON: one line with --json, and otherwise the fields one below the other. `jianguo-bench plot` draws such
+// a line as a chart. Figures are of one machine at one time: compare within a run, or two versions in turns.
 package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
 	"syscall"
+	"time"
 
 	"github.com/alecthomas/kong"
 
@@ -20,11 +28,10 @@ import (
 
 // cli is the command line; every flag can also be set as JIANGUO_<FLAG>.
 type cli struct {
-	Index    indexCmd    `cmd:"" help:"Build an index of N items and measure it."`
-	Ingest   ingestCmd   `cmd:"" help:"Measure ingest over its bus: articles a second, and publish to verdict at half of that."`
-	Filter   filterCmd   `cmd:"" help:"Measure POST /filter on a server of its own, and Redis beside it."`
-	Overload overloadCmd `cmd:"" help:"Offer a service more than it can do: what it accepts and refuses, latencies and memory."`
-	Control  controlCmd  `cmd:"" hidden:"" help:"Serve the control of filter."`
+	Index  indexCmd  `cmd:"" help:"Build an index of N items and measure it."`
+	Ingest ingestCmd `cmd:"" help:"Measure ingest over its bus: articles a second, and publish to verdict at half of that."`
+	Filter filterCmd `cmd:"" help:"Measure POST /filter on a server of its own, and Redis beside it."`
+	Plot   plotCmd   `cmd:"" help:"Draw a result as a chart."`
 }
 
 // streams are what a command reads from and writes to.
@@ -33,21 +40,51 @@ type streams struct {
 	in       io.Reader
 	out      io.Writer
 	err      io.Writer
-	progress progress.Reporter
+	progress func(stage string, done, total int64)
 }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	var c cli
-	k := kong.Parse(&c, kong.Name("jianguo-bench"), kong.Description("Measures jianguo on this machine."), kong.DefaultEnvars("JIANGUO"),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.UsageOnError())
-	k.FatalIfErrorf(k.Run(&streams{ctx: ctx, in: os.Stdin, out: os.Stdout, err: os.Stderr, progress: progress.To(os.Stderr)}))
+	k := kong.Parse(&c, kong.Name("jianguo-bench"), kong.Description("Measures jianguo on this machine."),
+		kong.DefaultEnvars("JIANGUO"), kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.UsageOnError())
+	k.FatalIfErrorf(k.Run(&streams{ctx: ctx, in: os.Stdin, out: os.Stdout, err: os.Stderr,
+		progress: progress.To(os.Stderr).Stages("bench")}))
+}
+
+// output is how a result is printed.
+type output struct {
+	JSON bool `help:"Print one line of JSON."`
+}
+
+// print prints a result, a pointer to a struct: as JSON, or its numbers for people.
+func (o output) print(w io.Writer, result any) error {
+	if o.JSON {
+		return json.NewEncoder(w).Encode(result)
+	}
+	fields := reflect.ValueOf(result).Elem()
+	for i := range fields.NumField() {
+		name, _, _ := strings.Cut(fields.Type().Field(i).Tag.Get("json"), ",")
+		format := "%-34s %v\n"
+		switch v := fields.Field(i); v.Kind() {
+		case reflect.Map, reflect.Slice:
+			continue
+		case reflect.Float64:
+			format = "%-34s %.6g\n"
+			fallthrough
+		default:
+			if _, err := fmt.Fprintf(w, format, name, v); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // serviceFlags say which service is measured.
 type serviceFlags struct {
-	Binary string `help:"The jianguo binary to measure; empty: the one beside this program, or else in PATH." placeholder:"FILE"`
+	Binary string `help:"The jianguo to measure; empty: the one beside this program, or in PATH." placeholder:"FILE"`
 }
 
 // jianguo returns the path of the service's binary.
@@ -59,7 +96,8 @@ func (f *serviceFlags) jianguo() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if beside := filepath.Join(filepath.Dir(self), "jianguo"); isFile(beside) {
+	beside := filepath.Join(filepath.Dir(self), "jianguo")
+	if info, err := os.Stat(beside); err == nil && info.Mode().IsRegular() {
 		return beside, nil
 	}
 	found, err := exec.LookPath("jianguo")
@@ -67,27 +105,6 @@ func (f *serviceFlags) jianguo() (string, error) {
 		return "", errors.Join(errors.New("no jianguo beside this program and none in PATH: give --binary"), err)
 	}
 	return found, nil
-}
-
-func isFile(name string) bool {
-	info, err := os.Stat(name)
-	return err == nil && info.Mode().IsRegular()
-}
-
-// segmentFlags change the recipe.
-type segmentFlags struct {
-	UserDict string `help:"More words for the segmenter: word, frequency and part of speech a line." type:"existingfile" placeholder:"FILE"`
-	Residue  string `help:"More page residue (share prompts, notices) that carries no weight." type:"existingfile" placeholder:"FILE"`
-}
-
-func (f segmentFlags) args() (args []string) {
-	if f.UserDict != "" {
-		args = append(args, "--user-dict", f.UserDict)
-	}
-	if f.Residue != "" {
-		args = append(args, "--residue", f.Residue)
-	}
-	return args
 }
 
 // orTemporary returns dir, or a new temporary directory and a function that removes it.
@@ -101,3 +118,34 @@ func orTemporary(dir string) (string, func() error, error) {
 	}
 	return dir, func() error { return os.RemoveAll(dir) }, nil
 }
+
+// samples are measured values, latencies in microseconds unless a field says otherwise.
+type samples []float64
+
+func (s samples) sorted() samples { return slices.Sorted(slices.Values(s)) }
+
+// at returns a quantile of sorted samples, 0…1; 0 if there are none.
+func (s samples) at(q float64) float64 {
+	if len(s) == 0 {
+		return 0
+	}
+	return s[min(int(q*float64(len(s))), len(s)-1)]
+}
+
+func (s samples) median() float64 { return s.sorted().at(0.5) }
+
+// quantile is a point of the curve that plot draws.
+type quantile struct {
+	Quantile float64 `json:"q"`
+	Micros   float64 `json:"us"`
+}
+
+// quantiles returns points of the distribution of sorted samples, denser towards the longest.
+func (s samples) quantiles() (curve []quantile) {
+	for _, q := range []float64{0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.995, 0.999, 1} {
+		curve = append(curve, quantile{q, math.Round(10*s.at(q)) / 10})
+	}
+	return curve
+}
+
+func micros(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }

@@ -3,7 +3,12 @@
 package main
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,14 +17,14 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"jianguo/internal/built"
+	"jianguo/internal/datadir"
 )
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"jianguo-bench": main})
 }
 
-// TestScripts runs the real command line through testdata/script, with a jianguo
-// built for it in PATH.
+// TestScripts runs the real command line through testdata/script, with a jianguo built for it in PATH.
 func TestScripts(t *testing.T) {
 	dir := built.Dir(t)
 	testscript.Run(t, testscript.Params{
@@ -29,19 +34,81 @@ func TestScripts(t *testing.T) {
 			e.Setenv("PATH", dir+string(os.PathListSeparator)+e.Getenv("PATH"))
 			return nil
 		},
-		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"waitfile": waitFile},
 	})
 }
 
-// waitFile waits until a file holds a text: waitfile FILE TEXT
-func waitFile(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 2 {
-		ts.Fatalf("usage: waitfile FILE TEXT")
+// TestFilter measures everything once, small and short, with the real server and a real Redis. Every figure must be
+// there. The test does not check the values of the figures.
+func TestFilter(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
+	defer cancel()
+	redis, err := exec.LookPath("redis-server")
+	if err != nil {
+		t.Fatalf("%v (Debian: apt-get install redis-server)", err)
 	}
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		if data, err := os.ReadFile(ts.MkAbs(args[0])); err == nil && strings.Contains(string(data), args[1]) {
-			return
+	b := &filterBench{filterCmd: filterCmd{Dir: t.TempDir(), Users: 60, Events: 1000, Each: 50 * time.Millisecond},
+		ctx: ctx, log: io.Discard, redis: redis, jianguo: filepath.Join(built.Dir(t), "jianguo")}
+	if err := b.measure(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := json.Marshal(b.r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var fields map[string]any
+	if err := json.Unmarshal(line, &fields); err != nil {
+		t.Fatal(err)
+	}
+	for name, v := range fields {
+		if n, ok := v.(float64); ok && n <= 0 {
+			t.Errorf("%s is %v", name, n)
 		}
 	}
-	ts.Fatalf("%s does not hold %q after a minute", args[0], args[1])
+	if t.Failed() {
+		t.Logf("%s", line)
+	}
+}
+
+// TestResume: a run with Resume inserts only the items that an earlier run did not, and measures all of them. A run
+// without Resume refuses a directory that is not empty.
+func TestResume(t *testing.T) {
+	ctx := context.Background()
+	const n = 2000
+	c := indexCmd{N: n, Dir: t.TempDir(), Queries: 60, NoBaselines: true}
+	quiet := func(string, int64, int64) {}
+	if _, err := measureIndex(ctx, c, quiet); err != nil {
+		t.Fatal(err)
+	}
+	c.N = n * 5 / 4
+	if _, err := measureIndex(ctx, c, quiet); err == nil || !strings.Contains(err.Error(), "holds 2000 items") {
+		t.Fatalf("a second run took the first one's items for its own: %v", err)
+	}
+	c.Resume = true
+	for _, have := range []uint64{n, c.N} {
+		res, err := measureIndex(ctx, c, quiet)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res.Resumed != have || (res.InsertsPerSecond > 0) != (have < c.N) || (res.JudgedN == 250) != (have < c.N) {
+			t.Errorf("of %d items %d were there, %d judged, %.0f inserted a second", c.N, res.Resumed, res.JudgedN, res.InsertsPerSecond)
+		}
+		if res.VerdictP50 == 0 || res.MarginFound < 0.5 || res.ScanP50 != 0 || res.RowsN != 0 {
+			t.Errorf("not measured, or the baselines were: %+v", res)
+		}
+	}
+}
+
+// TestLocked: a directory that another process uses is refused.
+func TestLocked(t *testing.T) {
+	dir := t.TempDir()
+	lock, err := datadir.Acquire(dir, datadir.Holder{Command: "serve"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	c := indexCmd{N: 1000, Dir: dir, Resume: true}
+	var inUse *datadir.InUseError
+	if err := c.Run(&streams{ctx: context.Background()}); !errors.As(err, &inUse) {
+		t.Errorf("a locked directory: %v", err)
+	}
 }

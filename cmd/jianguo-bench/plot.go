@@ -1,52 +1,76 @@
 package main
 
 import (
-	"bytes"
+	"encoding/json"
 	"fmt"
 	"math"
 	"os"
 
-	"jianguo/cmd/jianguo-bench/filterbench"
-	"jianguo/cmd/jianguo-bench/indexbench"
 	"jianguo/internal/svg"
 )
 
-// plotIndex draws inserts a second, and below them look-ups, against the size of
-// the index.
-func plotIndex(file string, res *indexbench.Result) error {
-	title := "Durable inserts, batches of 256, not judged"
-	if res.NoCatalogue {
-		title = "Inserts into memory"
+type plotCmd struct {
+	Result *os.File `arg:"" help:"What a bench printed with --json."`
+	Chart  string   `arg:"" help:"The chart to write, .svg." placeholder:"FILE.svg"`
+}
+
+// Run draws the curve of a result: inserts and look-ups against size (index), or latency against quantile.
+func (c *plotCmd) Run() error {
+	var res struct {
+		Curve  []sizePoint `json:"curve"`
+		Ingest []quantile  `json:"verdict_latency"`
+		Filter []quantile  `json:"latency_at_70"`
 	}
-	inserts, hamming, margin := svg.Series{Colour: svg.Blue}, svg.Series{Name: "hamming", Colour: svg.Orange}, svg.Series{Name: "margin", Colour: svg.Green}
-	for _, p := range res.Curve {
+	if err := json.NewDecoder(c.Result).Decode(&res); err != nil {
+		return fmt.Errorf("plot %s: %w", c.Result.Name(), err)
+	}
+	var charts []svg.Chart
+	switch {
+	case res.Curve != nil:
+		charts = sizeCharts(res.Curve)
+	case res.Ingest != nil:
+		charts = quantileChart("Publish to verdict", res.Ingest)
+	case res.Filter != nil:
+		charts = quantileChart("POST /filter at 70 % of the peak, 10,000 candidates", res.Filter)
+	default:
+		return fmt.Errorf("plot %s: no curve in it", c.Result.Name())
+	}
+	out, err := os.Create(c.Chart)
+	if err != nil {
+		return err
+	}
+	if err := svg.Write(out, false, charts...); err != nil {
+		return fmt.Errorf("plot %s: %w", c.Chart, err)
+	}
+	return out.Close()
+}
+
+// sizeCharts are inserts a second, and below them look-ups, against the size of the index.
+func sizeCharts(curve []sizePoint) []svg.Chart {
+	inserts := svg.Series{Colour: svg.Blue}
+	hamming := svg.Series{Name: "hamming", Colour: svg.Orange}
+	margin := svg.Series{Name: "margin", Colour: svg.Green}
+	for _, p := range curve {
 		x := float64(p.N) / 1e6
 		inserts.Points = append(inserts.Points, svg.Point{X: x, Y: p.Rate})
 		hamming.Points = append(hamming.Points, svg.Point{X: x, Y: p.HammingP50})
 		margin.Points = append(margin.Points, svg.Point{X: x, Y: p.MarginP50})
 	}
 	const size = "items indexed (millions)"
-	return plot(file, svg.Chart{Title: title, X: size, Y: "items a second", Series: []svg.Series{inserts}},
-		svg.Chart{Title: "Look-ups", X: size, Y: "look-up p50, µs", Series: []svg.Series{hamming, margin}})
+	return []svg.Chart{
+		{Title: "Inserts, batches of 256, not judged", X: size, Y: "items a second", Series: []svg.Series{inserts}},
+		{Title: "Look-ups", X: size, Y: "look-up p50, µs", Series: []svg.Series{hamming, margin}},
+	}
 }
 
-// plotLatencies draws latency against quantile, the tail stretched: each step to
-// the right is ten times rarer.
-func plotLatencies(file string, quantiles []filterbench.Point) error {
+// quantileChart is latency against quantile, the tail stretched: each step to the right is ten times rarer.
+func quantileChart(title string, curve []quantile) []svg.Chart {
 	s := svg.Series{Colour: svg.Blue}
-	for _, q := range quantiles {
+	for _, q := range curve {
 		if q.Quantile < 1 {
 			s.Points = append(s.Points, svg.Point{X: -math.Log10(1 - q.Quantile), Y: q.Micros / 1000})
 		}
 	}
-	return plot(file, svg.Chart{Title: "POST /filter at 70 % of the peak, 10,000 candidates", X: "quantile (1: 90 %, 2: 99 %, 3: 99.9 %)",
-		Y: "milliseconds from when the request was due", Series: []svg.Series{s}})
-}
-
-func plot(file string, charts ...svg.Chart) error {
-	var b bytes.Buffer
-	if err := svg.Write(&b, false, charts...); err != nil {
-		return fmt.Errorf("plot %s: %w", file, err)
-	}
-	return os.WriteFile(file, b.Bytes(), 0o644)
+	return []svg.Chart{{Title: title, X: "quantile (1: 90 %, 2: 99 %, 3: 99.9 %)",
+		Y: "milliseconds from when it was due", Series: []svg.Series{s}}}
 }

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"jianguo/internal/synth"
+	"jianguo/cmd/jianguo-bench/synth"
 	"jianguo/simhash"
 )
 

@@ -1,28 +1,24 @@
-// Package synth generates fingerprints to measure an index with: random ones or
-// perturbed real ones, families of thousands of near-duplicates, which are the worst
-// case, and edited copies as queries. Everything is a function of the Population and a
-// number: item 7 is the same in every run, and does not depend on the six before it.
+// Package synth generates fingerprints to measure an index with: random ones, families of thousands of near-duplicates,
+// which are the worst case, and edited copies as queries. Everything is a function of the Population and a number: item
+// 7 is the same in every run, and does not depend on the six before it.
 package synth
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 
 	"jianguo/simhash"
 )
 
-// Population describes the items. The zero value is random fingerprints, 1 %
-// of them in families of 3,000.
+// Population describes the items: random fingerprints, 1 % of them in families.
 type Population struct {
-	// Real, where given, are fingerprints to perturb, so that buckets are as
-	// uneven as real text makes them; otherwise they are random.
-	Real []simhash.Fingerprint
-	// FamilyShare is the share of items in families. 0: 0.01; below 0: none.
-	FamilyShare float64
-	// FamilySize is how many items a family has. 0: 3000.
-	FamilySize int
+	FamilySize int // how many items a family has; 0: 3,000
 	Seed       uint64
 }
+
+// familyShare is the share of items in families.
+const familyShare = 0.01
 
 // familyChange is the share of its weight in which a member of a family differs from
 // the founder: bulletins of one form with other facts.
@@ -41,21 +37,12 @@ func (p *Population) stream(kind, i uint64) *rand.Rand {
 	return rand.New(rand.NewPCG(p.Seed*8+kind, i))
 }
 
-// Family is the family of item i, or ok is false.
+// Family is the family of item i, or ok is false. One family follows another, each spread evenly over its stretch.
 func (p *Population) Family(i uint64) (family uint64, ok bool) {
-	share := p.FamilyShare
-	if share == 0 {
-		share = 0.01
-	}
-	if p.stream(ofItem, i).Float64() >= share {
+	if p.stream(ofItem, i).Float64() >= familyShare {
 		return 0, false
 	}
-	size := p.FamilySize
-	if size == 0 {
-		size = 3000
-	}
-	// One family after another, each spread evenly over its stretch.
-	return i / uint64(float64(size)/share), true
+	return i / uint64(float64(cmp.Or(p.FamilySize, 3000))/familyShare), true
 }
 
 // Fingerprint is the fingerprint of item i.
@@ -64,20 +51,14 @@ func (p *Population) Fingerprint(i uint64) simhash.Fingerprint {
 		print := p.Print(i)
 		return print.Fingerprint
 	}
-	return p.unrelated(p.stream(ofItem, i))
+	return p.unrelated(i)
 }
 
-func (p *Population) unrelated(rng *rand.Rand) simhash.Fingerprint {
+// unrelated is the fingerprint of item i outside of families.
+func (p *Population) unrelated(i uint64) simhash.Fingerprint {
+	rng := p.stream(ofItem, i)
 	rng.Float64() // as Family has drawn
-	noise := rng.Uint64()
-	if len(p.Real) == 0 {
-		return simhash.Fingerprint(noise)
-	}
-	// Two bands keep what the real one has there, and with it how full its
-	// buckets are; half of the other bits change, so it is no near-duplicate.
-	fp := p.Real[rng.IntN(len(p.Real))]
-	at := 16 * rng.IntN(4)
-	return fp ^ simhash.Fingerprint(noise<<32>>at|noise<<32<<(64-at))
+	return simhash.Fingerprint(rng.Uint64())
 }
 
 // Print is item i with its margins.
@@ -104,7 +85,7 @@ func (p *Population) sums(i uint64) [simhash.Bits]float64 {
 		return founder
 	}
 	sums := normals(p.stream(ofMargins, i))
-	fp := p.unrelated(p.stream(ofItem, i))
+	fp := p.unrelated(i)
 	for b := range sums {
 		sums[b] = math.Abs(sums[b])
 		if fp>>b&1 == 0 {

@@ -1,0 +1,221 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"runtime"
+	"slices"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
+)
+
+// client sends prepared requests on a connection of its own.
+type client interface {
+	// ask sends the nth request of all clients and returns the size of its answer, in ids or bytes.
+	ask(n int) (size int, err error)
+	Close() error
+}
+
+type opener func() (client, error)
+
+// closedLoop keeps a number of requests in flight for d, after a warm-up of a fifth of that, and returns how many were
+// answered a second, and the processor time of the server for each, in microseconds.
+func closedLoop(ctx context.Context, server *process, inFlight int, d time.Duration, open opener) (rate, cpu float64, err error) {
+	g, ctx := errgroup.WithContext(ctx)
+	var sent, answered atomic.Int64
+	var finished atomic.Bool
+	for range inFlight {
+		c, err := open()
+		if err != nil {
+			finished.Store(true)
+			return 0, 0, errors.Join(err, g.Wait())
+		}
+		g.Go(func() error {
+			defer c.Close()
+			for size := -1; !finished.Load() && ctx.Err() == nil; answered.Add(1) {
+				got, err := c.ask(int(sent.Add(1) - 1))
+				if err == nil && (got == 0 || size >= 0 && got != size) {
+					err = fmt.Errorf("an answer of %d, and of %d before", got, size)
+				}
+				if err != nil {
+					return err
+				}
+				size = got
+			}
+			return nil
+		})
+	}
+	var n [2]int64
+	var at [2]time.Time
+	var used [2]time.Duration
+	for i, wait := range []time.Duration{d / 5, d} {
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+		}
+		n[i], at[i] = answered.Load(), time.Now()
+		if used[i], err = server.cpuTime(); err != nil {
+			break
+		}
+	}
+	finished.Store(true)
+	count := float64(n[1] - n[0])
+	return count / at[1].Sub(at[0]).Seconds(), micros(used[1]-used[0]) / max(count, 1), errors.Join(g.Wait(), err)
+}
+
+// httpRequest prepares the bytes of a POST.
+func httpRequest(path, accept string, body []byte) []byte {
+	head := fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"+
+		"Accept: %s\r\nContent-Length: %d\r\n\r\n", path, accept, len(body))
+	return append(head, body...)
+}
+
+// requests returns the nth request of a loop.
+type requests func(n int) []byte
+
+// always is the same request each time.
+func always(req []byte) requests { return func(int) []byte { return req } }
+
+// httpClient is one connection.
+type httpClient struct {
+	net.Conn
+	r    *bufio.Reader
+	next requests
+}
+
+func httpOpener(addr string, next requests) opener {
+	return func() (client, error) {
+		c, err := net.Dial("tcp", addr)
+		return &httpClient{Conn: c, r: bufio.NewReaderSize(c, 256<<10), next: next}, err
+	}
+}
+
+func (h *httpClient) ask(n int) (size int, err error) {
+	if _, err := h.Write(h.next(n)); err != nil {
+		return 0, err
+	}
+	ok := false
+	for {
+		line, err := h.r.ReadSlice('\n')
+		if err != nil {
+			return 0, err
+		}
+		if bytes.HasPrefix(line, []byte("HTTP/1.1 200")) {
+			ok = true
+		}
+		if length, found := bytes.CutPrefix(line, []byte("Content-Length: ")); found {
+			if size, err = strconv.Atoi(string(bytes.TrimSpace(length))); err != nil {
+				return 0, err
+			}
+		}
+		if len(line) == 2 {
+			break
+		}
+	}
+	if !ok {
+		body, _ := io.ReadAll(io.LimitReader(h.r, int64(min(size, 300))))
+		return 0, fmt.Errorf("answered %s", body)
+	}
+	_, err = h.r.Discard(size)
+	return size, err
+}
+
+// connections limits the requests in flight of an open loop.
+const connections = 16
+
+// openLoop sends so many requests a second for d, whether or not earlier ones have been answered, and returns how long
+// each took since it was due. A thread of its own keeps the time: an idle Go program waits in whole milliseconds, which
+// would be charged to the server.
+func openLoop(ctx context.Context, open opener, rate float64, d time.Duration) (samples, error) {
+	n := max(1, int(rate*d.Seconds()))
+	took := make(samples, n)
+	turns := make(chan int, n) // never blocks the clock
+	start, interval := time.Now().Add(10*time.Millisecond), time.Duration(float64(time.Second)/rate)
+	due := func(k int) time.Time { return start.Add(time.Duration(k) * interval) }
+	g, ctx := errgroup.WithContext(ctx)
+	for range connections {
+		g.Go(func() error {
+			c, err := open()
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			for k := range turns {
+				if _, err := c.ask(k); err != nil {
+					return err
+				}
+				took[k] = micros(time.Since(due(k)))
+			}
+			return nil
+		})
+	}
+	g.Go(func() error {
+		defer close(turns)
+		// The thread must go on afterwards: with it end the processes that it started.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)   // timers without slack; the default is 50 µs
+		defer unix.Prctl(unix.PR_SET_TIMERSLACK, 0, 0, 0, 0) // back to the default
+		for k := 0; k < n && ctx.Err() == nil; k++ {
+			sleepUntil(due(k))
+			turns <- k
+		}
+		return ctx.Err()
+	})
+	return took, g.Wait()
+}
+
+// sleepUntil blocks the thread.
+func sleepUntil(t time.Time) {
+	for d := time.Until(t); d > 0; d = time.Until(t) {
+		ts := unix.NsecToTimespec(d.Nanoseconds())
+		_ = unix.Nanosleep(&ts, nil) // if interrupted, the loop waits for the rest
+	}
+}
+
+// steadiness has a value for each round of an open loop, and of slice99 for each slice.
+type steadiness struct {
+	peak, rate        samples // requests a second: what the server can answer at most, and what it was asked
+	p50, p99, slice99 samples
+	took              []samples // sorted
+}
+
+// slice is a stretch of an open loop with a p99 of its own: a tenant of the same host comes and goes within tenths of a
+// second.
+const slice = 250 * time.Millisecond
+
+// steady measures an open loop at a share of the peak, in some rounds. Each round measures the peak again, since that of
+// a shared machine moves.
+func steady(ctx context.Context, server *process, next requests, share float64, d time.Duration) (s steadiness, err error) {
+	open := httpOpener(server.addr, next)
+	for range rounds {
+		peak, _, err := closedLoop(ctx, server, connections, d/2, open)
+		if err != nil {
+			return s, err
+		}
+		rate := share * peak
+		took, err := openLoop(ctx, open, rate, d)
+		if err != nil {
+			return s, err
+		}
+		for part := range slices.Chunk(took, max(1, int(rate*slice.Seconds()))) {
+			s.slice99 = append(s.slice99, part.sorted().at(.99))
+		}
+		took = took.sorted()
+		s.peak, s.rate, s.took = append(s.peak, peak), append(s.rate, rate), append(s.took, took)
+		s.p50, s.p99 = append(s.p50, took.at(.5)), append(s.p99, took.at(.99))
+	}
+	return s, nil
+}
+
+// typical is the round whose p99 is the median.
+func (s *steadiness) typical() samples { return s.took[slices.Index(s.p99, s.p99.median())] }

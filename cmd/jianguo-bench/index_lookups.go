@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"jianguo/index"
+	"jianguo/index/bands"
+	"jianguo/index/maintain"
+	"jianguo/index/resident"
+	"jianguo/simhash"
+)
+
+// copyS is the S below which copies are counted: more than 95 % of real ones are below it.
+const copyS = 5
+
+// query is a query over the first n items, with the fingerprint and the number of the item that it is a copy of. Of
+// three queries two are copies of known items and one is unrelated.
+func (b *indexBench) query(k int, n uint64) (q simhash.Print, original simhash.Fingerprint, item uint64) {
+	if k%3 == 2 {
+		return b.items.Print(b.N + uint64(k)), 0, b.N
+	}
+	i := b.r.Uint64N(n)
+	return b.items.Copy(i, uint64(k), []float64{0.03, 0.1, 0.2}[k/3%3]), b.items.Fingerprint(i), i
+}
+
+// timeLookups times both look-ups of judging, in microseconds.
+func (b *indexBench) timeLookups(q *simhash.Print) (hamming, margin float64) {
+	var buf [64]bands.Hit
+	postings, policy := b.x.Probe().Bands, b.x.Policy()
+	start := time.Now()
+	postings.Hamming(buf[:0], q.Fingerprint, 3)
+	middle := time.Now()
+	_, _ = postings.Margin(buf[:0], q, policy.MaxS, policy.Judged, nil)
+	return micros(middle.Sub(start)), micros(time.Since(middle))
+}
+
+func (b *indexBench) lookups(context.Context) error {
+	var hamming, margin samples
+	found := 0
+	for k := range b.Queries {
+		b.progress("look-ups", int64(k), int64(b.Queries))
+		q, original, i := b.query(k, b.N)
+		h, m := b.timeLookups(&q)
+		hamming, margin = append(hamming, h), append(margin, m)
+		if b.indexed(i) && q.S(original) < copyS {
+			b.res.MarginCopies++
+			all, _ := b.x.Probe().Bands.Margin(nil, &q, b.x.Policy().MaxS, math.MaxInt, nil)
+			if slices.ContainsFunc(all, func(h bands.Hit) bool { return h.Fingerprint == original }) {
+				found++
+			}
+		}
+	}
+	hamming, margin = hamming.sorted(), margin.sorted()
+	b.res.MarginFound = float64(found) / float64(max(b.res.MarginCopies, 1)) // an empty measurement is no success
+	b.res.HammingP50, b.res.HammingP99 = hamming.at(.5), hamming.at(.99)
+	b.res.MarginP50, b.res.MarginP99 = margin.at(.5), margin.at(.99)
+	return nil
+}
+
+// indexed reports whether an item is an exemplar; the number of an unrelated query is beyond those of all items.
+func (b *indexBench) indexed(i uint64) bool {
+	return i < b.N && b.x.Probe().Rows.Flags(uint32(i+1))&resident.Exemplar != 0
+}
+
+// verdicts times whole dry runs. Members of families are copied in their share.
+func (b *indexBench) verdicts(ctx context.Context) error {
+	var took samples
+	for k := range b.Queries {
+		b.progress("verdicts", int64(k), int64(b.Queries))
+		a, t, err := b.verdict(ctx, uint64(k))
+		if err != nil {
+			return err
+		}
+		took = append(took, t)
+		judged := len(b.x.Probe().Matcher.Propose(a))
+		b.res.Judged += float64(judged) / float64(b.Queries)
+		b.res.JudgedMost = max(b.res.JudgedMost, judged)
+	}
+	took = took.sorted()
+	b.res.VerdictP50, b.res.VerdictP99 = took.at(.5), took.at(.99)
+	return nil
+}
+
+// verdict times the dry run of a copy of any item.
+func (b *indexBench) verdict(ctx context.Context, k uint64) (*index.Article, float64, error) {
+	i := b.r.Uint64N(b.N)
+	a := b.article(i, b.items.Copy(i, k, 0.1))
+	a.ID, a.Exact[7] = fmt.Sprint("query-", k), a.Exact[7]^1 // another normal form: another key
+	start := time.Now()
+	_, err := b.x.Check(ctx, a, uint32(b.began.Add(time.Duration(b.N)*time.Millisecond).Unix()))
+	return a, micros(time.Since(start)), err
+}
+
+// starting times verdicts until the outlines are read, at most as many as verdicts does, and then waits for the outlines.
+func (b *indexBench) starting(ctx context.Context) error {
+	start, outlined := time.Now(), b.x.Probe().Outlined
+	var took samples
+	for k, reading := 0, true; reading && k < b.Queries; k++ {
+		b.progress("verdicts at the start", int64(k), int64(b.Queries))
+		_, t, err := b.verdict(ctx, uint64(b.Queries+k))
+		if err != nil {
+			return err
+		}
+		took = append(took, t)
+		select {
+		case <-outlined:
+			reading = false
+		default:
+		}
+	}
+	took = took.sorted()
+	b.res.StartVerdictP50, b.res.StartVerdictP99 = took.at(.5), took.at(.99)
+	err := b.outlined(ctx)
+	b.res.OutlinesSeconds = time.Since(start).Seconds()
+	return err
+}
+
+func (b *indexBench) sizes(ctx context.Context) error {
+	n := float64(b.N)
+	inBands, parts := maintain.Resident(b.x.Probe().Tables)
+	b.res.BandsBytes, b.res.Resident = float64(inBands)/n, map[string]float64{}
+	for part, bytes := range parts {
+		b.res.Resident[part] = float64(bytes) / n
+		b.res.ResidentBytes += float64(bytes) / n
+	}
+	sizes, err := maintain.Sizes(ctx, b.Dir)
+	if err != nil {
+		return err
+	}
+	b.res.Disk = map[string]float64{}
+	for _, s := range sizes {
+		b.res.DiskBytes += float64(s.Bytes) / n
+		if per := float64(s.Bytes) / n; per >= 0.05 {
+			b.res.Disk[s.File+" "+s.Part] = per
+		}
+	}
+	return nil
+}

@@ -1,0 +1,43 @@
+package synth
+
+import (
+	"testing"
+
+	"jianguo/simhash"
+)
+
+func TestPopulation(t *testing.T) {
+	p := Population{Seed: 1, FamilySize: 50}
+	const n = 50000
+	families, relatives := map[uint64][]simhash.Fingerprint{}, 0
+	for i := range uint64(n) {
+		fp := p.Fingerprint(i)
+		if print := p.Print(i); print.Fingerprint != fp {
+			t.Fatalf("item %d is %v and %v", i, fp, print.Fingerprint)
+		}
+		if f, ok := p.Family(i); ok {
+			families[f] = append(families[f], fp)
+			relatives++
+		}
+	}
+	if relatives < n/200 || relatives > n/50 || len(families) < n/100/50 {
+		t.Errorf("%d of %d items in %d families", relatives, n, len(families))
+	}
+	for _, members := range families {
+		total := 0
+		for _, m := range members {
+			total += simhash.Distance(m, members[0])
+		}
+		if mean := total / len(members); mean > 20 {
+			t.Errorf("members of a family differ by %d bits", mean)
+		}
+	}
+	bits := 0
+	for i := range uint64(1000) {
+		c := p.Copy(i, 1, 0.1)
+		bits += simhash.Distance(c.Fingerprint, p.Fingerprint(i))
+	}
+	if bits < 4000 || bits > 8000 {
+		t.Errorf("a thousand copies differ by %d bits", bits)
+	}
+}
