@@ -49,8 +49,9 @@ func (o *outbox) wake() {
 
 // Errors of an outbox; errOthers says that another service publishes the events.
 var (
-	errPutBack = errors.New("the catalogue is an older copy, and what has arrived since is not in ITEMS any more: put a " +
-		"newer backup in its place; or, if no service has a newer one, remove the stream, and all events are published again")
+	errPutBack = errors.New("the catalogue is an older copy, and what has arrived since is not in ITEMS any more: " +
+		"put a newer backup in its place; or, if no service has a newer one, remove the stream, " +
+		"and all events are published again")
 	errOthers  = errors.New("another service publishes the events of the same items")
 	errDiffers = errors.New("the catalogue differs from what another service on the same bus has published: " +
 		"it judges by another version, policy, dictionary or residue list, or holds what that one does not. " +
