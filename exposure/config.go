@@ -24,7 +24,7 @@ type Config struct {
 
 	Policies map[string]Policy   // by history; "" is the default history
 	Kinds    map[string][]string // by history, the kinds of reports that it keeps; missing: delivered and seen
-	Scenes   map[string]Scene    // one that is not listed is as ""; without that, it reads and writes the default history
+	Scenes   map[string]Scene    // one that is not listed is as "", which reads and writes the default history
 	Location *time.Location      // of days and months; nil: Asia/Shanghai
 	Clock    func() time.Time    // by which data expires; nil: Steady, or time.Now
 	Steady   *steady.Clock       // goes on where the last process ended; may be nil

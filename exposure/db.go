@@ -38,7 +38,8 @@ func openDatabase(ctx context.Context, path string, relaxed bool, random io.Read
 	if relaxed {
 		sync = "NORMAL"
 	}
-	// A connection keeps the statements that it has run lately, and makes no empty file in place of one that was removed.
+	// A connection keeps the statements that it has run lately, and makes no empty file in place of one that was
+	// removed.
 	common := "mode=rw&_journal_mode=WAL&_busy_timeout=10000&_secure_delete=on&_stmt_cache_size=32&_synchronous=" + sync
 	d := &database{slots: make(chan struct{}, readConnections)}
 	var err error
@@ -141,7 +142,8 @@ func (r *rows) load(addr string) (*state.State, error) {
 // fetch is a state.Fetcher.
 func (r *rows) fetch(shards []*state.Shard) error {
 	for _, sh := range shards {
-		found, err := r.one(func(b []byte) error { return state.DecodeShard(b, sh) }, "SELECT data FROM shard WHERE id = ?", sh.ID())
+		decode := func(b []byte) error { return state.DecodeShard(b, sh) }
+		found, err := r.one(decode, "SELECT data FROM shard WHERE id = ?", sh.ID())
 		switch {
 		case err != nil:
 			return fmt.Errorf("exposure: read shard %d: %w", sh.ID(), err)

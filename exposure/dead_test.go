@@ -67,7 +67,7 @@ func TestDead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(patience); s.w.applied.Load() < 1 && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(patience); s.w.applied.Seq() < 1 && time.Now().Before(deadline); {
 		time.Sleep(time.Millisecond)
 	}
 	if err := s.Close(); err != nil {

@@ -20,10 +20,10 @@
 //
 // # State
 //
-// A user's state is a tail of the newest keys, exact; then shards (Bloom filters over keys), of which a full one is never
-// written again. The format of both is in codec.go, version 1, or 2 for the head of a user with
-// links; a reader refuses any other. A head, byte by byte: user "u" of the default history, who saw two items
-// on 20 May 2024 (day 19863) with keys 0x11223344 and 0x55667788 and nothing else:
+// A user's state is a tail of the newest keys, exact; then shards (Bloom filters over keys), of which a full one is
+// never written again. The format of both is in codec.go, version 1, or 2 for the head of a user with links; a
+// reader refuses any other. A head, byte by byte: user "u" of the default history, who saw two items on 20 May 2024
+// (day 19863) with keys 0x11223344 and 0x55667788 and nothing else:
 //
 //	01              format version
 //	80 a6 aa b2 06  last: 1716163328 seconds after 1970

@@ -166,7 +166,7 @@ func (s *Store) Expose(ctx context.Context, ev Event) error {
 	if err := ev.check(); err != nil {
 		return err
 	}
-	p, wait := 0, func(ctx context.Context, _ int, seq uint64) error { return s.w.waitApplied(ctx, seq, s.Err) }
+	p, wait := 0, func(ctx context.Context, _ int, seq uint64) error { return s.w.applied.Wait(ctx, seq, s.Err) }
 	if s.fleet != nil {
 		p, wait = redis.PartitionOf(ev.User), s.fleet.wait
 	}

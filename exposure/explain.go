@@ -17,7 +17,8 @@ func (s *Store) Explain(ctx context.Context, user, item, scene string) (*trace.E
 		must.Do(wire.CheckName("item", item, true))
 		must.Do(s.notReady())
 		if len(s.scene(scene).Reads) == 0 {
-			return &trace.Explanation{User: user, Item: item, Reasons: []string{"the scene reads no history"}, Histories: []trace.History{}}
+			return &trace.Explanation{User: user, Item: item, Reasons: []string{"the scene reads no history"},
+				Histories: []trace.History{}}
 		}
 		return s.evidence(ctx, user, scene, s.story(item)).Explain()
 	})

@@ -87,7 +87,8 @@ func (r *request) check() error {
 	case r.Max > 0 && r.AtLeast > r.Max:
 		return wire.Invalidf("at_least", "is %d, more than max, which is %d", r.AtLeast, r.Max)
 	case r.Mark != "" && (r.Max == 0 || r.Max > state.RingSize):
-		return wire.Invalidf("mark", "needs max between 1 and %d: report what was delivered to POST /exposures after ranking", state.RingSize)
+		return wire.Invalidf("mark",
+			"needs max between 1 and %d: report what was delivered to POST /exposures after ranking", state.RingSize)
 	}
 	return nil
 }
@@ -225,7 +226,8 @@ func (r *request) join(relaxed bool) {
 
 // lookAt marks keys by one state, which it reads if it is not in memory. It computes the keys if they are not those of
 // the history before.
-func (s *Store) lookAt(ctx context.Context, r *request, history, user string, keys *[]uint32, marks *[]byte, compute bool) error {
+func (s *Store) lookAt(ctx context.Context, r *request, history, user string,
+	keys *[]uint32, marks *[]byte, compute bool) error {
 	if err := s.notReady(); err != nil {
 		return err
 	}
@@ -284,7 +286,8 @@ func (s *Store) notReady() error {
 
 // enter answers from the view in memory, or else locks the entry. A request with a deadline
 // does not wait beyond it for another request that is reading the user's row.
-func (s *Store) enter(ctx context.Context, e *entry, r *request, now time.Time, mark func(*state.View)) (done bool, err error) {
+func (s *Store) enter(ctx context.Context, e *entry, r *request, now time.Time,
+	mark func(*state.View)) (done bool, err error) {
 	if r.DeadlineMS == 0 {
 		e.mu.RLock()
 		done = s.lookView(e, now, mark)

@@ -70,7 +70,8 @@ func (f *fleet) adoptSecret(ctx context.Context) error {
 	}
 	if secret == nil {
 		var users int // of this directory, which has to move into a new Redis
-		if err := f.db.read.QueryRowContext(ctx, "SELECT count(*) FROM (SELECT 1 FROM user LIMIT 1)").Scan(&users); err != nil {
+		row := f.db.read.QueryRowContext(ctx, "SELECT count(*) FROM (SELECT 1 FROM user LIMIT 1)")
+		if err := row.Scan(&users); err != nil {
 			return err
 		}
 		if users > 0 {
@@ -101,7 +102,8 @@ func (f *fleet) watch(ctx context.Context) {
 		cancel()
 		f.trouble.Set(err)
 		if redis.Changed(f.masters, now) {
-			f.cfg.Logger.Warn("exposure: a Redis has failed over or was restarted; recent reports are applied again", "replayed", redis.Replayed)
+			f.cfg.Logger.Warn("exposure: a Redis has failed over or was restarted; recent reports are applied again",
+				"replayed", redis.Replayed)
 			again := make(chan struct{})
 			close(*f.again.Swap(&again))
 		}
@@ -145,8 +147,9 @@ func (f *fleet) ask(ctx context.Context, e *entry, known bool) *redis.Asked {
 	return f.Redis.Ask(ctx, redis.KeyOf(state.SplitAddress(e.addr)))
 }
 
-// refresh makes the entry's state the one in Redis now. If Redis was asked for the version, look looks at the state in memory
-// before the answer is there; done is true if that was of this version or a later one, and look returned true.
+// refresh makes the entry's state the one in Redis now. If Redis was asked for the version, look looks at the state
+// in memory before the answer is there; done is true if that was of this version or a later one, and look returned
+// true.
 func (f *fleet) refresh(ctx context.Context, e *entry, asked *redis.Asked, look func() bool) (done bool, err error) {
 	if asked != nil {
 		e.mu.RLock()
@@ -195,15 +198,6 @@ func decodeRecord(rec *redis.Record, addr string) (*state.State, error) {
 	return st, nil
 }
 
-// wait waits until the owner of a partition has written an entry.
-func (f *fleet) wait(ctx context.Context, p int, seq uint64) error {
-	refused, err := f.Acks.Wait(ctx, p, seq)
-	if err != nil {
-		return err
-	}
-	return refusal(refused)
-}
-
 // The outcomes of entries, as owners tell them.
 const (
 	refusedExceptions = "exceptions"
@@ -221,12 +215,19 @@ func outcomeOf(err error) string {
 	return err.Error()
 }
 
+// wait waits until the owner of a partition has written an entry.
+func (f *fleet) wait(ctx context.Context, p int, seq uint64) error {
+	err := f.Acks.Wait(ctx, p, seq)
+	if why, ok := errors.AsType[redis.Refused](err); ok {
+		return refusal(string(why))
+	}
+	return err
+}
+
 // refusal is the error of an outcome.
 func refusal(outcome string) error {
 	why, link := strings.CutPrefix(outcome, refusedLink)
 	switch {
-	case outcome == "":
-		return nil
 	case outcome == refusedExceptions:
 		return ErrExceptions
 	case link:

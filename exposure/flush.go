@@ -64,7 +64,7 @@ func (s *writer) flush(ctx context.Context) error {
 	s.applyMu.Lock()
 	list, forgotten := s.dirty, s.forgotten
 	s.dirty, s.forgotten = nil, nil
-	gen, seq, n := s.gen, s.applied.Load(), s.unflushed.Load()
+	gen, seq, n := s.gen, s.applied.Seq(), s.unflushed.Load()
 	s.gen++
 	s.oldest.Store(0)
 	s.applyMu.Unlock()
@@ -155,7 +155,8 @@ func (s *writer) take(e *entry, gen uint64, r *rows) (*state.Snapshot, error) {
 func (f *flushTx) put(addr string, snap *state.Snapshot) {
 	history, user := state.SplitAddress(addr)
 	if snap.Corrupt != "" {
-		f.exec("INSERT INTO quarantine SELECT history, user, head, ? FROM user WHERE history = ? AND user = ?", snap.Corrupt, history, user)
+		f.exec("INSERT INTO quarantine SELECT history, user, head, ? FROM user WHERE history = ? AND user = ?",
+			snap.Corrupt, history, user)
 	}
 	for _, id := range snap.Freed {
 		f.exec("DELETE FROM shard WHERE id = ?", id)

@@ -82,7 +82,7 @@ func TestFlushIsABarrier(t *testing.T) {
 	f.unseenOf("u03", "1") // these are read before the flush
 	f.unseenOf("u17", "1")
 	armed = true
-	barrier := f.w.applied.Load()
+	barrier := f.w.applied.Seq()
 	flushed := make(chan error)
 	go func() { flushed <- f.Flush(context.Background()) }()
 	<-halfway
@@ -124,7 +124,7 @@ func TestFlushIsABarrier(t *testing.T) {
 		return s
 	}
 	file := open(f.cfg.Path, prefix)
-	if got := file.w.applied.Load(); got != barrier {
+	if got := file.w.applied.Seq(); got != barrier {
 		t.Fatalf("the file says %d, the barrier was %d", got, barrier)
 	}
 	want := open(filepath.Join(t.TempDir(), "b.db"), prefix)
@@ -217,7 +217,7 @@ func TestUnflushedIsBounded(t *testing.T) {
 		t.Errorf("%d keys are unflushed, the bound is %d", n, bound)
 	}
 	close(goOn)
-	if err := f.w.waitApplied(t.Context(), events, f.Err); err != nil {
+	if err := f.w.applied.Wait(t.Context(), events, f.Err); err != nil {
 		t.Fatal(err)
 	}
 }

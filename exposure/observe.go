@@ -15,13 +15,15 @@ import (
 func (s *Store) Collectors() []prometheus.Collector {
 	m := s.metrics
 	gauge := func(name, help string, f func() float64) prometheus.Collector {
-		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "jianguo", Subsystem: "exposure", Name: name, Help: help}, f)
+		opts := prometheus.GaugeOpts{Namespace: "jianguo", Subsystem: "exposure", Name: name, Help: help}
+		return prometheus.NewGaugeFunc(opts, f)
 	}
 	return []prometheus.Collector{
 		m.requests, m.candidates, m.inExact, m.inShards, m.degraded, m.hits, m.misses, m.dead, m.corrupt, m.lost,
 		m.flushedUsers, m.flushedBytes, m.swept, m.fprTests, m.fprPositives, m.fprExpected,
 		m.flushes, m.stateBytes, m.events,
-		gauge("unflushed_keys", "Keys of events applied that are not in the file yet.", func() float64 { return float64(s.w.unflushed.Load()) }),
+		gauge("unflushed_keys", "Keys of events applied that are not in the file yet.",
+			func() float64 { return float64(s.w.unflushed.Load()) }),
 		gauge("unflushed_age_seconds", "Age of the oldest of them.", func() float64 {
 			if t := s.w.oldest.Load(); t != 0 {
 				return time.Since(time.Unix(0, t)).Seconds()
@@ -29,12 +31,13 @@ func (s *Store) Collectors() []prometheus.Collector {
 			return 0
 		}),
 		gauge("consumer_lag_events", "Events logged that are not applied yet; -1 when the log does not answer.", s.lag),
-		gauge("owned_partitions", "Partitions of users whose reports this service applies; 0 without a shared store.", func() float64 {
-			if s.fleet == nil {
-				return 0
-			}
-			return float64(s.fleet.Owners.Owned.Load())
-		}),
+		gauge("owned_partitions", "Partitions of users whose reports this service applies; 0 without a shared store.",
+			func() float64 {
+				if s.fleet == nil {
+					return 0
+				}
+				return float64(s.fleet.Owners.Owned.Load())
+			}),
 		gauge("cached_users", "Users in memory.", func() float64 { n, _ := s.cache.Load().size(); return float64(n) }),
 		gauge("cached_bytes", "Memory they take.", func() float64 { _, b := s.cache.Load().size(); return float64(b) }),
 		gauge("story_items", "Items of stories of two or more, in memory.", func() float64 {
@@ -62,7 +65,7 @@ func (s *Store) lag() float64 {
 	if err != nil {
 		return -1
 	}
-	return max(0, float64(log.Last)-float64(s.w.applied.Load()))
+	return max(0, float64(log.Last)-float64(s.w.applied.Seq()))
 }
 
 // rateEvery is how many looks at a view there are for one that measures the false-positive rate.
@@ -94,7 +97,8 @@ type metrics struct {
 
 func newMetrics(kinds []string) *metrics {
 	counter := func(name, help string) prometheus.Counter {
-		return prometheus.NewCounter(prometheus.CounterOpts{Namespace: "jianguo", Subsystem: "exposure", Name: name, Help: help})
+		opts := prometheus.CounterOpts{Namespace: "jianguo", Subsystem: "exposure", Name: name, Help: help}
+		return prometheus.NewCounter(opts)
 	}
 	m := &metrics{
 		requests:     counter("filter_requests_total", "Filter requests answered."),
@@ -111,8 +115,8 @@ func newMetrics(kinds []string) *metrics {
 		flushedBytes: counter("flushed_bytes_total", "Bytes of heads and shards written."),
 		swept:        counter("swept_users_total", "Users removed or shrunk because what they held had expired."),
 		fprTests:     counter("fpr_tests_total", "Random keys tested against live states."),
-		fprPositives: counter("fpr_positives_total", "Of those, found: positives / tests is the measured false-positive rate."),
-		fprExpected:  counter("fpr_expected_total", "Of those, expected by theory for the shards as full as they were."),
+		fprPositives: counter("fpr_positives_total", "Of those, found: divided by tests, the measured rate."),
+		fprExpected:  counter("fpr_expected_total", "Of those, expected for shards as full as they were."),
 		flushes: prometheus.NewHistogram(prometheus.HistogramOpts{Namespace: "jianguo", Subsystem: "exposure",
 			Name: "flush_seconds", Help: "Duration of a flush.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 16)}),
 		stateBytes: prometheus.NewHistogram(prometheus.HistogramOpts{Namespace: "jianguo", Subsystem: "exposure",

@@ -62,7 +62,8 @@ func (f *fleet) own(ctx context.Context, part int) error {
 	entries := make(chan eventlog.Entry, maxBatch)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error {
-		return f.log.ConsumePart(ctx, part, o.mark.Applied, time.Now().Add(-redis.Replayed), func(e eventlog.Entry) error {
+		since := time.Now().Add(-redis.Replayed)
+		return f.log.ConsumePart(ctx, part, o.mark.Applied, since, func(e eventlog.Entry) error {
 			e.Data = slices.Clone(e.Data)
 			select {
 			case entries <- e:
@@ -318,7 +319,8 @@ func (o *owner) write(ctx context.Context) error {
 // imageOf is what Redis is to hold of a user.
 func (o *owner) imageOf(addr string, u *owned) redis.Write {
 	snap := u.st.Snapshot(addr, o.nextShard)
-	w := redis.Write{Key: u.key, Found: u.found, Freed: snap.Freed, Bad: u.bad, TTL: eventlog.ErasureDelay + 2*time.Hour,
+	w := redis.Write{Key: u.key, Found: u.found, Freed: snap.Freed, Bad: u.bad,
+		TTL:    eventlog.ErasureDelay + 2*time.Hour,
 		Record: redis.Record{Version: u.version, Head: snap.Head, Shards: map[int64][]byte{}}}
 	for _, sh := range snap.Shards {
 		w.Shards[sh.ID] = sh.Data

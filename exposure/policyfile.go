@@ -82,7 +82,8 @@ var kindWord = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
 func checkKinds(kinds []string) error {
 	for _, kind := range kinds {
 		if !kindWord.MatchString(kind) || slices.Contains(taken, kind) {
-			return fmt.Errorf("%.60q is no name of a kind: a word of up to 32 letters a to z, digits, _ and -, and none of %s", kind, strings.Join(taken, ", "))
+			return fmt.Errorf("%.60q is no name of a kind: a word of up to 32 letters a to z, digits, _ and -, and none of %s",
+				kind, strings.Join(taken, ", "))
 		}
 	}
 	if len(kinds) == 0 {
@@ -124,7 +125,8 @@ func (f *policyFile) fill(scenes map[string]Scene) {
 func (f *policyFile) known(field string, names []string) (list []string) {
 	for _, h := range names {
 		if _, ok := f.Histories[h]; !ok {
-			must.Do(fmt.Errorf("scenes.%s: %.60q is no history: %s", field, h, strings.Join(slices.Sorted(maps.Keys(f.Histories)), ", ")))
+			all := strings.Join(slices.Sorted(maps.Keys(f.Histories)), ", ")
+			must.Do(fmt.Errorf("scenes.%s: %.60q is no history: %s", field, h, all))
 		}
 		list = append(list, stored(h))
 	}

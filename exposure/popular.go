@@ -103,7 +103,9 @@ func (p *popularCounts) Top(n int, at time.Time) []PopularItem {
 		out = append(out, PopularItem{ID: id, Weight: c.decayed(float64(at.Unix())), At: at})
 	}
 	p.mu.Unlock()
-	slices.SortFunc(out, func(a, b PopularItem) int { return cmp.Or(cmp.Compare(b.Weight, a.Weight), cmp.Compare(a.ID, b.ID)) })
+	slices.SortFunc(out, func(a, b PopularItem) int {
+		return cmp.Or(cmp.Compare(b.Weight, a.Weight), cmp.Compare(a.ID, b.ID))
+	})
 	return out[:min(n, len(out))]
 }
 

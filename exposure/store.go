@@ -65,7 +65,8 @@ func (s *Store) open(ctx context.Context) {
 	if err := s.popular.Load(s.cfg.Path + popularSuffix); err != nil {
 		s.cfg.Logger.Warn("exposure: counts of popular items start again from zero", "err", err)
 	}
-	s.Traces = must.Get(trace.Open(ctx, s.db.write, func() time.Time { return s.cfg.Clock().In(s.cfg.Location) }, s.cfg.Logger))
+	clock := func() time.Time { return s.cfg.Clock().In(s.cfg.Location) }
+	s.Traces = must.Get(trace.Open(ctx, s.db.write, clock, s.cfg.Logger))
 	if s.cfg.Shared != nil {
 		must.Do(s.openFleet(ctx))
 		return
@@ -136,11 +137,11 @@ func (s *Store) recover(ctx context.Context) (last uint64) {
 func (s *Store) start(last uint64) {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.stop = cancel
-	if s.w.applied.Load() >= last {
+	if s.w.applied.Seq() >= last {
 		s.setReady()
 	}
 	s.done.Go(func() {
-		err := s.cfg.Log.Consume(ctx, s.w.applied.Load(), func(e eventlog.Entry) error {
+		err := s.cfg.Log.Consume(ctx, s.w.applied.Seq(), func(e eventlog.Entry) error {
 			if err := s.w.waitRoom(ctx); err != nil {
 				return err
 			}
@@ -180,10 +181,11 @@ func (s *Store) setReady() {
 // memory may differ from what reached the file.
 func (s *Store) fail(err error) {
 	if s.failed.First(err) {
-		s.cfg.Logger.Error("exposure: store failed; what was reported since its last flush will be read from the log again", "err", err)
+		s.cfg.Logger.Error("exposure: store failed; what was reported since its last flush will be read from the log again",
+			"err", err)
 		s.ready.Store(false)
 		s.stop()
-		s.w.wakeAll()
+		s.w.applied.WakeAll()
 		select {
 		case s.broke <- struct{}{}:
 		default:
@@ -249,7 +251,7 @@ func (s *Store) Close() error {
 	failed := s.Err()
 	s.ready.Store(false)
 	s.stop()
-	s.w.wakeAll()
+	s.w.applied.WakeAll()
 	s.done.Wait()
 	var flushErr error
 	if s.fleet != nil {

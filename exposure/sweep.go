@@ -42,13 +42,14 @@ func (s *writer) sweep(ctx context.Context, after string, n int) (string, error)
 	last := after
 	err := must.Catch(func() {
 		now := s.cfg.Clock().In(s.cfg.Location).Add(-sweepGrace)
-		if log := must.Get(s.cfg.Log.State(ctx)); !s.Ready() || s.applied.Load() < log.Last {
+		if log := must.Get(s.cfg.Log.State(ctx)); !s.Ready() || s.applied.Seq() < log.Last {
 			return
 		}
 		history, user := state.SplitAddress(after)
 		var stale []string
 		seen := 0
-		const next = "SELECT history, user, head FROM user WHERE (history, user) > (?, ?) ORDER BY history, user LIMIT ?"
+		const next = `SELECT history, user, head FROM user WHERE (history, user) > (?, ?)
+			ORDER BY history, user LIMIT ?`
 		for rows := range sqlite.Rows(ctx, s.db.read, next, history, user, n) {
 			var head sql.RawBytes
 			must.Do(rows.Scan(&history, &user, &head))
@@ -56,7 +57,8 @@ func (s *writer) sweep(ctx context.Context, after string, n int) (string, error)
 			last = state.Address(history, user)
 			// Without a policy, no scene maps to this history any more: kept, for the operator to decide.
 			if pol := s.policies[history]; pol != nil {
-				if st, err := state.DecodeHead(head, last); err == nil && st.Stale(pol, now) { // Verify reports a damaged one
+				// VerifyFile reports a damaged one.
+				if st, err := state.DecodeHead(head, last); err == nil && st.Stale(pol, now) {
 					stale = append(stale, last)
 				}
 			}

@@ -32,7 +32,8 @@ type writer struct {
 // lostEvents says that the log no longer holds the events between two sequences.
 func (s *writer) lostEvents(applied, next uint64) {
 	s.metrics.lost.Add(float64(next - applied - 1))
-	s.cfg.Logger.Error("exposure: events that were not applied have left the log: what they reported may be shown again",
+	s.cfg.Logger.Error(
+		"exposure: events that were not applied have left the log: what they reported may be shown again",
 		"lost", next-applied-1, "first", applied+1, "last", next-1)
 }
 
@@ -41,7 +42,7 @@ func (s *writer) lostEvents(applied, next uint64) {
 func (s *writer) consume(ctx context.Context, e eventlog.Entry) error {
 	s.applyMu.Lock()
 	defer s.applyMu.Unlock()
-	applied := s.applied.Load()
+	applied := s.applied.Seq()
 	if e.Seq <= applied {
 		return nil
 	}

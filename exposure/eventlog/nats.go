@@ -89,13 +89,14 @@ func (l *NATS) create(ctx context.Context) error {
 
 // Append publishes and waits for the stream's acknowledgement.
 func (l *NATS) Append(ctx context.Context, subject string, data []byte) (uint64, error) {
-	return l.append(ctx, subject, data)
+	return l.publish(ctx, subject, data)
 }
 
-func (l *NATS) append(ctx context.Context, subject string, data []byte, options ...jetstream.PublishOpt) (uint64, error) {
-	ack, err := l.js.PublishMsg(ctx, &nats.Msg{Subject: subject, Data: data}, options...)
+func (l *NATS) publish(ctx context.Context, subject string, data []byte, opts ...jetstream.PublishOpt) (uint64, error) {
+	ack, err := l.js.PublishMsg(ctx, &nats.Msg{Subject: subject, Data: data}, opts...)
 	if err != nil {
-		if api, ok := errors.AsType[*jetstream.APIError](err); ok && (api.ErrorCode == streams.StoreFailed || streams.NoRoom(api)) {
+		api, ok := errors.AsType[*jetstream.APIError](err)
+		if ok && (api.ErrorCode == streams.StoreFailed || streams.NoRoom(api)) {
 			return 0, fmt.Errorf("%w (%s)", ErrFull, api.Description)
 		}
 		return 0, fmt.Errorf("exposure: publish to %s: %w", subject, err)
@@ -120,9 +121,10 @@ func (l *NATS) State(ctx context.Context) (State, error) {
 
 // watch checks the stream until it is gone, or is not the one of an identity.
 func (l *NATS) watch(ctx context.Context, identity string) error {
-	gone, err := streams.Watch(ctx, ctx, identity, &l.trouble, func(ctx context.Context) (*jetstream.StreamInfo, error) {
+	check := func(ctx context.Context) (*jetstream.StreamInfo, error) {
 		return streams.Check(ctx, l.stream, l.js, SubjectPrefix+"seen", leastRoom)
-	})
+	}
+	gone, err := streams.Watch(ctx, ctx, identity, &l.trouble, check)
 	if gone {
 		l.gone.Store(true)
 	}
@@ -165,6 +167,11 @@ func (l *NATS) consume(ctx context.Context, after uint64, subjects []string, fn 
 		defer close(watched)
 		cancel(l.watch(ctx, streams.Identity(info)))
 	}()
+	warn := func(_ jetstream.ConsumeContext, err error) {
+		if ctx.Err() == nil {
+			l.logger.Warn("exposure: consumer", "stream", StreamName, "err", err)
+		}
+	}
 	last := after
 	cc, err := cons.Consume(func(msg jetstream.Msg) {
 		if ctx.Err() != nil {
@@ -183,14 +190,11 @@ func (l *NATS) consume(ctx context.Context, after uint64, subjects []string, fn 
 		if l.cfg.Witness != nil {
 			l.cfg.Witness(meta.Timestamp)
 		}
-		if err := fn(Entry{Seq: seq, Subject: msg.Subject(), Data: msg.Data(), Time: meta.Timestamp, Pending: meta.NumPending}); err != nil {
+		e := Entry{Seq: seq, Subject: msg.Subject(), Data: msg.Data(), Time: meta.Timestamp, Pending: meta.NumPending}
+		if err := fn(e); err != nil {
 			cancel(err)
 		}
-	}, jetstream.PullMaxMessages(4096), jetstream.PullHeartbeat(streams.Heartbeat), jetstream.ConsumeErrHandler(func(_ jetstream.ConsumeContext, err error) {
-		if ctx.Err() == nil {
-			l.logger.Warn("exposure: consumer", "stream", StreamName, "err", err)
-		}
-	}))
+	}, jetstream.PullMaxMessages(4096), jetstream.PullHeartbeat(streams.Heartbeat), jetstream.ConsumeErrHandler(warn))
 	if err != nil {
 		return fmt.Errorf("exposure: consume %s: %w", StreamName, err)
 	}
@@ -251,7 +255,8 @@ func (l *NATS) purge(ctx context.Context, first, before uint64) {
 // firstSince is the first sequence of [first, end) that was not logged before a time, or end.
 func (l *NATS) firstSince(ctx context.Context, first, end uint64, before time.Time) uint64 {
 	return first + uint64(sort.Search(int(end-first), func(i int) bool {
-		msg, err := l.stream.GetMsg(ctx, first+uint64(i), jetstream.WithGetMsgSubject(SubjectPrefix+">")) // or the next one
+		// That one, or the next.
+		msg, err := l.stream.GetMsg(ctx, first+uint64(i), jetstream.WithGetMsgSubject(SubjectPrefix+">"))
 		if errors.Is(err, jetstream.ErrMsgNotFound) {
 			return true
 		}

@@ -19,8 +19,8 @@ func partSubjects(part int) []string {
 	return subjects
 }
 
-// ConsumePart is Consume for one partition: the last part of a subject. It begins after a sequence or, if that is earlier,
-// with the entries logged since a time. Partition 0 has the entries without a partition as well.
+// ConsumePart is Consume for one partition: the last part of a subject. It begins after a sequence or, if that is
+// earlier, with the entries logged since a time. Partition 0 has the entries without a partition as well.
 func (l *NATS) ConsumePart(ctx context.Context, part int, after uint64, since time.Time, fn func(Entry) error) error {
 	err := must.Catch(func() {
 		if st := l.info(ctx).State; st.Msgs > 0 && after >= st.FirstSeq {
@@ -35,7 +35,7 @@ func (l *NATS) ConsumePart(ctx context.Context, part int, after uint64, since ti
 
 // AppendOnce is Append, unless an event with the same id was appended within the last minutes.
 func (l *NATS) AppendOnce(ctx context.Context, id, subject string, data []byte) error {
-	_, err := l.append(ctx, subject, data, jetstream.WithMsgID(id))
+	_, err := l.publish(ctx, subject, data, jetstream.WithMsgID(id))
 	return err
 }
 

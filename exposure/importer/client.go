@@ -65,7 +65,8 @@ func (c *Client) post(ctx context.Context, path string, body, answer any) error 
 }
 
 func (c *Client) try(ctx context.Context, path string, data []byte, answer any) (again bool, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(c.URL, "/")+path, bytes.NewReader(data))
+	url := strings.TrimSuffix(c.URL, "/") + path
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(data))
 	if err != nil {
 		return false, err
 	}
@@ -96,7 +97,7 @@ func (c *Client) try(ctx context.Context, path string, data []byte, answer any) 
 	case http.StatusUnprocessableEntity, http.StatusRequestEntityTooLarge:
 		return false, &RefusedError{Detail: problem.Detail}
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return false, errors.New("import: " + problem.Detail + ": give a token of the role recall with --token or JIANGUO_TOKEN")
+		return false, fmt.Errorf("import: %s: give a token of the role recall with --token or JIANGUO_TOKEN", problem.Detail)
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusInsufficientStorage:
 		return true, errors.New("import: " + problem.Detail)
 	}

@@ -2,8 +2,6 @@ package importer
 
 import (
 	"context"
-
-	"jianguo/exposure/trace"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -12,6 +10,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"jianguo/exposure/kernel"
+	"jianguo/exposure/trace"
 	"jianguo/exposure/wire"
 )
 
@@ -40,15 +39,16 @@ const (
 // OpenOld begins to connect to a Redis, in which a user's key is as key says. It need not answer yet.
 func OpenOld(ctx context.Context, url, key string, logger *slog.Logger) (*Old, error) {
 	counter := func(name, help string) prometheus.Counter {
-		return prometheus.NewCounter(prometheus.CounterOpts{Namespace: "jianguo", Subsystem: "legacy", Name: name, Help: help})
+		opts := prometheus.CounterOpts{Namespace: "jianguo", Subsystem: "legacy", Name: name, Help: help}
+		return prometheus.NewCounter(opts)
 	}
 	o := &Old{Logger: logger, key: key, imports: make(chan struct{}, importers),
 		asked:    counter("requests_total", "Filter requests that asked the old store."),
 		late:     counter("unanswered_total", "Of these, the ones it did not answer in time."),
 		imported: counter("imported_users_total", "Users imported because they were asked for."),
 		compared: counter("compared_items_total", "Items about which both stores were asked, with --shadow."),
-		differences: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "jianguo", Subsystem: "legacy", Name: "differences_total",
-			Help: "Of these, the ones about which they differ, by reason."}, []string{"reason"})}
+		differences: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "jianguo", Subsystem: "legacy",
+			Name: "differences_total", Help: "Of these, the ones about which they differ, by reason."}, []string{"reason"})}
 	for _, reason := range reasons {
 		o.differences.WithLabelValues(reason)
 	}

@@ -130,7 +130,8 @@ func (g *group) testFirst(keys []uint32, w *work) (n int) {
 	c, d, mask := g.read(), g.mod, g.mask()
 	for i, key := range keys {
 		h := baseHashes(key)
-		acc := mask & c.at(d.reduce(h.h0)) & c.at(d.reduce(h.h1+h.h3)) & c.at(d.reduce(h.h0+2*h.h3)) & c.at(d.reduce(h.h1+3*h.h2))
+		acc := mask & c.at(d.reduce(h.h0)) & c.at(d.reduce(h.h1+h.h3)) &
+			c.at(d.reduce(h.h0+2*h.h3)) & c.at(d.reduce(h.h1+3*h.h2))
 		n &= batch - 1
 		w.numbers[n], w.rest[n], w.acc[n] = uint32(i), h, acc
 		if acc != 0 {

@@ -95,7 +95,8 @@ func restLocationsAVX2(hashes *hashes, offsets *uint32, n int, k uint64, d *divi
 // eight keys at a time, and moves acc by step bytes after each eight.
 //
 //go:noescape
-func probeAVX2(locations *uint32, n int, k uint64, lane *uint32, unit, bits uint64, acc *uint32, step uint64, to *uint32)
+func probeAVX2(locations *uint32, n int, k uint64, lane *uint32, unit, bits uint64,
+	acc *uint32, step uint64, to *uint32)
 
 // listAVX2 lists which of n ≥ 1 numbers are not zero: their indices, the offsets of the hashes
 // of such a key, and the numbers themselves. It writes eight of each at a time.

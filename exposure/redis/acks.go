@@ -3,14 +3,13 @@ package redis
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/nats-io/nats.go"
 
+	"jianguo/exposure/eventlog"
 	"jianguo/internal/wrap"
 )
 
@@ -24,6 +23,11 @@ type Ack struct {
 	Refused map[uint64]string `json:"refused,omitempty"` // of entries that were not applied: why
 }
 
+// Refused is why an entry was not applied, as its owner has told.
+type Refused string
+
+func (why Refused) Error() string { return string(why) }
+
 // Acks tells requests of this service what owners on any service have applied.
 type Acks struct {
 	conn  *nats.Conn
@@ -33,19 +37,14 @@ type Acks struct {
 }
 
 type ackPart struct {
-	mu      sync.Mutex
-	log     string                     // mu; that applied counts in
-	applied uint64                     // mu
-	refused map[uint64]string          // mu; of recent entries
-	waiting map[uint64][]chan struct{} // mu; by sequence
+	eventlog.Applied
+	mu  sync.Mutex
+	log string // mu; whose sequences count
 }
 
 // Listen begins to hear what owners say.
 func Listen(conn *nats.Conn, redis *Conn) (*Acks, error) {
 	a := &Acks{conn: conn, redis: redis}
-	for i := range a.parts {
-		a.parts[i].refused, a.parts[i].waiting = map[uint64]string{}, map[uint64][]chan struct{}{}
-	}
 	var err error
 	a.sub, err = conn.Subscribe(appliedSubject+"*", a.hear)
 	return a, wrap.Err(err, "exposure: subscribe to owners")
@@ -69,66 +68,30 @@ func (a *Acks) hear(m *nats.Msg) {
 	if err != nil || p < 0 || p >= Partitions || json.Unmarshal(m.Data, &ack) != nil {
 		return
 	}
-	a.parts[p].advance(ack)
+	a.parts[p].hear(ack)
 }
 
-// maxRefused bounds the outcomes that no request waits for.
-const maxRefused = 4096
-
-func (q *ackPart) advance(ack Ack) {
+func (q *ackPart) hear(ack Ack) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if len(q.refused) > maxRefused {
-		clear(q.refused)
+	if ack.Log != q.log {
+		q.log = ack.Log
+		q.Reset(0) // the stream was created again: its sequences count from one
 	}
+	refused := map[uint64]error{}
 	for seq, why := range ack.Refused {
-		q.refused[seq] = why
+		refused[seq] = Refused(why)
 	}
-	if ack.Log != "" && ack.Log != q.log {
-		q.log, q.applied = ack.Log, 0 // the stream was created again: its sequences count from one
-	}
-	if ack.Seq <= q.applied {
-		return
-	}
-	q.applied = ack.Seq
-	for seq, waiters := range q.waiting {
-		if seq <= ack.Seq {
-			for _, ch := range waiters {
-				close(ch)
-			}
-			delete(q.waiting, seq)
-		}
-	}
+	q.Advance(ack.Seq, refused)
 }
 
-// pollEvery is how often a request that waits asks Redis: what an owner says may get lost.
-const pollEvery = 250 * time.Millisecond
-
-// Wait waits until an entry is in Redis. If it was refused it returns why.
-func (a *Acks) Wait(ctx context.Context, p int, seq uint64) (refused string, err error) {
-	q := &a.parts[p]
-	done := make(chan struct{})
-	q.mu.Lock()
-	if q.applied >= seq {
-		close(done)
-	} else {
-		q.waiting[seq] = append(q.waiting[seq], done)
-	}
-	q.mu.Unlock()
-	for {
-		select {
-		case <-done:
-			q.mu.Lock()
-			refused = q.refused[seq]
-			delete(q.refused, seq)
-			q.mu.Unlock()
-			return refused, nil
-		case <-time.After(pollEvery):
-			if applied, err := a.redis.Applied(ctx, p); err == nil {
-				q.advance(Ack{Seq: applied})
-			}
-		case <-ctx.Done():
-			return "", fmt.Errorf("exposure: event %d is logged but not yet applied: %w", seq, ctx.Err())
+// Wait waits until an entry is in Redis, or returns a Refused. Now and then it asks Redis: what an owner
+// says may get lost.
+func (a *Acks) Wait(ctx context.Context, p int, seq uint64) error {
+	return a.parts[p].Applied.Wait(ctx, seq, func() error {
+		if applied, err := a.redis.Applied(ctx, p); err == nil {
+			a.parts[p].Advance(applied, nil)
 		}
-	}
+		return nil
+	})
 }

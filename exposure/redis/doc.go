@@ -16,9 +16,10 @@
 //
 // # One writer
 //
-// Users are spread over Partitions by a hash. Each partition of the log has one owner at a time, by a lease in a key-value
-// bucket of the bus (Owners). What keeps a former owner from doing harm is Redis itself: progress is refused to
-// all epochs but the newest (Acquire, Advance), and a record is written only over the version that the writer has read, and over no later one (Put).
+// Users are spread over Partitions by a hash. Each partition of the log has one owner at a time, by a lease in a
+// key-value bucket of the bus (Owners). What keeps a former owner from doing harm is Redis itself: progress is
+// refused to all epochs but the newest (Acquire, Advance), and a record is written only over the version that the
+// writer has read, and over no later one (Put).
 //
 // PREFIX:part:NUMBER is a hash that holds the progress of a partition:
 //
@@ -27,6 +28,6 @@
 //	log      identity of the log
 //	applied  sequence of the last entry applied
 //
-// A Redis that fails over may lose the writes of its last moments. The log still has them: an owner applies the last Replayed
-// of it again when it begins, and begins again when another server has become a master (Masters).
+// A Redis that fails over may lose the writes of its last moments. The log still has them: an owner applies the
+// last Replayed of it again when it begins, and begins again when another server has become a master (Masters).
 package redis

@@ -51,7 +51,8 @@ func Names(ctx context.Context, r *Conn, use func(names []string, total int64) e
 	for address := range masters {
 		for cursor := uint64(0); ; {
 			node := nodes[address]
-			page, err := node.Do(ctx, node.B().Scan().Cursor(cursor).Match(escape(r.Prefix+":")+"*").Count(1000).Build()).AsScanEntry()
+			scan := node.B().Scan().Cursor(cursor).Match(escape(r.Prefix+":") + "*").Count(1000).Build()
+			page, err := node.Do(ctx, scan).AsScanEntry()
 			if err != nil {
 				return fmt.Errorf("exposure: scan Redis %s: %w", address, err)
 			}

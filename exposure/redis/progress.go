@@ -58,7 +58,8 @@ return 1`)
 
 // Advance stores how far the owner of an epoch has applied its partition, or returns ErrFenced.
 func (r *Conn) Advance(ctx context.Context, p int, epoch, applied uint64) error {
-	done, err := advanceScript.Exec(ctx, r.Client, []string{r.part(p)}, []string{digits(epoch), digits(applied)}).AsInt64()
+	args := []string{digits(epoch), digits(applied)}
+	done, err := advanceScript.Exec(ctx, r.Client, []string{r.part(p)}, args).AsInt64()
 	if err == nil && done == 0 {
 		return ErrFenced
 	}

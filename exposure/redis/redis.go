@@ -76,13 +76,15 @@ type Conn struct {
 	Prefix string // of all keys
 }
 
-// Open connects to redis://[USER:PASSWORD@]HOST[:PORT][,HOST...][/DB]; one of the hosts of a cluster is enough. rediss:// is
-// with TLS, and takes files in PEM: ?ca=FILE, the authority of the servers, and &cert=FILE&key=FILE to show them. Keys begin with the prefix.
+// Open connects to redis://[USER:PASSWORD@]HOST[:PORT][,HOST...][/DB]; one of the hosts of a cluster is enough.
+// rediss:// is with TLS, and takes files in PEM: ?ca=FILE, the authority of the servers, and &cert=FILE&key=FILE to
+// show them. Keys begin with the prefix.
 func Open(address, prefix string) (*Conn, error) {
 	address = seeds(address)
 	option, err := rueidis.ParseURL(address)
 	if err != nil { // which may repeat a password
-		return nil, errors.New("exposure: the address of the Redis cannot be read; it has the form redis://[USER:PASSWORD@]HOST[:PORT][,HOST...][/DB]")
+		return nil, errors.New("exposure: the address of the Redis cannot be read; " +
+			"it has the form redis://[USER:PASSWORD@]HOST[:PORT][,HOST...][/DB]")
 	}
 	u, _ := url.Parse(address)
 	if err := trust(option.TLSConfig, u.Query()); err != nil {
@@ -223,8 +225,9 @@ func (r *Conn) Heads(ctx context.Context, keys []Key) ([]Record, error) {
 	return out, nil
 }
 
-// putScript takes version, milliseconds, head, bad head, version found, number of freed shards, these, and then numbers and bytes
-// of shards. It writes over the version found, or over its own, where it is repeated, and over no later one.
+// putScript takes version, milliseconds, head, bad head, version found, number of freed shards, these, and then
+// numbers and bytes of shards. It writes over the version found, or over its own, where it is repeated, and over no
+// later one.
 var putScript = rueidis.NewLuaScriptNoShaRetryable(`
 local have = redis.call('HGET', KEYS[1], 'v') or '00000000000000000000000000000000'
 if have ~= ARGV[5] and have ~= ARGV[1] or have > ARGV[1] then return 0 end
@@ -241,7 +244,8 @@ if ARGV[4] ~= '' then redis.call('HSET', KEYS[1], 'bad', ARGV[4]) end
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
 return 1`)
 
-// Put writes records, each as a whole. It returns ErrFenced if one is no longer of the version found, or that is a later one.
+// Put writes records, each as a whole. It returns ErrFenced if one is no longer of the version found, or that is a
+// later one.
 func (r *Conn) Put(ctx context.Context, writes []Write) error {
 	calls := make([]rueidis.LuaExec, len(writes))
 	for i, w := range writes {

@@ -11,13 +11,13 @@ import (
 	"jianguo/exposure/state"
 )
 
-// Verify reads all keys of a store in a Redis, in pages, and returns what it finds wrong: heads and shards that do not
-// decode, shards that are missing, orphaned, or in two records, or have more bits set than their count allows, records
-// that never expire, and keys and fields that are not of a store. It changes nothing. Services may be at work
-// meanwhile: a record is read at once, in one command. A record that Redis names twice, as it may while a table grows, is
-// counted twice. Verify keeps the numbers of all shards in memory, about 40 bytes each. It calls progress with the keys
-// read so far, and about how many there are.
-func Verify(ctx context.Context, r *Conn, progress func(done, total int64)) (rep state.Report, wrong []error, err error) {
+// Verify reads all keys of a store in a Redis, in pages, and returns what it finds wrong: heads and shards that do
+// not decode, shards that are missing, orphaned, or in two records, or have more bits set than their count allows,
+// records that never expire, and keys and fields that are not of a store. It changes nothing. Services may be at
+// work meanwhile: a record is read at once, in one command. A record that Redis names twice, as it may while a
+// table grows, is counted twice. Verify keeps the numbers of all shards in memory, about 40 bytes each. It calls
+// progress with the keys read so far, and about how many there are.
+func Verify(ctx context.Context, r *Conn, progress func(done, total int64)) (_ state.Report, wrong []error, err error) {
 	v := &storeVerifier{redis: r, owner: map[int64]uint64{}}
 	var done int64
 	if err = v.secret(ctx); err == nil {

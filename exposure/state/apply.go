@@ -63,7 +63,7 @@ func (s *State) Replay(p *Policy, ops []Op, loc *time.Location, fetch Fetcher) e
 	for i := 0; i < len(ops); {
 		first := ops[i]
 		keys = keys[:0]
-		for ; i < len(ops) && ops[i].At == first.At && ops[i].Now == first.Now && ops[i].Delivered == first.Delivered; i++ {
+		for ; i < len(ops) && ops[i] == (Op{first.At, first.Now, ops[i].Key, first.Delivered}); i++ {
 			keys = append(keys, ops[i].Key)
 		}
 		at, now := time.Unix(first.At, 0).In(loc), time.Unix(first.Now, 0).In(loc)

@@ -140,7 +140,8 @@ func DecodeHead(b []byte, addr string) (*State, error) {
 		return nil, fmt.Errorf("exposure: head of %d bytes: %w", len(b), ErrCorrupt)
 	}
 	if b[0] != formatVersion && b[0] != linkedVersion {
-		return nil, fmt.Errorf("exposure: head has format version %d, this program reads %d and %d", b[0], formatVersion, linkedVersion)
+		return nil, fmt.Errorf("exposure: head has format version %d, this program reads %d and %d",
+			b[0], formatVersion, linkedVersion)
 	}
 	body := b[:len(b)-4]
 	if binary.LittleEndian.Uint32(b[len(body):]) != checksum(body, xxh3.HashString(addr)) {

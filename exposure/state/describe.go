@@ -32,7 +32,8 @@ func (s *State) Find(p *Policy, v *View, now time.Time, item string, key uint32)
 }
 
 func (s *State) Describe(p *Policy, now time.Time) trace.History {
-	info := trace.History{Policy: p.String(), Tail: len(s.tail), Exceptions: len(s.excepted), Shards: []trace.Shard{}, Linked: s.Links.From, Imported: s.Links.Imported}
+	info := trace.History{Policy: p.String(), Tail: len(s.tail), Exceptions: len(s.excepted), Shards: []trace.Shard{},
+		Linked: s.Links.From, Imported: s.Links.Imported}
 	if len(s.tail) > 0 {
 		info.TailFrom = s.tail[0].day.String()
 	}
@@ -47,7 +48,8 @@ func (s *State) Describe(p *Policy, now time.Time) trace.History {
 	}
 	for i := range s.shards {
 		sh := &s.shards[i]
-		si := trace.Shard{Capacity: int(sh.capacity), Keys: int(sh.count), Bytes: sh.bytes(), Rate: theoreticalRate(s.shards[i : i+1])}
+		si := trace.Shard{Capacity: int(sh.capacity), Keys: int(sh.count), Bytes: sh.bytes(),
+			Rate: theoreticalRate(s.shards[i : i+1])}
 		if p.Kind == Calendar {
 			si.Month = fmt.Sprintf("%04d-%02d", sh.epoch/12, sh.epoch%12+1)
 		}
@@ -67,7 +69,8 @@ func (s *State) String() string {
 	b := fmt.Appendf(nil, "last %d excepted %v ring %v tail %v", s.last, s.excepted, s.ring, s.tail)
 	for i := range s.shards {
 		sh := &s.shards[i]
-		b = fmt.Appendf(b, " shard %d %d %d %d %d %x", sh.epoch, sh.capacity, sh.count, sh.m, sh.k, sh.filter.BitSet().Words())
+		b = fmt.Appendf(b, " shard %d %d %d %d %d %x",
+			sh.epoch, sh.capacity, sh.count, sh.m, sh.k, sh.filter.BitSet().Words())
 	}
 	return fmt.Sprintf("%s links %v %v", b, s.Links.From, s.Links.Into)
 }

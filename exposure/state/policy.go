@@ -69,9 +69,11 @@ type Policy struct {
 // WithDefaults fills the zero fields and rejects what cannot be kept.
 func (p Policy) WithDefaults() (Policy, error) {
 	if p.Kind == Calendar {
-		p.Slots, p.Large, p.Small, p.Months = cmp.Or(p.Slots, 4), cmp.Or(p.Large, 10_000), cmp.Or(p.Small, 2), cmp.Or(p.Months, 3)
+		p.Slots, p.Large = cmp.Or(p.Slots, 4), cmp.Or(p.Large, 10_000)
+		p.Small, p.Months = cmp.Or(p.Small, 2), cmp.Or(p.Months, 3)
 	}
-	p.Slots, p.Small, p.Capacity, p.Tail = cmp.Or(p.Slots, 5), cmp.Or(p.Small, 1), cmp.Or(p.Capacity, 1000), cmp.Or(p.Tail, 512)
+	p.Slots, p.Small = cmp.Or(p.Slots, 5), cmp.Or(p.Small, 1)
+	p.Capacity, p.Tail = cmp.Or(p.Capacity, 1000), cmp.Or(p.Tail, 512)
 	p.Target, p.TTL = cmp.Or(p.Target, 0.001), cmp.Or(p.TTL, 5*24*time.Hour)
 	if p.Large <= 0 {
 		p.Large = -1 // and not zero, so that defaults can be filled in twice

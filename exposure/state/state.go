@@ -1,5 +1,5 @@
-// Package state is what is remembered of one user in one history: the changes that events make to it, what a filter tests
-// keys against, and the bytes that are stored. It reads no files; a Fetcher does.
+// Package state is what is remembered of one user in one history: the changes that events make to it, what a filter
+// tests keys against, and the bytes that are stored. It reads no files; a Fetcher does.
 package state
 
 import (
@@ -343,7 +343,8 @@ func (s *State) open(p *Policy, epoch int32) int {
 	}
 	capacity := p.CapacityOf(small, large)
 	m, k := p.Geometry(capacity)
-	fresh := Shard{epoch: epoch, capacity: uint32(capacity), m: m, k: k, dirty: true, filter: bloom.New(uint(m), uint(k))}
+	fresh := Shard{epoch: epoch, capacity: uint32(capacity), m: m, k: k, dirty: true,
+		filter: bloom.New(uint(m), uint(k))}
 	for ; of >= p.Slots; of-- {
 		if old := s.shards[first]; old.m == m && fresh.id == 0 {
 			fresh.id, s.shards[first].id = old.id, 0

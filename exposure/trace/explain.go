@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// Evidence is what is held of some items, in each history that the scene reads, by the user and then by all whose histories count as well.
+// Evidence is what is held of some items, in each history that the scene reads, by the user and then by all whose
+// histories count as well.
 type Evidence struct {
 	Histories []History
 	Old       []Exposure // what the old store holds, if it counts
@@ -86,7 +87,8 @@ type Explanation struct {
 // Explain concludes from the evidence for an item, number 0, and for the others of its story.
 func (e *Evidence) Explain() *Explanation {
 	own := &e.Histories[0]
-	x := &Explanation{User: own.User, Item: own.Items[0].Item, Policy: own.Policy, Reasons: []string{}, Histories: e.Histories}
+	x := &Explanation{User: own.User, Item: own.Items[0].Item, Policy: own.Policy, Reasons: []string{},
+		Histories: e.Histories}
 	for i := range own.Items {
 		reasons, held := e.Why(i, x.Item)
 		x.Reasons = append(x.Reasons, reasons...)

@@ -33,11 +33,12 @@ const (
 // Errors that a caller decides on.
 var (
 	ErrMost = fmt.Errorf("%d users are traced already: end a trace first, with for: 0s", most)
-	ErrNone = errors.New("there is no trace of this user: none was started, or it is over 7 days old, or the user was forgotten")
+	ErrNone = errors.New("there is no trace of this user: none was started, or it is over 7 days old, " +
+		"or the user was forgotten")
 )
 
-// Traces record what is reported and asked about a few users. They are kept in two tables of the state file. What was recorded in the
-// last second is lost with the process.
+// Traces record what is reported and asked about a few users. They are kept in two tables of the state file. What
+// was recorded in the last second is lost with the process.
 type Traces struct {
 	db      *sql.DB
 	clock   func() time.Time
@@ -54,9 +55,12 @@ type Traces struct {
 }
 
 const schema = `
-CREATE TABLE IF NOT EXISTS trace (user TEXT PRIMARY KEY, began INTEGER NOT NULL, ends INTEGER NOT NULL, reason TEXT NOT NULL, left_out INTEGER NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS trace_line (id INTEGER PRIMARY KEY, user TEXT NOT NULL, seq INTEGER, at INTEGER NOT NULL, text BLOB NOT NULL, UNIQUE (user, seq, at));
-CREATE TRIGGER IF NOT EXISTS trace_left_out AFTER DELETE ON trace_line BEGIN UPDATE trace SET left_out = left_out + 1 WHERE user = old.user; END;`
+CREATE TABLE IF NOT EXISTS trace (user TEXT PRIMARY KEY, began INTEGER NOT NULL, ends INTEGER NOT NULL,
+	reason TEXT NOT NULL, left_out INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS trace_line (id INTEGER PRIMARY KEY, user TEXT NOT NULL, seq INTEGER, at INTEGER NOT NULL,
+	text BLOB NOT NULL, UNIQUE (user, seq, at));
+CREATE TRIGGER IF NOT EXISTS trace_left_out AFTER DELETE ON trace_line BEGIN
+	UPDATE trace SET left_out = left_out + 1 WHERE user = old.user; END;`
 
 // Open reads which traces there are from a state file.
 func Open(ctx context.Context, db *sql.DB, clock func() time.Time, logger *slog.Logger) (*Traces, error) {
@@ -98,7 +102,8 @@ func (t *Traces) Start(ctx context.Context, user, length, reason string) error {
 	}
 	d, err := time.ParseDuration(length)
 	if err != nil || d < 0 || d > Longest {
-		return wire.Invalidf("for", "is %.60q: give a duration such as 24h, of 168h at most, or 0s to end a trace", length)
+		return wire.Invalidf("for", "is %.60q: give a duration such as 24h, of 168h at most, or 0s to end a trace",
+			length)
 	}
 	t.saving.Lock()
 	defer t.saving.Unlock()
@@ -106,9 +111,11 @@ func (t *Traces) Start(ctx context.Context, user, length, reason string) error {
 		return ErrMost
 	}
 	t.save(ctx)
-	_, err = t.db.ExecContext(ctx, "DELETE FROM trace WHERE user = ?; DELETE FROM trace_line WHERE user = ?", user, user)
+	_, err = t.db.ExecContext(ctx, `DELETE FROM trace WHERE user = ?;
+		DELETE FROM trace_line WHERE user = ?`, user, user)
 	if now := t.clock(); err == nil && d > 0 {
-		_, err = t.db.ExecContext(ctx, "INSERT INTO trace VALUES (?, ?, ?, ?, 0)", user, now.Unix(), now.Add(d).Unix(), reason)
+		_, err = t.db.ExecContext(ctx, "INSERT INTO trace VALUES (?, ?, ?, ?, 0)",
+			user, now.Unix(), now.Add(d).Unix(), reason)
 	}
 	return errors.Join(err, t.load(ctx))
 }
@@ -173,11 +180,14 @@ func (l *Line) Report(e eventlog.Entry, q *wire.Query, outcome error) {
 	}
 }
 
-// Answer is about an answer to a filter. evidence finds what holds some items, and story lists an item and the others of its story.
-func (l *Line) Answer(a *wire.Answer, o wire.Outcome, evidence func(items []string) (*Evidence, error), story func(id string) []string) {
+// Answer is about an answer to a filter. evidence finds what holds some items, and story lists an item and the
+// others of its story.
+func (l *Line) Answer(a *wire.Answer, o wire.Outcome,
+	evidence func(items []string) (*Evidence, error), story func(id string) []string) {
 	q := a.Query
 	l.Scene, l.Scope, l.Asked, l.Max, l.AtLeast, l.Degraded = q.Scene, q.Scope, q.Len(), q.Max, q.AtLeast, o.Degraded
-	said := map[byte]string{kernel.Unseen: "returned", wire.Relaxed: "returned, relaxed", wire.Cut: "unseen, beyond max", wire.Repeat: "repeated"}
+	said := map[byte]string{kernel.Unseen: "returned", wire.Relaxed: "returned, relaxed",
+		wire.Cut: "unseen, beyond max", wire.Repeat: "repeated"}
 	var dropped []string
 	for i, mark := range a.Marks {
 		if why := said[mark]; why != "" {
@@ -258,14 +268,16 @@ func (t *Traces) save(ctx context.Context) {
 		return
 	}
 	const full = `DELETE FROM trace_line WHERE id IN (SELECT id FROM (
-		SELECT id, sum(length(text)) OVER (PARTITION BY user ORDER BY id DESC) AS bytes FROM trace_line) WHERE bytes > ?);
+		SELECT id, sum(length(text)) OVER (PARTITION BY user ORDER BY id DESC) AS bytes FROM trace_line)
+			WHERE bytes > ?);
 		UPDATE trace SET left_out = left_out + ?`
 	t.warn(must.Catch(func() {
 		tx := must.Get(t.db.BeginTx(ctx, nil))
 		defer tx.Rollback()
 		for _, l := range lines {
 			if l.erased == erased {
-				must.Get(tx.ExecContext(ctx, "INSERT OR IGNORE INTO trace_line (user, seq, at, text) SELECT user, ?, ?, ? FROM trace WHERE user = ? AND began <= ?",
+				must.Get(tx.ExecContext(ctx, `INSERT OR IGNORE INTO trace_line (user, seq, at, text)
+					SELECT user, ?, ?, ? FROM trace WHERE user = ? AND began <= ?`,
 					l.seq, l.time.UnixMilli(), []byte(l.text), l.user, l.time.Unix()))
 			}
 		}
@@ -303,14 +315,16 @@ func (t *Traces) Read(ctx context.Context, user string) (*Trace, error) {
 	t.save(ctx)
 	out, zone := &Trace{User: user, Lines: []Entry{}}, t.clock().Location()
 	var began, ends int64
-	err := t.db.QueryRowContext(ctx, "SELECT began, ends, reason, left_out FROM trace WHERE user = ?", user).Scan(&began, &ends, &out.Reason, &out.LeftOut)
+	err := t.db.QueryRowContext(ctx, "SELECT began, ends, reason, left_out FROM trace WHERE user = ?", user).
+		Scan(&began, &ends, &out.Reason, &out.LeftOut)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, ErrNone
 	}
 	out.Began, out.Ends = time.Unix(began, 0).In(zone), time.Unix(ends, 0).In(zone)
 	if err == nil {
 		err = must.Catch(func() {
-			for at, line := range sqlite.Pairs[int64, string](ctx, t.db, "SELECT at, text FROM trace_line WHERE user = ? ORDER BY id", user) {
+			const lines = "SELECT at, text FROM trace_line WHERE user = ? ORDER BY id"
+			for at, line := range sqlite.Pairs[int64, string](ctx, t.db, lines, user) {
 				out.Lines = append(out.Lines, Entry{time.UnixMilli(at).In(zone), line})
 			}
 		})

@@ -44,7 +44,8 @@ type quoteMap []uint64
 const hasItems = 1
 
 // names are the fields of a body.
-var names = [...]string{"items", "user", "scene", "scope", "mark", "kind", "at", "from", "item", "for", "reason", "max", "at_least", "deadline_ms"}
+var names = [...]string{"items", "user", "scene", "scope", "mark", "kind", "at", "from", "item", "for", "reason",
+	"max", "at_least", "deadline_ms"}
 
 // field returns the bit of a field in Query.has, 0 for an unknown one, and where its value goes: a
 // *string, an *int, or nil for the list of ids.
@@ -53,7 +54,8 @@ func (q *Query) field(name string) (bit uint16, value any) {
 	if i < 0 {
 		return 0, nil
 	}
-	values := [len(names)]any{nil, &q.User, &q.Scene, &q.Scope, &q.Mark, &q.Kind, &q.At, &q.From, &q.Item, &q.For, &q.Reason, &q.Max, &q.AtLeast, &q.DeadlineMS}
+	values := [len(names)]any{nil, &q.User, &q.Scene, &q.Scope, &q.Mark, &q.Kind, &q.At, &q.From, &q.Item, &q.For, &q.Reason,
+		&q.Max, &q.AtLeast, &q.DeadlineMS}
 	return 1 << i, values[i]
 }
 
