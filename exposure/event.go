@@ -10,6 +10,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
 	"jianguo/exposure/eventlog"
 	"jianguo/exposure/redis"
 	"jianguo/exposure/state"
@@ -75,31 +78,19 @@ func (s *core) kindOf(subject string) (EventKind, error) {
 	return EventKind(name), nil
 }
 
-// appendPayload encodes {user, items, at, scene} with items [from, to).
-func (e *Event) appendPayload(b []byte, from, to int) []byte {
-	b = append(b, `{"user":`...)
-	b = wire.AppendString(b, e.User)
-	if e.Scene != "" {
-		b = append(b, `,"scene":`...)
-		b = wire.AppendString(b, e.Scene)
-	}
-	if !e.At.IsZero() {
-		b = append(b, `,"at":"`...)
-		b = e.At.UTC().AppendFormat(b, time.RFC3339Nano)
-		b = append(b, '"')
-	}
+// payload encodes the event with items [from, to).
+func (e *Event) payload(from, to int) ([]byte, error) {
+	body := struct {
+		User  string    `json:"user"`
+		Scene string    `json:"scene,omitzero"`
+		At    time.Time `json:"at,omitzero"`
+		From  string    `json:"from,omitzero"`
+		Items []string  `json:"items,omitempty"`
+	}{e.User, e.Scene, e.At.UTC(), "", e.Items[from:to]}
 	if e.Kind.Links() {
-		b = append(b, `,"from":`...)
-		return append(wire.AppendString(b, e.From), '}')
+		body.From, body.Items = e.From, nil
 	}
-	b = append(b, `,"items":[`...)
-	for i := from; i < to; i++ {
-		if i > from {
-			b = append(b, ',')
-		}
-		b = wire.AppendString(b, e.Items[i])
-	}
-	return append(b, "]}"...)
+	return json.Marshal(body, jsontext.AllowInvalidUTF8(true))
 }
 
 // eventTime reads at, the time an event claims for itself.
@@ -171,8 +162,11 @@ func (s *Store) Expose(ctx context.Context, ev Event) error {
 		p, wait = redis.PartitionOf(ev.User), s.fleet.wait
 	}
 	var last uint64
-	for payload := range ev.parts() {
-		seq, err := s.cfg.Log.Append(ctx, ev.subject(p), payload)
+	for payload, err := range ev.parts() {
+		var seq uint64
+		if err == nil {
+			seq, err = s.cfg.Log.Append(ctx, ev.subject(p), payload)
+		}
 		if err == nil {
 			err = s.cfg.Fail("appended")
 		}
@@ -195,15 +189,15 @@ func (s *Store) Expose(ctx context.Context, ev Event) error {
 }
 
 // parts are the payloads of an event, each with as many items as fit.
-func (e *Event) parts() iter.Seq[[]byte] {
-	return func(yield func([]byte) bool) {
+func (e *Event) parts() iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
 		for from := 0; ; {
 			size, to := 0, from
 			for to < len(e.Items) && (to == from || size+2*len(e.Items[to])+3 <= maxEventBytes) {
 				size += 2*len(e.Items[to]) + 3
 				to++
 			}
-			if !yield(e.appendPayload(nil, from, to)) || to >= len(e.Items) {
+			if !yield(e.payload(from, to)) || to >= len(e.Items) {
 				return
 			}
 			from = to

@@ -290,9 +290,12 @@ func (o *owner) tell(ctx context.Context, ev *event) error {
 	if ev.Kind.Items() {
 		told.Scene, told.Items = ev.scene, ev.q.IDs()
 	}
-	for payload := range told.parts() {
+	for payload, err := range told.parts() {
 		id := fmt.Sprintf("%d %s %s %d", ev.seq, ev.Kind, ev.user, n)
-		if err := o.log.AppendOnce(ctx, id, told.subject(redis.PartitionOf(ev.user)), payload); err != nil {
+		if err == nil {
+			err = o.log.AppendOnce(ctx, id, told.subject(redis.PartitionOf(ev.user)), payload)
+		}
+		if err != nil {
 			return err
 		}
 		n++

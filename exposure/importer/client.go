@@ -36,7 +36,7 @@ func (c *Client) query(ctx context.Context, user, scene string) (info trace.Hist
 	return info, err
 }
 
-func (c *Client) report(ctx context.Context, r report) error {
+func (c *Client) report(ctx context.Context, r Report) error {
 	return c.post(ctx, "/exposures", r, nil)
 }
 

@@ -12,9 +12,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-
-	"jianguo/exposure/state"
-	"jianguo/exposure/trace"
 	"log/slog"
 	"sync"
 	"time"
@@ -22,6 +19,8 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/time/rate"
 
+	"jianguo/exposure/state"
+	"jianguo/exposure/trace"
 	"jianguo/exposure/wire"
 )
 
@@ -134,7 +133,7 @@ func (r *run) user(ctx context.Context, u *User) error {
 	if err != nil {
 		return err
 	}
-	reports, n := plan(&policy, u, info, time.Now())
+	reports, n := Plan(&policy, u, info, time.Now())
 	for _, report := range reports {
 		if err := r.limit.WaitN(ctx, min(len(report.Items), wire.MaxItems)); err != nil {
 			return err

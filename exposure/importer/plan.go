@@ -10,8 +10,8 @@ import (
 	"jianguo/exposure/wire"
 )
 
-// report is the body of POST /exposures.
-type report struct {
+// Report is the body of POST /exposures.
+type Report struct {
 	User  string     `json:"user"`
 	Scene string     `json:"scene,omitempty"`
 	Kind  string     `json:"kind"`
@@ -31,10 +31,10 @@ const reportItems = 4000
 // import runs.
 const spare = 64
 
-// plan chooses what of a user to import, and groups it into reports, oldest first. The policy
+// Plan chooses what of a user to import, and groups it into reports, oldest first. The policy
 // keeps a number of keys by the order in which they were reported, so an import may only fill
 // what is free: otherwise it would push out what the user has seen since.
-func plan(p *state.Policy, u *User, info trace.History, now time.Time) ([]report, Summary) {
+func Plan(p *state.Policy, u *User, info trace.History, now time.Time) ([]Report, Summary) {
 	n := Summary{Users: 1, Held: int64(u.Held)}
 	var kept []trace.Exposure
 	room := roomOf(p, info)
@@ -126,9 +126,9 @@ func (r *room) take(at, newest, now time.Time) bool {
 }
 
 // group makes reports of exposures, which are newest first.
-func group(u *User, kept []trace.Exposure) []report {
+func group(u *User, kept []trace.Exposure) []Report {
 	sort.SliceStable(kept, func(i, j int) bool { return kept[i].At.After(kept[j].At) })
-	var reports []report
+	var reports []Report
 	last := ""
 	for i, e := range kept {
 		when := e.At.Format("2006-01")
@@ -137,7 +137,7 @@ func group(u *User, kept []trace.Exposure) []report {
 		}
 		n := len(reports) - 1
 		if n < 0 || when != last || len(reports[n].Items) == reportItems {
-			r := report{User: u.Name, Scene: u.Scene, Kind: string(u.Kind)}
+			r := Report{User: u.Name, Scene: u.Scene, Kind: string(u.Kind)}
 			if !e.At.IsZero() {
 				r.At = &kept[i].At
 			}
