@@ -69,11 +69,13 @@ func (b *Model) copyConditions(ctx context.Context, q *CopyQuery) (where conditi
 func (b *Model) Copies(ctx context.Context, q CopyQuery) (*CopyPage, error) {
 	return must.Try(func() *CopyPage {
 		where := b.copyConditions(ctx, &q)
-		page := &CopyPage{Count: count(ctx, b.reader, "copies", `SELECT count(*) FROM copies WHERE `+where.text, where.args...)}
+		page := new(CopyPage)
+		page.Count = count(ctx, b.reader, "copies", `SELECT count(*) FROM copies WHERE `+where.text, where.args...)
 		if q.After != 0 {
 			where.and(`ordinal < ?`, q.After)
 		}
-		pairs := read(ctx, b.reader, "copies", `SELECT ordinal, of FROM copies WHERE `+where.text+` ORDER BY ordinal DESC LIMIT ?`, func(r *sql.Rows, p *[2]uint32) error {
+		query := `SELECT ordinal, of FROM copies WHERE ` + where.text + ` ORDER BY ordinal DESC LIMIT ?`
+		pairs := read(ctx, b.reader, "copies", query, func(r *sql.Rows, p *[2]uint32) error {
 			return r.Scan(&p[0], &p[1])
 		}, append(where.args, q.Limit+1)...)
 		if len(pairs) > q.Limit {

@@ -59,9 +59,12 @@ func (w *follower) take(s *seen) {
 	}
 	switch {
 	case s.verdict == verdict.Suspect:
-		w.exec(`INSERT OR REPLACE INTO queue VALUES (?,?,?,?,?,?)`, s.ordinal, s.rank(), index.FamilyOf(s.series, s.of, s.ofSeries), s.source, s.arrived, s.facts().Reason)
-	case s.verdict == verdict.Duplicate && s.rule != verdict.ByEditor && s.rule != verdict.ByPreference: // the others are not detection's
-		w.exec(`INSERT OR REPLACE INTO rejected VALUES (?,?,?,?)`, s.ordinal, dayOf(s.arrived), 1-s.likely(), lot(s.ordinal))
+		w.exec(`INSERT OR REPLACE INTO queue VALUES (?,?,?,?,?,?)`, s.ordinal, s.rank(),
+			index.FamilyOf(s.series, s.of, s.ofSeries), s.source, s.arrived, s.facts().Reason)
+	case s.verdict == verdict.Duplicate && s.rule != verdict.ByEditor && s.rule != verdict.ByPreference:
+		// The others are not detection's.
+		w.exec(`INSERT OR REPLACE INTO rejected VALUES (?,?,?,?)`,
+			s.ordinal, dayOf(s.arrived), 1-s.likely(), lot(s.ordinal))
 	}
 	if s.arrives() {
 		w.count(s)
@@ -77,9 +80,9 @@ func (w *follower) take(s *seen) {
 // everIn appends the clusters that the versions of an id have been in.
 func (w *follower) everIn(id string, clusters []uint32) []uint32 {
 	for _, ordinal := range w.cat.Versions(id) {
-		clusters = append(clusters, w.cat.Cluster(ordinal))
-		clusters = append(clusters, read(w.ctx, w.cat.Tables(), "clusters of an item",
-			`SELECT cluster FROM items WHERE ordinal = ?1 UNION SELECT cluster FROM events WHERE ordinal = ?1 AND cause > 2`, number, ordinal)...)
+		was := read(w.ctx, w.cat.Tables(), "clusters of an item", `SELECT cluster FROM items WHERE ordinal = ?1
+			UNION SELECT cluster FROM events WHERE ordinal = ?1 AND cause > 2`, number, ordinal)
+		clusters = append(append(clusters, w.cat.Cluster(ordinal)), was...)
 	}
 	return clusters
 }
@@ -99,10 +102,12 @@ func (w *follower) superseded(s *seen) {
 // count adds the arrival of a version to what is counted.
 func (w *follower) count(s *seen) {
 	duplicate, suspect := s.verdict == verdict.Duplicate, s.verdict == verdict.Suspect
-	w.exec(`INSERT INTO hours VALUES (?1,1,?2,?3) ON CONFLICT (hour) DO UPDATE SET items = items + 1, duplicates = duplicates + ?2, suspects = suspects + ?3`,
+	w.exec(`INSERT INTO hours VALUES (?1,1,?2,?3) ON CONFLICT (hour)
+		DO UPDATE SET items = items + 1, duplicates = duplicates + ?2, suspects = suspects + ?3`,
 		s.arrived/3_600_000, duplicate, suspect)
 	if s.source != 0 {
-		w.exec(`INSERT INTO source_days VALUES (?1,?2,1,?3,?4) ON CONFLICT (source, day) DO UPDATE SET items = items + 1, duplicates = duplicates + ?3, suspects = suspects + ?4`,
+		w.exec(`INSERT INTO source_days VALUES (?1,?2,1,?3,?4) ON CONFLICT (source, day)
+			DO UPDATE SET items = items + 1, duplicates = duplicates + ?3, suspects = suspects + ?4`,
 			s.source, dayOf(s.arrived), duplicate, suspect)
 	}
 }
@@ -124,7 +129,8 @@ func (w *follower) countPair(s *seen) {
 		return
 	}
 	day := dayOf(s.arrived)
-	w.exec(`INSERT INTO pairs VALUES (?,?,?,1) ON CONFLICT (origin, copier, day) DO UPDATE SET n = n + 1`, origin, copier, day)
+	w.exec(`INSERT INTO pairs VALUES (?,?,?,1) ON CONFLICT (origin, copier, day) DO UPDATE SET n = n + 1`,
+		origin, copier, day)
 	for _, source := range []int64{origin, copier} {
 		w.exec(`INSERT INTO pairings VALUES (?,?,1) ON CONFLICT (source, day) DO UPDATE SET n = n + 1`, source, day)
 	}

@@ -28,13 +28,18 @@ type seen struct {
 	wasCluster, wasOfCluster uint32
 }
 
-const seenQuery = `SELECT e.number, e.ordinal, coalesce(e.of, 0), e.cluster, i.cluster, coalesce(i.series, 0), e.verdict, e.previous, e.cause, e.rule,
-	coalesce(i.source, 0), coalesce(i.published_at, 0), i.arrived_at, i.distance, i.resemblance, i.evidence, i.id, coalesce(o.source, 0), coalesce(o.published_at, 0), coalesce(o.arrived_at, 0), coalesce(o.cluster, 0), coalesce(o.series, 0)
-	FROM events e JOIN items i ON i.ordinal = e.ordinal LEFT JOIN items o ON o.ordinal = e.of WHERE e.number > ? ORDER BY e.number LIMIT ?`
+const seenQuery = `SELECT e.number, e.ordinal, coalesce(e.of, 0), e.cluster, i.cluster, coalesce(i.series, 0),
+	e.verdict, e.previous, e.cause, e.rule, coalesce(i.source, 0), coalesce(i.published_at, 0), i.arrived_at,
+	i.distance, i.resemblance, i.evidence, i.id, coalesce(o.source, 0), coalesce(o.published_at, 0),
+	coalesce(o.arrived_at, 0), coalesce(o.cluster, 0), coalesce(o.series, 0)
+	FROM events e JOIN items i ON i.ordinal = e.ordinal LEFT JOIN items o ON o.ordinal = e.of
+	WHERE e.number > ? ORDER BY e.number LIMIT ?`
 
 func scanSeen(r *sql.Rows, s *seen) error {
-	return r.Scan(&s.number, &s.ordinal, &s.of, &s.cluster, &s.wasCluster, &s.series, &s.verdict, &s.previous, &s.cause, &s.rule,
-		&s.source, &s.published, &s.arrived, &s.distance, &s.resemblance, &s.evidence, &s.id, &s.ofSource, &s.ofPublished, &s.ofArrived, &s.wasOfCluster, &s.ofSeries)
+	return r.Scan(&s.number, &s.ordinal, &s.of, &s.cluster, &s.wasCluster, &s.series,
+		&s.verdict, &s.previous, &s.cause, &s.rule, &s.source, &s.published, &s.arrived,
+		&s.distance, &s.resemblance, &s.evidence, &s.id, &s.ofSource, &s.ofPublished,
+		&s.ofArrived, &s.wasOfCluster, &s.ofSeries)
 }
 
 // arrives reports whether the event is the arrival of a version.
@@ -46,7 +51,8 @@ func (s *seen) arrives() bool {
 // another: it was rejected, it is licensed, or its preferred original arrived
 // later.
 func (s *seen) copied() bool {
-	return s.arrives() && (s.verdict == verdict.Duplicate || s.rule == verdict.ByLicence) || s.cause == verdict.CausePromotion && s.rule == verdict.ByPreference
+	return s.arrives() && (s.verdict == verdict.Duplicate || s.rule == verdict.ByLicence) ||
+		s.cause == verdict.CausePromotion && s.rule == verdict.ByPreference
 }
 
 // lot is an item's rank in the daily sample: fixed, but a publisher cannot

@@ -32,12 +32,14 @@ func (b *Model) Hot(ctx context.Context, now time.Time, n int, further []uint32)
 		var leads []uint32
 		add := func(cluster, lead uint32, sources int, heat float64) {
 			if v, superseded := b.cat.State(lead); hots[cluster] == nil && v.Accepted() && !superseded {
-				hots[cluster] = &Hot{Lead: index.Brief{Ordinal: lead}, Cluster: cluster, Sources: sources, Pull: math.Exp2(heat - heatAt(now.UnixMilli()))}
+				pull := math.Exp2(heat - heatAt(now.UnixMilli()))
+				hots[cluster] = &Hot{Lead: index.Brief{Ordinal: lead}, Cluster: cluster, Sources: sources, Pull: pull}
 				leads = append(leads, lead)
 			}
 		}
-		for r := range sqlite.Rows(ctx, b.reader, `SELECT * FROM (SELECT cluster, sources, pull FROM stories ORDER BY pull DESC LIMIT ?)
-			UNION SELECT cluster, sources, pull FROM stories WHERE cluster IN (SELECT value FROM json_each(?))`, n, list) {
+		for r := range sqlite.Rows(ctx, b.reader, `
+			SELECT * FROM (SELECT cluster, sources, pull FROM stories ORDER BY pull DESC LIMIT ?) UNION
+			SELECT cluster, sources, pull FROM stories WHERE cluster IN (SELECT value FROM json_each(?))`, n, list) {
 			var cluster uint32
 			var sources int
 			var pull float64
@@ -45,8 +47,9 @@ func (b *Model) Hot(ctx context.Context, now time.Time, n int, further []uint32)
 			cluster, lead := b.cat.Lead(cluster)
 			add(cluster, lead, sources, pull)
 		}
-		for ordinal, arrived := range sqlite.Pairs[uint32, int64](ctx, b.cat.Tables(), `SELECT ordinal, arrived_at FROM (SELECT ordinal, arrived_at FROM items ORDER BY ordinal DESC LIMIT ?)
-			UNION SELECT ordinal, arrived_at FROM items WHERE ordinal IN (SELECT value FROM json_each(?))`, n, list) {
+		for ordinal, arrived := range sqlite.Pairs[uint32, int64](ctx, b.cat.Tables(), `
+			SELECT * FROM (SELECT ordinal, arrived_at FROM items ORDER BY ordinal DESC LIMIT ?) UNION
+			SELECT ordinal, arrived_at FROM items WHERE ordinal IN (SELECT value FROM json_each(?))`, n, list) {
 			// A cluster of one: if it leads others it is a story already, or will be soon.
 			if cluster, lead := b.cat.Lead(b.cat.Cluster(ordinal)); lead == ordinal {
 				add(cluster, lead, 1, heatAt(arrived))
@@ -59,7 +62,9 @@ func (b *Model) Hot(ctx context.Context, now time.Time, n int, further []uint32)
 				out = append(out, *h)
 			}
 		}
-		slices.SortFunc(out, func(a, b Hot) int { return cmp.Or(cmp.Compare(b.Pull, a.Pull), cmp.Compare(b.Cluster, a.Cluster)) })
+		slices.SortFunc(out, func(a, b Hot) int {
+			return cmp.Or(cmp.Compare(b.Pull, a.Pull), cmp.Compare(b.Cluster, a.Cluster))
+		})
 		return out
 	})
 }

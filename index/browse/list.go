@@ -56,7 +56,8 @@ func (b *Model) Stories(ctx context.Context, q StoryQuery) (*StoryPage, error) {
 }
 
 func (b *Model) listStories(ctx context.Context, q *StoryQuery) *StoryPage {
-	column := map[string]string{"": "heat", "heat": "heat", "last": "last_at", "first": "first_at", "size": "size"}[q.Sort]
+	columns := map[string]string{"": "heat", "heat": "heat", "last": "last_at", "first": "first_at", "size": "size"}
+	column := columns[q.Sort]
 	if column == "" {
 		must.Do(fmt.Errorf("sort %q: want heat, last, first or size: %w", q.Sort, verdict.ErrQuery))
 	}
@@ -69,11 +70,13 @@ func (b *Model) listStories(ctx context.Context, q *StoryQuery) *StoryPage {
 	}
 	var leads, originals []uint32
 	var values []float64
-	stories := read(ctx, b.reader, "stories", `SELECT cluster, lead, original, size, sources, rules, first_at, last_at, spark, `+column+` FROM stories `+from+` WHERE `+
-		where.text+` ORDER BY `+column+` DESC, cluster DESC LIMIT ?`, func(r *sql.Rows, s *Story) error {
+	query := `SELECT cluster, lead, original, size, sources, rules, first_at, last_at, spark, ` + column +
+		` FROM stories ` + from + ` WHERE ` + where.text + ` ORDER BY ` + column + ` DESC, cluster DESC LIMIT ?`
+	stories := read(ctx, b.reader, "stories", query, func(r *sql.Rows, s *Story) error {
 		var lead, original, rules uint32
 		var value float64
-		err := r.Scan(&s.ID, &lead, &original, &s.Size, &s.Sources, &rules, (*sqlite.Millis)(&s.First), (*sqlite.Millis)(&s.Last), &s.Spark, &value)
+		err := r.Scan(&s.ID, &lead, &original, &s.Size, &s.Sources, &rules,
+			(*sqlite.Millis)(&s.First), (*sqlite.Millis)(&s.Last), &s.Spark, &value)
 		s.Rules = ruleList(rules)
 		leads, originals, values = append(leads, lead), append(originals, original), append(values, value)
 		return err
@@ -98,7 +101,8 @@ func (b *Model) listStories(ctx context.Context, q *StoryQuery) *StoryPage {
 // Either way few of all stories are read.
 func (b *Model) storiesFrom(ctx context.Context, q *StoryQuery, column string) (from string, where conditions) {
 	few := func(query string, args ...any) bool {
-		return from == "" && count(ctx, b.reader, "stories", `SELECT count(*) FROM (`+query+` LIMIT ?)`, append(args, b.few+1)...) <= b.few
+		query = `SELECT count(*) FROM (` + query + ` LIMIT ?)`
+		return from == "" && count(ctx, b.reader, "stories", query, append(args, b.few+1)...) <= b.few
 	}
 	if q.Clusters != nil {
 		from = `NOT INDEXED`
@@ -118,11 +122,13 @@ func (b *Model) storiesFrom(ctx context.Context, q *StoryQuery, column string) (
 	if q.Rule != verdict.NoRule {
 		facet("story_rules", "rule", q.Rule)
 	}
-	if where.and(`size >= ?`, max(q.MinSize, 2)); q.MinSize > 2 && few(`SELECT 1 FROM stories INDEXED BY stories_by_size WHERE size >= ?`, q.MinSize) {
-		from = `INDEXED BY stories_by_size`
+	bound := func(column, along string, least any, given bool) {
+		where.and(column+` >= ?`, least)
+		if given && few(`SELECT 1 FROM stories `+along+` WHERE `+column+` >= ?`, least) {
+			from = along
+		}
 	}
-	if where.and(`last_at >= ?`, q.Since.UnixMilli()); !q.Since.IsZero() && few(`SELECT 1 FROM stories INDEXED BY stories_by_last WHERE last_at >= ?`, q.Since.UnixMilli()) {
-		from = `INDEXED BY stories_by_last`
-	}
+	bound(`size`, `INDEXED BY stories_by_size`, max(q.MinSize, 2), q.MinSize > 2)
+	bound(`last_at`, `INDEXED BY stories_by_last`, q.Since.UnixMilli(), !q.Since.IsZero())
 	return cmp.Or(from, `INDEXED BY stories_by_`+strings.TrimSuffix(column, "_at")), where
 }

@@ -11,6 +11,7 @@ import (
 	"jianguo/index"
 	"jianguo/internal/must"
 	"jianguo/internal/sqlite"
+	"jianguo/internal/wrap"
 )
 
 // HourCount is what arrived within one hour.
@@ -23,7 +24,8 @@ type HourCount struct {
 // arrivals are left out.
 func (b *Model) Hours(ctx context.Context, since time.Time) ([]HourCount, error) {
 	return must.Try(func() []HourCount {
-		return read(ctx, b.reader, "hours", `SELECT hour * 3600000, items, duplicates, suspects FROM hours WHERE hour >= ? ORDER BY hour`, func(r *sql.Rows, c *HourCount) error {
+		return read(ctx, b.reader, "hours", `SELECT hour * 3600000, items, duplicates, suspects FROM hours
+			WHERE hour >= ? ORDER BY hour`, func(r *sql.Rows, c *HourCount) error {
 			return r.Scan((*sqlite.Millis)(&c.Hour), &c.Items, &c.Duplicates, &c.Suspects)
 		}, since.UnixMilli()/3_600_000)
 	})
@@ -56,13 +58,11 @@ type Totals struct {
 // Totals counts.
 func (b *Model) Totals(ctx context.Context) (Totals, error) {
 	var t Totals
-	err := b.reader.QueryRowContext(ctx, `SELECT coalesce(sum(items), 0), coalesce(sum(duplicates), 0), coalesce(sum(suspects), 0),
-		(SELECT count(*) FROM queue), (SELECT count(*) FROM stories) FROM hours`).Scan(&t.Items, &t.Duplicates, &t.Suspects, &t.Waiting, &t.Stories)
-	if err != nil {
-		return t, fmt.Errorf("browse: totals: %w", err)
-	}
+	err := b.reader.QueryRowContext(ctx, `SELECT coalesce(sum(items), 0), coalesce(sum(duplicates), 0),
+		coalesce(sum(suspects), 0), (SELECT count(*) FROM queue), (SELECT count(*) FROM stories) FROM hours`,
+	).Scan(&t.Items, &t.Duplicates, &t.Suspects, &t.Waiting, &t.Stories)
 	_, t.Events = b.cat.Applied()
-	return t, nil
+	return t, wrap.Err(err, "browse: totals")
 }
 
 // SourceCount is what a source delivered.
@@ -77,13 +77,14 @@ type SourceCount struct {
 func (b *Model) Sources(ctx context.Context, since time.Time, after, limit int) ([]SourceCount, error) {
 	return must.Try(func() []SourceCount {
 		policies, names := must.Get(b.cat.SourcePolicies(ctx)), b.sourceNames(ctx)
-		return read(ctx, b.reader, "sources", `SELECT source, sum(items), sum(duplicates), sum(suspects) FROM source_days WHERE day >= ?
-			GROUP BY source ORDER BY 2 DESC, 1 LIMIT ? OFFSET ?`, func(r *sql.Rows, c *SourceCount) error {
-			err := r.Scan(&c.Number, &c.Items, &c.Duplicates, &c.Suspects)
-			c.Name = names[c.Number]
-			c.Policy = cmp.Or(policies[c.Name].Policy, index.SourceNormal)
-			return err
-		}, dayOf(since.UnixMilli()), limit, after)
+		return read(ctx, b.reader, "sources", `SELECT source, sum(items), sum(duplicates), sum(suspects)
+			FROM source_days WHERE day >= ? GROUP BY source ORDER BY 2 DESC, 1 LIMIT ? OFFSET ?`,
+			func(r *sql.Rows, c *SourceCount) error {
+				err := r.Scan(&c.Number, &c.Items, &c.Duplicates, &c.Suspects)
+				c.Name = names[c.Number]
+				c.Policy = cmp.Or(policies[c.Name].Policy, index.SourceNormal)
+				return err
+			}, dayOf(since.UnixMilli()), limit, after)
 	})
 }
 
@@ -91,8 +92,9 @@ func (b *Model) Sources(ctx context.Context, since time.Time, after, limit int) 
 // publication are known.
 func (b *Model) Delay(ctx context.Context, source int64) (*time.Duration, error) {
 	return must.Try(func() *time.Duration {
-		for _, ms := range read(ctx, b.reader, "delays", `SELECT delay FROM copies WHERE copier = ?1 AND delay IS NOT NULL ORDER BY delay LIMIT 1
-			OFFSET (SELECT max(0, (count(*) - 1) / 2) FROM copies WHERE copier = ?1 AND delay IS NOT NULL)`, func(r *sql.Rows, ms *int64) error { return r.Scan(ms) }, source) {
+		for _, ms := range must.Get(sqlite.Column[int64](ctx, b.reader, `SELECT delay FROM copies
+			WHERE copier = ?1 AND delay IS NOT NULL ORDER BY delay LIMIT 1
+			OFFSET (SELECT max(0, (count(*) - 1) / 2) FROM copies WHERE copier = ?1 AND delay IS NOT NULL)`, source)) {
 			return new(time.Duration(ms) * time.Millisecond)
 		}
 		return nil
@@ -122,14 +124,14 @@ type Matrix struct {
 func (b *Model) Matrix(ctx context.Context, since time.Time, limit int) (*Matrix, error) {
 	return must.Try(func() *Matrix {
 		day, names, m := dayOf(since.UnixMilli()), b.sourceNames(ctx), new(Matrix)
-		sources := read(ctx, b.reader, "matrix", `SELECT source, sum(n) FROM pairings WHERE day >= ? GROUP BY source ORDER BY 2 DESC, 1 LIMIT ?`, func(r *sql.Rows, source *uint32) error {
-			var n int64
-			err := r.Scan(source, &n)
-			m.Names = append(m.Names, names[int64(*source)])
-			return err
-		}, day, limit)
+		sources := must.Get(sqlite.Column[uint32](ctx, b.reader, `SELECT source FROM pairings WHERE day >= ?
+			GROUP BY source ORDER BY sum(n) DESC, 1 LIMIT ?`, day, limit))
+		for _, source := range sources {
+			m.Names = append(m.Names, names[int64(source)])
+		}
 		// One look-up for each pair of these few, however many other pairs there are.
-		m.Pairs = read(ctx, b.reader, "matrix", `SELECT o.value, c.value, (SELECT sum(n) FROM pairs p WHERE p.origin = o.value AND p.copier = c.value AND p.day >= ?1) AS n
+		m.Pairs = read(ctx, b.reader, "matrix", `SELECT o.value, c.value, (SELECT sum(n) FROM pairs p
+			WHERE p.origin = o.value AND p.copier = c.value AND p.day >= ?1) AS n
 			FROM json_each(?2) o, json_each(?2) c WHERE n > 0`, func(r *sql.Rows, c *Copied) error {
 			var origin, copier int64
 			err := r.Scan(&origin, &copier, &c.N)

@@ -79,7 +79,8 @@ func (b *Model) Suspects(ctx context.Context, q SuspectQuery) (*SuspectPage, err
 		if !q.Before.IsZero() {
 			fits.and(`arrived < ?`, q.Before.UnixMilli())
 		}
-		page := &SuspectPage{Waiting: count(ctx, b.reader, "suspects", `SELECT count(*) FROM queue WHERE `+fits.text, fits.args...)}
+		page := new(SuspectPage)
+		page.Waiting = count(ctx, b.reader, "suspects", `SELECT count(*) FROM queue WHERE `+fits.text, fits.args...)
 		watched := b.watched(ctx)
 		for {
 			in := `source IN (` + watched + `)`
@@ -100,7 +101,9 @@ func (b *Model) Suspects(ctx context.Context, q SuspectQuery) (*SuspectPage, err
 
 // suspects appends rows of one half of the queue from a position on, and moves
 // the position. Full: the page is full, and there are more rows.
-func (b *Model) suspects(ctx context.Context, page *SuspectPage, at *suspectCursor, most bool, in string, fits conditions, limit int) (full bool) {
+func (b *Model) suspects(
+	ctx context.Context, page *SuspectPage, at *suspectCursor, most bool, in string, fits conditions, limit int,
+) (full bool) {
 	type head struct {
 		ordinal, series uint32
 		error           float64
@@ -111,10 +114,15 @@ func (b *Model) suspects(ctx context.Context, page *SuspectPage, at *suspectCurs
 	}
 	// A series is listed in the place of its first member that fits; its other members
 	// are no rows of their own.
-	heads := read(ctx, b.reader, "suspects", `SELECT ordinal, series, error FROM queue q WHERE (error, ordinal) `+after+` (?, ?) AND `+in+` AND `+fits.text+`
-		AND (series = 0 OR NOT EXISTS (SELECT 1 FROM queue p WHERE p.series = q.series AND (p.error, p.ordinal) `+before+` (q.error, q.ordinal) AND `+fits.text+`))
-		ORDER BY `+order+` LIMIT ?`, func(r *sql.Rows, h *head) error { return r.Scan(&h.ordinal, &h.series, &h.error) },
-		slices.Concat([]any{at.Error, at.Ordinal}, fits.args, fits.args, []any{limit - len(page.Rows) + 1})...)
+	query := `SELECT ordinal, series, error FROM queue q
+		WHERE (error, ordinal) ` + after + ` (?, ?) AND ` + in + ` AND ` + fits.text + ` AND (series = 0 OR NOT EXISTS (
+			SELECT 1 FROM queue p WHERE p.series = q.series
+			AND (p.error, p.ordinal) ` + before + ` (q.error, q.ordinal) AND ` + fits.text + `))
+		ORDER BY ` + order + ` LIMIT ?`
+	args := slices.Concat([]any{at.Error, at.Ordinal}, fits.args, fits.args, []any{limit - len(page.Rows) + 1})
+	heads := read(ctx, b.reader, "suspects", query, func(r *sql.Rows, h *head) error {
+		return r.Scan(&h.ordinal, &h.series, &h.error)
+	}, args...)
 	for _, h := range heads {
 		if len(page.Rows) == limit {
 			return true
@@ -142,7 +150,8 @@ func (b *Model) suspectRow(ctx context.Context, head, series uint32, order strin
 
 // family lists the waiting suspects of a family.
 func (b *Model) family(ctx context.Context, family uint32, order string) []uint32 {
-	all := read(ctx, b.reader, fmt.Sprint("family ", family), `SELECT ordinal FROM queue WHERE series = ? ORDER BY `+order, number, family)
+	query := `SELECT ordinal FROM queue WHERE series = ? ORDER BY ` + order
+	all := read(ctx, b.reader, fmt.Sprint("family ", family), query, number, family)
 	return slices.DeleteFunc(all, func(o uint32) bool { return !b.waits(o) })
 }
 

@@ -15,7 +15,9 @@ import (
 // The functions of this file end at their first error: package must.
 
 // read reads the rows of a query. An error says what was read.
-func read[T any](ctx context.Context, db sqlite.Querier, what, query string, scan func(*sql.Rows, *T) error, args ...any) (out []T) {
+func read[T any](
+	ctx context.Context, db sqlite.Querier, what, query string, scan func(*sql.Rows, *T) error, args ...any,
+) (out []T) {
 	must.Dof(sqlite.Each(ctx, db, query, func(r *sql.Rows) error {
 		var row T
 		err := scan(r, &row)

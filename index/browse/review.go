@@ -24,8 +24,9 @@ func (b *Model) Draw(ctx context.Context, drawn string, day time.Time, limit int
 			if v, _ := b.cat.State(o); v != verdict.Duplicate || len(ordinals) == limit {
 				continue
 			}
-			if reviewed := count(ctx, b.cat.Tables(), "draw rejections", `SELECT count(*) FROM reviews WHERE ordinal = ?1
-				AND number = (SELECT max(number) FROM reviews WHERE ordinal = ?1) AND finding != 'undone'`, o); reviewed == 0 {
+			reviewed := count(ctx, b.cat.Tables(), "draw rejections", `SELECT count(*) FROM reviews WHERE ordinal = ?1
+				AND number = (SELECT max(number) FROM reviews WHERE ordinal = ?1) AND finding != 'undone'`, o)
+			if reviewed == 0 {
 				ordinals = append(ordinals, o)
 			}
 		}
@@ -64,9 +65,10 @@ func newPrecision(since time.Time, right, wrong int) Precision {
 // random: overall, and week by week. The last review of an item counts.
 func (b *Model) Precision(ctx context.Context) (all Precision, weeks []Precision, err error) {
 	weeks, err = must.Try(func() []Precision {
-		return read(ctx, b.cat.Tables(), "precision", `SELECT `+weekOf(`r.at`)+`, sum(r.finding = 'right'), sum(r.finding = 'wrong') FROM reviews r
-			WHERE r.drawn = 'random' AND r.finding IN ('right', 'wrong') AND r.number = (SELECT max(number) FROM reviews q WHERE q.ordinal = r.ordinal)
-			GROUP BY 1 ORDER BY 1`, func(rows *sql.Rows, p *Precision) error {
+		query := `SELECT ` + weekOf(`r.at`) + `, sum(r.finding = 'right'), sum(r.finding = 'wrong') FROM reviews r
+			WHERE r.drawn = 'random' AND r.finding IN ('right', 'wrong')
+			AND r.number = (SELECT max(number) FROM reviews q WHERE q.ordinal = r.ordinal) GROUP BY 1 ORDER BY 1`
+		return read(ctx, b.cat.Tables(), "precision", query, func(rows *sql.Rows, p *Precision) error {
 			var week int64
 			err := rows.Scan(&week, &p.Right, &p.Wrong)
 			*p = newPrecision(weekTime(week), p.Right, p.Wrong)
@@ -93,19 +95,23 @@ type Week struct {
 // Overruled counts decisions by editor, and week by week those of one editor (empty: of all).
 // What was undone does not count.
 func (b *Model) Overruled(ctx context.Context, by string) (editors []Editor, weeks []Week, err error) {
-	const counted = `SELECT d.by, d.at, d.kind = 'merge' OR d.kind IN ('release', 'reject', 'block') AND coalesce(json_extract(d.effects, '$[0].before.verdict'), '') <> 'suspect' AS overrules
-		FROM decisions d WHERE d.kind <> 'undo' AND NOT EXISTS (SELECT 1 FROM decisions u WHERE u.kind = 'undo' AND u.other = d.number)`
+	const counted = `, count(*), sum(overrules) FROM (
+		SELECT d.by, d.at, d.kind = 'merge' OR d.kind IN ('release', 'reject', 'block')
+			AND coalesce(json_extract(d.effects, '$[0].before.verdict'), '') <> 'suspect' AS overrules
+		FROM decisions d WHERE d.kind <> 'undo'
+			AND NOT EXISTS (SELECT 1 FROM decisions u WHERE u.kind = 'undo' AND u.other = d.number))`
 	err = must.Catch(func() {
-		editors = read(ctx, b.cat.Tables(), "editors", `SELECT by, count(*), sum(overrules) FROM (`+counted+`) GROUP BY by ORDER BY 2 DESC`, func(r *sql.Rows, e *Editor) error {
+		query := `SELECT by` + counted + ` GROUP BY by ORDER BY 2 DESC`
+		editors = read(ctx, b.cat.Tables(), "editors", query, func(r *sql.Rows, e *Editor) error {
 			return r.Scan(&e.Name, &e.Decisions, &e.Overruled)
 		})
-		weeks = read(ctx, b.cat.Tables(), "decisions by week", `SELECT `+weekOf(`at`)+`, count(*), sum(overrules) FROM (`+counted+`) WHERE ?1 = '' OR by = ?1 GROUP BY 1 ORDER BY 1`,
-			func(r *sql.Rows, w *Week) error {
-				var week int64
-				err := r.Scan(&week, &w.Decisions, &w.Overruled)
-				w.Since = weekTime(week)
-				return err
-			}, by)
+		query = `SELECT ` + weekOf(`at`) + counted + ` WHERE ?1 = '' OR by = ?1 GROUP BY 1 ORDER BY 1`
+		weeks = read(ctx, b.cat.Tables(), "decisions by week", query, func(r *sql.Rows, w *Week) error {
+			var week int64
+			err := r.Scan(&week, &w.Decisions, &w.Overruled)
+			w.Since = weekTime(week)
+			return err
+		}, by)
 	})
 	return editors, weeks, err
 }

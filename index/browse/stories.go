@@ -53,7 +53,9 @@ func (b *Model) readStory(ctx context.Context, id, after uint32, limit int) *Sto
 	b.members(ctx, id, maxStory, func(m *member) {
 		s.add(m)
 		if len(v.Moments) < momentLimit {
-			v.Moments = append(v.Moments, Moment{Ordinal: m.ordinal, Source: m.name, When: time.UnixMilli(s.whens[len(s.whens)-1]).UTC(), Lead: m.ordinal == lead})
+			when := time.UnixMilli(s.whens[len(s.whens)-1]).UTC()
+			moment := Moment{Ordinal: m.ordinal, Source: m.name, When: when, Lead: m.ordinal == lead}
+			v.Moments = append(v.Moments, moment)
 		}
 		if m.ordinal != lead && m.ordinal > after {
 			if len(page) < limit {
@@ -93,7 +95,8 @@ func (b *Model) licensed(ctx context.Context, v *StoryView) (licensed []index.Br
 	for i := range v.Moments {
 		of = append(of, v.Moments[i].Ordinal)
 	}
-	ordinals := read(ctx, b.reader, fmt.Sprint("story ", v.ID), `SELECT DISTINCT ordinal FROM licensed WHERE of IN (SELECT value FROM json_each(?)) ORDER BY ordinal DESC LIMIT ?`,
+	ordinals := read(ctx, b.reader, fmt.Sprint("story ", v.ID), `SELECT DISTINCT ordinal FROM licensed
+		WHERE of IN (SELECT value FROM json_each(?)) ORDER BY ordinal DESC LIMIT ?`,
 		number, sqlite.List(of), 2*licensedLimit)
 	for _, m := range b.briefs(ctx, ordinals) {
 		// The list says what it was on arrival; the brief says what it is now.
@@ -110,8 +113,11 @@ const maxStory = 50_000
 // members reads the members of a story in order, at most so many; -1: all.
 func (b *Model) members(ctx context.Context, cluster uint32, limit int, f func(*member)) {
 	from, args := b.cat.MembersFrom(cluster)
-	for r := range sqlite.Rows(ctx, b.cat.Tables(), `SELECT i.ordinal, coalesce(c.rule, i.rule), coalesce(i.source, 0), i.published_at, i.arrived_at, coalesce(n.name, '') FROM `+from+
-		` JOIN items i ON i.ordinal = m.ordinal LEFT JOIN current c ON c.ordinal = i.ordinal LEFT JOIN sources n ON n.number = i.source ORDER BY i.ordinal LIMIT ?`, append(args, limit)...) {
+	query := `SELECT i.ordinal, coalesce(c.rule, i.rule), coalesce(i.source, 0), i.published_at, i.arrived_at,
+		coalesce(n.name, '') FROM ` + from + ` JOIN items i ON i.ordinal = m.ordinal
+		LEFT JOIN current c ON c.ordinal = i.ordinal LEFT JOIN sources n ON n.number = i.source
+		ORDER BY i.ordinal LIMIT ?`
+	for r := range sqlite.Rows(ctx, b.cat.Tables(), query, append(args, limit)...) {
 		var m member
 		must.Do(r.Scan(&m.ordinal, &m.rule, &m.source, &m.published, &m.arrived, &m.name))
 		f(&m)
