@@ -56,10 +56,7 @@ package bands
 import (
 	"cmp"
 	"math/bits"
-	"runtime"
 	"sync"
-
-	"golang.org/x/sync/errgroup"
 
 	"jianguo/index/bands/buckets"
 	"jianguo/simhash"
@@ -117,6 +114,9 @@ func (b *Bands) Close() {
 	b.keys.Close()
 }
 
+// rotate returns a fingerprint's key in a band: its bits from band·16 first.
+func rotate(x uint64, band int) uint64 { return bits.RotateLeft64(x, bandBits*band) }
+
 // Add adds a posting in every band. A posting that is there already is added once
 // more: where that is possible (a replay over a snapshot), call Remove first. Add panics
 // beyond MaxOrdinal.
@@ -124,10 +124,10 @@ func (b *Bands) Add(fp simhash.Fingerprint, ordinal uint32) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for i, t := range b.bands {
-		t.Prefetch(uint16(buckets.Rotate(uint64(fp), i) >> 48))
+		t.Prefetch(uint16(rotate(uint64(fp), i) >> 48))
 	}
 	for i, t := range b.bands {
-		t.Append(buckets.Rotate(uint64(fp), i), ordinal)
+		t.Append(rotate(uint64(fp), i), ordinal)
 	}
 }
 
@@ -137,31 +137,15 @@ func (b *Bands) Remove(fp simhash.Fingerprint, ordinal uint32) bool {
 	defer b.mu.Unlock()
 	removed := 0
 	for i, t := range b.bands {
-		removed += t.Remove(buckets.Rotate(uint64(fp), i), ordinal)
+		removed += t.Remove(rotate(uint64(fp), i), ordinal)
 	}
 	return removed > 0
 }
 
-// Stored are the tables that a snapshot holds: the postings of band 0, which hold whole fingerprints
-// (Derive makes the other bands from them: a quarter of the bytes to write and to read), and those
-// of AddKeys. Pages may hold more than was durable when a snapshot began, and an interrupted one
-// harms nothing: what has changed since then is replayed with Remove, which does nothing
-// where nothing is to do, and Add.
-func (b *Bands) Stored() (fingerprints, keys *buckets.Table) { return b.bands[0], b.keys }
-
-// Derive makes the other bands from band 0, on all cores, once every page has been
-// loaded. Nothing else may run meanwhile.
-func (b *Bands) Derive() {
-	for _, empty := range b.bands[1:] {
-		empty.Close() // the tables share their retired blocks: one at a time
-	}
-	var g errgroup.Group
-	g.SetLimit(runtime.GOMAXPROCS(0))
-	for band := 1; band < bandCount; band++ {
-		g.Go(func() error { b.bands[band] = b.bands[0].Rotated(band); return nil })
-	}
-	_ = g.Wait() // none fails
-}
+// Stored are the tables that a snapshot holds. Pages may hold more than was durable when a
+// snapshot began, and an interrupted one harms nothing: what has changed since then is
+// replayed with Remove, which does nothing where nothing is to do, and Add.
+func (b *Bands) Stored() []*buckets.Table { return append(b.bands[:], b.keys) }
 
 // Len is the number of fingerprints held.
 func (b *Bands) Len() int { return b.bands[0].Len() }

@@ -12,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
-	"jianguo/index/bands/buckets"
 	"jianguo/simhash"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -181,14 +180,13 @@ func TestOperations(t *testing.T) {
 			"snapshot": func(*rapid.T) { pages.save(b) },
 			"failing snapshot": func(t *rapid.T) {
 				left := rapid.IntRange(0, 2).Draw(t, "pages")
-				fingerprints, _ := b.Stored()
-				_ = fingerprints.Snapshot(func(int, []byte) error {
+				_ = b.Stored()[0].Snapshot(func(int, []byte) error {
 					if left--; left < 0 {
 						return errRefused
 					}
 					return nil
 				})
-				for _, table := range tables(b) {
+				for _, table := range b.Stored() {
 					table.MarkChanged()
 				}
 			},
@@ -217,13 +215,8 @@ func TestOperations(t *testing.T) {
 // stored are pages by table and number.
 type stored map[[2]int][]byte
 
-func tables(b *Bands) [2]*buckets.Table {
-	fingerprints, keys := b.Stored()
-	return [2]*buckets.Table{fingerprints, keys}
-}
-
 func (s stored) save(b *Bands) {
-	for i, table := range tables(b) {
+	for i, table := range b.Stored() {
 		_ = table.Snapshot(func(number int, page []byte) error {
 			s[[2]int{i, number}] = slices.Clone(page)
 			return nil
@@ -234,11 +227,10 @@ func (s stored) save(b *Bands) {
 func (s stored) load(t interface{ Fatal(...any) }) *Bands {
 	b := New(Config{})
 	for id, page := range s {
-		if err := tables(b)[id[0]].LoadPage(id[1], page); err != nil {
+		if err := b.Stored()[id[0]].LoadPage(id[1], page); err != nil {
 			t.Fatal(err)
 		}
 	}
-	b.Derive()
 	return b
 }
 

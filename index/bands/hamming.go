@@ -35,18 +35,18 @@ func (b *Bands) HammingLimit(dst []Hit, fp simhash.Fingerprint, max, limit int) 
 	defer pin.Unpin()
 	var views [bandCount]buckets.View
 	for band, t := range b.bands {
-		views[band] = t.Bucket(uint16(buckets.Rotate(uint64(fp), band) >> 48))
+		views[band] = t.Bucket(uint16(rotate(uint64(fp), band) >> 48))
 	}
 	for band := range views {
 		views[band].Prefetch()
 	}
 	for band := range views {
-		v, query := &views[band], buckets.Rotate(uint64(fp), band)
+		v, query := &views[band], rotate(uint64(fp), band)
 		for i, hi := range v.Hi {
 			if bits.OnesCount32(hi^uint32(query>>16)) > max {
 				continue
 			}
-			x := buckets.Rotate((uint64(hi)<<16|uint64(v.Lo(i)))^query&(1<<48-1), bandCount-band)
+			x := rotate((uint64(hi)<<16|uint64(v.Lo(i)))^query&(1<<48-1), bandCount-band)
 			distance := bits.OnesCount64(x)
 			if distance > max || home(x) != band {
 				continue
@@ -62,7 +62,7 @@ func (b *Bands) HammingLimit(dst []Hit, fp simhash.Fingerprint, max, limit int) 
 // home is the band in which a look-up reports a posting that differs from the query by x: the
 // first that is whole. Of MaxDistance flips there is always one.
 func home(x uint64) (band int) {
-	for buckets.Rotate(x, band)>>48 != 0 {
+	for rotate(x, band)>>48 != 0 {
 		band++
 	}
 	return band

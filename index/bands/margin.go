@@ -145,7 +145,7 @@ func (m *margin) subset(band int, x uint16) subset {
 
 // key is the key that a probe visits.
 func (m *margin) key(s subset) uint16 {
-	return uint16(buckets.Rotate(uint64(m.print.Fingerprint), s.band())>>48) ^ s.flips()
+	return uint16(rotate(uint64(m.print.Fingerprint), s.band())>>48) ^ s.flips()
 }
 
 // choose fills probes with the n cheapest subsets of all bands together, or
@@ -247,7 +247,7 @@ func (m *margin) widen(s subset, from, n int) {
 func (m *margin) scan(probe int) {
 	s, v := m.probes[probe], m.view(int32(probe))
 	band := s.band()
-	query := uint32(buckets.Rotate(uint64(m.print.Fingerprint), band) >> 16)
+	query := uint32(rotate(uint64(m.print.Fingerprint), band) >> 16)
 	half, most := m.limit/2, m.limit/4*3
 	if worst := m.worst(); worst < most {
 		half, most = min(half, worst), worst
@@ -307,12 +307,12 @@ func (m *margin) worst() uint32 {
 func (m *margin) consider(n near) {
 	s, v, slot := m.probes[n.probe], m.view(n.probe), int(n.slot)
 	band, lo := s.band(), v.Lo(slot)
-	last := lo ^ uint16(buckets.Rotate(uint64(m.print.Fingerprint), band))
+	last := lo ^ uint16(rotate(uint64(m.print.Fingerprint), band))
 	if n.cost+m.cost((band+3)%bandCount, last) >= m.worst() {
 		return
 	}
 	key := uint64(m.key(s))<<48 | uint64(v.Hi[slot])<<16 | uint64(lo)
-	fp := simhash.Fingerprint(buckets.Rotate(key, bandCount-band))
+	fp := simhash.Fingerprint(rotate(key, bandCount-band))
 	score := m.print.S(fp)
 	if score >= m.maxS || score > m.best.worst || m.home(uint64(fp^m.print.Fingerprint)) != band {
 		return
@@ -325,7 +325,7 @@ func (m *margin) consider(n near) {
 // home is the first band in which a posting that differs by x is a hit.
 func (m *margin) home(x uint64) int {
 	for band := range bandCount {
-		r := buckets.Rotate(x, band)
+		r := rotate(x, band)
 		if m.subset(band, uint16(r>>48)) >= m.unprobed {
 			continue
 		}

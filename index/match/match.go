@@ -23,7 +23,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"jianguo/index/bands"
-	"jianguo/index/lookup"
+	"jianguo/index/bands/buckets"
 	"jianguo/index/resident"
 	"jianguo/index/sources"
 	"jianguo/index/verdict"
@@ -55,7 +55,7 @@ type shared struct {
 	rows     *resident.Rows
 	clusters *resident.Clusters
 	bands    *bands.Bands
-	exacts   *lookup.Map
+	exacts   *buckets.Map
 	*exemplars
 
 	boilerplate *sources.Boilerplate

@@ -66,7 +66,6 @@ func (s *Snapshot) load(ctx context.Context, catalogue int64, last Mark, progres
 		l.Close()
 		must.Do(err)
 	}
-	l.Bands.Derive()
 	return l.Tables, m
 }
 

@@ -16,8 +16,7 @@ import (
 	"sync/atomic"
 
 	"jianguo/index/verdict"
-	"jianguo/internal/offheap"
-	"jianguo/internal/prefetch"
+	"jianguo/internal/memory"
 	"jianguo/sketch"
 )
 
@@ -82,7 +81,7 @@ func (r *Rows) grow(ordinal uint32) {
 	copy(next, have)
 	for i := len(have); i < n; i++ {
 		next[i] = new(chunk)
-		next[i].rows = offheap.SliceFor[row](next[i], chunkRows)
+		next[i].rows = memory.SliceFor[row](next[i], chunkRows)
 	}
 	r.chunks.Store(&next)
 }
@@ -173,7 +172,7 @@ func (ch *chunk) outlined() []sketch.Outline {
 	if o := ch.outlines.Load(); o != nil {
 		return *o
 	}
-	made := offheap.SliceFor[sketch.Outline](ch, chunkRows)
+	made := memory.SliceFor[sketch.Outline](ch, chunkRows)
 	ch.outlines.Store(&made)
 	return made
 }
@@ -202,9 +201,9 @@ func (r *Rows) Prefetch(ordinal uint32) {
 	if ch == nil {
 		return
 	}
-	prefetch.Value(row)
+	memory.PrefetchValue(row)
 	if o := ch.outlines.Load(); o != nil {
-		prefetch.Value(&(*o)[ordinal%chunkRows])
+		memory.PrefetchValue(&(*o)[ordinal%chunkRows])
 	}
 }
 

@@ -22,12 +22,12 @@ const SnapshotFileName = "snapshot.db"
 
 // snapshotFormat is the version of the file. Another version is discarded.
 //
-// Version 3: table pages (id = part << 32 | number, data), table marks. Tables.parts lists the parts;
+// Table pages (id = part << 32 | number, data), table marks. Tables.parts lists the parts;
 // package buckets and page.go describe their pages. A row carries the xxh3 of its data; the mark
 // manifest is the exclusive or, over all rows, of the xxh3 of id and hash, and the mark sum is the
 // xxh3 of the other marks: a row that is damaged, missing or too many is noticed, whatever SQLite
 // makes of the file.
-const snapshotFormat = 3
+const snapshotFormat = 1
 
 const snapshotSchema = `
 CREATE TABLE IF NOT EXISTS pages (id INTEGER PRIMARY KEY, hash INTEGER NOT NULL, data BLOB NOT NULL);

@@ -2,7 +2,7 @@ package resident
 
 import (
 	"jianguo/index/bands"
-	"jianguo/index/lookup"
+	"jianguo/index/bands/buckets"
 	"jianguo/index/verdict"
 )
 
@@ -10,14 +10,14 @@ import (
 // start reads from their few rows.
 type Tables struct {
 	Bands  *bands.Bands
-	IDs    *lookup.Map // xxh3 of an id -> ordinals of its versions
-	Exacts *lookup.Map // hash of a normal form -> ordinals
+	IDs    *buckets.Map // xxh3 of an id -> ordinals of its versions
+	Exacts *buckets.Map // hash of a normal form -> ordinals
 	Rows   *Rows
 }
 
 // NewTables returns empty tables.
 func NewTables() Tables {
-	return Tables{Bands: bands.New(bands.Config{}), IDs: lookup.New(), Exacts: lookup.New(), Rows: new(Rows)}
+	return Tables{Bands: bands.New(bands.Config{}), IDs: buckets.NewMap(), Exacts: buckets.NewMap(), Rows: new(Rows)}
 }
 
 // Close releases the memory of the postings and the look-ups, which nothing may use
@@ -41,8 +41,11 @@ type part interface {
 // Columns come first: no version that they call posted may be swept before its postings
 // are written (the sweep waits), and what is posted again meanwhile follows from the events.
 func (t Tables) parts() []part {
-	fingerprints, keys := t.Bands.Stored()
-	return []part{t.Rows, fingerprints, keys, t.IDs.Stored(), t.Exacts.Stored()}
+	parts := []part{t.Rows, t.IDs.Stored(), t.Exacts.Stored()}
+	for _, table := range t.Bands.Stored() {
+		parts = append(parts, table)
+	}
+	return parts
 }
 
 // markChanged makes the next snapshot write every page.

@@ -146,31 +146,6 @@ func TestTable(t *testing.T) {
 	})
 }
 
-// TestRotated: every posting that was not removed stands under its rotated key, also
-// where buckets are crowded.
-func TestRotated(t *testing.T) {
-	rng := rand.New(rand.NewPCG(6, 7))
-	straight := New(new(Memory), false)
-	defer straight.Close()
-	want := map[uint64][]uint32{}
-	for i := range uint32(200_000) {
-		k := rng.Uint64() >> (i % 3 * 8)
-		straight.Append(k, i)
-		if i%5 == 0 {
-			straight.Remove(k, i)
-			continue
-		}
-		want[Rotate(k, 3)] = append(want[Rotate(k, 3)], i)
-	}
-	rotated := straight.Rotated(3)
-	defer rotated.Close()
-	same(t, want, held(rotated))
-	if rotated.Len() != straight.Len() {
-		t.Errorf("%d postings became %d", straight.Len(), rotated.Len())
-	}
-	clean(t, rotated)
-}
-
 // clean fails if a page counts as changed.
 func clean(t interface{ Fatal(...any) }, table *Table) {
 	if err := table.Snapshot(func(n int, _ []byte) error { return fmt.Errorf("page %d counts as changed", n) }); err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // ErrPage says that bytes are not a whole page.
@@ -116,6 +117,19 @@ func (t *Table) LoadPage(number int, data []byte) error {
 		t.pages[number].Store(p)
 	}
 	return nil
+}
+
+// sized returns an empty page with room for counts[i] postings in bucket i; nil if there are
+// none at all.
+func (m *Memory) sized(counts []uint32, narrow bool) *page {
+	if slices.Max(counts) == 0 {
+		return nil
+	}
+	var slots [PageKeys]int
+	for i, n := range counts {
+		slots[i] = capacity(int(n))
+	}
+	return m.page(&slots, narrow)
 }
 
 var errCut = errors.New("its numbers do not fit its length")

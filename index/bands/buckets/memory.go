@@ -4,14 +4,14 @@ import (
 	"math/rand/v2"
 	"sync/atomic"
 
-	"jianguo/internal/offheap"
+	"jianguo/internal/memory"
 )
 
 // readerShards spreads the readers' counters over cache lines, so that cores which pin
 // at the same time do not contend for one.
 const readerShards = 32
 
-// Memory is where the blocks of one or more tables live (package offheap).
+// Memory is where the blocks of one or more tables live (package memory).
 //
 // A block that a rebuild replaced is released when every look-up that may
 // still read it has ended (epoch-based reclamation, Fraser 2004). Look-ups
@@ -30,7 +30,7 @@ type counter struct {
 }
 
 // block is memory of one page.
-type block = offheap.Block
+type block = memory.Block
 
 // Pin is a look-up in progress.
 type Pin struct{ slot *counter }

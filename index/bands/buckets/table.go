@@ -1,5 +1,5 @@
 // Package buckets is the table under the postings of bands and the look-ups
-// of runs: 64-bit keys with a 32-bit ordinal each, any number of them equal.
+// of ids and normal forms: 64-bit keys with a 32-bit ordinal each, any number of them equal.
 //
 // The upper 16 bits of a key choose its bucket; the bucket holds the other 48
 // bits and the ordinal inline, 10 bytes a posting, as three parallel arrays,
@@ -51,8 +51,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
-	"jianguo/internal/offheap"
-	"jianguo/internal/prefetch"
+	"jianguo/internal/memory"
 )
 
 const (
@@ -69,12 +68,6 @@ const (
 	wideBytes   = 10             // of a posting
 	narrowBytes = 8
 )
-
-// Posting is a key and what is found under it.
-type Posting struct {
-	Key     uint64
-	Ordinal uint32
-}
 
 // Table is a multimap from 64-bit keys to ordinals.
 type Table struct {
@@ -231,7 +224,7 @@ func (m *Memory) page(slots *[PageKeys]int, narrow bool) *page {
 	if narrow {
 		size = narrowBytes
 	}
-	b := offheap.New(n * size)
+	b := memory.New(n * size)
 	m.bytes.Add(int64(len(b.Bytes)))
 	p.carve(b, n, narrow)
 	return p
@@ -354,8 +347,8 @@ func (t *Table) Bucket(key uint16) View {
 // Prefetch prefetches what Bucket will read.
 func (t *Table) Prefetch(key uint16) {
 	if p := t.pages[key/PageKeys].Load(); p != nil {
-		prefetch.Value(&p.hi)
-		prefetch.Value(&p.buckets[key%PageKeys])
+		memory.PrefetchValue(&p.hi)
+		memory.PrefetchValue(&p.buckets[key%PageKeys])
 	}
 }
 
@@ -388,12 +381,12 @@ func (v *View) low(i int) uint64 { return uint64(v.Hi[i])<<16 | uint64(v.Lo(i)) 
 const prefetchMost = 1024
 
 // Prefetch prefetches what a scan of Hi will read.
-func (v *View) Prefetch() { prefetch.Slice(v.Hi[:min(len(v.Hi), prefetchMost)]) }
+func (v *View) Prefetch() { memory.Prefetch(v.Hi[:min(len(v.Hi), prefetchMost)]) }
 
 // PrefetchLo prefetches what Lo(i) will read.
 func (v *View) PrefetchLo(i int) {
 	if v.page.lo != nil {
-		prefetch.Value(&v.page.lo[int(v.from)+i])
+		memory.PrefetchValue(&v.page.lo[int(v.from)+i])
 	}
 }
 

@@ -1,6 +1,6 @@
 //go:build linux && !race
 
-package offheap
+package memory
 
 import (
 	"fmt"

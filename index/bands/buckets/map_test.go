@@ -1,4 +1,4 @@
-package lookup
+package buckets
 
 import (
 	"cmp"
@@ -10,11 +10,11 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestOperations makes random puts, snapshots and reloads, and compares every answer
+// TestMap makes random puts, snapshots and reloads, and compares every answer
 // with a plain map.
-func TestOperations(t *testing.T) {
+func TestMap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		r := New()
+		r := NewMap()
 		defer func() { r.Close() }()
 		ref := map[uint64][]uint32{}
 		pages := map[int][]byte{}
@@ -55,7 +55,7 @@ func TestOperations(t *testing.T) {
 			"reload": func(t *rapid.T) {
 				save(t)
 				r.Close()
-				r = New()
+				r = NewMap()
 				for id, page := range pages {
 					if err := r.Stored().LoadPage(id, page); err != nil {
 						t.Fatal(err)
@@ -78,10 +78,10 @@ func TestOperations(t *testing.T) {
 }
 
 func TestPutAfterLoadPage(t *testing.T) {
-	r := New()
+	r := NewMap()
 	defer r.Close()
 	r.Put(7<<16, 1)
-	loaded := New()
+	loaded := NewMap()
 	defer loaded.Close()
 	if err := r.Stored().Snapshot(loaded.Stored().LoadPage); err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-package lookup
+package buckets
 
 import (
 	"cmp"
@@ -35,7 +35,7 @@ func hash(i int) uint64 {
 }
 
 func measure(b *testing.B, n int) {
-	r := New()
+	r := NewMap()
 	start := time.Now()
 	for i := range n {
 		r.Put(hash(i), uint32(i))
@@ -69,7 +69,7 @@ func measure(b *testing.B, n int) {
 	r.Close()
 	b.ReportMetric(float64(size)/float64(n), "snapshot_B/entry")
 	start = time.Now()
-	loaded := New()
+	loaded := NewMap()
 	for id, page := range pages {
 		if err := loaded.Stored().LoadPage(id, page); err != nil {
 			b.Fatal(err)

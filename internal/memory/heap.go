@@ -1,6 +1,6 @@
 //go:build !unix || race
 
-package offheap
+package memory
 
 // New returns a block of so many bytes.
 func New(size int) Block { return Block{make([]byte, size), false} }

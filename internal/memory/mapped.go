@@ -1,6 +1,6 @@
 //go:build unix && !race
 
-package offheap
+package memory
 
 import (
 	"os"
@@ -35,7 +35,7 @@ func mapped(size int) ([]byte, error) {
 func (b Block) Release() {
 	if b.mapped {
 		if err := unix.MunmapPtr(unsafe.Pointer(unsafe.SliceData(b.Bytes)), uintptr(roundUp(len(b.Bytes)))); err != nil {
-			panic("offheap: unmap a block of our own: " + err.Error())
+			panic("memory: unmap a block of our own: " + err.Error())
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package offheap
+package memory
 
 import (
 	"bytes"
