@@ -131,9 +131,6 @@ func (x *Index) Close() error {
 			errs = append(errs, db.Close())
 		}
 	}
-	// These hold memory outside of the Go heap. The garbage collector frees the
-	// rows of versions.
-	x.tables.Close()
 	return errors.Join(errs...)
 }
 

@@ -96,14 +96,14 @@ func (x loader) loadItems(ctx context.Context) {
 		if err != resident.ErrSnapshot || x.nextOrdinal > 100_000 {
 			x.log.WarnContext(ctx, "building the resident index from the catalogue", "items", x.nextOrdinal-1, "reason", err)
 		}
-		x.builder().Build(ctx)
+		must.Do(x.builder().Build(ctx))
 		return
 	}
 	must.Do(err)
 	x.log.DebugContext(ctx, "snapshot loaded", "items", m.Ordinal, "of", x.nextOrdinal-1, "events", m.Event)
 	x.setTables(tables)
 	x.snapshotEvent.Store(m.Event)
-	x.builder().Replay(ctx, m)
+	must.Do(x.builder().Replay(ctx, m))
 }
 
 // builder returns a builder over the present end of the catalogue.
@@ -120,7 +120,7 @@ func (x loader) outlineInBackground() {
 	x.outlined = make(chan struct{})
 	x.background.Go(func() {
 		defer close(x.outlined)
-		if err := must.Catch(func() { b.Outlines(x.ending, x.metrics.outlines.Set) }); err != nil && x.ending.Err() == nil {
+		if err := b.Outlines(x.ending, x.metrics.outlines.Set); err != nil && x.ending.Err() == nil {
 			// Judging reads sketches where outlines are missing.
 			x.log.ErrorContext(x.ending, "reading outlines of sketches", "error", err)
 		}

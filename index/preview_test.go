@@ -28,7 +28,6 @@ func openTight(t *testing.T, full int, fail func(string) error) *Index {
 		c.Normal = func(title, body string) sketch.Input { return sketch.Input{Title: title, Body: body} }
 	})
 	tables := x.tables
-	tables.Bands.Close()
 	tables.Bands = bands.New(bands.Config{Full: full})
 	x.setTables(tables)
 	t.Cleanup(func() { _ = x.Close() })

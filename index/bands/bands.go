@@ -43,8 +43,8 @@
 // Four postings a fingerprint, of 10 bytes, one a key, of 8, and slack: 46 to
 // 49 bytes a fingerprint at 10 million, 45 at 100 million, 58 to 63 at one
 // million, outside of the garbage collector's heap. A page that was replaced (120 KB
-// at 10 million fingerprints, 1.2 MB at 100 million) stays until the look-ups
-// of that moment have ended. An empty index takes next to nothing; the first
+// at 10 million fingerprints, 1.2 MB at 100 million) stays until the collector
+// finds that no look-up reads it. An empty index takes next to nothing; the first
 // postings cost up to 3 KB each, 14 MB by the time all pages are in use.
 //
 // # Pages
@@ -87,31 +87,19 @@ type Config struct {
 // Bands are postings in memory.
 type Bands struct {
 	// mu serialises the writers, and nothing else.
-	mu     sync.Mutex
-	memory *buckets.Memory
-	bands  [bandCount]*buckets.Table // of fingerprints rotated by 16 bits a band
-	keys   *buckets.Table
-	full   int // Config.Full
+	mu    sync.Mutex
+	bands [bandCount]*buckets.Table // of fingerprints rotated by 16 bits a band
+	keys  *buckets.Table
+	full  int // Config.Full
 }
 
 // New returns empty postings.
 func New(c Config) *Bands {
-	b := &Bands{memory: new(buckets.Memory), full: cmp.Or(c.Full, defaultFull)}
+	b := &Bands{keys: buckets.New(true), full: cmp.Or(c.Full, defaultFull)}
 	for i := range b.bands {
-		b.bands[i] = buckets.New(b.memory, false)
+		b.bands[i] = buckets.New(false)
 	}
-	b.keys = buckets.New(b.memory, true)
 	return b
-}
-
-// Close releases the memory. No method may run concurrently or afterwards.
-func (b *Bands) Close() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, t := range b.bands {
-		t.Close()
-	}
-	b.keys.Close()
 }
 
 // rotate returns a fingerprint's key in a band: its bits from band·16 first.
@@ -177,11 +165,9 @@ func (b *Bands) probes() int {
 
 // Stats describes the postings.
 type Stats struct {
-	Fingerprints  int   // in every band
-	KeyPostings   int   // of AddKeys
-	Tombstones    int   // postings removed and not yet rebuilt, all families
-	LargestBucket int   // postings in the fullest bucket of any band
-	Bytes         int64 // resident, all families
+	Fingerprints int   // in every band
+	KeyPostings  int   // of AddKeys
+	Bytes        int64 // resident, all families
 	// Skew is the number of postings that the look-up of an indexed fingerprint
 	// reads in a band, divided by the number if all buckets were equally full. 1
 	// for random fingerprints.
@@ -190,20 +176,12 @@ type Stats struct {
 
 // Stats counts over all buckets: milliseconds.
 func (b *Bands) Stats() Stats {
-	keys := b.keys.Stats()
-	s := Stats{
-		Fingerprints: b.Len(),
-		KeyPostings:  keys.Postings,
-		Tombstones:   keys.Tombstones,
-		Bytes:        b.memory.Bytes(),
-	}
+	s := Stats{Fingerprints: b.Len(), KeyPostings: b.keys.Len(), Bytes: b.keys.Bytes()}
 	met, even := 0.0, 0.0
 	for _, t := range b.bands {
-		band := t.Stats()
-		s.Tombstones += band.Tombstones
-		s.LargestBucket = max(s.LargestBucket, band.Largest)
-		n := float64(band.Postings + band.Tombstones)
-		met += band.Squares
+		s.Bytes += t.Bytes()
+		n, squares := t.Slots()
+		met += squares
 		even += n*n/buckets.Keys + n // a random key has a Poisson many neighbours, and itself
 	}
 	if even > 0 {

@@ -79,7 +79,6 @@ func TestHammingIsLossless(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(1, 1))
 			b := New(Config{})
-			defer b.Close()
 			var ref reference
 			for i := range uint32(2000) {
 				fp := draw(rng)
@@ -115,7 +114,6 @@ func TestHomeExistsAndIsUnique(t *testing.T) {
 func TestOperations(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := New(Config{})
-		defer func() { b.Close() }()
 		ref := reference{keys: map[uint64][]uint32{}}
 		pages := stored{}
 		var next uint32
@@ -192,7 +190,6 @@ func TestOperations(t *testing.T) {
 			},
 			"reload": func(t *rapid.T) {
 				pages.save(b)
-				b.Close()
 				b = pages.load(t)
 			},
 			"": func(t *rapid.T) {
@@ -298,7 +295,6 @@ func disturb(rng *rand.Rand, p *simhash.Print, force float64) simhash.Fingerprin
 func TestMarginReportsWhatItVisits(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 3))
 	b := New(Config{})
-	defer b.Close()
 	var all []Hit
 	var prints []simhash.Print
 	for i := range uint32(20000) {
@@ -411,7 +407,6 @@ func TestPass(t *testing.T) {
 
 func TestEmptyPrintHasNoRelatives(t *testing.T) {
 	b := New(Config{})
-	defer b.Close()
 	b.Add(0, 1)
 	if got := b.reached(nil, &simhash.Print{}, 64, b.probes()); len(got) > 0 {
 		t.Errorf("found %v", got)

@@ -48,7 +48,6 @@ func BenchmarkLookups(b *testing.B) {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			population := &synth.Population{Seed: 1}
 			postings := New(Config{})
-			defer postings.Close()
 			start := time.Now()
 			for i := range n {
 				postings.Add(population.Fingerprint(uint64(i)), uint32(i))
@@ -214,7 +213,6 @@ func reload(b *testing.B, postings *Bands, n int) {
 	pages.save(postings)
 	b.ReportMetric(time.Since(start).Seconds(), "snapshot_s")
 	b.ReportMetric(float64(pages.size())/float64(n), "snapshot_B/item")
-	postings.Close()
 	runtime.GC()
 
 	start = time.Now()
@@ -224,7 +222,6 @@ func reload(b *testing.B, postings *Bands, n int) {
 		b.Fatalf("%d of %d loaded", loaded.Len(), n)
 	}
 	b.ReportMetric(float64(loaded.Stats().Bytes)/float64(n), "loaded_B/item")
-	loaded.Close()
 }
 
 func (s stored) size() (n int) {

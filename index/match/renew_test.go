@@ -24,7 +24,6 @@ func TestRenewedSearchIsANewSearch(t *testing.T) {
 		}
 		tables := resident.NewTables()
 		tables.Bands = bands.New(bands.Config{Full: 40})
-		defer tables.Close()
 		m := New(Config{Policy: policy, Tables: tables, Clusters: new(resident.Clusters)})
 		p := &indextest.Press{Rand: r}
 		var posted []*resident.Posting

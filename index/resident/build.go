@@ -12,7 +12,7 @@ import (
 )
 
 // Builder fills tables from the rows of a catalogue. Nothing may write meanwhile, except
-// during Outlines. Every field is required. Package must ends its methods.
+// during Outlines. Every field is required. Package must ends its unexported methods.
 type Builder struct {
 	Tables
 	DB       *sql.DB // read-only connections
@@ -31,7 +31,9 @@ const loadStep = 8192
 // the changes since their arrival.
 func (b *Builder) loadRows(ctx context.Context, after int64) {
 	total := b.Last.Ordinal - after
-	for r := range sqlite.Rows(ctx, b.DB, `SELECT ordinal, id, exact, arrived_at, verdict, cluster FROM `+b.Compared+` WHERE ordinal > ? ORDER BY ordinal`, after) {
+	query := `SELECT ordinal, id, exact, arrived_at, verdict, cluster FROM ` + b.Compared +
+		` WHERE ordinal > ? ORDER BY ordinal`
+	for r := range sqlite.Rows(ctx, b.DB, query, after) {
 		var ordinal, cluster uint32
 		var id, exact sql.RawBytes
 		var arrivedAt int64
@@ -62,9 +64,12 @@ func (b *Builder) loadRows(ctx context.Context, after int64) {
 }
 
 // postings reads the postings of versions, and calls f for those of exemplars, or of all.
-func (b *Builder) postings(ctx context.Context, stage string, total int64, all bool, f func(ordinal uint32, p Posting), where string, args ...any) {
+func (b *Builder) postings(
+	ctx context.Context, stage string, total int64, all bool, f func(ordinal uint32, p Posting), where string, args ...any,
+) {
 	var done int64
-	for r := range sqlite.Rows(ctx, b.DB, `SELECT ordinal, fingerprint, sketch FROM `+b.Compared+` WHERE `+where, args...) {
+	query := `SELECT ordinal, fingerprint, sketch FROM ` + b.Compared + ` WHERE ` + where
+	for r := range sqlite.Rows(ctx, b.DB, query, args...) {
 		var ordinal uint32
 		var fingerprint int64
 		var encoded sql.RawBytes
@@ -81,14 +86,21 @@ func (b *Builder) postings(ctx context.Context, stage string, total int64, all b
 const rowsAfter = `ordinal > ? ORDER BY ordinal`
 
 // Build fills empty tables from every row.
-func (b *Builder) Build(ctx context.Context) {
-	b.loadRows(ctx, 0)
-	b.postings(ctx, "postings", b.Last.Ordinal, false, func(ordinal uint32, p Posting) { p.AddTo(b.Bands, ordinal) }, rowsAfter, 0)
+func (b *Builder) Build(ctx context.Context) error {
+	return must.Catch(func() {
+		b.loadRows(ctx, 0)
+		add := func(ordinal uint32, p Posting) { p.AddTo(b.Bands, ordinal) }
+		b.postings(ctx, "postings", b.Last.Ordinal, false, add, rowsAfter, 0)
+	})
 }
 
 // Replay brings tables that a snapshot held up to the catalogue. Its pages may hold
 // some of that already, so that everything here can be done twice.
-func (b *Builder) Replay(ctx context.Context, from Mark) {
+func (b *Builder) Replay(ctx context.Context, from Mark) error {
+	return must.Catch(func() { b.replay(ctx, from) })
+}
+
+func (b *Builder) replay(ctx context.Context, from Mark) {
 	b.loadRows(ctx, from.Ordinal)
 	set := func(ordinal uint32, p Posting) {
 		if b.Rows.Flags(ordinal)&Exemplar != 0 {
@@ -101,7 +113,8 @@ func (b *Builder) Replay(ctx context.Context, from Mark) {
 	b.settle(ctx, from.Event)
 	// Versions that have changed may have become exemplars, or ceased to be: those after
 	// the mark, too, since pages may hold their postings.
-	b.postings(ctx, "changes", b.Last.Event-from.Event, true, set, `ordinal IN (SELECT ordinal FROM events WHERE number > ?) AND ordinal IN (SELECT ordinal FROM current)`, from.Event)
+	b.postings(ctx, "changes", b.Last.Event-from.Event, true, set, `ordinal IN (SELECT ordinal FROM events WHERE number > ?)
+		AND ordinal IN (SELECT ordinal FROM current)`, from.Event)
 }
 
 // settle makes postings and flags agree after a start. A snapshot may still have the
@@ -109,7 +122,8 @@ func (b *Builder) Replay(ctx context.Context, from Mark) {
 func (b *Builder) settle(ctx context.Context, after int64) {
 	at := b.Rows.Horizon(uint32(b.Last.Ordinal))
 	changed := map[uint32]bool{}
-	for ordinal, cluster := range sqlite.Pairs[uint32, uint32](ctx, b.DB, `SELECT ordinal, cluster FROM events WHERE number > ?`, after) {
+	query := `SELECT ordinal, cluster FROM events WHERE number > ?`
+	for ordinal, cluster := range sqlite.Pairs[uint32, uint32](ctx, b.DB, query, after) {
 		changed[ordinal], changed[cluster] = true, true
 	}
 	for ordinal := range uint32(b.Last.Ordinal) + 1 {

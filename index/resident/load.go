@@ -22,7 +22,9 @@ import (
 // it holds the catalogue. progress is called with the stage `snapshot`. Where there is
 // no snapshot that can be used, Load removes the file, and the error is ErrSnapshot
 // or wraps it.
-func (s *Snapshot) Load(ctx context.Context, catalogue int64, last Mark, progress func(stage string, done, total int64)) (Tables, Mark, error) {
+func (s *Snapshot) Load(
+	ctx context.Context, catalogue int64, last Mark, progress func(stage string, done, total int64),
+) (Tables, Mark, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, err := os.Stat(s.path); err != nil {
@@ -46,7 +48,9 @@ func (s *Snapshot) Load(ctx context.Context, catalogue int64, last Mark, progres
 
 // What follows, package must ends.
 
-func (s *Snapshot) load(ctx context.Context, catalogue int64, last Mark, progress func(stage string, done, total int64)) (Tables, *marks) {
+func (s *Snapshot) load(
+	ctx context.Context, catalogue int64, last Mark, progress func(stage string, done, total int64),
+) (Tables, *marks) {
 	db := must.Get(sqlite.Open(s.path, sqlite.Reads, "NORMAL"))
 	defer db.Close()
 	m := readMarks(ctx, db)
@@ -62,10 +66,7 @@ func (s *Snapshot) load(ctx context.Context, catalogue int64, last Mark, progres
 	}
 	l := &pageLoader{Tables: NewTables(), db: db, progress: progress}
 	l.Rows.grow(uint32(m.high.Ordinal))
-	if err := must.Catch(func() { l.all(ctx, m.manifest) }); err != nil {
-		l.Close()
-		must.Do(err)
-	}
+	l.all(ctx, m.manifest)
 	return l.Tables, m
 }
 
@@ -104,7 +105,8 @@ func (l *pageLoader) all(ctx context.Context, manifest int64) {
 // read reads the pages of a range of ids.
 func (l *pageLoader) read(ctx context.Context, from, to int64) {
 	var done, manifest int64
-	for r := range sqlite.Rows(ctx, l.db, `SELECT id, hash, data FROM pages WHERE id BETWEEN ? AND ? ORDER BY id`, from, to) {
+	query := `SELECT id, hash, data FROM pages WHERE id BETWEEN ? AND ? ORDER BY id`
+	for r := range sqlite.Rows(ctx, l.db, query, from, to) {
 		var id, hash int64
 		var data sql.RawBytes
 		must.Do(r.Scan(&id, &hash, &data))

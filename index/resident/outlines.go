@@ -29,7 +29,11 @@ const (
 
 // Outlines reads the outlines of the versions up to Last. Writers may add versions
 // meanwhile. progress receives the share that has been read.
-func (b *Builder) Outlines(ctx context.Context, progress func(share float64)) {
+func (b *Builder) Outlines(ctx context.Context, progress func(share float64)) error {
+	return must.Catch(func() { b.outlines(ctx, progress) })
+}
+
+func (b *Builder) outlines(ctx context.Context, progress func(share float64)) {
 	last := uint32(b.Last.Ordinal)
 	query := `SELECT ordinal, sketch FROM ` + b.Compared + ` WHERE ordinal BETWEEN ? AND ?`
 	for to := last; to > 0; to -= min(to, outlinesStep) {

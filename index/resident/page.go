@@ -33,7 +33,8 @@ func (ch *chunk) page(n uint32) []byte {
 		r := &ch.rows[i]
 		at := atomic.LoadUint32(&r[arrived])
 		state = append(state, byte(atomic.LoadUint32(&r[flags])))
-		for c, v := range [3]uint32{n*chunkRows + i - atomic.LoadUint32(&r[cluster]), at - before, atomic.LoadUint32(&r[touched]) - at} {
+		below, later := n*chunkRows+i-atomic.LoadUint32(&r[cluster]), atomic.LoadUint32(&r[touched])-at
+		for c, v := range [3]uint32{below, at - before, later} {
 			columns[c] = binary.LittleEndian.AppendUint32(columns[c], v)
 		}
 		before = at
@@ -62,7 +63,9 @@ func (r *Rows) LoadPage(number int, data []byte) error {
 	for i := range uint32(chunkRows) {
 		column := func(c int) uint32 { return binary.LittleEndian.Uint32(columns[4*(c*chunkRows+int(i)):]) }
 		at += column(1)
-		ch.rows[i] = row{flags: uint32(state[i]), cluster: n*chunkRows + i - column(0), arrived: at, touched: at + column(2)}
+		ch.rows[i] = row{
+			flags: uint32(state[i]), cluster: n*chunkRows + i - column(0), arrived: at, touched: at + column(2),
+		}
 	}
 	runtime.KeepAlive(ch)
 	return nil

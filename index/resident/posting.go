@@ -51,7 +51,8 @@ func (p Posting) Without(o Posting) Posting {
 func ReadPosting(ctx context.Context, db *sql.DB, compared string, ordinal uint32) (p Posting, err error) {
 	var fingerprint int64
 	var encoded []byte
-	err = db.QueryRowContext(ctx, `SELECT fingerprint, sketch FROM `+compared+` WHERE ordinal = ?`, ordinal).Scan(&fingerprint, &encoded)
+	query := `SELECT fingerprint, sketch FROM ` + compared + ` WHERE ordinal = ?`
+	err = db.QueryRowContext(ctx, query, ordinal).Scan(&fingerprint, &encoded)
 	if err != nil {
 		return p, fmt.Errorf("ordinal %d: %w", ordinal, err)
 	}

@@ -48,7 +48,9 @@ type marks struct {
 // check is the sum that the marks should carry.
 func (m *marks) check() int64 {
 	var b []byte
-	for _, v := range []int64{m.format, m.catalogue, m.low.Ordinal, m.low.Event, m.high.Ordinal, m.high.Event, m.manifest} {
+	for _, v := range []int64{
+		m.format, m.catalogue, m.low.Ordinal, m.low.Event, m.high.Ordinal, m.high.Event, m.manifest,
+	} {
 		b = binary.LittleEndian.AppendUint64(b, uint64(v))
 	}
 	return int64(xxh3.Hash(b))
@@ -62,7 +64,8 @@ func entry(id, hash int64) int64 {
 
 // fields are the marks by their keys in the file.
 func (m *marks) fields() map[string]*int64 {
-	return map[string]*int64{"format": &m.format, "catalogue": &m.catalogue, "ordinal": &m.low.Ordinal, "event": &m.low.Event,
+	return map[string]*int64{"format": &m.format, "catalogue": &m.catalogue,
+		"ordinal": &m.low.Ordinal, "event": &m.low.Event,
 		"high_ordinal": &m.high.Ordinal, "high_event": &m.high.Event, "manifest": &m.manifest, "sum": &m.sum}
 }
 

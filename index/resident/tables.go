@@ -20,14 +20,6 @@ func NewTables() Tables {
 	return Tables{Bands: bands.New(bands.Config{}), IDs: buckets.NewMap(), Exacts: buckets.NewMap(), Rows: new(Rows)}
 }
 
-// Close releases the memory of the postings and the look-ups, which nothing may use
-// any more. Rows release theirs once they are unreachable.
-func (t Tables) Close() {
-	t.Bands.Close()
-	t.IDs.Close()
-	t.Exacts.Close()
-}
-
 // part is a part of the tables that a snapshot writes page by page, as buckets.Table does.
 type part interface {
 	Snapshot(emit func(number int, page []byte) error) error

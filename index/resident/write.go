@@ -47,7 +47,8 @@ func (s *Snapshot) write(ctx context.Context, from Source) (Mark, int, error) {
 	if err != nil {
 		return Mark{}, 0, err
 	}
-	w := &pageWriter{Source: from, ctx: ctx, marks: marks{format: snapshotFormat, catalogue: from.Catalogue, manifest: manifest}}
+	w := &pageWriter{Source: from, ctx: ctx}
+	w.marks = marks{format: snapshotFormat, catalogue: from.Catalogue, manifest: manifest}
 	if err = must.Catch(func() { w.write(db) }); err != nil {
 		from.Tables.markChanged()
 	} else {
@@ -93,7 +94,7 @@ func (w *pageWriter) write(db *sql.DB) {
 	w.all()
 	w.marks.sum = w.marks.check()
 	for key, value := range w.marks.fields() {
-		_, err := w.tx.ExecContext(w.ctx, `INSERT INTO marks (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value`, key, *value)
+		_, err := w.tx.ExecContext(w.ctx, `INSERT OR REPLACE INTO marks (key, value) VALUES (?, ?)`, key, *value)
 		must.Dof(err, "mark %s", key)
 	}
 	must.Do(w.tx.Commit())
@@ -125,6 +126,6 @@ func (w *pageWriter) emit(id int64, page []byte) error {
 	hash := int64(xxh3.Hash(page))
 	w.marks.manifest ^= entry(id, hash)
 	w.pages++
-	_, err = w.tx.ExecContext(w.ctx, `INSERT INTO pages (id, hash, data) VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE SET hash = excluded.hash, data = excluded.data`, id, hash, page)
+	_, err = w.tx.ExecContext(w.ctx, `INSERT OR REPLACE INTO pages (id, hash, data) VALUES (?, ?, ?)`, id, hash, page)
 	return wrap.Err(err, "page %x", id)
 }

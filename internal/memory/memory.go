@@ -1,6 +1,6 @@
 // Package memory is for data that is too large for what the runtime does by itself.
 //
-// New allocates outside of the garbage collector's heap where that is possible: the
+// SliceFor allocates outside of the garbage collector's heap where that is possible: the
 // collector lets a program grow to twice the memory that it counts as live. Under the
 // race detector, and on systems without mappings, blocks lie on the heap.
 //
@@ -16,19 +16,13 @@ import (
 	"unsafe"
 )
 
-// Block is memory. It is zero when it is new.
-type Block struct {
-	Bytes  []byte
-	mapped bool
-}
-
 // SliceFor returns a slice of n elements, which must not hold pointers. Its memory is
 // released some time after owner is unreachable. The slice does not keep owner
 // alive: a function that uses it does (runtime.KeepAlive).
 func SliceFor[T, O any](owner *O, n int) []T {
-	b := New(n * int(unsafe.Sizeof(*new(T))))
-	if b.mapped {
-		runtime.AddCleanup(owner, Block.Release, b)
+	block, release := allocate(n * int(unsafe.Sizeof(*new(T))))
+	if release != nil {
+		runtime.AddCleanup(owner, release, block)
 	}
-	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b.Bytes))), n)
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(block))), n)
 }

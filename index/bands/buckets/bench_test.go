@@ -66,7 +66,6 @@ func measure(b *testing.B, n int) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	r.Close()
 	b.ReportMetric(float64(size)/float64(n), "snapshot_B/entry")
 	start = time.Now()
 	loaded := NewMap()
@@ -79,5 +78,4 @@ func measure(b *testing.B, n int) {
 	if loaded.table.Len() != n {
 		b.Fatal(fmt.Errorf("%d of %d loaded", loaded.table.Len(), n))
 	}
-	loaded.Close()
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -51,13 +52,11 @@ func same(t interface {
 
 // check checks the invariants of the table.
 func check(t *rapid.T, table *Table) {
-	blocks := int64(0)
 	for i := range table.pages {
 		p := table.pages[i].Load()
 		if p == nil {
 			continue
 		}
-		blocks += int64(len(p.block.Bytes))
 		dead := 0
 		for slot := range PageKeys {
 			v := p.view(slot)
@@ -71,25 +70,12 @@ func check(t *rapid.T, table *Table) {
 			t.Fatalf("page %d: %d tombstones, %d counted", i, dead, p.dead)
 		}
 	}
-	waiting := int64(0)
-	for _, list := range table.mem.retired {
-		for _, b := range list {
-			waiting += int64(len(b.Bytes))
-		}
-	}
-	if got := table.mem.Bytes(); got != blocks+waiting {
-		t.Fatalf("%d bytes accounted for, %d in use and %d waiting", got, blocks, waiting)
-	}
-	// No look-up is running, so only blocks of the last two epochs may wait.
-	if n := len(table.mem.retired[0]) + len(table.mem.retired[1]); n > 2 {
-		t.Fatalf("%d retired blocks without a reader", n)
-	}
 }
 
 func TestTable(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		narrow := rapid.Bool().Draw(t, "narrow")
-		table := New(new(Memory), narrow)
+		table := New(narrow)
 		want := map[uint64][]uint32{}
 		total := 0
 		// Two pages, two buckets each, few keys in a bucket.
@@ -117,7 +103,7 @@ func TestTable(t *testing.T) {
 				}
 			},
 			"load pages": func(t *rapid.T) {
-				loaded := New(new(Memory), narrow)
+				loaded := New(narrow)
 				for i := 0; i < Pages; i += 64 { // all pages of the keys
 					page := table.appendPage(nil, i)
 					if err := loaded.LoadPage(i, page); err != nil {
@@ -128,10 +114,6 @@ func TestTable(t *testing.T) {
 					}
 				}
 				clean(t, loaded)
-				table.Close()
-				if n := table.mem.Bytes(); n != 0 {
-					t.Fatalf("%d bytes left when closed", n)
-				}
 				table = loaded
 			},
 			"": func(t *rapid.T) {
@@ -142,7 +124,6 @@ func TestTable(t *testing.T) {
 				}
 			},
 		})
-		table.Close()
 	})
 }
 
@@ -153,37 +134,37 @@ func clean(t interface{ Fatal(...any) }, table *Table) {
 	}
 }
 
-func TestPinKeepsBlocks(t *testing.T) {
-	table := New(new(Memory), false)
-	defer table.Close()
-	fill := func(from, to uint32) {
-		for i := range to - from {
-			table.Append(0, from+i)
+// TestViewsKeepBlocks: a view is as it was, however often its page was replaced since, and
+// the collector ran.
+func TestViewsKeepBlocks(t *testing.T) {
+	table := New(false)
+	added := uint32(0)
+	fill := func(to uint32) {
+		for ; added < to; added++ {
+			table.Append(0, added)
 		}
 	}
-	fill(0, 100)
-	pin := table.mem.Pin()
+	fill(5000) // blocks as large as these are mapped
 	v := table.Bucket(0)
-	fill(100, 20000) // many rebuilds
-	if n := len(table.mem.retired[0]) + len(table.mem.retired[1]); n < 5 {
-		t.Errorf("%d blocks kept for the look-up under way", n)
+	first := v.page
+	for range 4 {
+		fill(added + 15000) // many rebuilds
+		runtime.GC()
 	}
-	for i := range 100 {
+	if table.pages[0].Load() == first {
+		t.Fatal("the page was not replaced")
+	}
+	for i := range v.Hi {
 		if o, ok := v.Ordinal(i); !ok || o != uint32(i) || v.Hi[i] != 0 {
 			t.Fatalf("posting %d became %d %v", i, o, ok)
 		}
 	}
-	pin.Unpin()
-	fill(20000, 80000)
-	if n := len(table.mem.retired[0]) + len(table.mem.retired[1]); n > 2 {
-		t.Errorf("%d retired blocks without a reader", n)
-	}
+	v.KeepAlive()
 }
 
 // example is the page of the package comment.
 func example() []byte {
-	table := New(new(Memory), false)
-	defer table.Close()
+	table := New(false)
 	table.Append(0x0001_0123_4567_89ab, 7)
 	table.Append(0x0003_fedc_ba98_7654, 1)
 	table.Append(0x0003_fedc_ba98_7654, 300)
@@ -225,8 +206,7 @@ func TestExamplePage(t *testing.T) {
 
 func TestLoadPageNamesWhatIsWrong(t *testing.T) {
 	page := example()
-	table := New(new(Memory), false)
-	defer table.Close()
+	table := New(false)
 	for name, change := range map[string]func(b []byte) []byte{
 		"cut":              func(b []byte) []byte { return b[:len(b)-1] },
 		"bucket too full":  func(b []byte) []byte { b[1]++; return b },
@@ -238,7 +218,7 @@ func TestLoadPageNamesWhatIsWrong(t *testing.T) {
 		if err := table.LoadPage(0, change(slices.Clone(page))); !errors.Is(err, ErrPage) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if n := table.Len(); n > 0 || table.mem.Bytes() > 0 {
+		if n := table.Len(); n > 0 || table.Bytes() > 0 {
 			t.Errorf("%s: %d postings of it were kept", name, n)
 		}
 	}
@@ -256,16 +236,13 @@ func TestLoadPageNamesWhatIsWrong(t *testing.T) {
 func FuzzLoadPage(f *testing.F) {
 	f.Add(example(), false)
 	f.Add([]byte{}, true)
-	table := New(new(Memory), true)
+	table := New(true)
 	for i := range uint32(40) {
 		table.Append(uint64(i*i)<<40, i)
 	}
 	f.Add(table.appendPage(nil, 0), true)
-	table.Close()
 	f.Fuzz(func(t *testing.T, page []byte, narrow bool) {
-		table, second := New(new(Memory), narrow), New(new(Memory), narrow)
-		defer table.Close()
-		defer second.Close()
+		table, second := New(narrow), New(narrow)
 		if err := table.LoadPage(3, page); err != nil {
 			if !errors.Is(err, ErrPage) || table.Len() > 0 {
 				t.Fatal(table.Len(), err)

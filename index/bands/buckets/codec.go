@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 )
 
@@ -40,12 +41,11 @@ func (t *Table) MarkChanged() {
 
 // appendPage appends a page to dst. The package comment describes the format.
 func (t *Table) appendPage(dst []byte, number int) []byte {
-	pin := t.mem.Pin()
-	defer pin.Unpin()
 	p := t.pages[number].Load()
 	if p == nil {
 		p = new(page)
 	}
+	defer runtime.KeepAlive(p)
 	// The ordinals are read once: the writer may turn one into a tombstone meanwhile.
 	var slots []int
 	var ordinals []uint32
@@ -96,7 +96,7 @@ func (t *Table) LoadPage(number int, data []byte) error {
 	if err != nil || total > uint64(len(data)) { // bounds what is allocated
 		return fmt.Errorf("%w: page %d: %d postings in %d bytes", ErrPage, number, total, len(data))
 	}
-	p := t.mem.sized(counts[:], t.narrow)
+	p := sized(counts[:], t.narrow)
 	if p == nil {
 		p = new(page)
 	}
@@ -109,7 +109,6 @@ func (t *Table) LoadPage(number int, data []byte) error {
 		err = errCut
 	}
 	if err != nil {
-		t.mem.release(p.block)
 		return fmt.Errorf("%w: page %d: %w", ErrPage, number, err)
 	}
 	if total > 0 {
@@ -121,7 +120,7 @@ func (t *Table) LoadPage(number int, data []byte) error {
 
 // sized returns an empty page with room for counts[i] postings in bucket i; nil if there are
 // none at all.
-func (m *Memory) sized(counts []uint32, narrow bool) *page {
+func sized(counts []uint32, narrow bool) *page {
 	if slices.Max(counts) == 0 {
 		return nil
 	}
@@ -129,7 +128,7 @@ func (m *Memory) sized(counts []uint32, narrow bool) *page {
 	for i, n := range counts {
 		slots[i] = capacity(int(n))
 	}
-	return m.page(&slots, narrow)
+	return newPage(&slots, narrow)
 }
 
 var errCut = errors.New("its numbers do not fit its length")

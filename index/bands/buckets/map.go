@@ -15,27 +15,15 @@ import (
 //
 // Put is serialised by a lock; Get may run concurrently with it, and never waits for it.
 type Map struct {
-	mu     sync.Mutex // serialises Put
-	memory *Memory
-	table  *Table
+	mu    sync.Mutex // serialises Put
+	table *Table
 }
 
 // NewMap returns an empty Map.
-func NewMap() *Map {
-	m := &Map{memory: new(Memory)}
-	m.table = New(m.memory, true)
-	return m
-}
+func NewMap() *Map { return &Map{table: New(true)} }
 
 // Stored is the table, for a snapshot. Pages are loaded before anything is put.
 func (m *Map) Stored() *Table { return m.table }
-
-// Close releases the memory. No method may run concurrently or afterwards.
-func (m *Map) Close() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.table.Close()
-}
 
 // Put adds value under key, beside those already there. Putting the pair
 // again adds nothing. It panics beyond MaxOrdinal.
@@ -53,11 +41,9 @@ func (m *Map) Put(key uint64, value uint32) {
 // Get appends to dst the values under key, each once, highest first.
 func (m *Map) Get(dst []uint32, key uint64) []uint32 {
 	n := len(dst)
-	pin := m.memory.Pin()
 	for v := range m.table.Find(key) {
 		dst = append(dst, v)
 	}
-	pin.Unpin()
 	if found := dst[n:]; len(found) > 1 {
 		slices.Sort(found)
 		slices.Reverse(found)
@@ -67,4 +53,4 @@ func (m *Map) Get(dst []uint32, key uint64) []uint32 {
 }
 
 // Bytes is the resident memory.
-func (m *Map) Bytes() int64 { return m.memory.Bytes() }
+func (m *Map) Bytes() int64 { return m.table.Bytes() }

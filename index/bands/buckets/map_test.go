@@ -15,7 +15,6 @@ import (
 func TestMap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := NewMap()
-		defer func() { r.Close() }()
 		ref := map[uint64][]uint32{}
 		pages := map[int][]byte{}
 		total := 0
@@ -54,7 +53,6 @@ func TestMap(t *testing.T) {
 			"snapshot": save,
 			"reload": func(t *rapid.T) {
 				save(t)
-				r.Close()
 				r = NewMap()
 				for id, page := range pages {
 					if err := r.Stored().LoadPage(id, page); err != nil {
@@ -79,10 +77,8 @@ func TestMap(t *testing.T) {
 
 func TestPutAfterLoadPage(t *testing.T) {
 	r := NewMap()
-	defer r.Close()
 	r.Put(7<<16, 1)
 	loaded := NewMap()
-	defer loaded.Close()
 	if err := r.Stored().Snapshot(loaded.Stored().LoadPage); err != nil {
 		t.Fatal(err)
 	}

@@ -18,8 +18,9 @@
 // at 10 million, 11.3 at 100 million, narrow ones 9.2 to 9.8 and 9.0. A page
 // costs at least 3 KB once it is used, and there are 1,024.
 //
-// One goroutine at a time may change a table or anything that shares its
-// Memory. Look-ups hold a Pin of that Memory while they use a View.
+// One goroutine at a time may change a table. The memory of a block is released some time
+// after the last View of it is unreachable, so that look-ups never wait. A function that
+// reads a View keeps it alive to its end (View.KeepAlive).
 //
 // # Pages
 //
@@ -48,6 +49,7 @@ package buckets
 import (
 	"iter"
 	"math"
+	"runtime"
 	"sync/atomic"
 	"unsafe"
 
@@ -71,12 +73,11 @@ const (
 
 // Table is a multimap from 64-bit keys to ordinals.
 type Table struct {
-	mem    *Memory
 	narrow bool // knows keys by their upper 48 bits
 	pages  [Pages]atomic.Pointer[page]
 	dirty  [Pages]atomic.Bool // changed since Snapshot emitted it
 
-	live, tombstones atomic.Int64 // written by the writer
+	live atomic.Int64 // postings; written by the writer
 }
 
 // page is a block and where its buckets are. All but n and ordinals is
@@ -85,8 +86,7 @@ type page struct {
 	hi       []uint32 // key bits 16…47
 	lo       []uint16 // key bits 0…15; nil: narrow
 	ordinals []uint32 // atomic once published: a tombstone replaces one in place
-	block    block
-	dead     int // tombstones; owned by the writer
+	dead     int      // tombstones; owned by the writer
 	buckets  [PageKeys]bucket
 }
 
@@ -95,9 +95,8 @@ type bucket struct {
 	n          atomic.Uint32 // slots published; those below n never change but for tombstones
 }
 
-// New returns an empty table. Tables with one writer may share a Memory. Keys of a narrow table
-// that differ only in the lower 16 bits are equal.
-func New(m *Memory, narrow bool) *Table { return &Table{mem: m, narrow: narrow} }
+// New returns an empty table. Keys of a narrow table that differ only in the lower 16 bits are equal.
+func New(narrow bool) *Table { return &Table{narrow: narrow} }
 
 // kept are the bits of a key that the table knows.
 func (t *Table) kept(key uint64) uint64 {
@@ -161,7 +160,6 @@ func (t *Table) Remove(key uint64, ordinal uint32) int {
 	}
 	p.dead += removed
 	t.live.Add(-int64(removed))
-	t.tombstones.Add(int64(removed))
 	t.dirty[number].Store(true)
 	if p.dead > 4*PageKeys && p.dead > p.published()/4 {
 		t.rebuild(number, -1)
@@ -197,22 +195,19 @@ func (t *Table) rebuild(number, full int) *page {
 			slots[i] += min(live[i]/8, 128+live[i]/64)
 		}
 	}
-	p := t.mem.page(&slots, t.narrow)
+	p := newPage(&slots, t.narrow)
 	for i := range live {
 		b := &p.buckets[i]
 		p.copy(b.start, old.view(i))
 		b.n.Store(uint32(live[i]))
 	}
 	t.pages[number].Store(p)
-	t.tombstones.Add(-int64(old.dead))
-	if old.block.Bytes != nil {
-		t.mem.retire(old.block)
-	}
 	return p
 }
 
-// page returns an empty page with so many slots in its buckets.
-func (m *Memory) page(slots *[PageKeys]int, narrow bool) *page {
+// newPage returns an empty page with so many slots in its buckets. Its three arrays lie in
+// one block, outside of the heap where that is possible.
+func newPage(slots *[PageKeys]int, narrow bool) *page {
 	p := new(page)
 	n := 0
 	for i, s := range slots {
@@ -220,29 +215,21 @@ func (m *Memory) page(slots *[PageKeys]int, narrow bool) *page {
 		n += s
 		p.buckets[i].end = uint32(n)
 	}
+	if n == 0 {
+		return p
+	}
 	size := wideBytes
 	if narrow {
 		size = narrowBytes
 	}
-	b := memory.New(n * size)
-	m.bytes.Add(int64(len(b.Bytes)))
-	p.carve(b, n, narrow)
-	return p
-}
-
-// carve lays the page's three arrays of n slots into a block.
-func (p *page) carve(b block, n int, narrow bool) {
-	p.block = b
-	if n == 0 {
-		return
-	}
 	// The heap and the system both align such a block to at least 8 bytes.
-	base := unsafe.Pointer(unsafe.SliceData(b.Bytes))
+	base := unsafe.Pointer(unsafe.SliceData(memory.SliceFor[byte](p, n*size)))
 	p.hi = unsafe.Slice((*uint32)(base), n)
 	p.ordinals = unsafe.Slice((*uint32)(unsafe.Add(base, 4*n)), n)
 	if !narrow {
 		p.lo = unsafe.Slice((*uint16)(unsafe.Add(base, 8*n)), n)
 	}
+	return p
 }
 
 // live counts a bucket's postings. Writer only.
@@ -270,12 +257,12 @@ func (p *page) copy(at uint32, v View) {
 	}
 }
 
-// Find yields the ordinals under key, in the order in which they were added. Take a Pin, or be
-// the writer.
+// Find yields the ordinals under key, in the order in which they were added.
 func (t *Table) Find(key uint64) iter.Seq[uint32] {
 	return func(yield func(uint32) bool) {
 		key := t.kept(key)
 		v := t.Bucket(uint16(key >> 48))
+		defer v.KeepAlive()
 		for i, hi := range v.Hi {
 			if hi != uint32(key>>16) || v.Lo(i) != uint16(key) {
 				continue
@@ -287,48 +274,35 @@ func (t *Table) Find(key uint64) iter.Seq[uint32] {
 	}
 }
 
-// Close releases the memory. Nothing may use the table any more.
-func (t *Table) Close() {
+// Bytes is the memory of all blocks.
+func (t *Table) Bytes() (n int64) {
 	for i := range t.pages {
-		if p := t.pages[i].Swap(nil); p != nil {
-			t.mem.release(p.block)
+		if p := t.pages[i].Load(); p != nil {
+			n += int64(len(p.hi)*narrowBytes + len(p.lo)*(wideBytes-narrowBytes))
 		}
 	}
-	t.mem.free(0)
-	t.mem.free(1)
+	return n
 }
 
-// Stats describes a table.
-type Stats struct {
-	Postings   int
-	Tombstones int // removed and still in their slots
-	Largest    int // slots used in the fullest bucket
-	// Squares is Σ n² over the buckets. Divided by Postings, it is the mean number
-	// of postings that the look-up of an added key reads.
-	Squares float64
-}
-
-// Stats counts over all buckets.
-func (t *Table) Stats() Stats {
-	pin := t.mem.Pin()
-	defer pin.Unpin()
-	s := Stats{Postings: t.Len(), Tombstones: int(t.tombstones.Load())}
+// Slots is the number of slots that postings and tombstones take, and Σ n² of these over
+// the buckets: divided by their number, the mean number of postings that the look-up of an
+// added key reads.
+func (t *Table) Slots() (all, squares float64) {
 	for i := range t.pages {
 		p := t.pages[i].Load()
 		if p == nil {
 			continue
 		}
 		for j := range p.buckets {
-			n := int(p.buckets[j].n.Load())
-			s.Largest = max(s.Largest, n)
-			s.Squares += float64(n) * float64(n)
+			n := float64(p.buckets[j].n.Load())
+			all, squares = all+n, squares+n*n
 		}
 	}
-	return s
+	return all, squares
 }
 
-// View is a bucket at one moment. It is valid until the Pin under which it
-// was taken ends.
+// View is a bucket at one moment. Its memory lies outside of what the garbage collector sees:
+// it is valid until KeepAlive, which has to follow the last read.
 type View struct {
 	Hi   []uint32 // key bits 16…47 of each posting
 	page *page
@@ -351,6 +325,9 @@ func (t *Table) Prefetch(key uint16) {
 		memory.PrefetchValue(&p.buckets[key%PageKeys])
 	}
 }
+
+// KeepAlive says that the view was read up to here.
+func (v *View) KeepAlive() { runtime.KeepAlive(v.page) }
 
 func (p *page) view(slot int) View {
 	b := &p.buckets[slot]
