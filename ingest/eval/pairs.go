@@ -70,7 +70,8 @@ func ReadLabels(r io.Reader) ([]Label, error) {
 			adds = slices.Index([]string{"0", "1", "2"}, f[3])
 		}
 		if adds < 0 || f[0] == "" || f[1] == "" || f[2] == "" {
-			return nil, fmt.Errorf("line %d: want id_a, id_b, kind, adds (0, 1 or 2), conf and note, separated by tabs", n)
+			const want = "want id_a, id_b, kind, adds (0, 1 or 2), conf and note, separated by tabs"
+			return nil, fmt.Errorf("line %d: %s", n, want)
 		}
 		labels = append(labels, Label{A: f[0], B: f[1], Kind: f[2], Adds: adds, Conf: f[4], Note: f[5]})
 	}

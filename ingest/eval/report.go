@@ -149,7 +149,8 @@ func sum(title string, judged []Judged, group, kind func(*Judged) (string, int))
 				row.Rejected[slices.IndexFunc(r.Groups, func(g Row) bool { return g.Group == name })]++
 			}
 		}
-		row.Precision, row.Recall, row.F1 = share(right, right+wrong), share(right, all), share(2*right, right+wrong+all)
+		row.Precision, row.Recall = share(right, right+wrong), share(right, all)
+		row.F1 = share(2*right, right+wrong+all)
 		r.Rules = append(r.Rules, row)
 	}
 	return r
@@ -227,7 +228,9 @@ func (r *Report) printRules(w io.Writer) {
 			cells = append(cells, fmt.Sprintf("%d (%s)", n, percent(n, r.Groups[i].Pairs)))
 		}
 		if r.texts {
-			cells = append(cells, fmt.Sprintf("%.3f", x.Precision), fmt.Sprintf("%.3f", x.Recall), fmt.Sprintf("%.3f", x.F1))
+			for _, v := range []float64{x.Precision, x.Recall, x.F1} {
+				cells = append(cells, fmt.Sprintf("%.3f", v))
+			}
 		}
 		t.row(x.Rule, cells...)
 	}
@@ -239,12 +242,13 @@ func (j *Judged) print(w io.Writer) {
 	if !j.Met {
 		met = ", which the search did not find"
 	}
-	fmt.Fprintf(w, "\n  %s, adds %d (%s) → %s%s  %s | %s\n", j.Kind, j.Adds, cmp.Or(j.Conf, "-"), j.Verdict, met, j.A, j.B)
-	for _, line := range [][2]string{{"earlier", j.heads[0]}, {"later", j.heads[1]}, {"labelled", j.Note}, {"says", j.Event.Why}} {
-		if line[1] != "" {
-			fmt.Fprintf(w, "    %-8s  %s\n", line[0], line[1])
-		}
+	fmt.Fprintf(w, "\n  %s, adds %d (%s) → %s%s  %s | %s\n",
+		j.Kind, j.Adds, cmp.Or(j.Conf, "-"), j.Verdict, met, j.A, j.B)
+	fmt.Fprintf(w, "    earlier   %s\n    later     %s\n", j.heads[0], j.heads[1])
+	if j.Note != "" {
+		fmt.Fprintf(w, "    labelled  %s\n", j.Note)
 	}
+	fmt.Fprintf(w, "    says      %s\n", cmp.Or(j.Event.Why, "-"))
 }
 
 // Print writes the setting.

@@ -57,7 +57,8 @@ func Write(w io.Writer, sideBySide bool, charts ...Chart) error {
 	}
 	n := len(charts) - 1
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="sans-serif" font-size="12">`+"\n"+
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" `+
+		`font-family="sans-serif" font-size="12">`+"\n"+
 		`<rect width="100%%" height="100%%" fill="white"/>`+"\n", width+n*dx, height+n*dy)
 	for i := range charts {
 		fmt.Fprintf(&b, `<g transform="translate(%d,%d)">`+"\n", i*dx, i*dy)
@@ -84,7 +85,8 @@ func (c *Chart) draw(b *strings.Builder) {
 	x := func(v float64) float64 { return left + v/max(maxX, 1e-9)*(width-left-right) }
 	y := func(v float64) float64 { return height - bottom - v/max(maxY, 1e-9)*(height-top-bottom) }
 	text := func(x, y float64, anchor, more, s string) {
-		fmt.Fprintf(b, `<text x="%.1f" y="%.1f" text-anchor="%s"%s>%s</text>`+"\n", x, y, anchor, more, html.EscapeString(s))
+		fmt.Fprintf(b, `<text x="%.1f" y="%.1f" text-anchor="%s"%s>%s</text>`+"\n",
+			x, y, anchor, more, html.EscapeString(s))
 	}
 	for _, v := range ticks(maxX) {
 		fmt.Fprintf(b, `<path d="M%.1f,%.1fV%.1f" stroke="#ddd"/>`+"\n", x(v), y(0), y(maxY))
