@@ -110,7 +110,8 @@ func (b *filterBench) tellStories(server *process) error {
 			return err
 		}
 	}
-	return server.awaitMetric(b.ctx, "jianguo_exposure_story_items", func(known float64) bool { return int(known) == told })
+	return server.awaitMetric(b.ctx, "jianguo_exposure_story_items",
+		func(known float64) bool { return int(known) == told })
 }
 
 // load measures latencies with 10,000 candidates at 70 % of the peak.

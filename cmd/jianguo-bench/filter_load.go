@@ -29,7 +29,8 @@ type opener func() (client, error)
 
 // closedLoop keeps a number of requests in flight for d, after a warm-up of a fifth of that, and returns how many were
 // answered a second, and the processor time of the server for each, in microseconds.
-func closedLoop(ctx context.Context, server *process, inFlight int, d time.Duration, open opener) (rate, cpu float64, err error) {
+func closedLoop(ctx context.Context, server *process, inFlight int, d time.Duration,
+	open opener) (rate, cpu float64, err error) {
 	g, ctx := errgroup.WithContext(ctx)
 	var sent, answered atomic.Int64
 	var finished atomic.Bool
@@ -193,9 +194,10 @@ type steadiness struct {
 // second.
 const slice = 250 * time.Millisecond
 
-// steady measures an open loop at a share of the peak, in some rounds. Each round measures the peak again, since that of
-// a shared machine moves.
-func steady(ctx context.Context, server *process, next requests, share float64, d time.Duration) (s steadiness, err error) {
+// steady measures an open loop at a share of the peak, in some rounds. Each round measures the peak again, since that
+// of a shared machine moves.
+func steady(ctx context.Context, server *process, next requests, share float64,
+	d time.Duration) (s steadiness, err error) {
 	open := httpOpener(server.addr, next)
 	for range rounds {
 		peak, _, err := closedLoop(ctx, server, connections, d/2, open)

@@ -36,11 +36,12 @@ func (b *filterBench) redisWays() (redis *process, ways []*way, err error) {
 			return c, nil
 		}
 	}
+	smismember := append([]string{"SMISMEMBER", "set"}, ids...)
+	blobs := []string{"MGET", "b0", "b1", "b2", "b3", "b4"}
 	return redis, []*way{
-		{open: asked((*redisClient).smismember, append([]string{"SMISMEMBER", "set"}, ids...)...),
-			one: &b.r.SMIsMember1, several: &b.r.SMIsMember},
+		{open: asked((*redisClient).smismember, smismember...), one: &b.r.SMIsMember1, several: &b.r.SMIsMember},
 		{open: asked((*redisClient).zrange, "ZRANGE", "zset", "0", "-1"), one: &b.r.ZRange1, several: &b.r.ZRange},
-		{open: asked((*redisClient).blobs, "MGET", "b0", "b1", "b2", "b3", "b4"), one: &b.r.Blobs1, several: &b.r.Blobs},
+		{open: asked((*redisClient).blobs, blobs...), one: &b.r.Blobs1, several: &b.r.Blobs},
 	}, nil
 }
 

@@ -21,8 +21,8 @@ import (
 // userName is the user with a number, seven digits for one length of requests.
 func userName(i int) string { return fmt.Sprintf("u%07d", i) }
 
-// seenBy is how many ids a user of the mix has seen: of ten users six have seen 50, three 500 and one 20,000. Shares are
-// dealt out by a multiplicative hash, so that neighbours in the file differ.
+// seenBy is how many ids a user of the mix has seen: of ten users six have seen 50, three 500 and one 20,000. Shares
+// are dealt out by a multiplicative hash, so that neighbours in the file differ.
 func seenBy(i int) int {
 	switch x := float64(uint32(i)*0x9e3779b1) / (1 << 32); {
 	case x < 0.6:
@@ -89,7 +89,8 @@ func (b *filterBench) reportMix(server *process) error {
 				if ctx.Err() != nil {
 					return ctx.Err()
 				}
-				return server.post("/exposures", mixBody(`{"kind":"seen","user":"`, userName(i), n*round/mixRounds, n*(round+1)/mixRounds, 1))
+				from, to := n*round/mixRounds, n*(round+1)/mixRounds
+				return server.post("/exposures", mixBody(`{"kind":"seen","user":"`, userName(i), from, to, 1))
 			})
 		}
 		if err := g.Wait(); err != nil {
@@ -99,7 +100,8 @@ func (b *filterBench) reportMix(server *process) error {
 	return nil
 }
 
-// mixBody is head, the name of a user, and the ids [from, to) of that user: one in every, and others that nobody has seen.
+// mixBody is head, the name of a user, and the ids [from, to) of that user: one in every, and otherwise ids that nobody
+// has seen.
 func mixBody(head, user string, from, to, every int) []byte {
 	body := append(make([]byte, 0, 20*(to-from+3)), head+user+`","items":[`...)
 	for i := from; i < to; i++ {

@@ -26,10 +26,10 @@ type indexCmd struct {
 // Help explains the rates.
 func (c *indexCmd) Help() string {
 	return `inserts_per_second is the durable insert: row, sketch, event, postings and look-ups of an item whose verdict
-is known, in batches of 256, each committed with synchronous=FULL, while snapshots are written. judged_inserts_per_second
-also includes making the verdict, on the last items. The time to generate the items is in neither. Items are synthetic:
-random fingerprints, 1 % of them in families of near-duplicates by the thousand. Sketches are of random text, in a family
-of one text with other figures.`
+is known, in batches of 256, each committed with synchronous=FULL, while snapshots are written.
+judged_inserts_per_second also includes making the verdict, on the last items. The time to generate the items is in
+neither. Items are synthetic: random fingerprints, 1 % of them in families of near-duplicates by the thousand. Sketches
+are of random text, in a family of one text with other figures.`
 }
 
 // indexResult is one run. Latencies are microseconds.

@@ -95,7 +95,7 @@ func (b *indexBench) verdict(ctx context.Context, k uint64) (*index.Article, flo
 	return a, micros(time.Since(start)), err
 }
 
-// starting times verdicts until the outlines are read, at most as many as verdicts does, and then waits for the outlines.
+// starting times verdicts until the outlines are read, at most as many as verdicts does, and then waits for them.
 func (b *indexBench) starting(ctx context.Context) error {
 	start, outlined := time.Now(), b.x.Probe().Outlined
 	var took samples

@@ -12,9 +12,9 @@ import (
 )
 
 type ingestCmd struct {
-	File       string        `arg:"" help:"Articles to publish, the first half flat out, the rest to measure latency: JSON lines, plain or .gz." type:"existingfile"`
-	NATS       string        `name:"nats" help:"Measure a service that runs there, and grow its catalogue; without it one is started." placeholder:"URL"`
-	Dir        string        `help:"Data directory of the service that is started, such as one that index filled; empty: a temporary one." placeholder:"DIR"`
+	File       string        `arg:"" help:"Articles: JSON lines, plain or .gz." type:"existingfile"`
+	NATS       string        `name:"nats" help:"Measure the service there, and grow its catalogue." placeholder:"URL"`
+	Dir        string        `help:"Data directory of a service to start; empty: temporary." placeholder:"DIR"`
 	Rate       float64       `help:"Articles a second while latency is measured; 0: half of what was reached flat out."`
 	Duration   time.Duration `help:"How long latency is measured at most; less if the articles run out." default:"20s"`
 	Durability string        `help:"Of the service that is started: ${enum}." enum:"synced,relaxed" default:"synced"`

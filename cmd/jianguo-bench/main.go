@@ -29,7 +29,7 @@ import (
 // cli is the command line; every flag can also be set as JIANGUO_<FLAG>.
 type cli struct {
 	Index  indexCmd  `cmd:"" help:"Build an index of N items and measure it."`
-	Ingest ingestCmd `cmd:"" help:"Measure ingest over its bus: articles a second, and publish to verdict at half of that."`
+	Ingest ingestCmd `cmd:"" help:"Measure ingest over its bus: rate, and publish to verdict at half of it."`
 	Filter filterCmd `cmd:"" help:"Measure POST /filter on a server of its own, and Redis beside it."`
 	Plot   plotCmd   `cmd:"" help:"Draw a result as a chart."`
 }

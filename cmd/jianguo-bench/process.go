@@ -21,14 +21,15 @@ import (
 	"jianguo/internal/datadir"
 )
 
-// pinSelf moves every thread of this process away from the first processor, which the servers have, if there is another.
+// pinSelf moves every thread of this process away from the first processor, which the servers have.
 func pinSelf() error {
 	last := runtime.NumCPU() - 1
 	if last == 0 {
 		return errors.New("no processor to spare")
 	}
 	runtime.GOMAXPROCS(max(2, last))
-	return exec.Command("taskset", "--all-tasks", "--cpu-list", "--pid", fmt.Sprintf("1-%d", last), fmt.Sprint(os.Getpid())).Run()
+	list, self := fmt.Sprintf("1-%d", last), fmt.Sprint(os.Getpid())
+	return exec.Command("taskset", "--all-tasks", "--cpu-list", "--pid", list, self).Run()
 }
 
 // process is a running child.
