@@ -90,8 +90,11 @@ func (x *catalogue) check(ctx context.Context, q match.Query) (Event, error) {
 	if err != nil {
 		return Event{}, fmt.Errorf("index: check: %w", err)
 	}
-	e := Event{ID: a.ID, Revision: a.Revision, Verdict: j.Verdict, Cause: CauseIngest, Rule: j.Rule, Cluster: j.Cluster, Series: j.Series,
-		Facts: j.Facts, Fingerprint: a.Print.Fingerprint.String(), Recipe: f.recipe, Policy: x.stampHash(x.under(a.Source).stamp)}
+	e := Event{
+		ID: a.ID, Revision: a.Revision, Verdict: j.Verdict, Cause: CauseIngest, Rule: j.Rule, Cluster: j.Cluster,
+		Series: j.Series, Facts: j.Facts, Fingerprint: a.Print.Fingerprint.String(), Recipe: f.recipe,
+		Policy: x.stampHash(x.under(a.Source).stamp),
+	}
 	if j.Of != 0 {
 		if e.Of, err = f.id(ctx, j.Of); err != nil {
 			return Event{}, fmt.Errorf("index: check: %w", err)

@@ -116,7 +116,8 @@ func (b *batch) unchanged(v *version) Outcome {
 }
 
 func (b *batch) lastEvent(ordinal uint32) (e eventRow) {
-	err := b.query(`SELECT `+eventColumns+` FROM events WHERE number IN (`+eventsOf+`) ORDER BY number DESC LIMIT 1`, ordinal).Scan(e.columns()...)
+	err := b.query(`SELECT `+eventColumns+` FROM events WHERE number IN (`+eventsOf+`)
+		ORDER BY number DESC LIMIT 1`, ordinal).Scan(e.columns()...)
 	must.Dof(err, "last event of ordinal %d", ordinal)
 	return e
 }
@@ -134,15 +135,6 @@ func (b *batch) find(id string) *version {
 		}
 	}
 	return nil
-}
-
-// known returns the latest version of an id; that there is none is an error.
-func (b *batch) known(id string) *version {
-	v := b.find(id)
-	if v == nil {
-		must.Do(ErrNotFound)
-	}
-	return v
 }
 
 // versions returns the ordinals of all versions of an id.
@@ -164,7 +156,8 @@ func (b *batch) version(ordinal uint32) *version { return must.Get(b.read(ordina
 // read is version for an ordinal that may be of no version.
 func (b *batch) read(ordinal uint32) (*version, error) {
 	v := new(version)
-	if err := b.query(`SELECT `+itemColumns+` FROM items WHERE ordinal = ?`, ordinal).Scan(v.itemRow.columns()...); err != nil {
+	row := b.query(`SELECT `+itemColumns+` FROM items WHERE ordinal = ?`, ordinal)
+	if err := row.Scan(v.itemRow.columns()...); err != nil {
 		return nil, fmt.Errorf("ordinal %d: %w", ordinal, err)
 	}
 	var err error
@@ -173,10 +166,10 @@ func (b *batch) read(ordinal uint32) (*version, error) {
 		return nil, err
 	}
 	v.flags = b.x.tables.Rows.Flags(ordinal) &^ resident.Swept
-	v.state = state{verdict: v.itemRow.verdict, rule: v.itemRow.rule, of: uint32(v.itemRow.of.Int64), cluster: v.itemRow.cluster,
-		revision: v.itemRow.revision, seq: v.itemRow.seq}
-	err = b.query(`SELECT verdict, rule, coalesce(of, 0), cluster, revision, seq FROM current WHERE ordinal = ?`, ordinal).
-		Scan(&v.state.verdict, &v.state.rule, &v.state.of, &v.state.cluster, &v.state.revision, &v.state.seq)
+	r := &v.itemRow
+	v.state = state{r.verdict, r.rule, uint32(r.of.Int64), r.cluster, r.revision, r.seq}
+	err = b.query(`SELECT verdict, rule, coalesce(of, 0), cluster, revision, seq FROM current WHERE ordinal = ?`,
+		ordinal).Scan(&v.state.verdict, &v.state.rule, &v.state.of, &v.state.cluster, &v.state.revision, &v.state.seq)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return nil, fmt.Errorf("state of ordinal %d: %w", ordinal, err)
 	}
@@ -188,12 +181,13 @@ func (b *batch) read(ordinal uint32) (*version, error) {
 func (b *batch) insert(r *itemRow, a *Article) {
 	x := b.x
 	r.event = b.event
-	b.exec(`INSERT INTO items (`+itemColumns+`, sum) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`, sqlite.WithSum(r.columns()...), "insert")
+	b.exec(`INSERT INTO items (`+itemColumns+`, sum) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
+		sqlite.WithSum(r.columns()...), "insert")
 	if a != nil && a.Packed != nil {
 		b.exec(`INSERT INTO texts (ordinal, body) VALUES (?,?)`, []any{r.ordinal, a.Packed}, "insert text")
 	}
 	f := resident.Arrival(r.verdict, r.exact == nil)
-	b.keepRow(r.ordinal)
+	b.before.keepRow(b.x.tables.Rows, r.ordinal)
 	x.tables.Rows.Set(r.ordinal, f, r.cluster, uint32(r.arrivedAt/1000))
 	x.tables.IDs.Put(xxh3.HashString(r.id), r.ordinal)
 	if r.exact != nil {
@@ -218,9 +212,11 @@ func (b *batch) setState(v *version, f resident.Flags, s state) {
 	x := b.x
 	b.revive(v.ordinal)
 	f = f.With(s.verdict)
-	b.exec(`INSERT OR REPLACE INTO current (ordinal, verdict, rule, of, cluster, flags, revision, seq, sum) VALUES (?,?,?,?,?,?,?,?,?)`,
-		sqlite.WithSum(v.ordinal, s.verdict, s.rule, ordinalOrNull(s.of), s.cluster, f, s.revision, s.seq), "state of ordinal %d", v.ordinal)
-	b.keepRow(v.ordinal)
+	b.exec(`INSERT OR REPLACE INTO current (ordinal, verdict, rule, of, cluster, flags, revision, seq, sum)
+		VALUES (?,?,?,?,?,?,?,?,?)`,
+		sqlite.WithSum(v.ordinal, s.verdict, s.rule, ordinalOrNull(s.of), s.cluster, f, s.revision, s.seq),
+		"state of ordinal %d", v.ordinal)
+	b.before.keepRow(b.x.tables.Rows, v.ordinal)
 	x.tables.Rows.SetFlags(v.ordinal, f)
 	x.tables.Rows.SetCluster(v.ordinal, s.cluster)
 	if (v.flags^f)&resident.Exemplar != 0 {
@@ -237,7 +233,8 @@ func (b *batch) setState(v *version, f resident.Flags, s state) {
 
 // postings are what a version is posted under; during a reindex, by two forms.
 func (b *batch) postings(v *version) []resident.Posting {
-	return append(b.x.second.Of(b.ctx, v.ordinal), must.Get(resident.DecodePosting(v.ordinal, v.form.Fingerprint, v.form.Sketch)))
+	p := must.Get(resident.DecodePosting(v.ordinal, v.form.Fingerprint, v.form.Sketch))
+	return append(b.x.second.Of(b.ctx, v.ordinal), p)
 }
 
 // emit appends one event and returns it in its published form.
@@ -247,7 +244,8 @@ func (b *batch) emit(e eventRow, r *itemRow) Event {
 	if e.policy = b.x.levels[""].stamp; e.cause == CauseIngest || e.cause == CauseRevision {
 		e.policy = r.policy
 	}
-	b.exec(`INSERT INTO events (`+eventColumns+`, sum) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)`, sqlite.WithSum(e.columns()...), "event %d", e.number)
+	b.exec(`INSERT INTO events (`+eventColumns+`, sum) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)`,
+		sqlite.WithSum(e.columns()...), "event %d", e.number)
 	b.event++
 	ev := b.render(&e, r)
 	b.events = append(b.events, ev)
@@ -287,6 +285,6 @@ func (b *batch) revive(ordinal uint32) {
 	for _, p := range b.postings(b.version(ordinal)) {
 		b.post(ordinal, p)
 	}
-	b.keepRow(ordinal)
+	b.before.keepRow(b.x.tables.Rows, ordinal)
 	rows.SetFlags(ordinal, f&^resident.Swept)
 }

@@ -32,20 +32,20 @@ type change struct {
 }
 
 func newBefore() before {
-	return before{rows: map[uint32]residentRow{}, clusters: map[uint32]clusterRow{}, clauses: map[string]*sources.Clauses{}}
+	return before{rows: map[uint32]residentRow{}, clusters: map[uint32]clusterRow{},
+		clauses: map[string]*sources.Clauses{}}
 }
 
-func (b *batch) keepRow(ordinal uint32) {
-	if _, kept := b.before.rows[ordinal]; !kept {
-		r := b.x.tables.Rows
-		b.before.rows[ordinal] = residentRow{r.Flags(ordinal), r.Cluster(ordinal), r.Touched(ordinal)}
+func (b *before) keepRow(rows *resident.Rows, ordinal uint32) {
+	if _, kept := b.rows[ordinal]; !kept {
+		b.rows[ordinal] = residentRow{rows.Flags(ordinal), rows.Cluster(ordinal), rows.Touched(ordinal)}
 	}
 }
 
-func (b *batch) keepCluster(id uint32) {
-	if _, kept := b.before.clusters[id]; !kept {
-		lead, merged := b.x.clusters.Own(id)
-		b.before.clusters[id] = clusterRow{lead: lead, merged: merged}
+func (b *before) keepCluster(clusters *resident.Clusters, id uint32) {
+	if _, kept := b.clusters[id]; !kept {
+		lead, merged := clusters.Own(id)
+		b.clusters[id] = clusterRow{lead: lead, merged: merged}
 	}
 }
 

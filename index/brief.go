@@ -48,11 +48,13 @@ func (b Brief) When() time.Time {
 	return b.Arrived
 }
 
-const briefQuery = `SELECT i.ordinal, i.id, i.title, coalesce(s.name, ''), coalesce(i.url, ''), i.published_at, i.arrived_at,
-	coalesce(c.rule, i.rule), coalesce(CASE WHEN c.ordinal IS NULL THEN i.of ELSE c.of END, 0), coalesce(i.of, 0), coalesce(i.series, 0), i.distance, i.margin, i.resemblance,
+const briefQuery = `SELECT i.ordinal, i.id, i.title, coalesce(s.name, ''), coalesce(i.url, ''), i.published_at,
+	i.arrived_at, coalesce(c.rule, i.rule), coalesce(CASE WHEN c.ordinal IS NULL THEN i.of ELSE c.of END, 0),
+	coalesce(i.of, 0), coalesce(i.series, 0), i.distance, i.margin, i.resemblance,
 	i.evidence, CASE WHEN i.title = '' THEN (SELECT body FROM texts t WHERE t.ordinal = i.ordinal) END,
 	coalesce((SELECT max(number) FROM events e WHERE e.ordinal = i.ordinal AND e.cause > 2), i.event)
-	FROM items i LEFT JOIN sources s ON s.number = i.source LEFT JOIN current c ON c.ordinal = i.ordinal WHERE i.ordinal `
+	FROM items i LEFT JOIN sources s ON s.number = i.source LEFT JOIN current c ON c.ordinal = i.ordinal
+	WHERE i.ordinal `
 
 // scanBrief is ended by package must.
 func (x *catalogue) scanBrief(r *sql.Rows) *Brief {
@@ -60,8 +62,8 @@ func (x *catalogue) scanBrief(r *sql.Rows) *Brief {
 	var evidence sql.NullString
 	var body []byte
 	var published *sqlite.Millis
-	must.Do(r.Scan(&b.Ordinal, &b.ID, &b.Title, &b.Source, &b.URL, &published, (*sqlite.Millis)(&b.Arrived), &b.Rule, &b.Of, &b.Against,
-		&b.Series, &b.Distance, &b.Margin, &b.Resemblance, &evidence, &body, &b.Event))
+	must.Do(r.Scan(&b.Ordinal, &b.ID, &b.Title, &b.Source, &b.URL, &published, (*sqlite.Millis)(&b.Arrived), &b.Rule,
+		&b.Of, &b.Against, &b.Series, &b.Distance, &b.Margin, &b.Resemblance, &evidence, &body, &b.Event))
 	b.Published = (*time.Time)(published)
 	if b.Margin != nil {
 		*b.Margin = verdict.Round(*b.Margin, 100)
@@ -79,7 +81,8 @@ func (x *catalogue) scanBrief(r *sql.Rows) *Brief {
 		b.Title = beginning(text, 40)
 	}
 	f := x.tables.Rows.Flags(b.Ordinal)
-	b.Verdict, b.Superseded, b.Cluster = f.Verdict(), f&resident.Superseded != 0, x.clusters.Resolve(x.tables.Rows.Cluster(b.Ordinal))
+	b.Verdict, b.Superseded, b.Cluster = f.Verdict(), f&resident.Superseded != 0,
+		x.clusters.Resolve(x.tables.Rows.Cluster(b.Ordinal))
 	return b
 }
 
@@ -123,7 +126,8 @@ func (x *catalogue) BriefByID(ctx context.Context, id string) (current *Brief, e
 // Why explains the current verdict in one sentence. The argument of is the name of
 // the item it was judged against, empty for none.
 func (b *Brief) Why(of, language string) string {
-	e := Event{Verdict: b.Verdict, Rule: b.Rule, Of: of, Distance: b.Distance, Resemblance: b.Resemblance, Facts: b.Facts, Series: b.Series}
+	e := Event{Verdict: b.Verdict, Rule: b.Rule, Of: of, Distance: b.Distance, Resemblance: b.Resemblance,
+		Facts: b.Facts, Series: b.Series}
 	switch {
 	case b.Rule == ByEditor:
 		e.Cause = CauseEditor
@@ -146,7 +150,8 @@ func beginning(text string, n int) string {
 func (x *catalogue) Briefs(ctx context.Context, ordinals []uint32) (map[uint32]*Brief, error) {
 	out := make(map[uint32]*Brief, len(ordinals))
 	err := must.Catch(func() {
-		for r := range sqlite.Rows(ctx, x.reader, briefQuery+`IN (SELECT value FROM json_each(?))`, sqlite.List(ordinals)) {
+		const query = briefQuery + `IN (SELECT value FROM json_each(?))`
+		for r := range sqlite.Rows(ctx, x.reader, query, sqlite.List(ordinals)) {
 			b := x.scanBrief(r)
 			out[b.Ordinal] = b
 		}

@@ -23,7 +23,8 @@ import (
 // FileName is the catalogue's file inside the data directory.
 const FileName = datadir.Catalogue
 
-// pageSize is that of a new catalogue. Rows of 250 bytes, and texts of 1,500, leave less of it unused than of SQLite's 4096.
+// pageSize is that of a new catalogue. Rows of 250 bytes and texts of 1,500 leave less of it unused than of 4096,
+// SQLite's default.
 const pageSize = 8192
 
 // ErrClosed says that the Index has been closed.
@@ -192,7 +193,8 @@ func (x *catalogue) stamp(ctx context.Context, recipe string) (number int64, err
 		n, ok := numbers[kind+hash]
 		if !ok {
 			n = int64(len(numbers) + 1)
-			_, err := x.w.ExecContext(ctx, `INSERT INTO stamps (number, kind, hash, detail) VALUES (?, ?, ?, ?)`, n, kind, hash, detail)
+			_, err := x.w.ExecContext(ctx, `INSERT INTO stamps (number, kind, hash, detail) VALUES (?, ?, ?, ?)`,
+				n, kind, hash, detail)
 			must.Dof(err, "stamp %s %s", kind, hash)
 			numbers[kind+hash], hashes[n] = n, hash
 		}
@@ -225,14 +227,16 @@ func (x *catalogue) stampHash(number int64) string {
 
 // setMeta is for use inside of a transaction.
 func (x *catalogue) setMeta(ctx context.Context, key, value string) {
-	_, err := x.w.ExecContext(ctx, `INSERT INTO meta (key, value) VALUES (?,?) ON CONFLICT (key) DO UPDATE SET value = excluded.value`, key, value)
+	_, err := x.w.ExecContext(ctx, `INSERT INTO meta (key, value) VALUES (?,?)
+		ON CONFLICT (key) DO UPDATE SET value = excluded.value`, key, value)
 	must.Dof(err, "meta %s", key)
 }
 
 // setTables replaces the resident tables of versions.
 func (x *catalogue) setTables(t resident.Tables) {
 	x.tables = t
-	x.matcher = match.New(match.Config{Policy: x.policy, Tables: t, Clusters: &x.clusters, Normal: x.cfg.Normal, Boilerplate: &x.boilerplate})
+	x.matcher = match.New(match.Config{Policy: x.policy, Tables: t, Clusters: &x.clusters, Normal: x.cfg.Normal,
+		Boilerplate: &x.boilerplate})
 	for _, l := range x.levels {
 		l.Matcher = x.matcher.Under(l.policy)
 	}

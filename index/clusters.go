@@ -22,7 +22,9 @@ func (x *catalogue) MembersFrom(cluster uint32) (string, []any) {
 	for i, id := range ids {
 		args[i] = id
 	}
-	return `(SELECT ordinal FROM members WHERE cluster IN (?` + strings.Repeat(`,?`, len(ids)-1) + `) UNION SELECT ? WHERE ? != 0) m`, append(args, lead, lead)
+	in := `?` + strings.Repeat(`,?`, len(ids)-1)
+	from := `(SELECT ordinal FROM members WHERE cluster IN (` + in + `) UNION SELECT ? WHERE ? != 0) m`
+	return from, append(args, lead, lead)
 }
 
 // ClusterOf returns the current cluster of a version, 0 for none.
@@ -50,7 +52,8 @@ func (x *catalogue) ClustersOf(ctx context.Context, ids []string) (map[string]ui
 	}
 	out := map[string]uint32{}
 	err := must.Catch(func() {
-		for ordinal, id := range sqlite.Pairs[uint32, string](ctx, x.reader, `SELECT ordinal, id FROM items WHERE ordinal IN (SELECT value FROM json_each(?))`, sqlite.List(versions)) {
+		const query = `SELECT ordinal, id FROM items WHERE ordinal IN (SELECT value FROM json_each(?))`
+		for ordinal, id := range sqlite.Pairs[uint32, string](ctx, x.reader, query, sqlite.List(versions)) {
 			if wanted[id] && x.tables.Rows.Flags(ordinal)&resident.Superseded == 0 {
 				out[id] = x.clusters.Resolve(x.tables.Rows.Cluster(ordinal))
 			}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"jianguo/index/resident"
@@ -47,12 +48,16 @@ func (x *Index) decide(ctx context.Context, seq uint64, req DecisionRequest) (*D
 }
 
 func (d *decision) apply() {
-	apply := map[string]func(){Release: d.release, Reject: d.reject, Block: d.block, Exempt: d.exempt, Merge: d.merge, MakeLead: d.lead, Undo: d.undoing}[d.req.Kind]
+	apply := map[string]func(){
+		Release: d.release, Reject: d.reject, Block: d.block, Exempt: d.exempt, Merge: d.merge, MakeLead: d.lead,
+		Undo: d.undoing,
+	}[d.req.Kind]
 	switch {
 	case len(d.req.Items) > 0:
 		d.together()
 	case apply == nil:
-		must.Do(fmt.Errorf("kind %q: want %s, %s, %s, %s, %s, %s or %s: %w", d.req.Kind, Release, Reject, Block, Exempt, Merge, MakeLead, Undo, ErrQuery))
+		kinds := []string{Release, Reject, Block, Exempt, Merge, MakeLead, Undo}
+		must.Do(fmt.Errorf("kind %q: want one of %s: %w", d.req.Kind, strings.Join(kinds, ", "), ErrQuery))
 	default:
 		apply()
 	}
@@ -63,13 +68,17 @@ func (d *decision) log() *Decision {
 	var number uint64
 	must.Do(d.query(`SELECT coalesce(max(number), 0) + 1 FROM decisions`).Scan(&number))
 	effects := must.Get(json.Marshal(d.effects))
-	d.exec(`INSERT INTO decisions (number, at, by, kind, cluster, item, other, reason, effects) VALUES (?,?,?,?,?,?,nullif(?,0),?,?)`,
-		[]any{number, millis(d.req.At), d.req.By, d.req.Kind, d.cluster, ordinalOrNull(d.item), d.other, d.req.Reason, string(effects)}, "decision %d", number)
+	d.exec(`INSERT INTO decisions (number, at, by, kind, cluster, item, other, reason, effects)
+		VALUES (?,?,?,?,?,?,nullif(?,0),?,?)`,
+		[]any{number, millis(d.req.At), d.req.By, d.req.Kind, d.cluster, ordinalOrNull(d.item), d.other, d.req.Reason,
+			string(effects)}, "decision %d", number)
 	for _, item := range d.items {
-		d.exec(`INSERT INTO decision_items (item, decision) VALUES (?,?)`, []any{item, number}, "item %d of decision %d", item, number)
+		d.exec(`INSERT INTO decision_items (item, decision) VALUES (?,?)`, []any{item, number},
+			"item %d of decision %d", item, number)
 	}
-	return &Decision{Number: number, At: d.req.At.UTC().Truncate(time.Millisecond), By: d.req.By, Kind: d.req.Kind, Cluster: d.cluster,
-		Item: d.req.Item, Count: len(d.items), Other: d.other, Reason: d.req.Reason, Events: d.events}
+	return &Decision{Number: number, At: d.req.At.UTC().Truncate(time.Millisecond), By: d.req.By, Kind: d.req.Kind,
+		Cluster: d.cluster, Item: d.req.Item, Count: len(d.items), Other: d.other, Reason: d.req.Reason,
+		Events: d.events}
 }
 
 // stem sets the earlier text of a suspect aside if it has met too many in this minute: a
@@ -80,8 +89,9 @@ func (b *batch) stem(r *itemRow, limit int) {
 		return
 	}
 	v := b.version(uint32(r.of.Int64))
-	d := &decision{batch: b, cluster: b.x.clusters.Resolve(v.state.cluster), item: v.ordinal, req: DecisionRequest{Kind: Aside, Item: v.id, By: "jianguo",
-		At: time.UnixMilli(r.arrivedAt), Reason: fmt.Sprintf("%d suspects in a minute", n)}}
+	req := DecisionRequest{Kind: Aside, Item: v.id, By: "jianguo", At: time.UnixMilli(r.arrivedAt),
+		Reason: fmt.Sprintf("%d suspects in a minute", n)}
+	d := &decision{batch: b, cluster: b.x.clusters.Resolve(v.state.cluster), item: v.ordinal, req: req}
 	d.mark(v, resident.Aside)
 	d.log()
 	b.asides = append(b.asides, v.id)
@@ -90,7 +100,8 @@ func (b *batch) stem(r *itemRow, limit int) {
 // Exemptions lists the decisions in force that keep texts from being compared, the last one
 // first: what editors exempted, and what was set aside.
 func (x *Index) Exemptions(ctx context.Context, limit int) ([]Decision, error) {
-	list, err := decisionsWhere(ctx, x.reader, `d.kind IN (?, ?) AND NOT EXISTS (SELECT 1 FROM decisions u WHERE u.kind = 'undo' AND u.other = d.number)
+	list, err := decisionsWhere(ctx, x.reader, `d.kind IN (?, ?)
+		AND NOT EXISTS (SELECT 1 FROM decisions u WHERE u.kind = 'undo' AND u.other = d.number)
 		ORDER BY d.number DESC LIMIT ?`, Exempt, Aside, limit)
 	return list, wrap.Err(err, "index: exemptions")
 }

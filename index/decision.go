@@ -69,7 +69,8 @@ func (e *ConflictError) Error() string {
 	if e.Decision == nil {
 		return e.Problem
 	}
-	return fmt.Sprintf("%s: %s decided %q at %s", e.Problem, e.Decision.By, e.Decision.Kind, e.Decision.At.Format(time.RFC3339))
+	return fmt.Sprintf("%s: %s decided %q at %s", e.Problem, e.Decision.By, e.Decision.Kind,
+		e.Decision.At.Format(time.RFC3339))
 }
 
 // cell is the state of an item or a cluster as a decision found or left it.
@@ -128,7 +129,8 @@ func (d *decision) current() *version {
 	}
 	d.item = v.ordinal
 	d.cluster = d.x.clusters.Resolve(v.state.cluster)
-	if in := d.x.clusters.Resolve(d.req.In); in != 0 && in != d.cluster && (len(d.req.Items) == 0 || in != d.familyCluster(v)) {
+	if in := d.x.clusters.Resolve(d.req.In); in != 0 && in != d.cluster &&
+		(len(d.req.Items) == 0 || in != d.familyCluster(v)) {
 		d.conflict("item %q is in cluster %d, not in %d", v.id, d.cluster, d.req.In)
 	}
 	d.expected(v)
@@ -181,8 +183,11 @@ func (d *decision) expected(v *version) {
 // made the state.
 func (d *decision) conflict(problem string, args ...any) {
 	e := &ConflictError{Problem: fmt.Sprintf(problem, args...)}
-	last := must.Get(decisionsWhere(d.ctx, d.x.w, `d.item = ?1 OR d.number IN (SELECT decision FROM decision_items WHERE item = ?1) OR d.cluster = ?2 AND (d.item IS NULL
-		OR EXISTS (SELECT 1 FROM json_each(d.effects) WHERE json_extract(value, '$.item') = ?1)) ORDER BY d.number DESC LIMIT 1`, d.item, d.cluster))
+	last := must.Get(decisionsWhere(d.ctx, d.x.w, `d.item = ?1
+		OR d.number IN (SELECT decision FROM decision_items WHERE item = ?1)
+		OR d.cluster = ?2 AND (d.item IS NULL
+			OR EXISTS (SELECT 1 FROM json_each(d.effects) WHERE json_extract(value, '$.item') = ?1))
+		ORDER BY d.number DESC LIMIT 1`, d.item, d.cluster))
 	if len(last) > 0 {
 		e.Decision = &last[0]
 	}
@@ -219,8 +224,9 @@ func (d *decision) change(v *version, after cell) {
 	if before.Verdict == after.Verdict && before.Of == after.Of && before.Cluster == after.Cluster {
 		return
 	}
-	e := eventRow{at: millis(d.req.At), verdict: after.Verdict, previous: before.Verdict, cause: CauseEditor, rule: after.Rule,
-		of: ordinalOrNull(after.Of), cluster: after.Cluster, revision: next.revision, note: textOrNull(d.note)}
+	e := eventRow{at: millis(d.req.At), verdict: after.Verdict, previous: before.Verdict, cause: CauseEditor,
+		rule: after.Rule, of: ordinalOrNull(after.Of), cluster: after.Cluster, revision: next.revision,
+		note: textOrNull(d.note)}
 	d.changes = append(d.changes, changeOf{e, &v.itemRow})
 }
 

@@ -41,13 +41,15 @@ type DecisionQuery struct {
 func (x *catalogue) Decisions(ctx context.Context, q DecisionQuery) ([]Decision, error) {
 	where, args := `1`, []any{}
 	if q.Cluster != 0 {
-		where, args = where+` AND (d.cluster = ? OR d.kind IN ('merge', 'reject') AND d.other = ?)`, append(args, q.Cluster, q.Cluster)
+		where, args = where+` AND (d.cluster = ? OR d.kind IN ('merge', 'reject') AND d.other = ?)`,
+			append(args, q.Cluster, q.Cluster)
 	}
 	if q.Item != "" {
 		const versions = `(SELECT ordinal FROM items WHERE id = ? AND ordinal IN (SELECT value FROM json_each(?)))`
 		list := sqlite.List(x.tables.IDs.Get(nil, xxh3.HashString(q.Item))) // with those of ids of the same hash
 		where, args = where+` AND d.number IN (SELECT number FROM decisions WHERE item IN `+versions+`
-			UNION SELECT decision FROM decision_items WHERE item IN `+versions+`)`, append(args, q.Item, list, q.Item, list)
+			UNION SELECT decision FROM decision_items WHERE item IN `+versions+`)`,
+			append(args, q.Item, list, q.Item, list)
 	}
 	for _, bound := range []struct {
 		asked     bool
@@ -59,7 +61,8 @@ func (x *catalogue) Decisions(ctx context.Context, q DecisionQuery) ([]Decision,
 			where, args = where+` AND `+bound.condition, append(args, bound.value)
 		}
 	}
-	list, err := decisionsWhere(ctx, x.reader, where+` ORDER BY d.number DESC LIMIT ?`, append(args, cmp.Or(max(q.Limit, 0), 50))...)
+	list, err := decisionsWhere(ctx, x.reader, where+` ORDER BY d.number DESC LIMIT ?`,
+		append(args, cmp.Or(max(q.Limit, 0), 50))...)
 	return list, wrap.Err(err, "index: decisions")
 }
 
@@ -79,7 +82,8 @@ func (x *catalogue) Decision(ctx context.Context, number uint64) (*Decision, err
 // from its condition on.
 func decisionsWhere(ctx context.Context, db sqlite.Querier, where string, args ...any) ([]Decision, error) {
 	return sqlite.All(ctx, db, func(e *Decision) []any {
-		return []any{&e.Number, (*sqlite.Millis)(&e.At), &e.By, &e.Kind, &e.Cluster, &e.Item, &e.Other, &e.Reason, &e.Count, &e.Undone}
+		return []any{&e.Number, (*sqlite.Millis)(&e.At), &e.By, &e.Kind, &e.Cluster, &e.Item, &e.Other, &e.Reason,
+			&e.Count, &e.Undone}
 	}, `SELECT d.number, d.at, d.by, d.kind, d.cluster, coalesce(i.id, ''), coalesce(d.other, 0), d.reason,
 		(SELECT count(*) FROM decision_items m WHERE m.decision = d.number),
 		EXISTS (SELECT 1 FROM decisions u WHERE u.kind = 'undo' AND u.other = d.number)

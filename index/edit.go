@@ -43,9 +43,9 @@ type SourcePassage struct {
 	Passage
 }
 
-// Edit applies what a message holds, once however often it is delivered. refused says why it changed nothing, as Decide,
-// Confirm, SetSourcePolicy and DecideBoilerplate would; the decision is nil but for a DecisionRequest. After
-// an err nothing was applied, and the caller may repeat the call.
+// Edit applies what a message holds, once however often it is delivered. refused says why it changed nothing, as
+// Decide, Confirm, SetSourcePolicy and DecideBoilerplate would; the decision is nil but for a DecisionRequest. After an
+// err nothing was applied, and the caller may repeat the call.
 func (x *Index) Edit(ctx context.Context, seq uint64, e *Edit) (d *Decision, refused, err error) {
 	if applied, _ := x.Applied(); seq <= applied {
 		return nil, nil, nil
@@ -61,7 +61,8 @@ func (x *Index) Edit(ctx context.Context, seq uint64, e *Edit) (d *Decision, ref
 		err = x.SetSourcePolicy(ctx, *e.Source)
 	}
 	conflict := new(ConflictError)
-	if refused = err; err != nil && !errors.Is(err, ErrQuery) && !errors.Is(err, ErrNotFound) && !errors.As(err, &conflict) {
+	if refused = err; err != nil && !errors.Is(err, ErrQuery) && !errors.Is(err, ErrNotFound) &&
+		!errors.As(err, &conflict) {
 		return nil, nil, err
 	}
 	if applied, _ := x.Applied(); applied >= seq {
@@ -89,9 +90,13 @@ func (x *Index) confirm(ctx context.Context, seq uint64, r Review) error {
 	x.write.Lock()
 	defer x.write.Unlock()
 	err := x.apply(ctx, x.orApplied(seq), func(b *batch) {
-		v := b.known(r.Item)
-		must.Get(x.w.ExecContext(ctx, `INSERT INTO reviews (at, by, ordinal, drawn, finding, reason) VALUES (?,?,?,?,?,?)`,
-			millis(r.At), r.By, v.ordinal, r.Drawn, r.Finding, r.Reason))
+		v := b.find(r.Item)
+		if v == nil {
+			must.Do(ErrNotFound)
+			return // not reached: Do panics
+		}
+		b.exec(`INSERT INTO reviews (at, by, ordinal, drawn, finding, reason) VALUES (?,?,?,?,?,?)`,
+			[]any{millis(r.At), r.By, v.ordinal, r.Drawn, r.Finding, r.Reason}, "review")
 	})
 	return wrap.Err(err, "index: review of %q", r.Item)
 }

@@ -33,7 +33,8 @@ func (f *flood) arrive(minute int64, v Verdict, of uint32) int {
 // load counts the last minute of a catalogue. Package must ends it.
 func (f *flood) load(ctx context.Context, db *sql.DB) {
 	*f = flood{}
-	for r := range sqlite.Rows(ctx, db, `SELECT arrived_at / 60000, verdict, coalesce(of, 0) FROM items WHERE verdict != ? ORDER BY ordinal DESC`, Withdrawn) {
+	for r := range sqlite.Rows(ctx, db, `SELECT arrived_at / 60000, verdict, coalesce(of, 0) FROM items
+		WHERE verdict != ? ORDER BY ordinal DESC`, Withdrawn) {
 		var minute int64
 		var v Verdict
 		var of uint32

@@ -176,11 +176,16 @@ func (x *Index) Collectors() []prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, f)
 	}
 	return append(append(x.metrics.all, x.matcher.Collectors()...),
-		gauge("jianguo_index_exemplars", "Exemplars with postings.", func() float64 { return float64(x.tables.Bands.Len()) }),
-		gauge("jianguo_index_bands_bytes", "Resident bytes of the postings.", func() float64 { return float64(x.tables.Bands.Stats().Bytes) }),
-		gauge("jianguo_index_bands_skew", "Postings met in a band over what equal buckets would hold.", func() float64 { return x.tables.Bands.Stats().Skew }),
-		gauge("jianguo_index_applied_sequence", "Applied sequence of the item stream.", func() float64 { seq, _ := x.Applied(); return float64(seq) }),
-		gauge("jianguo_index_events", "Number of the last event.", func() float64 { _, n := x.Applied(); return float64(n) }),
+		gauge("jianguo_index_exemplars", "Exemplars with postings.",
+			func() float64 { return float64(x.tables.Bands.Len()) }),
+		gauge("jianguo_index_bands_bytes", "Resident bytes of the postings.",
+			func() float64 { return float64(x.tables.Bands.Stats().Bytes) }),
+		gauge("jianguo_index_bands_skew", "Postings met in a band over what equal buckets would hold.",
+			func() float64 { return x.tables.Bands.Stats().Skew }),
+		gauge("jianguo_index_applied_sequence", "Applied sequence of the item stream.",
+			func() float64 { seq, _ := x.Applied(); return float64(seq) }),
+		gauge("jianguo_index_events", "Number of the last event.",
+			func() float64 { _, n := x.Applied(); return float64(n) }),
 	)
 }
 

@@ -21,12 +21,13 @@ func (x *catalogue) judge(ctx context.Context, r *readers, q match.Query) (match
 	if err != nil {
 		return j, err
 	}
-	return x.licensed(ctx, r, &q, j)
+	return x.licensed(ctx, r, q.Article.Source, j)
 }
 
 // licensed applies the policy of its source to the judgement on an article.
-func (x *catalogue) licensed(ctx context.Context, r *readers, q *match.Query, j match.Judgement) (match.Judgement, error) {
-	source := q.Article.Source
+func (x *catalogue) licensed(
+	ctx context.Context, r *readers, source string, j match.Judgement,
+) (match.Judgement, error) {
 	if j.Of == 0 || source == "" || j.Rule == ByBlocked {
 		return j, nil
 	}
@@ -43,7 +44,8 @@ func (x *catalogue) licensed(ctx context.Context, r *readers, q *match.Query, j 
 		if err != nil {
 			return j, err
 		}
-		if treatment, _ := sources.Parts(x.policies.InForce()[source]); rule != ByEditor && treatment != SourcePreferred {
+		treatment, _ := sources.Parts(x.policies.InForce()[source])
+		if rule != ByEditor && treatment != SourcePreferred {
 			j.Verdict, j.Rule = Unique, ByPreference
 		}
 	}
@@ -65,7 +67,8 @@ func (d *decision) together() {
 	case d.req.Item != "":
 		must.Do(fmt.Errorf("items: want either these or item: %w", ErrQuery))
 	case len(d.req.Items) > MaxTogether:
-		must.Do(fmt.Errorf("items: there are %d, at most %d can be decided about together: %w", len(d.req.Items), MaxTogether, ErrQuery))
+		must.Do(fmt.Errorf("items: there are %d, at most %d can be decided about together: %w",
+			len(d.req.Items), MaxTogether, ErrQuery))
 	}
 	var cluster uint32
 	var into uint64

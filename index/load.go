@@ -52,7 +52,8 @@ func (x loader) loadMeta(ctx context.Context) {
 	x.forms.Store(&forms{overlay: must.Get(reindex.Parse(values[reindex.InForce]))})
 	x.stream.Identity = values["stream_identity"]
 	var ordinal, event sql.NullInt64
-	must.Do(x.reader.QueryRowContext(ctx, `SELECT (SELECT max(ordinal) FROM items), (SELECT max(number) FROM events)`).Scan(&ordinal, &event))
+	must.Do(x.reader.QueryRowContext(ctx, `SELECT (SELECT max(ordinal) FROM items),
+		(SELECT max(number) FROM events)`).Scan(&ordinal, &event))
 	x.nextOrdinal, x.nextEvent = uint32(ordinal.Int64)+1, uint64(event.Int64)+1
 	x.events = uint64(event.Int64)
 }
@@ -80,7 +81,8 @@ func (x loader) openSources(ctx context.Context) {
 }
 
 func (x loader) loadClusters(ctx context.Context) {
-	for r := range sqlite.Rows(ctx, x.reader, `SELECT id, lead, coalesce(merged_into, 0) FROM clusters WHERE lead != id OR merged_into IS NOT NULL`) {
+	for r := range sqlite.Rows(ctx, x.reader, `SELECT id, lead, coalesce(merged_into, 0) FROM clusters
+		WHERE lead != id OR merged_into IS NOT NULL`) {
 		var id, lead, merged uint32
 		must.Do(r.Scan(&id, &lead, &merged))
 		x.clusters.Set(id, lead, merged)
@@ -94,7 +96,8 @@ func (x loader) loadItems(ctx context.Context) {
 	tables, m, err := x.snapshot.Load(ctx, x.forms.Load().overlay.SnapshotOf(x.identity), x.last(), x.cfg.Progress)
 	if errors.Is(err, resident.ErrSnapshot) {
 		if err != resident.ErrSnapshot || x.nextOrdinal > 100_000 {
-			x.log.WarnContext(ctx, "building the resident index from the catalogue", "items", x.nextOrdinal-1, "reason", err)
+			x.log.WarnContext(ctx, "building the resident index from the catalogue", "items", x.nextOrdinal-1,
+				"reason", err)
 		}
 		must.Do(x.builder().Build(ctx))
 		return
@@ -148,7 +151,8 @@ func (x loader) warnOfRecipe(ctx context.Context) {
 		return
 	}
 	var first, last int64
-	must.Do(x.reader.QueryRowContext(ctx, `SELECT (SELECT recipe FROM items WHERE ordinal = 1), (SELECT recipe FROM items WHERE ordinal = ?)`, x.nextOrdinal-1).Scan(&first, &last))
+	must.Do(x.reader.QueryRowContext(ctx, `SELECT (SELECT recipe FROM items WHERE ordinal = 1),
+		(SELECT recipe FROM items WHERE ordinal = ?)`, x.nextOrdinal-1).Scan(&first, &last))
 	f := x.forms.Load()
 	if f.overlay.Recipe != 0 {
 		if first = f.overlay.Recipe; f.overlay.Through == x.nextOrdinal-1 {
@@ -157,7 +161,10 @@ func (x loader) warnOfRecipe(ctx context.Context) {
 	}
 	for _, theirs := range []int64{first, last} {
 		if theirs != f.stamp {
-			x.log.WarnContext(ctx, "older items have fingerprints of another recipe, and meet new texts less well until `jianguo reindex` has run", "recipe", f.recipe, "theirs", x.stampHash(theirs))
+			x.log.WarnContext(ctx,
+				"older items have fingerprints of another recipe, and meet new texts less well "+
+					"until `jianguo reindex` has run",
+				"recipe", f.recipe, "theirs", x.stampHash(theirs))
 			return
 		}
 	}

@@ -20,7 +20,8 @@ type clusterRow struct {
 // cluster reads the row of a cluster, or derives it from the founder.
 func (b *batch) cluster(id uint32) clusterRow {
 	c := clusterRow{id: id}
-	err := b.query(`SELECT lead, coalesce(merged_into, 0), size, first_at, last_at FROM clusters WHERE id = ?`, id).Scan(&c.lead, &c.merged, &c.size, &c.first, &c.last)
+	err := b.query(`SELECT lead, coalesce(merged_into, 0), size, first_at, last_at FROM clusters WHERE id = ?`, id).
+		Scan(&c.lead, &c.merged, &c.size, &c.first, &c.last)
 	if errors.Is(err, sql.ErrNoRows) {
 		c = clusterRow{id: id, lead: id, size: 1}
 		err = b.query(`SELECT arrived_at FROM items WHERE ordinal = ?`, id).Scan(&c.first)
@@ -32,9 +33,10 @@ func (b *batch) cluster(id uint32) clusterRow {
 
 func (b *batch) setCluster(c clusterRow) {
 	b.revive(c.id)
-	b.exec(`INSERT OR REPLACE INTO clusters (id, lead, merged_into, size, first_at, last_at, sum) VALUES (?,?,?,?,?,?,?)`,
+	b.exec(`INSERT OR REPLACE INTO clusters (id, lead, merged_into, size, first_at, last_at, sum)
+		VALUES (?,?,?,?,?,?,?)`,
 		sqlite.WithSum(c.id, c.lead, ordinalOrNull(c.merged), c.size, c.first, c.last), "cluster %d", c.id)
-	b.keepCluster(c.id)
+	b.before.keepCluster(&b.x.clusters, c.id)
 	b.x.clusters.Set(c.id, c.lead, c.merged)
 }
 
@@ -47,19 +49,21 @@ func (b *batch) join(id, ordinal uint32, at int64) {
 	b.member(id, ordinal)
 	c.size++
 	c.last = max(c.last, at)
-	b.keepRow(id)
+	b.before.keepRow(b.x.tables.Rows, id)
 	rows := b.x.tables.Rows
 	rows.Touch(id, max(rows.Touched(id), uint32(at/1000)))
 	b.setCluster(c)
 }
 
 func (b *batch) member(cluster, ordinal uint32) {
-	b.exec(`INSERT OR IGNORE INTO members (cluster, ordinal) VALUES (?,?)`, []any{cluster, ordinal}, "member %d of cluster %d", ordinal, cluster)
+	b.exec(`INSERT OR IGNORE INTO members (cluster, ordinal) VALUES (?,?)`, []any{cluster, ordinal},
+		"member %d of cluster %d", ordinal, cluster)
 }
 
 // drop removes a member's row and reports whether there was one.
 func (b *batch) drop(cluster, ordinal uint32) bool {
-	res := b.exec(`DELETE FROM members WHERE cluster = ? AND ordinal = ?`, []any{cluster, ordinal}, "member %d of cluster %d", ordinal, cluster)
+	res := b.exec(`DELETE FROM members WHERE cluster = ? AND ordinal = ?`, []any{cluster, ordinal},
+		"member %d of cluster %d", ordinal, cluster)
 	return must.Get(res.RowsAffected()) > 0
 }
 
@@ -117,12 +121,14 @@ func (b *batch) promote(id, from uint32, at int64) {
 	next.verdict, next.rule, next.of = Unique, NoRule, 0
 	previous := heir.state.verdict
 	b.setState(heir, heir.flags|resident.Exemplar, next)
-	b.emit(eventRow{at: at, verdict: Unique, previous: previous, cause: CausePromotion, cluster: id, revision: next.revision}, &heir.itemRow)
+	b.emit(eventRow{at: at, verdict: Unique, previous: previous, cause: CausePromotion, cluster: id,
+		revision: next.revision}, &heir.itemRow)
 }
 
 // oldestCopy returns the copy of a cluster that arrived first, or nil.
 func (b *batch) oldestCopy(id uint32) *version {
-	ordinals, err := sqlite.Column[uint32](b.ctx, b.x.w, `SELECT ordinal FROM members WHERE cluster = ? ORDER BY ordinal`, id)
+	ordinals, err := sqlite.Column[uint32](b.ctx, b.x.w, `SELECT ordinal FROM members WHERE cluster = ?
+		ORDER BY ordinal`, id)
 	must.Dof(err, "members of cluster %d", id)
 	for _, o := range ordinals {
 		if f := b.x.tables.Rows.Flags(o); f.Verdict() == Duplicate && f&(resident.Superseded|resident.Blank) == 0 {

@@ -30,6 +30,7 @@ func (x *Index) Probe() Probe {
 	f := x.forms.Load()
 	return Probe{
 		Tables: x.tables, Clusters: &x.clusters, Matcher: x.matcher, InForce: &x.levels[""].Matcher, Reader: &f.Reader,
-		Overlay: f.overlay, Hash: x.stampHash, Progress: x.cfg.Progress, Last: x.nextOrdinal - 1, Outlined: x.outlined, Check: x.check,
+		Overlay: f.overlay, Hash: x.stampHash, Progress: x.cfg.Progress, Last: x.nextOrdinal - 1,
+		Outlined: x.outlined, Check: x.check,
 	}
 }

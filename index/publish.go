@@ -100,8 +100,9 @@ func (b *batch) row(m *Mutation, j *match.Judgement) *itemRow {
 	a := m.Article
 	r := &itemRow{
 		ordinal: b.ordinal, id: a.ID, seq: m.Seq, revision: a.Revision, title: a.Title, url: textOrNull(a.URL),
-		arrivedAt: millis(m.At), fingerprint: int64(a.Print.Fingerprint), recipe: b.x.forms.Load().stamp, policy: b.x.under(a.Source).stamp,
-		verdict: j.Verdict, rule: j.Rule, of: ordinalOrNull(j.Of), cluster: cmp.Or(j.Cluster, b.ordinal), series: ordinalOrNull(j.Series),
+		arrivedAt: millis(m.At), fingerprint: int64(a.Print.Fingerprint), recipe: b.x.forms.Load().stamp,
+		policy: b.x.under(a.Source).stamp, verdict: j.Verdict, rule: j.Rule, of: ordinalOrNull(j.Of),
+		cluster: cmp.Or(j.Cluster, b.ordinal), series: ordinalOrNull(j.Series),
 	}
 	if !a.Published.IsZero() {
 		r.publishedAt = sql.NullInt64{Int64: millis(a.Published), Valid: true}
@@ -170,8 +171,8 @@ func (b *batch) withdraw(m *Mutation) Outcome {
 		f |= resident.Blocked
 	}
 	b.setState(v, f, next)
-	ev := b.emit(eventRow{at: millis(m.At), verdict: Withdrawn, previous: was.verdict, cause: CauseWithdrawal, cluster: was.cluster,
-		revision: next.revision, note: textOrNull(w.Reason)}, &v.itemRow)
+	ev := b.emit(eventRow{at: millis(m.At), verdict: Withdrawn, previous: was.verdict, cause: CauseWithdrawal,
+		cluster: was.cluster, revision: next.revision, note: textOrNull(w.Reason)}, &v.itemRow)
 	switch {
 	case was.verdict == Duplicate:
 		b.leave(was.cluster, v.ordinal)
@@ -192,8 +193,8 @@ func (b *batch) tombstone(m *Mutation) Outcome {
 	}
 	b.insert(r, nil)
 	b.vacate(r.cluster, r.ordinal)
-	return Outcome{Changed: true, Event: b.emit(eventRow{at: r.arrivedAt, verdict: Withdrawn, cause: CauseWithdrawal, cluster: r.cluster,
-		revision: r.revision, note: textOrNull(w.Reason)}, r)}
+	return Outcome{Changed: true, Event: b.emit(eventRow{at: r.arrivedAt, verdict: Withdrawn, cause: CauseWithdrawal,
+		cluster: r.cluster, revision: r.revision, note: textOrNull(w.Reason)}, r)}
 }
 
 // takeOver makes r, the new version of a preferred source, the lead of its

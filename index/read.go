@@ -56,12 +56,14 @@ func (x *Index) item(ctx context.Context, id string) (it *Item) {
 		}
 		must.Do(err)
 		if it == nil {
-			it = &Item{ID: id, Title: r.title, Source: source.String, URL: r.url.String, Arrived: time.UnixMilli(r.arrivedAt).UTC(), Body: must.Get(x.Text(ctx, ordinal))}
+			it = &Item{ID: id, Title: r.title, Source: source.String, URL: r.url.String,
+				Arrived: time.UnixMilli(r.arrivedAt).UTC(), Body: must.Get(x.Text(ctx, ordinal))}
 			if r.publishedAt.Valid {
 				it.Published = new(time.UnixMilli(r.publishedAt.Int64).UTC())
 			}
 		}
-		it.History = append(it.History, x.queryEvents(ctx, `e.number IN (`+eventsOf+`) ORDER BY e.number DESC`, ordinal)...)
+		it.History = append(it.History, x.queryEvents(ctx, `e.number IN (`+eventsOf+`) ORDER BY e.number DESC`,
+			ordinal)...)
 	}
 	if it == nil || len(it.History) == 0 {
 		must.Do(ErrNotFound)
@@ -76,7 +78,9 @@ func (x *Index) Events(ctx context.Context, after uint64, limit int) ([]Event, e
 	if events, ok := x.recent.after(after, limit); ok {
 		return events, nil
 	}
-	events, err := must.Try(func() []Event { return x.queryEvents(ctx, `e.number > ? ORDER BY e.number LIMIT ?`, after, limit) })
+	events, err := must.Try(func() []Event {
+		return x.queryEvents(ctx, `e.number > ? ORDER BY e.number LIMIT ?`, after, limit)
+	})
 	return events, wrap.Err(err, "index: events after %d", after)
 }
 

@@ -65,14 +65,16 @@ func (d *decision) vacant(v *version) uint32 {
 		return v.ordinal
 	}
 	for _, cluster := range behind {
-		for _, copied := range must.Get(sqlite.Column[uint32](d.ctx, d.x.w, `SELECT m.ordinal FROM members m WHERE m.cluster = ? AND m.ordinal != m.cluster
+		for _, copied := range must.Get(sqlite.Column[uint32](d.ctx, d.x.w, `SELECT m.ordinal FROM members m
+			WHERE m.cluster = ? AND m.ordinal != m.cluster
 			AND NOT EXISTS (SELECT 1 FROM clusters k WHERE k.id = m.ordinal) ORDER BY m.ordinal LIMIT 100`, cluster)) {
 			if d.x.tables.Rows.Cluster(copied) != copied {
 				return copied
 			}
 		}
 	}
-	d.conflict("item %q founded cluster %d, which another item leads, and no copy's number is free: make it the lead again, then release the other", v.id, v.ordinal)
+	d.conflict("item %q founded cluster %d, which another item leads, and no copy's number is free: "+
+		"make it the lead again, then release the other", v.id, v.ordinal)
 	return 0
 }
 

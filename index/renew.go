@@ -81,7 +81,8 @@ func (x renewing) run(ctx context.Context, db *sql.DB, switched func()) *Reindex
 	var made *reindex.Run
 	x.locked(func() {
 		made = reindex.Begin(ctx, db, x.cfg, must.Get(x.stamp(ctx, x.cfg.Recipe)))
-		x.second = &reindex.Second{DB: x.reader, Rows: x.tables.Rows, Put: x.tables.Exacts.Put, Matcher: x.matcher, Force: x.forms.Load().overlay}
+		x.second = &reindex.Second{DB: x.reader, Rows: x.tables.Rows, Put: x.tables.Exacts.Put, Matcher: x.matcher,
+			Force: x.forms.Load().overlay}
 	})
 	defer x.settle(ctx, made)
 	for range 2 { // the second time for what has arrived meanwhile

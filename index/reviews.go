@@ -51,13 +51,16 @@ type Label struct {
 // The last label of a pair counts.
 func (x *catalogue) Labels(ctx context.Context) ([]Label, error) {
 	const query = `SELECT a.id, b.id, CASE d.kind WHEN 'release' THEN 'different' ELSE 'same' END, d.reason, d.at
-		FROM decisions d JOIN (SELECT number, item FROM decisions WHERE item IS NOT NULL UNION SELECT decision, item FROM decision_items) m ON m.number = d.number
+		FROM decisions d JOIN (SELECT number, item FROM decisions WHERE item IS NOT NULL UNION SELECT decision, item
+			FROM decision_items) m ON m.number = d.number
 		JOIN items b ON b.ordinal = m.item JOIN items a ON a.ordinal = b.of
-		WHERE d.kind IN ('release', 'reject') AND NOT EXISTS (SELECT 1 FROM decisions u WHERE u.kind = 'undo' AND u.other = d.number)
+		WHERE d.kind IN ('release', 'reject') AND NOT EXISTS (SELECT 1 FROM decisions u
+			WHERE u.kind = 'undo' AND u.other = d.number)
 		UNION ALL
 		SELECT a.id, b.id, CASE r.finding WHEN 'right' THEN 'same' ELSE 'different' END, r.reason, r.at
 		FROM reviews r JOIN items b ON b.ordinal = r.ordinal JOIN items a ON a.ordinal = b.of
-		WHERE r.finding IN ('right', 'wrong') AND r.number = (SELECT max(number) FROM reviews q WHERE q.ordinal = r.ordinal)
+		WHERE r.finding IN ('right', 'wrong') AND r.number = (SELECT max(number) FROM reviews q
+			WHERE q.ordinal = r.ordinal)
 		ORDER BY 5`
 	out, err := must.Try(func() (out []Label) {
 		at := map[[2]string]int{}

@@ -8,13 +8,14 @@ import (
 	"jianguo/internal/wrap"
 )
 
-const itemColumns = `ordinal, id, seq, revision, title, source, url, published_at, arrived_at, exact, fingerprint, sketch,
-	recipe, policy, verdict, rule, of, cluster, series, distance, margin, resemblance, evidence, event`
+const itemColumns = `ordinal, id, seq, revision, title, source, url, published_at, arrived_at, exact, fingerprint,
+	sketch, recipe, policy, verdict, rule, of, cluster, series, distance, margin, resemblance, evidence, event`
 
 const eventColumns = `number, ordinal, at, verdict, previous, cause, rule, of, cluster, policy, revision, note`
 
 // eventsOf selects the numbers of all events of the version with ordinal ?1.
-const eventsOf = `SELECT event FROM items WHERE ordinal = ?1 UNION SELECT number FROM events WHERE ordinal = ?1 AND cause > 2`
+const eventsOf = `SELECT event FROM items WHERE ordinal = ?1
+	UNION SELECT number FROM events WHERE ordinal = ?1 AND cause > 2`
 
 // itemRow is a row of items: a version and its verdict on arrival.
 type itemRow struct {
@@ -41,9 +42,11 @@ type itemRow struct {
 
 // columns are the values of itemColumns, to be read or written.
 func (r *itemRow) columns() []any {
-	return []any{&r.ordinal, &r.id, &r.seq, &r.revision, &r.title, &r.source, &r.url, &r.publishedAt, &r.arrivedAt, &r.exact,
+	return []any{
+		&r.ordinal, &r.id, &r.seq, &r.revision, &r.title, &r.source, &r.url, &r.publishedAt, &r.arrivedAt, &r.exact,
 		&r.fingerprint, &r.sketch, &r.recipe, &r.policy, &r.verdict, &r.rule, &r.of, &r.cluster, &r.series, &r.distance,
-		&r.margin, &r.resemblance, &r.evidence, &r.event}
+		&r.margin, &r.resemblance, &r.evidence, &r.event,
+	}
 }
 
 // eventRow is a row of events.
@@ -62,7 +65,8 @@ type eventRow struct {
 
 // columns are the values of eventColumns, to be read or written.
 func (e *eventRow) columns() []any {
-	return []any{&e.number, &e.ordinal, &e.at, &e.verdict, &e.previous, &e.cause, &e.rule, &e.of, &e.cluster, &e.policy, &e.revision, &e.note}
+	return []any{&e.number, &e.ordinal, &e.at, &e.verdict, &e.previous, &e.cause, &e.rule, &e.of, &e.cluster,
+		&e.policy, &e.revision, &e.note}
 }
 
 func textOrNull(s string) sql.NullString { return sql.NullString{String: s, Valid: s != ""} }
@@ -81,7 +85,8 @@ func (r *readers) id(ctx context.Context, ordinal uint32) (id string, err error)
 
 // standing returns the source of a version and the rule of its current verdict.
 func (r *readers) standing(ctx context.Context, ordinal uint32) (source string, rule Rule, err error) {
-	err = r.DB.QueryRowContext(ctx, `SELECT coalesce(s.name, ''), coalesce(c.rule, i.rule) FROM items i LEFT JOIN sources s ON s.number = i.source
+	err = r.DB.QueryRowContext(ctx, `SELECT coalesce(s.name, ''), coalesce(c.rule, i.rule) FROM items i
+		LEFT JOIN sources s ON s.number = i.source
 		LEFT JOIN current c ON c.ordinal = i.ordinal WHERE i.ordinal = ?`, ordinal).Scan(&source, &rule)
 	return source, rule, wrap.Err(err, "source of ordinal %d", ordinal)
 }

@@ -16,7 +16,8 @@ func (d *decision) reject() {
 	into := d.req.Into
 	if into == 0 {
 		if v.state.of == 0 {
-			must.Do(fmt.Errorf("into: is missing: item %q is not suspected of being a copy, say of which cluster it is one: %w", v.id, ErrQuery))
+			must.Do(fmt.Errorf("into: is missing: item %q is not suspected of being a copy, "+
+				"say of which cluster it is one: %w", v.id, ErrQuery))
 		}
 		into = d.x.tables.Rows.Cluster(v.state.of)
 	}

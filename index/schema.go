@@ -16,7 +16,8 @@ var schema string
 // format is the number of the layout in schema.sql: SQLite's user_version in the header of the file.
 const format = 1
 
-// openWriter opens the file of a catalogue, and creates it if there is none. It does not touch a file of another format.
+// openWriter opens the file of a catalogue, and creates it if there is none. It does not touch a file of another
+// format.
 func openWriter(ctx context.Context, path, synchronous string) (*sql.DB, error) {
 	if have, ok := sqlite.Format(path); ok && have != format {
 		return nil, fmt.Errorf("%s has format %d, and this jianguo reads and writes format %d only: "+

@@ -62,7 +62,8 @@ func (x *Index) SetSourcePolicy(ctx context.Context, p SourcePolicy) error {
 	}
 	if err := x.policies.WriteFile(ctx); err != nil {
 		// The catalogue holds it, and the next start brings the file up to date.
-		x.log.ErrorContext(ctx, "the policy is in force, but the sources file could not be written", "source", p.Source, "policy", p.Policy, "error", err)
+		x.log.ErrorContext(ctx, "the policy is in force, but the sources file could not be written", "source",
+			p.Source, "policy", p.Policy, "error", err)
 	}
 	return nil
 }

@@ -70,7 +70,8 @@ func (x sweeper) sweep(ctx context.Context, group []uint32, at uint32) (int, err
 	postings := make([]resident.Posting, len(group))
 	for i, ordinal := range group {
 		var err error
-		if postings[i], err = resident.ReadPosting(ctx, x.reader, x.forms.Load().overlay.Compared(), ordinal); err != nil {
+		postings[i], err = resident.ReadPosting(ctx, x.reader, x.forms.Load().overlay.Compared(), ordinal)
+		if err != nil {
 			return 0, err
 		}
 	}

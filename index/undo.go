@@ -26,7 +26,8 @@ func (d *decision) undoing() {
 	var undone bool
 	var item sql.NullInt64
 	err := d.query(`SELECT kind, cluster, item, effects, coalesce((SELECT id FROM items WHERE ordinal = item), ''),
-		EXISTS (SELECT 1 FROM decisions u WHERE u.kind = 'undo' AND u.other = d.number) FROM decisions d WHERE number = ?`, d.req.Undo).
+		EXISTS (SELECT 1 FROM decisions u WHERE u.kind = 'undo' AND u.other = d.number) FROM decisions d
+		WHERE number = ?`, d.req.Undo).
 		Scan(&kind, &d.cluster, &item, &text, &d.req.Item, &undone)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = unknown
@@ -44,14 +45,16 @@ func (d *decision) undoing() {
 	for _, e := range slices.Backward(effects) {
 		d.restore(&e)
 	}
-	d.items = must.Get(sqlite.Column[uint32](d.ctx, d.x.w, `SELECT item FROM decision_items WHERE decision = ? ORDER BY item`, d.req.Undo))
+	d.items = must.Get(sqlite.Column[uint32](d.ctx, d.x.w, `SELECT item FROM decision_items
+		WHERE decision = ? ORDER BY item`, d.req.Undo))
 }
 
 // about reports whether the decision to undo was about a cluster: it was made
 // there, merged into it, or left its item there.
 func (d *decision) about(cluster uint32) bool {
 	cluster = d.x.clusters.Resolve(cluster)
-	return cluster == d.x.clusters.Resolve(d.cluster) || d.item != 0 && cluster == d.x.clusters.Resolve(d.x.tables.Rows.Cluster(d.item))
+	return cluster == d.x.clusters.Resolve(d.cluster) ||
+		d.item != 0 && cluster == d.x.clusters.Resolve(d.x.tables.Rows.Cluster(d.item))
 }
 
 func (d *decision) restore(e *effect) {
@@ -77,7 +80,8 @@ func (d *decision) restore(e *effect) {
 		// might have been promoted in its place.
 		to, lead := d.x.clusters.Lead(e.Before.Cluster)
 		if lead == 0 && !e.Leadless || to == d.x.clusters.Resolve(e.After.Cluster) {
-			d.conflict("cluster %d, where item %q came from, has been merged or has no lead any more", e.Before.Cluster, v.id)
+			d.conflict("cluster %d, where item %q came from, has been merged or has no lead any more",
+				e.Before.Cluster, v.id)
 		}
 		c := d.batch.cluster(e.After.Cluster)
 		d.direct(c.id, c.lead, e.Before.Cluster)

@@ -63,7 +63,8 @@ func Mutation(rt *rapid.T, seq uint64) verdict.Mutation {
 		return m
 	}
 	family := uint64(rapid.IntRange(1, 3).Draw(rt, "family")) * 0x0123456789abcdef
-	flips := rapid.SampledFrom([]uint64{0, 1, 3, 7, 0xf, 1 << 20, 1<<20 | 1<<40, 1<<20 | 1<<40 | 1<<60}).Draw(rt, "flips")
+	flips := rapid.SampledFrom([]uint64{0, 1, 3, 7, 0xf, 1 << 20, 1<<20 | 1<<40, 1<<20 | 1<<40 | 1<<60}).Draw(rt,
+		"flips")
 	text := fmt.Sprintf("%x/%x", family, flips)
 	if rapid.IntRange(0, 9).Draw(rt, "blank") == 0 {
 		text, family, flips = "", 0, 0

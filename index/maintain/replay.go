@@ -41,7 +41,8 @@ func NewReplay(ctx context.Context, x *index.Index, since time.Time) (*Replay, e
 	r.last = r.Last
 	err := must.Catch(func() {
 		r.policies = must.Get(x.SourcePolicies(ctx))
-		must.Do(r.db.QueryRowContext(ctx, `SELECT coalesce(min(ordinal), ?) FROM items WHERE arrived_at >= ?`, r.last+1, since.UnixMilli()).Scan(&r.next))
+		must.Do(r.db.QueryRowContext(ctx, `SELECT coalesce(min(ordinal), ?) FROM items
+			WHERE arrived_at >= ?`, r.last+1, since.UnixMilli()).Scan(&r.next))
 		first := r.next
 		for ordinal := first; ordinal <= r.last; ordinal++ {
 			if f := r.Rows.Flags(ordinal); f&resident.Exemplar != 0 {
@@ -59,7 +60,8 @@ func NewReplay(ctx context.Context, x *index.Index, since time.Time) (*Replay, e
 // giveBack makes those versions leads again that arrived before the first one and lost the lead to
 // a preferred source later.
 func (r *Replay) giveBack(ctx context.Context, first uint32) error {
-	return sqlite.Each(ctx, r.db, `SELECT e.ordinal, e.previous, i.cluster FROM events e JOIN items i ON i.ordinal = e.of
+	return sqlite.Each(ctx, r.db, `SELECT e.ordinal, e.previous, i.cluster FROM events e
+		JOIN items i ON i.ordinal = e.of
 		WHERE e.cause = ?1 AND e.ordinal < ?2 AND i.ordinal >= ?2 ORDER BY e.number DESC`, func(rows *sql.Rows) error {
 		var ordinal, cluster uint32
 		var previous index.Verdict
@@ -120,7 +122,8 @@ func (r *Replay) judge(ctx context.Context, ordinal uint32, prepare func(*index.
 		r.expose(ctx, ordinal, resident.Arrival(it.Event.Verdict, it.blank)|blocked)
 		return nil
 	}
-	q := match.Query{Article: prepare(&it.Item), At: uint32(max(it.Arrived.Unix(), 0)), Before: ordinal, Except: map[uint32]bool{}}
+	q := match.Query{Article: prepare(&it.Item), At: uint32(max(it.Arrived.Unix(), 0)), Before: ordinal,
+		Except: map[uint32]bool{}}
 	for _, own := range r.x.View().Versions(it.ID) {
 		q.Except[own] = true
 	}
@@ -155,7 +158,8 @@ func (r *Replay) version(ctx context.Context, ordinal uint32) *version {
 	var first uint64
 	var arrived int64
 	var published sql.NullInt64
-	must.Do(r.db.QueryRowContext(ctx, `SELECT i.id, i.title, coalesce(s.name, ''), i.arrived_at, i.published_at, i.exact IS NULL, i.event
+	must.Do(r.db.QueryRowContext(ctx, `SELECT i.id, i.title, coalesce(s.name, ''), i.arrived_at, i.published_at,
+		i.exact IS NULL, i.event
 		FROM items i LEFT JOIN sources s ON s.number = i.source WHERE i.ordinal = ?`, ordinal).
 		Scan(&v.ID, &v.Title, &v.Source, &arrived, &published, &v.blank, &first))
 	v.Arrived = time.UnixMilli(arrived).UTC()

@@ -42,9 +42,9 @@ func Resident(t resident.Tables) (inBands int64, parts map[string]int64) {
 	}
 }
 
-// Sizes returns the bytes on disk: of the values in each table of the catalogue, the largest first, of what its file has
-// in addition (indexes, structure, free pages), and of the snapshot. Numbers count as eight bytes. Nothing may write
-// meanwhile.
+// Sizes returns the bytes on disk: of the values in each table of the catalogue, the largest first, of what its file
+// has in addition (indexes, structure, free pages), and of the snapshot. Numbers count as eight bytes. Nothing may
+// write meanwhile.
 func Sizes(ctx context.Context, dir string) (sizes []Size, err error) {
 	path := filepath.Join(dir, index.FileName)
 	db, err := sqlite.Open(path, sqlite.Writes, "FULL")
@@ -59,9 +59,10 @@ func Sizes(ctx context.Context, dir string) (sizes []Size, err error) {
 	if err != nil {
 		return nil, err
 	}
-	tables, err := sqlite.All(ctx, db, func(t *[2]string) []any { return []any{&t[0], &t[1]} }, `SELECT name, (SELECT group_concat(
-		'CASE WHEN typeof("' || name || '") IN (''text'', ''blob'') THEN octet_length("' || name || '") ELSE 8 END', '+')
-		FROM pragma_table_info(t.name)) FROM sqlite_schema t WHERE type = 'table'`)
+	const query = `SELECT name, (SELECT group_concat('CASE WHEN typeof("' || name || '") IN (''text'', ''blob'')
+		THEN octet_length("' || name || '") ELSE 8 END', '+') FROM pragma_table_info(t.name))
+		FROM sqlite_schema t WHERE type = 'table'`
+	tables, err := sqlite.All(ctx, db, func(t *[2]string) []any { return []any{&t[0], &t[1]} }, query)
 	rest := Size{index.FileName, "indexes and structure", info.Size()}
 	for _, t := range tables {
 		s := Size{File: index.FileName, Part: t[0]}

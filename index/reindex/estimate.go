@@ -68,7 +68,8 @@ func sample(ctx context.Context, db *sql.DB, cfg *Config) *Estimate {
 	var goal int64 // 0: the catalogue does not know the recipe
 	force, doing := must.Get(Stored(ctx, db, InForce)), must.Get(Stored(ctx, db, Underway))
 	must.Do(db.QueryRowContext(ctx, `SELECT coalesce((SELECT number FROM stamps WHERE kind = 'recipe' AND hash = ?), 0),
-		coalesce((SELECT hash FROM stamps WHERE number = ?), ''), (SELECT coalesce(max(ordinal), 0) FROM items)`, cfg.Recipe, force.Recipe).Scan(&goal, &e.Force, &e.Items))
+		coalesce((SELECT hash FROM stamps WHERE number = ?), ''),
+		(SELECT coalesce(max(ordinal), 0) FROM items)`, cfg.Recipe, force.Recipe).Scan(&goal, &e.Force, &e.Items))
 	after := uint32(0)
 	switch {
 	case goal != 0 && doing.Recipe == goal:

@@ -108,7 +108,8 @@ func (o *Overlay) FormOf(ctx context.Context, db sqlite.RowQuerier, ordinal uint
 		return own, nil
 	}
 	var f Form
-	err := db.QueryRowContext(ctx, `SELECT exact, fingerprint, sketch FROM overlay WHERE place = ?`, o.Place(ordinal)).Scan(&f.Exact, &f.Fingerprint, &f.Sketch)
+	err := db.QueryRowContext(ctx, `SELECT exact, fingerprint, sketch FROM overlay WHERE place = ?`, o.Place(ordinal)).
+		Scan(&f.Exact, &f.Fingerprint, &f.Sketch)
 	if errors.Is(err, sql.ErrNoRows) {
 		return own, nil
 	}

@@ -152,7 +152,8 @@ func (c *Config) Read(ctx context.Context, db *sql.DB, goal int64, after uint32,
 	size := 0
 	for rows := range sqlite.Rows(ctx, db, keptQuery, goal, after, limit) {
 		var k Kept
-		must.Do(rows.Scan(&k.ordinal, &k.recipe, &k.title, &k.published, &k.own.Exact, &k.own.Fingerprint, &k.own.Sketch, &k.packed))
+		must.Do(rows.Scan(&k.ordinal, &k.recipe, &k.title, &k.published, &k.own.Exact, &k.own.Fingerprint,
+			&k.own.Sketch, &k.packed))
 		batch = append(batch, k)
 		if size += len(k.packed); size > batchBytes {
 			break
@@ -194,8 +195,10 @@ func (k *Kept) analyze(f func(title, body string, published time.Time) *verdict.
 		k.Changed = k.own.Exact != nil
 		return nil
 	}
-	k.Made = Form{Exact: bytes.Clone(a.Exact[:]), Fingerprint: int64(a.Print.Fingerprint), Sketch: a.Sketch.AppendBinary(nil)}
-	k.Changed = k.Made.Fingerprint != k.own.Fingerprint || !bytes.Equal(k.Made.Exact, k.own.Exact) || !bytes.Equal(k.Made.Sketch, k.own.Sketch)
+	k.Made = Form{Exact: bytes.Clone(a.Exact[:]), Fingerprint: int64(a.Print.Fingerprint),
+		Sketch: a.Sketch.AppendBinary(nil)}
+	k.Changed = k.Made.Fingerprint != k.own.Fingerprint || !bytes.Equal(k.Made.Exact, k.own.Exact) ||
+		!bytes.Equal(k.Made.Sketch, k.own.Sketch)
 	return nil
 }
 
@@ -235,17 +238,20 @@ func (r *Run) Fill(ctx context.Context) {
 func (r *Run) write(ctx context.Context, batch []Kept) {
 	next := r.made
 	r.transaction(ctx, func(tx *sql.Tx) {
-		insert := must.Get(tx.PrepareContext(ctx, `INSERT OR REPLACE INTO overlay (place, exact, fingerprint, sketch) VALUES (?, ?, ?, ?)`))
+		insert := must.Get(tx.PrepareContext(ctx, `INSERT OR REPLACE INTO overlay (place, exact, fingerprint, sketch)
+			VALUES (?, ?, ?, ?)`))
 		defer insert.Close()
 		for i := range batch {
 			k := &batch[i]
 			next.Count(k, r.goal)
 			if k.Failed != nil {
-				r.cfg.Logger.WarnContext(ctx, "a kept text cannot be analysed: its item keeps its fingerprint", "ordinal", k.ordinal, "error", k.Failed)
+				r.cfg.Logger.WarnContext(ctx, "a kept text cannot be analysed: its item keeps its fingerprint",
+					"ordinal", k.ordinal, "error", k.Failed)
 				continue
 			}
 			if k.Changed {
-				_, err := insert.ExecContext(ctx, next.Place(k.ordinal), k.Made.Exact, k.Made.Fingerprint, k.Made.Sketch)
+				_, err := insert.ExecContext(ctx, next.Place(k.ordinal), k.Made.Exact, k.Made.Fingerprint,
+					k.Made.Sketch)
 				must.Dof(err, "ordinal %d", k.ordinal)
 			}
 		}
@@ -276,7 +282,8 @@ func (r *Run) Switch(ctx context.Context) {
 }
 
 func store(ctx context.Context, tx *sql.Tx, key string, o Overlay) {
-	must.Get(tx.ExecContext(ctx, `INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value`,
+	must.Get(tx.ExecContext(ctx, `INSERT INTO meta (key, value) VALUES (?, ?)
+		ON CONFLICT (key) DO UPDATE SET value = excluded.value`,
 		key, string(must.Get(json.Marshal(o)))))
 }
 

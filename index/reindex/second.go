@@ -59,13 +59,18 @@ const group = 256
 // next returns the next versions in (after, through] that may have two forms, and up to where
 // they go.
 func (s *Second) next(ctx context.Context, after, through uint32) (versions []twofold, last uint32) {
-	query := fmt.Sprintf(`SELECT f.ordinal, f.exact, f.fingerprint, f.sketch, o.exact, o.fingerprint, o.sketch FROM %s f JOIN %s o ON o.ordinal = f.ordinal
-		WHERE f.ordinal IN (SELECT place & 0xffffffff FROM (SELECT place FROM overlay WHERE place > ?1 + ?3 AND place <= ?1 + ?4 ORDER BY place LIMIT ?5)
-			UNION SELECT place & 0xffffffff FROM (SELECT place FROM overlay WHERE place > ?2 + ?3 AND place <= ?2 + ?4 ORDER BY place LIMIT ?5) ORDER BY 1 LIMIT ?5)
+	query := fmt.Sprintf(`SELECT f.ordinal, f.exact, f.fingerprint, f.sketch, o.exact, o.fingerprint, o.sketch
+		FROM %s f JOIN %s o ON o.ordinal = f.ordinal WHERE f.ordinal IN (
+			SELECT place & 0xffffffff FROM (SELECT place FROM overlay
+				WHERE place > ?1 + ?3 AND place <= ?1 + ?4 ORDER BY place LIMIT ?5)
+			UNION SELECT place & 0xffffffff FROM (SELECT place FROM overlay
+				WHERE place > ?2 + ?3 AND place <= ?2 + ?4 ORDER BY place LIMIT ?5)
+			ORDER BY 1 LIMIT ?5)
 		ORDER BY f.ordinal`, s.Force.Compared(), s.Other.Compared())
 	for r := range sqlite.Rows(ctx, s.DB, query, s.Force.Place(0), s.Other.Place(0), after, through, group) {
 		var v twofold
-		must.Do(r.Scan(&v.ordinal, &v.force.Exact, &v.force.Fingerprint, &v.force.Sketch, &v.other.Exact, &v.other.Fingerprint, &v.other.Sketch))
+		must.Do(r.Scan(&v.ordinal, &v.force.Exact, &v.force.Fingerprint, &v.force.Sketch, &v.other.Exact,
+			&v.other.Fingerprint, &v.other.Sketch))
 		versions = append(versions, v)
 	}
 	if len(versions) < group {
@@ -123,7 +128,8 @@ func (s *Second) Switch(ctx context.Context) {
 			s.Matcher.Unpost(v.ordinal, before)
 		}
 		// Versions in current have their flags from there.
-		for r := range sqlite.Rows(ctx, s.DB, `SELECT verdict FROM items WHERE ordinal = ?1 AND NOT EXISTS (SELECT 1 FROM current WHERE ordinal = ?1)`, v.ordinal) {
+		for r := range sqlite.Rows(ctx, s.DB, `SELECT verdict FROM items WHERE ordinal = ?1
+			AND NOT EXISTS (SELECT 1 FROM current WHERE ordinal = ?1)`, v.ordinal) {
 			var arrived verdict.Verdict
 			must.Do(r.Scan(&arrived))
 			s.Rows.SetFlags(v.ordinal, resident.Arrival(arrived, v.other.Exact == nil))

@@ -113,7 +113,9 @@ func (s *Clauses) Learn(body string, due uint64) *Clauses {
 			next.meet(c)
 		}
 	}
-	next.passages = slices.DeleteFunc(next.passages, func(p Passage) bool { return p.State == PassageLearned && next.articles-p.Article > forgotten })
+	next.passages = slices.DeleteFunc(next.passages, func(p Passage) bool {
+		return p.State == PassageLearned && next.articles-p.Article > forgotten
+	})
 	return next.collect()
 }
 
@@ -131,7 +133,8 @@ func (s *Clauses) meet(clause string) {
 	}
 	if s.counts[i]++; s.counts[i] >= key+least && len(s.passages) < mostPassages {
 		s.counts = slices.Delete(s.counts, i, i+1)
-		s.passages = append(s.passages, Passage{Text: strings.Clone(clause), State: PassageLearned, Article: s.articles, hash: hash})
+		p := Passage{Text: strings.Clone(clause), State: PassageLearned, Article: s.articles, hash: hash}
+		s.passages = append(s.passages, p)
 	}
 	if len(s.counts) > counted {
 		for i, c := range s.counts {
@@ -141,8 +144,8 @@ func (s *Clauses) meet(clause string) {
 	}
 }
 
-// Decide returns the state after an editor's decision: PassageIn, PassageOut, or PassageLearned, which takes a decision back. A passage of
-// several clauses is as many passages; normal makes its normal form.
+// Decide returns the state after an editor's decision: PassageIn, PassageOut, or PassageLearned, which takes a decision
+// back. A passage of several clauses is as many passages; normal makes its normal form.
 func (s *Clauses) Decide(source string, p Passage, normal func(title, body string) sketch.Input) (*Clauses, error) {
 	wrong := func(what string) (*Clauses, error) { return nil, fmt.Errorf("%s: %w", what, verdict.ErrQuery) }
 	switch {
@@ -194,7 +197,8 @@ func (s *Clauses) Row(source string) []any {
 }
 
 // InsertClauses is the statement that a Row is for.
-const InsertClauses = `INSERT OR REPLACE INTO boilerplate (source, articles, counts, passages, sum) VALUES (?, ?, ?, ?, ?)`
+const InsertClauses = `INSERT OR REPLACE INTO boilerplate (source, articles, counts, passages, sum)
+	VALUES (?, ?, ?, ?, ?)`
 
 // Load reads all states. Package must ends it.
 func (t *Boilerplate) Load(ctx context.Context, db sqlite.Querier) {

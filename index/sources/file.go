@@ -66,7 +66,8 @@ func (t *Table) Open(ctx context.Context) {
 	var edits []Policy
 	edit := func(source, policy string) {
 		treatment, strictness := Parts(policy)
-		edits = append(edits, Policy{At: time.Now(), By: editedBy, Source: source, Policy: treatment, Strictness: strictness})
+		edits = append(edits, Policy{At: time.Now(), By: editedBy, Source: source, Policy: treatment,
+			Strictness: strictness})
 	}
 	for source, policy := range listed {
 		if p := then[source]; p.Stored() != policy && force[source] != policy {
@@ -132,12 +133,14 @@ func Parse(text string) (listed map[string]string, change int64, err error) {
 // WriteFile writes the policies in force to the file. It replaces the file atomically.
 func (t *Table) WriteFile(ctx context.Context) error {
 	var change int64
-	if err := t.DB.QueryRowContext(ctx, `SELECT coalesce(max(number), 0) FROM source_policies`).Scan(&change); err != nil {
+	last := t.DB.QueryRowContext(ctx, `SELECT coalesce(max(number), 0) FROM source_policies`)
+	if err := last.Scan(&change); err != nil {
 		return err
 	}
 	var lines []string
 	for source, policy := range t.InForce() {
-		if strings.ContainsFunc(source, func(r rune) bool { return !unicode.IsPrint(r) }) || source[0] == '"' || strings.TrimSpace(source) != source {
+		unprintable := strings.ContainsFunc(source, func(r rune) bool { return !unicode.IsPrint(r) })
+		if unprintable || source[0] == '"' || strings.TrimSpace(source) != source {
 			source = strconv.Quote(source)
 		}
 		lines = append(lines, policy+"\t"+source+"\n")

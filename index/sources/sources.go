@@ -55,8 +55,8 @@ type Policy struct {
 	Before string `json:"before,omitempty"`
 }
 
-// Table is the log of policies, the policies in force, and the file. Every exported field is required. Calls of Open, Set
-// and WriteFile must not overlap. The other methods are safe for concurrent use.
+// Table is the log of policies, the policies in force, and the file. Every exported field is required. Calls of Open,
+// Set and WriteFile must not overlap. The other methods are safe for concurrent use.
 type Table struct {
 	DB  *sql.DB // read-only connections to the catalogue
 	Dir string  // the data directory
@@ -100,7 +100,8 @@ func (t *Table) log(ctx context.Context, order string, args ...any) ([]Policy, e
 	out, err := sqlite.All(ctx, t.DB, func(p *Policy) []any {
 		return []any{&p.Number, (*sqlite.Millis)(&p.At), &p.By, &p.Source, &p.Policy, &p.Reason, &p.Applied, &p.Before}
 	}, `SELECT number, at, by, source, policy, reason, applied,
-		coalesce((SELECT policy FROM source_policies b WHERE b.source = p.source AND b.number < p.number ORDER BY b.number DESC LIMIT 1), 'normal')
+		coalesce((SELECT policy FROM source_policies b WHERE b.source = p.source AND b.number < p.number
+			ORDER BY b.number DESC LIMIT 1), 'normal')
 		FROM source_policies p `+order, args...)
 	for i := range out {
 		p := &out[i]
@@ -132,7 +133,8 @@ func check(source, policy string) error {
 		return fmt.Errorf("policy %q: want normal, licensed, preferred or watched: %w", policy, verdict.ErrQuery)
 	}
 	if strictness != "" && !slices.Contains(verdict.Strictnesses, strictness) {
-		return fmt.Errorf("strictness %q: want %s: %w", strictness, strings.Join(verdict.Strictnesses, ", "), verdict.ErrQuery)
+		return fmt.Errorf("strictness %q: want %s: %w", strictness, strings.Join(verdict.Strictnesses, ", "),
+			verdict.ErrQuery)
 	}
 	if source == "" {
 		return fmt.Errorf("source: is missing: %w", verdict.ErrQuery)
@@ -151,7 +153,8 @@ func (t *Table) Set(ctx context.Context, changes []Policy) error {
 			if policy == cmp.Or(next[p.Source], Normal) {
 				continue
 			}
-			must.Get(conn.ExecContext(ctx, `INSERT INTO source_policies (at, by, source, policy, reason, applied) VALUES (?,?,?,?,?,?)`,
+			must.Get(conn.ExecContext(ctx, `INSERT INTO source_policies (at, by, source, policy, reason, applied)
+				VALUES (?,?,?,?,?,?)`,
 				p.At.UnixMilli(), p.By, p.Source, policy, p.Reason, applied))
 			if next[p.Source] = policy; policy == Normal {
 				delete(next, p.Source)

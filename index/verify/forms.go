@@ -29,7 +29,9 @@ func summaries(ctx context.Context, db *sql.DB, hash func(recipe int64) string) 
 
 // verifyForms proves that the rows which meta speaks of are there and whole; last is
 // the newest ordinal.
-func verifyForms(ctx context.Context, db *sql.DB, last uint32, hash func(recipe int64) string, problem func(format string, args ...any)) error {
+func verifyForms(
+	ctx context.Context, db *sql.DB, last uint32, hash func(recipe int64) string, problem func(string, ...any),
+) error {
 	for _, key := range []string{reindex.InForce, reindex.Underway} {
 		o, err := reindex.Stored(ctx, db, key)
 		if err != nil || o.Recipe == 0 {
@@ -46,7 +48,8 @@ func verifyForms(ctx context.Context, db *sql.DB, last uint32, hash func(recipe 
 		}
 		rows := int64(0)
 		err = sqlite.Each(ctx, db, `SELECT o.place & 0xffffffff, o.exact, o.sketch, i.ordinal IS NULL FROM overlay o
-			LEFT JOIN items i ON i.ordinal = o.place & 0xffffffff WHERE o.place > ? AND o.place <= ?`, func(rs *sql.Rows) error {
+			LEFT JOIN items i ON i.ordinal = o.place & 0xffffffff
+			WHERE o.place > ? AND o.place <= ?`, func(rs *sql.Rows) error {
 			var ordinal uint32
 			var exact, encoded sql.RawBytes
 			var stray bool

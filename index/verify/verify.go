@@ -43,33 +43,47 @@ func (r *Report) problem(format string, args ...any) {
 // rules must hold in every catalogue. Each is a query for its exceptions, which returns
 // their numbers.
 var rules = []struct{ what, query string }{
-	{"ordinal is missing before it", `SELECT ordinal FROM (SELECT ordinal, lag(ordinal, 1, 0) OVER (ORDER BY ordinal) AS before FROM items) WHERE ordinal != before + 1`},
-	{"event is missing before it", `SELECT number FROM (SELECT number, lag(number, 1, 0) OVER (ORDER BY number) AS before FROM events) WHERE number != before + 1`},
-	{"event is about no item", `SELECT number FROM events e WHERE NOT EXISTS (SELECT 1 FROM items i WHERE i.ordinal = e.ordinal)`},
-	{"item's first event is not there, or about another", `SELECT i.ordinal FROM items i LEFT JOIN events e ON e.number = i.event WHERE e.ordinal IS NOT i.ordinal`},
-	{"arrival is not the first event of its item", `SELECT e.number FROM events e JOIN items i ON i.ordinal = e.ordinal WHERE e.cause <= 2 AND e.number != i.event`},
-	{"event comes before the first of its item", `SELECT e.number FROM events e JOIN items i ON i.ordinal = e.ordinal WHERE e.cause > 2 AND e.number < i.event`},
-	{"item's last event differs from its state", `SELECT i.ordinal FROM items i LEFT JOIN current c ON c.ordinal = i.ordinal
+	{"ordinal is missing before it", `SELECT ordinal FROM
+		(SELECT ordinal, lag(ordinal, 1, 0) OVER (ORDER BY ordinal) AS before FROM items) WHERE ordinal != before + 1`},
+	{"event is missing before it", `SELECT number FROM
+		(SELECT number, lag(number, 1, 0) OVER (ORDER BY number) AS before FROM events) WHERE number != before + 1`},
+	{"event is about no item", `SELECT number FROM events e
+		WHERE NOT EXISTS (SELECT 1 FROM items i WHERE i.ordinal = e.ordinal)`},
+	{"item's first event is not there, or about another", `SELECT i.ordinal FROM items i
+		LEFT JOIN events e ON e.number = i.event WHERE e.ordinal IS NOT i.ordinal`},
+	{"arrival is not the first event of its item", `SELECT e.number FROM events e
+		JOIN items i ON i.ordinal = e.ordinal WHERE e.cause <= 2 AND e.number != i.event`},
+	{"event comes before the first of its item", `SELECT e.number FROM events e
+		JOIN items i ON i.ordinal = e.ordinal WHERE e.cause > 2 AND e.number < i.event`},
+	{"item's last event differs from its state", `SELECT i.ordinal FROM items i
+		LEFT JOIN current c ON c.ordinal = i.ordinal
 		WHERE coalesce(c.verdict, i.verdict) IS NOT coalesce(
 			(SELECT e.verdict FROM events e WHERE e.ordinal = i.ordinal AND e.cause > 2 ORDER BY e.number DESC LIMIT 1),
 			(SELECT e.verdict FROM events e WHERE e.number = i.event))`},
-	{"item has an unknown recipe or policy", `SELECT ordinal FROM items i WHERE NOT EXISTS (SELECT 1 FROM stamps WHERE number = i.recipe AND kind = 'recipe')
+	{"item has an unknown recipe or policy", `SELECT ordinal FROM items i
+		WHERE NOT EXISTS (SELECT 1 FROM stamps WHERE number = i.recipe AND kind = 'recipe')
 		OR NOT EXISTS (SELECT 1 FROM stamps WHERE number = i.policy AND kind = 'policy')`},
-	{"state is about no item", `SELECT ordinal FROM current c WHERE NOT EXISTS (SELECT 1 FROM items i WHERE i.ordinal = c.ordinal)`},
-	{"item is a copy of something that is neither accepted nor blocked", `SELECT i.ordinal FROM items i LEFT JOIN items o ON o.ordinal = i.of
-		WHERE i.verdict = 3 AND o.ordinal IS NULL`},
-	{"accepted item does not lead its cluster", `SELECT i.ordinal FROM items i LEFT JOIN current c ON c.ordinal = i.ordinal
-		LEFT JOIN clusters k ON k.id = coalesce(c.cluster, i.cluster)
-		WHERE coalesce(c.verdict, i.verdict) IN (1, 2) AND coalesce(c.flags, 0) & 32 = 0 AND coalesce(k.lead, coalesce(c.cluster, i.cluster)) != i.ordinal`},
-	{"cluster's lead is neither accepted nor blocked", `SELECT k.id FROM clusters k JOIN items i ON i.ordinal = k.lead LEFT JOIN current c ON c.ordinal = i.ordinal
-		WHERE k.merged_into IS NULL AND coalesce(c.verdict, i.verdict) NOT IN (1, 2) AND coalesce(c.flags, 0) & 16 = 0`},
-	{"cluster's size is not the number of its members", `SELECT k.id FROM clusters k WHERE k.size != max((SELECT count(*) FROM members m WHERE m.cluster = k.id), k.size = 1)`},
-	{"copy is not a member of its cluster", `SELECT i.ordinal FROM items i LEFT JOIN current c ON c.ordinal = i.ordinal
-		WHERE coalesce(c.verdict, i.verdict) = 3 AND coalesce(c.flags, 0) & 32 = 0
-		AND NOT EXISTS (SELECT 1 FROM members m WHERE m.cluster = coalesce(c.cluster, i.cluster) AND m.ordinal = i.ordinal)`},
-	{"member belongs to another cluster", `SELECT m.ordinal FROM members m JOIN items i ON i.ordinal = m.ordinal LEFT JOIN current c ON c.ordinal = i.ordinal
-		WHERE coalesce(c.cluster, i.cluster) != m.cluster`},
-	{"kept text belongs to no item", `SELECT ordinal FROM texts t WHERE NOT EXISTS (SELECT 1 FROM items i WHERE i.ordinal = t.ordinal)`},
+	{"state is about no item", `SELECT ordinal FROM current c
+		WHERE NOT EXISTS (SELECT 1 FROM items i WHERE i.ordinal = c.ordinal)`},
+	{"item is a copy of something that is neither accepted nor blocked", `SELECT i.ordinal FROM items i
+		LEFT JOIN items o ON o.ordinal = i.of WHERE i.verdict = 3 AND o.ordinal IS NULL`},
+	{"accepted item does not lead its cluster", `SELECT i.ordinal FROM items i
+		LEFT JOIN current c ON c.ordinal = i.ordinal LEFT JOIN clusters k ON k.id = coalesce(c.cluster, i.cluster)
+		WHERE coalesce(c.verdict, i.verdict) IN (1, 2) AND coalesce(c.flags, 0) & 32 = 0
+		AND coalesce(k.lead, c.cluster, i.cluster) != i.ordinal`},
+	{"cluster's lead is neither accepted nor blocked", `SELECT k.id FROM clusters k
+		JOIN items i ON i.ordinal = k.lead LEFT JOIN current c ON c.ordinal = i.ordinal WHERE k.merged_into IS NULL
+		AND coalesce(c.verdict, i.verdict) NOT IN (1, 2) AND coalesce(c.flags, 0) & 16 = 0`},
+	{"cluster's size is not the number of its members", `SELECT k.id FROM clusters k
+		WHERE k.size != max((SELECT count(*) FROM members m WHERE m.cluster = k.id), k.size = 1)`},
+	{"copy is not a member of its cluster", `SELECT i.ordinal FROM items i
+		LEFT JOIN current c ON c.ordinal = i.ordinal
+		WHERE coalesce(c.verdict, i.verdict) = 3 AND coalesce(c.flags, 0) & 32 = 0 AND NOT EXISTS
+			(SELECT 1 FROM members m WHERE m.cluster = coalesce(c.cluster, i.cluster) AND m.ordinal = i.ordinal)`},
+	{"member belongs to another cluster", `SELECT m.ordinal FROM members m JOIN items i ON i.ordinal = m.ordinal
+		LEFT JOIN current c ON c.ordinal = i.ordinal WHERE coalesce(c.cluster, i.cluster) != m.cluster`},
+	{"kept text belongs to no item", `SELECT ordinal FROM texts t
+		WHERE NOT EXISTS (SELECT 1 FROM items i WHERE i.ordinal = t.ordinal)`},
 }
 
 // Catalogue is the input of Run. Nothing may write to it meanwhile.
@@ -102,7 +116,8 @@ func Run(ctx context.Context, c Catalogue) (*Report, error) {
 	if err := sqlite.VerifySums(ctx, c.DB, func(err error) { r.problem("%v", err) }); err != nil {
 		return nil, fmt.Errorf("verify: %w", err)
 	}
-	err := c.DB.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM items), (SELECT count(*) FROM events), (SELECT count(*) FROM clusters WHERE size > 1)`).
+	err := c.DB.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM items),
+		(SELECT count(*) FROM events), (SELECT count(*) FROM clusters WHERE size > 1)`).
 		Scan(&r.Items, &r.Events, &r.Clusters)
 	if err != nil {
 		return nil, fmt.Errorf("verify: %w", err)
@@ -168,7 +183,8 @@ func (c *Catalogue) verifyResident(ctx context.Context, r *Report) error {
 	var hits []bands.Hit
 	var ordinals []uint32
 	var postings int64
-	err := sqlite.Each(ctx, c.DB, `SELECT ordinal, id, exact, fingerprint, sketch FROM `+c.Overlay.Compared()+` ORDER BY ordinal`, func(rows *sql.Rows) error {
+	query := `SELECT ordinal, id, exact, fingerprint, sketch FROM ` + c.Overlay.Compared() + ` ORDER BY ordinal`
+	err := sqlite.Each(ctx, c.DB, query, func(rows *sql.Rows) error {
 		var ordinal uint32
 		var id, exact, encoded sql.RawBytes
 		var fingerprint int64
@@ -179,9 +195,10 @@ func (c *Catalogue) verifyResident(ctx context.Context, r *Report) error {
 			r.problem("%d: id %q is not in the look-up", ordinal, id)
 		}
 		if exact != nil {
+			ordinals = c.Tables.Exacts.Get(ordinals[:0], resident.ExactKey(exact))
 			if len(exact) != 16 {
 				r.problem("%d: exact hash of %d bytes", ordinal, len(exact))
-			} else if ordinals = c.Tables.Exacts.Get(ordinals[:0], resident.ExactKey(exact)); !slices.Contains(ordinals, ordinal) {
+			} else if !slices.Contains(ordinals, ordinal) {
 				r.problem("%d: exact hash is not in the look-up", ordinal)
 			}
 		}
@@ -218,7 +235,8 @@ func (c *Catalogue) verifyResident(ctx context.Context, r *Report) error {
 // Report.Reindexed counts versions without a kept text.
 func (c *Catalogue) recipes(ctx context.Context) ([]string, error) {
 	hashes, err := sqlite.Column[string](ctx, c.DB, `SELECT hash FROM stamps WHERE kind = 'recipe'
-		AND (number = ?1 OR number IN (SELECT DISTINCT recipe FROM items WHERE ordinal > ?2)) ORDER BY number`, c.Overlay.Recipe, c.Overlay.Through)
+		AND (number = ?1 OR number IN (SELECT DISTINCT recipe FROM items WHERE ordinal > ?2))
+		ORDER BY number`, c.Overlay.Recipe, c.Overlay.Through)
 	if len(hashes) < 2 {
 		return nil, err
 	}

@@ -60,8 +60,9 @@ func Pairs[A, B any](ctx context.Context, db Querier, query string, args ...any)
 
 // All reads the rows of a query. columns lists where the columns of a row go, as the
 // arguments of Scan.
-func All[T any](ctx context.Context, db Querier, columns func(*T) []any, query string, args ...any) (out []T, err error) {
-	err = Each(ctx, db, query, func(r *sql.Rows) error {
+func All[T any](ctx context.Context, db Querier, columns func(*T) []any, query string, args ...any) ([]T, error) {
+	var out []T
+	err := Each(ctx, db, query, func(r *sql.Rows) error {
 		var row T
 		err := r.Scan(columns(&row)...)
 		out = append(out, row)

@@ -1,4 +1,4 @@
-// Package sqlite opens the SQLite files of a catalogue, and has the few functions that readers of all SQLite files need.
+// Package sqlite opens SQLite files, and has the few functions that readers of all of them need.
 package sqlite
 
 import (
@@ -41,8 +41,8 @@ func Create(ctx context.Context, path string, pageSize, format int) error {
 	}
 	db, err := sql.Open(driverName, "file:"+(&url.URL{Path: path}).EscapedPath())
 	if err == nil {
-		_, err = db.ExecContext(ctx, fmt.Sprintf("PRAGMA page_size = %d; PRAGMA user_version = %d; PRAGMA journal_mode = WAL",
-			pageSize, format))
+		const pragmas = "PRAGMA page_size = %d; PRAGMA user_version = %d; PRAGMA journal_mode = WAL"
+		_, err = db.ExecContext(ctx, fmt.Sprintf(pragmas, pageSize, format))
 		err = errors.Join(err, db.Close())
 	}
 	return wrap.Err(err, "create %s", path)
@@ -85,7 +85,8 @@ func Open(path string, access Access, synchronous string) (*sql.DB, error) {
 // written.
 func Damaged(err error) bool {
 	var broken sqlite3.Error
-	return errors.Is(err, ErrSum) || errors.As(err, &broken) && (broken.Code == sqlite3.ErrCorrupt || broken.Code == sqlite3.ErrNotADB)
+	return errors.Is(err, ErrSum) ||
+		errors.As(err, &broken) && (broken.Code == sqlite3.ErrCorrupt || broken.Code == sqlite3.ErrNotADB)
 }
 
 // Unusable reports whether a file that is derived from the catalogue has to be rebuilt: it is damaged, or its

@@ -64,7 +64,8 @@ type Table struct{ Name, Key, Columns string }
 // Summed returns every such table.
 func Summed(ctx context.Context, db Querier) ([]Table, error) {
 	return All(ctx, db, func(t *Table) []any { return []any{&t.Name, &t.Key, &t.Columns} }, `SELECT t.name, c.name,
-		(SELECT group_concat('"' || name || '"') FROM (SELECT name FROM pragma_table_info(t.name) WHERE name != 'sum' ORDER BY cid))
+		(SELECT group_concat('"' || name || '"') FROM (SELECT name FROM pragma_table_info(t.name) WHERE name != 'sum'
+			ORDER BY cid))
 		FROM sqlite_schema t, pragma_table_info(t.name) c
 		WHERE t.type = 'table' AND c.cid = 0 AND EXISTS (SELECT 1 FROM pragma_table_info(t.name) WHERE name = 'sum')`)
 }
@@ -72,7 +73,8 @@ func Summed(ctx context.Context, db Querier) ([]Table, error) {
 // ErrSum says that a row is not what was written.
 var ErrSum = errors.New("is not what was written: its checksum differs")
 
-// VerifySums compares the rows of tables (none given: of all) with their checksums, and calls report for each that differs.
+// VerifySums compares the rows of tables (none given: of all) with their checksums, and calls report for each that
+// differs.
 func VerifySums(ctx context.Context, db Querier, report func(error), only ...string) error {
 	tables, err := Summed(ctx, db)
 	if err != nil {
@@ -82,7 +84,8 @@ func VerifySums(ctx context.Context, db Querier, report func(error), only ...str
 		if len(only) > 0 && !slices.Contains(only, t.Name) {
 			continue
 		}
-		wrong, err := Column[any](ctx, db, fmt.Sprintf(`SELECT %s FROM %s WHERE sum IS NOT row_sum(%s)`, t.Key, t.Name, t.Columns))
+		query := fmt.Sprintf(`SELECT %s FROM %s WHERE sum IS NOT row_sum(%s)`, t.Key, t.Name, t.Columns)
+		wrong, err := Column[any](ctx, db, query)
 		if err != nil {
 			return err
 		}
