@@ -21,7 +21,7 @@
 // # State
 //
 // A user's state is a tail of the newest keys, exact; then shards (Bloom filters over keys), of which a full one is
-// never written again. The format of both is in codec.go, version 1, or 2 for the head of a user with links; a
+// never written again. The format of both is in state/codec.go, version 1, or 2 for the head of a user with links; a
 // reader refuses any other. A head, byte by byte: user "u" of the default history, who saw two items on 20 May 2024
 // (day 19863) with keys 0x11223344 and 0x55667788 and nothing else:
 //
@@ -38,7 +38,17 @@
 // A link lets the history of another user count as well, until it expires: an event applied to both
 // states. A filter asks all states that links lead to, each with the keys of its own user.
 //
+// # The way of a filter request
+//
+// FilterBytes has wire.Query find the ids in the body. lookIn asks the state of the user, and of those linked to the
+// user, in each history that the scene reads. lookAt finds the state in memory (cache.go) or reads it, hashes the
+// ids to keys (keysOf), and has kernel.View.Mark write a byte for each: unseen, held exactly, held by a shard.
+// wire.Answer chooses what is returned, and writes it from the bytes of the request.
+//
 // # Writing
+//
+// What an event does to a state is one pure function, state.Apply; what it means for linked users are events as
+// well (apply.go). States are in a file (writer.go, flush.go), or in a Redis for several services (owner.go).
 //
 // The state file is a function of the log: events are applied in order by one owner,
 // and each flush writes the users they changed together with the sequence reached, in

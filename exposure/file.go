@@ -76,8 +76,8 @@ func FileMeta(ctx context.Context, from sqlite.Querier) (map[string]string, erro
 		return nil, fmt.Errorf("exposure: meta: %w", err)
 	}
 	if f := values["format"]; f != fileFormat {
-		return nil, fmt.Errorf("the state file has format %s, and this program reads %s: start the jianguo that wrote it",
-			f, fileFormat)
+		return nil, fmt.Errorf("the state file has format %s, and this program reads %s: "+
+			"start the jianguo that wrote it", f, fileFormat)
 	}
 	return values, nil
 }

@@ -82,8 +82,8 @@ var kindWord = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
 func checkKinds(kinds []string) error {
 	for _, kind := range kinds {
 		if !kindWord.MatchString(kind) || slices.Contains(taken, kind) {
-			return fmt.Errorf("%.60q is no name of a kind: a word of up to 32 letters a to z, digits, _ and -, and none of %s",
-				kind, strings.Join(taken, ", "))
+			return fmt.Errorf("%.60q is no name of a kind: "+
+				"a word of up to 32 letters a to z, digits, _ and -, and none of %s", kind, strings.Join(taken, ", "))
 		}
 	}
 	if len(kinds) == 0 {

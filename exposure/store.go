@@ -181,7 +181,8 @@ func (s *Store) setReady() {
 // memory may differ from what reached the file.
 func (s *Store) fail(err error) {
 	if s.failed.First(err) {
-		s.cfg.Logger.Error("exposure: store failed; what was reported since its last flush will be read from the log again",
+		s.cfg.Logger.Error(
+			"exposure: store failed; what was reported since its last flush will be read from the log again",
 			"err", err)
 		s.ready.Store(false)
 		s.stop()

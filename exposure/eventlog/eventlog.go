@@ -1,5 +1,5 @@
 // Package eventlog is the log of the events that determine users' histories: what a log promises
-// (Log), and a log on a JetStream stream (NATS). It does not decode the events.
+// (Log), a log on a JetStream stream (NATS), and how far one has been applied (Applied). It does not decode the events.
 package eventlog
 
 import (

@@ -97,7 +97,8 @@ func (c *Client) try(ctx context.Context, path string, data []byte, answer any) 
 	case http.StatusUnprocessableEntity, http.StatusRequestEntityTooLarge:
 		return false, &RefusedError{Detail: problem.Detail}
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return false, fmt.Errorf("import: %s: give a token of the role recall with --token or JIANGUO_TOKEN", problem.Detail)
+		return false, fmt.Errorf("import: %s: give a token of the role recall with --token or JIANGUO_TOKEN",
+			problem.Detail)
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusInsufficientStorage:
 		return true, errors.New("import: " + problem.Detail)
 	}

@@ -48,7 +48,8 @@ func OpenOld(ctx context.Context, url, key string, logger *slog.Logger) (*Old, e
 		imported: counter("imported_users_total", "Users imported because they were asked for."),
 		compared: counter("compared_items_total", "Items about which both stores were asked, with --shadow."),
 		differences: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "jianguo", Subsystem: "legacy",
-			Name: "differences_total", Help: "Of these, the ones about which they differ, by reason."}, []string{"reason"})}
+			Name: "differences_total", Help: "Of these, the ones about which they differ, by reason."},
+			[]string{"reason"})}
 	for _, reason := range reasons {
 		o.differences.WithLabelValues(reason)
 	}

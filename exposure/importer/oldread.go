@@ -47,8 +47,8 @@ func (o *Old) read(ctx context.Context, user string) ([]trace.Exposure, error) {
 		return nil, errAway
 	}
 	key, b := strings.Replace(o.key, UserField, user, 1), (*client).B()
-	answers := (*client).DoMulti(ctx, b.Zrange().Key(key).Min("0").Max("-1").Withscores().Build(), b.Smembers().Key(key).Build(),
-		b.Lrange().Key(key).Start(0).Stop(-1).Build())
+	answers := (*client).DoMulti(ctx, b.Zrange().Key(key).Min("0").Max("-1").Withscores().Build(),
+		b.Smembers().Key(key).Build(), b.Lrange().Key(key).Start(0).Stop(-1).Build())
 	scores, noZset := answers[0].AsZScores()
 	set, noSet := answers[1].AsStrSlice()
 	list, err := answers[2].AsStrSlice()

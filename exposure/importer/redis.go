@@ -105,10 +105,13 @@ type scan struct {
 }
 
 // node reads the keys of a node from its position on.
-func (s *scan) node(ctx context.Context, node rueidis.Client, nodes map[string]nodePosition, name string, each func(Page) error) error {
+func (s *scan) node(ctx context.Context, node rueidis.Client, nodes map[string]nodePosition, name string,
+	each func(Page) error) error {
+	pattern := escape(s.before) + "*" + escape(s.after)
 	at := nodes[name]
 	for !at.Done {
-		page, err := node.Do(ctx, node.B().Scan().Cursor(at.Cursor).Match(escape(s.before)+"*"+escape(s.after)).Count(scanCount).Build()).AsScanEntry()
+		scan := node.B().Scan().Cursor(at.Cursor).Match(pattern).Count(scanCount).Build()
+		page, err := node.Do(ctx, scan).AsScanEntry()
 		if err != nil {
 			return err
 		}
@@ -147,7 +150,9 @@ func (s *scan) users(ctx context.Context, keys []string) ([]User, error) {
 	for i, key := range keys {
 		switch types[i] {
 		case "zset":
-			commands = append(commands, b.Zcard().Key(key).Build(), b.Zrange().Key(key).Min("0").Max(fmt.Sprint(s.Newest-1)).Rev().Withscores().Build())
+			newest := fmt.Sprint(s.Newest - 1)
+			commands = append(commands, b.Zcard().Key(key).Build(),
+				b.Zrange().Key(key).Min("0").Max(newest).Rev().Withscores().Build())
 		case "set":
 			commands = append(commands, b.Scard().Key(key).Build(), b.Smembers().Key(key).Build())
 		case "list":

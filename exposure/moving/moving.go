@@ -33,7 +33,8 @@ type Move struct {
 
 // Import copies the histories of the file into the Redis, compares both, and gives the Redis the secret without which
 // no service takes it. It goes on where a move before ended. ready may refuse the file for what it says of itself.
-func (m *Move) Import(ctx context.Context, ready func(meta map[string]string) error) (moved, compared int64, err error) {
+func (m *Move) Import(ctx context.Context, ready func(meta map[string]string) error,
+) (moved, compared int64, err error) {
 	db, err := sql.Open("sqlite3", exposure.FileDSN(m.File, "mode=ro&_query_only=on"))
 	if err != nil {
 		return 0, 0, err
@@ -54,7 +55,8 @@ func (m *Move) Import(ctx context.Context, ready func(meta map[string]string) er
 		if string(secret) == meta["secret"] {
 			return 0, 0, errors.New("the histories of this directory have been moved there before")
 		}
-		return 0, 0, errors.New("the Redis holds the histories of another store: give this fleet a Redis, or a --stream-prefix, of its own")
+		return 0, 0, errors.New("the Redis holds the histories of another store: " +
+			"give this fleet a Redis, or a --stream-prefix, of its own")
 	}
 	var total int64
 	if err := db.QueryRowContext(ctx, "SELECT count(*) FROM user").Scan(&total); err != nil {
@@ -64,7 +66,8 @@ func (m *Move) Import(ctx context.Context, ready func(meta map[string]string) er
 	if err != nil {
 		return 0, 0, fmt.Errorf("%w: run the command again, and it goes on where it was", err)
 	}
-	compared, err = m.rows(ctx, db, "comparing", "", total, func(writes []redis.Write) error { return m.compare(ctx, writes) })
+	compare := func(writes []redis.Write) error { return m.compare(ctx, writes) }
+	compared, err = m.rows(ctx, db, "comparing", "", total, compare)
 	if err == nil {
 		err = m.nothingElse(ctx, db)
 	}
@@ -105,11 +108,14 @@ func (m *Move) copy(ctx context.Context, db *sql.DB, meta map[string]string, tot
 }
 
 // rows calls use with the histories after an address, in order, and returns their number.
-func (m *Move) rows(ctx context.Context, db *sql.DB, what, after string, total int64, use func([]redis.Write) error) (n int64, err error) {
+func (m *Move) rows(ctx context.Context, db *sql.DB, what, after string, total int64,
+	use func([]redis.Write) error) (n int64, err error) {
+	const next = `SELECT history, user, head FROM user WHERE (history, user) > (?, ?)
+		ORDER BY history, user LIMIT ?`
 	history, user := state.SplitAddress(after)
 	for {
 		var writes []redis.Write
-		err := sqlite.Each(ctx, db, "SELECT history, user, head FROM user WHERE (history, user) > (?, ?) ORDER BY history, user LIMIT ?", func(rows *sql.Rows) error {
+		err := sqlite.Each(ctx, db, next, func(rows *sql.Rows) error {
 			var w redis.Write
 			w.Version = redis.Moved
 			err := rows.Scan(&w.History, &w.User, &w.Head)
@@ -147,7 +153,8 @@ func (m *Move) complete(ctx context.Context, db *sql.DB, w *redis.Write) error {
 	shards := st.Shards()
 	for i := range shards {
 		var data []byte
-		if err := db.QueryRowContext(ctx, "SELECT data FROM shard WHERE id = ?", shards[i].ID()).Scan(&data); err != nil {
+		row := db.QueryRowContext(ctx, "SELECT data FROM shard WHERE id = ?", shards[i].ID())
+		if err := row.Scan(&data); err != nil {
 			return fmt.Errorf("user %q: shard %d: %w", w.User, shards[i].ID(), err)
 		}
 		w.Shards[shards[i].ID()] = data
@@ -176,7 +183,8 @@ func (m *Move) compare(ctx context.Context, writes []redis.Write) error {
 			same = same && bytes.Equal(rec.Shards[id], data)
 		}
 		if !same {
-			return fmt.Errorf("user %q: the Redis does not hold what was written; is something else writing to it?", w.User)
+			return fmt.Errorf("user %q: the Redis does not hold what was written; is something else writing to it?",
+				w.User)
 		}
 	}
 	return nil
@@ -187,11 +195,13 @@ func (m *Move) nothingElse(ctx context.Context, db *sql.DB) error {
 	return redis.Names(ctx, m.Redis, func(names []string, _ int64) error {
 		for _, k := range redis.Keys(m.Redis, names) {
 			var known bool
-			if err := db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM user WHERE history = ? AND user = ?)", k.History, k.User).Scan(&known); err != nil {
+			const exists = "SELECT EXISTS (SELECT 1 FROM user WHERE history = ? AND user = ?)"
+			if err := db.QueryRowContext(ctx, exists, k.History, k.User).Scan(&known); err != nil {
 				return err
 			}
 			if !known {
-				return fmt.Errorf("user %q: the directory does not have them, and the Redis does; is something else writing to it?", k.User)
+				return fmt.Errorf("user %q: the directory does not have them, and the Redis does; "+
+					"is something else writing to it?", k.User)
 			}
 		}
 		return nil
@@ -285,7 +295,8 @@ func (m *Move) fill(ctx context.Context, file string, old map[string]string) (us
 		return nil
 	})
 	if err == nil {
-		err = exec("UPDATE meta SET value = CASE name WHEN 'log' THEN ? ELSE ? END WHERE name IN ('log', 'applied')", old["log"], old["applied"])
+		err = exec("UPDATE meta SET value = CASE name WHEN 'log' THEN ? ELSE ? END WHERE name IN ('log', 'applied')",
+			old["log"], old["applied"])
 	}
 	if err == nil {
 		err = tx.QueryRowContext(ctx, "SELECT count(*) FROM user").Scan(&users) // a scan may give a key twice

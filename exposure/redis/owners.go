@@ -46,7 +46,8 @@ type lease struct {
 // Bucket creates the bucket of leases.
 func Bucket(ctx context.Context, js jetstream.JetStream, prefix string, replicas int) (jetstream.KeyValue, error) {
 	kv, err := js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: prefix + "EXPOSURE_OWNERS",
-		Description: "which service applies which users' reports", TTL: LeaseTTL, Storage: jetstream.MemoryStorage, Replicas: max(replicas, 1)})
+		Description: "which service applies which users' reports", TTL: LeaseTTL,
+		Storage: jetstream.MemoryStorage, Replicas: max(replicas, 1)})
 	return kv, wrap.Err(err, "exposure: bucket of leases")
 }
 

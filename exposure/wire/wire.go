@@ -54,8 +54,8 @@ func (q *Query) field(name string) (bit uint16, value any) {
 	if i < 0 {
 		return 0, nil
 	}
-	values := [len(names)]any{nil, &q.User, &q.Scene, &q.Scope, &q.Mark, &q.Kind, &q.At, &q.From, &q.Item, &q.For, &q.Reason,
-		&q.Max, &q.AtLeast, &q.DeadlineMS}
+	values := [len(names)]any{nil, &q.User, &q.Scene, &q.Scope, &q.Mark, &q.Kind, &q.At, &q.From, &q.Item, &q.For,
+		&q.Reason, &q.Max, &q.AtLeast, &q.DeadlineMS}
 	return 1 << i, values[i]
 }
 
