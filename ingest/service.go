@@ -34,7 +34,6 @@ type Config struct {
 	Workers   int // goroutines that segment; 0: GOMAXPROCS. With fewer, messages of the bus wait less
 	Batch     int // messages a transaction, at most; 0: 256
 	Streams   bus.StreamsConfig
-	DropTexts bool // do not keep bodies
 	Logger    *slog.Logger
 	// Fail, if set, is called at named points; an error stops the service
 	// there as a crash would. For tests.

@@ -90,9 +90,7 @@ func (s *Service) decode(ctx context.Context, j *job) (err error) {
 		return err
 	}
 	j.mutation.Article = Prepare(s.cfg.Segmenter, it)
-	if !s.cfg.DropTexts {
-		j.mutation.Article.Packed = index.PackText(it.Body)
-	}
+	j.mutation.Article.Packed = index.PackText(it.Body)
 	if err := s.cfg.Index.Preview(ctx, j.mutation.Article, j.mutation.At); err != nil {
 		// The index then judges without it.
 		s.log.DebugContext(ctx, "preview", "error", err)

@@ -266,7 +266,7 @@ func (c *comparing) compareText(ctx context.Context, p *Proposal) (*comparison, 
 
 // residueOf is what carries no weight in texts of a source; nil: nothing.
 func (c *comparing) residueOf(source string) *sketch.Residue {
-	if c.boilerplate == nil || c.policy.NoLearned {
+	if c.boilerplate == nil {
 		return nil
 	}
 	return c.boilerplate.Of(source).Residue()

@@ -38,8 +38,6 @@ type Policy struct {
 	// Flood is how many suspects of one text in a minute of the stream set it aside: the next
 	// ones are unique. 0: never.
 	Flood int `json:"flood"`
-	// NoLearned: what is learned of sources (package boilerplate) keeps its weight.
-	NoLearned bool `json:"no_learned_residue,omitempty"`
 
 	// MaxS bounds the proposals `margin`: S, 0…64. Unrelated texts have about 32.
 	MaxS float32 `json:"max_s"`
