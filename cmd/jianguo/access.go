@@ -21,8 +21,8 @@ type access struct {
 	hangup  chan os.Signal
 }
 
-// read reads tokens and certificates. From then on SIGHUP does not end the process. Package must ends it.
-func (f *accessFlags) read(log *slog.Logger) access {
+// readAccess reads tokens and certificates. From then on SIGHUP does not end the process. Package must ends it.
+func (f *serveFlags) readAccess(log *slog.Logger) access {
 	a := access{hangup: make(chan os.Signal, 1), proxies: networks(f.EditorProxy)}
 	signal.Notify(a.hangup, syscall.SIGHUP)
 	a.certs = must.Get(openCertificates(f.TLSCert, f.TLSKey, f.TLSClientCA))

@@ -114,7 +114,7 @@ func (c *backupCmd) upload(co *streams) error {
 	if conn.ConnectedClusterName() != "" {
 		replicas = 3
 	}
-	size, err := upload(co.ctx, conn, service.StreamPrefix, replicas, c.To)
+	size, err := bus.Upload(co.ctx, conn, service.StreamPrefix, replicas, c.To)
 	if err != nil {
 		return err
 	}

@@ -14,10 +14,10 @@ import (
 )
 
 type checkCmd struct {
-	To      reachFlags `embed:""`
-	JSON    bool       `help:"Print the verdict event as JSON."`
-	File    string     `arg:"" optional:"" help:"An item as JSON, or plain text; - is standard input." default:"-"`
-	judging `embed:"" group:"service"`
+	To   reachFlags `embed:""`
+	JSON bool       `help:"Print the verdict event as JSON."`
+	File string     `arg:"" optional:"" help:"An item as JSON, or plain text; - is standard input." default:"-"`
+	judging
 }
 
 // answerWait is how long a service that starts may take to answer.

@@ -122,7 +122,7 @@ func TestFlagsAreDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	documented := map[string]bool{"--help": true}
+	documented := map[string]bool{"--help": true, "--version": true}
 	for _, file := range append(files, filepath.Join("..", "..", "README.md")) {
 		text, err := os.ReadFile(file)
 		if err != nil {

@@ -11,7 +11,7 @@ import (
 )
 
 type healthCmd struct {
-	Data  string `help:"The data directory of the service." default:"jianguo-data" placeholder:"DIR"`
+	Data  string `help:"The data directory of the service." default:"${data}" placeholder:"DIR"`
 	Ready bool   `help:"Ask whether every part does its work, not only whether the service answers."`
 }
 

@@ -25,7 +25,7 @@ type ingestCmd struct {
 	JSON     bool       `help:"End with one line of JSON instead of a summary."`
 	Verdicts string     `help:"Write the verdict events, as published, to this file, one a line." placeholder:"FILE"`
 	Files    []string   `arg:"" help:"Files of one item a line, JSON, maybe gzipped; - is standard input."`
-	storing  `embed:"" group:"service"`
+	storing
 }
 
 // storing are the flags of a service that stores.

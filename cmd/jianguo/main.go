@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"syscall"
 
@@ -31,7 +32,8 @@ func main() {
 
 // cli is the command line; every flag can also be set as JIANGUO_<FLAG>.
 type cli struct {
-	LogLevel slog.Level `help:"How much to log on standard error: debug, info, warn or error." default:"warn"`
+	LogLevel    slog.Level       `help:"How much to log on standard error: debug, info, warn or error." default:"warn"`
+	ShowVersion kong.VersionFlag `name:"version" env:"-" help:"Print the version."`
 
 	Serve       serveCmd       `cmd:"" help:"Run the service: bus, ingest, index, HTTP and console."`
 	Demo        demoCmd        `cmd:"" help:"Run the service on the bundled sample corpus and show its verdicts."`
@@ -76,17 +78,42 @@ var errPrinted = errors.New("")
 
 // newParser makes a parser of flags, each of which may also stand in the environment.
 func newParser(flags any, options ...kong.Option) *kong.Kong {
-	return kong.Must(flags, append(options, kong.Name("jianguo"), kong.DefaultEnvars("JIANGUO"), kong.Vars{"data": "jianguo-data"})...)
+	return kong.Must(flags, append(options, kong.Name("jianguo"), kong.DefaultEnvars("JIANGUO"), kong.ExplicitGroups(flagGroups), flagTexts,
+		kong.Vars{"data": "./jianguo-data", "levels": "copies,rewrites,stories", "version": "jianguo " + version})...)
 }
 
-// run parses the command line, runs the command and returns the exit code. A mistake
-// in the command line ends the process.
+// parse reads the command line. A mistake is one line that names the command whose help explains it.
+func parse(c *cli, args []string, out, errOut io.Writer) (*kong.Context, error) {
+	if len(args) > 0 && args[0] == "help" {
+		args = append(slices.Clone(args[1:]), "--help")
+	}
+	parser := newParser(c, kong.Description(about), kong.Writers(out, errOut), kong.ValueFormatter(flagHelp),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
+	command, err := parser.Parse(args)
+	var mistake *kong.ParseError
+	if errors.As(err, &mistake) {
+		at := parser.Model.Node
+		for _, step := range mistake.Context.Path {
+			if step.Command != nil {
+				at = step.Command
+			}
+		}
+		return nil, fmt.Errorf("%w; see %s --help", err, at.FullPath())
+	}
+	return command, err
+}
+
+const about = "见过 · has this been seen before? Rejects near-duplicate articles at ingest, and filters out what a user has " +
+	"already been shown."
+
+// run parses the command line, runs the command and returns the exit code.
 func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
 	var c cli
-	parser := newParser(&c, kong.Description("见过 · has this been seen before? Rejects near-duplicate articles at ingest, and filters out what a user has already been shown."),
-		kong.Writers(out, errOut), kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
-	command, err := parser.Parse(args)
-	parser.FatalIfErrorf(err)
+	command, err := parse(&c, args, out, errOut)
+	if err != nil {
+		fmt.Fprintln(errOut, "jianguo:", err)
+		return 2
+	}
 	co := &streams{ctx: ctx, in: in, out: out, err: errOut, progress: progress.To(errOut),
 		log: slog.New(slog.NewTextHandler(errOut, &slog.HandlerOptions{Level: c.LogLevel}))}
 	err = command.Run(co)

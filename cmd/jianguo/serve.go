@@ -36,9 +36,9 @@ import (
 )
 
 type serveCmd struct {
-	Data       string        `help:"The data directory; created if missing." default:"${data}" placeholder:"DIR"`
-	StopWithin time.Duration `help:"How long after a signal the service may take to finish. Then it ends as if killed, with exit code 1; nothing acknowledged is lost." default:"30s"`
+	Data string `help:"The data directory; created if missing." default:"${data}" placeholder:"DIR" group:"everyday"`
 	serveFlags
+	StopWithin time.Duration `help:"How long it may take to finish after a signal; then it ends." default:"30s" group:"tuning"`
 }
 
 // Run serves until a signal arrives.
@@ -88,7 +88,7 @@ func (f *serveFlags) open(co *streams, dir string) (*service, error) {
 // openAccess reads tokens, proxies and certificates. Without tokens it refuses addresses
 // beyond loopback, unless --insecure allows them.
 func (f *serveFlags) openAccess(co *streams, s *service) {
-	s.access = f.accessFlags.read(co.log)
+	s.access = f.readAccess(co.log)
 	tokens := s.access.tokens != nil
 	must.Do(api.CheckListen(f.Listen, tokens, f.Insecure))
 	if f.NATS == "" && f.NATSListen != "" {

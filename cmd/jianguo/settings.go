@@ -14,8 +14,8 @@ import (
 type policyFlags struct {
 	Rule       string        `help:"Which rules judge: ${enum}; hamming is the textbook." enum:"jianguo,hamming" default:"jianguo"`
 	Distance   int           `help:"Largest Hamming distance of a certain proposal, 0 to 3." default:"3"`
-	Suspects   string        `help:"How suspects are treated: ${enum}." enum:"publish,hold,reject" default:"publish"`
-	Strictness string        `help:"What is rejected as a copy: ${enum}. Copies: nearly all of it is in the earlier text; rewrites: also the same in other words; stories: also the same report with little of its own." enum:"copies,rewrites,stories" default:"rewrites"`
+	Suspects   string        `help:"How suspects are treated: ${enum}." enum:"publish,hold,reject" default:"publish" group:"everyday"`
+	Strictness string        `help:"What is rejected: ${strictness}." enum:"${levels}" default:"rewrites" group:"everyday"`
 	Window     time.Duration `help:"How long a story is remembered after its last copy." default:"2160h"`
 }
 
@@ -29,8 +29,8 @@ func (f policyFlags) policy() *index.Policy {
 
 // segmentFlags are the files that change the recipe.
 type segmentFlags struct {
-	UserDict string `help:"More words for the segmenter: word, frequency and part of speech a line." type:"existingfile" placeholder:"FILE"`
-	Residue  string `help:"More page residue (share prompts, notices) that carries no weight." type:"existingfile" placeholder:"FILE"`
+	UserDict string `help:"More words: word, frequency, part of speech a line." type:"existingfile" placeholder:"FILE"`
+	Residue  string `help:"More page residue that carries no weight." type:"existingfile" placeholder:"FILE"`
 }
 
 // segmenter loads the dictionaries.
@@ -40,8 +40,8 @@ func (f segmentFlags) segmenter() (*segment.Segmenter, error) {
 
 // busTrust is how an external bus and its clients know each other, beside a token.
 type busTrust struct {
-	NATSCreds string `name:"nats-creds" help:"Credentials for an external bus; a token or password may also stand in its URL." type:"existingfile" placeholder:"FILE"`
-	NATSCA    string `name:"nats-ca" help:"Authority of its certificate, in PEM; empty: those of the system." type:"existingfile" placeholder:"FILE"`
+	NATSCreds string `name:"nats-creds" help:"Credentials for it; its URL may hold a token." type:"existingfile" placeholder:"FILE"`
+	NATSCA    string `name:"nats-ca" help:"Authority of its certificate, in PEM; else the system's." type:"existingfile" placeholder:"FILE"`
 	NATSCert  string `name:"nats-cert" help:"Certificate to show it, in PEM." type:"existingfile" placeholder:"FILE" and:"nats-cert"`
 	NATSKey   string `name:"nats-key" help:"Its key." type:"existingfile" placeholder:"FILE" and:"nats-cert"`
 }

@@ -1,0 +1,114 @@
+package bus
+
+import (
+	"archive/tar"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// The last backup that was uploaded lies in an object store of the bus, as a tar file in zstd.
+const (
+	bucket     = "BACKUP"
+	objectName = "data.tar.zst"
+)
+
+// manifestName is a file that is written into a copy when the copy is complete (package datadir).
+const manifestName = "MANIFEST"
+
+// Upload puts a directory into the object store of a bus, in the place of what is there.
+func Upload(ctx context.Context, conn *nats.Conn, prefix string, replicas int, dir string) (size uint64, err error) {
+	js, err := jetstream.New(conn)
+	if err != nil {
+		return 0, err
+	}
+	store, err := js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: prefix + bucket, Replicas: replicas, Description: "the last backup, for jianguo restore"})
+	if err != nil {
+		return 0, fmt.Errorf("object store %s: %w", prefix+bucket, err)
+	}
+	r, w := io.Pipe()
+	go func() { w.CloseWithError(pack(w, dir)) }()
+	info, err := store.Put(ctx, jetstream.ObjectMeta{Name: objectName}, r)
+	_ = r.Close() // ends pack after an error
+	if err != nil {
+		return 0, fmt.Errorf("object store %s: %w", prefix+bucket, err)
+	}
+	return info.Size, nil
+}
+
+func pack(w io.Writer, dir string) error {
+	z, err := zstd.NewWriter(w, zstd.WithEncoderLevel(zstd.SpeedFastest))
+	if err != nil {
+		return err
+	}
+	t := tar.NewWriter(z)
+	return errors.Join(t.AddFS(os.DirFS(dir)), t.Close(), z.Close())
+}
+
+// unpack writes the files of a tar file into a directory that is there.
+func unpack(r io.Reader, dir string) error {
+	z, err := zstd.NewReader(r)
+	if err != nil {
+		return err
+	}
+	defer z.Close()
+	root, err := os.OpenRoot(dir) // no name leads out of it
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for t := tar.NewReader(z); ; {
+		h, err := t.Next()
+		if errors.Is(err, io.EOF) {
+			_, err = io.Copy(io.Discard, z) // to the end, where the sum is compared
+			return err
+		}
+		if err != nil {
+			return err
+		}
+		if h.Name == manifestName {
+			continue
+		}
+		if h.Typeflag == tar.TypeDir {
+			if err := root.MkdirAll(h.Name, 0o700); err != nil {
+				return err
+			}
+			continue
+		}
+		f, err := root.OpenFile(h.Name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(f, t)
+		if err := errors.Join(err, f.Close()); err != nil {
+			return err
+		}
+	}
+}
+
+// Download unpacks the backup that a bus holds.
+func Download(ctx context.Context, conn *nats.Conn, prefix, dir string) (*jetstream.ObjectInfo, error) {
+	js, err := jetstream.New(conn)
+	if err != nil {
+		return nil, err
+	}
+	store, err := js.ObjectStore(ctx, prefix+bucket)
+	var object jetstream.ObjectResult
+	if err == nil {
+		object, err = store.Get(ctx, objectName)
+	}
+	if errors.Is(err, jetstream.ErrBucketNotFound) || errors.Is(err, jetstream.ErrObjectNotFound) {
+		return nil, fmt.Errorf("the bus holds no backup: make one with `jianguo backup --upload`: %w", err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("object store %s: %w", prefix+bucket, err)
+	}
+	info, err := object.Info()
+	return info, errors.Join(err, unpack(object, dir), object.Close())
+}
