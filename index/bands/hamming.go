@@ -12,7 +12,7 @@ import (
 const MaxDistance = bandCount - 1
 
 // Hamming appends to dst every posting at distance ≤ max of fp, each once, in
-// no order. max is 0…MaxDistance; beyond, it panics.
+// no order. max is 0…MaxDistance: it finds nothing beyond.
 func (b *Bands) Hamming(dst []Hit, fp simhash.Fingerprint, max int) []Hit {
 	dst, _ = b.HammingLimit(dst, fp, max, math.MaxInt)
 	return dst
@@ -23,10 +23,7 @@ func (b *Bands) Hamming(dst []Hit, fp simhash.Fingerprint, max int) []Hit {
 // highest ordinals), best first. cut reports that there were more. It bounds the memory and
 // the work of the caller.
 func (b *Bands) HammingLimit(dst []Hit, fp simhash.Fingerprint, max, limit int) (hits []Hit, cut bool) {
-	if max < 0 || max > MaxDistance {
-		panic("bands: distance beyond MaxDistance")
-	}
-	if limit <= 0 {
+	if max = min(max, MaxDistance); max < 0 || limit <= 0 {
 		return dst, false
 	}
 	var nearest best

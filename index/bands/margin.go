@@ -20,7 +20,9 @@ func (b *Bands) Margin(dst []Hit, p *simhash.Print, maxS float32, limit int, rea
 	return b.margin(dst, p, maxS, b.probes(), max(limit, 1), reach)
 }
 
-func (b *Bands) margin(dst []Hit, p *simhash.Print, maxS float32, probes, limit int, reach *Reach) (hits []Hit, cut bool) {
+func (b *Bands) margin(
+	dst []Hit, p *simhash.Print, maxS float32, probes, limit int, reach *Reach,
+) (hits []Hit, cut bool) {
 	if reach != nil {
 		*reach = Reach{probes: probes}
 	}

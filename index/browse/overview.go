@@ -23,12 +23,11 @@ type HourCount struct {
 // Hours returns the counts by hour of arrival since a time. Hours without
 // arrivals are left out.
 func (b *Model) Hours(ctx context.Context, since time.Time) ([]HourCount, error) {
-	return must.Try(func() []HourCount {
-		return read(ctx, b.reader, "hours", `SELECT hour * 3600000, items, duplicates, suspects FROM hours
-			WHERE hour >= ? ORDER BY hour`, func(r *sql.Rows, c *HourCount) error {
-			return r.Scan((*sqlite.Millis)(&c.Hour), &c.Items, &c.Duplicates, &c.Suspects)
-		}, since.UnixMilli()/3_600_000)
-	})
+	columns := func(c *HourCount) []any {
+		return []any{(*sqlite.Millis)(&c.Hour), &c.Items, &c.Duplicates, &c.Suspects}
+	}
+	return sqlite.All(ctx, b.reader, columns, `SELECT hour * 3600000, items, duplicates, suspects FROM hours
+		WHERE hour >= ? ORDER BY hour`, since.UnixMilli()/3_600_000)
 }
 
 // The overviews count by days and weeks of UTC+8.
@@ -91,14 +90,13 @@ func (b *Model) Sources(ctx context.Context, since time.Time, after, limit int) 
 // Delay is the median time that a source published behind the originals; nil: no two times of
 // publication are known.
 func (b *Model) Delay(ctx context.Context, source int64) (*time.Duration, error) {
-	return must.Try(func() *time.Duration {
-		for _, ms := range must.Get(sqlite.Column[int64](ctx, b.reader, `SELECT delay FROM copies
-			WHERE copier = ?1 AND delay IS NOT NULL ORDER BY delay LIMIT 1
-			OFFSET (SELECT max(0, (count(*) - 1) / 2) FROM copies WHERE copier = ?1 AND delay IS NOT NULL)`, source)) {
-			return new(time.Duration(ms) * time.Millisecond)
-		}
-		return nil
-	})
+	median, err := sqlite.Column[int64](ctx, b.reader, `SELECT delay FROM copies
+		WHERE copier = ?1 AND delay IS NOT NULL ORDER BY delay LIMIT 1
+		OFFSET (SELECT max(0, (count(*) - 1) / 2) FROM copies WHERE copier = ?1 AND delay IS NOT NULL)`, source)
+	if err != nil || len(median) == 0 {
+		return nil, err
+	}
+	return new(time.Duration(median[0]) * time.Millisecond), nil
 }
 
 // sourceNames returns the names of all sources: a few thousand, however many

@@ -64,3 +64,39 @@ func TestSearch(t *testing.T) {
 		}
 	})
 }
+
+// TestListsDoNotWait: the lists take in events while texts are cut into words.
+func TestListsDoNotWait(t *testing.T) {
+	x := openTest(t, t.TempDir(), nil)
+	defer func() { _ = x.Close() }()
+	fill(t, x, 1, 20)
+	cutting, cut := make(chan struct{}, 1), make(chan struct{})
+	b, err := Open(t.Context(), x.View(), Config{Workers: 1, Words: func(string, string) []string {
+		select {
+		case cutting <- struct{}{}:
+		default:
+		}
+		<-cut
+		return []string{"a"}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = b.Close() }()
+	followed := make(chan error, 1)
+	go func() { followed <- b.followWords(t.Context()) }()
+	<-cutting
+	if err := b.FollowLists(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if lists, search, err := b.Lag(t.Context()); lists != 0 || search != 19 || err != nil {
+		t.Errorf("the lists lag by %d events, the search by %d: %v", lists, search, err)
+	}
+	close(cut)
+	if err := <-followed; err != nil {
+		t.Fatal(err)
+	}
+	if _, search, err := b.Lag(t.Context()); search != 0 || err != nil {
+		t.Errorf("the search lags by %d events: %v", search, err)
+	}
+}

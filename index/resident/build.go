@@ -58,14 +58,16 @@ func (b *Builder) loadRows(ctx context.Context, after int64) {
 	// A cluster that has grown since was touched after the arrival of the last row of
 	// the snapshot. Clocks may go back by up to a day.
 	since := int64(b.Rows.Arrived(uint32(after)))*1000 - 24*3600*1000
-	for id, last := range sqlite.Pairs[uint32, int64](ctx, b.DB, `SELECT id, last_at FROM clusters WHERE last_at >= ?`, since) {
+	query = `SELECT id, last_at FROM clusters WHERE last_at >= ?`
+	for id, last := range sqlite.Pairs[uint32, int64](ctx, b.DB, query, since) {
 		b.Rows.Touch(id, max(b.Rows.Touched(id), uint32(last/1000)))
 	}
 }
 
 // postings reads the postings of versions, and calls f for those of exemplars, or of all.
 func (b *Builder) postings(
-	ctx context.Context, stage string, total int64, all bool, f func(ordinal uint32, p Posting), where string, args ...any,
+	ctx context.Context, stage string, total int64, all bool, f func(ordinal uint32, p Posting),
+	where string, args ...any,
 ) {
 	var done int64
 	query := `SELECT ordinal, fingerprint, sketch FROM ` + b.Compared + ` WHERE ` + where
@@ -113,8 +115,9 @@ func (b *Builder) replay(ctx context.Context, from Mark) {
 	b.settle(ctx, from.Event)
 	// Versions that have changed may have become exemplars, or ceased to be: those after
 	// the mark, too, since pages may hold their postings.
-	b.postings(ctx, "changes", b.Last.Event-from.Event, true, set, `ordinal IN (SELECT ordinal FROM events WHERE number > ?)
-		AND ordinal IN (SELECT ordinal FROM current)`, from.Event)
+	const changed = `ordinal IN (SELECT ordinal FROM events WHERE number > ?)
+		AND ordinal IN (SELECT ordinal FROM current)`
+	b.postings(ctx, "changes", b.Last.Event-from.Event, true, set, changed, from.Event)
 }
 
 // settle makes postings and flags agree after a start. A snapshot may still have the
