@@ -36,8 +36,7 @@ CREATE INDEX stories_by_first ON stories (first_at, cluster);
 CREATE INDEX stories_by_size ON stories (size, cluster);
 CREATE INDEX stories_by_heat ON stories (heat, cluster);
 CREATE INDEX stories_by_pull ON stories (pull, cluster);
-CREATE TABLE story_sources (source INTEGER, cluster INTEGER, n INTEGER NOT NULL,
-  PRIMARY KEY (source, cluster)) WITHOUT ROWID;
+CREATE TABLE story_sources (source INTEGER, cluster INTEGER, PRIMARY KEY (source, cluster)) WITHOUT ROWID;
 CREATE INDEX story_sources_by_cluster ON story_sources (cluster);
 CREATE TABLE story_rules (rule INTEGER, cluster INTEGER, PRIMARY KEY (rule, cluster)) WITHOUT ROWID;
 CREATE TABLE hours (hour INTEGER PRIMARY KEY, items INTEGER NOT NULL, duplicates INTEGER NOT NULL,

@@ -201,9 +201,10 @@ func (w *follower) write(cluster uint32, s *story) {
 		w.exec(`DELETE FROM stories WHERE cluster = ?`, cluster)
 		return
 	}
-	for source, n := range s.sources {
-		w.exec(`INSERT INTO story_sources VALUES (?,?,?)`, source, cluster, n)
+	sources := s.sources()
+	for _, source := range sources {
+		w.exec(`INSERT INTO story_sources VALUES (?,?)`, source, cluster)
 	}
 	w.exec(`INSERT OR REPLACE INTO stories VALUES (?,?,?,?,?,?,?,?,?,?,?)`,
-		cluster, s.lead, s.presumed(), s.size, len(s.sources), s.rules, s.first, s.last, s.heat, s.pull(), s.spark())
+		cluster, s.lead, s.presumed(), s.size, len(sources), s.rules, s.first, s.last, s.heat, s.pull(), s.spark())
 }

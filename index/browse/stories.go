@@ -68,7 +68,7 @@ func (b *Model) readStory(ctx context.Context, id, after uint32, limit int) *Sto
 	if state, _ := b.cat.State(id); s.size == 0 && state == 0 {
 		must.Do(verdict.ErrNotFound)
 	}
-	v.Size, v.Sources, v.Rules, v.Spark = s.size, len(s.sources), ruleList(s.rules), s.spark()
+	v.Size, v.Sources, v.Rules, v.Spark = s.size, len(s.sources()), ruleList(s.rules), s.spark()
 	v.First, v.Last = time.UnixMilli(s.first).UTC(), time.UnixMilli(s.last).UTC()
 	for i := range v.Moments {
 		v.Moments[i].Original = v.Moments[i].Ordinal == s.presumed()

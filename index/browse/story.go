@@ -2,7 +2,9 @@ package browse
 
 import (
 	"database/sql"
+	"maps"
 	"math"
+	"slices"
 	"time"
 
 	"jianguo/index"
@@ -29,7 +31,6 @@ type story struct {
 	whenFirst      int64 // of publication
 	whenLast       int64
 	heat           float64
-	sources        map[int64]int
 	recent         map[int64]int64 // last arrival by source; 0: without a source
 	whens          []int64
 	originalAt     int64
@@ -47,7 +48,7 @@ type member struct {
 }
 
 func newStory(lead uint32) *story {
-	return &story{lead: lead, sources: map[int64]int{}, recent: map[int64]int64{}}
+	return &story{lead: lead, recent: map[int64]int64{}}
 }
 
 func (s *story) add(m *member) {
@@ -70,10 +71,12 @@ func (s *story) add(m *member) {
 		s.rules |= 1 << m.rule
 		s.heat = addHeat(s.heat, heatAt(arrived))
 	}
-	if m.source != 0 {
-		s.sources[m.source]++
-	}
 	s.recent[m.source] = max(s.recent[m.source], arrived)
+}
+
+// sources are the numbers of the members' sources.
+func (s *story) sources() []int64 {
+	return slices.DeleteFunc(slices.Collect(maps.Keys(s.recent)), func(n int64) bool { return n == 0 })
 }
 
 // presumed is the presumed original: the first member by time of publication, or the
